@@ -1,0 +1,351 @@
+package check
+
+import (
+	"mgtrace/constraints/syntax"
+	"mgtrace/types"
+)
+
+// Spec is a checked specification: names resolved, layouts known, expressions
+// typed. It is immutable; the evaluator and the session read it.
+type Spec struct {
+	File         string
+	Types        []*NodeType
+	Attributes   []*Attribute
+	Constraints  []*Constraint
+	CPoints      []CPoint
+	NoEnd        bool // "no cpoint end;"
+	Globals      []Global
+	Nils         []Nil
+	Embeds       []Embed
+	Members      []Membership // enter/leave, in file order; the index is mgpp.Op.Mark
+	Allocs       []AllocRule
+	Allocators   []Allocator
+	Roots        []Root
+	MemoryFaults MemoryFaults
+	Warnings     []syntax.Error
+}
+
+// NodeType is a declared type of nodes.
+type NodeType struct {
+	Index             int
+	Name              string      // as the spec names it
+	Layout            *types.Type // nil: only counts are known and no layout was found
+	Array             bool        // ARRAY: a block of Elem
+	Elem              *types.Type // Array only; nil: 8-byte words
+	Edges             []EdgeCell  // the cells that count as edges by default come first
+	Default           int         // how many of Edges count by default (its "edges (…)" list; all if none)
+	Group             int         // types joined by "together" share it
+	Intrusive         bool        // membership by enter/leave only
+	DanglingAtCPoints bool        // "check dangling for T;"
+	Pos               syntax.Pos
+}
+
+// EdgeCell is a pointer cell, or an array of them, of a NodeType.
+type EdgeCell struct {
+	Name   string      // C path: "child", "link.next"
+	Offset int64       // bytes
+	Count  int64       // 1, the array's length, or -1: to the end of the allocation
+	Stride int64       // bytes
+	Mask   uint64      // tag bits, cleared before the word is followed
+	Elem   *types.Type // pointee, nil for void
+	Lo, Hi Expr        // "cells T: child[lo..hi] if cond": which elements are live (nil: all); over one Var, slot 0
+	Cond   Expr
+}
+
+// Attribute is a user-defined node attribute with its rules, tried in order.
+type Attribute struct {
+	Index   int
+	Type    *NodeType
+	Name    string
+	Default int64 // value for NULL
+	Rules   []Rule
+	Pos     syntax.Pos
+}
+
+// Rule: Guard ⇒ Value || Else. A nil Guard always applies; a nil Else leaves
+// the attribute undefined where the guard is false and no later rule applies.
+// The node is Var slot 0.
+type Rule struct {
+	Guard, Value, Else Expr
+}
+
+// Constraint is one constraint statement, quantifiers resolved.
+type Constraint struct {
+	Index     int
+	Label     string // "c3" or the user's
+	Source    string // its text, for reports
+	Pos       syntax.Pos
+	Vars      []Var  // slots 0…; universals first
+	Universal int    // Vars[:Universal] are universal, the rest existential
+	Loops     []Loop // index variables, outermost first
+	Guard     Expr   // nil: true
+	Body      Expr
+}
+
+// Var is a quantified node variable.
+type Var struct {
+	Name string
+	Type *NodeType
+}
+
+// Loop is "for Name in Lo to Hi", inclusive. Loop i is Index slot i; its bounds
+// may use outer indices.
+type Loop struct {
+	Name   string
+	Lo, Hi Expr
+}
+
+// Expr is a typed expression. Integers are 64-bit; Type says how a field is read.
+type Expr interface{ Text() string }
+
+type (
+	// Const is a number; Float where IsFloat.
+	Const struct {
+		Src     string
+		Int     int64
+		Float   float64
+		IsFloat bool
+	}
+	// Null is NULL.
+	Null struct{ Src string }
+	// Index is a loop or aggregate index variable.
+	Index struct {
+		Src  string
+		Slot int
+	}
+	// Node is a bound node variable.
+	Node struct {
+		Src  string
+		Slot int
+		Type *NodeType
+	}
+	// GlobalRef is ::name, a declared object in static memory.
+	GlobalRef struct {
+		Src    string
+		Global int // index in Spec.Globals
+		Layout *types.Type
+	}
+	// Load reads the scalar of type Type at a place. A pointer Load used as
+	// the base of another place is followed. To is the declared node type it
+	// points to, nil if none.
+	Load struct {
+		Src                string
+		Place              Place
+		Type               *types.Type
+		BitOffset, BitSize int
+		Mask               uint64 // tagged pointers: bits cleared
+		To                 *NodeType
+	}
+	// FieldN is X[e] with an e that is not constant: the e-th scalar from 1.
+	FieldN struct {
+		Src  string
+		Base Expr // Node or pointer Load
+		N    Expr
+		Of   *NodeType
+	}
+	// AddrOf is a place as a node or address: &X.member is not in the
+	// language, but X.root compared with a node needs it where the member is
+	// an embedded node.
+	AddrOf struct {
+		Src   string
+		Place Place
+	}
+	// Attr is X.HEIGHT of Base (Node or pointer).
+	Attr struct {
+		Src  string
+		Base Expr
+		Attr *Attribute
+	}
+	// Degree is X.INDEGREE or X.OUTDEGREE. Fields indexes NodeType.Edges of
+	// the types concerned by name; nil: the default ones.
+	Degree struct {
+		Src    string
+		Base   Expr
+		In     bool
+		Fields []string
+	}
+	// Builtin is X.SIZE, A.COUNT, X.DANGLING, (X.f).EXISTS, X.p.TAG.
+	Builtin struct {
+		Src  string
+		Kind BuiltinKind
+		Base Expr
+		Mask uint64 // Tag
+	}
+	// Unary is -x, ~x, |x| (Op "abs"), not x (Op "not").
+	Unary struct {
+		Src string
+		Op  string
+		X   Expr
+	}
+	// Binary: + - * / % & | << >> == != < <= > >= and or min max.
+	// Comparison of a pointer with a Node or another pointer is by identity.
+	// Unsigned: both sides compare as unsigned.
+	Binary struct {
+		Src      string
+		Op       string
+		X, Y     Expr
+		Unsigned bool
+	}
+	// Cond is c ? x : y.
+	Cond struct {
+		Src     string
+		C, X, Y Expr
+	}
+	// Relation is X -> Y and its kin.
+	Relation struct {
+		Src      string
+		Path     bool
+		Not      bool
+		From, To Expr
+		Fields   []string
+	}
+	// Aggregate is COUNT(T), COUNT(T Y: g) (Slot: Y's) or SUM(I in a to b: e)
+	// (Slot: I's index slot).
+	Aggregate struct {
+		Src    string
+		Sum    bool
+		Type   *NodeType
+		Slot   int
+		Guard  Expr
+		Lo, Hi Expr
+		Elem   Expr
+	}
+)
+
+// BuiltinKind names a built-in attribute.
+type BuiltinKind uint8
+
+const (
+	BuiltinSize BuiltinKind = iota
+	BuiltinCount
+	BuiltinDangling
+	BuiltinExists
+	BuiltinTag
+)
+
+// Place is where a scalar lies: Base (Node, GlobalRef, AddrOf or a pointer
+// Load, which is followed), plus Offset bytes, plus each Step.
+type Place struct {
+	Base   Expr
+	Offset int64
+	Steps  []Step
+	Type   *types.Type // of the place
+	// Alternatives are the other live elements of an EdgeCell with "cells":
+	// Cell names the edge cell that the place belongs to, nil if none, so that
+	// stale elements read as undefined.
+	Cell *EdgeCell
+}
+
+// Step adds I*Stride bytes. Count is the array's length, -1 to the end of the
+// allocation; an index outside is undefined.
+type Step struct {
+	I      Expr
+	Stride int64
+	Count  int64
+}
+
+func (e *Const) Text() string     { return e.Src }
+func (e *Null) Text() string      { return e.Src }
+func (e *Index) Text() string     { return e.Src }
+func (e *Node) Text() string      { return e.Src }
+func (e *GlobalRef) Text() string { return e.Src }
+func (e *Load) Text() string      { return e.Src }
+func (e *FieldN) Text() string    { return e.Src }
+func (e *AddrOf) Text() string    { return e.Src }
+func (e *Attr) Text() string      { return e.Src }
+func (e *Degree) Text() string    { return e.Src }
+func (e *Builtin) Text() string   { return e.Src }
+func (e *Unary) Text() string     { return e.Src }
+func (e *Binary) Text() string    { return e.Src }
+func (e *Cond) Text() string      { return e.Src }
+func (e *Relation) Text() string  { return e.Src }
+func (e *Aggregate) Text() string { return e.Src }
+
+// CPoint is a declared consistency point.
+type CPoint struct {
+	Func  string // function name or pattern; "" for a line
+	Entry bool
+	Exit  bool
+	Each  bool // every activation, not the outermost only
+	File  string
+	Line  int
+	Mark  bool      // a ##C-POINT mark found in the program's source
+	For   *NodeType // nil: all constraints
+	Pos   syntax.Pos
+}
+
+// Global is "global file.c:head;". Index is trace.GlobalID-1.
+type Global struct {
+	Name   string
+	File   string
+	Layout *types.Type // nil until bound to a program
+	Addr   uint64      // virtual address in the file, from debug information
+	Size   int64
+	Pos    syntax.Pos
+}
+
+// Nil is a sentinel: a global's address, or for "nil T.sentinel" the value of that field.
+type Nil struct {
+	Global string
+	Addr   uint64 // virtual address in the file; Global only
+	Size   int64
+	Type   *NodeType // "nil T.f": a sentinel node that hangs off every T
+	Place  *Place
+	Pos    syntax.Pos
+}
+
+// Embed: a member of Host at Offset that is a node of type Type of its own.
+type Embed struct {
+	Type   *NodeType
+	Host   *NodeType
+	Member string
+	Offset int64
+	Pos    syntax.Pos
+}
+
+// Membership is "enter T at F(arg) [if return == 0];" or "leave …".
+type Membership struct {
+	Leave  bool
+	Type   *NodeType
+	Func   string
+	Arg    int  // 1…6; 0 with Return
+	Return bool // the returned pointer
+	Cond   Expr // over the returned value, which is Index slot 0; nil: always
+	Pos    syntax.Pos
+}
+
+// AllocRule is "alloc T at quad.c:16, new_node [call 2] [offset 8];".
+type AllocRule struct {
+	Type   *NodeType
+	File   string
+	Line   int
+	Func   string
+	Call   int // 0: any
+	Offset int64
+	Pos    syntax.Pos
+}
+
+// Allocator is "allocator pool_get(size=2) frees pool_put(1);".
+type Allocator struct {
+	Func    string
+	Size    int // argument with the size, from 1; 0: unknown, see Count/ elem
+	Free    string
+	FreeArg int
+	Pos     syntax.Pos
+}
+
+// Root is "root T from ::root via left, right;".
+type Root struct {
+	Type   *NodeType
+	Global int    // index in Spec.Globals
+	Place  *Place // where in the global
+	Via    []string
+	Pos    syntax.Pos
+}
+
+// MemoryFaults says for which types bounds, use after free and double free are
+// checked. All are on by default.
+type MemoryFaults struct {
+	NoBounds, NoUseAfterFree, NoDoubleFree bool
+	Except                                 []*NodeType // "no check bounds for T;"
+}

@@ -1,0 +1,91 @@
+package eval
+
+import (
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Instance is a constraint with a binding of its universal variables and loop
+// indices. It is comparable: the identity of an inconsistency.
+type Instance struct {
+	Constraint int
+	Nodes      [4]graph.ObjID // by slot; 0 beyond Constraint.Universal
+	Index      [3]int64
+	// SCC distinguishes one cycle (its smallest object) where a constraint
+	// was recognised as acyclicity.
+	SCC graph.ObjID
+}
+
+// Verdict is what an instance evaluates to.
+type Verdict uint8
+
+const (
+	Holds         Verdict = iota
+	NotApplicable         // guard false or undefined
+	Broken
+	Absent // a bound object is not alive: there is no such instance
+)
+
+// Result of evaluating an instance on a view.
+type Result struct {
+	Verdict Verdict
+	Reason  string // Broken: why, with field names and values
+	// Args are the operands of the constraint as written, in order
+	// (algorithms.md: they define "contributed" and "related"). All operands
+	// are there, also those behind a decided "and" or "or".
+	Args []Arg
+	// Deps are the bytes, lives and in-edges beneath the arguments: they say
+	// when to look again.
+	Deps []Dep
+}
+
+// Arg is the value of one operand. Two results have equal arguments iff their
+// Args are equal element by element.
+type Arg struct {
+	Text  string // as written: "X.OUTDEGREE"
+	Value string // canonical: a number, "NULL", "qdtree#3", "true", "undefined: …"
+}
+
+// Dep is something that an evaluation read.
+type Dep struct {
+	Kind DepKind
+	Addr trace.Addr  // DepBytes
+	Size uint64      // DepBytes
+	Obj  graph.ObjID // DepIn, DepLife
+	Type int         // DepPopulation: NodeType.Index
+}
+
+// DepKind classifies a Dep.
+type DepKind uint8
+
+const (
+	DepBytes      DepKind = iota // bytes of memory
+	DepIn                        // the set of edges into Obj
+	DepLife                      // birth, death or resize of Obj
+	DepPopulation                // the set of live objects of a type
+)
+
+// Inconsistency is a broken instance.
+type Inconsistency struct {
+	Instance Instance
+	Reason   string
+	Total    int // how many bindings this one stands for (a cycle of 1,000 nodes is one)
+}
+
+// Model is what fault location asks of the checker. Times are any time of the
+// history, views may be hypothetical.
+type Model interface {
+	// View returns the memory graph at t.
+	View(t mgpp.Timestamp) mgpp.View
+	// All returns every inconsistency at t, from scratch.
+	All(v mgpp.View) []Inconsistency
+	// Eval evaluates one instance.
+	Eval(i Instance, v mgpp.View) Result
+	// Touched returns a superset of the instances some argument of which
+	// differs between t-1 and t, binding objects alive at either.
+	Touched(t mgpp.Timestamp) []Instance
+	// LastChange returns the newest operation at or before t that touched the
+	// dependency, 0 if none.
+	LastChange(d Dep, t mgpp.Timestamp) mgpp.Timestamp
+}

@@ -1,0 +1,101 @@
+package mgpp
+
+import "mgtrace/trace"
+
+// Timestamp counts operations from 1. 0 is the time before the first.
+type Timestamp uint64
+
+// NodeID names a node for ever: freed nodes stay, IDs are not reused. 0: none.
+type NodeID uint32
+
+// OpKind says what an operation did.
+type OpKind uint8
+
+// The operations (algorithms.md, section 1).
+const (
+	OpNone OpKind = iota
+	OpStore
+	OpBulk // library function or system call: one operation with its extent
+	OpBirth
+	OpDeath
+	OpResize // realloc in place
+	OpMove   // realloc that moved: the death of Node, the birth of Other with the bytes carried over; ONE operation
+	OpEnter  // a watched function made Addr a member (intrusive membership); see Mark
+	OpLeave
+	OpUnread // bytes changed to what nobody knows
+)
+
+// Op is one operation of the history.
+type Op struct {
+	Time   Timestamp
+	Kind   OpKind
+	Thread trace.ThreadID
+	PC     trace.Addr // its statement
+	Wall   int64      // nanoseconds, as in trace.Event
+	Addr   trace.Addr
+	Size   uint64
+	Base   trace.Addr
+	Flags  trace.Flags
+	Node   NodeID // the node that it hit, was born, died or was resized; 0 if none
+	Other  NodeID // OpMove: the new node
+	Name   string // bulk writer or allocator, else ""
+	Mark   int    // OpEnter, OpLeave: the caller's own number (index of the directive)
+}
+
+// Node is one block of memory during its life [Birth, Death).
+type Node struct {
+	ID     NodeID
+	Start  trace.Addr
+	Size   uint64 // at its last resize up to the time asked for
+	Birth  Timestamp
+	Death  Timestamp      // 0: alive at the end of the history
+	Global trace.GlobalID // not 0: an object in static memory
+	Moved  NodeID         // realloc: the node that it was before, 0 if none
+	Alloc  string         // allocator's name
+	Stack  []trace.Addr   // of its birth, innermost first; shared, read-only
+}
+
+// Bytes is the content of a memory range at a time.
+type Bytes struct {
+	Data    []byte
+	Written []bool    // false: never written since the node's birth (calloc writes 0), or unknown after OpUnread; len(Data)
+	Newest  Timestamp // newest version among the bytes; 0 if none was written
+}
+
+// View is the memory graph at one time: what constraints are evaluated on. It
+// is implemented by History.At and by overlays (what if this operation had not
+// happened; what if this cell held that value).
+type View interface {
+	Time() Timestamp
+	// Node returns the node if it is alive in the view.
+	Node(NodeID) (Node, bool)
+	// NodeAt returns the live node that contains addr.
+	NodeAt(addr trace.Addr) (NodeID, bool)
+	// Read fills b for [addr, addr+len(b.Data)). It reports false if the
+	// range is not wholly inside one live node.
+	Read(addr trace.Addr, b *Bytes) bool
+	// Target resolves a pointer cell of 8 bytes at addr, masked by mask (0:
+	// none), to the node that its value pointed into when it was stored.
+	Target(addr trace.Addr, mask uint64) Target
+}
+
+// Target is what a pointer cell leads to.
+type Target struct {
+	State  TargetState
+	Value  uint64    // the masked value; valid unless Unwritten
+	Node   NodeID    // State Points and Dangling: the node meant
+	Offset uint64    // bytes into that node
+	Reused NodeID    // Dangling: the node that lives at the address now, 0 if none
+	Since  Timestamp // when the value was stored
+}
+
+// TargetState classifies a pointer cell.
+type TargetState uint8
+
+const (
+	Unwritten TargetState = iota // never written or partly written
+	Null
+	Points   // into a live node
+	Dangling // into a node that has died since
+	Wild     // to nothing that was ever known to be a node at that time
+)

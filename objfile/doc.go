@@ -1,0 +1,2 @@
+// Package objfile reads one ELF file with its debug information.
+package objfile

@@ -1,0 +1,2 @@
+package objfile
+type File struct{}

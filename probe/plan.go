@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"mgtrace/objfile"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// Request says what to capture, in plain terms: neither specs nor engines.
+type Request struct {
+	Modules    []string    // files whose stores are captured; the program itself first
+	Allocators []Allocator // beyond the standard ones
+	Watch      []string    // functions (names or patterns after demangling, or 0xADDR) whose calls and returns are wanted
+	Lines      []Line      // source lines wanted as points
+	Marks      bool        // ##C-POINT comments in the source
+	Globals    []Global    // objects in static memory that are nodes: their stores are captured
+}
+
+// Allocator is an allocator of the program's own.
+type Allocator struct {
+	Func    string // name, pattern or 0xADDR
+	Size    int    // argument that holds the size, from 1; 0: the size is not an argument
+	Count   int    // argument that multiplies it; 0: none
+	Fixed   uint64 // size in bytes where Size is 0
+	Free    string // "" none
+	FreeArg int    // from 1
+}
+
+// Line is FILE:LINE.
+type Line struct {
+	File string
+	Line int
+}
+
+// Global is an object in static memory of the program, by its address range in
+// the file (virtual addresses).
+type Global struct {
+	Name string
+	Type string
+	Addr uint64
+	Size uint64
+}
+
+// Plan is what an engine executes. It is immutable; all addresses are virtual
+// addresses of their image's file, with the file offset beside them.
+type Plan struct {
+	Images   []*Image
+	Stores   []Store
+	Funcs    []Func
+	Points   []Point
+	Globals  []Global
+	Unprobed []Unprobed
+	Warnings []string
+}
+
+// Image is a file that is probed.
+type Image struct {
+	Path   string
+	File   *objfile.File
+	Traced bool // stores are captured, not only functions
+}
+
+// Site is an instruction: Offset is its offset in the file, as a uprobe wants it.
+type Site struct {
+	Image  int // index in Plan.Images
+	Addr   uint64
+	Offset uint64
+}
+
+// Store is a store instruction to capture.
+type Store struct {
+	Site
+	Effect x86.Store // what it writes
+	// After is the instruction that follows, where the written value is read
+	// if it is not known before. Zero if the value is known before.
+	After Site
+	// Only After can be probed, not the instruction itself (LOCK prefix), and
+	// After is reached only through it.
+	AfterOnly bool
+}
+
+// Role says what a function is to the capture.
+type Role uint8
+
+const (
+	RoleWatch   Role = iota // calls and returns are events
+	RoleMalloc              // Size argument, block returned
+	RoleCalloc              // Count and Size arguments
+	RoleRealloc             // Ptr and Size arguments
+	RoleReallocArray
+	RoleAligned // Size argument, alignment ignored
+	RolePosix   // block stored through argument Ptr; result 0 on success
+	RoleStrdup  // returns a block: the size comes from the malloc inside
+	RoleFree    // Ptr argument
+	RoleWriter  // writes memory: Dst argument, extent by Extent
+)
+
+// Extent says how many bytes a writer wrote, known when it returns.
+type Extent uint8
+
+const (
+	ExtentArg           Extent = iota // argument Len bytes
+	ExtentProduct                     // argument Len times argument Count
+	ExtentString                      // up to and with the NUL now at Dst (strcpy, sprintf, gets, fgets)
+	ExtentAppend                      // from the old end of the string at Dst up to the new NUL (strcat)
+	ExtentResult                      // the result, in bytes (read); nothing if negative
+	ExtentResultProduct               // the result times argument Len (fread)
+	ExtentMinArg                      // strncpy: argument Len bytes, all of them written
+	ExtentReturned                    // the result is the end pointer (stpcpy): [Dst, result]
+	ExtentBounded                     // snprintf: min(result+1, argument Len)
+)
+
+// Func is a function of interest. Arguments count from 1 (RDI).
+type Func struct {
+	Name  string       // demangled
+	ID    trace.FuncID // RoleWatch: index in trace.Program.Funcs
+	Role  Role
+	Entry Site
+	// Returns are its RET instructions and tail jumps. Empty and Uretprobe
+	// true: a uretprobe is safe (neither throws nor recurses).
+	Returns                    []Site
+	Uretprobe                  bool
+	Ptr, Size, Count, Dst, Len int
+	Fixed                      uint64
+	Extent                     Extent
+	File                       string
+	Line                       int
+}
+
+// Point is a watched line or a boundary of an inlined instance.
+type Point struct {
+	Site
+	ID    trace.PointID
+	Point trace.Point
+}
+
+// Unprobed is a store that can not be captured.
+type Unprobed struct {
+	Site
+	Instruction string
+	Reason      string
+}

@@ -1,0 +1,93 @@
+package trace
+
+// Addr is a virtual address in the traced process.
+type Addr uint64
+
+// ThreadID is the kernel's thread id. 0 means "no thread" (the initial image).
+type ThreadID uint32
+
+// Kind says what an Event reports.
+type Kind uint8
+
+// The kinds of event. The table in kinds.go gives each its name, the fields
+// that it uses, and its text form; reader, writer and documentation follow it.
+const (
+	KindNone Kind = iota
+
+	KindStore   // one instruction wrote Data at Addr. Base: the address register's value, 0 if none
+	KindBulk    // a library function (Name) wrote Data at Addr; Base: its destination argument
+	KindSyscall // a system call (Aux: its number) wrote Data at Addr
+	KindUnread  // a write of Size bytes at Addr whose value could not be read (Name: why, or the writer)
+	KindImage   // Data is what memory at Addr held when recording began or when it was first touched (attach)
+
+	KindAlloc   // an allocator (Name) returned Size bytes at Addr. FlagZeroed as by calloc. Stack: return addresses, innermost first
+	KindFree    // Addr was freed (Name: by what). Stack as for KindAlloc
+	KindRealloc // the block at Aux became Size bytes at Addr, in place if Addr == Aux. Stack as for KindAlloc
+	KindRefused // an allocator (Name) returned NULL for Size bytes: nothing changed (realloc: old block lives)
+
+	KindMap   // Size bytes at Addr were mapped by the program
+	KindUnmap // Size bytes at Addr were unmapped: whatever lived there is gone
+
+	KindCall   // a watched function (Aux: FuncID) was entered. SP: address of its return address; Args: its first six integer arguments
+	KindReturn // a watched function (Aux: FuncID) was left. SP as at its KindCall; Ret: its result
+	KindLine   // a watched line or inlined instance boundary (Aux: PointID) was reached
+
+	KindThreadStart // Thread began
+	KindThreadExit  // Thread ended
+	KindFork        // a child process (Aux: pid) was forked; it runs on untraced
+	KindExec        // the program replaced itself: this history ends here
+	KindSignal      // a fatal or reporting signal (Aux: number) at PC, fault address Addr
+	KindExit        // the process ended: Aux is its wait status as of wait(2)
+	KindLost        // Size events of Thread (0: any) were lost here
+	KindTruncated   // recording ended before the program did (Name: why)
+
+	KindGlobal // a declared object (Aux: GlobalID) lies at Addr with Size bytes; Data: its bytes at the start
+	kindEnd
+)
+
+// NumKinds is the number of kinds, for tables indexed by Kind.
+const NumKinds = int(kindEnd)
+
+// Flags qualify an event.
+type Flags uint16
+
+const (
+	FlagZeroed  Flags = 1 << iota // Alloc: the block is zero (calloc, fresh mmap)
+	FlagAtomic                    // Store: a locked instruction or exchange
+	FlagPartial                   // Bulk, Syscall: Data is only the first bytes of Size
+	FlagRMW                       // Store: read-modify-write
+	FlagLate                      // Store: value was read at the thread's next stop, not at the instruction itself
+	FlagInline                    // Line: belongs to an inlined instance
+	FlagUnwound                   // Return: the frame was left by an exception or longjmp; Ret is not valid
+)
+
+// Event is one thing that happened in the traced process. Data, Stack and Args
+// belong to the producer and are valid until its next event: copy to keep.
+//
+// The position of an event in its stream is the total order; Wall is only an
+// attribute (clocks of two processors differ by microseconds).
+type Event struct {
+	Kind   Kind
+	Flags  Flags
+	Thread ThreadID
+	Wall   int64 // nanoseconds since recording began; -1 if unknown
+	PC     Addr  // the statement: address of the instruction (store), or return address of the outermost allocator or writer
+	Addr   Addr
+	Size   uint64 // bytes; for Store, Bulk, Syscall, Image: len(Data) unless FlagPartial
+	Base   Addr
+	Aux    uint64
+	SP     Addr
+	Ret    uint64
+	Name   string // interned by the producer
+	Data   []byte
+	Args   []uint64
+	Stack  []Addr
+}
+
+// FuncID indexes Program.Funcs, PointID Program.Points, GlobalID
+// Program.Globals; each from 1, 0 meaning none.
+type (
+	FuncID   uint32
+	PointID  uint32
+	GlobalID uint32
+)

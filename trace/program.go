@@ -1,0 +1,100 @@
+package trace
+
+// Program describes what was recorded: everything that an analysis needs
+// besides the events. It is stored in the trace (as JSON, in its own block)
+// and completed by a Trailer when recording ends.
+type Program struct {
+	Path     string     `json:"path"`
+	Args     []string   `json:"args,omitempty"`
+	PID      int        `json:"pid"`
+	Engine   string     `json:"engine"`
+	Kernel   string     `json:"kernel"`
+	Began    string     `json:"began"` // RFC 3339
+	Modules  []Module   `json:"modules"`
+	Funcs    []Func     `json:"funcs,omitempty"`
+	Points   []Point    `json:"points,omitempty"`
+	Globals  []Global   `json:"globals,omitempty"`
+	Unprobed []Unprobed `json:"unprobed,omitempty"`
+	Sites    int        `json:"sites"` // probed store sites
+	Warnings []string   `json:"warnings,omitempty"`
+}
+
+// Module is one mapped ELF file. A virtual address v of the file is at
+// Bias + v in the process.
+type Module struct {
+	Path    string `json:"path"`
+	BuildID string `json:"build_id,omitempty"` // hex
+	Bias    Addr   `json:"bias"`
+	Lo      Addr   `json:"lo"` // half-open range of the mapped image
+	Hi      Addr   `json:"hi"`
+	Traced  bool   `json:"traced"` // its stores were planned for capture
+	// File and Debug name attachments of the trace that hold the ELF file and
+	// its separate debug file; "" if they do not travel with it.
+	File  string `json:"file,omitempty"`
+	Debug string `json:"debug,omitempty"`
+}
+
+// Func is a watched function: its calls and returns are KindCall/KindReturn.
+type Func struct {
+	Name     string `json:"name"` // demangled
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	NoReturn bool   `json:"no_return,omitempty"` // its exit could not be probed (reason in Program.Warnings)
+}
+
+// Point is a watched source line, C-POINT mark, or boundary of an inlined
+// instance of a watched function.
+type Point struct {
+	Kind     string `json:"kind"` // "line", "mark", "inline-entry", "inline-exit"
+	Function string `json:"function,omitempty"`
+	Func     FuncID `json:"func,omitempty"` // inline-*: the function it is an instance of
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	For      string `json:"for,omitempty"` // mark: the type it names
+}
+
+// Global is an object in static memory that is a node from the start.
+type Global struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+	Addr Addr   `json:"addr"`
+	Size uint64 `json:"size"`
+}
+
+// Unprobed is a store site that is not captured.
+type Unprobed struct {
+	PC          Addr   `json:"pc"`
+	Instruction string `json:"instruction"`
+	Reason      string `json:"reason"`
+}
+
+// Trailer is what is known only when recording ends. A trace without one was
+// cut off: it is incomplete.
+type Trailer struct {
+	Hits      uint64 `json:"hits"`      // what the engine counted in the kernel or process
+	Delivered uint64 `json:"delivered"` // events that reached the trace or were filtered by rule
+	Dropped   uint64 `json:"dropped"`
+	Stops     uint64 `json:"stops"` // times the program was held back
+	Complete  bool   `json:"complete"`
+	Why       string `json:"why,omitempty"` // why it is not complete
+	// Audit is the comparison of the history with real memory at the end.
+	Audit   *Audit   `json:"audit,omitempty"`
+	Modules []Module `json:"modules,omitempty"` // the final map, dlopen'd modules included
+}
+
+// Audit compares the history with memory (algorithms.md, "Audit").
+type Audit struct {
+	Nodes      int      `json:"nodes"`
+	Bytes      uint64   `json:"bytes"`
+	Unseen     []Unseen `json:"unseen,omitempty"`     // at most a few hundred, in address order
+	Total      uint64   `json:"total"`                // bytes that differ
+	Unreadable uint64   `json:"unreadable,omitempty"` // bytes that could not be read
+}
+
+// Unseen is a range whose bytes in memory are not those of the history: some
+// write to it was not seen. It is never a suspect.
+type Unseen struct {
+	Addr Addr   `json:"addr"`
+	Have []byte `json:"have"` // memory
+	Want []byte `json:"want"` // history
+}

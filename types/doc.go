@@ -1,0 +1,2 @@
+// Package types describes the layouts of C and C++ types.
+package types

@@ -1,0 +1,66 @@
+package types
+
+// Kind classifies a Type.
+type Kind uint8
+
+// The kinds. Void is also the kind of the element of a void pointer.
+const (
+	Void Kind = iota
+	Int       // signed integer, char included where it is signed
+	Uint      // unsigned integer
+	Bool
+	Float
+	Enum
+	Pointer // pointers and C++ references
+	Struct  // struct and class
+	Union
+	Array
+	Func
+	Opaque // declared but never defined; Size is -1
+)
+
+// Type is one C or C++ type. Types are immutable once built, may be cyclic
+// through pointers, and are compared by pointer within one Universe.
+type Type struct {
+	Kind   Kind
+	Name   string // as a programmer writes it: "qdtree", "std::list<int>"; "" if anonymous
+	Size   int64  // bytes; -1 where incomplete
+	Signed bool   // Int and Enum: how the value is extended
+
+	Elem  *Type // Pointer, Array
+	Count int64 // Array: number of elements; -1 for a flexible array member
+
+	Members     []Member     // Struct, Union: in order of declaration
+	Enumerators []Enumerator // Enum
+}
+
+// Member is one member of a struct or union. Offset is in bytes from the start
+// of the type. A bit-field has BitSize > 0 and lies BitOffset bits above bit 0
+// of the little-endian storage unit at Offset (BitOffset may exceed 7).
+type Member struct {
+	Name      string // "" for anonymous structs and unions, whose members are found by plain name
+	Type      *Type
+	Offset    int64
+	BitOffset int
+	BitSize   int
+	Base      bool // a C++ base class
+	VTable    bool // a virtual-table pointer: a field, never an edge
+}
+
+// Enumerator is one named value of an enumeration.
+type Enumerator struct {
+	Name  string
+	Value int64
+}
+
+// Scalar is one field of a flattened layout: X[n] of the constraint language is
+// Scalars()[n-1]. A union is one scalar (thesis 2.2; language.md, "Fields").
+type Scalar struct {
+	Path      string // C path from the node: "child[2]", "pos.x"
+	Offset    int64  // bytes
+	Size      int64  // bytes of the storage unit
+	BitOffset int
+	BitSize   int   // 0: not a bit-field
+	Type      *Type // the scalar's own type (for a union: the union)
+	VTable    bool
+}
