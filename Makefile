@@ -1,0 +1,46 @@
+# mgtrace: the two commands are `make demo` and `make test`.
+GO    ?= go
+CLANG ?= clang-14
+
+.PHONY: all build demo test lint generate bench fuzz setup-demo setup-test clean
+
+all: build
+
+build:
+	$(GO) build -o mgtrace ./cmd/mgtrace
+
+# What a fresh Debian needs, installed if it is missing.
+setup-demo:
+	@scripts/setup demo
+setup-test:
+	@scripts/setup test
+
+demo: setup-demo build
+	@scripts/demo
+
+test: setup-test build lint
+	$(GO) test ./...
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+
+# Recompiles the eBPF programs; the objects are checked in.
+generate: setup-test
+	CLANG=$(CLANG) $(GO) generate ./bpf
+
+# Prints the numbers that the README states.
+bench: setup-test build
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./trace ./mgpp ./x86 ./constraints/... ./bpf
+
+# Fuzzes every decoder of outside input for a little while each.
+FUZZTIME ?= 20s
+fuzz:
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; \
+	  done; \
+	done
+
+clean:
+	rm -rf mgtrace out

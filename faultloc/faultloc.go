@@ -1,0 +1,133 @@
+package faultloc
+
+import (
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// History is what fault location asks of the history.
+type History interface {
+	Op(mgpp.Timestamp) mgpp.Op
+	// LastWrite is the newest operation at or before t that wrote into
+	// [addr, addr+size), 0 if none.
+	LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.Timestamp
+	// Without is v as if operation t had not changed its bytes.
+	Without(v mgpp.View, t mgpp.Timestamp) mgpp.View
+	// With is v with data at addr.
+	With(v mgpp.View, addr trace.Addr, data []byte) mgpp.View
+}
+
+// Structure is what the repair search asks of the typed graph.
+type Structure interface {
+	Object(graph.ObjID) graph.Object
+	// Cell returns the scalar field that covers addr.
+	Cell(addr trace.Addr, v mgpp.View) (Cell, bool)
+	// Alike returns up to limit live objects of the same type as o, for
+	// comparison, nearest in time first.
+	Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID
+	// Near returns up to limit objects that are connected with o by an edge,
+	// either way.
+	Near(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID
+}
+
+// Cell is a scalar field of an object.
+type Cell struct {
+	Obj     graph.ObjID
+	Path    string // "child[2]"
+	Addr    trace.Addr
+	Size    int // bytes, at most 8
+	Pointer bool
+	// Values are the values that are always plausible (enumerators).
+	Values []int64
+}
+
+// Input is one question: what made Found inconsistent at At?
+type Input struct {
+	Model   eval.Model
+	History History
+	Cells   Structure // nil: no repair search
+	At      mgpp.Timestamp
+	Found   []eval.Inconsistency
+	// Healthy is the last C-point before At where the constraints held; 0 if
+	// there was none.
+	Healthy mgpp.Timestamp
+	// Statement maps a program counter to the identity of its statement.
+	Statement func(trace.Addr) string
+	// MaxOperations bounds the traceback; 0: no bound.
+	MaxOperations int
+}
+
+// Kind says what a suspect did.
+type Kind string
+
+const (
+	Wrote   Kind = "wrote"
+	Omitted Kind = "omitted" // its store is missing
+)
+
+// Suspect is a statement under suspicion, with the operation that shows it best.
+type Suspect struct {
+	Kind        Kind
+	PC          trace.Addr
+	Operation   mgpp.Timestamp   // the most suspicious of Operations; Omitted: an example elsewhere, or 0
+	Operations  []mgpp.Timestamp // all of this statement that contributed, newest first
+	Contributes []eval.Instance
+	Second      bool // second class: wrote what later entered a broken constraint
+	Evidence    []Evidence
+	Repair      *Repair
+	score       score
+}
+
+// EvidenceKind classifies Evidence.
+type EvidenceKind string
+
+const (
+	Counterfactual EvidenceKind = "counterfactual"
+	RepairCell     EvidenceKind = "repair"
+	Flip           EvidenceKind = "flip"
+	Touch          EvidenceKind = "touch"
+	Entered        EvidenceKind = "entered"
+	Missing        EvidenceKind = "missing"
+)
+
+// Evidence is one reason for suspicion. The counts' meaning depends on Kind.
+type Evidence struct {
+	Kind    EvidenceKind
+	Cured   int // Counterfactual, RepairCell: inconsistencies that would be gone
+	Of      int // of how many
+	Created int // and how many new ones there would be; -1: not counted
+	Flips   int // Flip: inconsistencies that it turned from holding to broken
+	Often   int // Missing: in how many of Of like nodes the statement wrote the field
+}
+
+// Repair is the one (cell, value) that would make all inconsistencies hold.
+type Repair struct {
+	Cell    Cell
+	Value   uint64
+	Target  graph.ObjID // Pointer: the object that Value points to, 0 for NULL
+	Created int
+}
+
+// Result of a fault location.
+type Result struct {
+	Suspects []Suspect
+	Repairs  []Repair
+	// Remaining are inconsistencies that were there when the history began.
+	Remaining []eval.Instance
+	Examined  int  // operations looked at
+	Bounded   bool // MaxOperations ended the search
+}
+
+// Locate answers the question.
+func Locate(in Input) Result {
+	tb := traceback(in)
+	entered(in, tb)
+	repairs := repair(in)
+	suspects := statements(in, tb)
+	suspects = blameRepairs(in, suspects, repairs)
+	weigh(in, suspects)
+	rank(suspects)
+	return Result{Suspects: suspects, Repairs: repairs, Remaining: tb.remaining, Examined: tb.examined, Bounded: tb.bounded}
+}

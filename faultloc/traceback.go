@@ -1,0 +1,219 @@
+package faultloc
+
+import (
+	"container/heap"
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+)
+
+// trace of contributions: what algorithm 3 outputs, by operation.
+type contributions struct {
+	byOp      map[mgpp.Timestamp]*contribution
+	order     []mgpp.Timestamp // newest first
+	remaining []eval.Instance
+	examined  int
+	bounded   bool
+}
+
+// contribution is what one operation did to pending inconsistencies.
+type contribution struct {
+	instances []eval.Instance
+	flipped   []flip
+	second    bool
+}
+
+// flip is an instance that the operation turned inconsistent, with what it
+// depended on before and after.
+type flip struct {
+	instance      eval.Instance
+	before, after []eval.Dep
+}
+
+// pending is a member of P: an inconsistency of the graph at the point that
+// the search has reached.
+type pending struct {
+	instance eval.Instance
+	result   eval.Result
+	next     mgpp.Timestamp // newest operation before that point that touched a dependency
+}
+
+// traceback is algorithm 3 in the form that jumps.
+//
+//	P := inconsistencies at the C-point
+//	repeat
+//	  1. O := the newest operation, before the point reached, that touched a
+//	     dependency of a member of P
+//	  2. for each e in P that O touched: if an argument of e differs before
+//	     and after O, O contributed to e
+//	  3. if it contributed to any: P gains the inconsistencies before O some
+//	     argument of which O changed
+//	  4. e leaves P if it is no inconsistency before O
+//	until P is empty or no operation is left
+//
+// Between two jumps nothing that a member of P depends on changes, so its
+// result stays what it was: that is why jumping loses nothing.
+func traceback(in Input) *contributions {
+	tb := &contributions{byOp: map[mgpp.Timestamp]*contribution{}}
+	q := &queue{}
+	seen := map[eval.Instance]bool{}
+	view := in.Model.View(in.At)
+	for _, inc := range in.Found {
+		if seen[inc.Instance] {
+			continue
+		}
+		seen[inc.Instance] = true
+		q.add(in.Model, pending{instance: inc.Instance, result: in.Model.Eval(inc.Instance, view)}, in.At)
+	}
+	for q.Len() > 0 {
+		t := q.items[0].next
+		if t == 0 {
+			break
+		}
+		if in.MaxOperations > 0 && tb.examined == in.MaxOperations {
+			tb.bounded = true
+			break
+		}
+		tb.examined++
+		tb.step(in.Model, q, seen, t)
+	}
+	for _, p := range q.items {
+		tb.remaining = append(tb.remaining, p.instance)
+	}
+	slices.SortFunc(tb.remaining, compareInstances)
+	return tb
+}
+
+// step rolls back one operation.
+func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp) {
+	before := m.View(t - 1)
+	var touched []pending
+	for q.Len() > 0 && q.items[0].next == t {
+		touched = append(touched, heap.Pop(q).(pending))
+	}
+	contributed := false
+	for _, p := range touched {
+		was := m.Eval(p.instance, before)
+		if !sameArgs(was, p.result) {
+			contributed = true
+			tb.add(t, p, was)
+		}
+		if was.Verdict == eval.Broken {
+			q.add(m, pending{instance: p.instance, result: was}, t-1)
+		} else {
+			delete(seen, p.instance)
+		}
+	}
+	if contributed {
+		tb.related(m, q, seen, t, before)
+	}
+}
+
+// related adds the inconsistencies before t that t's operation is related to.
+func (tb *contributions) related(m eval.Model, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp, before mgpp.View) {
+	after := m.View(t)
+	for _, i := range m.Touched(t) {
+		if seen[i] {
+			continue
+		}
+		was := m.Eval(i, before)
+		if was.Verdict != eval.Broken || sameArgs(was, m.Eval(i, after)) {
+			continue
+		}
+		seen[i] = true
+		q.add(m, pending{instance: i, result: was}, t-1)
+	}
+}
+
+func (tb *contributions) add(t mgpp.Timestamp, p pending, was eval.Result) {
+	c := tb.byOp[t]
+	if c == nil {
+		c = &contribution{}
+		tb.byOp[t] = c
+		tb.order = append(tb.order, t)
+	}
+	c.instances = append(c.instances, p.instance)
+	if was.Verdict != eval.Broken {
+		c.flipped = append(c.flipped, flip{p.instance, was.Deps, p.result.Deps})
+	}
+}
+
+// entered adds the suspects of the second class: when an operation flips an
+// instance to inconsistent, the last writers of what entered the instance's
+// dependencies by the flip, as far as they wrote since the last healthy C-point
+// ("n->color = BLACK; p->left = n;": the link flips, the colour is wrong).
+func entered(in Input, tb *contributions) {
+	for _, t := range slices.Clone(tb.order) {
+		for _, f := range tb.byOp[t].flipped {
+			known := map[eval.Dep]bool{}
+			for _, d := range f.before {
+				known[d] = true
+			}
+			for _, d := range f.after {
+				if known[d] || d.Kind != eval.DepBytes {
+					continue
+				}
+				w := in.History.LastWrite(d.Addr, d.Size, t-1)
+				if w == 0 || w <= in.Healthy || tb.byOp[w] != nil && !tb.byOp[w].second {
+					continue
+				}
+				c := tb.byOp[w]
+				if c == nil {
+					c = &contribution{second: true}
+					tb.byOp[w] = c
+					tb.order = append(tb.order, w)
+				}
+				if !slices.Contains(c.instances, f.instance) {
+					c.instances = append(c.instances, f.instance)
+				}
+			}
+		}
+	}
+	slices.SortFunc(tb.order, func(a, b mgpp.Timestamp) int { return int(b) - int(a) })
+}
+
+// sameArgs: the operands of the constraint have the same values.
+func sameArgs(a, b eval.Result) bool {
+	return (a.Verdict == eval.Absent) == (b.Verdict == eval.Absent) && slices.Equal(a.Args, b.Args)
+}
+
+// queue is P, newest next operation first.
+type queue struct{ items []pending }
+
+// add puts p, whose result holds at t, into the queue.
+func (q *queue) add(m eval.Model, p pending, t mgpp.Timestamp) {
+	for _, d := range p.result.Deps {
+		p.next = max(p.next, m.LastChange(d, t))
+	}
+	heap.Push(q, p)
+}
+
+func (q *queue) Len() int { return len(q.items) }
+func (q *queue) Less(i, j int) bool {
+	if q.items[i].next != q.items[j].next {
+		return q.items[i].next > q.items[j].next
+	}
+	return compareInstances(q.items[i].instance, q.items[j].instance) < 0
+}
+func (q *queue) Swap(i, j int) { q.items[i], q.items[j] = q.items[j], q.items[i] }
+func (q *queue) Push(x any)    { q.items = append(q.items, x.(pending)) }
+func (q *queue) Pop() any {
+	last := q.items[len(q.items)-1]
+	q.items = q.items[:len(q.items)-1]
+	return last
+}
+
+// compareInstances orders instances, so that results do not depend on maps.
+func compareInstances(a, b eval.Instance) int {
+	if a.Constraint != b.Constraint {
+		return a.Constraint - b.Constraint
+	}
+	if c := slices.Compare(a.Nodes[:], b.Nodes[:]); c != 0 {
+		return c
+	}
+	if c := slices.Compare(a.Index[:], b.Index[:]); c != 0 {
+		return c
+	}
+	return int(a.SCC) - int(b.SCC)
+}

@@ -1,0 +1,137 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+)
+
+// maxValue is how many characters of a value or name are drawn.
+const maxValue = 40
+
+// look is how a mark is drawn. Colours are told apart by people who do not see
+// red and green alike, and by line style in print.
+type look struct{ line, fill, text, style, width string }
+
+var looks = [...]look{
+	Plain:   {"#444444", "#f4f4f4", "#222222", "solid", "1"},
+	Old:     {"#999999", "#fafafa", "#888888", "dashed", "1"},
+	Folded:  {"#999999", "#ffffff", "#666666", "dotted", "1"},
+	Changed: {"#0057b7", "#dcebfb", "#00366f", "bold", "2"},
+	Broken:  {"#c1121f", "#fde0dd", "#8b0000", "bold", "2.5"},
+	Hidden:  {"transparent", "transparent", "transparent", "invis", "0"},
+}
+
+// DOT writes the drawing in Graphviz's language.
+func DOT(w io.Writer, g *Graph) error {
+	_, err := w.Write(dot(g))
+	return err
+}
+
+func dot(g *Graph) []byte {
+	var b bytes.Buffer
+	b.WriteString("digraph memory {\n")
+	b.WriteString("  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=\"Helvetica\" fontsize=12 labelloc=t labeljust=l")
+	if g.Title != "" {
+		fmt.Fprintf(&b, " label=<%s>", title(g))
+	}
+	b.WriteString("]\n  node [shape=plain fontname=\"Helvetica\" fontsize=10]\n  edge [fontname=\"Helvetica\" fontsize=9 arrowsize=0.7]\n")
+	for i := range g.Nodes {
+		node(&b, &g.Nodes[i])
+	}
+	for i := range g.Edges {
+		edge(&b, &g.Edges[i])
+	}
+	b.WriteString("}\n")
+	return b.Bytes()
+}
+
+func title(g *Graph) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<b>%s</b><br align="left"/>`, escape(g.Title))
+	for _, n := range g.Notes {
+		fmt.Fprintf(&b, `%s<br align="left"/>`, escape(n))
+	}
+	return b.String()
+}
+
+func node(b *bytes.Buffer, n *Node) {
+	l := looks[n.Mark]
+	if n.Mark == Hidden {
+		// As large as it is in the other frames, so that nothing moves.
+		fmt.Fprintf(b, "  %s [style=invis label=<%s>]\n", quote(n.ID), table(n, l))
+		return
+	}
+	fmt.Fprintf(b, "  %s [tooltip=%s label=<%s>]\n", quote(n.ID), quote(n.Tip), table(n, l))
+}
+
+// table is a node's box: its title above a row for each field.
+func table(n *Node, l look) string {
+	var b strings.Builder
+	style := ""
+	if l.style == "dashed" || l.style == "dotted" {
+		style = fmt.Sprintf(` style="%s"`, l.style)
+	}
+	border := "1"
+	if n.Mark == Broken || n.Mark == Changed {
+		border = "2"
+	}
+	fmt.Fprintf(&b, `<table border="%s" cellborder="0" cellspacing="0" cellpadding="3" color="%s" bgcolor="white"%s>`, border, l.line, style)
+	fmt.Fprintf(&b, `<tr><td colspan="2" bgcolor="%s"><font color="%s"><b>%s</b></font></td></tr>`, l.fill, l.text, escape(n.Title))
+	for _, f := range n.Fields {
+		fl := looks[f.Mark]
+		bg, port := "", ""
+		if f.Mark == Broken || f.Mark == Changed {
+			bg = fmt.Sprintf(` bgcolor="%s"`, fl.fill)
+		}
+		if f.Port != "" {
+			port = fmt.Sprintf(` port="%s"`, escape(f.Port))
+		}
+		fmt.Fprintf(&b, `<tr><td align="left"%s><font color="#666666">%s</font></td><td align="left"%s%s><font color="%s">%s</font></td></tr>`,
+			bg, escape(f.Name), port, bg, fl.text, escape(f.Value))
+	}
+	b.WriteString("</table>")
+	return b.String()
+}
+
+func edge(b *bytes.Buffer, e *Edge) {
+	l := looks[e.Mark]
+	from := quote(e.From)
+	if e.Port != "" {
+		from += ":" + quote(e.Port)
+	}
+	fmt.Fprintf(b, "  %s -> %s [color=%s fontcolor=%s style=%s penwidth=%s", from, quote(e.To), quote(l.line), quote(l.text), l.style, l.width)
+	if e.Label != "" {
+		fmt.Fprintf(b, " label=%s", quote(e.Label))
+	}
+	b.WriteString("]\n")
+}
+
+// quote makes a DOT string.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(clean(s)) + `"`
+}
+
+// escape makes text of a DOT HTML label; empty cells would collapse.
+func escape(s string) string {
+	s = clean(s)
+	if r := []rune(s); len(r) > maxValue*3 {
+		s = string(r[:maxValue*3-1]) + "…"
+	}
+	if s == "" {
+		return " "
+	}
+	return html.EscapeString(s)
+}
+
+// clean drops what neither DOT nor XML can carry.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffd || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Version of the JSON form.
+const Version = 1
+
+// Report is the outcome of one analysis.
+type Report struct {
+	Version  int      `json:"version"`
+	Program  string   `json:"program"`
+	Engine   string   `json:"engine"`
+	Complete bool     `json:"complete"`
+	Why      []string `json:"incomplete_because,omitempty"` // why Complete is false
+	Events   Events   `json:"events"`
+	Exit     *Exit    `json:"exit,omitempty"` // nil: the program's end was not seen
+	CPoints  []CPoint `json:"cpoints"`
+	Checked  Checked  `json:"checked"`
+	Audit    *Audit   `json:"audit,omitempty"`
+	Unprobed []Place  `json:"unprobed,omitempty"` // stores that were not captured
+	Warnings []string `json:"warnings,omitempty"`
+	Notes    []string `json:"notes,omitempty"` // facts that are no cause for concern
+}
+
+// Events counts what was captured.
+type Events struct {
+	Delivered     uint64 `json:"delivered"`
+	Dropped       uint64 `json:"dropped"`
+	UnprobedSites int    `json:"unprobed_sites"`
+	Sites         int    `json:"sites"`
+	Changes       uint64 `json:"changes"`
+	Stops         uint64 `json:"stops"` // times the program was held back so that nothing was lost
+}
+
+// Exit is how the program ended: by Status or by Signal.
+type Exit struct {
+	Status *int   `json:"status,omitempty"`
+	Signal string `json:"signal,omitempty"`
+	File   string `json:"file,omitempty"` // Signal: where, if known
+	Line   int    `json:"line,omitempty"`
+	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
+	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
+}
+
+// Checked counts the C-points at which the specification was checked.
+type Checked struct {
+	CPoints int            `json:"cpoints"`
+	Skipped int            `json:"skipped"` // another thread was inside
+	Objects map[string]int `json:"objects,omitempty"`
+}
+
+// Audit is the comparison of the history with real memory.
+type Audit struct {
+	Nodes      int      `json:"nodes"`
+	Bytes      uint64   `json:"bytes"`
+	Unseen     uint64   `json:"unseen_bytes"`
+	Unreadable uint64   `json:"unreadable_bytes,omitempty"`
+	Where      []string `json:"where,omitempty"`
+}
+
+// CPoint is one consistency point with what is inconsistent there.
+type CPoint struct {
+	Kind            string          `json:"kind"` // crash, exit, entry, return, line, store
+	Function        string          `json:"function,omitempty"`
+	File            string          `json:"file,omitempty"`
+	Line            int             `json:"line,omitempty"`
+	Timestamp       uint64          `json:"timestamp"`
+	Call            int             `json:"call,omitempty"`
+	Temporary       bool            `json:"possibly_temporary,omitempty"`
+	Inconsistencies []Inconsistency `json:"inconsistencies"`
+	Suspects        []Suspect       `json:"suspects"`
+	Pictures        []string        `json:"pictures,omitempty"`
+	Notes           []string        `json:"notes,omitempty"`
+}
+
+// Inconsistency is a broken constraint, or a memory fault.
+type Inconsistency struct {
+	Constraint string            `json:"constraint"`
+	Source     string            `json:"source,omitempty"` // the constraint's text
+	Nodes      map[string]string `json:"nodes"`            // variable → node
+	Reason     string            `json:"reason"`
+	Total      int               `json:"total"`            // bindings that it stands for
+	Values     []NodeValues      `json:"values,omitempty"` // the nodes' fields
+	Since      string            `json:"since,omitempty"`  // "present since recording began"
+	Group      int               `json:"group,omitempty"`
+}
+
+// NodeValues shows the fields of a node.
+type NodeValues struct {
+	Node   string  `json:"node"`
+	Addr   string  `json:"addr"`
+	Fields []Field `json:"fields"`
+}
+
+// Field is one field with its value as text.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Suspect is a statement that may have caused the inconsistencies.
+type Suspect struct {
+	Rank        int      `json:"rank"`
+	File        string   `json:"file"`
+	Line        int      `json:"line"`
+	Function    string   `json:"function"`
+	Source      string   `json:"source"`
+	Timestamp   uint64   `json:"timestamp"`
+	Change      string   `json:"change"`
+	Contributes []string `json:"contributes"`
+	Evidence    []string `json:"evidence"`
+	Kind        string   `json:"kind"` // wrote, omitted
+	When        string   `json:"when,omitempty"`
+	Address     string   `json:"address"`           // program counter
+	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
+	Operations  int      `json:"operations"`        // how many operations of this statement contributed
+	Context     []Line   `json:"context,omitempty"` // the lines around
+	Before      string   `json:"before,omitempty"`  // picture files
+	After       string   `json:"after,omitempty"`
+	Thread      uint32   `json:"thread,omitempty"`
+}
+
+// Place is a position in the program's source.
+type Place struct {
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Function string `json:"function,omitempty"`
+	Text     string `json:"text,omitempty"`
+}
+
+// Line is one line of source.
+type Line struct {
+	Line int    `json:"line"`
+	Text string `json:"text"`
+}
+
+// Found reports whether anything is inconsistent.
+func (r *Report) Found() bool { return len(r.CPoints) > 0 }
+
+// Status is mgtrace's exit status: 1 inconsistency found, 3 the program crashed
+// and nothing was found, else 0.
+func (r *Report) Status() int {
+	switch {
+	case r.Found():
+		return 1
+	case r.Exit != nil && r.Exit.Signal != "" && r.Exit.Held == "":
+		return 3
+	}
+	return 0
+}
+
+// JSON writes the report as one JSON object.
+func (r *Report) JSON(w io.Writer) error {
+	r.Version = Version
+	if r.CPoints == nil {
+		r.CPoints = []CPoint{}
+	}
+	for i := range r.CPoints {
+		c := &r.CPoints[i]
+		if c.Suspects == nil {
+			c.Suspects = []Suspect{}
+		}
+		for j := range c.Suspects {
+			s := &c.Suspects[j]
+			if s.Contributes == nil {
+				s.Contributes = []string{}
+			}
+			if s.Evidence == nil {
+				s.Evidence = []string{}
+			}
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}

@@ -1,0 +1,292 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+)
+
+// TextOptions say how the text form looks.
+type TextOptions struct {
+	Color   bool
+	Verbose bool // all fields, all unprobed sites, notes
+}
+
+// Text writes the report for a person.
+func (r *Report) Text(w io.Writer, o TextOptions) error {
+	p := &printer{w: w, o: o}
+	for i := range r.CPoints {
+		p.cpoint(&r.CPoints[i])
+	}
+	p.summary(r)
+	return p.err
+}
+
+// printer keeps the first error, so that the functions below read as text.
+type printer struct {
+	w   io.Writer
+	o   TextOptions
+	err error
+}
+
+func (p *printer) f(format string, a ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format, a...)
+	}
+}
+
+// ANSI colours: SGR parameters of ECMA-48.
+const (
+	bold   = "1"
+	red    = "1;31"
+	yellow = "33"
+	dim    = "2"
+	green  = "32"
+)
+
+func (p *printer) paint(sgr, s string) string {
+	if !p.o.Color || s == "" {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
+
+func (p *printer) cpoint(c *CPoint) {
+	p.f("%s\n", p.paint(bold, c.Title()))
+	if c.Temporary {
+		p.f("  (possibly temporary: the function that changes it was still running)\n")
+	}
+	for i := range c.Inconsistencies {
+		p.inconsistency(&c.Inconsistencies[i])
+	}
+	for _, n := range c.Notes {
+		p.f("  note: %s\n", n)
+	}
+	if len(c.Suspects) > 0 {
+		p.f("\n%s\n", p.paint(bold, "Suspects, most likely first:"))
+	}
+	for i := range c.Suspects {
+		p.suspect(&c.Suspects[i])
+	}
+	if len(c.Pictures) > 0 {
+		p.f("\nPictures: %s\n", strings.Join(c.Pictures, " "))
+	}
+	p.f("\n")
+}
+
+// Title is the C-point in words: "quad.c:62: at the return of insert, call 6 (change 412)".
+func (c *CPoint) Title() string {
+	var b strings.Builder
+	if c.File != "" {
+		fmt.Fprintf(&b, "%s:%d: ", c.File, c.Line)
+	}
+	total := 0
+	for _, i := range c.Inconsistencies {
+		total += max(1, i.Total)
+	}
+	fmt.Fprintf(&b, "%s ", plural(total, "inconsistency", "inconsistencies"))
+	switch c.Kind {
+	case "crash":
+		b.WriteString("at the crash")
+	case "exit":
+		b.WriteString("at the end of the program")
+	case "entry":
+		fmt.Fprintf(&b, "at the entry of %s", c.Function)
+	case "return":
+		fmt.Fprintf(&b, "at the return of %s", c.Function)
+	case "store":
+		b.WriteString("at this statement")
+	case "core":
+		b.WriteString("in the core file")
+	default:
+		b.WriteString("at this line")
+	}
+	if c.Call > 0 {
+		fmt.Fprintf(&b, ", call %s", Thousands(uint64(c.Call)))
+	}
+	if c.Timestamp > 0 {
+		fmt.Fprintf(&b, " (change %s)", Thousands(c.Timestamp))
+	}
+	return b.String()
+}
+
+func (p *printer) inconsistency(i *Inconsistency) {
+	more := ""
+	if i.Total > 1 {
+		more = fmt.Sprintf("  (one of %s alike)", Thousands(uint64(i.Total)))
+	}
+	p.f("\n  %s %s%s\n", p.paint(red, i.Constraint+":"), i.Reason, p.paint(dim, more))
+	if i.Source != "" {
+		p.f("      %s\n", p.paint(dim, i.Source))
+	}
+	if i.Since != "" {
+		p.f("      %s\n", i.Since)
+	}
+	for _, v := range i.Values {
+		p.values(v)
+	}
+}
+
+// values prints a node's fields, folded to a few lines unless verbose.
+func (p *printer) values(v NodeValues) {
+	var b strings.Builder
+	for n, f := range v.Fields {
+		if n == 16 && !p.o.Verbose {
+			fmt.Fprintf(&b, ", … %d more", len(v.Fields)-n)
+			break
+		}
+		if n > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %s", f.Name, f.Value)
+	}
+	p.f("      %s at %s: %s\n", v.Node, v.Addr, b.String())
+}
+
+func (p *printer) suspect(s *Suspect) {
+	place := s.Address
+	if s.File != "" {
+		place = fmt.Sprintf("%s:%d", s.File, s.Line)
+	}
+	verb := ""
+	if s.Kind == "omitted" {
+		verb = " (a store is missing here)"
+	}
+	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, place), orUnknown(s.Function), verb)
+	for _, l := range s.Inlined {
+		p.f("       inlined into %s at %s:%d\n", l.Function, l.File, l.Line)
+	}
+	if len(s.Context) > 0 {
+		for _, l := range s.Context {
+			mark := " "
+			text := fmt.Sprintf("%5d | %s", l.Line, expandTabs(l.Text))
+			if l.Line == s.Line {
+				mark, text = ">", p.paint(yellow, text)
+			}
+			p.f("     %s %s\n", mark, text)
+		}
+	} else if s.Source != "" {
+		p.f("     > %5d | %s\n", s.Line, p.paint(yellow, s.Source))
+	}
+	if s.Change != "" {
+		p.f("     %s\n", s.Change)
+	}
+	if s.When != "" {
+		p.f("     %s\n", s.When)
+	}
+	for _, e := range s.Evidence {
+		p.f("     - %s\n", e)
+	}
+}
+
+func (p *printer) summary(r *Report) {
+	for _, w := range r.Warnings {
+		p.f("%s %s\n", p.paint(yellow, "warning:"), w)
+	}
+	if p.o.Verbose {
+		for _, n := range r.Notes {
+			p.f("note: %s\n", n)
+		}
+		for _, u := range r.Unprobed {
+			p.f("unprobed: %s:%d: %s: %s\n", u.File, u.Line, u.Function, u.Text)
+		}
+	}
+	if a := r.Audit; a != nil && a.Unseen > 0 {
+		p.f("%s %s of %s in %s were changed by writes that mgtrace did not see; they accuse nobody\n", p.paint(yellow, "audit:"),
+			plural(int(a.Unseen), "byte", "bytes"), Thousands(a.Bytes), plural(a.Nodes, "node", "nodes"))
+		for _, w := range a.Where {
+			p.f("  %s\n", w)
+		}
+	}
+	if !r.Complete {
+		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
+	}
+	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
+}
+
+// verdict is the last line: everything in one sentence.
+func (p *printer) verdict(r *Report) string {
+	var parts []string
+	switch {
+	case r.Found():
+		n := len(r.CPoints)
+		parts = append(parts, p.paint(red, fmt.Sprintf("inconsistent at %s", plural(n, "point", "points"))))
+	case r.Checked.CPoints == 0:
+		parts = append(parts, p.paint(yellow, "nothing was checked"))
+	default:
+		parts = append(parts, p.paint(green, "no inconsistency found"))
+	}
+	parts = append(parts, fmt.Sprintf("%s checked", plural(r.Checked.CPoints, "C-point", "C-points")))
+	if r.Checked.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%s skipped (another thread was inside)", Thousands(uint64(r.Checked.Skipped))))
+	}
+	parts = append(parts, plural(int(r.Events.Changes), "change", "changes"))
+	if objs := objectList(r.Checked.Objects); objs != "" {
+		parts = append(parts, objs)
+	}
+	if r.Events.Dropped > 0 {
+		parts = append(parts, p.paint(red, plural(int(r.Events.Dropped), "event", "events")+" lost"))
+	}
+	if r.Events.UnprobedSites > 0 {
+		parts = append(parts, plural(r.Events.UnprobedSites, "store", "stores")+" could not be probed")
+	}
+	if r.Exit != nil {
+		parts = append(parts, r.Exit.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is the program's end in words.
+func (e *Exit) String() string {
+	switch {
+	case e.Held != "":
+		return "stopped by mgtrace (" + e.Held + ")"
+	case e.Signal != "" && e.File != "":
+		return fmt.Sprintf("the program died of %s at %s:%d", e.Signal, e.File, e.Line)
+	case e.Signal != "" && e.Where != "":
+		return fmt.Sprintf("the program died of %s in %s", e.Signal, e.Where)
+	case e.Signal != "":
+		return "the program died of " + e.Signal
+	case e.Status != nil:
+		return fmt.Sprintf("the program exited with %d", *e.Status)
+	}
+	return "the program's end was not seen"
+}
+
+func objectList(m map[string]int) string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%s %s", Thousands(uint64(m[n])), n)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Thousands writes n with commas: 48,112.
+func Thousands(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Thousands(uint64(n)) + " " + many
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "an unknown function"
+	}
+	return s
+}
+
+func expandTabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }

@@ -1,0 +1,13 @@
+// Package session joins the parts: from a specification and a program to a
+// report.
+//
+//	spec ──► request ──► plan ──► engine ──► events ──► analysis ──► report
+//
+// [Run] records and checks in one go, [Record] writes a trace file, [Locate]
+// and [Check] read one, [CheckCore] reads a core file. Each of them fills an
+// [Analysis], the part that is the same for all: a history, a checker over it,
+// and what turns program counters into source lines.
+//
+// What the parts do is their own business; what is decided here is which of
+// them are joined, in what order, and what is said to the user when one fails.
+package session

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"mgtrace/objfile"
+	"mgtrace/trace"
+)
+
+// Image is a mapped file with its symbols. File is nil where it could not be
+// read; addresses in it then have no names.
+type Image struct {
+	trace.Module
+	Obj *objfile.File
+}
+
+// Symbols turns addresses of the process into functions and source lines. It
+// caches by address; it is not safe for concurrent use.
+type Symbols struct {
+	images  []Image // by Lo
+	frames  map[trace.Addr][]objfile.Frame
+	sources *Sources
+}
+
+func newSymbols(images []Image, sources *Sources) *Symbols {
+	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
+	return &Symbols{images: images, frames: map[trace.Addr][]objfile.Frame{}, sources: sources}
+}
+
+// add takes over a module that was mapped later.
+func (s *Symbols) add(im Image) {
+	s.images = append(s.images, im)
+	sort.Slice(s.images, func(i, j int) bool { return s.images[i].Lo < s.images[j].Lo })
+	clear(s.frames)
+}
+
+// Image returns the image that contains pc.
+func (s *Symbols) Image(pc trace.Addr) (*Image, bool) {
+	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].Hi > pc })
+	if i == len(s.images) || pc < s.images[i].Lo {
+		return nil, false
+	}
+	return &s.images[i], true
+}
+
+// Frames returns the source positions of an address, inlined ones innermost
+// first; nil if nothing is known.
+func (s *Symbols) Frames(pc trace.Addr) []objfile.Frame {
+	if f, ok := s.frames[pc]; ok {
+		return f
+	}
+	var f []objfile.Frame
+	if im, ok := s.Image(pc); ok && im.Obj != nil {
+		f = im.Obj.Frames(uint64(pc - im.Bias))
+	}
+	s.frames[pc] = f
+	return f
+}
+
+// Where names an address: its innermost frame, and the text of its line.
+func (s *Symbols) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, source string) {
+	frames := s.Frames(pc)
+	if len(frames) == 0 {
+		return objfile.Frame{}, nil, ""
+	}
+	f = frames[0]
+	if f.File != "" {
+		source, _ = s.sources.Line(f.File, f.Line)
+	}
+	return f, frames[1:], strings.TrimSpace(source)
+}
+
+// Statement identifies the statement of an address: its source line if there
+// is one, else its instruction. Two addresses of a line are one statement.
+func (s *Symbols) Statement(pc trace.Addr) string {
+	if f := s.Frames(pc); len(f) > 0 && f[0].File != "" && f[0].Line > 0 {
+		return fmt.Sprintf("%s:%d", f[0].File, f[0].Line)
+	}
+	return fmt.Sprintf("%#x", uint64(pc))
+}
+
+// Address names an address without source lines: "split+0x1c (quad)".
+func (s *Symbols) Address(pc trace.Addr) string {
+	im, ok := s.Image(pc)
+	if !ok {
+		return fmt.Sprintf("%#x", uint64(pc))
+	}
+	at := uint64(pc - im.Bias)
+	name := filepath.Base(im.Path)
+	if im.Obj != nil {
+		if fn, ok := im.Obj.FuncAt(at); ok {
+			return fmt.Sprintf("%s+%#x (%s)", fn.Name, at-fn.Addr, name)
+		}
+	}
+	return fmt.Sprintf("%s+%#x", name, at)
+}
+
+// short drops the directories of a source path that the user knows anyway.
+func short(file string) string {
+	if file == "" {
+		return ""
+	}
+	return filepath.Base(file)
+}
