@@ -48,7 +48,10 @@ type EdgeCell struct {
 	Stride int64       // bytes
 	Mask   uint64      // tag bits, cleared before the word is followed
 	Elem   *types.Type // pointee, nil for void
-	Lo, Hi Expr        // "cells T: child[lo..hi] if cond": which elements are live (nil: all); over one Var, slot 0
+	// "cells T: child[Lo..Hi] if Cond": which elements are in use, inclusive
+	// (Lo, Hi nil: all of them if Cond holds; Cond nil: always). Expressions
+	// over one Var, slot 0, the node.
+	Lo, Hi Expr
 	Cond   Expr
 }
 
@@ -67,6 +70,9 @@ type Attribute struct {
 // The node is Var slot 0.
 type Rule struct {
 	Guard, Value, Else Expr
+	Slots, IndexSlots  int // as in Constraint; at least one Slot
+	Source             string
+	Pos                syntax.Pos
 }
 
 // Constraint is one constraint statement, quantifiers resolved.
@@ -80,6 +86,9 @@ type Constraint struct {
 	Loops     []Loop // index variables, outermost first
 	Guard     Expr   // nil: true
 	Body      Expr
+	// Slots and IndexSlots are how many Var and Index slots the constraint
+	// uses, those of its aggregates included.
+	Slots, IndexSlots int
 }
 
 // Var is a quantified node variable.
@@ -93,9 +102,20 @@ type Var struct {
 type Loop struct {
 	Name   string
 	Lo, Hi Expr
+	// Guard holds what was written before the loop; nil: nothing. Where it does
+	// not hold, Lo and Hi are not evaluated: the loop has no index and no
+	// instance. Constraint.Guard repeats it.
+	Guard Expr
 }
 
 // Expr is a typed expression. Integers are 64-bit; Type says how a field is read.
+//
+// A condition (Guard, Body, the C of a Cond, what and, or and not join) is a
+// comparison, an and, or, not, a Relation, BuiltinExists, a Cond of conditions,
+// or a Const that is 0 or 1. Everything else is a number or a reference (a
+// node or a pointer; NULL). ISROOT, ISLEAF, EXTERNAL and INTERNAL are spelt out
+// as comparisons of Degrees (table 2.1), and "c == TRUE" is c itself, "c ==
+// FALSE" is not c.
 type Expr interface{ Text() string }
 
 type (
@@ -136,7 +156,11 @@ type (
 		Mask               uint64 // tagged pointers: bits cleared
 		To                 *NodeType
 	}
-	// FieldN is X[e] with an e that is not constant: the e-th scalar from 1.
+	// FieldN is X[e] with an e that is not constant: the e-th scalar from 1, of
+	// an array type counted through its elements (element (e-1)/k, scalar
+	// (e-1)%k+1 of k). What it is, a number or a pointer, is known only when e
+	// is; as a pointer it may be the Base of places, Attrs and Degrees, which
+	// are then those of type Of.
 	FieldN struct {
 		Src  string
 		Base Expr // Node or pointer Load
@@ -164,7 +188,9 @@ type (
 		In     bool
 		Fields []string
 	}
-	// Builtin is X.SIZE, A.COUNT, X.DANGLING, (X.f).EXISTS, X.p.TAG.
+	// Builtin is X.SIZE, A.COUNT, X.DANGLING, (X.f).EXISTS, X.p.TAG. The Base of
+	// Tag is a Load whose own Mask is 0: the word as it lies in memory; the
+	// value is word & Mask. The Base of the others is a node or a pointer.
 	Builtin struct {
 		Src  string
 		Kind BuiltinKind
@@ -178,7 +204,8 @@ type (
 		X   Expr
 	}
 	// Binary: + - * / % & | << >> == != < <= > >= and or min max.
-	// Comparison of a pointer with a Node or another pointer is by identity.
+	// Comparison of a pointer with a Node or another pointer is by identity;
+	// of anything with Null, whether it is NULL.
 	// Unsigned: both sides compare as unsigned.
 	Binary struct {
 		Src      string
@@ -224,15 +251,16 @@ const (
 )
 
 // Place is where a scalar lies: Base (Node, GlobalRef, AddrOf or a pointer
-// Load, which is followed), plus Offset bytes, plus each Step.
+// Load or FieldN, which is followed; the place of a union's pointer member is a
+// Load too), plus Offset bytes, plus each Step.
 type Place struct {
 	Base   Expr
 	Offset int64
 	Steps  []Step
 	Type   *types.Type // of the place
-	// Alternatives are the other live elements of an EdgeCell with "cells":
-	// Cell names the edge cell that the place belongs to, nil if none, so that
-	// stale elements read as undefined.
+	// Cell is the edge cell that the place belongs to where that cell is
+	// conditional ("cells"), so that its stale elements read as undefined; nil
+	// otherwise. Its Lo, Hi and Cond are about the node that Base is.
 	Cell *EdgeCell
 }
 
@@ -328,7 +356,9 @@ type AllocRule struct {
 // Allocator is "allocator pool_get(size=2) frees pool_put(1);".
 type Allocator struct {
 	Func    string
-	Size    int // argument with the size, from 1; 0: unknown, see Count/ elem
+	Size    int   // argument with the size, from 1; 0: always Bytes
+	Count   int   // argument that multiplies it, from 1; 0: none
+	Bytes   int64 // Size 0 only
 	Free    string
 	FreeArg int
 	Pos     syntax.Pos

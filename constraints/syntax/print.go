@@ -1,0 +1,361 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Print returns the file in canonical form, without comments.
+func Print(f *File) string {
+	var b strings.Builder
+	for _, s := range f.Stmts {
+		b.WriteString(StmtString(s))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// StmtString returns a statement in canonical form.
+func StmtString(s Stmt) string {
+	switch s := s.(type) {
+	case *TypeDecl:
+		return typeString(s)
+	case *Layout:
+		return strings.TrimSpace(s.Text)
+	case *AttrDecl:
+		if s.Default != nil {
+			return fmt.Sprintf("%s.%s DEFAULT %s;", s.Type.Name, s.Name, ExprString(s.Default))
+		}
+		return fmt.Sprintf("%s.%s;", s.Type.Name, s.Name)
+	case *Rule:
+		return ruleString(s)
+	case *Constraint:
+		label := ""
+		if s.Label.Name != "" {
+			label = s.Label.Name + ": "
+		}
+		return label + s.Text()
+	case *Const:
+		return fmt.Sprintf("const %s = %s;", s.Name, ExprString(s.Value))
+	case *Tag:
+		return fmt.Sprintf("tag %s.%s & %s;", s.Type.Name, s.Field.Name, ExprString(s.Mask))
+	case *Nil:
+		if s.Global.Name != "" {
+			return fmt.Sprintf("nil ::%s;", s.Global.Name)
+		}
+		return fmt.Sprintf("nil %s.%s;", s.Type.Name, s.Field.Name)
+	case *Global:
+		if s.File != "" {
+			return fmt.Sprintf("global %s:%s;", rawString(s.File), s.Name)
+		}
+		return fmt.Sprintf("global %s;", rawString(s.Name))
+	case *Embed:
+		return fmt.Sprintf("embed %s in %s at %s;", s.Type.Name, s.Host.Name, s.Member.Name)
+	case *Together:
+		return fmt.Sprintf("together %s;", idents(s.Types))
+	case *NoEnd:
+		return "no cpoint end;"
+	}
+	return directiveString(s)
+}
+
+func directiveString(s Stmt) string {
+	switch s := s.(type) {
+	case *Member:
+		return memberString(s)
+	case *Root:
+		via := ""
+		if s.Via != nil {
+			via = " via " + paths(s.Via)
+		}
+		return fmt.Sprintf("root %s from %s%s;", s.Type.Name, ExprString(s.From), via)
+	case *Alloc:
+		sites := make([]string, len(s.Sites))
+		for i, site := range s.Sites {
+			sites[i] = siteString(site)
+		}
+		return fmt.Sprintf("alloc %s at %s;", s.Type.Name, strings.Join(sites, ", "))
+	case *Allocator:
+		return allocatorString(s)
+	case *CPoint:
+		points := make([]string, len(s.Points))
+		for i, p := range s.Points {
+			points[i] = pointString(p)
+		}
+		text := "cpoint " + strings.Join(points, ", ")
+		if s.For.Name != "" {
+			text += " for " + s.For.Name
+		}
+		return text + ";"
+	case *Cells:
+		return cellsString(s)
+	case *Check:
+		text := "check " + s.What
+		if s.No {
+			text = "no " + text
+		}
+		if s.For != nil {
+			text += " for " + idents(s.For)
+		}
+		return text + ";"
+	}
+	return ""
+}
+
+func typeString(t *TypeDecl) string {
+	if t.Array {
+		if t.Of != "" {
+			return fmt.Sprintf("ARRAY %s OF %s;", t.Name, rawString(t.Of))
+		}
+		return fmt.Sprintf("ARRAY %s;", t.Name)
+	}
+	text := t.Name
+	if t.Keyword {
+		text = "type " + text
+	}
+	if t.Source != "" {
+		text += " = " + quote(t.Source)
+	}
+	if t.Counts {
+		text += fmt.Sprintf(" FIELD %d EDGE %d", t.Fields, t.Edges)
+	}
+	if t.List != nil {
+		if t.Keyword {
+			text += " edges"
+		}
+		text += " (" + paths(t.List) + ")"
+	}
+	return text + ";"
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// rawString prints what raw read: quoted if it would be read differently else.
+func rawString(s string) string {
+	if s != "" && rawLen(s, []string{"if", "for", "call", "offset", "frees"}) == len(s) && s[0] != '"' &&
+		s == strings.Join(strings.Fields(s), " ") && !strings.HasPrefix(s, "::") {
+		return s
+	}
+	return quote(s)
+}
+
+func ruleString(r *Rule) string {
+	text := declsString(r.Decls)
+	if r.Guard != nil {
+		text += ExprString(r.Guard) + " => "
+	}
+	text += assignString(r.Then)
+	if r.Else != nil {
+		text += " || " + assignString(*r.Else)
+	}
+	return text + ";"
+}
+
+func assignString(a Assign) string { return ExprString(a.Target) + " = " + ExprString(a.Value) }
+
+// Text returns the constraint in canonical form without its label.
+func (c *Constraint) Text() string {
+	text := declsString(c.Decls)
+	for _, p := range c.Prefixes {
+		if p.Guard != nil {
+			text += ExprString(p.Guard) + " => "
+		} else {
+			text += "for " + rangeString(p.Loop) + ", "
+		}
+	}
+	return text + ExprString(c.Body) + ";"
+}
+
+func declsString(decls []Decl) string {
+	text := ""
+	for _, d := range decls {
+		if d.Quantifier != "" {
+			text += d.Quantifier + " "
+		}
+		text += d.Type.Name + " " + idents(d.Vars) + "; "
+	}
+	return text
+}
+
+func rangeString(l Loop) string {
+	return fmt.Sprintf("%s in %s to %s", l.Var, ExprString(l.Lo), ExprString(l.Hi))
+}
+
+func memberString(m *Member) string {
+	word, arg := "enter", "return"
+	if m.Leave {
+		word = "leave"
+	}
+	if m.Arg > 0 {
+		arg = strconv.Itoa(m.Arg)
+	}
+	text := fmt.Sprintf("%s %s at %s", word, m.Type.Name, rawString(m.Func+"("+arg+")"))
+	if m.Cond != nil {
+		text += " if " + ExprString(m.Cond)
+	}
+	return text + ";"
+}
+
+func siteString(s AllocSite) string {
+	text := rawString(s.Func)
+	if s.Func == "" {
+		text = rawString(fmt.Sprintf("%s:%d", s.File, s.Line))
+	}
+	if s.Call > 0 {
+		text += fmt.Sprintf(" call %d", s.Call)
+	}
+	if s.Offset > 0 {
+		text += fmt.Sprintf(" offset %d", s.Offset)
+	}
+	return text
+}
+
+func allocatorString(a *Allocator) string {
+	var args []string
+	if a.Size > 0 {
+		args = append(args, fmt.Sprintf("size=%d", a.Size))
+	}
+	if a.Count > 0 {
+		args = append(args, fmt.Sprintf("count=%d", a.Count))
+	}
+	if a.Bytes > 0 {
+		args = append(args, fmt.Sprintf("bytes=%d", a.Bytes))
+	}
+	text := "allocator " + rawString(a.Func+"("+strings.Join(args, ", ")+")")
+	if a.Free != "" {
+		text += " frees " + rawString(fmt.Sprintf("%s(%d)", a.Free, a.FreeArg))
+	}
+	return text + ";"
+}
+
+func pointString(p Point) string {
+	if p.Func == "" {
+		return rawString(fmt.Sprintf("%s:%d", p.File, p.Line))
+	}
+	text := p.Func
+	if !p.Exit {
+		text += ":entry"
+	}
+	if !p.Entry {
+		text += ":exit"
+	}
+	if p.Each {
+		text += ":each"
+	}
+	return rawString(text)
+}
+
+func cellsString(c *Cells) string {
+	text := fmt.Sprintf("cells %s: %s", c.Type.Name, c.Field.Name)
+	if c.Lo != nil {
+		text += fmt.Sprintf("[%s..%s]", ExprString(c.Lo), ExprString(c.Hi))
+	}
+	if c.Cond != nil {
+		text += " if " + ExprString(c.Cond)
+	}
+	return text + ";"
+}
+
+func idents(list []Ident) string {
+	names := make([]string, len(list))
+	for i, x := range list {
+		names[i] = x.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func paths(list []Path) string {
+	names := make([]string, len(list))
+	for i, x := range list {
+		names[i] = x.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// ExprString returns an expression in canonical form.
+func ExprString(e Expr) string {
+	switch e := e.(type) {
+	case *Name:
+		return e.Name
+	case *Number:
+		return e.Text
+	case *Bool:
+		if e.Value {
+			return "TRUE"
+		}
+		return "FALSE"
+	case *Null:
+		return "NULL"
+	case *Return:
+		return "return"
+	case *GlobalName:
+		return "::" + e.Name
+	case *Paren:
+		return "(" + ExprString(e.X) + ")"
+	case *Select:
+		text := ExprString(e.X) + "." + e.Name
+		if e.Fields != nil {
+			text += "(" + paths(e.Fields) + ")"
+		}
+		return text
+	case *Index:
+		dot := ""
+		if e.Dot {
+			dot = "."
+		}
+		return ExprString(e.X) + dot + "[" + ExprString(e.I) + "]"
+	}
+	return operationString(e)
+}
+
+func operationString(e Expr) string {
+	switch e := e.(type) {
+	case *Unary:
+		if e.Op == "not" {
+			return "not " + ExprString(e.X)
+		}
+		return e.Op + ExprString(e.X)
+	case *Abs:
+		return "|" + ExprString(e.X) + "|"
+	case *Binary:
+		return ExprString(e.X) + " " + e.Op + " " + ExprString(e.Y)
+	case *Cond:
+		return ExprString(e.C) + " ? " + ExprString(e.X) + " : " + ExprString(e.Y)
+	case *Relation:
+		return ExprString(e.X) + " " + relationOp(e) + " " + ExprString(e.Y)
+	case *Count:
+		if e.Var.Name == "" {
+			return "COUNT(" + e.Type.Name + ")"
+		}
+		return fmt.Sprintf("COUNT(%s %s: %s)", e.Type.Name, e.Var.Name, ExprString(e.Guard))
+	case *Sum:
+		return fmt.Sprintf("SUM(%s: %s)", rangeString(e.Loop), ExprString(e.Elem))
+	case *MinMax:
+		args := make([]string, len(e.Args))
+		for i, a := range e.Args {
+			args[i] = ExprString(a)
+		}
+		if e.Max {
+			return "MAX(" + strings.Join(args, ", ") + ")"
+		}
+		return "MIN(" + strings.Join(args, ", ") + ")"
+	}
+	return ""
+}
+
+func relationOp(r *Relation) string {
+	op := "->"
+	if r.Path {
+		op = "->>"
+	}
+	if r.Not {
+		op = "!" + op
+	}
+	if r.Fields != nil {
+		op += "(" + paths(r.Fields) + ")"
+	}
+	return op
+}
