@@ -1,5 +1,7 @@
 package types
 
+import "sync/atomic"
+
 // Kind classifies a Type.
 type Kind uint8
 
@@ -20,11 +22,13 @@ const (
 )
 
 // Type is one C or C++ type. Types are immutable once built, may be cyclic
-// through pointers, and are compared by pointer within one Universe.
+// through pointers, and are compared by pointer within one Universe. A Type
+// must not be copied.
 type Type struct {
 	Kind   Kind
 	Name   string // as a programmer writes it: "qdtree", "std::list<int>"; "" if anonymous
 	Size   int64  // bytes; -1 where incomplete
+	Align  int64  // bytes; 0: natural, see Alignment
 	Signed bool   // Int and Enum: how the value is extended
 
 	Elem  *Type // Pointer, Array
@@ -32,6 +36,8 @@ type Type struct {
 
 	Members     []Member     // Struct, Union: in order of declaration
 	Enumerators []Enumerator // Enum
+
+	flat atomic.Pointer[[]Scalar] // Scalars, once asked for
 }
 
 // Member is one member of a struct or union. Offset is in bytes from the start
@@ -40,7 +46,7 @@ type Type struct {
 type Member struct {
 	Name      string // "" for anonymous structs and unions, whose members are found by plain name
 	Type      *Type
-	Offset    int64
+	Offset    int64 // -1: not known statically (a virtual base)
 	BitOffset int
 	BitSize   int
 	Base      bool // a C++ base class
@@ -55,6 +61,8 @@ type Enumerator struct {
 
 // Scalar is one field of a flattened layout: X[n] of the constraint language is
 // Scalars()[n-1]. A union is one scalar (thesis 2.2; language.md, "Fields").
+// A bit-field's Offset and Size are those of the fewest whole bytes that hold
+// it, so that its BitOffset is below 8.
 type Scalar struct {
 	Path      string // C path from the node: "child[2]", "pos.x"
 	Offset    int64  // bytes
@@ -63,4 +71,38 @@ type Scalar struct {
 	BitSize   int   // 0: not a bit-field
 	Type      *Type // the scalar's own type (for a union: the union)
 	VTable    bool
+	Union     bool // PointerFields only: lies in a union, so that other members may use its bytes
+}
+
+// IsPointerTo reports whether t points to something other than void or a function.
+func (t *Type) IsPointerTo() bool {
+	return t != nil && t.Kind == Pointer && t.Elem != nil && t.Elem.Kind != Void && t.Elem.Kind != Func
+}
+
+// Alignment returns the alignment of t in bytes: the declared one, else the
+// natural one (System V ABI for x86-64, 3.1.2). It is at least 1.
+func (t *Type) Alignment() int64 {
+	if t.Align > 0 {
+		return t.Align
+	}
+	switch t.Kind {
+	case Array:
+		if t.Elem == nil {
+			return 1
+		}
+		return t.Elem.Alignment()
+	case Struct, Union:
+		align := int64(1)
+		for _, m := range t.Members {
+			if m.Type != nil {
+				align = max(align, m.Type.Alignment())
+			}
+		}
+		return align
+	}
+	switch t.Size {
+	case 1, 2, 4, 8, 16:
+		return t.Size
+	}
+	return 1
 }
