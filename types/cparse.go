@@ -216,24 +216,17 @@ func (p *parser) declaration() {
 		return
 	}
 	s := p.specifiers()
-	for !p.failed && !p.is(";") {
+	for s.typedef && !p.failed {
 		pos := p.tok().pos
-		d := p.declarator()
-		if p.failed {
-			return
-		}
-		if s.typedef {
+		if d := p.declarator(); !p.failed {
 			p.defineTypedef(pos, d, s)
-		} else {
-			p.fail(pos, "only types are declared here: a `;` is expected before `%s`", d.name)
 		}
 		if !p.accept(",") {
 			break
 		}
 	}
-	p.expect(";", " after the declaration")
-	if !p.failed {
-		p.nameAnonymous(s, "")
+	if p.tok().kind != tokEOF { // the last `;` may be the caller's
+		p.expect(";", " after the declaration")
 	}
 }
 
@@ -265,9 +258,8 @@ func (p *parser) defineTypedef(pos int, d declarator, s specifiers) {
 
 // nameAnonymous gives "typedef struct {…} node;" its name.
 func (p *parser) nameAnonymous(s specifiers, name string) {
-	t := s.use.t
-	if t != nil && s.body && t.Name == "" && name != "" {
-		t.Name = name
+	if s.body && s.use.t.Name == "" {
+		s.use.t.Name = name
 	}
 }
 

@@ -213,7 +213,11 @@ func nearest(name string, candidates []string) string {
 		if strings.EqualFold(c, name) {
 			return c
 		}
-		if d := editDistance(name, c, bestDistance); d < bestDistance || d == bestDistance && best == "" {
+		d := editDistance(name, c, bestDistance)
+		if len(name) >= 3 && strings.HasPrefix(c, name) {
+			d = 0 // the writer stopped early
+		}
+		if d < bestDistance || d == bestDistance && best == "" {
 			best, bestDistance = c, d
 		}
 	}

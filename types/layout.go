@@ -28,32 +28,45 @@ func (t *Type) Scalars() []Scalar {
 }
 
 // NumScalars returns the number of fields of t, without listing them.
-func (t *Type) NumScalars() int64 { return t.numScalars(0) }
+func (t *Type) NumScalars() int64 { return t.sum(0).scalars }
 
-func (t *Type) numScalars(depth int) int64 {
-	if t == nil || t.Kind == Void || t.Kind == Func || depth > maxNesting {
-		return 0
+// facts sums up the fields of a type. It is kept with the type, because types
+// that share members would else be walked a number of times that doubles with
+// each level.
+type facts struct {
+	scalars  int64 // as Scalars would list
+	pointers bool  // some field is a pointer, those within unions included
+}
+
+func (t *Type) sum(depth int) facts {
+	if t == nil || depth > maxNesting {
+		return facts{}
 	}
+	if f := t.facts.Load(); f != nil {
+		return *f
+	}
+	f := facts{scalars: 1, pointers: t.Kind == Pointer}
 	switch t.Kind {
+	case Void, Func:
+		f.scalars = 0
 	case Array:
-		if t.Count <= 0 {
-			return 0
-		}
-		return t.Count * t.Elem.numScalars(depth+1)
-	case Struct:
-		n := int64(0)
+		f = t.Elem.sum(depth + 1)
+		f.scalars *= max(t.Count, 0)
+	case Struct, Union:
+		f.scalars = 0
 		for _, m := range t.Members {
 			if m.Offset >= 0 {
-				n += m.Type.numScalars(depth + 1)
+				of := m.Type.sum(depth + 1)
+				f.scalars += of.scalars
+				f.pointers = f.pointers || of.pointers
 			}
 		}
-		return n
-	case Union:
-		if t.Size == 0 {
-			return 0
+		if t.Kind == Union {
+			f.scalars = min(1, t.Size)
 		}
 	}
-	return 1
+	t.facts.Store(&f)
+	return f
 }
 
 // ScalarN returns X[n], n from 1.
@@ -104,18 +117,18 @@ func (w *flattener) walk(t *Type, path string, offset int64, depth int) {
 	if t == nil || depth > maxNesting || w.full() {
 		return
 	}
-	if w.skip > 0 {
-		if n := t.numScalars(depth); n <= w.skip {
-			w.skip -= n
-			return
-		}
+	switch has := t.sum(depth); {
+	case w.pointers && !has.pointers, !w.pointers && has.scalars == 0:
+		return
+	case w.skip > 0 && has.scalars <= w.skip:
+		w.skip -= has.scalars
+		return
 	}
 	switch {
 	case t.Kind == Struct, t.Kind == Union && w.pointers:
 		w.members(t, path, offset, depth)
 	case t.Kind == Array:
 		w.elements(t, path, offset, depth)
-	case t.Kind == Void || t.Kind == Func || t.Kind == Union && t.Size == 0:
 	default:
 		w.emit(Scalar{Path: path, Offset: offset, Size: t.Size, Type: t})
 	}
@@ -163,12 +176,11 @@ func (w *flattener) elements(t *Type, path string, offset int64, depth int) {
 	if t.Count <= 0 || t.Elem == nil {
 		return
 	}
-	per := t.Elem.numScalars(depth + 1)
-	if per == 0 || w.pointers && !t.Elem.hasPointer(depth+1) {
-		return
+	i := int64(0)
+	if per := t.Elem.sum(depth + 1).scalars; w.skip > 0 && per > 0 {
+		i = w.skip / per
+		w.skip %= per
 	}
-	i := w.skip / per
-	w.skip %= per
 	for ; i < t.Count && !w.full(); i++ {
 		w.walk(t.Elem, path+"["+strconv.FormatInt(i, 10)+"]", offset+i*t.Elem.Size, depth+1)
 	}
@@ -189,25 +201,6 @@ func (w *flattener) emit(s Scalar) {
 		s.Union = true
 	}
 	w.out = append(w.out, s)
-}
-
-func (t *Type) hasPointer(depth int) bool {
-	if t == nil || depth > maxNesting {
-		return false
-	}
-	switch t.Kind {
-	case Pointer:
-		return true
-	case Array:
-		return t.Elem.hasPointer(depth + 1)
-	case Struct, Union:
-		for _, m := range t.Members {
-			if m.Type.hasPointer(depth + 1) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // alternatives names an anonymous union by its members: "i|f".

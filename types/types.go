@@ -37,7 +37,8 @@ type Type struct {
 	Members     []Member     // Struct, Union: in order of declaration
 	Enumerators []Enumerator // Enum
 
-	flat atomic.Pointer[[]Scalar] // Scalars, once asked for
+	flat  atomic.Pointer[[]Scalar] // Scalars, once asked for
+	facts atomic.Pointer[facts]    // likewise
 }
 
 // Member is one member of a struct or union. Offset is in bytes from the start
