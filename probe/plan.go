@@ -21,6 +21,7 @@ type Allocator struct {
 	Func    string // name, pattern or 0xADDR
 	Size    int    // argument that holds the size, from 1; 0: the size is not an argument
 	Count   int    // argument that multiplies it; 0: none
+	Like    string // behaves as this standard allocator ("malloc"); the other fields but Func are not used
 	Fixed   uint64 // size in bytes where Size is 0
 	Free    string // "" none
 	FreeArg int    // from 1

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"mgtrace/report"
+	"mgtrace/session"
+)
+
+// analysisFlags are those of every command that checks a specification.
+type analysisFlags struct {
+	spec       string
+	all        bool
+	pictures   string
+	sourceDirs []string
+	debugDirs  []string
+}
+
+func (f *analysisFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.spec, "spec", "", "the constraints that a healthy structure holds (a .cons `FILE`)")
+	c.Flags().BoolVar(&f.all, "all", false, "go on after the first inconsistent C-point; list at each what is new there")
+	c.Flags().StringVar(&f.pictures, "pictures", "", "draw the structure before and after each suspect, as SVG into `DIR`")
+	f.addDirs(c)
+}
+
+func (f *analysisFlags) addDirs(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.sourceDirs, "source-dir", nil, "look for source files below `DIR` too (repeatable)")
+	c.Flags().StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")
+}
+
+func (f *analysisFlags) options() session.AnalysisOptions {
+	return session.AnalysisOptions{Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
+}
+
+// captureFlags are those of the commands that run a program.
+type captureFlags struct {
+	engine   string
+	modules  []string
+	allocs   []string
+	frees    []string
+	cpoints  []string
+	globals  []string
+	follow   string
+	timeout  time.Duration
+	progress bool
+	plain    bool
+}
+
+func (f *captureFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: auto or ebpf")
+	c.Flags().StringArrayVar(&f.modules, "module", nil, "capture the stores of this shared library too (repeatable)")
+	c.Flags().StringArrayVar(&f.allocs, "alloc", nil, "an allocator of the program's own: `NAME(size=N)`, or 0xADDR=malloc (repeatable)")
+	c.Flags().StringArrayVar(&f.frees, "free", nil, "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
+	c.Flags().StringVar(&f.follow, "follow", "", "`exec=NAME`: wait through shells and wrappers for the program NAME")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report (30s, 5m)")
+	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
+	c.Flags().BoolVar(&f.plain, "allow-unprivileged", false, "run setuid and setcap programs without their privileges")
+}
+
+func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions, error) {
+	o := session.CaptureOptions{
+		Engine: f.engine, Modules: f.modules, Timeout: f.timeout, CPoints: f.cpoints, Globals: f.globals,
+		AllowUnprivileged: f.plain, Progress: f.progressTo(s),
+	}
+	if verbose {
+		o.Log = func(format string, a ...any) { fmt.Fprintf(s.err, "mgtrace: "+format+"\n", a...) }
+	}
+	if f.follow != "" {
+		name, ok := strings.CutPrefix(f.follow, "exec=")
+		if !ok || name == "" {
+			return o, fmt.Errorf("--follow %s: write --follow exec=NAME", f.follow)
+		}
+		o.Follow = name
+	}
+	for _, a := range f.allocs {
+		al, err := session.ParseAllocator(a)
+		if err != nil {
+			return o, fmt.Errorf("--alloc %s: %w", a, err)
+		}
+		o.Allocators = append(o.Allocators, al)
+	}
+	for _, a := range f.frees {
+		al, err := session.ParseFree(a)
+		if err != nil {
+			return o, fmt.Errorf("--free %s: %w", a, err)
+		}
+		o.Allocators = append(o.Allocators, al)
+	}
+	return o, nil
+}
+
+// progressTo: progress is for a person at a terminal, and must not be mixed
+// into what the program itself writes there.
+func (f *captureFlags) progressTo(s streams) func(session.Progress) {
+	if !isTerminal(s.err) || isTerminal(s.out) && !f.progress {
+		return nil
+	}
+	return func(p session.Progress) {
+		if p.Done {
+			fmt.Fprint(s.err, "\r\x1b[K")
+			return
+		}
+		fmt.Fprintf(s.err, "\r\x1b[Kmgtrace: %s, %s events, %s/s", p.Elapsed.Round(time.Second), report.Thousands(p.Events), report.Thousands(uint64(p.Rate)))
+	}
+}
+
+// outputFlags say where a report goes, and in what form.
+type outputFlags struct {
+	json    bool
+	report  string
+	color   string
+	verbose bool
+}
+
+func (f *outputFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.json, "json", false, "print the report as one JSON object")
+	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`")
+	c.Flags().StringVar(&f.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more: the engine, the plan, all fields, every unprobed store")
+}
+
+// write prints the report to its file, or to w.
+func (f *outputFlags) write(r *report.Report, w io.Writer) (err error) {
+	if f.report != "" {
+		file, err := os.Create(f.report)
+		if err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+		defer func() {
+			if cerr := file.Close(); err == nil && cerr != nil {
+				err = fmt.Errorf("write the report: %w", cerr)
+			}
+		}()
+		w = file
+	}
+	if f.json {
+		return r.JSON(w)
+	}
+	return r.Text(w, report.TextOptions{Color: f.colored(w), Verbose: f.verbose})
+}
+
+func (f *outputFlags) colored(w io.Writer) bool {
+	switch f.color {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+func (f *outputFlags) check() error {
+	if f.color != "auto" && f.color != "always" && f.color != "never" {
+		return errors.New("--color is auto, always or never")
+	}
+	return nil
+}
+
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// finish prints the report and turns it into the exit status.
+func finish(r *report.Report, o *outputFlags, w io.Writer) error {
+	if err := o.write(r, w); err != nil {
+		return err
+	}
+	if status := r.Status(); status != statusOK {
+		return exitStatus(status)
+	}
+	return nil
+}

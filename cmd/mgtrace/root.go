@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses beside those of report.Status.
+const (
+	statusOK     = 0
+	statusFailed = 2
+)
+
+// streams are mgtrace's own standard streams.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// exitStatus is an "error" that carries an exit status of its own: the report
+// has been printed, there is nothing more to say.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Main runs mgtrace and returns its exit status.
+func Main(args []string, in io.Reader, out, errw io.Writer) int {
+	cmd := newRoot(streams{in, out, errw})
+	cmd.SetArgs(args)
+	cmd.SetIn(in)
+	cmd.SetOut(out)
+	cmd.SetErr(errw)
+	err := cmd.ExecuteContext(context.Background())
+	var status exitStatus
+	switch {
+	case err == nil:
+		return statusOK
+	case errors.As(err, &status):
+		return int(status)
+	}
+	fmt.Fprintf(errw, "mgtrace: %v\n", err)
+	return statusFailed
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mgtrace",
+		Short: "Find the statement that broke a heap data structure",
+		Long: `mgtrace watches a native x86-64 program run, keeps the history of its heap, and
+checks what you say a healthy structure looks like. Where it is not healthy any
+more, mgtrace goes back through the history and names the statements that broke
+it, in order of suspicion, with the structure before and after as a picture.
+
+Exit status: 0 nothing found, 1 inconsistency found, 2 could not run, 3 the
+program crashed and no inconsistency was found.`,
+		Example: `  mgtrace run ./prog --spec quadtree.cons
+  mgtrace run ./prog --spec quadtree.cons -- -v input.txt
+  mgtrace record -o t.mgt ./prog && mgtrace locate t.mgt --spec quadtree.cons
+  mgtrace doctor`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+	}
+	root.AddCommand(
+		newRun(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
+		newInfo(s), newSpec(s), newDoctor(s),
+	)
+	return root
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"mgtrace/session"
+)
+
+func newRun(s streams) *cobra.Command {
+	var (
+		an       analysisFlags
+		ca       captureFlags
+		out      outputFlags
+		passExit bool
+		record   string
+	)
+	c := &cobra.Command{
+		Use:   "run [flags] PROG [flags] [-- ARGS...]",
+		Short: "Run a program, check its structures, and name what broke them",
+		Long: `Run a program under watch. Its standard streams, terminal and signals are its
+own; the report goes to standard error or to --report FILE. Without --spec only
+memory faults are checked: overruns, use after free, double free.
+
+Flags stand before or after PROG; PROG's own arguments after --.`,
+		Example: `  mgtrace run ./prog --spec quadtree.cons
+  mgtrace run ./prog --spec quadtree.cons -- -v input.txt
+  mgtrace run --json --report r.json ./prog --spec list.cons < input
+  mgtrace run --follow exec=ls --spec ls.cons ./run-tests.sh`,
+		Args: needProgram,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := out.check(); err != nil {
+				return err
+			}
+			capture, err := ca.options(s, out.verbose)
+			if err != nil {
+				return err
+			}
+			r, exit, err := session.Run(c.Context(), session.RunOptions{
+				Program: args[0], Args: args[1:], Analysis: an.options(), Capture: capture, Record: record,
+			})
+			if err != nil {
+				return err
+			}
+			err = finish(r, &out, s.err)
+			var status exitStatus
+			if passExit && (err == nil || errors.As(err, &status)) {
+				return exitStatus(exit)
+			}
+			return err
+		},
+	}
+	an.add(c)
+	ca.add(c)
+	out.add(c)
+	c.Flags().BoolVar(&passExit, "pass-exit", false, "exit with the program's own status (128 + signal if it was killed)")
+	c.Flags().StringVarP(&record, "output", "o", "", "record the history to `FILE` as well")
+	return c
+}
+
+func newRecord(s streams) *cobra.Command {
+	var (
+		ca      captureFlags
+		an      analysisFlags
+		output  string
+		verbose bool
+	)
+	c := &cobra.Command{
+		Use:   "record -o FILE [flags] PROG [flags] [-- ARGS...]",
+		Short: "Run a program and record its history for later analysis",
+		Long: `Record the history of a program's heap to a file. Every analysis works from the
+file, on another machine and without the program: what debug information the
+reports need travels in it.
+
+A specification or --cpoint says which functions to watch; without, the crash and
+the end of the program are its only C-points.`,
+		Example: `  mgtrace record -o t.mgt ./prog -- input.txt
+  mgtrace record -o t.mgt --spec quadtree.cons ./prog
+  mgtrace record -o t.mgt --cpoint insert --cpoint delete ./prog`,
+		Args: needProgram,
+		RunE: func(c *cobra.Command, args []string) error {
+			if output == "" {
+				return errors.New("say where to record to: -o FILE")
+			}
+			capture, err := ca.options(s, verbose)
+			if err != nil {
+				return err
+			}
+			return session.Record(c.Context(), session.RunOptions{
+				Program: args[0], Args: args[1:], Capture: capture, Analysis: an.options(), Record: output,
+			}, s.err)
+		},
+	}
+	ca.add(c)
+	an.addDirs(c)
+	c.Flags().StringVar(&an.spec, "spec", "", "record what this specification needs (a .cons `FILE`)")
+	c.Flags().StringVarP(&output, "output", "o", "", "the trace `FILE` to write")
+	c.Flags().StringArrayVar(&ca.cpoints, "cpoint", nil, "watch this `FUNCTION` as a C-point (repeatable)")
+	c.Flags().StringArrayVar(&ca.globals, "global", nil, "record this object in static memory, `NAME` or FILE:NAME (repeatable)")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say more: the engine, the plan")
+	return c
+}
+
+func needProgram(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("which program? try: mgtrace run ./prog --spec FILE")
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"mgtrace/probe"
+)
+
+// AnalysisOptions say what to check and how to show it.
+type AnalysisOptions struct {
+	Spec       string // specification file; "": memory faults only
+	All        bool   // go on after the first inconsistent C-point
+	Pictures   string // directory for pictures; "": none
+	SourceDirs []string
+	DebugDirs  []string
+}
+
+// CaptureOptions say how to run and watch a program.
+type CaptureOptions struct {
+	Engine            string // "auto" or "ebpf"
+	Modules           []string
+	Allocators        []probe.Allocator
+	CPoints           []string // functions to watch beside those of the specification
+	Globals           []string
+	Follow            string // wait for the program of this name
+	Timeout           time.Duration
+	AllowUnprivileged bool
+	Progress          func(Progress) // nil: none; called about once a second
+	Log               func(format string, a ...any)
+}
+
+func (o *CaptureOptions) log(format string, a ...any) {
+	if o.Log != nil {
+		o.Log(format, a...)
+	}
+}
+
+// RunOptions are all that Run needs.
+type RunOptions struct {
+	Program  string
+	Args     []string
+	Analysis AnalysisOptions
+	Capture  CaptureOptions
+	Record   string // trace file to write as well; "": none
+}
+
+// Progress of a recording.
+type Progress struct {
+	Elapsed time.Duration
+	Events  uint64
+	Rate    float64 // events a second, over the last second
+	Done    bool    // the last call: wipe the line
+}
+
+// RenderOptions say what to draw of a trace.
+type RenderOptions struct {
+	At       string
+	From, To string
+	Node     string
+	Max      int
+	History  bool
+	Path     string
+	DOT      bool
+	Out      io.Writer
+}
+
+// InfoOptions say how to print a trace.
+type InfoOptions struct {
+	JSON   bool
+	Events bool
+}
+
+// roles are the standard allocators whose behaviour --alloc ADDR=ROLE gives to
+// a function without a name.
+var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
+
+// ParseAllocator parses an allocator as the user writes it: "pool_get(size=2)",
+// "0x401136=malloc", "obstack_get". Without a size the first argument is it.
+func ParseAllocator(s string) (probe.Allocator, error) {
+	name, params, err := splitCall(s)
+	if err != nil {
+		return probe.Allocator{}, err
+	}
+	a := probe.Allocator{Func: name}
+	if fn, like, ok := strings.Cut(name, "="); ok {
+		if params != "" {
+			return a, errAllocForm
+		}
+		return allocatorLike(fn, like)
+	}
+	if params == "" {
+		a.Size = 1
+		return a, nil
+	}
+	for _, p := range strings.Split(params, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(p), "=")
+		n, err := strconv.ParseUint(strings.TrimSpace(value), 0, 31)
+		if !ok || err != nil {
+			return a, errAllocForm
+		}
+		switch strings.TrimSpace(key) {
+		case "size":
+			a.Size = int(n)
+		case "count":
+			a.Count = int(n)
+		case "fixed":
+			a.Fixed = n
+		default:
+			return a, errAllocForm
+		}
+	}
+	if a.Size > 6 || a.Count > 6 || a.Size == 0 && a.Fixed == 0 {
+		return a, errors.New("arguments count from 1 to 6")
+	}
+	return a, nil
+}
+
+// allocatorLike is ADDR=malloc and its kin, for programs without symbols.
+func allocatorLike(fn, like string) (probe.Allocator, error) {
+	switch like {
+	case "malloc", "calloc", "realloc", "free", "reallocarray", "aligned_alloc", "memalign", "posix_memalign", "valloc":
+		return probe.Allocator{Func: fn, Like: like}, nil
+	}
+	return probe.Allocator{}, fmt.Errorf("there is no standard allocator %q", like)
+}
+
+// ParseFree parses "pool_put(1)" or "0x401200": what frees, and which argument.
+func ParseFree(s string) (probe.Allocator, error) {
+	name, params, err := splitCall(s)
+	if err != nil {
+		return probe.Allocator{}, err
+	}
+	a := probe.Allocator{Free: name, FreeArg: 1}
+	if params != "" {
+		n, err := strconv.Atoi(strings.TrimSpace(params))
+		if err != nil || n < 1 || n > 6 {
+			return a, errors.New("write NAME(N), the N-th argument, from 1 to 6")
+		}
+		a.FreeArg = n
+	}
+	return a, nil
+}
+
+// splitCall takes "name(params)" apart.
+func splitCall(s string) (name, params string, err error) {
+	name, params, ok := strings.Cut(strings.TrimSpace(s), "(")
+	if ok {
+		if !strings.HasSuffix(params, ")") {
+			return "", "", errAllocForm
+		}
+		params = strings.TrimSuffix(params, ")")
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return "", "", errAllocForm
+	}
+	return name, params, nil
+}
