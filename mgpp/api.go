@@ -37,7 +37,7 @@ type Op struct {
 	Base   trace.Addr
 	Flags  trace.Flags
 	Node   NodeID // the node that it hit, was born, died or was resized; 0 if none
-	Other  NodeID // OpMove: the new node
+	Other  NodeID // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
 	Name   string // bulk writer or allocator, else ""
 	Mark   int    // OpEnter, OpLeave: the caller's own number (index of the directive)
 }
@@ -53,6 +53,9 @@ type Node struct {
 	Moved  NodeID         // realloc: the node that it was before, 0 if none
 	Alloc  string         // allocator's name
 	Stack  []trace.Addr   // of its birth, innermost first; shared, read-only
+	// Tracked: no block, but a range that was entered or tracked where no
+	// block is (static memory, a stack).
+	Tracked bool
 }
 
 // Bytes is the content of a memory range at a time.
@@ -86,7 +89,8 @@ type Target struct {
 	Node   NodeID    // State Points and Dangling: the node meant
 	Offset uint64    // bytes into that node
 	Reused NodeID    // Dangling: the node that lives at the address now, 0 if none
-	Since  Timestamp // when the value was stored
+	Since  Timestamp // when the value was stored: its newest byte, before any realloc that moved it
+	Past   NodeID    // Wild: the node whose end the value is, or which shrank below it; 0 if none
 }
 
 // TargetState classifies a pointer cell.
@@ -96,6 +100,6 @@ const (
 	Unwritten TargetState = iota // never written or partly written
 	Null
 	Points   // into a live node
-	Dangling // into a node that has died since
+	Dangling // into a node that has died since, or had died when the value was stored
 	Wild     // to nothing that was ever known to be a node at that time
 )

@@ -1,0 +1,414 @@
+package mgpp
+
+import (
+	"iter"
+
+	"mgtrace/trace"
+)
+
+// Options adjust a History. The zero value is the default.
+type Options struct {
+	// Slack is how many bytes beside a node a write may lie, if nothing else
+	// connects them, to be kept as an overflow of that node. 0: 64 bytes.
+	Slack uint64
+}
+
+// History is the whole evolution of a heap. One goroutine may Apply; any
+// number may ask while none applies.
+type History struct {
+	options   Options
+	mem       memory
+	ops       ops
+	nodes     nodes
+	anomalies []Anomaly
+	gaps      []Gap
+	mapped    []mapping
+	dropped   uint64
+
+	recent *node    // the builder's last hit
+	hits   []NodeID // the builder's scratch
+	flags  []bool   // the builder's scratch
+}
+
+// mapping is a range that was mapped or unmapped after time operations.
+type mapping struct {
+	time   uint32
+	lo, hi uint64
+}
+
+// New returns an empty history.
+func New(o Options) *History {
+	if o.Slack == 0 {
+		o.Slack = 64
+	}
+	o.Slack = min(o.Slack, pageSize)
+	return &History{
+		options: o,
+		mem:     memory{index: map[uint64]uint32{}, lists: newLists()},
+		ops:     newOps(),
+		nodes:   newNodes(),
+	}
+}
+
+// AnomalyKind says what is wrong.
+type AnomalyKind uint8
+
+// What allocator calls can have wrong.
+const (
+	FreeUnknown   AnomalyKind = iota + 1 // free or realloc of what was never a block
+	FreeTwice                            // free or realloc of a dead block: Node
+	FreeInside                           // free or realloc of an address inside a live block, or of a declared object: Node
+	AllocOverLive                        // a block appeared over a live one (Node), which was ended: its free was not seen
+	Implausible                          // an extent that can not be: the event was ignored
+)
+
+// Anomaly is an event that does not fit the history. It is no operation, since
+// it changes nothing that is known.
+type Anomaly struct {
+	Kind   AnomalyKind
+	Time   Timestamp // operations before it
+	Thread trace.ThreadID
+	PC     trace.Addr
+	Wall   int64
+	Addr   trace.Addr
+	Size   uint64
+	Node   NodeID // the node concerned, 0 if none
+	Name   string // of the function
+	Stack  []trace.Addr
+}
+
+// Gap is where the history is known to lack something.
+type Gap struct {
+	Time   Timestamp  // operations before it
+	Kind   trace.Kind // KindLost or KindTruncated
+	Thread trace.ThreadID
+	Events uint64 // KindLost: how many
+	Why    string
+}
+
+// Anomalies returns what did not fit, in order; read-only.
+func (h *History) Anomalies() []Anomaly { return h.anomalies }
+
+// Gaps returns where events are missing, in order; read-only.
+func (h *History) Gaps() []Gap { return h.gaps }
+
+// Stats are sizes of a history.
+type Stats struct {
+	Ops     int
+	Nodes   int
+	Live    int
+	Dropped uint64 // writes that concerned no node
+	Sites   int
+	Pages   int
+	Bytes   uint64 // of memory, about
+}
+
+// Stats returns the sizes of the history.
+func (h *History) Stats() Stats {
+	s := Stats{
+		Ops: int(h.ops.n), Nodes: h.NodeCount(), Live: h.nodes.live,
+		Dropped: h.dropped, Sites: len(h.ops.sites), Pages: h.mem.pages.len(),
+	}
+	s.Bytes = h.mem.bytes() + h.ops.bytes()
+	for i := range h.mem.pages.len() {
+		s.Bytes += pageCost(h.mem.pages.at(i))
+	}
+	s.Bytes += uint64(h.mem.splits.len())*12 + uint64(h.nodes.all.len())*72
+	return s
+}
+
+// Now returns the timestamp of the newest operation.
+func (h *History) Now() Timestamp { return Timestamp(h.ops.n) }
+
+// clip makes a timestamp internal; the future is now.
+func (h *History) clip(t Timestamp) uint32 { return uint32(min(t, Timestamp(h.ops.n))) }
+
+// Op returns the operation at t; its Kind is OpNone if there is none.
+func (h *History) Op(t Timestamp) Op {
+	if t == 0 || t > Timestamp(h.ops.n) {
+		return Op{}
+	}
+	u := uint32(t)
+	s := h.ops.site(u)
+	op := Op{
+		Time: t, Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Wall: h.ops.wall(u),
+		Flags: s.flags, Name: h.ops.names[s.name],
+	}
+	switch s.kind {
+	case OpStore, OpBulk, OpUnread:
+		h.fillWrite(&op, s, u)
+	case OpEnter, OpLeave:
+		w := h.ops.wides.at(int(h.ops.value(u)))
+		op.Addr, op.Size, op.Mark, op.Node = trace.Addr(w.addr), w.size, w.mark, h.maker(u)
+	default:
+		op.Node = h.maker(u)
+		if s.kind == OpMove {
+			op.Other, op.Node = op.Node, h.ops.moves[h.ops.value(u)].old
+		}
+		n := h.nodes.at(h.maker(u))
+		op.Addr, op.Size = trace.Addr(n.start), h.nodes.sizeAt(h.maker(u), u)
+	}
+	return op
+}
+
+func (h *History) fillWrite(op *Op, s *site, t uint32) {
+	addr, size := h.extent(t)
+	op.Addr, op.Size = trace.Addr(addr), size
+	op.Base = trace.Addr(h.ops.base(t, s, addr))
+	if s.stray {
+		op.Other = h.strayOf(addr, size, uint64(op.Base), t)
+		return
+	}
+	op.Node = h.liveAt(addr, t)
+	if op.Node == 0 {
+		var buf [8]NodeID
+		if ids := h.overlapping(buf[:0], addr, size, t); len(ids) > 0 {
+			op.Node = nearest(h, ids, addr)
+		}
+	}
+}
+
+// strayOf returns the node against which a stray write is judged.
+func (h *History) strayOf(addr, size, base uint64, t uint32) NodeID {
+	for _, a := range [2]uint64{addr, addr + size - 1} {
+		if id := h.formerAt(a, t); id != 0 {
+			return id
+		}
+	}
+	if base != 0 {
+		if id := h.liveAt(base, t); id != 0 {
+			return id
+		}
+	}
+	return h.neighbour(addr, size, t)
+}
+
+// extent returns the memory that the operation wrote.
+func (h *History) extent(t uint32) (addr, size uint64) {
+	s := h.ops.site(t)
+	switch s.shape {
+	case shapeInline, shapeArena:
+		w := h.ops.word(t)
+		number := h.mem.pages.at(int(w >> wordBits)).number
+		return number<<pageBits | uint64(w&(pageWords-1))<<3 | h.ops.low3(t), uint64(s.size)
+	case shapeWide:
+		w := h.ops.wides.at(int(h.ops.word(t)))
+		return w.addr, w.size
+	case shapeMove:
+		return h.nodes.at(h.maker(t)).start, h.ops.moves[h.ops.value(t)].size
+	}
+	return 0, 0
+}
+
+// fetch copies into b, from index i on, the n bytes that the operation t wrote
+// at addr, which lie within its extent.
+func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
+	start, size := h.extent(t)
+	off := addr - start
+	dst, ok := b.Data[i:i+n], b.Written[i:i+n]
+	switch s := h.ops.site(t); s.shape {
+	case shapeInline:
+		v := h.ops.value(t) >> (8 * off)
+		for k := range dst {
+			dst[k], ok[k] = byte(v), true
+			v >>= 8
+		}
+	case shapeArena:
+		copy(dst, h.ops.arena.get(arenaRef(h.ops.value(t)), size)[off:])
+		setAll(ok, true)
+	case shapeWide:
+		w := h.ops.wides.at(int(h.ops.word(t)))
+		k := 0
+		if off < w.known {
+			k = copy(dst, h.ops.arena.get(w.data, w.known)[off:])
+		}
+		setAll(ok[:k], true)
+		setAll(ok[k:], false)
+		clear(dst[k:])
+	case shapeMove:
+		m := &h.ops.moves[h.ops.value(t)]
+		copy(dst, h.ops.arena.get(m.data, m.size)[off:])
+		r := m.runAt(off)
+		for k := range ok {
+			if r+1 < len(m.runs) && m.runs[r+1].off <= off+uint64(k) {
+				r++
+			}
+			ok[k] = m.runs[r].known
+		}
+	}
+}
+
+func setAll(b []bool, v bool) {
+	for i := range b {
+		b[i] = v
+	}
+}
+
+// origin returns when the byte at addr, whose version is t, was stored before
+// any move.
+func (h *History) origin(t uint32, addr uint64) uint32 {
+	if t == 0 || h.ops.site(t).kind != OpMove {
+		return t
+	}
+	m := &h.ops.moves[h.ops.value(t)]
+	off := addr - h.nodes.at(h.maker(t)).start
+	if off >= m.size {
+		return t
+	}
+	return m.runs[m.runAt(off)].origin
+}
+
+// Ops returns the operations in [from, to].
+func (h *History) Ops(from, to Timestamp) iter.Seq[Op] {
+	return func(yield func(Op) bool) {
+		for t := max(from, 1); t <= min(to, h.Now()); t++ {
+			if !yield(h.Op(t)) {
+				return
+			}
+		}
+	}
+}
+
+// NodeCount returns the number of nodes that ever were: IDs are 1 to NodeCount.
+func (h *History) NodeCount() int { return h.nodes.all.len() - 1 }
+
+func (h *History) has(id NodeID) bool { return id != 0 && int(id) <= h.NodeCount() }
+
+// Node returns the node with its last size; the zero Node if there is none.
+func (h *History) Node(id NodeID) Node {
+	return h.nodeAt(id, h.ops.n)
+}
+
+func (h *History) nodeAt(id NodeID, t uint32) Node {
+	if !h.has(id) {
+		return Node{}
+	}
+	n := h.nodes.at(id)
+	return Node{
+		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
+		Birth: Timestamp(n.birth), Death: Timestamp(n.death),
+		Global: n.global, Moved: n.moved, Tracked: n.tracked,
+		Alloc: h.ops.names[n.alloc], Stack: h.nodes.stacks[n.stack],
+	}
+}
+
+// NodeSize returns the node's size in bytes at t.
+func (h *History) NodeSize(id NodeID, t Timestamp) uint64 {
+	if !h.has(id) {
+		return 0
+	}
+	return h.nodes.sizeAt(id, h.clip(t))
+}
+
+// Nodes returns all nodes, dead ones too, in order of birth.
+func (h *History) Nodes() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		for id := NodeID(1); int(id) <= h.NodeCount(); id++ {
+			if !yield(h.Node(id)) {
+				return
+			}
+		}
+	}
+}
+
+// Live returns the nodes alive at t, in order of birth.
+func (h *History) Live(t Timestamp) iter.Seq[NodeID] {
+	u := h.clip(t)
+	return func(yield func(NodeID) bool) {
+		for id := NodeID(1); int(id) <= h.NodeCount(); id++ {
+			n := h.nodes.at(id)
+			if n.birth > u {
+				return
+			}
+			if n.alive(u) && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// NodeAtTime returns the node that contains addr at t.
+func (h *History) NodeAtTime(addr trace.Addr, t Timestamp) (NodeID, bool) {
+	id := h.liveAt(uint64(addr), h.clip(t))
+	return id, id != 0
+}
+
+// FormerAt returns the node that contained addr last, at or before t, alive or
+// dead.
+func (h *History) FormerAt(addr trace.Addr, t Timestamp) (NodeID, bool) {
+	id := h.formerAt(uint64(addr), h.clip(t))
+	return id, id != 0
+}
+
+// LastWrite returns the newest operation at or before t that wrote a byte of
+// [addr, addr+size), a realloc that carried bytes there included; 0 if none.
+// Births, which make calloc's zeros, are not writes.
+func (h *History) LastWrite(addr trace.Addr, size uint64, t Timestamp) Timestamp {
+	return Timestamp(h.mem.last(uint64(addr), h.span(addr, size), h.clip(t)))
+}
+
+// NextWrite returns the oldest operation after t that wrote a byte of [addr,
+// addr+size); 0 if none.
+func (h *History) NextWrite(addr trace.Addr, size uint64, t Timestamp) Timestamp {
+	return Timestamp(h.mem.following(uint64(addr), h.span(addr, size), h.clip(t)))
+}
+
+// span clips a size so that the range is one of plausible addresses.
+func (h *History) span(addr trace.Addr, size uint64) uint64 {
+	if addr >= maxAddr {
+		return 0
+	}
+	return min(size, maxExtent, maxAddr-uint64(addr))
+}
+
+// Versions returns the operations that wrote a byte of [addr, addr+size), in
+// order of time.
+func (h *History) Versions(addr trace.Addr, size uint64) iter.Seq[Timestamp] {
+	return func(yield func(Timestamp) bool) {
+		for t := h.NextWrite(addr, size, 0); t != 0; t = h.NextWrite(addr, size, t) {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Track makes [addr, addr+size) a node from now on wherever it lies, so that
+// writes to it are kept and it can be read; what was written there before is
+// unknown unless it lies in a live node, which is then returned instead.
+func (h *History) Track(addr trace.Addr, size uint64) NodeID {
+	if addr == 0 || size == 0 || size > maxExtent || uint64(addr) > maxAddr-size {
+		return 0
+	}
+	if id := h.liveAt(uint64(addr), h.ops.n); id != 0 && h.holds(id, uint64(addr)+size-1, h.ops.n) {
+		return id
+	}
+	id := h.fix(uint64(addr), size)
+	h.nodes.at(id).tracked = true
+	return id
+}
+
+// Enter records that the event (a call, for its statement, thread and clock)
+// made [addr, addr+size) a member. The range is tracked from then on.
+func (h *History) Enter(ev *trace.Event, addr trace.Addr, size uint64, mark int) (Timestamp, error) {
+	return h.member(OpEnter, ev, addr, size, mark)
+}
+
+// Leave records that the range ceased to be a member. Its memory stays tracked.
+func (h *History) Leave(ev *trace.Event, addr trace.Addr, size uint64, mark int) (Timestamp, error) {
+	return h.member(OpLeave, ev, addr, size, mark)
+}
+
+func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64, mark int) (Timestamp, error) {
+	if err := h.room(ev); err != nil {
+		return 0, err
+	}
+	var id NodeID
+	if k == OpEnter {
+		id = h.Track(addr, size)
+	} else {
+		id = h.liveAt(uint64(addr), h.ops.n)
+	}
+	w := h.ops.wides.add(wide{addr: uint64(addr), size: size, mark: mark})
+	return Timestamp(h.ops.add(h.lifeSite(ev, k), 0, uint32(id), uint64(w), ev.Wall)), nil
+}

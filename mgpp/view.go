@@ -1,0 +1,177 @@
+package mgpp
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/trace"
+)
+
+// snapshot is the graph at a time, without the bytes of the operations in
+// undone (overlay.go).
+type snapshot struct {
+	h      *History
+	t      uint32
+	undone []uint32
+}
+
+// At returns the memory graph at t: nodes with birth <= t < death, bytes as of
+// their newest version at or before t. Times after Now are Now.
+func (h *History) At(t Timestamp) View { return &snapshot{h: h, t: h.clip(t)} }
+
+func (s *snapshot) Time() Timestamp { return Timestamp(s.t) }
+
+func (s *snapshot) Node(id NodeID) (Node, bool) {
+	if !s.h.has(id) || !s.h.nodes.at(id).alive(s.t) {
+		return Node{}, false
+	}
+	return s.h.nodeAt(id, s.t), true
+}
+
+func (s *snapshot) NodeAt(addr trace.Addr) (NodeID, bool) {
+	id := s.h.liveAt(uint64(addr), s.t)
+	return id, id != 0
+}
+
+func (s *snapshot) Read(addr trace.Addr, b *Bytes) bool {
+	return s.h.read(uint64(addr), b, s.t, s.undone, nil)
+}
+
+func (s *snapshot) Target(addr trace.Addr, mask uint64) Target {
+	return s.h.target(uint64(addr), mask, s.t, s.undone)
+}
+
+// read fills b from the live node at addr. times, if not nil, receives each
+// byte's version.
+func (h *History) read(addr uint64, b *Bytes, t uint32, undone, times []uint32) bool {
+	id := h.liveAt(addr, t)
+	if id == 0 {
+		return false
+	}
+	if n := len(b.Data); n > 1 && !h.holds(id, addr+uint64(n)-1, t) {
+		return false
+	}
+	h.readNode(id, addr-h.nodes.at(id).start, b, t, undone, times)
+	return true
+}
+
+// readNode fills b with the bytes of the node from offset off on, at t.
+func (h *History) readNode(id NodeID, off uint64, b *Bytes, t uint32, undone, times []uint32) {
+	n := len(b.Data)
+	b.Written = slices.Grow(b.Written[:0], n)[:n]
+	b.Newest = 0
+	var window [64]uint32
+	addr := h.nodes.at(id).start + off
+	for i := 0; i < n; i += len(window) {
+		k := min(len(window), n-i)
+		h.mem.times(addr+uint64(i), window[:k], t)
+		if undone != nil {
+			h.undo(addr+uint64(i), window[:k], undone)
+		}
+		h.readWindow(id, off+uint64(i), window[:k], b, i, t)
+		if times != nil {
+			copy(times[i:], window[:k])
+		}
+	}
+}
+
+// undo replaces each version that is undone by the one before it.
+func (h *History) undo(addr uint64, times, undone []uint32) {
+	for i := range times {
+		for slices.Contains(undone, times[i]) {
+			h.mem.times(addr+uint64(i), times[i:i+1], times[i]-1)
+		}
+	}
+}
+
+// readWindow fills b from index i on with the bytes whose versions are times,
+// and changes times to what counts: a version from before the byte belonged to
+// the node is none.
+func (h *History) readWindow(id NodeID, off uint64, times []uint32, b *Bytes, i int, t uint32) {
+	n := h.nodes.at(id)
+	since := n.birth
+	for j := 0; j < len(times); {
+		if n.resized {
+			since = h.nodes.since(id, off+uint64(j), t)
+		}
+		v := times[j]
+		k := j + 1
+		for k < len(times) && times[k] == v && !n.resized {
+			k++
+		}
+		if v != 0 && v >= since {
+			h.fetch(v, n.start+off+uint64(j), b, i+j, k-j)
+		} else {
+			v = h.unversioned(n, since, off+uint64(j), b, i+j, k-j)
+			for q := j; q < k; q++ {
+				times[q] = v
+			}
+		}
+		b.Newest = max(b.Newest, Timestamp(v))
+		j = k
+	}
+}
+
+// unversioned fills m bytes that no operation has written: calloc's zeros, the
+// image of an object that was there before, or unwritten.
+func (h *History) unversioned(n *node, since uint32, off uint64, b *Bytes, i, m int) uint32 {
+	var v uint32
+	for q := range m {
+		b.Data[i+q], b.Written[i+q] = 0, false
+		switch {
+		case n.zeroed && since == n.birth && off+uint64(q) < n.born:
+			b.Written[i+q] = true
+			v = n.birth
+		case n.fixed:
+			b.Data[i+q], b.Written[i+q] = h.mem.imageByte(n.start + off + uint64(q))
+		}
+	}
+	return v
+}
+
+// target resolves the pointer cell at addr.
+func (h *History) target(addr, mask uint64, t uint32, undone []uint32) Target {
+	var data [8]byte
+	var written [8]bool
+	var times [8]uint32
+	b := Bytes{Data: data[:], Written: written[:]}
+	if !h.read(addr, &b, t, undone, times[:]) || slices.Contains(b.Written, false) {
+		return Target{}
+	}
+	var since uint32
+	for i, v := range times {
+		if v > since {
+			since = max(since, h.origin(v, addr+uint64(i)))
+		}
+	}
+	return h.resolve(binary.LittleEndian.Uint64(data[:])&^mask, since, t)
+}
+
+// resolve says what a value that was stored at `since` leads to at t. The node
+// is that which it pointed into when it was stored.
+func (h *History) resolve(value uint64, since, t uint32) Target {
+	r := Target{State: Null, Value: value, Since: Timestamp(since)}
+	if value == 0 {
+		return r
+	}
+	id := h.liveAt(value, since)
+	if id == 0 {
+		r.State = Wild
+		r.Past = h.liveAt(value-1, since)
+		if f := h.formerAt(value, since); f != 0 && r.Past == 0 {
+			r.State, r.Node, r.Offset = Dangling, f, value-h.nodes.at(f).start
+			r.Reused = h.liveAt(value, t)
+		}
+		return r
+	}
+	n := h.nodes.at(id)
+	switch {
+	case !n.alive(t):
+		r.State, r.Node, r.Offset, r.Reused = Dangling, id, value-n.start, h.liveAt(value, t)
+	case !h.holds(id, value, t):
+		r.State, r.Past = Wild, id
+	default:
+		r.State, r.Node, r.Offset = Points, id, value-n.start
+	}
+	return r
+}
