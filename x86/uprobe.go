@@ -1,0 +1,42 @@
+package x86
+
+// KernelProbeable says whether Linux accepts a uprobe on the instruction at the
+// start of code, and if not, why. The rules are those of uprobe_init_insn in
+// arch/x86/kernel/uprobes.c (kernel 5.0 to 6.18): some prefixes, the
+// instructions that mask the next one's exceptions, and a table of opcodes. It
+// is asked with the opcode byte alone whatever the map, so a VEX or EVEX
+// instruction is refused if its byte is a bad opcode of the one-byte map.
+func KernelProbeable(code []byte) (ok bool, reason string) {
+	in, err := Decode(code, 0)
+	if err != nil {
+		return false, err.Error()
+	}
+	return in.KernelProbeable()
+}
+
+// KernelProbeable is as the function of this name.
+func (in *Inst) KernelProbeable() (ok bool, reason string) {
+	op := in.op
+	switch {
+	case in.lock:
+		return false, "LOCK prefix"
+	case in.badSegment:
+		return false, "CS, DS, ES or SS prefix"
+	case in.opmap == mapXOP:
+		return false, "XOP instruction"
+	case in.opmap == map1B && !in.vex && !in.evex && op == 0x8e && in.reg == 2:
+		return false, "mov to SS"
+	case !in.vex && !in.evex && in.opmap != map1B:
+		return true, "" // the table accepts 0F, and asks no further
+	case !kernelBad.has(op):
+		return true, ""
+	case in.vex || in.evex:
+		return false, "vector instruction that the kernel does not single-step"
+	}
+	return false, "instruction that the kernel does not single-step"
+}
+
+// kernelBad is the complement of good_insns_64.
+var kernelBad = ranges(0x06, 0x07, 0x0e, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x27, 0x2f, 0x2f,
+	0x37, 0x37, 0x3f, 0x3f, 0x60, 0x62, 0x6c, 0x6f, 0x82, 0x82, 0x9a, 0x9a, 0xcc, 0xcf,
+	0xd4, 0xd6, 0xe4, 0xe7, 0xea, 0xea, 0xec, 0xef, 0xf1, 0xf1, 0xf4, 0xf4, 0xfa, 0xfb)
