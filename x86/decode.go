@@ -101,18 +101,14 @@ func Decode(code []byte, pc uint64) (Inst, error) {
 	in.base, in.index = NoReg, NoReg
 	r := reader{code: code}
 	form := in.opcode(&r)
-	if r.short {
-		return Inst{}, ErrTruncated
+	if form != '?' && !r.short {
+		in.operands(&r, form, pc)
 	}
-	if form == '?' {
+	switch {
+	case r.short && len(code) < MaxLen:
+		return Inst{}, ErrTruncated
+	case r.short || form == '?': // or longer than any instruction can be
 		return Inst{}, ErrUnknown
-	}
-	in.operands(&r, form, pc)
-	if r.short {
-		if len(code) == MaxLen {
-			return Inst{}, ErrUnknown // longer than any instruction can be
-		}
-		return Inst{}, ErrTruncated
 	}
 	in.Len = r.at
 	in.classify()

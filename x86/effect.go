@@ -256,7 +256,7 @@ func (in *Inst) maskMove() {
 
 func (in *Inst) descriptorStore() {
 	switch {
-	case in.reg < 2 && !in.rep: // sgdt, sidt
+	case in.reg < 2: // sgdt, sidt
 		in.store(10)
 	case in.reg == 4: // smsw
 		in.store(2)
@@ -266,11 +266,11 @@ func (in *Inst) descriptorStore() {
 // stateStore: 0F AE, group 15.
 func (in *Inst) stateStore() {
 	switch {
-	case in.prefix() != 0: // clwb, ptwrite, clrssbsy (a shadow stack)
 	case in.reg == 0: // fxsave leaves the reserved part alone
 		in.shape(512, ShapeMasked)
 	case in.reg == 3: // stmxcsr
 		in.store(4)
+	case in.prefix() != 0: // clwb, ptwrite, clrssbsy (a shadow stack)
 	case in.reg == 4, in.reg == 6: // xsave, xsaveopt: extent by XCR0 and RAX
 		in.shape(0, ShapeUnsupported)
 	}
