@@ -378,4 +378,5 @@ type Root struct {
 type MemoryFaults struct {
 	NoBounds, NoUseAfterFree, NoDoubleFree bool
 	Except                                 []*NodeType // "no check bounds for T;"
+	Only                                   []*NodeType // "check bounds for T;": checked even with NoBounds
 }

@@ -1,0 +1,118 @@
+package check
+
+import (
+	"strings"
+
+	"mgtrace/constraints/syntax"
+)
+
+// builtinNames are the attributes that every type has (table 2.1 of the thesis
+// and language.md, "Completions").
+var builtinNames = [...]string{"INDEGREE", "OUTDEGREE", "ISROOT", "ISLEAF", "EXTERNAL", "INTERNAL",
+	"SIZE", "COUNT", "DANGLING", "EXISTS", "TAG"}
+
+func isBuiltin(name string) bool {
+	for _, b := range builtinNames {
+		if b == name {
+			return true
+		}
+	}
+	return false
+}
+
+// builtin lowers x.INDEGREE and its kin.
+func (s *scope) builtin(x operand, e *syntax.Select, src string) operand {
+	if !x.reference() || x.kind == kindNull {
+		s.errorf(e.NamePos, "`%s` is an attribute of nodes, but %s", e.Name, x.describe())
+		return operand{}
+	}
+	switch e.Name {
+	case "SIZE", "COUNT", "DANGLING", "EXISTS", "TAG":
+		if e.Fields != nil {
+			s.errorf(e.NamePos, "`%s` takes no list of fields", e.Name)
+			return operand{}
+		}
+		return s.objectAttr(x, e, src)
+	}
+	fields, ok := s.degreeFields(x, e)
+	if !ok {
+		return operand{}
+	}
+	degree := func(in bool) *Degree {
+		name := "OUTDEGREE"
+		if in {
+			name = "INDEGREE"
+		}
+		text := x.src + "." + name
+		if e.Fields != nil {
+			text += "(" + strings.Join(fields, ", ") + ")"
+		}
+		return &Degree{Src: text, Base: x.expr, In: in, Fields: fields}
+	}
+	cmp := func(op string, in bool) Expr {
+		return &Binary{Src: src, Op: op, X: degree(in), Y: &Const{Src: "0"}}
+	}
+	switch e.Name {
+	case "INDEGREE":
+		return number(degree(true))
+	case "OUTDEGREE":
+		return number(degree(false))
+	case "ISROOT":
+		return condition(cmp("==", true))
+	case "ISLEAF":
+		return condition(cmp("==", false))
+	case "EXTERNAL":
+		return condition(&Binary{Src: src, Op: "or", X: cmp("==", false), Y: cmp("==", true)})
+	}
+	return condition(&Binary{Src: src, Op: "and", X: cmp("!=", true), Y: cmp("!=", false)})
+}
+
+// degreeFields resolves the list of X.INDEGREE(left, right).
+func (s *scope) degreeFields(x operand, e *syntax.Select) ([]string, bool) {
+	var fields []string
+	for _, f := range e.Fields {
+		found := s.cellNames(x.node, true, f)
+		if found == nil {
+			return nil, false
+		}
+		for _, name := range found {
+			fields = addOnce(fields, name)
+		}
+	}
+	return fields, true
+}
+
+// objectAttr lowers SIZE, COUNT, DANGLING, EXISTS and TAG.
+func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
+	b := &Builtin{Src: src, Base: x.expr}
+	switch e.Name {
+	case "SIZE":
+		b.Kind = BuiltinSize
+	case "COUNT":
+		if x.node == nil || !x.node.Array {
+			s.errorf(e.NamePos, "COUNT is the number of elements of an ARRAY type, and `%s` is none; COUNT(T) counts nodes", x.src)
+			return operand{}
+		}
+		b.Kind = BuiltinCount
+	case "DANGLING":
+		b.Kind = BuiltinDangling
+	case "EXISTS":
+		b.Kind = BuiltinExists
+		return condition(b)
+	case "TAG":
+		return s.tagBits(x, b, e)
+	}
+	return number(b)
+}
+
+func (s *scope) tagBits(x operand, b *Builtin, e *syntax.Select) operand {
+	ld, ok := x.expr.(*Load)
+	if !ok || x.cell == nil || x.cell.Mask == 0 {
+		s.errorf(e.NamePos, "`%s` is no tagged pointer; one is declared by: tag T.f & 3;", x.src)
+		return operand{}
+	}
+	raw := *ld
+	raw.Mask, raw.To = 0, nil
+	b.Kind, b.Base, b.Mask = BuiltinTag, &raw, x.cell.Mask
+	return number(b)
+}

@@ -1,0 +1,437 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"mgtrace/constraints/syntax"
+	"mgtrace/types"
+)
+
+// maxNesting bounds walks over members within members: damaged debug
+// information may nest without end.
+const maxNesting = 64
+
+// wordType is the element of an array of unknown elements.
+func wordType() *types.Type { return &types.Type{Kind: types.Int, Name: "long", Size: 8, Signed: true} }
+
+// elem returns the type that an array's block consists of.
+func (t *NodeType) elem() *types.Type {
+	if t.Elem == nil && t.Array {
+		t.Elem = wordType()
+	}
+	return t.Elem
+}
+
+// edgeCells lists the pointer cells of every type, those that count first.
+func (c *checker) edgeCells() {
+	tagged := map[*NodeType][]EdgeCell{}
+	for _, s := range c.file.Stmts {
+		if g, ok := s.(*syntax.Tag); ok {
+			c.tag(g, tagged)
+		}
+	}
+	c.embeds()
+	for _, s := range c.file.Stmts {
+		d, ok := s.(*syntax.TypeDecl)
+		if !ok || c.types[d.Name] == nil || c.types[d.Name].Edges != nil {
+			continue
+		}
+		t := c.types[d.Name]
+		c.listEdges(t, d, tagged[t])
+	}
+}
+
+// listEdges fills Edges and Default of one type.
+func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) {
+	var cells []EdgeCell
+	switch {
+	case t.Array:
+		cells = pointerCells(&types.Type{Kind: types.Array, Elem: t.elem(), Count: -1, Size: -1}, 0)
+	case t.Layout != nil:
+		cells = pointerCells(t.Layout, 0)
+	default:
+		if d.List != nil {
+			c.noLayout(t, d.List[0].Pos)
+		}
+		return
+	}
+	cells = c.withoutEmbedded(t, withTags(cells, tagged))
+	if d.List == nil {
+		for _, cell := range cells {
+			if c.canBeEdge(cell) {
+				t.Edges = append(t.Edges, cell)
+			}
+		}
+		t.Default = len(t.Edges)
+		return
+	}
+	chosen := make([]bool, len(cells))
+	for _, p := range d.List {
+		c.choose(t, cells, chosen, p)
+	}
+	for _, first := range [2]bool{true, false} {
+		for i, cell := range cells {
+			if chosen[i] == first && (first || c.canBeEdge(cell)) {
+				t.Edges = append(t.Edges, cell)
+			}
+		}
+		if first {
+			t.Default = len(t.Edges)
+		}
+	}
+}
+
+// choose marks the cells that a name of an edge list stands for: a pointer, an
+// array of them, or all pointers of a member.
+func (c *checker) choose(t *NodeType, cells []EdgeCell, chosen []bool, p syntax.Path) {
+	found := false
+	for i, cell := range cells {
+		if names(p.Name, cell.Name) {
+			chosen[i], found = true, true
+		}
+	}
+	if found {
+		return
+	}
+	if t.Layout != nil {
+		if _, err := t.Layout.Find(p.Name); err == nil {
+			c.errorf(p.Pos, "`%s` is no pointer, so it is no edge; if the word holds one, say `tag %s.%s & 0;`", p.Name, t.Name, p.Name)
+			return
+		}
+	}
+	c.errorf(p.Pos, "%s has no pointer field `%s`%s", t.Name, p.Name, didYouMeanOrList(p.Name, cellNames(cells)))
+}
+
+// names reports whether a name of an edge list stands for a cell.
+func names(name, cell string) bool { return cell == name || strings.HasPrefix(cell, name+".") }
+
+func cellNames(cells []EdgeCell) []string {
+	var list []string
+	for _, cell := range cells {
+		list = addOnce(list, cell.Name)
+	}
+	return list
+}
+
+// pointerCells lists every pointer of a layout, arrays as one cell, a virtual
+// table's pointer excepted.
+func pointerCells(t *types.Type, depth int) []EdgeCell {
+	if depth > maxNesting {
+		return nil
+	}
+	switch t.Kind {
+	case types.Pointer:
+		return []EdgeCell{{Count: 1, Stride: 8, Elem: pointee(t)}}
+	case types.Struct, types.Union:
+		var out []EdgeCell
+		for _, m := range t.Members {
+			if m.VTable || m.BitSize > 0 || m.Type == nil {
+				continue
+			}
+			for _, cell := range pointerCells(m.Type, depth+1) {
+				cell.Name = join(m, cell.Name)
+				cell.Offset += m.Offset
+				if t.Kind == types.Union && hasCell(out, cell.Offset) {
+					continue
+				}
+				out = append(out, cell)
+			}
+		}
+		return out
+	case types.Array:
+		return arrayCells(t, depth)
+	}
+	return nil
+}
+
+// arrayCells repeats the cells of the element. An array within the element
+// becomes one cell for each of its own elements, unless nothing lies between.
+func arrayCells(t *types.Type, depth int) []EdgeCell {
+	if t.Elem == nil || t.Elem.Size <= 0 || t.Count == 0 {
+		return nil
+	}
+	var out []EdgeCell
+	for _, cell := range pointerCells(t.Elem, depth+1) {
+		if cell.Count == 1 {
+			cell.Count, cell.Stride = t.Count, t.Elem.Size
+			out = append(out, cell)
+			continue
+		}
+		if cell.Offset == 0 && cell.Count*cell.Stride == t.Elem.Size {
+			if cell.Count *= t.Count; t.Count < 0 {
+				cell.Count = -1
+			}
+			out = append(out, cell)
+			continue
+		}
+		for i := int64(0); i < cell.Count && i < types.MaxScalars; i++ {
+			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem})
+		}
+	}
+	return out
+}
+
+func join(m types.Member, rest string) string {
+	switch {
+	case m.Base || m.Name == "":
+		return rest
+	case rest == "":
+		return m.Name
+	}
+	return m.Name + "." + rest
+}
+
+func hasCell(cells []EdgeCell, offset int64) bool {
+	for _, cell := range cells {
+		if cell.Offset == offset {
+			return true
+		}
+	}
+	return false
+}
+
+func pointee(t *types.Type) *types.Type {
+	if t.Elem == nil || t.Elem.Kind == types.Void {
+		return nil
+	}
+	return t.Elem
+}
+
+// canBeEdge: pointers to declared types or to members and bases of them, void
+// pointers, and tagged words.
+func (c *checker) canBeEdge(cell EdgeCell) bool {
+	if cell.Elem == nil || cell.Mask != 0 || c.nodeOf(cell.Elem, nil) != nil {
+		return true
+	}
+	for _, t := range c.spec.Types {
+		if holds(t.Layout, cell.Elem, 0) || holds(t.Elem, cell.Elem, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a part of t, at any depth, is of type part.
+func holds(t, part *types.Type, depth int) bool {
+	if t == nil || depth > maxNesting || (part.Kind != types.Struct && part.Kind != types.Union) {
+		return false
+	}
+	for _, m := range t.Members {
+		x := m.Type
+		for x != nil && x.Kind == types.Array {
+			x = x.Elem
+		}
+		if x != nil && (sameType(x, part) || holds(x, part, depth+1)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameType compares types of different compilation units, or of the file and
+// the program: by name where they have one.
+func sameType(a, b *types.Type) bool {
+	switch {
+	case a == b:
+		return true
+	case a == nil || b == nil:
+		return false
+	case a.Kind == types.Pointer && b.Kind == types.Pointer:
+		return sameType(a.Elem, b.Elem)
+	}
+	aggregate := func(t *types.Type) bool {
+		return t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
+	}
+	if aggregate(a) && aggregate(b) {
+		return a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+	}
+	return a.Kind == b.Kind && a.Size == b.Size && !aggregate(a) && a.Kind != types.Array && a.Kind != types.Void
+}
+
+// nodeOf returns the declared type of the nodes that a pointer to t points to,
+// nil if there is none. Where several fit, prefer wins.
+func (c *checker) nodeOf(t *types.Type, prefer *NodeType) *NodeType {
+	if t == nil {
+		return nil
+	}
+	if prefer != nil && isNode(prefer, t) {
+		return prefer
+	}
+	for _, array := range [2]bool{false, true} {
+		for _, n := range c.spec.Types {
+			if n.Array == array && isNode(n, t) {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+func isNode(n *NodeType, t *types.Type) bool {
+	if n.Array {
+		return n.Elem != nil && sameType(n.Elem, t)
+	}
+	if n.Layout != nil {
+		return sameType(n.Layout, t)
+	}
+	return t.Kind == types.Opaque && types.NormalName(t.Name) == n.Name
+}
+
+// tag resolves "tag T.f & mask;".
+func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
+	sc := &scope{checker: c}
+	t, mask := c.typeOf(g.Type), sc.integer(g.Mask)
+	if t == nil || mask == nil {
+		return
+	}
+	if t.Layout == nil {
+		c.noLayout(t, g.Type.Pos)
+		return
+	}
+	p, ok := c.fieldPath(t, g.Field)
+	if !ok {
+		return
+	}
+	cell := EdgeCell{Name: g.Field.Name, Offset: p.Offset, Count: 1, Stride: 8, Mask: uint64(mask.Int)}
+	x := p.Type
+	if x.Kind == types.Array && x.Elem != nil {
+		cell.Count, cell.Stride, x = x.Count, x.Elem.Size, x.Elem
+	}
+	if x.Size != 8 || p.BitSize > 0 {
+		c.errorf(g.Field.Pos, "`%s` is %s, which is too small for a pointer", g.Field.Name, x)
+		return
+	}
+	if x.Kind == types.Pointer {
+		cell.Elem = pointee(x)
+	} else {
+		cell.Elem = t.Layout
+	}
+	tagged[t] = append(tagged[t], cell)
+}
+
+// fieldPath finds a field of t by its C path.
+func (c *checker) fieldPath(t *NodeType, p syntax.Path) (types.Place, bool) {
+	place, err := t.Layout.Find(p.Name)
+	if err == nil {
+		return place, true
+	}
+	c.errorf(p.Pos, "%s", strings.TrimSuffix(err.Error(), "."))
+	return types.Place{}, false
+}
+
+// withTags puts the tagged words among the pointers.
+func withTags(cells, tagged []EdgeCell) []EdgeCell {
+	for _, tag := range tagged {
+		placed := false
+		for i := range cells {
+			if cells[i].Offset == tag.Offset {
+				cells[i].Mask = tag.Mask
+				placed = true
+			}
+		}
+		if !placed {
+			cells = append(cells, tag)
+		}
+	}
+	return cells
+}
+
+// embeds resolves "embed T in Host at f;".
+func (c *checker) embeds() {
+	for _, s := range c.file.Stmts {
+		e, ok := s.(*syntax.Embed)
+		if !ok {
+			continue
+		}
+		t, host := c.typeOf(e.Type), c.typeOf(e.Host)
+		if t == nil || host == nil {
+			continue
+		}
+		if host.Layout == nil {
+			c.noLayout(host, e.Host.Pos)
+			continue
+		}
+		p, ok := c.fieldPath(host, e.Member)
+		if !ok {
+			continue
+		}
+		if !isNode(t, p.Type) {
+			c.errorf(e.Member.Pos, "`%s.%s` is %s, not %s", host.Name, e.Member.Name, p.Type, t.Name)
+			continue
+		}
+		c.spec.Embeds = append(c.spec.Embeds, Embed{Type: t, Host: host, Member: e.Member.Name, Offset: p.Offset, Pos: e.Pos})
+	}
+}
+
+// withoutEmbedded drops the cells that belong to an embedded node.
+func (c *checker) withoutEmbedded(t *NodeType, cells []EdgeCell) []EdgeCell {
+	var out []EdgeCell
+	for _, cell := range cells {
+		inside := false
+		for _, e := range c.spec.Embeds {
+			if e.Host == t && e.Type.Layout != nil && cell.Offset >= e.Offset && cell.Offset < e.Offset+e.Type.Layout.Size {
+				inside = true
+			}
+		}
+		if !inside {
+			out = append(out, cell)
+		}
+	}
+	return out
+}
+
+// noLayout says, once for each type, that its fields are not known.
+func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
+	how := "declare it here (" + fmt.Sprintf("struct %s { … };", t.Name) + ") or check together with the program"
+	if c.prog != nil {
+		how = "declare it here: " + fmt.Sprintf("struct %s { … };", t.Name)
+	}
+	c.once("layout "+t.Name, pos, "the layout of %s is not known: %s", t.Name, how)
+}
+
+// conditionalCells resolves "cells T: f[lo..hi] if e;".
+func (c *checker) conditionalCells() {
+	for _, s := range c.file.Stmts {
+		d, ok := s.(*syntax.Cells)
+		if !ok {
+			continue
+		}
+		t := c.typeOf(d.Type)
+		if t == nil {
+			continue
+		}
+		if t.Layout == nil {
+			c.noLayout(t, d.Type.Pos)
+			continue
+		}
+		c.cells(t, d)
+	}
+}
+
+func (c *checker) cells(t *NodeType, d *syntax.Cells) {
+	found := false
+	sc := &scope{checker: c, fieldsOf: t, slots: 1}
+	var lo, hi, cond Expr
+	if d.Lo != nil {
+		lo, hi = sc.number(d.Lo), sc.number(d.Hi)
+	}
+	if d.Cond != nil {
+		cond = sc.condition(d.Cond)
+	}
+	for i := range t.Edges {
+		cell := &t.Edges[i]
+		if !names(d.Field.Name, cell.Name) {
+			continue
+		}
+		found = true
+		if d.Lo != nil && cell.Count == 1 {
+			c.errorf(d.Field.Pos, "`%s` is no array: leave out the range", d.Field.Name)
+			return
+		}
+		cell.Lo, cell.Hi, cell.Cond = lo, hi, cond
+	}
+	if !found {
+		c.errorf(d.Field.Pos, "`%s` is no pointer of %s that can be an edge%s", d.Field.Name, t.Name, didYouMeanOrList(d.Field.Name, cellNames(t.Edges)))
+	}
+}

@@ -1,0 +1,249 @@
+package check
+
+import (
+	"strings"
+
+	"mgtrace/constraints/syntax"
+	"mgtrace/types"
+)
+
+// layouts reads the C declarations of the file; they hide the program's types
+// of the same names.
+func (c *checker) layouts() {
+	c.decls = types.NewDecls(c.universe)
+	_, errs := c.decls.Parse(syntax.CSource(c.file))
+	for _, e := range errs {
+		c.errorf(syntax.Pos{File: c.file.Name, Line: e.Line, Col: e.Col}, "%s", e.Msg)
+	}
+	c.decls.Link()
+}
+
+// nodeTypes declares the types of nodes.
+func (c *checker) nodeTypes() {
+	for _, s := range c.file.Stmts {
+		d, ok := s.(*syntax.TypeDecl)
+		if !ok {
+			continue
+		}
+		if c.types[d.Name] != nil {
+			c.errorf(d.Pos, "the type `%s` is declared twice", d.Name)
+			continue
+		}
+		t := &NodeType{Index: len(c.spec.Types), Name: d.Name, Array: d.Array, Group: len(c.spec.Types), Pos: d.Pos}
+		c.types[d.Name] = t
+		c.spec.Types = append(c.spec.Types, t)
+		if d.Array {
+			c.arrayElem(t, d)
+			continue
+		}
+		c.structLayout(t, d)
+		if d.Counts && t.Layout != nil {
+			c.checkCounts(t, d)
+		}
+	}
+	for _, s := range c.file.Stmts {
+		if g, ok := s.(*syntax.Together); ok {
+			c.together(g)
+		}
+	}
+}
+
+func (c *checker) together(g *syntax.Together) {
+	first := c.typeOf(g.Types[0])
+	for _, id := range g.Types[1:] {
+		t := c.typeOf(id)
+		if first == nil || t == nil {
+			continue
+		}
+		old := t.Group
+		for _, u := range c.spec.Types {
+			if u.Group == old {
+				u.Group = first.Group
+			}
+		}
+	}
+}
+
+// structLayout finds the layout of a type that is no array.
+func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
+	name, pos := d.Name, d.Pos
+	if d.Source != "" {
+		name, pos = d.Source, d.SrcPos
+	}
+	var found []*types.Type
+	var other *types.Type
+	for _, x := range c.universe.Lookup(name) {
+		switch {
+		case x.Kind == types.Opaque || x.Size < 0:
+		case x.Kind == types.Struct || x.Kind == types.Union:
+			found = append(found, x)
+		default:
+			other = x
+		}
+	}
+	found = different(found)
+	if len(found) > 1 && d.Counts {
+		found = withCounts(found, d)
+	}
+	switch {
+	case len(found) == 1:
+		t.Layout = found[0]
+	case len(found) > 1:
+		c.errorf(pos, "the program has %d types `%s` with different layouts; declare the one that is meant here: struct %s { … };", len(found), name, d.Name)
+	case other != nil && other.Kind == types.Pointer && other.Elem != nil && other.Elem.Name != "":
+		c.errorf(pos, "`%s` is a pointer; the type of the nodes is %s: type %s = \"%s\";", name, other.Elem, d.Name, other.Elem.Name)
+	case other != nil:
+		c.errorf(pos, "`%s` is %s, which has no fields; an array of it is declared by ARRAY %s OF %s;", name, other, d.Name, name)
+	case c.prog != nil && len(c.prog.TypeNames()) > 0:
+		c.errorf(pos, "the program has no type `%s`%s", name, didYouMeanOrList(name, c.prog.TypeNames()))
+	case c.prog != nil:
+		c.warnf(pos, "the program has no debug information and the file declares no layout of `%s`: every word of its nodes may be an edge, and its fields have no names", name)
+	}
+}
+
+// different drops layouts that equal an earlier one: each compilation unit has its own.
+func different(list []*types.Type) []*types.Type {
+	var out []*types.Type
+next:
+	for _, t := range list {
+		for _, u := range out {
+			if sameLayout(t, u) {
+				continue next
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func sameLayout(a, b *types.Type) bool {
+	if a == b {
+		return true
+	}
+	if a.Kind != b.Kind || a.Size != b.Size {
+		return false
+	}
+	x, y := a.Scalars(), b.Scalars()
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].Path != y[i].Path || x[i].Offset != y[i].Offset || x[i].Type.Kind != y[i].Type.Kind || x[i].BitSize != y[i].BitSize {
+			return false
+		}
+	}
+	return true
+}
+
+func withCounts(list []*types.Type, d *syntax.TypeDecl) []*types.Type {
+	var out []*types.Type
+	for _, t := range list {
+		if t.NumScalars() == d.Fields && int64(len(t.PointerFields())) == d.Edges {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return list
+	}
+	return out
+}
+
+// checkCounts holds FIELD and EDGE against the layout.
+func (c *checker) checkCounts(t *NodeType, d *syntax.TypeDecl) {
+	fields, edges := t.Layout.NumScalars(), int64(len(t.Layout.PointerFields()))
+	if fields != d.Fields {
+		c.errorf(d.Pos, "%s has %d fields, not %d: %s", d.Name, fields, d.Fields, fieldList(t.Layout.Scalars()))
+	}
+	if edges != d.Edges {
+		c.errorf(d.Pos, "%s has %d pointer fields, not %d%s", d.Name, edges, d.Edges, pointerList(t.Layout))
+	}
+}
+
+func fieldList(scalars []types.Scalar) string {
+	const few = 16
+	var names []string
+	for i, s := range scalars {
+		if i == few {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, s.Path)
+	}
+	return strings.Join(names, ", ")
+}
+
+func pointerList(t *types.Type) string {
+	if p := t.PointerFields(); len(p) > 0 {
+		return ": " + fieldList(p)
+	}
+	return ""
+}
+
+// arrayElem finds the type of an array's elements.
+func (c *checker) arrayElem(t *NodeType, d *syntax.TypeDecl) {
+	if d.Of != "" {
+		t.Elem = c.cType(d.Of, d.OfPos)
+		return
+	}
+	for _, x := range c.universe.Lookup(d.Name) {
+		if x.Size > 0 {
+			if t.Elem = x; x.Kind == types.Array && x.Elem != nil {
+				t.Elem = x.Elem
+			}
+			return
+		}
+	}
+	c.warnf(d.Pos, "the elements of `%s` are taken for 8-byte integers; say what they are: ARRAY %s OF int;", d.Name, d.Name)
+}
+
+// cType resolves a C type name such as "struct S" or "entry *".
+func (c *checker) cType(text string, pos syntax.Pos) *types.Type {
+	base := strings.TrimSpace(text)
+	pointers := 0
+	for strings.HasSuffix(base, "*") {
+		base = strings.TrimSpace(strings.TrimSuffix(base, "*"))
+		pointers++
+	}
+	t := c.namedType(base)
+	if t == nil && pointers > 0 && (c.prog == nil || len(c.prog.TypeNames()) == 0) {
+		t = &types.Type{Kind: types.Opaque, Name: types.NormalName(base), Size: -1}
+	}
+	if t == nil {
+		names := c.typeNames()
+		if c.prog != nil {
+			names = append(names, c.prog.TypeNames()...)
+		}
+		c.errorf(pos, "no type `%s` is known%s", base, didYouMean(base, names))
+		return nil
+	}
+	if pointers == 0 && t.Size <= 0 {
+		c.errorf(pos, "the size of `%s` is not known, so no array can be made of it", base)
+		return nil
+	}
+	for ; pointers > 0; pointers-- {
+		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: t}
+	}
+	return t
+}
+
+// namedType finds a type by name: a declared node type, a known type, or a
+// basic type of C.
+func (c *checker) namedType(name string) *types.Type {
+	if t := c.types[name]; t != nil && t.Layout != nil {
+		return t.Layout
+	}
+	for _, x := range c.universe.Lookup(name) {
+		if x.Size > 0 {
+			return x
+		}
+	}
+	const alias = "mgtrace_elem"
+	d, errs := types.ParseC("typedef " + name + " " + alias + ";")
+	if len(errs) > 0 {
+		return nil
+	}
+	if t := d.Lookup(alias); t != nil && (t.Kind == types.Void || t.Size > 0) {
+		return t
+	}
+	return nil
+}

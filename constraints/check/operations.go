@@ -1,0 +1,347 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"mgtrace/constraints/syntax"
+	"mgtrace/types"
+)
+
+// staticObjects resolves "global", and "root … from ::x", which declares ::x
+// where nothing else does: its stores must be captured.
+func (c *checker) staticObjects() {
+	for _, s := range c.file.Stmts {
+		switch s := s.(type) {
+		case *syntax.Global:
+			if _, ok := c.globals[s.Name]; ok {
+				c.errorf(s.Pos, "`%s` is declared twice", s.Name)
+				continue
+			}
+			c.addGlobal(s.File, s.Name, s.Pos)
+		case *syntax.Root:
+			if g, ok := leftmost(s.From).(*syntax.GlobalName); ok {
+				if _, ok := c.globals[g.Name]; !ok && !c.declaredGlobal(g.Name) {
+					c.addGlobal("", g.Name, g.Pos)
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) declaredGlobal(name string) bool {
+	for _, s := range c.file.Stmts {
+		if g, ok := s.(*syntax.Global); ok && g.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) addGlobal(file, name string, pos syntax.Pos) {
+	g := Global{Name: name, File: file, Pos: pos}
+	if v, ok := c.findGlobal(file, name, pos); ok {
+		g.Layout, g.Addr, g.Size = v.Type, v.Addr, v.Size
+		if g.Layout != nil && g.Layout.Size > 0 {
+			g.Size = g.Layout.Size
+		}
+		if t := c.nodeOf(g.Layout, nil); t != nil && !t.Array {
+			g.Layout = t.Layout // the file's declaration, if there is one
+		}
+	}
+	c.globals[name] = len(c.spec.Globals)
+	c.spec.Globals = append(c.spec.Globals, g)
+}
+
+// findGlobal asks the program; ok is false without a program or after an error.
+func (c *checker) findGlobal(file, name string, pos syntax.Pos) (v Variable, ok bool) {
+	if c.prog == nil {
+		return Variable{}, false
+	}
+	found := c.prog.LookupGlobal(file, name)
+	switch {
+	case len(found) == 1:
+		return found[0], true
+	case len(found) > 1:
+		var where []string
+		for _, f := range found {
+			where = append(where, fmt.Sprintf("%s:%s", baseName(f.File), name))
+		}
+		c.errorf(pos, "there are %d objects named `%s`; say which: %s", len(found), name, strings.Join(where, ", "))
+	case file != "" && len(c.prog.LookupGlobal("", name)) > 0:
+		c.errorf(pos, "%s has no object `%s` in static memory; there is one in %s", file, name, baseName(c.prog.LookupGlobal("", name)[0].File))
+	default:
+		c.errorf(pos, "the program has no object `%s` in static memory%s", name, didYouMeanOrList(name, c.prog.GlobalNames()))
+	}
+	return Variable{}, false
+}
+
+func baseName(file string) string {
+	if file == "" {
+		return "a file that is not known"
+	}
+	return file[strings.LastIndexByte(file, '/')+1:]
+}
+
+// operations resolves the directives that stand beside the formulas.
+func (c *checker) operations() {
+	for _, s := range c.file.Stmts {
+		switch s := s.(type) {
+		case *syntax.Nil:
+			c.sentinel(s)
+		case *syntax.Member:
+			c.membership(s)
+		case *syntax.Root:
+			c.root(s)
+		case *syntax.Alloc:
+			c.alloc(s)
+		case *syntax.Allocator:
+			c.allocator(s)
+		case *syntax.Check:
+			c.check(s)
+		}
+	}
+	for _, m := range c.spec.Members {
+		if m.Leave && !m.Type.Intrusive {
+			c.warnf(m.Pos, "nothing ever enters %s: an `enter %s at …;` is missing", m.Type.Name, m.Type.Name)
+		}
+	}
+}
+
+func (c *checker) sentinel(s *syntax.Nil) {
+	n := Nil{Global: s.Global.Name, Pos: s.Pos}
+	if n.Global != "" {
+		v, ok := c.findGlobal("", n.Global, s.Global.Pos)
+		if !ok && c.prog != nil {
+			return
+		}
+		n.Addr, n.Size = v.Addr, v.Size
+		if v.Type != nil && v.Type.Kind == types.Pointer {
+			c.errorf(s.Global.Pos, "`::%s` is a pointer, not the sentinel itself; name the object that it points to", n.Global)
+			return
+		}
+		c.spec.Nils = append(c.spec.Nils, n)
+		return
+	}
+	t := c.typeOf(s.Type)
+	if t == nil {
+		return
+	}
+	sc := &scope{checker: c}
+	x := sc.nodeOperand(&Node{Src: t.Name, Slot: 0, Type: t}, t.Name, s.Type.Pos)
+	for _, name := range strings.Split(s.Field.Name, ".") {
+		if x = sc.load(sc.member(x, name, s.Field.Pos), t.Name+"."+s.Field.Name); x.bad() {
+			return
+		}
+	}
+	if x.kind != kindRef || x.place == nil {
+		c.errorf(s.Field.Pos, "%s; a sentinel is a pointer or a member of the node", x.describe())
+		return
+	}
+	n.Type, n.Place = t, x.place
+	c.spec.Nils = append(c.spec.Nils, n)
+}
+
+func (c *checker) membership(s *syntax.Member) {
+	t := c.typeOf(s.Type)
+	if !c.hasFunc(s.Func, s.FuncPos) || t == nil {
+		return
+	}
+	m := Membership{Leave: s.Leave, Type: t, Func: s.Func, Arg: s.Arg, Return: s.Arg == 0, Pos: s.Pos}
+	if s.Leave && m.Return {
+		c.errorf(s.FuncPos, "a node leaves before %s returns, so `return` cannot name it", s.Func)
+		return
+	}
+	if s.Cond != nil {
+		sc := &scope{checker: c, returns: true, indexSlots: 1}
+		if m.Cond = sc.condition(s.Cond); m.Cond == nil {
+			return
+		}
+	}
+	if !s.Leave {
+		t.Intrusive = true
+	}
+	c.spec.Members = append(c.spec.Members, m)
+}
+
+// hasFunc asks whether the program has a function; "0x…" is an address.
+func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
+	if c.prog == nil || strings.HasPrefix(pattern, "0x") || len(c.prog.LookupFunc(pattern)) > 0 {
+		return true
+	}
+	c.errorf(pos, "the program has no function `%s`%s", pattern, didYouMeanOrList(pattern, c.prog.FuncNames()))
+	return false
+}
+
+// hasLine asks whether a source line has code.
+func (c *checker) hasLine(file string, line int, pos syntax.Pos) bool {
+	if c.prog == nil {
+		return true
+	}
+	ok, nearest := c.prog.HasLine(file, line)
+	switch {
+	case ok:
+		return true
+	case nearest > 0:
+		c.errorf(pos, "there is no code at %s:%d; the nearest line with code is %d", file, line, nearest)
+	case len(c.prog.Files()) == 0:
+		c.errorf(pos, "the program has no debug information, so it has no lines: name a function instead of %s:%d", file, line)
+	default:
+		var names []string
+		for _, f := range c.prog.Files() {
+			names = addOnce(names, baseName(f))
+		}
+		c.errorf(pos, "the program has no source file `%s`%s", file, didYouMeanOrList(file, names))
+	}
+	return false
+}
+
+func (c *checker) root(s *syntax.Root) {
+	t := c.typeOf(s.Type)
+	if t == nil {
+		return
+	}
+	g, _ := leftmost(s.From).(*syntax.GlobalName)
+	if g == nil {
+		return
+	}
+	i, ok := c.globals[g.Name]
+	if !ok {
+		return
+	}
+	r := Root{Type: t, Global: i, Pos: s.Pos}
+	sc := &scope{checker: c}
+	for _, f := range s.Via {
+		r.Via = append(r.Via, sc.cellNames(t, true, f)...)
+	}
+	o := sc.lower(s.From)
+	switch {
+	case o.bad():
+		return
+	case c.spec.Globals[i].Layout == nil:
+		r.Place = &Place{Base: &GlobalRef{Src: "::" + g.Name, Global: i}}
+	case o.kind != kindRef || o.place == nil:
+		c.errorf(s.From.Where(), "%s; a root is a pointer to %s or an object of it", o.describe(), t.Name)
+		return
+	default:
+		r.Place = o.place
+		if o.node != nil && o.node != t && o.node.Group != t.Group {
+			c.errorf(s.From.Where(), "`%s` leads to %s, not to %s", o.src, o.node.Name, t.Name)
+			return
+		}
+	}
+	c.spec.Roots = append(c.spec.Roots, r)
+}
+
+func (c *checker) alloc(s *syntax.Alloc) {
+	t := c.typeOf(s.Type)
+	for _, site := range s.Sites {
+		ok := false
+		if site.Func != "" {
+			ok = c.hasFunc(site.Func, site.Pos)
+		} else {
+			ok = c.hasLine(site.File, site.Line, site.Pos)
+		}
+		if ok && t != nil {
+			c.spec.Allocs = append(c.spec.Allocs, AllocRule{Type: t, File: site.File, Line: site.Line, Func: site.Func,
+				Call: site.Call, Offset: site.Offset, Pos: site.Pos})
+		}
+	}
+}
+
+func (c *checker) allocator(s *syntax.Allocator) {
+	ok := c.hasFunc(s.Func, s.Pos)
+	if s.Free != "" {
+		ok = c.hasFunc(s.Free, s.FreePos) && ok
+	}
+	if ok {
+		c.spec.Allocators = append(c.spec.Allocators, Allocator{Func: s.Func, Size: s.Size, Count: s.Count, Bytes: s.Bytes,
+			Free: s.Free, FreeArg: s.FreeArg, Pos: s.Pos})
+	}
+}
+
+// check resolves "check bounds for T;" and "no check bounds;".
+func (c *checker) check(s *syntax.Check) {
+	var list []*NodeType
+	for _, id := range s.For {
+		if t := c.typeOf(id); t != nil {
+			list = append(list, t)
+		}
+	}
+	f := &c.spec.MemoryFaults
+	switch s.What {
+	case "dangling":
+		if s.For == nil {
+			list = c.spec.Types
+		}
+		for _, t := range list {
+			t.DanglingAtCPoints = !s.No
+		}
+		return
+	case "bounds":
+		switch {
+		case s.For == nil:
+			f.NoBounds = s.No
+		case s.No:
+			f.Except = append(f.Except, list...)
+		default:
+			f.Only = append(f.Only, list...)
+		}
+		return
+	}
+	if s.For != nil {
+		c.errorf(s.For[0].Pos, "`%s` is checked for all nodes or for none: leave out `for`", s.What)
+		return
+	}
+	if s.What == "double free" {
+		f.NoDoubleFree = s.No
+	} else {
+		f.NoUseAfterFree = s.No
+	}
+}
+
+// points resolves C-points, and adds the marks in the program's sources.
+func (c *checker) points() {
+	for _, s := range c.file.Stmts {
+		switch s := s.(type) {
+		case *syntax.NoEnd:
+			c.spec.NoEnd = true
+		case *syntax.CPoint:
+			var t *NodeType
+			if s.For.Name != "" {
+				if t = c.typeOf(s.For); t == nil {
+					continue
+				}
+			}
+			for _, p := range s.Points {
+				c.point(p, t)
+			}
+		}
+	}
+	if c.prog == nil {
+		return
+	}
+	for _, m := range c.prog.Marks() {
+		p := CPoint{Mark: true, File: m.File, Line: m.Line}
+		if m.For != "" {
+			if p.For = c.types[m.For]; p.For == nil {
+				c.warnf(syntax.Pos{File: m.File, Line: m.Line, Col: 1}, "the mark ##C-POINT(%s) names no type of %s; it is left out", m.For, c.file.Name)
+				continue
+			}
+		}
+		c.spec.CPoints = append(c.spec.CPoints, p)
+	}
+}
+
+func (c *checker) point(p syntax.Point, t *NodeType) {
+	ok := false
+	if p.Func != "" {
+		ok = c.hasFunc(p.Func, p.Pos)
+	} else {
+		ok = c.hasLine(p.File, p.Line, p.Pos)
+	}
+	if ok {
+		c.spec.CPoints = append(c.spec.CPoints, CPoint{Func: p.Func, Entry: p.Entry, Exit: p.Exit, Each: p.Each,
+			File: p.File, Line: p.Line, For: t, Pos: p.Pos})
+	}
+}

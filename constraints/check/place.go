@@ -1,0 +1,416 @@
+package check
+
+import (
+	"fmt"
+
+	"mgtrace/constraints/syntax"
+	"mgtrace/types"
+)
+
+// This file finds where fields lie: X.f, X[n], X.key[I], through pointers.
+
+// selectField lowers "x.name".
+func (s *scope) selectField(e *syntax.Select) operand {
+	x := s.object(e.X)
+	if x.bad() {
+		return x
+	}
+	src := syntax.ExprString(e)
+	if isBuiltin(e.Name) && !s.ownField(x, e) {
+		return s.builtin(x, e, src)
+	}
+	if e.Fields != nil {
+		s.errorf(e.NamePos, "only INDEGREE, OUTDEGREE, ISROOT, ISLEAF, EXTERNAL and INTERNAL take a list of fields")
+		return operand{}
+	}
+	if a := s.attribute(x, e.Name); a != nil {
+		return operand{kind: kindNumber, expr: &Attr{Src: src, Base: x.expr, Attr: a}, src: src, pos: e.Pos}
+	}
+	o := s.member(x, e.Name, e.NamePos)
+	o.pos = e.Pos
+	return o.named(src)
+}
+
+func (o operand) named(src string) operand {
+	o.src = src
+	return o
+}
+
+// ownField: a C field with the name of a built-in attribute wins, with a warning.
+func (s *scope) ownField(x operand, e *syntax.Select) bool {
+	t := s.follow(x)
+	if t == nil || e.Fields != nil {
+		return false
+	}
+	if _, _, ok := t.Member(e.Name); !ok {
+		return false
+	}
+	s.warnf(e.NamePos, "`%s` is the field of that name here, not the built-in attribute", syntax.ExprString(e))
+	return true
+}
+
+// attribute finds the user attribute that x.name means, nil if it means none.
+// A pointer of no declared type (void *, a pointer to a member) has the
+// attribute if only one type has one of that name.
+func (s *scope) attribute(x operand, name string) *Attribute {
+	if x.kind != kindRef && x.kind != kindAny {
+		return nil
+	}
+	if x.node != nil {
+		return s.attrs[attrKey{x.node, name}]
+	}
+	var found *Attribute
+	for _, a := range s.spec.Attributes {
+		if a.Name != name || x.typ != nil && x.typ.Elem != nil && x.typ.Elem.Kind != types.Void && !holds(a.Type.Layout, x.typ.Elem, 0) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = a
+	}
+	return found
+}
+
+// follow returns the type of the object that x is or points to, nil if unknown.
+func (s *scope) follow(x operand) *types.Type {
+	if x.isNode || x.aggregate() || x.kind == kindAny {
+		return x.typ
+	}
+	if x.node != nil && !x.node.Array && x.node.Layout != nil {
+		return x.node.Layout
+	}
+	if x.typ == nil || x.typ.Kind != types.Pointer || x.typ.Elem == nil {
+		return nil
+	}
+	if t := x.typ.Elem; t.Kind != types.Opaque {
+		return t
+	}
+	for _, t := range s.universe.Lookup(x.typ.Elem.Name) {
+		if t.Size >= 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+// base returns the place of the object that x is or points to.
+func (s *scope) base(x operand) Place {
+	if x.aggregate() {
+		return *x.place
+	}
+	return Place{Base: x.expr}
+}
+
+// member lowers x.name to the member's place.
+func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
+	t := s.memberType(x, name, pos)
+	if t == nil {
+		return operand{}
+	}
+	m, offset, ok := t.Member(name)
+	if !ok {
+		s.errorf(pos, "%s%s", t.NoMember(name), s.attributeHint(x, name))
+		return operand{}
+	}
+	p := s.base(x)
+	o := operand{pos: x.pos, typ: m.Type, bits: m.BitSize}
+	p.Offset += offset
+	if m.BitSize > 0 {
+		p.Offset += int64(m.BitOffset / 8)
+		o.bit = m.BitOffset % 8
+	}
+	p.Type = m.Type
+	p.Steps = append([]Step(nil), p.Steps...)
+	o.place = &p
+	return o
+}
+
+// memberType returns the structure that holds x's members, nil after an error.
+func (s *scope) memberType(x operand, name string, pos syntax.Pos) *types.Type {
+	switch {
+	case x.kind == kindNumber || x.kind == kindCond || x.kind == kindNull:
+		s.errorf(pos, "%s: it has no fields, so no `%s`", x.describe(), name)
+		return nil
+	case x.node != nil && x.node.Array && (x.isNode || x.kind == kindAny):
+		s.errorf(pos, "`%s` is an array: its fields have numbers, %s[1] is the first; `%s` is not one of COUNT and SIZE", x.src, x.src, name)
+		return nil
+	}
+	t := s.follow(x)
+	switch {
+	case t == nil && x.node != nil:
+		s.noLayout(x.node, pos)
+	case t == nil && x.typ != nil && x.typ.Kind == types.Pointer && (x.typ.Elem == nil || x.typ.Elem.Kind == types.Void):
+		s.errorf(pos, "`%s` is a void pointer: it is not known what it points to, so it has no `%s`", x.src, name)
+	case t == nil && s.prog == nil:
+		s.unknownWithout(pos, "`%s`", x.src)
+	case t == nil:
+		s.errorf(pos, "the layout of what `%s` points to is not known, so it has no `%s`", x.src, name)
+	case t.Kind != types.Struct && t.Kind != types.Union:
+		s.errorf(pos, "`%s` is %s, which has no fields, so no `%s`", x.src, t, name)
+		return nil
+	}
+	return t
+}
+
+// unknownWithout notes that a formula needs the program.
+func (s *scope) unknownWithout(pos syntax.Pos, format string, args ...any) {
+	s.dropped = true
+	s.warnf(pos, "%s is known only together with the program; not checked here", fmt.Sprintf(format, args...))
+}
+
+func (s *scope) attributeHint(x operand, name string) string {
+	var names []string
+	for _, a := range s.spec.Attributes {
+		if a.Type == x.node {
+			names = append(names, a.Name)
+		}
+	}
+	names = append(names, builtinNames[:]...)
+	if near := syntax.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; among the attributes, did you mean `%s`?", near)
+	}
+	return ""
+}
+
+// index lowers "x[i]" and "x.[i]".
+func (s *scope) index(e *syntax.Index) operand {
+	x := s.object(e.X)
+	i := s.number(e.I)
+	if x.bad() || i == nil {
+		return operand{}
+	}
+	src := syntax.ExprString(e)
+	byNumber := e.Dot || x.isNode || x.kind == kindAny || x.byNumber && !x.aggregate()
+	switch {
+	case byNumber:
+		return s.fieldNumber(x, i, e).named(src)
+	case x.aggregate() && x.typ.Kind == types.Array:
+		return s.element(x, i, e).named(src)
+	case x.aggregate():
+		if n := s.globalNode(x); n != nil {
+			return s.fieldNumber(x, i, e).named(src)
+		}
+		s.errorf(e.Pos, "`%s` is %s; its fields are counted by %s.[n]", x.src, x.typ, x.src)
+	case x.kind == kindRef && x.typ != nil && x.typ.Kind == types.Pointer:
+		return s.behindPointer(x, i, e).named(src)
+	case x.kind == kindRef && s.prog == nil:
+		s.unknownWithout(e.Pos, "`%s`", x.src)
+	default:
+		s.errorf(e.Pos, "%s: it has no elements", x.describe())
+	}
+	return operand{}
+}
+
+// globalNode returns the declared type of an object in static memory.
+func (s *scope) globalNode(x operand) *NodeType {
+	if _, ok := x.place.Base.(*GlobalRef); ok && x.place.Offset == 0 && len(x.place.Steps) == 0 {
+		return s.nodeOf(x.typ, nil)
+	}
+	return nil
+}
+
+// element is C's own index into an array that lies in the node.
+func (s *scope) element(x operand, i Expr, e *syntax.Index) operand {
+	p := *x.place
+	elem := x.typ.Elem
+	p.Steps = append([]Step(nil), p.Steps...)
+	p.Type = elem
+	if k, ok := fold(i); ok {
+		if k.IsFloat {
+			s.errorf(e.I.Where(), "an index is a whole number")
+			return operand{}
+		}
+		if k.Int < 0 || x.typ.Count >= 0 && k.Int >= x.typ.Count {
+			s.errorf(e.I.Where(), "`%s` has %s, so no [%d]", x.src, elements(x.typ.Count), k.Int)
+			return operand{}
+		}
+		p.Offset += k.Int * elem.Size
+	} else {
+		p.Steps = append(p.Steps, Step{I: i, Stride: elem.Size, Count: x.typ.Count})
+	}
+	return operand{pos: e.Pos, typ: elem, place: &p}
+}
+
+func elements(n int64) string {
+	switch {
+	case n < 0:
+		return "no elements below 0"
+	case n == 1:
+		return "one element, [0]"
+	}
+	return fmt.Sprintf("%d elements, [0] to [%d]", n, n-1)
+}
+
+// behindPointer is C's own index through a pointer.
+func (s *scope) behindPointer(x operand, i Expr, e *syntax.Index) operand {
+	elem := x.typ.Elem
+	if elem == nil || elem.Size <= 0 {
+		s.errorf(e.Pos, "`%s` is %s: the size of its elements is not known", x.src, x.typ)
+		return operand{}
+	}
+	p := Place{Base: x.expr, Type: elem}
+	if k, ok := fold(i); ok && !k.IsFloat {
+		p.Offset = k.Int * elem.Size
+	} else {
+		p.Steps = []Step{{I: i, Stride: elem.Size, Count: -1}}
+	}
+	return operand{pos: e.Pos, typ: elem, place: &p}
+}
+
+// fieldNumber is the n-th scalar field of a node, from 1.
+func (s *scope) fieldNumber(x operand, n Expr, e *syntax.Index) operand {
+	k, constant := fold(n)
+	if constant && k.IsFloat {
+		s.errorf(e.I.Where(), "a field has a whole number, from 1")
+		return operand{}
+	}
+	t, array := s.follow(x), false
+	if x.node != nil && x.node.Array {
+		t, array = x.node.elem(), true
+	}
+	switch {
+	case t == nil && x.node != nil:
+		s.noLayout(x.node, e.Pos)
+		return operand{}
+	case t == nil && s.prog == nil:
+		s.unknownWithout(e.Pos, "`%s`", x.src)
+		return operand{}
+	case t == nil:
+		s.errorf(e.Pos, "the layout of `%s` is not known: its fields have no numbers", x.src)
+		return operand{}
+	}
+	if constant && k.Int < 1 {
+		s.errorf(e.I.Where(), "fields are numbered from 1, there is no [%d]", k.Int)
+		return operand{}
+	}
+	if !constant {
+		if x.node == nil {
+			s.errorf(e.I.Where(), "only a node's fields have numbers that are computed")
+			return operand{}
+		}
+		return operand{kind: kindAny, expr: &FieldN{Src: syntax.ExprString(e), Base: x.expr, N: n, Of: x.node},
+			pos: e.Pos, node: s.pointedBy(x.node, t), typ: t, byNumber: true}
+	}
+	return s.scalar(x, t, array, k.Int, e)
+}
+
+// pointedBy is the type of node that the pointers of n lead to, n itself if
+// they are of several types.
+func (s *scope) pointedBy(n *NodeType, t *types.Type) *NodeType {
+	var to *NodeType
+	for _, cell := range n.Edges {
+		if cell.Elem == nil {
+			continue
+		}
+		u := s.nodeOf(cell.Elem, n)
+		if to != nil && u != to {
+			return n
+		}
+		to = u
+	}
+	if to == nil {
+		return n
+	}
+	return to
+}
+
+// scalar is the field of a constant number.
+func (s *scope) scalar(x operand, t *types.Type, array bool, n int64, e *syntax.Index) operand {
+	p := s.base(x)
+	per := t.NumScalars()
+	if array && per > 0 {
+		p.Offset += (n - 1) / per * t.Size
+		n = (n-1)%per + 1
+	}
+	f, ok := t.ScalarN(n)
+	if !ok {
+		s.errorf(e.I.Where(), "%s has %d fields, there is no [%d]: %s", t, per, n, fieldList(t.Scalars()))
+		return operand{}
+	}
+	p.Offset += f.Offset
+	p.Type = f.Type
+	return operand{pos: e.Pos, typ: f.Type, place: &p, bit: f.BitOffset, bits: f.BitSize, byNumber: true}
+}
+
+// load reads the scalar at a place; objects stay where they are.
+func (s *scope) load(o operand, src string) operand {
+	if o.place == nil || o.expr != nil {
+		return o
+	}
+	o.src = src
+	if o.aggregate() {
+		o.kind = kindRef
+		o.expr = &AddrOf{Src: src, Place: *o.place}
+		o.node = s.nodeOf(o.typ, nil)
+		return o
+	}
+	if !o.readable() {
+		s.errorf(o.pos, "`%s` is %s, which cannot be read", src, o.typ)
+		return operand{}
+	}
+	cell, owner := s.cellAt(o.place)
+	ld := &Load{Src: src, Place: *o.place, Type: o.typ, BitOffset: o.bit, BitSize: o.bits}
+	o.kind = kindNumber
+	if o.typ.Kind == types.Pointer {
+		o.kind = kindRef
+		o.node = s.nodeOf(pointee(o.typ), owner)
+	}
+	if cell != nil {
+		o.cell = cell
+		ld.Mask = cell.Mask
+		if cell.Lo != nil || cell.Cond != nil {
+			ld.Place.Cell = cell
+		}
+		if o.kind == kindNumber { // a tagged word
+			o.kind = kindRef
+			o.node = owner
+			o.typ = &types.Type{Kind: types.Pointer, Size: 8, Elem: cell.Elem}
+		}
+	}
+	ld.To = o.node
+	o.expr = ld
+	return o
+}
+
+func (o operand) readable() bool {
+	if o.typ == nil {
+		return false
+	}
+	switch o.typ.Kind {
+	case types.Int, types.Uint, types.Bool, types.Float, types.Enum, types.Pointer:
+		return true
+	}
+	return false
+}
+
+// cellAt finds the edge cell that a place belongs to, and the type it is of.
+func (s *scope) cellAt(p *Place) (*EdgeCell, *NodeType) {
+	owner := s.ownerOf(p.Base)
+	if owner == nil {
+		return nil, nil
+	}
+	for i := range owner.Edges {
+		cell := &owner.Edges[i]
+		d := p.Offset - cell.Offset
+		if d >= 0 && cell.Stride > 0 && d%cell.Stride == 0 && (cell.Count < 0 || d/cell.Stride < cell.Count) {
+			return cell, owner
+		}
+	}
+	return nil, owner
+}
+
+// ownerOf returns the type of the node that a place starts at.
+func (s *scope) ownerOf(base Expr) *NodeType {
+	switch b := base.(type) {
+	case *Node:
+		return b.Type
+	case *Load:
+		return b.To
+	case *FieldN:
+		return b.Of
+	case *GlobalRef:
+		return s.nodeOf(b.Layout, nil)
+	}
+	return nil
+}

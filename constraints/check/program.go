@@ -1,0 +1,93 @@
+package check
+
+import "mgtrace/types"
+
+// Program is what Check asks of a program. A program without debug information
+// has no types and no lines; functions and globals may still have names.
+type Program interface {
+	// Loader finds types by tag, typedef or C++ name, and enumerators.
+	types.Loader
+	// LookupFunc returns the demangled names of the functions that a name or
+	// pattern means; clones and inlined instances may be among them.
+	LookupFunc(pattern string) []string
+	FuncNames() []string
+	// LookupGlobal returns the objects in static memory of that name. file is
+	// "" or the (tail of the) path of a source file that must define it.
+	LookupGlobal(file, name string) []Variable
+	GlobalNames() []string
+	// HasLine reports whether a source line has code. If it has not, nearest
+	// is the nearest line of that file that has, 0 if there is no such file.
+	HasLine(file string, line int) (ok bool, nearest int)
+	// Files returns the source files of the program.
+	Files() []string
+	// Marks returns the ##C-POINT marks in the program's sources.
+	Marks() []Mark
+}
+
+// Variable is an object in static memory.
+type Variable struct {
+	Name string
+	File string      // where it is defined, "" if unknown
+	Type *types.Type // nil if unknown
+	Addr uint64      // virtual address in the file
+	Size int64       // bytes, 0 if unknown
+}
+
+// Mark is a ##C-POINT comment.
+type Mark struct {
+	File string
+	Line int
+	For  string // the type that it names, "" for all
+}
+
+// What a session has to watch for a specification.
+type Requirement struct {
+	Funcs      []string // functions (names or patterns) whose calls and returns matter: C-points, enter and leave
+	Lines      []Line   // source lines that are C-points
+	Marks      bool     // ##C-POINT marks matter (they always do)
+	AllocFuncs []string // functions that "alloc" rules name: looked for on an allocation's stack, not watched
+	AllocLines []Line
+	Globals    []Global
+	Allocators []Allocator
+}
+
+// Line is a source line.
+type Line struct {
+	File string
+	Line int
+}
+
+// Requirements lists what a session has to watch for s, each thing once, in
+// file order.
+func Requirements(s *Spec) Requirement {
+	r := Requirement{Marks: true, Globals: s.Globals, Allocators: s.Allocators}
+	for _, p := range s.CPoints {
+		switch {
+		case p.Mark:
+		case p.Func != "":
+			r.Funcs = addOnce(r.Funcs, p.Func)
+		default:
+			r.Lines = addOnce(r.Lines, Line{p.File, p.Line})
+		}
+	}
+	for _, m := range s.Members {
+		r.Funcs = addOnce(r.Funcs, m.Func)
+	}
+	for _, a := range s.Allocs {
+		if a.Func != "" {
+			r.AllocFuncs = addOnce(r.AllocFuncs, a.Func)
+		} else {
+			r.AllocLines = addOnce(r.AllocLines, Line{a.File, a.Line})
+		}
+	}
+	return r
+}
+
+func addOnce[T comparable](list []T, x T) []T {
+	for _, y := range list {
+		if y == x {
+			return list
+		}
+	}
+	return append(list, x)
+}
