@@ -16,6 +16,7 @@ type Func struct {
 	Name     string      // demangled, with parameters as the demangler gives them
 	Base     string      // Name without a clone's suffix (.isra.0, .constprop.1, .part.0, .cold)
 	Linkage  string      // as in the symbol table
+	Aliases  []string    // other names of the symbol table for Addr
 	Addr     uint64      // entry
 	Size     uint64      // of the range that holds the entry; 0 if unknown
 	Ranges   [][2]uint64 // half-open, cold parts included; the first holds Addr
@@ -52,6 +53,8 @@ type Variable struct {
 	Type  *types.Type
 	Loc   Location
 	Param bool
+	Frame int    // 0: of the innermost inlined instance, 1: of what it is inlined into, …
+	Size  uint64 // Globals: bytes; 0 if unknown
 	File  string // of its declaration; "" if unknown
 	Line  int
 }

@@ -1,55 +1,331 @@
 package objfile
 
 import (
-	"errors"
+	"debug/elf"
+	"fmt"
 	"io"
+	"sort"
+	"sync"
 
 	"mgtrace/types"
 )
 
-// Why a file can not be used.
-var (
-	ErrNotELF        = errors.New("not an ELF file")
-	Err32Bit         = errors.New("a 32-bit program; only 64-bit ones are supported")
-	ErrMachine       = errors.New("built for another machine; only x86-64 is supported")
-	ErrNotExecutable = errors.New("neither an executable nor a shared object")
-	ErrNoDebug       = errors.New("no debug information")
-)
+// File is one ELF executable or shared object with its debug information.
+type File struct {
+	path    string
+	main    *image
+	buildID string
+	find    *finder
+	opts    Options
 
-type File struct{}
+	pie, shared bool
+	interp      string
+	needed      []string
 
-func Open(path string, o Options) (*File, error)                           { return &File{}, nil }
-func Parse(name string, r io.ReaderAt, debug ...io.ReaderAt) (*File, error) { return &File{}, nil }
-func (f *File) Close() error                                               { return nil }
-func (f *File) Path() string                                               { return "" }
-func (f *File) DebugPath() string                                          { return "" }
-func (f *File) BuildID() string                                            { return "" }
-func (f *File) PIE() bool                                                  { return false }
-func (f *File) Static() bool                                               { return false }
-func (f *File) SharedObject() bool                                         { return false }
-func (f *File) Interp() string                                             { return "" }
-func (f *File) Needed() []string                                           { return nil }
-func (f *File) Entry() uint64                                              { return 0 }
-func (f *File) Offset(vaddr uint64) (uint64, bool)                         { return 0, false }
-func (f *File) Vaddr(offset uint64) (uint64, bool)                         { return 0, false }
-func (f *File) Code(vaddr uint64, n int) []byte                            { return nil }
-func (f *File) CodeRanges() (ranges [][2]uint64, guessed bool)             { return nil, false }
-func (f *File) LoadRange() (lo, hi uint64)                                 { return 0, 0 }
-func (f *File) HasDWARF() bool                                             { return false }
-func (f *File) Funcs() []Func                                              { return nil }
-func (f *File) FuncAt(addr uint64) (Func, bool)                            { return Func{}, false }
-func (f *File) FuncsNamed(pattern string) []Func                           { return nil }
-func (f *File) Frames(addr uint64) []Frame                                 { return nil }
-func (f *File) LineAddrs(file string, line int) []uint64                   { return nil }
-func (f *File) NearestLine(file string, line int) (int, bool)              { return 0, false }
-func (f *File) SourceFiles() []string                                      { return nil }
-func (f *File) Inlined(pattern string) []Inlined                           { return nil }
-func (f *File) Variables(addr uint64) []Variable                           { return nil }
-func (f *File) Params(fn uint64) []Variable                                { return nil }
-func (f *File) ReturnType(fn uint64) *types.Type                           { return nil }
-func (f *File) Globals() []Variable                                        { return nil }
-func (f *File) Global(name, file string) (Variable, bool)                  { return Variable{}, false }
-func (f *File) Universe() *types.Universe                                  { return nil }
-func (f *File) Step(pc uint64, regs *Regs, mem ReadMem, bias uint64) (Regs, bool) {
-	return Regs{}, false
+	debugOnce sync.Once
+	debug     debugInfo
+
+	symOnce sync.Once
+	symbols symbolTable
+
+	cfiOnce sync.Once
+	cfi     cfiTable
+
+	codeMu sync.Mutex
+	code   map[int][]byte // contents of segments, by index in Progs
+
+	funcsOnce sync.Once
+	funcs     []Func
+	names     [][]names // of funcs
+	globOnce  sync.Once
+	globals   []global
+	conv      converter
+	universe  *types.Universe
 }
+
+// Open opens the executable or shared object at path.
+func Open(path string, o Options) (*File, error) {
+	im, err := openImage(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFile(path, im, o)
+	if err != nil {
+		im.close()
+		return nil, err
+	}
+	f.find = newFinder(path, o)
+	return f, nil
+}
+
+// Parse reads a file that is at hand, for example an attachment of a trace,
+// with the files of its debug information (separate, supplementary, .dwo and
+// .dwp in any order; they are told apart by their contents). It looks at no
+// other file. The readers must stay usable as long as the File is.
+func Parse(name string, r io.ReaderAt, debug ...io.ReaderAt) (*File, error) {
+	im, err := newImage(name, r)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFile(name, im, Options{})
+	if err != nil {
+		return nil, err
+	}
+	f.find = &finder{path: name, given: []*image{}}
+	for i, r := range debug {
+		c, err := newImage(fmt.Sprintf("%s: debug file %d", name, i+1), r)
+		if err != nil {
+			return nil, err
+		}
+		f.find.given = append(f.find.given, c)
+	}
+	return f, nil
+}
+
+func newFile(path string, im *image, o Options) (*File, error) {
+	if t := im.elf.Type; t != elf.ET_EXEC && t != elf.ET_DYN || len(im.elf.Progs) == 0 {
+		return nil, fmt.Errorf("%s: %w", path, ErrNotExecutable)
+	}
+	f := &File{path: path, main: im, opts: o, buildID: im.buildID(), code: map[int][]byte{}}
+	f.readDynamic()
+	f.conv.file = f
+	f.universe = types.NewUniverse(&f.conv)
+	return f, nil
+}
+
+// readDynamic fills what the dynamic linker would read.
+func (f *File) readDynamic() {
+	defer func() { _ = recover() }() // debug/elf on corrupted sections
+	for _, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_INTERP && p.Filesz > 0 && p.Filesz < 4096 {
+			b := make([]byte, p.Filesz)
+			if _, err := p.ReadAt(b, 0); err == nil {
+				f.interp = cString(b)
+			}
+		}
+	}
+	if f.main.elf.Type == elf.ET_DYN {
+		const df1PIE = 0x08000000
+		flags, _ := f.main.elf.DynValue(elf.DT_FLAGS_1)
+		soname, _ := f.main.elf.DynString(elf.DT_SONAME)
+		f.pie = len(flags) > 0 && flags[0]&df1PIE != 0 || f.interp != "" && len(soname) == 0
+		f.shared = !f.pie
+	}
+	f.needed, _ = f.main.elf.ImportedLibraries()
+}
+
+func cString(b []byte) string {
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b)
+}
+
+// Close closes the files that were opened. The File must not be used after it.
+func (f *File) Close() error {
+	err := f.main.close()
+	for _, im := range f.find.used {
+		if e := im.close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Path returns the path as it was opened.
+func (f *File) Path() string { return f.path }
+
+// BuildID returns the build-id in hex, "" if there is none.
+func (f *File) BuildID() string { return f.buildID }
+
+// PIE says whether the file is a position-independent executable.
+func (f *File) PIE() bool { return f.pie }
+
+// SharedObject says whether the file is a shared library. Like a PIE it is
+// mapped anywhere.
+func (f *File) SharedObject() bool { return f.shared }
+
+// Static says whether the program runs without the dynamic linker.
+func (f *File) Static() bool { return f.interp == "" && len(f.needed) == 0 }
+
+// Interp returns the path of the dynamic linker, "" if there is none.
+func (f *File) Interp() string { return f.interp }
+
+// Needed returns the libraries that the file is linked with.
+func (f *File) Needed() []string { return append([]string(nil), f.needed...) }
+
+// Entry returns the address of the first instruction.
+func (f *File) Entry() uint64 { return f.main.elf.Entry }
+
+// Machine returns the machine's name.
+func (f *File) Machine() string { return "x86-64" }
+
+// Warnings says what debug information is missing, after it was used.
+func (f *File) Warnings() []string {
+	f.info()
+	f.debug.mu.Lock()
+	defer f.debug.mu.Unlock()
+	return append([]string(nil), f.find.warn...)
+}
+
+// DebugFiles opens all debug information and returns the paths of the files
+// beside Path that it lies in: what a trace must carry for Parse.
+func (f *File) DebugFiles() []string {
+	d := f.info()
+	for _, u := range d.units {
+		u.Full()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var paths []string
+	seen := map[string]bool{f.path: true}
+	for _, im := range f.find.used {
+		if !seen[im.name] {
+			seen[im.name] = true
+			paths = append(paths, im.name)
+		}
+	}
+	return paths
+}
+
+// Offset returns the offset in the file of a virtual address; not ok if the
+// address is not backed by the file.
+func (f *File) Offset(vaddr uint64) (uint64, bool) {
+	if p := f.segment(vaddr); p >= 0 {
+		prog := f.main.elf.Progs[p]
+		return prog.Off + (vaddr - prog.Vaddr), true
+	}
+	return 0, false
+}
+
+// Vaddr is the inverse of Offset. Where several segments map an offset it is
+// the executable one's.
+func (f *File) Vaddr(offset uint64) (uint64, bool) {
+	var addr uint64
+	found := false
+	for _, p := range f.main.elf.Progs {
+		if p.Type != elf.PT_LOAD || offset < p.Off || offset-p.Off >= p.Filesz {
+			continue
+		}
+		if !found || p.Flags&elf.PF_X != 0 {
+			addr, found = p.Vaddr+(offset-p.Off), true
+		}
+	}
+	return addr, found
+}
+
+// segment returns the index of the loaded segment whose file contents hold vaddr, or -1.
+func (f *File) segment(vaddr uint64) int {
+	for i, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Filesz {
+			return i
+		}
+	}
+	return -1
+}
+
+// executable says whether addr can hold code. Address 0 never does: there lies
+// what the linker discarded.
+func (f *File) executable(addr uint64) bool {
+	if addr == 0 {
+		return false
+	}
+	i := f.segment(addr)
+	return i >= 0 && f.main.elf.Progs[i].Flags&elf.PF_X != 0
+}
+
+// Code returns the n bytes at a virtual address as the file has them, fewer if
+// the segment ends there, nil if nothing is mapped. They must not be changed.
+func (f *File) Code(vaddr uint64, n int) []byte {
+	i := f.segment(vaddr)
+	if i < 0 || n <= 0 {
+		return nil
+	}
+	data := f.segmentData(i)
+	off := vaddr - f.main.elf.Progs[i].Vaddr
+	if off >= uint64(len(data)) {
+		return nil
+	}
+	end := min(off+uint64(n), uint64(len(data)))
+	return data[off:end:end]
+}
+
+func (f *File) segmentData(i int) []byte {
+	f.codeMu.Lock()
+	defer f.codeMu.Unlock()
+	data, ok := f.code[i]
+	if !ok {
+		p := f.main.elf.Progs[i]
+		data, _ = io.ReadAll(io.NewSectionReader(p, 0, int64(min(p.Filesz, 1<<40))))
+		f.code[i] = data
+	}
+	return data
+}
+
+// LoadRange returns the half-open range of virtual addresses that the file occupies.
+func (f *File) LoadRange() (lo, hi uint64) {
+	lo = ^uint64(0)
+	for _, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Memsz > 0 {
+			lo, hi = min(lo, p.Vaddr), max(hi, p.Vaddr+p.Memsz)
+		}
+	}
+	if hi == 0 {
+		return 0, 0
+	}
+	return lo, hi
+}
+
+// CodeRanges returns the half-open ranges of machine code for a linear sweep,
+// sorted and disjoint: the functions that .eh_frame and symbols delimit. What
+// lies between them may be padding or data and is left out, as are the stubs
+// of the procedure linkage table. guessed says that the file delimits no
+// functions, so that the ranges are whole executable sections.
+func (f *File) CodeRanges() (ranges [][2]uint64, guessed bool) {
+	add := func(lo, hi uint64) {
+		if lo < hi && f.executable(lo) && f.executable(hi-1) && !f.symbolTable().inPLT(lo) {
+			ranges = append(ranges, [2]uint64{lo, hi})
+		}
+	}
+	for _, e := range f.cfiTable().fdes {
+		add(e.lo, e.hi)
+	}
+	for _, s := range f.symbolTable().funcs {
+		add(s.addr, s.addr+s.size)
+	}
+	if ranges = mergeRanges(ranges); len(ranges) > 0 {
+		return ranges, false
+	}
+	for _, s := range f.main.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS {
+			add(s.Addr, s.Addr+s.Size)
+		}
+	}
+	if len(ranges) == 0 {
+		for _, p := range f.main.elf.Progs {
+			if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+				add(p.Vaddr, p.Vaddr+p.Filesz)
+			}
+		}
+	}
+	return mergeRanges(ranges), true
+}
+
+// mergeRanges sorts ranges and joins those that overlap.
+func mergeRanges(r [][2]uint64) [][2]uint64 {
+	sort.Slice(r, func(i, j int) bool { return r[i][0] < r[j][0] })
+	out := r[:0]
+	for _, x := range r {
+		if n := len(out); n > 0 && x[0] < out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], x[1])
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Universe returns the types of the debug information, and what callers add.
+func (f *File) Universe() *types.Universe { return f.universe }

@@ -1,0 +1,285 @@
+package objfile
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"mgtrace/objfile/dwarf"
+)
+
+// Funcs returns all functions with code, by address: one for each entry,
+// whether the symbol tables or the debug information or both have it. The
+// slice must not be changed.
+func (f *File) Funcs() []Func {
+	f.funcsOnce.Do(f.readFuncs)
+	return f.funcs
+}
+
+func (f *File) readFuncs() {
+	seen := map[uint64]bool{}
+	for _, ui := range f.info().infos {
+		for _, s := range f.subprograms(ui) {
+			if fn := f.funcOfSubprogram(s); !seen[fn.Addr] {
+				seen[fn.Addr] = true
+				f.funcs = append(f.funcs, fn)
+			}
+		}
+	}
+	cold := spans[bool]{}
+	for _, fn := range f.funcs {
+		for _, r := range fn.Ranges {
+			cold.add(r[0], r[1], true)
+		}
+	}
+	cold.index()
+	t := f.symbolTable()
+	for i := range t.funcs {
+		s := &t.funcs[i]
+		if seen[s.addr] || s.partOf >= 0 {
+			continue
+		}
+		seen[s.addr] = true
+		if _, inside := cold.find(s.addr); inside && isCold(s.name) {
+			continue
+		}
+		f.funcs = append(f.funcs, f.funcOfSymbol(i))
+	}
+	sort.Slice(f.funcs, func(i, j int) bool { return f.funcs[i].Addr < f.funcs[j].Addr })
+	f.names = make([][]names, len(f.funcs))
+	for i, fn := range f.funcs {
+		f.names[i] = append(f.names[i], namesOf(fn.Linkage))
+		for _, a := range fn.Aliases {
+			f.names[i] = append(f.names[i], namesOf(a))
+		}
+	}
+}
+
+// funcOfSubprogram joins a function of the debug information with the symbols
+// of its entry, whose names say more: clones, versions of constructors.
+func (f *File) funcOfSubprogram(s *subprogram) Func {
+	d := s.desc
+	fn := Func{
+		Linkage: d.linkage, Addr: s.ranges[0][0], Ranges: s.ranges, Size: s.ranges[0][1] - s.ranges[0][0],
+		File: d.file, Line: d.line, NoReturn: d.noReturn,
+	}
+	if fn.Linkage == "" {
+		fn.Linkage = d.name
+	}
+	f.addSymbols(&fn, f.symbolTable().at(fn.Addr))
+	fn.name()
+	return fn
+}
+
+func (f *File) funcOfSymbol(i int) Func {
+	s := &f.symbolTable().funcs[i]
+	fn := Func{Addr: s.addr, Size: s.size}
+	if s.size > 0 {
+		fn.Ranges = append([][2]uint64{{s.addr, s.addr + s.size}}, s.parts...)
+	}
+	f.addSymbols(&fn, f.symbolTable().at(s.addr))
+	fn.name()
+	return fn
+}
+
+func (f *File) addSymbols(fn *Func, syms []symbol) {
+	for i := range syms {
+		s := &syms[i]
+		fn.IFunc = fn.IFunc || s.ifunc
+		if i == 0 {
+			if fn.Linkage != "" && fn.Linkage != s.name {
+				fn.Aliases = append(fn.Aliases, fn.Linkage)
+			}
+			fn.Linkage = s.name
+		} else if s.name != fn.Linkage && !has(fn.Aliases, s.name) {
+			fn.Aliases = append(fn.Aliases, s.name)
+		}
+	}
+}
+
+func has(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (fn *Func) name() {
+	fn.Name = demangled(fn.Linkage)
+	fn.Base = demangled(baseLinkage(fn.Linkage))
+}
+
+// FuncAt returns the function that holds addr.
+func (f *File) FuncAt(addr uint64) (Func, bool) {
+	if _, s := f.subprogramAt(addr); s != nil {
+		return f.funcOfSubprogram(s), true
+	}
+	t := f.symbolTable()
+	i, ok := t.ranges.find(addr)
+	if !ok {
+		if i, ok = t.labelBefore(addr); !ok {
+			return Func{}, false
+		}
+	}
+	if p := t.funcs[i].partOf; p >= 0 {
+		i = p
+	}
+	return f.funcOfSymbol(i), true
+}
+
+// FuncsNamed returns the functions that a pattern names, by address.
+//
+//	insert                  a name, demangled, whatever its parameters
+//	Tree::insert            qualified
+//	insert(int, char *)     one overload
+//	List<*>::push           "*" is any characters; List::push is every List's
+//	_ZN4Tree6insertEi       a name of the symbol table
+//	0x401136                an address
+//
+// A name that nothing has fully means what has it as its last components:
+// "insert" is "Tree::insert" if there is no plain insert. Clones (.isra,
+// .constprop, .part) are included, unlikely parts and linkage stubs are not.
+func (f *File) FuncsNamed(pat string) []Func {
+	if hex, ok := strings.CutPrefix(pat, "0x"); ok {
+		addr, err := strconv.ParseUint(hex, 16, 64)
+		if err != nil || !f.executable(addr) {
+			return nil
+		}
+		if fn, ok := f.FuncAt(addr); ok && fn.Addr == addr {
+			return []Func{fn}
+		}
+		return []Func{{Name: pat, Base: pat, Addr: addr}}
+	}
+	funcs := f.Funcs()
+	p := parsePattern(pat)
+	for _, p.qualify = range [...]bool{false, true} {
+		var found []Func
+		for i := range funcs {
+			if name, ok := f.matchFunc(&p, i); ok {
+				fn := funcs[i]
+				if name > 0 { // an alias: the name that was asked for
+					fn.Linkage, fn.Aliases = fn.Aliases[name-1], swapped(fn.Aliases, name-1, fn.Linkage)
+					fn.name()
+				}
+				found = append(found, fn)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+func (f *File) matchFunc(p *pattern, i int) (name int, ok bool) {
+	if isCold(f.funcs[i].Linkage) {
+		return 0, false
+	}
+	for j := range f.names[i] {
+		if p.match(&f.names[i][j]) {
+			return j, true
+		}
+	}
+	return 0, false
+}
+
+func swapped(list []string, i int, s string) []string {
+	out := append([]string(nil), list...)
+	out[i] = s
+	return out
+}
+
+// Inlined returns the inlined instances of the functions that a pattern names,
+// as FuncsNamed has it, by entry.
+func (f *File) Inlined(pat string) []Inlined {
+	p := parsePattern(pat)
+	for _, p.qualify = range [...]bool{false, true} {
+		matched := map[*funcDesc]bool{}
+		var found []Inlined
+		for _, ui := range f.info().infos {
+			for _, s := range f.subprograms(ui) {
+				found = f.inlinedIn(found, &p, matched, s.desc, f.scopes(s))
+			}
+		}
+		if len(found) > 0 {
+			sort.SliceStable(found, func(i, j int) bool { return found[i].Entry < found[j].Entry })
+			return found
+		}
+	}
+	return nil
+}
+
+func (f *File) inlinedIn(found []Inlined, p *pattern, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
+	for _, c := range s.inner {
+		within := in
+		if c.inlined {
+			is, known := matched[c.desc]
+			if !known {
+				n := namesOf(c.desc.linkageName())
+				is = p.match(&n)
+				matched[c.desc] = is
+			}
+			if is {
+				found = append(found, Inlined{
+					Name: c.desc.pretty, Ranges: c.ranges, Entry: c.entry, In: in.pretty,
+					CallFile: c.callFile, CallLine: c.callLine,
+				})
+			}
+			within = c.desc
+		}
+		found = f.inlinedIn(found, p, matched, within, c)
+	}
+	return found
+}
+
+func (d *funcDesc) linkageName() string {
+	if d.linkage != "" {
+		return d.linkage
+	}
+	return d.name
+}
+
+// Frames returns the source positions of addr: the innermost inlined instance
+// first, the function that is really there last. For a return address, ask for
+// the address before it. Without debug information there is one frame with
+// the symbol's name; nil if nothing is known.
+func (f *File) Frames(addr uint64) []Frame {
+	ui, s := f.subprogramAt(addr)
+	if s == nil {
+		fn, ok := f.FuncAt(addr)
+		fr := Frame{Function: fn.Name}
+		if ui != nil {
+			fr.setLine(ui.unit, addr)
+		}
+		if !ok && fr.File == "" {
+			return nil
+		}
+		return []Frame{fr}
+	}
+	var at Frame
+	at.setLine(ui.unit, addr)
+	chain := f.scopes(s).at(addr)
+	var frames []Frame
+	for i := len(chain) - 1; i >= 0; i-- {
+		c := chain[i]
+		if i > 0 && !c.inlined {
+			continue
+		}
+		at.Function, at.Inlined = c.desc.pretty, i > 0
+		frames = append(frames, at)
+		at = Frame{File: c.callFile, Line: c.callLine, Column: c.callCol}
+	}
+	return frames
+}
+
+func (fr *Frame) setLine(u *dwarf.Unit, addr uint64) {
+	t := u.Lines()
+	if t == nil {
+		return
+	}
+	if row, ok := t.Row(addr); ok {
+		fr.File, fr.Line, fr.Column = t.File(row.File), max(row.Line, 0), row.Column
+	}
+}

@@ -1,0 +1,359 @@
+package objfile
+
+import (
+	"errors"
+	"sync"
+
+	"mgtrace/objfile/dwarf"
+)
+
+// ErrNoDebug says that a question needs debug information that there is not.
+var ErrNoDebug = errors.New("no debug information")
+
+// debugInfo is the debug information as it was found.
+type debugInfo struct {
+	data     *dwarf.Data
+	image    *image        // the separate debug file, nil if there is none
+	units    []*dwarf.Unit // compilation units
+	partial  []*dwarf.Unit // and what they import
+	addrs    spans[*unitInfo]
+	infos    []*unitInfo // by index in units
+	mu       sync.Mutex  // guards the finder and what follows
+	packDone bool
+	pack     *dwarf.Pack
+	descs    map[dwarf.Ref]*funcDesc
+}
+
+// unitInfo is what was worked out of one compilation unit.
+type unitInfo struct {
+	unit   *dwarf.Unit // the one in the main file: addresses and lines
+	once   sync.Once
+	subs   []*subprogram
+	subMap spans[*subprogram]
+}
+
+// subprogram is a function with code.
+type subprogram struct {
+	ref    dwarf.Ref
+	ranges [][2]uint64
+	desc   *funcDesc
+	once   sync.Once
+	top    *scope
+}
+
+// scope is a subprogram, block or inlined instance, with what is declared in it.
+type scope struct {
+	ref     dwarf.Ref
+	inlined bool
+	ranges  [][2]uint64
+	entry   uint64
+	vars    []dwarf.Ref
+	inner   []*scope
+	desc    *funcDesc // inlined: of what
+
+	callFile          string
+	callLine, callCol int
+}
+
+// funcDesc is what the debug information says of a function wherever it is.
+type funcDesc struct {
+	name     string // as in the source, unqualified
+	linkage  string
+	pretty   string // demangled, with parameters where the linkage name has them
+	file     string
+	line     int
+	noReturn bool
+	result   dwarf.Ref
+}
+
+// HasDWARF says whether there is debug information.
+func (f *File) HasDWARF() bool { return f.info().data != nil }
+
+// DebugPath returns the path of the separate debug file, "" if there is none.
+func (f *File) DebugPath() string {
+	if im := f.info().image; im != nil {
+		return im.name
+	}
+	return ""
+}
+
+func (f *File) info() *debugInfo {
+	f.debugOnce.Do(f.loadDebug)
+	return &f.debug
+}
+
+func (f *File) loadDebug() {
+	d := &f.debug
+	d.descs = map[dwarf.Ref]*funcDesc{}
+	if f.opts.NoDebug {
+		return
+	}
+	im := f.main
+	if !hasInfo(im) && !f.opts.NoSeparate {
+		if d.image = f.find.separate(im); d.image != nil {
+			im = d.image
+		}
+	}
+	if !hasInfo(im) {
+		return
+	}
+	d.data = dwarf.New(dwarfSections(im, ""))
+	if !f.opts.NoSeparate {
+		if alt := f.find.alternate(im); alt != nil {
+			d.data.Alt = dwarf.New(dwarfSections(alt, ""))
+		}
+		d.data.Split = func(u *dwarf.Unit) *dwarf.Unit { return f.splitOf(im, u) }
+	}
+	for _, u := range d.data.Units() {
+		switch {
+		case u.IsType():
+		case u.IsPartial():
+			d.partial = append(d.partial, u)
+		default:
+			d.addUnit(f, u)
+		}
+	}
+	d.addrs.index()
+}
+
+// addUnit notes the addresses of a unit. Compilers give them in the unit's
+// first entry; where they do not, its functions have them.
+func (d *debugInfo) addUnit(f *File, u *dwarf.Unit) {
+	ui := &unitInfo{unit: u}
+	d.units = append(d.units, u)
+	d.infos = append(d.infos, ui)
+	ranges := u.Ranges()
+	if len(ranges) == 0 && u.DwoName() == "" {
+		u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
+			if e.Tag == dwarf.TagSubprogram {
+				ranges = append(ranges, e.Ranges()...)
+			}
+			if depth == 0 || e.Tag == dwarf.TagNamespace {
+				return dwarf.Into
+			}
+			return dwarf.Over
+		})
+	}
+	for _, r := range ranges {
+		if f.executable(r[0]) {
+			d.addrs.add(r[0], r[1], ui)
+		}
+	}
+}
+
+// splitOf finds the split unit of a skeleton: in the package of the program,
+// else in a file of its own.
+func (f *File) splitOf(im *image, u *dwarf.Unit) *dwarf.Unit {
+	d := &f.debug
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.packDone {
+		d.packDone = true
+		if p := f.find.pack(im); p != nil {
+			d.pack = dwarf.NewPack(dwarfSections(p, ".dwo"), p.section(".debug_cu_index"), p.section(".debug_tu_index"))
+		}
+	}
+	if d.pack != nil {
+		if s := d.pack.Unit(u.DwoID()); s != nil {
+			return s
+		}
+	}
+	_, s := f.find.dwo(u)
+	return s
+}
+
+// unitAt returns what is known of the unit that holds addr, nil if none does.
+func (f *File) unitAt(addr uint64) *unitInfo {
+	ui, _ := f.info().addrs.find(addr)
+	return ui
+}
+
+// subprograms returns the functions of a unit that have code.
+func (f *File) subprograms(ui *unitInfo) []*subprogram {
+	ui.once.Do(func() {
+		u := ui.unit.Full()
+		u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
+			switch e.Tag {
+			case dwarf.TagSubprogram:
+				if s := f.newSubprogram(e); s != nil {
+					ui.subs = append(ui.subs, s)
+				}
+			case dwarf.TagFormalParameter, dwarf.TagVariable, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
+				return dwarf.Over
+			}
+			return dwarf.Into
+		})
+		for _, s := range ui.subs {
+			for _, r := range s.ranges {
+				ui.subMap.add(r[0], r[1], s)
+			}
+		}
+		ui.subMap.index()
+	})
+	return ui.subs
+}
+
+func (f *File) newSubprogram(e *dwarf.Entry) *subprogram {
+	var ranges [][2]uint64
+	for _, r := range e.Ranges() {
+		if f.executable(r[0]) {
+			ranges = append(ranges, r)
+		}
+	}
+	if len(ranges) == 0 {
+		return nil
+	}
+	return &subprogram{ref: e.Ref(), ranges: ranges, desc: f.describe(e.Ref())}
+}
+
+// subprogramAt returns the function of the debug information that holds addr.
+func (f *File) subprogramAt(addr uint64) (*unitInfo, *subprogram) {
+	ui := f.unitAt(addr)
+	if ui == nil {
+		return nil, nil
+	}
+	f.subprograms(ui)
+	s, _ := ui.subMap.find(addr)
+	return ui, s
+}
+
+// maxHops bounds chains of references between entries; real ones have three.
+const maxHops = 16
+
+// describe gathers what an entry and those it completes say of a function.
+func (f *File) describe(r dwarf.Ref) *funcDesc {
+	d := &f.debug
+	d.mu.Lock()
+	have := d.descs[r]
+	d.mu.Unlock()
+	if have != nil {
+		return have
+	}
+	fd := &funcDesc{}
+	var e dwarf.Entry
+	for at, hop := r, 0; hop < maxHops && at.Read(&e); hop++ {
+		fd.add(&e)
+		at = origin(&e)
+	}
+	fd.pretty = fd.name
+	if fd.linkage != "" {
+		fd.pretty = demangled(fd.linkage)
+	}
+	d.mu.Lock()
+	d.descs[r] = fd
+	d.mu.Unlock()
+	return fd
+}
+
+func (fd *funcDesc) add(e *dwarf.Entry) {
+	if fd.name == "" {
+		fd.name = e.String(dwarf.AttrName)
+	}
+	if fd.linkage == "" {
+		if fd.linkage = e.String(dwarf.AttrLinkageName); fd.linkage == "" {
+			fd.linkage = e.String(dwarf.AttrMIPSLinkage)
+		}
+	}
+	if fd.file == "" {
+		if n, ok := e.Uint(dwarf.AttrDeclFile); ok {
+			fd.file = e.Unit.FileName(n)
+		}
+	}
+	if fd.line == 0 {
+		n, _ := e.Uint(dwarf.AttrDeclLine)
+		fd.line = int(n)
+	}
+	fd.noReturn = fd.noReturn || e.Flag(dwarf.AttrNoReturn)
+	if fd.result.Unit == nil {
+		fd.result = e.Target(dwarf.AttrType)
+	}
+}
+
+// origin returns the entry that e completes.
+func origin(e *dwarf.Entry) dwarf.Ref {
+	if r := e.Target(dwarf.AttrAbstractOrigin); r.Unit != nil {
+		return r
+	}
+	return e.Target(dwarf.AttrSpecification)
+}
+
+// scopes returns the tree of scopes of a function.
+func (f *File) scopes(s *subprogram) *scope {
+	s.once.Do(func() { s.top = f.readScopes(s) })
+	return s.top
+}
+
+func (f *File) readScopes(s *subprogram) *scope {
+	top := &scope{ref: s.ref, ranges: s.ranges, entry: s.ranges[0][0], desc: s.desc}
+	stack := []*scope{top} // the open scope of each depth
+	u := s.ref.Unit
+	u.Walk(s.ref.Off, func(e *dwarf.Entry, depth int) dwarf.Action {
+		if depth == 0 {
+			return dwarf.Into
+		}
+		parent := stack[depth-1]
+		switch e.Tag {
+		case dwarf.TagFormalParameter, dwarf.TagVariable:
+			parent.vars = append(parent.vars, e.Ref())
+		case dwarf.TagLexicalBlock, dwarf.TagInlinedSubroutine, dwarf.TagTryBlock, dwarf.TagCatchBlock:
+			in := f.newScope(e)
+			if in == nil {
+				return dwarf.Over
+			}
+			parent.inner = append(parent.inner, in)
+			stack = append(stack[:depth], in)
+			return dwarf.Into
+		}
+		return dwarf.Over
+	})
+	return top
+}
+
+func (f *File) newScope(e *dwarf.Entry) *scope {
+	in := &scope{ref: e.Ref(), ranges: e.Ranges(), inlined: e.Tag == dwarf.TagInlinedSubroutine}
+	if len(in.ranges) == 0 {
+		return nil
+	}
+	in.entry = in.ranges[0][0]
+	if !in.inlined {
+		return in
+	}
+	if pc, ok := e.Addr(dwarf.AttrEntryPC); ok {
+		in.entry = pc
+	} else if n, ok := e.Uint(dwarf.AttrEntryPC); ok { // an offset from the lowest address
+		in.entry += n
+	}
+	in.desc = f.describe(e.Target(dwarf.AttrAbstractOrigin))
+	if n, ok := e.Uint(dwarf.AttrCallFile); ok {
+		in.callFile = e.Unit.FileName(n)
+	}
+	line, _ := e.Uint(dwarf.AttrCallLine)
+	col, _ := e.Uint(dwarf.AttrCallColumn)
+	in.callLine, in.callCol = int(line), int(col)
+	return in
+}
+
+// at returns the scopes that hold addr, outermost first.
+func (s *scope) at(addr uint64) []*scope {
+	chain := []*scope{s}
+next:
+	for {
+		for _, in := range s.inner {
+			if contains(in.ranges, addr) {
+				chain = append(chain, in)
+				s = in
+				continue next
+			}
+		}
+		return chain
+	}
+}
+
+func contains(ranges [][2]uint64, addr uint64) bool {
+	for _, r := range ranges {
+		if r[0] <= addr && addr < r[1] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,303 @@
+package objfile
+
+import (
+	"strings"
+
+	"mgtrace/objfile/dwarf"
+	"mgtrace/types"
+)
+
+const anonymous = "(anonymous namespace)"
+
+// nameScopes are the scopes around an entry: namespaces, classes, functions.
+type nameScopes struct {
+	at []nameScope // by depth
+}
+
+type nameScope struct {
+	name     string // "" if it does not qualify names
+	inline   bool   // an inline namespace
+	function bool
+}
+
+// qualify puts the scopes in front of a name.
+func (s *nameScopes) qualify(name string) string {
+	var b strings.Builder
+	for _, sc := range s.at {
+		if sc.name != "" {
+			b.WriteString(sc.name)
+			b.WriteString("::")
+		}
+	}
+	b.WriteString(name)
+	return b.String()
+}
+
+// short is qualify without inline and anonymous namespaces, as a programmer
+// writes the name.
+func (s *nameScopes) short(name string) string {
+	var b strings.Builder
+	for _, sc := range s.at {
+		if sc.name != "" && !sc.inline && sc.name != anonymous {
+			b.WriteString(sc.name)
+			b.WriteString("::")
+		}
+	}
+	b.WriteString(name)
+	return b.String()
+}
+
+func (s *nameScopes) inFunction() bool {
+	for _, sc := range s.at {
+		if sc.function {
+			return true
+		}
+	}
+	return false
+}
+
+// walkScopes visits the entries of a unit with the scopes around them.
+func walkScopes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes) dwarf.Action) {
+	var sc nameScopes
+	u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
+		if depth == 0 {
+			sc.at = append(sc.at, nameScope{})
+			return dwarf.Into
+		}
+		sc.at = sc.at[:depth]
+		action := visit(e, &sc)
+		if action == dwarf.Into && e.Children {
+			sc.at = append(sc.at, scopeOf(e))
+		}
+		return action
+	})
+}
+
+func scopeOf(e *dwarf.Entry) nameScope {
+	switch e.Tag {
+	case dwarf.TagNamespace:
+		s := nameScope{name: e.String(dwarf.AttrName), inline: e.Flag(dwarf.AttrExportSymbols)}
+		if s.name == "" {
+			s.name = anonymous
+		}
+		return s
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
+		return nameScope{name: e.String(dwarf.AttrName)}
+	case dwarf.TagSubprogram:
+		return nameScope{function: true}
+	}
+	return nameScope{}
+}
+
+// displayName is a normal name with a space after commas.
+func displayName(name string) string { return strings.ReplaceAll(name, ",", ", ") }
+
+// typeName is what a type's entry is called.
+type typeName struct {
+	full  string // with all namespaces
+	short string // without inline and anonymous ones
+}
+
+// unitTypes are the names of a unit's types, by offset.
+type unitTypes struct {
+	names map[uint64]typeName
+	anon  map[uint64]typeName // of types without a name, by the typedef that names them
+}
+
+// readUnitTypes reads the names of a unit.
+func readUnitTypes(u *dwarf.Unit) *unitTypes {
+	t := &unitTypes{names: map[uint64]typeName{}, anon: map[uint64]typeName{}}
+	walkTypes(u, func(e *dwarf.Entry, sc *nameScopes) {
+		name := e.String(dwarf.AttrName)
+		if name == "" {
+			return
+		}
+		n := typeName{sc.qualify(name), sc.short(name)}
+		t.names[e.Off] = n
+		if e.Tag == dwarf.TagTypedef {
+			if r := e.Target(dwarf.AttrType); r.Unit == u {
+				if _, named := t.anon[r.Off]; !named {
+					t.anon[r.Off] = n
+				}
+			}
+		}
+	})
+	return t
+}
+
+// walkTypes visits the types of a unit that have names of their own scope.
+func walkTypes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes)) {
+	walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+		switch e.Tag {
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
+			visit(e, sc)
+			return dwarf.Into
+		case dwarf.TagEnumerationType, dwarf.TagTypedef, dwarf.TagTemplateAlias, dwarf.TagBaseType, dwarf.TagUnspecifiedType:
+			visit(e, sc)
+			return dwarf.Over
+		case dwarf.TagSubprogram, dwarf.TagLexicalBlock, dwarf.TagNamespace:
+			return dwarf.Into
+		}
+		return dwarf.Over
+	})
+}
+
+// typeIndex finds definitions by normal name, over all units.
+type typeIndex struct {
+	types  map[string][]typeRef
+	consts map[string]constant64
+}
+
+// typeRef is a definition; those that agree in what it says besides the entry
+// are taken for the same type, which every unit that includes a header repeats.
+type typeRef struct {
+	ref  dwarf.Ref
+	tag  dwarf.Tag
+	size uint64
+	line uint64
+	file string
+}
+
+type constant64 struct {
+	v         int64
+	ambiguous bool // enumerations disagree
+}
+
+func (c *converter) index() *typeIndex {
+	if c.names == nil {
+		c.names = &typeIndex{types: map[string][]typeRef{}, consts: map[string]constant64{}}
+		d := c.file.info()
+		seen := map[*dwarf.Unit]bool{}
+		for _, u := range d.units {
+			c.names.addUnit(u.Full(), seen)
+		}
+		for _, u := range d.partial {
+			c.names.addUnit(u, seen)
+		}
+		if d.data != nil {
+			for _, u := range d.data.Units() {
+				if u.IsType() {
+					c.names.addUnit(u, seen)
+				}
+			}
+		}
+	}
+	return c.names
+}
+
+// addUnit indexes a unit, what it imports (dwz), and the type units that its
+// split file has.
+func (x *typeIndex) addUnit(u *dwarf.Unit, seen map[*dwarf.Unit]bool) {
+	if seen[u] {
+		return
+	}
+	seen[u] = true
+	var imports []*dwarf.Unit
+	u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
+		if depth == 0 {
+			return dwarf.Into
+		}
+		if e.Tag == dwarf.TagImportedUnit {
+			if r := e.Target(dwarf.AttrImport); r.Unit != nil {
+				imports = append(imports, r.Unit)
+			}
+		}
+		return dwarf.Over
+	})
+	if !u.IsType() && u.DwoID() != 0 {
+		for _, t := range u.Data().Units() {
+			if t.IsType() {
+				imports = append(imports, t)
+			}
+		}
+	}
+	walkTypes(u, x.add)
+	for _, i := range imports {
+		x.addUnit(i, seen)
+	}
+}
+
+func (x *typeIndex) add(e *dwarf.Entry, sc *nameScopes) {
+	if e.Flag(dwarf.AttrDeclaration) {
+		return
+	}
+	if e.Tag == dwarf.TagEnumerationType {
+		x.addEnumerators(e, sc)
+	}
+	name := e.String(dwarf.AttrName)
+	if name == "" {
+		return
+	}
+	t := typeRef{ref: e.Ref(), tag: e.Tag}
+	t.size, _ = e.Uint(dwarf.AttrByteSize)
+	t.line, _ = e.Uint(dwarf.AttrDeclLine)
+	if n, ok := e.Uint(dwarf.AttrDeclFile); ok {
+		t.file = e.Unit.FileName(n)
+	}
+	full, short := types.NormalName(sc.qualify(name)), types.NormalName(sc.short(name))
+	x.addName(full, t)
+	if short != full {
+		x.addName(short, t)
+	}
+}
+
+func (x *typeIndex) addName(name string, t typeRef) {
+	for _, have := range x.types[name] {
+		if have.tag == t.tag && have.size == t.size && have.line == t.line && have.file == t.file && t.line != 0 {
+			return
+		}
+	}
+	x.types[name] = append(x.types[name], t)
+}
+
+func (x *typeIndex) addEnumerators(e *dwarf.Entry, sc *nameScopes) {
+	enum, scoped := e.String(dwarf.AttrName), e.Flag(dwarf.AttrEnumClass)
+	for _, en := range readEnumerators(e) {
+		if !scoped {
+			x.addConst(sc.short(en.Name), en.Value)
+		}
+		if enum != "" {
+			x.addConst(sc.short(enum+"::"+en.Name), en.Value)
+		}
+	}
+}
+
+func (x *typeIndex) addConst(name string, v int64) {
+	have, ok := x.consts[name]
+	x.consts[name] = constant64{v, ok && (have.ambiguous || have.v != v)}
+}
+
+// defaultArgs begin the template arguments that C++ programmers leave out of
+// the standard containers' names.
+var defaultArgs = [...]string{
+	"std::less<", "std::allocator<", "std::hash<", "std::equal_to<", "std::char_traits<",
+	"std::deque<", "std::vector<", "std::default_delete<",
+}
+
+// withDefaults finds "std::map<int,int>" as the type whose further arguments
+// are the usual defaults.
+func (x *typeIndex) withDefaults(name string) (found []typeRef) {
+	prefix, ok := strings.CutSuffix(name, ">")
+	if !ok {
+		return nil
+	}
+	for have, refs := range x.types {
+		rest, ok := strings.CutPrefix(have, prefix+",")
+		if !ok {
+			continue
+		}
+		rest = rest[:len(rest)-min(1, len(rest))]
+		usual := true
+		for _, arg := range splitArgs(rest) {
+			is := false
+			for _, d := range defaultArgs {
+				is = is || strings.HasPrefix(arg, d)
+			}
+			usual = usual && is
+		}
+		if usual {
+			found = append(found, refs...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,463 @@
+package objfile
+
+import (
+	"strings"
+
+	"mgtrace/objfile/dwarf"
+	"mgtrace/types"
+)
+
+// Variables returns the variables and parameters in scope at addr with their
+// locations there, the innermost scope's first: those of an inlined instance
+// before those of the function that contains it, which Frame tells apart.
+func (f *File) Variables(addr uint64) []Variable {
+	_, s := f.subprogramAt(addr)
+	if s == nil {
+		return nil
+	}
+	var vars []Variable
+	frame := 0
+	chain := f.scopes(s).at(addr)
+	for i := len(chain) - 1; i >= 0; i-- {
+		for _, r := range chain[i].vars {
+			if v, ok := f.variable(r, s, addr); ok {
+				v.Frame = frame
+				vars = append(vars, v)
+			}
+		}
+		if chain[i].inlined {
+			frame++
+		}
+	}
+	return vars
+}
+
+// varDesc is what the entries of a variable say of it wherever it is.
+type varDesc struct {
+	name        string
+	typ         dwarf.Ref
+	file        string
+	line        int
+	param       bool
+	declaration bool
+	artificial  bool
+}
+
+func describeVar(r dwarf.Ref) (v varDesc) {
+	var e dwarf.Entry
+	for hop := 0; hop < maxHops && r.Read(&e); hop++ {
+		if hop == 0 {
+			v.param = e.Tag == dwarf.TagFormalParameter
+			v.declaration = e.Flag(dwarf.AttrDeclaration)
+		}
+		if v.name == "" {
+			v.name = e.String(dwarf.AttrName)
+		}
+		if v.typ.Unit == nil {
+			v.typ = e.Target(dwarf.AttrType)
+		}
+		if n, ok := e.Uint(dwarf.AttrDeclFile); ok && v.file == "" {
+			v.file = e.Unit.FileName(n)
+		}
+		if n, ok := e.Uint(dwarf.AttrDeclLine); ok && v.line == 0 {
+			v.line = int(n)
+		}
+		v.artificial = v.artificial || e.Flag(dwarf.AttrArtificial)
+		r = origin(&e)
+	}
+	return v
+}
+
+// variable describes the variable r of function s at addr; not ok if it is
+// only declared there.
+func (f *File) variable(r dwarf.Ref, s *subprogram, addr uint64) (Variable, bool) {
+	d := describeVar(r)
+	if d.name == "" {
+		return Variable{}, false
+	}
+	loc, found, _ := f.location(r, s, addr)
+	if !found && d.declaration {
+		return Variable{}, false
+	}
+	return Variable{Name: d.name, Type: f.conv.convert(d.typ), Loc: loc, Param: d.param, File: d.file, Line: d.line}, true
+}
+
+// location finds where the variable r is at addr: its entry says, or (a static
+// variable of an inlined function) an entry that it completes. list says that
+// the compiler tells places apart by address.
+func (f *File) location(r dwarf.Ref, s *subprogram, addr uint64) (loc Location, found, list bool) {
+	var e dwarf.Entry
+	for hop := 0; hop < maxHops && r.Read(&e); hop++ {
+		if expr, list, ok := e.ExprAt(dwarf.AttrLocation, addr); ok {
+			ev := locator{file: f, unit: e.Unit, sub: s, addr: addr}
+			return ev.locate(expr), true, list
+		}
+		if n, ok := e.Uint(dwarf.AttrConstValue); ok {
+			return Location{Kind: LocConst, Offset: int64(n)}, true, false
+		}
+		r = origin(&e)
+	}
+	return Location{}, false, false
+}
+
+// argRegs are the registers of integer arguments in order, by DWARF number:
+// rdi, rsi, rdx, rcx, r8, r9 (x86-64 psABI, section 3.2.3).
+var argRegs = [...]int{5, 4, 1, 2, 8, 9}
+
+// Params returns the parameters of the function whose entry is fn, in order,
+// where they are at its first instruction: the debug information's word where
+// it has one for that place, else the calling convention's. A parameter whose
+// place is not sure (a clone may have dropped some) has LocNone.
+func (f *File) Params(fn uint64) []Variable {
+	_, s := f.subprogramAt(fn)
+	if s == nil || s.ranges[0][0] != fn {
+		return nil
+	}
+	conforms := f.conforms(fn, s)
+	abi := argAllocator{stack: 8} // above the return address
+	if f.returnsInMemory(s) {
+		abi.ints = 1
+	}
+	var vars []Variable
+	for _, r := range f.scopes(s).vars {
+		d := describeVar(r)
+		if !d.param {
+			continue
+		}
+		v := Variable{Name: d.name, Type: f.conv.convert(d.typ), Param: true, File: d.file, Line: d.line}
+		loc, _, list := f.location(r, s, fn)
+		byABI := abi.place(v.Type, loc.Kind == LocIndirect || f.passedByReference(d.typ))
+		switch {
+		case list && loc.Kind != LocNone:
+			v.Loc = loc
+		case conforms:
+			v.Loc = byABI
+		}
+		vars = append(vars, v)
+	}
+	return vars
+}
+
+// conforms says whether the function surely follows the calling convention: it
+// is not a clone, and it is visible to other files or not optimised.
+func (f *File) conforms(fn uint64, s *subprogram) bool {
+	syms := f.symbolTable().at(fn)
+	for _, sym := range syms {
+		if baseLinkage(sym.name) != sym.name {
+			return false
+		}
+	}
+	if len(syms) == 0 {
+		return true
+	}
+	if syms[0].global() {
+		return true
+	}
+	return !f.optimised(s)
+}
+
+// optimised says whether some variable of the function has a location list.
+func (f *File) optimised(s *subprogram) bool {
+	var e dwarf.Entry
+	for _, r := range f.scopes(s).vars {
+		if !r.Read(&e) {
+			continue
+		}
+		if _, list, ok := e.ExprAt(dwarf.AttrLocation, s.ranges[0][0]); !ok || list {
+			return true
+		}
+	}
+	return false
+}
+
+// argAllocator hands out places as a call does.
+type argAllocator struct {
+	ints, floats int
+	stack        int64 // offset from rsp
+}
+
+func (a *argAllocator) place(t *types.Type, byReference bool) Location {
+	if byReference {
+		loc := a.integer()
+		switch loc.Kind {
+		case LocReg:
+			return Location{Kind: LocRegOffset, Reg: loc.Reg}
+		case LocRegOffset:
+			return Location{Kind: LocIndirect, Reg: loc.Reg, Offset: loc.Offset}
+		}
+		return loc
+	}
+	if t == nil || t.Size < 0 {
+		return Location{}
+	}
+	classes := classify(t)
+	ints, floats := 0, 0
+	for _, c := range classes {
+		if c == classInteger {
+			ints++
+		} else {
+			floats++
+		}
+	}
+	switch {
+	case len(classes) == 0 || a.ints+ints > len(argRegs) || a.floats+floats > 8:
+		return a.memory(t)
+	case len(classes) == 1 && ints == 1:
+		return a.integer()
+	case len(classes) == 1:
+		a.floats++
+		return Location{Kind: LocReg, Reg: 16 + a.floats} // 17 is xmm0
+	}
+	a.ints += ints
+	a.floats += floats
+	return Location{} // in two registers
+}
+
+func (a *argAllocator) integer() Location {
+	if a.ints >= len(argRegs) {
+		loc := Location{Kind: LocRegOffset, Reg: RegSP, Offset: a.stack}
+		a.stack += 8
+		return loc
+	}
+	a.ints++
+	return Location{Kind: LocReg, Reg: argRegs[a.ints-1]}
+}
+
+func (a *argAllocator) memory(t *types.Type) Location {
+	if t.Alignment() > 8 { // from 8 above a multiple of 16 at the entry
+		a.stack = (a.stack+7)&^15 + 8
+	}
+	loc := Location{Kind: LocRegOffset, Reg: RegSP, Offset: a.stack}
+	a.stack += (t.Size + 7) &^ 7
+	return loc
+}
+
+type argClass uint8
+
+const (
+	classNone argClass = iota
+	classSSE
+	classInteger
+)
+
+// classify gives the class of each eightbyte of a type, none if it is passed
+// in memory (x86-64 psABI, section 3.2.3).
+func classify(t *types.Type) []argClass {
+	if t.Size <= 0 || t.Size > 16 || t.Kind == types.Float && t.Size > 8 {
+		return nil
+	}
+	classes := make([]argClass, (t.Size+7)/8)
+	if !mergeClasses(classes, t, 0, 0) {
+		return nil
+	}
+	for i := range classes {
+		if classes[i] == classNone {
+			classes[i] = classSSE
+		}
+	}
+	return classes
+}
+
+func mergeClasses(classes []argClass, t *types.Type, off int64, depth int) bool {
+	if t == nil || depth > 16 || off < 0 || off+max(t.Size, 0) > int64(8*len(classes)) {
+		return false
+	}
+	switch t.Kind {
+	case types.Struct, types.Union:
+		for _, m := range t.Members {
+			at := off + m.Offset
+			if m.BitSize > 0 {
+				at += int64(m.BitOffset / 8)
+				if at/8 < int64(len(classes)) {
+					classes[at/8] = classInteger
+				}
+				continue
+			}
+			if m.Offset < 0 || !mergeClasses(classes, m.Type, at, depth+1) {
+				return false
+			}
+		}
+		return true
+	case types.Array:
+		for i := int64(0); i < t.Count && i <= 16; i++ {
+			if t.Elem == nil || !mergeClasses(classes, t.Elem, off+i*t.Elem.Size, depth+1) {
+				return false
+			}
+		}
+		return true
+	case types.Float:
+		if t.Size > 8 {
+			return false
+		}
+		if off%t.Size != 0 {
+			return false
+		}
+		classes[off/8] = max(classes[off/8], classSSE)
+		return true
+	}
+	if t.Size <= 0 || off%min(t.Size, 8) != 0 {
+		return false
+	}
+	for i := off / 8; i <= (off+t.Size-1)/8; i++ {
+		classes[i] = classInteger
+	}
+	return true
+}
+
+// returnsInMemory says whether the caller passes the place of the result as a
+// hidden first argument.
+func (f *File) returnsInMemory(s *subprogram) bool {
+	if s.desc.result.Unit == nil {
+		return false
+	}
+	t := f.conv.convert(s.desc.result)
+	if t.Kind != types.Struct && t.Kind != types.Union {
+		return false
+	}
+	return f.passedByReference(s.desc.result) || classify(t) == nil
+}
+
+// passedByReference says whether a C++ class is passed by the address of a
+// copy, since its copies are not trivial (DW_AT_calling_convention
+// DW_CC_pass_by_reference).
+func (f *File) passedByReference(r dwarf.Ref) bool {
+	var e dwarf.Entry
+	for hop := 0; hop < maxHops && r.Read(&e); hop++ {
+		switch e.Tag {
+		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType:
+			r = e.Target(dwarf.AttrType)
+			continue
+		}
+		n, _ := e.Uint(dwarf.AttrCallingConvention)
+		return n == 4
+	}
+	return false
+}
+
+// ReturnType returns the type of the result of the function whose entry is fn,
+// Void if it has none; nil if unknown.
+func (f *File) ReturnType(fn uint64) *types.Type {
+	_, s := f.subprogramAt(fn)
+	if s == nil {
+		return nil
+	}
+	return f.conv.convert(s.desc.result)
+}
+
+// global is a variable with static storage, its type not yet converted.
+type global struct {
+	v         Variable
+	qualified string // normal
+	local     bool   // of a function
+	typ       dwarf.Ref
+}
+
+// Globals returns the variables in static memory: those of files, namespaces,
+// classes and functions; and, where there is no debug information for an
+// object of the symbol table, that with a nil Type.
+func (f *File) Globals() []Variable {
+	f.globOnce.Do(f.readGlobals)
+	out := make([]Variable, len(f.globals))
+	for i := range f.globals {
+		out[i] = f.globals[i].variable(f)
+	}
+	return out
+}
+
+func (g *global) variable(f *File) Variable {
+	v := g.v
+	if g.typ.Unit != nil {
+		v.Type = f.conv.convert(g.typ)
+		v.Size = uint64(max(v.Type.Size, 0))
+	}
+	return v
+}
+
+// Global returns a variable in static memory by name, qualified or plain; file
+// tells several apart as in LineAddrs, "" takes any. Variables of files and
+// classes go before those of functions.
+func (f *File) Global(name, file string) (Variable, bool) {
+	f.globOnce.Do(f.readGlobals)
+	name = types.NormalName(name)
+	var best *global
+	rank := 4
+	for i := range f.globals {
+		g := &f.globals[i]
+		if file != "" && !sameSource(g.v.File, file) {
+			continue
+		}
+		r := rank
+		switch {
+		case g.qualified == name && !g.local:
+			r = 0
+		case g.qualified == name:
+			r = 1
+		case strings.HasSuffix(g.qualified, "::"+name) && !g.local:
+			r = 2
+		case strings.HasSuffix(g.qualified, "::"+name):
+			r = 3
+		}
+		if r < rank {
+			best, rank = g, r
+		}
+	}
+	if best == nil {
+		return Variable{}, false
+	}
+	return best.variable(f), true
+}
+
+func (f *File) readGlobals() {
+	seen := map[uint64]bool{}
+	for _, u := range f.info().units {
+		f.unitGlobals(u.Full(), seen)
+	}
+	for _, s := range f.symbolTable().objects {
+		if !seen[s.addr] {
+			seen[s.addr] = true
+			v := Variable{Name: demangled(s.name), Size: s.size, Loc: Location{Kind: LocStatic, Offset: int64(s.addr)}}
+			f.globals = append(f.globals, global{v: v, qualified: types.NormalName(v.Name)})
+		}
+	}
+}
+
+// unitGlobals adds the variables of a unit that lie at a fixed address.
+func (f *File) unitGlobals(u *dwarf.Unit, seen map[uint64]bool) {
+	declared := map[uint64]string{} // qualified names of declarations, by offset
+	walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+		switch e.Tag {
+		case dwarf.TagMember, dwarf.TagVariable:
+		case dwarf.TagEnumerationType, dwarf.TagFormalParameter:
+			return dwarf.Over
+		default:
+			return dwarf.Into
+		}
+		name := e.String(dwarf.AttrName)
+		if e.Flag(dwarf.AttrDeclaration) {
+			declared[e.Off] = sc.qualify(name)
+			return dwarf.Over
+		}
+		expr := e.Block(dwarf.AttrLocation)
+		if len(expr) == 0 {
+			return dwarf.Over
+		}
+		ev := locator{file: f, unit: u}
+		loc := ev.locate(expr)
+		if loc.Kind != LocStatic || seen[uint64(loc.Offset)] {
+			return dwarf.Over
+		}
+		d := describeVar(e.Ref())
+		g := global{v: Variable{Name: d.name, Loc: loc, File: d.file, Line: d.line}, typ: d.typ, local: sc.inFunction()}
+		g.qualified = sc.qualify(d.name)
+		if q, ok := declared[e.Target(dwarf.AttrSpecification).Off]; ok && name == "" {
+			g.qualified = q
+		}
+		g.qualified = types.NormalName(g.qualified)
+		if d.name != "" {
+			g.v.Name = displayName(g.qualified)
+			seen[uint64(loc.Offset)] = true
+			f.globals = append(f.globals, g)
+		}
+		return dwarf.Over
+	})
+}
