@@ -1,0 +1,103 @@
+package trace
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestDocs keeps docs/trace-format.md what the tables say.
+func TestDocs(t *testing.T) {
+	path := filepath.Join("..", "docs", "trace-format.md")
+	want := describeFormat()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, string(got)); d != "" {
+		t.Errorf("docs/trace-format.md is stale: run go test ./trace -update (-want +got)\n%s", d)
+	}
+}
+
+func describeFormat() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# The trace format
+
+Generated from the tables in trace/kinds.go and trace/format.go by
+`+"`go test ./trace -update`"+`. Do not edit.
+
+A file is the bytes %q, the version (%d) as 32 bits, then blocks to
+the end. Numbers of fixed width are little-endian. *Unsigned* is a varint of 7
+bits a byte, lowest first; *difference* is the difference from the value before
+in the same column, beginning at 0 in each block, as a zigzag varint.
+
+## Blocks
+
+A block is a header of %d bytes and a payload:
+
+| bytes | content |
+|---|---|
+| 1 | type |
+| 1 | coding of the payload: 0 as it is, 1 zstd |
+| 2 | 0 |
+| 4 | length of the payload when uncompressed, at most %d |
+| 4 | length of the payload in the file, at most %d |
+| 4 | CRC-32C of the payload as it is in the file |
+| 4 | CRC-32C of the 16 bytes before |
+
+Each block is written as a whole, so a file that ends anywhere is good up to its
+last whole block. Types that a reader does not know are skipped.
+
+| type | name | payload |
+|---|---|---|
+`, magic, version, blockHeader, maxBlock, maxBlock)
+	for k := blockProgram; k < blockEnd; k++ {
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", k, blockSpecs[k].name, blockSpecs[k].doc)
+	}
+	b.WriteString("\n## Fields\n\nNumbers are unsigned in JSON and text. In the text form an event is its kind, then\n`field=value` for each field that is not zero.\n\n| field | name | meaning | column |\n|---|---|---|---|\n")
+	for f := fieldKind; f < numFields; f++ {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", f, fieldSpecs[f].name, fieldSpecs[f].doc, fieldSpecs[f].coding)
+	}
+	b.WriteString("\n## Kinds\n\nAll kinds have thread, wall, flags and pc.\n\n| kind | name | meaning | fields |\n|---|---|---|---|\n")
+	for k := KindNone + 1; k < kindEnd; k++ {
+		var names []string
+		for f := fieldKind; f < fieldBytes; f++ {
+			if kindSpecs[k].fields.has(f) {
+				names = append(names, fieldSpecs[f].name)
+			}
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", k, k, kindSpecs[k].doc, strings.Join(names, " "))
+	}
+	b.WriteString("\n## Flags\n\n| bit | name |\n|---|---|\n")
+	for i, name := range flagNames {
+		fmt.Fprintf(&b, "| %d | %s |\n", i, name)
+	}
+	return b.String()
+}
+
+// TestTables holds the tables to what the code assumes.
+func TestTables(t *testing.T) {
+	names := map[string]bool{}
+	for k := KindNone + 1; k < kindEnd; k++ {
+		s := kindSpecs[k]
+		if s.name == "" || s.doc == "" || names[s.name] {
+			t.Errorf("kind %d: name %q, doc %q", k, s.name, s.doc)
+		}
+		names[s.name] = true
+		if s.fields.has(fieldBase) && !s.fields.has(fieldAddr) {
+			t.Errorf("%s has a base without an address", s.name)
+		}
+	}
+}

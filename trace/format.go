@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// The file: magic, version, then blocks to the end. docs/trace-format.md is
+// generated from these tables and constants.
+
+const (
+	magic   = "mgtrace\x00"
+	version = 1
+
+	fileHeader  = len(magic) + 4
+	blockHeader = 20
+
+	// maxBlock bounds both lengths of a block, so that a damaged file can not
+	// make a reader allocate more.
+	maxBlock = 1 << 26
+	// maxData is the longest data of one event; Writer divides longer ones.
+	maxData = 1 << 25
+)
+
+// Errors of reading, one for each decision that a caller makes.
+var (
+	ErrNotTrace  = errors.New("not a mgtrace file")
+	ErrVersion   = errors.New("trace of another version")
+	ErrTruncated = errors.New("trace was cut off")
+	ErrCorrupt   = errors.New("trace is damaged")
+)
+
+// blockType says what a block holds. Its numbers are part of the format;
+// readers skip types that they do not know.
+type blockType uint8
+
+const (
+	blockProgram blockType = iota + 1
+	blockTables
+	blockEvents
+	blockAttachment
+	blockTrailer
+	blockEnd
+)
+
+type blockSpec struct{ name, doc string }
+
+// blockSpecs is the table of block types. Read-only.
+var blockSpecs = [blockEnd]blockSpec{
+	blockProgram:    {"program", "a Program as JSON; the first block"},
+	blockTables:     {"tables", "strings and stacks that are new with the next events block: their number, then each string (length, bytes); their number, then each stack (length, addresses as differences, zigzag). Indices count on from block to block; string 0 and stack 0 are empty and not stored"},
+	blockEvents:     {"events", "the number of events, then columns to the end: kind (0: all kinds), field, length, bytes. A column that is missing holds zeros"},
+	blockAttachment: {"attachment", "one piece of a named file: length of the name, name, 1 if it is the last piece else 0, bytes"},
+	blockTrailer:    {"trailer", "a Trailer as JSON; the last block. Without one the file was cut off"},
+}
+
+// codec says how a payload is compressed.
+type codec uint8
+
+const (
+	codecRaw codec = iota
+	codecZstd
+	codecEnd
+)
+
+// block is a block's header.
+type block struct {
+	kind   blockType
+	codec  codec
+	raw    uint32 // bytes, uncompressed
+	length uint32 // bytes in the file
+	sum    uint32 // CRC-32C of the payload as it is in the file
+}
+
+func checksum(b []byte) uint32 {
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) // the table is made once by the library
+}
+
+// appendHeader appends the header's 20 bytes; the last four are the CRC-32C of
+// the others, so that a reader may trust the lengths before it has the payload.
+func (k block) appendHeader(b []byte) []byte {
+	n := len(b)
+	b = append(b, byte(k.kind), byte(k.codec), 0, 0)
+	b = binary.LittleEndian.AppendUint32(b, k.raw)
+	b = binary.LittleEndian.AppendUint32(b, k.length)
+	b = binary.LittleEndian.AppendUint32(b, k.sum)
+	return binary.LittleEndian.AppendUint32(b, checksum(b[n:]))
+}
+
+// parseHeader is the inverse of appendHeader for exactly blockHeader bytes.
+func parseHeader(b []byte) (block, error) {
+	le := binary.LittleEndian
+	if le.Uint32(b[16:]) != checksum(b[:16]) {
+		return block{}, fmt.Errorf("%w: a block's header does not match its checksum", ErrCorrupt)
+	}
+	k := block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])}
+	if k.raw > maxBlock || k.length > maxBlock {
+		return block{}, fmt.Errorf("%w: a block of %d bytes", ErrCorrupt, max(k.raw, k.length))
+	}
+	return k, nil
+}
+
+func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
+func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }

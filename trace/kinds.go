@@ -1,0 +1,164 @@
+package trace
+
+import "strings"
+
+// field is one field of an Event. Its number is part of the file format.
+type field uint8
+
+const (
+	fieldNone field = iota
+	fieldKind
+	fieldThread
+	fieldWall
+	fieldFlags
+	fieldPC
+	fieldAddr
+	fieldSize
+	fieldBase
+	fieldAux
+	fieldSP
+	fieldRet
+	fieldName
+	fieldStack
+	fieldArgs
+	fieldData
+	fieldBytes // the bytes of fieldData, whose own column holds their lengths
+	numFields
+)
+
+// fieldSpec describes a field: the name in the text form, and how its column
+// is coded.
+type fieldSpec struct {
+	name, doc, coding string
+}
+
+// fieldSpecs is the table of fields. Read-only.
+var fieldSpecs = [numFields]fieldSpec{
+	fieldKind:   {"kind", "what happened", "one byte each, for all events of the block"},
+	fieldThread: {"thread", "the kernel's thread id; 0: none", "difference from the event before, for all events of the block"},
+	fieldWall:   {"wall", "nanoseconds since recording began; -1: unknown", "difference from the event before, for all events of the block"},
+	fieldFlags:  {"flags", "qualifiers, joined by `|`", "difference"},
+	fieldPC:     {"pc", "the statement", "difference"},
+	fieldAddr:   {"addr", "address", "difference"},
+	fieldSize:   {"size", "bytes; left out of the text if it is the length of data", "size minus the length of data"},
+	fieldBase:   {"base", "the base register or destination argument; 0: none", "0 for none, else 1 + zigzag(addr - base), unsigned"},
+	fieldAux:    {"aux", "see the kind", "difference"},
+	fieldSP:     {"sp", "stack address", "difference"},
+	fieldRet:    {"ret", "result", "difference"},
+	fieldName:   {"name", "a name or a reason", "index in the table of strings, unsigned"},
+	fieldStack:  {"stack", "return addresses, innermost first", "index in the table of stacks, unsigned"},
+	fieldArgs:   {"args", "integer arguments", "their number, then each, unsigned"},
+	fieldData:   {"data", "bytes, in hexadecimal", "length, unsigned"},
+	fieldBytes:  {"", "the bytes of data", "raw"},
+}
+
+// fieldSet is a set of fields.
+type fieldSet uint32
+
+func set(fs ...field) (s fieldSet) {
+	for _, f := range fs {
+		s |= 1 << f
+	}
+	return s
+}
+
+func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }
+
+// kindSpec describes a kind of event. All have thread, wall, flags and pc.
+type kindSpec struct {
+	name, doc string
+	fields    fieldSet
+}
+
+// kindSpecs is the one table of kinds, from which writer, reader, text form
+// and docs/trace-format.md come. A kind's number is part of the file format.
+// Read-only.
+var kindSpecs = [NumKinds]kindSpec{
+	KindStore:       {"store", "one instruction wrote data at addr", set(fieldAddr, fieldSize, fieldBase, fieldData)},
+	KindBulk:        {"bulk", "a library function (name) wrote data at addr", set(fieldAddr, fieldSize, fieldBase, fieldName, fieldData)},
+	KindSyscall:     {"syscall", "a system call (aux: its number) wrote data at addr", set(fieldAddr, fieldSize, fieldBase, fieldAux, fieldName, fieldData)},
+	KindUnread:      {"unread", "size bytes at addr were written, with what could not be read (name: why, or the writer)", set(fieldAddr, fieldSize, fieldBase, fieldName)},
+	KindImage:       {"image", "memory at addr held data when recording began or when it was first touched", set(fieldAddr, fieldSize, fieldData)},
+	KindAlloc:       {"alloc", "an allocator (name) returned size bytes at addr", set(fieldAddr, fieldSize, fieldName, fieldStack)},
+	KindFree:        {"free", "addr was freed (name: by what)", set(fieldAddr, fieldName, fieldStack)},
+	KindRealloc:     {"realloc", "the block at aux became size bytes at addr", set(fieldAddr, fieldSize, fieldAux, fieldName, fieldStack)},
+	KindRefused:     {"refused", "an allocator (name) returned NULL for size bytes (aux: realloc's block, which lives on)", set(fieldSize, fieldAux, fieldName, fieldStack)},
+	KindMap:         {"map", "size bytes at addr were mapped by the program", set(fieldAddr, fieldSize)},
+	KindUnmap:       {"unmap", "size bytes at addr were unmapped", set(fieldAddr, fieldSize)},
+	KindCall:        {"call", "a watched function (aux) was entered; sp: address of its return address; args: its first integer arguments", set(fieldAux, fieldSP, fieldArgs)},
+	KindReturn:      {"return", "a watched function (aux) was left; sp as at its call; ret: its result", set(fieldAux, fieldSP, fieldRet)},
+	KindLine:        {"line", "a watched line or boundary of an inlined instance (aux) was reached", set(fieldAux, fieldSP)},
+	KindThreadStart: {"thread-start", "the thread began", set(fieldAux)},
+	KindThreadExit:  {"thread-exit", "the thread ended", set(fieldAux)},
+	KindFork:        {"fork", "a child process (aux) was forked; it runs on untraced", set(fieldAux)},
+	KindExec:        {"exec", "the program replaced itself (name: by what): this history ends here", set(fieldAux, fieldName)},
+	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr", set(fieldAddr, fieldAux, fieldSP, fieldName, fieldStack)},
+	KindExit:        {"exit", "the process ended; aux: its wait status", set(fieldAux)},
+	KindLost:        {"lost", "size events of the thread (0: any) were lost here", set(fieldSize, fieldName)},
+	KindTruncated:   {"truncated", "recording ended before the program did (name: why)", set(fieldName)},
+	KindGlobal:      {"global", "a declared object (aux) lies at addr with size bytes; data: its bytes at the start", set(fieldAddr, fieldSize, fieldAux, fieldName, fieldData)},
+}
+
+// common are the fields that every kind has.
+const common = fieldSet(1<<fieldThread | 1<<fieldWall | 1<<fieldFlags | 1<<fieldPC)
+
+// flagNames are the names of the flags by bit. Read-only.
+var flagNames = [...]string{"zeroed", "atomic", "partial", "rmw", "late", "inline", "unwound"}
+
+// String returns the kind's name in the text form.
+func (k Kind) String() string {
+	if k.valid() {
+		return kindSpecs[k].name
+	}
+	return "none"
+}
+
+func (k Kind) valid() bool { return k != KindNone && k < kindEnd }
+
+// kindNamed returns the kind of that name.
+func kindNamed(name string) (Kind, bool) {
+	for k := KindNone + 1; k < kindEnd; k++ {
+		if kindSpecs[k].name == name {
+			return k, true
+		}
+	}
+	return KindNone, false
+}
+
+// String joins the names of the flags by "|".
+func (f Flags) String() string {
+	var b strings.Builder
+	for i := range 16 {
+		if f&(1<<i) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('|')
+		}
+		if i < len(flagNames) {
+			b.WriteString(flagNames[i])
+		} else {
+			b.WriteString("bit")
+			b.WriteString(string([]byte{'0' + byte(i/10), '0' + byte(i%10)}))
+		}
+	}
+	return b.String()
+}
+
+// parseFlags is the inverse of Flags.String.
+func parseFlags(s string) (Flags, bool) {
+	var f Flags
+	for name := range strings.SplitSeq(s, "|") {
+		bit := -1
+		for i := range 16 {
+			if Flags(1<<i).String() == name {
+				bit = i
+			}
+		}
+		if bit < 0 {
+			return 0, false
+		}
+		f |= 1 << bit
+	}
+	return f, true
+}

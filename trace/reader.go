@@ -1,0 +1,370 @@
+package trace
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Reader reads a trace. It is used by one goroutine at a time.
+type Reader struct {
+	r     io.ReaderAt
+	size  int64
+	close func() error
+	zstd  *zstd.Decoder
+
+	blocks  []located
+	end     int64 // of the last whole block
+	damage  error // why the blocks end where they do; nil at the end of the file
+	program Program
+	trailer *Trailer
+
+	next    int // block to read next
+	read    int // events read
+	events  events
+	strings []string
+	stacks  [][]Addr
+	current scratch // of the events being read
+	other   scratch
+	pieces  map[string][]int // blocks of each attachment; nil: not looked for yet
+}
+
+// scratch holds a block's bytes as they are in the file and as they were.
+type scratch struct{ packed, raw []byte }
+
+// located is a block and where its payload lies.
+type located struct {
+	block
+	at int64
+}
+
+// Open opens the trace in a file. Close it after use.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w: not a regular file", path, ErrNotTrace)
+	}
+	var t *Reader
+	if err == nil {
+		if t, err = NewReader(f, info.Size()); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	t.close = f.Close
+	return t, nil
+}
+
+// Close closes the file of Open.
+func (t *Reader) Close() error {
+	t.zstd.Close()
+	if t.close != nil {
+		return t.close()
+	}
+	return nil
+}
+
+// NewReader reads the trace that is the first size bytes of r.
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+	t := &Reader{r: r, size: size, strings: []string{""}, stacks: [][]Addr{nil}}
+	if err := t.checkMagic(); err != nil {
+		return nil, err
+	}
+	var err error
+	t.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.open(); err != nil {
+		t.zstd.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Reader) checkMagic() error {
+	head := make([]byte, fileHeader)
+	n, err := t.r.ReadAt(head[:min(int64(len(head)), t.size)], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if n < len(magic) || string(head[:len(magic)]) != magic {
+		return ErrNotTrace
+	}
+	if n < fileHeader {
+		return fmt.Errorf("%w in its first bytes", ErrTruncated)
+	}
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version {
+		return fmt.Errorf("%w: it has version %d, this program reads %d", ErrVersion, v, version)
+	}
+	return nil
+}
+
+// open finds the blocks, and reads the program and the trailer.
+func (t *Reader) open() error {
+	t.scan()
+	if len(t.blocks) == 0 || t.blocks[0].kind != blockProgram {
+		if t.damage != nil {
+			return fmt.Errorf("%w, before the description of its program", t.damage)
+		}
+		return fmt.Errorf("%w: it does not begin with the description of its program", ErrCorrupt)
+	}
+	raw, err := t.payload(t.blocks[0], &t.other)
+	if err == nil {
+		err = json.Unmarshal(raw, &t.program)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the description of its program: %w", ErrCorrupt, err)
+	}
+	last := t.blocks[len(t.blocks)-1]
+	if t.damage != nil || last.kind != blockTrailer {
+		return nil
+	}
+	x := new(Trailer)
+	raw, err = t.payload(last, &t.other)
+	if err == nil {
+		err = json.Unmarshal(raw, x)
+	}
+	if err != nil {
+		t.damage = fmt.Errorf("%w: its trailer: %w", ErrCorrupt, err)
+		return nil
+	}
+	t.trailer = x
+	return nil
+}
+
+// scan follows the headers to the end of the file or of what is whole.
+func (t *Reader) scan() {
+	t.end = int64(fileHeader)
+	var head [blockHeader]byte
+	for t.end < t.size {
+		if t.size-t.end < blockHeader {
+			t.damage = ErrTruncated
+			return
+		}
+		if _, err := t.r.ReadAt(head[:], t.end); err != nil && err != io.EOF {
+			t.damage = err
+			return
+		}
+		b, err := parseHeader(head[:])
+		if err != nil {
+			t.damage = err
+			return
+		}
+		at := t.end + blockHeader
+		if t.size-at < int64(b.length) {
+			t.damage = ErrTruncated
+			return
+		}
+		t.blocks = append(t.blocks, located{b, at})
+		t.end = at + int64(b.length)
+	}
+}
+
+// payload returns a block's content, which lies in s.
+func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
+	s.packed = slices.Grow(s.packed[:0], int(b.length))[:b.length]
+	if _, err := t.r.ReadAt(s.packed, b.at); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if checksum(s.packed) != b.sum {
+		return nil, fmt.Errorf("%w: the block at byte %d does not match its checksum", ErrCorrupt, b.at-blockHeader)
+	}
+	switch b.codec {
+	case codecRaw:
+		if b.raw != b.length {
+			return nil, fmt.Errorf("%w: the block at byte %d has two lengths", ErrCorrupt, b.at-blockHeader)
+		}
+		return s.packed, nil
+	case codecZstd:
+		raw, err := t.zstd.DecodeAll(s.packed, s.raw[:0])
+		if err != nil {
+			return nil, fmt.Errorf("%w: the block at byte %d: %w", ErrCorrupt, b.at-blockHeader, err)
+		}
+		s.raw = raw
+		if uint32(len(raw)) != b.raw {
+			return nil, fmt.Errorf("%w: the block at byte %d has %d bytes instead of %d", ErrCorrupt, b.at-blockHeader, len(raw), b.raw)
+		}
+		return raw, nil
+	}
+	return nil, fmt.Errorf("%w: the block at byte %d has unknown coding %d", ErrCorrupt, b.at-blockHeader, b.codec)
+}
+
+// Program describes what was recorded.
+func (t *Reader) Program() Program { return t.program }
+
+// Trailer returns what was known at the end of recording; false if the trace
+// was cut off.
+func (t *Reader) Trailer() (Trailer, bool) {
+	if t.trailer == nil {
+		return Trailer{}, false
+	}
+	return *t.trailer, true
+}
+
+// Next reads the next event into e, whose slices are valid until the next
+// call. It returns io.EOF at the end of a whole trace; ErrTruncated, wrapped
+// with how far it came, at the end of one that was cut off; ErrCorrupt at
+// damage.
+func (t *Reader) Next(e *Event) error {
+	for t.events.left == 0 {
+		if err := t.advance(); err != nil {
+			return err
+		}
+	}
+	if err := t.events.next(e, t); err != nil {
+		t.events.left = 0
+		t.next = len(t.blocks)
+		t.damage = err
+		return t.damage
+	}
+	t.read++
+	return nil
+}
+
+// advance takes in the next block.
+func (t *Reader) advance() error {
+	if t.next >= len(t.blocks) {
+		return t.atEnd()
+	}
+	b := t.blocks[t.next]
+	t.next++
+	if b.kind != blockTables && b.kind != blockEvents {
+		return nil
+	}
+	raw, err := t.payload(b, &t.current)
+	if err == nil && b.kind == blockTables {
+		err = t.takeTables(raw)
+	} else if err == nil {
+		err = t.events.load(raw)
+	}
+	if err != nil { // what follows may need this block's tables
+		t.next = len(t.blocks)
+		t.damage = err
+		return t.atEnd()
+	}
+	return nil
+}
+
+func (t *Reader) atEnd() error {
+	switch {
+	case t.damage == nil && t.trailer != nil:
+		return io.EOF
+	case t.damage == nil || errors.Is(t.damage, ErrTruncated):
+		return fmt.Errorf("%w: %d events in %d of its %d bytes are whole", ErrTruncated, t.read, t.end, t.size)
+	}
+	return fmt.Errorf("%w (after %d events)", t.damage, t.read)
+}
+
+func (t *Reader) takeTables(raw []byte) error {
+	c := cursor{buf: raw}
+	for n := c.count(1); n > 0; n-- {
+		t.strings = append(t.strings, string(c.take(c.plain())))
+	}
+	for n := c.count(1); n > 0; n-- {
+		s := make([]Addr, c.count(1))
+		for i := range s {
+			s[i] = Addr(c.delta())
+		}
+		c.prev = 0
+		t.stacks = append(t.stacks, s)
+	}
+	if c.bad || len(c.buf) > 0 {
+		return fmt.Errorf("%w: a block of tables", ErrCorrupt)
+	}
+	return nil
+}
+
+// Attachments returns the names of the attached files, sorted.
+func (t *Reader) Attachments() []string {
+	t.findPieces()
+	return slices.Sorted(maps.Keys(t.pieces))
+}
+
+func (t *Reader) findPieces() {
+	if t.pieces != nil {
+		return
+	}
+	t.pieces = map[string][]int{}
+	for i, b := range t.blocks {
+		if b.kind != blockAttachment {
+			continue
+		}
+		if name, _, _, err := t.piece(b); err == nil {
+			t.pieces[name] = append(t.pieces[name], i)
+		} else if t.damage == nil {
+			t.damage = err
+		}
+	}
+}
+
+// Attachment returns an attached file. If a piece of it is missing the reader
+// ends with an error instead of io.EOF.
+func (t *Reader) Attachment(name string) (io.Reader, bool) {
+	t.findPieces()
+	blocks, ok := t.pieces[name]
+	return &attachment{t: t, name: name, blocks: blocks}, ok
+}
+
+// piece decodes an attachment block; data is valid until the next piece.
+func (t *Reader) piece(b located) (name string, last bool, data []byte, err error) {
+	raw, err := t.payload(b, &t.other)
+	if err != nil {
+		return "", false, nil, err
+	}
+	c := cursor{buf: raw}
+	name = string(c.take(c.plain()))
+	flag := c.take(1)
+	if c.bad {
+		return "", false, nil, fmt.Errorf("%w: an attachment", ErrCorrupt)
+	}
+	return name, flag[0] == 1, c.buf, nil
+}
+
+// attachment reads the pieces of one file.
+type attachment struct {
+	t      *Reader
+	name   string
+	blocks []int // to come
+	data   []byte
+	err    error
+}
+
+func (a *attachment) Read(p []byte) (int, error) {
+	for len(a.data) == 0 && a.err == nil {
+		a.advance()
+	}
+	if len(a.data) == 0 {
+		return 0, a.err
+	}
+	n := copy(p, a.data)
+	a.data = a.data[n:]
+	return n, nil
+}
+
+func (a *attachment) advance() {
+	if len(a.blocks) == 0 {
+		a.err = fmt.Errorf("attachment %s: %w", a.name, ErrTruncated)
+		return
+	}
+	_, last, data, err := a.t.piece(a.t.blocks[a.blocks[0]])
+	a.blocks = a.blocks[1:]
+	a.data = slices.Clone(data)
+	if last {
+		err = io.EOF
+	}
+	a.err = err
+}
