@@ -1,0 +1,219 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+
+	"mgtrace/target/mem"
+)
+
+// Process is a program that was launched. It is stopped until Run or Resume.
+// Its methods may be called from any goroutine.
+type Process struct{ t *tracer }
+
+// do runs f on the tracer's thread.
+func (p *Process) do(f func()) error {
+	done := make(chan struct{})
+	if err := p.post(func() { defer close(done); f() }); err != nil {
+		return err
+	}
+	<-done
+	return nil
+}
+
+// post has f run on the tracer's thread, and does not wait for it.
+func (p *Process) post(f func()) error {
+	select {
+	case p.t.commands <- f:
+		return nil
+	case <-p.t.closed:
+		return ErrExited
+	}
+}
+
+// PID is the process's id: of the program that was followed, if one was.
+func (p *Process) PID() int { return p.t.pid }
+
+// Exe is the path of the program.
+func (p *Process) Exe() (string, error) {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.t.pid))
+	if err != nil {
+		return "", fmt.Errorf("program of process %d: %w", p.t.pid, err)
+	}
+	return exe, nil
+}
+
+// Run lets the program run until it has ended and everything that Launch
+// started with it. ctx ends it before that (Handlers.OnHold), and so does
+// SIGTERM or SIGHUP to this process, or an insistent Ctrl-C. The status is that
+// of the program.
+func (p *Process) Run(ctx context.Context, h Handlers) (ExitStatus, error) {
+	var r *run
+	var err error
+	if e := p.do(func() { r, err = p.t.begin(ctx, h) }); e != nil {
+		return ExitStatus{}, e
+	}
+	if err != nil {
+		return ExitStatus{}, err
+	}
+	// Callbacks come to this goroutine while it goes on.
+	if err := p.post(p.t.unhold); err != nil {
+		return ExitStatus{}, err
+	}
+	for {
+		select {
+		case callback := <-p.t.callbacks:
+			callback()
+		case err := <-r.ended:
+			if err != nil {
+				return ExitStatus{}, err
+			}
+			status, _ := p.Status()
+			return status, nil
+		}
+	}
+}
+
+// Status is how the process ended; false while it lives.
+func (p *Process) Status() (status ExitStatus, ended bool) {
+	get := func() {
+		if p.t.status != nil {
+			status, ended = *p.t.status, true
+		}
+	}
+	if p.do(get) != nil {
+		get() // closed: nobody else touches it any more
+	}
+	return status, ended
+}
+
+// Interrupt stops all threads, so that memory does not change, until Resume.
+// With ErrBusy one of them could not be stopped.
+func (p *Process) Interrupt() error {
+	var err error
+	return errors.Join(p.do(func() { err = p.t.hold() }), err)
+}
+
+// Resume lets the threads go on after Interrupt.
+func (p *Process) Resume() error { return p.do(p.t.unhold) }
+
+// Kill ends the process with SIGKILL; Run returns when it is dead.
+func (p *Process) Kill() error { return p.do(p.t.kill) }
+
+// Close kills the process, and the one that Launch started, if they live, and
+// waits for their end. Nothing is left of them.
+func (p *Process) Close() error {
+	err := p.do(func() {
+		if p.t.status == nil || p.t.rootStatus == nil {
+			p.t.killAll()
+		}
+		if p.t.run != nil {
+			p.t.run.finish(ErrExited)
+		}
+		p.t.close()
+	})
+	if errors.Is(err, ErrExited) {
+		return nil // closed before
+	}
+	return err
+}
+
+// close ends the tracer.
+func (t *tracer) close() {
+	signal.Stop(t.sigchld)
+	t.memory.set(nil)
+	t.terminal.close()
+	close(t.closed)
+}
+
+// Threads lists the ids of the threads, in ascending order.
+func (p *Process) Threads() ([]int, error) {
+	var tids []int
+	err := p.do(func() {
+		for _, th := range p.t.sorted() {
+			tids = append(tids, th.tid)
+		}
+	})
+	return tids, err
+}
+
+// Regs returns the registers of a stopped thread.
+func (p *Process) Regs(tid int) (regs mem.Regs, err error) {
+	e := p.do(func() {
+		switch th := p.t.threads[tid]; {
+		case th == nil:
+			err = fmt.Errorf("%w: %d", ErrNoThread, tid)
+		case !th.stopped:
+			err = fmt.Errorf("%w: %d", ErrRunning, tid)
+		default:
+			regs, err = getRegs(tid)
+		}
+	})
+	return regs, errors.Join(e, err)
+}
+
+// ReadMemory implements mem.Memory. It reads a running process, too; only
+// where all threads are stopped do two reads see the same time.
+func (p *Process) ReadMemory(buf []byte, addr uint64) (int, error) {
+	return p.t.memory.ReadMemory(buf, addr)
+}
+
+// Maps lists what is mapped, in the order of addresses.
+func (p *Process) Maps() ([]mem.Map, error) {
+	var maps []mem.Map
+	err := p.proc("maps", func(f *os.File) (err error) {
+		maps, err = mem.ParseMaps(f)
+		return err
+	})
+	if err == nil && len(maps) == 0 {
+		err = ErrExited
+	}
+	return maps, err
+}
+
+// Auxv returns the auxiliary vector.
+func (p *Process) Auxv() (mem.Auxv, error) {
+	var v mem.Auxv
+	err := p.proc("auxv", func(f *os.File) error {
+		b, err := io.ReadAll(f)
+		v = mem.ParseAuxv(b)
+		return err
+	})
+	return v, err
+}
+
+// proc opens a file of /proc that tells of the address space. It asks a thread
+// that lives: the first one may have ended before others.
+func (p *Process) proc(name string, read func(*os.File) error) error {
+	tid := p.t.pid
+	if err := p.do(func() { tid = p.t.live() }); err != nil {
+		return err
+	}
+	f, err := os.Open("/proc/" + strconv.Itoa(tid) + "/" + name)
+	if err != nil {
+		return fmt.Errorf("%s of process %d: %w", name, p.t.pid, err)
+	}
+	defer f.Close()
+	if err := read(f); err != nil {
+		return fmt.Errorf("%s of process %d: %w", name, p.t.pid, err)
+	}
+	return nil
+}
+
+// live is a thread that still has the address space, the first if it may be.
+func (t *tracer) live() int {
+	if th := t.threads[t.pid]; th != nil && (!th.exiting || th.stopped) {
+		return t.pid
+	}
+	for _, th := range t.sorted() {
+		if !th.exiting || th.stopped {
+			return th.tid
+		}
+	}
+	return t.pid
+}

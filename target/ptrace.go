@@ -1,0 +1,138 @@
+package target
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+// Requests and notes that x/sys has no constant for (linux/ptrace.h, elf.h).
+const (
+	ptraceGetSigmask = 0x420a
+	ptraceSetSigmask = 0x420b
+	ntPRStatus       = 1
+	ntX86XState      = 0x202
+	maxXState        = 1 << 16 // bytes; with AMX the area has about 11,000
+)
+
+// options of every tracee. Children by fork are attached by the kernel only so
+// that they can be reported; they are let go at their first stop.
+const traceOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_EXITKILL
+
+// The functions below must be called on the tracer's thread.
+
+func ptrace(request, tid int, addr, data uintptr) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func ptracePointer(request, tid int, addr uintptr, data unsafe.Pointer) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, uintptr(data), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// gone reports whether err says that the tracee no longer exists (it was
+// killed, perhaps while it was stopped); its end will be reported by wait.
+func gone(err error) bool { return errors.Is(err, unix.ESRCH) }
+
+// siginfo is the part of siginfo_t that is used, for signals that a process
+// sent (PID) and for faults (Addr); see sigaction(2).
+type siginfo struct {
+	signal int
+	code   int32
+	pid    int    // sender; SI_USER, SI_TKILL, SI_QUEUE
+	addr   uint64 // faulting address; SIGSEGV, SIGBUS, SIGILL, SIGFPE
+}
+
+// Values of siginfo.code.
+const (
+	siUser   = 0
+	siKernel = 0x80
+	siTKill  = -6
+)
+
+func getSiginfo(tid int) (siginfo, error) {
+	var raw [128]byte
+	if err := ptracePointer(unix.PTRACE_GETSIGINFO, tid, 0, unsafe.Pointer(&raw[0])); err != nil {
+		return siginfo{}, fmt.Errorf("signal of thread %d: %w", tid, err)
+	}
+	le := binary.LittleEndian
+	return siginfo{
+		signal: int(int32(le.Uint32(raw[0:]))),
+		code:   int32(le.Uint32(raw[8:])),
+		pid:    int(int32(le.Uint32(raw[16:]))),
+		addr:   le.Uint64(raw[16:]),
+	}, nil
+}
+
+func getRegs(tid int) (mem.Regs, error) {
+	raw := make([]byte, mem.RegsSize)
+	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	if err := ptracePointer(unix.PTRACE_GETREGSET, tid, ntPRStatus, unsafe.Pointer(&iov)); err != nil {
+		return mem.Regs{}, fmt.Errorf("registers of thread %d: %w", tid, err)
+	}
+	return mem.DecodeRegs(raw[:iov.Len])
+}
+
+func setRegs(tid int, r mem.Regs) error {
+	raw := r.Encode()
+	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	if err := ptracePointer(unix.PTRACE_SETREGSET, tid, ntPRStatus, unsafe.Pointer(&iov)); err != nil {
+		return fmt.Errorf("set registers of thread %d: %w", tid, err)
+	}
+	return nil
+}
+
+// getXState returns the floating-point and vector registers as the kernel
+// keeps them.
+func getXState(tid int) ([]byte, error) {
+	raw := make([]byte, maxXState)
+	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	if err := ptracePointer(unix.PTRACE_GETREGSET, tid, ntX86XState, unsafe.Pointer(&iov)); err != nil {
+		return nil, fmt.Errorf("vector registers of thread %d: %w", tid, err)
+	}
+	return raw[:iov.Len], nil
+}
+
+func setXState(tid int, raw []byte) error {
+	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	if err := ptracePointer(unix.PTRACE_SETREGSET, tid, ntX86XState, unsafe.Pointer(&iov)); err != nil {
+		return fmt.Errorf("set vector registers of thread %d: %w", tid, err)
+	}
+	return nil
+}
+
+func getSigmask(tid int) (mask uint64, err error) {
+	err = ptracePointer(ptraceGetSigmask, tid, unsafe.Sizeof(mask), unsafe.Pointer(&mask))
+	return mask, err
+}
+
+func setSigmask(tid int, mask uint64) error {
+	return ptracePointer(ptraceSetSigmask, tid, unsafe.Sizeof(mask), unsafe.Pointer(&mask))
+}
+
+// poke writes data to the tracee, read-only pages included: the page becomes
+// the process's own copy.
+func poke(tid int, addr uint64, data []byte) error {
+	if _, err := unix.PtracePokeText(tid, uintptr(addr), data); err != nil {
+		return fmt.Errorf("write to %#x of the program: %w", addr, err)
+	}
+	return nil
+}
+
+func eventMessage(tid int) (uint64, error) {
+	msg, err := unix.PtraceGetEventMsg(tid)
+	return uint64(msg), err
+}

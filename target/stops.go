@@ -1,0 +1,213 @@
+package target
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// handle decides how a stopped thread goes on, and tells the handlers.
+func (t *tracer) handle(th *thread) {
+	if th.fresh {
+		th.fresh = false
+		if h := t.handlers(); h.OnThread != nil {
+			t.callback(func() { h.OnThread(th.tid) })
+		}
+	}
+	switch event := int(th.status >> 16); event {
+	case 0:
+		t.onSignal(th, int(th.status.StopSignal()))
+	case unix.PTRACE_EVENT_STOP:
+		t.onEventStop(th, int(th.status.StopSignal()))
+	case unix.PTRACE_EVENT_CLONE, unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK:
+		t.onClone(th)
+	case unix.PTRACE_EVENT_EXEC:
+		t.onExec(th)
+	case unix.PTRACE_EVENT_EXIT:
+		t.onExit(th)
+	}
+}
+
+// onSignal handles a signal-delivery-stop: the signal is delivered unchanged,
+// unless it is the tracer's own doing.
+func (t *tracer) onSignal(th *thread, signal int) {
+	th.next.signal = signal
+	info, err := getSiginfo(th.tid)
+	if err != nil {
+		return // killed meanwhile
+	}
+	ours := info.code == siUser && info.pid == os.Getpid()
+	switch {
+	case unix.Signal(signal) == unix.SIGTRAP && info.code == siKernel && t.onTrap(th):
+		th.next.signal = 0
+	case unix.Signal(signal) == unix.SIGCONT && ours:
+		// It ends a stop that we made (launch, back-pressure): a handler
+		// of the program must not see it.
+		th.next.signal = 0
+	case isStopSignal(signal):
+		t.noteStop(signal, info, ours)
+	case t.run != nil && !t.run.crashed && fatal(th.tid, signal):
+		t.run.crashed = true
+		t.onFatal(th, signal, info)
+	}
+	if t.run != nil && unix.Signal(signal) == unix.SIGINT {
+		t.run.interrupts++
+	}
+}
+
+// onTrap reports whether the SIGTRAP is of a breakpoint of ours.
+func (t *tracer) onTrap(th *thread) bool {
+	regs, err := getRegs(th.tid)
+	if err != nil {
+		return false
+	}
+	at := regs.RIP - 1 // int3 is one byte, and RIP is behind it
+	_, set := t.traps[at]
+	if !set && !t.spent[at] {
+		return false
+	}
+	regs.RIP = at
+	if setRegs(th.tid, regs) != nil {
+		return false
+	}
+	if set && t.trapped == nil {
+		t.trapped = th
+	}
+	return true
+}
+
+// onFatal holds the whole process just before it dies of a signal.
+func (t *tracer) onFatal(th *thread, signal int, info siginfo) {
+	h := t.handlers()
+	if h.OnCrash == nil {
+		return
+	}
+	crash := Crash{TID: th.tid, Signal: unix.Signal(signal), Code: int(info.code)}
+	switch {
+	case info.code == siUser || info.code == siTKill:
+		crash.Sender = info.pid
+	case isFault(signal) && info.code > 0 && info.code != siKernel:
+		crash.Fault, crash.Addr = true, info.addr
+	}
+	var err error
+	if crash.Regs, err = getRegs(th.tid); err != nil {
+		return // killed meanwhile
+	}
+	t.whileHeld(func() { h.OnCrash(crash) })
+}
+
+func isFault(signal int) bool {
+	switch unix.Signal(signal) {
+	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGTRAP:
+		return true
+	}
+	return false
+}
+
+func isStopSignal(signal int) bool {
+	switch unix.Signal(signal) {
+	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		return true
+	}
+	return false
+}
+
+// fatal reports whether a signal that is about to be delivered will end the
+// process: its action is the default one, and that is to terminate (signal(7)).
+func fatal(tid, signal int) bool {
+	switch unix.Signal(signal) {
+	case unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH:
+		return false
+	}
+	st := procStatus(strconv.Itoa(tid))
+	handled := st.uint("SigCgt", 16) | st.uint("SigIgn", 16)
+	return !isStopSignal(signal) && handled>>(signal-1)&1 == 0
+}
+
+// onEventStop handles a group-stop, or the end of one, or the answer to
+// PTRACE_INTERRUPT.
+func (t *tracer) onEventStop(th *thread, signal int) {
+	if !isStopSignal(signal) {
+		return
+	}
+	th.next.listen = true
+	if t.run != nil && t.run.stopWith == signal {
+		t.run.stopWith = 0
+		t.resume(th)
+		t.run.stopSelf()
+	}
+}
+
+// onClone handles a new thread or a child process.
+func (t *tracer) onClone(th *thread) {
+	msg, err := eventMessage(th.tid)
+	if err != nil {
+		return
+	}
+	child := int(msg)
+	if t.ours(child) {
+		t.addThread(child)
+		return
+	}
+	if h := t.handlers(); h.OnFork != nil {
+		t.callback(func() { h.OnFork(child) })
+	}
+}
+
+// onExec handles the replacement of the program by another: all other threads
+// are gone, and the calling thread has the process's id.
+func (t *tracer) onExec(th *thread) {
+	th.exiting = false
+	t.threads = map[int]*thread{th.tid: th}
+	clear(t.traps)
+	clear(t.spent)
+	// The old memory is gone; if the new can not be opened, reads say so.
+	_ = t.openMemory()
+	if h := t.handlers(); h.OnExec != nil {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", t.pid))
+		if err != nil {
+			exe = argv0(t.pid)
+		}
+		t.whileHeld(func() { h.OnExec(exe) })
+	}
+}
+
+// onExit handles a thread that is about to end. The memory lives until the
+// last of them goes on from here.
+func (t *tracer) onExit(th *thread) {
+	th.exiting = true
+	for _, other := range t.threads {
+		if !other.exiting {
+			return
+		}
+	}
+	h := t.handlers()
+	msg, err := eventMessage(th.tid)
+	if h.OnExit == nil || err != nil {
+		return
+	}
+	t.whileHeld(func() { h.OnExit(Exit{TID: th.tid, Status: exitStatus(unix.WaitStatus(msg))}) })
+}
+
+// whileHeld runs a handler while no thread of the process runs.
+func (t *tracer) whileHeld(f func()) {
+	t.holds++
+	// A thread that can not be stopped is the handler's risk, not a reason
+	// to leave it out: its memory is there all the same.
+	_ = t.stopAll()
+	t.callback(f)
+	t.holds--
+	if t.holds == 0 {
+		t.release()
+	}
+}
+
+// sorted returns the threads by id.
+func (t *tracer) sorted() []*thread {
+	return slices.SortedFunc(maps.Values(t.threads), func(a, b *thread) int { return cmp.Compare(a.tid, b.tid) })
+}
