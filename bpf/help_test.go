@@ -1,0 +1,5 @@
+package bpf
+
+import "testing"
+
+func needRoot(t *testing.T) { t.Helper() }

@@ -1,0 +1,233 @@
+package capture
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/trace"
+)
+
+// allocCall is an open call of an allocator or of free.
+type allocCall struct {
+	fn    int
+	sp    uint64 // address of its return address
+	ret   uint64
+	ptr   uint64
+	size  uint64
+	known bool // size is known
+	tail  bool // it jumped to another allocator, which returns in its place
+	wall  int64
+	stack []trace.Addr
+}
+
+// enterAlloc opens a call. Only the outermost one matters in the end; nested
+// ones are kept so that their returns are not mistaken for its own.
+func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
+	fn := &a.plan.Funcs[f]
+	c := allocCall{fn: f, sp: h.SP, ret: h.Regs.Ret}
+	if fn.Ptr > 0 {
+		c.ptr = argument(h, fn.Ptr)
+	}
+	c.size, c.known = requested(fn, h)
+	if n := len(t.allocs); n > 0 {
+		outer := &t.allocs[0]
+		if !outer.known && c.known && a.plan.Funcs[outer.fn].Role == probe.RoleStrdup {
+			outer.size, outer.known = c.size, true
+		}
+		t.allocs = append(t.allocs, c)
+		return
+	}
+	c.stack = slices.Clone(a.backtrace(t, h))
+	t.allocs = append(t.allocs, c)
+	if fn.Role == probe.RoleFree && c.ptr != 0 {
+		a.freed(h, &c)
+	}
+}
+
+// replacedAllocs forgets the calls whose place on the stack is entered anew and
+// that did not jump here.
+func (a *Assembler) replacedAllocs(t *thread, h *Hit) {
+	n := len(t.allocs)
+	for n > 0 && t.allocs[n-1].sp == h.SP && !t.allocs[n-1].tail {
+		n--
+	}
+	t.allocs = t.allocs[:n]
+}
+
+// requested computes the size that a call asks for.
+func requested(fn *probe.Func, h *Hit) (uint64, bool) {
+	switch {
+	case fn.Role == probe.RoleFree, fn.Role == probe.RoleStrdup:
+		return 0, false
+	case fn.Size == 0:
+		return fn.Fixed, true
+	}
+	size := argument(h, fn.Size)
+	if fn.Count == 0 {
+		return size, true
+	}
+	hi, lo := bits.Mul64(size, argument(h, fn.Count))
+	if hi != 0 {
+		lo = math.MaxUint64 // refused by every allocator
+	}
+	return lo, true
+}
+
+func argument(h *Hit, n int) uint64 {
+	if n < 1 || n > len(h.Regs.Args) {
+		return 0
+	}
+	return h.Regs.Args[n-1]
+}
+
+// leaveAlloc closes the calls at this stack pointer and what was left open
+// below it.
+func (a *Assembler) leaveAlloc(t *thread, h *Hit, tail bool) {
+	i := len(t.allocs) - 1
+	for i >= 0 && t.allocs[i].sp < h.SP {
+		i--
+	}
+	if i < 0 || t.allocs[i].sp != h.SP {
+		return
+	}
+	if tail {
+		t.allocs[i].tail = true
+		t.allocs = t.allocs[:i+1]
+		return
+	}
+	for i > 0 && t.allocs[i-1].sp == h.SP {
+		i--
+	}
+	if i > 0 {
+		t.allocs = t.allocs[:i]
+		return
+	}
+	a.complete(t, h, &t.allocs[0])
+	t.allocs = t.allocs[:0]
+}
+
+// complete reports the outermost call.
+func (a *Assembler) complete(t *thread, h *Hit, c *allocCall) {
+	block := h.Result
+	switch role := a.plan.Funcs[c.fn].Role; role {
+	case probe.RoleFree:
+		a.release(t, 0, 0)
+	case probe.RolePosix:
+		if int32(h.Result) != 0 {
+			block = 0
+		} else {
+			block = h.Base
+		}
+		a.allocated(t, h, c, block, 0)
+	case probe.RoleCalloc:
+		a.allocated(t, h, c, block, trace.FlagZeroed)
+	case probe.RoleRealloc, probe.RoleReallocArray:
+		a.reallocated(t, h, c, block)
+	default:
+		a.allocated(t, h, c, block, 0)
+	}
+}
+
+func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, flags trace.Flags) {
+	if block == 0 {
+		a.release(t, 0, 0)
+		a.send(a.allocEvent(h, c, trace.KindRefused))
+		return
+	}
+	a.releaseOthers(t, block, c.size)
+	e := a.allocEvent(h, c, trace.KindAlloc)
+	e.Flags = flags
+	e.Addr = trace.Addr(block)
+	if a.live != nil {
+		a.live.add(block, c.size)
+	}
+	a.send(e)
+	a.release(t, block, c.size)
+}
+
+func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
+	switch {
+	case c.ptr == 0:
+		a.allocated(t, h, c, block, 0)
+		return
+	case block == 0 && c.size == 0: // glibc: realloc(p, 0) frees
+		a.release(t, 0, 0)
+		a.freed(h, c)
+		return
+	case block == 0:
+		a.release(t, 0, 0)
+		e := a.allocEvent(h, c, trace.KindRefused)
+		e.Addr = trace.Addr(c.ptr)
+		a.send(e)
+		return
+	}
+	a.releaseOthers(t, block, c.size)
+	e := a.allocEvent(h, c, trace.KindRealloc)
+	e.Addr = trace.Addr(block)
+	e.Aux = c.ptr
+	if a.live != nil {
+		a.live.remove(c.ptr)
+		a.live.add(block, c.size)
+	}
+	a.send(e)
+	a.release(t, block, c.size)
+}
+
+// freed reports the end of a block.
+func (a *Assembler) freed(h *Hit, c *allocCall) {
+	e := a.allocEvent(h, c, trace.KindFree)
+	e.Addr = trace.Addr(c.ptr)
+	e.Size = 0
+	if a.live != nil {
+		a.live.remove(c.ptr)
+	}
+	a.send(e)
+}
+
+func (a *Assembler) allocEvent(h *Hit, c *allocCall, k trace.Kind) *trace.Event {
+	e := a.event(h, k)
+	e.PC = trace.Addr(c.ret)
+	e.Name = a.plan.Funcs[c.fn].Name
+	e.Size = c.size
+	e.Stack = c.stack
+	return e
+}
+
+// backtrace returns the return addresses above a function entry, innermost
+// first. It is valid until the next call.
+func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
+	a.pcs = append(a.pcs[:0], trace.Addr(h.Regs.Ret))
+	if a.unwind == nil || len(h.Stack) < 8 {
+		return a.pcs
+	}
+	a.stack = window{base: h.SP, data: h.Stack}
+	a.restoreReturns(t, h)
+	var r objfile.Regs
+	for _, p := range [...]struct {
+		reg int
+		v   uint64
+	}{
+		{3, h.Regs.BX}, {objfile.RegBP, h.Regs.BP}, {objfile.RegSP, h.SP + 8},
+		{12, h.Regs.R12}, {13, h.Regs.R13}, {14, h.Regs.R14}, {15, h.Regs.R15},
+		{objfile.RegPC, h.Regs.Ret},
+	} {
+		r.Set(p.reg, p.v)
+	}
+	a.pcs = a.unwind(&r, a.readMem, a.pcs)
+	return a.pcs
+}
+
+// restoreReturns puts back the return addresses that uretprobes replaced on the
+// captured stack: of open watched calls, and of the writer that is open in the
+// engine (Size: where, Base: which).
+func (a *Assembler) restoreReturns(t *thread, h *Hit) {
+	for _, c := range t.calls {
+		a.stack.write(c.sp, c.ret)
+	}
+	if h.Size != 0 {
+		a.stack.write(h.Size, h.Base)
+	}
+}

@@ -1,0 +1,253 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/trace"
+)
+
+// sameStack bounds the distance of two stack pointers on one stack: frames are
+// compared by address only within it, so that coroutines and signal stacks do
+// not unwind each other.
+const sameStack = 64 << 20
+
+// An Unwinder appends the return addresses of the frames above a function
+// entry, innermost first, to out. regs hold the registers as the caller will
+// find them after the return; mem reads the captured part of the stack.
+type Unwinder func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr
+
+// Assembler makes events of hits. It is not safe for concurrent use.
+type Assembler struct {
+	plan    *probe.Plan
+	sites   []Site
+	unwind  Unwinder
+	sink    func(*trace.Event) error
+	threads map[trace.ThreadID]*thread
+	live    *blocks // nil: no declared allocator needs it
+	ev      trace.Event
+	err     error
+
+	stack    window          // what unwinding reads
+	readMem  objfile.ReadMem // its method, bound once
+	pcs      []trace.Addr
+	inlinePt []bool // by index in Plan.Points
+}
+
+// thread is what is open in one thread.
+type thread struct {
+	id     trace.ThreadID
+	allocs []allocCall // outermost first
+	calls  []watchCall // outermost first
+	write  chunks
+	held   []trace.Event // writes inside a declared allocator; their Data is owned
+}
+
+// New returns an assembler for hits at sites, which must be Sites(plan). It
+// gives each event to sink, whose error ends the recording. unwind may be nil:
+// stacks then hold the return address alone.
+func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event) error) *Assembler {
+	a := &Assembler{
+		plan:     plan,
+		sites:    sites,
+		unwind:   unwind,
+		sink:     sink,
+		threads:  make(map[trace.ThreadID]*thread),
+		inlinePt: make([]bool, len(plan.Points)),
+	}
+	for i := range plan.Funcs {
+		if plan.Funcs[i].Declared {
+			a.live = newBlocks()
+		}
+	}
+	for i := range plan.Points {
+		a.inlinePt[i] = strings.HasPrefix(plan.Points[i].Point.Kind, "inline")
+	}
+	a.readMem = a.stack.read
+	return a
+}
+
+// Hit takes one hit, in the order of the run. The error is the sink's, or says
+// that the hit does not fit the plan.
+func (a *Assembler) Hit(h *Hit) error {
+	if a.err != nil {
+		return a.err
+	}
+	if err := a.check(h); err != nil {
+		a.err = err
+		return err
+	}
+	t := a.thread(h.Thread)
+	if h.Op != Bulk && h.Flags&Late == 0 { // those carry an earlier stack pointer
+		a.unwound(t, h)
+	}
+	a.dispatch(t, h)
+	return a.err
+}
+
+// check says whether the index of a hit exists.
+func (a *Assembler) check(h *Hit) error {
+	n := -1
+	switch h.Op {
+	case Store:
+		n = len(a.plan.Stores)
+	case Bulk, Return:
+		n = len(a.plan.Funcs)
+	case Stop:
+		n = len(a.sites)
+	}
+	if n >= 0 && (h.Index < 0 || h.Index >= n) {
+		return fmt.Errorf("hit of kind %d: no index %d in %d", h.Op, h.Index, n)
+	}
+	return nil
+}
+
+func (a *Assembler) dispatch(t *thread, h *Hit) {
+	if t.write.open && h.Op < Stop && h.Offset == 0 || t.write.open && h.Op >= Stop {
+		a.cut(t) // the rest of a write was lost
+	}
+	switch h.Op {
+	case Store, Bulk, Syscall:
+		a.write(t, h)
+	case Stop:
+		a.stop(t, h)
+	case Return:
+		a.leave(t, h, h.Index, false)
+	case Map:
+		a.memory(h, trace.KindMap, h.Addr, h.Size)
+	case Unmap:
+		a.memory(h, trace.KindUnmap, h.Addr, h.Size)
+	case Break:
+		if h.Addr > h.Base {
+			a.memory(h, trace.KindMap, h.Base, h.Addr-h.Base)
+		} else {
+			a.memory(h, trace.KindUnmap, h.Addr, h.Base-h.Addr)
+		}
+	case Thread:
+		a.send(a.event(h, trace.KindThreadStart))
+	case ThreadExit:
+		a.release(t, 0, 0)
+		a.send(a.event(h, trace.KindThreadExit))
+		delete(a.threads, h.Thread)
+	case Fork:
+		a.number(h, trace.KindFork)
+	case Exec:
+		a.number(h, trace.KindExec)
+	case Signal:
+		e := a.event(h, trace.KindSignal)
+		e.Addr = trace.Addr(h.Addr)
+		e.Aux = uint64(h.Index)
+		a.send(e)
+	case Exit:
+		a.number(h, trace.KindExit)
+	case Lost:
+		e := a.event(h, trace.KindLost)
+		e.Size = h.Size
+		a.send(e)
+	}
+}
+
+// stop handles a hit of a function entry, point or return.
+func (a *Assembler) stop(t *thread, h *Hit) {
+	s := &a.sites[h.Index]
+	if len(s.Enter) > 0 {
+		a.replaced(t, h, s.Enter)
+		a.replacedAllocs(t, h)
+	}
+	for _, f := range s.Enter {
+		a.enter(t, h, f)
+	}
+	for _, p := range s.Points {
+		e := a.event(h, trace.KindLine)
+		e.Aux = uint64(a.plan.Points[p].ID)
+		if a.inlinePt[p] {
+			e.Flags = trace.FlagInline
+		}
+		a.send(e)
+	}
+	for _, f := range s.Leave {
+		a.leave(t, h, f, s.Tail)
+	}
+}
+
+func (a *Assembler) enter(t *thread, h *Hit, f int) {
+	switch a.plan.Funcs[f].Role {
+	case probe.RoleWatch:
+		a.enterWatched(t, h, f)
+	case probe.RoleWriter: // the engine follows it itself and reports Bulk
+	default:
+		a.enterAlloc(t, h, f)
+	}
+}
+
+func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
+	switch a.plan.Funcs[f].Role {
+	case probe.RoleWatch:
+		a.leaveWatched(t, h, f, tail)
+	case probe.RoleWriter:
+	default:
+		a.leaveAlloc(t, h, tail)
+	}
+}
+
+// unwound closes the frames that lie below the stack pointer of a hit: they
+// were left by an exception, longjmp, or the return of a function that they
+// jumped to.
+func (a *Assembler) unwound(t *thread, h *Hit) {
+	for n := len(t.calls); n > 0 && below(t.calls[n-1].sp, h.SP); n-- {
+		a.returned(h, t.calls[n-1], trace.FlagUnwound, 0)
+		t.calls = t.calls[:n-1]
+	}
+	n := len(t.allocs)
+	for n > 0 && below(t.allocs[n-1].sp, h.SP) {
+		n--
+	}
+	if n < len(t.allocs) {
+		t.allocs = t.allocs[:n]
+		if n == 0 {
+			a.release(t, 0, 0)
+		}
+	}
+}
+
+// below says that a frame whose return address lies at frame has been left when
+// the stack pointer is sp.
+func below(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
+
+func (a *Assembler) thread(id trace.ThreadID) *thread {
+	t := a.threads[id]
+	if t == nil {
+		t = &thread{id: id}
+		a.threads[id] = t
+	}
+	return t
+}
+
+// event returns the assembler's one event, filled with what all kinds share.
+func (a *Assembler) event(h *Hit, k trace.Kind) *trace.Event {
+	a.ev = trace.Event{Kind: k, Thread: h.Thread, Wall: h.Wall, PC: trace.Addr(h.PC)}
+	return &a.ev
+}
+
+func (a *Assembler) number(h *Hit, k trace.Kind) {
+	e := a.event(h, k)
+	e.Aux = uint64(h.Index)
+	a.send(e)
+}
+
+func (a *Assembler) memory(h *Hit, k trace.Kind, addr, size uint64) {
+	e := a.event(h, k)
+	e.Addr, e.Size = trace.Addr(addr), size
+	if k == trace.KindUnmap && a.live != nil {
+		a.live.removeRange(addr, size)
+	}
+	a.send(e)
+}
+
+func (a *Assembler) send(e *trace.Event) {
+	if a.err == nil {
+		a.err = a.sink(e)
+	}
+}

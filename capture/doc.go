@@ -1,0 +1,30 @@
+// Package capture turns the raw hits of an engine into trace events.
+//
+// An engine (package bpf, or one inside the process) reports what it sees at
+// each probed instruction: a store, the entry of malloc with its arguments and a
+// copy of the stack, its return with a register. The [Assembler] pairs entries
+// and returns per thread, hides nested allocators, joins the chunks of large
+// writes, and notices frames that were left without a return:
+//
+//	sites := capture.Sites(plan)            // what to probe; a Stop names its site
+//	a := capture.New(plan, sites, capture.CFI(find, 24), sink)
+//	err := a.Hit(&capture.Hit{Op: capture.Stop, Index: 3, Thread: 7, …})
+//
+// Rules:
+//
+//   - An allocation is one event, however many allocators call each other. Name
+//     is the outermost one's; PC is its return address; Stack begins with it.
+//   - A free is reported at its entry, before another thread can get the block;
+//     everything else at its return.
+//   - Inside an allocator that the user declared, writes are kept back until it
+//     returns. Those to the block that it returns follow the allocation; those
+//     to other live blocks precede it; the rest is the allocator's own list
+//     keeping and is dropped.
+//   - A watched function that tail-jumps is left when its caller goes on, not at
+//     the jump.
+//   - A store is reported before it executes if its value is known by then. If
+//     it faults, its event precedes the signal, at the same PC.
+//
+// The package knows neither processes nor kernels: it is tested by tables of
+// hits.
+package capture

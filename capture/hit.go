@@ -1,0 +1,67 @@
+package capture
+
+import "mgtrace/trace"
+
+// Op says what a Hit reports.
+type Op uint8
+
+// The operations. Each names the fields of Hit that it uses beside Op, Thread,
+// Wall, PC and SP.
+const (
+	Store      Op = iota + 1 // Index in Plan.Stores; Addr, Size, Base, Offset, Data
+	Bulk                     // Index in Plan.Funcs: it wrote; as Store. PC: its return address
+	Syscall                  // Index: number; as Store
+	Stop                     // Index in the sites; Regs, Result; Base at the return of RolePosix; Stack, Size, Base at an outermost allocator entry
+	Return                   // Index in Plan.Funcs: it returned Result; Base as for Stop
+	Map                      // Addr, Size
+	Unmap                    // Addr, Size
+	Break                    // Addr: the new program break; Base: the one before
+	Thread                   // a thread began
+	ThreadExit               // it ended
+	Fork                     // Index: pid of the child
+	Exec                     // the program replaced itself
+	Signal                   // Index: number; Addr: fault address
+	Exit                     // Index: wait status
+	Lost                     // Size hits were lost
+)
+
+// HitFlags qualify a Hit.
+type HitFlags uint8
+
+// The flags.
+const (
+	Late    HitFlags = 1 << iota // Data was read later than right after the instruction
+	More                         // further chunks of the same write follow
+	Unread                       // the Size or chunk could not be read: Data gives only its length
+	Masked                       // Data is the new bytes, then as many old ones
+	Nested                       // allocator entry inside another one: no Stack
+	Partial                      // the last chunk; bytes beyond it were not read
+)
+
+// Regs are the registers at a Stop.
+type Regs struct {
+	Ret  uint64    // the word at SP: at an entry the return address
+	Args [6]uint64 // rdi rsi rdx rcx r8 r9
+
+	// What unwinding needs beside PC and SP.
+	BX, BP, R12, R13, R14, R15 uint64
+}
+
+// Hit is one observation of an engine. Its slices belong to the engine and are
+// valid during the call.
+type Hit struct {
+	Op     Op
+	Flags  HitFlags
+	Index  int
+	Thread trace.ThreadID
+	Wall   int64 // nanoseconds since recording began
+	PC, SP uint64
+	Addr   uint64 // of the whole write
+	Size   uint64 // of the whole write, bytes
+	Base   uint64
+	Offset uint64 // of Data in the write
+	Data   []byte
+	Result uint64 // rax
+	Regs   Regs
+	Stack  []byte // memory from SP upwards
+}
