@@ -41,6 +41,9 @@ type File struct {
 	globals   []global
 	conv      converter
 	universe  *types.Universe
+
+	importsOnce sync.Once
+	imports     map[uint64]string
 }
 
 // Open opens the executable or shared object at path.

@@ -268,10 +268,24 @@ func (f *File) Frames(addr uint64) []Frame {
 			continue
 		}
 		at.Function, at.Inlined = c.desc.pretty, i > 0
+		if i == 0 && c.desc.linkage == "" {
+			at.Function = f.symbolName(s.ranges[0][0], at.Function)
+		}
 		frames = append(frames, at)
 		at = Frame{File: c.callFile, Line: c.callLine, Column: c.callCol}
 	}
 	return frames
+}
+
+// symbolName is the name of a C++ function for which the debug information has
+// no linkage name but the symbol table does: with its parameters.
+func (f *File) symbolName(entry uint64, name string) string {
+	for _, s := range f.symbolTable().at(entry) {
+		if base := baseLinkage(s.name); strings.HasPrefix(base, "_Z") {
+			return demangled(base)
+		}
+	}
+	return name
 }
 
 func (fr *Frame) setLine(u *dwarf.Unit, addr uint64) {

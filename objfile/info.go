@@ -22,6 +22,9 @@ type debugInfo struct {
 	packDone bool
 	pack     *dwarf.Pack
 	descs    map[dwarf.Ref]*funcDesc
+	// qualified are the scopes of functions, by offset, of units where they
+	// were asked for.
+	qualified map[*dwarf.Unit]map[uint64]string
 }
 
 // unitInfo is what was worked out of one compilation unit.
@@ -85,6 +88,7 @@ func (f *File) info() *debugInfo {
 func (f *File) loadDebug() {
 	d := &f.debug
 	d.descs = map[dwarf.Ref]*funcDesc{}
+	d.qualified = map[*dwarf.Unit]map[uint64]string{}
 	if f.opts.NoDebug {
 		return
 	}
@@ -231,18 +235,56 @@ func (f *File) describe(r dwarf.Ref) *funcDesc {
 	}
 	fd := &funcDesc{}
 	var e dwarf.Entry
+	var declared dwarf.Ref // the last of the chain: it stands in its scope
 	for at, hop := r, 0; hop < maxHops && at.Read(&e); hop++ {
 		fd.add(&e)
-		at = origin(&e)
+		declared, at = at, origin(&e)
 	}
-	fd.pretty = fd.name
-	if fd.linkage != "" {
+	switch {
+	case fd.linkage != "":
 		fd.pretty = demangled(fd.linkage)
+	case declared.Unit != nil && cPlusPlus(declared.Unit):
+		fd.name = f.qualifiedName(declared, fd.name)
+		fd.pretty = fd.name
+	default:
+		fd.pretty = fd.name
 	}
 	d.mu.Lock()
 	d.descs[r] = fd
 	d.mu.Unlock()
 	return fd
+}
+
+// cPlusPlus says whether a unit's names are qualified by scopes: DW_LANG_C_plus_plus
+// and its later versions.
+func cPlusPlus(u *dwarf.Unit) bool {
+	switch u.Language() {
+	case 0x04, 0x1a, 0x21, 0x2b, 0x3a:
+		return true
+	}
+	return false
+}
+
+// qualifiedName puts the scopes in front of the name of a function that has no
+// linkage name, as gcc leaves it out for static functions.
+func (f *File) qualifiedName(r dwarf.Ref, name string) string {
+	d := &f.debug
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	names, ok := d.qualified[r.Unit]
+	if !ok {
+		names = map[uint64]string{}
+		walkScopes(r.Unit, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+			if e.Tag == dwarf.TagSubprogram {
+				if q := sc.qualify(""); q != "" {
+					names[e.Off] = q
+				}
+			}
+			return dwarf.Into
+		})
+		d.qualified[r.Unit] = names
+	}
+	return names[r.Off] + name
 }
 
 func (fd *funcDesc) add(e *dwarf.Entry) {

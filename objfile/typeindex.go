@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"sort"
 	"strings"
 
 	"mgtrace/objfile/dwarf"
@@ -88,9 +89,6 @@ func scopeOf(e *dwarf.Entry) nameScope {
 	}
 	return nameScope{}
 }
-
-// displayName is a normal name with a space after commas.
-func displayName(name string) string { return strings.ReplaceAll(name, ",", ", ") }
 
 // typeName is what a type's entry is called.
 type typeName struct {
@@ -283,21 +281,34 @@ func (x *typeIndex) withDefaults(name string) (found []typeRef) {
 	}
 	for have, refs := range x.types {
 		rest, ok := strings.CutPrefix(have, prefix+",")
-		if !ok {
-			continue
-		}
-		rest = rest[:len(rest)-min(1, len(rest))]
-		usual := true
-		for _, arg := range splitArgs(rest) {
-			is := false
-			for _, d := range defaultArgs {
-				is = is || strings.HasPrefix(arg, d)
-			}
-			usual = usual && is
-		}
-		if usual {
+		if ok && usualArgs(rest) {
 			found = append(found, refs...)
 		}
 	}
+	sort.Slice(found, func(i, j int) bool { return found[i].ref.Off < found[j].ref.Off })
 	return found
+}
+
+// usualArgs says whether what follows the first template arguments of a name
+// is only defaults and the end.
+func usualArgs(rest string) bool {
+	rest, ok := strings.CutSuffix(rest, ">")
+	depth := 0
+	for _, c := range rest {
+		switch c {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			depth--
+		}
+		ok = ok && depth >= 0
+	}
+	for _, arg := range splitArgs(rest) {
+		usual := false
+		for _, d := range defaultArgs {
+			usual = usual || strings.HasPrefix(arg, d)
+		}
+		ok = ok && usual
+	}
+	return ok
 }

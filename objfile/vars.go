@@ -423,7 +423,9 @@ func (f *File) readGlobals() {
 
 // unitGlobals adds the variables of a unit that lie at a fixed address.
 func (f *File) unitGlobals(u *dwarf.Unit, seen map[uint64]bool) {
-	declared := map[uint64]string{} // qualified names of declarations, by offset
+	first := len(f.globals)
+	declared := map[dwarf.Ref]string{} // qualified names of declarations
+	var completes []dwarf.Ref          // by global: what it defines elsewhere
 	walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
 		switch e.Tag {
 		case dwarf.TagMember, dwarf.TagVariable:
@@ -432,32 +434,34 @@ func (f *File) unitGlobals(u *dwarf.Unit, seen map[uint64]bool) {
 		default:
 			return dwarf.Into
 		}
-		name := e.String(dwarf.AttrName)
 		if e.Flag(dwarf.AttrDeclaration) {
-			declared[e.Off] = sc.qualify(name)
+			declared[e.Ref()] = sc.short(e.String(dwarf.AttrName))
 			return dwarf.Over
 		}
 		expr := e.Block(dwarf.AttrLocation)
-		if len(expr) == 0 {
-			return dwarf.Over
-		}
 		ev := locator{file: f, unit: u}
 		loc := ev.locate(expr)
 		if loc.Kind != LocStatic || seen[uint64(loc.Offset)] {
 			return dwarf.Over
 		}
 		d := describeVar(e.Ref())
-		g := global{v: Variable{Name: d.name, Loc: loc, File: d.file, Line: d.line}, typ: d.typ, local: sc.inFunction()}
-		g.qualified = sc.qualify(d.name)
-		if q, ok := declared[e.Target(dwarf.AttrSpecification).Off]; ok && name == "" {
-			g.qualified = q
+		if d.name == "" {
+			return dwarf.Over
 		}
-		g.qualified = types.NormalName(g.qualified)
-		if d.name != "" {
-			g.v.Name = displayName(g.qualified)
-			seen[uint64(loc.Offset)] = true
-			f.globals = append(f.globals, g)
-		}
+		seen[uint64(loc.Offset)] = true
+		f.globals = append(f.globals, global{
+			v:         Variable{Loc: loc, File: d.file, Line: d.line},
+			qualified: sc.short(d.name), typ: d.typ, local: sc.inFunction(),
+		})
+		completes = append(completes, e.Target(dwarf.AttrSpecification))
 		return dwarf.Over
 	})
+	for i := range f.globals[first:] {
+		g := &f.globals[first+i]
+		if q, ok := declared[completes[i]]; ok {
+			g.qualified = q
+		}
+		g.v.Name = g.qualified
+		g.qualified = types.NormalName(g.qualified)
+	}
 }

@@ -115,8 +115,9 @@ func (u *Universe) Const(name string) (int64, bool) {
 }
 
 // NormalName brings a type's name to the one spelling under which it is found:
-// no elaborating keyword in front, no leading "::", and no spaces but those
-// that separate two words ("std::pair<int const,int>").
+// no elaborating keyword in front, no leading "::", no spaces but those that
+// separate two words, and const behind what it qualifies
+// ("std::pair<int const,int>", as gcc and the demangler write it).
 func NormalName(name string) string {
 	name = strings.TrimSpace(name)
 	for _, kw := range [...]string{"struct ", "class ", "union ", "enum "} {
@@ -129,7 +130,7 @@ func NormalName(name string) string {
 	if !strings.ContainsAny(name, " \t\n") {
 		return name
 	}
-	var b strings.Builder
+	b := make([]byte, 0, len(name))
 	space := false
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -137,13 +138,45 @@ func NormalName(name string) string {
 			space = true
 			continue
 		}
-		if space && b.Len() > 0 && isWord(c) && isWord(b.String()[b.Len()-1]) {
-			b.WriteByte(' ')
+		if n := len(b); space && n > 0 && isWord(c) && isWord(b[n-1]) {
+			b = append(b, ' ')
 		}
 		space = false
-		b.WriteByte(c)
+		b = append(b, c)
 	}
-	return b.String()
+	return constBehind(string(b))
+}
+
+// constBehind moves each "const " in front of a template argument behind the
+// type that it qualifies.
+func constBehind(name string) string {
+	const kw = "const "
+	for from := 0; ; {
+		i := strings.Index(name[from:], kw)
+		if i < 0 {
+			return name
+		}
+		i += from
+		from = i + len(kw)
+		if i > 0 && name[i-1] != '<' && name[i-1] != ',' {
+			continue
+		}
+		end, depth := from, 0
+		for ; end < len(name); end++ {
+			c := name[end]
+			if depth == 0 && strings.IndexByte("*&,>", c) >= 0 {
+				break
+			}
+			switch c {
+			case '<':
+				depth++
+			case '>':
+				depth--
+			}
+		}
+		name = name[:i] + name[from:end] + " const" + name[end:]
+		from = i // what moved may itself hold one
+	}
 }
 
 func isWord(c byte) bool {

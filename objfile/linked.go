@@ -1,0 +1,23 @@
+package objfile
+
+// FuncsLinked returns the functions that the symbol tables define under names
+// that want accepts, by address; Linkage is the name accepted, and a function
+// with several such names is there once for each. Nothing is demangled and no
+// debug information is read, so that it is cheap for large libraries too.
+func (f *File) FuncsLinked(want func(linkage string) bool) []Func {
+	t := f.symbolTable()
+	var found []Func
+	for i := range t.funcs {
+		s := &t.funcs[i]
+		if s.partOf >= 0 || !want(s.name) {
+			continue
+		}
+		fn := Func{Name: demangled(s.name), Linkage: s.name, Addr: s.addr, Size: s.size, IFunc: s.ifunc}
+		fn.Base = fn.Name
+		if s.size > 0 {
+			fn.Ranges = append([][2]uint64{{s.addr, s.addr + s.size}}, s.parts...)
+		}
+		found = append(found, fn)
+	}
+	return found
+}
