@@ -1,0 +1,184 @@
+package evidence
+
+import (
+	"fmt"
+	"sync"
+
+	"mgtrace/objfile"
+	"mgtrace/types"
+)
+
+// Evidence is the type of the blocks that an allocation site allocates.
+type Evidence struct {
+	Type   *types.Type // nil: nothing is known, or the evidence contradicts itself
+	Array  bool        // the code allocates many of them
+	Offset int64       // bytes of the block before the first: an allocator's header, the count of new[]
+	Why    string      // for reports: what told, or why nothing did
+}
+
+// Frame is a return address on the stack of an allocation, as a virtual address
+// of the file that it lies in. File is nil where that is not known.
+type Frame struct {
+	File *objfile.File
+	Addr uint64
+}
+
+// Source returns a line of a source file, from 1, if it is at hand.
+type Source func(file string, line int) (text string, ok bool)
+
+// Finder finds evidence and remembers it. It may be used concurrently.
+type Finder struct {
+	source Source // may be nil
+
+	mu      sync.Mutex
+	sites   map[Frame]*site
+	statics statics
+}
+
+// NewFinder returns a Finder that reads source text through source, which may be nil.
+func NewFinder(source Source) *Finder {
+	return &Finder{source: source, sites: map[Frame]*site{}, statics: statics{}}
+}
+
+// Find returns what the call that returns to addr allocates, by debug
+// information and code alone.
+func Find(f *objfile.File, addr uint64) Evidence {
+	return NewFinder(nil).ForStack([]Frame{{f, addr}})
+}
+
+// maxFrames is how many wrappers around an allocator are looked through.
+const maxFrames = 16
+
+// ForStack returns what an allocation with this stack allocates: return
+// addresses, innermost first. Frames are asked outwards as long as each only
+// passes the new pointer on to its caller.
+func (f *Finder) ForStack(stack []Frame) Evidence {
+	weak := Evidence{Why: "no code of the allocation is known"}
+	offset := int64(0)
+	for i, fr := range stack {
+		if i == maxFrames {
+			break
+		}
+		if fr.File == nil {
+			return orNone(weak, "the allocation is in a module that is not known")
+		}
+		s := f.site(fr)
+		e := s.evidence
+		e.Offset += offset
+		switch {
+		case e.Type != nil && !isByte(e.Type), s.contradiction:
+			return e
+		case e.Type != nil && weak.Type == nil:
+			weak = e
+		}
+		if !s.returned {
+			return orNone(weak, s.evidence.Why)
+		}
+		offset += s.returnOffset
+	}
+	return orNone(weak, "the pointer is passed through every frame as void *")
+}
+
+func orNone(weak Evidence, why string) Evidence {
+	if weak.Type != nil {
+		return weak
+	}
+	return Evidence{Why: why}
+}
+
+// site is what one frame says.
+type site struct {
+	evidence      Evidence
+	contradiction bool  // two types were found
+	returned      bool  // the new pointer can be the function's result…
+	returnOffset  int64 // …or this many bytes behind it is
+}
+
+func (f *Finder) site(fr Frame) *site {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.sites[fr]
+	if s == nil {
+		s = f.examine(fr)
+		f.sites[fr] = s
+	}
+	return s
+}
+
+// examine judges one frame: by the code, then by the source text.
+func (f *Finder) examine(fr Frame) *site {
+	w := newWalk(fr.File, fr.Addr, f.statics)
+	w.run()
+	s := &site{returned: w.returned, returnOffset: w.returnOffset}
+	found := w.findings
+	if name, t := allocatorType(fr.File, fr.Addr-1); t != nil {
+		found = append(found, finding{t: t, why: "allocated by " + name})
+	}
+	code, agreed := combine(found)
+	text, textWhy, clear := f.fromSource(fr)
+	switch {
+	case !agreed:
+		s.contradiction = true
+		s.evidence.Why = "contradictory evidence: " + contradiction(found)
+		return s
+	case code.t == nil && (text == nil || !clear):
+		s.evidence.Why = "the type of the new pointer is not seen"
+		return s
+	case code.t == nil || isByte(code.t) && text != nil && clear:
+		code = finding{t: text, why: textWhy}
+	case text != nil && clear && !same(text, code.t) && !isByte(text):
+		larger := container(text, code.t)
+		if larger == nil {
+			s.contradiction = true
+			s.evidence.Why = fmt.Sprintf("contradictory evidence: %s, but %s", code.why, textWhy)
+			return s
+		}
+		if larger == text {
+			code = finding{t: text, why: textWhy}
+		}
+	}
+	s.evidence = Evidence{Type: code.t, Offset: code.offset, Why: code.why, Array: w.many(code.t, code.offset)}
+	return s
+}
+
+// finding is one thing that tells a type.
+type finding struct {
+	t      *types.Type
+	offset int64 // of the object in the block
+	why    string
+}
+
+// combine returns the one finding on which all agree, none if there is none.
+// Bytes yield to anything else; of types that begin with one another the
+// larger is meant.
+func combine(found []finding) (finding, bool) {
+	var best finding
+	for _, f := range found {
+		switch {
+		case best.t == nil || isByte(best.t) && !isByte(f.t):
+			best = f
+		case isByte(f.t) || same(best.t, f.t) && best.offset == f.offset:
+		case best.offset != f.offset:
+			return finding{}, false
+		default:
+			switch larger := container(best.t, f.t); larger {
+			case nil:
+				return finding{}, false
+			case f.t:
+				best = f
+			}
+		}
+	}
+	return best, true
+}
+
+func contradiction(found []finding) string {
+	for _, a := range found {
+		for _, b := range found {
+			if _, ok := combine([]finding{a, b}); !ok {
+				return a.why + ", but " + b.why
+			}
+		}
+	}
+	return "types differ"
+}

@@ -1,0 +1,279 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+
+	"mgtrace/objfile"
+	"mgtrace/types"
+)
+
+// statementLines is how many lines a statement may have.
+const statementLines = 6
+
+// fromSource reads the statement of an allocation. clear says that it names
+// one type only.
+func (f *Finder) fromSource(fr Frame) (t *types.Type, why string, clear bool) {
+	if f.source == nil {
+		return nil, "", true
+	}
+	frames := fr.File.Frames(fr.Addr - 1)
+	if len(frames) == 0 || frames[0].Line == 0 {
+		return nil, "", true
+	}
+	at := frames[0]
+	names := typesInStatement(f.statement(at.File, at.Line))
+	var name string
+	for _, n := range names {
+		found := f.resolve(fr, n)
+		switch {
+		case found == nil:
+		case t == nil:
+			t, name = found, n
+		case !same(t, found):
+			return nil, "", false
+		}
+	}
+	if t == nil {
+		return nil, "", true
+	}
+	return t, fmt.Sprintf("`%s` in the source at %s:%d", name, baseName(at.File), at.Line), true
+}
+
+// statement returns the text from a line up to the end of the statement.
+func (f *Finder) statement(file string, line int) string {
+	var b strings.Builder
+	for i := range statementLines {
+		text, ok := f.source(file, line+i)
+		if !ok {
+			break
+		}
+		if cut := strings.Index(text, "//"); cut >= 0 {
+			text = text[:cut]
+		}
+		b.WriteString(text)
+		b.WriteByte('\n')
+		if strings.Contains(text, ";") {
+			break
+		}
+	}
+	return b.String()
+}
+
+// resolve finds the type that a name in the source means there: "struct T",
+// "T *", or "*p" for what the variable p points to.
+func (f *Finder) resolve(fr Frame, name string) *types.Type {
+	if v, ok := strings.CutPrefix(name, "*"); ok {
+		for _, x := range fr.File.Variables(fr.Addr - 1) {
+			if x.Name == strings.TrimSpace(v) {
+				return pointee(x.Type)
+			}
+		}
+		return nil
+	}
+	base := strings.TrimRight(name, "* ")
+	stars := strings.Count(name[len(base):], "*")
+	found := fr.File.Universe().Lookup(base)
+	if len(found) == 0 || found[0] == nil || found[0].Size < 0 {
+		return nil
+	}
+	t := found[0]
+	for _, other := range found[1:] {
+		if !same(t, other) || t.Size != other.Size {
+			return nil
+		}
+	}
+	for range stars {
+		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: t}
+	}
+	return t
+}
+
+// typesInStatement lists the types that a statement says it allocates: those
+// of "new T" and of a cast before a call, else those of each first sizeof
+// within a call. None if the statement is not understood.
+//
+//	p = (struct T *)malloc(n);          struct T
+//	p = calloc(n, sizeof(T *));         T *
+//	p = malloc(sizeof *p + extra);      *p
+//	p = new (std::nothrow) ns::T(1);    ns::T
+func typesInStatement(text string) []string {
+	toks := words(text)
+	var strong, weak []string
+	for i, t := range toks {
+		switch {
+		case t == "new":
+			if name := typeAfterNew(toks[i+1:]); name != "" {
+				strong = append(strong, name)
+			}
+		case t == "sizeof":
+			if name := typeOfSizeof(toks[i+1:]); name != "" {
+				weak = append(weak, name)
+			}
+		case t == "(":
+			name, n := typeName(toks[i+1:])
+			rest := toks[min(i+1+n, len(toks)):]
+			if strings.HasSuffix(name, "*") && len(rest) >= 3 && rest[0] == ")" && isName(rest[1]) && rest[2] == "(" {
+				strong = append(strong, strings.TrimSpace(strings.TrimSuffix(name, "*")))
+			}
+		}
+	}
+	if len(strong) > 0 {
+		return strong
+	}
+	if len(weak) > 1 && strings.Count(text, ";") <= 1 && strings.Count(text, "alloc") <= 1 {
+		weak = weak[:1] // sizeof(struct T) + n * sizeof(int)
+	}
+	return weak
+}
+
+func typeAfterNew(toks []string) string {
+	if len(toks) > 0 && toks[0] == "(" { // placement or nothrow
+		depth := 0
+		for i, t := range toks {
+			if t == "(" {
+				depth++
+			} else if t == ")" {
+				if depth--; depth == 0 {
+					toks = toks[i+1:]
+					break
+				}
+			}
+		}
+	}
+	name, _ := typeName(toks)
+	return name
+}
+
+// typeOfSizeof reads "(struct T)", "(*p)" or "*p" behind sizeof.
+func typeOfSizeof(toks []string) string {
+	paren := len(toks) > 0 && toks[0] == "("
+	if paren {
+		toks = toks[1:]
+	}
+	if len(toks) >= 2 && toks[0] == "*" && isName(toks[1]) {
+		if len(toks) > 2 && (toks[2] == "." || toks[2] == "->" || toks[2] == "[") {
+			return "" // an expression
+		}
+		return "*" + toks[1]
+	}
+	if !paren {
+		return ""
+	}
+	name, n := typeName(toks)
+	if n >= len(toks) || toks[n] != ")" {
+		return ""
+	}
+	return name
+}
+
+// typeName reads a type's name with template arguments and stars; n is how
+// many words it has.
+func typeName(toks []string) (name string, n int) {
+	var b strings.Builder
+	angle := 0
+	for n < len(toks) {
+		t := toks[n]
+		switch {
+		case t == "<":
+			angle++
+		case t == ">":
+			angle--
+		case t == "const" || t == "struct" || t == "class" || t == "union":
+			n++
+			continue
+		case isName(t), t == "::", t == "*", angle > 0 && t == ",":
+		default:
+			t = ""
+		}
+		if t == "" || angle < 0 || strings.HasSuffix(b.String(), "*") && t != "*" && angle == 0 {
+			break
+		}
+		if b.Len() > 0 && (isName(t) && isName(toks[n-1]) || t == "*" && angle == 0 && !strings.HasSuffix(b.String(), "*")) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t)
+		n++
+	}
+	return b.String(), n
+}
+
+func isName(t string) bool {
+	c := t[0]
+	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// words splits source text into names, numbers and punctuation; string and
+// character literals become one word.
+func words(text string) []string {
+	var out []string
+	for i := 0; i < len(text); {
+		c := text[i]
+		j := i + 1
+		switch {
+		case c <= ' ':
+			i++
+			continue
+		case isName(text[i:]):
+			for j < len(text) && isName(text[j:]) {
+				j++
+			}
+		case c == '"' || c == '\'':
+			for j < len(text) && text[j] != c {
+				if text[j] == '\\' {
+					j++
+				}
+				j++
+			}
+			j = min(j+1, len(text))
+		case strings.HasPrefix(text[i:], "::") || strings.HasPrefix(text[i:], "->"):
+			j = i + 2
+		}
+		out = append(out, text[i:j])
+		i = j
+	}
+	return out
+}
+
+// allocatorType returns the type that a C++ allocator allocates, where the
+// call stands in one, itself or inlined.
+func allocatorType(f *objfile.File, pc uint64) (name string, t *types.Type) {
+	for _, fr := range f.Frames(pc) {
+		arg := allocatorArgument(fr.Function)
+		if arg == "" {
+			continue
+		}
+		found := f.Universe().Lookup(arg)
+		if len(found) == 1 && found[0] != nil && found[0].Size > 0 {
+			return "std::allocator<" + arg + ">", found[0]
+		}
+	}
+	return "", nil
+}
+
+// allocatorArgument returns T of "std::__new_allocator<T>::allocate(unsigned
+// long, void const*)" and its kin.
+func allocatorArgument(function string) string {
+	for _, class := range [...]string{"std::__new_allocator<", "__gnu_cxx::new_allocator<", "std::allocator<", "__gnu_cxx::__new_allocator<"} {
+		_, rest, ok := strings.Cut(function, class)
+		if !ok {
+			continue
+		}
+		depth := 1
+		for i := range len(rest) {
+			switch rest[i] {
+			case '<':
+				depth++
+			case '>':
+				depth--
+			}
+			if depth == 0 {
+				if strings.HasPrefix(rest[i+1:], "::allocate(") || rest[i+1:] == "::allocate" {
+					return strings.TrimSpace(rest[:i])
+				}
+				break
+			}
+		}
+	}
+	return ""
+}
