@@ -10,7 +10,7 @@ import (
 )
 
 func TestTmp(t *testing.T) {
-	m, _ := filepath.Glob("../../testdata/programs/*.cons")
+	m, _ := filepath.Glob("../../testdata/specs/*.cons")
 	for _, f := range m {
 		b, _ := os.ReadFile(f)
 		file, errs := syntax.Parse(filepath.Base(f), string(b))

@@ -272,10 +272,11 @@ func isNode(n *NodeType, t *types.Type) bool {
 	if n.Array {
 		return n.Elem != nil && sameType(n.Elem, t)
 	}
-	if n.Layout != nil {
-		return sameType(n.Layout, t)
+	if n.Layout != nil && sameType(n.Layout, t) {
+		return true
 	}
-	return t.Kind == types.Opaque && types.NormalName(t.Name) == n.Name
+	aggregate := t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
+	return aggregate && t.Name != "" && types.NormalName(t.Name) == n.Source
 }
 
 // tag resolves "tag T.f & mask;".

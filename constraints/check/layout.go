@@ -29,7 +29,8 @@ func (c *checker) nodeTypes() {
 			c.errorf(d.Pos, "the type `%s` is declared twice", d.Name)
 			continue
 		}
-		t := &NodeType{Index: len(c.spec.Types), Name: d.Name, Array: d.Array, Group: len(c.spec.Types), Pos: d.Pos}
+		t := &NodeType{Index: len(c.spec.Types), Name: d.Name, Array: d.Array, Group: len(c.spec.Types), Pos: d.Pos,
+			Source: types.NormalName(d.Name)}
 		c.types[d.Name] = t
 		c.spec.Types = append(c.spec.Types, t)
 		if d.Array {
@@ -69,6 +70,12 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 	name, pos := d.Name, d.Pos
 	if d.Source != "" {
 		name, pos = d.Source, d.SrcPos
+		t.Source = types.NormalName(d.Source)
+		if own := c.decls.Lookup(d.Name); own != nil && own.Kind == types.Struct { // the file's layout for the program's type
+			t.Layout = own
+			c.hasType(name, pos)
+			return
+		}
 	}
 	var found []*types.Type
 	var other *types.Type
@@ -94,11 +101,19 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 		c.errorf(pos, "`%s` is a pointer; the type of the nodes is %s: type %s = \"%s\";", name, other.Elem, d.Name, other.Elem.Name)
 	case other != nil:
 		c.errorf(pos, "`%s` is %s, which has no fields; an array of it is declared by ARRAY %s OF %s;", name, other, d.Name, name)
-	case c.prog != nil && len(c.prog.TypeNames()) > 0:
-		c.errorf(pos, "the program has no type `%s`%s", name, didYouMeanOrList(name, c.prog.TypeNames()))
+	case !c.hasType(name, pos):
 	case c.prog != nil:
 		c.warnf(pos, "the program has no debug information and the file declares no layout of `%s`: every word of its nodes may be an edge, and its fields have no names", name)
 	}
+}
+
+// hasType reports a type that the program lacks, if it has debug information.
+func (c *checker) hasType(name string, pos syntax.Pos) bool {
+	if c.prog == nil || len(c.prog.TypeNames()) == 0 || len(c.prog.LookupType(types.NormalName(name))) > 0 {
+		return true
+	}
+	c.errorf(pos, "the program has no type `%s`%s", name, didYouMeanOrList(name, c.prog.TypeNames()))
+	return false
 }
 
 // different drops layouts that equal an earlier one: each compilation unit has its own.

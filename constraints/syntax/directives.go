@@ -357,7 +357,7 @@ func (p *parser) together() {
 	t.Types = p.types()
 	p.end("the types")
 	if len(t.Types) < 2 {
-		p.fail(t.Pos, "`together` joins two or more types")
+		p.report(t.Pos, "`together` joins two or more types")
 	}
 	p.add(t)
 }
@@ -384,7 +384,7 @@ func (p *parser) cells() {
 	}
 	p.end("the cells")
 	if c.Lo == nil && c.Cond == nil {
-		p.fail(c.Pos, "`cells` says which elements are in use, by a range (child[0..n]), a condition (if leaf == 0), or both")
+		p.report(c.Pos, "`cells` says which elements are in use, by a range (child[0..n]), a condition (if leaf == 0), or both")
 	}
 	p.add(c)
 }

@@ -2,40 +2,22 @@ package syntax
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// source is a file's text with its line starts.
+// source is a file's text.
 type source struct {
-	name  string
-	text  string
-	lines []int // byte offset of each line
-}
-
-func newSource(name, text string) *source {
-	s := &source{name: name, text: text, lines: []int{0}}
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
-	return s
-}
-
-// pos returns the position of a byte offset.
-func (s *source) pos(off int) Pos {
-	line := sort.SearchInts(s.lines, off+1) - 1
-	return Pos{File: s.name, Line: line + 1, Col: utf8.RuneCountInString(s.text[s.lines[line]:off]) + 1}
+	name string
+	text string
 }
 
 // lex splits the whole text. What is no token becomes tokIllegal: only the
 // parser knows whether it stands where tokens matter (the names of C++
 // functions and C declarations are taken as text).
 func lex(s *source) []token {
-	l := &lexer{source: s}
+	l := &lexer{source: s, line: 1, col: 1}
 	var toks []token
 	for {
 		l.space(&toks)
@@ -50,6 +32,22 @@ func lex(s *source) []token {
 type lexer struct {
 	*source
 	off int
+
+	at        int // where line and col are those of
+	line, col int
+}
+
+// pos returns the position of a byte offset, which never decreases.
+func (l *lexer) pos(off int) Pos {
+	for l.at < off {
+		_, n := utf8.DecodeRuneInString(l.text[l.at:])
+		if l.text[l.at] == '\n' {
+			l.line, l.col = l.line+1, 0
+		}
+		l.at += n
+		l.col++
+	}
+	return Pos{File: l.name, Line: l.line, Col: l.col}
 }
 
 func (l *lexer) make(kind tokenKind, lo int, text string) token {

@@ -12,7 +12,7 @@ const maxDepth = 500
 // Parse reads a specification. The file holds what could be understood; it is
 // whole only if there are no errors. Errors come in the order of their places.
 func Parse(name, src string) (*File, []Error) {
-	s := newSource(name, src)
+	s := &source{name: name, text: src}
 	p := &parser{src: s, toks: lex(s), file: &File{Name: name, Src: src}}
 	for p.tok().kind != tokEOF {
 		p.statement()
@@ -285,7 +285,7 @@ func (p *parser) constraint() {
 	if p.tok().kind == tokIdent && p.peek(1).is(":") {
 		label = p.ident("a label")
 		p.next()
-		if _, ok := directive(p.tok().text); ok && p.tok().kind == tokIdent && !p.startsDecl() {
+		if _, ok := directive(p.tok().text); ok && p.tok().kind == tokIdent {
 			p.fail(label.Pos, "a label stands before a constraint, and `%s` begins no constraint", p.tok().text)
 		}
 	}
