@@ -20,7 +20,8 @@ const (
 // objects in static memory are taken as given.
 func Check(file *syntax.File, prog Program) (*Spec, []syntax.Error) {
 	c := &checker{file: file, prog: prog, spec: &Spec{File: file.Name}, types: map[string]*NodeType{},
-		attrs: map[attrKey]*Attribute{}, consts: map[string]*Const{}, globals: map[string]int{}, told: map[string]bool{}}
+		attrs: map[attrKey]*Attribute{}, consts: map[string]*Const{}, globals: map[string]int{}, told: map[string]bool{},
+		tagged: map[tagKey]bool{}}
 	c.universe = types.NewUniverse(nil)
 	if prog != nil {
 		c.universe = types.NewUniverse(prog)
@@ -60,6 +61,13 @@ type checker struct {
 	consts   map[string]*Const
 	globals  map[string]int  // "head", "file.c:head" → index in Spec.Globals
 	told     map[string]bool // what is said once only
+	tagged   map[tagKey]bool // integers that hold pointers
+}
+
+// tagKey names a cell of a type.
+type tagKey struct {
+	t    *NodeType
+	cell string
 }
 
 type attrKey struct {

@@ -307,6 +307,7 @@ func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
 		cell.Elem = pointee(x)
 	} else {
 		cell.Elem = t.Layout
+		c.tagged[tagKey{t, cell.Name}] = true
 	}
 	tagged[t] = append(tagged[t], cell)
 }

@@ -9,7 +9,7 @@ import (
 // formulas resolves constraints and the rules of attributes in file order.
 func (c *checker) formulas() {
 	n := 0
-	labels := map[string]bool{}
+	labels := c.labels()
 	for _, s := range c.file.Stmts {
 		switch s := s.(type) {
 		case *syntax.Rule:
@@ -18,12 +18,9 @@ func (c *checker) formulas() {
 			n++
 			label := s.Label.Name
 			if label == "" {
-				label = fmt.Sprintf("c%d", n)
+				for label = fmt.Sprintf("c%d", n); labels[label]; label += "'" {
+				}
 			}
-			if labels[label] {
-				c.errorf(s.Pos, "two constraints are called `%s`", label)
-			}
-			labels[label] = true
 			c.constraint(s, label)
 		}
 	}
@@ -32,6 +29,20 @@ func (c *checker) formulas() {
 			c.errorf(a.Pos, "the attribute %s.%s has no rule: %s X;  X.%s = …;", a.Type.Name, a.Name, a.Type.Name, a.Name)
 		}
 	}
+}
+
+// labels returns the labels that the file gives.
+func (c *checker) labels() map[string]bool {
+	labels := map[string]bool{}
+	for _, s := range c.file.Stmts {
+		if k, ok := s.(*syntax.Constraint); ok && k.Label.Name != "" {
+			if labels[k.Label.Name] {
+				c.errorf(k.Label.Pos, "two constraints are called `%s`", k.Label.Name)
+			}
+			labels[k.Label.Name] = true
+		}
+	}
+	return labels
 }
 
 // variable is a declared variable before its slot is known.
@@ -83,6 +94,9 @@ func (c *checker) constraint(s *syntax.Constraint, label string) {
 		return
 	}
 	good := c.prefixes(k, s, sc)
+	if sc.clash {
+		return
+	}
 	k.Body = sc.condition(s.Body)
 	k.Slots, k.IndexSlots = sc.slots, sc.indexSlots
 	if good && k.Body != nil && !sc.dropped {
@@ -102,7 +116,11 @@ func (c *checker) prefixes(k *Constraint, s *syntax.Constraint, sc *scope) bool 
 			continue
 		}
 		l := Loop{Name: p.Loop.Var, Lo: sc.number(p.Loop.Lo), Hi: sc.number(p.Loop.Hi), Guard: k.Guard}
-		ok = sc.fresh(l.Name, p.Loop.Pos) && l.Lo != nil && l.Hi != nil && ok
+		if !sc.fresh(l.Name, p.Loop.Pos) {
+			sc.clash = true
+			return false
+		}
+		ok = ok && l.Lo != nil && l.Hi != nil
 		sc.indices[l.Name] = loop
 		k.Loops[loop] = l
 		loop++

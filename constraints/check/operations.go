@@ -223,14 +223,25 @@ func (c *checker) root(s *syntax.Root) {
 	case o.kind != kindRef || o.place == nil:
 		c.errorf(s.From.Where(), "%s; a root is a pointer to %s or an object of it", o.describe(), t.Name)
 		return
+	case !leadsTo(o, t):
+		c.errorf(s.From.Where(), "`%s` is %s; a root is a pointer to %s or an object of it", o.src, o.typ, t.Name)
+		return
 	default:
 		r.Place = o.place
-		if o.node != nil && o.node != t && o.node.Group != t.Group {
-			c.errorf(s.From.Where(), "`%s` leads to %s, not to %s", o.src, o.node.Name, t.Name)
-			return
-		}
 	}
 	c.spec.Roots = append(c.spec.Roots, r)
+}
+
+// leadsTo reports whether o is, or points to, a node of t's structure.
+func leadsTo(o operand, t *NodeType) bool {
+	switch {
+	case o.node != nil:
+		return o.node.Group == t.Group
+	case o.aggregate() || o.typ == nil || o.typ.Kind != types.Pointer:
+		return false
+	}
+	elem := pointee(o.typ)
+	return elem == nil || holds(t.Layout, elem, 0)
 }
 
 func (c *checker) alloc(s *syntax.Alloc) {

@@ -80,7 +80,7 @@ func (s *scope) follow(x operand) *types.Type {
 	if x.node != nil && !x.node.Array && x.node.Layout != nil {
 		return x.node.Layout
 	}
-	if x.typ == nil || x.typ.Kind != types.Pointer || x.typ.Elem == nil {
+	if x.typ == nil || x.typ.Kind != types.Pointer || x.typ.Elem == nil || x.typ.Elem.Kind == types.Void {
 		return nil
 	}
 	if t := x.typ.Elem; t.Kind != types.Opaque {
@@ -356,16 +356,17 @@ func (s *scope) load(o operand, src string) operand {
 		o.kind = kindRef
 		o.node = s.nodeOf(pointee(o.typ), owner)
 	}
-	if cell != nil {
+	word := cell != nil && o.kind == kindNumber && o.typ.Size == 8 && o.bits == 0 && s.tagged[tagKey{owner, cell.Name}]
+	if word { // an integer that holds a pointer
+		o.kind = kindRef
+		o.node = owner
+		o.typ = &types.Type{Kind: types.Pointer, Size: 8, Elem: cell.Elem}
+	}
+	if cell != nil && o.kind == kindRef { // not another member of a union
 		o.cell = cell
 		ld.Mask = cell.Mask
 		if cell.Lo != nil || cell.Cond != nil {
 			ld.Place.Cell = cell
-		}
-		if o.kind == kindNumber { // a tagged word
-			o.kind = kindRef
-			o.node = owner
-			o.typ = &types.Type{Kind: types.Pointer, Size: 8, Elem: cell.Elem}
 		}
 	}
 	ld.To = o.node

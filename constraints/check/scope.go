@@ -17,6 +17,7 @@ type scope struct {
 	fieldsOf   *NodeType   // "cells": plain names are fields of this type, the node is slot 0
 	returns    bool        // "return" may stand: Index slot 0
 	enum       *types.Type // the enumeration that a plain name is compared with
+	clash      bool        // an index has the name of a variable: the rest would mislead
 	dropped    bool        // uses what only a program can tell, and there is none
 }
 

@@ -115,6 +115,10 @@ func (p *parser) more(x Expr, min int) Expr {
 			x = &Binary{At{x.Where()}, t.text, t.pos, x, p.operand(prec)}
 		}
 		if after := p.tok(); prec == precCompare && binaryPrec(after) == precCompare {
+			if r, ok := x.(*Relation); ok && t.is("->") && r.Fields == nil {
+				p.fail(t.pos, "`->` is the relation \"has an edge to\"; a field is selected by a dot, through a pointer too: %s.%s",
+					ExprString(r.X), ExprString(r.Y))
+			}
 			p.fail(after.pos, "comparisons and relations cannot be chained: join two of them with `and`")
 		}
 	}
