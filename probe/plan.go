@@ -50,15 +50,19 @@ type Plan struct {
 	Funcs    []Func
 	Points   []Point
 	Globals  []Global
+	Watched  []trace.Func // what FuncID stands for: Watched[id-1]
 	Unprobed []Unprobed
 	Warnings []string
+	Filtered int // stores left out by rule: to the stack, to thread-local or other static data
+	Library  int // stores left out because they belong to the C library inside a static program
 }
 
 // Image is a file that is probed.
 type Image struct {
 	Path   string
 	File   *objfile.File
-	Traced bool // stores are captured, not only functions
+	Traced bool   // stores are captured, not only functions
+	Bias   uint64 // virtual address v of the file lies at Bias + v in the process
 }
 
 // Site is an instruction: Offset is its offset in the file, as a uprobe wants it.
@@ -73,7 +77,8 @@ type Store struct {
 	Site
 	Effect x86.Store // what it writes
 	// After is the instruction that follows, where the written value is read
-	// if it is not known before. Zero if the value is known before.
+	// if it is not known before. Zero if the value is known before, or if
+	// After can not be probed: then it is read at the thread's next hit.
 	After Site
 	// Only After can be probed, not the instruction itself (LOCK prefix), and
 	// After is reached only through it.
@@ -109,20 +114,26 @@ const (
 	ExtentMinArg                      // strncpy: argument Len bytes, all of them written
 	ExtentReturned                    // the result is the end pointer (stpcpy): [Dst, result]
 	ExtentBounded                     // snprintf: min(result+1, argument Len)
+	ExtentFixed                       // Fixed bytes, if Dst is not NULL (pthread_mutex_lock)
 )
 
-// Func is a function of interest. Arguments count from 1 (RDI).
+// Func is a function of interest. Arguments count from 1 (RDI). A writer is of
+// interest only where its caller lies outside its own image and it runs inside
+// no other writer: libraries call their own writers to write their own data.
 type Func struct {
 	Name  string       // demangled
 	ID    trace.FuncID // RoleWatch: index in trace.Program.Funcs
 	Role  Role
 	Entry Site
+	// Declared says that the user named this allocator (Request.Allocators):
+	// what it writes into blocks that it hands out belongs to the program.
+	Declared bool
 	// Returns are its RET instructions and tail jumps. Empty and Uretprobe
 	// true: a uretprobe is safe (neither throws nor recurses).
 	Returns                    []Site
 	Uretprobe                  bool
 	Ptr, Size, Count, Dst, Len int
-	Fixed                      uint64
+	Fixed                      uint64 // RoleMalloc without Size, ExtentFixed: bytes
 	Extent                     Extent
 	File                       string
 	Line                       int

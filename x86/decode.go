@@ -471,3 +471,38 @@ func (in *Inst) IsMove(dst, src Reg) bool {
 	reg, rm := Reg(in.reg|in.r), Reg(in.rm|in.b)
 	return in.op == 0x89 && rm == dst && reg == src || in.op == 0x8b && reg == dst && rm == src
 }
+
+// Operand is the memory operand of an instruction, whatever it does with it.
+type Operand struct {
+	Base, Index Reg
+	Scale       uint8
+	Disp        int64
+	RIPRelative bool // Disp is relative to the next instruction
+}
+
+// Operand returns the ModRM memory operand, if there is one. An EVEX
+// displacement is not scaled.
+func (in *Inst) Operand() (Operand, bool) {
+	return Operand{in.base, in.index, in.scale, int64(in.disp), in.ripRel}, in.mem()
+}
+
+// IsLea says that the instruction computes an address, and where to.
+func (in *Inst) IsLea() (dst Reg, ok bool) {
+	return Reg(in.reg | in.r), in.opmap == map1B && !in.vex && !in.evex && in.op == 0x8d && in.mem()
+}
+
+// JumpsThrough returns the register that holds the target of an indirect jump.
+func (in *Inst) JumpsThrough() (Reg, bool) {
+	return Reg(in.rm | in.b), in.Kind == KindJmp && !in.Direct && in.mod == 3
+}
+
+// RestoresFrame says that the instruction gives RBP its caller's value: pop
+// rbp, or leave.
+func (in *Inst) RestoresFrame() bool {
+	return in.opmap == map1B && !in.vex && !in.evex && (in.op == 0x5d && in.b == 0 || in.op == 0xc9)
+}
+
+// IsAdd says that the instruction adds to a general register.
+func (in *Inst) IsAdd() bool {
+	return in.opmap == map1B && !in.vex && !in.evex && (in.op == 0x01 || in.op == 0x03) && in.Effect == EffectNone
+}

@@ -1,0 +1,133 @@
+package probe
+
+import (
+	"mgtrace/x86"
+)
+
+// lookBack is how many instructions before an indirect jump are searched for
+// the arithmetic of a jump table.
+const lookBack = 12
+
+// exits lists where a function is left: RET instructions, and jumps out of it.
+// An indirect jump counts as leaving unless it looks like that of a switch.
+// Those that the kernel refuses are warned of.
+func (b *builder) exits(l located) []Site {
+	var sites []Site
+	for _, addr := range b.exitAddrs(l) {
+		if site, ok := b.site(l.image, addr); ok {
+			if ok, reason := x86.KernelProbeable(b.plan.Images[l.image].File.Code(addr, x86.MaxLen)); !ok {
+				b.warn("%s: an exit of %s at %#x can not be probed: %s", b.plan.Images[l.image].Path, l.fn.Name, addr, reason)
+				continue
+			}
+			sites = append(sites, site)
+		}
+	}
+	return sites
+}
+
+func (b *builder) exitAddrs(l located) (addrs []uint64) {
+	s := b.code(l.image)
+	inside := func(addr uint64) bool { return l.fn.Contains(addr) }
+	ranges := l.fn.Ranges
+	if len(ranges) == 0 {
+		body := s.body(l.fn.Addr)
+		inside = body.has
+		ranges = [][2]uint64{{body.base, body.base + 64*uint64(len(body.bits))}}
+	}
+	for _, r := range ranges {
+		var recent []x86.Inst
+		for pc := r[0]; pc < r[1]; {
+			if len(l.fn.Ranges) == 0 && !inside(pc) {
+				pc++
+				continue
+			}
+			in, err := x86.Decode(s.file.Code(pc, x86.MaxLen), pc)
+			if err != nil {
+				pc++
+				continue
+			}
+			if leaves(&in, recent, inside) {
+				addrs = append(addrs, pc)
+			}
+			recent = append(recent, in)
+			pc += uint64(in.Len)
+		}
+	}
+	return addrs
+}
+
+// leaves says that control leaves the function at in.
+func leaves(in *x86.Inst, recent []x86.Inst, inside func(uint64) bool) bool {
+	switch {
+	case in.Kind == x86.KindRet:
+		return true
+	case in.Kind == x86.KindJmp || in.Kind == x86.KindJcc:
+		if in.Direct {
+			return !inside(in.Target)
+		}
+		return !isSwitch(in, recent)
+	}
+	return false
+}
+
+// isSwitch recognises the indirect jump of a switch: through an indexed table
+// in memory, or through a register that was loaded from one or computed by
+// adding a distance (gcc and clang: movsxd, add, jmp).
+func isSwitch(in *x86.Inst, recent []x86.Inst) bool {
+	if op, ok := in.Operand(); ok {
+		return op.Index != x86.NoReg
+	}
+	target, ok := in.JumpsThrough()
+	if !ok {
+		return false
+	}
+	for i := len(recent) - 1; i >= 0 && i >= len(recent)-lookBack; i-- {
+		prev := &recent[i]
+		if prev.Kind == x86.KindCall || prev.Kind == x86.KindRet {
+			return false
+		}
+		if !prev.MayWrite(target) {
+			continue
+		}
+		op, mem := prev.Operand()
+		return prev.IsAdd() || mem && op.Index != x86.NoReg
+	}
+	return false
+}
+
+// body finds the code of a function whose size is not known, along the paths
+// of execution from its entry. A jump to where calls lead, or before the
+// entry, leaves it.
+func (s *sweep) body(entry uint64) bitset {
+	lo, hi := entry, entry+1<<16
+	if i := s.home(entry); i >= 0 {
+		hi = min(hi, s.ranges[i].hi)
+	}
+	called := map[uint64]bool{}
+	for _, e := range s.edges {
+		if e.call {
+			called[e.to] = true
+		}
+	}
+	body := newBitset(lo, hi)
+	work := []uint64{entry}
+	for len(work) > 0 {
+		pc := work[len(work)-1]
+		work = work[:len(work)-1]
+		for pc >= lo && pc < hi && !body.has(pc) && (pc == entry || !called[pc]) {
+			in, err := x86.Decode(s.file.Code(pc, x86.MaxLen), pc)
+			if err != nil {
+				break
+			}
+			body.set(pc)
+			if in.Direct && in.Kind != x86.KindCall {
+				work = append(work, in.Target)
+			}
+			if in.Kind == x86.KindRet || in.Kind == x86.KindJmp || in.Kind == x86.KindStop {
+				break
+			}
+			pc += uint64(in.Len)
+		}
+	}
+	return body
+}

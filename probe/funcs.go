@@ -1,0 +1,201 @@
+package probe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/x86"
+)
+
+// planFuncs adds allocators and writers: the declared ones, then the standard
+// ones of every image.
+func (b *builder) planFuncs() error {
+	var errs []error
+	taken := map[Site]bool{}
+	for _, a := range b.request.Allocators {
+		errs = append(errs, b.declared(a, taken))
+	}
+	all := newCatalogue()
+	for i := range b.plan.Images {
+		b.standard(i, all, taken)
+	}
+	if !b.has(RoleMalloc) {
+		b.warn("no allocator was found: name the program's own with --alloc")
+	}
+	return errors.Join(errs...)
+}
+
+func (b *builder) has(role Role) bool {
+	return slices.ContainsFunc(b.plan.Funcs, func(f Func) bool { return f.Role == role })
+}
+
+// declared adds an allocator that the user named.
+func (b *builder) declared(a Allocator, taken map[Site]bool) error {
+	var errs []error
+	if a.Func != "" {
+		f := Func{Role: RoleMalloc, Size: a.Size, Count: a.Count, Fixed: a.Fixed, Declared: true}
+		if a.Like != "" {
+			e, ok := newCatalogue()[a.Like]
+			if !ok || e.fn.Role == RoleWriter {
+				return fmt.Errorf("there is no standard allocator %q", a.Like)
+			}
+			f = e.fn
+			f.Name = a.Like
+		}
+		errs = append(errs, b.declare(a.Func, f, taken))
+	}
+	if a.Free != "" {
+		errs = append(errs, b.declare(a.Free, Func{Role: RoleFree, Ptr: max(a.FreeArg, 1), Declared: true}, taken))
+	}
+	return errors.Join(errs...)
+}
+
+func (b *builder) declare(pattern string, f Func, taken map[Site]bool) error {
+	found := b.find(pattern)
+	if len(found) == 0 {
+		return b.unknown(pattern)
+	}
+	for _, l := range found {
+		g := f
+		if g.Name == "" || !strings.HasPrefix(pattern, "0x") {
+			g.Name = l.fn.Name
+		}
+		g.File, g.Line = l.fn.File, l.fn.Line
+		if !b.enter(&g, l) {
+			continue
+		}
+		g.Returns = b.exits(l)
+		if len(g.Returns) == 0 && g.Role != RoleFree {
+			g.Uretprobe = true // better than never to see the block
+		}
+		taken[g.Entry] = true
+		b.plan.Funcs = append(b.plan.Funcs, g)
+	}
+	return nil
+}
+
+// enter fills the entry of a function if it can be probed.
+func (b *builder) enter(f *Func, l located) bool {
+	im := b.plan.Images[l.image]
+	site, ok := b.site(l.image, l.fn.Addr)
+	reason := "not backed by the file"
+	if ok {
+		ok, reason = x86.KernelProbeable(im.File.Code(l.fn.Addr, x86.MaxLen))
+	}
+	if !ok {
+		b.warn("%s: the entry of %s at %#x can not be probed: %s", im.Path, l.fn.Name, l.fn.Addr, reason)
+		return false
+	}
+	f.Entry = site
+	return true
+}
+
+// standard adds the allocators and writers that an image defines. Writers in a
+// traced library or program that is not the C library are left out: their
+// stores are captured one by one.
+func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
+	im := b.plan.Images[image]
+	found := im.File.FuncsLinked(func(name string) bool { _, ok := all[name]; return ok })
+	host := !im.Traced
+	for _, fn := range found {
+		host = host || plainName(fn.Linkage) == "memcpy"
+	}
+	byEntry := map[Site]int{}
+	for _, fn := range found {
+		e := all[fn.Linkage]
+		if e.fn.Role == RoleWriter && !host {
+			continue
+		}
+		l := located{image, fn}
+		f := e.fn
+		f.Name = plainName(fn.Name)
+		if fn.IFunc && !b.resolve(&l) || !b.enter(&f, l) || taken[f.Entry] {
+			continue
+		}
+		if i, ok := byEntry[f.Entry]; ok {
+			joinNames(&b.plan.Funcs[i], &f)
+			continue
+		}
+		f.Uretprobe = !e.unsafe
+		if e.unsafe {
+			f.Returns = b.exits(l)
+		}
+		byEntry[f.Entry] = len(b.plan.Funcs)
+		b.plan.Funcs = append(b.plan.Funcs, f)
+	}
+	if im.Traced && host {
+		b.markLibrary(image)
+	}
+}
+
+// resolve replaces an IFUNC by the function that its resolver chooses.
+func (b *builder) resolve(l *located) bool {
+	im := b.plan.Images[l.image]
+	if b.options.Resolve == nil {
+		b.warn("%s: functions that are chosen at run time (IFUNC: memcpy and others) are not captured", im.Path)
+		return false
+	}
+	addr, err := b.options.Resolve(im, l.fn.Addr)
+	if err != nil {
+		b.warn("%s: %s is not captured: %v", im.Path, l.fn.Name, err)
+		return false
+	}
+	l.fn.Addr, l.fn.Ranges, l.fn.Size = addr, nil, 0
+	return true
+}
+
+// joinNames: several names may stand for one function. Aliases with leading
+// underscores say nothing new; memcpy and memmove are one in glibc.
+func joinNames(f, other *Func) {
+	names := strings.Split(f.Name, "/")
+	if slices.Contains(names, other.Name) {
+		return
+	}
+	names = append(names, other.Name)
+	slices.SortStableFunc(names, func(x, y string) int {
+		return cmp.Or(cmp.Compare(underscored(x), underscored(y)), cmp.Compare(x, y))
+	})
+	names = slices.DeleteFunc(names, func(s string) bool { return underscored(s) == 1 && underscored(names[0]) == 0 })
+	f.Name = strings.Join(names, "/")
+}
+
+func underscored(name string) int {
+	if strings.HasPrefix(name, "_") {
+		return 1
+	}
+	return 0
+}
+
+// markLibrary finds the code of the C library in a traced image that contains
+// it (a static program, a traced libc): what its allocators and writers
+// execute, by direct calls and jumps. What they write is theirs: bookkeeping of
+// the heap, or bytes that the call as a whole accounts for.
+func (b *builder) markLibrary(image int) {
+	s := b.sweeps[image]
+	calls := make([][]int32, len(s.ranges))
+	for _, e := range s.edges {
+		if to := s.home(e.to); to >= 0 && int32(to) != e.home {
+			calls[e.home] = append(calls[e.home], int32(to))
+		}
+	}
+	var work []int32
+	for i := range b.plan.Funcs {
+		f := &b.plan.Funcs[i]
+		if f.Entry.Image == image && !f.Declared {
+			if home := s.home(f.Entry.Addr); home >= 0 {
+				work = append(work, int32(home))
+			}
+		}
+	}
+	for len(work) > 0 {
+		r := work[len(work)-1]
+		work = work[:len(work)-1]
+		if !b.library[image][r] {
+			b.library[image][r] = true
+			work = append(work, calls[r]...)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package probe
+
+import "strings"
+
+// An entry describes a function of the C or C++ library. Arguments count from 1.
+type entry struct {
+	names  string // linker names, separated by blanks
+	fn     Func   // Role and arguments
+	unsafe bool   // may throw, be cancelled or recurse: no uretprobe
+}
+
+// allocators are the standard ones. posix_memalign and its kin keep the order
+// of arguments of their manual pages.
+var allocators = []entry{
+	{names: "malloc valloc pvalloc", fn: Func{Role: RoleMalloc, Size: 1}},
+	{names: "calloc", fn: Func{Role: RoleCalloc, Count: 1, Size: 2}},
+	{names: "realloc", fn: Func{Role: RoleRealloc, Ptr: 1, Size: 2}},
+	{names: "reallocf", fn: Func{Role: RoleRealloc, Ptr: 1, Size: 2}},
+	{names: "reallocarray", fn: Func{Role: RoleReallocArray, Ptr: 1, Count: 2, Size: 3}},
+	{names: "aligned_alloc memalign", fn: Func{Role: RoleAligned, Size: 2}},
+	{names: "posix_memalign", fn: Func{Role: RolePosix, Ptr: 1, Size: 3}},
+	{names: "free cfree free_sized free_aligned_sized", fn: Func{Role: RoleFree, Ptr: 1}},
+	{names: "strdup strndup __strdup __strndup wcsdup", fn: Func{Role: RoleStrdup}},
+
+	// jemalloc's own interface: mallocx(size, flags), rallocx(ptr, size, flags).
+	{names: "mallocx", fn: Func{Role: RoleMalloc, Size: 1}},
+	{names: "rallocx", fn: Func{Role: RoleRealloc, Ptr: 1, Size: 2}},
+	{names: "dallocx sdallocx", fn: Func{Role: RoleFree, Ptr: 1}},
+
+	// operator new and new[]: plain, nothrow, aligned, both (Itanium C++ ABI, 5.1.5).
+	{names: "_Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t", fn: Func{Role: RoleMalloc, Size: 1}, unsafe: true},
+	{names: "_ZnwmSt11align_val_t _ZnamSt11align_val_t _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t",
+		fn: Func{Role: RoleMalloc, Size: 1}, unsafe: true},
+	// operator delete and delete[]: plain, sized, nothrow, aligned.
+	{names: "_ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t " +
+		"_ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t " +
+		"_ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t",
+		fn: Func{Role: RoleFree, Ptr: 1}, unsafe: true},
+}
+
+// allocatorPrefixes are put before the names of allocators by those who wrap
+// or replace them: the sanitizers, jemalloc, tcmalloc, mimalloc, glibc itself.
+var allocatorPrefixes = []string{"", "__interceptor_", "___interceptor_", "je_", "tc_", "mi_", "__libc_"}
+
+// writers are the functions that write memory for their caller, by their
+// extent (manual pages, section 3). Those that write through hidden pointers
+// (scanf, getline, strtok) or by system calls (read, recv) are not here: the
+// latter are events of their own, the former show in the audit.
+var writers = []entry{
+	{names: "memcpy memmove mempcpy __mempcpy memset memfrob", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
+	{names: "__memcpy_chk __memmove_chk __mempcpy_chk __memset_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
+	{names: "bzero __bzero explicit_bzero __explicit_bzero_chk", fn: Func{Dst: 1, Len: 2, Extent: ExtentArg}},
+	{names: "bcopy swab", fn: Func{Dst: 2, Len: 3, Extent: ExtentArg}},
+	{names: "strcpy __strcpy_chk", fn: Func{Dst: 1, Extent: ExtentString}},
+	{names: "strncpy stpncpy __stpncpy __strncpy_chk __stpncpy_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentMinArg}},
+	{names: "strcat strncat strlcat __strcat_chk __strncat_chk __strlcat_chk", fn: Func{Dst: 1, Extent: ExtentAppend}},
+	{names: "stpcpy __stpcpy __stpcpy_chk", fn: Func{Dst: 1, Extent: ExtentReturned}},
+	{names: "strlcpy strxfrm __strlcpy_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentBounded}},
+	{names: "strftime", fn: Func{Dst: 1, Len: 2, Extent: ExtentBounded}},
+	{names: "inet_ntop", fn: Func{Dst: 3, Extent: ExtentString}},
+	{names: "ctime_r asctime_r __xpg_strerror_r ttyname_r", fn: Func{Dst: 2, Extent: ExtentString}},
+	{names: "gethostname", fn: Func{Dst: 1, Extent: ExtentString}},
+
+	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
+	{names: "snprintf vsnprintf __snprintf_chk __vsnprintf_chk", fn: Func{Dst: 1, Len: 2, Extent: ExtentBounded}, unsafe: true},
+	{names: "gets fgets fgets_unlocked __gets_chk __fgets_chk __fgets_unlocked_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
+	{names: "fread fread_unlocked", fn: Func{Dst: 1, Len: 2, Extent: ExtentResultProduct}, unsafe: true},
+	{names: "__fread_chk __fread_unlocked_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentResultProduct}, unsafe: true},
+	{names: "qsort qsort_r", fn: Func{Dst: 1, Len: 2, Count: 3, Extent: ExtentProduct}, unsafe: true},
+
+	// Objects of the library inside the program's own (sizes of glibc on x86-64,
+	// bits/pthreadtypes-arch.h). Those that wait are left out: they can be cancelled.
+	{names: "pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock",
+		fn: Func{Dst: 1, Fixed: 40, Extent: ExtentFixed}},
+	{names: "pthread_rwlock_init pthread_rwlock_destroy pthread_rwlock_rdlock pthread_rwlock_wrlock " +
+		"pthread_rwlock_tryrdlock pthread_rwlock_trywrlock pthread_rwlock_unlock", fn: Func{Dst: 1, Fixed: 56, Extent: ExtentFixed}},
+	{names: "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast", fn: Func{Dst: 1, Fixed: 48, Extent: ExtentFixed}},
+	{names: "sem_init sem_post sem_trywait", fn: Func{Dst: 1, Fixed: 32, Extent: ExtentFixed}},
+	{names: "pthread_spin_init pthread_spin_lock pthread_spin_trylock pthread_spin_unlock", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "clock_gettime localtime_r gmtime_r", fn: Func{Dst: 2, Extent: ExtentFixed}}, // Fixed: see fixedSizes
+	{names: "gettimeofday time sigemptyset sigfillset", fn: Func{Dst: 1, Extent: ExtentFixed}},
+}
+
+// fixedSizes are the results of functions that differ in nothing else:
+// timespec, timeval, time_t, tm, sigset_t.
+var fixedSizes = map[string]uint64{
+	"clock_gettime": 16, "gettimeofday": 16, "time": 8,
+	"localtime_r": 56, "gmtime_r": 56, "sigemptyset": 128, "sigfillset": 128,
+}
+
+// writerPrefixes: the sanitizers intercept writers, and the compiler calls
+// __asan_memcpy and the like itself.
+var writerPrefixes = []string{"", "__interceptor_", "___interceptor_", "__asan_", "__msan_", "__tsan_", "__hwasan_"}
+
+// catalogue finds the entry of a linker name.
+type catalogue map[string]entry
+
+func newCatalogue() catalogue {
+	c := catalogue{}
+	for _, e := range allocators {
+		c.add(e, allocatorPrefixes)
+	}
+	for _, e := range writers {
+		e.fn.Role = RoleWriter
+		c.add(e, writerPrefixes)
+	}
+	return c
+}
+
+func (c catalogue) add(e entry, prefixes []string) {
+	for _, name := range strings.Fields(e.names) {
+		e := e
+		if size := fixedSizes[name]; size != 0 {
+			e.fn.Fixed = size
+		}
+		for _, prefix := range prefixes {
+			if prefix != "" && strings.HasPrefix(name, "_Z") {
+				continue
+			}
+			c[prefix+name] = e
+		}
+	}
+}
+
+// plainName is a standard name without what a sanitizer puts before it: what
+// the user wrote.
+func plainName(linkage string) string {
+	for _, p := range []string{"___interceptor_", "__interceptor_", "__asan_", "__msan_", "__tsan_", "__hwasan_", "__libc_"} {
+		if rest, ok := strings.CutPrefix(linkage, p); ok {
+			return rest
+		}
+	}
+	return linkage
+}

@@ -1,0 +1,283 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"mgtrace/objfile"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// watchKey says which functions are one to the user: the clones and inlined
+// instances of a function are the function.
+type watchKey struct {
+	image int
+	name  string
+}
+
+// planWatched adds the watched functions: entries and exits of every copy, and
+// the boundaries of every inlined instance.
+func (b *builder) planWatched() error {
+	var errs []error
+	for _, pattern := range b.request.Watch {
+		found := b.find(pattern)
+		inlined := b.inlined(pattern)
+		if len(found) == 0 && len(inlined) == 0 {
+			errs = append(errs, b.unknown(pattern))
+			continue
+		}
+		for _, l := range found {
+			b.watch(l)
+		}
+		for _, l := range inlined {
+			b.watchInlined(l)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// watchID numbers a watched function; new says that it is its first copy.
+func (b *builder) watchID(image int, name string) (id trace.FuncID, f *trace.Func) {
+	key := watchKey{image, name}
+	id, ok := b.ids[key]
+	if !ok {
+		b.plan.Watched = append(b.plan.Watched, trace.Func{Name: name})
+		id = trace.FuncID(len(b.plan.Watched))
+		b.ids[key] = id
+	}
+	return id, &b.plan.Watched[id-1]
+}
+
+func (b *builder) watch(l located) {
+	name := l.fn.Base
+	if name == "" {
+		name = l.fn.Name
+	}
+	id, w := b.watchID(l.image, name)
+	if w.File == "" {
+		w.File, w.Line = l.fn.File, l.fn.Line
+	}
+	f := Func{Name: l.fn.Name, ID: id, Role: RoleWatch, File: l.fn.File, Line: l.fn.Line}
+	if !b.enter(&f, l) {
+		return
+	}
+	for _, other := range b.plan.Funcs {
+		if other.Role == RoleWatch && other.Entry == f.Entry {
+			return // named twice
+		}
+	}
+	f.Returns = b.exits(l)
+	if len(f.Returns) == 0 {
+		w.NoReturn = true
+		if !l.fn.NoReturn {
+			b.warn("%s never returns as far as its code shows: it has no exit C-point", l.fn.Name)
+		}
+	}
+	b.plan.Funcs = append(b.plan.Funcs, f)
+}
+
+// unknown is the error for a name that nothing has, with the nearest that there are.
+func (b *builder) unknown(pattern string) error {
+	if strings.HasPrefix(pattern, "0x") {
+		return fmt.Errorf("there is no code at %s in %s", pattern, b.plan.Images[0].Path)
+	}
+	names := b.nearest(pattern)
+	if len(names) == 0 {
+		return fmt.Errorf("there is no function %q in %s", pattern, b.plan.Images[0].Path)
+	}
+	return fmt.Errorf("there is no function %q in %s; there is %s", pattern, b.plan.Images[0].Path, strings.Join(names, ", "))
+}
+
+// nearest returns up to three names of functions of the traced images that are
+// spelt most like name.
+func (b *builder) nearest(name string) []string {
+	name, _, _ = strings.Cut(name, "(")
+	best := map[string]int{}
+	for _, i := range b.traced() {
+		for _, fn := range b.plan.Images[i].File.Funcs() {
+			base, _, _ := strings.Cut(fn.Base, "(")
+			if d := distance(name, base); base != "" && d <= max(2, len(name)/3) {
+				best[base] = d
+			}
+		}
+	}
+	names := make([]string, 0, len(best))
+	for n := range best {
+		names = append(names, n)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		if best[names[i]] != best[names[j]] {
+			return best[names[i]] < best[names[j]]
+		}
+		return names[i] < names[j]
+	})
+	return names[:min(3, len(names))]
+}
+
+// distance is the number of characters to insert, delete, change or swap with
+// their neighbour to get from one name to the other.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	var rows [3][65]int
+	for j := range len(b) + 1 {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row, up, upup := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(up[j]+1, row[j-1]+1, up[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], upup[j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)%3][len(b)]
+}
+
+// instance is an inlined instance in an image.
+type instance struct {
+	image int
+	at    objfile.Inlined
+}
+
+func (b *builder) inlined(pattern string) (found []instance) {
+	if strings.HasPrefix(pattern, "0x") {
+		return nil
+	}
+	for _, i := range b.traced() {
+		for _, in := range b.plan.Images[i].File.Inlined(pattern) {
+			found = append(found, instance{i, in})
+		}
+	}
+	return found
+}
+
+// watchInlined adds a point at the entry of an inlined instance, and one
+// behind every edge that leaves it.
+func (b *builder) watchInlined(l instance) {
+	id, w := b.watchID(l.image, l.at.Name)
+	s := b.code(l.image)
+	where := fmt.Sprintf("the instance of %s that is inlined into %s at %s:%d", l.at.Name, l.at.In, l.at.CallFile, l.at.CallLine)
+	point := trace.Point{Function: l.at.Name, Func: id, File: l.at.CallFile, Line: l.at.CallLine}
+	if w.File == "" {
+		for _, fr := range s.file.Frames(l.at.Entry) {
+			if fr.Function == l.at.Name {
+				w.File = fr.File
+				break
+			}
+		}
+	}
+	point.Kind = "inline-entry"
+	if !b.point(l.image, l.at.Entry, point) {
+		b.warn("the entry of %s can not be probed", where)
+		return
+	}
+	exits, certain := s.inlineExits(l.at)
+	point.Kind = "inline-exit"
+	for _, addr := range exits {
+		if !b.point(l.image, addr, point) {
+			certain = false
+		}
+	}
+	if !certain || len(exits) == 0 {
+		b.warn("not every exit of %s is known", where)
+	}
+}
+
+// point adds a point if its address can be probed.
+func (b *builder) point(image int, addr uint64, p trace.Point) bool {
+	s := b.code(image)
+	site, ok := b.site(image, addr)
+	if !ok || len(s.ranges) > 0 && !s.starts.has(addr) {
+		return false
+	}
+	if ok, _ := x86.KernelProbeable(s.file.Code(addr, x86.MaxLen)); !ok {
+		return false
+	}
+	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p})
+	return true
+}
+
+// inlineExits finds the instructions of the containing frame to which control
+// passes from an inlined instance: the targets of its jumps, what lies behind
+// its ranges, and its RET instructions themselves. certain is false if an
+// indirect jump may leave too.
+func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
+	ranges := s.bridge(at.Ranges)
+	inside := func(addr uint64) bool {
+		for _, r := range ranges {
+			if r[0] <= addr && addr < r[1] {
+				return true
+			}
+		}
+		return false
+	}
+	certain = true
+	seen := map[uint64]bool{}
+	leave := func(addr uint64) {
+		if !inside(addr) && !seen[addr] {
+			seen[addr] = true
+			exits = append(exits, addr)
+		}
+	}
+	for _, r := range ranges {
+		var recent []x86.Inst
+		s.each(coderange{lo: r[0], hi: r[1]}, func(pc uint64, in *x86.Inst) {
+			recent = append(recent, *in)
+			next := pc + uint64(in.Len)
+			switch {
+			case in.Kind == x86.KindRet, in.Kind == x86.KindJmp && !in.Direct && !isSwitch(in, recent[:len(recent)-1]):
+				exits = append(exits, pc)
+			case in.Kind == x86.KindJmp && !in.Direct:
+				certain = false
+			case in.Kind == x86.KindJmp:
+				leave(in.Target)
+			case in.Kind == x86.KindJcc:
+				leave(in.Target)
+				leave(next)
+			case in.Kind != x86.KindStop:
+				leave(next)
+			}
+		})
+	}
+	sort.Slice(exits, func(i, j int) bool { return exits[i] < exits[j] })
+	return exits, certain
+}
+
+// bridge joins ranges between which the compiler only scheduled instructions
+// of the caller: a short gap that control runs through and that no jump leads
+// into or out of. Passing it does not leave the instance.
+func (s *sweep) bridge(ranges [][2]uint64) [][2]uint64 {
+	const short = 64 // bytes
+	sorted := append([][2]uint64(nil), ranges...)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i][0] < sorted[j][0] })
+	var out [][2]uint64
+	for _, r := range sorted {
+		n := len(out)
+		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= short && s.straight(out[n-1][1], r[0]) {
+			out[n-1][1] = r[1]
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// straight says that control runs from lo to hi without branches.
+func (s *sweep) straight(lo, hi uint64) bool {
+	ok := true
+	s.each(coderange{lo: lo, hi: hi}, func(pc uint64, in *x86.Inst) {
+		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall) && !s.targets.has(pc)
+	})
+	return ok
+}
