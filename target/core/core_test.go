@@ -288,6 +288,15 @@ func TestBrokenHeader(t *testing.T) {
 	}
 }
 
+// A program may reserve terabytes.
+func TestBlocksOfHugeMapping(t *testing.T) {
+	zero := mem.NewFake(mem.Segment{Addr: 0x10000, Data: make([]byte, 1<<16)})
+	maps := []mem.Map{{Lo: 0x10000, Hi: 1 << 47, Read: true, Write: true}}
+	if h := Blocks(zero, maps); len(h.Blocks) != 0 || len(h.Problems) != 1 {
+		t.Errorf("found %+v", h)
+	}
+}
+
 func TestBlocksOfNothing(t *testing.T) {
 	zero := mem.NewFake(mem.Segment{Addr: 0x10000, Data: make([]byte, 1<<20)})
 	maps := []mem.Map{{Lo: 0x10000, Hi: 0x110000, Read: true, Write: true},

@@ -72,6 +72,9 @@ const (
 	firstSearch = 64 << 10  // where the first chunk of a heap may be: static programs keep their TLS before it
 	resyncLimit = 1 << 20   // bytes that are searched for a header behind a broken one
 	maxBlocks   = 1 << 28
+	maxSearch   = 1 << 30 // bytes of one mapping that are searched for chunks of their own
+	maxHeaps    = 1 << 14 // arena heaps in one mapping
+	userEnd     = 1 << 56 // no user address is above it, whatever the page tables
 )
 
 // tcacheSizes are the sizes of a thread's cache (struct tcache_perthread_struct)
@@ -105,7 +108,7 @@ type region struct {
 func Blocks(m mem.Memory, maps []mem.Map) *Heap {
 	w := &walker{words: words{m: m}, heap: &Heap{}}
 	for _, mp := range maps {
-		if !mp.Write || !mp.Read || mp.File() || mp.Path != "" && mp.Path != "[heap]" {
+		if !mp.Write || !mp.Read || mp.Hi > userEnd || mp.File() || mp.Path != "" && mp.Path != "[heap]" {
 			continue
 		}
 		if !w.arenaHeaps(mp) && !w.mainHeap(mp) {
@@ -150,7 +153,8 @@ func (w *walker) mainHeap(mp mem.Map) bool {
 // the first of its heaps, then chunks up to size.
 func (w *walker) arenaHeaps(mp mem.Map) bool {
 	found := false
-	for base := (mp.Lo + arenaAlign - 1) &^ (arenaAlign - 1); base < mp.Hi && base >= mp.Lo; base += arenaAlign {
+	first := (mp.Lo + arenaAlign - 1) &^ (arenaAlign - 1)
+	for base := first; base < min(mp.Hi, first+maxHeaps*arenaAlign); base += arenaAlign {
 		arena, ok1 := w.word(base)
 		size, ok2 := w.word(base + 16)
 		if !ok1 || !ok2 || arena == 0 || arena&7 != 0 || size%pageSize != 0 || size == 0 || size > arenaAlign || size > mp.Hi-base {
@@ -295,7 +299,10 @@ func (w *walker) mappedChunks(mp mem.Map) {
 			at, expected = at+size, true
 			continue
 		}
-		at, expected = at+pageSize, false
+		if at, expected = at+pageSize, false; at-mp.Lo > maxSearch {
+			w.problem("the mapping at %#x was searched for blocks only in its first %d bytes of %d", mp.Lo, at-mp.Lo, mp.Size())
+			return
+		}
 	}
 }
 
