@@ -70,6 +70,17 @@ func branchTarget(in x86asm.Inst, next uint64) (uint64, bool) {
 	return 0, false
 }
 
+// target returns where a jump or call leads. A call through an entry of the
+// global offset table (-fno-plt) leads to that entry, by which calleeName
+// knows the import.
+func (w *walk) target(in x86asm.Inst, next uint64) (uint64, bool) {
+	if m, ok := in.Args[0].(x86asm.Mem); ok && m.Base == x86asm.RIP && (in.Op == x86asm.CALL || in.Op == x86asm.JMP) {
+		slot := next + uint64(m.Disp)
+		return slot, w.file.ImportSlot(slot) != ""
+	}
+	return branchTarget(in, next)
+}
+
 func isConditional(op x86asm.Op) bool {
 	switch op {
 	case x86asm.JA, x86asm.JAE, x86asm.JB, x86asm.JBE, x86asm.JCXZ, x86asm.JE, x86asm.JECXZ, x86asm.JG, x86asm.JGE, x86asm.JL,
@@ -122,7 +133,11 @@ func (w *walk) resultOf(target uint64, direct bool, st *state) value {
 // calleeName returns the plain name of a called function, of its import where
 // it is called through the procedure linkage table.
 func (w *walk) calleeName(target uint64) string {
-	if name := w.file.Import(target); name != "" {
+	name := w.file.Import(target)
+	if name == "" {
+		name = w.file.ImportSlot(target)
+	}
+	if name != "" {
 		return plainName(name)
 	}
 	fn, ok := w.file.FuncAt(target)
@@ -167,23 +182,32 @@ func (w *walk) variables(pc uint64) []objfile.Variable {
 // start of the walk.
 func (w *walk) beforeCall() state {
 	block, call := w.blockBefore()
-	st := state{test: -1}
-	for _, in := range block {
-		if in.inst.Op == x86asm.CALL {
-			target, direct := branchTarget(in.inst, in.pc+uint64(in.inst.Len))
-			st.afterCall(w.resultOf(target, direct, &st))
-		} else if !w.step(in.pc, in.inst, &st) {
-			st = state{test: -1}
-		}
-	}
+	// The first pass finds how far the stack pointer moves in the block, so
+	// that in the second it is 0 at the call (see slotOf).
+	moved := w.through(block, 0).sp
+	st := w.through(block, -moved)
 	regs := argumentRegs()
 	for i := range w.args {
 		w.args[i] = st.reg[regs[i]]
 	}
-	if target, direct := branchTarget(call, w.start); direct && call.Op == x86asm.CALL {
+	if target, direct := w.target(call, w.start); direct && call.Op == x86asm.CALL {
 		w.callee = w.calleeName(target)
 	}
 	st.afterCall(value{kind: fresh})
+	return st
+}
+
+// through applies a straight run of instructions.
+func (w *walk) through(block []located, sp int64) state {
+	st := state{test: -1, sp: sp}
+	for _, in := range block {
+		if in.inst.Op == x86asm.CALL {
+			target, direct := w.target(in.inst, in.pc+uint64(in.inst.Len))
+			st.afterCall(w.resultOf(target, direct, &st))
+		} else if !w.step(in.pc, in.inst, &st) {
+			st = state{test: -1, sp: st.sp}
+		}
+	}
 	return st
 }
 

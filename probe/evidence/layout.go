@@ -16,6 +16,16 @@ func isByte(t *types.Type) bool {
 	return false
 }
 
+// isFlexible reports whether t ends with an array whose length each object chooses.
+func isFlexible(t *types.Type) bool {
+	n := len(t.Members)
+	if n == 0 || t.Kind != types.Struct {
+		return false
+	}
+	last := t.Members[n-1].Type
+	return last != nil && (last.Kind == types.Array && last.Count <= 1 || last.Kind == types.Struct && isFlexible(last))
+}
+
 // same reports whether two types are one: compilation units may each have
 // their own description of it.
 func same(a, b *types.Type) bool {

@@ -144,6 +144,10 @@ func (w *walk) addSub(pc uint64, in x86asm.Inst, st *state) {
 		}
 		return
 	}
+	if in.Op == x86asm.ADD && in.Args[0] == in.Args[1] {
+		setArg(in.Args[0], scale(x, 2), st)
+		return
+	}
 	if in.Op == x86asm.SUB {
 		if y.kind != number {
 			setArg(in.Args[0], value{}, st)
@@ -271,7 +275,7 @@ func (w *walk) operand(pc uint64, in x86asm.Inst, a x86asm.Arg, st *state) value
 // information says of it.
 func (w *walk) value(pc uint64, r int, st *state) value {
 	held := st.reg[r]
-	if held.kind != unknown && !(held.kind == number && held.stride == 1) {
+	if held.sure() {
 		return held
 	}
 	for _, v := range w.variables(pc) {
@@ -305,10 +309,13 @@ func ofType(t *types.Type, off int64) value {
 // load reads 8 bytes of memory.
 func (w *walk) load(pc uint64, in x86asm.Inst, m x86asm.Mem, st *state) value {
 	if key, ok := w.slotOfMem(m, st); ok {
-		if v := st.load(key); v.kind != unknown {
-			return v
+		held := st.load(key)
+		if !held.sure() {
+			if v := w.variableAt(pc, key, st); v.kind != unknown {
+				return v
+			}
 		}
-		return w.variableAt(pc, key, st)
+		return held
 	}
 	switch at := w.address(pc, in, m, st); at.kind {
 	case pointer:
@@ -367,11 +374,13 @@ func (w *walk) address(pc uint64, in x86asm.Inst, m x86asm.Mem, st *state) value
 	return sum
 }
 
-// slotOf returns the stack slot at a DWARF register plus an offset.
+// slotOf returns the stack slot at a DWARF register plus an offset. Relative to
+// the stack pointer it is sure only where that is as at the call: clang names
+// places by it without regard to arguments that were pushed since.
 func (w *walk) slotOf(dwarf int, off int64, st *state) (slotKey, bool) {
 	switch dwarf {
 	case objfile.RegSP:
-		return slotKey{off: st.sp + off}, true
+		return slotKey{off: st.sp + off}, st.sp == 0
 	case objfile.RegBP:
 		return slotKey{frame: true, off: off}, w.framed
 	}

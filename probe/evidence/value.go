@@ -26,6 +26,10 @@ func (v value) isFresh() bool { return v.kind == fresh && v.stride == 0 }
 // anyNumber returns an integer of which nothing is known.
 func anyNumber() value { return value{kind: number, stride: 1} }
 
+// sure reports whether v is better than what the declared type of the variable
+// that holds it says.
+func (v value) sure() bool { return v.kind == fresh || v.kind != unknown && v.stride == 0 }
+
 func constant(n int64) value { return value{kind: number, off: n} }
 
 func (v value) exact() (int64, bool) { return v.off, v.kind == number && v.stride == 0 }
@@ -82,10 +86,11 @@ const maxSlots = 32
 // state is what is known at a program point. Registers are numbered as in
 // x86-64 instructions: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi.
 type state struct {
-	reg   [16]value
-	slots []slot
-	sp    int64 // stack pointer, relative to the start
-	test  int8  // register that the flags compare with NULL, -1 if none
+	reg    [16]value
+	slots  []slot
+	sp     int64 // stack pointer, relative to that at the call
+	stored bool  // the instruction before stored the new pointer in the last of slots
+	test   int8  // register that the flags compare with NULL, -1 if none
 }
 
 func (s *state) clone() state {
@@ -112,8 +117,10 @@ func (s *state) store(k slotKey, v value, size int64) {
 		}
 	}
 	s.slots = kept
+	s.stored = false
 	if v.kind != unknown && size == 8 && len(s.slots) < maxSlots {
 		s.slots = append(s.slots, slot{k, v})
+		s.stored = v.kind == fresh
 	}
 }
 

@@ -78,6 +78,7 @@ func (w *walk) follow(p path, todo []path) []path {
 			return todo
 		}
 		w.note(&p, w.atVariables(p.pc, &p.st))
+		p.st.stored = false
 		in, ok := decode(w.file, p.pc)
 		if !ok {
 			return todo
@@ -89,7 +90,7 @@ func (w *walk) follow(p path, todo []path) []path {
 			}
 		}
 		next := p.pc + uint64(in.Len)
-		switch target, direct := branchTarget(in, next); {
+		switch target, direct := w.target(in, next); {
 		case in.Op == x86asm.RET:
 			w.atReturn(&p)
 			return todo
@@ -104,6 +105,9 @@ func (w *walk) follow(p path, todo []path) []path {
 			p.pc = target
 		case in.Op == x86asm.JMP:
 			w.note(&p, w.atCall(target, direct, &p.st))
+			if p.st.reg[0] = w.resultOf(target, direct, &p.st); p.st.reg[0].kind == fresh {
+				w.atReturn(&p)
+			}
 			return todo
 		case isConditional(in.Op):
 			taken, falls := p.st.branch(in.Op)
@@ -196,10 +200,12 @@ func (w *walk) atVariables(pc uint64, st *state) []finding {
 			if !ok || v.Type == nil {
 				continue
 			}
-			for _, x := range st.slots {
-				if at := x.key.off - key.off; x.key.frame == key.frame && at >= 0 && at < max(v.Type.Size, 1) {
-					out = append(out, w.inVariable(pc, v, at, x.v)...)
-				}
+			if !st.stored {
+				continue // what lay there before may be another variable's by now
+			}
+			x := st.slots[len(st.slots)-1]
+			if at := x.key.off - key.off; x.key.frame == key.frame && at >= 0 && at < max(v.Type.Size, 1) {
+				out = append(out, w.inVariable(pc, v, at, x.v)...)
 			}
 		}
 	}
@@ -300,34 +306,37 @@ func (w *walk) where(pc uint64) string {
 	return ""
 }
 
-// many reports whether the call allocates more than one object of type t.
+// many reports whether the call allocates more than one object of type t, as
+// far as its arguments are seen.
 func (w *walk) many(t *types.Type, offset int64) bool {
-	if t == nil || t.Size <= 0 {
+	if t == nil || t.Size <= 0 || isFlexible(t) {
 		return false
 	}
-	n := scaleless(w.args[0], t.Size, offset)
+	size, count := w.args[0], constant(1)
 	switch w.callee {
-	case "calloc", "reallocarray":
-		count := w.args[0]
-		if w.callee == "reallocarray" {
-			count = w.args[1]
-		}
-		c, exact := count.exact()
-		return !exact || c > 1
+	case "calloc":
+		size, count = w.args[1], w.args[0]
+	case "reallocarray":
+		size, count = w.args[2], w.args[1]
 	case "realloc", "aligned_alloc", "memalign":
-		n = scaleless(w.args[1], t.Size, offset)
+		size = w.args[1]
 	case "malloc", "operator new", "operator new[]", "valloc":
-	default: // a wrapper: its size may be either argument
-		return n || scaleless(w.args[1], t.Size, offset)
+	default: // a wrapper of malloc or calloc
+		if n, ok := w.args[1].exact(); ok && n == t.Size {
+			size, count = w.args[1], w.args[0]
+		}
 	}
-	return n
-}
-
-// scaleless reports whether a size is that of several objects.
-func scaleless(v value, size, offset int64) bool {
-	if n, ok := v.exact(); ok {
+	if c, ok := count.exact(); !ok || c > 1 {
+		return true
+	}
+	if n, ok := size.exact(); ok {
 		n -= offset
-		return n > size && n%size == 0
+		return n > t.Size && n%t.Size == 0
 	}
-	return v.kind == number && v.stride > 0 && v.stride%size == 0 && (v.stride > 1 || size == 1)
+	if size.kind == number && size.stride > 1 && size.stride%t.Size == 0 {
+		return true
+	}
+	// Single objects that are no structures are rarely allocated, and new[]
+	// of one element hardly ever.
+	return t.Kind != types.Struct && t.Kind != types.Union || w.callee == "operator new[]"
 }

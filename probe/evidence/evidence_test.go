@@ -1,0 +1,227 @@
+package evidence
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mgtrace/objfile"
+	"mgtrace/types"
+)
+
+// TestSites compiles programs in many ways, runs them, and compares what is
+// found for the stack of every allocation with the comment on its source line.
+// A type that is not found is counted; a wrong one fails.
+func TestSites(t *testing.T) {
+	recorder := filepath.Join(t.TempDir(), "recorder.so")
+	compile(t, "gcc", "-O1", "-g0", "-shared", "-fPIC", "-o", recorder, "testdata/recorder.c", "-ldl")
+	files := map[string]*objfile.File{}
+	total, text := &score{}, &score{}
+	for _, c := range []struct{ cc, src string }{{"gcc", "sites.c"}, {"clang", "sites.c"}, {"g++", "sites.cc"}, {"clang++", "sites.cc"}} {
+		if c.cc = compiler(c.cc); c.cc == "" {
+			continue
+		}
+		for _, flags := range []string{"-O0", "-O1", "-O2", "-O3", "-O2 -no-pie -fcf-protection=none", "-O2 -fno-plt -fno-omit-frame-pointer"} {
+			t.Run(filepath.Base(c.cc)+" "+flags, func(t *testing.T) {
+				exe := filepath.Join(t.TempDir(), "prog")
+				compile(t, c.cc, append(strings.Fields(flags), "-w", "-g", "-o", exe, "testdata/"+c.src)...)
+				r := record(t, recorder, exe, files)
+				bare := r.judge(t, NewFinder(nil), false)
+				withText := r.judge(t, NewFinder(readLine), true)
+				t.Logf("of %d sites %d were found, %d with source text", bare.sites, bare.right, withText.right)
+				total.add(bare)
+				text.add(withText)
+			})
+		}
+	}
+	t.Logf("in all: %d sites, %d found (%.1f %%), %d with source text (%.1f %%); array or not was right in %d of %d",
+		total.sites, total.right, 100*float64(total.right)/float64(total.sites), text.right, 100*float64(text.right)/float64(text.sites), total.arrays, total.right)
+	if total.right*100 < total.sites*90 {
+		t.Error("too few sites are found")
+	}
+}
+
+type score struct{ sites, right, arrays int }
+
+func (s *score) add(o score) {
+	s.sites += o.sites
+	s.right += o.right
+	s.arrays += o.arrays
+}
+
+// compiler returns the newest of a compiler's versions, "" if there is none.
+func compiler(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	found, _ := filepath.Glob("/usr/bin/" + name + "-[0-9]*")
+	if len(found) == 0 {
+		return ""
+	}
+	return found[len(found)-1]
+}
+
+func compile(t *testing.T, cc string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", cc, args, err, out)
+	}
+}
+
+func readLine(file string, line int) (string, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", false
+	}
+	lines := strings.Split(string(text), "\n")
+	if line < 1 || line > len(lines) {
+		return "", false
+	}
+	// The comments give the answers away.
+	code, _, _ := strings.Cut(lines[line-1], "//")
+	return code, true
+}
+
+type recording struct {
+	stacks [][]Frame
+	lines  map[string][]string
+}
+
+// record runs a program and returns the stacks of its allocations.
+func record(t *testing.T, recorder, exe string, files map[string]*objfile.File) *recording {
+	t.Helper()
+	out := exe + ".out"
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+recorder, "EVIDENCE_OUT="+out)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, msg)
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var raw [][]uint64
+	var maps [][]string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		w := strings.Fields(s.Text())
+		switch {
+		case w[0] == "map" && len(w) == 7 && strings.HasPrefix(w[6], "/"):
+			maps = append(maps, w)
+		case w[0] == "stack":
+			var pcs []uint64
+			for _, x := range w[2:] {
+				pc, _ := strconv.ParseUint(x, 0, 64)
+				pcs = append(pcs, pc)
+			}
+			raw = append(raw, pcs)
+		}
+	}
+	r := &recording{lines: map[string][]string{}}
+	for _, pcs := range raw {
+		var stack []Frame
+		for _, pc := range pcs {
+			stack = append(stack, locate(t, maps, pc, files))
+		}
+		r.stacks = append(r.stacks, stack)
+	}
+	return r
+}
+
+func locate(t *testing.T, maps [][]string, pc uint64, files map[string]*objfile.File) Frame {
+	for _, m := range maps {
+		var lo, hi, off uint64
+		fmt.Sscanf(m[1], "%x-%x", &lo, &hi)
+		if pc < lo || pc >= hi {
+			continue
+		}
+		off, _ = strconv.ParseUint(m[3], 16, 64)
+		f := files[m[6]]
+		if f == nil {
+			var err error
+			if f, err = objfile.Open(m[6], objfile.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			files[m[6]] = f
+		}
+		if v, ok := f.Vaddr(pc - lo + off); ok {
+			return Frame{f, v}
+		}
+	}
+	return Frame{}
+}
+
+var answer = regexp.MustCompile(`// =(.*)$`)
+
+// expected returns the comment on the innermost line of the stack that has one.
+func (r *recording) expected(stack []Frame) (want, where string) {
+	for _, fr := range stack {
+		if fr.File == nil {
+			continue
+		}
+		for _, at := range fr.File.Frames(fr.Addr - 1) {
+			if !strings.Contains(at.File, "testdata") {
+				continue
+			}
+			if r.lines[at.File] == nil {
+				text, _ := os.ReadFile(at.File)
+				r.lines[at.File] = strings.Split(string(text), "\n")
+			}
+			if n := at.Line; n > 0 && n <= len(r.lines[at.File]) {
+				if m := answer.FindStringSubmatch(r.lines[at.File][n-1]); m != nil {
+					return m[1], fmt.Sprintf("%s:%d", at.File, n)
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
+func (r *recording) judge(t *testing.T, f *Finder, withText bool) (s score) {
+	for _, stack := range r.stacks {
+		want, where := r.expected(stack)
+		if want == "" {
+			continue
+		}
+		e := f.ForStack(stack)
+		if want == "?" {
+			if e.Type != nil {
+				t.Errorf("%s: %s is claimed: %s", where, e.Type, e.Why)
+			}
+			continue
+		}
+		s.sites++
+		elem, isArray := strings.CutSuffix(want, "[]")
+		switch {
+		case e.Type == nil:
+			if testing.Verbose() {
+				t.Logf("%s (text %v): %s not found: %s", where, withText, want, e.Why)
+			}
+			continue
+		case !matches(e.Type, elem):
+			t.Errorf("%s: %s was found (%s), want %s", where, e.Type, e.Why, want)
+			continue
+		}
+		s.right++
+		if e.Array == isArray {
+			s.arrays++
+		} else if testing.Verbose() {
+			t.Logf("%s: array is %v", where, e.Array)
+		}
+	}
+	return s
+}
+
+func matches(t *types.Type, want string) bool {
+	got := types.NormalName(t.String())
+	if strings.Contains(want, "<T>") {
+		return got == "ns::Tree<int>::Leaf" || got == "ns::Tree<double>::Leaf"
+	}
+	return got == types.NormalName(want)
+}
