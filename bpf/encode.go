@@ -30,7 +30,7 @@ type (
 		SkipLo, SkipHi     uint64
 		Role, Extent, Own  uint8
 		Ptr, Dst, Len, Cnt uint8
-		_                  uint8
+		Uret               uint8
 	}
 	addrRange struct { // struct range
 		Lo, Hi uint64
@@ -160,6 +160,9 @@ func encodeFunc(f *probe.Func, skip addrRange) funcDesc {
 	}
 	if f.Declared {
 		d.Own = 1
+	}
+	if f.Uretprobe && len(f.Returns) == 0 {
+		d.Uret = 1
 	}
 	return d
 }

@@ -9,7 +9,7 @@ import (
 
 // The kernel's verifier accepts every program.
 func TestVerifier(t *testing.T) {
-	needRoot(t)
+	needEngine(t)
 	var o programsObjects
 	err := loadProgramsObjects(&o, &ebpf.CollectionOptions{})
 	var ve *ebpf.VerifierError

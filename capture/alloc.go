@@ -48,10 +48,11 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 }
 
 // replacedAllocs forgets the calls whose place on the stack is entered anew and
-// that did not jump here.
+// that did not jump here. A call that has a uretprobe, which takes functions that
+// always return, can only have jumped (glibc's realloc(NULL, n) to malloc).
 func (a *Assembler) replacedAllocs(t *thread, h *Hit) {
 	n := len(t.allocs)
-	for n > 0 && t.allocs[n-1].sp == h.SP && !t.allocs[n-1].tail {
+	for n > 0 && t.allocs[n-1].sp == h.SP && !t.allocs[n-1].tail && !a.plan.Funcs[t.allocs[n-1].fn].Uretprobe {
 		n--
 	}
 	t.allocs = t.allocs[:n]

@@ -34,20 +34,27 @@ func (w *window) write(addr, v uint64) {
 // address v of the file is at bias + v.
 type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 
-// CFI returns an unwinder by call frame information that goes up at most depth
-// frames, as far as the captured stack reaches.
+// CFI returns an unwinder by call frame information that finds at most depth
+// return addresses, as far as the captured stack reaches.
 func CFI(find FindFile, depth int) Unwinder {
 	return func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
+		exact := false // PC is a return address: the call lies before it
 		for len(out) < depth {
 			pc := regs.PC()
+			if !exact {
+				pc--
+			}
 			f, bias, ok := find(pc)
 			if !ok {
 				return out
 			}
-			// The frame is inside the call, which ends where it returns to.
-			next, ok := f.Step(pc-1, regs, mem, bias)
-			if !ok || next.PC() == 0 || next.SP() <= regs.SP() {
+			next, ok := f.Step(pc-bias, regs, mem, bias)
+			if !ok {
 				return out
+			}
+			exact = f.SignalFrame(pc - bias)
+			if !exact && next.SP() <= regs.SP() {
+				return out // a caller's frame lies above
 			}
 			*regs = next
 			out = append(out, trace.Addr(next.PC()))

@@ -95,7 +95,9 @@ struct pending {
 /* A call of a writer function that has not returned. sp 0: none. */
 struct writer {
 	__u64 sp, pc;
-	__u64 dst, len, count, old;
+	__u64 dst, len, count;
+	__u64 old;	/* append: length of the string before */
+	__u64 window;	/* its own stores to so many bytes at dst are not reported */
 	__u32 func;
 	__u32 unused;
 };
@@ -116,7 +118,8 @@ struct thread {
 	__u32 records;
 	__u64 stack_lo, stack_hi;	/* own stack, if known */
 	__u64 alloc_sp, alloc_pc, alloc_ptr;	/* outermost allocator call */
-	__u32 alloc_func, alloc_own;
+	__u32 alloc_func;
+	__u8 alloc_own, alloc_uret, unused[2];
 	struct pending p;
 	struct writer w;
 	struct span s;
@@ -427,10 +430,9 @@ static __always_inline bool wanted(struct thread *t, __u64 sp, __u64 addr, __u64
 {
 	if (t->stack_lo <= sp && sp < t->stack_hi && addr >= sp - 128 && addr < t->stack_hi)
 		return false;
-	if (t->alloc_sp > sp && !t->alloc_own)
+	if (t->alloc_sp >= sp && !t->alloc_own)
 		return false;	/* the allocator's own book-keeping */
-	if (t->w.sp > sp && addr >= t->w.dst && addr < t->w.dst + t->w.len &&
-	    t->w.old == ~0ull)
+	if (t->w.sp >= sp && addr - t->w.dst < t->w.window)
 		return false;	/* reported as a whole when the writer returns */
 	return !excluded(addr, size);
 }
@@ -700,14 +702,14 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	w->dst = argument(ctx, f->dst);
 	w->len = argument(ctx, f->len);
 	w->count = argument(ctx, f->count);
-	w->old = 0;
+	w->window = max_data;
 	switch (f->extent) {
 	case EXTENT_PRODUCT:
 		w->len *= w->count;
 		/* fallthrough */
 	case EXTENT_ARG:
 	case EXTENT_MIN_ARG:
-		w->old = ~0ull;	/* the extent is known from the start */
+		w->window = w->len;
 		break;
 	case EXTENT_APPEND:
 		w->old = string_length(w->dst);
@@ -935,7 +937,9 @@ static __always_inline void functions(struct thread *t, struct pt_regs *ctx, str
 				      __u32 cookie)
 {
 	__u32 flags = s->flags, func = s->alloc - 1;
-	bool nested = t->alloc_sp > ctx->sp;
+	/* A function with a uretprobe that jumps to another allocator returns
+	 * with it: from the same place of the stack. */
+	bool nested = t->alloc_sp > ctx->sp || (t->alloc_sp == ctx->sp && t->alloc_uret);
 	struct fn *f;
 
 	if (flags & SF_ALLOC_LEAVE && t->alloc_sp != ctx->sp)
@@ -957,6 +961,7 @@ static __always_inline void functions(struct thread *t, struct pt_regs *ctx, str
 		t->alloc_ptr = argument(ctx, f->ptr);
 		t->alloc_func = func;
 		t->alloc_own = f->own;
+		t->alloc_uret = f->uret;
 	}
 	if (flags & SF_ALLOC_LEAVE) {
 		if (!(flags & SF_TAIL))
@@ -1043,7 +1048,7 @@ int on_uret(struct pt_regs *ctx)
 		return 0;
 	}
 	prune(t, sp);
-	alloc = t->alloc_sp == sp;
+	alloc = t->alloc_sp == sp && t->alloc_func == func;
 	if (alloc && f->role == FR_POSIX)
 		block = word(t->alloc_ptr);
 	note(t, R_URET, func, ctx->ip, sp, ctx->ax, 0, block);

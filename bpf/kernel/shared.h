@@ -98,7 +98,8 @@ enum { EXTENT_ARG, EXTENT_PRODUCT, EXTENT_STRING, EXTENT_APPEND, EXTENT_RESULT,
 struct fn {
 	__u64 skip_lo, skip_hi;	/* writer: calls from this code are not reported */
 	__u8 role, extent, own;	/* own: an allocator that the user declared */
-	__u8 ptr, dst, len, count, unused;	/* arguments, from 1 */
+	__u8 ptr, dst, len, count;	/* arguments, from 1 */
+	__u8 uret;	/* it is left through a uretprobe */
 };
 
 /* How a system call writes memory. */
