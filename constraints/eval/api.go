@@ -8,6 +8,11 @@ import (
 
 // Instance is a constraint with a binding of its universal variables and loop
 // indices. It is comparable: the identity of an inconsistency.
+//
+// Constraint is an index in Spec.Constraints. Two kinds of inconsistency belong
+// to no constraint of the specification: -1-a is a cycle in the evaluation of
+// Spec.Attributes[a], SCC its smallest node; len(Constraints)+t is a dangling
+// pointer in Nodes[0], a node of Spec.Types[t] ("check dangling for T;").
 type Instance struct {
 	Constraint int
 	Nodes      [4]graph.ObjID // by slot; 0 beyond Constraint.Universal
@@ -53,6 +58,7 @@ type Dep struct {
 	Addr trace.Addr  // DepBytes
 	Size uint64      // DepBytes
 	Obj  graph.ObjID // DepIn, DepLife
+	Node mgpp.NodeID // DepLife of a block that is no object
 	Type int         // DepPopulation: NodeType.Index
 }
 

@@ -17,9 +17,12 @@ type Object struct {
 	Ordinal int             // "qdtree#3" is the third object of its type
 	Host    mgpp.NodeID     // the block it lies in; 0: none (intrusive, on the stack or unknown memory)
 	Addr    trace.Addr
-	Size    uint64
+	Size    uint64 // at the end of what was taken over; see Graph.Size
 	Birth   mgpp.Timestamp
 	Death   mgpp.Timestamp // 0: alive
+	Global  int            // index in Spec.Globals plus 1; 0: no global
+	Member  int            // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive
+	Why     string         // how the type is known, see Typing
 }
 
 // Typing assigns types to allocations.
@@ -30,6 +33,43 @@ type Typing interface {
 	TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string)
 }
 
+// History is what the graph asks of the history; *mgpp.History is one.
+type History interface {
+	// Now is the time of the newest operation, 0 if there is none.
+	Now() mgpp.Timestamp
+	Op(mgpp.Timestamp) mgpp.Op
+	At(mgpp.Timestamp) mgpp.View
+	// NodeCount is the number of nodes that ever were, Node one of them.
+	NodeCount() int
+	Node(mgpp.NodeID) mgpp.Node
+	// LastWrite is the newest operation at or before t that wrote into
+	// [addr, addr+size), 0 if none.
+	LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.Timestamp
+}
+
+// Overlay is what a hypothetical view has besides: where it differs.
+type Overlay interface {
+	mgpp.View
+	// Changed calls f for each range [lo, hi) whose bytes may differ from
+	// those of the history at Time.
+	Changed(f func(lo, hi trace.Addr))
+}
+
+// Span is a half-open range of addresses.
+type Span struct{ Lo, Hi trace.Addr }
+
+// Changed returns where a view may differ from the history at its time: nil if
+// it is the history's own.
+func Changed(v mgpp.View) []Span {
+	ov, ok := v.(Overlay)
+	if !ok {
+		return nil
+	}
+	var out []Span
+	ov.Changed(func(lo, hi trace.Addr) { out = append(out, Span{lo, hi}) })
+	return out
+}
+
 // Edge is a pointer cell that leads from one object to another.
 type Edge struct {
 	From, To ObjID
@@ -38,4 +78,14 @@ type Edge struct {
 	Addr     trace.Addr // of the pointer
 	Offset   uint64     // into To
 	Since    mgpp.Timestamp
+}
+
+// Options of a graph.
+type Options struct {
+	// Bias is added to the file addresses of Spec.Nils to have those of the
+	// process.
+	Bias trace.Addr
+	// Applies tells whether element i of a conditional cell of o counts in a
+	// view (language.md, "conditional cells"). Nil: all do.
+	Applies func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool
 }

@@ -1,0 +1,290 @@
+package eval
+
+import (
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// bind calls yield for each binding of the first n variables of k under which
+// the condition can be true, those already bound staying as they are. Where
+// the condition relates variables by an edge, a path or an equality, it follows
+// that instead of trying all pairs.
+func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
+	slot, from := e.nextSlot(k, cond, n)
+	if slot < 0 {
+		yield()
+		return
+	}
+	for _, o := range from {
+		if e.bindable(o, k.Vars[slot].Type) {
+			e.vars[slot] = o
+			e.bind(k, cond, n, yield)
+		}
+	}
+	e.vars[slot] = 0
+}
+
+// nextSlot chooses the variable to bind next, and its candidates: one that the
+// condition ties to what is bound already, else the first.
+func (e *env) nextSlot(k *info, cond check.Expr, n int) (int, []graph.ObjID) {
+	first := -1
+	for s := 0; s < n; s++ {
+		if e.vars[s] != 0 {
+			continue
+		}
+		if first < 0 {
+			first = s
+		}
+		if cond == nil || e.c.uses[cond].vars&(1<<s) == 0 {
+			continue
+		}
+		if out, ok := e.candidates(cond, s, k.Vars[s].Type, nil); ok {
+			slices.Sort(out)
+			return s, slices.Compact(out)
+		}
+	}
+	if first < 0 {
+		return -1, nil
+	}
+	return first, e.population(k.Vars[first].Type)
+}
+
+// bindable reports whether variables of type t range over o.
+func (e *env) bindable(o graph.ObjID, t *check.NodeType) bool {
+	b := e.g.Object(o)
+	if o == 0 || b.Type != t || b.Global != 0 || !e.g.Alive(o, e.t) || e.isSentinel(o) {
+		return false
+	}
+	return !e.c.rooted[t.Index] || e.reachedBy(t)[o]
+}
+
+// population returns the objects that variables of type t range over.
+func (e *env) population(t *check.NodeType) []graph.ObjID {
+	if e.pops == nil {
+		e.pops = make([][]graph.ObjID, len(e.c.spec.Types))
+	}
+	if p := e.pops[t.Index]; p != nil {
+		return p
+	}
+	p := e.g.Live(t, e.t, []graph.ObjID{})
+	if e.c.rooted[t.Index] || e.c.fieldNils || len(e.c.spec.Nils) > 0 {
+		p = slices.DeleteFunc(p, func(o graph.ObjID) bool { return !e.bindable(o, t) })
+	}
+	e.pops[t.Index] = p
+	return p
+}
+
+// reachedBy returns what the roots of a type reach.
+func (e *env) reachedBy(t *check.NodeType) map[graph.ObjID]bool {
+	if s, ok := e.reached[t]; ok {
+		return s
+	}
+	set := map[graph.ObjID]bool{}
+	for i := range e.c.spec.Roots {
+		r := &e.c.spec.Roots[i]
+		if r.Type != t {
+			continue
+		}
+		queue := []graph.ObjID{e.rootOf(r)}
+		for len(queue) > 0 {
+			o := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			if o != 0 && !set[o] && !e.isSentinel(o) {
+				set[o] = true
+				queue = e.successors(o, r.Via, queue)
+			}
+		}
+	}
+	if e.reached == nil {
+		e.reached = map[*check.NodeType]map[graph.ObjID]bool{}
+	}
+	e.reached[t] = set
+	return set
+}
+
+// rootOf returns the object that a root directive's place holds or leads to.
+func (e *env) rootOf(r *check.Root) graph.ObjID {
+	g := e.g.Global(r.Global)
+	if g == 0 {
+		return 0
+	}
+	b := e.g.Object(g)
+	off := int64(0)
+	if r.Place != nil {
+		off = graph.StaticOffset(r.Place)
+	}
+	if b.Type != nil && (r.Place == nil || off == 0 && r.Place.Type == b.Type.Layout) {
+		return g
+	}
+	tgt := e.v.Target(b.Addr+trace.Addr(off), 0)
+	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
+		return 0
+	}
+	return e.g.Resolve(e.t, tgt, nil, r.Type)
+}
+
+// candidates appends every value of the unbound variable in slot, of type t,
+// for which x can be true with what is bound. It is not ok where it cannot say.
+func (e *env) candidates(x check.Expr, slot int, t *check.NodeType, buf []graph.ObjID) ([]graph.ObjID, bool) {
+	if e.c.uses[x].vars&(1<<slot) == 0 {
+		if !e.ready(x, -1) || e.eval(x).tri() == yes {
+			return buf, false // any value will do
+		}
+		return buf, true
+	}
+	switch x := x.(type) {
+	case *check.Binary:
+		switch x.Op {
+		case "and":
+			if out, ok := e.candidates(x.X, slot, t, buf); ok {
+				return out, true
+			}
+			return e.candidates(x.Y, slot, t, buf)
+		case "or":
+			out, ok := e.candidates(x.X, slot, t, buf)
+			if !ok {
+				return buf, false
+			}
+			return e.candidates(x.Y, slot, t, out)
+		case "==":
+			if out, ok := e.equals(x.X, x.Y, slot, t, buf); ok {
+				return out, true
+			}
+			return e.equals(x.Y, x.X, slot, t, buf)
+		}
+	case *check.Relation:
+		return e.related(x, slot, t, buf)
+	}
+	return buf, false
+}
+
+// ready reports whether all that x uses is bound, except the given slot.
+func (e *env) ready(x check.Expr, except int) bool {
+	u := e.c.uses[x]
+	for s := 0; s < len(e.vars); s++ {
+		if u.vars&(1<<s) != 0 && (e.vars[s] == 0 || s == except) {
+			return false
+		}
+	}
+	for i := range e.idx {
+		if u.idx&(1<<i) != 0 && e.idx[i] == unbound {
+			return false
+		}
+	}
+	return true
+}
+
+// equals handles x == y where x is the variable, or a pointer that hangs off
+// it, and y is known.
+func (e *env) equals(x, y check.Expr, slot int, t *check.NodeType, buf []graph.ObjID) ([]graph.ObjID, bool) {
+	if e.c.uses[y].vars&(1<<slot) != 0 || !e.ready(y, slot) {
+		return buf, false
+	}
+	switch x := x.(type) {
+	case *check.Node:
+		p := e.eval(y)
+		if o := e.g.ObjectOf(e.t, target(p), t); o != 0 && p.kind == pointer && p.tgt != mgpp.Null {
+			buf = append(buf, o)
+		}
+		return buf, true
+	case *check.Load:
+		c := chainOf(x)
+		if c.slot != slot || !isPointer(x) || !c.exact {
+			return buf, false
+		}
+		p := e.eval(y)
+		if !p.defined() || p.kind != pointer || p.isNull() || p.obj == 0 {
+			return buf, false // what is NULL or nowhere has no in-edges
+		}
+		return e.ascend(append(c.hops, hop{load: x}), p.obj, true, buf), true
+	}
+	return buf, false
+}
+
+func target(p value) mgpp.Target {
+	return mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}
+}
+
+// related handles an edge or path one end of which is the variable.
+func (e *env) related(x *check.Relation, slot int, t *check.NodeType, buf []graph.ObjID) ([]graph.ObjID, bool) {
+	if x.Not {
+		return buf, false
+	}
+	from, to := isVar(x.From, slot), isVar(x.To, slot)
+	switch {
+	case to && e.ready(x.From, slot):
+		o, _ := e.object(x.From, nil)
+		if o == 0 || e.g.Object(o).Type == nil {
+			return buf, true
+		}
+		if x.Path {
+			return e.appendReach(x, o, false, buf), true
+		}
+		had := len(buf)
+		buf = e.successors(o, x.Fields, buf)
+		return e.alsoBeside(buf, had, t), true
+	case from && e.ready(x.To, slot):
+		o, _ := e.object(x.To, nil)
+		if o == 0 {
+			return buf, true
+		}
+		if x.Path {
+			return e.appendReach(x, o, true, buf), true
+		}
+		buf = e.predecessors(o, x.Fields, buf)
+		e.g.Beside(o, e.t, func(s graph.ObjID) { buf = e.predecessors(s, x.Fields, buf) })
+		return buf, true
+	}
+	return buf, false
+}
+
+func isVar(x check.Expr, slot int) bool {
+	n, ok := x.(*check.Node)
+	return ok && n.Slot == slot
+}
+
+// alsoBeside appends objects of type t that overlap those from index had on:
+// an edge to a host leads to what is embedded at that place too.
+func (e *env) alsoBeside(buf []graph.ObjID, had int, t *check.NodeType) []graph.ObjID {
+	for _, o := range buf[had:] {
+		if e.g.Object(o).Type != t {
+			e.g.Beside(o, e.t, func(s graph.ObjID) {
+				if e.g.Object(s).Type == t {
+					buf = append(buf, s)
+				}
+			})
+		}
+	}
+	return buf
+}
+
+func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []graph.ObjID) []graph.ObjID {
+	if fixed(x.From) && !back || fixed(x.To) && back {
+		for r := range e.reach(pathKey{o, x, back}) {
+			buf = append(buf, r)
+		}
+		return buf
+	}
+	p := &e.paths
+	p.begin(e.g.Objects())
+	step := e.successors
+	if back {
+		step = e.predecessors
+	}
+	p.next = step(o, x.Fields, p.next[:0])
+	for _, n := range p.next {
+		p.visit(n, -1)
+	}
+	for i := 0; i < len(p.queue); i++ {
+		e.cost++
+		p.next = step(p.queue[i], x.Fields, p.next[:0])
+		for _, n := range p.next {
+			p.visit(n, i)
+		}
+	}
+	return append(buf, p.queue...)
+}

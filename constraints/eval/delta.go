@@ -1,0 +1,290 @@
+package eval
+
+import (
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+)
+
+// binding is a constraint with values of its universal variables.
+type binding struct {
+	constraint int
+	nodes      [4]graph.ObjID
+}
+
+// delta collects the bindings that a change concerns. It is filled on the view
+// before and on the view after, for what a binding reads is found by the way
+// that leads to it in either.
+//
+//  1. what changed: bytes of objects, edges into them, their lives
+//  2. for each site of a constraint that reads such a thing: the objects from
+//     which its way leads there
+//  3. each of these bound to the site's variable, the others by joins
+type delta struct {
+	c     *Checker
+	ch    *graph.Changes
+	all   []bool // by constraint: every binding
+	seen  map[binding]bool
+	list  []binding
+	roots []graph.ObjID
+}
+
+func (c *Checker) newDelta(ch *graph.Changes) *delta {
+	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), seen: map[binding]bool{}}
+}
+
+// gather adds the bindings that e's view shows to be concerned by changes of
+// memory.
+func (d *delta) gather(e *env) {
+	for k := range d.c.infos {
+		if d.all[k] || d.c.infos[k].acyclic {
+			continue
+		}
+		for i := range d.c.sites[k] {
+			if s := &d.c.sites[k][i]; s.kind != readsAttr && !d.all[k] {
+				d.roots = d.rootsOf(e, s, d.roots[:0])
+				d.bindRoots(e, k, s)
+			}
+		}
+		d.born(e, k)
+	}
+}
+
+// born adds the bindings of objects that began or ended.
+func (d *delta) born(e *env, k int) {
+	for i := range d.ch.Dirt {
+		o := &d.ch.Dirt[i]
+		if !o.Life {
+			continue
+		}
+		typ := e.g.Object(o.Obj).Type
+		for slot, v := range d.c.infos[k].Vars {
+			if v.Type == typ && !d.all[k] {
+				d.bind(e, k, slot, o.Obj)
+			}
+		}
+	}
+}
+
+// gatherAttrs adds the bindings that read attributes that changed.
+func (d *delta) gatherAttrs(e *env, changed []attrKey) {
+	if len(changed) == 0 {
+		return
+	}
+	for k := range d.c.infos {
+		for i := range d.c.sites[k] {
+			s := &d.c.sites[k][i]
+			if s.kind != readsAttr || d.all[k] {
+				continue
+			}
+			d.roots = d.roots[:0]
+			for _, a := range changed {
+				if a.attr == s.attr {
+					d.roots = e.ascend(s.chain.hops, a.obj, true, d.roots)
+				}
+			}
+			d.bindRoots(e, k, s)
+		}
+	}
+}
+
+// rootsOf appends the objects from which a site leads to something that
+// changed.
+func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
+	switch s.kind {
+	case readsPath:
+		return d.pathRoots(e, s, out)
+	case readsAll:
+		for i := range d.ch.Dirt {
+			if o := &d.ch.Dirt[i]; o.Life && e.g.Object(o.Obj).Type == s.typ {
+				out = append(out, o.Obj)
+			}
+		}
+		return out
+	}
+	for i := range d.ch.Dirt {
+		o := &d.ch.Dirt[i]
+		if s.typ != nil && e.g.Object(o.Obj).Type != s.typ {
+			continue
+		}
+		if s.kind == readsIn {
+			if o.In {
+				out = e.ascend(s.chain.hops, o.Obj, true, out)
+			}
+			continue
+		}
+		if o.Mask == 0 {
+			continue
+		}
+		hit := s.typ == nil || o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t))
+		if hit || len(s.chain.hops) > 0 {
+			out = e.ascend(s.chain.hops, o.Obj, hit, out)
+		}
+	}
+	return out
+}
+
+// pathRoots appends the objects from which a path leads through something that
+// changed.
+func (d *delta) pathRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
+	seen := map[graph.ObjID]bool{}
+	var queue []graph.ObjID
+	for i := range d.ch.Dirt {
+		if o := &d.ch.Dirt[i]; o.Mask != 0 || o.Life {
+			queue = append(queue, o.Obj)
+		}
+	}
+	for len(queue) > 0 {
+		o := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		e.cost++
+		out = e.ascend(s.chain.hops, o, true, out)
+		queue = e.predecessors(o, s.fields, queue)
+	}
+	return out
+}
+
+// bindRoots adds the bindings in which the site's variable is one of d.roots.
+func (d *delta) bindRoots(e *env, k int, s *site) {
+	if s.stray && d.ch.Untyped {
+		d.all[k] = true
+		return
+	}
+	if len(d.roots) == 0 {
+		return
+	}
+	if s.every {
+		d.all[k] = d.all[k] || s.chain.global == 0 || slices.ContainsFunc(d.roots, func(o graph.ObjID) bool {
+			return e.g.Object(o).Global == s.chain.global
+		})
+		return
+	}
+	slices.Sort(d.roots)
+	roots := slices.Clone(slices.Compact(d.roots))
+	for _, o := range roots {
+		d.bind(e, k, s.chain.slot, o)
+	}
+}
+
+// bind adds the bindings of constraint k with o in a slot.
+func (d *delta) bind(e *env, k, slot int, o graph.ObjID) {
+	in := &d.c.infos[k]
+	if slot >= len(in.Vars) || !e.bindable(o, in.Vars[slot].Type) {
+		return
+	}
+	e.clearFrame()
+	e.vars[slot] = o
+	cond := in.Guard
+	if slot >= in.Universal {
+		// Found through the body: bindings for which o may be a witness. The
+		// guard's variables that the body does not tie are tied by it.
+		cond = in.Body
+	}
+	e.bind(in, cond, in.Universal, func() {
+		b := binding{constraint: k}
+		copy(b.nodes[:], e.vars[:in.Universal])
+		if !d.seen[b] {
+			d.seen[b] = true
+			d.list = append(d.list, b)
+		}
+	})
+	e.clearFrame()
+}
+
+// attrSeeds adds the attributes that e's view shows to read what changed.
+func (d *delta) attrSeeds(e *env, out map[attrKey]bool) {
+	for a, sites := range d.c.attrSites {
+		for i := range sites {
+			s := &sites[i]
+			if s.kind == readsAttr {
+				continue
+			}
+			d.roots = d.rootsOf(e, s, d.roots[:0])
+			switch {
+			case s.stray && d.ch.Untyped, s.every && len(d.roots) > 0:
+				d.everyOf(e, a, out)
+			default:
+				for _, o := range d.roots {
+					out[attrKey{int32(a), o}] = true
+				}
+			}
+		}
+		for i := range d.ch.Dirt {
+			if o := &d.ch.Dirt[i]; o.Life && e.g.Object(o.Obj).Type == d.c.spec.Attributes[a].Type {
+				out[attrKey{int32(a), o.Obj}] = true
+			}
+		}
+	}
+}
+
+func (d *delta) everyOf(e *env, a int, out map[attrKey]bool) {
+	for _, o := range e.population(d.c.spec.Attributes[a].Type) {
+		out[attrKey{int32(a), o}] = true
+	}
+}
+
+// cascade adds the attributes that read, directly or not, those in the set.
+func (d *delta) cascade(e *env, set map[attrKey]bool) {
+	queue := make([]attrKey, 0, len(set))
+	for k := range set {
+		queue = append(queue, k)
+	}
+	for len(queue) > 0 {
+		k := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for a, sites := range d.c.attrSites {
+			for i := range sites {
+				s := &sites[i]
+				if s.kind != readsAttr || s.attr != k.attr {
+					continue
+				}
+				d.roots = e.ascend(s.chain.hops, k.obj, true, d.roots[:0])
+				if s.every {
+					d.roots = append(d.roots[:0], e.population(d.c.spec.Attributes[a].Type)...)
+				}
+				for _, o := range d.roots {
+					if r := (attrKey{int32(a), o}); !set[r] && e.g.Object(o).Type == d.c.spec.Attributes[a].Type {
+						set[r] = true
+						queue = append(queue, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+// ranges marks as begun or ended the objects that the roots of a type reach in
+// one view but not in the other.
+func (d *delta) ranges(before, after *env) {
+	for _, t := range d.c.spec.Types {
+		if !d.c.rooted[t.Index] {
+			continue
+		}
+		a, b := before.reachedBy(t), after.reachedBy(t)
+		for o := range a {
+			if !b[o] {
+				d.ch.Of(o).Life = true
+			}
+		}
+		for o := range b {
+			if !a[o] {
+				d.ch.Of(o).Life = true
+			}
+		}
+	}
+}
+
+// rulesSites returns what the rules of an attribute read.
+func rulesSites(a *check.Attribute) []site {
+	var out []site
+	for i := range a.Rules {
+		r := &a.Rules[i]
+		out = sitesOf(r.Else, 0, sitesOf(r.Value, 0, sitesOf(r.Guard, 0, out)))
+	}
+	return out
+}

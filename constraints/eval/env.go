@@ -1,0 +1,516 @@
+package eval
+
+import (
+	"encoding/binary"
+	"math"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// env evaluates expressions on one view. It remembers what is dear: attributes,
+// reachability, sentinels. It is not safe for concurrent use.
+type env struct {
+	c       *Checker
+	g       *graph.Graph
+	v       mgpp.View
+	t       mgpp.Timestamp
+	changed []graph.Span // nil: v is the history's own
+
+	vars   []graph.ObjID // the current frame's variables, by slot; 0: not bound
+	idx    []int64       // its indices; unbound: not bound
+	frames []frame
+	used   int
+
+	data  [16]byte
+	flags [16]bool
+	bytes mgpp.Bytes // scratch over data and flags
+
+	rec     *recorder // nil: dependencies are not wanted
+	outside bool      // an index of a loop led outside the allocation
+	cost    uint64    // nodes visited by path searches
+
+	attrs   attributes
+	now     mgpp.Timestamp  // how much history there was: more of it changes what is alive
+	pops    [][]graph.ObjID // populations by type
+	nils    *[]nilNode      // sentinels that fields name; nil: not computed
+	reached map[*check.NodeType]map[graph.ObjID]bool
+	sums    map[*check.Aggregate]value // aggregates over no outer variable
+	paths   pathCache
+	refs    [][]graph.Ref // scratch by depth of use
+	depth   int
+}
+
+const unbound = math.MinInt64
+
+// nilNode is a node that stands for NULL.
+type nilNode struct {
+	node mgpp.NodeID
+	obj  graph.ObjID
+}
+
+func newEnv(c *Checker, v mgpp.View) *env {
+	e := &env{c: c, g: c.g}
+	e.attrs.init(len(c.spec.Attributes))
+	e.push()
+	e.reset(v)
+	return e
+}
+
+// reset moves e to another view and forgets everything but attributes.
+func (e *env) reset(v mgpp.View) {
+	e.v, e.t, e.changed = v, v.Time(), graph.Changed(v)
+	e.now = e.g.Now()
+	e.nils, e.reached, e.pops = nil, nil, nil
+	clear(e.sums)
+	e.paths.reset()
+	e.bytes.Written = e.flags[:0]
+}
+
+// frame is the variables and indices of a constraint or rule.
+type frame struct {
+	vars []graph.ObjID
+	idx  []int64
+}
+
+// push begins a frame in which nothing is bound.
+func (e *env) push() {
+	if e.used == len(e.frames) {
+		e.frames = append(e.frames, frame{make([]graph.ObjID, e.c.slots), make([]int64, e.c.indices)})
+	}
+	f := e.frames[e.used]
+	e.used++
+	e.vars, e.idx = f.vars, f.idx
+	e.clearFrame()
+}
+
+// pop returns to the frame before.
+func (e *env) pop() {
+	e.used--
+	f := e.frames[e.used-1]
+	e.vars, e.idx = f.vars, f.idx
+}
+
+// clearFrame unbinds everything.
+func (e *env) clearFrame() {
+	clear(e.vars)
+	for i := range e.idx {
+		e.idx[i] = unbound
+	}
+}
+
+// read fills e.data with n bytes at addr.
+func (e *env) read(addr trace.Addr, n int64, at check.Expr) why {
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: uint64(n)})
+	}
+	e.bytes.Data = e.data[:n]
+	e.bytes.Written = e.flags[:n]
+	if !e.v.Read(addr, &e.bytes) {
+		return outsideBlock
+	}
+	for _, w := range e.bytes.Written {
+		if !w {
+			return unwritten
+		}
+	}
+	return 0
+}
+
+// location is where a place lies.
+type location struct {
+	addr trace.Addr
+	obj  graph.ObjID // the object that its base is, 0 if unknown
+	bad  value       // not 0: why there is no place
+}
+
+func (l *location) ok() bool { return l.bad.why == 0 }
+
+// place evaluates where p lies.
+func (e *env) place(p *check.Place, at check.Expr) location {
+	l := e.base(p.Base)
+	if !l.ok() {
+		return l
+	}
+	start := l.addr
+	l.addr += trace.Addr(p.Offset)
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		n := e.eval(s.I)
+		if !n.defined() {
+			l.bad = n
+			return l
+		}
+		if k := n.int(); s.Count >= 0 && (k < 0 || k >= s.Count) {
+			l.bad = undef(outsideArray, at)
+			return l
+		}
+		l.addr += trace.Addr(n.int() * s.Stride)
+		if s.Count < 0 && n.int() < 0 {
+			e.leads(outsideBlock, s.I)
+			l.bad = undef(outsideBlock, at)
+			return l
+		}
+	}
+	if p.Cell != nil && l.obj != 0 && p.Cell.Stride > 0 {
+		elem := (int64(l.addr-start) - p.Cell.Offset) / p.Cell.Stride
+		if e.applies(l.obj, p.Cell, elem) != yes {
+			l.bad = undef(staleCell, at)
+		}
+	}
+	return l
+}
+
+// leads notes that an index of a loop led outside the allocation.
+func (e *env) leads(w why, i check.Expr) {
+	if w == outsideBlock && usesIndex(i) {
+		e.outside = true
+	}
+}
+
+// base evaluates what a place hangs off: a node, a global, or a pointer, which
+// is followed.
+func (e *env) base(x check.Expr) location {
+	switch x := x.(type) {
+	case *check.Node:
+		o := e.vars[x.Slot]
+		if o == 0 {
+			return location{bad: undef(throughNull, x)}
+		}
+		return location{addr: e.g.Object(o).Addr, obj: o}
+	case *check.GlobalRef:
+		o := e.g.Global(x.Global)
+		if o == 0 {
+			return location{bad: undef(throughWild, x)}
+		}
+		return location{addr: e.g.Object(o).Addr, obj: o}
+	case *check.AddrOf:
+		return e.place(&x.Place, x)
+	}
+	return e.follow(e.eval(x), pointee(x), x)
+}
+
+// pointee returns the declared type that a pointer expression leads to, nil if
+// it has none.
+func pointee(x check.Expr) *check.NodeType {
+	switch x := x.(type) {
+	case *check.Load:
+		return x.To
+	case *check.FieldN:
+		return x.Of
+	case *check.Cond:
+		return pointee(x.X)
+	}
+	return nil
+}
+
+// follow returns where a pointer leads; to a node of type to, if one is
+// expected.
+func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
+	if !p.defined() {
+		return location{bad: p}
+	}
+	if p.kind != pointer {
+		return location{bad: undef(notExpected, at)}
+	}
+	switch p.tgt {
+	case mgpp.Null:
+		return location{bad: undef(throughNull, at)}
+	case mgpp.Dangling:
+		return location{bad: undef(throughDead, at)}
+	}
+	l := location{addr: trace.Addr(p.bits), obj: p.obj}
+	if to != nil && (p.obj == 0 || e.g.Object(p.obj).Type != to) {
+		l.obj = e.g.ObjectOf(e.t, mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}, to)
+		if l.obj == 0 {
+			l.bad = undef(notExpected, at)
+		}
+		return l
+	}
+	if p.tgt == mgpp.Wild && p.obj == 0 {
+		l.bad = undef(throughWild, at)
+	}
+	return l
+}
+
+// object evaluates a node or a pointer to one, of type want if that is not nil.
+func (e *env) object(x check.Expr, want *check.NodeType) (graph.ObjID, value) {
+	switch x := x.(type) {
+	case *check.Node:
+		if o := e.vars[x.Slot]; o != 0 {
+			return o, value{}
+		}
+		return 0, undef(throughNull, x)
+	case *check.GlobalRef, *check.AddrOf:
+		p := e.eval(x)
+		return e.objectOf(p, want, x)
+	}
+	return e.objectOf(e.eval(x), want, x)
+}
+
+// objectOf returns the object that a pointer leads into. value is undefined
+// where there is none, and says why.
+func (e *env) objectOf(p value, want *check.NodeType, at check.Expr) (graph.ObjID, value) {
+	l := e.follow(p, want, at)
+	switch {
+	case !l.ok():
+		return 0, l.bad
+	case l.obj == 0:
+		return 0, undef(notExpected, at)
+	}
+	return l.obj, value{}
+}
+
+// loadPointer reads the pointer cell at addr.
+func (e *env) loadPointer(addr trace.Addr, mask uint64, to *check.NodeType, elem *types.Type, at check.Expr) value {
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
+	}
+	tgt := e.v.Target(addr, mask)
+	if tgt.State == mgpp.Unwritten {
+		e.bytes.Data, e.bytes.Written = e.data[:8], e.flags[:8]
+		if !e.v.Read(addr, &e.bytes) {
+			return undef(outsideBlock, at)
+		}
+		return undef(unwritten, at)
+	}
+	p := e.pointer(tgt, to, elem)
+	if e.rec != nil {
+		e.recordTarget(p)
+	}
+	return p
+}
+
+// pointer makes a value of what a cell leads to.
+func (e *env) pointer(tgt mgpp.Target, to *check.NodeType, elem *types.Type) value {
+	if tgt.State == mgpp.Null || e.isNil(tgt) {
+		return null
+	}
+	p := value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node}
+	if to != nil {
+		p.obj = e.g.ObjectOf(e.t, tgt, to)
+	}
+	if p.obj == 0 {
+		p.obj = e.g.Resolve(e.t, tgt, elem, to)
+	}
+	return p
+}
+
+// recordTarget notes the lives that a pointer's meaning depends on.
+func (e *env) recordTarget(p value) {
+	switch {
+	case p.obj != 0:
+		e.rec.dep(Dep{Kind: DepLife, Obj: p.obj})
+	case p.node != 0:
+		e.rec.dep(Dep{Kind: DepLife, Node: p.node})
+	}
+	if p.obj == 0 && p.kind == pointer && p.tgt != mgpp.Null {
+		if o := e.g.Covered(trace.Addr(p.bits), e.t); o != 0 {
+			e.rec.dep(Dep{Kind: DepLife, Obj: o})
+		}
+	}
+}
+
+// isNil reports whether a pointer leads to a sentinel.
+func (e *env) isNil(tgt mgpp.Target) bool {
+	if e.g.IsNil(tgt.Value) {
+		return true
+	}
+	if !e.c.fieldNils || tgt.State != mgpp.Points {
+		return false
+	}
+	for _, n := range e.sentinels() {
+		if n.node == tgt.Node && (n.obj == 0 || n.obj == e.g.ObjectOf(e.t, tgt, e.g.Object(n.obj).Type)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sentinels returns the nodes that fields name as standing for NULL.
+func (e *env) sentinels() []nilNode {
+	if e.nils != nil {
+		return *e.nils
+	}
+	found := []nilNode{}
+	for i := range e.c.spec.Nils {
+		n := &e.c.spec.Nils[i]
+		if n.Type == nil || n.Place == nil {
+			continue
+		}
+		off := graph.StaticOffset(n.Place)
+		for _, o := range e.holders(n.Type) {
+			tgt := e.v.Target(e.g.Object(o).Addr+trace.Addr(off), 0)
+			if tgt.State == mgpp.Points {
+				found = append(found, nilNode{tgt.Node, e.g.Resolve(e.t, tgt, nil, n.Type)})
+			}
+		}
+	}
+	e.nils = &found
+	return found
+}
+
+// holders returns the live objects of a type, globals included.
+func (e *env) holders(t *check.NodeType) []graph.ObjID {
+	out := e.g.Live(t, e.t, nil)
+	for i := range e.c.spec.Globals {
+		if o := e.g.Global(i); o != 0 && e.g.Object(o).Type == t && e.g.Alive(o, e.t) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// isSentinel reports whether an object stands for NULL: no variable binds it.
+func (e *env) isSentinel(o graph.ObjID) bool {
+	b := e.g.Object(o)
+	if e.g.IsNil(uint64(b.Addr)) {
+		return true
+	}
+	if e.c.fieldNils {
+		for _, n := range e.sentinels() {
+			if n.node == b.Host && (n.obj == 0 || n.obj == o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// applies tells whether an element of a conditional cell counts.
+func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
+	if c.Cond == nil && c.Lo == nil && c.Hi == nil {
+		return yes
+	}
+	outside := e.outside
+	e.push()
+	e.vars[0] = o
+	r := e.inUse(c, elem)
+	e.pop()
+	e.outside = outside
+	return r
+}
+
+// inUse evaluates the cell's condition and range on the node in slot 0.
+func (e *env) inUse(c *check.EdgeCell, elem int64) tri {
+	r := yes
+	if c.Cond != nil {
+		r = e.eval(c.Cond).tri()
+	}
+	for i, bound := range [2]check.Expr{c.Lo, c.Hi} {
+		if bound == nil || r == no {
+			continue
+		}
+		n := e.eval(bound)
+		switch {
+		case !n.defined():
+			r = unknown
+		case i == 0 && elem < n.int(), i == 1 && elem > n.int():
+			r = no
+		}
+	}
+	return r
+}
+
+// scalar reads a number.
+func (e *env) scalar(addr trace.Addr, t *types.Type, bitOffset, bitSize int, at check.Expr) value {
+	if t == nil {
+		return undef(notScalar, at)
+	}
+	n := t.Size
+	if bitSize > 0 {
+		addr += trace.Addr(bitOffset / 8)
+		bitOffset %= 8
+		n = int64(bitOffset+bitSize+7) / 8
+	}
+	if n <= 0 || n > 16 {
+		return undef(notScalar, at)
+	}
+	if w := e.read(addr, n, at); w != 0 {
+		return undef(w, at)
+	}
+	if bitSize == 0 && n <= 8 && t.Kind != types.Float {
+		return e.decode(n, t)
+	}
+	d := t.Decode(e.data[:n], bitOffset, bitSize)
+	switch {
+	case !d.Defined():
+		return undef(notScalar, at)
+	case t.Kind == types.Float:
+		if math.IsNaN(d.Float) {
+			return undef(notANumber, at)
+		}
+		return real(d.Float)
+	}
+	k, ok := d.Int()
+	if !ok {
+		return undef(overflow, at)
+	}
+	return value{kind: integer, bits: uint64(k), wide: !d.Signed() && k < 0}
+}
+
+// decode reads the integer of n <= 8 bytes in e.data.
+func (e *env) decode(n int64, t *types.Type) value {
+	var u uint64
+	switch n {
+	case 1:
+		u = uint64(e.data[0])
+	case 2:
+		u = uint64(binary.LittleEndian.Uint16(e.data[:]))
+	case 4:
+		u = uint64(binary.LittleEndian.Uint32(e.data[:]))
+	case 8:
+		u = binary.LittleEndian.Uint64(e.data[:])
+	default:
+		for i := n - 1; i >= 0; i-- {
+			u = u<<8 | uint64(e.data[i])
+		}
+	}
+	if t.Kind == types.Int || t.Kind == types.Enum && t.Signed {
+		shift := uint(64 - 8*n)
+		return number(int64(u<<shift) >> shift)
+	}
+	return value{kind: integer, bits: u, wide: u > math.MaxInt64}
+}
+
+// inRefs returns the pointer cells that lead to o. Give the result back with
+// done when it has been read.
+func (e *env) inRefs(o graph.ObjID) []graph.Ref {
+	if e.depth == len(e.refs) {
+		e.refs = append(e.refs, nil)
+	}
+	e.refs[e.depth] = e.g.AppendRefs(e.v, e.changed, o, e.refs[e.depth][:0])
+	e.depth++
+	return e.refs[e.depth-1]
+}
+
+func (e *env) done() { e.depth-- }
+
+// recorder collects what an evaluation depends on.
+type recorder struct {
+	deps []Dep
+	seen map[Dep]bool
+	keys []attrKey // attributes whose rules are still to be walked
+	done map[attrKey]bool
+}
+
+func newRecorder() *recorder {
+	return &recorder{seen: map[Dep]bool{}, done: map[attrKey]bool{}}
+}
+
+func (r *recorder) dep(d Dep) {
+	if !r.seen[d] {
+		r.seen[d] = true
+		r.deps = append(r.deps, d)
+	}
+}
+
+func (r *recorder) attr(k attrKey) {
+	if !r.done[k] {
+		r.done[k] = true
+		r.keys = append(r.keys, k)
+	}
+}

@@ -1,0 +1,391 @@
+package eval
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// eval evaluates an expression in the current frame.
+func (e *env) eval(x check.Expr) value {
+	switch x := x.(type) {
+	case *check.Const:
+		if x.IsFloat {
+			return real(x.Float)
+		}
+		return number(x.Int)
+	case *check.Null:
+		return null
+	case *check.Index:
+		if x.Slot >= len(e.idx) || e.idx[x.Slot] == unbound {
+			return undef(noRule, x)
+		}
+		return number(e.idx[x.Slot])
+	case *check.Node:
+		if e.vars[x.Slot] == 0 {
+			return undef(throughNull, x)
+		}
+		return e.node(e.vars[x.Slot])
+	case *check.GlobalRef:
+		o := e.g.Global(x.Global)
+		if o == 0 {
+			return undef(throughWild, x)
+		}
+		return e.node(o)
+	case *check.Load:
+		return e.load(x)
+	case *check.FieldN:
+		return e.fieldN(x)
+	case *check.AddrOf:
+		return e.addrOf(x)
+	case *check.Attr:
+		return e.attrOf(x)
+	case *check.Degree:
+		return e.degree(x)
+	case *check.Builtin:
+		return e.builtin(x)
+	case *check.Unary:
+		return e.unary(x)
+	case *check.Binary:
+		return e.binary(x)
+	case *check.Cond:
+		switch e.eval(x.C).tri() {
+		case yes:
+			return e.eval(x.X)
+		case no:
+			return e.eval(x.Y)
+		}
+		return e.eval(x.C)
+	case *check.Relation:
+		return e.relation(x)
+	case *check.Aggregate:
+		return e.aggregate(x)
+	}
+	return undef(noRule, x)
+}
+
+// node makes a reference to an object.
+func (e *env) node(o graph.ObjID) value {
+	b := e.g.Object(o)
+	return value{kind: pointer, tgt: mgpp.Points, bits: uint64(b.Addr), obj: o, node: b.Host}
+}
+
+func (e *env) load(x *check.Load) value {
+	l := e.place(&x.Place, x)
+	if !l.ok() {
+		return l.bad
+	}
+	var v value
+	if isPointer(x) {
+		v = e.loadPointer(l.addr, x.Mask, x.To, elemOf(x.Type), x)
+	} else {
+		v = e.scalar(l.addr, x.Type, x.BitOffset, x.BitSize, x)
+	}
+	if v.why == outsideBlock {
+		for i := range x.Place.Steps {
+			e.leads(outsideBlock, x.Place.Steps[i].I)
+		}
+		if e.rec != nil && l.obj != 0 {
+			e.rec.dep(Dep{Kind: DepLife, Obj: l.obj})
+		}
+	}
+	return v
+}
+
+// isPointer reports whether a load reads a word that leads somewhere.
+func isPointer(x *check.Load) bool {
+	return x.Type != nil && x.Type.Kind == types.Pointer || x.To != nil || x.Mask != 0
+}
+
+func elemOf(t *types.Type) *types.Type {
+	if t == nil || t.Kind != types.Pointer {
+		return nil
+	}
+	return t.Elem
+}
+
+// fieldN evaluates X[e]: the e-th scalar, from 1.
+func (e *env) fieldN(x *check.FieldN) value {
+	base := e.base(x.Base)
+	if !base.ok() {
+		return base.bad
+	}
+	n := e.eval(x.N)
+	if !n.defined() {
+		return n
+	}
+	s, off, w := scalarN(x.Of, n.int())
+	if w != 0 {
+		e.leads(w, x.N)
+		return undef(w, x)
+	}
+	addr := base.addr + trace.Addr(off+s.Offset)
+	var v value
+	if s.Type.Kind == types.Pointer && !s.VTable {
+		v = e.loadPointer(addr, e.maskAt(x.Of, off+s.Offset), x.Of, s.Type.Elem, x)
+	} else {
+		v = e.scalar(addr, s.Type, s.BitOffset, s.BitSize, x)
+	}
+	if v.why == outsideBlock {
+		e.leads(outsideBlock, x.N)
+		if e.rec != nil && base.obj != 0 {
+			e.rec.dep(Dep{Kind: DepLife, Obj: base.obj})
+		}
+	}
+	return v
+}
+
+// word is the scalar of an array of unknown elements.
+var word = types.Scalar{Size: 8, Type: &types.Type{Kind: types.Int, Name: "long", Size: 8, Signed: true}}
+
+// scalarN finds the n-th scalar of a type: of an array, through its elements.
+func scalarN(t *check.NodeType, n int64) (s types.Scalar, offset int64, w why) {
+	if !t.Array {
+		if t.Layout != nil {
+			if s, ok := t.Layout.ScalarN(n); ok {
+				return s, 0, 0
+			}
+		}
+		return s, 0, outsideArray
+	}
+	if n < 1 || n > 1<<48 {
+		return s, 0, outsideBlock
+	}
+	if t.Elem == nil {
+		return word, (n - 1) * 8, 0
+	}
+	k := t.Elem.NumScalars()
+	if k == 0 {
+		return s, 0, notScalar
+	}
+	s, ok := t.Elem.ScalarN((n-1)%k + 1)
+	if !ok {
+		return s, 0, notScalar
+	}
+	return s, (n - 1) / k * t.Elem.Size, 0
+}
+
+// maskAt returns the tag bits of the edge cell at an offset.
+func (e *env) maskAt(t *check.NodeType, off int64) uint64 {
+	for i := range t.Edges {
+		c := &t.Edges[i]
+		if d := off - c.Offset; d == 0 || c.Stride > 0 && d > 0 && d%c.Stride == 0 && (c.Count < 0 || d/c.Stride < c.Count) {
+			return c.Mask
+		}
+	}
+	return 0
+}
+
+// addrOf makes a reference to what lies at a place.
+func (e *env) addrOf(x *check.AddrOf) value {
+	l := e.place(&x.Place, x)
+	if !l.ok() {
+		return l.bad
+	}
+	tgt := mgpp.Target{State: mgpp.Wild, Value: uint64(l.addr)}
+	if id, ok := e.v.NodeAt(l.addr); ok {
+		tgt.State, tgt.Node = mgpp.Points, id
+	}
+	return e.pointer(tgt, nil, x.Place.Type)
+}
+
+func (e *env) unary(x *check.Unary) value {
+	v := e.eval(x.X)
+	if x.Op == "not" {
+		switch v.tri() {
+		case yes:
+			return truth(false)
+		case no:
+			return truth(true)
+		}
+		return v
+	}
+	if !v.defined() {
+		return v
+	}
+	switch {
+	case x.Op == "~":
+		return number(^v.int())
+	case x.Op == "-" && v.kind == float:
+		return real(-v.float())
+	case x.Op == "-":
+		return arithmetic("-", number(0), v, false, x)
+	case v.kind == float:
+		return real(max(v.float(), -v.float()))
+	case v.wide || v.int() >= 0:
+		return v
+	}
+	return arithmetic("-", number(0), v, false, x)
+}
+
+func (e *env) binary(x *check.Binary) value {
+	switch x.Op {
+	case "and", "or":
+		return e.logic(x)
+	}
+	a := e.eval(x.X)
+	if !a.defined() {
+		if e.rec != nil {
+			e.eval(x.Y)
+		}
+		return a
+	}
+	b := e.eval(x.Y)
+	if !b.defined() {
+		return b
+	}
+	switch x.Op {
+	case "==", "!=":
+		if a.kind == pointer || b.kind == pointer {
+			return truth(e.identical(a, b) == (x.Op == "=="))
+		}
+		return truth(holds(x.Op, compareNumbers(a, b, x.Unsigned)))
+	case "<", "<=", ">", ">=":
+		return truth(holds(x.Op, compareNumbers(a, b, x.Unsigned || a.kind == pointer)))
+	case "min", "max":
+		if (compareNumbers(a, b, x.Unsigned) <= 0) == (x.Op == "min") {
+			return a
+		}
+		return b
+	}
+	return arithmetic(x.Op, a, b, x.Unsigned, x)
+}
+
+// logic evaluates and, or: three-valued, short-circuit where the left side
+// decides.
+func (e *env) logic(x *check.Binary) value {
+	a := e.eval(x.X)
+	decided := a.tri() == no && x.Op == "and" || a.tri() == yes && x.Op == "or"
+	if decided && e.rec == nil {
+		return truth(x.Op == "or")
+	}
+	b := e.eval(x.Y)
+	switch {
+	case decided:
+		return truth(x.Op == "or")
+	case b.tri() == no && x.Op == "and":
+		return truth(false)
+	case b.tri() == yes && x.Op == "or":
+		return truth(true)
+	case a.tri() == unknown:
+		return a
+	}
+	return b
+}
+
+// identical compares references by what they lead to.
+func (e *env) identical(a, b value) bool {
+	switch {
+	case a.kind != pointer || b.kind != pointer:
+		return a.bits == b.bits
+	case a.isNull() || b.isNull():
+		return a.isNull() && b.isNull()
+	case a.tgt != b.tgt:
+		return false
+	case a.obj != 0 && a.obj == b.obj:
+		return true
+	case a.tgt == mgpp.Points && a.node != b.node:
+		return false
+	case a.obj != 0 && e.covers(a.obj, b.bits), b.obj != 0 && e.covers(b.obj, a.bits):
+		return true
+	case a.obj == 0 && b.obj == 0 && a.node != 0:
+		return a.node == b.node && (a.tgt != mgpp.Wild)
+	}
+	return a.bits == b.bits && a.node == b.node
+}
+
+// covers reports whether an address lies in an object.
+func (e *env) covers(o graph.ObjID, addr uint64) bool {
+	b := e.g.Object(o)
+	return addr >= uint64(b.Addr) && addr-uint64(b.Addr) < e.g.Size(o, e.t)
+}
+
+func (e *env) builtin(x *check.Builtin) value {
+	switch x.Kind {
+	case check.BuiltinTag:
+		l, ok := x.Base.(*check.Load)
+		if !ok {
+			return undef(notScalar, x)
+		}
+		at := e.place(&l.Place, l)
+		if !at.ok() {
+			return at.bad
+		}
+		if w := e.read(at.addr, 8, x); w != 0 {
+			return undef(w, l)
+		}
+		v := e.decode(8, word.Type)
+		return value{kind: integer, bits: v.bits & x.Mask}
+	case check.BuiltinExists:
+		return e.exists(x)
+	}
+	o, bad := e.object(x.Base, nil)
+	if o == 0 {
+		return bad
+	}
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	}
+	switch x.Kind {
+	case check.BuiltinSize:
+		return number(int64(e.g.Size(o, e.t)))
+	case check.BuiltinCount:
+		return number(int64(e.g.Size(o, e.t)) / elemSize(e.g.Object(o).Type))
+	}
+	return number(e.dangling(o))
+}
+
+func elemSize(t *check.NodeType) int64 {
+	if t != nil && t.Elem != nil && t.Elem.Size > 0 {
+		return t.Elem.Size
+	}
+	return 8
+}
+
+// exists evaluates (X.f).EXISTS: points into a live node or declared object.
+// It is never undefined.
+func (e *env) exists(x *check.Builtin) value {
+	p := e.eval(x.Base)
+	if !p.defined() || p.kind != pointer {
+		return truth(false)
+	}
+	return truth(p.tgt == mgpp.Points || p.obj != 0)
+}
+
+// dangling counts the edge cells of o that hold something else than an edge or
+// NULL. A pointer to void may lead to any live block.
+func (e *env) dangling(o graph.ObjID) int64 {
+	typ := e.g.Object(o).Type
+	if typ == nil {
+		return 0
+	}
+	n := int64(0)
+	for i := range typ.Edges {
+		c := &typ.Edges[i]
+		if !graph.Counts(typ, c, nil) {
+			continue
+		}
+		for k, end := int64(0), graph.Elems(c, e.g.Size(o, e.t)); k < end; k++ {
+			if e.applies(o, c, k) != yes {
+				continue
+			}
+			if e.rec != nil {
+				e.rec.dep(Dep{Kind: DepBytes, Addr: e.g.CellAddr(o, c, k), Size: 8})
+			}
+			tgt := e.v.Target(e.g.CellAddr(o, c, k), c.Mask)
+			if tgt.State == mgpp.Unwritten {
+				continue
+			}
+			p := e.pointer(tgt, nil, c.Elem)
+			if e.rec != nil {
+				e.recordTarget(p)
+			}
+			if !p.isNull() && p.obj == 0 && !(c.Elem == nil && p.tgt == mgpp.Points) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,344 @@
+package eval
+
+import (
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// state is what is known of one view: all its inconsistencies, and what makes
+// it cheap to know those of a view that differs a little.
+type state struct {
+	env    *env
+	broken map[binding][]Inconsistency
+	cycles []cycles // by constraint; used where acyclic
+}
+
+// scratch evaluates everything on a view.
+func (c *Checker) scratch(v mgpp.View) *state {
+	s := &state{env: newEnv(c, v), broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
+	for i := range c.infos {
+		if k := &c.infos[i]; k.acyclic {
+			s.cycles[i].rebuild(s.env, k)
+		} else {
+			s.put(c.allOf(s.env, i, nil))
+		}
+	}
+	s.env.everyAttr()
+	s.put(s.env.danglings(nil))
+	c.spend(s.env)
+	return s
+}
+
+func (c *Checker) spend(e *env) {
+	c.cost += e.cost
+	e.cost = 0
+}
+
+// put files inconsistencies under their bindings.
+func (s *state) put(list []Inconsistency) {
+	for _, inc := range list {
+		b := binding{inc.Instance.Constraint, inc.Instance.Nodes}
+		s.broken[b] = append(s.broken[b], inc)
+	}
+}
+
+// drop forgets all bindings of a constraint.
+func (s *state) drop(constraint int) {
+	for b := range s.broken {
+		if b.constraint == constraint {
+			delete(s.broken, b)
+		}
+	}
+}
+
+// list returns all inconsistencies in order.
+func (s *state) list() []Inconsistency {
+	var out []Inconsistency
+	for _, l := range s.broken {
+		out = append(out, l...)
+	}
+	for i := range s.cycles {
+		for _, comp := range s.cycles[i].found {
+			out = append(out, s.env.cycleAt(&s.env.c.infos[i], comp))
+		}
+	}
+	out = s.env.attributeCycles(&s.env.attrs, out)
+	sortInconsistencies(out)
+	return out
+}
+
+// Check returns the inconsistencies at t, those that concern type only if that
+// is not nil. Called with times that do not go back it re-evaluates only what
+// the operations in between touched; the result is always that of All.
+func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) []Inconsistency {
+	c.g.Advance()
+	s := c.state
+	if s == nil || s.env.t > t {
+		s = c.scratch(c.hist.At(t))
+		c.state = s
+	} else {
+		c.advance(s, t)
+	}
+	out := s.list()
+	if only != nil {
+		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
+	}
+	return out
+}
+
+// advance brings a state to a later time.
+func (c *Checker) advance(s *state, t mgpp.Timestamp) {
+	ch := &c.changes
+	ch.Reset()
+	c.g.Between(s.env.t, t, ch)
+	v := c.hist.At(t)
+	if ch.All {
+		*s = *c.scratch(v)
+		return
+	}
+	if len(ch.Dirt) == 0 && !ch.Untyped {
+		s.env.reset(v)
+		return
+	}
+	before := s.env
+	after := newEnv(c, v)
+	d := c.newDelta(ch)
+	d.ranges(before, after)
+	stale := map[attrKey]bool{}
+	d.gather(before)
+	d.attrSeeds(before, stale)
+	d.cascade(before, stale)
+
+	after.attrs = before.attrs
+	before.attrs = attributes{}
+	s.env = after
+	d.gather(after)
+	d.attrSeeds(after, stale)
+	d.cascade(after, stale)
+	d.gatherAttrs(after, after.recompute(stale))
+	s.replace(d)
+	c.spend(before)
+	c.spend(after)
+}
+
+// recompute evaluates attributes anew and returns those that changed.
+func (e *env) recompute(stale map[attrKey]bool) []attrKey {
+	old := make(map[attrKey]value, len(stale))
+	for k := range stale {
+		if v, was := e.attrs.forget(k); was {
+			old[k] = v
+		}
+	}
+	var changed []attrKey
+	for k := range stale {
+		if !e.bindable(k.obj, e.c.spec.Attributes[k.attr].Type) {
+			continue
+		}
+		v := e.attr(k)
+		if was, ok := old[k]; !ok || !was.same(v) {
+			changed = append(changed, k)
+		}
+	}
+	return changed
+}
+
+// replace re-evaluates the bindings of a delta on the state's view.
+func (s *state) replace(d *delta) {
+	e := s.env
+	for k, all := range d.all {
+		if all && !d.c.infos[k].acyclic {
+			s.drop(k)
+			s.put(d.c.allOf(e, k, nil))
+		}
+	}
+	for _, b := range d.list {
+		if d.all[b.constraint] {
+			continue
+		}
+		delete(s.broken, b)
+		s.put(e.checkBinding(&d.c.infos[b.constraint], b))
+	}
+	for i := range d.c.infos {
+		if k := &d.c.infos[i]; k.acyclic {
+			s.cycles[i].update(e, k, d.ch)
+		}
+	}
+	for _, b := range danglingBindings(d) {
+		delete(s.broken, b)
+		t := e.c.spec.Types[b.constraint-len(d.c.infos)]
+		if inc, broken := e.danglingAt(t, b.nodes[0]); e.bindable(b.nodes[0], t) && broken {
+			s.put([]Inconsistency{inc})
+		}
+	}
+}
+
+// checkBinding evaluates one binding, for all indices.
+func (e *env) checkBinding(k *info, b binding) []Inconsistency {
+	e.clearFrame()
+	for i := 0; i < k.Universal && i < len(b.nodes); i++ {
+		if !e.bindable(b.nodes[i], k.Vars[i].Type) {
+			return nil
+		}
+		e.vars[i] = b.nodes[i]
+	}
+	return e.check(k, nil)
+}
+
+// danglingBindings returns the bindings of "check dangling" that changed.
+func danglingBindings(d *delta) []binding {
+	var out []binding
+	for i := range d.ch.Dirt {
+		o := &d.ch.Dirt[i]
+		t := d.c.g.Object(o.Obj).Type
+		if t != nil && t.DanglingAtCPoints && (o.Mask != 0 || o.Life) {
+			out = append(out, binding{len(d.c.infos) + t.Index, [4]graph.ObjID{o.Obj}})
+		}
+	}
+	return out
+}
+
+// allOver returns the inconsistencies of a hypothetical view: those of the
+// history's at the same time, but for what differs.
+func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
+	if c.base == nil || c.base.env.t != v.Time() || c.base.env.now != c.g.Now() {
+		c.base = c.scratch(c.hist.At(v.Time()))
+	}
+	ch := &c.changes
+	ch.Reset()
+	c.g.Against(v, changed, ch)
+	if ch.All {
+		return c.scratch(v).list()
+	}
+	before, after := c.base.env, newEnv(c, v)
+	d := c.newDelta(ch)
+	d.ranges(before, after)
+	stale := map[attrKey]bool{}
+	for _, e := range [2]*env{before, after} {
+		e.attrs.under, e.attrs.hidden = nil, nil
+		if e == after {
+			after.attrs.under, after.attrs.hidden = &before.attrs, stale
+		}
+		d.gather(e)
+		d.attrSeeds(e, stale)
+		d.cascade(e, stale)
+	}
+	d.gatherAttrs(after, after.differing(before, stale))
+	s := &state{env: after, broken: make(map[binding][]Inconsistency, len(c.base.broken)), cycles: make([]cycles, len(c.infos))}
+	for b, l := range c.base.broken {
+		s.broken[b] = l
+	}
+	for i := range c.infos {
+		if k := &c.infos[i]; k.acyclic {
+			s.cycles[i].found = c.base.cycles[i].over(after, k, ch)
+		}
+	}
+	s.replace(d)
+	c.spend(after)
+	return s.list()
+}
+
+// differing evaluates attributes and returns those that differ from another
+// view's.
+func (e *env) differing(other *env, stale map[attrKey]bool) []attrKey {
+	var changed []attrKey
+	for k := range stale {
+		typ := e.c.spec.Attributes[k.attr].Type
+		if !e.bindable(k.obj, typ) {
+			continue
+		}
+		if v := e.attr(k); !other.bindable(k.obj, typ) || !v.same(other.attr(k)) {
+			changed = append(changed, k)
+		}
+	}
+	return changed
+}
+
+// Touched returns the instances some argument of which may differ between t-1
+// and t, of those that can be inconsistent at either time: it is a superset of
+// those that are and do.
+func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
+	c.g.Advance()
+	if t == 0 || t > c.g.Now() {
+		return nil
+	}
+	var ch graph.Changes
+	ch.Reset()
+	c.g.Between(t-1, t, &ch)
+	before, after := c.env(c.hist.At(t-1)), c.env(c.hist.At(t))
+	d := c.newDelta(&ch)
+	if ch.All {
+		for i := range d.all {
+			d.all[i] = true
+		}
+	}
+	d.ranges(before, after)
+	stale := map[attrKey]bool{}
+	for _, e := range [2]*env{before, after} {
+		d.gather(e)
+		d.attrSeeds(e, stale)
+	}
+	for _, e := range [2]*env{before, after} {
+		d.cascade(e, stale)
+	}
+	changed := after.differing(before, stale)
+	d.gatherAttrs(before, changed)
+	d.gatherAttrs(after, changed)
+	out := c.instances(d, before, after, stale)
+	c.spend(before)
+	c.spend(after)
+	slices.SortFunc(out, Instance.Compare)
+	return slices.Compact(out)
+}
+
+// instances spells out a delta for two views.
+func (c *Checker) instances(d *delta, before, after *env, stale map[attrKey]bool) []Instance {
+	var out []Instance
+	for _, e := range [2]*env{before, after} {
+		for k := range c.infos {
+			in := &c.infos[k]
+			switch {
+			case in.acyclic:
+				out = e.touchedCycles(in, d.ch, before, after, out)
+			case d.all[k]:
+				e.clearFrame()
+				e.bind(in, in.Guard, in.Universal, func() { out = e.indices(in, out) })
+			}
+		}
+		for _, b := range d.list {
+			if in := &c.infos[b.constraint]; !d.all[b.constraint] && e.bindAll(in, b) {
+				out = e.indices(in, out)
+			}
+		}
+		for k := range stale {
+			if l := e.attrs.loop(k); l != nil {
+				first := l.first()
+				out = append(out, Instance{Constraint: -1 - int(first.attr), SCC: first.obj})
+			}
+		}
+	}
+	for _, b := range danglingBindings(d) {
+		out = append(out, Instance{Constraint: b.constraint, Nodes: b.nodes})
+	}
+	return out
+}
+
+// bindAll binds a binding's objects, if they are there.
+func (e *env) bindAll(k *info, b binding) bool {
+	e.clearFrame()
+	for i := 0; i < k.Universal && i < len(b.nodes); i++ {
+		if !e.bindable(b.nodes[i], k.Vars[i].Type) {
+			return false
+		}
+		e.vars[i] = b.nodes[i]
+	}
+	return true
+}
+
+// indices appends the current binding with each combination of its indices.
+func (e *env) indices(k *info, out []Instance) []Instance {
+	e.loops(k, 0, func(bool) { out = append(out, e.instance(k)) })
+	return out
+}

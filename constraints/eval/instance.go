@@ -1,0 +1,253 @@
+package eval
+
+import (
+	"math"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// NoIndex stands for a loop's index in an instance whose loop has no bounds
+// because they are undefined.
+const NoIndex = math.MinInt64
+
+// check appends the inconsistencies of k under the binding of the current
+// frame: one per combination of loop indices.
+func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
+	if k.guard.idx == 0 && !e.guarded(k) {
+		return out
+	}
+	e.loops(k, 0, func(whole bool) {
+		verdict := e.judge(k, whole)
+		if verdict == Broken {
+			out = append(out, Inconsistency{Instance: e.instance(k), Reason: e.reason(k, whole), Total: 1})
+		}
+	})
+	return out
+}
+
+// guarded reports whether the guard holds.
+func (e *env) guarded(k *info) bool {
+	if k.Guard == nil || e.eval(k.Guard).tri() == yes {
+		e.c.held[k.Index] = true
+		return true
+	}
+	return false
+}
+
+// maxOutside is how many indices in a row may lead outside the allocation
+// before a loop ends: a corrupt bound must not take for ever.
+const maxOutside = 1 << 12
+
+// loops calls f for each combination of indices from loop i on. whole is false
+// where a bound is undefined: then there is no index.
+func (e *env) loops(k *info, i int, f func(whole bool)) {
+	if i == len(k.Loops) {
+		e.outside = false
+		f(true)
+		return
+	}
+	l := &k.Loops[i]
+	if l.Guard != nil && e.eval(l.Guard).tri() != yes {
+		return
+	}
+	e.outside = false
+	lo, hi := e.eval(l.Lo), e.eval(l.Hi)
+	if !lo.defined() || !hi.defined() {
+		if !e.outside {
+			f(false)
+		}
+		return
+	}
+	last := hi.int()
+	if d := last - lo.int(); d >= maxTerms || d < 0 && last > lo.int() {
+		last = lo.int() + maxTerms
+	}
+	outside := 0
+	for n := lo.int(); n <= last && outside < maxOutside; n++ {
+		e.idx[i] = n
+		e.loops(k, i+1, f)
+		if outside++; !e.outside {
+			outside = 0
+		}
+	}
+	e.idx[i] = unbound
+}
+
+// judge evaluates guard and body under the current frame. whole: all indices
+// are bound.
+func (e *env) judge(k *info, whole bool) Verdict {
+	if (k.guard.idx != 0 || !whole) && !e.guarded(k) {
+		return NotApplicable
+	}
+	if !whole {
+		return Broken
+	}
+	e.outside = false
+	v := e.satisfied(k)
+	switch {
+	case v.tri() == yes:
+		return Holds
+	case e.outside && len(k.Loops) > 0:
+		return NotApplicable
+	}
+	return Broken
+}
+
+// satisfied evaluates the body: true if there are values of the existential
+// variables for which it holds.
+func (e *env) satisfied(k *info) value {
+	if k.Universal == len(k.Vars) {
+		return e.eval(k.Body)
+	}
+	result := truth(false)
+	e.witness(k, func() bool {
+		v := e.eval(k.Body)
+		if v.tri() != no && result.tri() != yes {
+			result = v
+		}
+		return v.tri() != yes
+	})
+	return result
+}
+
+// witness calls f for the bindings of the existential variables under which
+// the body can be true, until f returns false. They are unbound afterwards.
+func (e *env) witness(k *info, f func() bool) {
+	more := true
+	e.bind(k, k.Body, len(k.Vars), func() {
+		if more {
+			more = f()
+		}
+	})
+}
+
+// instance is the identity of the current frame.
+func (e *env) instance(k *info) Instance {
+	i := Instance{Constraint: k.Index}
+	copy(i.Nodes[:], e.vars[:k.Universal])
+	for n := range k.Loops {
+		if n < len(i.Index) {
+			i.Index[n] = e.idx[n]
+		}
+	}
+	return i
+}
+
+// load binds the current frame as an instance says. It is not ok where an
+// object is not there.
+func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
+	e.clearFrame()
+	whole = true
+	for s := 0; s < k.Universal && s < len(i.Nodes); s++ {
+		if e.rec != nil && i.Nodes[s] != 0 {
+			e.rec.dep(Dep{Kind: DepLife, Obj: i.Nodes[s]})
+		}
+		if !e.bindable(i.Nodes[s], k.Vars[s].Type) {
+			return false, true
+		}
+		e.vars[s] = i.Nodes[s]
+	}
+	for n := range k.Loops {
+		if n < len(i.Index) {
+			e.idx[n] = i.Index[n]
+			whole = whole && i.Index[n] != NoIndex
+		}
+	}
+	return true, whole
+}
+
+// Eval evaluates one instance on a view.
+func (c *Checker) Eval(i Instance, v mgpp.View) Result {
+	e := c.env(v)
+	e.rec = newRecorder()
+	defer func() { e.rec = nil; c.cost += e.cost; e.cost = 0 }()
+	switch n := len(c.infos); {
+	case i.Constraint < 0:
+		return e.evalLoop(i)
+	case i.Constraint >= n && i.Constraint-n < len(c.spec.Types):
+		return e.evalDangling(c.spec.Types[i.Constraint-n], i)
+	case i.Constraint >= n:
+		return Result{Verdict: Absent}
+	}
+	k := &c.infos[i.Constraint]
+	if k.acyclic {
+		return e.evalCycle(k, i)
+	}
+	ok, whole := e.bindInstance(k, i)
+	if !ok {
+		return Result{Verdict: Absent, Deps: e.rec.deps}
+	}
+	if !e.within(k, whole) {
+		return Result{Verdict: Absent, Deps: e.finish()}
+	}
+	r := Result{Args: e.args(k), Verdict: e.judge(k, whole)}
+	if r.Verdict == Broken {
+		r.Reason = e.reason(k, whole)
+	}
+	r.Deps = e.finish()
+	return r
+}
+
+// finish completes the dependencies with those beneath the attributes.
+func (e *env) finish() []Dep {
+	e.walkAttrs()
+	return e.rec.deps
+}
+
+// within reports whether the loops have the instance's indices at all.
+func (e *env) within(k *info, whole bool) bool {
+	for n := range k.Loops {
+		l := &k.Loops[n]
+		if l.Guard != nil && e.eval(l.Guard).tri() != yes {
+			return false
+		}
+		lo, hi := e.eval(l.Lo), e.eval(l.Hi)
+		if !lo.defined() || !hi.defined() {
+			return e.idx[n] == unbound
+		}
+		if i := e.idx[n]; i == unbound || i < lo.int() || i > hi.int() {
+			return false
+		}
+	}
+	return whole
+}
+
+func (e *env) evalDangling(t *check.NodeType, i Instance) Result {
+	o := i.Nodes[0]
+	e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	if !e.bindable(o, t) {
+		return Result{Verdict: Absent, Deps: e.finish()}
+	}
+	n := e.dangling(o)
+	r := Result{Args: []Arg{{Text: "X.DANGLING", Value: e.text(number(n))}}}
+	if n > 0 {
+		r.Verdict, r.Reason = Broken, e.danglingReason(o)
+	}
+	r.Deps = e.finish()
+	return r
+}
+
+// evalLoop evaluates "the attribute depends on itself at this node".
+func (e *env) evalLoop(i Instance) Result {
+	k := attrKey{int32(-1 - i.Constraint), i.SCC}
+	if int(k.attr) >= len(e.c.spec.Attributes) || !e.bindable(i.SCC, e.c.spec.Attributes[k.attr].Type) {
+		return Result{Verdict: Absent, Deps: []Dep{{Kind: DepLife, Obj: i.SCC}}}
+	}
+	e.rec.attr(k)
+	e.attr(k)
+	r := Result{Args: []Arg{{Text: "cycle", Value: "none"}}}
+	if l := e.attrs.loop(k); l != nil {
+		var nodes []graph.ObjID
+		for _, m := range l.keys {
+			nodes = append(nodes, m.obj)
+		}
+		r.Args[0].Value = e.setText(nodes)
+		if l.first() == k {
+			r.Verdict, r.Reason = Broken, e.loopReason(l)
+		}
+	}
+	r.Deps = e.finish()
+	return r
+}

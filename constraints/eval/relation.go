@@ -1,0 +1,196 @@
+package eval
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// relation evaluates X -> Y and its kin. "No edge" and "no path" from NULL are
+// true; from anything else that is no node they are undefined.
+func (e *env) relation(x *check.Relation) value {
+	from, bad := e.object(x.From, nil)
+	if from == 0 || e.g.Object(from).Type == nil {
+		if x.Not && bad.why == throughNull {
+			return truth(true)
+		}
+		if from != 0 {
+			bad = undef(notExpected, x.From)
+		}
+		return bad
+	}
+	to, bad := e.object(x.To, nil)
+	if to == 0 {
+		if bad.why == throughNull || bad.why == throughDead || bad.why == throughWild || bad.why == notExpected {
+			return truth(x.Not) // nothing leads to what is no node
+		}
+		return bad
+	}
+	if x.Path {
+		return truth(e.path(x, from, to) != x.Not)
+	}
+	return truth(e.edge(from, to, x.Fields) != x.Not)
+}
+
+// edge reports whether a counting cell of one object leads to the other.
+func (e *env) edge(from, to graph.ObjID, fields []string) bool {
+	typ := e.g.Object(from).Type
+	size := e.g.Size(from, e.t)
+	found := false
+	for i := range typ.Edges {
+		c := &typ.Edges[i]
+		if !counts(typ, i, fields) {
+			continue
+		}
+		for k, n := int64(0), graph.Elems(c, size); k < n; k++ {
+			if e.leadsTo(from, c, k, to) {
+				if e.rec == nil {
+					return true
+				}
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// counts reports whether the i-th edge cell of a type is one of the fields, or
+// counts by default.
+func counts(t *check.NodeType, i int, fields []string) bool {
+	if fields == nil {
+		return t.Default == 0 || i < t.Default
+	}
+	for _, f := range fields {
+		if graph.Matches(&t.Edges[i], f) {
+			return true
+		}
+	}
+	return false
+}
+
+// cell returns the object that an element of an edge cell leads to, 0 if none.
+func (e *env) cell(from graph.ObjID, c *check.EdgeCell, k int64) (graph.ObjID, value) {
+	if e.applies(from, c, k) != yes {
+		return 0, value{}
+	}
+	addr := e.g.CellAddr(from, c, k)
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
+	}
+	tgt := e.v.Target(addr, c.Mask)
+	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten {
+		return 0, value{}
+	}
+	if e.isNil(tgt) {
+		return 0, value{}
+	}
+	o := e.g.Resolve(e.t, tgt, c.Elem, e.g.Object(from).Type)
+	p := value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node, obj: o}
+	if e.rec != nil {
+		e.recordTarget(p)
+	}
+	if o != 0 && e.g.Object(o).Type == nil {
+		o = 0 // a global of no declared type is no node of a structure
+	}
+	return o, p
+}
+
+// leadsTo reports whether an element of a cell leads into an object.
+func (e *env) leadsTo(from graph.ObjID, c *check.EdgeCell, k int64, to graph.ObjID) bool {
+	o, p := e.cell(from, c, k)
+	return o == to || o != 0 && e.g.Object(o).Host == e.g.Object(to).Host && e.covers(to, p.bits)
+}
+
+// degree evaluates X.INDEGREE and X.OUTDEGREE: edges between nodes of one
+// structure.
+func (e *env) degree(x *check.Degree) value {
+	o, bad := e.object(x.Base, nil)
+	if o == 0 {
+		return bad
+	}
+	typ := e.g.Object(o).Type
+	if typ == nil {
+		return undef(notExpected, x.Base)
+	}
+	if x.In {
+		return number(e.inDegree(o, typ, x.Fields))
+	}
+	return number(e.outDegree(o, typ, x.Fields))
+}
+
+func (e *env) inDegree(o graph.ObjID, typ *check.NodeType, fields []string) int64 {
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepIn, Obj: o})
+	}
+	n := int64(0)
+	refs := e.inRefs(o)
+	for i := range refs {
+		if e.counted(&refs[i], typ, fields) {
+			n++
+		}
+	}
+	e.done()
+	return n
+}
+
+// counted reports whether a pointer cell is an edge of o's structure.
+func (e *env) counted(r *graph.Ref, typ *check.NodeType, fields []string) bool {
+	if !r.Edge {
+		return false
+	}
+	from := e.g.Object(r.From).Type
+	return from != nil && from.Group == typ.Group && e.g.Alive(r.From, e.t) &&
+		graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes && !e.isSentinel(r.From)
+}
+
+func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []string) int64 {
+	n, size := int64(0), e.g.Size(o, e.t)
+	for i := range typ.Edges {
+		if !counts(typ, i, fields) {
+			continue
+		}
+		c := &typ.Edges[i]
+		for k, end := int64(0), graph.Elems(c, size); k < end; k++ {
+			if to, _ := e.cell(o, c, k); to != 0 && e.g.Object(to).Type.Group == typ.Group {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// successors appends the objects that o's edges lead to, over all declared
+// types.
+func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+	typ := e.g.Object(o).Type
+	if typ == nil {
+		return buf
+	}
+	size := e.g.Size(o, e.t)
+	for i := range typ.Edges {
+		if !counts(typ, i, fields) {
+			continue
+		}
+		c := &typ.Edges[i]
+		for k, end := int64(0), graph.Elems(c, size); k < end; k++ {
+			if to, _ := e.cell(o, c, k); to != 0 {
+				buf = append(buf, to)
+			}
+		}
+	}
+	return buf
+}
+
+// predecessors appends the objects with edges to o.
+func (e *env) predecessors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+	refs := e.inRefs(o)
+	for i := range refs {
+		r := &refs[i]
+		from := e.g.Object(r.From).Type
+		if r.Edge && from != nil && e.g.Alive(r.From, e.t) && graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes {
+			buf = append(buf, r.From)
+		}
+	}
+	e.done()
+	return buf
+}

@@ -1,0 +1,194 @@
+package eval
+
+import (
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+)
+
+// chain says how an expression that is a node hangs off a variable: by
+// following hops, outermost first.
+type chain struct {
+	slot   int // of the variable; -1: a declared object, or nothing
+	global int // the declared object's index plus 1
+	hops   []hop
+	exact  bool // the chain is all there is to it
+}
+
+// hop is a pointer that is followed: the cell that a load reads, or any.
+type hop struct{ load *check.Load }
+
+// siteKind says what a site reads.
+type siteKind uint8
+
+const (
+	readsBytes siteKind = iota
+	readsIn             // the edges into an object
+	readsAttr           // a user attribute of an object
+	readsPath           // edges anywhere on the way from an object
+	readsAll            // the population of a type
+)
+
+// site is one thing that an expression reads, with the way to it from a
+// variable. Walking that way backwards from what changed gives the bindings
+// that are concerned.
+type site struct {
+	kind   siteKind
+	chain  chain
+	typ    *check.NodeType // of the object read, if known
+	lo, hi int64           // readsBytes: offsets in it; hi < 0: all of it
+	attr   int32
+	fields []string // readsPath
+	every  bool     // whatever the way, all bindings are concerned
+	stray  bool     // the way may lead through memory that is no object
+}
+
+// sitesOf appends what x reads. inner are the slots of aggregates around it.
+func sitesOf(x check.Expr, inner uint64, out []site) []site {
+	add := func(s site, base check.Expr) {
+		s.typ = typeOfBase(base)
+		for _, c := range chains(base) {
+			s.chain = c
+			s.every = c.slot < 0 || inner&(1<<c.slot) != 0
+			s.stray = straying(c)
+			out = append(out, s)
+		}
+	}
+	switch x := x.(type) {
+	case nil:
+		return out
+	case *check.Load:
+		s := site{lo: x.Place.Offset, hi: -1}
+		if len(x.Place.Steps) == 0 && x.Type != nil && x.Type.Size > 0 {
+			s.hi = s.lo + max(x.Type.Size, int64(x.BitOffset+x.BitSize+7)/8)
+		}
+		add(s, x.Place.Base)
+	case *check.FieldN:
+		add(site{hi: -1}, x.Base)
+	case *check.Attr:
+		add(site{kind: readsAttr, attr: int32(x.Attr.Index)}, x.Base)
+	case *check.Degree:
+		if x.In {
+			add(site{kind: readsIn}, x.Base)
+		} else {
+			add(site{hi: -1}, x.Base)
+		}
+	case *check.Builtin:
+		add(site{hi: -1}, x.Base)
+	case *check.Relation:
+		if x.Path {
+			add(site{kind: readsPath, fields: x.Fields}, x.From)
+		} else {
+			add(site{hi: -1}, x.From)
+		}
+	case *check.Aggregate:
+		if !x.Sum {
+			out = append(out, site{kind: readsAll, typ: x.Type, every: true})
+			inner |= 1 << (x.Slot & 63)
+		}
+	}
+	children(x, func(y check.Expr) { out = sitesOf(y, inner, out) })
+	return out
+}
+
+// straying reports whether a chain follows a pointer to something undeclared.
+func straying(c chain) bool {
+	return slices.ContainsFunc(c.hops, func(h hop) bool { return h.load == nil || h.load.To == nil })
+}
+
+// typeOfBase returns the declared type that a base is of or leads to.
+func typeOfBase(x check.Expr) *check.NodeType {
+	if n, ok := x.(*check.Node); ok {
+		return n.Type
+	}
+	if a, ok := x.(*check.AddrOf); ok {
+		return typeOfBase(a.Place.Base)
+	}
+	return pointee(x)
+}
+
+// chainOf returns the chain of the object in which a load reads, if there is
+// just one.
+func chainOf(x *check.Load) chain {
+	if cs := chains(x.Place.Base); len(cs) == 1 {
+		return cs[0]
+	}
+	return chain{slot: -1}
+}
+
+// chains returns the chains of an expression that is a node or a pointer to
+// one: two where a condition chooses.
+func chains(x check.Expr) []chain {
+	switch x := x.(type) {
+	case *check.Node:
+		return []chain{{slot: x.Slot, exact: true}}
+	case *check.GlobalRef:
+		return []chain{{slot: -1, global: x.Global + 1, exact: true}}
+	case *check.AddrOf:
+		return chains(x.Place.Base)
+	case *check.Load:
+		return extend(chains(x.Place.Base), hop{x})
+	case *check.FieldN:
+		return extend(chains(x.Base), hop{})
+	case *check.Cond:
+		out := append(chains(x.X), chains(x.Y)...)
+		for i := range out {
+			out[i].exact = false
+		}
+		return out
+	}
+	return []chain{{slot: -1}}
+}
+
+func extend(cs []chain, h hop) []chain {
+	for i := range cs {
+		cs[i].hops = append(slices.Clip(cs[i].hops), h)
+	}
+	return cs
+}
+
+// ascend appends the objects from which following the hops leads to o. all is
+// false to have only those that lead to another place than o's start.
+func (e *env) ascend(hops []hop, o graph.ObjID, all bool, buf []graph.ObjID) []graph.ObjID {
+	if len(hops) == 0 {
+		return append(buf, o)
+	}
+	h := hops[len(hops)-1]
+	var from []graph.ObjID
+	collect := func(s graph.ObjID, all bool) {
+		refs := e.inRefs(s)
+		for i := range refs {
+			r := &refs[i]
+			if (all || r.Off != 0) && e.g.Alive(r.From, e.t) && h.matches(e.g, r) {
+				from = append(from, r.From)
+			}
+		}
+		e.done()
+	}
+	collect(o, all)
+	e.g.Beside(o, e.t, func(s graph.ObjID) { collect(s, true) })
+	slices.Sort(from)
+	for _, f := range slices.Compact(from) {
+		buf = e.ascend(hops[:len(hops)-1], f, true, buf)
+	}
+	return buf
+}
+
+// matches reports whether the hop may read the cell r.
+func (h hop) matches(g *graph.Graph, r *graph.Ref) bool {
+	if h.load == nil {
+		return true
+	}
+	p := &h.load.Place
+	switch b := p.Base.(type) {
+	case *check.Node:
+		off := int64(r.Addr - g.Object(r.From).Addr)
+		return g.Object(r.From).Type == b.Type && (off == p.Offset || len(p.Steps) > 0)
+	case *check.Load:
+		return b.To == nil || g.Object(r.From).Type == b.To
+	case *check.GlobalRef:
+		return g.Object(r.From).Global == b.Global+1
+	}
+	return true
+}

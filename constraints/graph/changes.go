@@ -1,0 +1,284 @@
+package graph
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Dirt says what changed about an object.
+type Dirt struct {
+	Obj  ObjID
+	Mask uint64 // bit i: some byte of the i-th of 64 parts of the object, see Grain
+	In   bool   // edges into it
+	Life bool   // born, died or resized
+}
+
+// Grain is the size of the parts that Dirt.Mask tells apart: an object of the
+// size has 64 of them, of at least 8 bytes each.
+func Grain(size uint64) uint64 {
+	g := uint64(8)
+	for g*64 < size {
+		g *= 2
+	}
+	return g
+}
+
+// Parts returns the mask of the bytes [lo, hi) of an object of the size.
+func Parts(lo, hi int64, size uint64) uint64 {
+	if lo < 0 {
+		lo = 0
+	}
+	if hi <= lo {
+		return 0
+	}
+	g := int64(Grain(size))
+	a, b := lo/g, (hi-1)/g
+	if a > 63 {
+		a = 63
+	}
+	if b > 63 {
+		b = 63
+	}
+	return ^uint64(0) >> (63 - b) &^ (1<<a - 1)
+}
+
+// Touches reports whether the dirt touches the bytes [lo, hi) of the object; hi
+// < 0: any byte.
+func (d *Dirt) Touches(lo, hi int64, size uint64) bool {
+	if hi < 0 {
+		return d.Mask != 0
+	}
+	return d.Mask&Parts(lo, hi, size) != 0
+}
+
+// Changes is what differs between two views.
+type Changes struct {
+	Dirt []Dirt
+	// All: something changed that anything may depend on.
+	All bool
+	// Untyped: bytes of memory changed that is no object.
+	Untyped bool
+
+	index map[ObjID]int
+}
+
+// Reset empties c for use again.
+func (c *Changes) Reset() {
+	c.Dirt = c.Dirt[:0]
+	c.All, c.Untyped = false, false
+	if c.index == nil {
+		c.index = map[ObjID]int{}
+	}
+	clear(c.index)
+}
+
+// Find returns the dirt of o, nil if it has none.
+func (c *Changes) Find(o ObjID) *Dirt {
+	if i, ok := c.index[o]; ok {
+		return &c.Dirt[i]
+	}
+	return nil
+}
+
+// Of returns the dirt of o, clean at first.
+func (c *Changes) Of(o ObjID) *Dirt {
+	i, ok := c.index[o]
+	if !ok {
+		i = len(c.Dirt)
+		c.Dirt = append(c.Dirt, Dirt{Obj: o})
+		c.index[o] = i
+	}
+	return &c.Dirt[i]
+}
+
+// Between adds to c what the operations in (t0, t1] changed. It costs what
+// these operations cost. Both times must be taken over already.
+func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
+	for t := t0 + 1; t <= t1; t++ {
+		g.changedBy(t, c)
+	}
+	g.spread(g.hist.At(t0), g.hist.At(t1), c)
+}
+
+// Against adds to c what differs between a hypothetical view and the history
+// at the same time.
+func (g *Graph) Against(v mgpp.View, changed []Span, c *Changes) {
+	t := v.Time()
+	for _, s := range changed {
+		g.wrote(v, 0, s.Lo, s.Hi, t, c)
+	}
+	g.spread(g.hist.At(t), v, c)
+}
+
+// changedBy notes what one operation changed.
+func (g *Graph) changedBy(t mgpp.Timestamp, c *Changes) {
+	op := g.hist.Op(t)
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
+	case mgpp.OpBirth:
+		g.lived(op.Node, t, c)
+	case mgpp.OpDeath:
+		g.lived(op.Node, t, c)
+		g.untypedDied(op.Node, t, c)
+	case mgpp.OpMove:
+		g.lived(op.Node, t, c)
+		g.untypedDied(op.Node, t, c)
+		g.lived(op.Other, t, c)
+	case mgpp.OpResize:
+		g.lived(op.Node, t, c)
+		for _, o := range g.of(op.Node) {
+			c.Of(o).Mask = ^uint64(0)
+		}
+		c.Untyped = true
+	case mgpp.OpEnter, mgpp.OpLeave:
+		if op.Mark >= 0 && op.Mark < len(g.spec.Members) {
+			typ := g.spec.Members[op.Mark].Type
+			for _, at := range [2]mgpp.Timestamp{t - 1, t} {
+				if o := g.members.current(g, op.Addr, typ, at); o != 0 && g.LifeChange(o, t) == t {
+					g.turned(o, t, c)
+				}
+			}
+		}
+	}
+}
+
+func (g *Graph) wrote(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.Timestamp, c *Changes) {
+	typed := false
+	g.overlapping(v, hint, lo, hi, t, func(o ObjID, a, b int64) {
+		typed = true
+		d := c.Of(o)
+		d.Mask |= Parts(a, b, g.Size(o, t))
+	})
+	c.Untyped = c.Untyped || !typed
+}
+
+// lived notes the birth or death of a block's objects.
+func (g *Graph) lived(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
+	for _, o := range g.of(id) {
+		g.turned(o, t, c)
+	}
+	for _, o := range g.members.in(g, id, t) {
+		g.turned(o, t, c)
+	}
+}
+
+// turned notes the birth, death or resize of an object at t: the cells that
+// lead to it read differently, and what it leads to loses or gains an edge.
+func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
+	c.Of(o).Life = true
+	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
+		v := g.at(at)
+		g.refs = g.AppendRefs(v, nil, o, g.refs[:0])
+		for _, r := range g.refs {
+			off := int64(r.Addr - g.objs[r.From].Addr)
+			c.Of(r.From).Mask |= Parts(off, off+8, g.Size(r.From, at))
+		}
+		if g.Alive(o, at) {
+			g.markTargets(v, o, ^uint64(0), c)
+		}
+	}
+}
+
+// untypedDied notes the cells that led into a block that was no object.
+func (g *Graph) untypedDied(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
+	if len(g.of(id)) > 0 {
+		return
+	}
+	n, ok := g.at(t - 1).Node(id)
+	if !ok {
+		return
+	}
+	c.Untyped = true
+	for _, r := range g.loose[id] {
+		b := &g.objs[r.from]
+		k := g.ref(r)
+		if g.Alive(r.from, t-1) && g.at(t-1).Target(k.Addr, k.Cell.Mask).Node == n.ID {
+			off := int64(k.Addr - b.Addr)
+			c.Of(r.from).Mask |= Parts(off, off+8, g.Size(r.from, t))
+		}
+	}
+}
+
+// spread carries dirt along edges: the objects that dirty cells lead to, in
+// either view, have other in-edges.
+func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
+	for i := 0; i < len(c.Dirt); i++ { // grows: the targets are appended
+		d := c.Dirt[i]
+		if d.Mask == 0 {
+			continue
+		}
+		b := &g.objs[d.Obj]
+		if g.sentinelCell(b, d.Mask) {
+			c.All = true
+		}
+		mask := d.Mask
+		if conditional(b.lay) {
+			mask = ^uint64(0)
+			c.Dirt[i].Mask = mask
+		}
+		for _, v := range [2]mgpp.View{v0, v1} {
+			if g.Alive(d.Obj, v.Time()) {
+				g.markTargets(v, d.Obj, mask, c)
+			}
+		}
+	}
+}
+
+// markTargets notes that the in-edges of what o's masked cells lead to changed.
+func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
+	b := &g.objs[o]
+	t := v.Time()
+	size := g.Size(o, t)
+	for ci := range b.lay.cells {
+		k := b.lay.cells[ci].EdgeCell
+		for e, n := int64(0), elems(k, size); e < n; e++ {
+			off := k.Offset + e*k.Stride
+			if mask != ^uint64(0) && mask&Parts(off, off+8, size) == 0 {
+				continue
+			}
+			tgt := v.Target(cellAddr(b, k, e), k.Mask)
+			if to := g.resolve(tgt, k.Elem, b.Type, t); to != 0 {
+				c.Of(to).In = true
+			}
+		}
+	}
+}
+
+// conditional reports whether some cells of the layout count only sometimes.
+func conditional(l *layout) bool {
+	for i := range l.cells {
+		if l.cells[i].Cond != nil || l.cells[i].Lo != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sentinelCell reports whether the mask touches a field that names a sentinel
+// ("nil T.sentinel"): every pointer may read differently then.
+func (g *Graph) sentinelCell(b *object, mask uint64) bool {
+	for i := range g.spec.Nils {
+		n := &g.spec.Nils[i]
+		if n.Type == nil || n.Type != b.Type || n.Place == nil {
+			continue
+		}
+		off := StaticOffset(n.Place)
+		if mask&Parts(off, off+8, b.Size) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// StaticOffset returns the offset of a place whose steps are constant.
+func StaticOffset(p *check.Place) int64 {
+	off := p.Offset
+	for _, s := range p.Steps {
+		if k, ok := s.I.(*check.Const); ok {
+			off += k.Int * s.Stride
+		}
+	}
+	return off
+}

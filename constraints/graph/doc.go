@@ -1,0 +1,31 @@
+// Package graph lays types over a history: it knows which memory is a node of
+// which declared type, which of its words are edges, and where they lead, at
+// any time.
+//
+// A Graph follows a growing history. Advance takes over the operations that
+// are new since the last call, so the same code serves a finished recording
+// and a program that still runs:
+//
+//	g := graph.New(spec, history, typing, graph.Options{})
+//	g.Advance()
+//	v := history.At(t)
+//	for _, o := range g.Live(spec.Types[0], t, nil) {
+//		for _, e := range g.In(v, o) {
+//			fmt.Println(g.Name(e.From), "->", g.Name(o))
+//		}
+//	}
+//
+// Objects are heap blocks typed by Typing, members embedded in them, members
+// entered by watched functions, and declared globals. Each object keeps the
+// pointers that led to it, with the time from which and until which they did;
+// its in-degree at any time therefore costs its own in-edges and not the graph.
+//
+// Views may be hypothetical (Overlay): then the cells that differ are resolved
+// on the view, everything else as in the history. Births and deaths are those
+// of the history in every view.
+//
+// What it does not do: it evaluates no expressions. Conditional cells
+// ("cells T: child[0..n] if leaf == 0") are filtered by whoever can, see
+// Options.Applies. A sentinel that a field names ("nil T.sentinel") is an
+// object like any other here; package eval makes it NULL.
+package graph

@@ -1,0 +1,232 @@
+package graph
+
+import (
+	"slices"
+	"sort"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Ref is a pointer cell of an object, an edge or not.
+type Ref struct {
+	From ObjID
+	Cell *check.EdgeCell
+	Edge bool  // the cell is one of From's type's Edges
+	Elem int64 // of the cell's array
+	Addr trace.Addr
+	Off  uint64 // into the object it leads to
+}
+
+// AppendRefs appends every pointer cell that leads to o in the view. changed
+// is Changed(v). It costs what o's in-edges cost: where nothing is changed,
+// nothing is read. Conditional cells are not filtered.
+func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Ref {
+	if o == 0 || int(o) >= len(g.objs) {
+		return buf
+	}
+	t := v.Time()
+	b := &g.objs[o]
+	for i := range b.in {
+		if r := &b.in[i]; r.since <= t {
+			buf = g.appendRef(buf, r, changed)
+		}
+	}
+	if first := len(b.past); first > 0 {
+		if b.past[first-1].until > t {
+			first = sort.Search(len(b.past), func(i int) bool { return b.past[i].until > t })
+		}
+		for i := first; i < len(b.past); i++ {
+			if p := &b.past[i]; p.since <= t {
+				buf = g.appendRef(buf, &p.inRef, changed)
+			}
+		}
+	}
+	for _, s := range changed {
+		buf = g.appendChanged(v, s, o, buf)
+	}
+	return buf
+}
+
+// appendRef appends r unless it lies in a changed range: those are asked anew.
+func (g *Graph) appendRef(buf []Ref, r *inRef, changed []Span) []Ref {
+	k := g.ref(r.ref)
+	k.Off = r.off
+	for _, s := range changed {
+		if k.Addr+8 > s.Lo && k.Addr < s.Hi {
+			return buf
+		}
+	}
+	return append(buf, k)
+}
+
+func (g *Graph) ref(r ref) Ref {
+	b := &g.objs[r.from]
+	c := &b.lay.cells[r.cell]
+	return Ref{From: r.from, Cell: c.EdgeCell, Edge: c.edge, Elem: r.elem, Addr: cellAddr(b, c.EdgeCell, r.elem)}
+}
+
+// appendChanged appends the cells in a changed range that lead to o.
+func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
+	t, had := v.Time(), len(buf)
+	g.overlapping(v, 0, s.Lo, s.Hi, t, func(from ObjID, lo, hi int64) {
+		src := &g.objs[from]
+		for ci := range src.lay.cells {
+			c := src.lay.cells[ci].EdgeCell
+			first, end := src.lay.cells[ci].overlap(lo, hi, g.Size(from, t))
+			for e := first; e < end; e++ {
+				k := g.ref(ref{from, int32(ci), e})
+				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr }) {
+					continue
+				}
+				tgt := v.Target(k.Addr, c.Mask)
+				if g.resolve(tgt, c.Elem, src.Type, t) == o {
+					k.Off = tgt.Value - uint64(g.objs[o].Addr)
+					buf = append(buf, k)
+				}
+			}
+		}
+	})
+	return buf
+}
+
+// Beside calls f for the other objects that overlap o in the same block: the
+// host of an embedded node, or what is embedded in o.
+func (g *Graph) Beside(o ObjID, t mgpp.Timestamp, f func(ObjID)) {
+	b := &g.objs[o]
+	end := b.Addr + trace.Addr(b.Size)
+	for _, s := range g.of(b.Host) {
+		if x := &g.objs[s]; s != o && x.Addr < end && b.Addr < x.Addr+trace.Addr(x.Size) && g.Alive(s, t) {
+			f(s)
+		}
+	}
+	if g.members.any() {
+		g.members.overlapping(g, b.Addr, end, t, func(s ObjID, _, _ int64) {
+			if s != o {
+				f(s)
+			}
+		})
+	}
+}
+
+// Elems returns how many elements of a cell lie in an object of the size.
+func Elems(c *check.EdgeCell, size uint64) int64 { return elems(c, size) }
+
+// CellAddr returns the address of an element of one of o's cells.
+func (g *Graph) CellAddr(o ObjID, c *check.EdgeCell, elem int64) trace.Addr {
+	return cellAddr(&g.objs[o], c, elem)
+}
+
+// Counts reports whether a cell of a type is one of a field list, or one of
+// the type's default cells if the list is nil.
+func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
+	if fields == nil {
+		for i := range t.Edges {
+			if &t.Edges[i] == c {
+				return t.Default == 0 || i < t.Default
+			}
+		}
+		return false
+	}
+	for _, f := range fields {
+		if Matches(c, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// In returns the default edges into o.
+func (g *Graph) In(v mgpp.View, o ObjID) []Edge {
+	var out []Edge
+	for _, r := range g.AppendRefs(v, Changed(v), o, nil) {
+		if r.Edge && g.Alive(r.From, v.Time()) && Counts(g.objs[r.From].Type, r.Cell, nil) && g.applies(v, r) {
+			out = append(out, g.edge(v, r, o))
+		}
+	}
+	return out
+}
+
+// Out returns the default edges out of o.
+func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
+	t := v.Time()
+	if !g.Alive(o, t) || g.objs[o].Type == nil {
+		return nil
+	}
+	var out []Edge
+	typ := g.objs[o].Type
+	for i := range typ.Edges {
+		c := &typ.Edges[i]
+		if !Counts(typ, c, nil) {
+			continue
+		}
+		for e, n := int64(0), elems(c, g.Size(o, t)); e < n; e++ {
+			r := Ref{From: o, Cell: c, Edge: true, Elem: e, Addr: g.CellAddr(o, c, e)}
+			if !g.applies(v, r) {
+				continue
+			}
+			tgt := v.Target(r.Addr, c.Mask)
+			if to := g.resolve(tgt, c.Elem, typ, t); to != 0 && g.objs[to].Type != nil {
+				r.Off = tgt.Value - uint64(g.objs[to].Addr)
+				out = append(out, g.edge(v, r, to))
+			}
+		}
+	}
+	return out
+}
+
+func (g *Graph) applies(v mgpp.View, r Ref) bool {
+	return r.Cell.Cond == nil && r.Cell.Lo == nil || g.opts.Applies == nil || g.opts.Applies(v, r.From, r.Cell, r.Elem)
+}
+
+func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
+	return Edge{From: r.From, To: to, Cell: r.Cell, Index: r.Elem, Addr: r.Addr, Offset: r.Off,
+		Since: v.Target(r.Addr, r.Cell.Mask).Since}
+}
+
+// InChange returns the newest time at or before t at which the edges into o
+// changed, its birth if they never did.
+func (g *Graph) InChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
+	if o == 0 || int(o) >= len(g.objs) {
+		return 0
+	}
+	return max(newest(g.objs[o].inTimes, t), g.LifeChange(o, t))
+}
+
+// LifeChange returns the newest birth, death or resize of o at or before t.
+func (g *Graph) LifeChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
+	if o == 0 || int(o) >= len(g.objs) {
+		return 0
+	}
+	b := &g.objs[o]
+	if b.Death != 0 && b.Death <= t {
+		return b.Death
+	}
+	for i := len(b.resizes) - 1; i >= 0; i-- {
+		if b.resizes[i].until <= t {
+			return b.resizes[i].until
+		}
+	}
+	if b.Birth <= t {
+		return b.Birth
+	}
+	return 0
+}
+
+// PopulationChange returns the newest birth or death of an object of a type at
+// or before t.
+func (g *Graph) PopulationChange(typ int, t mgpp.Timestamp) mgpp.Timestamp {
+	if typ < 0 || typ >= len(g.pops) {
+		return 0
+	}
+	return newest(g.pops[typ].changes, t)
+}
+
+func newest(times []mgpp.Timestamp, t mgpp.Timestamp) mgpp.Timestamp {
+	i, _ := slices.BinarySearch(times, t+1)
+	if i == 0 {
+		return 0
+	}
+	return times[i-1]
+}

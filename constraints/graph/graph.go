@@ -1,0 +1,559 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Graph is the typed memory graph of a history, at all times. It is not safe
+// for concurrent use.
+type Graph struct {
+	spec   *check.Spec
+	hist   History
+	typing Typing
+	opts   Options
+
+	now     mgpp.Timestamp
+	seen    int         // nodes of the history looked at
+	fixed   []mgpp.Node // globals that are still to appear
+	refs    []Ref       // scratch
+	view    mgpp.View   // the history at the last time asked for
+	objs    []object    // by ObjID; 0 is unused
+	hosts   [][]ObjID
+	layouts []*layout // by NodeType.Index
+	pops    []population
+	globals []ObjID // by index in Spec.Globals
+	nils    []Span
+	loose   map[mgpp.NodeID][]ref // pointers into blocks that are no objects
+	members members
+}
+
+// population is the objects of one type.
+type population struct {
+	all     []ObjID // by birth
+	live    []ObjID // now, in no order
+	changes []mgpp.Timestamp
+	count   int // ordinals given
+}
+
+// object is an Object with what the graph keeps about it.
+type object struct {
+	Object
+	lay     *layout
+	slots   []slot
+	pos     int32 // in its population's live
+	in      []inRef
+	past    []pastRef        // by until
+	inTimes []mgpp.Timestamp // when its in-edges changed
+	resizes []resize
+}
+
+// slot is the state of one pointer cell now: the object it leads to, and where
+// in that object's in list it stands.
+type slot struct {
+	to    ObjID
+	pos   int32
+	since mgpp.Timestamp
+}
+
+// ref names a pointer cell.
+type ref struct {
+	from ObjID
+	cell int32
+	elem int64
+}
+
+// inRef is a pointer cell that leads to an object now.
+type inRef struct {
+	ref
+	off   uint64 // into the object
+	since mgpp.Timestamp
+}
+
+// pastRef is a pointer cell that led to an object in [since, until).
+type pastRef struct {
+	inRef
+	until mgpp.Timestamp
+}
+
+// resize is a size that an object had until a resize at that time.
+type resize struct {
+	until mgpp.Timestamp
+	size  uint64
+}
+
+// New returns the graph of a history, nothing of which is taken over yet.
+func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
+	g := &Graph{
+		spec: spec, hist: hist, typing: typing, opts: opts,
+		objs:    make([]object, 1),
+		layouts: make([]*layout, len(spec.Types)),
+		pops:    make([]population, len(spec.Types)),
+		globals: make([]ObjID, len(spec.Globals)),
+		loose:   map[mgpp.NodeID][]ref{},
+		members: newMembers(spec),
+	}
+	for i, t := range spec.Types {
+		g.layouts[i] = newLayout(t)
+	}
+	for _, n := range spec.Nils {
+		if n.Global != "" && n.Addr != 0 {
+			lo := opts.Bias + trace.Addr(n.Addr)
+			g.nils = append(g.nils, Span{lo, lo + trace.Addr(max(n.Size, 1))})
+		}
+	}
+	return g
+}
+
+// SetApplies installs Options.Applies after the fact: the evaluator needs the
+// graph before it can answer.
+func (g *Graph) SetApplies(f func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool) {
+	g.opts.Applies = f
+}
+
+// Spec returns the specification.
+func (g *Graph) Spec() *check.Spec { return g.spec }
+
+// History returns the history that the graph follows.
+func (g *Graph) History() History { return g.hist }
+
+// Now is the time up to which the history is taken over.
+func (g *Graph) Now() mgpp.Timestamp { return g.now }
+
+// Object returns an object; the zero Object for 0 or an unknown ID.
+func (g *Graph) Object(o ObjID) Object {
+	if int(o) >= len(g.objs) {
+		return Object{}
+	}
+	return g.objs[o].Object
+}
+
+// Objects returns the number of objects there ever were; IDs go from 1 to it.
+func (g *Graph) Objects() int { return len(g.objs) - 1 }
+
+// Global returns the object of Spec.Globals[i], 0 if it has not appeared.
+func (g *Graph) Global(i int) ObjID {
+	if i < 0 || i >= len(g.globals) {
+		return 0
+	}
+	return g.globals[i]
+}
+
+// Alive reports whether an object lives at t.
+func (g *Graph) Alive(o ObjID, t mgpp.Timestamp) bool {
+	if o == 0 || int(o) >= len(g.objs) {
+		return false
+	}
+	b := &g.objs[o]
+	return b.Birth <= t && (b.Death == 0 || t < b.Death)
+}
+
+// Size returns the size of an object at t, in bytes.
+func (g *Graph) Size(o ObjID, t mgpp.Timestamp) uint64 {
+	b := &g.objs[o]
+	for i := range b.resizes {
+		if t < b.resizes[i].until {
+			return b.resizes[i].size
+		}
+	}
+	return b.Size
+}
+
+// Name returns "qdtree#3", or "::head" for a global, "NULL" for 0.
+func (g *Graph) Name(o ObjID) string {
+	if o == 0 || int(o) >= len(g.objs) {
+		return "NULL"
+	}
+	b := &g.objs[o]
+	switch {
+	case b.Global > 0:
+		return "::" + g.spec.Globals[b.Global-1].Name
+	case b.Type == nil:
+		return fmt.Sprintf("block#%d", b.Host)
+	}
+	return fmt.Sprintf("%s#%d", b.Type.Name, b.Ordinal)
+}
+
+// Live returns the objects of a type that quantified variables range over:
+// those alive at t, globals excepted. The slice is the caller's to read until
+// the next call of Advance; its order is not defined.
+func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID {
+	p := &g.pops[t.Index]
+	if at >= g.now {
+		return append(buf, p.live...)
+	}
+	n, _ := slices.BinarySearchFunc(p.all, at+1, func(o ObjID, t mgpp.Timestamp) int {
+		return cmp.Compare(g.objs[o].Birth, t)
+	})
+	for _, o := range p.all[:n] {
+		if d := g.objs[o].Death; d == 0 || at < d {
+			buf = append(buf, o)
+		}
+	}
+	return buf
+}
+
+// EverBorn reports whether a type ever had an object.
+func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count > 0 }
+
+// Advance takes over the operations of the history that are new.
+func (g *Graph) Advance() {
+	for n := g.hist.NodeCount(); g.seen < n; {
+		g.seen++
+		if n := g.hist.Node(mgpp.NodeID(g.seen)); n.Global != 0 {
+			g.fixed = append(g.fixed, n)
+		}
+	}
+	for end := g.hist.Now(); ; {
+		for len(g.fixed) > 0 && g.fixed[0].Birth <= g.now {
+			g.born(g.fixed[0].ID, g.fixed[0].Birth, true)
+			g.fixed = g.fixed[1:]
+		}
+		if g.now >= end {
+			return
+		}
+		g.now++
+		g.apply(g.now)
+	}
+}
+
+// at returns the history's view at t.
+func (g *Graph) at(t mgpp.Timestamp) mgpp.View {
+	if g.view == nil || g.view.Time() != t {
+		g.view = g.hist.At(t)
+	}
+	return g.view
+}
+
+// apply takes over one operation.
+func (g *Graph) apply(t mgpp.Timestamp) {
+	op := g.hist.Op(t)
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		g.written(op, t)
+	case mgpp.OpBirth:
+		g.born(op.Node, t, false)
+	case mgpp.OpDeath:
+		g.died(op.Node, t)
+	case mgpp.OpMove:
+		g.died(op.Node, t)
+		g.born(op.Other, t, true)
+	case mgpp.OpResize:
+		g.resized(op, t)
+	case mgpp.OpEnter:
+		g.entered(op, t)
+	case mgpp.OpLeave:
+		g.left(op, t)
+	}
+}
+
+// born makes the objects of a new block: the one that its type declares, and
+// what is embedded in that. carried: the block has bytes already.
+func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
+	n, ok := g.at(t).Node(id)
+	if !ok {
+		return
+	}
+	o := Object{Host: id, Birth: t}
+	var lay *layout
+	if n.Global != 0 {
+		i := int(n.Global) - 1
+		if i < 0 || i >= len(g.spec.Globals) {
+			return
+		}
+		o.Global, o.Addr, o.Size = i+1, n.Start, n.Size
+		if o.Type = g.typeOfGlobal(i); o.Type == nil {
+			lay = untyped(g.spec.Globals[i].Layout)
+		}
+		carried = true
+	} else {
+		typ, off, why := g.typing.TypeOf(n)
+		if typ == nil || typ.Intrusive || off < 0 || uint64(off) >= n.Size {
+			return
+		}
+		o.Type, o.Why = typ, why
+		o.Addr, o.Size = n.Start+trace.Addr(off), n.Size-uint64(off)
+	}
+	g.add(o, lay, carried)
+	g.embedded(o, carried)
+}
+
+// typeOfGlobal finds the declared type of a global, if any.
+func (g *Graph) typeOfGlobal(i int) *check.NodeType {
+	l := g.spec.Globals[i].Layout
+	for _, t := range g.spec.Types {
+		if l != nil && t.Layout != nil && !t.Array && (t.Layout == l || t.Layout.Name != "" && t.Layout.Name == l.Name && t.Layout.Size == l.Size) {
+			return t
+		}
+	}
+	return nil
+}
+
+// embedded makes the nodes that lie within o as members.
+func (g *Graph) embedded(o Object, carried bool) {
+	if o.Type == nil {
+		return
+	}
+	for i := range g.spec.Embeds {
+		e := &g.spec.Embeds[i]
+		if e.Host != o.Type || uint64(e.Offset) >= o.Size {
+			continue
+		}
+		m := Object{Type: e.Type, Host: o.Host, Addr: o.Addr + trace.Addr(e.Offset), Birth: o.Birth}
+		m.Size = o.Size - uint64(e.Offset)
+		if e.Type.Layout != nil && e.Type.Layout.Size > 0 {
+			m.Size = min(m.Size, uint64(e.Type.Layout.Size))
+		}
+		g.add(m, nil, carried)
+		if e.Type != o.Type {
+			g.embedded(m, carried)
+		}
+	}
+}
+
+// add makes an object. carried: its cells may hold pointers already.
+func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
+	o.ID = ObjID(len(g.objs))
+	if lay == nil {
+		lay = g.layouts[o.Type.Index]
+	}
+	b := object{Object: o, lay: lay, slots: make([]slot, lay.slots(o.Size)), pos: -1}
+	if o.Global > 0 {
+		g.globals[o.Global-1] = o.ID
+	} else if p := &g.pops[o.Type.Index]; true {
+		p.count++
+		b.Ordinal = p.count
+		b.pos = int32(len(p.live))
+		p.all = append(p.all, o.ID)
+		p.live = append(p.live, o.ID)
+		p.changes = appendTime(p.changes, o.Birth)
+	}
+	g.objs = append(g.objs, b)
+	if o.Host != 0 && o.Member == 0 {
+		for int(o.Host) >= len(g.hosts) {
+			g.hosts = append(g.hosts, make([][]ObjID, max(64, len(g.hosts)))...)
+		}
+		g.hosts[o.Host] = append(g.hosts[o.Host], o.ID)
+	}
+	if carried {
+		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
+	}
+	return o.ID
+}
+
+func appendTime(s []mgpp.Timestamp, t mgpp.Timestamp) []mgpp.Timestamp {
+	if n := len(s); n > 0 && s[n-1] == t {
+		return s
+	}
+	return append(s, t)
+}
+
+// died ends the objects of a block.
+func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
+	for _, o := range g.of(id) {
+		g.end(o, t)
+	}
+	for _, o := range g.members.in(g, id, t) {
+		g.end(o, t)
+	}
+}
+
+// of returns the objects that came with a block.
+func (g *Graph) of(id mgpp.NodeID) []ObjID {
+	if int(id) >= len(g.hosts) {
+		return nil
+	}
+	return g.hosts[id]
+}
+
+// end ends one object: it leaves its population, and its cells lead nowhere.
+func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
+	b := &g.objs[o]
+	if b.Death != 0 {
+		return
+	}
+	b.Death = t
+	for ci := range b.lay.cells {
+		for e := int64(0); e < elems(b.lay.cells[ci].EdgeCell, b.Size); e++ {
+			g.point(ref{o, int32(ci), e}, 0, 0, t)
+		}
+	}
+	b.slots = nil
+	if b.pos >= 0 {
+		p := &g.pops[b.Type.Index]
+		last := p.live[len(p.live)-1]
+		p.live[b.pos] = last
+		g.objs[last].pos = b.pos
+		p.live = p.live[:len(p.live)-1]
+		p.changes = appendTime(p.changes, t)
+	}
+}
+
+// resized gives a block's object its new size.
+func (g *Graph) resized(op mgpp.Op, t mgpp.Timestamp) {
+	n, ok := g.at(t).Node(op.Node)
+	if !ok {
+		return
+	}
+	end := n.Start + trace.Addr(n.Size)
+	for i, o := range g.of(op.Node) {
+		b := &g.objs[o]
+		size := uint64(0)
+		if end > b.Addr {
+			size = uint64(end - b.Addr)
+		}
+		if i > 0 && b.Type.Layout != nil { // embedded: no larger than its type
+			size = min(size, uint64(max(b.Type.Layout.Size, 0)))
+		}
+		g.resizeObject(o, size, t)
+	}
+}
+
+// resizeObject rebuilds the slots of o, for flexible cells move when the size
+// changes.
+func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
+	b := &g.objs[o]
+	if size == b.Size {
+		return
+	}
+	b.resizes = append(b.resizes, resize{t, b.Size})
+	old, oldSlots := b.Size, b.slots
+	fresh := make([]slot, b.lay.slots(size))
+	for ci := range b.lay.cells {
+		c := b.lay.cells[ci].EdgeCell
+		was, is := elems(c, old), elems(c, size)
+		for e := is; e < was; e++ {
+			g.point(ref{o, int32(ci), e}, 0, 0, t)
+		}
+		for e := int64(0); e < min(was, is); e++ {
+			fresh[b.lay.slotOf(ci, e, size)] = oldSlots[b.lay.slotOf(ci, e, old)]
+		}
+	}
+	b.Size, b.slots = size, fresh
+	g.refresh(o, int64(min(old, size)), int64(size), t)
+}
+
+// written re-reads the cells that a write touched.
+func (g *Graph) written(op mgpp.Op, t mgpp.Timestamp) {
+	g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
+		g.refresh(o, lo, hi, t)
+	})
+}
+
+// overlapping calls f for each object alive at t that [lo, hi) touches, with
+// the touched range as offsets in the object. hint is the block that contains
+// lo, 0 if unknown.
+func (g *Graph) overlapping(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.Timestamp, f func(o ObjID, lo, hi int64)) {
+	if g.members.any() {
+		g.members.overlapping(g, lo, hi, t, f)
+	}
+	for a := lo; a < hi; {
+		id := hint
+		hint = 0
+		if id == 0 {
+			var ok bool
+			if id, ok = v.NodeAt(a); !ok {
+				a = (a + 8) &^ 7 // blocks are 8-byte aligned
+				continue
+			}
+		}
+		objs := g.of(id)
+		for _, o := range objs {
+			b := &g.objs[o]
+			size := trace.Addr(g.Size(o, t))
+			if b.Birth <= t && (b.Death == 0 || t < b.Death) && lo < b.Addr+size && hi > b.Addr {
+				f(o, int64(max(lo, b.Addr)-b.Addr), int64(min(hi, b.Addr+size)-b.Addr))
+			}
+		}
+		if len(objs) == 1 && hi <= g.objs[objs[0]].Addr+trace.Addr(g.Size(objs[0], t)) {
+			return
+		}
+		n, ok := v.Node(id)
+		if !ok || n.Start+trace.Addr(n.Size) <= a {
+			a = (a + 8) &^ 7
+			continue
+		}
+		a = n.Start + trace.Addr(n.Size)
+	}
+}
+
+// refresh re-reads the cells of o that overlap [lo, hi).
+func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
+	lay, size := g.objs[o].lay, g.objs[o].Size
+	for ci := range lay.cells {
+		a, b := lay.cells[ci].overlap(lo, hi, size)
+		for e := a; e < b; e++ {
+			g.reread(ref{o, int32(ci), e}, t)
+		}
+	}
+}
+
+// reread resolves one cell at t and notes where it leads.
+func (g *Graph) reread(r ref, t mgpp.Timestamp) {
+	v := g.at(t)
+	b := &g.objs[r.from]
+	c := b.lay.cells[r.cell].EdgeCell
+	tgt := v.Target(cellAddr(b, c, r.elem), c.Mask)
+	to := g.resolve(tgt, c.Elem, b.Type, t)
+	if to != 0 {
+		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)
+		return
+	}
+	g.point(r, 0, 0, t)
+	if tgt.State == mgpp.Points && tgt.Node != 0 {
+		g.loose[tgt.Node] = append(g.loose[tgt.Node], r)
+	}
+	if g.members.any() && (tgt.State == mgpp.Points || tgt.State == mgpp.Wild) {
+		g.members.await(trace.Addr(tgt.Value), r)
+	}
+}
+
+func cellAddr(b *object, c *check.EdgeCell, elem int64) trace.Addr {
+	return b.Addr + trace.Addr(c.Offset+elem*c.Stride)
+}
+
+// point notes that cell r leads to the object from t on.
+func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
+	b := &g.objs[r.from]
+	at := b.lay.slotOf(int(r.cell), r.elem, b.Size)
+	if at >= len(b.slots) {
+		return
+	}
+	s := &b.slots[at]
+	if s.to == to && (to == 0 || g.objs[to].in[s.pos].off == off) {
+		return
+	}
+	if s.to != 0 {
+		g.unlink(s, t)
+	}
+	s.to, s.since = to, t
+	if to != 0 {
+		d := &g.objs[to]
+		s.pos = int32(len(d.in))
+		d.in = append(d.in, inRef{ref: r, off: off, since: t})
+		d.inTimes = appendTime(d.inTimes, t)
+	}
+}
+
+// unlink takes the cell of slot s out of its target's in list.
+func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
+	d := &g.objs[s.to]
+	gone := d.in[s.pos]
+	if gone.since < t {
+		d.past = append(d.past, pastRef{gone, t})
+	}
+	d.inTimes = appendTime(d.inTimes, t)
+	last := len(d.in) - 1
+	if int(s.pos) != last {
+		moved := d.in[last]
+		d.in[s.pos] = moved
+		m := &g.objs[moved.from]
+		m.slots[m.lay.slotOf(int(moved.cell), moved.elem, m.Size)].pos = s.pos
+	}
+	d.in = d.in[:last]
+}

@@ -1,0 +1,160 @@
+package graph
+
+import (
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/types"
+)
+
+// layout is where the pointers of a type lie. Besides the edge cells it lists
+// every other pointer of the type, for constraints may follow those too.
+type layout struct {
+	typ   *check.NodeType
+	cells []cell
+	fixed int // slots of the cells with a fixed number of elements
+	flex  bool
+}
+
+// cell is a pointer cell, or array of them, with the place of its elements
+// among an object's slots.
+type cell struct {
+	*check.EdgeCell
+	edge bool // one of NodeType.Edges; else a pointer that is no edge
+	slot int  // of element 0; flexible cells: among the flexible slots, see slotOf
+}
+
+// maxHidden bounds the pointers of a type that are not edges. A type with more
+// has arrays of pointers to undeclared things; nothing follows those.
+const maxHidden = 1 << 12
+
+func newLayout(t *check.NodeType) *layout {
+	l := &layout{typ: t}
+	for i := range t.Edges {
+		l.add(&t.Edges[i], true)
+	}
+	if t.Layout != nil && !t.Array {
+		l.addHidden(t.Layout)
+	}
+	return l
+}
+
+// untyped is the layout of a global of no declared type.
+func untyped(t *types.Type) *layout {
+	l := &layout{}
+	if t != nil {
+		l.addHidden(t)
+	}
+	return l
+}
+
+func (l *layout) add(c *check.EdgeCell, edge bool) {
+	if c.Stride <= 0 && c.Count != 1 {
+		return // a malformed cell has no elements
+	}
+	k := cell{EdgeCell: c, edge: edge, slot: l.fixed}
+	if c.Count < 0 {
+		k.slot = 0
+		l.flex = true
+	} else {
+		l.fixed += int(c.Count)
+	}
+	l.cells = append(l.cells, k)
+}
+
+// addHidden adds the pointers of t that are not among the edges.
+func (l *layout) addHidden(t *types.Type) {
+	covered := map[int64]bool{}
+	for i := range l.cells {
+		c := &l.cells[i]
+		for e := int64(0); e < max(c.Count, 1); e++ {
+			covered[c.Offset+e*c.Stride] = true
+		}
+	}
+	fields := t.PointerFields()
+	if len(fields) > maxHidden {
+		fields = fields[:maxHidden]
+	}
+	for _, s := range fields {
+		if !covered[s.Offset] {
+			covered[s.Offset] = true
+			l.add(&check.EdgeCell{Name: s.Path, Offset: s.Offset, Count: 1, Stride: 8, Elem: s.Type.Elem}, false)
+		}
+	}
+}
+
+// elems returns the number of elements of a cell that lie in an object of the
+// given size.
+func elems(c *check.EdgeCell, size uint64) int64 {
+	room := int64(size) - c.Offset - 8
+	if room < 0 {
+		return 0
+	}
+	n := int64(1)
+	if c.Stride > 0 {
+		n = room/c.Stride + 1
+	}
+	if c.Count >= 0 {
+		n = min(n, c.Count)
+	}
+	return n
+}
+
+// slots returns how many slots an object of the size has.
+func (l *layout) slots(size uint64) int {
+	n := l.fixed
+	if l.flex {
+		for i := range l.cells {
+			if l.cells[i].Count < 0 {
+				n += int(elems(l.cells[i].EdgeCell, size))
+			}
+		}
+	}
+	return n
+}
+
+// slotOf returns the slot of an element in an object of the size.
+func (l *layout) slotOf(ci int, elem int64, size uint64) int {
+	c := &l.cells[ci]
+	if c.Count >= 0 {
+		return c.slot + int(elem)
+	}
+	at := l.fixed
+	for i := 0; i < ci; i++ {
+		if l.cells[i].Count < 0 {
+			at += int(elems(l.cells[i].EdgeCell, size))
+		}
+	}
+	return at + int(elem)
+}
+
+// overlap returns the elements [a, b) of c that a write of [lo, hi), offsets
+// in the object, touches.
+func (c *cell) overlap(lo, hi int64, size uint64) (a, b int64) {
+	n := elems(c.EdgeCell, size)
+	if n == 0 || hi <= c.Offset {
+		return 0, 0
+	}
+	if n == 1 {
+		if lo < c.Offset+8 {
+			return 0, 1
+		}
+		return 0, 0
+	}
+	// Element e covers [Offset+e*Stride, +8).
+	if first := lo - c.Offset - 7; first > 0 {
+		a = (first + c.Stride - 1) / c.Stride
+	}
+	b = min(n, (hi-1-c.Offset)/c.Stride+1)
+	if a > b {
+		a = b
+	}
+	return a, b
+}
+
+// Matches reports whether a cell is meant by a field name: the cell's own, or
+// the name of something that contains it ("link" for "link.next").
+func Matches(c *check.EdgeCell, field string) bool {
+	rest, ok := strings.CutPrefix(c.Name, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}

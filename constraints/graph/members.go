@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// granuleShift makes granules of 64 bytes: what intrusive nodes are found by.
+const granuleShift = 6
+
+// members finds intrusive nodes by address, at any time. A place is an address
+// at which a node of a type was ever entered; its objects follow each other in
+// time.
+type members struct {
+	specs    []check.Membership
+	places   map[placeKey]*place
+	granules map[trace.Addr][]*place
+	waiting  map[trace.Addr][]ref // cells that point into a granule, to no object there
+}
+
+type placeKey struct {
+	addr trace.Addr
+	typ  int
+}
+
+type place struct {
+	addr trace.Addr
+	size uint64
+	objs []ObjID // by birth
+}
+
+func newMembers(spec *check.Spec) members {
+	m := members{specs: spec.Members}
+	if len(spec.Members) > 0 {
+		m.places = map[placeKey]*place{}
+		m.granules = map[trace.Addr][]*place{}
+		m.waiting = map[trace.Addr][]ref{}
+	}
+	return m
+}
+
+func (m *members) any() bool { return len(m.specs) > 0 }
+
+// entered makes the node that an enter directive declares.
+func (g *Graph) entered(op mgpp.Op, t mgpp.Timestamp) {
+	if op.Mark < 0 || op.Mark >= len(g.spec.Members) || op.Addr == 0 {
+		return
+	}
+	typ := g.spec.Members[op.Mark].Type
+	size := op.Size
+	if typ.Layout != nil && typ.Layout.Size > 0 {
+		size = uint64(typ.Layout.Size)
+	}
+	if size == 0 || g.members.current(g, op.Addr, typ, t) != 0 {
+		return // entered twice: it is a node already
+	}
+	host, _ := g.at(t).NodeAt(op.Addr)
+	o := Object{Type: typ, Host: host, Addr: op.Addr, Size: size, Birth: t, Member: op.Mark + 1}
+	id := g.add(o, nil, true)
+	g.members.add(g, id)
+	for _, r := range g.members.awaited(op.Addr, size) {
+		if g.holds(r) {
+			g.reread(r, t)
+		}
+	}
+}
+
+// holds reports whether the cell still exists.
+func (g *Graph) holds(r ref) bool {
+	b := &g.objs[r.from]
+	return b.Death == 0 && r.elem < elems(b.lay.cells[r.cell].EdgeCell, b.Size)
+}
+
+// left ends the node that a leave directive names, and lets the cells that
+// lead to it lead to what else lies there.
+func (g *Graph) left(op mgpp.Op, t mgpp.Timestamp) {
+	if op.Mark < 0 || op.Mark >= len(g.spec.Members) {
+		return
+	}
+	o := g.members.current(g, op.Addr, g.spec.Members[op.Mark].Type, t-1)
+	if o == 0 {
+		return
+	}
+	g.end(o, t)
+	var refs []ref
+	for _, r := range g.objs[o].in {
+		refs = append(refs, r.ref)
+	}
+	for _, r := range refs {
+		g.reread(r, t)
+	}
+}
+
+// add makes an intrusive object known by its address.
+func (m *members) add(g *Graph, id ObjID) {
+	o := &g.objs[id]
+	k := placeKey{o.Addr, o.Type.Index}
+	p := m.places[k]
+	if p == nil {
+		p = &place{addr: o.Addr, size: o.Size}
+		m.places[k] = p
+		for gr := o.Addr >> granuleShift; gr <= (o.Addr+trace.Addr(o.Size)-1)>>granuleShift; gr++ {
+			m.granules[gr] = append(m.granules[gr], p)
+		}
+	}
+	p.objs = append(p.objs, id)
+}
+
+// at returns the place's object that lives at t, 0 if none.
+func (p *place) at(g *Graph, t mgpp.Timestamp) ObjID {
+	lo, hi := 0, len(p.objs)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if g.objs[p.objs[mid]].Birth <= t {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo > 0 && g.Alive(p.objs[lo-1], t) {
+		return p.objs[lo-1]
+	}
+	return 0
+}
+
+// last returns the newest object of the place that was born at or before t.
+func (p *place) last(g *Graph, t mgpp.Timestamp) ObjID {
+	for i := len(p.objs) - 1; i >= 0; i-- {
+		if g.objs[p.objs[i]].Birth <= t {
+			return p.objs[i]
+		}
+	}
+	return 0
+}
+
+// current returns the node of a type at exactly an address, 0 if none.
+func (m *members) current(g *Graph, addr trace.Addr, typ *check.NodeType, t mgpp.Timestamp) ObjID {
+	if p := m.places[placeKey{addr, typ.Index}]; p != nil {
+		return p.at(g, t)
+	}
+	return 0
+}
+
+// containing calls f for each intrusive object alive at t that contains addr.
+func (m *members) containing(g *Graph, addr trace.Addr, t mgpp.Timestamp, f func(ObjID)) {
+	for _, p := range m.granules[addr>>granuleShift] {
+		if addr >= p.addr && addr < p.addr+trace.Addr(p.size) {
+			if o := p.at(g, t); o != 0 {
+				f(o)
+			}
+		}
+	}
+}
+
+// overlapping calls f for each intrusive object alive at t that [lo, hi) touches.
+func (m *members) overlapping(g *Graph, lo, hi trace.Addr, t mgpp.Timestamp, f func(o ObjID, lo, hi int64)) {
+	for gr := lo >> granuleShift; gr <= (hi-1)>>granuleShift && hi > lo; gr++ {
+		for _, p := range m.granules[gr] {
+			end := p.addr + trace.Addr(p.size)
+			first := max(lo, p.addr)
+			if lo >= end || hi <= p.addr || max(first, gr<<granuleShift) != first {
+				continue // met in an earlier granule
+			}
+			if o := p.at(g, t); o != 0 {
+				f(o, int64(first-p.addr), int64(min(hi, end)-p.addr))
+			}
+		}
+	}
+}
+
+// in returns the intrusive objects that live in a block just before t.
+func (m *members) in(g *Graph, id mgpp.NodeID, t mgpp.Timestamp) []ObjID {
+	if !m.any() {
+		return nil
+	}
+	n, ok := g.at(t - 1).Node(id)
+	if !ok || n.Size == 0 {
+		return nil
+	}
+	var out []ObjID
+	m.overlapping(g, n.Start, n.Start+trace.Addr(n.Size), t-1, func(o ObjID, _, _ int64) { out = append(out, o) })
+	return out
+}
+
+// await remembers a cell whose pointer leads to no object yet.
+func (m *members) await(addr trace.Addr, r ref) {
+	gr := addr >> granuleShift
+	m.waiting[gr] = append(m.waiting[gr], r)
+}
+
+// awaited takes out the cells that may point into [addr, addr+size).
+func (m *members) awaited(addr trace.Addr, size uint64) []ref {
+	var out []ref
+	for gr := addr >> granuleShift; gr <= (addr+trace.Addr(size)-1)>>granuleShift; gr++ {
+		out = append(out, m.waiting[gr]...)
+		delete(m.waiting, gr)
+	}
+	return out
+}
