@@ -265,3 +265,18 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// TestHuge: layouts of absurd size cost little.
+func TestHuge(t *testing.T) {
+	src := `struct e { int a; struct e *p[7000]; };
+struct f { int b; struct e q[5000]; union { struct e *u[1000]; struct f *v[1000]; } x; };
+type e; type f;
+f X;  X.q[3].p[7] != NULL and X[1234568] != NULL;`
+	spec, errs := Check(parse(t, "x", src), nil)
+	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "more than 4096 pointers that lie apart") {
+		t.Error(errs)
+	}
+	if len(spec.Types) != 2 || len(spec.Types[0].Edges) != 1 || spec.Types[0].Edges[0].Count != 7000 || len(spec.Constraints) != 1 {
+		t.Errorf("%+v", spec.Types[0])
+	}
+}

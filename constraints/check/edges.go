@@ -12,6 +12,10 @@ import (
 // information may nest without end.
 const maxNesting = 64
 
+// maxCells bounds the edge cells of a type. Arrays are one cell, so that only
+// arrays of structures with arrays of pointers come near it.
+const maxCells = 4096
+
 // wordType is the element of an array of unknown elements.
 func wordType() *types.Type { return &types.Type{Kind: types.Int, Name: "long", Size: 8, Signed: true} }
 
@@ -54,6 +58,10 @@ func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) 
 		if d.List != nil {
 			c.noLayout(t, d.List[0].Pos)
 		}
+		return
+	}
+	if len(cells) > maxCells {
+		c.errorf(d.Pos, "%s has more than %d pointers that lie apart: declare the part of it that matters", t.Name, maxCells)
 		return
 	}
 	cells = c.withoutEmbedded(t, withTags(cells, tagged))
@@ -135,7 +143,9 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 				if t.Kind == types.Union && hasCell(out, cell.Offset) {
 					continue
 				}
-				out = append(out, cell)
+				if out = append(out, cell); len(out) > maxCells {
+					return out
+				}
 			}
 		}
 		return out
@@ -165,7 +175,7 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 			out = append(out, cell)
 			continue
 		}
-		for i := int64(0); i < cell.Count && i < types.MaxScalars; i++ {
+		for i := int64(0); i < cell.Count && len(out) <= maxCells; i++ {
 			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem})
 		}
 	}
