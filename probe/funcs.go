@@ -116,7 +116,7 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 			continue
 		}
 		if i, ok := byEntry[f.Entry]; ok {
-			joinNames(&b.plan.Funcs[i], &f)
+			joinNames(&b.plan.Funcs[i], &f, e.names)
 			continue
 		}
 		f.Uretprobe = !e.unsafe
@@ -147,9 +147,17 @@ func (b *builder) resolve(l *located) bool {
 	return true
 }
 
-// joinNames: several names may stand for one function. Aliases with leading
-// underscores say nothing new; memcpy and memmove are one in glibc.
-func joinNames(f, other *Func) {
+// joinNames: several names may stand for one function. Of an allocator the one
+// that the catalogue has first stays; aliases with leading underscores say
+// nothing new; memcpy and memmove are one in glibc, and both are named.
+func joinNames(f, other *Func, order string) {
+	if f.Role != RoleWriter {
+		list := strings.Fields(order)
+		if i := slices.Index(list, other.Name); i >= 0 && i < slices.Index(list, f.Name) {
+			f.Name = other.Name
+		}
+		return
+	}
 	names := strings.Split(f.Name, "/")
 	if slices.Contains(names, other.Name) {
 		return

@@ -76,7 +76,6 @@ var writers = []entry{
 		"pthread_rwlock_tryrdlock pthread_rwlock_trywrlock pthread_rwlock_unlock", fn: Func{Dst: 1, Fixed: 56, Extent: ExtentFixed}},
 	{names: "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast", fn: Func{Dst: 1, Fixed: 48, Extent: ExtentFixed}},
 	{names: "sem_init sem_post sem_trywait", fn: Func{Dst: 1, Fixed: 32, Extent: ExtentFixed}},
-	{names: "pthread_spin_init pthread_spin_lock pthread_spin_trylock pthread_spin_unlock", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
 	{names: "clock_gettime localtime_r gmtime_r", fn: Func{Dst: 2, Extent: ExtentFixed}}, // Fixed: see fixedSizes
 	{names: "gettimeofday time sigemptyset sigfillset", fn: Func{Dst: 1, Extent: ExtentFixed}},
 }
