@@ -34,6 +34,7 @@ type Assembler struct {
 	readMem  objfile.ReadMem // its method, bound once
 	pcs      []trace.Addr
 	inlinePt []bool // by index in Plan.Points
+	bodies   []body // by index in Plan.Funcs
 }
 
 // thread is what is open in one thread.
@@ -56,6 +57,7 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 		sink:     sink,
 		threads:  make(map[trace.ThreadID]*thread),
 		inlinePt: make([]bool, len(plan.Points)),
+		bodies:   make([]body, len(plan.Funcs)),
 	}
 	for i := range plan.Funcs {
 		if plan.Funcs[i].Declared {
@@ -196,7 +198,7 @@ func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 // were left by an exception, longjmp, or the return of a function that they
 // jumped to.
 func (a *Assembler) unwound(t *thread, h *Hit) {
-	for n := len(t.calls); n > 0 && below(t.calls[n-1].sp, h.SP); n-- {
+	for n := len(t.calls); n > 0 && (below(t.calls[n-1].sp, h.SP) || a.left(&t.calls[n-1], h)); n-- {
 		a.returned(h, t.calls[n-1], trace.FlagUnwound, 0)
 		t.calls = t.calls[:n-1]
 	}

@@ -3,6 +3,7 @@ package capture
 import (
 	"slices"
 
+	"mgtrace/objfile"
 	"mgtrace/trace"
 )
 
@@ -11,11 +12,12 @@ type watchCall struct {
 	fn   int
 	sp   uint64 // address of its return address
 	ret  uint64
+	pc   uint64 // its entry
 	tail bool // it jumped to another function, which returns in its place
 }
 
 func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {
-	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret})
+	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC})
 	e := a.event(h, trace.KindCall)
 	e.Aux = uint64(a.plan.Funcs[f].ID)
 	e.SP = trace.Addr(h.SP)
@@ -84,4 +86,28 @@ func (a *Assembler) returned(h *Hit, c watchCall, flags trace.Flags, result uint
 		e.Ret = result
 	}
 	a.send(e)
+}
+
+// body is the code of a watched function.
+type body struct {
+	known bool // the rest was looked up
+	fn    objfile.Func
+}
+
+// left says that the frame of a call is gone although the stack pointer is at
+// its return address: only the function itself (and one that it jumped to) runs
+// there, and this hit lies in another.
+func (a *Assembler) left(c *watchCall, h *Hit) bool {
+	if c.sp != h.SP || c.tail || h.Op != Store && h.Op != Stop || h.Op == Stop && len(a.sites[h.Index].Enter) > 0 {
+		return false
+	}
+	f := &a.plan.Funcs[c.fn]
+	b := &a.bodies[c.fn]
+	if !b.known {
+		b.known = true
+		if file := a.plan.Images[f.Entry.Image].File; file != nil {
+			b.fn, _ = file.FuncAt(f.Entry.Addr)
+		}
+	}
+	return b.fn.Size > 0 && !b.fn.Contains(h.PC-c.pc+f.Entry.Addr)
 }

@@ -778,10 +778,15 @@ static __noinline int leave_writer(struct thread *t, bool returned, __u64 result
 }
 
 /* Sends what posix_memalign and strdup wrote beside allocating. */
-static __always_inline void leave_alloc(struct thread *t, struct fn *f, __u64 result)
+static __always_inline void leave_alloc(struct thread *t, __u64 result)
 {
-	struct span *s = span(t, R_BULK, t->alloc_func, t->alloc_pc, t->alloc_sp, 0, 0);
+	__u32 func = t->alloc_func;
+	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
+	struct span *s;
 
+	if (!f)
+		return;
+	s = span(t, R_BULK, func, t->alloc_pc, t->alloc_sp, 0, 0);
 	if (f->role == FR_POSIX && (int)result == 0) {
 		s->addr = t->alloc_ptr;
 		s->size = 8;
@@ -933,16 +938,30 @@ static __always_inline void prune(struct thread *t, __u64 sp)
 		t->alloc_sp = 0;
 }
 
+static __always_inline void enter_alloc(struct thread *t, struct pt_regs *ctx, __u32 func)
+{
+	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
+
+	if (!f)
+		return;
+	t->alloc_sp = ctx->sp;
+	t->alloc_pc = word(ctx->sp);
+	t->alloc_ptr = argument(ctx, f->ptr);
+	t->alloc_func = func;
+	t->alloc_own = f->own;
+	t->alloc_uret = f->uret;
+}
+
+/* The functions and points of a site. */
 static __always_inline void functions(struct thread *t, struct pt_regs *ctx, struct site *s,
 				      __u32 cookie)
 {
-	__u32 flags = s->flags, func = s->alloc - 1;
+	__u32 flags = s->flags;
 	/* A function with a uretprobe that jumps to another allocator returns
 	 * with it: from the same place of the stack. */
 	bool nested = t->alloc_sp > ctx->sp || (t->alloc_sp == ctx->sp && t->alloc_uret);
-	struct fn *f;
 
-	if (flags & SF_ALLOC_LEAVE && t->alloc_sp != ctx->sp)
+	if (t->alloc_sp != ctx->sp)
 		flags &= ~SF_ALLOC_LEAVE;
 	if (flags & SF_WRITER_ENTER)
 		enter_writer(t, ctx, s->writer - 1);
@@ -952,20 +971,11 @@ static __always_inline void functions(struct thread *t, struct pt_regs *ctx, str
 		stop_hit(t, ctx, cookie, flags);
 	if (flags & SF_WRITER_LEAVE && t->w.sp == ctx->sp && !(flags & SF_TAIL))
 		leave_writer(t, true, ctx->ax);
-	f = bpf_map_lookup_elem(&funcs, &func);
-	if (!f)
-		return;
-	if (flags & SF_ALLOC_ENTER && !nested) {
-		t->alloc_sp = ctx->sp;
-		t->alloc_pc = word(ctx->sp);
-		t->alloc_ptr = argument(ctx, f->ptr);
-		t->alloc_func = func;
-		t->alloc_own = f->own;
-		t->alloc_uret = f->uret;
-	}
+	if (flags & SF_ALLOC_ENTER && !nested)
+		enter_alloc(t, ctx, s->alloc - 1);
 	if (flags & SF_ALLOC_LEAVE) {
 		if (!(flags & SF_TAIL))
-			leave_alloc(t, f, ctx->ax);
+			leave_alloc(t, ctx->ax);
 		t->alloc_sp = 0;
 	}
 }
@@ -1053,7 +1063,7 @@ int on_uret(struct pt_regs *ctx)
 		block = word(t->alloc_ptr);
 	note(t, R_URET, func, ctx->ip, sp, ctx->ax, 0, block);
 	if (alloc) {
-		leave_alloc(t, f, ctx->ax);
+		leave_alloc(t, ctx->ax);
 		t->alloc_sp = 0;
 	}
 	hold(t);
