@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mgtrace/doctor"
+)
+
+func newDoctor(s streams) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor [PROG]",
+		Short: "Say what this machine, kernel and user can do, and how to get the rest",
+		Long: `Check what capturing needs: the kernel, its features, the capabilities of this
+user. With PROG, what is special about that program as well.`,
+		Example: `  mgtrace doctor
+  mgtrace doctor ./prog`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			findings := doctor.Check()
+			if len(args) == 1 {
+				findings = append(findings, doctor.Program(args[0])...)
+			}
+			if asJSON {
+				e := json.NewEncoder(s.out)
+				e.SetIndent("", "  ")
+				if err := e.Encode(findings); err != nil {
+					return err
+				}
+			} else {
+				printFindings(s, findings)
+			}
+			for _, f := range findings {
+				if f.Required && !f.OK {
+					return exitStatus(statusFailed)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON array")
+	return c
+}
+
+func printFindings(s streams, findings []doctor.Finding) {
+	for _, f := range findings {
+		mark := "ok  "
+		switch {
+		case !f.OK && f.Required:
+			mark = "NO  "
+		case !f.OK:
+			mark = "note"
+		}
+		fmt.Fprintf(s.out, "%s  %s: %s\n", mark, f.Name, f.Detail)
+		if !f.OK && f.Fix != "" {
+			fmt.Fprintf(s.out, "      → %s\n", f.Fix)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package describe
+
+import (
+	"fmt"
+	"strings"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// maxFields bounds the fields that are listed of one object.
+const maxFields = 256
+
+// Field is one scalar field of an object at a time.
+type Field struct {
+	Path    string // "child[2]"; "[3].key" in an array
+	Addr    trace.Addr
+	Size    int64 // bytes
+	Type    *types.Type
+	Text    string // its value in words
+	Pointer bool
+	Target  graph.ObjID // Pointer: the object that it leads to, 0 if none
+	State   mgpp.TargetState
+	Known   bool // every byte is known
+}
+
+// Fields lists the fields of an object, in order; of a large array the first.
+func Fields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
+	var out []Field
+	each(g, v, o, func(s types.Scalar, at int64, path string) bool {
+		out = append(out, field(g, v, o, s, at, path))
+		return len(out) < maxFields
+	})
+	return out
+}
+
+// FieldAt returns the field of an object that covers an address.
+func FieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (f Field, ok bool) {
+	off := int64(addr - g.Object(o).Addr)
+	each(g, v, o, func(s types.Scalar, at int64, path string) bool {
+		if at <= off && off < at+s.Size {
+			f, ok = field(g, v, o, s, at, path), true
+		}
+		return !ok && at <= off
+	})
+	return f, ok
+}
+
+// each calls f for each scalar field with its offset in the object.
+func each(g *graph.Graph, v mgpp.View, o graph.ObjID, f func(s types.Scalar, at int64, path string) bool) {
+	obj := g.Object(o)
+	if obj.Type == nil {
+		return
+	}
+	size := int64(g.Size(o, v.Time()))
+	layout, array := obj.Type.Layout, obj.Type.Array
+	if array && obj.Type.Elem != nil {
+		layout = obj.Type.Elem
+	}
+	if layout == nil || layout.Size <= 0 && !array {
+		return
+	}
+	if !array {
+		if scalars(layout, 0, size, "", f) {
+			tail(layout, size, f)
+		}
+		return
+	}
+	for base, i := int64(0), 0; layout.Size > 0 && base+layout.Size <= size; base, i = base+layout.Size, i+1 {
+		if !scalars(layout, base, size, fmt.Sprintf("[%d]", i), f) {
+			return
+		}
+	}
+}
+
+// scalars calls f for the scalars of one layout at base; what lies beyond size
+// is not there.
+func scalars(t *types.Type, base, size int64, prefix string, f func(types.Scalar, int64, string) bool) bool {
+	for _, s := range t.Scalars() {
+		if base+s.Offset+s.Size > size {
+			return true
+		}
+		if !f(s, base+s.Offset, join(prefix, s.Path)) {
+			return false
+		}
+	}
+	return true
+}
+
+// tail: a flexible array counts no field, but has elements up to the
+// allocation's end.
+func tail(t *types.Type, size int64, f func(types.Scalar, int64, string) bool) {
+	if len(t.Members) == 0 {
+		return
+	}
+	m := t.Members[len(t.Members)-1]
+	if m.Type.Kind != types.Array || m.Type.Count > 0 || m.Type.Elem == nil || m.Type.Elem.Size <= 0 {
+		return
+	}
+	for i, at := 0, m.Offset; at+m.Type.Elem.Size <= size; i, at = i+1, at+m.Type.Elem.Size {
+		if !scalars(m.Type.Elem, at, size, fmt.Sprintf("%s[%d]", m.Name, i), f) {
+			return
+		}
+	}
+}
+
+func join(prefix, path string) string {
+	if prefix == "" || path == "" || strings.HasPrefix(path, "[") {
+		return prefix + path
+	}
+	return prefix + "." + path
+}
+
+func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64, path string) Field {
+	obj := g.Object(o)
+	f := Field{Path: path, Addr: obj.Addr + trace.Addr(at), Size: s.Size, Type: s.Type}
+	var data [16]byte
+	var written [16]bool
+	n := min(s.Size, 16)
+	b := mgpp.Bytes{Data: data[:n], Written: written[:n]}
+	if !v.Read(f.Addr, &b) {
+		f.Text = "not readable"
+		return f
+	}
+	known := 0
+	for _, w := range b.Written {
+		if w {
+			known++
+		}
+	}
+	f.Known = known == len(b.Written)
+	switch {
+	case known == 0:
+		f.Text = "never written"
+	case !f.Known:
+		f.Text = "partly written"
+	}
+	if s.Type != nil && s.Type.Kind == types.Pointer && s.Size == 8 {
+		f.Pointer = true
+		pointer(g, v, o, &f)
+	} else if f.Known {
+		f.Text = types.Read(s, b.Data).String()
+	}
+	return f
+}
+
+// pointer fills in what a pointer field leads to.
+func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
+	tgt := v.Target(f.Addr, mask(g, o, f.Addr))
+	f.State = tgt.State
+	switch tgt.State {
+	case mgpp.Unwritten:
+		return
+	case mgpp.Null:
+		f.Text = "NULL"
+		return
+	}
+	f.Target = g.Resolve(v.Time(), tgt, f.Type.Elem, g.Object(o).Type)
+	f.Text = Target(g, tgt, f.Target)
+}
+
+// mask is the tag bits of the edge cell at addr.
+func mask(g *graph.Graph, o graph.ObjID, addr trace.Addr) uint64 {
+	obj := g.Object(o)
+	off := int64(addr - obj.Addr)
+	for i := range obj.Type.Edges {
+		c := &obj.Type.Edges[i]
+		if c.Stride > 0 && off >= c.Offset && (off-c.Offset)%c.Stride == 0 && (c.Count < 0 || (off-c.Offset)/c.Stride < c.Count) || off == c.Offset {
+			return c.Mask
+		}
+	}
+	return 0
+}
+
+// Target puts a pointer's value into words: "qdtree#3", "qdtree#3+8",
+// "0x1000 (no node)", "0x55e0 (freed qdtree#2)".
+func Target(g *graph.Graph, tgt mgpp.Target, o graph.ObjID) string {
+	addr := fmt.Sprintf("%#x", tgt.Value)
+	if g.IsNil(tgt.Value) {
+		return "nil (" + addr + ")"
+	}
+	if o != 0 {
+		if off := trace.Addr(tgt.Value) - g.Object(o).Addr; off != 0 {
+			return fmt.Sprintf("%s+%d", g.Name(o), off)
+		}
+		return g.Name(o)
+	}
+	switch tgt.State {
+	case mgpp.Dangling:
+		name := "memory"
+		if dead := g.Former(tgt.Node); dead != 0 {
+			name = g.Name(dead)
+		}
+		if tgt.Reused != 0 {
+			return fmt.Sprintf("%s (freed %s; the address is in use again)", addr, name)
+		}
+		return fmt.Sprintf("%s (freed %s)", addr, name)
+	case mgpp.Wild:
+		return addr + " (no node)"
+	}
+	return addr
+}

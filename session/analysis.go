@@ -1,0 +1,270 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// Analysis follows the events of a run, checks the specification at C-points,
+// and reports. It serves a program that still runs and a recorded trace alike.
+type Analysis struct {
+	o        AnalysisOptions
+	spec     *check.Spec
+	prog     *trace.Program
+	hist     *mgpp.History
+	graph    *graph.Graph
+	checker  *eval.Checker
+	schedule *eval.Schedule
+	members  *eval.Members
+	typing   *typing // nil: a core file
+	symbols  *Symbols
+	calls    *calls
+	noLocate bool // check only: name no suspects
+
+	points       []*point
+	known        map[eval.Instance]bool // with All: reported at an earlier C-point already
+	healthy      mgpp.Timestamp         // the last C-point at which nothing was broken
+	checked      int
+	done         bool // an inconsistent C-point was found, and All is not set
+	faults       int  // memory faults seen so far
+	exit         *report.Exit
+	audit        *report.Audit
+	trailerAudit *trace.Audit
+	forks        int
+	warned       []string
+}
+
+// point is a C-point at which something is inconsistent.
+type point struct {
+	eval.CPoint
+	time     mgpp.Timestamp
+	healthy  mgpp.Timestamp // the last healthy C-point before it
+	found    []eval.Inconsistency
+	fault    *eval.MemoryFault // a memory fault instead
+	suspects []faultloc.Suspect
+}
+
+// newAnalysis begins one; types nil: blocks are typed by their allocation sites.
+func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o AnalysisOptions, types graph.Typing) *Analysis {
+	a := &Analysis{
+		o: o, spec: spec, prog: prog, symbols: symbols,
+		hist:  mgpp.New(mgpp.Options{}),
+		calls: newCalls(prog.Funcs),
+		known: map[eval.Instance]bool{},
+	}
+	if types == nil {
+		a.typing = newTyping(spec, symbols)
+		types = a.typing
+	}
+	a.graph = graph.New(spec, a.hist, types, graph.Options{Bias: a.bias()})
+	a.checker = eval.NewChecker(spec, a.hist, a.graph, eval.Options{})
+	a.schedule = eval.NewSchedule(spec, prog)
+	a.members = eval.NewMembers(spec, prog, a.hist)
+	return a
+}
+
+// bias is where the program itself is mapped.
+func (a *Analysis) bias() trace.Addr {
+	for _, m := range a.prog.Modules {
+		if m.Path == a.prog.Path {
+			return m.Bias
+		}
+	}
+	return 0
+}
+
+// Event takes one event of the run.
+func (a *Analysis) Event(ev *trace.Event) error {
+	callSite(ev)
+	if err := a.members.Before(ev); err != nil {
+		return err
+	}
+	if _, err := a.hist.Apply(ev); err != nil {
+		return err
+	}
+	a.calls.event(ev, a.hist.Now())
+	switch ev.Kind {
+	case trace.KindFork:
+		a.forks++
+	case trace.KindSignal:
+		a.signalled(ev)
+	case trace.KindExit:
+		a.ended(ev)
+	}
+	for _, c := range a.schedule.Event(ev, a.hist.Now()) {
+		a.checkAt(c)
+	}
+	return a.members.After(ev)
+}
+
+// callSite makes PC an address inside the instruction that did it: events of
+// calls carry the return address, which may belong to the next line.
+func callSite(ev *trace.Event) {
+	switch ev.Kind {
+	case trace.KindBulk, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
+		if ev.PC > 0 {
+			ev.PC--
+		}
+	}
+}
+
+// checkAt checks the specification at a C-point.
+func (a *Analysis) checkAt(c eval.CPoint) {
+	if a.done {
+		return
+	}
+	now := a.hist.Now()
+	a.memoryFaults()
+	if a.done {
+		return
+	}
+	a.checked++
+	found := a.checker.Check(now, c.For)
+	var fresh []eval.Inconsistency
+	for _, inc := range found {
+		if !a.known[inc.Instance] {
+			fresh = append(fresh, inc)
+			a.known[inc.Instance] = true
+		}
+	}
+	if len(found) == 0 {
+		a.healthy = now
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	a.points = append(a.points, &point{CPoint: c, time: now, healthy: a.healthy, found: fresh})
+	a.done = !a.o.All
+}
+
+// memoryFaults takes over the memory faults that are new.
+func (a *Analysis) memoryFaults() {
+	faults := a.checker.MemoryFaults()
+	for ; a.faults < len(faults) && !a.done; a.faults++ {
+		f := faults[a.faults]
+		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "store", Thread: f.Thread}, time: f.Time, fault: &f})
+		a.done = !a.o.All
+	}
+}
+
+// finish locates the faults and makes the report.
+func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
+	if !a.done {
+		a.memoryFaults()
+	}
+	for i, p := range a.points {
+		c := a.cpoint(p)
+		if p.fault != nil {
+			a.blame(&c, p.fault)
+		} else if !a.noLocate {
+			a.locate(&c, p)
+		}
+		if a.o.Pictures != "" {
+			if err := a.draw(ctx, i, &c, p, p.suspects); err != nil {
+				return err
+			}
+		}
+		r.CPoints = append(r.CPoints, c)
+	}
+	a.summarise(r)
+	return nil
+}
+
+// cpoint describes a C-point and what is inconsistent there.
+func (a *Analysis) cpoint(p *point) report.CPoint {
+	c := report.CPoint{
+		Kind: p.Kind, Function: p.Function, File: short(p.File), Line: p.Line,
+		Timestamp: uint64(p.time), Call: p.Call,
+	}
+	if p.fault != nil {
+		return c
+	}
+	c.Inconsistencies = a.inconsistencies(p.found, a.hist.At(p.time))
+	if p.Kind == "crash" && a.exit != nil {
+		c.File, c.Line = a.exit.File, a.exit.Line
+	}
+	if p.Kind == "crash" && len(p.Open) > 0 {
+		c.Temporary = a.temporary(p)
+	}
+	return c
+}
+
+// temporary: all that contributed lies in calls that were still open at the
+// crash, so the structure may just have been on its way.
+func (a *Analysis) temporary(p *point) bool {
+	for _, s := range p.suspects {
+		for _, t := range s.Operations {
+			if !slices.ContainsFunc(p.Open, func(o eval.Activation) bool { return o.Since < t }) {
+				return false
+			}
+		}
+	}
+	return len(p.suspects) > 0
+}
+
+func (a *Analysis) locate(c *report.CPoint, p *point) {
+	res := faultloc.Locate(faultloc.Input{
+		Model: a.checker, History: locatorHistory{a.hist}, Cells: locatorCells{a.graph},
+		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
+	})
+	p.suspects = res.Suspects
+	for i := range res.Suspects {
+		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i]))
+	}
+	if len(res.Remaining) > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d inconsistencies were present when recording began", len(res.Remaining)))
+	}
+	if len(p.Open) > 0 && p.Kind == "crash" {
+		c.Temporary = a.temporary(p)
+	}
+}
+
+// blame reports a memory fault: the statement that did it is the suspect.
+func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
+	s := a.statement(f.PC)
+	s.Rank, s.Kind, s.Operations = 1, "wrote", 1
+	s.Timestamp, s.Thread = uint64(f.Time), uint32(f.Thread)
+	s.Change = f.Reason
+	s.When = a.when(f.Time)
+	s.Contributes = []string{f.Kind}
+	s.Evidence = []string{a.faultEvidence(f)}
+	c.File, c.Line, c.Function = s.File, s.Line, s.Function
+	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": a.graphName(f.Node)}, Reason: f.Reason, Total: 1}}
+	c.Suspects = []report.Suspect{s}
+}
+
+// summarise fills in what the report says beside its findings.
+func (a *Analysis) summarise(r *report.Report) {
+	r.Events.Changes = uint64(a.hist.Now())
+	r.Checked.CPoints = a.checked
+	r.Checked.Skipped = a.schedule.Skipped()
+	r.Checked.Objects = map[string]int{}
+	for i := 1; i <= a.graph.Objects(); i++ {
+		if o := a.graph.Object(graph.ObjID(i)); o.Type != nil {
+			r.Checked.Objects[o.Type.Name]++
+		}
+	}
+	r.Exit, r.Audit = a.exit, a.audit
+	r.Warnings = append(r.Warnings, a.prog.Warnings...)
+	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
+	if a.typing != nil {
+		r.Warnings = append(r.Warnings, a.typing.sizedSites()...)
+	}
+	r.Warnings = append(r.Warnings, a.warned...)
+	if a.forks > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d child processes were forked; they ran on untraced", a.forks))
+	}
+	for _, g := range a.hist.Gaps() {
+		r.Complete = false
+		r.Why = append(r.Why, fmt.Sprintf("%d events are missing after change %d %s", g.Events, g.Time, g.Why))
+	}
+}

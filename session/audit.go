@@ -1,0 +1,136 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/describe"
+	"mgtrace/mgpp"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// unseenWrite is the name of the operations by which an audit brings the
+// history up to what memory really holds. Nobody is suspected of them.
+const unseenWrite = "unseen write"
+
+// auditChunk is how many bytes are compared at a time.
+const auditChunk = 64 << 10
+
+// maxUnseen bounds the ranges that are listed.
+const maxUnseen = 256
+
+// readMemory reads the held process: it fills b from addr and returns how many
+// bytes it could read.
+type readMemory func(b []byte, addr trace.Addr) int
+
+// auditor compares a history with real memory (algorithms.md, "Audit").
+type auditor struct {
+	a    *Analysis
+	read readMemory
+	out  trace.Audit
+	emit func(*trace.Event) error
+
+	memory []byte
+	bytes  mgpp.Bytes
+}
+
+// runAudit compares every live node with memory. Each difference is emitted as
+// an unseen write, so that what is checked from here on is what is there.
+func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) error {
+	u := &auditor{a: a, read: read, emit: emit, memory: make([]byte, auditChunk)}
+	u.bytes = mgpp.Bytes{Data: make([]byte, auditChunk), Written: make([]bool, auditChunk)}
+	now := a.hist.Now()
+	view := a.hist.At(now)
+	for _, id := range slices.Collect(a.hist.Live(now)) {
+		n, ok := view.Node(id)
+		if !ok {
+			continue
+		}
+		u.out.Nodes++
+		for at := uint64(0); at < n.Size; at += auditChunk {
+			if err := u.compare(view, n.Start+trace.Addr(at), min(auditChunk, n.Size-at)); err != nil {
+				return err
+			}
+		}
+	}
+	a.auditResult(&u.out)
+	return nil
+}
+
+// compare compares one range inside a node.
+func (u *auditor) compare(view mgpp.View, addr trace.Addr, size uint64) error {
+	b := mgpp.Bytes{Data: u.bytes.Data[:size], Written: u.bytes.Written[:size]}
+	if !view.Read(addr, &b) {
+		return nil
+	}
+	have := u.memory[:size]
+	n := u.read(have, addr)
+	u.out.Unreadable += size - uint64(n)
+	for i := 0; i < n; i++ {
+		if !b.Written[i] {
+			continue
+		}
+		u.out.Bytes++
+		if have[i] == b.Data[i] {
+			continue
+		}
+		j := i + 1
+		for j < n && b.Written[j] && have[j] != b.Data[j] {
+			u.out.Bytes++
+			j++
+		}
+		if err := u.unseen(addr+trace.Addr(i), have[i:j], b.Data[i:j]); err != nil {
+			return err
+		}
+		i = j - 1
+	}
+	return nil
+}
+
+func (u *auditor) unseen(addr trace.Addr, have, want []byte) error {
+	u.out.Total += uint64(len(have))
+	if len(u.out.Unseen) < maxUnseen {
+		u.out.Unseen = append(u.out.Unseen, trace.Unseen{Addr: addr, Have: slices.Clone(have), Want: slices.Clone(want)})
+	}
+	return u.emit(&trace.Event{Kind: trace.KindBulk, Name: unseenWrite, Addr: addr, Size: uint64(len(have)), Data: slices.Clone(have), Wall: -1})
+}
+
+// auditResult keeps the result of the last audit, with the differences in words.
+func (a *Analysis) auditResult(t *trace.Audit) {
+	r := &report.Audit{Nodes: t.Nodes, Bytes: t.Bytes, Unseen: t.Total, Unreadable: t.Unreadable}
+	if a.audit != nil { // an earlier audit, at the crash, has found these
+		r.Unseen += a.audit.Unseen
+		r.Where = a.audit.Where
+	}
+	a.graph.Advance()
+	for _, x := range t.Unseen[:min(len(t.Unseen), 16)] {
+		r.Where = append(r.Where, a.unseenWhere(x))
+	}
+	a.audit = r
+	if a.trailerAudit != nil {
+		t.Unseen = append(a.trailerAudit.Unseen, t.Unseen...)
+		t.Total += a.trailerAudit.Total
+	}
+	a.trailerAudit = t
+}
+
+// unseenWhere names the field and the time of the last write to it that was seen.
+func (a *Analysis) unseenWhere(x trace.Unseen) string {
+	now := a.hist.Now()
+	name := fmt.Sprintf("%#x", uint64(x.Addr))
+	view := a.hist.At(now)
+	for _, o := range a.graph.At(view, x.Addr) {
+		if f, ok := describe.FieldAt(a.graph, view, o, x.Addr); ok {
+			name = a.graph.Name(o) + "." + f.Path
+		}
+	}
+	seen := "no write to it was seen"
+	for t := a.hist.LastWrite(x.Addr, uint64(len(x.Have)), now); t > 0; t = a.hist.LastWrite(x.Addr, uint64(len(x.Have)), t-1) {
+		if a.hist.Op(t).Name != unseenWrite {
+			seen = fmt.Sprintf("the last write to it that was seen is change %s", report.Thousands(uint64(t)))
+			break
+		}
+	}
+	return fmt.Sprintf("%s (%d bytes): %s", name, len(x.Have), seen)
+}

@@ -1,0 +1,254 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/report"
+	"mgtrace/target/core"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// checkCore checks a specification on the heap of a core file. There is no
+// history: what was allocated is read from glibc's chunk headers, and types
+// from the typed pointers that lead there, else from sizes.
+func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*report.Report, error) {
+	f, err := core.Open(path, core.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	exe, images, failed, err := coreImages(f, program, o)
+	if err != nil {
+		return nil, err
+	}
+	symbols := newSymbols(images, &Sources{Dirs: o.SourceDirs})
+	var main *Image
+	for i := range symbols.images {
+		if symbols.images[i].Path == exe {
+			main = &symbols.images[i]
+		}
+	}
+	spec, err := loadSpec(o.Spec, coreProgram(main, symbols))
+	if err != nil {
+		return nil, err
+	}
+	prog := &trace.Program{Path: exe, PID: f.PID, Engine: "core"}
+	for _, im := range symbols.images {
+		prog.Modules = append(prog.Modules, im.Module)
+	}
+	heap := core.Blocks(f, f.Maps)
+	a := newAnalysis(spec, prog, symbols, o, inferTypes(f, heap, spec, main))
+	a.noLocate = true
+	if err := a.loadCore(f, heap, spec); err != nil {
+		return nil, err
+	}
+	if f.Signal != 0 {
+		a.exit = &report.Exit{Signal: unix.SignalName(syscall.Signal(f.Signal))}
+	}
+	a.checkAt(eval.CPoint{Kind: "core"})
+	r := &report.Report{Program: exe, Engine: "core", Complete: len(f.Missing) == 0, Why: f.Missing}
+	for _, err := range failed {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
+	}
+	for _, p := range heap.Problems {
+		r.Warnings = append(r.Warnings, "heap: "+p)
+	}
+	r.Notes = append(r.Notes, "a core file has no history: it tells what is broken, not who broke it")
+	return r, a.finish(ctx, r)
+}
+
+// coreImages opens the files that were mapped; program stands for the file of
+// the program itself if it lies elsewhere now.
+func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []Image, failed []error, err error) {
+	for _, m := range f.Maps {
+		if m.File() && (program == "" || filepath.Base(m.Path) == filepath.Base(program)) {
+			exe = m.Path
+			break
+		}
+	}
+	if exe == "" {
+		return "", nil, nil, fmt.Errorf("the core file does not name its program: say which it was with --program FILE")
+	}
+	maps := append([]mem.Map(nil), f.Maps...)
+	for i := range maps {
+		maps[i].Exec = maps[i].Exec || maps[i].File() // note NT_FILE has no permissions
+	}
+	images, failed = loadImages(maps, exe, "", nil, objfile.Options{DebugDirs: o.DebugDirs})
+	if program != "" {
+		p, err := objfile.Open(program, objfile.Options{DebugDirs: o.DebugDirs})
+		if err != nil {
+			return "", nil, nil, err
+		}
+		for i := range images {
+			if images[i].Path == exe {
+				images[i].Obj, images[i].BuildID = p, p.BuildID()
+			}
+		}
+	}
+	return exe, images, failed, nil
+}
+
+func coreProgram(main *Image, symbols *Symbols) check.Program {
+	if main == nil || main.Obj == nil {
+		return nil
+	}
+	return &program{files: []*objfile.File{main.Obj}, sources: symbols.sources}
+}
+
+// loadCore makes a history of one moment: every block is born, then gets its
+// bytes, so that pointers lead to blocks that are there.
+func (a *Analysis) loadCore(m mem.Memory, heap *core.Heap, spec *check.Spec) error {
+	blocks := heap.InUse()
+	for _, b := range blocks {
+		if _, err := a.hist.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(b.Addr), Size: b.Size, Name: "malloc"}); err != nil {
+			return err
+		}
+	}
+	for _, b := range blocks {
+		data := make([]byte, b.Size)
+		n, _ := m.ReadMemory(data, b.Addr) // n tells
+		if n == 0 {
+			continue
+		}
+		if _, err := a.hist.Apply(&trace.Event{Kind: trace.KindBulk, Name: "core", Addr: trace.Addr(b.Addr), Size: uint64(n), Data: data[:n]}); err != nil {
+			return err
+		}
+	}
+	for i, g := range spec.Globals {
+		ev := trace.Event{Kind: trace.KindGlobal, Addr: a.bias() + trace.Addr(g.Addr), Size: uint64(g.Size), Aux: uint64(i + 1), Name: g.Name, Data: make([]byte, g.Size)}
+		if _, err := m.ReadMemory(ev.Data, uint64(ev.Addr)); err != nil {
+			return fmt.Errorf("read the global %s: %w", g.Name, err)
+		}
+		if _, err := a.hist.Apply(&ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coreTyping types blocks by address, as inferred, else by size.
+type coreTyping struct {
+	byAddr map[trace.Addr]*check.NodeType
+	spec   *check.Spec
+	unique map[uint64]*check.NodeType // by usable size
+}
+
+// TypeOf implements graph.Typing.
+func (t *coreTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	if nt := t.byAddr[n.Start]; nt != nil {
+		return nt, 0, "by the pointers that lead to it"
+	}
+	if nt := t.unique[n.Size]; nt != nil {
+		return nt, 0, "by size"
+	}
+	return nil, 0, "nothing tells its type"
+}
+
+// inferTypes follows typed pointers, from the program's globals on: a block to
+// which a pointer to T leads is a T.
+func inferTypes(m mem.Memory, heap *core.Heap, spec *check.Spec, main *Image) *coreTyping {
+	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: spec, unique: map[uint64]*check.NodeType{}}
+	blocks := map[uint64]uint64{}
+	for _, b := range heap.InUse() {
+		blocks[b.Addr] = b.Size
+	}
+	w := &typeWalk{m: m, blocks: blocks, seen: map[uint64]bool{}, t: t}
+	if main != nil && main.Obj != nil {
+		for _, g := range main.Obj.Globals() {
+			if g.Loc.Kind == objfile.LocStatic && g.Type != nil {
+				w.object(uint64(main.Bias)+uint64(g.Loc.Offset), g.Type)
+			}
+		}
+	}
+	w.run()
+	if len(t.byAddr) == 0 {
+		t.bySizes()
+	}
+	return t
+}
+
+// bySizes is the last resort, where no typed pointer leads to any node: malloc
+// rounds a size up to 16 bytes less 8.
+func (t *coreTyping) bySizes() {
+	for _, nt := range t.spec.Types {
+		if nt.Array || nt.Intrusive || nt.Layout == nil || nt.Layout.Size <= 0 {
+			continue
+		}
+		usable := max(24, (uint64(nt.Layout.Size)+8+15)&^15-8)
+		if _, taken := t.unique[usable]; taken {
+			t.unique[usable] = nil
+			continue
+		}
+		t.unique[usable] = nt
+	}
+}
+
+// typeWalk visits blocks by typed pointers.
+type typeWalk struct {
+	m      mem.Memory
+	blocks map[uint64]uint64
+	seen   map[uint64]bool
+	queue  []typedBlock
+	t      *coreTyping
+}
+
+type typedBlock struct {
+	addr uint64
+	typ  *types.Type
+}
+
+// object follows the pointers of one object.
+func (w *typeWalk) object(addr uint64, t *types.Type) {
+	if t.Kind == types.Pointer {
+		w.pointer(addr, t)
+		return
+	}
+	for _, s := range t.Scalars() {
+		if s.Type != nil && s.Type.Kind == types.Pointer {
+			w.pointer(addr+uint64(s.Offset), s.Type)
+		}
+	}
+}
+
+func (w *typeWalk) pointer(addr uint64, t *types.Type) {
+	var b [8]byte
+	if n, _ := w.m.ReadMemory(b[:], addr); n < len(b) || t.Elem == nil {
+		return
+	}
+	to := binary.LittleEndian.Uint64(b[:]) &^ 7
+	if size, ok := w.blocks[to]; ok && !w.seen[to] && t.Elem.Size > 0 && uint64(t.Elem.Size) <= size {
+		w.seen[to] = true
+		w.queue = append(w.queue, typedBlock{to, t.Elem})
+	}
+}
+
+func (w *typeWalk) run() {
+	for len(w.queue) > 0 {
+		b := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
+		for _, nt := range w.t.spec.Types {
+			if !nt.Array && nt.Layout != nil && sameType(nt.Layout, b.typ) {
+				w.t.byAddr[trace.Addr(b.addr)] = nt
+			}
+		}
+		step := max(b.typ.Size, 1)
+		for at := uint64(0); at+uint64(step) <= w.blocks[b.addr]; at += uint64(step) {
+			w.object(b.addr+at, b.typ)
+			if b.typ.Kind != types.Pointer {
+				break // an array of structures is told by its pointers' type only
+			}
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/render"
+	"mgtrace/trace"
+)
+
+// maxFrames is how many frames of an evolution are drawn.
+const maxFrames = 200
+
+// Render draws a recorded structure: at a time, its evolution, or the MG++.
+func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOptions) error {
+	if ao.Spec == "" {
+		return errors.New("which types should be drawn? name them with --spec FILE")
+	}
+	rec, err := openRecording(path, ao)
+	if err != nil {
+		return err
+	}
+	defer rec.close()
+	times := &timeFinder{}
+	a, _, err := rec.analyseWith(ao, times)
+	if err != nil {
+		return err
+	}
+	times.end = a.hist.Now()
+	a.graph.Advance()
+	if o.From != "" {
+		return a.evolution(ctx, o, times)
+	}
+	at, err := times.find(o.At)
+	if err != nil {
+		return err
+	}
+	var g *render.Graph
+	if o.History {
+		g = render.History(a.graph, a.hist, render.HistoryOptions{
+			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: a.shortStatement,
+		})
+	} else {
+		around, err := a.aroundNode(o.Node)
+		if err != nil {
+			return err
+		}
+		g = render.Snapshot(a.graph, a.hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(a.prog.Path), at), Around: around, Max: o.Max})
+	}
+	return writePicture(ctx, o.Path, o, g)
+}
+
+// shortStatement names the statement of an operation: "list.c:15".
+func (a *Analysis) shortStatement(op mgpp.Op) string {
+	if f, _, _ := a.symbols.Where(op.PC); f.File != "" {
+		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
+	}
+	return a.symbols.Address(op.PC)
+}
+
+// evolution draws a frame for each change of a typed node in the range; nodes
+// keep their places.
+func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times *timeFinder) error {
+	from, err := times.find(o.From)
+	if err != nil {
+		return err
+	}
+	to, err := times.find(o.To)
+	if err != nil {
+		return err
+	}
+	around, err := a.aroundNode(o.Node)
+	if err != nil {
+		return err
+	}
+	var frames []*render.Graph
+	for t := from; t <= to; t++ {
+		op := a.hist.Op(t)
+		if t != from && len(a.graph.At(a.hist.At(t), op.Addr)) == 0 && len(a.graph.At(a.hist.At(max(t, 1)-1), op.Addr)) == 0 {
+			continue
+		}
+		if len(frames) == maxFrames {
+			return fmt.Errorf("more than %d changes between %d and %d: choose a shorter range", maxFrames, from, to)
+		}
+		frames = append(frames, render.Snapshot(a.graph, a.hist.At(t), render.Options{
+			Title: fmt.Sprintf("change %d  %s", t, a.shortStatement(op)), Around: around, Max: o.Max, Changed: changed(op),
+		}))
+	}
+	render.Align(frames)
+	if o.Path == "" || o.Path == "-" {
+		return errors.New("an evolution is many pictures: say where with -o DIRECTORY")
+	}
+	if err := os.MkdirAll(o.Path, 0o777); err != nil {
+		return fmt.Errorf("write pictures: %w", err)
+	}
+	suffix := ".svg"
+	if o.DOT {
+		suffix = ".dot"
+	}
+	for i, g := range frames {
+		if err := writePicture(ctx, filepath.Join(o.Path, fmt.Sprintf("frame-%04d%s", i+1, suffix)), o, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aroundNode finds a node by its name in reports.
+func (a *Analysis) aroundNode(name string) ([]graph.ObjID, error) {
+	if name == "" {
+		return nil, nil
+	}
+	for i := 1; i <= a.graph.Objects(); i++ {
+		if a.graph.Name(graph.ObjID(i)) == name {
+			return []graph.ObjID{graph.ObjID(i)}, nil
+		}
+	}
+	return nil, fmt.Errorf("--node %s: there is no such node; nodes are named like qdtree#3", name)
+}
+
+func writePicture(ctx context.Context, path string, o RenderOptions, g *render.Graph) error {
+	var b bytes.Buffer
+	var err error
+	if o.DOT {
+		err = render.DOT(&b, g)
+	} else {
+		err = render.SVG(ctx, &b, g)
+	}
+	if err != nil {
+		return err
+	}
+	if path == "" || path == "-" {
+		_, err = o.Out.Write(b.Bytes())
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("write a picture: %w", err)
+	}
+	return nil
+}
+
+// analyseWith follows the recording without checking, and lets times watch.
+func (rec *recording) analyseWith(o AnalysisOptions, times *timeFinder) (*Analysis, *trace.Trailer, error) {
+	p := &program{sources: rec.symbols.sources}
+	for _, im := range rec.symbols.images {
+		if im.Obj != nil && im.Traced {
+			p.files = append(p.files, im.Obj)
+		}
+	}
+	spec, err := loadSpec(o.Spec, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
+	a.done = true
+	t, err := rec.feed(func(ev *trace.Event) error {
+		if err := a.Event(ev); err != nil {
+			return err
+		}
+		times.event(ev, a.hist.Now())
+		return nil
+	})
+	return a, t, err
+}
+
+// timeFinder turns times as the user writes them into timestamps.
+type timeFinder struct {
+	crash, end mgpp.Timestamp
+	crashed    bool
+}
+
+func (f *timeFinder) event(ev *trace.Event, now mgpp.Timestamp) {
+	if ev.Kind == trace.KindSignal {
+		f.crash, f.crashed = now, true
+	}
+}
+
+func (f *timeFinder) find(s string) (mgpp.Timestamp, error) {
+	switch strings.TrimSpace(s) {
+	case "end", "":
+		return f.end, nil
+	case "crash":
+		if !f.crashed {
+			return 0, errors.New("the program did not crash; try: end, or the number of a change")
+		}
+		return f.crash, nil
+	}
+	n, err := strconv.ParseUint(strings.ReplaceAll(s, ",", ""), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no time: write the number of a change, crash, or end", s)
+	}
+	if mgpp.Timestamp(n) > f.end {
+		return 0, fmt.Errorf("change %d: the history has %d changes", n, f.end)
+	}
+	return mgpp.Timestamp(n), nil
+}
+
+// Info prints what a trace holds.
+func Info(w io.Writer, path string, o InfoOptions) error {
+	r, err := trace.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	rec := &recording{r: r, prog: r.Program()}
+	if o.Events {
+		_, err := rec.feed(func(ev *trace.Event) error {
+			_, err := fmt.Fprintln(w, trace.Format(*ev))
+			return err
+		})
+		return err
+	}
+	info, err := rec.info()
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return info.json(w)
+	}
+	return info.text(w)
+}

@@ -1,0 +1,231 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/describe"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// How much a report shows.
+const (
+	maxShown   = 8  // inconsistencies of one constraint at a C-point; the rest is a count
+	maxFields  = 40 // fields of a node
+	contextful = 2  // lines of source before and after a suspect
+)
+
+// inconsistencies groups what is broken at a C-point by constraint: one entry
+// for each, with its first binding and a total. A cycle of a thousand nodes, or
+// a hundred children of one bad node, is one finding.
+func (a *Analysis) inconsistencies(found []eval.Inconsistency, v mgpp.View) []report.Inconsistency {
+	var out []report.Inconsistency
+	for _, group := range groupByCause(found) {
+		first := group[0]
+		total := 0
+		for _, inc := range group {
+			total += max(1, inc.Total)
+		}
+		out = append(out, a.inconsistency(first, total, v))
+	}
+	return out
+}
+
+// groupByCause puts inconsistencies together that are of one constraint and
+// share their first node: they have one cause.
+func groupByCause(found []eval.Inconsistency) [][]eval.Inconsistency {
+	type key struct {
+		constraint int
+		node       graph.ObjID
+	}
+	var order []key
+	groups := map[key][]eval.Inconsistency{}
+	perConstraint := map[int]int{}
+	for _, inc := range found {
+		k := key{inc.Instance.Constraint, inc.Instance.Nodes[0]}
+		if _, ok := groups[k]; !ok {
+			// Beyond a few nodes, the rest of a constraint is one group.
+			if perConstraint[k.constraint]++; perConstraint[k.constraint] > maxShown {
+				k.node = ^graph.ObjID(0)
+			}
+			if _, ok := groups[k]; !ok {
+				order = append(order, k)
+			}
+		}
+		groups[k] = append(groups[k], inc)
+	}
+	out := make([][]eval.Inconsistency, 0, len(order))
+	for _, k := range order {
+		out = append(out, groups[k])
+	}
+	return out
+}
+
+func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View) report.Inconsistency {
+	r := report.Inconsistency{Constraint: a.checker.Label(inc.Instance), Nodes: map[string]string{}, Reason: inc.Reason, Total: total}
+	var nodes []graph.ObjID
+	if c := a.constraint(inc.Instance); c != nil {
+		r.Source = c.Source
+		for i, variable := range c.Vars[:c.Universal] {
+			o := inc.Instance.Nodes[i]
+			if o == 0 {
+				continue
+			}
+			r.Nodes[variable.Name] = a.graph.Name(o)
+			nodes = append(nodes, o)
+		}
+		for i, l := range c.Loops {
+			r.Nodes[l.Name] = fmt.Sprint(inc.Instance.Index[i])
+		}
+	} else if o := inc.Instance.Nodes[0]; o != 0 {
+		r.Nodes["X"] = a.graph.Name(o)
+		nodes = append(nodes, o)
+	}
+	if o := inc.Instance.SCC; o != 0 {
+		r.Nodes["X"] = a.graph.Name(o)
+		nodes = []graph.ObjID{o}
+	}
+	slices.Sort(nodes)
+	for _, o := range slices.Compact(nodes) {
+		r.Values = append(r.Values, a.values(o, v))
+	}
+	return r
+}
+
+func (a *Analysis) constraint(i eval.Instance) *check.Constraint {
+	if i.Constraint < 0 || i.Constraint >= len(a.spec.Constraints) {
+		return nil
+	}
+	return a.spec.Constraints[i.Constraint]
+}
+
+func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
+	n := report.NodeValues{Node: a.graph.Name(o), Addr: fmt.Sprintf("%#x", uint64(a.graph.Object(o).Addr)), Fields: []report.Field{}}
+	for _, f := range describe.Fields(a.graph, v, o) {
+		if len(n.Fields) == maxFields {
+			break
+		}
+		n.Fields = append(n.Fields, report.Field{Name: f.Path, Value: f.Text})
+	}
+	return n
+}
+
+// suspect turns a suspect of the fault locator into words.
+func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
+	out := a.statement(s.PC)
+	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
+	if s.Operation > 0 {
+		out.Timestamp = uint64(s.Operation)
+		if s.Kind == faultloc.Wrote {
+			op := a.hist.Op(s.Operation)
+			out.Change = describe.Change(a.graph, a.hist, s.Operation)
+			out.When = a.when(s.Operation)
+			out.Thread = uint32(op.Thread)
+		}
+	}
+	if s.Kind == faultloc.Omitted && s.Repair != nil {
+		out.Change = "missing: " + a.repair(s.Repair)
+		out.Timestamp = 0
+	}
+	for _, i := range s.Contributes {
+		if l := a.checker.Label(i); !slices.Contains(out.Contributes, l) {
+			out.Contributes = append(out.Contributes, l)
+		}
+	}
+	for _, e := range s.Evidence {
+		if text := a.evidence(s, e); text != "" {
+			out.Evidence = append(out.Evidence, text)
+		}
+	}
+	if len(out.Evidence) == 0 {
+		out.Evidence = []string{"it changed what " + strings.Join(out.Contributes, " and ") + " depends on"}
+	}
+	return out
+}
+
+// statement resolves a program counter.
+func (a *Analysis) statement(pc trace.Addr) report.Suspect {
+	f, outer, source := a.symbols.Where(pc)
+	s := report.Suspect{File: short(f.File), Line: f.Line, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
+	for i := range outer {
+		s.Inlined = append(s.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
+	}
+	if first, lines := a.symbols.sources.Around(f.File, f.Line, contextful); lines != nil {
+		for i, l := range lines {
+			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})
+		}
+	}
+	return s
+}
+
+// when tells the time of a change: "change 48,112, in call 511 of insert".
+func (a *Analysis) when(t mgpp.Timestamp) string {
+	s := "change " + report.Thousands(uint64(t))
+	if in := a.calls.at(t); in != "" {
+		s += ", in " + in
+	}
+	return s
+}
+
+func (a *Analysis) repair(r *faultloc.Repair) string {
+	value := fmt.Sprint(int64(r.Value))
+	switch {
+	case r.Cell.Pointer && r.Target != 0:
+		value = a.graph.Name(r.Target)
+	case r.Cell.Pointer && r.Value == 0:
+		value = "NULL"
+	case r.Cell.Size < 8:
+		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
+	}
+	return fmt.Sprintf("%s.%s = %s", a.graph.Name(r.Cell.Obj), r.Cell.Path, value)
+}
+
+// evidence puts one piece of evidence into words.
+func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
+	what := "this change"
+	switch e.Kind {
+	case faultloc.Counterfactual:
+		return fmt.Sprintf("without %s, %s would hold%s", what, ofAll(e.Cured, e.Of), created(e.Created))
+	case faultloc.RepairCell:
+		return fmt.Sprintf("setting %s would mend %s%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), created(e.Created))
+	case faultloc.Flip:
+		if e.Flips > 1 {
+			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
+		}
+		return "it turned a constraint from true to false"
+	case faultloc.Missing:
+		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Entered:
+		return "it wrote what a later change made part of a broken constraint"
+	case faultloc.Touch:
+		return "it changed a value that a broken constraint depends on"
+	}
+	return ""
+}
+
+func ofAll(n, of int) string {
+	switch {
+	case n == of && of == 1:
+		return "the constraint"
+	case n == of:
+		return fmt.Sprintf("all %d inconsistencies", of)
+	}
+	return fmt.Sprintf("%d of %d inconsistencies", n, of)
+}
+
+func created(n int) string {
+	switch {
+	case n < 0:
+		return ""
+	case n == 0:
+		return " and nothing else would break"
+	}
+	return fmt.Sprintf(", but %d others would break", n)
+}

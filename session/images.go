@@ -1,0 +1,82 @@
+package session
+
+import (
+	"debug/elf"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"mgtrace/objfile"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+)
+
+// loadImages opens every ELF file that is mapped with code, the program itself
+// first. root is prepended to the paths (the process's own root directory).
+// Files that can not be opened are images without symbols, and named in failed.
+func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []Image, failed []error) {
+	seen := map[string]bool{}
+	for _, m := range maps {
+		if !m.Exec || !m.File() || seen[m.Path] {
+			continue
+		}
+		seen[m.Path] = true
+		im := Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
+		f, err := objfile.Open(filepath.Join(root, m.Path), o)
+		if err != nil {
+			failed = append(failed, err)
+		} else {
+			im.Obj = f
+			im.BuildID = f.BuildID()
+			im.Bias = bias(f, m)
+			lo, hi := f.LoadRange()
+			im.Lo, im.Hi = im.Bias+trace.Addr(lo), im.Bias+trace.Addr(hi)
+		}
+		im.Traced = m.Path == exe || matchesModule(m.Path, traced)
+		if m.Path == exe {
+			images = append([]Image{im}, images...)
+		} else {
+			images = append(images, im)
+		}
+	}
+	return images, failed
+}
+
+// bias is where the file is mapped: the virtual address that the mapping's
+// first byte has in the file lies at m.Lo.
+func bias(f *objfile.File, m mem.Map) trace.Addr {
+	if v, ok := f.Vaddr(m.Offset); ok {
+		return trace.Addr(m.Lo - v)
+	}
+	lo, _ := f.LoadRange()
+	return trace.Addr(m.Lo - lo)
+}
+
+// matchesModule: a module is named by its path, its file name, or its name
+// without version ("libfoo.so" for libfoo.so.1.2).
+func matchesModule(path string, names []string) bool {
+	base := filepath.Base(path)
+	for _, n := range names {
+		if abs, err := filepath.Abs(n); err == nil && abs == path {
+			return true
+		}
+		if real, err := filepath.EvalSymlinks(n); err == nil {
+			if abs, err := filepath.Abs(real); err == nil && abs == path {
+				return true
+			}
+		}
+		if !strings.Contains(n, "/") && (base == n || strings.HasPrefix(base, n+".")) {
+			return true
+		}
+	}
+	return false
+}
+
+// notTraceable explains why a program's own file is no good.
+func notTraceable(err error) error {
+	var format *elf.FormatError
+	if errors.As(err, &format) {
+		return errors.New("the file is damaged: " + format.Error())
+	}
+	return err
+}

@@ -1,0 +1,391 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mgtrace/bpf"
+	"mgtrace/capture"
+	"mgtrace/constraints/check"
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// engine is what a session asks of a capture engine.
+type engine interface {
+	// Run gives the events of the process to sink, in the order of the run,
+	// until the process is gone.
+	Run(ctx context.Context, sink func(*trace.Event) error) error
+	// Sync returns when everything that the process, which is held, did has
+	// been given to sink.
+	Sync(ctx context.Context) error
+	Stats() bpf.Stats
+	Unprobed() []probe.Unprobed
+	Close() error
+}
+
+// unwindDepth is how many frames of an allocation's stack are kept.
+const unwindDepth = 24
+
+// live is a program under watch.
+type live struct {
+	o       RunOptions
+	proc    *target.Process
+	symbols *Symbols
+	spec    *check.Spec
+	plan    *probe.Plan
+	prog    trace.Program
+	eng     engine
+
+	mu     sync.Mutex // guards what sink and the target's handlers share
+	sinks  []func(*trace.Event) error
+	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
+	events atomic.Uint64
+	held   string // why mgtrace ended the run; "" if it did not
+	forks  int
+	execed string
+	exited bool // OnExit ran: the end was seen with memory still there
+	crash  *target.Crash
+}
+
+// launch starts the program, plans, and attaches. The process is stopped when
+// it returns; nothing of its own has run. The caller closes it.
+func launch(ctx context.Context, o RunOptions) (l *live, err error) {
+	l = &live{o: o}
+	switch o.Capture.Engine {
+	case "", "auto", "ebpf":
+	default:
+		return nil, fmt.Errorf("--engine %s: there is only ebpf so far (auto chooses it)", o.Capture.Engine)
+	}
+	l.proc, err = target.Launch(ctx, target.Command{
+		Path: o.Program, Args: o.Args, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if err := l.proc.RunToLoaded(ctx); err != nil {
+		return nil, fmt.Errorf("load %s: %w", o.Program, err)
+	}
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	return l, l.attach()
+}
+
+// load opens the files that are mapped.
+func (l *live) load() error {
+	exe, err := l.proc.Exe()
+	if err != nil {
+		return err
+	}
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return err
+	}
+	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
+	images, failed := loadImages(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+	if len(images) == 0 || images[0].Obj == nil {
+		if len(failed) > 0 {
+			return fmt.Errorf("%s: %w", exe, failed[0])
+		}
+		return fmt.Errorf("%s: its file is not among what is mapped", exe)
+	}
+	for _, m := range l.o.Capture.Modules {
+		if !anyTraced(images[1:], m) {
+			return fmt.Errorf("--module %s: the program has no such library (dlopen'd ones are not there at the start: name their file by its path)", m)
+		}
+	}
+	for _, err := range failed {
+		l.warn("%v: its functions have no names", err)
+	}
+	l.symbols = newSymbols(images, &Sources{Dirs: l.o.Analysis.SourceDirs})
+	l.prog = trace.Program{
+		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Engine: "ebpf", Kernel: kernelRelease(),
+		Began: time.Now().Format(time.RFC3339),
+	}
+	for _, im := range l.symbols.images {
+		l.prog.Modules = append(l.prog.Modules, im.Module)
+	}
+	return nil
+}
+
+func anyTraced(images []Image, module string) bool {
+	for _, im := range images {
+		if im.Traced && matchesModule(im.Path, []string{module}) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *live) warn(format string, a ...any) {
+	l.prog.Warnings = append(l.prog.Warnings, fmt.Sprintf(format, a...))
+}
+
+// prepare checks the specification against the program and makes the plan.
+func (l *live) prepare() (err error) {
+	p := &program{sources: l.symbols.sources}
+	var files []*probe.Image
+	main := l.symbols.images[0]
+	for _, im := range l.symbols.images {
+		if im.Path == l.prog.Path {
+			main = im
+		}
+	}
+	ordered := []Image{main}
+	for _, im := range l.symbols.images {
+		if im.Path != main.Path {
+			ordered = append(ordered, im)
+		}
+	}
+	for _, im := range ordered {
+		if im.Obj == nil {
+			continue
+		}
+		if im.Traced {
+			p.files = append(p.files, im.Obj)
+		}
+		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
+	}
+	if l.spec, err = loadSpec(l.o.Analysis.Spec, p); err != nil {
+		return err
+	}
+	req, err := request(l.spec, p, l.o.Capture)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	l.plan, err = probe.Build(req, files, probe.Options{
+		Source: l.symbols.sources.Read,
+		Resolve: func(im *probe.Image, resolver uint64) (uint64, error) {
+			at, err := l.proc.Call(im.Bias + resolver)
+			return at - im.Bias, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	l.o.Capture.log("planned in %s: %s", time.Since(began).Round(time.Millisecond), l.plan)
+	l.describe(main)
+	return nil
+}
+
+// describe fills the program's tables from the plan.
+func (l *live) describe(main Image) {
+	l.prog.Sites = len(l.plan.Stores)
+	l.prog.Warnings = append(l.prog.Warnings, l.plan.Warnings...)
+	for _, f := range l.plan.Funcs {
+		for int(f.ID) > len(l.prog.Funcs) {
+			l.prog.Funcs = append(l.prog.Funcs, trace.Func{})
+		}
+		if f.ID > 0 {
+			l.prog.Funcs[f.ID-1] = trace.Func{Name: f.Name, File: f.File, Line: f.Line}
+		}
+	}
+	for _, pt := range l.plan.Points {
+		for int(pt.ID) > len(l.prog.Points) {
+			l.prog.Points = append(l.prog.Points, trace.Point{})
+		}
+		if pt.ID > 0 {
+			l.prog.Points[pt.ID-1] = pt.Point
+		}
+	}
+	for _, g := range l.plan.Globals {
+		l.prog.Globals = append(l.prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: main.Bias + trace.Addr(g.Addr), Size: g.Size})
+	}
+	l.unprobed(l.plan.Unprobed)
+}
+
+func (l *live) unprobed(sites []probe.Unprobed) {
+	for _, u := range sites {
+		l.prog.Unprobed = append(l.prog.Unprobed, trace.Unprobed{
+			PC: trace.Addr(l.plan.Images[u.Image].Bias + u.Addr), Instruction: u.Instruction, Reason: u.Reason,
+		})
+	}
+}
+
+// attach puts the probes in.
+func (l *live) attach() error {
+	began := time.Now()
+	find := func(pc uint64) (*objfile.File, uint64, bool) {
+		im, ok := l.symbols.Image(trace.Addr(pc))
+		if !ok || im.Obj == nil {
+			return nil, 0, false
+		}
+		return im.Obj, uint64(im.Bias), true
+	}
+	eng, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{
+		Unwind: capture.CFI(find, unwindDepth), Static: len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members) > 0,
+	})
+	if err != nil {
+		return err
+	}
+	l.eng = eng
+	l.unprobed(eng.Unprobed())
+	l.o.Capture.log("engine ebpf: the kernel's probes are the only engine so far; attached in %s", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// run lets the program run to its end, or until mgtrace ends it. The error is
+// mgtrace's own; what became of the program is in status.
+func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
+	if l.o.Capture.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.o.Capture.Timeout)
+		defer cancel()
+	}
+	if err := l.globals(); err != nil {
+		return status, err
+	}
+	engineDone := make(chan error, 1)
+	go func() {
+		err := l.eng.Run(context.Background(), l.sink)
+		if err != nil {
+			// Nothing drains the ring any more: the program must not wait for it.
+			_ = l.eng.Close()
+			_ = l.proc.Kill()
+		}
+		engineDone <- err
+	}()
+	stop := l.progress()
+	status, err = l.proc.Run(ctx, target.Handlers{
+		OnCrash: func(c target.Crash) { l.crash = &c; l.stopped() },
+		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
+		OnHold:  func(h target.Hold) { l.held = h.String(); l.stopped() },
+		OnFork:  func(int) { l.forks++ },
+		OnExec:  func(exe string) { l.execed = exe },
+	})
+	engineErr := <-engineDone
+	stop()
+	return status, errors.Join(engineErr, err)
+}
+
+// sink takes one event.
+func (l *live) sink(ev *trace.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events.Add(1)
+	for _, s := range l.sinks {
+		if err := s(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopped runs while the process is held: everything that it did is brought in
+// and compared with its memory.
+func (l *live) stopped() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := l.eng.Sync(ctx); err != nil || l.onStop == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.onStop(func(b []byte, a trace.Addr) int {
+		n, _ := l.proc.ReadMemory(b, uint64(a)) // n tells
+		return n
+	})
+}
+
+// globals reports the declared objects in static memory with their first bytes.
+func (l *live) globals() error {
+	for i, g := range l.prog.Globals {
+		ev := trace.Event{Kind: trace.KindGlobal, Addr: g.Addr, Size: g.Size, Aux: uint64(i + 1), Name: g.Name, Data: make([]byte, g.Size)}
+		if _, err := l.proc.ReadMemory(ev.Data, uint64(g.Addr)); err != nil {
+			return fmt.Errorf("read the global %s: %w", g.Name, err)
+		}
+		if err := l.sink(&ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress reports about once a second until the returned function is called.
+func (l *live) progress() (stop func()) {
+	if l.o.Capture.Progress == nil {
+		return func() {}
+	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		began, last, lastEvents := time.Now(), time.Now(), uint64(0)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				l.o.Capture.Progress(Progress{Done: true})
+				return
+			case now := <-tick.C:
+				n := l.events.Load()
+				l.o.Capture.Progress(Progress{Elapsed: now.Sub(began), Events: n, Rate: float64(n-lastEvents) / now.Sub(last).Seconds()})
+				last, lastEvents = now, n
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// trailer is what is known at the end.
+func (l *live) trailer(status target.ExitStatus) trace.Trailer {
+	s := l.eng.Stats()
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true}
+	incomplete := func(format string, a ...any) {
+		if t.Complete = false; t.Why != "" {
+			t.Why += "; "
+		}
+		t.Why += fmt.Sprintf(format, a...)
+	}
+	if s.Dropped > 0 {
+		incomplete("%d events were lost", s.Dropped)
+	}
+	if s.Hits != s.Delivered+s.Dropped {
+		incomplete("the kernel counted %d events, %d arrived and %d were lost", s.Hits, s.Delivered, s.Dropped)
+	}
+	if l.execed != "" {
+		incomplete("the program replaced itself by %s, which was not watched (use --follow exec=%s)", l.execed, filepath.Base(l.execed))
+	}
+	if l.held != "" {
+		incomplete("mgtrace ended the program (%s)", l.held)
+	}
+	if !l.exited && l.crash == nil && l.execed == "" && l.held == "" {
+		incomplete("the program was killed (%s) before its last state could be seen", status)
+	}
+	return t
+}
+
+func (l *live) close() {
+	if l.eng != nil {
+		_ = l.eng.Close()
+	}
+	if l.proc != nil {
+		_ = l.proc.Close()
+	}
+}
+
+func kernelRelease() string {
+	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return ""
+	}
+	return string(b[:max(0, len(b)-1)])
+}

@@ -1,0 +1,260 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/objfile"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// recording is a trace file opened for analysis.
+type recording struct {
+	r       *trace.Reader
+	prog    trace.Program
+	symbols *Symbols
+	warned  []string
+}
+
+func openRecording(path string, o AnalysisOptions) (*recording, error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	rec := &recording{r: r, prog: r.Program()}
+	if t, ok := r.Trailer(); ok && len(t.Modules) > 0 {
+		rec.prog.Modules = t.Modules
+	}
+	var images []Image
+	for _, m := range rec.prog.Modules {
+		images = append(images, rec.open(m, o))
+	}
+	rec.symbols = newSymbols(images, &Sources{Dirs: o.SourceDirs, Attached: rec.bytes})
+	return rec, nil
+}
+
+func (rec *recording) close() { _ = rec.r.Close() } // only read from
+
+// open finds the file of a module: in the trace, or on this machine if it is
+// still the same one.
+func (rec *recording) open(m trace.Module, o AnalysisOptions) Image {
+	im := Image{Module: m}
+	if b, ok := rec.bytes(m.File); ok {
+		var debug []io.ReaderAt
+		for _, name := range rec.r.Attachments() {
+			if m.Debug == "" || !strings.HasPrefix(name, m.Debug) {
+				continue
+			}
+			if d, ok := rec.bytes(name); ok {
+				debug = append(debug, bytes.NewReader(d))
+			}
+		}
+		f, err := objfile.Parse(m.Path, bytes.NewReader(b), debug...)
+		if err == nil {
+			im.Obj = f
+			return im
+		}
+		rec.warned = append(rec.warned, fmt.Sprintf("%v: as it travels in the trace", err))
+	}
+	f, err := objfile.Open(m.Path, objfile.Options{DebugDirs: o.DebugDirs})
+	switch {
+	case err != nil:
+		rec.warned = append(rec.warned, fmt.Sprintf("%s does not travel in the trace and is not here: its addresses have no names", m.Path))
+	case f.BuildID() != m.BuildID:
+		_ = f.Close()
+		rec.warned = append(rec.warned, fmt.Sprintf("%s is another one than was recorded (build-id %s, recorded %s): its addresses have no names", m.Path, f.BuildID(), m.BuildID))
+	default:
+		im.Obj = f
+	}
+	return im
+}
+
+// bytes returns an attachment.
+func (rec *recording) bytes(name string) ([]byte, bool) {
+	if name == "" {
+		return nil, false
+	}
+	r, ok := rec.r.Attachment(name)
+	if !ok {
+		return nil, false
+	}
+	b, err := io.ReadAll(r)
+	return b, err == nil
+}
+
+// analyse checks the specification on the whole recording.
+func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+	p := &program{sources: rec.symbols.sources}
+	for _, im := range rec.symbols.images {
+		if im.Obj != nil && im.Traced {
+			p.files = append(p.files, im.Obj)
+		}
+	}
+	var prog check.Program
+	if len(p.files) > 0 {
+		prog = p
+	}
+	spec, err := loadSpec(o.Spec, prog)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := rec.covers(spec); err != nil {
+		return nil, nil, err
+	}
+	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
+	a.noLocate = noLocate
+	a.warned = append(a.warned, rec.warned...)
+	t, err := rec.feed(a.Event)
+	return a, t, err
+}
+
+// feed gives every event to sink. A trace that was cut off has no trailer: one
+// is made that says so.
+func (rec *recording) feed(sink func(*trace.Event) error) (*trace.Trailer, error) {
+	var ev trace.Event
+	for {
+		err := rec.r.Next(&ev)
+		switch {
+		case err == nil:
+			if err := sink(&ev); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, io.EOF):
+			t, ok := rec.r.Trailer()
+			if !ok {
+				t.Why = "the trace has no end"
+			}
+			return &t, nil
+		case errors.Is(err, trace.ErrTruncated), errors.Is(err, trace.ErrCorrupt):
+			return &trace.Trailer{Why: err.Error()}, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// covers refuses a specification whose C-points, members or globals were not
+// recorded: silence would look like health.
+func (rec *recording) covers(s *check.Spec) error {
+	need := check.Requirements(s)
+	var missing []string
+	for _, f := range need.Funcs {
+		if !rec.watched(f) {
+			missing = append(missing, "calls of "+f)
+		}
+	}
+	for _, g := range need.Globals {
+		found := false
+		for _, have := range rec.prog.Globals {
+			found = found || have.Name == g.Name
+		}
+		if !found {
+			missing = append(missing, "the global "+g.Name)
+		}
+	}
+	for _, l := range need.Lines {
+		found := false
+		for _, pt := range rec.prog.Points {
+			found = found || pt.Line == l.Line && pathEndsWith(pt.File, l.File)
+		}
+		if !found {
+			missing = append(missing, fmt.Sprintf("line %s:%d", l.File, l.Line))
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("this trace has not recorded %s: record again with --spec %s", strings.Join(missing, ", "), s.File)
+	}
+	return nil
+}
+
+func (rec *recording) watched(pattern string) bool {
+	for _, f := range rec.prog.Funcs {
+		name, _, _ := strings.Cut(f.Name, "(")
+		base, _, _ := strings.Cut(name, ".")
+		want, _, _ := strings.Cut(pattern, "(")
+		if f.Name == pattern || name == want || base == want || strings.HasSuffix(name, "::"+want) {
+			return true
+		}
+	}
+	for _, im := range rec.symbols.images {
+		if im.Obj == nil || !im.Traced {
+			continue
+		}
+		for _, fn := range im.Obj.FuncsNamed(pattern) {
+			for _, f := range rec.prog.Funcs {
+				if f.Name == fn.Name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Locate checks a recorded history and names what broke it.
+func Locate(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error) {
+	return analyseFile(ctx, path, o, false)
+}
+
+// Check says what is broken in a trace or in a core file, without suspects.
+func Check(ctx context.Context, path, program string, o AnalysisOptions) (*report.Report, error) {
+	kind, err := sniff(path)
+	if err != nil {
+		return nil, err
+	}
+	if kind == elfFile {
+		return checkCore(ctx, path, program, o)
+	}
+	o.All = true
+	return analyseFile(ctx, path, o, true)
+}
+
+func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate bool) (*report.Report, error) {
+	rec, err := openRecording(path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.close()
+	a, t, err := rec.analyse(o, noLocate)
+	if err != nil {
+		return nil, err
+	}
+	r := newReport(&rec.prog, t)
+	if t.Audit != nil && a.audit == nil {
+		a.graph.Advance()
+		a.auditResult(t.Audit)
+	}
+	if err := a.finish(ctx, r); err != nil {
+		return nil, err
+	}
+	a.listUnprobed(r)
+	return r, nil
+}
+
+type fileKind int
+
+const (
+	otherFile fileKind = iota
+	elfFile
+)
+
+// sniff tells an ELF file from anything else, which is for package trace to judge.
+func sniff(path string) (fileKind, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return otherFile, err
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err == nil && string(magic[:]) == "\x7fELF" {
+		return elfFile, nil
+	}
+	return otherFile, nil
+}

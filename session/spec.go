@@ -1,0 +1,131 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/syntax"
+	"mgtrace/objfile"
+	"mgtrace/probe"
+)
+
+// SpecError is what is wrong with a specification: all of it, with the lines.
+type SpecError struct {
+	Errors []syntax.Error
+	Source string
+}
+
+func (e *SpecError) Error() string {
+	var b strings.Builder
+	n := 0
+	for _, one := range e.Errors {
+		if !one.Warning {
+			n++
+		}
+		b.WriteString(one.Format(e.Source))
+	}
+	fmt.Fprintf(&b, "%d errors in the specification", n)
+	if n == 1 {
+		return strings.Replace(b.String(), "1 errors", "1 error", 1)
+	}
+	return b.String()
+}
+
+// loadSpec reads and checks a specification; "" gives the empty one.
+func loadSpec(file string, p check.Program) (*check.Spec, error) {
+	if file == "" {
+		return &check.Spec{}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the specification: %w", err)
+	}
+	tree, errs := syntax.Parse(file, string(text))
+	var spec *check.Spec
+	if len(errs) == 0 {
+		spec, errs = check.Check(tree, p)
+	}
+	for _, e := range errs {
+		if !e.Warning {
+			return nil, &SpecError{errs, string(text)}
+		}
+	}
+	return spec, nil
+}
+
+// CheckSpec checks a specification, against a program if one is named, and
+// says what it holds.
+func CheckSpec(file, prog string, debugDirs []string) (string, error) {
+	var p check.Program
+	if prog != "" {
+		f, err := objfile.Open(prog, objfile.Options{DebugDirs: debugDirs})
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", prog, err)
+		}
+		defer f.Close()
+		p = &program{files: []*objfile.File{f}, sources: &Sources{}}
+	}
+	spec, err := loadSpec(file, p)
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, w := range spec.Warnings {
+		b.WriteString(w.Format(string(text)))
+	}
+	tree, _ := syntax.Parse(file, string(text))
+	fmt.Fprintf(&b, "%s: good: %s", file, count(spec, check.Statements(tree)))
+	return b.String(), nil
+}
+
+func count(s *check.Spec, statements int) string {
+	return fmt.Sprintf("%d types, %d attributes, %d constraints, %d C-points (%d statements)",
+		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
+}
+
+// request turns a specification into what to capture.
+func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, error) {
+	need := check.Requirements(spec)
+	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators}
+	r.Watch = append(r.Watch, o.CPoints...)
+	for _, l := range need.Lines {
+		r.Lines = append(r.Lines, probe.Line{File: l.File, Line: l.Line})
+	}
+	for _, a := range need.Allocators {
+		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Free: a.Free, FreeArg: a.FreeArg})
+	}
+	for _, g := range need.Globals {
+		r.Globals = append(r.Globals, probe.Global{Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
+	}
+	for _, name := range o.Globals {
+		g, err := p.global(name)
+		if err != nil {
+			return r, err
+		}
+		r.Globals = append(r.Globals, g)
+	}
+	return r, nil
+}
+
+// global finds NAME or FILE:NAME.
+func (p *program) global(name string) (probe.Global, error) {
+	file, bare := "", name
+	if i := strings.LastIndex(name, ":"); i > 0 && !strings.Contains(name, "::") {
+		file, bare = name[:i], name[i+1:]
+	}
+	v := p.LookupGlobal(file, bare)
+	if len(v) == 0 {
+		return probe.Global{}, fmt.Errorf("--global %s: the program has no such object in static memory", name)
+	}
+	g := probe.Global{Name: bare, Addr: v[0].Addr, Size: uint64(v[0].Size)}
+	if v[0].Type != nil {
+		g.Type = v[0].Type.Name
+	}
+	return g, nil
+}

@@ -1,0 +1,238 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/probe/evidence"
+	"mgtrace/trace"
+	"mgtrace/types"
+	"mgtrace/x86"
+)
+
+// typing gives heap blocks their declared types (graph.Typing): by the
+// specification's alloc rules, else by debug information, else by size. Stacks
+// are interned by the history, so a block costs one look-up.
+type typing struct {
+	spec    *check.Spec
+	symbols *Symbols
+	finder  *evidence.Finder
+	stacks  map[*trace.Addr]siteType
+	bySize  map[trace.Addr]*sizeSite // by return address
+}
+
+// siteType is what a stack decides about its blocks.
+type siteType struct {
+	typ    *check.NodeType
+	offset int64
+	why    string
+	sized  bool // nothing told: size decides
+}
+
+// sizeSite is an allocation site that is typed by size.
+type sizeSite struct {
+	typ   *check.NodeType
+	size  uint64
+	mixed bool // it allocates other sizes too
+}
+
+func newTyping(spec *check.Spec, symbols *Symbols) *typing {
+	return &typing{
+		spec: spec, symbols: symbols,
+		finder: evidence.NewFinder(symbols.sources.Line),
+		stacks: map[*trace.Addr]siteType{},
+		bySize: map[trace.Addr]*sizeSite{},
+	}
+}
+
+// TypeOf implements graph.Typing.
+func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	if len(n.Stack) == 0 {
+		return nil, 0, "its allocation was not seen"
+	}
+	key := &n.Stack[0]
+	s, ok := t.stacks[key]
+	if !ok {
+		s = t.decide(n.Stack)
+		t.stacks[key] = s
+	}
+	if s.sized {
+		return t.ofSize(n)
+	}
+	return s.typ, s.offset, s.why
+}
+
+func (t *typing) decide(stack []trace.Addr) siteType {
+	if s, ok := t.byRule(stack); ok {
+		return s
+	}
+	frames := make([]evidence.Frame, 0, len(stack))
+	for _, pc := range stack {
+		f := evidence.Frame{}
+		if im, ok := t.symbols.Image(pc - 1); ok && im.Obj != nil {
+			f = evidence.Frame{File: im.Obj, Addr: uint64(pc - im.Bias)}
+		}
+		frames = append(frames, f)
+	}
+	e := t.finder.ForStack(frames)
+	if e.Type == nil {
+		return siteType{sized: true, why: e.Why}
+	}
+	for _, nt := range t.spec.Types {
+		if t.eligible(nt) && fits(nt, e) {
+			return siteType{typ: nt, offset: e.Offset, why: e.Why}
+		}
+	}
+	return siteType{why: e.Why}
+}
+
+// eligible: the type's blocks are found by evidence, not by rule or membership.
+func (t *typing) eligible(nt *check.NodeType) bool {
+	return !nt.Intrusive && !slices.ContainsFunc(t.spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
+}
+
+func fits(nt *check.NodeType, e evidence.Evidence) bool {
+	if nt.Array {
+		return nt.Elem != nil && sameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && sameType(nt.Layout, e.Type)
+	}
+	return nt.Layout != nil && sameType(nt.Layout, e.Type)
+}
+
+// sameType: one type of the program, also where one of the two is the
+// specification's own declaration of it.
+func sameType(a, b *types.Type) bool {
+	switch {
+	case a == b:
+		return true
+	case a == nil || b == nil || a.Kind != b.Kind:
+		return false
+	case a.Kind == types.Pointer:
+		return sameType(a.Elem, b.Elem)
+	}
+	return a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+}
+
+// byRule applies the alloc rules: the innermost frame that one names wins.
+func (t *typing) byRule(stack []trace.Addr) (siteType, bool) {
+	if len(t.spec.Allocs) == 0 {
+		return siteType{}, false
+	}
+	for _, pc := range stack {
+		for _, f := range t.symbols.Frames(pc - 1) {
+			for i := range t.spec.Allocs {
+				r := &t.spec.Allocs[i]
+				if t.names(r, f, pc) {
+					return siteType{typ: r.Type, offset: r.Offset, why: "alloc rule"}, true
+				}
+			}
+		}
+	}
+	return siteType{}, false
+}
+
+func (t *typing) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
+	if r.Func != "" {
+		name, _, _ := strings.Cut(f.Function, "(")
+		return (name == r.Func || f.Function == r.Func) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+	}
+	return f.Line == r.Line && pathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+}
+
+// callOn numbers the call that returns to pc among the calls of its line, from
+// 1 in the order of their addresses; 0 if that can not be told.
+func (t *typing) callOn(f objfile.Frame, pc trace.Addr) int {
+	im, ok := t.symbols.Image(pc - 1)
+	if !ok || im.Obj == nil {
+		return 0
+	}
+	fn, ok := im.Obj.FuncAt(uint64(pc - 1 - im.Bias))
+	if !ok {
+		return 0
+	}
+	n := 0
+	for _, r := range fn.Ranges {
+		code := im.Obj.Code(r[0], int(r[1]-r[0]))
+		for at := r[0]; len(code) > 0; {
+			inst, err := x86.Decode(code, at)
+			if err != nil || inst.Len == 0 {
+				break
+			}
+			at += uint64(inst.Len)
+			code = code[inst.Len:]
+			if inst.Kind != x86.KindCall {
+				continue
+			}
+			if g := t.symbols.Frames(im.Bias + trace.Addr(at) - 1); len(g) > 0 && g[0].File == f.File && g[0].Line == f.Line {
+				n++
+			}
+			if im.Bias+trace.Addr(at) == pc {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// ofSize is the last resort: the one declared type of that size, as long as the
+// site allocates no other.
+func (t *typing) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
+	site := t.bySize[n.Stack[0]]
+	if site == nil {
+		site = &sizeSite{size: n.Size, typ: t.onlyOfSize(n.Size)}
+		t.bySize[n.Stack[0]] = site
+	}
+	if site.size != n.Size {
+		site.mixed = true
+	}
+	if site.mixed || site.typ == nil {
+		return nil, 0, "nothing tells its type"
+	}
+	return site.typ, 0, "by size"
+}
+
+func (t *typing) onlyOfSize(size uint64) *check.NodeType {
+	var found *check.NodeType
+	for _, nt := range t.spec.Types {
+		if !t.eligible(nt) || nt.Array || nt.Layout == nil || nt.Layout.Size <= 0 || uint64(nt.Layout.Size) != size {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = nt
+	}
+	return found
+}
+
+// sizedSites says which allocation sites were typed by size: never silently.
+func (t *typing) sizedSites() []string {
+	var out []string
+	for pc, s := range t.bySize {
+		if s.typ == nil {
+			continue
+		}
+		where := t.symbols.Address(pc - 1)
+		if f, _, _ := t.symbols.Where(pc - 1); f.File != "" {
+			where = fmt.Sprintf("%s:%d", short(f.File), f.Line)
+		}
+		if s.mixed {
+			out = append(out, fmt.Sprintf("%s allocates blocks of several sizes and nothing tells their type; those of %d bytes before the first other were taken as %s", where, s.size, s.typ.Name))
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s allocates %d bytes, taken as %s by size alone (say so with: alloc %s at …)", where, s.size, s.typ.Name, s.typ.Name))
+	}
+	sort.Strings(out)
+	return out
+}
+
+// pathEndsWith: the file is named by a tail of its path.
+func pathEndsWith(path, tail string) bool {
+	path, tail = filepath.ToSlash(filepath.Clean(path)), filepath.ToSlash(filepath.Clean(tail))
+	return path == tail || strings.HasSuffix(path, "/"+tail)
+}
