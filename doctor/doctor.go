@@ -1,0 +1,67 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+)
+
+// Finding is one thing that was looked at.
+type Finding struct {
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Required bool   `json:"required"` // nothing can be captured unless it is OK
+	Detail   string `json:"detail"`
+	Fix      string `json:"fix,omitempty"` // a command or an advice; "" if there is none, or no need
+}
+
+// Check looks at this machine, kernel and process.
+func Check() []Finding {
+	s := current()
+	return []Finding{
+		s.kernel(),
+		s.btf(),
+		s.capabilities(),
+		s.uprobeMulti(),
+		s.unprivilegedBPF(),
+		s.perfParanoid(),
+		s.lockdown(),
+		s.tracing(),
+		s.yama(),
+		s.privilegedPrograms(),
+		s.container(),
+		s.freezer(),
+		s.coreFiles(),
+		s.debugInfo(),
+	}
+}
+
+// system is the machine as far as checks ask for it. Files are below root, so
+// that tests can show other machines.
+type system struct {
+	root    string // "" in real life
+	release string // of the kernel
+	self    string // path of this program
+	noSUID  bool   // self lies where file capabilities have no effect
+	status  map[string]string
+	try     func() error // uprobe_multi
+	trace   func() error // tracing a child
+	core    uint64       // limit of core files in bytes
+}
+
+func (s *system) read(path string) (string, error) {
+	b, err := os.ReadFile(s.root + path)
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	return string(b), err
+}
+
+func (s *system) exists(path string) bool {
+	_, err := os.Stat(s.root + path)
+	return err == nil
+}
+
+// setcap is the command that gives this program its capabilities.
+func (s *system) setcap(caps string) string {
+	return fmt.Sprintf("sudo setcap %s=ep %s", caps, s.self)
+}
