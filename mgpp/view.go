@@ -78,7 +78,7 @@ func (h *History) readNode(id NodeID, off uint64, b *Bytes, t uint32, undone, ti
 // undo replaces each version that is undone by the one before it.
 func (h *History) undo(addr uint64, times, undone []uint32) {
 	for i := range times {
-		for slices.Contains(undone, times[i]) {
+		for times[i] != 0 && slices.Contains(undone, times[i]) {
 			h.mem.times(addr+uint64(i), times[i:i+1], times[i]-1)
 		}
 	}

@@ -37,7 +37,7 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldKind:   {"kind", "what happened", "one byte each, for all events of the block"},
 	fieldThread: {"thread", "the kernel's thread id; 0: none", "difference from the event before, for all events of the block"},
 	fieldWall:   {"wall", "nanoseconds since recording began; -1: unknown", "difference from the event before, for all events of the block"},
-	fieldFlags:  {"flags", "qualifiers, joined by `|`", "difference"},
+	fieldFlags:  {"flags", "qualifiers, joined by a bar", "difference"},
 	fieldPC:     {"pc", "the statement", "difference"},
 	fieldAddr:   {"addr", "address", "difference"},
 	fieldSize:   {"size", "bytes; left out of the text if it is the length of data", "size minus the length of data"},

@@ -28,8 +28,8 @@ type Module struct {
 	Lo      Addr   `json:"lo"` // half-open range of the mapped image
 	Hi      Addr   `json:"hi"`
 	Traced  bool   `json:"traced"` // its stores were planned for capture
-	// File and Debug name attachments of the trace that hold the ELF file and
-	// its separate debug file; "" if they do not travel with it.
+	// File names the attachment of the trace that holds the ELF file; Debug is
+	// what the names of those with its debug files begin with. "": none travel.
 	File  string `json:"file,omitempty"`
 	Debug string `json:"debug,omitempty"`
 }
