@@ -66,7 +66,7 @@ func (f *Finder) ForStack(stack []Frame) Evidence {
 		e := s.evidence
 		e.Offset += offset
 		switch {
-		case e.Type != nil && !isByte(e.Type), s.contradiction:
+		case e.Type != nil && !s.yields(), s.contradiction:
 			return e
 		case e.Type != nil && weak.Type == nil:
 			weak = e
@@ -92,6 +92,13 @@ type site struct {
 	contradiction bool  // two types were found
 	returned      bool  // the new pointer can be the function's result…
 	returnOffset  int64 // …or this many bytes behind it is
+}
+
+// yields reports whether what the frame says gives way to what its callers say:
+// it handled raw memory, or put a header before what it returned.
+func (s *site) yields() bool {
+	t := s.evidence.Type
+	return isByte(t) || s.returned && s.returnOffset > 0 && s.returnOffset >= t.Size
 }
 
 func (f *Finder) site(fr Frame) *site {

@@ -73,7 +73,7 @@ func (f *Finder) resolve(fr Frame, name string) *types.Type {
 	}
 	base := strings.TrimRight(name, "* ")
 	stars := strings.Count(name[len(base):], "*")
-	found := fr.File.Universe().Lookup(base)
+	found := lookup(fr, base)
 	if len(found) == 0 || found[0] == nil || found[0].Size < 0 {
 		return nil
 	}
@@ -87,6 +87,45 @@ func (f *Finder) resolve(fr Frame, name string) *types.Type {
 		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: t}
 	}
 	return t
+}
+
+// lookup finds a type by a name as the function of the frame would: in the
+// classes and namespaces that enclose it, from the inside out.
+func lookup(fr Frame, name string) []*types.Type {
+	u := fr.File.Universe()
+	if frames := fr.File.Frames(fr.Addr - 1); len(frames) > 0 {
+		for _, scope := range enclosing(frames[0].Function) {
+			if found := u.Lookup(scope + "::" + name); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	return u.Lookup(name)
+}
+
+// enclosing returns the scopes of a demangled function, innermost first:
+// "a::b<c::d>" and "a" of "a::b<c::d>::f(e::g)".
+func enclosing(function string) []string {
+	var scopes []string
+	depth := 0
+	for i := 0; i < len(function); i++ {
+		switch c := function[i]; {
+		case c == '<':
+			depth++
+		case c == '>' && depth > 0:
+			depth--
+		case depth > 0:
+		case c == '(' || c == ' ': // parameters; a result type before a template's name
+			if c == '(' {
+				return scopes
+			}
+			function, i, scopes = function[i+1:], -1, nil
+		case c == ':' && i+1 < len(function) && function[i+1] == ':':
+			scopes = append([]string{function[:i]}, scopes...)
+			i++
+		}
+	}
+	return scopes
 }
 
 // typesInStatement lists the types that a statement says it allocates: those

@@ -38,6 +38,7 @@ func (w *walk) step(pc uint64, in x86asm.Inst, st *state) bool {
 		setArg(in.Args[0], v, st)
 	case x86asm.LEAVE:
 		st.reg[5] = value{}
+		st.loseStack()
 	case x86asm.LEA:
 		w.lea(pc, in, st)
 	case x86asm.ADD, x86asm.SUB:
@@ -140,7 +141,7 @@ func (w *walk) addSub(pc uint64, in x86asm.Inst, st *state) {
 			}
 			st.sp += n
 		} else {
-			st.slots = nil // alloca: places relative to rsp are no longer known
+			st.loseStack() // alloca
 		}
 		return
 	}
@@ -233,8 +234,8 @@ func setArg(a x86asm.Arg, v value, st *state) {
 	switch {
 	case !ok:
 		return
-	case r == 4: // the stack pointer is followed by push, pop, add and sub only
-		st.slots = nil
+	case r == 4: // only push, pop, add and sub are followed
+		st.loseStack()
 		return
 	case width == 4 && v.kind != number:
 		v = anyNumber()
@@ -279,12 +280,16 @@ func (w *walk) value(pc uint64, r int, st *state) value {
 		return held
 	}
 	for _, v := range w.variables(pc) {
-		if v.Loc.Kind == objfile.LocReg {
-			if at, ok := register(v.Loc.Reg); ok && at == r {
-				if known := ofType(v.Type, 0); known.kind != unknown {
-					return known
-				}
-			}
+		at, ok := register(v.Loc.Reg)
+		if !ok || at != r {
+			continue
+		}
+		switch known := ofType(v.Type, 0); {
+		case v.Loc.Kind == objfile.LocReg && known.kind != unknown:
+			return known
+		case v.Loc.Kind == objfile.LocRegValue && known.kind == pointer:
+			known.off = -v.Loc.Offset
+			return known
 		}
 	}
 	return held

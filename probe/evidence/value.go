@@ -124,6 +124,19 @@ func (s *state) store(k slotKey, v value, size int64) {
 	}
 }
 
+// loseStack: the stack pointer moved who knows where, in any case far away from
+// what was stored by it. What was stored by the frame pointer stays.
+func (s *state) loseStack() {
+	kept := s.slots[:0]
+	for _, x := range s.slots {
+		if x.key.frame {
+			kept = append(kept, x)
+		}
+	}
+	s.slots, s.stored = kept, false
+	s.sp += 1 << 40
+}
+
 // hasFresh reports whether the new pointer is still anywhere.
 func (s *state) hasFresh() bool {
 	for _, v := range s.reg {

@@ -12,7 +12,7 @@ import (
 const (
 	maxSteps   = 1500 // instructions that are followed in all
 	maxVisits  = 4    // states in which one instruction is followed
-	afterFound = 12   // instructions behind the first finding of a path: a larger type may follow
+	afterFound = 24   // instructions behind the first finding of a path: a larger type may follow
 	maxLinear  = 1 << 16
 )
 

@@ -1,6 +1,6 @@
 // Allocation sites of C programs. A comment of the form "=T" names the type of
-// what its line allocates; "=T[]" of many. "=?" means that nothing may be
-// claimed.
+// what its line allocates; "=T[]" of many; "=T|U" if only the source text tells
+// T, and all else U.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,6 +288,101 @@ struct tree *copy(const struct tree *t)
 	return c;
 }
 
+// An allocator that puts the size before each block.
+__attribute__((noinline)) static void *sized(size_t n)
+{
+	size_t *h = malloc(sizeof *h + n);
+	if (!h)
+		return NULL;
+	*h = n;
+	return h + 1;
+}
+
+struct header { struct header *next; long size; };
+static struct header *all;
+
+__attribute__((noinline)) static void *linked(size_t n)
+{
+	struct header *h = malloc(sizeof *h + n);
+	h->next = all;
+	h->size = n;
+	all = h;
+	return h + 1;
+}
+
+struct tree *with_headers(void)
+{
+	struct tree *t = sized(sizeof *t); // =tree
+	t->left = linked(sizeof *t); // =tree
+	return t;
+}
+
+// A pool: the chunk is a chunk, whatever is cut from it.
+struct chunk { struct chunk *next; size_t used; char mem[4080]; };
+static struct chunk *pool;
+
+__attribute__((noinline)) static void *cut(size_t n)
+{
+	if (!pool || pool->used + n > sizeof pool->mem) {
+		struct chunk *c = malloc(sizeof *c); // =chunk
+		c->next = pool;
+		c->used = 0;
+		pool = c;
+	}
+	void *p = pool->mem + pool->used;
+	pool->used += n;
+	return p;
+}
+
+struct list *from_pool(void)
+{
+	struct list *l = cut(sizeof *l);
+	l->next = cut(sizeof *l);
+	return l;
+}
+
+// Containers of void *.
+struct cell { void *data; struct cell *next; };
+struct vector { void **items; int n, room; };
+
+struct cell *cells(struct cell *next)
+{
+	struct cell *c = malloc(sizeof *c); // =cell
+	c->data = malloc(sizeof(struct point)); // =point
+	((struct point *)c->data)->x = 1;
+	c->next = next;
+	return c;
+}
+
+void append(struct vector *v, void *item)
+{
+	if (v->n == v->room) {
+		v->room = v->room ? 2 * v->room : 4;
+		v->items = realloc(v->items, v->room * sizeof *v->items); // =void *[]
+	}
+	v->items[v->n++] = item;
+}
+
+void append_new(struct vector *v, int key)
+{
+	struct tree *t = calloc(1, sizeof *t); // =tree
+	t->key = key;
+	append(v, t);
+}
+
+// A base pointer is all that is kept of a derived object.
+struct base *kind_of(int kind)
+{
+	struct base *b;
+	if (kind) {
+		b = malloc(sizeof(struct derived)); // =derived|base
+		((struct derived *)b)->extra[1] = 3;
+	} else
+		b = malloc(sizeof(struct base)); // =base
+	b->tag = kind;
+	return b;
+}
+
 int main(int argc, char **argv)
 {
 	struct list *l = NULL;
@@ -318,6 +413,13 @@ int main(int argc, char **argv)
 	struct list *first;
 	tail(tail(&first));
 	struct tree *c = copy(chain(argc + 4));
+	sink += with_headers()->left != NULL;
+	sink += from_pool()->next != NULL;
+	sink += cells(cells(NULL))->next != NULL;
+	struct vector vec = {0};
+	for (int i = 0; i < 6; i++)
+		append_new(&vec, i);
+	sink += ((struct tree *)vec.items[argc])->key + kind_of(argc)->tag + kind_of(argc - 1)->tag;
 	printf("%d %d %d %d %d %g %d %c %d %d %d %d %ld\n", l->value, t->key, q->child[1]->x, it->kind, s->height, p[0].x, b->tag, txt[0],
 		num[2], g->n, first->next->next == NULL, c->key, (long)raw[0]);
 	return 0;
