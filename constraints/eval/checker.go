@@ -36,7 +36,10 @@ type Checker struct {
 	base    *state  // of hypothetical checks
 	changes graph.Changes
 	cost    uint64
-	held    []bool // by constraint: its guard held at least once
+
+	faults    []MemoryFault
+	anomalies int    // of the history, looked at
+	held      []bool // by constraint: its guard held at least once
 }
 
 // info is what is known of a constraint before anything is evaluated.
@@ -75,6 +78,7 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, _ Options)
 		}
 		c.attrSites = append(c.attrSites, rulesSites(a))
 	}
+	g.Watch(c.watch)
 	g.SetApplies(func(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
 		return c.env(v).applies(o, k, i) == yes
 	})

@@ -18,6 +18,7 @@ type Graph struct {
 	typing Typing
 	opts   Options
 
+	watch   func(mgpp.Op, mgpp.View)
 	now     mgpp.Timestamp
 	seen    int         // nodes of the history looked at
 	fixed   []mgpp.Node // globals that are still to appear
@@ -115,6 +116,10 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 func (g *Graph) SetApplies(f func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool) {
 	g.opts.Applies = f
 }
+
+// Watch has f called with each operation that Advance takes over from now on,
+// and the history's view after it.
+func (g *Graph) Watch(f func(op mgpp.Op, after mgpp.View)) { g.watch = f }
 
 // Spec returns the specification.
 func (g *Graph) Spec() *check.Spec { return g.spec }
@@ -249,6 +254,9 @@ func (g *Graph) apply(t mgpp.Timestamp) {
 		g.entered(op, t)
 	case mgpp.OpLeave:
 		g.left(op, t)
+	}
+	if g.watch != nil {
+		g.watch(op, g.at(t))
 	}
 }
 

@@ -1,0 +1,217 @@
+package eval
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// MemoryFault is a statement that wrote where it must not, or freed what it
+// must not: an inconsistency at its own statement.
+//
+// Only what no correct program does is a fault. A write is out of bounds if it
+// begins inside a live block and runs past its end, or begins in the few bytes
+// right behind one where the allocator keeps its own; a base register says
+// nothing by itself, since it may hold an index.
+type MemoryFault struct {
+	Time   mgpp.Timestamp // the operation; of a free, the last operation before it
+	Thread trace.ThreadID
+	PC     trace.Addr
+	Kind   string      // "bounds", "use after free", "double free", "invalid free"
+	Node   mgpp.NodeID // the block concerned
+	Obj    graph.ObjID // its object, 0 if it is of no declared type
+	Reason string
+}
+
+// behind is how many bytes after a block are never another block's: malloc
+// keeps at least the size of the next block there (glibc, malloc.c,
+// "Chunk header").
+const behind = 8
+
+// MemoryFaults returns the memory faults of the history so far, in order of
+// time. The slice grows; it is the checker's.
+func (c *Checker) MemoryFaults() []MemoryFault {
+	c.g.Advance()
+	if h, ok := c.hist.(interface{ Anomalies() []mgpp.Anomaly }); ok {
+		list := h.Anomalies()
+		for ; c.anomalies < len(list); c.anomalies++ {
+			c.badFree(&list[c.anomalies])
+		}
+	}
+	return c.faults
+}
+
+// watch looks at each operation as the graph takes it over.
+func (c *Checker) watch(op mgpp.Op, v mgpp.View) {
+	if op.Kind != mgpp.OpStore && op.Kind != mgpp.OpBulk || op.Size == 0 {
+		return
+	}
+	if op.Node == 0 {
+		if op.Other != 0 {
+			c.strayWrite(op, v)
+		}
+		return
+	}
+	if c.spec.MemoryFaults.NoBounds {
+		return
+	}
+	n, ok := v.Node(op.Node)
+	if !ok || n.Tracked {
+		return
+	}
+	end := n.Start + trace.Addr(n.Size)
+	if op.Addr < n.Start || op.Addr >= end || op.Addr+trace.Addr(op.Size) <= end {
+		return
+	}
+	over := uint64(op.Addr) + op.Size - uint64(end)
+	c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s past the end of %s%s", writer(op), bytesText(over), c.blockName(n.ID, op.Addr), c.into(v, end, over)))
+}
+
+// strayWrite judges a write that hits no live block.
+func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
+	n := c.hist.Node(op.Other)
+	if n.ID == 0 || n.Global != 0 || n.Tracked || !standard(n.Alloc) {
+		return
+	}
+	end := n.Start + trace.Addr(n.Size)
+	dead := n.Death != 0 && n.Death <= op.Time
+	switch {
+	case dead && op.Addr >= n.Start && op.Addr < end:
+		if !c.spec.MemoryFaults.NoUseAfterFree {
+			c.fault(op, "use after free", n, fmt.Sprintf("%s writes %s into %s, which is freed", writer(op), bytesText(op.Size), c.blockName(n.ID, op.Addr)))
+		}
+	case dead || c.spec.MemoryFaults.NoBounds:
+	case op.Addr >= end && op.Addr < end+behind:
+		c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s right behind %s", writer(op), bytesText(op.Size), c.blockName(n.ID, n.Start)))
+	}
+}
+
+// badFree judges a free that did not fit the history. A block that was never
+// seen may have been allocated before recording began: that is no fault.
+func (c *Checker) badFree(a *mgpp.Anomaly) {
+	if c.spec.MemoryFaults.NoDoubleFree {
+		return
+	}
+	op := mgpp.Op{Time: a.Time, Thread: a.Thread, PC: a.PC, Name: a.Name}
+	n := c.hist.Node(a.Node)
+	how := a.Name
+	if how == "" {
+		how = "free"
+	}
+	switch a.Kind {
+	case mgpp.FreeTwice:
+		c.fault(op, "double free", n, fmt.Sprintf("%s of %s, which is freed already", how, c.blockName(a.Node, a.Addr)))
+	case mgpp.FreeInside:
+		c.fault(op, "invalid free", n, fmt.Sprintf("%s of an address inside %s", how, c.blockName(a.Node, a.Addr)))
+	}
+}
+
+func (c *Checker) fault(op mgpp.Op, kind string, n mgpp.Node, reason string) {
+	o := c.g.FormerAt(n.ID, uint64(n.Start))
+	if o == 0 {
+		o = c.g.Former(n.ID)
+	}
+	if t := c.g.Object(o).Type; t != nil && slices.Contains(c.spec.MemoryFaults.Except, t) && kind == "bounds" {
+		return
+	}
+	f := MemoryFault{Time: op.Time, Thread: op.Thread, PC: op.PC, Kind: kind, Node: n.ID, Obj: o, Reason: reason}
+	i, _ := slices.BinarySearchFunc(c.faults, f.Time+1, func(f MemoryFault, t mgpp.Timestamp) int { return cmp.Compare(f.Time, t) })
+	c.faults = slices.Insert(c.faults, i, f)
+}
+
+// into says what lies behind a block.
+func (c *Checker) into(v mgpp.View, end trace.Addr, over uint64) string {
+	for a := end; a < end+trace.Addr(min(over, 64)); a++ {
+		if id, ok := v.NodeAt(a); ok {
+			return ", into " + c.blockName(id, a)
+		}
+	}
+	return ""
+}
+
+func (c *Checker) blockName(id mgpp.NodeID, addr trace.Addr) string {
+	if o := c.g.FormerAt(id, uint64(addr)); o != 0 {
+		return c.g.Name(o)
+	}
+	n := c.hist.Node(id)
+	return fmt.Sprintf("the block of %s at %#x", bytesText(n.Size), uint64(n.Start))
+}
+
+func writer(op mgpp.Op) string {
+	if op.Name != "" {
+		return op.Name
+	}
+	return "a store"
+}
+
+func bytesText(n uint64) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// standard reports whether memory of an allocator is nobody's business once it
+// is freed: a pool of the program's own may well write there.
+func standard(alloc string) bool {
+	switch alloc {
+	case "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc", "strdup", "strndup":
+		return true
+	}
+	return len(alloc) >= len("operator new") && alloc[:len("operator new")] == "operator new"
+}
+
+// Warnings returns what the user should know at the end, since silence would
+// look like health: types never allocated, guards that never held, C-points
+// never reached.
+func (c *Checker) Warnings(s *Schedule) []string {
+	c.g.Advance()
+	var out []string
+	for _, t := range c.spec.Types {
+		if !c.g.EverBorn(t) && !c.globalOf(t) {
+			out = append(out, fmt.Sprintf("type %s was never allocated: nothing of it was checked", t.Name))
+		}
+	}
+	for i := range c.infos {
+		k := &c.infos[i]
+		if k.Guard != nil && !k.acyclic && !c.held[i] {
+			out = append(out, fmt.Sprintf("%s: the guard never held: %s", k.Label, k.Guard.Text()))
+		}
+	}
+	if s == nil {
+		return out
+	}
+	for i, p := range c.spec.CPoints {
+		if !s.reached[i] && !p.Mark {
+			out = append(out, fmt.Sprintf("C-point %s was never reached", cpointName(p)))
+		}
+	}
+	return out
+}
+
+func cpointName(p check.CPoint) string {
+	if p.Func == "" {
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	switch {
+	case p.Entry && !p.Exit:
+		return p.Func + ":entry"
+	case p.Exit && !p.Entry:
+		return p.Func + ":exit"
+	}
+	return p.Func
+}
+
+func (c *Checker) globalOf(t *check.NodeType) bool {
+	for i := range c.spec.Globals {
+		if c.g.Object(c.g.Global(i)).Type == t && c.g.Global(i) != 0 {
+			return true
+		}
+	}
+	return false
+}

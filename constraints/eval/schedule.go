@@ -1,0 +1,359 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// CPoint is a moment at which the constraints should hold.
+type CPoint struct {
+	Kind     string // "entry", "return", "line", "crash", "exit"
+	Function string
+	File     string
+	Line     int
+	Call     int // of entry and return: which call of Function it is, from 1
+	Thread   trace.ThreadID
+	For      *check.NodeType // only what concerns this type; nil: everything
+	// Open are the C-point functions that have not returned yet, in the order
+	// in which they were called; the one concerned is not among them.
+	Open []Activation
+}
+
+// Activation is a call of a C-point function that has not returned.
+type Activation struct {
+	Function string
+	Thread   trace.ThreadID
+	Since    mgpp.Timestamp // the last operation before it
+	Call     int
+	fn       trace.FuncID
+	sp       trace.Addr
+	at       place
+	order    uint64
+}
+
+// place tells inlined instances of a function apart: where it was inlined.
+type place struct {
+	file string
+	line int
+}
+
+// Schedule turns a run's events into C-points (language.md, "C-points").
+//
+// A function is checked at its outermost activation in each thread, unless the
+// specification says ":each". While another thread is inside a C-point function
+// of the same type the check is left out and counted. A function that an
+// exception or longjmp left has no C-point there.
+type Schedule struct {
+	spec    *check.Spec
+	prog    *trace.Program
+	funcs   map[trace.FuncID][]int // C-points of the specification, by function
+	points  map[trace.PointID]pointRule
+	threads map[trace.ThreadID][]Activation
+	counts  map[trace.FuncID]int
+	reached []bool
+	skipped int
+	order   uint64
+	crashed bool
+	ended   bool
+}
+
+// pointRule is what a watched line or mark is a C-point for.
+type pointRule struct {
+	points []int
+	mark   bool
+	typ    *check.NodeType
+}
+
+// NewSchedule returns the schedule of a specification for a program as it was
+// recorded.
+func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
+	s := &Schedule{
+		spec: spec, prog: prog,
+		funcs:   map[trace.FuncID][]int{},
+		points:  map[trace.PointID]pointRule{},
+		threads: map[trace.ThreadID][]Activation{},
+		counts:  map[trace.FuncID]int{},
+		reached: make([]bool, len(spec.CPoints)),
+	}
+	for i, p := range spec.CPoints {
+		if p.Func == "" {
+			continue
+		}
+		for f := range prog.Funcs {
+			if named(p.Func, prog.Funcs[f].Name) {
+				id := trace.FuncID(f + 1)
+				s.funcs[id] = append(s.funcs[id], i)
+			}
+		}
+	}
+	for i := range prog.Points {
+		if r, ok := s.ruleOf(&prog.Points[i]); ok {
+			s.points[trace.PointID(i+1)] = r
+		}
+	}
+	return s
+}
+
+func (s *Schedule) ruleOf(p *trace.Point) (pointRule, bool) {
+	switch p.Kind {
+	case "mark":
+		r := pointRule{mark: true}
+		for _, t := range s.spec.Types {
+			if t.Name == p.For {
+				r.typ = t
+			}
+		}
+		return r, true
+	case "line":
+		var r pointRule
+		for i, c := range s.spec.CPoints {
+			if c.Func == "" && c.Line == p.Line && sameFile(c.File, p.File) {
+				r.points = append(r.points, i)
+			}
+		}
+		return r, len(r.points) > 0
+	}
+	return pointRule{}, false
+}
+
+// Skipped returns how many C-points were left out because another thread was
+// inside.
+func (s *Schedule) Skipped() int { return s.skipped }
+
+// Open returns the activations of C-point functions that have not returned, in
+// the order in which they were called.
+func (s *Schedule) Open() []Activation {
+	var out []Activation
+	for _, stack := range s.threads {
+		for _, a := range stack {
+			if len(s.funcs[a.fn]) > 0 {
+				out = append(out, a)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Activation) int { return cmp.Compare(a.order, b.order) })
+	return out
+}
+
+// Event takes the next event, after which the history is at time now, and
+// returns the C-points that it is.
+func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+	switch ev.Kind {
+	case trace.KindCall:
+		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
+	case trace.KindReturn:
+		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
+	case trace.KindLine:
+		return s.line(ev, trace.PointID(ev.Aux), now)
+	case trace.KindThreadExit:
+		delete(s.threads, ev.Thread)
+	case trace.KindSignal:
+		return s.crash(ev)
+	case trace.KindExit:
+		return s.exit(ev)
+	case trace.KindExec:
+		return s.end(ev)
+	case trace.KindTruncated:
+		return s.crash(ev)
+	}
+	return nil
+}
+
+func (s *Schedule) crash(ev *trace.Event) []CPoint {
+	if s.crashed || s.ended {
+		return nil
+	}
+	s.crashed = true
+	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open()}}
+}
+
+// signalled reports whether a wait status is that of a process that a signal
+// ended (wait(2), WIFSIGNALED).
+func signalled(status uint64) bool { return status&0x7f != 0 && status&0x7f != 0x7f }
+
+func (s *Schedule) exit(ev *trace.Event) []CPoint {
+	if signalled(ev.Aux) {
+		return s.crash(ev)
+	}
+	return s.end(ev)
+}
+
+// end is the normal end.
+func (s *Schedule) end(ev *trace.Event) []CPoint {
+	if s.ended || s.crashed || s.spec.NoEnd {
+		return nil
+	}
+	s.ended = true
+	return []CPoint{{Kind: "exit", Thread: ev.Thread, Open: s.Open()}}
+}
+
+// entered begins an activation.
+func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
+	s.unwind(ev.Thread, ev.SP)
+	outermost := !s.inside(ev.Thread, fn)
+	if outermost {
+		s.counts[fn]++
+	}
+	call := s.counts[fn]
+	out := s.emit(ev.Thread, fn, "entry", call, outermost)
+	s.order++
+	s.threads[ev.Thread] = append(s.threads[ev.Thread], Activation{
+		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, fn: fn, sp: ev.SP, at: at, order: s.order,
+	})
+	return out
+}
+
+// returned ends an activation and those above it.
+func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bool) []CPoint {
+	stack := s.threads[ev.Thread]
+	i := len(stack) - 1
+	for i >= 0 && (stack[i].fn != fn || stack[i].sp != ev.SP || stack[i].at != at) {
+		if at == (place{}) && stack[i].sp > ev.SP {
+			i = -1 // its call was not seen
+			break
+		}
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	call := stack[i].Call
+	s.threads[ev.Thread] = stack[:i]
+	if !whole {
+		return nil
+	}
+	return s.emit(ev.Thread, fn, "return", call, !s.inside(ev.Thread, fn))
+}
+
+// unwind drops the inlined activations whose frame is gone: a frame lies above
+// the stack pointer of what it calls. (Calls have a return of their own.)
+func (s *Schedule) unwind(thread trace.ThreadID, sp trace.Addr) {
+	stack := s.threads[thread]
+	n := len(stack)
+	for n > 0 && stack[n-1].at != (place{}) && sp != 0 && stack[n-1].sp < sp {
+		n--
+	}
+	s.threads[thread] = stack[:n]
+}
+
+// line is a watched line, a mark, or the boundary of an inlined instance.
+func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) []CPoint {
+	if id == 0 || int(id) > len(s.prog.Points) {
+		return nil
+	}
+	p := &s.prog.Points[id-1]
+	at := place{p.File, p.Line}
+	switch p.Kind {
+	case "inline-entry":
+		return s.inlineEntered(ev, p.Func, at, now)
+	case "inline-exit":
+		s.unwind(ev.Thread, ev.SP)
+		return s.returned(ev, p.Func, at, true)
+	}
+	r, ok := s.points[id]
+	if !ok {
+		return nil
+	}
+	var types []*check.NodeType
+	if r.mark {
+		types = append(types, r.typ)
+		for i, c := range s.spec.CPoints {
+			s.reached[i] = s.reached[i] || c.Mark
+		}
+	}
+	for _, i := range r.points {
+		s.reached[i] = true
+		types = append(types, s.spec.CPoints[i].For)
+	}
+	c := CPoint{Kind: "line", Function: p.Function, File: p.File, Line: p.Line, Thread: ev.Thread}
+	return s.each(c, types)
+}
+
+// inlineEntered begins an inlined instance. Its first instruction may be the
+// head of a loop in it, so that it is met again before the exit; or the first
+// instruction outside another instance, whose exit is met at the same address.
+func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
+	s.unwind(ev.Thread, ev.SP)
+	var out []CPoint
+	stack := s.threads[ev.Thread]
+	if n := len(stack); n > 0 && stack[n-1].fn == fn && stack[n-1].sp == ev.SP && stack[n-1].at != (place{}) {
+		if stack[n-1].at == at {
+			return nil
+		}
+		out = s.returned(ev, fn, stack[n-1].at, true)
+	}
+	return append(out, s.entered(ev, fn, at, now)...)
+}
+
+// inside reports whether a thread is inside a function.
+func (s *Schedule) inside(thread trace.ThreadID, fn trace.FuncID) bool {
+	return slices.ContainsFunc(s.threads[thread], func(a Activation) bool { return a.fn == fn })
+}
+
+func (s *Schedule) name(fn trace.FuncID) string {
+	if fn == 0 || int(fn) > len(s.prog.Funcs) {
+		return ""
+	}
+	return s.prog.Funcs[fn-1].Name
+}
+
+// emit makes the C-points of a function's entry or return.
+func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, kind string, call int, outermost bool) []CPoint {
+	var types []*check.NodeType
+	for _, i := range s.funcs[fn] {
+		p := &s.spec.CPoints[i]
+		if (outermost || p.Each) && (kind == "entry" && p.Entry || kind == "return" && p.Exit) {
+			s.reached[i] = true
+			types = append(types, p.For)
+		}
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	f := &s.prog.Funcs[fn-1]
+	return s.each(CPoint{Kind: kind, Function: f.Name, File: f.File, Line: f.Line, Call: call, Thread: thread}, types)
+}
+
+// each makes one C-point per type, leaving out those in which another thread
+// is at work. A C-point for everything makes the others superfluous.
+func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
+	if slices.Contains(types, nil) {
+		types = []*check.NodeType{nil}
+	}
+	var out []CPoint
+	for i, t := range types {
+		if slices.Contains(types[:i], t) {
+			continue
+		}
+		if s.busy(c.Thread, t) {
+			s.skipped++
+			continue
+		}
+		c.For = t
+		c.Open = s.Open()
+		out = append(out, c)
+	}
+	return out
+}
+
+// busy reports whether another thread is inside a C-point function for nodes
+// of type t; nil is for all types.
+func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) bool {
+	for other, stack := range s.threads {
+		if other == thread {
+			continue
+		}
+		for i := range stack {
+			for _, p := range s.funcs[stack[i].fn] {
+				if f := s.spec.CPoints[p].For; f == nil || t == nil || f == t {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
