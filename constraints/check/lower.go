@@ -5,7 +5,8 @@ import (
 	"mgtrace/types"
 )
 
-// lower turns an expression into a typed one, read as a value.
+// lower turns an expression into a typed one, read as a value. A structure, a
+// union or an array stays an object that is not read itself.
 func (s *scope) lower(e syntax.Expr) operand {
 	o := s.load(s.operand(e), syntax.ExprString(e))
 	o.pos = e.Where()
@@ -14,10 +15,6 @@ func (s *scope) lower(e syntax.Expr) operand {
 	}
 	return o
 }
-
-// object lowers what stands before a dot or bracket: a value, or an object that
-// is not read itself.
-func (s *scope) object(e syntax.Expr) operand { return s.lower(e) }
 
 func (s *scope) operand(e syntax.Expr) operand {
 	switch e := e.(type) {

@@ -11,7 +11,7 @@ import (
 
 // selectField lowers "x.name".
 func (s *scope) selectField(e *syntax.Select) operand {
-	x := s.object(e.X)
+	x := s.lower(e.X)
 	if x.bad() {
 		return x
 	}
@@ -175,7 +175,7 @@ func (s *scope) attributeHint(x operand, name string) string {
 
 // index lowers "x[i]" and "x.[i]".
 func (s *scope) index(e *syntax.Index) operand {
-	x := s.object(e.X)
+	x := s.lower(e.X)
 	i := s.number(e.I)
 	if x.bad() || i == nil {
 		return operand{}

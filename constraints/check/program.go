@@ -40,7 +40,7 @@ type Mark struct {
 	For  string // the type that it names, "" for all
 }
 
-// What a session has to watch for a specification.
+// Requirement is what a session has to watch for a specification.
 type Requirement struct {
 	Funcs      []string // functions (names or patterns) whose calls and returns matter: C-points, enter and leave
 	Lines      []Line   // source lines that are C-points
