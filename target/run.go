@@ -261,12 +261,35 @@ func (t *tracer) noteStop(signal int, info siginfo, ours bool) {
 	}
 }
 
-// stopSelf stops this process as Ctrl-Z does one that does not handle it, so
-// that the shell sees the job stop; it returns when the job goes on. The kernel
-// makes nothing of it where no shell could let it go on (orphaned group).
+// stopSelf stops this process, so that the shell sees the job stop; it returns
+// when the job goes on. SIGTSTP would not do: once os/signal has watched it, the
+// Go runtime ignores it.
 func (r *run) stopSelf() {
-	signal.Reset(unix.SIGTSTP)
+	if orphaned() {
+		return // nobody could let us go on; the kernel ignores Ctrl-Z there
+	}
 	// To this thread, so that it takes effect before the call returns.
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP)
-	signal.Notify(r.t.signals, unix.SIGTSTP)
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
+}
+
+// orphaned reports whether our process group has no shell that watches it: an
+// ancestor of ours, outside of the group, in the same session (setpgid(2)).
+func orphaned() bool {
+	group := unix.Getpgrp()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return true
+	}
+	for pid := unix.Getppid(); pid > 0; {
+		g, err := unix.Getpgid(pid)
+		if err != nil {
+			return true
+		}
+		if g != group {
+			s, err := unix.Getsid(pid)
+			return err != nil || s != session
+		}
+		pid = int(procStatus(strconv.Itoa(pid)).uint("PPid", 10))
+	}
+	return true
 }
