@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/check"
+	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
@@ -236,9 +237,9 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	s.Change = f.Reason
 	s.When = a.when(f.Time)
 	s.Contributes = []string{f.Kind}
-	s.Evidence = []string{a.faultEvidence(f)}
+	s.Evidence = []string{faultEvidence(f)}
 	c.File, c.Line, c.Function = s.File, s.Line, s.Function
-	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": a.graphName(f.Node)}, Reason: f.Reason, Total: 1}}
+	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
 }
 

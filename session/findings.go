@@ -229,3 +229,14 @@ func created(n int) string {
 	}
 	return fmt.Sprintf(", but %d others would break", n)
 }
+
+// faultEvidence says why a memory fault needs no search: its statement did it.
+func faultEvidence(f *eval.MemoryFault) string {
+	switch f.Kind {
+	case "bounds":
+		return "this statement itself wrote outside its block"
+	case "use after free":
+		return "this statement itself wrote to freed memory"
+	}
+	return "this statement itself freed what it must not free"
+}

@@ -80,7 +80,7 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 		b.WriteString(w.Format(string(text)))
 	}
 	tree, _ := syntax.Parse(file, string(text))
-	fmt.Fprintf(&b, "%s: good: %s", file, count(spec, check.Statements(tree)))
+	fmt.Fprintf(&b, "%s: good: %s", file, count(spec, syntax.Statements(tree)))
 	return b.String(), nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"mgtrace/doctor"
 	"mgtrace/report"
 )
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"mgtrace": main})
 }
 
 // needCapture skips a test on a machine that can not capture, with the reason.

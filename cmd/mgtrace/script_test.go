@@ -1,0 +1,48 @@
+package main
+
+import (
+	"flag"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mgtrace/doctor"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestScript runs the command line as a user does. Scripts that capture say so
+// with [capture]; the others need no privileges.
+func TestScript(t *testing.T) {
+	programs, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TESTDATA", programs)
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("HOME", e.WorkDir)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "capture" {
+				return canCapture(), nil
+			}
+			return false, nil
+		},
+	})
+}
+
+// canCapture: this machine and user can run the engine.
+func canCapture() bool {
+	for _, f := range doctor.Check() {
+		if f.Required && !f.OK {
+			return false
+		}
+	}
+	return true
+}
