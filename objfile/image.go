@@ -2,7 +2,6 @@ package objfile
 
 import (
 	"bytes"
-	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -82,34 +81,14 @@ func (im *image) section(name string) (data []byte) {
 			data = nil
 		}
 	}()
-	if s := im.elf.Section(name); s != nil && s.Type != elf.SHT_NOBITS {
-		data, err := s.Data()
-		if err != nil {
-			return nil
-		}
-		return data
+	s := im.elf.Section(name)
+	if s == nil { // compressed in the way before SHF_COMPRESSED
+		s = im.elf.Section(strings.Replace(name, ".debug_", ".zdebug_", 1))
 	}
-	if rest, ok := strings.CutPrefix(name, ".debug_"); ok {
-		if s := im.elf.Section(".zdebug_" + rest); s != nil && s.Type != elf.SHT_NOBITS {
-			return inflateOld(s)
-		}
-	}
-	return nil
-}
-
-// inflateOld reads a section compressed in the way before SHF_COMPRESSED:
-// "ZLIB", the size as 8 big-endian bytes, the stream.
-func inflateOld(s *elf.Section) []byte {
-	raw, err := s.Data()
-	if err != nil || len(raw) < 12 || string(raw[:4]) != "ZLIB" {
+	if s == nil || s.Type == elf.SHT_NOBITS {
 		return nil
 	}
-	size := binary.BigEndian.Uint64(raw[4:12])
-	z, err := zlib.NewReader(bytes.NewReader(raw[12:]))
-	if err != nil || size > 1<<40 {
-		return nil
-	}
-	data, err := io.ReadAll(io.LimitReader(z, int64(size)))
+	data, err := s.Data()
 	if err != nil {
 		return nil
 	}

@@ -25,6 +25,9 @@ type debugInfo struct {
 	// qualified are the scopes of functions, by offset, of units where they
 	// were asked for.
 	qualified map[*dwarf.Unit]map[uint64]string
+
+	inlineOnce sync.Once
+	inline     map[string]bool // see inlineNamespaces
 }
 
 // unitInfo is what was worked out of one compilation unit.
@@ -274,7 +277,7 @@ func (f *File) qualifiedName(r dwarf.Ref, name string) string {
 	names, ok := d.qualified[r.Unit]
 	if !ok {
 		names = map[uint64]string{}
-		walkScopes(r.Unit, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+		f.walkScopes(r.Unit, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
 			if e.Tag == dwarf.TagSubprogram {
 				if q := sc.qualify(""); q != "" {
 					names[e.Off] = q

@@ -58,8 +58,9 @@ func (s *nameScopes) inFunction() bool {
 }
 
 // walkScopes visits the entries of a unit with the scopes around them.
-func walkScopes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes) dwarf.Action) {
+func (f *File) walkScopes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes) dwarf.Action) {
 	var sc nameScopes
+	inline := f.inlineNamespaces()
 	u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
 		if depth == 0 {
 			sc.at = append(sc.at, nameScope{})
@@ -68,7 +69,9 @@ func walkScopes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes) dwarf.
 		sc.at = sc.at[:depth]
 		action := visit(e, &sc)
 		if action == dwarf.Into && e.Children {
-			sc.at = append(sc.at, scopeOf(e))
+			s := scopeOf(e)
+			s.inline = s.inline || len(inline) > 0 && e.Tag == dwarf.TagNamespace && inline[sc.qualify(s.name)]
+			sc.at = append(sc.at, s)
 		}
 		return action
 	})
@@ -90,6 +93,38 @@ func scopeOf(e *dwarf.Entry) nameScope {
 	return nameScope{}
 }
 
+// inlineNamespaces returns the inline namespaces of a file with partial units:
+// dwz leaves out the flag of namespaces there, but it stays in other units.
+func (f *File) inlineNamespaces() map[string]bool {
+	d := f.info()
+	d.inlineOnce.Do(func() {
+		if d.data == nil || len(d.partial) == 0 && d.data.Alt == nil {
+			return
+		}
+		d.inline = map[string]bool{"std::__cxx11": true}
+		for _, u := range d.units {
+			var sc nameScopes
+			u.Walk(u.Root(), func(e *dwarf.Entry, depth int) dwarf.Action {
+				switch {
+				case depth == 0:
+					sc.at = append(sc.at, nameScope{})
+				case e.Tag == dwarf.TagNamespace:
+					s := scopeOf(e)
+					sc.at = sc.at[:depth]
+					if s.inline {
+						d.inline[sc.qualify(s.name)] = true
+					}
+					sc.at = append(sc.at, s)
+				default:
+					return dwarf.Over
+				}
+				return dwarf.Into
+			})
+		}
+	})
+	return d.inline
+}
+
 // typeName is what a type's entry is called.
 type typeName struct {
 	full  string // with all namespaces
@@ -103,9 +138,9 @@ type unitTypes struct {
 }
 
 // readUnitTypes reads the names of a unit.
-func readUnitTypes(u *dwarf.Unit) *unitTypes {
+func (f *File) readUnitTypes(u *dwarf.Unit) *unitTypes {
 	t := &unitTypes{names: map[uint64]typeName{}, anon: map[uint64]typeName{}}
-	walkTypes(u, func(e *dwarf.Entry, sc *nameScopes) {
+	f.walkTypes(u, func(e *dwarf.Entry, sc *nameScopes) {
 		name := e.String(dwarf.AttrName)
 		if name == "" {
 			return
@@ -124,8 +159,8 @@ func readUnitTypes(u *dwarf.Unit) *unitTypes {
 }
 
 // walkTypes visits the types of a unit that have names of their own scope.
-func walkTypes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes)) {
-	walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+func (f *File) walkTypes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScopes)) {
+	f.walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
 		switch e.Tag {
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagInterfaceType:
 			visit(e, sc)
@@ -167,15 +202,15 @@ func (c *converter) index() *typeIndex {
 		d := c.file.info()
 		seen := map[*dwarf.Unit]bool{}
 		for _, u := range d.units {
-			c.names.addUnit(u.Full(), seen)
+			c.names.addUnit(c.file, u.Full(), seen)
 		}
 		for _, u := range d.partial {
-			c.names.addUnit(u, seen)
+			c.names.addUnit(c.file, u, seen)
 		}
 		if d.data != nil {
 			for _, u := range d.data.Units() {
 				if u.IsType() {
-					c.names.addUnit(u, seen)
+					c.names.addUnit(c.file, u, seen)
 				}
 			}
 		}
@@ -185,7 +220,7 @@ func (c *converter) index() *typeIndex {
 
 // addUnit indexes a unit, what it imports (dwz), and the type units that its
 // split file has.
-func (x *typeIndex) addUnit(u *dwarf.Unit, seen map[*dwarf.Unit]bool) {
+func (x *typeIndex) addUnit(f *File, u *dwarf.Unit, seen map[*dwarf.Unit]bool) {
 	if seen[u] {
 		return
 	}
@@ -209,9 +244,9 @@ func (x *typeIndex) addUnit(u *dwarf.Unit, seen map[*dwarf.Unit]bool) {
 			}
 		}
 	}
-	walkTypes(u, x.add)
+	f.walkTypes(u, x.add)
 	for _, i := range imports {
-		x.addUnit(i, seen)
+		x.addUnit(f, i, seen)
 	}
 }
 
@@ -223,7 +258,7 @@ func (x *typeIndex) add(e *dwarf.Entry, sc *nameScopes) {
 		x.addEnumerators(e, sc)
 	}
 	name := e.String(dwarf.AttrName)
-	if name == "" {
+	if name == "" || strings.HasPrefix(name, "DW_ATE_") { // clang's own, for conversions
 		return
 	}
 	t := typeRef{ref: e.Ref(), tag: e.Tag}

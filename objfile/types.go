@@ -337,7 +337,7 @@ func readEnumerators(e *dwarf.Entry) (list []types.Enumerator) {
 func (c *converter) nameOf(e *dwarf.Entry) typeName {
 	u := c.units[e.Unit]
 	if u == nil {
-		u = readUnitTypes(e.Unit)
+		u = c.file.readUnitTypes(e.Unit)
 		c.units[e.Unit] = u
 	}
 	if n, ok := u.names[e.Off]; ok {

@@ -408,60 +408,75 @@ func (f *File) Global(name, file string) (Variable, bool) {
 }
 
 func (f *File) readGlobals() {
-	seen := map[uint64]bool{}
+	r := globalReader{file: f, seen: map[uint64]bool{}, declared: map[*dwarf.Unit]map[uint64]string{}}
 	for _, u := range f.info().units {
-		f.unitGlobals(u.Full(), seen)
+		r.unit(u.Full())
 	}
 	for _, s := range f.symbolTable().objects {
-		if !seen[s.addr] {
-			seen[s.addr] = true
+		if !r.seen[s.addr] {
+			r.seen[s.addr] = true
 			v := Variable{Name: demangled(s.name), Size: s.size, Loc: Location{Kind: LocStatic, Offset: int64(s.addr)}}
 			f.globals = append(f.globals, global{v: v, qualified: types.NormalName(v.Name)})
 		}
 	}
 }
 
-// unitGlobals adds the variables of a unit that lie at a fixed address.
-func (f *File) unitGlobals(u *dwarf.Unit, seen map[uint64]bool) {
-	first := len(f.globals)
-	declared := map[dwarf.Ref]string{} // qualified names of declarations
-	var completes []dwarf.Ref          // by global: what it defines elsewhere
-	walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+// globalReader collects variables with static storage.
+type globalReader struct {
+	file     *File
+	seen     map[uint64]bool                   // addresses
+	declared map[*dwarf.Unit]map[uint64]string // names of declarations in classes and namespaces, by offset
+}
+
+// unit adds the variables of a unit that lie at a fixed address.
+func (r *globalReader) unit(u *dwarf.Unit) {
+	f := r.file
+	f.walkScopes(u, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
 		switch e.Tag {
-		case dwarf.TagMember, dwarf.TagVariable:
-		case dwarf.TagEnumerationType, dwarf.TagFormalParameter:
+		case dwarf.TagVariable:
+		case dwarf.TagEnumerationType, dwarf.TagFormalParameter, dwarf.TagMember:
 			return dwarf.Over
 		default:
 			return dwarf.Into
 		}
-		if e.Flag(dwarf.AttrDeclaration) {
-			declared[e.Ref()] = sc.short(e.String(dwarf.AttrName))
-			return dwarf.Over
-		}
-		expr := e.Block(dwarf.AttrLocation)
 		ev := locator{file: f, unit: u}
-		loc := ev.locate(expr)
-		if loc.Kind != LocStatic || seen[uint64(loc.Offset)] {
+		loc := ev.locate(e.Block(dwarf.AttrLocation))
+		if loc.Kind != LocStatic || r.seen[uint64(loc.Offset)] {
 			return dwarf.Over
 		}
 		d := describeVar(e.Ref())
 		if d.name == "" {
 			return dwarf.Over
 		}
-		seen[uint64(loc.Offset)] = true
+		name := r.declaredName(e.Target(dwarf.AttrSpecification))
+		if name == "" {
+			name = sc.short(d.name)
+		}
+		r.seen[uint64(loc.Offset)] = true
 		f.globals = append(f.globals, global{
-			v:         Variable{Loc: loc, File: d.file, Line: d.line},
-			qualified: sc.short(d.name), typ: d.typ, local: sc.inFunction(),
+			v:         Variable{Name: name, Loc: loc, File: d.file, Line: d.line},
+			qualified: types.NormalName(name), typ: d.typ, local: sc.inFunction(),
 		})
-		completes = append(completes, e.Target(dwarf.AttrSpecification))
 		return dwarf.Over
 	})
-	for i := range f.globals[first:] {
-		g := &f.globals[first+i]
-		if q, ok := declared[completes[i]]; ok {
-			g.qualified = q
-		}
-		g.v.Name = g.qualified
-		g.qualified = types.NormalName(g.qualified)
+}
+
+// declaredName returns the qualified name of a declaration in a class or
+// namespace, "" for none.
+func (r *globalReader) declaredName(ref dwarf.Ref) string {
+	if ref.Unit == nil {
+		return ""
 	}
+	names, ok := r.declared[ref.Unit]
+	if !ok {
+		names = map[uint64]string{}
+		r.file.walkScopes(ref.Unit, func(e *dwarf.Entry, sc *nameScopes) dwarf.Action {
+			if e.Flag(dwarf.AttrDeclaration) && (e.Tag == dwarf.TagMember || e.Tag == dwarf.TagVariable) {
+				names[e.Off] = sc.short(e.String(dwarf.AttrName))
+			}
+			return dwarf.Into
+		})
+		r.declared[ref.Unit] = names
+	}
+	return names[ref.Off]
 }

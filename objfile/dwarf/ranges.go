@@ -179,7 +179,13 @@ func (u *Unit) locListGNU(b Buf, addr uint64) []byte {
 			hi, _ = u.Addr(b.Uleb())
 		case 3:
 			lo, _ = u.Addr(b.Uleb())
-			hi = lo + uint64(b.U32())
+			n := b.U32()
+			// Where gcc starts a range a byte before a label it subtracts that
+			// byte from the length instead of adding it: -1 is 1.
+			if n == 0xffffffff {
+				n = 1
+			}
+			hi = lo + uint64(n)
 		case 4:
 			lo = base + uint64(b.U32())
 			hi = base + uint64(b.U32())
