@@ -192,11 +192,12 @@ func (e *Engine) fill(images []*image, static []addrRange) error {
 	funcs := make([]funcDesc, len(e.plan.Funcs))
 	for i := range e.plan.Funcs {
 		f := &e.plan.Funcs[i]
+		traced := e.plan.Images[f.Entry.Image].Traced
 		var skip addrRange
-		if !e.plan.Images[f.Entry.Image].Traced {
+		if !traced {
 			skip = images[f.Entry.Image].code
 		}
-		funcs[i] = encodeFunc(f, skip)
+		funcs[i] = encodeFunc(f, skip, traced)
 	}
 	calls := make([]sysdesc, e.objs.Syscalls.MaxEntries())
 	for nr, d := range writingCalls() {

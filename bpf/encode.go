@@ -28,7 +28,8 @@ type (
 	}
 	funcDesc struct { // struct fn
 		SkipLo, SkipHi     uint64
-		Role, Extent, Own  uint8
+		Fixed              uint64
+		Role, Extent, Hide uint8
 		Ptr, Dst, Len, Cnt uint8
 		Uret               uint8
 	}
@@ -138,11 +139,14 @@ func register(r x86.Reg) uint8 {
 }
 
 // encodeFunc describes a function. skip is the code whose calls of a writer are
-// not reported.
-func encodeFunc(f *probe.Func, skip addrRange) funcDesc {
+// not reported. traced says that stores of the function's file are probed: those
+// inside a standard allocator (a static program's) are its own book-keeping; what
+// is probed and runs inside one of another file can only be called back by it.
+func encodeFunc(f *probe.Func, skip addrRange, traced bool) funcDesc {
 	d := funcDesc{
 		SkipLo: skip.Lo,
 		SkipHi: skip.Hi,
+		Fixed:  f.Fixed,
 		Extent: uint8(f.Extent),
 		Ptr:    uint8(f.Ptr),
 		Dst:    uint8(f.Dst),
@@ -158,8 +162,8 @@ func encodeFunc(f *probe.Func, skip addrRange) funcDesc {
 	if f.Role != probe.RoleWriter {
 		d.Dst = 0 // on_uret tells writers by it
 	}
-	if f.Declared {
-		d.Own = 1
+	if traced && !f.Declared {
+		d.Hide = 1
 	}
 	if f.Uretprobe && len(f.Returns) == 0 {
 		d.Uret = 1

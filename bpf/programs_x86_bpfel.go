@@ -41,7 +41,9 @@ const (
 	programsVarNranges    = "nranges"
 	programsVarOver       = "over"
 	programsVarPidns      = "pidns"
+	programsVarRecordType = "record_type"
 	programsVarStackBytes = "stack_bytes"
+	programsVarStopType   = "stop_type"
 	programsVarTarget     = "target"
 )
 
@@ -124,7 +126,9 @@ type programsVariableSpecs struct {
 	Nranges    *ebpf.VariableSpec `ebpf:"nranges"`
 	Over       *ebpf.VariableSpec `ebpf:"over"`
 	Pidns      *ebpf.VariableSpec `ebpf:"pidns"`
+	RecordType *ebpf.VariableSpec `ebpf:"record_type"`
 	StackBytes *ebpf.VariableSpec `ebpf:"stack_bytes"`
+	StopType   *ebpf.VariableSpec `ebpf:"stop_type"`
 	Target     *ebpf.VariableSpec `ebpf:"target"`
 }
 
@@ -184,7 +188,9 @@ type programsVariables struct {
 	Nranges    *ebpf.Variable `ebpf:"nranges"`
 	Over       *ebpf.Variable `ebpf:"over"`
 	Pidns      *ebpf.Variable `ebpf:"pidns"`
+	RecordType *ebpf.Variable `ebpf:"record_type"`
 	StackBytes *ebpf.Variable `ebpf:"stack_bytes"`
+	StopType   *ebpf.Variable `ebpf:"stop_type"`
 	Target     *ebpf.Variable `ebpf:"target"`
 }
 

@@ -13,7 +13,7 @@ type watchCall struct {
 	sp   uint64 // address of its return address
 	ret  uint64
 	pc   uint64 // its entry
-	tail bool // it jumped to another function, which returns in its place
+	tail bool   // it jumped to another function, which returns in its place
 }
 
 func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {

@@ -34,6 +34,10 @@ volatile __u64 killed = 0;	/* the fatal signal was reported */
 volatile __u64 brk = 0;		/* program break */
 volatile __u32 adopted = 0;	/* threads found at attach */
 
+/* Keep the types of ring records in the object's type information. */
+struct record *record_type __attribute__((unused));
+struct stop *stop_type __attribute__((unused));
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 25);
@@ -119,7 +123,7 @@ struct thread {
 	__u64 stack_lo, stack_hi;	/* own stack, if known */
 	__u64 alloc_sp, alloc_pc, alloc_ptr;	/* outermost allocator call */
 	__u32 alloc_func;
-	__u8 alloc_own, alloc_uret, unused[2];
+	__u8 alloc_hides, alloc_uret, unused[2];
 	struct pending p;
 	struct writer w;
 	struct span s;
@@ -430,7 +434,7 @@ static __always_inline bool wanted(struct thread *t, __u64 sp, __u64 addr, __u64
 {
 	if (t->stack_lo <= sp && sp < t->stack_hi && addr >= sp - 128 && addr < t->stack_hi)
 		return false;
-	if (t->alloc_sp >= sp && !t->alloc_own)
+	if (t->alloc_sp >= sp && t->alloc_hides)
 		return false;	/* the allocator's own book-keeping */
 	if (t->w.sp >= sp && addr - t->w.dst < t->w.window)
 		return false;	/* reported as a whole when the writer returns */
@@ -691,8 +695,10 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 		return;
 	if (w->sp > ctx->sp)
 		return;		/* inside another writer */
-	if (t->alloc_sp > ctx->sp && !t->alloc_own)
+	if (t->alloc_sp > ctx->sp && t->alloc_hides)
 		return;		/* inside an allocator */
+	if (!argument(ctx, f->dst))
+		return;
 	pc = word(ctx->sp);
 	if (f->skip_lo <= pc && pc < f->skip_hi)
 		return;
@@ -710,6 +716,9 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	case EXTENT_ARG:
 	case EXTENT_MIN_ARG:
 		w->window = w->len;
+		break;
+	case EXTENT_FIXED:
+		w->window = f->fixed;
 		break;
 	case EXTENT_APPEND:
 		w->old = string_length(w->dst);
@@ -742,6 +751,9 @@ static __noinline int leave_writer(struct thread *t, bool returned, __u64 result
 	case EXTENT_PRODUCT:
 	case EXTENT_MIN_ARG:
 		s->size = w->len;
+		break;
+	case EXTENT_FIXED:
+		s->size = f->fixed;
 		break;
 	case EXTENT_APPEND:
 		s->addr = w->dst + w->old;
@@ -948,7 +960,7 @@ static __always_inline void enter_alloc(struct thread *t, struct pt_regs *ctx, _
 	t->alloc_pc = word(ctx->sp);
 	t->alloc_ptr = argument(ctx, f->ptr);
 	t->alloc_func = func;
-	t->alloc_own = f->own;
+	t->alloc_hides = f->hides;
 	t->alloc_uret = f->uret;
 }
 

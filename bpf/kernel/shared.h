@@ -93,11 +93,13 @@ struct store {
 enum { FR_PLAIN, FR_POSIX, FR_STRDUP };
 
 enum { EXTENT_ARG, EXTENT_PRODUCT, EXTENT_STRING, EXTENT_APPEND, EXTENT_RESULT,
-       EXTENT_RESULT_PRODUCT, EXTENT_MIN_ARG, EXTENT_RETURNED, EXTENT_BOUNDED };	/* probe.Extent */
+       EXTENT_RESULT_PRODUCT, EXTENT_MIN_ARG, EXTENT_RETURNED, EXTENT_BOUNDED, EXTENT_FIXED };	/* probe.Extent */
 
 struct fn {
 	__u64 skip_lo, skip_hi;	/* writer: calls from this code are not reported */
-	__u8 role, extent, own;	/* own: an allocator that the user declared */
+	__u64 fixed;	/* bytes, EXTENT_FIXED */
+	__u8 role, extent;
+	__u8 hides;	/* stores and writers inside this allocator are not reported */
 	__u8 ptr, dst, len, count;	/* arguments, from 1 */
 	__u8 uret;	/* it is left through a uretprobe */
 };

@@ -1,0 +1,520 @@
+package capture
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// The functions of the test plan, each with its entry at 0x1000 × (index + 1)
+// and one return 0x10 further; "tail" variants leave by a jump at +0x20.
+const (
+	fMalloc = iota
+	fCalloc
+	fRealloc
+	fPosix
+	fStrdup
+	fFree
+	fNew     // operator new, which calls malloc
+	fNewA    // operator new[], which jumps to operator new
+	fGet     // pool_get(count), declared
+	fPut     // pool_put(p), declared
+	fInsert  // watched
+	fBalance // watched
+	fCopy    // writer
+)
+
+func testPlan() *probe.Plan {
+	p := &probe.Plan{Images: []*probe.Image{{Path: "prog", Traced: true}}}
+	for i, f := range []probe.Func{
+		fMalloc:  {Name: "malloc", Role: probe.RoleMalloc, Size: 1, Uretprobe: true},
+		fCalloc:  {Name: "calloc", Role: probe.RoleCalloc, Count: 1, Size: 2},
+		fRealloc: {Name: "realloc", Role: probe.RoleRealloc, Ptr: 1, Size: 2},
+		fPosix:   {Name: "posix_memalign", Role: probe.RolePosix, Ptr: 1, Size: 3},
+		fStrdup:  {Name: "strdup", Role: probe.RoleStrdup},
+		fFree:    {Name: "free", Role: probe.RoleFree, Ptr: 1},
+		fNew:     {Name: "operator new", Role: probe.RoleMalloc, Size: 1},
+		fNewA:    {Name: "operator new[]", Role: probe.RoleMalloc, Size: 1},
+		fGet:     {Name: "pool_get", Role: probe.RoleMalloc, Fixed: 16, Declared: true},
+		fPut:     {Name: "pool_put", Role: probe.RoleFree, Ptr: 1, Declared: true},
+		fInsert:  {Name: "insert", Role: probe.RoleWatch, ID: 1},
+		fBalance: {Name: "balance", Role: probe.RoleWatch, ID: 2},
+		fCopy:    {Name: "memcpy", Role: probe.RoleWriter, Dst: 1, Len: 3},
+	} {
+		at := uint64(i+1) * 0x1000
+		f.Entry = probe.Site{Addr: at, Offset: at}
+		f.Returns = []probe.Site{{Addr: at + 0x10, Offset: at + 0x10}, {Addr: at + 0x20, Offset: at + 0x20}}
+		p.Funcs = append(p.Funcs, f)
+	}
+	p.Points = []probe.Point{
+		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 1, Point: trace.Point{Kind: "line"}},
+		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 2, Point: trace.Point{Kind: "inline-entry"}},
+	}
+	p.Stores = []probe.Store{
+		{Site: probe.Site{Addr: 0x600, Offset: 0x600}, Effect: x86.Store{Width: 8}},
+		{Site: probe.Site{Addr: 0x608, Offset: 0x608}, Effect: x86.Store{Width: 8, Atomic: true, RMW: true}},
+	}
+	return p
+}
+
+// machine plays hits as an engine would report them.
+type machine struct {
+	plan  *probe.Plan
+	sites []Site
+	asm   *Assembler
+	got   []string
+	h     Hit // its Thread is that of the next hits
+}
+
+func newMachine(unwind Unwinder) *machine {
+	m := &machine{plan: testPlan()}
+	m.sites = Sites(m.plan)
+	for i := range m.sites {
+		m.sites[i].Tail = m.sites[i].Offset&0xff == 0x20
+	}
+	m.asm = New(m.plan, m.sites, unwind, func(e *trace.Event) error {
+		m.got = append(m.got, show(e))
+		return nil
+	})
+	m.h.Thread = 1
+	return m
+}
+
+func show(e *trace.Event) string {
+	var b strings.Builder
+	if e.Thread != 1 {
+		fmt.Fprintf(&b, "[%d] ", e.Thread)
+	}
+	fmt.Fprint(&b, e.Kind)
+	if e.Name != "" {
+		fmt.Fprintf(&b, " %s", e.Name)
+	}
+	switch e.Kind {
+	case trace.KindCall:
+		fmt.Fprintf(&b, " %d(%d) sp %d", e.Aux, e.Args[0], e.SP)
+	case trace.KindReturn:
+		fmt.Fprintf(&b, " %d = %d sp %d", e.Aux, e.Ret, e.SP)
+	case trace.KindLine, trace.KindSignal, trace.KindExit, trace.KindFork:
+		fmt.Fprintf(&b, " %d", e.Aux)
+	case trace.KindRealloc:
+		fmt.Fprintf(&b, " %d → %d size %d pc %d", e.Aux, e.Addr, e.Size, e.PC)
+	case trace.KindAlloc, trace.KindFree, trace.KindRefused:
+		fmt.Fprintf(&b, " %d size %d pc %d", e.Addr, e.Size, e.PC)
+	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread, trace.KindMap, trace.KindUnmap:
+		fmt.Fprintf(&b, " %d size %d %x", e.Addr, e.Size, e.Data)
+	case trace.KindLost:
+		fmt.Fprintf(&b, " %d", e.Size)
+	}
+	for _, f := range []struct {
+		flag trace.Flags
+		name string
+	}{
+		{trace.FlagZeroed, "zeroed"}, {trace.FlagPartial, "partial"}, {trace.FlagUnwound, "unwound"},
+		{trace.FlagInline, "inline"}, {trace.FlagLate, "late"}, {trace.FlagAtomic, "atomic"},
+	} {
+		if e.Flags&f.flag != 0 {
+			fmt.Fprintf(&b, " %s", f.name)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+func (m *machine) hit(h Hit) {
+	h.Thread = m.h.Thread
+	if err := m.asm.Hit(&h); err != nil {
+		m.got = append(m.got, "error: "+err.Error())
+	}
+}
+
+func (m *machine) stop(offset uint64, h Hit) {
+	for i := range m.sites {
+		if m.sites[i].Offset == offset {
+			h.Op, h.Index, h.PC = Stop, i, offset
+			m.hit(h)
+		}
+	}
+}
+
+// call enters a function: its return address, at sp, is the next multiple of
+// 100 below sp plus 7, so that it tells where it was called from.
+func (m *machine) call(f int, sp uint64, args ...uint64) {
+	h := Hit{SP: sp, Regs: Regs{Ret: sp*10 + 7}}
+	copy(h.Regs.Args[:], args)
+	m.stop(uint64(f+1)*0x1000, h)
+}
+
+func (m *machine) ret(f int, sp, result uint64) {
+	m.stop(uint64(f+1)*0x1000+0x10, Hit{SP: sp, Result: result})
+}
+
+func (m *machine) jump(f int, sp uint64) { m.stop(uint64(f+1)*0x1000+0x20, Hit{SP: sp}) }
+
+func (m *machine) uret(f int, sp, result uint64) {
+	m.hit(Hit{Op: Return, Index: f, SP: sp, Result: result})
+}
+
+func (m *machine) store(sp, addr uint64, data ...byte) {
+	m.hit(Hit{Op: Store, SP: sp, Addr: addr, Size: uint64(len(data)), Data: data})
+}
+
+func TestAssembler(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		play func(m *machine)
+		want string
+	}{
+		{"malloc", func(m *machine) {
+			m.call(fMalloc, 900, 24)
+			m.uret(fMalloc, 900, 5000)
+		}, "alloc malloc 5000 size 24 pc 9007"},
+		{"malloc refused", func(m *machine) {
+			m.call(fMalloc, 900, 24)
+			m.ret(fMalloc, 900, 0)
+		}, "refused malloc 0 size 24 pc 9007"},
+		{"calloc", func(m *machine) {
+			m.call(fCalloc, 900, 3, 7)
+			m.ret(fCalloc, 900, 5000)
+			m.call(fCalloc, 900, 1<<40, 1<<40)
+			m.ret(fCalloc, 900, 0)
+		}, "alloc calloc 5000 size 21 pc 9007 zeroed\nrefused calloc 0 size 18446744073709551615 pc 9007"},
+		{"realloc", func(m *machine) {
+			m.call(fRealloc, 900, 0, 8)
+			m.ret(fRealloc, 900, 5000)
+			m.call(fRealloc, 900, 5000, 16)
+			m.ret(fRealloc, 900, 5000)
+			m.call(fRealloc, 900, 5000, 32)
+			m.ret(fRealloc, 900, 6000)
+			m.call(fRealloc, 900, 6000, 1<<60)
+			m.ret(fRealloc, 900, 0)
+			m.call(fRealloc, 900, 6000, 0)
+			m.ret(fRealloc, 900, 0)
+		}, `
+alloc realloc 5000 size 8 pc 9007
+realloc realloc 5000 → 5000 size 16 pc 9007
+realloc realloc 5000 → 6000 size 32 pc 9007
+refused realloc 6000 size 1152921504606846976 pc 9007
+free realloc 6000 size 0 pc 9007`},
+		{"realloc calls malloc and free", func(m *machine) {
+			m.call(fRealloc, 900, 5000, 32)
+			m.call(fMalloc, 800, 32)
+			m.uret(fMalloc, 800, 6000)
+			m.call(fFree, 800, 5000)
+			m.ret(fFree, 800, 0)
+			m.ret(fRealloc, 900, 6000)
+		}, "realloc realloc 5000 → 6000 size 32 pc 9007"},
+		{"posix_memalign", func(m *machine) {
+			m.call(fPosix, 900, 4000, 64, 77)
+			m.stop((fPosix+1)*0x1000+0x10, Hit{SP: 900, Result: 0, Base: 6400})
+			m.call(fPosix, 900, 4000, 3, 77)
+			m.stop((fPosix+1)*0x1000+0x10, Hit{SP: 900, Result: 22, Base: 6400})
+		}, "alloc posix_memalign 6400 size 77 pc 9007\nrefused posix_memalign 0 size 77 pc 9007"},
+		{"strdup takes the size of the malloc inside", func(m *machine) {
+			m.call(fStrdup, 900, 4000)
+			m.call(fMalloc, 800, 6)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fStrdup, 900, 5000)
+		}, "alloc strdup 5000 size 6 pc 9007"},
+		{"free at its entry, of NULL nothing", func(m *machine) {
+			m.call(fFree, 900, 5000)
+			m.store(800, 1, 1)
+			m.ret(fFree, 900, 0)
+			m.call(fFree, 900, 0)
+			m.ret(fFree, 900, 0)
+		}, "free free 5000 size 0 pc 9007\nstore 1 size 1 01"},
+		{"operator new[] jumps to new, which calls malloc", func(m *machine) {
+			m.call(fNewA, 900, 40)
+			m.jump(fNewA, 900)
+			m.call(fNew, 900, 40)
+			m.call(fMalloc, 800, 40)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fNew, 900, 5000)
+		}, "alloc operator new[] 5000 size 40 pc 9007"},
+		{"a uretprobed function jumps to another", func(m *machine) {
+			m.call(fMalloc, 900, 40)
+			m.call(fNew, 900, 40)
+			m.uret(fNew, 900, 5000)
+			m.uret(fMalloc, 900, 5000)
+		}, "alloc malloc 5000 size 40 pc 9007"},
+		{"new throws, and is called again from the same place", func(m *machine) {
+			m.call(fNew, 900, 40)
+			m.call(fNew, 900, 20)
+			m.ret(fNew, 900, 5000)
+		}, "alloc operator new 5000 size 20 pc 9007"},
+		{"new throws past its caller", func(m *machine) {
+			m.call(fNew, 900, 40)
+			m.store(1000, 1, 1)
+			m.call(fMalloc, 800, 8)
+			m.uret(fMalloc, 800, 5000)
+		}, "store 1 size 1 01\nalloc malloc 5000 size 8 pc 8007"},
+		{"two threads at once", func(m *machine) {
+			m.call(fMalloc, 900, 1)
+			m.h.Thread = 2
+			m.call(fMalloc, 900, 2)
+			m.uret(fMalloc, 900, 6000)
+			m.h.Thread = 1
+			m.uret(fMalloc, 900, 5000)
+		}, "[2] alloc malloc 6000 size 2 pc 9007\nalloc malloc 5000 size 1 pc 9007"},
+		{"declared allocator", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 3000) // the pool's header: a live block
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160) // its arena: hidden
+			m.uret(fMalloc, 800, 5000)
+			m.store(850, 5000, 0xaa)     // into the block to be returned
+			m.store(850, 5016, 0xbb)     // into another free one
+			m.store(850, 3000, 1)        // the header
+			m.store(850, 5008, 0xcc, 16) // into the block
+			m.ret(fGet, 900, 5000)
+			m.store(1000, 5000, 2)
+			m.call(fPut, 900, 5000)
+			m.store(850, 5000, 3) // its list
+			m.store(850, 3000, 0)
+			m.ret(fPut, 900, 0)
+			m.store(1000, 5000, 4) // the program's use after free
+		}, `
+alloc malloc 3000 size 8 pc 9007
+store 3000 size 1 01
+alloc pool_get 5000 size 16 pc 9007
+store 5000 size 1 aa
+store 5008 size 2 cc10
+store 5000 size 1 02
+free pool_put 5000 size 0 pc 9007
+store 3000 size 1 00
+store 5000 size 1 04`},
+		{"watched calls nest and return", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.call(fInsert, 800, 2)
+			m.ret(fInsert, 800, 20)
+			m.call(fBalance, 800, 3)
+			m.ret(fBalance, 800, 30)
+			m.ret(fInsert, 900, 10)
+		}, `
+call 1(1) sp 900
+call 1(2) sp 800
+return 1 = 20 sp 800
+call 2(3) sp 800
+return 2 = 30 sp 800
+return 1 = 10 sp 900`},
+		{"a return from before recording", func(m *machine) {
+			m.ret(fInsert, 900, 1)
+			m.call(fInsert, 800, 2)
+			m.ret(fInsert, 1000, 3)
+		}, "call 1(2) sp 800\nreturn 1 = 0 sp 800 unwound"},
+		{"frames left by an exception", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.call(fBalance, 800, 2)
+			m.store(850, 1, 1) // in insert
+			m.ret(fInsert, 900, 10)
+		}, `
+call 1(1) sp 900
+call 2(2) sp 800
+return 2 = 0 sp 800 unwound
+store 1 size 1 01
+return 1 = 10 sp 900`},
+		{"called again from the same place", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.call(fInsert, 900, 2)
+			m.ret(fInsert, 900, 10)
+		}, "call 1(1) sp 900\nreturn 1 = 0 sp 900 unwound\ncall 1(2) sp 900\nreturn 1 = 10 sp 900"},
+		{"a jump to a watched function", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.jump(fInsert, 900)
+			m.call(fBalance, 900, 2)
+			m.ret(fBalance, 900, 10)
+		}, "call 1(1) sp 900\ncall 2(2) sp 900\nreturn 2 = 10 sp 900\nreturn 1 = 10 sp 900"},
+		{"a jump to another function is left when the caller goes on", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.jump(fInsert, 900)
+			m.store(880, 1, 1)
+			m.store(1000, 2, 2)
+		}, "call 1(1) sp 900\nstore 1 size 1 01\nreturn 1 = 0 sp 900 unwound\nstore 2 size 1 02"},
+		{"such a function in a loop", func(m *machine) {
+			for range 3 {
+				m.call(fInsert, 900, 1)
+				m.jump(fInsert, 900)
+			}
+		}, `
+call 1(1) sp 900
+return 1 = 0 sp 900 unwound
+call 1(1) sp 900
+return 1 = 0 sp 900 unwound
+call 1(1) sp 900`},
+		{"a coroutine's stack is another one", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.store(1<<40, 1, 1)
+			m.ret(fInsert, 900, 10)
+		}, "call 1(1) sp 900\nstore 1 size 1 01\nreturn 1 = 10 sp 900"},
+		{"points", func(m *machine) {
+			m.stop(0x500, Hit{SP: 900})
+		}, "line 1\nline 2 inline"},
+		{"flags of a store", func(m *machine) {
+			m.hit(Hit{Op: Store, Index: 1, SP: 900, Addr: 1, Size: 1, Data: []byte{1}, Flags: Late})
+		}, "store 1 size 1 01 late atomic"},
+		{"chunks", func(m *machine) {
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{1, 2}, Flags: More})
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{3, 4}, Flags: More, Offset: 2})
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{5, 6}, Offset: 4})
+		}, "bulk memcpy 100 size 6 010203040506"},
+		{"a chunk that can not be read", func(m *machine) {
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{1, 2}, Flags: More})
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{0, 0}, Flags: More | Unread, Offset: 2})
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{5, 6}, Offset: 4})
+		}, "bulk memcpy 100 size 2 0102\nunread memcpy 102 size 2\nbulk memcpy 104 size 2 0506"},
+		{"a chunk that was lost", func(m *machine) {
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{1, 2}, Flags: More})
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{5, 6}, Offset: 4})
+		}, "bulk memcpy 100 size 2 0102\nunread memcpy 102 size 2\nbulk memcpy 104 size 2 0506"},
+		{"the last chunks were lost", func(m *machine) {
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{1, 2}, Flags: More})
+			m.store(900, 1, 1)
+		}, "bulk memcpy 100 size 2 0102\nunread memcpy 102 size 4\nstore 1 size 1 01"},
+		{"a write too large to read whole", func(m *machine) {
+			m.hit(Hit{Op: Bulk, Index: fCopy, Addr: 100, Size: 6, Data: []byte{1, 2}, Flags: Partial})
+		}, "bulk memcpy 100 size 6 0102 partial"},
+		{"an unreadable store", func(m *machine) {
+			m.hit(Hit{Op: Store, SP: 900, Addr: 100, Size: 4, Data: make([]byte, 4), Flags: Unread})
+		}, "unread memory could not be read 100 size 4"},
+		{"a masked store", func(m *machine) {
+			m.hit(Hit{Op: Store, SP: 900, Addr: 100, Size: 4, Flags: Masked, Data: []byte{1, 2, 3, 4, 9, 9, 9, 9, 1, 0, 0, 4, 9, 9, 9, 9}})
+			m.hit(Hit{Op: Store, SP: 900, Addr: 100, Size: 4, Flags: Masked, Data: []byte{1, 2, 3, 4, 1, 2, 3, 4}})
+			m.hit(Hit{Op: Store, SP: 900, Addr: 100, Size: 4, Flags: Masked, Data: []byte{0, 2, 3, 0, 1, 2, 3, 4}})
+		}, "store 101 size 2 0203\nstore 100 size 1 00\nstore 103 size 1 00"},
+		{"the rest", func(m *machine) {
+			m.hit(Hit{Op: Thread, Thread: 1})
+			m.hit(Hit{Op: Syscall, Index: 0, Addr: 100, Size: 1, Data: []byte{1}})
+			m.hit(Hit{Op: Map, Addr: 4096, Size: 4096})
+			m.hit(Hit{Op: Unmap, Addr: 4096, Size: 4096})
+			m.hit(Hit{Op: Break, Addr: 300, Base: 100})
+			m.hit(Hit{Op: Break, Addr: 100, Base: 300})
+			m.hit(Hit{Op: Fork, Index: 77})
+			m.hit(Hit{Op: Lost, Size: 5})
+			m.hit(Hit{Op: Signal, Index: 11, Addr: 4})
+			m.hit(Hit{Op: ThreadExit})
+			m.hit(Hit{Op: Exit, Index: 256})
+			m.hit(Hit{Op: Exec})
+		}, `
+thread-start
+syscall 100 size 1 01
+map 4096 size 4096
+unmap 4096 size 4096
+map 100 size 200
+unmap 100 size 200
+fork 77
+lost 5
+signal 11
+thread-exit
+exit 256
+exec`},
+		{"a hit that does not fit the plan", func(m *machine) {
+			m.hit(Hit{Op: Store, Index: 99})
+		}, "error: hit of kind 1: no index 99 in 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMachine(nil)
+			c.play(m)
+			want := strings.TrimSpace(c.want)
+			if got := strings.Join(m.got, "\n"); got != want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// The unwinder sees the stack with the return addresses that uretprobes
+// replaced, and registers as they are after the return.
+func TestBacktrace(t *testing.T) {
+	var words []uint64
+	m := newMachine(func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
+		if regs.PC() != 77 || regs.SP() != 808 || regs.R[3] != 33 || regs.R[12] != 12 {
+			t.Errorf("registers %+v", regs)
+		}
+		var b [8]byte
+		for a := uint64(800); mem(a, b[:]); a += 8 {
+			words = append(words, uint64(b[0]))
+		}
+		return append(out, 78)
+	})
+	m.stop((fInsert+1)*0x1000, Hit{SP: 824, Regs: Regs{Ret: 5}})
+	stack := make([]byte, 40)
+	for i := range 5 {
+		stack[8*i] = byte(100 + i)
+	}
+	m.asm.sink = func(e *trace.Event) error {
+		if diff := cmp.Diff([]trace.Addr{77, 78}, e.Stack); diff != "" {
+			t.Error(diff)
+		}
+		return nil
+	}
+	m.stop((fFree+1)*0x1000, Hit{
+		SP: 800, Stack: stack, Size: 832, Base: 6,
+		Regs: Regs{Ret: 77, Args: [6]uint64{5000}, BX: 33, R12: 12},
+	})
+	if diff := cmp.Diff([]uint64{100, 101, 102, 5, 6}, words); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSites(t *testing.T) {
+	at := func(off uint64) probe.Site { return probe.Site{Addr: off, Offset: off} }
+	p := &probe.Plan{
+		Images: []*probe.Image{{}},
+		Stores: []probe.Store{
+			{Site: at(20), After: at(24)},
+			{Site: at(24)},
+			{Site: at(30), After: at(34), AfterOnly: true},
+		},
+		Funcs:  []probe.Func{{Entry: at(10), Returns: []probe.Site{at(34)}}, {Entry: at(10)}},
+		Points: []probe.Point{{Site: at(10)}, {Site: at(24)}},
+	}
+	want := []Site{
+		{Site: at(10), Store: -1, Locked: -1, Enter: []int{0, 1}, Points: []int{0}},
+		{Site: at(20), Store: 0, Locked: -1},
+		{Site: at(24), Store: 1, Locked: -1, After: true, Points: []int{1}},
+		{Site: at(34), Store: -1, Locked: 2, Leave: []int{0}},
+	}
+	if diff := cmp.Diff(want, Sites(p)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	b := newBlocks()
+	b.add(4000, 200) // over a page boundary
+	b.add(10, 0)
+	for _, c := range []struct {
+		addr uint64
+		want bool
+	}{{3999, false}, {4000, true}, {4199, true}, {4200, false}, {10, false}} {
+		if got := b.contains(c.addr); got != c.want {
+			t.Errorf("contains(%d) = %v", c.addr, got)
+		}
+	}
+	b.add(4000, 8)
+	if b.contains(4100) {
+		t.Error("a smaller block took the place of a larger one")
+	}
+	b.removeRange(0, 1<<20)
+	if len(b.size) != 0 || len(b.pages) != 0 {
+		t.Errorf("left: %v %v", b.size, b.pages)
+	}
+}
+
+// A hit costs no allocation of memory once its thread is known.
+func BenchmarkStore(b *testing.B) {
+	m := newMachine(nil)
+	m.asm.sink = func(*trace.Event) error { return nil }
+	h := Hit{Op: Store, Thread: 1, SP: 900, Addr: 100, Size: 8, Data: make([]byte, 8)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := m.asm.Hit(&h); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
