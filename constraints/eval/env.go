@@ -353,6 +353,23 @@ func (e *env) sentinels() []nilNode {
 	return found
 }
 
+// recordNils notes what makes nodes stand for NULL.
+func (e *env) recordNils() {
+	for i := range e.c.spec.Nils {
+		n := &e.c.spec.Nils[i]
+		if n.Type == nil || n.Place == nil {
+			continue
+		}
+		e.rec.dep(Dep{Kind: DepPopulation, Type: n.Type.Index})
+		for _, o := range e.holders(n.Type) {
+			e.rec.dep(Dep{Kind: DepBytes, Addr: e.g.Object(o).Addr + trace.Addr(graph.StaticOffset(n.Place)), Size: 8})
+		}
+		for _, s := range e.sentinels() {
+			e.rec.dep(Dep{Kind: DepLife, Node: s.node})
+		}
+	}
+}
+
 // holders returns the live objects of a type, globals included.
 func (e *env) holders(t *check.NodeType) []graph.ObjID {
 	out := e.g.Live(t, e.t, nil)

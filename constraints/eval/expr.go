@@ -69,7 +69,7 @@ func (e *env) eval(x check.Expr) value {
 // node makes a reference to an object.
 func (e *env) node(o graph.ObjID) value {
 	b := e.g.Object(o)
-	return value{kind: pointer, tgt: mgpp.Points, bits: uint64(b.Addr), obj: o, node: b.Host}
+	return value{kind: pointer, tgt: mgpp.Points, bits: uint64(b.Addr), obj: o, node: b.Host, whole: true}
 }
 
 func (e *env) load(x *check.Load) value {
@@ -275,25 +275,29 @@ func (e *env) logic(x *check.Binary) value {
 	return b
 }
 
-// identical compares references by what they lead to.
+// identical compares references by what they lead to: a pointer equals a node
+// if it leads into it, and another pointer if both lead into one node.
 func (e *env) identical(a, b value) bool {
 	switch {
 	case a.kind != pointer || b.kind != pointer:
 		return a.bits == b.bits
 	case a.isNull() || b.isNull():
 		return a.isNull() && b.isNull()
-	case a.tgt != b.tgt:
-		return false
 	case a.obj != 0 && a.obj == b.obj:
 		return true
-	case a.tgt == mgpp.Points && a.node != b.node:
-		return false
-	case a.obj != 0 && e.covers(a.obj, b.bits), b.obj != 0 && e.covers(b.obj, a.bits):
-		return true
-	case a.obj == 0 && b.obj == 0 && a.node != 0:
-		return a.node == b.node && (a.tgt != mgpp.Wild)
+	case b.whole:
+		return e.into(a, b.obj)
+	case a.whole:
+		return e.into(b, a.obj)
+	case a.obj == 0 && b.obj == 0 && a.tgt == mgpp.Points && b.tgt == mgpp.Points:
+		return a.node == b.node
 	}
-	return a.bits == b.bits && a.node == b.node
+	return a.bits == b.bits && a.node == b.node && a.tgt == b.tgt
+}
+
+// into reports whether a pointer leads into an object.
+func (e *env) into(p value, o graph.ObjID) bool {
+	return p.tgt == mgpp.Points && p.node == e.g.Object(o).Host && e.covers(o, p.bits) || p.obj == o
 }
 
 // covers reports whether an address lies in an object.

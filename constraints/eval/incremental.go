@@ -279,6 +279,11 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 	for _, e := range [2]*env{before, after} {
 		d.gather(e)
 		d.attrSeeds(e, stale)
+		for a := range c.spec.Attributes {
+			if ch.All {
+				d.everyOf(e, a, stale)
+			}
+		}
 	}
 	for _, e := range [2]*env{before, after} {
 		d.cascade(e, stale)

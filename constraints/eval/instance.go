@@ -162,7 +162,10 @@ func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
 func (c *Checker) Eval(i Instance, v mgpp.View) Result {
 	e := c.env(v)
 	e.rec = newRecorder()
-	defer func() { e.rec = nil; c.cost += e.cost; e.cost = 0 }()
+	defer func() { e.rec = nil; c.spend(e) }()
+	if c.fieldNils {
+		e.recordNils()
+	}
 	switch n := len(c.infos); {
 	case i.Constraint < 0:
 		return e.evalLoop(i)

@@ -43,14 +43,15 @@ const (
 // value is one of the language's values. Undefined ones say why, and where:
 // src is the expression that is NULL, dangling, unwritten and so on.
 type value struct {
-	kind kind
-	why  why
-	tgt  mgpp.TargetState // pointer: what it leads to
-	wide bool             // integer: unsigned beyond int64
-	bits uint64
-	obj  graph.ObjID // pointer: the object it leads into, 0 if none
-	node mgpp.NodeID // pointer: the block, likewise
-	src  check.Expr
+	kind  kind
+	why   why
+	tgt   mgpp.TargetState // pointer: what it leads to
+	wide  bool             // integer: unsigned beyond int64
+	whole bool             // pointer: stands for the object itself
+	bits  uint64
+	obj   graph.ObjID // pointer: the object it leads into, 0 if none
+	node  mgpp.NodeID // pointer: the block, likewise
+	src   check.Expr
 }
 
 // null is the pointer that NULL is, and that pointers to sentinels read as.

@@ -168,6 +168,7 @@ func (g *Graph) lived(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 // lead to it read differently, and what it leads to loses or gains an edge.
 func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
 	c.Of(o).Life = true
+	c.All = c.All || g.sentinelCell(&g.objs[o], ^uint64(0))
 	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
 		v := g.at(at)
 		g.refs = g.AppendRefs(v, nil, o, g.refs[:0])

@@ -1,0 +1,332 @@
+package eval_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// kinds of structure for random histories: nodes of a size, with pointers and
+// numbers at offsets.
+type shape struct {
+	typ      string
+	size     uint64
+	pointers []uint64
+	numbers  []uint64
+	variable bool // allocated in several sizes
+}
+
+var randomSpecs = map[string]struct {
+	text   string
+	shapes []shape
+}{
+	"list": {`
+struct dnode { int key; int n; struct dnode *next, *prev; };
+type dnode;
+dnode.LEN; dnode X; X.LEN = (X.next).LEN + 1;
+forth: dnode X, Y; X.next == Y => Y.prev == X;
+back:  dnode X; X.prev != NULL => X.prev.next == X;
+self:  dnode X; X !->>(next) X;
+len:   dnode X; X.n == 3 => X.LEN < 4;
+order: dnode X, Y; X ->(next) Y => X.key <= Y.key;
+some:  dnode X, Y; X.key == 2 => X.next == Y and Y.key > 0;
+only:  dnode X; X.key == 1 => COUNT(dnode Y: Y.key == 1) <= 2;
+deep:  dnode X; X.next.next.key != 3;
+in:    dnode X; X.INDEGREE(next) <= 1 and X.INDEGREE <= 2;
+dang:  dnode X; X.DANGLING == 0;
+live:  dnode X; X.next == NULL or (X.next).EXISTS == TRUE;
+check dangling for dnode;
+`, []shape{{"dnode", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"tree": {`
+struct tree { int key; int h; struct tree *left, *right; };
+type tree;
+tree.H; tree X; X.H = MAX((X.left).H, (X.right).H) + 1;
+tree.BIG DEFAULT 0; tree X; X.key == 3 => X.BIG = 1 || X.BIG = (X.left).BIG;
+tree.LOW DEFAULT 7; tree X; X.LOW = MIN(X.key, MIN((X.left).LOW, (X.right).LOW));
+shape: tree X; X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(tree Y: Y.ISROOT == TRUE) <= 2;
+acyc:  tree X, Y; X ->> Y => Y !->> X;
+bal:   tree X; |(X.left).H - (X.right).H| <= 1;
+big:   tree X; X.BIG == 0;
+low:   tree X; X.LOW >= 0;
+order: tree X, Y; X.left == Y or X.right == Y => Y.key <= X.key;
+path:  tree X, Y; X.key == 3 and X ->>(left) Y => Y.key != 1;
+pair:  tree X, Y; X.key == 3 and Y.key == 3 => X.h == Y.h;
+cond:  tree X; (X.key == 1 ? X.left : X.right) == NULL or (X.key == 1 ? X.left : X.right).h < 3;
+nolap: tree X, Y; X.left == Y => X.right != Y;
+`, []shape{{"tree", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"arrays": {`
+struct entry { unsigned hash; int key; struct entry *next; };
+struct table { unsigned n; unsigned count; struct entry **bucket; };
+type entry; type table;
+ARRAY buckets OF struct entry *;
+ARRAY nums OF int;
+together table, buckets, entry;
+size:  table X; (X.bucket).COUNT == X.n;
+first: table X; for I in 0 to X.n - 1, X.bucket[I] != NULL => X.bucket[I].hash % X.n == I;
+chain: entry X; X.next != NULL => X.next.hash == X.hash;
+reach: entry X; table T; T ->> X;
+nums:  nums X; for I in 1 to X.COUNT - 1, X[I] <= X[I + 1];
+sum:   nums X; SUM(I in 0 to X.COUNT - 1: X[I + 1]) < 9;
+cnt:   COUNT(entry) <= 6;
+all:   table X; COUNT(entry Y: Y.key == X.count) <= 2;
+in:    entry X; X.INDEGREE == 1;
+`, []shape{
+		{"entry", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"table", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"buckets", 24, []uint64{0, 8, 16}, nil, true},
+		{"nums", 20, nil, []uint64{0, 4, 8, 12, 16}, true},
+	}},
+	"cells": {`
+struct btnode { int leaf; int n; int key[2]; struct btnode *child[3]; };
+type btnode;
+cells btnode: child[0..n] if leaf == 0;
+btnode.LEVEL; btnode X; X.leaf == 0 => X.LEVEL = (X.child[0]).LEVEL + 1 || X.LEVEL = 1;
+full:  btnode X; X.leaf == 0 => X.OUTDEGREE == X.n + 1;
+in:    btnode X; X.INDEGREE <= 1;
+level: btnode X; X.leaf == 0 => for I in 1 to X.n, (X.child[I]).LEVEL == (X.child[0]).LEVEL;
+sort:  btnode X; for I in 1 to X.n - 1, X.key[I - 1] < X.key[I];
+down:  btnode X, Y; X -> Y => Y.n <= X.n;
+acyc:  btnode X, Y; X ->> Y => Y !->> X;
+`, []shape{{"btnode", 40, []uint64{16, 24, 32}, []uint64{0, 4, 8, 12}, false}}},
+	"embed": {`
+struct link { struct link *next; int key; };
+struct doc { int id; int n; struct link root; struct link *first; };
+type link; type doc;
+embed link in doc at root;
+together link, doc;
+next:  link X, Y; X.next == Y => Y.key >= X.key;
+indeg: link X; X.INDEGREE <= 2;
+doc:   doc X; X.first == NULL or X.first.key < 3;
+own:   doc X; X.root.next == NULL or X.n > 0;
+acyc:  link X; X !->> X;
+`, []shape{{"link", 16, []uint64{0}, []uint64{8}, false}, {"doc", 32, []uint64{8, 24}, []uint64{0, 4, 16}, false}}},
+	"sentinel": {`
+struct rb { int red; int key; struct rb *left, *right, *parent; };
+struct head { struct rb *nil; struct rb *root; };
+type rb edges (left, right); type head;
+nil head.nil;
+rb.BH DEFAULT 1; rb X; X.BH = (X.left).BH + (X.red == 0 ? 1 : 0);
+black: rb X; (X.left).BH == (X.right).BH;
+red:   rb X, Y; X.red == 1 and X -> Y => Y.red != 1;
+up:    rb X, Y; X.left == Y or X.right == Y => Y.parent == X;
+in:    rb X; X.INDEGREE <= 1;
+`, []shape{{"rb", 32, []uint64{8, 16, 24}, []uint64{0, 4}, false}, {"head", 16, []uint64{0, 8}, nil, false}}},
+}
+
+// script makes random operations of a kind.
+type script struct {
+	*world
+	r      *rand.Rand
+	shapes []shape
+	live   []trace.Addr
+	kind   map[trace.Addr]*shape
+	dead   []trace.Addr
+	wild   int // 1 in wild pointers leads nowhere good
+}
+
+func newScript(tb testing.TB, name string, seed uint64) *script {
+	s := randomSpecs[name]
+	return &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+}
+
+func (s *script) step() {
+	if len(s.live) == 0 || len(s.live) < 14 && s.r.IntN(8) == 0 {
+		k := &s.shapes[s.r.IntN(len(s.shapes))]
+		size := k.size
+		if k.variable {
+			size = uint64(1+s.r.IntN(int(k.size/8)+1)) * 8
+		}
+		a := s.alloc(k.typ, size, s.r.IntN(3) > 0)
+		s.live = append(s.live, a)
+		s.kind[a] = k
+		return
+	}
+	i := s.r.IntN(len(s.live))
+	a := s.live[i]
+	k := s.kind[a]
+	switch n := s.r.IntN(20); {
+	case n == 0:
+		s.release(a)
+		s.live = slices.Delete(s.live, i, i+1)
+		s.dead = append(s.dead, a)
+	case n == 1 && k.variable:
+		s.resize(a)
+	case n < 12 && len(k.pointers) > 0:
+		s.put8(a+trace.Addr(k.pointers[s.r.IntN(len(k.pointers))]), uint64(s.pointer()))
+	case len(k.numbers) > 0:
+		s.put4(a+trace.Addr(k.numbers[s.r.IntN(len(k.numbers))]), uint32(s.r.IntN(4)))
+	}
+}
+
+func (s *script) resize(a trace.Addr) {
+	size := uint64(1+s.r.IntN(3)) * 8
+	to := a
+	if s.r.IntN(2) == 0 {
+		to = s.next
+		s.next += 64
+		i := slices.Index(s.live, a)
+		s.live[i] = to
+		s.kind[to] = s.kind[a]
+	}
+	s.apply(trace.Event{Kind: trace.KindRealloc, Aux: uint64(a), Addr: to, Size: size, Name: "realloc " + s.kind[a].typ, Thread: 1})
+	s.size[to] = size
+}
+
+func (s *script) pointer() trace.Addr {
+	switch s.r.IntN(4) {
+	case 0:
+		return 0
+	case 1:
+		if s.r.IntN(s.wild) == 0 && len(s.dead) > 0 {
+			return s.dead[s.r.IntN(len(s.dead))]
+		}
+		if s.r.IntN(s.wild) == 0 {
+			return s.live[s.r.IntN(len(s.live))] + 8
+		}
+	}
+	return s.live[s.r.IntN(len(s.live))]
+}
+
+func each(t *testing.T, seeds int, f func(t *testing.T, s *script)) {
+	for name := range randomSpecs {
+		t.Run(name, func(t *testing.T) {
+			for seed := range seeds {
+				s := newScript(t, name, uint64(seed))
+				f(t, s)
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	}
+}
+
+// The forward check equals the check from scratch, at every C-point.
+func TestCheckIsAll(t *testing.T) {
+	each(t, 60, func(t *testing.T, s *script) {
+		broken := 0
+		for range 60 {
+			for range 1 + s.r.IntN(6) {
+				s.step()
+			}
+			now := s.h.Now()
+			got, want := s.c.Check(now, nil), s.all()
+			broken += len(want)
+			if d := cmp.Diff(s.lines(want), s.lines(got)); d != "" {
+				t.Fatalf("at %d (-scratch +forward):\n%s", now, d)
+			}
+		}
+		if broken == 0 {
+			t.Error("nothing was ever broken: the test tests nothing")
+		}
+	})
+}
+
+// A hypothetical view's check equals that of a history in which it is true.
+func TestHypothetical(t *testing.T) {
+	each(t, 15, func(t *testing.T, s *script) {
+		for range 60 {
+			s.step()
+		}
+		now := s.h.Now()
+		for range 20 {
+			v := s.hypothesis(now)
+			want := eval.Scratch(s.c, v)
+			if d := cmp.Diff(s.lines(want), s.lines(s.c.All(v))); d != "" {
+				t.Fatalf("(-scratch +incremental):\n%s", d)
+			}
+		}
+	})
+}
+
+func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {
+	v := s.h.At(now)
+	if s.r.IntN(2) == 0 {
+		return mgpp.Without(s.h, v, 1+mgpp.Timestamp(s.r.IntN(int(now))))
+	}
+	a := s.live[s.r.IntN(len(s.live))]
+	k := s.kind[a]
+	if len(k.pointers) > 0 && s.r.IntN(3) > 0 {
+		p := uint64(s.pointer())
+		var b [8]byte
+		for i := range b {
+			b[i] = byte(p >> (8 * i))
+		}
+		return mgpp.With(v, a+trace.Addr(k.pointers[s.r.IntN(len(k.pointers))]), b[:])
+	}
+	if len(k.numbers) == 0 {
+		return mgpp.With(v, a, []byte{0})
+	}
+	return mgpp.With(v, a+trace.Addr(k.numbers[s.r.IntN(len(k.numbers))]), []byte{byte(s.r.IntN(4)), 0, 0, 0})
+}
+
+// Touched has every inconsistency an argument of which an operation changed.
+func TestTouched(t *testing.T) {
+	each(t, 12, func(t *testing.T, s *script) {
+		for range 80 {
+			s.step()
+		}
+		for at := mgpp.Timestamp(1); at <= s.h.Now(); at++ {
+			before, after := s.h.At(at-1), s.h.At(at)
+			touched := s.c.Touched(at)
+			for _, inc := range append(s.c.All(before), s.c.All(after)...) {
+				x, y := s.c.Eval(inc.Instance, before), s.c.Eval(inc.Instance, after)
+				same := (x.Verdict == eval.Absent) == (y.Verdict == eval.Absent) && slices.Equal(x.Args, y.Args)
+				if !same && !slices.Contains(touched, inc.Instance) {
+					t.Fatalf("at %d (%v) %s is not touched:\n%v\n%v", at, s.h.Op(at), s.lines([]eval.Inconsistency{inc}), x, y)
+				}
+			}
+		}
+	})
+}
+
+// Eval agrees with All, and what it depends on tells when to look again:
+// between the last change of a dependency and now nothing differs.
+func TestEvalAndDependencies(t *testing.T) {
+	each(t, 12, func(t *testing.T, s *script) {
+		for range 80 {
+			s.step()
+		}
+		for at := s.h.Now(); at > 0; at -= min(at, 7) {
+			v := s.h.At(at)
+			for _, inc := range s.c.All(v) {
+				r := s.c.Eval(inc.Instance, v)
+				if r.Verdict != eval.Broken || r.Reason != inc.Reason {
+					t.Fatalf("at %d: All says %v, Eval %v %q", at, s.lines([]eval.Inconsistency{inc}), r.Verdict, r.Reason)
+				}
+				next := mgpp.Timestamp(0)
+				for _, d := range r.Deps {
+					next = max(next, s.c.LastChange(d, at))
+				}
+				for u := at; u > next && u > at-min(at, 10); u-- {
+					w := s.c.Eval(inc.Instance, s.h.At(u))
+					if d := cmp.Diff(r.Args, w.Args); d != "" {
+						t.Fatalf("%v at %d and %d, next change %d (%v):\n%s", s.lines([]eval.Inconsistency{inc}), at, u, next, r.Deps, d)
+					}
+				}
+			}
+		}
+	})
+}
+
+func ExampleChecker() {
+	w := newWorld(&testing.T{}, `
+struct node { int value; struct node *next; };
+type node;
+acyclic: node X, Y; X ->> Y => Y !->> X;
+`)
+	a, b := w.alloc("node", 16, true), w.alloc("node", 16, true)
+	w.put8(a+8, uint64(b))
+	w.put8(b+8, uint64(a))
+	for _, l := range w.lines(w.c.Check(w.h.Now(), nil)) {
+		fmt.Println(l)
+	}
+	// Output: acyclic @node#1: a cycle of 2 nodes: node#1, node#2
+}
