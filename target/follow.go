@@ -20,6 +20,8 @@ type follower struct {
 	t     *tracer
 	want  string       // name or path
 	live  map[int]bool // every thread that is traced
+	early map[int]bool // threads that ended before the clone that made them was reported
+	known map[int]bool // threads whose making was reported
 	seen  []string     // programs that were executed, in order, without repetition
 	found int          // process that executed the program and is stopped there
 }
@@ -28,7 +30,8 @@ type follower struct {
 // one of them executes the program that is meant. It becomes t.pid; all others
 // are asked to stop and let go when they do.
 func (t *tracer) follow(ctx context.Context, c Command) error {
-	f := &follower{t: t, want: c.Follow, live: map[int]bool{t.root: true}}
+	f := &follower{t: t, want: c.Follow,
+		live: map[int]bool{t.root: true}, known: map[int]bool{t.root: true}, early: make(map[int]bool)}
 	if !f.match(t.root) {
 		if err := f.t.resumeTID(t.root, resumption{}); err != nil {
 			return err
@@ -82,6 +85,11 @@ func (f *follower) wait(ctx context.Context) error {
 func (f *follower) handle(tid int, ws unix.WaitStatus) {
 	if !ws.Stopped() {
 		delete(f.live, tid)
+		if f.known[tid] {
+			delete(f.known, tid)
+		} else {
+			f.early[tid] = true
+		}
 		if tid == f.t.root {
 			f.t.rootEnded(ws)
 		}
@@ -94,6 +102,8 @@ func (f *follower) handle(tid int, ws unix.WaitStatus) {
 		next.signal = int(ws.StopSignal())
 	case unix.PTRACE_EVENT_STOP:
 		next.listen = isStopSignal(int(ws.StopSignal()))
+	case unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_CLONE:
+		f.onClone(tid)
 	case unix.PTRACE_EVENT_EXEC:
 		if old, err := eventMessage(tid); err == nil && int(old) != tid {
 			delete(f.live, int(old)) // that thread has taken the process's id
@@ -104,6 +114,20 @@ func (f *follower) handle(tid int, ws unix.WaitStatus) {
 	}
 	// ESRCH: killed meanwhile; its end will be reported.
 	_ = f.t.resumeTID(tid, next)
+}
+
+// onClone notes a new thread, whose first stop may be yet to come or past.
+func (f *follower) onClone(tid int) {
+	msg, err := eventMessage(tid)
+	if err != nil {
+		return
+	}
+	child := int(msg)
+	if f.early[child] {
+		delete(f.early, child)
+		return
+	}
+	f.known[child], f.live[child] = true, true
 }
 
 // match reports whether the process, stopped at an exec, runs the program that

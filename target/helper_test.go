@@ -119,7 +119,7 @@ func startJob(t *testing.T, prog string, args ...string) *job {
 	return j
 }
 
-// expect waits until the screen shows text since the last expect.
+// expect waits until the screen shows text, after what was expected before.
 func (j *job) expect(text string) {
 	j.t.Helper()
 	deadline := time.After(patienceOfTests / 3)
@@ -131,7 +131,9 @@ func (j *job) expect(text string) {
 			j.t.Fatalf("the screen shows %q, not %q", j.text.String(), text)
 		}
 	}
+	_, rest, _ := strings.Cut(j.text.String(), text)
 	j.text.Reset()
+	j.text.WriteString(rest)
 }
 
 func (j *job) keys(s string) {

@@ -150,6 +150,10 @@ func (t *tracer) onClone(th *thread) {
 		return
 	}
 	child := int(msg)
+	if t.early[child] {
+		delete(t.early, child)
+		return
+	}
 	if t.ours(child) {
 		t.addThread(child)
 		return
@@ -164,6 +168,7 @@ func (t *tracer) onClone(th *thread) {
 func (t *tracer) onExec(th *thread) {
 	th.exiting = false
 	t.threads = map[int]*thread{th.tid: th}
+	clear(t.early)
 	clear(t.traps)
 	clear(t.spent)
 	// The old memory is gone; if the new can not be opened, reads say so.

@@ -30,6 +30,7 @@ type tracer struct {
 	status     *ExitStatus // not nil: the process has ended
 
 	threads map[int]*thread // threads of pid that exist
+	early   map[int]bool    // threads that were met before the clone that made them was reported
 	held    bool            // by the caller: nothing is resumed
 	holds   int             // by the tracer itself, around a callback or a call
 	traps   map[uint64]byte // breakpoints: the byte that was there
@@ -65,6 +66,7 @@ func newTracer() *tracer {
 		sigchld:   make(chan os.Signal, 1),
 		closed:    make(chan struct{}),
 		strays:    make(map[int]bool),
+		early:     make(map[int]bool),
 		traps:     make(map[uint64]byte),
 		spent:     make(map[uint64]bool),
 	}
@@ -187,6 +189,7 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 	th := t.threads[tid]
 	if th == nil && t.status == nil && !t.strays[tid] && t.ours(tid) {
 		th = t.addThread(tid)
+		t.early[tid] = true
 	}
 	if th == nil {
 		t.letGo(tid, ws)
