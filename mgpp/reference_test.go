@@ -66,15 +66,22 @@ func (r *reference) op(o refOp) (uint32, refGraph) {
 	return r.now(), r.live()
 }
 
-func (n refNode) end() uint64          { return n.start + uint64(len(n.bytes)) }
-func (n refNode) holds(a uint64) bool  { return n.start <= a && a < n.end() }
-func (n refNode) covers(a uint64) bool { return n.start <= a && a < n.start+max(1, uint64(len(n.bytes))) }
+func (n refNode) end() uint64         { return n.start + uint64(len(n.bytes)) }
+func (n refNode) holds(a uint64) bool { return n.start <= a && a < n.end() }
+func (n refNode) covers(a uint64) bool {
+	return n.start <= a && a < n.start+max(1, uint64(len(n.bytes)))
+}
 
-// at prefers blocks to fixed nodes, as History does.
+// at prefers blocks to fixed nodes, and of those the innermost and youngest,
+// as History does.
 func (g refGraph) at(a uint64) NodeID {
 	var found NodeID
 	for id, n := range g {
-		if n.holds(a) && (found == 0 || g[found].fixed && (!n.fixed || n.start > g[found].start)) {
+		if !n.holds(a) {
+			continue
+		}
+		f := g[found]
+		if found == 0 || f.fixed && (!n.fixed || n.start > f.start || n.start == f.start && id > found) {
 			found = id
 		}
 	}
