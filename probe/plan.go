@@ -53,8 +53,9 @@ type Plan struct {
 	Watched  []trace.Func // what FuncID stands for: Watched[id-1]
 	Unprobed []Unprobed
 	Warnings []string
-	Filtered int // stores left out by rule: to the stack, to thread-local or other static data
-	Library  int // stores left out because they belong to the C library inside a static program
+	Notes    []string // what is not captured for a reason that is no cause for concern
+	Filtered int      // stores left out by rule: to the stack, to thread-local or other static data
+	Library  int      // stores left out because they belong to the C library inside a static program
 }
 
 // Image is a file that is probed.

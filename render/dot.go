@@ -33,11 +33,11 @@ func DOT(w io.Writer, g *Graph) error {
 func dot(g *Graph) []byte {
 	var b bytes.Buffer
 	b.WriteString("digraph memory {\n")
-	b.WriteString("  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=\"Helvetica\" fontsize=12 labelloc=t labeljust=l")
+	b.WriteString("  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=\"Helvetica,Arial,sans-serif\" fontsize=14 labelloc=t labeljust=l")
 	if g.Title != "" {
 		fmt.Fprintf(&b, " label=<%s>", title(g))
 	}
-	b.WriteString("]\n  node [shape=plain fontname=\"Helvetica\" fontsize=10]\n  edge [fontname=\"Helvetica\" fontsize=9 arrowsize=0.7]\n")
+	b.WriteString("]\n  node [shape=plain fontname=\"Helvetica,Arial,sans-serif\" fontsize=11.5]\n  edge [fontname=\"Helvetica,Arial,sans-serif\" fontsize=10.5 arrowsize=0.7]\n")
 	for i := range g.Nodes {
 		node(&b, &g.Nodes[i])
 	}

@@ -32,8 +32,45 @@ const maxFields = 14
 
 // Snapshot draws the memory graph of a view.
 func Snapshot(g *graph.Graph, v mgpp.View, o Options) *Graph {
-	s := &snapshot{g: g, v: v, o: o, out: &Graph{Title: o.Title, Notes: o.Notes}, in: map[graph.ObjID]bool{}}
+	s := newSnapshot(g, v, o)
 	s.choose()
+	return s.draw()
+}
+
+// Evolution draws a memory graph at several times, in the order of views, with
+// every node in the same place in each drawing: a node that is near enough to
+// be drawn in one of them is drawn in all in which it lives.
+func Evolution(g *graph.Graph, views []mgpp.View, options []Options) []*Graph {
+	all := make([]*snapshot, len(views))
+	for i, v := range views {
+		all[i] = newSnapshot(g, v, options[i])
+		all[i].choose()
+	}
+	out := make([]*Graph, len(views))
+	for i, s := range all {
+		for _, other := range all {
+			for _, o := range other.chosen {
+				s.take(o, len(all)*s.limit())
+			}
+		}
+		s.left = max(0, s.live()-len(s.chosen))
+		out[i] = s.draw()
+	}
+	Align(out)
+	return out
+}
+
+// Pair draws a memory graph before and after a change, aligned.
+func Pair(g *graph.Graph, before, after mgpp.View, ob, oa Options) (b, a *Graph) {
+	out := Evolution(g, []mgpp.View{before, after}, []Options{ob, oa})
+	return out[0], out[1]
+}
+
+func newSnapshot(g *graph.Graph, v mgpp.View, o Options) *snapshot {
+	return &snapshot{g: g, v: v, o: o, out: &Graph{Title: o.Title, Notes: o.Notes}, in: map[graph.ObjID]bool{}}
+}
+
+func (s *snapshot) draw() *Graph {
 	for _, id := range s.chosen {
 		s.node(id)
 	}
@@ -55,10 +92,7 @@ type snapshot struct {
 // choose picks the nodes to draw: breadth first from Around, along edges in
 // both directions, so that what is nearest to the fault is there.
 func (s *snapshot) choose() {
-	limit := s.o.Max
-	if limit <= 0 {
-		limit = defaultMax
-	}
+	limit := s.limit()
 	start := s.o.Around
 	if len(start) == 0 {
 		start = s.all()
@@ -70,6 +104,13 @@ func (s *snapshot) choose() {
 		s.neighbours(s.chosen[i], func(o graph.ObjID) { s.take(o, limit) })
 	}
 	s.left = max(0, s.live()-len(s.chosen))
+}
+
+func (s *snapshot) limit() int {
+	if s.o.Max > 0 {
+		return s.o.Max
+	}
+	return defaultMax
 }
 
 func (s *snapshot) take(o graph.ObjID, limit int) {

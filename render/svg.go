@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 
 	"github.com/goccy/go-graphviz"
 )
@@ -25,6 +27,22 @@ func SVG(ctx context.Context, w io.Writer, g *Graph) error {
 	if err := gv.Render(ctx, parsed, graphviz.SVG, &out); err != nil {
 		return fmt.Errorf("draw %q: %w", g.Title, err)
 	}
-	_, err = w.Write(out.Bytes())
+	_, err = w.Write(shrinkText(out.Bytes()))
 	return err
+}
+
+// fontSize matches a text size in Graphviz's output.
+var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
+
+// shrinkText draws text a little smaller than it was laid out: the sizes of
+// letters are those of Helvetica, and the reader's font may be wider (DejaVu
+// Sans, which Debian falls back to, by an eighth).
+func shrinkText(svg []byte) []byte {
+	return fontSize.ReplaceAllFunc(svg, func(m []byte) []byte {
+		size, err := strconv.ParseFloat(string(fontSize.FindSubmatch(m)[1]), 64)
+		if err != nil {
+			return m
+		}
+		return fmt.Appendf(nil, `font-size="%.2f"`, size*0.86)
+	})
 }

@@ -256,6 +256,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	r.Exit, r.Audit = a.exit, a.audit
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
+	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
 	if a.typing != nil {
 		r.Warnings = append(r.Warnings, a.typing.sizedSites()...)

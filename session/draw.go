@@ -82,20 +82,22 @@ func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times *timeFi
 	if err != nil {
 		return err
 	}
-	var frames []*render.Graph
+	var views []mgpp.View
+	var options []render.Options
 	for t := from; t <= to; t++ {
 		op := a.hist.Op(t)
 		if t != from && len(a.graph.At(a.hist.At(t), op.Addr)) == 0 && len(a.graph.At(a.hist.At(max(t, 1)-1), op.Addr)) == 0 {
 			continue
 		}
-		if len(frames) == maxFrames {
+		if len(views) == maxFrames {
 			return fmt.Errorf("more than %d changes between %d and %d: choose a shorter range", maxFrames, from, to)
 		}
-		frames = append(frames, render.Snapshot(a.graph, a.hist.At(t), render.Options{
+		views = append(views, a.hist.At(t))
+		options = append(options, render.Options{
 			Title: fmt.Sprintf("change %d  %s", t, a.shortStatement(op)), Around: around, Max: o.Max, Changed: changed(op),
-		}))
+		})
 	}
-	render.Align(frames)
+	frames := render.Evolution(a.graph, views, options)
 	if o.Path == "" || o.Path == "-" {
 		return errors.New("an evolution is many pictures: say where with -o DIRECTORY")
 	}

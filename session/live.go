@@ -190,6 +190,7 @@ func (l *live) prepare() (err error) {
 func (l *live) describe(main Image) {
 	l.prog.Sites = len(l.plan.Stores)
 	l.prog.Warnings = append(l.prog.Warnings, l.plan.Warnings...)
+	l.prog.Notes = append(l.prog.Notes, l.plan.Notes...)
 	for _, f := range l.plan.Funcs {
 		for int(f.ID) > len(l.prog.Funcs) {
 			l.prog.Funcs = append(l.prog.Funcs, trace.Func{})

@@ -65,9 +65,7 @@ func (a *Analysis) drawSuspect(ctx context.Context, r *report.Suspect, t mgpp.Ti
 			Around: around, Changed: changed(op), Broken: broken,
 		}
 	}
-	before := render.Snapshot(a.graph, a.hist.At(t-1), options("before"))
-	after := render.Snapshot(a.graph, a.hist.At(t), options("after"))
-	render.Align([]*render.Graph{before, after})
+	before, after := render.Pair(a.graph, a.hist.At(t-1), a.hist.At(t), options("before"), options("after"))
 	if err := writeSVG(ctx, r.Before, before); err != nil {
 		return err
 	}

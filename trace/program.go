@@ -17,6 +17,7 @@ type Program struct {
 	Unprobed []Unprobed `json:"unprobed,omitempty"`
 	Sites    int        `json:"sites"` // probed store sites
 	Warnings []string   `json:"warnings,omitempty"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 // Module is one mapped ELF file. A virtual address v of the file is at
