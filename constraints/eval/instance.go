@@ -185,7 +185,10 @@ func (c *Checker) Eval(i Instance, v mgpp.View) Result {
 	if !e.within(k, whole) {
 		return Result{Verdict: Absent, Deps: e.finish()}
 	}
-	r := Result{Args: e.args(k), Verdict: e.judge(k, whole)}
+	r := Result{Args: e.args(k), Verdict: NotApplicable}
+	if k.guard.idx != 0 || e.guarded(k) { // judge leaves a guard without indices to its caller
+		r.Verdict = e.judge(k, whole)
+	}
 	if r.Verdict == Broken {
 		r.Reason = e.reason(k, whole)
 	}
