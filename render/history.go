@@ -48,21 +48,22 @@ func History(g *graph.Graph, h versions, o HistoryOptions) *Graph {
 			drawn[id] = true
 		}
 	}
-	null := false
 	for id := graph.ObjID(1); int(id) <= g.Objects(); id++ {
 		if drawn[id] {
 			out.Nodes = append(out.Nodes, historyNode(g, h, id, to, o))
-			null = historyEdges(g, h, id, to, o, drawn, out) || null
+			// A NULL for each node: one for all would tangle the edges.
+			if historyEdges(g, h, id, to, o, drawn, out) {
+				out.Nodes = append(out.Nodes, Node{ID: nullID(id), Title: "NULL", Mark: Folded})
+			}
 		}
-	}
-	if null {
-		out.Nodes = append(out.Nodes, Node{ID: "null", Title: "NULL", Mark: Folded})
 	}
 	if total > limit {
 		out.Nodes = append(out.Nodes, Node{ID: "folded", Title: fmt.Sprintf("%d more nodes", total-limit), Mark: Folded})
 	}
 	return out
 }
+
+func nullID(o graph.ObjID) string { return "null-" + nodeID(o) }
 
 func stamp(t mgpp.Timestamp, h graph.History, o HistoryOptions) string {
 	if t == 0 {
@@ -106,7 +107,7 @@ func historyEdges(g *graph.Graph, h versions, id graph.ObjID, to mgpp.Timestamp,
 			e := Edge{From: nodeID(id), Port: fmt.Sprintf("f%d", i), Label: stamp(t, h, o)}
 			switch {
 			case was.State == mgpp.Null:
-				e.To, null = "null", true
+				e.To, null = nullID(id), true
 			case drawn[was.Target]:
 				e.To = nodeID(was.Target)
 			default:

@@ -65,8 +65,11 @@ func (rec *recording) open(m trace.Module, o AnalysisOptions) Image {
 	}
 	f, err := objfile.Open(m.Path, objfile.Options{DebugDirs: o.DebugDirs})
 	switch {
+	case err != nil && !m.Traced:
 	case err != nil:
 		rec.warned = append(rec.warned, fmt.Sprintf("%s does not travel in the trace and is not here: its addresses have no names", m.Path))
+	case f.BuildID() != m.BuildID && !m.Traced:
+		_ = f.Close()
 	case f.BuildID() != m.BuildID:
 		_ = f.Close()
 		rec.warned = append(rec.warned, fmt.Sprintf("%s is another one than was recorded (build-id %s, recorded %s): its addresses have no names", m.Path, f.BuildID(), m.BuildID))

@@ -220,6 +220,9 @@ func (l *live) recorder(path string) (*recorder, error) {
 func (l *live) attachNames() {
 	for i := range l.prog.Modules {
 		m := &l.prog.Modules[i]
+		if !m.Traced {
+			continue
+		}
 		m.File = fmt.Sprintf("elf:%d", i)
 		if im := l.image(m.Path); im != nil && im.Obj != nil && len(im.Obj.DebugFiles()) > 0 {
 			m.Debug = fmt.Sprintf("debug:%d:", i)
@@ -236,13 +239,14 @@ func (l *live) image(path string) *Image {
 	return nil
 }
 
-// attach stores the files that reports need: the ELF files with their debug
-// files, and the program's source.
+// attach stores the files that reports need: the traced ELF files with their
+// debug files and their source. Other libraries are found by build-id, if at all:
+// they only name frames.
 func (r *recorder) attach() error {
 	for i := range r.l.prog.Modules {
 		m := &r.l.prog.Modules[i]
 		im := r.l.image(m.Path)
-		if im == nil || im.Obj == nil {
+		if im == nil || im.Obj == nil || !im.Traced {
 			continue
 		}
 		if err := r.attachFile(m.File, im.Obj.Path()); err != nil {
@@ -253,10 +257,8 @@ func (r *recorder) attach() error {
 				return err
 			}
 		}
-		if im.Traced {
-			if err := r.attachSources(im.Obj); err != nil {
-				return err
-			}
+		if err := r.attachSources(im.Obj); err != nil {
+			return err
 		}
 	}
 	return nil
