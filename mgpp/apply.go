@@ -126,9 +126,10 @@ func (h *History) applyWrite(ev *trace.Event) uint32 {
 }
 
 // inLive reports whether addr lies in a live node now. Programs write the same
-// node many times in a row.
+// nodes again and again.
 func (h *History) inLive(addr uint64) bool {
-	n := h.recent
+	slot := &h.recent[addr/granule%recentNodes]
+	n := *slot
 	if n != nil && n.death == 0 && addr-n.start < n.size { // below start: wraps
 		return true
 	}
@@ -142,7 +143,7 @@ func (h *History) inLive(addr uint64) bool {
 	if id == 0 {
 		return false
 	}
-	h.recent = h.nodes.at(id)
+	*slot = h.nodes.at(id)
 	return true
 }
 

@@ -2,6 +2,7 @@ package mgpp
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 
 // churn is what a program that builds linked structures does: blocks of 40
 // bytes that fill, change and die, stores of 8 and 4 bytes.
-func churn(n int) []trace.Event {
+func churn(n, reach int) []trace.Event {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	events := make([]trace.Event, 0, n+16)
 	var live []trace.Addr
@@ -31,7 +32,7 @@ func churn(n int) []trace.Event {
 		for i := range 12 {
 			node := a
 			if i >= 5 {
-				node = live[rnd.IntN(len(live))]
+				node = live[len(live)-1-rnd.IntN(min(reach, len(live)))]
 			}
 			data := make([]byte, 8)
 			binary.LittleEndian.PutUint64(data, uint64(live[rnd.IntN(len(live))]))
@@ -45,7 +46,12 @@ func churn(n int) []trace.Event {
 }
 
 func BenchmarkApply(b *testing.B) {
-	events := churn(1 << 20)
+	for _, reach := range []int{64, 1 << 20} {
+		b.Run(fmt.Sprint(reach), func(b *testing.B) { benchmarkApply(b, churn(1<<20, reach)) })
+	}
+}
+
+func benchmarkApply(b *testing.B, events []trace.Event) {
 	b.ReportAllocs()
 	var h *History
 	ops := 0
@@ -61,10 +67,11 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(ops)/b.Elapsed().Seconds()/1e6, "Mchanges/s")
 	s := h.Stats()
 	b.ReportMetric(float64(s.Bytes)/float64(s.Ops), "bytes/change")
+	b.ReportMetric(float64(s.Bytes-uint64(s.Nodes)*nodeBytes)/float64(s.Ops), "bytes/change-without-nodes")
 }
 
 func BenchmarkTarget(b *testing.B) {
-	events := churn(1 << 20)
+	events := churn(1<<20, 1<<20)
 	h := New(Options{})
 	for i := range events {
 		if _, err := h.Apply(&events[i]); err != nil {

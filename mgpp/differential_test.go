@@ -175,7 +175,7 @@ func (g *generator) member(t *testing.T) {
 
 // TestDifferential compares every query at every time with the reference.
 func TestDifferential(t *testing.T) {
-	rounds := 60
+	rounds := 40
 	if testing.Short() {
 		rounds = 10
 	}

@@ -25,10 +25,13 @@ type History struct {
 	mapped    []mapping
 	dropped   uint64
 
-	recent *node    // the builder's last hit
+	recent [recentNodes]*node // the builder's last hits, by granule
 	hits   []NodeID // the builder's scratch
 	flags  []bool   // the builder's scratch
 }
+
+// recentNodes is how many hits the builder remembers; a power of two.
+const recentNodes = 1 << 12
 
 // mapping is a range that was mapped or unmapped after time operations.
 type mapping struct {
@@ -113,7 +116,7 @@ func (h *History) Stats() Stats {
 	for i := range h.mem.pages.len() {
 		s.Bytes += pageCost(h.mem.pages.at(i))
 	}
-	s.Bytes += uint64(h.mem.splits.len())*12 + uint64(h.nodes.all.len())*72
+	s.Bytes += uint64(h.mem.splits.len())*12 + uint64(h.nodes.all.len())*nodeBytes
 	return s
 }
 

@@ -21,6 +21,8 @@ type node struct {
 	resized      bool // nodes.resizes has its sizes
 }
 
+const nodeBytes = 56 // of a node
+
 // alive reports whether the node lives at t.
 func (n *node) alive(t uint32) bool {
 	return n.birth <= t && (n.death == 0 || t < n.death)
