@@ -318,6 +318,10 @@ func (c *Checker) instances(d *delta, before, after *env, stale map[attrKey]bool
 			}
 		}
 		for k := range stale {
+			if !e.bindable(k.obj, c.spec.Attributes[k.attr].Type) {
+				continue
+			}
+			e.attr(k) // that of a node that dies here is not known yet
 			if l := e.attrs.loop(k); l != nil {
 				first := l.first()
 				out = append(out, Instance{Constraint: -1 - int(first.attr), SCC: first.obj})
