@@ -26,8 +26,8 @@ type History struct {
 	dropped   uint64
 
 	recent [recentNodes]*node // the builder's last hits, by granule
-	hits   []NodeID // the builder's scratch
-	flags  []bool   // the builder's scratch
+	hits   []NodeID           // the builder's scratch
+	flags  []bool             // the builder's scratch
 }
 
 // recentNodes is how many hits the builder remembers; a power of two.
