@@ -685,6 +685,11 @@ static __always_inline __u64 string_length(__u64 at)
 	return l.n;
 }
 
+/* Where a function that is left through a uretprobe returns to: the last page
+ * of user memory (kernel/events/uprobes.c, xol_add_vma, with TASK_SIZE of
+ * x86-64). A writer that finds it was jumped to by such a function. */
+#define URETPROBE_TRAMPOLINE 0x7fffffffe000ULL
+
 static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, __u32 func)
 {
 	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
@@ -697,11 +702,13 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 		return;		/* inside another writer */
 	if (t->alloc_sp > ctx->sp && t->alloc_hides)
 		return;		/* inside an allocator */
+	if (t->alloc_sp == ctx->sp && t->alloc_uret)
+		return;		/* an allocator jumped here at its end (strdup to memcpy) */
 	if (!argument(ctx, f->dst))
 		return;
 	pc = word(ctx->sp);
-	if (f->skip_lo <= pc && pc < f->skip_hi)
-		return;
+	if ((f->skip_lo <= pc && pc < f->skip_hi) || pc == URETPROBE_TRAMPOLINE)
+		return;		/* called, or jumped to at its end, by the library itself */
 	w->sp = ctx->sp;
 	w->pc = pc;
 	w->func = func;
