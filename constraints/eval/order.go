@@ -151,31 +151,47 @@ func (c *cycles) update(e *env, k *info, ch *graph.Changes) {
 // passing u's place is searched: if that is u, there is a cycle; else it moves,
 // in its order, to just after u. Only edges that lead forward are followed:
 // what breaks the order is still to be placed, and finds the cycle then.
+//
+// Whatever is in the order has all its successors there too, or is still to be
+// placed.
 func (o *order) place(e *env, k *info, u graph.ObjID) bool {
 	if !o.has(u) {
 		o.insert(u, 0)
 	}
-	for _, v := range e.successors(u, k.fields, nil) {
-		if v == u {
-			return true
+	var succ []graph.ObjID
+	for todo := []graph.ObjID{u}; len(todo) > 0; {
+		u := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		succ = e.successors(u, k.fields, succ[:0])
+		for _, v := range succ {
+			if v == u {
+				return true
+			}
+			if !o.has(v) {
+				o.insert(v, 0)
+				todo = append(todo, v)
+			}
+			if o.label[v] < o.label[u] && o.shift(e, k, u, v) {
+				return true
+			}
 		}
-		if !o.has(v) {
-			o.insert(v, 0)
-		}
-		if o.label[v] > o.label[u] {
-			continue
-		}
-		ahead, closes := o.ahead(e, k, v, u)
-		if closes {
-			return true
-		}
-		slices.SortFunc(ahead, func(a, b graph.ObjID) int { return cmp.Compare(o.label[a], o.label[b]) })
-		at := u
-		for _, n := range ahead {
-			o.remove(n)
-			o.insert(n, at)
-			at = n
-		}
+	}
+	return false
+}
+
+// shift moves what v reaches up to u's place to just after u. It reports
+// whether that is u.
+func (o *order) shift(e *env, k *info, u, v graph.ObjID) bool {
+	ahead, closes := o.ahead(e, k, v, u)
+	if closes {
+		return true
+	}
+	slices.SortFunc(ahead, func(a, b graph.ObjID) int { return cmp.Compare(o.label[a], o.label[b]) })
+	at := u
+	for _, n := range ahead {
+		o.remove(n)
+		o.insert(n, at)
+		at = n
 	}
 	return false
 }
