@@ -317,6 +317,56 @@ func TestStatic(t *testing.T) {
 	}
 }
 
+func TestCPlusPlus(t *testing.T) {
+	im := compile(t, "lists.cc", "-g", "-O2")
+	p := build(t, Request{Watch: []string{"List<*>::push"}}, Options{}, im, open(t, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"))
+	var names []string
+	for _, w := range p.Watched {
+		names = append(names, w.Name)
+	}
+	if len(names) != 2 || names[0] == names[1] {
+		t.Errorf("watched: %q, want both instances of the template", names)
+	}
+	f := funcNamed(p, "operator new(unsigned long)", RoleMalloc)
+	if f == nil || f.Uretprobe || len(f.Returns) == 0 || f.Size != 1 {
+		t.Errorf("operator new throws, so its exits are probed: %+v", f)
+	}
+	if f := funcNamed(p, "operator delete(void*)", RoleFree); f == nil || f.Ptr != 1 {
+		t.Errorf("operator delete: %+v", f)
+	}
+	if share := float64(len(p.Unprobed)) / float64(len(p.Stores)); share > 0.1 {
+		t.Errorf("%d of %d unprobed: %+v", len(p.Unprobed), len(p.Stores), p.Unprobed)
+	}
+}
+
+// TestSanitizer: the program's calls reach the interceptors.
+func TestSanitizer(t *testing.T) {
+	for _, static := range []string{"-shared-libasan", "-static-libasan"} {
+		flags := []string{"-g", "-O1", "-fsanitize=address"}
+		if static == "-static-libasan" {
+			flags = append(flags, static)
+		}
+		im := compile(t, "shapes.c", flags...)
+		images := []*Image{im}
+		if static == "-shared-libasan" {
+			out, err := exec.Command("gcc", "-print-file-name=libasan.so").Output()
+			if err != nil {
+				t.Skip(err)
+			}
+			images = append(images, open(t, strings.TrimSpace(string(out))))
+		}
+		p := build(t, Request{Watch: []string{"two_exits"}}, Options{}, images...)
+		for name, role := range map[string]Role{"malloc": RoleMalloc, "free": RoleFree, "memset": RoleWriter} {
+			if funcNamed(p, name, role) == nil {
+				t.Errorf("%s: %s is not planned", static, name)
+			}
+		}
+		if got := storesIn(t, p, "plain"); len(got) == 0 {
+			t.Errorf("%s: plain: no store", static)
+		}
+	}
+}
+
 // TestStripped: functions by address.
 func TestStripped(t *testing.T) {
 	im := compile(t, "shapes.c", "-O2", "-no-pie")

@@ -304,7 +304,7 @@ func (in *Inst) legacy38Store() {
 			s.Swap = true
 		}
 	case 0xf5, 0xf6: // wruss, wrss; adcx and adox read
-		if in.op == 0xf5 || in.prefix() == 0 {
+		if in.op == 0xf5 && in.prefix() == 0x66 || in.op == 0xf6 && in.prefix() == 0 {
 			in.fromReg(in.store(wide(in.w)))
 		}
 	case 0xf8: // movdir64b, enqcmd: the destination is the address in ModRM.reg

@@ -356,7 +356,10 @@ func encodings() (all [][]byte) {
 	legacy := [][]byte{{}, {0x66}, {0xf3}, {0xf2}, {0x48}, {0x66, 0x4d}, {0xf3, 0x4c}, {0xf2, 0x49}}
 	for op := range 256 {
 		o := []byte{byte(op)}
-		for _, p := range legacy {
+		for i, p := range legacy {
+			if i == 5 { // groups depend on /reg, whatever the prefix
+				operands = simple
+			}
 			if oneByte[op] != 'p' && op != 0x8f {
 				add(p, o)
 			}
@@ -364,7 +367,9 @@ func encodings() (all [][]byte) {
 			operands = simple
 			add(p, []byte{0x0f, 0x38}, o)
 			add(p, []byte{0x0f, 0x3a}, o)
-			operands = append(groups, simple...)
+			if i < 5 {
+				operands = append(groups, simple...)
+			}
 		}
 		operands = simple
 		for pp := range 4 {

@@ -18,17 +18,21 @@ func (in *Inst) vector0FStore(vector bool) {
 			in.store(8)
 		}
 	case 0x29: // movaps, movapd
-		in.store(full)
-	case 0x2b: // movntps, movntpd; AMD's movntss, movntsd
-		in.store(scalarOr(p, full))
-	case 0x7e: // movd, movq from MMX or XMM; F3 is a load
 		if p == 0 || p == 0x66 {
+			in.store(full)
+		}
+	case 0x2b: // movntps, movntpd; AMD's movntss, movntsd
+		if !vector || p == 0 || p == 0x66 {
+			in.store(scalarOr(p, full))
+		}
+	case 0x7e: // movd, movq from MMX or XMM; F3 is a load
+		if p == 0 && !vector || p == 0x66 {
 			in.store(wide(in.w))
 		}
 	case 0x7f: // movq from MMX, movdqa, movdqu
-		if p == 0 {
+		if p == 0 && !vector {
 			in.store(8)
-		} else {
+		} else if p == 0x66 || p == 0xf3 || p == 0xf2 && in.evex { // F2: vmovdqu8, vmovdqu16
 			in.store(full)
 		}
 	case 0xd6: // movq from XMM
@@ -36,7 +40,7 @@ func (in *Inst) vector0FStore(vector bool) {
 			in.store(8)
 		}
 	case 0xe7: // movntq, movntdq
-		if p == 0 {
+		if p == 0 && !vector {
 			in.store(8)
 		} else if p == 0x66 {
 			in.store(full)
@@ -91,7 +95,7 @@ func (in *Inst) vex0FStore() {
 	switch {
 	case !vector0F.has(in.op):
 		in.Effect = EffectUnknown
-	case in.op == 0x91: // kmov: W and 66 choose b, w, d, q
+	case in.op == 0x91 && !in.rep && !in.repne: // kmov: W and 66 choose b, w, d, q
 		in.store(maskWidth(in.w, in.opsize))
 	case in.op == 0xae:
 		if in.reg == 3 { // vstmxcsr
@@ -118,13 +122,13 @@ func (in *Inst) vex38Store() {
 	switch op := in.op; {
 	case !vector38.has(op):
 		in.Effect = EffectUnknown
-	case op == 0x2e, op == 0x2f, op == 0x8e: // vmaskmovps, vmaskmovpd, vpmaskmov
+	case (op == 0x2e || op == 0x2f || op == 0x8e) && in.prefix() == 0x66: // vmaskmovps, vmaskmovpd, vpmaskmov
 		in.shape(in.vectorLen(), ShapeMasked)
 	case op == 0x49 && in.prefix() == 0x66: // sttilecfg
 		in.store(64)
 	case op == 0x4b && in.prefix() == 0xf3: // tilestored
 		in.shape(0, ShapeUnsupported)
-	case op >= 0xe0 && op <= 0xef: // cmpccxadd
+	case op >= 0xe0 && op <= 0xef && in.prefix() == 0x66: // cmpccxadd
 		s := in.rmw(wide(in.w))
 		s.Shape, s.Atomic = ShapeCond, true
 	}
@@ -134,6 +138,7 @@ func (in *Inst) vex3AStore() {
 	switch {
 	case !vector3A.has(in.op):
 		in.Effect = EffectUnknown
+	case in.prefix() != 0x66: // of those that write, all have it
 	case in.op == 0x19, in.op == 0x39: // vextractf128, vextracti128
 		in.store(16)
 	case in.op == 0x1d: // vcvtps2ph
@@ -216,6 +221,7 @@ func (in *Inst) evex3AStore() {
 	switch {
 	case !vector3A.has(in.op):
 		in.Effect = EffectUnknown
+	case in.prefix() != 0x66: // of those that write, all have it
 	case in.op == 0x19, in.op == 0x39:
 		in.store(16)
 	case in.op == 0x1b, in.op == 0x3b:

@@ -180,8 +180,13 @@ func TestKernelProbeable(t *testing.T) {
 		{"48 89 07", ""},
 		{"f3 48 ab", ""},
 		{"0f 38 f1 07", ""},
-		{"c5 fe 7f 07", ""},
-		{"62 f1 7f 48 7f 07", ""},
+		{"c5 fc 11 07", ""}, // vmovups
+		{"62 f1 7c 48 11 07", ""},
+		{"c5 fe 7f 07", "vector instruction that the kernel takes for another and does not execute"},       // vmovdqu
+		{"62 f1 7f 48 7f 07", "vector instruction that the kernel takes for another and does not execute"}, // vmovdqu8
+		{"62 e2 7d 48 7a c6", "vector instruction that the kernel takes for another and does not execute"}, // vpbroadcastb
+		{"c5 fc 57 c0", "vector instruction that the kernel takes for another and does not execute"},       // vxorps
+		{"c5 f8 77", "vector instruction that the kernel takes for another and does not execute"},          // vzeroupper
 		{"64 48 89 04 25 28 00 00 00", ""},
 		{"f0 48 0f b1 17", "LOCK prefix"},
 		{"3e ff e0", "CS, DS, ES or SS prefix"},
@@ -189,6 +194,8 @@ func TestKernelProbeable(t *testing.T) {
 		{"c5 fd e7 07", "vector instruction that the kernel does not single-step"}, // vmovntdq
 		{"c5 f8 17 07", "vector instruction that the kernel does not single-step"}, // vmovhps
 		{"66 0f e7 07", ""},
+		{"66 48 e8 00 00 00 00", "branch with an operand-size prefix"}, // call __tls_get_addr
+		{"66 0f 11 07", ""},
 		{"cc", "instruction that the kernel does not single-step"},
 		{"f4", "instruction that the kernel does not single-step"},
 		{"8e d0", "mov to SS"},
