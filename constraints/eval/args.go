@@ -59,7 +59,7 @@ func (e *env) witnessName(k *info) string {
 func (e *env) readyOperands(x check.Expr, out []Arg) []Arg {
 	e.eachOperand(x, func(y check.Expr) {
 		if e.ready(y, -1) {
-			out = append(out, Arg{Text: y.Text(), Value: e.text(e.eval(y))})
+			out = append(out, Arg{Text: y.Text(), Value: e.operand(y)})
 		}
 	})
 	return out
@@ -71,9 +71,21 @@ func (e *env) operands(x check.Expr, prefix string, out []Arg) []Arg {
 		return out
 	}
 	e.eachOperand(x, func(y check.Expr) {
-		out = append(out, Arg{Text: prefix + y.Text(), Value: e.text(e.eval(y))})
+		out = append(out, Arg{Text: prefix + y.Text(), Value: e.operand(y)})
 	})
 	return out
+}
+
+// operand writes an operand's value.
+func (e *env) operand(x check.Expr) string {
+	v := e.eval(x)
+	b, isBuiltin := x.(*check.Builtin)
+	if _, isRelation := x.(*check.Relation); isRelation || isBuiltin && b.Kind == check.BuiltinExists {
+		if v.defined() {
+			return strconv.FormatBool(v.tri() == yes)
+		}
+	}
+	return e.text(v)
 }
 
 // eachOperand calls f for the operands of x as written: fields, degrees,

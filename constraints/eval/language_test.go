@@ -1,0 +1,280 @@
+package eval_test
+
+import (
+	"fmt"
+	"testing"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const dnode = `
+struct dnode { int key; unsigned n; struct dnode *next, *prev; };
+type dnode;
+`
+
+// a list of nodes linked both ways; what lacks is NULL.
+func (w *world) dlist(n int) []trace.Addr {
+	var a []trace.Addr
+	for i := range n {
+		a = append(a, w.alloc("dnode", 24, true))
+		if i > 0 {
+			w.put8(a[i-1]+8, uint64(a[i]))
+			w.put8(a[i]+16, uint64(a[i-1]))
+		}
+	}
+	return a
+}
+
+func TestLanguage(t *testing.T) {
+	tests := []struct {
+		name  string
+		spec  string
+		build func(w *world)
+		want  []string
+	}{
+		{"healthy", dnode + `dnode X, Y; X.next == Y => Y.prev == X;`, func(w *world) { w.dlist(4) }, nil},
+		{"wrong back pointer", dnode + `dnode X, Y; X.next == Y => Y.prev == X;`, func(w *world) {
+			a := w.dlist(3)
+			w.put8(a[1]+16, 0)
+		}, []string{"c1 X=dnode#1 Y=dnode#2: Y.prev is NULL"}},
+		{"undefined body is inconsistent", dnode + `dnode X; X.key >= 0;`, func(w *world) {
+			w.alloc("dnode", 24, false)
+		}, []string{"c1 X=dnode#1: X.key is undefined: X.key was never written"}},
+		{"undefined guard does not apply", dnode + `dnode X; X.key >= 0 => X.n == 1;`, func(w *world) {
+			w.alloc("dnode", 24, false)
+		}, nil},
+		{"true or undefined is true", dnode + `dnode X; X.next == NULL or X.next.key == 0;`, func(w *world) { w.dlist(1) }, nil},
+		{"through NULL", dnode + `dnode X; X.next.key == 0;`, func(w *world) { w.dlist(1) },
+			[]string{"c1 X=dnode#1: X.next.key is undefined: X.next is NULL"}},
+		{"dangling is not NULL", dnode + `dnode X; X.next == NULL; dnode X; X.next.key == 0;`, func(w *world) {
+			a := w.dlist(2)
+			w.release(a[1])
+		}, []string{
+			"c1 X=dnode#1: X.next is dangling 0x10030 (dnode#2 is freed)",
+			"c2 X=dnode#1: X.next.key is undefined: X.next is dangling",
+		}},
+		{"address reused", dnode + `dnode X, Y; X.key == 1 => X.next == Y;`, func(w *world) {
+			a := w.dlist(2)
+			w.put4(a[0], 1)
+			w.release(a[1])
+			w.alloc("dnode", 24, true)
+		}, []string{"c1 X=dnode#1: there is no dnode Y with X.next == Y: X.next is dangling 0x10030 (dnode#2 is freed)"}},
+		{"division by zero", dnode + `dnode X; 6 / X.key == 2;`, func(w *world) { w.dlist(1) },
+			[]string{"c1 X=dnode#1: 6 / X.key == 2 is undefined: 6 / X.key: division by zero"}},
+		{"unsigned compare", dnode + `dnode X; X.n > 5;`, func(w *world) {
+			a := w.dlist(1)
+			w.put4(a[0]+4, 0xffffffff)
+		}, nil},
+		{"signed compare", dnode + `dnode X; X.key < 0;`, func(w *world) {
+			a := w.dlist(1)
+			w.put4(a[0], 0xffffffff)
+		}, nil},
+		{"no edge from NULL", dnode + `dnode X; X.next !->> X;`, func(w *world) { w.dlist(1) }, nil},
+		{"cycle", dnode + `dnode X, Y; X ->>(next) Y => Y !->>(next) X;`, func(w *world) {
+			a := w.dlist(3)
+			w.put8(a[2]+8, uint64(a[0]))
+		}, []string{"c1 @dnode#1: a cycle of 3 nodes: dnode#1, dnode#2, dnode#3"}},
+		{"self edge counts in both degrees", dnode + `dnode X; X.INDEGREE(next) == 0; dnode X; X.OUTDEGREE(next) == 0;`, func(w *world) {
+			a := w.dlist(1)
+			w.put8(a[0]+8, uint64(a[0]))
+		}, []string{"c1 X=dnode#1: X.INDEGREE(next) is 1", "c2 X=dnode#1: X.OUTDEGREE(next) is 1"}},
+		{"two fields are two edges", dnode + `dnode X; X.INDEGREE <= 1;`, func(w *world) {
+			a, b := w.alloc("dnode", 24, true), w.alloc("dnode", 24, true)
+			w.put8(a+8, uint64(b))
+			w.put8(a+16, uint64(b))
+		}, []string{"c1 X=dnode#2: X.INDEGREE is 2"}},
+		{"one past the end is no edge", dnode + `dnode X; X.INDEGREE == 0;`, func(w *world) {
+			a, b := w.alloc("dnode", 24, true), w.alloc("dnode", 24, true)
+			w.put8(a+8, uint64(b)+24)
+		}, nil},
+		{"into the middle is", dnode + `dnode X; X.INDEGREE == 0;`, func(w *world) {
+			a, b := w.alloc("dnode", 24, true), w.alloc("dnode", 24, true)
+			w.put8(a+8, uint64(b)+8)
+		}, []string{"c1 X=dnode#2: X.INDEGREE is 1"}},
+		{"exists", dnode + `dnode X; (X.next).EXISTS == TRUE;`, func(w *world) {
+			a := w.dlist(2)
+			w.put8(a[1]+8, 0x5000)
+		}, []string{"c1 X=dnode#2: (X.next).EXISTS == TRUE is false"}},
+		{"dangling count", dnode + `dnode X; X.DANGLING == 0;`, func(w *world) {
+			a := w.dlist(3)
+			w.release(a[1])
+		}, []string{"c1 X=dnode#1: X.DANGLING is 1", "c1 X=dnode#3: X.DANGLING is 1"}},
+		{"attribute of NULL", dnode + `dnode.LEN DEFAULT 10; dnode X; X.LEN = (X.next).LEN + 1; dnode X; X.LEN == 11;`, func(w *world) { w.dlist(2) },
+			[]string{"c1 X=dnode#1: X.LEN is 12"}},
+		{"attribute cycle", dnode + `dnode.LEN; dnode X; X.LEN = (X.next).LEN + 1; dnode X; X.key == 0 => X.LEN >= 0;`, func(w *world) {
+			a := w.dlist(3)
+			w.put8(a[2]+8, uint64(a[1]))
+		}, []string{
+			"dnode.LEN @dnode#2: dnode.LEN depends on itself: dnode#2, dnode#3",
+			"c1 X=dnode#1: X.LEN is undefined: it depends on itself",
+			"c1 X=dnode#2: X.LEN is undefined: it depends on itself",
+			"c1 X=dnode#3: X.LEN is undefined: it depends on itself",
+		}},
+		{"loop beyond the allocation", `ARRAY nums OF int; nums X; for I in 1 to 100, X[I] <= X[I + 1];`, func(w *world) {
+			a := w.alloc("nums", 16, true)
+			w.put4(a, 7)
+		}, []string{"c1 X=nums#1: X[I] is 7, X[I + 1] is 0"}},
+		{"corrupt bound ends", `struct v { int n; int a[2]; }; type v; v X; for I in 0 to X.n - 1, X.a[I] == 0;`, func(w *world) {
+			a := w.alloc("v", 12, true)
+			w.put4(a, 3)
+		}, []string{"c1 X=v#1: X.a[I] is undefined: X.a[I]: the index is outside the array"}},
+		{"overflow", dnode + `dnode X; 9223372036854775807 + X.key > 0;`, func(w *world) {
+			a := w.dlist(1)
+			w.put4(a[0], 1)
+		}, []string{"c1 X=dnode#1: 9223372036854775807 + X.key > 0 is undefined: 9223372036854775807 + X.key: overflow"}},
+		{"pairs without a guard", dnode + `dnode X, Y; X.key <= Y.key or X.key > Y.key;`, func(w *world) { w.dlist(3) }, nil},
+		{"existential", dnode + `dnode X; exists dnode Y; Y.key == X.n;`, func(w *world) {
+			a := w.dlist(2)
+			w.put4(a[1]+4, 3)
+		}, []string{"c1 X=dnode#2: there is no dnode Y with Y.key == X.n: X.n is 3"}},
+		{"check dangling", dnode + `check dangling for dnode;`, func(w *world) {
+			a := w.dlist(2)
+			w.release(a[1])
+		}, []string{"dangling dnode: dnode#1.next is dangling 0x10030 (dnode#2 is freed)"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, test.spec)
+			test.build(w)
+			if d := cmp.Diff(test.want, w.lines(w.all())); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+const rooted = `
+struct node { int key; struct node *next; };
+global head;
+type node;
+root node from ::head via next;
+some: node X; X.key == 1;
+`
+
+func TestRoots(t *testing.T) {
+	w := newWorld(t, rooted)
+	w.global(1, "head", 0x1000, make([]byte, 8))
+	a, b := w.alloc("node", 16, true), w.alloc("node", 16, true)
+	w.put8(0x1000, uint64(a))
+	if d := cmp.Diff([]string{"some X=node#1: X.key is 0"}, w.lines(w.c.Check(w.h.Now(), nil))); d != "" {
+		t.Errorf("b is not reached (-want +got):\n%s", d)
+	}
+	w.put8(a+8, uint64(b))
+	w.put4(a, 1)
+	want := []string{"some X=node#2: X.key is 0"}
+	if d := cmp.Diff(want, w.lines(w.c.Check(w.h.Now(), nil))); d != "" {
+		t.Errorf("now it is (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, w.lines(w.all())); d != "" {
+		t.Errorf("from scratch (-want +got):\n%s", d)
+	}
+}
+
+// A long list whose attribute runs down all of it needs no deep stack, and a
+// ring of them is one cycle.
+func TestDeepAttribute(t *testing.T) {
+	const n = 50_000
+	w := newWorld(t, dnode+`dnode.LEN; dnode X; X.LEN = (X.next).LEN + 1; len: dnode X; X.key == 1 => X.LEN < 10;`)
+	a := w.dlist(n)
+	w.put4(a[0], 1)
+	if d := cmp.Diff([]string{fmt.Sprintf("len X=dnode#1: X.LEN is %d", n)}, w.lines(w.all())); d != "" {
+		t.Error(d)
+	}
+	w.put8(a[n-1]+8, uint64(a[0]))
+	found := w.all()
+	if len(found) != 2 || found[0].Total != n {
+		t.Errorf("a ring: %v", w.lines(found))
+	}
+}
+
+const intrusive = `
+struct item { int key; struct item *next; };
+type item;
+enter item at add(1);
+leave item at del(1);
+in: item X; X.INDEGREE <= 1;
+key: item X, Y; X.next == Y => X.key <= Y.key;
+`
+
+// Intrusive nodes: in a pool of no declared type, and outside the heap.
+func TestMembership(t *testing.T) {
+	w := newWorld(t, intrusive)
+	pool := w.alloc("", 160, true)
+	at := func(i int) trace.Addr { return pool + trace.Addr(16*i) }
+	enter := func(a trace.Addr) {
+		if _, err := w.h.Enter(&trace.Event{Thread: 1}, a, 16, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave := func(a trace.Addr) {
+		if _, err := w.h.Leave(&trace.Event{Thread: 1}, a, 16, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func(want ...string) {
+		t.Helper()
+		got := w.lines(w.c.Check(w.h.Now(), nil))
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if d := cmp.Diff(got, w.lines(w.all())); d != "" {
+			t.Errorf("(-forward +scratch):\n%s", d)
+		}
+	}
+	w.put4(at(0), 5)
+	w.put8(at(0)+8, uint64(at(1))) // before either is a node
+	step()
+	enter(at(0))
+	step()
+	enter(at(1)) // now the pointer is an edge
+	step("key X=item#1 Y=item#2: X.key is 5, Y.key is 0")
+	leave(at(1))
+	step()
+	enter(at(1))
+	step("key X=item#1 Y=item#3: X.key is 5, Y.key is 0")
+	w.put8(at(2)+8, uint64(at(1))) // not a node: no edge
+	step("key X=item#1 Y=item#3: X.key is 5, Y.key is 0")
+	enter(at(2))
+	step("in X=item#3: X.INDEGREE is 2", "key X=item#1 Y=item#3: X.key is 5, Y.key is 0")
+	enter(0x7ffe1000) // outside the heap
+	w.put4(0x7ffe1000, 9)
+	w.put8(at(1)+8, 0x7ffe1000)
+	w.put8(0x7ffe1008, uint64(at(2)))
+	step("in X=item#3: X.INDEGREE is 2", "key X=item#1 Y=item#3: X.key is 5, Y.key is 0",
+		"key X=item#5 Y=item#4: X.key is 9, Y.key is 0")
+	w.release(pool)
+	step()
+	if n := w.g.Live(w.spec.Types[0], w.h.Now(), nil); len(n) != 1 {
+		t.Errorf("after the free: %v", n)
+	}
+}
+
+// In-edges of every object at every time equal what the cells of all objects say.
+func TestInEdges(t *testing.T) {
+	each(t, 10, func(t *testing.T, s *script) {
+		for range 120 {
+			s.step()
+		}
+		s.g.Advance()
+		for at := mgpp.Timestamp(0); at <= s.h.Now(); at++ {
+			v := s.h.At(at)
+			want := map[graph.ObjID]int{}
+			for o := graph.ObjID(1); int(o) <= s.g.Objects(); o++ {
+				for _, e := range s.g.Out(v, o) {
+					want[e.To]++
+				}
+			}
+			for o := graph.ObjID(1); int(o) <= s.g.Objects(); o++ {
+				if s.g.Alive(o, at) {
+					if got := len(s.g.In(v, o)); got != want[o] {
+						t.Fatalf("at %d %s has %d in-edges, want %d", at, s.g.Name(o), got, want[o])
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,294 @@
+package eval_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var schedProgram = &trace.Program{
+	Funcs: []trace.Func{{Name: "insert", File: "a.c", Line: 3}, {Name: "delete", File: "a.c", Line: 9}, {Name: "ns::List<int>::push(int)"}},
+	Points: []trace.Point{
+		{Kind: "inline-entry", Func: 1, Function: "insert", File: "m.c", Line: 20},
+		{Kind: "inline-exit", Func: 1, Function: "insert", File: "m.c", Line: 20},
+		{Kind: "inline-entry", Func: 1, Function: "insert", File: "m.c", Line: 21},
+		{Kind: "inline-exit", Func: 1, Function: "insert", File: "m.c", Line: 21},
+		{Kind: "line", File: "/src/quad.c", Line: 24},
+		{Kind: "mark", File: "/src/quad.c", Line: 30, For: "a"},
+	},
+}
+
+const schedTypes = "struct a { struct a *p; }; struct b { struct b *p; }; type a; type b; a X; X.INDEGREE >= 0; b X; X.INDEGREE >= 0;\n"
+
+// Events are written "kind[!] thread what [sp]": call, ret, ret! (unwound), line,
+// signal, exit STATUS, trunc.
+func event(tb testing.TB, text string) trace.Event {
+	var kind string
+	var thread, what, sp uint64
+	if n, _ := fmt.Sscan(text, &kind, &thread, &what, &sp); n < 2 {
+		tb.Fatalf("event %q", text)
+	}
+	ev := trace.Event{Thread: trace.ThreadID(thread), Aux: what, SP: trace.Addr(sp)}
+	switch kind {
+	case "call":
+		ev.Kind = trace.KindCall
+	case "ret!":
+		ev.Kind, ev.Flags = trace.KindReturn, trace.FlagUnwound
+	case "ret":
+		ev.Kind = trace.KindReturn
+	case "line":
+		ev.Kind = trace.KindLine
+	case "signal":
+		ev.Kind = trace.KindSignal
+	case "exit":
+		ev.Kind = trace.KindExit
+	case "trunc":
+		ev.Kind = trace.KindTruncated
+	default:
+		tb.Fatalf("event %q", text)
+	}
+	return ev
+}
+
+func TestSchedule(t *testing.T) {
+	tests := []struct {
+		name, spec string
+		events     []string
+		want       []string
+		skipped    int
+	}{
+		{"entry and return", "cpoint insert;",
+			[]string{"call 1 1 100", "ret 1 1 100", "call 1 1 100", "ret 1 1 100", "exit 1 0"},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2", "exit"}, 0},
+		{"outermost only", "cpoint insert:exit;",
+			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 90", "ret 1 1 100"},
+			[]string{"return insert call 1"}, 0},
+		{"each", "cpoint insert:each;",
+			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 90", "ret 1 1 100"},
+			[]string{"entry insert call 1", "entry insert call 1", "return insert call 1", "return insert call 1"}, 0},
+		{"unwound", "cpoint insert, delete;",
+			[]string{"call 1 1 100", "call 1 2 90", "ret! 1 2 90", "ret! 1 1 100", "call 1 1 100"},
+			[]string{"entry insert call 1", "entry delete call 1", "entry insert call 2"}, 0},
+		{"unseen return", "cpoint insert;",
+			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 100", "call 1 1 100"},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}, 0},
+		{"another thread inside", "cpoint insert;",
+			[]string{"call 1 1 100", "call 2 1 500", "ret 1 1 100", "ret 2 1 500"},
+			[]string{"entry insert call 1", "return insert call 2"}, 2},
+		{"another type", "cpoint insert for a; cpoint delete for b;",
+			[]string{"call 1 1 100", "call 2 2 500", "ret 1 1 100", "ret 2 2 500"},
+			[]string{"entry insert call 1 for a", "entry delete call 1 for b", "return insert call 1 for a", "return delete call 1 for b"}, 0},
+		{"crash with open calls", "cpoint insert;",
+			[]string{"call 1 1 100", "signal 1 11", "exit 1 139"},
+			[]string{"entry insert call 1", "crash open insert"}, 0},
+		{"killed", "cpoint insert; no cpoint end;", []string{"exit 1 9"}, []string{"crash"}, 0},
+		{"no end", "cpoint insert; no cpoint end;", []string{"exit 1 0"}, nil, 0},
+		{"timeout", "no cpoint end;", []string{"trunc 0 0"}, []string{"crash"}, 0},
+		{"status", "", []string{"exit 1 256"}, []string{"exit"}, 0},
+		{"line and mark", "cpoint quad.c:24;", []string{"line 1 5", "line 1 6"}, []string{"line quad.c:24", "line quad.c:30 for a"}, 0},
+		{"inlined", "cpoint insert;",
+			[]string{"line 1 1 80", "line 1 1 80", "line 1 2 80", "line 1 2 80", "line 1 1 80"},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}, 0},
+		{"inlined back to back", "cpoint insert;",
+			[]string{"line 1 1 80", "line 1 3 80", "line 1 2 80", "line 1 4 80"},
+			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2", "return insert call 2"}, 0},
+		{"inlined in a frame that is gone", "cpoint insert;",
+			[]string{"line 1 1 80", "line 1 1 90"},
+			[]string{"entry insert call 1", "entry insert call 2"}, 0},
+		{"by pattern", "cpoint List::push;", []string{"call 1 3 100"}, []string{"entry ns::List<int>::push(int) call 1"}, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := eval.NewSchedule(parse(t, schedTypes+test.spec), schedProgram)
+			var got []string
+			for _, text := range test.events {
+				ev := event(t, text)
+				for _, c := range s.Event(&ev, 7) {
+					got = append(got, cpointText(c))
+				}
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if s.Skipped() != test.skipped {
+				t.Errorf("skipped %d, want %d", s.Skipped(), test.skipped)
+			}
+		})
+	}
+}
+
+func cpointText(c eval.CPoint) string {
+	s := c.Kind
+	switch {
+	case c.Kind == "line":
+		s += fmt.Sprintf(" %s:%d", strings.TrimPrefix(c.File, "/src/"), c.Line)
+	case c.Function != "":
+		s += fmt.Sprintf(" %s call %d", c.Function, c.Call)
+	}
+	if c.For != nil {
+		s += " for " + c.For.Name
+	}
+	if c.Kind == "crash" {
+		for _, o := range c.Open {
+			s += " open " + o.Function
+		}
+	}
+	return s
+}
+
+func TestMembers(t *testing.T) {
+	prog := &trace.Program{Funcs: []trace.Func{{Name: "add"}, {Name: "del"}, {Name: "make"}, {Name: "try_del"}}}
+	spec := parse(t, `struct n { struct n *p; }; type n; n X; X.INDEGREE >= 0;
+enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_del(1) if return == 0;`)
+	h := mgpp.New(mgpp.Options{})
+	m := eval.NewMembers(spec, prog, h)
+	if u := m.Unmatched(); u != nil {
+		t.Errorf("unmatched %v", u)
+	}
+	var got []string
+	do := func(k trace.Kind, fn uint64, flags trace.Flags, ret uint64, args ...uint64) {
+		ev := &trace.Event{Kind: k, Aux: fn, SP: 100, Thread: 1, Flags: flags, Ret: ret, Args: args}
+		now := h.Now()
+		note := func(when string) {
+			for ; now < h.Now(); now++ {
+				op := h.Op(now + 1)
+				verb := "enters"
+				if op.Kind == mgpp.OpLeave {
+					verb = "leaves"
+				}
+				got = append(got, fmt.Sprintf("%s %s: %#x %s", k, when, uint64(op.Addr), verb))
+			}
+		}
+		if err := m.Before(ev); err != nil {
+			t.Fatal(err)
+		}
+		note("before")
+		if err := m.After(ev); err != nil {
+			t.Fatal(err)
+		}
+		note("after")
+	}
+	call, ret := trace.KindCall, trace.KindReturn
+	do(call, 1, 0, 0, 1, 0x100)
+	do(ret, 1, 0, 0)
+	do(call, 3, 0, 0)
+	do(ret, 3, 0, 0x200)
+	do(call, 4, 0, 0, 0x100)
+	do(ret, 4, 0, 0xffffffff) // -1: it stays
+	do(call, 4, 0, 0, 0x100)
+	do(ret, 4, 0, 0)
+	do(call, 2, 0, 0, 0x200)
+	do(ret, 2, trace.FlagUnwound, 0) // left by an exception: it stays
+	do(call, 2, 0, 0, 0x200)
+	do(ret, 2, 0, 0)
+	want := []string{
+		"call after: 0x100 enters",
+		"return before: 0x200 enters",
+		"return before: 0x100 leaves",
+		"return before: 0x200 leaves",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestMemoryFaults(t *testing.T) {
+	store := func(w *world, addr trace.Addr, data string, base trace.Addr) {
+		w.apply(trace.Event{Kind: trace.KindStore, Addr: addr, Size: uint64(len(data)), Data: []byte(data), Base: base, PC: 0x40, Thread: 1})
+	}
+	bulk := func(w *world, addr trace.Addr, data string) {
+		w.apply(trace.Event{Kind: trace.KindBulk, Name: "memcpy", Addr: addr, Base: addr, Size: uint64(len(data)), Data: []byte(data), PC: 0x41, Thread: 1})
+	}
+	tests := []struct {
+		name string
+		do   func(w *world)
+		want []string
+	}{
+		{"none", func(w *world) {
+			a := w.alloc("dnode", 24, false)
+			store(w, a+16, "12345678", a)
+			bulk(w, a, strings.Repeat("x", 24))
+			w.release(a)
+		}, nil},
+		{"memcpy over the neighbour", func(w *world) {
+			a := w.alloc("dnode", 24, false)
+			w.alloc("dnode", 24, false)
+			bulk(w, a+4, strings.Repeat("x", 60))
+		}, []string{"bounds dnode#1: memcpy writes 40 bytes past the end of dnode#1, into dnode#2"}},
+		{"store across the end", func(w *world) {
+			a := w.alloc("dnode", 20, false)
+			store(w, a+16, "12345678", a)
+		}, []string{"bounds dnode#1: a store writes 4 bytes past the end of dnode#1"}},
+		{"store right behind", func(w *world) {
+			a := w.alloc("", 20, false)
+			store(w, a+20, "1", a)
+		}, []string{"bounds NULL: a store writes 1 byte right behind the block of 20 bytes at 0x10000"}},
+		{"a base that is an index says nothing", func(w *world) {
+			a := w.alloc("", 24, false)
+			store(w, a+4096, "1", a)
+		}, nil},
+		{"use after free", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a)
+			store(w, a+8, "1", a)
+		}, []string{"use after free NULL: a store writes 1 byte into the block of 24 bytes at 0x10000, which is freed"}},
+		{"memory that is used again", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a)
+			w.alloc("", 24, false)
+			store(w, a+8, "1", a)
+		}, nil},
+		{"double free", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a)
+			w.release(a)
+		}, []string{"double free NULL: free of the block of 24 bytes at 0x10000, which is freed already"}},
+		{"invalid free", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a + 8)
+		}, []string{"invalid free NULL: free of an address inside the block of 24 bytes at 0x10000"}},
+		{"free of what was never seen", func(w *world) { w.release(0x99990) }, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, dnode+"dnode X; X.INDEGREE >= 0;")
+			test.do(w)
+			var got []string
+			for _, f := range w.c.MemoryFaults() {
+				got = append(got, fmt.Sprintf("%s %s: %s", f.Kind, w.g.Name(f.Obj), f.Reason))
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+	w := newWorld(t, dnode+"dnode X; X.INDEGREE >= 0; no check bounds;")
+	a := w.alloc("dnode", 20, false)
+	store(w, a+16, "12345678", a)
+	if f := w.c.MemoryFaults(); f != nil {
+		t.Errorf("switched off: %v", f)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	w := newWorld(t, dnode+`struct b { struct b *p; }; type b; never: dnode X; X.key == 99 => X.n == 1; cpoint insert, delete;`)
+	s := eval.NewSchedule(w.spec, schedProgram)
+	ev := event(t, "call 1 1 100")
+	s.Event(&ev, 0)
+	w.dlist(2)
+	w.c.Check(w.h.Now(), nil)
+	want := []string{
+		"type b was never allocated: nothing of it was checked",
+		"never: the guard never held: X.key == 99",
+		"C-point delete was never reached",
+	}
+	if d := cmp.Diff(want, w.c.Warnings(s)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
