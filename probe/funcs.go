@@ -83,7 +83,15 @@ func (b *builder) enter(f *Func, l located) bool {
 	site, ok := b.site(l.image, l.fn.Addr)
 	reason := "not backed by the file"
 	if ok {
-		ok, reason = x86.KernelProbeable(im.File.Code(l.fn.Addr, x86.MaxLen))
+		code := im.File.Code(l.fn.Addr, 2*x86.MaxLen)
+		ok, reason = x86.KernelProbeable(code)
+		// The vector variants of memset begin by filling a register: behind
+		// that the function has still its arguments and its stack pointer.
+		if in, err := x86.Decode(code, l.fn.Addr); !ok && err == nil && in.VectorOnly() {
+			if next, _ := x86.KernelProbeable(code[in.Len:]); next {
+				site, ok = b.site(l.image, l.fn.Addr+uint64(in.Len))
+			}
+		}
 	}
 	if !ok && f.Role == RoleWriter {
 		// Those that the kernel's vDSO executes (time, gettimeofday). An audit

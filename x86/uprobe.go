@@ -12,7 +12,7 @@ package x86
 // the jump, call, push or nop of the one-byte map, which they emulate. The probe
 // is accepted, and the program goes on without the instruction having executed:
 // vmovdqu to memory (7F) stores nothing. Seen on kernel 6.18 (shapes_test.go of
-// package bpf), and in the source of all before it.
+// package bpf).
 func KernelProbeable(code []byte) (ok bool, reason string) {
 	in, err := Decode(code, 0)
 	if err != nil {
@@ -45,6 +45,23 @@ func (in *Inst) KernelProbeable() (ok bool, reason string) {
 		return false, "vector instruction that the kernel does not single-step"
 	}
 	return false, "instruction that the kernel does not single-step"
+}
+
+// VectorOnly says that the instruction changes vector registers alone, neither
+// general registers nor flags nor memory: behind it a function's arguments and
+// stack pointer are still what they were before. It knows those with which
+// functions begin: vmovd, vmovq, vpbroadcast, vpxor, vxorps, vzeroupper.
+func (in *Inst) VectorOnly() bool {
+	if !in.vex && !in.evex || in.Effect != EffectNone {
+		return false
+	}
+	switch in.opmap {
+	case map0F:
+		return in.op == 0x57 || in.op == 0x6e || in.op == 0x77 || in.op == 0xef
+	case map38:
+		return in.op == 0x58 || in.op == 0x59 || in.op >= 0x78 && in.op <= 0x7c
+	}
+	return false
 }
 
 // kernelEmulates says that the kernel emulates the instruction with this byte in

@@ -210,6 +210,25 @@ func TestKernelProbeable(t *testing.T) {
 	}
 }
 
+func TestVectorOnly(t *testing.T) {
+	for code, want := range map[string]bool{
+		"62 e2 7d 48 7a c6": true,  // vpbroadcastb esi to zmm16
+		"c5 f9 6e c6":       true,  // vmovd esi to xmm0
+		"c5 f8 77":          true,  // vzeroupper
+		"c5 f9 7e c6":       false, // vmovd xmm0 to esi
+		"c5 fe 7f 07":       false, // vmovdqu to memory
+		"c4 e2 e8 f5 c9":    false, // bzhi
+		"66 0f 6e c6":       false, // the kernel steps over that one
+		"48 89 f8":          false,
+	} {
+		b, _ := hex.DecodeString(strings.ReplaceAll(code, " ", ""))
+		in, err := Decode(b, 0)
+		if err != nil || in.VectorOnly() != want {
+			t.Errorf("%s: %v, %v", code, in.VectorOnly(), err)
+		}
+	}
+}
+
 func TestClobbers(t *testing.T) {
 	tests := []struct {
 		code string
