@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cilium/ebpf"
@@ -76,6 +77,8 @@ type Engine struct {
 	answered  uint64 // value of held that the last SIGCONT answered
 	lost      uint64 // drops reported so far
 	final     atomic.Pointer[Stats]
+	closing   sync.Once
+	closed    error
 }
 
 // Attach probes a process according to the plan. The process must be stopped

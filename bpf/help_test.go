@@ -140,8 +140,8 @@ func (p *planner) stores(names ...string) *planner {
 				st.After = p.site(0, pc+uint64(in.Len))
 			}
 			if ok, _ := in.KernelProbeable(); !ok {
-				if !st.Effect.Lock {
-					return
+				if st.Effect.Shape == x86.ShapeString || st.Effect.Shape == x86.ShapeMasked {
+					p.t.Fatalf("%s can not be captured", st.Effect.Text)
 				}
 				st.AfterOnly = true
 				st.After = p.site(0, pc+uint64(in.Len))

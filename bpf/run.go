@@ -219,7 +219,13 @@ func (e *Engine) Stats() Stats {
 // process is killed instead, the kernel closes its files and so removes the
 // probes.)
 func (e *Engine) Close() error {
-	if e.objs.Counts != nil && e.final.Load() == nil {
+	e.closing.Do(func() { e.closed = e.close() })
+	return e.closed
+}
+
+// close leaves the fields as they are: Stats and Sync may be under way.
+func (e *Engine) close() error {
+	if e.objs.Counts != nil {
 		s := e.Stats()
 		e.final.Store(&s)
 	}
@@ -227,25 +233,20 @@ func (e *Engine) Close() error {
 	for _, l := range e.links {
 		errs = append(errs, l.Close())
 	}
-	e.links = nil
 	if e.objs.Held != nil {
 		e.resume(0)
 	}
 	if e.freezer != nil {
 		errs = append(errs, e.freezer.close())
-		e.freezer = nil
 	}
 	if e.reader != nil {
 		errs = append(errs, e.reader.Close())
-		e.reader = nil
 	}
 	if e.objs.Ring != nil {
 		errs = append(errs, e.objs.Close())
-		e.objs = programsObjects{}
 	}
 	if e.pidfd >= 0 {
 		errs = append(errs, unix.Close(e.pidfd))
-		e.pidfd = -1
 	}
 	return errors.Join(errs...)
 }

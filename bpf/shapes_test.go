@@ -2,17 +2,36 @@ package bpf
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"testing"
 )
+
+// withoutAddresses removes the second word of each line.
+func withoutAddresses(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		f := strings.SplitN(line, " ", 3)
+		b.WriteString(f[0] + " " + f[len(f)-1])
+	}
+	return b.String()
+}
 
 // Every shape of store is captured with its address and bytes; what wrote
 // nothing is not. The program says itself what it wrote.
 func TestShapes(t *testing.T) {
 	needEngine(t)
 	path := build(t, "shapes.c")
-	plan := newPlanner(t, path, libc).stores("run").allocators().plan
+	plan := newPlanner(t, path, libc).stores("run", "runVectors").allocators().plan
 	r := record(t, path, &plan, Options{})
+	// Probes change nothing: alone it does the same.
+	alone, err := exec.Command(path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := withoutAddresses(r.output), withoutAddresses(string(alone)); got != want {
+		t.Fatalf("under probes:\n%s\nalone:\n%s", got, want)
+	}
 	var want []string
 	names := make(map[string]string)
 	lo, hi := "", ""

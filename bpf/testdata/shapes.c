@@ -140,6 +140,36 @@ __attribute__((noinline)) static void run(unsigned char *p)
 	}
 }
 
+__attribute__((noinline, target("avx2,avx512f,avx512vl,avx512bw"))) static void runVectors(unsigned char *p)
+{
+	uint64_t v = 0x1122334455667788;
+
+	if (!__builtin_cpu_supports("avx2"))
+		return;
+	/* Instructions whose opcode byte is that of a jump, push or nop outside
+	 * the vector encodings come between: they must do what they do. */
+	asm volatile("vmovq %1, %%xmm3; vpbroadcastq %%xmm3, %%ymm3; vpshufd $0x1b, %%ymm3, %%ymm4; vmovdqu %%ymm4, (%0)"
+		     :: "r"(p), "r"(v) : "xmm3", "xmm4", "memory");
+	wrote("vmovdqu ymm", p, 32);
+	p += 64;
+	asm volatile("vmovups %%ymm4, (%0)" :: "r"(p) : "memory");
+	wrote("vmovups ymm", p, 32);
+	p += 64;
+	asm volatile("vmovd %%xmm4, (%0)" :: "r"(p) : "memory");
+	wrote("vmovd", p, 4);
+	p += 64;
+	asm volatile("vpextrb $1, %%xmm4, (%0)" :: "r"(p) : "memory");
+	wrote("vpextrb", p, 1);
+	p += 64;
+	asm volatile("vzeroupper; movq %1, (%0)" :: "r"(p), "r"(v) : "memory");
+	wrote("mov after vzeroupper", p, 8);
+	p += 64;
+	if (!__builtin_cpu_supports("avx512bw"))
+		return;
+	asm volatile("vpbroadcastb %k1, %%zmm16; vmovdqu64 %%zmm16, (%0)" :: "r"(p), "r"(v) : "memory");
+	wrote("vmovdqu64 zmm", p, 64);
+}
+
 int main(void)
 {
 	unsigned char *p = malloc(4096);
@@ -147,6 +177,7 @@ int main(void)
 
 	memset(p, 0, 4096);
 	run(p);
+	runVectors(p + 2560);
 	for (i = 0; i < count; i++) {
 		printf("%c %p", notes[i].what, (void *)notes[i].at);
 		if (notes[i].what == 'S') {
