@@ -283,14 +283,13 @@ func (e *env) aggregate(x *check.Aggregate) value {
 	if x.Sum {
 		return e.sum(x)
 	}
+	closed := e.c.closed[x]
+	if v, ok := e.sums[x]; ok && closed && (e.rec == nil || e.rec.counts[x]) {
+		return v
+	}
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepPopulation, Type: x.Type.Index})
-	}
-	closed := e.rec == nil && e.c.closed[x]
-	if closed {
-		if v, ok := e.sums[x]; ok {
-			return v
-		}
+		e.rec.counts[x] = true
 	}
 	n := int64(0)
 	saved := graph.ObjID(0)
@@ -310,10 +309,7 @@ func (e *env) aggregate(x *check.Aggregate) value {
 		e.vars[x.Slot] = saved
 	}
 	if closed {
-		if e.sums == nil {
-			e.sums = map[*check.Aggregate]value{}
-		}
-		e.sums[x] = number(n)
+		e.setSum(x, int(n))
 	}
 	return number(n)
 }

@@ -24,7 +24,8 @@ type Checker struct {
 
 	slots, indices int // largest frame
 	fieldNils      bool
-	closed         map[*check.Aggregate]bool
+	counts         []count
+	closed         map[*check.Aggregate]bool // those of counts
 	uses           map[check.Expr]uses
 	rooted         []bool // by type: variables range over what roots reach
 
@@ -96,24 +97,20 @@ func (c *Checker) study(k *check.Constraint) info {
 	var sites []site
 	for i := range k.Loops {
 		for _, x := range [3]check.Expr{k.Loops[i].Guard, k.Loops[i].Lo, k.Loops[i].Hi} {
-			sites = sitesOf(x, 0, sites)
+			sites = sitesOf(x, 0, c.countSite, sites)
 		}
 	}
-	c.sites = append(c.sites, sitesOf(k.Body, 0, sitesOf(k.Guard, 0, sites)))
+	c.sites = append(c.sites, sitesOf(k.Body, 0, c.countSite, sitesOf(k.Guard, 0, c.countSite, sites)))
 	in := info{Constraint: k, guard: usesOf(k.Guard), body: usesOf(k.Body)}
 	in.recognise()
 	return in
 }
 
-// note remembers what expressions use, and which aggregates stand alone.
+// note remembers what expressions use.
 func (c *Checker) note(xs ...check.Expr) {
 	for _, x := range xs {
 		walk(x, func(y check.Expr) {
-			u := usesOf(y)
-			c.uses[y] = u
-			if a, ok := y.(*check.Aggregate); ok && !a.Sum && u == (uses{}) {
-				c.closed[a] = true
-			}
+			c.uses[y] = usesOf(y)
 		})
 	}
 }

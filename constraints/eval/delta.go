@@ -42,7 +42,7 @@ func (d *delta) gather(e *env) {
 			continue
 		}
 		for i := range d.c.sites[k] {
-			if s := &d.c.sites[k][i]; s.kind != readsAttr && !d.all[k] {
+			if s := &d.c.sites[k][i]; s.kind != readsAttr && s.kind != readsCount && !d.all[k] {
 				d.roots = d.rootsOf(e, s, d.roots[:0])
 				d.bindRoots(e, k, s)
 			}
@@ -284,7 +284,7 @@ func rulesSites(a *check.Attribute) []site {
 	var out []site
 	for i := range a.Rules {
 		r := &a.Rules[i]
-		out = sitesOf(r.Else, 0, sitesOf(r.Value, 0, sitesOf(r.Guard, 0, out)))
+		out = sitesOf(r.Else, 0, nil, sitesOf(r.Value, 0, nil, sitesOf(r.Guard, 0, nil, out)))
 	}
 	return out
 }

@@ -512,10 +512,12 @@ type recorder struct {
 	seen map[Dep]bool
 	keys []attrKey // attributes whose rules are still to be walked
 	done map[attrKey]bool
+
+	counts map[*check.Aggregate]bool // walked
 }
 
 func newRecorder() *recorder {
-	return &recorder{seen: map[Dep]bool{}, done: map[attrKey]bool{}}
+	return &recorder{seen: map[Dep]bool{}, done: map[attrKey]bool{}, counts: map[*check.Aggregate]bool{}}
 }
 
 func (r *recorder) dep(d Dep) {

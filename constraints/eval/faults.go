@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
@@ -163,7 +164,7 @@ func standard(alloc string) bool {
 	case "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "posix_memalign", "valloc", "pvalloc", "strdup", "strndup":
 		return true
 	}
-	return len(alloc) >= len("operator new") && alloc[:len("operator new")] == "operator new"
+	return strings.HasPrefix(alloc, "operator new") || strings.HasPrefix(alloc, "_Zn")
 }
 
 // Warnings returns what the user should know at the end, since silence would

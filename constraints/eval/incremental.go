@@ -14,11 +14,13 @@ type state struct {
 	env    *env
 	broken map[binding][]Inconsistency
 	cycles []cycles // by constraint; used where acyclic
+	counts []counted
 }
 
 // scratch evaluates everything on a view.
 func (c *Checker) scratch(v mgpp.View) *state {
 	s := &state{env: newEnv(c, v), broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
+	s.countAll()
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
 			s.cycles[i].rebuild(s.env, k)
@@ -107,8 +109,9 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	after := newEnv(c, v)
 	d := c.newDelta(ch)
 	d.ranges(before, after)
-	stale := map[attrKey]bool{}
+	stale, who := map[attrKey]bool{}, c.newConcerned()
 	d.gather(before)
+	d.gatherCounts(before, who)
 	d.attrSeeds(before, stale)
 	d.cascade(before, stale)
 
@@ -118,7 +121,10 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	d.gather(after)
 	d.attrSeeds(after, stale)
 	d.cascade(after, stale)
-	d.gatherAttrs(after, after.recompute(stale))
+	d.gatherCounts(after, who)
+	changed := after.recompute(stale)
+	d.gatherAttrs(after, changed)
+	s.settle(d, after, who, changed, true)
 	s.replace(d)
 	c.spend(before)
 	c.spend(after)
@@ -215,8 +221,9 @@ func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
 	before, after := c.base.env, newEnv(c, v)
 	d := c.newDelta(ch)
 	d.ranges(before, after)
-	stale := map[attrKey]bool{}
+	stale, who := map[attrKey]bool{}, c.newConcerned()
 	for _, e := range [2]*env{before, after} {
+		d.gatherCounts(e, who)
 		e.attrs.under, e.attrs.hidden = nil, nil
 		if e == after {
 			after.attrs.under, after.attrs.hidden = &before.attrs, stale
@@ -225,7 +232,9 @@ func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
 		d.attrSeeds(e, stale)
 		d.cascade(e, stale)
 	}
-	d.gatherAttrs(after, after.differing(before, stale))
+	changedAttrs := after.differing(before, stale)
+	d.gatherAttrs(after, changedAttrs)
+	c.base.settle(d, after, who, changedAttrs, false)
 	s := &state{env: after, broken: make(map[binding][]Inconsistency, len(c.base.broken)), cycles: make([]cycles, len(c.infos))}
 	for b, l := range c.base.broken {
 		s.broken[b] = l
@@ -275,9 +284,10 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 		}
 	}
 	d.ranges(before, after)
-	stale := map[attrKey]bool{}
+	stale, who := map[attrKey]bool{}, c.newConcerned()
 	for _, e := range [2]*env{before, after} {
 		d.gather(e)
+		d.gatherCounts(e, who)
 		d.attrSeeds(e, stale)
 		for a := range c.spec.Attributes {
 			if ch.All {
@@ -291,6 +301,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 	changed := after.differing(before, stale)
 	d.gatherAttrs(before, changed)
 	d.gatherAttrs(after, changed)
+	d.compareCounts(before, after, who, changed)
 	out := c.instances(d, before, after, stale)
 	c.spend(before)
 	c.spend(after)

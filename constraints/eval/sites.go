@@ -28,6 +28,7 @@ const (
 	readsAttr           // a user attribute of an object
 	readsPath           // edges anywhere on the way from an object
 	readsAll            // the population of a type
+	readsCount          // a count that stands alone
 )
 
 // site is one thing that an expression reads, with the way to it from a
@@ -40,12 +41,14 @@ type site struct {
 	lo, hi int64           // readsBytes: offsets in it; hi < 0: all of it
 	attr   int32
 	fields []string // readsPath
+	count  int      // readsCount: index in Checker.counts
 	every  bool     // whatever the way, all bindings are concerned
 	stray  bool     // the way may lead through memory that is no object
 }
 
-// sitesOf appends what x reads. inner are the slots of aggregates around it.
-func sitesOf(x check.Expr, inner uint64, out []site) []site {
+// sitesOf appends what x reads. inner are the slots of aggregates around it;
+// alone, if not nil, is asked for the site of an aggregate that stands alone.
+func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out []site) []site {
 	add := func(s site, base check.Expr) {
 		s.typ = typeOfBase(base)
 		for _, c := range chains(base) {
@@ -83,12 +86,15 @@ func sitesOf(x check.Expr, inner uint64, out []site) []site {
 			add(site{hi: -1}, x.From)
 		}
 	case *check.Aggregate:
+		if alone != nil && standsAlone(x) {
+			return append(out, alone(x))
+		}
 		if !x.Sum {
 			out = append(out, site{kind: readsAll, typ: x.Type, every: true})
 			inner |= 1 << (x.Slot & 63)
 		}
 	}
-	children(x, func(y check.Expr) { out = sitesOf(y, inner, out) })
+	children(x, func(y check.Expr) { out = sitesOf(y, inner, alone, out) })
 	return out
 }
 
