@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -69,6 +70,44 @@ func compile(t testing.TB, c config, dir string, sources ...string) string {
 	return out
 }
 
+// shared holds the programs that several tests look at.
+var shared struct {
+	sync.Mutex
+	dir   string
+	progs map[string]string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.dir != "" {
+		os.RemoveAll(shared.dir)
+	}
+	os.Exit(code)
+}
+
+// compileOnce is compile in a directory that lasts as long as the tests.
+func compileOnce(t testing.TB, c config, sources ...string) string {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.progs == nil {
+		dir, err := os.MkdirTemp("", "objfile")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir, shared.progs = dir, map[string]string{}
+	}
+	key := c.name() + sources[0]
+	if shared.progs[key] == "" {
+		dir, err := os.MkdirTemp(shared.dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.progs[key] = compile(t, c, dir, sources...)
+	}
+	return shared.progs[key]
+}
+
 var (
 	cProgram   = []string{"main.c", "list.c"}
 	cxxProgram = []string{"tree.cc"}
@@ -124,7 +163,7 @@ func digestOf(f *File, places bool) string {
 			fmt.Fprintf(&b, "  returns %s\n", spellType(t, 0))
 		}
 	}
-	for _, a := range codeAddrs(f, 3) {
+	for _, a := range codeAddrs(f, 7) {
 		fmt.Fprintf(&b, "%x %v\n", a, f.Frames(a))
 		for _, v := range f.Variables(a) {
 			if !places {

@@ -67,15 +67,16 @@ func parsePattern(s string) pattern {
 
 // names are the spellings under which a function is found.
 type names struct {
-	full    string // qualified, with template arguments, without parameters
-	plain   string // without template arguments
-	linkage string
+	full    string   // qualified, with template arguments, without parameters
+	plain   string   // without template arguments
+	linkage string   // of the symbol table,
+	base    string   // and without a clone's suffix
 	params  []string // normal; nil if the name does not say
 }
 
 func namesOf(linkage string) names {
 	base := baseLinkage(linkage)
-	n := names{linkage: base}
+	n := names{linkage: linkage, base: base}
 	if !strings.HasPrefix(base, "_Z") {
 		n.full, n.plain = base, base
 		return n
@@ -94,7 +95,7 @@ func namesOf(linkage string) names {
 // match says whether a function is meant. With qualify, "insert" means
 // "Tree::insert" too.
 func (p *pattern) match(n *names) bool {
-	if !p.matchName(n.full) && !p.matchName(n.plain) && p.name != n.linkage {
+	if !p.matchName(n.full) && !p.matchName(n.plain) && p.name != n.linkage && p.name != n.base {
 		return false
 	}
 	if p.params == nil || p.anyParam {

@@ -1,0 +1,372 @@
+package objfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestErrors(t *testing.T) {
+	prog := read(t, compileOnce(t, judged[0], cProgram...))
+	changed := func(at int, b ...byte) []byte {
+		c := bytes.Clone(prog)
+		copy(c[at:], b)
+		return c
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want error
+	}{
+		{"empty", nil, ErrNotELF},
+		{"script", []byte("#!/bin/sh\necho a long enough script\n"), ErrNotELF},
+		{"cut", prog[:40], ErrNotELF},
+		{"32-bit", changed(4, 1), Err32Bit},
+		{"big-endian", changed(5, 2), ErrMachine},
+		{"arm", changed(18, 183, 0), ErrMachine},
+		{"object", changed(16, 1), ErrNotExecutable},
+		{"core", changed(16, 4), ErrNotExecutable},
+	} {
+		path := filepath.Join(t.TempDir(), c.name)
+		if err := os.WriteFile(path, c.data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path, Options{}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: Open: %v", c.name, err)
+		}
+		if _, err := Parse(c.name, bytes.NewReader(c.data)); !errors.Is(err, c.want) {
+			t.Errorf("%s: Parse: %v", c.name, err)
+		}
+	}
+	if _, err := Open(t.TempDir(), Options{}); !errors.Is(err, ErrNotELF) {
+		t.Errorf("directory: %v", err)
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none"), Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+}
+
+func TestFacts(t *testing.T) {
+	for _, c := range []struct {
+		flags               string
+		pie, static, shared bool
+	}{
+		{"-g -O1", true, false, false},
+		{"-g -O1 -no-pie", false, false, false},
+		{"-g -O1 -static", false, true, false},
+		{"-g -O1 -fPIE -static-pie", true, true, false},
+		{"-g -O1 -fPIC -shared", false, false, true},
+	} {
+		f := open(t, compile(t, config{"gcc", c.flags}, t.TempDir(), cProgram...), Options{})
+		if f.PIE() != c.pie || f.Static() != c.static || f.SharedObject() != c.shared {
+			t.Errorf("%s: PIE %v, static %v, shared %v", c.flags, f.PIE(), f.Static(), f.SharedObject())
+		}
+		if len(f.BuildID()) != 40 {
+			t.Errorf("%s: build-id %q", c.flags, f.BuildID())
+		}
+		if !c.static && (!cmp.Equal(f.Needed(), []string{"libc.so.6"}) || !c.shared && !strings.Contains(f.Interp(), "ld-linux")) {
+			t.Errorf("%s: needs %v, interpreter %q", c.flags, f.Needed(), f.Interp())
+		}
+		addressing(t, f)
+	}
+}
+
+func addressing(t *testing.T, f *File) {
+	t.Helper()
+	fn := f.FuncsNamed("main")
+	if len(fn) != 1 {
+		t.Fatalf("main: %v", fn)
+	}
+	off, ok := f.Offset(fn[0].Addr)
+	back, ok2 := f.Vaddr(off)
+	if !ok || !ok2 || back != fn[0].Addr {
+		t.Errorf("offset %#x of %#x leads back to %#x", off, fn[0].Addr, back)
+	}
+	raw := read(t, f.Path())
+	if code := f.Code(fn[0].Addr, 8); !bytes.Equal(code, raw[off:off+8]) {
+		t.Errorf("code %x", code)
+	}
+	lo, hi := f.LoadRange()
+	if lo > fn[0].Addr || hi <= fn[0].Addr {
+		t.Errorf("load range %#x to %#x", lo, hi)
+	}
+	if f.Code(hi+0x10000, 4) != nil {
+		t.Error("code beyond the file")
+	}
+	if _, ok := f.Offset(hi + 0x10000); ok {
+		t.Error("offset beyond the file")
+	}
+	ranges, guessed := f.CodeRanges()
+	if guessed || !contains(ranges, fn[0].Addr) {
+		t.Errorf("code ranges %x, guessed %v", ranges, guessed)
+	}
+	for i := 1; i < len(ranges); i++ {
+		if ranges[i][0] < ranges[i-1][1] {
+			t.Errorf("code ranges overlap: %x", ranges[i-1:i+1])
+		}
+	}
+}
+
+// TestCodeRangesGuessed strips what delimits functions.
+func TestCodeRangesGuessed(t *testing.T) {
+	need(t, "objcopy")
+	out := filepath.Join(t.TempDir(), "bare")
+	run(t, "", "objcopy", "--strip-all", "-R", ".eh_frame", "-R", ".eh_frame_hdr", compileOnce(t, judged[1], cProgram...), out)
+	data := read(t, out)
+	f, err := Parse("bare", bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Imported names in .dynsym are no functions of the file.
+	ranges, guessed := f.CodeRanges()
+	if !guessed || !contains(ranges, f.Entry()) {
+		t.Errorf("ranges %x, guessed %v", ranges, guessed)
+	}
+	// Section headers gone: segments and PT_GNU_EH_FRAME are all there is.
+	whole := read(t, compileOnce(t, judged[1], cProgram...))
+	binary.LittleEndian.PutUint64(whole[40:], 0)
+	copy(whole[58:64], make([]byte, 6))
+	g, err := Parse("no sections", bytes.NewReader(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ranges, guessed := g.CodeRanges(); guessed || !contains(ranges, g.Entry()) {
+		t.Errorf("without section headers: %x, guessed %v", ranges, guessed)
+	}
+}
+
+func TestFuncsNamed(t *testing.T) {
+	cxx := open(t, compileOnce(t, judged[0], cxxProgram...), Options{})
+	fast := open(t, compileOnce(t, judged[1], cxxProgram...), Options{})
+	for _, c := range []struct {
+		f       *File
+		pattern string
+		want    []string
+	}{
+		{cxx, "main", []string{"main"}},
+		{cxx, "insert", []string{"insert(Node*, char const*, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int)", "insert(double)"}},
+		{cxx, "insert(double)", []string{"insert(double)"}},
+		{cxx, "insert( double )", []string{"insert(double)"}},
+		{cxx, "insert(Node *, const char *, *, int)", []string{"insert(Node*, char const*, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int)"}},
+		{cxx, "insert(float)", nil},
+		{cxx, "forest::v1::Tree<*>::insert(*)", []string{"forest::v1::Tree<Node>::insert(Node*)", "forest::v1::Tree<Node>::insert(Node*, int)"}},
+		{cxx, "Tree::insert(Node*, int)", []string{"forest::v1::Tree<Node>::insert(Node*, int)"}},
+		{cxx, "Tree<Node>::insert(Node*)", []string{"forest::v1::Tree<Node>::insert(Node*)"}},
+		{cxx, "weight", []string{"Base::weight() const", "Node::weight() const"}},
+		{cxx, "Node::weight() const", []string{"Node::weight() const"}},
+		{cxx, "Node::weight()", []string{"Node::weight() const"}},
+		{cxx, "local", []string{"(anonymous namespace)::local(int)"}},
+		{cxx, "_Z6insertd", []string{"insert(double)"}},
+		{cxx, "printf", nil},
+		{cxx, "nothing", nil},
+		{cxx, "0x10", nil},
+		{fast, "insert(double)", []string{"insert(double)"}},
+	} {
+		var got []string
+		for _, fn := range c.f.FuncsNamed(c.pattern) {
+			got = append(got, fn.Name)
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s:\n%s", c.pattern, d)
+		}
+	}
+	for _, f := range []*File{cxx, fast} {
+		if in := f.Inlined("square"); len(in) == 0 && f == fast {
+			t.Error("square is not inlined at -O3")
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	for _, c := range judged {
+		f := open(t, compileOnce(t, c, cProgram...), Options{})
+		src := strings.Split(string(read(t, "testdata/list.c")), "\n")
+		line := 0
+		for i, s := range src {
+			if strings.Contains(s, "h->owner = l;") {
+				line = i + 1
+			}
+		}
+		addrs := f.LineAddrs("list.c", line)
+		if len(addrs) == 0 || !cmp.Equal(addrs, f.LineAddrs("testdata/list.c", line)) {
+			t.Fatalf("%s: addresses of list.c:%d: %x", c.name(), line, addrs)
+		}
+		there := false // at some the statement may begin and leave the code to another
+		for _, a := range addrs {
+			fr := f.Frames(a)
+			there = there || fr[0].Line == line
+			if fr[len(fr)-1].Function != "push" {
+				t.Errorf("%s: frames of %#x: %v", c.name(), a, fr)
+			}
+		}
+		if !there {
+			t.Errorf("%s: no code of line %d at %x", c.name(), line, addrs)
+		}
+		if len(f.LineAddrs("ist.c", line)) > 0 || len(f.LineAddrs("list.c", 1)) > 0 {
+			t.Error("addresses of other lines")
+		}
+		if n, ok := f.NearestLine("list.c", 1); !ok || n < 10 {
+			t.Errorf("%s: nearest line %d", c.name(), n)
+		}
+		if _, ok := f.NearestLine("list.c", 10000); ok {
+			t.Error("a line beyond the end")
+		}
+		found := false
+		for _, s := range f.SourceFiles() {
+			found = found || strings.HasSuffix(s, "/testdata/list.h")
+		}
+		if !found {
+			t.Errorf("%s: source files %v", c.name(), f.SourceFiles())
+		}
+	}
+}
+
+func TestVariablesAndTypes(t *testing.T) {
+	for _, c := range judged {
+		f := open(t, compileOnce(t, c, cProgram...), Options{})
+		u := f.Universe()
+		hidden := u.Lookup("hidden")
+		list := u.Lookup("list")
+		if len(hidden) != 1 || len(list) != 1 || list[0].Name != "list" {
+			t.Fatalf("%s: hidden %v, list %v", c.name(), hidden, list)
+		}
+		// main.c only declares struct hidden: its member leads to the definition.
+		if list[0].Members[1].Type.Elem != hidden[0] || hidden[0].Members[1].Type.Elem != list[0] {
+			t.Errorf("%s: secret is %s", c.name(), spellType(list[0], 3))
+		}
+		if v, ok := u.Const("MINUS"); !ok || v != -3 {
+			t.Errorf("MINUS = %d, %v", v, ok)
+		}
+		for _, g := range []struct{ name, file, typ string }{
+			{"total", "", "int"}, {"calls", "list.c", "int"}, {"calls", "main.c", "int"}, {"the_list", "", "list"}, {"serial", "list.c", "int"},
+		} {
+			if g.file == "main.c" && !strings.Contains(c.flags, "-O0") {
+				continue // a constant, then
+			}
+			v, ok := f.Global(g.name, g.file)
+			if !ok || v.Type == nil || v.Type.Name != g.typ || v.Loc.Kind != LocStatic || g.file != "" && !strings.HasSuffix(v.File, g.file) {
+				t.Errorf("%s: global %s: %+v", c.name(), g.name, v)
+			}
+		}
+		fn := f.FuncsNamed("push")[0]
+		var got []string
+		for _, p := range f.Params(fn.Addr) {
+			got = append(got, p.Name+" "+spellType(p.Type, 0)+" "+registerNames[p.Loc.Reg])
+		}
+		if want := []string{"l list* rdi", "n int/1/4 rsi", "name char/1/1* rdx"}; !cmp.Equal(got, want) {
+			t.Errorf("%s: parameters %v", c.name(), got)
+		}
+		if r := f.ReturnType(fn.Addr); r == nil || r.Elem == nil || r.Elem.Name != "item" {
+			t.Errorf("%s: push returns %v", c.name(), r)
+		}
+	}
+}
+
+// TestParamsABI checks the calling convention's places at -O0, where the debug
+// information does not have them.
+func TestParamsABI(t *testing.T) {
+	f := open(t, compileOnce(t, judged[0], cProgram...), Options{})
+	var got []string
+	for _, p := range f.Params(f.FuncsNamed("mixed")[0].Addr) {
+		place := "none"
+		switch p.Loc.Kind {
+		case LocReg:
+			place = "xmm"
+			if p.Loc.Reg < 17 {
+				place = registerNames[p.Loc.Reg]
+			} else {
+				place += string(rune('0' + p.Loc.Reg - 17))
+			}
+		case LocRegOffset:
+			place = registerNames[p.Loc.Reg] + "+" + string(rune('0'+p.Loc.Offset/8))
+		}
+		got = append(got, p.Name+" "+place)
+	}
+	// rdi is the place of the result; p is in rsi and xmm0.
+	want := []string{"p none", "i rdx", "d xmm1", "b rsp+1", "ld rsp+7", "c rcx", "x r8", "y r9", "z rsp+9"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCXXTypes(t *testing.T) {
+	for _, c := range judged {
+		f := open(t, compileOnce(t, c, cxxProgram...), Options{})
+		u := f.Universe()
+		for _, name := range []string{"Node", "class Node", "forest::Tree<Node>", "forest::v1::Tree<Node>", "Color", "Node::Inner"} {
+			if len(u.Lookup(name)) != 1 {
+				t.Errorf("%s: %s: %d types", c.name(), name, len(u.Lookup(name)))
+			}
+		}
+		node := u.Lookup("Node")[0]
+		if b := node.Members[0]; !b.Base || b.Type.Name != "Base" || !b.Type.Members[0].VTable {
+			t.Errorf("%s: %s", c.name(), spellType(node, 2))
+		}
+		if v, ok := u.Const("Color::Red"); !ok || v != -1 {
+			t.Errorf("Color::Red = %d, %v", v, ok)
+		}
+		for _, name := range []string{"Node::nil", "Node::count", "forest::counter", "table", "secret"} {
+			if name == "secret" && !strings.Contains(c.flags, "-O0") {
+				continue // a constant, then
+			}
+			if v, ok := f.Global(name, ""); !ok || v.Type == nil {
+				t.Errorf("%s: global %s: %+v, %v", c.name(), name, v, ok)
+			}
+		}
+	}
+	f := open(t, compileOnce(t, judged[0], cxxProgram...), Options{})
+	m := f.Universe().Lookup("std::map<int, int>")
+	tree := f.Universe().Lookup("std::_Rb_tree_node<std::pair<const int, int>>")
+	if len(m) != 1 || m[0].Size != 48 || len(tree) != 1 || tree[0].Size != 40 {
+		t.Errorf("std::map is %v, its node %v", m, tree)
+	}
+}
+
+// TestUniverseOneType expects one type for a structure that two units define.
+func TestUniverseOneType(t *testing.T) {
+	for _, flags := range []string{"-g -gdwarf-4 -fdebug-types-section", "-g -gdwarf-5 -fdebug-types-section", "-g -flto -O2"} {
+		f := open(t, compile(t, config{"gcc", flags}, t.TempDir(), cProgram...), Options{})
+		item := f.Universe().Lookup("struct item")
+		if len(item) != 1 || len(item[0].Members) != 8 || item[0].Members[0].Type.Elem != item[0] {
+			t.Errorf("%s: %d types of the name item: %v", flags, len(item), item)
+		}
+	}
+}
+
+// TestSystem asks whole programs of the system everything.
+func TestSystem(t *testing.T) {
+	for _, path := range []string{"/bin/bash", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3"} {
+		t.Run(path, func(t *testing.T) {
+			f, err := Open(path, Options{})
+			if err != nil {
+				t.Skip(err)
+			}
+			defer f.Close()
+			exercise(f)
+			if n := len(f.Funcs()); n < 100 {
+				t.Errorf("%d functions", n)
+			}
+			if _, guessed := f.CodeRanges(); guessed {
+				t.Error("no functions are delimited")
+			}
+		})
+	}
+	if f, err := Open("/lib/x86_64-linux-gnu/libc.so.6", Options{}); err == nil {
+		defer f.Close()
+		for name, ifunc := range map[string]bool{"malloc": false, "memcpy": true, "strlen": true, "free": false} {
+			fn := f.FuncsNamed(name)
+			if len(fn) == 0 || fn[0].Name != name || fn[0].IFunc != ifunc {
+				t.Errorf("%s: %+v", name, fn)
+			}
+		}
+	}
+}
