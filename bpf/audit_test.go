@@ -2,6 +2,8 @@ package bpf
 
 import (
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strings"
@@ -20,6 +22,7 @@ type memory struct {
 	blocks map[trace.Addr]uint64       // sizes
 	bytes  map[trace.Addr]map[int]byte // what was written to a block, by offset
 	pages  map[trace.Addr][]trace.Addr // blocks that touch a page
+	pc     map[trace.Addr]trace.Addr   // who asked for them
 	who    map[trace.Addr]string       // how blocks came to be
 	wild   int                         // writes outside all blocks
 }
@@ -27,6 +30,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		blocks: make(map[trace.Addr]uint64),
+		pc:     make(map[trace.Addr]trace.Addr),
 		who:    make(map[trace.Addr]string),
 		bytes:  make(map[trace.Addr]map[int]byte),
 		pages:  make(map[trace.Addr][]trace.Addr),
@@ -36,12 +40,15 @@ func newMemory() *memory {
 func (m *memory) take(e *trace.Event) error {
 	switch e.Kind {
 	case trace.KindAlloc:
+		m.pc[e.Addr] = e.PC
 		m.who[e.Addr] = fmt.Sprintf("%s %d at %#x, thread %d", e.Name, e.Size, e.Stack, e.Thread)
 		m.birth(e.Addr, e.Size, nil, e.Flags&trace.FlagZeroed != 0)
 	case trace.KindFree:
 		delete(m.blocks, e.Addr)
 		delete(m.bytes, e.Addr)
 	case trace.KindRealloc:
+		m.pc[e.Addr] = e.PC
+		m.who[e.Addr] = fmt.Sprintf("%s %d at %#x, thread %d", e.Name, e.Size, e.Stack, e.Thread)
 		old := m.bytes[trace.Addr(e.Aux)]
 		delete(m.blocks, trace.Addr(e.Aux))
 		delete(m.bytes, trace.Addr(e.Aux))
@@ -88,10 +95,13 @@ func (m *memory) write(at trace.Addr, data []byte) {
 	}
 }
 
-// audit compares with real memory: how many bytes are known and how many of
-// them differ.
-func (m *memory) audit(t *testing.T, read func([]byte, uint64) (int, error)) (known, differ int) {
+// audit compares the blocks that the program asked for itself with real memory:
+// how many bytes are known and how many of them differ.
+func (m *memory) audit(t *testing.T, own func(trace.Addr) bool, read func([]byte, uint64) (int, error)) (known, differ int) {
 	for at, size := range m.blocks {
+		if !own(m.pc[at]) {
+			continue
+		}
 		buf := make([]byte, size)
 		if _, err := read(buf, uint64(at)); err != nil {
 			t.Errorf("block %#x: %v", uint64(at), err)
@@ -128,6 +138,11 @@ func audited(t *testing.T, path string, opts Options, args ...string) (m *memory
 	if err := p.RunToLoaded(ctx); err != nil {
 		t.Fatal(err)
 	}
+	if at := lastResolver(t, path); at != 0 {
+		if err := p.RunTo(ctx, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 	plan, unwind := planFor(t, p)
 	opts.Unwind = unwind
 	e, err := Attach(plan, p.PID(), opts)
@@ -138,6 +153,15 @@ func audited(t *testing.T, path string, opts Options, args ...string) (m *memory
 	for _, u := range e.Unprobed() {
 		t.Errorf("unprobed: %+v", u)
 	}
+	maps, err := readMaps(p.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := findImage(p.PID(), plan.Images[0].Path, maps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := func(pc trace.Addr) bool { return program.code.Lo <= uint64(pc) && uint64(pc) < program.code.Hi }
 	m = newMemory()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx, m.take) }()
@@ -145,7 +169,7 @@ func audited(t *testing.T, path string, opts Options, args ...string) (m *memory
 		if err := e.Sync(ctx); err != nil {
 			t.Error(err)
 		}
-		known, differ = m.audit(t, p.ReadMemory)
+		known, differ = m.audit(t, own, p.ReadMemory)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +181,33 @@ func audited(t *testing.T, path string, opts Options, args ...string) (m *memory
 		t.Fatal(err)
 	}
 	return m, known, differ, e.Stats()
+}
+
+// lastResolver returns the IFUNC resolver that a static program (not PIE) calls
+// last, 0 if there is none. A resolver tells the truth only when the program has
+// looked at its processor, which it has by then.
+func lastResolver(t *testing.T, path string) uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := f.Section(".rela.plt")
+	if s == nil || f.Type != elf.ET_EXEC || f.Section(".interp") != nil {
+		return 0
+	}
+	b, err := s.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := uint64(0)
+	for ; len(b) >= 24; b = b[24:] {
+		if elf.R_X86_64(binary.LittleEndian.Uint64(b[8:])&0xffffffff) == elf.R_X86_64_IRELATIVE {
+			at = binary.LittleEndian.Uint64(b[16:])
+		}
+	}
+	return at
 }
 
 // planFor plans the capture of a process that has its libraries loaded.
