@@ -105,6 +105,7 @@ func BenchmarkHypothetical(b *testing.B) {
 	f := newForest(b, 10_000)
 	f.all()
 	v := f.h.At(f.h.Now())
+	b.ResetTimer()
 	for i := range b.N {
 		f.c.All(mgpp.With(v, f.root+trace.Addr(8+8*(i%2)), make([]byte, 8)))
 	}

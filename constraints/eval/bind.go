@@ -269,7 +269,7 @@ func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []gra
 		}
 		return buf
 	}
-	p := &e.paths
+	p := &e.c.visits
 	p.begin(e.g.Objects())
 	step := e.successors
 	if back {

@@ -36,6 +36,7 @@ type Checker struct {
 	state   *state  // of the forward check
 	base    *state  // of hypothetical checks
 	changes graph.Changes
+	visits  visits
 	cost    uint64
 
 	faults    []MemoryFault

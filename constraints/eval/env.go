@@ -39,7 +39,7 @@ type env struct {
 	nils    *[]nilNode      // sentinels that fields name; nil: not computed
 	reached map[*check.NodeType]map[graph.ObjID]bool
 	sums    map[*check.Aggregate]value // aggregates over no outer variable
-	paths   pathCache
+	reaches map[pathKey]map[graph.ObjID]bool
 	refs    [][]graph.Ref // scratch by depth of use
 	depth   int
 }
@@ -66,7 +66,7 @@ func (e *env) reset(v mgpp.View) {
 	e.now = e.g.Now()
 	e.nils, e.reached, e.pops = nil, nil, nil
 	clear(e.sums)
-	e.paths.reset()
+	clear(e.reaches)
 	e.bytes.Written = e.flags[:0]
 }
 

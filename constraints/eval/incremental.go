@@ -126,6 +126,11 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	d.gatherAttrs(after, changed)
 	s.settle(d, after, who, changed, true)
 	s.replace(d)
+	for i := range c.infos {
+		if k := &c.infos[i]; k.acyclic {
+			s.cycles[i].update(after, k, ch)
+		}
+	}
 	c.spend(before)
 	c.spend(after)
 }
@@ -166,11 +171,6 @@ func (s *state) replace(d *delta) {
 		}
 		delete(s.broken, b)
 		s.put(e.checkBinding(&d.c.infos[b.constraint], b))
-	}
-	for i := range d.c.infos {
-		if k := &d.c.infos[i]; k.acyclic {
-			s.cycles[i].update(e, k, d.ch)
-		}
 	}
 	for _, b := range danglingBindings(d) {
 		delete(s.broken, b)

@@ -199,7 +199,7 @@ func (o *order) shift(e *env, k *info, u, v graph.ObjID) bool {
 // ahead returns what v reaches by forward edges up to u's place, v included,
 // and whether it reaches u.
 func (o *order) ahead(e *env, k *info, v, u graph.ObjID) ([]graph.ObjID, bool) {
-	p := &e.paths
+	p := &e.c.visits
 	p.begin(e.g.Objects())
 	p.visit(v, -1)
 	limit := o.label[u]

@@ -7,27 +7,25 @@ import (
 	"mgtrace/constraints/graph"
 )
 
-// pathCache is scratch of path searches, and reachability from (or to) the
-// few ends that the specification names.
-type pathCache struct {
+// visits is scratch of path searches.
+type visits struct {
 	mark  []uint32 // by ObjID: generation of its visit
 	gen   uint32
 	queue []graph.ObjID
 	prev  []int32 // by queue position: from which one it was reached
 	next  []graph.ObjID
-	sets  map[pathKey]map[graph.ObjID]bool
 }
 
+// pathKey names what is reached from, or reaches, one of the few objects that
+// the specification names.
 type pathKey struct {
 	end  graph.ObjID
 	rel  *check.Relation
 	back bool
 }
 
-func (p *pathCache) reset() { clear(p.sets) }
-
 // begin starts a visit over n objects.
-func (p *pathCache) begin(n int) {
+func (p *visits) begin(n int) {
 	if len(p.mark) <= n {
 		p.mark = append(p.mark, make([]uint32, n+1-len(p.mark)+len(p.mark)/2)...)
 	}
@@ -39,7 +37,7 @@ func (p *pathCache) begin(n int) {
 	p.queue, p.prev = p.queue[:0], p.prev[:0]
 }
 
-func (p *pathCache) visit(o graph.ObjID, from int) {
+func (p *visits) visit(o graph.ObjID, from int) {
 	if p.mark[o] != p.gen {
 		p.mark[o] = p.gen
 		p.queue = append(p.queue, o)
@@ -77,7 +75,7 @@ func fixed(x check.Expr) bool {
 
 // reach returns what a path leads to from k.end, or from where one leads to it.
 func (e *env) reach(k pathKey) map[graph.ObjID]bool {
-	if s, ok := e.paths.sets[k]; ok {
+	if s, ok := e.reaches[k]; ok {
 		return s
 	}
 	set := map[graph.ObjID]bool{}
@@ -95,10 +93,10 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 			queue = step(o, k.rel.Fields, queue)
 		}
 	}
-	if e.paths.sets == nil {
-		e.paths.sets = map[pathKey]map[graph.ObjID]bool{}
+	if e.reaches == nil {
+		e.reaches = map[pathKey]map[graph.ObjID]bool{}
 	}
-	e.paths.sets[k] = set
+	e.reaches[k] = set
 	return set
 }
 
@@ -106,7 +104,7 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 func (e *env) search(fields []string, from, to graph.ObjID) bool {
 	rec := e.rec
 	var parts [][]Dep // by queue position: what the step from it read
-	p := &e.paths
+	p := &e.c.visits
 	p.begin(e.g.Objects())
 	// The start is not marked: a path has at least one edge, and may return.
 	if found := e.expand(fields, from, to, -1, &parts); found {
@@ -134,7 +132,7 @@ func (e *env) search(fields []string, from, to graph.ObjID) bool {
 // dependencies are recorded, what this step read goes to parts.
 func (e *env) expand(fields []string, o, to graph.ObjID, at int, parts *[][]Dep) bool {
 	e.cost++
-	p := &e.paths
+	p := &e.c.visits
 	outer := e.rec
 	if outer != nil {
 		e.rec = newRecorder()
@@ -167,6 +165,6 @@ func (e *env) keep(parts [][]Dep, at int) {
 		if at < 0 {
 			return
 		}
-		at = int(e.paths.prev[at])
+		at = int(e.c.visits.prev[at])
 	}
 }
