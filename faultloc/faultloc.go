@@ -24,6 +24,10 @@ type Structure interface {
 	Object(graph.ObjID) graph.Object
 	// Cell returns the scalar field that covers addr.
 	Cell(addr trace.Addr, v mgpp.View) (Cell, bool)
+	// At returns the object that lies at addr, 0 if none does.
+	At(addr trace.Addr, v mgpp.View) graph.ObjID
+	// Into returns up to limit pointer cells that lead to o.
+	Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr
 	// Alike returns up to limit live objects of the same type as o, for
 	// comparison, nearest in time first.
 	Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID
@@ -74,60 +78,76 @@ type Suspect struct {
 	Operation   mgpp.Timestamp   // the most suspicious of Operations; Omitted: an example elsewhere, or 0
 	Operations  []mgpp.Timestamp // all of this statement that contributed, newest first
 	Contributes []eval.Instance
-	Second      bool // second class: wrote what later entered a broken constraint
-	Evidence    []Evidence
+	Second      bool       // second class: wrote what later entered a broken constraint
+	Evidence    []Evidence // the best first
 	Repair      *Repair
-	score       score
 }
 
 // EvidenceKind classifies Evidence.
 type EvidenceKind string
 
 const (
-	Counterfactual EvidenceKind = "counterfactual"
-	RepairCell     EvidenceKind = "repair"
-	Flip           EvidenceKind = "flip"
-	Touch          EvidenceKind = "touch"
-	Entered        EvidenceKind = "entered"
-	Missing        EvidenceKind = "missing"
+	Counterfactual EvidenceKind = "counterfactual" // without its bytes, inconsistencies would be gone
+	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
+	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
+	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
+	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
+	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
 type Evidence struct {
 	Kind    EvidenceKind
 	Cured   int // Counterfactual, RepairCell: inconsistencies that would be gone
-	Of      int // of how many
+	Of      int // of how many; Missing: see Often
 	Created int // and how many new ones there would be; -1: not counted
+	Orphans int // and how many nodes nothing would lead to any more
 	Flips   int // Flip: inconsistencies that it turned from holding to broken
 	Often   int // Missing: in how many of Of like nodes the statement wrote the field
 }
 
-// Repair is the one (cell, value) that would make all inconsistencies hold.
+// Repair is a cell and a value for it that would make inconsistencies hold and
+// break nothing.
 type Repair struct {
 	Cell    Cell
 	Value   uint64
 	Target  graph.ObjID // Pointer: the object that Value points to, 0 for NULL
-	Created int
+	Cured   int         // of Input.Found
+	Created int         // always 0
+	Orphans int         // nodes that nothing would lead to any more
+	cured   []bool      // by index in Input.Found
 }
 
 // Result of a fault location.
 type Result struct {
+	// Suspects are in order of suspicion.
 	Suspects []Suspect
-	Repairs  []Repair
+	// Others is what algorithm 3 outputs besides, where the first suspect alone
+	// accounts for all inconsistencies: statements that only touched.
+	Others  []Suspect
+	Repairs []Repair
 	// Remaining are inconsistencies that were there when the history began.
 	Remaining []eval.Instance
-	Examined  int  // operations looked at
-	Bounded   bool // MaxOperations ended the search
+	// Unseen are contributing operations that no statement is known of: an
+	// audit found their bytes changed. They are no suspects. Newest first.
+	Unseen   []mgpp.Timestamp
+	Examined int  // operations looked at
+	Trials   int  // hypothetical graphs checked
+	Bounded  bool // MaxOperations ended the search
 }
 
 // Locate answers the question.
 func Locate(in Input) Result {
 	tb := traceback(in)
 	entered(in, tb)
-	repairs := repair(in)
-	suspects := statements(in, tb)
-	suspects = blameRepairs(in, suspects, repairs)
-	weigh(in, suspects)
-	rank(suspects)
-	return Result{Suspects: suspects, Repairs: repairs, Remaining: tb.remaining, Examined: tb.examined, Bounded: tb.bounded}
+	suspects, unseen := statements(in, tb)
+	lab := newLab(in)
+	lab.weigh(suspects)
+	repairs := lab.repair(tb)
+	suspects = blame(in, tb, suspects, repairs)
+	suspects, others := rank(suspects)
+	return Result{
+		Suspects: suspects, Others: others, Repairs: repairs, Remaining: tb.remaining,
+		Unseen: unseen, Examined: tb.examined, Trials: lab.trials, Bounded: tb.bounded,
+	}
 }

@@ -8,17 +8,19 @@ import (
 	"mgtrace/mgpp"
 )
 
-// maxWeighed bounds the counterfactuals: each is a check of the whole graph.
-const maxWeighed = 24
-
 // statements groups the contributing operations by statement, the statement
-// with the newest operation first.
-func statements(in Input, tb *contributions) []Suspect {
-	var out []Suspect
+// with the newest operation first. Operations without one are apart.
+func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Timestamp) {
 	for _, t := range tb.order {
+		if !in.attributed(t) {
+			if in.wrote(t) {
+				unseen = append(unseen, t)
+			}
+			continue
+		}
 		c := tb.byOp[t]
 		s := statement(in, &out, t)
-		s.Second = s.Second && c.second || len(s.Operations) == 0 && c.second
+		s.Second = c.second && (s.Second || len(s.Operations) == 0)
 		s.Operations = append(s.Operations, t)
 		for _, i := range c.instances {
 			if !slices.Contains(s.Contributes, i) {
@@ -27,7 +29,25 @@ func statements(in Input, tb *contributions) []Suspect {
 		}
 		s.gather(t, c)
 	}
-	return out
+	return out, unseen
+}
+
+// unseenWrite is what an audit calls an operation that made up for a
+// difference between the history and real memory.
+const unseenWrite = "unseen write"
+
+// attributed reports whether the statement of an operation is known.
+func (in *Input) attributed(t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	return op.PC != 0 && op.Name != unseenWrite
+}
+
+func (in *Input) wrote(t mgpp.Timestamp) bool {
+	switch in.History.Op(t).Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		return true
+	}
+	return false
 }
 
 // statement returns the suspect for the statement of operation t, added to the
@@ -44,150 +64,148 @@ func statement(in Input, list *[]Suspect, t mgpp.Timestamp) *Suspect {
 	return &(*list)[len(*list)-1]
 }
 
-// gather keeps the operation with the most flips as the one to show.
+// gather adds what an operation did, and shows the one with the most flips.
 func (s *Suspect) gather(t mgpp.Timestamp, c *contribution) {
+	flips := c.lasting()
 	kind := Touch
 	switch {
 	case c.second:
 		kind = Entered
-	case len(c.flipped) > 0:
+	case flips > 0:
 		kind = Flip
 	}
+	if kind == Flip && flips > s.flips() {
+		s.Operation = t
+	}
 	for i := range s.Evidence {
-		e := &s.Evidence[i]
-		if e.Kind == kind {
-			if len(c.flipped) > e.Flips {
-				s.Operation = t
-			}
-			e.Flips = max(e.Flips, len(c.flipped))
+		if e := &s.Evidence[i]; e.Kind == kind {
+			e.Flips += flips
 			return
 		}
 	}
-	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: len(c.flipped)})
-	if kind == Flip && !slices.ContainsFunc(s.Evidence[:len(s.Evidence)-1], func(e Evidence) bool { return e.Kind == Flip }) {
-		s.Operation = t
-	}
+	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips})
 }
 
-// weigh adds the counterfactual: the graph at the C-point without this one
-// operation's bytes.
-func weigh(in Input, suspects []Suspect) {
-	view := in.Model.View(in.At)
-	weighed := 0
-	for i := range suspects {
-		s := &suspects[i]
-		if s.Kind == Omitted || weighed == maxWeighed {
-			continue
-		}
-		for _, t := range shown(s) {
-			weighed++
-			e := counterfactual(in, view, t)
-			if e.Cured == 0 {
-				continue
-			}
-			if better(e, s) {
-				s.Operation = t
-				s.setCounterfactual(e)
-			}
-		}
-	}
-}
-
-// shown: the operations of a suspect worth a counterfactual.
-func shown(s *Suspect) []mgpp.Timestamp {
-	ops := []mgpp.Timestamp{s.Operation}
-	for _, t := range s.Operations {
-		if t != s.Operation && len(ops) < 4 {
-			ops = append(ops, t)
-		}
-	}
-	return ops
-}
-
-func counterfactual(in Input, view mgpp.View, t mgpp.Timestamp) Evidence {
-	hypo := in.History.Without(view, t)
-	if hypo == nil {
-		return Evidence{}
-	}
-	e := Evidence{Kind: Counterfactual, Of: len(in.Found)}
-	for _, inc := range in.Found {
-		if !cures(in.Model, []eval.Inconsistency{inc}, hypo) {
-			continue
-		}
-		e.Cured++
-	}
-	if e.Cured > 0 {
-		e.Created = newOnes(in, hypo)
-	}
-	return e
-}
-
-func better(e Evidence, s *Suspect) bool {
-	for _, o := range s.Evidence {
-		if o.Kind == Counterfactual {
-			return e.Cured-e.Created > o.Cured-o.Created
-		}
-	}
-	return true
-}
-
-func (s *Suspect) setCounterfactual(e Evidence) {
-	s.Evidence = slices.DeleteFunc(s.Evidence, func(o Evidence) bool { return o.Kind == Counterfactual })
-	s.Evidence = append([]Evidence{e}, s.Evidence...)
-}
-
-// score orders suspects; the fields in the order of their worth.
-type score struct {
-	counterfactual int // 2: cures all and creates none; 1: cures more than it creates
-	repair         int // 1: wrote, or should have written, the one cell that mends all
-	missing        int
-	flips          int
-	first          int // first class before second
-	newest         mgpp.Timestamp
-}
-
-func (s *Suspect) weight() score {
-	var w score
+func (s *Suspect) flips() int {
+	n := 0
 	for _, e := range s.Evidence {
-		switch e.Kind {
-		case Counterfactual:
-			if e.Cured == e.Of && e.Created == 0 {
-				w.counterfactual = 2
-			} else if e.Cured > e.Created {
-				w.counterfactual = 1
-			}
-		case RepairCell:
-			w.repair = 1
-		case Missing:
-			if 10*e.Often >= 8*e.Of {
-				w.missing = 1
-			}
-		case Flip:
-			w.flips = e.Flips
-		}
+		n = max(n, e.Flips)
 	}
-	if !s.Second {
-		w.first = 1
-	}
-	w.newest = s.Operation
-	return w
+	return n
 }
 
-// rank sorts by suspicion.
-func rank(suspects []Suspect) {
+// mended returns the inconsistencies that a repair cures.
+func (r *Repair) mended(in Input) []eval.Instance {
+	var out []eval.Instance
+	for i, inc := range in.Found {
+		if r.cured[i] {
+			out = append(out, inc.Instance)
+		}
+	}
+	return out
+}
+
+// What evidence is worth. An experiment that cures all and does no harm is
+// worth most; one that merely cuts a node off is worth less than the flip and
+// the repair of a field together.
+const (
+	worthAll     = 6 // counterfactual: cures all and does no harm
+	worthSome    = 3 // cures more than it breaks
+	worthCut     = 2 // cures, but cuts a node off
+	worthRepair  = 5 // wrote, or should have written, the cell that mends all
+	worthPart    = 2 // that mends some
+	worthLoose   = 1 // but cuts a node off
+	worthOften   = 4 // Missing: in at least four of five like nodes the statement wrote the field
+	worthSeldom  = 1
+	worthFlip    = 1
+	worthNothing = 0
+)
+
+// enough like nodes to call something usual.
+const enough = 3
+
+// worth of one piece of evidence.
+func (e Evidence) worth() int {
+	switch e.Kind {
+	case Counterfactual:
+		switch {
+		case e.Created < 0 || e.Cured <= e.Created:
+			return worthNothing
+		case e.Orphans > 0 && e.Cured < e.Of:
+			return worthNothing
+		case e.Orphans > 0:
+			return worthCut
+		case e.settles():
+			return worthAll
+		}
+		return worthSome
+	case RepairCell:
+		switch {
+		case e.Orphans > 0:
+			return worthLoose
+		case e.settles():
+			return worthRepair
+		}
+		return worthPart
+	case Missing:
+		if e.Of >= enough && 5*e.Often >= 4*e.Of {
+			return worthOften
+		}
+		return worthSeldom
+	case Flip:
+		return worthFlip
+	}
+	return worthNothing
+}
+
+// settles: the experiment leaves nothing broken and nobody cut off.
+func (e Evidence) settles() bool {
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0
+}
+
+func (s *Suspect) worth() int {
+	n := 0
+	for _, e := range s.Evidence {
+		n += e.worth()
+	}
+	return n
+}
+
+// evidenceOrder is the order in which evidence is shown.
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Missing, Flip, Entered, Touch}
+
+// rank sorts by suspicion. Where the first settles the matter, those that
+// merely touched, or wrote what entered, are kept apart.
+func rank(suspects []Suspect) (first, others []Suspect) {
 	for i := range suspects {
-		suspects[i].score = suspects[i].weight()
+		slices.SortStableFunc(suspects[i].Evidence, func(a, b Evidence) int {
+			return slices.Index(evidenceOrder[:], a.Kind) - slices.Index(evidenceOrder[:], b.Kind)
+		})
 	}
 	slices.SortStableFunc(suspects, func(a, b Suspect) int {
-		x, y := a.score, b.score
 		return cmp.Or(
-			cmp.Compare(y.total(), x.total()),
-			cmp.Compare(y.flips, x.flips),
-			cmp.Compare(y.first, x.first),
-			cmp.Compare(y.newest, x.newest),
+			cmp.Compare(b.worth(), a.worth()),
+			cmp.Compare(b.flips(), a.flips()),
+			cmp.Compare(class(a), class(b)),
+			cmp.Compare(b.Operation, a.Operation),
 		)
 	})
+	if len(suspects) == 0 || !slices.ContainsFunc(suspects[0].Evidence, Evidence.settles) {
+		return suspects, nil
+	}
+	for _, s := range suspects {
+		if s.worth() > worthNothing {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return first, others
 }
 
-// total adds up the pieces that are worth more than having flipped something.
-func (s score) total() int { return 3*s.counterfactual + 4*s.repair*(1+s.missing) + min(1, s.flips) }
+func class(s Suspect) int {
+	if s.Second {
+		return 2
+	}
+	return 1
+}

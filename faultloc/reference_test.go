@@ -40,7 +40,7 @@ func reference(m eval.Model, at mgpp.Timestamp, found []eval.Instance, each func
 					pending[e] = true
 				}
 			}
-			slices.SortFunc(contributed, compareInstances)
+			slices.SortFunc(contributed, eval.Instance.Compare)
 			out = append(out, fmt.Sprintf("%d: %v", t, contributed))
 		}
 		for e := range pending {
@@ -64,7 +64,7 @@ func keys(set map[eval.Instance]bool) []eval.Instance {
 	for e := range set {
 		out = append(out, e)
 	}
-	slices.SortFunc(out, compareInstances)
+	slices.SortFunc(out, eval.Instance.Compare)
 	return out
 }
 
@@ -73,7 +73,7 @@ func (tb *contributions) outputs() []string {
 	var out []string
 	for _, t := range tb.order {
 		i := slices.Clone(tb.byOp[t].instances)
-		slices.SortFunc(i, compareInstances)
+		slices.SortFunc(i, eval.Instance.Compare)
 		out = append(out, fmt.Sprintf("%d: %v", t, i))
 	}
 	return out

@@ -15,98 +15,198 @@ import (
 const (
 	maxRepairCells  = 96
 	maxRepairValues = 48
-	maxRepairFound  = 256 // inconsistencies that a repair must cure, beyond which only these are tried
-	maxAlike        = 500
+	maxRepairFound  = 256 // inconsistencies whose dependencies are candidates
+	maxInto         = 8   // cells that lead to one node
 	maxRepairs      = 8
+	maxMoved        = 16 // values in motion
 )
 
-// repair searches for (cell, value) pairs that would make all inconsistencies
-// hold and create none.
-func repair(in Input) []Repair {
-	if in.Cells == nil || len(in.Found) == 0 {
+// candidate is a cell that may be wrong.
+type candidate struct {
+	Cell
+	reaches int // inconsistencies that depend on it
+}
+
+// repair searches for (cell, value) pairs that make inconsistencies hold and
+// break nothing.
+//
+//  1. cells: what the inconsistencies read, that which most of them read first
+//  2. values: those that are plausible for the cell
+//  3. each pair is tried; of each cell the value that cures most is kept
+//  4. a repair goes if another cures all that it does, and more
+func (l *lab) repair(tb *contributions) []Repair {
+	if l.in.Cells == nil || len(l.in.Found) == 0 {
 		return nil
 	}
-	view := in.Model.View(in.At)
-	found := in.Found[:min(len(in.Found), maxRepairFound)]
+	moved := l.inMotion(tb)
 	var out []Repair
-	for _, c := range repairCells(in, found, view) {
-		for _, value := range repairValues(in, c, found, view) {
-			var data [8]byte
-			binary.LittleEndian.PutUint64(data[:], value)
-			hypo := in.History.With(view, c.Addr, data[:c.Size])
-			if !cures(in.Model, found, hypo) {
-				continue
-			}
-			created := newOnes(in, hypo)
-			if created != 0 {
-				continue
-			}
-			out = append(out, Repair{Cell: c, Value: value, Target: objectAt(in, c, value, found, view), Created: created})
+	most := 0
+	for _, c := range l.cells() {
+		if c.reaches < most && most == len(l.in.Found) || l.exhausted() || len(out) == maxRepairs {
 			break
 		}
-		if len(out) == maxRepairs {
+		if r, ok := l.mend(c, moved); ok {
+			most = max(most, r.Cured)
+			out = append(out, r)
+		}
+	}
+	return slices.DeleteFunc(out, func(r Repair) bool {
+		return slices.ContainsFunc(out, func(s Repair) bool { return s.Cured > r.Cured && includes(s.cured, r.cured) })
+	})
+}
+
+// mend finds the value of a cell that cures most and breaks nothing; among
+// equals one that cuts nothing off, then the first.
+func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
+	for _, value := range l.values(c.Cell, moved) {
+		if l.exhausted() {
 			break
+		}
+		data := make([]byte, 8)
+		binary.LittleEndian.PutUint64(data, value)
+		hypo := l.in.History.With(l.view, c.Addr, data[:c.Size])
+		o := l.try(hypo)
+		if o.n == 0 || o.created > 0 || o.n < best.Cured {
+			continue
+		}
+		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}
+		if !ok || r.Cured > best.Cured || r.Orphans < best.Orphans {
+			best, ok = r, true
+		}
+		if o.n >= c.reaches && r.Orphans == 0 {
+			break
+		}
+	}
+	if ok && c.Pointer {
+		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
+	}
+	return best, ok
+}
+
+// includes: a holds wherever b does.
+func includes(a, b []bool) bool {
+	for i := range b {
+		if b[i] && !a[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cells lists the fields that the inconsistencies read, in the order in which
+// they read them, each once; those that most of them read come first.
+func (l *lab) cells() []candidate {
+	at := map[trace.Addr]int{}
+	var out []candidate
+	for _, inc := range l.in.Found[:min(len(l.in.Found), maxRepairFound)] {
+		mine := map[trace.Addr]bool{}
+		for _, addr := range l.reads(inc.Instance) {
+			c, ok := l.in.Cells.Cell(addr, l.view)
+			if !ok || mine[c.Addr] {
+				continue
+			}
+			mine[c.Addr] = true
+			if i, known := at[c.Addr]; known {
+				out[i].reaches++
+			} else if len(out) < 4*maxRepairCells {
+				at[c.Addr] = len(out)
+				out = append(out, candidate{c, 1})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int { return b.reaches - a.reaches })
+	return out[:min(len(out), maxRepairCells)]
+}
+
+// reads returns where the cells lie that an instance depends on.
+func (l *lab) reads(i eval.Instance) []trace.Addr {
+	var out []trace.Addr
+	for _, d := range l.in.Model.Eval(i, l.view).Deps {
+		switch {
+		case len(out) >= 4*maxRepairCells:
+			return out
+		case d.Kind == eval.DepBytes && d.Size <= 8:
+			out = append(out, d.Addr)
+		case d.Kind == eval.DepIn:
+			out = append(out, l.in.Cells.Into(d.Obj, l.view, maxInto)...)
 		}
 	}
 	return out
 }
 
-// repairCells lists the fields that the inconsistencies read, in the order in
-// which they read them, each once: fields that all of them read come first.
-func repairCells(in Input, found []eval.Inconsistency, view mgpp.View) []Cell {
-	count := map[trace.Addr]int{}
-	var cells []Cell
-	for _, inc := range found {
-		mine := map[trace.Addr]bool{}
-		for _, d := range in.Model.Eval(inc.Instance, view).Deps {
-			if d.Kind != eval.DepBytes || d.Size > 8 {
-				continue
-			}
-			c, ok := in.Cells.Cell(d.Addr, view)
-			if !ok || mine[c.Addr] {
-				continue
-			}
-			mine[c.Addr] = true
-			if count[c.Addr]++; count[c.Addr] == 1 && len(cells) < 4*maxRepairCells {
-				cells = append(cells, c)
+// inMotion returns the pointers that contributing operations stored and
+// overwrote: what a rotation lost is among them.
+func (l *lab) inMotion(tb *contributions) []uint64 {
+	var out []uint64
+	for _, t := range tb.order {
+		op := l.in.History.Op(t)
+		if op.Kind != mgpp.OpStore || op.Size != 8 {
+			continue
+		}
+		for _, at := range [2]mgpp.Timestamp{t - 1, t} {
+			v, ok := read(l.in.Model.View(at), op.Addr, 8)
+			if ok && v != 0 && !slices.Contains(out, v) && len(out) < maxMoved && l.in.Cells.At(trace.Addr(v), l.view) != 0 {
+				out = append(out, v)
 			}
 		}
 	}
-	slices.SortStableFunc(cells, func(a, b Cell) int { return count[b.Addr] - count[a.Addr] })
-	return cells[:min(len(cells), maxRepairCells)]
+	return out
 }
 
-// repairValues lists plausible values of a cell: what it held before, what the
-// same field holds in other nodes, for pointers NULL and the nodes nearby, for
-// numbers their neighbours.
-func repairValues(in Input, c Cell, found []eval.Inconsistency, view mgpp.View) []uint64 {
-	now, known := read(view, c)
-	var vals []uint64
+// values lists plausible values of a cell: what it held before; for pointers
+// what is in motion, the nodes nearby, NULL; for numbers what the same field
+// holds in other nodes, their neighbours and, in a byte, other bits.
+func (l *lab) values(c Cell, moved []uint64) []uint64 {
+	now, known := read(l.view, c.Addr, c.Size)
+	var out []uint64
 	add := func(v uint64) {
-		if (!known || v != now) && !slices.Contains(vals, v) && len(vals) < maxRepairValues {
-			vals = append(vals, v)
+		if c.Size < 8 {
+			v &= 1<<(8*c.Size) - 1
+		}
+		if (!known || v != now) && !slices.Contains(out, v) && len(out) < maxRepairValues {
+			out = append(out, v)
 		}
 	}
-	if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > 0 {
-		if v, ok := read(in.Model.View(t-1), c); ok {
+	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < 3; n++ {
+		if v, ok := read(l.in.Model.View(t-1), c.Addr, c.Size); ok {
 			add(v)
 		}
+		t = l.in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
 	}
 	if c.Pointer {
-		add(0)
-		for _, o := range nearby(in, c, found, view) {
-			add(uint64(in.Cells.Object(o).Addr))
-		}
-		return vals
+		l.pointers(c, now, known, moved, add)
+	} else {
+		l.numbers(c, now, known, add)
 	}
+	return out
+}
+
+// pointers may carry a tag in their low bits.
+func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(uint64)) {
+	tag := uint64(0)
+	if known {
+		tag = now & 7
+	}
+	for _, v := range moved {
+		add(v | tag)
+	}
+	for _, o := range l.nearby(c) {
+		add(uint64(l.in.Cells.Object(o).Addr) | tag)
+	}
+	add(0)
+	if known {
+		add(now ^ 1)
+		add(now ^ 2)
+	}
+}
+
+func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 	for _, v := range c.Values {
 		add(uint64(v))
 	}
-	obj := in.Cells.Object(c.Obj)
-	for _, o := range in.Cells.Alike(c.Obj, view, 16) {
-		other := c
-		other.Addr = in.Cells.Object(o).Addr + (c.Addr - obj.Addr)
-		if v, ok := read(view, other); ok {
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	for _, o := range l.in.Cells.Alike(c.Obj, l.view, 16) {
+		if v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size); ok {
 			add(v)
 		}
 	}
@@ -116,125 +216,31 @@ func repairValues(in Input, c Cell, found []eval.Inconsistency, view mgpp.View) 
 	}
 	add(0)
 	add(1)
-	return vals
+	for bit := 0; known && c.Size == 1 && bit < 8; bit++ {
+		add(now ^ 1<<bit)
+	}
 }
 
-// nearby: the nodes bound by the inconsistencies, and theirs and the cell's neighbours.
-func nearby(in Input, c Cell, found []eval.Inconsistency, view mgpp.View) []graph.ObjID {
+// nearby returns the nodes bound by the inconsistencies, the cell's own, and
+// the neighbours of all these.
+func (l *lab) nearby(c Cell) []graph.ObjID {
 	var out []graph.ObjID
 	add := func(o graph.ObjID) {
 		if o != 0 && !slices.Contains(out, o) {
 			out = append(out, o)
 		}
 	}
-	for _, inc := range found[:min(len(found), 16)] {
+	for _, inc := range l.in.Found[:min(len(l.in.Found), 16)] {
 		for _, o := range inc.Instance.Nodes {
 			add(o)
 		}
+		add(inc.Instance.SCC)
 	}
 	add(c.Obj)
 	for _, o := range slices.Clone(out) {
-		for _, n := range in.Cells.Near(o, view, 8) {
+		for _, n := range l.in.Cells.Near(o, l.view, 8) {
 			add(n)
 		}
 	}
 	return out
-}
-
-func objectAt(in Input, c Cell, value uint64, found []eval.Inconsistency, view mgpp.View) graph.ObjID {
-	if !c.Pointer || value == 0 {
-		return 0
-	}
-	for _, o := range nearby(in, c, found, view) {
-		if uint64(in.Cells.Object(o).Addr) == value {
-			return o
-		}
-	}
-	return 0
-}
-
-// read returns the cell's value, false if a byte of it is unknown.
-func read(v mgpp.View, c Cell) (uint64, bool) {
-	var data [8]byte
-	var written [8]bool
-	b := mgpp.Bytes{Data: data[:c.Size], Written: written[:c.Size]}
-	if !v.Read(c.Addr, &b) || slices.Contains(b.Written, false) {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(data[:]), true
-}
-
-// cures reports whether none of found is broken in the view.
-func cures(m eval.Model, found []eval.Inconsistency, v mgpp.View) bool {
-	for _, inc := range found {
-		if m.Eval(inc.Instance, v).Verdict == eval.Broken {
-			return false
-		}
-	}
-	return true
-}
-
-// newOnes counts inconsistencies of the view that are not among Found.
-func newOnes(in Input, v mgpp.View) int {
-	n := 0
-	for _, inc := range in.Model.All(v) {
-		if !slices.ContainsFunc(in.Found, func(f eval.Inconsistency) bool { return f.Instance == inc.Instance }) {
-			n++
-		}
-	}
-	return n
-}
-
-// blameRepairs turns repairs into suspicion: against the statement that last
-// wrote the cell, and, where like nodes have that field from another statement,
-// against that one for not having done it here.
-func blameRepairs(in Input, suspects []Suspect, repairs []Repair) []Suspect {
-	for i := range repairs {
-		r := &repairs[i]
-		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		if last > in.Healthy {
-			s := statement(in, &suspects, last)
-			s.Repair = r
-			s.Evidence = append(s.Evidence, Evidence{Kind: RepairCell, Cured: len(in.Found), Of: len(in.Found), Created: r.Created})
-		}
-		if s, ok := missing(in, r, last); ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.PC == s.PC }) {
-			suspects = append(suspects, s)
-		}
-	}
-	return suspects
-}
-
-// missing finds the statement that gives like nodes this field, but did not here.
-func missing(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
-	view := in.Model.View(in.At)
-	obj := in.Cells.Object(r.Cell.Obj)
-	writers := map[string]int{}
-	example := map[string]mgpp.Timestamp{}
-	total := 0
-	for _, o := range in.Cells.Alike(r.Cell.Obj, view, maxAlike) {
-		t := in.History.LastWrite(in.Cells.Object(o).Addr+(r.Cell.Addr-obj.Addr), uint64(r.Cell.Size), in.At)
-		if t == 0 {
-			continue
-		}
-		total++
-		st := in.Statement(in.History.Op(t).PC)
-		writers[st]++
-		example[st] = max(example[st], t)
-	}
-	best := ""
-	for st, n := range writers {
-		if n > writers[best] || n == writers[best] && st < best {
-			best = st
-		}
-	}
-	if best == "" || last > 0 && in.Statement(in.History.Op(last).PC) == best {
-		return Suspect{}, false
-	}
-	return Suspect{
-		Kind: Omitted, PC: in.History.Op(example[best]).PC, Operation: example[best], Repair: r,
-		Evidence: []Evidence{
-			{Kind: RepairCell, Cured: len(in.Found), Of: len(in.Found), Created: r.Created},
-			{Kind: Missing, Often: writers[best], Of: total},
-		},
-	}, true
 }

@@ -8,7 +8,7 @@ import (
 	"mgtrace/mgpp"
 )
 
-// trace of contributions: what algorithm 3 outputs, by operation.
+// contributions are what algorithm 3 outputs, by operation.
 type contributions struct {
 	byOp      map[mgpp.Timestamp]*contribution
 	order     []mgpp.Timestamp // newest first
@@ -24,11 +24,23 @@ type contribution struct {
 	second    bool
 }
 
+// lasting counts the flips that hold to the C-point.
+func (c *contribution) lasting() int {
+	n := 0
+	for i := range c.flipped {
+		if c.flipped[i].lasting {
+			n++
+		}
+	}
+	return n
+}
+
 // flip is an instance that the operation turned inconsistent, with what it
 // depended on before and after.
 type flip struct {
 	instance      eval.Instance
 	before, after []eval.Dep
+	lasting       bool // broken from then on to the C-point
 }
 
 // pending is a member of P: an inconsistency of the graph at the point that
@@ -37,6 +49,7 @@ type pending struct {
 	instance eval.Instance
 	result   eval.Result
 	next     mgpp.Timestamp // newest operation before that point that touched a dependency
+	lasting  bool           // broken from that point on to the C-point
 }
 
 // traceback is algorithm 3 in the form that jumps.
@@ -64,7 +77,7 @@ func traceback(in Input) *contributions {
 			continue
 		}
 		seen[inc.Instance] = true
-		q.add(in.Model, pending{instance: inc.Instance, result: in.Model.Eval(inc.Instance, view)}, in.At)
+		q.add(in.Model, pending{instance: inc.Instance, result: in.Model.Eval(inc.Instance, view), lasting: true}, in.At)
 	}
 	for q.Len() > 0 {
 		t := q.items[0].next
@@ -81,7 +94,7 @@ func traceback(in Input) *contributions {
 	for _, p := range q.items {
 		tb.remaining = append(tb.remaining, p.instance)
 	}
-	slices.SortFunc(tb.remaining, compareInstances)
+	slices.SortFunc(tb.remaining, eval.Instance.Compare)
 	return tb
 }
 
@@ -100,7 +113,7 @@ func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]boo
 			tb.add(t, p, was)
 		}
 		if was.Verdict == eval.Broken {
-			q.add(m, pending{instance: p.instance, result: was}, t-1)
+			q.add(m, pending{instance: p.instance, result: was, lasting: p.lasting}, t-1)
 		} else {
 			delete(seen, p.instance)
 		}
@@ -135,42 +148,8 @@ func (tb *contributions) add(t mgpp.Timestamp, p pending, was eval.Result) {
 	}
 	c.instances = append(c.instances, p.instance)
 	if was.Verdict != eval.Broken {
-		c.flipped = append(c.flipped, flip{p.instance, was.Deps, p.result.Deps})
+		c.flipped = append(c.flipped, flip{p.instance, was.Deps, p.result.Deps, p.lasting})
 	}
-}
-
-// entered adds the suspects of the second class: when an operation flips an
-// instance to inconsistent, the last writers of what entered the instance's
-// dependencies by the flip, as far as they wrote since the last healthy C-point
-// ("n->color = BLACK; p->left = n;": the link flips, the colour is wrong).
-func entered(in Input, tb *contributions) {
-	for _, t := range slices.Clone(tb.order) {
-		for _, f := range tb.byOp[t].flipped {
-			known := map[eval.Dep]bool{}
-			for _, d := range f.before {
-				known[d] = true
-			}
-			for _, d := range f.after {
-				if known[d] || d.Kind != eval.DepBytes {
-					continue
-				}
-				w := in.History.LastWrite(d.Addr, d.Size, t-1)
-				if w == 0 || w <= in.Healthy || tb.byOp[w] != nil && !tb.byOp[w].second {
-					continue
-				}
-				c := tb.byOp[w]
-				if c == nil {
-					c = &contribution{second: true}
-					tb.byOp[w] = c
-					tb.order = append(tb.order, w)
-				}
-				if !slices.Contains(c.instances, f.instance) {
-					c.instances = append(c.instances, f.instance)
-				}
-			}
-		}
-	}
-	slices.SortFunc(tb.order, func(a, b mgpp.Timestamp) int { return int(b) - int(a) })
 }
 
 // sameArgs: the operands of the constraint have the same values.
@@ -194,7 +173,7 @@ func (q *queue) Less(i, j int) bool {
 	if q.items[i].next != q.items[j].next {
 		return q.items[i].next > q.items[j].next
 	}
-	return compareInstances(q.items[i].instance, q.items[j].instance) < 0
+	return q.items[i].instance.Compare(q.items[j].instance) < 0
 }
 func (q *queue) Swap(i, j int) { q.items[i], q.items[j] = q.items[j], q.items[i] }
 func (q *queue) Push(x any)    { q.items = append(q.items, x.(pending)) }
@@ -202,18 +181,4 @@ func (q *queue) Pop() any {
 	last := q.items[len(q.items)-1]
 	q.items = q.items[:len(q.items)-1]
 	return last
-}
-
-// compareInstances orders instances, so that results do not depend on maps.
-func compareInstances(a, b eval.Instance) int {
-	if a.Constraint != b.Constraint {
-		return a.Constraint - b.Constraint
-	}
-	if c := slices.Compare(a.Nodes[:], b.Nodes[:]); c != 0 {
-		return c
-	}
-	if c := slices.Compare(a.Index[:], b.Index[:]); c != 0 {
-		return c
-	}
-	return int(a.SCC) - int(b.SCC)
 }

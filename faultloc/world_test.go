@@ -67,14 +67,14 @@ func (w *world) LookupType(name string) []*types.Type {
 	return nil
 }
 
-func (w *world) Const(string) (int64, bool)                    { return 0, false }
-func (w *world) TypeNames() []string                           { return nil }
-func (w *world) LookupFunc(name string) []string               { return []string{name} }
-func (w *world) FuncNames() []string                           { return nil }
-func (w *world) GlobalNames() []string                         { return nil }
-func (w *world) HasLine(string, int) (bool, int)               { return true, 0 }
-func (w *world) Files() []string                               { return nil }
-func (w *world) Marks() []check.Mark                           { return nil }
+func (w *world) Const(string) (int64, bool)                   { return 0, false }
+func (w *world) TypeNames() []string                          { return nil }
+func (w *world) LookupFunc(name string) []string              { return []string{name} }
+func (w *world) FuncNames() []string                          { return nil }
+func (w *world) GlobalNames() []string                        { return nil }
+func (w *world) HasLine(string, int) (bool, int)              { return true, 0 }
+func (w *world) Files() []string                              { return nil }
+func (w *world) Marks() []check.Mark                          { return nil }
 func (w *world) LookupGlobal(string, string) []check.Variable { return nil }
 
 // TypeOf implements graph.Typing.
@@ -273,6 +273,13 @@ func (c testCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
 		}
 	}
 	return Cell{}, false
+}
+
+func (c testCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {
+	for _, o := range c.g.At(v, addr) {
+		return o
+	}
+	return 0
 }
 
 func (c testCells) Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr {

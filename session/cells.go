@@ -47,6 +47,25 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 	return faultloc.Cell{}, false
 }
 
+func (c locatorCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {
+	for _, o := range c.g.At(v, addr) {
+		if c.g.Object(o).Type != nil {
+			return o
+		}
+	}
+	return 0
+}
+
+func (c locatorCells) Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr {
+	var out []trace.Addr
+	for _, e := range c.g.In(v, o) {
+		if len(out) < limit {
+			out = append(out, e.Addr)
+		}
+	}
+	return out
+}
+
 func (c locatorCells) Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID {
 	t := c.g.Object(o).Type
 	if t == nil {

@@ -1,0 +1,181 @@
+package faultloc
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Limits of the experiments. A trial costs what its change concerns and what
+// is broken already, but where paths are searched it may cost the graph.
+const (
+	maxWeighed  = 24      // counterfactuals
+	maxTrials   = 3000    // hypothetical graphs checked
+	maxBroken   = 1 << 20 // inconsistencies listed by trials, in total
+	maxSearched = 4 << 20 // nodes visited by path searches, in total
+	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
+)
+
+// lab makes experiments with the graph at the C-point: what would be broken if
+// its bytes were others?
+type lab struct {
+	in     Input
+	view   mgpp.View
+	index  map[eval.Instance]int  // of Found
+	known  map[eval.Instance]bool // broken at the C-point, in Found or not
+	trials int
+	listed int
+	start  uint64 // path cost at the beginning
+}
+
+func newLab(in Input) *lab {
+	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, known: map[eval.Instance]bool{}}
+	for i, inc := range in.Found {
+		l.index[inc.Instance] = i
+	}
+	for _, inc := range in.Model.All(l.view) {
+		l.known[inc.Instance] = true
+	}
+	l.start = l.searched()
+	return l
+}
+
+// searched is what path searches have cost so far, if the model counts it.
+func (l *lab) searched() uint64 {
+	if m, ok := l.in.Model.(interface{ PathCost() uint64 }); ok {
+		return m.PathCost()
+	}
+	return 0
+}
+
+// exhausted: no more trials.
+func (l *lab) exhausted() bool {
+	return l.trials >= maxTrials || l.listed >= maxBroken || l.searched()-l.start >= maxSearched
+}
+
+// outcome of a trial.
+type outcome struct {
+	cured   []bool // by index in Found
+	n       int    // how many are
+	created int    // inconsistencies that are not there at the C-point
+}
+
+// try checks a hypothetical graph.
+func (l *lab) try(hypo mgpp.View) outcome {
+	l.trials++
+	o := outcome{cured: make([]bool, len(l.in.Found)), n: len(l.in.Found)}
+	for i := range o.cured {
+		o.cured[i] = true
+	}
+	all := l.in.Model.All(hypo)
+	l.listed += len(all) + 1
+	for _, inc := range all {
+		if i, ok := l.index[inc.Instance]; ok {
+			if o.cured[i] {
+				o.cured[i] = false
+				o.n--
+			}
+		} else if !l.known[inc.Instance] {
+			o.created++
+		}
+	}
+	return o
+}
+
+// weigh adds the counterfactual: the graph at the C-point without this one
+// operation's bytes.
+func (l *lab) weigh(suspects []Suspect) {
+	weighed := 0
+	for i := range suspects {
+		s := &suspects[i]
+		best := Evidence{}
+		for _, t := range s.shown() {
+			if weighed == maxWeighed || l.exhausted() {
+				break
+			}
+			weighed++
+			if e := l.counterfactual(t); e.Cured > 0 && (best.Cured == 0 || e.gain() > best.gain()) {
+				best = e
+				s.Operation = t
+			}
+		}
+		if best.Cured > 0 {
+			s.Evidence = append(s.Evidence, best)
+		}
+	}
+}
+
+// shown returns the operations of a suspect worth a counterfactual.
+func (s *Suspect) shown() []mgpp.Timestamp {
+	ops := []mgpp.Timestamp{s.Operation}
+	for _, t := range s.Operations {
+		if t != s.Operation && len(ops) < 4 {
+			ops = append(ops, t)
+		}
+	}
+	return ops
+}
+
+// gain orders experiments: what they cure, less what they do harm to.
+func (e Evidence) gain() int { return 2*e.Cured - 2*e.Created - e.Orphans }
+
+func (l *lab) counterfactual(t mgpp.Timestamp) Evidence {
+	op := l.in.History.Op(t)
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+	default:
+		return Evidence{} // lives can not be undone
+	}
+	hypo := l.in.History.Without(l.view, t)
+	o := l.try(hypo)
+	if o.n == 0 {
+		return Evidence{}
+	}
+	return Evidence{
+		Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created,
+		Orphans: l.orphans(hypo, op.Addr, op.Size),
+	}
+}
+
+// orphans counts the nodes that something leads to at the C-point, but nothing
+// in the hypothetical graph, whose bytes differ in one range. To cut a node off
+// makes its constraints hold, but hardly ever what was meant.
+func (l *lab) orphans(hypo mgpp.View, addr trace.Addr, size uint64) int {
+	if l.in.Cells == nil {
+		return 0
+	}
+	var seen []graph.ObjID
+	n := 0
+	first := addr - (7 & addr)
+	for a := first; a < addr+trace.Addr(size) && a < first+8*maxUndone; a += 8 {
+		was, ok := read(l.view, a, 8)
+		is, ok2 := read(hypo, a, 8)
+		if !ok || ok2 && was == is {
+			continue
+		}
+		o := l.in.Cells.At(trace.Addr(was), l.view)
+		if o == 0 || slices.Contains(seen, o) {
+			continue
+		}
+		seen = append(seen, o)
+		if len(l.in.Cells.Into(o, l.view, 1)) > 0 && len(l.in.Cells.Into(o, hypo, 1)) == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// read returns the number of size bytes at addr, false if a byte is unknown.
+func read(v mgpp.View, addr trace.Addr, size int) (uint64, bool) {
+	var data [8]byte
+	var written [8]bool
+	b := mgpp.Bytes{Data: data[:size], Written: written[:size]}
+	if !v.Read(addr, &b) || slices.Contains(b.Written, false) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(data[:]), true
+}

@@ -1,0 +1,338 @@
+package faultloc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+const quadSpec = `
+struct pt { int x, y; };
+struct qdtree { int posX, posY, width, height; struct pt *point; struct qdtree *child[4]; };
+qdtree FIELD 9 EDGE 5;
+c1: qdtree X; X.ISROOT == FALSE => X.INDEGREE == 1;
+c2: qdtree X; qdtree Y; X ->> Y => Y !->> X;
+c3: qdtree X; qdtree Y; X -> Y => X.OUTDEGREE == 4;
+`
+
+// quadTree is the run of figures 4.1 and 4.3: n1 is split, its child[0] is
+// cleared by the faulty line 35, and n5 is split.
+const quadTree = `
+16: n1 = calloc qdtree
+cpoint
+30: n2 = calloc qdtree
+32: n1.child[0] = n2
+30: n3 = calloc qdtree
+32: n1.child[1] = n3
+30: n4 = calloc qdtree
+32: n1.child[2] = n4
+30: n5 = calloc qdtree
+32: n1.child[3] = n5
+30: n6 = calloc qdtree
+32: n5.child[0] = n6
+30: n7 = calloc qdtree
+32: n5.child[1] = n7
+30: n8 = calloc qdtree
+32: n5.child[2] = n8
+%s
+30: n9 = calloc qdtree
+32: n5.child[3] = n9
+`
+
+// TestQuadTree: figure 4.4. Only the faulty assignment is output, and P goes
+// {e1, e2, e3} → {e1, e2, e3} → {}.
+func TestQuadTree(t *testing.T) {
+	w := newWorld(t, quadSpec)
+	w.run(fmt.Sprintf(quadTree, "35: n1.child[0] = NULL"))
+	in := w.input()
+	const e = "c3(qdtree#1, qdtree#3) c3(qdtree#1, qdtree#4) c3(qdtree#1, qdtree#5)"
+	var found []eval.Instance
+	for _, inc := range in.Found {
+		found = append(found, inc.Instance)
+	}
+	p := []string{w.names(found)}
+	reference(w.checker, in.At, found, func(_ mgpp.Timestamp, pending []eval.Instance) { p = append(p, w.names(pending)) })
+	if want := []string{e, e, e, ""}; !slices.Equal(p, want) {
+		t.Errorf("P is %q, want %q", p, want)
+	}
+
+	r := Locate(in)
+	if got := summary(r); got != "wrote 35" {
+		t.Errorf("suspects: %s, want only line 35", got)
+	}
+	s := &r.Suspects[0]
+	if w.names(s.Contributes) != e {
+		t.Errorf("contributes to %s", w.names(s.Contributes))
+	}
+	if len(r.Remaining) != 0 || len(r.Others) != 0 || r.Examined != 1 {
+		t.Errorf("remaining %v, others %v, examined %d", r.Remaining, r.Others, r.Examined)
+	}
+	want := []Evidence{{Kind: Counterfactual, Cured: 3, Of: 3}, {Kind: RepairCell, Cured: 3, Of: 3}, {Kind: Flip, Flips: 3}}
+	if !slices.Equal(s.Evidence, want) {
+		t.Errorf("evidence %+v, want %+v", s.Evidence, want)
+	}
+	if s.Repair.Cell.Path != "child[0]" || w.graph.Name(s.Repair.Target) != "qdtree#2" {
+		t.Errorf("repair %+v", s.Repair)
+	}
+}
+
+// summary is "wrote 35, omitted 41 | wrote 12": the suspects, and the others.
+func summary(r Result) string {
+	list := func(suspects []Suspect) string {
+		var s []string
+		for _, x := range suspects {
+			s = append(s, fmt.Sprintf("%s %d", x.Kind, x.PC))
+		}
+		return strings.Join(s, ", ")
+	}
+	if len(r.Others) == 0 {
+		return list(r.Suspects)
+	}
+	return list(r.Suspects) + " | " + list(r.Others)
+}
+
+const rbSpec = `
+struct rb { struct rb *left, *right, *parent; long key; int color; };
+type rb edges (left, right);
+const RED = 0; const BLACK = 1;
+rb.BH DEFAULT 1;
+rb X; X.BH = (X.left).BH + (X.color == BLACK ? 1 : 0);
+black: rb X; (X.left).BH == (X.right).BH;
+red: rb X, Y; X.color == RED and X -> Y => Y.color != RED;
+up: rb X, Y; X.left == Y or X.right == Y => Y.parent == X;
+`
+
+const rbTree = `
+1: r = calloc rb
+2: r.key = 50
+3: r.color = 1
+cpoint
+1: a = calloc rb
+2: a.key = 30
+5: r.left = a
+6: a.parent = r
+cpoint
+1: b = calloc rb
+2: b.key = 70
+5: r.right = b
+6: b.parent = r
+cpoint
+1: c = calloc rb     # a red uncle: a and b become black
+2: c.key = 20
+5: a.left = c
+6: c.parent = a
+9: a.color = 1
+9: b.color = 1
+cpoint
+1: d = calloc rb
+2: d.key = 80
+5: b.right = d
+6: d.parent = b
+cpoint
+`
+
+const listSpecDL = `
+struct dnode { struct dnode *next, *prev; long key; };
+type dnode edges (next);
+back: dnode X, Y; X.next == Y => Y.prev == X;
+order: dnode X, Y; X.next == Y => X.key <= Y.key;
+one: dnode X; X.INDEGREE <= 1;
+acyclic: dnode X, Y; X ->> Y => Y !->> X;
+`
+
+// insertions makes a doubly-linked list of n nodes, head first.
+func insertions(n int) string {
+	var b strings.Builder
+	b.WriteString("20: n0 = calloc dnode\n21: n0.key = 100\ncpoint\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "30: n%d = malloc dnode\n31: n%d.key = %d\n32: n%d.prev = NULL\n", i, i, 100-i, i)
+		fmt.Fprintf(&b, "40: n%d.next = n%d\n41: n%d.prev = n%d\ncpoint\n", i, i-1, i-1, i)
+	}
+	return b.String()
+}
+
+const bagSpec = `
+struct bag { long n; long key[6]; };
+type bag;
+sorted: bag X; for I in 0 to X.n - 2, X.key[I] <= X.key[I + 1];
+filled: bag X; for I in 0 to X.n - 1, X.key[I] > 0;
+ended: bag X; X.n < 6 => X.key[X.n] == 0;
+room: bag X; X.n <= 6;
+`
+
+const avlSpec = `
+struct avl { struct avl *left, *right; long key; };
+type avl edges (left, right);
+avl.HEIGHT DEFAULT 0;
+avl X; X.HEIGHT = MAX((X.left).HEIGHT, (X.right).HEIGHT) + 1;
+balanced: avl X; (X.left).HEIGHT - (X.right).HEIGHT <= 1 and (X.left).HEIGHT - (X.right).HEIGHT >= -1;
+tree: avl X; X.ISROOT == FALSE => X.INDEGREE == 1;
+left: avl X; X.left != NULL => (X.left).key < X.key;
+right: avl X; X.right != NULL => (X.right).key > X.key;
+root: avl X; X.ISROOT == TRUE => COUNT(avl Y: Y.ISROOT == TRUE) == 1;
+`
+
+// An AVL tree 30(20(10)) with a lone 25, then an insertion that rotates.
+const avlTree = `
+1: r = calloc avl
+2: r.key = 50
+cpoint
+1: a = calloc avl
+2: a.key = 30
+3: r.left = a
+1: b = calloc avl
+2: b.key = 70
+4: r.right = b
+1: c = calloc avl
+2: c.key = 20
+3: a.left = c
+1: d = calloc avl
+2: d.key = 40
+4: a.right = d
+cpoint
+`
+
+// cases are runs with a fault each and its correct twin; the first suspect is
+// the fault.
+var cases = []struct {
+	name, spec, before, fault, correct string
+	want                               string // of the faulty run
+	second                             bool
+	evidence                           EvidenceKind // that the first suspect has
+}{
+	{
+		name: "wrong child", spec: quadSpec, before: fmt.Sprintf(quadTree, "") + "cpoint",
+		fault: "35: n5.child[2] = n3", correct: "35: n5.child[2] = n8",
+		want: "wrote 35", evidence: Counterfactual,
+	},
+	{
+		name: "wrong colour before the link", spec: rbSpec, before: rbTree,
+		fault:   "1: e = malloc rb\n2: e.key = 60\n3: e.color = 1\n7: e.left = NULL\n7: e.right = NULL\n5: b.left = e\n6: e.parent = b",
+		correct: "1: e = malloc rb\n2: e.key = 60\n3: e.color = 0\n7: e.left = NULL\n7: e.right = NULL\n5: b.left = e\n6: e.parent = b",
+		want:    "wrote 3, wrote 5 | wrote 7", second: true, evidence: RepairCell,
+	},
+	{
+		name: "missing recolouring", spec: rbSpec, before: rbTree, // a rotation to the right around a
+		fault:   "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0",
+		correct: "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0\n9: c.color = 1",
+		want:    "omitted 9, wrote 12, wrote 17, wrote 5 | wrote 16, wrote 15", evidence: Missing,
+	},
+	{
+		name: "dropped back pointer", spec: listSpecDL, before: insertions(8),
+		fault:   "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8",
+		correct: "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8\n41: n8.prev = x",
+		want:    "omitted 41, wrote 40", evidence: Missing,
+	},
+	{
+		name: "wrong key", spec: listSpecDL, before: insertions(6),
+		fault:   "50: n3.key = 500",
+		correct: "50: n3.key = 97",
+		want:    "wrote 50", evidence: RepairCell,
+	},
+	{
+		name: "wild pointer", spec: listSpecDL + "alive: dnode X; X.next != NULL => (X.next).EXISTS == TRUE;", before: insertions(3),
+		fault:   "60: n2.next = 0x1234",
+		correct: "60: n2.next = n1",
+		want:    "wrote 60", evidence: Counterfactual,
+	},
+	{
+		name: "overrun", spec: listSpecDL, before: insertions(3) + "70: p = malloc dnode\n70: q = malloc dnode\n71: q.next = NULL\n71: p.next = NULL\n72: p.key = 4\n72: q.key = 5\n73: p.next = q\n74: q.prev = p\ncpoint",
+		fault:   "75: memcpy p.prev 0 9 0 0 0 7 7 7", // 24 bytes of a node, 24 of slack
+		correct: "75: memcpy p.prev 0 4",
+		want:    "wrote 75", evidence: Counterfactual,
+	},
+	{
+		name: "wrong count", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
+		fault:   "2: g.key[2] = 8\n3: g.n = 4",
+		correct: "2: g.key[2] = 8\n3: g.n = 3",
+		want:    "wrote 3 | wrote 2", evidence: RepairCell,
+	},
+	{
+		name: "wrong rotation", spec: avlSpec, before: avlTree,
+		// r is rotated to the right: r.left must become d, not c.
+		fault:   "1: e = calloc avl\n2: e.key = 10\n3: c.left = e\n11: r.left = c\n12: a.right = r",
+		correct: "1: e = calloc avl\n2: e.key = 10\n3: c.left = e\n11: r.left = d\n12: a.right = r",
+		want:    "wrote 11, wrote 12 | wrote 3, wrote 1", evidence: RepairCell,
+	},
+	{
+		name: "noise", spec: listSpecDL, before: insertions(6),
+		// later healthy operations touch what line 50 broke
+		fault:   "50: n3.prev = n1\n51: n3.key = 96\n51: n3.key = 97\n52: n4.next = n3\n53: n3.prev = n1",
+		correct: "51: n3.key = 97\n52: n4.next = n3",
+		want:    "wrote 50",
+	},
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, c.spec)
+			w.run(c.before)
+			w.run(c.fault)
+			in := w.input()
+			if len(in.Found) == 0 {
+				t.Fatal("the fault breaks nothing")
+			}
+			r := Locate(in)
+			if got := summary(r); got != c.want {
+				t.Errorf("%s: %s, want %s", w.found(in), got, c.want)
+				w.show(r)
+			}
+			if len(r.Suspects) == 0 {
+				return
+			}
+			first := r.Suspects[0]
+			if c.evidence != "" && !slices.ContainsFunc(first.Evidence, func(e Evidence) bool { return e.Kind == c.evidence }) {
+				t.Errorf("no %s among %+v", c.evidence, first.Evidence)
+			}
+			if first.Second != c.second {
+				t.Errorf("second class: %t", first.Second)
+			}
+		})
+		t.Run(c.name+", correct", func(t *testing.T) {
+			w := newWorld(t, c.spec)
+			w.run(c.before)
+			w.run(c.correct)
+			in := w.input()
+			if r := Locate(in); len(in.Found) > 0 || len(r.Suspects)+len(r.Others)+len(r.Repairs) > 0 {
+				t.Errorf("%s: %s", w.found(in), summary(r))
+			}
+		})
+	}
+}
+
+func (w *world) found(in Input) string {
+	var s []string
+	for _, inc := range in.Found {
+		s = append(s, w.name(inc.Instance)+": "+inc.Reason)
+	}
+	return strings.Join(s, "; ")
+}
+
+// show logs a result.
+func (w *world) show(r Result) {
+	for _, s := range append(slices.Clone(r.Suspects), r.Others...) {
+		w.t.Logf("%s %d at %d of %v, worth %d, second %t: %+v", s.Kind, s.PC, s.Operation, s.Operations, s.worth(), s.Second, s.Evidence)
+	}
+	for _, m := range r.Repairs {
+		w.t.Logf("repair: %s.%s = %#x cures %d, orphans %d", w.graph.Name(m.Cell.Obj), m.Cell.Path, m.Value, m.Cured, m.Orphans)
+	}
+}
+
+// TestUnseen: an operation without a statement is followed, but no suspect.
+func TestUnseen(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	w.run(insertions(4))
+	at, _ := w.cell("n2.prev")
+	w.apply(&trace.Event{Kind: trace.KindBulk, Addr: at, Size: 8, Data: make([]byte, 8), Name: unseenWrite, PC: 99})
+	r := Locate(w.input())
+	if summary(r) != "" || !slices.Equal(r.Unseen, []mgpp.Timestamp{w.hist.Now()}) {
+		t.Errorf("suspects %s, unseen %v", summary(r), r.Unseen)
+		w.show(r)
+	}
+}
