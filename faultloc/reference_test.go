@@ -126,7 +126,7 @@ func randomHistory(w *world, rnd *rand.Rand, steps int) {
 	var spots []trace.Addr
 	size := 0
 	for _, t := range w.spec.Types {
-		size = max(size, int(t.Layout.Size))
+		size = max(size, int(t.Layout.Size)+8)
 	}
 	for range 6 {
 		spots = append(spots, w.next)
@@ -146,18 +146,34 @@ func randomHistory(w *world, rnd *rand.Rand, steps int) {
 			w.apply(&trace.Event{Kind: trace.KindFree, PC: pc, Addr: live[k].addr, Name: "free"})
 			free = append(free, live[k].addr)
 			live = slices.Delete(live, k, k+1)
-		case r == 2: // several fields at once
+		case r == 2: // several fields at once, sometimes beyond the end and into the neighbour
 			b := live[rnd.IntN(len(live))]
 			at := rnd.IntN(int(b.size)/8) * 8
-			data := make([]byte, rnd.IntN((int(b.size)-at)/8+1)*8)
+			room := int(b.size) - at
+			if rnd.IntN(4) == 0 {
+				room += 64
+			}
+			data := make([]byte, (1+rnd.IntN(room/8))*8)
 			for k := range data {
 				if k%8 == 0 {
 					data[k] = byte(rnd.IntN(3))
 				}
 			}
-			if len(data) > 0 {
-				w.apply(&trace.Event{Kind: trace.KindBulk, PC: pc, Addr: b.addr + trace.Addr(at), Size: uint64(len(data)), Data: data, Base: b.addr, Name: "memcpy"})
+			w.apply(&trace.Event{Kind: trace.KindBulk, PC: pc, Addr: b.addr + trace.Addr(at), Size: uint64(len(data)), Data: data, Base: b.addr, Name: "memcpy"})
+		case r == 3 && rnd.IntN(3) == 0: // nobody knows what was written
+			b := live[rnd.IntN(len(live))]
+			w.apply(&trace.Event{Kind: trace.KindUnread, PC: pc, Addr: b.addr + trace.Addr(rnd.IntN(int(b.size)/8)*8), Size: 8, Base: b.addr})
+		case r == 4 && len(free) > 0 && rnd.IntN(3) == 0: // realloc that moves
+			b, k := live[rnd.IntN(len(live))], rnd.IntN(len(free))
+			w.apply(&trace.Event{Kind: trace.KindRealloc, PC: pc, Addr: free[k], Aux: uint64(b.addr), Size: b.size, Name: "realloc"})
+			if id, ok := w.hist.NodeAtTime(free[k], w.hist.Now()); ok {
+				w.types[id] = b.typ
 			}
+			b.addr, free[k] = free[k], b.addr
+		case r == 5 && rnd.IntN(4) == 0: // and one that does not
+			b := live[rnd.IntN(len(live))]
+			size := b.size + 8*uint64(rnd.IntN(3)) - 8
+			w.apply(&trace.Event{Kind: trace.KindRealloc, PC: pc, Addr: b.addr, Aux: uint64(b.addr), Size: size, Name: "realloc"})
 		default:
 			randomStore(w, rnd, pc, live[rnd.IntN(len(live))], live, spots)
 		}
@@ -183,7 +199,7 @@ func randomStore(w *world, rnd *rand.Rand, pc trace.Addr, b *block, live []*bloc
 
 // TestReference compares traceback with the reference on random histories.
 func TestReference(t *testing.T) {
-	rounds := 500
+	rounds := 400
 	if testing.Short() {
 		rounds = 40
 	}

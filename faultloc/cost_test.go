@@ -1,0 +1,78 @@
+package faultloc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// counter counts what the search asks of the checker.
+type counter struct {
+	*eval.Checker
+	evals, wholes, trials int
+}
+
+func (c *counter) Eval(i eval.Instance, v mgpp.View) eval.Result {
+	c.evals++
+	return c.Checker.Eval(i, v)
+}
+
+func (c *counter) All(v mgpp.View) []eval.Inconsistency {
+	if graph.Changed(v) == nil {
+		c.wholes++
+	} else {
+		c.trials++
+	}
+	return c.Checker.All(v)
+}
+
+// TestCost: the search costs what the operations that can matter cost, not what
+// the history or the structure does.
+func TestCost(t *testing.T) {
+	measure := func(nodes, stores int) (c counter, examined int) {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(nodes))
+		w.run("50: n3.key = 500")
+		var b strings.Builder
+		for i := range stores {
+			fmt.Fprintf(&b, "60: n%d.key = %d\n", 5+i%5, 95-i%5)
+		}
+		w.run(b.String())
+		in := w.input()
+		c.Checker = w.checker
+		in.Model = &c
+		r := Locate(in)
+		if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+			t.Errorf("%d nodes, %d stores: %s", nodes, stores, summary(r))
+		}
+		return c, r.Examined
+	}
+	small, examined := measure(12, 10)
+	for _, size := range [][2]int{{12, 4000}, {800, 10}} {
+		large, n := measure(size[0], size[1])
+		if large.evals > small.evals+8 || large.trials > small.trials+32 || large.wholes != 1 || n > examined+1 {
+			t.Errorf("%d nodes, %d stores: %d evaluations, %d trials, %d whole checks, %d operations examined; with 12 nodes and 10 stores %d, %d, %d, %d",
+				size[0], size[1], large.evals, large.trials, large.wholes, n, small.evals, small.trials, small.wholes, examined)
+		}
+	}
+}
+
+// TestBudget: where every trial is dear, the search ends and says what it has.
+func TestBudget(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	w.run(insertions(40))
+	w.run("50: n20.next = n39") // a cycle: every trial looks at the whole graph
+	in := w.input()
+	r := Locate(in)
+	if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+		t.Errorf("%s: %s", w.found(in), summary(r))
+		w.show(r)
+	}
+	if r.Trials > maxTrials {
+		t.Errorf("%d trials", r.Trials)
+	}
+}
