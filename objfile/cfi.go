@@ -83,7 +83,7 @@ func (f *File) cfiTable() *cfiTable {
 		addr, data := f.ehFrame()
 		t.fdes = keepFDEs(f, readFrames(data, addr, true), nil)
 		debug := f.main.section(".debug_frame")
-		if im := f.info().image; debug == nil && im != nil {
+		if im := f.separate(); debug == nil && im != nil {
 			debug = im.section(".debug_frame")
 		}
 		t.fdes = keepFDEs(f, readFrames(debug, 0, false), t.fdes)

@@ -19,6 +19,6 @@
 // corrupted is absent.
 //
 // It does not read source text, does not download debug information, and
-// knows only little-endian x86-64. Virtual base classes have no members in
-// converted types, since their place depends on the object.
+// knows only little-endian x86-64. The place of a virtual base class depends on
+// the object: in converted types it has Offset -1.
 package objfile

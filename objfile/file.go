@@ -22,6 +22,9 @@ type File struct {
 	interp      string
 	needed      []string
 
+	separateOnce sync.Once
+	separateFile *image // see separate
+
 	debugOnce sync.Once
 	debug     debugInfo
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -368,5 +369,39 @@ func TestSystem(t *testing.T) {
 				t.Errorf("%s: %+v", name, fn)
 			}
 		}
+	}
+}
+
+// TestConcurrent asks one file from several goroutines; the race detector judges.
+func TestConcurrent(t *testing.T) {
+	f := open(t, compileOnce(t, judged[1], cProgram...), Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { exercise(f) })
+	}
+	wg.Wait()
+}
+
+func TestImports(t *testing.T) {
+	for _, flags := range []string{"-g -O1", "-g -O1 -no-pie", "-g -O1 -fcf-protection=none -Wl,-z,lazy"} {
+		f := open(t, compile(t, config{"gcc", flags}, t.TempDir(), cProgram...), Options{})
+		found := map[string]bool{}
+		for _, r := range f.symbolTable().plt {
+			for a := r[0]; a < r[1]; a += 8 {
+				found[f.Import(a)] = true
+			}
+		}
+		for _, name := range []string{"calloc", "malloc", "abort", "qsort"} {
+			if !found[name] {
+				t.Errorf("%s: no stub of %s among %v", flags, name, found)
+			}
+		}
+		if f.Import(f.Entry()) != "" {
+			t.Error("the entry is no stub")
+		}
+	}
+	f := open(t, compileOnce(t, judged[0], cProgram...), Options{})
+	if fs := f.FuncsLinked(func(name string) bool { return name == "push" }); len(fs) != 1 || fs[0].Addr != f.FuncsNamed("push")[0].Addr {
+		t.Errorf("push: %+v", fs)
 	}
 }

@@ -13,7 +13,6 @@ var ErrNoDebug = errors.New("no debug information")
 // debugInfo is the debug information as it was found.
 type debugInfo struct {
 	data     *dwarf.Data
-	image    *image        // the separate debug file, nil if there is none
 	units    []*dwarf.Unit // compilation units
 	partial  []*dwarf.Unit // and what they import
 	addrs    spans[*unitInfo]
@@ -77,7 +76,7 @@ func (f *File) HasDWARF() bool { return f.info().data != nil }
 
 // DebugPath returns the path of the separate debug file, "" if there is none.
 func (f *File) DebugPath() string {
-	if im := f.info().image; im != nil {
+	if im := f.separate(); im != nil {
 		return im.name
 	}
 	return ""
@@ -88,6 +87,16 @@ func (f *File) info() *debugInfo {
 	return &f.debug
 }
 
+// separate returns the separate debug file, nil if there is none.
+func (f *File) separate() *image {
+	f.separateOnce.Do(func() {
+		if !hasInfo(f.main) && !f.opts.NoDebug && !f.opts.NoSeparate {
+			f.separateFile = f.find.separate(f.main)
+		}
+	})
+	return f.separateFile
+}
+
 func (f *File) loadDebug() {
 	d := &f.debug
 	d.descs = map[dwarf.Ref]*funcDesc{}
@@ -96,10 +105,8 @@ func (f *File) loadDebug() {
 		return
 	}
 	im := f.main
-	if !hasInfo(im) && !f.opts.NoSeparate {
-		if d.image = f.find.separate(im); d.image != nil {
-			im = d.image
-		}
+	if s := f.separate(); s != nil {
+		im = s
 	}
 	if !hasInfo(im) {
 		return

@@ -37,7 +37,7 @@ func (f *File) symbolTable() *symbolTable {
 		}
 		t.read(f, f.main, (*elf.File).DynamicSymbols)
 		t.read(f, f.main, (*elf.File).Symbols)
-		if im := f.info().image; im != nil {
+		if im := f.separate(); im != nil {
 			t.read(f, im, (*elf.File).Symbols)
 		}
 		t.funcs, t.objects = sortSymbols(t.funcs), sortSymbols(t.objects)
