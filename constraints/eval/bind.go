@@ -106,6 +106,22 @@ func (e *env) reachedBy(t *check.NodeType) map[graph.ObjID]bool {
 	return set
 }
 
+// recordRange notes what makes o one of the nodes that the roots reach.
+func (e *env) recordRange(o graph.ObjID, t *check.NodeType) {
+	for i := range e.c.spec.Roots {
+		r := &e.c.spec.Roots[i]
+		if r.Type != t {
+			continue
+		}
+		if b := e.g.Object(e.g.Global(r.Global)); b.ID != 0 {
+			e.rec.dep(Dep{Kind: DepBytes, Addr: b.Addr, Size: b.Size})
+		}
+		if root := e.rootOf(r); root != 0 && root != o {
+			e.search(r.Via, root, o)
+		}
+	}
+}
+
 // rootOf returns the object that a root directive's place holds or leads to.
 func (e *env) rootOf(r *check.Root) graph.ObjID {
 	g := e.g.Global(r.Global)

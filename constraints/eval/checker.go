@@ -33,6 +33,7 @@ type Checker struct {
 	attrSites [][]site // by attribute
 
 	recent  [4]*env // of real views, newest use first
+	guess   *env    // of the last hypothetical view
 	state   *state  // of the forward check
 	base    *state  // of hypothetical checks
 	changes graph.Changes
@@ -162,26 +163,6 @@ func (c *Checker) PathCost() uint64 { return c.cost }
 // that was ever evaluated; a constraint without variables or guard holds it
 // from the start.
 func (c *Checker) GuardHeld(constraint int) bool { return c.held[constraint] }
-
-// env returns an evaluator of a view: one that has worked on it already, if
-// the view is the history's own.
-func (c *Checker) env(v mgpp.View) *env {
-	c.g.Advance()
-	if graph.Changed(v) != nil {
-		return newEnv(c, v)
-	}
-	for i, e := range c.recent {
-		if e != nil && e.t == v.Time() && e.now == c.g.Now() {
-			copy(c.recent[1:i+1], c.recent[:i])
-			c.recent[0] = e
-			return e
-		}
-	}
-	e := newEnv(c, v)
-	copy(c.recent[1:], c.recent[:])
-	c.recent[0] = e
-	return e
-}
 
 // All returns every inconsistency of the view, in order of constraint and
 // binding. A view of the history's own is evaluated from scratch, a

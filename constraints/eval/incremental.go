@@ -206,47 +206,72 @@ func danglingBindings(d *delta) []binding {
 	return out
 }
 
+// baseAt returns the state of the history's own view at t.
+func (c *Checker) baseAt(t mgpp.Timestamp) *state {
+	if c.base == nil || c.base.env.t != t || c.base.env.now != c.g.Now() {
+		c.base = c.scratch(c.hist.At(t))
+	}
+	return c.base
+}
+
 // allOver returns the inconsistencies of a hypothetical view: those of the
 // history's at the same time, but for what differs.
 func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
-	if c.base == nil || c.base.env.t != v.Time() || c.base.env.now != c.g.Now() {
-		c.base = c.scratch(c.hist.At(v.Time()))
-	}
+	base := c.baseAt(v.Time())
 	ch := &c.changes
 	ch.Reset()
 	c.g.Against(v, changed, ch)
 	if ch.All {
 		return c.scratch(v).list()
 	}
-	before, after := c.base.env, newEnv(c, v)
+	before, after := base.env, newEnv(c, v)
 	d := c.newDelta(ch)
 	d.ranges(before, after)
-	stale, who := map[attrKey]bool{}, c.newConcerned()
-	for _, e := range [2]*env{before, after} {
-		d.gatherCounts(e, who)
-		e.attrs.under, e.attrs.hidden = nil, nil
-		if e == after {
-			after.attrs.under, after.attrs.hidden = &before.attrs, stale
-		}
-		d.gather(e)
-		d.attrSeeds(e, stale)
-		d.cascade(e, stale)
-	}
+	stale, who := d.gatherBoth(before, after)
+	after.attrs.under, after.attrs.hidden = &before.attrs, stale
 	changedAttrs := after.differing(before, stale)
 	d.gatherAttrs(after, changedAttrs)
-	c.base.settle(d, after, who, changedAttrs, false)
-	s := &state{env: after, broken: make(map[binding][]Inconsistency, len(c.base.broken)), cycles: make([]cycles, len(c.infos))}
-	for b, l := range c.base.broken {
+	base.settle(d, after, who, changedAttrs, false)
+	s := &state{env: after, broken: make(map[binding][]Inconsistency, len(base.broken)), cycles: make([]cycles, len(c.infos))}
+	for b, l := range base.broken {
 		s.broken[b] = l
 	}
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
-			s.cycles[i].found = c.base.cycles[i].over(after, k, ch)
+			s.cycles[i].found = base.cycles[i].over(after, k, ch)
 		}
 	}
 	s.replace(d)
 	c.spend(after)
 	return s.list()
+}
+
+// gatherBoth gathers on both views: bindings, counts, and the attributes that
+// may differ.
+func (d *delta) gatherBoth(before, after *env) (stale map[attrKey]bool, who concerned) {
+	who = d.c.newConcerned()
+	for _, e := range [2]*env{before, after} {
+		d.gather(e)
+		d.gatherCounts(e, who)
+	}
+	return d.staleBoth(before, after), who
+}
+
+// staleBoth returns the attributes that may differ between two views.
+func (d *delta) staleBoth(before, after *env) map[attrKey]bool {
+	stale := map[attrKey]bool{}
+	for _, e := range [2]*env{before, after} {
+		d.attrSeeds(e, stale)
+		for a := range d.c.spec.Attributes {
+			if d.ch.All {
+				d.everyOf(e, a, stale)
+			}
+		}
+	}
+	for _, e := range [2]*env{before, after} {
+		d.cascade(e, stale)
+	}
+	return stale
 }
 
 // differing evaluates attributes and returns those that differ from another
@@ -284,20 +309,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 		}
 	}
 	d.ranges(before, after)
-	stale, who := map[attrKey]bool{}, c.newConcerned()
-	for _, e := range [2]*env{before, after} {
-		d.gather(e)
-		d.gatherCounts(e, who)
-		d.attrSeeds(e, stale)
-		for a := range c.spec.Attributes {
-			if ch.All {
-				d.everyOf(e, a, stale)
-			}
-		}
-	}
-	for _, e := range [2]*env{before, after} {
-		d.cascade(e, stale)
-	}
+	stale, who := d.gatherBoth(before, after)
 	changed := after.differing(before, stale)
 	d.gatherAttrs(before, changed)
 	d.gatherAttrs(after, changed)

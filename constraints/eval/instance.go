@@ -135,7 +135,7 @@ func (e *env) instance(k *info) Instance {
 	return i
 }
 
-// load binds the current frame as an instance says. It is not ok where an
+// bindInstance binds the current frame as an instance says. It is not ok where an
 // object is not there.
 func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
 	e.clearFrame()
@@ -143,6 +143,9 @@ func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
 	for s := 0; s < k.Universal && s < len(i.Nodes); s++ {
 		if e.rec != nil && i.Nodes[s] != 0 {
 			e.rec.dep(Dep{Kind: DepLife, Obj: i.Nodes[s]})
+			if e.c.rooted[k.Vars[s].Type.Index] && e.g.Alive(i.Nodes[s], e.t) {
+				e.recordRange(i.Nodes[s], k.Vars[s].Type)
+			}
 		}
 		if !e.bindable(i.Nodes[s], k.Vars[s].Type) {
 			return false, true

@@ -210,7 +210,7 @@ func each(t *testing.T, seeds int, f func(t *testing.T, s *script)) {
 
 // The forward check equals the check from scratch, at every C-point.
 func TestCheckIsAll(t *testing.T) {
-	each(t, 60, func(t *testing.T, s *script) {
+	each(t, 24, func(t *testing.T, s *script) {
 		broken := 0
 		for range 60 {
 			for range 1 + s.r.IntN(6) {
@@ -231,7 +231,7 @@ func TestCheckIsAll(t *testing.T) {
 
 // A hypothetical view's check equals that of a history in which it is true.
 func TestHypothetical(t *testing.T) {
-	each(t, 15, func(t *testing.T, s *script) {
+	each(t, 8, func(t *testing.T, s *script) {
 		for range 60 {
 			s.step()
 		}
@@ -269,7 +269,7 @@ func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {
 
 // Touched has every inconsistency an argument of which an operation changed.
 func TestTouched(t *testing.T) {
-	each(t, 12, func(t *testing.T, s *script) {
+	each(t, 5, func(t *testing.T, s *script) {
 		for range 80 {
 			s.step()
 		}
@@ -290,7 +290,7 @@ func TestTouched(t *testing.T) {
 // Eval agrees with All, and what it depends on tells when to look again:
 // between the last change of a dependency and now nothing differs.
 func TestEvalAndDependencies(t *testing.T) {
-	each(t, 12, func(t *testing.T, s *script) {
+	each(t, 5, func(t *testing.T, s *script) {
 		for range 80 {
 			s.step()
 		}

@@ -1,0 +1,98 @@
+package eval
+
+import (
+	"reflect"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// env returns an evaluator of a view, the one that has worked on it already if
+// there is one. Fault location goes back through a history in small steps and
+// asks about the two views of each; attributes that a step does not concern are
+// taken over from an evaluator of another time.
+func (c *Checker) env(v mgpp.View) *env {
+	c.g.Advance()
+	if changed := graph.Changed(v); changed != nil {
+		return c.hypothetical(v, changed)
+	}
+	t := v.Time()
+	last := len(c.recent) - 1
+	for i, e := range c.recent {
+		if e != nil && e.t == t && e.now == c.g.Now() {
+			copy(c.recent[1:i+1], c.recent[:i])
+			c.recent[0] = e
+			return e
+		}
+		if e == nil {
+			last = i
+			break
+		}
+	}
+	e := c.moved(c.recent[last], v)
+	copy(c.recent[1:last+1], c.recent[:last])
+	c.recent[0] = e
+	return e
+}
+
+// moved returns an evaluator of v that knows what e knows and still holds.
+func (c *Checker) moved(e *env, v mgpp.View) *env {
+	fresh := newEnv(c, v)
+	if e == nil || len(c.spec.Attributes) == 0 {
+		return fresh
+	}
+	from, to := min(e.t, fresh.t), max(e.t, fresh.t)
+	known := 0
+	for _, m := range e.attrs.memo {
+		known += len(m)
+	}
+	if known == 0 || to-from > mgpp.Timestamp(64+4*known) {
+		return fresh // evaluating anew is cheaper than looking through these operations
+	}
+	var ch graph.Changes
+	ch.Reset()
+	c.g.Between(from, to, &ch)
+	if ch.All {
+		return fresh
+	}
+	d := c.newDelta(&ch)
+	d.ranges(e, fresh)
+	stale := d.staleBoth(e, fresh)
+	fresh.attrs = e.attrs
+	e.attrs = attributes{}
+	for k := range stale {
+		fresh.attrs.forget(k)
+	}
+	return fresh
+}
+
+// hypothetical returns an evaluator of a hypothetical view. Attributes that it
+// does not concern are those of the history's view at the same time.
+func (c *Checker) hypothetical(v mgpp.View, changed []graph.Span) *env {
+	if c.guess != nil && c.guess.now == c.g.Now() && same(c.guess.v, v) {
+		return c.guess
+	}
+	e := newEnv(c, v)
+	c.guess = e
+	if len(c.spec.Attributes) == 0 {
+		return e
+	}
+	var ch graph.Changes
+	ch.Reset()
+	c.g.Against(v, changed, &ch)
+	if ch.All {
+		return e
+	}
+	before := c.baseAt(v.Time()).env
+	d := c.newDelta(&ch)
+	d.ranges(before, e)
+	e.attrs.hidden = d.staleBoth(before, e)
+	e.attrs.under = &before.attrs
+	return e
+}
+
+// same reports whether two views are one and the same.
+func same(a, b mgpp.View) bool {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.Kind() == reflect.Pointer && y.Kind() == reflect.Pointer && x.Pointer() == y.Pointer() && x.Type() == y.Type()
+}
