@@ -19,8 +19,8 @@ type Ref struct {
 	Off  uint64 // into the object it leads to
 }
 
-// AppendRefs appends every pointer cell that leads to o in the view. changed
-// is Changed(v). It costs what o's in-edges cost: where nothing is changed,
+// AppendRefs appends every pointer cell that leads to o in the view, or led to
+// it when o died if that is over. changed is Changed(v). It costs what o's in-edges cost: where nothing is changed,
 // nothing is read. Conditional cells are not filtered.
 func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Ref {
 	if o == 0 || int(o) >= len(g.objs) {
@@ -139,6 +139,9 @@ func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
 
 // In returns the default edges into o.
 func (g *Graph) In(v mgpp.View, o ObjID) []Edge {
+	if !g.Alive(o, v.Time()) {
+		return nil
+	}
 	var out []Edge
 	for _, r := range g.AppendRefs(v, Changed(v), o, nil) {
 		if r.Edge && g.Alive(r.From, v.Time()) && Counts(g.objs[r.From].Type, r.Cell, nil) && g.applies(v, r) {

@@ -1,0 +1,185 @@
+package graph_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type typing struct{ spec *check.Spec }
+
+// TypeOf: "malloc TYPE", with "@8" for an object behind a header.
+func (y typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	_, name, _ := strings.Cut(n.Alloc, " ")
+	name, header := strings.CutSuffix(name, "@8")
+	for _, t := range y.spec.Types {
+		if t.Name == name {
+			if header {
+				return t, 8, "test"
+			}
+			return t, 0, "test"
+		}
+	}
+	return nil, 0, ""
+}
+
+func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
+	t.Helper()
+	tree, errs := syntax.Parse("test.cons", text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	spec, errs := check.Check(tree, nil)
+	for _, e := range errs {
+		if !e.Warning {
+			t.Fatal(e)
+		}
+	}
+	h := mgpp.New(mgpp.Options{})
+	return h, graph.New(spec, h, typing{spec}, graph.Options{})
+}
+
+func apply(t *testing.T, h *mgpp.History, ev trace.Event) {
+	t.Helper()
+	if _, err := h.Apply(&ev); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func alloc(t *testing.T, h *mgpp.History, typ string, at trace.Addr, size uint64) {
+	t.Helper()
+	apply(t, h, trace.Event{Kind: trace.KindAlloc, Addr: at, Size: size, Name: "malloc " + typ, Flags: trace.FlagZeroed})
+}
+
+func put(t *testing.T, h *mgpp.History, at, v trace.Addr) {
+	t.Helper()
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+	apply(t, h, trace.Event{Kind: trace.KindStore, Addr: at, Size: 8, Data: b[:]})
+}
+
+// edges lists the default edges at a time.
+func edges(g *graph.Graph, v mgpp.View) []string {
+	var out []string
+	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
+		for _, e := range g.In(v, o) {
+			name := g.Name(e.From) + "." + e.Cell.Name
+			if e.Cell.Count != 1 {
+				name += "[" + string(rune('0'+e.Index)) + "]"
+			}
+			out = append(out, name+" -> "+g.Name(e.To))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func expect(t *testing.T, g *graph.Graph, v mgpp.View, want ...string) {
+	t.Helper()
+	if d := cmp.Diff(want, edges(g, v)); d != "" {
+		t.Errorf("at %d (-want +got):\n%s", v.Time(), d)
+	}
+}
+
+const nodes = `
+struct node { int key; int n; struct node *child[2]; };
+type node;
+ARRAY table OF struct node *;
+together node, table;
+`
+
+func TestObjectsAndEdges(t *testing.T) {
+	h, g := setup(t, nodes)
+	alloc(t, h, "node", 0x1000, 24)
+	alloc(t, h, "node@8", 0x2000, 32)
+	put(t, h, 0x1008, 0x2008)
+	put(t, h, 0x1010, 0x1000)
+	linked := h.Now()
+	apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x2000})
+	freed := h.Now()
+	alloc(t, h, "node", 0x2008, 24) // the address is used again: no edge
+	put(t, h, 0x1010, 0)
+	g.Advance()
+	expect(t, g, h.At(linked), "node#1.child[0] -> node#2", "node#1.child[1] -> node#1")
+	expect(t, g, h.At(freed), "node#1.child[1] -> node#1")
+	expect(t, g, h.At(h.Now()))
+	expect(t, g, mgpp.With(h.At(h.Now()), 0x1008, []byte{8, 0x20, 0, 0, 0, 0, 0, 0}), "node#1.child[0] -> node#3")
+	expect(t, g, mgpp.Without(h, h.At(linked), linked), "node#1.child[0] -> node#2")
+	if got := g.Live(g.Spec().Types[0], freed, nil); len(got) != 1 {
+		t.Errorf("live after the free: %v", got)
+	}
+	if t1, want := g.InChange(2, h.Now()), freed; t1 != want {
+		t.Errorf("in-edges of node#2 changed at %d, want %d", t1, want)
+	}
+}
+
+func TestReallocatedTable(t *testing.T) {
+	h, g := setup(t, nodes)
+	alloc(t, h, "node", 0x1000, 24)
+	alloc(t, h, "table", 0x3000, 16)
+	put(t, h, 0x3000, 0x1000)
+	put(t, h, 0x3008, 0x1000)
+	apply(t, h, trace.Event{Kind: trace.KindRealloc, Aux: 0x3000, Addr: 0x3000, Size: 8, Name: "realloc table"})
+	shrunk := h.Now()
+	apply(t, h, trace.Event{Kind: trace.KindRealloc, Aux: 0x3000, Addr: 0x4000, Size: 32, Name: "realloc table"})
+	moved := h.Now()
+	put(t, h, 0x4018, 0x1000)
+	g.Advance()
+	// An ARRAY's one cell has no name.
+	expect(t, g, h.At(shrunk-1), "table#1.[0] -> node#1", "table#1.[1] -> node#1")
+	expect(t, g, h.At(shrunk), "table#1.[0] -> node#1")
+	expect(t, g, h.At(moved), "table#2.[0] -> node#1")
+	expect(t, g, h.At(h.Now()), "table#2.[0] -> node#1", "table#2.[3] -> node#1")
+	if got := g.Size(2, shrunk-1); got != 16 {
+		t.Errorf("size before it shrank: %d", got)
+	}
+}
+
+func TestEmbeddedAndGlobal(t *testing.T) {
+	h, g := setup(t, `
+struct link { struct link *next; };
+struct doc { int id; struct link root; struct doc *other; };
+type link; type doc;
+global head;
+embed link in doc at root;
+`)
+	apply(t, h, trace.Event{Kind: trace.KindGlobal, Aux: 1, Addr: 0x900, Size: 8, Data: make([]byte, 8)})
+	alloc(t, h, "doc", 0x1000, 24)
+	alloc(t, h, "doc", 0x2000, 24)
+	put(t, h, 0x1008, 0x2008)
+	put(t, h, 0x1010, 0x2000)
+	put(t, h, 0x900, 0x1000)
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "doc#1.other -> doc#2", "link#1.next -> link#2")
+	if got := g.At(h.At(h.Now()), 0x2008); len(got) != 2 || g.Name(got[0]) != "doc#2" || g.Name(got[1]) != "link#2" {
+		t.Errorf("at the member: %v", got)
+	}
+	if got := g.Name(g.Global(0)); got != "::head" {
+		t.Errorf("the global is %s", got)
+	}
+}
+
+func TestParts(t *testing.T) {
+	for _, test := range []struct {
+		lo, hi int64
+		size   uint64
+		want   uint64
+	}{
+		{0, 8, 64, 1}, {4, 12, 64, 3}, {8, 8, 64, 0}, {0, 512, 512, ^uint64(0)},
+		{0, 1, 4096, 1}, {4095, 4096, 4096, 1 << 63}, {0, 9000, 64, ^uint64(0)},
+	} {
+		if got := graph.Parts(test.lo, test.hi, test.size); got != test.want {
+			t.Errorf("Parts(%d, %d, %d) = %x, want %x", test.lo, test.hi, test.size, got, test.want)
+		}
+	}
+}
