@@ -1,6 +1,7 @@
 # mgtrace: the two commands are `make demo` and `make test`.
 GO    ?= go
 CLANG ?= clang-14
+STRIP ?= llvm-strip-14
 
 .PHONY: all build demo test lint generate bench fuzz setup-demo setup-test clean
 
@@ -27,7 +28,7 @@ lint:
 
 # Recompiles the eBPF programs; the objects are checked in.
 generate: setup-test
-	CLANG=$(CLANG) $(GO) generate ./bpf
+	BPF2GO_CC=$(CLANG) BPF2GO_STRIP=$(STRIP) $(GO) generate ./bpf
 
 # Prints the numbers that the README states.
 bench: setup-test build

@@ -82,6 +82,9 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	if err := l.load(); err != nil {
 		return nil, err
 	}
+	if err := l.startStatic(ctx); err != nil {
+		return nil, err
+	}
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
@@ -121,6 +124,24 @@ func (l *live) load() error {
 	}
 	for _, im := range l.symbols.images {
 		l.prog.Modules = append(l.prog.Modules, im.Module)
+	}
+	return nil
+}
+
+// startStatic runs a static program to where its libc knows the processor, so
+// that its IFUNC resolvers tell which functions the run will use. Nothing of the
+// program's own has run by then.
+func (l *live) startStatic(ctx context.Context) error {
+	main := l.image(l.prog.Path)
+	if main == nil || main.Obj == nil || !main.Obj.Static() {
+		return nil
+	}
+	at, ok := main.Obj.LastResolver()
+	if !ok {
+		return nil
+	}
+	if err := l.proc.RunTo(ctx, uint64(main.Bias)+at); err != nil {
+		return fmt.Errorf("start the static program %s: %w", l.o.Program, err)
 	}
 	return nil
 }
