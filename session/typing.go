@@ -184,7 +184,10 @@ func (t *typing) callOn(f objfile.Frame, pc trace.Addr) int {
 func (t *typing) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
 	site := t.bySize[n.Stack[0]]
 	if site == nil {
-		site = &sizeSite{size: n.Size, typ: t.onlyOfSize(n.Size)}
+		site = &sizeSite{size: n.Size}
+		if t.programsOwn(n.Stack[0]) {
+			site.typ = t.onlyOfSize(n.Size)
+		}
 		t.bySize[n.Stack[0]] = site
 	}
 	if site.size != n.Size {
@@ -194,6 +197,17 @@ func (t *typing) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
 		return nil, 0, "nothing tells its type"
 	}
 	return site.typ, 0, "by size"
+}
+
+// programsOwn: the call that returns to pc is in traced code; where that code
+// has debug information, not in a part without (the libc of a static program).
+func (t *typing) programsOwn(pc trace.Addr) bool {
+	im, ok := t.symbols.Image(pc - 1)
+	if !ok || !im.Traced || im.Obj == nil {
+		return false
+	}
+	f, _, _ := t.symbols.Where(pc - 1)
+	return f.File != "" || !im.Obj.HasDWARF()
 }
 
 func (t *typing) onlyOfSize(size uint64) *check.NodeType {
