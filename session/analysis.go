@@ -86,6 +86,9 @@ func (a *Analysis) bias() trace.Addr {
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
 	callSite(ev)
+	if ev.Kind == trace.KindFree && a.cacheFlush(ev) {
+		return nil
+	}
 	if err := a.members.Before(ev); err != nil {
 		return err
 	}
@@ -116,6 +119,31 @@ func callSite(ev *trace.Event) {
 			ev.PC--
 		}
 	}
+}
+
+// cacheFlush reports whether the C library frees again, for itself, a block that
+// the program has freed: a thread that ends gives the blocks in its cache back by
+// calling free (glibc, malloc/malloc.c, tcache_thread_shutdown). No code of the
+// program is on the stack then; in a static program the function has its name.
+func (a *Analysis) cacheFlush(ev *trace.Event) bool {
+	now := a.hist.Now()
+	if id, ok := a.hist.NodeAtTime(ev.Addr, now); ok && a.hist.Node(id).Start == ev.Addr {
+		return false
+	}
+	if im, ok := a.symbols.Image(ev.PC); ok && im.Traced {
+		for _, f := range a.symbols.Frames(ev.PC) {
+			if f.Function == "tcache_thread_shutdown" || f.Function == "__malloc_arena_thread_freeres" {
+				return true
+			}
+		}
+		return false
+	}
+	for _, pc := range ev.Stack {
+		if im, ok := a.symbols.Image(pc - 1); ok && im.Traced {
+			return false
+		}
+	}
+	return true
 }
 
 // checkAt checks the specification at a C-point.
