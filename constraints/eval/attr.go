@@ -288,7 +288,6 @@ func (e *env) aggregate(x *check.Aggregate) value {
 		return v
 	}
 	if e.rec != nil {
-		e.rec.dep(Dep{Kind: DepPopulation, Type: x.Type.Index})
 		e.rec.counts[x] = true
 	}
 	n := int64(0)

@@ -20,6 +20,12 @@ func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
 		return
 	}
 	for _, o := range from {
+		if e.rec != nil {
+			e.rec.dep(Dep{Kind: DepLife, Obj: o})
+			if e.c.rooted[k.Vars[slot].Type.Index] {
+				e.recordRange(o, k.Vars[slot].Type)
+			}
+		}
 		if e.bindable(o, k.Vars[slot].Type) {
 			e.vars[slot] = o
 			e.bind(k, cond, n, yield)
@@ -50,7 +56,12 @@ func (e *env) nextSlot(k *info, cond check.Expr, n int) (int, []graph.ObjID) {
 	if first < 0 {
 		return -1, nil
 	}
-	return first, e.population(k.Vars[first].Type)
+	all := e.population(k.Vars[first].Type)
+	if e.rec != nil {
+		// What is born and dies changes the order; arguments must not know.
+		all = slices.Sorted(slices.Values(all))
+	}
+	return first, all
 }
 
 // bindable reports whether variables of type t range over o.
@@ -64,6 +75,9 @@ func (e *env) bindable(o graph.ObjID, t *check.NodeType) bool {
 
 // population returns the objects that variables of type t range over.
 func (e *env) population(t *check.NodeType) []graph.ObjID {
+	if e.rec != nil {
+		e.recordPopulation(t)
+	}
 	if e.pops == nil {
 		e.pops = make([][]graph.ObjID, len(e.c.spec.Types))
 	}
@@ -118,6 +132,25 @@ func (e *env) recordRange(o graph.ObjID, t *check.NodeType) {
 		}
 		if root := e.rootOf(r); root != 0 && root != o {
 			e.search(r.Via, root, o)
+		}
+	}
+}
+
+// recordPopulation notes what makes the nodes that variables of type t range
+// over these.
+func (e *env) recordPopulation(t *check.NodeType) {
+	e.rec.dep(Dep{Kind: DepPopulation, Type: t.Index})
+	for i := range e.c.spec.Roots {
+		r := &e.c.spec.Roots[i]
+		if r.Type != t {
+			continue
+		}
+		if b := e.g.Object(e.g.Global(r.Global)); b.ID != 0 {
+			e.rec.dep(Dep{Kind: DepBytes, Addr: b.Addr, Size: b.Size})
+		}
+		for o := range e.reachedBy(t) {
+			e.rec.dep(Dep{Kind: DepLife, Obj: o})
+			e.successors(o, r.Via, nil)
 		}
 	}
 }
