@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -101,6 +102,7 @@ back: cell X; X.next != NULL => X.next.prev == X;
 alive: cell X; cell Y; X.next != NULL => X.next == Y;
 sorted: cell X; cell Y; X -> Y => X.value <= Y.value;
 reach: cell X; cell Y; X.value == 1 and Y.value == 2 => X ->> Y or Y ->> X;
+any: forall cell X; exists cell Y; X.value == 3 => Y.value == 2;
 full: cell X; cell Y; X -> Y => Y.INDEGREE == 1;
 check dangling for cell;
 `
@@ -119,6 +121,20 @@ deep: box X; cell Y; X -> Y => Y.value == X.n;
 room: box X; X.n <= 3;
 `
 
+const rootSpec = `
+struct cell { struct cell *next; struct cell *other; long value; };
+type cell;
+struct top { struct cell *head; long count; };
+global top;
+root cell from ::top.head via next;
+alive: cell X; cell Y; X.next != NULL => X.next == Y;
+linked: cell X; ::top.head == X or ::top.head ->> X;
+some: cell X; exists cell Y; X.value == 2 => X.other == Y and Y.value > 0;
+count: ::top.count == COUNT(cell);
+sum: cell X; X.value == 1 => COUNT(cell Y: Y.value == 1) == 1;
+ends: cell X; X.next == NULL => X.other == NULL or X.other.value == ::top.count;
+`
+
 // randomHistory makes blocks of the specification's types and writes pointers
 // and small numbers into them; blocks die and others come where they were.
 func randomHistory(w *world, rnd *rand.Rand, steps int) {
@@ -133,6 +149,10 @@ func randomHistory(w *world, rnd *rand.Rand, steps int) {
 		w.next += trace.Addr(size+31) &^ 15
 	}
 	free := slices.Clone(spots)
+	var static []*block
+	for _, g := range w.spec.Globals {
+		static = append(static, &block{addr: staticMemory, typ: &check.NodeType{Layout: g.Layout}, size: uint64(g.Size)})
+	}
 	for i := range steps {
 		pc := trace.Addr(i + 1)
 		switch r := rnd.IntN(20); {
@@ -175,7 +195,8 @@ func randomHistory(w *world, rnd *rand.Rand, steps int) {
 			size := b.size + 8*uint64(rnd.IntN(3)) - 8
 			w.apply(&trace.Event{Kind: trace.KindRealloc, PC: pc, Addr: b.addr, Aux: uint64(b.addr), Size: size, Name: "realloc"})
 		default:
-			randomStore(w, rnd, pc, live[rnd.IntN(len(live))], live, spots)
+			all := append(static[:len(static):len(static)], live...)
+			randomStore(w, rnd, pc, all[rnd.IntN(len(all))], live, spots)
 		}
 	}
 }
@@ -199,11 +220,11 @@ func randomStore(w *world, rnd *rand.Rand, pc trace.Addr, b *block, live []*bloc
 
 // TestReference compares traceback with the reference on random histories.
 func TestReference(t *testing.T) {
-	rounds := 400
+	rounds := 300
 	if testing.Short() {
 		rounds = 40
 	}
-	for name, spec := range map[string]string{"tree": treeSpec, "list": listSpec, "array": arraySpec} {
+	for name, spec := range map[string]string{"tree": treeSpec, "list": listSpec, "array": arraySpec, "root": rootSpec} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range rounds {

@@ -55,6 +55,9 @@ func newWorld(t testing.TB, text string) *world {
 	w.spec = spec
 	w.graph = graph.New(spec, w.hist, w, graph.Options{})
 	w.checker = eval.NewChecker(spec, w.hist, w.graph, eval.Options{})
+	for i, g := range spec.Globals {
+		w.apply(&trace.Event{Kind: trace.KindGlobal, Addr: staticMemory, Size: uint64(g.Size), Data: make([]byte, g.Size), Aux: uint64(i + 1)})
+	}
 	return w
 }
 
@@ -67,15 +70,24 @@ func (w *world) LookupType(name string) []*types.Type {
 	return nil
 }
 
-func (w *world) Const(string) (int64, bool)                   { return 0, false }
-func (w *world) TypeNames() []string                          { return nil }
-func (w *world) LookupFunc(name string) []string              { return []string{name} }
-func (w *world) FuncNames() []string                          { return nil }
-func (w *world) GlobalNames() []string                        { return nil }
-func (w *world) HasLine(string, int) (bool, int)              { return true, 0 }
-func (w *world) Files() []string                              { return nil }
-func (w *world) Marks() []check.Mark                          { return nil }
-func (w *world) LookupGlobal(string, string) []check.Variable { return nil }
+// LookupGlobal: every "name" is a variable of type "struct name".
+func (w *world) LookupGlobal(_, name string) []check.Variable {
+	if x := w.decls.Lookup(name); x != nil {
+		return []check.Variable{{Name: name, Type: x, Addr: staticMemory, Size: x.Size}}
+	}
+	return nil
+}
+
+const staticMemory = 0x404000
+
+func (w *world) Const(string) (int64, bool)      { return 0, false }
+func (w *world) TypeNames() []string             { return nil }
+func (w *world) LookupFunc(name string) []string { return []string{name} }
+func (w *world) FuncNames() []string             { return nil }
+func (w *world) GlobalNames() []string           { return nil }
+func (w *world) HasLine(string, int) (bool, int) { return true, 0 }
+func (w *world) Files() []string                 { return nil }
+func (w *world) Marks() []check.Mark             { return nil }
 
 // TypeOf implements graph.Typing.
 func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
