@@ -121,13 +121,14 @@ func (g *Graph) changedBy(t mgpp.Timestamp, c *Changes) {
 		g.lived(op.Node, t, c)
 	case mgpp.OpDeath:
 		g.lived(op.Node, t, c)
-		g.untypedDied(op.Node, t, c)
+		g.loosened(op.Node, t, c)
 	case mgpp.OpMove:
 		g.lived(op.Node, t, c)
-		g.untypedDied(op.Node, t, c)
+		g.loosened(op.Node, t, c)
 		g.lived(op.Other, t, c)
 	case mgpp.OpResize:
 		g.lived(op.Node, t, c)
+		g.loosened(op.Node, t, c)
 		for _, o := range g.of(op.Node) {
 			c.Of(o).Mask = ^uint64(0)
 		}
@@ -182,21 +183,17 @@ func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
 	}
 }
 
-// untypedDied notes the cells that led into a block that was no object.
-func (g *Graph) untypedDied(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
-	if len(g.of(id)) > 0 {
-		return
-	}
-	n, ok := g.at(t - 1).Node(id)
-	if !ok {
-		return
-	}
-	c.Untyped = true
+// loosened notes the cells that led into a block, to no object there, or to
+// its end, before the block died or was resized.
+func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
+	c.Untyped = c.Untyped || len(g.of(id)) == 0
 	for _, r := range g.loose[id] {
-		b := &g.objs[r.from]
 		k := g.ref(r)
-		if g.Alive(r.from, t-1) && g.at(t-1).Target(k.Addr, k.Cell.Mask).Node == n.ID {
-			off := int64(k.Addr - b.Addr)
+		if !g.Alive(r.from, t-1) {
+			continue
+		}
+		if tgt := g.at(t-1).Target(k.Addr, k.Cell.Mask); tgt.Node == id || tgt.Past == id {
+			off := int64(k.Addr - g.objs[r.from].Addr)
 			c.Of(r.from).Mask |= Parts(off, off+8, g.Size(r.from, t))
 		}
 	}

@@ -30,7 +30,7 @@ type Graph struct {
 	pops    []population
 	globals []ObjID // by index in Spec.Globals
 	nils    []Span
-	loose   map[mgpp.NodeID][]ref // pointers into blocks that are no objects
+	loose   map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
 	members members
 }
 
@@ -444,6 +444,26 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 	}
 	b.Size, b.slots = size, fresh
 	g.refresh(o, int64(min(old, size)), int64(size), t)
+	g.reachedAnew(o, size, t)
+}
+
+// reachedAnew re-reads the cells whose pointers lead to where o ends now or
+// ended before: they lead into it no more, or again.
+func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
+	var refs []ref
+	for _, r := range g.objs[o].in {
+		if r.off >= size {
+			refs = append(refs, r.ref)
+		}
+	}
+	host := g.objs[o].Host
+	refs = append(refs, g.loose[host]...)
+	g.loose[host] = compact(g.loose[host])
+	for _, r := range refs {
+		if g.holds(r) {
+			g.reread(r, t)
+		}
+	}
 }
 
 // written re-reads the cells that a write touched.
@@ -513,12 +533,32 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 		return
 	}
 	g.point(r, 0, 0, t)
-	if tgt.State == mgpp.Points && tgt.Node != 0 {
-		g.loose[tgt.Node] = append(g.loose[tgt.Node], r)
+	switch {
+	case tgt.State == mgpp.Points && tgt.Node != 0:
+		g.loosen(tgt.Node, r)
+	case tgt.State == mgpp.Wild && tgt.Past != 0:
+		g.loosen(tgt.Past, r)
 	}
 	if g.members.any() && (tgt.State == mgpp.Points || tgt.State == mgpp.Wild) {
 		g.members.await(trace.Addr(tgt.Value), r)
 	}
+}
+
+// loosen remembers a cell that leads into a block, but to no object. Whether it
+// still does is for the reader to find out.
+func (g *Graph) loosen(id mgpp.NodeID, r ref) {
+	l := append(g.loose[id], r)
+	if n := len(l); n >= 16 && n&(n-1) == 0 { // now and then: cells come again and again
+		l = compact(l)
+	}
+	g.loose[id] = l
+}
+
+func compact(l []ref) []ref {
+	slices.SortFunc(l, func(a, b ref) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.cell, b.cell), cmp.Compare(a.elem, b.elem))
+	})
+	return slices.Compact(l)
 }
 
 func cellAddr(b *object, c *check.EdgeCell, elem int64) trace.Addr {

@@ -186,7 +186,11 @@ func (m *members) in(g *Graph, id mgpp.NodeID, t mgpp.Timestamp) []ObjID {
 // await remembers a cell whose pointer leads to no object yet.
 func (m *members) await(addr trace.Addr, r ref) {
 	gr := addr >> granuleShift
-	m.waiting[gr] = append(m.waiting[gr], r)
+	l := append(m.waiting[gr], r)
+	if n := len(l); n >= 16 && n&(n-1) == 0 {
+		l = compact(l)
+	}
+	m.waiting[gr] = l
 }
 
 // awaited takes out the cells that may point into [addr, addr+size).
