@@ -11,33 +11,67 @@ import (
 // maxAlike bounds the like nodes that are asked who wrote their field.
 const maxAlike = 500
 
-// blame turns repairs into suspicion: against the statement that last changed
-// the cell, and, where like nodes have that field from another statement,
-// against that one for not having done it here.
+// blame turns repairs into suspicion: against the statements that last wrote
+// and last changed the cell, and, where other statements give like nodes that
+// field, against the likeliest of these for not having done it here.
 func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
+	ran := statementsSince(in)
 	for i := range repairs {
 		r := &repairs[i]
-		last := r.lastChange(in)
-		if last > in.Healthy && in.attributed(last) && in.wrote(last) {
-			s := statement(in, &suspects, last)
-			if s.Repair == nil {
-				s.Repair = r
-				s.Evidence = append(s.Evidence, r.evidence(in))
-			}
-			if len(s.Operations) == 0 {
-				s.Operations = []mgpp.Timestamp{last}
-				s.Contributes = r.mended(in)
-			}
+		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+		suspects = accuse(in, suspects, r, r.lastChange(in))
+		if in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0 {
+			suspects = accuse(in, suspects, r, last) // of a value that was there, but wrong already
 		}
 		if destroyed || r.Orphans > 0 {
 			continue
 		}
-		if s, ok := missing(in, tb, r, last); ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.PC == s.PC }) {
+		if s, ok := missing(in, tb, r, last, ran); ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.PC == s.PC }) {
 			suspects = append(suspects, s)
 		}
 	}
 	return suspects
+}
+
+// accuse adds a repair to the evidence against the statement of t, if t wrote
+// its cell since all was well.
+func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect {
+	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
+		return suspects
+	}
+	s := statement(in, &suspects, t)
+	if s.Repair == nil {
+		s.Repair = r
+		s.Evidence = append(s.Evidence, r.evidence(in))
+	}
+	if len(s.Operations) == 0 {
+		s.Operations = []mgpp.Timestamp{t}
+		s.Contributes = r.mended(in)
+	}
+	return suspects
+}
+
+// maxInterval bounds the operations since the last healthy C-point that are
+// asked for their statement.
+const maxInterval = 1 << 16
+
+// statementsSince returns the statements that wrote since the last healthy
+// C-point: one that did is not the one that is missing, if there is another.
+// Nil: too many, or no such point.
+func statementsSince(in Input) map[string]bool {
+	if in.Healthy == 0 || in.At-in.Healthy > maxInterval {
+		return nil
+	}
+	ran := map[string]bool{}
+	seen := map[trace.Addr]bool{}
+	for t := in.Healthy + 1; t <= in.At; t++ {
+		if pc := in.History.Op(t).PC; !seen[pc] {
+			seen[pc] = true
+			ran[in.Statement(pc)] = true
+		}
+	}
+	return ran
 }
 
 func (r *Repair) evidence(in Input) Evidence {
@@ -78,63 +112,101 @@ func (r *Repair) restores(in Input, tb *contributions) bool {
 }
 
 // missing finds the statement that gives like nodes this field, but did not
-// here. There is none where the cell is wrong by what was written into it.
-func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
-	if c := tb.byOp[last]; c != nil && c.lasting() > 0 {
+// here.
+//
+//  1. none, if the cell is wrong by what was written into it: by an operation
+//     that broke the constraints for good, or, in a node that was there at the
+//     last healthy C-point, by any since
+//  2. the candidates are those that wrote such a value into like nodes, but
+//     since the last healthy C-point not here
+//  3. one that was silent since then goes before one that ran; then the one
+//     that wrote most of the nodes. One that ran, or where the node is new,
+//     must have written half of them
+func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
+	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
+	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
 		return Suspect{}, false
 	}
-	usual, often, of := usualWriter(in, r)
-	if usual == 0 || 2*often < of {
-		return Suspect{}, false
+	writers, of := usualWriters(in, r, fresh)
+	here := map[string]bool{}
+	for t, n := last, 0; t > in.Healthy && n < maxRewrites; n++ {
+		here[in.Statement(in.History.Op(t).PC)] = true
+		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
 	}
-	st := in.Statement(in.History.Op(usual).PC)
-	for t := last; t > in.Healthy; t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1) {
-		if in.Statement(in.History.Op(t).PC) == st {
-			return Suspect{}, false // it did
+	var best writer
+	silent := false
+	for st, w := range writers {
+		quiet := ran != nil && !ran[st]
+		if here[st] || (!quiet || fresh) && 2*w.often < of {
+			continue
+		}
+		if best.often == 0 || quiet && !silent || quiet == silent && w.before(best) {
+			best, silent = w, quiet
 		}
 	}
+	if best.often == 0 {
+		return Suspect{}, false
+	}
 	return Suspect{
-		Kind: Omitted, PC: in.History.Op(usual).PC, Operation: usual, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: often, Of: of}},
+		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of}},
 	}, true
 }
 
-// usualWriter returns an operation of the statement that most like nodes have
-// the repair's field from: of the nodes that hold what the repair would store
-// (a number), or a pointer if it is one, or NULL; of all if these are too few
-// to tell.
-func usualWriter(in Input, r *Repair) (example mgpp.Timestamp, often, of int) {
-	view := in.Model.View(in.At)
-	offset := r.Cell.Addr - in.Cells.Object(r.Cell.Obj).Addr
-	like := in.Cells.Alike(r.Cell.Obj, view, maxAlike)
-	same := slices.DeleteFunc(slices.Clone(like), func(o graph.ObjID) bool {
-		v, ok := read(view, in.Cells.Object(o).Addr+offset, r.Cell.Size)
-		if r.Cell.Pointer {
-			return !ok || (v == 0) != (r.Value == 0)
-		}
-		return !ok || v != r.Value
-	})
-	if len(same) >= 2 {
-		like = same
-	}
-	return commonWriter(in, like, offset, r.Cell.Size)
+// writer is what is known of a statement that writes a field of like nodes.
+type writer struct {
+	often  int // nodes
+	newest mgpp.Timestamp
 }
 
-func commonWriter(in Input, nodes []graph.ObjID, offset trace.Addr, size int) (example mgpp.Timestamp, often, of int) {
-	count := map[string]int{}
-	newest := map[string]mgpp.Timestamp{}
+func (w writer) before(o writer) bool {
+	return w.often > o.often || w.often == o.often && w.newest > o.newest
+}
+
+// maxVersions bounds how far back the writers of one field are looked for.
+const maxVersions = 8
+
+// usualWriters returns the statements that like nodes have had the repair's
+// field from, and how many nodes had it from any. What counts is a store of
+// the repair's value, if that is a number; of a pointer, if it is one; of NULL.
+// If no node had such a value, any value counts, unless the node is new: what a
+// new node holds was written for it.
+func usualWriters(in Input, r *Repair, fresh bool) (map[string]writer, int) {
+	like := in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike)
+	if w, of := fieldWriters(in, r, like, true); of > 0 || fresh {
+		return w, of
+	}
+	return fieldWriters(in, r, like, false)
+}
+
+func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such bool) (map[string]writer, int) {
+	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
+	out := map[string]writer{}
+	of := 0
 	for _, o := range nodes {
-		t := in.History.LastWrite(in.Cells.Object(o).Addr+offset, uint64(size), in.At)
-		if t == 0 || !in.attributed(t) || t < in.Cells.Object(o).Birth {
-			continue
+		obj := in.Cells.Object(o)
+		mine := map[string]bool{}
+		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
+		for n := 0; t > obj.Birth && n < maxVersions; n++ {
+			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) {
+				mine[st] = true
+				w := out[st]
+				out[st] = writer{w.often + 1, max(w.newest, t)}
+			}
+			t = in.History.LastWrite(obj.Addr+offset, size, t-1)
 		}
-		of++
-		st := in.Statement(in.History.Op(t).PC)
-		count[st]++
-		newest[st] = max(newest[st], t)
-		if count[st] > often || count[st] == often && newest[st] > example {
-			example, often = newest[st], count[st]
+		if len(mine) > 0 {
+			of++
 		}
 	}
-	return example, often, of
+	return out, of
+}
+
+// like reports whether the field at addr held such a value as the repair's at t.
+func (r *Repair) like(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
+	v, ok := read(in.Model.View(t), addr, r.Cell.Size)
+	if r.Cell.Pointer {
+		return ok && (v == 0) == (r.Value == 0)
+	}
+	return ok && v == r.Value
 }

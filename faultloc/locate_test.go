@@ -261,10 +261,10 @@ var cases = []struct {
 	},
 	{
 		name: "noise", spec: listSpecDL, before: insertions(6),
-		// later healthy operations touch what line 50 broke
+		// later operations touch what line 50 broke; line 53 stores the wrong value again
 		fault:   "50: n3.prev = n1\n51: n3.key = 96\n51: n3.key = 97\n52: n4.next = n3\n53: n3.prev = n1",
 		correct: "51: n3.key = 97\n52: n4.next = n3",
-		want:    "wrote 50",
+		want:    "wrote 50, wrote 53",
 	},
 }
 

@@ -204,6 +204,9 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 	for _, v := range c.Values {
 		add(uint64(v))
 	}
+	if len(c.Values) > 0 {
+		return // an enumeration has no other values
+	}
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
 	for _, o := range l.in.Cells.Alike(c.Obj, l.view, 16) {
 		if v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size); ok {
