@@ -1,20 +1,32 @@
 // Package faultloc names the statements that made a structure inconsistent.
 //
 // [Locate] starts from the inconsistencies at a C-point and reads like the
-// method (thesis chapter 4, algorithms.md section 2):
+// method (thesis chapter 4, restated in docs/design/locating.md):
 //
-//	traceback   algorithm 3: the operations that contributed, by jumping from
-//	            change to change of what the verdicts depend on
-//	enter       what entered an inconsistency's dependencies when it broke:
-//	            its last writers are suspects of the second class
-//	repair      the one cell that would make all well: its writer, or the
-//	            place where its store is missing
-//	evidence    counterfactual, flip, frequency
-//	rank        statements in order of suspicion
+//	traceback    algorithm 3: the operations that contributed, by jumping from
+//	             change to change of what the verdicts depend on
+//	entered      what entered an inconsistency's dependencies when it broke:
+//	             its last writers are suspects of the second class
+//	statements   operations become statements
+//	weigh        counterfactual: what holds without this one operation's bytes?
+//	repair       the one cell that would make all well
+//	blame        its writer, or the statement whose store is missing
+//	rank         statements in order of suspicion
+//
+// An example: a list is linked by line 40 (n->next = q) and line 41
+// (q->prev = n). In one call line 41 is not reached. "q->prev == n" breaks by
+// line 40, which traceback outputs; without line 40 it would hold, but n would
+// be lost. Setting q->prev to n mends it and does no harm; line 41 does so in
+// the other nodes, and did not run since the last healthy C-point. So
+//
+//	omitted 41  repair: cures 1 of 1, breaks nothing; writes this field in 7 of 8 like nodes
+//	wrote   40  counterfactual: cures 1 of 1, one node orphaned; flip
 //
 // The package knows neither source lines nor processes: a statement is a
 // program counter, and [Input.Statement] says which of them are the same line.
-// Everything that it asks of the checker is in eval.Model.
+// Everything that it asks of the checker is in eval.Model, and what it may ask
+// of the memory graph in [History] and [Structure].
 //
-// It does not decide what is inconsistent, and it draws nothing.
+// It does not decide what is inconsistent, it draws nothing, and it puts
+// nothing into words: evidence is numbers.
 package faultloc

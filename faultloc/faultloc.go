@@ -130,10 +130,11 @@ type Result struct {
 	Remaining []eval.Instance
 	// Unseen are contributing operations that no statement is known of: an
 	// audit found their bytes changed. They are no suspects. Newest first.
-	Unseen   []mgpp.Timestamp
-	Examined int  // operations looked at
-	Trials   int  // hypothetical graphs checked
-	Bounded  bool // MaxOperations ended the search
+	Unseen    []mgpp.Timestamp
+	Examined  int  // operations looked at
+	Trials    int  // hypothetical graphs checked
+	Exhausted bool // the search for a repair was cut short
+	Bounded   bool // MaxOperations ended the search
 }
 
 // Locate answers the question.
@@ -148,6 +149,6 @@ func Locate(in Input) Result {
 	suspects, others := rank(suspects)
 	return Result{
 		Suspects: suspects, Others: others, Repairs: repairs, Remaining: tb.remaining,
-		Unseen: unseen, Examined: tb.examined, Trials: lab.trials, Bounded: tb.bounded,
+		Unseen: unseen, Examined: tb.examined, Trials: lab.trials, Exhausted: lab.exhausted(), Bounded: tb.bounded,
 	}
 }
