@@ -35,7 +35,7 @@ type auditor struct {
 	bytes  mgpp.Bytes
 }
 
-// runAudit compares every live node with memory. Each difference is emitted as
+// runAudit compares every live node of the program with memory. Each difference is emitted as
 // an unseen write, so that what is checked from here on is what is there.
 func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) error {
 	u := &auditor{a: a, read: read, emit: emit, memory: make([]byte, auditChunk)}
@@ -44,7 +44,7 @@ func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) erro
 	view := a.hist.At(now)
 	for _, id := range slices.Collect(a.hist.Live(now)) {
 		n, ok := view.Node(id)
-		if !ok {
+		if !ok || a.foreign(id) {
 			continue
 		}
 		u.out.Nodes++
@@ -56,6 +56,17 @@ func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) erro
 	}
 	a.auditResult(&u.out)
 	return nil
+}
+
+// foreign reports whether a block is a library's own: allocated by code whose
+// stores are not captured, and of no declared type. Nobody reads its bytes.
+func (a *Analysis) foreign(id mgpp.NodeID) bool {
+	n := a.hist.Node(id)
+	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.programsOwn(n.Stack[0]) {
+		return false
+	}
+	t, _, _ := a.typing.TypeOf(n)
+	return t == nil
 }
 
 // compare compares one range inside a node.
