@@ -8,8 +8,12 @@ import (
 	"regexp"
 	"strconv"
 
+	"cachedir.mgtrace"
 	"github.com/goccy/go-graphviz"
 )
+
+// Graphviz is initialised by now.
+func init() { cachedir.Restore() }
 
 // SVG writes the drawing as a self-contained SVG document.
 func SVG(ctx context.Context, w io.Writer, g *Graph) error {

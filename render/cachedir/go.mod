@@ -1,0 +1,3 @@
+module cachedir.mgtrace
+
+go 1.26
