@@ -153,6 +153,11 @@ func (e *Engine) load(images []*image, static []addrRange) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range spec.Programs {
+		// Kernels of 5.0 and later ignore it. Left at 0, the library looks for
+		// it in /proc/self/mem, which a binary with file capabilities may not.
+		p.KernelVersion = uint32(minKernel[0]<<16 | minKernel[1]<<8)
+	}
 	var ns unix.Stat_t
 	if err := unix.Stat("/proc/self/ns/pid", &ns); err != nil {
 		return err
