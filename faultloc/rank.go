@@ -6,11 +6,17 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // statements groups the contributing operations by statement, the statement
 // with the newest operation first. Operations without one are apart.
 func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Timestamp) {
+	type pair struct {
+		pc trace.Addr // the suspect's
+		i  eval.Instance
+	}
+	known := map[pair]bool{}
 	for _, t := range tb.order {
 		if !in.attributed(t) {
 			if in.wrote(t) {
@@ -23,7 +29,8 @@ func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Times
 		s.Second = c.second && (s.Second || len(s.Operations) == 0)
 		s.Operations = append(s.Operations, t)
 		for _, i := range c.instances {
-			if !slices.Contains(s.Contributes, i) {
+			if k := (pair{s.PC, i}); !known[k] {
+				known[k] = true
 				s.Contributes = append(s.Contributes, i)
 			}
 		}
