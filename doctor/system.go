@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
 	"mgtrace/target"
@@ -23,7 +23,7 @@ const needMajor, needMinor = 6, 6
 
 // current is the machine that we run on.
 func current() *system {
-	s := &system{try: features.HaveBPFLinkUprobeMulti, trace: traceAChild, status: make(map[string]string)}
+	s := &system{try: loadUprobeMulti, trace: traceAChild, status: make(map[string]string)}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		s.release = unix.ByteSliceToString(u.Release[:])
@@ -135,7 +135,7 @@ func (s *system) uprobeMulti() Finding {
 	f := Finding{Name: "uprobe_multi", Required: true}
 	switch err := s.try(); {
 	case err == nil:
-		f.OK, f.Detail = true, "a program was loaded and a link tried"
+		f.OK, f.Detail = true, "a program for it was loaded"
 	case errors.Is(err, ebpf.ErrNotSupported):
 		f.Detail = "this kernel does not have it"
 		f.Fix = fmt.Sprintf("boot Linux %d.%d or later with CONFIG_UPROBES and CONFIG_BPF_EVENTS", needMajor, needMinor)
@@ -310,3 +310,23 @@ func (s *system) debugInfo() Finding {
 	return Finding{Name: "debug packages", Detail: dir + " is missing or empty: lines in libraries of the distribution are not known",
 		Fix: "sudo apt install libc6-dbg, and the -dbgsym packages of the libraries of interest"}
 }
+
+// loadUprobeMulti loads the least program for uprobe_multi links: a kernel
+// without them refuses its attach type. (Package features would ask too, but
+// reads /proc/self/mem first, which a binary with file capabilities may not.)
+func loadUprobeMulti() error {
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "GPL", KernelVersion: firstKernel,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	switch {
+	case errors.Is(err, unix.EINVAL): // an attach type that it does not know
+		return errors.Join(ebpf.ErrNotSupported, err)
+	case err != nil:
+		return err
+	}
+	return p.Close()
+}
+
+// firstKernel is that kernel as LINUX_VERSION_CODE; kernels of today ignore it.
+const firstKernel = needMajor<<16 | needMinor<<8
