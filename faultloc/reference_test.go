@@ -220,7 +220,7 @@ func randomStore(w *world, rnd *rand.Rand, pc trace.Addr, b *block, live []*bloc
 
 // TestReference compares traceback with the reference on random histories.
 func TestReference(t *testing.T) {
-	rounds := 300
+	rounds := 500
 	if testing.Short() {
 		rounds = 40
 	}
