@@ -2,7 +2,7 @@
 /*
  * An AVL tree with recursive insertion, which is balanced again only when the
  * outermost call returns.
- * FAULT: a right rotation gives the old root the height that it had before.
+ * FAULT: a right rotation gives the old root the height of the new one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct avltree *rotate_right(struct avltree *t)
 	t->left = l->right;
 	l->right = t;
 #ifdef FAULT
-	t->height = l->height + 1; /* FAULT */
+	t->height = measure(l); /* FAULT */
 #else
 	t->height = measure(t);
 #endif
@@ -77,7 +77,7 @@ struct avltree *avl_insert(struct avltree *t, int val)
 int main(void)
 {
 	for (int i = 0; i < 30; i++)
-		root = avl_insert(root, i * 37 % 101);
+		root = avl_insert(root, i * 63 % 101);
 	printf("%d\n", root->val);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * A bipartite graph, of jobs and machines that can do them, and a matching.
- * FAULT: changing over to another machine writes the job into the old one again,
- * which goes on believing that it has the job.
+ * FAULT: when a job changes over to another machine, the old machine gets the
+ * new one as its mate instead of none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void assign(struct vertex *job, struct vertex *machine)
 		machine->mate->mate = NULL;
 	if (job->mate)
 #ifdef FAULT
-		job->mate->mate = job; /* FAULT */
+		job->mate->mate = machine; /* FAULT */
 #else
 		job->mate->mate = NULL;
 #endif

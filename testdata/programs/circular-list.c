@@ -1,8 +1,8 @@
 /* spec: ../specs/circular-list.cons */
 /*
  * A round of players as a circular list. Two rounds that meet become one.
- * FAULT: where the rounds are joined, the end of the second is linked to its
- * own first player instead of back into the first round.
+ * FAULT: where the rounds are joined, the end of the second is linked back to
+ * the player that it was joined behind, instead of to the one that follows.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void join(struct cnode *at, struct cnode *other)
 	while (last->next != other)
 		last = last->next;
 #ifdef FAULT
-	last->next = other; /* FAULT */
+	last->next = at; /* FAULT */
 #else
 	last->next = at->next;
 #endif

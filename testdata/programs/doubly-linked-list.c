@@ -1,8 +1,8 @@
 /* spec: ../specs/doubly-linked-list.cons */
 /*
  * A cache that keeps its entries in the order of their last use.
- * FAULT: an entry that moves to the front is taken out of its old place with
- * the back pointer of its successor set to the entry itself.
+ * FAULT: when an entry is taken out of its place to move to the front, the back
+ * pointer of its successor is set to the front at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void move_to_front(struct dnode *n)
 	n->prev->next = n->next;
 	if (n->next) {
 #ifdef FAULT
-		n->next->prev = n; /* FAULT */
+		n->next->prev = front; /* FAULT */
 #else
 		n->next->prev = n->prev;
 #endif

@@ -35,17 +35,10 @@ static void expand(struct knode *n)
 	}
 }
 
-static void prune(struct knode *n)
-{
-	for (int i = 0; i < K; i++) {
-		free(n->child[i]);
-		n->child[i] = NULL;
-	}
-}
-
 static void grow(struct knode *n, int depth)
 {
-	expand(n);
+	if (!n->child[0])
+		expand(n);
 	for (int i = 0; depth > 1 && i < K; i++)
 		grow(n->child[i], depth - 1);
 }
@@ -54,7 +47,6 @@ int main(void)
 {
 	struct knode *root = position(1);
 	grow(root, 3);
-	prune(root->child[0]->child[1]);
 	printf("%d\n", root->key);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* spec: ../specs/red-black-tree.cons */
 /*
  * A left-leaning red-black tree without parent pointers, after Sedgewick.
- * FAULT: a rotation to the right leaves the old root black, where it must turn
- * red under the new one: one side becomes higher than the other.
+ * FAULT: a rotation to the left makes the new root black, instead of giving it
+ * the colour of the old one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,11 @@ static struct rbtree *rotate_left(struct rbtree *n)
 	struct rbtree *r = n->right;
 	n->right = r->left;
 	r->left = n;
+#ifdef FAULT
+	r->color = BLACK; /* FAULT */
+#else
 	r->color = n->color;
+#endif
 	n->color = RED;
 	return r;
 }
@@ -35,11 +39,7 @@ static struct rbtree *rotate_right(struct rbtree *n)
 	n->left = l->right;
 	l->right = n;
 	l->color = n->color;
-#ifdef FAULT
-	n->color = BLACK; /* FAULT */
-#else
 	n->color = RED;
-#endif
 	return l;
 }
 
