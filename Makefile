@@ -25,6 +25,7 @@ test: setup-test build lint
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
 
 # Recompiles the eBPF programs; the objects are checked in.
 generate: setup-test
