@@ -189,10 +189,9 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 
 // evidence puts one piece of evidence into words.
 func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
-	what := "this change"
 	switch e.Kind {
 	case faultloc.Counterfactual:
-		return fmt.Sprintf("without %s, %s would hold%s", what, ofAll(e.Cured, e.Of), created(e.Created))
+		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.RepairCell:
 		return fmt.Sprintf("setting %s would mend %s%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.Flip:
@@ -213,7 +212,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 func ofAll(n, of int) string {
 	switch {
 	case n == of && of == 1:
-		return "the constraint"
+		return "the inconsistency"
 	case n == of:
 		return fmt.Sprintf("all %d inconsistencies", of)
 	}
