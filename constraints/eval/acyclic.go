@@ -132,6 +132,11 @@ func (e *env) evalCycle(k *info, i Instance) Result {
 	if !e.g.Alive(i.SCC, e.t) || e.g.Object(i.SCC).Type == nil {
 		return Result{Verdict: Absent, Deps: []Dep{{Kind: DepLife, Obj: i.SCC}}}
 	}
+	for _, t := range k.types {
+		if e.c.rooted[t.Index] {
+			e.recordPopulation(t)
+		}
+	}
 	comp := e.component(k, i.SCC)
 	r := Result{Args: []Arg{{Text: "cycle", Value: "none"}}}
 	if comp != nil {

@@ -85,6 +85,13 @@ func (e *env) operand(x check.Expr) string {
 			return strconv.FormatBool(v.tri() == yes)
 		}
 	}
+	if l, ok := x.(*check.Load); ok && v.kind == integer && l.Type != nil {
+		for _, n := range l.Type.Enumerators {
+			if n.Value == v.int() {
+				return n.Name
+			}
+		}
+	}
 	return e.text(v)
 }
 

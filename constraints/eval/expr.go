@@ -137,7 +137,7 @@ func (e *env) fieldN(x *check.FieldN) value {
 	return v
 }
 
-// word is the scalar of an array of unknown elements.
+// word is the scalar of an array of unknown elements; read-only.
 var word = types.Scalar{Size: 8, Type: &types.Type{Kind: types.Int, Name: "long", Size: 8, Signed: true}}
 
 // scalarN finds the n-th scalar of a type: of an array, through its elements.

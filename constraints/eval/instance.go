@@ -141,12 +141,7 @@ func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
 	e.clearFrame()
 	whole = true
 	for s := 0; s < k.Universal && s < len(i.Nodes); s++ {
-		if e.rec != nil && i.Nodes[s] != 0 {
-			e.rec.dep(Dep{Kind: DepLife, Obj: i.Nodes[s]})
-			if e.c.rooted[k.Vars[s].Type.Index] && e.g.Alive(i.Nodes[s], e.t) {
-				e.recordRange(i.Nodes[s], k.Vars[s].Type)
-			}
-		}
+		e.recordBinding(i.Nodes[s], k.Vars[s].Type)
 		if !e.bindable(i.Nodes[s], k.Vars[s].Type) {
 			return false, true
 		}
@@ -159,6 +154,17 @@ func (e *env) bindInstance(k *info, i Instance) (ok, whole bool) {
 		}
 	}
 	return true, whole
+}
+
+// recordBinding notes what makes o a node that variables of type t range over.
+func (e *env) recordBinding(o graph.ObjID, t *check.NodeType) {
+	if e.rec == nil || o == 0 {
+		return
+	}
+	e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	if e.c.rooted[t.Index] && e.g.Alive(o, e.t) {
+		e.recordRange(o, t)
+	}
 }
 
 // Eval evaluates one instance on a view.
@@ -225,7 +231,7 @@ func (e *env) within(k *info, whole bool) bool {
 
 func (e *env) evalDangling(t *check.NodeType, i Instance) Result {
 	o := i.Nodes[0]
-	e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	e.recordBinding(o, t)
 	if !e.bindable(o, t) {
 		return Result{Verdict: Absent, Deps: e.finish()}
 	}
@@ -241,8 +247,13 @@ func (e *env) evalDangling(t *check.NodeType, i Instance) Result {
 // evalLoop evaluates "the attribute depends on itself at this node".
 func (e *env) evalLoop(i Instance) Result {
 	k := attrKey{int32(-1 - i.Constraint), i.SCC}
-	if int(k.attr) >= len(e.c.spec.Attributes) || !e.bindable(i.SCC, e.c.spec.Attributes[k.attr].Type) {
-		return Result{Verdict: Absent, Deps: []Dep{{Kind: DepLife, Obj: i.SCC}}}
+	if int(k.attr) >= len(e.c.spec.Attributes) {
+		return Result{Verdict: Absent}
+	}
+	typ := e.c.spec.Attributes[k.attr].Type
+	e.recordBinding(i.SCC, typ)
+	if !e.bindable(i.SCC, typ) {
+		return Result{Verdict: Absent, Deps: e.finish()}
 	}
 	e.rec.attr(k)
 	e.attr(k)

@@ -95,6 +95,7 @@ sort:  btnode X; for I in 1 to X.n - 1, X.key[I - 1] < X.key[I];
 down:  btnode X, Y; X -> Y => Y.n <= X.n;
 acyc:  btnode X, Y; X ->> Y => Y !->> X;
 `, []shape{{"btnode", 40, []uint64{16, 24, 32}, []uint64{0, 4, 8, 12}, false}}},
+	"roots": {roots, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"embed": {`
 struct link { struct link *next; int key; };
 struct doc { int id; int n; struct link root; struct link *first; };
@@ -120,6 +121,24 @@ in:    rb X; X.INDEGREE <= 1;
 `, []shape{{"rb", 32, []uint64{8, 16, 24}, []uint64{0, 4}, false}, {"head", 16, []uint64{0, 8}, nil, false}}},
 }
 
+// roots is the specification with a declared object, which leads to the list
+// that counts.
+const roots = `
+struct node { int key; int n; struct node *next; struct node *other; };
+struct list { struct node *first; int count; };
+global head;
+type node;
+root node from ::head via next;
+node.LEN; node X; X.LEN = (X.next).LEN + 1;
+keys:  node X, Y; X.next == Y => Y.key >= X.key;
+reach: node X; ::head ->>(next) X or ::head == X;
+other: node X; X.other == NULL or X.other.key < 3;
+len:   node X; X.LEN <= 3;
+few:   node X; X.n == 1 => COUNT(node) <= 4;
+acyc:  node X, Y; X ->>(next) Y => Y !->>(next) X;
+some:  node X, Y; X.n == 2 => Y.key == 1 and Y.n == 2;
+`
+
 // script makes random operations of a kind.
 type script struct {
 	*world
@@ -133,7 +152,13 @@ type script struct {
 
 func newScript(tb testing.TB, name string, seed uint64) *script {
 	s := randomSpecs[name]
-	return &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+	defined := &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+	if len(defined.spec.Globals) > 0 {
+		defined.global(1, "head", 0x900, make([]byte, 16))
+		defined.live = append(defined.live, 0x900)
+		defined.kind[0x900] = &shape{"", 16, []uint64{0}, []uint64{8}, false}
+	}
+	return defined
 }
 
 func (s *script) step() {
@@ -152,7 +177,7 @@ func (s *script) step() {
 	a := s.live[i]
 	k := s.kind[a]
 	switch n := s.r.IntN(20); {
-	case n == 0:
+	case n == 0 && a != 0x900:
 		s.release(a)
 		s.live = slices.Delete(s.live, i, i+1)
 		s.dead = append(s.dead, a)

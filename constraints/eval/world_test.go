@@ -17,7 +17,6 @@ import (
 type world struct {
 	tb   testing.TB
 	spec *check.Spec
-	prog *trace.Program
 	h    *mgpp.History
 	g    *graph.Graph
 	c    *eval.Checker

@@ -139,7 +139,7 @@ func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
 
 // In returns the default edges into o.
 func (g *Graph) In(v mgpp.View, o ObjID) []Edge {
-	if !g.Alive(o, v.Time()) {
+	if !g.Alive(o, v.Time()) || g.objs[o].Type == nil {
 		return nil
 	}
 	var out []Edge
