@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
@@ -249,12 +250,51 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	for i := range res.Suspects {
 		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i]))
 	}
-	if len(res.Remaining) > 0 {
-		c.Notes = append(c.Notes, fmt.Sprintf("%d inconsistencies were present when recording began", len(res.Remaining)))
-	}
+	c.Notes = append(c.Notes, a.locationNotes(&res)...)
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
+}
+
+// locationNotes says what the search found besides suspects, and what it did not do.
+func (a *Analysis) locationNotes(r *faultloc.Result) []string {
+	var out []string
+	if n := len(r.Remaining); n > 0 {
+		out = append(out, fmt.Sprintf("%s present when recording began", count(n, "inconsistency was", "inconsistencies were")))
+	}
+	if n := len(r.Unseen); n > 0 {
+		out = append(out, fmt.Sprintf("%s that nobody is accused of contributed: an audit found memory changed by something that mgtrace did not see, before change %s",
+			count(n, "write", "writes"), report.Thousands(uint64(r.Unseen[0]))))
+	}
+	if n := len(r.Others); n > 0 {
+		var at []string
+		for i := range r.Others[:min(n, 5)] {
+			at = append(at, a.place(r.Others[i].PC))
+		}
+		out = append(out, fmt.Sprintf("%s touched what is broken, and the first suspect accounts for all without them: %s", count(n, "other statement", "other statements"), strings.Join(at, ", ")))
+	}
+	if r.Exhausted {
+		out = append(out, "the search for a single field that would mend everything was cut short")
+	}
+	if r.Bounded {
+		out = append(out, "the search was cut short: suspects may be missing")
+	}
+	return out
+}
+
+// place names a statement shortly: "list.c:15".
+func (a *Analysis) place(pc trace.Addr) string {
+	if f, _, _ := a.symbols.Where(pc); f.File != "" {
+		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
+	}
+	return a.symbols.Address(pc)
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return report.Thousands(uint64(n)) + " " + many
 }
 
 // blame reports a memory fault: the statement that did it is the suspect.

@@ -47,7 +47,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	var g *render.Graph
 	if o.History {
 		g = render.History(a.graph, a.hist, render.HistoryOptions{
-			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: a.shortStatement,
+			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return a.place(op.PC) },
 		})
 	} else {
 		around, err := a.aroundNode(o.Node)
@@ -57,14 +57,6 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 		g = render.Snapshot(a.graph, a.hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(a.prog.Path), at), Around: around, Max: o.Max})
 	}
 	return writePicture(ctx, o.Path, o, g)
-}
-
-// shortStatement names the statement of an operation: "list.c:15".
-func (a *Analysis) shortStatement(op mgpp.Op) string {
-	if f, _, _ := a.symbols.Where(op.PC); f.File != "" {
-		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
-	}
-	return a.symbols.Address(op.PC)
 }
 
 // evolution draws a frame for each change of a typed node in the range; nodes
@@ -94,7 +86,7 @@ func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times *timeFi
 		}
 		views = append(views, a.hist.At(t))
 		options = append(options, render.Options{
-			Title: fmt.Sprintf("change %d  %s", t, a.shortStatement(op)), Around: around, Max: o.Max, Changed: changed(op),
+			Title: fmt.Sprintf("change %d  %s", t, a.place(op.PC)), Around: around, Max: o.Max, Changed: changed(op),
 		})
 	}
 	frames := render.Evolution(a.graph, views, options)

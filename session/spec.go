@@ -80,11 +80,11 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 		b.WriteString(w.Format(string(text)))
 	}
 	tree, _ := syntax.Parse(file, string(text))
-	fmt.Fprintf(&b, "%s: good: %s", file, count(spec, syntax.Statements(tree)))
+	fmt.Fprintf(&b, "%s: good: %s", file, summary(spec, syntax.Statements(tree)))
 	return b.String(), nil
 }
 
-func count(s *check.Spec, statements int) string {
+func summary(s *check.Spec, statements int) string {
 	return fmt.Sprintf("%d types, %d attributes, %d constraints, %d C-points (%d statements)",
 		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
 }
