@@ -1,0 +1,189 @@
+// Package rules holds the packages to the import rules of
+// docs/design/architecture.md. It has tests and nothing else.
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "mgtrace/"
+
+// imports says which packages of this module each package imports, at most. Its
+// order is that of the architecture: a package imports only earlier ones.
+var imports = []struct {
+	pkg  string
+	pure bool
+	from string
+}{
+	// Leaves.
+	{"types", true, ""},
+	{"x86", true, ""},
+	{"objfile/dwarf", true, ""},
+	{"objfile", true, "objfile/dwarf types"},
+	// What the two sides share.
+	{"trace", true, ""},
+	// Capture.
+	{"probe", true, "objfile trace x86"},
+	{"probe/evidence", true, "objfile types x86"},
+	{"capture", true, "objfile probe trace"},
+	{"target/mem", true, ""},
+	{"target/mem/memtest", true, "target/mem"},
+	{"target/core", true, "target/mem"},
+	{"target", false, "target/mem"},
+	{"bpf", false, "capture probe trace x86"},
+	{"doctor", false, "target"},
+	// Analysis.
+	{"mgpp", true, "trace"},
+	{"constraints/syntax", true, ""},
+	{"constraints/check", true, "constraints/syntax types"},
+	{"constraints/graph", true, "constraints/check mgpp trace types"},
+	{"constraints/describe", true, "constraints/graph mgpp trace types"},
+	{"constraints/eval", true, "constraints/check constraints/graph mgpp trace types"},
+	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
+	{"render", true, "constraints/describe constraints/graph mgpp trace"},
+	{"report", true, ""},
+	// Edges.
+	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/syntax" +
+		" faultloc mgpp objfile probe probe/evidence render report target target/core target/mem trace types x86"},
+	{"cmd/mgtrace", false, "doctor report session"},
+	{"rules", false, ""},
+}
+
+// impure is what no pure package imports itself. What a library does (the
+// compressor of package trace looks at the processor) is its own business.
+var impure = []string{"os/exec", "os/signal", "syscall", "net", "golang.org/x/sys/", "golang.org/x/term", "github.com/cilium/ebpf"}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Module     *struct{ Main bool }
+	Deps       []string
+	GoFiles    []string
+	Doc        string
+}
+
+// list runs go list on the module.
+func list(t *testing.T) map[string]listed {
+	t.Helper()
+	out, err := goTool(t, nil, "list", "-deps", "-json=ImportPath,Imports,Deps,Module,GoFiles,Doc", "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]listed{}
+	for d := json.NewDecoder(strings.NewReader(out)); ; {
+		var p listed
+		switch err := d.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		if p.Module != nil && p.Module.Main {
+			all[strings.TrimPrefix(p.ImportPath, module)] = p
+		}
+	}
+}
+
+func goTool(t *testing.T, env []string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = ".."
+	cmd.Env = append(cmd.Environ(), env...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = errors.New(err.Error() + ": " + string(exit.Stderr))
+	}
+	return string(out), err
+}
+
+func TestImports(t *testing.T) {
+	all := list(t)
+	var known []string
+	for _, r := range imports {
+		p, ok := all[r.pkg]
+		if !ok {
+			t.Errorf("%s has a rule and does not exist", r.pkg)
+			continue
+		}
+		allowed := strings.Fields(r.from)
+		for _, a := range allowed {
+			if !slices.Contains(known, a) {
+				t.Errorf("the rule of %s: %s does not come before it", r.pkg, a)
+			}
+		}
+		known = append(known, r.pkg)
+		for _, i := range p.Imports {
+			own, mine := strings.CutPrefix(i, module)
+			if mine && !slices.Contains(allowed, own) {
+				t.Errorf("%s imports %s", r.pkg, own)
+			}
+			if r.pure && slices.ContainsFunc(impure, func(bad string) bool { return i == bad || strings.HasPrefix(i, strings.TrimSuffix(bad, "/")+"/") }) {
+				t.Errorf("%s is pure and imports %s", r.pkg, i)
+			}
+		}
+	}
+	for name := range all {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s has no rule", name)
+		}
+	}
+}
+
+// TestStrangers: no chain of imports leads from one of a pair to the other.
+func TestStrangers(t *testing.T) {
+	all := list(t)
+	for _, r := range []struct{ a, b string }{
+		{"render", "faultloc"}, {"render", "report"}, {"render", "constraints/eval"},
+		{"report", "faultloc"}, {"report", "render"}, {"report", "mgpp"},
+		{"faultloc", "report"}, {"faultloc", "render"}, {"faultloc", "objfile"},
+		{"mgpp", "types"}, {"mgpp", "objfile"},
+		{"constraints/eval", "objfile"}, {"constraints/eval", "probe"},
+		{"probe", "constraints/syntax"}, {"bpf", "target"}, {"bpf", "mgpp"}, {"target", "bpf"},
+	} {
+		if slices.Contains(all[r.a].Deps, module+r.b) {
+			t.Errorf("%s depends on %s", r.a, r.b)
+		}
+	}
+}
+
+// TestAnySystem: the pure packages build where there is no ptrace and no eBPF.
+func TestAnySystem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds everything twice")
+	}
+	args := []string{"build"}
+	for _, r := range imports {
+		if r.pure {
+			args = append(args, "./"+filepath.ToSlash(r.pkg))
+		}
+	}
+	for _, system := range []string{"darwin/arm64", "windows/amd64"} {
+		os, arch, _ := strings.Cut(system, "/")
+		if _, err := goTool(t, []string{"GOOS=" + os, "GOARCH=" + arch, "CGO_ENABLED=0"}, args...); err != nil {
+			t.Errorf("%s: %v", system, err)
+		}
+	}
+}
+
+// TestDoc: every package says what it is, in doc.go if it has several files.
+func TestDoc(t *testing.T) {
+	for name, p := range list(t) {
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		if first, _, _ := strings.Cut(p.Doc, " "); first != "Package" && first != "Command" {
+			t.Errorf("%s does not say what it is: %q", name, p.Doc)
+		}
+		if len(p.GoFiles) > 1 && !slices.Contains(p.GoFiles, "doc.go") {
+			t.Errorf("%s has no doc.go", name)
+		}
+	}
+}
