@@ -17,7 +17,7 @@ import (
 
 // How much a report shows.
 const (
-	maxShown   = 8  // inconsistencies of one constraint at a C-point; the rest is a count
+	maxShown   = 2  // nodes of one constraint at a C-point that are shown one by one; the rest is a count
 	maxFields  = 40 // fields of a node
 	contextful = 2  // lines of source before and after a suspect
 )
