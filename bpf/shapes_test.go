@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -70,5 +69,5 @@ func TestShapes(t *testing.T) {
 	if r.stats.Dropped != 0 {
 		t.Errorf("%+v", r.stats)
 	}
-	t.Log(fmt.Sprintf("%+v", r.stats))
+	t.Logf("%+v", r.stats)
 }

@@ -19,7 +19,6 @@ type allocCall struct {
 	size  uint64
 	known bool // size is known
 	tail  bool // it jumped to another allocator, which returns in its place
-	wall  int64
 	stack []trace.Addr
 }
 

@@ -16,10 +16,9 @@ import (
 // generator makes random events in a small memory that straddles pages, so
 // that blocks come to lie where others were.
 type generator struct {
-	rnd  *rand.Rand
-	h    *History
-	r    *reference
-	bulk []byte
+	rnd *rand.Rand
+	h   *History
+	r   *reference
 }
 
 const (

@@ -68,9 +68,6 @@ func (r *reference) op(o refOp) (uint32, refGraph) {
 
 func (n refNode) end() uint64         { return n.start + uint64(len(n.bytes)) }
 func (n refNode) holds(a uint64) bool { return n.start <= a && a < n.end() }
-func (n refNode) covers(a uint64) bool {
-	return n.start <= a && a < n.start+max(1, uint64(len(n.bytes)))
-}
 
 // at prefers blocks to fixed nodes, and of those the innermost and youngest,
 // as History does.
@@ -302,8 +299,8 @@ func (r *reference) read(id NodeID, addr, n uint64, t uint32, undone ...uint32) 
 	node := r.snaps[t][id]
 	out := slices.Clone(node.bytes[addr-node.start : addr-node.start+n])
 	for i := range out {
-		for u := t; slices.Contains(undone, out[i].newest) && r.log[out[i].newest].size > 0; {
-			u = out[i].newest - 1
+		for slices.Contains(undone, out[i].newest) && r.log[out[i].newest].size > 0 {
+			u := out[i].newest - 1
 			before, alive := r.snaps[u][id]
 			off := addr - node.start + uint64(i)
 			out[i] = refByte{}

@@ -163,7 +163,7 @@ func FuzzNames(f *testing.F) {
 		p.match(&n)
 		p.qualify = true
 		p.match(&n)
-		isCold(symbol)
+		_ = isCold(symbol)
 		usualArgs(pat)
 	})
 }

@@ -44,13 +44,3 @@ func (s *spans[T]) find(addr uint64) (v T, ok bool) {
 	}
 	return v, false
 }
-
-// each calls visit for every range that holds addr, until it returns false.
-func (s *spans[T]) each(addr uint64, visit func(v T) bool) {
-	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].lo > addr }) - 1
-	for ; i >= 0 && s.max[i] > addr; i-- {
-		if addr < s.list[i].hi && !visit(s.list[i].v) {
-			return
-		}
-	}
-}

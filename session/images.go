@@ -1,8 +1,6 @@
 package session
 
 import (
-	"debug/elf"
-	"errors"
 	"path/filepath"
 	"strings"
 
@@ -70,13 +68,4 @@ func matchesModule(path string, names []string) bool {
 		}
 	}
 	return false
-}
-
-// notTraceable explains why a program's own file is no good.
-func notTraceable(err error) error {
-	var format *elf.FormatError
-	if errors.As(err, &format) {
-		return errors.New("the file is damaged: " + format.Error())
-	}
-	return err
 }

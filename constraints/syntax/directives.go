@@ -61,15 +61,6 @@ func (p *parser) count64(what string) int64 {
 	return n
 }
 
-func (p *parser) argument() int {
-	pos := p.tok().pos
-	n := p.count64("the number of an argument, from 1,")
-	if n < 1 || n > 6 {
-		p.fail(pos, "an argument has a number from 1 to 6 (those passed in registers), not %d", n)
-	}
-	return int(n)
-}
-
 // arrayType reads "ARRAY f [OF c-type];".
 func (p *parser) arrayType() {
 	t := &TypeDecl{At: At{p.next().pos}, Array: true}
