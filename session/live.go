@@ -71,9 +71,10 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	if err != nil {
 		return nil, err
 	}
+	started := l // a return of an error sets l to nil
 	defer func() {
 		if err != nil {
-			l.close()
+			started.close()
 		}
 	}()
 	if err := l.proc.RunToLoaded(ctx); err != nil {

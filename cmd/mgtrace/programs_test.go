@@ -86,6 +86,7 @@ func mgtrace(t *testing.T, stdin string, args ...string) result {
 //
 //	spec: ../specs/x.cons    the specification, if it is not its own x.cons
 //	build: clang-14 -no-pie  the compiler and its flags; else gcc or g++
+//	run: --module LIB        further flags of mgtrace run
 //
 // Without either specification it is run without one, for its memory faults.
 type program struct {
@@ -93,6 +94,7 @@ type program struct {
 	spec   string
 	stdin  string
 	build  []string
+	flags  []string
 }
 
 // name is that of the binary: the source's, without its ending.
@@ -149,6 +151,8 @@ func (p *program) directives(t *testing.T, dir string) {
 			p.spec = filepath.Join(dir, value)
 		case key == "build":
 			p.build = strings.Fields(value)
+		case key == "run":
+			p.flags = strings.Fields(value)
 		}
 	}
 }
@@ -171,7 +175,7 @@ func (p program) compile(t *testing.T, flags ...string) string {
 // run runs the binary with the program's specification and input.
 func (p program) run(t *testing.T, bin string) result {
 	t.Helper()
-	args := []string{"run", bin}
+	args := append([]string{"run", bin}, p.flags...)
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
