@@ -141,6 +141,9 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		e := a.event(h, trace.KindSignal)
 		e.Addr = trace.Addr(h.Addr)
 		e.Aux = uint64(h.Index)
+		if h.Base != 0 {
+			e.Flags = trace.FlagHandled
+		}
 		a.send(e)
 	case Exit:
 		a.number(h, trace.KindExit)

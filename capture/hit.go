@@ -20,7 +20,7 @@ const (
 	ThreadExit               // it ended
 	Fork                     // Index: pid of the child
 	Exec                     // the program replaced itself
-	Signal                   // Index: number; Addr: fault address
+	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
 )

@@ -39,6 +39,7 @@ type Analysis struct {
 	done         bool // an inconsistent C-point was found, and All is not set
 	faults       int  // memory faults seen so far
 	exit         *report.Exit
+	signal       *report.Exit // the last fault or fatal signal
 	audit        *report.Audit
 	trailerAudit *trace.Audit
 	forks        int
@@ -219,8 +220,8 @@ func (a *Analysis) cpoint(p *point) report.CPoint {
 		return c
 	}
 	c.Inconsistencies = a.inconsistencies(p.found, a.hist.At(p.time))
-	if p.Kind == "crash" && a.exit != nil {
-		c.File, c.Line = a.exit.File, a.exit.Line
+	if p.Kind == "crash" && a.signal != nil {
+		c.File, c.Line = a.signal.File, a.signal.Line
 	}
 	if p.Kind == "crash" && len(p.Open) > 0 {
 		c.Temporary = a.temporary(p)

@@ -140,7 +140,7 @@ func (a *Analysis) listUnprobed(r *report.Report) {
 	}
 }
 
-// signalled notes the signal that ended the program, with its place.
+// signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) signalled(ev *trace.Event) {
 	e := &report.Exit{Signal: unix.SignalName(syscall.Signal(ev.Aux))}
 	f, _, _ := a.symbols.Where(ev.PC)
@@ -155,7 +155,10 @@ func (a *Analysis) signalled(ev *trace.Event) {
 		e.File, e.Line = short(f.File), f.Line
 	}
 	e.Where = a.symbols.Address(ev.PC)
-	a.exit = e
+	a.signal = e
+	if ev.Flags&trace.FlagHandled == 0 {
+		a.exit = e
+	}
 }
 
 // ended notes the exit status.

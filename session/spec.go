@@ -92,7 +92,7 @@ func summary(s *check.Spec, statements int) string {
 // request turns a specification into what to capture.
 func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, error) {
 	need := check.Requirements(spec)
-	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators}
+	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators, End: true}
 	r.Watch = append(r.Watch, o.CPoints...)
 	for _, l := range need.Lines {
 		r.Lines = append(r.Lines, probe.Line{File: l.File, Line: l.Line})

@@ -59,6 +59,7 @@ const (
 	FlagLate                      // Store: value was read at the thread's next stop, not at the instruction itself
 	FlagInline                    // Line: belongs to an inlined instance
 	FlagUnwound                   // Return: the frame was left by an exception or longjmp; Ret is not valid
+	FlagHandled                   // Signal: the program has a handler, and may go on
 )
 
 // Event is one thing that happened in the traced process. Data, Stack and Args

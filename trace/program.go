@@ -41,6 +41,7 @@ type Func struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	NoReturn bool   `json:"no_return,omitempty"` // its exit could not be probed (reason in Program.Warnings)
+	End      bool   `json:"end,omitempty"`       // the C library's exit: with its call the program's normal end begins
 }
 
 // Point is a watched source line, C-POINT mark, or boundary of an inlined

@@ -1245,7 +1245,7 @@ int BPF_PROG(on_signal, int sig, void *info, struct k_sigaction *ka)
 		if (code > 0 && sig != 6)
 			bpf_probe_read_kernel(&addr, sizeof(addr), info + 16);
 	}
-	note(t, R_SIGNAL, sig, regs->ip, regs->sp, addr, 0, 0);
+	note(t, R_SIGNAL, sig, regs->ip, regs->sp, addr, 0, ka->sa.sa_handler != 0);
 	return 0;
 }
 

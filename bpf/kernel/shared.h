@@ -17,7 +17,7 @@ enum record_kind {
 	R_THREAD_EXIT,
 	R_FORK,		/* site: pid of the child */
 	R_EXEC,
-	R_SIGNAL,	/* site: number; addr: fault address */
+	R_SIGNAL,	/* site: number; addr: fault address; base: 1 if the program handles it */
 	R_EXIT,		/* site: wait status */
 };
 

@@ -57,7 +57,9 @@ type Schedule struct {
 	reached []bool
 	skipped int
 	order   uint64
+	handled trace.ThreadID // a fault that the program handled, after which it has not gone on; 0: none
 	crashed bool
+	leaves  bool // exit was called
 	ended   bool
 }
 
@@ -142,8 +144,14 @@ func (s *Schedule) Open() []Activation {
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+	if ev.Thread == s.handled && s.handled != 0 && goesOn(ev.Kind) {
+		s.handled = 0
+	}
 	switch ev.Kind {
 	case trace.KindCall:
+		if i := int(ev.Aux) - 1; i >= 0 && i < len(s.prog.Funcs) && s.prog.Funcs[i].End {
+			return s.leaving(ev)
+		}
 		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
 	case trace.KindReturn:
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
@@ -152,6 +160,10 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	case trace.KindThreadExit:
 		delete(s.threads, ev.Thread)
 	case trace.KindSignal:
+		if ev.Flags&trace.FlagHandled != 0 {
+			s.handled = ev.Thread
+			return nil
+		}
 		return s.crash(ev)
 	case trace.KindExit:
 		return s.exit(ev)
@@ -175,15 +187,35 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 // ended (wait(2), WIFSIGNALED).
 func signalled(status uint64) bool { return status&0x7f != 0 && status&0x7f != 0x7f }
 
+// goesOn reports whether an event shows that the program's own code runs on
+// after a signal that it handles. The report of a sanitizer is not its own code.
+func goesOn(k trace.Kind) bool {
+	return k == trace.KindStore || k == trace.KindCall || k == trace.KindReturn || k == trace.KindLine
+}
+
 func (s *Schedule) exit(ev *trace.Event) []CPoint {
-	if signalled(ev.Aux) {
+	if signalled(ev.Aux) || s.handled != 0 {
 		return s.crash(ev)
 	}
 	return s.end(ev)
 }
 
+// leaving is the normal end of a program that calls exit or returns from main:
+// what destructors of static objects tear down after it is no inconsistency.
+func (s *Schedule) leaving(ev *trace.Event) []CPoint {
+	if s.leaves {
+		return nil
+	}
+	points := s.end(ev)
+	s.leaves, s.ended = true, false // it may still crash
+	return points
+}
+
 // end is the normal end.
 func (s *Schedule) end(ev *trace.Event) []CPoint {
+	if s.leaves {
+		s.ended = true
+	}
 	if s.ended || s.crashed || s.spec.NoEnd {
 		return nil
 	}
