@@ -48,7 +48,11 @@ func TestInstalledPrograms(t *testing.T) {
 			all := len(plan.Stores) + len(plan.Unprobed)
 			share := 100 * float64(len(plan.Stores)) / float64(all)
 			t.Logf("%.3f %% of %d stores; %s", share, all, plan)
-			if share < 99 {
+			least := 99.0
+			if path == libc { // one in twenty is a vector store, most of them refused
+				least = 93
+			}
+			if share < least {
 				t.Errorf("only %.2f %% of the stores can be captured", share)
 			}
 			checkSites(t, plan)

@@ -86,8 +86,8 @@ func (b *builder) enter(f *Func, l located) bool {
 		code := im.File.Code(l.fn.Addr, 2*x86.MaxLen)
 		ok, reason = x86.KernelProbeable(code)
 		// The vector variants of memset begin by filling a register: behind
-		// that the function has still its arguments and its stack pointer.
-		if in, err := x86.Decode(code, l.fn.Addr); !ok && err == nil && in.VectorOnly() {
+		// that, or a nop, the function has still its arguments and its stack pointer.
+		if in, err := x86.Decode(code, l.fn.Addr); !ok && err == nil && (in.VectorOnly() || in.IsNop()) {
 			if next, _ := x86.KernelProbeable(code[in.Len:]); next {
 				site, ok = b.site(l.image, l.fn.Addr+uint64(in.Len))
 			}
@@ -142,6 +142,21 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 	}
 	if im.Traced && host {
 		b.markLibrary(image)
+	}
+	if host && b.request.End {
+		b.watchEnd(image)
+	}
+}
+
+// watchEnd watches the C library's exit, which a return from main calls too.
+func (b *builder) watchEnd(image int) {
+	for _, fn := range b.plan.Images[image].File.FuncsLinked(func(name string) bool { return name == "exit" }) {
+		id, w := b.watchID(image, "exit")
+		w.End, w.NoReturn = true, true
+		f := Func{Name: "exit", ID: id, Role: RoleWatch}
+		if b.enter(&f, located{image, fn}) {
+			b.plan.Funcs = append(b.plan.Funcs, f)
+		}
 	}
 }
 

@@ -117,10 +117,9 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 		b.unprobed(site, s, "what it writes where can not be told from general registers")
 		return
 	}
-	next := c.addr + uint64(in.Len)
-	after, follows := b.after(image, s, next)
+	after, follows := b.after(image, s, c.addr+uint64(in.Len))
 	if probeable, reason := in.KernelProbeable(); !probeable {
-		if why := s.notOnlyAfter(c, next, follows); why != "" {
+		if why := s.notOnlyAfter(c, after.Addr, follows); why != "" {
 			b.unprobed(site, s, reason+"; "+why)
 			return
 		}
@@ -134,25 +133,31 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 	b.plan.Stores = append(b.plan.Stores, st)
 }
 
-// after is the site behind a store, if it can be probed.
+// after is the first site behind a store that can be probed: at next, or behind
+// nops there that can not.
 func (b *builder) after(image int, s *sweep, next uint64) (Site, bool) {
-	in, ok := s.inst(next)
-	if !ok {
-		return Site{}, false
+	for {
+		in, ok := s.inst(next)
+		if !ok {
+			return Site{}, false
+		}
+		if ok, _ := in.KernelProbeable(); ok {
+			return b.site(image, next)
+		}
+		if !in.IsNop() {
+			return Site{}, false
+		}
+		next += uint64(in.Len)
 	}
-	if ok, _ := in.KernelProbeable(); !ok {
-		return Site{}, false
-	}
-	return b.site(image, next)
 }
 
 // notOnlyAfter says why a store that can not be probed can not be captured
-// behind itself either; "" if it can. There its address must still be known
+// behind itself, at after, either; "" if it can. There its address must still be known
 // and nothing else may lead there: no direct branch, no jump table, no entry
 // of a function. Landing pads of exceptions are not looked at: no compiler
 // was seen to fall through into one from such a store, and a hit too many
 // would only report bytes as they are.
-func (s *sweep) notOnlyAfter(c *candidate, next uint64, follows bool) string {
+func (s *sweep) notOnlyAfter(c *candidate, after uint64, follows bool) string {
 	if c.in.Store.Shape == x86.ShapeMasked || c.in.Store.Shape == x86.ShapeString {
 		return "and the bytes before it are not known"
 	}
@@ -168,8 +173,13 @@ func (s *sweep) notOnlyAfter(c *candidate, next uint64, follows bool) string {
 		r.indirect = false // once
 		s.markTables(int(c.home))
 	}
-	if s.targets.has(next) || next >= s.ranges[c.home].hi {
+	if after >= s.ranges[c.home].hi {
 		return "and the instruction behind it is reached in other ways too"
+	}
+	for next := c.addr + uint64(c.in.Len); next <= after; next++ {
+		if s.targets.has(next) {
+			return "and the instruction behind it is reached in other ways too"
+		}
 	}
 	return ""
 }

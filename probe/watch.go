@@ -201,8 +201,13 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 	if !ok || len(s.ranges) > 0 && !s.starts.has(addr) {
 		return false
 	}
-	if ok, _ := x86.KernelProbeable(s.file.Code(addr, x86.MaxLen)); !ok {
+	in, err := x86.Decode(s.file.Code(addr, x86.MaxLen), addr)
+	if err != nil {
 		return false
+	}
+	if ok, _ := in.KernelProbeable(); !ok {
+		behind := addr + uint64(in.Len)
+		return in.IsNop() && !s.targets.has(behind) && b.point(image, behind, p)
 	}
 	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p})
 	return true

@@ -7,12 +7,20 @@ package x86
 // is asked with the opcode byte alone whatever the map, so a VEX or EVEX
 // instruction is refused if its byte is a bad opcode of the one-byte map.
 //
-// Worse, and the one rule here that is not the kernel's own: branch_setup_xol_ops
-// and push_setup_xol_ops look at that byte too, and take such an instruction for
-// the jump, call, push or nop of the one-byte map, which they emulate. The probe
-// is accepted, and the program goes on without the instruction having executed:
-// vmovdqu to memory (7F) stores nothing. Seen on kernel 6.18 (shapes_test.go of
-// package bpf).
+// Worse, and rules of our own: the kernel accepts a probe on some instructions
+// that it then executes wrongly (TestKernelExecutes of package probe, kernel
+// 6.18).
+//
+//   - branch_setup_xol_ops and push_setup_xol_ops look at the byte of a VEX or
+//     EVEX instruction too, and take it for the jump, call, push or nop of the
+//     one-byte map, which they emulate. The program goes on without the
+//     instruction having executed: vmovdqu to memory (7F) stores nothing.
+//   - arch_uprobe_analyze_insn does the same for what needs care after a
+//     single-step: vcmpps (C2) is taken for ret, so the program goes on behind
+//     the copy that was stepped; vfnmadd132ss (9D) for popf.
+//   - xchg of r8 with rax is 90 with REX.B, and emulated as a nop.
+//   - A nop of five bytes becomes a call after its first hits (since 6.18). Its
+//     return address overwrites the red zone of a leaf function.
 func KernelProbeable(code []byte) (ok bool, reason string) {
 	in, err := Decode(code, 0)
 	if err != nil {
@@ -35,10 +43,14 @@ func (in *Inst) KernelProbeable() (ok bool, reason string) {
 		return false, "mov to SS"
 	case in.opsize && in.nearBranch():
 		return false, "branch with an operand-size prefix"
+	case in.Len == 5 && in.IsNop():
+		return false, "nop that the kernel replaces by a call"
 	case !in.vex && !in.evex && in.opmap != map1B:
 		return true, "" // the table accepts 0F, and asks no further
-	case (in.vex || in.evex) && kernelEmulates(op):
-		return false, "vector instruction that the kernel takes for another and does not execute"
+	case (in.vex || in.evex) && kernelMistakes(op):
+		return false, "vector instruction that the kernel takes for another"
+	case !in.vex && !in.evex && op == 0x90 && in.b != 0:
+		return false, "xchg that the kernel takes for a nop"
 	case !kernelBad.has(op):
 		return true, ""
 	case in.vex || in.evex:
@@ -64,11 +76,15 @@ func (in *Inst) VectorOnly() bool {
 	return false
 }
 
-// kernelEmulates says that the kernel emulates the instruction with this byte in
-// the one-byte map: push, jcc, nop, call, jmp.
-func kernelEmulates(op byte) bool {
-	return op >= 0x50 && op <= 0x57 || op >= 0x70 && op <= 0x7f ||
-		op == 0x90 || op == 0xe8 || op == 0xe9 || op == 0xeb
+// kernelMistakes says that the kernel treats the instruction with this byte in
+// the one-byte map in its own way: it emulates push, jcc, nop, call, jmp, and
+// mends the state after popf, far call, ret, indirect calls and jumps.
+func kernelMistakes(op byte) bool {
+	switch op {
+	case 0x90, 0xe8, 0xe9, 0xeb, 0x9a, 0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xea, 0xff:
+		return true
+	}
+	return op >= 0x50 && op <= 0x57 || op >= 0x70 && op <= 0x7f
 }
 
 // nearBranch: the direct branches that the kernel emulates. With prefix 66 it

@@ -182,11 +182,19 @@ func TestKernelProbeable(t *testing.T) {
 		{"0f 38 f1 07", ""},
 		{"c5 fc 11 07", ""}, // vmovups
 		{"62 f1 7c 48 11 07", ""},
-		{"c5 fe 7f 07", "vector instruction that the kernel takes for another and does not execute"},       // vmovdqu
-		{"62 f1 7f 48 7f 07", "vector instruction that the kernel takes for another and does not execute"}, // vmovdqu8
-		{"62 e2 7d 48 7a c6", "vector instruction that the kernel takes for another and does not execute"}, // vpbroadcastb
-		{"c5 fc 57 c0", "vector instruction that the kernel takes for another and does not execute"},       // vxorps
-		{"c5 f8 77", "vector instruction that the kernel takes for another and does not execute"},          // vzeroupper
+		{"c5 fe 7f 07", "vector instruction that the kernel takes for another"},       // vmovdqu
+		{"62 f1 7f 48 7f 07", "vector instruction that the kernel takes for another"}, // vmovdqu8
+		{"62 e2 7d 48 7a c6", "vector instruction that the kernel takes for another"}, // vpbroadcastb
+		{"c5 fc 57 c0", "vector instruction that the kernel takes for another"},       // vxorps
+		{"c5 f8 77", "vector instruction that the kernel takes for another"},          // vzeroupper
+		{"c5 f8 c2 d1 01", "vector instruction that the kernel takes for another"},    // vcmpltps
+		{"c4 e2 79 9d c8", "vector instruction that the kernel takes for another"},    // vfnmadd132ss
+		{"0f c2 c1 01", ""}, // cmpltps
+		{"49 90", "xchg that the kernel takes for a nop"},
+		{"48 90", ""},
+		{"0f 1f 44 00 00", "nop that the kernel replaces by a call"},
+		{"0f 1f 40 00", ""},
+		{"66 0f 1f 44 00 00", ""},
 		{"64 48 89 04 25 28 00 00 00", ""},
 		{"f0 48 0f b1 17", "LOCK prefix"},
 		{"3e ff e0", "CS, DS, ES or SS prefix"},
