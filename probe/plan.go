@@ -14,6 +14,7 @@ type Request struct {
 	Lines      []Line      // source lines wanted as points
 	Marks      bool        // ##C-POINT comments in the source
 	Globals    []Global    // objects in static memory that are nodes: their stores are captured
+	End        bool        // the call of exit is wanted: what follows (atexit, destructors of static objects) is no normal use
 }
 
 // Allocator is an allocator of the program's own.

@@ -218,7 +218,8 @@ func (l *live) describe(main Image) {
 			l.prog.Funcs = append(l.prog.Funcs, trace.Func{})
 		}
 		if f.ID > 0 {
-			l.prog.Funcs[f.ID-1] = trace.Func{Name: f.Name, File: f.File, Line: f.Line}
+			w := l.plan.Watched[f.ID-1]
+			l.prog.Funcs[f.ID-1] = trace.Func{Name: f.Name, File: f.File, Line: f.Line, NoReturn: w.NoReturn, End: w.End}
 		}
 	}
 	for _, pt := range l.plan.Points {

@@ -144,14 +144,14 @@ func (s *Schedule) Open() []Activation {
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
+		return s.leaving(ev)
+	}
 	if ev.Thread == s.handled && s.handled != 0 && goesOn(ev.Kind) {
 		s.handled = 0
 	}
 	switch ev.Kind {
 	case trace.KindCall:
-		if i := int(ev.Aux) - 1; i >= 0 && i < len(s.prog.Funcs) && s.prog.Funcs[i].End {
-			return s.leaving(ev)
-		}
 		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
 	case trace.KindReturn:
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
@@ -200,11 +200,19 @@ func (s *Schedule) exit(ev *trace.Event) []CPoint {
 	return s.end(ev)
 }
 
+// isExit reports whether a function is the C library's exit.
+func (s *Schedule) isExit(f uint64) bool {
+	return f > 0 && f <= uint64(len(s.prog.Funcs)) && s.prog.Funcs[f-1].End
+}
+
 // leaving is the normal end of a program that calls exit or returns from main:
 // what destructors of static objects tear down after it is no inconsistency.
 func (s *Schedule) leaving(ev *trace.Event) []CPoint {
 	if s.leaves {
 		return nil
+	}
+	if s.handled != 0 {
+		return s.crash(ev)
 	}
 	points := s.end(ev)
 	s.leaves, s.ended = true, false // it may still crash
