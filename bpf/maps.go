@@ -86,6 +86,7 @@ type image struct {
 // findImage finds the mappings of the file at path, which may be a path in the
 // mount namespace of the process.
 func findImage(pid int, path string, maps []mapping) (*image, error) {
+	var unmapped *image
 	for _, p := range []string{path, filepath.Join("/proc", strconv.Itoa(pid), "root", path)} {
 		var st unix.Stat_t
 		if unix.Stat(p, &st) != nil {
@@ -102,8 +103,16 @@ func findImage(pid int, path string, maps []mapping) (*image, error) {
 		if len(im.maps) > 0 {
 			return im, im.locate()
 		}
+		if unmapped == nil {
+			unmapped = im
+		}
 	}
-	return nil, fmt.Errorf("%s is not mapped in process %d", path, pid)
+	// A module that the process may dlopen: the kernel puts the probes in when
+	// it is mapped.
+	if unmapped != nil {
+		return unmapped, nil
+	}
+	return nil, fmt.Errorf("%s is neither mapped in process %d nor a file", path, pid)
 }
 
 // locate reads the program headers: the bias, and where static data lies.

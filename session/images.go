@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -38,6 +39,60 @@ func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Opt
 		}
 	}
 	return images, failed
+}
+
+// lateModule opens a library that the program has not mapped when it starts: it
+// may dlopen it.
+func lateModule(name string, o objfile.Options) (Image, error) {
+	path, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil || !strings.Contains(name, "/") {
+		return Image{}, fmt.Errorf("--module %s: the program has no such library; one that it loads later is named by its path", name)
+	}
+	f, err := objfile.Open(path, o)
+	if err != nil {
+		return Image{}, fmt.Errorf("--module %s: %w", name, err)
+	}
+	return Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
+}
+
+// place fills in where an image is mapped, if it is.
+func (im *Image) place(maps []mem.Map) bool {
+	for _, m := range maps {
+		if m.Path != im.Path {
+			continue
+		}
+		im.Bias = bias(im.Obj, m)
+		lo, hi := im.Obj.LoadRange()
+		im.Lo, im.Hi = im.Bias+trace.Addr(lo), im.Bias+trace.Addr(hi)
+		return true
+	}
+	return false
+}
+
+// mapped looks for the modules that were not there at the start, when the
+// program has mapped something: their addresses have names from then on.
+func (l *live) mapped() {
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	var still []Image
+	for _, im := range l.late {
+		if !im.place(maps) {
+			still = append(still, im)
+			continue
+		}
+		l.symbols.add(im)
+		for i := range l.prog.Modules {
+			if l.prog.Modules[i].Path == im.Path {
+				l.prog.Modules[i] = im.Module
+			}
+		}
+	}
+	l.late = still
 }
 
 // bias is where the file is mapped: the virtual address that the mapping's

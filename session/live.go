@@ -45,6 +45,8 @@ type live struct {
 	prog    trace.Program
 	eng     engine
 
+	late []Image // modules that the program may dlopen: not mapped yet
+
 	mu     sync.Mutex // guards what sink and the target's handlers share
 	sinks  []func(*trace.Event) error
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
@@ -111,9 +113,14 @@ func (l *live) load() error {
 		return fmt.Errorf("%s: its file is not among what is mapped", exe)
 	}
 	for _, m := range l.o.Capture.Modules {
-		if !anyTraced(images[1:], m) {
-			return fmt.Errorf("--module %s: the program has no such library (dlopen'd ones are not there at the start: name their file by its path)", m)
+		if anyTraced(images[1:], m) {
+			continue
 		}
+		im, err := lateModule(m, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+		if err != nil {
+			return err
+		}
+		l.late = append(l.late, im)
 	}
 	for _, err := range failed {
 		l.warn("%v: its functions have no names", err)
@@ -123,7 +130,7 @@ func (l *live) load() error {
 		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Engine: "ebpf", Kernel: kernelRelease(),
 		Began: time.Now().Format(time.RFC3339),
 	}
-	for _, im := range l.symbols.images {
+	for _, im := range append(l.symbols.images, l.late...) {
 		l.prog.Modules = append(l.prog.Modules, im.Module)
 	}
 	return nil
@@ -176,7 +183,7 @@ func (l *live) prepare() (err error) {
 			ordered = append(ordered, im)
 		}
 	}
-	for _, im := range ordered {
+	for _, im := range append(ordered, l.late...) {
 		if im.Obj == nil {
 			continue
 		}
@@ -305,6 +312,9 @@ func (l *live) sink(ev *trace.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events.Add(1)
+	if ev.Kind == trace.KindMap && len(l.late) > 0 {
+		l.mapped()
+	}
 	for _, s := range l.sinks {
 		if err := s(ev); err != nil {
 			return err
@@ -372,7 +382,10 @@ func (l *live) progress() (stop func()) {
 // trailer is what is known at the end.
 func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
-	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true}
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.prog.Modules}
+	for _, im := range l.late {
+		l.warn("the program never loaded %s", im.Path)
+	}
 	incomplete := func(format string, a ...any) {
 		if t.Complete = false; t.Why != "" {
 			t.Why += "; "

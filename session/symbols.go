@@ -30,6 +30,13 @@ func newSymbols(images []Image, sources *Sources) *Symbols {
 	return &Symbols{images: images, frames: map[trace.Addr][]objfile.Frame{}, sources: sources}
 }
 
+// add takes over a module that was mapped later.
+func (s *Symbols) add(im Image) {
+	s.images = append(s.images, im)
+	sort.Slice(s.images, func(i, j int) bool { return s.images[i].Lo < s.images[j].Lo })
+	clear(s.frames)
+}
+
 // Image returns the image that contains pc.
 func (s *Symbols) Image(pc trace.Addr) (*Image, bool) {
 	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].Hi > pc })
