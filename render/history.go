@@ -19,15 +19,10 @@ type HistoryOptions struct {
 	Statement func(mgpp.Op) string
 }
 
-// versions is what History asks of the history beyond graph.History.
-type versions interface {
-	graph.History
-}
-
 // History draws the MG++ itself: every node that ever was, labelled with the
 // timestamp and the statement of its birth, and every edge that ever was,
 // labelled likewise, those that were overwritten dashed (thesis figure 3.1).
-func History(g *graph.Graph, h versions, o HistoryOptions) *Graph {
+func History(g *graph.Graph, h graph.History, o HistoryOptions) *Graph {
 	out := &Graph{Title: o.Title}
 	limit := o.Max
 	if limit <= 0 {
@@ -72,7 +67,7 @@ func stamp(t mgpp.Timestamp, h graph.History, o HistoryOptions) string {
 	return fmt.Sprintf("(%d):%s", t, o.Statement(h.Op(t)))
 }
 
-func historyNode(g *graph.Graph, h versions, id graph.ObjID, to mgpp.Timestamp, o HistoryOptions) Node {
+func historyNode(g *graph.Graph, h graph.History, id graph.ObjID, to mgpp.Timestamp, o HistoryOptions) Node {
 	obj := g.Object(id)
 	n := Node{ID: nodeID(id), Title: g.Name(id) + "  " + stamp(obj.Birth, h, o)}
 	at := to
@@ -89,7 +84,7 @@ func historyNode(g *graph.Graph, h versions, id graph.ObjID, to mgpp.Timestamp, 
 
 // historyEdges draws each version of each pointer of a node, and tells whether
 // one of them is NULL.
-func historyEdges(g *graph.Graph, h versions, id graph.ObjID, to mgpp.Timestamp, o HistoryOptions, drawn map[graph.ObjID]bool, out *Graph) (null bool) {
+func historyEdges(g *graph.Graph, h graph.History, id graph.ObjID, to mgpp.Timestamp, o HistoryOptions, drawn map[graph.ObjID]bool, out *Graph) (null bool) {
 	obj := g.Object(id)
 	end := to
 	if obj.Death != 0 && obj.Death <= to {
@@ -123,7 +118,7 @@ func historyEdges(g *graph.Graph, h versions, id graph.ObjID, to mgpp.Timestamp,
 }
 
 // written lists the operations that wrote a field in (from, to], oldest first.
-func written(h versions, f describe.Field, from, to mgpp.Timestamp) []mgpp.Timestamp {
+func written(h graph.History, f describe.Field, from, to mgpp.Timestamp) []mgpp.Timestamp {
 	var out []mgpp.Timestamp
 	for t := h.LastWrite(f.Addr, uint64(f.Size), to); t > from && len(out) < maxVersions; {
 		out = append(out, t)

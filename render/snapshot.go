@@ -89,6 +89,13 @@ type snapshot struct {
 	beyond []Edge
 }
 
+// A neighbourhood goes as far as maxDistance edges, or farther until it has
+// fewNodes: sixty nodes of a list are a strip that nobody reads.
+const (
+	maxDistance = 4
+	fewNodes    = 12
+)
+
 // choose picks the nodes to draw: breadth first from Around, along edges in
 // both directions, so that what is nearest to the fault is there.
 func (s *snapshot) choose() {
@@ -100,7 +107,14 @@ func (s *snapshot) choose() {
 	for _, o := range start {
 		s.take(o, limit)
 	}
-	for i := 0; i < len(s.chosen) && len(s.chosen) < limit; i++ {
+	ring := len(s.chosen) // where the nodes at the next distance begin
+	for i, distance := 0, 1; i < len(s.chosen) && len(s.chosen) < limit; i++ {
+		if i == ring {
+			ring, distance = len(s.chosen), distance+1
+		}
+		if distance > maxDistance && len(s.chosen) >= fewNodes && limit <= defaultMax {
+			break
+		}
 		s.neighbours(s.chosen[i], func(o graph.ObjID) { s.take(o, limit) })
 	}
 	s.left = max(0, s.live()-len(s.chosen))

@@ -44,6 +44,7 @@ var imports = []struct {
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax types"},
 	{"constraints/graph", true, "constraints/check mgpp trace types"},
+	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace"},
 	{"constraints/describe", true, "constraints/graph mgpp trace types"},
 	{"constraints/eval", true, "constraints/check constraints/graph mgpp trace types"},
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},

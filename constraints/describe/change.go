@@ -7,6 +7,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // maxChanges bounds the fields that the description of one operation lists.
@@ -58,35 +59,14 @@ func at(g *graph.Graph, h *mgpp.History, addr trace.Addr, t mgpp.Timestamp) stri
 
 // written describes a store or bulk write: each field that differs.
 func written(g *graph.Graph, h *mgpp.History, op mgpp.Op) string {
-	before, after := h.At(op.Time-1), h.At(op.Time)
-	var parts []string
-	more := 0
-	for addr := op.Addr; addr < op.Addr+trace.Addr(op.Size); {
-		o := objectAt(g, after, addr)
-		if o == 0 {
-			addr++
-			continue
-		}
-		f, ok := FieldAt(g, after, o, addr)
-		if !ok {
-			addr++
-			continue
-		}
-		addr = f.Addr + trace.Addr(max(f.Size, 1))
-		was, _ := FieldAt(g, before, o, f.Addr)
-		if was.Text == f.Text {
-			continue
-		}
-		if len(parts) == maxChanges {
-			more++
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%s.%s: %s → %s", g.Name(o), f.Path, text(was), text(f)))
-	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more fields", more))
-	}
+	parts, more := differing(g, h, op)
 	s := strings.Join(parts, ", ")
+	switch {
+	case more >= maxLooked-maxChanges:
+		s += ", and many more fields"
+	case more > 0:
+		s += fmt.Sprintf(", and %d more fields", more)
+	}
 	if s == "" {
 		s = fmt.Sprintf("%d bytes at %s", op.Size, at(g, h, op.Addr, op.Time))
 	}
@@ -94,6 +74,40 @@ func written(g *graph.Graph, h *mgpp.History, op mgpp.Op) string {
 		s = fmt.Sprintf("%s of %d bytes: %s", op.Name, op.Size, s)
 	}
 	return s
+}
+
+// maxLooked bounds how many fields, and places without an object, of one write
+// are looked at.
+const maxLooked = 1 << 14
+
+// differing describes the first fields that an operation changed, and counts the rest.
+func differing(g *graph.Graph, h *mgpp.History, op mgpp.Op) (parts []string, more int) {
+	before, after := h.At(op.Time-1), h.At(op.Time)
+	end := op.Addr + trace.Addr(op.Size)
+	looked := 0
+	for addr := op.Addr; addr < end && looked < maxLooked; {
+		o := objectAt(g, after, addr)
+		if o == 0 {
+			looked++
+			addr = addr&^3 + 4 // no object with a pointer is closer
+			continue
+		}
+		start := g.Object(o).Addr
+		each(g, after, o, extent{int64(addr - start), int64(end - start)}, func(s types.Scalar, at int64, path string) bool {
+			looked++
+			was, is := field(g, before, o, s, at, path), field(g, after, o, s, at, path)
+			switch {
+			case was.Text == is.Text:
+			case len(parts) == maxChanges:
+				more++
+			default:
+				parts = append(parts, fmt.Sprintf("%s: %s → %s", join(g.Name(o), path), text(was), text(is)))
+			}
+			return looked < maxLooked
+		})
+		addr = max(addr+1, start+trace.Addr(g.Size(o, op.Time)))
+	}
+	return parts, more
 }
 
 // objectAt is the typed object at an address, the innermost if there are several.
@@ -107,7 +121,7 @@ func objectAt(g *graph.Graph, v mgpp.View, addr trace.Addr) graph.ObjID {
 	return best
 }
 
-// text is a value with the address behind a name, since that is what a debugger shows.
+// text is a value in words, never nothing.
 func text(f Field) string {
 	if f.Text == "" {
 		return "unknown"

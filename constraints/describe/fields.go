@@ -2,6 +2,7 @@ package describe
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"mgtrace/constraints/graph"
@@ -29,60 +30,70 @@ type Field struct {
 // Fields lists the fields of an object, in order; of a large array the first.
 func Fields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
 	var out []Field
-	each(g, v, o, func(s types.Scalar, at int64, path string) bool {
+	each(g, v, o, extent{0, math.MaxInt64}, func(s types.Scalar, at int64, path string) bool {
 		out = append(out, field(g, v, o, s, at, path))
 		return len(out) < maxFields
 	})
 	return out
 }
 
-// FieldAt returns the field of an object that covers an address.
+// FieldAt returns the field of an object that covers an address, of several
+// bit-fields the first.
 func FieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (f Field, ok bool) {
 	off := int64(addr - g.Object(o).Addr)
-	each(g, v, o, func(s types.Scalar, at int64, path string) bool {
-		if at <= off && off < at+s.Size {
-			f, ok = field(g, v, o, s, at, path), true
-		}
-		return !ok && at <= off
+	each(g, v, o, extent{off, off + 1}, func(s types.Scalar, at int64, path string) bool {
+		f, ok = field(g, v, o, s, at, path), true
+		return false
 	})
 	return f, ok
 }
 
-// each calls f for each scalar field with its offset in the object.
-func each(g *graph.Graph, v mgpp.View, o graph.ObjID, f func(s types.Scalar, at int64, path string) bool) {
+// extent is a range of offsets in an object, [lo, hi).
+type extent struct{ lo, hi int64 }
+
+// visit takes a scalar field with its offset in the object, and returns whether
+// it wants another.
+type visit func(s types.Scalar, at int64, path string) bool
+
+// each visits the scalar fields that overlap in.
+func each(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) {
 	obj := g.Object(o)
 	if obj.Type == nil {
 		return
 	}
 	size := int64(g.Size(o, v.Time()))
-	layout, array := obj.Type.Layout, obj.Type.Array
-	if array && obj.Type.Elem != nil {
-		layout = obj.Type.Elem
-	}
-	if layout == nil || layout.Size <= 0 && !array {
-		return
-	}
-	if !array {
-		if scalars(layout, 0, size, "", f) {
-			tail(layout, size, f)
+	switch t := obj.Type; {
+	case t.Array && t.Elem != nil:
+		elements(t.Elem, 0, size, "", in, f)
+	case t.Array && t.Layout != nil:
+		elements(t.Layout, 0, size, "", in, f)
+	case t.Layout != nil:
+		if scalars(t.Layout, 0, size, "", in, f) {
+			tail(t.Layout, size, in, f)
 		}
+	}
+}
+
+// elements visits those of an array that begins at base and ends with the object.
+func elements(t *types.Type, base, size int64, name string, in extent, f visit) {
+	if t.Size <= 0 {
 		return
 	}
-	for base, i := int64(0), 0; layout.Size > 0 && base+layout.Size <= size; base, i = base+layout.Size, i+1 {
-		if !scalars(layout, base, size, fmt.Sprintf("[%d]", i), f) {
+	for i := max(0, in.lo-base) / t.Size; base+(i+1)*t.Size <= size && base+i*t.Size < in.hi; i++ {
+		if !scalars(t, base+i*t.Size, size, fmt.Sprintf("%s[%d]", name, i), in, f) {
 			return
 		}
 	}
 }
 
-// scalars calls f for the scalars of one layout at base; what lies beyond size
-// is not there.
-func scalars(t *types.Type, base, size int64, prefix string, f func(types.Scalar, int64, string) bool) bool {
+// scalars visits those of one layout at base; what lies beyond size is not there.
+func scalars(t *types.Type, base, size int64, prefix string, in extent, f visit) bool {
 	for _, s := range t.Scalars() {
-		if base+s.Offset+s.Size > size {
+		lo, hi := base+s.Offset, base+s.Offset+s.Size
+		if hi > size {
 			return true
 		}
-		if !f(s, base+s.Offset, join(prefix, s.Path)) {
+		if lo < in.hi && hi > in.lo && !f(s, lo, join(prefix, s.Path)) {
 			return false
 		}
 	}
@@ -91,18 +102,13 @@ func scalars(t *types.Type, base, size int64, prefix string, f func(types.Scalar
 
 // tail: a flexible array counts no field, but has elements up to the
 // allocation's end.
-func tail(t *types.Type, size int64, f func(types.Scalar, int64, string) bool) {
+func tail(t *types.Type, size int64, in extent, f visit) {
 	if len(t.Members) == 0 {
 		return
 	}
 	m := t.Members[len(t.Members)-1]
-	if m.Type.Kind != types.Array || m.Type.Count > 0 || m.Type.Elem == nil || m.Type.Elem.Size <= 0 {
-		return
-	}
-	for i, at := 0, m.Offset; at+m.Type.Elem.Size <= size; i, at = i+1, at+m.Type.Elem.Size {
-		if !scalars(m.Type.Elem, at, size, fmt.Sprintf("%s[%d]", m.Name, i), f) {
-			return
-		}
+	if m.Type.Kind == types.Array && m.Type.Count <= 0 && m.Type.Elem != nil {
+		elements(m.Type.Elem, m.Offset, size, m.Name, in, f)
 	}
 }
 

@@ -1,0 +1,185 @@
+package describe_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/describe"
+	"mgtrace/constraints/graph"
+	"mgtrace/constraints/graph/graphtest"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const kinds = `
+enum colour { RED, BLACK };
+struct pair { int a; int b; };
+struct node {
+	char tag;
+	short s;
+	enum colour colour;
+	struct pair pair;
+	double weight;
+	struct node *next;
+	unsigned flags : 3;
+	unsigned more : 5;
+	char name[4];
+};
+struct flex { int n; struct pair item[]; };
+type node;
+type flex;
+ARRAY table OF struct node *;
+`
+
+// layout of node, bytes
+const (
+	tagAt, shortAt, colourAt, pairAt, weightAt, nextAt, flagsAt, nameAt, nodeSize = 0, 2, 4, 8, 16, 24, 32, 33, 40
+)
+
+func texts(w *graphtest.World, v mgpp.View, o graph.ObjID) []string {
+	var out []string
+	for _, f := range describe.Fields(w.G, v, o) {
+		out = append(out, f.Path+" "+f.Text)
+	}
+	return out
+}
+
+func TestFields(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	born := w.Alloc("node", 0x1000, nodeSize)
+	w.Put(0x1000+tagAt, 1, 'x')
+	w.Put(0x1000+shortAt, 1, 1) // half of it
+	w.Put(0x1000+colourAt, 4, 1)
+	w.Put(0x1000+pairAt, 4, 7)
+	w.Put(0x1000+pairAt+4, 4, 0xfffffffe)
+	w.Put(0x1000+weightAt, 8, 0x3ff8000000000000)
+	w.Put(0x1000+nextAt, 8, 0x1000)
+	w.Put(0x1000+flagsAt, 1, 0b01010_101)
+	want := []string{
+		"tag 120 'x'", "s partly written", "colour BLACK", "pair.a 7", "pair.b -2", "weight 1.5", "next node#1", "flags 5", "more 10",
+		"name[0] never written", "name[1] never written", "name[2] never written", "name[3] never written",
+	}
+	if d := cmp.Diff(want, texts(w, w.Now(), 1)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for _, f := range describe.Fields(w.G, w.H.At(born), 1) {
+		if f.Text != "never written" || f.Known || f.Target != 0 {
+			t.Errorf("at birth: %+v", f)
+		}
+	}
+}
+
+func TestFlexibleArrayAndTable(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	w.Alloc("flex", 0x1000, 4+2*8+3) // two elements, and a rest that is none
+	w.Put(0x1000, 4, 2)
+	w.Put(0x100c, 4, 9)
+	want := []string{"n 2", "item[0].a never written", "item[0].b never written", "item[1].a 9", "item[1].b never written"}
+	if d := cmp.Diff(want, texts(w, w.Now(), 1)); d != "" {
+		t.Errorf("flexible (-want +got):\n%s", d)
+	}
+	w.Alloc("table", 0x2000, 24)
+	w.Alloc("node", 0x3000, nodeSize)
+	w.Put(0x2008, 8, 0x3000)
+	w.Put(0x2010, 8, 0)
+	want = []string{"[0] never written", "[1] node#1", "[2] NULL"}
+	if d := cmp.Diff(want, texts(w, w.Now(), 2)); d != "" {
+		t.Errorf("array (-want +got):\n%s", d)
+	}
+}
+
+// TestBlockTooSmall: fields beyond a block's end are not there, and nothing is
+// read of them.
+func TestBlockTooSmall(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	w.Alloc("node", 0x1000, pairAt+4)
+	want := []string{"tag never written", "s never written", "colour never written", "pair.a never written"}
+	if d := cmp.Diff(want, texts(w, w.Now(), 1)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestPointers(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	w.Alloc("node", 0x1000, nodeSize)
+	w.Alloc("node", 0x2000, nodeSize)
+	next := func() describe.Field {
+		f, ok := describe.FieldAt(w.G, w.Now(), 1, 0x1000+nextAt+3)
+		if !ok || f.Path != "next" || f.Addr != 0x1000+nextAt || f.Size != 8 || !f.Pointer {
+			t.Fatalf("%+v %v", f, ok)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { w.Put(0x1000+nextAt, 8, 0) }, "NULL"},
+		{func() { w.Put(0x1000+nextAt, 8, 0x2000) }, "node#2"},
+		{func() { w.Put(0x1000+nextAt, 8, 0x2008) }, "node#2+8"},
+		{func() { w.Put(0x1000+nextAt, 8, 0x999000) }, "0x999000 (no node)"},
+		{func() { w.Put(0x1000+nextAt, 8, 0x2000); w.Free(0x2000) }, "0x2000 (freed node#2)"},
+		{func() { w.Alloc("node", 0x2000, nodeSize) }, "0x2000 (freed node#2; the address is in use again)"},
+	} {
+		c.do()
+		if got := next().Text; got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	if _, ok := describe.FieldAt(w.G, w.Now(), 1, 0x1001); ok {
+		t.Error("padding is a field")
+	}
+}
+
+func TestChange(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	name := func(at mgpp.Timestamp) string { return describe.Change(w.G, w.H, at) }
+	for _, c := range []struct {
+		at   mgpp.Timestamp
+		want string
+	}{
+		{w.Alloc("node", 0x1000, nodeSize), "node#1 was allocated (40 bytes)"},
+		{w.Alloc("", 0x5000, 16), "a block at 0x5000 was allocated (16 bytes)"},
+		{w.Put(0x1000+colourAt, 4, 1), "node#1.colour: never written → BLACK"},
+		{w.Put(0x1000+colourAt, 4, 0), "node#1.colour: BLACK → RED"},
+		{w.Put(0x1000+nextAt, 8, 0), "node#1.next: never written → NULL"},
+		{w.Put(0x1000+nextAt, 8, 0x1000), "node#1.next: NULL → node#1"},
+		{w.Put(0x5008, 8, 1), "8 bytes at 0x5008"},
+		{w.Copy("memset", 0x1000+pairAt, make([]byte, 8)), "memset of 8 bytes: node#1.pair.a: never written → 0, node#1.pair.b: never written → 0"},
+		{w.Copy("memset", 0x1000, make([]byte, nodeSize)), "memset of 40 bytes: node#1.tag: never written → 0, node#1.s: never written → 0," +
+			" node#1.weight: never written → 0, node#1.next: node#1 → NULL, and 6 more fields"},
+		{w.Put(0x1000+flagsAt, 1, 0b00001_000), "node#1.more: 0 → 1"},
+		{w.Apply(trace.Event{Kind: trace.KindRealloc, Addr: 0x1000, Aux: 0x1000, Size: 48, Name: "realloc"}), "node#1 was resized to 48 bytes"},
+		{w.Free(0x1000), "node#1 was freed"},
+		{w.Free(0x5000), "a block at 0x5000 was freed"},
+	} {
+		if got := name(c.at); got != c.want {
+			t.Errorf("change %d:\n got %s\nwant %s", c.at, got, c.want)
+		}
+	}
+}
+
+// TestLargeArray: a table of a million entries is described by its first ones.
+func TestLargeArray(t *testing.T) {
+	w := graphtest.New(t, kinds)
+	w.Alloc("table", 0x100000, 8<<20)
+	f := describe.Fields(w.G, w.Now(), 1)
+	if len(f) == 0 || len(f) > 1000 {
+		t.Fatalf("%d fields", len(f))
+	}
+	for i, f := range f {
+		if want := fmt.Sprintf("[%d]", i); f.Path != want {
+			t.Fatalf("field %d: %s", i, f.Path)
+		}
+	}
+	if got, want := describe.Change(w.G, w.H, w.Copy("memset", 0x100000, make([]byte, 8<<20))), "memset of 8388608 bytes: table#1[0]: never written → NULL,"; !strings.HasPrefix(got, want) {
+		t.Errorf("%.200s", got)
+	}
+	last, ok := describe.FieldAt(w.G, w.Now(), 1, 0x100000+8<<20-1)
+	if !ok || last.Path != "[1048575]" {
+		t.Errorf("the last: %+v %v", last, ok)
+	}
+}
