@@ -63,7 +63,9 @@ type Audit struct {
 
 // CPoint is one consistency point with what is inconsistent there.
 type CPoint struct {
-	Kind            string          `json:"kind"` // crash, exit, entry, return, line, store
+	Kind            string          `json:"kind"`            // crash, exit, entry, return, line
+	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free")
+	Core            bool            `json:"-"`               // Kind crash: as a core file has it
 	Function        string          `json:"function,omitempty"`
 	File            string          `json:"file,omitempty"`
 	Line            int             `json:"line,omitempty"`

@@ -86,19 +86,19 @@ func (c *CPoint) Title() string {
 		total += max(1, i.Total)
 	}
 	fmt.Fprintf(&b, "%s ", plural(total, "inconsistency", "inconsistencies"))
-	switch c.Kind {
-	case "crash":
-		b.WriteString("at the crash")
-	case "exit":
-		b.WriteString("at the end of the program")
-	case "entry":
-		fmt.Fprintf(&b, "at the entry of %s", c.Function)
-	case "return":
-		fmt.Fprintf(&b, "at the return of %s", c.Function)
-	case "store":
-		b.WriteString("at this statement")
-	case "core":
+	switch {
+	case c.Core:
 		b.WriteString("in the core file")
+	case c.Fault != "":
+		b.WriteString("at this statement")
+	case c.Kind == "crash":
+		b.WriteString("at the crash")
+	case c.Kind == "exit":
+		b.WriteString("at the end of the program")
+	case c.Kind == "entry":
+		fmt.Fprintf(&b, "at the entry of %s", c.Function)
+	case c.Kind == "return":
+		fmt.Fprintf(&b, "at the return of %s", c.Function)
 	default:
 		b.WriteString("at this line")
 	}

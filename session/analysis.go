@@ -182,7 +182,7 @@ func (a *Analysis) memoryFaults() {
 	faults := a.checker.MemoryFaults()
 	for ; a.faults < len(faults) && !a.done; a.faults++ {
 		f := faults[a.faults]
-		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "store", Thread: f.Thread}, time: f.Time, fault: &f})
+		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "line", Thread: f.Thread}, time: f.Time, fault: &f})
 		a.done = !a.o.All
 	}
 }
@@ -217,8 +217,10 @@ func (a *Analysis) cpoint(p *point) report.CPoint {
 		Timestamp: uint64(p.time), Call: p.Call,
 	}
 	if p.fault != nil {
+		c.Fault = p.fault.Kind
 		return c
 	}
+	c.Core = a.prog.Engine == "core"
 	c.Inconsistencies = a.inconsistencies(p.found, a.hist.At(p.time))
 	if p.Kind == "crash" && a.signal != nil {
 		c.File, c.Line = a.signal.File, a.signal.Line

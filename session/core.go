@@ -57,7 +57,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	if f.Signal != 0 {
 		a.exit = &report.Exit{Signal: unix.SignalName(syscall.Signal(f.Signal))}
 	}
-	a.checkAt(eval.CPoint{Kind: "core"})
+	a.checkAt(eval.CPoint{Kind: "crash"})
 	r := &report.Report{Program: exe, Engine: "core", Complete: len(f.Missing) == 0, Why: f.Missing}
 	for _, err := range failed {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
