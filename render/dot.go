@@ -8,8 +8,15 @@ import (
 	"strings"
 )
 
-// maxValue is how many characters of a value or name are drawn.
-const maxValue = 40
+// maxText is how many characters of a text are drawn.
+const maxText = 120
+
+// Sizes of letters, points.
+const (
+	titleSize = 14
+	nodeSize  = 11.5
+	edgeSize  = 10.5
+)
 
 // look is how a mark is drawn. Colours are told apart by people who do not see
 // red and green alike, and by line style in print.
@@ -33,11 +40,11 @@ func DOT(w io.Writer, g *Graph) error {
 func dot(g *Graph) []byte {
 	var b bytes.Buffer
 	b.WriteString("digraph memory {\n")
-	b.WriteString("  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=\"Helvetica,Arial,sans-serif\" fontsize=14 labelloc=t labeljust=l")
+	fmt.Fprintf(&b, "  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=%s fontsize=%g labelloc=t labeljust=l", font, float64(titleSize))
 	if g.Title != "" {
 		fmt.Fprintf(&b, " label=<%s>", title(g))
 	}
-	b.WriteString("]\n  node [shape=plain fontname=\"Helvetica,Arial,sans-serif\" fontsize=11.5]\n  edge [fontname=\"Helvetica,Arial,sans-serif\" fontsize=10.5 arrowsize=0.7]\n")
+	fmt.Fprintf(&b, "]\n  node [shape=plain fontname=%s fontsize=%g]\n  edge [fontname=%s fontsize=%g arrowsize=0.7]\n", font, nodeSize, font, edgeSize)
 	for i := range g.Nodes {
 		node(&b, &g.Nodes[i])
 	}
@@ -48,13 +55,26 @@ func dot(g *Graph) []byte {
 	return b.Bytes()
 }
 
+const font = `"Helvetica,Arial,sans-serif"`
+
 func title(g *Graph) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<b>%s</b><br align="left"/>`, escape(g.Title))
 	for _, n := range g.Notes {
 		fmt.Fprintf(&b, `%s<br align="left"/>`, escape(n))
 	}
-	return b.String()
+	if g.widths.title == 0 {
+		return b.String()
+	}
+	return fmt.Sprintf(`<table border="0" cellspacing="0" cellpadding="0"><tr><td align="left" balign="left"%s>%s</td></tr></table>`, atLeast(g.widths.title), b.String())
+}
+
+// atLeast is the attribute of a cell that has a least width.
+func atLeast(points int) string {
+	if points == 0 {
+		return ""
+	}
+	return fmt.Sprintf(` width="%d"`, points)
 }
 
 func node(b *bytes.Buffer, n *Node) {
@@ -79,7 +99,7 @@ func table(n *Node, l look) string {
 		border = "2"
 	}
 	fmt.Fprintf(&b, `<table border="%s" cellborder="0" cellspacing="0" cellpadding="3" color="%s" bgcolor="white"%s>`, border, l.line, style)
-	fmt.Fprintf(&b, `<tr><td colspan="2" bgcolor="%s"><font color="%s"><b>%s</b></font></td></tr>`, l.fill, l.text, escape(n.Title))
+	fmt.Fprintf(&b, `<tr><td colspan="2"%s bgcolor="%s"><font color="%s"><b>%s</b></font></td></tr>`, atLeast(n.widths.title), l.fill, l.text, escape(n.Title))
 	for _, f := range n.Fields {
 		fl := looks[f.Mark]
 		bg, port := "", ""
@@ -89,10 +109,14 @@ func table(n *Node, l look) string {
 		if f.Port != "" {
 			port = fmt.Sprintf(` port="%s"`, escape(f.Port))
 		}
-		fmt.Fprintf(&b, `<tr><td align="left"%s><font color="#666666">%s</font></td><td align="left"%s%s><font color="%s">%s</font></td></tr>`,
-			bg, escape(f.Name), port, bg, fl.text, escape(f.Value))
+		fmt.Fprintf(&b, `<tr><td align="left"%s%s><font color="#666666">%s</font></td><td align="left"%s%s%s><font color="%s">%s</font></td></tr>`,
+			bg, atLeast(n.widths.name), escape(f.Name), port, bg, atLeast(n.widths.value), fl.text, escape(f.Value))
 	}
 	b.WriteString("</table>")
+	if n.widths != (widths{}) && border == "1" {
+		// As large as with the border of a mark.
+		return `<table border="0" cellspacing="0" cellpadding="1"><tr><td>` + b.String() + `</td></tr></table>`
+	}
 	return b.String()
 }
 
@@ -116,14 +140,17 @@ func quote(s string) string {
 
 // escape makes text of a DOT HTML label; empty cells would collapse.
 func escape(s string) string {
-	s = clean(s)
-	if r := []rune(s); len(r) > maxValue*3 {
-		s = string(r[:maxValue*3-1]) + "…"
-	}
-	if s == "" {
+	if s = shorten(clean(s)); s == "" {
 		return " "
 	}
 	return html.EscapeString(s)
+}
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > maxText {
+		return string(r[:maxText-1]) + "…"
+	}
+	return s
 }
 
 // clean drops what neither DOT nor XML can carry.

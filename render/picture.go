@@ -19,6 +19,8 @@ type Graph struct {
 	Notes []string // lines below the title
 	Nodes []Node
 	Edges []Edge
+
+	widths widths // set by Align
 }
 
 // Node is a box. ID is unique in its Graph.
@@ -28,6 +30,8 @@ type Node struct {
 	Tip    string // shown when pointed at
 	Fields []Field
 	Mark   Mark
+
+	widths widths // set by Align
 }
 
 // Field is a row of a Node. Port names it for edges, "" if none leaves it.
