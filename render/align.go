@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"unicode"
 )
@@ -30,6 +31,10 @@ func Align(frames []*Graph) {
 		}
 		all.include(f)
 	}
+	slices.SortStableFunc(all.Edges, func(a, b Edge) int {
+		from := &all.Nodes[nodes[a.From]]
+		return cmp.Or(nodes[a.From]-nodes[b.From], from.row(a.Port)-from.row(b.Port))
+	})
 	for _, f := range frames {
 		f.widths = all.widths
 		for len(f.Notes) < len(all.Notes) {
@@ -38,6 +43,11 @@ func Align(frames []*Graph) {
 		f.Nodes = alignNodes(f.Nodes, all.Nodes)
 		f.Edges = alignEdges(f.Edges, all.Edges)
 	}
+}
+
+// row is the place of the field whose port it is.
+func (n *Node) row(port string) int {
+	return slices.IndexFunc(n.Fields, func(f Field) bool { return f.Port == port })
 }
 
 type edgeKey struct{ from, port, to string }

@@ -93,7 +93,7 @@ type snapshot struct {
 // fewNodes: sixty nodes of a list are a strip that nobody reads.
 const (
 	maxDistance = 4
-	fewNodes    = 12
+	fewNodes    = 8
 )
 
 // choose picks the nodes to draw: breadth first from Around, along edges in

@@ -161,22 +161,35 @@ func (r *Report) JSON(w io.Writer) error {
 		r.CPoints = []CPoint{}
 	}
 	for i := range r.CPoints {
-		c := &r.CPoints[i]
-		if c.Suspects == nil {
-			c.Suspects = []Suspect{}
-		}
-		for j := range c.Suspects {
-			s := &c.Suspects[j]
-			if s.Contributes == nil {
-				s.Contributes = []string{}
-			}
-			if s.Evidence == nil {
-				s.Evidence = []string{}
-			}
-		}
+		r.CPoints[i].fill()
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(r)
+}
+
+// fill makes empty lists of absent ones: who reads the contract's lists need not
+// ask whether they are there.
+func (c *CPoint) fill() {
+	if c.Inconsistencies == nil {
+		c.Inconsistencies = []Inconsistency{}
+	}
+	if c.Suspects == nil {
+		c.Suspects = []Suspect{}
+	}
+	for i := range c.Inconsistencies {
+		if in := &c.Inconsistencies[i]; in.Nodes == nil {
+			in.Nodes = map[string]string{}
+		}
+	}
+	for i := range c.Suspects {
+		s := &c.Suspects[i]
+		if s.Contributes == nil {
+			s.Contributes = []string{}
+		}
+		if s.Evidence == nil {
+			s.Evidence = []string{}
+		}
+	}
 }

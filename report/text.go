@@ -193,7 +193,7 @@ func (p *printer) summary(r *Report) {
 		}
 	}
 	if a := r.Audit; a != nil && a.Unseen > 0 {
-		p.f("%s %s of %s in %s were changed by writes that mgtrace did not see; they accuse nobody\n", p.paint(yellow, "audit:"),
+		p.f("%s writes that mgtrace did not see changed %s of %s in %s; they accuse nobody\n", p.paint(yellow, "audit:"),
 			plural(int(a.Unseen), "byte", "bytes"), Thousands(a.Bytes), plural(a.Nodes, "node", "nodes"))
 		for _, w := range a.Where {
 			p.f("  %s\n", w)
