@@ -213,6 +213,8 @@ func ofAll(n, of int) string {
 	switch {
 	case n == of && of == 1:
 		return "the inconsistency"
+	case n == 2 && of == 2:
+		return "both inconsistencies"
 	case n == of:
 		return fmt.Sprintf("all %d inconsistencies", of)
 	}

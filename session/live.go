@@ -136,6 +136,26 @@ func (l *live) load() error {
 	return nil
 }
 
+// traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
+func (l *live) traceStandardLibrary(files []*probe.Image) {
+	for _, im := range files {
+		if !matchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}) || im.Traced {
+			continue
+		}
+		im.Traced = true
+		for i := range l.prog.Modules {
+			if l.prog.Modules[i].Path == im.Path {
+				l.prog.Modules[i].Traced = true
+			}
+		}
+		for i := range l.symbols.images {
+			if l.symbols.images[i].Path == im.Path {
+				l.symbols.images[i].Traced = true
+			}
+		}
+	}
+}
+
 // startStatic runs a static program to where its libc knows the processor, so
 // that its IFUNC resolvers tell which functions the run will use. Nothing of the
 // program's own has run by then.
@@ -193,6 +213,12 @@ func (l *live) prepare() (err error) {
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}
 	if l.spec, err = loadSpec(l.o.Analysis.Spec, p); err != nil {
+		return err
+	}
+	if ofStandardLibrary(l.spec) {
+		l.traceStandardLibrary(files)
+	}
+	if err := inlinedMembers(l.spec, p); err != nil {
 		return err
 	}
 	req, err := request(l.spec, p, l.o.Capture)

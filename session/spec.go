@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/check"
@@ -87,6 +88,29 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 func summary(s *check.Spec, statements int) string {
 	return fmt.Sprintf("%d types, %d attributes, %d constraints, %d C-points (%d statements)",
 		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
+}
+
+// ofStandardLibrary: a declared type is one of the C++ library's own nodes,
+// which its compiled part links and balances (std::_Rb_tree_insert_and_rebalance).
+func ofStandardLibrary(spec *check.Spec) bool {
+	return slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
+		return t.Layout != nil && strings.HasPrefix(t.Layout.Name, "std::") || strings.HasPrefix(t.Source, "std::")
+	})
+}
+
+// inlinedMembers refuses "enter" and "leave" at functions that the compiler has
+// inlined somewhere: their argument can not be read there, and nodes that never
+// entered would make a healthy structure look broken.
+func inlinedMembers(spec *check.Spec, p *program) error {
+	for _, m := range spec.Members {
+		for _, f := range p.files {
+			if in := f.Inlined(m.Func); len(in) > 0 {
+				return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its argument can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
+					m.Pos, m.Func, in[0].In, short(in[0].CallFile), in[0].CallLine)
+			}
+		}
+	}
+	return nil
 }
 
 // request turns a specification into what to capture.

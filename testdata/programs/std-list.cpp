@@ -1,5 +1,4 @@
 // spec: ../specs/std-list.cons
-// run: --module libstdc++.so.6
 //
 // Numbers in a std::list, with a trick: a node is moved to the front by hand.
 // FAULT: the trick casts the iterator to the node that it holds and forgets

@@ -1,5 +1,4 @@
 // spec: ../specs/std-map.cons
-// run: --module libstdc++.so.6
 //
 // Ages by number in a std::map.
 // FAULT: a person is given another number by writing through the constness of
