@@ -1,4 +1,5 @@
 /* spec: ../specs/intrusive-list.cons */
+/* build: gcc -fno-inline */
 /*
  * Tasks of a scheduler, linked by a member, in the way of Linux. Some tasks are
  * static, some on the heap; one is a node of the list while it is queued.
