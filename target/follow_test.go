@@ -36,7 +36,7 @@ func TestFollow(t *testing.T) {
 		"wrapper":    {wrapper, []string{"code", "3"}, "behave", "exit status 3", "wrapped 3"},
 		"crash":      {wrapper, []string{"segv"}, "behave", "SIGSEGV", "wrapped 139"},
 		"env":        {"env", []string{"A=b", prog, "code", "4"}, "behave", "exit status 4", ""},
-		"make":       {"make", []string{"-f", makefile}, "behave", "exit status 3", "before\ncode 3\nafter"},
+		"make":       {"env", []string{"-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-f", makefile}, "behave", "exit status 3", "before\ncode 3\nafter"},
 		"pipeline":   {"sh", []string{"-c", "echo in | " + prog + " cat | tr a-z A-Z"}, "behave", "exit status 0", "IN"},
 		"background": {"sh", []string{"-c", "(sleep 0.1; " + prog + " code 5) &"}, "behave", "exit status 5", ""},
 		"threads":    {wrapper, []string{"thread", "exit"}, "behave", "exit status 5", "wrapped 5"},
