@@ -1,0 +1,282 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/probe"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseAllocator(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want probe.Allocator
+		ok   bool
+	}{
+		{"obstack_get", probe.Allocator{Func: "obstack_get", Size: 1}, true},
+		{" pool_get ( size = 2 ) ", probe.Allocator{Func: "pool_get", Size: 2}, true},
+		{"get(size=1, count=2)", probe.Allocator{Func: "get", Size: 1, Count: 2}, true},
+		{"get(count=2, size=1)", probe.Allocator{Func: "get", Size: 1, Count: 2}, true},
+		{"node_new(fixed=0x20)", probe.Allocator{Func: "node_new", Fixed: 32}, true},
+		{"0x401136=malloc", probe.Allocator{Func: "0x401136", Like: "malloc"}, true},
+		{"0x401136=posix_memalign", probe.Allocator{Func: "0x401136", Like: "posix_memalign"}, true},
+		{"0x401136=banana", probe.Allocator{}, false},
+		{"0x401136=malloc(size=1)", probe.Allocator{}, false},
+		{"", probe.Allocator{}, false},
+		{"(size=1)", probe.Allocator{}, false},
+		{"get(size=1", probe.Allocator{}, false},
+		{"get(size=0)", probe.Allocator{}, false},
+		{"get(size=7)", probe.Allocator{}, false},
+		{"get(count=2)", probe.Allocator{}, false},
+		{"get(size)", probe.Allocator{}, false},
+		{"get(size=x)", probe.Allocator{}, false},
+		{"get(size=-1)", probe.Allocator{}, false},
+		{"get(size=99999999999999999999)", probe.Allocator{}, false},
+		{"get(width=1)", probe.Allocator{}, false},
+	} {
+		got, err := ParseAllocator(c.text)
+		if (err == nil) != c.ok {
+			t.Errorf("%q: %+v, %v", c.text, got, err)
+		} else if d := cmp.Diff(c.want, got); c.ok && d != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, d)
+		}
+	}
+}
+
+func TestParseFree(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want probe.Allocator
+		ok   bool
+	}{
+		{"pool_put", probe.Allocator{Free: "pool_put", FreeArg: 1}, true},
+		{"pool_put(2)", probe.Allocator{Free: "pool_put", FreeArg: 2}, true},
+		{"0x401200", probe.Allocator{Free: "0x401200", FreeArg: 1}, true},
+		{"", probe.Allocator{}, false},
+		{"pool_put(0)", probe.Allocator{}, false},
+		{"pool_put(7)", probe.Allocator{}, false},
+		{"pool_put(x)", probe.Allocator{}, false},
+		{"pool_put(1", probe.Allocator{}, false},
+	} {
+		got, err := ParseFree(c.text)
+		if (err == nil) != c.ok {
+			t.Errorf("%q: %+v, %v", c.text, got, err)
+		} else if d := cmp.Diff(c.want, got); c.ok && d != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, d)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	var calm, crashed timeFinder
+	calm.end = 50_000
+	crashed.event(&trace.Event{Kind: trace.KindStore}, 3)
+	crashed.event(&trace.Event{Kind: trace.KindSignal}, 40)
+	crashed.end = 41
+	for _, c := range []struct {
+		f    *timeFinder
+		text string
+		want mgpp.Timestamp
+		err  string
+	}{
+		{&calm, "", 50_000, ""},
+		{&calm, "end", 50_000, ""},
+		{&calm, "0", 0, ""},
+		{&calm, "48,112", 48_112, ""},
+		{&calm, "50000", 50_000, ""},
+		{&calm, "50001", 0, "the history has 50000 changes"},
+		{&calm, "18446744073709551615", 0, "the history has"},
+		{&calm, "crash", 0, "did not crash"},
+		{&calm, "noon", 0, "is no time"},
+		{&calm, "-1", 0, "is no time"},
+		{&crashed, "crash", 40, ""},
+		{&crashed, " end ", 41, ""},
+	} {
+		got, err := c.f.find(c.text)
+		switch {
+		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+			t.Errorf("%q: error %v, want %q", c.text, err, c.err)
+		case c.err == "" && (err != nil || got != c.want):
+			t.Errorf("%q: %d, %v", c.text, got, err)
+		}
+	}
+}
+
+func TestCalls(t *testing.T) {
+	c := newCalls([]trace.Func{{Name: "insert"}, {Name: "remove"}})
+	call := func(thread trace.ThreadID, fn uint64, now mgpp.Timestamp) {
+		c.event(&trace.Event{Kind: trace.KindCall, Thread: thread, Aux: fn}, now)
+	}
+	ret := func(thread trace.ThreadID, fn uint64, now mgpp.Timestamp) {
+		c.event(&trace.Event{Kind: trace.KindReturn, Thread: thread, Aux: fn}, now)
+	}
+	call(1, 1, 10)
+	call(1, 1, 12) // recursion is one call
+	ret(1, 1, 14)
+	ret(1, 1, 20)
+	ret(1, 1, 21) // entered before recording began
+	call(2, 2, 30)
+	call(2, 1, 31)
+	ret(2, 2, 40) // leaves both: longjmp
+	call(1, 1, 50)
+	call(3, 99, 60) // a function of no table
+	for at, want := range map[mgpp.Timestamp]string{
+		10: "", 11: "call 1 of insert", 13: "call 1 of insert", 20: "call 1 of insert", 21: "",
+		31: "call 1 of remove", 40: "call 1 of remove", 41: "", 51: "call 2 of insert", 100: "call 2 of insert",
+	} {
+		if got := c.at(at); got != want {
+			t.Errorf("change %d: %q, want %q", at, got, want)
+		}
+	}
+}
+
+func TestGroupByCause(t *testing.T) {
+	inc := func(constraint, node, other int) eval.Inconsistency {
+		return eval.Inconsistency{Instance: eval.Instance{Constraint: constraint, Nodes: [4]graph.ObjID{graph.ObjID(node), graph.ObjID(other)}}}
+	}
+	var found []eval.Inconsistency
+	for other := range 1000 { // one bad node, seen from a thousand
+		found = append(found, inc(0, 1, other))
+	}
+	found = append(found, inc(1, 1, 0), inc(0, 2, 1))
+	for node := range 100 { // a hundred bad nodes
+		found = append(found, inc(2, node+1, 0))
+	}
+	var sizes []int
+	total := 0
+	for _, g := range groupByCause(found) {
+		sizes = append(sizes, len(g))
+		total += len(g)
+	}
+	want := slices.Concat([]int{1000, 1, 1}, slices.Repeat([]int{1}, maxShown), []int{100 - maxShown})
+	if d := cmp.Diff(want, sizes); d != "" || total != len(found) {
+		t.Errorf("%d of %d (-want +got):\n%s", total, len(found), d)
+	}
+}
+
+func TestMatchesModule(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "libfoo.so.1.2"), filepath.Join(dir, "current")
+	if err := errors.Join(os.WriteFile(file, nil, 0o666), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		want bool
+	}{
+		{file, true}, {"libfoo.so.1.2", true}, {"libfoo.so.1", true}, {"libfoo.so", true}, {"libfoo", true}, {link, true},
+		{"libfo", false}, {"libfoo.so.1.2.3", false}, {"/usr/lib/libfoo.so", false}, {"foo.so", false}, {"", false},
+	} {
+		if got := matchesModule(file, []string{"other", c.name}); got != c.want {
+			t.Errorf("%q: %v", c.name, got)
+		}
+	}
+	if matchesModule(file, nil) {
+		t.Error("no name matches")
+	}
+}
+
+func TestSniff(t *testing.T) {
+	dir := t.TempDir()
+	for content, want := range map[string]fileKind{"": otherFile, "\x7fEL": otherFile, "\x7fELF": elfFile, "\x7fELF\x02\x01": elfFile, "mgtrace": otherFile} {
+		path := filepath.Join(dir, "f")
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sniff(path); err != nil || got != want {
+			t.Errorf("%q: %v, %v", content, got, err)
+		}
+	}
+	if _, err := sniff(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestAudit compares a history with memory in which one store was not seen, one
+// byte was never written, and the end can not be read.
+func TestAudit(t *testing.T) {
+	a := newAnalysis(&check.Spec{}, &trace.Program{}, newSymbols(nil, &Sources{}), AnalysisOptions{}, nil)
+	apply := func(ev trace.Event) {
+		t.Helper()
+		if err := a.Event(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x1000, Size: 16, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindStore, Addr: 0x1000, Size: 8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}})
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x2000, Size: 8, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindStore, Addr: 0x2000, Size: 8, Data: make([]byte, 8)})
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x3000, Size: 8, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindFree, Addr: 0x3000, Name: "free"})
+	memory := []byte{1, 2, 9, 9, 5, 6, 7, 8, 42, 42, 42, 42, 42, 42, 42, 42}
+	read := func(b []byte, addr trace.Addr) int {
+		if addr < 0x1000 || addr >= 0x1010 {
+			return 0
+		}
+		return copy(b, memory[addr-0x1000:])
+	}
+	var emitted []trace.Event
+	audit := func() {
+		t.Helper()
+		err := a.runAudit(read, func(ev *trace.Event) error {
+			emitted = append(emitted, *ev)
+			return a.Event(ev)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	audit()
+	if len(emitted) != 1 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != unseenWrite {
+		t.Errorf("emitted: %+v", emitted)
+	}
+	got := *a.audit
+	if got.Nodes != 2 || got.Bytes != 8 || got.Unseen != 2 || got.Unreadable != 8 || len(got.Where) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if want := "0x1002 (2 bytes): the last write to it that was seen is change 2"; got.Where[0] != want {
+		t.Errorf("%q, want %q", got.Where[0], want)
+	}
+	b := mgpp.Bytes{Data: make([]byte, 4), Written: make([]bool, 4)}
+	if !a.hist.At(a.hist.Now()).Read(0x1000, &b) || !cmp.Equal(b.Data, []byte{1, 2, 9, 9}) {
+		t.Errorf("the history now has %v", b.Data)
+	}
+	audit() // what was brought up to date is not found again
+	if len(emitted) != 1 || a.audit.Unseen != 2 || len(a.trailerAudit.Unseen) != 1 {
+		t.Errorf("again: %d events, %+v", len(emitted), a.audit)
+	}
+}
+
+// TestNotThere: what can not be opened is named.
+func TestNotThere(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("this is no trace, whatever its length is: it begins otherwise\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := Locate(ctx, filepath.Join(dir, "none"), AnalysisOptions{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no trace: %v", err)
+	}
+	if _, err := Locate(ctx, text, AnalysisOptions{}); err == nil || !strings.Contains(err.Error(), "text") {
+		t.Errorf("a text: %v", err)
+	}
+	if _, err := Check(ctx, text, "", AnalysisOptions{}); err == nil || !strings.Contains(err.Error(), "text") {
+		t.Errorf("a text: %v", err)
+	}
+	if _, err := Check(ctx, "/bin/sh", "", AnalysisOptions{}); err == nil || !strings.Contains(err.Error(), "core") {
+		t.Errorf("a program in place of its core: %v", err)
+	}
+}
