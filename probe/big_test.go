@@ -146,3 +146,32 @@ func BenchmarkBuildPython(b *testing.B) {
 		}
 	}
 }
+
+// TestWritersReturn: of a writer without uretprobe, every exit is a RET, and
+// there is one: behind a jump to another function it would not have written yet.
+func TestWritersReturn(t *testing.T) {
+	plan, err := Build(Request{}, []*Image{open(t, "/bin/bash"), open(t, libc)}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for i := range plan.Funcs {
+		f := &plan.Funcs[i]
+		if f.Role != RoleWriter || f.Uretprobe {
+			continue
+		}
+		seen++
+		if len(f.Returns) == 0 {
+			t.Errorf("%s never returns", f.Name)
+		}
+		for _, r := range f.Returns {
+			in, err := x86.Decode(plan.Images[r.Image].File.Code(r.Addr, x86.MaxLen), r.Addr)
+			if err != nil || in.Kind != x86.KindRet {
+				t.Errorf("%s is left at %#x: %+v, %v", f.Name, r.Addr, in, err)
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("only %d writers", seen)
+	}
+}

@@ -1,12 +1,20 @@
 package probe
 
 import (
+	"cmp"
+	"slices"
+
+	"mgtrace/objfile"
 	"mgtrace/x86"
 )
 
 // lookBack is how many instructions before an indirect jump are searched for
 // the arithmetic of a jump table.
 const lookBack = 12
+
+// maxTails bounds the functions that are followed from one by the jumps at
+// their ends. Those of libc lead two or three far.
+const maxTails = 16
 
 // exits lists where a function is left: RET instructions, and jumps out of it.
 // An indirect jump counts as leaving unless it looks like that of a switch.
@@ -23,6 +31,35 @@ func (b *builder) exits(l located) []Site {
 		}
 	}
 	return sites
+}
+
+// finalExits lists the RET instructions behind which a function has returned,
+// also those of the functions that it jumps to at its end: vsnprintf of glibc
+// consists of such a jump. Indirect ones can not be followed.
+func (b *builder) finalExits(l located) (sites []Site) {
+	s := b.code(l.image)
+	seen := map[uint64]bool{}
+	work := []located{l}
+	for len(work) > 0 && len(seen) < maxTails {
+		l := work[0]
+		work = work[1:]
+		if seen[l.fn.Addr] {
+			continue
+		}
+		seen[l.fn.Addr] = true
+		for _, site := range b.exits(l) {
+			in, err := x86.Decode(s.file.Code(site.Addr, x86.MaxLen), site.Addr)
+			switch {
+			case err != nil:
+			case in.Kind == x86.KindRet:
+				sites = append(sites, site)
+			case in.Direct:
+				work = append(work, located{l.image, objfile.Func{Addr: in.Target}})
+			}
+		}
+	}
+	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	return slices.Compact(sites)
 }
 
 func (b *builder) exitAddrs(l located) (addrs []uint64) {

@@ -134,7 +134,10 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 			continue
 		}
 		f.Uretprobe = !e.unsafe
-		if e.unsafe {
+		switch {
+		case e.unsafe && f.Role == RoleWriter:
+			f.Returns = b.finalExits(l)
+		case e.unsafe:
 			f.Returns = b.exits(l)
 		}
 		byEntry[f.Entry] = len(b.plan.Funcs)

@@ -59,6 +59,9 @@ var writers = []entry{
 	{names: "strftime", fn: Func{Dst: 1, Len: 2, Extent: ExtentBounded}},
 	{names: "inet_ntop", fn: Func{Dst: 3, Extent: ExtentString}},
 	{names: "ctime_r asctime_r __xpg_strerror_r ttyname_r", fn: Func{Dst: 2, Extent: ExtentString}},
+	{names: "realpath", fn: Func{Dst: 2, Extent: ExtentString}},
+	{names: "regcomp", fn: Func{Dst: 1, Fixed: 64, Extent: ExtentFixed}},            // regex_t
+	{names: "re_compile_pattern", fn: Func{Dst: 3, Fixed: 64, Extent: ExtentFixed}}, // the same by its GNU name
 	{names: "gethostname", fn: Func{Dst: 1, Extent: ExtentString}},
 
 	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
