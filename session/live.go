@@ -314,9 +314,9 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	go func() {
 		err := l.eng.Run(context.Background(), l.sink)
 		if err != nil {
-			// Nothing drains the ring any more: the program must not wait for it.
+			// Nothing drains the ring any more: the program goes on, unwatched.
+			l.o.Capture.log("the recording failed, the program goes on: %v", err)
 			_ = l.eng.Close()
-			_ = l.proc.Kill()
 		}
 		engineDone <- err
 	}()

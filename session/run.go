@@ -308,5 +308,6 @@ func (r *recorder) abandon() error {
 	if r.w == nil {
 		return nil
 	}
-	return errors.Join(r.w.Flush(), r.file.Close())
+	_ = r.w.Flush() // the recording has failed already, for a reason that is being reported
+	return r.file.Close()
 }
