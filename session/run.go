@@ -122,6 +122,7 @@ func newReport(p *trace.Program, t *trace.Trailer) *report.Report {
 	if t.Why != "" {
 		r.Why = append(r.Why, t.Why)
 	}
+	r.Notes = append(r.Notes, fmt.Sprintf("the engine counted %d records: %d delivered, %d lost", t.Hits, t.Delivered, t.Dropped))
 	if t.Stops > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("the program was held back %d times (SIGSTOP and SIGCONT) so that no event was lost; its sleeps and waits may have ended early with EINTR", t.Stops))
 	}
