@@ -107,6 +107,7 @@ type Field struct {
 type Suspect struct {
 	Rank        int      `json:"rank"`
 	File        string   `json:"file"`
+	Path        string   `json:"path,omitempty"` // File with its directories
 	Line        int      `json:"line"`
 	Function    string   `json:"function"`
 	Source      string   `json:"source"`

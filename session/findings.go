@@ -153,7 +153,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
 // statement resolves a program counter.
 func (a *Analysis) statement(pc trace.Addr) report.Suspect {
 	f, outer, source := a.symbols.Where(pc)
-	s := report.Suspect{File: short(f.File), Line: f.Line, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
+	s := report.Suspect{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
 	for i := range outer {
 		s.Inlined = append(s.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
 	}
