@@ -4,10 +4,16 @@
 //	spec ──► request ──► plan ──► engine ──► events ──► analysis ──► report
 //
 // [Run] records and checks in one go, [Record] writes a trace file, [Locate]
-// and [Check] read one, [CheckCore] reads a core file. Each of them fills an
-// [Analysis], the part that is the same for all: a history, a checker over it,
+// and [Render] read one, [Check] reads one or a core file:
+//
+//	r, err := session.Locate(ctx, "quad.mgt", session.AnalysisOptions{Spec: "quadtree.cons"})
+//	if err != nil { … }         // it could not be read, or does not cover the specification
+//	err = r.Text(os.Stdout, report.TextOptions{})
+//
+// Each of them fills an [Analysis], the part that is the same for all: a history, a checker over it,
 // and what turns program counters into source lines.
 //
 // What the parts do is their own business; what is decided here is which of
 // them are joined, in what order, and what is said to the user when one fails.
+// The package parses no flags, and prints nothing by itself.
 package session

@@ -144,13 +144,7 @@ func writePicture(ctx context.Context, path string, o RenderOptions, g *render.G
 
 // analyseWith follows the recording without checking, and lets times watch.
 func (rec *recording) analyseWith(o AnalysisOptions, times *timeFinder) (*Analysis, *trace.Trailer, error) {
-	p := &program{sources: rec.symbols.sources}
-	for _, im := range rec.symbols.images {
-		if im.Obj != nil && im.Traced {
-			p.files = append(p.files, im.Obj)
-		}
-	}
-	spec, err := loadSpec(o.Spec, p)
+	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -92,19 +92,24 @@ func (rec *recording) bytes(name string) ([]byte, bool) {
 	return b, err == nil
 }
 
-// analyse checks the specification on the whole recording.
-func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+// program answers from the files whose stores were captured, as far as they are
+// at hand; nil if none is.
+func (rec *recording) program() check.Program {
 	p := &program{sources: rec.symbols.sources}
 	for _, im := range rec.symbols.images {
 		if im.Obj != nil && im.Traced {
 			p.files = append(p.files, im.Obj)
 		}
 	}
-	var prog check.Program
-	if len(p.files) > 0 {
-		prog = p
+	if len(p.files) == 0 {
+		return nil
 	}
-	spec, err := loadSpec(o.Spec, prog)
+	return p
+}
+
+// analyse checks the specification on the whole recording.
+func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -75,7 +75,8 @@ type InfoOptions struct {
 	Events bool
 }
 
-// roles are the standard allocators whose behaviour --alloc ADDR=ROLE gives to
+// errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a
+// standard allocator to
 // a function without a name.
 var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
 
