@@ -40,7 +40,10 @@ func DOT(w io.Writer, g *Graph) error {
 func dot(g *Graph) []byte {
 	var b bytes.Buffer
 	b.WriteString("digraph memory {\n")
-	fmt.Fprintf(&b, "  graph [rankdir=TB ordering=out nodesep=0.3 ranksep=0.5 fontname=%s fontsize=%g labelloc=t labeljust=l", font, float64(titleSize))
+	fmt.Fprintf(&b, "  graph [rankdir=TB nodesep=0.3 ranksep=0.5 fontname=%s fontsize=%g labelloc=t labeljust=l", font, float64(titleSize))
+	if g.ordered {
+		b.WriteString(" ordering=out")
+	}
 	if g.Title != "" {
 		fmt.Fprintf(&b, " label=<%s>", title(g))
 	}

@@ -20,7 +20,8 @@ type Graph struct {
 	Nodes []Node
 	Edges []Edge
 
-	widths widths // set by Align
+	ordered bool   // nodes stand in the order of the fields that lead to them
+	widths  widths // set by Align
 }
 
 // Node is a box. ID is unique in its Graph.

@@ -67,7 +67,7 @@ func Pair(g *graph.Graph, before, after mgpp.View, ob, oa Options) (b, a *Graph)
 }
 
 func newSnapshot(g *graph.Graph, v mgpp.View, o Options) *snapshot {
-	return &snapshot{g: g, v: v, o: o, out: &Graph{Title: o.Title, Notes: o.Notes}, in: map[graph.ObjID]bool{}}
+	return &snapshot{g: g, v: v, o: o, out: &Graph{Title: o.Title, Notes: slices.Clone(o.Notes), ordered: true}, in: map[graph.ObjID]bool{}}
 }
 
 func (s *snapshot) draw() *Graph {

@@ -16,7 +16,7 @@ type Report struct {
 	Complete bool     `json:"complete"`
 	Why      []string `json:"incomplete_because,omitempty"` // why Complete is false
 	Events   Events   `json:"events"`
-	Exit     *Exit    `json:"exit,omitempty"` // nil: the program's end was not seen
+	Exit     *Exit    `json:"exit"` // nil: the program's end was not seen
 	CPoints  []CPoint `json:"cpoints"`
 	Checked  Checked  `json:"checked"`
 	Audit    *Audit   `json:"audit,omitempty"`
@@ -66,9 +66,9 @@ type CPoint struct {
 	Kind            string          `json:"kind"`            // crash, exit, entry, return, line
 	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free")
 	Core            bool            `json:"-"`               // Kind crash: as a core file has it
-	Function        string          `json:"function,omitempty"`
-	File            string          `json:"file,omitempty"`
-	Line            int             `json:"line,omitempty"`
+	Function        string          `json:"function"`
+	File            string          `json:"file"`
+	Line            int             `json:"line"`
 	Timestamp       uint64          `json:"timestamp"`
 	Call            int             `json:"call,omitempty"`
 	Temporary       bool            `json:"possibly_temporary,omitempty"`

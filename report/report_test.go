@@ -206,9 +206,9 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestLists: a tool may loop over the lists of the contract without asking
-// whether they are there.
-func TestLists(t *testing.T) {
+// TestAlwaysThere: a tool may use the keys of the contract, and loop over its
+// lists, without asking whether they are there.
+func TestAlwaysThere(t *testing.T) {
 	r := &Report{CPoints: []CPoint{{Kind: "exit"}, {Inconsistencies: []Inconsistency{{}}, Suspects: []Suspect{{}}}}}
 	have := encode(t, r)
 	points := have["cpoints"].([]any)
@@ -216,6 +216,14 @@ func TestLists(t *testing.T) {
 		if _, ok := points[0].(map[string]any)[k].([]any); !ok {
 			t.Errorf("%s is no list", k)
 		}
+	}
+	for _, k := range []string{"kind", "function", "file", "line", "timestamp"} {
+		if _, ok := points[0].(map[string]any)[k]; !ok {
+			t.Errorf("a C-point has no key %s", k)
+		}
+	}
+	if v, ok := have["exit"]; !ok || v != nil {
+		t.Errorf("an end that was not seen is %v", v)
 	}
 	inc := points[1].(map[string]any)["inconsistencies"].([]any)[0].(map[string]any)
 	if _, ok := inc["nodes"].(map[string]any); !ok {

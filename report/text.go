@@ -85,7 +85,7 @@ func (c *CPoint) Title() string {
 	for _, i := range c.Inconsistencies {
 		total += max(1, i.Total)
 	}
-	fmt.Fprintf(&b, "%s ", plural(total, "inconsistency", "inconsistencies"))
+	fmt.Fprintf(&b, "%s ", Plural(total, "inconsistency", "inconsistencies"))
 	switch {
 	case c.Core:
 		b.WriteString("in the core file")
@@ -194,7 +194,7 @@ func (p *printer) summary(r *Report) {
 	}
 	if a := r.Audit; a != nil && a.Unseen > 0 {
 		p.f("%s writes that mgtrace did not see changed %s of %s in %s; they accuse nobody\n", p.paint(yellow, "audit:"),
-			plural(int(a.Unseen), "byte", "bytes"), Thousands(a.Bytes), plural(a.Nodes, "node", "nodes"))
+			Plural(int(a.Unseen), "byte", "bytes"), Thousands(a.Bytes), Plural(a.Nodes, "node", "nodes"))
 		for _, w := range a.Where {
 			p.f("  %s\n", w)
 		}
@@ -211,25 +211,25 @@ func (p *printer) verdict(r *Report) string {
 	switch {
 	case r.Found():
 		n := len(r.CPoints)
-		parts = append(parts, p.paint(red, fmt.Sprintf("inconsistent at %s", plural(n, "point", "points"))))
+		parts = append(parts, p.paint(red, fmt.Sprintf("inconsistent at %s", Plural(n, "point", "points"))))
 	case r.Checked.CPoints == 0:
 		parts = append(parts, p.paint(yellow, "nothing was checked"))
 	default:
 		parts = append(parts, p.paint(green, "no inconsistency found"))
 	}
-	parts = append(parts, fmt.Sprintf("%s checked", plural(r.Checked.CPoints, "C-point", "C-points")))
+	parts = append(parts, fmt.Sprintf("%s checked", Plural(r.Checked.CPoints, "C-point", "C-points")))
 	if r.Checked.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%s skipped (another thread was inside)", Thousands(uint64(r.Checked.Skipped))))
 	}
-	parts = append(parts, plural(int(r.Events.Changes), "change", "changes"))
+	parts = append(parts, Plural(int(r.Events.Changes), "change", "changes"))
 	if objs := objectList(r.Checked.Objects); objs != "" {
 		parts = append(parts, objs)
 	}
 	if r.Events.Dropped > 0 {
-		parts = append(parts, p.paint(red, plural(int(r.Events.Dropped), "event", "events")+" lost"))
+		parts = append(parts, p.paint(red, Plural(int(r.Events.Dropped), "event", "events")+" lost"))
 	}
 	if r.Events.UnprobedSites > 0 {
-		parts = append(parts, plural(r.Events.UnprobedSites, "store", "stores")+" could not be probed")
+		parts = append(parts, Plural(r.Events.UnprobedSites, "store", "stores")+" could not be probed")
 	}
 	if r.Exit != nil {
 		parts = append(parts, r.Exit.String())
@@ -275,7 +275,8 @@ func Thousands(n uint64) string {
 	return s
 }
 
-func plural(n int, one, many string) string {
+// Plural writes n with its noun: "1 byte", "48,112 bytes".
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -334,10 +334,10 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	if a.forks > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d child processes were forked; they ran on untraced", a.forks))
+		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")
 	}
 	for _, g := range a.hist.Gaps() {
 		r.Complete = false
-		r.Why = append(r.Why, fmt.Sprintf("%d events are missing after change %d %s", g.Events, g.Time, g.Why))
+		r.Why = append(r.Why, fmt.Sprintf("%s missing after change %d %s", report.Plural(int(g.Events), "event is", "events are"), g.Time, g.Why))
 	}
 }

@@ -143,5 +143,5 @@ func (a *Analysis) unseenWhere(x trace.Unseen) string {
 			break
 		}
 	}
-	return fmt.Sprintf("%s (%d bytes): %s", name, len(x.Have), seen)
+	return fmt.Sprintf("%s (%s): %s", name, report.Plural(len(x.Have), "byte", "bytes"), seen)
 }

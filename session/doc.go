@@ -10,10 +10,10 @@
 //	if err != nil { … }         // it could not be read, or does not cover the specification
 //	err = r.Text(os.Stdout, report.TextOptions{})
 //
-// Each of them fills an [Analysis], the part that is the same for all: a history, a checker over it,
-// and what turns program counters into source lines.
+// Each of them fills an [Analysis], the part that is the same for all: a
+// history, a checker over it, and what turns program counters into source lines.
 //
 // What the parts do is their own business; what is decided here is which of
 // them are joined, in what order, and what is said to the user when one fails.
-// The package parses no flags, and prints nothing by itself.
+// The package parses no flags, and prints only to the writers that it is given.
 package session

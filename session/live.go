@@ -15,6 +15,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/report"
 	"mgtrace/target"
 	"mgtrace/trace"
 )
@@ -419,7 +420,7 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 		t.Why += fmt.Sprintf(format, a...)
 	}
 	if s.Dropped > 0 {
-		incomplete("%d events were lost", s.Dropped)
+		incomplete("%s lost", report.Plural(int(s.Dropped), "event was", "events were"))
 	}
 	if s.Hits != s.Delivered+s.Dropped {
 		incomplete("the kernel counted %d events, %d arrived and %d were lost", s.Hits, s.Delivered, s.Dropped)

@@ -124,7 +124,7 @@ func newReport(p *trace.Program, t *trace.Trailer) *report.Report {
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("the engine counted %d records: %d delivered, %d lost", t.Hits, t.Delivered, t.Dropped))
 	if t.Stops > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("the program was held back %d times (SIGSTOP and SIGCONT) so that no event was lost; its sleeps and waits may have ended early with EINTR", t.Stops))
+		r.Notes = append(r.Notes, fmt.Sprintf("the program was held back %s (SIGSTOP and SIGCONT) so that no event was lost; its sleeps and waits may have ended early with EINTR", report.Plural(int(t.Stops), "time", "times")))
 	}
 	return r
 }
