@@ -173,13 +173,11 @@ func (s *sweep) notOnlyAfter(c *candidate, after uint64, follows bool) string {
 		r.indirect = false // once
 		s.markTables(int(c.home))
 	}
-	if after >= s.ranges[c.home].hi {
-		return "and the instruction behind it is reached in other ways too"
+	if after != c.addr+uint64(c.in.Len) { // the engine takes it for the next
+		return "and the nop behind it can not be probed either"
 	}
-	for next := c.addr + uint64(c.in.Len); next <= after; next++ {
-		if s.targets.has(next) {
-			return "and the instruction behind it is reached in other ways too"
-		}
+	if s.targets.has(after) || after >= s.ranges[c.home].hi {
+		return "and the instruction behind it is reached in other ways too"
 	}
 	return ""
 }
