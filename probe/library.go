@@ -60,8 +60,12 @@ var writers = []entry{
 	{names: "inet_ntop", fn: Func{Dst: 3, Extent: ExtentString}},
 	{names: "ctime_r asctime_r __xpg_strerror_r ttyname_r", fn: Func{Dst: 2, Extent: ExtentString}},
 	{names: "realpath", fn: Func{Dst: 2, Extent: ExtentString}},
-	{names: "regcomp", fn: Func{Dst: 1, Fixed: 64, Extent: ExtentFixed}},            // regex_t
-	{names: "re_compile_pattern", fn: Func{Dst: 3, Fixed: 64, Extent: ExtentFixed}}, // the same by its GNU name
+	{names: "regcomp", fn: Func{Dst: 1, Fixed: 64, Extent: ExtentFixed}},                   // regex_t
+	{names: "re_compile_pattern", fn: Func{Dst: 3, Fixed: 64, Extent: ExtentFixed}},        // the same by its GNU name
+	{names: "glob glob64", fn: Func{Dst: 4, Fixed: 72, Extent: ExtentFixed}, unsafe: true}, // glob_t
+	// struct obstack, by the functions behind the macros.
+	{names: "_obstack_begin _obstack_begin_1 _obstack_newchunk obstack_free _obstack_free",
+		fn: Func{Dst: 1, Fixed: 88, Extent: ExtentFixed}, unsafe: true},
 	{names: "gethostname", fn: Func{Dst: 1, Extent: ExtentString}},
 
 	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
