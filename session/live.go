@@ -355,11 +355,13 @@ func (l *live) sink(ev *trace.Event) error {
 func (l *live) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := l.eng.Sync(ctx); err != nil || l.onStop == nil {
-		return
-	}
+	err := l.eng.Sync(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err != nil {
+		l.warn("memory was not compared with the history: %v", err)
+		return
+	}
 	l.onStop(func(b []byte, a trace.Addr) int {
 		n, _ := l.proc.ReadMemory(b, uint64(a)) // n tells
 		return n
