@@ -219,7 +219,7 @@ func (l *live) prepare() (err error) {
 	if ofStandardLibrary(l.spec) {
 		l.traceStandardLibrary(files)
 	}
-	if err := inlinedMembers(l.spec, p); err != nil {
+	if err := inlined(l.spec, p); err != nil {
 		return err
 	}
 	req, err := request(l.spec, p, l.o.Capture)
@@ -247,15 +247,7 @@ func (l *live) describe(main Image) {
 	l.prog.Sites = len(l.plan.Stores)
 	l.prog.Warnings = append(l.prog.Warnings, l.plan.Warnings...)
 	l.prog.Notes = append(l.prog.Notes, l.plan.Notes...)
-	for _, f := range l.plan.Funcs {
-		for int(f.ID) > len(l.prog.Funcs) {
-			l.prog.Funcs = append(l.prog.Funcs, trace.Func{})
-		}
-		if f.ID > 0 {
-			w := l.plan.Watched[f.ID-1]
-			l.prog.Funcs[f.ID-1] = trace.Func{Name: f.Name, File: f.File, Line: f.Line, NoReturn: w.NoReturn, End: w.End}
-		}
-	}
+	l.prog.Funcs = append([]trace.Func(nil), l.plan.Watched...)
 	for _, pt := range l.plan.Points {
 		for int(pt.ID) > len(l.prog.Points) {
 			l.prog.Points = append(l.prog.Points, trace.Point{})

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -98,16 +99,32 @@ func ofStandardLibrary(spec *check.Spec) bool {
 	})
 }
 
-// inlinedMembers refuses "enter" and "leave" at functions that the compiler has
-// inlined somewhere: their argument can not be read there, and nodes that never
-// entered would make a healthy structure look broken.
-func inlinedMembers(spec *check.Spec, p *program) error {
+// inlined refuses functions whose arguments matter ("enter", "leave",
+// "allocator") and that the compiler has inlined somewhere: arguments can not be
+// read there, and nodes that were never seen to begin would make a healthy
+// structure look broken.
+func inlined(spec *check.Spec, p *program) error {
 	for _, m := range spec.Members {
-		for _, f := range p.files {
-			if in := f.Inlined(m.Func); len(in) > 0 {
-				return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its argument can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
-					m.Pos, m.Func, in[0].In, short(in[0].CallFile), in[0].CallLine)
-			}
+		if err := p.notInlined(m.Func, m.Pos); err != nil {
+			return err
+		}
+	}
+	for _, a := range spec.Allocators {
+		if err := errors.Join(p.notInlined(a.Func, a.Pos), p.notInlined(a.Free, a.Pos)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *program) notInlined(name string, pos syntax.Pos) error {
+	for _, f := range p.files {
+		if name == "" {
+			continue
+		}
+		if in := f.Inlined(name); len(in) > 0 {
+			return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its arguments can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
+				pos, name, in[0].In, short(in[0].CallFile), in[0].CallLine)
 		}
 	}
 	return nil
