@@ -21,7 +21,7 @@ func newRun(s streams) *cobra.Command {
 		Short: "Run a program, check its structures, and name what broke them",
 		Long: `Run a program under watch. Its standard streams, terminal and signals are its
 own; the report goes to standard error or to --report FILE. Without --spec only
-memory faults are checked: overruns, use after free, double free.
+memory faults are checked: overruns, writes into freed memory, double free.
 
 Flags stand before or after PROG; PROG's own arguments after --.`,
 		Example: `  mgtrace run ./prog --spec quadtree.cons
