@@ -45,6 +45,8 @@ type Cell struct {
 	Pointer bool
 	// Values are the values that are always plausible (enumerators).
 	Values []int64
+	// Fits tells whether a pointer of this type may lead to an object; nil: any.
+	Fits func(graph.ObjID) bool
 }
 
 // Input is one question: what made Found inconsistent at At?

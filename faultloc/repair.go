@@ -187,10 +187,16 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 	if known {
 		tag = now & 7
 	}
+	fits := func(o graph.ObjID) bool { return c.Fits == nil || o == 0 || c.Fits(o) }
 	for _, v := range moved {
-		add(v | tag)
+		if fits(l.in.Cells.At(trace.Addr(v), l.view)) {
+			add(v | tag)
+		}
 	}
 	for _, o := range l.nearby(c) {
+		if !fits(o) {
+			continue
+		}
 		add(uint64(l.in.Cells.Object(o).Addr) | tag)
 	}
 	add(0)
@@ -217,8 +223,6 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 		add(now + 1)
 		add(now - 1)
 	}
-	add(0)
-	add(1)
 	for bit := 0; known && c.Size == 1 && bit < 8; bit++ {
 		add(now ^ 1<<bit)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
@@ -42,9 +43,35 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 				cell.Values = append(cell.Values, e.Value)
 			}
 		}
+		if f.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
+			cell.Fits = func(o graph.ObjID) bool { return leadsTo(f.Type.Elem, c.g.Object(o).Type) }
+		}
 		return cell, true
 	}
 	return faultloc.Cell{}, false
+}
+
+// leadsTo: a pointer to elem may lead to a node of type t: it is one, or begins
+// with one (a base class, a first member).
+func leadsTo(elem *types.Type, t *check.NodeType) bool {
+	switch {
+	case t == nil || elem.Kind == types.Void:
+		return true
+	case t.Array && t.Elem != nil:
+		return sameType(elem, t.Elem)
+	case t.Layout == nil:
+		return true
+	}
+	for at := t.Layout; at != nil; {
+		if sameType(elem, at) {
+			return true
+		}
+		if len(at.Members) == 0 || at.Members[0].Offset != 0 {
+			return false
+		}
+		at = at.Members[0].Type
+	}
+	return false
 }
 
 func (c locatorCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {

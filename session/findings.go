@@ -184,7 +184,7 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 	case r.Cell.Size < 8:
 		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
 	}
-	return fmt.Sprintf("%s.%s = %s", a.graph.Name(r.Cell.Obj), r.Cell.Path, value)
+	return fmt.Sprintf("%s = %s", describe.Join(a.graph.Name(r.Cell.Obj), r.Cell.Path), value)
 }
 
 // evidence puts one piece of evidence into words.

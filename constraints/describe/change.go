@@ -101,7 +101,7 @@ func differing(g *graph.Graph, h *mgpp.History, op mgpp.Op) (parts []string, mor
 			case len(parts) == maxChanges:
 				more++
 			default:
-				parts = append(parts, fmt.Sprintf("%s: %s → %s", join(g.Name(o), path), text(was), text(is)))
+				parts = append(parts, fmt.Sprintf("%s: %s → %s", Join(g.Name(o), path), text(was), text(is)))
 			}
 			return looked < maxLooked
 		})

@@ -93,7 +93,7 @@ func scalars(t *types.Type, base, size int64, prefix string, in extent, f visit)
 		if hi > size {
 			return true
 		}
-		if lo < in.hi && hi > in.lo && !f(s, lo, join(prefix, s.Path)) {
+		if lo < in.hi && hi > in.lo && !f(s, lo, Join(prefix, s.Path)) {
 			return false
 		}
 	}
@@ -112,7 +112,8 @@ func tail(t *types.Type, size int64, in extent, f visit) {
 	}
 }
 
-func join(prefix, path string) string {
+// Join puts a field behind what it belongs to: "qdtree#1.child[0]", "slots#2[4]".
+func Join(prefix, path string) string {
 	if prefix == "" || path == "" || strings.HasPrefix(path, "[") {
 		return prefix + path
 	}
