@@ -14,7 +14,7 @@ var ErrFull = errors.New("the history is full")
 
 const (
 	maxExtent = 1 << 32 // bytes of the longest write that is believed
-	maxBlock  = 1 << 47 // bytes of the largest block
+	maxBlock  = 1 << 42 // bytes of the largest block that is believed
 	maxAddr   = 1 << 57 // user addresses end below, with 5-level paging too
 )
 

@@ -259,6 +259,25 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	}
 }
 
+// implausible warns of blocks whose size can not be: an allocator was declared
+// with the wrong argument.
+func (a *Analysis) implausible() []string {
+	n := 0
+	var first mgpp.Anomaly
+	for _, x := range a.hist.Anomalies() {
+		if x.Kind == mgpp.Implausible && x.Name != "" {
+			if n++; n == 1 {
+				first = x
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s ignored whose size can not be, the first %s bytes from %s at %s: is its size argument the right one? --alloc '%s(size=N)'",
+		count(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.place(first.PC), first.Name)}
+}
+
 // locationNotes says what the search found besides suspects, and what it did not do.
 func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	var out []string
@@ -333,6 +352,7 @@ func (a *Analysis) summarise(r *report.Report) {
 		r.Warnings = append(r.Warnings, a.typing.sizedSites()...)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
+	r.Warnings = append(r.Warnings, a.implausible()...)
 	if a.forks > 0 {
 		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")
 	}
