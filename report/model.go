@@ -48,7 +48,8 @@ type Exit struct {
 // Checked counts the C-points at which the specification was checked.
 type Checked struct {
 	CPoints int            `json:"cpoints"`
-	Skipped int            `json:"skipped"` // another thread was inside
+	Skipped int            `json:"skipped"`       // another thread was inside
+	Spec    string         `json:"specification"` // "": memory faults only
 	Objects map[string]int `json:"objects,omitempty"`
 }
 

@@ -214,6 +214,8 @@ func (p *printer) verdict(r *Report) string {
 		parts = append(parts, p.paint(red, fmt.Sprintf("inconsistent at %s", Plural(n, "point", "points"))))
 	case r.Checked.CPoints == 0:
 		parts = append(parts, p.paint(yellow, "nothing was checked"))
+	case r.Checked.Spec == "":
+		parts = append(parts, p.paint(green, "no memory fault found (nothing else is checked without --spec)"))
 	default:
 		parts = append(parts, p.paint(green, "no inconsistency found"))
 	}

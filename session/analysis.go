@@ -336,7 +336,7 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 // summarise fills in what the report says beside its findings.
 func (a *Analysis) summarise(r *report.Report) {
 	r.Events.Changes = uint64(a.hist.Now())
-	r.Checked.CPoints = a.checked
+	r.Checked.CPoints, r.Checked.Spec = a.checked, a.o.Spec
 	r.Checked.Skipped = a.schedule.Skipped()
 	r.Checked.Objects = map[string]int{}
 	for i := 1; i <= a.graph.Objects(); i++ {

@@ -31,6 +31,9 @@ var (
 
 // refuse says why name can not be started. detail may be empty.
 func refuse(name string, why error, detail string) error {
+	if why == ErrNotFound {
+		name += ":"
+	}
 	if detail == "" {
 		return fmt.Errorf("%s %w", name, why)
 	}

@@ -60,6 +60,9 @@ func Find(name, path string) (string, error) {
 	if refused != nil {
 		return "", refused
 	}
+	if _, err := os.Stat(name); err == nil {
+		return "", refuse(name, ErrNotFound, "not in PATH; did you mean ./"+name+"?")
+	}
 	return "", refuse(name, ErrNotFound, "not in PATH")
 }
 
