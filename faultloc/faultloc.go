@@ -15,8 +15,6 @@ type History interface {
 	LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.Timestamp
 	// Without is v as if operation t had not changed its bytes.
 	Without(v mgpp.View, t mgpp.Timestamp) mgpp.View
-	// With is v with data at addr.
-	With(v mgpp.View, addr trace.Addr, data []byte) mgpp.View
 }
 
 // Structure is what the repair search asks of the typed graph.

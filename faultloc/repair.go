@@ -64,7 +64,7 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		}
 		data := make([]byte, 8)
 		binary.LittleEndian.PutUint64(data, value)
-		hypo := l.in.History.With(l.view, c.Addr, data[:c.Size])
+		hypo := mgpp.With(l.view, c.Addr, data[:c.Size])
 		o := l.try(hypo)
 		if o.n == 0 || o.created > 0 || o.n < best.Cured {
 			continue

@@ -236,7 +236,7 @@ func (w *world) value(s string) uint64 {
 func (w *world) input() Input {
 	now := w.hist.Now()
 	return Input{
-		Model: w.checker, History: testHistory{w.hist}, Cells: testCells{w.graph}, At: now,
+		Model: w.checker, History: w.hist, Cells: testCells{Graph: w.graph}, At: now,
 		Found: w.checker.All(w.hist.At(now)), Healthy: w.healthy,
 		Statement: func(pc trace.Addr) string { return strconv.Itoa(int(pc)) },
 	}
@@ -262,25 +262,12 @@ func (w *world) names(list []eval.Instance) string {
 	return strings.Join(s, " ")
 }
 
-// testHistory is the history as the package asks for it.
-type testHistory struct{ *mgpp.History }
-
-func (h testHistory) Without(v mgpp.View, t mgpp.Timestamp) mgpp.View {
-	return mgpp.Without(h.History, v, t)
-}
-
-func (h testHistory) With(v mgpp.View, addr trace.Addr, data []byte) mgpp.View {
-	return mgpp.With(v, addr, data)
-}
-
 // testCells is the typed graph as the package asks for it.
-type testCells struct{ g *graph.Graph }
-
-func (c testCells) Object(o graph.ObjID) graph.Object { return c.g.Object(o) }
+type testCells struct{ *graph.Graph }
 
 func (c testCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
-	for _, o := range c.g.At(v, addr) {
-		if f, ok := describe.FieldAt(c.g, v, o, addr); ok && f.Size <= 8 {
+	for _, o := range c.Graph.At(v, addr) {
+		if f, ok := describe.FieldAt(c.Graph, v, o, addr); ok && f.Size <= 8 {
 			return Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}, true
 		}
 	}
@@ -288,42 +275,12 @@ func (c testCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
 }
 
 func (c testCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {
-	for _, o := range c.g.At(v, addr) {
+	for _, o := range c.Graph.At(v, addr) {
 		return o
 	}
 	return 0
 }
 
-func (c testCells) Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr {
-	var out []trace.Addr
-	for _, e := range c.g.In(v, o) {
-		if len(out) < limit {
-			out = append(out, e.Addr)
-		}
-	}
-	return out
-}
-
-func (c testCells) Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID {
-	all := c.g.Live(c.g.Object(o).Type, v.Time(), nil)
-	all = slices.DeleteFunc(all, func(b graph.ObjID) bool { return b == o })
-	slices.SortFunc(all, func(a, b graph.ObjID) int { return apart(a, o) - apart(b, o) })
-	return all[:min(len(all), limit)]
-}
-
-func apart(a, b graph.ObjID) int { return max(int(a)-int(b), int(b)-int(a)) }
-
 func (c testCells) Near(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID {
-	var out []graph.ObjID
-	for _, f := range describe.Fields(c.g, v, o) {
-		if f.Target != 0 && len(out) < limit {
-			out = append(out, f.Target)
-		}
-	}
-	for _, e := range c.g.In(v, o) {
-		if len(out) < limit {
-			out = append(out, e.From)
-		}
-	}
-	return out
+	return describe.Near(c.Graph, v, o, limit)
 }

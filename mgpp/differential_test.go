@@ -257,7 +257,7 @@ func (g *generator) compareAt(t *testing.T, at uint32) {
 	if at > 0 {
 		undone[0] = at - uint32(g.rnd.IntN(int(min(at, 20))))
 	}
-	without := Without(h, Without(h, v, Timestamp(undone[0])), Timestamp(undone[1]))
+	without := h.Without(h.Without(v, Timestamp(undone[0])), Timestamp(undone[1]))
 	for id, n := range snap {
 		g.compareNode(t, v, id, n, at)
 		g.compareNode(t, without, id, n, at, undone...)

@@ -51,9 +51,9 @@ func ExampleHistory_LastWrite() {
 }
 
 // What if the last store had not happened?
-func ExampleWithout() {
+func ExampleHistory_Without() {
 	h := list()
-	v := mgpp.Without(h, h.At(4), 4)
+	v := h.Without(h.At(4), 4)
 	fmt.Println(v.Target(0x1000, 0).Node)
 	// Output: 2
 }

@@ -235,13 +235,13 @@ store addr=0x1000 data=0010000000000000
 store addr=0x1008 data=0000000000000000
 `)
 	v := h.At(5)
-	if x := Without(h, v, 4).Target(0x1000, 0); x.Node != 2 || x.Since != 3 {
+	if x := h.Without(v, 4).Target(0x1000, 0); x.Node != 2 || x.Since != 3 {
 		t.Errorf("without 4: %+v", x)
 	}
-	if x := Without(h, Without(h, v, 4), 3).Target(0x1000, 0); x.State != Unwritten {
+	if x := h.Without(h.Without(v, 4), 3).Target(0x1000, 0); x.State != Unwritten {
 		t.Errorf("without 4 and 3: %+v", x)
 	}
-	if x := Without(h, v, 3).Target(0x1000, 0); x.Node != 1 {
+	if x := h.Without(v, 3).Target(0x1000, 0); x.Node != 1 {
 		t.Errorf("without 3, which was overwritten: %+v", x)
 	}
 	w := With(v, 0x1008, []byte{8, 0x20})
@@ -251,7 +251,7 @@ store addr=0x1008 data=0000000000000000
 	if x := With(v, 0x1008, []byte{0x10, 0x20}).Target(0x1008, 0); x.State != Wild || x.Past != 2 {
 		t.Errorf("with a pointer past the end: %+v", x)
 	}
-	if x := Without(h, w, 4).Target(0x1000, 0); x.Node != 2 {
+	if x := h.Without(w, 4).Target(0x1000, 0); x.Node != 2 {
 		t.Errorf("undone beneath a hypothesis: %+v", x)
 	}
 	b := Bytes{Data: make([]byte, 4)}

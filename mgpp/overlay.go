@@ -11,10 +11,10 @@ import (
 // read as they were before it, where no later operation had overwritten them
 // by v's time. It stacks, so that several operations can be undone. Births,
 // deaths and resizes stay as they were: undoing them is not supported.
-func Without(h *History, v View, t Timestamp) View {
+func (h *History) Without(v View, t Timestamp) View {
 	switch v := v.(type) {
 	case *patched:
-		return &patched{Without(h, v.View, t), v.addr, v.data}
+		return &patched{h.Without(v.View, t), v.addr, v.data}
 	case *snapshot:
 		return &snapshot{h: v.h, t: v.t, undone: append(slices.Clip(v.undone), uint32(min(t, maxTime)))}
 	}

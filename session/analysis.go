@@ -246,7 +246,7 @@ func (a *Analysis) temporary(p *point) bool {
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
 	res := faultloc.Locate(faultloc.Input{
-		Model: a.checker, History: locatorHistory{a.hist}, Cells: locatorCells{a.graph},
+		Model: a.checker, History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
 	})
 	p.suspects = res.Suspects

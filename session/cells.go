@@ -1,8 +1,6 @@
 package session
 
 import (
-	"slices"
-
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
@@ -12,28 +10,15 @@ import (
 	"mgtrace/types"
 )
 
-// locatorHistory is the history as package faultloc asks for it.
-type locatorHistory struct{ *mgpp.History }
-
-func (h locatorHistory) Without(v mgpp.View, t mgpp.Timestamp) mgpp.View {
-	return mgpp.Without(h.History, v, t)
-}
-
-func (h locatorHistory) With(v mgpp.View, addr trace.Addr, data []byte) mgpp.View {
-	return mgpp.With(v, addr, data)
-}
-
 // locatorCells is the typed graph as package faultloc asks for it.
-type locatorCells struct{ g *graph.Graph }
-
-func (c locatorCells) Object(o graph.ObjID) graph.Object { return c.g.Object(o) }
+type locatorCells struct{ *graph.Graph }
 
 func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
-	for _, o := range c.g.At(v, addr) {
-		if c.g.Object(o).Type == nil {
+	for _, o := range c.Graph.At(v, addr) {
+		if c.Object(o).Type == nil {
 			continue
 		}
-		f, ok := describe.FieldAt(c.g, v, o, addr)
+		f, ok := describe.FieldAt(c.Graph, v, o, addr)
 		if !ok || f.Size > 8 || f.Size < 1 {
 			continue
 		}
@@ -44,7 +29,7 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 			}
 		}
 		if f.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
-			cell.Fits = func(o graph.ObjID) bool { return leadsTo(f.Type.Elem, c.g.Object(o).Type) }
+			cell.Fits = func(o graph.ObjID) bool { return leadsTo(f.Type.Elem, c.Object(o).Type) }
 		}
 		return cell, true
 	}
@@ -75,54 +60,14 @@ func leadsTo(elem *types.Type, t *check.NodeType) bool {
 }
 
 func (c locatorCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {
-	for _, o := range c.g.At(v, addr) {
-		if c.g.Object(o).Type != nil {
+	for _, o := range c.Graph.At(v, addr) {
+		if c.Object(o).Type != nil {
 			return o
 		}
 	}
 	return 0
 }
 
-func (c locatorCells) Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr {
-	var out []trace.Addr
-	for _, e := range c.g.In(v, o) {
-		if len(out) < limit {
-			out = append(out, e.Addr)
-		}
-	}
-	return out
-}
-
-func (c locatorCells) Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID {
-	t := c.g.Object(o).Type
-	if t == nil {
-		return nil
-	}
-	all := c.g.Live(t, v.Time(), nil)
-	slices.SortFunc(all, func(a, b graph.ObjID) int { return distance(a, o) - distance(b, o) })
-	all = slices.DeleteFunc(all, func(b graph.ObjID) bool { return b == o })
-	return all[:min(len(all), limit)]
-}
-
 func (c locatorCells) Near(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID {
-	var out []graph.ObjID
-	for _, f := range describe.Fields(c.g, v, o) {
-		if f.Target != 0 && len(out) < limit {
-			out = append(out, f.Target)
-		}
-	}
-	for _, e := range c.g.In(v, o) {
-		if len(out) < limit {
-			out = append(out, e.From)
-		}
-	}
-	return out
-}
-
-// distance in the order of birth.
-func distance(a, b graph.ObjID) int {
-	if a > b {
-		return int(a - b)
-	}
-	return int(b - a)
+	return describe.Near(c.Graph, v, o, limit)
 }

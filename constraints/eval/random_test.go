@@ -274,7 +274,7 @@ func TestHypothetical(t *testing.T) {
 func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {
 	v := s.h.At(now)
 	if s.r.IntN(2) == 0 {
-		return mgpp.Without(s.h, v, 1+mgpp.Timestamp(s.r.IntN(int(now))))
+		return s.h.Without(v, 1+mgpp.Timestamp(s.r.IntN(int(now))))
 	}
 	a := s.live[s.r.IntN(len(s.live))]
 	k := s.kind[a]

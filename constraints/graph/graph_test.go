@@ -114,7 +114,7 @@ func TestObjectsAndEdges(t *testing.T) {
 	expect(t, g, h.At(freed), "node#1.child[1] -> node#1")
 	expect(t, g, h.At(h.Now()))
 	expect(t, g, mgpp.With(h.At(h.Now()), 0x1008, []byte{8, 0x20, 0, 0, 0, 0, 0, 0}), "node#1.child[0] -> node#3")
-	expect(t, g, mgpp.Without(h, h.At(linked), linked), "node#1.child[0] -> node#2")
+	expect(t, g, h.Without(h.At(linked), linked), "node#1.child[0] -> node#2")
 	if got := g.Live(g.Spec().Types[0], freed, nil); len(got) != 1 {
 		t.Errorf("live after the free: %v", got)
 	}

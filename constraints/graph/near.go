@@ -1,0 +1,36 @@
+package graph
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Into returns the addresses of up to limit pointers that lead to o by default
+// edges.
+func (g *Graph) Into(o ObjID, v mgpp.View, limit int) []trace.Addr {
+	var out []trace.Addr
+	for _, e := range g.In(v, o) {
+		if len(out) < limit {
+			out = append(out, e.Addr)
+		}
+	}
+	return out
+}
+
+// Alike returns up to limit other objects of o's type, those born nearest to o
+// first.
+func (g *Graph) Alike(o ObjID, v mgpp.View, limit int) []ObjID {
+	t := g.Object(o).Type
+	if t == nil {
+		return nil
+	}
+	all := g.Live(t, v.Time(), nil)
+	slices.SortFunc(all, func(a, b ObjID) int { return apart(a, o) - apart(b, o) })
+	all = slices.DeleteFunc(all, func(b ObjID) bool { return b == o })
+	return all[:min(len(all), limit)]
+}
+
+// apart is the distance of two objects in the order of birth.
+func apart(a, b ObjID) int { return max(int(a)-int(b), int(b)-int(a)) }
