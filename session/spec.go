@@ -40,21 +40,28 @@ func loadSpec(file string, p check.Program) (*check.Spec, error) {
 	if file == "" {
 		return &check.Spec{}, nil
 	}
-	text, err := os.ReadFile(file)
+	spec, _, _, err := readSpec(file, p)
+	return spec, err
+}
+
+// readSpec returns a checked specification with its tree and its text.
+func readSpec(file string, p check.Program) (*check.Spec, *syntax.File, string, error) {
+	b, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the specification: %w", err)
+		return nil, nil, "", fmt.Errorf("read the specification: %w", err)
 	}
-	tree, errs := syntax.Parse(file, string(text))
+	text := string(b)
+	tree, errs := syntax.Parse(file, text)
 	var spec *check.Spec
 	if len(errs) == 0 {
 		spec, errs = check.Check(tree, p)
 	}
 	for _, e := range errs {
 		if !e.Warning {
-			return nil, &SpecError{errs, string(text)}
+			return nil, nil, "", &SpecError{errs, text}
 		}
 	}
-	return spec, nil
+	return spec, tree, text, nil
 }
 
 // CheckSpec checks a specification, against a program if one is named, and
@@ -69,19 +76,14 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 		defer f.Close()
 		p = &program{files: []*objfile.File{f}, sources: &Sources{}}
 	}
-	spec, err := loadSpec(file, p)
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(file)
+	spec, tree, text, err := readSpec(file, p)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, w := range spec.Warnings {
-		b.WriteString(w.Format(string(text)))
+		b.WriteString(w.Format(text))
 	}
-	tree, _ := syntax.Parse(file, string(text))
 	fmt.Fprintf(&b, "%s: good: %s", file, summary(spec, syntax.Statements(tree)))
 	return b.String(), nil
 }
