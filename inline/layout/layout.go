@@ -1,0 +1,89 @@
+package layout
+
+// The thread block: GS's base. The trampolines reach it as gs:[offset]. Only the
+// thread that owns it writes it, and the tracer while that thread is stopped.
+const (
+	Cursor   = 0x00 // address where the next record begins
+	Scratch0 = 0x08 // registers that a trampoline uses are kept here
+	Scratch1 = 0x10
+	Scratch2 = 0x18
+	Scratch3 = 0x20
+	Address  = 0x28 // effective address of a store whose value is read after it
+	End      = 0x30 // first byte behind the current buffer: the guard page
+	Process  = 0x38 // address of the process block
+	Thread   = 0x40 // u32: thread id as the kernel knows it
+	HookSP   = 0x48 // top of the thread's hook stack, 16-byte aligned
+	SavedSP  = 0x50 // the program's stack pointer while a hook runs
+	Flags    = 0x58 // RAX as lahf; seto al left it
+	Hook     = 0x80 // … BlockSize: what the hook routine keeps for itself
+
+	BlockSize = 0x1000
+	HookStack = 0x4000 // bytes of hook stack, right behind the block
+	// Guard is the unmapped or unreadable room behind each buffer. A
+	// trampoline's record is shorter; the hook routine looks before it writes.
+	Guard = 0x1000
+)
+
+// The process block, shared by all threads.
+const (
+	Order = 0x00 // u64: the last stamp given out; only ever incremented, with LOCK
+	// Config (u64): ConfigFilter…
+	Config = 0x40
+	// Shadow is where the shadow table begins, as seen by [index + Shadow32].
+	Shadow = 0x48
+	// Funcs: array of Func descriptors for the hook routine, FuncSize each.
+	Funcs = 0x50
+	Sites = 0x58 // array of hook site descriptors
+	Gate  = 0x60 // u32 futex: see docs/design/inline.md, "Holding"
+
+	ProcessSize = 0x1000
+)
+
+// A record begins with its tag, a u32. Up to MaxStore it is the record of a
+// store: the tag is the index of the store in the plan. Otherwise the tag is
+// Special + kind, followed by a u32 with the size of the whole record.
+const (
+	Special  = 0x8000_0000
+	MaxStore = Special - 1
+)
+
+// A store's record:
+//
+//	+0   u32 tag
+//	+4   u64 effective address
+//	+12  the value: Width bytes, padded to the sizes below
+//	then u64 value of the base register, only if the address has an index
+//	then u64 stamp (Order after the increment), only if the store is locked
+//	or exchanges; or always in strict order
+//	then u64 RAX as lahf; seto al left it, only for ShapeCond (zero flag: bit 14)
+//
+// The padded width is 4 for 1, 2 and 4 bytes, 8 for 8, 12 for 10, else the width.
+// So every part has a multiple of four bytes, and so has every record.
+const (
+	StoreAddr  = 4
+	StoreValue = 12
+)
+
+// PaddedWidth is the room that a value of width bytes takes in a store's record.
+func PaddedWidth(width int) int {
+	if width < 4 {
+		return 4
+	}
+	return (width + 3) &^ 3
+}
+
+// StoreParts says what a store's record holds beside address and value.
+type StoreParts struct {
+	Base, Stamp, Flags bool
+}
+
+// StoreSize is the size of a store's record.
+func StoreSize(width int, p StoreParts) int {
+	n := StoreValue + PaddedWidth(width)
+	for _, part := range []bool{p.Base, p.Stamp, p.Flags} {
+		if part {
+			n += 8
+		}
+	}
+	return n
+}
