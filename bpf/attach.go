@@ -76,7 +76,7 @@ type Engine struct {
 	stops     atomic.Uint64
 	answered  uint64 // value of held that the last SIGCONT answered
 	lost      uint64 // drops reported so far
-	final     atomic.Pointer[Stats]
+	final     atomic.Pointer[capture.Stats]
 	closing   sync.Once
 	closed    error
 }

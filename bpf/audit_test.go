@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mgtrace/capture"
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/target"
@@ -123,7 +124,7 @@ func (m *memory) audit(t *testing.T, own func(trace.Addr) bool, read func([]byte
 
 // audited runs a program under a plan of package probe and compares the bytes of
 // all live blocks at its end with what was recorded.
-func audited(t *testing.T, path string, args ...string) (m *memory, known, differ int, s Stats) {
+func audited(t *testing.T, path string, args ...string) (m *memory, known, differ int, s capture.Stats) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

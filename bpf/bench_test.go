@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"mgtrace/capture"
 	"mgtrace/trace"
 )
 
@@ -14,7 +15,7 @@ func BenchmarkHit(b *testing.B) {
 	needEngine(b)
 	path := build(b, "threads.c")
 	const rounds = 50_000
-	run := func(stores []string) (time.Duration, Stats) {
+	run := func(stores []string) (time.Duration, capture.Stats) {
 		p := newPlanner(b, path, libc).stores(stores...)
 		r := &result{plan: &p.plan}
 		start := time.Now()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"mgtrace/capture"
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/target"
@@ -195,7 +196,7 @@ const libc = "/lib/x86_64-linux-gnu/libc.so.6"
 // result is what a run gave.
 type result struct {
 	events []trace.Event
-	stats  Stats
+	stats  capture.Stats
 	output string
 	status target.ExitStatus
 	plan   *probe.Plan

@@ -14,16 +14,6 @@ import (
 	"mgtrace/trace"
 )
 
-// Stats are an engine's counts.
-type Stats struct {
-	Probes    uint64 // times a probe was hit
-	Filtered  uint64 // stores that reach neither heap nor wanted globals
-	Hits      uint64 // records that the kernel programs set out to send
-	Delivered uint64 // records that were read
-	Dropped   uint64 // records that found the ring full
-	Stops     uint64 // times the target was held back
-}
-
 // tick bounds how long a record waits in the ring without a wake-up.
 const tick = 10 * time.Millisecond
 
@@ -196,15 +186,15 @@ func (e *Engine) counters() (counters, error) {
 
 // Stats returns the counts so far; after Close the last ones. Hits is Delivered
 // plus Dropped once Run has returned.
-func (e *Engine) Stats() Stats {
+func (e *Engine) Stats() capture.Stats {
 	if s := e.final.Load(); s != nil {
 		return *s
 	}
 	c, err := e.counters()
 	if err != nil {
-		return Stats{Delivered: e.delivered.Load(), Stops: e.stops.Load()}
+		return capture.Stats{Delivered: e.delivered.Load(), Stops: e.stops.Load()}
 	}
-	return Stats{
+	return capture.Stats{
 		Probes:    c.Probes,
 		Filtered:  c.Filtered,
 		Hits:      c.Hits,

@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
+	"mgtrace/x86"
 )
 
 // Options are what planning needs from outside the files.
@@ -20,6 +21,20 @@ type Options struct {
 	Resolve func(im *Image, resolver uint64) (uint64, error)
 	// Source reads a source file for its ##C-POINT marks. nil: there are none.
 	Source func(path string) ([]byte, error)
+	// InProcess plans for an engine that moves instructions out of the way:
+	// it can take any of them, reads a written value right behind its store,
+	// and has no uretprobes. Otherwise the plan is for the kernel's probes.
+	InProcess bool
+}
+
+// probeable says whether the engine can take the instruction at the start of
+// code, and why not.
+func (o *Options) probeable(code []byte) (ok bool, reason string) {
+	if o.InProcess {
+		_, err := x86.Decode(code, 0)
+		return err == nil, "not a known instruction"
+	}
+	return x86.KernelProbeable(code)
 }
 
 // Build plans the capture of a request. images are the program and the

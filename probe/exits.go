@@ -23,7 +23,7 @@ func (b *builder) exits(l located) []Site {
 	var sites []Site
 	for _, addr := range b.exitAddrs(l) {
 		if site, ok := b.site(l.image, addr); ok {
-			if ok, reason := x86.KernelProbeable(b.plan.Images[l.image].File.Code(addr, x86.MaxLen)); !ok {
+			if ok, reason := b.options.probeable(b.plan.Images[l.image].File.Code(addr, x86.MaxLen)); !ok {
 				b.warn("%s: an exit of %s at %#x can not be probed: %s", b.plan.Images[l.image].Path, l.fn.Name, addr, reason)
 				continue
 			}
@@ -58,6 +58,14 @@ func (b *builder) finalExits(l located) (sites []Site) {
 			}
 		}
 	}
+	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Addr, b.Addr) })
+	return slices.Compact(sites)
+}
+
+// returns lists the instructions with which a function of the library leaves:
+// its own exits, and the RET instructions of those that it jumps to.
+func (b *builder) returns(l located) []Site {
+	sites := append(b.exits(l), b.finalExits(l)...)
 	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Addr, b.Addr) })
 	return slices.Compact(sites)
 }

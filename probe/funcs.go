@@ -69,7 +69,10 @@ func (b *builder) declare(pattern string, f Func, taken map[Site]bool) error {
 		}
 		g.Returns = b.exits(l)
 		if len(g.Returns) == 0 && g.Role != RoleFree {
-			g.Uretprobe = true // better than never to see the block
+			if b.options.InProcess {
+				b.warn("%s: no return of %s was found: its blocks are not seen", b.plan.Images[l.image].Path, l.fn.Name)
+			}
+			g.Uretprobe = !b.options.InProcess // better than never to see the block
 		}
 		taken[g.Entry] = true
 		b.plan.Funcs = append(b.plan.Funcs, g)
@@ -84,7 +87,7 @@ func (b *builder) enter(f *Func, l located) bool {
 	reason := "not backed by the file"
 	if ok {
 		code := im.File.Code(l.fn.Addr, 2*x86.MaxLen)
-		ok, reason = x86.KernelProbeable(code)
+		ok, reason = b.options.probeable(code)
 		// The vector variants of memset begin by filling a register: behind
 		// that, or a nop, the function has still its arguments and its stack pointer.
 		if in, err := x86.Decode(code, l.fn.Addr); !ok && err == nil && (in.VectorOnly() || in.IsNop()) {
@@ -133,8 +136,12 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 			joinNames(&b.plan.Funcs[i], &f, e.names)
 			continue
 		}
-		f.Uretprobe = !e.unsafe
+		f.Uretprobe = !e.unsafe && !b.options.InProcess
 		switch {
+		case b.options.InProcess && f.Role == RoleWriter:
+			f.Returns = b.finalExits(l)
+		case b.options.InProcess:
+			f.Returns = b.returns(l)
 		case e.unsafe && f.Role == RoleWriter:
 			f.Returns = b.finalExits(l)
 		case e.unsafe:

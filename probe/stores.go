@@ -117,6 +117,10 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 		b.unprobed(site, s, "what it writes where can not be told from general registers")
 		return
 	}
+	if b.options.InProcess {
+		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: in.Store})
+		return
+	}
 	after, follows := b.after(image, s, c.addr+uint64(in.Len))
 	if probeable, reason := in.KernelProbeable(); !probeable {
 		if why := s.notOnlyAfter(c, after.Addr, follows); why != "" {

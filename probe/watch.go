@@ -205,7 +205,7 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 	if err != nil {
 		return false
 	}
-	if ok, _ := in.KernelProbeable(); !ok {
+	if ok, _ := in.KernelProbeable(); !ok && !b.options.InProcess {
 		behind := addr + uint64(in.Len)
 		return in.IsNop() && !s.targets.has(behind) && b.point(image, behind, p)
 	}

@@ -33,11 +33,18 @@ var imports = []struct {
 	{"probe", true, "objfile trace x86"},
 	{"probe/evidence", true, "objfile types x86"},
 	{"capture", true, "objfile probe trace"},
+	{"capture/syscalls", true, ""},
 	{"target/mem", true, ""},
 	{"target/mem/memtest", true, "target/mem"},
 	{"target/core", true, "target/mem"},
 	{"target", false, "target/mem"},
-	{"bpf", false, "capture probe trace x86"},
+	{"bpf", false, "capture capture/syscalls probe trace x86"},
+	{"inline/layout", true, ""},
+	{"inline/patch", true, "x86"},
+	{"inline/emit", true, "capture inline/layout inline/patch probe x86"},
+	{"inline/hook", true, "capture capture/syscalls inline/layout probe x86"},
+	{"inline/log", true, "capture inline/hook inline/layout probe trace x86"},
+	{"inline", false, "capture capture/syscalls inline/emit inline/hook inline/layout inline/log inline/patch objfile probe target target/mem trace x86"},
 	{"doctor", false, "target"},
 	// Analysis.
 	{"mgpp", true, "trace"},
@@ -52,7 +59,7 @@ var imports = []struct {
 	{"report", true, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/syntax" +
-		" faultloc mgpp objfile probe probe/evidence render report target target/core target/mem trace types x86"},
+		" faultloc inline mgpp objfile probe probe/evidence render report target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report session"},
 	{"rules", false, ""},
 }

@@ -28,7 +28,7 @@ type engine interface {
 	// Sync returns when everything that the process, which is held, did has
 	// been given to sink.
 	Sync(ctx context.Context) error
-	Stats() bpf.Stats
+	Stats() capture.Stats
 	Unprobed() []probe.Unprobed
 	Close() error
 }
