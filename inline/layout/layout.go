@@ -15,7 +15,12 @@ const (
 	HookSP   = 0x48 // top of the thread's hook stack, 16-byte aligned
 	SavedSP  = 0x50 // the program's stack pointer while a hook runs
 	Flags    = 0x58 // RAX as lahf; seto al left it
-	Hook     = 0x80 // … BlockSize: what the hook routine keeps for itself
+	// HookEntry is the address of the hook routine.
+	HookEntry = 0x60
+	Value     = 0x68 // a register as it was before a store that changes it
+	Stamp     = 0x70 // the stamp of the record that is being written
+	Last      = 0x78 // with a shadow table: Cursor before the last store's record
+	Hook      = 0x80 // … BlockSize: what the hook routine keeps for itself
 
 	BlockSize = 0x1000
 	HookStack = 0x4000 // bytes of hook stack, right behind the block
