@@ -87,6 +87,8 @@ type enc struct {
 	disp       int32
 	disp8      bool
 	ripRel     bool
+	opAt       uint8 // offset of the opcode byte
+	dispAt     uint8 // offset of the displacement of ModRM, 0: none
 }
 
 // mem says that the instruction has a memory operand.
@@ -101,6 +103,7 @@ func Decode(code []byte, pc uint64) (Inst, error) {
 	in.base, in.index = NoReg, NoReg
 	r := reader{code: code}
 	form := in.opcode(&r)
+	in.opAt = uint8(r.at - 1)
 	if form != '?' && !r.short {
 		in.operands(&r, form, pc)
 	}
@@ -395,6 +398,7 @@ func (e *enc) modRM(r *reader) {
 		e.base = Reg(e.rm | e.b)
 		e.ripRel = noBase
 	}
+	e.dispAt = uint8(r.at)
 	switch {
 	case noBase:
 		e.base = NoReg
@@ -404,6 +408,8 @@ func (e *enc) modRM(r *reader) {
 		e.disp8 = true
 	case e.mod == 2:
 		e.disp = int32(r.int(4))
+	default:
+		e.dispAt = 0
 	}
 }
 
