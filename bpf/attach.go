@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
+	"mgtrace/capture/syscalls"
 	"mgtrace/probe"
 )
 
@@ -207,8 +208,8 @@ func (e *Engine) fill(images []*image, static []addrRange) error {
 		}
 		funcs[i] = encodeFunc(f, skip, traced)
 	}
-	calls := make([]sysdesc, e.objs.Syscalls.MaxEntries())
-	for nr, d := range writingCalls() {
+	calls := make([]syscalls.Desc, e.objs.Syscalls.MaxEntries())
+	for nr, d := range syscalls.Writing() {
 		calls[nr] = d
 	}
 	return errors.Join(

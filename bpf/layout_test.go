@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"mgtrace/capture"
+	"mgtrace/capture/syscalls"
 )
 
 // The Go mirrors have the layouts of the C structures.
@@ -27,7 +28,7 @@ func TestLayout(t *testing.T) {
 		{"site", binary.Size(siteDesc{})},
 		{"store", binary.Size(storeDesc{})},
 		{"fn", binary.Size(funcDesc{})},
-		{"sysdesc", binary.Size(sysdesc{})},
+		{"sysdesc", binary.Size(syscalls.Desc{})},
 		{"range", binary.Size(addrRange{})},
 		{"counters", binary.Size(counters{})},
 		{"record", recordSize},
