@@ -1,0 +1,75 @@
+package emit
+
+import (
+	"mgtrace/inline/layout"
+	"mgtrace/x86"
+)
+
+// hook appends a call of the hook routine on its own stack. layout/regs.go
+// tells what it finds there.
+func (g *generator) hook(site, phase uint32) {
+	s := &g.state
+	g.store(slot(layout.SavedSP), 8, x86.RSP)
+	s.place[x86.RSP] = Place{Off: layout.SavedSP}
+	s.saved |= 1 << x86.RSP
+	g.load(x86.RSP, 8, slot(layout.HookSP))
+
+	// struct regs, from its end. The word of RegsSite is a sign-extended one.
+	g.plain(0x68)
+	g.int32(int32(site | phase<<31))
+	g.plain(0x9c) // pushfq
+	for r := x86.Reg(15); r >= 0; r-- {
+		if r == x86.RSP {
+			g.op(0xff, 4, 6, false, slot(layout.SavedSP)) // push
+			continue
+		}
+		g.push(r)
+	}
+	rsp := s.place[x86.RSP]
+	for r := range x86.Reg(16) {
+		s.place[r] = onStack(layout.RegsGeneral + 8*int32(r))
+	}
+	s.saved = 0xffff
+	s.place[x86.RSP] = rsp
+
+	g.plain(0x48, 0x89, 0xe7) // mov rdi, rsp
+	g.changed(x86.RDI)
+	g.imm(x86.RSI, uint64(site))
+	g.imm(x86.RDX, uint64(phase))
+	g.plain(0xfc) // cld
+	s.flags = FlagsStack
+	g.op(0xff, 4, 2, false, slot(layout.HookEntry)) // call
+
+	s.held = 0xffff
+	s.busy = phase == layout.PhaseBefore
+	s.called = s.busy
+	for r := range x86.Reg(16) {
+		if r == x86.RSP {
+			g.plain(0x48, 0x8d, 0x64, 0x24, 0x08) // lea rsp, [rsp+8]
+			continue
+		}
+		g.pop(r)
+	}
+	g.plain(0x9d) // popfq
+	s.flags = FlagsLive
+	g.restore(x86.RSP)
+	s.saved = 0
+}
+
+func (g *generator) push(r x86.Reg) {
+	if r >= 8 {
+		g.plain(0x41, 0x50|byte(r&7))
+		return
+	}
+	g.plain(0x50 | byte(r))
+}
+
+// pop gives r the program's value.
+func (g *generator) pop(r x86.Reg) {
+	if r >= 8 {
+		g.plain(0x41, 0x58|byte(r&7))
+	} else {
+		g.plain(0x58 | byte(r))
+	}
+	g.state.held &^= 1 << r
+}

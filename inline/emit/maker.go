@@ -1,0 +1,216 @@
+package emit
+
+import (
+	"fmt"
+
+	"mgtrace/inline/layout"
+	"mgtrace/x86"
+)
+
+// None is the absence of a store or a hook at a site.
+const None = -1
+
+// Site is an instruction that gets a trampoline.
+type Site struct {
+	PC   uint64 // its address in the process
+	Code []byte // its original bytes; what follows the instruction is not looked at
+	// Tag is the index of its store in the plan, or None. A store that is
+	// layout.Complex is recorded by the hook routine, so Hook must be set.
+	Tag int
+	// Hook is the number of its hook site, or None. The routine is called
+	// before the instruction, and before the record of its store.
+	Hook int
+	// After: the routine is called after the instruction too, as for a system
+	// call. It is implied by a complex store.
+	After bool
+}
+
+// Filter says how records are dropped where they are made.
+type Filter struct {
+	On bool
+	// Shadow is the address of the shadow table: the signed byte at Shadow +
+	// address>>4 is that of a granule of 16 bytes.
+	Shadow int32
+	// Fixed: a record is kept where the byte is 0 and dropped where it is -4.
+	// Otherwise it is kept where the byte is 4 and dropped where it is 0.
+	Fixed bool
+}
+
+// Options of a Maker.
+type Options struct {
+	Strict bool // every record carries a stamp
+	Filter Filter
+	// Relocate appends the instruction at the start of code, whose address is
+	// from, so that it behaves the same at address to.
+	Relocate func(buf, code []byte, from, to uint64) ([]byte, error)
+}
+
+// Maker makes the trampolines of a set of sites. It is immutable, so that
+// several goroutines may use it.
+type Maker struct {
+	sites   []Site
+	options Options
+}
+
+// New returns a maker for sites, which it keeps and does not change.
+func New(sites []Site, options Options) *Maker { return &Maker{sites, options} }
+
+// Emit appends the trampoline of a site as it is to lie at address at.
+func (m *Maker) Emit(buf []byte, site int, at uint64) ([]byte, error) {
+	g := generator{asm: asm{buf: buf, start: len(buf)}, at: at, options: &m.options}
+	if err := g.site(&m.sites[site]); err != nil {
+		return buf, fmt.Errorf("trampoline of %#x: %w", m.sites[site].PC, err)
+	}
+	return g.buf, nil
+}
+
+// relocationSlack is by how many bytes an instruction that depends on its
+// address may grow when it is moved farther away.
+const relocationSlack = 32
+
+// Size is an upper bound of the bytes of a site's trampoline, wherever it
+// lies; 0 if it can not have one.
+func (m *Maker) Size(site int) int {
+	var room [512]byte
+	s := &m.sites[site]
+	in, err := x86.Decode(s.Code, s.PC)
+	if err != nil {
+		return 0
+	}
+	code, err := m.Emit(room[:0], site, s.PC+1<<16)
+	if err != nil {
+		return 0
+	}
+	n := len(code)
+	if o, mem := in.Operand(); in.Direct || mem && o.RIPRelative || in.Kind == x86.KindCall {
+		n += relocationSlack
+	}
+	return n
+}
+
+// Where tells what offset off of a site's trampoline at address at means. It is
+// false where no instruction begins.
+func (m *Maker) Where(site int, at uint64, off int) (Position, bool) {
+	var marks []mark
+	s := &m.sites[site]
+	g := generator{asm: asm{marks: &marks}, at: at, options: &m.options}
+	if g.site(s) != nil {
+		return Position{}, false
+	}
+	for i := range marks {
+		k := &marks[i]
+		if k.off != off {
+			continue
+		}
+		p := k.position(s.PC, s.PC+uint64(g.in.Len))
+		if p.Fault == FaultLog {
+			p.Reload = k.reload
+		}
+		if p.Fault == FaultLog || p.Fault == FaultOperand {
+			p.Skip = g.displacedOff
+			if p.Executed {
+				p.Skip = g.endOff
+			}
+		}
+		return p, true
+	}
+	return Position{}, false
+}
+
+// generator makes one trampoline.
+type generator struct {
+	asm
+	at           uint64
+	options      *Options
+	in           x86.Inst
+	displacedOff int // offset of the displaced instruction
+	endOff       int // offset of what follows everything: the jump back
+}
+
+// site makes the trampoline of s.
+func (g *generator) site(s *Site) error {
+	in, err := x86.Decode(s.Code, s.PC)
+	if err != nil {
+		return err
+	}
+	g.in = in
+	plain := s.Tag != None
+	after := s.After
+	if plain {
+		switch {
+		case in.Effect != x86.EffectStore || in.Store.Shape == x86.ShapeUnsupported || in.Store.Segment != 0:
+			return fmt.Errorf("%s is no store that can be recorded", x86.Text(s.Code, s.PC))
+		case s.Tag > layout.MaxStore:
+			return fmt.Errorf("store %d: too many stores", s.Tag)
+		case layout.Complex(&in.Store):
+			plain, after = false, true
+		}
+	}
+	leaves := in.Kind == x86.KindRet || in.Kind == x86.KindJmp
+	switch {
+	case after && s.Hook == None:
+		return fmt.Errorf("%s needs the hook routine", x86.Text(s.Code, s.PC))
+	case after && (leaves || in.Kind == x86.KindCall):
+		return fmt.Errorf("%s does not go on behind itself", x86.Text(s.Code, s.PC))
+	case s.Hook >= layout.PhaseBit:
+		return fmt.Errorf("hook site %d: too many hook sites", s.Hook)
+	}
+	if s.Hook != None {
+		g.hook(uint32(s.Hook), layout.PhaseBefore)
+	}
+	if plain {
+		err = g.storeSite(s)
+	} else {
+		err = g.displaced(s)
+	}
+	if err != nil {
+		return err
+	}
+	if after {
+		g.state.busy = true
+		g.hook(uint32(s.Hook), layout.PhaseAfter)
+	}
+	g.endOff = g.off()
+	if !leaves {
+		g.jump(g.at, s.PC+uint64(in.Len))
+	}
+	return nil
+}
+
+// displaced appends the program's instruction. Behind it, it has executed.
+func (g *generator) displaced(s *Site) error {
+	g.displacedOff = g.off()
+	g.state.fault = FaultProgram
+	begin := len(g.buf)
+	to := g.at + uint64(g.off())
+	g.begin()
+	buf, err := g.options.Relocate(g.buf, s.Code[:g.in.Len], s.PC, to)
+	if err != nil {
+		return err
+	}
+	g.buf = buf
+	if g.marks != nil {
+		g.insides(begin, to)
+	}
+	g.state.executed, g.state.partial, g.state.called, g.state.busy = true, false, false, false
+	g.state.undo, g.state.size = UndoNone, 0
+	return nil
+}
+
+// insides marks the instructions after the first of those that stand for the
+// displaced one, which begin at g.buf[begin:].
+func (g *generator) insides(begin int, to uint64) {
+	code := g.buf[begin:]
+	s := g.state
+	s.fault, s.partial = FaultProgram, true
+	for off := 0; ; {
+		in, err := x86.Decode(code[off:], to+uint64(off))
+		if err != nil {
+			return // data that a jump of the relocated code leads over
+		}
+		if off += in.Len; off >= len(code) {
+			return
+		}
+		*g.marks = append(*g.marks, mark{g.displacedOff + off, s})
+	}
+}
