@@ -16,6 +16,7 @@ const (
 	BranchCallIndirect        // near call through a register or memory
 	BranchCallFar             // pushes CS too
 	BranchSyscall             // leaves the address behind it in RCX
+	BranchSysenter            // the kernel returns to an address of its own
 	BranchTrap                // int3, int1: its address is seen by the one who handles it
 )
 
@@ -49,8 +50,10 @@ func (in *Inst) Branch() Branch {
 		switch {
 		case op >= 0x80 && op <= 0x8f:
 			return BranchJcc
-		case op == 0x05, op == 0x34:
+		case op == 0x05:
 			return BranchSyscall
+		case op == 0x34:
+			return BranchSysenter
 		}
 	}
 	return BranchNone
@@ -81,6 +84,11 @@ func (in *Inst) OpSize16() bool { return in.opsize && !in.w && !in.vex && !in.ev
 // Addr32 says that addresses are truncated to 32 bits, and that loop counts
 // are ECX.
 func (in *Inst) Addr32() bool { return in.addr32 }
+
+// CallsThrough returns the register that holds the target of an indirect call.
+func (in *Inst) CallsThrough() (Reg, bool) {
+	return Reg(in.rm | in.b), in.Kind == KindCall && !in.Direct && in.mod == 3
+}
 
 // Locked says that there is a LOCK prefix.
 func (in *Inst) Locked() bool { return in.lock }

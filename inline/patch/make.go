@@ -1,0 +1,246 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mgtrace/x86"
+)
+
+// Why a site stays as it is.
+var (
+	ErrNotInstruction = errors.New("no instruction of the given ranges and length begins there")
+	ErrTwice          = errors.New("given twice")
+	ErrPinned         = errors.New("its bytes must stay: control may enter it elsewhere, or another patch needs them")
+	ErrNoSpace        = errors.New("no free memory in reach")
+)
+
+// planner is the state of Make.
+type planner struct {
+	code   []Code
+	images []*image
+	space  *space
+	emit   Emitter
+	plan   *Plan
+	arena  []byte // where the bytes of trampolines are appended
+
+	// Of the image at work.
+	*image
+	dense *dense
+}
+
+// Make plans the patches for the sites. The code is sorted by address; neither
+// it nor the free ranges overlap themselves or each other.
+//
+// As in the paper, sites are patched from the highest address down, so that the
+// bytes behind a site, which a pun reads, have their last values.
+func Make(code []Code, sites []Site, free []Range, e Emitter) (*Plan, error) {
+	if err := check(code, free); err != nil {
+		return nil, err
+	}
+	p := &planner{code: code, emit: e, space: newSpace(free, code), plan: &Plan{TacticOf: make([]Tactic, len(sites))}}
+	for i := range code {
+		p.images = append(p.images, newImage(&code[i]))
+	}
+	sweep(p.images)
+	order := make([]int32, len(sites))
+	total := 0
+	for i := range sites {
+		order[i] = int32(i)
+		total += e.Size(sites[i].ID)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return compare(sites[b].Addr, sites[a].Addr) })
+	order = p.admit(sites, order)
+	at := 0
+	for i := len(p.images) - 1; i >= 0; i-- {
+		p.image = p.images[i]
+		p.dense = newDense(p.space, p.image.Code, total)
+		for ; at < len(order) && sites[order[at]].Addr >= p.Addr; at++ {
+			p.plan.TacticOf[order[at]] = p.site(&sites[order[at]])
+		}
+	}
+	p.finish()
+	return p.plan, nil
+}
+
+func check(code []Code, free []Range) error {
+	for i := range code {
+		c := &code[i]
+		if c.end() < c.Addr || c.end() > 1<<63 {
+			return fmt.Errorf("code at %#x: beyond the address space", c.Addr)
+		}
+		if i > 0 && c.Addr < code[i-1].end() {
+			return fmt.Errorf("code at %#x: not sorted, or overlaps", c.Addr)
+		}
+		for _, f := range free {
+			if f.Lo < c.end() && c.Addr < f.Hi {
+				return fmt.Errorf("code at %#x: lies in free memory", c.Addr)
+			}
+		}
+	}
+	f := slices.Clone(free)
+	slices.SortFunc(f, func(a, b Range) int { return compare(a.Lo, b.Lo) })
+	for i := range f {
+		if f[i].Hi < f[i].Lo || f[i].Hi > 1<<63 || i > 0 && f[i].Lo < f[i-1].Hi {
+			return fmt.Errorf("free memory at %#x: not a range, or overlaps", f[i].Lo)
+		}
+	}
+	return nil
+}
+
+// admit marks the bytes of the sites and returns those that are instructions.
+func (p *planner) admit(sites []Site, order []int32) []int32 {
+	out := order[:0]
+	i := len(p.images) - 1
+	for n, o := range order {
+		s := &sites[o]
+		for i >= 0 && s.Addr < p.images[i].Addr {
+			i--
+		}
+		if n > 0 && len(out) > 0 && sites[out[len(out)-1]].Addr == s.Addr {
+			p.refuse(s, ErrTwice)
+			continue
+		}
+		if i < 0 || s.Addr >= p.images[i].end() || s.Len <= 0 {
+			p.refuse(s, ErrNotInstruction)
+			continue
+		}
+		m := p.images[i]
+		off := int(s.Addr - m.Addr)
+		if int(m.state[off]&lenMask) != s.Len {
+			p.refuse(s, ErrNotInstruction)
+			continue
+		}
+		for b := off; b < off+s.Len; b++ {
+			m.state[b] |= pending
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+func (p *planner) refuse(s *Site, err error) {
+	p.plan.Tactics[Refused]++
+	p.plan.Refusals = append(p.plan.Refusals, Refusal{s.ID, s.Addr, err})
+}
+
+// site patches one site, and counts.
+func (p *planner) site(s *Site) Tactic {
+	t, err := p.try(s)
+	if err != nil {
+		p.refuse(s, err)
+		return Refused
+	}
+	p.plan.Tactics[t]++
+	return t
+}
+
+func (p *planner) try(s *Site) (Tactic, error) {
+	off := int(s.Addr - p.Addr)
+	for i := off; i < off+s.Len; i++ {
+		p.state[i] &^= pending
+	}
+	in, err := p.inst(off)
+	if err != nil {
+		return Refused, err
+	}
+	size := p.emit.Size(s.ID)
+	if size <= 0 {
+		return Refused, fmt.Errorf("the emitter gives it %d bytes", size)
+	}
+	lo, hi := refers(&in, s.Addr)
+	x := &target{
+		off: off, len: s.Len, room: p.unlocked(off, s.Len), in: &in, site: s,
+		size: size, reach: around(lo, hi, size), hop: around(lo, hi, JumpLen),
+	}
+	if p.state[off]&prefixed != 0 {
+		x.skip = 1
+	}
+	if x.room == 0 {
+		return Refused, ErrPinned
+	}
+	for _, tactic := range []func(*target) (Tactic, error){p.jump, p.successor, p.neighbour, p.lastSuccessor, p.trap} {
+		if t, err := tactic(x); t != Refused || err != nil {
+			return t, err
+		}
+	}
+	return Refused, ErrNoSpace
+}
+
+// target is an instruction that is to be replaced by a jump to its trampoline.
+type target struct {
+	off, len int
+	room     int // bytes from off on that may change
+	skip     int // prefixes that the jump needs at least
+	in       *x86.Inst
+	site     *Site // nil: an instruction to evict
+	size     int   // upper bound for its trampoline
+	reach    window
+	hop      window // the same for a hop
+}
+
+func (x *target) addr(m *image) uint64 { return m.Addr + uint64(x.off) }
+
+// evictable returns the instruction at off as one to evict. Only what the sweep
+// surely knows, what can be relocated and what no branch enters can be.
+func (p *planner) evictable(off int) (*target, bool) {
+	if off < 0 || off >= len(p.state) {
+		return nil, false
+	}
+	st := p.state[off]
+	n := int(st & lenMask)
+	if n == 0 || st&prefixed != 0 || !p.clear(off, n, locked|pending|doubtful) {
+		return nil, false
+	}
+	in, err := p.inst(off)
+	if err != nil || Relocatable(&in) != nil {
+		return nil, false
+	}
+	addr := p.Addr + uint64(off)
+	lo, hi := refers(&in, addr)
+	size := MaxRelocated(&in)
+	if Continues(&in) {
+		size += JumpLen
+	}
+	return &target{off: off, len: n, room: n, in: &in, size: size,
+		reach: around(lo, hi, size), hop: around(lo, hi, JumpLen)}, true
+}
+
+// trap puts a breakpoint on the site, and on what follows its LOCK prefix if a
+// branch leads there.
+func (p *planner) trap(x *target) (Tactic, error) {
+	at, ok := p.dense.find(x.size, x.reach)
+	if !ok {
+		return Refused, ErrNoSpace
+	}
+	if err := p.place(x, spot{at: at}); err != nil {
+		return Refused, err
+	}
+	for i := 0; i <= x.skip && i < x.room; i++ {
+		p.new[x.off+i] = 0xcc
+		p.lock(x.off+i, 1)
+		p.plan.Traps = append(p.plan.Traps, Breakpoint{x.addr(p.image) + uint64(i), x.site.ID, at})
+	}
+	return Trap, nil
+}
+
+// finish sorts what was made and finds the bytes that differ.
+func (p *planner) finish() {
+	pl := p.plan
+	slices.SortFunc(pl.Trampolines, func(a, b Trampoline) int { return compare(a.Addr, b.Addr) })
+	slices.SortFunc(pl.Traps, func(a, b Breakpoint) int { return compare(a.Addr, b.Addr) })
+	for _, m := range p.images {
+		for i := 0; i < len(m.new); i++ {
+			if m.new[i] == m.Bytes[i] {
+				continue
+			}
+			a := i
+			for i < len(m.new) && m.new[i] != m.Bytes[i] {
+				i++
+			}
+			pl.Patches = append(pl.Patches, Patch{m.Addr + uint64(a), m.new[a:i:i], m.Bytes[a:i:i]})
+		}
+	}
+	pl.Pages = p.space.inUse()
+}

@@ -1,0 +1,346 @@
+package patch
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+const (
+	pageBits = 12
+	pageSize = 1 << pageBits
+	// margin is left free at both ends of each free range, in bytes: what lies
+	// there may grow.
+	margin = 64 << 10
+	// reach is the distance that a 32-bit displacement covers.
+	reach = 1 << 31
+	// small is a run of free bytes too short to look for.
+	small = 32
+)
+
+// space hands out the bytes of the free address ranges.
+//
+// Pages that hold something have a bitmap with a bit per byte. A range knows
+// which of its pages are in use, and which of those have room.
+type space struct {
+	ranges []room
+	pages  []page
+}
+
+// room is one free range.
+type room struct {
+	lo, hi uint64   // half-open
+	base   uint64   // number of the page that holds lo
+	index  []int32  // per page: 1 + its index in space.pages, or 0
+	open   []uint64 // bit per page: in use, with room
+}
+
+type page struct {
+	used [pageSize / 64]uint64
+	run  int // no longer run of free bytes lies within the page
+}
+
+// newSpace takes what of the free ranges lies within reach of the code.
+func newSpace(free []Range, code []Code) *space {
+	s := &space{}
+	free = slices.Clone(free)
+	slices.SortFunc(free, func(a, b Range) int { return compare(a.Lo, b.Lo) })
+	for i := range free {
+		free[i].Lo, free[i].Hi = free[i].Lo+margin, max(free[i].Hi, margin)-margin
+	}
+	for _, near := range reachable(code) {
+		for _, f := range free {
+			lo, hi := max(f.Lo, near.Lo), min(f.Hi, near.Hi)
+			if lo >= hi {
+				continue
+			}
+			r := room{lo: lo, hi: hi, base: lo >> pageBits}
+			n := (hi-1)>>pageBits - r.base + 1
+			r.index, r.open = make([]int32, n), make([]uint64, (n+63)/64)
+			s.ranges = append(s.ranges, r)
+		}
+	}
+	return s
+}
+
+// reachable returns the addresses from which some code is reached, as disjoint
+// ranges.
+func reachable(code []Code) []Range {
+	var out []Range
+	for i := range code {
+		c := &code[i]
+		r := Range{c.Addr - min(c.Addr, reach), c.end() + reach}
+		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi {
+			out[n-1].Hi = max(out[n-1].Hi, r.Hi)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// from returns the index of the first range that ends behind addr.
+func (s *space) from(addr uint64) int {
+	if len(s.ranges) < 4 {
+		for i := range s.ranges {
+			if s.ranges[i].hi > addr {
+				return i
+			}
+		}
+		return len(s.ranges)
+	}
+	return sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].hi > addr })
+}
+
+// any says whether something could lie in w: in a page with room, or if fresh in
+// any free page.
+func (s *space) any(w window, fresh bool) bool {
+	for i := s.from(w.lo); i < len(s.ranges) && s.ranges[i].lo <= w.hi; i++ {
+		if fresh {
+			return true
+		}
+		r := &s.ranges[i]
+		a, b := max(w.lo, r.lo)>>pageBits-r.base, min(w.hi, r.hi-1)>>pageBits-r.base
+		if _, ok := nextBit(r.open, int(a), int(b)); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// nextBit finds the first set bit in [a, b].
+func nextBit(set []uint64, a, b int) (int, bool) {
+	for a <= b {
+		if w := set[a>>6] >> (a & 63); w != 0 {
+			a += bits.TrailingZeros64(w)
+			return a, a <= b
+		}
+		a = a&^63 + 64
+	}
+	return 0, false
+}
+
+// find returns an address in w where size bytes are free: in a page that is in
+// use, or if fresh in any.
+func (s *space) find(w window, size int, fresh bool) (uint64, bool) {
+	for i := s.from(w.lo); i < len(s.ranges) && s.ranges[i].lo <= w.hi; i++ {
+		r := &s.ranges[i]
+		if r.hi-r.lo < uint64(size) {
+			continue
+		}
+		lo, hi := max(w.lo, r.lo), min(w.hi, r.hi-uint64(size))
+		if lo > hi {
+			continue
+		}
+		if fresh {
+			if at, ok := s.first(r, lo, hi, size); ok {
+				return at, true
+			}
+			continue
+		}
+		a, b := int(lo>>pageBits-r.base), int(hi>>pageBits-r.base)
+		for n, ok := nextBit(r.open, a, b); ok; n, ok = nextBit(r.open, n+1, b) {
+			if at, ok := s.inPage(r, n, lo, hi, size); ok {
+				return at, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// first is the first address in [lo, hi] where size bytes are free.
+func (s *space) first(r *room, lo, hi uint64, size int) (uint64, bool) {
+	for n := int(lo>>pageBits - r.base); n <= int(hi>>pageBits-r.base); n++ {
+		if at, ok := s.inPage(r, n, lo, hi, size); ok {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// inPage looks for an address in [lo, hi] and the range's page n where size bytes
+// are free; they may go on in the next pages.
+func (s *space) inPage(r *room, n int, lo, hi uint64, size int) (uint64, bool) {
+	base := (r.base + uint64(n)) << pageBits
+	a, b := 0, pageSize-1
+	if lo > base {
+		a = int(lo - base)
+	}
+	if hi < base+pageSize-1 {
+		b = int(hi - base)
+	}
+	if r.index[n] == 0 {
+		return base + uint64(a), a+size <= pageSize || s.free(r, n+1, size-(pageSize-a))
+	}
+	p := &s.pages[r.index[n]-1]
+	whole := a == 0 && b == pageSize-1
+	if whole && p.run < size {
+		return 0, false
+	}
+	for x := a; ; {
+		x = p.next(x, 0)
+		if x > b {
+			break
+		}
+		end := p.next(x, ^uint64(0))
+		if end-x >= size || end == pageSize && s.free(r, n+1, size-(end-x)) {
+			return base + uint64(x), true
+		}
+		x = end
+	}
+	if whole {
+		p.run = size - 1
+		if p.run < small {
+			r.open[n>>6] &^= 1 << (n & 63)
+		}
+	}
+	return 0, false
+}
+
+// next is the first byte from x on that is free (flip 0) or used (flip ^0).
+func (p *page) next(x int, flip uint64) int {
+	for x < pageSize {
+		if w := ^(p.used[x>>6] ^ flip) >> (x & 63); w != 0 {
+			return x + bits.TrailingZeros64(w)
+		}
+		x = x&^63 + 64
+	}
+	return pageSize
+}
+
+// free says that the first size bytes from page n on are free. The caller has
+// seen to it that they lie in the range.
+func (s *space) free(r *room, n, size int) bool {
+	for ; size > 0; n, size = n+1, size-pageSize {
+		if n >= len(r.index) {
+			return false
+		}
+		if i := r.index[n]; i != 0 && s.pages[i-1].next(0, ^uint64(0)) < min(size, pageSize) {
+			return false
+		}
+	}
+	return true
+}
+
+// take marks bytes as used.
+func (s *space) take(at uint64, size int) { s.mark(at, size, true) }
+
+// give makes them free again.
+func (s *space) give(at uint64, size int) { s.mark(at, size, false) }
+
+func (s *space) mark(at uint64, size int, used bool) {
+	r := &s.ranges[s.from(at)]
+	for size > 0 {
+		n := int(at>>pageBits - r.base)
+		off := int(at & (pageSize - 1))
+		k := min(size, pageSize-off)
+		if r.index[n] == 0 {
+			s.pages = append(s.pages, page{run: pageSize})
+			r.index[n] = int32(len(s.pages))
+			r.open[n>>6] |= 1 << (n & 63)
+		}
+		p := &s.pages[r.index[n]-1]
+		if !used {
+			p.run = pageSize
+			r.open[n>>6] |= 1 << (n & 63)
+		}
+		p.set(off, off+k, used)
+		at, size = at+uint64(k), size-k
+	}
+}
+
+// set marks bytes [a, b).
+func (p *page) set(a, b int, used bool) {
+	for a < b {
+		k := min(b-a, 64-a&63)
+		m := ^uint64(0) >> (64 - k) << (a & 63)
+		if used {
+			p.used[a>>6] |= m
+		} else {
+			p.used[a>>6] &^= m
+		}
+		a += k
+	}
+}
+
+// inUse counts the pages that hold something.
+func (s *space) inUse() int {
+	n := 0
+	for i := range s.pages {
+		if s.pages[i].next(0, ^uint64(0)) < pageSize {
+			n++
+		}
+	}
+	return n
+}
+
+// A window is the closed range of addresses where a trampoline may begin.
+type window struct{ lo, hi uint64 }
+
+func (w window) and(v window) window { return window{max(w.lo, v.lo), min(w.hi, v.hi)} }
+
+// around is the window from which all of [lo, hi] is reached with a 32-bit
+// displacement from anywhere in size bytes.
+func around(lo, hi uint64, size int) window {
+	const slack = 256
+	w := window{0, lo + reach - slack - uint64(size)}
+	if hi > reach-slack {
+		w.lo = hi - reach + slack
+	}
+	return w
+}
+
+// rel is what is decided of the displacement of a jump: the bytes where fixed
+// is 0xff must be those of value.
+type rel struct {
+	next         uint64 // the address that the displacement counts from
+	fixed, value uint32
+}
+
+// window is the range of targets if byte i is the lowest decided one.
+func (r *rel) window(value uint32, i int) window {
+	lo := r.next + uint64(int64(int32(value)))
+	return window{lo, lo + 1<<(8*i) - 1}
+}
+
+// match looks for size free bytes in w that such a jump can reach. A jump's free
+// low bytes give a window of addresses; free bytes above fixed ones give many,
+// which are tried from the highest byte down.
+func (s *space) match(j *rel, w window, size int, fresh bool) (uint64, bool) {
+	return s.matchByte(j, w, size, fresh, 3, 0)
+}
+
+func (s *space) matchByte(j *rel, w window, size int, fresh bool, i int, value uint32) (uint64, bool) {
+	low := bits.TrailingZeros32(j.fixed) / 8 // bytes below are free
+	if i < low {
+		v := j.window(value, low).and(w)
+		if v.lo > v.hi {
+			return 0, false
+		}
+		return s.find(v, size, fresh)
+	}
+	shift := 8 * i
+	if j.fixed>>shift&0xff != 0 {
+		return s.matchByte(j, w, size, fresh, i-1, value|j.value&(0xff<<shift))
+	}
+	for b := range uint32(256) {
+		v := j.window(value|b<<shift, i).and(w)
+		if v.lo > v.hi || !s.any(v, fresh) {
+			continue
+		}
+		if at, ok := s.matchByte(j, w, size, fresh, i-1, value|b<<shift); ok {
+			return at, true
+		}
+	}
+	return 0, false
+}
