@@ -1,0 +1,248 @@
+/* The structures that the hook routine works on, with the offsets of layout.h. */
+#ifndef MGTRACE_INLINE_BLOCK_H
+#define MGTRACE_INLINE_BLOCK_H
+
+#include "layout.h"
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long u64;
+typedef short s16;
+typedef int s32;
+typedef long s64;
+typedef _Bool bool;
+
+#define AT(type, field, offset) \
+	_Static_assert(__builtin_offsetof(struct type, field) == (offset), #type "." #field)
+#define SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type)
+
+struct regs {
+	u64 gp[16];	/* by ModRM number; rsp is that of the program */
+	u64 flags;
+	u32 site;
+	u32 unused;
+};
+AT(regs, flags, RegsFlags);
+SIZE(regs, RegsSize);
+
+enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
+
+struct store {
+	s64 disp;
+	u32 index;
+	u16 width;
+	u8 len, flags;
+	u8 base, indexr, scale, value;
+	u8 shape, unused[3];
+};
+AT(store, index, StoreDescIndex);
+AT(store, width, StoreDescWidth);
+AT(store, len, StoreDescLen);
+AT(store, flags, StoreDescFlags);
+AT(store, base, StoreDescBase);
+AT(store, indexr, StoreDescIndexR);
+AT(store, scale, StoreDescScale);
+AT(store, value, StoreDescValue);
+AT(store, shape, StoreDescShape);
+SIZE(store, StoreDescSize);
+
+struct func {
+	u64 skip_lo, skip_hi, fixed;
+	u8 role, extent, flags, ptr, dst, len, count, bytes;
+};
+AT(func, skip_hi, FuncSkipHi);
+AT(func, fixed, FuncFixed);
+AT(func, role, FuncRole);
+AT(func, extent, FuncExtent);
+AT(func, flags, FuncFlags);
+AT(func, ptr, FuncPtr);
+AT(func, dst, FuncDst);
+AT(func, len, FuncLen);
+AT(func, count, FuncCount);
+AT(func, bytes, FuncBytes);
+SIZE(func, FuncSize);
+
+struct site {
+	u64 pc;
+	u32 flags, index, store, alloc, writer, unused;
+};
+AT(site, flags, SiteFlags);
+AT(site, index, SiteIndex);
+AT(site, store, SiteStore);
+AT(site, alloc, SiteAlloc);
+AT(site, writer, SiteWriter);
+SIZE(site, SiteSize);
+
+struct sysdesc {
+	u8 rule, ptr, len, unused;
+	u32 size;
+};
+
+struct verdict {
+	u64 address, verdict;
+};
+SIZE(verdict, VerdictSize);
+
+struct process {
+	u64 order;
+	u64 unused0[7];
+	u64 config;
+	u8 *shadow;
+	const struct func *funcs;
+	const struct site *sites;
+	u64 gate;
+	const struct store *stores;
+	const struct sysdesc *syscalls;
+	u64 brk;
+	u32 stack_bytes, unused1;
+	u64 max_data;
+	u8 *lengths;
+	const struct verdict *verdicts;
+	u64 verdict_mask;
+	u8 open, closed;
+};
+AT(process, order, Order);
+AT(process, config, Config);
+AT(process, shadow, Shadow);
+AT(process, funcs, Funcs);
+AT(process, sites, Sites);
+AT(process, stores, Stores);
+AT(process, syscalls, Syscalls);
+AT(process, brk, Break);
+AT(process, stack_bytes, StackBytes);
+AT(process, max_data, MaxData);
+AT(process, lengths, Lengths);
+AT(process, verdicts, Verdicts);
+AT(process, verdict_mask, VerdictMask);
+AT(process, open, OpenByte);
+AT(process, closed, ClosedByte);
+
+/* The outermost open call of an allocator. sp 0: none. */
+struct alloc {
+	u64 sp, pc;	/* where its return address lies, and what it is */
+	u64 ptr;	/* argument: a block (realloc, free), or where to store one (posix_memalign) */
+	u64 size;	/* requested */
+	const struct func *f;
+	u32 index;
+	u8 tail;	/* it jumped to another function */
+	u8 was;		/* what the shadow table held for the block at ptr */
+	u8 unused[2];
+	u64 granules;	/* of the block at ptr, closed at the call; 0: none */
+};
+
+/* An open call of a writer. */
+struct writer {
+	u64 sp, pc;
+	u64 dst, len, count;
+	u64 old;	/* append: length of the string before */
+	u64 window;	/* its own stores to so many bytes at dst are not wanted */
+	u32 func, unused;
+};
+SIZE(writer, WriterSize);
+
+/* An open complex store or system call. */
+struct pending {
+	u64 sp, addr, size, base;
+	u32 site, call, index;
+	u8 shape, unused[19];
+	u8 old[64];
+};
+AT(pending, sp, PendingSP);
+AT(pending, addr, PendingAddr);
+AT(pending, size, PendingBytes);
+AT(pending, base, PendingBase);
+AT(pending, site, PendingSite);
+AT(pending, call, PendingCall);
+AT(pending, index, PendingIndex);
+AT(pending, shape, PendingShape);
+AT(pending, old, PendingOld);
+SIZE(pending, PendingSize);
+
+struct block {
+	u64 cursor;
+	u64 unused0[5];
+	u64 end;
+	struct process *process;
+	u64 unused1;
+	u64 hook_sp;
+	u64 unused2[6];
+	u64 stack_lo, stack_hi;
+	u32 held, missed;
+	struct alloc alloc;
+	u32 writers, pendings;
+	struct writer writer[MaxOpen];
+	struct pending pending[MaxOpen];
+};
+AT(block, cursor, Cursor);
+AT(block, end, End);
+AT(block, process, Process);
+AT(block, hook_sp, HookSP);
+AT(block, stack_lo, StackLo);
+AT(block, stack_hi, StackHi);
+AT(block, held, Held);
+AT(block, missed, Missed);
+AT(block, alloc, AllocCall);
+AT(block, writers, Writers);
+AT(block, pendings, Pendings);
+AT(block, writer, WriterAt);
+AT(block, pending, PendingAt);
+SIZE(block, HookEnd);
+
+/* Records lie at multiples of four bytes. */
+#define RECORD __attribute__((packed, aligned(4)))
+
+struct head {
+	u32 tag, size;
+	u64 stamp, time;
+} RECORD;
+AT(head, stamp, SpecialStamp);
+AT(head, time, SpecialTime);
+
+struct stop {
+	struct head h;
+	u32 site, flags;
+	u64 pc, sp, result, block;
+	u64 regs[13];
+} RECORD;
+AT(stop, site, StopSite);
+AT(stop, flags, StopFlags);
+AT(stop, pc, StopPC);
+AT(stop, sp, StopSP);
+AT(stop, result, StopResult);
+AT(stop, block, StopBlock);
+AT(stop, regs, StopRegs);
+SIZE(stop, StopSize);
+
+struct written {
+	struct head h;
+	u32 op, flags, index, bytes;
+	u64 pc, sp, addr, len, base, off;
+} RECORD;
+AT(written, op, WriteOp);
+AT(written, flags, WriteFlags);
+AT(written, index, WriteIndex);
+AT(written, bytes, WriteBytes);
+AT(written, pc, WritePC);
+AT(written, sp, WriteSP);
+AT(written, addr, WriteAddr);
+AT(written, len, WriteLen);
+AT(written, base, WriteBase);
+AT(written, off, WriteOff);
+SIZE(written, WriteSize);
+
+struct note {
+	struct head h;
+	u32 op, index;
+	u64 pc, sp, addr, len, base;
+} RECORD;
+AT(note, op, NoteOp);
+AT(note, index, NoteIndex);
+AT(note, pc, NotePC);
+AT(note, sp, NoteSP);
+AT(note, addr, NoteAddr);
+AT(note, len, NoteLen);
+AT(note, base, NoteBase);
+SIZE(note, NoteSize);
+
+#endif

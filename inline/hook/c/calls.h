@@ -1,0 +1,363 @@
+/* Function entries and returns, points: allocators and writers are followed. */
+#ifndef MGTRACE_INLINE_CALLS_H
+#define MGTRACE_INLINE_CALLS_H
+
+#include "record.h"
+#include "shadow.h"
+
+/* Stack pointers further apart lie on different stacks. */
+#define SAME_STACK (64ul << 20)
+
+/* Says that the frame whose return address lies at frame has been left when the
+ * stack pointer is sp. */
+static inline bool below(u64 frame, u64 sp)
+{
+	return frame < sp && sp - frame < SAME_STACK;
+}
+
+/* Argument n of a function call, from 1; 0 if n is 0. */
+static u64 argument(const struct regs *r, u8 n)
+{
+	switch (n) {
+	case 1: return r->gp[RDI];
+	case 2: return r->gp[RSI];
+	case 3: return r->gp[RDX];
+	case 4: return r->gp[RCX];
+	case 5: return r->gp[R8];
+	case 6: return r->gp[R9];
+	}
+	return 0;
+}
+
+/* Tells the reader which stores of the thread are not wanted from here on: those
+ * of an allocator in a traced file to its own data, those of a traced writer to
+ * its destination. */
+static void quiet(struct block *b)
+{
+	struct alloc *a = &b->alloc;
+	u64 addr = 0, len = 0;
+	u32 i;
+
+	for (i = b->writers; i-- > 0 && !len;) {
+		if (b->process->funcs[b->writer[i].func].flags & FuncTraced) {
+			addr = b->writer[i].dst;
+			len = b->writer[i].window;
+		}
+	}
+	note(b, NoteQuiet, a->sp && a->f->flags & FuncHides, 0, 0, addr, len, 0);
+}
+
+/* ---- stops ---- */
+
+static void stop(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool stack, bool nested)
+{
+	u64 n = stack ? b->process->stack_bytes : 0, left;
+	struct alloc *a = &b->alloc;
+	struct stop *t;
+
+	if (b->stack_lo <= sp && sp < b->stack_hi && n > b->stack_hi - sp)
+		n = (b->stack_hi - sp) & ~7ul;
+	if (room(b, sizeof(*t) + n) < sizeof(*t) + n)
+		n = 0;		/* buffers smaller than a stack: none then */
+	if (!reserve(b, sizeof(*t) + n))
+		return;
+	t = start(b, KindStop, stamp(b));
+	t->site = s->index;
+	t->flags = nested && s->flags & SiteStack ? StopNested : 0;
+	t->pc = s->pc;
+	t->sp = sp;
+	t->result = r->gp[RAX];
+	t->block = 0;
+	if (a->sp == sp && s->flags & SiteAllocLeave && a->f->role == RolePosix)
+		t->block = word(a->ptr);
+	t->regs[0] = word(sp);
+	t->regs[1] = r->gp[RDI];
+	t->regs[2] = r->gp[RSI];
+	t->regs[3] = r->gp[RDX];
+	t->regs[4] = r->gp[RCX];
+	t->regs[5] = r->gp[R8];
+	t->regs[6] = r->gp[R9];
+	t->regs[7] = r->gp[RBX];
+	t->regs[8] = r->gp[RBP];
+	t->regs[9] = r->gp[R12];
+	t->regs[10] = r->gp[R13];
+	t->regs[11] = r->gp[R14];
+	t->regs[12] = r->gp[R15];
+	if (n) {
+		left = fetch(t + 1, sp, n);
+		n = (n - left) & ~7ul;
+	}
+	commit(b, sizeof(*t) + n);
+}
+
+/* ---- writers ---- */
+
+static void leave_writer(struct block *b, struct writer *w, bool returned, u64 result)
+{
+	const struct func *f = &b->process->funcs[w->func];
+	struct span s = { .addr = w->dst, .pc = w->pc, .sp = w->sp, .op = WriteBulk, .index = w->func };
+	s64 n = result;
+	u64 v = 0;
+
+	s.base = s.addr;
+	s.flags = returned ? 0 : WriteLate;
+	switch (f->extent) {
+	case ExtentArg:
+	case ExtentProduct:
+	case ExtentMinArg:
+		s.size = w->len;
+		break;
+	case ExtentFixed:
+		s.size = f->fixed;
+		break;
+	case ExtentAppend:
+		s.addr += w->old;
+		s.size = string_length(s.addr) + 1;
+		break;
+	case ExtentString:
+		/* NULL from fgets and gets: nothing was read. 0 from sprintf:
+		 * the empty string was written. */
+		fetch(&v, s.addr, 1);
+		if (!(returned && !result && v))
+			s.size = string_length(s.addr) + 1;
+		break;
+	case ExtentResult:
+		if (returned && n > 0)
+			s.size = n;
+		break;
+	case ExtentResultProduct:
+		if (returned && n > 0)
+			s.size = n * w->len;
+		break;
+	case ExtentReturned:
+		if (returned && result >= w->dst)
+			s.size = result - w->dst + 1;
+		break;
+	case ExtentBounded:
+		n = (s32)n;
+		if (returned && n >= 0 && w->len)
+			s.size = (u64)n + 1 < w->len ? (u64)n + 1 : w->len;
+		break;
+	}
+	put(b, &s);
+}
+
+/* Takes the innermost open writer off and records what it wrote. */
+static void pop_writer(struct block *b, bool returned, u64 result)
+{
+	struct writer *w = &b->writer[--b->writers];
+
+	leave_writer(b, w, returned, result);
+	if (b->process->funcs[w->func].flags & FuncTraced)
+		quiet(b);
+}
+
+static inline bool within(const struct func *f, u64 pc)
+{
+	return f->skip_lo <= pc && pc < f->skip_hi;
+}
+
+/* Says whether a call of a writer inside another one, o, is to be recorded: only
+ * if o's library has called back into other code. What o writes is recorded as
+ * a whole. */
+static bool called_back(const struct func *o, u64 pc)
+{
+	return o->skip_hi && !within(o, pc);
+}
+
+static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp)
+{
+	const struct func *f = &b->process->funcs[func], *o;
+	struct alloc *a = &b->alloc;
+	struct writer w = { .sp = sp, .dst = argument(r, f->dst), .func = func }, *top;
+
+	if (a->sp > sp && a->f->flags & FuncHides)
+		return;		/* inside an allocator */
+	if (a->sp == sp && a->tail)
+		return;		/* an allocator jumped here at its end (strdup to memcpy) */
+	if (!w.dst)
+		return;
+	w.pc = word(sp);
+	if (within(f, w.pc))
+		return;		/* called by the library itself */
+	w.len = argument(r, f->len);
+	w.count = argument(r, f->count);
+	w.window = b->process->max_data;
+	switch (f->extent) {
+	case ExtentProduct:
+		w.len *= w.count;
+		/* fallthrough */
+	case ExtentArg:
+	case ExtentMinArg:
+		w.window = w.len;
+		break;
+	case ExtentFixed:
+		w.window = f->fixed;
+		break;
+	case ExtentAppend:
+		w.old = string_length(w.dst);
+		break;
+	}
+	if (b->writers) {
+		top = &b->writer[b->writers - 1];
+		o = &b->process->funcs[top->func];
+		if (top->sp > sp && !called_back(o, w.pc))
+			return;
+		if (top->sp == sp) {
+			/* Jumped to by one that writes the same, or that
+			 * one was left unseen and this is called anew. */
+			if (top->pc == w.pc && top->dst == w.dst && top->len == w.len &&
+			    top->count == w.count && o->extent == f->extent)
+				return;
+			b->writers--;
+		}
+	}
+	if (b->writers == MaxOpen) {
+		fetch(&b->writer[0], (u64)&b->writer[1], sizeof(w) * (MaxOpen - 1));
+		b->writers--;
+		note(b, NoteLost, 0, 0, 0, 0, 1, 0);
+	}
+	fetch(&b->writer[b->writers++], (u64)&w, sizeof(w));
+	if (f->flags & FuncTraced)
+		quiet(b);
+}
+
+/* ---- allocators ---- */
+
+static u64 requested(const struct func *f, const struct regs *r)
+{
+	u64 n = f->fixed;
+
+	if (f->bytes) {
+		n = argument(r, f->bytes);
+		if (f->count && __builtin_mul_overflow(n, argument(r, f->count), &n))
+			n = ~0ul;	/* refused by every allocator */
+	}
+	return n;
+}
+
+static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
+{
+	struct process *p = b->process;
+	const struct func *f = &p->funcs[func];
+	struct alloc *a = &b->alloc;
+	bool hidden = a->sp && a->f->flags & FuncHides;
+
+	a->sp = sp;
+	a->pc = word(sp);
+	a->ptr = argument(r, f->ptr);
+	a->size = requested(f, r);
+	a->f = f;
+	a->index = func;
+	a->tail = 0;
+	a->granules = 0;
+	if (filters(p) && (f->role == RoleFree || f->role == RoleRealloc))
+		shadow_close(p, a);
+	if (hidden || f->flags & FuncHides)
+		quiet(b);
+}
+
+/* The outermost allocator call ends without having returned. */
+static void drop_alloc(struct block *b)
+{
+	struct alloc *a = &b->alloc;
+	bool hides = a->f->flags & FuncHides;
+
+	a->sp = 0;
+	if (hides)
+		quiet(b);
+}
+
+/* The outermost allocator call returns. Records what posix_memalign and strdup
+ * wrote beside allocating. */
+static void leave_alloc(struct block *b, u64 result)
+{
+	struct alloc *a = &b->alloc;
+	struct process *p = b->process;
+	struct span s = { .pc = a->pc, .sp = a->sp, .op = WriteBulk, .index = a->index };
+	u64 block = result;
+
+	switch (a->f->role) {
+	case RolePosix:
+		block = 0;
+		if ((s32)result == 0) {
+			s.addr = a->ptr;
+			s.size = 8;
+			block = word(a->ptr);
+		}
+		break;
+	case RoleStrdup:
+		if (result) {
+			s.addr = result;
+			s.size = string_length(result) + 1;
+			a->size = s.size;
+		}
+		break;
+	case RoleRealloc:
+		if (!result && a->size)
+			shadow_reopen(p, a);
+		break;
+	case RoleFree:
+		block = 0;
+		break;
+	}
+	if (block && filters(p))
+		shadow_block(p, a->f, block, a->size, a->pc);
+	s.base = s.addr;
+	if (s.size)
+		put(b, &s);
+	drop_alloc(b);
+}
+
+/* ---- sites ---- */
+
+/* Forgets calls whose frames are gone. What writers among them wrote is recorded
+ * as it is now. */
+static void prune(struct block *b, u64 sp)
+{
+	while (b->writers && below(b->writer[b->writers - 1].sp, sp))
+		pop_writer(b, 0, 0);
+	if (b->alloc.sp && below(b->alloc.sp, sp))
+		drop_alloc(b);
+}
+
+static void leave_site(struct block *b, const struct regs *r, u32 flags, u64 sp)
+{
+	struct alloc *a = &b->alloc;
+	u64 result = r->gp[RAX];
+
+	if (a->sp != sp)
+		return;
+	if (flags & SiteAllocLeave && flags & SiteTail) {
+		a->tail = 1;
+	} else if (flags & SiteAllocLeave) {
+		leave_alloc(b, result);
+	} else if (flags & SiteReturn && a->tail) {
+		/* A function that it jumped to, and that is none of its own,
+		 * returns in its place. */
+		note(b, NoteReturn, a->index, 0, sp, result, 0, a->f->role == RolePosix ? word(a->ptr) : 0);
+		leave_alloc(b, result);
+	}
+}
+
+/* The functions and points of a site. */
+static void functions(struct block *b, const struct regs *r, const struct site *s, u64 sp)
+{
+	struct alloc *a = &b->alloc;
+	u32 flags = s->flags;
+	/* One that an allocator jumped to is inside it too. */
+	bool nested = a->sp > sp || (a->sp == sp && a->tail);
+
+	if (flags & SiteWriterEnter)
+		enter_writer(b, r, s->writer - 1, sp);
+	if (flags & SiteStop)
+		stop(b, r, s, sp, flags & SiteStack && !nested, nested);
+	if (flags & SiteWriterLeave && !(flags & SiteTail) && b->writers && b->writer[b->writers - 1].sp == sp)
+		pop_writer(b, 1, r->gp[RAX]);
+	if (flags & SiteAllocEnter && !nested)
+		enter_alloc(b, r, s->alloc - 1, sp);
+	if (flags & (SiteAllocLeave | SiteReturn))
+		leave_site(b, r, flags, sp);
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* Reading the program's memory. An instruction that may fault has an entry in
+ * .extable: where its range begins and ends, and where to go on after a fault,
+ * as distances from the routine's beginning. The tracer, who sees the SIGSEGV
+ * or SIGBUS, sets RIP accordingly. */
+#ifndef MGTRACE_INLINE_MEMORY_H
+#define MGTRACE_INLINE_MEMORY_H
+
+#include "block.h"
+
+#define FIXUP(from, to, on) \
+	".pushsection .extable,\"a\"\n" \
+	".long " from " - hook_start, " to " - hook_start, " on " - hook_start\n" \
+	".popsection\n"
+
+/* Copies n bytes. Returns how many of them, at the end, could not be read. */
+static inline u64 fetch(void *to, u64 from, u64 n)
+{
+	asm volatile("1:\trep movsb\n2:\n" FIXUP("1b", "2b", "2b")
+		     : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+	return n;
+}
+
+/* Loads the word at from. */
+static inline bool load(u64 from, u64 *v)
+{
+	u64 word = 0;
+	u32 failed = 1;
+
+	asm volatile("1:\tmovq (%2), %0\n\txorl %1, %1\n2:\n" FIXUP("1b", "2b", "2b")
+		     : "+r"(word), "+r"(failed) : "r"(from) : "cc", "memory");
+	*v = word;
+	return !failed;
+}
+
+/* The word at from; 0 if it can not be read. */
+static inline u64 word(u64 from)
+{
+	u64 v;
+
+	load(from, &v);
+	return v;
+}
+
+/* strlen(3). A longer string than a megabyte is cut, as is one that runs into
+ * memory that can not be read. Aligned words never reach into another page. */
+static u64 string_length(u64 at)
+{
+	u64 a = at & ~7ul, v, zero, limit = at + (1 << 20);
+
+	for (; a < limit; a += 8) {
+		if (!load(a, &v))
+			return a > at ? a - at : 0;
+		if (a < at)
+			v |= (1ul << (8 * (at - a))) - 1;
+		/* The lowest set bit marks the first zero byte (Mycroft). */
+		zero = (v - 0x0101010101010101ul) & ~v & 0x8080808080808080ul;
+		if (zero)
+			return a + (__builtin_ctzl(zero) >> 3) - at;
+	}
+	return limit - at;
+}
+
+#endif

@@ -1,0 +1,213 @@
+package hook
+
+import (
+	"encoding/binary"
+
+	"mgtrace/capture"
+	"mgtrace/capture/syscalls"
+	"mgtrace/inline/layout"
+	"mgtrace/probe"
+	"mgtrace/x86"
+)
+
+// Tables are the descriptors that the routine works by, as they lie in memory.
+// Sites and Stores grow while sites are added.
+type Tables struct {
+	Sites, Stores, Funcs []byte
+
+	plan *probe.Plan
+}
+
+// New describes the functions of a plan. code returns the executable mappings
+// of an image, half-open: from there the library calls its own writers.
+func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
+	t := &Tables{plan: plan, Funcs: make([]byte, len(plan.Funcs)*layout.FuncSize)}
+	for i := range plan.Funcs {
+		f := &plan.Funcs[i]
+		traced := plan.Images[f.Entry.Image].Traced
+		var lo, hi uint64
+		if !traced {
+			lo, hi = code(f.Entry.Image)
+		}
+		function(t.Funcs[i*layout.FuncSize:], f, lo, hi, traced)
+	}
+	return t
+}
+
+// Needs says whether a site needs the hook routine.
+func Needs(plan *probe.Plan, s *capture.Site) bool {
+	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || complexStore(plan, s) != nil
+}
+
+// complexStore is the store of a site that the routine records; nil if there is
+// none.
+func complexStore(plan *probe.Plan, s *capture.Site) *x86.Store {
+	if s.Store < 0 {
+		return nil
+	}
+	if e := &plan.Stores[s.Store].Effect; layout.Complex(e) {
+		return e
+	}
+	return nil
+}
+
+// Add describes site i of sites, whose instruction lies at pc in the process,
+// and returns the number of its hook site. hold: the thread is held there.
+func (t *Tables) Add(sites []capture.Site, i int, pc uint64, hold bool) int {
+	s := &sites[i]
+	flags, alloc, writer := t.flags(s)
+	if hold {
+		flags |= layout.SiteHold
+	}
+	store := 0
+	if e := complexStore(t.plan, s); e != nil {
+		t.Stores = append(t.Stores, storeDesc(s.Store, e)...)
+		store = len(t.Stores) / layout.StoreDescSize
+	}
+	return t.site(pc, flags, i, store, alloc, writer)
+}
+
+// AddSyscall describes a SYSCALL instruction that ends at pc in the process.
+func (t *Tables) AddSyscall(pc uint64) int {
+	return t.site(pc, layout.SiteSyscall, 0, 0, 0, 0)
+}
+
+func (t *Tables) site(pc uint64, flags uint32, index, store, alloc, writer int) int {
+	n := len(t.Sites) / layout.SiteSize
+	d := make([]byte, layout.SiteSize)
+	put64(d, layout.SitePC, pc)
+	put32(d, layout.SiteFlags, flags)
+	put32(d, layout.SiteIndex, uint32(index))
+	put32(d, layout.SiteStore, uint32(store))
+	put32(d, layout.SiteAlloc, uint32(alloc))
+	put32(d, layout.SiteWriter, uint32(writer))
+	t.Sites = append(t.Sites, d...)
+	return n
+}
+
+// flags says what happens at a site, and which allocator and writer are
+// entered there (index + 1). A function that is both is an allocator.
+func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
+	if len(s.Points) > 0 {
+		flags |= layout.SiteStop
+	}
+	for _, f := range s.Enter {
+		switch t.plan.Funcs[f].Role {
+		case probe.RoleWatch:
+			flags |= layout.SiteStop
+		case probe.RoleWriter:
+			flags |= layout.SiteWriterEnter
+			writer = f + 1
+		default:
+			flags |= layout.SiteStop | layout.SiteStack | layout.SiteAllocEnter
+			alloc = f + 1
+		}
+	}
+	for _, f := range s.Leave {
+		switch t.plan.Funcs[f].Role {
+		case probe.RoleWatch:
+			flags |= layout.SiteStop
+		case probe.RoleWriter:
+			flags |= layout.SiteWriterLeave
+		default:
+			flags |= layout.SiteStop | layout.SiteAllocLeave
+		}
+	}
+	switch {
+	case s.Tail:
+		flags |= layout.SiteTail
+	case len(s.Leave) > 0:
+		flags |= layout.SiteReturn
+	}
+	return flags, alloc, writer
+}
+
+func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced bool) {
+	put64(d, layout.FuncSkipLo, skipLo)
+	put64(d, layout.FuncSkipHi, skipHi)
+	put64(d, layout.FuncFixed, f.Fixed)
+	d[layout.FuncRole] = role(f.Role)
+	d[layout.FuncExtent] = uint8(f.Extent)
+	d[layout.FuncPtr] = uint8(f.Ptr)
+	d[layout.FuncDst] = uint8(f.Dst)
+	d[layout.FuncLen] = uint8(f.Len)
+	d[layout.FuncCount] = uint8(f.Count)
+	d[layout.FuncBytes] = uint8(f.Size)
+	if traced {
+		d[layout.FuncFlags] |= layout.FuncTraced
+	}
+	if f.Declared {
+		d[layout.FuncFlags] |= layout.FuncDeclared
+	}
+	// Stores inside a standard allocator are its own book-keeping. What is
+	// recorded inside one of a file that is not traced was called back by it.
+	if traced && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch {
+		d[layout.FuncFlags] |= layout.FuncHides
+	}
+}
+
+func role(r probe.Role) uint8 {
+	switch r {
+	case probe.RolePosix:
+		return layout.RolePosix
+	case probe.RoleStrdup:
+		return layout.RoleStrdup
+	case probe.RoleRealloc, probe.RoleReallocArray:
+		return layout.RoleRealloc
+	case probe.RoleFree:
+		return layout.RoleFree
+	case probe.RoleWriter:
+		return layout.RoleWriter
+	}
+	return layout.RoleBlock
+}
+
+// storeDesc describes a store of the plan.
+func storeDesc(index int, e *x86.Store) []byte {
+	d := make([]byte, layout.StoreDescSize)
+	put64(d, layout.StoreDescDisp, uint64(e.Disp))
+	put32(d, layout.StoreDescIndex, uint32(index))
+	binary.LittleEndian.PutUint16(d[layout.StoreDescWidth:], uint16(e.Width))
+	d[layout.StoreDescLen] = uint8(e.Len)
+	d[layout.StoreDescBase] = register(e.Base)
+	d[layout.StoreDescIndexR] = register(e.Index)
+	d[layout.StoreDescScale] = e.Scale
+	d[layout.StoreDescValue] = register(e.Value)
+	d[layout.StoreDescShape] = uint8(e.Shape)
+	for _, f := range [...]struct {
+		on   bool
+		flag uint8
+	}{
+		{e.RIPRelative, layout.StoreDescRIP},
+		{e.Addr32, layout.StoreDescAddr32},
+		{e.Rep, layout.StoreDescRep},
+		{e.Atomic && !e.Lock, layout.StoreDescAtomic},
+	} {
+		if f.on {
+			d[layout.StoreDescFlags] |= f.flag
+		}
+	}
+	return d
+}
+
+func register(r x86.Reg) uint8 {
+	if r == x86.NoReg {
+		return layout.NoReg
+	}
+	return uint8(r)
+}
+
+// Syscalls is the table of system calls.
+func Syscalls() []byte {
+	const size = 8
+	b := make([]byte, layout.SyscallCount*size)
+	for nr, d := range syscalls.Writing() {
+		e := b[nr*size:]
+		e[0], e[1], e[2] = d.Rule, d.Ptr, d.Len
+		put32(e, 4, d.Size)
+	}
+	return b
+}
+
+func put32(b []byte, at int, v uint32) { binary.LittleEndian.PutUint32(b[at:], v) }
+func put64(b []byte, at int, v uint64) { binary.LittleEndian.PutUint64(b[at:], v) }

@@ -1,0 +1,256 @@
+package layout
+
+// What the hook routine keeps in the thread block, from Hook on. A thread's
+// block is all zero when it begins, but for what the tracer fills in.
+const (
+	// StackLo and StackHi bound the thread's own stack (u64, half-open; the
+	// tracer writes them, 0 if it does not know). No capture of the stack goes
+	// beyond StackHi, and complex stores to it are not recorded.
+	StackLo = 0x80
+	StackHi = 0x88
+	// Held is a u32 futex: the routine sets it to 1 at a site with SiteHold when
+	// its record is whole, and waits until it is something else.
+	Held = 0x90
+	// Missed (u32) counts records that found no room even in an empty buffer;
+	// the next record is a NoteLost that tells.
+	Missed = 0x94
+
+	AllocCall = 0x98  // the outermost open call of an allocator
+	Writers   = 0xd0  // u32: how many calls of writers are open
+	Pendings  = 0xd4  // u32: how many complex stores and system calls are open
+	WriterAt  = 0xd8  // their array, outermost first, WriterSize each
+	PendingAt = 0x2d8 // array, oldest first, PendingSize each
+
+	WriterSize  = 64
+	PendingSize = 128
+	MaxOpen     = 8 // of either; the oldest makes room for another
+	HookEnd     = PendingAt + MaxOpen*PendingSize
+)
+
+// An open complex store or system call. The tracer reads it when a signal stops
+// the thread between the two phases.
+const (
+	PendingSP     = 0  // u64: stack pointer of the program
+	PendingAddr   = 8  // u64: lowest address that will be written
+	PendingBytes  = 16 // u64: how many
+	PendingBase   = 24 // u64: address register; string: RDI before the first element
+	PendingSite   = 32 // u32: number of the hook site
+	PendingCall   = 36 // u32: number of the system call
+	PendingIndex  = 40 // u32: index of the store in the plan
+	PendingShape  = 44 // u8: x86.Shape; PendingSystem for a system call
+	PendingOld    = 64 // masked, conditional: so many bytes from before
+	PendingSystem = 0xff
+)
+
+// The process block behind Gate. The tracer fills it in before any hook runs.
+const (
+	Stores      = 0x68 // array of store descriptors, StoreDescSize each
+	Syscalls    = 0x70 // array of system call descriptors (syscalls.Desc), SyscallCount of them
+	Break       = 0x78 // u64: the program break; 0: not known
+	StackBytes  = 0x80 // u32: captured at outermost allocator entries, a multiple of 8
+	MaxData     = 0x88 // u64: bytes of one write that are recorded
+	Lengths     = 0x90 // address of the table of lengths: see ConfigFilter; 0: none
+	Verdicts    = 0x98 // address of the table of verdicts on call sites; 0: none
+	VerdictMask = 0xa0 // u64: number of its entries less one, which is a power of two less one
+	OpenByte    = 0xa8 // u8: what the shadow table holds for a granule whose stores are recorded
+	ClosedByte  = 0xa9 // u8: … for one whose stores are not
+
+	SyscallCount = 512
+)
+
+// Bits of Config.
+const (
+	// ConfigFilter: the routine keeps the shadow table: blocks are opened when
+	// an allocator returns them, or closed if the verdict on their call site
+	// says so. With a table of lengths they are closed again when they are
+	// freed; it is indexed as the shadow table is, and its bytes at a block's
+	// first granules hold the number of its granules, 7 bits each, least
+	// significant first, bit 7 set in all but the last.
+	ConfigFilter = 1 << iota
+)
+
+// A verdict is two u64: a return address, and what becomes of blocks that the
+// call before it allocates. An entry's place is the upper bits of address ×
+// VerdictHash, shifted right by VerdictShift and masked, or one of the
+// VerdictProbes - 1 places behind it (cyclically). Address 0: free. The tracer
+// writes the verdict before the address.
+const (
+	VerdictSize   = 16
+	VerdictHash   = 0x9e3779b97f4a7c15
+	VerdictShift  = 32
+	VerdictProbes = 8
+	VerdictClosed = 1
+)
+
+// Granule is how many bytes of memory share a byte of the shadow table.
+const (
+	GranuleShift = 4
+	Granule      = 1 << GranuleShift
+)
+
+// A hook site descriptor.
+const (
+	SitePC     = 0  // u64: address of the instruction; of a system call: behind it
+	SiteFlags  = 8  // u32
+	SiteIndex  = 12 // u32: index in capture.Sites
+	SiteStore  = 16 // u32: index of its store descriptor + 1; 0: none
+	SiteAlloc  = 20 // u32: index of the allocator that is entered + 1
+	SiteWriter = 24 // u32: index of the writer that is entered + 1
+	SiteSize   = 32
+)
+
+// Flags of a hook site, in the order in which they are acted on.
+const (
+	SiteStop        = 1 << iota // record the stop
+	SiteStack                   // with the stack, unless inside another allocator
+	SiteAllocEnter              // an allocator is entered
+	SiteAllocLeave              // one is left
+	SiteWriterEnter             // a writer is entered
+	SiteWriterLeave             // one is left
+	SiteTail                    // the leaving is a jump: the result is not there yet
+	SiteReturn                  // the leaving is a RET
+	SiteSyscall                 // a system call
+	SiteHold                    // hold the thread when its record is whole
+)
+
+// A function descriptor. Arguments count from 1, 0: none.
+const (
+	FuncSkipLo = 0  // u64: a writer's calls from [SkipLo, SkipHi) are not recorded
+	FuncSkipHi = 8  // u64
+	FuncFixed  = 16 // u64: bytes
+	FuncRole   = 24 // u8
+	FuncExtent = 25 // u8: probe.Extent
+	FuncFlags  = 26 // u8
+	FuncPtr    = 27 // u8
+	FuncDst    = 28 // u8
+	FuncLen    = 29 // u8
+	FuncCount  = 30 // u8
+	FuncBytes  = 31 // u8: allocator: argument with the size
+	FuncSize   = 32
+)
+
+// Roles of a function, as far as the routine tells them apart.
+const (
+	RoleBlock   = iota // returns a block
+	RolePosix          // stores it through Ptr, result 0
+	RoleStrdup         // its size is that of the string in it
+	RoleRealloc        // takes the block Ptr too
+	RoleFree           // ends the block Ptr
+	RoleWriter
+)
+
+// Flags of a function.
+const (
+	FuncHides    = 1 << iota // stores inside this allocator are its own business
+	FuncTraced               // stores of its file are recorded: its calls become windows (NoteQuiet)
+	FuncDeclared             // an allocator of the program's own: its blocks may share granules
+)
+
+// A store descriptor, of a store that is Complex.
+const (
+	StoreDescDisp   = 0  // s64
+	StoreDescIndex  = 8  // u32: index in the plan
+	StoreDescWidth  = 12 // u16: bytes
+	StoreDescLen    = 14 // u8: of the instruction
+	StoreDescFlags  = 15 // u8
+	StoreDescBase   = 16 // u8: registers as in ModRM, NoReg
+	StoreDescIndexR = 17 // u8
+	StoreDescScale  = 18 // u8
+	StoreDescValue  = 19 // u8
+	StoreDescShape  = 20 // u8: x86.Shape
+	StoreDescSize   = 24
+
+	NoReg = 0xff
+)
+
+// Flags of a store descriptor.
+const (
+	StoreDescRIP    = 1 << iota // Disp is relative to the next instruction
+	StoreDescAddr32             // addresses have 32 bits
+	StoreDescRep                // string with a rep prefix
+	StoreDescAtomic             // conditional: whether it wrote shows in memory alone (CMPccXADD)
+)
+
+// The kinds of special records. Each begins with
+//
+//	+0   u32 Special + kind
+//	+4   u32 size of the record
+//	+8   u64 stamp
+//	+16  u64 time stamp counter
+const (
+	KindStop  = 1 // a function entry, return or point
+	KindWrite = 2 // bytes that were written
+	KindNote  = 3 // anything else, without bytes
+
+	SpecialStamp = 8
+	SpecialTime  = 16
+)
+
+// KindStop, followed by memory from the stack pointer upwards.
+const (
+	StopSite   = 24 // u32: index in capture.Sites
+	StopFlags  = 28 // u32: StopNested
+	StopPC     = 32 // u64
+	StopSP     = 40 // u64
+	StopResult = 48 // u64: rax
+	StopBlock  = 56 // u64: what posix_memalign stored
+	StopRegs   = 64 // u64 × 13: the word at SP; rdi rsi rdx rcx r8 r9; rbx rbp r12 r13 r14 r15
+	StopSize   = 168
+
+	StopNested = 1 // an allocator inside another: no stack
+)
+
+// KindWrite, followed by WriteBytes bytes, padded to a multiple of 4; by none
+// if WriteUnread is set. A masked write is followed by the new bytes and as many
+// old ones, and WriteBytes counts both.
+const (
+	WriteOp    = 24 // u32
+	WriteFlags = 28 // u32
+	WriteIndex = 32 // u32: store: index in the plan; bulk: of the function; system call: number
+	WriteBytes = 36 // u32
+	WritePC    = 40 // u64; bulk: the return address
+	WriteSP    = 48 // u64
+	WriteAddr  = 56 // u64: of the whole write
+	WriteLen   = 64 // u64: of the whole write
+	WriteBase  = 72 // u64
+	WriteOff   = 80 // u64: of these bytes in the write
+	WriteSize  = 88
+)
+
+// Operations of a KindWrite.
+const (
+	WriteStore = iota + 1
+	WriteBulk
+	WriteSyscall
+)
+
+// Flags of a KindWrite, as capture.HitFlags means them.
+const (
+	WriteLate = 1 << iota
+	WriteMore
+	WriteUnread
+	WriteMasked
+	WritePartial
+)
+
+// KindNote.
+const (
+	NoteOp    = 24 // u32
+	NoteIndex = 28 // u32
+	NotePC    = 32 // u64
+	NoteSP    = 40 // u64
+	NoteAddr  = 48 // u64
+	NoteLen   = 56 // u64
+	NoteBase  = 64 // u64
+	NoteSize  = 72
+)
+
+// Operations of a KindNote.
+const (
+	NoteMap    = iota + 1 // Addr, Len
+	NoteUnmap             // Addr, Len
+	NoteBreak             // Addr: the new program break; Base: the one before
+	NoteReturn            // function Index, which had jumped to another, returned Addr; Base as StopBlock
+	NoteLost              // Len records could not be written
+	NoteQuiet             // from here on stores to Len bytes at Addr are not wanted; none at all if Index is not 0
+)
