@@ -2,6 +2,7 @@ package emit
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"mgtrace/x86"
 )
@@ -208,7 +209,7 @@ func (a *asm) imm(reg x86.Reg, v uint64) {
 // shrx appends shrx dst, src, count: a shift that leaves the flags alone (BMI2).
 func (a *asm) shrx(dst, src, count x86.Reg) {
 	a.begin()
-	a.bytes(0xc4, (^byte(dst)&8)<<4|0x40|(^byte(src)&8)<<2|2, 0x80|(^byte(count)&15)<<3|1,
+	a.bytes(0xc4, (^byte(dst)&8)<<4|0x40|(^byte(src)&8)<<2|2, 0x80|(^byte(count)&15)<<3|3,
 		0xf7, 0xc0|byte(dst&7)<<3|byte(src&7))
 	a.changed(dst)
 }
@@ -231,7 +232,7 @@ func (a *asm) restore(reg x86.Reg) {
 // have been saved.
 func (a *asm) changed(reg x86.Reg) {
 	if a.state.saved&(1<<reg) == 0 {
-		panic("emit: a register is changed that was not saved")
+		panic(fmt.Sprintf("emit: register %d is changed that was not saved: % x", reg, a.buf[a.start:]))
 	}
 	a.state.held |= 1 << reg
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"iter"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
@@ -91,30 +92,44 @@ func (m *Maker) Size(site int) int {
 // Where tells what offset off of a site's trampoline at address at means. It is
 // false where no instruction begins.
 func (m *Maker) Where(site int, at uint64, off int) (Position, bool) {
-	var marks []mark
-	s := &m.sites[site]
-	g := generator{asm: asm{marks: &marks}, at: at, options: &m.options}
-	if g.site(s) != nil {
-		return Position{}, false
-	}
-	for i := range marks {
-		k := &marks[i]
-		if k.off != off {
-			continue
+	for o, p := range m.positions(site, at) {
+		if o == off {
+			return p, true
 		}
-		p := k.position(s.PC, s.PC+uint64(g.in.Len))
-		if p.Fault == FaultLog {
-			p.Reload = k.reload
-		}
-		if p.Fault == FaultLog || p.Fault == FaultOperand {
-			p.Skip = g.displacedOff
-			if p.Executed {
-				p.Skip = g.endOff
-			}
-		}
-		return p, true
 	}
 	return Position{}, false
+}
+
+// positions are those of all instructions of a trampoline.
+func (m *Maker) positions(site int, at uint64) iter.Seq2[int, Position] {
+	return func(yield func(int, Position) bool) {
+		marks := make([]mark, 0, 128)
+		s := &m.sites[site]
+		g := generator{asm: asm{marks: &marks}, at: at, options: &m.options}
+		if g.site(s) != nil {
+			return
+		}
+		for i := range marks {
+			if !yield(marks[i].off, g.position(&marks[i], s)) {
+				return
+			}
+		}
+	}
+}
+
+// position is what a mark means, once everything has been made.
+func (g *generator) position(k *mark, s *Site) Position {
+	p := k.position(s.PC, s.PC+uint64(g.in.Len))
+	if p.Fault == FaultLog {
+		p.Reload = k.reload
+	}
+	if p.Fault == FaultLog || p.Fault == FaultOperand {
+		p.Skip = g.displacedOff
+		if p.Executed {
+			p.Skip = g.endOff
+		}
+	}
+	return p
 }
 
 // generator makes one trampoline.
@@ -146,11 +161,11 @@ func (g *generator) site(s *Site) error {
 			plain, after = false, true
 		}
 	}
-	leaves := in.Kind == x86.KindRet || in.Kind == x86.KindJmp
+	leaves := in.Kind != x86.KindOther && in.Kind != x86.KindJcc // for good: a call returns to the original
 	switch {
 	case after && s.Hook == None:
 		return fmt.Errorf("%s needs the hook routine", x86.Text(s.Code, s.PC))
-	case after && (leaves || in.Kind == x86.KindCall):
+	case after && leaves:
 		return fmt.Errorf("%s does not go on behind itself", x86.Text(s.Code, s.PC))
 	case s.Hook >= layout.PhaseBit:
 		return fmt.Errorf("hook site %d: too many hook sites", s.Hook)
@@ -190,7 +205,7 @@ func (g *generator) displaced(s *Site) error {
 	}
 	g.buf = buf
 	if g.marks != nil {
-		g.insides(begin, to)
+		g.insides(begin, to, isSyscall(s.Code))
 	}
 	g.state.executed, g.state.partial, g.state.called, g.state.busy = true, false, false, false
 	g.state.undo, g.state.size = UndoNone, 0
@@ -198,11 +213,16 @@ func (g *generator) displaced(s *Site) error {
 }
 
 // insides marks the instructions after the first of those that stand for the
-// displaced one, which begin at g.buf[begin:].
-func (g *generator) insides(begin int, to uint64) {
+// displaced one, which begin at g.buf[begin:]. What follows a system call only
+// mends RCX, which the kernel sets to the program counter behind it.
+func (g *generator) insides(begin int, to uint64, syscall bool) {
 	code := g.buf[begin:]
 	s := g.state
-	s.fault, s.partial = FaultProgram, true
+	if syscall {
+		s.executed, s.called, s.busy, s.fault = true, false, s.called, FaultNone
+	} else {
+		s.fault, s.partial = FaultProgram, true
+	}
 	for off := 0; ; {
 		in, err := x86.Decode(code[off:], to+uint64(off))
 		if err != nil {
@@ -214,3 +234,5 @@ func (g *generator) insides(begin int, to uint64) {
 		*g.marks = append(*g.marks, mark{g.displacedOff + off, s})
 	}
 }
+
+func isSyscall(code []byte) bool { return len(code) >= 2 && code[0] == 0x0f && code[1] == 0x05 }

@@ -39,7 +39,7 @@ func (g *generator) planStore(s *Site) storePlan {
 	p := storePlan{store: st, tag: uint32(s.Tag), parts: layout.PartsOf(st, g.options.Strict)}
 	p.size = layout.StoreSize(st.Width, p.parts)
 	p.value, p.reg = valueOf(s.Code[:g.in.Len], &g.in)
-	p.before = !st.Atomic && (p.value == valueImm || p.value == valueReg || p.value == valueHigh || p.value == valueSwap)
+	p.before = st.Shape == x86.ShapeFixed && !st.Atomic && (p.value == valueImm || p.value == valueReg || p.value == valueHigh || p.value == valueSwap)
 
 	clobbers := st.Base != x86.NoReg && g.in.Clobbers(st.Base) || st.Index != x86.NoReg && g.in.Clobbers(st.Index)
 	if !p.before {

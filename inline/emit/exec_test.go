@@ -1,0 +1,511 @@
+package emit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mgtrace/inline/layout"
+	"mgtrace/x86"
+)
+
+// What testdata/harness.c and this file agree on.
+const (
+	codeBase  = 0x10000000
+	trampBase = 0x10010000
+	target    = 0x10020000
+	dataBase  = 0x20000000
+	dataSize  = 0x4000
+	logBase   = 0x32000000
+	logSize   = 4096
+	logSecond = logBase + 8192
+	stampBase = 1000
+	shadowAt  = 0x40000000
+
+	modeStep = 1
+	modeSwap = 2
+)
+
+// trial is struct test of the harness.
+type trial struct {
+	Regs                        [16]uint64
+	Flags, EA, PC, Cursor, Mode uint64
+	CodeLen, TrampLen           uint32
+	Mem                         [128]byte
+	Code                        [16]byte
+	Tramp                       [1024]byte
+	Reload                      [1024]uint16
+	Shadow, Seed                uint64
+}
+
+type outcome struct {
+	Signal, RIP uint64
+	Regs        [16]uint64
+	Flags, Exit uint64
+}
+
+type hookCall struct {
+	Site, Phase uint32
+	Regs        [18]uint64
+}
+
+type snap struct {
+	Off, Same uint64
+	Regs      [16]uint64
+	Flags     uint64
+	Block     [16]uint64
+	Stack     [18]uint64
+}
+
+type result struct {
+	Native, Moved          outcome
+	MemoryDiff, VectorDiff int64
+	Before, After          [128]byte
+	Cursor, Order          uint64
+	Log                    [8192]byte
+	Hooks                  uint64
+	Hook                   [2]hookCall
+	End                    snap
+	Snaps                  uint64
+}
+
+// harness builds the harness and returns its path.
+func harness(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("needs gcc to execute trampolines:", err)
+	}
+	path := filepath.Join(t.TempDir(), "harness")
+	out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-mgeneral-regs-only", "-o", path, "testdata/harness.c").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// assemble turns instructions in Intel syntax into bytes, by the outside judge
+// of their encoding.
+func assemble(t *testing.T, lines []string) [][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	var src strings.Builder
+	src.WriteString(".intel_syntax noprefix\n.text\n")
+	for i, l := range lines {
+		fmt.Fprintf(&src, ".org %d, 0xcc\n%s\n", 16*i, l)
+	}
+	fmt.Fprintf(&src, ".org %d, 0xcc\n", 16*len(lines))
+	file := filepath.Join(dir, "a.s")
+	if err := os.WriteFile(file, []byte(src.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"gcc", "-c", "-o", file + ".o", file},
+		{"objcopy", "-O", "binary", "-j", ".text", file + ".o", file + ".bin"},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, badLines(out, lines))
+		}
+	}
+	code, err := os.ReadFile(file + ".bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([][]byte, len(lines))
+	for i := range all {
+		all[i] = code[16*i : 16*i+16]
+	}
+	return all
+}
+
+// variant is a way to make trampolines.
+type variant struct {
+	name   string
+	opt    Options
+	shadow uint8 // byte of every granule
+	kept   bool  // records are kept
+}
+
+var variants = []variant{
+	{"plain", Options{}, 0, true},
+	{"strict", Options{Strict: true}, 0, true},
+	{"fixed open", Options{Filter: Filter{On: true, Shadow: shadowAt, Fixed: true}}, 0, true},
+	{"fixed closed", Options{Filter: Filter{On: true, Shadow: shadowAt, Fixed: true}}, 0xfc, false},
+	{"open", Options{Filter: Filter{On: true, Shadow: shadowAt}}, 4, true},
+	{"closed", Options{Filter: Filter{On: true, Shadow: shadowAt}}, 0, false},
+	{"strict open", Options{Strict: true, Filter: Filter{On: true, Shadow: shadowAt}}, 4, true},
+	{"strict closed", Options{Strict: true, Filter: Filter{On: true, Shadow: shadowAt}}, 0, false},
+}
+
+// subject is one trial with what it was made from.
+type subject struct {
+	text string
+	trial
+	v         *variant
+	maker     *Maker
+	site      Site
+	in        x86.Inst
+	hooks     int // calls of the hook routine that must come
+	positions map[int]Position
+}
+
+// judge runs the subjects and compares.
+func judge(t *testing.T, subjects []*subject) {
+	t.Helper()
+	cmd := exec.Command(harness(t))
+	var input bytes.Buffer
+	for _, s := range subjects {
+		if err := binary.Write(&input, binary.LittleEndian, &s.trial); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Stdin = &input
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		t.Errorf("harness: %v: %s", err, stderr.Bytes())
+	}
+	r := bytes.NewReader(output)
+	seen := map[string]int{}
+	for _, s := range subjects {
+		var got result
+		if err := binary.Read(r, binary.LittleEndian, &got); err != nil {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				t.Fatalf("%s (%s): the harness died here", s.text, s.v.name)
+			}
+			t.Fatal(err)
+		}
+		snaps := make([]snap, got.Snaps)
+		if err := binary.Read(r, binary.LittleEndian, snaps); err != nil {
+			t.Fatal(err)
+		}
+		if got.Native.Signal == 4 {
+			seen["unknown to this processor"]++
+			continue
+		}
+		seen["executed"]++
+		seen["boundaries"] += len(snaps)
+		if msg := s.compare(&got, snaps); msg != "" {
+			t.Errorf("%s (%s): %s\nat %#x, trampoline\n%s", s.text, s.v.name, msg, s.EA, disassemble(s.Tramp[:s.TrampLen], trampBase))
+			if seen["wrong"]++; seen["wrong"] > 10 {
+				t.FailNow()
+			}
+		}
+	}
+	t.Log(seen)
+	if seen["executed"] == 0 {
+		t.Error("nothing was executed")
+	}
+}
+
+// singleStep is the trap flag. resume flag: signal frames show it.
+const singleStep, resume = 0x100, 0x10000
+
+func cleanFlags(f uint64) uint64 { return f &^ (singleStep | resume) }
+
+// compare returns what is wrong, or "".
+func (s *subject) compare(r *result, snaps []snap) string {
+	if r.Native.Signal != 0 {
+		return s.compareFault(r)
+	}
+	switch {
+	case r.Moved.Signal != 0:
+		return fmt.Sprintf("signal %d at offset %d", r.Moved.Signal, r.Moved.RIP-trampBase)
+	case r.Native.Exit != r.Moved.Exit:
+		return fmt.Sprintf("left by exit %d, not %d", r.Moved.Exit, r.Native.Exit)
+	case r.MemoryDiff >= 0:
+		return fmt.Sprintf("memory differs at offset %#x", r.MemoryDiff)
+	case r.VectorDiff >= 0:
+		return fmt.Sprintf("vector state differs at %d", r.VectorDiff)
+	case int(r.Hooks) != s.hooks:
+		return fmt.Sprintf("%d calls of the hook routine, want %d", r.Hooks, s.hooks)
+	}
+	for i, v := range r.Native.Regs {
+		if r.Moved.Regs[i] != v {
+			return fmt.Sprintf("register %d is %#x, not %#x", i, r.Moved.Regs[i], v)
+		}
+	}
+	if r.Native.Flags != cleanFlags(r.Moved.Flags) {
+		return fmt.Sprintf("flags are %#x, not %#x", r.Moved.Flags, r.Native.Flags)
+	}
+	if msg := s.compareHooks(r); msg != "" {
+		return msg
+	}
+	if msg := s.compareRecord(r); msg != "" {
+		return msg
+	}
+	return s.compareSnaps(r, snaps)
+}
+
+// compareHooks: the routine sees what the program has at its two places.
+func (s *subject) compareHooks(r *result) string {
+	for phase := range s.hooks {
+		h := &r.Hook[phase]
+		regs, flags := s.Regs, s.Flags
+		if phase == 1 {
+			regs, flags = r.Native.Regs, r.Native.Flags
+		}
+		word := uint32(h.Regs[layout.RegsSite/8])
+		switch {
+		case int(h.Site) != s.site.Hook || int(h.Phase) != phase || word != h.Site|h.Phase*layout.PhaseBit:
+			return fmt.Sprintf("hook call %d: site %d, phase %d, word %#x", phase, h.Site, h.Phase, word)
+		case [16]uint64(h.Regs[:16]) != regs:
+			return fmt.Sprintf("hook call %d: registers %#x, not %#x", phase, h.Regs[:16], regs)
+		case cleanFlags(h.Regs[layout.RegsFlags/8]) != flags:
+			return fmt.Sprintf("hook call %d: flags %#x, not %#x", phase, h.Regs[16], flags)
+		}
+	}
+	return ""
+}
+
+// compareRecord: one record, exactly as package layout says, or none.
+func (s *subject) compareRecord(r *result) string {
+	st := &s.in.Store
+	start := s.Cursor
+	if s.site.Tag == None || layout.Complex(st) {
+		if r.Cursor != start {
+			return "a record was written where none belongs"
+		}
+		return ""
+	}
+	parts := layout.PartsOf(st, s.v.opt.Strict)
+	size := layout.StoreSize(st.Width, parts)
+	if start+uint64(size) > logBase+logSize {
+		start = logSecond // it did not fit
+	}
+	want := start
+	if s.v.kept {
+		want += uint64(size)
+	}
+	if r.Cursor != want {
+		return fmt.Sprintf("cursor is %#x, not %#x", r.Cursor, want)
+	}
+	rec := r.Log[start-logBase:]
+	if start >= logSecond {
+		rec = r.Log[start-logSecond+logSize:]
+	}
+	u64 := func(off int) uint64 { return binary.LittleEndian.Uint64(rec[off:]) }
+	wrote := st.Shape != x86.ShapeCond || r.Native.Flags&0x40 != 0
+	switch {
+	case int(binary.LittleEndian.Uint32(rec)) != s.site.Tag:
+		return fmt.Sprintf("tag is %#x", rec[:4])
+	case u64(layout.StoreAddr) != s.EA:
+		return fmt.Sprintf("address is %#x", u64(layout.StoreAddr))
+	case wrote && !bytes.Equal(rec[layout.StoreValue:][:st.Width], r.After[:st.Width]):
+		return fmt.Sprintf("value is %x, not %x", rec[layout.StoreValue:][:st.Width], r.After[:st.Width])
+	}
+	off := layout.StoreValue + layout.PaddedWidth(st.Width)
+	if parts.Base {
+		if u64(off) != s.Regs[st.Base] {
+			return fmt.Sprintf("base is %#x", u64(off))
+		}
+		off += 8
+	}
+	if parts.Stamp {
+		if u64(off) != stampBase+1 || r.Order != stampBase+1 {
+			return fmt.Sprintf("stamp is %d, counter %d", u64(off), r.Order)
+		}
+		off += 8
+	} else if r.Order != stampBase {
+		return "a stamp was taken for nothing"
+	}
+	if parts.Flags {
+		if got := StatusFlags(r.Native.Flags, u64(off)); got != r.Native.Flags {
+			return fmt.Sprintf("flags in the record are %#x, not %#x", got, r.Native.Flags)
+		}
+		if zero := u64(off)>>14&1 != 0; zero != wrote {
+			return fmt.Sprintf("zero flag in the record is %v", zero)
+		}
+	}
+	return ""
+}
+
+// word reads what Position.Restore asks for.
+func (s *snap) word(p Place) (uint64, error) {
+	if p.OnStack {
+		return s.Stack[(int(p.Off)+layout.RegsSize)/8], nil
+	}
+	return s.Block[p.Off/8], nil
+}
+
+// at returns the position of a snapshot and the program's registers there.
+func (s *subject) at(k *snap) (Position, Registers, error) {
+	p, ok := s.positions[int(k.Off)]
+	if !ok {
+		return p, Registers{}, fmt.Errorf("offset %d: no instruction begins there", k.Off)
+	}
+	regs := Registers{k.Regs, k.Flags}
+	err := p.Restore(&regs, k.word)
+	regs.Flags = cleanFlags(regs.Flags)
+	return p, regs, err
+}
+
+// compareSnaps: wherever the thread was stopped, the program's registers can be
+// had, and the position says truly what has happened.
+func (s *subject) compareSnaps(r *result, snaps []snap) string {
+	if s.Mode&modeStep != 0 && len(snaps) < 2 {
+		return "not stepped"
+	}
+	for i := range snaps {
+		k := &snaps[i]
+		p, regs, err := s.at(k)
+		if err != nil {
+			return err.Error()
+		}
+		if p.Partial {
+			continue
+		}
+		want, pc, same := Registers{s.Regs, s.Flags}, s.PC, uint64(1)
+		if p.Executed {
+			want, pc, same = Registers{r.Native.Regs, r.Native.Flags}, s.PC+uint64(s.in.Len), 2
+		}
+		switch {
+		case regs != want && !s.repeats(p):
+			return fmt.Sprintf("offset %d: registers restored to %#x, not %#x", k.Off, regs, want)
+		case p.PC != pc:
+			return fmt.Sprintf("offset %d: program counter %#x", k.Off, p.PC)
+		case k.Same&same == 0 && !s.repeats(p):
+			return fmt.Sprintf("offset %d: memory is not what executed=%v says", k.Off, p.Executed)
+		}
+		if msg := s.compareCursor(r, k, &p); msg != "" {
+			return fmt.Sprintf("offset %d: %s", k.Off, msg)
+		}
+	}
+	return ""
+}
+
+// repeats: a string instruction is met once for each iteration.
+func (s *subject) repeats(p Position) bool {
+	return p.Fault == FaultProgram && s.in.Store.Rep
+}
+
+// compareCursor: a record taken back leaves the cursor where it was; a clean
+// place behind the instruction has all of them.
+func (s *subject) compareCursor(r *result, k *snap, p *Position) string {
+	cursor := k.Block[layout.Cursor/8]
+	switch p.Undo {
+	case UndoSize:
+		cursor -= uint64(p.Size)
+	case UndoLast:
+		cursor = k.Block[layout.Last/8]
+	}
+	want := s.Cursor
+	switch {
+	case p.Executed && !p.Clean:
+		if s.site.Tag == None || layout.Complex(&s.in.Store) || s.site.After {
+			return ""
+		}
+	case p.Executed:
+		want = r.Cursor
+	}
+	if cursor != want {
+		return fmt.Sprintf("cursor is %#x, not %#x (executed %v, clean %v)", cursor, want, p.Executed, p.Clean)
+	}
+	return ""
+}
+
+// compareFault: the instruction faults in its place; in the trampoline the same
+// is seen through the position.
+func (s *subject) compareFault(r *result) string {
+	if r.Moved.Signal != r.Native.Signal {
+		return fmt.Sprintf("signal %d, not %d", r.Moved.Signal, r.Native.Signal)
+	}
+	p, regs, err := s.at(&r.End)
+	switch {
+	case err != nil:
+		return err.Error()
+	case p.Executed || p.PC != s.PC || r.Native.RIP != s.PC:
+		return fmt.Sprintf("fault at offset %d: position %+v", r.End.Off, p)
+	case p.Fault == FaultOperand:
+		// The shadow table has no byte for such an address.
+		if !s.v.opt.Filter.On || p.Skip <= int(r.End.Off) {
+			return fmt.Sprintf("fault at offset %d: position %+v", r.End.Off, p)
+		}
+		if q, ok := s.maker.Where(0, trampBase, p.Skip); !ok || q.Fault != FaultProgram || q.Held != nil {
+			return fmt.Sprintf("Skip leads to %d: position %+v", p.Skip, q)
+		}
+	case p.Fault != FaultProgram:
+		return fmt.Sprintf("fault at offset %d: position %+v", r.End.Off, p)
+	}
+	if want := (Registers{r.Native.Regs, cleanFlags(r.Native.Flags)}); regs != want {
+		return fmt.Sprintf("fault at offset %d: registers %#x, not %#x", r.End.Off, regs, want)
+	}
+	return s.compareCursor(r, &r.End, &p)
+}
+
+// makeSubject builds the trampoline of the instruction in s.Code.
+func makeSubject(t *testing.T, rng *rand.Rand, s *subject, code []byte) bool {
+	t.Helper()
+	in, err := x86.Decode(code, s.PC)
+	if err != nil {
+		t.Fatalf("%s: % x: %v", s.text, code, err)
+	}
+	s.in = in
+	copy(s.Code[:], code[:in.Len])
+	s.CodeLen = uint32(in.Len)
+	s.site.PC, s.site.Code = s.PC, s.Code[:in.Len]
+	opt := s.v.opt
+	opt.Relocate = relocate
+	s.maker = New([]Site{s.site}, opt)
+	tramp, err := s.maker.Emit(nil, 0, trampBase)
+	if err != nil {
+		t.Errorf("%s: % x: %v", s.text, code[:in.Len], err)
+		return false
+	}
+	if n := s.maker.Size(0); n < len(tramp) {
+		t.Errorf("%s: Size %d, trampoline of %d bytes", s.text, n, len(tramp))
+	}
+	s.TrampLen = uint32(copy(s.Tramp[:], tramp))
+	s.Cursor = logBase
+	if s.Mode&modeSwap != 0 && s.site.Tag != None && !layout.Complex(&in.Store) {
+		size := layout.StoreSize(in.Store.Width, layout.PartsOf(&in.Store, opt.Strict))
+		s.Cursor = logBase + logSize - uint64(4*rng.IntN(size/4))
+	}
+	s.positions = maps.Collect(s.maker.positions(0, trampBase))
+	for off, p := range s.positions {
+		if p.Reload >= 0 {
+			s.Reload[off] = uint16(p.Reload)
+		}
+	}
+	s.Shadow = uint64(s.v.shadow)
+	return true
+}
+
+func disassemble(code []byte, pc uint64) string {
+	var b strings.Builder
+	for off := 0; off < len(code); {
+		in, err := x86.Decode(code[off:], pc+uint64(off))
+		n := in.Len
+		if err != nil {
+			n = 1
+		}
+		fmt.Fprintf(&b, "%4d  %s\n", off, x86.Text(code[off:], pc+uint64(off)))
+		off += n
+	}
+	return b.String()
+}
+
+func layoutComplex(in *x86.Inst) bool { return layout.Complex(&in.Store) }
+
+// badLines adds to the assembler's complaints the instructions that they mean.
+func badLines(complaints []byte, lines []string) string {
+	var b strings.Builder
+	for l := range strings.Lines(string(complaints)) {
+		b.WriteString(l)
+		var n int
+		if _, rest, ok := strings.Cut(l, ".s:"); ok {
+			if _, err := fmt.Sscanf(rest, "%d", &n); err == nil && n/2-2 < len(lines) && n >= 4 {
+				fmt.Fprintf(&b, "\t%s\n", lines[n/2-2])
+			}
+		}
+	}
+	return b.String()
+}
