@@ -3,7 +3,6 @@ package emit
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -197,7 +196,17 @@ const ripMark = 0x11223344
 // author writes instructions and the states in which they run.
 type author struct {
 	rng *rand.Rand
+	bad badness // where addresses lie
 }
+
+// badness says why a store must fault.
+type badness int
+
+const (
+	good         badness = iota
+	unmapped             // behind the memory, or half of it
+	nonCanonical         // no address of user space at all
+)
 
 func (a *author) pick(n int) int { return a.rng.IntN(n) }
 
@@ -226,6 +235,12 @@ func (a *author) write(form string, v *variant) *subject {
 	s.Regs[4] = dataBase + 0x2000
 	s.Flags = 0x202 | a.rng.Uint64()&(0xd5|0x800|0x400)
 	s.EA = dataBase + 0x400 + uint64(a.pick(0xc00))
+	switch a.bad {
+	case unmapped:
+		s.EA = dataBase + dataSize + uint64(a.pick(100)) - 1
+	case nonCanonical:
+		s.EA = 0x8001_0000_0000_0000 + a.rng.Uint64N(1<<52)
+	}
 	if aligned.MatchString(form) {
 		s.EA &^= 63
 	}
@@ -273,7 +288,11 @@ func (a *author) memory(s *subject, high bool) string {
 	for index == base {
 		index = general()
 	}
-	switch kind := a.pick(12); kind {
+	kind := a.pick(12)
+	if a.bad == nonCanonical {
+		kind = 2 + a.pick(2)*7
+	}
+	switch kind {
 	case 0:
 		return fmt.Sprintf("[rip+%#x]", ripMark)
 	case 1:
@@ -350,7 +369,11 @@ func (a *author) strings(s *subject, form string) {
 	if strings.Contains(form, "{m}") {
 		return
 	}
-	s.EA = dataBase + 0x1000 + uint64(a.pick(256))
+	if a.bad == good {
+		s.EA = dataBase + 0x1000 + uint64(a.pick(256))
+	} else {
+		s.EA = dataBase + dataSize - uint64(a.pick(64))
+	}
 	s.Regs[7], s.Regs[6], s.Regs[1] = s.EA, s.EA+uint64(a.pick(64)), uint64(a.pick(12))
 }
 
@@ -394,6 +417,9 @@ func (a *author) finish(t *testing.T, s *subject, code []byte) bool {
 		s.site.Hook, s.hooks = 7, 2
 	} else if s.site.Hook != None {
 		s.hooks = 1
+		if s.site.After {
+			s.hooks = 2
+		}
 	}
 	return makeSubject(t, a.rng, s, code)
 }
@@ -404,14 +430,25 @@ func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n")
 // trampoline, at full speed, step by step, and with the end of the log in the
 // middle of the record.
 func TestExecute(t *testing.T) {
-	rounds := 12
+	rounds := 3
 	if testing.Short() {
-		rounds = 2
+		rounds = 1
 	}
-	if os.Getenv("EMIT_ROUNDS") != "" {
-		_, _ = fmt.Sscan(os.Getenv("EMIT_ROUNDS"), &rounds)
+	a := &author{rng: rand.New(rand.NewPCG(3, uint64(rounds)))}
+	a.run(t, rounds)
+}
+
+// TestFaults is the same with addresses where no memory is: the fault must be
+// seen as if there were no trampoline.
+func TestFaults(t *testing.T) {
+	for _, bad := range []badness{unmapped, nonCanonical} {
+		a := &author{rand.New(rand.NewPCG(4, uint64(bad))), bad}
+		a.run(t, 2)
 	}
-	a := &author{rand.New(rand.NewPCG(3, uint64(rounds)))}
+}
+
+func (a *author) run(t *testing.T, rounds int) {
+	t.Helper()
 	var subjects []*subject
 	var texts []string
 	for _, form := range lines(forms) {
@@ -432,11 +469,11 @@ func TestExecute(t *testing.T) {
 			}
 		}
 	}
-	var good []*subject
+	var ready []*subject
 	for i, code := range assemble(t, texts) {
 		if a.finish(t, subjects[i], code) {
-			good = append(good, subjects[i])
+			ready = append(ready, subjects[i])
 		}
 	}
-	judge(t, good)
+	judge(t, ready)
 }

@@ -34,8 +34,9 @@ const (
 	FaultLog
 	// FaultOperand: what the program stored is read back, or its granule in the
 	// shadow table. It faults if another thread took the memory away, or if
-	// the address is none of user space. The thread goes on at Skip with its
-	// registers restored; if the store has executed, its value is unread.
+	// the address is none of user space (with SIGSEGV or SIGBUS, by the
+	// register that holds it). The thread goes on at Skip with its registers
+	// restored; if the store has executed, its value is unread.
 	FaultOperand
 )
 

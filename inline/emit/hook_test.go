@@ -1,0 +1,86 @@
+package emit
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// displacedForms are instructions at which the hook routine is called: function
+// entries, returns, points. T stands for four bytes of displacement to the
+// target, behind which nothing follows; R for one to the data.
+var displacedForms = []struct {
+	text, code string
+	steps      bool // also step by step: it does not show the trap flag
+}{
+	{"ret", "\xc3", true},
+	{"ret 16", "\xc2\x10\x00", true},
+	{"rep ret", "\xf3\xc3", true},
+	{"call target", "\xe8TTTT", true},
+	{"call rax", "\xff\xd0", true},
+	{"call [rsi]", "\xff\x16", true},
+	{"call [rsi+rax*0+8]", "\xff\x56\x08", true},
+	{"call [rsp]", "\xff\x14\x24", true},
+	{"call [rip+data]", "\xff\x15RRRR", true},
+	{"jmp target", "\xe9TTTT", true},
+	{"jmp rax", "\xff\xe0", true},
+	{"jmp [rsi]", "\xff\x26", true},
+	{"notrack jmp rax", "\x3e\xff\xe0", true},
+	{"jc target", "\x0f\x82TTTT", true},
+	{"jg target", "\x0f\x8fTTTT", true},
+	{"push rax", "\x50", true},
+	{"push r12", "\x41\x54", true},
+	{"push rsp", "\x54", true},
+	{"push [rsi]", "\xff\x36", true},
+	{"push 5", "\x6a\x05", true},
+	{"pushfq", "\x9c", false},
+	{"pop rbp", "\x5d", true},
+	{"pop rsp", "\x5c", true},
+	{"leave", "\xc9", true},
+	{"endbr64", "\xf3\x0f\x1e\xfa", true},
+	{"nop", "\x90", true},
+	{"sub rsp, 40", "\x48\x83\xec\x28", true},
+	{"xor eax, eax", "\x31\xc0", true},
+	{"lahf", "\x9f", true},
+	{"std", "\xfd", true},
+	{"mov rax, [rip+data]", "\x48\x8b\x05RRRR", true},
+	{"lea r9, [rip+data]", "\x4c\x8d\x0dRRRR", true},
+	{"movaps xmm3, [rip+data]", "\x0f\x28\x1dRRRR", true},
+	{"vzeroupper", "\xc5\xf8\x77", true},
+	{"syscall", "\x0f\x05", false},
+}
+
+// TestHooks runs instructions with a call of the hook routine before them, and
+// a system call between two.
+func TestHooks(t *testing.T) {
+	a := &author{rng: rand.New(rand.NewPCG(5, 6))}
+	var subjects []*subject
+	for _, f := range displacedForms {
+		for round := range 12 {
+			s := a.write("", &variants[0])
+			s.text = f.text
+			s.site = Site{Tag: None, Hook: round * 1000003, After: f.text == "syscall"}
+			s.EA &^= 15
+			code := []byte(f.code)
+			for mark, to := range map[string]uint64{"TTTT": target, "RRRR": s.EA} {
+				if i := strings.Index(f.code, mark); i >= 0 {
+					binary.LittleEndian.PutUint32(code[i:], uint32(to-(s.PC+uint64(len(code)))))
+				}
+			}
+			binary.LittleEndian.PutUint64(s.Mem[0:], target)
+			binary.LittleEndian.PutUint64(s.Mem[8:], target)
+			s.Regs[6], s.Regs[0], s.Regs[5] = s.EA, target, s.EA+64
+			if s.site.After {
+				s.Regs[0] = 39 // getpid
+			}
+			if f.steps && round%2 == 0 {
+				s.Mode = modeStep
+			}
+			if a.finish(t, s, append(code, make([]byte, 16)...)) {
+				subjects = append(subjects, s)
+			}
+		}
+	}
+	judge(t, subjects)
+}
