@@ -9,7 +9,8 @@ import (
 )
 
 // ErrFull is returned when a history has reached one of its limits: 2³¹−1
-// operations, 2³⁰ words of version lists, 2²³ pages of memory written.
+// operations, 2²³ pages of memory written, 2²⁹ split words, and what is counted
+// in roomFor.
 var ErrFull = errors.New("the history is full")
 
 const (
@@ -58,25 +59,30 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 	return Timestamp(h.ops.n), nil
 }
 
-// room reports whether the event fits. What one event can add to the lists is
-// at most a block for each list that it touches, or, touching very many, half
-// of what they have already.
+// room reports whether the event fits. One operation can make an extra version
+// and a split or two of each word that it touches, and a head of each granule.
 func (h *History) room(ev *trace.Event) error {
 	n := max(ev.Size, uint64(len(ev.Data)))
 	if n > maxExtent || ev.Kind == trace.KindUnmap || ev.Kind == trace.KindMap {
-		n = 0 // refused later, or a block without lists
+		n = 0 // refused later, or a block that is not in the pages
 	}
-	pages := n>>pageBits + 2
-	words := uint64(1 << 24)
-	if pages > 2 {
-		words += 8*pages + uint64(h.mem.next)/2
-	}
+	return h.roomFor(1, n>>pageBits+2, min(n, 2*pageSize)+64)
+}
+
+// roomFor reports whether so many operations fit that write so many pages and
+// bytes: whole pages, and bytes of other ones.
+func (h *History) roomFor(ops, pages, bytes uint64) error {
+	m := &h.mem
+	cells := pages + bytes
 	switch {
-	case uint64(h.mem.pages.len())+pages > maxPages:
-		return fmt.Errorf("%w: %d pages of memory", ErrFull, h.mem.pages.len())
-	case h.mem.full(words) || h.mem.splits.len() >= maxIndex-8*pageWords:
-		return fmt.Errorf("%w: %d words of version lists", ErrFull, h.mem.next)
-	case uint64(h.ops.n)+uint64(h.nodes.live)+2 > maxTime || len(h.ops.sites) >= maxSites-2:
+	case uint64(m.pages.len())+pages > maxPages:
+		return fmt.Errorf("%w: %d pages of memory", ErrFull, m.pages.len())
+	case uint64(m.extras.len())+cells > maxExtra || uint64(m.splits.len())+cells > maxSplit ||
+		uint64(m.longs.len())+cells > maxLong || uint64(h.owners.all.len())+cells > maxOwners:
+		return fmt.Errorf("%w: %d versions beside those of the operations", ErrFull, m.extras.len())
+	case uint64(h.ops.words.n)+ops*maxWords > maxWordIndex || uint64(h.ops.wides.len())+ops > maxWordIndex:
+		return fmt.Errorf("%w: %d long values", ErrFull, h.ops.words.n)
+	case uint64(h.ops.n)+uint64(h.nodes.live)+ops+1 > maxTime || uint64(len(h.ops.all))+2*ops >= maxSites:
 		return fmt.Errorf("%w: %d operations", ErrFull, h.ops.n)
 	}
 	return nil
@@ -103,190 +109,15 @@ func (h *History) anomaly(k AnomalyKind, ev *trace.Event, addr trace.Addr, id No
 	})
 }
 
-// applyWrite records a write, or drops it if it concerns no node.
-func (h *History) applyWrite(ev *trace.Event) uint32 {
-	addr, size := uint64(ev.Addr), ev.Size
-	if ev.Kind != trace.KindUnread && ev.Flags&trace.FlagPartial == 0 {
-		size = max(size, uint64(len(ev.Data)))
-	}
-	if size == 0 || !h.plausible(ev, ev.Addr, size) {
-		return 0
-	}
-	stray := false
-	if !h.inLive(addr) {
-		var keep bool
-		if stray, keep = h.judge(ev, addr, size); !keep {
-			h.dropped++
-			return 0
-		}
-	}
-	t := h.addWrite(ev, addr, size, stray)
-	h.mem.write(addr, size, t)
-	return t
-}
-
-// inLive reports whether addr lies in a live node now. Programs write the same
-// nodes again and again.
-func (h *History) inLive(addr uint64) bool {
-	slot := &h.recent[addr/granule%recentNodes]
-	n := *slot
-	if n != nil && n.death == 0 && addr-n.start < n.size { // below start: wraps
-		return true
-	}
-	var id NodeID
-	if p, _ := h.mem.fast(addr); p != nil {
-		id = h.liveIn(p, addr, h.ops.n)
-	}
-	if id == 0 {
-		id = h.liveApart(addr, h.ops.n)
-	}
-	if id == 0 {
-		return false
-	}
-	*slot = h.nodes.at(id)
-	return true
-}
-
-// judge decides about a write whose first byte lies in no live node. It is
-// kept if it reaches a live node, and kept as stray if it came from one (its
-// base lies in a node), hits freed memory, or lies close to a node.
-func (h *History) judge(ev *trace.Event, addr, size uint64) (stray, keep bool) {
-	now := h.ops.n
-	if size > 1 {
-		if h.hits = h.overlapping(h.hits, addr, size, now); len(h.hits) > 0 {
-			return false, true
-		}
-	}
-	if ev.Base != 0 && uint64(ev.Base) != addr && h.liveAt(uint64(ev.Base), now) != 0 {
-		return true, true
-	}
-	for _, a := range [2]uint64{addr, addr + size - 1} {
-		if id := h.formerAt(a, now); id != 0 && !h.remapped(a, h.nodes.at(id).death) {
-			return true, true
-		}
-	}
-	return true, h.neighbour(addr, size, now) != 0
-}
-
-// remapped reports whether addr was mapped or unmapped at or after t: what was
-// freed there before has nothing to do with it any more.
-func (h *History) remapped(addr uint64, t uint32) bool {
-	for _, m := range slices.Backward(h.mapped) {
-		if m.time < t {
-			return false
-		}
-		if m.lo <= addr && addr < m.hi {
-			return true
-		}
-	}
-	return false
-}
-
-// neighbour returns the live node at t that ends at most slack bytes before
-// addr, or starts at most slack bytes after [addr, addr+size).
-func (h *History) neighbour(addr, size uint64, t uint32) NodeID {
-	s := h.options.Slack
-	var buf [8]NodeID
-	if lo := addr - min(addr, s); lo < addr {
-		if ids := h.overlapping(buf[:0], lo, addr-lo, t); len(ids) > 0 {
-			return nearest(h, ids, addr)
-		}
-	}
-	if end := addr + size; end+s > end {
-		if ids := h.overlapping(buf[:0], end, s, t); len(ids) > 0 {
-			return nearest(h, ids, end)
-		}
-	}
-	return 0
-}
-
-// nearest returns the node that starts closest to addr.
-func nearest(h *History, ids []NodeID, addr uint64) NodeID {
-	return slices.MinFunc(ids, func(a, b NodeID) int {
-		x, y := distance(h.nodes.at(a).start, addr), distance(h.nodes.at(b).start, addr)
-		if x < y {
-			return -1
-		} else if x > y {
-			return 1
-		}
-		return 0
-	})
-}
-
-func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
-
-func writeKind(k trace.Kind) OpKind {
-	switch k {
-	case trace.KindStore:
-		return OpStore
-	case trace.KindUnread:
-		return OpUnread
-	}
-	return OpBulk
-}
-
-// addWrite appends a write in the most compact shape that holds it.
-func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint32 {
-	s := site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: writeKind(ev.Kind), stray: stray}
-	if ev.Kind == trace.KindSyscall && ev.Name == "" {
-		s.name = h.ops.name(fmt.Sprintf("system call %d", ev.Aux))
-	} else {
-		s.name = h.ops.name(ev.Name)
-	}
-	far := false
-	if ev.Base != 0 {
-		if d := int64(addr - uint64(ev.Base)); d >= minDelta && d <= maxDelta {
-			s.base, s.delta = baseDelta, int32(d)
-		} else {
-			s.base, far = baseFar, true
-		}
-	}
-	data := ev.Data[:min(uint64(len(ev.Data)), size)]
-	if s.kind == OpUnread {
-		data = nil
-	}
-	var t uint32
-	if s.kind == OpStore && size <= maxArena && uint64(len(data)) == size {
-		_, page := h.mem.touch(addr)
-		word := page<<wordBits | uint32(addr&pageMask>>3)
-		s.size, s.shape = uint16(size), shapeInline
-		var value uint64
-		if size <= maxInline {
-			for i, b := range data {
-				value |= uint64(b) << (8 * i)
-			}
-		} else {
-			s.shape, value = shapeArena, uint64(h.ops.arena.add(data))
-		}
-		t = h.ops.add(&s, uint32(addr&7), word, value, ev.Wall)
-	} else {
-		s.shape = shapeWide
-		w := wide{addr: addr, size: size, known: uint64(len(data))}
-		if len(data) > 0 {
-			w.data = h.ops.arena.add(data)
-		}
-		t = h.ops.add(&s, 0, uint32(h.ops.wides.add(w)), 0, ev.Wall)
-	}
-	if far {
-		h.ops.farBases = append(h.ops.farBases, farBase{t, uint64(ev.Base)})
-	}
-	return t
-}
-
 func (h *History) lifeSite(ev *trace.Event, k OpKind) *site {
 	return &site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: k, name: h.ops.name(ev.Name)}
 }
 
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
-	t := h.ops.add(h.lifeSite(ev, OpDeath), 0, uint32(id), 0, ev.Wall)
-	h.end(id, t)
+	t := h.ops.addAt(h.lifeSite(ev, OpDeath), 0, uint32(id), 0, ev.Wall)
+	h.nodes.end(id, t)
 	return t
-}
-
-func (h *History) end(id NodeID, t uint32) {
-	h.nodes.at(id).death = t
-	h.nodes.live--
 }
 
 // clear ends what still lives in [addr, addr+size), because a new block is
@@ -297,7 +128,7 @@ func (h *History) clear(ev *trace.Event, addr, size uint64, except NodeID) {
 		if id == except {
 			continue
 		}
-		if !h.nodes.at(id).tracked {
+		if !h.nodes.at(id).is(nodeTracked) {
 			h.anomaly(AllocOverLive, ev, trace.Addr(addr), id)
 		}
 		h.die(ev, id)
@@ -315,20 +146,18 @@ func (h *History) applyAlloc(ev *trace.Event, addr trace.Addr) {
 // birth appends the birth of the event's block.
 func (h *History) birth(ev *trace.Event) NodeID {
 	id := h.newNode(ev)
-	t := h.ops.add(h.lifeSite(ev, OpBirth), 0, uint32(id), ev.Size, ev.Wall)
+	t := h.ops.addAt(h.lifeSite(ev, OpBirth), 0, uint32(id), 0, ev.Wall)
 	h.nodes.at(id).birth = t
 	h.own(id, uint64(ev.Addr), ev.Size, t)
 	return id
 }
 
 func (h *History) newNode(ev *trace.Event) NodeID {
-	id := NodeID(h.nodes.all.add(node{
-		start: uint64(ev.Addr), size: ev.Size, born: ev.Size,
-		alloc: h.ops.name(ev.Name), stack: h.nodes.internStack(ev.Stack),
-		zeroed: ev.Flags&trace.FlagZeroed != 0,
-	}))
-	h.nodes.live++
-	return id
+	n := node{start: uint64(ev.Addr), size: ev.Size, origin: h.nodes.intern(h.ops.name(ev.Name), ev.Stack)}
+	if ev.Flags&trace.FlagZeroed != 0 {
+		n.flags = nodeZeroed
+	}
+	return h.nodes.add(n)
 }
 
 // applyFree ends the node at addr. Anything else at addr is an anomaly.
@@ -385,7 +214,7 @@ func (h *History) applyRealloc(ev *trace.Event) {
 }
 
 func (h *History) resize(ev *trace.Event, id NodeID) {
-	t := h.ops.add(h.lifeSite(ev, OpResize), 0, uint32(id), ev.Size, ev.Wall)
+	t := h.ops.addAt(h.lifeSite(ev, OpResize), 0, uint32(id), 0, ev.Wall)
 	n := h.nodes.at(id)
 	had := n.size
 	h.nodes.setSize(id, ev.Size, t)
@@ -404,11 +233,13 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	id := h.newNode(ev)
 	s := h.lifeSite(ev, OpMove)
 	s.shape = shapeMove
-	t := h.ops.add(s, 0, uint32(id), uint64(len(h.ops.moves)), ev.Wall)
+	t := h.ops.addAt(s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
 	h.ops.moves = append(h.ops.moves, m)
-	h.end(old, t)
+	h.nodes.end(old, t)
 	n := h.nodes.at(id)
-	n.birth, n.moved, n.zeroed = t, old, false
+	n.birth = t
+	n.flags = n.flags&^nodeZeroed | nodeRare
+	h.nodes.rare[id] = rare{moved: old}
 	h.own(id, uint64(ev.Addr), ev.Size, t)
 	if size > 0 {
 		h.mem.write(uint64(ev.Addr), size, t)
@@ -461,13 +292,14 @@ func (h *History) applyGlobal(ev *trace.Event) {
 	h.mem.setImage(uint64(ev.Addr), ev.Data)
 	id := h.fix(uint64(ev.Addr), ev.Size)
 	n := h.nodes.at(id)
-	n.global, n.alloc = trace.GlobalID(ev.Aux), h.ops.name(ev.Name)
+	n.origin = h.nodes.intern(h.ops.name(ev.Name), nil)
+	n.flags |= nodeRare
+	h.nodes.rare[id] = rare{global: trace.GlobalID(ev.Aux)}
 }
 
 // fix makes a node that no operation made, alive from now on.
 func (h *History) fix(addr, size uint64) NodeID {
-	id := NodeID(h.nodes.all.add(node{start: addr, size: size, born: size, birth: h.ops.n, fixed: true}))
-	h.nodes.live++
+	id := h.nodes.add(node{start: addr, size: size, birth: h.ops.n, flags: nodeFixed})
 	h.nodes.insertFixed(id)
 	return id
 }

@@ -20,18 +20,19 @@ type History struct {
 	mem       memory
 	ops       ops
 	nodes     nodes
+	owners    owners
 	anomalies []Anomaly
 	gaps      []Gap
 	mapped    []mapping
 	dropped   uint64
 
-	recent [recentNodes]*node // the builder's last hits, by granule
-	hits   []NodeID           // the builder's scratch
-	flags  []bool             // the builder's scratch
+	recent [recentNodes]NodeID // the builder's last hits, by granule
+	hits   []NodeID            // the builder's scratch
+	flags  []bool              // the builder's scratch
 }
 
 // recentNodes is how many hits the builder remembers; a power of two.
-const recentNodes = 1 << 12
+const recentNodes = 1 << 14
 
 // mapping is a range that was mapped or unmapped after time operations.
 type mapping struct {
@@ -47,9 +48,10 @@ func New(o Options) *History {
 	o.Slack = min(o.Slack, pageSize)
 	return &History{
 		options: o,
-		mem:     memory{index: map[uint64]uint32{}, lists: newLists()},
+		mem:     memory{pageIndex: newPageIndex()},
 		ops:     newOps(),
 		nodes:   newNodes(),
+		owners:  newOwners(),
 	}
 }
 
@@ -110,13 +112,9 @@ type Stats struct {
 func (h *History) Stats() Stats {
 	s := Stats{
 		Ops: int(h.ops.n), Nodes: h.NodeCount(), Live: h.nodes.live,
-		Dropped: h.dropped, Sites: len(h.ops.sites), Pages: h.mem.pages.len(),
+		Dropped: h.dropped, Sites: len(h.ops.all), Pages: h.mem.pages.len(),
 	}
-	s.Bytes = h.mem.bytes() + h.ops.bytes()
-	for i := range h.mem.pages.len() {
-		s.Bytes += pageCost(h.mem.pages.at(i))
-	}
-	s.Bytes += uint64(h.mem.splits.len())*12 + uint64(h.nodes.all.len())*nodeBytes
+	s.Bytes = h.mem.pageIndex.bytes() + h.mem.chains.bytes() + uint64(h.mem.splits.len())*splitBytes + h.ops.bytes() + h.nodes.bytes() + uint64(h.owners.all.len())*ownerBytes
 	return s
 }
 
@@ -134,7 +132,7 @@ func (h *History) Op(t Timestamp) Op {
 	u := uint32(t)
 	s := h.ops.site(u)
 	op := Op{
-		Time: t, Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Wall: h.ops.wall(u),
+		Time: t, Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Wall: h.ops.walls.get(u),
 		Flags: s.flags, Name: h.ops.names[s.name],
 	}
 	switch s.kind {
@@ -157,7 +155,7 @@ func (h *History) Op(t Timestamp) Op {
 func (h *History) fillWrite(op *Op, s *site, t uint32) {
 	addr, size := h.extent(t)
 	op.Addr, op.Size = trace.Addr(addr), size
-	op.Base = trace.Addr(h.ops.base(t, s, addr))
+	op.Base = trace.Addr(h.base(t, s, addr))
 	if s.stray {
 		op.Other = h.strayOf(addr, size, uint64(op.Base), t)
 		return
@@ -190,7 +188,7 @@ func (h *History) strayOf(addr, size, base uint64, t uint32) NodeID {
 func (h *History) extent(t uint32) (addr, size uint64) {
 	s := h.ops.site(t)
 	switch s.shape {
-	case shapeInline, shapeArena:
+	case shapeInline, shapeWords:
 		w := h.ops.word(t)
 		number := h.mem.pages.at(int(w >> wordBits)).number
 		return number<<pageBits | uint64(w&(pageWords-1))<<3 | h.ops.low3(t), uint64(s.size)
@@ -206,18 +204,18 @@ func (h *History) extent(t uint32) (addr, size uint64) {
 // fetch copies into b, from index i on, the n bytes that the operation t wrote
 // at addr, which lie within its extent.
 func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
-	start, size := h.extent(t)
+	start, _ := h.extent(t)
 	off := addr - start
 	dst, ok := b.Data[i:i+n], b.Written[i:i+n]
 	switch s := h.ops.site(t); s.shape {
 	case shapeInline:
-		v := h.ops.value(t) >> (8 * off)
+		v := (uint64(s.high)<<32 | uint64(h.ops.value(t))) >> (8 * off)
 		for k := range dst {
 			dst[k], ok[k] = byte(v), true
 			v >>= 8
 		}
-	case shapeArena:
-		copy(dst, h.ops.arena.get(arenaRef(h.ops.value(t)), size)[off:])
+	case shapeWords:
+		h.ops.words.copy(dst, h.ops.value(t), off)
 		setAll(ok, true)
 	case shapeWide:
 		w := h.ops.wides.at(int(h.ops.word(t)))
@@ -287,12 +285,17 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 		return Node{}
 	}
 	n := h.nodes.at(id)
-	return Node{
+	from := &h.nodes.origins[n.origin]
+	v := Node{
 		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
-		Birth: Timestamp(n.birth), Death: Timestamp(n.death),
-		Global: n.global, Moved: n.moved, Tracked: n.tracked,
-		Alloc: h.ops.names[n.alloc], Stack: h.nodes.stacks[n.stack],
+		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked),
+		Alloc: h.ops.names[from.alloc], Stack: from.stack,
 	}
+	if n.is(nodeRare) {
+		r := h.nodes.rare[id]
+		v.Global, v.Moved = r.global, r.moved
+	}
+	return v
 }
 
 // NodeSize returns the node's size in bytes at t.
@@ -318,15 +321,18 @@ func (h *History) Nodes() iter.Seq[Node] {
 func (h *History) Live(t Timestamp) iter.Seq[NodeID] {
 	u := h.clip(t)
 	return func(yield func(NodeID) bool) {
-		for id := NodeID(1); int(id) <= h.NodeCount(); id++ {
-			n := h.nodes.at(id)
-			if n.birth > u {
-				return
+		h.nodes.each(u, uint32(h.NodeCount())>>groupBits, func(group uint32) bool {
+			for id := NodeID(max(group<<groupBits, 1)); id < NodeID(group+1)<<groupBits && h.has(id); id++ {
+				n := h.nodes.at(id)
+				if n.birth > u {
+					return false
+				}
+				if n.alive(u) && !yield(id) {
+					return false
+				}
 			}
-			if n.alive(u) && !yield(id) {
-				return
-			}
-		}
+			return true
+		})
 	}
 }
 
@@ -387,7 +393,7 @@ func (h *History) Track(addr trace.Addr, size uint64) NodeID {
 		return id
 	}
 	id := h.fix(uint64(addr), size)
-	h.nodes.at(id).tracked = true
+	h.nodes.at(id).flags |= nodeTracked
 	return id
 }
 
@@ -413,5 +419,5 @@ func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64
 		id = h.liveAt(uint64(addr), h.ops.n)
 	}
 	w := h.ops.wides.add(wide{addr: uint64(addr), size: size, mark: mark})
-	return Timestamp(h.ops.add(h.lifeSite(ev, k), 0, uint32(id), uint64(w), ev.Wall)), nil
+	return Timestamp(h.ops.addAt(h.lifeSite(ev, k), 0, uint32(id), uint32(w), ev.Wall)), nil
 }

@@ -1,7 +1,6 @@
 package mgpp
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"mgtrace/trace"
@@ -10,22 +9,46 @@ import (
 // node is one block. Nodes lie in a slab by NodeID, in order of birth.
 type node struct {
 	start, size  uint64 // size: now
-	born         uint64 // size at birth
 	birth, death uint32
-	moved        NodeID
-	alloc, stack uint32
-	global       trace.GlobalID
-	zeroed       bool // born zero: all of its first `born` bytes
-	fixed        bool // a global or tracked range: found through nodes.fixed
-	tracked      bool
-	resized      bool // nodes.resizes has its sizes
+	origin       uint32 // index in nodes.origins
+	flags        nodeFlags
 }
 
-const nodeBytes = 56 // of a node
+const nodeBytes = 32 // of a node
+
+type nodeFlags uint8
+
+const (
+	nodeZeroed  nodeFlags = 1 << iota // born zero: all of its first bytes
+	nodeFixed                         // a global or tracked range: found through nodes.fixed
+	nodeTracked                       // not a declared object
+	nodeResized                       // nodes.resizes has its sizes
+	nodeRare                          // nodes.rare has more about it
+)
 
 // alive reports whether the node lives at t.
 func (n *node) alive(t uint32) bool {
 	return n.birth <= t && (n.death == 0 || t < n.death)
+}
+
+func (n *node) is(f nodeFlags) bool { return n.flags&f != 0 }
+
+// origin is where a node comes from: few places make many.
+type origin struct {
+	alloc uint32 // name
+	stack []trace.Addr
+}
+
+// rare is what few nodes have.
+type rare struct {
+	moved  NodeID
+	global trace.GlobalID
+}
+
+// sizes are those of a node that was resized in place.
+type sizes struct {
+	born uint64 // size at birth
+	list []resize
 }
 
 // resize is one size of a node from a time on.
@@ -35,32 +58,32 @@ type resize struct {
 	min  uint64 // smallest size before this one
 }
 
-// nodes finds the node of an address at a time. Every granule of 16 bytes has
-// the list of operations that made a node its owner, as words have versions;
-// whole pages have one for all. Three kinds of node are kept apart: globals
-// and tracked ranges, which no operation made, and blocks so large that a list
+// nodes are all nodes, and those that owners.go does not find: globals and
+// tracked ranges, which no operation made, and blocks so large that an owner
 // per page would cost too much.
 type nodes struct {
 	all     slab[node]
 	fixed   []NodeID // by start
 	longest uint64   // size of the largest fixed one
 	huge    []NodeID // by birth
-	resizes map[NodeID][]resize
+	resizes map[NodeID]*sizes
+	rare    map[NodeID]rare
 	live    int
+	lifetimes
 
-	stacks  [][]trace.Addr
-	stackOf map[string]uint32
-	scratch []byte
+	origins  []origin
+	originOf []uint32 // hash table of origins: index, 0 empty; a power of two
 }
 
-// hugeSize is where a block is too large for lists per page.
+// hugeSize is where a block is too large for an owner per page.
 const hugeSize = 1 << 26
 
 func newNodes() nodes {
 	n := nodes{
-		resizes: map[NodeID][]resize{},
-		stacks:  [][]trace.Addr{nil},
-		stackOf: map[string]uint32{"": 0},
+		resizes:  map[NodeID]*sizes{},
+		rare:     map[NodeID]rare{},
+		origins:  []origin{{}},
+		originOf: make([]uint32, 1<<6),
 	}
 	n.all.add(node{})
 	return n
@@ -68,37 +91,104 @@ func newNodes() nodes {
 
 func (ns *nodes) at(id NodeID) *node { return ns.all.at(int(id)) }
 
-// internStack keeps one copy of each call stack.
-func (ns *nodes) internStack(s []trace.Addr) uint32 {
-	if len(s) == 0 {
+// add appends a node.
+func (ns *nodes) add(n node) NodeID {
+	id := NodeID(ns.all.add(n))
+	ns.live++
+	ns.born(id)
+	return id
+}
+
+// end records the death of a node at t.
+func (ns *nodes) end(id NodeID, t uint32) {
+	ns.at(id).death = t
+	ns.live--
+	ns.died(id, t)
+}
+
+func (ns *nodes) addHuge(id NodeID) {
+	if !slices.Contains(ns.huge, id) {
+		ns.huge = append(ns.huge, id)
+	}
+}
+
+// intern keeps one copy of each allocator's name with a call stack.
+func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
+	if alloc == 0 && len(stack) == 0 {
 		return 0
 	}
-	ns.scratch = ns.scratch[:0]
-	for _, a := range s {
-		ns.scratch = binary.LittleEndian.AppendUint64(ns.scratch, uint64(a))
+	o := origin{alloc, stack}
+	slot := ns.originSlot(&o)
+	if *slot != 0 {
+		return *slot
 	}
-	if i, ok := ns.stackOf[string(ns.scratch)]; ok {
-		return i
+	i := uint32(len(ns.origins))
+	*slot = i
+	o.stack = slices.Clone(stack)
+	ns.origins = append(ns.origins, o)
+	if 2*len(ns.origins) > len(ns.originOf) {
+		ns.originOf = make([]uint32, 2*len(ns.originOf))
+		for k := 1; k < len(ns.origins); k++ {
+			*ns.originSlot(&ns.origins[k]) = uint32(k)
+		}
 	}
-	i := uint32(len(ns.stacks))
-	ns.stacks = append(ns.stacks, slices.Clone(s))
-	ns.stackOf[string(ns.scratch)] = i
 	return i
+}
+
+// originSlot returns where the origin is in the table, or would be.
+func (ns *nodes) originSlot(o *origin) *uint32 {
+	x := uint64(o.alloc)
+	for _, a := range o.stack {
+		x = (x ^ uint64(a)) * 0x9e3779b97f4a7c15
+		x ^= x >> 32
+	}
+	mask := uint64(len(ns.originOf) - 1)
+	for i := x; ; i++ {
+		k := &ns.originOf[i&mask]
+		if q := &ns.origins[*k]; *k == 0 || q.alloc == o.alloc && slices.Equal(q.stack, o.stack) {
+			return k
+		}
+	}
+}
+
+func (ns *nodes) bytes() uint64 {
+	n := uint64(ns.all.len())*nodeBytes + ns.lifetimes.bytes() + uint64(len(ns.rare))*24
+	for _, s := range ns.resizes {
+		n += 64 + uint64(cap(s.list))*24
+	}
+	n += uint64(cap(ns.origins))*32 + uint64(len(ns.originOf))*4
+	for i := range ns.origins {
+		n += uint64(len(ns.origins[i].stack)) * 8
+	}
+	return n
+}
+
+// bornSize returns the node's size at birth.
+func (ns *nodes) bornSize(id NodeID) uint64 {
+	n := ns.at(id)
+	if n.is(nodeResized) {
+		return ns.resizes[id].born
+	}
+	return n.size
 }
 
 // sizeAt returns the node's size at t.
 func (ns *nodes) sizeAt(id NodeID, t uint32) uint64 {
 	n := ns.at(id)
-	if !n.resized {
+	if !n.is(nodeResized) {
 		return n.size
 	}
-	size := n.born
-	for _, r := range slices.Backward(ns.resizes[id]) {
+	s := ns.resizes[id]
+	i, _ := slices.BinarySearchFunc(s.list, t, func(r resize, t uint32) int {
 		if r.time <= t {
-			return r.size
+			return -1
 		}
+		return 1
+	})
+	if i == 0 {
+		return s.born
 	}
-	return size
+	return s.list[i-1].size
 }
 
 // since returns from when on the byte at offset off, which is inside the node
@@ -106,20 +196,20 @@ func (ns *nodes) sizeAt(id NodeID, t uint32) uint64 {
 // brought it in. Older versions are not its content.
 func (ns *nodes) since(id NodeID, off uint64, t uint32) uint32 {
 	n := ns.at(id)
-	if !n.resized {
+	if !n.is(nodeResized) {
 		return n.birth
 	}
-	rs := ns.resizes[id]
-	for i, r := range slices.Backward(rs) {
+	s := ns.resizes[id]
+	for i, r := range slices.Backward(s.list) {
 		if r.time > t {
 			continue
 		}
 		if r.min > off {
 			break
 		}
-		before := n.born
+		before := s.born
 		if i > 0 {
-			before = rs[i-1].size
+			before = s.list[i-1].size
 		}
 		if before <= off {
 			return r.time
@@ -131,13 +221,18 @@ func (ns *nodes) since(id NodeID, off uint64, t uint32) uint32 {
 // setSize records a resize at time t.
 func (ns *nodes) setSize(id NodeID, size uint64, t uint32) {
 	n := ns.at(id)
-	rs := ns.resizes[id]
-	least := n.size
-	if len(rs) > 0 {
-		least = min(least, rs[len(rs)-1].min)
+	s := ns.resizes[id]
+	if s == nil {
+		s = &sizes{born: n.size}
+		ns.resizes[id] = s
 	}
-	ns.resizes[id] = append(rs, resize{t, size, least})
-	n.size, n.resized = size, true
+	least := n.size
+	if k := len(s.list); k > 0 {
+		least = min(least, s.list[k-1].min)
+	}
+	s.list = append(s.list, resize{t, size, least})
+	n.size = size
+	n.flags |= nodeResized
 }
 
 // insertFixed adds a global or a tracked range to the index by address.
@@ -172,227 +267,4 @@ func (ns *nodes) eachFixed(addr, end uint64, f func(NodeID) bool) {
 			return
 		}
 	}
-}
-
-// maker returns the node that the operation at t made the owner of memory.
-func (h *History) maker(t uint32) NodeID { return NodeID(h.ops.word(t)) }
-
-// own makes the node the owner of [start, start+size) from time t on.
-func (h *History) own(id NodeID, start, size uint64, t uint32) {
-	if h.nodes.at(id).size >= hugeSize {
-		if !slices.Contains(h.nodes.huge, id) {
-			h.nodes.huge = append(h.nodes.huge, id)
-		}
-		return
-	}
-	for end := start + max(size, 1); start < end; {
-		p, _ := h.mem.touch(start)
-		o := start & pageMask
-		k := min(end-start, pageSize-o)
-		if k == pageSize {
-			p.owner = h.mem.push(p.owner, t)
-		} else {
-			h.ownPart(p, id, o, k, t)
-		}
-		start += k
-	}
-}
-
-func (h *History) ownPart(p *page, id NodeID, o, n uint64, t uint32) {
-	if p.owners == nil {
-		p.owners = new([pageSize / granule]head)
-	}
-	for g := o / granule; g <= (o+n-1)/granule; g++ {
-		if prev := h.mem.find(p.owners[g], t); prev != 0 {
-			if q := h.maker(prev); q != id && h.nodes.at(q).alive(t) {
-				p.shared = true
-			}
-		}
-		p.owners[g] = h.mem.push(p.owners[g], t)
-	}
-}
-
-// owners calls f with the nodes that owned memory in addr's granule at or
-// before t, newest first, until it returns false. Unless two nodes have ever
-// shared a granule of the page only the newest can be alive, and only that is
-// given; all asks for the others too.
-func (h *History) owners(p *page, addr uint64, t uint32, all bool, f func(NodeID) bool) {
-	var g head
-	if p.owners != nil {
-		g = p.owners[addr&pageMask/granule]
-	}
-	a, b := h.mem.find(g, t), h.mem.find(p.owner, t)
-	for a != 0 || b != 0 {
-		if !f(h.maker(max(a, b))) || !(all || p.shared) {
-			return
-		}
-		if a > b {
-			a = h.mem.find(g, a-1)
-		} else {
-			b = h.mem.find(p.owner, b-1)
-		}
-	}
-}
-
-// holds reports whether addr lies in the node as it is at t, alive or not.
-func (h *History) holds(id NodeID, addr uint64, t uint32) bool {
-	n := h.nodes.at(id)
-	if addr < n.start {
-		return false
-	}
-	size := n.size
-	if n.resized {
-		size = h.nodes.sizeAt(id, t)
-	}
-	return addr-n.start < size
-}
-
-// liveAt returns the node that contains addr at t, 0 if there is none.
-func (h *History) liveAt(addr uint64, t uint32) (found NodeID) {
-	if p := h.mem.lookup(addr); p != nil {
-		if found = h.liveIn(p, addr, t); found != 0 {
-			return found
-		}
-	}
-	return h.liveApart(addr, t)
-}
-
-// liveIn looks for the live node at addr in its page.
-func (h *History) liveIn(p *page, addr uint64, t uint32) (found NodeID) {
-	if !p.shared { // without a closure: the common case
-		var v uint32
-		if p.owners != nil {
-			v = h.mem.find(p.owners[addr&pageMask/granule], t)
-		}
-		if p.owner != 0 {
-			v = max(v, h.mem.find(p.owner, t))
-		}
-		if v == 0 {
-			return 0
-		}
-		if id := h.maker(v); h.nodes.at(id).alive(t) && h.holds(id, addr, t) {
-			return id
-		}
-		return 0
-	}
-	h.owners(p, addr, t, false, func(id NodeID) bool {
-		if h.nodes.at(id).alive(t) && h.holds(id, addr, t) {
-			found = id
-		}
-		return found == 0
-	})
-	return found
-}
-
-// liveApart looks among the nodes that are not in the pages.
-func (h *History) liveApart(addr uint64, t uint32) (found NodeID) {
-	for _, id := range slices.Backward(h.nodes.huge) {
-		if h.nodes.at(id).alive(t) && h.holds(id, addr, t) {
-			return id
-		}
-	}
-	if len(h.nodes.fixed) > 0 {
-		h.nodes.eachFixed(addr, addr+1, func(id NodeID) bool {
-			if h.nodes.at(id).alive(t) && h.holds(id, addr, t) {
-				found = id
-			}
-			return found == 0
-		})
-	}
-	return found
-}
-
-// formerAt returns the node that contained addr last at or before t, alive or
-// dead; 0 if none ever did.
-func (h *History) formerAt(addr uint64, t uint32) (found NodeID) {
-	take := func(id NodeID) bool {
-		n := h.nodes.at(id)
-		if n.birth > t || !h.holds(id, addr, t) {
-			return true
-		}
-		if found == 0 || n.alive(t) || n.death > h.nodes.at(found).death {
-			found = id
-		}
-		return !n.alive(t)
-	}
-	if p := h.mem.lookup(addr); p != nil {
-		h.owners(p, addr, t, true, func(id NodeID) bool {
-			take(id)
-			return found == 0
-		})
-	}
-	if found != 0 && h.nodes.at(found).alive(t) {
-		return found
-	}
-	for _, id := range slices.Backward(h.nodes.huge) {
-		if !take(id) {
-			return id
-		}
-	}
-	h.nodes.eachFixed(addr, addr+1, take)
-	return found
-}
-
-// startingAt returns the live node that starts at addr: what free means.
-func (h *History) startingAt(addr uint64, t uint32) (found NodeID) {
-	match := func(id NodeID) bool {
-		if n := h.nodes.at(id); n.start == addr && n.alive(t) && !n.fixed {
-			found = id
-		}
-		return found == 0
-	}
-	if p := h.mem.lookup(addr); p != nil {
-		h.owners(p, addr, t, false, match)
-	}
-	for i := len(h.nodes.huge) - 1; i >= 0 && found == 0; i-- {
-		match(h.nodes.huge[i])
-	}
-	return found
-}
-
-// overlapping returns the nodes alive at t that have a byte in [addr,
-// addr+size), or start there with no byte at all, by NodeID. The result is
-// valid until the next call with the same buffer.
-func (h *History) overlapping(buf []NodeID, addr, size uint64, t uint32) []NodeID {
-	buf = buf[:0]
-	end := addr + size
-	take := func(id NodeID) bool {
-		n := h.nodes.at(id)
-		if !n.alive(t) {
-			return true
-		}
-		if s := max(h.nodes.sizeAt(id, t), 1); n.start < end && addr-min(addr, n.start) < s && !slices.Contains(buf[max(0, len(buf)-8):], id) {
-			buf = append(buf, id)
-		}
-		return true
-	}
-	inPage := func(p *page, lo, hi uint64) {
-		if p.owners == nil {
-			h.owners(p, lo, t, false, take)
-			return
-		}
-		for a := lo &^ (granule - 1); a < hi; a += granule {
-			h.owners(p, a, t, false, take)
-		}
-	}
-	if pages := size>>pageBits + 2; pages > uint64(h.mem.pages.len()) {
-		for i := range h.mem.pages.len() {
-			p := h.mem.pages.at(i)
-			if lo, hi := p.number<<pageBits, (p.number+1)<<pageBits; lo < end && addr < hi {
-				inPage(p, max(lo, addr), min(hi, end))
-			}
-		}
-	} else {
-		for a := addr; a < end; a = (a>>pageBits + 1) << pageBits {
-			if p := h.mem.lookup(a); p != nil {
-				inPage(p, a, min(end, (a>>pageBits+1)<<pageBits))
-			}
-		}
-	}
-	for _, id := range h.nodes.huge {
-		take(id)
-	}
-	h.nodes.eachFixed(addr, end, take)
-	slices.Sort(buf)
-	return slices.Compact(buf)
 }

@@ -25,6 +25,59 @@ func (s *slab[T]) add(v T) int {
 	return i
 }
 
+// words keeps what stores of more than 4 bytes do not share with others: runs of
+// 8-byte words, little-endian.
+type words struct {
+	chunks []*[wordsChunk]uint64
+	n      uint32 // words used
+}
+
+const (
+	wordsChunk   = 1 << 14
+	maxWordIndex = 1<<32 - 1
+)
+
+// alloc returns the index of n new words, which lie in one chunk.
+func (w *words) alloc(n uint32) uint32 {
+	if w.n%wordsChunk+n > wordsChunk {
+		w.n = (w.n/wordsChunk + 1) * wordsChunk
+	}
+	i := w.n
+	w.n += n
+	if int(i/wordsChunk) == len(w.chunks) {
+		w.chunks = append(w.chunks, new([wordsChunk]uint64))
+	}
+	return i
+}
+
+// add keeps one word.
+func (w *words) add(v uint64) uint32 {
+	i := w.alloc(1)
+	w.chunks[i/wordsChunk][i%wordsChunk] = v
+	return i
+}
+
+// addBytes keeps a string of at most maxWords bytes.
+func (w *words) addBytes(data []byte) uint32 {
+	i := w.alloc(uint32(len(data)+7) / 8)
+	dst := w.chunks[i/wordsChunk][i%wordsChunk:]
+	for k, b := range data {
+		dst[k/8] |= uint64(b) << (8 * (k % 8))
+	}
+	return i
+}
+
+// copy fills dst with the bytes from off on of what lies at index i.
+func (w *words) copy(dst []byte, i uint32, off uint64) {
+	src := w.chunks[i/wordsChunk][i%wordsChunk:]
+	for k := range dst {
+		q := off + uint64(k)
+		dst[k] = byte(src[q/8] >> (8 * (q % 8)))
+	}
+}
+
+func (w *words) bytes() uint64 { return uint64(len(w.chunks)) * wordsChunk * 8 }
+
 // arena keeps byte strings for ever.
 type arena struct {
 	chunks [][]byte

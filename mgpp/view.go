@@ -91,18 +91,18 @@ func (h *History) readWindow(id NodeID, off uint64, times []uint32, b *Bytes, i 
 	n := h.nodes.at(id)
 	since := n.birth
 	for j := 0; j < len(times); {
-		if n.resized {
+		if n.is(nodeResized) {
 			since = h.nodes.since(id, off+uint64(j), t)
 		}
 		v := times[j]
 		k := j + 1
-		for k < len(times) && times[k] == v && !n.resized {
+		for k < len(times) && times[k] == v && !n.is(nodeResized) {
 			k++
 		}
 		if v != 0 && v >= since {
 			h.fetch(v, n.start+off+uint64(j), b, i+j, k-j)
 		} else {
-			v = h.unversioned(n, since, off+uint64(j), b, i+j, k-j)
+			v = h.unversioned(id, since, off+uint64(j), b, i+j, k-j)
 			for q := j; q < k; q++ {
 				times[q] = v
 			}
@@ -114,15 +114,16 @@ func (h *History) readWindow(id NodeID, off uint64, times []uint32, b *Bytes, i 
 
 // unversioned fills m bytes that no operation has written: calloc's zeros, the
 // image of an object that was there before, or unwritten.
-func (h *History) unversioned(n *node, since uint32, off uint64, b *Bytes, i, m int) uint32 {
+func (h *History) unversioned(id NodeID, since uint32, off uint64, b *Bytes, i, m int) uint32 {
+	n, born := h.nodes.at(id), h.nodes.bornSize(id)
 	var v uint32
 	for q := range m {
 		b.Data[i+q], b.Written[i+q] = 0, false
 		switch {
-		case n.zeroed && since == n.birth && off+uint64(q) < n.born:
+		case n.is(nodeZeroed) && since == n.birth && off+uint64(q) < born:
 			b.Written[i+q] = true
 			v = n.birth
-		case n.fixed:
+		case n.is(nodeFixed):
 			b.Data[i+q], b.Written[i+q] = h.mem.imageByte(n.start + off + uint64(q))
 		}
 	}

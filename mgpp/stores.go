@@ -1,0 +1,125 @@
+package mgpp
+
+import (
+	"encoding/binary"
+
+	"mgtrace/trace"
+)
+
+// Store is one plain store of 1 to 8 bytes: what nearly all events of a program
+// are, without what only the others need.
+type Store struct {
+	PC, Addr, Base trace.Addr // as in trace.Event
+	Value          uint64     // its low Width bytes, little-endian; those above are ignored
+	Thread         trace.ThreadID
+	Flags          trace.Flags
+	Width          uint8 // bytes, 1 to 8
+}
+
+// event returns the store as an event.
+func (s *Store) event() *trace.Event {
+	return &trace.Event{
+		Kind: trace.KindStore, Flags: s.Flags, Thread: s.Thread, Wall: -1, PC: s.PC, Addr: s.Addr, Size: uint64(s.Width), Base: s.Base,
+		Data: binary.LittleEndian.AppendUint64(nil, s.Value)[:min(s.Width, maxInline)],
+	}
+}
+
+// storeBatch is how many stores are taken before it is looked again whether
+// there is room.
+const storeBatch = 1 << 10
+
+// ApplyStores takes a run of stores into the history, in order, as Apply would
+// one by one, their wall clock being unknown. It returns how many it took: all,
+// unless the error is ErrFull, wrapped.
+func (h *History) ApplyStores(stores []Store) (int, error) {
+	for i := 0; i < len(stores); {
+		run := stores[i:min(i+storeBatch, len(stores))]
+		n := uint64(len(run))
+		if err := h.roomFor(n, 2*n, 16*n); err != nil {
+			if n = 1; h.roomFor(1, 2, 16) != nil {
+				return i, err
+			}
+			run = run[:1]
+		}
+		for k := range run {
+			h.applyStore(&run[k])
+		}
+		i += int(n)
+	}
+	return len(stores), nil
+}
+
+// applyPlain is applyStore for the event of a plain store.
+func (h *History) applyPlain(ev *trace.Event) uint32 {
+	var data [8]byte
+	copy(data[:], ev.Data)
+	t := h.applyStore(&Store{
+		PC: ev.PC, Addr: ev.Addr, Base: ev.Base, Value: binary.LittleEndian.Uint64(data[:]),
+		Thread: ev.Thread, Flags: ev.Flags, Width: uint8(len(ev.Data)),
+	})
+	if t != 0 && ev.Wall >= 0 {
+		h.ops.walls.set(t, ev.Wall)
+	}
+	return t
+}
+
+// applyStore records a store, or drops it if it concerns no node.
+func (h *History) applyStore(x *Store) uint32 {
+	addr, width := uint64(x.Addr), uint64(x.Width)
+	if width-1 >= maxInline || addr > maxAddr-width {
+		h.plausible(x.event(), x.Addr, width)
+		return 0
+	}
+	p := h.mem.lookup(addr)
+	stray := false
+	id := h.inLive(p, addr)
+	if id == 0 {
+		var keep bool
+		if stray, keep = h.judge(uint64(x.Base), addr, width); !keep {
+			h.dropped++
+			return 0
+		}
+	}
+	if p == nil {
+		p = h.mem.touch(addr)
+	}
+	value := x.Value & (1<<(8*width) - 1) // a shift by 64 gives 0
+	site, inline := h.storeSite(x, uint32(value>>32), id, stray)
+	low := uint32(value)
+	if !inline {
+		low = h.ops.words.add(value)
+	}
+	b := addr & 7
+	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)
+	if h.ops.sites.at(site).base == baseFar {
+		h.ops.bases.add(t, uint64(x.Base))
+	}
+	if b+width <= 8 {
+		h.mem.writeWord(p.word(addr&pageMask), uint32(b), uint32(width), t)
+	} else {
+		h.mem.write(addr, width, t)
+	}
+	return t
+}
+
+// storeSite returns the number of the store's site, and whether the value's
+// upper half is in it.
+func (h *History) storeSite(x *Store, high uint32, id NodeID, stray bool) (number uint32, inline bool) {
+	s := site{pc: uint64(x.PC), thread: x.Thread, flags: x.Flags, size: uint16(x.Width), kind: OpStore, stray: stray}
+	h.setBase(&s, uint64(x.Base), uint64(x.Addr), id)
+	if inline = h.ops.inlines(high) || h.admit(high, x.Value); inline {
+		s.shape, s.high = shapeInline, high
+	} else {
+		s.shape = shapeWords
+	}
+	return h.ops.cached(&s), inline
+}
+
+// admit makes the upper half of the value part of sites if that is worth it.
+func (h *History) admit(high uint32, value uint64) bool {
+	limit := freeHighs
+	if h.mem.lookup(value) != nil {
+		limit = maxHighs
+	}
+	return h.ops.admit(high, limit)
+}

@@ -1,0 +1,200 @@
+package mgpp
+
+// A cell's versions are a chain: the head names the newest, and every version
+// the one before it. The versions of a program are nearly all plain stores,
+// which write one cell each, so a version is the timestamp of its operation and
+// its link lies in a column beside the other columns of operations: four bytes
+// a change, written once, in order, and never moved. An operation that writes
+// more than one cell links the others through `extras`.
+//
+// A version, and a head, is one uint32:
+//
+//	0            none
+//	0ttt…        the operation at time t
+//	10xx…        extras[x]
+//	110x…        (head) a cell split in two (cells.go): index in memory.splits
+//	111x…        (head) a long chain: index in chains.longs
+//
+// Invariant: along a chain times strictly descend.
+//
+// A chain that has become long gets a record that keeps every markEvery-th of
+// its versions in an array, where a time is looked up by binary search; at most
+// markEvery links lead on from there.
+type head uint32
+
+const (
+	extraBit = 1 << 31
+	splitTag = 0b110 << 29
+	longTag  = 0b111 << 29
+	tagMask  = 0b111 << 29
+
+	maxTime  = extraBit - 1
+	maxExtra = 1<<30 - 1
+	maxSplit = 1<<29 - 1
+	maxLong  = 1<<29 - 1
+
+	linkBits  = 14
+	linkMask  = 1<<linkBits - 1
+	markEvery = 16
+	longFrom  = 16 // versions that a chain has at least when it is made long
+	longOdds  = 6  // one version in 2^longOdds is where it is looked whether it is
+)
+
+func (h head) split() bool { return h&tagMask == splitTag }
+
+// extra is a version of a cell that is not the first that its operation wrote.
+type extra struct{ time, prev uint32 }
+
+// long is a chain with an index: marks[i] is its version number (i+1)·markEvery,
+// counted from 1 at the oldest.
+type long struct {
+	newest, count uint32
+	marks         []uint32
+}
+
+const longBytes = 32
+
+// chains holds the links of all cells.
+type chains struct {
+	links   []*[1 << linkBits]uint32 // by time: the version before, in the first cell that the operation wrote
+	linked  uint32                   // the newest operation whose own link is taken
+	extras  slab[extra]
+	longs   slab[long]
+	scratch []uint32
+}
+
+func (c *chains) bytes() uint64 {
+	n := uint64(len(c.links))<<(linkBits+2) + uint64(c.extras.len())*8
+	for i := range c.longs.len() {
+		n += longBytes + uint64(cap(c.longs.at(i).marks))*4
+	}
+	return n
+}
+
+// timeOf returns the time of a version.
+func (c *chains) timeOf(v uint32) uint32 {
+	if v&extraBit != 0 {
+		return c.extras.at(int(v &^ extraBit)).time
+	}
+	return v
+}
+
+// prev returns the version before v, 0 if v is the oldest.
+func (c *chains) prev(v uint32) uint32 {
+	if v&extraBit != 0 {
+		return c.extras.at(int(v &^ extraBit)).prev
+	}
+	return c.links[v>>linkBits][v&linkMask]
+}
+
+// push makes the operation at t the newest version of the cell, which is not
+// split and was last written before t.
+func (c *chains) push(h *head, t uint32) {
+	if *h >= longTag {
+		c.pushLong(c.longs.at(int(*h&^tagMask)), t)
+		return
+	}
+	prev := uint32(*h)
+	v := c.link(t, prev)
+	*h = head(v)
+	// Now and then a chain is found to be long. The product spreads times that
+	// come in steps.
+	if prev != 0 && v*0x9e3779b1>>(32-longOdds) == 0 {
+		c.measure(h)
+	}
+}
+
+// link makes a version at time t whose predecessor is prev.
+func (c *chains) link(t, prev uint32) uint32 {
+	if t == c.linked {
+		return extraBit | uint32(c.extras.add(extra{t, prev}))
+	}
+	c.linked = t
+	for int(t>>linkBits) >= len(c.links) {
+		c.links = append(c.links, new([1 << linkBits]uint32))
+	}
+	c.links[t>>linkBits][t&linkMask] = prev
+	return t
+}
+
+func (c *chains) pushLong(l *long, t uint32) {
+	l.newest = c.link(t, l.newest)
+	l.count++
+	if l.count%markEvery == 0 {
+		l.marks = append(l.marks, l.newest)
+	}
+}
+
+// measure walks down the chain, and makes it long if it is.
+func (c *chains) measure(h *head) {
+	v := uint32(*h)
+	for range longFrom {
+		if v = c.prev(v); v == 0 {
+			return
+		}
+	}
+	s := c.scratch[:0]
+	for v = uint32(*h); v != 0; v = c.prev(v) {
+		s = append(s, v)
+	}
+	c.scratch = s
+	l := long{newest: uint32(*h), count: uint32(len(s)), marks: make([]uint32, 0, len(s)/markEvery+2)}
+	for i := len(s) - markEvery; i >= 0; i -= markEvery { // s[len-n] is the n-th version
+		l.marks = append(l.marks, s[i])
+	}
+	*h = longTag | head(c.longs.add(l))
+}
+
+// find returns the time of the newest version at or before t; 0 if there is
+// none. The head is not split.
+func (c *chains) find(h head, t uint32) uint32 {
+	if uint32(h) <= t { // one operation, or none: now, the commonest question
+		return uint32(h)
+	}
+	_, older := c.around(h, t)
+	return older
+}
+
+// findNext returns the time of the oldest version after t; 0 if there is none.
+// The head is not split.
+func (c *chains) findNext(h head, t uint32) uint32 {
+	newer, _ := c.around(h, t)
+	return newer
+}
+
+// around returns the times of the oldest version after t and of the newest one
+// at or before it; 0 where there is none.
+func (c *chains) around(h head, t uint32) (newer, older uint32) {
+	v := uint32(h)
+	if h >= longTag {
+		v = c.longs.at(int(h&^tagMask)).from(c, t)
+	}
+	for v != 0 {
+		at := c.timeOf(v)
+		if at <= t {
+			return newer, at
+		}
+		newer, v = at, c.prev(v)
+	}
+	return newer, 0
+}
+
+// from returns a version from which t is at most markEvery links away: the
+// oldest mark after t, else the newest version.
+func (l *long) from(c *chains, t uint32) uint32 {
+	if c.timeOf(l.newest) <= t {
+		return l.newest
+	}
+	lo, hi := 0, len(l.marks)
+	for lo < hi {
+		if m := int(uint(lo+hi) >> 1); c.timeOf(l.marks[m]) <= t {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(l.marks) {
+		return l.marks[lo]
+	}
+	return l.newest
+}
