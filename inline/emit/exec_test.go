@@ -339,6 +339,9 @@ func (s *snap) word(p Place) (uint64, error) {
 // at returns the position of a snapshot and the program's registers there.
 func (s *subject) at(k *snap) (Position, Registers, error) {
 	p, ok := s.positions[int(k.Off)]
+	if k.Off >= uint64(s.TrampLen) {
+		p, ok = s.maker.InHook(0, uint32(k.Stack[layout.RegsSite/8])), true
+	}
 	if !ok {
 		return p, Registers{}, fmt.Errorf("offset %d: no instruction begins there", k.Off)
 	}
@@ -351,8 +354,14 @@ func (s *subject) at(k *snap) (Position, Registers, error) {
 // compareSnaps: wherever the thread was stopped, the program's registers can be
 // had, and the position says truly what has happened.
 func (s *subject) compareSnaps(r *result, snaps []snap) string {
-	if s.Mode&modeStep != 0 && len(snaps) < 2 {
-		return "not stepped"
+	inHook := 0
+	for i := range snaps {
+		if snaps[i].Off >= uint64(s.TrampLen) {
+			inHook++
+		}
+	}
+	if s.Mode&modeStep != 0 && (len(snaps)-inHook < 2 || inHook < 10*s.hooks) {
+		return fmt.Sprintf("stopped at %d places only, %d of them in the hook routine", len(snaps), inHook)
 	}
 	for i := range snaps {
 		k := &snaps[i]

@@ -18,6 +18,9 @@ func (g *generator) hook(site, phase uint32) {
 	g.plain(0x68)
 	g.int32(int32(site | phase<<31))
 	g.plain(0x9c) // pushfq
+	// The tracer may be stepping: its trap flag must not come back with popfq.
+	g.plain(0x81, 0x24, 0x24, 0xff, 0xfe, 0xff, 0xff) // and dword ptr [rsp], ^0x100
+	s.flags = FlagsStack
 	for r := x86.Reg(15); r >= 0; r-- {
 		if r == x86.RSP {
 			g.op(0xff, 4, 6, false, slot(layout.SavedSP)) // push
@@ -36,8 +39,7 @@ func (g *generator) hook(site, phase uint32) {
 	g.changed(x86.RDI)
 	g.imm(x86.RSI, uint64(site))
 	g.imm(x86.RDX, uint64(phase))
-	g.plain(0xfc) // cld
-	s.flags = FlagsStack
+	g.plain(0xfc)                                   // cld
 	g.op(0xff, 4, 2, false, slot(layout.HookEntry)) // call
 
 	s.held = 0xffff

@@ -100,6 +100,19 @@ func (m *Maker) Where(site int, at uint64, off int) (Position, bool) {
 	return Position{}, false
 }
 
+// InHook tells what it means that a thread is inside the hook routine, called
+// from a site's trampoline: all registers of the program are in struct regs,
+// whose word at RegsSite tells hook site and phase.
+func (m *Maker) InHook(site int, word uint32) Position {
+	s := &m.sites[site]
+	var k state
+	k.executed = word&layout.PhaseBit != 0
+	k.called, k.busy, k.flags = !k.executed, true, FlagsStack
+	k.allOnStack()
+	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
+	return k.position(s.PC, s.PC+uint64(in.Len))
+}
+
 // positions are those of all instructions of a trampoline.
 func (m *Maker) positions(site int, at uint64) iter.Seq2[int, Position] {
 	return func(yield func(int, Position) bool) {

@@ -133,16 +133,6 @@ func StatusFlags(flags, rax uint64) uint64 {
 // onStack is the place of a member of struct regs.
 func onStack(member int32) Place { return Place{OnStack: true, Off: member - layout.RegsSize} }
 
-// InHook is the position of a thread inside the hook routine; word is RegsSite
-// of struct regs, which tells site and phase. pc is the site's address, next
-// the one behind its instruction.
-func InHook(word uint32, pc, next uint64) Position {
-	s := state{executed: word&layout.PhaseBit != 0, called: word&layout.PhaseBit == 0, busy: true, flags: FlagsStack}
-	s.allOnStack()
-	p := s.position(pc, next)
-	return p
-}
-
 // state is what is true before an instruction of a trampoline.
 type state struct {
 	saved, held     uint32    // registers by number: kept somewhere, and changed since

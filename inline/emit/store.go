@@ -262,10 +262,12 @@ func (g *generator) commit(p *storePlan) {
 }
 
 // advance appends rec += Fixed + size/4 × the granule's byte in the shadow
-// table. The scratch register val has been saved, and is not needed any more.
+// table, by as many LEAs as that takes: they leave the flags alone. The scratch register val has been saved, and is not needed any more.
 func (g *generator) advance(p *storePlan) {
 	f := &g.options.Filter
-	g.store(slot(layout.Last), 8, p.rec)
+	if p.before { // the store may fault yet
+		g.store(slot(layout.Last), 8, p.rec)
+	}
 	g.imm(p.val, 4)
 	g.shrx(p.val, p.addr, p.val)
 	g.state.fault = FaultOperand

@@ -56,7 +56,7 @@ asm(".text\n"
     "hook_entry: push %rbx; call hook_routine; pop %rbx\n"
     "mov $-1, %rax; mov %rax, %rcx; mov %rax, %rdx; mov %rax, %rsi; mov %rax, %rdi; mov %rax, %r8\n"
     "mov %rax, %r9; mov %rax, %r10; mov %rax, %r11; add %rax, %rax; ret\n");
-extern char enter[], leave1[], leave2[], fault_exit[], hook_entry[];
+extern char enter[], leave[], leave1[], leave2[], fault_exit[], hook_entry[];
 
 struct test {
 	u64 regs[16], flags, ea, pc, cursor, mode;
@@ -144,8 +144,13 @@ static void handler(int sig, siginfo_t *info, void *context)
 	u64 off = g[REG_RIP] - TRAMP, addr = (u64)info->si_addr;
 	int i;
 
-	if (sig == SIGTRAP) {
-		if (off < t->tramp_len && res.snaps < 512)
+	if (sig == SIGTRAP) {	/* as a tracer steps: the trap flag is set anew each time */
+		u64 room = BLOCK + BLOCK_SIZE - 144 - g[REG_RSP];
+
+		g[REG_EFL] |= 0x100;
+		if (g[REG_RIP] == (greg_t)leave)
+			g[REG_EFL] &= ~0x100;
+		if (res.snaps < 512 && (off < t->tramp_len || room - 1 < 0x1000))
 			take(&snaps[res.snaps++], g);
 		return;
 	}
