@@ -29,12 +29,7 @@ func (p *planner) joint(j *joint) (bool, error) {
 		return false, nil
 	}
 	for _, pad := range choices {
-		low := rel{next: p.Addr + uint64(relAt) + 4, fixed: math.MaxUint32}
-		if own < 4 {
-			low.fixed <<= 8 * own
-		} else {
-			low.fixed = 0
-		}
+		low := rel{next: p.Addr + uint64(relAt) + 4}
 		for i := own; i < 4; i++ {
 			b := p.new[relAt+i]
 			switch a := relAt + i; {
@@ -43,8 +38,9 @@ func (p *planner) joint(j *joint) (bool, error) {
 			case a == j.at+j.upperPads:
 				b = opJmp
 			case a < upAt+shared:
-				b = 0
+				continue
 			}
+			low.fixed |= 0xff << (8 * i)
 			low.value |= uint32(b) << (8 * i)
 		}
 		if done, err := p.share(j, low, up, upAt-relAt, shared, pad); done || err != nil {
@@ -71,57 +67,37 @@ func (p *planner) feasible(r *rel, x *target) bool {
 	return w.lo <= w.hi && p.space.any(w, true)
 }
 
-// share tries values of the shared bytes: the lowest `shared` bytes of the upper
-// displacement, which are bytes shift… of the lower one.
+// share looks for a spot of the lower jump that leaves one to the upper: the
+// lowest `shared` bytes of the upper displacement are bytes shift… of the lower.
 func (p *planner) share(j *joint, low, up rel, shift, shared int, pad byte) (bool, error) {
-	const (
-		triesUpper = 24  // searches for the upper jump; each costs microseconds
-		triesLower = 512 // windows looked at for the lower one
-	)
-	combinations := 1 << (8 * shared)
-	if shared == 0 && !p.feasible(&low, j.lower) {
+	if !p.feasible(&low, j.lower) {
 		return false, nil
 	}
-	upper, lower := 0, 0
-	for c := 0; c < combinations && upper < triesUpper && lower < triesLower; c++ {
-		l, u := low, up
-		// The highest byte counts fastest: it chooses between far windows.
-		for i := range shared {
-			b := uint32(byte(c >> (8 * (shared - 1 - i))))
-			l.value |= b << (8 * (shift + i))
-			u.value = u.value&^(0xff<<(8*i)) | b<<(8*i)
-			u.fixed |= 0xff << (8 * i)
+	mask := uint32(1)<<(8*shared) - 1
+	var b spot
+	tries := 0
+	a, ok := p.seekAny(&low, j.lower, func(a spot, d uint32) bool {
+		if tries++; tries > maxTries {
+			return false
 		}
-		if !p.feasible(&l, j.lower) {
-			continue
-		}
-		lower++
-		a, ok := p.seekAny(&l, j.lower)
-		if !ok {
-			continue
-		}
-		upper++
+		u := up
+		u.fixed |= mask
+		u.value = u.value&^mask | d>>(8*shift)&mask
 		p.reserve(a, j.lower)
-		b, ok := p.seekAny(&u, j.upper)
+		var ok bool
+		b, ok = p.seekAny(&u, j.upper, nil)
 		p.release(a, j.lower)
-		if !ok {
-			continue
-		}
-		if err := p.placeBoth(j.lower, a, j.upper, b); err != nil {
-			return false, err
-		}
-		p.write(j.at, j.upperPads, j.end, b.at, pad)
-		p.write(j.lower.off, j.lowerPads, min(j.lower.off+j.lower.len, j.at), a.at, pads[0])
-		return true, nil
+		return ok
+	})
+	if !ok {
+		return false, nil
 	}
-	return false, nil
-}
-
-func (p *planner) seekAny(r *rel, x *target) (spot, bool) {
-	if s, ok := p.seek(r, x, false); ok {
-		return s, ok
+	if err := p.placeBoth(j.lower, a, j.upper, b); err != nil {
+		return false, err
 	}
-	return p.seek(r, x, true)
+	p.write(j.at, j.upperPads, j.end, b.at, pad)
+	p.write(j.lower.off, j.lowerPads, min(j.lower.off+j.lower.len, j.at), a.at, pads[0])
+	return true, nil
 }
 
 func (s spot) size(x *target) int {

@@ -84,7 +84,7 @@ func (n *neighbourhood) deadBytes() (bool, error) {
 		if !ok {
 			continue
 		}
-		s, ok := n.seekAny(&r, x)
+		s, ok := n.seekAny(&r, x, nil)
 		if !ok {
 			continue
 		}

@@ -313,33 +313,45 @@ func (r *rel) window(value uint32, i int) window {
 	return window{lo, lo + 1<<(8*i) - 1}
 }
 
-// match looks for size free bytes in w that such a jump can reach. A jump's free
-// low bytes give a window of addresses; free bytes above fixed ones give many,
-// which are tried from the highest byte down.
-func (s *space) match(j *rel, w window, size int, fresh bool) (uint64, bool) {
-	return s.matchByte(j, w, size, fresh, 3, 0)
+// search looks for free bytes that a jump can reach. A jump's free low bytes
+// give a window of addresses; free bytes above fixed ones give many, which are
+// tried from the highest byte down.
+type search struct {
+	jump   *rel
+	w      window
+	size   int
+	fresh  bool
+	leaves int // how many windows are looked at, at most
+	// accept, if not nil, says whether an address will do, with the displacement
+	// that leads there.
+	accept func(at uint64, displacement uint32) bool
 }
 
-func (s *space) matchByte(j *rel, w window, size int, fresh bool, i int, value uint32) (uint64, bool) {
+// match returns the first address that the search accepts.
+func (s *space) match(q *search) (uint64, bool) { return s.matchByte(q, 3, 0) }
+
+func (s *space) matchByte(q *search, i int, value uint32) (uint64, bool) {
+	j := q.jump
 	low := bits.TrailingZeros32(j.fixed) / 8 // bytes below are free
 	if i < low {
-		v := j.window(value, low).and(w)
-		if v.lo > v.hi {
+		v := j.window(value, low).and(q.w)
+		if q.leaves--; v.lo > v.hi || q.leaves < 0 {
 			return 0, false
 		}
-		return s.find(v, size, fresh)
+		at, ok := s.find(v, q.size, q.fresh)
+		return at, ok && (q.accept == nil || q.accept(at, uint32(at-j.next)))
 	}
 	shift := 8 * i
 	if j.fixed>>shift&0xff != 0 {
-		return s.matchByte(j, w, size, fresh, i-1, value|j.value&(0xff<<shift))
+		return s.matchByte(q, i-1, value|j.value&(0xff<<shift))
 	}
 	for b := range uint32(256) {
-		v := j.window(value|b<<shift, i).and(w)
-		if v.lo > v.hi || !s.any(v, fresh) {
+		v := j.window(value|b<<shift, i).and(q.w)
+		if v.lo > v.hi || !s.any(v, q.fresh) {
 			continue
 		}
-		if at, ok := s.matchByte(j, w, size, fresh, i-1, value|b<<shift); ok {
-			return at, true
+		if at, ok := s.matchByte(q, i-1, value|b<<shift); ok || q.leaves < 0 {
+			return at, ok
 		}
 	}
 	return 0, false

@@ -39,24 +39,49 @@ func (p *planner) puns(off, k, end int) (rel, bool) {
 	return r, true
 }
 
-// seek finds a spot for the trampoline of x that the jump can reach.
-func (p *planner) seek(r *rel, x *target, fresh bool) (spot, bool) {
+// maxLeaves is how many windows are looked at for a jump whose high bytes are
+// free, and maxTries how many of the spots there for one that must agree with
+// another jump.
+const (
+	maxLeaves = 4096
+	maxTries  = 32
+)
+
+// seek finds a spot for the trampoline of x that the jump can reach, and that is
+// accepted if accept is not nil.
+func (p *planner) seek(r *rel, x *target, fresh bool, accept func(spot, uint32) bool) (spot, bool) {
 	if r.fixed == 0 {
 		if !fresh {
 			return spot{}, false
 		}
 		at, ok := p.dense.find(x.size, x.reach)
-		return spot{at: at}, ok
+		return spot{at: at}, ok && (accept == nil || accept(spot{at: at}, uint32(at-r.next)))
 	}
-	if at, ok := p.space.match(r, x.reach, x.size, fresh); ok {
+	q := search{jump: r, w: x.reach, size: x.size, fresh: fresh, leaves: maxLeaves}
+	if accept != nil {
+		q.accept = func(at uint64, d uint32) bool { return accept(spot{at: at}, d) }
+	}
+	if at, ok := p.space.match(&q); ok {
 		return spot{at: at}, true
 	}
 	// A pun with less than two bytes of freedom may find no room but for a hop.
 	if r.fixed>>8 == math.MaxUint32>>8 && x.size > JumpLen {
-		at, ok := p.space.match(r, x.hop, JumpLen, fresh)
+		q.w, q.size = x.hop, JumpLen
+		if accept != nil {
+			q.accept = func(at uint64, d uint32) bool { return accept(spot{at, true}, d) }
+		}
+		at, ok := p.space.match(&q)
 		return spot{at, true}, ok
 	}
 	return spot{}, false
+}
+
+// seekAny prefers pages in use.
+func (p *planner) seekAny(r *rel, x *target, accept func(spot, uint32) bool) (spot, bool) {
+	if s, ok := p.seek(r, x, false, accept); ok {
+		return s, ok
+	}
+	return p.seek(r, x, true, accept)
 }
 
 // jump is B1, B2 and T1. A jump that may go anywhere goes where its neighbours'
@@ -72,7 +97,7 @@ func (p *planner) jump(x *target) (Tactic, error) {
 			if !ok {
 				break
 			}
-			s, ok := p.seek(&r, x, fresh)
+			s, ok := p.seek(&r, x, fresh, nil)
 			if !ok {
 				continue
 			}
