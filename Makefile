@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench fuzz setup-demo setup-test clean
+.PHONY: all build demo test lint generate bench bench-capture soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -15,6 +15,8 @@ setup-demo:
 	@scripts/setup demo
 setup-test:
 	@scripts/setup test
+setup-bench:
+	@scripts/setup bench
 
 demo: setup-demo build
 	@scripts/demo
@@ -34,6 +36,11 @@ generate: setup-test
 # Prints the numbers that the README states.
 bench: setup-test build
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./trace ./mgpp ./x86 ./constraints/... ./bpf
+
+# Prints what capture costs real programs, beside other tools: an hour or two.
+# BENCHFLAGS='-quick' tries everything; see bench/capture/doc.go.
+bench-capture: setup-bench build
+	$(GO) run ./bench/capture -mgtrace ./mgtrace $(BENCHFLAGS)
 
 # Fuzzes every decoder of outside input for a little while each.
 FUZZTIME ?= 20s
