@@ -1,0 +1,34 @@
+// Package log reads what the traced process wrote into its threads' buffers and
+// delivers it in one order: stores in runs, everything else as capture.Hits.
+//
+//	m := log.NewMerger(log.NewTable(plan, strict), log.Options{Clock: clock}, sink)
+//	m.Start(tid, stamp, stack)           // before the thread runs
+//	c := order.Load()                    // the counter first, then the cursors
+//	for each thread { m.Add(tid, bytesSinceLastTime, true) }
+//	err := m.Cut(c)                      // delivers what is certain by now
+//
+// It knows neither processes nor the memory that the bytes come from. It does
+// not pair calls with returns (capture.Assembler does).
+//
+// # Order
+//
+// Each record has a place, a value of the counter of stamps:
+//
+//  1. A record with a stamp has that as its place, or the place of the record
+//     before it in its thread if that is later.
+//  2. A record without one has the place of the record before it.
+//  3. What a thread's cursor passed only after a cut was read is placed at least
+//     at the cut's counter, for that was read before.
+//
+// Records are delivered by place; within a thread as they were written; between
+// threads at the same place in any order. A cut at c delivers what has a place up
+// to c: by rule 3 nothing else can get there any more.
+//
+// Why it is right: let X happen before Y of another thread, by an acquisition
+// with stamp s in Y's thread that took place after X's thread had released.
+// Stamps are taken by one counter and X's record was whole before the release,
+// so X's stamp is below s. And if a cut at c was read before X was visible, the
+// release came after that, so c < s. X's place is below s by either rule, Y's is
+// at least s. If Y is delivered at a cut, then c ≥ s, and X was visible to who
+// read the cursors after c.
+package log

@@ -1,0 +1,293 @@
+package log
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"math"
+	"slices"
+
+	"mgtrace/capture"
+	"mgtrace/trace"
+)
+
+// Sink takes what the log holds, in the order of the run. Its arguments belong
+// to the merger and are valid during the call. An error ends the merging.
+type Sink interface {
+	Stores(*trace.Stores) error
+	Hit(*capture.Hit) error
+}
+
+// Options of a merger.
+type Options struct {
+	Clock  Clock
+	Static []Range // data whose stores are not wanted
+}
+
+// Stats count what a merger has taken.
+type Stats struct {
+	Stores   uint64 // stores delivered
+	Hits     uint64 // hits delivered
+	Filtered uint64 // stores that are not wanted
+	Failed   uint64 // conditional stores that did not write
+}
+
+// Merger puts the records of all threads into one order. It is not safe for
+// concurrent use.
+type Merger struct {
+	table   *Table
+	clock   Clock
+	static  []Range
+	sink    Sink
+	threads map[trace.ThreadID]*thread
+	queue   byPlace // of one cut
+	cut     uint64  // counter of the last one
+	stats   Stats
+	err     error
+
+	run   trace.Stores // the stores that are to be delivered next
+	hit   capture.Hit
+	zeros []byte // data of hits that could not be read
+}
+
+// batch is how many stores are delivered at once, at most.
+const batch = 512
+
+// thread is what is known of one thread.
+type thread struct {
+	filter
+	id       trace.ThreadID
+	place    uint64 // of the record delivered last
+	next     uint64 // of the next one, at least
+	wall     int64  // of the last record with a time
+	segments []segment
+	keep     bool // the last record, if it is a store's, waits for another
+	ended    bool
+	own      []byte // what segments hold that outlived a cut
+	spare    []byte
+}
+
+// segment is a piece of a thread's log, or a hit that the tracer made there.
+type segment struct {
+	buf   []byte
+	at    uint64 // offset of buf in all that was added at once
+	floor uint64 // no record of it has a place before this one
+	owned bool
+	hit   *capture.Hit // with the stamp floor
+}
+
+// NewMerger returns a merger without threads.
+func NewMerger(table *Table, o Options, sink Sink) *Merger {
+	return &Merger{
+		table:   table,
+		clock:   o.Clock,
+		static:  sortRanges(o.Static),
+		sink:    sink,
+		threads: make(map[trace.ThreadID]*thread),
+		run:     trace.Stores{Recs: make([]trace.StoreRec, 0, batch)},
+	}
+}
+
+// Extend replaces the table by one whose beginning is the same: the plan has
+// grown. static replaces Options.Static.
+func (m *Merger) Extend(table *Table, static []Range) {
+	m.table, m.static = table, sortRanges(static)
+	for _, t := range m.threads {
+		t.static = m.static
+		t.reset()
+	}
+}
+
+// Stats returns the counts so far.
+func (m *Merger) Stats() Stats { return m.stats }
+
+// Start makes a thread known, before it runs or while it is stopped and nothing of
+// it was added. stamp is one that the tracer took itself from the counter, while
+// the thread that made this one was stopped behind making it. stack is the
+// thread's own, if it is known.
+func (m *Merger) Start(id trace.ThreadID, stamp uint64, stack Range) {
+	t := &thread{id: id, place: stamp, filter: filter{static: m.static, stack: stack}}
+	m.threads[id] = t
+}
+
+// Add takes the records that a thread has written since the last call. They
+// must stay as they are until the next Cut has returned. keepLast: if the last
+// record is that of a store, its instruction may be about to fault; it and what
+// comes after it wait until more of the thread is added, or nothing with
+// keepLast false.
+func (m *Merger) Add(id trace.ThreadID, buf []byte, keepLast bool) error {
+	t, err := m.thread(id)
+	if err != nil {
+		return err
+	}
+	if len(buf) > 0 {
+		t.segments = append(t.segments, segment{buf: buf, floor: m.cut})
+	}
+	t.keep = keepLast
+	return nil
+}
+
+// Event adds a hit that the tracer itself saw in a thread, behind what was added
+// of it. The tracer took stamp from the counter, with the thread stopped. After a
+// ThreadExit nothing more may be added.
+func (m *Merger) Event(h *capture.Hit, stamp uint64) error {
+	t, err := m.thread(h.Thread)
+	if err != nil {
+		return err
+	}
+	c := *h
+	c.Data, c.Stack = slices.Clone(h.Data), slices.Clone(h.Stack)
+	t.segments = append(t.segments, segment{hit: &c, floor: stamp})
+	t.keep = false
+	t.ended = h.Op == capture.ThreadExit
+	return nil
+}
+
+func (m *Merger) thread(id trace.ThreadID) (*thread, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	if t := m.threads[id]; t != nil && !t.ended {
+		return t, nil
+	}
+	return nil, fmt.Errorf("log of thread %d, which is not known", id)
+}
+
+// Retract takes back the last record added of a thread, which was added with
+// keepLast and is that of a store: it did not execute. It says whether there
+// was one.
+func (m *Merger) Retract(id trace.ThreadID) bool {
+	t := m.threads[id]
+	if t == nil || !t.keep || len(t.segments) == 0 {
+		return false
+	}
+	s := &t.segments[len(t.segments)-1]
+	last := -1
+	for off := 0; off < len(s.buf); {
+		n, store := m.table.record(s.buf[off:])
+		if n == 0 {
+			return false // Cut will say why
+		}
+		if store && off+n == len(s.buf) {
+			last = off
+		}
+		off += n
+	}
+	if last < 0 {
+		return false
+	}
+	s.buf = s.buf[:last]
+	t.keep = false
+	return true
+}
+
+// Cut delivers what is certain. order is the value of the counter, read before
+// the cursors of all threads were; what lay below those has been added.
+func (m *Merger) Cut(order uint64) error {
+	if m.err != nil {
+		return m.err
+	}
+	if len(m.threads) == 1 {
+		for _, t := range m.threads {
+			_, err := m.deliver(t, math.MaxUint64)
+			m.err = cmp.Or(err, m.flush(t))
+		}
+	} else {
+		m.err = m.merge(order)
+	}
+	m.cut = max(m.cut, order)
+	for id, t := range m.threads {
+		switch {
+		case len(t.segments) > 0:
+			t.preserve()
+		case t.ended:
+			delete(m.threads, id)
+		}
+	}
+	return m.err
+}
+
+// Finish delivers everything that is left, also what waits: no thread will
+// write any more.
+func (m *Merger) Finish() error {
+	for _, t := range m.threads {
+		t.keep = false
+	}
+	return m.Cut(math.MaxUint64)
+}
+
+// merge delivers what has a place up to order, by place:
+//
+//  1. Take the thread whose next place is the least. If that is beyond order,
+//     all is done.
+//  2. Deliver of it what has a place up to the next place of any other thread,
+//     and up to order.
+//  3. If it is empty it drops out. If its last record waits, nothing beyond the
+//     place of that can be delivered either.
+func (m *Merger) merge(order uint64) error {
+	m.queue = m.queue[:0]
+	for _, t := range m.threads {
+		if len(t.segments) > 0 {
+			t.next = max(t.place, t.segments[0].floor)
+			m.queue = append(m.queue, t)
+		}
+	}
+	heap.Init(&m.queue)
+	for len(m.queue) > 0 && m.queue[0].next <= order {
+		t := m.queue[0]
+		state, err := m.deliver(t, min(order, m.queue.second()))
+		if err := cmp.Or(err, m.flush(t)); err != nil {
+			return err
+		}
+		switch state {
+		case waiting:
+			order = min(order, t.next)
+			heap.Pop(&m.queue)
+		case empty:
+			heap.Pop(&m.queue)
+		case beyond:
+			heap.Fix(&m.queue, 0)
+		}
+	}
+	return nil
+}
+
+// preserve copies what is left of a thread: the buffers will be used again.
+func (t *thread) preserve() {
+	n := 0
+	for i := range t.segments {
+		n += len(t.segments[i].buf)
+	}
+	buf := slices.Grow(t.spare[:0], n)
+	for i := range t.segments {
+		s := &t.segments[i]
+		at := len(buf)
+		buf = append(buf, s.buf...)
+		s.buf = buf[at:len(buf):len(buf)]
+	}
+	t.own, t.spare = buf, t.own
+}
+
+// byPlace is a heap of threads.
+type byPlace []*thread
+
+func (q byPlace) Len() int           { return len(q) }
+func (q byPlace) Less(i, j int) bool { return q[i].next < q[j].next }
+func (q byPlace) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *byPlace) Push(x any)        { *q = append(*q, x.(*thread)) }
+func (q *byPlace) Pop() any {
+	n := len(*q) - 1
+	t := (*q)[n]
+	(*q)[n] = nil
+	*q = (*q)[:n]
+	return t
+}
+
+// second is the least next place of all threads but the first.
+func (q byPlace) second() uint64 {
+	least := uint64(math.MaxUint64)
+	for i := 1; i < len(q) && i < 3; i++ {
+		least = min(least, q[i].next)
+	}
+	return least
+}

@@ -1,0 +1,103 @@
+package log
+
+import (
+	"mgtrace/inline/layout"
+	"mgtrace/probe"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// Table says what each store's record looks like. It is immutable.
+type Table struct {
+	stores []storeForm // by index in the plan
+	sites  []trace.StoreSite
+}
+
+// storeForm is the form of a store's record.
+type storeForm struct {
+	mask  uint64 // of the value, if it has at most 8 bytes
+	size  uint8  // of the record, bytes; 0: this store has no record of its own
+	width uint8  // of the value, bytes
+	form  uint8
+	// Offsets in the record.
+	base, stamp, flags uint8
+}
+
+// Bits of storeForm.form. 0: address and a value of at most 8 bytes, no more.
+const (
+	formWide  = 1 << iota // more than 8 bytes
+	formBase              // a base
+	formStamp             // a stamp
+	formFlags             // conditional: flags
+)
+
+// NewTable computes the table of a plan. strict: every record has a stamp.
+func NewTable(plan *probe.Plan, strict bool) *Table {
+	t := &Table{
+		stores: make([]storeForm, len(plan.Stores)),
+		sites:  make([]trace.StoreSite, len(plan.Stores)),
+	}
+	for i := range plan.Stores {
+		s := &plan.Stores[i]
+		t.sites[i] = storeSite(s, plan.Images[s.Image].Bias)
+		if !layout.Complex(&s.Effect) && s.Effect.Width >= 1 {
+			t.stores[i] = newForm(s.Effect.Width, layout.PartsOf(&s.Effect, strict))
+		}
+	}
+	return t
+}
+
+func newForm(width int, p layout.StoreParts) storeForm {
+	f := storeForm{width: uint8(width), size: uint8(layout.StoreSize(width, p)), mask: ^uint64(0)}
+	if width < 8 {
+		f.mask = 1<<(8*width) - 1
+	}
+	if width > 8 {
+		f.form |= formWide
+	}
+	at := uint8(layout.StoreValue + layout.PaddedWidth(width))
+	for _, part := range [...]struct {
+		has  bool
+		form uint8
+		at   *uint8
+	}{
+		{p.Base, formBase, &f.base},
+		{p.Stamp, formStamp, &f.stamp},
+		{p.Flags, formFlags, &f.flags},
+	} {
+		if part.has {
+			f.form |= part.form
+			*part.at = at
+			at += 8
+		}
+	}
+	return f
+}
+
+// Sites are the stores of the plan as the trace numbers them: StoreRec.Site is
+// an index here, and in the plan.
+func (t *Table) Sites() []trace.StoreSite { return t.sites }
+
+func storeSite(s *probe.Store, bias uint64) trace.StoreSite {
+	e := &s.Effect
+	site := trace.StoreSite{
+		PC:    trace.Addr(bias + s.Addr),
+		Width: uint8(max(1, min(e.Width, trace.MaxStoreWidth))), // wider ones come as hits
+		Disp:  e.Disp,
+	}
+	if e.Atomic {
+		site.Flags |= trace.FlagAtomic
+	}
+	if e.RMW {
+		site.Flags |= trace.FlagRMW
+	}
+	switch {
+	case layout.PartsOf(e, false).Base:
+		site.Base, site.Disp = trace.BaseOwn, 0
+	case e.Base != x86.NoReg:
+		site.Base = trace.BaseOffset
+	default:
+		site.Disp = 0
+	}
+	return site
+}
