@@ -54,10 +54,12 @@ type outcome struct {
 
 type hookCall struct {
 	Site, Phase uint32
+	Flags, SP   uint64
 	Regs        [18]uint64
 }
 
 type snap struct {
+	Hooks     uint64
 	Off, Same uint64
 	Regs      [16]uint64
 	Flags     uint64
@@ -257,6 +259,8 @@ func (s *subject) compareHooks(r *result) string {
 		switch {
 		case int(h.Site) != s.site.Hook || int(h.Phase) != phase || word != h.Site|h.Phase*layout.PhaseBit:
 			return fmt.Sprintf("hook call %d: site %d, phase %d, word %#x", phase, h.Site, h.Phase, word)
+		case h.Flags&0x400 != 0 || h.SP%16 != 0:
+			return fmt.Sprintf("hook call %d: flags %#x, stack pointer %#x", phase, h.Flags, h.SP)
 		case [16]uint64(h.Regs[:16]) != regs:
 			return fmt.Sprintf("hook call %d: registers %#x, not %#x", phase, h.Regs[:16], regs)
 		case cleanFlags(h.Regs[layout.RegsFlags/8]) != flags:
@@ -384,9 +388,28 @@ func (s *subject) compareSnaps(r *result, snaps []snap) string {
 		case k.Same&same == 0 && !s.repeats(p):
 			return fmt.Sprintf("offset %d: memory is not what executed=%v says", k.Off, p.Executed)
 		}
+		if msg := s.compareHistory(k, &p); msg != "" {
+			return fmt.Sprintf("offset %d: %s", k.Off, msg)
+		}
 		if msg := s.compareCursor(r, k, &p); msg != "" {
 			return fmt.Sprintf("offset %d: %s", k.Off, msg)
 		}
+	}
+	return ""
+}
+
+// compareHistory: a position is clean exactly where nothing was begun.
+func (s *subject) compareHistory(k *snap, p *Position) string {
+	calls := int(k.Hooks)
+	switch {
+	case k.Off >= uint64(s.TrampLen):
+		if p.Clean {
+			return "clean inside the hook routine"
+		}
+	case !p.Executed && (p.Called != (calls > 0) || p.Clean != (calls == 0)):
+		return fmt.Sprintf("%d calls of the hook routine, position %+v", calls, p)
+	case p.Executed && (p.Called || p.Clean && calls != s.hooks):
+		return fmt.Sprintf("%d calls of the hook routine, position %+v", calls, p)
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ asm(".text\n"
     "fault_exit: mov 0x33000100, %rsp\n"
     "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n"
     /* The hook routine's entry: what a function may change, it changes. */
-    "hook_entry: push %rbx; call hook_routine; pop %rbx\n"
+    "hook_entry: pushfq; pop %rcx; lea 8(%rsp), %r8; push %rbx; call hook_routine; pop %rbx\n"
     "mov $-1, %rax; mov %rax, %rcx; mov %rax, %rdx; mov %rax, %rsi; mov %rax, %rdi; mov %rax, %r8\n"
     "mov %rax, %r9; mov %rax, %r10; mov %rax, %r11; add %rax, %rax; ret\n");
 extern char enter[], leave[], leave1[], leave2[], fault_exit[], hook_entry[];
@@ -78,10 +78,12 @@ struct outcome {
 
 struct hook_call {
 	u32 site, phase;
+	u64 flags, sp;		/* as the routine finds them; sp before the call */
 	u64 regs[18];
 };
 
 struct snap {
+	u64 hooks;		/* calls of the hook routine so far */
 	u64 off, same;		/* 1: memory as before, 2: as after the instruction in its place */
 	u64 regs[17];
 	u64 block[16], stack[18];
@@ -107,7 +109,7 @@ static int moved;
 static u8 initial[DATA_SIZE], final[DATA_SIZE];
 static u64 components;
 
-void hook_routine(u64 *regs, u32 site, u32 phase)
+void hook_routine(u64 *regs, u32 site, u32 phase, u64 flags, u64 sp)
 {
 	struct hook_call *h = &res.hook[res.hooks & 1];
 	int i;
@@ -115,6 +117,8 @@ void hook_routine(u64 *regs, u32 site, u32 phase)
 	res.hooks++;
 	h->site = site;
 	h->phase = phase;
+	h->flags = flags;
+	h->sp = sp;
 	for (i = 0; i < 18; i++) {
 		h->regs[i] = regs[i];
 		asm volatile("");
@@ -128,6 +132,7 @@ static void take(struct snap *s, greg_t *g)
 {
 	int i;
 
+	s->hooks = res.hooks;
 	s->off = g[REG_RIP] - TRAMP;
 	s->same = memcmp((void *)DATA, initial, DATA_SIZE) ? 0 : 1;
 	s->same |= memcmp((void *)DATA, final, DATA_SIZE) ? 0 : 2;
