@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mgtrace/objfile"
+	"mgtrace/x86"
 )
 
 // loaded is a file's code at an address that Linux would choose, and what is
@@ -167,6 +168,64 @@ func BenchmarkMake(b *testing.B) {
 				b.ReportMetric(float64(plan.Pages), "pages")
 				b.ReportMetric(float64(len(sites)), "sites")
 				b.ReportMetric(float64(plan.Tactics[Trap]+plan.Tactics[Refused]), "unpatched")
+			}
+		})
+	}
+}
+
+// TestHooks patches what the engine's hooks need: the first instruction of each
+// function, every return and system call, together with the stores.
+func TestHooks(t *testing.T) {
+	for _, name := range []string{"bash", "/usr/bin/python3", "libc.so.6"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			l := load(t, find(t, name))
+			bare := l.code
+			l.code = WithPadding(l.code)
+			entries := map[uint64]bool{}
+			for _, c := range bare {
+				for _, f := range c.Funcs {
+					entries[f.Lo] = true
+				}
+			}
+			var kinds []string
+			sites := sitesOf(l.code, func(in *x86.Inst) bool { return true })
+			keep := sites[:0]
+			for _, s := range sites {
+				in, _ := x86.Decode(bytesAt(l.code, s.Addr), s.Addr)
+				kind := ""
+				switch {
+				case entries[s.Addr]:
+					kind = "entry"
+				case in.Kind == x86.KindRet:
+					kind = "ret"
+				case in.Branch() == x86.BranchSyscall:
+					kind = "syscall"
+				case heapStore(&in):
+					kind = "store"
+				}
+				if kind != "" {
+					keep, kinds = append(keep, s), append(kinds, kind)
+				}
+			}
+			sites = keep
+			e := emitterFor(l.code, sites, 100)
+			plan, err := Make(l.code, sites, l.free, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Verify(plan, l.code, sites, l.free, e); err != nil {
+				t.Fatal(err)
+			}
+			show(t, plan, len(sites))
+			count := map[string]*[NumTactics]int{}
+			for i, k := range kinds {
+				if count[k] == nil {
+					count[k] = new([NumTactics]int)
+				}
+				count[k][plan.TacticOf[i]]++
+			}
+			for k, n := range count {
+				t.Logf("%s: %v", k, *n)
 			}
 		})
 	}

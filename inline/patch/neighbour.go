@@ -5,22 +5,110 @@ import "mgtrace/x86"
 // neighbour is T3. The site becomes a short jump to a jump that lies in bytes
 // that are dead already, or in the tail of a victim, which is evicted by another
 // jump at its beginning. Victims whose eviction costs the program least come first.
+//
+// Of a site with one byte the short jump is a pun too: its distance is the first
+// byte of the successor, or the first byte of the jump that evicts that.
 func (p *planner) neighbour(x *target) (Tactic, error) {
 	h := x.off + x.skip
 	if x.skip >= x.room || h+2 > len(p.new) {
 		return Refused, nil
 	}
 	n := neighbourhood{planner: p, x: x, lo: h + 2 - 128, hi: h + 2 + 127}
-	if x.room < x.skip+2 { // the distance is a pun itself
-		n.lo = h + 2 + int(int8(p.new[h+1]))
-		n.hi = n.lo
+	if x.room >= x.skip+2 {
+		return n.short()
 	}
-	if done, err := n.deadBytes(); done || err != nil {
-		return T3, err
+	n.fix()
+	if t, err := n.short(); t != Refused || err != nil || x.room < x.len {
+		return t, err
+	}
+	y, ok := p.evictable(x.off + x.len)
+	if !ok {
+		return Refused, nil
+	}
+	if t, err := n.behind(y, opJmp, 0); t != Refused || err != nil {
+		return t, err
+	}
+	for _, pad := range pads {
+		for k := 1; k < y.len; k++ {
+			if t, err := n.behind(y, pad, k); t != Refused || err != nil {
+				return t, err
+			}
+		}
+	}
+	return Refused, nil
+}
+
+// fix takes the distance of the short jump from the byte that is there.
+func (n *neighbourhood) fix() {
+	h := n.x.off + n.x.skip
+	n.lo = h + 2 + int(int8(n.new[h+1]))
+	n.hi = n.lo
+}
+
+// behind evicts the successor y with a jump behind k prefixes whose first byte is
+// first, and looks where the short jump leads then. If that is to no avail, y is
+// as it was before.
+func (n *neighbourhood) behind(y *target, first byte, k int) (Tactic, error) {
+	if !n.host(y.off + 1 + int(int8(first))) {
+		return Refused, nil
+	}
+	end := y.off + y.len
+	r, ok := n.puns(y.off, k, end)
+	if !ok || !n.feasible(&r, y) {
+		return Refused, nil
+	}
+	s, ok := n.seekAny(&r, y, nil)
+	if !ok {
+		return Refused, nil
+	}
+	var bytes, states [2 * x86.MaxLen]byte
+	upTo := min(end+5, len(n.new))
+	copy(bytes[:], n.new[y.off:upTo])
+	copy(states[:], n.state[y.off:upTo])
+	before := n.mark()
+	if err := n.place(y, s); err != nil {
+		return Refused, nil
+	}
+	n.write(y.off, k, end, s.at, first)
+	n.kill(y.off+k+5, end)
+	n.fix()
+	t, err := n.short()
+	if t == Refused {
+		n.undo(before)
+		copy(n.new[y.off:upTo], bytes[:])
+		copy(n.state[y.off:upTo], states[:])
+	}
+	return t, err
+}
+
+// host says that a jump might lie at q: in dead bytes, or in a victim's tail.
+func (n *neighbourhood) host(q int) bool {
+	if q < 0 || q >= len(n.state) || n.state[q]&(locked|pending) != 0 {
+		return false
+	}
+	if n.state[q] == dead {
+		return true
+	}
+	for v := q - 1; v >= max(0, q-x86.MaxLen); v-- {
+		if l := int(n.state[v] & lenMask); l != 0 {
+			return v+l > q && n.clear(v, l, locked|pending|doubtful)
+		}
+	}
+	return false
+}
+
+// short looks for a jump that the short jump can reach.
+func (n *neighbourhood) short() (Tactic, error) {
+	if done, err := n.deadBytes(); done {
+		return T3, nil
+	} else if err != nil {
+		return Refused, err
 	}
 	for rank := range maxRank {
-		if done, err := n.victims(rank); done || err != nil {
-			return T3, err
+		if done, err := n.victims(rank); done {
+			return T3, nil
+		} else if err != nil {
+			return Refused, err
 		}
 	}
 	return Refused, nil
@@ -51,8 +139,8 @@ func rank(in *x86.Inst) int {
 	return rankPlain
 }
 
-// short writes the short jump of the site to offset q.
-func (n *neighbourhood) short(q int) {
+// writeShort writes the short jump of the site to offset q.
+func (n *neighbourhood) writeShort(q int) {
 	x := n.x
 	for i := range x.skip {
 		n.new[x.off+i] = pads[0]
@@ -92,7 +180,7 @@ func (n *neighbourhood) deadBytes() (bool, error) {
 			return false, err
 		}
 		n.write(q, 0, end, s.at, 0)
-		n.short(q)
+		n.writeShort(q)
 		return true, nil
 	}
 	return false, nil
@@ -111,6 +199,9 @@ func (n *neighbourhood) overlaps(a, b int) bool {
 
 // victims tries the instructions of a rank around the site.
 func (n *neighbourhood) victims(want int) (bool, error) {
+	if n.lo == n.hi && !n.host(n.lo) {
+		return false, nil
+	}
 	for v := max(n.lo-x86.MaxLen, 0); v <= n.hi && v < len(n.state); v++ {
 		if n.state[v]&lenMask < 2 {
 			continue
@@ -148,7 +239,7 @@ func (n *neighbourhood) victim(y *target) (bool, error) {
 				if done {
 					n.kill(y.off+lowerPads+5, q)
 					n.kill(q+upperPads+5, end)
-					n.short(q)
+					n.writeShort(q)
 					return true, nil
 				}
 			}

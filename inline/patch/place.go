@@ -76,9 +76,24 @@ func (p *planner) add(t Trampoline) {
 	p.plan.Trampolines = append(p.plan.Trampolines, t)
 }
 
+// mark remembers what trampolines there are.
+type mark struct{ trampolines, hops, evicted int }
+
+func (p *planner) mark() mark {
+	return mark{len(p.plan.Trampolines), p.plan.Hops, p.plan.Evicted}
+}
+
+// undo takes back the trampolines made since.
+func (p *planner) undo(m mark) {
+	for _, t := range p.plan.Trampolines[m.trampolines:] {
+		p.space.give(t.Addr, len(t.Bytes))
+	}
+	p.plan.Trampolines, p.plan.Hops, p.plan.Evicted = p.plan.Trampolines[:m.trampolines], m.hops, m.evicted
+}
+
 // placeBoth makes two trampolines or none.
 func (p *planner) placeBoth(x *target, a spot, y *target, b spot) error {
-	n, hops, evicted := len(p.plan.Trampolines), p.plan.Hops, p.plan.Evicted
+	before := p.mark()
 	p.reserve(b, y)
 	err := p.place(x, a)
 	p.release(b, y)
@@ -86,10 +101,7 @@ func (p *planner) placeBoth(x *target, a spot, y *target, b spot) error {
 		err = p.place(y, b)
 	}
 	if err != nil {
-		for _, t := range p.plan.Trampolines[n:] {
-			p.space.give(t.Addr, len(t.Bytes))
-		}
-		p.plan.Trampolines, p.plan.Hops, p.plan.Evicted = p.plan.Trampolines[:n], hops, evicted
+		p.undo(before)
 	}
 	return err
 }
