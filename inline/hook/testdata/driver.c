@@ -9,10 +9,14 @@
  *   c CODE SWAP SWAPEND N {FROM TO ON}…   where the routine lies
  *   g BLOCK BUFFER SIZE  set GS; the thread's buffer, behind which is nothing
  *   h REGS SITE PHASE    call the routine with struct regs at REGS
+ *   k HELD               let the thread go on when it is held at that word
  *   l                    the log: SWAPS FAULTS LEN BYTES, and empty it
  */
 #define _GNU_SOURCE
 #include <asm/prctl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,9 +91,22 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	_exit(3);
 }
 
+static void *release(void *held)
+{
+	volatile uint32_t *w = held;
+
+	while (*w != 1)
+		sched_yield();
+	*w = 2;
+	syscall(SYS_futex, w, FUTEX_WAKE, 1, 0, 0, 0);
+	return 0;
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	pthread_t helper;
 
 	sigaction(SIGSEGV, &sa, 0);
 	sigaction(SIGBUS, &sa, 0);
@@ -130,6 +147,12 @@ int main(void)
 		case 'h':
 			a = num(), b = num(), c = num();
 			((void (*)(u64, unsigned, unsigned))code)(a, b, c);
+			break;
+		case 'k':
+			a = num();
+			if (pthread_create(&helper, 0, release, (void *)a))
+				return 2;
+			pthread_detach(helper);
 			break;
 		case 'l':
 			take();

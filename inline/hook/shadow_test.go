@@ -1,0 +1,154 @@
+package hook_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/inline/layout"
+)
+
+// filter turns the shadow table on, as for trampolines with Fixed 0.
+func (m *machine) filter(lengths bool) {
+	m.poke(processAt+layout.Config, layout.ConfigFilter)
+	m.poke(processAt+layout.Shadow, shadowAt)
+	if lengths {
+		m.poke(processAt+layout.Lengths, lengthsAt)
+	}
+	m.write(processAt+layout.OpenByte, []byte{4, 0})
+}
+
+// granules shows the shadow table from the heap on: o open, . closed.
+func (m *machine) granules(n int) string {
+	var b strings.Builder
+	for _, v := range m.read(shadowAt+heap>>4, n) {
+		b.WriteByte(map[byte]byte{0: '.', 4: 'o'}[v])
+	}
+	return b.String()
+}
+
+// verdict says that blocks of the call before address stay closed, as the tracer
+// does.
+func (m *machine) verdict(entries int, addresses ...uint64) {
+	table := make([]uint64, 2*entries)
+	for _, a := range addresses {
+		i := int(a*layout.VerdictHash>>layout.VerdictShift) & (entries - 1)
+		for table[2*i] != 0 {
+			i = (i + 1) & (entries - 1)
+		}
+		table[2*i], table[2*i+1] = a, layout.VerdictClosed
+	}
+	var b []byte
+	for _, v := range table {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	m.write(verdictAt, b)
+	m.poke(processAt+layout.Verdicts, verdictAt)
+	m.poke(processAt+layout.VerdictMask, uint64(entries-1))
+}
+
+// The shadow table follows allocations and frees.
+func TestShadow(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<20)
+	m.filter(true)
+	malloc := func(from, addr, size uint64) {
+		m.call(fMalloc, sp0, from, size)
+		m.ret(fMalloc, 0, sp0, addr)
+	}
+	free := func(addr uint64) {
+		m.call(fFree, sp0, caller, addr)
+		m.ret(fFree, 0, sp0, 0)
+	}
+	realloc := func(addr, size, to uint64) {
+		m.call(fRealloc, sp0, caller, addr, size)
+		m.ret(fRealloc, 0, sp0, to)
+	}
+	for _, s := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"24 bytes", func() { malloc(caller, heap, 24) }, "oo.............."},
+		{"a neighbour", func() { malloc(caller, heap+32, 33) }, "ooooo..........."},
+		{"free the first", func() { free(heap) }, "..ooo..........."},
+		{"again", func() { free(heap) }, "..ooo..........."},
+		{"not a block", func() { free(heap + 48) }, "..ooo..........."},
+		{"size 0", func() { malloc(caller, heap, 0) }, "o.ooo..........."},
+		{"grows where it is", func() { realloc(heap+32, 80, heap+32) }, "o.ooooo........."},
+		{"shrinks", func() { realloc(heap+32, 1, heap+32) }, "o.o............."},
+		{"moves", func() { realloc(heap+32, 40, heap+96) }, "o.....ooo......."},
+		{"fails", func() { realloc(heap+96, 1<<40, 0) }, "o.....ooo......."},
+		{"frees", func() { realloc(heap+96, 0, 0) }, "o..............."},
+		{"no memory", func() { malloc(caller, 0, 16) }, "o..............."},
+		{"a call that does not matter", func() { m.verdict(64, caller+1, caller+2); malloc(caller+2, heap, 64) }, "................"},
+		{"one that does", func() { malloc(caller, heap+64, 16) }, "....o..........."},
+		{"the block again for the other", func() { malloc(caller+1, heap+64, 16) }, "................"},
+		{"pool objects share a granule", func() {
+			m.call(fGet, sp0, caller)
+			m.ret(fGet, 0, sp0, heap+128)
+			m.call(fGet, sp0, caller)
+			m.ret(fGet, 0, sp0, heap+128+24)
+			m.call(fGet, sp0, caller+1) // does not matter; its last granule may belong to another
+			m.ret(fGet, 0, sp0, heap+128)
+		}, ".........oo....."},
+		{"posix_memalign", func() {
+			m.call(fPosix, sp0, caller, heap+0x800, 16, 16)
+			m.poke(heap+0x800, heap)
+			m.ret(fPosix, 0, sp0, 0)
+		}, "o........oo....."},
+		{"strdup", func() {
+			m.call(fStrdup, sp0, caller, heap)
+			m.text(heap+16, "sixteen letters!")
+			m.ret(fStrdup, 0, sp0, heap+16)
+		}, "ooo......oo....."},
+	} {
+		s.do()
+		if got := m.granules(len(s.want)); got != s.want {
+			t.Errorf("%s:\n got %s\nwant %s", s.name, got, s.want)
+		}
+	}
+	m.log()
+}
+
+// A block of any size is opened and closed to its last granule.
+func TestShadowLengths(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<20)
+	m.filter(true)
+	for _, size := range []uint64{1, 16, 17, 127 * 16, 128 * 16, 129 * 16, 0x30000} {
+		m.call(fMalloc, sp0, caller, size)
+		m.ret(fMalloc, 0, sp0, heap)
+		n := int(size+15) / 16
+		if got, want := m.granules(n+8), strings.Repeat("o", n)+"........"; got != want {
+			t.Errorf("%d bytes: %s", size, got)
+		}
+		m.call(fFree, sp0, caller, heap)
+		if got := m.granules(n + 8); strings.Trim(got, ".") != "" {
+			t.Errorf("%d bytes, freed: %s", size, got)
+		}
+		m.ret(fFree, 0, sp0, 0)
+	}
+	m.log()
+}
+
+// A held thread goes on when its word has changed, and has its record by then.
+func TestHold(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	number := m.tables.Add(m.sites, m.at(0x9000), progCode+0x9000, true)
+	m.write(sitesAt, m.tables.Sites)
+	m.command('k', blockAt+layout.Held)
+	m.regs[rsp] = sp0
+	m.hook(number, 0)
+	if n := m.peek(blockAt+layout.Held) & 0xffffffff; n != 2 {
+		t.Errorf("the word is %d", n)
+	}
+	want := []string{fmt.Sprintf("stop 9000 pc 409000 sp %x = 0 from 0 (0 0)", uint64(sp0))}
+	if d := cmp.Diff(want, m.log()); d != "" {
+		t.Error(d)
+	}
+}
