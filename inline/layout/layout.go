@@ -57,9 +57,10 @@ const (
 //	+0   u32 tag
 //	+4   u64 effective address
 //	+12  the value: Width bytes, padded to the sizes below
-//	then u64 value of the base register, only if the address has an index
+//	then u64 value of the base register, if the address has one and it does not
+//	follow from it (PartsOf)
 //	then u64 stamp (Order after the increment), only if the store is locked
-//	or exchanges; or always in strict order
+//	or exchanges: taken behind it; or always in strict order: before it
 //	then u64 RAX as lahf; seto al left it, only for ShapeCond (zero flag: bit 14)
 //
 // The padded width is 4 for 1, 2 and 4 bytes, 8 for 8, 12 for 10, else the width.
