@@ -7,125 +7,13 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
 )
-
-// What testdata/harness.c and this file agree on.
-const (
-	codeBase  = 0x10000000
-	trampBase = 0x10010000
-	target    = 0x10020000
-	dataBase  = 0x20000000
-	dataSize  = 0x4000
-	logBase   = 0x32000000
-	logSize   = 4096
-	logSecond = logBase + 8192
-	stampBase = 1000
-	shadowAt  = 0x40000000
-
-	modeStep = 1
-	modeSwap = 2
-)
-
-// trial is struct test of the harness.
-type trial struct {
-	Regs                        [16]uint64
-	Flags, EA, PC, Cursor, Mode uint64
-	CodeLen, TrampLen           uint32
-	Mem                         [128]byte
-	Code                        [16]byte
-	Tramp                       [1024]byte
-	Reload                      [1024]uint16
-	Shadow, Seed                uint64
-}
-
-type outcome struct {
-	Signal, RIP uint64
-	Regs        [16]uint64
-	Flags, Exit uint64
-}
-
-type hookCall struct {
-	Site, Phase uint32
-	Flags, SP   uint64
-	Regs        [18]uint64
-}
-
-type snap struct {
-	Hooks     uint64
-	Off, Same uint64
-	Regs      [16]uint64
-	Flags     uint64
-	Block     [16]uint64
-	Stack     [18]uint64
-}
-
-type result struct {
-	Native, Moved          outcome
-	MemoryDiff, VectorDiff int64
-	Before, After          [128]byte
-	Cursor, Order          uint64
-	Log                    [8192]byte
-	Hooks                  uint64
-	Hook                   [2]hookCall
-	End                    snap
-	Snaps                  uint64
-}
-
-// harness builds the harness and returns its path.
-func harness(t *testing.T) string {
-	t.Helper()
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc to execute trampolines:", err)
-	}
-	path := filepath.Join(t.TempDir(), "harness")
-	out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-mgeneral-regs-only", "-o", path, "testdata/harness.c").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
-}
-
-// assemble turns instructions in Intel syntax into bytes, by the outside judge
-// of their encoding.
-func assemble(t *testing.T, lines []string) [][]byte {
-	t.Helper()
-	dir := t.TempDir()
-	var src strings.Builder
-	src.WriteString(".intel_syntax noprefix\n.text\n")
-	for i, l := range lines {
-		fmt.Fprintf(&src, ".org %d, 0xcc\n%s\n", 16*i, l)
-	}
-	fmt.Fprintf(&src, ".org %d, 0xcc\n", 16*len(lines))
-	file := filepath.Join(dir, "a.s")
-	if err := os.WriteFile(file, []byte(src.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"gcc", "-c", "-o", file + ".o", file},
-		{"objcopy", "-O", "binary", "-j", ".text", file + ".o", file + ".bin"},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, badLines(out, lines))
-		}
-	}
-	code, err := os.ReadFile(file + ".bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := make([][]byte, len(lines))
-	for i := range all {
-		all[i] = code[16*i : 16*i+16]
-	}
-	return all
-}
 
 // variant is a way to make trampolines.
 type variant struct {
@@ -530,18 +418,3 @@ func disassemble(code []byte, pc uint64) string {
 }
 
 func layoutComplex(in *x86.Inst) bool { return layout.Complex(&in.Store) }
-
-// badLines adds to the assembler's complaints the instructions that they mean.
-func badLines(complaints []byte, lines []string) string {
-	var b strings.Builder
-	for l := range strings.Lines(string(complaints)) {
-		b.WriteString(l)
-		var n int
-		if _, rest, ok := strings.Cut(l, ".s:"); ok {
-			if _, err := fmt.Sscanf(rest, "%d", &n); err == nil && n/2-2 < len(lines) && n >= 4 {
-				fmt.Fprintf(&b, "\t%s\n", lines[n/2-2])
-			}
-		}
-	}
-	return b.String()
-}
