@@ -1,7 +1,6 @@
 package target
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -36,44 +35,62 @@ func (p *Process) Call(addr uint64) (result uint64, err error) {
 	return result, nil
 }
 
-// saved is what a call changes in a thread.
-type saved struct {
-	thread thread
-	regs   mem.Regs
-	vector []byte
-	mask   uint64
+func (t *tracer) call(addr uint64) (result uint64, err error) {
+	th, err := t.worker()
+	if err != nil {
+		return 0, err
+	}
+	d, err := t.depart(th)
+	if err != nil {
+		return 0, err
+	}
+	before, err := getRegs(th.tid)
+	if err != nil {
+		return 0, errors.Join(err, d.end())
+	}
+	vector, err := getXState(th.tid)
+	if err != nil {
+		return 0, errors.Join(err, d.end())
+	}
+	result, err = d.call(before, addr)
+	if !th.again && t.knows(th) {
+		err = errors.Join(err, setXState(th.tid, vector))
+	}
+	return result, errors.Join(err, d.back(before))
 }
 
-func (t *tracer) call(addr uint64) (result uint64, err error) {
-	if t.status != nil {
-		return 0, ErrExited
-	}
-	th := t.threads[t.live()]
-	if th == nil || !th.stopped || th.exiting || !t.holding() {
-		return 0, ErrRunning
-	}
-	before, err := save(th)
+func (d *detour) call(before mem.Regs, addr uint64) (result uint64, err error) {
+	entry, err := d.t.returnPoint()
 	if err != nil {
 		return 0, err
 	}
-	entry, err := t.returnPoint()
-	if err != nil {
+	if err := d.t.setTrap(entry); err != nil {
 		return 0, err
 	}
-	t.holds++
 	defer func() {
-		t.holds--
-		if t.threads[th.tid] == th {
-			err = errors.Join(err, t.clearTraps(), restore(th, before))
-		}
+		err = errors.Join(err, d.t.clearTraps())
+		delete(d.t.spent, entry) // its trap was taken here
 	}()
-	if err := t.setTrap(entry); err != nil {
+	if err := prepare(d.th.tid, before, addr, entry); err != nil {
 		return 0, err
 	}
-	if err := prepare(th.tid, before.regs, addr, entry); err != nil {
+	var fault *FaultError
+	switch err := d.run(unix.PTRACE_CONT, callLimit); {
+	case errors.Is(err, ErrBlocked):
+		return 0, errors.New("it does not return")
+	case errors.As(err, &fault):
+		return 0, fmt.Errorf("it ended with %w", fault)
+	case err != nil:
 		return 0, err
 	}
-	return t.finishCall(th, entry)
+	regs, err := getRegs(d.th.tid)
+	if err != nil {
+		return 0, err
+	}
+	if regs.RIP != entry+1 {
+		return 0, fmt.Errorf("it ended with SIGTRAP at %#x", regs.RIP)
+	}
+	return regs.RAX, nil
 }
 
 // returnPoint is where the called function returns to, into a breakpoint: the
@@ -87,20 +104,6 @@ func (t *tracer) returnPoint() (uint64, error) {
 	return mem.ParseAuxv(raw[:n])[mem.AuxEntry], nil
 }
 
-func save(th *thread) (*saved, error) {
-	s := &saved{thread: *th}
-	var errs [3]error
-	s.regs, errs[0] = getRegs(th.tid)
-	s.vector, errs[1] = getXState(th.tid)
-	s.mask, errs[2] = getSigmask(th.tid)
-	return s, errors.Join(errs[:]...)
-}
-
-func restore(th *thread, s *saved) error {
-	*th = s.thread
-	return errors.Join(setRegs(th.tid, s.regs), setXState(th.tid, s.vector), setSigmask(th.tid, s.mask))
-}
-
 // prepare makes the thread enter the function as if it had been called from
 // just before back, on a stack aligned as the ABI wants it.
 func prepare(tid int, regs mem.Regs, addr, back uint64) error {
@@ -112,38 +115,5 @@ func prepare(tid int, regs mem.Regs, addr, back uint64) error {
 	regs.RIP, regs.RAX, regs.RDI = addr, 0, 0
 	regs.EFlags &^= flagDF | flagTF
 	regs.OrigRAX = noSyscall // no system call is to be restarted
-	return errors.Join(poke(tid, regs.RSP, word[:]), setRegs(tid, regs), setSigmask(tid, ^uint64(faultSignals)))
-}
-
-// finishCall lets the one thread run until it returns or faults.
-func (t *tracer) finishCall(th *thread, back uint64) (uint64, error) {
-	limit := time.Now().Add(callLimit)
-	for {
-		th.parked = false
-		if err := t.resumeTID(th.tid, resumption{}); err != nil {
-			return 0, err
-		}
-		stopped := func() bool { return th.parked || t.threads[th.tid] != th }
-		if err := t.pump(context.Background(), time.Until(limit), stopped); err != nil {
-			if e := unix.PtraceInterrupt(th.tid); e != nil {
-				return 0, errors.Join(err, e)
-			}
-			_ = t.pump(context.Background(), stopLimit, stopped)
-			return 0, errors.New("it does not return")
-		}
-		if t.threads[th.tid] != th {
-			return 0, ErrExited
-		}
-		if th.status>>16 != 0 {
-			continue // a stop of an earlier interrupt
-		}
-		regs, err := getRegs(th.tid)
-		if err != nil {
-			return 0, err
-		}
-		if s := th.status.StopSignal(); s != unix.SIGTRAP || regs.RIP != back+1 {
-			return 0, fmt.Errorf("it ended with %s at %#x", unix.SignalName(s), regs.RIP)
-		}
-		return regs.RAX, nil
-	}
+	return errors.Join(poke(tid, regs.RSP, word[:]), setRegs(tid, regs))
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Why a program can not be started or held. Each stands for a decision that a
@@ -27,7 +29,24 @@ var (
 	ErrNoThread = errors.New("no such thread")
 	ErrRunning  = errors.New("the thread is running")
 	ErrBusy     = errors.New("a thread could not be stopped")
+	ErrDetached = errors.New("the process was let go and runs on")
+
+	ErrNoProcess = errors.New("no such process")
+	ErrKernel    = errors.New("is a kernel thread")
+
+	ErrSeccomp   = errors.New("the program has a seccomp filter of its own")
+	ErrUserfault = errors.New("userfaultfd can not be had")
+	ErrInSyscall = errors.New("the thread is inside a system call")
+	ErrBlocked   = errors.New("the instruction waits in the kernel")
 )
+
+// FaultError says that an instruction that was executed for the tracer faulted.
+// The program does not get the signal.
+type FaultError struct{ Info Siginfo }
+
+func (e *FaultError) Error() string {
+	return fmt.Sprintf("%s at %#x", unix.SignalName(unix.Signal(e.Info.Signal)), e.Info.Addr)
+}
 
 // refuse says why name can not be started. detail may be empty.
 func refuse(name string, why error, detail string) error {

@@ -19,7 +19,7 @@ const (
 // stopAll stops every thread and waits until none runs code of the program. The
 // process must be marked as held, so that what they report is parked.
 func (t *tracer) stopAll() error {
-	for _, th := range t.threads {
+	for _, th := range t.all() {
 		if th.stopped || th.exiting {
 			continue
 		}
@@ -41,7 +41,7 @@ func (t *tracer) stopAll() error {
 }
 
 func (t *tracer) allStopped() bool {
-	for _, th := range t.threads {
+	for _, th := range t.all() {
 		if !th.stopped && !th.exiting {
 			return false
 		}
@@ -53,7 +53,7 @@ func (t *tracer) allStopped() bool {
 // uninterruptible sleep (a vfork whose child has not yet executed a program, a
 // slow disk). The latter will stop before it executes another instruction.
 func (t *tracer) allQuiet() bool {
-	for _, th := range t.threads {
+	for _, th := range t.all() {
 		if !th.stopped && !th.exiting && !asleep(th.tid) {
 			return false
 		}

@@ -48,6 +48,7 @@ func Launch(ctx context.Context, c Command) (*Process, error) {
 		// The thread is never unlocked: it ends with this goroutine, and
 		// with it, by PTRACE_O_EXITKILL, whatever it still traces.
 		runtime.LockOSThread()
+		t.thread = unix.Gettid()
 		err := t.start(ctx, c, exe)
 		started <- err
 		if err == nil {
@@ -237,7 +238,11 @@ func awaitStop(pid int, meant func(unix.WaitStatus) bool) error {
 
 // adopt makes t.pid, which is stopped at its exec, the process of this tracer.
 func (t *tracer) adopt() error {
-	t.threads = map[int]*thread{t.pid: {tid: t.pid, stopped: true}}
+	th := &thread{tid: t.pid, stopped: true}
+	if t.pid != t.root { // still inside its exec
+		th.status = unix.WaitStatus(unix.PTRACE_EVENT_EXEC<<16 | unix.SIGTRAP<<8 | 0x7f)
+	}
+	t.threads = map[int]*thread{t.pid: th}
 	t.held = true
 	if err := t.openMemory(); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"mgtrace/target/mem"
 )
 
@@ -18,8 +20,12 @@ type Process struct{ t *tracer }
 
 // do runs f on the tracer's thread.
 func (p *Process) do(f func()) error {
+	if unix.Gettid() == p.t.thread {
+		f() // an interceptor's call; the tracer's goroutine has its thread to itself
+		return nil
+	}
 	done := make(chan struct{})
-	if err := p.post(func() { defer close(done); f() }); err != nil {
+	if err := p.post(func() { defer close(done); f(); p.t.giveAllBack() }); err != nil {
 		return err
 	}
 	<-done
@@ -28,6 +34,10 @@ func (p *Process) do(f func()) error {
 
 // post has f run on the tracer's thread, and does not wait for it.
 func (p *Process) post(f func()) error {
+	if unix.Gettid() == p.t.thread {
+		f()
+		return nil
+	}
 	select {
 	case p.t.commands <- f:
 		return nil
@@ -79,10 +89,11 @@ func (p *Process) Run(ctx context.Context, h Handlers) (ExitStatus, error) {
 	}
 }
 
-// Status is how the process ended; false while it lives.
+// Status is how the process ended; false while it lives, and for ever when it
+// was let go.
 func (p *Process) Status() (status ExitStatus, ended bool) {
 	get := func() {
-		if p.t.status != nil {
+		if p.t.status != nil && !p.t.detached {
 			status, ended = *p.t.status, true
 		}
 	}
@@ -106,10 +117,14 @@ func (p *Process) Resume() error { return p.do(p.t.unhold) }
 func (p *Process) Kill() error { return p.do(p.t.kill) }
 
 // Close kills the process, and the one that Launch started, if they live, and
-// waits for their end. Nothing is left of them.
+// waits for their end. Nothing is left of them. One that was attached to is let
+// go and lives on.
 func (p *Process) Close() error {
 	err := p.do(func() {
-		if p.t.status == nil || p.t.rootStatus == nil {
+		switch {
+		case p.t.attached:
+			p.t.detach()
+		case p.t.status == nil || p.t.rootStatus == nil:
 			p.t.killAll()
 		}
 		if p.t.run != nil {
@@ -155,6 +170,21 @@ func (p *Process) Regs(tid int) (regs mem.Regs, err error) {
 		}
 	})
 	return regs, errors.Join(e, err)
+}
+
+// SetRegs sets the registers of a stopped thread.
+func (p *Process) SetRegs(tid int, regs mem.Regs) (err error) {
+	e := p.do(func() {
+		switch th := p.t.threads[tid]; {
+		case th == nil:
+			err = fmt.Errorf("%w: %d", ErrNoThread, tid)
+		case !th.stopped:
+			err = fmt.Errorf("%w: %d", ErrRunning, tid)
+		default:
+			err = setRegs(tid, regs)
+		}
+	})
+	return errors.Join(e, err)
 }
 
 // ReadMemory implements mem.Memory. It reads a running process, too; only

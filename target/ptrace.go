@@ -20,10 +20,20 @@ const (
 	maxXState        = 1 << 16 // bytes; with AMX the area has about 11,000
 )
 
-// options of every tracee. Children by fork are attached by the kernel only so
+// attachOptions are those of every tracee. Children by fork are attached by the kernel only so
 // that they can be reported; they are let go at their first stop.
-const traceOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
-	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_EXITKILL
+const attachOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT
+
+// traceOptions are those of a process that we started: it ends with us.
+const traceOptions = attachOptions | unix.PTRACE_O_EXITKILL
+
+func (t *tracer) options() uintptr {
+	if t.attached {
+		return attachOptions
+	}
+	return traceOptions
+}
 
 // The functions below must be called on the tracer's thread.
 
@@ -47,34 +57,54 @@ func ptracePointer(request, tid int, addr uintptr, data unsafe.Pointer) error {
 // killed, perhaps while it was stopped); its end will be reported by wait.
 func gone(err error) bool { return errors.Is(err, unix.ESRCH) }
 
-// siginfo is the part of siginfo_t that is used, for signals that a process
-// sent (PID) and for faults (Addr); see sigaction(2).
-type siginfo struct {
-	signal int
-	code   int32
-	pid    int    // sender; SI_USER, SI_TKILL, SI_QUEUE
-	addr   uint64 // faulting address; SIGSEGV, SIGBUS, SIGILL, SIGFPE
+// Siginfo is siginfo_t, with the fields of signals that a process sent (PID)
+// and of faults (Addr) taken out; see sigaction(2).
+type Siginfo struct {
+	Signal int
+	Code   int32
+	PID    int    // sender; SI_USER, SI_TKILL, SI_QUEUE
+	Addr   uint64 // faulting address; SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP
+	raw    [128]byte
 }
 
-// Values of siginfo.code.
+// decodeSiginfo reads the kernel's form (include/uapi/asm-generic/siginfo.h).
+func decodeSiginfo(raw [128]byte) Siginfo {
+	le := binary.LittleEndian
+	return Siginfo{
+		Signal: int(int32(le.Uint32(raw[0:]))),
+		Code:   int32(le.Uint32(raw[8:])),
+		PID:    int(int32(le.Uint32(raw[16:]))),
+		Addr:   le.Uint64(raw[16:]),
+		raw:    raw,
+	}
+}
+
+// WithAddr is the same signal with another faulting address.
+func (i Siginfo) WithAddr(addr uint64) Siginfo {
+	binary.LittleEndian.PutUint64(i.raw[16:], addr)
+	return decodeSiginfo(i.raw)
+}
+
+// Values of Siginfo.Code.
 const (
 	siUser   = 0
 	siKernel = 0x80
 	siTKill  = -6
 )
 
-func getSiginfo(tid int) (siginfo, error) {
+func getSiginfo(tid int) (Siginfo, error) {
 	var raw [128]byte
 	if err := ptracePointer(unix.PTRACE_GETSIGINFO, tid, 0, unsafe.Pointer(&raw[0])); err != nil {
-		return siginfo{}, fmt.Errorf("signal of thread %d: %w", tid, err)
+		return Siginfo{}, fmt.Errorf("signal of thread %d: %w", tid, err)
 	}
-	le := binary.LittleEndian
-	return siginfo{
-		signal: int(int32(le.Uint32(raw[0:]))),
-		code:   int32(le.Uint32(raw[8:])),
-		pid:    int(int32(le.Uint32(raw[16:]))),
-		addr:   le.Uint64(raw[16:]),
-	}, nil
+	return decodeSiginfo(raw), nil
+}
+
+func setSiginfo(tid int, info Siginfo) error {
+	if err := ptracePointer(unix.PTRACE_SETSIGINFO, tid, 0, unsafe.Pointer(&info.raw[0])); err != nil {
+		return fmt.Errorf("set signal of thread %d: %w", tid, err)
+	}
+	return nil
 }
 
 func getRegs(tid int) (mem.Regs, error) {

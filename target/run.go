@@ -192,7 +192,7 @@ func (r *run) onSignal(s os.Signal) {
 func (r *run) onInterrupt() {
 	now := time.Now()
 	switch {
-	case r.t.ignores(unix.SIGINT), !r.firstCtrlC.IsZero() && now.Sub(r.firstCtrlC) >= patience:
+	case r.t.attached, r.t.ignores(unix.SIGINT), !r.firstCtrlC.IsZero() && now.Sub(r.firstCtrlC) >= patience:
 		r.end(Hold{Reason: HoldInterrupt, Signal: unix.SIGINT})
 	case r.firstCtrlC.IsZero():
 		r.firstCtrlC = now
@@ -241,6 +241,10 @@ func (r *run) end(h Hold) {
 		r.t.callback(func() { f(h) })
 		r.t.holds--
 	}
+	if r.t.attached {
+		r.t.detach()
+		return
+	}
 	r.t.kill()
 	if r.t.pid != r.t.root && r.t.rootStatus == nil {
 		_ = unix.Kill(r.t.root, unix.SIGKILL) // the launcher
@@ -251,12 +255,12 @@ func (r *run) end(h Hold) {
 // noteStop remembers whether a stop signal that is delivered to the process is
 // the job's, so that the tracer has to stop with it, or back-pressure of an
 // engine (sent by the kernel or by us) or an outsider's, and it has not.
-func (t *tracer) noteStop(signal int, info siginfo, ours bool) {
-	if t.run == nil {
+func (t *tracer) noteStop(signal int, info Siginfo, ours bool) {
+	if t.run == nil || t.attached {
 		return
 	}
 	t.run.stopWith = 0
-	if unix.Signal(signal) != unix.SIGSTOP && !ours || info.code <= 0 && info.pid == t.pid {
+	if unix.Signal(signal) != unix.SIGSTOP && !ours || info.Code <= 0 && info.PID == t.pid {
 		t.run.stopWith = signal
 	}
 }

@@ -13,8 +13,16 @@ import (
 
 // handle decides how a stopped thread goes on, and tells the handlers.
 func (t *tracer) handle(th *thread) {
+	if th.shared {
+		t.handleShared(th)
+		return
+	}
 	if th.fresh {
 		th.fresh = false
+		t.tell(th, func(i Interceptor, s *Stopped) { i.OnThread(s, th.from) })
+		if th.again || !th.stopped {
+			return // killed in there
+		}
 		if h := t.handlers(); h.OnThread != nil {
 			t.callback(func() { h.OnThread(th.tid) })
 		}
@@ -41,14 +49,28 @@ func (t *tracer) onSignal(th *thread, signal int) {
 	if err != nil {
 		return // killed meanwhile
 	}
-	ours := info.code == siUser && info.pid == os.Getpid()
+	info, handled := th.original(info)
+	if handled {
+		return
+	}
+	ours := info.Code == siUser && info.PID == os.Getpid()
 	switch {
-	case unix.Signal(signal) == unix.SIGTRAP && info.code == siKernel && t.onTrap(th):
+	case unix.Signal(signal) == unix.SIGTRAP && info.Code == siKernel && t.onTrap(th):
 		th.next.signal = 0
+		return
 	case unix.Signal(signal) == unix.SIGCONT && ours:
 		// It ends a stop that we made (launch, back-pressure): a handler
 		// of the program must not see it.
 		th.next.signal = 0
+		return
+	case !t.intercept(th, signal, info):
+		th.next.signal = 0
+		return
+	}
+	if th.again || !th.stopped {
+		return // it has met its end in the interceptor
+	}
+	switch {
 	case isStopSignal(signal):
 		t.noteStop(signal, info, ours)
 	case t.run != nil && !t.run.crashed && fatal(th.tid, signal):
@@ -82,17 +104,17 @@ func (t *tracer) onTrap(th *thread) bool {
 }
 
 // onFatal holds the whole process just before it dies of a signal.
-func (t *tracer) onFatal(th *thread, signal int, info siginfo) {
+func (t *tracer) onFatal(th *thread, signal int, info Siginfo) {
 	h := t.handlers()
 	if h.OnCrash == nil {
 		return
 	}
-	crash := Crash{TID: th.tid, Signal: unix.Signal(signal), Code: int(info.code)}
+	crash := Crash{TID: th.tid, Signal: unix.Signal(signal), Code: int(info.Code)}
 	switch {
-	case info.code == siUser || info.code == siTKill:
-		crash.Sender = info.pid
-	case isFault(signal) && info.code > 0 && info.code != siKernel:
-		crash.Fault, crash.Addr = true, info.addr
+	case info.Code == siUser || info.Code == siTKill:
+		crash.Sender = info.PID
+	case isFault(signal) && info.Code > 0 && info.Code != siKernel:
+		crash.Fault, crash.Addr = true, info.Addr
 	}
 	var err error
 	if crash.Regs, err = getRegs(th.tid); err != nil {
@@ -145,18 +167,27 @@ func (t *tracer) onEventStop(th *thread, signal int) {
 
 // onClone handles a new thread or a child process.
 func (t *tracer) onClone(th *thread) {
-	msg, err := eventMessage(th.tid)
+	msg, err := th.eventMessage()
 	if err != nil {
 		return
 	}
 	child := int(msg)
 	if t.early[child] {
 		delete(t.early, child)
+		if early := t.threads[child]; early != nil && early.unborn {
+			early.unborn, early.from = false, th.tid
+			if !early.parked {
+				t.process(early)
+			}
+		}
 		return
 	}
-	if t.ours(child) {
-		t.addThread(child)
+	if t.children[child] == nil && t.ours(child) {
+		t.addThread(child).from = th.tid
 		return
+	}
+	if t.interceptor != nil {
+		t.onFork(th, child)
 	}
 	if h := t.handlers(); h.OnFork != nil {
 		t.callback(func() { h.OnFork(child) })
@@ -167,12 +198,20 @@ func (t *tracer) onClone(th *thread) {
 // are gone, and the calling thread has the process's id.
 func (t *tracer) onExec(th *thread) {
 	th.exiting = false
+	for _, other := range t.sorted() {
+		if other != th {
+			t.tellEnd(other)
+		}
+	}
+	t.abandonChildren()
+	th.toldEnd = false // its id may have been another thread's
 	t.threads = map[int]*thread{th.tid: th}
 	clear(t.early)
 	clear(t.traps)
 	clear(t.spent)
 	// The old memory is gone; if the new can not be opened, reads say so.
 	_ = t.openMemory()
+	t.tell(th, func(i Interceptor, s *Stopped) { i.OnExec(s) })
 	if h := t.handlers(); h.OnExec != nil {
 		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", t.pid))
 		if err != nil {
@@ -186,13 +225,14 @@ func (t *tracer) onExec(th *thread) {
 // last of them goes on from here.
 func (t *tracer) onExit(th *thread) {
 	th.exiting = true
+	t.tellEnd(th)
 	for _, other := range t.threads {
 		if !other.exiting {
 			return
 		}
 	}
 	h := t.handlers()
-	msg, err := eventMessage(th.tid)
+	msg, err := th.eventMessage()
 	if h.OnExit == nil || err != nil {
 		return
 	}
@@ -210,6 +250,15 @@ func (t *tracer) whileHeld(f func()) {
 	if t.holds == 0 {
 		t.release()
 	}
+}
+
+// all returns the threads by id, and then the children that share the memory.
+func (t *tracer) all() []*thread {
+	ths := t.sorted()
+	for _, th := range t.shared {
+		ths = append(ths, th)
+	}
+	return ths
 }
 
 // sorted returns the threads by id.

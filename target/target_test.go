@@ -27,6 +27,9 @@ var programs = builds{made: make(map[string]string)}
 
 func TestMain(m *testing.M) {
 	if helper := os.Getenv("TARGET_TEST_TRACER"); helper != "" {
+		if helper != "1" {
+			os.Exit(attachMain(helper, os.Args[1:]))
+		}
 		os.Exit(tracerMain(os.Args[1:]))
 	}
 	dir, err := os.MkdirTemp("", "target")

@@ -38,6 +38,15 @@ type tracer struct {
 	spent   map[uint64]bool // where breakpoints were
 	run     *run            // not nil: Run is active
 
+	interceptor Interceptor
+	borrowed    []*Stopped      // by the function of Do that runs
+	children    map[int]*child  // new processes, until they are told of
+	shared      map[int]*thread // processes that share the program's memory
+	detached    bool            // it was let go: status is not its end
+	attached    bool            // the process was not started by us: it outlives us
+	gateAddr    uint64          // of a syscall instruction; 0: not yet looked for
+	thread      int             // the kernel's id of the tracer's thread
+
 	memory   memory
 	terminal *terminal
 }
@@ -51,6 +60,43 @@ type thread struct {
 	parked  bool            // stopped while held: the stop is still to be handled
 	next    resumption      // how it goes on from a stop that was handled
 	exiting bool            // has reported PTRACE_EVENT_EXIT: runs no more of its own code
+
+	from    int     // the thread that made it
+	unborn  bool    // its first stop came before the report of who made it, and waits for that
+	shared  bool    // a process of its own that shares the program's memory
+	own     *memory // of a child process; nil: the program's
+	poked   bool    // OnInterrupted is asked for
+	toldEnd bool    // OnThreadEnd was called
+	again   bool    // while its stop was handled it was stopped by something else
+	settled bool    // it has left the system call in which it reported the event of status
+	message uint64  // of the event of status, once hasMsg
+	hasMsg  bool
+	lost    Siginfo        // signal in hand that its present stop can not deliver
+	resent  map[int]resent // signals that were sent again in place of these
+}
+
+// note takes a new stop.
+func (th *thread) note(ws unix.WaitStatus) {
+	th.stopped, th.status, th.next = true, ws, resumption{}
+	th.settled, th.hasMsg, th.lost = false, false, Siginfo{}
+	switch int(ws >> 16) {
+	case unix.PTRACE_EVENT_CLONE, unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_EXIT:
+		// Taken at once: the next stop has another.
+		msg, err := eventMessage(th.tid)
+		th.message, th.hasMsg = msg, err == nil
+	case unix.PTRACE_EVENT_STOP:
+		if ws.StopSignal() == unix.SIGTRAP { // no group-stop
+			_ = restartable(th.tid) // ESRCH: killed meanwhile
+		}
+	}
+}
+
+// eventMessage is what PTRACE_GETEVENTMSG says of its last event.
+func (th *thread) eventMessage() (uint64, error) {
+	if th.hasMsg {
+		return th.message, nil
+	}
+	return eventMessage(th.tid)
 }
 
 // resumption says how a stopped thread goes on.
@@ -69,6 +115,8 @@ func newTracer() *tracer {
 		early:     make(map[int]bool),
 		traps:     make(map[uint64]byte),
 		spent:     make(map[uint64]bool),
+		children:  make(map[int]*child),
+		shared:    make(map[int]*thread),
 	}
 }
 
@@ -165,7 +213,19 @@ func (t *tracer) reap() error {
 
 func (t *tracer) onEnd(tid int, ws unix.WaitStatus) {
 	delete(t.strays, tid)
+	delete(t.children, tid)
+	if th := t.lookup(tid); th != nil {
+		th.stopped = false
+		t.tellEnd(th)
+		if th.shared {
+			t.dropShared(th)
+		}
+	}
 	delete(t.threads, tid)
+	if t.attached && len(t.threads) == 0 && t.status == nil {
+		// The first thread had ended before we came, and is not reported.
+		tid = t.pid
+	}
 	if tid == t.root {
 		t.rootEnded(ws)
 	}
@@ -173,6 +233,7 @@ func (t *tracer) onEnd(tid int, ws unix.WaitStatus) {
 		status := exitStatus(ws)
 		t.status = &status
 		clear(t.threads)
+		t.abandonChildren()
 	}
 	if t.status != nil && t.rootStatus != nil && t.run != nil {
 		t.run.finish(nil)
@@ -186,22 +247,76 @@ func (t *tracer) rootEnded(ws unix.WaitStatus) {
 
 // onStop handles the stop of a tracee, or parks it while the process is held.
 func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
-	th := t.threads[tid]
-	if th == nil && t.status == nil && !t.strays[tid] && t.ours(tid) {
+	th := t.lookup(tid)
+	if th == nil && t.children[tid] == nil && t.status == nil && !t.strays[tid] && t.ours(tid) {
 		th = t.addThread(tid)
-		t.early[tid] = true
+		if int(ws>>16) == unix.PTRACE_EVENT_EXEC {
+			th.fresh = false // it has the id of a first thread that ended before we attached
+		} else {
+			t.early[tid] = true
+			th.unborn = t.interceptor != nil
+		}
 	}
 	if th == nil {
-		t.letGo(tid, ws)
+		t.onStranger(tid, ws)
 		return
 	}
-	th.stopped, th.status, th.next = true, ws, resumption{}
+	th.note(ws)
 	if t.holding() {
 		th.parked = true
 		return
 	}
-	t.handle(th)
+	if !th.unborn {
+		t.process(th)
+	}
+}
+
+// onStranger handles a stop of what is not of the process: a child process, or
+// a tracee to let go.
+func (t *tracer) onStranger(tid int, ws unix.WaitStatus) {
+	c := t.children[tid]
+	if c == nil && (t.interceptor == nil || t.strays[tid] || t.status != nil) {
+		t.letGo(tid, ws)
+		return
+	}
+	if c == nil {
+		c = new(child)
+		t.children[tid] = c
+	}
+	c.stopped = true
+	t.onChild(tid, c)
+}
+
+// process handles a thread's stop, and those that come meanwhile, and lets it go on.
+func (t *tracer) process(th *thread) {
+	for again := true; again; again = th.again {
+		th.again = false
+		t.handle(th)
+		if !th.again {
+			t.answer(th)
+		}
+	}
 	t.resume(th)
+}
+
+// answer tells the interceptor that a thread stands still, if it has asked.
+func (t *tracer) answer(th *thread) {
+	if th.poked && th.stopped && !th.exiting && !t.holding() && t.knows(th) {
+		th.poked = false
+		t.tell(th, func(i Interceptor, s *Stopped) { i.OnInterrupted(s) })
+	}
+}
+
+// lookup is the thread or sharing child with an id; nil: there is none.
+func (t *tracer) lookup(tid int) *thread {
+	if th := t.threads[tid]; th != nil {
+		return th
+	}
+	return t.shared[tid]
+}
+
+func (t *tracer) knows(th *thread) bool {
+	return t.lookup(th.tid) == th || th.shared && th.own != nil && th.own.isOpen()
 }
 
 // ours reports whether a tracee not seen before is a thread of the process. Its
@@ -236,11 +351,22 @@ func (t *tracer) holding() bool { return t.held || t.holds > 0 }
 
 // resume lets a thread go on from a stop that was handled.
 func (t *tracer) resume(th *thread) {
-	if !th.stopped || th.parked || t.holding() || t.threads[th.tid] != th || t.trapped == th {
+	if !th.stopped || th.parked || th.unborn || t.holding() || !t.knows(th) || t.trapped == th {
 		return
 	}
-	if err := t.resumeTID(th.tid, th.next); err == nil || gone(err) {
-		th.stopped = false
+	if th.next.signal != 0 && th.lost.Signal != 0 {
+		// This stop can deliver no signal: it is sent again.
+		_ = th.sendAgain(t.pid, resent{th.lost, true}) // ESRCH: killed meanwhile
+		th.next.signal = 0
+	}
+	err := t.resumeTID(th.tid, th.next)
+	if th.next.listen && errors.Is(err, unix.EIO) {
+		// A detour has led it out of the group-stop: back into it.
+		_ = unix.PtraceInterrupt(th.tid)
+		err = t.resumeTID(th.tid, resumption{})
+	}
+	if err == nil || gone(err) {
+		th.stopped, th.lost = false, Siginfo{}
 	}
 }
 
@@ -253,16 +379,36 @@ func (t *tracer) resumeTID(tid int, r resumption) error {
 
 // release handles what was parked and lets every thread go on.
 func (t *tracer) release() {
-	for _, th := range t.sorted() {
+	for _, th := range t.all() {
 		if t.holding() {
 			return // a handler of one of them holds the process again
 		}
-		if th.parked && t.threads[th.tid] == th {
+		switch {
+		case th.unborn || !t.knows(th):
+		case th.stopped && reported(th.tid):
+			// Killed meanwhile: it is at its exit already, and must not
+			// be let go from there unseen.
+			th.stopped, th.parked = false, false
+			t.expectReports()
+		case th.parked:
 			th.parked = false
-			t.handle(th)
+			t.process(th)
+		default:
+			th.again = false
+			if t.answer(th); th.again {
+				t.process(th)
+			}
+			t.resume(th)
 		}
-		t.resume(th)
 	}
+}
+
+// reported reports whether a thread has something new to report.
+func reported(tid int) bool {
+	var info unix.Siginfo
+	const look = unix.WNOWAIT | unix.WNOHANG | unix.WEXITED | unix.WSTOPPED | unix.WALL
+	err := unix.Waitid(unix.P_PID, tid, &info, look, nil)
+	return err == nil && info.Signo != 0
 }
 
 // callback runs f in the goroutine that called Run, and serves it meanwhile.

@@ -1,0 +1,339 @@
+package target
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+const (
+	stepLimit    = 100 * time.Millisecond // for one instruction
+	syscallLimit = 5 * time.Second        // for an injected system call
+	spinLimit    = 30 * time.Microsecond  // waiting without sleeping
+)
+
+// detourSignals may not be blocked during a detour: the kernel forces them on
+// a thread that blocks them, and takes its handler away
+// (force_sig_info_to_task in kernel/signal.c).
+const detourSignals = faultSignals | 1<<(unix.SIGSYS-1)
+
+// detour is what a stopped thread does for the tracer and not for the program:
+// single steps, injected system calls. At its end the thread stands as if there
+// had been none: mask, the signal that it is about to get, and signals that
+// arrived meanwhile are kept. Registers are the caller's.
+//
+// A detour ends in a stop by SIGTRAP, in which any signal can be delivered with
+// PTRACE_CONT, and in which the kernel will still restart the system call that
+// the thread was in (arch_do_signal_or_restart looks at orig_rax and rax after
+// all signals are dealt with).
+type detour struct {
+	t       *tracer
+	th      *thread
+	info    Siginfo // of the signal in hand; Signal 0: none
+	mask    uint64
+	ignores bool      // the process ignores SIGTRAP
+	kept    []Siginfo // signals that came meanwhile and can not be blocked
+	retrap  bool      // a group-stop or an interrupt has to be reported again
+}
+
+// depart begins a detour of a thread that is stopped.
+func (t *tracer) depart(th *thread) (*detour, error) {
+	if !th.stopped || th.exiting || !t.knows(th) {
+		return nil, ErrRunning
+	}
+	if err := t.settle(th); err != nil {
+		return nil, err
+	}
+	d := &detour{t: t, th: th}
+	var err error
+	if th.lost.Signal != 0 {
+		d.info = th.lost
+	} else if th.inHand() {
+		if d.info, err = getSiginfo(th.tid); err != nil {
+			return nil, err
+		}
+	}
+	if d.mask, err = getSigmask(th.tid); err != nil {
+		return nil, err
+	}
+	d.ignores = procStatus(strconv.Itoa(th.tid)).uint("SigIgn", 16)>>(unix.SIGTRAP-1)&1 != 0
+	d.retrap = int(th.status>>16) == unix.PTRACE_EVENT_STOP && isStopSignal(int(th.status.StopSignal()))
+	return d, setSigmask(th.tid, ^uint64(detourSignals))
+}
+
+// inHand reports whether the thread is about to get a signal.
+func (th *thread) inHand() bool { return th.status != 0 && th.status>>16 == 0 }
+
+// settle brings a thread that reported an event in the midst of a system call
+// (clone, fork, exec) to the call's end, where its registers are its own.
+func (t *tracer) settle(th *thread) error {
+	switch int(th.status >> 16) {
+	case 0, unix.PTRACE_EVENT_STOP:
+		return nil
+	case unix.PTRACE_EVENT_VFORK, unix.PTRACE_EVENT_EXIT:
+		return ErrBusy // it runs no code of its own for a while, or never again
+	}
+	if th.settled {
+		return nil
+	}
+	if err := unix.PtraceInterrupt(th.tid); err != nil {
+		return err
+	}
+	if err := ptrace(unix.PTRACE_CONT, th.tid, 0, 0); err != nil {
+		return err
+	}
+	ws, err := t.waitThread(th, stopLimit)
+	if err != nil {
+		return err
+	}
+	th.settled = true
+	if int(ws>>16) != unix.PTRACE_EVENT_STOP {
+		return t.overtaken(th, ws)
+	}
+	return nil
+}
+
+// overtaken notes that a thread in a detour has met something else, mostly its
+// end, which is handled in place of the stop that it was in.
+func (t *tracer) overtaken(th *thread, ws unix.WaitStatus) error {
+	if !ws.Stopped() {
+		th.stopped = false
+		t.onEnd(th.tid, ws)
+		return ErrExited
+	}
+	th.note(ws)
+	th.again = true
+	if int(ws>>16) == unix.PTRACE_EVENT_EXIT {
+		th.exiting = true
+		return ErrExited
+	}
+	return ErrBusy
+}
+
+// run lets the thread go on by request until it is stopped by a SIGTRAP that
+// an instruction caused. A *FaultError tells of another fault, which is not
+// delivered.
+func (d *detour) run(request int, limit time.Duration) error {
+	for {
+		if err := ptrace(request, d.th.tid, 0, 0); err != nil {
+			return fmt.Errorf("thread %d: %w", d.th.tid, err)
+		}
+		ws, err := d.t.waitThread(d.th, limit)
+		if err != nil {
+			return err
+		}
+		switch event := int(ws >> 16); {
+		case !ws.Stopped(), event != 0 && event != unix.PTRACE_EVENT_STOP:
+			return d.t.overtaken(d.th, ws)
+		case event == unix.PTRACE_EVENT_STOP:
+			d.retrap = true
+			continue
+		}
+		info, err := getSiginfo(d.th.tid)
+		if err != nil {
+			return err
+		}
+		switch {
+		case info.Code <= 0 || !isFault(info.Signal) && info.Signal != int(unix.SIGSYS):
+			d.kept = append(d.kept, info) // somebody sent it
+		case info.Signal == int(unix.SIGTRAP):
+			return nil
+		default:
+			return &FaultError{info}
+		}
+	}
+}
+
+// end puts mask and signals back. It is to be called whatever run said, after
+// the registers have been set.
+func (d *detour) end() error {
+	th := d.th
+	if !d.t.knows(th) || th.again || !th.stopped {
+		return nil
+	}
+	var errs []error
+	if d.ignores {
+		errs = append(errs, d.ignoreTrap())
+		th.lost = d.info
+	} else if th.lost.Signal != 0 {
+		th.lost = Siginfo{} // this stop can deliver it
+	}
+	errs = append(errs, setSigmask(th.tid, d.mask))
+	if d.info.Signal != 0 && !d.ignores {
+		errs = append(errs, setSiginfo(th.tid, d.info))
+	}
+	for _, info := range d.kept {
+		errs = append(errs, th.sendAgain(d.t.pid, resent{info: info}))
+	}
+	if d.retrap {
+		errs = append(errs, unix.PtraceInterrupt(th.tid))
+	}
+	return errors.Join(errs...)
+}
+
+// resent is a signal that was taken from a thread and sent again.
+type resent struct {
+	info    Siginfo
+	handled bool // everybody has been told of it
+}
+
+// sendAgain sends a signal to the thread that was taken from it. It arrives
+// with our siginfo, which is then exchanged for its own (thread.original).
+func (th *thread) sendAgain(pid int, r resent) error {
+	if th.resent == nil {
+		th.resent = make(map[int]resent)
+	}
+	th.resent[r.info.Signal] = r
+	group := pid
+	if th.shared {
+		group = th.tid
+	}
+	return unix.Tgkill(group, th.tid, unix.Signal(r.info.Signal))
+}
+
+// original exchanges the siginfo of a signal that the tracer sent again.
+func (th *thread) original(info Siginfo) (_ Siginfo, handled bool) {
+	old, ok := th.resent[info.Signal]
+	if !ok {
+		return info, false
+	}
+	if info.Code != siTKill || info.PID != unix.Getpid() {
+		// Another of that number. If ours is not pending behind it they are
+		// one (signal(7)); that of a later detour takes its place.
+		return info, false
+	}
+	delete(th.resent, info.Signal)
+	if setSiginfo(th.tid, old.info) != nil {
+		return info, false // killed meanwhile
+	}
+	return old.info, old.handled
+}
+
+// ignoreTrap makes the process ignore SIGTRAP again, after a trap was forced on
+// it. The system call is bounded by PTRACE_SYSCALL, which causes no signal; the
+// thread ends in the stop of an interrupt.
+func (d *detour) ignoreTrap() error {
+	tid := d.th.tid
+	before, err := getRegs(tid)
+	if err != nil {
+		return err
+	}
+	gate, done, err := d.t.gate(d.th)
+	if err != nil {
+		return err
+	}
+	defer done()
+	// struct kernel_sigaction { handler, flags, restorer, mask }, below the red zone.
+	at := (before.RSP-redZone)&^15 - 32
+	action := binary.LittleEndian.AppendUint64(make([]byte, 0, 32), 1) // SIG_IGN
+	if err := poke(tid, at, action[:32]); err != nil {
+		return err
+	}
+	regs := injected(before, gate, unix.SYS_RT_SIGACTION, uint64(unix.SIGTRAP), at, 0, 8)
+	if err := setRegs(tid, regs); err != nil {
+		return err
+	}
+	for range 2 { // entry and exit of the system call
+		if err := ptrace(unix.PTRACE_SYSCALL, tid, 0, 0); err != nil {
+			return err
+		}
+		ws, err := d.t.waitThread(d.th, syscallLimit)
+		if err != nil {
+			return err
+		}
+		if ws>>16 != 0 || !ws.Stopped() {
+			return d.t.overtaken(d.th, ws)
+		}
+	}
+	if err := unix.PtraceInterrupt(tid); err != nil {
+		return err
+	}
+	if err := ptrace(unix.PTRACE_CONT, tid, 0, 0); err != nil {
+		return err
+	}
+	ws, err := d.t.waitThread(d.th, syscallLimit)
+	if err != nil {
+		return err
+	}
+	if int(ws>>16) != unix.PTRACE_EVENT_STOP {
+		return d.t.overtaken(d.th, ws)
+	}
+	return setRegs(tid, before)
+}
+
+// waitThread waits for the next report of one thread and leaves those of others.
+// A thread that does not report in time is interrupted: ErrBlocked.
+func (t *tracer) waitThread(th *thread, limit time.Duration) (unix.WaitStatus, error) {
+	ws, err := t.waitOne(th.tid, limit)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return ws, err
+	}
+	if err := unix.PtraceInterrupt(th.tid); err != nil {
+		return 0, err
+	}
+	if ws, err = t.waitOne(th.tid, stopLimit); err != nil {
+		th.stopped = false // it reports when it can
+		return 0, fmt.Errorf("thread %d: %w", th.tid, ErrBusy)
+	}
+	if int(ws>>16) != unix.PTRACE_EVENT_STOP {
+		return ws, nil // just in time; the interrupt is reported later, to no effect
+	}
+	return 0, ErrBlocked
+}
+
+func (t *tracer) waitOne(tid int, limit time.Duration) (unix.WaitStatus, error) {
+	// What SIGCHLD told of other threads is still to be taken afterwards.
+	defer t.expectReports()
+	start := time.Now()
+	var timer *time.Timer
+	for {
+		var ws unix.WaitStatus
+		got, err := unix.Wait4(tid, &ws, unix.WALL|unix.WNOHANG|unix.WNOTHREAD, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("wait for thread %d: %w", tid, err)
+		case got == tid:
+			if timer != nil {
+				timer.Stop()
+			}
+			return ws, nil
+		case time.Since(start) < spinLimit:
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+			continue
+		}
+		if timer == nil {
+			timer = time.NewTimer(limit)
+		}
+		select {
+		case <-t.sigchld:
+		case <-timer.C:
+			return 0, context.DeadlineExceeded
+		}
+	}
+}
+
+func (t *tracer) expectReports() {
+	select {
+	case t.sigchld <- unix.SIGCHLD:
+	default:
+	}
+}
+
+// injected are registers that make a thread execute a system call at gate.
+func injected(regs mem.Regs, gate uint64, nr uint64, args ...uint64) mem.Regs {
+	var a [6]uint64
+	copy(a[:], args)
+	regs.RIP, regs.RAX, regs.OrigRAX = gate, nr, noSyscall
+	regs.RDI, regs.RSI, regs.RDX, regs.R10, regs.R8, regs.R9 = a[0], a[1], a[2], a[3], a[4], a[5]
+	regs.EFlags &^= flagTF
+	return regs
+}

@@ -1,0 +1,354 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+// Interceptor is told of single threads at once, on the tracer's goroutine,
+// while the other threads run on. It must not wait for anything that the
+// process or another goroutine's use of the Process does; it may use the
+// Process itself.
+//
+// Processes that share the program's memory until they execute another (vfork,
+// posix_spawn) are met as children, and their signals come to OnSignal, too.
+type Interceptor interface {
+	// OnSignal: a thread is about to get a signal. What it does to registers,
+	// mask and siginfo is what the program's handler and OnCrash see. Signals
+	// of the tracer itself are not told.
+	OnSignal(th *Stopped, sig syscall.Signal, info Siginfo) (deliver bool)
+	// OnThread: a new thread, before its first instruction. from made it.
+	OnThread(th *Stopped, from int)
+	// OnForked: a new process, before its first instruction. If it shares the
+	// memory it stays traced until it executes a program or ends; else it is
+	// let go after the call. parent is the thread that made it, 0 if that has
+	// ended without telling.
+	OnForked(child *Stopped, parent int, shares bool)
+	// OnThreadEnd: a thread, or a child that shared the memory, executes no
+	// instruction of the program any more.
+	OnThreadEnd(tid int)
+	// OnExec: the process has a new program and no memory of the old.
+	// OnThreadEnd was called for all others.
+	OnExec(th *Stopped)
+	// OnInterrupted answers Poke.
+	OnInterrupted(th *Stopped)
+}
+
+// SetInterceptor sets who is told from now on; nil for nobody.
+func (p *Process) SetInterceptor(i Interceptor) error {
+	return p.do(func() { p.t.interceptor = i })
+}
+
+// Do runs f on the tracer's goroutine, where Thread may be used.
+func (p *Process) Do(f func()) error { return p.do(f) }
+
+// Poke asks for OnInterrupted of a thread; it does not wait. A thread that has
+// ended is not told of.
+func (p *Process) Poke(tid int) error {
+	return p.post(func() {
+		th := p.t.lookup(tid)
+		if th == nil || th.exiting {
+			return
+		}
+		th.poked = true
+		if !th.stopped {
+			// ESRCH: killed meanwhile.
+			_ = unix.PtraceInterrupt(tid)
+		}
+	})
+}
+
+// Thread is a thread that stands still while f of Do runs.
+func (p *Process) Thread(tid int) (*Stopped, error) {
+	th := p.t.lookup(tid)
+	switch {
+	case th == nil:
+		return nil, fmt.Errorf("%w: %d", ErrNoThread, tid)
+	case !th.stopped || th.exiting:
+		return nil, fmt.Errorf("%w: %d", ErrRunning, tid)
+	}
+	s := p.t.borrow(th)
+	p.t.borrowed = append(p.t.borrowed, s)
+	return s, nil
+}
+
+// Stopped is one thread that stands still. It is good until the call of the
+// Interceptor that it was given to returns, or the function of Do.
+type Stopped struct {
+	t  *tracer
+	th *thread
+	d  *detour // of Step; nil: none yet
+}
+
+func (t *tracer) borrow(th *thread) *Stopped { return &Stopped{t: t, th: th} }
+
+// giveBack ends what the borrower began.
+func (t *tracer) giveBack(s *Stopped) {
+	if s.d != nil {
+		d := s.d
+		s.d = nil
+		// The thread is gone, or it is as it was but for a signal mask.
+		_ = d.end()
+	}
+	s.t = nil
+}
+
+func (t *tracer) giveAllBack() {
+	for _, s := range t.borrowed {
+		t.giveBack(s)
+	}
+	t.borrowed = t.borrowed[:0]
+}
+
+// TID is the thread's id.
+func (s *Stopped) TID() int { return s.th.tid }
+
+// Regs returns the thread's registers.
+func (s *Stopped) Regs() (mem.Regs, error) { return getRegs(s.th.tid) }
+
+// SetRegs sets the thread's registers.
+func (s *Stopped) SetRegs(r mem.Regs) error { return setRegs(s.th.tid, r) }
+
+// SigMask returns the signals that the thread blocks, signal n in bit n-1.
+func (s *Stopped) SigMask() (uint64, error) {
+	if s.d != nil {
+		return s.d.mask, nil
+	}
+	return getSigmask(s.th.tid)
+}
+
+// SetSigMask sets the signals that the thread blocks.
+func (s *Stopped) SetSigMask(mask uint64) error {
+	if s.d != nil {
+		s.d.mask = mask
+		return nil
+	}
+	return setSigmask(s.th.tid, mask)
+}
+
+// SetSiginfo changes what the program will see of the signal that it is about
+// to get.
+func (s *Stopped) SetSiginfo(info Siginfo) error {
+	switch {
+	case s.d != nil:
+		if s.d.info.Signal == 0 {
+			return errors.New("target: no signal is being delivered")
+		}
+		s.d.info = info
+		return nil
+	case s.th.lost.Signal != 0:
+		s.th.lost = info
+		return nil
+	}
+	return setSiginfo(s.th.tid, info)
+}
+
+// Step executes one instruction. Signals that arrive meanwhile are kept for
+// later. A *FaultError says that the instruction faulted instead; ErrBlocked
+// that it waits in the kernel for something (a page of Userfault): neither was
+// it executed then. ErrInSyscall: the thread is inside a system call that the
+// kernel will restart, or end with EINTR for a handler.
+func (s *Stopped) Step() error {
+	regs, err := getRegs(s.th.tid)
+	if err != nil {
+		return err
+	}
+	if int64(regs.OrigRAX) >= 0 && interrupted(regs.RAX) {
+		return ErrInSyscall
+	}
+	if s.d == nil {
+		if s.d, err = s.t.depart(s.th); err != nil {
+			return err
+		}
+	}
+	return s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
+}
+
+// Syscall has this thread make a system call; see Process.Syscall.
+func (s *Stopped) Syscall(nr uint64, args ...uint64) (uint64, error) {
+	if s.d != nil {
+		d := s.d
+		s.d = nil
+		if err := d.end(); err != nil {
+			return 0, err
+		}
+	}
+	return s.t.syscall(s.th, nr, args...)
+}
+
+// InSyscall reports whether the thread is inside a system call with these
+// registers: at its resumption the kernel goes on with it.
+func InSyscall(r mem.Regs) bool { return int64(r.OrigRAX) >= 0 && interrupted(r.RAX) }
+
+// ReadMemory implements mem.Memory: the thread's, also of a forked child.
+func (s *Stopped) ReadMemory(buf []byte, addr uint64) (int, error) {
+	return s.memory().ReadMemory(buf, addr)
+}
+
+// WriteMemory writes to the thread's memory, read-only pages included.
+func (s *Stopped) WriteMemory(b []byte, addr uint64) error {
+	return s.memory().write(s.th.tid, addr, b)
+}
+
+func (s *Stopped) memory() *memory {
+	if s.th.own != nil {
+		return s.th.own
+	}
+	return &s.t.memory
+}
+
+// intercept tells the interceptor of a signal; false: it is not delivered.
+func (t *tracer) intercept(th *thread, signal int, info Siginfo) bool {
+	if t.interceptor == nil {
+		return true
+	}
+	s := t.borrow(th)
+	deliver := t.interceptor.OnSignal(s, syscall.Signal(signal), info)
+	t.giveBack(s)
+	return deliver
+}
+
+// tell calls a method of the interceptor, if there is one, for a stopped thread.
+func (t *tracer) tell(th *thread, f func(i Interceptor, s *Stopped)) {
+	if t.interceptor == nil {
+		return
+	}
+	s := t.borrow(th)
+	f(t.interceptor, s)
+	t.giveBack(s)
+}
+
+// tellEnd tells once that a thread has ended.
+func (t *tracer) tellEnd(th *thread) {
+	if t.interceptor == nil || th.toldEnd {
+		return
+	}
+	th.toldEnd = true
+	t.interceptor.OnThreadEnd(th.tid)
+}
+
+// child is a process that the program has made and that has not yet been told
+// of: its first stop and its parent's report come in any order.
+type child struct {
+	stopped bool // its first stop is there
+	made    bool // the parent has reported
+	parent  int
+	shares  bool
+}
+
+// onChild goes on with a child of which both is known.
+func (t *tracer) onChild(pid int, c *child) {
+	if !c.stopped || !c.made {
+		return
+	}
+	delete(t.children, pid)
+	th := &thread{tid: pid, shared: true, stopped: true}
+	own := new(memory)
+	// If it can not be opened it was killed; reads and writes say so.
+	_ = own.open(pid)
+	th.own = own
+	if c.shares {
+		t.shared[pid] = th
+	}
+	t.tell(th, func(i Interceptor, s *Stopped) { i.OnForked(s, c.parent, c.shares) })
+	if c.shares {
+		t.resume(th)
+		return
+	}
+	own.set(nil)
+	// ESRCH: it was killed meanwhile.
+	_ = ptrace(unix.PTRACE_DETACH, pid, 0, 0)
+}
+
+// abandonChildren lets go of children whose parent can not report any more.
+func (t *tracer) abandonChildren() {
+	for pid, c := range t.children {
+		c.made = true
+		t.onChild(pid, c)
+	}
+}
+
+// handleShared decides how a child goes on that shares the program's memory.
+func (t *tracer) handleShared(th *thread) {
+	signal := int(th.status.StopSignal())
+	switch event := int(th.status >> 16); event {
+	case 0:
+		info, err := getSiginfo(th.tid)
+		if err != nil {
+			return // killed meanwhile
+		}
+		th.next.signal = signal
+		info, handled := th.original(info)
+		if !handled && !t.intercept(th, signal, info) {
+			th.next.signal = 0
+		}
+	case unix.PTRACE_EVENT_STOP:
+		th.next.listen = isStopSignal(signal)
+	case unix.PTRACE_EVENT_CLONE, unix.PTRACE_EVENT_FORK, unix.PTRACE_EVENT_VFORK:
+		if msg, err := th.eventMessage(); err == nil {
+			t.onFork(th, int(msg))
+		}
+	case unix.PTRACE_EVENT_EXEC:
+		t.tellEnd(th)
+		t.dropShared(th)
+		_ = ptrace(unix.PTRACE_DETACH, th.tid, 0, 0) // ESRCH: it was killed
+	case unix.PTRACE_EVENT_EXIT:
+		th.exiting = true
+		t.tellEnd(th)
+	}
+}
+
+func (t *tracer) dropShared(th *thread) {
+	delete(t.shared, th.tid)
+	th.own.set(nil)
+}
+
+// onFork notes a child process; maker is stopped inside the call that made it.
+func (t *tracer) onFork(maker *thread, pid int) {
+	c := t.children[pid]
+	if c == nil {
+		c = new(child)
+		t.children[pid] = c
+	}
+	c.made, c.parent, c.shares = true, maker.tid, t.sharesMemory(maker)
+	t.onChild(pid, c)
+}
+
+// sharesMemory reports whether the system call that a thread is in makes a
+// process with the same memory (CLONE_VM).
+func (t *tracer) sharesMemory(maker *thread) bool {
+	regs, err := getRegs(maker.tid)
+	if err != nil {
+		return false
+	}
+	switch regs.OrigRAX {
+	case unix.SYS_VFORK:
+		return true
+	case unix.SYS_CLONE:
+		return regs.RDI&unix.CLONE_VM != 0
+	case unix.SYS_CLONE3: // struct clone_args begins with the flags
+		flags, err := mem.ReadUint64(&t.memory, regs.RDI)
+		return err == nil && flags&unix.CLONE_VM != 0
+	}
+	return false
+}
+
+// open opens the memory of a process, to write as well if that is permitted.
+func (m *memory) open(pid int) error {
+	name := fmt.Sprintf("/proc/%d/mem", pid)
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrPermission) {
+		file, err = os.Open(name)
+	}
+	m.set(file)
+	if err != nil {
+		return fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	return nil
+}

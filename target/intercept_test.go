@@ -1,0 +1,378 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+// meddler is an interceptor that steps every thread that it sees and counts.
+type meddler struct {
+	t                           *testing.T
+	steps                       int
+	signals, stepped, inSyscall int
+	threads, ends               map[int]int
+	forked, sharing, execs      int
+	interrupted                 int
+	orphans                     int
+	onSignal                    func(th *Stopped, sig syscall.Signal, info Siginfo) bool
+	onInterrupted               func(th *Stopped)
+	onForked                    func(child *Stopped, parent int, shares bool)
+}
+
+func newMeddler(t *testing.T) *meddler {
+	return &meddler{t: t, threads: make(map[int]int), ends: make(map[int]int)}
+}
+
+func (m *meddler) step(th *Stopped) {
+	for range m.steps {
+		err := th.Step()
+		var fault *FaultError
+		switch {
+		case err == nil:
+			m.stepped++
+		case errors.Is(err, ErrInSyscall):
+			m.inSyscall++
+			return
+		case errors.As(err, &fault), errors.Is(err, ErrExited):
+			return
+		default:
+			m.t.Errorf("step: %v", err)
+			return
+		}
+	}
+}
+
+func (m *meddler) OnSignal(th *Stopped, sig syscall.Signal, info Siginfo) bool {
+	m.signals++
+	if m.onSignal != nil {
+		return m.onSignal(th, sig, info)
+	}
+	m.step(th)
+	return true
+}
+
+func (m *meddler) OnThread(th *Stopped, from int) {
+	m.threads[th.TID()]++
+	if from == 0 {
+		m.orphans++
+	}
+	regs, err := th.Regs()
+	if err == nil {
+		regs.GSBase = 0x1000 * uint64(th.TID())
+		err = th.SetRegs(regs)
+	}
+	if err != nil {
+		m.t.Error(err)
+	}
+	m.step(th)
+}
+
+func (m *meddler) OnForked(child *Stopped, parent int, shares bool) {
+	m.forked++
+	if shares {
+		m.sharing++
+	}
+	if parent == 0 {
+		m.orphans++
+	}
+	if m.onForked != nil {
+		m.onForked(child, parent, shares)
+	}
+}
+
+func (m *meddler) OnThreadEnd(tid int) { m.ends[tid]++ }
+func (m *meddler) OnExec(*Stopped)     { m.execs++ }
+func (m *meddler) OnInterrupted(th *Stopped) {
+	m.interrupted++
+	if m.onInterrupted != nil {
+		m.onInterrupted(th)
+	}
+}
+
+func intercepted(t *testing.T, m *meddler, name string, args ...string) *session {
+	t.Helper()
+	s := launch(t, Command{Path: build(t, name), Args: args})
+	if err := s.p.SetInterceptor(m); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Signals keep their values and order, and SIGTRAP its disposition, while every
+// stop is stepped on from.
+func TestInterceptSignals(t *testing.T) {
+	for args, want := range map[string]string{
+		"values 200":          "values 200\nbad 0 blocked 0 ignored 0 handler 0",
+		"values-blocked 200":  "values 200\nbad 0 blocked 1 ignored 0 handler 0",
+		"values-ignored 200":  "values 200\nbad 0 blocked 0 ignored 1 handler 0",
+		"values-handler 200":  "values 200\nbad 0 blocked 0 ignored 0 handler 1",
+		"faults 200":          "faults 200\nbad 0 blocked 0 ignored 0 handler 0",
+		"faults-ignored 50":   "faults 50\nbad 0 blocked 0 ignored 1 handler 0",
+		"handler-blocked 200": "bad 0 blocked 1 ignored 0 handler 1",
+	} {
+		t.Run(args, func(t *testing.T) {
+			m := newMeddler(t)
+			if !strings.HasPrefix(args, "faults") { // the faulting instruction would fault again
+				m.steps = 5
+			} else {
+				m.onSignal = func(th *Stopped, sig syscall.Signal, info Siginfo) bool {
+					var fault *FaultError
+					if err := th.Step(); !errors.As(err, &fault) || fault.Info != info {
+						t.Errorf("step of a faulting instruction: %v", err)
+					}
+					return true
+				}
+			}
+			s := intercepted(t, m, "signals", strings.Fields(args)...)
+			if got := s.run(t.Context(), Handlers{}).String(); got != "exit status 0" {
+				t.Errorf("status %s", got)
+			}
+			if got := s.output(); got != want {
+				t.Errorf("output %q, want %q", got, want)
+			}
+			if m.signals == 0 && !strings.HasPrefix(args, "handler") {
+				t.Error("no signal was intercepted")
+			}
+			t.Logf("%d signals, %d steps, %d inside system calls", m.signals, m.stepped, m.inSyscall)
+		})
+	}
+}
+
+// All threads and children are told once, with who made them, and end once.
+func TestInterceptThreads(t *testing.T) {
+	const rounds = 25
+	m := newMeddler(t)
+	m.steps = 3
+	m.onForked = func(child *Stopped, parent int, shares bool) {
+		if m.threads[parent] != 1 || shares {
+			t.Errorf("fork by %d, which is not a new thread; shares %v", parent, shares)
+		}
+		var b [1]byte
+		regs, err := child.Regs()
+		if err == nil {
+			_, err = child.ReadMemory(b[:], regs.RSP)
+		}
+		if err == nil {
+			err = child.WriteMemory(b[:], regs.RSP)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	s := intercepted(t, m, "signals", "threads", fmt.Sprint(rounds))
+	s.run(t.Context(), Handlers{})
+	if got := s.output(); got != "bad 0 blocked 0 ignored 0 handler 0" {
+		t.Errorf("output %q", got)
+	}
+	if m.forked != 4*rounds || m.sharing != 0 || m.orphans != 0 {
+		t.Errorf("%d forks, %d sharing, %d with unknown parent", m.forked, m.sharing, m.orphans)
+	}
+	total, ends := 0, 0
+	for _, n := range m.threads {
+		total += n
+	}
+	for _, n := range m.ends {
+		ends += n
+	}
+	if total != 4*rounds || ends != 4*rounds+1 {
+		t.Errorf("%d threads begun, %d ended", total, ends)
+	}
+}
+
+// Children that share the memory are told, and let go at their exec or end.
+func TestInterceptSpawn(t *testing.T) {
+	const rounds = 20
+	m := newMeddler(t)
+	var open []int
+	m.onForked = func(child *Stopped, parent int, shares bool) { open = append(open, child.TID()) }
+	s := intercepted(t, m, "signals", "spawn", fmt.Sprint(rounds))
+	s.run(t.Context(), Handlers{})
+	if got := s.output(); got != "bad 0 blocked 0 ignored 0 handler 0" {
+		t.Errorf("output %q", got)
+	}
+	if m.forked != 2*rounds || m.sharing != 2*rounds || m.orphans != 0 {
+		t.Errorf("%d forks, %d sharing, %d with unknown parent", m.forked, m.sharing, m.orphans)
+	}
+	for _, pid := range open {
+		if m.ends[pid] != 1 {
+			t.Errorf("child %d has ended %d times", pid, m.ends[pid])
+		}
+	}
+}
+
+func TestInterceptExec(t *testing.T) {
+	m := newMeddler(t)
+	s := intercepted(t, m, "behave", "thread", "exec")
+	if st := s.run(t.Context(), Handlers{}); st.Code != 0 || s.output() != "from a thread" {
+		t.Errorf("status %v, output %q", st, s.output())
+	}
+	if m.execs != 1 || len(m.threads) != 1 {
+		t.Errorf("%d execs, threads %v", m.execs, m.threads)
+	}
+}
+
+// A signal that is not delivered does not kill; one whose registers are changed
+// crashes with the changed ones.
+func TestInterceptCrash(t *testing.T) {
+	m := newMeddler(t)
+	m.onSignal = func(th *Stopped, sig syscall.Signal, info Siginfo) bool {
+		regs, err := th.Regs()
+		if err != nil {
+			t.Error(err)
+		}
+		regs.R15 = 0x123456789
+		if err := errors.Join(th.SetRegs(regs), th.SetSiginfo(info.WithAddr(0xbeef))); err != nil {
+			t.Error(err)
+		}
+		return true
+	}
+	s := intercepted(t, m, "behave", "segv")
+	var crash Crash
+	s.run(t.Context(), Handlers{OnCrash: func(c Crash) { crash = c }})
+	if crash.Regs.R15 != 0x123456789 {
+		t.Errorf("registers at the crash %#x", crash.Regs.R15)
+	}
+
+	m = newMeddler(t)
+	m.onSignal = func(*Stopped, syscall.Signal, Siginfo) bool { return false }
+	s = intercepted(t, m, "behave", "raise", "15")
+	if st := s.run(t.Context(), Handlers{}); st.Signal != 0 || st.Code != 0 {
+		t.Errorf("status %v of a signal that was not delivered", st)
+	}
+}
+
+// Poke while threads spin and end; hold and resume in between.
+func TestPoke(t *testing.T) {
+	m := newMeddler(t)
+	m.steps = 2
+	got := make(chan int, 1000)
+	m.onInterrupted = func(th *Stopped) { m.step(th); got <- th.TID() }
+	s := intercepted(t, m, "behave", "spin")
+	done := make(chan ExitStatus)
+	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	waitFor(t, "four threads", func() bool { tids, _ := s.p.Threads(); return len(tids) == 4 })
+	tids, err := s.p.Threads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		tid := tids[i%len(tids)]
+		if i%10 == 0 {
+			if err := s.p.Interrupt(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.p.Poke(tid); err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 0 {
+			if err := s.p.Resume(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case answer := <-got:
+			if answer != tid {
+				t.Errorf("%d answered for %d", answer, tid)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no answer to the poke of %d, round %d", tid, i)
+		}
+	}
+	if err := s.p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	if m.stepped < 400 {
+		t.Errorf("%d steps", m.stepped)
+	}
+}
+
+func TestSyscalls(t *testing.T) {
+	for kind, flags := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			s := launch(t, Command{Path: build(t, "loaded", flags...)})
+			before, err := s.p.Regs(s.p.PID())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.p.Syscall(unix.SYS_CLOSE, 999); !errors.Is(err, unix.EBADF) {
+				t.Errorf("close of no file: %v", err)
+			}
+			const n = 5000
+			base := uint64(0x100000000000)
+			reqs := make([]SyscallReq, n)
+			for i := range reqs {
+				reqs[i] = SyscallReq{Nr: unix.SYS_MMAP, Args: [6]uint64{base + uint64(i)*8192, 4096, unix.PROT_READ | unix.PROT_WRITE,
+					unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_FIXED_NOREPLACE, ^uint64(0), 0}}
+			}
+			reqs[7] = SyscallReq{Nr: unix.SYS_CLOSE, Args: [6]uint64{999}}
+			started := time.Now()
+			if err := s.p.Syscalls(reqs); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d calls in %v", n, time.Since(started))
+			for i, r := range reqs {
+				if i == 7 {
+					if !errors.Is(r.Err, unix.EBADF) {
+						t.Errorf("close of no file: %v", r.Err)
+					}
+					continue
+				}
+				if r.Err != nil || r.Result != base+uint64(i)*8192 {
+					t.Fatalf("call %d: %#x, %v", i, r.Result, r.Err)
+				}
+			}
+			word := []byte("written by the tracer")
+			if err := s.p.WriteMemory(word, base); err != nil || readString(t, s.p, base, len(word)) != string(word) {
+				t.Errorf("write: %v", err)
+			}
+			if after, err := s.p.Regs(s.p.PID()); err != nil || after != before {
+				t.Errorf("registers %+v, were %+v; %v", after, before, err)
+			}
+			if err := s.p.RunToLoaded(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if st := s.run(t.Context(), Handlers{}); st.Code != 3 || s.output() != "constructed 1" {
+				t.Errorf("status %v, output %q", st, s.output())
+			}
+		})
+	}
+}
+
+// Text is written although the program may not.
+func TestWriteText(t *testing.T) {
+	s := launch(t, Command{Path: build(t, "behave"), Args: []string{"code", "3"}})
+	main := symbol(t, s.p, "main")
+	code := []byte{0xb8, 60, 0, 0, 0, 0xbf, 44, 0, 0, 0, 0x0f, 0x05} // exit(44)
+	if err := s.p.WriteMemory(code, main); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.run(t.Context(), Handlers{}); st.Code != 44 {
+		t.Errorf("status %v", st)
+	}
+	if err := s.p.WriteMemory(code, 8); err == nil {
+		t.Error("address 8 was written")
+	}
+}
+
+// Children that are followed to are stopped inside their exec.
+func TestSyscallFollowed(t *testing.T) {
+	s := launch(t, Command{Path: "sh", Args: []string{"-c", build(t, "behave") + " code 3"}, Follow: "behave"})
+	if pid, err := s.p.Syscall(unix.SYS_GETPID); err != nil || int(pid) != s.p.PID() {
+		t.Errorf("getpid is %d, %v", pid, err)
+	}
+	if st := s.run(t.Context(), Handlers{}); st.Code != 3 {
+		t.Errorf("status %v", st)
+	}
+}
+
+var _ mem.Memory = (*Stopped)(nil)
