@@ -25,9 +25,10 @@ type planner struct {
 	plan   *Plan
 	arena  []byte // where the bytes of trampolines are appended
 
-	// Of the image at work.
-	*image
-	dense *dense
+	*image // the one at work
+	dense  *dense
+	// The site at work, and what is evicted for it.
+	patched, evicted target
 }
 
 // Make plans the patches for the sites. The code is sorted by address; neither
@@ -150,8 +151,9 @@ func (p *planner) try(s *Site) (Tactic, error) {
 		return Refused, fmt.Errorf("the emitter gives it %d bytes", size)
 	}
 	lo, hi := refers(&in, s.Addr)
-	x := &target{
-		off: off, len: s.Len, room: p.unlocked(off, s.Len), in: &in, site: s,
+	x := &p.patched
+	*x = target{
+		off: off, len: s.Len, room: p.unlocked(off, s.Len), in: in, site: s,
 		size: size, reach: around(lo, hi, size), hop: around(lo, hi, JumpLen),
 	}
 	if p.state[off]&prefixed != 0 {
@@ -160,12 +162,20 @@ func (p *planner) try(s *Site) (Tactic, error) {
 	if x.room == 0 {
 		return Refused, ErrPinned
 	}
-	for _, tactic := range []func(*target) (Tactic, error){p.jump, p.successor, p.neighbour, p.lastSuccessor, p.trap} {
-		if t, err := tactic(x); t != Refused || err != nil {
-			return t, err
-		}
+	t, err := p.jump(x)
+	if t == Refused && err == nil {
+		t, err = p.successor(x, false)
 	}
-	return Refused, ErrNoSpace
+	if t == Refused && err == nil {
+		t, err = p.neighbour(x)
+	}
+	if t == Refused && err == nil {
+		t, err = p.successor(x, true)
+	}
+	if t == Refused && err == nil {
+		t, err = p.trap(x)
+	}
+	return t, err
 }
 
 // target is an instruction that is to be replaced by a jump to its trampoline.
@@ -173,7 +183,7 @@ type target struct {
 	off, len int
 	room     int // bytes from off on that may change
 	skip     int // prefixes that the jump needs at least
-	in       *x86.Inst
+	in       x86.Inst
 	site     *Site // nil: an instruction to evict
 	size     int   // upper bound for its trampoline
 	reach    window
@@ -183,7 +193,8 @@ type target struct {
 func (x *target) addr(m *image) uint64 { return m.Addr + uint64(x.off) }
 
 // evictable returns the instruction at off as one to evict. Only what the sweep
-// surely knows, what can be relocated and what no branch enters can be.
+// surely knows, what can be relocated and what no branch enters can be. The
+// result is valid until the next call.
 func (p *planner) evictable(off int) (*target, bool) {
 	if off < 0 || off >= len(p.state) {
 		return nil, false
@@ -203,8 +214,9 @@ func (p *planner) evictable(off int) (*target, bool) {
 	if Continues(&in) {
 		size += JumpLen
 	}
-	return &target{off: off, len: n, room: n, in: &in, size: size,
-		reach: around(lo, hi, size), hop: around(lo, hi, JumpLen)}, true
+	p.evicted = target{off: off, len: n, room: n, in: in, size: size,
+		reach: around(lo, hi, size), hop: around(lo, hi, JumpLen)}
+	return &p.evicted, true
 }
 
 // trap puts a breakpoint on the site, and on what follows its LOCK prefix if a

@@ -21,10 +21,12 @@ func (p *planner) neighbour(x *target) (Tactic, error) {
 	if t, err := n.short(); t != Refused || err != nil || x.room < x.len {
 		return t, err
 	}
-	y, ok := p.evictable(x.off + x.len)
+	next, ok := p.evictable(x.off + x.len)
 	if !ok {
 		return Refused, nil
 	}
+	kept := *next
+	y := &kept
 	if t, err := n.behind(y, opJmp, 0); t != Refused || err != nil {
 		return t, err
 	}
@@ -207,7 +209,7 @@ func (n *neighbourhood) victims(want int) (bool, error) {
 			continue
 		}
 		y, ok := n.evictable(v)
-		if !ok || rank(y.in) != want || n.overlaps(v, v+y.len) {
+		if !ok || rank(&y.in) != want || n.overlaps(v, v+y.len) {
 			continue
 		}
 		if done, err := n.victim(y); done || err != nil {

@@ -64,8 +64,8 @@ func (p *planner) room(n int) {
 func (p *planner) evict(x *target, at uint64) ([]byte, error) {
 	addr := x.addr(p.image)
 	start := len(p.arena)
-	out, err := relocate(p.arena, p.Bytes[x.off:x.off+x.len], x.in, addr, at)
-	if err != nil || !Continues(x.in) {
+	out, err := relocate(p.arena, p.Bytes[x.off:x.off+x.len], &x.in, addr, at)
+	if err != nil || !Continues(&x.in) {
 		return out, err
 	}
 	return Jump(out, at+uint64(len(out)-start), addr+uint64(x.len))

@@ -121,7 +121,7 @@ func (s *scene) make(t testing.TB) *Plan {
 
 func TestRandom(t *testing.T) {
 	var total [NumTactics]int
-	for seed := range uint64(1000) {
+	for seed := range uint64(500) {
 		s := randomScene(seed, nil)
 		plan := s.make(t)
 		for i, n := range plan.Tactics {

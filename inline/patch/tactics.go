@@ -143,24 +143,14 @@ func (p *planner) kill(off, end int) {
 	}
 }
 
-// successor is T2, but for a call: its return would be predicted wrongly.
-func (p *planner) successor(x *target) (Tactic, error) {
+// successor is T2. A call is evicted only where all else fails: its return is
+// predicted wrongly then.
+func (p *planner) successor(x *target, call bool) (Tactic, error) {
 	if x.room < x.len {
 		return Refused, nil
 	}
 	y, ok := p.evictable(x.off + x.len)
-	if !ok || y.in.Kind == x86.KindCall {
-		return Refused, nil
-	}
-	return p.pair(x, y)
-}
-
-func (p *planner) lastSuccessor(x *target) (Tactic, error) {
-	if x.room < x.len {
-		return Refused, nil
-	}
-	y, ok := p.evictable(x.off + x.len)
-	if !ok || y.in.Kind != x86.KindCall {
+	if !ok || (y.in.Kind == x86.KindCall) != call {
 		return Refused, nil
 	}
 	return p.pair(x, y)
