@@ -141,6 +141,28 @@ vmovntdq zmmword ptr {m}, {z}
 vextracti64x4 ymmword ptr {m}, {z}, 1
 vpmovqb qword ptr {m}, {z}
 vpmovdw ymmword ptr {m}, {z}
+movupd xmmword ptr {m}, {X}
+movapd xmmword ptr {m}, {X}
+movntps xmmword ptr {m}, {X}
+movntq qword ptr {m}, mm3
+movd dword ptr {m}, mm1
+movlps qword ptr {m}, {X}
+vmovdqu ymmword ptr {m}, {y}
+vmovntdq ymmword ptr {m}, {y}
+vmovd dword ptr {m}, {X}
+vmovq qword ptr {m}, {X}
+vmovhps qword ptr {m}, {X}
+vmovsd qword ptr {m}, {x}
+vmovss dword ptr {m}, {x}
+vmovd dword ptr {m}, {x}
+vmovq qword ptr {m}, {x}
+vmovlps qword ptr {m}, {x}
+vmovapd zmmword ptr {m}, {z}
+vmovups xmmword ptr {m}, {x}
+vmovdqu16 zmmword ptr {m}, {z}
+vmovdqu64 zmmword ptr {m}, {z}
+vmovdqa32 zmmword ptr {m}, {z}
+vmovntpd zmmword ptr {m}, {z}
 kmovw word ptr {m}, {k}
 kmovq qword ptr {m}, {k}
 movdir64b rdi, zmmword ptr {m}
@@ -272,7 +294,7 @@ func (a *author) write(form string, v *variant) *subject {
 	return s
 }
 
-var aligned = regexp.MustCompile(`aps|dqa|movnt[dp]|16b|movdir64b`)
+var aligned = regexp.MustCompile(`ap[sd]|dqa|movnt[dp]|16b|movdir64b`)
 
 // memory writes an operand whose address is s.EA.
 func (a *author) memory(s *subject, high bool) string {

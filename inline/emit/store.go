@@ -24,7 +24,8 @@ type storePlan struct {
 	size   int   // of the record
 	value  value // where its value comes from
 	reg    x86.Reg
-	before bool // recorded before it executes
+	vector vectorMove // valueVector
+	before bool       // recorded before it executes
 
 	keepAddr bool // its address is kept in gs:[Address] before it executes
 	keepReg  bool // register kept is kept in gs:[Value] before it executes
@@ -39,7 +40,7 @@ func (g *generator) planStore(s *Site) storePlan {
 	p := storePlan{store: st, tag: uint32(s.Tag), parts: layout.PartsOf(st, g.options.Strict)}
 	p.size = layout.StoreSize(st.Width, p.parts)
 	p.value, p.reg = valueOf(s.Code[:g.in.Len], &g.in)
-	p.before = st.Shape == x86.ShapeFixed && !st.Atomic && (p.value == valueImm || p.value == valueReg || p.value == valueHigh || p.value == valueSwap)
+	p.before = st.Shape == x86.ShapeFixed && !st.Atomic && p.value <= valueVector && p.value != valuePair
 
 	clobbers := st.Base != x86.NoReg && g.in.Clobbers(st.Base) || st.Index != x86.NoReg && g.in.Clobbers(st.Index)
 	if !p.before {
@@ -50,6 +51,9 @@ func (g *generator) planStore(s *Site) storePlan {
 		case p.parts.Base && g.in.Clobbers(st.Base):
 			p.keepReg, p.kept = true, st.Base
 		}
+	}
+	if p.value == valueVector {
+		p.vector, _ = vectorOf(s.Code[:g.in.Len])
 	}
 	avoid := uint32(1)<<x86.RSP | 1<<x86.RAX
 	if p.before && !p.parts.Stamp {

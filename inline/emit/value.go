@@ -17,6 +17,7 @@ const (
 	valueHigh         // AH, CH, DH or BH
 	valueSwap         // a register, bytes reversed
 	valuePair         // RCX:RBX, half of the width each (cmpxchg8b, cmpxchg16b)
+	valueVector       // a vector register, stored once more
 	valueMemory       // read back after the store: another thread may have changed it since
 
 	// Of these a register is kept in gs:[Value] before the store.
@@ -60,6 +61,9 @@ func valueOf(code []byte, in *x86.Inst) (value, x86.Reg) {
 		return valuePair, x86.NoReg
 	case op == 0xc0 && !high:
 		return valueSum, reg
+	}
+	if _, ok := vectorOf(code); ok && st.Shape == x86.ShapeFixed {
+		return valueVector, x86.NoReg
 	}
 	if st.Width < 1 || st.Width > layout.MaxValue {
 		return valueNone, x86.NoReg
@@ -145,6 +149,8 @@ func (g *generator) writeValue(p *storePlan, fetched bool, temp x86.Reg) {
 		g.log(func() { g.op(0x88, 1, p.reg, true, to) })
 	case p.value == valueSwap:
 		g.log(func() { g.op(0x0f38f1, w, p.reg, false, to) })
+	case p.value == valueVector:
+		g.log(func() { g.vector(&p.vector, p.rec) })
 	case p.value == valuePair:
 		g.log(func() { g.store(to, w/2, rbx) })
 		g.log(func() { g.store(at(p.rec, layout.StoreValue+w/2), w/2, x86.RCX) })
