@@ -24,6 +24,9 @@
 //   - Bytes outside the given ranges of instructions do not change.
 //   - Trampolines lie in free memory and do not overlap.
 //
+// What a pun reads must not change later: all sites of a mapping belong in one
+// plan. To add sites, the old patches are undone and a new plan is made.
+//
 // Relocate encodes an instruction for another address. The package knows nothing
 // of what a trampoline is for, and of processes.
 package patch
