@@ -17,11 +17,10 @@ import (
 
 // running is a program that was started without a tracer.
 type running struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
-	lines []string
+	t   *testing.T
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
 }
 
 func start(t *testing.T, prog string, args ...string) *running {

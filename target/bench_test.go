@@ -1,11 +1,14 @@
 package target
 
 import (
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"mgtrace/target/mem"
 )
 
 // BenchmarkStop is the time of a stop that the tracer lets pass: from the
@@ -40,4 +43,29 @@ func benchLaunch(b *testing.B, name string, args ...string) *Process {
 	}
 	b.Cleanup(func() { p.Close() })
 	return p
+}
+
+// benchSymbol is the address of a symbol of the program.
+func benchSymbol(b *testing.B, p *Process, exe, name string) uint64 {
+	b.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		b.Fatal(err)
+	}
+	auxv, err := p.Auxv()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, s := range symbols {
+		if s.Name == name {
+			return s.Value + auxv[mem.AuxEntry] - f.Entry
+		}
+	}
+	b.Fatalf("no symbol %s", name)
+	return 0
 }

@@ -288,6 +288,7 @@ func (t *tracer) waitThread(th *thread, limit time.Duration) (unix.WaitStatus, e
 	return 0, ErrBlocked
 }
 
+// waitOne waits without sleeping at first, and then until the limit.
 func (t *tracer) waitOne(tid int, limit time.Duration) (unix.WaitStatus, error) {
 	// What SIGCHLD told of other threads is still to be taken afterwards.
 	defer t.expectReports()
@@ -309,6 +310,8 @@ func (t *tracer) waitOne(tid int, limit time.Duration) (unix.WaitStatus, error) 
 		case time.Since(start) < spinLimit:
 			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 			continue
+		case limit == 0:
+			return 0, context.DeadlineExceeded
 		}
 		if timer == nil {
 			timer = time.NewTimer(limit)

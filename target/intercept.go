@@ -57,9 +57,15 @@ func (p *Process) Poke(tid int) error {
 			return
 		}
 		th.poked = true
-		if !th.stopped {
-			// ESRCH: killed meanwhile.
-			_ = unix.PtraceInterrupt(tid)
+		if th.stopped || unix.PtraceInterrupt(tid) != nil { // ESRCH: killed meanwhile
+			return
+		}
+		// A thread that waits in the kernel stops at once: sooner than
+		// SIGCHLD would tell.
+		if ws, err := p.t.waitOne(tid, 0); err == nil && ws.Stopped() {
+			p.t.onStop(tid, ws)
+		} else if err == nil {
+			p.t.onEnd(tid, ws)
 		}
 	})
 }
