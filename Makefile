@@ -42,6 +42,11 @@ bench: setup-test build
 bench-capture: setup-bench build
 	$(GO) run ./bench/capture -mgtrace ./mgtrace $(BENCHFLAGS)
 
+# Starts and kills mgtrace thousands of times and looks for what is left behind: some
+# hours. SOAKFLAGS='-launches 200' is a short one; see bench/soak/doc.go.
+soak: setup-demo build
+	$(GO) run ./bench/soak -mgtrace ./mgtrace $(SOAKFLAGS)
+
 # Fuzzes every decoder of outside input for a little while each.
 FUZZTIME ?= 20s
 fuzz:
