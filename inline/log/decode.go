@@ -51,82 +51,22 @@ func (m *Merger) deliver(t *thread, limit uint64) (state, error) {
 
 // segment delivers the records of one piece of log and cuts them off it. keep:
 // not the last one, if it is a store's.
-func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (state, error) {
-	b, off, stores := s.buf, 0, m.table.stores
-	recs := m.run.Recs
-	st := empty
-	var err error
-	for off < len(b) {
-		r := b[off:]
-		if len(r) < layout.StoreValue+4 {
-			err = fmt.Errorf("cut off: %d bytes", len(r))
+func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st state, err error) {
+	b, off := s.buf, 0
+	for off < len(b) && st == empty && err == nil {
+		off += m.plain(t, b[off:], keep)
+		if off == len(b) {
 			break
 		}
-		tag := binary.LittleEndian.Uint32(r)
-		if uint64(tag) >= uint64(len(stores)) {
-			m.run.Recs = recs
-			var n int
-			n, st, err = m.special(t, tag, r, limit)
-			recs = m.run.Recs
-			if n == 0 {
-				break
-			}
-			off += n
-			continue
-		}
-		f := &stores[tag]
-		if int(f.size) > len(r) || f.size == 0 {
-			err = fmt.Errorf("record of store %d, of %d bytes in %d", tag, f.size, len(r))
-			break
-		}
-		if keep && int(f.size) == len(r) {
-			st, t.next = waiting, t.place
-			if f.form&formStamp != 0 {
-				t.next = max(t.place, binary.LittleEndian.Uint64(r[f.stamp:]))
-			}
-			if t.next > limit {
-				st = beyond
-			}
-			break
-		}
-		rec := trace.StoreRec{Site: tag, Addr: binary.LittleEndian.Uint64(r[layout.StoreAddr:])}
-		if f.form != 0 {
-			var ok bool
-			if rec, ok = m.other(t, f, r, rec, limit); !ok {
-				st = beyond
-				break
-			}
-		} else if f.size >= layout.StoreValue+8 && len(r) >= layout.StoreValue+8 {
-			rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
-		} else {
-			rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
-		}
-		off += int(f.size)
-		if o := rec.Addr - t.good.lo; o >= t.good.n || t.good.n-o < uint64(f.width) {
-			if !t.wanted(rec.Addr, uint64(f.width)) {
-				m.stats.Filtered++
-				continue
-			}
-		}
-		if f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0 {
-			m.stats.Failed++
-			continue
-		}
-		if f.form&formWide != 0 {
-			rec.Value = uint64(len(m.run.Wide))
-			m.run.Wide = append(m.run.Wide, r[layout.StoreValue:layout.StoreValue+int(f.width)]...)
-		}
-		recs = append(recs, rec)
-		if len(recs) == batch {
-			m.run.Recs = recs
-			err = m.flush(t)
-			recs = m.run.Recs
-			if err != nil {
+		if len(m.run.Recs) == batch {
+			if err = m.flush(t); err != nil {
 				break
 			}
 		}
+		var n int
+		n, st, err = m.one(t, b[off:], limit, keep)
+		off += n
 	}
-	m.run.Recs = recs
 	if err != nil {
 		err = fmt.Errorf("log of thread %d at offset %#x: %w", t.id, s.at+uint64(off), err)
 	}
@@ -134,32 +74,121 @@ func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (state,
 	return st, err
 }
 
-// zeroFlag in RAX as lahf left it.
-const zeroFlag = 1 << 14
+// Sizes of the records that plain takes, without a base: values of up to 4, and
+// up to 8 bytes.
+const (
+	shortRecord = layout.StoreValue + 4
+	longRecord  = layout.StoreValue + 8
+)
 
-// other decodes the record of a store that has more than an address and a
-// value of 8 bytes. It is false if its place is beyond the limit.
-func (m *Merger) other(t *thread, f *storeForm, r []byte, rec trace.StoreRec, limit uint64) (trace.StoreRec, bool) {
-	if f.form&formStamp != 0 {
-		place := max(t.place, binary.LittleEndian.Uint64(r[f.stamp:]))
-		if place > limit {
-			t.next = place
-			return rec, false
-		}
-		t.place = place
+// plain collects stores of up to 8 bytes with no part but a base, as long as
+// there is nothing else in the way, and returns the bytes that they take. This
+// is where the time goes: where the next record begins should be known before
+// this one's table entry is there, so the four sizes are four ways through the
+// loop, which the processor foresees.
+func (m *Merger) plain(t *thread, b []byte, keep bool) (off int) {
+	recs, n, stores := m.run.Recs[:batch], len(m.run.Recs), m.table.stores
+	lo, room := t.good.lo, t.good.inner()
+	end := len(b)
+	if keep {
+		end--
 	}
+	for n < len(recs) && off+longRecord <= end {
+		r := (*[longRecord]byte)(b[off:])
+		tag := binary.LittleEndian.Uint32(r[:])
+		if uint64(tag) >= uint64(len(stores)) {
+			break
+		}
+		f := &stores[tag]
+		addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:])
+		if f.form&^formBase != 0 || addr-lo >= room {
+			break
+		}
+		rec := &recs[n]
+		rec.Site, rec.Addr, rec.Base = tag, addr, 0
+		if f.form != 0 {
+			if off+longRecord+8 > end {
+				break
+			}
+			r := (*[longRecord + 8]byte)(b[off:])
+			if f.width > 4 {
+				rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
+				rec.Base = binary.LittleEndian.Uint64(r[longRecord:])
+				off += longRecord + 8
+			} else {
+				rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
+				rec.Base = binary.LittleEndian.Uint64(r[shortRecord:])
+				off += shortRecord + 8
+			}
+		} else if f.width > 4 {
+			rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
+			off += longRecord
+		} else {
+			rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
+			off += shortRecord
+		}
+		n++
+	}
+	m.run.Recs = recs[:n]
+	return off
+}
+
+// one delivers one record and returns the bytes that it takes, 0 if it is not
+// its turn yet.
+func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, error) {
+	if len(r) < shortRecord {
+		return 0, empty, fmt.Errorf("cut off: %d bytes", len(r))
+	}
+	tag := binary.LittleEndian.Uint32(r)
+	if uint64(tag) >= uint64(len(m.table.stores)) {
+		return m.special(t, tag, r, limit)
+	}
+	f := &m.table.stores[tag]
+	n := int(f.size)
+	if n > len(r) || n == 0 {
+		return 0, empty, fmt.Errorf("record of store %d, of %d bytes in %d", tag, n, len(r))
+	}
+	place := t.place
+	if f.form&formStamp != 0 {
+		place = max(place, binary.LittleEndian.Uint64(r[f.stamp:]))
+	}
+	switch {
+	case place > limit:
+		t.next = place
+		return 0, beyond, nil
+	case keep && n == len(r):
+		t.next = place
+		return 0, waiting, nil
+	}
+	t.place = place
+	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:])
+	switch {
+	case !t.wanted(addr, uint64(f.width)):
+		m.stats.Filtered++
+		return n, empty, nil
+	case f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0:
+		m.stats.Failed++
+		return n, empty, nil
+	}
+	rec := trace.StoreRec{Site: tag, Addr: addr}
 	if f.form&formBase != 0 {
 		rec.Base = binary.LittleEndian.Uint64(r[f.base:])
 	}
-	switch {
+	switch v := r[layout.StoreValue:]; {
 	case f.form&formWide != 0:
+		rec.Value = uint64(len(m.run.Wide))
+		m.run.Wide = append(m.run.Wide, v[:f.width]...)
 	case f.width > 4:
-		rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
+		rec.Value = binary.LittleEndian.Uint64(v) & f.mask
 	default:
-		rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
+		rec.Value = uint64(binary.LittleEndian.Uint32(v)) & f.mask
 	}
-	return rec, true
+	m.run.Recs = append(m.run.Recs, rec)
+	return n, empty, nil
 }
+
+// zeroFlag in RAX as lahf left it.
+const zeroFlag = 1 << 14
 
 // flush delivers the stores that were collected, all of thread t.
 func (m *Merger) flush(t *thread) error {

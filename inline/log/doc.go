@@ -22,13 +22,16 @@
 //
 // Records are delivered by place; within a thread as they were written; between
 // threads at the same place in any order. A cut at c delivers what has a place up
-// to c: by rule 3 nothing else can get there any more.
+// to c.
+//
+// Rule 3 keeps places from lagging behind: a store that waits (Add's keepLast)
+// holds back only what is newer than the cut before it.
 //
 // Why it is right: let X happen before Y of another thread, by an acquisition
 // with stamp s in Y's thread that took place after X's thread had released.
 // Stamps are taken by one counter and X's record was whole before the release,
-// so X's stamp is below s. And if a cut at c was read before X was visible, the
-// release came after that, so c < s. X's place is below s by either rule, Y's is
-// at least s. If Y is delivered at a cut, then c ≥ s, and X was visible to who
-// read the cursors after c.
+// so any stamp of X's thread up to X is below s. If a cut at c was read before X
+// was visible, the release came after that, so c < s. So X's place is below s,
+// and Y's is at least s. If Y is delivered at a cut at c, then c ≥ s, and X was
+// visible to who read the cursors after c.
 package log

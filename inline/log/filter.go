@@ -24,6 +24,9 @@ type filter struct {
 // span is a range by its length, which takes one comparison.
 type span struct{ lo, n uint64 }
 
+// inner is the number of addresses from lo on at which 8 bytes lie in the span.
+func (s span) inner() uint64 { return max(s.n, 7) - 7 }
+
 // sortRanges returns the ranges in order, joined where they touch.
 func sortRanges(ranges []Range) []Range {
 	s := slices.Clone(ranges)
@@ -44,9 +47,11 @@ func sortRanges(ranges []Range) []Range {
 // reset forgets the known answers: something has changed.
 func (f *filter) reset() { f.good, f.bad = span{}, span{} }
 
-// wanted says whether a store of width bytes at addr is. The caller has looked
-// at f.good already.
+// wanted says whether a store of width bytes at addr is.
 func (f *filter) wanted(addr, width uint64) bool {
+	if off := addr - f.good.lo; off < f.good.n && f.good.n-off >= width {
+		return true
+	}
 	if off := addr - f.bad.lo; off < f.bad.n && f.bad.n-off >= width {
 		return false
 	}

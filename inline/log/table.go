@@ -16,7 +16,7 @@ type Table struct {
 // storeForm is the form of a store's record.
 type storeForm struct {
 	mask  uint64 // of the value, if it has at most 8 bytes
-	size  uint8  // of the record, bytes; 0: this store has no record of its own
+	size  uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
 	width uint8  // of the value, bytes
 	form  uint8
 	// Offsets in the record.
@@ -29,6 +29,7 @@ const (
 	formBase              // a base
 	formStamp             // a stamp
 	formFlags             // conditional: flags
+	formHook              // no such record
 )
 
 // NewTable computes the table of a plan. strict: every record has a stamp.
@@ -40,6 +41,7 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 	for i := range plan.Stores {
 		s := &plan.Stores[i]
 		t.sites[i] = storeSite(s, plan.Images[s.Image].Bias)
+		t.stores[i].form = formHook
 		if !layout.Complex(&s.Effect) && s.Effect.Width >= 1 {
 			t.stores[i] = newForm(s.Effect.Width, layout.PartsOf(&s.Effect, strict))
 		}

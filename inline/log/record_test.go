@@ -1,0 +1,147 @@
+package log
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"mgtrace/capture"
+	"mgtrace/inline/layout"
+	"mgtrace/probe"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// The stores of the test plan.
+const (
+	sQuad   = iota // mov [rbx+8], rax
+	sLong          // mov [rbx], eax
+	sByte          // mov [rbx], al
+	sIndex         // mov [rbx+rcx], rax
+	sXchg          // xchg [rbx], ax
+	sCas           // lock cmpxchg [rbx], rcx
+	sVector        // vmovups [rbx+rcx*4+16], ymm0
+	sTen           // fstp tbyte [rbx]
+	sGlobal        // mov [rip+…], eax
+	sString        // rep movsb: by the hook routine
+)
+
+func testPlan() *probe.Plan {
+	p := &probe.Plan{Images: []*probe.Image{{Path: "prog", Traced: true, Bias: 0x400000}}}
+	for i, e := range []x86.Store{
+		sQuad:   {Base: x86.Reg(3), Disp: 8, Width: 8},
+		sLong:   {Base: x86.Reg(3), Width: 4},
+		sByte:   {Base: x86.Reg(3), Width: 1},
+		sIndex:  {Base: x86.Reg(3), Index: x86.RCX, Scale: 1, Width: 8},
+		sXchg:   {Base: x86.Reg(3), Width: 2, RMW: true, Atomic: true},
+		sCas:    {Base: x86.Reg(3), Width: 8, RMW: true, Atomic: true, Lock: true, Shape: x86.ShapeCond},
+		sVector: {Base: x86.Reg(3), Index: x86.RCX, Scale: 4, Disp: 16, Width: 32},
+		sTen:    {Base: x86.Reg(3), Width: 10},
+		sGlobal: {Base: x86.NoReg, RIPRelative: true, Disp: 0x100, Width: 4},
+		sString: {Base: x86.RDI, Width: 1, Shape: x86.ShapeString, Rep: true},
+	} {
+		if i != sIndex && i != sVector {
+			e.Index = x86.NoReg
+		}
+		at := uint64(0x1000 + 16*i)
+		p.Stores = append(p.Stores, probe.Store{Site: probe.Site{Addr: at, Offset: at}, Effect: e})
+	}
+	return p
+}
+
+// storeRecord is the record of a store as a trampoline writes it: what lies
+// between the value and its padded width is garbage.
+type storeRecord struct {
+	index       int
+	addr        uint64
+	value       []byte
+	base, stamp uint64
+	wrote       bool // conditional: the zero flag
+}
+
+func (r storeRecord) bytes(plan *probe.Plan, strict bool) []byte {
+	e := &plan.Stores[r.index].Effect
+	parts := layout.PartsOf(e, strict)
+	b := binary.LittleEndian.AppendUint32(nil, uint32(r.index))
+	b = binary.LittleEndian.AppendUint64(b, r.addr)
+	b = append(b, r.value[:e.Width]...)
+	for len(b) < layout.StoreValue+layout.PaddedWidth(e.Width) {
+		b = append(b, 0xaa)
+	}
+	if parts.Base {
+		b = binary.LittleEndian.AppendUint64(b, r.base)
+	}
+	if parts.Stamp {
+		b = binary.LittleEndian.AppendUint64(b, r.stamp)
+	}
+	if parts.Flags {
+		flags := uint64(0xffff_ffff_ffff_bfff)
+		if r.wrote {
+			flags |= 1 << 14
+		}
+		b = binary.LittleEndian.AppendUint64(b, flags)
+	}
+	return b
+}
+
+// special begins a special record of n bytes.
+func special(kind, n int, stamp, time uint64) []byte {
+	b := make([]byte, n)
+	binary.LittleEndian.PutUint32(b, layout.Special+uint32(kind))
+	binary.LittleEndian.PutUint32(b[4:], uint32(n))
+	binary.LittleEndian.PutUint64(b[layout.SpecialStamp:], stamp)
+	binary.LittleEndian.PutUint64(b[layout.SpecialTime:], time)
+	return b
+}
+
+// note makes a KindNote.
+func note(op int, index uint32, addr, size, stamp uint64) []byte {
+	b := special(layout.KindNote, layout.NoteSize, stamp, stamp)
+	binary.LittleEndian.PutUint32(b[layout.NoteOp:], uint32(op))
+	binary.LittleEndian.PutUint32(b[layout.NoteIndex:], index)
+	binary.LittleEndian.PutUint64(b[layout.NoteAddr:], addr)
+	binary.LittleEndian.PutUint64(b[layout.NoteLen:], size)
+	return b
+}
+
+// recorder is a sink that writes down what it gets.
+type recorder struct {
+	table *Table
+	got   []string
+}
+
+func (s *recorder) Stores(run *trace.Stores) error {
+	var e trace.Event
+	for i := range run.Recs {
+		run.Event(i, s.table.Sites(), &e)
+		s.got = append(s.got, fmt.Sprintf("[%d] store %d %x base %x pc %x: %x%s",
+			e.Thread, run.Recs[i].Site, uint64(e.Addr), uint64(e.Base), uint64(e.PC), e.Data, flagNames(e.Flags)))
+	}
+	return nil
+}
+
+func flagNames(f trace.Flags) string {
+	var b strings.Builder
+	if f&trace.FlagAtomic != 0 {
+		b.WriteString(" atomic")
+	}
+	if f&trace.FlagRMW != 0 {
+		b.WriteString(" rmw")
+	}
+	return b.String()
+}
+
+func (s *recorder) Hit(h *capture.Hit) error {
+	s.got = append(s.got, fmt.Sprintf("[%d] hit %d index %d %x+%d data %x wall %d", h.Thread, h.Op, h.Index, h.Addr, h.Size, h.Data, h.Wall))
+	return nil
+}
+
+// join concatenates records.
+func join(records ...[]byte) (b []byte) {
+	for _, r := range records {
+		b = append(b, r...)
+	}
+	return b
+}
+
+func bytesOf(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
