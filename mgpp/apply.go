@@ -123,6 +123,9 @@ func (h *History) die(ev *trace.Event, id NodeID) uint32 {
 // clear ends what still lives in [addr, addr+size), because a new block is
 // there: a free was missed.
 func (h *History) clear(ev *trace.Event, addr, size uint64, except NodeID) {
+	if h.vacant(addr, max(size, 1)) {
+		return
+	}
 	h.hits = h.overlapping(h.hits, addr, max(size, 1), h.ops.n)
 	for _, id := range h.hits {
 		if id == except {

@@ -19,18 +19,18 @@ const (
 	maxDelta = 1024
 )
 
-// setBase sets how a write to addr is based. id is the live node at addr, 0 if
+// baseOf says how a write to addr is based. id is the live node at addr, 0 if
 // there is none.
-func (h *History) setBase(s *site, base, addr uint64, id NodeID) {
+func (h *History) baseOf(base, addr uint64, id NodeID) (baseKind, int32) {
 	switch d := int64(addr - base); {
 	case base == 0:
+		return baseNone, 0
 	case d >= minDelta && d <= maxDelta:
-		s.base, s.delta = baseDelta, int32(d)
+		return baseDelta, int32(d)
 	case id != 0 && h.nodes.at(id).start == base:
-		s.base = baseNode
-	default:
-		s.base = baseFar
+		return baseNode, 0
 	}
+	return baseFar, 0
 }
 
 // base returns the base of the write at t to addr.

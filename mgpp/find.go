@@ -99,19 +99,51 @@ func (h *History) formerAt(addr uint64, t uint32) (found NodeID) {
 
 // startingAt returns the live node that starts at addr: what free means.
 func (h *History) startingAt(addr uint64, t uint32) (found NodeID) {
+	p := h.mem.lookup(addr)
+	if p != nil && !p.shared { // without a closure: the common case
+		id := h.newestOwner(p, addr, t)
+		if n := h.nodes.at(id); n.start == addr && n.alive(t) && id != 0 && !n.is(nodeFixed) {
+			return id
+		}
+	}
 	match := func(id NodeID) bool {
 		if n := h.nodes.at(id); n.start == addr && n.alive(t) && !n.is(nodeFixed) {
 			found = id
 		}
 		return found == 0
 	}
-	if p := h.mem.lookup(addr); p != nil {
+	if p != nil {
 		h.eachOwner(p, addr, t, false, match)
 	}
 	for i := len(h.nodes.huge) - 1; i >= 0 && found == 0; i-- {
 		match(h.nodes.huge[i])
 	}
 	return found
+}
+
+// vacant reports that no node lives in [addr, addr+size) now, without looking
+// at everything: false if it is not easily seen.
+func (h *History) vacant(addr, size uint64) bool {
+	if len(h.nodes.huge)+len(h.nodes.fixed) > 0 || addr&pageMask+size > pageSize {
+		return false
+	}
+	p := h.mem.lookup(addr)
+	if p == nil {
+		return true
+	}
+	if p.shared || p.owner != 0 {
+		return false
+	}
+	last := uint32(0)
+	for a := addr &^ (granule - 1); a < addr+size; a += granule {
+		if head := p.granuleOwner(a); head != last {
+			if n := h.nodes.at(h.owners.at(head).node); n.death == 0 {
+				return false
+			}
+			last = head
+		}
+	}
+	return true
 }
 
 // overlapping returns the nodes alive at t that have a byte in [addr,

@@ -26,10 +26,9 @@ type sites struct {
 	table []uint32 // hash table: index+1, 0 empty; a power of two, at most half full
 	shift uint8    // of the hash, to the table's size
 
-	names    []string
-	nameOf   map[string]uint32
-	lastName string
-	lastID   uint32
+	names  []string
+	nameOf map[string]uint32
+	recent [4]recentName // by length: an allocator and its free mostly differ
 
 	highs  [maxHighs]uint32 // upper halves that make sites
 	nHighs int
@@ -37,8 +36,20 @@ type sites struct {
 	cache [siteCache]cachedSite // of stores, for the builder
 }
 
-// cachedSite is the number of a site by what a store has in common with others,
-// packed (stores.go).
+type recentName struct {
+	name string
+	id   uint32
+}
+
+// storeKey is what a store's site has beside what the store says itself.
+type storeKey struct {
+	shape shape
+	base  baseKind
+	stray bool
+	delta int32
+}
+
+// cachedSite is the number of a store's site by all that makes it, packed.
 type cachedSite struct {
 	statement, rest uint64
 	high, site      uint32 // the site's number + 1; 0: none
@@ -78,8 +89,9 @@ func (x *sites) name(s string) uint32 {
 	if s == "" {
 		return 0
 	}
-	if s == x.lastName {
-		return x.lastID
+	last := &x.recent[len(s)%len(x.recent)]
+	if s == last.name {
+		return last.id
 	}
 	i, ok := x.nameOf[s]
 	if !ok {
@@ -87,16 +99,13 @@ func (x *sites) name(s string) uint32 {
 		x.names = append(x.names, s)
 		x.nameOf[s] = i
 	}
-	x.lastName, x.lastID = s, i
+	*last = recentName{s, i}
 	return i
 }
 
 // inlines reports whether values with this upper half lie in the site and the
 // value column.
 func (x *sites) inlines(high uint32) bool {
-	if high == 0 {
-		return true
-	}
 	for _, h := range x.highs[:x.nHighs] {
 		if h == high {
 			return true
@@ -127,23 +136,25 @@ func (s *site) hash() uint64 {
 	return x * 0xd6e8feb86659fd93
 }
 
-// cached is intern for the site of a store, nearly always a recent one.
-func (x *sites) cached(s *site) uint32 {
-	if s.pc>>56 != 0 { // no statement is there
-		return x.intern(s)
-	}
-	statement := s.pc | uint64(s.size)<<58 | uint64(s.base)<<56
-	rest := uint64(s.thread)<<32 | uint64(s.flags)<<16 | uint64(s.delta-minDelta)<<2 | uint64(s.shape&1)<<1
-	if s.stray {
+// storeSite returns the number of a store's site: nearly always a recent one.
+func (x *sites) storeSite(s *Store, k *storeKey, high uint32) uint32 {
+	statement := uint64(s.PC) | uint64(s.Width)<<58 | uint64(k.base)<<56
+	rest := uint64(s.Thread)<<32 | uint64(s.Flags)<<16 | uint64(k.delta-minDelta)<<2 | uint64(k.shape&1)<<1
+	if k.stray {
 		rest |= 1
 	}
-	k := (statement ^ rest<<7 ^ uint64(s.high)<<20) * 0x9e3779b97f4a7c15 >> (64 - siteCacheBits)
-	c := &x.cache[k]
-	if c.statement == statement && c.rest == rest && c.high == s.high && c.site != 0 {
+	exact := s.PC>>56 == 0 // as of every statement: the packing loses nothing
+	c := &x.cache[(statement^rest<<7^uint64(high)<<20)*0x9e3779b97f4a7c15>>(64-siteCacheBits)]
+	if c.statement == statement && c.rest == rest && c.high == high && c.site != 0 && exact {
 		return c.site - 1
 	}
-	n := x.intern(s)
-	*c = cachedSite{statement, rest, s.high, n + 1}
+	n := x.intern(&site{
+		pc: uint64(s.PC), thread: s.Thread, flags: s.Flags, size: uint16(s.Width), high: high,
+		kind: OpStore, shape: k.shape, base: k.base, delta: k.delta, stray: k.stray,
+	})
+	if exact {
+		*c = cachedSite{statement, rest, high, n + 1}
+	}
 	return n
 }
 

@@ -84,14 +84,17 @@ func (h *History) applyStore(x *Store) uint32 {
 		p = h.mem.touch(addr)
 	}
 	value := x.Value & (1<<(8*width) - 1) // a shift by 64 gives 0
-	site, inline := h.storeSite(x, uint32(value>>32), id, stray)
-	low := uint32(value)
-	if !inline {
-		low = h.ops.words.add(value)
+	high, low := uint32(value>>32), uint32(value)
+	key := storeKey{shape: shapeInline, stray: stray}
+	if high != 0 && !h.ops.inlines(high) && !h.admit(high, value) {
+		key.shape = shapeWords
+		high, low = 0, h.ops.words.add(value)
 	}
+	key.base, key.delta = h.baseOf(uint64(x.Base), addr, id)
+	site := h.ops.storeSite(x, &key, high)
 	b := addr & 7
 	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)
-	if h.ops.sites.at(site).base == baseFar {
+	if key.base == baseFar {
 		h.ops.bases.add(t, uint64(x.Base))
 	}
 	if b+width <= 8 {
@@ -100,19 +103,6 @@ func (h *History) applyStore(x *Store) uint32 {
 		h.mem.write(addr, width, t)
 	}
 	return t
-}
-
-// storeSite returns the number of the store's site, and whether the value's
-// upper half is in it.
-func (h *History) storeSite(x *Store, high uint32, id NodeID, stray bool) (number uint32, inline bool) {
-	s := site{pc: uint64(x.PC), thread: x.Thread, flags: x.Flags, size: uint16(x.Width), kind: OpStore, stray: stray}
-	h.setBase(&s, uint64(x.Base), uint64(x.Addr), id)
-	if inline = h.ops.inlines(high) || h.admit(high, x.Value); inline {
-		s.shape, s.high = shapeInline, high
-	} else {
-		s.shape = shapeWords
-	}
-	return h.ops.cached(&s), inline
 }
 
 // admit makes the upper half of the value part of sites if that is worth it.

@@ -17,9 +17,11 @@ package mgpp
 //
 // Invariant: along a chain times strictly descend.
 //
-// A chain that has become long gets a record that keeps every markEvery-th of
-// its versions in an array, where a time is looked up by binary search; at most
-// markEvery links lead on from there.
+// A chain that becomes long gets a record that keeps every markEvery-th of its
+// further versions in an array, where a time is looked up by binary search; at
+// most markEvery links lead on from there. What becomes long is decided by lot,
+// one version in 64, so that pushing never has to look at a chain: before the
+// first mark there are 64 versions on average.
 type head uint32
 
 const (
@@ -36,8 +38,8 @@ const (
 	linkBits  = 14
 	linkMask  = 1<<linkBits - 1
 	markEvery = 16
-	longFrom  = 16 // versions that a chain has at least when it is made long
-	longOdds  = 6  // one version in 2^longOdds is where it is looked whether it is
+	longFrom  = 4 // versions that a chain has at least when it is made long
+	longOdds  = 6 // one version in 2^longOdds makes it long
 )
 
 func (h head) split() bool { return h&tagMask == splitTag }
@@ -45,22 +47,23 @@ func (h head) split() bool { return h&tagMask == splitTag }
 // extra is a version of a cell that is not the first that its operation wrote.
 type extra struct{ time, prev uint32 }
 
-// long is a chain with an index: marks[i] is its version number (i+1)·markEvery,
-// counted from 1 at the oldest.
+// long is a chain with an index: marks[i] is version number i·markEvery, counted
+// from 0 at the one that made the chain long, first. There are none before the
+// second.
 type long struct {
-	newest, count uint32
+	newest, first uint32
+	count         uint32 // versions since first
 	marks         []uint32
 }
 
-const longBytes = 32
+const longBytes = 40
 
 // chains holds the links of all cells.
 type chains struct {
-	links   []*[1 << linkBits]uint32 // by time: the version before, in the first cell that the operation wrote
-	linked  uint32                   // the newest operation whose own link is taken
-	extras  slab[extra]
-	longs   slab[long]
-	scratch []uint32
+	links  []*[1 << linkBits]uint32 // by time: the version before, in the first cell that the operation wrote
+	linked uint32                   // the newest operation whose own link is taken
+	extras slab[extra]
+	longs  slab[long]
 }
 
 func (c *chains) bytes() uint64 {
@@ -97,10 +100,9 @@ func (c *chains) push(h *head, t uint32) {
 	prev := uint32(*h)
 	v := c.link(t, prev)
 	*h = head(v)
-	// Now and then a chain is found to be long. The product spreads times that
-	// come in steps.
+	// The product spreads times that come in steps.
 	if prev != 0 && v*0x9e3779b1>>(32-longOdds) == 0 {
-		c.measure(h)
+		c.lengthen(h)
 	}
 }
 
@@ -121,28 +123,23 @@ func (c *chains) pushLong(l *long, t uint32) {
 	l.newest = c.link(t, l.newest)
 	l.count++
 	if l.count%markEvery == 0 {
+		if l.marks == nil {
+			l.marks = append(make([]uint32, 0, 4), l.first)
+		}
 		l.marks = append(l.marks, l.newest)
 	}
 }
 
-// measure walks down the chain, and makes it long if it is.
-func (c *chains) measure(h *head) {
+// lengthen makes a chain long unless it is very short.
+func (c *chains) lengthen(h *head) {
 	v := uint32(*h)
-	for range longFrom {
+	for range longFrom - 1 {
 		if v = c.prev(v); v == 0 {
 			return
 		}
 	}
-	s := c.scratch[:0]
-	for v = uint32(*h); v != 0; v = c.prev(v) {
-		s = append(s, v)
-	}
-	c.scratch = s
-	l := long{newest: uint32(*h), count: uint32(len(s)), marks: make([]uint32, 0, len(s)/markEvery+2)}
-	for i := len(s) - markEvery; i >= 0; i -= markEvery { // s[len-n] is the n-th version
-		l.marks = append(l.marks, s[i])
-	}
-	*h = longTag | head(c.longs.add(l))
+	v = uint32(*h)
+	*h = longTag | head(c.longs.add(long{newest: v, first: v}))
 }
 
 // find returns the time of the newest version at or before t; 0 if there is
@@ -179,11 +176,14 @@ func (c *chains) around(h head, t uint32) (newer, older uint32) {
 	return newer, 0
 }
 
-// from returns a version from which t is at most markEvery links away: the
-// oldest mark after t, else the newest version.
+// from returns a version from which t is at most markEvery links away, unless
+// it is before the first: the oldest mark after t, else the newest version.
 func (l *long) from(c *chains, t uint32) uint32 {
-	if c.timeOf(l.newest) <= t {
+	switch {
+	case c.timeOf(l.newest) <= t:
 		return l.newest
+	case c.timeOf(l.first) > t:
+		return l.first
 	}
 	lo, hi := 0, len(l.marks)
 	for lo < hi {

@@ -158,7 +158,7 @@ func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool, id No
 	} else {
 		s.name = h.ops.name(ev.Name)
 	}
-	h.setBase(&s, uint64(ev.Base), addr, id)
+	s.base, s.delta = h.baseOf(uint64(ev.Base), addr, id)
 	data := ev.Data[:min(uint64(len(ev.Data)), size)]
 	if s.kind == OpUnread {
 		data = nil
