@@ -48,8 +48,19 @@ func vectorOf(code []byte) (v vectorMove, ok bool) {
 // opcode reads what begins with 0F or a vector prefix, and says whether it is
 // an instruction of map 0F without a mask.
 func (v *vectorMove) opcode(c []byte) bool {
-	n := map[byte]int{0x0f: 1, 0xc5: 2, 0xc4: 3, 0x62: 4}[c[0]]
-	if n == 0 || len(c) < n+2 {
+	n := 1 // where the opcode is
+	switch c[0] {
+	case 0x0f:
+	case 0xc5:
+		n = 2
+	case 0xc4:
+		n = 3
+	case 0x62:
+		n = 4
+	default:
+		return false
+	}
+	if len(c) < n+2 {
 		return false
 	}
 	switch c[0] {
