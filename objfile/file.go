@@ -335,3 +335,25 @@ func mergeRanges(r [][2]uint64) [][2]uint64 {
 
 // Universe returns the types of the debug information, and what callers add.
 func (f *File) Universe() *types.Universe { return f.universe }
+
+// WritableSegments returns the half-open ranges of virtual addresses of the
+// static data, .bss included.
+func (f *File) WritableSegments() (ranges [][2]uint64) {
+	for _, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && p.Memsz > 0 {
+			ranges = append(ranges, [2]uint64{p.Vaddr, p.Vaddr + p.Memsz})
+		}
+	}
+	return ranges
+}
+
+// Bias returns what is added to virtual addresses where size bytes of the file,
+// from offset, are mapped at an address; not ok if no segment lies there.
+func (f *File) Bias(at, offset, size uint64) (uint64, bool) {
+	for _, p := range f.main.elf.Progs {
+		if p.Type == elf.PT_LOAD && offset <= p.Off && p.Off < offset+size {
+			return at - offset + p.Off - p.Vaddr, true
+		}
+	}
+	return 0, false
+}

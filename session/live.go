@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mgtrace/bpf"
-	"mgtrace/capture"
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/probe"
@@ -19,22 +17,6 @@ import (
 	"mgtrace/target"
 	"mgtrace/trace"
 )
-
-// engine is what a session asks of a capture engine.
-type engine interface {
-	// Run gives the events of the process to sink, in the order of the run,
-	// until the process is gone.
-	Run(ctx context.Context, sink func(*trace.Event) error) error
-	// Sync returns when everything that the process, which is held, did has
-	// been given to sink.
-	Sync(ctx context.Context) error
-	Stats() capture.Stats
-	Unprobed() []probe.Unprobed
-	Close() error
-}
-
-// unwindDepth is how many frames of an allocation's stack are kept.
-const unwindDepth = 24
 
 // live is a program under watch.
 type live struct {
@@ -63,10 +45,8 @@ type live struct {
 // it returns; nothing of its own has run. The caller closes it.
 func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	switch o.Capture.Engine {
-	case "", "auto", "ebpf":
-	default:
-		return nil, fmt.Errorf("--engine %s: there is only ebpf so far (auto chooses it)", o.Capture.Engine)
+	if _, err := enginesFor(o.Capture.Engine); err != nil {
+		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
 		Path: o.Program, Args: o.Args, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
@@ -89,10 +69,7 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	if err := l.startStatic(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.prepare(); err != nil {
-		return nil, err
-	}
-	return l, l.attach()
+	return l, l.capture()
 }
 
 // load opens the files that are mapped.
@@ -128,7 +105,7 @@ func (l *live) load() error {
 	}
 	l.symbols = newSymbols(images, &Sources{Dirs: l.o.Analysis.SourceDirs})
 	l.prog = trace.Program{
-		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Engine: "ebpf", Kernel: kernelRelease(),
+		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Kernel: kernelRelease(),
 		Began: time.Now().Format(time.RFC3339),
 	}
 	for _, im := range append(l.symbols.images, l.late...) {
@@ -188,8 +165,9 @@ func (l *live) warn(format string, a ...any) {
 	l.prog.Warnings = append(l.prog.Warnings, fmt.Sprintf(format, a...))
 }
 
-// prepare checks the specification against the program and makes the plan.
-func (l *live) prepare() (err error) {
+// prepare checks the specification against the program and makes the plan for
+// an engine.
+func (l *live) prepare(inProcess bool) (err error) {
 	p := &program{sources: l.symbols.sources}
 	var files []*probe.Image
 	main := l.symbols.images[0]
@@ -233,6 +211,7 @@ func (l *live) prepare() (err error) {
 			at, err := l.proc.Call(im.Bias + resolver)
 			return at - im.Bias, err
 		},
+		InProcess: inProcess,
 	})
 	if err != nil {
 		return err
@@ -270,28 +249,6 @@ func (l *live) unprobed(sites []probe.Unprobed) {
 	}
 }
 
-// attach puts the probes in.
-func (l *live) attach() error {
-	began := time.Now()
-	find := func(pc uint64) (*objfile.File, uint64, bool) {
-		im, ok := l.symbols.Image(trace.Addr(pc))
-		if !ok || im.Obj == nil {
-			return nil, 0, false
-		}
-		return im.Obj, uint64(im.Bias), true
-	}
-	eng, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{
-		Unwind: capture.CFI(find, unwindDepth), Static: len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members) > 0,
-	})
-	if err != nil {
-		return err
-	}
-	l.eng = eng
-	l.unprobed(eng.Unprobed())
-	l.o.Capture.log("engine ebpf: the kernel's probes are the only engine so far; attached in %s", time.Since(began).Round(time.Millisecond))
-	return nil
-}
-
 // run lets the program run to its end, or until mgtrace ends it. The error is
 // mgtrace's own; what became of the program is in status.
 func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
@@ -321,6 +278,7 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 		OnFork:  func(int) { l.forks++ },
 		OnExec:  func(exe string) { l.execed = exe },
 	})
+	l.eng.Ended(status.Wait())
 	engineErr := <-engineDone
 	stop()
 	return status, errors.Join(engineErr, err)

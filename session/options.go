@@ -22,7 +22,8 @@ type AnalysisOptions struct {
 
 // CaptureOptions say how to run and watch a program.
 type CaptureOptions struct {
-	Engine            string // "auto" or "ebpf"
+	Engine            string // "auto", "inline" or "ebpf"
+	Strict            bool   // a place in the total order for each store (inline)
 	Modules           []string
 	Allocators        []probe.Allocator
 	CPoints           []string // functions to watch beside those of the specification

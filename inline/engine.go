@@ -1,0 +1,278 @@
+package inline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/capture"
+	"mgtrace/inline/emit"
+	"mgtrace/inline/hook"
+	"mgtrace/inline/log"
+	"mgtrace/inline/patch"
+	"mgtrace/probe"
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// Options of an engine; zero values stand for the defaults.
+type Options struct {
+	Buffer  int  // bytes of each of a thread's two buffers; default 2 MB, at least 64 KB
+	Stack   int  // bytes of stack captured at allocator calls; default 512
+	MaxData int  // bytes recorded of one write; default 1 MB
+	Threads int  // at most so many at once; default 2048
+	Static  bool // report stores to static data too
+	Strict  bool // a place in the total order for each store, not only for those that synchronise
+	// Hold holds each thread at points, calls and returns of watched functions
+	// until what it did is with the sink.
+	Hold   bool
+	Unwind capture.Unwinder
+}
+
+func (o *Options) fill() {
+	if o.Buffer == 0 {
+		o.Buffer = 2 << 20
+	}
+	o.Buffer = max(o.Buffer, 64<<10)
+	if o.Stack == 0 {
+		o.Stack = 512
+	}
+	if o.MaxData == 0 {
+		o.MaxData = 1 << 20
+	}
+	if o.Threads == 0 {
+		o.Threads = 2048
+	}
+}
+
+// Engine records one process. Attach makes it, Run reads it, Close removes it.
+type Engine struct {
+	plan   *probe.Plan
+	sites  []capture.Site
+	images []*image // by index in the plan; nil: not mapped
+	proc   *target.Process
+	opts   Options
+	filter emit.Filter
+
+	arena  *arena
+	tables *hook.Tables
+	at     tableAddrs
+	hook   uint64 // address of the hook routine
+	places []hookPlace
+	began  instant
+
+	// Only the tracer's goroutine uses these.
+	units   []*unit
+	regions regions
+	of      map[int]*slot // by thread
+	ended   bool
+
+	streams sync.Mutex // guards the slots' streams, and arena.slots
+	wake    chan struct{}
+	syncs   chan chan error
+	done    chan struct{} // Run has returned
+	over    bool          // the process is gone or has replaced itself (under streams)
+
+	unprobed []probe.Unprobed
+	warnings []string
+	tactics  [patch.NumTactics]int
+	traps    atomic.Uint64
+	stops    atomic.Uint64
+	merged   atomic.Pointer[log.Stats]
+	failure  error        // of the tracer's side (under streams)
+	exit     *capture.Hit // the last event (under streams)
+	closed   bool
+}
+
+// tableAddrs is where the hook routine's tables lie in the process.
+type tableAddrs struct{ sites, stores, funcs, syscalls, end uint64 }
+
+// Attach patches a process according to the plan, which must be made for it
+// (probe.Options.InProcess). The process must be held; when Attach returns it
+// can run on. On an error nothing is left behind.
+func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err error) {
+	o.fill()
+	e = &Engine{
+		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: now(),
+		of:   map[int]*slot{},
+		wake: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+			e = nil
+		}
+	}()
+	if err := e.locateImages(); err != nil {
+		return e, err
+	}
+	if err := e.share(); err != nil {
+		return e, err
+	}
+	var mapped []int
+	for i, im := range e.images {
+		if im != nil {
+			mapped = append(mapped, i)
+		}
+	}
+	u, err := e.makeUnit(mapped)
+	if err != nil {
+		return e, err
+	}
+	if err := e.adopt(); err != nil {
+		return e, err
+	}
+	if err := p.SetInterceptor((*interceptor)(e)); err != nil {
+		return e, err
+	}
+	return e, e.install(u)
+}
+
+// locateImages finds the files of the plan in the process.
+func (e *Engine) locateImages() error {
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return err
+	}
+	e.images = make([]*image, len(e.plan.Images))
+	for i, im := range e.plan.Images {
+		if e.images[i], err = locate(im, maps, e.proc); err != nil {
+			return err
+		}
+	}
+	if e.images[0] == nil {
+		return fmt.Errorf("%s is not mapped in process %d", e.plan.Images[0].Path, e.proc.PID())
+	}
+	return nil
+}
+
+// adopt gives the threads that exist their slots.
+func (e *Engine) adopt() error {
+	tids, err := e.proc.Threads()
+	if err != nil {
+		return err
+	}
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return err
+	}
+	for _, tid := range tids {
+		regs, err := e.proc.Regs(tid)
+		if err != nil {
+			return err
+		}
+		s, err := e.give(nil, tid, stackOf(maps, regs.RSP), false)
+		if err != nil {
+			return err
+		}
+		if regs.GSBase != 0 {
+			return fmt.Errorf("thread %d uses the GS segment itself: --engine ebpf can record it", tid)
+		}
+		regs.GSBase = s.base
+		if err := e.proc.SetRegs(tid, regs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give gives a thread a slot; fresh: the program has just made it.
+func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) (*slot, error) {
+	e.streams.Lock()
+	defer e.streams.Unlock()
+	s, err := e.arena.take(th)
+	if err != nil {
+		return nil, err
+	}
+	s.begin(tid, e.hook, stack)
+	s.stamp = e.arena.stamp()
+	if fresh {
+		s.notes = append(s.notes, note{stamp: s.stamp, hit: e.hit(capture.Thread, tid)})
+	}
+	e.of[tid] = s
+	return s, nil
+}
+
+// wall is the time since recording began, ns.
+func (e *Engine) wall() int64 { return int64(time.Since(e.began.at)) }
+
+// hit is one that the tracer sees itself.
+func (e *Engine) hit(op capture.Op, tid int) *capture.Hit {
+	return &capture.Hit{Op: op, Thread: trace.ThreadID(tid), Wall: e.wall()}
+}
+
+// Stats returns the counts so far.
+func (e *Engine) Stats() capture.Stats {
+	s := capture.Stats{Traps: e.traps.Load(), Stops: e.stops.Load()}
+	if m := e.merged.Load(); m != nil {
+		s.Stores, s.Filtered = m.Stores, m.Filtered
+		s.Delivered = m.Stores + m.Hits
+		s.Hits = s.Delivered
+	}
+	for t := patch.B1; t < patch.NumTactics; t++ {
+		s.Tactics = append(s.Tactics, capture.Tactic{Name: t.String(), Sites: e.tactics[t]})
+	}
+	return s
+}
+
+// Unprobed returns the places that could not be patched, beyond those of the
+// plan.
+func (e *Engine) Unprobed() []probe.Unprobed { return e.unprobed }
+
+// Warnings tell what else could not be done.
+func (e *Engine) Warnings() []string { return e.warnings }
+
+// Sync waits until everything that the process, which must be held, did is with
+// the sink.
+func (e *Engine) Sync(ctx context.Context) error {
+	if err := e.proc.Do(e.settle); err != nil && !errors.Is(err, target.ErrExited) {
+		return err
+	}
+	answer := make(chan error, 1)
+	select {
+	case e.syncs <- answer:
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-answer:
+		return err
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Close takes everything out of the process, if it lives: its code is as it
+// was, and its threads are outside of trampolines. It may be called at any time
+// after Attach, and more than once.
+func (e *Engine) Close() error {
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	var errs []error
+	if _, ended := e.proc.Status(); !ended && e.arena != nil {
+		errs = append(errs, e.remove())
+	}
+	if e.arena != nil {
+		if e.arena.guards != nil {
+			e.arena.guards.close()
+		}
+		e.arena.close()
+	}
+	for i, err := range errs {
+		if errors.Is(err, target.ErrExited) || errors.Is(err, unix.ESRCH) {
+			errs[i] = nil // it ended meanwhile
+		}
+	}
+	return errors.Join(errs...)
+}

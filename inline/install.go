@@ -1,0 +1,297 @@
+package inline
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/patch"
+	"mgtrace/target"
+)
+
+// spareSites are hook sites kept free for images that are mapped later: their
+// system calls.
+const spareSites = 256
+
+// share makes the shared memory, and puts the hook routine into the process.
+func (e *Engine) share() error {
+	e.tables = hook.New(e.plan, func(i int) (lo, hi uint64) {
+		if e.images[i] == nil {
+			return 0, 0
+		}
+		return e.images[i].extent()
+	})
+	sizes := e.tableSizes()
+	a, err := newArena(e.proc, sizes.end, uint64(e.opts.Buffer), e.opts.Threads)
+	if err != nil {
+		return err
+	}
+	e.arena = a
+	base := a.base + layout.ProcessSize
+	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.end}
+	if a.guards, err = newGuards(e.proc); err != nil {
+		return err
+	}
+	a.guards.watch(func(tid int) {
+		e.stops.Add(1)
+		_ = e.proc.Poke(tid) // it has ended meanwhile
+	})
+	if e.hook, err = e.proc.Syscall(unix.SYS_MMAP, 0, pageUp(uint64(len(hook.Code))),
+		unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0); err != nil {
+		return fmt.Errorf("map the hook routine: %w", err)
+	}
+	if err := e.proc.WriteMemory(hook.Code, e.hook); err != nil {
+		return fmt.Errorf("write the hook routine: %w", err)
+	}
+	return e.fillProcess()
+}
+
+// tableSizes lays the tables out one behind the other; each entry is where one
+// begins.
+func (e *Engine) tableSizes() (t tableAddrs) {
+	hooks, complex := spareSites, 0
+	for i := range e.sites {
+		if hook.Needs(e.plan, &e.sites[i]) {
+			hooks++
+		}
+		if s := e.sites[i].Store; s >= 0 && layout.Complex(&e.plan.Stores[s].Effect) {
+			complex++
+		}
+	}
+	for i, im := range e.images {
+		if im != nil && entersKernel(im.Image, e.plan, i) {
+			hooks += len(im.syscalls())
+		}
+	}
+	align := func(n int) uint64 { return uint64(n+63) &^ 63 }
+	t.stores = t.sites + align(hooks*layout.SiteSize)
+	t.funcs = t.stores + align(complex*layout.StoreDescSize)
+	t.syscalls = t.funcs + align(len(e.tables.Funcs))
+	t.end = t.syscalls + align(len(hook.Syscalls()))
+	return t
+}
+
+// fillProcess fills the process block in.
+func (e *Engine) fillProcess() error {
+	brk, err := e.proc.Syscall(unix.SYS_BRK, 0)
+	if err != nil {
+		return err
+	}
+	a := e.arena
+	*a.process(layout.Sites) = e.at.sites
+	*a.process(layout.Stores) = e.at.stores
+	*a.process(layout.Funcs) = e.at.funcs
+	*a.process(layout.Syscalls) = e.at.syscalls
+	*a.process(layout.Break) = brk
+	binary.LittleEndian.PutUint32(a.mem[layout.StackBytes:], uint32(e.opts.Stack)&^7)
+	*a.process(layout.MaxData) = uint64(e.opts.MaxData)
+	copy(a.mem[e.at.funcs-a.base:], e.tables.Funcs)
+	copy(a.mem[e.at.syscalls-a.base:], hook.Syscalls())
+	return nil
+}
+
+// install maps and writes the trampolines of a unit, and then the patches. The
+// process is held.
+func (e *Engine) install(u *unit) error {
+	if at := e.at.sites + uint64(len(e.tables.Sites)); at > e.at.stores {
+		return fmt.Errorf("%d hook sites are too many", len(e.tables.Sites)/layout.SiteSize)
+	}
+	copy(e.arena.mem[e.at.sites-e.arena.base:], e.tables.Sites)
+	copy(e.arena.mem[e.at.stores-e.arena.base:], e.tables.Stores)
+	runs := pageRuns(u.plan.Trampolines)
+	reqs := make([]target.SyscallReq, len(runs))
+	for i, r := range runs {
+		reqs[i] = target.SyscallReq{Nr: unix.SYS_MMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo, unix.PROT_READ | unix.PROT_EXEC,
+			unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE, ^uint64(0), 0}}
+	}
+	if err := e.proc.Syscalls(reqs); err != nil {
+		return err
+	}
+	for i := range reqs {
+		if reqs[i].Err != nil || reqs[i].Result != runs[i].Lo {
+			return fmt.Errorf("map trampolines at %#x: %w", runs[i].Lo, reqs[i].Err)
+		}
+	}
+	e.regions.mapped = append(e.regions.mapped, runs...)
+	if err := writeTrampolines(e.proc, u.plan.Trampolines); err != nil {
+		return err
+	}
+	var err error
+	if e := e.proc.Do(func() { err = e.patch(u) }); e != nil {
+		return e
+	}
+	return err
+}
+
+// patch writes the patches of a unit. From then on its trampolines are used.
+func (e *Engine) patch(u *unit) error {
+	for i := range u.plan.Tactics {
+		e.tactics[i] += u.plan.Tactics[i]
+	}
+	e.units = append(e.units, u)
+	e.regions.add(u)
+	return writePatches(e.proc.WriteMemory, u.plan.Patches, func(p *patch.Patch) []byte { return p.New })
+}
+
+// near is how far apart two pieces may be that are mapped or written at once:
+// what lies between costs address space but no memory.
+const near = 64 << 10
+
+// pageRuns covers the trampolines by few ranges of pages.
+func pageRuns(list []patch.Trampoline) []patch.Range {
+	var runs []patch.Range
+	for i := range list {
+		lo := list[i].Addr &^ (pageSize - 1)
+		hi := pageUp(list[i].Addr + uint64(len(list[i].Bytes)))
+		if n := len(runs); n > 0 && lo <= runs[n-1].Hi+near {
+			runs[n-1].Hi = max(runs[n-1].Hi, hi)
+			continue
+		}
+		runs = append(runs, patch.Range{Lo: lo, Hi: hi})
+	}
+	return runs
+}
+
+// writeTrampolines writes trampolines page by page.
+func writeTrampolines(p *target.Process, list []patch.Trampoline) error {
+	var buf []byte
+	for i := 0; i < len(list); {
+		at := list[i].Addr
+		buf = buf[:0]
+		for ; i < len(list) && (len(buf) == 0 || list[i].Addr < pageUp(at+uint64(len(buf)))); i++ {
+			for at+uint64(len(buf)) < list[i].Addr {
+				buf = append(buf, 0xcc)
+			}
+			buf = append(buf, list[i].Bytes...)
+		}
+		if err := p.WriteMemory(buf, at); err != nil {
+			return fmt.Errorf("write trampolines: %w", err)
+		}
+	}
+	return nil
+}
+
+// writePatches changes code, one write for patches that lie close together.
+// What lies between is original code that no patch changes; it is taken from
+// neither, so patches are joined only where they touch.
+func writePatches(write func([]byte, uint64) error, list []patch.Patch, bytes func(*patch.Patch) []byte) error {
+	var buf []byte
+	for i := 0; i < len(list); {
+		at := list[i].Addr
+		buf = buf[:0]
+		for ; i < len(list) && list[i].Addr == at+uint64(len(buf)); i++ {
+			buf = append(buf, bytes(&list[i])...)
+		}
+		if err := write(buf, at); err != nil {
+			return fmt.Errorf("patch the code: %w", err)
+		}
+	}
+	return nil
+}
+
+// remove takes everything out of the process. It is left held if it was.
+func (e *Engine) remove() error {
+	release, err := e.proc.Hold()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }() // nothing to release: it has ended
+	var perr error
+	if err := e.proc.Do(func() { perr = e.unpatchAll() }); err != nil {
+		return err
+	}
+	if perr != nil {
+		return perr // trampolines must stay where a thread may still use them
+	}
+	if err := e.proc.SetInterceptor(nil); err != nil {
+		return err
+	}
+	reqs := []target.SyscallReq{{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.arena.base, e.arena.size()}}}
+	if e.hook != 0 {
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.hook, pageUp(uint64(len(hook.Code)))}})
+	}
+	for _, r := range e.regions.mapped {
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo}})
+	}
+	return e.proc.Syscalls(reqs)
+}
+
+// unpatchAll brings the threads out of the trampolines, and the code back.
+func (e *Engine) unpatchAll() error {
+	for tid, s := range e.of {
+		th, err := e.proc.Thread(tid)
+		if err != nil {
+			continue // it has ended, or will without another instruction
+		}
+		e.leave(th, s)
+		regs, err := th.Regs()
+		if err != nil {
+			continue
+		}
+		if _, inside := e.where(&regs, s); inside {
+			return fmt.Errorf("thread %d can not be brought out of its trampoline", tid)
+		}
+		regs.GSBase = 0
+		if err := th.SetRegs(regs); err != nil {
+			return err
+		}
+	}
+	for _, u := range e.units {
+		if err := e.unpatch(u, e.proc.WriteMemory); err != nil {
+			return err
+		}
+	}
+	e.units = nil
+	return nil
+}
+
+// unpatch gives a unit's code back its bytes.
+func (e *Engine) unpatch(u *unit, write func([]byte, uint64) error) error {
+	return writePatches(write, u.plan.Patches, func(p *patch.Patch) []byte { return p.Old })
+}
+
+// regions finds what an address of the process is.
+type regions struct {
+	mapped []patch.Range // what was mapped for trampolines
+	tramps []region      // sorted
+	traps  map[uint64]uint64
+}
+
+// region is one trampoline.
+type region struct {
+	*patch.Trampoline
+	unit *unit
+}
+
+func (r *regions) add(u *unit) {
+	for i := range u.plan.Trampolines {
+		r.tramps = append(r.tramps, region{&u.plan.Trampolines[i], u})
+	}
+	slices.SortFunc(r.tramps, func(a, b region) int {
+		if a.Addr < b.Addr {
+			return -1
+		}
+		return 1
+	})
+	if r.traps == nil {
+		r.traps = make(map[uint64]uint64)
+	}
+	for _, t := range u.plan.Traps {
+		r.traps[t.Addr] = t.Trampoline
+	}
+}
+
+// find returns the trampoline that contains an address.
+func (r *regions) find(addr uint64) (region, bool) {
+	i := sort.Search(len(r.tramps), func(i int) bool { return r.tramps[i].Addr > addr })
+	if i == 0 {
+		return region{}, false
+	}
+	t := r.tramps[i-1]
+	return t, addr-t.Addr < uint64(len(t.Bytes))
+}

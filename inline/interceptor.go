@@ -1,0 +1,561 @@
+package inline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/capture"
+	"mgtrace/inline/emit"
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/patch"
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/x86"
+)
+
+// interceptor is the engine as the tracer's goroutine calls it.
+type interceptor Engine
+
+func (i *interceptor) engine() *Engine { return (*Engine)(i) }
+
+// faults are the signals that an instruction raises.
+const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
+
+// OnSignal implements target.Interceptor: the engine's own faults are dealt with;
+// any other signal finds the thread at a place of the program.
+func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info target.Siginfo) (deliver bool) {
+	e := i.engine()
+	s := e.of[th.TID()]
+	regs, err := th.Regs()
+	if s == nil || err != nil {
+		return true
+	}
+	synchronous := faults>>(sig-1)&1 != 0 && info.Code > 0
+	if synchronous {
+		if e.fault(th, s, &regs, sig, info) {
+			return false
+		}
+	} else {
+		e.leave(th, s)
+	}
+	e.signalled(th, s, sig, info)
+	return true
+}
+
+// fault handles a fault of an instruction. It is true if the program need not
+// know.
+func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.Signal, info target.Siginfo) bool {
+	if to, ok := e.regions.traps[regs.RIP-1]; ok && sig == unix.SIGTRAP {
+		e.traps.Add(1)
+		regs.RIP = to
+		return th.SetRegs(*regs) == nil
+	}
+	if off := regs.RIP - e.hook; off < uint64(len(hook.Code)) {
+		if s.guarded(info.Addr) {
+			return e.reload(th, s, regs)
+		}
+		if fix, ok := hook.Fixup(off); ok {
+			regs.RIP = e.hook + fix
+			return th.SetRegs(*regs) == nil
+		}
+		return false
+	}
+	pos, inside := e.where(regs, s)
+	if !inside {
+		return false
+	}
+	switch pos.Fault {
+	case emit.FaultLog:
+		if s.guarded(info.Addr) {
+			return e.reload(th, s, regs)
+		}
+		return false
+	case emit.FaultOperand:
+		return e.skip(th, s, regs, &pos) == nil
+	}
+	if err := e.back(th, s, regs, &pos); err != nil {
+		e.fail(err)
+	}
+	return false
+}
+
+// where tells what a thread's program counter means, if it is in a trampoline
+// or in the hook routine.
+func (e *Engine) where(regs *mem.Regs, s *slot) (emit.Position, bool) {
+	if off := regs.RIP - e.hook; off < uint64(len(hook.Code)) {
+		site := binary.LittleEndian.Uint32(s.mem[hookRegs+layout.RegsSite:])
+		n := int(site &^ layout.PhaseBit)
+		if n >= len(e.places) || e.places[n].unit == nil {
+			return emit.Position{}, false
+		}
+		return e.places[n].unit.maker.InHook(e.places[n].site, site), true
+	}
+	r, ok := e.regions.find(regs.RIP)
+	if !ok {
+		return emit.Position{}, false
+	}
+	if r.Site == patch.Evicted || r.Hop {
+		return e.evicted(r, regs.RIP-r.Addr), true
+	}
+	pos, ok := r.unit.maker.Where(r.Site, r.Addr, int(regs.RIP-r.Addr))
+	if !ok {
+		return emit.Position{Partial: true, PC: r.Of, Reload: -1, Skip: -1}, true
+	}
+	return pos, true
+}
+
+// hookRegs is the offset of struct regs in a slot.
+const hookRegs = layout.BlockSize + layout.HookStack - layout.RegsSize
+
+// evicted is the position in a trampoline of an instruction that is no site: a
+// copy of it, and a jump to what is behind it.
+func (e *Engine) evicted(r region, off uint64) emit.Position {
+	p := emit.Position{PC: r.Of, Fault: emit.FaultProgram, Reload: -1, Skip: -1}
+	if off == 0 || r.Hop {
+		p.Clean = true
+		return p
+	}
+	for _, im := range r.unit.images {
+		if code := im.at(r.Of); code != nil {
+			in, err := x86.Decode(code, r.Of)
+			if err == nil && patch.Continues(&in) && off == uint64(len(r.Bytes))-patch.JumpLen {
+				p.PC, p.Executed, p.Clean = r.Of+uint64(in.Len), true, true
+				return p
+			}
+		}
+	}
+	p.Partial = true
+	return p
+}
+
+// registers are the thread's as package emit wants them.
+func registers(r *mem.Regs) emit.Registers {
+	return emit.Registers{
+		General: [16]uint64{r.RAX, r.RCX, r.RDX, r.RBX, r.RSP, r.RBP, r.RSI, r.RDI, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15},
+		Flags:   r.EFlags,
+	}
+}
+
+func setRegisters(r *mem.Regs, g *emit.Registers) {
+	for i, p := range [16]*uint64{&r.RAX, &r.RCX, &r.RDX, &r.RBX, &r.RSP, &r.RBP, &r.RSI, &r.RDI, &r.R8, &r.R9, &r.R10, &r.R11, &r.R12, &r.R13, &r.R14, &r.R15} {
+		*p = g.General[i]
+	}
+	r.EFlags = g.Flags
+}
+
+// restore turns registers at a position into the program's.
+func (s *slot) restore(regs *mem.Regs, pos *emit.Position) error {
+	g := registers(regs)
+	err := pos.Restore(&g, func(p emit.Place) (uint64, error) {
+		at := int64(p.Off)
+		if p.OnStack {
+			at += layout.BlockSize + layout.HookStack
+		}
+		if at < 0 || at+8 > int64(len(s.mem)) {
+			return 0, fmt.Errorf("no register is kept at %d", p.Off)
+		}
+		return binary.LittleEndian.Uint64(s.mem[at:]), nil
+	})
+	if err != nil {
+		return err
+	}
+	setRegisters(regs, &g)
+	return nil
+}
+
+// back puts a thread at the program's own place, with the program's registers,
+// and takes a record back whose store has not executed.
+func (e *Engine) back(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Position) error {
+	if err := s.restore(regs, pos); err != nil {
+		return err
+	}
+	if pos.Undo == emit.UndoSize || pos.Undo == emit.UndoLast && s.get(layout.Cursor) != s.get(layout.Last) {
+		e.note(s, nil)
+	}
+	regs.RIP = pos.PC
+	return th.SetRegs(*regs)
+}
+
+// skip lets a thread go on that can not read back what it stored.
+func (e *Engine) skip(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Position) error {
+	r, ok := e.regions.find(regs.RIP)
+	if !ok || pos.Skip < 0 {
+		return errors.New("a record can not be skipped there")
+	}
+	if err := s.restore(regs, pos); err != nil {
+		return err
+	}
+	if tag := r.unit.sites[r.Site].Tag; pos.Executed && tag >= 0 {
+		h := e.hit(capture.Store, s.tid)
+		h.Index, h.PC, h.SP, h.Addr = tag, r.Of, regs.RSP, s.get(layout.Address)
+		h.Size = uint64(e.plan.Stores[tag].Effect.Width)
+		h.Flags, h.Data = capture.Unread, make([]byte, h.Size)
+		e.note(s, h)
+	}
+	regs.RIP = r.Addr + uint64(pos.Skip)
+	return th.SetRegs(*regs)
+}
+
+// reload gives a thread that has met its guard page the other buffer, and has it
+// begin its record again. It is true in any case: without a free buffer the
+// thread meets the guard page again, and waits there.
+func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
+	next := e.hook + hook.SwapEnd
+	if regs.RIP-e.hook >= uint64(len(hook.Code)) {
+		pos, inside := e.where(regs, s)
+		r, _ := e.regions.find(regs.RIP)
+		if !inside || pos.Reload < 0 {
+			return false
+		}
+		next = r.Addr + uint64(pos.Reload)
+	} else if regs.RIP != e.hook+hook.SwapAt {
+		return false
+	}
+	e.streams.Lock()
+	swapped := s.swap()
+	e.streams.Unlock()
+	e.awake()
+	if swapped {
+		regs.RIP = next
+		if err := th.SetRegs(*regs); err != nil {
+			e.fail(err)
+		}
+	}
+	return true
+}
+
+// OnInterrupted implements target.Interceptor: a thread waits at its guard page.
+func (i *interceptor) OnInterrupted(th *target.Stopped) {
+	e := i.engine()
+	s := e.of[th.TID()]
+	regs, err := th.Regs()
+	if s == nil || err != nil {
+		return
+	}
+	if pos, inside := e.where(&regs, s); inside && (pos.Fault == emit.FaultLog || regs.RIP == e.hook+hook.SwapAt) && s.full0() {
+		e.reload(th, s, &regs)
+	}
+}
+
+// full0 says whether the current buffer has no room for a record: the thread is
+// at its guard and not merely on its way.
+func (s *slot) full0() bool { return s.cursor()+layout.Guard > s.arena.buffer }
+
+// leave brings a thread out of a trampoline to a place of the program, so that
+// nothing is lost and nothing happens twice.
+func (e *Engine) leave(th *target.Stopped, s *slot) {
+	const most = 1 << 20 // steps: more than the longest copy of the hook routine
+	for range most {
+		regs, err := th.Regs()
+		if err != nil {
+			return // killed meanwhile
+		}
+		pos, inside := e.where(&regs, s)
+		if !inside {
+			return
+		}
+		if pos.Clean || e.betweenPhases(&regs, &pos) {
+			if err := e.back(th, s, &regs, &pos); err != nil {
+				e.fail(err)
+			}
+			return
+		}
+		err = th.Step()
+		var fault *target.FaultError
+		switch {
+		case err == nil:
+		case errors.Is(err, target.ErrBlocked):
+			// At the guard page: the reader has to make room first.
+			if !e.makeRoom(th, s) {
+				return
+			}
+		case errors.Is(err, target.ErrInSyscall):
+			if err := e.back(th, s, &regs, &pos); err != nil {
+				e.fail(err)
+			}
+			return
+		case errors.As(err, &fault):
+			if regs, err = th.Regs(); err != nil || !e.fault(th, s, &regs, syscall.Signal(fault.Info.Signal), fault.Info) {
+				return // it faults again when it goes on
+			}
+		default:
+			return // killed meanwhile
+		}
+	}
+	e.fail(fmt.Errorf("thread %d does not come out of a trampoline", th.TID()))
+}
+
+// betweenPhases says that a thread is at a system call's instruction, which has
+// not executed or has been interrupted. From the site all of it can begin anew.
+func (e *Engine) betweenPhases(regs *mem.Regs, pos *emit.Position) bool {
+	r, ok := e.regions.find(regs.RIP)
+	if !ok || r.Site < 0 || r.Hop {
+		return false
+	}
+	site := &r.unit.sites[r.Site]
+	if !site.After || site.Tag != emit.None {
+		return false
+	}
+	if !pos.Executed {
+		return pos.Fault == emit.FaultProgram
+	}
+	// RAX says that the kernel wants to restart it, or that it was cut short:
+	// it wrote nothing.
+	return target.InSyscall(*regs) || regs.RAX == errno(unix.EINTR) && int64(regs.OrigRAX) >= 0
+}
+
+func errno(e syscall.Errno) uint64 { return -uint64(e) }
+
+// makeRoom has a thread that waits at its guard page get the other buffer.
+func (e *Engine) makeRoom(th *target.Stopped, s *slot) bool {
+	regs, err := th.Regs()
+	if err != nil {
+		return false
+	}
+	return e.reload(th, s, &regs)
+}
+
+// settle brings all stopped threads out of their trampolines.
+func (e *Engine) settle() {
+	for tid, s := range e.of {
+		if th, err := e.proc.Thread(tid); err == nil {
+			e.leave(th, s)
+		}
+	}
+}
+
+// note adds what the tracer saw to a thread's stream.
+func (e *Engine) note(s *slot, h *capture.Hit) {
+	e.streams.Lock()
+	s.notes = append(s.notes, note{at: s.position(), stamp: e.arena.stamp(), hit: h})
+	e.streams.Unlock()
+	e.awake()
+}
+
+// signalled reports a signal that matters: a fault, or one that ends the
+// program.
+func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info target.Siginfo) {
+	handled, ignored := disposition(th.TID(), sig)
+	if faults>>(sig-1)&1 == 0 && (handled || ignored || harmless(sig)) {
+		return
+	}
+	regs, err := th.Regs()
+	if err != nil {
+		return
+	}
+	h := e.hit(capture.Signal, s.tid)
+	h.Index, h.PC, h.SP = int(sig), regs.RIP, regs.RSP
+	if info.Code > 0 && sig != unix.SIGABRT {
+		h.Addr = info.Addr
+	}
+	if handled {
+		h.Base = 1
+	}
+	e.note(s, h)
+}
+
+// harmless: the default action is not to end the process (signal(7)).
+func harmless(sig syscall.Signal) bool {
+	switch sig {
+	case unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
+		return true
+	}
+	return false
+}
+
+// OnThread implements target.Interceptor.
+func (i *interceptor) OnThread(th *target.Stopped, from int) {
+	e := i.engine()
+	regs, err := th.Regs()
+	if err != nil {
+		return
+	}
+	maker := e.of[from]
+	if maker == nil {
+		maker = e.ofBase(regs.GSBase)
+	}
+	if maker != nil {
+		e.behindCall(&regs, maker)
+	}
+	s, err := e.give(th, th.TID(), e.ownStack(th, &regs), true)
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	regs.GSBase = s.base
+	if err := th.SetRegs(regs); err != nil && !errors.Is(err, unix.ESRCH) {
+		e.fail(err)
+	}
+	e.awake()
+}
+
+// ofBase finds a thread by its GS base.
+func (e *Engine) ofBase(base uint64) *slot {
+	for _, s := range e.of {
+		if s.base == base {
+			return s
+		}
+	}
+	return nil
+}
+
+// behindCall puts a new thread or process, which begins inside the trampoline of
+// the system call that made it, behind the original instruction.
+func (e *Engine) behindCall(regs *mem.Regs, maker *slot) {
+	pos, inside := e.where(regs, maker)
+	if !inside {
+		return
+	}
+	// Its registers are as the call left them: nothing is held elsewhere.
+	regs.RIP, regs.RCX = pos.PC, pos.PC
+}
+
+// ownStack is the stack of a new thread.
+func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
+	if regs.OrigRAX == unix.SYS_CLONE3 { // struct clone_args: stack, stack_size
+		lo, err1 := mem.ReadUint64(th, regs.RDI+40)
+		size, err2 := mem.ReadUint64(th, regs.RDI+48)
+		if err1 == nil && err2 == nil && regs.RSP-lo <= size {
+			return [2]uint64{lo, lo + size}
+		}
+	}
+	return [2]uint64{}
+}
+
+// OnForked implements target.Interceptor: a child with memory of its own runs on
+// as if there were no mgtrace.
+func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
+	e := i.engine()
+	s := e.of[parent]
+	regs, err := child.Regs()
+	if err != nil {
+		return
+	}
+	if s == nil {
+		s = e.ofBase(regs.GSBase)
+	}
+	if s == nil {
+		return
+	}
+	e.behindCall(&regs, s)
+	if shares {
+		// It uses the parent's slot, and the parent waits for it (CLONE_VFORK).
+		e.of[child.TID()] = s
+	} else {
+		regs.GSBase = 0
+		for _, u := range e.units {
+			if err := e.unpatch(u, child.WriteMemory); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, target.ErrExited) {
+				e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
+			}
+		}
+	}
+	if err := child.SetRegs(regs); err != nil {
+		return // killed meanwhile
+	}
+	if parent == s.tid {
+		h := e.hit(capture.Fork, parent)
+		h.Index = child.TID()
+		e.note(s, h)
+	}
+}
+
+// OnThreadEnd implements target.Interceptor.
+func (i *interceptor) OnThreadEnd(tid int) {
+	e := i.engine()
+	s := e.of[tid]
+	if s == nil {
+		return
+	}
+	delete(e.of, tid)
+	if s.tid != tid {
+		return // a child that shared the memory
+	}
+	h := e.hit(capture.ThreadExit, tid)
+	e.note(s, h)
+	e.streams.Lock()
+	s.ended = true
+	last := len(e.of) == 0
+	e.streams.Unlock()
+	if last {
+		e.awake()
+	}
+}
+
+// OnExec implements target.Interceptor: the history ends here.
+func (i *interceptor) OnExec(th *target.Stopped) {
+	e := i.engine()
+	if s := e.of[th.TID()]; s != nil {
+		e.note(s, e.hit(capture.Exec, th.TID()))
+	}
+	e.ended = true
+	e.streams.Lock()
+	e.over = true
+	e.streams.Unlock()
+	clear(e.of)
+	e.regions = regions{}
+	e.units = nil
+	e.awake()
+}
+
+// Ended tells the engine that the process has ended, and how (as wait(2) tells
+// it): the last event of its history.
+func (e *Engine) Ended(status uint64) {
+	h := e.hit(capture.Exit, e.proc.PID())
+	h.Index = int(status)
+	e.streams.Lock()
+	e.exit, e.over = h, true
+	e.streams.Unlock()
+	e.awake()
+}
+
+// fail notes that the engine can not go on; Run returns it.
+func (e *Engine) fail(err error) {
+	e.streams.Lock()
+	e.failure = errors.Join(e.failure, err)
+	e.streams.Unlock()
+	e.awake()
+}
+
+// awake wakes the reader.
+func (e *Engine) awake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// disposition reads what a process does with a signal.
+func disposition(tid int, sig syscall.Signal) (handled, ignored bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+	if err != nil {
+		return false, false
+	}
+	mask := func(name string) bool {
+		_, rest, _ := strings.Cut(string(b), "\n"+name+":")
+		field, _, _ := strings.Cut(strings.TrimLeft(rest, " \t"), "\n")
+		n, err := strconv.ParseUint(field, 16, 64)
+		return err == nil && n>>(sig-1)&1 != 0
+	}
+	return mask("SigCgt"), mask("SigIgn")
+}
+
+// stackOf is the mapping that a stack pointer lies in: of the main thread all
+// that the stack may grow to.
+func stackOf(maps []mem.Map, sp uint64) [2]uint64 {
+	m, ok := mem.FindMap(maps, sp)
+	if !ok {
+		return [2]uint64{}
+	}
+	if m.Path == "[stack]" {
+		return [2]uint64{m.Hi - min(m.Hi, stackRoom), m.Hi}
+	}
+	return [2]uint64{m.Lo, m.Hi}
+}

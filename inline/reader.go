@@ -1,0 +1,221 @@
+package inline
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"mgtrace/capture"
+	"mgtrace/inline/log"
+	"mgtrace/trace"
+)
+
+// The reader looks at the cursors this often: while the program writes, and
+// while it does not. A full buffer wakes it.
+const (
+	shortest = time.Millisecond
+	longest  = 16 * time.Millisecond
+)
+
+// Run gives the events to sink until the process is gone or has replaced itself,
+// and everything it left is read; or until ctx is done, or sink fails, whose
+// errors it returns. It must run while the process does: full buffers hold the
+// process.
+func (e *Engine) Run(ctx context.Context, sink func(*trace.Event) error) error {
+	defer close(e.done)
+	table := log.NewTable(e.plan, e.opts.Strict)
+	r := &reader{e: e, seen: map[*slot]bool{}}
+	out := &oneByOne{asm: capture.New(e.plan, e.sites, e.opts.Unwind, sink), sites: table.Sites()}
+	o := log.Options{Clock: clock(e.began)}
+	if !e.opts.Static {
+		for _, s := range staticData(e.images, e.plan.Globals) {
+			o.Static = append(o.Static, log.Range{Lo: s[0], Hi: s[1]})
+		}
+	}
+	r.merger, r.out = log.NewMerger(table, o, out), out
+	return r.run(ctx)
+}
+
+// reader is the state of one Run.
+type reader struct {
+	e      *Engine
+	merger *log.Merger
+	out    log.Sink
+	seen   map[*slot]bool
+	slots  []*slot
+	took   []*slot // whose full buffer was taken in this round
+	quiet  time.Duration
+}
+
+func (r *reader) run(ctx context.Context) error {
+	timer := time.NewTimer(shortest)
+	defer timer.Stop()
+	r.quiet = shortest
+	for {
+		var answer chan error
+		select {
+		case <-r.e.wake:
+		case <-timer.C:
+		case answer = <-r.e.syncs:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		over, err := r.round(answer != nil)
+		if answer != nil {
+			answer <- err
+		}
+		if err != nil || over {
+			return err
+		}
+		timer.Reset(r.quiet)
+	}
+}
+
+// round reads what there is. all: also what the threads wrote last, because the
+// process is held outside of trampolines.
+func (r *reader) round(all bool) (over bool, err error) {
+	e := r.e
+	// The counter before the cursors: docs/design/inline.md, "Order".
+	order := e.arena.order().Load()
+	e.streams.Lock()
+	over, err = e.over, e.failure
+	exit := e.exit
+	r.slots = append(r.slots[:0], e.arena.slots...)
+	e.streams.Unlock()
+	if err != nil {
+		return false, err
+	}
+	n := 0
+	for _, s := range r.slots {
+		k, err := r.take(s, all)
+		if err != nil {
+			return false, err
+		}
+		n += k
+	}
+	if over {
+		err = r.merger.Finish()
+	} else {
+		err = r.merger.Cut(order)
+	}
+	r.release()
+	stats := r.merger.Stats()
+	e.merged.Store(&stats)
+	if err == nil && over && exit != nil {
+		err = r.out.Hit(exit)
+	}
+	if n > 0 {
+		r.quiet = shortest
+	} else {
+		r.quiet = min(2*r.quiet, longest)
+	}
+	return over, err
+}
+
+// take gives what a thread has written to the merger, and returns how much.
+func (r *reader) take(s *slot, all bool) (n int, err error) {
+	e := r.e
+	e.streams.Lock()
+	if s.tid == 0 {
+		e.streams.Unlock()
+		return 0, nil
+	}
+	known, full := s.known, s.full && !s.taken
+	s.known = true
+	pieces, notes := s.take()
+	tid, stamp, stack, ended := trace.ThreadID(s.tid), s.stamp, s.stack, s.ended
+	e.streams.Unlock()
+	if full {
+		r.took = append(r.took, s)
+	}
+	if !known {
+		r.merger.Start(tid, stamp, log.Range{Lo: stack[0], Hi: stack[1]})
+	}
+	for _, p := range pieces {
+		end := p.at + uint64(len(p.bytes))
+		for len(notes) > 0 && notes[0].at <= end {
+			k := notes[0].at - p.at
+			if err := r.add(tid, p.bytes[:k], &notes[0]); err != nil {
+				return n, err
+			}
+			n += int(k) + 1
+			p.at, p.bytes, notes = notes[0].at, p.bytes[k:], notes[1:]
+		}
+		if err := r.merger.Add(tid, p.bytes, !all && !ended); err != nil {
+			if ended && len(p.bytes) == 0 {
+				continue
+			}
+			return n, err
+		}
+		n += len(p.bytes)
+	}
+	if ended && len(notes) == 0 {
+		e.streams.Lock()
+		s.stream = stream{}
+		e.arena.unused = append(e.arena.unused, s)
+		e.streams.Unlock()
+	}
+	return n, nil
+}
+
+func (r *reader) add(tid trace.ThreadID, bytes []byte, n *note) error {
+	if len(bytes) > 0 {
+		if err := r.merger.Add(tid, bytes, true); err != nil {
+			return err
+		}
+	}
+	if n.hit == nil {
+		if !r.merger.Retract(tid) {
+			return errors.New("a store that did not execute is not in the log")
+		}
+		return nil
+	}
+	return r.merger.Event(n.hit, n.stamp)
+}
+
+// release frees the full buffers that were read, and has the threads go on that
+// wait for one.
+func (r *reader) release() {
+	for _, s := range r.took {
+		r.e.streams.Lock()
+		s.full = false
+		starved, tid := s.starved, s.tid
+		r.e.streams.Unlock()
+		if starved {
+			_ = r.e.proc.Poke(tid) // it has ended meanwhile
+		}
+	}
+	r.took = r.took[:0]
+}
+
+// oneByOne gives each store to the assembler by itself.
+type oneByOne struct {
+	asm   *capture.Assembler
+	sites []trace.StoreSite
+	hit   capture.Hit
+	word  [8]byte
+}
+
+func (o *oneByOne) Hit(h *capture.Hit) error { return o.asm.Hit(h) }
+
+func (o *oneByOne) Stores(s *trace.Stores) error {
+	for i := range s.Recs {
+		rec := &s.Recs[i]
+		site := &o.sites[rec.Site]
+		o.hit = capture.Hit{
+			Op: capture.Store, Index: int(rec.Site), Thread: s.Thread, Wall: s.Wall, PC: uint64(site.PC),
+			Addr: rec.Addr, Size: uint64(site.Width), Base: uint64(site.BaseOf(rec)),
+		}
+		if site.Width > 8 {
+			o.hit.Data = s.Wide[rec.Value:][:site.Width]
+		} else {
+			binary.LittleEndian.PutUint64(o.word[:], rec.Value)
+			o.hit.Data = o.word[:site.Width]
+		}
+		if err := o.asm.Hit(&o.hit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

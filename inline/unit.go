@@ -1,0 +1,147 @@
+package inline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mgtrace/capture"
+	"mgtrace/inline/emit"
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/patch"
+	"mgtrace/probe"
+	"mgtrace/x86"
+)
+
+// unit is what was patched at one time: the images that were there when
+// recording began, or one that the program opened later.
+type unit struct {
+	images []*image
+	sites  []emit.Site
+	maker  *emit.Maker
+	plan   *patch.Plan
+}
+
+// hookPlace is a hook site by its number.
+type hookPlace struct {
+	unit *unit
+	site int // in the unit
+}
+
+// collect lists the sites of some images (by index in the plan): those of the
+// capture plan, and system calls.
+func (e *Engine) collect(u *unit, indices []int) error {
+	for i := range e.sites {
+		s := &e.sites[i]
+		if !slices.Contains(indices, s.Image) {
+			continue
+		}
+		if err := e.addSite(u, i, s); err != nil {
+			return err
+		}
+	}
+	for _, index := range indices {
+		im := e.images[index]
+		if !entersKernel(im.Image, e.plan, index) {
+			continue
+		}
+		for _, pc := range im.syscalls() {
+			n := e.tables.AddSyscall(pc + uint64(len(syscallCode)))
+			u.sites = append(u.sites, emit.Site{PC: pc, Code: im.at(pc), Tag: emit.None, Hook: n, After: true})
+		}
+	}
+	slices.SortFunc(u.sites, func(a, b emit.Site) int { return cmp.Compare(a.PC, b.PC) })
+	for i := range u.sites {
+		if n := u.sites[i].Hook; n != emit.None {
+			for len(e.places) <= n {
+				e.places = append(e.places, hookPlace{})
+			}
+			e.places[n] = hookPlace{u, i}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
+	pc := e.images[s.Image].bias + s.Addr
+	code := e.images[s.Image].at(pc)
+	if _, err := x86.Decode(code, pc); err != nil {
+		return fmt.Errorf("%s: no instruction at %#x: %w", e.images[s.Image].Path, s.Addr, err)
+	}
+	site := emit.Site{PC: pc, Code: code, Tag: emit.None, Hook: emit.None}
+	if s.Store >= 0 {
+		site.Tag = s.Store
+		if layout.Complex(&e.plan.Stores[s.Store].Effect) {
+			site.After = true
+		}
+	}
+	if hook.Needs(e.plan, s) {
+		site.Hook = e.tables.Add(e.sites, i, pc, e.opts.Hold && holds(e.plan, s))
+	}
+	u.sites = append(u.sites, site)
+	return nil
+}
+
+// holds says whether a C-point may be at a site.
+func holds(plan *probe.Plan, s *capture.Site) bool {
+	watched := func(f int) bool { return plan.Funcs[f].Role == probe.RoleWatch }
+	return len(s.Points) > 0 || slices.ContainsFunc(s.Enter, watched) || slices.ContainsFunc(s.Leave, watched)
+}
+
+// makeUnit plans the patches of some images.
+func (e *Engine) makeUnit(indices []int) (*unit, error) {
+	u := &unit{}
+	for _, i := range indices {
+		u.images = append(u.images, e.images[i])
+	}
+	if err := e.collect(u, indices); err != nil {
+		return nil, err
+	}
+	u.maker = emit.New(u.sites, emit.Options{Strict: e.opts.Strict, Filter: e.filter, Relocate: relocate})
+	sites := make([]patch.Site, 0, len(u.sites))
+	for i := range u.sites {
+		in, err := x86.Decode(u.sites[i].Code, u.sites[i].PC)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, patch.Site{Addr: u.sites[i].PC, Len: in.Len, ID: i})
+	}
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return nil, err
+	}
+	u.plan, err = patch.Make(u.code(), sites, freeSpace(maps, startBrk(e.proc.PID())), u.maker)
+	if err != nil {
+		return nil, fmt.Errorf("plan the patches: %w", err)
+	}
+	e.refused(u)
+	return u, nil
+}
+
+func (u *unit) code() []patch.Code {
+	var code []patch.Code
+	for _, im := range u.images {
+		code = append(code, im.code...)
+	}
+	slices.SortFunc(code, func(a, b patch.Code) int { return cmp.Compare(a.Addr, b.Addr) })
+	return code
+}
+
+// relocate is patch.Relocate for the bytes of one instruction.
+func relocate(buf, code []byte, from, to uint64) ([]byte, error) {
+	return patch.Relocate(buf, []patch.Code{{Addr: from, Bytes: code}}, from, to)
+}
+
+// refused reports the sites that can not be patched.
+func (e *Engine) refused(u *unit) {
+	for _, r := range u.plan.Refusals {
+		s := &u.sites[r.Site]
+		if s.Tag < 0 {
+			e.warnings = append(e.warnings, fmt.Sprintf("the instruction %s at %#x can not be patched: %v", x86.Text(s.Code, s.PC), s.PC, r.Reason))
+			continue
+		}
+		st := e.plan.Stores[s.Tag]
+		e.unprobed = append(e.unprobed, probe.Unprobed{Site: st.Site, Instruction: x86.Text(s.Code, s.PC), Reason: r.Reason.Error()})
+	}
+}

@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mgtrace/bpf"
+	"mgtrace/capture"
+	"mgtrace/inline"
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/trace"
+)
+
+// engine is what a session asks of a capture engine.
+type engine interface {
+	// Run gives the events of the process to sink, in the order of the run,
+	// until the process is gone.
+	Run(ctx context.Context, sink func(*trace.Event) error) error
+	// Sync returns when everything that the process, which is held, did has
+	// been given to sink.
+	Sync(ctx context.Context) error
+	// Ended tells that the process has ended, with a status as of wait(2).
+	Ended(status uint64)
+	Stats() capture.Stats
+	Unprobed() []probe.Unprobed
+	Close() error
+}
+
+// The engines by name.
+const (
+	engineInline = "inline" // inside the process
+	engineKernel = "ebpf"
+)
+
+// enginesFor lists the engines to try for a value of --engine, in order. The
+// one inside the process comes first: it is a thousand times faster, and needs
+// no privilege.
+func enginesFor(name string) ([]string, error) {
+	switch name {
+	case "", "auto":
+		return []string{engineInline, engineKernel}, nil
+	case engineInline, engineKernel:
+		return []string{name}, nil
+	}
+	return nil, fmt.Errorf("--engine %s: write auto, inline or ebpf", name)
+}
+
+// unwindDepth is how many frames of an allocation's stack are kept.
+const unwindDepth = 24
+
+// capture plans, and puts the probes of the first engine in that can serve.
+func (l *live) capture() error {
+	names, err := enginesFor(l.o.Capture.Engine)
+	if err != nil {
+		return err
+	}
+	before := l.prog
+	var errs []error
+	for _, name := range names {
+		l.prog = before
+		l.prog.Modules = slices.Clone(before.Modules)
+		l.prog.Engine = name
+		if err := l.prepare(name == engineInline); err != nil {
+			return err
+		}
+		began := time.Now()
+		if l.eng, err = l.attach(name); err == nil {
+			l.unprobed(l.eng.Unprobed())
+			l.o.Capture.log("engine %s: %s; ready in %s", name, reasonFor(name, len(names) > 1), time.Since(began).Round(time.Millisecond))
+			l.logTactics()
+			return nil
+		}
+		l.eng = nil
+		errs = append(errs, fmt.Errorf("engine %s: %w", name, err))
+		l.o.Capture.log("engine %s can not serve: %v", name, err)
+	}
+	return errors.Join(errs...)
+}
+
+func reasonFor(name string, auto bool) string {
+	switch {
+	case !auto:
+		return "as --engine says"
+	case name == engineInline:
+		return "the program is our own child, so its stores can be caught inside it, without privileges"
+	}
+	return "the kernel's probes, because the program can not be patched"
+}
+
+// attach puts the probes of one engine in. The process is held.
+func (l *live) attach(name string) (engine, error) {
+	unwind := capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
+		im, ok := l.symbols.Image(trace.Addr(pc))
+		if !ok || im.Obj == nil {
+			return nil, 0, false
+		}
+		return im.Obj, uint64(im.Bias), true
+	}, unwindDepth)
+	static := len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members) > 0
+	if name == engineKernel {
+		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
+		if err != nil {
+			return nil, err // not e: a nil pointer is no nil engine
+		}
+		return e, nil
+	}
+	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// logTactics says how the sites are probed.
+func (l *live) logTactics() {
+	for _, t := range l.eng.Stats().Tactics {
+		l.o.Capture.log("%7d sites by %s", t.Sites, t.Name)
+	}
+}
