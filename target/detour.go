@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	stepLimit    = 100 * time.Millisecond // for one instruction
-	syscallLimit = 5 * time.Second        // for an injected system call
-	spinLimit    = 30 * time.Microsecond  // waiting without sleeping
+	stepLimit    = 20 * time.Millisecond // for one instruction, of a thread that sleeps
+	syscallLimit = 5 * time.Second       // for an injected system call
+	spinLimit    = 30 * time.Microsecond // waiting without sleeping
 )
 
 // detourSignals may not be blocked during a detour: the kernel forces them on
@@ -271,7 +271,11 @@ func (d *detour) ignoreTrap() error {
 // waitThread waits for the next report of one thread and leaves those of others.
 // A thread that does not report in time is interrupted: ErrBlocked.
 func (t *tracer) waitThread(th *thread, limit time.Duration) (unix.WaitStatus, error) {
+	start := time.Now()
 	ws, err := t.waitOne(th.tid, limit)
+	for errors.Is(err, context.DeadlineExceeded) && runState(th.tid) != 'S' && time.Since(start) < limit+stopLimit {
+		ws, err = t.waitOne(th.tid, limit) // it waits for a processor or a disk, not for us
+	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return ws, err
 	}

@@ -1,5 +1,5 @@
-// Package target starts a program and holds it: it is the program's tracer
-// (ptrace(2), seized) from exec to its last exit, so that its memory can be
+// Package target starts a program, or attaches to a process, and holds it: it is
+// the tracer (ptrace(2), seized) to the last exit, so that the memory can be
 // read at a crash and at the end while it is still there.
 //
 //	p, err := target.Launch(ctx, target.Command{Path: "./prog", Args: args})
@@ -14,9 +14,15 @@
 //
 // The program keeps its terminal, its signals, its files and its place in the
 // shell's job; docs/design/target.md tells how. Processes that it forks run on
-// untraced. One goroutine, tied to one thread, makes all ptrace requests; the
+// untraced; with an Interceptor, those that share its memory (vfork) are traced
+// until they execute a program. One goroutine, tied to one thread, makes all ptrace requests; the
 // methods of Process may be called from any goroutine, handlers included.
 //
-// It does not set probes, read symbols for reports, or attach to a program
-// that runs already.
+// For an engine that changes the program there is more: an Interceptor is told
+// of each signal, thread and child before it takes effect, Syscall and Syscalls
+// have the stopped process make system calls, WriteMemory writes its text,
+// Userfault has touches of missing pages told, and Attach begins with a process
+// that runs, which Detach lets go as if nothing had been.
+//
+// It does not set probes or read symbols for reports.
 package target

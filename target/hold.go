@@ -61,14 +61,27 @@ func (t *tracer) allQuiet() bool {
 	return true
 }
 
-// asleep reads the state of a thread, the field after its name in parentheses.
+// asleep reports whether a thread is gone or in an uninterruptible sleep.
 func asleep(tid int) bool {
+	switch runState(tid) {
+	case 0, 'D', 'Z', 'X', 'x':
+		return true
+	}
+	return false
+}
+
+// runState reads the state of a thread, the field after its name in
+// parentheses; 0: it is gone.
+func runState(tid int) byte {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", tid))
 	if err != nil {
-		return true // gone
+		return 0
 	}
 	_, rest, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	return ok && len(rest) > 0 && bytes.IndexByte([]byte("DZXx"), rest[0]) >= 0
+	if !ok || len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
 }
 
 // hold stops the process for the caller, until unhold.

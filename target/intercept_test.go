@@ -263,7 +263,7 @@ func TestPoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 200 {
+	for i := range 60 {
 		tid := tids[i%len(tids)]
 		if i%10 == 0 {
 			if err := s.p.Interrupt(); err != nil {
@@ -291,7 +291,7 @@ func TestPoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-done
-	if m.stepped < 400 {
+	if m.stepped < 120 {
 		t.Errorf("%d steps", m.stepped)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"mgtrace/target/mem"
 )
 
-// Process is a program that was launched. It is stopped until Run or Resume.
+// Process is a program that was launched, or attached to. It is stopped until Run or Resume.
 // Its methods may be called from any goroutine.
 type Process struct{ t *tracer }
 

@@ -1,14 +1,11 @@
 package target
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -150,64 +147,6 @@ func (t *tracer) serve() {
 func (t *tracer) fail(err error) {
 	if err != nil && t.run != nil {
 		t.run.finish(err)
-	}
-}
-
-// pump handles reports until cond holds, or ctx or the time limit ends (0: none).
-func (t *tracer) pump(ctx context.Context, limit time.Duration, cond func() bool) error {
-	var expired <-chan time.Time
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		expired = timer.C
-	}
-	for {
-		if err := t.reap(); err != nil {
-			return err
-		}
-		if cond() {
-			return nil
-		}
-		select {
-		case <-t.sigchld:
-		case <-expired:
-			return context.DeadlineExceeded
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// waitAny takes one report of any tracee or child of this thread; tid is 0 if
-// there is none. Children of other threads of this process are not touched.
-func waitAny() (tid int, ws unix.WaitStatus, err error) {
-	for {
-		tid, err = unix.Wait4(-1, &ws, unix.WALL|unix.WNOHANG|unix.WNOTHREAD, nil)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ECHILD):
-			return 0, 0, nil
-		}
-		return tid, ws, err
-	}
-}
-
-// reap handles all reports that are there.
-func (t *tracer) reap() error {
-	for {
-		tid, ws, err := waitAny()
-		if err != nil {
-			return fmt.Errorf("wait for the program: %w", err)
-		}
-		if tid == 0 {
-			return nil
-		}
-		if ws.Stopped() {
-			t.onStop(tid, ws)
-		} else {
-			t.onEnd(tid, ws)
-		}
 	}
 }
 
@@ -401,14 +340,6 @@ func (t *tracer) release() {
 			t.resume(th)
 		}
 	}
-}
-
-// reported reports whether a thread has something new to report.
-func reported(tid int) bool {
-	var info unix.Siginfo
-	const look = unix.WNOWAIT | unix.WNOHANG | unix.WEXITED | unix.WSTOPPED | unix.WALL
-	err := unix.Waitid(unix.P_PID, tid, &info, look, nil)
-	return err == nil && info.Signo != 0
 }
 
 // callback runs f in the goroutine that called Run, and serves it meanwhile.
