@@ -232,7 +232,7 @@ func (a *asm) restore(reg x86.Reg) {
 // have been saved.
 func (a *asm) changed(reg x86.Reg) {
 	if a.state.saved&(1<<reg) == 0 {
-		panic(fmt.Sprintf("emit: register %d is changed that was not saved: % x", reg, a.buf[a.start:]))
+		panic(fmt.Sprintf("emit: register %d is changed and was not saved", reg))
 	}
 	a.state.held |= 1 << reg
 }
