@@ -74,6 +74,11 @@ func check(code []Code, free []Range) error {
 		if i > 0 && c.Addr < code[i-1].end() {
 			return fmt.Errorf("code at %#x: not sorted, or overlaps", c.Addr)
 		}
+		for n, f := range c.Funcs {
+			if f.Hi < f.Lo || n > 0 && f.Lo < c.Funcs[n-1].Hi {
+				return fmt.Errorf("instructions at %#x: not a range, not sorted, or overlaps", f.Lo)
+			}
+		}
 		for _, f := range free {
 			if f.Lo < c.end() && c.Addr < f.Hi {
 				return fmt.Errorf("code at %#x: lies in free memory", c.Addr)

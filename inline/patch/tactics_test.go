@@ -142,6 +142,7 @@ func TestRefusals(t *testing.T) {
 		{[]Code{{Addr: 100, Bytes: raw}, {Addr: 105, Bytes: raw}}, nil},
 		{[]Code{{Addr: ^uint64(0) - 1, Bytes: raw}}, nil},
 		{code, free(0, mb)},
+		{[]Code{{Addr: 100, Bytes: raw, Funcs: []Range{{102, 105}, {104, 106}}}}, nil},
 		{code, []Range{{0x1000, 0x3000}, {0x2000, 0x4000}}},
 		{code, []Range{{0x3000, 0x1000}}},
 	} {

@@ -275,8 +275,8 @@ func (v *verifier) walk(pc uint64) (*Trampoline, error) {
 		case err != nil:
 			return nil, fmt.Errorf("at %#x: %w", pc, err)
 		case code[0] == 0xcc:
-			i := slices.IndexFunc(v.plan.Traps, func(b Breakpoint) bool { return b.Addr == pc })
-			if i < 0 {
+			i, ok := slices.BinarySearchFunc(v.plan.Traps, pc, func(b Breakpoint, pc uint64) int { return compare(b.Addr, pc) })
+			if !ok {
 				return nil, fmt.Errorf("breakpoint at %#x: not listed", pc)
 			}
 			to := v.trampolineAt(v.plan.Traps[i].Trampoline)
@@ -351,6 +351,11 @@ func (v *verifier) kept(t *text, off uint64, seen map[uint64]bool) error {
 func (v *verifier) outcomes(sites []Site) error {
 	if len(v.plan.TacticOf) != len(sites) {
 		return fmt.Errorf("tactics of %d sites instead of %d", len(v.plan.TacticOf), len(sites))
+	}
+	for _, b := range v.plan.Traps {
+		if t, off := v.textAt(b.Addr); t == nil || t.new[off] != 0xcc || t.Bytes[off] == 0xcc {
+			return fmt.Errorf("breakpoint at %#x: not in a patch", b.Addr)
+		}
 	}
 	var counts [NumTactics]int
 	for i, s := range sites {
