@@ -84,7 +84,7 @@ var driver = sync.OnceValues(func() (string, error) {
 
 // machine is a process in which the routine runs.
 type machine struct {
-	t       *testing.T
+	t       testing.TB
 	in      *bufio.Writer
 	out     *bufio.Reader
 	plan    *probe.Plan
@@ -101,7 +101,7 @@ type machine struct {
 }
 
 // newMachine starts one with a buffer of size bytes.
-func newMachine(t *testing.T, plan *probe.Plan, tails map[uint64]bool, size int) *machine {
+func newMachine(t testing.TB, plan *probe.Plan, tails map[uint64]bool, size int) *machine {
 	t.Helper()
 	bin, err := driver()
 	if err != nil {
@@ -218,12 +218,16 @@ func (m *machine) peek(addr uint64) uint64 { return binary.LittleEndian.Uint64(m
 
 // hook runs the routine with the registers as they are.
 func (m *machine) hook(number, phase int) {
+	m.writeRegs()
+	m.command('h', regsAt, uint64(number), uint64(phase))
+}
+
+func (m *machine) writeRegs() {
 	b := make([]byte, layout.RegsSize)
 	for i, r := range m.regs {
 		binary.LittleEndian.PutUint64(b[8*i:], r)
 	}
 	m.write(regsAt, b)
-	m.command('h', regsAt, uint64(number), uint64(phase))
 }
 
 // at is the site at an address of the program or the library.

@@ -70,9 +70,8 @@ type thread struct {
 // segment is a piece of a thread's log, or a hit that the tracer made there.
 type segment struct {
 	buf   []byte
-	at    uint64 // offset of buf in all that was added at once
-	floor uint64 // no record of it has a place before this one
-	owned bool
+	at    uint64       // offset of buf in all that was added at once
+	floor uint64       // no record of it has a place before this one
 	hit   *capture.Hit // with the stamp floor
 }
 

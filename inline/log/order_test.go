@@ -128,7 +128,6 @@ func (w *world) take(t *simThread) []byte {
 type judge struct {
 	w    *world
 	done []int // records delivered, by thread
-	err  error
 }
 
 func (j *judge) record(id trace.ThreadID, name uint64) error {

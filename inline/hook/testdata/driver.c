@@ -10,6 +10,7 @@
  *   g BLOCK BUFFER SIZE  set GS; the thread's buffer, behind which is nothing
  *   h REGS SITE PHASE    call the routine with struct regs at REGS
  *   k HELD               let the thread go on when it is held at that word
+ *   t REGS SITE PHASES N call it N times and answer the processor time in ns
  *   l                    the log: SWAPS FAULTS LEN BYTES, and empty it
  */
 #define _GNU_SOURCE
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -91,6 +93,26 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	_exit(3);
 }
 
+static u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static u64 repeat(u64 regs, unsigned site, unsigned phases, u64 n)
+{
+	u64 start = now();
+
+	while (n--) {
+		CURSOR = buffer;
+		for (unsigned p = 0; p < phases; p++)
+			((void (*)(u64, unsigned, unsigned))code)(regs, site, p);
+	}
+	return now() - start;
+}
+
 static void *release(void *held)
 {
 	volatile uint32_t *w = held;
@@ -153,6 +175,11 @@ int main(void)
 			if (pthread_create(&helper, 0, release, (void *)a))
 				return 2;
 			pthread_detach(helper);
+			break;
+		case 't':
+			a = num(), b = num(), c = num();
+			answer(repeat(a, b, c, num()));
+			fflush(stdout);
 			break;
 		case 'l':
 			take();

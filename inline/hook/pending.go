@@ -1,0 +1,57 @@
+package hook
+
+import (
+	"encoding/binary"
+
+	"mgtrace/inline/layout"
+)
+
+// Pending is a complex store or system call whose phase 0 has run and whose
+// phase 1 has not.
+type Pending struct {
+	Site    int    // number of its hook site
+	SP      uint64 // the program's stack pointer
+	Syscall bool   // a system call, of number Call
+	Call    int
+	Store   int    // else a store: its index in the plan
+	Addr    uint64 // lowest address that it will write
+	Size    uint64 // bytes
+	Base    uint64 // address register; of a string store RDI before its first element
+}
+
+// Innermost returns what the thread of a block began last. block has at least
+// layout.HookEnd bytes.
+func Innermost(block []byte) (p Pending, ok bool) {
+	n := binary.LittleEndian.Uint32(block[layout.Pendings:])
+	if n == 0 || n > layout.MaxOpen {
+		return p, false
+	}
+	b := block[layout.PendingAt+(int(n)-1)*layout.PendingSize:]
+	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	p = Pending{Site: u32(layout.PendingSite), SP: u64(layout.PendingSP)}
+	if b[layout.PendingShape] == layout.PendingSystem {
+		p.Syscall, p.Call = true, u32(layout.PendingCall)
+		return p, true
+	}
+	p.Store, p.Addr, p.Size, p.Base = u32(layout.PendingIndex), u64(layout.PendingAddr), u64(layout.PendingBytes), u64(layout.PendingBase)
+	return p, true
+}
+
+// Forget takes off what Innermost returned: it will not execute, or the tracer
+// reports itself what it did.
+func Forget(block []byte) {
+	if n := binary.LittleEndian.Uint32(block[layout.Pendings:]); n > 0 {
+		binary.LittleEndian.PutUint32(block[layout.Pendings:], n-1)
+	}
+}
+
+// Done returns what a string store has written when it was stopped with this
+// RDI; size 0: nothing.
+func (p *Pending) Done(rdi uint64) (addr, size uint64) {
+	if rdi >= p.Base {
+		return p.Addr, min(rdi-p.Base, p.Size)
+	}
+	size = min(p.Base-rdi, p.Size) // downwards
+	return p.Addr + p.Size - size, size
+}
