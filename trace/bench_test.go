@@ -5,6 +5,10 @@ import (
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -80,4 +84,201 @@ type countWriter struct{ n int }
 func (c *countWriter) Write(b []byte) (int, error) {
 	c.n += len(b)
 	return len(b), nil
+}
+
+// batch is how many stores an engine delivers at once: a buffer's worth of one
+// thread, in pieces that stay in the first caches.
+const batch = 1 << 10
+
+func BenchmarkWriteStores(b *testing.B) {
+	x := newWorkload(1)
+	runs := make([]Stores, 64)
+	for i := range runs {
+		runs[i].Recs = make([]StoreRec, batch)
+		x.fill(&runs[i])
+	}
+	count := &countWriter{}
+	w := NewWriter(count, Program{})
+	if _, err := w.AddSites(x.sites); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if err := w.WriteStores(&runs[i%len(runs)]); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+	if err := w.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	reportStores(b, i*batch, count.n)
+}
+
+func reportStores(b *testing.B, stores, bytes int) {
+	b.ReportMetric(float64(bytes)/float64(stores), "bytes/store")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(stores), "ns/store")
+	b.ReportMetric(float64(stores)/b.Elapsed().Seconds()/1e6, "Mstores/s")
+}
+
+// storesTrace is a trace of n stores in runs.
+func storesTrace(b *testing.B, n int) []byte {
+	x := newWorkload(1)
+	s := Stores{Recs: make([]StoreRec, n)}
+	x.fill(&s)
+	return writeItems(b, []item{{sites: x.sites}, {stores: &s}}, 0)
+}
+
+func BenchmarkNextBatch(b *testing.B) {
+	const n = 1 << 20
+	data := storesTrace(b, n)
+	for _, c := range []struct {
+		name string
+		data []byte
+	}{{"recorded", data}, {"packed", pack(b, data)}} {
+		b.Run(c.name, func(b *testing.B) {
+			r := open(b, c.data)
+			rounds := 0
+			for b.Loop() {
+				if err := r.Seek(0); err != nil {
+					b.Fatal(err)
+				}
+				readRuns(b, r)
+				rounds++
+			}
+			reportStores(b, rounds*n, rounds*len(c.data))
+		})
+	}
+}
+
+func readRuns(b *testing.B, r *Reader) (n int) {
+	var e Event
+	for {
+		s, err := r.NextBatch(&e)
+		if err == io.EOF {
+			return n
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s != nil {
+			n += len(s.Recs)
+		}
+	}
+}
+
+func BenchmarkPack(b *testing.B) {
+	const n = 1 << 20
+	r := open(b, storesTrace(b, n))
+	count := &countWriter{}
+	for b.Loop() {
+		count.n = 0
+		if err := Pack(count, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(count.n)/n, "bytes/store")
+	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds()/1e6, "Mstores/s")
+}
+
+func BenchmarkSeek(b *testing.B) {
+	const n = 1 << 20
+	r := open(b, storesTrace(b, n))
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for b.Loop() {
+		if err := r.Seek(rnd.Uint64N(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkTraces writes, packs and reads the stores of recorded traces:
+//
+//	MGTRACE_TRACES='/path/*.mgt' go test -bench Traces ./trace
+func BenchmarkTraces(b *testing.B) {
+	paths, err := filepath.Glob(os.Getenv("MGTRACE_TRACES"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(paths) == 0 {
+		b.Skip("MGTRACE_TRACES names no traces")
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".mgt")
+		b.Run("write/"+name, func(b *testing.B) { benchWriteTrace(b, path) })
+		b.Run("pack/"+name, func(b *testing.B) {
+			r := openFile(b, path)
+			count := &countWriter{}
+			for b.Loop() {
+				count.n = 0
+				if err := Pack(count, r); err != nil {
+					b.Fatal(err)
+				}
+			}
+			c := r.Chunks()
+			reportStores(b, b.N*int(c[len(c)-1].First+c[len(c)-1].Count), b.N*count.n)
+		})
+		b.Run("read/"+name, func(b *testing.B) {
+			r := openFile(b, path)
+			n := 0
+			for b.Loop() {
+				if err := r.Seek(0); err != nil {
+					b.Fatal(err)
+				}
+				n += readRuns(b, r)
+			}
+			reportStores(b, n, 0)
+		})
+	}
+}
+
+func openFile(b *testing.B, path string) *Reader {
+	r, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { r.Close() })
+	return r
+}
+
+// benchWriteTrace writes the first million stores of a trace again.
+func benchWriteTrace(b *testing.B, path string) {
+	r := openFile(b, path)
+	var runs []Stores
+	n := 0
+	for n < 1<<20 {
+		var e Event
+		s, err := r.NextBatch(&e)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s != nil {
+			c := *s
+			c.Recs, c.Wide = slices.Clone(s.Recs), slices.Clone(s.Wide)
+			runs = append(runs, c)
+			n += len(s.Recs)
+		}
+	}
+	count := &countWriter{}
+	w := NewWriter(count, Program{})
+	if _, err := w.AddSites(r.Sites()); err != nil {
+		b.Fatal(err)
+	}
+	rounds := 0
+	for b.Loop() {
+		for i := range runs {
+			if err := w.WriteStores(&runs[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rounds++
+	}
+	if err := w.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	reportStores(b, rounds*n, count.n)
 }

@@ -50,6 +50,13 @@ func (c *cursor) take(n uint64) []byte {
 	return b
 }
 
+func (c *cursor) byte() byte {
+	if b := c.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
 // count reads a number of things that take at least size bytes each.
 func (c *cursor) count(size uint64) uint64 {
 	n := c.plain()
@@ -103,14 +110,38 @@ func (x *events) load(raw []byte) error {
 	return nil
 }
 
-// next decodes one event; the tables are t's.
-func (x *events) next(e *Event, t *Reader) error {
+// count is how many of the rows that are left are events.
+func (x *events) count() uint64 {
+	n := uint64(0)
+	for _, k := range x.kinds {
+		if k != kindRun {
+			n++
+		}
+	}
+	return n
+}
+
+// next decodes one row: an event, with the tables of t, or a run, whose Thread,
+// Wall and number of stores (Size) it sets.
+func (x *events) next(e *Event, t *Reader) (isRun bool, err error) {
 	k := Kind(x.kinds[0])
 	x.kinds = x.kinds[1:]
 	x.left--
-	if !k.valid() {
-		return fmt.Errorf("%w: an event of unknown kind %d", ErrCorrupt, k)
+	if k == kindRun {
+		c := &x.columns[0]
+		*e = Event{Thread: ThreadID(c[fieldThread].delta()), Wall: int64(c[fieldWall].delta()), Size: c[fieldRun].plain()}
+		if c[fieldThread].bad || c[fieldWall].bad || c[fieldRun].bad {
+			return true, fmt.Errorf("%w: a run of stores", ErrCorrupt)
+		}
+		return true, nil
 	}
+	if !k.valid() {
+		return false, fmt.Errorf("%w: an event of unknown kind %d", ErrCorrupt, k)
+	}
+	return false, x.nextEvent(k, e, t)
+}
+
+func (x *events) nextEvent(k Kind, e *Event, t *Reader) error {
 	c := &x.columns[k]
 	*e = Event{
 		Kind:   k,

@@ -6,6 +6,7 @@
 //	w := trace.NewWriter(file, program)
 //	w.Attach("prog", elf)
 //	w.Write(&event)                    // for each
+//	w.WriteStores(&run)                // or many stores at once, of w.AddSites
 //	err := w.Finish(trailer)
 //
 // Reading:
@@ -14,6 +15,14 @@
 //	for e := (trace.Event{}); ; {
 //		if err := r.Next(&e); err != nil { … } // io.EOF: whole; ErrTruncated: what came before is good
 //	}
+//
+// Stores come by the hundred million: [Writer.WriteStores] and
+// [Reader.NextBatch] take and give them in runs, at a few nanoseconds each. A
+// run and its stores as events of their own (Reader.Next) are the same.
+//
+// [Reader.Chunks] tells without decoding which parts of a trace can be about
+// an address or a time, [Reader.Seek] goes there, and [Pack] makes a trace
+// compact.
 //
 // One table (kinds.go) says which kinds of event there are and which fields
 // they have; writer, reader, text form and docs/trace-format.md follow it.

@@ -54,11 +54,15 @@ A block is a header of %d bytes and a payload:
 | 2 | 0 |
 | 4 | length of the payload when uncompressed, at most %d |
 | 4 | length of the payload in the file, at most %d |
+| 4 | count: of events (with stores), of stores, of chunks in an index; 0 in other blocks |
 | 4 | CRC-32C of the payload as it is in the file |
-| 4 | CRC-32C of the 16 bytes before |
+| 4 | CRC-32C of the 20 bytes before |
 
 Each block is written as a whole, so a file that ends anywhere is good up to its
-last whole block. Types that a reader does not know are skipped.
+last whole block. Types that a reader does not know are skipped. A *chunk* is a
+block of events, with the block of stores right before it if it has runs: with the
+tables and sites of all blocks before, it can be read alone. While recording the
+stores are written uncompressed; packing compresses them and changes nothing else.
 
 | type | name | payload |
 |---|---|---|
@@ -66,6 +70,7 @@ last whole block. Types that a reader does not know are skipped.
 	for k := blockProgram; k < blockEnd; k++ {
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", k, blockSpecs[k].name, blockSpecs[k].doc)
 	}
+	fmt.Fprintf(&b, storesDoc, maxStores, numCodes-1, slots)
 	b.WriteString("\n## Fields\n\nNumbers are unsigned in JSON and text. In the text form an event is its kind, then\n`field=value` for each field that is not zero.\n\n| field | name | meaning | column |\n|---|---|---|---|\n")
 	for f := fieldKind; f < numFields; f++ {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", f, fieldSpecs[f].name, fieldSpecs[f].doc, fieldSpecs[f].coding)
@@ -86,6 +91,27 @@ last whole block. Types that a reader does not know are skipped.
 	}
 	return b.String()
 }
+
+const storesDoc = `
+## Stores
+
+A store of a run has the thread and wall clock of its run, a site, an address, a
+value, and a base if its site wants one. A block has at most %d. Its payload: the
+number of stores, the bytes of a site's number (1 to 4), and the lengths of the
+last four columns, all unsigned; then the columns:
+
+| column | content |
+|---|---|
+| codes | one byte for each store: a + 9v + 81m, at most %d |
+| sites | if m is 1: the site's number; else it is the one that followed the last site when that was here before |
+| addresses | a bytes, 0 to 8: zigzag of the address minus what is predicted: the address of the store before plus the difference that lay there when this site was here before |
+| values | v bytes, 0 to 8: exclusive or of the value, or its first 8 bytes, with the one before of this site |
+| more | numbers, each a byte with its length, 0 to 8, and that many bytes. For a site with a base in each store: zigzag of the base minus the one before of this site. For a width beyond 8 bytes: each further 8 bytes, exclusive or with the 8 before; what remains in the end as it is |
+
+All numbers are little-endian. What was before is 0 (site 0, address 0) at the
+beginning of a block, and is kept by the number of the site modulo %d: sites that
+agree in that share it.
+`
 
 // TestTables holds the tables to what the code assumes.
 func TestTables(t *testing.T) {

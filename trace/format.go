@@ -12,10 +12,10 @@ import (
 
 const (
 	magic   = "mgtrace\x00"
-	version = 1
+	version = 2
 
 	fileHeader  = len(magic) + 4
-	blockHeader = 20
+	blockHeader = 24
 
 	// maxBlock bounds both lengths of a block, so that a damaged file can not
 	// make a reader allocate more.
@@ -42,6 +42,9 @@ const (
 	blockEvents
 	blockAttachment
 	blockTrailer
+	blockSites
+	blockStores
+	blockIndex
 	blockEnd
 )
 
@@ -51,9 +54,12 @@ type blockSpec struct{ name, doc string }
 var blockSpecs = [blockEnd]blockSpec{
 	blockProgram:    {"program", "a Program as JSON; the first block"},
 	blockTables:     {"tables", "strings and stacks that are new with the next events block: their number, then each string (length, bytes); their number, then each stack (length, addresses as differences, zigzag). Indices count on from block to block; string 0 and stack 0 are empty and not stored"},
-	blockEvents:     {"events", "the number of events, then columns to the end: kind (0: all kinds), field, length, bytes. A column that is missing holds zeros"},
+	blockEvents:     {"events", "the number of events, then columns to the end: kind (0: all kinds), field, length, bytes. A column that is missing holds zeros. Kind 255 is a run of stores, which has thread, wall and a number of stores"},
 	blockAttachment: {"attachment", "one piece of a named file: length of the name, name, 1 if it is the last piece else 0, bytes"},
 	blockTrailer:    {"trailer", "a Trailer as JSON; the last block. Without one the file was cut off"},
+	blockSites:      {"sites", "store instructions that are new with the next stores block: their number, then for each pc (as the difference from the one before, zigzag), width, flags, form of the base (0: none, 1: the address minus a constant, 2: in each store) and that constant (zigzag). Numbers count on from block to block, from 0"},
+	blockStores:     {"stores", "the stores of the runs of the next events block. See below"},
+	blockIndex:      {"index", "for each chunk since the last index (count: how many): the first wall clock and what the last is later, both zigzag; then the number of runs of pages touched and for each what lies between it and the one before and its length less 1. A page is 4096 bytes and its number is taken modulo 32768. Stores count where they begin. May be missing"},
 }
 
 // codec says how a payload is compressed.
@@ -71,6 +77,7 @@ type block struct {
 	codec  codec
 	raw    uint32 // bytes, uncompressed
 	length uint32 // bytes in the file
+	count  uint32 // of what a reader wants to count without the payload: events; chunks of an index
 	sum    uint32 // CRC-32C of the payload as it is in the file
 }
 
@@ -78,24 +85,24 @@ func checksum(b []byte) uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) // the table is made once by the library
 }
 
-// appendHeader appends the header's 20 bytes; the last four are the CRC-32C of
+// appendHeader appends the header's 24 bytes; the last four are the CRC-32C of
 // the others, so that a reader may trust the lengths before it has the payload.
 func (k block) appendHeader(b []byte) []byte {
 	n := len(b)
 	b = append(b, byte(k.kind), byte(k.codec), 0, 0)
-	b = binary.LittleEndian.AppendUint32(b, k.raw)
-	b = binary.LittleEndian.AppendUint32(b, k.length)
-	b = binary.LittleEndian.AppendUint32(b, k.sum)
+	for _, v := range []uint32{k.raw, k.length, k.count, k.sum} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
 	return binary.LittleEndian.AppendUint32(b, checksum(b[n:]))
 }
 
 // parseHeader is the inverse of appendHeader for exactly blockHeader bytes.
 func parseHeader(b []byte) (block, error) {
 	le := binary.LittleEndian
-	if le.Uint32(b[16:]) != checksum(b[:16]) {
+	if le.Uint32(b[20:]) != checksum(b[:20]) {
 		return block{}, fmt.Errorf("%w: a block's header does not match its checksum", ErrCorrupt)
 	}
-	k := block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])}
+	k := block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
 	if k.raw > maxBlock || k.length > maxBlock {
 		return block{}, fmt.Errorf("%w: a block of %d bytes", ErrCorrupt, max(k.raw, k.length))
 	}

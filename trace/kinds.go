@@ -23,6 +23,7 @@ const (
 	fieldArgs
 	fieldData
 	fieldBytes // the bytes of fieldData, whose own column holds their lengths
+	fieldRun   // how many stores a run has
 	numFields
 )
 
@@ -50,7 +51,12 @@ var fieldSpecs = [numFields]fieldSpec{
 	fieldArgs:   {"args", "integer arguments", "their number, then each, unsigned"},
 	fieldData:   {"data", "bytes, in hexadecimal", "length, unsigned"},
 	fieldBytes:  {"", "the bytes of data", "raw"},
+	fieldRun:    {"", "stores of a run", "for all runs of the block, unsigned"},
 }
+
+// kindRun stands in a block's column of kinds for a run of stores: it has a
+// thread and a wall clock as every event has, and the number of its stores.
+const kindRun = 255
 
 // fieldSet is a set of fields.
 type fieldSet uint32

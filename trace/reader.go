@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 
@@ -26,14 +25,24 @@ type Reader struct {
 	program Program
 	trailer *Trailer
 
-	next    int // block to read next
-	read    int // events read
+	next    int    // block to read next
+	failed  error  // why reading ended before the blocks did
+	read    uint64 // events read, or passed over by Seek
 	events  events
+	stores  storeDecoder
+	buffer  []StoreRec
+	run     Stores // the stores decoded last, in buffer
+	at      int    // in run: what Next gives next
+	inRun   uint64 // stores of the row that are not decoded yet
 	strings []string
 	stacks  [][]Addr
+	sites   siteTable
+	learned int     // blocks whose tables and sites are known
 	current scratch // of the events being read
+	columns scratch // of their stores
 	other   scratch
 	pieces  map[string][]int // blocks of each attachment; nil: not looked for yet
+	chunks  []Chunk          // nil: not read yet
 }
 
 // scratch holds a block's bytes as they are in the file and as they were.
@@ -80,6 +89,7 @@ func (t *Reader) Close() error {
 // NewReader reads the trace that is the first size bytes of r.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	t := &Reader{r: r, size: size, strings: []string{""}, stacks: [][]Addr{nil}}
+	t.stores.table = &t.sites
 	if err := t.checkMagic(); err != nil {
 		return nil, err
 	}
@@ -174,9 +184,12 @@ func (t *Reader) scan() {
 	}
 }
 
+// behind is the room behind a block's content that its decoder may look at.
+const behind = 8
+
 // payload returns a block's content, which lies in s.
 func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
-	s.packed = slices.Grow(s.packed[:0], int(b.length))[:b.length]
+	s.packed = slices.Grow(s.packed[:0], int(b.length)+behind)[:b.length]
 	if _, err := t.r.ReadAt(s.packed, b.at); err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -194,6 +207,7 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: the block at byte %d: %w", ErrCorrupt, b.at-blockHeader, err)
 		}
+		raw = slices.Grow(raw, behind)
 		s.raw = raw
 		if uint32(len(raw)) != b.raw {
 			return nil, fmt.Errorf("%w: the block at byte %d has %d bytes instead of %d", ErrCorrupt, b.at-blockHeader, len(raw), b.raw)
@@ -213,158 +227,4 @@ func (t *Reader) Trailer() (Trailer, bool) {
 		return Trailer{}, false
 	}
 	return *t.trailer, true
-}
-
-// Next reads the next event into e, whose slices are valid until the next
-// call. It returns io.EOF at the end of a whole trace; ErrTruncated, wrapped
-// with how far it came, at the end of one that was cut off; ErrCorrupt at
-// damage.
-func (t *Reader) Next(e *Event) error {
-	for t.events.left == 0 {
-		if err := t.advance(); err != nil {
-			return err
-		}
-	}
-	if err := t.events.next(e, t); err != nil {
-		t.events.left = 0
-		t.next = len(t.blocks)
-		t.damage = err
-		return t.damage
-	}
-	t.read++
-	return nil
-}
-
-// advance takes in the next block.
-func (t *Reader) advance() error {
-	if t.next >= len(t.blocks) {
-		return t.atEnd()
-	}
-	b := t.blocks[t.next]
-	t.next++
-	if b.kind != blockTables && b.kind != blockEvents {
-		return nil
-	}
-	raw, err := t.payload(b, &t.current)
-	if err == nil && b.kind == blockTables {
-		err = t.takeTables(raw)
-	} else if err == nil {
-		err = t.events.load(raw)
-	}
-	if err != nil { // what follows may need this block's tables
-		t.next = len(t.blocks)
-		t.damage = err
-		return t.atEnd()
-	}
-	return nil
-}
-
-func (t *Reader) atEnd() error {
-	switch {
-	case t.damage == nil && t.trailer != nil:
-		return io.EOF
-	case t.damage == nil || errors.Is(t.damage, ErrTruncated):
-		return fmt.Errorf("%w: %d events in %d of its %d bytes are whole", ErrTruncated, t.read, t.end, t.size)
-	}
-	return fmt.Errorf("%w (after %d events)", t.damage, t.read)
-}
-
-func (t *Reader) takeTables(raw []byte) error {
-	c := cursor{buf: raw}
-	for n := c.count(1); n > 0; n-- {
-		t.strings = append(t.strings, string(c.take(c.plain())))
-	}
-	for n := c.count(1); n > 0; n-- {
-		s := make([]Addr, c.count(1))
-		for i := range s {
-			s[i] = Addr(c.delta())
-		}
-		c.prev = 0
-		t.stacks = append(t.stacks, s)
-	}
-	if c.bad || len(c.buf) > 0 {
-		return fmt.Errorf("%w: a block of tables", ErrCorrupt)
-	}
-	return nil
-}
-
-// Attachments returns the names of the attached files, sorted.
-func (t *Reader) Attachments() []string {
-	t.findPieces()
-	return slices.Sorted(maps.Keys(t.pieces))
-}
-
-func (t *Reader) findPieces() {
-	if t.pieces != nil {
-		return
-	}
-	t.pieces = map[string][]int{}
-	for i, b := range t.blocks {
-		if b.kind != blockAttachment {
-			continue
-		}
-		if name, _, _, err := t.piece(b); err == nil {
-			t.pieces[name] = append(t.pieces[name], i)
-		} else if t.damage == nil {
-			t.damage = err
-		}
-	}
-}
-
-// Attachment returns an attached file. If a piece of it is missing the reader
-// ends with an error instead of io.EOF.
-func (t *Reader) Attachment(name string) (io.Reader, bool) {
-	t.findPieces()
-	blocks, ok := t.pieces[name]
-	return &attachment{t: t, name: name, blocks: blocks}, ok
-}
-
-// piece decodes an attachment block; data is valid until the next piece.
-func (t *Reader) piece(b located) (name string, last bool, data []byte, err error) {
-	raw, err := t.payload(b, &t.other)
-	if err != nil {
-		return "", false, nil, err
-	}
-	c := cursor{buf: raw}
-	name = string(c.take(c.plain()))
-	flag := c.take(1)
-	if c.bad {
-		return "", false, nil, fmt.Errorf("%w: an attachment", ErrCorrupt)
-	}
-	return name, flag[0] == 1, c.buf, nil
-}
-
-// attachment reads the pieces of one file.
-type attachment struct {
-	t      *Reader
-	name   string
-	blocks []int // to come
-	data   []byte
-	err    error
-}
-
-func (a *attachment) Read(p []byte) (int, error) {
-	for len(a.data) == 0 && a.err == nil {
-		a.advance()
-	}
-	if len(a.data) == 0 {
-		return 0, a.err
-	}
-	n := copy(p, a.data)
-	a.data = a.data[n:]
-	return n, nil
-}
-
-func (a *attachment) advance() {
-	if len(a.blocks) == 0 {
-		a.err = fmt.Errorf("attachment %s: %w", a.name, ErrTruncated)
-		return
-	}
-	_, last, data, err := a.t.piece(a.t.blocks[a.blocks[0]])
-	a.blocks = a.blocks[1:]
-	a.data = slices.Clone(data)
-	if last {
-		err = io.EOF
-	}
-	a.err = err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	flushBytes = 1 << 19     // of columns
+	flushBytes = 1 << 19     // of columns of events
 	flushAfter = time.Second // what a killed writer may lose
 	pieceBytes = 1 << 20     // of an attachment
 )
@@ -33,13 +33,26 @@ type Writer struct {
 	zstd     *zstd.Encoder
 	timer    *time.Timer
 	armed    bool
-	events   int
-	buffered int // bytes in columns, about
+	rows     int    // events and runs collected
+	count    uint64 // events and stores collected
+	buffered int    // bytes in columns, about
 	kinds    []byte
 	columns  [NumKinds][numFields]column // columns[0]: those of all kinds
+	run      run
+	stores   *storeEncoder // nil: none yet
+	sites    siteTable
+	sitesOut int // sites that have been written
 	tables   writerTables
+	index    indexWriter
 	attached map[string]bool
 	raw, out []byte // scratch
+}
+
+// run is the run of stores that is not a row yet.
+type run struct {
+	n      uint64
+	thread ThreadID
+	wall   int64
 }
 
 // column is the coded values of one field of one kind.
@@ -71,19 +84,6 @@ func (c *column) put(v uint64) {
 
 func (c *column) reset() { c.buf, c.prev, c.any = c.buf[:0], 0, 0 }
 
-// writerTables are the strings and stacks so far.
-type writerTables struct {
-	strings map[string]uint64
-	stacks  map[string]uint64
-	last    string // the string that was asked for last, and its index
-	lastID  uint64
-	key     []byte
-	newStr  []byte // coded, since the last block
-	newStk  []byte
-	nStr    uint64
-	nStk    uint64
-}
-
 // NewWriter begins a trace of the program. An error of writing its head comes
 // with the next call.
 func NewWriter(w io.Writer, p Program) *Writer {
@@ -92,6 +92,7 @@ func NewWriter(w io.Writer, p Program) *Writer {
 		attached: map[string]bool{},
 		tables:   writerTables{strings: map[string]uint64{"": 0}, stacks: map[string]uint64{"": 0}},
 	}
+	t.index.reset()
 	t.timer = time.AfterFunc(time.Hour, t.onTimer)
 	t.timer.Stop()
 	t.zstd, t.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
@@ -111,11 +112,11 @@ func (t *Writer) writeJSON(k blockType, v any) {
 		t.err = err
 		return
 	}
-	t.writeBlock(k, b)
+	t.writeBlock(k, 0, b)
 }
 
-// writeBlock compresses and writes one block with one Write.
-func (t *Writer) writeBlock(k blockType, raw []byte) {
+// writeBlock compresses and writes one block.
+func (t *Writer) writeBlock(k blockType, count uint64, raw []byte) {
 	if t.err != nil {
 		return
 	}
@@ -123,13 +124,20 @@ func (t *Writer) writeBlock(k blockType, raw []byte) {
 		t.err = fmt.Errorf("%s block of %d bytes is too long", blockSpecs[k].name, len(raw))
 		return
 	}
-	t.out = append(t.out[:0], make([]byte, blockHeader)...)
-	t.out = t.zstd.EncodeAll(raw, t.out)
-	b := block{kind: k, codec: codecZstd, raw: uint32(len(raw))}
+	t.out = t.zstd.EncodeAll(raw, append(t.out[:0], emptyHeader[:]...))
+	c := codecZstd
 	if len(t.out)-blockHeader >= len(raw) {
 		t.out = append(t.out[:blockHeader], raw...)
-		b.codec = codecRaw
+		c = codecRaw
 	}
+	t.writeOut(block{kind: k, codec: c, raw: uint32(len(raw)), count: uint32(count)})
+}
+
+var emptyHeader [blockHeader]byte // read-only
+
+// writeOut writes the block whose payload is in out behind room for its header,
+// with one Write.
+func (t *Writer) writeOut(b block) {
 	b.length, b.sum = uint32(len(t.out)-blockHeader), checksum(t.out[blockHeader:])
 	b.appendHeader(t.out[:0])
 	n, err := t.w.Write(t.out)
@@ -161,13 +169,18 @@ func (t *Writer) Write(e *Event) error {
 	default:
 		t.add(e)
 	}
+	t.flushSoon()
+	return t.err
+}
+
+// flushSoon flushes if enough has been collected, else when the time comes.
+func (t *Writer) flushSoon() {
 	if t.buffered >= flushBytes {
 		t.flush()
 	} else if !t.armed {
 		t.armed = true
 		t.timer.Reset(flushAfter)
 	}
-	return t.err
 }
 
 func (t *Writer) divide(e *Event) {
@@ -193,13 +206,13 @@ func (t *Writer) divide(e *Event) {
 
 // add appends the event to its columns.
 func (t *Writer) add(e *Event) {
-	if t.buffered+len(e.Data) > flushBytes && t.events > 0 {
+	if t.buffered+len(e.Data) > flushBytes && t.count > 0 {
 		t.flush()
 	}
-	t.events++
-	t.kinds = append(t.kinds, byte(e.Kind))
-	t.columns[0][fieldThread].delta(uint64(e.Thread))
-	t.columns[0][fieldWall].delta(uint64(e.Wall))
+	t.closeRun()
+	t.count++
+	t.row(byte(e.Kind), e.Thread, e.Wall)
+	t.index.pages.markEvent(e)
 	c := &t.columns[e.Kind]
 	c[fieldFlags].delta(uint64(e.Flags))
 	c[fieldPC].delta(uint64(e.PC))
@@ -223,6 +236,15 @@ func (t *Writer) add(e *Event) {
 		t.addRare(e, c, fs)
 	}
 	t.buffered += 16 + len(e.Data)
+}
+
+// row begins a row of the columns.
+func (t *Writer) row(kind byte, thread ThreadID, wall int64) {
+	t.rows++
+	t.kinds = append(t.kinds, kind)
+	t.columns[0][fieldThread].delta(uint64(thread))
+	t.columns[0][fieldWall].delta(uint64(wall))
+	t.index.wall.mark(wall)
 }
 
 // rare are the fields that stores do not have.
@@ -271,38 +293,6 @@ func decodeBase(addr, code uint64) uint64 {
 	return addr - unzigzag(code-1)
 }
 
-func (x *writerTables) string(s string) uint64 {
-	if s == x.last {
-		return x.lastID
-	}
-	id, ok := x.strings[s]
-	if !ok {
-		id = uint64(len(x.strings))
-		x.strings[s] = id
-		x.newStr = append(binary.AppendUvarint(x.newStr, uint64(len(s))), s...)
-		x.nStr++
-	}
-	x.last, x.lastID = s, id
-	return id
-}
-
-func (x *writerTables) stack(s []Addr) uint64 {
-	x.key = x.key[:0]
-	prev := Addr(0)
-	for _, a := range s {
-		x.key = binary.AppendUvarint(x.key, zigzag(uint64(a-prev)))
-		prev = a
-	}
-	id, ok := x.stacks[string(x.key)]
-	if !ok {
-		id = uint64(len(x.stacks))
-		x.stacks[string(x.key)] = id
-		x.newStk = append(binary.AppendUvarint(x.newStk, uint64(len(s))), x.key...)
-		x.nStk++
-	}
-	return id
-}
-
 // Flush writes what has been collected.
 func (t *Writer) Flush() error {
 	t.mu.Lock()
@@ -322,11 +312,14 @@ func (t *Writer) flush() {
 		t.timer.Stop()
 		t.armed = false
 	}
-	if t.events == 0 || t.err != nil || t.done {
+	t.closeRun()
+	if t.rows == 0 || t.err != nil || t.done {
 		return
 	}
 	t.flushTables()
-	raw := binary.AppendUvarint(t.raw[:0], uint64(t.events))
+	t.flushSites()
+	t.flushStores()
+	raw := binary.AppendUvarint(t.raw[:0], uint64(t.rows))
 	raw = appendColumn(raw, 0, fieldKind, t.kinds)
 	for k := range t.columns {
 		for f := range t.columns[k] {
@@ -338,8 +331,11 @@ func (t *Writer) flush() {
 		}
 	}
 	t.raw = raw
-	t.events, t.buffered, t.kinds = 0, 0, t.kinds[:0]
-	t.writeBlock(blockEvents, raw)
+	t.writeBlock(blockEvents, t.count, raw)
+	t.rows, t.count, t.buffered, t.kinds = 0, 0, 0, t.kinds[:0]
+	if t.index.endChunk() {
+		t.flushIndex()
+	}
 }
 
 func appendColumn(b []byte, kind int, f field, data []byte) []byte {
@@ -348,59 +344,6 @@ func appendColumn(b []byte, kind int, f field, data []byte) []byte {
 	}
 	b = append(b, byte(kind), byte(f))
 	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
-}
-
-func (t *Writer) flushTables() {
-	x := &t.tables
-	if x.nStr == 0 && x.nStk == 0 {
-		return
-	}
-	raw := append(binary.AppendUvarint(t.raw[:0], x.nStr), x.newStr...)
-	raw = append(binary.AppendUvarint(raw, x.nStk), x.newStk...)
-	t.raw = raw
-	x.nStr, x.nStk, x.newStr, x.newStk = 0, 0, x.newStr[:0], x.newStk[:0]
-	t.writeBlock(blockTables, raw)
-}
-
-// Attach stores a file under a name.
-func (t *Writer) Attach(name string, r io.Reader) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.err != nil:
-		return t.err
-	case t.done:
-		return errFinished
-	case t.attached[name]:
-		return fmt.Errorf("attach %s: there is one of this name", name)
-	case len(name) > pieceBytes:
-		return fmt.Errorf("attach: a name of %d bytes", len(name))
-	}
-	t.attached[name] = true
-	buf := make([]byte, pieceBytes)
-	for last := false; !last; {
-		n, err := io.ReadFull(r, buf)
-		last = err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
-			return fmt.Errorf("attach %s: %w", name, err)
-		}
-		t.writePiece(name, last, buf[:n])
-		if t.err != nil {
-			return t.err
-		}
-	}
-	return nil
-}
-
-func (t *Writer) writePiece(name string, last bool, data []byte) {
-	raw := append(binary.AppendUvarint(t.raw[:0], uint64(len(name))), name...)
-	if last {
-		raw = append(raw, 1)
-	} else {
-		raw = append(raw, 0)
-	}
-	t.raw = append(raw, data...)
-	t.writeBlock(blockAttachment, t.raw)
 }
 
 // Finish writes what is left and the trailer, which makes the trace whole. It
@@ -412,6 +355,7 @@ func (t *Writer) Finish(x Trailer) error {
 		return errFinished
 	}
 	t.flush()
+	t.flushIndex()
 	if t.err == nil {
 		t.writeJSON(blockTrailer, x)
 	}

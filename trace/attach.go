@@ -1,0 +1,132 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// Attach stores a file under a name.
+func (t *Writer) Attach(name string, r io.Reader) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.done:
+		return errFinished
+	case t.attached[name]:
+		return fmt.Errorf("attach %s: there is one of this name", name)
+	case len(name) > pieceBytes:
+		return fmt.Errorf("attach: a name of %d bytes", len(name))
+	}
+	t.attached[name] = true
+	buf := make([]byte, pieceBytes)
+	for last := false; !last; {
+		n, err := io.ReadFull(r, buf)
+		last = err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !last {
+			return fmt.Errorf("attach %s: %w", name, err)
+		}
+		t.writePiece(name, last, buf[:n])
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
+}
+
+func (t *Writer) writePiece(name string, last bool, data []byte) {
+	raw := append(binary.AppendUvarint(t.raw[:0], uint64(len(name))), name...)
+	if last {
+		raw = append(raw, 1)
+	} else {
+		raw = append(raw, 0)
+	}
+	t.raw = append(raw, data...)
+	t.writeBlock(blockAttachment, 0, t.raw)
+}
+
+// Attachments returns the names of the attached files, sorted.
+func (t *Reader) Attachments() []string {
+	t.findPieces()
+	return slices.Sorted(maps.Keys(t.pieces))
+}
+
+func (t *Reader) findPieces() {
+	if t.pieces != nil {
+		return
+	}
+	t.pieces = map[string][]int{}
+	for i, b := range t.blocks {
+		if b.kind != blockAttachment {
+			continue
+		}
+		if name, _, _, err := t.piece(b); err == nil {
+			t.pieces[name] = append(t.pieces[name], i)
+		} else if t.damage == nil {
+			t.damage = err
+		}
+	}
+}
+
+// Attachment returns an attached file. If a piece of it is missing the reader
+// ends with an error instead of io.EOF.
+func (t *Reader) Attachment(name string) (io.Reader, bool) {
+	t.findPieces()
+	blocks, ok := t.pieces[name]
+	return &attachment{t: t, name: name, blocks: blocks}, ok
+}
+
+// piece decodes an attachment block; data is valid until the next piece.
+func (t *Reader) piece(b located) (name string, last bool, data []byte, err error) {
+	raw, err := t.payload(b, &t.other)
+	if err != nil {
+		return "", false, nil, err
+	}
+	c := cursor{buf: raw}
+	name = string(c.take(c.plain()))
+	flag := c.take(1)
+	if c.bad {
+		return "", false, nil, fmt.Errorf("%w: an attachment", ErrCorrupt)
+	}
+	return name, flag[0] == 1, c.buf, nil
+}
+
+// attachment reads the pieces of one file.
+type attachment struct {
+	t      *Reader
+	name   string
+	blocks []int // to come
+	data   []byte
+	err    error
+}
+
+func (a *attachment) Read(p []byte) (int, error) {
+	for len(a.data) == 0 && a.err == nil {
+		a.advance()
+	}
+	if len(a.data) == 0 {
+		return 0, a.err
+	}
+	n := copy(p, a.data)
+	a.data = a.data[n:]
+	return n, nil
+}
+
+func (a *attachment) advance() {
+	if len(a.blocks) == 0 {
+		a.err = fmt.Errorf("attachment %s: %w", a.name, ErrTruncated)
+		return
+	}
+	_, last, data, err := a.t.piece(a.t.blocks[a.blocks[0]])
+	a.blocks = a.blocks[1:]
+	a.data = slices.Clone(data)
+	if last {
+		err = io.EOF
+	}
+	a.err = err
+}

@@ -1,0 +1,229 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// batchStores is the longest run that NextBatch returns: it fits a processor's
+// first caches.
+const batchStores = 1 << 10
+
+// Next reads the next event into e, whose slices are valid until the next
+// call. Stores of runs are read one by one. It returns io.EOF at the end of a
+// whole trace; ErrTruncated, wrapped with how far it came, at the end of one
+// that was cut off; ErrCorrupt at damage.
+func (t *Reader) Next(e *Event) error {
+	if t.at == len(t.run.Recs) {
+		s, err := t.batch(e, batchStores)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			t.read++
+			return nil
+		}
+	}
+	t.run.Event(t.at, t.sites.sites, e)
+	t.at++
+	t.read++
+	return nil
+}
+
+// NextBatch reads what comes next: a run of stores, or, if it returns nil, one
+// event into e. Both are valid until the next call. A run is returned in
+// pieces if it is long. Errors are those of Next.
+func (t *Reader) NextBatch(e *Event) (*Stores, error) {
+	if t.at < len(t.run.Recs) { // what Next left
+		t.run.Recs = t.run.Recs[t.at:]
+	} else if s, err := t.batch(e, batchStores); s == nil {
+		if err == nil {
+			t.read++
+		}
+		return nil, err
+	}
+	t.at = len(t.run.Recs)
+	t.read += uint64(t.at)
+	return &t.run, nil
+}
+
+// Sites are the store instructions of the trace as far as it has been read:
+// those of all stores that Next and NextBatch have returned. Do not change them.
+func (t *Reader) Sites() []StoreSite { return t.sites.sites }
+
+// batch decodes an event, or up to n stores into t.run, of which t.at says that
+// none has been returned.
+func (t *Reader) batch(e *Event, n uint64) (*Stores, error) {
+	t.run.Recs, t.at = t.run.Recs[:0], 0
+	for t.inRun == 0 {
+		for t.events.left == 0 {
+			if err := t.advance(); err != nil {
+				return nil, err
+			}
+		}
+		isRun, err := t.events.next(e, t)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		if !isRun {
+			return nil, nil
+		}
+		t.run.Thread, t.run.Wall, t.inRun = e.Thread, e.Wall, e.Size
+		if t.inRun > uint64(t.stores.left) {
+			return nil, t.fail(fmt.Errorf("%w: a run of %d stores where %d are left", ErrCorrupt, t.inRun, t.stores.left))
+		}
+	}
+	n = min(n, t.inRun, batchStores)
+	if t.buffer == nil {
+		t.buffer = make([]StoreRec, batchStores)
+	}
+	recs := t.buffer[:n]
+	var err error
+	if t.run.Wide, err = t.stores.next(recs, t.run.Wide[:0]); err != nil {
+		return nil, t.fail(err)
+	}
+	t.run.Recs = recs
+	t.inRun -= n
+	return &t.run, nil
+}
+
+// advance takes in the next block.
+func (t *Reader) advance() error {
+	if t.failed != nil || t.next >= len(t.blocks) {
+		return t.atEnd()
+	}
+	if t.stores.left > 0 {
+		return t.fail(fmt.Errorf("%w: %d stores of no run", ErrCorrupt, t.stores.left))
+	}
+	b := t.blocks[t.next]
+	t.next++
+	var err error
+	switch b.kind {
+	case blockTables, blockSites:
+		if t.learned < t.next { // unless Seek went back
+			t.learned = t.next
+			err = t.takeKnowledge(b)
+		}
+	case blockStores:
+		var raw []byte
+		if raw, err = t.payload(b, &t.columns); err == nil {
+			err = t.stores.load(raw)
+		}
+		if err == nil { // its events follow
+			err = t.loadEvents()
+		}
+	case blockEvents:
+		t.next--
+		err = t.loadEvents()
+	}
+	if err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// loadEvents takes in a block of events, which is next.
+func (t *Reader) loadEvents() error {
+	if t.next >= len(t.blocks) {
+		t.forget()
+		return nil // cut off between the two
+	}
+	b := t.blocks[t.next]
+	if b.kind != blockEvents {
+		return fmt.Errorf("%w: a block of stores before one of type %d", ErrCorrupt, b.kind)
+	}
+	t.next++
+	raw, err := t.payload(b, &t.current)
+	if err == nil {
+		err = t.events.load(raw)
+	}
+	if err == nil && t.events.count()+uint64(t.stores.left) != uint64(b.count) {
+		err = fmt.Errorf("%w: the count of a block of events", ErrCorrupt)
+	}
+	return err
+}
+
+// takeKnowledge takes in a block of tables or sites.
+func (t *Reader) takeKnowledge(b located) error {
+	raw, err := t.payload(b, &t.other)
+	if err != nil {
+		return err
+	}
+	strings, stacks, sites := len(t.strings), len(t.stacks), len(t.sites.sites)
+	if b.kind == blockTables {
+		err = t.takeTables(raw)
+	} else {
+		err = t.takeSites(raw)
+	}
+	if err != nil { // all or nothing: numbers count on
+		t.strings, t.stacks = t.strings[:strings], t.stacks[:stacks]
+		t.sites.sites, t.sites.forms = t.sites.sites[:sites], t.sites.forms[:sites]
+	}
+	return err
+}
+
+func (t *Reader) takeTables(raw []byte) error {
+	c := cursor{buf: raw}
+	for n := c.count(1); n > 0; n-- {
+		t.strings = append(t.strings, string(c.take(c.plain())))
+	}
+	for n := c.count(1); n > 0; n-- {
+		s := make([]Addr, c.count(1))
+		for i := range s {
+			s[i] = Addr(c.delta())
+		}
+		c.prev = 0
+		t.stacks = append(t.stacks, s)
+	}
+	if c.bad || len(c.buf) > 0 {
+		return fmt.Errorf("%w: a block of tables", ErrCorrupt)
+	}
+	return nil
+}
+
+func (t *Reader) takeSites(raw []byte) error {
+	c := cursor{buf: raw}
+	for n := c.count(5); n > 0; n-- {
+		s := StoreSite{PC: Addr(c.delta())}
+		s.Width = c.byte()
+		s.Flags = Flags(c.plain())
+		s.Base = BaseForm(c.byte())
+		s.Disp = int64(unzigzag(c.plain()))
+		if c.bad || s.check() != nil {
+			return fmt.Errorf("%w: a block of sites", ErrCorrupt)
+		}
+		t.sites.add(s)
+	}
+	if c.bad || len(c.buf) > 0 {
+		return fmt.Errorf("%w: a block of sites", ErrCorrupt)
+	}
+	return nil
+}
+
+// fail ends the reading: what follows may need what could not be read.
+func (t *Reader) fail(err error) error {
+	t.failed = err
+	t.forget()
+	return t.atEnd()
+}
+
+// forget drops what has been taken in of the current chunk.
+func (t *Reader) forget() {
+	t.events.left, t.stores.left, t.inRun, t.at = 0, 0, 0, 0
+	t.run.Recs = t.run.Recs[:0]
+}
+
+func (t *Reader) atEnd() error {
+	why := t.failed
+	if why == nil {
+		why = t.damage
+	}
+	switch {
+	case why == nil && t.trailer != nil:
+		return io.EOF
+	case why == nil || errors.Is(why, ErrTruncated):
+		return fmt.Errorf("%w: %d events in %d of its %d bytes are whole", ErrTruncated, t.read, t.end, t.size)
+	}
+	return fmt.Errorf("%w (after %d events)", why, t.read)
+}

@@ -1,0 +1,45 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Pack writes the trace of src to dst in its most compact form: the blocks that
+// were written uncompressed, to keep up with the program, are compressed. The
+// events, their order and all else stay the same. A trace that was cut off is
+// packed as far as it is whole, and remains one that was cut off. Damage is an
+// error, and dst is then no trace.
+func Pack(dst io.Writer, src *Reader) error {
+	if src.damage != nil && !errors.Is(src.damage, ErrTruncated) {
+		return fmt.Errorf("pack: %w", src.damage)
+	}
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return err
+	}
+	w := &Writer{w: dst, zstd: z}
+	if _, err := dst.Write(binary.LittleEndian.AppendUint32([]byte(magic), version)); err != nil {
+		return fmt.Errorf("pack: %w", err)
+	}
+	for _, b := range src.blocks {
+		raw, err := src.payload(b, &src.other)
+		if err != nil {
+			return fmt.Errorf("pack: %w", err)
+		}
+		if b.codec == codecRaw {
+			w.writeBlock(b.kind, uint64(b.count), raw)
+		} else {
+			w.out = append(append(w.out[:0], emptyHeader[:]...), src.other.packed...)
+			w.writeOut(b.block)
+		}
+		if w.err != nil {
+			return fmt.Errorf("pack: %w", w.err)
+		}
+	}
+	return nil
+}

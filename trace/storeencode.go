@@ -1,0 +1,249 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Stores are coded against a prediction:
+//
+//	site    predicted: the one that followed the last site when that was here
+//	        last. Otherwise its number is stored
+//	address predicted: that of the store before, plus what lay between the two
+//	        the last time that this site was here. The difference is zigzagged
+//	value   the last one of this site, and the difference is an exclusive or:
+//	        it is never longer than the value
+//
+// A number takes as many bytes as it has, 0 to 8. One byte, the code, has the
+// length for address (a) and value (v) and whether the site was missed (m):
+// a + 9v + 81m. Values of several words and bases are an own column, in which
+// each number follows its length: bases as the zigzag of the difference from
+// the site's last, each word after the first as the exclusive or with the one
+// before.
+//
+// Predictions are forgotten at the end of a block, so that each can be read
+// alone. They are kept for the low bits of a site's number: two sites with the
+// same ones spoil each other's predictions, nothing else.
+//
+// What decides the speed is that the loops have no branch that depends on the
+// data (every number is written as 8 bytes, of which the next one overwrites
+// what was too much) and few enough variables for the registers. So stores are
+// coded a piece at a time, which stays in the first cache, and each of its
+// columns in a loop of its own.
+
+const (
+	maxStores = 1 << 16 // stores of a block
+	piece     = 1 << 9  // stores that are coded at a time
+	slots     = 1 << 12 // of predictions
+	numCodes  = 9 * 9 * 2
+)
+
+// predictions is what is known of the sites, by the low bits of their numbers.
+type predictions struct {
+	next   [slots]uint32 // the site that came after it
+	offset [slots]uint64 // its last address minus that of the store before
+	value  [slots]uint64 // its last value, or the first word of it
+	base   [slots]uint64 // its last base
+}
+
+// storeEncoder collects the stores of a block.
+type storeEncoder struct {
+	table  *siteTable
+	known  predictions
+	n      int    // stores
+	site   uint32 // the last
+	addr   uint64 // the last
+	number int    // bytes of a site's number
+
+	// The columns, with room for one piece more than a block has, and how much
+	// of each is used.
+	codes, sites, addrs, values, extra []byte
+	nSites, nAddrs, nValues, nExtra    int
+
+	// Of the piece: values, or their first words; and the stores that have more.
+	words   [piece]uint64
+	special [piece]uint16
+}
+
+func newStoreEncoder(t *siteTable) *storeEncoder {
+	const room = maxStores + piece
+	return &storeEncoder{
+		table:  t,
+		number: siteBytes(len(t.sites)),
+		codes:  make([]byte, room),
+		sites:  make([]byte, 4*room+8),
+		addrs:  make([]byte, 8*room+8),
+		values: make([]byte, 8*room+8),
+		extra:  make([]byte, 1<<16),
+	}
+}
+
+// room is how many stores the block takes yet.
+func (c *storeEncoder) room() int { return maxStores - c.n }
+
+var (
+	errSite = errors.New("a store of no known site")                    // read-only
+	errWide = errors.New("a store whose value lies outside of its run") // read-only
+)
+
+// add codes stores, at most as many as there is room for, and marks the pages
+// where they begin. At an error those before its piece have been coded, and the
+// block must be ended.
+func (c *storeEncoder) add(recs []StoreRec, wide []byte, pages *pageSet) error {
+	for len(recs) > 0 {
+		part := recs[:min(piece, len(recs))]
+		recs = recs[len(part):]
+		special, err := c.look(part, pages)
+		if err != nil {
+			return err
+		}
+		if err := c.codeMore(part, special, wide); err != nil {
+			return err
+		}
+		c.codeSites(part)
+		c.codeWords(part)
+		c.n += len(part)
+	}
+	return nil
+}
+
+// look takes the values of a piece, marks pages, and finds the stores that have
+// more than an address and one word.
+func (c *storeEncoder) look(recs []StoreRec, pages *pageSet) (special []uint16, err error) {
+	words := c.words[:len(recs)]
+	forms := c.table.forms
+	n := uint(0)
+	for i := range recs {
+		site, addr := recs[i].Site, recs[i].Addr
+		if int(site) >= len(forms) {
+			return nil, fmt.Errorf("%w: %d of %d", errSite, site, len(forms))
+		}
+		words[i] = recs[i].Value
+		c.special[n%piece] = uint16(i)
+		n += uint(forms[site]+3) >> 2 // 0 for 0, else 1
+		pages[addr>>(pageShift+6)%pageWords] |= 1 << (addr >> pageShift % 64)
+	}
+	return c.special[:n], nil
+}
+
+func (c *storeEncoder) codeSites(recs []StoreRec) {
+	codes := c.codes[c.n:][:len(recs)]
+	out := (*[4*piece + 8]byte)(c.sites[c.nSites:])
+	last := c.site
+	number := uint32(c.number)
+	n := uint32(0)
+	for i := range recs {
+		site := recs[i].Site
+		wrong := c.known.next[last%slots] ^ site
+		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
+		c.known.next[last%slots] = site
+		last = site
+		binary.LittleEndian.PutUint32(out[n%(4*piece):n%(4*piece)+4], site)
+		n += number & missed
+		codes[i] = byte(missed) & 81
+	}
+	c.site = last
+	c.nSites += int(n)
+}
+
+// codeWords codes the addresses and the words of a piece.
+func (c *storeEncoder) codeWords(recs []StoreRec) {
+	codes := c.codes[c.n:][:len(recs)]
+	words := c.words[:len(recs)]
+	addrs := (*[8*piece + 8]byte)(c.addrs[c.nAddrs:])
+	values := (*[8*piece + 8]byte)(c.values[c.nValues:])
+	addr := c.addr
+	nAddrs, nValues := uint(0), uint(0)
+	for i := range recs {
+		site := recs[i].Site % slots
+		offset := recs[i].Addr - addr
+		addr = recs[i].Addr
+		a := zigzag(offset - c.known.offset[site])
+		c.known.offset[site] = offset
+		binary.LittleEndian.PutUint64(addrs[nAddrs%(8*piece):nAddrs%(8*piece)+8], a)
+		aLen := bytesOf(a)
+		nAddrs += aLen
+
+		v := words[i] ^ c.known.value[site]
+		c.known.value[site] = words[i]
+		binary.LittleEndian.PutUint64(values[nValues%(8*piece):nValues%(8*piece)+8], v)
+		vLen := bytesOf(v)
+		nValues += vLen
+		codes[i] += byte(aLen + 9*vLen)
+	}
+	c.addr = addr
+	c.nAddrs += int(nAddrs)
+	c.nValues += int(nValues)
+}
+
+// codeMore codes what the special stores have beyond address and word, and
+// takes the first words of their values.
+func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) error {
+	if need := len(special) * (MaxStoreWidth + 2*9); len(c.extra)-c.nExtra < need {
+		c.extra = append(c.extra, make([]byte, max(need, len(c.extra)))...)
+	}
+	for _, i := range special {
+		r := &recs[i]
+		form := c.table.forms[r.Site]
+		if form&formBase != 0 {
+			base := &c.known.base[r.Site%slots]
+			c.extraWord(zigzag(r.Base - *base))
+			*base = r.Base
+		}
+		if form&formWide == 0 {
+			continue
+		}
+		width := uint64(c.table.sites[r.Site].Width)
+		if uint64(len(wide)) < width || r.Value > uint64(len(wide))-width {
+			return fmt.Errorf("%w: %d bytes at %d of %d", errWide, width, r.Value, len(wide))
+		}
+		b := wide[r.Value : r.Value+width]
+		before := binary.LittleEndian.Uint64(b)
+		c.words[i%piece] = before
+		for b = b[8:]; len(b) >= 8; b = b[8:] {
+			w := binary.LittleEndian.Uint64(b)
+			c.extraWord(w ^ before)
+			before = w
+		}
+		if len(b) > 0 {
+			c.extraWord(tail(b))
+		}
+	}
+	return nil
+}
+
+// tail is the number whose bytes are b, fewer than 8.
+func tail(b []byte) uint64 {
+	var word [8]byte
+	copy(word[:], b)
+	return binary.LittleEndian.Uint64(word[:])
+}
+
+func (c *storeEncoder) extraWord(w uint64) {
+	n := bytesOf(w)
+	c.extra[c.nExtra] = byte(n)
+	binary.LittleEndian.PutUint64(c.extra[c.nExtra+1:], w)
+	c.nExtra += 1 + int(n)
+}
+
+// bytesOf is how many bytes a number takes: 0 for 0.
+func bytesOf(v uint64) uint { return uint(bits.Len64(v)+7) >> 3 }
+
+// appendBlock appends the block's payload to b and begins anew.
+func (c *storeEncoder) appendBlock(b []byte) []byte {
+	for _, n := range []int{c.n, c.number, c.nSites, c.nAddrs, c.nValues, c.nExtra} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = append(b, c.codes[:c.n]...)
+	b = append(b, c.sites[:c.nSites]...)
+	b = append(b, c.addrs[:c.nAddrs]...)
+	b = append(b, c.values[:c.nValues]...)
+	b = append(b, c.extra[:c.nExtra]...)
+	c.n, c.nSites, c.nAddrs, c.nValues, c.nExtra = 0, 0, 0, 0, 0
+	c.site, c.addr = 0, 0
+	c.known = predictions{}
+	c.number = siteBytes(len(c.table.sites))
+	return b
+}

@@ -1,0 +1,125 @@
+package trace
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// MaxStoreWidth is the most bytes that one store of a run writes (AVX-512).
+const MaxStoreWidth = 64
+
+// StoreSite is a store instruction. Sites are numbered in the order in which
+// Writer.AddSites got them, from 0.
+type StoreSite struct {
+	PC    Addr
+	Width uint8 // bytes that it writes, 1 to MaxStoreWidth
+	Flags Flags // of each of its stores
+	Base  BaseForm
+	Disp  int64 // BaseOffset: the address minus the base
+}
+
+// BaseForm says where the base of a site's stores is found.
+type BaseForm uint8
+
+// The forms.
+const (
+	BaseNone   BaseForm = iota // there is none
+	BaseOffset                 // it is the address minus Disp
+	BaseOwn                    // each StoreRec has its own
+	baseEnd
+)
+
+// BaseOf returns the value of the base register of one of the site's stores, 0
+// if it has none.
+func (s *StoreSite) BaseOf(r *StoreRec) Addr {
+	switch s.Base {
+	case BaseOffset:
+		return Addr(r.Addr - uint64(s.Disp))
+	case BaseOwn:
+		return Addr(r.Base)
+	}
+	return 0
+}
+
+func (s *StoreSite) check() error {
+	if s.Width < 1 || s.Width > MaxStoreWidth || s.Base >= baseEnd {
+		return fmt.Errorf("store site at %#x: width %d, form of base %d", uint64(s.PC), s.Width, s.Base)
+	}
+	return nil
+}
+
+// StoreRec is one store: a KindStore event whose bytes are all known, without
+// what its site and its run say.
+type StoreRec struct {
+	Site uint32 // index of its StoreSite
+	Addr uint64
+	Base uint64 // only of a site with BaseOwn
+	// Value is what was written, little endian, the bytes beyond the width 0.
+	// Of a site wider than 8 bytes it is the offset of the bytes in Wide.
+	Value uint64
+}
+
+// Stores is a run of stores of one thread, in their order: the fast form of
+// that many events. Its slices belong to the producer and are valid until its
+// next call.
+type Stores struct {
+	Thread ThreadID
+	Wall   int64 // of the run; see Event.Wall
+	Recs   []StoreRec
+	Wide   []byte // values wider than 8 bytes
+
+	word [8]byte // Data of the last Event
+}
+
+// Event makes the event of store i. Its Data is valid until the next call, and
+// not longer than s.
+func (s *Stores) Event(i int, sites []StoreSite, e *Event) {
+	r := &s.Recs[i]
+	site := &sites[r.Site]
+	*e = Event{
+		Kind: KindStore, Flags: site.Flags, Thread: s.Thread, Wall: s.Wall, PC: site.PC,
+		Addr: Addr(r.Addr), Size: uint64(site.Width), Base: site.BaseOf(r),
+	}
+	if site.Width > 8 {
+		e.Data = s.Wide[r.Value:][:site.Width:site.Width]
+		return
+	}
+	binary.LittleEndian.PutUint64(s.word[:], r.Value)
+	e.Data = s.word[:site.Width:site.Width]
+}
+
+// siteTable is the sites of a trace so far.
+type siteTable struct {
+	sites []StoreSite
+	forms []uint8 // of each site: what its stores have beyond address and word
+}
+
+const (
+	formWide = 1 << iota // more than one word of value
+	formBase             // a base
+)
+
+func (t *siteTable) add(s StoreSite) {
+	var f uint8
+	if s.Width > 8 {
+		f |= formWide
+	}
+	if s.Base == BaseOwn {
+		f |= formBase
+	}
+	t.sites = append(t.sites, s)
+	t.forms = append(t.forms, f)
+}
+
+// siteBytes is how many bytes the number of any of n sites takes in a block.
+func siteBytes(n int) int {
+	switch {
+	case n <= 1<<8:
+		return 1
+	case n <= 1<<16:
+		return 2
+	case n <= 1<<24:
+		return 3
+	}
+	return 4
+}

@@ -1,0 +1,60 @@
+package trace
+
+import "encoding/binary"
+
+// writerTables are the strings and stacks so far.
+type writerTables struct {
+	strings map[string]uint64
+	stacks  map[string]uint64
+	last    string // the string that was asked for last, and its index
+	lastID  uint64
+	key     []byte
+	newStr  []byte // coded, since the last block
+	newStk  []byte
+	nStr    uint64
+	nStk    uint64
+}
+
+func (x *writerTables) string(s string) uint64 {
+	if s == x.last {
+		return x.lastID
+	}
+	id, ok := x.strings[s]
+	if !ok {
+		id = uint64(len(x.strings))
+		x.strings[s] = id
+		x.newStr = append(binary.AppendUvarint(x.newStr, uint64(len(s))), s...)
+		x.nStr++
+	}
+	x.last, x.lastID = s, id
+	return id
+}
+
+func (x *writerTables) stack(s []Addr) uint64 {
+	x.key = x.key[:0]
+	prev := Addr(0)
+	for _, a := range s {
+		x.key = binary.AppendUvarint(x.key, zigzag(uint64(a-prev)))
+		prev = a
+	}
+	id, ok := x.stacks[string(x.key)]
+	if !ok {
+		id = uint64(len(x.stacks))
+		x.stacks[string(x.key)] = id
+		x.newStk = append(binary.AppendUvarint(x.newStk, uint64(len(s))), x.key...)
+		x.nStk++
+	}
+	return id
+}
+
+func (t *Writer) flushTables() {
+	x := &t.tables
+	if x.nStr == 0 && x.nStk == 0 {
+		return
+	}
+	raw := append(binary.AppendUvarint(t.raw[:0], x.nStr), x.newStr...)
+	raw = append(binary.AppendUvarint(raw, x.nStk), x.newStk...)
+	t.raw = raw
+	x.nStr, x.nStk, x.newStr, x.newStk = 0, 0, x.newStr[:0], x.newStk[:0]
+	t.writeBlock(blockTables, 0, raw)
+}

@@ -1,0 +1,125 @@
+package trace
+
+import "encoding/binary"
+
+// AddSites appends store instructions to the trace's sites and returns the
+// number of the first. It may be called while recording, before the first
+// store of any of them.
+func (t *Writer) AddSites(sites []StoreSite) (first uint32, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range sites {
+		if err := sites[i].check(); err != nil {
+			return 0, err
+		}
+	}
+	first = uint32(len(t.sites.sites))
+	for i := range sites {
+		t.sites.add(sites[i])
+	}
+	if c := t.stores; c != nil {
+		if n := siteBytes(len(t.sites.sites)); n > c.number {
+			t.flush()
+			c.number = n
+		}
+	}
+	return first, t.err
+}
+
+// WriteStores appends a run of stores. It takes a few nanoseconds for each; the
+// cost of a run is that of an event. A store that does not fit its site ends
+// the recording: what came before it is kept.
+func (t *Writer) WriteStores(s *Stores) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.err != nil:
+		return t.err
+	case t.done:
+		return errFinished
+	case len(s.Recs) == 0:
+		return nil
+	case t.stores == nil:
+		t.stores = newStoreEncoder(&t.sites)
+	}
+	c := t.stores
+	for recs := s.Recs; len(recs) > 0; {
+		n := min(c.room(), len(recs))
+		before := c.n
+		err := c.add(recs[:n], s.Wide, &t.index.pages)
+		t.lengthen(s, uint64(c.n-before))
+		if err != nil {
+			t.flush()
+			if t.err == nil {
+				t.err = err
+			}
+			return t.err
+		}
+		if recs = recs[n:]; c.room() == 0 {
+			t.flush()
+		}
+	}
+	t.flushSoon()
+	return t.err
+}
+
+// lengthen adds n stores to the run, or begins one.
+func (t *Writer) lengthen(s *Stores, n uint64) {
+	if t.run.thread != s.Thread || t.run.wall != s.Wall {
+		t.closeRun()
+	}
+	t.run = run{t.run.n + n, s.Thread, s.Wall}
+	t.count += n
+}
+
+// closeRun makes the run a row.
+func (t *Writer) closeRun() {
+	if t.run.n == 0 {
+		return
+	}
+	t.row(kindRun, t.run.thread, t.run.wall)
+	t.columns[0][fieldRun].plain(t.run.n)
+	t.buffered += 8
+	t.run.n = 0
+}
+
+// flushStores writes the stores of the rows. They are not compressed: at
+// recording speed that would cost more than all the rest (Pack does it).
+func (t *Writer) flushStores() {
+	if t.err != nil || t.stores == nil || t.stores.n == 0 {
+		return
+	}
+	n := t.stores.n
+	t.out = t.stores.appendBlock(append(t.out[:0], emptyHeader[:]...))
+	t.writeOut(block{kind: blockStores, codec: codecRaw, raw: uint32(len(t.out) - blockHeader), count: uint32(n)})
+}
+
+func (t *Writer) flushSites() {
+	fresh := t.sites.sites[t.sitesOut:]
+	if len(fresh) == 0 {
+		return
+	}
+	raw := binary.AppendUvarint(t.raw[:0], uint64(len(fresh)))
+	pc := Addr(0)
+	for i := range fresh {
+		s := &fresh[i]
+		raw = binary.AppendUvarint(raw, zigzag(uint64(s.PC-pc)))
+		raw = append(raw, s.Width)
+		raw = binary.AppendUvarint(raw, uint64(s.Flags))
+		raw = append(raw, byte(s.Base))
+		raw = binary.AppendUvarint(raw, zigzag(uint64(s.Disp)))
+		pc = s.PC
+	}
+	t.raw = raw
+	t.writeBlock(blockSites, 0, raw)
+	t.sitesOut = len(t.sites.sites)
+}
+
+// flushIndex writes the index of the chunks that have none yet.
+func (t *Writer) flushIndex() {
+	if t.err != nil || t.index.chunks == 0 {
+		return
+	}
+	t.writeBlock(blockIndex, t.index.chunks, t.index.coded)
+	t.index.chunks, t.index.coded = 0, t.index.coded[:0]
+}
