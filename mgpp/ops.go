@@ -70,7 +70,7 @@ type ops struct {
 	chunks []*opChunk
 	n      uint32 // timestamps given out
 	bases  bases
-	walls  walls
+	walls  clocks
 	wides  slab[wide]
 	moves  []move
 	words  words

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// walls keeps the wall clock of the operations that have one: an engine in the
+// clocks keeps the wall clock of the operations that have one: an engine in the
 // process has it for few, the kernel for all.
-type walls struct {
+type clocks struct {
 	chunks []*wallChunk // by time / chunkOps; nil: unknown for all of them
 	far    map[uint32]int64
 }
@@ -24,7 +24,7 @@ type wallChunk struct {
 const farWall = math.MinInt32
 
 // set records the clock of the operation at t, the newest.
-func (w *walls) set(t uint32, wall int64) {
+func (w *clocks) set(t uint32, wall int64) {
 	i, k := int(t/chunkOps), uint16(t%chunkOps)
 	if i >= len(w.chunks) {
 		w.chunks = append(w.chunks, make([]*wallChunk, i+1-len(w.chunks))...)
@@ -54,7 +54,7 @@ func (w *walls) set(t uint32, wall int64) {
 }
 
 // get returns the clock of the operation at t, -1 if it is unknown.
-func (w *walls) get(t uint32) int64 {
+func (w *clocks) get(t uint32) int64 {
 	i, k := int(t/chunkOps), uint16(t%chunkOps)
 	if i >= len(w.chunks) || w.chunks[i] == nil {
 		return -1
@@ -76,7 +76,7 @@ func (w *walls) get(t uint32) int64 {
 	return w.far[t]
 }
 
-func (w *walls) bytes() uint64 {
+func (w *clocks) bytes() uint64 {
 	n := uint64(len(w.chunks))*8 + uint64(len(w.far))*24
 	for _, c := range w.chunks {
 		if c != nil {

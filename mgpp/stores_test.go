@@ -1,0 +1,120 @@
+package mgpp
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/trace"
+)
+
+// TestApplyStores: runs of stores make the history that their events make.
+func TestApplyStores(t *testing.T) {
+	odd := newProgram()
+	a, b := odd.malloc(0x40, 100), odd.malloc(0x41, 5000)
+	for i, s := range []Store{
+		{Addr: trace.Addr(a), Value: 1<<64 - 1, Width: 8},
+		{Addr: trace.Addr(a + 3), Value: 0x1122334455667788, Width: 8},
+		{Addr: trace.Addr(a + 97), Value: 0x1122334455667788, Width: 8},             // over the end
+		{Addr: trace.Addr(a + 16), Value: 0xaabbccddee, Width: 5, Base: 0xffff},     // far
+		{Addr: trace.Addr(a + 24), Value: 0xaabbccddeeff, Width: 2},                 // upper bytes are none
+		{Addr: trace.Addr(b + 4000), Base: trace.Addr(b), Value: 1, Width: 8},       // the node's start
+		{Addr: trace.Addr(b + 4000), Base: trace.Addr(b + 8), Value: 2, Width: 8},   // not quite
+		{Addr: trace.Addr(b + 4090), Base: trace.Addr(b), Value: 1 << 40, Width: 8}, // over a page
+		{Addr: trace.Addr(a), Value: uint64(b), Width: 8, Flags: trace.FlagAtomic, Thread: 9},
+		{Addr: 0x7fff_0000_0000, Value: 3, Width: 8},                      // a stack
+		{Addr: 0x7fff_0000_0000, Base: trace.Addr(a), Value: 3, Width: 8}, // out of a node
+		{PC: 1<<63 | 0x42, Addr: trace.Addr(a), Value: 4, Width: 4},       // statements that can not be
+		{PC: 1<<59 | 0x42, Addr: trace.Addr(a), Value: 4, Width: 4},       // whose bits are used elsewhere
+		{PC: 0x42, Addr: trace.Addr(a), Value: 4, Width: 4},
+		{Addr: 1<<64 - 4, Value: 4, Width: 8},
+		{Addr: trace.Addr(a)},
+	} {
+		if s.PC == 0 {
+			s.PC = trace.Addr(0x1000 + i)
+		}
+		odd.store(s)
+		odd.store(s)
+	}
+	odd.release(0x43, a)
+	odd.put(0x44, a, 8, 5, 8) // after the free
+	odd.malloc(0x45, 100)
+	for name, p := range map[string]tape{
+		"odd": odd.tape, "trees": trees(20_000, 300), "table": table(20_000, 500), "matrix": matrix(20_000, 700), "queue": queue(20_000, 40),
+	} {
+		x, y := New(Options{}), New(Options{})
+		p.runs(t, x)
+		p.one(func(e *trace.Event) {
+			if _, err := y.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if d := cmp.Diff(slices.Collect(y.Ops(1, y.Now())), slices.Collect(x.Ops(1, x.Now()))); d != "" {
+			t.Errorf("%s: operations (-events +runs)\n%s", name, d)
+		}
+		if d := cmp.Diff(y.Anomalies(), x.Anomalies()); d != "" {
+			t.Errorf("%s: anomalies (-events +runs)\n%s", name, d)
+		}
+		if x.Stats() != y.Stats() {
+			t.Errorf("%s: %+v and %+v", name, x.Stats(), y.Stats())
+		}
+		p.check(t, name, x)
+	}
+}
+
+// check holds each store's operation and the bytes after it to the tape.
+func (p tape) check(t *testing.T, name string, h *History) {
+	t.Helper()
+	at := Timestamp(0)
+	for _, s := range p {
+		for _, x := range s.stores {
+			op := h.Op(at + 1)
+			if op.Kind != OpStore || op.PC != x.PC || op.Addr != x.Addr || op.Size != uint64(x.Width) {
+				continue // it was dropped
+			}
+			at++
+			if op.Base != x.Base || op.Thread != x.Thread || op.Flags != x.Flags || op.Wall != -1 {
+				t.Fatalf("%s: %+v became %+v", name, x, op)
+			}
+			for i, b := range h.Change(at)[0].New.Data {
+				if b != byte(x.Value>>(8*i)) {
+					t.Fatalf("%s: %+v wrote % x", name, x, h.Change(at)[0].New.Data)
+				}
+			}
+			if op.Node != 0 && h.LastWrite(x.Addr, uint64(x.Width), at) != at {
+				t.Fatalf("%s: %+v is not the last write", name, x)
+			}
+		}
+		for s.event != nil && at < h.Now() {
+			if k := h.Op(at + 1).Kind; k != OpBirth && k != OpDeath {
+				break
+			}
+			at++
+		}
+	}
+	if at != h.Now() {
+		t.Errorf("%s: %d of %d operations are on the tape", name, at, h.Now())
+	}
+}
+
+func TestWalls(t *testing.T) {
+	for _, walls := range [][]int64{
+		{5, 6, 7}, {-1, 5, 6}, {5, -1, 6}, {-1, -1}, {5, 1 << 40, 6, -1, 3, 1 << 50},
+	} {
+		var w clocks
+		for i, x := range walls {
+			if x >= 0 {
+				w.set(uint32(i+1), x)
+			}
+		}
+		for i, x := range walls {
+			if got := w.get(uint32(i + 1)); got != x {
+				t.Errorf("%v: at %d %d", walls, i+1, got)
+			}
+		}
+		if w.get(1<<20) != -1 || w.get(uint32(len(walls))+1) != -1 {
+			t.Errorf("%v: a time that is not there has a clock", walls)
+		}
+	}
+}
