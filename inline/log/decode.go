@@ -3,6 +3,7 @@ package log
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"mgtrace/inline/layout"
 	"mgtrace/trace"
@@ -54,7 +55,7 @@ func (m *Merger) deliver(t *thread, limit uint64) (state, error) {
 func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st state, err error) {
 	b, off := s.buf, 0
 	for off < len(b) && st == empty && err == nil {
-		off += m.plain(t, b[off:], keep)
+		off += m.plain(t, b[off:], limit == math.MaxUint64, keep)
 		if off == len(b) {
 			break
 		}
@@ -74,24 +75,26 @@ func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st sta
 	return st, err
 }
 
-// Sizes of the records that plain takes, without a base: values of up to 4, and
-// up to 8 bytes.
+// Sizes of the records with form 0: values of up to 4, and of up to 8 bytes.
 const (
 	shortRecord = layout.StoreValue + 4
 	longRecord  = layout.StoreValue + 8
 )
 
-// plain collects stores of up to 8 bytes with no part but a base, as long as
-// there is nothing else in the way, and returns the bytes that they take. This
-// is where the time goes: where the next record begins should be known before
-// this one's table entry is there, so the four sizes are four ways through the
-// loop, which the processor foresees.
-func (m *Merger) plain(t *thread, b []byte, keep bool) (off int) {
+// plain collects unconditional stores without stamps, as long as there is
+// nothing else in the way, and returns the bytes that they take. anyPlace: stamps
+// do not matter either. This is where the time goes: where the next record begins
+// should be known before this one's table entry is there, so the two sizes of
+// most are two ways through the loop, which the processor foresees.
+func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 	recs, n, stores := m.run.Recs[:batch], len(m.run.Recs), m.table.stores
 	lo, room := t.good.lo, t.good.inner()
-	end := len(b)
+	end, easy := len(b), uint8(formBase|formWide)
 	if keep {
 		end--
+	}
+	if anyPlace {
+		easy |= formStamp
 	}
 	for n < len(recs) && off+longRecord <= end {
 		r := (*[longRecord]byte)(b[off:])
@@ -101,29 +104,24 @@ func (m *Merger) plain(t *thread, b []byte, keep bool) (off int) {
 		}
 		f := &stores[tag]
 		addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:])
-		if f.form&^formBase != 0 || addr-lo >= room {
+		if f.form&^easy != 0 || addr-lo >= room {
 			break
 		}
 		rec := &recs[n]
 		rec.Site, rec.Addr, rec.Base = tag, addr, 0
-		if f.form != 0 {
-			if off+longRecord+8 > end {
-				break
+		switch {
+		case f.form != 0:
+			next := off + int(f.size)
+			if next > end {
+				m.run.Recs = recs[:n]
+				return off
 			}
-			r := (*[longRecord + 8]byte)(b[off:])
-			if f.width > 4 {
-				rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
-				rec.Base = binary.LittleEndian.Uint64(r[longRecord:])
-				off += longRecord + 8
-			} else {
-				rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
-				rec.Base = binary.LittleEndian.Uint64(r[shortRecord:])
-				off += shortRecord + 8
-			}
-		} else if f.width > 4 {
+			m.parts(t, f, b[off:next], rec)
+			off = next
+		case f.width > 4:
 			rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
 			off += longRecord
-		} else {
+		default:
 			rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
 			off += shortRecord
 		}
@@ -131,6 +129,25 @@ func (m *Merger) plain(t *thread, b []byte, keep bool) (off int) {
 	}
 	m.run.Recs = recs[:n]
 	return off
+}
+
+// parts decodes value, base and stamp of the record r of a store.
+func (m *Merger) parts(t *thread, f *storeForm, r []byte, rec *trace.StoreRec) {
+	if f.form&formBase != 0 {
+		rec.Base = binary.LittleEndian.Uint64(r[f.base:])
+	}
+	if f.form&formStamp != 0 {
+		t.place = max(t.place, binary.LittleEndian.Uint64(r[f.stamp:]))
+	}
+	switch v := r[layout.StoreValue:]; {
+	case f.form&formWide != 0:
+		rec.Value = uint64(len(m.run.Wide))
+		m.run.Wide = append(m.run.Wide, v[:f.width]...)
+	case f.width > 4:
+		rec.Value = binary.LittleEndian.Uint64(v) & f.mask
+	default:
+		rec.Value = uint64(binary.LittleEndian.Uint32(v)) & f.mask
+	}
 }
 
 // one delivers one record and returns the bytes that it takes, 0 if it is not
@@ -171,18 +188,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		return n, empty, nil
 	}
 	rec := trace.StoreRec{Site: tag, Addr: addr}
-	if f.form&formBase != 0 {
-		rec.Base = binary.LittleEndian.Uint64(r[f.base:])
-	}
-	switch v := r[layout.StoreValue:]; {
-	case f.form&formWide != 0:
-		rec.Value = uint64(len(m.run.Wide))
-		m.run.Wide = append(m.run.Wide, v[:f.width]...)
-	case f.width > 4:
-		rec.Value = binary.LittleEndian.Uint64(v) & f.mask
-	default:
-		rec.Value = uint64(binary.LittleEndian.Uint32(v)) & f.mask
-	}
+	m.parts(t, f, r, &rec)
 	m.run.Recs = append(m.run.Recs, rec)
 	return n, empty, nil
 }

@@ -3,6 +3,8 @@ package log
 import (
 	"cmp"
 	"slices"
+
+	"mgtrace/trace"
 )
 
 // Range is a range of addresses, half-open.
@@ -24,8 +26,9 @@ type filter struct {
 // span is a range by its length, which takes one comparison.
 type span struct{ lo, n uint64 }
 
-// inner is the number of addresses from lo on at which 8 bytes lie in the span.
-func (s span) inner() uint64 { return max(s.n, 7) - 7 }
+// inner is the number of addresses from lo on at which a store of any width lies
+// in the span.
+func (s span) inner() uint64 { return max(s.n, trace.MaxStoreWidth-1) - (trace.MaxStoreWidth - 1) }
 
 // sortRanges returns the ranges in order, joined where they touch.
 func sortRanges(ranges []Range) []Range {

@@ -178,6 +178,9 @@ func TestKeepLastHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if d := cmp.Diff([]trace.ThreadID{1}, m.Waiting(nil)); d != "" {
+		t.Errorf("waiting: %s", d)
+	}
 	check(t, "waiting", s,
 		"[2] hit 6 index 0 2+0 data  wall 0",
 		"[2] store 0 1008 base 1000 pc 401000: 0200000000000000",
@@ -187,6 +190,9 @@ func TestKeepLastHolds(t *testing.T) {
 	}
 	if err := m.Cut(9); err != nil {
 		t.Fatal(err)
+	}
+	if w := m.Waiting(nil); len(w) > 0 {
+		t.Errorf("still waiting: %v", w)
 	}
 	check(t, "released", s,
 		"[1] store 0 1008 base 1000 pc 401000: 0100000000000000",

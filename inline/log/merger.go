@@ -62,6 +62,7 @@ type thread struct {
 	wall     int64  // of the last record with a time
 	segments []segment
 	keep     bool // the last record, if it is a store's, waits for another
+	waits    bool // it did at the last cut
 	ended    bool
 	own      []byte // what segments hold that outlived a cut
 	spare    []byte
@@ -180,6 +181,19 @@ func (m *Merger) Retract(id trace.ThreadID) bool {
 	return true
 }
 
+// Waiting appends the threads whose last store waited at the last Cut, and held
+// back what is newer in others, to ids. Whoever finds one there again and again
+// should look where that thread is: if it is not at that store any more, an Add
+// without keepLast lets it go. Until then each Cut copies what is held back.
+func (m *Merger) Waiting(ids []trace.ThreadID) []trace.ThreadID {
+	for id, t := range m.threads {
+		if t.waits {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Cut delivers what is certain. order is the value of the counter, read before
 // the cursors of all threads were; what lay below those has been added.
 func (m *Merger) Cut(order uint64) error {
@@ -188,7 +202,8 @@ func (m *Merger) Cut(order uint64) error {
 	}
 	if len(m.threads) == 1 {
 		for _, t := range m.threads {
-			_, err := m.deliver(t, math.MaxUint64)
+			state, err := m.deliver(t, math.MaxUint64)
+			t.waits = state == waiting
 			m.err = cmp.Or(err, m.flush(t))
 		}
 	} else {
@@ -226,6 +241,7 @@ func (m *Merger) Finish() error {
 func (m *Merger) merge(order uint64) error {
 	m.queue = m.queue[:0]
 	for _, t := range m.threads {
+		t.waits = false
 		if len(t.segments) > 0 {
 			t.next = max(t.place, t.segments[0].floor)
 			m.queue = append(m.queue, t)
@@ -240,6 +256,7 @@ func (m *Merger) merge(order uint64) error {
 		}
 		switch state {
 		case waiting:
+			t.waits = true
 			order = min(order, t.next)
 			heap.Pop(&m.queue)
 		case empty:

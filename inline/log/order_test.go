@@ -296,12 +296,12 @@ func TestQuietThreadWaits(t *testing.T) {
 }
 
 // benchLog fills a buffer with stores.
-func benchLog(plan *probe.Plan, size int, index ...int) (b []byte, n int) {
+func benchLog(plan *probe.Plan, strict bool, size int, index ...int) (b []byte, n int) {
 	value := make([]byte, 64)
 	for len(b) < size {
 		binary.LittleEndian.PutUint64(value, uint64(n))
 		r := storeRecord{index: index[n%len(index)], addr: 0x5555_0000_0000 + 64*uint64(n%4096), value: value, wrote: true}
-		b = append(b, r.bytes(plan, false)...)
+		b = append(b, r.bytes(plan, strict)...)
 		n++
 	}
 	return b, n
@@ -315,15 +315,18 @@ func BenchmarkMerger(b *testing.B) {
 		name    string
 		index   []int
 		threads int
+		strict  bool
 	}{
-		{"one thread, 8 bytes", []int{sQuad}, 1},
-		{"one thread, mixed", []int{sQuad, sLong, sQuad, sByte, sIndex, sQuad, sLong, sVector}, 1},
-		{"four threads, 8 bytes", []int{sQuad}, 4},
-		{"four threads, one record in 9 stamped", []int{sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sXchg}, 4},
+		{"one thread, 8 bytes", []int{sQuad}, 1, false},
+		{"one thread, 16 bytes and more", []int{sTen, sVector}, 1, false},
+		{"one thread, strict order", []int{sQuad}, 1, true},
+		{"one thread, mixed", []int{sQuad, sLong, sQuad, sByte, sIndex, sQuad, sLong, sVector}, 1, false},
+		{"four threads, 8 bytes", []int{sQuad}, 4, false},
+		{"four threads, one record in 9 stamped", []int{sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sQuad, sXchg}, 4, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			log, n := benchLog(plan, 1<<20, c.index...)
-			m := NewMerger(NewTable(plan, false), Options{Static: static}, &counter{})
+			log, n := benchLog(plan, c.strict, 1<<20, c.index...)
+			m := NewMerger(NewTable(plan, c.strict), Options{Static: static}, &counter{})
 			for i := range c.threads {
 				m.Start(trace.ThreadID(i), 0, Range{0x7000_0000_0000, 0x7000_0010_0000})
 			}
