@@ -25,6 +25,8 @@ type Assembler struct {
 	sites   []Site
 	unwind  Unwinder
 	sink    func(*trace.Event) error
+	runs    func(*trace.Stores) error // nil: stores of runs go to sink, one by one
+	stores  []trace.StoreSite         // what Stores.Recs name: by index in Plan.Stores
 	threads map[trace.ThreadID]*thread
 	live    *blocks // nil: no declared allocator needs it
 	ev      trace.Event

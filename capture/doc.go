@@ -10,6 +10,12 @@
 //	a := capture.New(plan, sites, capture.CFI(find, 24), sink)
 //	err := a.Hit(&capture.Hit{Op: capture.Stop, Index: 3, Thread: 7, …})
 //
+// An engine that delivers stores by the hundred million gives plain ones, whose
+// bytes are all known, in runs, and a sink takes them so:
+//
+//	a.Runs(sites, writer.WriteStores)
+//	err := a.Stores(&run)
+//
 // Rules:
 //
 //   - An allocation is one event, however many allocators call each other. Name

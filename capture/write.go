@@ -163,13 +163,18 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 
 // keep sends a write, or holds it back inside a declared allocator.
 func (a *Assembler) keep(t *thread, e *trace.Event) {
-	if len(t.allocs) == 0 || !a.plan.Funcs[t.allocs[0].fn].Declared || len(t.held) >= maxHeld {
+	if !a.holds(t) || len(t.held) >= maxHeld {
 		a.send(e)
 		return
 	}
 	c := *e
 	c.Data = slices.Clone(e.Data)
 	t.held = append(t.held, c)
+}
+
+// holds says that the thread is inside a declared allocator.
+func (a *Assembler) holds(t *thread) bool {
+	return len(t.allocs) > 0 && a.plan.Funcs[t.allocs[0].fn].Declared
 }
 
 // releaseOthers sends the writes held back that go to live blocks other than
