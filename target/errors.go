@@ -36,7 +36,7 @@ var (
 
 	ErrSeccomp   = errors.New("the program has a seccomp filter of its own")
 	ErrUserfault = errors.New("userfaultfd can not be had")
-	ErrInSyscall = errors.New("the thread is inside a system call")
+	ErrInSyscall = errors.New("the thread is at a system call")
 	ErrBlocked   = errors.New("the instruction waits in the kernel")
 )
 

@@ -92,7 +92,14 @@ type Stopped struct {
 	d  *detour // of Step; nil: none yet
 }
 
-func (t *tracer) borrow(th *thread) *Stopped { return &Stopped{t: t, th: th} }
+func (t *tracer) borrow(th *thread) *Stopped {
+	s := &th.lent
+	if s.t != nil {
+		s = new(Stopped) // it is lent already
+	}
+	*s = Stopped{t: t, th: th}
+	return s
+}
 
 // giveBack ends what the borrower began.
 func (t *tracer) giveBack(s *Stopped) {
@@ -159,13 +166,15 @@ func (s *Stopped) SetSiginfo(info Siginfo) error {
 // later. A *FaultError says that the instruction faulted instead; ErrBlocked
 // that it waits in the kernel for something (a page of Userfault): neither was
 // it executed then. ErrInSyscall: the thread is inside a system call that the
-// kernel will restart, or end with EINTR for a handler.
+// kernel will restart, or end with EINTR for a handler; or the instruction is
+// one: Step does not make it, since what it does to the signal mask would be lost.
 func (s *Stopped) Step() error {
 	regs, err := getRegs(s.th.tid)
 	if err != nil {
 		return err
 	}
-	if int64(regs.OrigRAX) >= 0 && interrupted(regs.RAX) {
+	var code [2]byte
+	if _, err := s.ReadMemory(code[:], regs.RIP); err == nil && entersKernel(code) || InSyscall(regs) {
 		return ErrInSyscall
 	}
 	if s.d == nil {
@@ -174,6 +183,12 @@ func (s *Stopped) Step() error {
 		}
 	}
 	return s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
+}
+
+// entersKernel reports whether an instruction is a system call: syscall,
+// sysenter, int 0x80.
+func entersKernel(code [2]byte) bool {
+	return code == [2]byte{0x0f, 0x05} || code == [2]byte{0x0f, 0x34} || code == [2]byte{0xcd, 0x80}
 }
 
 // Syscall has this thread make a system call; see Process.Syscall.

@@ -376,3 +376,68 @@ func TestSyscallFollowed(t *testing.T) {
 }
 
 var _ mem.Memory = (*Stopped)(nil)
+
+// A thread that is stepped within a group-stop is stopped again, and the stop
+// ends when it is ended.
+func TestPokeStopped(t *testing.T) {
+	m := newMeddler(t)
+	m.steps = 2
+	got := make(chan int, 1000)
+	m.onInterrupted = func(th *Stopped) { m.step(th); got <- th.TID() }
+	s := intercepted(t, m, "behave", "spin")
+	done := make(chan ExitStatus)
+	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	waitFor(t, "four threads", func() bool { tids, _ := s.p.Threads(); return len(tids) == 4 })
+	tids, err := s.p.Threads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counters := func() string { return readString(t, s.p, symbol(t, s.p, "secret")&^4095, 4096) }
+	for range 5 {
+		unix.Kill(s.p.PID(), unix.SIGSTOP)
+		waitFor(t, "stopped", func() bool { a := counters(); time.Sleep(20 * time.Millisecond); return a == counters() })
+		for _, tid := range tids {
+			if err := s.p.Poke(tid); err != nil {
+				t.Fatal(err)
+			}
+			if answer := <-got; answer != tid {
+				t.Errorf("%d answered for %d", answer, tid)
+			}
+		}
+		waitFor(t, "stopped again", func() bool { a := counters(); time.Sleep(50 * time.Millisecond); return a == counters() })
+		unix.Kill(s.p.PID(), unix.SIGCONT)
+		waitFor(t, "running", func() bool { a := counters(); time.Sleep(20 * time.Millisecond); return a != counters() })
+	}
+	if err := s.p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+}
+
+// Signals from outside with values keep them while their receiver is stepped all
+// the time, stops among them.
+func TestStepStorm(t *testing.T) {
+	m := newMeddler(t)
+	m.steps = 4
+	m.onInterrupted = m.step
+	s := intercepted(t, m, "signals", "values-handler", "5000")
+	done := make(chan ExitStatus, 1)
+	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	for i := 0; ; i++ {
+		select {
+		case st := <-done:
+			if got, want := s.output(), "values 5000\nbad 0 blocked 0 ignored 0 handler 1"; st.Code != 0 || got != want {
+				t.Errorf("status %v, output %q", st, got)
+			}
+			if m.interrupted == 0 {
+				t.Error("never interrupted")
+			}
+			return
+		case <-time.After(time.Millisecond):
+			if s.p.Poke(s.p.PID()) == nil && i%4 == 0 {
+				unix.Kill(s.p.PID(), unix.SIGSTOP)
+				unix.Kill(s.p.PID(), unix.SIGCONT)
+			}
+		}
+	}
+}

@@ -108,17 +108,22 @@ func setSiginfo(tid int, info Siginfo) error {
 }
 
 func getRegs(tid int) (mem.Regs, error) {
-	raw := make([]byte, mem.RegsSize)
-	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	var r mem.Regs // in the kernel's form
+	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(&r)), Len: mem.RegsSize}
 	if err := ptracePointer(unix.PTRACE_GETREGSET, tid, ntPRStatus, unsafe.Pointer(&iov)); err != nil {
 		return mem.Regs{}, fmt.Errorf("registers of thread %d: %w", tid, err)
 	}
-	return mem.DecodeRegs(raw[:iov.Len])
+	if iov.Len != mem.RegsSize {
+		return mem.Regs{}, fmt.Errorf("registers of thread %d: %d bytes: it is a 32-bit program", tid, iov.Len)
+	}
+	return r, nil
 }
 
+// Regs are what the kernel writes: this does not compile if they are not.
+var _ [mem.RegsSize]byte = [unsafe.Sizeof(mem.Regs{})]byte{}
+
 func setRegs(tid int, r mem.Regs) error {
-	raw := r.Encode()
-	iov := unix.Iovec{Base: &raw[0], Len: uint64(len(raw))}
+	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(&r)), Len: mem.RegsSize}
 	if err := ptracePointer(unix.PTRACE_SETREGSET, tid, ntPRStatus, unsafe.Pointer(&iov)); err != nil {
 		return fmt.Errorf("set registers of thread %d: %w", tid, err)
 	}

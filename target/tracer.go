@@ -68,6 +68,7 @@ type thread struct {
 	settled bool    // it has left the system call in which it reported the event of status
 	message uint64  // of the event of status, once hasMsg
 	hasMsg  bool
+	lent    Stopped        // what a borrower gets
 	lost    Siginfo        // signal in hand that its present stop can not deliver
 	resent  map[int]resent // signals that were sent again in place of these
 }
