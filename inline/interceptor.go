@@ -478,15 +478,7 @@ func (i *interceptor) OnThreadEnd(tid int) {
 	if s.tid != tid {
 		return // a child that shared the memory
 	}
-	h := e.hit(capture.ThreadExit, tid)
-	e.note(s, h)
-	e.streams.Lock()
-	s.ended = true
-	last := len(e.of) == 0
-	e.streams.Unlock()
-	if last {
-		e.awake()
-	}
+	e.note(s, e.hit(capture.ThreadExit, tid))
 }
 
 // OnExec implements target.Interceptor: the history ends here.

@@ -25,7 +25,7 @@ const (
 func (e *Engine) Run(ctx context.Context, sink func(*trace.Event) error) error {
 	defer close(e.done)
 	table := log.NewTable(e.plan, e.opts.Strict)
-	r := &reader{e: e, seen: map[*slot]bool{}}
+	r := &reader{e: e}
 	out := &oneByOne{asm: capture.New(e.plan, e.sites, e.opts.Unwind, sink), sites: table.Sites()}
 	o := log.Options{Clock: clock(e.began)}
 	if !e.opts.Static {
@@ -42,9 +42,9 @@ type reader struct {
 	e      *Engine
 	merger *log.Merger
 	out    log.Sink
-	seen   map[*slot]bool
 	slots  []*slot
 	took   []*slot // whose full buffer was taken in this round
+	ended  []*slot // whose thread ended in it
 	quiet  time.Duration
 }
 
@@ -124,7 +124,7 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 	known, full := s.known, s.full && !s.taken
 	s.known = true
 	pieces, notes := s.take()
-	tid, stamp, stack, ended := trace.ThreadID(s.tid), s.stamp, s.stack, s.ended
+	tid, stamp, stack := trace.ThreadID(s.tid), s.stamp, s.stack
 	e.streams.Unlock()
 	if full {
 		r.took = append(r.took, s)
@@ -140,21 +140,16 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 				return n, err
 			}
 			n += int(k) + 1
+			if h := notes[0].hit; h != nil && h.Op == capture.ThreadExit {
+				r.ended = append(r.ended, s)
+				return n, nil
+			}
 			p.at, p.bytes, notes = notes[0].at, p.bytes[k:], notes[1:]
 		}
-		if err := r.merger.Add(tid, p.bytes, !all && !ended); err != nil {
-			if ended && len(p.bytes) == 0 {
-				continue
-			}
+		if err := r.merger.Add(tid, p.bytes, !all); err != nil {
 			return n, err
 		}
 		n += len(p.bytes)
-	}
-	if ended && len(notes) == 0 {
-		e.streams.Lock()
-		s.stream = stream{}
-		e.arena.unused = append(e.arena.unused, s)
-		e.streams.Unlock()
 	}
 	return n, nil
 }
@@ -187,6 +182,13 @@ func (r *reader) release() {
 		}
 	}
 	r.took = r.took[:0]
+	r.e.streams.Lock()
+	for _, s := range r.ended {
+		s.stream = stream{}
+		r.e.arena.unused = append(r.e.arena.unused, s)
+	}
+	r.e.streams.Unlock()
+	r.ended = r.ended[:0]
 }
 
 // oneByOne gives each store to the assembler by itself.

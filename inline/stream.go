@@ -17,7 +17,6 @@ type stream struct {
 	fullLen uint64
 	notes   []note
 	known   bool // the reader has met it
-	ended   bool // nothing more will come
 	starved bool // the thread waits for a buffer
 }
 

@@ -125,7 +125,7 @@ func (u *unit) code() []patch.Code {
 		code = append(code, im.code...)
 	}
 	slices.SortFunc(code, func(a, b patch.Code) int { return cmp.Compare(a.Addr, b.Addr) })
-	return code
+	return patch.WithPadding(code)
 }
 
 // relocate is patch.Relocate for the bytes of one instruction.

@@ -39,7 +39,7 @@ var imports = []struct {
 	{"target/core", true, "target/mem"},
 	{"target", false, "target/mem"},
 	{"bpf", false, "capture capture/syscalls probe trace x86"},
-	{"inline/layout", true, ""},
+	{"inline/layout", true, "x86"},
 	{"inline/patch", true, "x86"},
 	{"inline/emit", true, "capture inline/layout inline/patch probe x86"},
 	{"inline/hook", true, "capture capture/syscalls inline/layout probe x86"},
@@ -61,6 +61,8 @@ var imports = []struct {
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/syntax" +
 		" faultloc inline mgpp objfile probe probe/evidence render report target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report session"},
+	{"bench/capture", false, ""},
+	{"bench/soak", false, ""},
 	{"rules", false, ""},
 }
 

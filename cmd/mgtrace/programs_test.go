@@ -173,9 +173,9 @@ func (p program) compile(t *testing.T, flags ...string) string {
 }
 
 // run runs the binary with the program's specification and input.
-func (p program) run(t *testing.T, bin string) result {
+func (p program) run(t *testing.T, engine, bin string) result {
 	t.Helper()
-	args := append([]string{"run", bin}, p.flags...)
+	args := append([]string{"run", "--engine", engine, bin}, p.flags...)
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
@@ -201,25 +201,29 @@ func faults(t *testing.T, source string) []int {
 	return lines
 }
 
-// TestPrograms runs every program of testdata/programs twice: with its fault,
-// which must be among the suspects, and as its correct twin, which must stay
-// silent.
+// TestPrograms runs every program of testdata/programs under each engine, twice:
+// with its fault, which must be among the suspects, and as its correct twin,
+// which must stay silent.
 func TestPrograms(t *testing.T) {
-	needCapture(t)
 	for _, p := range programs(t) {
 		for _, opt := range []string{"-O0", "-O2"} {
-			t.Run(p.name()+opt, func(t *testing.T) {
-				t.Parallel()
-				t.Run("fault", func(t *testing.T) { testFault(t, p, opt) })
-				t.Run("twin", func(t *testing.T) { testTwin(t, p, opt) })
-			})
+			for _, engine := range []string{"inline", "ebpf"} {
+				t.Run(p.name()+opt+"/"+engine, func(t *testing.T) {
+					if engine == "ebpf" {
+						needCapture(t)
+					}
+					t.Parallel()
+					t.Run("fault", func(t *testing.T) { testFault(t, p, engine, opt) })
+					t.Run("twin", func(t *testing.T) { testTwin(t, p, engine, opt) })
+				})
+			}
 		}
 	}
 }
 
-func testFault(t *testing.T, p program, opt string) {
+func testFault(t *testing.T, p program, engine, opt string) {
 	bin := p.compile(t, opt, "-DFAULT")
-	r := p.run(t, bin)
+	r := p.run(t, engine, bin)
 	if r.status != 1 {
 		t.Fatalf("status %d, want 1\n%s", r.status, r.stderr)
 	}
@@ -262,9 +266,9 @@ func lineAt(t *testing.T, bin string, s report.Suspect) (file string, line int) 
 	return file, line
 }
 
-func testTwin(t *testing.T, p program, opt string) {
+func testTwin(t *testing.T, p program, engine, opt string) {
 	bin := p.compile(t, opt)
-	r := p.run(t, bin)
+	r := p.run(t, engine, bin)
 	if r.status != 0 || len(r.report.CPoints) != 0 {
 		t.Errorf("status %d, %d inconsistent C-points, want none:\n%+v\n%s", r.status, len(r.report.CPoints), r.report.CPoints, r.stderr)
 	}
