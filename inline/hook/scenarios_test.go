@@ -1,0 +1,330 @@
+package hook_test
+
+import "strings"
+
+// Where the tests' frames lie, and their callers.
+const (
+	sp0    = stackAt + 0x8000
+	caller = progCode + 0x500
+	heap   = heapAt + 0x1000
+)
+
+// scenarios are runs of a program and what the routine records of them.
+var scenarios = []struct {
+	name string
+	run  func(m *machine)
+	want string
+}{
+	{"malloc", func(m *machine) {
+		m.call(fMalloc, sp0, caller, 32)
+		m.ret(fMalloc, 0, sp0, heap)
+	}, `
+		stop 1000 pc 70001000 sp 30108000 = 0 from 400500 (20 0) stack 64 0005400000000000
+		stop 1010 pc 70001010 sp 30108000 = 30001000 from 400500 (20 0)`},
+
+	{"calloc inside operator new, which jumps to malloc", func(m *machine) {
+		m.call(fNew, sp0, caller, 8)
+		m.regs[rsp] = sp0
+		m.ret(fNew, 1, sp0, 0)
+		m.jump(fMalloc, sp0, 8)
+		m.call(fCalloc, sp0-64, libCode+5, 1, 8)
+		m.ret(fCalloc, 0, sp0-64, heap)
+		m.ret(fMalloc, 0, sp0, heap)
+	}, `
+		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
+		stop 7020 pc 407020 sp 30108000 = 0 from 400500 (8 0)
+		stop 1000 pc 70001000 sp 30108000 = 0 from 400500 (8 0) nested
+		stop 2000 pc 70002000 sp 30107fc0 = 0 from 70000005 (1 0) nested
+		stop 2010 pc 70002010 sp 30107fc0 = 30001000 from 70000005 (1 0)
+		stop 1010 pc 70001010 sp 30108000 = 30001000 from 400500 (1 0)`},
+
+	{"posix_memalign", func(m *machine) {
+		m.call(fPosix, sp0, caller, heap, 16, 100)
+		m.poke(heap, heap+0x100)
+		m.ret(fPosix, 0, sp0, 0)
+		m.call(fPosix, sp0, caller, heap, 16, 100)
+		m.ret(fPosix, 0, sp0, 12)
+	}, `
+		stop 4000 pc 70004000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
+		stop 4010 pc 70004010 sp 30108000 = 0 from 400500 (30001000 0) block 30001100
+		bulk posix_memalign 30001000+8 base 30001000 pc 400500: 0011003000000000
+		stop 4000 pc 70004000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
+		stop 4010 pc 70004010 sp 30108000 = c from 400500 (30001000 0) block 30001100`},
+
+	{"strdup jumps to memcpy, which returns in its place", func(m *machine) {
+		m.call(fStrdup, sp0, caller, heap)
+		m.call(fMalloc, sp0-32, libCode+9, 4)
+		m.ret(fMalloc, 0, sp0-32, heap+64)
+		m.ret(fStrdup, 1, sp0, 0)
+		m.jump(fMemcpy, sp0, heap+64, heap, 4)
+		m.text(heap+64, "abc")
+		m.ret(fMemcpy, 0, sp0, heap+64)
+		m.call(fStrcpy, sp0, caller, heap+64) // all is closed again
+		m.ret(fStrcpy, 0, sp0, heap+64)
+	}, `
+		stop 5000 pc 70005000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
+		stop 1000 pc 70001000 sp 30107fe0 = 0 from 70000009 (4 0) nested
+		stop 1010 pc 70001010 sp 30107fe0 = 30001040 from 70000009 (4 0)
+		stop 5020 pc 70005020 sp 30108000 = 0 from 400500 (4 0)
+		return strdup sp 30108000 = 30001040
+		bulk strdup 30001040+4 base 30001040 pc 400500: 61626300
+		bulk strcpy 30001040+4 base 30001040 pc 400500: 61626300`},
+
+	{"extents", func(m *machine) {
+		m.text(heap, "twelve bytes")
+		m.call(fMemcpy, sp0, caller, heap, 0, 5)
+		m.ret(fMemcpy, 0, sp0, 0)
+		m.call(fStrcpy, sp0, caller, heap)
+		m.ret(fStrcpy, 0, sp0, heap)
+		m.call(fStrcpy, sp0, caller, heap) // fgets: NULL and an old string
+		m.ret(fStrcpy, 0, sp0, 0)
+		m.call(fStrcat, sp0, caller, heap)
+		m.text(heap+12, "!!")
+		m.ret(fStrcat, 0, sp0, heap)
+		m.call(fRead, sp0, caller, 3, heap)
+		m.ret(fRead, 0, sp0, 2)
+		m.call(fRead, sp0, caller, 3, heap)
+		m.ret(fRead, 0, sp0, ^uint64(0))
+		m.call(fFread, sp0, caller, heap, 2)
+		m.ret(fFread, 0, sp0, 3)
+		m.call(fStpcpy, sp0, caller, heap+12)
+		m.ret(fStpcpy, 0, sp0, heap+14)
+		m.call(fSnprintf, sp0, caller, heap, 4)
+		m.ret(fSnprintf, 0, sp0, 100)
+		m.call(fSnprintf, sp0, caller, heap, 4)
+		m.ret(fSnprintf, 0, sp0, 1)
+		m.call(fSnprintf, sp0, caller, heap, 4)
+		m.ret(fSnprintf, 0, sp0, 0xffffffff)
+		m.call(fMutex, sp0, caller, heap+0x100)
+		m.ret(fMutex, 0, sp0, 0)
+		m.call(fMutex, sp0, caller, 0)
+		m.ret(fMutex, 0, sp0, 0)
+		m.call(fQsort, sp0, caller, heap, 3, 4)
+		m.ret(fQsort, 0, sp0, 0)
+	}, `
+		bulk memcpy 30001000+5 base 30001000 pc 400500: 7477656c76
+		bulk strcpy 30001000+13 base 30001000 pc 400500: 7477656c766520627974657300
+		bulk strcat 3000100c+3 base 30001000 pc 400500: 212100
+		bulk get 30001000+2 base 30001000 pc 400500: 7477
+		bulk fread 30001000+6 base 30001000 pc 400500: 7477656c7665
+		bulk stpcpy 3000100c+3 base 3000100c pc 400500: 212100
+		bulk snprintf 30001000+4 base 30001000 pc 400500: 7477656c
+		bulk snprintf 30001000+2 base 30001000 pc 400500: 7477
+		bulk mutex 30001100+40 base 30001100 pc 400500: ` + strings.Repeat("00", 40) + `
+		bulk qsort 30001000+12 base 30001000 pc 400500: 7477656c7665206279746573`},
+
+	{"writers inside writers", func(m *machine) {
+		m.call(fMemcpy, sp0, libCode+4, heap, 0, 4) // the library for itself
+		m.ret(fMemcpy, 0, sp0, 0)
+		m.call(fMemcpyChk, sp0, caller, heap, 0, 4)
+		m.jump(fMemcpy, sp0, heap, 0, 4)
+		m.ret(fMemcpy, 0, sp0, 0)
+		m.call(fQsort, sp0, caller, heap, 2, 2)
+		m.call(fMemcpy, sp0-64, libCode+4, heap+32, 0, 1) // by qsort
+		m.ret(fMemcpy, 0, sp0-64, 0)
+		m.call(fMemcpy, sp0-64, caller+8, heap+64, 0, 1) // by the comparison function
+		m.ret(fMemcpy, 0, sp0-64, 0)
+		m.ret(fQsort, 0, sp0, 0)
+		m.call(fOwn, sp0, caller, heap, 2)
+		m.call(fMemcpy, sp0-64, caller+8, heap, 0, 1) // of a traced one: part of it
+		m.ret(fMemcpy, 0, sp0-64, 0)
+		m.ret(fOwn, 0, sp0, 0)
+		m.call(fStrcpy, sp0, caller, heap) // left unseen
+		m.call(fMemcpy, sp0, caller, heap+16, 0, 3)
+		m.ret(fMemcpy, 0, sp0, 0)
+	}, `
+		bulk memcpy_chk 30001000+4 base 30001000 pc 400500: 00000000
+		bulk memcpy 30001040+1 base 30001040 pc 400508: 00
+		bulk qsort 30001000+4 base 30001000 pc 400500: 00000000
+		bulk own 30001000+2 base 30001000 pc 400500: 0000
+		bulk memcpy 30001010+3 base 30001010 pc 400500: 000000`},
+
+	{"a writer left by longjmp", func(m *machine) {
+		m.call(fQsort, sp0, caller, heap, 2, 2)
+		m.call(fWatch, sp0+128, caller)
+		m.ret(fQsort, 0, sp0, 0)
+	}, `
+		bulk qsort 30001000+4 base 30001000 pc 400500: 00000000 late
+		stop 9000 pc 409000 sp 30108080 = 0 from 400500 (30001000 0)`},
+
+	{"more open writers than there is room for", func(m *machine) {
+		for i := range uint64(10) {
+			m.call(fQsort, sp0-64*i, caller+i, heap+16*i, 1, 1)
+		}
+		for i := uint64(10); i > 0; i-- {
+			m.ret(fQsort, 0, sp0-64*(i-1), 0)
+		}
+	}, `
+		lost 0 0+1 base 0
+		lost 0 0+1 base 0
+		bulk qsort 30001090+1 base 30001090 pc 400509: 00
+		bulk qsort 30001080+1 base 30001080 pc 400508: 00
+		bulk qsort 30001070+1 base 30001070 pc 400507: 00
+		bulk qsort 30001060+1 base 30001060 pc 400506: 00
+		bulk qsort 30001050+1 base 30001050 pc 400505: 00
+		bulk qsort 30001040+1 base 30001040 pc 400504: 00
+		bulk qsort 30001030+1 base 30001030 pc 400503: 00
+		bulk qsort 30001020+1 base 30001020 pc 400502: 00`},
+
+	{"string instructions", func(m *machine) {
+		m.regs[rsp] = sp0
+		m.regs[rdi], m.regs[rcx] = heap, 2
+		m.store(sMovs, func() { m.poke(heap, 1); m.poke(heap+8, 2) })
+		m.regs[flags] = 0x400 // downwards
+		m.store(sMovs, func() { m.poke(heap, 3); m.poke(heap-8, 4) })
+		m.regs[flags], m.regs[rcx] = 0, 0
+		m.store(sMovs, nil)
+		m.regs[rcx], m.regs[rdi] = 5, 0xffff0000_00000000+heap
+		m.store(sStosb, func() { m.write(heap, []byte{9}) })
+		m.regs[rdi], m.regs[rcx] = sp0-64, 8 // in the red zone and the stack
+		m.store(sMovs, nil)
+	}, `
+		store 0 30001000+16 base 30001000 pc 400100: 01000000000000000200000000000000
+		store 0 30000ff8+16 base 30001000 pc 400100: 04000000000000000300000000000000
+		store 1 30001000+1 base ffff000030001000 pc 400200: 09`},
+
+	{"masked, conditional and bit stores", func(m *machine) {
+		m.regs[rsp] = sp0
+		m.regs[rbx], m.regs[rcx] = heap-20, 1
+		m.store(sMask, func() { m.write(heap+4, []byte{1, 2, 3, 4}) })
+		m.regs[rbx] = heapAt + heapSize - 24 // its end is not there
+		m.store(sMask, nil)
+		m.regs[rbx], m.regs[rax] = heap, 0xffffffff_ffffffff // bit -1
+		m.store(sBit, func() { m.write(heap-4, []byte{0, 0, 0, 0x80}) })
+		m.store(sCond, nil)
+		m.store(sCond, func() { m.poke(heap, 5) })
+	}, `
+		store 2 30001000+32 base 30000fec pc 400300: ` +
+		"00000000" + "01020304" + strings.Repeat("00", 24) + strings.Repeat("00", 32) + ` masked
+		store 2 3003fffc+32 base 3003ffe8 pc 400300: ` + strings.Repeat("00", 64) + ` masked
+		store 3 30000ffc+4 base 30001000 pc 400400: 00000080
+		store 4 30001000+8 base 30001000 pc 400500: 0500000000000000`},
+
+	{"a signal handler inside a string instruction", func(m *machine) {
+		outer, inner := m.numbers[m.at(0x100)], m.numbers[m.at(0x200)]
+		m.regs[rsp], m.regs[rdi], m.regs[rcx] = sp0, heap, 1
+		m.hook(outer, 0)
+		m.regs[rsp], m.regs[rdi] = sp0-1024, heap+32
+		m.hook(inner, 0)
+		m.hook(inner, 1)
+		m.regs[rsp] = sp0
+		m.hook(outer, 1)
+		m.hook(outer, 1) // a thread that begins behind one
+		m.regs[rdi] = heap + 64
+		m.hook(outer, 0) // faults
+		m.regs[rdi] = heap + 96
+		m.hook(inner, 0)
+		m.hook(inner, 1)
+	}, `
+		store 1 30001020+1 base 30001020 pc 400200: 00
+		store 0 30001000+8 base 30001000 pc 400100: 0000000000000000
+		store 1 30001060+1 base 30001060 pc 400200: 00`},
+
+	{"system calls", func(m *machine) {
+		m.regs[rsp] = sp0
+		m.text(heap, "hello")
+		m.syscall(0, 5, nil, 3, heap, 100)                        // read
+		m.syscall(0, ^uint64(8), nil, 3, heap, 100)               // read: an error
+		m.syscall(1, 5, nil, 3, heap, 100)                        // write
+		m.syscall(22, 0, nil, heap)                               // pipe
+		m.syscall(271, 1, nil, heap, 2)                           // ppoll
+		m.syscall(9, heapAt, nil, 0, 0x2000)                      // mmap
+		m.syscall(11, 0, nil, heapAt, 0x2000)                     // munmap
+		m.syscall(25, heapAt+0x5000, nil, heapAt, 0x1000, 0x2000) // mremap
+		m.syscall(12, 0x7000, nil, 0)                             // brk
+		m.syscall(12, 0x9000, nil, 0x9000)
+		m.syscall(12, 0x8000, nil, 0x8000)
+		vec := uint64(heap + 0x200)
+		for i, v := range []uint64{heap, 2, heap + 3, 10, heap + 32, 5} {
+			m.poke(vec+8*uint64(i), v)
+		}
+		m.syscall(19, 7, nil, 3, vec, 3) // readv
+		m.poke(heap+0x310, vec)
+		m.poke(heap+0x318, 1)
+		m.syscall(47, 7, nil, 3, heap+0x300) // recvmsg
+		m.syscall(0, 0, nil, 3, heap, 9)
+		m.syscall(57, 99, nil) // fork
+	}, `
+		syscall 0 30001000+5 base 30001000 pc 409002: 68656c6c6f
+		syscall 22 30001000+8 base 30001000 pc 409002: 68656c6c6f000000
+		syscall 271 30001000+16 base 30001000 pc 409002: 68656c6c6f0000000000000000000000
+		map 0 30000000+8192 base 0
+		unmap 0 30000000+8192 base 0
+		unmap 0 30000000+4096 base 0
+		map 0 30005000+8192 base 0
+		break 0 9000+0 base 7000
+		break 0 8000+0 base 9000
+		syscall 19 30001000+2 base 30001000 pc 409002: 6865
+		syscall 19 30001003+5 base 30001003 pc 409002: 6c6f000000
+		syscall 47 30001000+2 base 30001000 pc 409002: 6865`},
+
+	{"stores of an allocator and of a writer in the program", func(m *machine) {
+		movs := func(sp, addr uint64) {
+			m.regs[rsp], m.regs[rdi], m.regs[rcx] = sp, addr, 1
+			m.store(sMovs, nil)
+		}
+		m.call(fNew, sp0, caller, 8)
+		movs(sp0-64, heap+8)
+		m.call(fMemcpy, sp0-64, caller, heap+16, 0, 4)
+		m.ret(fMemcpy, 0, sp0-64, 0)
+		m.ret(fNew, 0, sp0, heap)
+		movs(sp0, heap+24)
+		m.call(fOwn, sp0, caller, heap, 64)
+		movs(sp0-64, heap+32)
+		movs(sp0-64, heap+64)
+		m.ret(fOwn, 0, sp0, 0)
+		movs(sp0, heap+40)
+		m.call(fNew, sp0, caller, 8)
+		movs(sp0-64, heap+48)
+		movs(sp0+64, heap+56) // it was left by an exception
+	}, `
+		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
+		stop 7010 pc 407010 sp 30108000 = 30001000 from 400500 (30001010 0)
+		store 0 30001018+8 base 30001018 pc 400100: 0000000000000000
+		store 0 30001040+8 base 30001040 pc 400100: 0000000000000000
+		bulk own 30001000+64 base 30001000 pc 400500: ` + strings.Repeat("00", 64) + `
+		store 0 30001028+8 base 30001028 pc 400100: 0000000000000000
+		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
+		store 0 30001038+8 base 30001038 pc 400100: 0000000000000000`},
+
+	{"more open stores than there is room for", func(m *machine) {
+		movs := m.numbers[m.at(0x100)]
+		for i := range uint64(9) {
+			m.regs[rsp], m.regs[rdi], m.regs[rcx] = sp0-1024*i, heap+16*i, 1
+			m.hook(movs, 0)
+		}
+		for i := uint64(9); i > 6; i-- {
+			m.regs[rsp] = sp0 - 1024*(i-1)
+			m.hook(movs, 1)
+		}
+		m.regs[rsp] = sp0
+		m.hook(movs, 1) // the one that made room
+		m.regs[rsp] = sp0 - 1024
+		m.hook(movs, 1)
+	}, `
+		lost 0 0+1 base 0
+		store 0 30001080+8 base 30001080 pc 400100: 0000000000000000
+		store 0 30001070+8 base 30001070 pc 400100: 0000000000000000
+		store 0 30001060+8 base 30001060 pc 400100: 0000000000000000
+		store 0 30001010+8 base 30001010 pc 400100: 0000000000000000`},
+
+	{"memory that is gone", func(m *machine) {
+		end := uint64(heapAt + heapSize)
+		m.write(end-4, []byte("tail"))
+		m.call(fMemcpy, sp0, caller, end-4, 0, 16)
+		m.ret(fMemcpy, 0, sp0, 0)
+		m.call(fMemcpy, sp0, caller, end, 0, 16)
+		m.ret(fMemcpy, 0, sp0, 0)
+		m.call(fStrcpy, sp0, caller, end-4)
+		m.ret(fStrcpy, 0, sp0, end-4)
+		m.jump(fMalloc, stackAt+stackSize-16, 5) // the stack's end
+		m.regs[rsp] = end
+		m.jump(fWatch, end)
+		m.syscall(19, 7, nil, 3, end, 3) // readv
+	}, `
+		bulk memcpy 3003fffc+16 base 3003fffc pc 400500: 7461696c and 12 unread
+		bulk memcpy 30040000+16 base 30040000 pc 400500:  and 16 unread
+		bulk strcpy 3003fffc+5 base 3003fffc pc 400500: 7461696c and 1 unread
+		stop 1000 pc 70001000 sp 3010fff0 = 3003fffc from 0 (5 0) stack 16 0000000000000000
+		stop 9000 pc 409000 sp 30040000 = 3003fffc from 0 (5 0)`},
+}
