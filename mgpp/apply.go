@@ -116,8 +116,14 @@ func (h *History) lifeSite(ev *trace.Event, k OpKind) *site {
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
 	t := h.ops.addAt(h.lifeSite(ev, OpDeath), 0, uint32(id), 0, ev.Wall)
-	h.nodes.end(id, t)
+	h.end(id, t)
 	return t
+}
+
+func (h *History) end(id NodeID, t uint32) {
+	n := h.nodes.at(id)
+	h.setAlive(n.start, n.size, false)
+	h.nodes.end(id, t)
 }
 
 // clear ends what still lives in [addr, addr+size), because a new block is
@@ -152,6 +158,7 @@ func (h *History) birth(ev *trace.Event) NodeID {
 	t := h.ops.addAt(h.lifeSite(ev, OpBirth), 0, uint32(id), 0, ev.Wall)
 	h.nodes.at(id).birth = t
 	h.own(id, uint64(ev.Addr), ev.Size, t)
+	h.setAlive(uint64(ev.Addr), ev.Size, true)
 	return id
 }
 
@@ -227,6 +234,8 @@ func (h *History) resize(ev *trace.Event, id NodeID) {
 	case ev.Size > had:
 		h.own(id, n.start+had, ev.Size-had, t)
 	}
+	h.setAlive(n.start, had, false)
+	h.setAlive(n.start, ev.Size, true)
 }
 
 // move ends old and begins its successor with the bytes carried over.
@@ -238,12 +247,13 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	s.shape = shapeMove
 	t := h.ops.addAt(s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
 	h.ops.moves = append(h.ops.moves, m)
-	h.nodes.end(old, t)
+	h.end(old, t)
 	n := h.nodes.at(id)
 	n.birth = t
 	n.flags = n.flags&^nodeZeroed | nodeRare
 	h.nodes.rare[id] = rare{moved: old}
 	h.own(id, uint64(ev.Addr), ev.Size, t)
+	h.setAlive(uint64(ev.Addr), ev.Size, true)
 	if size > 0 {
 		h.mem.write(uint64(ev.Addr), size, t)
 	}

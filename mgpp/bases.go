@@ -19,15 +19,15 @@ const (
 	maxDelta = 1024
 )
 
-// baseOf says how a write to addr is based. id is the live node at addr, 0 if
-// there is none.
-func (h *History) baseOf(base, addr uint64, id NodeID) (baseKind, int32) {
-	switch d := int64(addr - base); {
-	case base == 0:
+// baseOf says how a write to addr, which lies in the page, is based.
+func (h *History) baseOf(base, addr uint64, p *page) (baseKind, int32) {
+	if base == 0 {
 		return baseNone, 0
-	case d >= minDelta && d <= maxDelta:
+	}
+	if d := int64(addr - base); d >= minDelta && d <= maxDelta {
 		return baseDelta, int32(d)
-	case id != 0 && h.nodes.at(id).start == base:
+	}
+	if id := h.inLive(p, addr); id != 0 && h.nodes.at(id).start == base {
 		return baseNode, 0
 	}
 	return baseFar, 0

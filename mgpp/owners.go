@@ -77,7 +77,7 @@ func (p *page) granuleOwner(addr uint64) uint32 {
 	if p.owners == nil {
 		return 0
 	}
-	return p.owners[addr&pageMask/granule]
+	return p.owners.owner[addr&pageMask/granule]
 }
 
 // own makes the node the owner of [start, start+size) from time t on.
@@ -101,11 +101,11 @@ func (h *History) own(id NodeID, start, size uint64, t uint32) {
 
 func (h *History) ownPart(p *page, id NodeID, o, n uint64, t uint32) {
 	if p.owners == nil {
-		p.owners = new([pageSize / granule]uint32)
+		p.owners = new(granules)
 	}
 	var old, now uint32 // of the granule before: neighbours mostly agree
 	for g := o / granule; g <= (o+n-1)/granule; g++ {
-		if head := &p.owners[g]; now != 0 && *head == old {
+		if head := &p.owners.owner[g]; now != 0 && *head == old {
 			*head = now
 		} else {
 			old = *head
@@ -115,6 +115,32 @@ func (h *History) ownPart(p *page, id NodeID, o, n uint64, t uint32) {
 			now = h.owners.push(old, id, t)
 			*head = now
 		}
+	}
+}
+
+// setAlive notes that [start, start+size) lies in a live node now, or that it
+// does no more. Granules that do so in part never count as alive.
+func (h *History) setAlive(start, size uint64, alive bool) {
+	if size >= hugeSize {
+		return // nor do those of the largest
+	}
+	lo, hi := start&^(granule-1), (start+size+granule-1)&^(granule-1)
+	if alive {
+		lo, hi = (start+granule-1)&^(granule-1), (start+size)&^(granule-1)
+	}
+	for lo < hi {
+		o := lo & pageMask
+		k := min(hi-lo, pageSize-o)
+		if p := h.mem.lookup(lo); p == nil {
+		} else if k == pageSize {
+			p.alive = alive
+		} else if p.owners != nil {
+			part := p.owners.alive[o/granule : (o+k)/granule]
+			for i := range part {
+				part[i] = alive
+			}
+		}
+		lo += k
 	}
 }
 

@@ -20,12 +20,25 @@ const (
 type page struct {
 	number uint64 // address >> pageBits
 	words  *[pageWords]head
-	owners *[pageSize / granule]uint32
+	owners *granules
 	image  *image
 	id     uint32 // index in pageIndex.pages
 	whole  head   // versions of the whole page
 	owner  uint32 // of the whole page
+	alive  bool   // the whole page lies in a live node now
 	shared bool   // two live nodes have been in one granule
+}
+
+// granules are a page's parts that can belong to different nodes.
+type granules struct {
+	owner [pageSize / granule]uint32 // owners.go
+	alive [pageSize / granule]bool   // it lies in one live node, wholly, now
+}
+
+// inside reports that addr surely lies in a live node now: what the builder
+// asks of nearly every store, answered without a look at the node. p may be nil.
+func (p *page) inside(addr uint64) bool {
+	return p != nil && (p.owners != nil && p.owners.alive[addr&pageMask/granule] || p.alive)
 }
 
 // wordNumber returns the number of the word at addr, which lies in the page.
@@ -119,7 +132,7 @@ func (x *pageIndex) bytes() uint64 {
 			n += 4 * pageWords
 		}
 		if p.owners != nil {
-			n += 4 * pageSize / granule
+			n += 5 * pageSize / granule
 		}
 		if p.image != nil {
 			n += pageSize + pageSize/8

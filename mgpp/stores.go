@@ -72,8 +72,7 @@ func (h *History) applyStore(x *Store) uint32 {
 	}
 	p := h.mem.lookup(addr)
 	stray := false
-	id := h.inLive(p, addr)
-	if id == 0 {
+	if !p.inside(addr) && h.inLive(p, addr) == 0 {
 		var keep bool
 		if stray, keep = h.judge(uint64(x.Base), addr, width); !keep {
 			h.dropped++
@@ -90,7 +89,7 @@ func (h *History) applyStore(x *Store) uint32 {
 		key.shape = shapeWords
 		high, low = 0, h.ops.words.add(value)
 	}
-	key.base, key.delta = h.baseOf(uint64(x.Base), addr, id)
+	key.base, key.delta = h.baseOf(uint64(x.Base), addr, p)
 	site := h.ops.storeSite(x, &key, high)
 	b := addr & 7
 	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)

@@ -37,7 +37,7 @@ const (
 
 	linkBits  = 14
 	linkMask  = 1<<linkBits - 1
-	markEvery = 16
+	markEvery = 8
 	longFrom  = 4 // versions that a chain has at least when it is made long
 	longOdds  = 6 // one version in 2^longOdds makes it long
 )

@@ -20,15 +20,14 @@ func (h *History) applyWrite(ev *trace.Event) uint32 {
 		return h.applyPlain(ev)
 	}
 	stray := false
-	id := h.inLive(h.mem.lookup(addr), addr)
-	if id == 0 {
+	if p := h.mem.lookup(addr); !p.inside(addr) && h.inLive(p, addr) == 0 {
 		var keep bool
 		if stray, keep = h.judge(uint64(ev.Base), addr, size); !keep {
 			h.dropped++
 			return 0
 		}
 	}
-	t := h.addWrite(ev, addr, size, stray, id)
+	t := h.addWrite(ev, addr, size, stray)
 	h.mem.write(addr, size, t)
 	return t
 }
@@ -151,14 +150,14 @@ func writeKind(k trace.Kind) OpKind {
 }
 
 // addWrite appends a write in the most compact shape that holds it.
-func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool, id NodeID) uint32 {
+func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint32 {
 	s := site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: writeKind(ev.Kind), stray: stray}
 	if ev.Kind == trace.KindSyscall && ev.Name == "" {
 		s.name = h.ops.name(fmt.Sprintf("system call %d", ev.Aux))
 	} else {
 		s.name = h.ops.name(ev.Name)
 	}
-	s.base, s.delta = h.baseOf(uint64(ev.Base), addr, id)
+	s.base, s.delta = h.baseOf(uint64(ev.Base), addr, h.mem.lookup(addr))
 	data := ev.Data[:min(uint64(len(ev.Data)), size)]
 	if s.kind == OpUnread {
 		data = nil
