@@ -133,7 +133,7 @@ func (r *row) count(ctx context.Context, b *bench, column string, o outcome) {
 	if o.err != nil {
 		return // stopped: neither is whole
 	}
-	if column == "everything" {
+	if column == "everything" && o.stores > 0 {
 		r.Stores = o.stores
 	}
 	if column != "disk" || r.Bytes != 0 {

@@ -33,7 +33,8 @@ func run() error {
 	flag.DurationVar(&b.limit, "limit", 120*time.Second, "stop a run after this time")
 	only := flag.String("run", "", "only programs whose name matches this `regexp`")
 	skip := flag.String("skip", "", "leave out these `columns` (separated by commas)")
-	quick := flag.Bool("quick", false, "a twentieth of the work, one round, limit 10 s: does everything run?")
+	divide := flag.Int("divide", 1, "do only one part in this `number` of the work")
+	quick := flag.Bool("quick", false, "-divide 20 -n 1 -limit 10s: does everything run?")
 	jsonFile := flag.String("json", "", "write the numbers to this `file` too")
 	work := flag.String("work", "bench/capture/work", "the `directory` with the programs' sources")
 	tmp := flag.String("tmp", "", "make the temporary directory in this one; the traces need some gigabytes")
@@ -42,10 +43,10 @@ func run() error {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
 	if *quick {
-		b.rounds, b.limit = 1, 10*time.Second
+		*divide, b.rounds, b.limit = 20, 1, 10*time.Second
 	}
-	if b.rounds < 1 {
-		return errors.New("-n is at least 1")
+	if b.rounds < 1 || *divide < 1 {
+		return errors.New("-n and -divide are at least 1")
 	}
 	b.columns = slices.DeleteFunc(slices.Clone(columns), func(c column) bool {
 		return slices.Contains(strings.Split(*skip, ","), c.name)
@@ -77,14 +78,14 @@ func run() error {
 	defer stop()
 	r := &report{
 		Machine: machine(), Mgtrace: strings.TrimSpace(string(version)), Date: time.Now().UTC().Format(time.DateOnly),
-		Rounds: b.rounds, LimitS: b.limit.Seconds(), Quick: *quick, columns: b.columns,
+		Rounds: b.rounds, LimitS: b.limit.Seconds(), Divided: *divide, columns: b.columns,
 	}
 	for _, p := range programs {
 		if !wanted.MatchString(p.name) || ctx.Err() != nil {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s …\n", p.name)
-		row, err := b.one(ctx, p, source, *quick)
+		row, err := b.one(ctx, p, source, *divide)
 		if err != nil {
 			return err
 		}
@@ -104,18 +105,14 @@ func run() error {
 }
 
 // one makes a program's work, measures it and removes the work.
-func (b *bench) one(ctx context.Context, p program, source string, quick bool) (*row, error) {
+func (b *bench) one(ctx context.Context, p program, source string, divide int) (*row, error) {
 	w := &workshop{source: source}
 	var err error
 	if w.dir, err = os.MkdirTemp(b.dir, "work-"); err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(w.dir)
-	scale := p.scale
-	if quick {
-		scale /= 20
-	}
-	c, err := p.make(w, scale)
+	c, err := p.make(w, max(1, p.scale/divide))
 	if err != nil {
 		return &row{Program: p.name, Reason: err.Error()}, nil
 	}

@@ -18,7 +18,7 @@ type report struct {
 	Date       string             `json:"date"`
 	Rounds     int                `json:"rounds"`
 	LimitS     float64            `json:"limit_s"`
-	Quick      bool               `json:"quick"` // numbers of such a run mean nothing
+	Divided    int                `json:"divided"` // the work, by this; but for 1 start-up weighs too much
 	Programs   []*row             `json:"programs"`
 	Means      map[string]mean    `json:"means"`
 	StartMs    map[string]float64 `json:"start_ms"`
@@ -126,6 +126,9 @@ func means(columns []column, rows []*row) map[string]mean {
 // print writes the table and, below it, why cells are empty.
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "%s\n%s, %s; median of %d rounds, limit %.0f s\n\n", r.Machine, r.Mgtrace, r.Date, r.Rounds, r.LimitS)
+	if r.Divided > 1 {
+		fmt.Fprintf(w, "the work is divided by %d: start-up weighs too much\n\n", r.Divided)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
 	head := []string{"", "native", "Mstores", "ns/store", "B/store"}

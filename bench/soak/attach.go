@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -85,80 +86,79 @@ func (v *victim) kill() {
 	<-v.ended
 }
 
-// oneSeries attaches to a running target again and again.
-func (s *soak) oneSeries(ctx context.Context, r *rand.Rand, dir string) (err error) {
+// oneSeries attaches to a running target again and again, to another one when that
+// has ended.
+func (s *soak) oneSeries(ctx context.Context, r *rand.Rand, dir string) error {
 	t := s.targets[r.IntN(len(s.targets))]
-	v, err := startVictim(dir, t)
-	if err != nil {
-		return err
-	}
-	defer v.kill() // no harm if it has ended
-	before, err := shapeOf(v.cmd.Process.Pid)
-	if err != nil {
-		return err
-	}
-	for i := 0; i < s.attachesOfOne && ctx.Err() == nil; i++ {
-		ended, err := s.oneAttach(r, filepath.Join(dir, strconv.Itoa(i)), t, v, before)
+	for i := 0; i < s.attachesOfOne && ctx.Err() == nil; {
+		v, err := startVictim(dir, t)
+		if err != nil {
+			return err
+		}
+		err = s.attachments(ctx, r, dir, t, v, &i)
+		v.kill() // no harm if it has ended
 		if err != nil {
 			return fmt.Errorf("%s, attachment %d: %w", t.name, i, err)
 		}
-		if ended {
-			return nil
-		}
-	}
-	if err := v.finish(s.patience); err != nil {
-		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	return nil
 }
 
-// oneAttach attaches once. It says whether the target has ended.
-func (s *soak) oneAttach(r *rand.Rand, dir string, t *target, v *victim, before shape) (ended bool, err error) {
-	how := endings[r.IntN(len(endings))]
-	atTarget := r.IntN(20) == 0
-	delay := time.Duration(r.Float64() * float64(1500*time.Millisecond))
-	pid := v.cmd.Process.Pid
-	tracer, err := s.trace(dir, s.attach, map[string]string{"pid": strconv.Itoa(pid)}, nil, nil)
+// attachments attaches to one target until it has ended or the series is at its end.
+func (s *soak) attachments(ctx context.Context, r *rand.Rand, dir string, t *target, v *victim, i *int) error {
+	before, err := shapeOf(v.cmd.Process.Pid)
 	if err != nil {
-		return false, err
+		return err
 	}
-	what := fmt.Sprintf("attached to %s: mgtrace ended by %s", t.name, signalName(how))
-	if atTarget {
-		what = fmt.Sprintf("attached to %s: target killed", t.name)
+	for ; *i < s.attachesOfOne && ctx.Err() == nil; *i++ {
+		how := endings[r.IntN(len(endings))]
+		atTarget := r.IntN(20) == 0
+		delay := time.Duration(r.Float64() * float64(longestAttach))
+		if err := s.oneAttach(filepath.Join(dir, strconv.Itoa(*i)), t, v, how, atTarget, delay); err != nil {
+			return fmt.Errorf("%s after %s: %w", signalName(how), delay, err)
+		}
+		if atTarget {
+			*i++
+			return nil
+		}
+		undone := how != syscall.SIGKILL || s.engine == "ebpf"
+		if err := before.unharmed(v.cmd.Process.Pid, undone, s.patience); err != nil {
+			return fmt.Errorf("%s after %s: %w", signalName(how), delay, err)
+		}
+		if !undone { // patched for ever: not attached to again
+			*i++
+			break
+		}
+	}
+	return v.finish(s.patience)
+}
+
+// longestAttach is how long an attachment lasts at most.
+const longestAttach = 1500 * time.Millisecond
+
+// oneAttach attaches once and ends mgtrace, or the target.
+func (s *soak) oneAttach(dir string, t *target, v *victim, how syscall.Signal, atTarget bool, delay time.Duration) error {
+	tracer, err := s.trace(dir, s.attach, map[string]string{"pid": strconv.Itoa(v.cmd.Process.Pid)}, nil, nil)
+	if err != nil {
+		return err
 	}
 	select {
 	case <-time.After(delay):
 	case <-tracer.ended: // with the target alive it has no reason to
 		said, _ := os.ReadFile(filepath.Join(dir, "stderr"))
-		return false, fmt.Errorf("mgtrace ended with status %s: %s", statusName(tracer.status()), bytes.TrimSpace(said))
+		return fmt.Errorf("mgtrace ended with status %s: %s", statusName(tracer.status()), bytes.TrimSpace(said))
 	}
+	what := "mgtrace ended by " + signalName(how)
 	if atTarget {
+		what = "target killed"
 		v.kill()
 	} else {
 		tracer.signal(how)
 	}
-	if err := tracer.wait(s.patience); err != nil {
-		return false, fmt.Errorf("%s after %s: %w", what, delay, err)
+	err = tracer.wait(s.patience)
+	if err := errors.Join(err, tracer.clean(s.patience)); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if err := tracer.clean(s.patience); err != nil {
-		return false, fmt.Errorf("%s after %s: %w", what, delay, err)
-	}
-	s.count(fmt.Sprintf("%s → status %s", what, statusName(tracer.status())))
-	if atTarget {
-		return true, nil
-	}
-	// What the kernel takes out, it takes out a little later.
-	undone := how != syscall.SIGKILL || s.engine == "ebpf"
-	for end := time.Now().Add(s.patience); ; time.Sleep(20 * time.Millisecond) {
-		if err = before.harmed(pid, undone); err == nil || time.Now().After(end) {
-			break
-		}
-	}
-	if err != nil {
-		return false, fmt.Errorf("%s after %s: %w", what, delay, err)
-	}
-	if undone {
-		return false, nil
-	}
-	return true, v.finish(s.patience) // patched for ever: not attached to again
+	s.count(fmt.Sprintf("attached to %s: %s → status %s", t.name, what, statusName(tracer.status())))
+	return nil
 }

@@ -27,8 +27,8 @@
 // in-process engine stays there: that target has to go on and to be right.
 //
 // At the end, compared with the start and after half a minute at most: loaded eBPF
-// programs, pinned objects, uprobe_events, cgroups, /dev/shm, the home directory of all
-// launches (mgtrace keeps a cache there), open files of the whole
+// programs, pinned objects, uprobe_events, cgroups of its name, /dev/shm, the home
+// directory of all launches (mgtrace keeps a cache there), open files of the whole
 // system, unreclaimable kernel memory. What cannot be read is said. Other work on the
 // machine that grows in the meantime can be taken for a leak here.
 //

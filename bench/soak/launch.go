@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -55,13 +56,11 @@ func (s *soak) oneLaunch(ctx context.Context, r *rand.Rand, dir string) error {
 			tracer.signal(how)
 		}
 	}
-	if err := tracer.wait(s.patience); err != nil {
-		return fmt.Errorf("%s after %s: %w", what, delay, err)
-	}
+	err = tracer.wait(s.patience)
 	if !endless && (victim == "nobody" || strings.HasSuffix(what, "too late")) {
 		s.took(t, time.Since(began))
 	}
-	if err := tracer.clean(s.patience); err != nil {
+	if err := errors.Join(err, tracer.clean(s.patience)); err != nil {
 		return fmt.Errorf("%s after %s: %w", what, delay, err)
 	}
 	if victim == "nobody" {

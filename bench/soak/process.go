@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // marked returns the processes whose environment has the entry mark, this one not.
@@ -45,6 +46,16 @@ func statusField(pid int, name string) string {
 		}
 	}
 	return ""
+}
+
+// unharmed waits until harmed has nothing to say: what the kernel takes out, it
+// takes out a little later.
+func (before shape) unharmed(pid int, undone bool, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if err := before.harmed(pid, undone); err == nil || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // A shape is what a tracer may change of a process and has to put right again.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,7 +19,7 @@ type system struct {
 	programs []string // loaded eBPF programs, by identifier
 	pinned   []string
 	uprobes  []string // lines of uprobe_events
-	cgroups  []string
+	cgroups  []string // with mgtrace in their name: the system makes others all the time
 	shm      []string
 	home     []string // files in the home directory of the tracers
 	files    int      // open file descriptions
@@ -28,7 +29,7 @@ type system struct {
 
 func look(home string) system {
 	s := system{
-		programs: programs(), pinned: tree("/sys/fs/bpf", false), cgroups: tree("/sys/fs/cgroup", true), shm: tree("/dev/shm", false),
+		programs: programs(), pinned: tree("/sys/fs/bpf", false), cgroups: named(tree("/sys/fs/cgroup", true), "mgtrace"), shm: tree("/dev/shm", false),
 		home: tree(home, false),
 	}
 	for _, f := range []string{"/sys/kernel/tracing/uprobe_events", "/sys/kernel/debug/tracing/uprobe_events"} {
@@ -56,7 +57,7 @@ func look(home string) system {
 }
 
 func programs() []string {
-	if _, err := ebpf.ProgramGetNextID(0); err != nil && !os.IsNotExist(err) {
+	if _, err := ebpf.ProgramGetNextID(0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	list := []string{}
@@ -79,6 +80,11 @@ func tree(root string, directories bool) []string {
 		return nil
 	})
 	return list
+}
+
+// named keeps the paths that have part in them; nil stays nil.
+func named(paths []string, part string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool { return !strings.Contains(p, part) })
 }
 
 // left says what is there now and was not before. Only what was there at once and
