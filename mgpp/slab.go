@@ -2,7 +2,7 @@ package mgpp
 
 // slab is an array that grows without copying: pointers into it stay valid.
 type slab[T any] struct {
-	chunks [][]T
+	chunks []*[slabChunk]T
 	n      int
 }
 
@@ -11,16 +11,16 @@ const slabChunk = 1 << 12
 func (s *slab[T]) len() int { return s.n }
 
 func (s *slab[T]) at(i int) *T {
-	return &s.chunks[i/slabChunk][i%slabChunk]
+	return &s.chunks[uint(i)/slabChunk][uint(i)%slabChunk]
 }
 
 // add appends v and returns its index.
 func (s *slab[T]) add(v T) int {
 	i := s.n
 	if i/slabChunk == len(s.chunks) {
-		s.chunks = append(s.chunks, make([]T, slabChunk))
+		s.chunks = append(s.chunks, new([slabChunk]T))
 	}
-	s.chunks[i/slabChunk][i%slabChunk] = v
+	*s.at(i) = v
 	s.n++
 	return i
 }

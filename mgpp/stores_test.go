@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -96,6 +97,24 @@ func (p tape) check(t *testing.T, name string, h *History) {
 	if at != h.Now() {
 		t.Errorf("%s: %d of %d operations are on the tape", name, at, h.Now())
 	}
+}
+
+// TestStatsBytes holds what Stats says of the memory to what the heap says.
+func TestStatsBytes(t *testing.T) {
+	p := trees(1<<20, 5000)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	h := New(Options{})
+	p.runs(t, h)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	said, real := float64(h.Stats().Bytes), float64(after.HeapAlloc)-float64(before.HeapAlloc)
+	if said < 0.9*real || said > 1.1*real {
+		t.Errorf("%.0f bytes said, %.0f on the heap", said, real)
+	}
+	t.Logf("%.2f bytes a change on the heap, %.2f said", real/float64(h.Now()), said/float64(h.Now()))
+	runtime.KeepAlive(p)
 }
 
 func TestWalls(t *testing.T) {
