@@ -184,9 +184,6 @@ func (e *Engine) counters() (counters, error) {
 	return sum, nil
 }
 
-// Ended does nothing: the kernel has told how the process ended.
-func (e *Engine) Ended(uint64) {}
-
 // Stats returns the counts so far; after Close the last ones. Hits is Delivered
 // plus Dropped once Run has returned.
 func (e *Engine) Stats() capture.Stats {

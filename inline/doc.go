@@ -7,7 +7,7 @@
 //	if err != nil { … }
 //	defer e.Close()
 //	… process.Run …
-//	err = e.Run(ctx, func(ev *trace.Event) error { … })
+//	err = e.Run(ctx, capture.Events(func(ev *trace.Event) error { … }))
 //
 // The parts are packages of their own: where patches go (inline/patch), what a
 // trampoline does (inline/emit), the routine for what is rare (inline/hook), the

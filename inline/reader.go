@@ -2,7 +2,6 @@ package inline
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -22,20 +21,26 @@ const (
 // and everything it left is read; or until ctx is done, or sink fails, whose
 // errors it returns. It must run while the process does: full buffers hold the
 // process.
-func (e *Engine) Run(ctx context.Context, sink func(*trace.Event) error) error {
+func (e *Engine) Run(ctx context.Context, sink capture.Sink) error {
 	defer close(e.done)
 	table := log.NewTable(e.plan, e.opts.Strict)
-	r := &reader{e: e}
-	out := &oneByOne{asm: capture.New(e.plan, e.sites, e.opts.Unwind, sink), sites: table.Sites()}
+	out := assembled{capture.New(e.plan, e.sites, e.opts.Unwind, sink.Event)}
+	if err := sink.Sites(table.Sites()); err != nil {
+		return err
+	}
+	out.Runs(table.Sites(), sink.Stores)
 	o := log.Options{Clock: clock(e.began)}
 	if !e.opts.Static {
 		for _, s := range staticData(e.images, e.plan.Globals) {
 			o.Static = append(o.Static, log.Range{Lo: s[0], Hi: s[1]})
 		}
 	}
-	r.merger, r.out = log.NewMerger(table, o, out), out
+	r := &reader{e: e, merger: log.NewMerger(table, o, out), out: out}
 	return r.run(ctx)
 }
+
+// assembled is the assembler as the merger's sink.
+type assembled struct{ *capture.Assembler }
 
 // reader is the state of one Run.
 type reader struct {
@@ -189,35 +194,4 @@ func (r *reader) release() {
 	}
 	r.e.streams.Unlock()
 	r.ended = r.ended[:0]
-}
-
-// oneByOne gives each store to the assembler by itself.
-type oneByOne struct {
-	asm   *capture.Assembler
-	sites []trace.StoreSite
-	hit   capture.Hit
-	word  [8]byte
-}
-
-func (o *oneByOne) Hit(h *capture.Hit) error { return o.asm.Hit(h) }
-
-func (o *oneByOne) Stores(s *trace.Stores) error {
-	for i := range s.Recs {
-		rec := &s.Recs[i]
-		site := &o.sites[rec.Site]
-		o.hit = capture.Hit{
-			Op: capture.Store, Index: int(rec.Site), Thread: s.Thread, Wall: s.Wall, PC: uint64(site.PC),
-			Addr: rec.Addr, Size: uint64(site.Width), Base: uint64(site.BaseOf(rec)),
-		}
-		if site.Width > 8 {
-			o.hit.Data = s.Wide[rec.Value:][:site.Width]
-		} else {
-			binary.LittleEndian.PutUint64(o.word[:], rec.Value)
-			o.hit.Data = o.word[:site.Width]
-		}
-		if err := o.asm.Hit(&o.hit); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -30,6 +30,7 @@ type Analysis struct {
 	typing   *typing // nil: a core file
 	symbols  *Symbols
 	calls    *calls
+	stores   storeSites
 	noLocate bool // check only: name no suspects
 
 	points       []*point

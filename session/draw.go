@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mgtrace/capture"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/render"
@@ -150,13 +151,13 @@ func (rec *recording) analyseWith(o AnalysisOptions, times *timeFinder) (*Analys
 	}
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
 	a.done = true
-	t, err := rec.feed(func(ev *trace.Event) error {
+	t, err := rec.feed(capture.Events(func(ev *trace.Event) error {
 		if err := a.Event(ev); err != nil {
 			return err
 		}
 		times.event(ev, a.hist.Now())
 		return nil
-	})
+	}))
 	return a, t, err
 }
 
@@ -201,10 +202,10 @@ func Info(w io.Writer, path string, o InfoOptions) error {
 	defer r.Close()
 	rec := &recording{r: r, prog: r.Program()}
 	if o.Events {
-		_, err := rec.feed(func(ev *trace.Event) error {
+		_, err := rec.feed(capture.Events(func(ev *trace.Event) error {
 			_, err := fmt.Fprintln(w, trace.Format(*ev))
 			return err
-		})
+		}))
 		return err
 	}
 	info, err := rec.info()

@@ -19,7 +19,7 @@ import (
 type engine interface {
 	// Run gives the events of the process to sink, in the order of the run,
 	// until the process is gone.
-	Run(ctx context.Context, sink func(*trace.Event) error) error
+	Run(ctx context.Context, sink capture.Sink) error
 	// Sync returns when everything that the process, which is held, did has
 	// been given to sink.
 	Sync(ctx context.Context) error
@@ -106,7 +106,7 @@ func (l *live) attach(name string) (engine, error) {
 		if err != nil {
 			return nil, err // not e: a nil pointer is no nil engine
 		}
-		return e, nil
+		return kernelProbes{e}, nil
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict})
 	if err != nil {
@@ -121,3 +121,14 @@ func (l *live) logTactics() {
 		l.o.Capture.log("%7d sites by %s", t.Sites, t.Name)
 	}
 }
+
+// kernelProbes are the engine of package bpf, to which stores are events as all
+// others.
+type kernelProbes struct{ *bpf.Engine }
+
+func (e kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
+	return e.Engine.Run(ctx, sink.Event)
+}
+
+// Ended does nothing: the kernel tells how the process ends.
+func (kernelProbes) Ended(uint64) {}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/capture"
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/trace"
@@ -40,11 +41,11 @@ func (rec *recording) info() (*info, error) {
 		i.Watched = append(i.Watched, f.Name)
 	}
 	hist := mgpp.New(mgpp.Options{})
-	t, err := rec.feed(func(ev *trace.Event) error {
+	t, err := rec.feed(capture.Events(func(ev *trace.Event) error {
 		i.Events[ev.Kind.String()]++
 		_, err := hist.Apply(ev)
 		return err
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

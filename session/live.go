@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mgtrace/capture"
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/probe"
@@ -31,7 +32,7 @@ type live struct {
 	late []Image // modules that the program may dlopen: not mapped yet
 
 	mu     sync.Mutex // guards what sink and the target's handlers share
-	sinks  []func(*trace.Event) error
+	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	events atomic.Uint64
 	held   string // why mgtrace ended the run; "" if it did not
@@ -262,7 +263,7 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	}
 	engineDone := make(chan error, 1)
 	go func() {
-		err := l.eng.Run(context.Background(), l.sink)
+		err := l.eng.Run(context.Background(), (*intake)(l))
 		if err != nil {
 			// Nothing drains the ring any more: the program goes on, unwatched.
 			l.o.Capture.log("the recording failed, the program goes on: %v", err)
@@ -282,22 +283,6 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	engineErr := <-engineDone
 	stop()
 	return status, errors.Join(engineErr, err)
-}
-
-// sink takes one event.
-func (l *live) sink(ev *trace.Event) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.events.Add(1)
-	if ev.Kind == trace.KindMap && len(l.late) > 0 {
-		l.mapped()
-	}
-	for _, s := range l.sinks {
-		if err := s(ev); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // stopped runs while the process is held: everything that it did is brought in
@@ -325,7 +310,7 @@ func (l *live) globals() error {
 		if _, err := l.proc.ReadMemory(ev.Data, uint64(g.Addr)); err != nil {
 			return fmt.Errorf("read the global %s: %w", g.Name, err)
 		}
-		if err := l.sink(&ev); err != nil {
+		if err := (*intake)(l).Event(&ev); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"mgtrace/capture"
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/report"
@@ -119,20 +120,27 @@ func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *tra
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
 	a.noLocate = noLocate
 	a.warned = append(a.warned, rec.warned...)
-	t, err := rec.feed(a.Event)
+	t, err := rec.feed(a)
 	return a, t, err
 }
 
-// feed gives every event to sink. A trace that was cut off has no trailer: one
+// feed gives everything to sink. A trace that was cut off has no trailer: one
 // is made that says so.
-func (rec *recording) feed(sink func(*trace.Event) error) (*trace.Trailer, error) {
+func (rec *recording) feed(sink capture.Sink) (*trace.Trailer, error) {
 	var ev trace.Event
+	known := 0 // sites
 	for {
-		err := rec.r.Next(&ev)
+		run, err := rec.r.NextBatch(&ev)
 		switch {
+		case err == nil && run == nil:
+			err = sink.Event(&ev)
 		case err == nil:
-			if err := sink(&ev); err != nil {
-				return nil, err
+			if sites := rec.r.Sites(); len(sites) != known {
+				known = len(sites)
+				err = sink.Sites(sites)
+			}
+			if err == nil {
+				err = sink.Stores(run)
 			}
 		case errors.Is(err, io.EOF):
 			t, ok := rec.r.Trailer()
@@ -142,7 +150,8 @@ func (rec *recording) feed(sink func(*trace.Event) error) (*trace.Trailer, error
 			return &t, nil
 		case errors.Is(err, trace.ErrTruncated), errors.Is(err, trace.ErrCorrupt):
 			return &trace.Trailer{Why: err.Error()}, nil
-		default:
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

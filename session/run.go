@@ -28,7 +28,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	}
 	defer l.close()
 	a := newAnalysis(l.spec, &l.prog, l.symbols, o.Analysis, nil)
-	l.sinks = append(l.sinks, a.Event)
+	l.sinks = append(l.sinks, a)
 	rec, err := l.recorder(o.Record)
 	if err != nil {
 		return nil, 0, err
@@ -57,7 +57,7 @@ func Record(ctx context.Context, o RunOptions, messages io.Writer) error {
 	// The history is kept while recording for the audit at the end.
 	a := newAnalysis(&check.Spec{}, &l.prog, l.symbols, AnalysisOptions{}, nil)
 	a.done = true
-	l.sinks = append(l.sinks, a.Event)
+	l.sinks = append(l.sinks, a)
 	rec, err := l.recorder(o.Record)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (l *live) audit(a *Analysis) {
 	l.onStop = func(read func([]byte, trace.Addr) int) {
 		err := a.runAudit(read, func(ev *trace.Event) error {
 			for _, s := range l.sinks {
-				if err := s(ev); err != nil {
+				if err := s.Event(ev); err != nil {
 					return err
 				}
 			}
@@ -193,6 +193,8 @@ type recorder struct {
 	l    *live
 	file *os.File
 	w    *trace.Writer
+
+	first uint32 // number in the trace of the first site of runs
 }
 
 // recorder begins the trace file and adds it to the sinks.
@@ -211,13 +213,40 @@ func (l *live) recorder(path string) (*recorder, error) {
 	if err := rec.attach(); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
 	}
-	l.sinks = append(l.sinks, func(ev *trace.Event) error {
-		if err := rec.w.Write(ev); err != nil {
-			return fmt.Errorf("record to %s: %w (the file holds what was written before)", path, err)
-		}
-		return nil
-	})
+	l.sinks = append(l.sinks, rec)
 	return rec, nil
+}
+
+// Event implements capture.Sink.
+func (r *recorder) Event(ev *trace.Event) error { return r.failed(r.w.Write(ev)) }
+
+// Sites implements capture.Sink.
+func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
+	r.first, err = r.w.AddSites(sites)
+	return r.failed(err)
+}
+
+// Stores implements capture.Sink.
+func (r *recorder) Stores(run *trace.Stores) error {
+	if r.first == 0 {
+		return r.failed(r.w.WriteStores(run))
+	}
+	// The trace numbers all sites that there ever were.
+	for i := range run.Recs {
+		run.Recs[i].Site += r.first
+	}
+	err := r.w.WriteStores(run)
+	for i := range run.Recs {
+		run.Recs[i].Site -= r.first
+	}
+	return r.failed(err)
+}
+
+func (r *recorder) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("record to %s: %w (the file holds what was written before)", r.file.Name(), err)
 }
 
 // attachNames says which files travel in the trace.

@@ -189,6 +189,14 @@ func signalled(status uint64) bool { return status&0x7f != 0 && status&0x7f != 0
 
 // goesOn reports whether an event shows that the program's own code runs on
 // after a signal that it handles. The report of a sanitizer is not its own code.
+// GoesOn notes that a thread executes the program's instructions: after a fault
+// that the program handled it is over.
+func (s *Schedule) GoesOn(id trace.ThreadID) {
+	if id == s.handled {
+		s.handled = 0
+	}
+}
+
 func goesOn(k trace.Kind) bool {
 	return k == trace.KindStore || k == trace.KindCall || k == trace.KindReturn || k == trace.KindLine
 }

@@ -1,0 +1,36 @@
+package capture
+
+import "mgtrace/trace"
+
+// Sink takes the events of a run, in its order. An error ends the recording.
+type Sink interface {
+	// Sites says what the stores of runs are, by StoreRec.Site. It is called
+	// before the first run, and again when more of the program is mapped.
+	Sites([]trace.StoreSite) error
+	// Stores takes a run of plain stores: the fast form of that many events.
+	Stores(*trace.Stores) error
+	Event(*trace.Event) error
+}
+
+// Events is a Sink that gets every store as an event.
+func Events(f func(*trace.Event) error) Sink { return &events{take: f} }
+
+type events struct {
+	take  func(*trace.Event) error
+	sites []trace.StoreSite
+	ev    trace.Event
+}
+
+func (s *events) Sites(sites []trace.StoreSite) error { s.sites = sites; return nil }
+
+func (s *events) Event(ev *trace.Event) error { return s.take(ev) }
+
+func (s *events) Stores(run *trace.Stores) error {
+	for i := range run.Recs {
+		run.Event(i, s.sites, &s.ev)
+		if err := s.take(&s.ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
