@@ -113,12 +113,9 @@ func right(t *tracer) error {
 	if err != nil {
 		return err
 	}
-	if status := t.status(); status != 0 {
+	if status := t.status(); status != 0 || !strings.HasPrefix(string(out), "ready\nok\n") {
 		said, _ := os.ReadFile(filepath.Join(t.dir, "stderr"))
-		return fmt.Errorf("mgtrace's status is %d: %s", status, strings.TrimSpace(string(said)))
-	}
-	if !strings.HasPrefix(string(out), "ready\nok\n") {
-		return fmt.Errorf("the target printed %q", out)
+		return fmt.Errorf("mgtrace's status is %d, the target printed %q, mgtrace said: %s", status, out, strings.TrimSpace(string(said)))
 	}
 	return nil
 }
