@@ -86,9 +86,9 @@ func (c *countWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// batch is how many stores an engine delivers at once: a buffer's worth of one
-// thread, in pieces that stay in the first caches.
-const batch = 1 << 10
+// batch is how many stores an engine delivers at once, of one
+// thread: they stay in the first cache.
+const batch = 512
 
 func BenchmarkWriteStores(b *testing.B) {
 	x := newWorkload(1)

@@ -8,7 +8,7 @@ import (
 
 // batchStores is the longest run that NextBatch returns: it fits a processor's
 // first caches.
-const batchStores = 1 << 10
+const batchStores = piece
 
 // Next reads the next event into e, whose slices are valid until the next
 // call. Stores of runs are read one by one. It returns io.EOF at the end of a

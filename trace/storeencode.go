@@ -184,12 +184,13 @@ func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) 
 	if need := len(special) * (MaxStoreWidth + 2*9); len(c.extra)-c.nExtra < need {
 		c.extra = append(c.extra, make([]byte, max(need, len(c.extra)))...)
 	}
+	n := c.nExtra
 	for _, i := range special {
 		r := &recs[i]
 		form := c.table.forms[r.Site]
 		if form&formBase != 0 {
 			base := &c.known.base[r.Site%slots]
-			c.extraWord(zigzag(r.Base - *base))
+			n += putWord(c.extra[n:], zigzag(r.Base-*base))
 			*base = r.Base
 		}
 		if form&formWide == 0 {
@@ -204,13 +205,14 @@ func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) 
 		c.words[i%piece] = before
 		for b = b[8:]; len(b) >= 8; b = b[8:] {
 			w := binary.LittleEndian.Uint64(b)
-			c.extraWord(w ^ before)
+			n += putWord(c.extra[n:], w^before)
 			before = w
 		}
 		if len(b) > 0 {
-			c.extraWord(tail(b))
+			n += putWord(c.extra[n:], tail(b))
 		}
 	}
+	c.nExtra = n
 	return nil
 }
 
@@ -221,11 +223,14 @@ func tail(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-func (c *storeEncoder) extraWord(w uint64) {
+// putWord writes the length of a number and its bytes, 9 at most, of which it
+// returns how many count.
+func putWord(b []byte, w uint64) int {
+	_ = b[8]
 	n := bytesOf(w)
-	c.extra[c.nExtra] = byte(n)
-	binary.LittleEndian.PutUint64(c.extra[c.nExtra+1:], w)
-	c.nExtra += 1 + int(n)
+	b[0] = byte(n)
+	binary.LittleEndian.PutUint64(b[1:9], w)
+	return 1 + int(n)
 }
 
 // bytesOf is how many bytes a number takes: 0 for 0.
