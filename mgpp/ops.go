@@ -97,9 +97,7 @@ func (o *ops) add(site, low3, word, value uint32) uint32 {
 // addAt is add for a site that is not interned yet, with the wall clock.
 func (o *ops) addAt(s *site, low3, word, value uint32, wall int64) uint32 {
 	t := o.add(o.intern(s), low3, word, value)
-	if wall >= 0 {
-		o.walls.set(t, wall)
-	}
+	o.walls.set(t, wall)
 	return t
 }
 

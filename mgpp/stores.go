@@ -2,6 +2,7 @@ package mgpp
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"mgtrace/trace"
 )
@@ -28,43 +29,66 @@ func (s *Store) event() *trace.Event {
 // there is room.
 const storeBatch = 1 << 10
 
-// ApplyStores takes a run of stores into the history, in order, as Apply would
-// one by one, their wall clock being unknown. It returns how many it took: all,
-// unless the error is ErrFull, wrapped.
+// ApplyStores takes stores into the history, in order, as Apply would one by
+// one, their wall clock being unknown. It returns how many it took: all, unless
+// the error is ErrFull, wrapped.
 func (h *History) ApplyStores(stores []Store) (int, error) {
-	for i := 0; i < len(stores); {
-		run := stores[i:min(i+storeBatch, len(stores))]
-		n := uint64(len(run))
-		if err := h.roomFor(n, 2*n, 16*n); err != nil {
-			if n = 1; h.roomFor(1, 2, 16) != nil {
+	for i := range stores {
+		if i%storeBatch == 0 {
+			if err := h.roomForStores(min(storeBatch, len(stores)-i)); err != nil {
 				return i, err
 			}
-			run = run[:1]
 		}
-		for k := range run {
-			h.applyStore(&run[k])
-		}
-		i += int(n)
+		h.applyStore(&stores[i], -1)
 	}
 	return len(stores), nil
+}
+
+// ApplyRun takes a run of stores as the trace has them, in order, as Apply
+// would take their events. It returns how many it took: all, unless the error
+// is ErrFull, wrapped, or the run names a site that there is not.
+func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, error) {
+	x := Store{Thread: run.Thread}
+	for i := range run.Recs {
+		if i%storeBatch == 0 {
+			if err := h.roomForStores(min(storeBatch, len(run.Recs)-i)); err != nil {
+				return i, err
+			}
+		}
+		r := &run.Recs[i]
+		if int(r.Site) >= len(sites) {
+			return i, fmt.Errorf("run of stores: no site %d in %d", r.Site, len(sites))
+		}
+		s := &sites[r.Site]
+		if s.Width > maxInline {
+			var ev trace.Event
+			run.Event(i, sites, &ev)
+			h.applyWrite(&ev)
+			continue
+		}
+		x.PC, x.Addr, x.Base, x.Value, x.Flags, x.Width = s.PC, trace.Addr(r.Addr), s.BaseOf(r), r.Value, s.Flags, s.Width
+		h.applyStore(&x, run.Wall)
+	}
+	return len(run.Recs), nil
+}
+
+// roomForStores reports whether n stores fit, each of up to 64 bytes.
+func (h *History) roomForStores(n int) error {
+	return h.roomFor(uint64(n), 2*uint64(n), 80*uint64(n))
 }
 
 // applyPlain is applyStore for the event of a plain store.
 func (h *History) applyPlain(ev *trace.Event) uint32 {
 	var data [8]byte
 	copy(data[:], ev.Data)
-	t := h.applyStore(&Store{
+	return h.applyStore(&Store{
 		PC: ev.PC, Addr: ev.Addr, Base: ev.Base, Value: binary.LittleEndian.Uint64(data[:]),
 		Thread: ev.Thread, Flags: ev.Flags, Width: uint8(len(ev.Data)),
-	})
-	if t != 0 && ev.Wall >= 0 {
-		h.ops.walls.set(t, ev.Wall)
-	}
-	return t
+	}, ev.Wall)
 }
 
 // applyStore records a store, or drops it if it concerns no node.
-func (h *History) applyStore(x *Store) uint32 {
+func (h *History) applyStore(x *Store, wall int64) uint32 {
 	addr, width := uint64(x.Addr), uint64(x.Width)
 	if width-1 >= maxInline || addr > maxAddr-width {
 		h.plausible(x.event(), x.Addr, width)
@@ -93,6 +117,7 @@ func (h *History) applyStore(x *Store) uint32 {
 	site := h.ops.storeSite(x, &key, high)
 	b := addr & 7
 	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)
+	h.ops.walls.set(t, wall)
 	if key.base == baseFar {
 		h.ops.bases.add(t, uint64(x.Base))
 	}

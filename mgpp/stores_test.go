@@ -1,6 +1,8 @@
 package mgpp
 
 import (
+	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -117,23 +119,74 @@ func TestStatsBytes(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-func TestWalls(t *testing.T) {
+// TestApplyRun: the runs of a trace make the history that their events make.
+func TestApplyRun(t *testing.T) {
+	sites := []trace.StoreSite{
+		{PC: 0x40, Width: 8, Base: trace.BaseOffset, Disp: 8},
+		{PC: 0x41, Width: 4, Base: trace.BaseOwn, Flags: trace.FlagAtomic},
+		{PC: 0x42, Width: 16},
+		{PC: 0x43, Width: 1, Base: trace.BaseNone},
+	}
+	rnd := rand.New(rand.NewPCG(8, 9))
+	x, y := New(Options{}), New(Options{})
+	for range 300 {
+		run := trace.Stores{Thread: trace.ThreadID(1 + rnd.IntN(2)), Wall: rnd.Int64N(4) - 1, Wide: make([]byte, 64)}
+		for i := range run.Wide {
+			run.Wide[i] = byte(rnd.Uint32())
+		}
+		for range rnd.IntN(20) {
+			r := trace.StoreRec{Site: rnd.Uint32N(uint32(len(sites))), Addr: 0x10000 + rnd.Uint64N(0x3000), Base: 0x10000, Value: rnd.Uint64N(48)}
+			run.Recs = append(run.Recs, r)
+		}
+		if n, err := x.ApplyRun(&run, sites); n != len(run.Recs) || err != nil {
+			t.Fatal(n, err)
+		}
+		block := trace.Event{Kind: trace.KindAlloc, Wall: 7, Addr: trace.Addr(0x10000 + 32*rnd.Uint64N(0x180)), Size: 48}
+		var e trace.Event
+		for i := range run.Recs {
+			run.Event(i, sites, &e)
+			if _, err := y.Apply(&e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, h := range []*History{x, y} {
+			if _, err := h.Apply(&block); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if d := cmp.Diff(slices.Collect(y.Ops(1, y.Now())), slices.Collect(x.Ops(1, x.Now()))); d != "" || x.Stats() != y.Stats() {
+		t.Errorf("(-events +runs)\n%s", d)
+	}
+	bad := trace.Stores{Recs: []trace.StoreRec{{Site: 4}}}
+	if n, err := x.ApplyRun(&bad, sites); n != 0 || err == nil || errors.Is(err, ErrFull) {
+		t.Error(n, err)
+	}
+}
+
+func TestClocks(t *testing.T) {
+	long := make([]int64, 3*chunkOps)
+	for i := range long {
+		long[i] = int64(i / 5000 * 7)
+	}
 	for _, walls := range [][]int64{
-		{5, 6, 7}, {-1, 5, 6}, {5, -1, 6}, {-1, -1}, {5, 1 << 40, 6, -1, 3, 1 << 50},
+		{5, 6, 7}, {-1, 5, 6}, {5, -1, 6}, {-1, -1}, {5, 5, 5, 6, 6, -1, -1, 6, 5}, {5, 1 << 40, 1 << 40, 6, -1, 3, 1 << 50}, long,
 	} {
 		var w clocks
 		for i, x := range walls {
-			if x >= 0 {
-				w.set(uint32(i+1), x)
-			}
+			w.set(uint32(i+1), x)
 		}
 		for i, x := range walls {
 			if got := w.get(uint32(i + 1)); got != x {
-				t.Errorf("%v: at %d %d", walls, i+1, got)
+				t.Fatalf("%d of %d: %d, want %d", i, len(walls), got, x)
 			}
 		}
-		if w.get(1<<20) != -1 || w.get(uint32(len(walls))+1) != -1 {
-			t.Errorf("%v: a time that is not there has a clock", walls)
-		}
+	}
+	var w clocks
+	for i, x := range long {
+		w.set(uint32(i+1), x)
+	}
+	if n := w.bytes(); n > 1000 {
+		t.Errorf("clocks of ten runs take %d bytes", n)
 	}
 }
