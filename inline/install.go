@@ -37,10 +37,7 @@ func (e *Engine) share() error {
 	if a.guards, err = newGuards(e.proc); err != nil {
 		return err
 	}
-	a.guards.watch(func(tid int) {
-		e.stops.Add(1)
-		_ = e.proc.Poke(tid) // it has ended meanwhile
-	})
+	a.guards.watch(e.reached)
 	if e.hook, err = e.proc.Syscall(unix.SYS_MMAP, 0, pageUp(uint64(len(hook.Code))),
 		unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0); err != nil {
 		return fmt.Errorf("map the hook routine: %w", err)
@@ -49,6 +46,21 @@ func (e *Engine) share() error {
 		return fmt.Errorf("write the hook routine: %w", err)
 	}
 	return e.fillProcess()
+}
+
+// reached is told that a thread waits at its guard page. Let go on without a
+// buffer, because none was free, it comes back here; then the reader pokes it.
+func (e *Engine) reached(tid int) {
+	e.streams.Lock()
+	for _, s := range e.arena.slots {
+		if s.tid == tid && s.starved {
+			e.streams.Unlock()
+			return
+		}
+	}
+	e.streams.Unlock()
+	e.stops.Add(1)
+	_ = e.proc.Poke(tid) // it has ended meanwhile
 }
 
 // tableSizes lays the tables out one behind the other; each entry is where one

@@ -1,0 +1,311 @@
+package inline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mgtrace/capture"
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// patience bounds every run: a test that needs it fails.
+const patience = 120 * time.Second
+
+// build compiles testdata/NAME with the C or C++ compiler.
+func build(t testing.TB, name string, flags ...string) string {
+	t.Helper()
+	cc := "gcc"
+	if strings.HasSuffix(name, ".cc") {
+		cc = "g++"
+	}
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(name, filepath.Ext(name)))
+	args := append([]string{"-g", "-O1", "-pthread", "-o", out, filepath.Join("testdata", name)}, flags...)
+	if msg, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		t.Skipf("%s %v: %v\n%s", cc, args, err, msg)
+	}
+	return out
+}
+
+// run is one recording of a program.
+type run struct {
+	options Options
+	modules []string // traced files beside the program
+	late    []string // those that are not mapped at the start
+	limit   string   // of ulimit(1), for the program
+	keep    bool     // events, for the test to look at
+	// attached is called before the program goes on.
+	attached func(e *Engine, p *target.Process)
+	// during is called beside the running program.
+	during func(e *Engine, p *target.Process)
+	event  func(*trace.Event) error
+
+	events []trace.Event
+	count  map[trace.Kind]int
+	memory *memory
+	engine *Engine
+	plan   *probe.Plan
+	output string
+	status target.ExitStatus
+	stats  capture.Stats
+	pid    int
+	// At the program's end: bytes of live blocks that are known, and of those
+	// the ones that memory has otherwise.
+	audited       bool
+	known, differ int
+}
+
+// record runs a program under the engine. The recording must be whole and agree
+// with memory at the program's end.
+func (r *run) record(t testing.TB, path string, args ...string) {
+	t.Helper()
+	if err := r.try(t, path, args...); err != nil {
+		t.Fatal(err)
+	}
+	if r.differ != 0 {
+		t.Errorf("%d of %d bytes differ", r.differ, r.known)
+	}
+	for _, w := range r.engine.Warnings() {
+		t.Logf("warning: %s", w)
+	}
+	for _, u := range r.engine.Unprobed() {
+		t.Errorf("unprobed: %#x %s: %s", u.Addr, u.Instruction, u.Reason)
+	}
+}
+
+// try runs a program under the engine; err is that of the engine or the tracer.
+func (r *run) try(t testing.TB, path string, args ...string) (err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	rd, wr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rd.Close()
+	if r.limit != "" {
+		args = append([]string{"-c", "ulimit " + r.limit + ` && exec "$@"`, "sh", path}, args...)
+		path = "/bin/sh"
+	}
+	follow := ""
+	if r.limit != "" {
+		follow = args[3]
+	}
+	p, err := target.Launch(ctx, target.Command{Path: path, Args: args, Stdout: wr, Stderr: wr, Follow: follow})
+	wr.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.RunToLoaded(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.prepare(t, ctx, p)
+	if r.options.Unwind == nil {
+		r.options.Unwind = unwinder(r.plan)
+	}
+	e, err := Attach(r.plan, p, r.options)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	r.engine, r.pid = e, p.PID()
+	r.memory, r.count = newMemory(), make(map[trace.Kind]int)
+	if r.attached != nil {
+		r.attached(e, p)
+	}
+	var out bytes.Buffer
+	var wg sync.WaitGroup
+	var runErr error
+	over := make(chan struct{})
+	wg.Go(func() { io.Copy(&out, rd) })
+	wg.Go(func() {
+		defer close(over)
+		runErr = e.Run(ctx, capture.Events(r.take))
+		if runErr != nil {
+			cancel() // ends the target
+		}
+	})
+	if r.during != nil {
+		wg.Go(func() { r.during(e, p) })
+	}
+	r.status, err = p.Run(ctx, target.Handlers{OnExit: func(target.Exit) {
+		if err := e.Sync(ctx); err != nil {
+			t.Errorf("sync: %v", err)
+			return
+		}
+		r.audited = true
+		r.known, r.differ = r.memory.audit(t, r.own(), p.ReadMemory)
+	}})
+	e.Ended(r.status.Wait())
+	wg.Wait()
+	r.output, r.stats = out.String(), e.Stats()
+	return errors.Join(runErr, err, e.Close())
+}
+
+func (r *run) take(ev *trace.Event) error {
+	r.count[ev.Kind]++
+	if r.keep {
+		c := *ev
+		c.Data, c.Args, c.Stack = slices.Clone(ev.Data), slices.Clone(ev.Args), slices.Clone(ev.Stack)
+		r.events = append(r.events, c)
+	}
+	r.memory.take(ev)
+	if r.event != nil {
+		return r.event(ev)
+	}
+	return nil
+}
+
+// of returns the events of some kinds.
+func (r *run) of(kinds ...trace.Kind) []trace.Event {
+	var out []trace.Event
+	for _, e := range r.events {
+		if slices.Contains(kinds, e.Kind) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// prepare makes the plan of a process that has its libraries loaded.
+func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
+	t.Helper()
+	exe, err := p.Exe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := p.Maps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images []*probe.Image
+	seen := make(map[string]bool)
+	add := func(path string) *probe.Image {
+		f, err := objfile.Open(path, objfile.Options{NoSeparate: true})
+		if err != nil {
+			return nil
+		}
+		im := &probe.Image{Path: path, File: f, Traced: slices.ContainsFunc(r.modules, func(m string) bool { return strings.HasPrefix(filepath.Base(path), m) })}
+		images = append(images, im)
+		return im
+	}
+	place := func(im *probe.Image) {
+		for _, m := range maps {
+			if m.Path == im.Path {
+				if b, ok := im.File.Bias(m.Lo, m.Offset, m.Size()); ok {
+					im.Bias = b
+					return
+				}
+			}
+		}
+	}
+	for _, path := range append([]string{exe}, mappedFiles(maps)...) {
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		if im := add(path); im != nil {
+			place(im)
+		}
+	}
+	for _, path := range r.late {
+		im := add(path)
+		if im == nil {
+			t.Fatalf("no library %s", path)
+		}
+		im.Traced = true
+	}
+	if at, ok := images[0].File.LastResolver(); ok && images[0].File.Static() {
+		if err := p.RunTo(ctx, images[0].Bias+at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.plan, err = probe.Build(probe.Request{}, images, probe.Options{
+		InProcess: true,
+		Resolve: func(im *probe.Image, resolver uint64) (uint64, error) {
+			v, err := p.Call(im.Bias + resolver)
+			return v - im.Bias, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// own says whether the code at an address is the program's own: it asked for a
+// block itself.
+func (r *run) own() func(trace.Addr) bool {
+	im := r.engine.images[0]
+	return func(pc trace.Addr) bool {
+		if im.at(uint64(pc)) == nil {
+			return false
+		}
+		fn, ok := im.File.FuncAt(uint64(pc) - 1 - im.bias)
+		return !ok || fn.File != "" || !im.File.Static() // a static program holds the C library
+	}
+}
+
+func unwinder(plan *probe.Plan) capture.Unwinder {
+	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
+		for _, im := range plan.Images {
+			lo, hi := im.File.LoadRange()
+			if im.Bias+lo <= pc && pc < im.Bias+hi {
+				return im.File, im.Bias, true
+			}
+		}
+		return nil, 0, false
+	}, 8)
+}
+
+// native runs a program by itself.
+func native(t testing.TB, path string, args ...string) (output string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit != nil {
+		return string(out), exit.ExitCode()
+	}
+	return string(out), 0
+}
+
+// same records a program and compares what it does with what it does alone.
+func (r *run) same(t testing.TB, path string, args ...string) {
+	t.Helper()
+	output, code := native(t, path, args...)
+	r.record(t, path, args...)
+	if r.output != output {
+		t.Errorf("output:\n%s\nwithout mgtrace:\n%s", r.output, output)
+	}
+	if r.status.Signal != 0 || r.status.Code != code {
+		t.Errorf("%v, without mgtrace %d", r.status, code)
+	}
+	t.Logf("%d bytes known, %d stores, %d stops, %d traps", r.known, r.stats.Stores, r.stats.Stops, r.stats.Traps)
+}
+
+// counts formats how many events of some kinds there were.
+func (r *run) counts(kinds ...trace.Kind) string {
+	var s []string
+	for _, k := range kinds {
+		s = append(s, fmt.Sprintf("%s %d", k, r.count[k]))
+	}
+	return strings.Join(s, ", ")
+}
