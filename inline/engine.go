@@ -32,6 +32,12 @@ type Options struct {
 	// until what it did is with the sink.
 	Hold   bool
 	Unwind capture.Unwinder
+	// Filter drops stores where they happen that reach no block which may
+	// matter: see Engine.Ignore. Where that can not be had all are recorded,
+	// and Warnings says so.
+	Filter bool
+
+	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }
 
 func (o *Options) fill() {
@@ -63,6 +69,7 @@ type Engine struct {
 	tables *hook.Tables
 	at     tableAddrs
 	hook   uint64 // address of the hook routine
+	shadow uint64 // of the shadow table; 0: none
 	places []hookPlace
 	began  instant
 
@@ -90,7 +97,7 @@ type Engine struct {
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
-type tableAddrs struct{ sites, stores, funcs, syscalls, end uint64 }
+type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, end uint64 }
 
 // Attach patches a process according to the plan, which must be made for it
 // (probe.Options.InProcess). The process must be held; when Attach returns it

@@ -18,7 +18,10 @@ type guards struct {
 	fault *target.Userfault // nil: by SIGSEGV
 }
 
-func newGuards(p *target.Process) (*guards, error) {
+func newGuards(p *target.Process, sigsegv bool) (*guards, error) {
+	if sigsegv {
+		return &guards{proc: p}, nil
+	}
 	u, err := p.Userfault(nil)
 	if errors.Is(err, target.ErrUserfault) {
 		return &guards{proc: p}, nil

@@ -33,8 +33,8 @@ func (e *Engine) share() error {
 	}
 	e.arena = a
 	base := a.base + layout.ProcessSize
-	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.end}
-	if a.guards, err = newGuards(e.proc); err != nil {
+	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.end}
+	if a.guards, err = newGuards(e.proc, e.opts.sigsegv); err != nil {
 		return err
 	}
 	a.guards.watch(e.reached)
@@ -45,7 +45,15 @@ func (e *Engine) share() error {
 	if err := e.proc.WriteMemory(hook.Code, e.hook); err != nil {
 		return fmt.Errorf("write the hook routine: %w", err)
 	}
-	return e.fillProcess()
+	if err := e.fillProcess(); err != nil {
+		return err
+	}
+	if e.opts.Filter {
+		if err := e.filterStores(); err != nil {
+			e.warnings = append(e.warnings, fmt.Sprintf("all stores are recorded: %v", err))
+		}
+	}
+	return nil
 }
 
 // reached is told that a thread waits at its guard page. Let go on without a
@@ -84,7 +92,8 @@ func (e *Engine) tableSizes() (t tableAddrs) {
 	t.stores = t.sites + align(hooks*layout.SiteSize)
 	t.funcs = t.stores + align(complex*layout.StoreDescSize)
 	t.syscalls = t.funcs + align(len(e.tables.Funcs))
-	t.end = t.syscalls + align(len(hook.Syscalls()))
+	t.verdicts = t.syscalls + align(len(hook.Syscalls()))
+	t.end = t.verdicts + verdicts*layout.VerdictSize
 	return t
 }
 
@@ -226,6 +235,9 @@ func (e *Engine) remove() error {
 	reqs := []target.SyscallReq{{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.arena.base, e.arena.size()}}}
 	if e.hook != 0 {
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.hook, pageUp(uint64(len(hook.Code)))}})
+	}
+	if e.shadow != 0 {
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.shadow, shadowSize}})
 	}
 	for _, r := range e.regions.mapped {
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo}})
