@@ -174,12 +174,12 @@ func (g *generator) member(t *testing.T) {
 
 // TestDifferential compares every query at every time with the reference.
 func TestDifferential(t *testing.T) {
-	rounds := 40
+	rounds := 80
 	if testing.Short() {
 		rounds = 10
 	}
 	for seed := range uint64(rounds) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { differ(t, seed, 150) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { differ(t, seed, 150+int(seed)) })
 	}
 }
 

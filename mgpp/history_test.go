@@ -143,6 +143,7 @@ func TestStray(t *testing.T) {
 		{"from a base inside", "alloc addr=0x1000 size=16\nstore addr=0x9000 base=0x1000 data=01", OpStore, 0, 1},
 		{"after free", "alloc addr=0x1000 size=16\nfree addr=0x1000\nstore addr=0x1008 data=01", OpStore, 0, 1},
 		{"after free and unmap", "alloc addr=0x1000 size=16\nfree addr=0x1000\nunmap addr=0x1000 size=4096\nstore addr=0x1008 data=01", OpNone, 0, 0},
+		{"after free of more than a page", "alloc addr=0x11008 size=6157\nfree addr=0x11008\nstore addr=0x11140 data=01", OpStore, 0, 1},
 		{"runs into a node", "alloc addr=0x1000 size=16\nstore addr=0xff8 data=00000000000000000000000000000000", OpStore, 1, 0},
 		{"leaves a node", "alloc addr=0x1000 size=16\nbulk addr=0x1008 base=0x1008 name=\"memset\" data=00000000000000000000000000000000", OpBulk, 1, 0},
 		{"static memory", "global addr=0x5000 aux=1 size=8\nstore addr=0x5000 data=01", OpStore, 1, 0},

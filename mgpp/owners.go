@@ -131,16 +131,26 @@ func (h *History) setAlive(start, size uint64, alive bool) {
 	for lo < hi {
 		o := lo & pageMask
 		k := min(hi-lo, pageSize-o)
-		if p := h.mem.lookup(lo); p == nil {
-		} else if k == pageSize {
-			p.alive = alive
-		} else if p.owners != nil {
-			part := p.owners.alive[o/granule : (o+k)/granule]
-			for i := range part {
-				part[i] = alive
-			}
+		if p := h.mem.lookup(lo); p != nil {
+			p.setAlive(o/granule, (o+k)/granule, alive)
 		}
 		lo += k
+	}
+}
+
+// setAlive is History.setAlive for granules [lo, hi) of a page.
+func (p *page) setAlive(lo, hi uint64, alive bool) {
+	if hi-lo == pageSize/granule {
+		p.alive = alive
+		if alive {
+			return // one flag for all
+		}
+	}
+	if p.owners != nil {
+		part := p.owners.alive[lo:hi]
+		for i := range part {
+			part[i] = alive
+		}
 	}
 }
 
