@@ -73,7 +73,7 @@ const noReg = 0xff
 // writer is an allocator.
 func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 	d := siteDesc{Store: uint32(s.Store + 1), Locked: uint32(s.Locked + 1)}
-	if len(s.Points) > 0 {
+	if len(s.Points) > 0 || s.Landing {
 		d.Flags |= siteEmit
 	}
 	for _, f := range s.Enter {

@@ -204,7 +204,12 @@ func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 // jumped to.
 func (a *Assembler) unwound(t *thread, h *Hit) {
 	for n := len(t.calls); n > 0 && (below(t.calls[n-1].sp, h.SP) || a.left(&t.calls[n-1], h)); n-- {
-		a.returned(h, t.calls[n-1], trace.FlagUnwound, 0)
+		c := &t.calls[n-1]
+		if c.tail && h.Op == Stop && h.PC == c.ret && h.SP == c.sp+8 {
+			a.returned(h, *c, 0, h.Result) // right where it was called
+		} else {
+			a.returned(h, *c, trace.FlagUnwound, 0)
+		}
 		t.calls = t.calls[:n-1]
 	}
 	n := len(t.allocs)

@@ -12,13 +12,14 @@ import (
 // Locked, enter functions, reach points, leave functions, do its own store.
 type Site struct {
 	probe.Site
-	Store  int   // index in Plan.Stores of its store; -1: none
-	Locked int   // index of the store just before it that can not be probed itself; -1: none
-	After  bool  // a store before it is settled here
-	Enter  []int // indices in Plan.Funcs
-	Points []int // indices in Plan.Points
-	Leave  []int // indices in Plan.Funcs
-	Tail   bool  // Leave: by a jump to another function, whose result will be the result
+	Store   int   // index in Plan.Stores of its store; -1: none
+	Locked  int   // index of the store just before it that can not be probed itself; -1: none
+	After   bool  // a store before it is settled here
+	Enter   []int // indices in Plan.Funcs
+	Points  []int // indices in Plan.Points
+	Leave   []int // indices in Plan.Funcs
+	Landing bool  // one of Plan.Landings
+	Tail    bool  // Leave: by a jump to another function, whose result will be the result
 }
 
 // Sites merges a plan into distinct sites, sorted by image and offset.
@@ -45,6 +46,9 @@ func Sites(plan *probe.Plan) []Site {
 			l.Leave = append(l.Leave, i)
 			l.Tail = isTail(plan, r)
 		}
+	}
+	for _, l := range plan.Landings {
+		m.site(l).Landing = true
 	}
 	for i := range plan.Points {
 		p := m.site(plan.Points[i].Site)

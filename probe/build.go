@@ -148,6 +148,8 @@ func (b *builder) sort() {
 	slices.SortStableFunc(p.Funcs, func(x, y Func) int {
 		return cmp.Or(compareSites(x.Entry, y.Entry), cmp.Compare(x.Role, y.Role))
 	})
+	slices.SortFunc(p.Landings, compareSites)
+	p.Landings = slices.Compact(p.Landings)
 	slices.SortStableFunc(p.Points, func(x, y Point) int { return compareSites(x.Site, y.Site) })
 	slices.SortStableFunc(p.Unprobed, func(x, y Unprobed) int { return compareSites(x.Site, y.Site) })
 	for i := range p.Points {

@@ -70,6 +70,37 @@ func (b *builder) returns(l located) []Site {
 	return slices.Compact(sites)
 }
 
+// land plans where control is after a function that leaves by jumping to one
+// which can not be followed (through the procedure linkage table, a pointer):
+// behind the direct calls of it. Who calls it through a pointer is not found.
+func (b *builder) land(l located, returns []Site) {
+	s := b.sweeps[l.image]
+	if s == nil {
+		return
+	}
+	unknown := slices.ContainsFunc(returns, func(r Site) bool {
+		in, err := x86.Decode(s.file.Code(r.Addr, x86.MaxLen), r.Addr)
+		return err == nil && in.Kind != x86.KindRet
+	})
+	if !unknown {
+		return
+	}
+	for _, e := range s.edges {
+		if !e.call || e.to != l.fn.Addr {
+			continue
+		}
+		in, err := x86.Decode(s.file.Code(e.from, x86.MaxLen), e.from)
+		if err != nil {
+			continue
+		}
+		next := e.from + uint64(in.Len)
+		site, ok := b.site(l.image, next)
+		if probeable, _ := b.options.probeable(s.file.Code(next, x86.MaxLen)); ok && probeable && s.starts.has(next) {
+			b.plan.Landings = append(b.plan.Landings, site)
+		}
+	}
+}
+
 func (b *builder) exitAddrs(l located) (addrs []uint64) {
 	s := b.code(l.image)
 	inside := func(addr uint64) bool { return l.fn.Contains(addr) }

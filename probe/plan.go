@@ -50,6 +50,9 @@ type Plan struct {
 	Stores   []Store
 	Funcs    []Func
 	Points   []Point
+	// Landings are where control comes back to from watched functions that
+	// leave by a jump: a hit there tells that they have returned.
+	Landings []Site
 	Globals  []Global
 	Watched  []trace.Func // what FuncID stands for: Watched[id-1]
 	Unprobed []Unprobed

@@ -69,7 +69,8 @@ func (b *builder) watch(l located) {
 			return // named twice
 		}
 	}
-	f.Returns = b.exits(l)
+	f.Returns = b.returns(l)
+	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {
 		w.NoReturn = true
 		if !l.fn.NoReturn {

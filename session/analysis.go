@@ -31,7 +31,9 @@ type Analysis struct {
 	symbols  *Symbols
 	calls    *calls
 	stores   storeSites
-	noLocate bool // check only: name no suspects
+
+	relevance *relevance // nil: all stores are recorded
+	noLocate  bool       // check only: name no suspects
 
 	points       []*point
 	known        map[eval.Instance]bool // with All: reported at an earlier C-point already

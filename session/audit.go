@@ -62,6 +62,9 @@ func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) erro
 // stores are not captured, and of no declared type. Nobody reads its bytes.
 func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	n := a.hist.Node(id)
+	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.ignores(n.Stack[0]) {
+		return true
+	}
 	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.programsOwn(n.Stack[0]) {
 		return false
 	}

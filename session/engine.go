@@ -30,6 +30,12 @@ type engine interface {
 	Close() error
 }
 
+// filter is an engine that can drop stores where they happen.
+type filter interface {
+	Filtering() bool
+	Ignore(ret uint64) bool
+}
+
 // The engines by name.
 const (
 	engineInline = "inline" // inside the process
@@ -108,9 +114,16 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return kernelProbes{e}, nil
 	}
-	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict})
+	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict,
+		Filter: !l.o.Capture.Everything && filterable(l.spec)})
 	if err != nil {
 		return nil, err
+	}
+	if e.Filtering() {
+		l.filter = e
+	}
+	for _, w := range e.Warnings() {
+		l.warn("%s", w)
 	}
 	return e, nil
 }

@@ -41,6 +41,9 @@ func (in *intake) Event(ev *trace.Event) error {
 		(*live)(in).mapped()
 		in.mu.Unlock()
 	}
+	if in.relevance != nil && ev.Kind == trace.KindAlloc && in.relevance.ignores(ev.PC) {
+		in.filter.Ignore(uint64(ev.PC))
+	}
 	return in.each(1, func(s capture.Sink) error { return s.Event(ev) })
 }
 

@@ -29,6 +29,10 @@ type live struct {
 	prog    trace.Program
 	eng     engine
 
+	// Where the engine drops stores that can not matter; else nil.
+	filter    filter
+	relevance *relevance
+
 	late []Image // modules that the program may dlopen: not mapped yet
 
 	mu     sync.Mutex // guards what sink and the target's handlers share

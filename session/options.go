@@ -23,6 +23,7 @@ type AnalysisOptions struct {
 // CaptureOptions say how to run and watch a program.
 type CaptureOptions struct {
 	Engine            string // "auto", "inline" or "ebpf"
+	Everything        bool   // record also what can not matter to the specification
 	Strict            bool   // a place in the total order for each store (inline)
 	Modules           []string
 	Allocators        []probe.Allocator

@@ -22,6 +22,8 @@ import (
 // that it could not be run or watched; what the program did wrong is in the
 // report.
 func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
+	// A trace serves other specifications too.
+	o.Capture.Everything = o.Capture.Everything || o.Record != ""
 	l, err := launch(ctx, o)
 	if err != nil {
 		return nil, 0, err
@@ -29,6 +31,10 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	defer l.close()
 	a := newAnalysis(l.spec, &l.prog, l.symbols, o.Analysis, nil)
 	l.sinks = append(l.sinks, a)
+	if l.filter != nil {
+		l.relevance = newRelevance(l.spec, a.typing)
+		a.relevance = l.relevance
+	}
 	rec, err := l.recorder(o.Record)
 	if err != nil {
 		return nil, 0, err
@@ -49,6 +55,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 
 // Record runs a program and writes its history to a file.
 func Record(ctx context.Context, o RunOptions, messages io.Writer) error {
+	o.Capture.Everything = true
 	l, err := launch(ctx, o)
 	if err != nil {
 		return err

@@ -52,6 +52,8 @@ type captureFlags struct {
 	timeout  time.Duration
 	progress bool
 	plain    bool
+	all      bool
+	order    string
 }
 
 func (f *captureFlags) add(c *cobra.Command) {
@@ -62,16 +64,25 @@ func (f *captureFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.follow, "follow", "", "`exec=NAME`: wait through shells and wrappers for the program NAME")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report (30s, 5m)")
 	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
+	c.Flags().BoolVar(&f.all, "everything", false, "record every store to the heap, also those that can not matter to the specification (inline)")
+	c.Flags().StringVar(&f.order, "order", "sync", "`ORDER` of stores between threads: sync (as locks, atomics and allocators tell) or strict (each store by itself; inline)")
 	c.Flags().BoolVar(&f.plain, "allow-unprivileged", false, "run setuid and setcap programs without their privileges")
 }
 
 func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions, error) {
 	o := session.CaptureOptions{
 		Engine: f.engine, Modules: f.modules, Timeout: f.timeout, CPoints: f.cpoints, Globals: f.globals,
-		AllowUnprivileged: f.plain, Progress: f.progressTo(s),
+		AllowUnprivileged: f.plain, Everything: f.all, Progress: f.progressTo(s),
 	}
 	if verbose {
 		o.Log = func(format string, a ...any) { fmt.Fprintf(s.err, "mgtrace: "+format+"\n", a...) }
+	}
+	switch f.order {
+	case "sync":
+	case "strict":
+		o.Strict = true
+	default:
+		return o, fmt.Errorf("--order %s: write sync or strict", f.order)
 	}
 	if f.follow != "" {
 		name, ok := strings.CutPrefix(f.follow, "exec=")

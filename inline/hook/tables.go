@@ -36,7 +36,7 @@ func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
 
 // Needs says whether a site needs the hook routine.
 func Needs(plan *probe.Plan, s *capture.Site) bool {
-	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || complexStore(plan, s) != nil
+	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || s.Landing || complexStore(plan, s) != nil
 }
 
 // complexStore is the store of a site that the routine records; nil if there is
@@ -88,7 +88,7 @@ func (t *Tables) site(pc uint64, flags uint32, index, store, alloc, writer int) 
 // flags says what happens at a site, and which allocator and writer are
 // entered there (index + 1). A function that is both is an allocator.
 func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
-	if len(s.Points) > 0 {
+	if len(s.Points) > 0 || s.Landing {
 		flags |= layout.SiteStop
 	}
 	for _, f := range s.Enter {

@@ -1,0 +1,3 @@
+/* A program with its C library linked in. */
+/* build: gcc -static */
+#include "allocators.c"
