@@ -173,7 +173,7 @@ func (e *Engine) adopt() error {
 		if err != nil {
 			return err
 		}
-		s, err := e.give(nil, tid, stackOf(maps, regs.RSP), false)
+		s, err := e.give(nil, tid, stackOf(e.proc.PID(), maps, &regs), false)
 		if err != nil {
 			return err
 		}

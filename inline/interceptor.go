@@ -538,16 +538,3 @@ func disposition(tid int, sig syscall.Signal) (handled, ignored bool) {
 	}
 	return mask("SigCgt"), mask("SigIgn")
 }
-
-// stackOf is the mapping that a stack pointer lies in: of the main thread all
-// that the stack may grow to.
-func stackOf(maps []mem.Map, sp uint64) [2]uint64 {
-	m, ok := mem.FindMap(maps, sp)
-	if !ok {
-		return [2]uint64{}
-	}
-	if m.Path == "[stack]" {
-		return [2]uint64{m.Hi - min(m.Hi, stackRoom), m.Hi}
-	}
-	return [2]uint64{m.Lo, m.Hi}
-}
