@@ -53,6 +53,7 @@ type Node struct {
 	Moved  NodeID         // realloc: the node that it was before, 0 if none
 	Alloc  string         // allocator's name
 	Stack  []trace.Addr   // of its birth, innermost first; shared, read-only
+	Before bool           // it was there before the history began: Birth is 0, or when it was found
 	// Tracked: no block, but a range that was entered or tracked where no
 	// block is (static memory, a stack).
 	Tracked bool

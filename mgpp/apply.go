@@ -137,7 +137,7 @@ func (h *History) clear(ev *trace.Event, addr, size uint64, except NodeID) {
 		if id == except {
 			continue
 		}
-		if !h.nodes.at(id).is(nodeTracked) {
+		if !h.nodes.at(id).is(nodeTracked | nodeBefore) { // one found before may have been on its way to being free
 			h.anomaly(AllocOverLive, ev, trace.Addr(addr), id)
 		}
 		h.die(ev, id)
@@ -148,8 +148,27 @@ func (h *History) applyAlloc(ev *trace.Event, addr trace.Addr) {
 	if addr == 0 || !h.plausible(ev, addr, ev.Size) {
 		return
 	}
+	if ev.Flags&trace.FlagBefore != 0 {
+		h.found(ev)
+		return
+	}
 	h.clear(ev, uint64(addr), ev.Size, 0)
 	h.birth(ev)
+}
+
+// found takes in a block that was there before the history: no operation makes
+// it. Its bytes are those of the image.
+func (h *History) found(ev *trace.Event) {
+	if len(h.overlapping(h.hits[:0], uint64(ev.Addr), max(ev.Size, 1), h.ops.n)) > 0 {
+		h.anomaly(AllocOverLive, ev, ev.Addr, 0)
+		return
+	}
+	id := h.newNode(ev)
+	n := h.nodes.at(id)
+	n.birth = h.ops.n
+	n.flags |= nodeBefore
+	h.own(id, n.start, n.size, n.birth)
+	h.setAlive(n.start, n.size, true)
 }
 
 // birth appends the birth of the event's block.

@@ -3,7 +3,7 @@
 // to and which statement made it so, at every time of the run.
 //
 //	h := mgpp.New(mgpp.Options{})
-//	for each event { h.Apply(&event) } // or h.ApplyStores(run) for plain stores
+//	for each event { h.Apply(&event) } // or h.ApplyRun(&run, sites) for many stores
 //	v := h.At(t)                      // the graph at any time
 //	n := v.Target(cell, 0).Node       // where the pointer in that cell led
 //	w := h.LastWrite(cell, 8, t)      // the operation that put it there

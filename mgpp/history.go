@@ -225,7 +225,7 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 	from := &h.nodes.origins[n.origin]
 	v := Node{
 		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
-		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked),
+		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Before: n.is(nodeBefore),
 		Alloc: h.ops.names[from.alloc], Stack: from.stack,
 	}
 	if n.is(nodeRare) {

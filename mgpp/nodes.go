@@ -24,6 +24,7 @@ const (
 	nodeTracked                       // not a declared object
 	nodeResized                       // nodes.resizes has its sizes
 	nodeRare                          // nodes.rare has more about it
+	nodeBefore                        // a block that was there before the history: no operation made it
 )
 
 // alive reports whether the node lives at t.

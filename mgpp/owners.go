@@ -163,7 +163,7 @@ func (h *History) eachOwner(p *page, addr uint64, t uint32, all bool, f func(Nod
 	a, b := o.find(p.granuleOwner(addr), t), o.find(p.owner, t)
 	for a != 0 || b != 0 {
 		x, y := o.at(a), o.at(b)
-		if x.time > y.time {
+		if b == 0 || a != 0 && x.time > y.time {
 			a = x.prev
 		} else {
 			x, b = y, y.prev
@@ -177,9 +177,10 @@ func (h *History) eachOwner(p *page, addr uint64, t uint32, all bool, f func(Nod
 // newestOwner returns the node that became an owner of addr's granule last at
 // or before t.
 func (h *History) newestOwner(p *page, addr uint64, t uint32) NodeID {
-	r := h.owners.at(h.owners.find(p.granuleOwner(addr), t))
+	i := h.owners.find(p.granuleOwner(addr), t)
+	r := h.owners.at(i)
 	if p.owner != 0 {
-		if q := h.owners.at(h.owners.find(p.owner, t)); q.time > r.time {
+		if q := h.owners.at(h.owners.find(p.owner, t)); q.time > r.time || i == 0 {
 			r = q
 		}
 	}

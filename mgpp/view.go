@@ -123,7 +123,7 @@ func (h *History) unversioned(id NodeID, since uint32, off uint64, b *Bytes, i, 
 		case n.is(nodeZeroed) && since == n.birth && off+uint64(q) < born:
 			b.Written[i+q] = true
 			v = n.birth
-		case n.is(nodeFixed):
+		case n.is(nodeFixed), n.is(nodeBefore) && since == n.birth && off+uint64(q) < born:
 			b.Data[i+q], b.Written[i+q] = h.mem.imageByte(n.start + off + uint64(q))
 		}
 	}
