@@ -60,6 +60,7 @@ const (
 	FlagInline                    // Line: belongs to an inlined instance
 	FlagUnwound                   // Return: the frame was left by an exception or longjmp; Ret is not valid
 	FlagHandled                   // Signal: the program has a handler, and may go on
+	FlagBefore                    // Alloc, Call: it was there when recording began
 )
 
 // Event is one thing that happened in the traced process. Data, Stack and Args

@@ -18,6 +18,25 @@ type Program struct {
 	Sites    int        `json:"sites"` // probed store sites
 	Warnings []string   `json:"warnings,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
+	Before   *Before    `json:"before,omitempty"` // nil: recorded from the program's start
+}
+
+// Before is what recording found in a program that ran already. The blocks
+// themselves are events: KindAlloc with FlagBefore, KindImage.
+type Before struct {
+	Blocks int    `json:"blocks"`
+	Bytes  uint64 `json:"bytes"`
+	// Unknown says why there may be other blocks that are not known; "": there
+	// are none.
+	Unknown string `json:"unknown,omitempty"`
+	Roots   []Root `json:"roots,omitempty"`
+}
+
+// Root is a block to which a typed pointer in static memory or on a stack led
+// when recording began.
+type Root struct {
+	Addr Addr   `json:"addr"`
+	Type string `json:"type"` // that the pointer points to
 }
 
 // Module is one mapped ELF file. A virtual address v of the file is at

@@ -210,7 +210,7 @@ func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count 
 func (g *Graph) Advance() {
 	for n := g.hist.NodeCount(); g.seen < n; {
 		g.seen++
-		if n := g.hist.Node(mgpp.NodeID(g.seen)); n.Global != 0 {
+		if n := g.hist.Node(mgpp.NodeID(g.seen)); n.Global != 0 || n.Before {
 			g.fixed = append(g.fixed, n)
 		}
 	}
@@ -285,6 +285,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 			return
 		}
 		o.Type, o.Why = typ, why
+		carried = carried || n.Before
 		o.Addr, o.Size = n.Start+trace.Addr(off), n.Size-uint64(off)
 	}
 	g.add(o, lay, carried)
