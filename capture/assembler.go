@@ -70,6 +70,7 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 		a.inlinePt[i] = strings.HasPrefix(plan.Points[i].Point.Kind, "inline")
 	}
 	a.readMem = a.stack.read
+	a.open(plan.Open)
 	return a
 }
 

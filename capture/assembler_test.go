@@ -518,3 +518,27 @@ func BenchmarkStore(b *testing.B) {
 		}
 	}
 }
+
+// Calls that recording finds open return like others; the returns of those that
+// it does not know of are ignored, allocators' too.
+func TestOpen(t *testing.T) {
+	m := newMachine(nil)
+	m.plan.Open = []probe.OpenCall{{Thread: 1, Func: fInsert, SP: 900, Ret: 7}, {Thread: 1, Func: fBalance, SP: 800}, {Thread: 2, Func: fInsert, SP: 500}}
+	m.asm = New(m.plan, m.sites, nil, func(e *trace.Event) error {
+		m.got = append(m.got, show(e))
+		return nil
+	})
+	m.uret(fMalloc, 700, 5000) // its entry was not seen
+	m.ret(fFree, 700, 0)
+	m.ret(fBalance, 700, 1) // nor was this call found
+	m.call(fInsert, 600, 3)
+	m.ret(fInsert, 600, 4)
+	m.ret(fBalance, 800, 5)
+	m.ret(fInsert, 900, 6)
+	m.h.Thread = 2
+	m.ret(fInsert, 500, 8)
+	want := []string{"call 1(3) sp 600", "return 1 = 4 sp 600", "return 2 = 5 sp 800", "return 1 = 6 sp 900", "[2] return 1 = 8 sp 500"}
+	if d := cmp.Diff(want, m.got); d != "" {
+		t.Error(d)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mgtrace/objfile"
+	"mgtrace/probe"
 	"mgtrace/trace"
 )
 
@@ -14,6 +15,17 @@ type watchCall struct {
 	ret  uint64
 	pc   uint64 // its entry
 	tail bool   // it jumped to another function, which returns in its place
+}
+
+// open takes over the calls that recording found open: their returns are
+// events, as those of calls that it saw beginning.
+func (a *Assembler) open(calls []probe.OpenCall) {
+	for _, c := range calls {
+		f := &a.plan.Funcs[c.Func]
+		pc := f.Entry.Addr + a.plan.Images[f.Entry.Image].Bias
+		t := a.thread(c.Thread)
+		t.calls = append(t.calls, watchCall{fn: c.Func, sp: c.SP, ret: c.Ret, pc: pc})
+	}
 }
 
 func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {

@@ -46,20 +46,28 @@ type Global struct {
 // Plan is what an engine executes. It is immutable; all addresses are virtual
 // addresses of their image's file, with the file offset beside them.
 type Plan struct {
-	Images   []*Image
-	Stores   []Store
-	Funcs    []Func
-	Points   []Point
+	Images []*Image
+	Stores []Store
+	Funcs  []Func
+	Points []Point
 	// Landings are where control comes back to from watched functions that
 	// leave by a jump: a hit there tells that they have returned.
 	Landings []Site
 	Globals  []Global
+	Open     []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
 	Watched  []trace.Func // what FuncID stands for: Watched[id-1]
 	Unprobed []Unprobed
 	Warnings []string
 	Notes    []string // what is not captured for a reason that is no cause for concern
 	Filtered int      // stores left out by rule: to the stack, to thread-local or other static data
 	Library  int      // stores left out because they belong to the C library inside a static program
+}
+
+// OpenCall is a call of a watched function that began before recording did.
+type OpenCall struct {
+	Thread  trace.ThreadID
+	Func    int    // index in Plan.Funcs
+	SP, Ret uint64 // where its return address lies, and what it is
 }
 
 // Image is a file that is probed.

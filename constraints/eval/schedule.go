@@ -152,7 +152,9 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	}
 	switch ev.Kind {
 	case trace.KindCall:
-		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
+		if c := s.entered(ev, trace.FuncID(ev.Aux), place{}, now); ev.Flags&trace.FlagBefore == 0 {
+			return c
+		}
 	case trace.KindReturn:
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
 	case trace.KindLine:

@@ -26,7 +26,8 @@ var schedProgram = &trace.Program{
 
 const schedTypes = "struct a { struct a *p; }; struct b { struct b *p; }; type a; type b; a X; X.INDEGREE >= 0; b X; X.INDEGREE >= 0;\n"
 
-// Events are written "kind[!] thread what [sp]": call, ret, ret! (unwound), line,
+// Events are written "kind[!] thread what [sp]": call, call? (open when recording
+// began), ret, ret! (unwound), line,
 // signal, exit STATUS, trunc.
 func event(tb testing.TB, text string) trace.Event {
 	var kind string
@@ -38,6 +39,8 @@ func event(tb testing.TB, text string) trace.Event {
 	switch kind {
 	case "call":
 		ev.Kind = trace.KindCall
+	case "call?":
+		ev.Kind, ev.Flags = trace.KindCall, trace.FlagBefore
 	case "ret!":
 		ev.Kind, ev.Flags = trace.KindReturn, trace.FlagUnwound
 	case "ret":
@@ -84,6 +87,12 @@ func TestSchedule(t *testing.T) {
 		{"another type", "cpoint insert for a; cpoint delete for b;",
 			[]string{"call 1 1 100", "call 2 2 500", "ret 1 1 100", "ret 2 2 500"},
 			[]string{"entry insert call 1 for a", "entry delete call 1 for b", "return insert call 1 for a", "return delete call 1 for b"}, 0},
+		{"open when recording began", "cpoint insert, delete;",
+			[]string{"call? 1 1 100", "call 1 1 90", "ret 1 1 90", "call 2 2 500", "ret 1 1 100", "ret 2 2 500"},
+			[]string{"return delete call 1"}, 2},
+		{"return of an unseen call", "cpoint insert;",
+			[]string{"ret 1 1 100", "call 1 1 90", "ret 1 1 100", "ret 1 1 90"},
+			[]string{"entry insert call 1", "return insert call 1"}, 0},
 		{"crash with open calls", "cpoint insert;",
 			[]string{"call 1 1 100", "signal 1 11", "exit 1 139"},
 			[]string{"entry insert call 1", "crash open insert"}, 0},
