@@ -225,7 +225,9 @@ func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 // engine (Size: where, Base: which).
 func (a *Assembler) restoreReturns(t *thread, h *Hit) {
 	for _, c := range t.calls {
-		a.stack.write(c.sp, c.ret)
+		if a.plan.Funcs[c.fn].Uretprobe {
+			a.stack.write(c.sp, c.ret)
+		}
 	}
 	if h.Size != 0 {
 		a.stack.write(h.Size, h.Base)

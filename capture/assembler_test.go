@@ -428,7 +428,8 @@ exec`},
 }
 
 // The unwinder sees the stack with the return addresses that uretprobes
-// replaced, and registers as they are after the return.
+// replaced, and registers as they are after the return. Where a watched function
+// is not left through one, nothing was replaced.
 func TestBacktrace(t *testing.T) {
 	var words []uint64
 	m := newMachine(func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
@@ -442,6 +443,8 @@ func TestBacktrace(t *testing.T) {
 		return append(out, 78)
 	})
 	m.stop((fInsert+1)*0x1000, Hit{SP: 824, Regs: Regs{Ret: 5}})
+	m.stop((fBalance+1)*0x1000, Hit{SP: 808, Regs: Regs{Ret: 7}})
+	m.asm.plan.Funcs[fInsert].Uretprobe = true
 	stack := make([]byte, 40)
 	for i := range 5 {
 		stack[8*i] = byte(100 + i)
