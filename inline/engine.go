@@ -81,6 +81,7 @@ type Engine struct {
 
 	streams sync.Mutex // guards the slots' streams, and arena.slots
 	wake    chan struct{}
+	freed   chan struct{} // a buffer was read
 	syncs   chan chan error
 	done    chan struct{} // Run has returned
 	over    bool          // the process is gone or has replaced itself (under streams)
@@ -107,7 +108,7 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 	e = &Engine{
 		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: now(),
 		of:   map[int]*slot{},
-		wake: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
 	}
 	defer func() {
 		if err != nil {

@@ -142,7 +142,11 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 	if r.during != nil {
 		wg.Go(func() { r.during(e, p) })
 	}
-	r.status, err = p.Run(ctx, target.Handlers{OnExit: func(target.Exit) {
+	r.status, err = p.Run(ctx, target.Handlers{OnCrash: func(c target.Crash) {
+		var code [16]byte
+		n, _ := p.ReadMemory(code[:], c.Regs.RIP)
+		t.Logf("%v at %#x (% x), address %#x, %+v", c.Signal, c.Regs.RIP, code[:n], c.Addr, c.Regs)
+	}, OnExit: func(target.Exit) {
 		if err := e.Sync(ctx); err != nil {
 			t.Errorf("sync: %v", err)
 			return

@@ -18,6 +18,15 @@ import (
 // system calls.
 const spareSites = 256
 
+// Behind the hook routine lies an int3, where threads are caught that return
+// from it.
+const int3 = 0xcc
+
+var (
+	catch     = uint64(len(hook.Code)) // offset of the int3
+	hookPages = pageUp(catch + 1)
+)
+
 // share makes the shared memory, and puts the hook routine into the process.
 func (e *Engine) share() error {
 	e.tables = hook.New(e.plan, func(i int) (lo, hi uint64) {
@@ -38,11 +47,11 @@ func (e *Engine) share() error {
 		return err
 	}
 	a.guards.watch(e.reached)
-	if e.hook, err = e.proc.Syscall(unix.SYS_MMAP, 0, pageUp(uint64(len(hook.Code))),
+	if e.hook, err = e.proc.Syscall(unix.SYS_MMAP, 0, hookPages,
 		unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0); err != nil {
 		return fmt.Errorf("map the hook routine: %w", err)
 	}
-	if err := e.proc.WriteMemory(hook.Code, e.hook); err != nil {
+	if err := e.proc.WriteMemory(append(slices.Clone(hook.Code), int3), e.hook); err != nil {
 		return fmt.Errorf("write the hook routine: %w", err)
 	}
 	if err := e.fillProcess(); err != nil {
@@ -234,7 +243,7 @@ func (e *Engine) remove() error {
 	}
 	reqs := []target.SyscallReq{{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.arena.base, e.arena.size()}}}
 	if e.hook != 0 {
-		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.hook, pageUp(uint64(len(hook.Code)))}})
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.hook, hookPages}})
 	}
 	if e.shadow != 0 {
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.shadow, shadowSize}})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,6 +61,7 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 	}
 	if off := regs.RIP - e.hook; off < uint64(len(hook.Code)) {
 		if s.guarded(info.Addr) {
+			e.stops.Add(1)
 			return e.reload(th, s, regs)
 		}
 		if fix, ok := hook.Fixup(off); ok {
@@ -75,6 +77,7 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 	switch pos.Fault {
 	case emit.FaultLog:
 		if s.guarded(info.Addr) {
+			e.stops.Add(1)
 			return e.reload(th, s, regs)
 		}
 		return false
@@ -206,7 +209,8 @@ func (e *Engine) skip(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 
 // reload gives a thread that has met its guard page the other buffer, and has it
 // begin its record again. It is true in any case: without a free buffer the
-// thread meets the guard page again, and waits there.
+// thread meets the guard page again, and waits there. If that is a SIGSEGV each
+// time, it is the tracer that waits a little.
 func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 	next := e.hook + hook.SwapEnd
 	if regs.RIP-e.hook >= uint64(len(hook.Code)) {
@@ -218,6 +222,9 @@ func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 		next = r.Addr + uint64(pos.Reload)
 	} else if regs.RIP != e.hook+hook.SwapAt {
 		return false
+	}
+	if e.arena.guards.fault == nil {
+		e.awaitRoom(s, time.Millisecond)
 	}
 	e.streams.Lock()
 	swapped := s.swap()
@@ -232,6 +239,33 @@ func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 	return true
 }
 
+// awaitRoom waits until a buffer of a slot is free, which the reader sees to.
+// Without a reader what is written is lost, and Run has told why.
+func (e *Engine) awaitRoom(s *slot, limit time.Duration) {
+	var late <-chan time.Time
+	for {
+		e.streams.Lock()
+		full := s.full
+		e.streams.Unlock()
+		if !full {
+			return
+		}
+		e.awake()
+		if late == nil {
+			late = time.After(limit)
+		}
+		select {
+		case <-e.freed:
+		case <-e.done:
+			e.streams.Lock()
+			s.full = false
+			e.streams.Unlock()
+		case <-late:
+			return
+		}
+	}
+}
+
 // OnInterrupted implements target.Interceptor: a thread waits at its guard page.
 func (i *interceptor) OnInterrupted(th *target.Stopped) {
 	e := i.engine()
@@ -240,19 +274,32 @@ func (i *interceptor) OnInterrupted(th *target.Stopped) {
 	if s == nil || err != nil {
 		return
 	}
-	if pos, inside := e.where(&regs, s); inside && (pos.Fault == emit.FaultLog || regs.RIP == e.hook+hook.SwapAt) && s.full0() {
+	if e.waiting(&regs, s) {
 		e.reload(th, s, &regs)
 	}
 }
 
-// full0 says whether the current buffer has no room for a record: the thread is
-// at its guard and not merely on its way.
-func (s *slot) full0() bool { return s.cursor()+layout.Guard > s.arena.buffer }
+// waiting says whether a thread stands where it touches its buffer, and there is
+// no room for another record: it is at its guard or soon will be.
+func (e *Engine) waiting(regs *mem.Regs, s *slot) bool {
+	if s.cursor()+layout.Guard <= s.arena.buffer {
+		return false
+	}
+	if regs.RIP == e.hook+hook.SwapAt {
+		return true
+	}
+	pos, inside := e.where(regs, s)
+	return inside && pos.Fault == emit.FaultLog
+}
+
+// roomLimit is how long a thread that has to leave a trampoline may wait for the
+// reader.
+const roomLimit = 30 * time.Second
 
 // leave brings a thread out of a trampoline to a place of the program, so that
 // nothing is lost and nothing happens twice.
 func (e *Engine) leave(th *target.Stopped, s *slot) {
-	const most = 1 << 20 // steps: more than the longest copy of the hook routine
+	const most = 1 << 12 // steps, and faults of the hook routine
 	for range most {
 		regs, err := th.Regs()
 		if err != nil {
@@ -268,15 +315,19 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 			}
 			return
 		}
-		err = th.Step()
+		if e.waiting(&regs, s) {
+			e.awaitRoom(s, roomLimit)
+			e.reload(th, s, &regs)
+			continue
+		}
+		if regs.RIP-e.hook < uint64(len(hook.Code)) {
+			err = e.finishHook(th, s)
+		} else {
+			err = th.Step()
+		}
 		var fault *target.FaultError
 		switch {
-		case err == nil:
-		case errors.Is(err, target.ErrBlocked):
-			// At the guard page: the reader has to make room first.
-			if !e.makeRoom(th, s) {
-				return
-			}
+		case err == nil, errors.Is(err, target.ErrBlocked): // at the guard page
 		case errors.Is(err, target.ErrInSyscall):
 			if err := e.back(th, s, &regs, &pos); err != nil {
 				e.fail(err)
@@ -291,6 +342,22 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 		}
 	}
 	e.fail(fmt.Errorf("thread %d does not come out of a trampoline", th.TID()))
+}
+
+// finishHook lets a thread run to the end of the hook routine, which returns to
+// an int3 instead of the trampoline for this once.
+func (e *Engine) finishHook(th *target.Stopped, s *slot) error {
+	const returnAddr = hookRegs - 8
+	back := s.get(returnAddr)
+	s.set(returnAddr, e.hook+catch)
+	err := th.Continue()
+	regs, rerr := th.Regs()
+	if rerr == nil && regs.RIP == e.hook+catch+1 {
+		regs.RIP = back
+		return th.SetRegs(regs)
+	}
+	s.set(returnAddr, back)
+	return err
 }
 
 // betweenPhases says that a thread is at a system call's instruction, which has
@@ -313,15 +380,6 @@ func (e *Engine) betweenPhases(regs *mem.Regs, pos *emit.Position) bool {
 }
 
 func errno(e syscall.Errno) uint64 { return -uint64(e) }
-
-// makeRoom has a thread that waits at its guard page get the other buffer.
-func (e *Engine) makeRoom(th *target.Stopped, s *slot) bool {
-	regs, err := th.Regs()
-	if err != nil {
-		return false
-	}
-	return e.reload(th, s, &regs)
-}
 
 // settle brings all stopped threads out of their trampolines.
 func (e *Engine) settle() {

@@ -183,7 +183,14 @@ func (r *reader) release() {
 		starved, tid := s.starved, s.tid
 		r.e.streams.Unlock()
 		if starved {
-			_ = r.e.proc.Poke(tid) // it has ended meanwhile
+			// Not here: the tracer may be waiting for room in another.
+			go func() { _ = r.e.proc.Poke(tid) }() // it has ended meanwhile
+		}
+	}
+	if len(r.took) > 0 {
+		select {
+		case r.e.freed <- struct{}{}:
+		default:
 		}
 	}
 	r.took = r.took[:0]

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	stepLimit    = 20 * time.Millisecond // for one instruction, of a thread that sleeps
+	stepLimit    = 2 * time.Millisecond  // for one instruction, of a thread that sleeps
 	syscallLimit = 5 * time.Second       // for an injected system call
 	spinLimit    = 30 * time.Microsecond // waiting without sleeping
 )
@@ -41,6 +41,10 @@ type detour struct {
 	ignores bool      // the process ignores SIGTRAP
 	kept    []Siginfo // signals that came meanwhile and can not be blocked
 	retrap  bool      // a group-stop or an interrupt has to be reported again
+	// leaks: the trap flag was set by a step and the kernel believes that it was
+	// the program. It does behind an instruction that loads the flags: it
+	// forgets there who set it, and sets it again at the next step.
+	leaks bool
 }
 
 // depart begins a detour of a thread that is stopped.
@@ -159,6 +163,14 @@ func (d *detour) end() error {
 		return nil
 	}
 	var errs []error
+	if d.leaks {
+		regs, err := getRegs(th.tid)
+		if err == nil && regs.EFlags&flagTF != 0 {
+			regs.EFlags &^= flagTF
+			err = setRegs(th.tid, regs)
+		}
+		errs = append(errs, err)
+	}
 	if d.ignores {
 		errs = append(errs, d.ignoreTrap())
 		th.lost = d.info

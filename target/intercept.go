@@ -123,7 +123,13 @@ func (t *tracer) giveAllBack() {
 func (s *Stopped) TID() int { return s.th.tid }
 
 // Regs returns the thread's registers.
-func (s *Stopped) Regs() (mem.Regs, error) { return getRegs(s.th.tid) }
+func (s *Stopped) Regs() (mem.Regs, error) {
+	regs, err := getRegs(s.th.tid)
+	if s.d != nil && s.d.leaks {
+		regs.EFlags &^= flagTF
+	}
+	return regs, err
+}
 
 // SetRegs sets the thread's registers.
 func (s *Stopped) SetRegs(r mem.Regs) error { return setRegs(s.th.tid, r) }
@@ -182,7 +188,47 @@ func (s *Stopped) Step() error {
 			return err
 		}
 	}
-	return s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
+	err = s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
+	if err == nil && setsTrapFlag(code) {
+		regs, e := getRegs(s.th.tid)
+		s.d.leaks, err = regs.EFlags&flagTF == 0, e
+	}
+	return err
+}
+
+// Continue lets the thread go on until it executes an int3, at full speed. What it
+// says is what Step says; RIP is behind the int3 then.
+func (s *Stopped) Continue() error {
+	regs, err := s.Regs()
+	if err != nil {
+		return err
+	}
+	if InSyscall(regs) {
+		return ErrInSyscall
+	}
+	if s.d == nil {
+		if s.d, err = s.t.depart(s.th); err != nil {
+			return err
+		}
+	}
+	if s.d.leaks {
+		if err := setRegs(s.th.tid, regs); err != nil {
+			return err
+		}
+		s.d.leaks = false
+	}
+	return s.d.run(unix.PTRACE_CONT, stepLimit)
+}
+
+// setsTrapFlag reports whether the kernel takes an instruction that is stepped
+// for one that sets the trap flag: popf, iret (is_setting_trap_flag in
+// arch/x86/kernel/step.c).
+func setsTrapFlag(code [2]byte) bool {
+	op := code[0]
+	if op == 0x66 || op&0xf0 == 0x40 {
+		op = code[1]
+	}
+	return op == 0x9d || op == 0xcf
 }
 
 // entersKernel reports whether an instruction is a system call: syscall,
