@@ -276,7 +276,12 @@ func (i *interceptor) OnInterrupted(th *target.Stopped) {
 	}
 	if e.waiting(&regs, s) {
 		e.reload(th, s, &regs)
+		return
 	}
+	// A signal has led it away. When it comes to the guard again that is new.
+	e.streams.Lock()
+	s.starved = false
+	e.streams.Unlock()
 }
 
 // waiting says whether a thread stands where it touches its buffer, and there is
