@@ -692,9 +692,9 @@ static __always_inline __u64 string_length(__u64 at)
 
 static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, __u32 func)
 {
-	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
+	struct fn *f = bpf_map_lookup_elem(&funcs, &func), *o;
 	struct writer *w = &t->w;
-	__u64 pc;
+	__u64 pc, dst, len, count;
 
 	if (!f)
 		return;
@@ -709,17 +709,29 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	pc = word(ctx->sp);
 	if ((f->skip_lo <= pc && pc < f->skip_hi) || pc == URETPROBE_TRAMPOLINE)
 		return;		/* called, or jumped to at its end, by the library itself */
+	dst = argument(ctx, f->dst);
+	len = argument(ctx, f->len);
+	count = argument(ctx, f->count);
+	if (f->extent == EXTENT_PRODUCT)
+		len *= count;
+	if (w->sp == ctx->sp && w->pc == pc && w->dst == dst && w->len == len && w->count == count) {
+		/* Jumped to by one that writes the same (qsort to qsort_r), or
+		 * that one was left unseen and this is called anew. */
+		__u32 open = w->func;
+
+		o = bpf_map_lookup_elem(&funcs, &open);
+		if (o && o->extent == f->extent)
+			return;
+	}
 	w->sp = ctx->sp;
 	w->pc = pc;
 	w->func = func;
-	w->dst = argument(ctx, f->dst);
-	w->len = argument(ctx, f->len);
-	w->count = argument(ctx, f->count);
+	w->dst = dst;
+	w->len = len;
+	w->count = count;
 	w->window = max_data;
 	switch (f->extent) {
 	case EXTENT_PRODUCT:
-		w->len *= w->count;
-		/* fallthrough */
 	case EXTENT_ARG:
 	case EXTENT_MIN_ARG:
 		w->window = w->len;
