@@ -30,6 +30,9 @@ func (i *interceptor) engine() *Engine { return (*Engine)(i) }
 // faults are the signals that an instruction raises.
 const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
 
+// reported are the signals that are events even if the program handles them.
+const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
+
 // OnSignal implements target.Interceptor: the engine's own faults are dealt with;
 // any other signal finds the thread at a place of the program.
 func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info target.Siginfo) (deliver bool) {
@@ -84,6 +87,7 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 	case emit.FaultOperand:
 		return e.skip(th, s, regs, &pos) == nil
 	}
+	e.interrupted(th, s, regs, &pos)
 	if err := e.back(th, s, regs, &pos); err != nil {
 		e.fail(err)
 	}
@@ -314,7 +318,7 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 		if !inside {
 			return
 		}
-		if pos.Clean || e.betweenPhases(&regs, &pos) {
+		if pos.Clean || e.betweenPhases(&regs, &pos) || e.interrupted(th, s, &regs, &pos) {
 			if err := e.back(th, s, &regs, &pos); err != nil {
 				e.fail(err)
 			}
@@ -407,7 +411,7 @@ func (e *Engine) note(s *slot, h *capture.Hit) {
 // program.
 func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info target.Siginfo) {
 	handled, ignored := disposition(th.TID(), sig)
-	if faults>>(sig-1)&1 == 0 && (handled || ignored || harmless(sig)) {
+	if reported>>(sig-1)&1 == 0 && (handled || ignored || harmless(sig)) {
 		return
 	}
 	regs, err := th.Regs()
