@@ -30,7 +30,7 @@ type Analysis struct {
 	typing   *typing // nil: a core file
 	symbols  *Symbols
 	calls    *calls
-	stores   storeSites
+	stores   []trace.StoreSite // of runs
 
 	relevance *relevance // nil: all stores are recorded
 	noLocate  bool       // check only: name no suspects
@@ -45,6 +45,7 @@ type Analysis struct {
 	signal       *report.Exit // the last fault or fatal signal
 	audit        *report.Audit
 	trailerAudit *trace.Audit
+	auditing     *auditor // between the KindMemory events of a recording
 	forks        int
 	warned       []string
 }
@@ -91,7 +92,10 @@ func (a *Analysis) bias() trace.Addr {
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
 	callSite(ev)
-	if ev.Kind == trace.KindFree && a.cacheFlush(ev) {
+	switch {
+	case ev.Kind == trace.KindMemory:
+		return a.recorded(ev)
+	case ev.Kind == trace.KindFree && a.cacheFlush(ev):
 		return nil
 	}
 	if err := a.members.Before(ev); err != nil {

@@ -38,8 +38,7 @@ type auditor struct {
 // runAudit compares every live node of the program with memory. Each difference is emitted as
 // an unseen write, so that what is checked from here on is what is there.
 func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) error {
-	u := &auditor{a: a, read: read, emit: emit, memory: make([]byte, auditChunk)}
-	u.bytes = mgpp.Bytes{Data: make([]byte, auditChunk), Written: make([]bool, auditChunk)}
+	u := newAuditor(a, read, emit)
 	now := a.hist.Now()
 	view := a.hist.At(now)
 	for _, id := range slices.Collect(a.hist.Live(now)) {
@@ -58,12 +57,46 @@ func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) erro
 	return nil
 }
 
+func newAuditor(a *Analysis, read readMemory, emit func(*trace.Event) error) *auditor {
+	return &auditor{
+		a: a, read: read, emit: emit, memory: make([]byte, auditChunk),
+		bytes: mgpp.Bytes{Data: make([]byte, auditChunk), Written: make([]bool, auditChunk)},
+	}
+}
+
+// recorded compares with memory as a recording kept it.
+func (a *Analysis) recorded(ev *trace.Event) error {
+	if a.auditing == nil {
+		a.auditing = newAuditor(a, nil, a.Event)
+	}
+	u := a.auditing
+	if ev.Size == 0 {
+		a.auditing = nil
+		a.auditResult(&u.out)
+		return nil
+	}
+	now := a.hist.Now()
+	id, ok := a.hist.NodeAtTime(ev.Addr, now)
+	if !ok || a.foreign(id) {
+		return nil
+	}
+	if a.hist.Node(id).Start == ev.Addr {
+		u.out.Nodes++
+	}
+	u.read = func(b []byte, _ trace.Addr) int { return copy(b, ev.Data) }
+	return u.compare(a.hist.At(now), ev.Addr, min(ev.Size, auditChunk))
+}
+
 // foreign reports whether a block is a library's own: allocated by code whose
 // stores are not captured, and of no declared type. Nobody reads its bytes.
 func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	n := a.hist.Node(id)
 	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.ignores(n.Stack[0]) {
 		return true
+	}
+	if n.Before {
+		t, _, _ := a.typing.TypeOf(n)
+		return t == nil // nobody knows whose it is
 	}
 	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.programsOwn(n.Stack[0]) {
 		return false

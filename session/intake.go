@@ -2,7 +2,6 @@ package session
 
 import (
 	"mgtrace/capture"
-	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
 
@@ -31,11 +30,15 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 
 // Stores implements capture.Sink.
 func (in *intake) Stores(run *trace.Stores) error {
+	in.stores.Add(uint64(len(run.Recs)))
 	return in.each(len(run.Recs), func(s capture.Sink) error { return s.Stores(run) })
 }
 
 // Event implements capture.Sink.
 func (in *intake) Event(ev *trace.Event) error {
+	if ev.Kind == trace.KindStore {
+		in.stores.Add(1)
+	}
 	if ev.Kind == trace.KindMap && len(in.late) > 0 {
 		in.mu.Lock()
 		(*live)(in).mapped()
@@ -47,16 +50,9 @@ func (in *intake) Event(ev *trace.Event) error {
 	return in.each(1, func(s capture.Sink) error { return s.Event(ev) })
 }
 
-// storeSites is what an analysis knows of runs of stores.
-type storeSites struct {
-	sites []trace.StoreSite
-	batch []mgpp.Store
-	ev    trace.Event
-}
-
 // Sites implements capture.Sink.
 func (a *Analysis) Sites(sites []trace.StoreSite) error {
-	a.stores.sites = sites
+	a.stores = sites
 	return nil
 }
 
@@ -64,34 +60,6 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 // C-points nor members of structures depend on a store alone.
 func (a *Analysis) Stores(run *trace.Stores) error {
 	a.schedule.GoesOn(run.Thread)
-	s := &a.stores
-	s.batch = s.batch[:0]
-	for i := range run.Recs {
-		r := &run.Recs[i]
-		site := &s.sites[r.Site]
-		if site.Width > 8 {
-			if err := a.applyBatch(); err != nil {
-				return err
-			}
-			run.Event(i, s.sites, &s.ev)
-			if _, err := a.hist.Apply(&s.ev); err != nil {
-				return err
-			}
-			continue
-		}
-		s.batch = append(s.batch, mgpp.Store{
-			PC: site.PC, Addr: trace.Addr(r.Addr), Base: site.BaseOf(r), Value: r.Value,
-			Thread: run.Thread, Flags: site.Flags, Width: site.Width,
-		})
-	}
-	return a.applyBatch()
-}
-
-func (a *Analysis) applyBatch() error {
-	if len(a.stores.batch) == 0 {
-		return nil
-	}
-	_, err := a.hist.ApplyStores(a.stores.batch)
-	a.stores.batch = a.stores.batch[:0]
+	_, err := a.hist.ApplyRun(run, a.stores)
 	return err
 }

@@ -39,6 +39,7 @@ type live struct {
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	events atomic.Uint64
+	stores atomic.Uint64 // among them
 	held   string // why mgtrace ended the run; "" if it did not
 	forks  int
 	execed string
@@ -299,6 +300,9 @@ func (l *live) stopped() {
 	defer l.mu.Unlock()
 	if err != nil {
 		l.warn("memory was not compared with the history: %v", err)
+		return
+	}
+	if l.onStop == nil {
 		return
 	}
 	l.onStop(func(b []byte, a trace.Addr) int {

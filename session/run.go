@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/target"
@@ -53,51 +51,10 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	return r, exitCode(status), err
 }
 
-// Record runs a program and writes its history to a file.
-func Record(ctx context.Context, o RunOptions, messages io.Writer) error {
-	o.Capture.Everything = true
-	l, err := launch(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	// The history is kept while recording for the audit at the end.
-	a := newAnalysis(&check.Spec{}, &l.prog, l.symbols, AnalysisOptions{}, nil)
-	a.done = true
-	l.sinks = append(l.sinks, a)
-	rec, err := l.recorder(o.Record)
-	if err != nil {
-		return err
-	}
-	l.audit(a)
-	status, err := l.run(ctx)
-	if err != nil {
-		return errors.Join(err, rec.abandon())
-	}
-	t := l.trailer(status)
-	t.Audit = a.trailerAudit
-	if err := rec.finish(t); err != nil {
-		return err
-	}
-	fmt.Fprintf(messages, "mgtrace: recorded %s events, %s changes, in %s; the program ended with %s\n",
-		report.Thousands(l.events.Load()), report.Thousands(uint64(a.hist.Now())), o.Record, status)
-	if !t.Complete {
-		fmt.Fprintf(messages, "mgtrace: warning: the recording is partial: %s\n", t.Why)
-	}
-	return nil
-}
-
 // audit compares the history with memory whenever the process is held.
 func (l *live) audit(a *Analysis) {
 	l.onStop = func(read func([]byte, trace.Addr) int) {
-		err := a.runAudit(read, func(ev *trace.Event) error {
-			for _, s := range l.sinks {
-				if err := s.Event(ev); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		err := a.runAudit(read, l.emit)
 		if err != nil {
 			l.warn("the audit could not be finished: %v", err)
 		}

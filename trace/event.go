@@ -42,6 +42,7 @@ const (
 	KindTruncated   // recording ended before the program did (Name: why)
 
 	KindGlobal // a declared object (Aux: GlobalID) lies at Addr with Size bytes; Data: its bytes at the start
+	KindMemory // memory at Addr held Data when the program was held at its crash or end: an audit compares. Size 0: that was all
 	kindEnd
 )
 

@@ -103,6 +103,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindLost:        {"lost", "size events of the thread (0: any) were lost here", set(fieldSize, fieldName)},
 	KindTruncated:   {"truncated", "recording ended before the program did (name: why)", set(fieldName)},
 	KindGlobal:      {"global", "a declared object (aux) lies at addr with size bytes; data: its bytes at the start", set(fieldAddr, fieldSize, fieldAux, fieldName, fieldData)},
+	KindMemory:      {"memory", "memory at addr held data when the program was held at its crash or end, for an audit; size 0: that was all", set(fieldAddr, fieldSize, fieldData)},
 }
 
 // common are the fields that every kind has.

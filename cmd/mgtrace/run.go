@@ -65,6 +65,8 @@ func newRecord(s streams) *cobra.Command {
 		an      analysisFlags
 		output  string
 		verbose bool
+		asJSON  bool
+		discard bool
 	)
 	c := &cobra.Command{
 		Use:   "record -o FILE [flags] PROG [flags] [-- ARGS...]",
@@ -80,22 +82,28 @@ the end of the program are its only C-points.`,
   mgtrace record -o t.mgt --cpoint insert --cpoint delete ./prog`,
 		Args: needProgram,
 		RunE: func(c *cobra.Command, args []string) error {
-			if output == "" {
-				return errors.New("say where to record to: -o FILE")
+			if (output == "") != discard {
+				return errors.New("say where to record to: -o FILE (or --discard, to see what recording costs)")
 			}
 			capture, err := ca.options(s, verbose)
 			if err != nil {
 				return err
 			}
-			return session.Record(c.Context(), session.RunOptions{
+			sum, err := session.Record(c.Context(), session.RunOptions{
 				Program: args[0], Args: args[1:], Capture: capture, Analysis: an.options(), Record: output,
-			}, s.err)
+			})
+			if err != nil {
+				return err
+			}
+			return sum.Print(s.err, asJSON)
 		},
 	}
 	ca.add(c)
 	an.addDirs(c)
 	c.Flags().StringVar(&an.spec, "spec", "", "record what this specification needs (a .cons `FILE`)")
 	c.Flags().StringVarP(&output, "output", "o", "", "the trace `FILE` to write")
+	c.Flags().BoolVar(&discard, "discard", false, "keep nothing of what is recorded")
+	c.Flags().BoolVar(&asJSON, "json", false, "say what was recorded as one JSON object")
 	c.Flags().StringArrayVar(&ca.cpoints, "cpoint", nil, "watch this `FUNCTION` as a C-point (repeatable)")
 	c.Flags().StringArrayVar(&ca.globals, "global", nil, "record this object in static memory, `NAME` or FILE:NAME (repeatable)")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say more: the engine, the plan")

@@ -1,0 +1,172 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// Summary says what was recorded.
+type Summary struct {
+	Program  string `json:"program"`
+	Engine   string `json:"engine"`
+	File     string `json:"file,omitempty"`
+	Bytes    int64  `json:"bytes,omitempty"` // of the file
+	Events   uint64 `json:"events"`          // stores among them
+	Stores   uint64 `json:"stores"`
+	Traps    uint64 `json:"traps"` // stores that were caught by a trap
+	Complete bool   `json:"complete"`
+	Why      string `json:"why,omitempty"` // why it is not complete
+	Exit     string `json:"exit"`          // how the program ended
+}
+
+// Print writes the summary, as JSON or in a sentence.
+func (s *Summary) Print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		b, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", b)
+		return err
+	}
+	where := ""
+	if s.File != "" {
+		where = fmt.Sprintf(", in %s (%s bytes)", s.File, report.Thousands(uint64(s.Bytes)))
+	}
+	_, err := fmt.Fprintf(w, "mgtrace: recorded %s events, %s stores%s; the program ended with %s\n",
+		report.Thousands(s.Events), report.Thousands(s.Stores), where, s.Exit)
+	if err == nil && !s.Complete {
+		_, err = fmt.Fprintf(w, "mgtrace: warning: the recording is partial: %s\n", s.Why)
+	}
+	return err
+}
+
+// Record runs a program and writes its history to a file; without one it counts
+// only.
+func Record(ctx context.Context, o RunOptions) (*Summary, error) {
+	o.Capture.Everything = true
+	l, err := launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	rec, err := l.recorder(o.Record)
+	if err != nil {
+		return nil, err
+	}
+	if rec.w != nil {
+		l.keepMemory()
+	}
+	status, err := l.run(ctx)
+	if err != nil {
+		return nil, errors.Join(err, rec.abandon())
+	}
+	t := l.trailer(status)
+	if err := rec.finish(t); err != nil {
+		return nil, err
+	}
+	return l.summary(t, status.String())
+}
+
+func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
+	stats := l.eng.Stats()
+	s := &Summary{
+		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events.Load(), Stores: l.stores.Load(), Traps: stats.Traps,
+		Complete: t.Complete, Why: t.Why, Exit: exit,
+	}
+	if s.File != "" {
+		info, err := os.Stat(s.File)
+		if err != nil {
+			return nil, err
+		}
+		s.Bytes = info.Size()
+	}
+	return s, nil
+}
+
+// maxKept bounds the memory that a recording keeps for its audit, bytes.
+const maxKept = 256 << 20
+
+// keepMemory has the recording hold what the live blocks contain when the program
+// is held at its crash or end: an analysis compares it with the history.
+func (l *live) keepMemory() {
+	live := &blockSet{size: map[trace.Addr]uint64{}}
+	l.sinks = append(l.sinks, live)
+	kept := false
+	l.onStop = func(read func([]byte, trace.Addr) int) {
+		if kept {
+			return // at the crash, which has ended the program
+		}
+		kept = true
+		left := uint64(maxKept)
+		buf := make([]byte, auditChunk)
+		for _, addr := range live.addrs() {
+			size := live.size[addr]
+			if size > left {
+				l.warn("memory was not kept for an audit beyond %d MB", maxKept>>20)
+				break
+			}
+			left -= size
+			for at := uint64(0); at < size; at += auditChunk {
+				ev := trace.Event{Kind: trace.KindMemory, Addr: addr + trace.Addr(at), Size: min(auditChunk, size-at), Wall: -1}
+				ev.Data = buf[:read(buf[:ev.Size], ev.Addr)]
+				if err := l.emit(&ev); err != nil {
+					return // the recording has failed, and says so
+				}
+			}
+		}
+		_ = l.emit(&trace.Event{Kind: trace.KindMemory, Wall: -1})
+	}
+}
+
+// emit gives an event to all sinks. The caller holds l.mu.
+func (l *live) emit(ev *trace.Event) error {
+	for _, s := range l.sinks {
+		if err := s.Event(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockSet is the live blocks of a recording.
+type blockSet struct {
+	size map[trace.Addr]uint64
+}
+
+// Event implements capture.Sink.
+func (b *blockSet) Event(ev *trace.Event) error {
+	switch ev.Kind {
+	case trace.KindAlloc, trace.KindGlobal:
+		b.size[ev.Addr] = ev.Size
+	case trace.KindRealloc:
+		delete(b.size, trace.Addr(ev.Aux))
+		b.size[ev.Addr] = ev.Size
+	case trace.KindFree:
+		delete(b.size, ev.Addr)
+	}
+	return nil
+}
+
+// Sites implements capture.Sink.
+func (b *blockSet) Sites([]trace.StoreSite) error { return nil }
+
+// Stores implements capture.Sink.
+func (b *blockSet) Stores(*trace.Stores) error { return nil }
+
+func (b *blockSet) addrs() []trace.Addr {
+	list := make([]trace.Addr, 0, len(b.size))
+	for a := range b.size {
+		list = append(list, a)
+	}
+	slices.Sort(list)
+	return list
+}
