@@ -1,0 +1,141 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// beforeTyping types the blocks that were there before recording began, whose
+// allocation nobody saw: by the typed pointers that led to them then, from
+// static memory and stacks through other blocks; and if none led to any block of
+// a declared type, by size.
+type beforeTyping struct {
+	a    *Analysis
+	core *coreTyping // nil: not inferred yet
+	size map[*check.NodeType]int
+}
+
+func newBeforeTyping(a *Analysis) *beforeTyping {
+	return &beforeTyping{a: a, size: map[*check.NodeType]int{}}
+}
+
+// TypeOf implements graph.Typing for such blocks.
+func (b *beforeTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	if b.core == nil {
+		b.infer()
+	}
+	t, offset, why := b.core.TypeOf(n)
+	return t, offset, why + " when recording began"
+}
+
+// infer walks from the roots through the blocks as they were.
+func (b *beforeTyping) infer() {
+	hist := b.a.hist
+	view := hist.At(0)
+	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.a.spec, unique: map[uint64]*check.NodeType{}}
+	b.core = t
+	w := &typeWalk{m: viewMemory{view}, blocks: map[uint64]uint64{}, seen: map[uint64]bool{}, t: t}
+	for id := range hist.Live(0) {
+		if n := hist.Node(id); n.Before {
+			w.blocks[uint64(n.Start)] = n.Size
+		}
+	}
+	for _, r := range b.a.prog.Before.Roots {
+		if typ := b.a.typeNamed(r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
+			w.seen[uint64(r.Addr)] = true
+			w.queue = append(w.queue, typedBlock{uint64(r.Addr), typ})
+		}
+	}
+	w.run()
+	if len(t.byAddr) == 0 {
+		b.bySizes(w)
+	}
+}
+
+// bySizes takes blocks as of the declared type of their size if their pointer
+// fields hold nothing but NULL and addresses of blocks.
+func (b *beforeTyping) bySizes(w *typeWalk) {
+	b.core.bySizes()
+	unique := b.core.unique
+	b.core.unique = nil
+	for addr, size := range w.blocks {
+		nt := unique[size]
+		if nt == nil || !w.plausible(addr, nt.Layout) {
+			continue
+		}
+		b.core.byAddr[trace.Addr(addr)] = nt
+		b.size[nt]++
+	}
+}
+
+// plausible reports whether the pointers of an object lead to blocks.
+func (w *typeWalk) plausible(addr uint64, t *types.Type) bool {
+	pointers := 0
+	for _, s := range t.Scalars() {
+		if s.Type == nil || !s.Type.IsPointerTo() {
+			continue
+		}
+		v, err := mem.ReadUint64(w.m, addr+uint64(s.Offset))
+		if _, ok := w.blocks[v&^7]; err != nil || v != 0 && !ok {
+			return false
+		}
+		if v != 0 {
+			pointers++
+		}
+	}
+	return pointers > 0
+}
+
+// warnings say what was taken by size alone: never silently.
+func (b *beforeTyping) warnings() []string {
+	var out []string
+	for _, nt := range b.a.spec.Types {
+		if n := b.size[nt]; n > 0 {
+			out = append(out, fmt.Sprintf("%s that recording found were taken as %s by size alone: no typed pointer in static memory or on a stack led to any", count(n, "block", "blocks"), nt.Name))
+		}
+	}
+	return out
+}
+
+// typeNamed finds a type of the program by name.
+func (a *Analysis) typeNamed(name string) *types.Type {
+	for _, im := range a.symbols.images {
+		if !im.Traced || im.Obj == nil {
+			continue
+		}
+		if t := structNamed(im.Obj, name); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func structNamed(f *objfile.File, name string) *types.Type {
+	list := f.Universe().Lookup(name)
+	i := slices.IndexFunc(list, func(t *types.Type) bool {
+		return (t.Kind == types.Struct || t.Kind == types.Union) && t.Size > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+// viewMemory is the blocks of a view as memory.
+type viewMemory struct{ view mgpp.View }
+
+// ReadMemory implements mem.Memory: all of it, inside of one block, or nothing.
+func (v viewMemory) ReadMemory(buf []byte, addr uint64) (int, error) {
+	b := mgpp.Bytes{Data: buf, Written: make([]bool, len(buf))}
+	if !v.view.Read(trace.Addr(addr), &b) || slices.Contains(b.Written, false) {
+		return 0, &mem.UnreadableError{Addr: addr}
+	}
+	return len(buf), nil
+}
