@@ -95,6 +95,7 @@ type Engine struct {
 	failure  error        // of the tracer's side (under streams)
 	exit     *capture.Hit // the last event (under streams)
 	closed   bool
+	removed  bool // everything is out of the process
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
@@ -268,7 +269,7 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	var errs []error
-	if _, ended := e.proc.Status(); !ended && e.arena != nil {
+	if _, ended := e.proc.Status(); !ended && !e.removed && e.arena != nil {
 		errs = append(errs, e.remove())
 	}
 	if e.arena != nil {

@@ -71,6 +71,7 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 	if types == nil {
 		a.typing = newTyping(spec, symbols)
 		types = a.typing
+		a.begunLater()
 	}
 	a.graph = graph.New(spec, a.hist, types, graph.Options{Bias: a.bias()})
 	a.checker = eval.NewChecker(spec, a.hist, a.graph, eval.Options{})
@@ -357,6 +358,9 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
 	if a.typing != nil {
 		r.Warnings = append(r.Warnings, a.typing.sizedSites()...)
+		if a.typing.before != nil {
+			r.Warnings = append(r.Warnings, a.typing.before.warnings()...)
+		}
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)

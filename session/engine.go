@@ -23,6 +23,9 @@ type engine interface {
 	// Sync returns when everything that the process, which is held, did has
 	// been given to sink.
 	Sync(ctx context.Context) error
+	// Detach takes everything out of the process, which is held, and ends the
+	// recording: Run returns. What Sync has not brought is missing.
+	Detach() error
 	// Ended tells that the process has ended, with a status as of wait(2).
 	Ended(status uint64)
 	Stats() capture.Stats
@@ -76,7 +79,7 @@ func (l *live) capture() error {
 		began := time.Now()
 		if l.eng, err = l.attach(name); err == nil {
 			l.unprobed(l.eng.Unprobed())
-			l.o.Capture.log("engine %s: %s; ready in %s", name, reasonFor(name, len(names) > 1), time.Since(began).Round(time.Millisecond))
+			l.o.Capture.log("engine %s: %s; ready in %s", name, l.reasonFor(name, len(names) > 1), time.Since(began).Round(time.Millisecond))
 			l.logTactics()
 			return nil
 		}
@@ -87,10 +90,12 @@ func (l *live) capture() error {
 	return errors.Join(errs...)
 }
 
-func reasonFor(name string, auto bool) string {
+func (l *live) reasonFor(name string, auto bool) string {
 	switch {
 	case !auto:
 		return "as --engine says"
+	case name == engineInline && l.before != nil:
+		return "we may trace the process, so its stores can be caught inside it"
 	case name == engineInline:
 		return "the program is our own child, so its stores can be caught inside it, without privileges"
 	}
@@ -112,7 +117,7 @@ func (l *live) attach(name string) (engine, error) {
 		if err != nil {
 			return nil, err // not e: a nil pointer is no nil engine
 		}
-		return kernelProbes{e}, nil
+		return newKernelProbes(e), nil
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})
@@ -137,11 +142,34 @@ func (l *live) logTactics() {
 
 // kernelProbes are the engine of package bpf, to which stores are events as all
 // others.
-type kernelProbes struct{ *bpf.Engine }
+type kernelProbes struct {
+	*bpf.Engine
+	detached context.Context
+	detach   context.CancelFunc
+}
 
-func (e kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
-	return e.Engine.Run(ctx, sink.Event)
+func newKernelProbes(e *bpf.Engine) *kernelProbes {
+	k := &kernelProbes{Engine: e}
+	k.detached, k.detach = context.WithCancel(context.Background())
+	return k
+}
+
+func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(k.detached, cancel)()
+	err := k.Engine.Run(ctx, sink.Event)
+	if k.detached.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Detach ends Run; the probes go when the engine is closed.
+func (k *kernelProbes) Detach() error {
+	k.detach()
+	return nil
 }
 
 // Ended does nothing: the kernel tells how the process ends.
-func (kernelProbes) Ended(uint64) {}
+func (*kernelProbes) Ended(uint64) {}

@@ -40,7 +40,9 @@ type live struct {
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	events atomic.Uint64
 	stores atomic.Uint64 // among them
-	held   string // why mgtrace ended the run; "" if it did not
+	held   string        // why mgtrace ended the run; "" if it did not
+	before *found        // what a process that we have attached to had already; nil: launched
+	left   string        // why mgtrace let such a process go; "" if it did not
 	forks  int
 	execed string
 	exited bool // OnExit ran: the end was seen with memory still there
@@ -222,6 +224,9 @@ func (l *live) prepare(inProcess bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if l.before != nil {
+		l.plan.Open = l.before.openCalls(l.plan)
+	}
 	l.o.Capture.log("planned in %s: %s", time.Since(began).Round(time.Millisecond), l.plan)
 	l.describe(main)
 	return nil
@@ -266,28 +271,42 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	if err := l.globals(); err != nil {
 		return status, err
 	}
-	engineDone := make(chan error, 1)
+	if err := l.blocksBefore(); err != nil {
+		return status, err
+	}
+	var engineErr, leaveErr error
+	engineDone := make(chan struct{})
 	go func() {
-		err := l.eng.Run(context.Background(), (*intake)(l))
-		if err != nil {
+		defer close(engineDone)
+		if engineErr = l.eng.Run(context.Background(), (*intake)(l)); engineErr != nil {
 			// Nothing drains the ring any more: the program goes on, unwatched.
-			l.o.Capture.log("the recording failed, the program goes on: %v", err)
+			l.o.Capture.log("the recording failed, the program goes on: %v", engineErr)
 			_ = l.eng.Close()
 		}
-		engineDone <- err
 	}()
 	stop := l.progress()
 	status, err = l.proc.Run(ctx, target.Handlers{
 		OnCrash: func(c target.Crash) { l.crash = &c; l.stopped() },
 		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
-		OnHold:  func(h target.Hold) { l.held = h.String(); l.stopped() },
-		OnFork:  func(int) { l.forks++ },
-		OnExec:  func(exe string) { l.execed = exe },
+		OnHold: func(h target.Hold) {
+			if l.before != nil {
+				leaveErr = l.leave(h, engineDone)
+				return
+			}
+			l.held = h.String()
+			l.stopped()
+		},
+		OnFork: func(int) { l.forks++ },
+		OnExec: func(exe string) { l.execed = exe },
 	})
-	l.eng.Ended(status.Wait())
-	engineErr := <-engineDone
+	if l.left == "" {
+		l.eng.Ended(status.Wait())
+	} else if errors.Is(err, target.ErrDetached) {
+		err = nil
+	}
+	<-engineDone
 	stop()
-	return status, errors.Join(engineErr, err)
+	return status, errors.Join(engineErr, leaveErr, err)
 }
 
 // stopped runs while the process is held: everything that it did is brought in
@@ -375,6 +394,10 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	}
 	if l.held != "" {
 		incomplete("mgtrace ended the program (%s)", l.held)
+	}
+	if l.left != "" {
+		incomplete("mgtrace let the process go (%s), which runs on", l.left)
+		return t
 	}
 	if !l.exited && l.crash == nil && l.execed == "" && l.held == "" {
 		incomplete("the program was killed (%s) before its last state could be seen", status)

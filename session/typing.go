@@ -25,6 +25,7 @@ type typing struct {
 	finder  *evidence.Finder
 	stacks  map[*trace.Addr]siteType
 	bySize  map[trace.Addr]*sizeSite // by return address
+	before  *beforeTyping            // nil: nothing was there before recording began
 }
 
 // siteType is what a stack decides about its blocks.
@@ -53,6 +54,9 @@ func newTyping(spec *check.Spec, symbols *Symbols) *typing {
 
 // TypeOf implements graph.Typing.
 func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	if n.Before && t.before != nil {
+		return t.before.TypeOf(n)
+	}
 	if len(n.Stack) == 0 {
 		return nil, 0, "its allocation was not seen"
 	}

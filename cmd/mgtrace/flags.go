@@ -56,17 +56,23 @@ type captureFlags struct {
 	order    string
 }
 
+// add adds them for a program that is launched.
 func (f *captureFlags) add(c *cobra.Command) {
+	f.addCommon(c)
+	c.Flags().StringVar(&f.follow, "follow", "", "`exec=NAME`: wait through shells and wrappers for the program NAME")
+	c.Flags().BoolVar(&f.plain, "allow-unprivileged", false, "run setuid and setcap programs without their privileges")
+}
+
+// addCommon adds those that a process which runs already has as well.
+func (f *captureFlags) addCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: `ENGINE` auto, inline (inside the process) or ebpf (the kernel's probes)")
 	c.Flags().StringArrayVar(&f.modules, "module", nil, "capture the stores of this shared library too (repeatable)")
 	c.Flags().StringArrayVar(&f.allocs, "alloc", nil, "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
 	c.Flags().StringArrayVar(&f.frees, "free", nil, "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
-	c.Flags().StringVar(&f.follow, "follow", "", "`exec=NAME`: wait through shells and wrappers for the program NAME")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report (30s, 5m)")
 	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
 	c.Flags().BoolVar(&f.all, "everything", false, "record every store to the heap, also those that can not matter to the specification (inline)")
 	c.Flags().StringVar(&f.order, "order", "sync", "`ORDER` of stores between threads: sync (as locks, atomics and allocators tell) or strict (each store by itself; inline)")
-	c.Flags().BoolVar(&f.plain, "allow-unprivileged", false, "run setuid and setcap programs without their privileges")
 }
 
 func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions, error) {

@@ -59,6 +59,7 @@ Exit status: 0 nothing found, 1 inconsistency found, 2 could not run, 3 the
 program crashed and no inconsistency was found.`,
 		Example: `  mgtrace run ./prog --spec quadtree.cons
   mgtrace run ./prog --spec quadtree.cons -- -v input.txt
+  mgtrace attach 4711 --spec quadtree.cons
   mgtrace record -o t.mgt ./prog && mgtrace locate t.mgt --spec quadtree.cons
   mgtrace doctor`,
 		SilenceUsage:  true,
@@ -66,7 +67,7 @@ program crashed and no inconsistency was found.`,
 		Version:       version(),
 	}
 	root.AddCommand(
-		newRun(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
+		newRun(s), newAttach(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
 		newInfo(s), newSpec(s), newDoctor(s),
 	)
 	return root
