@@ -485,7 +485,8 @@ func (e *Engine) behindCall(regs *mem.Regs, maker *slot) {
 	regs.RIP, regs.RCX = pos.PC, pos.PC
 }
 
-// ownStack is the stack of a new thread.
+// ownStack is the stack of a new thread. The arguments of clone3 lie on the stack
+// of the one that made it, which may have gone on and written over them.
 func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
 	if regs.OrigRAX == unix.SYS_CLONE3 { // struct clone_args: stack, stack_size
 		lo, err1 := mem.ReadUint64(th, regs.RDI+40)
@@ -494,7 +495,11 @@ func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
 			return [2]uint64{lo, lo + size}
 		}
 	}
-	return [2]uint64{}
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return [2]uint64{}
+	}
+	return stackOf(e.proc.PID(), maps, regs)
 }
 
 // OnForked implements target.Interceptor: a child with memory of its own runs on
