@@ -743,6 +743,8 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 		w->old = string_length(w->dst);
 		break;
 	}
+	if (!f->hides)
+		w->window = 0;	/* its stores are not probed: what is was called back, or is a handler */
 }
 
 /* Reports what the thread's open writer wrote. returned: its result is known. */

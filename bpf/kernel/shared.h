@@ -99,7 +99,7 @@ struct fn {
 	__u64 skip_lo, skip_hi;	/* writer: calls from this code are not reported */
 	__u64 fixed;	/* bytes, EXTENT_FIXED */
 	__u8 role, extent;
-	__u8 hides;	/* stores and writers inside this allocator are not reported */
+	__u8 hides;	/* stores and writers inside this allocator, a writer's to its destination are not reported */
 	__u8 ptr, dst, len, count;	/* arguments, from 1 */
 	__u8 uret;	/* it is left through a uretprobe */
 };
