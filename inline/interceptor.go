@@ -445,44 +445,37 @@ func (i *interceptor) OnThread(th *target.Stopped, from int) {
 	if err != nil {
 		return
 	}
-	maker := e.of[from]
-	if maker == nil {
-		maker = e.ofBase(regs.GSBase)
+	e.behindCall(&regs)
+	if e.begin(th, &regs, e.ownStack(th, &regs)) {
+		e.awake()
 	}
-	if maker != nil {
-		e.behindCall(&regs, maker)
-	}
-	s, err := e.give(th, th.TID(), e.ownStack(th, &regs), true)
-	if err != nil {
-		e.fail(err)
-		return
-	}
-	regs.GSBase = s.base
-	if err := th.SetRegs(regs); err != nil && !errors.Is(err, unix.ESRCH) {
-		e.fail(err)
-	}
-	e.awake()
 }
 
-// ofBase finds a thread by its GS base.
-func (e *Engine) ofBase(base uint64) *slot {
-	for _, s := range e.of {
-		if s.base == base {
-			return s
-		}
+// begin gives a thread that has just been made its slot.
+func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, stack [2]uint64) bool {
+	s, err := e.give(th, th.TID(), stack, true)
+	if err != nil {
+		e.fail(err)
+		return false
 	}
-	return nil
+	regs.GSBase = s.base
+	if err := th.SetRegs(*regs); err != nil && !errors.Is(err, unix.ESRCH) {
+		e.fail(err)
+	}
+	return true
 }
 
 // behindCall puts a new thread or process, which begins inside the trampoline of
-// the system call that made it, behind the original instruction.
-func (e *Engine) behindCall(regs *mem.Regs, maker *slot) {
-	pos, inside := e.where(regs, maker)
-	if !inside {
+// the system call that made it, behind the original instruction. Its registers
+// are as the call left them: nothing is held elsewhere.
+func (e *Engine) behindCall(regs *mem.Regs) {
+	r, ok := e.regions.find(regs.RIP)
+	if !ok || r.Site < 0 || r.Hop {
 		return
 	}
-	// Its registers are as the call left them: nothing is held elsewhere.
-	regs.RIP, regs.RCX = pos.PC, pos.PC
+	if pos, ok := r.unit.maker.Where(r.Site, r.Addr, int(regs.RIP-r.Addr)); ok {
+		regs.RIP, regs.RCX = pos.PC, pos.PC
+	}
 }
 
 // ownStack is the stack of a new thread. The arguments of clone3 lie on the stack
@@ -499,44 +492,61 @@ func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
 	if err != nil {
 		return [2]uint64{}
 	}
-	return stackOf(e.proc.PID(), maps, regs)
+	stack := stackOf(e.proc.PID(), maps, regs)
+	stack[1] = min(stack[1], regs.RSP) // where it begins; thread-local objects lie above
+	return stack
 }
 
-// OnForked implements target.Interceptor: a child with memory of its own runs on
-// as if there were no mgtrace.
+// OnForked implements target.Interceptor. A child with memory of its own runs on
+// as if there were no mgtrace; one that shares the program's is a thread of it.
 func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	e := i.engine()
-	s := e.of[parent]
 	regs, err := child.Regs()
 	if err != nil {
 		return
 	}
-	if s == nil {
-		s = e.ofBase(regs.GSBase)
-	}
-	if s == nil {
-		return
-	}
-	e.behindCall(&regs, s)
+	e.behindCall(&regs)
 	if shares {
-		// It uses the parent's slot, and the parent waits for it (CLONE_VFORK).
-		e.of[child.TID()] = s
+		e.begin(child, &regs, e.sharedStack(child, parent, &regs))
 	} else {
 		regs.GSBase = 0
 		for _, u := range e.units {
-			if err := e.unpatch(u, child.WriteMemory); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, target.ErrExited) {
+			if err := e.unpatch(u, child); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, target.ErrExited) {
 				e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
 			}
 		}
+		if err := child.SetRegs(regs); err != nil {
+			return // killed meanwhile
+		}
 	}
-	if err := child.SetRegs(regs); err != nil {
-		return // killed meanwhile
-	}
-	if parent == s.tid {
-		h := e.hit(capture.Fork, parent)
+	if s := e.teller(parent); s != nil {
+		h := e.hit(capture.Fork, s.tid)
 		h.Index = child.TID()
 		e.note(s, h)
 	}
+}
+
+// teller is the slot of a thread, or if that has ended of another one.
+func (e *Engine) teller(tid int) *slot {
+	if s := e.of[tid]; s != nil {
+		return s
+	}
+	if s := e.of[e.proc.PID()]; s != nil {
+		return s
+	}
+	for _, s := range e.of {
+		return s
+	}
+	return nil
+}
+
+// sharedStack is the stack of a child that shares the memory: that of its
+// parent, which waits (vfork), or its own.
+func (e *Engine) sharedStack(child *target.Stopped, parent int, regs *mem.Regs) [2]uint64 {
+	if s := e.of[parent]; s != nil && s.stack[0] <= regs.RSP && regs.RSP < s.stack[1] {
+		return s.stack
+	}
+	return e.ownStack(child, regs)
 }
 
 // OnThreadEnd implements target.Interceptor.
@@ -547,9 +557,6 @@ func (i *interceptor) OnThreadEnd(tid int) {
 		return
 	}
 	delete(e.of, tid)
-	if s.tid != tid {
-		return // a child that shared the memory
-	}
 	e.note(s, e.hit(capture.ThreadExit, tid))
 }
 
