@@ -151,6 +151,9 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 			t.Errorf("sync: %v", err)
 			return
 		}
+		if r.count[trace.KindExec] > 0 {
+			return // another program
+		}
 		r.audited = true
 		r.known, r.differ = r.memory.audit(t, r.own(), p.ReadMemory)
 	}})

@@ -12,6 +12,7 @@ import (
 	"mgtrace/inline/layout"
 	"mgtrace/inline/patch"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 )
 
 // spareSites are hook sites kept free for images that are mapped later: their
@@ -165,7 +166,7 @@ func (e *Engine) patch(u *unit) error {
 	}
 	e.units = append(e.units, u)
 	e.regions.add(u)
-	return writePatches(e.proc.WriteMemory, u.plan.Patches, func(p *patch.Patch) []byte { return p.New })
+	return writePatches(e.proc, u.plan.Patches, func(p *patch.Patch) []byte { return p.New })
 }
 
 // near is how far apart two pieces may be that are mapped or written at once:
@@ -206,18 +207,32 @@ func writeTrampolines(p *target.Process, list []patch.Trampoline) error {
 	return nil
 }
 
-// writePatches changes code, one write for patches that lie close together.
-// What lies between is original code that no patch changes; it is taken from
-// neither, so patches are joined only where they touch.
-func writePatches(write func([]byte, uint64) error, list []patch.Patch, bytes func(*patch.Patch) []byte) error {
+// code is memory whose instructions can be changed.
+type code interface {
+	mem.Memory
+	WriteMemory(b []byte, addr uint64) error
+}
+
+// closeBy is how far apart two patches may be that are written at once: reading
+// what lies between is cheaper than another system call.
+const closeBy = 512
+
+// writePatches changes code, whose process stands still.
+func writePatches(m code, list []patch.Patch, bytes func(*patch.Patch) []byte) error {
 	var buf []byte
 	for i := 0; i < len(list); {
-		at := list[i].Addr
-		buf = buf[:0]
-		for ; i < len(list) && list[i].Addr == at+uint64(len(buf)); i++ {
-			buf = append(buf, bytes(&list[i])...)
+		lo, hi, j := list[i].Addr, list[i].Addr, i
+		for ; j < len(list) && list[j].Addr < hi+closeBy; j++ {
+			hi = list[j].Addr + uint64(len(bytes(&list[j])))
 		}
-		if err := write(buf, at); err != nil {
+		buf = slices.Grow(buf[:0], int(hi-lo))[:hi-lo]
+		if _, err := m.ReadMemory(buf, lo); err != nil {
+			return fmt.Errorf("patch the code: %w", err)
+		}
+		for ; i < j; i++ {
+			copy(buf[list[i].Addr-lo:], bytes(&list[i]))
+		}
+		if err := m.WriteMemory(buf, lo); err != nil {
 			return fmt.Errorf("patch the code: %w", err)
 		}
 	}
@@ -275,7 +290,7 @@ func (e *Engine) unpatchAll() error {
 		}
 	}
 	for _, u := range e.units {
-		if err := e.unpatch(u, e.proc.WriteMemory); err != nil {
+		if err := e.unpatch(u, e.proc); err != nil {
 			return err
 		}
 	}
@@ -284,8 +299,8 @@ func (e *Engine) unpatchAll() error {
 }
 
 // unpatch gives a unit's code back its bytes.
-func (e *Engine) unpatch(u *unit, write func([]byte, uint64) error) error {
-	return writePatches(write, u.plan.Patches, func(p *patch.Patch) []byte { return p.Old })
+func (e *Engine) unpatch(u *unit, m code) error {
+	return writePatches(m, u.plan.Patches, func(p *patch.Patch) []byte { return p.Old })
 }
 
 // regions finds what an address of the process is.

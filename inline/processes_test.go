@@ -1,0 +1,34 @@
+package inline
+
+import (
+	"testing"
+
+	"mgtrace/trace"
+)
+
+// Children run as if there were no mgtrace, and write nothing to the log; those
+// that share the memory of the program are recorded until they leave it.
+func TestProcesses(t *testing.T) {
+	path := build(t, "processes.c")
+	for _, c := range []struct {
+		mode  string
+		forks int
+	}{
+		{"forks", 300}, {"threads", 80}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			r := run{options: Options{Buffer: 64 << 10}}
+			r.same(t, path, c.mode)
+			if n := r.count[trace.KindFork]; n != c.forks {
+				t.Errorf("%d forks, want %d", n, c.forks)
+			}
+		})
+	}
+	t.Run("exec", func(t *testing.T) {
+		r := run{keep: true}
+		r.same(t, path, "exec")
+		if last := r.events[len(r.events)-1]; last.Kind != trace.KindExec {
+			t.Errorf("the last event is %+v", last)
+		}
+	})
+}
