@@ -40,3 +40,9 @@ func TestThreads(t *testing.T) {
 		})
 	}
 }
+
+// Threads are cancelled, in system calls and while they store.
+func TestCancel(t *testing.T) {
+	r := run{}
+	r.same(t, build(t, "threads.c"), "cancels")
+}

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct node { struct node *next; long v; };
 
@@ -84,6 +85,58 @@ static void *mutexes(void *arg)
 	return 0;
 }
 
+/* ---- cancellation ---- */
+
+static volatile long cleaned;
+static volatile int ready;
+
+static void cleanup(void *p)
+{
+	free(p);
+	__atomic_fetch_add(&cleaned, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *cancelled(void *arg)
+{
+	long *p = malloc(800);
+	char c;
+
+	pthread_cleanup_push(cleanup, p);
+	if (arg) {
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0);
+		for (long i = 0;; i++)
+			p[i % 100] = i, ready = i > 1000;
+	}
+	ready = 1;
+	while (read(*(int *)&rounds, &c, 1) == 1)
+		;
+	pthread_cleanup_pop(1);
+	return 0;
+}
+
+static int cancels(void)
+{
+	int good = 0, fd[2];
+
+	pipe(fd);
+	rounds = fd[0];
+	for (int i = 0; i < 60; i++) {
+		pthread_t t;
+		void *r;
+
+		ready = 0;
+		pthread_create(&t, 0, cancelled, (void *)(long)(i % 2));
+		while (!ready)
+			usleep(100);
+		usleep(i * 10);
+		pthread_cancel(t);
+		pthread_join(t, &r);
+		good += r == PTHREAD_CANCELED;
+	}
+	printf("%d %ld\n", good, cleaned);
+	return 6;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 4, wave = n < 50 ? n : 50, i, j;
@@ -91,6 +144,8 @@ int main(int argc, char **argv)
 	long total = 0;
 	void *(*f)(void *) = !strcmp(argv[1], "many") ? many : !strcmp(argv[1], "atomics") ? atomics : mutexes;
 
+	if (!strcmp(argv[1], "cancels"))
+		return cancels();
 	if (argc > 3)
 		rounds = atoi(argv[3]);
 	counters = calloc(1, sizeof(*counters));
