@@ -184,7 +184,7 @@ func (a *Assembler) enter(t *thread, h *Hit, f int) {
 	switch a.plan.Funcs[f].Role {
 	case probe.RoleWatch:
 		a.enterWatched(t, h, f)
-	case probe.RoleWriter: // the engine follows it itself and reports Bulk
+	case probe.RoleWriter, probe.RoleWait: // the engine follows a writer itself and reports Bulk
 	default:
 		a.enterAlloc(t, h, f)
 	}
@@ -194,7 +194,7 @@ func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 	switch a.plan.Funcs[f].Role {
 	case probe.RoleWatch:
 		a.leaveWatched(t, h, f, tail)
-	case probe.RoleWriter:
+	case probe.RoleWriter, probe.RoleWait:
 	default:
 		a.leaveAlloc(t, h, tail)
 	}

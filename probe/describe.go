@@ -51,6 +51,8 @@ func (r Role) group() string {
 		return "watched"
 	case RoleWriter:
 		return "writer"
+	case RoleWait:
+		return "waiter"
 	}
 	return "allocator"
 }

@@ -19,6 +19,9 @@ func (b *builder) planFuncs() error {
 		errs = append(errs, b.declared(a, taken))
 	}
 	all := newCatalogue()
+	if b.options.InProcess {
+		all.addWaiters()
+	}
 	for i := range b.plan.Images {
 		b.standard(i, all, taken)
 	}
@@ -138,7 +141,7 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 		}
 		f.Uretprobe = !e.unsafe && !b.options.InProcess
 		switch {
-		case b.options.InProcess && f.Role == RoleWriter:
+		case b.options.InProcess && (f.Role == RoleWriter || f.Role == RoleWait):
 			f.Returns = b.finalExits(l)
 		case b.options.InProcess:
 			f.Returns = b.returns(l)

@@ -87,6 +87,19 @@ var writers = []entry{
 	{names: "gettimeofday time sigemptyset sigfillset", fn: Func{Dst: 1, Extent: ExtentFixed}},
 }
 
+// waiters are the functions that wait for what another thread does, beside the
+// writers above. The order of the kernel's probes is that of the run; only an
+// engine that must find the order itself needs to know when they return. Those
+// that the library defines by one another may have one address.
+var waiters = []entry{
+	{names: "pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np thrd_join"},
+	{names: "pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait cnd_timedwait"},
+	{names: "pthread_mutex_timedlock pthread_mutex_clocklock mtx_lock mtx_trylock mtx_timedlock"},
+	{names: "pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock pthread_rwlock_clockrdlock pthread_rwlock_clockwrlock"},
+	{names: "pthread_spin_lock pthread_spin_trylock pthread_barrier_wait"},
+	{names: "sem_wait sem_timedwait sem_clockwait pthread_once __pthread_once call_once"},
+}
+
 // fixedSizes are the results of functions that differ in nothing else:
 // timespec, timeval, time_t, tm, sigset_t.
 var fixedSizes = map[string]uint64{
@@ -111,6 +124,14 @@ func newCatalogue() catalogue {
 		c.add(e, writerPrefixes)
 	}
 	return c
+}
+
+// addWaiters adds the functions of RoleWait.
+func (c catalogue) addWaiters() {
+	for _, e := range waiters {
+		e.fn.Role = RoleWait
+		c.add(e, []string{""})
+	}
 }
 
 func (c catalogue) add(e entry, prefixes []string) {

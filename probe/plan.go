@@ -112,6 +112,7 @@ const (
 	RoleStrdup  // returns a block: the size comes from the malloc inside
 	RoleFree    // Ptr argument
 	RoleWriter  // writes memory: Dst argument, extent by Extent
+	RoleWait    // waits for another thread: what follows its return happens after what that one did (InProcess)
 )
 
 // Extent says how many bytes a writer wrote, known when it returns.

@@ -98,6 +98,7 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterEnter
 			writer = f + 1
+		case probe.RoleWait:
 		default:
 			flags |= layout.SiteStop | layout.SiteStack | layout.SiteAllocEnter
 			alloc = f + 1
@@ -105,7 +106,7 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 	}
 	for _, f := range s.Leave {
 		switch t.plan.Funcs[f].Role {
-		case probe.RoleWatch:
+		case probe.RoleWatch, probe.RoleWait: // the stop has a stamp
 			flags |= layout.SiteStop
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterLeave
@@ -141,7 +142,7 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced bool) {
 	}
 	// Stores inside a standard allocator are its own book-keeping. What is
 	// recorded inside one of a file that is not traced was called back by it.
-	if traced && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch {
+	if traced && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch && f.Role != probe.RoleWait {
 		d[layout.FuncFlags] |= layout.FuncHides
 	}
 }
