@@ -305,7 +305,7 @@ func (r *run) same(t testing.TB, path string, args ...string) {
 	if r.status.Signal != 0 || r.status.Code != code {
 		t.Errorf("%v, without mgtrace %d", r.status, code)
 	}
-	t.Logf("%d bytes known, %d stores, %d stops, %d traps", r.known, r.stats.Stores, r.stats.Stops, r.stats.Traps)
+	t.Logf("%d bytes known; %+v", r.known, r.stats)
 }
 
 // counts formats how many events of some kinds there were.

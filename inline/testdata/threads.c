@@ -98,10 +98,10 @@ static void cleanup(void *p)
 
 static void *cancelled(void *arg)
 {
-	long *p = malloc(800);
+	volatile long *p = malloc(800);
 	char c;
 
-	pthread_cleanup_push(cleanup, p);
+	pthread_cleanup_push(cleanup, (void *)p);
 	if (arg) {
 		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, 0);
 		for (long i = 0;; i++)
