@@ -1,8 +1,10 @@
 package inline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
 	"sort"
 
@@ -246,8 +248,13 @@ func (e *Engine) remove() error {
 		return err
 	}
 	defer func() { _ = release() }() // nothing to release: it has ended
+	// What was made before the process was held has a copy of the patches.
+	if err := e.proc.TellParked(); err != nil {
+		return err
+	}
+	var away []int
 	var perr error
-	if err := e.proc.Do(func() { perr = e.unpatchAll() }); err != nil {
+	if err := e.proc.Do(func() { away, perr = e.unpatchAll() }); err != nil {
 		return err
 	}
 	if perr != nil {
@@ -255,6 +262,10 @@ func (e *Engine) remove() error {
 	}
 	if err := e.proc.SetInterceptor(nil); err != nil {
 		return err
+	}
+	if len(away) > 0 {
+		e.warnings = append(e.warnings, fmt.Sprintf("threads %v wait in the kernel (vfork) and come back to a trampoline: trampolines and buffers stay in the process, unused after that", away))
+		return nil
 	}
 	reqs := []target.SyscallReq{{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.arena.base, e.arena.size()}}}
 	if e.hook != 0 {
@@ -269,12 +280,16 @@ func (e *Engine) remove() error {
 	return e.proc.Syscalls(reqs)
 }
 
-// unpatchAll brings the threads out of the trampolines, and the code back.
-func (e *Engine) unpatchAll() error {
+// unpatchAll brings the threads out of the trampolines, and the code back. away
+// are those that can not be stopped before they are back from the kernel.
+func (e *Engine) unpatchAll() (away []int, err error) {
 	for tid, s := range e.of {
 		th, err := e.proc.Thread(tid)
 		if err != nil {
-			continue // it has ended, or will without another instruction
+			if runs(e.proc.PID(), tid) {
+				away = append(away, tid)
+			}
+			continue
 		}
 		e.leave(th, s)
 		regs, err := th.Regs()
@@ -282,20 +297,31 @@ func (e *Engine) unpatchAll() error {
 			continue
 		}
 		if _, inside := e.where(&regs, s); inside {
-			return fmt.Errorf("thread %d can not be brought out of its trampoline", tid)
+			return nil, fmt.Errorf("thread %d can not be brought out of its trampoline", tid)
 		}
 		regs.GSBase = 0
 		if err := th.SetRegs(regs); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, u := range e.units {
 		if err := e.unpatch(u, e.proc); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	e.units = nil
-	return nil
+	return away, nil
+}
+
+// runs reports whether a thread will execute another instruction of the program:
+// it is in an uninterruptible sleep, not at its end.
+func runs(pid, tid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+	if err != nil {
+		return false
+	}
+	_, state, _ := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
+	return bytes.HasPrefix(state, []byte("D"))
 }
 
 // unpatch gives a unit's code back its bytes.
