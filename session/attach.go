@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mgtrace/probe"
 	"mgtrace/report"
@@ -20,6 +24,8 @@ import (
 // mgtrace is told to let it go (Ctrl-C, SIGTERM, Capture.Timeout): then it runs on
 // as it was. Program and Args of the options are not used.
 func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) {
+	ctx, done := interruptible(ctx)
+	defer done()
 	o.Capture.Everything = true // where nothing is recorded a block of before would stay unseen
 	l, err := seize(ctx, pid, o)
 	if err != nil {
@@ -72,7 +78,13 @@ func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 	if l.before, err = l.find(); err != nil {
 		return nil, err
 	}
-	if err := l.capture(); err != nil {
+	if ctx.Err() == nil { // else the next thing is to let it go
+		err = l.capture()
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("process %d was let go before recording began: %w", pid, context.Cause(ctx))
+	}
+	if err != nil {
 		return nil, err
 	}
 	l.unlisted()
@@ -81,6 +93,36 @@ func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 		report.Plural(b.Blocks, "block", "blocks"), report.Thousands(b.Bytes)))
 	l.o.Capture.log("attached to process %d, which was held for %s", pid, time.Since(held).Round(time.Millisecond))
 	return l, nil
+}
+
+// interrupted is the end of a context by a signal.
+type interrupted struct{ target.Hold }
+
+func (i interrupted) Error() string { return i.String() }
+
+// interruptible gives a context that the signals end which ask mgtrace to end:
+// one that ended mgtrace itself would leave a process patched in part. done gives
+// them back their effect.
+func interruptible(parent context.Context) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() {
+		select {
+		case s := <-signals:
+			h := target.Hold{Reason: target.HoldTerminate, Signal: s.(syscall.Signal)}
+			if s == unix.SIGINT {
+				h.Reason = target.HoldInterrupt
+			}
+			cancel(interrupted{h})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
 }
 
 // arguments are those that a process was started with.
@@ -114,6 +156,10 @@ func refuseGo(pid int) error {
 // leave lets the process go on as it was. It is held, and what it did is brought
 // in first. done is closed when the engine's Run has returned.
 func (l *live) leave(h target.Hold, done <-chan struct{}) error {
+	var i interrupted
+	if errors.As(h.Err, &i) {
+		h = i.Hold // the same signal, which came the other way
+	}
 	l.left = h.String()
 	l.stopped()
 	if err := l.eng.Detach(); err != nil {

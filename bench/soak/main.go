@@ -76,7 +76,7 @@ func run() (found bool, err error) {
 	fmt.Printf("seed %d\n", s.seed)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := s.prepare(*source, *launches > 0 || *only != ""); err != nil {
+	if err := s.prepare(*source, *launches+*attaches > 0 || *only != ""); err != nil {
 		return false, err
 	}
 

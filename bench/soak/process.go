@@ -94,9 +94,11 @@ func shapeOf(pid int) (shape, error) {
 		name := ""
 		if len(f) > 5 {
 			name = f[5]
-			s.names[name] = true
+			if name != "[uprobes]" { // where the kernel steps over probed instructions: it stays
+				s.names[name] = true
+			}
 		}
-		if f[1][2] != 'x' || name == "[vsyscall]" {
+		if f[1][2] != 'x' || name == "[vsyscall]" || name == "[uprobes]" {
 			continue
 		}
 		code := make([]byte, hi-lo)
