@@ -105,7 +105,11 @@ func (p program) name() string {
 // programs reads the directives of all programs.
 func programs(t *testing.T) []program {
 	t.Helper()
-	const dir = "../../testdata/programs"
+	return programsIn(t, "../../testdata/programs")
+}
+
+func programsIn(t *testing.T, dir string) []program {
+	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-/* An allocator of the program's own. */
 /* run: --alloc take(fixed=32) --free give(1) */
+/* An allocator of the program's own. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Libraries that come and go while the program runs. */
 /* build: gcc -ldl */
+/* Libraries that come and go while the program runs. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 // C-points: entries, returns of every kind, lines, recursion, tail calls,
 // frames left by exceptions and longjmp.
-// spec: points.cons
 #include <csetjmp>
 #include <cstdlib>
 #include <stdexcept>

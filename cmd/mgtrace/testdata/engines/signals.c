@@ -82,7 +82,7 @@ int main(void)
 	if (!sigsetjmp(env, 1)) {
 		char *d = (char *)page + 4000;
 		unsigned long n = 200;		/* faults half way */
-		munmap((void *)(page + 4096), 4096);
+		mprotect((void *)(page + 4096), 4096, PROT_NONE);
 		asm volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(0x42) : "memory");
 	}
 	counts[4] = 4;

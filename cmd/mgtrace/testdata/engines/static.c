@@ -1,3 +1,3 @@
-/* A program with its C library linked in. */
 /* build: gcc -static */
+/* A program with its C library linked in. */
 #include "allocators.c"

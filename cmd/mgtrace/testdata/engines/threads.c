@@ -9,6 +9,7 @@ enum { THREADS = 5, ROUNDS = 120 };
 struct node { struct node *next; char name[24]; long value; };
 
 static struct { long total, turns; } *shared;
+static pthread_barrier_t began;	/* the stack of a thread that ended would be used again */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *work(void *arg)
@@ -17,6 +18,7 @@ static void *work(void *arg)
 	struct node **table = NULL;
 	long id = (long)arg, n = 0, room = 0;
 
+	pthread_barrier_wait(&began);
 	for (long i = 0; i < ROUNDS; i++) {
 		struct node *e = i % 3 ? malloc(sizeof(*e)) : calloc(1, sizeof(*e));
 		e->next = head;
@@ -50,6 +52,7 @@ int main(void)
 	struct node *n, *next;
 	void *result;
 
+	pthread_barrier_init(&began, NULL, THREADS);
 	shared = calloc(1, sizeof(*shared));
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, work, (void *)(i + 1));

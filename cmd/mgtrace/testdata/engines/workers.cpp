@@ -15,6 +15,7 @@ struct Local {
 
 static thread_local Local local;
 static std::atomic<long> *turns;
+static std::atomic<int> began;	// all run before one ends: the stack of one that ended would be used again
 
 static long parse(const std::string &s)
 {
@@ -47,7 +48,11 @@ int main()
 	std::vector<std::thread> threads;
 	threads.reserve(3);
 	for (long i = 0; i < 3; i++)
-		threads.emplace_back([&results, i] { results[i] = work(i); });
+		threads.emplace_back([&results, i] {
+			for (began++; began < 3;)
+				std::this_thread::yield();
+			results[i] = work(i);
+		});
 	for (auto &t : threads)
 		t.join();
 	auto f = std::async(std::launch::async, work, 7);
