@@ -75,6 +75,8 @@ type Engine struct {
 
 	// Only the tracer's goroutine uses these.
 	units   []*unit
+	notify  uint64 // where the dynamic linker tells of changes; 0: nobody waits for that
+	numbers map[placeKey]int
 	regions regions
 	of      map[int]*slot // by thread
 	ended   bool
@@ -95,6 +97,7 @@ type Engine struct {
 	failure  error        // of the tracer's side (under streams)
 	exit     *capture.Hit // the last event (under streams)
 	closed   bool
+	extended bool // the reader does not know yet of a library (under streams)
 	removed  bool // everything is out of the process
 }
 
@@ -108,7 +111,7 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 	o.fill()
 	e = &Engine{
 		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: now(),
-		of:   map[int]*slot{},
+		of: map[int]*slot{}, numbers: map[placeKey]int{},
 		wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
 	}
 	defer func() {
@@ -121,6 +124,9 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 		return e, err
 	}
 	if err := e.share(); err != nil {
+		return e, err
+	}
+	if err := e.awaitLibraries(); err != nil {
 		return e, err
 	}
 	var mapped []int
@@ -137,6 +143,12 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 		return e, err
 	}
 	if err := p.SetInterceptor((*interceptor)(e)); err != nil {
+		return e, err
+	}
+	if err := e.install(u); err != nil || e.notify == 0 {
+		return e, err
+	}
+	if u, err = e.breakpoint(); err != nil {
 		return e, err
 	}
 	return e, e.install(u)

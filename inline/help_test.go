@@ -256,13 +256,15 @@ func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 // own says whether the code at an address is the program's own: it asked for a
 // block itself.
 func (r *run) own() func(trace.Addr) bool {
-	im := r.engine.images[0]
 	return func(pc trace.Addr) bool {
-		if im.at(uint64(pc)) == nil {
-			return false
+		for _, im := range r.engine.images {
+			if im == nil || !im.Traced || im.at(uint64(pc)) == nil {
+				continue
+			}
+			fn, ok := im.File.FuncAt(uint64(pc) - 1 - im.bias)
+			return !ok || fn.File != "" || !im.File.Static() // a static program holds the C library
 		}
-		fn, ok := im.File.FuncAt(uint64(pc) - 1 - im.bias)
-		return !ok || fn.File != "" || !im.File.Static() // a static program holds the C library
+		return false
 	}
 }
 

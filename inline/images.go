@@ -57,6 +57,16 @@ func locate(im *probe.Image, maps []mem.Map, memory mem.Memory) (*image, error) 
 	return out, nil
 }
 
+// imageAt finds a file among the mappings, with code.
+func imageAt(im *probe.Image, maps []mem.Map) (bias uint64, ok bool) {
+	for _, m := range maps {
+		if m.Exec && m.Path == im.Path {
+			return im.File.Bias(m.Lo, m.Offset, m.Size())
+		}
+	}
+	return 0, false
+}
+
 // functions divides the ranges that hold instructions among the mappings.
 func (im *image) functions(ranges [][2]uint64) {
 	for i := range im.code {

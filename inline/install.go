@@ -3,6 +3,7 @@ package inline
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -130,7 +131,10 @@ func (e *Engine) fillProcess() error {
 
 // install maps and writes the trampolines of a unit, and then the patches. The
 // process is held.
-func (e *Engine) install(u *unit) error {
+func (e *Engine) install(u *unit) error { return e.installWith(u, e.proc.Syscalls) }
+
+// installWith is install with the system calls made by syscalls.
+func (e *Engine) installWith(u *unit, syscalls func([]target.SyscallReq) error) error {
 	if at := e.at.sites + uint64(len(e.tables.Sites)); at > e.at.stores {
 		return fmt.Errorf("%d hook sites are too many", len(e.tables.Sites)/layout.SiteSize)
 	}
@@ -142,7 +146,7 @@ func (e *Engine) install(u *unit) error {
 		reqs[i] = target.SyscallReq{Nr: unix.SYS_MMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo, unix.PROT_READ | unix.PROT_EXEC,
 			unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE, ^uint64(0), 0}}
 	}
-	if err := e.proc.Syscalls(reqs); err != nil {
+	if err := syscalls(reqs); err != nil {
 		return err
 	}
 	for i := range reqs {
@@ -150,6 +154,7 @@ func (e *Engine) install(u *unit) error {
 			return fmt.Errorf("map trampolines at %#x: %w", runs[i].Lo, reqs[i].Err)
 		}
 	}
+	u.mapped = runs
 	e.regions.mapped = append(e.regions.mapped, runs...)
 	if err := writeTrampolines(e.proc, u.plan.Trampolines); err != nil {
 		return err
@@ -168,7 +173,7 @@ func (e *Engine) patch(u *unit) error {
 	}
 	e.units = append(e.units, u)
 	e.regions.add(u)
-	return writePatches(e.proc, u.plan.Patches, func(p *patch.Patch) []byte { return p.New })
+	return writePatches(e.proc, u.plan.Patches, nil, patched)
 }
 
 // near is how far apart two pieces may be that are mapped or written at once:
@@ -219,20 +224,35 @@ type code interface {
 // what lies between is cheaper than another system call.
 const closeBy = 512
 
-// writePatches changes code, whose process stands still.
-func writePatches(m code, list []patch.Patch, bytes func(*patch.Patch) []byte) error {
+// writePatches changes code, whose process stands still. With from, only where
+// the code is that: a library may have been closed, and something else be there.
+func writePatches(m code, list []patch.Patch, from, to func(*patch.Patch) []byte) error {
 	var buf []byte
 	for i := 0; i < len(list); {
 		lo, hi, j := list[i].Addr, list[i].Addr, i
 		for ; j < len(list) && list[j].Addr < hi+closeBy; j++ {
-			hi = list[j].Addr + uint64(len(bytes(&list[j])))
+			hi = list[j].Addr + uint64(len(list[j].New))
 		}
 		buf = slices.Grow(buf[:0], int(hi-lo))[:hi-lo]
-		if _, err := m.ReadMemory(buf, lo); err != nil {
+		_, err := m.ReadMemory(buf, lo)
+		switch {
+		case err == nil:
+		case from != nil && errors.Is(err, mem.ErrUnreadable):
+			i = j
+			continue
+		default:
 			return fmt.Errorf("patch the code: %w", err)
 		}
+		changed := false
 		for ; i < j; i++ {
-			copy(buf[list[i].Addr-lo:], bytes(&list[i]))
+			at := buf[list[i].Addr-lo:]
+			if from == nil || bytes.HasPrefix(at, from(&list[i])) {
+				copy(at, to(&list[i]))
+				changed = true
+			}
+		}
+		if !changed {
+			continue
 		}
 		if err := m.WriteMemory(buf, lo); err != nil {
 			return fmt.Errorf("patch the code: %w", err)
@@ -240,6 +260,9 @@ func writePatches(m code, list []patch.Patch, bytes func(*patch.Patch) []byte) e
 	}
 	return nil
 }
+
+func patched(p *patch.Patch) []byte  { return p.New }
+func original(p *patch.Patch) []byte { return p.Old }
 
 // remove takes everything out of the process. It is left held if it was.
 func (e *Engine) remove() error {
@@ -326,7 +349,7 @@ func runs(pid, tid int) bool {
 
 // unpatch gives a unit's code back its bytes.
 func (e *Engine) unpatch(u *unit, m code) error {
-	return writePatches(m, u.plan.Patches, func(p *patch.Patch) []byte { return p.Old })
+	return writePatches(m, u.plan.Patches, patched, original)
 }
 
 // regions finds what an address of the process is.
@@ -357,6 +380,15 @@ func (r *regions) add(u *unit) {
 	}
 	for _, t := range u.plan.Traps {
 		r.traps[t.Addr] = t.Trampoline
+	}
+}
+
+// drop forgets a unit.
+func (r *regions) drop(u *unit) {
+	r.tramps = slices.DeleteFunc(r.tramps, func(t region) bool { return t.unit == u })
+	r.mapped = slices.DeleteFunc(r.mapped, func(m patch.Range) bool { return slices.Contains(u.mapped, m) })
+	for _, t := range u.plan.Traps {
+		delete(r.traps, t.Addr)
 	}
 }
 

@@ -62,6 +62,10 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 		regs.RIP = to
 		return th.SetRegs(*regs) == nil
 	}
+	if e.notify != 0 && regs.RIP-1 == e.notify && sig == unix.SIGTRAP {
+		e.librariesChanged(th)
+		return true
+	}
 	if off := regs.RIP - e.hook; off < uint64(len(hook.Code)) {
 		if s.guarded(info.Addr) {
 			e.stops.Add(1)

@@ -29,13 +29,11 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) error {
 		return err
 	}
 	out.Runs(table.Sites(), sink.Stores)
-	o := log.Options{Clock: clock(e.began)}
-	if !e.opts.Static {
-		for _, s := range staticData(e.images, e.plan.Globals) {
-			o.Static = append(o.Static, log.Range{Lo: s[0], Hi: s[1]})
-		}
-	}
-	r := &reader{e: e, merger: log.NewMerger(table, o, out), out: out}
+	e.streams.Lock()
+	static := e.static()
+	e.streams.Unlock()
+	r := &reader{e: e, sink: sink, out: out}
+	r.merger = log.NewMerger(table, log.Options{Clock: clock(e.began), Static: static}, out)
 	return r.run(ctx)
 }
 
@@ -46,7 +44,8 @@ type assembled struct{ *capture.Assembler }
 type reader struct {
 	e      *Engine
 	merger *log.Merger
-	out    log.Sink
+	out    assembled
+	sink   capture.Sink
 	slots  []*slot
 	took   []*slot // whose full buffer was taken in this round
 	ended  []*slot // whose thread ended in it
@@ -130,7 +129,17 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 	s.known = true
 	pieces, notes := s.take()
 	tid, stamp, stack := trace.ThreadID(s.tid), s.stamp, s.stack
+	var bias []uint64
+	var static []log.Range
+	if e.extended {
+		bias, static = e.extension()
+	}
 	e.streams.Unlock()
+	if bias != nil {
+		if err := r.extend(bias, static); err != nil {
+			return 0, err
+		}
+	}
 	if full {
 		r.took = append(r.took, s)
 	}
@@ -157,6 +166,17 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 		n += len(p.bytes)
 	}
 	return n, nil
+}
+
+// extend goes on with stores at other addresses.
+func (r *reader) extend(bias []uint64, static []log.Range) error {
+	for i := range bias {
+		r.e.plan.Images[i].Bias = bias[i]
+	}
+	table := log.NewTable(r.e.plan, r.e.opts.Strict)
+	r.merger.Extend(table, static)
+	r.out.Runs(table.Sites(), r.sink.Stores)
+	return r.sink.Sites(table.Sites())
 }
 
 func (r *reader) add(tid trace.ThreadID, bytes []byte, n *note) error {

@@ -21,6 +21,8 @@ type unit struct {
 	sites  []emit.Site
 	maker  *emit.Maker
 	plan   *patch.Plan
+	late   bool          // opened later
+	mapped []patch.Range // what was mapped for its trampolines
 }
 
 // hookPlace is a hook site by its number.
@@ -47,7 +49,13 @@ func (e *Engine) collect(u *unit, indices []int) error {
 			continue
 		}
 		for _, pc := range im.syscalls() {
-			n := e.tables.AddSyscall(pc + uint64(len(syscallCode)))
+			end := pc + uint64(len(syscallCode))
+			key := placeKey{index, pc - im.bias}
+			n, ok := e.numbered(key, end)
+			if !ok {
+				n = e.tables.AddSyscall(end)
+				e.numbers[key] = n
+			}
 			u.sites = append(u.sites, emit.Site{PC: pc, Code: im.at(pc), Tag: emit.None, Hook: n, After: true})
 		}
 	}
@@ -77,7 +85,13 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 		}
 	}
 	if hook.Needs(e.plan, s) {
-		site.Hook = e.tables.Add(e.sites, i, pc, e.opts.Hold && holds(e.plan, s))
+		key := placeKey{s.Image, s.Addr}
+		n, ok := e.numbered(key, pc)
+		if !ok {
+			n = e.tables.Add(e.sites, i, pc, e.opts.Hold && holds(e.plan, s))
+			e.numbers[key] = n
+		}
+		site.Hook = n
 	}
 	u.sites = append(u.sites, site)
 	return nil

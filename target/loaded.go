@@ -59,6 +59,20 @@ func (p *Process) RunToLoaded(ctx context.Context) error {
 	}
 }
 
+// LinkerNotify is the address of the dynamic linker's _dl_debug_state, which it
+// calls before and after each change of the list of libraries; 0: there is none.
+func (p *Process) LinkerNotify() (uint64, error) {
+	auxv, err := p.Auxv()
+	if err != nil {
+		return 0, err
+	}
+	l, err := p.findLinker(auxv)
+	if err != nil || l == nil {
+		return 0, err
+	}
+	return l.notify, nil
+}
+
 // linker is the dynamic linker's interface for debuggers.
 type linker struct {
 	notify uint64 // address of _dl_debug_state

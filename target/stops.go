@@ -93,6 +93,13 @@ func (t *tracer) onTrap(th *thread) bool {
 	if !set && !t.spent[at] {
 		return false
 	}
+	if !set {
+		// Taken away, unless somebody else has put one there since.
+		var b [1]byte
+		if _, err := t.memory.ReadMemory(b[:], at); err == nil && b[0] == int3 {
+			return false
+		}
+	}
 	regs.RIP = at
 	if setRegs(th.tid, regs) != nil {
 		return false
