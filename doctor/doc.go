@@ -2,7 +2,7 @@
 // what one program allows, and how to get what is missing.
 //
 //	for _, f := range doctor.Check() {
-//		if f.Required && !f.OK {
+//		if f.Required && !f.OK && f.Engine == "" {
 //			fmt.Println(f.Name+":", f.Detail, "-", f.Fix)
 //		}
 //	}

@@ -8,16 +8,35 @@ import (
 // Finding is one thing that was looked at.
 type Finding struct {
 	Name     string `json:"name"`
+	Engine   string `json:"engine,omitempty"` // the engine that it concerns; "": both
 	OK       bool   `json:"ok"`
-	Required bool   `json:"required"` // nothing can be captured unless it is OK
+	Required bool   `json:"required"` // nothing can be captured (by that engine) unless it is OK
 	Detail   string `json:"detail"`
 	Fix      string `json:"fix,omitempty"` // a command or an advice; "" if there is none, or no need
 }
 
-// Check looks at this machine, kernel and process.
+// The engines.
+const (
+	EngineInline = "inline"
+	EngineKernel = "ebpf"
+)
+
+// Check looks at this machine, kernel and process. The first finding sums the
+// others up.
 func Check() []Finding {
-	s := current()
+	all := current().check()
+	return append([]Finding{Capture(all)}, all...)
+}
+
+func (s *system) check() []Finding {
 	return []Finding{
+		s.tracing(),
+		s.yama(),
+		s.attaching(),
+		s.sharedMemory(),
+		s.guardPages(),
+		s.addressSpace(),
+		s.dropping(),
 		s.kernel(),
 		s.btf(),
 		s.capabilities(),
@@ -25,8 +44,6 @@ func Check() []Finding {
 		s.unprivilegedBPF(),
 		s.perfParanoid(),
 		s.lockdown(),
-		s.tracing(),
-		s.yama(),
 		s.privilegedPrograms(),
 		s.container(),
 		s.freezer(),
@@ -46,6 +63,10 @@ type system struct {
 	try     func() error // uprobe_multi
 	trace   func() error // tracing a child
 	core    uint64       // limit of core files in bytes
+	space   uint64       // limit of the address space in bytes
+
+	memfd, userfault func() error // making them
+	bmi2             bool
 }
 
 func (s *system) read(path string) (string, error) {

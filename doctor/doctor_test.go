@@ -33,7 +33,8 @@ func TestCheckHere(t *testing.T) {
 func machine(t *testing.T, files map[string]string) *system {
 	t.Helper()
 	s := &system{root: t.TempDir(), release: "6.18.1", self: "/usr/bin/mgtrace",
-		try: func() error { return nil }, trace: func() error { return nil }, status: map[string]string{}}
+		try: func() error { return nil }, trace: func() error { return nil }, status: map[string]string{},
+		memfd: func() error { return nil }, userfault: func() error { return nil }, bmi2: true, space: 1 << 63}
 	for name, text := range files {
 		path := filepath.Join(s.root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -76,6 +77,20 @@ func TestFindings(t *testing.T) {
 		"yama 3":             {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "3"}, change: caps(ptrace), check: (*system).yama, fix: "reboot"},
 		"not traced":         {change: func(s *system) { s.trace = func() error { return errors.New("no") } }, check: (*system).tracing, detail: "no", fix: "SYS_PTRACE"},
 		"traced":             {check: (*system).tracing, ok: true},
+		"memfd":              {check: (*system).sharedMemory, ok: true},
+		"no memfd":           {change: func(s *system) { s.memfd = func() error { return os.ErrPermission } }, check: (*system).sharedMemory, detail: "memfd_create", fix: "seccomp"},
+		"userfaultfd":        {check: (*system).guardPages, ok: true, detail: "without a signal"},
+		"no userfaultfd":     {change: func(s *system) { s.userfault = func() error { return os.ErrPermission } }, check: (*system).guardPages, detail: "SIGSEGV", fix: "5.11"},
+		"bmi2":               {check: (*system).dropping, ok: true, detail: "BMI2"},
+		"no bmi2":            {change: func(s *system) { s.bmi2 = false }, check: (*system).dropping, detail: "every store is recorded"},
+		"overcommit":         {files: map[string]string{"/proc/sys/vm/overcommit_memory": "0"}, check: (*system).addressSpace, ok: true},
+		"no overcommit":      {files: map[string]string{"/proc/sys/vm/overcommit_memory": "2"}, check: (*system).addressSpace, detail: "= 2", fix: "overcommit_memory=0"},
+		"ulimit -v":          {change: func(s *system) { s.space = 1 << 32 }, check: (*system).addressSpace, detail: "ulimit", fix: "unlimited"},
+		"attach, no yama":    {change: caps(none), check: (*system).attaching, ok: true, detail: "this user's"},
+		"attach, yama 0":     {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "0"}, change: caps(none), check: (*system).attaching, ok: true},
+		"attach, yama 1":     {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "1"}, change: caps(none), check: (*system).attaching, detail: "mgtrace has started", fix: "ptrace_scope=0"},
+		"attach, capable":    {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "2"}, change: caps(ptrace), check: (*system).attaching, ok: true, detail: "any process"},
+		"attach, yama 3":     {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "3"}, change: caps(ptrace), check: (*system).attaching, fix: "reboot"},
 		"no lockdown":        {check: (*system).lockdown, ok: true, detail: "none"},
 		"integrity":          {files: map[string]string{"/sys/kernel/security/lockdown": "none [integrity] confidentiality"}, check: (*system).lockdown, ok: true, detail: "integrity"},
 		"confidentiality":    {files: map[string]string{"/sys/kernel/security/lockdown": "none integrity [confidentiality]"}, check: (*system).lockdown, detail: "confidentiality", fix: "integrity"},
@@ -188,6 +203,33 @@ func TestProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := finding(t, Program(c.make(t)), c.finding)
 			if f.OK != c.ok || !strings.Contains(f.Detail, c.detail) {
+				t.Errorf("got %+v; want ok %v, detail %q", f, c.ok, c.detail)
+			}
+		})
+	}
+}
+
+// One engine is enough to capture; what both need is needed.
+func TestCapture(t *testing.T) {
+	none := func() error { return os.ErrPermission }
+	for name, c := range map[string]struct {
+		change func(*system)
+		ok     bool
+		detail string
+	}{
+		"both":           {func(*system) {}, true, "possible by --engine inline and --engine ebpf"},
+		"no privileges":  {func(s *system) { s.status["CapEff"] = "0"; s.try = none }, true, "possible by --engine inline; not by --engine ebpf (capabilities, uprobe_multi)"},
+		"old kernel":     {func(s *system) { s.release = "5.15.0" }, true, "possible by --engine inline; not by --engine ebpf (kernel)"},
+		"no memfd":       {func(s *system) { s.memfd = none }, true, "possible by --engine ebpf; not by --engine inline (shared memory)"},
+		"no ptrace":      {func(s *system) { s.trace = none }, false, "impossible"},
+		"no userfaultfd": {func(s *system) { s.userfault = none }, true, "possible by --engine inline and"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := machine(t, map[string]string{"/sys/kernel/btf/vmlinux": "x"})
+			caps("000000c000000000")(s)
+			c.change(s)
+			f := Capture(s.check())
+			if f.OK != c.ok || !f.Required || f.Engine != "" || !strings.Contains(f.Detail, c.detail) || !f.OK && f.Fix == "" {
 				t.Errorf("got %+v; want ok %v, detail %q", f, c.ok, c.detail)
 			}
 		})

@@ -23,7 +23,8 @@ const needMajor, needMinor = 6, 6
 
 // current is the machine that we run on.
 func current() *system {
-	s := &system{try: loadUprobeMulti, trace: traceAChild, status: make(map[string]string)}
+	s := &system{try: loadUprobeMulti, trace: traceAChild, status: make(map[string]string),
+		memfd: tryMemfd, userfault: tryUserfault, bmi2: hasBMI2(), space: addressLimit()}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		s.release = unix.ByteSliceToString(u.Release[:])
@@ -68,7 +69,7 @@ func traceAChild() error {
 }
 
 func (s *system) kernel() Finding {
-	f := Finding{Name: "kernel", Required: true, Detail: "Linux " + s.release}
+	f := Finding{Name: "kernel", Engine: EngineKernel, Required: true, Detail: "Linux " + s.release}
 	major, minor, ok := parseRelease(s.release)
 	f.OK = ok && (major > needMajor || major == needMajor && minor >= needMinor)
 	if !f.OK {
@@ -85,7 +86,7 @@ func parseRelease(release string) (major, minor int, ok bool) {
 }
 
 func (s *system) btf() Finding {
-	f := Finding{Name: "kernel types", Required: true, OK: s.exists("/sys/kernel/btf/vmlinux"), Detail: "/sys/kernel/btf/vmlinux"}
+	f := Finding{Name: "kernel types", Engine: EngineKernel, Required: true, OK: s.exists("/sys/kernel/btf/vmlinux"), Detail: "/sys/kernel/btf/vmlinux"}
 	if !f.OK {
 		f.Detail += " is missing"
 		f.Fix = "use a kernel built with CONFIG_DEBUG_INFO_BTF (those of the distributions are)"
@@ -115,7 +116,7 @@ func (s *system) missingCaps() []string {
 }
 
 func (s *system) capabilities() Finding {
-	f := Finding{Name: "capabilities", Required: true}
+	f := Finding{Name: "capabilities", Engine: EngineKernel, Required: true}
 	missing := s.missingCaps()
 	if f.OK = len(missing) == 0; f.OK {
 		f.Detail = "CAP_BPF and CAP_PERFMON"
@@ -132,7 +133,7 @@ func (s *system) capabilities() Finding {
 }
 
 func (s *system) uprobeMulti() Finding {
-	f := Finding{Name: "uprobe_multi", Required: true}
+	f := Finding{Name: "uprobe_multi", Engine: EngineKernel, Required: true}
 	switch err := s.try(); {
 	case err == nil:
 		f.OK, f.Detail = true, "a program for it was loaded"
@@ -151,7 +152,7 @@ func (s *system) uprobeMulti() Finding {
 
 func (s *system) unprivilegedBPF() Finding {
 	v, err := s.read("/proc/sys/kernel/unprivileged_bpf_disabled")
-	f := Finding{Name: "unprivileged bpf", OK: true, Detail: "kernel.unprivileged_bpf_disabled = " + v + ": capabilities are needed"}
+	f := Finding{Name: "unprivileged bpf", Engine: EngineKernel, OK: true, Detail: "kernel.unprivileged_bpf_disabled = " + v + ": capabilities are needed"}
 	switch {
 	case err != nil:
 		f.Detail = "kernel.unprivileged_bpf_disabled is not there"
@@ -164,16 +165,16 @@ func (s *system) unprivilegedBPF() Finding {
 func (s *system) perfParanoid() Finding {
 	v, err := s.read("/proc/sys/kernel/perf_event_paranoid")
 	if err != nil {
-		return Finding{Name: "perf events", Detail: "the kernel has none: kernel.perf_event_paranoid is not there",
+		return Finding{Name: "perf events", Engine: EngineKernel, Detail: "the kernel has none: kernel.perf_event_paranoid is not there",
 			Fix: "use a kernel built with CONFIG_PERF_EVENTS"}
 	}
-	return Finding{Name: "perf events", OK: true,
+	return Finding{Name: "perf events", Engine: EngineKernel, OK: true,
 		Detail: "kernel.perf_event_paranoid = " + v + ", which does not bind holders of CAP_PERFMON"}
 }
 
 // lockdown: the file shows all modes, the active one in brackets.
 func (s *system) lockdown() Finding {
-	f := Finding{Name: "lockdown", OK: true, Detail: "none"}
+	f := Finding{Name: "lockdown", Engine: EngineKernel, OK: true, Detail: "none"}
 	text, err := s.read("/sys/kernel/security/lockdown")
 	if err != nil {
 		return f
@@ -248,7 +249,7 @@ func (s *system) container() Finding {
 	}
 	if ids, err := s.read("/proc/self/uid_map"); err == nil {
 		if w := strings.Fields(ids); len(w) == 3 && (w[0] != "0" || w[1] != "0" || w[2] != strconv.FormatUint(math.MaxUint32, 10)) {
-			f.OK, f.Required = false, true
+			f.OK, f.Required, f.Engine = false, true, EngineKernel
 			f.Detail += "; a user namespace, in which capabilities do not reach BPF"
 			f.Fix = "run mgtrace outside of the user namespace (a rootful container with --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE)"
 		}
@@ -263,7 +264,7 @@ func (s *system) container() Finding {
 // where that is possible; a stop by signal makes some of its system calls fail
 // with EINTR.
 func (s *system) freezer() Finding {
-	f := Finding{Name: "freezer", Detail: "no cgroup v2 is mounted: a program that has to wait is stopped by signals, which some programs notice (EINTR)"}
+	f := Finding{Name: "freezer", Engine: EngineKernel, Detail: "no cgroup v2 is mounted: a program that has to wait is stopped by signals, which some programs notice (EINTR)"}
 	mounts, _ := s.read("/proc/self/mounts")
 	for line := range strings.Lines(mounts) {
 		if w := strings.Fields(line); len(w) > 2 && w[2] == "cgroup2" {

@@ -14,8 +14,11 @@ func newDoctor(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [PROG]",
 		Short: "Say what this machine, kernel and user can do, and how to get the rest",
-		Long: `Check what capturing needs: the kernel, its features, the capabilities of this
-user. With PROG, what is special about that program as well.`,
+		Long: `Check what capturing needs, by the engine inside the process and by the kernel's
+probes: the kernel, its features, the capabilities of this user; and to which
+processes one may attach. With PROG, what is special about that program as well.
+
+Exit status: 0 if one of the engines can capture, else 2.`,
 		Example: `  mgtrace doctor
   mgtrace doctor ./prog`,
 		Args: cobra.MaximumNArgs(1),
@@ -34,7 +37,7 @@ user. With PROG, what is special about that program as well.`,
 				printFindings(s, findings)
 			}
 			for _, f := range findings {
-				if f.Required && !f.OK {
+				if f.Required && !f.OK && f.Engine == "" {
 					return exitStatus(statusFailed)
 				}
 			}
@@ -54,7 +57,11 @@ func printFindings(s streams, findings []doctor.Finding) {
 		case !f.OK:
 			mark = "note"
 		}
-		fmt.Fprintf(s.out, "%s  %s: %s\n", mark, f.Name, f.Detail)
+		engine := ""
+		if f.Engine != "" {
+			engine = " (--engine " + f.Engine + ")"
+		}
+		fmt.Fprintf(s.out, "%s  %s%s: %s\n", mark, f.Name, engine, f.Detail)
 		if !f.OK && f.Fix != "" {
 			fmt.Fprintf(s.out, "      → %s\n", f.Fix)
 		}
