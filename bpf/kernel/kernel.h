@@ -26,7 +26,16 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
+	struct uprobes_state uprobes_state;
 	unsigned long start_stack;
 	unsigned long env_end;
 	unsigned long brk;

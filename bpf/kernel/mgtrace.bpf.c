@@ -685,14 +685,25 @@ static __always_inline __u64 string_length(__u64 at)
 	return l.n;
 }
 
-/* Where a function that is left through a uretprobe returns to: the last page
- * of user memory (kernel/events/uprobes.c, xol_add_vma, with TASK_SIZE of
- * x86-64). A writer that finds it was jumped to by such a function. */
-#define URETPROBE_TRAMPOLINE 0x7fffffffe000ULL
+#define LAST_PAGE 0x7fffffffe000ULL /* of user memory, with TASK_SIZE of x86-64: where it is unless that is taken */
+
+/* Says whether pc is where a function that is left through a uretprobe returns to
+ * (kernel/events/uprobes.c, uprobe_get_trampoline_vaddr): the start of a page. A
+ * writer that finds it was jumped to by such a function. */
+static __always_inline bool is_trampoline(__u64 pc)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (pc & (PAGE - 1))
+		return false;
+	if (!bpf_core_field_exists(struct xol_area, vaddr))
+		return pc == LAST_PAGE;
+	return pc == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+}
 
 static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, __u32 func)
 {
-	struct fn *f = bpf_map_lookup_elem(&funcs, &func), *o;
+	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
 	struct writer *w = &t->w;
 	__u64 pc, dst, len, count;
 
@@ -707,22 +718,15 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	if (!argument(ctx, f->dst))
 		return;
 	pc = word(ctx->sp);
-	if ((f->skip_lo <= pc && pc < f->skip_hi) || pc == URETPROBE_TRAMPOLINE)
+	if ((f->skip_lo <= pc && pc < f->skip_hi) || is_trampoline(pc))
 		return;		/* called, or jumped to at its end, by the library itself */
 	dst = argument(ctx, f->dst);
 	len = argument(ctx, f->len);
 	count = argument(ctx, f->count);
 	if (f->extent == EXTENT_PRODUCT)
 		len *= count;
-	if (w->sp == ctx->sp && w->pc == pc && w->dst == dst && w->len == len && w->count == count) {
-		/* Jumped to by one that writes the same (qsort to qsort_r), or
-		 * that one was left unseen and this is called anew. */
-		__u32 open = w->func;
-
-		o = bpf_map_lookup_elem(&funcs, &open);
-		if (o && o->extent == f->extent)
-			return;
-	}
+	if (w->sp == ctx->sp && w->pc == pc && w->dst == dst && w->func != func)
+		return;		/* jumped to: from one place one function is called */
 	w->sp = ctx->sp;
 	w->pc = pc;
 	w->func = func;

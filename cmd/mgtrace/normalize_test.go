@@ -163,8 +163,9 @@ func (n *normalizer) base(e *trace.Event) string {
 func (n *normalizer) value(e *trace.Event) string {
 	const getrandom = 318
 	a := n.find(uint64(e.Addr))
-	if e.Kind == trace.KindSyscall && (a == nil || e.Aux == getrandom) {
-		return ""
+	_, known := n.known(uint64(e.Addr))
+	if e.Kind == trace.KindSyscall && (a == nil || e.Aux == getrandom) || e.Kind == trace.KindBulk && !known {
+		return "" // to a stack: padding, canaries and times
 	}
 	number := strings.HasPrefix(e.Name, "pthread_") || e.Kind == trace.KindStore && len(e.Data) == 4
 	var b strings.Builder

@@ -11,6 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+/* What strcpy and memcpy become with _FORTIFY_SOURCE: they jump to one another. */
+char *__strcpy_chk(char *, const char *, size_t);
+char *__strcat_chk(char *, const char *, size_t);
+void *__memcpy_chk(void *, const void *, size_t, size_t);
+
 static int ascending(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -53,6 +58,9 @@ int main(void)
 	end = stpncpy(end, "padded", 20);
 	strncpy(end, from, 30);
 	strncpy(end, "short", 30);
+	__strcpy_chk(p, "checked", 100);
+	__strcat_chk(p, " as well", 100);
+	__memcpy_chk(p, from, 40, 100);
 	swab(from, p, 30);
 	memfrob(p, 20);
 	strxfrm(p, "collate", 5);
