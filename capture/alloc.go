@@ -3,7 +3,6 @@ package capture
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"mgtrace/objfile"
 	"mgtrace/probe"
@@ -39,7 +38,7 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		t.allocs = append(t.allocs, c)
 		return
 	}
-	c.stack = slices.Clone(a.backtrace(t, h))
+	c.stack = a.stacks.intern(a.backtrace(t, h))
 	t.allocs = append(t.allocs, c)
 	if fn.Role == probe.RoleFree && c.ptr != 0 {
 		a.freed(h, &c)

@@ -35,6 +35,7 @@ type Assembler struct {
 	stack    window          // what unwinding reads
 	readMem  objfile.ReadMem // its method, bound once
 	pcs      []trace.Addr
+	stacks   stackSet
 	inlinePt []bool // by index in Plan.Points
 	bodies   []body // by index in Plan.Funcs
 }

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
@@ -35,8 +36,12 @@ func (w *window) write(addr, v uint64) {
 type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 
 // CFI returns an unwinder by call frame information that finds at most depth
-// return addresses, as far as the captured stack reaches.
+// return addresses, as far as the captured stack reaches. It remembers the rules
+// of frames that it has met, for programs allocate at the same places again and
+// again.
 func CFI(find FindFile, depth int) Unwinder {
+	known := map[uint64]frame{}
+	buf := make([]byte, 8)
 	return func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
 		exact := false // PC is a return address: the call lies before it
 		for len(out) < depth {
@@ -48,17 +53,67 @@ func CFI(find FindFile, depth int) Unwinder {
 			if !ok {
 				return out
 			}
-			next, ok := f.Step(pc-bias, regs, mem, bias)
-			if !ok {
-				return out
+			fr, ok := known[pc]
+			if !ok || fr.file != f || fr.bias != bias {
+				fr = frame{file: f, bias: bias}
+				fr.rule, fr.simple = f.Rule(pc - bias)
+				known[pc] = fr
 			}
-			exact = f.SignalFrame(pc - bias)
-			if !exact && next.SP() <= regs.SP() {
+			sp := regs.SP()
+			if fr.simple {
+				if !fr.step(regs, mem, buf) {
+					return out
+				}
+				exact = false
+			} else {
+				next, ok := f.Step(pc-bias, regs, mem, bias)
+				if !ok {
+					return out
+				}
+				exact = f.SignalFrame(pc - bias)
+				*regs = next
+			}
+			if !exact && regs.SP() <= sp {
 				return out // a caller's frame lies above
 			}
-			*regs = next
-			out = append(out, trace.Addr(next.PC()))
+			out = append(out, trace.Addr(regs.PC()))
 		}
 		return out
 	}
+}
+
+// frame is how to unwind at a program counter of the process.
+type frame struct {
+	file   *objfile.File
+	bias   uint64
+	rule   objfile.FrameRule
+	simple bool // rule holds
+}
+
+// step does what File.Step does, by a simple rule.
+func (f *frame) step(regs *objfile.Regs, mem objfile.ReadMem, buf []byte) bool {
+	r := &f.rule
+	if regs.Known>>r.CFA&1 == 0 {
+		return false
+	}
+	cfa := regs.R[r.CFA] + uint64(r.Offset)
+	if !mem(cfa-8, buf) {
+		return false
+	}
+	pc := binary.LittleEndian.Uint64(buf)
+	if pc == 0 {
+		return false
+	}
+	for m := r.Saved; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m)
+		if mem(cfa+uint64(int64(r.At[i])), buf) {
+			regs.Set(i, binary.LittleEndian.Uint64(buf))
+		} else {
+			regs.Known &^= 1 << i
+		}
+	}
+	regs.Known &^= r.Lost
+	regs.Set(objfile.RegSP, cfa)
+	regs.Set(objfile.RegPC, pc)
+	return true
 }

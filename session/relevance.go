@@ -10,11 +10,11 @@ import (
 )
 
 // relevance says which blocks can matter to a specification: those of its types,
-// of types that theirs lead to through pointers or that hold one of these, and
-// those whose type is not certain.
+// of the types that it reads through pointers, of types that hold one of these,
+// and those whose type is not certain.
 type relevance struct {
 	typing *typing
-	types  []*types.Type       // structures that matter
+	types  []*types.Type
 	sites  map[trace.Addr]bool // by return address of an allocator call: its blocks can not matter
 }
 
@@ -32,28 +32,23 @@ func filterable(spec *check.Spec) bool {
 func newRelevance(spec *check.Spec, t *typing) *relevance {
 	r := &relevance{typing: t, sites: map[trace.Addr]bool{}}
 	for _, nt := range spec.Types {
-		r.reach(nt.Layout)
-		r.reach(nt.Elem)
+		r.add(nt.Layout)
+		r.add(nt.Elem)
 	}
+	for _, g := range spec.Globals {
+		r.add(g.Layout)
+	}
+	check.Walk(spec, func(e check.Expr) {
+		if l, ok := e.(*check.Load); ok && l.Type != nil && l.Type.Kind == types.Pointer {
+			r.add(l.Type.Elem)
+		}
+	})
 	return r
 }
 
-// reach adds the structures that a value of a type holds or leads to.
-func (r *relevance) reach(t *types.Type) {
-	if t == nil {
-		return
-	}
-	switch t.Kind {
-	case types.Pointer, types.Array:
-		r.reach(t.Elem)
-	case types.Struct, types.Union:
-		if r.matters(t) {
-			return
-		}
+func (r *relevance) add(t *types.Type) {
+	if t != nil && t.Kind != types.Void && !r.matters(t) {
 		r.types = append(r.types, t)
-		for _, m := range t.Members {
-			r.reach(m.Type)
-		}
 	}
 }
 
@@ -61,22 +56,18 @@ func (r *relevance) matters(t *types.Type) bool {
 	return slices.ContainsFunc(r.types, func(x *types.Type) bool { return sameType(x, t) })
 }
 
-// holds says whether a value of a type holds one that matters, or the like of
-// what a structure that matters leads to: a number, a character.
+// holds says whether a value of a type is, or has in it, one that matters.
 func (r *relevance) holds(t *types.Type) bool {
-	switch {
-	case t == nil:
+	if t == nil || r.matters(t) {
 		return true
-	case t.Kind == types.Struct || t.Kind == types.Union:
-		return r.matters(t) || slices.ContainsFunc(t.Members, func(m types.Member) bool {
-			k := m.Type
-			for k != nil && k.Kind == types.Array {
-				k = k.Elem
-			}
-			return k == nil || (k.Kind == types.Struct || k.Kind == types.Union) && r.holds(k)
-		})
 	}
-	return true
+	switch t.Kind {
+	case types.Array:
+		return r.holds(t.Elem)
+	case types.Struct, types.Union:
+		return slices.ContainsFunc(t.Members, func(m types.Member) bool { return m.Type != nil && m.Type.Kind != types.Pointer && r.holds(m.Type) })
+	}
+	return false
 }
 
 // ignores says whether blocks can not matter that are allocated by the call which
