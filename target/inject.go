@@ -214,6 +214,10 @@ var batchCode = []byte{
 	0xcc, //                           int3
 }
 
+// batchAt is where that memory is put, if it is free: far from the program, so
+// that the calls find every place that was free before (MAP_FIXED_NOREPLACE).
+const batchAt = 0x1f00_0000_0000
+
 // batch makes the calls in a loop in memory of its own: code that only the
 // tracer writes, and the entries.
 func (t *tracer) batch(th *thread, reqs []SyscallReq) (err error) {
@@ -239,12 +243,12 @@ func (t *tracer) batch(th *thread, reqs []SyscallReq) (err error) {
 func (d *detour) batch(before mem.Regs, reqs []SyscallReq) (err error) {
 	const private = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
 	size := uint64(len(reqs)*entrySize+4095) &^ 4095
-	code, err := d.syscall(before, unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
+	code, err := d.syscall(before, unix.SYS_MMAP, batchAt, 4096, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the loop: %w", err)
 	}
 	defer func() { err = errors.Join(err, d.unmap(before, code, 4096)) }()
-	data, err := d.syscall(before, unix.SYS_MMAP, 0, size, unix.PROT_READ|unix.PROT_WRITE, private, noSyscall, 0)
+	data, err := d.syscall(before, unix.SYS_MMAP, batchAt+1<<20, size, unix.PROT_READ|unix.PROT_WRITE, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the calls: %w", err)
 	}
