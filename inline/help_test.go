@@ -154,6 +154,9 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 		if r.count[trace.KindExec] > 0 {
 			return // another program
 		}
+		if e.removed {
+			return
+		}
 		r.audited = true
 		r.known, r.differ = r.memory.audit(t, r.own(), p.ReadMemory)
 	}})

@@ -232,7 +232,7 @@ func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 		return false
 	}
 	if e.arena.guards.fault == nil {
-		e.awaitRoom(s, time.Millisecond)
+		e.awaitRoom(s, time.Millisecond/4)
 	}
 	e.streams.Lock()
 	swapped := s.swap()

@@ -11,10 +11,10 @@ import (
 )
 
 // The reader looks at the cursors this often: while the program writes, and
-// while it does not. A full buffer wakes it.
+// while it does not. A full buffer wakes it, and whatever the tracer notes.
 const (
 	shortest = time.Millisecond
-	longest  = 16 * time.Millisecond
+	longest  = 256 * time.Millisecond
 )
 
 // Run gives the events to sink until the process is gone or has replaced itself,
@@ -202,7 +202,7 @@ func (r *reader) release() {
 		s.full = false
 		starved, tid := s.starved, s.tid
 		r.e.streams.Unlock()
-		if starved {
+		if starved && r.e.arena.guards.fault != nil {
 			// Not here: the tracer may be waiting for room in another.
 			go func() { _ = r.e.proc.Poke(tid) }() // it has ended meanwhile
 		}

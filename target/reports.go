@@ -49,9 +49,13 @@ func waitAny() (tid int, ws unix.WaitStatus, err error) {
 	}
 }
 
-// reap handles all reports that are there.
+// reapMost bounds the reports that are handled before anything else has its turn:
+// threads that stop again and again would leave none to commands.
+const reapMost = 16
+
+// reap handles the reports that are there.
 func (t *tracer) reap() error {
-	for {
+	for range reapMost {
 		tid, ws, err := waitAny()
 		if err != nil {
 			return fmt.Errorf("wait for the program: %w", err)
@@ -65,6 +69,8 @@ func (t *tracer) reap() error {
 			t.onEnd(tid, ws)
 		}
 	}
+	t.expectReports()
+	return nil
 }
 
 // reported reports whether a thread has something new to report.

@@ -1,0 +1,134 @@
+package inline
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// A program that forbids itself system calls while it runs is recorded all the
+// same: the engine makes none in its name once it runs, but for new threads.
+func TestSeccomp(t *testing.T) {
+	path := build(t, "limits.c")
+	for _, mode := range []string{"strict", "filter"} {
+		t.Run(mode, func(t *testing.T) {
+			r := run{options: Options{Buffer: 64 << 10}}
+			r.same(t, path, mode)
+		})
+	}
+}
+
+// Limits of the program: it is recorded, or Attach says why not and leaves it
+// as it was.
+func TestLimits(t *testing.T) {
+	path := build(t, "limits.c")
+	for _, c := range []struct{ limit, want string }{
+		{"-v 100000", "memory"},
+		{"-n 4", ""},
+		{"-f 1", ""},
+		{"-d 4000", ""},
+		{"-s 128", ""},
+	} {
+		t.Run(c.limit, func(t *testing.T) {
+			r := run{limit: c.limit}
+			err := r.try(t, path, "plain")
+			t.Logf("%v", err)
+			switch {
+			case err == nil && r.status.Code != 4:
+				t.Errorf("%v", r.status)
+			case err == nil && r.differ != 0:
+				t.Errorf("%d bytes differ", r.differ)
+			case c.want == "" && err != nil, err != nil && !strings.Contains(err.Error(), c.want):
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A killed program is recorded to its end.
+func TestKilled(t *testing.T) {
+	path := build(t, "limits.c")
+	r := run{keep: true}
+	n := 0
+	r.event = func(e *trace.Event) error {
+		if n++; n == 20000 {
+			return unix.Kill(int(e.Thread), unix.SIGKILL)
+		}
+		r.events = r.events[max(0, len(r.events)-10):]
+		return nil
+	}
+	if err := r.try(t, path, "endless"); err != nil {
+		t.Fatal(err)
+	}
+	if r.status.Signal != unix.SIGKILL {
+		t.Errorf("%v", r.status)
+	}
+	if last := r.events[len(r.events)-1]; last.Kind != trace.KindExit || last.Aux != uint64(unix.SIGKILL) {
+		t.Errorf("the last event is %+v", last)
+	}
+	if r.count[trace.KindStore] < 5000 {
+		t.Errorf("only %d stores", r.count[trace.KindStore])
+	}
+}
+
+// While the program sleeps nobody works.
+func TestIdle(t *testing.T) {
+	path := build(t, "limits.c")
+	r := run{}
+	r.during = func(e *Engine, p *target.Process) {
+		time.Sleep(time.Second)
+		before, began := cpuTime(t), time.Now()
+		time.Sleep(2500 * time.Millisecond)
+		used := cpuTime(t) - before
+		t.Logf("%v of processor time in %v", used, time.Since(began))
+	}
+	r.record(t, path, "sleep")
+}
+
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Nothing stays behind when a recording is over: no mapping of the tracer, no
+// descriptor.
+func TestNoLeaks(t *testing.T) {
+	path := build(t, "limits.c")
+	open := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	maps := func() int {
+		b, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(os.Getpid()), "maps"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(b), "memfd:mgtrace")
+	}
+	(&run{}).record(t, path, "plain")
+	fds := open()
+	for range 5 {
+		(&run{}).record(t, path, "plain")
+	}
+	if n := open(); n > fds {
+		t.Errorf("%d descriptors, were %d", n, fds)
+	}
+	if n := maps(); n != 0 {
+		t.Errorf("%d mappings are left", n)
+	}
+}

@@ -1,0 +1,84 @@
+package inline
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mgtrace/target"
+)
+
+// The engine is taken out of a program whose threads are everywhere: in
+// trampolines, in the hook routine, in system calls, at guard pages. Its code is
+// then as in its files, nothing of ours is mapped, and it goes on.
+func TestRemove(t *testing.T) {
+	path := build(t, "remove.c")
+	for _, segv := range []bool{false, true} {
+		t.Run("sigsegv="+strconv.FormatBool(segv), func(t *testing.T) {
+			r := run{options: Options{Buffer: 64 << 10, sigsegv: segv}}
+			if segv {
+				r.options.Buffer = 1 << 20 // or the tracer has no time for anything else
+			}
+			r.during = func(e *Engine, p *target.Process) {
+				time.Sleep(700 * time.Millisecond)
+				began := time.Now()
+				if err := e.Detach(); err != nil {
+					t.Errorf("detach: %v", err)
+					return
+				}
+				t.Logf("taken out in %v", time.Since(began))
+				checkRemoved(t, e, p)
+			}
+			output, code := native(t, path)
+			if err := r.try(t, path); err != nil {
+				t.Fatal(err)
+			}
+			if r.output != output || r.status.Code != code || r.status.Signal != 0 {
+				t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
+			}
+			t.Logf("%+v", r.stats)
+		})
+	}
+}
+
+func checkRemoved(t *testing.T, e *Engine, p *target.Process) {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/maps")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if strings.Contains(string(b), "memfd:mgtrace") {
+		t.Error("shared memory is still mapped")
+	}
+	if n := strings.Count(string(b), "r-xp 00000000 00:00 0"); n > 1 { // the vdso
+		t.Errorf("%d pieces of code of no file", n)
+	}
+	for _, im := range e.images {
+		f, err := elf.Open(im.Path)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, s := range f.Progs {
+			if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
+				continue
+			}
+			want, have := make([]byte, s.Filesz), make([]byte, s.Filesz)
+			if _, err := s.ReadAt(want, 0); err != nil {
+				t.Error(err)
+			}
+			if _, err := p.ReadMemory(have, im.bias+s.Vaddr); err != nil {
+				t.Error(err)
+			}
+			if !bytes.Equal(want, have) {
+				t.Errorf("the code of %s is not what it was", im.Path)
+			}
+		}
+		f.Close()
+	}
+}

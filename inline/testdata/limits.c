@@ -1,0 +1,83 @@
+/* Programs that have little, or forbid themselves much. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DENY(nr) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static void strict(int filter)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		DENY(SYS_mmap), DENY(SYS_memfd_create), DENY(SYS_mprotect), DENY(SYS_userfaultfd), DENY(SYS_munmap),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = { sizeof(f) / sizeof(*f), f };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT, &p))
+		syscall(SYS_exit, 77);
+}
+
+int main(int argc, char **argv)
+{
+	const char *m = argv[1];
+	long *p = malloc(4096), n = 100000, sum = 0;
+
+	if (!strcmp(m, "strict"))
+		strict(0);
+	else if (!strcmp(m, "filter"))
+		strict(1);
+	else if (!strcmp(m, "filtered")) {
+		/* What executes next has the filter from its beginning. */
+		struct sock_filter f[] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+			DENY(SYS_memfd_create),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		};
+		struct sock_fprog pr = { sizeof(f) / sizeof(*f), f };
+
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &pr);
+		execl("/proc/self/exe", argv[2], "plain", (char *)0);
+	} else if (!strcmp(m, "sleep")) {
+		for (long i = 0; i < 5; i++) {
+			struct timespec t = { 1, 0 };
+
+			p[i] = i;
+			nanosleep(&t, 0);
+		}
+	} else if (!strcmp(m, "endless"))
+		for (long i = 0;; i++) {
+			volatile long *q = malloc(64), *v = p;
+
+			q[i & 7] = i;
+			v[i & 511] = i;
+			free((void *)q);
+		}
+	for (long i = 0; i < n; i++)
+		p[i & 511] = i;
+	for (int i = 0; i < 512; i++)
+		sum += p[i];
+	char b[40];
+	int k = 0;
+
+	do
+		b[k++] = '0' + sum % 10;
+	while (sum /= 10);
+	b[k++] = '\n';
+	write(1, b, k);
+	syscall(SYS_exit, 4);
+}
