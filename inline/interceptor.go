@@ -488,7 +488,8 @@ func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
 	if regs.OrigRAX == unix.SYS_CLONE3 { // struct clone_args: stack, stack_size
 		lo, err1 := mem.ReadUint64(th, regs.RDI+40)
 		size, err2 := mem.ReadUint64(th, regs.RDI+48)
-		if err1 == nil && err2 == nil && regs.RSP-lo <= size {
+		const slack = 256 // what has been pushed; it begins at the upper end
+		if err1 == nil && err2 == nil && lo <= regs.RSP && lo+size-regs.RSP <= slack && size <= stackRoom {
 			return [2]uint64{lo, lo + size}
 		}
 	}
