@@ -19,6 +19,7 @@ type normalizer struct {
 	numbers map[uint32]string      // thread and process numbers
 	areas   []*area                // blocks that live and what is mapped, later ones win
 	count   map[string]int         // areas named so far
+	shared  map[string]bool        // what several threads wrote to
 }
 
 // area is a block or a mapping.
@@ -81,12 +82,9 @@ func (n *normalizer) lines(evs []trace.Event) [][]line {
 	slices.SortStableFunc(unwound, func(a, b line) int { return a.thread - b.thread })
 	slices.SortFunc(audit, byText)
 	out = append(out, unwound, audit)
-	for _, lines := range out {
-		for i := range lines {
-			if l := &lines[i]; l.where != "" && len(writers[l.where]) > 1 {
-				l.data = "" // its size is in the text
-			}
-		}
+	n.shared = map[string]bool{}
+	for where, who := range writers {
+		n.shared[where] = len(who) > 1
 	}
 	return out
 }
