@@ -295,11 +295,11 @@ func (i *interceptor) OnInterrupted(th *target.Stopped) {
 // waiting says whether a thread stands where it touches its buffer, and there is
 // no room for another record: it is at its guard or soon will be.
 func (e *Engine) waiting(regs *mem.Regs, s *slot) bool {
+	if regs.RIP == e.hook+hook.SwapAt {
+		return true // a record of the routine may be longer than the guard
+	}
 	if s.cursor()+layout.Guard <= s.arena.buffer {
 		return false
-	}
-	if regs.RIP == e.hook+hook.SwapAt {
-		return true
 	}
 	pos, inside := e.where(regs, s)
 	return inside && pos.Fault == emit.FaultLog
