@@ -313,6 +313,7 @@ const roomLimit = 30 * time.Second
 // nothing is lost and nothing happens twice.
 func (e *Engine) leave(th *target.Stopped, s *slot) {
 	const most = 1 << 12 // steps, and faults of the hook routine
+	s.letGo()            // or it would not come out
 	for range most {
 		regs, err := th.Regs()
 		if err != nil {

@@ -49,6 +49,7 @@ type reader struct {
 	slots  []*slot
 	took   []*slot // whose full buffer was taken in this round
 	ended  []*slot // whose thread ended in it
+	held   []*slot // whose thread waited when it began
 	quiet  time.Duration
 }
 
@@ -80,6 +81,7 @@ func (r *reader) run(ctx context.Context) error {
 // process is held outside of trampolines.
 func (r *reader) round(all bool) (over bool, err error) {
 	e := r.e
+	r.held = r.waitingHeld(r.held[:0]) // before the cursors: what they did is in the logs
 	// The counter before the cursors: docs/design/inline.md, "Order".
 	order := e.arena.order().Load()
 	e.streams.Lock()
@@ -106,6 +108,9 @@ func (r *reader) round(all bool) (over bool, err error) {
 	r.release()
 	stats := r.merger.Stats()
 	e.merged.Store(&stats)
+	if err == nil {
+		r.letGo(r.held)
+	}
 	if err == nil && over && exit != nil {
 		err = r.out.Hit(exit)
 	}
@@ -113,6 +118,9 @@ func (r *reader) round(all bool) (over bool, err error) {
 		r.quiet = shortest
 	} else {
 		r.quiet = min(2*r.quiet, longest)
+	}
+	if e.opts.Hold {
+		r.quiet = holdTick
 	}
 	return over, err
 }

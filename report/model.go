@@ -17,6 +17,7 @@ type Report struct {
 	Why      []string `json:"incomplete_because,omitempty"` // why Complete is false
 	Events   Events   `json:"events"`
 	Exit     *Exit    `json:"exit"` // nil: the program's end was not seen
+	Stopped  *Stopped `json:"stopped,omitempty"`
 	CPoints  []CPoint `json:"cpoints"`
 	Checked  Checked  `json:"checked"`
 	Audit    *Audit   `json:"audit,omitempty"`
@@ -43,6 +44,13 @@ type Exit struct {
 	Line   int    `json:"line,omitempty"`
 	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
 	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
+}
+
+// Stopped is a program that waits, stopped, at its first inconsistent C-point.
+type Stopped struct {
+	PID      int    `json:"pid"`
+	Debug    string `json:"debug"`    // the command that looks at it
+	Continue string `json:"continue"` // the command that lets it go on
 }
 
 // Checked counts the C-points at which the specification was checked.

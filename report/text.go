@@ -203,6 +203,9 @@ func (p *printer) summary(r *Report) {
 		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
 	}
 	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
+	if s := r.Stopped; s != nil {
+		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
+	}
 }
 
 // verdict is the last line: everything in one sentence.
@@ -233,7 +236,10 @@ func (p *printer) verdict(r *Report) string {
 	if r.Events.UnprobedSites > 0 {
 		parts = append(parts, Plural(r.Events.UnprobedSites, "store", "stores")+" could not be probed")
 	}
-	if r.Exit != nil {
+	switch {
+	case r.Stopped != nil:
+		parts = append(parts, fmt.Sprintf("process %d is stopped there", r.Stopped.PID))
+	case r.Exit != nil:
 		parts = append(parts, r.Exit.String())
 	}
 	return strings.Join(parts, ", ")

@@ -39,6 +39,9 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 		return nil, err
 	}
 	l.audit(a)
+	if o.Capture.Watch {
+		l.sinks = append(l.sinks, watcher{a})
+	}
 	status, err := l.run(ctx)
 	if err != nil {
 		return nil, errors.Join(err, rec.abandon())
@@ -55,7 +58,7 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 // an engine. The process is stopped when it returns.
 func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	if _, err := enginesFor(o.Capture.Engine); err != nil {
+	if _, err := enginesFor(o.Capture.Engine, o.Capture.Watch); err != nil {
 		return nil, err
 	}
 	if l.proc, err = target.Attach(ctx, pid); err != nil {

@@ -46,9 +46,16 @@ const (
 )
 
 // enginesFor lists the engines to try for a value of --engine, in order. The
+// with watch those that can hold the program at a C-point. The
 // one inside the process comes first: it is a thousand times faster, and needs
 // no privilege.
-func enginesFor(name string) ([]string, error) {
+func enginesFor(name string, watch bool) ([]string, error) {
+	if watch {
+		if name == engineKernel {
+			return nil, errors.New("--watch holds the program at each C-point, which the kernel's probes can not: leave --engine out")
+		}
+		return []string{engineInline}, nil
+	}
 	switch name {
 	case "", "auto":
 		return []string{engineInline, engineKernel}, nil
@@ -63,7 +70,7 @@ const unwindDepth = 24
 
 // capture plans, and puts the probes of the first engine in that can serve.
 func (l *live) capture() error {
-	names, err := enginesFor(l.o.Capture.Engine)
+	names, err := enginesFor(l.o.Capture.Engine, l.o.Capture.Watch)
 	if err != nil {
 		return err
 	}
@@ -119,7 +126,7 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return newKernelProbes(e), nil
 	}
-	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict,
+	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ type live struct {
 	held   string        // why mgtrace ended the run; "" if it did not
 	before *found        // what a process that we have attached to had already; nil: launched
 	left   string        // why mgtrace let such a process go; "" if it did not
+	frozen bool          // the program was left stopped at its first inconsistent C-point
 	forks  int
 	execed string
 	exited bool // OnExit ran: the end was seen with memory still there
@@ -53,7 +54,7 @@ type live struct {
 // it returns; nothing of its own has run. The caller closes it.
 func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	if _, err := enginesFor(o.Capture.Engine); err != nil {
+	if _, err := enginesFor(o.Capture.Engine, o.Capture.Watch); err != nil {
 		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
@@ -278,7 +279,12 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	engineDone := make(chan struct{})
 	go func() {
 		defer close(engineDone)
-		if engineErr = l.eng.Run(context.Background(), (*intake)(l)); engineErr != nil {
+		engineErr = l.eng.Run(context.Background(), (*intake)(l))
+		if errors.Is(engineErr, errFound) {
+			engineErr = l.freeze()
+			return
+		}
+		if engineErr != nil {
 			// Nothing drains the ring any more: the program goes on, unwatched.
 			l.o.Capture.log("the recording failed, the program goes on: %v", engineErr)
 			_ = l.eng.Close()
@@ -299,10 +305,11 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 		OnFork: func(int) { l.forks++ },
 		OnExec: func(exe string) { l.execed = exe },
 	})
-	if l.left == "" {
-		l.eng.Ended(status.Wait())
-	} else if errors.Is(err, target.ErrDetached) {
+	gone := errors.Is(err, target.ErrDetached)
+	if gone {
 		err = nil
+	} else {
+		l.eng.Ended(status.Wait())
 	}
 	<-engineDone
 	stop()
@@ -394,6 +401,9 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	}
 	if l.held != "" {
 		incomplete("mgtrace ended the program (%s)", l.held)
+	}
+	if l.frozen {
+		return t
 	}
 	if l.left != "" {
 		incomplete("mgtrace let the process go (%s), which runs on", l.left)

@@ -24,6 +24,7 @@ type AnalysisOptions struct {
 type CaptureOptions struct {
 	Engine            string // "auto", "inline" or "ebpf"
 	Everything        bool   // record also what can not matter to the specification
+	Watch             bool   // stop the program at its first inconsistent C-point (inline)
 	Strict            bool   // a place in the total order for each store (inline)
 	Modules           []string
 	Allocators        []probe.Allocator

@@ -38,6 +38,9 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	l.audit(a)
+	if o.Capture.Watch {
+		l.sinks = append(l.sinks, watcher{a})
+	}
 	status, err := l.run(ctx)
 	if err != nil {
 		return nil, 0, errors.Join(err, rec.abandon())
@@ -71,6 +74,9 @@ func (l *live) report(ctx context.Context, a *Analysis, t trace.Trailer) (*repor
 		return nil, err
 	}
 	a.listUnprobed(r)
+	if l.frozen {
+		l.frozenReport(r)
+	}
 	return r, nil
 }
 

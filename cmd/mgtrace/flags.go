@@ -53,6 +53,7 @@ type captureFlags struct {
 	progress bool
 	plain    bool
 	all      bool
+	watch    bool
 	order    string
 }
 
@@ -78,7 +79,7 @@ func (f *captureFlags) addCommon(c *cobra.Command) {
 func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions, error) {
 	o := session.CaptureOptions{
 		Engine: f.engine, Modules: f.modules, Timeout: f.timeout, CPoints: f.cpoints, Globals: f.globals,
-		AllowUnprivileged: f.plain, Everything: f.all, Progress: f.progressTo(s),
+		AllowUnprivileged: f.plain, Everything: f.all, Watch: f.watch, Progress: f.progressTo(s),
 	}
 	if verbose {
 		o.Log = func(format string, a ...any) { fmt.Fprintf(s.err, "mgtrace: "+format+"\n", a...) }

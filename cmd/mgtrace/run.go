@@ -26,6 +26,7 @@ memory faults are checked: overruns, writes into freed memory, double free.
 Flags stand before or after PROG; PROG's own arguments after --.`,
 		Example: `  mgtrace run ./prog --spec quadtree.cons
   mgtrace run ./prog --spec quadtree.cons -- -v input.txt
+  mgtrace run --watch --spec list.cons ./prog
   mgtrace run --json --report r.json ./prog --spec list.cons < input
   mgtrace run --follow exec=ls --spec ls.cons ./run-tests.sh`,
 		Args: needProgram,
@@ -44,6 +45,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 				return err
 			}
 			err = finish(r, &out, s.err)
+			session.AwaitStopped(c.Context(), r)
 			var status exitStatus
 			if passExit && (err == nil || errors.As(err, &status)) {
 				return exitStatus(exit)
@@ -56,6 +58,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 	out.add(c)
 	c.Flags().BoolVar(&passExit, "pass-exit", false, "exit with the program's own status (128 + signal if it was killed)")
 	c.Flags().StringVarP(&record, "output", "o", "", "record the history to `FILE` as well")
+	c.Flags().BoolVar(&ca.watch, "watch", false, "stop the program at its first inconsistent C-point, alive, for a debugger")
 	return c
 }
 

@@ -181,6 +181,12 @@ func (m *Merger) Retract(id trace.ThreadID) bool {
 	return true
 }
 
+// Pending says whether something of a thread was added and not delivered yet.
+func (m *Merger) Pending(id trace.ThreadID) bool {
+	t := m.threads[id]
+	return t != nil && len(t.segments) > 0
+}
+
 // Waiting appends the threads whose last store waited at the last Cut, and held
 // back what is newer in others, to ids. Whoever finds one there again and again
 // should look where that thread is: if it is not at that store any more, an Add

@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// errFound ends a recording whose first inconsistent C-point was reached while
+// the program is held there.
+var errFound = errors.New("an inconsistent C-point was reached")
+
+// watcher ends the recording as soon as the analysis before it among the sinks
+// has found something, at a C-point after which the program would go on.
+type watcher struct{ a *Analysis }
+
+// Sites implements capture.Sink.
+func (w watcher) Sites([]trace.StoreSite) error { return nil }
+
+// Stores implements capture.Sink.
+func (w watcher) Stores(*trace.Stores) error { return nil }
+
+// Event implements capture.Sink.
+func (w watcher) Event(*trace.Event) error {
+	if n := len(w.a.points); n > 0 && w.a.points[n-1].Kind != "crash" && w.a.points[n-1].Kind != "end" {
+		return errFound
+	}
+	return nil
+}
+
+// freeze takes the engine out of the program, which waits at the C-point, and
+// leaves it stopped (SIGSTOP) without a tracer, for a debugger.
+func (l *live) freeze() error {
+	release, err := l.proc.Hold()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }() // nothing to release once it is detached
+	tids, err := l.proc.Threads()
+	if err != nil {
+		return err
+	}
+	if err := l.eng.Close(); err != nil {
+		return fmt.Errorf("take the engine out of the program: %w", err)
+	}
+	if inJob() && !atTerminal() {
+		// It fails if the program leads a group or session of its own already.
+		_, _ = l.proc.Syscall(unix.SYS_SETSID)
+	}
+	for _, tid := range tids {
+		// Each its own: it takes effect before the thread executes an
+		// instruction. ESRCH: it has ended.
+		_ = unix.Tgkill(l.proc.PID(), tid, unix.SIGSTOP)
+	}
+	l.frozen = true
+	return l.proc.Detach()
+}
+
+// frozenReport says in a report where the program is.
+func (l *live) frozenReport(r *report.Report) {
+	pid := l.proc.PID()
+	r.Stopped = &report.Stopped{PID: pid, Debug: fmt.Sprintf("gdb -p %d", pid), Continue: fmt.Sprintf("kill -CONT %d", pid)}
+}
+
+// When mgtrace has ended, the kernel sends SIGHUP and SIGCONT to its process
+// group if that is a job of its own and a member is stopped: nobody is left who
+// could continue it (setpgid(2), kill_orphaned_pgrp in kernel/exit.c). So at a
+// terminal mgtrace waits; elsewhere the program gets a session of its own.
+
+// inJob says whether this process was started as a job of its own.
+func inJob() bool {
+	parent, err := unix.Getpgid(unix.Getppid())
+	return err == nil && parent != unix.Getpgrp()
+}
+
+// atTerminal says whether it is the job in the foreground of a terminal.
+func atTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// AwaitStopped waits at a terminal until the program has ended that a report
+// says is stopped. Elsewhere it returns at once.
+func AwaitStopped(ctx context.Context, r *report.Report) {
+	if r.Stopped == nil || !inJob() || !atTerminal() {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			_, err := unix.Wait4(r.Stopped.PID, nil, 0, nil)
+			if !errors.Is(err, unix.EINTR) {
+				return // ended, or no child of ours: attached
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
