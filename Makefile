@@ -31,7 +31,7 @@ lint:
 
 # Recompiles the eBPF programs; the objects are checked in.
 generate: setup-test
-	BPF2GO_CC=$(CLANG) BPF2GO_STRIP=$(STRIP) $(GO) generate ./bpf
+	BPF2GO_CC=$(CLANG) BPF2GO_STRIP=$(STRIP) HOOK_CC=$(CLANG) $(GO) generate ./bpf ./inline/hook
 
 # Prints the numbers that the README states.
 bench: setup-test build
