@@ -112,9 +112,6 @@ func (a *arena) mapInto(p *target.Process, fd, size uint64) (err error) {
 // size is the whole mapping, bytes.
 func (a *arena) size() uint64 { return uint64(len(a.mem)) }
 
-// contains says whether an address of the process lies in the arena.
-func (a *arena) contains(addr uint64) bool { return addr-a.base < a.size() }
-
 func (a *arena) close() {
 	if a.mem != nil {
 		_ = unix.Munmap(a.mem)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -46,6 +45,7 @@ type run struct {
 	modules []string // traced files beside the program
 	late    []string // those that are not mapped at the start
 	limit   string   // of ulimit(1), for the program
+	follow  string   // the program that is meant, if another is started
 	keep    bool     // events, for the test to look at
 	// attached is called before the program goes on.
 	attached func(e *Engine, p *target.Process)
@@ -100,7 +100,7 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 		args = append([]string{"-c", "ulimit " + r.limit + ` && exec "$@"`, "sh", path}, args...)
 		path = "/bin/sh"
 	}
-	follow := ""
+	follow := r.follow
 	if r.limit != "" {
 		follow = args[3]
 	}
@@ -233,11 +233,11 @@ func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 		}
 	}
 	for _, path := range r.late {
-		im := add(path)
-		if im == nil {
+		if im := add(path); im != nil {
+			im.Traced = true
+		} else {
 			t.Fatalf("no library %s", path)
 		}
-		im.Traced = true
 	}
 	if at, ok := images[0].File.LastResolver(); ok && images[0].File.Static() {
 		if err := p.RunTo(ctx, images[0].Bias+at); err != nil {
@@ -311,13 +311,4 @@ func (r *run) same(t testing.TB, path string, args ...string) {
 		t.Errorf("%v, without mgtrace %d", r.status, code)
 	}
 	t.Logf("%d bytes known; %+v", r.known, r.stats)
-}
-
-// counts formats how many events of some kinds there were.
-func (r *run) counts(kinds ...trace.Kind) string {
-	var s []string
-	for _, k := range kinds {
-		s = append(s, fmt.Sprintf("%s %d", k, r.count[k]))
-	}
-	return strings.Join(s, ", ")
 }

@@ -26,6 +26,20 @@ func TestSeccomp(t *testing.T) {
 	}
 }
 
+// A program that has a filter from its beginning which kills it for what Attach
+// must do: that says so, or is permitted to suspend the filter.
+func TestFiltered(t *testing.T) {
+	r := run{follow: "meant"}
+	err := r.try(t, build(t, "limits.c"), "filtered", "meant")
+	t.Logf("%v, %v", err, r.status)
+	if err == nil && (r.status.Code != 4 || r.differ != 0 || r.known == 0) {
+		t.Errorf("%v, %d of %d bytes differ", r.status, r.differ, r.known)
+	}
+	if err != nil && !strings.Contains(err.Error(), "seccomp") {
+		t.Errorf("the reason is not told: %v", err)
+	}
+}
+
 // Limits of the program: it is recorded, or Attach says why not and leaves it
 // as it was.
 func TestLimits(t *testing.T) {
