@@ -43,7 +43,8 @@ type detour struct {
 	retrap  bool      // a group-stop or an interrupt has to be reported again
 	// leaks: the trap flag was set by a step and the kernel believes that it was
 	// the program. It does behind an instruction that loads the flags: it
-	// forgets there who set it, and sets it again at the next step.
+	// forgets there who set it, and sets it again at the next step
+	// (enable_single_step in arch/x86/kernel/step.c).
 	leaks bool
 }
 

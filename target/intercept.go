@@ -189,11 +189,34 @@ func (s *Stopped) Step() error {
 		}
 	}
 	err = s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
-	if err == nil && setsTrapFlag(code) {
-		regs, e := getRegs(s.th.tid)
-		s.d.leaks, err = regs.EFlags&flagTF == 0, e
+	if err != nil {
+		return err
 	}
-	return err
+	switch opcode(code) {
+	case 0x9d, 0xcf: // popf, iret
+		after, err := getRegs(s.th.tid)
+		s.d.leaks = after.EFlags&flagTF == 0
+		return err
+	case 0x9c: // pushf
+		if regs.EFlags&flagTF == 0 || s.d.leaks {
+			return s.hideTrapFlag()
+		}
+	}
+	return nil
+}
+
+// hideTrapFlag takes the trap flag of a step out of the flags that it pushed.
+func (s *Stopped) hideTrapFlag() error {
+	regs, err := getRegs(s.th.tid)
+	if err != nil {
+		return err
+	}
+	var b [1]byte
+	if _, err := s.ReadMemory(b[:], regs.RSP+1); err != nil {
+		return err
+	}
+	b[0] &^= flagTF >> 8
+	return s.WriteMemory(b[:], regs.RSP+1)
 }
 
 // Continue lets the thread go on until it executes an int3, at full speed. What it
@@ -220,15 +243,12 @@ func (s *Stopped) Continue() error {
 	return s.d.run(unix.PTRACE_CONT, stepLimit)
 }
 
-// setsTrapFlag reports whether the kernel takes an instruction that is stepped
-// for one that sets the trap flag: popf, iret (is_setting_trap_flag in
-// arch/x86/kernel/step.c).
-func setsTrapFlag(code [2]byte) bool {
-	op := code[0]
-	if op == 0x66 || op&0xf0 == 0x40 {
-		op = code[1]
+// opcode is that of an instruction of one byte, behind at most one prefix.
+func opcode(code [2]byte) byte {
+	if op := code[0]; op != 0x66 && op&0xf0 != 0x40 {
+		return op
 	}
-	return op == 0x9d || op == 0xcf
+	return code[1]
 }
 
 // entersKernel reports whether an instruction is a system call: syscall,

@@ -450,3 +450,27 @@ func TestStepStorm(t *testing.T) {
 		}
 	}
 }
+
+// A step over an instruction that loads the flags leaves no trap flag behind.
+func TestStepFlags(t *testing.T) {
+	m := newMeddler(t)
+	m.steps = 7
+	m.onInterrupted = m.step
+	s := intercepted(t, m, "flags")
+	done := make(chan ExitStatus, 1)
+	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	for {
+		select {
+		case st := <-done:
+			if st != (ExitStatus{}) || s.output() != "went on" {
+				t.Errorf("status %v, output %q", st, s.output())
+			}
+			if m.interrupted == 0 {
+				t.Error("never interrupted")
+			}
+			return
+		case <-time.After(time.Millisecond):
+			_ = s.p.Poke(s.p.PID()) // it has ended
+		}
+	}
+}
