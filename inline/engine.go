@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -242,8 +243,12 @@ func (e *Engine) Stats() capture.Stats {
 }
 
 // Unprobed returns the places that could not be patched, beyond those of the
-// plan.
-func (e *Engine) Unprobed() []probe.Unprobed { return e.unprobed }
+// plan: more than before when the program has opened a library.
+func (e *Engine) Unprobed() []probe.Unprobed {
+	e.streams.Lock()
+	defer e.streams.Unlock()
+	return slices.Clone(e.unprobed)
+}
 
 // Warnings tell what else could not be done.
 func (e *Engine) Warnings() []string { return e.warnings }

@@ -149,6 +149,8 @@ func relocate(buf, code []byte, from, to uint64) ([]byte, error) {
 
 // refused reports the sites that can not be patched.
 func (e *Engine) refused(u *unit) {
+	e.streams.Lock()
+	defer e.streams.Unlock()
 	for _, r := range u.plan.Refusals {
 		s := &u.sites[r.Site]
 		if s.Tag < 0 {
