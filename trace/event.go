@@ -43,6 +43,9 @@ const (
 
 	KindGlobal // a declared object (Aux: GlobalID) lies at Addr with Size bytes; Data: its bytes at the start
 	KindMemory // memory at Addr held Data when the program was held at its crash or end: an audit compares. Size 0: that was all
+
+	KindBegin // the history begins here, after Size events that are not in it (Name: why). Blocks and calls of before precede it, with FlagBefore; Aux blocks are not among them
+	KindCease // the history ends here by request (Name: why): what follows only says how the program ended
 	kindEnd
 )
 

@@ -45,6 +45,8 @@ const (
 	blockSites
 	blockStores
 	blockIndex
+	blockSegment
+	blockBegin
 	blockEnd
 )
 
@@ -60,6 +62,8 @@ var blockSpecs = [blockEnd]blockSpec{
 	blockSites:      {"sites", "store instructions that are new with the next stores block: their number, then for each pc (as the difference from the one before, zigzag), width, flags, form of the base (0: none, 1: the address minus a constant, 2: in each store) and that constant (zigzag). Numbers count on from block to block, from 0"},
 	blockStores:     {"stores", "the stores of the runs of the next events block. See below"},
 	blockIndex:      {"index", "for each chunk since the last index (count: how many): the first wall clock and what the last is later, both zigzag; then the number of runs of pages touched and for each what lies between it and the one before and its length less 1. A page is 4096 bytes and its number is taken modulo 32768. Stores count where they begin. May be missing"},
+	blockSegment:    {"segment", "a Segment as JSON (count: its number). Strings, stacks and sites are counted from the beginning again. The chunks up to the next begin block say what was there when the segment began: they are read in the first segment of a trace only"},
+	blockBegin:      {"begin", "nothing: what was there has been told"},
 }
 
 // codec says how a payload is compressed.

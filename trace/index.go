@@ -264,6 +264,10 @@ func (t *Reader) Seek(n uint64) error {
 	}
 	t.failed = nil
 	t.forget()
+	if t.segmented() { // what is known may be another segment's
+		t.learned, t.strings, t.stacks = 0, []string{""}, [][]Addr{nil}
+		t.sites.sites, t.sites.forms = nil, nil
+	}
 	if err := t.learn(start); err != nil {
 		return err
 	}
@@ -279,7 +283,7 @@ func (t *Reader) Seek(n uint64) error {
 func (t *Reader) learn(end int) error {
 	for ; t.learned < end; t.learned++ {
 		b := t.blocks[t.learned]
-		if b.kind != blockTables && b.kind != blockSites {
+		if b.kind != blockTables && b.kind != blockSites && b.kind != blockSegment {
 			continue
 		}
 		if err := t.takeKnowledge(b); err != nil {
@@ -305,4 +309,13 @@ func (t *Reader) skip(n uint64) error {
 		}
 	}
 	return nil
+}
+
+func (t *Reader) segmented() bool {
+	for _, b := range t.blocks {
+		if b.kind == blockSegment {
+			return true
+		}
+	}
+	return false
 }

@@ -97,6 +97,8 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindThreadStart: {"thread-start", "the thread began", set(fieldAux)},
 	KindThreadExit:  {"thread-exit", "the thread ended", set(fieldAux)},
 	KindFork:        {"fork", "a child process (aux) was forked; it runs on untraced", set(fieldAux)},
+	KindBegin:       {"begin", "the history begins here, after size events that are not in it (name: why). Blocks and calls that were there precede it, flagged before; aux: how many blocks are not among them", set(fieldSize, fieldAux, fieldName)},
+	KindCease:       {"cease", "the history ends here by request (name: why); what follows only says how the program ended", set(fieldName)},
 	KindExec:        {"exec", "the program replaced itself (name: by what): this history ends here", set(fieldAux, fieldName)},
 	KindSignal:      {"signal", "a fatal or reporting signal (aux) at pc, fault address addr", set(fieldAddr, fieldAux, fieldSP, fieldName, fieldStack)},
 	KindExit:        {"exit", "the process ended; aux: its wait status", set(fieldAux)},

@@ -100,7 +100,7 @@ func (t *Reader) advance() error {
 	t.next++
 	var err error
 	switch b.kind {
-	case blockTables, blockSites:
+	case blockTables, blockSites, blockSegment:
 		if t.learned < t.next { // unless Seek went back
 			t.learned = t.next
 			err = t.takeKnowledge(b)
@@ -146,6 +146,11 @@ func (t *Reader) loadEvents() error {
 
 // takeKnowledge takes in a block of tables or sites.
 func (t *Reader) takeKnowledge(b located) error {
+	if b.kind == blockSegment {
+		t.strings, t.stacks = []string{""}, [][]Addr{nil}
+		t.sites.sites, t.sites.forms = nil, nil
+		return nil
+	}
 	raw, err := t.payload(b, &t.other)
 	if err != nil {
 		return err

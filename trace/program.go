@@ -19,6 +19,20 @@ type Program struct {
 	Warnings []string   `json:"warnings,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
 	Before   *Before    `json:"before,omitempty"` // nil: recorded from the program's start
+	Last     *Last      `json:"last,omitempty"`   // nil: nothing of the history was dropped to save room
+}
+
+// Last says that only the newest part of the history was kept.
+type Last struct {
+	Bytes int64  `json:"bytes"` // that the trace may take on disk, at any time
+	Ring  string `json:"ring"`  // of its segments
+}
+
+// Segment begins a part of the history that can be understood without what came
+// before.
+type Segment struct {
+	Ring   string `json:"ring"`
+	Number int    `json:"number"` // from 1, without gaps
 }
 
 // Before is what recording found in a program that ran already. The blocks

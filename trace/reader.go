@@ -74,6 +74,14 @@ func Open(path string) (*Reader, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	t.close = f.Close
+	whole, err := t.withSegments(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), t.Close())
+	}
+	if whole != nil {
+		t.zstd.Close()
+		return whole, nil
+	}
 	return t, nil
 }
 
@@ -94,7 +102,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	var err error
-	t.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
+	t.zstd, err = newDecoder()
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +147,7 @@ func (t *Reader) open() error {
 	if err != nil {
 		return fmt.Errorf("%w: the description of its program: %w", ErrCorrupt, err)
 	}
+	t.blocks = withoutSnapshots(t.blocks)
 	last := t.blocks[len(t.blocks)-1]
 	if t.damage != nil || last.kind != blockTrailer {
 		return nil
@@ -154,6 +163,27 @@ func (t *Reader) open() error {
 	}
 	t.trailer = x
 	return nil
+}
+
+// decode takes apart a small block of JSON. It needs no reader that is open.
+func (t *Reader) decode(b located, v any) error {
+	if t.zstd == nil {
+		z, err := newDecoder()
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		t.zstd = z
+	}
+	raw, err := t.payload(b, &t.other)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, v)
+}
+
+func newDecoder() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
 }
 
 // scan follows the headers to the end of the file or of what is whole.

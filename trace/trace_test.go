@@ -42,6 +42,8 @@ signal thread=7 pc=0x4011e0 addr=0x8 aux=11 sp=0x7ffe0000 name="SIGSEGV" stack=0
 lost size=12 name="ring full"
 global addr=0x601000 aux=1 name="head" data=0000000000000000
 memory addr=0x601000 data=0050000000000000
+begin wall=77 size=1234567 aux=3 name="the rest was dropped"
+cease wall=78 name="--to insert"
 truncated name="killed"
 exit thread=7 aux=139
 `

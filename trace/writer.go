@@ -36,6 +36,7 @@ type Writer struct {
 	rows     int    // events and runs collected
 	count    uint64 // events and stores collected
 	buffered int    // bytes in columns, about
+	most     int    // bytes of stores and columns after which they are written; 0: the usual
 	kinds    []byte
 	columns  [NumKinds][numFields]column // columns[0]: those of all kinds
 	run      run
@@ -87,6 +88,15 @@ func (c *column) reset() { c.buf, c.prev, c.any = c.buf[:0], 0, 0 }
 // NewWriter begins a trace of the program. An error of writing its head comes
 // with the next call.
 func NewWriter(w io.Writer, p Program) *Writer {
+	t := newWriter(w)
+	if t.err == nil {
+		t.writeJSON(blockProgram, 0, p)
+	}
+	return t
+}
+
+// newWriter begins a file.
+func newWriter(w io.Writer) *Writer {
 	t := &Writer{
 		w:        w,
 		attached: map[string]bool{},
@@ -100,19 +110,17 @@ func NewWriter(w io.Writer, p Program) *Writer {
 		return t
 	}
 	head := binary.LittleEndian.AppendUint32([]byte(magic), version)
-	if _, t.err = w.Write(head); t.err == nil {
-		t.writeJSON(blockProgram, p)
-	}
+	_, t.err = w.Write(head)
 	return t
 }
 
-func (t *Writer) writeJSON(k blockType, v any) {
+func (t *Writer) writeJSON(k blockType, count uint64, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.err = err
 		return
 	}
-	t.writeBlock(k, 0, b)
+	t.writeBlock(k, count, b)
 }
 
 // writeBlock compresses and writes one block.
@@ -175,7 +183,7 @@ func (t *Writer) Write(e *Event) error {
 
 // flushSoon flushes if enough has been collected, else when the time comes.
 func (t *Writer) flushSoon() {
-	if t.buffered >= flushBytes {
+	if t.buffered >= flushBytes || t.most > 0 && t.pending() >= int64(t.most) {
 		t.flush()
 	} else if !t.armed {
 		t.armed = true
@@ -357,7 +365,7 @@ func (t *Writer) Finish(x Trailer) error {
 	t.flush()
 	t.flushIndex()
 	if t.err == nil {
-		t.writeJSON(blockTrailer, x)
+		t.writeJSON(blockTrailer, 0, x)
 	}
 	t.done = true
 	return t.err
