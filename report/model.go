@@ -15,6 +15,7 @@ type Report struct {
 	Engine   string   `json:"engine"`
 	Complete bool     `json:"complete"`
 	Why      []string `json:"incomplete_because,omitempty"` // why Complete is false
+	Begins   *Begins  `json:"history_begins,omitempty"`     // nil: with the program
 	Events   Events   `json:"events"`
 	Exit     *Exit    `json:"exit"` // nil: the program's end was not seen
 	Stopped  *Stopped `json:"stopped,omitempty"`
@@ -24,6 +25,14 @@ type Report struct {
 	Unprobed []Place  `json:"unprobed,omitempty"` // stores that were not captured
 	Warnings []string `json:"warnings,omitempty"`
 	Notes    []string `json:"notes,omitempty"` // facts that are no cause for concern
+}
+
+// Begins is where a history begins that is not there from the program's start.
+// What is older can not be a suspect.
+type Begins struct {
+	Seconds *float64 `json:"seconds,omitempty"` // after the program's start, if known
+	Event   uint64   `json:"event"`             // events that are not in it
+	Why     string   `json:"why"`
 }
 
 // Events counts what was captured.

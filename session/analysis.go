@@ -45,6 +45,9 @@ type Analysis struct {
 	signal       *report.Exit // the last fault or fatal signal
 	audit        *report.Audit
 	trailerAudit *trace.Audit
+	begins       *begins  // nil: with the program
+	doubt        *doubt   // nil: the history begins with the program
+	ceased       string   // why the history ends before the program; "": it does not
 	auditing     *auditor // between the KindMemory events of a recording
 	forks        int
 	warned       []string
@@ -96,6 +99,12 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	switch {
 	case ev.Kind == trace.KindMemory:
 		return a.recorded(ev)
+	case ev.Kind == trace.KindBegin:
+		return a.begin(ev)
+	case ev.Kind == trace.KindCease:
+		a.memoryFaults()
+		a.ceased, a.done = ev.Name, true
+		return nil
 	case ev.Kind == trace.KindFree && a.cacheFlush(ev):
 		return nil
 	}
@@ -168,6 +177,9 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	}
 	a.checked++
 	found := a.checker.Check(now, c.For)
+	if a.doubt != nil && len(found) > 0 {
+		found = a.doubt.certain(found, a.checker.View(now))
+	}
 	var fresh []eval.Inconsistency
 	for _, inc := range found {
 		if !a.known[inc.Instance] {
@@ -253,10 +265,17 @@ func (a *Analysis) temporary(p *point) bool {
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
+	var model eval.Model = a.checker
+	if a.doubt != nil {
+		model = a.doubt.model
+	}
 	res := faultloc.Locate(faultloc.Input{
-		Model: a.checker, History: a.hist, Cells: locatorCells{a.graph},
+		Model: model, History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
 	})
+	if a.begins != nil {
+		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })
+	}
 	p.suspects = res.Suspects
 	for i := range res.Suspects {
 		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i]))
@@ -290,7 +309,11 @@ func (a *Analysis) implausible() []string {
 func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	var out []string
 	if n := len(r.Remaining); n > 0 {
-		out = append(out, fmt.Sprintf("%s present when recording began", count(n, "inconsistency was", "inconsistencies were")))
+		if a.begins == nil {
+			out = append(out, fmt.Sprintf("%s present when recording began", count(n, "inconsistency was", "inconsistencies were")))
+		} else {
+			out = append(out, fmt.Sprintf("%s there already when the history begins, %s: what broke it is older, and can not be named", count(n, "inconsistency was", "inconsistencies were"), a.begins))
+		}
 	}
 	if n := len(r.Unseen); n > 0 {
 		out = append(out, fmt.Sprintf("%s that nobody is accused of contributed: an audit found memory changed by something that mgtrace did not see, before change %s",
@@ -353,6 +376,7 @@ func (a *Analysis) summarise(r *report.Report) {
 		}
 	}
 	r.Exit, r.Audit = a.exit, a.audit
+	a.reportBegin(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)

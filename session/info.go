@@ -22,6 +22,8 @@ type info struct {
 	Began    string            `json:"began"`
 	Complete bool              `json:"complete"`
 	Why      string            `json:"incomplete_because,omitempty"`
+	Begins   *infoBegins       `json:"history_begins,omitempty"`
+	Ceases   string            `json:"history_ends_because,omitempty"`
 	Events   map[string]uint64 `json:"events"`
 	Changes  uint64            `json:"changes"`
 	Nodes    int               `json:"nodes"`
@@ -29,6 +31,16 @@ type info struct {
 	Unprobed int               `json:"unprobed"`
 	Watched  []string          `json:"watched,omitempty"`
 	Files    []string          `json:"attachments"`
+}
+
+// infoBegins is where the history begins, if not with the program.
+type infoBegins struct {
+	Wall  int64  `json:"wall_ns"` // -1: unknown
+	Event uint64 `json:"event"`
+	Why   string `json:"why"`
+	Left  uint64 `json:"unlisted_blocks,omitempty"`
+
+	text string
 }
 
 func (rec *recording) info() (*info, error) {
@@ -43,6 +55,13 @@ func (rec *recording) info() (*info, error) {
 	hist := mgpp.New(mgpp.Options{})
 	t, err := rec.feed(capture.Events(func(ev *trace.Event) error {
 		i.Events[ev.Kind.String()]++
+		switch ev.Kind {
+		case trace.KindBegin:
+			b := beginOf(ev)
+			i.Begins = &infoBegins{b.wall, b.event, b.why, b.left, b.String()}
+		case trace.KindCease:
+			i.Ceases = ev.Name
+		}
 		_, err := hist.Apply(ev)
 		return err
 	}))
@@ -64,6 +83,12 @@ func (i *info) text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "program   %s\n", strings.Join(append([]string{i.Program}, i.Args...), " "))
 	fmt.Fprintf(&b, "recorded  %s, engine %s, Linux %s\n", i.Began, i.Engine, i.Kernel)
+	if i.Begins != nil {
+		fmt.Fprintf(&b, "begins    %s; what was before is not in it\n", i.Begins.text)
+	}
+	if i.Ceases != "" {
+		fmt.Fprintf(&b, "ends      before the program does (%s)\n", i.Ceases)
+	}
 	fmt.Fprintf(&b, "changes   %s, of %s nodes\n", report.Thousands(i.Changes), report.Thousands(uint64(i.Nodes)))
 	fmt.Fprintf(&b, "sites     %s stores probed, %s not\n", report.Thousands(uint64(i.Sites)), report.Thousands(uint64(i.Unprobed)))
 	if len(i.Watched) > 0 {

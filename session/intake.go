@@ -25,20 +25,25 @@ func (in *intake) each(events int, f func(capture.Sink) error) error {
 
 // Sites implements capture.Sink.
 func (in *intake) Sites(sites []trace.StoreSite) error {
+	if in.gate != nil {
+		in.gate.sites = sites
+	}
 	return in.each(0, func(s capture.Sink) error { return s.Sites(sites) })
 }
 
 // Stores implements capture.Sink.
 func (in *intake) Stores(run *trace.Stores) error {
+	if in.gate != nil {
+		if pass, err := in.gate.stores(run); !pass {
+			return err
+		}
+	}
 	in.stores.Add(uint64(len(run.Recs)))
 	return in.each(len(run.Recs), func(s capture.Sink) error { return s.Stores(run) })
 }
 
 // Event implements capture.Sink.
 func (in *intake) Event(ev *trace.Event) error {
-	if ev.Kind == trace.KindStore {
-		in.stores.Add(1)
-	}
 	if ev.Kind == trace.KindMap && len(in.late) > 0 {
 		in.mu.Lock()
 		(*live)(in).mapped()
@@ -46,6 +51,19 @@ func (in *intake) Event(ev *trace.Event) error {
 	}
 	if in.relevance != nil && ev.Kind == trace.KindAlloc && in.relevance.ignores(ev.PC) {
 		in.filter.Ignore(uint64(ev.PC))
+	}
+	if in.gate != nil {
+		if pass, err := in.gate.event(ev); !pass {
+			return err
+		}
+	}
+	return in.deliver(ev)
+}
+
+// deliver gives an event to every sink.
+func (in *intake) deliver(ev *trace.Event) error {
+	if ev.Kind == trace.KindStore {
+		in.stores.Add(1)
 	}
 	return in.each(1, func(s capture.Sink) error { return s.Event(ev) })
 }

@@ -33,6 +33,8 @@ type live struct {
 	filter    filter
 	relevance *relevance
 
+	gate *gate // of Capture.Window; nil: all is recorded
+
 	late []Image // modules that the program may dlopen: not mapped yet
 
 	mu     sync.Mutex // guards what sink and the target's handlers share
@@ -78,7 +80,15 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	if err := l.startStatic(ctx); err != nil {
 		return nil, err
 	}
-	return l, l.capture()
+	if err := l.capture(); err != nil {
+		return nil, err
+	}
+	if w := o.Capture.Window; w.set() {
+		if l.gate, err = l.newGate(w); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 // load opens the files that are mapped.
@@ -395,6 +405,9 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	}
 	if s.Hits != s.Delivered+s.Dropped {
 		incomplete("the kernel counted %d events, %d arrived and %d were lost", s.Hits, s.Delivered, s.Dropped)
+	}
+	if why := l.gate.missed(); why != "" {
+		incomplete("%s", why)
 	}
 	if l.execed != "" {
 		incomplete("the program replaced itself by %s, which was not watched (use --follow exec=%s)", l.execed, filepath.Base(l.execed))

@@ -120,7 +120,11 @@ func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *tra
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
 	a.noLocate = noLocate
 	a.warned = append(a.warned, rec.warned...)
-	t, err := rec.feed(a)
+	sink, err := rec.completed(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := rec.feed(sink)
 	return a, t, err
 }
 
@@ -128,15 +132,15 @@ func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *tra
 // is made that says so.
 func (rec *recording) feed(sink capture.Sink) (*trace.Trailer, error) {
 	var ev trace.Event
-	known := 0 // sites
+	var known []trace.StoreSite
 	for {
 		run, err := rec.r.NextBatch(&ev)
 		switch {
 		case err == nil && run == nil:
 			err = sink.Event(&ev)
 		case err == nil:
-			if sites := rec.r.Sites(); len(sites) != known {
-				known = len(sites)
+			if sites := rec.r.Sites(); len(sites) != len(known) || &sites[0] != &known[0] {
+				known = sites
 				err = sink.Sites(sites)
 			}
 			if err == nil {

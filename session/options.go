@@ -30,6 +30,7 @@ type CaptureOptions struct {
 	Allocators        []probe.Allocator
 	CPoints           []string // functions to watch beside those of the specification
 	Globals           []string
+	Window            Window // of the run that is recorded
 	Follow            string // wait for the program of this name
 	Timeout           time.Duration
 	AllowUnprivileged bool
@@ -50,6 +51,7 @@ type RunOptions struct {
 	Analysis AnalysisOptions
 	Capture  CaptureOptions
 	Record   string // trace file to write as well; "": none
+	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
 }
 
 // Progress of a recording.

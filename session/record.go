@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"mgtrace/report"
+	"mgtrace/target"
 	"mgtrace/trace"
 )
 
@@ -52,28 +53,35 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 // Record runs a program and writes its history to a file; without one it counts
 // only.
 func Record(ctx context.Context, o RunOptions) (*Summary, error) {
+	s, _, _, err := record(ctx, o)
+	return s, err
+}
+
+// record also returns how the program ended, and why mgtrace ended it.
+func record(ctx context.Context, o RunOptions) (s *Summary, status target.ExitStatus, held string, err error) {
 	o.Capture.Everything = true
 	l, err := launch(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, status, "", err
 	}
 	defer l.close()
 	rec, err := l.recorder(o.Record)
 	if err != nil {
-		return nil, err
+		return nil, status, "", err
 	}
-	if rec.w != nil {
+	if rec.writes() {
 		l.keepMemory()
 	}
-	status, err := l.run(ctx)
+	status, err = l.run(ctx)
 	if err != nil {
-		return nil, errors.Join(err, rec.abandon())
+		return nil, status, "", errors.Join(err, rec.abandon())
 	}
 	t := l.trailer(status)
 	if err := rec.finish(t); err != nil {
-		return nil, err
+		return nil, status, "", err
 	}
-	return l.summary(t, status.String())
+	s, err = l.summary(t, status.String())
+	return s, status, l.held, err
 }
 
 func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
@@ -92,8 +100,17 @@ func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 	return s, nil
 }
 
-// maxKept bounds the memory that a recording keeps for its audit, bytes.
+// maxKept bounds the memory that a recording keeps for its audit, bytes. Of a trace
+// that may take a limited number of bytes it is a quarter at most: it pushes out
+// history.
 const maxKept = 256 << 20
+
+func (l *live) maxKept() uint64 {
+	if l.o.Last > 0 {
+		return min(maxKept, uint64(l.o.Last)/4)
+	}
+	return maxKept
+}
 
 // keepMemory has the recording hold what the live blocks contain when the program
 // is held at its crash or end: an analysis compares it with the history.
@@ -106,12 +123,12 @@ func (l *live) keepMemory() {
 			return // at the crash, which has ended the program
 		}
 		kept = true
-		left := uint64(maxKept)
+		left := l.maxKept()
 		buf := make([]byte, auditChunk)
 		for _, addr := range live.addrs() {
 			size := live.size[addr]
 			if size > left {
-				l.warn("memory was not kept for an audit beyond %d MB", maxKept>>20)
+				l.warn("memory was not kept for an audit beyond %d MB", l.maxKept()>>20)
 				break
 			}
 			left -= size

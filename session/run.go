@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -20,6 +20,9 @@ import (
 // that it could not be run or watched; what the program did wrong is in the
 // report.
 func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
+	if o.Last > 0 {
+		return runLast(ctx, o)
+	}
 	// A trace serves other specifications too.
 	o.Capture.Everything = o.Capture.Everything || o.Record != ""
 	l, err := launch(ctx, o)
@@ -27,6 +30,11 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.close()
+	if l.gate != nil {
+		if err := beginsLate(l.spec); err != nil {
+			return nil, 0, err
+		}
+	}
 	a := newAnalysis(l.spec, &l.prog, l.symbols, o.Analysis, nil)
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
@@ -52,6 +60,35 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	}
 	r, err := l.report(ctx, a, t)
 	return r, exitCode(status), err
+}
+
+// runLast runs a program as Run does, and checks the newest part of its history
+// when it is over: no more is kept of it than a trace of so many bytes, in
+// o.Record or in a temporary file.
+func runLast(ctx context.Context, o RunOptions) (r *report.Report, exit int, err error) {
+	if o.Record == "" {
+		dir, err := os.MkdirTemp("", "mgtrace-")
+		if err != nil {
+			return nil, 0, err
+		}
+		defer os.RemoveAll(dir)
+		o.Record = filepath.Join(dir, "last.mgt")
+	}
+	_, status, held, err := record(ctx, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err = analyseFile(ctx, o.Record, o.Analysis, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	if held != "" {
+		if r.Exit == nil {
+			r.Exit = &report.Exit{}
+		}
+		r.Exit.Held = held
+	}
+	return r, exitCode(status), nil
 }
 
 // audit compares the history with memory whenever the process is held.
@@ -156,158 +193,4 @@ func exitCode(s target.ExitStatus) int {
 		return 128 + int(s.Signal)
 	}
 	return s.Code
-}
-
-// recorder writes a trace file; the zero recorder writes none.
-type recorder struct {
-	l    *live
-	file *os.File
-	w    *trace.Writer
-
-	first uint32 // number in the trace of the first site of runs
-}
-
-// recorder begins the trace file and adds it to the sinks.
-func (l *live) recorder(path string) (*recorder, error) {
-	rec := &recorder{l: l}
-	if path == "" {
-		return rec, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("record: %w", err)
-	}
-	l.attachNames()
-	rec.file = f
-	rec.w = trace.NewWriter(f, l.prog)
-	if err := rec.attach(); err != nil {
-		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
-	}
-	l.sinks = append(l.sinks, rec)
-	return rec, nil
-}
-
-// Event implements capture.Sink.
-func (r *recorder) Event(ev *trace.Event) error { return r.failed(r.w.Write(ev)) }
-
-// Sites implements capture.Sink.
-func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
-	r.first, err = r.w.AddSites(sites)
-	return r.failed(err)
-}
-
-// Stores implements capture.Sink.
-func (r *recorder) Stores(run *trace.Stores) error {
-	if r.first == 0 {
-		return r.failed(r.w.WriteStores(run))
-	}
-	// The trace numbers all sites that there ever were.
-	for i := range run.Recs {
-		run.Recs[i].Site += r.first
-	}
-	err := r.w.WriteStores(run)
-	for i := range run.Recs {
-		run.Recs[i].Site -= r.first
-	}
-	return r.failed(err)
-}
-
-func (r *recorder) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("record to %s: %w (the file holds what was written before)", r.file.Name(), err)
-}
-
-// attachNames says which files travel in the trace.
-func (l *live) attachNames() {
-	for i := range l.prog.Modules {
-		m := &l.prog.Modules[i]
-		if !m.Traced {
-			continue
-		}
-		m.File = fmt.Sprintf("elf:%d", i)
-		if im := l.image(m.Path); im != nil && im.Obj != nil && len(im.Obj.DebugFiles()) > 0 {
-			m.Debug = fmt.Sprintf("debug:%d:", i)
-		}
-	}
-}
-
-func (l *live) image(path string) *Image {
-	for i := range l.symbols.images {
-		if l.symbols.images[i].Path == path {
-			return &l.symbols.images[i]
-		}
-	}
-	return nil
-}
-
-// attach stores the files that reports need: the traced ELF files with their
-// debug files and their source. Other libraries are found by build-id, if at all:
-// they only name frames.
-func (r *recorder) attach() error {
-	for i := range r.l.prog.Modules {
-		m := &r.l.prog.Modules[i]
-		im := r.l.image(m.Path)
-		if im == nil || im.Obj == nil || !im.Traced {
-			continue
-		}
-		if err := r.attachFile(m.File, im.Obj.Path()); err != nil {
-			return err
-		}
-		for n, path := range im.Obj.DebugFiles() {
-			if err := r.attachFile(fmt.Sprintf("%s%d", m.Debug, n), path); err != nil {
-				return err
-			}
-		}
-		if err := r.attachSources(im.Obj); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *recorder) attachFile(name, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil // the analysis then finds it by build-id, or says so
-	}
-	defer f.Close()
-	return r.w.Attach(name, f)
-}
-
-// maxSource is the largest source file that travels, bytes.
-const maxSource = 4 << 20
-
-func (r *recorder) attachSources(f *objfile.File) error {
-	for _, name := range f.SourceFiles() {
-		info, err := os.Stat(name)
-		if err != nil || info.Size() > maxSource || !info.Mode().IsRegular() {
-			continue
-		}
-		if err := r.attachFile(attachedSource(name), name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *recorder) finish(t trace.Trailer) error {
-	if r.w == nil {
-		return nil
-	}
-	if err := errors.Join(r.w.Finish(t), r.file.Close()); err != nil {
-		return fmt.Errorf("record to %s: %w (the file holds what was written before)", r.file.Name(), err)
-	}
-	return nil
-}
-
-// abandon closes a trace file whose recording failed: it stays readable up to
-// its last whole block.
-func (r *recorder) abandon() error {
-	if r.w == nil {
-		return nil
-	}
-	_ = r.w.Flush() // the recording has failed already, for a reason that is being reported
-	return r.file.Close()
 }

@@ -64,6 +64,12 @@ block of events, with the block of stores right before it if it has runs: with t
 tables and sites of all blocks before, it can be read alone. While recording the
 stores are written uncompressed; packing compresses them and changes nothing else.
 
+Where only the newest part is kept, a file without a trailer goes on in the files
+beside it whose names are its own and ".seg-" with a number, in the order of these:
+each is the magic, the version, and blocks that begin with that of a segment. They
+belong to it if they name its ring. A segment that is in the file as well is read
+from its own.
+
 | type | name | payload |
 |---|---|---|
 `, magic, version, blockHeader, maxBlock, maxBlock)

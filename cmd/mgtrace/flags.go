@@ -130,6 +130,38 @@ func (f *captureFlags) progressTo(s streams) func(session.Progress) {
 	}
 }
 
+// windowFlags limit what is recorded.
+type windowFlags struct {
+	from, to, after string
+	last            string
+}
+
+func (f *windowFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.from, "from", "", "begin the history at the first call of this `FUNCTION`")
+	c.Flags().StringVar(&f.to, "to", "", "end the history when a call of this `FUNCTION` returns")
+	c.Flags().StringVar(&f.after, "after", "", "begin after so many calls of the --from function (500), or not before a time (10s): `N`")
+	c.Flags().StringVar(&f.last, "last", "", "keep only the newest part of the history, at most `SIZE` on disk at any time (2GB, 500MiB)")
+}
+
+// apply sets the options.
+func (f *windowFlags) apply(o *session.RunOptions) error {
+	w := session.Window{From: f.from, To: f.to}
+	if f.after != "" {
+		if err := w.ParseAfter(f.after); err != nil {
+			return err
+		}
+	}
+	o.Capture.Window = w
+	if f.last != "" {
+		n, err := session.ParseSize(f.last)
+		if err != nil {
+			return fmt.Errorf("--last: %w", err)
+		}
+		o.Last = n
+	}
+	return nil
+}
+
 // outputFlags say where a report goes, and in what form.
 type outputFlags struct {
 	json    bool

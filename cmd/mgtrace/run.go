@@ -12,6 +12,7 @@ func newRun(s streams) *cobra.Command {
 	var (
 		an       analysisFlags
 		ca       captureFlags
+		win      windowFlags
 		out      outputFlags
 		passExit bool
 		record   string
@@ -38,9 +39,11 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err != nil {
 				return err
 			}
-			r, exit, err := session.Run(c.Context(), session.RunOptions{
-				Program: args[0], Args: args[1:], Analysis: an.options(), Capture: capture, Record: record,
-			})
+			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: an.options(), Capture: capture, Record: record}
+			if err := win.apply(&o); err != nil {
+				return err
+			}
+			r, exit, err := session.Run(c.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -55,6 +58,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 	}
 	an.add(c)
 	ca.add(c)
+	win.add(c)
 	out.add(c)
 	c.Flags().BoolVar(&passExit, "pass-exit", false, "exit with the program's own status (128 + signal if it was killed)")
 	c.Flags().StringVarP(&record, "output", "o", "", "record the history to `FILE` as well")
@@ -65,6 +69,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 func newRecord(s streams) *cobra.Command {
 	var (
 		ca      captureFlags
+		win     windowFlags
 		an      analysisFlags
 		output  string
 		verbose bool
@@ -82,7 +87,9 @@ A specification or --cpoint says which functions to watch; without, the crash an
 the end of the program are its only C-points.`,
 		Example: `  mgtrace record -o t.mgt ./prog -- input.txt
   mgtrace record -o t.mgt --spec quadtree.cons ./prog
-  mgtrace record -o t.mgt --cpoint insert --cpoint delete ./prog`,
+  mgtrace record -o t.mgt --cpoint insert --cpoint delete ./prog
+  mgtrace record -o t.mgt --last 2GB ./server
+  mgtrace record -o t.mgt --from insert --after 500 --to insert ./prog`,
 		Args: needProgram,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (output == "") != discard {
@@ -92,9 +99,14 @@ the end of the program are its only C-points.`,
 			if err != nil {
 				return err
 			}
-			sum, err := session.Record(c.Context(), session.RunOptions{
-				Program: args[0], Args: args[1:], Capture: capture, Analysis: an.options(), Record: output,
-			})
+			o := session.RunOptions{Program: args[0], Args: args[1:], Capture: capture, Analysis: an.options(), Record: output}
+			if err := win.apply(&o); err != nil {
+				return err
+			}
+			if discard && o.Last > 0 {
+				return errors.New("--last says how much to keep, --discard to keep nothing: which?")
+			}
+			sum, err := session.Record(c.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -102,6 +114,7 @@ the end of the program are its only C-points.`,
 		},
 	}
 	ca.add(c)
+	win.add(c)
 	an.addDirs(c)
 	c.Flags().StringVar(&an.spec, "spec", "", "record what this specification needs (a .cons `FILE`)")
 	c.Flags().StringVarP(&output, "output", "o", "", "the trace `FILE` to write")

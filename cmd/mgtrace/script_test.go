@@ -24,6 +24,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TESTDATA", programs)
+			e.Setenv("CHURN", filepath.Join(filepath.Dir(programs), "cmd", "mgtrace", "testdata"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", e.WorkDir)
 			return nil

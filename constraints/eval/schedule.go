@@ -144,6 +144,19 @@ func (s *Schedule) Open() []Activation {
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+	if ev.Flags&trace.FlagBefore != 0 { // it was open already: no C-point
+		if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
+			s.leaves = true
+			return nil
+		}
+		s.event(ev, now)
+		return nil
+	}
+	return s.event(ev, now)
+}
+
+// event is Event for one that may be a C-point.
+func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 		return s.leaving(ev)
 	}
@@ -152,9 +165,7 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	}
 	switch ev.Kind {
 	case trace.KindCall:
-		if c := s.entered(ev, trace.FuncID(ev.Aux), place{}, now); ev.Flags&trace.FlagBefore == 0 {
-			return c
-		}
+		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
 	case trace.KindReturn:
 		return s.returned(ev, trace.FuncID(ev.Aux), place{}, ev.Flags&trace.FlagUnwound == 0)
 	case trace.KindLine:

@@ -1,0 +1,225 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"mgtrace/objfile"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// recorder writes a trace file; the zero recorder writes none.
+type recorder struct {
+	l    *live
+	file *os.File
+	w    *trace.Writer
+	ring *ring // instead of file and w, where only the newest part is kept
+
+	first uint32 // number in the trace of the first site of runs
+}
+
+func (r *recorder) writes() bool { return r.w != nil || r.ring != nil }
+
+// ring writes the newest part of the history.
+type ring struct {
+	*trace.Ring
+	path  string
+	table *blockTable
+}
+
+// recorder begins the trace file and adds it to the sinks.
+func (l *live) recorder(path string) (*recorder, error) {
+	rec := &recorder{l: l}
+	if path == "" {
+		return rec, nil
+	}
+	l.attachNames()
+	if l.o.Last > 0 {
+		return rec, rec.begin(path)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	rec.file = f
+	rec.w = trace.NewWriter(f, l.prog)
+	if err := rec.attach(); err != nil {
+		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
+	}
+	l.sinks = append(l.sinks, rec)
+	return rec, nil
+}
+
+// begin begins a trace of the newest part.
+func (r *recorder) begin(path string) error {
+	if err := beginsLate(r.l.spec); err != nil {
+		return err
+	}
+	r.ring = &ring{path: path, table: newBlockTable(&r.l.prog)}
+	var err error
+	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.prog, r.ring.table.snapshot); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	if err = r.attach(); err == nil {
+		err = r.ring.Segments()
+	}
+	if err != nil {
+		return fmt.Errorf("record the last %s bytes to %s: %w", report.Thousands(uint64(r.l.o.Last)), path, errors.Join(err, r.ring.Abandon(), os.Remove(path)))
+	}
+	r.l.sinks = append(r.l.sinks, r)
+	return nil
+}
+
+// Event implements capture.Sink.
+func (r *recorder) Event(ev *trace.Event) error {
+	if r.ring == nil {
+		return r.failed(r.w.Write(ev))
+	}
+	// In this order: a segment that begins behind the event knows what it did.
+	r.ring.table.event(ev)
+	return r.failed(r.ring.Write(ev))
+}
+
+// Sites implements capture.Sink.
+func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
+	if r.ring != nil {
+		r.ring.SetSites(sites)
+		return nil
+	}
+	r.first, err = r.w.AddSites(sites)
+	return r.failed(err)
+}
+
+// Stores implements capture.Sink.
+func (r *recorder) Stores(run *trace.Stores) error {
+	if r.ring != nil {
+		return r.failed(r.ring.WriteStores(run))
+	}
+	if r.first == 0 {
+		return r.failed(r.w.WriteStores(run))
+	}
+	// The trace numbers all sites that there ever were.
+	for i := range run.Recs {
+		run.Recs[i].Site += r.first
+	}
+	err := r.w.WriteStores(run)
+	for i := range run.Recs {
+		run.Recs[i].Site -= r.first
+	}
+	return r.failed(err)
+}
+
+func (r *recorder) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("record to %s: %w (the file holds what was written before)", r.path(), err)
+}
+
+func (r *recorder) path() string {
+	if r.ring != nil {
+		return r.ring.path
+	}
+	return r.file.Name()
+}
+
+// attachNames says which files travel in the trace.
+func (l *live) attachNames() {
+	for i := range l.prog.Modules {
+		m := &l.prog.Modules[i]
+		if !m.Traced {
+			continue
+		}
+		m.File = fmt.Sprintf("elf:%d", i)
+		if im := l.image(m.Path); im != nil && im.Obj != nil && len(im.Obj.DebugFiles()) > 0 {
+			m.Debug = fmt.Sprintf("debug:%d:", i)
+		}
+	}
+}
+
+func (l *live) image(path string) *Image {
+	for i := range l.symbols.images {
+		if l.symbols.images[i].Path == path {
+			return &l.symbols.images[i]
+		}
+	}
+	return nil
+}
+
+// attach stores the files that reports need: the traced ELF files with their
+// debug files and their source. Other libraries are found by build-id, if at all:
+// they only name frames.
+func (r *recorder) attach() error {
+	for i := range r.l.prog.Modules {
+		m := &r.l.prog.Modules[i]
+		im := r.l.image(m.Path)
+		if im == nil || im.Obj == nil || !im.Traced {
+			continue
+		}
+		if err := r.attachFile(m.File, im.Obj.Path()); err != nil {
+			return err
+		}
+		for n, path := range im.Obj.DebugFiles() {
+			if err := r.attachFile(fmt.Sprintf("%s%d", m.Debug, n), path); err != nil {
+				return err
+			}
+		}
+		if err := r.attachSources(im.Obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recorder) attachFile(name, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // the analysis then finds it by build-id, or says so
+	}
+	defer f.Close()
+	if r.ring != nil {
+		return r.ring.Attach(name, f)
+	}
+	return r.w.Attach(name, f)
+}
+
+// maxSource is the largest source file that travels, bytes.
+const maxSource = 4 << 20
+
+func (r *recorder) attachSources(f *objfile.File) error {
+	for _, name := range f.SourceFiles() {
+		info, err := os.Stat(name)
+		if err != nil || info.Size() > maxSource || !info.Mode().IsRegular() {
+			continue
+		}
+		if err := r.attachFile(attachedSource(name), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *recorder) finish(t trace.Trailer) (err error) {
+	switch {
+	case r.ring != nil:
+		err = r.ring.Finish(t)
+	case r.w != nil:
+		err = errors.Join(r.w.Finish(t), r.file.Close())
+	}
+	return r.failed(err)
+}
+
+// abandon closes a trace file whose recording failed: it stays readable up to
+// its last whole block.
+func (r *recorder) abandon() error {
+	switch {
+	case r.ring != nil:
+		return r.ring.Abandon()
+	case r.w != nil:
+		_ = r.w.Flush() // the recording has failed already, for a reason that is being reported
+		return r.file.Close()
+	}
+	return nil
+}
