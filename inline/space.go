@@ -18,8 +18,10 @@ const (
 
 	// Room that stays the program's: what its heap may grow into from the
 	// program break, and its stack downwards. malloc goes on with mmap where
-	// brk(2) finds no room.
-	heapRoom  = 1 << 30
+	// brk(2) finds no room. A program at a fixed address reaches only the lowest
+	// 2 GB: with 1 GB of them for its heap one store in a thousand of gcc's needs
+	// a trap, with this none.
+	heapRoom  = 256 << 20
 	stackRoom = 1 << 30
 	// Between a mapping and ours, so that neither is mistaken for the other.
 	margin = 64 << 10

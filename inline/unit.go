@@ -105,6 +105,15 @@ func holds(plan *probe.Plan, s *capture.Site) bool {
 
 // makeUnit plans the patches of some images.
 func (e *Engine) makeUnit(indices []int) (*unit, error) {
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return nil, err
+	}
+	return e.planUnit(indices, freeSpace(maps, startBrk(e.proc.PID())))
+}
+
+// planUnit is makeUnit where the free memory is known.
+func (e *Engine) planUnit(indices []int, free []patch.Range) (*unit, error) {
 	u := &unit{}
 	for _, i := range indices {
 		u.images = append(u.images, e.images[i])
@@ -121,12 +130,8 @@ func (e *Engine) makeUnit(indices []int) (*unit, error) {
 		}
 		sites = append(sites, patch.Site{Addr: u.sites[i].PC, Len: in.Len, ID: i})
 	}
-	maps, err := e.proc.Maps()
-	if err != nil {
-		return nil, err
-	}
-	u.plan, err = patch.Make(u.code(), sites, freeSpace(maps, startBrk(e.proc.PID())), u.maker)
-	if err != nil {
+	var err error
+	if u.plan, err = patch.Make(u.code(), sites, free, u.maker); err != nil {
 		return nil, fmt.Errorf("plan the patches: %w", err)
 	}
 	e.refused(u)
