@@ -93,8 +93,8 @@ func (a *Analysis) older(s *faultloc.Suspect) bool {
 }
 
 // doubt knows what is not known: bytes of blocks that were there when the history
-// began and that nobody has written since. An inconsistency that depends on one is
-// none.
+// began and that nobody has written since, and blocks that there was no room to tell.
+// An inconsistency that depends on one is none.
 type doubt struct {
 	a       *Analysis
 	cells   []doubtful // edge cells that were unknown at the beginning
@@ -168,20 +168,25 @@ func (d *doubt) edges(v mgpp.View) bool {
 	return false
 }
 
-// excuses says whether something that is not known may be all that is wrong.
+// excuses says whether something that is not known may be all that is wrong. If
+// there are blocks that are not known, it may be that a pointer leads to one, or
+// comes from one.
 func (d *doubt) excuses(deps []eval.Dep, v mgpp.View) bool {
+	left := d.a.begins.left > 0
 	others := false
 	for _, x := range deps {
 		switch x.Kind {
 		case eval.DepBytes:
-			if d.unknown(v, x.Addr, x.Size) {
+			if d.unknown(v, x.Addr, x.Size) || left && x.Size == 8 && v.Target(x.Addr, 0).State == mgpp.Wild {
 				return true
 			}
 		case eval.DepIn:
 			others = true
+		case eval.DepPopulation:
+			others = others || left
 		}
 	}
-	return others && d.edges(v)
+	return others && (left || d.edges(v))
 }
 
 // certain leaves out what depends on what is not known.

@@ -187,6 +187,25 @@ func (w *lineWaiter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// TestLastUnknownFields: most nodes are older than the history, and there is no room
+// to keep what memory holds of all of them. What depends on their fields is not
+// judged; the rest is.
+func TestLastUnknownFields(t *testing.T) {
+	bin, spec := churn(t)
+	for _, c := range []struct{ bad, suspect string }{{"0", ""}, {"99500", "/* FAULT */"}} {
+		r := mgtrace(t, "", "run", "--engine", "inline", "--last", "1300kB", bin, "--spec", spec, "--", "100000", c.bad, "0", "20000")
+		if !slices.ContainsFunc(r.report.Notes, func(s string) bool { return strings.Contains(s, "not judged") }) {
+			t.Errorf("notes: %q", r.report.Notes)
+		}
+		switch {
+		case c.suspect == "" && r.status != 0:
+			t.Errorf("a healthy program: %s", r.stderr)
+		case c.suspect != "" && (r.status != 1 || len(r.report.CPoints[0].Suspects) == 0 || !strings.Contains(r.report.CPoints[0].Suspects[0].Source, c.suspect)):
+			t.Errorf("status %d: %s", r.status, r.stderr)
+		}
+	}
+}
+
 // TestWindow: the history begins and ends where it is told to, with what there was.
 func TestWindow(t *testing.T) {
 	bin, spec := churn(t)

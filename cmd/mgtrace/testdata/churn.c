@@ -1,6 +1,7 @@
 /* A queue that turns over for as long as it is told, beside one that is made at the
  * start: argv[1] nodes pass through. Node argv[2] of the first, or -argv[2] of the
- * other, is linked wrongly (0: none). argv[3]: sleep so many seconds in the end. */
+ * other, is linked wrongly (0: none). argv[3]: sleep so many seconds in the end; argv[4]:
+ * nodes of the first that live at once (100). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,15 +53,15 @@ __attribute__((noinline)) static void check(struct queue *q)
 
 int main(int argc, char **argv)
 {
-	long n = atol(argv[1]), bad = atol(argv[2]);
+	long n = atol(argv[1]), bad = atol(argv[2]), keep = argc > 4 ? atol(argv[4]) : 100;
 	struct queue *q = calloc(1, sizeof *q), *old = calloc(1, sizeof *old);
 	for (long i = 1; i <= 50; i++)
 		push(old, i, bad < 0 ? -bad : 0);
 	for (long i = 1; i <= n; i++) {
 		push(q, i, bad);
-		if (q->count > 100)
+		if (q->count > keep)
 			pop(q);
-		if (i % 1000 == 0)
+		if (i % (10 * keep) == 0)
 			check(q);
 	}
 	check(q);
