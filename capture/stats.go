@@ -1,5 +1,7 @@
 package capture
 
+import "mgtrace/trace"
+
 // Stats are an engine's counts. Hits is Delivered plus Dropped once it has
 // ended.
 type Stats struct {
@@ -11,11 +13,6 @@ type Stats struct {
 	Stops     uint64 // times the target was held back
 	Stores    uint64 // records of stores; an engine may leave this and what follows 0
 	Traps     uint64 // stores that were caught by a trap, which costs microseconds
-	Tactics   []Tactic
-}
-
-// Tactic counts the sites that an engine probes in one way.
-type Tactic struct {
-	Name  string `json:"name"`
-	Sites int    `json:"sites"`
+	// Tactics count the sites that an engine probes in one way each.
+	Tactics []trace.Tactic
 }

@@ -237,7 +237,7 @@ func (e *Engine) Stats() capture.Stats {
 		s.Hits = s.Delivered
 	}
 	for t := patch.B1; t < patch.NumTactics; t++ {
-		s.Tactics = append(s.Tactics, capture.Tactic{Name: t.String(), Sites: e.tactics[t]})
+		s.Tactics = append(s.Tactics, trace.Tactic{Name: t.String(), Sites: e.tactics[t]})
 	}
 	return s
 }

@@ -17,14 +17,16 @@ type Report struct {
 	Why      []string `json:"incomplete_because,omitempty"` // why Complete is false
 	Begins   *Begins  `json:"history_begins,omitempty"`     // nil: with the program
 	Events   Events   `json:"events"`
-	Exit     *Exit    `json:"exit"` // nil: the program's end was not seen
-	Stopped  *Stopped `json:"stopped,omitempty"`
-	CPoints  []CPoint `json:"cpoints"`
-	Checked  Checked  `json:"checked"`
-	Audit    *Audit   `json:"audit,omitempty"`
-	Unprobed []Place  `json:"unprobed,omitempty"` // stores that were not captured
-	Warnings []string `json:"warnings,omitempty"`
-	Notes    []string `json:"notes,omitempty"` // facts that are no cause for concern
+	// Coverage tells how stores were caught; nil: the engine does not tell.
+	Coverage *Coverage `json:"coverage,omitempty"`
+	Exit     *Exit     `json:"exit"` // nil: the program's end was not seen
+	Stopped  *Stopped  `json:"stopped,omitempty"`
+	CPoints  []CPoint  `json:"cpoints"`
+	Checked  Checked   `json:"checked"`
+	Audit    *Audit    `json:"audit,omitempty"`
+	Unprobed []Place   `json:"unprobed,omitempty"` // stores that were not captured
+	Warnings []string  `json:"warnings,omitempty"`
+	Notes    []string  `json:"notes,omitempty"` // facts that are no cause for concern
 }
 
 // Begins is where a history begins that is not there from the program's start.
@@ -43,6 +45,21 @@ type Events struct {
 	Sites         int    `json:"sites"`
 	Changes       uint64 `json:"changes"`
 	Stops         uint64 `json:"stops"` // times the program was held back so that nothing was lost
+}
+
+// Coverage tells how the engine inside the process caught stores: by jumps, which
+// cost a few nanoseconds, or by traps, which cost microseconds.
+type Coverage struct {
+	Stores  uint64   `json:"stores"` // that were caught
+	Traps   uint64   `json:"traps"`  // by a trap
+	Tactics []Tactic `json:"tactics"`
+}
+
+// Tactic counts the sites that were probed in one way: a kind of jump (B1, B2, T1, T2,
+// T3; see docs/design/inline.md), or trap.
+type Tactic struct {
+	Name  string `json:"name"`
+	Sites int    `json:"sites"`
 }
 
 // Exit is how the program ended: by Status or by Signal.

@@ -391,6 +391,9 @@ func (l *live) progress() (stop func()) {
 func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
 	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.prog.Modules}
+	if len(s.Tactics) > 0 {
+		t.Coverage = &trace.Coverage{Stores: l.stores.Load(), Traps: s.Traps, Tactics: s.Tactics}
+	}
 	for _, im := range l.late {
 		l.warn("the program never loaded %s", im.Path)
 	}

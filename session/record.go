@@ -16,16 +16,19 @@ import (
 
 // Summary says what was recorded.
 type Summary struct {
-	Program  string `json:"program"`
-	Engine   string `json:"engine"`
-	File     string `json:"file,omitempty"`
-	Bytes    int64  `json:"bytes,omitempty"` // of the file
-	Events   uint64 `json:"events"`          // stores among them
-	Stores   uint64 `json:"stores"`
-	Traps    uint64 `json:"traps"` // stores that were caught by a trap
-	Complete bool   `json:"complete"`
-	Why      string `json:"why,omitempty"` // why it is not complete
-	Exit     string `json:"exit"`          // how the program ended
+	Program string `json:"program"`
+	Engine  string `json:"engine"`
+	File    string `json:"file,omitempty"`
+	Bytes   int64  `json:"bytes,omitempty"` // of the file
+	Events  uint64 `json:"events"`          // stores among them
+	Stores  uint64 `json:"stores"`
+	Traps   uint64 `json:"traps"` // stores that were caught by a trap
+	// Tactics count the sites that the engine inside the process probed in one way each.
+	Tactics  []trace.Tactic `json:"tactics,omitempty"`
+	Unprobed int            `json:"unprobed_sites"` // stores in the code that could not be probed
+	Complete bool           `json:"complete"`
+	Why      string         `json:"why,omitempty"` // why it is not complete
+	Exit     string         `json:"exit"`          // how the program ended
 }
 
 // Print writes the summary, as JSON or in a sentence.
@@ -88,6 +91,7 @@ func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 	stats := l.eng.Stats()
 	s := &Summary{
 		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events.Load(), Stores: l.stores.Load(), Traps: stats.Traps,
+		Tactics: stats.Tactics, Unprobed: len(l.prog.Unprobed),
 		Complete: t.Complete, Why: t.Why, Exit: exit,
 	}
 	if s.File != "" {

@@ -112,9 +112,25 @@ type Trailer struct {
 	Stops     uint64 `json:"stops"` // times the program was held back
 	Complete  bool   `json:"complete"`
 	Why       string `json:"why,omitempty"` // why it is not complete
+	// Coverage tells how stores were caught; nil: the engine does not tell.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Audit is the comparison of the history with real memory at the end.
 	Audit   *Audit   `json:"audit,omitempty"`
 	Modules []Module `json:"modules,omitempty"` // the final map, dlopen'd modules included
+}
+
+// Coverage tells how an engine inside the process caught stores. A jump costs a few
+// nanoseconds, a trap microseconds.
+type Coverage struct {
+	Stores  uint64   `json:"stores"`  // that were caught
+	Traps   uint64   `json:"traps"`   // by a trap, of whatever site
+	Tactics []Tactic `json:"tactics"` // how many sites were probed in which way
+}
+
+// Tactic counts the sites that are probed in one way.
+type Tactic struct {
+	Name  string `json:"name"`
+	Sites int    `json:"sites"`
 }
 
 // Audit compares the history with memory (algorithms.md, "Audit").
