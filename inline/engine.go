@@ -286,10 +286,13 @@ func (e *Engine) Close() error {
 	}
 	e.closed = true
 	var errs []error
+	inUse := false
 	if _, ended := e.proc.Status(); !ended && !e.removed && e.arena != nil {
-		errs = append(errs, e.remove())
+		err := e.remove()
+		inUse = err != nil && !errors.Is(err, target.ErrExited) && !errors.Is(err, unix.ESRCH)
+		errs = append(errs, err)
 	}
-	if e.arena != nil {
+	if e.arena != nil && !inUse { // else threads are in trampolines still, and the tracer looks there
 		if e.arena.guards != nil {
 			e.arena.guards.close()
 		}

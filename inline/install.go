@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,10 @@ import (
 	"mgtrace/target"
 	"mgtrace/target/mem"
 )
+
+// sharingLimit is how long a child may share the memory (vfork) before the engine
+// is taken out all the same.
+const sharingLimit = 2 * time.Second
 
 // spareSites are hook sites kept free for images that are mapped later: their
 // system calls.
@@ -271,7 +276,13 @@ func (e *Engine) remove() error {
 		return err
 	}
 	defer func() { _ = release() }() // nothing to release: it has ended
-	// What was made before the process was held has a copy of the patches.
+	// What was made before the process was held has a copy of the patches, or
+	// uses them.
+	if err := e.proc.TellParked(); err != nil {
+		return err
+	}
+	// Whoever does not give the memory back in time is dealt with below.
+	_ = e.proc.EndSharing(sharingLimit)
 	if err := e.proc.TellParked(); err != nil {
 		return err
 	}

@@ -335,6 +335,12 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 			continue
 		}
 		if regs.RIP-e.hook < uint64(len(hook.Code)) {
+			if target.InSyscall(regs) { // the wait of a hold, which is over
+				regs.RAX, regs.OrigRAX = errno(unix.EINTR), ^uint64(0)
+				if th.SetRegs(regs) != nil {
+					return // killed meanwhile
+				}
+			}
 			err = e.finishHook(th, s)
 		} else {
 			err = th.Step()

@@ -286,10 +286,12 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 		return status, err
 	}
 	var engineErr, leaveErr error
+	recording, give := context.WithCancelCause(context.Background())
+	defer give(nil)
 	engineDone := make(chan struct{})
 	go func() {
 		defer close(engineDone)
-		engineErr = l.eng.Run(context.Background(), (*intake)(l))
+		engineErr = l.eng.Run(recording, (*intake)(l))
 		if errors.Is(engineErr, errFound) {
 			engineErr = l.freeze()
 			return
@@ -306,7 +308,9 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
 		OnHold: func(h target.Hold) {
 			if l.before != nil {
-				leaveErr = l.leave(h, engineDone)
+				if leaveErr = l.leave(h, engineDone); leaveErr != nil {
+					give(leaveErr) // nobody ends the recording otherwise
+				}
 				return
 			}
 			l.held = h.String()

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,12 +98,49 @@ func (t *tracer) attach(ctx context.Context) error {
 		t.close() // the thread ends with this goroutine, and the kernel detaches
 		return err
 	}
-	if err := t.openMemory(); err != nil {
+	err := t.awaitSharing(ctx)
+	if err == nil {
+		err = t.openMemory()
+	}
+	if err != nil {
 		t.detach()
 		t.close()
 		return err
 	}
 	return nil
+}
+
+// sharingLimit is how long a process may be in the middle of a vfork when we
+// attach.
+const sharingLimit = 5 * time.Second
+
+// awaitSharing lets the process go on until no thread of it waits for a child that
+// shares its memory (vfork): nobody traces such a child, and it would execute
+// what is patched.
+func (t *tracer) awaitSharing(ctx context.Context) error {
+	for end := time.Now().Add(sharingLimit); ; {
+		waiting := 0
+		for _, th := range t.threads {
+			if !th.stopped && !th.exiting && asleep(th.tid) {
+				waiting = th.tid
+			}
+		}
+		switch {
+		case waiting == 0:
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("process %d: %w: thread %d waits in the kernel, perhaps for a child that shares its memory (vfork)", t.pid, ErrBusy, waiting)
+		}
+		t.unhold()
+		_ = t.pump(ctx, 5*time.Millisecond, func() bool { return false }) // it ends with its time
+		t.held = true
+		if err := t.stopAll(); err != nil {
+			return fmt.Errorf("process %d: %w", t.pid, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("process %d: %w", t.pid, context.Cause(ctx))
+		}
+	}
 }
 
 func (t *tracer) seizeAll(ctx context.Context) error {

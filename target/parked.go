@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -100,4 +101,42 @@ func (t *tracer) tellMade(th *thread) bool {
 		t.onFork(th, child)
 	}
 	return true
+}
+
+// EndSharing lets the processes that share the program's memory until they
+// execute another (vfork, posix_spawn) go on until none does, while the program
+// itself stays held: the threads that made them wait for that in the kernel, and
+// can be stopped only then. An error says that some took longer than limit.
+func (p *Process) EndSharing(limit time.Duration) error {
+	var err error
+	if e := p.do(func() { err = p.t.endSharing(limit) }); e != nil {
+		return e
+	}
+	return err
+}
+
+func (t *tracer) endSharing(limit time.Duration) error {
+	if len(t.shared) == 0 {
+		return nil
+	}
+	t.draining = true
+	for _, th := range t.all() {
+		switch {
+		case !th.shared && th.stopped && !th.parked && int(th.status>>16) == unix.PTRACE_EVENT_VFORK:
+			// In the middle of the call: it stops again where that is over.
+			if err := t.resumeTID(th.tid, resumption{}); err == nil {
+				th.stopped = false
+				_ = unix.PtraceInterrupt(th.tid) // ESRCH: killed meanwhile
+			}
+		case !th.shared:
+		case th.parked:
+			th.parked = false
+			t.process(th)
+		default:
+			t.resume(th)
+		}
+	}
+	err := t.pump(context.Background(), limit, func() bool { return len(t.shared) == 0 })
+	t.draining = false
+	return errors.Join(err, t.stopAll())
 }

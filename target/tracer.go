@@ -26,14 +26,15 @@ type tracer struct {
 	rootStatus *ExitStatus // not nil: root has ended
 	status     *ExitStatus // not nil: the process has ended
 
-	threads map[int]*thread // threads of pid that exist
-	early   map[int]bool    // threads that were met before the clone that made them was reported
-	held    bool            // by the caller: nothing is resumed
-	holds   int             // by the tracer itself, around a callback or a call
-	traps   map[uint64]byte // breakpoints: the byte that was there
-	trapped *thread         // thread that ran into one, not yet handled
-	spent   map[uint64]bool // where breakpoints were
-	run     *run            // not nil: Run is active
+	threads  map[int]*thread // threads of pid that exist
+	early    map[int]bool    // threads that were met before the clone that made them was reported
+	held     bool            // by the caller: nothing is resumed
+	draining bool            // children that share the memory run on although the process is held
+	holds    int             // by the tracer itself, around a callback or a call
+	traps    map[uint64]byte // breakpoints: the byte that was there
+	trapped  *thread         // thread that ran into one, not yet handled
+	spent    map[uint64]bool // where breakpoints were
+	run      *run            // not nil: Run is active
 
 	interceptor Interceptor
 	borrowed    []*Stopped      // by the function of Do that runs
@@ -202,7 +203,7 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 		return
 	}
 	th.note(ws)
-	if t.holding() {
+	if t.holdsBack(th) {
 		th.parked = true
 		return
 	}
@@ -289,9 +290,13 @@ func (t *tracer) letGo(tid int, ws unix.WaitStatus) {
 
 func (t *tracer) holding() bool { return t.held || t.holds > 0 }
 
+// holdsBack says whether a thread may not go on: while the process is held only
+// those that have borrowed its memory may, to give it back.
+func (t *tracer) holdsBack(th *thread) bool { return t.holding() && !(t.draining && th.shared) }
+
 // resume lets a thread go on from a stop that was handled.
 func (t *tracer) resume(th *thread) {
-	if !th.stopped || th.parked || th.unborn || t.holding() || !t.knows(th) || t.trapped == th {
+	if !th.stopped || th.parked || th.unborn || t.holdsBack(th) || !t.knows(th) || t.trapped == th {
 		return
 	}
 	if th.next.signal != 0 && th.lost.Signal != 0 {
