@@ -52,19 +52,29 @@ func tree(t *testing.T) string {
 	return root
 }
 
+// onEngines runs a test under each engine.
+func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Run("inline", func(t *testing.T) { test(t, "inline") })
+	t.Run("ebpf", func(t *testing.T) {
+		needCapture(t)
+		test(t, "ebpf")
+	})
+}
+
 const lsSpec = "../../testdata/coreutils/ls.cons"
 
 // TestLsHealthy: ls -R under watch prints what it prints without, and nothing
 // is found.
-func TestLsHealthy(t *testing.T) {
-	needCapture(t)
+func TestLsHealthy(t *testing.T) { onEngines(t, testLsHealthy) }
+
+func testLsHealthy(t *testing.T, engine string) {
 	dir, root := coreutils(t), tree(t)
 	ls := filepath.Join(dir, "ls")
 	native, err := exec.Command(ls, "-R", root).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mgtrace(t, "", "run", ls, "--spec", lsSpec, "--", "-R", root)
+	r := mgtrace(t, "", "run", "--engine", engine, ls, "--spec", lsSpec, "--", "-R", root)
 	if r.status != 0 || len(r.report.CPoints) != 0 || !r.report.Complete || len(r.report.Warnings) > 0 {
 		t.Errorf("status %d, report %+v\n%s", r.status, r.report, r.stderr)
 	}
@@ -83,8 +93,9 @@ func TestLsHealthy(t *testing.T) {
 // TestLsFaulty: the fault that testdata/coreutils/ls-fault.patch puts in is
 // named, by run, and by locate from the file in a place that has neither the
 // program nor its source.
-func TestLsFaulty(t *testing.T) {
-	needCapture(t)
+func TestLsFaulty(t *testing.T) { onEngines(t, testLsFaulty) }
+
+func testLsFaulty(t *testing.T, engine string) {
 	dir, root := coreutils(t), tree(t)
 	truth := faults(t, filepath.Join(dir, "ls-faulty.c"))
 
@@ -100,7 +111,7 @@ func TestLsFaulty(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "ls.mgt")
 	source := filepath.Join(dir, "src-faulty")
-	r := mgtrace(t, "", "run", ls, "--spec", lsSpec, "-o", file, "--", "-R", root)
+	r := mgtrace(t, "", "run", "--engine", engine, ls, "--spec", lsSpec, "-o", file, "--", "-R", root)
 	named(t, "run", r, truth)
 
 	if err := os.Remove(ls); err != nil {
@@ -156,8 +167,9 @@ var strangers = []struct {
 	{"sqlite3", []string{":memory:", "create table t(a,b); insert into t values(1,2),(3,4); select sum(a) from t;"}},
 }
 
-func TestStrangers(t *testing.T) {
-	needCapture(t)
+func TestStrangers(t *testing.T) { onEngines(t, testStrangers) }
+
+func testStrangers(t *testing.T, engine string) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"numbers":  numbers(50),
@@ -180,7 +192,7 @@ func TestStrangers(t *testing.T) {
 			if err := native.Run(); native.ProcessState == nil {
 				t.Fatal(err)
 			}
-			r := mgtrace(t, "", append([]string{"run", "--timeout", "60s", s.name, "--"}, s.args...)...)
+			r := mgtrace(t, "", append([]string{"run", "--engine", engine, "--timeout", "60s", s.name, "--"}, s.args...)...)
 			if r.status != 0 || len(r.report.CPoints) > 0 || !r.report.Complete || len(r.report.Warnings) > 0 {
 				t.Errorf("status %d, complete %v, warnings %q:\n%+v", r.status, r.report.Complete, r.report.Warnings, r.report.CPoints)
 			}

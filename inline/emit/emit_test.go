@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := maker(t, c.code, c.opt, c.hook, c.after)
+			beginsAgain(t, m, 0x500000)
 			got := listing(t, m, 0x500000)
 			file := filepath.Join("testdata", c.name+".golden")
 			if *update {
@@ -127,6 +129,26 @@ func TestGolden(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// beginsAgain: who begins a record again comes to Reload with registers changed. They
+// must be known to be held elsewhere there, or a signal would find them as they are.
+func beginsAgain(t *testing.T, m *Maker, at uint64) {
+	t.Helper()
+	for off, p := range m.positions(0, at) {
+		if p.Fault != FaultLog || p.Reload < 0 {
+			continue
+		}
+		again, ok := m.Where(0, at, p.Reload)
+		if !ok {
+			t.Fatalf("offset %d: nothing at Reload, %d", off, p.Reload)
+		}
+		for _, h := range p.Held {
+			if !slices.Contains(again.Held, h) {
+				t.Errorf("offset %d: register %d is held, at Reload (%d) it is not", off, h.Reg, p.Reload)
+			}
+		}
 	}
 }
 

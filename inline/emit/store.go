@@ -166,8 +166,10 @@ func (g *generator) record(p *storePlan, s *Site) {
 		g.save(temp, valueSlot)
 	}
 
-	// 3. The record. The log may end at any of these stores.
+	// 3. The record. The log may end at any of these stores. Who begins again
+	// has changed the registers before he is here.
 	g.state.reload = g.off()
+	g.state.held |= g.state.saved
 	g.load(p.rec, 8, slot(layout.Cursor))
 	g.log(func() { g.store(at(p.rec, layout.StoreAddr), 8, p.addr) })
 	g.log(func() { g.storeImm(at(p.rec, 0), 4, uint64(p.tag)) })
