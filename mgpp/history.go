@@ -26,6 +26,8 @@ type History struct {
 	mapped    []mapping
 	dropped   uint64
 
+	doubtful []uint32 // operations that may have written beyond a live node; see Doubtful
+
 	recent [recentNodes]NodeID // the builder's last hits, by granule
 	hits   []NodeID            // the builder's scratch
 	flags  []bool              // the builder's scratch

@@ -61,6 +61,6 @@ func (h *History) Stats() Stats {
 		Ops: int(h.ops.n), Nodes: h.NodeCount(), Live: h.nodes.live,
 		Dropped: h.dropped, Sites: len(h.ops.all), Pages: h.mem.pages.len(),
 	}
-	s.Bytes = h.mem.pageIndex.bytes() + h.mem.chains.bytes() + uint64(h.mem.splits.len())*splitBytes + h.ops.bytes() + h.nodes.bytes() + uint64(h.owners.all.len())*ownerBytes
+	s.Bytes = h.mem.pageIndex.bytes() + h.mem.chains.bytes() + uint64(h.mem.splits.len())*splitBytes + h.ops.bytes() + h.nodes.bytes() + uint64(h.owners.all.len())*ownerBytes + uint64(cap(h.doubtful))*4
 	return s
 }

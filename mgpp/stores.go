@@ -96,7 +96,8 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 	}
 	p := h.mem.lookup(addr)
 	stray := false
-	if !p.inside(addr) && h.inLive(p, addr) == 0 {
+	first, whole := h.within(p, addr, width)
+	if !first {
 		var keep bool
 		if stray, keep = h.judge(uint64(x.Base), addr, width); !keep {
 			h.dropped++
@@ -118,6 +119,9 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 	b := addr & 7
 	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)
 	h.ops.walls.set(t, wall)
+	if !whole {
+		h.doubtful = append(h.doubtful, t)
+	}
 	if key.base == baseFar {
 		h.ops.bases.add(t, uint64(x.Base))
 	}

@@ -20,7 +20,8 @@ func (h *History) applyWrite(ev *trace.Event) uint32 {
 		return h.applyPlain(ev)
 	}
 	stray := false
-	if p := h.mem.lookup(addr); !p.inside(addr) && h.inLive(p, addr) == 0 {
+	first, whole := h.within(h.mem.lookup(addr), addr, size)
+	if !first {
 		var keep bool
 		if stray, keep = h.judge(uint64(ev.Base), addr, size); !keep {
 			h.dropped++
@@ -28,6 +29,9 @@ func (h *History) applyWrite(ev *trace.Event) uint32 {
 		}
 	}
 	t := h.addWrite(ev, addr, size, stray)
+	if !whole {
+		h.doubtful = append(h.doubtful, t)
+	}
 	h.mem.write(addr, size, t)
 	return t
 }

@@ -28,6 +28,7 @@ type Checker struct {
 	closed         map[*check.Aggregate]bool // those of counts
 	uses           map[check.Expr]uses
 	rooted         []bool // by type: variables range over what roots reach
+	strays         bool   // something may read memory that is no object
 
 	sites     [][]site // by constraint
 	attrSites [][]site // by attribute
@@ -42,6 +43,7 @@ type Checker struct {
 
 	faults    []MemoryFault
 	anomalies int    // of the history, looked at
+	doubtful  int    // writes of the history, looked at
 	held      []bool // by constraint: its guard held at least once
 }
 
@@ -81,7 +83,8 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, _ Options)
 		}
 		c.attrSites = append(c.attrSites, rulesSites(a))
 	}
-	g.Watch(c.watch)
+	c.eachSite(func(s *site) { c.strays = c.strays || s.stray })
+	g.SetReads(c.reads(), pathFields(spec))
 	g.SetApplies(func(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
 		return c.env(v).applies(o, k, i) == yes
 	})

@@ -38,7 +38,15 @@ const behind = 8
 // time. The slice grows; it is the checker's.
 func (c *Checker) MemoryFaults() []MemoryFault {
 	c.g.Advance()
-	if h, ok := c.hist.(interface{ Anomalies() []mgpp.Anomaly }); ok {
+	if h, ok := c.hist.(faultHistory); ok {
+		for {
+			t, ok := h.Doubtful(c.doubtful)
+			if !ok {
+				break
+			}
+			c.doubtful++
+			c.judge(c.hist.Op(t), c.hist.At(t))
+		}
 		list := h.Anomalies()
 		for ; c.anomalies < len(list); c.anomalies++ {
 			c.badFree(&list[c.anomalies])
@@ -47,8 +55,17 @@ func (c *Checker) MemoryFaults() []MemoryFault {
 	return c.faults
 }
 
-// watch looks at each operation as the graph takes it over.
-func (c *Checker) watch(op mgpp.Op, v mgpp.View) {
+// faultHistory is what a history tells about memory faults.
+type faultHistory interface {
+	// Anomalies are frees that did not fit, among others.
+	Anomalies() []mgpp.Anomaly
+	// Doubtful returns the i-th of the writes that may have gone beyond a
+	// live block.
+	Doubtful(i int) (mgpp.Timestamp, bool)
+}
+
+// judge looks at a write, after which v is the history's view.
+func (c *Checker) judge(op mgpp.Op, v mgpp.View) {
 	if op.Kind != mgpp.OpStore && op.Kind != mgpp.OpBulk || op.Size == 0 {
 		return
 	}

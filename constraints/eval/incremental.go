@@ -84,6 +84,9 @@ func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) []Inconsistency 
 	} else {
 		c.advance(s, t)
 	}
+	if t == c.g.Now() {
+		c.g.Follow()
+	}
 	out := s.list()
 	if only != nil {
 		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
@@ -101,7 +104,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 		*s = *c.scratch(v)
 		return
 	}
-	if len(ch.Dirt) == 0 && !ch.Untyped {
+	if len(ch.Dirt) == 0 && !(ch.Untyped && c.strays) {
 		s.env.reset(v)
 		return
 	}

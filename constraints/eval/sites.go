@@ -39,6 +39,7 @@ type site struct {
 	chain  chain
 	typ    *check.NodeType // of the object read, if known
 	lo, hi int64           // readsBytes: offsets in it; hi < 0: all of it
+	edges  bool            // readsBytes: nothing but edges, and the object's size
 	attr   int32
 	fields []string // readsPath
 	count  int      // readsCount: index in Checker.counts
@@ -63,7 +64,8 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 		return out
 	case *check.Load:
 		s := site{lo: x.Place.Offset, hi: -1}
-		if len(x.Place.Steps) == 0 && x.Type != nil && x.Type.Size > 0 {
+		_, within := x.Place.Base.(*check.AddrOf)
+		if len(x.Place.Steps) == 0 && x.Type != nil && x.Type.Size > 0 && !within {
 			s.hi = s.lo + max(x.Type.Size, int64(x.BitOffset+x.BitSize+7)/8)
 		}
 		add(s, x.Place.Base)
@@ -75,15 +77,15 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 		if x.In {
 			add(site{kind: readsIn}, x.Base)
 		} else {
-			add(site{hi: -1}, x.Base)
+			add(site{hi: -1, edges: true}, x.Base)
 		}
 	case *check.Builtin:
-		add(site{hi: -1}, x.Base)
+		add(site{hi: -1, edges: true}, x.Base)
 	case *check.Relation:
 		if x.Path {
 			add(site{kind: readsPath, fields: x.Fields}, x.From)
 		} else {
-			add(site{hi: -1}, x.From)
+			add(site{hi: -1, edges: true}, x.From)
 		}
 	case *check.Aggregate:
 		if alone != nil && standsAlone(x) {

@@ -29,7 +29,9 @@ type Object struct {
 type Typing interface {
 	// TypeOf returns the declared type of a block and the offset of the object
 	// in it, or nil if the block is of no declared type. why says how it is
-	// known ("alloc rule", "debug information", "by size").
+	// known ("alloc rule", "debug information", "by size"). Once it has
+	// returned nil for a block that was allocated, it does so for all later ones
+	// with the same Alloc and Stack, and need not be asked.
 	TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string)
 }
 
@@ -38,10 +40,13 @@ type History interface {
 	// Now is the time of the newest operation, 0 if there is none.
 	Now() mgpp.Timestamp
 	Op(mgpp.Timestamp) mgpp.Op
+	Brief(mgpp.Timestamp) mgpp.Brief
 	At(mgpp.Timestamp) mgpp.View
 	// NodeCount is the number of nodes that ever were, Node one of them.
 	NodeCount() int
 	Node(mgpp.NodeID) mgpp.Node
+	// Fixed reports whether no operation made the node.
+	Fixed(mgpp.NodeID) bool
 	// LastWrite is the newest operation at or before t that wrote into
 	// [addr, addr+size), 0 if none.
 	LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.Timestamp

@@ -92,11 +92,27 @@ func (c *Changes) Of(o ObjID) *Dirt {
 	return &c.Dirt[i]
 }
 
+// copy makes c, which has no dirt, that of another.
+func (c *Changes) copy(from *Changes) {
+	c.All, c.Untyped = c.All || from.All, c.Untyped || from.Untyped
+	c.Dirt = append(c.Dirt, from.Dirt...)
+	for i := range c.Dirt {
+		c.index[c.Dirt[i].Obj] = i
+	}
+}
+
 // Between adds to c what the operations in (t0, t1] changed. It costs what
-// these operations cost. Both times must be taken over already.
+// these operations cost, unless Advance has noted it (Follow). Both times must be taken over already.
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
-	for t := t0 + 1; t <= t1; t++ {
-		g.changedBy(t, c)
+	if g.following && t0 == g.since && t1 == g.now && len(c.Dirt) == 0 {
+		c.copy(&g.pending)
+	} else {
+		for t := t0 + 1; t <= t1; t++ {
+			if b := g.hist.Brief(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
+				op := g.hist.Op(t)
+				g.changedBy(&op, c)
+			}
+		}
 	}
 	g.spread(g.hist.At(t0), g.hist.At(t1), c)
 }
@@ -112,8 +128,8 @@ func (g *Graph) Against(v mgpp.View, changed []Span, c *Changes) {
 }
 
 // changedBy notes what one operation changed.
-func (g *Graph) changedBy(t mgpp.Timestamp, c *Changes) {
-	op := g.hist.Op(t)
+func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
+	t := op.Time
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
@@ -149,8 +165,9 @@ func (g *Graph) wrote(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.T
 	typed := false
 	g.overlapping(v, hint, lo, hi, t, func(o ObjID, a, b int64) {
 		typed = true
-		d := c.Of(o)
-		d.Mask |= Parts(a, b, g.Size(o, t))
+		if g.objs[o].matters(a, b) {
+			c.Of(o).Mask |= Parts(a, b, g.Size(o, t))
+		}
 	})
 	c.Untyped = c.Untyped || !typed
 }

@@ -18,20 +18,27 @@ type Graph struct {
 	typing Typing
 	opts   Options
 
-	watch   func(mgpp.Op, mgpp.View)
 	now     mgpp.Timestamp
 	seen    int         // nodes of the history looked at
 	fixed   []mgpp.Node // globals that are still to appear
 	refs    []Ref       // scratch
 	view    mgpp.View   // the history at the last time asked for
 	objs    []object    // by ObjID; 0 is unused
-	hosts   [][]ObjID
-	layouts []*layout // by NodeType.Index
+	ids     []ObjID     // ids[i] is i
+	hosts   []ObjID     // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
+	layouts []*layout   // by NodeType.Index
 	pops    []population
 	globals []ObjID // by index in Spec.Globals
 	nils    []Span
 	loose   map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
 	members members
+	places  places
+	lives   func(ObjID) bool
+	untyped []bool // by mgpp.Origin: its blocks are of no declared type
+
+	following bool // see Follow
+	since     mgpp.Timestamp
+	pending   Changes // between since and now
 }
 
 // population is the objects of one type.
@@ -51,6 +58,7 @@ type object struct {
 	in      []inRef
 	past    []pastRef        // by until
 	inTimes []mgpp.Timestamp // when its in-edges changed
+	inner   bool             // a pointer has led to its inside
 	resizes []resize
 }
 
@@ -93,6 +101,7 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	g := &Graph{
 		spec: spec, hist: hist, typing: typing, opts: opts,
 		objs:    make([]object, 1),
+		ids:     make([]ObjID, 1),
 		layouts: make([]*layout, len(spec.Types)),
 		pops:    make([]population, len(spec.Types)),
 		globals: make([]ObjID, len(spec.Globals)),
@@ -102,6 +111,8 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	for i, t := range spec.Types {
 		g.layouts[i] = newLayout(t)
 	}
+	g.lives = func(o ObjID) bool { return g.objs[o].Death == 0 }
+	g.pending.Reset()
 	for _, n := range spec.Nils {
 		if n.Global != "" && n.Addr != 0 {
 			lo := opts.Bias + trace.Addr(n.Addr)
@@ -116,10 +127,6 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 func (g *Graph) SetApplies(f func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool) {
 	g.opts.Applies = f
 }
-
-// Watch has f called with each operation that Advance takes over from now on,
-// and the history's view after it.
-func (g *Graph) Watch(f func(op mgpp.Op, after mgpp.View)) { g.watch = f }
 
 // Spec returns the specification.
 func (g *Graph) Spec() *check.Spec { return g.spec }
@@ -206,60 +213,6 @@ func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID 
 // EverBorn reports whether a type ever had an object.
 func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count > 0 }
 
-// Advance takes over the operations of the history that are new.
-func (g *Graph) Advance() {
-	for n := g.hist.NodeCount(); g.seen < n; {
-		g.seen++
-		if n := g.hist.Node(mgpp.NodeID(g.seen)); n.Global != 0 || n.Before {
-			g.fixed = append(g.fixed, n)
-		}
-	}
-	for end := g.hist.Now(); ; {
-		for len(g.fixed) > 0 && g.fixed[0].Birth <= g.now {
-			g.born(g.fixed[0].ID, g.fixed[0].Birth, true)
-			g.fixed = g.fixed[1:]
-		}
-		if g.now >= end {
-			return
-		}
-		g.now++
-		g.apply(g.now)
-	}
-}
-
-// at returns the history's view at t.
-func (g *Graph) at(t mgpp.Timestamp) mgpp.View {
-	if g.view == nil || g.view.Time() != t {
-		g.view = g.hist.At(t)
-	}
-	return g.view
-}
-
-// apply takes over one operation.
-func (g *Graph) apply(t mgpp.Timestamp) {
-	op := g.hist.Op(t)
-	switch op.Kind {
-	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
-		g.written(op, t)
-	case mgpp.OpBirth:
-		g.born(op.Node, t, false)
-	case mgpp.OpDeath:
-		g.died(op.Node, t)
-	case mgpp.OpMove:
-		g.died(op.Node, t)
-		g.born(op.Other, t, true)
-	case mgpp.OpResize:
-		g.resized(op, t)
-	case mgpp.OpEnter:
-		g.entered(op, t)
-	case mgpp.OpLeave:
-		g.left(op, t)
-	}
-	if g.watch != nil {
-		g.watch(op, g.at(t))
-	}
-}
-
 // born makes the objects of a new block: the one that its type declares, and
 // what is embedded in that. carried: the block has bytes already.
 func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
@@ -281,7 +234,11 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		carried = true
 	} else {
 		typ, off, why := g.typing.TypeOf(n)
-		if typ == nil || typ.Intrusive || off < 0 || uint64(off) >= n.Size {
+		if typ == nil {
+			g.noType(id, t)
+			return
+		}
+		if typ.Intrusive || off < 0 || uint64(off) >= n.Size {
 			return
 		}
 		o.Type, o.Why = typ, why
@@ -343,11 +300,17 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		p.changes = appendTime(p.changes, o.Birth)
 	}
 	g.objs = append(g.objs, b)
+	g.ids = append(g.ids, o.ID)
 	if o.Host != 0 && o.Member == 0 {
-		for int(o.Host) >= len(g.hosts) {
-			g.hosts = append(g.hosts, make([][]ObjID, max(64, len(g.hosts)))...)
+		if n := int(o.Host) + 1; n > len(g.hosts) {
+			g.hosts = append(g.hosts, make([]ObjID, n-len(g.hosts))...)
 		}
-		g.hosts[o.Host] = append(g.hosts[o.Host], o.ID)
+		if g.hosts[o.Host] == 0 {
+			g.hosts[o.Host] = o.ID
+		}
+	}
+	if !g.members.any() {
+		g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
 	}
 	if carried {
 		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
@@ -374,10 +337,15 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 
 // of returns the objects that came with a block.
 func (g *Graph) of(id mgpp.NodeID) []ObjID {
-	if int(id) >= len(g.hosts) {
+	if int(id) >= len(g.hosts) || g.hosts[id] == 0 {
 		return nil
 	}
-	return g.hosts[id]
+	first := g.hosts[id]
+	end := first + 1
+	for int(end) < len(g.objs) && g.objs[end].Host == id && g.objs[end].Member == 0 {
+		end++
+	}
+	return g.ids[first:end]
 }
 
 // end ends one object: it leaves its population, and its cells lead nowhere.
@@ -404,7 +372,7 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 }
 
 // resized gives a block's object its new size.
-func (g *Graph) resized(op mgpp.Op, t mgpp.Timestamp) {
+func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 	n, ok := g.at(t).Node(op.Node)
 	if !ok {
 		return
@@ -444,6 +412,9 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 		}
 	}
 	b.Size, b.slots = size, fresh
+	if size > old && !g.members.any() {
+		g.places.put(o, b.Addr+trace.Addr(old), b.Addr+trace.Addr(size), g.lives)
+	}
 	g.refresh(o, int64(min(old, size)), int64(size), t)
 	g.reachedAnew(o, size, t)
 }
@@ -468,7 +439,7 @@ func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
 }
 
 // written re-reads the cells that a write touched.
-func (g *Graph) written(op mgpp.Op, t mgpp.Timestamp) {
+func (g *Graph) written(op *mgpp.Op, t mgpp.Timestamp) {
 	g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
 		g.refresh(o, lo, hi, t)
 	})

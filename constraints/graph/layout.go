@@ -14,6 +14,9 @@ type layout struct {
 	cells []cell
 	fixed int // slots of the cells with a fixed number of elements
 	flex  bool
+
+	some  bool     // only some bytes matter (reads.go)
+	words []uint64 // by word of 8 bytes, a bit: it matters
 }
 
 // cell is a pointer cell, or array of them, with the place of its elements

@@ -43,7 +43,7 @@ func newMembers(spec *check.Spec) members {
 func (m *members) any() bool { return len(m.specs) > 0 }
 
 // entered makes the node that an enter directive declares.
-func (g *Graph) entered(op mgpp.Op, t mgpp.Timestamp) {
+func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 	if op.Mark < 0 || op.Mark >= len(g.spec.Members) || op.Addr == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (g *Graph) holds(r ref) bool {
 
 // left ends the node that a leave directive names, and lets the cells that
 // lead to it lead to what else lies there.
-func (g *Graph) left(op mgpp.Op, t mgpp.Timestamp) {
+func (g *Graph) left(op *mgpp.Op, t mgpp.Timestamp) {
 	if op.Mark < 0 || op.Mark >= len(g.spec.Members) {
 		return
 	}

@@ -81,6 +81,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	s.to, s.since = to, t
 	if to != 0 {
 		d := &g.objs[to]
+		d.inner = d.inner || off != 0
 		s.pos = int32(len(d.in))
 		d.in = append(d.in, inRef{ref: r, off: off, since: t})
 		d.inTimes = appendTime(d.inTimes, t)

@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Advance takes over the operations of the history that are new. Most of those
+// of a program concern nothing that is declared: they are passed by with a look
+// at where they wrote, or at where their block comes from.
+func (g *Graph) Advance() {
+	for n := g.hist.NodeCount(); g.seen < n; {
+		g.seen++
+		if id := mgpp.NodeID(g.seen); g.hist.Fixed(id) {
+			g.fixed = append(g.fixed, g.hist.Node(id))
+		}
+	}
+	for end := g.hist.Now(); ; {
+		for len(g.fixed) > 0 && g.fixed[0].Birth <= g.now {
+			g.born(g.fixed[0].ID, g.fixed[0].Birth, true)
+			g.fixed = g.fixed[1:]
+		}
+		if g.now >= end {
+			return
+		}
+		g.now++
+		if g.passes(g.now) {
+			continue
+		}
+		op := g.hist.Op(g.now)
+		g.apply(&op)
+		if g.following {
+			g.changedBy(&op, &g.pending)
+		}
+	}
+}
+
+// Follow has Advance note from now on what changes, so that the next Between
+// from this time on need not look at the operations again.
+func (g *Graph) Follow() {
+	g.pending.Reset()
+	g.following, g.since = true, g.now
+}
+
+// passes takes over an operation if that takes no look at the history: it changes
+// no object, or one object's bytes.
+func (g *Graph) passes(t mgpp.Timestamp) bool {
+	op := g.hist.Brief(t)
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		return g.passesWrite(&op, t)
+	case mgpp.OpBirth:
+		return g.isUntyped(op.Origin)
+	case mgpp.OpDeath, mgpp.OpResize:
+		if g.concerns(op.Node) {
+			return false
+		}
+	case mgpp.OpMove:
+		if g.concerns(op.Old) || !g.isUntyped(op.Origin) {
+			return false
+		}
+	default:
+		return false
+	}
+	g.pending.Untyped = true
+	return true
+}
+
+// passesWrite is passes for a write.
+func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
+	if g.members.any() {
+		return false
+	}
+	o, sure := g.places.over(op.Addr, op.Size)
+	if !sure {
+		return false
+	}
+	if o == 0 {
+		g.pending.Untyped = true
+		return true
+	}
+	b := &g.objs[o]
+	end, hi := b.Addr+trace.Addr(b.Size), op.Addr+trace.Addr(op.Size)
+	switch {
+	case b.Death != 0 || hi <= b.Addr || op.Addr >= end:
+		g.pending.Untyped = true
+	case op.Addr < b.Addr || hi > end:
+		return false
+	case b.matters(int64(op.Addr-b.Addr), int64(hi-b.Addr)):
+		lo, hi := int64(op.Addr-b.Addr), int64(hi-b.Addr)
+		if g.following {
+			g.pending.Of(o).Mask |= Parts(lo, hi, b.Size)
+		}
+		g.refresh(o, lo, hi, t)
+	}
+	return true
+}
+
+// concerns reports whether a block is known to the graph: it holds objects, or
+// cells lead into it.
+func (g *Graph) concerns(id mgpp.NodeID) bool {
+	return len(g.of(id)) > 0 || g.members.any() || len(g.loose) > 0 && g.loose[id] != nil
+}
+
+// isUntyped reports whether blocks from a place of the program are known to be of
+// no declared type.
+func (g *Graph) isUntyped(o mgpp.Origin) bool { return int(o) < len(g.untyped) && g.untyped[o] }
+
+// noType notes that a block that was born at t is of no declared type.
+func (g *Graph) noType(id mgpp.NodeID, t mgpp.Timestamp) {
+	op := g.hist.Brief(t)
+	if op.Kind != mgpp.OpBirth || op.Node != id {
+		return
+	}
+	if n := int(op.Origin) + 1; n > len(g.untyped) {
+		g.untyped = append(g.untyped, make([]bool, n-len(g.untyped))...)
+	}
+	g.untyped[op.Origin] = true
+}
+
+// at returns the history's view at t.
+func (g *Graph) at(t mgpp.Timestamp) mgpp.View {
+	if g.view == nil || g.view.Time() != t {
+		g.view = g.hist.At(t)
+	}
+	return g.view
+}
+
+// apply takes over one operation.
+func (g *Graph) apply(op *mgpp.Op) {
+	t := op.Time
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		g.written(op, t)
+	case mgpp.OpBirth:
+		g.born(op.Node, t, false)
+	case mgpp.OpDeath:
+		g.died(op.Node, t)
+	case mgpp.OpMove:
+		g.died(op.Node, t)
+		g.born(op.Other, t, true)
+	case mgpp.OpResize:
+		g.resized(op, t)
+	case mgpp.OpEnter:
+		g.entered(op, t)
+	case mgpp.OpLeave:
+		g.left(op, t)
+	}
+}

@@ -1,0 +1,122 @@
+package graph
+
+import "mgtrace/constraints/check"
+
+// Reads is what a specification reads of the objects of a type, beside the cells
+// that are its edges by default. Changes of the rest concern nobody: the graph
+// does not follow pointers there, and Changes does not tell of it.
+type Reads struct {
+	All      bool       // any byte
+	Pointers bool       // any pointer
+	Spans    [][2]int64 // half-open, bytes from the object's start
+}
+
+// SetReads says what is read, by NodeType.Index, and which fields name the
+// other cells that are edges. Before it is called everything may be. It must be
+// called before anything is taken over, else it changes nothing.
+//
+// Where objects lie within others, and for declared globals, all is taken to be
+// read: what a pointer into the one reads may be a byte of the other.
+func (g *Graph) SetReads(reads []Reads, fields []string) {
+	if g.now > 0 || len(g.objs) > 1 || len(reads) != len(g.layouts) {
+		return
+	}
+	for i, l := range g.layouts {
+		if r := &reads[i]; !r.All && !l.typ.Array && !conditional(l) && !g.nested(l.typ) && !g.ofGlobal(l.typ) {
+			l.restrict(r, fields)
+		}
+	}
+}
+
+// nested reports whether objects of the type may overlap others.
+func (g *Graph) nested(t *check.NodeType) bool {
+	if t.Intrusive || g.members.any() {
+		return true
+	}
+	for i := range g.spec.Embeds {
+		if e := &g.spec.Embeds[i]; e.Type == t || e.Host == t {
+			return true
+		}
+	}
+	return false
+}
+
+// ofGlobal reports whether a declared global is of the type.
+func (g *Graph) ofGlobal(t *check.NodeType) bool {
+	for i := range g.spec.Globals {
+		if g.typeOfGlobal(i) == t {
+			return true
+		}
+	}
+	return false
+}
+
+// restrict has the layout keep the cells that matter, and remember which words
+// of 8 bytes do.
+func (l *layout) restrict(r *Reads, fields []string) {
+	l.some = true
+	for _, s := range r.Spans {
+		if s[0] < 0 {
+			l.some, l.words = false, nil
+			return // before the object: nobody knows what that is
+		}
+		l.mark(s[0], s[1])
+	}
+	cells := l.cells
+	*l = layout{typ: l.typ, some: true, words: l.words}
+	for i := range cells {
+		c := cells[i].EdgeCell
+		if r.Pointers || cells[i].edge && (Counts(l.typ, c, nil) || Counts(l.typ, c, fields)) || c.Count < 0 || l.readsCell(c) {
+			l.add(c, cells[i].edge)
+			l.markCell(c)
+		}
+	}
+}
+
+func (l *layout) readsCell(c *check.EdgeCell) bool {
+	for e := range c.Count {
+		if off := c.Offset + e*c.Stride; l.reads(off, off+8) {
+			return true
+		}
+	}
+	return false
+}
+
+// markCell notes that the cell's elements are read. Those of a flexible one lie
+// from its first to the end of the object.
+func (l *layout) markCell(c *check.EdgeCell) {
+	if c.Count < 0 || c.Count > maxHidden {
+		l.some = false
+		return
+	}
+	for e := range c.Count {
+		l.mark(c.Offset+e*c.Stride, c.Offset+e*c.Stride+8)
+	}
+}
+
+func (l *layout) mark(lo, hi int64) {
+	for w := lo / 8; w*8 < hi; w++ {
+		for int(w/64) >= len(l.words) {
+			l.words = append(l.words, 0)
+		}
+		l.words[w/64] |= 1 << (w % 64)
+	}
+}
+
+// reads reports whether the specification reads any of the bytes [lo, hi) of
+// objects of the layout; a pointer into their middle may lead to any byte.
+func (l *layout) reads(lo, hi int64) bool {
+	if !l.some {
+		return true
+	}
+	for w := lo / 8; w*8 < hi && int(w/64) < len(l.words); w++ {
+		if l.words[w/64]>>(w%64)&1 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// matters reports whether a change of the bytes [lo, hi) of an object can
+// concern anybody.
+func (b *object) matters(lo, hi int64) bool { return b.inner || b.lay.reads(lo, hi) }

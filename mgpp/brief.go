@@ -1,0 +1,81 @@
+package mgpp
+
+import "mgtrace/trace"
+
+// Brief is what of an operation costs no search: enough to tell whether it
+// matters.
+type Brief struct {
+	Kind   OpKind
+	Addr   trace.Addr // of a write
+	Size   uint64     // of a write, bytes
+	Node   NodeID     // what was born, died or was resized; OpMove: the new node
+	Old    NodeID     // OpMove: the node that it was before
+	Origin Origin     // OpBirth, OpMove: that of Node
+}
+
+// Origin is an allocator with a call stack, by number: nodes of one origin come
+// from one place of the program.
+type Origin uint32
+
+// Brief returns the operation at t in short; its Kind is OpNone if there is none.
+func (h *History) Brief(t Timestamp) Brief {
+	if t == 0 || t > Timestamp(h.ops.n) {
+		return Brief{}
+	}
+	u := uint32(t)
+	s := h.ops.site(u)
+	b := Brief{Kind: s.kind}
+	switch s.kind {
+	case OpStore, OpBulk, OpUnread:
+		addr, size := h.extent(u)
+		b.Addr, b.Size = trace.Addr(addr), size
+	case OpBirth:
+		b.Node = h.maker(u)
+		b.Origin = Origin(h.nodes.at(b.Node).origin)
+	case OpMove:
+		b.Node, b.Old = h.maker(u), h.ops.moves[h.ops.value(u)].old
+		b.Origin = Origin(h.nodes.at(b.Node).origin)
+	case OpDeath, OpResize:
+		b.Node = h.maker(u)
+	}
+	return b
+}
+
+// Fixed reports whether no operation made the node: a declared object, or a
+// block that was there before the history began.
+func (h *History) Fixed(id NodeID) bool {
+	if !h.has(id) {
+		return false
+	}
+	n := h.nodes.at(id)
+	return n.is(nodeBefore) || n.is(nodeFixed) && h.nodes.rare[id].global != 0
+}
+
+// Doubtful returns the i-th of the writes that may have gone beyond a live node,
+// from 0, in order of time: those whose first byte lies in none, and those that
+// run past the end of that in which it lies. A few others are among them; no
+// write that does so is missing. It is not ok where there are no more.
+func (h *History) Doubtful(i int) (t Timestamp, ok bool) {
+	if i < 0 || i >= len(h.doubtful) {
+		return 0, false
+	}
+	return Timestamp(h.doubtful[i]), true
+}
+
+// within reports whether a write lies wholly in the node that lives at its first
+// byte now. The history must not have it yet: nodes are as the write finds them.
+// p is the page of addr, nil if there is none.
+func (h *History) within(p *page, addr, size uint64) (first, whole bool) {
+	if addr%granule+size <= granule && p.inside(addr) {
+		return true, true // in one granule, which lies in one node
+	}
+	id := h.inLive(p, addr)
+	if p != nil && p.shared {
+		id = h.liveAt(addr, h.ops.n)
+	}
+	if id == 0 {
+		return p.inside(addr), false
+	}
+	n := h.nodes.at(id)
+	return true, size <= n.size-(addr-n.start)
+}
