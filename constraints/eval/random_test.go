@@ -95,6 +95,38 @@ sort:  btnode X; for I in 1 to X.n - 1, X.key[I - 1] < X.key[I];
 down:  btnode X, Y; X -> Y => Y.n <= X.n;
 acyc:  btnode X, Y; X ->> Y => Y !->> X;
 `, []shape{{"btnode", 40, []uint64{16, 24, 32}, []uint64{0, 4, 8, 12}, false}}},
+	"unread": {`
+struct item { int key; int pad; struct item *next; struct item *peer; int last; int tail; char *text; long spare[2]; };
+struct chunk { struct chunk *next; long a, b; };
+type item edges (next);
+order: item X, Y; X.next == Y => Y.key >= X.key;
+last:  item X; X.next == NULL or X.next.last < 3;
+peers: item X; X.peer == NULL or X.peer.last < 2;
+in:    item X; X.INDEGREE <= 1 and X.OUTDEGREE <= 1;
+acyc:  item X, Y; X ->> Y => Y !->> X;
+item.LEN; item X; X.LEN = (X.next).LEN + 1;
+len:   item X; X.LEN < 5;
+few:   COUNT(item X: X.key == 2) <= 3;
+check dangling for item;
+`, []shape{
+		{"item", 64, []uint64{8, 16, 40, 48}, []uint64{0, 4, 8, 12, 20, 32, 40, 44, 56}, false},
+		{"chunk", 24, []uint64{0, 8}, []uint64{8, 16}, false},
+	}},
+	"narrow": {`
+union cell { struct box *p; long n; };
+struct box { union cell u; struct box *left, *right; int h; char name[20]; };
+type box edges (left, right);
+box.H; box X; X.H = MAX((X.left).H, (X.right).H) + 1;
+high: box X; X.h == X.H or X.h == 0;
+tree: box X; X.INDEGREE <= 1;
+`, []shape{{"box", 48, []uint64{0, 8, 16, 32}, []uint64{0, 4, 12, 20, 24, 28, 36, 44}, false}, {"", 32, []uint64{0, 16}, []uint64{8}, true}}},
+	"strays": {`
+struct dict { int n; int m; struct slot *slots; struct dict *up; };
+struct slot { long key; struct dict *d; };
+type dict edges (up);
+size: dict X; X.slots == NULL or X.slots.key < 3;
+back: dict X; X.slots == NULL or X.slots.d == X or X.n == 0;
+`, []shape{{"dict", 24, []uint64{8, 16}, []uint64{0, 4}, false}, {"", 16, []uint64{8}, []uint64{0}, false}}},
 	"roots": {roots, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"embed": {`
 struct link { struct link *next; int key; };
@@ -153,6 +185,9 @@ type script struct {
 func newScript(tb testing.TB, name string, seed uint64) *script {
 	s := randomSpecs[name]
 	defined := &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+	if name == "unread" {
+		defined.wild = 3 // pointers into the middle read what else is unread
+	}
 	if len(defined.spec.Globals) > 0 {
 		defined.global(1, "head", 0x900, make([]byte, 16))
 		defined.live = append(defined.live, 0x900)
@@ -176,7 +211,9 @@ func (s *script) step() {
 	i := s.r.IntN(len(s.live))
 	a := s.live[i]
 	k := s.kind[a]
-	switch n := s.r.IntN(20); {
+	switch n := s.r.IntN(22); {
+	case n >= 20:
+		s.bulk(a)
 	case n == 0 && a != 0x900:
 		s.release(a)
 		s.live = slices.Delete(s.live, i, i+1)
@@ -188,6 +225,32 @@ func (s *script) step() {
 	case len(k.numbers) > 0:
 		s.put4(a+trace.Addr(k.numbers[s.r.IntN(len(k.numbers))]), uint32(s.r.IntN(4)))
 	}
+}
+
+// bulk writes part of an object, or all of it and perhaps beyond, at once: the
+// same bytes of another one, zeros, or what nobody knows.
+func (s *script) bulk(a trace.Addr) {
+	size := s.kind[a].size
+	if n := s.size[a]; n > 0 {
+		size = n
+	}
+	lo := uint64(0)
+	if s.r.IntN(2) == 0 {
+		lo = s.r.Uint64N(size)
+	}
+	ev := trace.Event{Kind: trace.KindBulk, Addr: a + trace.Addr(lo), Size: 1 + s.r.Uint64N(size+4-lo), Name: "memcpy", Thread: 1}
+	if s.r.IntN(6) == 0 {
+		ev.Kind, ev.Name = trace.KindUnread, "unreadable"
+		s.apply(ev)
+		return
+	}
+	ev.Data = make([]byte, ev.Size)
+	from := s.live[s.r.IntN(len(s.live))]
+	b := mgpp.Bytes{Data: make([]byte, ev.Size)}
+	if s.kind[from] == s.kind[a] && s.h.At(s.h.Now()).Read(from+trace.Addr(lo), &b) {
+		copy(ev.Data, b.Data)
+	}
+	s.apply(ev)
 }
 
 func (s *script) resize(a trace.Addr) {

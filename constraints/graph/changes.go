@@ -203,7 +203,7 @@ func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
 // loosened notes the cells that led into a block, to no object there, or to
 // its end, before the block died or was resized.
 func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
-	c.Untyped = c.Untyped || len(g.of(id)) == 0
+	c.Untyped = true // pointers outside of objects may lead to it, too
 	for _, r := range g.loose[id] {
 		k := g.ref(r)
 		if !g.Alive(r.from, t-1) {
