@@ -204,7 +204,7 @@ func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 	}
 	a.stack = window{base: h.SP, data: h.Stack}
 	a.restoreReturns(t, h)
-	var r objfile.Regs
+	a.regs = objfile.Regs{}
 	for _, p := range [...]struct {
 		reg int
 		v   uint64
@@ -213,9 +213,9 @@ func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 		{12, h.Regs.R12}, {13, h.Regs.R13}, {14, h.Regs.R14}, {15, h.Regs.R15},
 		{objfile.RegPC, h.Regs.Ret},
 	} {
-		r.Set(p.reg, p.v)
+		a.regs.Set(p.reg, p.v)
 	}
-	a.pcs = a.unwind(&r, a.readMem, a.pcs)
+	a.pcs = a.unwind(&a.regs, a.readMem, a.pcs)
 	return a.pcs
 }
 

@@ -34,6 +34,7 @@ type Assembler struct {
 
 	stack    window          // what unwinding reads
 	readMem  objfile.ReadMem // its method, bound once
+	regs     objfile.Regs    // scratch of unwinding
 	pcs      []trace.Addr
 	stacks   stackSet
 	inlinePt []bool // by index in Plan.Points

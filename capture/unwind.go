@@ -40,7 +40,7 @@ type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 // of frames that it has met, for programs allocate at the same places again and
 // again.
 func CFI(find FindFile, depth int) Unwinder {
-	known := map[uint64]frame{}
+	known := make([]frame, 1<<frameBits)
 	buf := make([]byte, 8)
 	return func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
 		exact := false // PC is a return address: the call lies before it
@@ -53,11 +53,10 @@ func CFI(find FindFile, depth int) Unwinder {
 			if !ok {
 				return out
 			}
-			fr, ok := known[pc]
-			if !ok || fr.file != f || fr.bias != bias {
-				fr = frame{file: f, bias: bias}
+			fr := &known[pc*0x9e3779b97f4a7c15>>(64-frameBits)]
+			if fr.pc != pc || fr.file != f || fr.bias != bias {
+				*fr = frame{pc: pc, file: f, bias: bias}
 				fr.rule, fr.simple = f.Rule(pc - bias)
-				known[pc] = fr
 			}
 			sp := regs.SP()
 			if fr.simple {
@@ -82,8 +81,13 @@ func CFI(find FindFile, depth int) Unwinder {
 	}
 }
 
+// frameBits makes room for the frames of 1024 places, of which a program that
+// allocates meets a few again and again.
+const frameBits = 10
+
 // frame is how to unwind at a program counter of the process.
 type frame struct {
+	pc     uint64
 	file   *objfile.File
 	bias   uint64
 	rule   objfile.FrameRule

@@ -109,13 +109,14 @@ func (h *History) anomaly(k AnomalyKind, ev *trace.Event, addr trace.Addr, id No
 	})
 }
 
-func (h *History) lifeSite(ev *trace.Event, k OpKind) *site {
-	return &site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: k, name: h.ops.name(ev.Name)}
+func (h *History) lifeSite(ev *trace.Event, k OpKind) site {
+	return site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: k, name: h.ops.name(ev.Name)}
 }
 
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
-	t := h.ops.addAt(h.lifeSite(ev, OpDeath), 0, uint32(id), 0, ev.Wall)
+	s := h.lifeSite(ev, OpDeath)
+	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.end(id, t)
 	return t
 }
@@ -174,7 +175,8 @@ func (h *History) found(ev *trace.Event) {
 // birth appends the birth of the event's block.
 func (h *History) birth(ev *trace.Event) NodeID {
 	id := h.newNode(ev)
-	t := h.ops.addAt(h.lifeSite(ev, OpBirth), 0, uint32(id), 0, ev.Wall)
+	s := h.lifeSite(ev, OpBirth)
+	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.nodes.at(id).birth = t
 	h.own(id, uint64(ev.Addr), ev.Size, t)
 	h.setAlive(uint64(ev.Addr), ev.Size, true)
@@ -194,11 +196,30 @@ func (h *History) applyFree(ev *trace.Event, addr trace.Addr) {
 	if addr == 0 {
 		return
 	}
-	if id := h.startingAt(uint64(addr), h.ops.n); id != 0 {
+	id := h.freed.id
+	if h.freed.addr != uint64(addr) || h.freed.now != h.ops.n {
+		id = h.startingAt(uint64(addr), h.ops.n)
+	}
+	if id != 0 {
 		h.die(ev, id)
 		return
 	}
 	h.badFree(ev, addr)
+}
+
+// start is the block that starts at an address, 0 if none does, when there were
+// so many operations.
+type start struct {
+	addr uint64
+	now  uint32
+	id   NodeID
+}
+
+// Freeable reports whether a live block starts at addr now: whether a free of it
+// that is applied next fits.
+func (h *History) Freeable(addr trace.Addr) bool {
+	h.freed = start{uint64(addr), h.ops.n, h.startingAt(uint64(addr), h.ops.n)}
+	return h.freed.id != 0
 }
 
 // badFree says what is wrong with freeing addr.
@@ -243,7 +264,8 @@ func (h *History) applyRealloc(ev *trace.Event) {
 }
 
 func (h *History) resize(ev *trace.Event, id NodeID) {
-	t := h.ops.addAt(h.lifeSite(ev, OpResize), 0, uint32(id), 0, ev.Wall)
+	s := h.lifeSite(ev, OpResize)
+	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	n := h.nodes.at(id)
 	had := n.size
 	h.nodes.setSize(id, ev.Size, t)
@@ -264,7 +286,7 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	id := h.newNode(ev)
 	s := h.lifeSite(ev, OpMove)
 	s.shape = shapeMove
-	t := h.ops.addAt(s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
+	t := h.ops.addAt(&s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
 	h.ops.moves = append(h.ops.moves, m)
 	h.end(old, t)
 	n := h.nodes.at(id)

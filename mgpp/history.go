@@ -29,6 +29,7 @@ type History struct {
 	doubtful []uint32 // operations that may have written beyond a live node; see Doubtful
 
 	recent [recentNodes]NodeID // the builder's last hits, by granule
+	freed  start               // what Freeable was asked last
 	hits   []NodeID            // the builder's scratch
 	flags  []bool              // the builder's scratch
 }
@@ -358,5 +359,6 @@ func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64
 		id = h.liveAt(uint64(addr), h.ops.n)
 	}
 	w := h.ops.wides.add(wide{addr: uint64(addr), size: size, mark: mark})
-	return Timestamp(h.ops.addAt(h.lifeSite(ev, k), 0, uint32(id), uint32(w), ev.Wall)), nil
+	s := h.lifeSite(ev, k)
+	return Timestamp(h.ops.addAt(&s, 0, uint32(id), uint32(w), ev.Wall)), nil
 }
