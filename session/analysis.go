@@ -96,17 +96,24 @@ func (a *Analysis) bias() trace.Addr {
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
 	callSite(ev)
-	switch {
-	case ev.Kind == trace.KindMemory:
+	switch ev.Kind {
+	case trace.KindMemory:
 		return a.recorded(ev)
-	case ev.Kind == trace.KindBegin:
+	case trace.KindBegin:
 		return a.begin(ev)
-	case ev.Kind == trace.KindCease:
+	case trace.KindCease:
 		a.memoryFaults()
 		a.ceased, a.done = ev.Name, true
 		return nil
-	case ev.Kind == trace.KindFree && a.cacheFlush(ev):
-		return nil
+	case trace.KindFree:
+		if !a.hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
+			return nil
+		}
+		_, err := a.hist.Apply(ev)
+		return err // nothing but the history depends on blocks alone
+	case trace.KindAlloc, trace.KindRealloc:
+		_, err := a.hist.Apply(ev)
+		return err
 	}
 	if err := a.members.Before(ev); err != nil {
 		return err

@@ -36,6 +36,9 @@ func newCalls(funcs []trace.Func) *calls {
 
 // event takes note of a call or return at time now.
 func (c *calls) event(ev *trace.Event, now mgpp.Timestamp) {
+	if ev.Kind != trace.KindCall && ev.Kind != trace.KindReturn {
+		return
+	}
 	fn := trace.FuncID(ev.Aux)
 	stack := c.depth[ev.Thread]
 	switch ev.Kind {

@@ -65,7 +65,10 @@ func (in *intake) deliver(ev *trace.Event) error {
 	if ev.Kind == trace.KindStore {
 		in.stores.Add(1)
 	}
-	return in.each(1, func(s capture.Sink) error { return s.Event(ev) })
+	in.events.Add(1)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return (*live)(in).emit(ev)
 }
 
 // Sites implements capture.Sink.

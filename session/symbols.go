@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
@@ -20,7 +21,8 @@ type Image struct {
 // Symbols turns addresses of the process into functions and source lines. It
 // caches by address; it is not safe for concurrent use.
 type Symbols struct {
-	images  []Image // by Lo
+	images  []Image      // by Lo
+	last    atomic.Int32 // index of the image that was asked for last; unwinding asks while others do
 	frames  map[trace.Addr][]objfile.Frame
 	sources *Sources
 }
@@ -39,10 +41,14 @@ func (s *Symbols) add(im Image) {
 
 // Image returns the image that contains pc.
 func (s *Symbols) Image(pc trace.Addr) (*Image, bool) {
+	if i := int(s.last.Load()); i < len(s.images) && s.images[i].Lo <= pc && pc < s.images[i].Hi {
+		return &s.images[i], true
+	}
 	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].Hi > pc })
 	if i == len(s.images) || pc < s.images[i].Lo {
 		return nil, false
 	}
+	s.last.Store(int32(i))
 	return &s.images[i], true
 }
 
