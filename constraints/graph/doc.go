@@ -20,6 +20,14 @@
 // pointers that led to it, with the time from which and until which they did;
 // its in-degree at any time therefore costs its own in-edges and not the graph.
 //
+// Of a program's changes few concern a specification. SetReads says which bytes
+// do; Advance passes the others by without asking the history where they lie, and
+// notes for the next Between what the rest touched (Follow).
+//
+// Invariants: an object's slots are its cells as of Now. Bytes that SetReads leaves
+// out are in no cell, and are read only by pointers that lead into the middle of an
+// object, from which on all of its bytes count.
+//
 // Views may be hypothetical (Overlay): then the cells that differ are resolved
 // on the view, everything else as in the history. Births and deaths are those
 // of the history in every view.
