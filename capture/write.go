@@ -3,6 +3,7 @@ package capture
 import (
 	"slices"
 
+	"mgtrace/probe"
 	"mgtrace/trace"
 )
 
@@ -161,8 +162,22 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 	return e
 }
 
+// ownBooks says that a thread is inside an allocator of a library: what that
+// writes with memcpy or memset is its own business (jemalloc's realloc copies so),
+// for the event of its call accounts for it. What strdup copies is the caller's.
+func (a *Assembler) ownBooks(t *thread) bool {
+	if len(t.allocs) == 0 {
+		return false
+	}
+	f := &a.plan.Funcs[t.allocs[0].fn]
+	return !f.Declared && f.Role != probe.RoleStrdup
+}
+
 // keep sends a write, or holds it back inside a declared allocator.
 func (a *Assembler) keep(t *thread, e *trace.Event) {
+	if e.Kind == trace.KindBulk && a.ownBooks(t) {
+		return
+	}
 	if !a.holds(t) || len(t.held) >= maxHeld {
 		a.send(e)
 		return
