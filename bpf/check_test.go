@@ -122,10 +122,3 @@ garbage
 		t.Error(diff)
 	}
 }
-
-func TestSubtract(t *testing.T) {
-	got := subtract([]addrRange{{0, 10}, {20, 30}, {40, 50}}, addrRange{25, 45})
-	if diff := cmp.Diff([]addrRange{{0, 10}, {20, 25}, {45, 50}}, got); diff != "" {
-		t.Error(diff)
-	}
-}

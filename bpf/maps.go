@@ -162,7 +162,7 @@ const maxRanges = 128
 // without the globals of the plan: stores there are not wanted. Files that are
 // no ELF files have none.
 func staticData(pid int, plan *probe.Plan, program *image, maps []mapping) []addrRange {
-	var out []addrRange
+	var data [][2]uint64
 	seen := make(map[[2]uint64]bool)
 	for _, m := range maps {
 		id := [2]uint64{m.dev, m.ino}
@@ -174,32 +174,12 @@ func staticData(pid int, plan *probe.Plan, program *image, maps []mapping) []add
 		if err != nil {
 			continue
 		}
-		for _, r := range im.load {
-			out = append(out, addrRange{r[0], r[1]})
-		}
+		data = append(data, im.load...)
 	}
-	for _, g := range plan.Globals {
-		lo := program.bias + g.Addr
-		out = subtract(out, addrRange{lo, lo + g.Size})
+	var out []addrRange
+	for _, r := range plan.Unwanted(data, program.bias) {
+		out = append(out, addrRange{r[0], r[1]})
 	}
 	slices.SortFunc(out, func(a, b addrRange) int { return cmp.Compare(a.Lo, b.Lo) })
 	return out[:min(len(out), maxRanges)]
-}
-
-// subtract removes cut from ranges.
-func subtract(ranges []addrRange, cut addrRange) []addrRange {
-	var out []addrRange
-	for _, r := range ranges {
-		if cut.Hi <= r.Lo || r.Hi <= cut.Lo {
-			out = append(out, r)
-			continue
-		}
-		if r.Lo < cut.Lo {
-			out = append(out, addrRange{r.Lo, cut.Lo})
-		}
-		if cut.Hi < r.Hi {
-			out = append(out, addrRange{cut.Hi, r.Hi})
-		}
-	}
-	return out
 }

@@ -145,39 +145,13 @@ func (im *image) syscalls() []uint64 {
 	return slices.Compact(list)
 }
 
-// staticData is the static data of the images without the globals of the plan:
-// stores there are not wanted.
-func staticData(images []*image, globals []probe.Global) [][2]uint64 {
-	var out [][2]uint64
-	for i, im := range images {
-		if im == nil {
-			continue
-		}
-		data := im.data
-		if i == 0 {
-			for _, g := range globals {
-				data = subtract(data, [2]uint64{im.bias + g.Addr, im.bias + g.Addr + g.Size})
-			}
-		}
-		out = append(out, data...)
-	}
-	return out
-}
-
-// subtract removes cut from ranges.
-func subtract(ranges [][2]uint64, cut [2]uint64) [][2]uint64 {
-	var out [][2]uint64
-	for _, r := range ranges {
-		if cut[1] <= r[0] || r[1] <= cut[0] {
-			out = append(out, r)
-			continue
-		}
-		if r[0] < cut[0] {
-			out = append(out, [2]uint64{r[0], cut[0]})
-		}
-		if cut[1] < r[1] {
-			out = append(out, [2]uint64{cut[1], r[1]})
+// unwanted is the static data of the images without the globals of the plan.
+func unwanted(images []*image, plan *probe.Plan) [][2]uint64 {
+	var data [][2]uint64
+	for _, im := range images {
+		if im != nil {
+			data = append(data, im.data...)
 		}
 	}
-	return out
+	return plan.Unwanted(data, images[0].bias)
 }

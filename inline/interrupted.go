@@ -50,7 +50,7 @@ func (e *Engine) onlyStore(n int) bool {
 // partly reports what a string store has written so far.
 func (e *Engine) partly(th *target.Stopped, s *slot, r region, regs *mem.Regs, p *hook.Pending, addr, size uint64) {
 	if !e.opts.Static {
-		for _, d := range staticData(e.images, e.plan.Globals) {
+		for _, d := range unwanted(e.images, e.plan) {
 			if d[0] <= addr && addr < d[1] {
 				return
 			}

@@ -212,7 +212,7 @@ func (e *Engine) static() (out []log.Range) {
 	if e.opts.Static {
 		return nil
 	}
-	for _, s := range staticData(e.images, e.plan.Globals) {
+	for _, s := range unwanted(e.images, e.plan) {
 		out = append(out, log.Range{Lo: s[0], Hi: s[1]})
 	}
 	return out
