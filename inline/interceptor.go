@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -421,8 +418,8 @@ func (e *Engine) note(s *slot, h *capture.Hit) {
 // signalled reports a signal that matters: a fault, or one that ends the
 // program.
 func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info target.Siginfo) {
-	handled, ignored := disposition(th.TID(), sig)
-	if reported>>(sig-1)&1 == 0 && (handled || ignored || harmless(sig)) {
+	handled, ends := th.Action(sig)
+	if reported>>(sig-1)&1 == 0 && !ends {
 		return
 	}
 	regs, err := th.Regs()
@@ -438,15 +435,6 @@ func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info
 		h.Base = 1
 	}
 	e.note(s, h)
-}
-
-// harmless: the default action is not to end the process (signal(7)).
-func harmless(sig syscall.Signal) bool {
-	switch sig {
-	case unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU:
-		return true
-	}
-	return false
 }
 
 // OnThread implements target.Interceptor.
@@ -578,7 +566,6 @@ func (i *interceptor) OnExec(th *target.Stopped) {
 	if s := e.of[th.TID()]; s != nil {
 		e.note(s, e.hit(capture.Exec, th.TID()))
 	}
-	e.ended = true
 	e.streams.Lock()
 	e.over = true
 	e.streams.Unlock()
@@ -613,19 +600,4 @@ func (e *Engine) awake() {
 	case e.wake <- struct{}{}:
 	default:
 	}
-}
-
-// disposition reads what a process does with a signal.
-func disposition(tid int, sig syscall.Signal) (handled, ignored bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
-	if err != nil {
-		return false, false
-	}
-	mask := func(name string) bool {
-		_, rest, _ := strings.Cut(string(b), "\n"+name+":")
-		field, _, _ := strings.Cut(strings.TrimLeft(rest, " \t"), "\n")
-		n, err := strconv.ParseUint(field, 16, 64)
-		return err == nil && n>>(sig-1)&1 != 0
-	}
-	return mask("SigCgt"), mask("SigIgn")
 }

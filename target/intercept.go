@@ -151,6 +151,13 @@ func (s *Stopped) SetSigMask(mask uint64) error {
 	return setSigmask(s.th.tid, mask)
 }
 
+// Action says what a signal does to the program: it has a handler for it, or it
+// ends of it.
+func (s *Stopped) Action(sig syscall.Signal) (handled, ends bool) {
+	handled, ignored := action(s.th.tid, int(sig))
+	return handled, !handled && !ignored && deadly(int(sig))
+}
+
 // SetSiginfo changes what the program will see of the signal that it is about
 // to get.
 func (s *Stopped) SetSiginfo(info Siginfo) error {

@@ -149,13 +149,27 @@ func isStopSignal(signal int) bool {
 // fatal reports whether a signal that is about to be delivered will end the
 // process: its action is the default one, and that is to terminate (signal(7)).
 func fatal(tid, signal int) bool {
+	if !deadly(signal) {
+		return false
+	}
+	handled, ignored := action(tid, signal)
+	return !handled && !ignored
+}
+
+// deadly reports whether the default action of a signal is to terminate.
+func deadly(signal int) bool {
 	switch unix.Signal(signal) {
 	case unix.SIGCHLD, unix.SIGCONT, unix.SIGURG, unix.SIGWINCH:
 		return false
 	}
+	return !isStopSignal(signal)
+}
+
+// action is what a process does with a signal.
+func action(tid, signal int) (handled, ignored bool) {
 	st := procStatus(strconv.Itoa(tid))
-	handled := st.uint("SigCgt", 16) | st.uint("SigIgn", 16)
-	return !isStopSignal(signal) && handled>>(signal-1)&1 == 0
+	has := func(mask string) bool { return st.uint(mask, 16)>>(signal-1)&1 != 0 }
+	return has("SigCgt"), has("SigIgn")
 }
 
 // onEventStop handles a group-stop, or the end of one, or the answer to
