@@ -32,26 +32,8 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 		return nil, err
 	}
 	defer l.close()
-	a := newAnalysis(l.spec, &l.prog, l.symbols, o.Analysis, nil)
-	l.sinks = append(l.sinks, a)
-	rec, err := l.recorder(o.Record)
-	if err != nil {
-		return nil, err
-	}
-	l.audit(a)
-	if o.Capture.Watch {
-		l.sinks = append(l.sinks, watcher{a})
-	}
-	status, err := l.run(ctx)
-	if err != nil {
-		return nil, errors.Join(err, rec.abandon())
-	}
-	t := l.trailer(status)
-	t.Audit = a.trailerAudit
-	if err := rec.finish(t); err != nil {
-		return nil, err
-	}
-	return l.report(ctx, a, t)
+	r, _, err := l.check(ctx)
+	return r, err
 }
 
 // seize becomes the tracer of a process, notes what it has, plans, and attaches

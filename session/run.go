@@ -36,31 +36,38 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 			return nil, 0, err
 		}
 	}
-	a := newAnalysis(l.spec, &l.prog, l.symbols, o.Analysis, nil)
+	r, status, err := l.check(ctx)
+	return r, exitCode(status), err
+}
+
+// check lets the program run to its end, checks it meanwhile, and makes the
+// report. Options.Record is written as well.
+func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitStatus, err error) {
+	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis, nil)
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
 		l.relevance = newRelevance(l.spec, a.typing)
 		a.relevance = l.relevance
 	}
-	rec, err := l.recorder(o.Record)
+	rec, err := l.recorder(l.o.Record)
 	if err != nil {
-		return nil, 0, err
+		return nil, status, err
 	}
 	l.audit(a)
-	if o.Capture.Watch {
+	if l.o.Capture.Watch {
 		l.sinks = append(l.sinks, watcher{a})
 	}
-	status, err := l.run(ctx)
+	status, err = l.run(ctx)
 	if err != nil {
-		return nil, 0, errors.Join(err, rec.abandon())
+		return nil, status, errors.Join(err, rec.abandon())
 	}
 	t := l.trailer(status)
 	t.Audit = a.trailerAudit
 	if err := rec.finish(t); err != nil {
-		return nil, 0, err
+		return nil, status, err
 	}
-	r, err := l.report(ctx, a, t)
-	return r, exitCode(status), err
+	r, err = l.report(ctx, a, t)
+	return r, status, err
 }
 
 // runLast runs a program as Run does, and checks the newest part of its history
