@@ -348,12 +348,13 @@ func (f *File) WritableSegments() (ranges [][2]uint64) {
 }
 
 // Bias returns what is added to virtual addresses where size bytes of the file,
-// from offset, are mapped at an address; not ok if no segment lies there.
+// from offset, are mapped at an address; not ok if they belong to no segment.
 func (f *File) Bias(at, offset, size uint64) (uint64, bool) {
 	for _, p := range f.main.elf.Progs {
 		if p.Type == elf.PT_LOAD && offset <= p.Off && p.Off < offset+size {
 			return at - offset + p.Off - p.Vaddr, true
 		}
 	}
-	return 0, false
+	v, ok := f.Vaddr(offset) // a later part of a segment
+	return at - v, ok
 }

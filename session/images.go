@@ -98,8 +98,8 @@ func (l *live) mapped() {
 // bias is where the file is mapped: the virtual address that the mapping's
 // first byte has in the file lies at m.Lo.
 func bias(f *objfile.File, m mem.Map) trace.Addr {
-	if v, ok := f.Vaddr(m.Offset); ok {
-		return trace.Addr(m.Lo - v)
+	if b, ok := f.Bias(m.Lo, m.Offset, m.Size()); ok {
+		return trace.Addr(b)
 	}
 	lo, _ := f.LoadRange()
 	return trace.Addr(m.Lo - lo)
