@@ -80,7 +80,6 @@ type Engine struct {
 	numbers map[placeKey]int
 	regions regions
 	of      map[int]*slot // by thread
-	ended   bool
 
 	streams sync.Mutex // guards the slots' streams, and arena.slots
 	wake    chan struct{}

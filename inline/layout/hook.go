@@ -42,7 +42,7 @@ const (
 	PendingSystem = 0xff
 )
 
-// The process block behind Gate. The tracer fills it in before any hook runs.
+// The process block behind Sites. The tracer fills it in before any hook runs.
 const (
 	Stores      = 0x68 // array of store descriptors, StoreDescSize each
 	Syscalls    = 0x70 // array of system call descriptors (syscalls.Desc), SyscallCount of them

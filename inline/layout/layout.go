@@ -39,7 +39,6 @@ const (
 	// Funcs: array of Func descriptors for the hook routine, FuncSize each.
 	Funcs = 0x50
 	Sites = 0x58 // array of hook site descriptors
-	Gate  = 0x60 // u32 futex: see docs/design/inline.md, "Holding"
 
 	ProcessSize = 0x1000
 )
