@@ -386,25 +386,26 @@ static void out(int sig, siginfo_t *si, void *c)
 		siglongjmp(back, 1);
 }
 
+/* One shot a time: siglongjmp unblocks the signal before it leaves the stack, so
+   that a slow machine under a steady timer would nest handlers without end. */
 static void leaving(void)
 {
-	struct itimerval v = { { 0, 1000 }, { 0, 1000 } };
 	long *p = calloc(64, 8);
 
 	on(SIGALRM, out, 0);
-	setitimer(ITIMER_REAL, &v, 0);
+	leave = 1;
 	while (hits < 300) {
+		struct itimerval v = { { 0, 0 }, { 0, 500 + hits * 7 % 600 } };
+
 		if (sigsetjmp(back, 1)) {
 			p[0]++;
 			continue;
 		}
-		leave = 1;
-		for (int i = 0; i < 1 << 30; i++)
+		setitimer(ITIMER_REAL, &v, 0);
+		for (int i = 0;; i = (i + 1) & 0xffffff)
 			p[1 + i % 60] = i;
 	}
 	leave = 0;
-	memset(&v, 0, sizeof(v));
-	setitimer(ITIMER_REAL, &v, 0);
 	printf("bad %ld\n", bad);
 }
 
