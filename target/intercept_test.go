@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,7 +70,7 @@ func (m *meddler) OnThread(th *Stopped, from int) {
 		regs.GSBase = 0x1000 * uint64(th.TID())
 		err = th.SetRegs(regs)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, unix.ESRCH) { // killed meanwhile
 		m.t.Error(err)
 	}
 	m.step(th)
@@ -184,6 +185,41 @@ func TestInterceptThreads(t *testing.T) {
 	}
 	if total != 4*rounds || ends != 4*rounds+1 {
 		t.Errorf("%d threads begun, %d ended", total, ends)
+	}
+}
+
+// A program that is killed while it makes threads ends, whichever of a thread's end
+// and the report of who made it were seen: of the latter SIGKILL may leave none.
+func TestInterceptKilled(t *testing.T) {
+	for i := range 40 {
+		p, err := Launch(t.Context(), Command{Path: build(t, "signals"), Args: []string{"threads", "1000000"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SetInterceptor(newMeddler(t)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(1+i)*time.Millisecond, func() {
+			if i%2 == 0 {
+				cancel()
+			} else {
+				unix.Kill(p.PID(), unix.SIGKILL)
+			}
+		})
+		stuck := time.AfterFunc(patienceOfTests, func() {
+			t.Errorf("killed after %d ms the program has not ended", 1+i)
+			p.Close()
+		})
+		status, err := p.Run(ctx, Handlers{})
+		stuck.Stop()
+		cancel()
+		if err != nil || status.Signal != unix.SIGKILL {
+			t.Fatalf("status %v, %v", status, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

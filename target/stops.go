@@ -17,6 +17,9 @@ func (t *tracer) handle(th *thread) {
 		t.handleShared(th)
 		return
 	}
+	if th.fresh && int(th.status>>16) == unix.PTRACE_EVENT_EXIT {
+		th.fresh, th.toldEnd = false, true // killed before its first instruction: nothing to tell
+	}
 	if th.fresh {
 		th.fresh = false
 		t.tell(th, func(i Interceptor, s *Stopped) { i.OnThread(s, th.from) })

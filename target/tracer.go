@@ -203,6 +203,10 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 		return
 	}
 	th.note(ws)
+	if int(ws>>16) == unix.PTRACE_EVENT_EXIT {
+		// Killed: what made it may have ended without reporting it.
+		th.unborn = false
+	}
 	if t.holdsBack(th) {
 		th.parked = true
 		return
