@@ -203,7 +203,9 @@ func (e *Engine) skip(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 	}
 	if tag := r.unit.sites[r.Site].Tag; pos.Executed && tag >= 0 {
 		h := e.hit(capture.Store, s.tid)
-		h.Index, h.PC, h.SP, h.Addr = tag, r.Of, regs.RSP, s.get(layout.Address)
+		h.Index, h.PC, h.SP = tag, r.Of, regs.RSP
+		g := registers(regs)
+		h.Addr = r.unit.maker.Address(r.Site, &g, s.get(layout.Address))
 		h.Size = uint64(e.plan.Stores[tag].Effect.Width)
 		h.Flags, h.Data = capture.Unread, make([]byte, h.Size)
 		e.note(s, h)

@@ -186,10 +186,14 @@ func (s *subject) compareRecord(r *result) string {
 	}
 	u64 := func(off int) uint64 { return binary.LittleEndian.Uint64(rec[off:]) }
 	wrote := st.Shape != x86.ShapeCond || r.Native.Flags&0x40 != 0
+	told := s.EA
+	if parts.FromBase {
+		told -= uint64(st.Disp)
+	}
 	switch {
 	case int(binary.LittleEndian.Uint32(rec)) != s.site.Tag:
 		return fmt.Sprintf("tag is %#x", rec[:4])
-	case u64(layout.StoreAddr) != s.EA:
+	case u64(layout.StoreAddr) != told:
 		return fmt.Sprintf("address is %#x", u64(layout.StoreAddr))
 	case wrote && !bytes.Equal(rec[layout.StoreValue:][:st.Width], r.After[:st.Width]):
 		return fmt.Sprintf("value is %x, not %x", rec[layout.StoreValue:][:st.Width], r.After[:st.Width])

@@ -3,6 +3,7 @@ package emit
 import (
 	"fmt"
 	"iter"
+	"math"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
@@ -111,6 +112,34 @@ func (m *Maker) InHook(site int, word uint32) Position {
 	k.allOnStack()
 	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
 	return k.position(s.PC, s.PC+uint64(in.Len))
+}
+
+// Address is the effective address of a site's store that has executed, where r
+// are the program's registers behind it and kept is what gs:[Address] holds.
+func (m *Maker) Address(site int, r *Registers, kept uint64) uint64 {
+	s := &m.sites[site]
+	g := generator{options: &m.options}
+	g.in, _ = x86.Decode(s.Code, s.PC) // a site that has a trampoline
+	st, p := &g.in.Store, g.planStore(s)
+	addr := uint64(st.Disp)
+	switch {
+	case p.keepAddr && p.parts.FromBase:
+		return kept + addr
+	case p.keepAddr:
+		return kept
+	case st.RIPRelative:
+		addr += s.PC + uint64(g.in.Len)
+	}
+	if st.Base != x86.NoReg {
+		addr += r.General[st.Base]
+	}
+	if st.Index != x86.NoReg {
+		addr += r.General[st.Index] * uint64(st.Scale)
+	}
+	if st.Addr32 {
+		addr &= math.MaxUint32
+	}
+	return addr
 }
 
 // positions are those of all instructions of a trampoline.

@@ -27,12 +27,13 @@ type storePlan struct {
 	vector vectorMove // valueVector
 	before bool       // recorded before it executes
 
-	keepAddr bool // its address is kept in gs:[Address] before it executes
+	keepAddr bool // what the record has as address is kept in gs:[Address] before it executes
 	keepReg  bool // register kept is kept in gs:[Value] before it executes
 	kept     x86.Reg
 
 	addr, rec, val, side x86.Reg // scratch; addr may be the base register itself
 	direct               bool    // addr is the base register: not saved, not computed
+	disp                 int     // the store's address is so far behind addr
 }
 
 func (g *generator) planStore(s *Site) storePlan {
@@ -69,9 +70,13 @@ func (g *generator) planStore(s *Site) storePlan {
 	}
 	r := scratch(avoid)
 	p.rec, p.addr, p.val, p.side = r[0], r[1], r[2], r[3]
-	p.direct = !p.keepAddr && st.Base != x86.NoReg && st.Index == x86.NoReg && st.Disp == 0 && !st.Addr32 && !st.RIPRelative
+	// The shadow table is looked up by the address itself.
+	p.direct = !p.keepAddr && p.parts.FromBase && (st.Disp == 0 || !g.options.Filter.On)
 	if p.direct {
 		p.addr = st.Base
+	}
+	if p.direct || p.keepAddr && p.parts.FromBase {
+		p.disp = int(st.Disp)
 	}
 	return p
 }
@@ -99,7 +104,10 @@ func (g *generator) storeSite(s *Site) error {
 // that is neither locked nor exchanging takes its stamp here: it may be a
 // release, and what another thread does after having seen it comes later.
 func (g *generator) prepare(p *storePlan, s *Site) {
-	if p.keepAddr {
+	switch {
+	case p.keepAddr && p.parts.FromBase:
+		g.store(slot(layout.Address), 8, p.store.Base)
+	case p.keepAddr:
 		g.save(p.addr, addrSlot)
 		g.address(p, s)
 		g.store(slot(layout.Address), 8, p.addr)
@@ -171,7 +179,11 @@ func (g *generator) record(p *storePlan, s *Site) {
 	g.state.reload = g.off()
 	g.state.held |= g.state.saved
 	g.load(p.rec, 8, slot(layout.Cursor))
-	g.log(func() { g.store(at(p.rec, layout.StoreAddr), 8, p.addr) })
+	told := p.addr
+	if p.parts.FromBase && !p.keepAddr {
+		told = p.store.Base
+	}
+	g.log(func() { g.store(at(p.rec, layout.StoreAddr), 8, told) })
 	g.log(func() { g.storeImm(at(p.rec, 0), 4, uint64(p.tag)) })
 	g.writeValue(p, early, temp)
 	g.writeParts(p, temp)
@@ -273,6 +285,9 @@ func (g *generator) advance(p *storePlan) {
 	f := &g.options.Filter
 	if p.before { // the store may fault yet
 		g.store(slot(layout.Last), 8, p.rec)
+	}
+	if p.disp != 0 {
+		g.lea(p.addr, at(p.addr, p.disp))
 	}
 	g.imm(p.val, 4)
 	g.shrx(p.val, p.addr, p.val)

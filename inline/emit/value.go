@@ -117,7 +117,7 @@ func (g *generator) fetch(p *storePlan) bool {
 		}
 		g.save(p.val, valueSlot)
 		g.state.fault = FaultOperand
-		g.load(p.val, w, at(p.addr, 0))
+		g.load(p.val, w, at(p.addr, p.disp))
 	case valueKept:
 		g.save(p.val, valueSlot)
 		g.load(p.val, 8, slot(layout.Value))
@@ -158,7 +158,7 @@ func (g *generator) writeValue(p *storePlan, fetched bool, temp x86.Reg) {
 		for off := 0; off < w; {
 			n := min(8, 1<<(bits.Len(uint(w-off))-1))
 			g.state.fault = FaultOperand
-			g.load(temp, n, at(p.addr, off))
+			g.load(temp, n, at(p.addr, p.disp+off))
 			g.log(func() { g.store(at(p.rec, layout.StoreValue+off), n, temp) })
 			off += n
 		}

@@ -54,7 +54,8 @@ const (
 // A store's record:
 //
 //	+0   u32 tag
-//	+4   u64 effective address
+//	+4   u64 effective address, or the value of the base register if FromBase: the
+//	     address is Disp behind it
 //	+12  the value: Width bytes, padded to the sizes below
 //	then u64 value of the base register, if the address has one and it does not
 //	follow from it (PartsOf)
@@ -80,6 +81,7 @@ func PaddedWidth(width int) int {
 // StoreParts says what a store's record holds beside address and value.
 type StoreParts struct {
 	Base, Stamp, Flags bool
+	FromBase           bool // the address is told by the base register: nothing is computed for it
 }
 
 // StoreSize is the size of a store's record.

@@ -1,6 +1,10 @@
 package layout
 
-import "mgtrace/x86"
+import (
+	"math"
+
+	"mgtrace/x86"
+)
 
 // MaxValue is the greatest width, in bytes, of a store that is recorded without
 // the hook routine: a vector register.
@@ -20,8 +24,10 @@ func Complex(s *x86.Store) bool {
 // there is no base register.
 func PartsOf(s *x86.Store, strict bool) StoreParts {
 	return StoreParts{
-		Base:  s.Base != x86.NoReg && (s.Index != x86.NoReg || s.Addr32),
-		Stamp: strict || s.Atomic,
-		Flags: s.Shape == x86.ShapeCond,
+		// So that all bytes of a value can be addressed by the same register too.
+		FromBase: s.Base != x86.NoReg && s.Index == x86.NoReg && !s.Addr32 && s.Disp <= math.MaxInt32-MaxValue,
+		Base:     s.Base != x86.NoReg && (s.Index != x86.NoReg || s.Addr32),
+		Stamp:    strict || s.Atomic,
+		Flags:    s.Shape == x86.ShapeCond,
 	}
 }

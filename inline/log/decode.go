@@ -103,7 +103,7 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 			break
 		}
 		f := &stores[tag]
-		addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:])
+		addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
 		if f.form&^easy != 0 || addr-lo >= room {
 			break
 		}
@@ -178,7 +178,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		return 0, waiting, nil
 	}
 	t.place = place
-	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:])
+	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
 	switch {
 	case !t.wanted(addr, uint64(f.width)):
 		m.stats.Filtered++

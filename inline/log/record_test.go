@@ -63,7 +63,11 @@ func (r storeRecord) bytes(plan *probe.Plan, strict bool) []byte {
 	e := &plan.Stores[r.index].Effect
 	parts := layout.PartsOf(e, strict)
 	b := binary.LittleEndian.AppendUint32(nil, uint32(r.index))
-	b = binary.LittleEndian.AppendUint64(b, r.addr)
+	addr := r.addr
+	if parts.FromBase {
+		addr -= uint64(e.Disp)
+	}
+	b = binary.LittleEndian.AppendUint64(b, addr)
 	b = append(b, r.value[:e.Width]...)
 	for len(b) < layout.StoreValue+layout.PaddedWidth(e.Width) {
 		b = append(b, 0xaa)

@@ -16,6 +16,7 @@ type Table struct {
 // storeForm is the form of a store's record.
 type storeForm struct {
 	mask  uint64 // of the value, if it has at most 8 bytes
+	disp  uint64 // what is added to what the record has as address
 	size  uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
 	width uint8  // of the value, bytes
 	form  uint8
@@ -43,7 +44,11 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 		t.sites[i] = storeSite(s, plan.Images[s.Image].Bias)
 		t.stores[i].form = formHook
 		if !layout.Complex(&s.Effect) && s.Effect.Width >= 1 {
-			t.stores[i] = newForm(s.Effect.Width, layout.PartsOf(&s.Effect, strict))
+			p := layout.PartsOf(&s.Effect, strict)
+			t.stores[i] = newForm(s.Effect.Width, p)
+			if p.FromBase {
+				t.stores[i].disp = uint64(s.Effect.Disp)
+			}
 		}
 	}
 	return t
