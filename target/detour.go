@@ -88,6 +88,15 @@ func (t *tracer) settle(th *thread) error {
 	if th.settled {
 		return nil
 	}
+	// A signal on the way would take the place of the event, which may not have
+	// been told of yet.
+	mask, err := getSigmask(th.tid)
+	if err != nil {
+		return err
+	}
+	if err := setSigmask(th.tid, ^uint64(detourSignals)); err != nil {
+		return err
+	}
 	if err := unix.PtraceInterrupt(th.tid); err != nil {
 		return err
 	}
@@ -96,6 +105,9 @@ func (t *tracer) settle(th *thread) error {
 	}
 	ws, err := t.waitThread(th, stopLimit)
 	if err != nil {
+		return err
+	}
+	if err := setSigmask(th.tid, mask); err != nil && !gone(err) {
 		return err
 	}
 	th.settled = true

@@ -70,13 +70,14 @@ func (p *Process) Poke(tid int) error {
 	})
 }
 
-// Thread is a thread that stands still while f of Do runs.
+// Thread is a thread that stands still while f of Do runs. One that is at its end
+// executes nothing any more, and is not given.
 func (p *Process) Thread(tid int) (*Stopped, error) {
 	th := p.t.lookup(tid)
 	switch {
 	case th == nil:
 		return nil, fmt.Errorf("%w: %d", ErrNoThread, tid)
-	case !th.stopped || th.exiting:
+	case !th.stopped || th.ends():
 		return nil, fmt.Errorf("%w: %d", ErrRunning, tid)
 	}
 	s := p.t.borrow(th)

@@ -223,6 +223,51 @@ func TestInterceptKilled(t *testing.T) {
 	}
 }
 
+// Of a program that is held, each thread that is given can be stepped, while others
+// begin and end.
+func TestHeldThreads(t *testing.T) {
+	m := newMeddler(t)
+	s := intercepted(t, m, "signals", "threads", "1000000")
+	done := make(chan ExitStatus, 1)
+	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	stepped := 0
+	for range 400 {
+		release, err := s.p.Hold()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tids, err := s.p.Threads()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.p.Do(func() {
+			for _, tid := range tids {
+				th, err := s.p.Thread(tid)
+				if err != nil {
+					continue
+				}
+				if err := th.Step(); err == nil {
+					stepped++
+				} else if !errors.Is(err, ErrInSyscall) {
+					t.Errorf("step: %v", err)
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stepped == 0 {
+		t.Error("no thread was stepped")
+	}
+	if err := s.p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+}
+
 // Children that share the memory are told, and let go at their exec or end.
 func TestInterceptSpawn(t *testing.T) {
 	const rounds = 20

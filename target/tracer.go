@@ -98,6 +98,11 @@ func (th *thread) eventMessage() (uint64, error) {
 	return eventMessage(th.tid)
 }
 
+// ends reports whether a thread is at its end, also if nobody has been told yet.
+func (th *thread) ends() bool {
+	return th.exiting || th.stopped && int(th.status>>16) == unix.PTRACE_EVENT_EXIT
+}
+
 // resumption says how a stopped thread goes on.
 type resumption struct {
 	signal int  // to deliver; 0 none
