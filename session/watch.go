@@ -49,7 +49,7 @@ func (l *live) freeze() error {
 	if err := l.eng.Close(); err != nil {
 		return fmt.Errorf("take the engine out of the program: %w", err)
 	}
-	if inJob() && !atTerminal() {
+	if l.before == nil && inJob() && !atTerminal() {
 		// It fails if the program leads a group or session of its own already.
 		_, _ = l.proc.Syscall(unix.SYS_SETSID)
 	}
@@ -71,7 +71,8 @@ func (l *live) frozenReport(r *report.Report) {
 // When mgtrace has ended, the kernel sends SIGHUP and SIGCONT to its process
 // group if that is a job of its own and a member is stopped: nobody is left who
 // could continue it (setpgid(2), kill_orphaned_pgrp in kernel/exit.c). So at a
-// terminal mgtrace waits; elsewhere the program gets a session of its own.
+// terminal mgtrace waits; elsewhere the program gets a session of its own, unless it
+// was attached to and is no job of ours.
 
 // inJob says whether this process was started as a job of its own.
 func inJob() bool {

@@ -121,13 +121,8 @@ func (s *soak) attachments(ctx context.Context, r *rand.Rand, dir string, t *tar
 			*i++
 			return nil
 		}
-		undone := how != syscall.SIGKILL || s.engine == "ebpf"
-		if err := before.unharmed(v.cmd.Process.Pid, undone, s.patience); err != nil {
+		if err := before.unharmed(v.cmd.Process.Pid, s.patience); err != nil {
 			return fmt.Errorf("%s after %s: %w", signalName(how), delay, err)
-		}
-		if !undone { // patched for ever: not attached to again
-			*i++
-			break
 		}
 	}
 	return v.finish(s.patience)

@@ -20,11 +20,9 @@
 //
 // An attachment traces a target that has run for a while, and is ended by SIGINT,
 // SIGTERM or SIGKILL, or the target is killed. Afterwards the target is not stopped
-// or traced, has the descriptors that it had, and, where mgtrace could undo what it
-// did, the executable memory that it had, byte for byte, no new named mappings and at
-// most 16 MB more memory. After some attachments the target is told to end by SIGTERM
-// and must give the right answer. What SIGKILL leaves in a program patched by the
-// in-process engine stays there: that target has to go on and to be right.
+// or traced, has the descriptors and the executable memory that it had, byte for byte,
+// no new named mappings and at most 16 MB more memory. After some attachments the
+// target is told to end by SIGTERM and must give the right answer.
 //
 // At the end, compared with the start and after half a minute at most: loaded eBPF
 // programs, pinned objects, uprobe_events, cgroups of its name, /dev/shm, the home

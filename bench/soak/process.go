@@ -50,9 +50,9 @@ func statusField(pid int, name string) string {
 
 // unharmed waits until harmed has nothing to say: what the kernel takes out, it
 // takes out a little later.
-func (before shape) unharmed(pid int, undone bool, patience time.Duration) error {
+func (before shape) unharmed(pid int, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if err := before.harmed(pid, undone); err == nil || time.Now().After(end) {
+		if err := before.harmed(pid); err == nil || time.Now().After(end) {
 			return err
 		}
 	}
@@ -110,9 +110,8 @@ func shapeOf(pid int) (shape, error) {
 	return s, nil
 }
 
-// harmed says what is not as it was before: always that the process is neither
-// stopped nor traced and has its descriptors; its memory, too, if undone.
-func (before shape) harmed(pid int, undone bool) error {
+// harmed says what is not as it was before, or that the process is stopped or traced.
+func (before shape) harmed(pid int) error {
 	if state := statusField(pid, "State"); state == "" || strings.ContainsAny(state[:1], "TtZX") {
 		return fmt.Errorf("the target's state is %q", state)
 	}
@@ -129,9 +128,6 @@ func (before shape) harmed(pid int, undone bool) error {
 	}
 	if !maps.Equal(before.descriptors, now.descriptors) {
 		return fmt.Errorf("the target's descriptors: before %v, now %v", before.descriptors, now.descriptors)
-	}
-	if !undone {
-		return nil
 	}
 	for m, hash := range now.code {
 		if old, ok := before.code[m]; !ok {

@@ -35,6 +35,10 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
   mgtrace attach 4711 -o t.mgt --spec list.cons`,
 		Args: needProcess,
 		RunE: func(c *cobra.Command, args []string) error {
+			if !isKeeper() {
+				return inFront(s)
+			}
+			ctx := keeping(c.Context())
 			if err := out.check(); err != nil {
 				return err
 			}
@@ -46,7 +50,7 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 			if err != nil {
 				return err
 			}
-			r, err := session.Attach(c.Context(), pid, session.RunOptions{Analysis: an.options(), Capture: capture, Record: record})
+			r, err := session.Attach(ctx, pid, session.RunOptions{Analysis: an.options(), Capture: capture, Record: record})
 			if err != nil {
 				return err
 			}

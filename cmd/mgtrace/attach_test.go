@@ -243,7 +243,7 @@ func TestAttachTwin(t *testing.T) {
 			}
 			a := attach(t, list, args...)
 			a.recording(t)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(300 * time.Millisecond) // some C-points, on a busy machine too
 			r := end(a, list)
 			if r.status != 0 || len(r.report.CPoints) > 0 || r.report.Checked.CPoints == 0 {
 				t.Errorf("%s: status %d, %d C-points, found %+v\n%s", why, r.status, r.report.Checked.CPoints, r.report.CPoints, r.stderr)
@@ -317,6 +317,38 @@ func TestAttachAgain(t *testing.T) {
 		}
 		if now := names(t, list); !slices.Equal(now, maps) {
 			t.Errorf("mapped before: %v, now: %v", maps, now)
+		}
+		list.finishes(t)
+	})
+}
+
+// Killed at any moment by SIGKILL, mgtrace leaves a threaded program as it was; what
+// it had recorded is reported.
+func TestAttachKilled(t *testing.T) {
+	times := 12
+	if testing.Short() {
+		times = 4
+	}
+	eachEngine(t, func(t *testing.T, engine string) {
+		list := startList(t)
+		maps := names(t, list)
+		for i := range times {
+			a := attach(t, list, "--engine", engine, "--spec", attachSpec)
+			recording := i%2 > 0
+			if recording {
+				a.recording(t)
+			}
+			time.Sleep(time.Duration(i) * 20 * time.Millisecond) // anywhere
+			r := a.ends(t, syscall.SIGKILL)                      // until nobody holds its standard error any more
+			if status := a.cmd.ProcessState.String(); status != "signal: killed" {
+				t.Fatalf("%d: %s\n%s", i, status, r.stderr)
+			}
+			if why := strings.Join(r.report.Why, "; "); recording && !strings.Contains(why, "mgtrace was killed") {
+				t.Errorf("%d: the report says %q\n%s", i, why, r.stderr)
+			}
+			if now := names(t, list); !slices.Equal(now, maps) {
+				t.Fatalf("mapped before: %v, now: %v\n%s", maps, now, r.stderr)
+			}
 		}
 		list.finishes(t)
 	})
