@@ -191,7 +191,7 @@ func (s *subject) compareRecord(r *result) string {
 		told -= uint64(st.Disp)
 	}
 	switch {
-	case int(binary.LittleEndian.Uint32(rec)) != s.site.Tag:
+	case binary.LittleEndian.Uint32(rec) != layout.Tag(s.site.Tag, size):
 		return fmt.Sprintf("tag is %#x", rec[:4])
 	case u64(layout.StoreAddr) != told:
 		return fmt.Sprintf("address is %#x", u64(layout.StoreAddr))

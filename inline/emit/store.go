@@ -38,8 +38,9 @@ type storePlan struct {
 
 func (g *generator) planStore(s *Site) storePlan {
 	st := &g.in.Store
-	p := storePlan{store: st, tag: uint32(s.Tag), parts: layout.PartsOf(st, g.options.Strict)}
+	p := storePlan{store: st, parts: layout.PartsOf(st, g.options.Strict)}
 	p.size = layout.StoreSize(st.Width, p.parts)
+	p.tag = layout.Tag(s.Tag, p.size)
 	p.value, p.reg = valueOf(s.Code[:g.in.Len], &g.in)
 	p.before = st.Shape == x86.ShapeFixed && !st.Atomic && p.value <= valueVector && p.value != valuePair
 

@@ -43,17 +43,24 @@ const (
 	ProcessSize = 0x1000
 )
 
-// A record begins with its tag, a u32. Up to MaxStore it is the record of a
-// store: the tag is the index of the store in the plan. Otherwise the tag is
+// A record begins with its tag, a u32. Below Special it is the record of a
+// store: the lowest WordsBits bits are its size in words of 4 bytes, so that who
+// reads finds the next record without looking anything up, and above them is
+// the index of the store in the plan, up to MaxStore. Otherwise the tag is
 // Special + kind, followed by a u32 with the size of the whole record.
 const (
-	Special  = 0x8000_0000
-	MaxStore = Special - 1
+	Special   = 0x8000_0000
+	WordsBits = 5
+	Words     = 1<<WordsBits - 1 // the mask of the size
+	MaxStore  = Special>>WordsBits - 1
 )
+
+// Tag is the tag of the record of a store, which has size bytes.
+func Tag(index, size int) uint32 { return uint32(index)<<WordsBits | uint32(size)/4 }
 
 // A store's record:
 //
-//	+0   u32 tag
+//	+0   u32 Tag
 //	+4   u64 effective address, or the value of the base register if FromBase: the
 //	     address is Disp behind it
 //	+12  the value: Width bytes, padded to the sizes below

@@ -63,6 +63,7 @@ func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st sta
 			if err = m.flush(t); err != nil {
 				break
 			}
+			continue
 		}
 		var n int
 		n, st, err = m.one(t, b[off:], limit, keep)
@@ -75,95 +76,22 @@ func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st sta
 	return st, err
 }
 
-// Sizes of the records with form 0: values of up to 4, and of up to 8 bytes.
-const (
-	shortRecord = layout.StoreValue + 4
-	longRecord  = layout.StoreValue + 8
-)
-
-// plain collects unconditional stores without stamps, as long as there is
-// nothing else in the way, and returns the bytes that they take. anyPlace: stamps
-// do not matter either. This is where the time goes: where the next record begins
-// should be known before this one's table entry is there, so the two sizes of
-// most are two ways through the loop, which the processor foresees.
-func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
-	recs, n, stores := m.run.Recs[:batch], len(m.run.Recs), m.table.stores
-	lo, room := t.good.lo, t.good.inner()
-	end, easy := len(b), uint8(formBase|formWide)
-	if keep {
-		end--
-	}
-	if anyPlace {
-		easy |= formStamp
-	}
-	for n < len(recs) && off+longRecord <= end {
-		r := (*[longRecord]byte)(b[off:])
-		tag := binary.LittleEndian.Uint32(r[:])
-		if uint64(tag) >= uint64(len(stores)) {
-			break
-		}
-		f := &stores[tag]
-		addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
-		if f.form&^easy != 0 || addr-lo >= room {
-			break
-		}
-		rec := &recs[n]
-		rec.Site, rec.Addr, rec.Base = tag, addr, 0
-		switch {
-		case f.form != 0:
-			next := off + int(f.size)
-			if next > end {
-				m.run.Recs = recs[:n]
-				return off
-			}
-			m.parts(t, f, b[off:next], rec)
-			off = next
-		case f.width > 4:
-			rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
-			off += longRecord
-		default:
-			rec.Value = uint64(binary.LittleEndian.Uint32(r[layout.StoreValue:])) & f.mask
-			off += shortRecord
-		}
-		n++
-	}
-	m.run.Recs = recs[:n]
-	return off
-}
-
-// parts decodes value, base and stamp of the record r of a store.
-func (m *Merger) parts(t *thread, f *storeForm, r []byte, rec *trace.StoreRec) {
-	if f.form&formBase != 0 {
-		rec.Base = binary.LittleEndian.Uint64(r[f.base:])
-	}
-	if f.form&formStamp != 0 {
-		t.place = max(t.place, binary.LittleEndian.Uint64(r[f.stamp:]))
-	}
-	switch v := r[layout.StoreValue:]; {
-	case f.form&formWide != 0:
-		rec.Value = uint64(len(m.run.Wide))
-		m.run.Wide = append(m.run.Wide, v[:f.width]...)
-	case f.width > 4:
-		rec.Value = binary.LittleEndian.Uint64(v) & f.mask
-	default:
-		rec.Value = uint64(binary.LittleEndian.Uint32(v)) & f.mask
-	}
-}
-
 // one delivers one record and returns the bytes that it takes, 0 if it is not
 // its turn yet.
 func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, error) {
-	if len(r) < shortRecord {
+	if len(r) < shortest {
 		return 0, empty, fmt.Errorf("cut off: %d bytes", len(r))
 	}
 	tag := binary.LittleEndian.Uint32(r)
-	if uint64(tag) >= uint64(len(m.table.stores)) {
+	if tag >= layout.Special {
 		return m.special(t, tag, r, limit)
 	}
-	f := &m.table.stores[tag]
-	n := int(f.size)
-	if n > len(r) || n == 0 {
-		return 0, empty, fmt.Errorf("record of store %d, of %d bytes in %d", tag, n, len(r))
+	f, n := m.table.store(tag)
+	switch {
+	case n == 0:
+		return 0, empty, fmt.Errorf("no such record: tag %#x", tag)
+	case n > len(r):
+		return 0, empty, fmt.Errorf("record of store %d, of %d bytes in %d", tag>>layout.WordsBits, n, len(r))
 	}
 	place := t.place
 	if f.form&formStamp != 0 {
@@ -187,10 +115,26 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		m.stats.Failed++
 		return n, empty, nil
 	}
-	rec := trace.StoreRec{Site: tag, Addr: addr}
-	m.parts(t, f, r, &rec)
+	rec := trace.StoreRec{Site: tag >> layout.WordsBits, Addr: addr}
+	if f.form&formBase != 0 {
+		rec.Base = binary.LittleEndian.Uint64(r[f.base:])
+	}
+	if f.form&formWide != 0 {
+		rec.Value = m.wide(f, r)
+	} else {
+		var word [8]byte
+		copy(word[:], r[layout.StoreValue:][:f.width])
+		rec.Value = binary.LittleEndian.Uint64(word[:])
+	}
 	m.run.Recs = append(m.run.Recs, rec)
 	return n, empty, nil
+}
+
+// wide keeps the value of a record, of more than 8 bytes, for the run.
+func (m *Merger) wide(f *storeForm, r []byte) (at uint64) {
+	at = uint64(len(m.run.Wide))
+	m.run.Wide = append(m.run.Wide, r[layout.StoreValue:][:f.width]...)
+	return at
 }
 
 // zeroFlag in RAX as lahf left it.
@@ -212,12 +156,13 @@ func (m *Merger) flush(t *thread) error {
 // record returns the size of the record at the start of b and whether it is a
 // store's; 0 if it is malformed.
 func (t *Table) record(b []byte) (size int, store bool) {
-	if len(b) < layout.StoreValue+4 {
+	if len(b) < shortest {
 		return 0, false
 	}
 	tag := binary.LittleEndian.Uint32(b)
-	if uint64(tag) < uint64(len(t.stores)) {
-		size, store = int(t.stores[tag].size), true
+	if tag < layout.Special {
+		_, size = t.store(tag)
+		store = true
 	} else {
 		size, _ = specialSize(tag, b)
 	}

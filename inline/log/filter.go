@@ -12,23 +12,34 @@ type Range struct{ Lo, Hi uint64 }
 
 // filter says which stores of a thread are wanted: not those to its own stack, to
 // static data that nobody asked for, inside an allocator that keeps its own
-// books, or of a writer to its destination. The last answer holds for a whole
-// range: most stores go where the one before them went.
+// books, or of a writer to its destination.
 type filter struct {
 	static []Range // sorted, disjoint; shared by all threads
 	stack  Range
 	window Range // what an open writer writes is reported as a whole
 	quiet  bool  // no store is wanted
 
-	good, bad span // ranges whose answer is known
+	// What static data and the stack say of addresses, by zoneOf: most stores go
+	// where others went.
+	zones [numZones]zone
 }
 
-// span is a range by its length, which takes one comparison.
-type span struct{ lo, n uint64 }
+// zone is a range of addresses with one answer.
+type zone struct {
+	lo, room uint64 // a store of any width at lo … lo+room-1 lies in it
+	n        uint64 // its length
+	count    uint64 // of a store: countRead, and 1 if it is wanted
+}
 
-// inner is the number of addresses from lo on at which a store of any width lies
-// in the span.
-func (s span) inner() uint64 { return max(s.n, trace.MaxStoreWidth-1) - (trace.MaxStoreWidth - 1) }
+const (
+	numZones  = 256
+	zoneShift = 21 // static data lies that near to the heap
+
+	countRead = 1 << 32
+)
+
+// zoneOf is the place in filter.zones of what is known about addr.
+func zoneOf(addr uint64) uintptr { return uintptr(addr >> zoneShift % numZones) }
 
 // sortRanges returns the ranges in order, joined where they touch.
 func sortRanges(ranges []Range) []Range {
@@ -47,37 +58,58 @@ func sortRanges(ranges []Range) []Range {
 	return out
 }
 
-// reset forgets the known answers: something has changed.
-func (f *filter) reset() { f.good, f.bad = span{}, span{} }
+// setStatic replaces the static data.
+func (f *filter) setStatic(static []Range) {
+	f.static = static
+	clear(f.zones[:])
+}
+
+// known returns the zones that say whether a store is wanted now.
+func (f *filter) known() *[numZones]zone {
+	if f.quiet || f.window.Lo < f.window.Hi {
+		return &unknown
+	}
+	return &f.zones
+}
+
+var unknown [numZones]zone // read-only
 
 // wanted says whether a store of width bytes at addr is.
 func (f *filter) wanted(addr, width uint64) bool {
-	if off := addr - f.good.lo; off < f.good.n && f.good.n-off >= width {
-		return true
-	}
-	if off := addr - f.bad.lo; off < f.bad.n && f.bad.n-off >= width {
+	switch w := f.window; {
+	case f.quiet, addr >= w.Lo && addr < w.Hi && w.Hi-addr >= width:
 		return false
 	}
-	if f.quiet {
-		return false
+	z := &f.zones[zoneOf(addr)]
+	if off := addr - z.lo; off >= z.n || z.n-off < width {
+		around, wanted := f.around(addr)
+		if around.Hi-addr < width {
+			return true // it reaches beyond
+		}
+		n := around.Hi - around.Lo
+		*z = zone{lo: around.Lo, n: n, room: max(n, trace.MaxStoreWidth-1) - (trace.MaxStoreWidth - 1), count: countRead}
+		if wanted {
+			z.count++
+		}
 	}
-	around := Range{0, ^uint64(0)} // the gap that addr lies in
-	for _, r := range [...]Range{f.stack, f.window, f.before(addr), f.behind(addr)} {
+	return z.count != countRead
+}
+
+// around returns the range with one answer that addr lies in, and the answer.
+func (f *filter) around(addr uint64) (gap Range, wanted bool) {
+	gap = Range{0, ^uint64(0)}
+	for _, r := range [...]Range{f.stack, f.before(addr), f.behind(addr)} {
 		switch {
 		case r.Hi <= r.Lo:
 		case addr < r.Lo:
-			around.Hi = min(around.Hi, r.Lo)
+			gap.Hi = min(gap.Hi, r.Lo)
 		case addr >= r.Hi:
-			around.Lo = max(around.Lo, r.Hi)
-		case r.Hi-addr >= width:
-			f.bad = span{r.Lo, r.Hi - r.Lo}
-			return false
-		default: // it reaches beyond
-			return true
+			gap.Lo = max(gap.Lo, r.Hi)
+		default:
+			return r, false
 		}
 	}
-	f.good = span{around.Lo, around.Hi - around.Lo}
-	return true
+	return gap, true
 }
 
 // before returns the static range that begins last at or before addr.

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"testing"
@@ -312,6 +313,11 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// tagged is a record with another tag.
+func tagged(tag uint32, record []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, tag), record[4:]...)
+}
+
 // What no trampoline writes is an error that says where.
 func TestMalformed(t *testing.T) {
 	plan := testPlan()
@@ -326,9 +332,11 @@ func TestMalformed(t *testing.T) {
 		want string
 	}{
 		{"cut off", good[:12], "cut off: 12 bytes"},
-		{"no such store", append([]byte{99, 0, 0, 0}, good[4:]...), "no such record: tag 0x63"},
-		{"a store of the hook's", append([]byte{sString, 0, 0, 0}, good[4:]...), "record of store 9, of 0 bytes"},
-		{"a store cut off", append([]byte{sQuad, 0, 0, 0}, good[4:]...), "record of store 0, of 20 bytes in 16"},
+		{"no such store", tagged(layout.Tag(99, 16), good), "no such record: tag 0xc64"},
+		{"a store of the hook's", tagged(layout.Tag(sString, 0), good), "no such record: tag 0x120"},
+		{"a store cut off", tagged(layout.Tag(sQuad, 20), good), "record of store 0, of 20 bytes in 16"},
+		{"a store of another size", tagged(layout.Tag(sQuad, 16), good), "no such record: tag 0x4"},
+		{"no size", tagged(layout.Tag(sQuad, 0), good), "no such record: tag 0x0"},
 		{"no such kind", special(9, 80, 0, 0), "no such record"},
 		{"no kind", special(0, 80, 0, 0), "no such record"},
 		{"too short", special(layout.KindStop, 24, 0, 0), "no such record"},

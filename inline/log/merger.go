@@ -93,8 +93,7 @@ func NewMerger(table *Table, o Options, sink Sink) *Merger {
 func (m *Merger) Extend(table *Table, static []Range) {
 	m.table, m.static = table, sortRanges(static)
 	for _, t := range m.threads {
-		t.static = m.static
-		t.reset()
+		t.setStatic(m.static)
 	}
 }
 

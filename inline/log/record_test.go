@@ -62,7 +62,7 @@ type storeRecord struct {
 func (r storeRecord) bytes(plan *probe.Plan, strict bool) []byte {
 	e := &plan.Stores[r.index].Effect
 	parts := layout.PartsOf(e, strict)
-	b := binary.LittleEndian.AppendUint32(nil, uint32(r.index))
+	b := binary.LittleEndian.AppendUint32(nil, layout.Tag(r.index, layout.StoreSize(e.Width, parts)))
 	addr := r.addr
 	if parts.FromBase {
 		addr -= uint64(e.Disp)

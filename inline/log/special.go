@@ -173,7 +173,6 @@ func (m *Merger) note(t *thread, r []byte) error {
 	case layout.NoteQuiet:
 		t.quiet = index != 0
 		t.window = Range{addr, addr + min(size, ^addr)}
-		t.reset()
 	default:
 		return fmt.Errorf("a note of kind %d", op)
 	}

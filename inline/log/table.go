@@ -15,14 +15,22 @@ type Table struct {
 
 // storeForm is the form of a store's record.
 type storeForm struct {
-	mask  uint64 // of the value, if it has at most 8 bytes
-	disp  uint64 // what is added to what the record has as address
-	size  uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
-	width uint8  // of the value, bytes
-	form  uint8
-	// Offsets in the record.
+	mask     uint64 // of the value, if it has at most 8 bytes
+	disp     uint64 // what the address is more than the record says
+	baseMask uint64 // all ones if it has a base, else 0
+	size     uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
+	width    uint8  // of the value, bytes
+	form     uint8
+	simple   uint8 // its size in words if it is what gather decodes, else 0
+	// Offsets in the record, of the base StoreAddr if there is none.
 	base, stamp, flags uint8
 }
+
+// Sizes of a store's record, bytes.
+const (
+	shortest = layout.StoreValue + 4
+	longest  = layout.StoreValue + layout.MaxValue + 3*8
+)
 
 // Bits of storeForm.form. 0: address and a value of at most 8 bytes, no more.
 const (
@@ -55,7 +63,10 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 }
 
 func newForm(width int, p layout.StoreParts) storeForm {
-	f := storeForm{width: uint8(width), size: uint8(layout.StoreSize(width, p)), mask: ^uint64(0)}
+	f := storeForm{width: uint8(width), size: uint8(layout.StoreSize(width, p)), mask: ^uint64(0), base: layout.StoreAddr}
+	if p.Base {
+		f.baseMask = ^uint64(0)
+	}
 	if width < 8 {
 		f.mask = 1<<(8*width) - 1
 	}
@@ -78,7 +89,24 @@ func newForm(width int, p layout.StoreParts) storeForm {
 			at += 8
 		}
 	}
+	if f.form&^formBase == 0 {
+		f.simple = f.size / 4
+	}
 	return f
+}
+
+// store returns the form of the record with a tag below Special, and its size in
+// bytes: 0 if there is no such record.
+func (t *Table) store(tag uint32) (*storeForm, int) {
+	i := tag >> layout.WordsBits
+	if uint64(i) >= uint64(len(t.stores)) {
+		return nil, 0
+	}
+	f := &t.stores[i]
+	if uint32(f.size) != 4*(tag&layout.Words) {
+		return nil, 0
+	}
+	return f, int(f.size)
 }
 
 // Sites are the stores of the plan as the trace numbers them: StoreRec.Site is

@@ -1,0 +1,68 @@
+package log
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/inline/layout"
+)
+
+// Many records at once say what each of them says alone: of stores of every form
+// to a heap, static data, the stack, and across their bounds, with windows that
+// open and close.
+func TestPlainIsOne(t *testing.T) {
+	static := []Range{{0x5000_0000, 0x5000_1003}, {0x5000_4000, 0x5000_4001}, {0x7fff_0000_0000, 0x7fff_0010_0000}}
+	stack := Range{0x7ffd_0000_0000, 0x7ffd_0080_0000}
+	edges := []uint64{0, 0x5000_0000, 0x5000_1003, 0x5000_4000, 0x5000_5000, 0x7fff_0000_0000, 0x7fff_0010_0000, 0x7ffd_0000_0000, 0x7ffd_0080_0000}
+	forms := []int{sQuad, sLong, sByte, sIndex, sXchg, sCas, sVector, sTen, sGlobal}
+	plan := testPlan()
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		strict := seed%4 == 3
+		var records [][]byte
+		for range 3 * batch {
+			addr := edges[rng.IntN(len(edges))] + uint64(rng.IntN(300)) - 150
+			if rng.IntN(3) == 0 {
+				addr = 0x5000_8000 + rng.Uint64N(1<<30)
+			}
+			r := storeRecord{index: forms[rng.IntN(len(forms))], addr: addr, value: make([]byte, 64), base: rng.Uint64(), wrote: rng.IntN(2) == 0}
+			for i := range r.value {
+				r.value[i] = byte(rng.Uint32())
+			}
+			records = append(records, r.bytes(plan, strict))
+			if rng.IntN(100) == 0 {
+				lo := edges[rng.IntN(len(edges))]
+				records = append(records, note(layout.NoteQuiet, uint32(rng.IntN(8)/7), lo, uint64(rng.IntN(2)*200), 0))
+			}
+		}
+		var got [2]string
+		var stats [2]Stats
+		for i, pieces := range [][][]byte{{join(records...)}, records} {
+			m, s := merger(plan, strict, Options{Static: static})
+			m.threads[1].stack = stack
+			for _, p := range pieces {
+				if err := m.Add(1, p, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := m.Finish(); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, line := range s.got {
+				got[i] += line + "\n"
+			}
+			stats[i] = m.Stats()
+		}
+		if d := cmp.Diff(got[1], got[0]); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+		if d := cmp.Diff(stats[1], stats[0]); d != "" {
+			t.Fatalf("seed %d: counts: %s", seed, d)
+		}
+		if stats[0].Filtered == 0 || stats[0].Failed == 0 || stats[0].Stores == 0 {
+			t.Fatalf("seed %d: %+v", seed, stats[0])
+		}
+	}
+}
