@@ -79,7 +79,7 @@ func (s *system) addressSpace() Finding {
 		f.Fix = "sudo sysctl vm.overcommit_memory=0"
 	case s.space < 1<<40:
 		f.OK = false
-		f.Detail = "it is limited (ulimit -v), and some gigabytes are reserved for buffers"
+		f.Detail = "it is limited (ulimit -v): buffers are smaller and for fewer threads, and every store is recorded, which is slower"
 		f.Fix = "ulimit -v unlimited"
 	}
 	return f

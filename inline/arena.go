@@ -37,15 +37,15 @@ var arenaPlaces = []uint64{0x2000_0000_0000, 0x2400_0000_0000, 0x2800_0000_0000,
 
 // slotSize is what one thread takes of the arena. Pages that are never touched
 // take no memory.
-func (a *arena) slotSize() uint64 {
-	return layout.BlockSize + layout.HookStack + 2*(a.buffer+layout.Guard)
+func slotSize(buffer uint64) uint64 {
+	return layout.BlockSize + layout.HookStack + 2*(buffer+layout.Guard)
 }
 
 // newArena makes the shared memory in the stopped process. tables is the size
 // of the hook routine's tables, bytes.
 func newArena(p *target.Process, tables, buffer uint64, slots int) (a *arena, err error) {
 	a = &arena{head: pageUp(layout.ProcessSize + tables), buffer: pageUp(buffer)}
-	size := a.head + uint64(slots)*a.slotSize()
+	size := a.head + uint64(slots)*slotSize(a.buffer)
 	fd, err := makeMemfd(p)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (a *arena) stamp() uint64 { return a.order().Add(1) }
 func word(mem []byte, off uint64) *uint64 { return (*uint64)(unsafe.Pointer(&mem[off : off+8][0])) }
 
 // errThreads: more threads than slots.
-var errThreads = errors.New("the program has more threads at once than can be recorded")
+var errThreads = errors.New("the program has more threads at once than can be recorded (ulimit -v may be why)")
 
 // take gives out a slot. th is a stopped thread; nil: the process is held.
 func (a *arena) take(th *target.Stopped) (*slot, error) {
@@ -146,11 +146,11 @@ func (a *arena) take(th *target.Stopped) (*slot, error) {
 		a.unused = a.unused[:n-1]
 		return s, nil
 	}
-	at := a.head + uint64(len(a.slots))*a.slotSize()
-	if at+a.slotSize() > a.size() {
+	at := a.head + uint64(len(a.slots))*slotSize(a.buffer)
+	if at+slotSize(a.buffer) > a.size() {
 		return nil, errThreads
 	}
-	s := &slot{arena: a, base: a.base + at, mem: a.mem[at : at+a.slotSize() : at+a.slotSize()]}
+	s := &slot{arena: a, base: a.base + at, mem: a.mem[at : at+slotSize(a.buffer) : at+slotSize(a.buffer)]}
 	for i := range s.guard {
 		s.at[i] = layout.BlockSize + layout.HookStack + uint64(i)*(a.buffer+layout.Guard)
 		s.guard[i] = s.at[i] + a.buffer

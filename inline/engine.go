@@ -45,7 +45,7 @@ func (o *Options) fill() {
 	if o.Buffer == 0 {
 		o.Buffer = 2 << 20
 	}
-	o.Buffer = max(o.Buffer, 64<<10)
+	o.Buffer = max(o.Buffer, minBuffer)
 	if o.Stack == 0 {
 		o.Stack = 512
 	}
@@ -122,6 +122,13 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 	}()
 	if err := e.locateImages(); err != nil {
 		return e, err
+	}
+	warning, err := e.opts.fit(p)
+	if err != nil {
+		return e, err
+	}
+	if warning != "" {
+		e.warnings = append(e.warnings, warning)
 	}
 	if err := e.share(); err != nil {
 		return e, err

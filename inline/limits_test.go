@@ -45,7 +45,9 @@ func TestFiltered(t *testing.T) {
 func TestLimits(t *testing.T) {
 	path := build(t, "limits.c")
 	for _, c := range []struct{ limit, want string }{
-		{"-v 100000", "memory"},
+		{"-v 3500", "RLIMIT_AS"},
+		{"-v 30000", ""},
+		{"-v 1000000", ""},
 		{"-n 4", ""},
 		{"-f 1", ""},
 		{"-d 4000", ""},
