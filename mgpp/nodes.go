@@ -269,3 +269,16 @@ func (ns *nodes) eachFixed(addr, end uint64, f func(NodeID) bool) {
 		}
 	}
 }
+
+// Resizes returns when the node was resized in place, in order.
+func (h *History) Resizes(id NodeID) []Timestamp {
+	if !h.has(id) || !h.nodes.at(id).is(nodeResized) {
+		return nil
+	}
+	list := h.nodes.resizes[id].list
+	out := make([]Timestamp, len(list))
+	for i, r := range list {
+		out[i] = Timestamp(r.time)
+	}
+	return out
+}

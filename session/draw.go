@@ -8,12 +8,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"mgtrace/capture"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/trace"
 )
@@ -31,12 +30,10 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 		return err
 	}
 	defer rec.close()
-	times := &timeFinder{}
-	a, _, err := rec.analyseWith(ao, times)
+	a, times, err := rec.analyseWith(ao)
 	if err != nil {
 		return err
 	}
-	times.end = a.hist.Now()
 	a.graph.Advance()
 	if o.From != "" {
 		return a.evolution(ctx, o, times)
@@ -62,7 +59,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 
 // evolution draws a frame for each change of a typed node in the range; nodes
 // keep their places.
-func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times *timeFinder) error {
+func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times timeFinder) error {
 	from, err := times.find(o.From)
 	if err != nil {
 		return err
@@ -143,54 +140,43 @@ func writePicture(ctx context.Context, path string, o RenderOptions, g *render.G
 	return nil
 }
 
-// analyseWith follows the recording without checking, and lets times watch.
-func (rec *recording) analyseWith(o AnalysisOptions, times *timeFinder) (*Analysis, *trace.Trailer, error) {
+// analyseWith follows the recording without checking, and notes what happened when.
+func (rec *recording) analyseWith(o AnalysisOptions) (*Analysis, timeFinder, error) {
 	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
-		return nil, nil, err
+		return nil, timeFinder{}, err
 	}
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
 	a.done = true
-	t, err := rec.feed(capture.Events(func(ev *trace.Event) error {
-		if err := a.Event(ev); err != nil {
-			return err
-		}
-		times.event(ev, a.hist.Now())
-		return nil
-	}))
-	return a, t, err
+	times := timeFinder{&builtRun{rec: rec, hist: a.hist, calls: query.NewCalls(&rec.prog)}}
+	_, err = rec.feed(timedAnalysis{a, times})
+	return a, times, err
+}
+
+// timedAnalysis is an analysis of which the times are noted.
+type timedAnalysis struct {
+	*Analysis
+	times timeFinder
+}
+
+// Event implements capture.Sink.
+func (t timedAnalysis) Event(ev *trace.Event) error {
+	if err := t.Analysis.Event(ev); err != nil {
+		return err
+	}
+	t.times.note(ev)
+	return nil
 }
 
 // timeFinder turns times as the user writes them into timestamps.
-type timeFinder struct {
-	crash, end mgpp.Timestamp
-	crashed    bool
-}
+type timeFinder struct{ *builtRun }
 
-func (f *timeFinder) event(ev *trace.Event, now mgpp.Timestamp) {
-	if ev.Kind == trace.KindSignal {
-		f.crash, f.crashed = now, true
-	}
-}
-
-func (f *timeFinder) find(s string) (mgpp.Timestamp, error) {
-	switch strings.TrimSpace(s) {
-	case "end", "":
-		return f.end, nil
-	case "crash":
-		if !f.crashed {
-			return 0, errors.New("the program did not crash; try: end, or the number of a change")
-		}
-		return f.crash, nil
-	}
-	n, err := strconv.ParseUint(strings.ReplaceAll(s, ",", ""), 10, 64)
+func (f timeFinder) find(s string) (mgpp.Timestamp, error) {
+	t, err := query.ParseTime(s)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no time: write the number of a change, crash, or end", s)
+		return 0, err
 	}
-	if mgpp.Timestamp(n) > f.end {
-		return 0, fmt.Errorf("change %d: the history has %d changes", n, f.end)
-	}
-	return mgpp.Timestamp(n), nil
+	return query.Find(t, f)
 }
 
 // Info prints what a trace holds.

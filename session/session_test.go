@@ -79,41 +79,6 @@ func TestParseFree(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	var calm, crashed timeFinder
-	calm.end = 50_000
-	crashed.event(&trace.Event{Kind: trace.KindStore}, 3)
-	crashed.event(&trace.Event{Kind: trace.KindSignal}, 40)
-	crashed.end = 41
-	for _, c := range []struct {
-		f    *timeFinder
-		text string
-		want mgpp.Timestamp
-		err  string
-	}{
-		{&calm, "", 50_000, ""},
-		{&calm, "end", 50_000, ""},
-		{&calm, "0", 0, ""},
-		{&calm, "48,112", 48_112, ""},
-		{&calm, "50000", 50_000, ""},
-		{&calm, "50001", 0, "the history has 50000 changes"},
-		{&calm, "18446744073709551615", 0, "the history has"},
-		{&calm, "crash", 0, "did not crash"},
-		{&calm, "noon", 0, "is no time"},
-		{&calm, "-1", 0, "is no time"},
-		{&crashed, "crash", 40, ""},
-		{&crashed, " end ", 41, ""},
-	} {
-		got, err := c.f.find(c.text)
-		switch {
-		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
-			t.Errorf("%q: error %v, want %q", c.text, err, c.err)
-		case c.err == "" && (err != nil || got != c.want):
-			t.Errorf("%q: %d, %v", c.text, got, err)
-		}
-	}
-}
-
 func TestCalls(t *testing.T) {
 	c := newCalls([]trace.Func{{Name: "insert"}, {Name: "remove"}})
 	call := func(thread trace.ThreadID, fn uint64, now mgpp.Timestamp) {

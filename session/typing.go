@@ -76,15 +76,7 @@ func (t *typing) decide(stack []trace.Addr) siteType {
 	if s, ok := t.byRule(stack); ok {
 		return s
 	}
-	frames := make([]evidence.Frame, 0, len(stack))
-	for _, pc := range stack {
-		f := evidence.Frame{}
-		if im, ok := t.symbols.Image(pc - 1); ok && im.Obj != nil {
-			f = evidence.Frame{File: im.Obj, Addr: uint64(pc - im.Bias)}
-		}
-		frames = append(frames, f)
-	}
-	e := t.finder.ForStack(frames)
+	e := t.evidence(stack)
 	if e.Type == nil {
 		return siteType{sized: true, why: e.Why}
 	}
@@ -94,6 +86,19 @@ func (t *typing) decide(stack []trace.Addr) siteType {
 		}
 	}
 	return siteType{why: e.Why}
+}
+
+// evidence is what debug information shows of the blocks of a stack.
+func (t *typing) evidence(stack []trace.Addr) evidence.Evidence {
+	frames := make([]evidence.Frame, 0, len(stack))
+	for _, pc := range stack {
+		f := evidence.Frame{}
+		if im, ok := t.symbols.Image(pc - 1); ok && im.Obj != nil {
+			f = evidence.Frame{File: im.Obj, Addr: uint64(pc - im.Bias)}
+		}
+		frames = append(frames, f)
+	}
+	return t.finder.ForStack(frames)
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.

@@ -192,7 +192,7 @@ func BenchmarkPack(b *testing.B) {
 	count := &countWriter{}
 	for b.Loop() {
 		count.n = 0
-		if err := Pack(count, r); err != nil {
+		if err := Pack(count, r, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -230,7 +230,7 @@ func BenchmarkTraces(b *testing.B) {
 			count := &countWriter{}
 			for b.Loop() {
 				count.n = 0
-				if err := Pack(count, r); err != nil {
+				if err := Pack(count, r, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -13,8 +13,9 @@ import (
 // were written uncompressed, to keep up with the program, are compressed. The
 // events, their order and all else stay the same. A trace that was cut off is
 // packed as far as it is whole, and remains one that was cut off. Damage is an
-// error, and dst is then no trace.
-func Pack(dst io.Writer, src *Reader) error {
+// error, and dst is then no trace. If progress is not nil it is told now and then
+// how many bytes of src have been packed.
+func Pack(dst io.Writer, src *Reader, progress func(done, total int64)) error {
 	if src.damage != nil && !errors.Is(src.damage, ErrTruncated) {
 		return fmt.Errorf("pack: %w", src.damage)
 	}
@@ -41,6 +42,9 @@ func Pack(dst io.Writer, src *Reader) error {
 		}
 		if w.err != nil {
 			return fmt.Errorf("pack: %w", w.err)
+		}
+		if progress != nil {
+			progress(b.at+int64(b.length), src.end)
 		}
 	}
 	return nil

@@ -171,7 +171,7 @@ func readBatches(r *Reader, rnd *rand.Rand) (events []Event, err error) {
 func pack(t testing.TB, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Pack(&b, open(t, data)); err != nil {
+	if err := Pack(&b, open(t, data), nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

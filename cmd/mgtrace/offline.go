@@ -84,7 +84,7 @@ func newRender(s streams) *cobra.Command {
 	}
 	c.Flags().StringVar(&an.spec, "spec", "", "the types to draw (a .cons `FILE`)")
 	an.addDirs(c)
-	c.Flags().StringVar(&o.At, "at", "end", "the time: a change number, crash, or end")
+	c.Flags().StringVar(&o.At, "at", "end", "the `TIME`: "+timeHelp)
 	c.Flags().StringVar(&o.From, "from", "", "draw every change from this time on")
 	c.Flags().StringVar(&o.To, "to", "end", "… up to this time")
 	c.Flags().StringVar(&o.Node, "node", "", "draw the neighbourhood of this `NODE` only (qdtree#3)")

@@ -61,6 +61,7 @@ program crashed and no inconsistency was found.`,
   mgtrace run ./prog --spec quadtree.cons -- -v input.txt
   mgtrace attach 4711 --spec quadtree.cons
   mgtrace record -o t.mgt ./prog && mgtrace locate t.mgt --spec quadtree.cons
+  mgtrace who t.mgt 'qdtree#1.child[0]'
   mgtrace doctor`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -68,7 +69,7 @@ program crashed and no inconsistency was found.`,
 	}
 	root.AddCommand(
 		newRun(s), newAttach(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
-		newInfo(s), newSpec(s), newDoctor(s),
+		newWho(s), newHistory(s), newSnapshot(s), newInfo(s), newPack(s), newSpec(s), newDoctor(s),
 	)
 	return root
 }

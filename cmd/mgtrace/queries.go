@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"mgtrace/session"
+)
+
+// queryFlags are those of every command that asks a trace.
+type queryFlags struct {
+	an  analysisFlags
+	out outputFlags
+}
+
+func (f *queryFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.an.spec, "spec", "", "take types and their names from this specification (a .cons `FILE`); else from debug information")
+	c.Flags().BoolVar(&f.out.json, "json", false, "print one JSON object")
+	c.Flags().StringVar(&f.out.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
+	f.an.addDirs(c)
+}
+
+// ask opens the trace and has it asked.
+func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) error) error {
+	if err := f.out.check(); err != nil {
+		return err
+	}
+	q, err := session.OpenQueries(path, session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return ask(q)
+}
+
+const timeHelp = `a change number, end, crash, "call N of F", "return N of F", "line FILE:LINE#N", +1.5s after the start, or 15:04:05.25`
+
+func newWho(s streams) *cobra.Command {
+	var (
+		f    queryFlags
+		at   string
+		most int
+	)
+	c := &cobra.Command{
+		Use:   "who TRACE EXPR|ADDRESS [--at TIME]",
+		Short: "Say which statement wrote a cell last, and before that, and before that",
+		Long: `Say which statements wrote a cell of memory, the last one first: with source line,
+value before and after, thread, time and call.
+
+EXPR is a path by field names. It begins with a node, which is its type and its
+number in order of birth (qdtree#17), or with a global (::root, if it was recorded
+with --global or named by the specification). Pointers on the way are followed as
+they were at the time that is asked about.
+
+TIME is ` + timeHelp + `.`,
+		Example: `  mgtrace who t.mgt 'qdtree#17.child[0]'
+  mgtrace who t.mgt '::root.child[2].point' --at crash
+  mgtrace who t.mgt 0x55d108d582d0 --at 'call 511 of insert' -n 20`,
+		Args: twoArgs("which trace, and which cell? try: mgtrace who t.mgt 'NODE#1.FIELD'"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.ask(s, args[0], func(q *session.Queries) error { return q.Who(args[1], at, most) })
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&at, "at", "end", "the `TIME` from which to look back")
+	c.Flags().IntVarP(&most, "number", "n", 5, "tell at most `N` writers; 0: all")
+	return c
+}
+
+func newHistory(s streams) *cobra.Command {
+	var (
+		f    queryFlags
+		at   string
+		most int
+	)
+	c := &cobra.Command{
+		Use:   "history TRACE NODE",
+		Short: "Tell what a node lived through: birth, every change, death, with statements",
+		Long: `Tell what a node lived through, in order of time. NODE is its type and number
+(qdtree#17), an address in it, or a path that leads to it (::root.child[2]).
+
+TIME is ` + timeHelp + `.`,
+		Example: `  mgtrace history t.mgt qdtree#17
+  mgtrace history t.mgt '::root.child[2]' --at crash -n 0`,
+		Args: twoArgs("which trace, and which node? try: mgtrace history t.mgt NODE#1"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.ask(s, args[0], func(q *session.Queries) error { return q.History(args[1], at, most) })
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&at, "at", "end", "tell up to this `TIME`")
+	c.Flags().IntVarP(&most, "number", "n", 50, "tell the `N` newest changes; 0: all")
+	return c
+}
+
+func newSnapshot(s streams) *cobra.Command {
+	var (
+		f queryFlags
+		o session.SnapshotOptions
+	)
+	c := &cobra.Command{
+		Use:   "snapshot TRACE [--at TIME | --diff T1,T2]",
+		Short: "Show the memory graph at a time, or what changed between two",
+		Long: `Show the memory graph at a time: its nodes with their fields, as text, JSON, SVG or
+DOT; or with --diff what changed between two times. It needs no specification.
+
+TIME is ` + timeHelp + `.`,
+		Example: `  mgtrace snapshot t.mgt --at crash
+  mgtrace snapshot t.mgt --at 'return 5 of insert' -o tree.svg
+  mgtrace snapshot t.mgt --node qdtree#1 --json
+  mgtrace snapshot t.mgt --diff 'call 5 of insert,return 5 of insert'`,
+		Args: oneArg("which trace? try: mgtrace snapshot t.mgt --at crash"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.Diff != "" && c.Flags().Changed("at") {
+				return errors.New("--at shows one time, --diff two: which?")
+			}
+			return f.ask(s, args[0], func(q *session.Queries) error { return q.Snapshot(c.Context(), o) })
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&o.At, "at", "end", "the `TIME`")
+	c.Flags().StringVar(&o.Diff, "diff", "", "what changed between these times, `T1,T2`")
+	c.Flags().StringVar(&o.Node, "node", "", "this `NODE` and what it leads to, nearest first (qdtree#3)")
+	c.Flags().StringVar(&o.Type, "type", "", "nodes of this `TYPE` only")
+	c.Flags().IntVar(&o.Max, "max", 60, "at most this many nodes; 0: all")
+	c.Flags().StringVarP(&o.Path, "output", "o", "", "draw to `FILE`, .svg or .dot")
+	c.Flags().BoolVar(&o.SVG, "svg", false, "draw as SVG")
+	c.Flags().BoolVar(&o.DOT, "dot", false, "draw in Graphviz's language")
+	return c
+}
+
+func twoArgs(hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 2 {
+			return errors.New(hint)
+		}
+		return nil
+	}
+}

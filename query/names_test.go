@@ -1,0 +1,159 @@
+package query
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// world is a small history by hand, with types by the names of allocators.
+type world struct {
+	t     testing.TB
+	h     *mgpp.History
+	decls *types.Decls
+}
+
+const layouts = `
+struct pair { int a; int b; };
+struct list { int key; char tag; struct list *next; struct pair pair; struct list *kids[2]; };
+struct str { int n; char text[]; };
+`
+
+// layout of struct list, bytes
+const (
+	keyAt, tagAt, nextAt, pairAt, kidsAt, listSize = 0, 4, 8, 16, 24, 40
+)
+
+func newWorld(t testing.TB) *world {
+	d, errs := types.ParseC(layouts)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return &world{t, mgpp.New(mgpp.Options{}), d}
+}
+
+// OfOrigin implements Typing.
+func (w *world) OfOrigin(o Origin) Typed {
+	name, array := strings.CutSuffix(o.Alloc, "[]")
+	t := w.decls.Lookup(name)
+	if t == nil {
+		return Typed{Why: "nothing tells"}
+	}
+	return Typed{Name: o.Alloc, Type: t, Array: array, Why: "test"}
+}
+
+// OfGlobal implements Typing.
+func (w *world) OfGlobal(trace.GlobalID) Typed {
+	return Typed{Name: "root", Type: &types.Type{Kind: types.Pointer, Size: 8, Elem: w.decls.Lookup("list")}, Why: "test"}
+}
+
+func (w *world) apply(e trace.Event) mgpp.Timestamp {
+	w.t.Helper()
+	if _, err := w.h.Apply(&e); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.h.Now()
+}
+
+func (w *world) alloc(name string, at trace.Addr, size uint64) mgpp.Timestamp {
+	return w.apply(trace.Event{Kind: trace.KindAlloc, Addr: at, Size: size, Name: name, PC: 0x400, Stack: []trace.Addr{0x400 + trace.Addr(len(name))}})
+}
+
+func (w *world) put(at trace.Addr, size int, v uint64) mgpp.Timestamp {
+	b := binary.LittleEndian.AppendUint64(nil, v)
+	return w.apply(trace.Event{Kind: trace.KindStore, Addr: at, Size: uint64(size), Data: b[:size], PC: 0x500})
+}
+
+func (w *world) names() *Names { return NewNames(w.h, CountOrigins(w.h), w) }
+
+func (w *world) who(expr string, t mgpp.Timestamp) []string {
+	n := w.names()
+	p, err := ParsePath(expr)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	c, err := n.Resolve(p, w.h.At(t))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	out := []string{fmt.Sprintf("%s %d", c.Name, c.Size)}
+	for x := range n.Writers(c, t) {
+		out = append(out, fmt.Sprintf("%d %s", x.Op.Time, x.What))
+	}
+	return out
+}
+
+// TestWho: paths, and what is told of each cell, on a list that is moved and freed.
+func TestWho(t *testing.T) {
+	w := newWorld(t)
+	w.apply(trace.Event{Kind: trace.KindGlobal, Addr: 0x9000, Size: 8, Aux: 1, Data: make([]byte, 8)})
+	w.alloc("list", 0x1000, listSize) // 1
+	w.alloc("list", 0x2000, listSize) // 2
+	w.put(0x1000+keyAt, 4, 7)         // 3
+	w.put(0x1000+nextAt, 8, 0x2000)   // 4
+	w.put(0x9000, 8, 0x1000)          // 5
+	w.put(0x1000+nextAt, 8, 0)        // 6
+	w.put(0x1000+nextAt, 8, 0)        // 7
+	w.apply(trace.Event{Kind: trace.KindBulk, Name: "memset", Addr: 0x2000, Size: listSize, Data: make([]byte, listSize)})
+	w.put(0x1000+kidsAt+8, 8, 0x2000+pairAt)                                                                         // 9
+	w.apply(trace.Event{Kind: trace.KindRealloc, Aux: 0x1000, Addr: 0x3000, Size: 48, Name: "list", PC: 0x400})      // 10
+	w.put(0x3000+nextAt, 8, 0x2000)                                                                                  // 11
+	w.apply(trace.Event{Kind: trace.KindFree, Addr: 0x2000, Name: "free"})                                           // 12
+	w.alloc("", 0x2000, 24)                                                                                          // 13
+	w.put(0x2008, 8, 0x3000)                                                                                         // 14
+	w.put(0x2010, 8, 5)                                                                                              // 15
+	w.apply(trace.Event{Kind: trace.KindUnread, Addr: 0x3000 + pairAt, Size: 4, Name: "someone", Base: 0x3000})      // 16
+	w.alloc("list[]", 0x5000, 3*listSize)                                                                            // 17
+	w.put(0x5000+2*listSize+nextAt, 8, 0x5000+listSize)                                                              // 18
+	w.apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x6000, Size: 16, Name: "str", PC: 1, Stack: []trace.Addr{77}}) // 19
+	w.put(0x6000+7, 1, 'x')                                                                                          // 20
+	for _, c := range []struct {
+		expr string
+		at   mgpp.Timestamp
+		want []string
+	}{
+		{"list#1.next", 9, []string{"list#1.next 8", "7 NULL, as before", "6 list#2 → NULL", "4 never written → list#2", "1 list#1 was allocated, 40 bytes"}},
+		{"list#1.next", 5, []string{"list#1.next 8", "4 never written → list#2", "1 list#1 was allocated, 40 bytes"}},
+		{"::root->next", 5, []string{"list#1.next 8", "4 never written → list#2", "1 list#1 was allocated, 40 bytes"}},
+		{"::root.next.key", 5, []string{"list#2.key 4", "2 list#2 was allocated, 40 bytes"}},
+		{"::root.next.key", 9, []string{"::root.next: it is NULL at change 9"}},
+		{"::root.next", 20, []string{"::root: it is 0x1000 (freed list#1) at change 20"}},
+		{"::root", 20, []string{"::root 8", "5 NULL → list#1"}},
+		{"::other", 20, []string{"::other was not recorded (only ::root): record again with --global other"}},
+		{"list#3.next", 20, []string{"list#3.next 8", "11 NULL → list#2", "10 list#1 was moved and became list#3, 48 bytes",
+			"7 NULL, as before", "6 list#2 → NULL", "4 never written → list#2", "1 list#1 was allocated, 40 bytes"}},
+		{"list#3.kids[1]", 9, []string{"list#3 does not exist at change 9: it was allocated at change 10"}},
+		{"list#3.kids[1]", 11, []string{"list#3.kids[1] 8", "10 list#1 was moved and became list#3, 48 bytes", "9 never written → list#2+16", "1 list#1 was allocated, 40 bytes"}},
+		{"list#3.kids[2]", 11, []string{"list#3.kids: it has 2 elements"}},
+		{"list#3.kids[1].key", 11, []string{"list#2.pair.a 4", "8 never written → 0", "2 list#2 was allocated, 40 bytes"}},
+		{"list#3.pair", 20, []string{"list#3.pair 8", "16 pair.a: never written → unknown",
+			"10 list#1 was moved and became list#3, 48 bytes", "1 list#1 was allocated, 40 bytes"}},
+		{"list#3.pair.a", 20, []string{"list#3.pair.a 4", "16 never written → unknown", "10 list#1 was moved and became list#3, 48 bytes", "1 list#1 was allocated, 40 bytes"}},
+		{"list#3.nxt", 20, []string{"list#3: no field `nxt` in list; did you mean `next`?"}},
+		{"list#4.next", 20, []string{"list#4: there is no such node: 3 of type list were allocated"}},
+		{"tree#1", 20, []string{"tree#1: there is no such node: there are list (3), list[] (1), str (1)"}},
+		{"List#1", 20, []string{"List#1: there is no such node: did you mean list#…?"}},
+		{"list#2.next", 20, []string{"list#2.next 8", "8 never written → NULL", "2 list#2 was allocated, 40 bytes"}}, // dead
+		{"list#2.next.key", 20, []string{"list#2.next: its block was freed before change 20"}},
+		{"0x2008", 20, []string{"block#5+8 8", "14 never written → list#3", "13 block#5 was allocated, 24 bytes"}},
+		{"0x2008", 12, []string{"list#2.next 8", "8 never written → NULL", "2 list#2 was allocated, 40 bytes"}},
+		{"block#5.x", 20, []string{"block#5: its type is not known: nothing tells"}},
+		{"0x4000", 20, []string{"0x4000 8"}},
+		{"0x3005", 20, []string{"list#3+5 3", "10 list#1 was moved and became list#3, 48 bytes", "1 list#1 was allocated, 40 bytes"}},
+		{"list[]#1[2].next", 20, []string{"list[]#1[2].next 8", "18 never written → list[]#1+40", "17 list[]#1 was allocated, 120 bytes"}},
+		{"list[]#1[3].next", 20, []string{"list[]#1: element 3 lies beyond its end, 120 bytes"}},
+		{"str#1.text[3]", 20, []string{"str#1.text[3] 1", "20 never written → 120 'x'", "19 str#1 was allocated, 16 bytes"}},
+	} {
+		got := w.who(c.expr, c.at)
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s at %d (-want +got):\n%s", c.expr, c.at, d)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package query
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Snapshot is the memory graph at a time, or a part of it.
+type Snapshot struct {
+	Time  mgpp.Timestamp
+	Nodes []NodeState
+	Live  int // nodes that live then, those that are not listed among them
+}
+
+// NodeState is a node at a time.
+type NodeState struct {
+	ID     mgpp.NodeID
+	Name   string
+	Node   mgpp.Node
+	Type   Typed
+	Fields []Field
+}
+
+// Choice says which nodes a snapshot lists.
+type Choice struct {
+	Around []mgpp.NodeID // these and what they lead to, nearest first; nil: all
+	Type   string        // those of this name only
+	Max    int           // at most so many; 0: all
+}
+
+// Snapshot returns the graph at t. Where not all are wanted, globals and what
+// they lead to come first, then nodes of known type, in order of birth.
+func (n *Names) Snapshot(t mgpp.Timestamp, c Choice) Snapshot {
+	s := Snapshot{Time: t}
+	v := n.hist.At(t)
+	most := c.Max
+	if most <= 0 {
+		most = n.hist.NodeCount() + 1
+	}
+	p := picked{n: n, v: v, most: most, at: map[mgpp.NodeID]int{}}
+	if c.Around != nil {
+		for _, id := range c.Around {
+			p.take(id)
+		}
+		p.spread()
+		for range n.hist.Live(t) {
+			s.Live++
+		}
+		s.Nodes = p.nodes
+		return s
+	}
+	var known, others []mgpp.NodeID
+	for id := range n.hist.Live(t) {
+		s.Live++
+		switch typed := n.Type(id); {
+		case c.Type != "" && typed.Name != c.Type:
+		case n.hist.Node(id).Global != 0:
+			p.take(id)
+		case typed.Name != "" && len(known) < most:
+			known = append(known, id)
+		case typed.Name == "" && len(others) < most:
+			others = append(others, id)
+		}
+	}
+	if c.Type == "" {
+		p.spread()
+	}
+	for _, id := range known {
+		p.take(id)
+	}
+	for _, id := range others {
+		p.take(id)
+	}
+	s.Nodes = p.nodes
+	if c.Max <= 0 || s.Live <= c.Max {
+		slices.SortFunc(s.Nodes, func(a, b NodeState) int { return int(a.ID) - int(b.ID) })
+	}
+	return s
+}
+
+// picked is the nodes of a snapshot so far.
+type picked struct {
+	n     *Names
+	v     mgpp.View
+	most  int
+	nodes []NodeState
+	at    map[mgpp.NodeID]int
+}
+
+func (p *picked) take(id mgpp.NodeID) {
+	if _, ok := p.at[id]; ok || id == 0 || len(p.nodes) >= p.most {
+		return
+	}
+	node, alive := p.v.Node(id)
+	if !alive {
+		return
+	}
+	p.at[id] = len(p.nodes)
+	p.nodes = append(p.nodes, p.n.state(p.v, node))
+}
+
+func (n *Names) state(v mgpp.View, node mgpp.Node) NodeState {
+	return NodeState{ID: node.ID, Name: n.Name(node.ID), Node: node, Type: n.Type(node.ID), Fields: n.Fields(v, node.ID)}
+}
+
+// spread takes what the nodes lead to, breadth first.
+func (p *picked) spread() {
+	for i := 0; i < len(p.nodes) && len(p.nodes) < p.most; i++ {
+		for _, f := range p.nodes[i].Fields {
+			if f.Pointer && f.Target.State == mgpp.Points {
+				p.take(f.Target.Node)
+			}
+		}
+	}
+}
+
+// Diff is what changed between two times.
+type Diff struct {
+	From, To mgpp.Timestamp
+	Born     []NodeState // as they are at To
+	Died     []NodeState // as they were at From
+	Changed  []NodeDiff  // alive at both
+	Passing  int         // nodes that were born and died in between
+	Left     int         // nodes of the lists that are left out
+}
+
+// NodeDiff is the fields of a node that differ.
+type NodeDiff struct {
+	ID            mgpp.NodeID
+	Name          string
+	Before, After NodeState // with these fields only
+	Left          bool      // there are more
+}
+
+// Diff compares the graph at two times; of more nodes than most it tells the first,
+// 0: of all.
+func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
+	d := Diff{From: from, To: to}
+	before, after := n.hist.At(from), n.hist.At(to)
+	listed := 0
+	full := func() bool {
+		if most > 0 && listed >= most {
+			d.Left++
+			return true
+		}
+		listed++
+		return false
+	}
+	for _, id := range n.hist.Touched(from, to) {
+		was, had := before.Node(id)
+		is, has := after.Node(id)
+		switch {
+		case !had && !has:
+			d.Passing++
+		case !had:
+			if !full() {
+				d.Born = append(d.Born, n.state(after, is))
+			}
+		case !has:
+			if !full() {
+				d.Died = append(d.Died, n.state(before, was))
+			}
+		default:
+			x := n.compare(before, after, was, is)
+			if (len(x.After.Fields) > 0 || was.Size != is.Size) && !full() {
+				d.Changed = append(d.Changed, x)
+			}
+		}
+	}
+	return d
+}
+
+// compare finds the fields of a node whose bytes differ.
+func (n *Names) compare(before, after mgpp.View, was, is mgpp.Node) NodeDiff {
+	d := NodeDiff{ID: is.ID, Name: n.Name(is.ID)}
+	d.Before = NodeState{ID: was.ID, Name: d.Name, Node: was, Type: n.Type(was.ID)}
+	d.After = NodeState{ID: is.ID, Name: d.Name, Node: is, Type: d.Before.Type}
+	x, y := contents(before, was), contents(after, is)
+	for i := uint64(0); i < max(was.Size, is.Size); {
+		if i < min(was.Size, is.Size) && x.Data[i] == y.Data[i] && x.Written[i] == y.Written[i] {
+			i++
+			continue
+		}
+		if len(d.After.Fields) == maxFields {
+			d.Left = true
+			break
+		}
+		addr := is.Start + trace.Addr(i)
+		a, had := n.FieldAt(before, was.ID, addr)
+		b, has := n.FieldAt(after, is.ID, addr)
+		switch {
+		case !had && !has: // padding
+			i++
+			continue
+		case !had:
+			a = Field{Path: b.Path, Addr: b.Addr, Size: b.Size, Value: "beyond its end"}
+		case !has:
+			b = Field{Path: a.Path, Addr: a.Addr, Size: a.Size, Value: "beyond its end"}
+		}
+		d.Before.Fields, d.After.Fields = append(d.Before.Fields, a), append(d.After.Fields, b)
+		i = max(i+1, uint64(b.Addr-is.Start)+b.Size)
+	}
+	return d
+}
+
+func contents(v mgpp.View, n mgpp.Node) mgpp.Bytes {
+	b := mgpp.Bytes{Data: make([]byte, n.Size), Written: make([]bool, n.Size)}
+	if n.Size > 0 {
+		v.Read(n.Start, &b)
+	}
+	return b
+}

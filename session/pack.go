@@ -1,0 +1,110 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// PackOptions say how to pack a trace.
+type PackOptions struct {
+	Output   string                  // "": in its place
+	Progress func(done, total int64) // bytes of the trace; nil: none
+}
+
+// Packed says what packing did.
+type Packed struct {
+	File    string `json:"file"`
+	Before  int64  `json:"bytes_before"`
+	After   int64  `json:"bytes"`
+	Changes uint64 `json:"events"`
+	CutOff  bool   `json:"cut_off,omitempty"` // the trace has no end, and has none now
+}
+
+// Text prints it.
+func (p *Packed) Text(w io.Writer, _ bool) error {
+	cut := ""
+	if p.CutOff {
+		cut = "; its recording was cut off, and what is whole of it was packed"
+	}
+	_, err := fmt.Fprintf(w, "mgtrace: packed %s events into %s: %s bytes, %s before%s\n",
+		report.Thousands(p.Changes), p.File, report.Thousands(uint64(p.After)), report.Thousands(uint64(p.Before)), cut)
+	return err
+}
+
+// Pack makes a trace compact. The new file appears under its name when it is whole
+// and on disk: until then, and if anything fails, there is what was there before.
+func Pack(path string, o PackOptions) (*Packed, error) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	before, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	out := o.Output
+	_, whole := r.Trailer()
+	if out == "" {
+		out = path
+		if !whole && r.Program().Last != nil {
+			return nil, fmt.Errorf("%s was cut off, and its newest part lies in files beside it: pack them into another file with -o FILE", path)
+		}
+	}
+	p := &Packed{File: out, Before: before.Size(), CutOff: !whole}
+	for _, c := range r.Chunks() {
+		p.Changes += c.Count
+	}
+	err = replace(out, func(f *os.File) error {
+		if err := trace.Pack(f, r, o.Progress); err != nil {
+			return err
+		}
+		now, err := os.Stat(path)
+		if err == nil && now.Size() != before.Size() {
+			err = errors.New("it is still being recorded: pack it when it has ended")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pack %s: %w (it is as it was)", path, err)
+	}
+	after, err := os.Stat(out)
+	if err != nil {
+		return nil, err
+	}
+	p.After = after.Size()
+	return p, nil
+}
+
+// replace writes a file beside its place and puts it there when it is on disk.
+func replace(path string, write func(*os.File) error) (err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}()
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(mode), f.Sync()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,388 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"mgtrace/capture"
+	"mgtrace/mgpp"
+	"mgtrace/query"
+	"mgtrace/render"
+	"mgtrace/report"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// QueryOptions say what all questions to a trace have in common.
+type QueryOptions struct {
+	Analysis AnalysisOptions // a specification gives types and their names
+	JSON     bool
+	Color    bool
+	Out      io.Writer
+}
+
+// Queries is a trace that is asked.
+type Queries struct {
+	rec     *recording
+	o       QueryOptions
+	answers query.Answers
+	times   query.Times
+}
+
+// OpenQueries opens a trace for questions. Close it after use.
+func OpenQueries(path string, o QueryOptions) (*Queries, error) {
+	rec, err := openRecording(path, o.Analysis)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queries{rec: rec, o: o}
+	t, err := newQueryTyping(rec, o.Analysis)
+	if err == nil {
+		err = q.build(t)
+	}
+	if err != nil {
+		rec.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// Close closes the trace.
+func (q *Queries) Close() { q.rec.close() }
+
+// build takes the whole history into memory.
+func (q *Queries) build(t query.Typing) error {
+	hist := mgpp.New(mgpp.Options{})
+	run := &builtRun{rec: q.rec, hist: hist, calls: query.NewCalls(&q.rec.prog)}
+	if _, err := q.rec.feed(run); err != nil {
+		return err
+	}
+	q.times = run
+	q.answers = query.Answers{Names: query.NewNames(hist, query.CountOrigins(hist), t), Run: run}
+	return nil
+}
+
+// time finds a time as the user writes it.
+func (q *Queries) time(s string) (mgpp.Timestamp, error) {
+	t, err := query.ParseTime(s)
+	if err != nil {
+		return 0, err
+	}
+	return query.Find(t, q.times)
+}
+
+// print writes an answer.
+func (q *Queries) print(answer interface {
+	Text(w io.Writer, color bool) error
+}) error {
+	if !q.o.JSON {
+		return answer.Text(q.o.Out, q.o.Color)
+	}
+	e := json.NewEncoder(q.o.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(answer)
+}
+
+// Who tells which statements wrote a cell, an address or a path, newest first: at
+// most so many of them, 0: all.
+func (q *Queries) Who(expr, at string, most int) error {
+	p, err := query.ParsePath(expr)
+	if err != nil {
+		return err
+	}
+	t, err := q.time(at)
+	if err != nil {
+		return err
+	}
+	c, err := q.answers.Resolve(p, q.answers.History().At(t))
+	if err != nil {
+		return q.explain(err, t)
+	}
+	w := q.answers.Who(c, t, at, most)
+	return q.print(&w)
+}
+
+// explain adds to why a path ends the statement that made it end there.
+func (q *Queries) explain(err error, t mgpp.Timestamp) error {
+	e, ok := err.(*query.ResolveError)
+	if !ok || e.Cell.Size == 0 || e.Cell.Node == 0 {
+		return err
+	}
+	for w := range q.answers.Writers(e.Cell, t) {
+		p := q.answers.Run.Place(w.Op.PC)
+		where := p.Address
+		if p.File != "" {
+			where = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		return fmt.Errorf("%w (since change %s, %s: %s)", err, report.Thousands(uint64(w.Op.Time)), where, w.What)
+	}
+	return err
+}
+
+// History tells what a node lived through up to a time.
+func (q *Queries) History(node, until string, most int) error {
+	t, err := q.time(until)
+	if err != nil {
+		return err
+	}
+	id, err := q.node(node, t)
+	if err != nil {
+		return err
+	}
+	l := q.answers.Life(id, t, most)
+	return q.print(&l)
+}
+
+// node finds a node by a path or by an address in it.
+func (q *Queries) node(s string, t mgpp.Timestamp) (mgpp.NodeID, error) {
+	p, err := query.ParsePath(s)
+	if err != nil {
+		return 0, err
+	}
+	c, err := q.answers.Resolve(p, q.answers.History().At(t))
+	if err != nil {
+		return 0, q.explain(err, t)
+	}
+	if c.Node == 0 {
+		return 0, fmt.Errorf("%s: no node was there at change %s or before", s, report.Thousands(uint64(t)))
+	}
+	return c.Node, nil
+}
+
+// SnapshotOptions say what part of the memory graph to tell, and how.
+type SnapshotOptions struct {
+	At   string
+	Diff string // "T1,T2": what changed between instead
+	Node string // this node and what it leads to
+	Type string // nodes of this type only
+	Max  int    // nodes; 0: all
+	Path string // a picture: .svg, .dot or .json; "" or "-": text, or JSON, to Out
+	DOT  bool
+	SVG  bool
+}
+
+// Snapshot tells or draws the memory graph at a time, or what changed between two.
+func (q *Queries) Snapshot(ctx context.Context, o SnapshotOptions) error {
+	if o.Diff != "" {
+		return q.diff(ctx, o)
+	}
+	t, err := q.time(o.At)
+	if err != nil {
+		return err
+	}
+	choice := query.Choice{Type: o.Type, Max: o.Max}
+	if o.Node != "" {
+		id, err := q.node(o.Node, t)
+		if err != nil {
+			return err
+		}
+		choice.Around = []mgpp.NodeID{id}
+	}
+	if _, ok := q.answers.Types()[o.Type]; o.Type != "" && !ok {
+		_, err := q.answers.Node(o.Type, 1)
+		return err
+	}
+	s := q.answers.Names.Snapshot(t, choice)
+	title := fmt.Sprintf("%s at change %s", filepath.Base(q.rec.prog.Path), report.Thousands(uint64(t)))
+	return q.show(ctx, o, func() *render.Graph { return q.answers.Picture(s, title) }, func() printed {
+		a := q.answers.Snapshot(s, o.At)
+		return &a
+	})
+}
+
+func (q *Queries) diff(ctx context.Context, o SnapshotOptions) error {
+	a, b, ok := strings.Cut(o.Diff, ",")
+	if !ok {
+		return fmt.Errorf("--diff %s: write two times with a comma between: --diff 100,200 or --diff 'call 5 of insert,return 5 of insert'", o.Diff)
+	}
+	from, err := q.time(a)
+	if err != nil {
+		return err
+	}
+	to, err := q.time(b)
+	if err != nil {
+		return err
+	}
+	if from > to {
+		return fmt.Errorf("--diff %s: change %d is not before change %d", o.Diff, from, to)
+	}
+	d := q.answers.Names.Diff(from, to, o.Max)
+	title := fmt.Sprintf("%s from change %s to %s", filepath.Base(q.rec.prog.Path), report.Thousands(uint64(from)), report.Thousands(uint64(to)))
+	return q.show(ctx, o, func() *render.Graph { return q.answers.PictureOfDiff(d, title) }, func() printed {
+		a := q.answers.Diff(d)
+		return &a
+	})
+}
+
+type printed interface {
+	Text(w io.Writer, color bool) error
+}
+
+// show writes an answer in the form that was asked for.
+func (q *Queries) show(ctx context.Context, o SnapshotOptions, picture func() *render.Graph, answer func() printed) error {
+	dot := o.DOT || strings.HasSuffix(o.Path, ".dot")
+	svg := o.SVG || strings.HasSuffix(o.Path, ".svg")
+	if dot || svg {
+		return writePicture(ctx, o.Path, RenderOptions{DOT: dot, Out: q.o.Out}, picture())
+	}
+	if o.Path != "" && o.Path != "-" {
+		return fmt.Errorf("-o %s: name a picture .svg or .dot; text and JSON go to standard output", o.Path)
+	}
+	return q.print(answer())
+}
+
+// builtRun is a run whose history is in memory: it is built from the events.
+type builtRun struct {
+	rec     *recording
+	hist    *mgpp.History
+	calls   *query.Calls
+	sites   []trace.StoreSite
+	crash   mgpp.Timestamp
+	crashed bool
+}
+
+var _ capture.Sink = (*builtRun)(nil)
+
+// Event implements capture.Sink.
+func (r *builtRun) Event(ev *trace.Event) error {
+	callSite(ev)
+	if _, err := r.hist.Apply(ev); err != nil {
+		return err
+	}
+	r.note(ev)
+	return nil
+}
+
+// note takes down what happens when; the history has the event.
+func (r *builtRun) note(ev *trace.Event) {
+	r.calls.Event(ev, r.hist.Now())
+	if ev.Kind == trace.KindSignal {
+		r.crash, r.crashed = r.hist.Now(), true
+	}
+}
+
+// Sites implements capture.Sink.
+func (r *builtRun) Sites(sites []trace.StoreSite) error { r.sites = sites; return nil }
+
+// Stores implements capture.Sink.
+func (r *builtRun) Stores(run *trace.Stores) error {
+	_, err := r.hist.ApplyRun(run, r.sites)
+	return err
+}
+
+// Place implements query.Run.
+func (r *builtRun) Place(pc trace.Addr) query.Place { return r.rec.symbols.queryPlace(pc) }
+
+// During implements query.Run.
+func (r *builtRun) During(t mgpp.Timestamp) string { return r.calls.During(t) }
+
+// Now implements query.Times, as what follows.
+func (r *builtRun) Now() mgpp.Timestamp { return r.hist.Now() }
+
+func (r *builtRun) Crash() (mgpp.Timestamp, bool) { return r.crash, r.crashed }
+
+func (r *builtRun) Calls(function string) query.CallLog { return r.calls.Of(function) }
+
+func (r *builtRun) Began() string { return r.rec.prog.Began }
+
+func (r *builtRun) OnLine(file string, line int, n uint64) (at mgpp.Timestamp, count uint64, err error) {
+	for t := mgpp.Timestamp(1); t <= r.hist.Now(); t++ {
+		if r.rec.symbols.onLine(r.hist.Op(t).PC, file, line) {
+			if count++; n == 0 || count <= n {
+				at = t
+			}
+		}
+	}
+	return at, count, nil
+}
+
+func (r *builtRun) AtWall(ns int64) (at mgpp.Timestamp) {
+	for t := mgpp.Timestamp(1); t <= r.hist.Now(); t++ {
+		if w := r.hist.Op(t).Wall; w >= 0 && w <= ns {
+			at = t
+		}
+	}
+	return at
+}
+
+// onLine reports whether an address is of a source line.
+func (s *Symbols) onLine(pc trace.Addr, file string, line int) bool {
+	f := s.Frames(pc)
+	return len(f) > 0 && f[0].Line == line && query.SameFile(f[0].File, file)
+}
+
+// queryPlace is where a statement stands.
+func (s *Symbols) queryPlace(pc trace.Addr) query.Place {
+	f, outer, source := s.Where(pc)
+	p := query.Place{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
+	for i := range outer {
+		p.Inlined = append(p.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
+	}
+	return p
+}
+
+// queryTyping knows the types of nodes: those of a specification first, then what
+// debug information shows.
+type queryTyping struct {
+	*typing
+	rec *recording
+	p   *program
+}
+
+func newQueryTyping(rec *recording, o AnalysisOptions) (*queryTyping, error) {
+	spec, err := loadSpec(o.Spec, rec.program())
+	if err != nil {
+		return nil, err
+	}
+	t := &queryTyping{typing: newTyping(spec, rec.symbols), rec: rec}
+	t.p, _ = rec.program().(*program)
+	return t, nil
+}
+
+// OfOrigin implements query.Typing.
+func (t *queryTyping) OfOrigin(o query.Origin) query.Typed {
+	if len(o.Stack) == 0 {
+		return query.Typed{Why: "its allocation was not seen"}
+	}
+	s := t.decide(o.Stack)
+	if nt := s.typ; nt != nil {
+		typed := query.Typed{Name: nt.Name, Type: nt.Layout, Offset: s.offset, Why: s.why}
+		if nt.Array {
+			typed.Array, typed.Type = true, nt.Elem
+			if typed.Type == nil {
+				typed.Type = nt.Layout
+			}
+		}
+		return typed
+	}
+	e := t.evidence(o.Stack)
+	if e.Type == nil || e.Type.Size <= 0 {
+		return query.Typed{Why: e.Why}
+	}
+	scalar := e.Type.Kind != types.Struct && e.Type.Kind != types.Union
+	typed := query.Typed{Name: e.Type.String(), Type: e.Type, Array: e.Array || scalar, Offset: e.Offset, Why: e.Why}
+	if typed.Array {
+		typed.Name += "[]"
+	}
+	return typed
+}
+
+// OfGlobal implements query.Typing.
+func (t *queryTyping) OfGlobal(id trace.GlobalID) query.Typed {
+	if id < 1 || int(id) > len(t.rec.prog.Globals) {
+		return query.Typed{Name: fmt.Sprint(id), Why: "it is not described"}
+	}
+	g := t.rec.prog.Globals[id-1]
+	typed := query.Typed{Name: g.Name, Why: "no debug information about it"}
+	if t.p != nil {
+		if v := t.p.LookupGlobal("", g.Name); len(v) > 0 && v[0].Type != nil {
+			typed.Type, typed.Why = v[0].Type, "debug information"
+		}
+	}
+	return typed
+}
