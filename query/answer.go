@@ -69,6 +69,9 @@ func (a *Answers) change(c Change) ChangeAnswer {
 		}
 		for _, pc := range a.hist.Node(made).Stack {
 			out.Stack = append(out.Stack, a.Run.Place(pc-1))
+			if out.Stack[len(out.Stack)-1].Function == "main" {
+				break // what starts the program is nobody's question
+			}
 		}
 	}
 	return out

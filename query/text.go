@@ -62,9 +62,6 @@ func (p *printer) change(c *ChangeAnswer) {
 	}
 	p.f("      %s\n", p.paint(dim, c.when()))
 	for i, s := range c.Stack {
-		if i > 0 && c.Stack[i-1].Function == "main" { // what starts the program
-			break
-		}
 		if i > 0 && s.File != "" { // the first is the statement
 			p.f("      %s\n", p.paint(dim, "called from "+s.where()))
 		}
