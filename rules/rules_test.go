@@ -54,12 +54,13 @@ var imports = []struct {
 	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace"},
 	{"constraints/describe", true, "constraints/graph mgpp trace types"},
 	{"constraints/eval", true, "constraints/check constraints/graph mgpp trace types"},
+	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax mgpp trace types"},
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
 	{"render", true, "constraints/describe constraints/graph mgpp trace"},
 	{"report", true, ""},
 	{"query", true, "mgpp render report trace types"},
 	// Edges.
-	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/syntax" +
+	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
 		" faultloc inline mgpp objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report session"},
 	{"bench/capture", false, ""},

@@ -32,8 +32,9 @@ type Analysis struct {
 	calls    *calls
 	stores   []trace.StoreSite // of runs
 
-	relevance *relevance // nil: all stores are recorded
-	noLocate  bool       // check only: name no suspects
+	relevance *relevance        // nil: all stores are recorded
+	noLocate  bool              // check only: name no suspects
+	observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
 
 	points       []*point
 	known        map[eval.Instance]bool // with All: reported at an earlier C-point already
@@ -131,7 +132,11 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.ended(ev)
 	}
 	for _, c := range a.schedule.Event(ev, a.hist.Now()) {
-		a.checkAt(c)
+		if a.observe != nil {
+			a.observe(c)
+		} else {
+			a.checkAt(c)
+		}
 	}
 	return a.members.After(ev)
 }

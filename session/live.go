@@ -210,6 +210,11 @@ func (l *live) prepare(inProcess bool) (err error) {
 		}
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}
+	if l.o.prepare != nil {
+		if err := l.o.prepare(p, &l.o.Capture); err != nil {
+			return err
+		}
+	}
 	if l.spec, err = loadSpec(l.o.Analysis.Spec, p); err != nil {
 		return err
 	}

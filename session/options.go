@@ -52,6 +52,9 @@ type RunOptions struct {
 	Capture  CaptureOptions
 	Record   string // trace file to write as well; "": none
 	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
+
+	// prepare adds to what is captured once the program's files are known; nil: nothing.
+	prepare func(*program, *CaptureOptions) error
 }
 
 // Progress of a recording.

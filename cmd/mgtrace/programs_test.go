@@ -52,10 +52,21 @@ type result struct {
 // mgtrace runs the command with --json --report added.
 func mgtrace(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.json")
+	r := mgtraceIn(t, stdin, append([]string{args[0], "--json", "--report", file}, args[1:]...)...)
+	if b, err := os.ReadFile(file); err == nil {
+		if err := json.Unmarshal(b, &r.report); err != nil {
+			t.Fatalf("report: %v\n%s", err, b)
+		}
+	}
+	return r
+}
+
+// mgtraceIn runs the command with a file, if one is named, as its standard input.
+func mgtraceIn(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	file := filepath.Join(t.TempDir(), "report.json")
-	args = append([]string{args[0], "--json", "--report", file}, args[1:]...)
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), asMain+"=1")
 	if stdin != "" {
@@ -73,13 +84,7 @@ func mgtrace(t *testing.T, stdin string, args ...string) result {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	r := result{status: cmd.ProcessState.ExitCode(), stdout: out.String(), stderr: errs.String()}
-	if b, err := os.ReadFile(file); err == nil {
-		if err := json.Unmarshal(b, &r.report); err != nil {
-			t.Fatalf("report: %v\n%s", err, b)
-		}
-	}
-	return r
+	return result{status: cmd.ProcessState.ExitCode(), stdout: out.String(), stderr: errs.String()}
 }
 
 // A program is a source file of testdata/programs. Its first lines may hold

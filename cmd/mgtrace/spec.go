@@ -37,6 +37,6 @@ func newSpec(s streams) *cobra.Command {
 		},
 	}
 	check.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too (repeatable)")
-	spec.AddCommand(check)
+	spec.AddCommand(check, newSpecInit(s))
 	return spec
 }

@@ -76,6 +76,15 @@ func (s *state) list() []Inconsistency {
 // is not nil. Called with times that do not go back it re-evaluates only what
 // the operations in between touched; the result is always that of All.
 func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) []Inconsistency {
+	out := c.forward(t).list()
+	if only != nil {
+		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
+	}
+	return out
+}
+
+// forward brings the state of the forward check to t.
+func (c *Checker) forward(t mgpp.Timestamp) *state {
 	c.g.Advance()
 	s := c.state
 	if s == nil || s.env.t > t {
@@ -87,11 +96,7 @@ func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) []Inconsistency 
 	if t == c.g.Now() {
 		c.g.Follow()
 	}
-	out := s.list()
-	if only != nil {
-		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
-	}
-	return out
+	return s
 }
 
 // advance brings a state to a later time.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"mgtrace/session"
+)
+
+func newSpecInit(s streams) *cobra.Command {
+	var (
+		ca      captureFlags
+		an      analysisFlags
+		names   []string
+		output  string
+		asJSON  bool
+		verbose bool
+	)
+	c := &cobra.Command{
+		Use:   "init [flags] PROG [flags] [-- ARGS...]",
+		Short: "Write a first specification from what held in a healthy run",
+		Long: `Run a program that is healthy, and write a specification of what held of its
+structures there: their shape, orders, balance, counts, and the functions that left
+them whole. Each line says how often it held. Read it, and delete what is not meant.
+
+Without --type the only structure is taken that the run allocates and that has
+pointers to its own kind.`,
+		Example: `  mgtrace spec init ./prog --type qdtree -o quadtree.cons
+  mgtrace spec init ./prog --type tree --type node -- input.txt
+  mgtrace spec init ./prog --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which program? try: mgtrace spec init ./prog --type NAME")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			capture, err := ca.options(s, verbose)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
+			defer stop()
+			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Dirs: an.options(), Capture: capture}
+			if verbose || isTerminal(s.err) {
+				o.Note = func(what string) { fmt.Fprintf(s.err, "mgtrace: %s\n", what) }
+			}
+			return specInit(ctx, s, o, output, asJSON)
+		},
+	}
+	ca.addCommon(c)
+	an.addDirs(c)
+	c.Flags().StringArrayVar(&names, "type", nil, "the structure's `NAME` in the program: a struct, typedef or class (repeatable)")
+	c.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; else standard output")
+	c.Flags().BoolVar(&asJSON, "json", false, "print all facts as one JSON object, those that are not stated too")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say more: the engine, the plan, what is being done")
+	return c
+}
+
+func specInit(ctx context.Context, s streams, o session.InitOptions, output string, asJSON bool) error {
+	r, err := session.InitSpec(ctx, o)
+	if err != nil {
+		return err
+	}
+	text := r.Text(filepath.Base(o.Program))
+	if asJSON {
+		b, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		text = string(b) + "\n"
+	}
+	if output == "" {
+		_, err = fmt.Fprint(s.out, text)
+		return err
+	}
+	return os.WriteFile(output, []byte(text), 0o666)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// initialised are the programs of testdata/programs from whose healthy run a
+// specification is made, and whether it then finds their fault. What it does not
+// find is said here: the run of btree.c ends before keys prove an order, and no
+// template knows of hash chains.
+var initialised = map[string]bool{
+	"avl": true, "binary-tree": true, "bipartite": true, "btree": false, "btree-order": true,
+	"circular-list": true, "dll": true, "doubly-linked-list": true, "leftist-heap": true,
+	"quadtree": true, "rb-sentinel": true, "rbtree": true, "red-black-tree": true,
+}
+
+// TestSpecInit makes a specification from the correct twin of a program. It is
+// silent on the twin and finds the fault of the other.
+func TestSpecInit(t *testing.T) {
+	if !canCapture() {
+		t.Skip("this machine can not capture")
+	}
+	var seen []string
+	for _, p := range programs(t) {
+		finds, ok := initialised[p.name()]
+		if !ok {
+			continue
+		}
+		seen = append(seen, p.name())
+		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
+			healthy, faulty := p.compile(t), p.compile(t, "-DFAULT")
+			spec := filepath.Join(t.TempDir(), "init.cons")
+			if r := mgtraceIn(t, p.stdin, "spec", "init", healthy, "-o", spec); r.status != 0 {
+				t.Fatalf("spec init: status %d\n%s", r.status, r.stderr)
+			}
+			p.spec = spec
+			if r := p.run(t, "auto", healthy); r.status != 0 {
+				t.Errorf("its own run: status %d\n%s\n%s", r.status, r.stderr, read(t, spec))
+			} else if r.report.Checked.CPoints < 5 {
+				t.Errorf("its own run: %d C-points checked", r.report.Checked.CPoints)
+			}
+			if r := p.run(t, "auto", faulty); (r.status == 1) != finds {
+				t.Errorf("the faulty run: status %d\n%s\n%s", r.status, r.stderr, read(t, spec))
+			}
+		})
+	}
+	for name := range initialised {
+		if !slices.Contains(seen, name) {
+			t.Errorf("there is no program %s", name)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,84 @@
+package eval
+
+import "mgtrace/mgpp"
+
+// Tally is how one constraint fares on one view: how many of its instances, their
+// guard being true, hold and are broken. Of "no cycles" the instances are nodes.
+type Tally struct {
+	Held, Broken int
+}
+
+// Tallies counts the instances of every constraint on a view, from scratch. want
+// says whether the operands of the n-th instance (from 0) of a constraint are asked
+// for; they are then given to sample, with the nodes that are bound.
+func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) []Tally {
+	c.g.Advance()
+	e := newEnv(c, v)
+	out := make([]Tally, len(c.infos))
+	for i := range c.infos {
+		k, t := &c.infos[i], &out[i]
+		if k.acyclic {
+			*t = e.tallyCycles(k)
+			continue
+		}
+		e.clearFrame()
+		e.bind(k, k.Guard, k.Universal, func() {
+			if k.guard.idx == 0 && !e.guarded(k) {
+				return
+			}
+			e.loops(k, 0, func(whole bool) {
+				switch e.judge(k, whole) {
+				case Holds:
+					t.Held++
+				case Broken:
+					t.Broken++
+				default:
+					return
+				}
+				if n := t.Held + t.Broken - 1; whole && want(i, n) {
+					sample(e.instance(k), e.args(k))
+				}
+			})
+		})
+	}
+	c.spend(e)
+	return out
+}
+
+// tallyCycles counts the nodes that lead somewhere: those on cycles, and the others.
+func (e *env) tallyCycles(k *info) Tally {
+	var t Tally
+	for _, typ := range k.types {
+		for _, o := range e.population(typ) {
+			if len(e.successors(o, k.fields, nil)) > 0 {
+				t.Held++
+			}
+		}
+	}
+	var s cycles
+	s.rebuild(e, k)
+	for _, comp := range s.found {
+		t.Broken += len(comp)
+	}
+	t.Held = max(0, t.Held-t.Broken)
+	return t
+}
+
+// BrokenAt reports at t which constraints have a broken instance, by their index,
+// as Check would tell it: for callers that do not ask for the instances. The slice
+// is the caller's.
+func (c *Checker) BrokenAt(t mgpp.Timestamp) []bool {
+	s := c.forward(t)
+	out := make([]bool, len(c.infos))
+	for b, l := range s.broken {
+		if b.constraint >= 0 && b.constraint < len(out) && len(l) > 0 {
+			out[b.constraint] = true
+		}
+	}
+	for i := range s.cycles {
+		if len(s.cycles[i].found) > 0 {
+			out[i] = true
+		}
+	}
+	return out
+}

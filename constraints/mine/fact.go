@@ -1,0 +1,140 @@
+package mine
+
+import (
+	"math"
+	"strconv"
+
+	"mgtrace/constraints/eval"
+)
+
+// Fact is something that held, with how often.
+type Fact struct {
+	Label string `json:"label"`
+	Type  string `json:"type"`
+	Text  string `json:"constraint"` // a statement of the language
+	Words string `json:"words"`
+	// Held and Broken count instances whose guard held, at the moments that were
+	// looked at whole; Views are the moments among them with any instance.
+	Held        int `json:"held"`
+	Broken      int `json:"broken"`
+	Views       int `json:"moments"`
+	BrokenViews int `json:"broken_moments"`
+	// CPoints are the moments at which the fact was checked at the proposed
+	// C-points, CPointsBroken those at which it failed.
+	CPoints       int `json:"cpoints"`
+	CPointsBroken int `json:"cpoints_broken"`
+	// Distinct counts instances of different nodes, and of comparisons those with
+	// different values; at most 256 are told apart.
+	Distinct int `json:"distinct"`
+	// Chance is how likely it is that the values held by chance, if they had nothing
+	// to do with each other; 0 where that is no question.
+	Chance float64 `json:"chance"`
+	// Stated: it is a statement of the specification; else a comment, and Why says
+	// why.
+	Stated bool   `json:"stated"`
+	Why    string `json:"why,omitempty"`
+}
+
+// sample keeps an instance: the nodes that are bound, and of a comparison the
+// operands.
+func (c *candidate) sample(i eval.Instance, args []eval.Arg) {
+	var a, b float64
+	found := 0
+	for _, x := range args {
+		if c.holds == nil {
+			break
+		}
+		v, ok := number(x.Value)
+		switch {
+		case !ok:
+		case x.Text == c.left && found&1 == 0:
+			a, found = v, found|1
+		case x.Text == c.right && found&2 == 0:
+			b, found = v, found|2
+		}
+	}
+	if c.seen == nil {
+		c.seen, c.pairs = map[eval.Instance]bool{}, map[pair]bool{}
+	}
+	c.seen[i] = true
+	if found == 3 {
+		c.pairs[pair{i, [2]float64{a, b}}] = true
+	}
+}
+
+// number reads a value as an argument has it. The name of an enumerator becomes a
+// number too, by which equal names can be told.
+func number(s string) (float64, bool) {
+	if v, err := strconv.ParseFloat(s, 64); err == nil {
+		return v, true
+	}
+	if s == "" || s == "NULL" || s[0] >= '0' && s[0] <= '9' || len(s) > 64 {
+		return 0, false
+	}
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	return -1e15 - float64(h), true
+}
+
+// maxChance is the probability of an accident that is accepted; that of Daikon's
+// confidence limit of 0.99.
+const maxChance = 0.01
+
+// weigh works out how likely the evidence is an accident.
+//
+// A comparison is weighed with its own values: if a fraction q of all pairings of
+// its left operands with its right ones satisfies it, n sightings that all do happen
+// by chance with probability q^n. Constants, and ranges that do not overlap, have
+// q = 1 and prove nothing. A node that keeps its values is one sighting.
+func (c *candidate) weigh() {
+	c.Distinct = len(c.seen)
+	if c.seen == nil {
+		c.Distinct = min(c.Held, maxSamples) // no cycles: of nodes
+	}
+	if c.holds == nil {
+		return
+	}
+	good, all := 0, 0
+	different := map[[2]float64]bool{}
+	for p := range c.pairs {
+		different[p.values] = true
+		for r := range c.pairs {
+			if all++; c.holds(p.values[0], r.values[1]) {
+				good++
+			}
+		}
+	}
+	c.Distinct, c.Chance, c.odds = len(different), 1, 1
+	if all > 0 {
+		c.odds = float64(good) / float64(all)
+		c.Chance = math.Pow(c.odds, float64(len(c.pairs)))
+	}
+}
+
+// pair is a sighting of a comparison: the values of its operands for some nodes.
+type pair struct {
+	of     eval.Instance
+	values [2]float64
+}
+
+// justified says whether the evidence is enough, and else what it lacks.
+func (c *candidate) justified() (bool, string) {
+	switch {
+	case c.Held == 0:
+		return false, "never applied"
+	case c.Distinct < c.need:
+		return false, "seen on " + plural(c.Distinct, "instance", "different instances") + " only"
+	case c.holds != nil && c.Chance > maxChance:
+		return false, "its values could do that by chance"
+	}
+	return true, ""
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

@@ -1,0 +1,203 @@
+package mine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp"
+)
+
+// candidate is a constraint that may hold, with what was seen of it.
+type candidate struct {
+	Fact
+	key  string // names what it says: two candidates of one key are not both needed
+	attr []attribute
+	// A comparison of two numbers: its operands as written, and what must hold of
+	// their values. It is judged by how likely the same values, paired at random,
+	// would satisfy it. nil: by the number of different instances alone.
+	left, right string
+	holds       func(a, b float64) bool
+	need        int      // different instances that make it more than an accident; 0: enough
+	implies     []string // keys of candidates that need not be said beside it
+	weak        bool     // an observation rather than a law: stated in a comment only
+	shape       bool     // about pointers, not values
+
+	dead  bool
+	pairs map[pair]bool
+	odds  float64 // that values paired at random satisfy the comparison
+	seen  map[eval.Instance]bool
+	fails map[int]int // by place: moments at which it was broken
+}
+
+// attribute is a user attribute that a candidate needs.
+type attribute struct {
+	name string // "HEIGHT"
+	text string // its declaration and rules
+}
+
+// header is what stands before the constraints of a specification.
+type header struct {
+	types      []typeDecl
+	globals    []string
+	directives []string // cells, nil
+}
+
+type typeDecl struct {
+	name  string
+	edges []string // nil: all
+}
+
+func (h *header) text() string {
+	var b strings.Builder
+	for _, t := range h.types {
+		b.WriteString(t.text() + "\n")
+	}
+	for _, g := range h.globals {
+		fmt.Fprintf(&b, "global %s;\n", g)
+	}
+	for _, d := range h.directives {
+		b.WriteString(d + "\n")
+	}
+	return b.String()
+}
+
+func (t *typeDecl) text() string {
+	if t.edges == nil {
+		return "type " + t.name + ";"
+	}
+	return fmt.Sprintf("type %s edges (%s);", t.name, strings.Join(t.edges, ", "))
+}
+
+// trial is a set of candidates compiled into one specification.
+type trial struct {
+	run     *Run
+	spec    *check.Spec
+	graph   *graph.Graph
+	checker *eval.Checker
+	cands   []*candidate // by constraint
+}
+
+// compile makes a specification of a header and candidates. Candidates that the
+// language refuses (an attribute of a type without such a field, say) are dead.
+func compile(r *Run, h *header, cands []*candidate) (*trial, error) {
+	cands = slices.DeleteFunc(slices.Clone(cands), func(c *candidate) bool { return c.dead })
+	for {
+		var b strings.Builder
+		b.WriteString(h.text())
+		for _, a := range attributesOf(cands) {
+			b.WriteString(a.text + "\n")
+		}
+		first := strings.Count(b.String(), "\n") + 1 // the line of the first candidate
+		for _, c := range cands {
+			b.WriteString(c.Text + "\n")
+		}
+		spec, errs := load(b.String(), r.Program)
+		refused := false
+		for _, e := range errs {
+			i := e.Pos.Line - first
+			if i < 0 || i >= len(cands) {
+				return nil, fmt.Errorf("the beginning of a specification was refused: %s", e.Format(b.String()))
+			}
+
+			cands[i].dead, refused = true, true
+		}
+		if !refused {
+			t := &trial{run: r, spec: spec, cands: cands}
+			t.graph = graph.New(spec, r.History, r.Typing(spec), graph.Options{Bias: r.Bias})
+			t.checker = eval.NewChecker(spec, r.History, t.graph, eval.Options{})
+			return t, nil
+		}
+		cands = slices.DeleteFunc(cands, func(c *candidate) bool { return c.dead })
+	}
+}
+
+// load parses and checks a text; the errors are without warnings.
+func load(text string, p check.Program) (*check.Spec, []syntax.Error) {
+	tree, errs := syntax.Parse("", text)
+	var spec *check.Spec
+	if len(errs) == 0 {
+		spec, errs = check.Check(tree, p)
+	}
+	return spec, slices.DeleteFunc(errs, func(e syntax.Error) bool { return e.Warning })
+}
+
+// attributesOf lists the attributes that candidates need, each once.
+func attributesOf(cands []*candidate) []attribute {
+	var out []attribute
+	for _, c := range cands {
+		for _, a := range c.attr {
+			if !slices.ContainsFunc(out, func(b attribute) bool { return b.text == a.text }) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+const (
+	maxSamples = 256 // operands of a candidate that are kept
+	perView    = 48  // operands that are taken from one view
+)
+
+// look counts the instances of all candidates at some times, and keeps operands of
+// some of them as evidence.
+func (t *trial) look(ctx context.Context, times []mgpp.Timestamp) error {
+	total := make([]int, len(t.cands)) // instances at the last time, for the stride
+	for _, at := range times {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		want := func(k, n int) bool {
+			c := t.cands[k]
+			return n%(1+total[k]/perView) == 0 && len(c.seen) < maxSamples
+		}
+		for k, x := range t.checker.Tallies(t.run.History.At(at), want, func(i eval.Instance, args []eval.Arg) { t.cands[i.Constraint].sample(i, args) }) {
+			c := t.cands[k]
+			total[k] = x.Held + x.Broken
+			c.Held += x.Held
+			c.Broken += x.Broken
+			if x.Held+x.Broken > 0 {
+				c.Views++
+			}
+			if x.Broken > 0 {
+				c.BrokenViews++
+			}
+		}
+	}
+	return nil
+}
+
+// sweep checks all candidates forward at moments, which are in order of time, and
+// counts for each place the moments at which they were broken.
+func (t *trial) sweep(ctx context.Context, moments []moment) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, c := range t.cands {
+		c.fails = map[int]int{}
+	}
+	var broken []bool
+	last := mgpp.Timestamp(0)
+	for i, m := range moments {
+		if broken == nil || m.at != last {
+			if i%64 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
+			broken, last = t.checker.BrokenAt(m.at), m.at
+		}
+		for k, b := range broken {
+			if b {
+				t.cands[k].fails[m.place]++
+			}
+		}
+	}
+	return nil
+}

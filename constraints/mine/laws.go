@@ -1,0 +1,473 @@
+package mine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"mgtrace/types"
+)
+
+// laws makes the candidates that build on the shape.
+func (m *maker) laws(s shape, globals []global, others []*portrait) {
+	m.structure(s, globals, others)
+	m.pointers(s)
+	m.degrees(s)
+	m.heights(s)
+	m.orders(s)
+	m.colours(s)
+	m.numbers(s)
+	m.sortedArrays(s)
+	m.totals(globals)
+}
+
+// structure: tree, list, ring, and what its roots are.
+func (m *maker) structure(s shape, globals []global, others []*portrait) {
+	switch s.kind {
+	case tree:
+		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X").shape = true
+		m.add("tree", "every node but the root has one parent, and there is one root",
+			fmt.Sprintf("X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(%s Y: Y.ISROOT == TRUE) == 1", m.name)).because("forest").shape = true
+		m.add("forest", "a node that is no root has one parent", "X.ISROOT == FALSE => X.INDEGREE == 1").shape = true
+	case dag:
+		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X").shape = true
+	case ring:
+		m.add("ring", "every node has one predecessor and one successor", "X.INDEGREE == 1 and X.OUTDEGREE == 1").because("nonnull "+s.links[0].name, "forest", "outdegree").shape = true
+	}
+	for _, g := range globals {
+		for _, path := range g.pathsTo(m.name) {
+			switch s.kind {
+			case tree, dag:
+				m.add("root "+path, path+" is the root", fmt.Sprintf("X.ISROOT == TRUE => %s == X", path)).shape = true
+			case ring, network:
+				m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path)).shape = true
+			}
+		}
+	}
+	for _, h := range others {
+		for _, l := range h.links {
+			if h.name() == m.name || !l.leadsTo(m.name) || l.array {
+				continue
+			}
+			if s.kind == tree {
+				m.say("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
+					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name)).shape = true
+			}
+		}
+	}
+}
+
+func (p *portrait) name() string { return p.typ.Name }
+
+// pointers: back pointers, NULL, and no pointer that leads nowhere.
+func (m *maker) pointers(s shape) {
+	own := m.own()
+	for _, p := range s.links {
+		for _, q := range s.backs {
+			m.inverse(p, q)
+		}
+	}
+	for _, q := range s.backs {
+		if q.array || s.kind == network {
+			continue
+		}
+		if len(s.links) == 1 && !s.links[0].array {
+			m.inverse(q, s.links[0])
+		} else {
+			m.add("down "+q.name, "a node is a child of its "+q.name, fmt.Sprintf("X.%s != NULL => X.%s ->(%s) X", q.name, q.name, names(s.links))).shape = true
+		}
+		m.add("top "+q.name, q.name+" is NULL in a root alone", fmt.Sprintf("X.ISROOT == FALSE => X.%s != NULL", q.name)).shape = true
+	}
+	if s.kind == network {
+		for _, p := range own {
+			m.inverse(p, p)
+			for _, q := range own {
+				if p != q && !p.array {
+					m.inverse(p, q)
+				}
+			}
+			if p.array {
+				m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name)).shape = true
+			}
+		}
+	}
+	lost := false
+	for _, l := range m.links {
+		lost = lost || l.edge && l.lost > 0
+		if l.set > 0 && l.null == 0 && l.count == 1 {
+			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
+			c.shape, c.need = true, 8
+		}
+		if l.edge && l.set == 0 && l.null > 0 {
+			c := m.add("null "+l.name, l.name+" was always NULL", fmt.Sprintf("X.%s == NULL", l.name))
+			c.weak = true
+		}
+	}
+	if !lost && len(own) > 0 {
+		m.add("dangling", "every pointer to a node leads to one that is alive", "X.DANGLING == 0").shape = true
+	}
+	m.nullTogether(s)
+}
+
+// nullTogether: two pointers, one of which is NULL only if the other is.
+func (m *maker) nullTogether(s shape) {
+	for _, p := range m.links {
+		for _, q := range m.links {
+			mixed := p.set > 0 && p.null > 0 && q.set > 0 && q.null > 0
+			if p == q || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
+				continue
+			}
+			m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name)).shape = true
+		}
+	}
+}
+
+// cells counts the pointers that a node has at most; 0 if that is not fixed.
+func (s *shape) cells() int64 {
+	n := int64(0)
+	for _, l := range s.links {
+		if l.count < 1 {
+			return 0
+		}
+		n += l.count
+	}
+	return n
+}
+
+// degrees: how many children a node has, and numbers that say so.
+func (m *maker) degrees(s shape) {
+	if s.kind == scattered {
+		return
+	}
+	n := s.cells()
+	if n > 1 && s.kind != network {
+		m.add("full", fmt.Sprintf("a node has %d children or none", n), fmt.Sprintf("X.ISLEAF == FALSE => X.OUTDEGREE == %d", n)).because("at least 2").shape = true
+		m.add("at least 2", "a node that has children has two or more", "X.ISLEAF == FALSE => X.OUTDEGREE >= 2").shape = n > 2
+		if n == 2 {
+			m.out = m.out[:len(m.out)-1]
+		}
+	}
+	for _, f := range m.fields {
+		if !f.counts() {
+			continue
+		}
+		for _, k := range []int64{0, 1, -1} {
+			c := m.compare(fmt.Sprintf("degree %s %d", f.name, k), fmt.Sprintf("%s is the number of children%s of a node that has any", f.name, offset(-k)),
+				"X.ISLEAF == FALSE", "X.OUTDEGREE", "==", "X."+f.name, k)
+			if k == 0 {
+				m.compare("degree "+f.name, f.name+" is the number of children", "", "X.OUTDEGREE", "==", "X."+f.name, 0).because(fmt.Sprintf("degree %s 0", f.name))
+			}
+			c.need = 2
+		}
+		for _, l := range s.links {
+			if l.array {
+				m.compare("degree "+f.name+" "+l.name, fmt.Sprintf("%s is the number of edges of %s", f.name, l.name), "", fmt.Sprintf("X.OUTDEGREE(%s)", l.name), "==", "X."+f.name, 0)
+			}
+		}
+	}
+	m.flags(s)
+}
+
+// flags: two-valued numbers that say whether a node has children.
+func (m *maker) flags(s shape) {
+	if s.kind != tree && s.kind != dag {
+		return
+	}
+	for _, f := range m.fields {
+		v := f.sorted()
+		if len(v) != 2 || f.many {
+			continue
+		}
+		for i, leaf := range v {
+			inner := v[1-i]
+			m.add(fmt.Sprintf("leaf %s %d", f.name, leaf), fmt.Sprintf("%s is %s in a leaf, else %s", f.name, f.text(leaf), f.text(inner)),
+				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).shape = true
+		}
+	}
+}
+
+// counts: it may be a count.
+func (f *field) counts() bool {
+	return (f.typ.Kind == types.Int || f.typ.Kind == types.Uint) && f.min >= -1 && len(f.values) >= 2
+}
+
+func offset(k int64) string {
+	switch {
+	case k > 0:
+		return fmt.Sprintf(" + %d", k)
+	case k < 0:
+		return fmt.Sprintf(" - %d", -k)
+	}
+	return ""
+}
+
+// relations between two numbers.
+var relations = map[string]func(a, b float64) bool{
+	"==": func(a, b float64) bool { return a == b },
+	"!=": func(a, b float64) bool { return a != b },
+	"<":  func(a, b float64) bool { return a < b },
+	"<=": func(a, b float64) bool { return a <= b },
+	">":  func(a, b float64) bool { return a > b },
+	">=": func(a, b float64) bool { return a >= b },
+}
+
+// compare makes a candidate "guard => left op right + k" that is weighed by its
+// values.
+func (m *maker) compare(key, words, guard, left, op, right string, k int64) *candidate {
+	formula := fmt.Sprintf("%s %s %s%s", left, op, right, offset(k))
+	if guard != "" {
+		formula = guard + " => " + formula
+	}
+	c := m.add(key, words, formula)
+	rel := relations[op]
+	c.left, c.right = left, right
+	c.holds = func(a, b float64) bool { return rel(a, b+float64(k)) }
+	c.need = 3
+	return c
+}
+
+// pointersOf lists the single pointers of the edges, elements of short arrays
+// spelt out.
+func (s *shape) pointersOf() []string {
+	var out []string
+	for _, l := range s.links {
+		switch {
+		case !l.array:
+			out = append(out, l.name)
+		case l.count > 0 && l.count <= maxSpelt:
+			for i := range l.count {
+				out = append(out, fmt.Sprintf("%s[%d]", l.name, i))
+			}
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+// maxSpelt bounds the elements of an array that an attribute spells out.
+const maxSpelt = 8
+
+// attr declares an attribute computed over all children.
+func (m *maker) attr(name, rule string) attribute {
+	return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.%s = %s;", m.name, name, m.name, name, rule)}
+}
+
+func over(fn, name string, pointers []string) string {
+	var s []string
+	for _, p := range pointers {
+		s = append(s, fmt.Sprintf("(X.%s).%s", p, name))
+	}
+	switch {
+	case len(s) == 1:
+		return s[0]
+	case fn == "+":
+		return strings.Join(s, " + ")
+	}
+	return fn + "(" + strings.Join(s, ", ") + ")"
+}
+
+// heights: stored heights, sizes and distances, and balance.
+func (m *maker) heights(s shape) {
+	ptrs := s.pointersOf()
+	if s.kind != tree && s.kind != dag || len(ptrs) < 2 {
+		return // along a list, order tells
+	}
+	height := m.attr("HEIGHT", over("MAX", "HEIGHT", ptrs)+" + 1")
+	short := m.attr("SHORT", over("MIN", "SHORT", ptrs)+" + 1")
+	size := m.attr("COUNTED", over("+", "COUNTED", ptrs)+" + 1")
+	for _, f := range m.fields {
+		if !f.counts() {
+			continue
+		}
+		for _, k := range []int64{0, -1} {
+			m.compare(fmt.Sprintf("height %s %d", f.name, k), f.name+" is the height of the subtree", "", "X."+f.name, "==", "X.HEIGHT", k).with(height).because("lower "+f.name, "edge "+f.name)
+			m.compare(fmt.Sprintf("short %s %d", f.name, k), f.name+" is the length of the shortest way to NULL", "", "X."+f.name, "==", "X.SHORT", k).with(short).because("lower "+f.name, "edge "+f.name)
+			m.compare(fmt.Sprintf("size %s %d", f.name, k), f.name+" is the number of nodes of the subtree", "", "X."+f.name, "==", "X.COUNTED", k).with(size).because("lower "+f.name, "edge "+f.name)
+		}
+	}
+	if len(ptrs) == 2 {
+		m.balance(ptrs[0], ptrs[1], height, short)
+	}
+	if len(ptrs) > 2 {
+		m.levels(s, ptrs)
+	}
+}
+
+func (c *candidate) with(a ...attribute) *candidate {
+	c.attr = append(c.attr, a...)
+	return c
+}
+
+// balance of a binary tree.
+func (m *maker) balance(l, r string, height, short attribute) {
+	for _, f := range m.fields {
+		if f.min < -2 || f.max > 2 || len(f.values) < 2 {
+			continue
+		}
+		for _, d := range [2][2]string{{l, r}, {r, l}} {
+			c := m.add(fmt.Sprintf("factor %s %s", f.name, d[0]), fmt.Sprintf("%s is the height of %s less that of %s", f.name, d[0], d[1]),
+				fmt.Sprintf("X.%s == (X.%s).HEIGHT - (X.%s).HEIGHT", f.name, d[0], d[1])).with(height).because("edge " + f.name)
+			c.need = 3
+		}
+	}
+	flat := m.add("balanced", "the heights of both sides differ by one at most", fmt.Sprintf("|(X.%s).HEIGHT - (X.%s).HEIGHT| <= 1", l, r)).with(height)
+	flat.left, flat.right = fmt.Sprintf("(X.%s).HEIGHT", l), fmt.Sprintf("(X.%s).HEIGHT", r)
+	flat.holds = func(a, b float64) bool { return a-b <= 1 && b-a <= 1 }
+	flat.need = 4
+	for _, d := range [2][2]string{{l, r}, {r, l}} {
+		c := m.compare("leaning "+d[0], fmt.Sprintf("the shortest way to NULL leads over %s", d[1]), "",
+			fmt.Sprintf("(X.%s).SHORT", d[0]), ">=", fmt.Sprintf("(X.%s).SHORT", d[1]), 0).with(short).because("null " + d[0] + " " + d[1])
+		c.need = 3
+	}
+}
+
+// levels: all leaves of a tree with many children are on one level.
+func (m *maker) levels(s shape, ptrs []string) {
+	if len(s.links) != 1 || !s.links[0].array {
+		return
+	}
+	child := s.links[0].name
+	level := attribute{"LEVEL", fmt.Sprintf("%s.LEVEL;  %s X;  X.ISLEAF == TRUE => X.LEVEL = 1 || X.LEVEL = (X.%s[0]).LEVEL + 1;", m.name, m.name, child)}
+	c := m.add("level", "all leaves are on one level",
+		fmt.Sprintf("for I in 1 to %d, X.%s[I] != NULL => (X.%s[I]).LEVEL == (X.%s[0]).LEVEL", len(ptrs)-1, child, child, child)).with(level)
+	c.left, c.right = fmt.Sprintf("(X.%s[I]).LEVEL", child), fmt.Sprintf("(X.%s[0]).LEVEL", child)
+	c.holds, c.need = relations["=="], 2
+}
+
+// orders: numbers that grow or fall along edges, and search trees.
+func (m *maker) orders(s shape) {
+	ptrs := s.pointersOf()
+	if s.kind == scattered || s.kind == network && len(s.links) == 0 {
+		return
+	}
+	for _, f := range m.fields {
+		if len(f.values) < 2 {
+			continue
+		}
+		if s.kind != network && s.kind != ring {
+			m.alongEdges(f, s)
+			if len(ptrs) == 2 {
+				m.searchTree(f, ptrs[0], ptrs[1])
+				m.searchTree(f, ptrs[1], ptrs[0])
+			}
+		}
+		for _, l := range s.links {
+			if !f.distinguishes() {
+				continue
+			}
+			// Two-valued: the sides of a bipartite graph.
+			c := m.add("sides "+f.name+" "+l.name, fmt.Sprintf("an edge of %s leads to another %s", l.name, f.name), fmt.Sprintf("X ->(%s) Y => X.%s != Y.%s", l.name, f.name, f.name))
+			c.left, c.right, c.holds, c.need = "X."+f.name, "Y."+f.name, relations["!="], 1
+		}
+		if f.distinguishes() && len(s.links) > 1 {
+			c := m.add("sides "+f.name, fmt.Sprintf("an edge leads to another %s", f.name), fmt.Sprintf("X -> Y => X.%s != Y.%s", f.name, f.name))
+			c.left, c.right, c.holds, c.need = "X."+f.name, "Y."+f.name, relations["!="], 1
+			for _, l := range s.links {
+				c.because("sides " + f.name + " " + l.name)
+			}
+		}
+	}
+}
+
+// distinguishes: a few values, so that "another one" says something.
+func (f *field) distinguishes() bool { return len(f.values) == 2 && !f.many }
+
+// alongEdges: the number in a node and the one in what it leads to.
+func (m *maker) alongEdges(f *field, s shape) {
+	single := len(s.links) == 1 && !s.links[0].array
+	left, right, guard := "X."+f.name, "Y."+f.name, "X -> Y"
+	if single {
+		guard, right = fmt.Sprintf("X.%s != NULL", s.links[0].name), fmt.Sprintf("X.%s.%s", s.links[0].name, f.name)
+	}
+	add := func(op string, k int64, words string, covers ...string) *candidate {
+		c := m.compare(fmt.Sprintf("edge %s %s %d", f.name, op, k), words, guard, left, op, right, k)
+		c.need = 3
+		for _, x := range covers {
+			c.because(fmt.Sprintf("edge %s %s 0", f.name, x))
+		}
+		return c
+	}
+	f1 := f.name
+	sides := func(what string) (keys []string) { // what follows for all that lies below
+		for _, p := range s.pointersOf() {
+			keys = append(keys, what+" "+f.name+" "+p+" <", what+" "+f.name+" "+p+" <=")
+		}
+		return keys
+	}
+	add("<", 0, f1+" grows along edges", "<=", "!=").because(sides("above")...)
+	add("<=", 0, f1+" does not fall along edges").because(sides("above")...)
+	add(">", 0, f1+" falls along edges", ">=", "!=").because(sides("below")...)
+	add(">=", 0, f1+" does not grow along edges").because(sides("below")...)
+	add("==", 0, f1+" is the same all along", "<=", ">=")
+	add("==", -1, f1+" grows by one along edges", "<", "<=", "!=")
+	add("==", 1, f1+" falls by one along edges", ">", ">=", "!=")
+}
+
+// searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth.
+func (m *maker) searchTree(f *field, l, r string) {
+	id := strings.ToUpper(strings.ReplaceAll(f.name, ".", "_"))
+	low := attribute{"LOW_" + id, fmt.Sprintf("%s.LOW_%s DEFAULT %d;  %s X;  X.LOW_%s = MIN(X.%s, (X.%s).LOW_%s, (X.%s).LOW_%s);",
+		m.name, id, int64(math.MaxInt64), m.name, id, f.name, min(l, r), id, max(l, r), id)}
+	high := attribute{"HIGH_" + id, fmt.Sprintf("%s.HIGH_%s DEFAULT -%d;  %s X;  X.HIGH_%s = MAX(X.%s, (X.%s).HIGH_%s, (X.%s).HIGH_%s);",
+		m.name, id, int64(math.MaxInt64), m.name, id, f.name, min(l, r), id, max(l, r), id)}
+	for _, op := range []string{"<", "<="} {
+		c := m.compare("below "+f.name+" "+l+" "+op, fmt.Sprintf("search tree: %s in all of %s comes before", f.name, l),
+			fmt.Sprintf("X.%s != NULL", l), fmt.Sprintf("(X.%s).HIGH_%s", l, id), op, "X."+f.name, 0).with(high)
+		d := m.compare("above "+f.name+" "+r+" "+op, fmt.Sprintf("search tree: %s in all of %s comes after", f.name, r),
+			fmt.Sprintf("X.%s != NULL", r), "X."+f.name, op, fmt.Sprintf("(X.%s).LOW_%s", r, id), 0).with(low)
+		c.need, d.need = 4, 4
+		if op == "<" {
+			c.because("below " + f.name + " " + l + " <=")
+			d.because("above " + f.name + " " + r + " <=")
+		}
+	}
+}
+
+// colours: two-valued numbers that balance a red-black tree.
+func (m *maker) colours(s shape) {
+	ptrs := s.pointersOf()
+	if s.kind != tree {
+		return
+	}
+	for _, f := range m.fields {
+		v := f.sorted()
+		if len(v) != 2 || f.many {
+			continue
+		}
+		for i, black := range v {
+			red := v[1-i]
+			is := func(x string, c int64) string { return fmt.Sprintf("%s.%s == %s", x, f.name, f.text(c)) }
+			c := m.add(fmt.Sprintf("red %s %d", f.name, red), fmt.Sprintf("no child of a node with %s %s has it too", f.name, f.text(red)),
+				fmt.Sprintf("%s and X -> Y => %s", is("X", red), is("Y", black)))
+			c.need = 12
+			c.because("sides " + f.name)
+			r := m.add(fmt.Sprintf("root %s %d", f.name, black), fmt.Sprintf("a root has %s %s", f.name, f.text(black)), fmt.Sprintf("X.ISROOT == TRUE => %s", is("X", black)))
+			r.need = 8
+			if len(ptrs) != 2 {
+				continue
+			}
+			bh := attribute{"BH_" + fmt.Sprint(black), fmt.Sprintf("%s.BH DEFAULT 1;  %s X;  X.BH = (X.%s).BH + (%s ? 1 : 0);", m.name, m.name, ptrs[0], is("X", black))}
+			name := "BH"
+			if i == 1 {
+				name = "BH2"
+			}
+			bh.text = strings.ReplaceAll(bh.text, "BH", name)
+			bh.name = name
+			b := m.compare(fmt.Sprintf("black %s %d", f.name, black), fmt.Sprintf("all ways down meet as many nodes with %s %s", f.name, f.text(black)), "",
+				fmt.Sprintf("(X.%s).%s", ptrs[0], name), "==", fmt.Sprintf("(X.%s).%s", ptrs[1], name), 0).with(bh)
+			b.need = 2
+		}
+	}
+}
+
+// text writes a value as the language has it: an enumerator by name.
+func (f *field) text(v int64) string {
+	for _, e := range f.typ.Enumerators {
+		if e.Value == v && e.Name != "" {
+			return e.Name
+		}
+	}
+	return fmt.Sprint(v)
+}

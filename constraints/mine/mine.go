@@ -1,0 +1,491 @@
+package mine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/mgpp"
+)
+
+// Result is what was found.
+type Result struct {
+	Types   []Type   `json:"types"`
+	Facts   []Fact   `json:"facts"`
+	CPoints []CPoint `json:"cpoints"`
+	// Moments is how many C-points were checked, States in how many different states
+	// of the structure, Looks how many of them were looked at whole to count.
+	Moments int `json:"moments"`
+	States  int `json:"states"`
+	Looks   int `json:"looks"`
+	// Skipped moments were left out because there were so many.
+	Skipped int `json:"skipped"`
+	// End: the facts held at the normal end of the program too.
+	End bool `json:"end"`
+	// Partial: it was interrupted; what was not done is not known.
+	Partial bool `json:"partial"`
+
+	header header
+	stated []*candidate
+	maybe  []*candidate
+}
+
+// Type is a type of nodes, with what its pointers make.
+type Type struct {
+	Name  string   `json:"name"`
+	Shape string   `json:"shape"`
+	Edges []string `json:"edges,omitempty"`
+	Born  int      `json:"allocated"`
+	Most  int      `json:"alive_at_most"`
+}
+
+func (k kind) String() string {
+	return [...]string{"no structure", "tree or list", "rings", "graph without cycles", "graph"}[k]
+}
+
+// ErrNoNodes: the run allocated no block of the types.
+var ErrNoNodes = errors.New("none was allocated")
+
+// ErrNoMoments: nothing is known of where the structure could be whole.
+var ErrNoMoments = errors.New("no function whose calls were seen changed it")
+
+// Mine finds what held of the structure in a healthy run. If ctx ends before it is
+// through, the result is what is known by then, and says so.
+func Mine(ctx context.Context, r *Run) (*Result, error) {
+	m := &mining{run: r}
+	err := m.prepare()
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{m.shapes, m.laws, m.points} {
+		err = step(ctx)
+		if errors.Is(err, context.Canceled) {
+			m.partial = true
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m.result(), nil
+}
+
+// mining is the state of one.
+type mining struct {
+	run       *Run
+	head      header
+	land      *terrain
+	quiet     []moment
+	places    map[int]bool // that quiet moments are of, as far as they are not given up
+	looks     []mgpp.Timestamp
+	skipped   int
+	portraits []*portrait
+	found     []shape
+	globals   []global
+	cands     []*candidate // laws
+	cpoints   []CPoint
+	end       bool
+	final     []moment
+	partial   bool
+}
+
+// prepare finds the moments, and looks at the fields.
+func (m *mining) prepare() error {
+	r := m.run
+	for _, t := range r.Types {
+		m.head.types = append(m.head.types, typeDecl{name: t})
+	}
+	bare, err := compile(r, &m.head, nil)
+	if err != nil {
+		return err
+	}
+	m.globals = leading(r.Globals, bare.spec.Types)
+	for _, g := range m.globals {
+		m.head.globals = append(m.head.globals, g.name)
+	}
+	base, err := compile(r, &m.head, nil)
+	if err != nil {
+		return err
+	}
+	r.progress("looking for changes")
+	m.land = survey(r, base.graph)
+	for _, t := range base.spec.Types {
+		if m.land.births[t.Name] == 0 {
+			return fmt.Errorf("%s: %w", t.Name, ErrNoNodes)
+		}
+	}
+	if len(m.land.moments) == 0 {
+		return ErrNoMoments
+	}
+	m.quiet, m.skipped = thin(m.land.quiet(), maxMoments)
+	m.looks = m.land.looks(m.quiet)
+	m.places = map[int]bool{}
+	for _, q := range m.quiet {
+		m.places[q.place] = true
+	}
+	m.head.directives = m.sentinels(base)
+	if len(m.head.directives) > 0 {
+		if base, err = compile(r, &m.head, nil); err != nil {
+			return err
+		}
+	}
+	m.portray(base)
+	return nil
+}
+
+func (m *mining) portray(t *trial) {
+	m.portraits = nil
+	for _, nt := range t.spec.Types {
+		m.portraits = append(m.portraits, portray(m.run, t.graph, nt, m.looks))
+	}
+}
+
+// trust compiles candidates, drops those that fail more often than not where the
+// structure should be whole, and checks the others at all quiet moments.
+func (m *mining) trust(ctx context.Context, cands []*candidate) error {
+	t, err := compile(m.run, &m.head, cands)
+	if err != nil {
+		return err
+	}
+	if err := t.look(ctx, m.looks); err != nil {
+		return err
+	}
+	for _, c := range t.cands {
+		if c.Held == 0 || 2*c.BrokenViews > c.Views {
+			c.dead = true
+		}
+	}
+	if t, err = compile(m.run, &m.head, cands); err != nil {
+		return err
+	}
+	return t.sweep(ctx, m.quiet)
+}
+
+// shapes finds out what the pointers of each type make.
+func (m *mining) shapes(ctx context.Context) error {
+	m.run.progress("trying shapes")
+	for i, p := range m.portraits {
+		s, err := m.shapeOf(ctx, p)
+		if err != nil {
+			return err
+		}
+		if s.kind != tree {
+			d, t, err := m.conditional(ctx, p)
+			if err != nil {
+				return err
+			}
+			if d != "" {
+				m.head.directives = append(m.head.directives, d)
+				s = t
+			}
+		}
+		m.found = append(m.found, s)
+		m.head.types[i].edges = newMaker(p).edges(s)
+	}
+	return nil
+}
+
+func (m *mining) shapeOf(ctx context.Context, p *portrait) (shape, error) {
+	mk := newMaker(p)
+	mk.shapes()
+	if err := m.trust(ctx, mk.out); err != nil {
+		return shape{}, err
+	}
+	held := map[string]bool{}
+	for _, c := range agree(mk.out, m.places) {
+		held[c.key] = true
+	}
+	return mk.recognise(func(key string) bool { return held[key] }), nil
+}
+
+// conditional looks for a field that says which elements of an array of pointers are
+// in use, if that makes a tree of what is none otherwise: the one that leaves most of
+// them.
+func (m *mining) conditional(ctx context.Context, p *portrait) (best string, found shape, err error) {
+	most := 0
+	for _, l := range p.links {
+		if !l.array || l.count < 2 || l.to[p.name()] == 0 {
+			continue
+		}
+		for _, d := range conditions(p, l) {
+			s, edges, err := m.suppose(ctx, p, l, d)
+			if err != nil {
+				return "", shape{}, err
+			}
+			if s.kind == tree && edges > most {
+				best, found, most = d, s, edges
+			}
+		}
+	}
+	return best, found, nil
+}
+
+// suppose finds the shape that a type has with one more directive, and how many
+// edges of l there are then.
+func (m *mining) suppose(ctx context.Context, p *portrait, l *link, directive string) (shape, int, error) {
+	head, places := m.head, m.places
+	defer func() { m.head, m.places = head, places }()
+	m.head.directives = append(slices.Clone(head.directives), directive)
+	m.places = clone(places)
+	edges := &candidate{key: "edges"}
+	edges.Text = fmt.Sprintf("%s X, Y;  X ->(%s) Y => X.OUTDEGREE(%s) > 0;", p.name(), l.name, l.name)
+	t, err := compile(m.run, &m.head, []*candidate{edges})
+	if err != nil {
+		return shape{}, 0, nil // the language refuses it
+	}
+	if err := t.look(ctx, m.looks); err != nil {
+		return shape{}, 0, err
+	}
+	s, err := m.shapeOf(ctx, p)
+	if !slices.ContainsFunc(s.links, func(x *link) bool { return x.name == l.name }) {
+		return shape{}, 0, err
+	}
+	return s, edges.Held, err
+}
+
+func clone(s map[int]bool) map[int]bool {
+	out := map[int]bool{}
+	for k := range s {
+		out[k] = true
+	}
+	return out
+}
+
+// conditions are the "cells" directives to try for an array of pointers.
+func conditions(p *portrait, l *link) []string {
+	var flags []string
+	for _, f := range p.fields {
+		if v := f.sorted(); len(v) == 2 && !f.many {
+			for _, x := range v {
+				flags = append(flags, fmt.Sprintf(" if %s == %s", f.name, f.text(x)))
+			}
+		}
+	}
+	var out []string
+	for _, n := range p.fields {
+		if !n.counts() || n.min < 0 || n.max < 2 || n.max > l.count {
+			continue
+		}
+		for _, last := range []string{n.name, n.name + " - 1"} {
+			out = append(out, fmt.Sprintf("cells %s: %s[0..%s];", p.name(), l.name, last))
+			for _, f := range flags {
+				if !strings.Contains(f, " "+n.name+" ") {
+					out = append(out, fmt.Sprintf("cells %s: %s[0..%s]%s;", p.name(), l.name, last, f))
+				}
+			}
+		}
+	}
+	for _, f := range flags {
+		out = append(out, fmt.Sprintf("cells %s: %s%s;", p.name(), l.name, f))
+	}
+	return out
+}
+
+// sentinels looks for static objects of a node type that pointers lead to instead of
+// NULL.
+func (m *mining) sentinels(t *trial) []string {
+	var out []string
+	for _, v := range m.run.Globals {
+		for _, n := range t.spec.Types {
+			if v.Type != nil && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, m.run.Bias, v) {
+				out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
+			}
+		}
+	}
+	return out
+}
+
+// laws looks for what holds on top of the shapes.
+func (m *mining) laws(ctx context.Context) error {
+	m.run.progress("trying laws")
+	base, err := compile(m.run, &m.head, nil)
+	if err != nil {
+		return err
+	}
+	m.portray(base)
+	for i, p := range m.portraits {
+		mk := newMaker(p)
+		s := m.found[i]
+		s.links, s.backs = mk.same(s.links), mk.same(s.backs)
+		mk.laws(s, m.globals, m.portraits)
+		if len(m.portraits) > 1 {
+			mk.countsOf(m.run.Types)
+		}
+		m.cands = append(m.cands, mk.out...)
+	}
+	if err := m.trust(ctx, m.cands); err != nil {
+		return err
+	}
+	return nil
+}
+
+// same returns the links of this portrait with the names of others.
+func (m *maker) same(links []*link) []*link {
+	var out []*link
+	for _, l := range m.links {
+		if slices.ContainsFunc(links, func(x *link) bool { return x.name == l.name }) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// points chooses C-points, and checks all candidates there.
+func (m *mining) points(ctx context.Context) error {
+	m.run.progress("choosing C-points")
+	for _, c := range m.cands {
+		c.weigh()
+	}
+	var sure []*candidate
+	for _, c := range agree(m.cands, clone(m.places)) {
+		if ok, _ := c.justified(); ok && !c.weak {
+			sure = append(sure, c)
+		}
+	}
+	all, skipped := thin(m.land.moments, maxMoments)
+	m.skipped = max(m.skipped, skipped)
+	t, err := compile(m.run, &m.head, sure)
+	if err != nil {
+		return err
+	}
+	if err := t.sweep(ctx, all); err != nil {
+		return err
+	}
+	m.cpoints = m.land.choose(sure)
+	m.end = m.run.Ended
+	for id, p := range m.land.places {
+		if p.fn == "" && slices.ContainsFunc(sure, func(c *candidate) bool { return c.fails[id] > 0 }) {
+			m.end = false
+		}
+	}
+	m.run.progress("checking at the C-points")
+	picked := m.land.picked(m.cpoints, m.end)
+	for _, q := range all {
+		if picked[q.place] {
+			m.final = append(m.final, q)
+		}
+	}
+	if t, err = compile(m.run, &m.head, m.cands); err != nil {
+		return err
+	}
+	return t.sweep(ctx, m.final)
+}
+
+// uninformative: values paired at random satisfy the comparison nearly always.
+const uninformative = 0.9
+
+// almost is the share of C-points at which a fact may fail that is still shown.
+const almost = 0.02
+
+// result judges the candidates.
+func (m *mining) result() *Result {
+	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head}
+	states := map[int]bool{}
+	for _, q := range m.final {
+		states[q.state] = true
+	}
+	r.States = len(states)
+	for i, p := range m.portraits {
+		t := Type{Name: p.name(), Born: m.land.births[p.name()], Most: slices.Max(m.land.alive)}
+		if i < len(m.found) {
+			t.Shape, t.Edges = m.found[i].kind.String(), m.head.types[i].edges
+		}
+		r.Types = append(r.Types, t)
+	}
+	if m.partial {
+		return r
+	}
+	var held []*candidate
+	for _, c := range m.cands {
+		if c.dead {
+			continue
+		}
+		c.CPoints = len(m.final)
+		for _, n := range c.fails {
+			c.CPointsBroken += n
+		}
+		ok, why := c.justified()
+		switch {
+		case c.CPointsBroken > 0 && (!ok || c.weak || float64(c.CPointsBroken) > almost*float64(c.CPoints)):
+			continue
+		case c.CPointsBroken > 0:
+			c.Why = fmt.Sprintf("failed at %d of %d C-points", c.CPointsBroken, c.CPoints)
+		case c.odds > uninformative:
+			continue
+		case !ok:
+			c.Why = why
+		case c.weak:
+			c.Why = "may be an accident of the run"
+		default:
+			c.Stated = true
+		}
+		held = append(held, c)
+	}
+	m.prune(held, r)
+	return r
+}
+
+// prune leaves out what the others say already, and gives labels.
+func (m *mining) prune(held []*candidate, r *Result) {
+	implied := map[string]bool{}
+	for _, c := range held {
+		if c.Stated {
+			for _, k := range c.implies {
+				implied[k] = true
+			}
+		}
+	}
+	for _, c := range held {
+		if c.CPointsBroken == 0 {
+			for _, k := range c.implies {
+				if c.Stated || !stated(held, k) {
+					implied[k] = true
+				}
+			}
+		}
+	}
+	labels := map[string]int{}
+	for _, c := range held {
+		if implied[c.key] {
+			continue
+		}
+		c.Label = label(c.key, labels)
+		for i, f := range r.CPoints {
+			for j, k := range f.Broken {
+				if k == c.key {
+					r.CPoints[i].Broken[j] = c.Label
+				}
+			}
+		}
+		r.Facts = append(r.Facts, c.Fact)
+		if c.Stated {
+			r.stated = append(r.stated, c)
+		} else {
+			r.maybe = append(r.maybe, c)
+		}
+	}
+	for i := range r.CPoints {
+		r.CPoints[i].Broken = slices.DeleteFunc(r.CPoints[i].Broken, func(s string) bool { return strings.Contains(s, " ") })
+	}
+}
+
+func stated(held []*candidate, key string) bool {
+	return slices.ContainsFunc(held, func(c *candidate) bool { return c.Stated && c.key == key })
+}
+
+// label makes a name of a key: of "T root root" it is "root", of "T height h 0"
+// "height_h".
+func label(key string, used map[string]int) string {
+	_, key, _ = strings.Cut(key, " ")
+	words := strings.FieldsFunc(key, func(r rune) bool {
+		return !(r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	})
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.Trim(w, "0123456789") == "" })
+	s := strings.Join(slices.Compact(words), "_")
+	if used[s]++; used[s] > 1 {
+		s = fmt.Sprintf("%s_%d", s, used[s])
+	}
+	return s
+}

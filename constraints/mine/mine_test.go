@@ -1,0 +1,121 @@
+package mine
+
+import (
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/types"
+)
+
+// sightings makes a comparison of what was seen of some nodes.
+func sightings(op string, values ...[2]float64) *candidate {
+	c := &candidate{left: "a", right: "b", holds: relations[op], need: 2, seen: map[eval.Instance]bool{}, pairs: map[pair]bool{}}
+	for i, v := range values {
+		of := eval.Instance{Nodes: [4]graph.ObjID{graph.ObjID(i + 1)}}
+		c.seen[of] = true
+		c.pairs[pair{of, v}] = true
+		c.Held++
+	}
+	c.weigh()
+	return c
+}
+
+func TestWeigh(t *testing.T) {
+	var mixed, apart, same [][2]float64
+	for i := range 12 {
+		x := float64(i * 7 % 12)
+		mixed = append(mixed, [2]float64{x, x + 1})
+		apart = append(apart, [2]float64{x, x + 100})
+		same = append(same, [2]float64{3, 3})
+	}
+	for _, c := range []struct {
+		name   string
+		op     string
+		values [][2]float64
+		want   bool
+	}{
+		{"values that mix", "<", mixed, true},
+		{"ranges apart", "<", apart, false},
+		{"constants", "==", same, false},
+		{"too few", "<", mixed[:3], false},
+		{"none", "<", nil, false},
+	} {
+		if ok, why := sightings(c.op, c.values...).justified(); ok != c.want {
+			t.Errorf("%s: justified %v (%s)", c.name, ok, why)
+		}
+	}
+}
+
+// TestAgree: a helper at which much fails is no C-point; a fact that fails here and
+// there is none.
+func TestAgree(t *testing.T) {
+	fact := func(key string, fails ...int) *candidate {
+		c := &candidate{key: key, fails: map[int]int{}}
+		for _, p := range fails {
+			c.fails[p] = 1
+		}
+		return c
+	}
+	const insert, remove, helper, exit = 0, 1, 2, 3
+	all := []*candidate{
+		fact("tree", helper), fact("order", helper), fact("balance", helper), fact("up"),
+		fact("small", insert), fact("junk", insert, remove, exit),
+	}
+	places := map[int]bool{insert: true, remove: true, helper: true, exit: true}
+	var got []string
+	for _, c := range agree(all, places) {
+		got = append(got, c.key)
+	}
+	if want := []string{"tree", "order", "balance", "up"}; !slices.Equal(got, want) {
+		t.Errorf("facts %q, want %q", got, want)
+	}
+	if want := []int{insert, remove, exit}; !slices.Equal(sortedKeys(places), want) {
+		t.Errorf("places %v, want %v", sortedKeys(places), want)
+	}
+}
+
+func TestLabel(t *testing.T) {
+	used := map[string]int{}
+	for _, c := range [][2]string{
+		{"T root root", "root"}, {"T height h 0", "height_h"}, {"T below key left <", "below_key_left"},
+		{"T below key left <=", "below_key_left_2"}, {"std::list<int> tree", "tree"}, {"T back child[0] up", "back_child_up"},
+	} {
+		if got := label(c[0], used); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestThin(t *testing.T) {
+	var all []moment
+	for i := range 1000 {
+		all = append(all, moment{place: i / 990})
+	}
+	kept, dropped := thin(all, 100)
+	if len(kept)+dropped != 1000 || len(kept) > 102 || kept[len(kept)-1].place != 1 {
+		t.Errorf("%d kept, %d dropped, the last of place %d", len(kept), dropped, kept[len(kept)-1].place)
+	}
+	if kept, dropped := thin(all, 1000); len(kept) != 1000 || dropped != 0 {
+		t.Errorf("%d kept of as many as may be", len(kept))
+	}
+}
+
+func TestFieldValue(t *testing.T) {
+	signed, unsigned := &types.Type{Kind: types.Int, Signed: true}, &types.Type{Kind: types.Uint}
+	for _, c := range []struct {
+		f    field
+		raw  uint64
+		want int64
+	}{
+		{field{typ: signed, size: 4}, 0xffffffff, -1},
+		{field{typ: unsigned, size: 4}, 0xffffffff, 0xffffffff},
+		{field{typ: unsigned, size: 1, bits: [2]int{3, 2}}, 0b10000, 2},
+		{field{typ: signed, size: 1, bits: [2]int{7, 1}}, 0x80, -1},
+	} {
+		if got := c.f.value(c.raw); got != c.want {
+			t.Errorf("%+v of %#x: %d, want %d", c.f, c.raw, got, c.want)
+		}
+	}
+}

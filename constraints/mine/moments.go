@@ -1,0 +1,220 @@
+package mine
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// moment is a boundary of a call, at which the structure may have been whole.
+type moment struct {
+	at    mgpp.Timestamp
+	place int
+	depth int
+	state int // changes of the structure before it
+}
+
+// place is what a C-point directive can name: one end of a function's outermost
+// calls, or the normal end of the program.
+type place struct {
+	fn   string // "": the end of the program
+	exit bool
+}
+
+// terrain is the run seen from the structure: what changed it, and at the boundaries
+// of which calls one can look at it.
+type terrain struct {
+	run      *Run
+	changes  []mgpp.Timestamp // of nodes of the types, and of the globals that lead to them
+	alive    []int            // nodes alive, after each change
+	own      map[string]bool  // functions with a statement that changed it
+	births   map[string]int   // blocks by type
+	places   []place
+	moments  []moment // of calls that changed the structure, by time
+	mutating []bool   // by call
+}
+
+// survey finds out what changed the structure, and where.
+func survey(r *Run, g *graph.Graph) *terrain {
+	t := &terrain{run: r, own: map[string]bool{}, births: map[string]int{}}
+	g.Advance()
+	funcs := map[trace.Addr]string{}
+	alive := 0
+	for at := mgpp.Timestamp(1); at <= r.History.Now(); at++ {
+		b := r.History.Brief(at)
+		op := mgpp.Op{}
+		node := b.Node
+		if b.Kind == mgpp.OpStore || b.Kind == mgpp.OpBulk {
+			op = r.History.Op(at)
+			node = op.Node
+		}
+		if !concerns(g, node) {
+			continue
+		}
+		if op.Time == 0 {
+			op = r.History.Op(at)
+		}
+		switch b.Kind {
+		case mgpp.OpBirth:
+			alive++
+			t.births[g.Object(g.Former(node)).Type.Name]++
+		case mgpp.OpDeath:
+			alive--
+		}
+		t.changes, t.alive = append(t.changes, at), append(t.alive, alive)
+		fn, ok := funcs[op.PC]
+		if !ok {
+			fn = r.FuncOf(op.PC)
+			funcs[op.PC] = fn
+		}
+		t.own[fn] = true
+	}
+	t.boundaries()
+	return t
+}
+
+// concerns reports whether a block is a node of a declared type, or a declared
+// global.
+func concerns(g *graph.Graph, id mgpp.NodeID) bool {
+	if id == 0 {
+		return false
+	}
+	o := g.Object(g.Former(id))
+	return o.ID != 0 && (o.Type != nil || o.Global != 0)
+}
+
+// state returns how many changes there are up to a time.
+func (t *terrain) state(at mgpp.Timestamp) int {
+	return sort.Search(len(t.changes), func(i int) bool { return t.changes[i] > at })
+}
+
+// boundaries lists the moments at which outermost calls begin and end that change
+// the structure.
+func (t *terrain) boundaries() {
+	ids := map[place]int{}
+	add := func(p place, at mgpp.Timestamp, depth int) {
+		id, ok := ids[p]
+		if !ok {
+			id = len(t.places)
+			ids[p] = id
+			t.places = append(t.places, p)
+		}
+		t.moments = append(t.moments, moment{at, id, depth, t.state(at)})
+	}
+	t.mutating = make([]bool, len(t.run.Calls))
+	for i, c := range t.run.Calls {
+		t.mutating[i] = t.state(c.Enter) < t.state(c.Leave)
+		if !t.mutating[i] || c.Inner {
+			continue
+		}
+		add(place{c.Func, false}, c.Enter, c.Depth)
+		if c.Left {
+			add(place{c.Func, true}, c.Leave, c.Depth)
+		}
+	}
+	if t.run.Ended {
+		add(place{}, t.run.History.Now(), 0)
+	}
+	slices.SortStableFunc(t.moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+}
+
+// aliveAt returns how many nodes there are at a moment.
+func (t *terrain) aliveAt(m moment) int {
+	if m.state == 0 {
+		return 0
+	}
+	return t.alive[m.state-1]
+}
+
+const (
+	enoughStates = 8    // of the structure, to take a depth of calls for that of its operations
+	maxMoments   = 4000 // that are checked; more are thinned out
+	maxLooks     = 12   // moments that are looked at whole
+)
+
+// quiet returns the moments of the outermost calls that show the structure in
+// enough states: where it should be whole, before anything is known of it. A driver
+// shows it once or twice, an operation often, a helper in the middle of operations.
+func (t *terrain) quiet() []moment {
+	depths := map[int]map[int]bool{}
+	deepest := 0
+	for _, m := range t.moments {
+		if depths[m.depth] == nil {
+			depths[m.depth] = map[int]bool{}
+		}
+		if t.aliveAt(m) > 0 {
+			depths[m.depth][m.state] = true
+		}
+		deepest = max(deepest, m.depth)
+	}
+	all := map[int]bool{}
+	for _, s := range depths {
+		for k := range s {
+			all[k] = true
+		}
+	}
+	enough := min(enoughStates, max(2, len(all)/3))
+	states := map[int]bool{}
+	limit := deepest
+	for d := 0; d <= deepest; d++ {
+		for k := range depths[d] {
+			states[k] = true
+		}
+		if len(states) >= enough {
+			limit = d
+			break
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(t.moments), func(m moment) bool { return m.depth > limit })
+}
+
+// thin leaves at most n moments, every so many of them, and the last one of each
+// place. dropped says how many are gone.
+func thin(moments []moment, n int) (kept []moment, dropped int) {
+	if len(moments) <= n {
+		return moments, 0
+	}
+	last := map[int]int{}
+	for i, m := range moments {
+		last[m.place] = i
+	}
+	step := float64(len(moments)) / float64(n)
+	next := 0.0
+	for i, m := range moments {
+		if float64(i) >= next || last[m.place] == i {
+			kept = append(kept, m)
+			next += step
+		}
+	}
+	return kept, len(moments) - len(kept)
+}
+
+// looks chooses moments to look at whole: different states, spread over the run,
+// the largest structure among them.
+func (t *terrain) looks(moments []moment) []mgpp.Timestamp {
+	var distinct []moment
+	biggest := 0
+	for _, m := range moments {
+		if t.aliveAt(m) == 0 || len(distinct) > 0 && distinct[len(distinct)-1].state == m.state {
+			continue
+		}
+		distinct = append(distinct, m)
+		if t.aliveAt(m) > t.aliveAt(distinct[biggest]) {
+			biggest = len(distinct) - 1
+		}
+	}
+	if len(distinct) == 0 {
+		return nil
+	}
+	out := []mgpp.Timestamp{distinct[biggest].at}
+	n := min(maxLooks, len(distinct))
+	for i := range n {
+		out = append(out, distinct[(2*i+1)*len(distinct)/(2*n)].at)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,234 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/types"
+)
+
+// numbers: what a field holds, and how fields of one node compare.
+func (m *maker) numbers(s shape) {
+	for _, f := range m.fields {
+		m.values(f)
+		m.bounds(f)
+		for _, g := range m.fields {
+			if f != g && f.comparable(g) {
+				m.pair(f, g)
+			}
+		}
+	}
+}
+
+// maxEnum is how many values make an enumeration, at most; Daikon's is 3.
+const maxEnum = 4
+
+// values: one of a few.
+func (m *maker) values(f *field) {
+	v := f.sorted()
+	if f.many || len(v) == 0 || len(v) > maxEnum || f.typ.Kind == types.Bool {
+		return
+	}
+	var s []string
+	often := true
+	for _, x := range v {
+		s = append(s, fmt.Sprintf("X.%s == %s", f.name, f.text(x)))
+		often = often && f.values[x] >= 5
+	}
+	words := f.name + " is one of " + plural(len(v), "value", "values")
+	if len(v) == 1 {
+		words = f.name + " was always " + f.text(v[0])
+	}
+	named := f.typ.Kind == types.Enum
+	if len(v) > 2 && !named {
+		return // it may well take other values in other runs
+	}
+	c := m.add("values "+f.name, words, strings.Join(s, " or "))
+	c.because("lower "+f.name, "upper "+f.name)
+	c.need = len(v)
+	c.weak = len(v) == 1 || !often || !named && !small(v)
+}
+
+// small: the values are those of a flag or the like.
+func small(v []int64) bool { return v[0] >= -2 && v[len(v)-1] <= 3 }
+
+// bounds: the least and the greatest value, where the run shows that the field
+// would go on if it could. After Daikon (Ernst et al., Science of Computer
+// Programming 69, 2007): a bound is an accident of the run unless its value is met
+// more often than the spread of the values lets expect.
+func (m *maker) bounds(f *field) {
+	if len(f.values) < 3 || f.typ.Kind == types.Enum {
+		return
+	}
+	if f.clipped(f.min) && (f.min != 0 || f.typ.Kind != types.Uint) {
+		c := m.add("lower "+f.name, fmt.Sprintf("%s is at least %d", f.name, f.min), fmt.Sprintf("X.%s >= %d", f.name, f.min))
+		c.weak = f.min != 0 && f.min != 1
+		c.need = 8
+	}
+	if f.clipped(f.max) {
+		c := m.add("upper "+f.name, fmt.Sprintf("%s is at most %d", f.name, f.max), fmt.Sprintf("X.%s <= %d", f.name, f.max))
+		c.weak, c.need = true, 8
+	}
+}
+
+// clipped: the value is met twice as often as if all between the extremes were
+// alike, and several times.
+func (f *field) clipped(v int64) bool {
+	expect := float64(f.n) / float64(f.max-f.min+1)
+	return f.values[v] >= 5 && float64(f.values[v]) >= 2*expect
+}
+
+// comparable: the two are of one type, and their values mix.
+func (f *field) comparable(g *field) bool {
+	return f.typ.Name == g.typ.Name && f.typ.Kind != types.Enum && f.typ.Kind != types.Bool &&
+		len(f.values) > 2 && len(g.values) > 2 && f.min <= g.max && g.min <= f.max
+}
+
+// pair: one field of a node is not greater than another.
+func (m *maker) pair(f, g *field) {
+	c := m.compare(fmt.Sprintf("pair %s < %s", f.name, g.name), fmt.Sprintf("%s is less than %s", f.name, g.name), "", "X."+f.name, "<", "X."+g.name, 0)
+	c.because(fmt.Sprintf("pair %s <= %s", f.name, g.name))
+	d := m.compare(fmt.Sprintf("pair %s <= %s", f.name, g.name), fmt.Sprintf("%s is %s at most", f.name, g.name), "", "X."+f.name, "<=", "X."+g.name, 0)
+	c.need, d.need = 8, 8
+	if f.name < g.name {
+		e := m.compare(fmt.Sprintf("pair %s == %s", f.name, g.name), fmt.Sprintf("%s and %s are equal", f.name, g.name), "", "X."+f.name, "==", "X."+g.name, 0)
+		e.because(fmt.Sprintf("pair %s <= %s", f.name, g.name), fmt.Sprintf("pair %s <= %s", g.name, f.name))
+	}
+}
+
+// sortedArrays: keys in order, as many as a field says, and children between them.
+func (m *maker) sortedArrays(s shape) {
+	for _, a := range m.arrays {
+		for _, n := range m.fields {
+			if !n.counts() || n.min < 0 || n.max > a.count {
+				continue
+			}
+			for _, op := range []string{"<", "<="} {
+				c := m.compare(fmt.Sprintf("sorted %s %s %s", a.name, n.name, op), fmt.Sprintf("the first %s elements of %s are in order", n.name, a.name), "",
+					fmt.Sprintf("X.%s[I - 1]", a.name), op, fmt.Sprintf("X.%s[I]", a.name), 0)
+				c.Text = fmt.Sprintf("%s X;  for I in 1 to X.%s - 1, X.%s[I - 1] %s X.%s[I];", m.name, n.name, a.name, op, a.name)
+				c.need = 4
+				if op == "<" {
+					c.because(fmt.Sprintf("sorted %s %s <=", a.name, n.name))
+				}
+			}
+			m.room(a, n)
+			if len(s.links) == 1 && s.links[0].array && s.links[0].count > a.count {
+				m.between(a, n, s.links[0])
+			}
+		}
+	}
+}
+
+// room: a count of elements is not greater than there is room for.
+func (m *maker) room(a *array, n *field) {
+	lo := int64(0)
+	if n.min >= 1 {
+		lo = 1
+	}
+	c := m.add(fmt.Sprintf("room %s %s", a.name, n.name), fmt.Sprintf("%s counts elements of %s", n.name, a.name), fmt.Sprintf("%d <= X.%s and X.%s <= %d", lo, n.name, n.name, a.count))
+	c.because("lower "+n.name, "upper "+n.name, "values "+n.name)
+	c.need = 2
+	if n.max < a.count {
+		c.weak = true
+	}
+}
+
+// between: the keys of a child lie between those beside it.
+func (m *maker) between(a *array, n *field, child *link) {
+	for _, op := range []string{"<", "<="} {
+		before := m.compare(fmt.Sprintf("before %s %s %s", a.name, n.name, op), fmt.Sprintf("the last %s of a child comes before the one beside it", a.name), "",
+			fmt.Sprintf("X.%s[I].%s[X.%s[I].%s - 1]", child.name, a.name, child.name, n.name), op, fmt.Sprintf("X.%s[I]", a.name), 0)
+		before.Text = fmt.Sprintf("%s X;  for I in 0 to X.%s - 1, X.%s[I] != NULL => %s %s %s;", m.name, n.name, child.name, before.left, op, before.right)
+		after := m.compare(fmt.Sprintf("after %s %s %s", a.name, n.name, op), fmt.Sprintf("the first %s of the next child comes after it", a.name), "",
+			fmt.Sprintf("X.%s[I]", a.name), op, fmt.Sprintf("X.%s[I + 1].%s[0]", child.name, a.name), 0)
+		after.Text = fmt.Sprintf("%s X;  for I in 0 to X.%s - 1, X.%s[I + 1] != NULL => %s %s %s;", m.name, n.name, child.name, after.left, op, after.right)
+		before.need, after.need = 4, 4
+		if op == "<" {
+			before.because(fmt.Sprintf("before %s %s <=", a.name, n.name))
+			after.because(fmt.Sprintf("after %s %s <=", a.name, n.name))
+		}
+	}
+}
+
+// totals: numbers, here or in static memory, that count the nodes.
+func (m *maker) totals(globals []global) {
+	all := fmt.Sprintf("COUNT(%s)", m.name)
+	for _, g := range globals {
+		for _, path := range g.numbers {
+			c := m.say("total "+path, fmt.Sprintf("%s is the number of nodes", path), fmt.Sprintf("%s == %s;", path, all))
+			c.left, c.right, c.holds, c.need = path, all, relations["=="], 3
+		}
+	}
+}
+
+// countsOf: fields of a head that count the nodes of other types.
+func (m *maker) countsOf(types []string) {
+	for _, f := range m.fields {
+		if !f.counts() {
+			continue
+		}
+		for _, t := range types {
+			if t != m.name {
+				m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
+			}
+		}
+	}
+}
+
+// global is an object in static memory that leads to nodes.
+type global struct {
+	name    string
+	paths   map[string][]string // by type: pointers to its nodes
+	numbers []string
+}
+
+func (g *global) pathsTo(t string) []string { return g.paths[t] }
+
+// leading returns the globals that have pointers to nodes of the types.
+func leading(vars []check.Variable, types []*check.NodeType) []global {
+	var out []global
+	for _, v := range vars {
+		if g, ok := globalOf(v, types); ok && !slices.ContainsFunc(out, func(o global) bool { return o.name == g.name }) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// sameStruct: one type of the program, whose units have each their own.
+func sameStruct(a, b *types.Type) bool {
+	return a != nil && b != nil && a.Kind == b.Kind && a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+}
+
+func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
+	g := global{name: v.Name, paths: map[string][]string{}}
+	if v.Type == nil {
+		return g, false
+	}
+	note := func(path string, t *types.Type) {
+		switch t.Kind {
+		case types.Pointer:
+			for _, n := range nodes {
+				if sameStruct(t.Elem, n.Layout) {
+					g.paths[n.Name] = append(g.paths[n.Name], path)
+				}
+			}
+		case types.Int, types.Uint:
+			g.numbers = append(g.numbers, path)
+		}
+	}
+	switch v.Type.Kind {
+	case types.Pointer:
+		note("::"+v.Name, v.Type)
+	case types.Struct:
+		for _, s := range v.Type.Scalars() {
+			if s.Type != nil && !strings.Contains(s.Path, "[") {
+				note("::"+v.Name+"."+s.Path, s.Type)
+			}
+		}
+	}
+	return g, len(g.paths) > 0
+}

@@ -1,0 +1,232 @@
+package mine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// agree decides what held, where facts and places contradict each other: a place at
+// which many facts fail that hold elsewhere is no C-point, a fact that fails at many
+// places is none. It drops the worse of the two, measured by the share of what
+// contradicts it, until no contradiction is left; cands are those that stay, and
+// places (by number) those that count.
+func agree(cands []*candidate, places map[int]bool) (facts []*candidate) {
+	fails := func(c *candidate, p int) bool { return places[p] && c.fails[p] > 0 }
+	share := func(c *candidate) float64 {
+		n := 0
+		for p := range places {
+			if fails(c, p) {
+				n++
+			}
+		}
+		return float64(n) / float64(max(1, len(places)))
+	}
+	for _, c := range cands {
+		if !c.dead && share(c) <= 0.5 {
+			facts = append(facts, c)
+		}
+	}
+	for {
+		worst, most := -1, 0.0
+		for i, c := range facts {
+			if s := share(c); s > most {
+				worst, most = i, s
+			}
+		}
+		if worst < 0 {
+			return facts
+		}
+		place, share := -1, 0.0 // one contradiction alone does not tell who is wrong: then it is the fact
+		for _, p := range sortedKeys(places) {
+			n := 0
+			for _, c := range facts {
+				if fails(c, p) {
+					n++
+				}
+			}
+			if s := float64(n) / float64(len(facts)); s > share && n > 1 {
+				place, share = p, s
+			}
+		}
+		if share > most && len(places) > 2 {
+			delete(places, place)
+		} else {
+			facts = slices.Delete(facts, worst, worst+1)
+		}
+	}
+}
+
+func sortedKeys(m map[int]bool) []int {
+	var out []int
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// CPoint is a proposed C-point, or a function that is none.
+type CPoint struct {
+	Func  string `json:"function"`
+	Calls int    `json:"calls"` // outermost ones that changed the structure
+	Entry bool   `json:"entry"` // the structure was whole whenever one began
+	Exit  bool   `json:"exit"`  // and whenever one ended
+	// Chosen: it is a statement of the specification.
+	Chosen bool `json:"chosen"`
+	// Broken are facts that failed at its boundaries.
+	Broken []string `json:"broken,omitempty"`
+}
+
+// function is what is known of a function that changed the structure.
+type function struct {
+	CPoint
+	callees []string // of calls that changed the structure, each once
+	below   int      // such calls
+	root    bool     // called by nobody that is known
+}
+
+// functions sums up the calls that changed the structure.
+func (t *terrain) functions() map[string]*function {
+	out := map[string]*function{}
+	get := func(name string) *function {
+		f := out[name]
+		if f == nil {
+			f = &function{CPoint: CPoint{Func: name}}
+			out[name] = f
+		}
+		return f
+	}
+	for i, c := range t.run.Calls {
+		if !t.mutating[i] {
+			continue
+		}
+		f := get(c.Func)
+		if !c.Inner {
+			f.Calls++
+		}
+		if c.Parent < 0 {
+			f.root = true
+			continue
+		}
+		up := get(t.run.Calls[c.Parent].Func)
+		if up == f {
+			continue
+		}
+		up.below++
+		if !slices.Contains(up.callees, c.Func) {
+			up.callees = append(up.callees, c.Func)
+		}
+	}
+	return out
+}
+
+// driver reports whether a function only calls what changes the structure: C-points
+// belong to what it calls.
+func (t *terrain) driver(f *function, good func(string) bool) bool {
+	switch {
+	case len(f.callees) == 0:
+		return false
+	case f.Calls <= 2 && f.below > 2*f.Calls:
+		return true
+	case t.own[f.Func] || len(f.callees) == 1 && f.below <= f.Calls:
+		return false
+	}
+	return !slices.ContainsFunc(f.callees, func(c string) bool { return !good(c) })
+}
+
+// choose proposes C-points: the outermost functions at whose boundaries no fact
+// failed, drivers excepted. facts have been swept over all moments.
+func (t *terrain) choose(facts []*candidate) []CPoint {
+	funcs := t.functions()
+	for id, p := range t.places {
+		f := funcs[p.fn]
+		if f == nil {
+			continue
+		}
+		whole := true
+		for _, c := range facts {
+			if c.fails[id] > 0 {
+				whole = false
+				if !slices.Contains(f.Broken, c.key) {
+					f.Broken = append(f.Broken, c.key)
+				}
+			}
+		}
+		if p.exit {
+			f.Exit = whole
+		} else {
+			f.Entry = whole
+		}
+	}
+	good := func(name string) bool { return funcs[name].Entry && funcs[name].Exit }
+	seen := map[string]bool{}
+	var visit func(name string) bool // something was chosen there
+	visit = func(name string) bool {
+		f := funcs[name]
+		if seen[name] {
+			return f.Chosen
+		}
+		seen[name] = true
+		if (f.Entry || f.Exit) && name != "main" && !t.driver(f, good) {
+			f.Chosen = true
+			return true
+		}
+		any := false
+		for _, c := range f.callees {
+			if visit(c) {
+				any = true
+			}
+		}
+		if !any && good(name) && name != "main" {
+			f.Chosen, any = true, true
+		}
+		return any
+	}
+	var list []*function
+	for _, f := range funcs {
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b *function) int { return cmp.Compare(a.Func, b.Func) })
+	for _, f := range list {
+		if f.root {
+			visit(f.Func)
+		}
+	}
+	var out []CPoint
+	for _, f := range list {
+		out = append(out, f.CPoint)
+	}
+	slices.SortStableFunc(out, func(a, b CPoint) int {
+		if a.Chosen != b.Chosen {
+			return -1 + 2*btoi(b.Chosen)
+		}
+		return cmp.Compare(b.Calls, a.Calls)
+	})
+	return out
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// picked returns which places the chosen C-points are; end tells of the normal end.
+func (t *terrain) picked(points []CPoint, end bool) map[int]bool {
+	out := map[int]bool{}
+	for id, p := range t.places {
+		if p.fn == "" {
+			if end {
+				out[id] = true
+			}
+			continue
+		}
+		for _, c := range points {
+			if c.Chosen && c.Func == p.fn && (p.exit && c.Exit || !p.exit && c.Entry) {
+				out[id] = true
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package mine
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// portrait is what was seen of the fields of a type: it says which candidates are
+// worth making.
+type portrait struct {
+	typ    *check.NodeType
+	nodes  int // seen, once a view
+	links  []*link
+	fields []*field
+	arrays []*array
+}
+
+// link is a pointer field, or an array of them.
+type link struct {
+	name  string
+	count int64 // elements; 1: a plain pointer; -1: to the end of the block
+	array bool
+	edge  bool           // one of the type's edges
+	to    map[string]int // pointers to nodes, by type
+	set   int            // not NULL
+	null  int
+	lost  int // to no node that is alive
+}
+
+// leadsTo reports whether the link was seen to lead to a type, and to no other.
+func (l *link) leadsTo(t string) bool { return l.to[t] > 0 && len(l.to) == 1 }
+
+// field is a number in a node.
+type field struct {
+	name     string
+	typ      *types.Type
+	size     int64
+	offset   int64
+	bits     [2]int        // offset and size; size 0: no bit-field
+	values   map[int64]int // different nodes that had it
+	met      map[sighting]bool
+	many     bool // more different values than are counted
+	min, max int64
+	n        int
+}
+
+// sighting is a value in a node: that it stays there is no further evidence.
+type sighting struct {
+	node  graph.ObjID
+	value int64
+}
+
+// array is an array of numbers in a node.
+type array struct {
+	name  string
+	count int64
+	typ   *types.Type
+}
+
+const maxValues = 4096 // different values of a field that are counted
+
+// portray looks at all nodes of a type at some times.
+func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) *portrait {
+	p := &portrait{typ: t}
+	if t.Layout == nil {
+		return p
+	}
+	for i := range t.Edges {
+		c := &t.Edges[i]
+		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, to: map[string]int{}})
+	}
+	for _, s := range t.Layout.Scalars() {
+		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") {
+			continue
+		}
+		switch s.Type.Kind {
+		case types.Int, types.Uint, types.Bool, types.Enum:
+			p.fields = append(p.fields, &field{name: s.Path, typ: s.Type, size: s.Size, offset: s.Offset, bits: [2]int{s.BitOffset, s.BitSize}, values: map[int64]int{}, met: map[sighting]bool{}})
+		case types.Pointer:
+			if !slices.ContainsFunc(p.links, func(l *link) bool { return l.name == s.Path }) && s.Type.Elem != nil && s.Type.Elem.Kind != types.Func {
+				p.links = append(p.links, &link{name: s.Path, count: 1, to: map[string]int{}})
+			}
+		}
+	}
+	p.listArrays(t.Layout, "", 0)
+	g.Advance()
+	var nodes []graph.ObjID
+	for _, at := range times {
+		v := r.History.At(at)
+		nodes = g.Live(t, at, nodes[:0])
+		for _, o := range nodes {
+			p.nodes++
+			for i := range t.Edges {
+				p.links[i].note(g, v, o, &t.Edges[i])
+			}
+			for _, f := range p.fields {
+				f.note(v, o, g.Object(o).Addr)
+			}
+		}
+	}
+	p.notePayload(r, g, times)
+	return p
+}
+
+// maxNesting bounds structures within structures.
+const maxNesting = 4
+
+func (p *portrait) listArrays(t *types.Type, path string, depth int) {
+	for _, m := range t.Members {
+		if m.Type == nil || m.Name == "" {
+			continue
+		}
+		switch m.Type.Kind {
+		case types.Array:
+			if e := m.Type.Elem; e != nil && m.Type.Count > 1 && (e.Kind == types.Int || e.Kind == types.Uint) && e.Size > 1 {
+				p.arrays = append(p.arrays, &array{path + m.Name, m.Type.Count, e})
+			}
+		case types.Struct:
+			if depth < maxNesting {
+				p.listArrays(m.Type, path+m.Name+".", depth+1)
+			}
+		}
+	}
+}
+
+func (l *link) note(g *graph.Graph, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
+	for i := range graph.Elems(c, g.Size(o, v.Time())) {
+		tgt := v.Target(g.CellAddr(o, c, i), c.Mask)
+		switch tgt.State {
+		case mgpp.Null, mgpp.Unwritten:
+			l.null++
+			continue
+		}
+		l.set++
+		if to := g.Resolve(v.Time(), tgt, c.Elem, g.Object(o).Type); to != 0 && g.Object(to).Type != nil {
+			l.to[g.Object(to).Type.Name]++
+		} else {
+			l.lost++
+		}
+	}
+}
+
+// notePayload looks at the pointers that are no edges: whether they are NULL.
+func (p *portrait) notePayload(r *Run, g *graph.Graph, times []mgpp.Timestamp) {
+	var nodes []graph.ObjID
+	for _, l := range p.links {
+		place, err := p.typ.Layout.Find(l.name)
+		if l.edge || err != nil {
+			continue
+		}
+		for _, at := range times {
+			v := r.History.At(at)
+			nodes = g.Live(p.typ, at, nodes[:0])
+			for _, o := range nodes {
+				switch v.Target(g.Object(o).Addr+trace.Addr(place.Offset), 0).State {
+				case mgpp.Null:
+					l.null++
+				case mgpp.Unwritten:
+				default:
+					l.set++
+				}
+			}
+		}
+	}
+}
+
+func (f *field) note(v mgpp.View, o graph.ObjID, addr trace.Addr) {
+	var data [8]byte
+	var written [8]bool
+	if f.size < 1 || f.size > 8 {
+		return
+	}
+	b := mgpp.Bytes{Data: data[:f.size], Written: written[:f.size]}
+	if !v.Read(addr+trace.Addr(f.offset), &b) || slices.Contains(b.Written, false) {
+		return
+	}
+	x := f.value(binary.LittleEndian.Uint64(data[:]))
+	if f.met[sighting{o, x}] {
+		return
+	}
+	f.met[sighting{o, x}] = true
+	if f.n == 0 || x < f.min {
+		f.min = x
+	}
+	if f.n == 0 || x > f.max {
+		f.max = x
+	}
+	f.n++
+	if len(f.values) < maxValues || f.values[x] > 0 {
+		f.values[x]++
+	} else {
+		f.many = true
+	}
+}
+
+// value cuts the field out of its bytes and extends its sign.
+func (f *field) value(raw uint64) int64 {
+	width := int(f.size) * 8
+	if f.bits[1] > 0 {
+		raw >>= f.bits[0]
+		width = f.bits[1]
+	}
+	raw <<= 64 - width
+	if f.typ.Kind == types.Int || f.typ.Kind == types.Enum && f.typ.Signed {
+		return int64(raw) >> (64 - width)
+	}
+	if v := raw >> (64 - width); v <= math.MaxInt64 {
+		return int64(v)
+	}
+	return math.MaxInt64
+}
+
+// sorted returns the values seen, the smallest first.
+func (f *field) sorted() []int64 {
+	var out []int64
+	for v := range f.values {
+		out = append(out, v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// links that were seen to lead to nodes of the type itself.
+func (p *portrait) own() []*link {
+	var out []*link
+	for _, l := range p.links {
+		if l.edge && l.leadsTo(p.typ.Name) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maker makes candidates about one type.
+type maker struct {
+	*portrait
+	name string
+	out  []*candidate
+}
+
+func newMaker(p *portrait) *maker { return &maker{portrait: p, name: p.typ.Name} }
+
+// add makes a candidate of a formula over X (and Y, where it occurs).
+func (m *maker) add(key, words, formula string) *candidate {
+	vars := "X"
+	if strings.Contains(formula, "> Y") || strings.Contains(formula, ") Y") {
+		vars = "X, Y"
+	}
+	return m.say(key, words, fmt.Sprintf("%s %s;  %s;", m.name, vars, formula))
+}
+
+// say makes a candidate of a whole statement.
+func (m *maker) say(key, words, text string) *candidate {
+	c := &candidate{key: m.name + " " + key, need: 4}
+	c.Type, c.Words, c.Text = m.name, words, text
+	m.out = append(m.out, c)
+	return c
+}
+
+func (c *candidate) because(keys ...string) *candidate {
+	for _, k := range keys {
+		c.implies = append(c.implies, c.Type+" "+k)
+	}
+	return c
+}
+
+// names of links, as a field list.
+func names(links []*link) string {
+	var s []string
+	for _, l := range links {
+		s = append(s, l.name)
+	}
+	return strings.Join(s, ", ")
+}
+
+// maxSubsets bounds the fields whose subsets are all tried as the edges of the
+// structure.
+const maxSubsets = 5
+
+// subsets returns the sets of links that may be the edges of a tree or list: the
+// largest first, and those in order of declaration.
+func subsets(links []*link) [][]*link {
+	var out [][]*link
+	if n := len(links); n <= maxSubsets {
+		for mask := 1; mask < 1<<n; mask++ {
+			var s []*link
+			for i := range n {
+				if mask&(1<<i) != 0 {
+					s = append(s, links[i])
+				}
+			}
+			out = append(out, s)
+		}
+	} else {
+		out = append(out, links)
+		for i := range links {
+			out = append(out, slices.Delete(slices.Clone(links), i, i+1), links[i:i+1])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b []*link) int { return len(b) - len(a) })
+	return out
+}
+
+// shapes makes the candidates about pointers alone.
+func (m *maker) shapes() {
+	own := m.own()
+	for _, s := range subsets(own) {
+		f := names(s)
+		m.add("acyclic "+f, "no cycle over "+f, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", f, f)).shape = true
+		m.add("forest "+f, "at most one edge of "+f+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", f)).shape = true
+		m.add("ring "+f, "one edge of "+f+" leads to each node, and one leads on", fmt.Sprintf("X.INDEGREE(%s) == 1 and X.OUTDEGREE(%s) == 1", f, f)).shape = true
+	}
+	for _, p := range own {
+		for _, q := range own {
+			m.inverse(p, q)
+		}
+		if p.array {
+			m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name)).shape = true
+		}
+	}
+}
+
+// inverse: the one pointer leads back where the other came from.
+func (m *maker) inverse(p, q *link) {
+	switch {
+	case q.array:
+		return
+	case p.array:
+		m.add("back "+p.name+" "+q.name, fmt.Sprintf("the %s of each %s is the node that it hangs on", q.name, p.name),
+			fmt.Sprintf("X ->(%s) Y => Y.%s == X", p.name, q.name)).shape = true
+	case p == q:
+		m.add("back "+p.name+" "+q.name, p.name+" is mutual",
+			fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name)).shape = true
+	default:
+		m.add("back "+p.name+" "+q.name, fmt.Sprintf("%s leads back where %s came from", q.name, p.name),
+			fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name)).shape = true
+	}
+}
+
+// shape is what the pointers of a type were found to be.
+type shape struct {
+	links  []*link
+	kind   kind
+	parent *link   // leads back along the edges; nil: none
+	backs  []*link // all fields that do
+}
+
+// kind of a structure.
+type kind int
+
+const (
+	scattered kind = iota // no edges between nodes
+	tree                  // no cycle, at most one edge into a node
+	ring                  // one edge into and out of each node
+	dag                   // no cycle
+	network               // anything else
+)
+
+// recognise chooses the edges of the structure from what held of its pointers: the
+// largest set of fields that makes a forest, else rings, else one without cycles.
+func (m *maker) recognise(held func(key string) bool) shape {
+	own := m.own()
+	is := func(s []*link, what string) bool { return held(m.name + " " + what + " " + names(s)) }
+	var backs []*link
+	var found shape
+	for _, s := range subsets(own) {
+		if is(s, "acyclic") && is(s, "forest") {
+			found = shape{links: s, kind: tree}
+			break
+		}
+	}
+	if found.kind == scattered {
+		for _, s := range subsets(own) {
+			if len(s) == 1 && is(s, "ring") {
+				found = shape{links: s, kind: ring}
+				break
+			}
+		}
+	}
+	// A tree by its parent pointers alone is seen from the wrong end: many nodes
+	// have one parent. In a forest of single edges prefer what others lead back to.
+	if found.kind == scattered {
+		for _, s := range subsets(own) {
+			if is(s, "acyclic") && !m.turned(s, own, held) {
+				found = shape{links: s, kind: dag}
+				break
+			}
+		}
+	}
+	if found.kind == scattered && len(own) > 0 {
+		found = shape{links: own, kind: network}
+	}
+	for _, q := range own {
+		if q.array || slices.Contains(found.links, q) {
+			continue
+		}
+		all := len(found.links) > 0
+		for _, p := range found.links {
+			all = all && held(fmt.Sprintf("%s back %s %s", m.name, p.name, q.name))
+		}
+		if all {
+			backs = append(backs, q)
+		}
+	}
+	found.backs = backs
+	if len(backs) > 0 {
+		found.parent = backs[0]
+	}
+	return found
+}
+
+// turned reports whether a set holds a pointer that leads back along others.
+func (m *maker) turned(s, own []*link, held func(string) bool) bool {
+	for _, q := range s {
+		for _, p := range own {
+			if p != q && held(fmt.Sprintf("%s back %s %s", m.name, p.name, q.name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// edges returns the field list of the type's declaration, nil if all its pointers
+// are edges.
+func (m *maker) edges(s shape) []string {
+	var out []string
+	all := true
+	for _, l := range m.links {
+		if !l.edge {
+			continue
+		}
+		in := slices.Contains(s.links, l)
+		all = all && (in || l.set == 0)
+		if in {
+			out = append(out, l.name)
+		}
+	}
+	if all || len(out) == 0 || s.kind == network {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxMaybe is how many facts are shown that are not stated.
+const maxMaybe = 12
+
+// Text writes the specification: what is stated, each with a line of words and how
+// often it held, then as comments what may be an accident.
+func (r *Result) Text(program string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by mgtrace spec init from one healthy run of %s.\n", program)
+	b.WriteString("# It says what held there, which may be less or more than what must hold:\n# read it line by line, and delete what is not meant.\n")
+	for _, t := range r.Types {
+		fmt.Fprintf(&b, "#   %s: %d allocated; %s%s\n", t.Name, t.Born, t.Shape, r.over(t))
+	}
+	if r.Partial {
+		b.WriteString("#   INTERRUPTED: only a part was looked for.\n")
+	}
+	fmt.Fprintf(&b, "#   checked at %s, which met it in %s.\n", plural(r.Moments, "C-point", "C-points"), plural(r.States, "state", "different states"))
+	if r.Skipped > 0 {
+		fmt.Fprintf(&b, "#   %s were left out: there were too many.\n", plural(r.Skipped, "more moment", "more moments"))
+	}
+	b.WriteString("\n" + r.needed().text())
+	r.writeStated(&b)
+	r.writePoints(&b)
+	r.writeMaybe(&b)
+	return b.String()
+}
+
+func (r *Result) over(t Type) string {
+	if t.Edges == nil {
+		return ""
+	}
+	return " over " + strings.Join(t.Edges, ", ")
+}
+
+// needed is the header without what no statement refers to.
+func (r *Result) needed() *header {
+	h := r.header
+	h.globals = slices.DeleteFunc(slices.Clone(h.globals), func(g string) bool {
+		return !slices.ContainsFunc(r.stated, func(c *candidate) bool { return mentions(c.Text, g) })
+	})
+	return &h
+}
+
+// mentions reports whether a statement refers to an object in static memory.
+func mentions(text, global string) bool {
+	_, after, ok := strings.Cut(text, "::"+global)
+	return ok && (after == "" || !strings.ContainsAny(after[:1], "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") || mentions(after, global))
+}
+
+// writeStated writes the constraints, each attribute before the first that needs it.
+func (r *Result) writeStated(b *strings.Builder) {
+	var known []string
+	for _, c := range r.stated {
+		fmt.Fprintf(b, "\n# %s.\n#   %s\n", capital(c.Words), c.evidence())
+		for _, a := range c.attr {
+			if !slices.Contains(known, a.text) {
+				known = append(known, a.text)
+				b.WriteString(a.text + "\n")
+			}
+		}
+		fmt.Fprintf(b, "%s: %s\n", c.Label, c.Text)
+	}
+}
+
+// evidence says how often a fact held.
+func (f *Fact) evidence() string {
+	return fmt.Sprintf("held for %d of %s, at %d of %s", f.Held, plural(f.Held+f.Broken, "instance", "instances"),
+		f.CPoints-f.CPointsBroken, plural(f.CPoints, "C-point", "C-points"))
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	// A name of the program's at the beginning stays as it is.
+	if first, _, _ := strings.Cut(s, " "); !slices.Contains([]string{"there", "every", "a", "the", "no", "all", "each", "one", "where", "two", "at", "an", "edges", "search"}, first) {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// writePoints writes the C-points, and in a comment why other functions are none.
+func (r *Result) writePoints(b *strings.Builder) {
+	if slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Chosen }) {
+		b.WriteString("\n# Functions that changed the structure and left it whole.\n")
+	} else {
+		b.WriteString("\n# No function was found that changed the structure and left it whole: it is checked\n# at the end of the program alone. Name more: cpoint NAME; or cpoint FILE:LINE;\n")
+	}
+	for _, c := range r.CPoints {
+		switch {
+		case !c.Chosen:
+			continue
+		case c.Entry && c.Exit:
+			fmt.Fprintf(b, "cpoint %s;", c.Func)
+		case c.Exit:
+			fmt.Fprintf(b, "cpoint %s:exit;", c.Func)
+		default:
+			fmt.Fprintf(b, "cpoint %s:entry;", c.Func)
+		}
+		fmt.Fprintf(b, "  # %s\n", plural(c.Calls, "call", "calls"))
+	}
+	if !r.End {
+		b.WriteString("no cpoint end;  # it is not whole then\n")
+	}
+	for _, c := range r.CPoints {
+		if !c.Chosen && len(c.Broken) > 0 {
+			fmt.Fprintf(b, "# not %s: broken there: %s\n", c.Func, strings.Join(c.Broken[:min(4, len(c.Broken))], ", "))
+		}
+	}
+}
+
+// writeMaybe writes what is not stated, with the reason.
+func (r *Result) writeMaybe(b *strings.Builder) {
+	if len(r.maybe) == 0 {
+		return
+	}
+	b.WriteString("\n# Perhaps: take away the # of what you mean.\n")
+	var known []string
+	for _, c := range r.stated {
+		for _, a := range c.attr {
+			known = append(known, a.text)
+		}
+	}
+	for _, g := range r.header.globals {
+		if !slices.Contains(r.needed().globals, g) && slices.ContainsFunc(r.maybe, func(c *candidate) bool { return mentions(c.Text, g) }) {
+			fmt.Fprintf(b, "# global %s;\n", g)
+		}
+	}
+	for i, c := range r.maybe {
+		if i == maxMaybe {
+			fmt.Fprintf(b, "# … and %d more: --json lists them.\n", len(r.maybe)-i)
+			break
+		}
+		for _, a := range c.attr {
+			if !slices.Contains(known, a.text) {
+				known = append(known, a.text)
+				fmt.Fprintf(b, "# %s\n", a.text)
+			}
+		}
+		fmt.Fprintf(b, "# %s: %s  # %s\n", c.Label, c.Text, c.Why)
+	}
+}

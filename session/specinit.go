@@ -1,0 +1,368 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/constraints/mine"
+	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/probe/evidence"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// InitOptions are all that InitSpec needs.
+type InitOptions struct {
+	Program string
+	Args    []string
+	Types   []string // of nodes; none: the one that the run allocates
+	Dirs    AnalysisOptions
+	Capture CaptureOptions
+	Note    func(what string) // progress; nil: none
+}
+
+// InitSpec runs a program that is taken to be healthy, and finds what holds of its
+// structures.
+func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
+	dir, err := os.MkdirTemp("", "mgtrace-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var globals []check.Variable
+	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt")}
+	run.prepare = func(p *program, c *CaptureOptions) error {
+		if !slices.ContainsFunc(p.files, (*objfile.File).HasDWARF) {
+			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
+		}
+		globals = p.leadingGlobals()
+		for _, g := range globals {
+			c.Globals = append(c.Globals, g.Name)
+		}
+		c.CPoints = append(c.CPoints, p.worthWatching(o.Types)...)
+		return p.has(o.Types)
+	}
+	sum, status, held, err := record(ctx, run)
+	switch {
+	case err != nil:
+		return nil, err
+	case held != "":
+		return nil, fmt.Errorf("the run was cut short (%s): a specification needs a healthy run to its end", held)
+	case status.Signal != 0:
+		return nil, fmt.Errorf("the program was ended by a signal (%s): a specification needs a healthy run; mgtrace run without --spec names memory faults", sum.Exit)
+	}
+	rec, err := openRecording(run.Record, o.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.close()
+	return rec.mine(ctx, globals, o)
+}
+
+// has refuses types that the program does not have.
+func (p *program) has(names []string) error {
+	for _, name := range names {
+		if !plainName(name) {
+			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }", name)
+		}
+		tree, errs := syntax.Parse("--type", "type "+name+";")
+		if len(errs) == 0 {
+			_, errs = check.Check(tree, p)
+		}
+		for _, e := range errs {
+			if !e.Warning {
+				return fmt.Errorf("--type %s: %s", name, e.Msg)
+			}
+		}
+	}
+	return nil
+}
+
+func plainName(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// leadingGlobals lists the objects in static memory that may lead to nodes: pointers
+// to structures, and structures, with a name that is theirs alone.
+func (p *program) leadingGlobals() []check.Variable {
+	const maxSize = 4096 // bytes; larger ones are tables, not heads
+	var out []check.Variable
+	seen := map[string]int{}
+	for _, f := range p.files {
+		for _, v := range f.Globals() {
+			seen[v.Name]++
+			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !plainName(v.Name) || f != p.files[0] {
+				continue
+			}
+			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.Kind == types.Struct
+			if pointer || v.Type.Kind == types.Struct && len(v.Type.PointerFields()) > 0 {
+				out = append(out, variable(v))
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(v check.Variable) bool { return seen[v.Name] > 1 })
+}
+
+// maxWatched is how many functions are watched without a look at what they are
+// about.
+const maxWatched = 250
+
+// worthWatching lists the functions whose calls may be C-points: those that the
+// program's sources define. Where there are many, those that have to do with the
+// types.
+func (p *program) worthWatching(names []string) []string {
+	seen := map[string]bool{"": true}
+	var out []string
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, obj := range p.files {
+		funcs := slices.DeleteFunc(slices.Clone(obj.Funcs()), func(f objfile.Func) bool { return f.File == "" || f.IFunc || f.Size == 0 })
+		many := len(funcs) > maxWatched
+		for _, f := range funcs {
+			if !many || about(obj, f, names) {
+				add(f.Base)
+			}
+		}
+		for _, in := range obj.Inlined("*") {
+			if !many {
+				add(in.Name)
+			}
+		}
+	}
+	return out
+}
+
+// about reports whether a function has a parameter, a result or a variable that is,
+// or leads to, one of the types; without names, any structure with a pointer to its
+// own kind.
+func about(obj *objfile.File, f objfile.Func, names []string) bool {
+	means := func(t *types.Type) bool {
+		for t != nil && t.Kind == types.Pointer {
+			t = t.Elem
+		}
+		if t == nil || t.Kind != types.Struct {
+			return false
+		}
+		if len(names) == 0 {
+			return recursive(t)
+		}
+		return slices.Contains(names, t.Name) || slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
+			return s.Type.Elem != nil && slices.Contains(names, s.Type.Elem.Name)
+		})
+	}
+	if means(obj.ReturnType(f.Addr)) {
+		return true
+	}
+	for _, at := range []uint64{f.Addr, f.Addr + f.Size/2, f.Addr + f.Size - 1} {
+		if slices.ContainsFunc(obj.Variables(at), func(v objfile.Variable) bool { return means(v.Type) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// recursive: a structure with a pointer to its own kind.
+func recursive(t *types.Type) bool {
+	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return sameType(s.Type.Elem, t) })
+}
+
+// mine finds what held in a recording.
+func (rec *recording) mine(ctx context.Context, globals []check.Variable, o InitOptions) (*mine.Result, error) {
+	p := rec.program()
+	if p == nil {
+		return nil, errors.New("the program's debug information is not at hand")
+	}
+	a := newAnalysis(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, o.Dirs, nil)
+	a.noLocate = true
+	log := &callLog{a: a, open: map[trace.ThreadID][]int{}}
+	a.observe = log.point
+	sink, err := rec.completed(a)
+	if err != nil {
+		return nil, err
+	}
+	t, err := rec.feed(sink)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Complete {
+		return nil, fmt.Errorf("the recording is not complete (%s): nothing can be said of what is missing", t.Why)
+	}
+	log.finish()
+	if f := a.checker.MemoryFaults(); len(f) > 0 {
+		at, _, _ := rec.symbols.Where(a.hist.Op(f[0].Time).PC)
+		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, short(at.File), at.Line)
+	}
+	finder := evidence.NewFinder(rec.symbols.sources.Line)
+	names := o.Types
+	if len(names) == 0 {
+		if names, err = onlyType(proposals(a.hist, rec.symbols, finder)); err != nil {
+			return nil, err
+		}
+	}
+	run := &mine.Run{
+		Program: p, History: a.hist, Bias: a.bias(), Calls: log.calls, Globals: globals, Types: names,
+		Ended: log.ended, Progress: o.Note,
+		Typing: func(s *check.Spec) graph.Typing {
+			y := newTyping(s, rec.symbols)
+			y.finder = finder
+			return y
+		},
+		FuncOf: func(pc trace.Addr) string {
+			if f := rec.symbols.Frames(pc); len(f) > 0 {
+				return plainFunc(f[0].Function)
+			}
+			return ""
+		},
+	}
+	res, err := mine.Mine(ctx, run)
+	if errors.Is(err, mine.ErrNoNodes) {
+		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.hist, rec.symbols, finder)))
+	}
+	return res, err
+}
+
+// plainFunc is a function's name without a clone's suffix.
+func plainFunc(name string) string {
+	base, _, _ := strings.Cut(name, ".")
+	return base
+}
+
+// everyBoundary makes all recorded functions C-points.
+func everyBoundary(funcs []trace.Func) []check.CPoint {
+	var out []check.CPoint
+	for _, f := range funcs {
+		out = append(out, check.CPoint{Func: f.Name, Entry: true, Exit: true, Each: true})
+	}
+	return out
+}
+
+// callLog notes the calls of watched functions.
+type callLog struct {
+	a     *Analysis
+	calls []mine.Call
+	open  map[trace.ThreadID][]int
+	ended bool
+}
+
+// point takes the boundary of a call.
+func (l *callLog) point(c eval.CPoint) {
+	now := l.a.hist.Now()
+	depth := 0
+	for _, o := range c.Open {
+		if o.Thread == c.Thread {
+			depth++
+		}
+	}
+	stack := l.open[c.Thread]
+	switch c.Kind {
+	case "entry":
+		stack = stack[:min(depth, len(stack))] // what exceptions and longjmp left
+		call := mine.Call{Func: c.Function, Thread: c.Thread, Parent: -1, Depth: len(stack), Enter: now}
+		for _, i := range stack {
+			call.Inner = call.Inner || l.calls[i].Func == c.Function
+		}
+		if len(stack) > 0 {
+			call.Parent = stack[len(stack)-1]
+		}
+		l.open[c.Thread] = append(stack, len(l.calls))
+		l.calls = append(l.calls, call)
+	case "return":
+		if depth < len(stack) {
+			call := &l.calls[stack[depth]]
+			call.Leave, call.Left = now, true
+			l.open[c.Thread] = stack[:depth]
+		}
+	case "exit":
+		l.ended = true
+		l.finish()
+	}
+}
+
+// finish ends the calls that are open.
+func (l *callLog) finish() {
+	for i := range l.calls {
+		if c := &l.calls[i]; !c.Left && c.Leave == 0 {
+			c.Leave = l.a.hist.Now()
+		}
+	}
+}
+
+// proposal is a type that the run allocated and that may be one of nodes.
+type proposal struct {
+	name  string
+	count int
+}
+
+// proposals lists the structures with pointers to their own kind that were allocated.
+func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder) []proposal {
+	y := &typing{spec: &check.Spec{}, symbols: symbols, finder: finder}
+	byStack := map[*trace.Addr]string{}
+	counts := map[string]int{}
+	for n := range h.Nodes() {
+		if len(n.Stack) == 0 || n.Global != 0 {
+			continue
+		}
+		name, ok := byStack[&n.Stack[0]]
+		if !ok {
+			if e := y.evidence(n.Stack); e.Type != nil && recursive(e.Type) {
+				name = e.Type.Name
+			}
+			byStack[&n.Stack[0]] = name
+		}
+		if name != "" {
+			counts[name]++
+		}
+	}
+	var out []proposal
+	for name, n := range counts {
+		out = append(out, proposal{name, n})
+	}
+	slices.SortFunc(out, func(a, b proposal) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out
+}
+
+// onlyType takes the only type there is.
+func onlyType(p []proposal) ([]string, error) {
+	switch len(p) {
+	case 0:
+		return nil, errors.New("the run allocated no structure with a pointer to its own kind, as far as debug information tells: say which one is meant with --type")
+	case 1:
+		return []string{p[0].name}, nil
+	}
+	return nil, fmt.Errorf("which structure? --type NAME (repeatable); the run allocated %s", listed(p))
+}
+
+func listed(p []proposal) string {
+	var s []string
+	for _, x := range p {
+		s = append(s, fmt.Sprintf("%d %s", x.count, x.name))
+	}
+	if len(s) == 0 {
+		return "no structure with a pointer to its own kind"
+	}
+	return strings.Join(s[:min(12, len(s))], ", ")
+}
