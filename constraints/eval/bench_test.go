@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -74,30 +75,99 @@ func (f *forest) insert() {
 	}
 }
 
+const benchRing = `
+struct n { long v; struct n *next; };
+struct head { struct n *first; };
+global head;
+type n; type head;
+one: n X; X.INDEGREE(next) == 1 and X.OUTDEGREE == 1;
+`
+
+// ring is a circular list under a declared global.
+type ring struct {
+	*world
+	r     *rand.Rand
+	nodes []trace.Addr
+	next  map[trace.Addr]trace.Addr
+}
+
+func newRing(tb testing.TB, spec string, n int) *ring {
+	l := &ring{world: newWorld(tb, spec), r: rand.New(rand.NewPCG(1, 2)), next: map[trace.Addr]trace.Addr{}}
+	l.global(1, "head", staticMemory, make([]byte, 8))
+	for range n {
+		l.insert()
+	}
+	return l
+}
+
+// insert puts a node behind a random one; the first one under the head.
+func (l *ring) insert() {
+	a := l.alloc("n", 16, true)
+	l.nodes = append(l.nodes, a)
+	if len(l.nodes) == 1 {
+		l.put8(staticMemory, uint64(a))
+		l.link(a, a)
+		return
+	}
+	p := l.nodes[l.r.IntN(len(l.nodes)-1)]
+	l.link(a, l.next[p])
+	l.link(p, a)
+}
+
+func (l *ring) link(p, q trace.Addr) {
+	l.next[p] = q
+	l.put8(p+8, uint64(q))
+}
+
+// structure is something that grows and is checked.
+type structure interface {
+	insert()
+	check() []eval.Inconsistency // what changed
+	all() []eval.Inconsistency   // from scratch
+	lines([]eval.Inconsistency) []string
+}
+
+func (w *world) check() []eval.Inconsistency { return w.c.Check(w.h.Now(), nil) }
+
 func BenchmarkCheck(b *testing.B) {
-	for _, n := range []int{100, 1000, 10_000, 100_000} {
-		b.Run(fmt.Sprintf("full/%d", n), func(b *testing.B) {
-			f := newForest(b, n)
-			b.ResetTimer()
-			for range b.N {
-				if found := f.all(); found != nil {
-					b.Fatal(f.lines(found))
-				}
+	for _, s := range []struct {
+		name string
+		make func(testing.TB, int) structure
+	}{
+		{"tree", func(tb testing.TB, n int) structure { return newForest(tb, n) }},
+		{"reached", func(tb testing.TB, n int) structure { return newRing(tb, benchRing+"all: n X; ::head ->> X;", n) }},
+		{"ranged", func(tb testing.TB, n int) structure {
+			return newRing(tb, benchRing+"root n from ::head.first via next;", n)
+		}},
+	} {
+		for _, n := range []int{100, 1000, 10_000, 100_000, 1_000_000} {
+			if n <= 100_000 {
+				b.Run(fmt.Sprintf("%s/full/%d", s.name, n), func(b *testing.B) {
+					x := s.make(b, n)
+					for b.Loop() {
+						if found := x.all(); found != nil {
+							b.Fatal(x.lines(found[:1]))
+						}
+					}
+				})
 			}
-		})
-		b.Run(fmt.Sprintf("insert/%d", n), func(b *testing.B) {
-			f := newForest(b, n)
-			f.c.Check(f.h.Now(), nil)
-			b.ResetTimer()
-			for range b.N {
-				b.StopTimer()
-				f.insert()
-				b.StartTimer()
-				if found := f.c.Check(f.h.Now(), nil); found != nil {
-					b.Fatal(f.lines(found))
+			var x structure // one for all b.N: it may grow further
+			b.Run(fmt.Sprintf("%s/insert/%d", s.name, n), func(b *testing.B) {
+				if x == nil {
+					x = s.make(b, n)
+					x.check()
 				}
-			}
-		})
+				b.ResetTimer()
+				for range b.N {
+					b.StopTimer()
+					x.insert()
+					b.StartTimer()
+					if found := x.check(); found != nil {
+						b.Fatal(x.lines(found[:1]))
+					}
+				}
+			})
+		}
 	}
 }
 

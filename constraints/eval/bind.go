@@ -70,7 +70,7 @@ func (e *env) bindable(o graph.ObjID, t *check.NodeType) bool {
 	if o == 0 || b.Type != t || b.Global != 0 || !e.g.Alive(o, e.t) || e.isSentinel(o) {
 		return false
 	}
-	return !e.c.rooted[t.Index] || e.reachedBy(t)[o]
+	return !e.c.rooted[t.Index] || e.ranged(o, t)
 }
 
 // population returns the objects that variables of type t range over.
@@ -92,32 +92,14 @@ func (e *env) population(t *check.NodeType) []graph.ObjID {
 	return p
 }
 
-// reachedBy returns what the roots of a type reach.
-func (e *env) reachedBy(t *check.NodeType) map[graph.ObjID]bool {
-	if s, ok := e.reached[t]; ok {
-		return s
-	}
-	set := map[graph.ObjID]bool{}
+// ranged reports whether the roots of a type reach an object.
+func (e *env) ranged(o graph.ObjID, t *check.NodeType) bool {
 	for i := range e.c.spec.Roots {
-		r := &e.c.spec.Roots[i]
-		if r.Type != t {
-			continue
-		}
-		queue := []graph.ObjID{e.rootOf(r)}
-		for len(queue) > 0 {
-			o := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			if o != 0 && !set[o] && !e.isSentinel(o) {
-				set[o] = true
-				queue = e.successors(o, r.Via, queue)
-			}
+		if e.c.spec.Roots[i].Type == t && e.c.reach.has(e, e.c.reach.roots[i], o) {
+			return true
 		}
 	}
-	if e.reached == nil {
-		e.reached = map[*check.NodeType]map[graph.ObjID]bool{}
-	}
-	e.reached[t] = set
-	return set
+	return false
 }
 
 // recordRange notes what makes o one of the nodes that the roots reach.
@@ -148,7 +130,8 @@ func (e *env) recordPopulation(t *check.NodeType) {
 		if b := e.g.Object(e.g.Global(r.Global)); b.ID != 0 {
 			e.rec.dep(Dep{Kind: DepBytes, Addr: b.Addr, Size: b.Size})
 		}
-		for o := range e.reachedBy(t) {
+		e.c.reach.move(e)
+		for _, o := range e.c.reach.roots[i].members() {
 			e.rec.dep(Dep{Kind: DepLife, Obj: o})
 			e.successors(o, r.Via, nil)
 		}
@@ -313,6 +296,10 @@ func (e *env) alsoBeside(buf []graph.ObjID, had int, t *check.NodeType) []graph.
 
 func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []graph.ObjID) []graph.ObjID {
 	if fixed(x.From) && !back || fixed(x.To) && back {
+		if s := e.c.reach.relations[x]; s != nil && s.in == back {
+			e.c.reach.move(e)
+			return append(buf, s.members()...)
+		}
 		for r := range e.reach(pathKey{o, x, back}) {
 			buf = append(buf, r)
 		}

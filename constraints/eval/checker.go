@@ -33,6 +33,7 @@ type Checker struct {
 	sites     [][]site // by constraint
 	attrSites [][]site // by attribute
 
+	reach   *reach
 	recent  [4]*env // of real views, newest use first
 	guess   *env    // of the last hypothetical view
 	state   *state  // of the forward check
@@ -83,6 +84,7 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, _ Options)
 		}
 		c.attrSites = append(c.attrSites, rulesSites(a))
 	}
+	c.reach = newReach(c)
 	c.eachSite(func(s *site) { c.strays = c.strays || s.stray })
 	g.SetReads(c.reads(), pathFields(spec))
 	g.SetApplies(func(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {

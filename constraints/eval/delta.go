@@ -27,6 +27,7 @@ type delta struct {
 	all   []bool // by constraint: every binding
 	seen  map[binding]bool
 	list  []binding
+	flips []flips // by set of Checker.reach
 	roots []graph.ObjID
 }
 
@@ -95,6 +96,11 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	switch s.kind {
 	case readsPath:
 		return d.pathRoots(e, s, out)
+	case readsReach:
+		for o := range d.flips[d.c.reach.relations[s.way].index] {
+			out = e.ascend(s.chain.hops, o, true, out)
+		}
+		return out
 	case readsAll:
 		for i := range d.ch.Dirt {
 			if o := &d.ch.Dirt[i]; o.Life && e.g.Object(o.Obj).Type == s.typ {
@@ -258,23 +264,13 @@ func (d *delta) cascade(e *env, set map[attrKey]bool) {
 	}
 }
 
-// ranges marks as begun or ended the objects that the roots of a type reach in
-// one view but not in the other.
-func (d *delta) ranges(before, after *env) {
-	for _, t := range d.c.spec.Types {
-		if !d.c.rooted[t.Index] {
-			continue
-		}
-		a, b := before.reachedBy(t), after.reachedBy(t)
-		for o := range a {
-			if !b[o] {
-				d.ch.Of(o).Life = true
-			}
-		}
-		for o := range b {
-			if !a[o] {
-				d.ch.Of(o).Life = true
-			}
+// reaches finds out what the sets that are kept have in one view but not in the
+// other: objects that roots reach in one only begin or end there.
+func (d *delta) reaches(before, after *env) {
+	d.flips = d.c.reach.between(before, after, d.ch)
+	for _, s := range d.c.reach.roots {
+		for o := range d.flips[s.index] {
+			d.ch.Of(o).Life = true
 		}
 	}
 }

@@ -34,10 +34,9 @@ type env struct {
 	cost    uint64    // nodes visited by path searches
 
 	attrs   attributes
-	now     mgpp.Timestamp  // how much history there was: more of it changes what is alive
-	pops    [][]graph.ObjID // populations by type
-	nils    *[]nilNode      // sentinels that fields name; nil: not computed
-	reached map[*check.NodeType]map[graph.ObjID]bool
+	now     mgpp.Timestamp             // how much history there was: more of it changes what is alive
+	pops    [][]graph.ObjID            // populations by type
+	nils    *[]nilNode                 // sentinels that fields name; nil: not computed
 	sums    map[*check.Aggregate]value // aggregates over no outer variable
 	reaches map[pathKey]map[graph.ObjID]bool
 	refs    [][]graph.Ref // scratch by depth of use
@@ -64,7 +63,7 @@ func newEnv(c *Checker, v mgpp.View) *env {
 func (e *env) reset(v mgpp.View) {
 	e.v, e.t, e.changed = v, v.Time(), graph.Changed(v)
 	e.now = e.g.Now()
-	e.nils, e.reached, e.pops = nil, nil, nil
+	e.nils, e.pops = nil, nil
 	clear(e.sums)
 	clear(e.reaches)
 	e.bytes.Written = e.flags[:0]

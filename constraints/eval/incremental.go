@@ -19,6 +19,7 @@ type state struct {
 
 // scratch evaluates everything on a view.
 func (c *Checker) scratch(v mgpp.View) *state {
+	c.reach.forget()
 	s := &state{env: newEnv(c, v), broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
 	s.countAll()
 	for i := range c.infos {
@@ -110,13 +111,14 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 		return
 	}
 	if len(ch.Dirt) == 0 && !(ch.Untyped && c.strays) {
+		c.reach.still(s.env.t, t)
 		s.env.reset(v)
 		return
 	}
 	before := s.env
 	after := newEnv(c, v)
 	d := c.newDelta(ch)
-	d.ranges(before, after)
+	d.reaches(before, after)
 	stale, who := map[attrKey]bool{}, c.newConcerned()
 	d.gather(before)
 	d.gatherCounts(before, who)
@@ -234,7 +236,7 @@ func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
 	}
 	before, after := base.env, newEnv(c, v)
 	d := c.newDelta(ch)
-	d.ranges(before, after)
+	d.reaches(before, after)
 	stale, who := d.gatherBoth(before, after)
 	after.attrs.under, after.attrs.hidden = &before.attrs, stale
 	changedAttrs := after.differing(before, stale)
@@ -316,7 +318,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 			d.all[i] = true
 		}
 	}
-	d.ranges(before, after)
+	d.reaches(before, after)
 	stale, who := d.gatherBoth(before, after)
 	changed := after.differing(before, stale)
 	d.gatherAttrs(before, changed)

@@ -157,9 +157,9 @@ some: node X; X.key == 1;
 
 func TestRoots(t *testing.T) {
 	w := newWorld(t, rooted)
-	w.global(1, "head", 0x1000, make([]byte, 8))
+	w.global(1, "head", 0x900, make([]byte, 8))
 	a, b := w.alloc("node", 16, true), w.alloc("node", 16, true)
-	w.put8(0x1000, uint64(a))
+	w.put8(0x900, uint64(a))
 	if d := cmp.Diff([]string{"some X=node#1: X.key is 0"}, w.lines(w.c.Check(w.h.Now(), nil))); d != "" {
 		t.Errorf("b is not reached (-want +got):\n%s", d)
 	}

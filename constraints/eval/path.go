@@ -50,6 +50,12 @@ func (p *visits) visit(o graph.ObjID, from int) {
 // unless one end is a declared object, whose reach is kept.
 func (e *env) path(x *check.Relation, from, to graph.ObjID) bool {
 	if e.rec == nil {
+		if s := e.c.reach.relations[x]; s != nil {
+			if s.in {
+				return e.c.reach.has(e, s, from)
+			}
+			return e.c.reach.has(e, s, to)
+		}
 		if fixed(x.From) {
 			return e.reach(pathKey{from, x, false})[to]
 		}
@@ -71,6 +77,19 @@ func fixed(x check.Expr) bool {
 		return fixed(x.Place.Base)
 	}
 	return false
+}
+
+// fixedEnd returns the end of a path that is the same for all bindings, and the
+// other one; nil if there is none.
+func fixedEnd(x *check.Relation) (end, other check.Expr) {
+	is := func(y check.Expr) bool { return fixed(y) && usesOf(y) == uses{} }
+	switch {
+	case x.Path && is(x.From):
+		return x.From, x.To
+	case x.Path && is(x.To):
+		return x.To, x.From
+	}
+	return nil, nil
 }
 
 // reach returns what a path leads to from k.end, or from where one leads to it.

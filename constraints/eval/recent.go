@@ -56,7 +56,7 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 		return fresh
 	}
 	d := c.newDelta(&ch)
-	d.ranges(e, fresh)
+	d.reaches(e, fresh)
 	stale := d.staleBoth(e, fresh)
 	fresh.attrs = e.attrs
 	e.attrs = attributes{}
@@ -85,7 +85,7 @@ func (c *Checker) hypothetical(v mgpp.View, changed []graph.Span) *env {
 	}
 	before := c.baseAt(v.Time()).env
 	d := c.newDelta(&ch)
-	d.ranges(before, e)
+	d.reaches(before, e)
 	e.attrs.hidden = d.staleBoth(before, e)
 	e.attrs.under = &before.attrs
 	return e

@@ -27,6 +27,7 @@ const (
 	readsIn             // the edges into an object
 	readsAttr           // a user attribute of an object
 	readsPath           // edges anywhere on the way from an object
+	readsReach          // whether an object is one that a kept set has
 	readsAll            // the population of a type
 	readsCount          // a count that stands alone
 )
@@ -41,10 +42,11 @@ type site struct {
 	lo, hi int64           // readsBytes: offsets in it; hi < 0: all of it
 	edges  bool            // readsBytes: nothing but edges, and the object's size
 	attr   int32
-	fields []string // readsPath
-	count  int      // readsCount: index in Checker.counts
-	every  bool     // whatever the way, all bindings are concerned
-	stray  bool     // the way may lead through memory that is no object
+	fields []string        // readsPath
+	way    *check.Relation // readsReach
+	count  int             // readsCount: index in Checker.counts
+	every  bool            // whatever the way, all bindings are concerned
+	stray  bool            // the way may lead through memory that is no object
 }
 
 // sitesOf appends what x reads. inner are the slots of aggregates around it;
@@ -82,7 +84,9 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	case *check.Builtin:
 		add(site{hi: -1, edges: true}, x.Base)
 	case *check.Relation:
-		if x.Path {
+		if _, other := fixedEnd(x); other != nil {
+			add(site{kind: readsReach, way: x}, other)
+		} else if x.Path {
 			add(site{kind: readsPath, fields: x.Fields}, x.From)
 		} else {
 			add(site{hi: -1, edges: true}, x.From)

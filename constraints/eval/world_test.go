@@ -11,6 +11,7 @@ import (
 	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // world is a small machine: a history that a test writes, and a checker of it.
@@ -31,7 +32,12 @@ func parse(tb testing.TB, text string) *check.Spec {
 	for _, e := range errs {
 		tb.Fatal(e)
 	}
-	spec, errs := check.Check(tree, nil)
+	p := &program{decls: types.NewDecls(types.NewUniverse(nil))}
+	if _, bad := p.decls.Parse(syntax.CSource(tree)); len(bad) > 0 {
+		tb.Fatal(bad)
+	}
+	p.decls.Link()
+	spec, errs := check.Check(tree, p)
 	for _, e := range errs {
 		if !e.Warning {
 			tb.Fatal(e)
@@ -39,6 +45,35 @@ func parse(tb testing.TB, text string) *check.Spec {
 	}
 	return spec
 }
+
+// program is what check asks: of any name there is a variable. If there is a
+// struct of that name it is its type.
+type program struct{ decls *types.Decls }
+
+func (p *program) LookupType(name string) []*types.Type {
+	if x := p.decls.Lookup(name); x != nil {
+		return []*types.Type{x}
+	}
+	return nil
+}
+
+func (p *program) LookupGlobal(_, name string) []check.Variable {
+	if x := p.decls.Lookup(name); x != nil {
+		return []check.Variable{{Name: name, Type: x, Addr: staticMemory, Size: x.Size}}
+	}
+	return []check.Variable{{Name: name, Addr: staticMemory, Size: 16}}
+}
+
+func (p *program) Const(string) (int64, bool)      { return 0, false }
+func (p *program) TypeNames() []string             { return nil }
+func (p *program) LookupFunc(name string) []string { return []string{name} }
+func (p *program) FuncNames() []string             { return nil }
+func (p *program) GlobalNames() []string           { return nil }
+func (p *program) HasLine(string, int) (bool, int) { return true, 0 }
+func (p *program) Files() []string                 { return nil }
+func (p *program) Marks() []check.Mark             { return nil }
+
+const staticMemory = 0x900
 
 func newWorld(tb testing.TB, text string) *world {
 	tb.Helper()
