@@ -152,6 +152,7 @@ func (l *live) image(path string) *Image {
 // debug files and their source. Other libraries are found by build-id, if at all:
 // they only name frames.
 func (r *recorder) attach() error {
+	sources := map[string]bool{} // attached: files have headers in common
 	for i := range r.l.prog.Modules {
 		m := &r.l.prog.Modules[i]
 		im := r.l.image(m.Path)
@@ -166,7 +167,7 @@ func (r *recorder) attach() error {
 				return err
 			}
 		}
-		if err := r.attachSources(im.Obj); err != nil {
+		if err := r.attachSources(im.Obj, sources); err != nil {
 			return err
 		}
 	}
@@ -188,12 +189,13 @@ func (r *recorder) attachFile(name, path string) error {
 // maxSource is the largest source file that travels, bytes.
 const maxSource = 4 << 20
 
-func (r *recorder) attachSources(f *objfile.File) error {
+func (r *recorder) attachSources(f *objfile.File, attached map[string]bool) error {
 	for _, name := range f.SourceFiles() {
 		info, err := os.Stat(name)
-		if err != nil || info.Size() > maxSource || !info.Mode().IsRegular() {
+		if err != nil || info.Size() > maxSource || !info.Mode().IsRegular() || attached[name] {
 			continue
 		}
+		attached[name] = true
 		if err := r.attachFile(attachedSource(name), name); err != nil {
 			return err
 		}
