@@ -27,7 +27,12 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	ctx, done := interruptible(ctx)
 	defer done()
 	o.Capture.Everything = true // where nothing is recorded a block of before would stay unseen
-	l, err := seize(ctx, pid, o)
+	begin := func(ctx context.Context, o RunOptions) (*live, error) { return seize(ctx, pid, o) }
+	if o.Last > 0 {
+		r, _, err := runLast(ctx, o, begin)
+		return r, err
+	}
+	l, err := begin(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,9 @@ func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 	b := l.prog.Before
 	l.prog.Notes = append(l.prog.Notes, fmt.Sprintf("recording began when the program was running already: %s (%s bytes) were there before, made by operations that nobody saw",
 		report.Plural(b.Blocks, "block", "blocks"), report.Thousands(b.Bytes)))
+	if err := l.limit(); err != nil {
+		return nil, err
+	}
 	l.o.Capture.log("attached to process %d, which was held for %s", pid, time.Since(held).Round(time.Millisecond))
 	return l, nil
 }

@@ -42,12 +42,17 @@ func (b *beforeTyping) infer() {
 	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.a.spec, unique: map[uint64]*check.NodeType{}}
 	b.core = t
 	w := &typeWalk{m: viewMemory{view}, blocks: map[uint64]uint64{}, seen: map[uint64]bool{}, t: t}
+	made := map[trace.Addr]bool{} // since then: the history begins later
 	for id := range hist.Live(0) {
 		if n := hist.Node(id); n.Before {
 			w.blocks[uint64(n.Start)] = n.Size
+			made[n.Start] = len(n.Stack) > 0
 		}
 	}
 	for _, r := range b.a.prog.Before.Roots {
+		if made[r.Addr] {
+			continue // another block than the one that was a root
+		}
 		if typ := b.a.typeNamed(r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
 			w.seen[uint64(r.Addr)] = true
 			w.queue = append(w.queue, typedBlock{uint64(r.Addr), typ})

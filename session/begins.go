@@ -97,7 +97,9 @@ func (a *Analysis) older(s *faultloc.Suspect) bool {
 // An inconsistency that depends on one is none.
 type doubt struct {
 	a       *Analysis
-	cells   []doubtful // edge cells that were unknown at the beginning
+	cells   []doubtful           // edge cells that were unknown at the beginning
+	hidden  bool                 // there are blocks that are not known, or of which nothing tells the type
+	typed   map[mgpp.NodeID]bool // of the blocks that were there
 	dropped int
 	seen    map[eval.Instance]bool // counted in dropped
 	model   doubtingModel
@@ -110,7 +112,7 @@ type doubtful struct {
 }
 
 func newDoubt(a *Analysis) *doubt {
-	d := &doubt{a: a, seen: map[eval.Instance]bool{}}
+	d := &doubt{a: a, seen: map[eval.Instance]bool{}, typed: map[mgpp.NodeID]bool{}, hidden: a.begins.left > 0}
 	d.model = doubtingModel{a.checker, d}
 	now := a.hist.Now()
 	view := a.hist.At(now)
@@ -119,6 +121,7 @@ func newDoubt(a *Analysis) *doubt {
 		if o.Type == nil {
 			continue
 		}
+		d.typed[o.Host] = true
 		for k := range o.Type.Edges {
 			c := &o.Type.Edges[k]
 			for e, end := int64(0), graph.Elems(c, a.graph.Size(graph.ObjID(i), now)); e < end; e++ {
@@ -128,7 +131,22 @@ func newDoubt(a *Analysis) *doubt {
 			}
 		}
 	}
+	if a.prog.Before != nil && !d.hidden {
+		for id := range a.hist.Live(now) {
+			if d.untold(view, id) {
+				d.hidden = true
+				break
+			}
+		}
+	}
 	return d
+}
+
+// untold: the block was there when mgtrace attached, and what it held, which would
+// tell the types of others and its own, is not known.
+func (d *doubt) untold(v mgpp.View, id mgpp.NodeID) bool {
+	n := d.a.hist.Node(id)
+	return d.a.prog.Before != nil && n.Before && len(n.Stack) == 0 && !d.typed[id] && d.unknown(v, n.Start, n.Size)
 }
 
 // unknown says whether one of the bytes is not known because it was written before
@@ -169,24 +187,27 @@ func (d *doubt) edges(v mgpp.View) bool {
 }
 
 // excuses says whether something that is not known may be all that is wrong. If
-// there are blocks that are not known, it may be that a pointer leads to one, or
-// comes from one.
+// there are hidden blocks, it may be that a pointer leads to one, or comes from one.
 func (d *doubt) excuses(deps []eval.Dep, v mgpp.View) bool {
-	left := d.a.begins.left > 0
 	others := false
 	for _, x := range deps {
 		switch x.Kind {
 		case eval.DepBytes:
-			if d.unknown(v, x.Addr, x.Size) || left && x.Size == 8 && v.Target(x.Addr, 0).State == mgpp.Wild {
+			if d.unknown(v, x.Addr, x.Size) || d.hidden && x.Size == 8 && d.leadsToHidden(v, x.Addr) {
 				return true
 			}
 		case eval.DepIn:
 			others = true
 		case eval.DepPopulation:
-			others = others || left
+			others = others || d.hidden
 		}
 	}
-	return others && (left || d.edges(v))
+	return others && (d.hidden || d.edges(v))
+}
+
+func (d *doubt) leadsToHidden(v mgpp.View, addr trace.Addr) bool {
+	to := v.Target(addr, 0)
+	return to.State == mgpp.Wild || to.State == mgpp.Points && d.untold(v, to.Node)
 }
 
 // certain leaves out what depends on what is not known.

@@ -83,12 +83,7 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	if err := l.capture(); err != nil {
 		return nil, err
 	}
-	if w := o.Capture.Window; w.set() {
-		if l.gate, err = l.newGate(w); err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
+	return l, l.limit()
 }
 
 // load opens the files that are mapped.

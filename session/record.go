@@ -56,14 +56,14 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 // Record runs a program and writes its history to a file; without one it counts
 // only.
 func Record(ctx context.Context, o RunOptions) (*Summary, error) {
-	s, _, _, err := record(ctx, o)
+	s, _, _, err := record(ctx, o, launch)
 	return s, err
 }
 
 // record also returns how the program ended, and why mgtrace ended it.
-func record(ctx context.Context, o RunOptions) (s *Summary, status target.ExitStatus, held string, err error) {
+func record(ctx context.Context, o RunOptions, begin beginner) (s *Summary, status target.ExitStatus, held string, err error) {
 	o.Capture.Everything = true
-	l, err := launch(ctx, o)
+	l, err := begin(ctx, o)
 	if err != nil {
 		return nil, status, "", err
 	}

@@ -22,7 +22,7 @@ import (
 // report.
 func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	if o.Last > 0 {
-		return runLast(ctx, o)
+		return runLast(ctx, o, launch)
 	}
 	// A trace serves other specifications too.
 	o.Capture.Everything = o.Capture.Everything || o.Record != ""
@@ -31,11 +31,6 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.close()
-	if l.gate != nil {
-		if err := beginsLate(l.spec); err != nil {
-			return nil, 0, err
-		}
-	}
 	r, status, err := l.check(ctx)
 	return r, exitCode(status), err
 }
@@ -43,6 +38,11 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 // check lets the program run to its end, checks it meanwhile, and makes the
 // report. Options.Record is written as well.
 func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitStatus, err error) {
+	if l.gate != nil {
+		if err := beginsLate(l.spec); err != nil {
+			return nil, status, err
+		}
+	}
 	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis, nil)
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
@@ -70,10 +70,13 @@ func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitS
 	return r, status, err
 }
 
-// runLast runs a program as Run does, and checks the newest part of its history
+// beginner makes a program ready to be recorded: launch, or seize of a process.
+type beginner func(context.Context, RunOptions) (*live, error)
+
+// runLast records a program as Run or Attach does, and checks the newest part of its history
 // when it is over: no more is kept of it than a trace of so many bytes, in
 // o.Record or in a temporary file.
-func runLast(ctx context.Context, o RunOptions) (r *report.Report, exit int, err error) {
+func runLast(ctx context.Context, o RunOptions, begin beginner) (r *report.Report, exit int, err error) {
 	if o.Record == "" {
 		dir, err := os.MkdirTemp("", "mgtrace-")
 		if err != nil {
@@ -82,7 +85,7 @@ func runLast(ctx context.Context, o RunOptions) (r *report.Report, exit int, err
 		defer os.RemoveAll(dir)
 		o.Record = filepath.Join(dir, "last.mgt")
 	}
-	_, status, held, err := record(ctx, o)
+	_, status, held, err := record(ctx, o, begin)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -54,7 +54,7 @@ func newTyping(spec *check.Spec, symbols *Symbols) *typing {
 
 // TypeOf implements graph.Typing.
 func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
-	if n.Before && t.before != nil {
+	if n.Before && len(n.Stack) == 0 && t.before != nil {
 		return t.before.TypeOf(n)
 	}
 	if len(n.Stack) == 0 {

@@ -84,15 +84,22 @@ type ended struct {
 	sp     trace.Addr
 }
 
-// newGate finds the functions of a window in the program.
-func (l *live) newGate(w Window) (*gate, error) {
+// limit has a part of the run recorded, if it is a part.
+func (l *live) limit() error {
+	w := l.o.Capture.Window
+	if !w.set() {
+		return nil
+	}
 	g := &gate{Window: w, in: (*intake)(l), table: newBlockTable(&l.prog), contents: newContents()}
 	var err error
 	if g.from, err = l.functions("--from", w.From); err != nil {
-		return nil, err
+		return err
 	}
-	g.to, err = l.functions("--to", w.To)
-	return g, err
+	if g.to, err = l.functions("--to", w.To); err != nil {
+		return err
+	}
+	l.gate = g
+	return nil
 }
 
 // functions are the watched functions of a name.
@@ -175,7 +182,7 @@ func (g *gate) opens(ev *trace.Event) bool {
 	if g.From == "" {
 		return late
 	}
-	if ev.Kind != trace.KindCall || !is(g.from, ev) || !late {
+	if ev.Kind != trace.KindCall || ev.Flags&trace.FlagBefore != 0 || !is(g.from, ev) || !late {
 		return false
 	}
 	g.calls++

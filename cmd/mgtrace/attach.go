@@ -14,6 +14,7 @@ func newAttach(s streams) *cobra.Command {
 	var (
 		an     analysisFlags
 		ca     captureFlags
+		win    windowFlags
 		out    outputFlags
 		record string
 	)
@@ -32,6 +33,7 @@ them. Nobody is accused of what was broken before.
 Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 		Example: `  mgtrace attach 4711
   mgtrace attach $(pidof server) --spec list.cons --timeout 30s
+  mgtrace attach 4711 --spec list.cons --last 2GB
   mgtrace attach 4711 -o t.mgt --spec list.cons`,
 		Args: needProcess,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -50,7 +52,11 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 			if err != nil {
 				return err
 			}
-			r, err := session.Attach(ctx, pid, session.RunOptions{Analysis: an.options(), Capture: capture, Record: record})
+			o := session.RunOptions{Analysis: an.options(), Capture: capture, Record: record}
+			if err := win.apply(&o); err != nil {
+				return err
+			}
+			r, err := session.Attach(ctx, pid, o)
 			if err != nil {
 				return err
 			}
@@ -59,6 +65,7 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 	}
 	an.add(c)
 	ca.addCommon(c)
+	win.add(c)
 	out.add(c)
 	c.Flags().StringArrayVar(&ca.cpoints, "cpoint", nil, "watch this `FUNCTION` as a C-point (repeatable)")
 	c.Flags().StringArrayVar(&ca.globals, "global", nil, "record this object in static memory, `NAME` or FILE:NAME (repeatable)")

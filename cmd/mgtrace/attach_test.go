@@ -223,6 +223,43 @@ func TestAttachFault(t *testing.T) {
 	})
 }
 
+// Of a part of what happens while mgtrace is attached a fault in it is found; healthy
+// programs are silent. Most of the structure was there before.
+func TestAttachParts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, engine string) {
+		parts := [][]string{{"--last", "1200kB"}, {"--from", "append", "--after", "20"}, {"--after", "50ms"}}
+		if engine == "ebpf" {
+			parts = parts[:1]
+		}
+		for _, part := range parts {
+			for _, how := range []string{"broken", "healthy"} {
+				list := startList(t, how)
+				a := attach(t, list, append([]string{"--engine", engine, "--spec", attachSpec}, part...)...)
+				a.recording(t)
+				// Until the part has begun, or the beginning been dropped: a busy
+				// machine may be too slow for that.
+				time.Sleep(2 * time.Second)
+				if err := list.Process.Signal(syscall.SIGUSR1); err != nil {
+					t.Fatal(err)
+				}
+				list.says(t, "turned")
+				r := a.ends(t, syscall.SIGINT)
+				list.finishes(t)
+				if b := r.report.Begins; part[0] != "--last" && (b == nil || b.Event == 0) {
+					t.Errorf("%v: begins: %+v\n%s", part, r.report.Begins, r.stderr)
+				}
+				got := suspects(&r.report)
+				if how == "healthy" && (r.status != 0 || len(r.report.CPoints) > 0) {
+					t.Errorf("%v: status %d, %+v\n%s", part, r.status, r.report.CPoints, r.stderr)
+				}
+				if want := bugLine(t); how == "broken" && (r.status != 1 || len(got) == 0 || got[0] != want) {
+					t.Errorf("%v: status %d, suspects in lines %v, want %d first\n%s", part, r.status, got, want, r.stderr)
+				}
+			}
+		}
+	})
+}
+
 // A healthy program is silent, whatever ends the recording.
 func TestAttachTwin(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {

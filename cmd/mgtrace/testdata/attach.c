@@ -64,9 +64,9 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	while (!over) {
-		int wrong = broken && turned;
-		append(l, n++, wrong);
-		if (turned) {
+		int turn = turned; /* the signal may come within append */
+		append(l, n++, broken && turn);
+		if (turn) {
 			turned = 0;
 			puts("turned");
 			fflush(stdout);
