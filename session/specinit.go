@@ -52,7 +52,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		c.CPoints = append(c.CPoints, p.worthWatching(o.Types)...)
 		return p.has(o.Types)
 	}
-	sum, status, held, err := record(ctx, run)
+	sum, status, held, err := record(ctx, run, launch)
 	switch {
 	case err != nil:
 		return nil, err
