@@ -170,6 +170,18 @@ func (e Evidence) settles() bool {
 	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0
 }
 
+// Best returns the piece of evidence that is worth most, of several the first;
+// nil if there is none.
+func (s *Suspect) Best() *Evidence {
+	var best *Evidence
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; best == nil || e.worth() > best.worth() {
+			best = e
+		}
+	}
+	return best
+}
+
 func (s *Suspect) worth() int {
 	n := 0
 	for _, e := range s.Evidence {

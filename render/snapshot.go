@@ -66,6 +66,17 @@ func Pair(g *graph.Graph, before, after mgpp.View, ob, oa Options) (b, a *Graph)
 	return out[0], out[1]
 }
 
+// Near returns the objects that Snapshot would draw, and how many there are:
+// all, if there are no more than limit.
+func Near(g *graph.Graph, v mgpp.View, around []graph.ObjID, limit int) (near []graph.ObjID, all int) {
+	s := newSnapshot(g, v, Options{Around: around, Max: limit})
+	if all = s.live(); all <= limit {
+		s.o.Around = append(slices.Clone(around), s.all()...)
+	}
+	s.choose()
+	return s.chosen, all
+}
+
 func newSnapshot(g *graph.Graph, v mgpp.View, o Options) *snapshot {
 	return &snapshot{g: g, v: v, o: o, out: &Graph{Title: o.Title, Notes: slices.Clone(o.Notes), ordered: true}, in: map[graph.ObjID]bool{}}
 }

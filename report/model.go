@@ -27,6 +27,8 @@ type Report struct {
 	Unprobed []Place   `json:"unprobed,omitempty"` // stores that were not captured
 	Warnings []string  `json:"warnings,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // facts that are no cause for concern
+
+	Sources []SourceFile `json:"-"` // for a page
 }
 
 // Begins is where a history begins that is not there from the program's start.
@@ -67,6 +69,7 @@ type Exit struct {
 	Status *int   `json:"status,omitempty"`
 	Signal string `json:"signal,omitempty"`
 	File   string `json:"file,omitempty"` // Signal: where, if known
+	Path   string `json:"path,omitempty"` // File with its directories
 	Line   int    `json:"line,omitempty"`
 	Where  string `json:"where,omitempty"` // Signal: "function+0x12" if there is no line
 	Held   string `json:"held,omitempty"`  // mgtrace ended it: "timeout", "interrupt"
@@ -111,6 +114,9 @@ type CPoint struct {
 	Suspects        []Suspect       `json:"suspects"`
 	Pictures        []string        `json:"pictures,omitempty"`
 	Notes           []string        `json:"notes,omitempty"`
+	Steps           []Step          `json:"steps,omitempty"` // what led to it
+	Path            string          `json:"path,omitempty"`  // File with its directories
+	Film            *Film           `json:"-"`               // for a page
 }
 
 // Inconsistency is a broken constraint, or a memory fault.
@@ -144,12 +150,15 @@ type Suspect struct {
 	File        string   `json:"file"`
 	Path        string   `json:"path,omitempty"` // File with its directories
 	Line        int      `json:"line"`
+	Column      int      `json:"column,omitempty"` // 0: not known
 	Function    string   `json:"function"`
 	Source      string   `json:"source"`
+	Why         string   `json:"why"` // one sentence
 	Timestamp   uint64   `json:"timestamp"`
 	Change      string   `json:"change"`
 	Contributes []string `json:"contributes"`
 	Evidence    []string `json:"evidence"`
+	Also        []string `json:"-"`    // of the evidence, what the sentence does not tell
 	Kind        string   `json:"kind"` // wrote, omitted
 	When        string   `json:"when,omitempty"`
 	Address     string   `json:"address"`           // program counter
@@ -185,10 +194,12 @@ func (r *Report) Status() int {
 	case r.Found():
 		return 1
 	case r.Exit != nil && r.Exit.Signal != "" && r.Exit.Held == "":
-		return 3
+		return statusCrashed
 	}
 	return 0
 }
+
+const statusCrashed = 3
 
 // JSON writes the report as one JSON object.
 func (r *Report) JSON(w io.Writer) error {

@@ -34,16 +34,26 @@ func faulty() *Report {
 			Notes: []string{"2 inconsistencies were present when recording began"},
 			Suspects: []Suspect{
 				{
-					Rank: 1, File: "quad.c", Line: 35, Function: "split", Source: "node->child[0] = NULL;", Timestamp: 48112,
+					Rank: 1, File: "quad.c", Line: 35, Column: 25, Function: "split", Source: "node->child[0] = NULL;", Timestamp: 48112,
 					Change: "qdtree#1.child[0]: qdtree#2 → NULL", Contributes: []string{"c3"}, Kind: "wrote",
-					Evidence: []string{"without it, the constraint would hold"}, When: "change 48,112, in call 511 of insert",
+					Why: "Without this change, the inconsistency would be gone.", Also: []string{"it turned a constraint from true to false"},
+					Evidence: []string{"without it, the inconsistency would be gone", "it turned a constraint from true to false"}, When: "change 48,112, in call 511 of insert",
 					Address: "split+0x1c (quad)", Operations: 1, Inlined: []Place{{File: "quad.c", Line: 80, Function: "insert"}},
 					Context: []Line{{34, "\tif (x)"}, {35, "\t\tnode->child[0] = NULL;"}, {36, ""}}, Before: "b.svg", After: "a.svg",
 				},
 				{Rank: 2, Address: "0x401136", Kind: "wrote", Change: "8 bytes at 0x1000"},
-				{Rank: 3, File: "quad.c", Line: 40, Function: "link", Source: "q->prev = n;", Kind: "omitted", Change: "missing: qdtree#2.prev = qdtree#1"},
+				{Rank: 3, File: "quad.c", Line: 40, Function: "link", Source: "q->prev = n;", Kind: "omitted", Change: "missing: qdtree#2.prev = qdtree#1",
+					Why: "It should have set qdtree#2.prev = qdtree#1 here."},
+				{Rank: 4, File: "quad.c", Line: 50, Column: 3, Function: "link", Source: "q->next = n;", Kind: "wrote", Why: "It changed what c3 depends on.",
+					Change: "qdtree#4.next: qdtree#5 → qdtree#6, " + strings.Repeat("and so on ", 8), When: "change 7, in call 2 of link",
+					Context: []Line{{49, "{"}, {50, "\tq->next = n;"}, {51, "}"}}},
 			},
 			Pictures: []string{"cpoint.svg"},
+			Steps: []Step{
+				{Timestamp: 48000, Place: "all is well at the return of insert, call 510", Broken: []int{}},
+				{Timestamp: 48112, File: "quad.c", Line: 35, Column: 25, Function: "split", When: "change 48,112, in call 511 of insert", Change: "qdtree#1.child[0]: qdtree#2 → NULL", Suspect: 1, LeftOut: 3, Broken: []int{0}},
+				{Timestamp: 48200, Place: "3 inconsistencies at the return of insert"},
+			},
 		}},
 		Audit:    &Audit{Nodes: 2049, Bytes: 98352, Unseen: 1, Where: []string{"qdtree#9.posX (1 bytes): no write to it was seen"}},
 		Unprobed: []Place{{File: "quad.c", Line: 9, Function: "main", Text: "xrstor [rdi]: not known"}},
@@ -237,6 +247,59 @@ func TestAlwaysThere(t *testing.T) {
 	}
 	if _, ok := encode(t, &Report{})["cpoints"].([]any); !ok {
 		t.Error("cpoints is no list")
+	}
+}
+
+// TestSteps: what is not known is null, and not an empty list.
+func TestSteps(t *testing.T) {
+	steps := encode(t, faulty())["cpoints"].([]any)[0].(map[string]any)["steps"].([]any)
+	var broken []any
+	for _, s := range steps {
+		broken = append(broken, s.(map[string]any)["broken"])
+	}
+	if d := cmp.Diff([]any{[]any{}, []any{0.0}, nil}, broken); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got, want := faulty().CPoints[0].Steps[1].Title(), "change 48,112, in call 511 of insert: quad.c:35:25 in split"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestFold(t *testing.T) {
+	for in, want := range map[string]string{
+		"a=1 b=1 c=1 d=1":                  "a=1 b=1 c=1 d=1",
+		"k[0]=1 k[1]=1":                    "k[0]=1 k[1]=1",
+		"k[0]=1 k[1]=1 k[2]=1":             "k[0..2]=1",
+		"k[0]=2 k[1]=1 k[2]=1 k[3]=1 n=1":  "k[0]=2 k[1..3]=1 n=1",
+		"k[0]=1 k[1]=1 j[2]=1 k[3]=1":      "k[0]=1 k[1]=1 j[2]=1 k[3]=1",
+		"k[0]=1 k[1]=1 k[3]=1 k[4]=1":      "k[0]=1 k[1]=1 k[3]=1 k[4]=1",
+		"k[0].a=1 k[1].a=1 k[2].a=1 k[x]=": "k[0].a=1 k[1].a=1 k[2].a=1 k[x]=",
+	} {
+		var fields []Field
+		for f := range strings.FieldsSeq(in) {
+			name, value, _ := strings.Cut(f, "=")
+			fields = append(fields, Field{name, value})
+		}
+		var got []string
+		for _, f := range Fold(fields) {
+			got = append(got, f.Name+"="+f.Value)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: %s, want %s", in, s, want)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	for want, r := range map[string]*Report{
+		"a.c:7: bounds (change 4)":                {CPoints: []CPoint{{Fault: "bounds", File: "a.c", Line: 7, Timestamp: 4, Inconsistencies: []Inconsistency{{}}}}},
+		"died of SIGSEGV, no inconsistency found": {Exit: &Exit{Signal: "SIGSEGV"}, Checked: Checked{CPoints: 1}},
+		"nothing was checked":                     {},
+		"no inconsistency found":                  {Checked: Checked{CPoints: 1}},
+	} {
+		if got := r.Headline(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -63,11 +64,15 @@ func (p *printer) cpoint(c *CPoint) {
 	for _, n := range c.Notes {
 		p.f("  note: %s\n", n)
 	}
-	if len(c.Suspects) > 0 {
+	switch len(c.Suspects) {
+	case 0:
+	case 1:
+		p.f("\n%s\n", p.paint(bold, "Suspect:"))
+	default:
 		p.f("\n%s\n", p.paint(bold, "Suspects, most likely first:"))
 	}
 	for i := range c.Suspects {
-		p.suspect(&c.Suspects[i])
+		p.suspect(&c.Suspects[i], c.Fault == "")
 	}
 	if len(c.Pictures) > 0 {
 		p.f("\nPictures: %s\n", strings.Join(c.Pictures, " "))
@@ -85,30 +90,38 @@ func (c *CPoint) Title() string {
 	for _, i := range c.Inconsistencies {
 		total += max(1, i.Total)
 	}
-	fmt.Fprintf(&b, "%s ", Plural(total, "inconsistency", "inconsistencies"))
-	switch {
-	case c.Core:
-		b.WriteString("in the core file")
-	case c.Fault != "":
-		b.WriteString("at this statement")
-	case c.Kind == "crash":
-		b.WriteString("at the crash")
-	case c.Kind == "exit":
-		b.WriteString("at the end of the program")
-	case c.Kind == "entry":
-		fmt.Fprintf(&b, "at the entry of %s", c.Function)
-	case c.Kind == "return":
-		fmt.Fprintf(&b, "at the return of %s", c.Function)
-	default:
-		b.WriteString("at this line")
-	}
-	if c.Call > 0 {
-		fmt.Fprintf(&b, ", call %s", Thousands(uint64(c.Call)))
+	if c.Fault != "" {
+		b.WriteString(c.Fault)
+	} else {
+		fmt.Fprintf(&b, "%s %s", Plural(total, "inconsistency", "inconsistencies"), c.Where())
 	}
 	if c.Timestamp > 0 {
 		fmt.Fprintf(&b, " (change %s)", Thousands(c.Timestamp))
 	}
 	return b.String()
+}
+
+// Where is the place of the C-point in the run: "at the return of insert, call 6".
+func (c *CPoint) Where() string {
+	var at string
+	switch {
+	case c.Core:
+		at = "in the core file"
+	case c.Kind == "crash":
+		at = "at the crash"
+	case c.Kind == "exit":
+		at = "at the end of the program"
+	case c.Kind == "entry":
+		at = "at the entry of " + c.Function
+	case c.Kind == "return":
+		at = "at the return of " + c.Function
+	default:
+		at = "at this line"
+	}
+	if c.Call > 0 {
+		at += ", call " + Thousands(uint64(c.Call))
+	}
+	return at
 }
 
 func (p *printer) inconsistency(i *Inconsistency) {
@@ -131,9 +144,10 @@ func (p *printer) inconsistency(i *Inconsistency) {
 // values prints a node's fields, folded to a few lines unless verbose.
 func (p *printer) values(v NodeValues) {
 	var b strings.Builder
-	for n, f := range v.Fields {
+	fields := Fold(v.Fields)
+	for n, f := range fields {
 		if n == 16 && !p.o.Verbose {
-			fmt.Fprintf(&b, ", … %d more", len(v.Fields)-n)
+			fmt.Fprintf(&b, ", … %d more", len(fields)-n)
 			break
 		}
 		if n > 0 {
@@ -144,20 +158,74 @@ func (p *printer) values(v NodeValues) {
 	p.f("      %s at %s: %s\n", v.Node, v.Addr, b.String())
 }
 
-func (p *printer) suspect(s *Suspect) {
-	place := s.Address
-	if s.File != "" {
-		place = fmt.Sprintf("%s:%d", s.File, s.Line)
+// Fold makes one field of neighbouring elements of an array with the same value:
+// "key[3..7] never written".
+func Fold(fields []Field) []Field {
+	var out []Field
+	for i := 0; i < len(fields); {
+		array, first, ok := element(fields[i].Name)
+		n := i + 1
+		for ok && n < len(fields) && fields[n].Value == fields[i].Value {
+			if a, k, is := element(fields[n].Name); !is || a != array || k != first+n-i {
+				break
+			}
+			n++
+		}
+		f := fields[i]
+		if n > i+2 { // two are as short as a range
+			f.Name = fmt.Sprintf("%s[%d..%d]", array, first, first+n-i-1)
+			i = n
+		} else {
+			i++
+		}
+		out = append(out, f)
 	}
+	return out
+}
+
+// element takes "key[3]" apart.
+func element(name string) (array string, index int, ok bool) {
+	array, rest, ok := strings.Cut(name, "[")
+	if !ok || !strings.HasSuffix(rest, "]") {
+		return "", 0, false
+	}
+	index, err := strconv.Atoi(strings.TrimSuffix(rest, "]"))
+	return array, index, err == nil
+}
+
+// Place is where a suspect's statement is: "quad.c:69:12", or its address.
+func (s *Suspect) Place() string {
+	if s.File == "" {
+		return s.Address
+	}
+	return position(s.File, s.Line, s.Column)
+}
+
+// position is written as compilers do; a column or line of 0 is not known.
+func position(file string, line, column int) string {
+	if line == 0 {
+		return file
+	}
+	if column == 0 {
+		return fmt.Sprintf("%s:%d", file, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, line, column)
+}
+
+// fully is how many suspects of a C-point are shown with the lines around theirs.
+const fully = 3
+
+// suspect prints one; of a memory fault the change was told already.
+func (p *printer) suspect(s *Suspect, change bool) {
 	verb := ""
 	if s.Kind == "omitted" {
 		verb = " (a store is missing here)"
 	}
-	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, place), orUnknown(s.Function), verb)
+	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(s.Function), verb)
 	for _, l := range s.Inlined {
 		p.f("       inlined into %s at %s:%d\n", l.Function, l.File, l.Line)
 	}
-	if len(s.Context) > 0 {
+	if len(s.Context) > 0 && (s.Rank <= fully || p.o.Verbose) {
 		for _, l := range s.Context {
 			mark := " "
 			text := fmt.Sprintf("%5d | %s", l.Line, expandTabs(l.Text))
@@ -169,14 +237,31 @@ func (p *printer) suspect(s *Suspect) {
 	} else if s.Source != "" {
 		p.f("     > %5d | %s\n", s.Line, p.paint(yellow, s.Source))
 	}
-	if s.Change != "" {
-		p.f("     %s\n", s.Change)
+	if s.Why != "" {
+		p.f("     %s\n", p.paint(bold, s.Why))
 	}
-	if s.When != "" {
-		p.f("     %s\n", s.When)
+	if change {
+		p.change(s)
 	}
-	for _, e := range s.Evidence {
+	for _, e := range s.Also {
 		p.f("     - %s\n", e)
+	}
+}
+
+// wide is a line that is too long for a change and its time, letters.
+const wide = 100
+
+func (p *printer) change(s *Suspect) {
+	switch {
+	case s.Kind == "omitted": // the sentence says it
+	case s.When != "" && len(s.Change)+len(s.When) <= wide:
+		p.f("     %s  (%s)\n", s.Change, s.When)
+	default:
+		for _, l := range []string{s.Change, s.When} {
+			if l != "" {
+				p.f("     %s\n", l)
+			}
+		}
 	}
 }
 
@@ -206,6 +291,22 @@ func (p *printer) summary(r *Report) {
 	if s := r.Stopped; s != nil {
 		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
 	}
+}
+
+// Verdict is the outcome in one sentence, with what was done to reach it.
+func (r *Report) Verdict() string { return (&printer{}).verdict(r) }
+
+// Headline is the outcome in a few words.
+func (r *Report) Headline() string {
+	switch {
+	case r.Found():
+		return r.CPoints[0].Title()
+	case r.Status() == statusCrashed:
+		return "died of " + r.Exit.Signal + ", no inconsistency found"
+	case r.Checked.CPoints == 0:
+		return "nothing was checked"
+	}
+	return "no inconsistency found"
 }
 
 // verdict is the last line: everything in one sentence.

@@ -58,11 +58,12 @@ var imports = []struct {
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
 	{"render", true, "constraints/describe constraints/graph mgpp trace"},
 	{"report", true, ""},
+	{"report/page", true, "report"},
 	{"query", true, "mgpp render report trace types"},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
 		" faultloc inline mgpp objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
-	{"cmd/mgtrace", false, "doctor report session"},
+	{"cmd/mgtrace", false, "doctor report report/page session"},
 	{"bench/capture", false, ""},
 	{"bench/soak", false, ""},
 	{"rules", false, ""},

@@ -39,6 +39,7 @@ type Analysis struct {
 	points       []*point
 	known        map[eval.Instance]bool // with All: reported at an earlier C-point already
 	healthy      mgpp.Timestamp         // the last C-point at which nothing was broken
+	sound        eval.CPoint            // that C-point, if its Kind is set
 	checked      int
 	done         bool // an inconsistent C-point was found, and All is not set
 	faults       int  // memory faults seen so far
@@ -59,6 +60,7 @@ type point struct {
 	eval.CPoint
 	time     mgpp.Timestamp
 	healthy  mgpp.Timestamp // the last healthy C-point before it
+	sound    eval.CPoint    // that C-point, if its Kind is set
 	found    []eval.Inconsistency
 	fault    *eval.MemoryFault // a memory fault instead
 	suspects []faultloc.Suspect
@@ -200,12 +202,12 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 		}
 	}
 	if len(found) == 0 {
-		a.healthy = now
+		a.healthy, a.sound = now, c
 	}
 	if len(fresh) == 0 {
 		return
 	}
-	a.points = append(a.points, &point{CPoint: c, time: now, healthy: a.healthy, found: fresh})
+	a.points = append(a.points, &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: fresh})
 	a.done = !a.o.All
 }
 
@@ -231,6 +233,11 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 		} else if !a.noLocate {
 			a.locate(&c, p)
 		}
+		if (a.o.Steps || a.o.Film) && i < maxFilmed {
+			if err := a.tell(ctx, i, &c, p); err != nil {
+				return err
+			}
+		}
 		if a.o.Pictures != "" {
 			if err := a.draw(ctx, i, &c, p, p.suspects); err != nil {
 				return err
@@ -239,13 +246,16 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 		r.CPoints = append(r.CPoints, c)
 	}
 	a.summarise(r)
+	if a.o.Film {
+		r.Sources = a.sourcesOf(r)
+	}
 	return nil
 }
 
 // cpoint describes a C-point and what is inconsistent there.
 func (a *Analysis) cpoint(p *point) report.CPoint {
 	c := report.CPoint{
-		Kind: p.Kind, Function: p.Function, File: short(p.File), Line: p.Line,
+		Kind: p.Kind, Function: p.Function, File: short(p.File), Path: p.File, Line: p.Line,
 		Timestamp: uint64(p.time), Call: p.Call,
 	}
 	if p.fault != nil {
@@ -255,7 +265,7 @@ func (a *Analysis) cpoint(p *point) report.CPoint {
 	c.Core = a.prog.Engine == "core"
 	c.Inconsistencies = a.inconsistencies(p.found, a.hist.At(p.time))
 	if p.Kind == "crash" && a.signal != nil {
-		c.File, c.Line = a.signal.File, a.signal.Line
+		c.File, c.Path, c.Line = a.signal.File, a.signal.Path, a.signal.Line
 	}
 	if p.Kind == "crash" && len(p.Open) > 0 {
 		c.Temporary = a.temporary(p)
@@ -277,12 +287,8 @@ func (a *Analysis) temporary(p *point) bool {
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
-	var model eval.Model = a.checker
-	if a.doubt != nil {
-		model = a.doubt.model
-	}
 	res := faultloc.Locate(faultloc.Input{
-		Model: model, History: a.hist, Cells: locatorCells{a.graph},
+		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
 	})
 	if a.begins != nil {
@@ -296,6 +302,14 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
+}
+
+// model is what verdicts at any time are asked of.
+func (a *Analysis) model() eval.Model {
+	if a.doubt != nil {
+		return a.doubt.model
+	}
+	return a.checker
 }
 
 // implausible warns of blocks whose size can not be: an allocator was declared
@@ -370,8 +384,10 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	s.Change = f.Reason
 	s.When = a.when(f.Time)
 	s.Contributes = []string{f.Kind}
-	s.Evidence = []string{faultEvidence(f)}
-	c.File, c.Line, c.Function = s.File, s.Line, s.Function
+	s.Also = a.blockLife(f)
+	s.Evidence = append([]string{faultEvidence(f)}, s.Also...)
+	s.Why = sentence(s.Evidence[0])
+	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
 	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
 }

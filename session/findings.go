@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
@@ -139,21 +138,14 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
 			out.Contributes = append(out.Contributes, l)
 		}
 	}
-	for _, e := range s.Evidence {
-		if text := a.evidence(s, e); text != "" {
-			out.Evidence = append(out.Evidence, text)
-		}
-	}
-	if len(out.Evidence) == 0 {
-		out.Evidence = []string{"it changed what " + strings.Join(out.Contributes, " and ") + " depends on"}
-	}
+	a.reasons(s, &out)
 	return out
 }
 
 // statement resolves a program counter.
 func (a *Analysis) statement(pc trace.Addr) report.Suspect {
 	f, outer, source := a.symbols.Where(pc)
-	s := report.Suspect{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
+	s := report.Suspect{File: short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
 	for i := range outer {
 		s.Inlined = append(s.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
 	}
@@ -172,72 +164,4 @@ func (a *Analysis) when(t mgpp.Timestamp) string {
 		s += ", in " + in
 	}
 	return s
-}
-
-func (a *Analysis) repair(r *faultloc.Repair) string {
-	value := fmt.Sprint(int64(r.Value))
-	switch {
-	case r.Cell.Pointer && r.Target != 0:
-		value = a.graph.Name(r.Target)
-	case r.Cell.Pointer && r.Value == 0:
-		value = "NULL"
-	case r.Cell.Size < 8:
-		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
-	}
-	return fmt.Sprintf("%s = %s", describe.Join(a.graph.Name(r.Cell.Obj), r.Cell.Path), value)
-}
-
-// evidence puts one piece of evidence into words.
-func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
-	switch e.Kind {
-	case faultloc.Counterfactual:
-		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
-	case faultloc.RepairCell:
-		return fmt.Sprintf("setting %s would mend %s%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), created(e.Created))
-	case faultloc.Flip:
-		if e.Flips > 1 {
-			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
-		}
-		return "it turned a constraint from true to false"
-	case faultloc.Missing:
-		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
-	case faultloc.Entered:
-		return "it wrote what a later change made part of a broken constraint"
-	case faultloc.Touch:
-		return "it changed a value that a broken constraint depends on"
-	}
-	return ""
-}
-
-func ofAll(n, of int) string {
-	switch {
-	case n == of && of == 1:
-		return "the inconsistency"
-	case n == 2 && of == 2:
-		return "both inconsistencies"
-	case n == of:
-		return fmt.Sprintf("all %d inconsistencies", of)
-	}
-	return fmt.Sprintf("%d of %d inconsistencies", n, of)
-}
-
-func created(n int) string {
-	switch {
-	case n < 0:
-		return ""
-	case n == 0:
-		return " and nothing else would break"
-	}
-	return fmt.Sprintf(", but %d others would break", n)
-}
-
-// faultEvidence says why a memory fault needs no search: its statement did it.
-func faultEvidence(f *eval.MemoryFault) string {
-	switch f.Kind {
-	case "bounds":
-		return "this statement itself wrote outside its block"
-	case "use after free":
-		return "this statement itself wrote to freed memory"
-	}
-	return "this statement itself freed what it must not free"
 }

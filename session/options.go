@@ -16,6 +16,8 @@ type AnalysisOptions struct {
 	Spec       string // specification file; "": memory faults only
 	All        bool   // go on after the first inconsistent C-point
 	Pictures   string // directory for pictures; "": none
+	Steps      bool   // list what happened since the last healthy C-point
+	Film       bool   // and draw it
 	SourceDirs []string
 	DebugDirs  []string
 }

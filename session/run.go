@@ -187,7 +187,7 @@ func (a *Analysis) signalled(ev *trace.Event) {
 		}
 	}
 	if f.File != "" {
-		e.File, e.Line = short(f.File), f.Line
+		e.File, e.Path, e.Line = short(f.File), f.File, f.Line
 	}
 	e.Where = a.symbols.Address(ev.PC)
 	a.signal = e

@@ -52,7 +52,7 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 			if err != nil {
 				return err
 			}
-			o := session.RunOptions{Analysis: an.options(), Capture: capture, Record: record}
+			o := session.RunOptions{Analysis: out.wants(an.options()), Capture: capture, Record: record}
 			if err := win.apply(&o); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"mgtrace/report"
+	"mgtrace/report/page"
 	"mgtrace/session"
 )
 
@@ -166,6 +168,8 @@ func (f *windowFlags) apply(o *session.RunOptions) error {
 type outputFlags struct {
 	json    bool
 	report  string
+	html    string
+	sarif   string
 	color   string
 	verbose bool
 }
@@ -173,28 +177,56 @@ type outputFlags struct {
 func (f *outputFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as one JSON object")
 	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`")
+	c.Flags().StringVar(&f.html, "html", "", "write the report as a page with the changes as pictures to `FILE`")
+	c.Flags().StringVar(&f.sarif, "sarif", "", "write the report for editors and code review (SARIF 2.1.0) to `FILE`")
 	c.Flags().StringVar(&f.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more: the engine, the plan, all fields, every unprobed store")
 }
 
-// write prints the report to its file, or to w.
-func (f *outputFlags) write(r *report.Report, w io.Writer) (err error) {
-	if f.report != "" {
-		file, err := os.Create(f.report)
-		if err != nil {
-			return fmt.Errorf("write the report: %w", err)
+// wants tells the analysis what the forms need.
+func (f *outputFlags) wants(o session.AnalysisOptions) session.AnalysisOptions {
+	o.Film = f.html != ""
+	o.Steps = o.Film || f.sarif != "" || f.json
+	return o
+}
+
+// write prints the report to w, or to its file, and to the files of its other forms.
+func (f *outputFlags) write(r *report.Report, w io.Writer) error {
+	print := func(w io.Writer) error {
+		if f.json {
+			return r.JSON(w)
 		}
-		defer func() {
-			if cerr := file.Close(); err == nil && cerr != nil {
-				err = fmt.Errorf("write the report: %w", cerr)
+		return r.Text(w, report.TextOptions{Color: f.colored(w), Verbose: f.verbose})
+	}
+	forms := []struct {
+		file  string
+		write func(io.Writer) error
+	}{
+		{f.report, print},
+		{f.html, func(w io.Writer) error { return page.Write(w, r) }},
+	}
+	if f.report == "" {
+		if err := print(w); err != nil {
+			return err
+		}
+	}
+	for _, form := range forms {
+		if form.file != "" {
+			if err := toFile(form.file, form.write); err != nil {
+				return fmt.Errorf("write the report: %w", err)
 			}
-		}()
-		w = file
+		}
 	}
-	if f.json {
-		return r.JSON(w)
+	return nil
+}
+
+func toFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
 	}
-	return r.Text(w, report.TextOptions{Color: f.colored(w), Verbose: f.verbose})
+	b := bufio.NewWriter(file)
+	return errors.Join(write(b), b.Flush(), file.Close())
 }
 
 func (f *outputFlags) colored(w io.Writer) bool {

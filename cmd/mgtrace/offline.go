@@ -22,7 +22,7 @@ func newLocate(s streams) *cobra.Command {
 			if err := out.check(); err != nil {
 				return err
 			}
-			r, err := session.Locate(c.Context(), args[0], an.options())
+			r, err := session.Locate(c.Context(), args[0], out.wants(an.options()))
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ recorded history, or on the heap of a core file, which has no history.`,
 			if err := out.check(); err != nil {
 				return err
 			}
-			r, err := session.Check(c.Context(), args[0], program, an.options())
+			r, err := session.Check(c.Context(), args[0], program, out.wants(an.options()))
 			if err != nil {
 				return err
 			}

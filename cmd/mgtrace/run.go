@@ -39,7 +39,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err != nil {
 				return err
 			}
-			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: an.options(), Capture: capture, Record: record}
+			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: out.wants(an.options()), Capture: capture, Record: record}
 			if err := win.apply(&o); err != nil {
 				return err
 			}

@@ -68,12 +68,23 @@ func written(g *graph.Graph, h *mgpp.History, op mgpp.Op) string {
 		s += fmt.Sprintf(", and %d more fields", more)
 	}
 	if s == "" {
-		s = fmt.Sprintf("%d bytes at %s", op.Size, at(g, h, op.Addr, op.Time))
+		s = unchanged(g, h, op)
 	}
 	if op.Name != "" {
 		s = fmt.Sprintf("%s of %d bytes: %s", op.Name, op.Size, s)
 	}
 	return s
+}
+
+// unchanged describes a write that left everything as it was.
+func unchanged(g *graph.Graph, h *mgpp.History, op mgpp.Op) string {
+	after := h.At(op.Time)
+	if o := objectAt(g, after, op.Addr); o != 0 {
+		if f, ok := FieldAt(g, after, o, op.Addr); ok && f.Size >= int64(op.Size) {
+			return fmt.Sprintf("%s: %s, as before", Join(g.Name(o), f.Path), text(f))
+		}
+	}
+	return fmt.Sprintf("%d bytes at %s", op.Size, at(g, h, op.Addr, op.Time))
 }
 
 // maxLooked bounds how many fields, and places without an object, of one write

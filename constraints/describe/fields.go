@@ -58,11 +58,13 @@ type visit func(s types.Scalar, at int64, path string) bool
 // each visits the scalar fields that overlap in.
 func each(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) {
 	obj := g.Object(o)
-	if obj.Type == nil {
-		return
-	}
 	size := int64(g.Size(o, v.Time()))
 	switch t := obj.Type; {
+	case t == nil:
+		// A global of no declared type has the fields that debug information gives it.
+		if obj.Global > 0 && g.Spec().Globals[obj.Global-1].Layout != nil {
+			scalars(g.Spec().Globals[obj.Global-1].Layout, 0, size, "", in, f)
+		}
 	case t.Array && t.Elem != nil:
 		elements(t.Elem, 0, size, "", in, f)
 	case t.Array && t.Layout != nil:
@@ -171,6 +173,9 @@ func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
 // mask is the tag bits of the edge cell at addr.
 func mask(g *graph.Graph, o graph.ObjID, addr trace.Addr) uint64 {
 	obj := g.Object(o)
+	if obj.Type == nil {
+		return 0
+	}
 	off := int64(addr - obj.Addr)
 	for i := range obj.Type.Edges {
 		c := &obj.Type.Edges[i]

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/describe"
+	"mgtrace/constraints/eval"
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/report"
+)
+
+// reasons says why a statement is suspected: the best piece of evidence in one
+// sentence, and all of it as a list.
+func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
+	best := s.Best()
+	for i := range s.Evidence {
+		e := &s.Evidence[i]
+		text := a.evidence(s, *e)
+		if text == "" {
+			continue
+		}
+		out.Evidence = append(out.Evidence, text)
+		if e != best && !a.implied(s, e, best) {
+			out.Also = append(out.Also, text)
+		}
+	}
+	if len(out.Evidence) == 0 {
+		out.Evidence = []string{"it changed what " + strings.Join(out.Contributes, " and ") + " depends on"}
+	}
+	out.Why = a.why(s, best, out)
+}
+
+// why is the sentence.
+func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report.Suspect) string {
+	if s.Kind == faultloc.Omitted && s.Repair != nil {
+		return a.whyOmitted(s)
+	}
+	if best != nil {
+		switch best.Kind {
+		case faultloc.Counterfactual:
+			return fmt.Sprintf("Without this change, %s would be gone%s.", ofAll(best.Cured, best.Of), created(best.Created))
+		case faultloc.RepairCell:
+			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), created(best.Created))
+		case faultloc.Flip:
+			return fmt.Sprintf("This change broke what held before: %s.", strings.Join(out.Contributes, ", "))
+		case faultloc.Entered:
+			return "It wrote what a later change made part of a broken constraint."
+		}
+	}
+	return fmt.Sprintf("It changed what %s depends on.", strings.Join(out.Contributes, " and "))
+}
+
+func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
+	text := "It should have set " + a.repair(s.Repair) + " here"
+	for i := range s.Evidence {
+		switch e := &s.Evidence[i]; e.Kind {
+		case faultloc.RepairCell:
+			text += fmt.Sprintf(": %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
+		case faultloc.Missing:
+			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
+		}
+	}
+	return text + "."
+}
+
+// implied: a piece of evidence tells nothing that the sentence does not. To set
+// a field to what it was is to leave the change out, and what is missing is all
+// in the sentence.
+func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
+	switch {
+	case s.Kind == faultloc.Omitted:
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing
+	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
+		return true
+	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
+		return e.Cured <= best.Cured && a.restores(s)
+	}
+	return false
+}
+
+// restores: the repair of a suspect is the value from before its change.
+func (a *Analysis) restores(s *faultloc.Suspect) bool {
+	if s.Operation == 0 {
+		return false
+	}
+	c := &s.Repair.Cell
+	b := mgpp.Bytes{Data: make([]byte, c.Size), Written: make([]bool, c.Size)}
+	if !a.hist.At(s.Operation-1).Read(c.Addr, &b) || slices.Contains(b.Written, false) {
+		return false
+	}
+	was := uint64(0)
+	for i, x := range b.Data {
+		was |= uint64(x) << (8 * i)
+	}
+	return was == s.Repair.Value
+}
+
+func (a *Analysis) repair(r *faultloc.Repair) string {
+	value := fmt.Sprint(int64(r.Value))
+	switch {
+	case r.Cell.Pointer && r.Target != 0:
+		value = a.graph.Name(r.Target)
+	case r.Cell.Pointer && r.Value == 0:
+		value = "NULL"
+	case r.Cell.Size < 8:
+		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
+	}
+	return fmt.Sprintf("%s = %s", describe.Join(a.graph.Name(r.Cell.Obj), r.Cell.Path), value)
+}
+
+// evidence puts one piece of evidence into words.
+func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
+	switch e.Kind {
+	case faultloc.Counterfactual:
+		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
+	case faultloc.RepairCell:
+		return fmt.Sprintf("setting %s would mend %s%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), created(e.Created))
+	case faultloc.Flip:
+		if e.Flips > 1 {
+			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
+		}
+		return "it turned a constraint from true to false"
+	case faultloc.Missing:
+		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Entered:
+		return "it wrote what a later change made part of a broken constraint"
+	case faultloc.Touch:
+		return "it changed a value that a broken constraint depends on"
+	}
+	return ""
+}
+
+func ofAll(n, of int) string {
+	switch {
+	case n == of && of == 1:
+		return "the inconsistency"
+	case n == 2 && of == 2:
+		return "both inconsistencies"
+	case n == of:
+		return fmt.Sprintf("all %d inconsistencies", of)
+	}
+	return fmt.Sprintf("%d of %d inconsistencies", n, of)
+}
+
+func created(n int) string {
+	switch {
+	case n < 0:
+		return ""
+	case n == 0:
+		return " and nothing else would break"
+	}
+	return fmt.Sprintf(", but %s would break", count(n, "other", "others"))
+}
+
+// faultEvidence says why a memory fault needs no search: its statement did it.
+func faultEvidence(f *eval.MemoryFault) string {
+	switch f.Kind {
+	case "bounds":
+		return "this statement itself wrote outside its block"
+	case "use after free":
+		return "this statement itself wrote to freed memory"
+	}
+	return "this statement itself freed what it must not free"
+}
+
+// sentence makes one of a piece of evidence.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
+
+// blockLife says where the block of a memory fault came from and went.
+func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
+	n := a.hist.Node(f.Node)
+	var out []string
+	say := func(verb string, t mgpp.Timestamp) {
+		if op := a.hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
+			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.place(op.PC), a.when(t)))
+		}
+	}
+	say("allocated", n.Birth)
+	say("freed", n.Death)
+	return out
+}
