@@ -60,6 +60,7 @@ var imports = []struct {
 	{"report", true, ""},
 	{"report/page", true, "report"},
 	{"query", true, "mgpp render report trace types"},
+	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
 		" faultloc inline mgpp objfile probe probe/evidence query render report target target/core target/mem trace types x86"},

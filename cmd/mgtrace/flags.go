@@ -169,7 +169,6 @@ type outputFlags struct {
 	json    bool
 	report  string
 	html    string
-	sarif   string
 	color   string
 	verbose bool
 }
@@ -178,7 +177,6 @@ func (f *outputFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as one JSON object")
 	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`")
 	c.Flags().StringVar(&f.html, "html", "", "write the report as a page with the changes as pictures to `FILE`")
-	c.Flags().StringVar(&f.sarif, "sarif", "", "write the report for editors and code review (SARIF 2.1.0) to `FILE`")
 	c.Flags().StringVar(&f.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more: the engine, the plan, all fields, every unprobed store")
 }
@@ -186,7 +184,7 @@ func (f *outputFlags) add(c *cobra.Command) {
 // wants tells the analysis what the forms need.
 func (f *outputFlags) wants(o session.AnalysisOptions) session.AnalysisOptions {
 	o.Film = f.html != ""
-	o.Steps = o.Film || f.sarif != "" || f.json
+	o.Steps = o.Film || f.json
 	return o
 }
 
