@@ -24,7 +24,15 @@ const (
 	WriterSize  = 64
 	PendingSize = 128
 	MaxOpen     = 8 // of either; the oldest makes room for another
-	HookEnd     = PendingAt + MaxOpen*PendingSize
+
+	Clock    = PendingAt + MaxOpen*PendingSize // u64: the time stamp counter as last read
+	Readings = Clock + 8                       // u32: records since; 0: the next one reads it
+	HookEnd  = Clock + 16
+
+	// ClockEvery is how many records share a time, at most: reading the counter
+	// takes as long as all the rest of a short record. Behind a system call, where
+	// time passes, it is read anew.
+	ClockEvery = 8
 )
 
 // An open complex store or system call. The tracer reads it when a signal stops
@@ -176,7 +184,7 @@ const (
 //	+0   u32 Special + kind
 //	+4   u32 size of the record
 //	+8   u64 stamp
-//	+16  u64 time stamp counter
+//	+16  u64 time stamp counter, at most ClockEvery - 1 records old
 const (
 	KindStop  = 1 // a function entry, return or point
 	KindWrite = 2 // bytes that were written

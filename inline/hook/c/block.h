@@ -173,6 +173,8 @@ struct block {
 	u32 writers, pendings;
 	struct writer writer[MaxOpen];
 	struct pending pending[MaxOpen];
+	u64 clock;	/* time stamp counter, as last read */
+	u32 readings, unused3;
 };
 AT(block, cursor, Cursor);
 AT(block, end, End);
@@ -187,6 +189,8 @@ AT(block, writers, Writers);
 AT(block, pendings, Pendings);
 AT(block, writer, WriterAt);
 AT(block, pending, PendingAt);
+AT(block, clock, Clock);
+AT(block, readings, Readings);
 SIZE(block, HookEnd);
 
 /* Records lie at multiples of four bytes. */

@@ -217,7 +217,7 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 		b->writers--;
 		note(b, NoteLost, 0, 0, 0, 0, 1, 0);
 	}
-	fetch(&b->writer[b->writers++], (u64)&w, sizeof(w));
+	b->writer[b->writers++] = w;
 	if (f->flags & FuncTraced)
 		quiet(b);
 }

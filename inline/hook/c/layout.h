@@ -21,7 +21,10 @@
 #define WriterSize 64
 #define PendingSize 128
 #define MaxOpen 8
-#define HookEnd 0x6d8
+#define Clock 0x6d8
+#define Readings 0x6e0
+#define HookEnd 0x6e8
+#define ClockEvery 8
 #define BlockSize 0x1000
 #define HookStack 0x4000
 

@@ -12,11 +12,37 @@
 	".long " from " - hook_start, " to " - hook_start, " on " - hook_start\n" \
 	".popsection\n"
 
-/* Copies n bytes. Returns how many of them, at the end, could not be read. */
+#define LONG 512ul	/* bytes: from there on `rep movsb` is faster than a loop */
+
+/* Copies n bytes. Returns how many of them, at the end, could not be read. A word
+ * of which a part can not be read is copied by bytes. */
 static inline u64 fetch(void *to, u64 from, u64 n)
 {
-	asm volatile("1:\trep movsb\n2:\n" FIXUP("1b", "2b", "2b")
-		     : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+	u64 word;
+
+	if (n >= LONG) {
+		asm volatile("1:\trep movsb\n2:\n" FIXUP("1b", "2b", "2b")
+			     : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+		return n;
+	}
+	asm volatile("	subq $8, %2\n"
+		     "	jb 3f\n"
+		     "1:	movq (%1), %3\n"
+		     "2:	movq %3, (%0)\n"
+		     "	addq $8, %0\n"
+		     "	addq $8, %1\n"
+		     "	subq $8, %2\n"
+		     "	jae 1b\n"
+		     "3:	addq $8, %2\n"
+		     "	jz 6f\n"
+		     "4:	movb (%1), %b3\n"
+		     "5:	movb %b3, (%0)\n"
+		     "	addq $1, %0\n"
+		     "	addq $1, %1\n"
+		     "	subq $1, %2\n"
+		     "	jnz 4b\n"
+		     "6:\n" FIXUP("1b", "2b", "3b") FIXUP("4b", "5b", "6b")
+		     : "+r"(to), "+r"(from), "+r"(n), "=&q"(word) : : "cc", "memory");
 	return n;
 }
 

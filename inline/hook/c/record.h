@@ -36,6 +36,15 @@ static inline u64 ticks(void)
 	return (u64)hi << 32 | lo;
 }
 
+/* The time of a record. */
+static inline u64 now(struct block *b)
+{
+	if (!b->readings)
+		b->clock = ticks();
+	b->readings = (b->readings + 1) % ClockEvery;
+	return b->clock;
+}
+
 /* Begins a record; there is room. */
 static inline void *start(struct block *b, u32 kind, u64 order)
 {
@@ -43,7 +52,7 @@ static inline void *start(struct block *b, u32 kind, u64 order)
 
 	h->tag = Special + kind;
 	h->stamp = order;
-	h->time = ticks();
+	h->time = now(b);
 	return h;
 }
 

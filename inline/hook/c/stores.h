@@ -257,6 +257,7 @@ static void after_call(struct block *b, const struct regs *r, const struct site 
 	u64 result = r->gp[RAX];
 	struct span w;
 
+	b->readings = 0;
 	if (!p || (s64)result < 0)
 		return;
 	d = &b->process->syscalls[p->call];
