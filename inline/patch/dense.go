@@ -49,7 +49,7 @@ func newDense(s *space, c *Code, total int) *dense {
 func (d *dense) find(size int, w window) (uint64, bool) {
 	for d.at < len(d.regions) {
 		r := d.regions[d.at]
-		if at, ok := d.space.find(window{d.next, r.hi}, size, true); ok && at <= r.hi {
+		if at, ok := d.space.find(window{d.next, r.hi}, size, true, true); ok && at <= r.hi {
 			if at < w.lo || at > w.hi {
 				break // an operand far away
 			}
@@ -60,8 +60,8 @@ func (d *dense) find(size int, w window) (uint64, bool) {
 			d.next = d.regions[d.at].lo
 		}
 	}
-	if at, ok := d.space.find(w, size, false); ok {
+	if at, ok := d.space.find(w, size, false, false); ok {
 		return at, true
 	}
-	return d.space.find(w, size, true)
+	return d.space.find(w, size, true, false)
 }

@@ -16,6 +16,8 @@ const (
 	reach = 1 << 31
 	// small is a run of free bytes too short to look for.
 	small = 32
+	// line is what the processor fetches code by, bytes.
+	line = 64
 )
 
 // space hands out the bytes of the free address ranges.
@@ -38,6 +40,7 @@ type room struct {
 type page struct {
 	used [pageSize / 64]uint64
 	run  int // no longer run of free bytes lies within the page
+	tidy int // nothing longer finds room in it in as few lines as can be
 }
 
 // newSpace takes what of the free ranges lies within reach of the code.
@@ -131,8 +134,8 @@ func nextBit(set []uint64, a, b int) (int, bool) {
 }
 
 // find returns an address in w where size bytes are free: in a page that is in
-// use, or if fresh in any.
-func (s *space) find(w window, size int, fresh bool) (uint64, bool) {
+// use, or if fresh in any. tidy: where they reach into no more lines than they must.
+func (s *space) find(w window, size int, fresh, tidy bool) (uint64, bool) {
 	for i := s.from(w.lo); i < len(s.ranges) && s.ranges[i].lo <= w.hi; i++ {
 		r := &s.ranges[i]
 		if r.hi-r.lo < uint64(size) {
@@ -143,14 +146,14 @@ func (s *space) find(w window, size int, fresh bool) (uint64, bool) {
 			continue
 		}
 		if fresh {
-			if at, ok := s.first(r, lo, hi, size); ok {
+			if at, ok := s.first(r, lo, hi, size, tidy); ok {
 				return at, true
 			}
 			continue
 		}
 		a, b := int(lo>>pageBits-r.base), int(hi>>pageBits-r.base)
 		for n, ok := nextBit(r.open, a, b); ok; n, ok = nextBit(r.open, n+1, b) {
-			if at, ok := s.inPage(r, n, lo, hi, size); ok {
+			if at, ok := s.inPage(r, n, lo, hi, size, tidy); ok {
 				return at, true
 			}
 		}
@@ -159,18 +162,27 @@ func (s *space) find(w window, size int, fresh bool) (uint64, bool) {
 }
 
 // first is the first address in [lo, hi] where size bytes are free.
-func (s *space) first(r *room, lo, hi uint64, size int) (uint64, bool) {
+func (s *space) first(r *room, lo, hi uint64, size int, tidy bool) (uint64, bool) {
 	for n := int(lo>>pageBits - r.base); n <= int(hi>>pageBits-r.base); n++ {
-		if at, ok := s.inPage(r, n, lo, hi, size); ok {
+		if at, ok := s.inPage(r, n, lo, hi, size, tidy); ok {
 			return at, true
 		}
 	}
 	return 0, false
 }
 
+// lined returns the first address from x on, in or behind a page, from which size
+// bytes reach into no more lines than they must.
+func lined(x, size int) int {
+	if x%line+size > (size+line-1)/line*line {
+		x = (x + line - 1) / line * line
+	}
+	return x
+}
+
 // inPage looks for an address in [lo, hi] and the range's page n where size bytes
 // are free; they may go on in the next pages.
-func (s *space) inPage(r *room, n int, lo, hi uint64, size int) (uint64, bool) {
+func (s *space) inPage(r *room, n int, lo, hi uint64, size int, tidy bool) (uint64, bool) {
 	base := (r.base + uint64(n)) << pageBits
 	a, b := 0, pageSize-1
 	if lo > base {
@@ -180,11 +192,14 @@ func (s *space) inPage(r *room, n int, lo, hi uint64, size int) (uint64, bool) {
 		b = int(hi - base)
 	}
 	if r.index[n] == 0 {
-		return base + uint64(a), a+size <= pageSize || s.free(r, n+1, size-(pageSize-a))
+		if tidy {
+			a = lined(a, size)
+		}
+		return base + uint64(a), a <= b && (a+size <= pageSize || s.free(r, n+1, size-(pageSize-a)))
 	}
 	p := &s.pages[r.index[n]-1]
 	whole := a == 0 && b == pageSize-1
-	if whole && p.run < size {
+	if whole && (p.run < size || tidy && p.tidy < size) {
 		return 0, false
 	}
 	for x := a; ; {
@@ -193,12 +208,20 @@ func (s *space) inPage(r *room, n int, lo, hi uint64, size int) (uint64, bool) {
 			break
 		}
 		end := p.next(x, ^uint64(0))
+		if tidy {
+			x = lined(x, size)
+		}
+		if x > b {
+			break
+		}
 		if end-x >= size || end == pageSize && s.free(r, n+1, size-(end-x)) {
 			return base + uint64(x), true
 		}
 		x = end
 	}
-	if whole {
+	if whole && tidy {
+		p.tidy = size - 1
+	} else if whole {
 		p.run = size - 1
 		if p.run < small {
 			r.open[n>>6] &^= 1 << (n & 63)
@@ -245,13 +268,13 @@ func (s *space) mark(at uint64, size int, used bool) {
 		off := int(at & (pageSize - 1))
 		k := min(size, pageSize-off)
 		if r.index[n] == 0 {
-			s.pages = append(s.pages, page{run: pageSize})
+			s.pages = append(s.pages, page{run: pageSize, tidy: pageSize})
 			r.index[n] = int32(len(s.pages))
 			r.open[n>>6] |= 1 << (n & 63)
 		}
 		p := &s.pages[r.index[n]-1]
 		if !used {
-			p.run = pageSize
+			p.run, p.tidy = pageSize, pageSize
 			r.open[n>>6] |= 1 << (n & 63)
 		}
 		p.set(off, off+k, used)
@@ -321,6 +344,7 @@ type search struct {
 	w      window
 	size   int
 	fresh  bool
+	tidy   bool
 	leaves int // how many windows are looked at, at most
 	// accept, if not nil, says whether an address will do, with the displacement
 	// that leads there.
@@ -338,7 +362,7 @@ func (s *space) matchByte(q *search, i int, value uint32) (uint64, bool) {
 		if q.leaves--; v.lo > v.hi || q.leaves < 0 {
 			return 0, false
 		}
-		at, ok := s.find(v, q.size, q.fresh)
+		at, ok := s.find(v, q.size, q.fresh, q.tidy)
 		return at, ok && (q.accept == nil || q.accept(at, uint32(at-j.next)))
 	}
 	shift := 8 * i

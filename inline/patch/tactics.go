@@ -49,7 +49,8 @@ const (
 )
 
 // seek finds a spot for the trampoline of x that the jump can reach, and that is
-// accepted if accept is not nil.
+// accepted if accept is not nil. Code that is spread over the address space is
+// fetched by lines: few lines a trampoline are preferred to few pages in use.
 func (p *planner) seek(r *rel, x *target, fresh bool, accept func(spot, uint32) bool) (spot, bool) {
 	if r.fixed == 0 {
 		if !fresh {
@@ -58,15 +59,22 @@ func (p *planner) seek(r *rel, x *target, fresh bool, accept func(spot, uint32) 
 		at, ok := p.dense.find(x.size, x.reach)
 		return spot{at: at}, ok && (accept == nil || accept(spot{at: at}, uint32(at-r.next)))
 	}
-	q := search{jump: r, w: x.reach, size: x.size, fresh: fresh, leaves: maxLeaves}
+	q := search{jump: r, w: x.reach, size: x.size, fresh: fresh, tidy: true, leaves: maxLeaves}
 	if accept != nil {
 		q.accept = func(at uint64, d uint32) bool { return accept(spot{at: at}, d) }
 	}
 	if at, ok := p.space.match(&q); ok {
 		return spot{at: at}, true
 	}
-	// A pun with less than two bytes of freedom may find no room but for a hop.
-	if r.fixed>>8 == math.MaxUint32>>8 && x.size > JumpLen {
+	narrow := r.fixed>>8 == math.MaxUint32>>8 // less than two bytes of freedom
+	if fresh || narrow {
+		q.tidy, q.leaves = false, maxLeaves
+		if at, ok := p.space.match(&q); ok {
+			return spot{at: at}, true
+		}
+	}
+	// It may find no room but for a hop.
+	if narrow && x.size > JumpLen {
 		q.w, q.size = x.hop, JumpLen
 		if accept != nil {
 			q.accept = func(at uint64, d uint32) bool { return accept(spot{at, true}, d) }
