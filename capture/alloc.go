@@ -38,7 +38,7 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		t.allocs = append(t.allocs, c)
 		return
 	}
-	c.stack = a.stacks.intern(a.backtrace(t, h))
+	c.stack = a.backtrace(t, h)
 	t.allocs = append(t.allocs, c)
 	if fn.Role == probe.RoleFree && c.ptr != 0 {
 		a.freed(h, &c)
@@ -196,27 +196,19 @@ func (a *Assembler) allocEvent(h *Hit, c *allocCall, k trace.Kind) *trace.Event 
 }
 
 // backtrace returns the return addresses above a function entry, innermost
-// first. It is valid until the next call.
+// first.
 func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
-	a.pcs = append(a.pcs[:0], trace.Addr(h.Regs.Ret))
 	if a.unwind == nil || len(h.Stack) < 8 {
-		return a.pcs
+		return a.returns.intern([]trace.Addr{trace.Addr(h.Regs.Ret)})
 	}
-	a.stack = window{base: h.SP, data: h.Stack}
+	a.stack = Window{Base: h.SP, Data: h.Stack}
 	a.restoreReturns(t, h)
-	a.regs = objfile.Regs{}
-	for _, p := range [...]struct {
-		reg int
-		v   uint64
-	}{
-		{3, h.Regs.BX}, {objfile.RegBP, h.Regs.BP}, {objfile.RegSP, h.SP + 8},
-		{12, h.Regs.R12}, {13, h.Regs.R13}, {14, h.Regs.R14}, {15, h.Regs.R15},
-		{objfile.RegPC, h.Regs.Ret},
-	} {
-		a.regs.Set(p.reg, p.v)
-	}
-	a.pcs = a.unwind(&a.regs, a.readMem, a.pcs)
-	return a.pcs
+	r := &a.regs
+	r.R[3], r.R[objfile.RegBP], r.R[objfile.RegSP] = h.Regs.BX, h.Regs.BP, h.SP+8
+	r.R[12], r.R[13], r.R[14], r.R[15] = h.Regs.R12, h.Regs.R13, h.Regs.R14, h.Regs.R15
+	r.R[objfile.RegPC] = h.Regs.Ret
+	r.Known = 1<<3 | 1<<objfile.RegBP | 1<<objfile.RegSP | 0xf<<12 | 1<<objfile.RegPC
+	return a.unwind(r, &a.stack)
 }
 
 // restoreReturns puts back the return addresses that uretprobes replaced on the

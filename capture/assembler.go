@@ -14,10 +14,11 @@ import (
 // not unwind each other.
 const sameStack = 64 << 20
 
-// An Unwinder appends the return addresses of the frames above a function
-// entry, innermost first, to out. regs hold the registers as the caller will
-// find them after the return; mem reads the captured part of the stack.
-type Unwinder func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr
+// An Unwinder returns the return addresses of a function entry and of the frames
+// above it, innermost first. regs hold the registers as the caller will find them
+// after the return, and it may change them; stack is the captured part of the
+// stack, from the word below the stack pointer on. The result never changes.
+type Unwinder func(regs *objfile.Regs, stack *Window) []trace.Addr
 
 // Assembler makes events of hits. It is not safe for concurrent use.
 type Assembler struct {
@@ -32,13 +33,11 @@ type Assembler struct {
 	ev      trace.Event
 	err     error
 
-	stack    window          // what unwinding reads
-	readMem  objfile.ReadMem // its method, bound once
-	regs     objfile.Regs    // scratch of unwinding
-	pcs      []trace.Addr
-	stacks   stackSet
-	inlinePt []bool // by index in Plan.Points
-	bodies   []body // by index in Plan.Funcs
+	stack    Window       // what unwinding reads
+	regs     objfile.Regs // scratch of unwinding
+	returns  stackSet     // return addresses alone, where there is no more
+	inlinePt []bool       // by index in Plan.Points
+	bodies   []body       // by index in Plan.Funcs
 }
 
 // thread is what is open in one thread.
@@ -71,7 +70,6 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 	for i := range plan.Points {
 		a.inlinePt[i] = strings.HasPrefix(plan.Points[i].Point.Kind, "inline")
 	}
-	a.readMem = a.stack.read
 	a.open(plan.Open)
 	return a
 }

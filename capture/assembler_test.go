@@ -432,15 +432,15 @@ exec`},
 // is not left through one, nothing was replaced.
 func TestBacktrace(t *testing.T) {
 	var words []uint64
-	m := newMachine(func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
+	m := newMachine(func(regs *objfile.Regs, stack *Window) []trace.Addr {
 		if regs.PC() != 77 || regs.SP() != 808 || regs.R[3] != 33 || regs.R[12] != 12 {
 			t.Errorf("registers %+v", regs)
 		}
 		var b [8]byte
-		for a := uint64(800); mem(a, b[:]); a += 8 {
+		for a := uint64(800); stack.Read(a, b[:]); a += 8 {
 			words = append(words, uint64(b[0]))
 		}
-		return append(out, 78)
+		return []trace.Addr{77, 78}
 	})
 	m.stop((fInsert+1)*0x1000, Hit{SP: 824, Regs: Regs{Ret: 5}})
 	m.stop((fBalance+1)*0x1000, Hit{SP: 808, Regs: Regs{Ret: 7}})

@@ -34,19 +34,15 @@ func TestSimpleRules(t *testing.T) {
 				regs.Set(i, 0x7fff_0000+8*r.Uint64N(16))
 			}
 		}
-		mem := func(addr uint64, b []byte) bool {
-			if addr%512 == 8 {
-				return false // a hole in the captured stack
-			}
-			if len(b) == 8 {
-				binary.LittleEndian.PutUint64(b, addr*0x9e3779b97f4a7c15)
-			}
-			return true
+		// What lies beyond either end was not captured.
+		stack := Window{Base: 0x7fff_0000 + 8*r.Uint64N(8), Data: make([]byte, 64*r.IntN(8))}
+		for i := 0; i < len(stack.Data); i += 8 {
+			binary.LittleEndian.PutUint64(stack.Data[i:], r.Uint64N(3)*0x9e3779b97f4a7c15)
 		}
-		want, wantOK := f.Step(pc, &regs, mem, 0)
+		want, wantOK := f.Step(pc, &regs, stack.Read, 0)
 		got := regs
 		fr := frame{rule: rule}
-		gotOK := fr.step(&got, mem, make([]byte, 8))
+		gotOK := fr.step(&got, &stack, new(marks))
 		if gotOK != wantOK {
 			t.Fatalf("%#x: %v, the table says %v", pc, gotOK, wantOK)
 		}

@@ -8,26 +8,35 @@ import (
 	"mgtrace/trace"
 )
 
-// window is a piece of the stack of a thread.
-type window struct {
-	base uint64
-	data []byte
+// Window is a piece of the stack of a thread.
+type Window struct {
+	Base uint64
+	Data []byte
 }
 
-func (w *window) read(addr uint64, b []byte) bool {
-	off := addr - w.base
-	if off >= uint64(len(w.data)) || uint64(len(w.data))-off < uint64(len(b)) {
+// Read is an objfile.ReadMem.
+func (w *Window) Read(addr uint64, b []byte) bool {
+	off := addr - w.Base
+	if off >= uint64(len(w.Data)) || uint64(len(w.Data))-off < uint64(len(b)) {
 		return false
 	}
-	copy(b, w.data[off:])
+	copy(b, w.Data[off:])
 	return true
 }
 
+// word returns the one at addr, if it lies in the window.
+func (w *Window) word(addr uint64) (v uint64, ok bool) {
+	off := addr - w.Base
+	if off >= uint64(len(w.Data)) || uint64(len(w.Data))-off < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(w.Data[off:]), true
+}
+
 // write replaces the word at addr if it lies in the window.
-func (w *window) write(addr, v uint64) {
-	off := addr - w.base
-	if off < uint64(len(w.data)) && uint64(len(w.data))-off >= 8 {
-		binary.LittleEndian.PutUint64(w.data[off:], v)
+func (w *Window) write(addr, v uint64) {
+	if _, ok := w.word(addr); ok {
+		binary.LittleEndian.PutUint64(w.Data[addr-w.Base:], v)
 	}
 }
 
@@ -36,49 +45,82 @@ func (w *window) write(addr, v uint64) {
 type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 
 // CFI returns an unwinder by call frame information that finds at most depth
-// return addresses, as far as the captured stack reaches. It remembers the rules
-// of frames that it has met, for programs allocate at the same places again and
-// again.
+// return addresses, as far as the captured stack reaches. Programs allocate at the
+// same places again and again: it remembers the rules of frames that it has met,
+// and whole stacks. What find has told of an address must stay so.
 func CFI(find FindFile, depth int) Unwinder {
-	known := make([]frame, 1<<frameBits)
-	buf := make([]byte, 8)
-	return func(regs *objfile.Regs, mem objfile.ReadMem, out []trace.Addr) []trace.Addr {
-		exact := false // PC is a return address: the call lies before it
-		for len(out) < depth {
-			pc := regs.PC()
-			if !exact {
-				pc--
+	u := &unwinder{find: find, depth: depth, frames: make([]frame, 1<<frameBits), paths: make([]path, pathWays<<pathBits)}
+	return u.unwind
+}
+
+type unwinder struct {
+	find   FindFile
+	depth  int
+	frames []frame
+	paths  []path
+	evict  int
+	marks  marks
+	stacks stackSet
+	pcs    []trace.Addr // scratch
+}
+
+func (u *unwinder) unwind(regs *objfile.Regs, stack *Window) []trace.Addr {
+	key := pathKey{regs.PC(), regs.SP()}
+	set := u.paths[key.hash()*pathWays:][:pathWays]
+	for i := range set {
+		if p := &set[i]; p.key == key && p.leads(regs, stack) {
+			return p.stack
+		}
+	}
+	u.marks.begin(stack.Base)
+	u.pcs = u.walk(regs, stack, append(u.pcs[:0], trace.Addr(regs.PC())))
+	result := u.stacks.intern(u.pcs)
+	if u.marks.sound {
+		u.evict++
+		set[u.evict%pathWays].learn(key, result, &u.marks)
+	}
+	return result
+}
+
+// walk unwinds frame by frame, and marks on what the result depends.
+func (u *unwinder) walk(regs *objfile.Regs, stack *Window, out []trace.Addr) []trace.Addr {
+	exact := false // PC is a return address: the call lies before it
+	for len(out) < u.depth {
+		pc := regs.PC()
+		if !exact {
+			pc--
+		}
+		f, bias, ok := u.find(pc)
+		if !ok {
+			u.marks.sound = false // it may be known later
+			return out
+		}
+		fr := &u.frames[pc*0x9e3779b97f4a7c15>>(64-frameBits)]
+		if fr.pc != pc || fr.file != f || fr.bias != bias {
+			*fr = frame{pc: pc, file: f, bias: bias}
+			fr.rule, fr.simple = f.Rule(pc - bias)
+		}
+		sp := regs.SP()
+		if fr.simple {
+			if !fr.step(regs, stack, &u.marks) {
+				return out
 			}
-			f, bias, ok := find(pc)
+			exact = false
+		} else {
+			u.marks.sound = false
+			next, ok := f.Step(pc-bias, regs, stack.Read, bias)
 			if !ok {
 				return out
 			}
-			fr := &known[pc*0x9e3779b97f4a7c15>>(64-frameBits)]
-			if fr.pc != pc || fr.file != f || fr.bias != bias {
-				*fr = frame{pc: pc, file: f, bias: bias}
-				fr.rule, fr.simple = f.Rule(pc - bias)
-			}
-			sp := regs.SP()
-			if fr.simple {
-				if !fr.step(regs, mem, buf) {
-					return out
-				}
-				exact = false
-			} else {
-				next, ok := f.Step(pc-bias, regs, mem, bias)
-				if !ok {
-					return out
-				}
-				exact = f.SignalFrame(pc - bias)
-				*regs = next
-			}
-			if !exact && regs.SP() <= sp {
-				return out // a caller's frame lies above
-			}
-			out = append(out, trace.Addr(regs.PC()))
+			exact = f.SignalFrame(pc - bias)
+			*regs = next
 		}
-		return out
+		if !exact && regs.SP() <= sp {
+			return out // a caller's frame lies above
+		}
+		out = append(out, trace.Addr(regs.PC()))
 	}
+	return out
 }
 
 // frameBits makes room for the frames of 1024 places, of which a program that
@@ -95,25 +137,27 @@ type frame struct {
 }
 
 // step does what File.Step does, by a simple rule.
-func (f *frame) step(regs *objfile.Regs, mem objfile.ReadMem, buf []byte) bool {
+func (f *frame) step(regs *objfile.Regs, stack *Window, m *marks) bool {
 	r := &f.rule
-	if regs.Known>>r.CFA&1 == 0 {
+	if r.Outermost || regs.Known>>r.CFA&1 == 0 {
 		return false
 	}
+	m.address(int(r.CFA), regs)
 	cfa := regs.R[r.CFA] + uint64(r.Offset)
-	if !mem(cfa-8, buf) {
+	pc, ok := stack.word(cfa - 8)
+	m.read(cfa-8, pc, ok)
+	if !ok || pc == 0 {
 		return false
 	}
-	pc := binary.LittleEndian.Uint64(buf)
-	if pc == 0 {
-		return false
-	}
-	for m := r.Saved; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros32(m)
-		if mem(cfa+uint64(int64(r.At[i])), buf) {
-			regs.Set(i, binary.LittleEndian.Uint64(buf))
+	for s := r.Saved; s != 0; s &= s - 1 {
+		i := bits.TrailingZeros32(s)
+		at := cfa + uint64(int64(r.At[i]))
+		if v, ok := stack.word(at); ok {
+			regs.Set(i, v)
+			m.saved(i, at)
 		} else {
 			regs.Known &^= 1 << i
+			m.sound = false
 		}
 	}
 	regs.Known &^= r.Lost
