@@ -225,7 +225,7 @@ func lastResolver(t *testing.T, path string) uint64 {
 }
 
 // planFor plans the capture of a process that has its libraries loaded.
-func planFor(t *testing.T, p *target.Process) (*probe.Plan, func(*objfile.Regs, objfile.ReadMem, []trace.Addr) []trace.Addr) {
+func planFor(t *testing.T, p *target.Process) (*probe.Plan, capture.Unwinder) {
 	t.Helper()
 	maps, err := readMaps(p.PID())
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // Options of an engine; zero values stand for the defaults.
 type Options struct {
 	Buffer  int  // bytes of each of a thread's two buffers; default 2 MB, at least 64 KB
-	Stack   int  // bytes of stack captured at allocator calls; default 512
+	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
 	MaxData int  // bytes recorded of one write; default 1 MB
 	Threads int  // at most so many at once; default 2048
 	Static  bool // report stores to static data too
@@ -46,7 +46,10 @@ func (o *Options) fill() {
 		o.Buffer = 2 << 20
 	}
 	o.Buffer = max(o.Buffer, minBuffer)
-	if o.Stack == 0 {
+	switch {
+	case o.Unwind == nil:
+		o.Stack = 0
+	case o.Stack == 0:
 		o.Stack = 512
 	}
 	if o.MaxData == 0 {

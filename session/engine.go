@@ -118,6 +118,9 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return im.Obj, uint64(im.Bias), true
 	}, unwindDepth)
+	if l.o.Capture.counts {
+		unwind = nil
+	}
 	static := len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members) > 0
 	if name == engineKernel {
 		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})

@@ -38,6 +38,8 @@ type CaptureOptions struct {
 	AllowUnprivileged bool
 	Progress          func(Progress) // nil: none; called about once a second
 	Log               func(format string, a ...any)
+
+	counts bool // nobody looks at the events: they need no stacks
 }
 
 func (o *CaptureOptions) log(format string, a ...any) {

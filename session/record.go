@@ -63,6 +63,7 @@ func Record(ctx context.Context, o RunOptions) (*Summary, error) {
 // record also returns how the program ended, and why mgtrace ended it.
 func record(ctx context.Context, o RunOptions, begin beginner) (s *Summary, status target.ExitStatus, held string, err error) {
 	o.Capture.Everything = true
+	o.Capture.counts = o.Record == ""
 	l, err := begin(ctx, o)
 	if err != nil {
 		return nil, status, "", err
