@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench bench-capture soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-locate soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -41,6 +41,11 @@ bench: setup-test build
 # BENCHFLAGS='-quick' tries everything; see bench/capture/doc.go.
 bench-capture: setup-bench build
 	$(GO) run ./bench/capture -mgtrace ./mgtrace $(BENCHFLAGS)
+
+# Breaks programs on purpose and prints how well the faults are located: an hour.
+# LOCATEFLAGS='-n 2 -run avl' is a short one; see bench/locate/doc.go.
+bench-locate: setup-demo build
+	$(GO) run ./bench/locate -mgtrace ./mgtrace $(LOCATEFLAGS)
 
 # Starts and kills mgtrace thousands of times and looks for what is left behind: some
 # hours. SOAKFLAGS='-launches 200' is a short one; see bench/soak/doc.go.

@@ -24,7 +24,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []
 		if in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0 {
 			suspects = accuse(in, suspects, r, last) // of a value that was there, but wrong already
 		}
-		if destroyed || r.Orphans > 0 {
+		if destroyed || r.Orphans > 0 || !in.looksFor(Missing) {
 			continue
 		}
 		if s, ok := missing(in, tb, r, last, ran); ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.PC == s.PC }) {

@@ -1,6 +1,8 @@
 package faultloc
 
 import (
+	"slices"
+
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -61,7 +63,12 @@ type Input struct {
 	Statement func(trace.Addr) string
 	// MaxOperations bounds the traceback; 0: no bound.
 	MaxOperations int
+	// Without is evidence that is not looked for: to see what it is worth.
+	Without []EvidenceKind
 }
+
+// looksFor: this evidence is not left out.
+func (in *Input) looksFor(k EvidenceKind) bool { return !slices.Contains(in.Without, k) }
 
 // Kind says what a suspect did.
 type Kind string
@@ -140,11 +147,18 @@ type Result struct {
 // Locate answers the question.
 func Locate(in Input) Result {
 	tb := traceback(in)
-	entered(in, tb)
+	if in.looksFor(Entered) {
+		entered(in, tb)
+	}
 	suspects, unseen := statements(in, tb)
 	lab := newLab(in)
-	lab.weigh(suspects)
-	repairs := lab.repair(tb)
+	if in.looksFor(Counterfactual) {
+		lab.weigh(suspects)
+	}
+	var repairs []Repair
+	if in.looksFor(RepairCell) {
+		repairs = lab.repair(tb)
+	}
 	suspects = blame(in, tb, suspects, repairs)
 	suspects, others := rank(suspects)
 	return Result{

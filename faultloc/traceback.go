@@ -14,8 +14,14 @@ type contributions struct {
 	order     []mgpp.Timestamp // newest first
 	remaining []eval.Instance
 	examined  int
+	work      int
 	bounded   bool
 }
+
+// maxWork bounds the traceback: what its evaluations depended on, in total. Where
+// hundreds of instances over a whole structure are broken, the newest operations
+// that contributed tell as much as all of them.
+const maxWork = 2 << 20
 
 // contribution is what one operation did to pending inconsistencies.
 type contribution struct {
@@ -84,7 +90,7 @@ func traceback(in Input) *contributions {
 		if t == 0 {
 			break
 		}
-		if in.MaxOperations > 0 && tb.examined == in.MaxOperations {
+		if in.MaxOperations > 0 && tb.examined == in.MaxOperations || tb.work > maxWork {
 			tb.bounded = true
 			break
 		}
@@ -108,6 +114,7 @@ func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]boo
 	contributed := false
 	for _, p := range touched {
 		was := m.Eval(p.instance, before)
+		tb.work += 1 + len(was.Deps) + len(was.Args)
 		if !sameArgs(was, p.result) {
 			contributed = true
 			tb.add(t, p, was)
@@ -131,6 +138,7 @@ func (tb *contributions) related(m eval.Model, q *queue, seen map[eval.Instance]
 			continue
 		}
 		was := m.Eval(i, before)
+		tb.work += 1 + len(was.Deps) + len(was.Args)
 		if was.Verdict != eval.Broken || sameArgs(was, m.Eval(i, after)) {
 			continue
 		}

@@ -66,6 +66,7 @@ var imports = []struct {
 		" faultloc inline mgpp objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page session"},
 	{"bench/capture", false, ""},
+	{"bench/locate", false, "faultloc report session"},
 	{"bench/soak", false, ""},
 	{"rules", false, ""},
 }

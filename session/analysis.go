@@ -287,10 +287,11 @@ func (a *Analysis) temporary(p *point) bool {
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
-	res := faultloc.Locate(faultloc.Input{
+	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
-	})
+	}
+	res := a.measured(p, in)
 	if a.begins != nil {
 		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })
 	}

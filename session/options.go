@@ -20,6 +20,8 @@ type AnalysisOptions struct {
 	Film       bool   // and draw it
 	SourceDirs []string
 	DebugDirs  []string
+	// Locating watches the fault locator; nil: nobody does.
+	Locating *Locating
 }
 
 // CaptureOptions say how to run and watch a program.

@@ -1,0 +1,17 @@
+// Command locate measures fault location on programs that are broken on purpose:
+// `make bench-locate`.
+//
+//	go run ./bench/locate -mgtrace ./mgtrace -seed 7 -n 10
+//	go run ./bench/locate -run 'avl|b-tree' -skip coverage -v
+//	go run ./bench/locate -healthy -seeds 5
+//
+// programs/ holds nine plain C programs, with a specification each. [mutate] breaks
+// them, one statement at a time, and knows what it broke; [judge] tells by means of
+// the program's own check and of the address sanitiser, never by mgtrace, whether a
+// mutant breaks anything. Those that do are recorded at -O0 and at -O2, and located
+// with C-points at the boundaries of the functions and with the end as the only one.
+// Beside it stands what Tarantula and Ochiai make of gcov's counts ([spectrum]).
+//
+// docs/design/campaign.md says what counts as named, and docs/campaign.md what came
+// out.
+package main
