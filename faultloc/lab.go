@@ -14,9 +14,9 @@ import (
 // is broken already, but where paths are searched it may cost the graph.
 const (
 	maxWeighed  = 24      // counterfactuals
-	maxTrials   = 3000    // hypothetical graphs checked
-	maxBroken   = 1 << 20 // inconsistencies listed by trials, in total
-	maxSearched = 4 << 20 // nodes visited by path searches, in total
+	maxTrials   = 1000    // hypothetical graphs checked
+	maxBroken   = 1 << 17 // inconsistencies listed by trials, in total
+	maxSearched = 1 << 19 // nodes visited by path searches, in total
 	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
 )
 

@@ -21,7 +21,14 @@ type contributions struct {
 // maxWork bounds the traceback: what its evaluations depended on, in total. Where
 // hundreds of instances over a whole structure are broken, the newest operations
 // that contributed tell as much as all of them.
-const maxWork = 2 << 20
+const maxWork = 1 << 17
+
+// maxSeeds bounds the inconsistencies that are traced back. One fault may break a
+// constraint in every node of a structure, and all of them tell the same.
+const (
+	maxSeeds  = 32
+	maxSifted = 256 // of which they are taken
+)
 
 // contribution is what one operation did to pending inconsistencies.
 type contribution struct {
@@ -78,12 +85,9 @@ func traceback(in Input) *contributions {
 	q := &queue{}
 	seen := map[eval.Instance]bool{}
 	view := in.Model.View(in.At)
-	for _, inc := range in.Found {
-		if seen[inc.Instance] {
-			continue
-		}
-		seen[inc.Instance] = true
-		q.add(in.Model, pending{instance: inc.Instance, result: in.Model.Eval(inc.Instance, view), lasting: true}, in.At)
+	for _, p := range seeds(in, view) {
+		seen[p.instance] = true
+		q.add(in.Model, p, in.At)
 	}
 	for q.Len() > 0 {
 		t := q.items[0].next
@@ -102,6 +106,43 @@ func traceback(in Input) *contributions {
 	}
 	slices.SortFunc(tb.remaining, eval.Instance.Compare)
 	return tb
+}
+
+// seeds are the inconsistencies with which P begins: all, or if there are many,
+// some of each constraint, those first that depend on little, since they tell
+// precisely what is wrong.
+func seeds(in Input, view mgpp.View) []pending {
+	var out []pending
+	known := map[eval.Instance]bool{}
+	rank := map[int]int{} // by constraint: how many were taken
+	step := max(1, len(in.Found)/maxSifted)
+	for i := 0; i < len(in.Found); i += step {
+		inst := in.Found[i].Instance
+		if known[inst] {
+			continue
+		}
+		known[inst] = true
+		out = append(out, pending{instance: inst, result: in.Model.Eval(inst, view), lasting: true})
+	}
+	if len(out) <= maxSeeds {
+		return out
+	}
+	slices.SortStableFunc(out, func(a, b pending) int { return len(a.result.Deps) - len(b.result.Deps) })
+	order := make([]int, len(out)) // the n-th of its constraint
+	for i := range out {
+		c := out[i].instance.Constraint
+		order[i] = rank[c]
+		rank[c]++
+	}
+	var taken []pending
+	for n := 0; len(taken) < maxSeeds; n++ {
+		for i := range out {
+			if order[i] == n && len(taken) < maxSeeds {
+				taken = append(taken, out[i])
+			}
+		}
+	}
+	return taken
 }
 
 // step rolls back one operation.
