@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench bench-capture bench-locate soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-locate bench-spec soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -46,6 +46,10 @@ bench-capture: setup-bench build
 # LOCATEFLAGS='-n 2 -run avl' is a short one; see bench/locate/doc.go.
 bench-locate: setup-demo build
 	$(GO) run ./bench/locate -mgtrace ./mgtrace $(LOCATEFLAGS)
+
+# bench-spec measures proposed specifications against hand-written ones.
+bench-spec: setup-test
+	$(GO) run ./bench/spec $(BENCHFLAGS)
 
 # Starts and kills mgtrace thousands of times and looks for what is left behind: some
 # hours. SOAKFLAGS='-launches 200' is a short one; see bench/soak/doc.go.

@@ -68,6 +68,7 @@ var imports = []struct {
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},
 	{"bench/soak", false, ""},
+	{"bench/spec", false, "constraints/mine session"},
 	{"rules", false, ""},
 }
 

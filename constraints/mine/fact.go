@@ -126,6 +126,8 @@ func (c *candidate) justified() (bool, string) {
 		return false, "never applied"
 	case c.Distinct < c.need:
 		return false, "seen on " + plural(c.Distinct, "instance", "different instances") + " only"
+	case c.Views < c.states:
+		return false, "seen in " + plural(c.Views, "state", "states") + " only"
 	case c.holds != nil && c.Chance > maxChance:
 		return false, "its values could do that by chance"
 	}

@@ -24,6 +24,7 @@ type candidate struct {
 	left, right string
 	holds       func(a, b float64) bool
 	need        int      // different instances that make it more than an accident; 0: enough
+	states      int      // in so many states it must have been seen
 	implies     []string // keys of candidates that need not be said beside it
 	weak        bool     // an observation rather than a law: stated in a comment only
 	shape       bool     // about pointers, not values

@@ -13,6 +13,8 @@ import (
 func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.structure(s, globals, others)
 	m.pointers(s)
+	m.aside(s)
+	m.across(others)
 	m.degrees(s)
 	m.heights(s)
 	m.orders(s)
@@ -35,11 +37,15 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	case ring:
 		m.add("ring", "every node has one predecessor and one successor", "X.INDEGREE == 1 and X.OUTDEGREE == 1").because("nonnull "+s.links[0].name, "forest", "outdegree").shape = true
 	}
+	list := s.kind == tree && len(s.links) == 1 && !s.links[0].array
 	for _, g := range globals {
 		for _, path := range g.pathsTo(m.name) {
 			switch s.kind {
 			case tree, dag:
-				m.add("root "+path, path+" is the root", fmt.Sprintf("X.ISROOT == TRUE => %s == X", path)).shape = true
+				m.end("root "+path, path+" is the root", fmt.Sprintf("X.ISROOT == TRUE => %s == X", path))
+				if list {
+					m.end("last "+path, path+" is the last one", fmt.Sprintf("X.ISLEAF == TRUE => %s == X", path))
+				}
 			case ring, network:
 				m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path)).shape = true
 			}
@@ -51,8 +57,78 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 				continue
 			}
 			if s.kind == tree {
-				m.say("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
-					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name)).shape = true
+				m.ends("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
+					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
+			}
+			if list {
+				m.ends("last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
+					fmt.Sprintf("forall %s X; exists %s H;  X.ISLEAF == TRUE => H.%s == X;", m.name, h.name(), l.name))
+			}
+		}
+	}
+}
+
+// end makes a candidate about the one end of a structure. It is rarely another node,
+// but there are many that it could be: one will do that was seen in several states.
+func (m *maker) end(key, words, formula string) { m.atEnd(m.add(key, words, formula)) }
+
+func (m *maker) ends(key, words, text string) { m.atEnd(m.say(key, words, text)) }
+
+func (m *maker) atEnd(c *candidate) {
+	c.shape, c.need, c.states = true, 1, 5
+}
+
+// aside makes candidates about pointers that are not the edges of the structure:
+// lists of their own, mutual ones, and those that are alike all along a list.
+func (m *maker) aside(s shape) {
+	if s.kind == network {
+		return
+	}
+	in := func(l *link) bool { return slices.Contains(s.links, l) || slices.Contains(s.backs, l) }
+	for _, p := range m.own() {
+		if in(p) {
+			continue
+		}
+		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name)).shape = true
+		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name)).shape = true
+		for _, q := range m.own() {
+			if !in(q) {
+				m.inverse(p, q)
+			}
+		}
+	}
+	for _, p := range m.own() {
+		for _, q := range m.links {
+			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
+				continue
+			}
+			c := m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+			c.shape = true
+		}
+	}
+}
+
+// across makes candidates about what pointers to other types lead to.
+func (m *maker) across(others []*portrait) {
+	for _, o := range others {
+		for _, l := range m.links {
+			if o.name() == m.name || l.array || !l.leadsTo(o.name()) {
+				continue
+			}
+			for _, g := range o.fields {
+				for _, f := range m.fields {
+					if f.typ.Kind == g.typ.Kind && len(f.values) > 1 && len(g.values) > 1 {
+						m.compare("copy "+f.name+" "+l.name+"."+g.name, fmt.Sprintf("%s is the %s of its %s", f.name, g.name, l.name),
+							fmt.Sprintf("X.%s != NULL", l.name), "X."+f.name, "==", fmt.Sprintf("X.%s.%s", l.name, g.name), 0)
+					}
+				}
+				if v := g.sorted(); g.typ.Kind == types.Enum && len(v) > 1 && len(v) <= maxEnum {
+					for _, x := range v {
+						c := m.add(fmt.Sprintf("kind %s %s %d", l.name, g.name, x), fmt.Sprintf("%s leads to nodes with %s %s", l.name, g.name, g.text(x)),
+							fmt.Sprintf("X.%s != NULL => X.%s.%s == %s", l.name, l.name, g.name, g.text(x)))
+						c.need = 12
+					}
+				}
 			}
 		}
 	}
@@ -159,6 +235,9 @@ func (m *maker) degrees(s shape) {
 				m.compare("degree "+f.name, f.name+" is the number of children", "", "X.OUTDEGREE", "==", "X."+f.name, 0).because(fmt.Sprintf("degree %s 0", f.name))
 			}
 			c.need = 2
+			if k == 1 && f.min >= 1 {
+				c.because("at least 2")
+			}
 		}
 		for _, l := range s.links {
 			if l.array {
@@ -182,7 +261,7 @@ func (m *maker) flags(s shape) {
 		for i, leaf := range v {
 			inner := v[1-i]
 			m.add(fmt.Sprintf("leaf %s %d", f.name, leaf), fmt.Sprintf("%s is %s in a leaf, else %s", f.name, f.text(leaf), f.text(inner)),
-				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).shape = true
+				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).because("values " + f.name).shape = true
 		}
 	}
 }
@@ -282,9 +361,21 @@ func (m *maker) heights(s shape) {
 			continue
 		}
 		for _, k := range []int64{0, -1} {
-			m.compare(fmt.Sprintf("height %s %d", f.name, k), f.name+" is the height of the subtree", "", "X."+f.name, "==", "X.HEIGHT", k).with(height).because("lower "+f.name, "edge "+f.name)
-			m.compare(fmt.Sprintf("short %s %d", f.name, k), f.name+" is the length of the shortest way to NULL", "", "X."+f.name, "==", "X.SHORT", k).with(short).because("lower "+f.name, "edge "+f.name)
-			m.compare(fmt.Sprintf("size %s %d", f.name, k), f.name+" is the number of nodes of the subtree", "", "X."+f.name, "==", "X.COUNTED", k).with(size).because("lower "+f.name, "edge "+f.name)
+			m.compare(fmt.Sprintf("height %s %d", f.name, k), f.name+" is the height of the subtree", "", "X."+f.name, "==", "X.HEIGHT", k).with(height).because(m.upwards(f, s)...)
+			m.compare(fmt.Sprintf("short %s %d", f.name, k), f.name+" is the length of the shortest way to NULL", "", "X."+f.name, "==", "X.SHORT", k).with(short).because(m.upwards(f, s)...)
+			m.compare(fmt.Sprintf("size %s %d", f.name, k), f.name+" is the number of nodes of the subtree", "", "X."+f.name, "==", "X.COUNTED", k).with(size).because(m.upwards(f, s)...)
+		}
+	}
+	for _, p := range m.links {
+		if p.array || p.set == 0 || p.null == 0 || p.to[m.name] > 0 {
+			continue
+		}
+		name := "WITH_" + strings.ToUpper(strings.ReplaceAll(p.name, ".", "_"))
+		with := m.attr(name, over("+", name, ptrs)+fmt.Sprintf(" + (X.%s == NULL ? 0 : 1)", p.name))
+		for _, f := range m.fields {
+			if f.counts() {
+				m.compare("with "+f.name+" "+p.name, fmt.Sprintf("%s is the number of nodes of the subtree that have a %s", f.name, p.name), "", "X."+f.name, "==", "X."+name, 0).with(with).because("lower "+f.name, "edge "+f.name+" >= 0")
+			}
 		}
 	}
 	if len(ptrs) == 2 {
@@ -293,6 +384,15 @@ func (m *maker) heights(s shape) {
 	if len(ptrs) > 2 {
 		m.levels(s, ptrs)
 	}
+}
+
+// upwards are the keys of what follows for a number that counts what lies below.
+func (m *maker) upwards(f *field, s shape) []string {
+	keys := []string{"lower " + f.name, "edge " + f.name + " > 0", "edge " + f.name + " >= 0"}
+	for _, p := range s.pointersOf() {
+		keys = append(keys, "below "+f.name+" "+p+" <", "below "+f.name+" "+p+" <=")
+	}
+	return keys
 }
 
 func (c *candidate) with(a ...attribute) *candidate {
@@ -308,7 +408,7 @@ func (m *maker) balance(l, r string, height, short attribute) {
 		}
 		for _, d := range [2][2]string{{l, r}, {r, l}} {
 			c := m.add(fmt.Sprintf("factor %s %s", f.name, d[0]), fmt.Sprintf("%s is the height of %s less that of %s", f.name, d[0], d[1]),
-				fmt.Sprintf("X.%s == (X.%s).HEIGHT - (X.%s).HEIGHT", f.name, d[0], d[1])).with(height).because("edge " + f.name)
+				fmt.Sprintf("X.%s == (X.%s).HEIGHT - (X.%s).HEIGHT", f.name, d[0], d[1])).with(height).because("lower "+f.name, "upper "+f.name)
 			c.need = 3
 		}
 	}
@@ -384,6 +484,9 @@ func (m *maker) alongEdges(f *field, s shape) {
 	add := func(op string, k int64, words string, covers ...string) *candidate {
 		c := m.compare(fmt.Sprintf("edge %s %s %d", f.name, op, k), words, guard, left, op, right, k)
 		c.need = 3
+		if op == "==" && k == 0 {
+			c.need = 2
+		}
 		for _, x := range covers {
 			c.because(fmt.Sprintf("edge %s %s 0", f.name, x))
 		}
@@ -403,6 +506,9 @@ func (m *maker) alongEdges(f *field, s shape) {
 	add("==", 0, f1+" is the same all along", "<=", ">=")
 	add("==", -1, f1+" grows by one along edges", "<", "<=", "!=")
 	add("==", 1, f1+" falls by one along edges", ">", ">=", "!=")
+	half := m.compare("edge "+f.name+" half", f1+" is halved along edges", guard, right, "==", left+" / 2", 0)
+	half.right, half.holds = left, func(a, b float64) bool { return a == math.Trunc(b/2) }
+	half.because("edge "+f.name+" > 0", "edge "+f.name+" >= 0")
 }
 
 // searchTree: what hangs on l is smaller, what hangs on r is greater, at any depth.
@@ -444,7 +550,7 @@ func (m *maker) colours(s shape) {
 			c.need = 12
 			c.because("sides " + f.name)
 			r := m.add(fmt.Sprintf("root %s %d", f.name, black), fmt.Sprintf("a root has %s %s", f.name, f.text(black)), fmt.Sprintf("X.ISROOT == TRUE => %s", is("X", black)))
-			r.need = 8
+			r.need = 4
 			if len(ptrs) != 2 {
 				continue
 			}

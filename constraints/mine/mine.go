@@ -119,7 +119,7 @@ func (m *mining) prepare() error {
 	if len(m.land.moments) == 0 {
 		return ErrNoMoments
 	}
-	m.quiet, m.skipped = thin(m.land.quiet(), maxMoments)
+	m.quiet, _ = thin(m.land.quiet(), maxMoments)
 	m.looks = m.land.looks(m.quiet)
 	m.places = map[int]bool{}
 	for _, q := range m.quiet {
@@ -344,13 +344,11 @@ func (m *mining) points(ctx context.Context) error {
 			sure = append(sure, c)
 		}
 	}
-	all, skipped := thin(m.land.moments, maxMoments)
-	m.skipped = max(m.skipped, skipped)
 	t, err := compile(m.run, &m.head, sure)
 	if err != nil {
 		return err
 	}
-	if err := t.sweep(ctx, all); err != nil {
+	if err := t.sweep(ctx, thinPlaces(m.land.moments, maxOfPlace)); err != nil {
 		return err
 	}
 	m.cpoints = m.land.choose(sure)
@@ -362,11 +360,12 @@ func (m *mining) points(ctx context.Context) error {
 	}
 	m.run.progress("checking at the C-points")
 	picked := m.land.picked(m.cpoints, m.end)
-	for _, q := range all {
+	for _, q := range m.land.moments {
 		if picked[q.place] {
 			m.final = append(m.final, q)
 		}
 	}
+	m.final, m.skipped = thin(m.final, maxMoments)
 	if t, err = compile(m.run, &m.head, m.cands); err != nil {
 		return err
 	}
@@ -446,12 +445,9 @@ func (m *mining) prune(held []*candidate, r *Result) {
 			}
 		}
 	}
-	labels := map[string]int{}
+	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] })
+	labels(held)
 	for _, c := range held {
-		if implied[c.key] {
-			continue
-		}
-		c.Label = label(c.key, labels)
 		for i, f := range r.CPoints {
 			for j, k := range f.Broken {
 				if k == c.key {
@@ -475,17 +471,29 @@ func stated(held []*candidate, key string) bool {
 	return slices.ContainsFunc(held, func(c *candidate) bool { return c.Stated && c.key == key })
 }
 
-// label makes a name of a key: of "T root root" it is "root", of "T height h 0"
-// "height_h".
-func label(key string, used map[string]int) string {
+// labels gives names to facts after their keys: of "T root root" it is "root", of
+// "T height h 0" it is "height_h". Names that two types share have the type in them.
+func labels(cands []*candidate) {
+	plain := map[string]int{}
+	for _, c := range cands {
+		plain[label(c.key)]++
+	}
+	used := map[string]int{}
+	for _, c := range cands {
+		if c.Label = label(c.key); plain[c.Label] > 1 {
+			c.Label += "_of_" + c.Type
+		}
+		if used[c.Label]++; used[c.Label] > 1 {
+			c.Label = fmt.Sprintf("%s_%d", c.Label, used[c.Label])
+		}
+	}
+}
+
+func label(key string) string {
 	_, key, _ = strings.Cut(key, " ")
 	words := strings.FieldsFunc(key, func(r rune) bool {
 		return !(r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
 	})
 	words = slices.DeleteFunc(words, func(w string) bool { return strings.Trim(w, "0123456789") == "" })
-	s := strings.Join(slices.Compact(words), "_")
-	if used[s]++; used[s] > 1 {
-		s = fmt.Sprintf("%s_%d", s, used[s])
-	}
-	return s
+	return strings.Join(slices.Compact(words), "_")
 }

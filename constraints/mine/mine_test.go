@@ -76,14 +76,21 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-func TestLabel(t *testing.T) {
-	used := map[string]int{}
+func TestLabels(t *testing.T) {
+	var cands []*candidate
+	var want []string
 	for _, c := range [][2]string{
-		{"T root root", "root"}, {"T height h 0", "height_h"}, {"T below key left <", "below_key_left"},
-		{"T below key left <=", "below_key_left_2"}, {"std::list<int> tree", "tree"}, {"T back child[0] up", "back_child_up"},
+		{"T root root", "root"}, {"T height h 0", "height_h"}, {"T tree", "tree_of_T"}, {"U tree", "tree_of_U"},
+		{"T below key left <", "below_key_left_of_T"}, {"T below key left <=", "below_key_left_of_T_2"}, {"T back child[0] up", "back_child_up"},
 	} {
-		if got := label(c[0], used); got != c[1] {
-			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		k := &candidate{key: c[0]}
+		k.Type = c[0][:1]
+		cands, want = append(cands, k), append(want, c[1])
+	}
+	labels(cands)
+	for i, c := range cands {
+		if c.Label != want[i] {
+			t.Errorf("%q: %q, want %q", c.key, c.Label, want[i])
 		}
 	}
 }

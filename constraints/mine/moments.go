@@ -133,6 +133,7 @@ func (t *terrain) aliveAt(m moment) int {
 const (
 	enoughStates = 8    // of the structure, to take a depth of calls for that of its operations
 	maxMoments   = 4000 // that are checked; more are thinned out
+	maxOfPlace   = 150  // that tell whether a place is a C-point
 	maxLooks     = 12   // moments that are looked at whole
 )
 
@@ -191,6 +192,22 @@ func thin(moments []moment, n int) (kept []moment, dropped int) {
 		}
 	}
 	return kept, len(moments) - len(kept)
+}
+
+// thinPlaces leaves at most so many moments of each place.
+func thinPlaces(moments []moment, each int) (kept []moment) {
+	total, seen := map[int]int{}, map[int]int{}
+	for _, m := range moments {
+		total[m.place]++
+	}
+	for _, m := range moments {
+		n := seen[m.place]
+		seen[m.place]++
+		if step := (total[m.place] + each - 1) / each; n%step == 0 || n == total[m.place]-1 {
+			kept = append(kept, m)
+		}
+	}
+	return kept
 }
 
 // looks chooses moments to look at whole: different states, spread over the run,

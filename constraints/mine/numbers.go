@@ -22,7 +22,8 @@ func (m *maker) numbers(s shape) {
 	}
 }
 
-// maxEnum is how many values make an enumeration, at most; Daikon's is 3.
+// maxEnum is how many values make an enumeration, at most; Daikon's is 3. Each must be
+// met in a tenth of the nodes.
 const maxEnum = 4
 
 // values: one of a few.
@@ -35,7 +36,7 @@ func (m *maker) values(f *field) {
 	often := true
 	for _, x := range v {
 		s = append(s, fmt.Sprintf("X.%s == %s", f.name, f.text(x)))
-		often = often && f.values[x] >= 5
+		often = often && f.values[x] >= max(5, f.n/10)
 	}
 	words := f.name + " is one of " + plural(len(v), "value", "values")
 	if len(v) == 1 {
@@ -102,7 +103,7 @@ func (m *maker) pair(f, g *field) {
 func (m *maker) sortedArrays(s shape) {
 	for _, a := range m.arrays {
 		for _, n := range m.fields {
-			if !n.counts() || n.min < 0 || n.max > a.count {
+			if !n.counts() || n.min < 0 || n.max < 2 || n.max > a.count {
 				continue
 			}
 			for _, op := range []string{"<", "<="} {
@@ -115,7 +116,8 @@ func (m *maker) sortedArrays(s shape) {
 				}
 			}
 			m.room(a, n)
-			if len(s.links) == 1 && s.links[0].array && s.links[0].count > a.count {
+			m.filled(a, n, s)
+			if s.kind == tree && len(s.links) == 1 && s.links[0].array && s.links[0].count > a.count {
 				m.between(a, n, s.links[0])
 			}
 		}
@@ -136,14 +138,35 @@ func (m *maker) room(a *array, n *field) {
 	}
 }
 
-// between: the keys of a child lie between those beside it.
+// filled: nodes other than the root are filled to some degree.
+func (m *maker) filled(a *array, n *field, s shape) {
+	if s.kind != tree {
+		return
+	}
+	for k := int64(2); k <= (a.count+1)/2 && k <= n.max; k++ {
+		c := m.add(fmt.Sprintf("filled %s %d", n.name, k), fmt.Sprintf("%s is at least %d but in the root", n.name, k), fmt.Sprintf("X.ISROOT == FALSE => X.%s >= %d", n.name, k))
+		c.need = 8
+		c.weak = n.values[k] < 5 || n.values[k]*int(n.max-n.min+1) < n.n // rarer than if all were alike
+		for j := int64(2); j < k; j++ {
+			c.because(fmt.Sprintf("filled %s %d", n.name, j))
+		}
+	}
+}
+
+// between: the keys of a child, and of all below it, lie between those beside it.
 func (m *maker) between(a *array, n *field, child *link) {
+	last := func(name, key, next string) attribute {
+		return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.ISLEAF == TRUE => X.%s = X.%s[%s] || X.%s = (X.%s[%s]).%s;",
+			m.name, name, m.name, name, a.name, key, name, child.name, next, name)}
+	}
+	id := strings.ToUpper(strings.ReplaceAll(a.name+"_"+n.name, ".", "_"))
+	low, high := last("LOW_"+id, "0", "0"), last("HIGH_"+id, "X."+n.name+" - 1", "X."+n.name)
 	for _, op := range []string{"<", "<="} {
-		before := m.compare(fmt.Sprintf("before %s %s %s", a.name, n.name, op), fmt.Sprintf("the last %s of a child comes before the one beside it", a.name), "",
-			fmt.Sprintf("X.%s[I].%s[X.%s[I].%s - 1]", child.name, a.name, child.name, n.name), op, fmt.Sprintf("X.%s[I]", a.name), 0)
+		before := m.compare(fmt.Sprintf("before %s %s %s", a.name, n.name, op), fmt.Sprintf("every %s in a child comes before the one beside it", a.name), "",
+			fmt.Sprintf("(X.%s[I]).%s", child.name, high.name), op, fmt.Sprintf("X.%s[I]", a.name), 0).with(high)
 		before.Text = fmt.Sprintf("%s X;  for I in 0 to X.%s - 1, X.%s[I] != NULL => %s %s %s;", m.name, n.name, child.name, before.left, op, before.right)
-		after := m.compare(fmt.Sprintf("after %s %s %s", a.name, n.name, op), fmt.Sprintf("the first %s of the next child comes after it", a.name), "",
-			fmt.Sprintf("X.%s[I]", a.name), op, fmt.Sprintf("X.%s[I + 1].%s[0]", child.name, a.name), 0)
+		after := m.compare(fmt.Sprintf("after %s %s %s", a.name, n.name, op), fmt.Sprintf("every %s in the next child comes after it", a.name), "",
+			fmt.Sprintf("X.%s[I]", a.name), op, fmt.Sprintf("(X.%s[I + 1]).%s", child.name, low.name), 0).with(low)
 		after.Text = fmt.Sprintf("%s X;  for I in 0 to X.%s - 1, X.%s[I + 1] != NULL => %s %s %s;", m.name, n.name, child.name, after.left, op, after.right)
 		before.need, after.need = 4, 4
 		if op == "<" {

@@ -23,7 +23,7 @@ func (r *Result) Text(program string) string {
 	}
 	fmt.Fprintf(&b, "#   checked at %s, which met it in %s.\n", plural(r.Moments, "C-point", "C-points"), plural(r.States, "state", "different states"))
 	if r.Skipped > 0 {
-		fmt.Fprintf(&b, "#   %s were left out: there were too many.\n", plural(r.Skipped, "more moment", "more moments"))
+		fmt.Fprintf(&b, "#   %d more were left out, evenly: there were too many.\n", r.Skipped)
 	}
 	b.WriteString("\n" + r.needed().text())
 	r.writeStated(&b)
