@@ -31,7 +31,10 @@ type Options struct {
 	Strict  bool // a place in the total order for each store, not only for those that synchronise
 	// Hold holds each thread at points, calls and returns of watched functions
 	// until what it did is with the sink.
-	Hold   bool
+	Hold bool
+	// Apart has the sink do its work beside the reader, a little later, where there
+	// are processors for it; what it has taken is certain when Sync returns.
+	Apart  bool
 	Unwind capture.Unwinder
 	// Filter drops stores where they happen that reach no block which may
 	// matter: see Engine.Ignore. Where that can not be had all are recorded,

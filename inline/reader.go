@@ -1,8 +1,10 @@
 package inline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"mgtrace/capture"
@@ -21,8 +23,14 @@ const (
 // and everything it left is read; or until ctx is done, or sink fails, whose
 // errors it returns. It must run while the process does: full buffers hold the
 // process.
-func (e *Engine) Run(ctx context.Context, sink capture.Sink) error {
+func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	defer close(e.done)
+	var pipe *capture.Pipe
+	if e.opts.Apart && !e.opts.Hold && runtime.GOMAXPROCS(0) > 1 {
+		pipe = capture.NewPipe(sink)
+		defer func() { err = cmp.Or(err, pipe.Close()) }()
+		sink = pipe
+	}
 	table := log.NewTable(e.plan, e.opts.Strict)
 	out := assembled{capture.New(e.plan, e.sites, e.opts.Unwind, sink.Event)}
 	if err := sink.Sites(table.Sites()); err != nil {
@@ -32,7 +40,7 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) error {
 	e.streams.Lock()
 	static := e.static()
 	e.streams.Unlock()
-	r := &reader{e: e, sink: sink, out: out}
+	r := &reader{e: e, sink: sink, out: out, pipe: pipe}
 	r.merger = log.NewMerger(table, log.Options{Clock: clock(e.began), Static: static}, out)
 	return r.run(ctx)
 }
@@ -46,6 +54,7 @@ type reader struct {
 	merger *log.Merger
 	out    assembled
 	sink   capture.Sink
+	pipe   *capture.Pipe // sink, if it is one
 	slots  []*slot
 	took   []*slot // whose full buffer was taken in this round
 	ended  []*slot // whose thread ended in it
@@ -114,6 +123,9 @@ func (r *reader) round(all bool) (over bool, err error) {
 	if err == nil && over && exit != nil {
 		err = r.out.Hit(exit)
 	}
+	if err == nil {
+		err = r.pass(all)
+	}
 	if n > 0 {
 		r.quiet = shortest
 	} else {
@@ -123,6 +135,17 @@ func (r *reader) round(all bool) (over bool, err error) {
 		r.quiet = holdTick
 	}
 	return over, err
+}
+
+// pass has the sink take what was delivered; wait: before it returns.
+func (r *reader) pass(wait bool) error {
+	switch {
+	case r.pipe == nil:
+		return nil
+	case wait:
+		return r.pipe.Flush()
+	}
+	return r.pipe.Pass()
 }
 
 // take gives what a thread has written to the merger, and returns how much.

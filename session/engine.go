@@ -129,7 +129,7 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return newKernelProbes(e), nil
 	}
-	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch,
+	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})
 	if err != nil {
 		return nil, err

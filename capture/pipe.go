@@ -1,0 +1,192 @@
+package capture
+
+import (
+	"sync"
+
+	"mgtrace/trace"
+)
+
+// How much a pipe collects before it hands it over: little enough to stay in a
+// processor's cache, enough that handing over costs nothing.
+const (
+	loadRecs   = 1 << 12 // stores
+	loadEvents = 1 << 9
+	loadBytes  = 1 << 16 // of data of events
+	loads      = 6       // that are under way, at most
+)
+
+// Pipe is a Sink that gives everything, in order, to another one on a goroutine
+// of its own: so the work of reading a log and that of keeping what was in it are
+// shared by two processors. It copies what it is given, but for the stacks of
+// events, which must never change, and holds only so much: who writes waits. An
+// error of the other sink is returned by a later call, by Flush at the latest.
+//
+// One goroutine may use it. Flush must be called where whoever waits for the
+// other sink must not wait for more to come.
+type Pipe struct {
+	sink Sink
+	cur  *load
+	full chan *load
+	free chan *load
+
+	mu  sync.Mutex
+	err error // of sink
+}
+
+// NewPipe returns a pipe to sink. Close ends it.
+func NewPipe(sink Sink) *Pipe {
+	p := &Pipe{sink: sink, full: make(chan *load, loads), free: make(chan *load, loads)}
+	for range loads - 1 {
+		p.free <- new(load)
+	}
+	p.cur = new(load)
+	go p.run()
+	return p
+}
+
+// load is what goes through the pipe at once.
+type load struct {
+	items  []item
+	recs   []trace.StoreRec
+	wide   []byte
+	events []trace.Event
+	bytes  []byte
+	args   []uint64
+	taken  chan error // told when all of it and what came before has been taken; nil: nobody waits
+}
+
+// item is a run of stores, an event (the next one), or new sites.
+type item struct {
+	run    trace.Stores
+	sites  []trace.StoreSite
+	events bool
+}
+
+func (l *load) reset() {
+	clear(l.items)
+	clear(l.events)
+	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
+}
+
+// Sites implements Sink.
+func (p *Pipe) Sites(sites []trace.StoreSite) error {
+	p.cur.items = append(p.cur.items, item{sites: sites})
+	return p.Flush()
+}
+
+// Stores implements Sink.
+func (p *Pipe) Stores(s *trace.Stores) error {
+	l := p.cur
+	at, wide := len(l.recs), len(l.wide)
+	l.recs = append(l.recs, s.Recs...)
+	l.wide = append(l.wide, s.Wide...)
+	// Where append moves the array, runs of before keep the old one.
+	l.items = append(l.items, item{run: trace.Stores{
+		Thread: s.Thread, Wall: s.Wall, Recs: l.recs[at:len(l.recs):len(l.recs)], Wide: l.wide[wide:len(l.wide):len(l.wide)],
+	}})
+	if len(l.recs) >= loadRecs {
+		return p.send()
+	}
+	return nil
+}
+
+// Event implements Sink. What is mapped may concern whoever writes to the pipe as
+// well: it waits until the sink has seen it.
+func (p *Pipe) Event(ev *trace.Event) error {
+	l := p.cur
+	l.items = append(l.items, item{events: true})
+	l.events = append(l.events, *ev)
+	e := &l.events[len(l.events)-1]
+	if len(ev.Data) > 0 {
+		at := len(l.bytes)
+		l.bytes = append(l.bytes, ev.Data...)
+		e.Data = l.bytes[at:len(l.bytes):len(l.bytes)]
+	}
+	if len(ev.Args) > 0 {
+		at := len(l.args)
+		l.args = append(l.args, ev.Args...)
+		e.Args = l.args[at:len(l.args):len(l.args)]
+	}
+	switch {
+	case ev.Kind == trace.KindMap:
+		return p.Flush()
+	case len(l.events) >= loadEvents || len(l.bytes) >= loadBytes:
+		return p.send()
+	}
+	return nil
+}
+
+// Pass hands over what has been collected, and does not wait.
+func (p *Pipe) Pass() error {
+	if len(p.cur.items) == 0 {
+		return p.failed()
+	}
+	return p.send()
+}
+
+// Flush returns when the other sink has taken everything.
+func (p *Pipe) Flush() error {
+	taken := make(chan error)
+	p.cur.taken = taken
+	p.full <- p.cur
+	p.cur = <-p.free
+	return <-taken
+}
+
+// Close flushes and ends the pipe.
+func (p *Pipe) Close() error {
+	err := p.Flush()
+	close(p.full)
+	return err
+}
+
+func (p *Pipe) send() error {
+	p.full <- p.cur
+	p.cur = <-p.free
+	return p.failed()
+}
+
+func (p *Pipe) failed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// run gives what comes to the sink, until it fails.
+func (p *Pipe) run() {
+	for l := range p.full {
+		err := p.failed()
+		if err == nil {
+			if err = l.deliver(p.sink); err != nil {
+				p.mu.Lock()
+				p.err = err
+				p.mu.Unlock()
+			}
+		}
+		taken := l.taken
+		l.reset()
+		p.free <- l
+		if taken != nil {
+			taken <- err
+		}
+	}
+}
+
+func (l *load) deliver(sink Sink) (err error) {
+	events := l.events
+	for i := range l.items {
+		switch it := &l.items[i]; {
+		case it.events:
+			err = sink.Event(&events[0])
+			events = events[1:]
+		case it.sites != nil:
+			err = sink.Sites(it.sites)
+		default:
+			err = sink.Stores(&it.run)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

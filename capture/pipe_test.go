@@ -1,0 +1,122 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/trace"
+)
+
+// script is a sink that writes down what it is given.
+type script struct {
+	lines []string
+	fail  int // at this line
+}
+
+var errScript = errors.New("the paper is full") // read-only
+
+func (s *script) note(format string, a ...any) error {
+	if s.fail > 0 && len(s.lines) >= s.fail {
+		return errScript
+	}
+	s.lines = append(s.lines, fmt.Sprintf(format, a...))
+	return nil
+}
+
+func (s *script) Sites(sites []trace.StoreSite) error { return s.note("sites %v", sites) }
+func (s *script) Stores(r *trace.Stores) error {
+	return s.note("run %d %d %v %x", r.Thread, r.Wall, r.Recs, r.Wide)
+}
+func (s *script) Event(e *trace.Event) error {
+	return s.note("%v %d %x %v %v %q", e.Kind, e.Aux, e.Data, e.Args, e.Stack, e.Name)
+}
+
+// feed gives a sink the same things for the same seed, all in the same memory.
+func feed(sink Sink, seed uint64, n int) error {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	var run trace.Stores
+	var data []byte
+	var args []uint64
+	for i := range n {
+		var err error
+		switch rng.IntN(6) {
+		case 0, 1, 2:
+			run = trace.Stores{Thread: trace.ThreadID(rng.IntN(3)), Wall: int64(i), Recs: run.Recs[:0], Wide: run.Wide[:0]}
+			for range 1 + rng.IntN(700) {
+				run.Recs = append(run.Recs, trace.StoreRec{Site: rng.Uint32N(9), Addr: rng.Uint64(), Value: uint64(len(run.Wide))})
+				run.Wide = append(run.Wide, byte(rng.Uint32()))
+			}
+			err = sink.Stores(&run)
+		case 3:
+			err = sink.Sites([]trace.StoreSite{{PC: trace.Addr(i)}})
+		default:
+			data, args = data[:0], args[:0]
+			for range rng.IntN(9000) {
+				data = append(data, byte(rng.Uint32()))
+			}
+			for range rng.IntN(7) {
+				args = append(args, rng.Uint64())
+			}
+			kinds := []trace.Kind{trace.KindBulk, trace.KindCall, trace.KindAlloc, trace.KindMap}
+			ev := trace.Event{Kind: kinds[rng.IntN(len(kinds))], Aux: uint64(i), Data: data, Args: args, Stack: []trace.Addr{1, trace.Addr(i)}, Name: fmt.Sprint(i)}
+			err = sink.Event(&ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What goes into a pipe comes out of it, whatever becomes of the memory that it
+// lay in.
+func TestPipe(t *testing.T) {
+	for seed := range uint64(8) {
+		var want, got script
+		if err := feed(&want, seed, 300); err != nil {
+			t.Fatal(err)
+		}
+		p := NewPipe(&got)
+		if err := feed(p, seed, 300); err != nil {
+			t.Fatal(err)
+		}
+		if seed%2 == 0 {
+			if err := p.Flush(); err != nil || len(got.lines) != len(want.lines) {
+				t.Errorf("flushed %d of %d, error %v", len(got.lines), len(want.lines), err)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(want.lines, got.lines) {
+			t.Fatal(cmp.Diff(want.lines, got.lines))
+		}
+	}
+}
+
+// The sink's error ends the writing, at Flush at the latest, and nothing comes to
+// the sink after it.
+func TestPipeFails(t *testing.T) {
+	for fail := 1; fail < 200; fail += 13 {
+		s := script{fail: fail}
+		p := NewPipe(&s)
+		err := feed(p, uint64(fail), 300)
+		if err == nil {
+			err = p.Flush()
+		}
+		if !errors.Is(err, errScript) {
+			t.Errorf("fails at %d: error %v", fail, err)
+		}
+		if err := p.Close(); !errors.Is(err, errScript) {
+			t.Errorf("fails at %d: Close says %v", fail, err)
+		}
+		if len(s.lines) != fail {
+			t.Errorf("fails at %d: the sink was given %d", fail, len(s.lines))
+		}
+	}
+}
