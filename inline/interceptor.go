@@ -179,6 +179,15 @@ func (s *slot) restore(regs *mem.Regs, pos *emit.Position) error {
 	return nil
 }
 
+// loadCursor gives a thread that goes on in a chain of stores its cursor.
+func (s *slot) loadCursor(regs *mem.Regs, pos *emit.Position) {
+	if pos.Chained {
+		g := registers(regs)
+		g.General[pos.Cursor] = s.get(layout.Cursor)
+		setRegisters(regs, &g)
+	}
+}
+
 // back puts a thread at the program's own place, with the program's registers,
 // and takes a record back whose store has not executed.
 func (e *Engine) back(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Position) error {
@@ -201,15 +210,17 @@ func (e *Engine) skip(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 	if err := s.restore(regs, pos); err != nil {
 		return err
 	}
-	if tag := r.unit.sites[r.Site].Tag; pos.Executed && tag >= 0 {
+	if site := &r.unit.sites[pos.Site]; pos.Executed && site.Tag >= 0 {
+		tag := site.Tag
 		h := e.hit(capture.Store, s.tid)
-		h.Index, h.PC, h.SP = tag, r.Of, regs.RSP
+		h.Index, h.PC, h.SP = tag, site.PC, regs.RSP
 		g := registers(regs)
-		h.Addr = r.unit.maker.Address(r.Site, &g, s.get(layout.Address))
+		h.Addr = r.unit.maker.Address(pos.Site, &g, s.get(layout.Address))
 		h.Size = uint64(e.plan.Stores[tag].Effect.Width)
 		h.Flags, h.Data = capture.Unread, make([]byte, h.Size)
 		e.note(s, h)
 	}
+	s.loadCursor(regs, pos)
 	regs.RIP = r.Addr + uint64(pos.Skip)
 	return th.SetRegs(*regs)
 }
@@ -220,8 +231,10 @@ func (e *Engine) skip(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 // time, it is the tracer that waits a little.
 func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 	next := e.hook + hook.SwapEnd
+	var pos emit.Position
 	if regs.RIP-e.hook >= uint64(len(hook.Code)) {
-		pos, inside := e.where(regs, s)
+		var inside bool
+		pos, inside = e.where(regs, s)
 		r, _ := e.regions.find(regs.RIP)
 		if !inside || pos.Reload < 0 {
 			return false
@@ -238,6 +251,7 @@ func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 	e.streams.Unlock()
 	e.awake()
 	if swapped {
+		s.loadCursor(regs, &pos)
 		regs.RIP = next
 		if err := th.SetRegs(*regs); err != nil {
 			e.fail(err)

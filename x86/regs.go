@@ -136,3 +136,42 @@ func (in *Inst) vectorMayWrite(r Reg) bool {
 	}
 	return general && (Reg(in.reg|in.r) == r || in.mod == 3 && Reg(in.rm|in.b) == r)
 }
+
+// Movable says that the instruction does the same wherever it lies and goes on
+// behind itself: it neither tells nor uses its address, nor enters the kernel, nor
+// touches GS or the trap flag. It errs on the side of no.
+func (in *Inst) Movable() bool {
+	op := in.op
+	if in.Kind != KindOther || in.Effect == EffectUnknown || in.vex || in.evex || in.lock || in.segment != 0 || in.ripRel {
+		return false
+	}
+	switch in.opmap {
+	case map1B:
+		switch {
+		case op >= 0x6c && op <= 0x6f, op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf: // strings
+			return false
+		case op == 0x8c, op == 0x8e, op == 0x9c, op == 0x9d, op == 0xc7 && in.reg != 0: // segments, flags, xbegin
+			return false
+		case op >= 0xc8 && op <= 0xcf, op >= 0xe0 && op <= 0xef, op >= 0xf0 && op <= 0xf5, op >= 0xfa && op <= 0xfd: // enter, leave, int, in, out, cli, std
+			return false
+		}
+		return true
+	case map0F:
+		switch {
+		case op < 0x0d, op >= 0x20 && op <= 0x27, op >= 0x30 && op <= 0x37, op == 0x77, op == 0xa0, op == 0xa1, op == 0xa8, op == 0xa9,
+			op == 0xa2, op == 0xaa, op == 0xae, op == 0xc7:
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// MayName says whether one of R8 to R15 is named by an instruction that is
+// Movable; it errs on the side of yes.
+func (in *Inst) MayName(r Reg) bool {
+	if in.hasModRM {
+		return Reg(in.reg|in.r) == r || in.base == r || in.index == r || in.mod == 3 && Reg(in.rm|in.b) == r
+	}
+	return Reg(in.op&7|in.b) == r
+}

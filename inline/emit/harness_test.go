@@ -22,8 +22,9 @@ const (
 	stampBase = 1000
 	shadowAt  = 0x40000000
 
-	modeStep = 1
-	modeSwap = 2
+	modeStep   = 1
+	modeSwap   = 2
+	modeNative = 4
 )
 
 // trial is struct test of the harness.
@@ -32,10 +33,11 @@ type trial struct {
 	Flags, EA, PC, Cursor, Mode uint64
 	CodeLen, TrampLen           uint32
 	Mem                         [128]byte
-	Code                        [16]byte
+	Code                        [64]byte
 	Tramp                       [1024]byte
 	Reload                      [1024]uint16
 	Shadow, Seed                uint64
+	Chained                     uint64
 }
 
 type outcome struct {
@@ -57,6 +59,7 @@ type snap struct {
 	Flags     uint64
 	Block     [16]uint64
 	Stack     [18]uint64
+	Sum       uint64
 }
 
 type result struct {
@@ -68,7 +71,7 @@ type result struct {
 	Hooks                  uint64
 	Hook                   [2]hookCall
 	End                    snap
-	Snaps                  uint64
+	Snaps, Places          uint64
 }
 
 // harness builds the harness and returns its path.

@@ -1,9 +1,11 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
@@ -52,18 +54,34 @@ type Options struct {
 type Maker struct {
 	sites   []Site
 	options Options
+	chains  bool // stores of a straight line share a trampoline
 }
 
-// New returns a maker for sites, which it keeps and does not change.
-func New(sites []Site, options Options) *Maker { return &Maker{sites, options} }
+// New returns a maker for sites, which it keeps and does not change. They must be
+// sorted by address for stores to share a trampoline; in strict order each takes a
+// stamp, and none does.
+func New(sites []Site, options Options) *Maker {
+	return &Maker{sites, options, !options.Strict &&
+		slices.IsSortedFunc(sites, func(a, b Site) int { return cmp.Compare(a.PC, b.PC) })}
+}
 
 // Emit appends the trampoline of a site as it is to lie at address at.
 func (m *Maker) Emit(buf []byte, site int, at uint64) ([]byte, error) {
 	g := generator{asm: asm{buf: buf, start: len(buf)}, at: at, options: &m.options}
-	if err := g.site(&m.sites[site]); err != nil {
+	if err := g.trampoline(m, site); err != nil {
 		return buf, fmt.Errorf("trampoline of %#x: %w", m.sites[site].PC, err)
 	}
 	return g.buf, nil
+}
+
+// Span is the bytes of the code that the trampoline of a site stands for.
+func (m *Maker) Span(site int) int {
+	if links, _ := m.chain(site); links != nil {
+		l := &links[len(links)-1]
+		return int(l.pc-links[0].pc) + l.in.Len
+	}
+	in, _ := x86.Decode(m.sites[site].Code, m.sites[site].PC) // a site that has a trampoline
+	return in.Len
 }
 
 // relocationSlack is by how many bytes an instruction that depends on its
@@ -111,7 +129,8 @@ func (m *Maker) InHook(site int, word uint32) Position {
 	k.called, k.busy, k.flags = !k.executed, true, FlagsStack
 	k.allOnStack()
 	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
-	return k.position(s.PC, s.PC+uint64(in.Len))
+	k.pc, k.next, k.site = s.PC, s.PC+uint64(in.Len), site
+	return k.position()
 }
 
 // Address is the effective address of a site's store that has executed, where r
@@ -146,13 +165,12 @@ func (m *Maker) Address(site int, r *Registers, kept uint64) uint64 {
 func (m *Maker) positions(site int, at uint64) iter.Seq2[int, Position] {
 	return func(yield func(int, Position) bool) {
 		marks := make([]mark, 0, 128)
-		s := &m.sites[site]
 		g := generator{asm: asm{marks: &marks}, at: at, options: &m.options}
-		if g.site(s) != nil {
+		if g.trampoline(m, site) != nil {
 			return
 		}
 		for i := range marks {
-			if !yield(marks[i].off, g.position(&marks[i], s)) {
+			if !yield(marks[i].off, g.position(&marks[i])) {
 				return
 			}
 		}
@@ -160,37 +178,64 @@ func (m *Maker) positions(site int, at uint64) iter.Seq2[int, Position] {
 }
 
 // position is what a mark means, once everything has been made.
-func (g *generator) position(k *mark, s *Site) Position {
-	p := k.position(s.PC, s.PC+uint64(g.in.Len))
+func (g *generator) position(k *mark) Position {
+	p := k.position()
 	if p.Fault == FaultLog {
 		p.Reload = k.reload
 	}
 	if p.Fault == FaultLog || p.Fault == FaultOperand {
-		p.Skip = g.displacedOff
+		p.Skip = g.steps[k.step].displaced
 		if p.Executed {
-			p.Skip = g.endOff
+			p.Skip = g.steps[k.step].end
 		}
+		p.Chained, p.Cursor = g.chained, g.cursor
 	}
 	return p
 }
 
+// step is where the trampoline of one instruction goes on without a record: at the
+// instruction, and behind all that belongs to it.
+type step struct{ displaced, end int }
+
 // generator makes one trampoline.
 type generator struct {
 	asm
-	at           uint64
-	options      *Options
-	in           x86.Inst
-	displacedOff int // offset of the displaced instruction
-	endOff       int // offset of what follows everything: the jump back
+	at      uint64
+	options *Options
+	in      x86.Inst // at work
+	steps   []step
+	chained bool
+	cursor  x86.Reg // chained: it holds Cursor
 }
 
-// site makes the trampoline of s.
-func (g *generator) site(s *Site) error {
+// begins begins with an instruction, the store of a site or None.
+func (g *generator) begins(pc uint64, in x86.Inst, site int) {
+	g.in = in
+	g.state.pc, g.state.next, g.state.site, g.state.step = pc, pc+uint64(in.Len), site, len(g.steps)
+	g.state.executed = false
+	g.steps = append(g.steps, step{})
+}
+
+// trampoline makes the trampoline of a site.
+func (g *generator) trampoline(m *Maker, site int) error {
+	links, cursor := m.chain(site)
+	if links == nil {
+		return g.site(&m.sites[site], site)
+	}
+	if err := g.links(m, links, cursor); err != nil {
+		return err
+	}
+	g.jump(g.at, g.state.next)
+	return nil
+}
+
+// site makes the trampoline of one instruction.
+func (g *generator) site(s *Site, index int) error {
 	in, err := x86.Decode(s.Code, s.PC)
 	if err != nil {
 		return err
 	}
-	g.in = in
+	g.begins(s.PC, in, index)
 	plain := s.Tag != None
 	after := s.After
 	if plain {
@@ -218,7 +263,7 @@ func (g *generator) site(s *Site) error {
 	if plain {
 		err = g.storeSite(s)
 	} else {
-		err = g.displaced(s)
+		err = g.displaced(s.Code)
 	}
 	if err != nil {
 		return err
@@ -227,27 +272,28 @@ func (g *generator) site(s *Site) error {
 		g.state.busy = true
 		g.hook(uint32(s.Hook), layout.PhaseAfter)
 	}
-	g.endOff = g.off()
+	g.steps[0].end = g.off()
 	if !leaves {
 		g.jump(g.at, s.PC+uint64(in.Len))
 	}
 	return nil
 }
 
-// displaced appends the program's instruction. Behind it, it has executed.
-func (g *generator) displaced(s *Site) error {
-	g.displacedOff = g.off()
+// displaced appends the program's instruction at the start of code. Behind it, it
+// has executed.
+func (g *generator) displaced(code []byte) error {
+	g.steps[g.state.step].displaced = g.off()
 	g.state.fault = FaultProgram
 	begin := len(g.buf)
 	to := g.at + uint64(g.off())
 	g.begin()
-	buf, err := g.options.Relocate(g.buf, s.Code[:g.in.Len], s.PC, to)
+	buf, err := g.options.Relocate(g.buf, code[:g.in.Len], g.state.pc, to)
 	if err != nil {
 		return err
 	}
 	g.buf = buf
 	if g.marks != nil {
-		g.insides(begin, to, isSyscall(s.Code))
+		g.insides(begin, to, isSyscall(code))
 	}
 	g.state.executed, g.state.partial, g.state.called, g.state.busy = true, false, false, false
 	g.state.undo, g.state.size = UndoNone, 0
@@ -273,7 +319,7 @@ func (g *generator) insides(begin int, to uint64, syscall bool) {
 		if off += in.Len; off >= len(code) {
 			return
 		}
-		*g.marks = append(*g.marks, mark{g.displacedOff + off, s})
+		*g.marks = append(*g.marks, mark{g.steps[s.step].displaced + off, s})
 	}
 }
 

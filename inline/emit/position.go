@@ -86,6 +86,10 @@ type Position struct {
 	// Skip is the offset where a thread with restored registers goes on
 	// without a record: FaultLog and FaultOperand; else -1.
 	Skip int
+	// Chained: at Reload and at Skip the register Cursor must hold Cursor.
+	Chained bool
+	Cursor  x86.Reg
+	Site    int // whose instruction PC is, or was if Executed; None: one that is only copied
 }
 
 // Registers are the general registers, by ModRM number, and RFLAGS.
@@ -135,6 +139,8 @@ func onStack(member int32) Place { return Place{OnStack: true, Off: member - lay
 
 // state is what is true before an instruction of a trampoline.
 type state struct {
+	pc, next        uint64    // of the instruction, and behind it
+	site, step      int       // whose it is, or None; index in generator.steps
 	saved, held     uint32    // registers by number: kept somewhere, and changed since
 	place           [16]Place // where, of those in saved
 	flags           FlagsAt
@@ -156,13 +162,13 @@ func (s *state) allOnStack() {
 	s.saved, s.held = 0xffff, 0xffff
 }
 
-func (s *state) position(pc, next uint64) Position {
+func (s *state) position() Position {
 	p := Position{
-		PC: pc, Executed: s.executed, Clean: !s.busy && !s.partial, Partial: s.partial, Called: s.called,
+		PC: s.pc, Site: s.site, Executed: s.executed, Clean: !s.busy && !s.partial, Partial: s.partial, Called: s.called,
 		Undo: s.undo, Size: s.size, Flags: s.flags, Fault: s.fault, Reload: -1, Skip: -1,
 	}
 	if s.executed {
-		p.PC = next
+		p.PC = s.next
 	}
 	for m := s.held; m != 0; m &= m - 1 {
 		r := bits.TrailingZeros32(m)

@@ -71,6 +71,10 @@ func (g *generator) planStore(s *Site) storePlan {
 	}
 	r := scratch(avoid)
 	p.rec, p.addr, p.val, p.side = r[0], r[1], r[2], r[3]
+	if g.chained {
+		r = scratch(avoid | 1<<g.cursor)
+		p.rec, p.addr, p.val, p.side = g.cursor, r[0], r[1], r[2]
+	}
 	// The shadow table is looked up by the address itself.
 	p.direct = !p.keepAddr && p.parts.FromBase && (st.Disp == 0 || !g.options.Filter.On)
 	if p.direct {
@@ -90,14 +94,17 @@ func (g *generator) storeSite(s *Site) error {
 	}
 	if p.before {
 		g.record(&p, s)
-		return g.displaced(s)
+		err := g.displaced(s.Code)
+		g.steps[g.state.step].end = g.off()
+		return err
 	}
 	g.prepare(&p, s)
-	if err := g.displaced(s); err != nil {
+	if err := g.displaced(s.Code); err != nil {
 		return err
 	}
 	g.state.busy = true
 	g.record(&p, s)
+	g.steps[g.state.step].end = g.off()
 	return nil
 }
 
@@ -156,7 +163,9 @@ func (g *generator) record(p *storePlan, s *Site) {
 		}
 	}
 	early := g.fetch(p)
-	g.save(p.rec, recSlot)
+	if !g.chained {
+		g.save(p.rec, recSlot)
+	}
 
 	// 2. Stamp and flags. RAX is used and given back.
 	stamp := p.parts.Stamp && (p.before || p.store.Atomic)
@@ -179,7 +188,9 @@ func (g *generator) record(p *storePlan, s *Site) {
 	// has changed the registers before he is here.
 	g.state.reload = g.off()
 	g.state.held |= g.state.saved
-	g.load(p.rec, 8, slot(layout.Cursor))
+	if !g.chained {
+		g.load(p.rec, 8, slot(layout.Cursor))
+	}
 	told := p.addr
 	if p.parts.FromBase && !p.keepAddr {
 		told = p.store.Base
@@ -192,7 +203,7 @@ func (g *generator) record(p *storePlan, s *Site) {
 	// 4. Commit.
 	g.commit(p)
 	for _, r := range []x86.Reg{p.side, p.val, p.rec, p.addr} {
-		if g.state.saved&(1<<r) != 0 {
+		if g.state.saved&(1<<r) != 0 && !(g.chained && r == p.rec) {
 			g.restore(r)
 		}
 	}

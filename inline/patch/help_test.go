@@ -12,6 +12,7 @@ type testEmitter struct {
 	code  []Code
 	addrs []uint64 // per site ID
 	nops  int
+	span  int // what it says that each trampoline stands for; 0: the instruction
 }
 
 func (e *testEmitter) Size(site int) int { return e.nops + 40 }
@@ -30,7 +31,12 @@ func (e *testEmitter) Emit(buf []byte, site int, at uint64) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	return Jump(buf, at+uint64(len(buf)-start), addr+uint64(in.Len))
+	return Jump(buf, at+uint64(len(buf)-start), addr+uint64(max(in.Len, e.span)))
+}
+
+func (e *testEmitter) Span(site int) int {
+	in, _ := x86.Decode(bytesAt(e.code, e.addrs[site]), e.addrs[site])
+	return max(in.Len, e.span)
 }
 
 // emitterFor gives the sites IDs in order.

@@ -36,6 +36,10 @@ type Emitter interface {
 	// jump to the next instruction) as placed at address at. It must append
 	// the same bytes whenever it is asked the same.
 	Emit(buf []byte, site int, at uint64) ([]byte, error)
+	// Span is the bytes of the code that the trampoline stands for: those of the
+	// instruction, or of several that are executed one after the other, the
+	// site's first. It jumps back behind them.
+	Span(site int) int
 }
 
 // Tactic is how control gets from a site to its trampoline.

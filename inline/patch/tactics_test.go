@@ -152,6 +152,31 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestSpan: a trampoline may stand for instructions that are executed one after the
+// other, and for no others.
+func TestSpan(t *testing.T) {
+	code := []Code{{Addr: 0x400000, Bytes: []byte{
+		0x48, 0x89, 0x87, 0x80, 0, 0, 0, // mov [rdi+0x80], rax
+		0x48, 0x89, 0x47, 0x08, // mov [rdi+8], rax
+		0x74, 0x01, // jz
+		0x90, 0xc3,
+	}}}
+	code[0].Funcs = []Range{{Lo: code[0].Addr, Hi: code[0].end()}}
+	free := []Range{{Lo: 0x10000000, Hi: 0x11000000}}
+	for span, right := range map[int]bool{0: true, 7: true, 11: true, 9: false, 13: true /* the jump may lead on */, 14: false, 15: false} {
+		sites := []Site{{Addr: 0x400000, Len: 7}}
+		e := emitterFor(code, sites, 8)
+		e.span = span
+		plan, err := Make(code, sites, free, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(plan, code, sites, free, e); (err == nil) != right {
+			t.Errorf("%d bytes: %v", span, err)
+		}
+	}
+}
+
 func TestWithPadding(t *testing.T) {
 	raw := unhex(t, "c3 66 90 c3 90 06 c3 cc cc c3 0f 1f 40 00")
 	code := []Code{{Addr: 0x1000, Bytes: raw, Funcs: []Range{{0x1000, 0x1001}, {0x1003, 0x1004}, {0x1006, 0x1007}, {0x1009, 0x100a}}}}

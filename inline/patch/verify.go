@@ -168,11 +168,31 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 	if len(buf) < JumpLen {
 		return buf, errors.New("too short")
 	}
+	if next, err = v.straight(t.Of, v.emit.Span(t.Site)); err != nil {
+		return buf, err
+	}
 	back, err := x86.Decode(buf[len(buf)-JumpLen:], t.Addr+uint64(len(buf)-JumpLen))
 	if err != nil || back.Kind != x86.KindJmp || back.Len != JumpLen || back.Target != next {
 		return buf, errors.New("does not go on behind the instruction")
 	}
 	return buf, nil
+}
+
+// straight returns the address n bytes behind addr, where an instruction must begin
+// to which the ones before it lead.
+func (v *verifier) straight(addr uint64, n int) (uint64, error) {
+	for at := addr; ; {
+		in, err := x86.Decode(bytesAt(v.code, at), at)
+		if err != nil {
+			return 0, err
+		}
+		if at += uint64(in.Len); at == addr+uint64(n) {
+			return at, nil
+		}
+		if at > addr+uint64(n) || in.Kind != x86.KindOther {
+			return 0, fmt.Errorf("stands for %d bytes that are not executed one after the other", n)
+		}
+	}
 }
 
 func (v *verifier) siteAt(addr uint64) (Site, bool) {

@@ -62,15 +62,17 @@ struct test {
 	u64 regs[16], flags, ea, pc, cursor, mode;
 	u32 code_len, tramp_len;
 	u8 mem[128];		/* at ea */
-	u8 code[16];
+	u8 code[64];
 	u8 tramp[1024];
 	u16 reload[1024];	/* by offset */
 	u64 shadow;		/* byte of all granules */
 	u64 seed;
+	u64 chained;		/* 1 + the register that holds the cursor at a reload; 0: none */
 };
 
 #define MODE_STEP 1
 #define MODE_SWAP 2
+#define MODE_NATIVE 4		/* step through the instructions in their place too */
 
 struct outcome {
 	u64 signal, rip, regs[17], exit;
@@ -87,6 +89,7 @@ struct snap {
 	u64 off, same;		/* 1: memory as before, 2: as after the instruction in its place */
 	u64 regs[17];
 	u64 block[16], stack[18];
+	u64 sum;		/* of all memory */
 };
 
 struct result {
@@ -98,12 +101,12 @@ struct result {
 	u64 hooks;
 	struct hook_call hook[2];
 	struct snap end;	/* where a fault came; else the end */
-	u64 snaps;
+	u64 snaps, places;
 };
 
 static struct test *t;
 static struct result res;
-static struct snap snaps[512];
+static struct snap snaps[1024], places[64];
 static struct outcome *out;
 static int moved;
 static u8 initial[DATA_SIZE], final[DATA_SIZE];
@@ -139,6 +142,9 @@ static void take(struct snap *s, greg_t *g)
 	for (i = 0; i < 16; i++)
 		s->regs[i] = g[order[i]];
 	s->regs[16] = g[REG_EFL];
+	s->sum = 0;
+	for (i = 0; t->mode & MODE_NATIVE && i < (int)DATA_SIZE / 8; i++)
+		s->sum = s->sum * 31 + ((u64 *)DATA)[i];
 	memcpy(s->block, (void *)BLOCK, sizeof(s->block));
 	memcpy(s->stack, (void *)(BLOCK + BLOCK_SIZE - sizeof(s->stack)), sizeof(s->stack));
 }
@@ -155,13 +161,22 @@ static void handler(int sig, siginfo_t *info, void *context)
 		g[REG_EFL] |= 0x100;
 		if (g[REG_RIP] == (greg_t)leave)
 			g[REG_EFL] &= ~0x100;
-		if (res.snaps < 512 && (off < t->tramp_len || room - 1 < 0x1000))
+		if (!moved) {
+			if (g[REG_RIP] - t->pc <= t->code_len && res.places < 64) {
+				take(&places[res.places], g);
+				places[res.places++].off = g[REG_RIP] - t->pc;
+			}
+			return;
+		}
+		if (res.snaps < 1024 && (off < t->tramp_len || room - 1 < 0x1000))
 			take(&snaps[res.snaps++], g);
 		return;
 	}
 	if (moved && t->mode & MODE_SWAP && addr - (LOG + 4096) < 4096 && off < t->tramp_len) {
 		*(u64 *)BLOCK = LOG + 8192;
 		g[REG_RIP] = TRAMP + t->reload[off];
+		if (t->chained)
+			g[order[t->chained - 1]] = LOG + 8192;
 		return;
 	}
 	out->signal = sig;
@@ -284,7 +299,7 @@ static void one(void)
 	memcpy(initial, (void *)DATA, DATA_SIZE);
 	memcpy(res.before, (void *)t->ea, n);
 	moved = 0;
-	run(t->pc, &res.native, t->flags);
+	run(t->pc, &res.native, t->flags | (t->mode & MODE_NATIVE ? 0x100 : 0));
 	memcpy(final, (void *)DATA, DATA_SIZE);
 	memcpy(res.after, (void *)t->ea, n);
 	memcpy(native, (void *)(STATE + 0x3000), 0x2000);
@@ -352,6 +367,7 @@ int main(int argc, char **argv)
 		one();
 		fwrite(&res, sizeof(res), 1, stdout);
 		fwrite(snaps, sizeof(snaps[0]), res.snaps, stdout);
+		fwrite(places, sizeof(places[0]), res.places, stdout);
 	}
 	return fflush(stdout) != 0;
 }

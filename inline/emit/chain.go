@@ -1,0 +1,130 @@
+package emit
+
+import (
+	"mgtrace/inline/layout"
+	"mgtrace/x86"
+)
+
+// A chain is a trampoline for several stores of a straight line of code: what lies
+// between them is copied, so that control goes there and back once for all, and the
+// cursor stays in one register. Who jumps to a store in the middle meets its own
+// trampoline.
+//
+// The bounds keep trampolines short: each of n stores begins a chain of its own.
+const (
+	chainStores = 5  // stores in a chain, at most
+	chainGap    = 4  // instructions from one to the next, at most
+	chainReach  = 40 // bytes
+)
+
+// link is an instruction of a chain.
+type link struct {
+	pc   uint64
+	code []byte // from it on
+	in   x86.Inst
+	site int // index of the site whose store it is; None: it is only copied
+}
+
+// cursorRegs may hold the cursor of a chain, as bits: the registers that no
+// instruction uses without naming them. R12 and R13 make longer addresses.
+const cursorRegs = 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<14 | 1<<15
+
+// chain returns the links of the chain that begins at a site, and a register that
+// none of them names; none if there would be only one store.
+func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
+	if !m.chains || !m.reaches(i) || !m.mayLink(&m.sites[i]) {
+		return nil, 0
+	}
+	pc, code := m.sites[i].PC, m.sites[i].Code
+	stores, last, gap := 0, 0, 0
+	free, lastFree := uint32(cursorRegs), uint32(0)
+	for next := i; gap <= chainGap; gap++ {
+		in, err := x86.Decode(code, pc)
+		if err != nil || !in.Movable() {
+			break
+		}
+		for r := range x86.Reg(16) {
+			if free&(1<<r) != 0 && in.MayName(r) {
+				free &^= 1 << r
+			}
+		}
+		if free == 0 {
+			break
+		}
+		l := link{pc, code, in, None}
+		if m.sites[next].PC == pc {
+			if !m.mayLink(&m.sites[next]) || !chainable(code[:in.Len], &in) {
+				break
+			}
+			l.site = next
+		}
+		links = append(links, l)
+		if l.site != None {
+			stores, last, lastFree, gap = stores+1, len(links), free, -1
+			if stores == chainStores || !m.reaches(next) {
+				break
+			}
+			next++
+		}
+		pc, code = pc+uint64(in.Len), code[in.Len:]
+		if m.sites[next].PC < pc {
+			break // inside an instruction
+		}
+	}
+	if stores < 2 {
+		return nil, 0
+	}
+	for r := range x86.Reg(16) {
+		if lastFree&(1<<r) != 0 {
+			return links[:last], r
+		}
+	}
+	return nil, 0
+}
+
+// reaches says whether the next site is near.
+func (m *Maker) reaches(i int) bool {
+	return i+1 < len(m.sites) && m.sites[i+1].PC-m.sites[i].PC <= chainReach
+}
+
+// mayLink says whether nothing but a store is recorded at a site.
+func (m *Maker) mayLink(s *Site) bool { return s.Tag != None && s.Hook == None && !s.After }
+
+// chainable says whether a store can be recorded with nothing kept from before it,
+// and without RAX or a register that has no REX prefix.
+func chainable(code []byte, in *x86.Inst) bool {
+	st := &in.Store
+	if in.Effect != x86.EffectStore || st.Shape != x86.ShapeFixed || st.Atomic || st.Segment != 0 || layout.Complex(st) ||
+		st.Base != x86.NoReg && in.Clobbers(st.Base) || st.Index != x86.NoReg && in.Clobbers(st.Index) {
+		return false
+	}
+	switch v, _ := valueOf(code, in); v {
+	case valueImm, valueReg, valueSwap, valueVector, valueMemory:
+		return true
+	}
+	return false
+}
+
+// links makes the trampoline of a chain, up to the jump back.
+func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
+	g.chained, g.cursor = true, cursor
+	for i := range links {
+		l := &links[i]
+		g.begins(l.pc, l.in, l.site)
+		if i == 0 {
+			g.save(cursor, recSlot)
+			g.load(cursor, 8, slot(layout.Cursor))
+		}
+		var err error
+		if l.site == None {
+			err = g.displaced(l.code)
+		} else {
+			err = g.storeSite(&m.sites[l.site])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	g.restore(cursor)
+	return nil
+}
