@@ -41,6 +41,18 @@ func (p *pageSet) mark(addr, size uint64) {
 	}
 }
 
+// take adds the pages that are true, and makes them false.
+func (p *pageSet) take(touched *[1 << pageBits]bool) {
+	for w := range p {
+		for i, t := range touched[64*w:][:64] {
+			if t {
+				p[w] |= 1 << i
+			}
+		}
+	}
+	clear(touched[:])
+}
+
 // markEvent adds what an event is about.
 func (p *pageSet) markEvent(e *Event) {
 	fs := kindSpecs[e.Kind].fields

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -65,6 +66,8 @@ type storeEncoder struct {
 	// Of the piece: values, or their first words; and the stores that have more.
 	words   [piece]uint64
 	special [piece]uint16
+
+	touched [1 << pageBits]bool // pages, by the low bits of their numbers
 }
 
 func newStoreEncoder(t *siteTable) *storeEncoder {
@@ -91,11 +94,11 @@ var (
 // add codes stores, at most as many as there is room for, and marks the pages
 // where they begin. At an error those before its piece have been coded, and the
 // block must be ended.
-func (c *storeEncoder) add(recs []StoreRec, wide []byte, pages *pageSet) error {
+func (c *storeEncoder) add(recs []StoreRec, wide []byte) error {
 	for len(recs) > 0 {
 		part := recs[:min(piece, len(recs))]
 		recs = recs[len(part):]
-		special, err := c.look(part, pages)
+		special, err := c.look(part)
 		if err != nil {
 			return err
 		}
@@ -111,9 +114,9 @@ func (c *storeEncoder) add(recs []StoreRec, wide []byte, pages *pageSet) error {
 
 // look takes the values of a piece, marks pages, and finds the stores that have
 // more than an address and one word.
-func (c *storeEncoder) look(recs []StoreRec, pages *pageSet) (special []uint16, err error) {
+func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
 	words := c.words[:len(recs)]
-	forms := c.table.forms
+	forms, pages := c.table.forms, &c.touched
 	n := uint(0)
 	for i := range recs {
 		site, addr := recs[i].Site, recs[i].Addr
@@ -123,7 +126,7 @@ func (c *storeEncoder) look(recs []StoreRec, pages *pageSet) (special []uint16, 
 		words[i] = recs[i].Value
 		c.special[n%piece] = uint16(i)
 		n += uint(forms[site]+3) >> 2 // 0 for 0, else 1
-		pages[addr>>(pageShift+6)%pageWords] |= 1 << (addr >> pageShift % 64)
+		pages[addr>>pageShift%(1<<pageBits)] = true
 	}
 	return c.special[:n], nil
 }
@@ -163,13 +166,13 @@ func (c *storeEncoder) codeWords(recs []StoreRec) {
 		a := zigzag(offset - c.known.offset[site])
 		c.known.offset[site] = offset
 		binary.LittleEndian.PutUint64(addrs[nAddrs%(8*piece):nAddrs%(8*piece)+8], a)
-		aLen := bytesOf(a)
+		aLen := aboutBytesOf(a)
 		nAddrs += aLen
 
 		v := words[i] ^ c.known.value[site]
 		c.known.value[site] = words[i]
 		binary.LittleEndian.PutUint64(values[nValues%(8*piece):nValues%(8*piece)+8], v)
-		vLen := bytesOf(v)
+		vLen := aboutBytesOf(v)
 		nValues += vLen
 		codes[i] += byte(aLen + 9*vLen)
 	}
@@ -251,4 +254,11 @@ func (c *storeEncoder) appendBlock(b []byte) []byte {
 	c.known = predictions{}
 	c.number = siteBytes(len(c.table.sites))
 	return b
+}
+
+// aboutBytesOf is bytesOf, but for numbers near a power of two beyond 1<<53, which it
+// may give a byte more. The exponent of a floating point number is there sooner
+// than BSR has counted on many processors.
+func aboutBytesOf(v uint64) uint {
+	return min(uint(math.Float64bits(float64(int64(v))+0.5)>>52-1015)>>3, 8)
 }

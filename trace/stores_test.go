@@ -445,7 +445,7 @@ func FuzzStores(f *testing.F) {
 			s.add(randomStore(rnd, len(sites), &s), rnd, sites)
 		}
 		c := newStoreEncoder(table)
-		if err := c.add(s.Recs, s.Wide, new(pageSet)); err != nil {
+		if err := c.add(s.Recs, s.Wide); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(c.appendBlock(nil), []byte{})

@@ -46,7 +46,7 @@ func (t *Writer) WriteStores(s *Stores) error {
 	for recs := s.Recs; len(recs) > 0; {
 		n := min(c.room(), len(recs))
 		before := c.n
-		err := c.add(recs[:n], s.Wide, &t.index.pages)
+		err := c.add(recs[:n], s.Wide)
 		t.lengthen(s, uint64(c.n-before))
 		if err != nil {
 			t.flush()
@@ -90,6 +90,7 @@ func (t *Writer) flushStores() {
 		return
 	}
 	n := t.stores.n
+	t.index.pages.take(&t.stores.touched)
 	t.out = t.stores.appendBlock(append(t.out[:0], emptyHeader[:]...))
 	t.writeOut(block{kind: blockStores, codec: codecRaw, raw: uint32(len(t.out) - blockHeader), count: uint32(n)})
 }
