@@ -29,6 +29,7 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 		return 0, err
 	}
 	before := h.ops.n
+	h.died = h.died[:0]
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		return Timestamp(h.applyWrite(ev)), nil
@@ -125,6 +126,9 @@ func (h *History) end(id NodeID, t uint32) {
 	n := h.nodes.at(id)
 	h.setAlive(n.start, n.size, false)
 	h.nodes.end(id, t)
+	if h.ops.none {
+		h.died = append(h.died, id)
+	}
 }
 
 // clear ends what still lives in [addr, addr+size), because a new block is
@@ -282,12 +286,17 @@ func (h *History) resize(ev *trace.Event, id NodeID) {
 // move ends old and begins its successor with the bytes carried over.
 func (h *History) move(ev *trace.Event, old NodeID) {
 	size := min(h.nodes.at(old).size, ev.Size)
-	m := h.carry(old, size)
+	var m move
+	if !h.ops.none {
+		m = h.carry(old, size)
+	}
 	id := h.newNode(ev)
 	s := h.lifeSite(ev, OpMove)
 	s.shape = shapeMove
 	t := h.ops.addAt(&s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
-	h.ops.moves = append(h.ops.moves, m)
+	if !h.ops.none {
+		h.ops.moves = append(h.ops.moves, m)
+	}
 	h.end(old, t)
 	n := h.nodes.at(id)
 	n.birth = t
@@ -295,7 +304,7 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	h.nodes.rare[id] = rare{moved: old}
 	h.own(id, uint64(ev.Addr), ev.Size, t)
 	h.setAlive(uint64(ev.Addr), ev.Size, true)
-	if size > 0 {
+	if size > 0 && !h.ops.none {
 		h.mem.write(uint64(ev.Addr), size, t)
 	}
 }

@@ -19,6 +19,7 @@ type generator struct {
 	rnd *rand.Rand
 	h   *History
 	r   *reference
+	n   *History // of nodes only; nil: there is none
 }
 
 const (
@@ -157,6 +158,11 @@ func (g *generator) next(t *testing.T) {
 	if got != want {
 		t.Fatalf("%s: timestamp %d, want %d", trace.Format(e), got, want)
 	}
+	if g.n != nil {
+		if got, err := g.n.Apply(&ev); err != nil || got != want {
+			t.Fatalf("%s: of nodes only: timestamp %d, want %d (%v)", trace.Format(e), got, want, err)
+		}
+	}
 	clear(ev.Data) // it was the producer's
 }
 
@@ -168,6 +174,15 @@ func (g *generator) member(t *testing.T) {
 	}
 	if _, err := call(&trace.Event{Kind: trace.KindCall}, trace.Addr(a), n, 1); err != nil {
 		t.Fatal(err)
+	}
+	if g.n != nil {
+		call := g.n.Enter
+		if k == OpLeave {
+			call = g.n.Leave
+		}
+		if _, err := call(&trace.Event{Kind: trace.KindCall}, trace.Addr(a), n, 1); err != nil {
+			t.Fatal(err)
+		}
 	}
 	g.r.enter(k, a, n)
 }
@@ -184,10 +199,13 @@ func TestDifferential(t *testing.T) {
 }
 
 func differ(t *testing.T, seed uint64, events int) {
-	g := &generator{rnd: rand.New(rand.NewPCG(seed, 1)), h: New(Options{Slack: testSlack}), r: newReference(testSlack)}
+	g := &generator{rnd: rand.New(rand.NewPCG(seed, 1)), h: New(Options{Slack: testSlack}), r: newReference(testSlack), n: New(Options{Slack: testSlack, NodesOnly: true})}
 	for i := range 2 {
 		e := trace.Event{Kind: trace.KindGlobal, Addr: trace.Addr(testLow + 0x40 + i*0x100), Size: 24, Aux: uint64(i + 1), Data: g.data(20)}
 		if _, err := g.h.Apply(&e); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.n.Apply(&e); err != nil {
 			t.Fatal(err)
 		}
 		g.r.apply(&e)
@@ -196,6 +214,9 @@ func differ(t *testing.T, seed uint64, events int) {
 		g.next(t)
 	}
 	g.compare(t)
+	if d := cmp.Diff(slices.Collect(g.h.Nodes()), slices.Collect(g.n.Nodes())); d != "" {
+		t.Errorf("nodes of a history of nodes only (-whole +it):\n%s", d)
+	}
 }
 
 func (g *generator) compare(t *testing.T) {

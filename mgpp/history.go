@@ -11,6 +11,10 @@ type Options struct {
 	// Slack is how many bytes beside a node a write may lie, if nothing else
 	// connects them, to be kept as an overflow of that node. 0: 64 bytes.
 	Slack uint64
+	// NodesOnly keeps nodes, and which memory was theirs when, and numbers
+	// operations as any history does, but keeps no operation and no byte: what is
+	// asked about these has no meaning. See Number.
+	NodesOnly bool
 }
 
 // History is the whole evolution of a heap. One goroutine may Apply; any
@@ -31,6 +35,7 @@ type History struct {
 	recent [recentNodes]NodeID // the builder's last hits, by granule
 	freed  start               // what Freeable was asked last
 	hits   []NodeID            // the builder's scratch
+	died   []NodeID            // see Died
 	flags  []bool              // the builder's scratch
 }
 
@@ -52,7 +57,7 @@ func New(o Options) *History {
 	return &History{
 		options: o,
 		mem:     memory{pageIndex: newPageIndex()},
-		ops:     newOps(),
+		ops:     newOps(o.NodesOnly),
 		nodes:   newNodes(),
 		owners:  newOwners(),
 	}

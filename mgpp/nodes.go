@@ -282,3 +282,10 @@ func (h *History) Resizes(id NodeID) []Timestamp {
 	}
 	return out
 }
+
+// Zeroed reports whether a node's first bytes were zero at its birth.
+func (h *History) Zeroed(id NodeID) bool { return h.has(id) && h.nodes.at(id).is(nodeZeroed) }
+
+// Died returns the nodes that the event which was applied last has ended: of a
+// history of nodes only.
+func (h *History) Died() []NodeID { return h.died }

@@ -69,6 +69,7 @@ type ops struct {
 	sites
 	chunks []*opChunk
 	n      uint32 // timestamps given out
+	none   bool   // Options.NodesOnly: no operation is kept
 	bases  bases
 	walls  clocks
 	wides  slab[wide]
@@ -77,13 +78,16 @@ type ops struct {
 	arena  arena
 }
 
-func newOps() ops { return ops{sites: newSites()} }
+func newOps(none bool) ops { return ops{sites: newSites(), none: none} }
 
 // add appends an operation of the site with that number and returns its
 // timestamp.
 func (o *ops) add(site, low3, word, value uint32) uint32 {
 	o.n++
 	t := o.n
+	if o.none {
+		return t
+	}
 	if int(t/chunkOps) >= len(o.chunks) {
 		o.chunks = append(o.chunks, new(opChunk))
 	}
@@ -96,6 +100,10 @@ func (o *ops) add(site, low3, word, value uint32) uint32 {
 
 // addAt is add for a site that is not interned yet, with the wall clock.
 func (o *ops) addAt(s *site, low3, word, value uint32, wall int64) uint32 {
+	if o.none {
+		o.n++
+		return o.n
+	}
 	t := o.add(o.intern(s), low3, word, value)
 	o.walls.set(t, wall)
 	return t

@@ -1,5 +1,7 @@
 package mgpp
 
+import "mgtrace/trace"
+
 // The paged address space. A page of 4 KB that was ever touched has one head
 // per word of 8 bytes (cells.go) and one owner per granule of 16 (owners.go).
 
@@ -169,4 +171,11 @@ func (x *pageIndex) imageByte(addr uint64) (byte, bool) {
 		return 0, false
 	}
 	return p.image.data[addr&pageMask], true
+}
+
+// Image fills b with what is known of the bytes at addr before any operation.
+func (h *History) Image(addr trace.Addr, b *Bytes) {
+	for i := range b.Data {
+		b.Data[i], b.Written[i] = h.mem.imageByte(uint64(addr) + uint64(i))
+	}
 }

@@ -94,6 +94,9 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 		h.plausible(x.event(), x.Addr, width)
 		return 0
 	}
+	if h.ops.none {
+		return h.Number(x.Addr, x.Base, width)
+	}
 	p := h.mem.lookup(addr)
 	stray := false
 	first, whole := h.within(p, addr, width)
@@ -132,6 +135,25 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 	}
 	return t
 }
+
+// Number gives a store the timestamp that it has in any history, 0 if it concerns
+// no node, and keeps nothing of it: of a history of nodes only.
+func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
+	if uint64(addr) > maxAddr-width {
+		return 0
+	}
+	if first, _ := h.within(h.mem.lookup(uint64(addr)), uint64(addr), width); !first {
+		if _, keep := h.judge(uint64(base), uint64(addr), width); !keep {
+			h.dropped++
+			return 0
+		}
+	}
+	h.ops.n++
+	return h.ops.n
+}
+
+// Room reports whether there is room to number n stores.
+func (h *History) Room(n int) error { return h.roomForStores(n) }
 
 // admit makes the upper half of the value part of sites if that is worth it.
 func (h *History) admit(high uint32, value uint64) bool {

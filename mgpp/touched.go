@@ -17,7 +17,9 @@ func (h *History) Touched(from, to Timestamp) []NodeID {
 			}
 			buf = h.overlapping(buf, addr, size, t)
 			for _, id := range buf {
-				seen[id] = struct{}{}
+				if h.nodes.sizeAt(id, t) > 0 {
+					seen[id] = struct{}{}
+				}
 			}
 		case OpMove:
 			seen[h.ops.moves[h.ops.value(t)].old] = struct{}{}

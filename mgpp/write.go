@@ -28,6 +28,10 @@ func (h *History) applyWrite(ev *trace.Event) uint32 {
 			return 0
 		}
 	}
+	if h.ops.none {
+		h.ops.n++
+		return h.ops.n
+	}
 	t := h.addWrite(ev, addr, size, stray)
 	if !whole {
 		h.doubtful = append(h.doubtful, t)

@@ -29,7 +29,8 @@ type History interface {
 // nodes that no allocator made have the first.
 type Origins interface {
 	Count() int
-	Origin(i int) Origin
+	// Origin is an allocator's name and a call stack, innermost first; empty: unknown.
+	Origin(i int) (alloc string, stack []trace.Addr)
 	Of(mgpp.NodeID) int
 	// Rank is how many nodes up to this one, itself included, have an origin.
 	Rank(origin int, id mgpp.NodeID) int
@@ -78,8 +79,11 @@ type counted struct {
 	ids    [][]mgpp.NodeID // by origin
 }
 
-func (c *counted) Count() int          { return len(c.all) }
-func (c *counted) Origin(i int) Origin { return c.all[i] }
+func (c *counted) Count() int { return len(c.all) }
+
+func (c *counted) Origin(i int) (alloc string, stack []trace.Addr) {
+	return c.all[i].Alloc, c.all[i].Stack
+}
 
 func (c *counted) Of(id mgpp.NodeID) int {
 	if int(id) >= len(c.of) {

@@ -51,7 +51,8 @@ func (n *Names) ofOrigin(i int) Typed {
 	if !n.known[i] {
 		n.known[i] = true
 		if i > 0 {
-			n.typed[i] = n.typing.OfOrigin(n.origins.Origin(i))
+			alloc, stack := n.origins.Origin(i)
+			n.typed[i] = n.typing.OfOrigin(Origin{alloc, stack})
 		}
 	}
 	return n.typed[i]

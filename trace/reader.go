@@ -247,6 +247,27 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 	return nil, fmt.Errorf("%w: the block at byte %d has unknown coding %d", ErrCorrupt, b.at-blockHeader, b.codec)
 }
 
+// Fingerprint tells traces apart, and states of one that is being written. Packing
+// does not change it.
+func (t *Reader) Fingerprint() uint64 {
+	x := uint64(14695981039346656037) // FNV-1a
+	add := func(v uint64) {
+		for range 8 {
+			x = (x ^ v&0xff) * 1099511628211
+			v >>= 8
+		}
+	}
+	for _, b := range t.blocks {
+		add(uint64(b.kind) | uint64(b.count)<<8)
+		add(uint64(b.raw))
+	}
+	program, err := json.Marshal(t.program)
+	if err == nil {
+		add(uint64(checksum(program)))
+	}
+	return x
+}
+
 // Program describes what was recorded.
 func (t *Reader) Program() Program { return t.program }
 

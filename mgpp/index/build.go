@@ -1,0 +1,401 @@
+package index
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// How long a group is: until it has written each of its words so often, or has so
+// many chunks or words. A query decodes one group, or a part of it.
+const (
+	groupOften  = 16
+	groupChunks = 4
+	groupWords  = 1 << 19
+)
+
+// Builder makes the index of a trace from its events, in order. It keeps the nodes
+// in memory, and a bounded amount of the rest.
+type Builder struct {
+	path   string
+	file   *os.File
+	out    *output
+	z      *zstd.Encoder
+	hist   *mgpp.History
+	of     uint64
+	chunks []trace.Chunk
+	sites  []trace.StoreSite
+
+	event  uint64 // number of the next
+	chunk  int    // that it is in
+	group  uint64
+	stores uint64 // operations of the group
+	first  int    // chunk of the group
+	began  mgpp.Timestamp
+	kinds  []uint64
+
+	run     row // of events alike
+	inRun   bool
+	cells   *cells
+	perSite []uint64
+	used    []uint32
+	perPC   map[trace.Addr]uint64
+	images  map[uint64]struct{} // pages
+
+	chunkRows        []row
+	keptRows, deaths *sorter
+	cellRows, pcRows *sorter
+	crash            *mgpp.Timestamp
+	err              error
+}
+
+// NewBuilder begins the index of a trace, to be put in path when it is finished.
+func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, err
+	}
+	dir := dirOf(path)
+	f, err := os.CreateTemp(dir, "mgtrace-index-*")
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	b := &Builder{
+		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), chunks: r.Chunks(),
+		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
+		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
+		cellRows: newSorter(5, dir, z), pcRows: newSorter(3, dir, z), keptRows: newSorter(3, dir, z), deaths: newSorter(2, dir, z),
+		chunk: -1,
+	}
+	b.err = b.out.head()
+	return b, nil
+}
+
+// Abandon removes what has been written.
+func (b *Builder) Abandon() {
+	if b.file != nil {
+		_ = b.file.Close() // it is removed
+		_ = os.Remove(b.file.Name())
+		b.file = nil
+	}
+	for _, s := range []*sorter{b.cellRows, b.pcRows, b.keptRows, b.deaths} {
+		s.close()
+	}
+}
+
+// Nodes is the history as far as it has come, of nodes only.
+func (b *Builder) Nodes() *mgpp.History { return b.hist }
+
+// Sites says what the stores of runs are.
+func (b *Builder) Sites(sites []trace.StoreSite) error {
+	if len(sites) < len(b.sites) { // another segment's, which count from 0 again
+		b.endSites()
+	}
+	b.sites = sites
+	for len(b.perSite) < len(sites) {
+		b.perSite = append(b.perSite, 0)
+	}
+	return nil
+}
+
+// begin begins the chunks up to that of the next event.
+func (b *Builder) begin() {
+	for b.chunk+1 < len(b.chunks) && b.event >= b.chunks[b.chunk+1].First {
+		if b.chunk >= 0 {
+			b.endChunk()
+		}
+		b.chunk++
+		if b.group == 0 || b.closes() {
+			b.endGroup()
+		}
+		b.chunkRows = append(b.chunkRows, row{uint64(b.hist.Now()), b.chunks[b.chunk].First, b.group})
+	}
+}
+
+// closes says whether the group is long enough.
+func (b *Builder) closes() bool {
+	return b.chunk-b.first >= groupChunks || b.cells.used >= groupWords || b.stores >= groupOften*uint64(b.cells.used)
+}
+
+// endGroup takes down what the group left in memory, and begins the next.
+func (b *Builder) endGroup() {
+	for i := range b.cells.slots {
+		if s := &b.cells.slots[i]; s.word != 0 {
+			b.cellRows.add(row{s.word - 1, b.group, uint64(s.time), s.value, packMasks(s)})
+		}
+	}
+	b.cells.clear()
+	b.group++
+	b.first, b.stores, b.began = b.chunk, 0, b.hist.Now()
+}
+
+func (b *Builder) endChunk() {
+	b.endRun()
+	b.endSites()
+	for pc, n := range b.perPC {
+		b.pcRows.add(row{uint64(pc), uint64(b.chunk), n})
+	}
+	clear(b.perPC)
+}
+
+func (b *Builder) endSites() {
+	for _, s := range b.used {
+		b.perPC[b.sites[s].PC] += b.perSite[s]
+		b.perSite[s] = 0
+	}
+	b.used = b.used[:0]
+}
+
+// took notes that n events, which are next, became so many operations each.
+func (b *Builder) took(n uint64, each uint64) {
+	if !b.inRun || b.run[2] != each {
+		b.endRun()
+		b.run, b.inRun = row{b.event, uint64(b.hist.Now()) - n*each, each}, true
+	}
+	b.event += n
+	b.stores += n * each
+}
+
+func (b *Builder) endRun() {
+	if b.inRun {
+		b.keptRows.add(b.run)
+		b.inRun = false
+	}
+}
+
+// Stores takes a run of stores.
+func (b *Builder) Stores(run *trace.Stores) error {
+	b.begin()
+	b.kinds[trace.KindStore] += uint64(len(run.Recs))
+	if err := b.hist.Room(len(run.Recs)); err != nil {
+		return err
+	}
+	for i := range run.Recs {
+		r := &run.Recs[i]
+		if int(r.Site) >= len(b.sites) {
+			return fmt.Errorf("index: no site %d in %d", r.Site, len(b.sites))
+		}
+		s := &b.sites[r.Site]
+		t := b.hist.Number(trace.Addr(r.Addr), s.BaseOf(r), uint64(s.Width))
+		if t == 0 {
+			b.took(1, 0)
+			continue
+		}
+		b.took(1, 1)
+		if s.Width <= 8 {
+			b.cells.store(r.Addr, r.Value, s.Width, t)
+		} else {
+			b.cells.write(r.Addr, uint64(s.Width), run.Wide[r.Value:][:s.Width], t)
+		}
+		if b.perSite[r.Site] == 0 {
+			b.used = append(b.used, r.Site)
+		}
+		b.perSite[r.Site]++
+	}
+	return b.err
+}
+
+// Event takes an event.
+func (b *Builder) Event(ev *trace.Event) error {
+	b.begin()
+	if int(ev.Kind) < len(b.kinds) {
+		b.kinds[ev.Kind]++
+	}
+	before, nodes := b.hist.Now(), b.hist.NodeCount()
+	old := b.resizing(ev)
+	if _, err := b.hist.Apply(ev); err != nil {
+		return err
+	}
+	now := b.hist.Now()
+	b.took(1, uint64(now-before))
+	if now > before {
+		b.perPC[ev.PC] += uint64(now - before)
+	}
+	switch ev.Kind {
+	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
+		if now > before {
+			addr, size, data := extent(ev)
+			b.cells.write(addr, size, data, uint32(now))
+		}
+	case trace.KindImage, trace.KindGlobal:
+		for a := uint64(ev.Addr) >> 12; a<<12 < uint64(ev.Addr)+uint64(len(ev.Data)); a++ {
+			b.images[a] = struct{}{}
+		}
+	case trace.KindSignal:
+		b.crash = &now
+	}
+	for id := nodes + 1; id <= b.hist.NodeCount(); id++ {
+		n := b.hist.Node(mgpp.NodeID(id))
+		b.cells.disown(uint64(n.Start), uint64(n.Start)+n.Size)
+	}
+	b.afterResize(old)
+	if died := b.hist.Died(); len(died) > 0 && (now-before > 1 || ev.Kind == trace.KindUnmap) {
+		for _, id := range died {
+			b.deaths.add(row{uint64(b.hist.Node(id).Death), uint64(id)})
+		}
+	}
+	return b.err
+}
+
+// extent is the memory that a write wrote, and what is known of it.
+func extent(ev *trace.Event) (addr, size uint64, data []byte) {
+	size = ev.Size
+	if ev.Kind != trace.KindUnread && ev.Flags&trace.FlagPartial == 0 {
+		size = max(size, uint64(len(ev.Data)))
+	}
+	if ev.Kind == trace.KindUnread {
+		return uint64(ev.Addr), size, nil
+	}
+	return uint64(ev.Addr), size, ev.Data[:min(uint64(len(ev.Data)), size)]
+}
+
+// resizing is the block that an event may resize in place, as it was.
+func (b *Builder) resizing(ev *trace.Event) mgpp.Node {
+	if ev.Kind != trace.KindRealloc || ev.Aux == 0 || uint64(ev.Addr) != ev.Aux {
+		return mgpp.Node{}
+	}
+	id, ok := b.hist.NodeAtTime(ev.Addr, b.hist.Now())
+	if !ok { // of no bytes, perhaps
+		return mgpp.Node{}
+	}
+	return b.hist.Node(id)
+}
+
+// afterResize disowns what a block has grown into.
+func (b *Builder) afterResize(old mgpp.Node) {
+	if old.ID == 0 {
+		return
+	}
+	if n := b.hist.Node(old.ID); n.Death == 0 && n.Size > old.Size {
+		b.cells.disown(uint64(n.Start)+old.Size, uint64(n.Start)+n.Size)
+	}
+}
+
+// Notes are what the builder does not know, and the index keeps.
+type Notes struct {
+	Calls [][]Call // outermost calls of each watched function, by FuncID-1
+	Any   any      // as JSON
+}
+
+// Call is an outermost call of a function: its changes are in (From, To].
+type Call struct {
+	From, To mgpp.Timestamp
+	Thread   trace.ThreadID
+	Open     bool // it never returned
+}
+
+// Finish writes the index and puts it in its place.
+func (b *Builder) Finish(n Notes) (err error) {
+	defer b.Abandon()
+	b.begin()
+	b.endChunk()
+	b.endGroup()
+	d := &description{
+		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
+		Kinds: b.kinds, Dropped: b.hist.Stats().Dropped, Crash: b.crash, Tables: map[string]tableMeta{},
+	}
+	if n.Any != nil {
+		if d.Notes, err = json.Marshal(n.Any); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func(*description) error{b.writeCells, b.writeNodes, b.writeSmall, func(d *description) error { return b.writeCalls(d, n.Calls) }} {
+		if b.err == nil {
+			b.err = step(d)
+		}
+	}
+	if b.err == nil {
+		b.err = b.out.end(d)
+	}
+	if b.err == nil {
+		b.err = errors.Join(b.file.Chmod(0o644), b.file.Close())
+	}
+	if b.err == nil {
+		b.err = os.Rename(b.file.Name(), b.path)
+	}
+	if b.err != nil {
+		return fmt.Errorf("index: %w", b.err)
+	}
+	b.file = nil
+	return nil
+}
+
+// sorted writes a table of what a sorter has.
+func (b *Builder) sorted(d *description, name string, s *sorter, z *zstd.Encoder) error {
+	t := newTable(b.out, s.cols, z)
+	if err := s.finish(t.add); err != nil {
+		return err
+	}
+	var err error
+	d.Tables[name], err = t.finish()
+	return err
+}
+
+func (b *Builder) table(d *description, name string, cols int, rows []row, z *zstd.Encoder) error {
+	t := newTable(b.out, cols, z)
+	for i := range rows {
+		t.add(&rows[i])
+	}
+	var err error
+	d.Tables[name], err = t.finish()
+	return err
+}
+
+func (b *Builder) writeCells(d *description) error {
+	if err := b.sorted(d, tabCells, b.cellRows, b.z); err != nil {
+		return err
+	}
+	s := newSorter(4, dirOf(b.path), b.z)
+	defer s.close()
+	for page := range b.images {
+		var data, one [4096]byte
+		var written [4096]bool
+		x := mgpp.Bytes{Data: data[:], Written: written[:]}
+		b.hist.Image(trace.Addr(page<<12), &x)
+		for w := range 512 {
+			known := uint64(0)
+			for k := range 8 {
+				if one[w] = 0; written[8*w+k] {
+					known |= 1 << k
+				}
+			}
+			if known != 0 {
+				s.add(row{page<<9 + uint64(w), 0, binary.LittleEndian.Uint64(data[8*w:]), known})
+			}
+		}
+	}
+	return b.sorted(d, tabImages, s, b.z)
+}
+
+func (b *Builder) writeSmall(d *description) error {
+	return errors.Join(
+		b.table(d, tabChunks, 3, b.chunkRows, nil),
+		b.sorted(d, tabKept, b.keptRows, b.z),
+		b.sorted(d, tabDeaths, b.deaths, nil),
+		b.sorted(d, tabPCs, b.pcRows, b.z),
+	)
+}
+
+func (b *Builder) writeCalls(d *description, calls [][]Call) error {
+	t := newTable(b.out, 5, b.z)
+	for fn, list := range calls {
+		d.CallsOf = append(d.CallsOf, len(list))
+		for i, c := range list {
+			to := uint64(c.To) + 1
+			if c.Open {
+				to = 0
+			}
+			t.add(&row{uint64(fn), uint64(i), uint64(c.From), to, uint64(c.Thread)})
+		}
+	}
+	var err error
+	d.Tables[tabCalls], err = t.finish()
+	return err
+}

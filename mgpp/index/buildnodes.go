@@ -1,0 +1,276 @@
+package index
+
+import (
+	"encoding/binary"
+	"path/filepath"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+func dirOf(path string) string { return filepath.Dir(path) }
+
+// origins numbers where nodes come from, 0: unknown.
+type origins struct {
+	number map[originKey]int
+	all    []origin
+}
+
+type originKey struct {
+	alloc string
+	stack *trace.Addr // stacks are shared
+}
+
+type origin struct {
+	alloc string
+	stack []trace.Addr
+}
+
+func newOrigins() *origins {
+	return &origins{number: map[originKey]int{{}: 0}, all: []origin{{}}}
+}
+
+func (o *origins) of(n *mgpp.Node) int {
+	k := originKey{alloc: n.Alloc}
+	if len(n.Stack) > 0 {
+		k.stack = &n.Stack[0]
+	}
+	if n.Global != 0 || n.Tracked {
+		k = originKey{}
+	}
+	i, ok := o.number[k]
+	if !ok {
+		i = len(o.all)
+		o.number[k] = i
+		o.all = append(o.all, origin{n.Alloc, n.Stack})
+	}
+	return i
+}
+
+// encode codes the list.
+func (o *origins) encode() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(o.all)))
+	for _, x := range o.all {
+		b = append(binary.AppendUvarint(b, uint64(len(x.alloc))), x.alloc...)
+		b = binary.AppendUvarint(b, uint64(len(x.stack)))
+		prev := trace.Addr(0)
+		for _, a := range x.stack {
+			d := uint64(a - prev)
+			b = binary.AppendUvarint(b, d<<1^uint64(int64(d)>>63))
+			prev = a
+		}
+	}
+	return b
+}
+
+func decodeOrigins(b []byte) ([]origin, error) {
+	bad := false
+	number := func() uint64 {
+		v, k := binary.Uvarint(b)
+		if k <= 0 {
+			bad = true
+			return 0
+		}
+		b = b[k:]
+		return v
+	}
+	n := number()
+	if n > uint64(len(b))+1 {
+		return nil, ErrCorrupt
+	}
+	out := make([]origin, n)
+	for i := range out {
+		k := number()
+		if bad || k > uint64(len(b)) {
+			return nil, ErrCorrupt
+		}
+		out[i].alloc = string(b[:k])
+		b = b[k:]
+		k = number()
+		if bad || k > uint64(len(b)) {
+			return nil, ErrCorrupt
+		}
+		prev := uint64(0)
+		if k > 0 {
+			out[i].stack = make([]trace.Addr, k)
+		}
+		for j := range out[i].stack {
+			u := number()
+			prev += u>>1 ^ -(u & 1)
+			out[i].stack[j] = trace.Addr(prev)
+		}
+	}
+	if bad || len(b) > 0 {
+		return nil, ErrCorrupt
+	}
+	return out, nil
+}
+
+// lives counts, for each origin, the nodes and bytes that live at a few times.
+type lives struct {
+	now   mgpp.Timestamp
+	total []Population
+}
+
+// Population is the nodes of an origin.
+type Population struct {
+	Count uint64 `json:"count"` // that there ever were
+	Bytes uint64 `json:"bytes"` // of them all, at last
+	// Live and LiveBytes are what lived at the end of each part of the history, which
+	// is divided into parts of equal length.
+	Live      [LifeParts]int64 `json:"live"`
+	LiveBytes [LifeParts]int64 `json:"live_bytes"`
+}
+
+// LifeParts is how many parts that are.
+const LifeParts = 16
+
+// part returns the first part at whose end what happens at t has happened.
+func (l *lives) part(t mgpp.Timestamp) int {
+	if l.now == 0 {
+		return 0
+	}
+	return min(int((uint64(max(t, 1))-1)*LifeParts/uint64(l.now)), LifeParts-1)
+}
+
+func (l *lives) add(origin int, n *mgpp.Node) {
+	for origin >= len(l.total) {
+		l.total = append(l.total, Population{})
+	}
+	p := &l.total[origin]
+	p.Count++
+	p.Bytes += n.Size
+	from := l.part(n.Birth)
+	p.Live[from]++
+	p.LiveBytes[from] += int64(n.Size)
+	if n.Death != 0 {
+		to := l.part(n.Death)
+		p.Live[to]--
+		p.LiveBytes[to] -= int64(n.Size)
+	}
+}
+
+// encode sums up and codes.
+func (l *lives) encode() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(l.total)))
+	for i := range l.total {
+		p := &l.total[i]
+		b = binary.AppendUvarint(b, p.Count)
+		b = binary.AppendUvarint(b, p.Bytes)
+		n, size := int64(0), int64(0)
+		for k := range LifeParts {
+			n, size = n+p.Live[k], size+p.LiveBytes[k]
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(n)), uint64(size))
+		}
+	}
+	return b
+}
+
+func decodeLives(b []byte) ([]Population, error) {
+	bad := false
+	number := func() uint64 {
+		v, k := binary.Uvarint(b)
+		if k <= 0 {
+			bad = true
+			return 0
+		}
+		b = b[k:]
+		return v
+	}
+	n := number()
+	if n > uint64(len(b)) {
+		return nil, ErrCorrupt
+	}
+	out := make([]Population, n)
+	for i := range out {
+		out[i].Count, out[i].Bytes = number(), number()
+		for k := range LifeParts {
+			out[i].Live[k], out[i].LiveBytes[k] = int64(number()), int64(number())
+		}
+	}
+	if bad || len(b) > 0 {
+		return nil, ErrCorrupt
+	}
+	return out, nil
+}
+
+// writeNodes writes all that concerns nodes.
+func (b *Builder) writeNodes(d *description) error {
+	nodes := newTable(b.out, 7, nil)
+	nodes.extraCol = 4 // deaths
+	cover := newSorter(3, dirOf(b.path), b.z)
+	byOrigin := newSorter(2, dirOf(b.path), b.z)
+	defer cover.close()
+	defer byOrigin.close()
+	o, l := newOrigins(), &lives{now: b.hist.Now()}
+	var resizes []row
+	for n := range b.hist.Nodes() {
+		origin := o.of(&n)
+		l.add(origin, &n)
+		byOrigin.add(row{uint64(origin), uint64(n.ID)})
+		what, size := uint64(origin)<<whatBits, n.Size
+		if b.hist.Zeroed(n.ID) {
+			what |= bitZeroed
+		}
+		if n.Global != 0 || n.Tracked {
+			what |= bitFixed
+		}
+		if n.Tracked {
+			what |= bitTracked
+		}
+		if n.Before {
+			what |= bitBefore
+		}
+		own := func(time mgpp.Timestamp, size uint64) {
+			eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
+				d.MaxLevel = max(d.MaxLevel, level)
+				cover.add(row{key, uint64(time), uint64(n.ID)})
+			})
+		}
+		times := b.hist.Resizes(n.ID)
+		if len(times) > 0 {
+			what |= bitResized
+			size = b.hist.NodeSize(n.ID, times[0]-1)
+			resizes = append(resizes, row{uint64(n.ID), uint64(n.Birth), size})
+		}
+		death := uint64(n.Death)
+		if death == 0 {
+			death = alive
+		}
+		if n.Moved != 0 {
+			d.Moves++
+		}
+		special := uint64(n.Moved)
+		if n.Global != 0 {
+			special = uint64(n.Global)
+		}
+		nodes.add(&row{uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special})
+		own(n.Birth, size)
+		for _, t := range times {
+			s := b.hist.NodeSize(n.ID, t)
+			resizes = append(resizes, row{uint64(n.ID), uint64(t), s})
+			own(t, s)
+		}
+	}
+	var err error
+	if d.Tables[tabNodes], err = nodes.finish(); err != nil {
+		return err
+	}
+	if err := b.sorted(d, tabCover, cover, nil); err != nil {
+		return err
+	}
+	if err := b.sorted(d, tabOrigins, byOrigin, nil); err != nil {
+		return err
+	}
+	if err := b.table(d, tabResizes, 3, resizes, nil); err != nil {
+		return err
+	}
+	if d.Origins, err = b.out.blob(o.encode()); err != nil {
+		return err
+	}
+	d.Lives, err = b.out.blob(l.encode())
+	return err
+}
+
+// alive is the death of a node that lives at the end.
+const alive = 1 << 32

@@ -1,0 +1,159 @@
+package index
+
+import "math/bits"
+
+// cells is what the operations of a group leave in memory, by word of 8 bytes.
+type cells struct {
+	slots []cell
+	used  int
+	shift uint
+}
+
+// cell is a word that was written.
+type cell struct {
+	word    uint64 // its address / 8, plus 1; 0: the slot is free
+	value   uint64
+	time    uint32
+	touched uint8 // bytes that were written
+	own     uint8 // of these, since a block began there
+	known   uint8 // of these, with a value that is known
+}
+
+func newCells() *cells {
+	c := &cells{}
+	c.grow(1 << 12)
+	return c
+}
+
+func (c *cells) grow(n int) {
+	old := c.slots
+	c.slots = make([]cell, n)
+	c.shift = uint(64 - bits.TrailingZeros(uint(n)))
+	for i := range old {
+		if old[i].word != 0 {
+			*c.find(old[i].word) = old[i]
+		}
+	}
+}
+
+// find returns the slot of a word, or the free one where it belongs.
+func (c *cells) find(word uint64) *cell {
+	mask := uint64(len(c.slots) - 1)
+	for i := word * 0x9e3779b97f4a7c15 >> c.shift; ; i++ {
+		s := &c.slots[i&mask]
+		if s.word == word || s.word == 0 {
+			return s
+		}
+	}
+}
+
+// byteMasks[m] has all bits of the bytes that m names. Read-only.
+var byteMasks = func() (t [256]uint64) {
+	for m := range t {
+		for b := range 8 {
+			if m>>b&1 != 0 {
+				t[m] |= 0xff << (8 * b)
+			}
+		}
+	}
+	return t
+}()
+
+// put writes bytes of one word: those of mask are in value, known or not.
+func (c *cells) put(word, value uint64, mask, known uint8, t uint32) {
+	s := c.find(word + 1)
+	if s.word == 0 {
+		if 2*c.used >= len(c.slots) {
+			c.grow(2 * len(c.slots))
+			s = c.find(word + 1)
+		}
+		c.used++
+		s.word = word + 1
+	}
+	s.value = s.value&^byteMasks[mask] | value&byteMasks[known]
+	s.time = t
+	s.touched |= mask
+	s.own |= mask
+	s.known = s.known&^mask | known
+}
+
+// store writes up to 8 bytes.
+func (c *cells) store(addr, value uint64, width uint8, t uint32) {
+	off := addr & 7
+	mask := uint16(1)<<width - 1
+	value &= byteMasks[uint8(mask)]
+	m := mask << off
+	c.put(addr>>3, value<<(8*off), uint8(m), uint8(m), t)
+	if over := m >> 8; over != 0 {
+		c.put(addr>>3+1, value>>(8*(8-off)), uint8(over), uint8(over), t)
+	}
+}
+
+// write writes size bytes, of which the first are data.
+func (c *cells) write(addr, size uint64, data []byte, t uint32) {
+	eachWord(addr, size, data, func(word, value uint64, mask, known uint8) { c.put(word, value, mask, known, t) })
+}
+
+// eachWord cuts a write into words.
+func eachWord(addr, size uint64, data []byte, f func(word, value uint64, mask, known uint8)) {
+	for i := uint64(0); i < size; {
+		off := (addr + i) & 7
+		n := min(8-off, size-i)
+		mask := (uint16(1)<<n - 1) << off
+		value, known := uint64(0), uint8(0)
+		for k := range n {
+			if i+k < uint64(len(data)) {
+				value |= uint64(data[i+k]) << (8 * (off + k))
+				known |= 1 << (off + k)
+			}
+		}
+		f((addr+i)>>3, value, uint8(mask), known)
+		i += n
+	}
+}
+
+// disown notes that a block begins at [lo, hi): what was written there before is
+// not its content.
+func (c *cells) disown(lo, hi uint64) {
+	if (hi-lo)/8 > uint64(len(c.slots)) {
+		for i := range c.slots {
+			if s := &c.slots[i]; s.word != 0 && (s.word-1)<<3 < hi && s.word<<3 > lo {
+				s.drop(lo, hi)
+			}
+		}
+		return
+	}
+	for w := lo >> 3; w<<3 < hi; w++ {
+		if s := c.find(w + 1); s.word != 0 {
+			s.drop(lo, hi)
+		}
+	}
+}
+
+// drop disowns the bytes of a word that lie in [lo, hi).
+func (s *cell) drop(lo, hi uint64) {
+	a := (s.word - 1) << 3
+	mask := rangeMask(a, lo, hi)
+	s.own &^= mask
+	s.known &^= mask
+}
+
+// rangeMask is the bytes of the word at a that lie in [lo, hi).
+func rangeMask(a, lo, hi uint64) uint8 {
+	m := uint8(0xff)
+	if lo > a {
+		m <<= min(lo-a, 8)
+	}
+	if hi < a+8 {
+		if hi <= a {
+			return 0
+		}
+		m &= 1<<(hi-a) - 1
+	}
+	return m
+}
+
+func (c *cells) clear() {
+	clear(c.slots)
+	c.used = 0
+}

@@ -1,0 +1,243 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"encoding/json"
+
+	"github.com/klauspost/compress/zstd"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Index answers about a trace as mgpp.History does. A failure of reading gives
+// empty answers, and is told by Err: ask it when all is answered. It is used by one
+// goroutine at a time.
+type Index struct {
+	f       *os.File
+	r       *trace.Reader
+	d       *description
+	zstd    *zstd.Decoder
+	tables  map[string]*table
+	chunks  []row
+	origins []origin
+	loaded  map[uint64]*group // of those that were decoded
+	recent  []uint64          // their numbers, oldest first
+	err     error
+
+	// CallSite changes an event of the trace before it becomes an operation; nil: it
+	// does not.
+	CallSite func(*trace.Event)
+}
+
+// Open opens the index of a trace. The error is ErrStale if it is of another one, or
+// of an earlier state of it; ErrCorrupt if it is damaged: it can be built again then.
+func Open(path string, r *trace.Reader) (*Index, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := open(f, r)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return x, nil
+}
+
+func open(f *os.File, r *trace.Reader) (*Index, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	d, err := describe(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	if d.Of != r.Fingerprint() {
+		return nil, ErrStale
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<24), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, loaded: map[uint64]*group{}}
+	for name, m := range d.Tables {
+		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
+			z.Close()
+			return nil, ErrCorrupt
+		}
+		x.tables[name] = &table{tableMeta: m, f: f, zstd: z}
+	}
+	x.scan(tabChunks, 0, func(r *row) bool {
+		x.chunks = append(x.chunks, *r)
+		return true
+	})
+	if x.err != nil || len(x.chunks) != len(r.Chunks()) {
+		z.Close()
+		return nil, errors.Join(ErrCorrupt, x.err)
+	}
+	return x, nil
+}
+
+// Close closes the file.
+func (x *Index) Close() error {
+	x.zstd.Close()
+	return x.f.Close()
+}
+
+// Err is what went wrong so far.
+func (x *Index) Err() error { return x.err }
+
+func (x *Index) fail(err error) bool {
+	if err != nil && x.err == nil {
+		x.err = err
+	}
+	return err != nil
+}
+
+// table returns one; a missing one is empty.
+func (x *Index) table(name string) *table {
+	t := x.tables[name]
+	if t == nil {
+		x.fail(fmt.Errorf("%w: no table of %s", ErrCorrupt, name))
+		t = &table{tableMeta: tableMeta{Cols: 2}, f: x.f}
+		x.tables[name] = t
+	}
+	return t
+}
+
+func (x *Index) search(name string, a, b uint64) uint64 {
+	i, err := x.table(name).search(a, b)
+	x.fail(err)
+	return i
+}
+
+func (x *Index) rowAt(name string, i uint64) (row, bool) {
+	if i >= x.table(name).Rows {
+		return row{}, false
+	}
+	r, err := x.table(name).at(i)
+	return r, !x.fail(err)
+}
+
+func (x *Index) scan(name string, from uint64, f func(*row) bool) {
+	x.fail(x.table(name).scan(from, f))
+}
+
+// below returns the last row of a table that is not above (a, b).
+func (x *Index) below(name string, a, b uint64) (row, bool) {
+	i := x.search(name, a, b)
+	if r, ok := x.rowAt(name, i); ok && r[0] == a && r[1] == b {
+		return r, true
+	}
+	if i == 0 {
+		return row{}, false
+	}
+	return x.rowAt(name, i-1)
+}
+
+// Now returns the timestamp of the newest operation.
+func (x *Index) Now() mgpp.Timestamp { return x.d.Now }
+
+// Events is how many events the trace has, Kinds of which kind they are, by
+// trace.Kind.
+func (x *Index) Events() uint64  { return x.d.Events }
+func (x *Index) Kinds() []uint64 { return x.d.Kinds }
+
+// Dropped is how many writes concern no node.
+func (x *Index) Dropped() uint64 { return x.d.Dropped }
+
+// Crash is when the program crashed.
+func (x *Index) Crash() (mgpp.Timestamp, bool) {
+	if x.d.Crash == nil {
+		return 0, false
+	}
+	return *x.d.Crash, true
+}
+
+// Notes reads what Builder.Finish was given as Notes.Any.
+func (x *Index) Notes(v any) error {
+	if len(x.d.Notes) == 0 {
+		return nil
+	}
+	return json.Unmarshal(x.d.Notes, v)
+}
+
+// Size is that of the index, bytes.
+func (x *Index) Size() int64 {
+	info, err := x.f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Calls are the outermost calls of a function, by its FuncID - 1.
+type Calls struct {
+	x     *Index
+	first uint64
+	n     int
+}
+
+// CallsOf returns those of a function.
+func (x *Index) CallsOf(fn int) Calls {
+	if fn < 0 || fn >= len(x.d.CallsOf) {
+		return Calls{x: x}
+	}
+	c := Calls{x: x, n: x.d.CallsOf[fn]}
+	for _, n := range x.d.CallsOf[:fn] {
+		c.first += uint64(n)
+	}
+	return c
+}
+
+// Len is how many there are.
+func (c Calls) Len() int { return c.n }
+
+// Call returns one of them, from 0.
+func (c Calls) Call(i int) (from, to mgpp.Timestamp, open bool) {
+	r, ok := c.x.rowAt(tabCalls, c.first+uint64(i))
+	if !ok || r[3] == 0 {
+		return mgpp.Timestamp(r[2]), 0, true
+	}
+	return mgpp.Timestamp(r[2]), mgpp.Timestamp(r[3] - 1), false
+}
+
+// Statements gives each program counter that made operations, with how many.
+func (x *Index) Statements() iter.Seq2[trace.Addr, uint64] {
+	return func(yield func(trace.Addr, uint64) bool) {
+		pc, n := trace.Addr(0), uint64(0)
+		more := true
+		x.scan(tabPCs, 0, func(r *row) bool {
+			if trace.Addr(r[0]) != pc {
+				if n > 0 {
+					more = yield(pc, n)
+				}
+				pc, n = trace.Addr(r[0]), 0
+			}
+			n += r[2]
+			return more
+		})
+		if n > 0 && more {
+			yield(pc, n)
+		}
+	}
+}
+
+// Populations counts the nodes of each origin, by its number.
+func (x *Index) Populations() []Population {
+	b, err := x.d.Lives.read(x.f)
+	if x.fail(err) {
+		return nil
+	}
+	out, err := decodeLives(b)
+	x.fail(err)
+	return out
+}
+
+var _ io.Closer = (*Index)(nil)

@@ -1,0 +1,353 @@
+package index
+
+import (
+	"iter"
+	"slices"
+	"sort"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// node is a row of the table of nodes.
+type node struct {
+	id           mgpp.NodeID
+	birth, death uint64 // death: alive if it never died
+	start, size  uint64 // size: its last
+	what         uint64
+	special      uint64
+}
+
+func (n *node) is(bit uint64) bool  { return n.what&bit != 0 }
+func (n *node) origin() int         { return int(n.what >> whatBits) }
+func (n *node) alive(t uint64) bool { return n.birth <= t && t < n.death }
+func (n *node) global() bool        { return n.is(bitFixed) && !n.is(bitTracked) }
+
+// moved is the node that it was before a realloc, 0 if it is none of that.
+func (n *node) moved() mgpp.NodeID {
+	if n.is(bitFixed) {
+		return 0
+	}
+	return mgpp.NodeID(n.special)
+}
+
+func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
+	if id == 0 || int(id) > x.d.Nodes {
+		return node{}, false
+	}
+	r, ok := x.rowAt(tabNodes, uint64(id)-1)
+	return node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6]}, ok
+}
+
+// NodeCount returns the number of nodes that ever were.
+func (x *Index) NodeCount() int { return x.d.Nodes }
+
+// bornBy is how many nodes were born at or before t: their numbers ascend.
+func (x *Index) bornBy(t uint64) mgpp.NodeID {
+	return mgpp.NodeID(x.search(tabNodes, t+1, 0))
+}
+
+// Node returns the node with its last size.
+func (x *Index) Node(id mgpp.NodeID) mgpp.Node { return x.nodeAt(id, uint64(x.d.Now)) }
+
+func (x *Index) nodeAt(id mgpp.NodeID, t uint64) mgpp.Node {
+	n, ok := x.node(id)
+	if !ok {
+		return mgpp.Node{}
+	}
+	out := mgpp.Node{
+		ID: id, Start: trace.Addr(n.start), Size: x.sizeAt(&n, t), Birth: mgpp.Timestamp(n.birth),
+		Tracked: n.is(bitTracked), Before: n.is(bitBefore),
+	}
+	if n.death != alive {
+		out.Death = mgpp.Timestamp(n.death)
+	}
+	if n.global() {
+		out.Global = trace.GlobalID(n.special)
+	} else {
+		out.Moved = n.moved()
+	}
+	if all := x.allOrigins(); n.origin() < len(all) {
+		out.Alloc, out.Stack = all[n.origin()].alloc, all[n.origin()].stack
+	}
+	return out
+}
+
+// sizes are those of a node that was resized: at its birth, and from each time on.
+func (x *Index) sizes(id mgpp.NodeID) (out []row) {
+	x.scan(tabResizes, x.search(tabResizes, uint64(id), 0), func(r *row) bool {
+		if r[0] != uint64(id) {
+			return false
+		}
+		out = append(out, *r)
+		return true
+	})
+	return out
+}
+
+func (x *Index) sizeAt(n *node, t uint64) uint64 {
+	if !n.is(bitResized) {
+		return n.size
+	}
+	list := x.sizes(n.id)
+	size := n.size
+	for i, r := range list {
+		if i == 0 || r[1] <= t {
+			size = r[2]
+		}
+	}
+	return size
+}
+
+// since is from when on the byte at an offset, which is in the node at t, has been
+// in it without a break.
+func (x *Index) since(n *node, off, t uint64) uint64 {
+	from := n.birth
+	if !n.is(bitResized) {
+		return from
+	}
+	before := uint64(0)
+	for i, r := range x.sizes(n.id) {
+		if i > 0 && r[1] > t {
+			break
+		}
+		if i > 0 && before <= off && r[2] > off {
+			from = r[1]
+		}
+		before = r[2]
+	}
+	return from
+}
+
+// bornSize is the node's size at its birth.
+func (x *Index) bornSize(n *node) uint64 {
+	if !n.is(bitResized) {
+		return n.size
+	}
+	if list := x.sizes(n.id); len(list) > 0 {
+		return list[0][2]
+	}
+	return n.size
+}
+
+// NodeSize returns the node's size at t.
+func (x *Index) NodeSize(id mgpp.NodeID, t mgpp.Timestamp) uint64 {
+	n, ok := x.node(id)
+	if !ok {
+		return 0
+	}
+	return x.sizeAt(&n, uint64(t))
+}
+
+// Resizes returns when the node was resized in place.
+func (x *Index) Resizes(id mgpp.NodeID) (out []mgpp.Timestamp) {
+	n, ok := x.node(id)
+	if !ok || !n.is(bitResized) {
+		return nil
+	}
+	for i, r := range x.sizes(id) {
+		if i > 0 {
+			out = append(out, mgpp.Timestamp(r[1]))
+		}
+	}
+	return out
+}
+
+func (x *Index) holds(n *node, addr, t uint64) bool {
+	return addr >= n.start && addr-n.start < x.sizeAt(n, t)
+}
+
+// eachOwner gives the nodes that became owners of memory that covers addr at or
+// before t, with the time, of each cover the newest first, until f returns false,
+// which ends those of the cover.
+func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
+	for level := 0; level <= x.d.MaxLevel; level++ {
+		key := coverKey(level, addr)
+		for i := x.search(tabCover, key, t+1); i > 0; i-- {
+			r, ok := x.rowAt(tabCover, i-1)
+			if !ok || r[0] != key {
+				break
+			}
+			n, ok := x.node(mgpp.NodeID(r[2]))
+			if !ok || !f(&n, r[1]) {
+				break
+			}
+		}
+	}
+}
+
+// liveAt returns the node that contains addr at t.
+func (x *Index) liveAt(addr, t uint64) (found node, ok bool) {
+	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
+		if n.alive(t) && x.holds(n, addr, t) {
+			if !ok || n.id > found.id {
+				found, ok = *n, true
+			}
+			return false
+		}
+		// What was there before it began has ended; but it may have only the rest of
+		// the granule.
+		return n.is(bitResized) || n.is(bitFixed) || addr < n.start || addr-n.start >= n.size
+	})
+	return found, ok
+}
+
+// FormerAt returns the node that contained addr last, at or before t, alive or dead.
+func (x *Index) FormerAt(addr trace.Addr, t mgpp.Timestamp) (mgpp.NodeID, bool) {
+	n, ok := x.formerAt(uint64(addr), uint64(min(t, x.d.Now)))
+	return n.id, ok
+}
+
+func (x *Index) formerAt(addr, t uint64) (found node, ok bool) {
+	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
+		if !x.holds(n, addr, t) {
+			return true
+		}
+		if !ok || n.alive(t) && !found.alive(t) || !found.alive(t) && n.death > found.death {
+			found, ok = *n, true
+		}
+		return false
+	})
+	return found, ok
+}
+
+// Live returns the nodes alive at t, in order of birth.
+func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
+	return func(yield func(mgpp.NodeID) bool) {
+		at := uint64(min(t, x.d.Now))
+		tab := x.table(tabNodes)
+		if x.fail(tab.open()) {
+			return
+		}
+		for b := range tab.Blocks {
+			if first, _ := tab.key(b); first > at {
+				return
+			}
+			if tab.most(b) <= at {
+				continue // all had died
+			}
+			rows, err := tab.block(b)
+			if x.fail(err) {
+				return
+			}
+			for i := range rows {
+				if r := &rows[i]; r[0] <= at && at < r[4] && !yield(mgpp.NodeID(r[1])) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (x *Index) allOrigins() []origin {
+	if x.origins == nil {
+		b, err := x.d.Origins.read(x.f)
+		if !x.fail(err) {
+			x.origins, err = decodeOrigins(b)
+			x.fail(err)
+		}
+		if x.origins == nil {
+			x.origins = []origin{{}}
+		}
+	}
+	return x.origins
+}
+
+// Count is how many origins nodes have.
+func (x *Index) Count() int { return len(x.allOrigins()) }
+
+// Origin returns one of them.
+func (x *Index) Origin(i int) (alloc string, stack []trace.Addr) {
+	o := &x.allOrigins()[i]
+	return o.alloc, o.stack
+}
+
+// Of returns the number of a node's origin.
+func (x *Index) Of(id mgpp.NodeID) int {
+	n, _ := x.node(id)
+	return min(n.origin(), x.Count()-1)
+}
+
+// Rank is how many nodes up to this one have an origin.
+func (x *Index) Rank(origin int, id mgpp.NodeID) int {
+	return int(x.search(tabOrigins, uint64(origin), uint64(id)+1) - x.search(tabOrigins, uint64(origin), 0))
+}
+
+// chunkOf returns the number of the chunk that made the operation at t.
+func (x *Index) chunkOf(t uint64) int {
+	return max(sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][0] >= t })-1, 0)
+}
+
+// groupOf returns the number of the group that made the operation at t.
+func (x *Index) groupOf(t uint64) uint64 {
+	if len(x.chunks) == 0 {
+		return 0
+	}
+	return x.chunks[x.chunkOf(t)][2]
+}
+
+// chunksOf returns the chunks [lo, hi) of a group.
+func (x *Index) chunksOf(g uint64) (lo, hi int) {
+	lo = sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][2] >= g })
+	hi = sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][2] > g })
+	return lo, hi
+}
+
+// Touched returns the nodes that operations in (from, to] wrote to, made, resized or
+// ended.
+func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.NodeID {
+	seen := map[mgpp.NodeID]struct{}{}
+	to = min(to, x.d.Now)
+	a, b := uint64(from), uint64(to)
+	if a >= b {
+		return nil
+	}
+	x.ended(a, b, seen)
+	if x.groupOf(b)-x.groupOf(a+1) <= maxGroups {
+		x.written(a, b, seen)
+	} else {
+		for id := range x.Live(to) {
+			if n, ok := x.node(id); ok && n.birth <= a && x.LastWrite(trace.Addr(n.start), x.sizeAt(&n, b), to) > from {
+				seen[id] = struct{}{}
+			}
+		}
+	}
+	out := make([]mgpp.NodeID, 0, len(seen))
+	for id := range seen {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ended adds the nodes that were born or died in (a, b], and those that were resized.
+func (x *Index) ended(a, b uint64, seen map[mgpp.NodeID]struct{}) {
+	tab := x.table(tabNodes)
+	if x.fail(tab.open()) {
+		return
+	}
+	for i := range tab.Blocks {
+		if first, _ := tab.key(i); first > b {
+			break
+		}
+		if tab.most(i) <= a {
+			continue
+		}
+		rows, err := tab.block(i)
+		if x.fail(err) {
+			return
+		}
+		for k := range rows {
+			r := &rows[k]
+			if r[0] > a && r[0] <= b || r[4] > a && r[4] <= b {
+				seen[mgpp.NodeID(r[1])] = struct{}{}
+			}
+		}
+	}
+	x.scan(tabResizes, 0, func(r *row) bool {
+		if r[1] > a && r[1] <= b {
+			seen[mgpp.NodeID(r[0])] = struct{}{}
+		}
+		return true
+	})
+}
