@@ -29,8 +29,6 @@ type History interface {
 // nodes that no allocator made have the first.
 type Origins interface {
 	Count() int
-	// Origin is an allocator's name and a call stack, innermost first; empty: unknown.
-	Origin(i int) (alloc string, stack []trace.Addr)
 	Of(mgpp.NodeID) int
 	// Rank is how many nodes up to this one, itself included, have an origin.
 	Rank(origin int, id mgpp.NodeID) int
@@ -42,8 +40,8 @@ type Origin struct {
 	Stack []trace.Addr // innermost first; empty: unknown
 }
 
-// CountOrigins counts those of a history in memory.
-func CountOrigins(h *mgpp.History) Origins {
+// CountOrigins counts those of a history in memory, and lists them.
+func CountOrigins(h *mgpp.History) (Origins, []Origin) {
 	c := &counted{number: map[originKey]int{{}: 0}, all: []Origin{{}}, ids: make([][]mgpp.NodeID, 1)}
 	c.of = append(c.of, 0)
 	for n := range h.Nodes() {
@@ -64,7 +62,7 @@ func CountOrigins(h *mgpp.History) Origins {
 		c.of = append(c.of, int32(i))
 		c.ids[i] = append(c.ids[i], n.ID)
 	}
-	return c
+	return c, c.all
 }
 
 type originKey struct {
@@ -80,10 +78,6 @@ type counted struct {
 }
 
 func (c *counted) Count() int { return len(c.all) }
-
-func (c *counted) Origin(i int) (alloc string, stack []trace.Addr) {
-	return c.all[i].Alloc, c.all[i].Stack
-}
 
 func (c *counted) Of(id mgpp.NodeID) int {
 	if int(id) >= len(c.of) {

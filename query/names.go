@@ -22,7 +22,7 @@ type Typed struct {
 
 // Typing knows the types of nodes.
 type Typing interface {
-	OfOrigin(Origin) Typed
+	OfOrigin(i int) Typed          // i as Origins numbers them, not 0
 	OfGlobal(trace.GlobalID) Typed // its Name is that of the global
 }
 
@@ -51,8 +51,7 @@ func (n *Names) ofOrigin(i int) Typed {
 	if !n.known[i] {
 		n.known[i] = true
 		if i > 0 {
-			alloc, stack := n.origins.Origin(i)
-			n.typed[i] = n.typing.OfOrigin(Origin{alloc, stack})
+			n.typed[i] = n.typing.OfOrigin(i)
 		}
 	}
 	return n.typed[i]

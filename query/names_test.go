@@ -40,7 +40,9 @@ func newWorld(t testing.TB) *world {
 }
 
 // OfOrigin implements Typing.
-func (w *world) OfOrigin(o Origin) Typed {
+func (w *world) OfOrigin(i int) Typed {
+	_, all := CountOrigins(w.h)
+	o := all[i]
 	name, array := strings.CutSuffix(o.Alloc, "[]")
 	t := w.decls.Lookup(name)
 	if t == nil {
@@ -71,7 +73,10 @@ func (w *world) put(at trace.Addr, size int, v uint64) mgpp.Timestamp {
 	return w.apply(trace.Event{Kind: trace.KindStore, Addr: at, Size: uint64(size), Data: b[:size], PC: 0x500})
 }
 
-func (w *world) names() *Names { return NewNames(w.h, CountOrigins(w.h), w) }
+func (w *world) names() *Names {
+	o, _ := CountOrigins(w.h)
+	return NewNames(w.h, o, w)
+}
 
 func (w *world) who(expr string, t mgpp.Timestamp) []string {
 	n := w.names()

@@ -48,6 +48,7 @@ var imports = []struct {
 	{"doctor", false, "target"},
 	// Analysis.
 	{"mgpp", true, "trace"},
+	{"mgpp/index", true, "mgpp trace"},
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax types"},
 	{"constraints/graph", true, "constraints/check mgpp trace types"},
@@ -63,10 +64,11 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc inline mgpp objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
+		" faultloc inline mgpp mgpp/index objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},
+	{"bench/mgpp", false, "session"},
 	{"bench/soak", false, ""},
 	{"bench/spec", false, "constraints/mine session"},
 	{"rules", false, ""},

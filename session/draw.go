@@ -181,25 +181,28 @@ func (f timeFinder) find(s string) (mgpp.Timestamp, error) {
 
 // Info prints what a trace holds.
 func Info(w io.Writer, path string, o InfoOptions) error {
+	if o.Events {
+		return printEvents(w, path)
+	}
+	q, err := OpenQueries(path, QueryOptions{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return q.print(q.info())
+}
+
+// printEvents prints every event as text.
+func printEvents(w io.Writer, path string) error {
 	r, err := trace.Open(path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	rec := &recording{r: r, prog: r.Program()}
-	if o.Events {
-		_, err := rec.feed(capture.Events(func(ev *trace.Event) error {
-			_, err := fmt.Fprintln(w, trace.Format(*ev))
-			return err
-		}))
+	_, err = rec.feed(capture.Events(func(ev *trace.Event) error {
+		_, err := fmt.Fprintln(w, trace.Format(*ev))
 		return err
-	}
-	info, err := rec.info()
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return info.json(w)
-	}
-	return info.text(w)
+	}))
+	return err
 }

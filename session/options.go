@@ -85,8 +85,10 @@ type RenderOptions struct {
 
 // InfoOptions say how to print a trace.
 type InfoOptions struct {
-	JSON   bool
-	Events bool
+	JSON     bool
+	Events   bool
+	Index    bool                    // make an index also where the trace is short
+	Progress func(done, total int64) // of making it; nil: none
 }
 
 // errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/index"
+	"mgtrace/probe/evidence"
 	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/report"
@@ -23,6 +26,8 @@ type QueryOptions struct {
 	JSON     bool
 	Color    bool
 	Out      io.Writer
+	Index    bool                    // also where the trace is so short that it needs none
+	Progress func(done, total int64) // of making an index; nil: none
 }
 
 // Queries is a trace that is asked.
@@ -31,6 +36,11 @@ type Queries struct {
 	o       QueryOptions
 	answers query.Answers
 	times   query.Times
+	x       *index.Index // nil: the history is in memory
+	run     *builtRun    // that history
+	origins query.Origins
+	typing  *queryTyping
+	about   indexNotes
 }
 
 // OpenQueries opens a trace for questions. Close it after use.
@@ -42,27 +52,45 @@ func OpenQueries(path string, o QueryOptions) (*Queries, error) {
 	q := &Queries{rec: rec, o: o}
 	t, err := newQueryTyping(rec, o.Analysis)
 	if err == nil {
-		err = q.build(t)
+		err = q.ask(path, t)
 	}
 	if err != nil {
-		rec.close()
+		q.Close()
 		return nil, err
 	}
 	return q, nil
 }
 
 // Close closes the trace.
-func (q *Queries) Close() { q.rec.close() }
+func (q *Queries) Close() {
+	if q.x != nil {
+		_ = q.x.Close() // only read from
+	}
+	q.rec.close()
+}
+
+// failed is what went wrong in reading the index.
+func (q *Queries) failed() error {
+	if q.x == nil || q.x.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: delete the .idx file beside the trace, it is made again", q.x.Err())
+}
 
 // build takes the whole history into memory.
-func (q *Queries) build(t query.Typing) error {
+func (q *Queries) build(t *queryTyping) error {
 	hist := mgpp.New(mgpp.Options{})
 	run := &builtRun{rec: q.rec, hist: hist, calls: query.NewCalls(&q.rec.prog)}
-	if _, err := q.rec.feed(run); err != nil {
+	tr, err := q.rec.feed(run)
+	if err != nil {
 		return err
 	}
-	q.times = run
-	q.answers = query.Answers{Names: query.NewNames(hist, query.CountOrigins(hist), t), Run: run}
+	q.times, q.run = run, run
+	q.about = indexNotes{Complete: tr.Complete, Why: tr.Why, Seen: run.seen, Events: run.kinds[:]}
+	o, all := query.CountOrigins(hist)
+	t.origins = all
+	q.origins, q.typing = o, t
+	q.answers = query.Answers{Names: query.NewNames(hist, o, t), Run: run}
 	return nil
 }
 
@@ -79,6 +107,9 @@ func (q *Queries) time(s string) (mgpp.Timestamp, error) {
 func (q *Queries) print(answer interface {
 	Text(w io.Writer, color bool) error
 }) error {
+	if err := q.failed(); err != nil {
+		return err
+	}
 	if !q.o.JSON {
 		return answer.Text(q.o.Out, q.o.Color)
 	}
@@ -109,8 +140,11 @@ func (q *Queries) Who(expr, at string, most int) error {
 
 // explain adds to why a path ends the statement that made it end there.
 func (q *Queries) explain(err error, t mgpp.Timestamp) error {
-	e, ok := err.(*query.ResolveError)
-	if !ok || e.Cell.Size == 0 || e.Cell.Node == 0 {
+	if failed := q.failed(); failed != nil {
+		return failed
+	}
+	var e *query.ResolveError
+	if !errors.As(err, &e) || e.Cell.Size == 0 || e.Cell.Node == 0 {
 		return err
 	}
 	for w := range q.answers.Writers(e.Cell, t) {
@@ -244,6 +278,26 @@ type builtRun struct {
 	sites   []trace.StoreSite
 	crash   mgpp.Timestamp
 	crashed bool
+	seen    Seen
+	kinds   [trace.NumKinds]uint64
+}
+
+// Seen is what events tell about a recording as a whole.
+type Seen struct {
+	Begins *infoBegins `json:"begins,omitempty"`
+	Ceases string      `json:"ceases,omitempty"`
+	Lasted int64       `json:"lasted"`
+}
+
+func (s *Seen) event(ev *trace.Event) {
+	s.Lasted = max(s.Lasted, ev.Wall)
+	switch ev.Kind {
+	case trace.KindBegin:
+		b := beginOf(ev)
+		s.Begins = &infoBegins{b.wall, b.event, b.why, b.left, b.String()}
+	case trace.KindCease:
+		s.Ceases = ev.Name
+	}
 }
 
 var _ capture.Sink = (*builtRun)(nil)
@@ -255,6 +309,8 @@ func (r *builtRun) Event(ev *trace.Event) error {
 		return err
 	}
 	r.note(ev)
+	r.kinds[ev.Kind]++
+	r.seen.event(ev)
 	return nil
 }
 
@@ -271,6 +327,8 @@ func (r *builtRun) Sites(sites []trace.StoreSite) error { r.sites = sites; retur
 
 // Stores implements capture.Sink.
 func (r *builtRun) Stores(run *trace.Stores) error {
+	r.kinds[trace.KindStore] += uint64(len(run.Recs))
+	r.seen.Lasted = max(r.seen.Lasted, run.Wall)
 	_, err := r.hist.ApplyRun(run, r.sites)
 	return err
 }
@@ -330,8 +388,10 @@ func (s *Symbols) queryPlace(pc trace.Addr) query.Place {
 // debug information shows.
 type queryTyping struct {
 	*typing
-	rec *recording
-	p   *program
+	rec     *recording
+	p       *program
+	origins []query.Origin // of a history in memory
+	kinds   []nodeKind     // of an index, by group - 1
 }
 
 func newQueryTyping(rec *recording, o AnalysisOptions) (*queryTyping, error) {
@@ -345,29 +405,49 @@ func newQueryTyping(rec *recording, o AnalysisOptions) (*queryTyping, error) {
 }
 
 // OfOrigin implements query.Typing.
-func (t *queryTyping) OfOrigin(o query.Origin) query.Typed {
-	if len(o.Stack) == 0 {
+func (t *queryTyping) OfOrigin(i int) query.Typed {
+	if t.kinds != nil {
+		if i > len(t.kinds) {
+			return query.Typed{}
+		}
+		return t.of(nil, t.kinds[i-1].evidence(t.rec.symbols))
+	}
+	stack := t.origins[i].Stack
+	if len(stack) == 0 {
 		return query.Typed{Why: "its allocation was not seen"}
 	}
-	s := t.decide(o.Stack)
-	if nt := s.typ; nt != nil {
-		typed := query.Typed{Name: nt.Name, Type: nt.Layout, Offset: s.offset, Why: s.why}
-		if nt.Array {
-			typed.Array, typed.Type = true, nt.Elem
-			if typed.Type == nil {
-				typed.Type = nt.Layout
-			}
-		}
-		return typed
+	if s, ok := t.byRule(stack); ok {
+		return ofSpec(s)
 	}
-	e := t.evidence(o.Stack)
+	return t.of(stack, t.evidence(stack))
+}
+
+// of is the type that evidence shows: one of the specification, if it has it.
+func (t *queryTyping) of(stack []trace.Addr, e evidence.Evidence) query.Typed {
 	if e.Type == nil || e.Type.Size <= 0 {
 		return query.Typed{Why: e.Why}
+	}
+	for _, nt := range t.spec.Types {
+		if t.eligible(nt) && fits(nt, e) {
+			return ofSpec(siteType{typ: nt, offset: e.Offset, why: e.Why})
+		}
 	}
 	scalar := e.Type.Kind != types.Struct && e.Type.Kind != types.Union
 	typed := query.Typed{Name: e.Type.String(), Type: e.Type, Array: e.Array || scalar, Offset: e.Offset, Why: e.Why}
 	if typed.Array {
 		typed.Name += "[]"
+	}
+	return typed
+}
+
+func ofSpec(s siteType) query.Typed {
+	nt := s.typ
+	typed := query.Typed{Name: nt.Name, Type: nt.Layout, Offset: s.offset, Why: s.why}
+	if nt.Array {
+		typed.Array, typed.Type = true, nt.Elem
+		if typed.Type == nil {
+			typed.Type = nt.Layout
+		}
 	}
 	return typed
 }

@@ -195,9 +195,11 @@ func (x *events) nextRare(e *Event, c *[numFields]cursor, fs fieldSet, t *Reader
 		}
 	}
 	if fs.has(fieldStack) {
-		if i := c[fieldStack].plain(); i < uint64(len(t.stacks)) {
+		switch i := c[fieldStack].plain(); {
+		case t.plain:
+		case i < uint64(len(t.stacks)):
 			e.Stack = t.stacks[i]
-		} else {
+		default:
 			bad = true
 		}
 	}

@@ -173,6 +173,9 @@ func (t *Reader) takeTables(raw []byte) error {
 	for n := c.count(1); n > 0; n-- {
 		t.strings = append(t.strings, string(c.take(c.plain())))
 	}
+	if t.plain && !c.bad {
+		return nil
+	}
 	for n := c.count(1); n > 0; n-- {
 		s := make([]Addr, c.count(1))
 		for i := range s {

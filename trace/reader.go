@@ -36,6 +36,7 @@ type Reader struct {
 	inRun   uint64 // stores of the row that are not decoded yet
 	strings []string
 	stacks  [][]Addr
+	plain   bool // stacks are passed by
 	sites   siteTable
 	learned int     // blocks whose tables and sites are known
 	current scratch // of the events being read
@@ -246,6 +247,10 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 	}
 	return nil, fmt.Errorf("%w: the block at byte %d has unknown coding %d", ErrCorrupt, b.at-blockHeader, b.codec)
 }
+
+// PassStacks has all further events come without their stacks, which is faster after
+// a Seek. It can not be taken back.
+func (t *Reader) PassStacks() { t.plain = true }
 
 // Fingerprint tells traces apart, and states of one that is being written. Packing
 // does not change it.

@@ -96,17 +96,22 @@ func newRender(s streams) *cobra.Command {
 }
 
 func newInfo(s streams) *cobra.Command {
-	var json, events bool
+	var json, events, index bool
 	c := &cobra.Command{
 		Use:     "info TRACE",
 		Short:   "Say what a trace holds",
 		Example: `  mgtrace info t.mgt`,
 		Args:    oneArg("which trace? try: mgtrace info t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return session.Info(s.out, args[0], session.InfoOptions{JSON: json, Events: events})
+			o := session.InfoOptions{JSON: json, Events: events, Index: index}
+			if isTerminal(s.err) {
+				o.Progress = percent(s, "making the index "+args[0]+".idx")
+			}
+			return session.Info(s.out, args[0], o)
 		},
 	}
 	c.Flags().BoolVar(&json, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&index, "index", false, "make an index beside the trace also if it is short")
 	c.Flags().BoolVar(&events, "events", false, "print every event as a line of text")
 	return c
 }

@@ -10,14 +10,16 @@ import (
 
 // queryFlags are those of every command that asks a trace.
 type queryFlags struct {
-	an  analysisFlags
-	out outputFlags
+	an    analysisFlags
+	out   outputFlags
+	index bool
 }
 
 func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.an.spec, "spec", "", "take types and their names from this specification (a .cons `FILE`); else from debug information")
 	c.Flags().BoolVar(&f.out.json, "json", false, "print one JSON object")
 	c.Flags().StringVar(&f.out.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
+	c.Flags().BoolVar(&f.index, "index", false, "make an index beside the trace also if it is short")
 	f.an.addDirs(c)
 }
 
@@ -26,7 +28,11 @@ func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) erro
 	if err := f.out.check(); err != nil {
 		return err
 	}
-	q, err := session.OpenQueries(path, session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out})
+	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index}
+	if isTerminal(s.err) {
+		o.Progress = percent(s, "making the index "+path+".idx")
+	}
+	q, err := session.OpenQueries(path, o)
 	if err != nil {
 		return err
 	}

@@ -280,8 +280,11 @@ func (b *Builder) afterResize(old mgpp.Node) {
 
 // Notes are what the builder does not know, and the index keeps.
 type Notes struct {
+	// Group puts the nodes of an allocator and a call stack into one of Groups groups,
+	// from 1: those that have a name in common, for Rank. Nil: one for each.
+	Group func(alloc string, stack []trace.Addr) int
 	Calls [][]Call // outermost calls of each watched function, by FuncID-1
-	Any   any      // as JSON
+	Any   any      // as JSON, when all nodes are in their groups
 }
 
 // Call is an outermost call of a function: its changes are in (From, To].
@@ -301,15 +304,13 @@ func (b *Builder) Finish(n Notes) (err error) {
 		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
 		Kinds: b.kinds, Dropped: b.hist.Stats().Dropped, Crash: b.crash, Tables: map[string]tableMeta{},
 	}
-	if n.Any != nil {
-		if d.Notes, err = json.Marshal(n.Any); err != nil {
-			return err
-		}
-	}
-	for _, step := range []func(*description) error{b.writeCells, b.writeNodes, b.writeSmall, func(d *description) error { return b.writeCalls(d, n.Calls) }} {
+	for _, step := range []func(*description) error{b.writeCells, func(d *description) error { return b.writeNodes(d, n.Group) }, b.writeSmall, func(d *description) error { return b.writeCalls(d, n.Calls) }} {
 		if b.err == nil {
 			b.err = step(d)
 		}
+	}
+	if b.err == nil && n.Any != nil {
+		d.Notes, b.err = json.Marshal(n.Any)
 	}
 	if b.err == nil {
 		b.err = b.out.end(d)

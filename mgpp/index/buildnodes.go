@@ -14,6 +14,8 @@ func dirOf(path string) string { return filepath.Dir(path) }
 type origins struct {
 	number map[originKey]int
 	all    []origin
+	group  []int // of each
+	assign func(alloc string, stack []trace.Addr) int
 }
 
 type originKey struct {
@@ -24,10 +26,11 @@ type originKey struct {
 type origin struct {
 	alloc string
 	stack []trace.Addr
+	group int
 }
 
-func newOrigins() *origins {
-	return &origins{number: map[originKey]int{{}: 0}, all: []origin{{}}}
+func newOrigins(group func(alloc string, stack []trace.Addr) int) *origins {
+	return &origins{number: map[originKey]int{{}: 0}, all: []origin{{}}, group: []int{0}, assign: group}
 }
 
 func (o *origins) of(n *mgpp.Node) int {
@@ -42,7 +45,12 @@ func (o *origins) of(n *mgpp.Node) int {
 	if !ok {
 		i = len(o.all)
 		o.number[k] = i
-		o.all = append(o.all, origin{n.Alloc, n.Stack})
+		o.all = append(o.all, origin{n.Alloc, n.Stack, 0})
+		group := i
+		if o.assign != nil {
+			group = o.assign(n.Alloc, n.Stack)
+		}
+		o.group = append(o.group, group)
 	}
 	return i
 }
@@ -50,7 +58,8 @@ func (o *origins) of(n *mgpp.Node) int {
 // encode codes the list.
 func (o *origins) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(o.all)))
-	for _, x := range o.all {
+	for i, x := range o.all {
+		b = binary.AppendUvarint(b, uint64(o.group[i]))
 		b = append(binary.AppendUvarint(b, uint64(len(x.alloc))), x.alloc...)
 		b = binary.AppendUvarint(b, uint64(len(x.stack)))
 		prev := trace.Addr(0)
@@ -80,6 +89,7 @@ func decodeOrigins(b []byte) ([]origin, error) {
 	}
 	out := make([]origin, n)
 	for i := range out {
+		out[i].group = int(number())
 		k := number()
 		if bad || k > uint64(len(b)) {
 			return nil, ErrCorrupt
@@ -106,38 +116,42 @@ func decodeOrigins(b []byte) ([]origin, error) {
 	return out, nil
 }
 
-// lives counts, for each origin, the nodes and bytes that live at a few times.
-type lives struct {
+// Lives counts, for each group of nodes, how many live at a few times.
+type Lives struct {
 	now   mgpp.Timestamp
 	total []Population
 }
 
-// Population is the nodes of an origin.
+// NewLives counts in a history that ends at a time.
+func NewLives(now mgpp.Timestamp) *Lives { return &Lives{now: now} }
+
+// Population is the nodes of a group.
 type Population struct {
-	Count uint64 `json:"count"` // that there ever were
-	Bytes uint64 `json:"bytes"` // of them all, at last
+	Count uint64 // that there ever were
+	Bytes uint64 // of them all, at last
 	// Live and LiveBytes are what lived at the end of each part of the history, which
 	// is divided into parts of equal length.
-	Live      [LifeParts]int64 `json:"live"`
-	LiveBytes [LifeParts]int64 `json:"live_bytes"`
+	Live      [LifeParts]int64
+	LiveBytes [LifeParts]int64
 }
 
 // LifeParts is how many parts that are.
 const LifeParts = 16
 
 // part returns the first part at whose end what happens at t has happened.
-func (l *lives) part(t mgpp.Timestamp) int {
+func (l *Lives) part(t mgpp.Timestamp) int {
 	if l.now == 0 {
 		return 0
 	}
 	return min(int((uint64(max(t, 1))-1)*LifeParts/uint64(l.now)), LifeParts-1)
 }
 
-func (l *lives) add(origin int, n *mgpp.Node) {
-	for origin >= len(l.total) {
+// Add counts a node.
+func (l *Lives) Add(group int, n *mgpp.Node) {
+	for group >= len(l.total) {
 		l.total = append(l.total, Population{})
 	}
-	p := &l.total[origin]
+	p := &l.total[group]
 	p.Count++
 	p.Bytes += n.Size
 	from := l.part(n.Birth)
@@ -150,17 +164,25 @@ func (l *lives) add(origin int, n *mgpp.Node) {
 	}
 }
 
-// encode sums up and codes.
-func (l *lives) encode() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(l.total)))
+// Populations returns the counts, by group. It is called once, when all are counted.
+func (l *Lives) Populations() []Population {
 	for i := range l.total {
 		p := &l.total[i]
-		b = binary.AppendUvarint(b, p.Count)
-		b = binary.AppendUvarint(b, p.Bytes)
-		n, size := int64(0), int64(0)
+		for k := 1; k < LifeParts; k++ {
+			p.Live[k] += p.Live[k-1]
+			p.LiveBytes[k] += p.LiveBytes[k-1]
+		}
+	}
+	return l.total
+}
+
+func encodeLives(list []Population) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(list)))
+	for i := range list {
+		p := &list[i]
+		b = binary.AppendUvarint(binary.AppendUvarint(b, p.Count), p.Bytes)
 		for k := range LifeParts {
-			n, size = n+p.Live[k], size+p.LiveBytes[k]
-			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(n)), uint64(size))
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(p.Live[k])), uint64(p.LiveBytes[k]))
 		}
 	}
 	return b
@@ -195,19 +217,21 @@ func decodeLives(b []byte) ([]Population, error) {
 }
 
 // writeNodes writes all that concerns nodes.
-func (b *Builder) writeNodes(d *description) error {
+func (b *Builder) writeNodes(d *description, group func(alloc string, stack []trace.Addr) int) error {
 	nodes := newTable(b.out, 7, nil)
 	nodes.extraCol = 4 // deaths
 	cover := newSorter(3, dirOf(b.path), b.z)
-	byOrigin := newSorter(2, dirOf(b.path), b.z)
+	byGroup := newSorter(2, dirOf(b.path), b.z)
 	defer cover.close()
-	defer byOrigin.close()
-	o, l := newOrigins(), &lives{now: b.hist.Now()}
+	defer byGroup.close()
+	o, l := newOrigins(group), NewLives(b.hist.Now())
 	var resizes []row
 	for n := range b.hist.Nodes() {
 		origin := o.of(&n)
-		l.add(origin, &n)
-		byOrigin.add(row{uint64(origin), uint64(n.ID)})
+		in := o.group[origin]
+		d.Groups = max(d.Groups, in+1)
+		l.Add(in, &n)
+		byGroup.add(row{uint64(in), uint64(n.ID)})
 		what, size := uint64(origin)<<whatBits, n.Size
 		if b.hist.Zeroed(n.ID) {
 			what |= bitZeroed
@@ -259,7 +283,7 @@ func (b *Builder) writeNodes(d *description) error {
 	if err := b.sorted(d, tabCover, cover, nil); err != nil {
 		return err
 	}
-	if err := b.sorted(d, tabOrigins, byOrigin, nil); err != nil {
+	if err := b.sorted(d, tabGroups, byGroup, nil); err != nil {
 		return err
 	}
 	if err := b.table(d, tabResizes, 3, resizes, nil); err != nil {
@@ -268,7 +292,7 @@ func (b *Builder) writeNodes(d *description) error {
 	if d.Origins, err = b.out.blob(o.encode()); err != nil {
 		return err
 	}
-	d.Lives, err = b.out.blob(l.encode())
+	d.Lives, err = b.out.blob(encodeLives(l.Populations()))
 	return err
 }
 

@@ -41,7 +41,8 @@ type description struct {
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
-	MaxLevel int                  `json:"max_level"`          // of cover, that is used
+	Groups   int                  `json:"groups"`
+	MaxLevel int                  `json:"max_level"` // of cover, that is used
 }
 
 // blob is bytes in the file.
@@ -137,8 +138,8 @@ const (
 	tabNodes = "nodes"
 	// [level and number] [time] node: which memory became whose
 	tabCover = "cover"
-	// [origin] [node]
-	tabOrigins = "of-origin"
+	// [group] [node]
+	tabGroups = "of-group"
 	// [node] [time] size: of nodes that were resized, their birth first
 	tabResizes = "resizes"
 	// [time] [node]: deaths that their event does not tell

@@ -35,6 +35,12 @@ func (x *Index) load(number uint64) *group {
 	}
 	g := &group{}
 	lo, hi := x.chunksOf(number)
+	n := uint64(x.d.Now)
+	if hi < len(x.chunks) {
+		n = x.chunks[hi][0]
+	}
+	n -= x.chunks[lo][0]
+	g.recs = make([]rec, 0, n+n/16)
 	for c := lo; c < hi; c++ {
 		err := x.eachOp(c, func(ev *trace.Event, run *trace.Stores, i int, first, last uint64) bool {
 			switch {

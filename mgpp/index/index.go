@@ -65,6 +65,7 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.PassStacks() // nodes have those that matter
 	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, loaded: map[uint64]*group{}}
 	for name, m := range d.Tables {
 		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
@@ -229,7 +230,7 @@ func (x *Index) Statements() iter.Seq2[trace.Addr, uint64] {
 	}
 }
 
-// Populations counts the nodes of each origin, by its number.
+// Populations counts the nodes of each group.
 func (x *Index) Populations() []Population {
 	b, err := x.d.Lives.read(x.f)
 	if x.fail(err) {

@@ -253,24 +253,23 @@ func (x *Index) allOrigins() []origin {
 	return x.origins
 }
 
-// Count is how many origins nodes have.
-func (x *Index) Count() int { return len(x.allOrigins()) }
+// Count is how many groups nodes are in; group 0 is that of nodes which no allocator
+// made.
+func (x *Index) Count() int { return max(x.d.Groups, 1) }
 
-// Origin returns one of them.
-func (x *Index) Origin(i int) (alloc string, stack []trace.Addr) {
-	o := &x.allOrigins()[i]
-	return o.alloc, o.stack
-}
-
-// Of returns the number of a node's origin.
+// Of returns the group of a node.
 func (x *Index) Of(id mgpp.NodeID) int {
 	n, _ := x.node(id)
-	return min(n.origin(), x.Count()-1)
+	all := x.allOrigins()
+	if n.origin() >= len(all) || all[n.origin()].group >= x.Count() {
+		return 0
+	}
+	return all[n.origin()].group
 }
 
-// Rank is how many nodes up to this one have an origin.
-func (x *Index) Rank(origin int, id mgpp.NodeID) int {
-	return int(x.search(tabOrigins, uint64(origin), uint64(id)+1) - x.search(tabOrigins, uint64(origin), 0))
+// Rank is how many nodes up to this one are in a group.
+func (x *Index) Rank(group int, id mgpp.NodeID) int {
+	return int(x.search(tabGroups, uint64(group), uint64(id)+1) - x.search(tabGroups, uint64(group), 0))
 }
 
 // chunkOf returns the number of the chunk that made the operation at t.

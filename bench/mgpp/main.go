@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"mgtrace/session"
+)
+
+//go:embed testdata/churn.c
+var churn []byte
+
+func main() {
+	b := bench{}
+	var traces string
+	flag.StringVar(&b.mgtrace, "mgtrace", "./mgtrace", "the `program` to measure")
+	flag.StringVar(&b.changes, "changes", "100000000", "that the recorded program makes, about")
+	flag.IntVar(&b.rounds, "rounds", 11, "how often each query is asked")
+	flag.StringVar(&b.dir, "dir", "", "`directory` to work in; default: a temporary one")
+	flag.StringVar(&traces, "trace", "", "measure these traces instead (a glob `pattern`); their indexes are made anew")
+	flag.Parse()
+	if err := b.run(traces); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/mgpp:", err)
+		os.Exit(1)
+	}
+}
+
+type bench struct {
+	mgtrace, changes, dir string
+	rounds                int
+}
+
+func (b *bench) run(pattern string) error {
+	if pattern != "" {
+		paths, err := filepath.Glob(pattern)
+		for _, p := range paths {
+			if err == nil {
+				err = b.measure(p)
+			}
+		}
+		return err
+	}
+	if b.dir == "" {
+		dir, err := os.MkdirTemp("", "mgtrace-bench-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		b.dir = dir
+	}
+	source, prog, path := filepath.Join(b.dir, "churn.c"), filepath.Join(b.dir, "churn"), filepath.Join(b.dir, "churn.mgt")
+	if err := os.WriteFile(source, churn, 0o644); err != nil {
+		return err
+	}
+	if out, err := exec.Command("gcc", "-g", "-O2", "-o", prog, source).CombinedOutput(); err != nil {
+		return fmt.Errorf("gcc: %w\n%s", err, out)
+	}
+	if _, err := b.step("record", "record", "--global", "root", "--global", "queue", "-o", path, prog, "--", b.changes); err != nil {
+		return err
+	}
+	return b.measure(path)
+}
+
+// step runs mgtrace once and prints what it took.
+func (b *bench) step(what string, args ...string) (out []byte, err error) {
+	c := exec.Command(b.mgtrace, args...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	began := time.Now()
+	if out, err = c.Output(); err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	u := c.ProcessState
+	peak := int64(0)
+	if r, ok := u.SysUsage().(*syscall.Rusage); ok {
+		peak = r.Maxrss << 10
+	}
+	fmt.Printf("%-34s %8.2f s, %6.2f s of processor time, at most %d MB of memory\n", what, time.Since(began).Seconds(), (u.UserTime() + u.SystemTime()).Seconds(), peak>>20)
+	return out, nil
+}
+
+func (b *bench) measure(path string) error {
+	_ = os.Remove(path + ".idx") // it may not be there
+	small := filepath.Join(filepath.Dir(path), "packed.mgt")
+	defer os.Remove(small)
+	if _, err := b.step("pack", "pack", path, "-o", small); err != nil {
+		return err
+	}
+	if _, err := b.step("make the index (first question)", "info", path, "--json", "--index"); err != nil {
+		return err
+	}
+	out, err := exec.Command(b.mgtrace, "info", path, "--json").Output()
+	if err != nil {
+		return err
+	}
+	var info struct {
+		Changes uint64            `json:"changes"`
+		Events  map[string]uint64 `json:"events"`
+	}
+	if err := json.Unmarshal(out, &info); err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d changes\n", path, info.Changes)
+	for _, f := range []struct{ what, path string }{{"trace", path}, {"packed", small}, {"index", path + ".idx"}} {
+		s, err := os.Stat(f.path)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-34s %13d bytes, %5.2f a change\n", f.what, s.Size(), float64(s.Size())/float64(max(info.Changes, 1)))
+	}
+	half := fmt.Sprint(info.Changes / 2)
+	first := "block#1"
+	for _, name := range []string{"::root", "tree#1"} {
+		if exec.Command(b.mgtrace, "who", path, name).Run() == nil {
+			first = name
+			break
+		}
+	}
+	fmt.Printf("%-34s %18s %18s %10s\n", "", "inside, fastest/median", "process", "processor")
+	for _, q := range []struct {
+		what string
+		args []string
+		ask  func(*session.Queries) error
+	}{
+		{"who (a cell that changes often)", []string{"who", path, first, "--at", half, "-n", "1"}, func(q *session.Queries) error { return q.Who(first, half, 1) }},
+		{"who, five writers, by a path", []string{"who", path, first + "->left", "--at", half}, func(q *session.Queries) error { return q.Who(first+"->left", half, 5) }},
+		{"who, at the end", []string{"who", path, first, "-n", "1"}, func(q *session.Queries) error { return q.Who(first, "end", 1) }},
+		{"history of a node", []string{"history", path, "tree#1000"}, func(q *session.Queries) error { return q.History("tree#1000", "end", 50) }},
+		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *session.Queries) error {
+			return q.Snapshot(context.Background(), session.SnapshotOptions{Node: first, At: half, Max: 60})
+		}},
+		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(info.Changes/2+1000)}, func(q *session.Queries) error {
+			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(info.Changes/2+1000), Max: 60})
+		}},
+		{"info", []string{"info", path}, nil},
+	} {
+		if err := b.query(path, q.what, q.args, q.ask); err != nil {
+			fmt.Printf("%-34s %v\n", q.what, err)
+		}
+	}
+	return nil
+}
+
+// query asks one question many times.
+func (b *bench) query(path, what string, args []string, ask func(*session.Queries) error) error {
+	var inside, process, processor []time.Duration
+	for range b.rounds {
+		c := exec.Command(b.mgtrace, args...)
+		began := time.Now()
+		if err := c.Run(); err != nil {
+			return err
+		}
+		process = append(process, time.Since(began))
+		processor = append(processor, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+		began = time.Now()
+		if ask == nil {
+			if err := session.Info(io.Discard, path, session.InfoOptions{}); err != nil {
+				return err
+			}
+		} else {
+			q, err := session.OpenQueries(path, session.QueryOptions{Out: io.Discard})
+			if err != nil {
+				return err
+			}
+			err = ask(q)
+			q.Close()
+			if err != nil {
+				return err
+			}
+		}
+		inside = append(inside, time.Since(began))
+	}
+	for _, d := range [][]time.Duration{inside, process, processor} {
+		slices.Sort(d)
+	}
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	mid := b.rounds / 2
+	fmt.Printf("%-34s %7.1f /%7.1f ms %7.1f /%7.1f ms %6.1f ms\n", what, ms(inside[0]), ms(inside[mid]), ms(process[0]), ms(process[mid]), ms(processor[0]))
+	return nil
+}

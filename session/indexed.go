@@ -1,0 +1,268 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"mgtrace/capture"
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/mgpp/index"
+	"mgtrace/probe/evidence"
+	"mgtrace/query"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// indexFrom is the size of a trace, bytes, from which on it gets an index: a smaller
+// one is taken into memory as fast.
+const indexFrom = 4 << 20
+
+// indexPath is where the index of a trace lies.
+func indexPath(path string) string { return path + ".idx" }
+
+// indexed opens the index of the trace, and makes it if it is not there, of another
+// trace, or damaged. It returns nil where the trace needs none.
+func (q *Queries) indexed(path string) (*index.Index, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < indexFrom && !q.o.Index {
+		return nil, nil
+	}
+	x, err := index.Open(indexPath(path), q.rec.r)
+	switch {
+	case err == nil:
+		return x, nil
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, index.ErrStale), errors.Is(err, index.ErrCorrupt):
+	default:
+		return nil, err
+	}
+	if err := q.index(path, info.Size()); err != nil {
+		return nil, err
+	}
+	return index.Open(indexPath(path), q.rec.r)
+}
+
+// index makes the index.
+func (q *Queries) index(path string, size int64) error {
+	b, err := index.NewBuilder(indexPath(path), q.rec.r)
+	if err != nil {
+		return err
+	}
+	defer b.Abandon()
+	sink := &indexing{Builder: b, calls: query.NewCalls(&q.rec.prog), progress: q.o.Progress, total: eventsOf(q.rec.r)}
+	if err := q.rec.r.Seek(0); err != nil {
+		return err
+	}
+	t, err := q.rec.feed(sink)
+	if err != nil {
+		return err
+	}
+	if q.o.Progress != nil {
+		q.o.Progress(1, 1)
+	}
+	kinds := &nodeKinds{typing: newTyping(&check.Spec{}, q.rec.symbols), number: map[string]int{}}
+	about := &indexNotes{Complete: t.Complete, Why: t.Why}
+	notes := index.Notes{Group: kinds.group, Any: about}
+	for _, log := range sink.calls.Log() {
+		var list []index.Call
+		for _, c := range log {
+			list = append(list, index.Call{From: c.From, To: c.To, Thread: c.Thread, Open: c.Open})
+		}
+		notes.Calls = append(notes.Calls, list)
+	}
+	about.Seen = sink.about
+	about.Kinds = &kinds.list // is filled while the nodes are written
+	return b.Finish(notes)
+}
+
+// indexNotes are what the index keeps for the session.
+type indexNotes struct {
+	Complete bool        `json:"complete"`
+	Why      string      `json:"why,omitempty"`
+	Kinds    *[]nodeKind `json:"kinds"` // by group - 1
+	Seen
+	Events []uint64 `json:"-"` // by trace.Kind
+}
+
+// nodeKind is what debug information shows of the nodes of a group, without a
+// specification.
+type nodeKind struct {
+	Type   string `json:"type,omitempty"` // "": nothing is shown
+	Array  bool   `json:"array,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
+	Why    string `json:"why"`
+}
+
+// nodeKinds finds those of a trace.
+type nodeKinds struct {
+	typing *typing
+	list   []nodeKind
+	number map[string]int
+}
+
+// group implements index.Notes.Group.
+func (k *nodeKinds) group(_ string, stack []trace.Addr) int {
+	n := nodeKind{Why: "its allocation was not seen"}
+	if len(stack) > 0 {
+		e := k.typing.evidence(stack)
+		n = nodeKind{Array: e.Array, Offset: e.Offset, Why: e.Why}
+		if e.Type != nil && e.Type.Size > 0 {
+			n.Type = e.Type.String()
+		}
+	}
+	key := fmt.Sprintf("%s %t %d %s", n.Type, n.Array, n.Offset, n.Why)
+	i, ok := k.number[key]
+	if !ok {
+		k.list = append(k.list, n)
+		i = len(k.list)
+		k.number[key] = i
+	}
+	return i
+}
+
+// evidence is what was shown, with the type of that name.
+func (k *nodeKind) evidence(s *Symbols) evidence.Evidence {
+	e := evidence.Evidence{Array: k.Array, Offset: k.Offset, Why: k.Why}
+	if k.Type == "" {
+		return e
+	}
+	if e.Type = s.typeNamed(k.Type); e.Type == nil {
+		e.Why = fmt.Sprintf("the debug information of its type, %s, is not at hand", k.Type)
+	}
+	return e
+}
+
+// typeNamed finds a type of the program by its name in C, a pointer too.
+func (s *Symbols) typeNamed(name string) *types.Type {
+	if to, ok := strings.CutSuffix(name, "*"); ok {
+		t := &types.Type{Kind: types.Pointer, Size: 8}
+		if to = strings.TrimSpace(to); to != "void" {
+			t.Elem = s.typeNamed(to)
+		}
+		return t
+	}
+	for _, traced := range []bool{true, false} {
+		for _, im := range s.images {
+			if im.Obj == nil || im.Traced != traced {
+				continue
+			}
+			for _, t := range im.Obj.Universe().Lookup(name) {
+				if t.Size > 0 {
+					return t
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func eventsOf(r *trace.Reader) uint64 {
+	c := r.Chunks()
+	if len(c) == 0 {
+		return 0
+	}
+	return c[len(c)-1].First + c[len(c)-1].Count
+}
+
+// indexing gives a trace to the builder of its index.
+type indexing struct {
+	*index.Builder
+	calls    *query.Calls
+	progress func(done, total int64)
+	total    uint64
+	seen     uint64
+	about    Seen
+}
+
+var _ capture.Sink = (*indexing)(nil)
+
+// Event implements capture.Sink.
+func (i *indexing) Event(ev *trace.Event) error {
+	callSite(ev)
+	if err := i.Builder.Event(ev); err != nil {
+		return err
+	}
+	i.calls.Event(ev, i.Nodes().Now())
+	i.seen++
+	i.about.event(ev)
+	return nil
+}
+
+// Stores implements capture.Sink.
+func (i *indexing) Stores(run *trace.Stores) error {
+	i.seen += uint64(len(run.Recs))
+	i.about.Lasted = max(i.about.Lasted, run.Wall)
+	if i.progress != nil {
+		i.progress(int64(i.seen), int64(i.total))
+	}
+	return i.Builder.Stores(run)
+}
+
+// indexedRun is a run whose history lies in an index.
+type indexedRun struct {
+	rec *recording
+	*index.Index
+}
+
+// Place implements query.Run.
+func (r *indexedRun) Place(pc trace.Addr) query.Place { return r.rec.symbols.queryPlace(pc) }
+
+// During implements query.Run.
+func (r *indexedRun) During(t mgpp.Timestamp) string {
+	return query.During(r.rec.prog.Funcs, func(fn int) query.CallLog { return r.CallsOf(fn) }, t)
+}
+
+// Calls implements query.Times.
+func (r *indexedRun) Calls(function string) query.CallLog {
+	if fn := query.FuncNamed(r.rec.prog.Funcs, function); fn >= 0 {
+		return r.CallsOf(fn)
+	}
+	return nil
+}
+
+// OnLine implements query.Times.
+func (r *indexedRun) OnLine(file string, line int, n uint64) (mgpp.Timestamp, uint64, error) {
+	var pcs []trace.Addr
+	for pc := range r.Statements() {
+		if r.rec.symbols.onLine(pc, file, line) {
+			pcs = append(pcs, pc)
+		}
+	}
+	t, count := r.Nth(pcs, n)
+	return t, count, r.Err()
+}
+
+// Began implements query.Times.
+func (r *indexedRun) Began() string { return r.rec.prog.Began }
+
+// ask opens the index, or takes the history into memory where there is none.
+func (q *Queries) ask(path string, t *queryTyping) error {
+	if len(t.spec.Allocs) > 0 { // types by stack, which an index does not count
+		return q.build(t)
+	}
+	x, err := q.indexed(path)
+	if err != nil {
+		return fmt.Errorf("%w (the index of a trace lies beside it; it can be deleted)", err)
+	}
+	if x == nil {
+		return q.build(t)
+	}
+	x.CallSite = callSite
+	run := &indexedRun{q.rec, x}
+	q.x, q.times = x, run
+	q.typing, q.about = t, indexNotes{Kinds: &t.kinds}
+	if err := x.Notes(&q.about); err != nil {
+		return err
+	}
+	q.about.Events = x.Kinds()
+	if t.kinds == nil {
+		t.kinds = []nodeKind{}
+	}
+	q.answers = query.Answers{Names: query.NewNames(x, x, t), Run: run}
+	return nil
+}
