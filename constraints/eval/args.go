@@ -213,12 +213,19 @@ const maxShown = 6
 // the arguments do not: that keeps it true while they stay.
 func (e *env) reason(k *info, whole bool) string {
 	if !whole {
+		room := int64(maxTerms)
 		for i := range k.Loops {
-			for _, x := range [2]check.Expr{k.Loops[i].Lo, k.Loops[i].Hi} {
+			l := &k.Loops[i]
+			for _, x := range [2]check.Expr{l.Lo, l.Hi} {
 				if v := e.eval(x); !v.defined() {
 					return fmt.Sprintf("%s is undefined: %s", x.Text(), e.because(v))
 				}
 			}
+			_, _, left, ok := e.bounds(l, room)
+			if !ok {
+				return fmt.Sprintf("%s is %s: a range of so many indices (more than %d) is taken as undefined", l.Hi.Text(), e.text(e.eval(l.Hi)), room)
+			}
+			room = left
 		}
 	}
 	if k.Universal < len(k.Vars) {

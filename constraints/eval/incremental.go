@@ -381,6 +381,6 @@ func (e *env) bindAll(k *info, b binding) bool {
 
 // indices appends the current binding with each combination of its indices.
 func (e *env) indices(k *info, out []Instance) []Instance {
-	e.loops(k, 0, func(bool) { out = append(out, e.instance(k)) })
+	e.loops(k, 0, maxTerms, func(bool) { out = append(out, e.instance(k)) })
 	return out
 }

@@ -18,7 +18,7 @@ func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
 	if k.guard.idx == 0 && !e.guarded(k) {
 		return out
 	}
-	e.loops(k, 0, func(whole bool) {
+	e.loops(k, 0, maxTerms, func(whole bool) {
 		verdict := e.judge(k, whole)
 		if verdict == Broken {
 			out = append(out, Inconsistency{Instance: e.instance(k), Reason: e.reason(k, whole), Total: 1})
@@ -40,9 +40,28 @@ func (e *env) guarded(k *info) bool {
 // before a loop ends: a corrupt bound must not take for ever.
 const maxOutside = 1 << 12
 
-// loops calls f for each combination of indices from loop i on. whole is false
-// where a bound is undefined: then there is no index.
-func (e *env) loops(k *info, i int, f func(whole bool)) {
+// bounds is the range of a loop. It is not ok where a bound is undefined or the range
+// has more than room indices: its bound was read from memory that is corrupt. left
+// is the room of each turn of it, for the loops inside.
+func (e *env) bounds(l *check.Loop, room int64) (lo, hi, left int64, ok bool) {
+	from, to := e.eval(l.Lo), e.eval(l.Hi)
+	if !from.defined() || !to.defined() {
+		return 0, 0, 0, false
+	}
+	lo, hi = from.int(), to.int()
+	if hi < lo {
+		return lo, hi, room, true
+	}
+	n := uint64(hi) - uint64(lo) // one less than there are, so that it fits
+	if n >= uint64(room) {
+		return 0, 0, 0, false
+	}
+	return lo, hi, room / int64(n+1), true
+}
+
+// loops calls f for each combination of indices from loop i on, of which there may be
+// room. whole is false where a bound is undefined: then there is no index.
+func (e *env) loops(k *info, i int, room int64, f func(whole bool)) {
 	if i == len(k.Loops) {
 		e.outside = false
 		f(true)
@@ -53,21 +72,17 @@ func (e *env) loops(k *info, i int, f func(whole bool)) {
 		return
 	}
 	e.outside = false
-	lo, hi := e.eval(l.Lo), e.eval(l.Hi)
-	if !lo.defined() || !hi.defined() {
+	lo, hi, left, ok := e.bounds(l, room)
+	if !ok {
 		if !e.outside {
 			f(false)
 		}
 		return
 	}
-	last := hi.int()
-	if d := last - lo.int(); d >= maxTerms || d < 0 && last > lo.int() {
-		last = lo.int() + maxTerms
-	}
 	outside := 0
-	for n := lo.int(); n <= last && outside < maxOutside; n++ {
+	for n := lo; n <= hi && outside < maxOutside; n++ {
 		e.idx[i] = n
-		e.loops(k, i+1, f)
+		e.loops(k, i+1, left, f)
 		if outside++; !e.outside {
 			outside = 0
 		}
@@ -213,18 +228,20 @@ func (e *env) finish() []Dep {
 
 // within reports whether the loops have the instance's indices at all.
 func (e *env) within(k *info, whole bool) bool {
+	room := int64(maxTerms)
 	for n := range k.Loops {
 		l := &k.Loops[n]
 		if l.Guard != nil && e.eval(l.Guard).tri() != yes {
 			return false
 		}
-		lo, hi := e.eval(l.Lo), e.eval(l.Hi)
-		if !lo.defined() || !hi.defined() {
+		lo, hi, left, ok := e.bounds(l, room)
+		if !ok {
 			return e.idx[n] == unbound
 		}
-		if i := e.idx[n]; i == unbound || i < lo.int() || i > hi.int() {
+		if i := e.idx[n]; i == unbound || i < lo || i > hi {
 			return false
 		}
+		room = left
 	}
 	return whole
 }

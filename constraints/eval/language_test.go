@@ -122,6 +122,21 @@ func TestLanguage(t *testing.T) {
 			a := w.alloc("v", 12, true)
 			w.put4(a, 3)
 		}, []string{"c1 X=v#1: X.a[I] is undefined: X.a[I]: the index is outside the array"}},
+		{"a range too large is undefined", `struct v { int n; int a; }; type v; v X; for I in 1 to X.n, X.a == 0;`, func(w *world) {
+			a := w.alloc("v", 8, true)
+			w.put4(a, 1_000_000_000)
+		}, []string{"c1 X=v#1: X.n is 1000000000: a range of so many indices (more than 4194304) is taken as undefined"}},
+		{"so are ranges that nest", `struct v { int n; int a; }; type v; v X; for I in 0 to 1, for J in 1 to X.n, X.a == 0;`, func(w *world) {
+			a := w.alloc("v", 8, true)
+			w.put4(a, 3_000_000)
+		}, []string{
+			"c1 X=v#1: X.n is 3000000: a range of so many indices (more than 2097152) is taken as undefined",
+			"c1 X=v#1: X.n is 3000000: a range of so many indices (more than 2097152) is taken as undefined",
+		}},
+		{"as far as a machine counts", `struct v { long n; long a; }; type v; v X; for I in 0 - X.n to X.n, X.a == 0;`, func(w *world) {
+			a := w.alloc("v", 16, true)
+			w.put8(a, 1<<63-1)
+		}, []string{"c1 X=v#1: X.n is 9223372036854775807: a range of so many indices (more than 4194304) is taken as undefined"}},
 		{"overflow", dnode + `dnode X; 9223372036854775807 + X.key > 0;`, func(w *world) {
 			a := w.dlist(1)
 			w.put4(a[0], 1)

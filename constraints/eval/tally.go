@@ -26,7 +26,7 @@ func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample
 			if k.guard.idx == 0 && !e.guarded(k) {
 				return
 			}
-			e.loops(k, 0, func(whole bool) {
+			e.loops(k, 0, maxTerms, func(whole bool) {
 				switch e.judge(k, whole) {
 				case Holds:
 					t.Held++
