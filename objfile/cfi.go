@@ -22,6 +22,7 @@ type cie struct {
 	dataAlign int64
 	ra        uint64 // the column of the return address
 	encoding  uint8  // of addresses in its FDEs
+	lsda      uint8  // of the address of language-specific data there
 	augmented bool
 	signal    bool
 	insts     []byte
@@ -32,6 +33,7 @@ type fde struct {
 	lo, hi uint64
 	cie    *cie
 	insts  []byte
+	lsda   uint64 // address of language-specific data; 0: none
 	at     uint64 // address of insts, for encoded addresses in them
 	rows   *atomic.Pointer[frameRows]
 }
@@ -186,7 +188,7 @@ func readCIE(data []byte, off, addr uint64, eh bool) *cie {
 	if version >= 4 {
 		b.U16() // sizes of addresses and segment selectors
 	}
-	c := &cie{codeAlign: b.Uleb(), dataAlign: b.Sleb()}
+	c := &cie{codeAlign: b.Uleb(), dataAlign: b.Sleb(), lsda: encOmit}
 	if version == 1 {
 		c.ra = uint64(b.U8())
 	} else {
@@ -217,7 +219,7 @@ func (c *cie) augment(b *dwarf.Buf, aug string, addr uint64) bool {
 		case 'P':
 			readEncoded(b, b.U8(), addr)
 		case 'L':
-			b.U8()
+			c.lsda = b.U8()
 		case 'S':
 			c.signal = true
 		}
@@ -232,13 +234,19 @@ func (c *cie) augment(b *dwarf.Buf, aug string, addr uint64) bool {
 func readFDE(b *dwarf.Buf, data []byte, c *cie, addr uint64) (fde, bool) {
 	lo, ok := readEncoded(b, c.encoding, addr)
 	size, _ := readEncoded(b, c.encoding&encFormat, addr)
+	var lsda uint64
 	if c.augmented {
-		b.Bytes(b.Uleb())
+		n := b.Uleb()
+		data := *b
+		if at, ok := readEncoded(&data, c.lsda, addr); ok && n > 0 && at != addr+b.Off() { // a NULL is not relative
+			lsda = at
+		}
+		b.Bytes(n)
 	}
 	if !ok || b.Bad() || size == 0 || lo+size < lo {
 		return fde{}, false
 	}
-	return fde{lo: lo, hi: lo + size, cie: c, insts: data[b.Off():], at: addr + b.Off(), rows: new(atomic.Pointer[frameRows])}, true
+	return fde{lo: lo, hi: lo + size, cie: c, lsda: lsda, insts: data[b.Off():], at: addr + b.Off(), rows: new(atomic.Pointer[frameRows])}, true
 }
 
 // readEncoded reads a pointer; base is the address of the section's start.

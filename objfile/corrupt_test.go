@@ -15,6 +15,7 @@ func exercise(f *File) {
 	f.LoadRange()
 	f.SourceFiles()
 	f.LineAddrs("main.c", 10)
+	f.LandingPads()
 	f.NearestLine("list.c", 10)
 	f.Inlined("scale")
 	f.Globals()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -403,5 +404,65 @@ func TestImports(t *testing.T) {
 	f := open(t, compileOnce(t, judged[0], cProgram...), Options{})
 	if fs := f.FuncsLinked(func(name string) bool { return name == "push" }); len(fs) != 1 || fs[0].Addr != f.FuncsNamed("push")[0].Addr {
 		t.Errorf("push: %+v", fs)
+	}
+}
+
+const throwing = `
+#include <string>
+#include <vector>
+struct guard { int *n; ~guard() { ++*n; } };
+int deep(int k);
+int clean(int k) { int n = 0; { guard g{&n}; std::string s(k, 'x'); deep(k); } return n; }
+int caught(int k) {
+	try { return clean(k); }
+	catch (int e) { return e; }
+	catch (const std::string &s) { return s.size(); }
+	catch (...) { std::vector<int> v(k); return deep(v.size()); }
+}
+int main() { return caught(3); }
+`
+
+// TestLandingPads: with -fcf-protection each place to which the unwinder jumps begins
+// with ENDBR64, and so do functions, and nothing else does.
+func TestLandingPads(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.cc": throwing, "b.cc": "int deep(int k) { if (k > 2) throw k; return k; }"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, flags := range []string{"-O0", "-O2", "-O2 -no-pie -g", "-O2 -ffunction-sections -freorder-blocks-and-partition"} {
+		bin := filepath.Join(dir, "a.out")
+		args := append(strings.Fields(flags), "-fcf-protection=full", "-o", bin, filepath.Join(dir, "a.cc"), filepath.Join(dir, "b.cc"))
+		if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
+			t.Skipf("g++: %v\n%s", err, out)
+		}
+		f, err := Open(bin, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pads := f.LandingPads()
+		want := 0
+		for _, fn := range f.Funcs() {
+			for _, r := range fn.Ranges {
+				for a := r[0]; a+4 <= r[1]; a++ {
+					if a != fn.Addr && fn.File != "" && bytes.Equal(f.Code(a, 4), []byte("\xf3\x0f\x1e\xfa")) {
+						want++
+						if !slices.Contains(pads, a) {
+							t.Errorf("%s: no landing pad at %#x in %s", flags, a, fn.Name)
+						}
+					}
+				}
+			}
+		}
+		for _, p := range pads {
+			if !bytes.Equal(f.Code(p, 4), []byte("\xf3\x0f\x1e\xfa")) {
+				t.Errorf("%s: %#x is no landing pad: % x", flags, p, f.Code(p, 4))
+			}
+		}
+		if strings.Contains(flags, "-g") && want < 4 || len(pads) < 4 {
+			t.Errorf("%s: %d landing pads found, %d in code with lines", flags, len(pads), want)
+		}
+		f.Close()
 	}
 }

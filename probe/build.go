@@ -53,6 +53,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 	if err := errors.Join(b.planFuncs(), b.planWatched(), b.planLines(), b.planMarks()); err != nil {
 		return nil, err
 	}
+	b.planLandings()
 	for i := range b.plan.Images {
 		if b.plan.Images[i].Traced {
 			b.planStores(i)

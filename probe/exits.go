@@ -35,7 +35,9 @@ func (b *builder) exits(l located) []Site {
 
 // finalExits lists the RET instructions behind which a function has returned,
 // also those of the functions that it jumps to at its end: vsnprintf of glibc
-// consists of such a jump. Indirect ones can not be followed.
+// consists of such a jump, and realloc of mimalloc of one through the procedure
+// linkage table, which is taken to lead to the file's own function. Other indirect
+// ones can not be followed.
 func (b *builder) finalExits(l located) (sites []Site) {
 	s := b.code(l.image)
 	seen := map[uint64]bool{}
@@ -54,12 +56,25 @@ func (b *builder) finalExits(l located) (sites []Site) {
 			case in.Kind == x86.KindRet:
 				sites = append(sites, site)
 			case in.Direct:
-				work = append(work, located{l.image, objfile.Func{Addr: in.Target}})
+				work = append(work, located{l.image, objfile.Func{Addr: throughPLT(s.file, in.Target)}})
 			}
 		}
 	}
 	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Addr, b.Addr) })
 	return slices.Compact(sites)
+}
+
+// throughPLT is where a jump to addr leads: to a function of the file also if that is
+// by a stub.
+func throughPLT(f *objfile.File, addr uint64) uint64 {
+	name := f.Import(addr)
+	if name == "" {
+		return addr
+	}
+	for _, fn := range f.FuncsLinked(func(linkage string) bool { return linkage == name }) {
+		return fn.Addr
+	}
+	return addr
 }
 
 // returns lists the instructions with which a function of the library leaves:
@@ -93,11 +108,46 @@ func (b *builder) land(l located, returns []Site) {
 		if err != nil {
 			continue
 		}
-		next := e.from + uint64(in.Len)
-		site, ok := b.site(l.image, next)
-		if probeable, _ := b.options.probeable(s.file.Code(next, x86.MaxLen)); ok && probeable && s.starts.has(next) {
-			b.plan.Landings = append(b.plan.Landings, site)
+		b.landing(l.image, e.from+uint64(in.Len))
+	}
+}
+
+// returnsTwice are the functions behind whose calls longjmp goes on.
+var returnsTwice = map[string]bool{"setjmp": true, "_setjmp": true, "sigsetjmp": true, "__sigsetjmp": true}
+
+// planLandings plans where control may be after an exception or longjmp that has left
+// watched functions: at landing pads, and behind calls of setjmp. Such a call
+// through a pointer is not found.
+func (b *builder) planLandings() {
+	if len(b.plan.Watched) == 0 {
+		return
+	}
+	for _, i := range b.traced() {
+		s := b.sweeps[i]
+		for _, pad := range s.file.LandingPads() {
+			b.landing(i, pad)
 		}
+		twice := map[uint64]bool{}
+		for _, fn := range s.file.FuncsLinked(func(name string) bool { return returnsTwice[name] }) {
+			twice[fn.Addr] = true // linked in
+		}
+		for _, e := range s.edges {
+			if !e.call || !twice[e.to] && !returnsTwice[s.file.Import(e.to)] {
+				continue
+			}
+			if in, err := x86.Decode(s.file.Code(e.from, x86.MaxLen), e.from); err == nil {
+				b.landing(i, e.from+uint64(in.Len))
+			}
+		}
+	}
+}
+
+// landing plans a hit where control may come back to, if it can be probed.
+func (b *builder) landing(image int, addr uint64) {
+	s := b.sweeps[image]
+	site, ok := b.site(image, addr)
+	if probeable, _ := b.options.probeable(s.file.Code(addr, x86.MaxLen)); ok && probeable && s.starts.has(addr) {
+		b.plan.Landings = append(b.plan.Landings, site)
 	}
 }
 

@@ -143,12 +143,10 @@ func (b *builder) standard(image int, all catalogue, taken map[Site]bool) {
 		switch {
 		case b.options.InProcess && (f.Role == RoleWriter || f.Role == RoleWait):
 			f.Returns = b.finalExits(l)
-		case b.options.InProcess:
-			f.Returns = b.returns(l)
 		case e.unsafe && f.Role == RoleWriter:
 			f.Returns = b.finalExits(l)
-		case e.unsafe:
-			f.Returns = b.exits(l)
+		case b.options.InProcess, e.unsafe:
+			f.Returns = b.returns(l)
 		}
 		byEntry[f.Entry] = len(b.plan.Funcs)
 		b.plan.Funcs = append(b.plan.Funcs, f)

@@ -51,7 +51,8 @@ type Plan struct {
 	Funcs  []Func
 	Points []Point
 	// Landings are where control comes back to from watched functions that
-	// leave by a jump: a hit there tells that they have returned.
+	// leave by a jump, an exception or longjmp: a hit there tells that they have
+	// been left.
 	Landings []Site
 	Globals  []Global
 	Open     []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first

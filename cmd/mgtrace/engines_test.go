@@ -39,8 +39,6 @@ import (
 //     (Program.Unprobed);
 //   - what a child does in memory that it shares (vfork, posix_spawn): only the
 //     in-process engine sees it;
-//   - where a return that an exception or longjmp made is noticed: the stores of
-//     the in-process engine have no stack pointer;
 //   - the order of events around a fault: see settle.
 func TestEngines(t *testing.T) {
 	needCapture(t)
@@ -69,8 +67,7 @@ func TestEngines(t *testing.T) {
 }
 
 // events records the program and returns the events of each thread in the
-// order in which the threads began, then the returns of all that were noticed later,
-// and what the audit found.
+// order in which the threads began, and then what the audit found.
 func (p program) events(t *testing.T, engine, bin string) recorded {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), engine+".mgt")

@@ -54,7 +54,7 @@ func (n *normalizer) lines(evs []trace.Event) [][]line {
 		n.numbers[uint32(id)] = fmt.Sprintf("thread%d", i+1)
 	}
 	out := make([][]line, len(n.threads)-1)
-	var unwound, audit []line
+	var audit []line
 	writers := map[string]map[int]bool{}
 	for i := range evs {
 		e := &evs[i]
@@ -72,16 +72,13 @@ func (n *normalizer) lines(evs []trace.Event) [][]line {
 		switch {
 		case e.PC == 0 && (e.Kind == trace.KindBulk || e.Kind == trace.KindMemory): // the session's, when the process ends
 			audit = append(audit, l)
-		case e.Kind == trace.KindReturn && e.Flags&trace.FlagUnwound != 0:
-			unwound = append(unwound, l)
 		default:
 			out[t] = append(out[t], l)
 		}
 	}
 	byText := func(a, b line) int { return strings.Compare(a.text+a.where, b.text+b.where) }
-	slices.SortStableFunc(unwound, func(a, b line) int { return a.thread - b.thread })
 	slices.SortFunc(audit, byText)
-	out = append(out, unwound, audit)
+	out = append(out, audit)
 	n.shared = map[string]bool{}
 	for where, who := range writers {
 		n.shared[where] = len(who) > 1
@@ -93,9 +90,7 @@ func (n *normalizer) lines(evs []trace.Event) [][]line {
 func (n *normalizer) line(e *trace.Event) (line, bool) {
 	l := line{kind: e.Kind, thread: n.threads[e.Thread], late: e.Flags&trace.FlagLate != 0, pc: e.PC, text: fmt.Sprintf("%v %v", e.Kind, e.Flags&^trace.FlagLate)}
 	say := func(format string, args ...any) { l.text += fmt.Sprintf(" "+format, args...) }
-	if e.Flags&trace.FlagUnwound == 0 {
-		say("at %s", n.name(uint64(e.PC)))
-	}
+	say("at %s", n.name(uint64(e.PC)))
 	for _, pc := range e.Stack {
 		l.stack = append(l.stack, n.name(uint64(pc)))
 	}
