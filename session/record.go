@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"mgtrace/report"
 	"mgtrace/target"
@@ -120,7 +119,7 @@ func (l *live) maxKept() uint64 {
 // keepMemory has the recording hold what the live blocks contain when the program
 // is held at its crash or end: an analysis compares it with the history.
 func (l *live) keepMemory() {
-	live := &blockSet{size: map[trace.Addr]uint64{}}
+	live := newBlockSet()
 	l.sinks = append(l.sinks, live)
 	kept := false
 	l.onStop = func(read func([]byte, trace.Addr) int) {
@@ -131,7 +130,7 @@ func (l *live) keepMemory() {
 		left := l.maxKept()
 		buf := make([]byte, auditChunk)
 		for _, addr := range live.addrs() {
-			size := live.size[addr]
+			size := live.size(addr)
 			if size > left {
 				l.warn("memory was not kept for an audit beyond %d MB", l.maxKept()>>20)
 				break
@@ -157,38 +156,4 @@ func (l *live) emit(ev *trace.Event) error {
 		}
 	}
 	return nil
-}
-
-// blockSet is the live blocks of a recording.
-type blockSet struct {
-	size map[trace.Addr]uint64
-}
-
-// Event implements capture.Sink.
-func (b *blockSet) Event(ev *trace.Event) error {
-	switch ev.Kind {
-	case trace.KindAlloc, trace.KindGlobal:
-		b.size[ev.Addr] = ev.Size
-	case trace.KindRealloc:
-		delete(b.size, trace.Addr(ev.Aux))
-		b.size[ev.Addr] = ev.Size
-	case trace.KindFree:
-		delete(b.size, ev.Addr)
-	}
-	return nil
-}
-
-// Sites implements capture.Sink.
-func (b *blockSet) Sites([]trace.StoreSite) error { return nil }
-
-// Stores implements capture.Sink.
-func (b *blockSet) Stores(*trace.Stores) error { return nil }
-
-func (b *blockSet) addrs() []trace.Addr {
-	list := make([]trace.Addr, 0, len(b.size))
-	for a := range b.size {
-		list = append(list, a)
-	}
-	slices.Sort(list)
-	return list
 }

@@ -1,6 +1,9 @@
 package trace
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // writerTables are the strings and stacks so far.
 type writerTables struct {
@@ -8,6 +11,7 @@ type writerTables struct {
 	stacks  map[string]uint64
 	last    string // the string that was asked for last, and its index
 	lastID  uint64
+	known   [256]knownStack // some of those that came last, by what they begin with
 	key     []byte
 	newStr  []byte // coded, since the last block
 	newStk  []byte
@@ -30,7 +34,27 @@ func (x *writerTables) string(s string) uint64 {
 	return id
 }
 
+// knownStack is a stack, which is the table's own, and its index.
+type knownStack struct {
+	stack []Addr
+	id    uint64
+}
+
 func (x *writerTables) stack(s []Addr) uint64 {
+	h := uint64(len(s))
+	for _, a := range s[:min(len(s), 3)] {
+		h = (h ^ uint64(a)) * 0x9e3779b97f4a7c15
+	}
+	k := &x.known[h>>56]
+	if len(s) > 0 && slices.Equal(k.stack, s) {
+		return k.id
+	}
+	id := x.lookup(s)
+	k.stack, k.id = append(k.stack[:0], s...), id
+	return id
+}
+
+func (x *writerTables) lookup(s []Addr) uint64 {
 	x.key = x.key[:0]
 	prev := Addr(0)
 	for _, a := range s {

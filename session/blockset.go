@@ -1,0 +1,131 @@
+package session
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"mgtrace/trace"
+)
+
+// blockSet is the live blocks of a recording. Programs allocate and free millions of
+// them, mostly near to each other: a table by address costs less than a map, and
+// about as many bytes a block.
+type blockSet struct {
+	areas map[trace.Addr]*area // by address >> areaBits
+	near  *area                // the one that was looked at last
+	at    trace.Addr           // its place in areas
+	odd   map[trace.Addr]uint64
+}
+
+// An area has the sizes plus 1 of the blocks that start in 64 MB, by their granules
+// of 16 bytes, in pieces of 1 KB. Blocks that begin elsewhere in a granule, or are
+// too long, are odd.
+type area [1 << (areaBits - pieceBits)]*[1 << (pieceBits - granuleBits)]uint32
+
+const (
+	areaBits    = 26
+	pieceBits   = 10
+	granuleBits = 4
+)
+
+func newBlockSet() *blockSet {
+	return &blockSet{areas: map[trace.Addr]*area{}, odd: map[trace.Addr]uint64{}}
+}
+
+// place returns where the size of a block at addr is, nil if nowhere; with create
+// it is made.
+func (b *blockSet) place(addr trace.Addr, create bool) *uint32 {
+	if at := addr >> areaBits; b.near == nil || at != b.at {
+		a := b.areas[at]
+		if a == nil {
+			if !create {
+				return nil
+			}
+			a = new(area)
+			b.areas[at] = a
+		}
+		b.near, b.at = a, at
+	}
+	piece := &b.near[addr>>pieceBits%trace.Addr(len(b.near))]
+	if *piece == nil {
+		if !create {
+			return nil
+		}
+		*piece = new([1 << (pieceBits - granuleBits)]uint32)
+	}
+	return &(*piece)[addr>>granuleBits%trace.Addr(len(*piece))]
+}
+
+func (b *blockSet) add(addr trace.Addr, size uint64) {
+	if addr%(1<<granuleBits) != 0 || size >= math.MaxUint32 {
+		b.remove(addr)
+		b.odd[addr] = size
+		return
+	}
+	*b.place(addr, true) = uint32(size) + 1
+	if len(b.odd) > 0 {
+		delete(b.odd, addr)
+	}
+}
+
+func (b *blockSet) remove(addr trace.Addr) {
+	if addr%(1<<granuleBits) == 0 {
+		if p := b.place(addr, false); p != nil {
+			*p = 0
+		}
+	}
+	if len(b.odd) > 0 {
+		delete(b.odd, addr)
+	}
+}
+
+// size returns the size of the block at addr, 0 if there is none.
+func (b *blockSet) size(addr trace.Addr) uint64 {
+	if addr%(1<<granuleBits) == 0 {
+		if p := b.place(addr, false); p != nil && *p != 0 {
+			return uint64(*p - 1)
+		}
+	}
+	return b.odd[addr]
+}
+
+// addrs returns where blocks begin, in order.
+func (b *blockSet) addrs() []trace.Addr {
+	var list []trace.Addr
+	for at, a := range b.areas {
+		for i, piece := range a {
+			if piece == nil {
+				continue
+			}
+			for k, size := range piece {
+				if size != 0 {
+					list = append(list, at<<areaBits+trace.Addr(i)<<pieceBits+trace.Addr(k)<<granuleBits)
+				}
+			}
+		}
+	}
+	list = slices.AppendSeq(list, maps.Keys(b.odd))
+	slices.Sort(list)
+	return list
+}
+
+// Event implements capture.Sink.
+func (b *blockSet) Event(ev *trace.Event) error {
+	switch ev.Kind {
+	case trace.KindAlloc, trace.KindGlobal:
+		b.add(ev.Addr, ev.Size)
+	case trace.KindRealloc:
+		b.remove(trace.Addr(ev.Aux))
+		b.add(ev.Addr, ev.Size)
+	case trace.KindFree:
+		b.remove(ev.Addr)
+	}
+	return nil
+}
+
+// Sites implements capture.Sink.
+func (b *blockSet) Sites([]trace.StoreSite) error { return nil }
+
+// Stores implements capture.Sink.
+func (b *blockSet) Stores(*trace.Stores) error { return nil }
