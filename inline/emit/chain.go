@@ -1,19 +1,22 @@
 package emit
 
 import (
+	"encoding/binary"
+
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
 )
 
 // A chain is a trampoline for several stores of a straight line of code: what lies
 // between them is copied, so that control goes there and back once for all, and the
-// cursor stays in one register. Who jumps to a store in the middle meets its own
-// trampoline.
+// cursor stays in one register. Conditional jumps in between lead out of it, by way
+// of its end, where the register gets its value back. Who jumps to a store in the
+// middle meets its own trampoline.
 //
 // The bounds keep trampolines short: each of n stores begins a chain of its own.
 const (
 	chainStores = 5  // stores in a chain, at most
-	chainGap    = 4  // instructions from one to the next, at most
+	chainGap    = 5  // instructions from one to the next, at most
 	chainReach  = 40 // bytes
 )
 
@@ -40,11 +43,11 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 	free, lastFree := uint32(cursorRegs), uint32(0)
 	for next := i; gap <= chainGap; gap++ {
 		in, err := x86.Decode(code, pc)
-		if err != nil || !in.Movable() {
+		if err != nil || !in.Movable() && !leadsOut(&in) {
 			break
 		}
 		for r := range x86.Reg(16) {
-			if free&(1<<r) != 0 && in.MayName(r) {
+			if free&(1<<r) != 0 && in.Kind == x86.KindOther && in.MayName(r) {
 				free &^= 1 << r
 			}
 		}
@@ -82,6 +85,11 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 	return nil, 0
 }
 
+// leadsOut says whether an instruction is a jump by flags.
+func leadsOut(in *x86.Inst) bool {
+	return in.Kind == x86.KindJcc && in.Direct && in.Branch() == x86.BranchJcc
+}
+
 // reaches says whether the next site is near.
 func (m *Maker) reaches(i int) bool {
 	return i+1 < len(m.sites) && m.sites[i+1].PC-m.sites[i].PC <= chainReach
@@ -105,7 +113,7 @@ func chainable(code []byte, in *x86.Inst) bool {
 	return false
 }
 
-// links makes the trampoline of a chain, up to the jump back.
+// links makes the trampoline of a chain.
 func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
 	g.chained, g.cursor = true, cursor
 	for i := range links {
@@ -116,9 +124,12 @@ func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
 			g.load(cursor, 8, slot(layout.Cursor))
 		}
 		var err error
-		if l.site == None {
+		switch {
+		case l.in.Kind == x86.KindJcc:
+			g.leave(&l.in)
+		case l.site == None:
 			err = g.displaced(l.code)
-		} else {
+		default:
 			err = g.storeSite(&m.sites[l.site])
 		}
 		if err != nil {
@@ -126,5 +137,33 @@ func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
 		}
 	}
 	g.restore(cursor)
+	g.jump(g.at, g.state.next)
+	for i := range g.exits {
+		g.exit(&g.exits[i])
+	}
 	return nil
+}
+
+// exit is a conditional jump that leads out of a chain.
+type exit struct {
+	at int // offset of its displacement in buf
+	to uint64
+	state
+}
+
+// leave appends a conditional jump to an exit, which is still to be made.
+func (g *generator) leave(in *x86.Inst) {
+	g.steps[g.state.step].displaced = g.off()
+	g.plain(0x0f, 0x80|in.Condition())
+	g.exits = append(g.exits, exit{len(g.buf), in.Target, g.state})
+	g.int32(0)
+}
+
+// exit appends what follows a jump that is taken.
+func (g *generator) exit(e *exit) {
+	binary.LittleEndian.PutUint32(g.buf[e.at:], uint32(len(g.buf)-e.at-4))
+	g.state = e.state
+	g.state.pc, g.state.next = e.to, e.to
+	g.restore(g.cursor)
+	g.jump(g.at, e.to)
 }

@@ -72,7 +72,7 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 			code.op(0x0f11, 4, x86.Reg(rng.IntN(16)), false, m) // movups
 		default:
 			store = false
-			switch rng.IntN(5) {
+			switch rng.IntN(7) {
 			case 0:
 				code.op(0x8b, 8, val, false, m)
 			case 1:
@@ -84,7 +84,14 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 				if val == 10 {
 					code.buf[start] = 0x49
 				}
-			case 4:
+			case 4: // jcc
+				if rng.IntN(2) == 0 {
+					code.plain(0x48, 0x39, 0xc0|byte(val&7)<<3) // cmp, with rax
+				}
+				at := uint64(len(code.buf)) + 6
+				code.plain(0x0f, 0x80|byte(rng.IntN(16)))
+				code.int32(int32(target - (codeBase + at)))
+			default:
 				code.store(at(x86.RSP, 8*rng.IntN(8)), 8, val)
 			}
 		}
@@ -182,7 +189,7 @@ func TestChain(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"stores", "faults", "swaps", "boundaries"} {
+	for _, what := range []string{"stores", "faults", "swaps", "exits", "boundaries"} {
 		if seen[what] == 0 {
 			t.Errorf("no %s", what)
 		}
@@ -231,6 +238,11 @@ func (l *line) compare(r *result, snaps, places []snap, seen map[string]int) str
 	} else if r.Native.Regs != r.Moved.Regs || cleanFlags(r.Native.Flags) != cleanFlags(r.Moved.Flags) {
 		return fmt.Sprintf("registers %#x, not %#x", r.Moved.Regs, r.Native.Regs)
 	}
+	if last := len(places) - 1; !fault && r.Native.Exit == 2 { // a jump was taken
+		seen["exits"]++
+		end = places[last].Off + 1
+		before[target-l.PC] = &snap{Regs: r.Native.Regs, Flags: r.Native.Flags, Sum: places[last].Sum}
+	}
 	cursors, msg := l.records(r, before, end)
 	if msg != "" {
 		return msg
@@ -272,7 +284,7 @@ func (l *line) compareCursor(k *snap, p *Position, cursors []uint64) string {
 	}
 	n := 0
 	for i := range l.chain {
-		if l.chain[i].site != None && l.chain[i].pc < p.PC {
+		if l.chain[i].site != None && l.chain[i].pc < p.PC && n+1 < len(cursors) {
 			n++
 		}
 	}

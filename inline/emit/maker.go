@@ -206,6 +206,7 @@ type generator struct {
 	steps   []step
 	chained bool
 	cursor  x86.Reg // chained: it holds Cursor
+	exits   []exit
 }
 
 // begins begins with an instruction, the store of a site or None.
@@ -222,11 +223,7 @@ func (g *generator) trampoline(m *Maker, site int) error {
 	if links == nil {
 		return g.site(&m.sites[site], site)
 	}
-	if err := g.links(m, links, cursor); err != nil {
-		return err
-	}
-	g.jump(g.at, g.state.next)
-	return nil
+	return g.links(m, links, cursor)
 }
 
 // site makes the trampoline of one instruction.

@@ -38,7 +38,8 @@ type Emitter interface {
 	Emit(buf []byte, site int, at uint64) ([]byte, error)
 	// Span is the bytes of the code that the trampoline stands for: those of the
 	// instruction, or of several that are executed one after the other, the
-	// site's first. It jumps back behind them.
+	// site's first, if no conditional jump among them leads away. It jumps back
+	// behind them, and to where those lead.
 	Span(site int) int
 }
 

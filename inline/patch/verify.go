@@ -168,8 +168,9 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 	if len(buf) < JumpLen {
 		return buf, errors.New("too short")
 	}
-	if next, err = v.straight(t.Of, v.emit.Span(t.Site)); err != nil {
-		return buf, err
+	next, exits, err := v.straight(t.Of, v.emit.Span(t.Site))
+	if err != nil || len(exits) > 0 {
+		return buf, errors.Join(err, leads(buf, t.Addr, append(exits, next)))
 	}
 	back, err := x86.Decode(buf[len(buf)-JumpLen:], t.Addr+uint64(len(buf)-JumpLen))
 	if err != nil || back.Kind != x86.KindJmp || back.Len != JumpLen || back.Target != next {
@@ -179,20 +180,49 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 }
 
 // straight returns the address n bytes behind addr, where an instruction must begin
-// to which the ones before it lead.
-func (v *verifier) straight(addr uint64, n int) (uint64, error) {
+// to which the ones before it lead, and where the conditional jumps among those lead.
+func (v *verifier) straight(addr uint64, n int) (next uint64, exits []uint64, err error) {
 	for at := addr; ; {
 		in, err := x86.Decode(bytesAt(v.code, at), at)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		if at += uint64(in.Len); at == addr+uint64(n) {
-			return at, nil
+			return at, exits, nil
 		}
-		if at > addr+uint64(n) || in.Kind != x86.KindOther {
-			return 0, fmt.Errorf("stands for %d bytes that are not executed one after the other", n)
+		switch {
+		case at > addr+uint64(n) || in.Kind != x86.KindOther && in.Branch() != x86.BranchJcc:
+			return 0, nil, fmt.Errorf("stands for %d bytes that are not executed one after the other", n)
+		case in.Kind == x86.KindJcc:
+			exits = append(exits, in.Target)
 		}
 	}
+}
+
+// leads checks that the code of a trampoline at addr has jumps to just these
+// places, one each, and that its conditional jumps stay within it.
+func leads(code []byte, addr uint64, places []uint64) error {
+	for off := 0; off < len(code); {
+		in, err := x86.Decode(code[off:], addr+uint64(off))
+		if err != nil {
+			return err
+		}
+		off += in.Len
+		switch {
+		case in.Kind == x86.KindJcc && in.Target-addr >= uint64(len(code)):
+			return errors.New("leads out of itself by a conditional jump")
+		case in.Kind == x86.KindJmp:
+			i := slices.Index(places, in.Target)
+			if i < 0 {
+				return fmt.Errorf("leads to %#x", in.Target)
+			}
+			places = slices.Delete(places, i, i+1)
+		}
+	}
+	if len(places) > 0 {
+		return fmt.Errorf("does not lead to %#x", places)
+	}
+	return nil
 }
 
 func (v *verifier) siteAt(addr uint64) (Site, bool) {
