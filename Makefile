@@ -35,7 +35,7 @@ generate: setup-test
 
 # Prints the numbers that the README states.
 bench: setup-test build
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./trace ./mgpp ./x86 ./constraints/... ./bpf
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./trace ./mgpp ./x86 ./constraints/... ./bpf ./inline
 
 # Prints what capture costs real programs, beside other tools: an hour or two.
 # BENCHFLAGS='-quick' tries everything; see bench/capture/doc.go.
