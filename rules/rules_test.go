@@ -60,12 +60,13 @@ var imports = []struct {
 	{"render", true, "constraints/describe constraints/graph mgpp trace"},
 	{"report", true, ""},
 	{"report/page", true, "report"},
+	{"report/sarif", true, "report"},
 	{"query", true, "mgpp render report trace types"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
 		" faultloc inline mgpp mgpp/index objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
-	{"cmd/mgtrace", false, "doctor report report/page session"},
+	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},
 	{"bench/mgpp", false, "session"},

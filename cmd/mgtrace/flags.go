@@ -14,6 +14,7 @@ import (
 
 	"mgtrace/report"
 	"mgtrace/report/page"
+	"mgtrace/report/sarif"
 	"mgtrace/session"
 )
 
@@ -169,6 +170,7 @@ type outputFlags struct {
 	json    bool
 	report  string
 	html    string
+	sarif   string
 	color   string
 	verbose bool
 }
@@ -177,6 +179,7 @@ func (f *outputFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as one JSON object")
 	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`")
 	c.Flags().StringVar(&f.html, "html", "", "write the report as a page with the changes as pictures to `FILE`")
+	c.Flags().StringVar(&f.sarif, "sarif", "", "write the report for editors and code review, SARIF 2.1.0, to `FILE`")
 	c.Flags().StringVar(&f.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say more: the engine, the plan, all fields, every unprobed store")
 }
@@ -184,7 +187,7 @@ func (f *outputFlags) add(c *cobra.Command) {
 // wants tells the analysis what the forms need.
 func (f *outputFlags) wants(o session.AnalysisOptions) session.AnalysisOptions {
 	o.Film = f.html != ""
-	o.Steps = o.Film || f.json
+	o.Steps = o.Film || f.sarif != "" || f.json
 	return o
 }
 
@@ -202,6 +205,7 @@ func (f *outputFlags) write(r *report.Report, w io.Writer) error {
 	}{
 		{f.report, print},
 		{f.html, func(w io.Writer) error { return page.Write(w, r) }},
+		{f.sarif, func(w io.Writer) error { return sarif.Write(w, r, sarif.Options{Version: version(), Root: workDir()}) }},
 	}
 	if f.report == "" {
 		if err := print(w); err != nil {
@@ -216,6 +220,15 @@ func (f *outputFlags) write(r *report.Report, w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// workDir is what paths are relative to, "" if nobody knows.
+func workDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
 }
 
 func toFile(path string, write func(io.Writer) error) error {

@@ -14,10 +14,11 @@ func newLocate(s streams) *cobra.Command {
 		out outputFlags
 	)
 	c := &cobra.Command{
-		Use:     "locate TRACE --spec FILE",
-		Short:   "Check a recorded history and name what broke the structure",
-		Example: `  mgtrace locate t.mgt --spec quadtree.cons`,
-		Args:    oneArg("which trace? try: mgtrace locate t.mgt --spec FILE"),
+		Use:   "locate TRACE --spec FILE",
+		Short: "Check a recorded history and name what broke the structure",
+		Example: `  mgtrace locate t.mgt --spec quadtree.cons
+  mgtrace locate t.mgt --spec quadtree.cons --html r.html --sarif r.sarif`,
+		Args: oneArg("which trace? try: mgtrace locate t.mgt --spec FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err

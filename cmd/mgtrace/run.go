@@ -28,7 +28,8 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 		Example: `  mgtrace run ./prog --spec quadtree.cons
   mgtrace run ./prog --spec quadtree.cons -- -v input.txt
   mgtrace run --watch --spec list.cons ./prog
-  mgtrace run --json --report r.json ./prog --spec list.cons < input
+  mgtrace run --html r.html ./prog --spec list.cons
+  mgtrace run --json --report r.json --sarif r.sarif ./prog --spec list.cons < input
   mgtrace run --follow exec=ls --spec ls.cons ./run-tests.sh`,
 		Args: needProgram,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mgtrace/report/page/browsertest"
+)
+
+// nasty is what a source file may be called, and what may stand in it.
+const nasty = `a'b"<i>é😀&amp;.c`
+
+// TestForms: the quad tree's fault as a page in a browser and as SARIF, from a
+// source file whose name and text would do harm if they were not escaped.
+func TestForms(t *testing.T) {
+	src, err := os.ReadFile("../../testdata/programs/quadtree.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	source, bin := filepath.Join(dir, nasty), filepath.Join(dir, "quadtree")
+	text := strings.Replace(string(src), "/* FAULT */", "/* </script><script>document.title='owned'</script> */", 1)
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-O0", "-DFAULT", "-o", bin, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	html, sarif := filepath.Join(dir, "r.html"), filepath.Join(dir, "r.sarif")
+	r := mgtrace(t, "../../testdata/programs/quadtree.in", "run", "--html", html, "--sarif", sarif, bin, "--spec", "../../testdata/programs/quadtree.cons")
+	if r.status != 1 || len(r.report.CPoints) != 1 || len(r.report.CPoints[0].Suspects) == 0 {
+		t.Fatalf("status %d, %+v\n%s", r.status, r.report.CPoints, r.stderr)
+	}
+	c := &r.report.CPoints[0]
+	s := &c.Suspects[0]
+	step := -1
+	for i := range c.Steps {
+		if c.Steps[i].Suspect == 1 {
+			step = i
+		}
+	}
+	if s.Source == "" || s.Why == "" || s.Column == 0 || step < 1 || len(c.Steps[step-1].Broken) != 0 || len(c.Steps[step].Broken) != 1 {
+		t.Errorf("suspect %+v, its step %d of %+v", s, step, c.Steps)
+	}
+	t.Run("sarif", func(t *testing.T) { validSARIF(t, sarif) })
+	t.Run("html", func(t *testing.T) {
+		p := browsertest.Open(t, html)
+		at := func(when, js, want string) {
+			t.Helper()
+			if got := browsertest.Eval[string](p, js); got != want {
+				t.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		const line, change, child = `document.querySelector(".lines .at").textContent.slice(2).trim()`, `document.querySelector(".caption .change").textContent`,
+			`[...document.querySelectorAll(".stage .box")].find((b) => b.querySelector(".name").textContent === "qdtree#1").querySelector(".is-c .value").textContent`
+		at("the suspect's line", line, s.Source)
+		at("its change", change, s.Change)
+		at("the cell that it changed", child, "NULL")
+		at("what broke", `document.querySelector(".state").textContent`, "broken here: c3")
+		ghosts := `String(document.querySelectorAll(".stage .edge.is-g").length)`
+		at("the edge that it removed", ghosts, "1")
+		p.Press(kb.ArrowLeft)
+		at("the step before", `document.querySelector(".state").textContent`, "all is well here")
+		at("its change", change, c.Steps[step-1].Change)
+		at("its line", line, c.Steps[step-1].Source)
+		at("no edge is gone", ghosts, "0")
+		p.Press(kb.Home)
+		at("the first step", `document.querySelector(".title").textContent`, "all is well at "+nasty+":77") // the mark in the source
+		at("the title", `document.title`, "quadtree: "+r.report.Headline())
+	})
+}
+
+// validSARIF checks a file against the standard's schema.
+func validSARIF(t *testing.T, file string) {
+	t.Helper()
+	schema, err := jsonschema.NewCompiler().Compile("../../report/sarif/testdata/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Error(err)
+	}
+}
