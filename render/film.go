@@ -111,6 +111,7 @@ type arrow struct {
 	from, row, to int // boxes; row in from, -1: of the box
 	frames        int // how many it is in
 	repair        bool
+	aside         bool // no edge of the structure that is specified: a parent pointer
 	path          []point
 	tip           point
 }
@@ -366,9 +367,13 @@ func (c *camera) box(i, b int, f *Frame, text []string, states []byte) []byte {
 		if to == 0 && fd.Pointer && fd.State == mgpp.Dangling {
 			to, state = c.formerTarget(i, fd), StateBroken
 		}
+		n := len(c.film.arrows)
 		states = c.arrow(states, b, r, to, state)
 		if changed {
 			states = c.removed(i, b, r, fd, to, states)
+		}
+		for ; n < len(c.film.arrows); n++ {
+			c.film.arrows[n].aside = c.g.Object(bx.obj).Type != nil && counted(c.g, bx.obj, fd.Addr) == nil
 		}
 	}
 	return states
@@ -422,20 +427,27 @@ func (c *camera) arrow(states []byte, from, r int, to graph.ObjID, state string)
 }
 
 // chain reports whether the film's graph is a chain, or nearly: a list is read
-// from left to right.
+// from left to right. A box forks if it has more than two neighbours, or leads to
+// two that do not lead back.
 func (f *Film) chain() bool {
-	neighbours := make([]map[int]bool, len(f.boxes))
-	for i := range neighbours {
-		neighbours[i] = map[int]bool{}
+	type pair struct{ from, to int }
+	leads := map[pair]bool{}
+	neighbours, out := make([]int, len(f.boxes)), make([]int, len(f.boxes))
+	for e, a := range f.arrows {
+		if a.from != a.to && f.ends(e) {
+			leads[pair{a.from, a.to}] = true
+		}
 	}
-	for _, a := range f.arrows {
-		if a.from != a.to && !a.repair && 2*a.frames >= len(f.Frames) {
-			neighbours[a.from][a.to], neighbours[a.to][a.from] = true, true
+	for p := range leads {
+		neighbours[p.from]++
+		if !leads[pair{p.to, p.from}] {
+			neighbours[p.to]++
+			out[p.from]++
 		}
 	}
 	forks := 0
-	for _, n := range neighbours {
-		if len(n) > 2 {
+	for b := range f.boxes {
+		if neighbours[b] > 2 || out[b] > 1 {
 			forks++
 		}
 	}
@@ -443,15 +455,23 @@ func (f *Film) chain() bool {
 }
 
 // sorted lists the arrows in the order of their boxes and rows, so that Graphviz
-// puts what the first field leads to first.
+// puts what the first field leads to first; those of the last frame before those
+// that are gone by then.
 func (f *Film) sorted() []int {
 	out := make([]int, len(f.arrows))
 	for i := range out {
 		out[i] = i
 	}
+	last := f.Frames[len(f.Frames)-1].Edges
+	gone := func(e int) int {
+		if last[e:e+1] == StateHidden {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(out, func(a, b int) int {
 		x, y := &f.arrows[a], &f.arrows[b]
-		return cmp.Or(x.from-y.from, x.row-y.row, y.frames-x.frames)
+		return cmp.Or(x.from-y.from, gone(a)-gone(b), x.row-y.row, y.frames-x.frames)
 	})
 	return out
 }

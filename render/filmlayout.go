@@ -133,28 +133,30 @@ func (f *Film) dot(chain bool, sides []string) []byte {
 	return b.Bytes()
 }
 
-// shaping tells which arrows say what is above what: those of the first and last
-// frame, and those without which a box would hang nowhere. What is there for a
-// moment only, or is not there, does not.
-func (f *Film) shaping() func(e int) bool {
-	ends := func(e int) bool {
-		a := &f.arrows[e]
-		for _, fr := range []*Frame{&f.Frames[0], &f.Frames[len(f.Frames)-1]} {
-			if s := fr.Edges[e : e+1]; !a.repair && s != StateHidden && s != StateGhost {
-				return true
-			}
+// ends: an arrow is one of the structure's own in the first or the last frame.
+func (f *Film) ends(e int) bool {
+	a := &f.arrows[e]
+	for _, fr := range []*Frame{&f.Frames[0], &f.Frames[len(f.Frames)-1]} {
+		if s := fr.Edges[e : e+1]; !a.repair && !a.aside && s != StateHidden && s != StateGhost {
+			return true
 		}
-		return false
 	}
+	return false
+}
+
+// shaping tells which arrows say what is above what: those of the first and the
+// last frame, and those without which a box would hang nowhere. What is there for
+// a moment only, or is not there, does not.
+func (f *Film) shaping() func(e int) bool {
 	hangs := make([]bool, len(f.boxes))
 	for e := range f.arrows {
-		if ends(e) {
+		if f.ends(e) {
 			hangs[f.arrows[e].to], hangs[f.arrows[e].from] = true, true
 		}
 	}
 	return func(e int) bool {
 		a := &f.arrows[e]
-		return ends(e) || !a.repair && (!hangs[a.to] || !hangs[a.from])
+		return f.ends(e) || !a.repair && (!hangs[a.to] || !hangs[a.from])
 	}
 }
 

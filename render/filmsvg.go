@@ -118,7 +118,7 @@ func (p *painter) row(x *box, r int, value float64) {
 	}
 	fmt.Fprintf(p.b, `<g %s><title>%s</title><rect class="under" x="%g" y="%g" width="%g" height="%g"/>`, attrs, markup(tip(rw.path, text)), round(x.x+1), round(top), round(x.w-2), filmRow)
 	fmt.Fprintf(p.b, `<text class="key" x="%g" y="%g">%s</text><text class="value" x="%g" y="%g">%s</text></g>`,
-		round(x.x+filmPad), base, markup(cut(rw.path, maxName)), round(value), base, markup(cut(text, maxValue)))
+		round(x.x+filmPad), base, markup(cutName(rw.path)), round(value), base, markup(cut(text, maxValue)))
 }
 
 func tip(path, text string) string {
@@ -140,7 +140,11 @@ func cut(s string, n int) string {
 
 func (p *painter) arrow(i int) {
 	a := &p.f.arrows[i]
-	attrs, shown := p.attributes("edge", "e", i, func(f *Frame) string { return f.Edges })
+	kind := "edge"
+	if a.aside {
+		kind = "edge aside"
+	}
+	attrs, shown := p.attributes(kind, "e", i, func(f *Frame) string { return f.Edges })
 	if !shown || len(a.path) == 0 {
 		return
 	}
@@ -150,6 +154,14 @@ func (p *painter) arrow(i int) {
 		fmt.Fprintf(p.b, "C%g %g %g %g %g %g", a.path[k].x, a.path[k].y, a.path[k+1].x, a.path[k+1].y, a.path[k+2].x, a.path[k+2].y)
 	}
 	fmt.Fprintf(p.b, `"/><path class="tip" d="%s"/></g>`, head(last, a.tip))
+}
+
+// cutName keeps the end of a long path, which tells fields apart.
+func cutName(path string) string {
+	if r := []rune(path); len(r) > maxName {
+		return "…" + string(r[len(r)-maxName+1:])
+	}
+	return path
 }
 
 // head is the triangle of an arrow that ends at tip, coming from the end of its line.

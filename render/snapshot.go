@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -215,7 +216,7 @@ func (s *snapshot) mark(f describe.Field) Mark {
 func (s *snapshot) field(o graph.ObjID, i int, f describe.Field, mark Mark) Field {
 	out := Field{Name: f.Path, Value: f.Text, Mark: mark}
 	bad := f.Pointer && (f.State == mgpp.Dangling || f.State == mgpp.Wild) && f.Target == 0 && !s.g.IsNil(pointerValue(s.v, f.Addr))
-	if bad && mark == Plain && s.declared(o, f.Addr) {
+	if bad && mark == Plain && declared(s.g, o, f.Addr) {
 		out.Mark = Broken
 	}
 	if f.Target == 0 {
@@ -231,26 +232,30 @@ func (s *snapshot) field(o graph.ObjID, i int, f describe.Field, mark Mark) Fiel
 	return out
 }
 
-// declared: the pointer is one of its type's edges; others may well lead out
-// of the structure.
-func (s *snapshot) declared(o graph.ObjID, addr trace.Addr) bool {
-	obj := s.g.Object(o)
+// declared: the pointer is one of its type's edges, and leads to a declared type;
+// others may well lead out of the structure.
+func declared(g *graph.Graph, o graph.ObjID, addr trace.Addr) bool {
+	c := counted(g, o, addr)
+	return c != nil && c.Elem != nil && len(c.Elem.Members) > 0 && slices.ContainsFunc(g.Spec().Types, func(t *check.NodeType) bool {
+		return t.Layout != nil && t.Layout.Name == c.Elem.Name
+	})
+}
+
+// counted returns the edge cell at an address, nil if it is none that counts by
+// default: with "edges (left, right)" a parent pointer does not.
+func counted(g *graph.Graph, o graph.ObjID, addr trace.Addr) *check.EdgeCell {
+	obj := g.Object(o)
 	if obj.Type == nil {
-		return false
+		return nil
 	}
 	off := int64(addr - obj.Addr)
 	for i := range obj.Type.Edges[:min(obj.Type.Default, len(obj.Type.Edges))] {
 		c := &obj.Type.Edges[i]
-		if c.Elem == nil || len(c.Elem.Members) == 0 {
-			continue
-		}
-		for _, t := range s.g.Spec().Types {
-			if t.Layout != nil && t.Layout.Name == c.Elem.Name && off >= c.Offset && (off == c.Offset || c.Count != 1 && c.Stride > 0 && (off-c.Offset)%c.Stride == 0) {
-				return true
-			}
+		if off >= c.Offset && (off == c.Offset || c.Count != 1 && c.Stride > 0 && (off-c.Offset)%c.Stride == 0) {
+			return c
 		}
 	}
-	return false
+	return nil
 }
 
 func pointerValue(v mgpp.View, addr trace.Addr) uint64 { return v.Target(addr, 0).Value }

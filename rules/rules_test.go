@@ -57,7 +57,7 @@ var imports = []struct {
 	{"constraints/eval", true, "constraints/check constraints/graph mgpp trace types"},
 	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax mgpp trace types"},
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
-	{"render", true, "constraints/describe constraints/graph mgpp trace"},
+	{"render", true, "constraints/check constraints/describe constraints/graph mgpp trace"},
 	{"report", true, ""},
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},

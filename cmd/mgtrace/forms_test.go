@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mgtrace/report/page/browsertest"
@@ -95,4 +96,53 @@ func validSARIF(t *testing.T, file string) {
 	if err := schema.Validate(doc); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestSteps: what led to a C-point. The end of the program is the only C-point of
+// the leftist heap, so not every change can be listed; those of suspects are. A
+// memory fault tells of its block.
+func TestSteps(t *testing.T) {
+	find := func(name string) result {
+		for _, p := range programs(t) {
+			if p.name() == name {
+				return p.run(t, "inline", p.compile(t, "-O0", "-DFAULT"))
+			}
+		}
+		t.Fatalf("there is no %s", name)
+		return result{}
+	}
+	t.Run("bounded", func(t *testing.T) {
+		r := find("leftist-heap")
+		c := &r.report.CPoints[0]
+		left, at := 0, map[uint64]int{}
+		for i, s := range c.Steps {
+			left += s.LeftOut
+			at[s.Timestamp] = s.Suspect
+			if i > 0 && s.Timestamp < c.Steps[i-1].Timestamp {
+				t.Errorf("step %d is of change %d, after %d", i, s.Timestamp, c.Steps[i-1].Timestamp)
+			}
+		}
+		if len(c.Steps) != 122 || left == 0 || uint64(left)+120 > r.report.Events.Changes {
+			t.Errorf("%d steps, %d left out, of %d changes", len(c.Steps), left, r.report.Events.Changes)
+		}
+		for _, s := range c.Suspects {
+			if s.Kind == "wrote" && at[s.Timestamp] != s.Rank {
+				t.Errorf("suspect %d's change %d is no step of its", s.Rank, s.Timestamp)
+			}
+		}
+		if last := c.Steps[len(c.Steps)-1]; len(last.Broken) != len(c.Inconsistencies) {
+			t.Errorf("at the C-point %v are broken of %d", last.Broken, len(c.Inconsistencies))
+		}
+	})
+	t.Run("memory fault", func(t *testing.T) {
+		r := find("use-after-free")
+		var got []string
+		for _, s := range r.report.CPoints[0].Steps {
+			got = append(got, s.Place+s.Source)
+		}
+		want := []string{"before the block was allocated", "struct session *s = malloc(sizeof *s);", "free(s);", "s->sent += bytes; /* FAULT */"}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
 }

@@ -127,6 +127,7 @@
 		const svg = root.querySelector(".stage svg"), stage = root.querySelector(".stage");
 		const all = (letter, n) => Array.from({ length: n }, (_, i) => svg.querySelector("#" + section.id + "-" + letter + i));
 		const nodes = all("n", point.frames[0].n.length), edges = all("e", point.frames[0].e.length);
+		const kinds = edges.map((el) => el ? el.getAttribute("class") : ""); // "edge", or "edge aside"
 		const cells = [...svg.querySelectorAll(".cell")].map((g) => ({ id: +g.id.slice(section.id.length + 2), g, title: g.querySelector("title"), value: g.querySelector(".value"), key: g.querySelector("title").textContent }));
 		const texts = []; // by frame: cell → text
 		const since = []; // by frame: cell → the frame that wrote it
@@ -160,7 +161,7 @@
 			at = i;
 			const f = point.frames[i], marks = new Map(f.m || []);
 			nodes.forEach((el, k) => state(el, "box", f.n[k]));
-			edges.forEach((el, k) => state(el, "edge", f.e[k]));
+			edges.forEach((el, k) => state(el, kinds[k], f.e[k]));
 			let focus = null;
 			for (const c of cells) {
 				const text = texts[i].get(c.id) || "", mark = marks.get(c.id) || "";
