@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -243,16 +242,41 @@ func characters(line string, column int) int {
 func (b *builder) artifact(path string) artifact {
 	if b.o.Root != "" {
 		if rel, err := filepath.Rel(b.o.Root, path); err == nil && filepath.IsLocal(rel) {
-			return artifact{URI: (&url.URL{Path: filepath.ToSlash(rel)}).String(), Base: base}
+			return artifact{URI: relativeURL(filepath.ToSlash(rel)), Base: base}
 		}
 	}
 	if !filepath.IsAbs(path) {
-		return artifact{URI: (&url.URL{Path: filepath.ToSlash(path)}).String()}
+		return artifact{URI: relativeURL(filepath.ToSlash(path))}
 	}
 	return artifact{URI: fileURL(filepath.ToSlash(path))}
 }
 
-func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+func fileURL(path string) string { return "file://" + escape(path) }
+
+// relativeURL is a relative reference: a colon in its first segment would make a
+// scheme of what precedes it (RFC 3986, section 4.2).
+func relativeURL(path string) string {
+	if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ":") {
+		path = "./" + path
+	}
+	return escape(path)
+}
+
+// escape makes a path part of a URL: all but pchar and "/" becomes %XX (RFC 3986,
+// section 3.3).
+func escape(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("/-._~!$&'()*+,;=:@", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
 
 // invocation tells how the run ended, and what is missing.
 func (b *builder) invocation() invocation {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,6 +140,29 @@ func TestSchema(t *testing.T) {
 	doc, _ := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(`{"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]}`)))
 	if s.Validate(doc) == nil {
 		t.Error("a tool without a name is valid")
+	}
+}
+
+// TestPaths: as net/url reads them, they are what they were.
+func TestPaths(t *testing.T) {
+	b := builder{o: Options{Root: "/r"}}
+	for _, path := range []string{"/r/a.c", "/r/a b/é\n%zz?#[].c", "/r/x:y.c", "/else/where.c", "/rr/a.c", "a:b/../c.c", "/r/\xff"} {
+		a := b.artifact(path)
+		u, err := url.Parse(a.URI)
+		if err != nil {
+			t.Errorf("%q: %v", path, err)
+			continue
+		}
+		got := u.Path
+		if a.Base != "" {
+			got = "/r/" + strings.TrimPrefix(got, "./")
+		}
+		if strings.TrimPrefix(got, "./") != path || u.RawQuery != "" || u.Fragment != "" || u.IsAbs() != (strings.HasPrefix(path, "/") && a.Base == "") {
+			t.Errorf("%q is %q of %q: %q", path, a.URI, a.Base, got)
+		}
+		if want := strings.HasPrefix(path, "/r/"); (a.Base != "") != want {
+			t.Errorf("%q is relative to %q", path, a.Base)
+		}
 	}
 }
 
