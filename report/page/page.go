@@ -79,6 +79,18 @@ func newView(r *report.Report) *view {
 	}
 }
 
+// Tone is how the headline looks: a partial report that found nothing is no
+// comfort.
+func (v *view) Tone() string {
+	switch {
+	case v.Found():
+		return "bad"
+	case !v.Complete || v.Status() != 0 || v.Checked.CPoints == 0:
+		return "warn"
+	}
+	return "good"
+}
+
 // hash names a part of the page in its policy (CSP Level 3, section 2.3.1, hash-source).
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))

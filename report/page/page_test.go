@@ -239,6 +239,7 @@ func TestNothing(t *testing.T) {
 	zero := 0
 	for name, r := range map[string]*report.Report{
 		"healthy": {Program: "ls", Complete: true, Checked: report.Checked{CPoints: 3, Spec: "x.cons"}, Exit: &report.Exit{Status: &zero}},
+		"partial": {Program: "ls", Why: []string{"lost"}, Checked: report.Checked{CPoints: 3, Spec: "x.cons"}},
 		"crash": {
 			Program: "ls", Complete: true, Exit: &report.Exit{Signal: "SIGSEGV", File: "a.c", Path: "/src/a.c", Line: 2},
 			Sources: []report.SourceFile{{Path: "/src/a.c", Parts: []report.SourcePart{{First: 1, Lines: []string{"a", "b"}}}}},
@@ -254,6 +255,9 @@ func TestNothing(t *testing.T) {
 			p := browsertest.Open(t, file)
 			if got := browsertest.Eval[string](p, `document.querySelector("h1 span").textContent`); got != r.Headline() {
 				t.Errorf("headline %q", got)
+			}
+			if got, want := browsertest.Eval[string](p, `document.querySelector("h1 span").className`), map[string]string{"healthy": "good", "partial": "warn", "crash": "warn", "fault": "bad"}[name]; got != want {
+				t.Errorf("the headline is %s, want %s", got, want)
 			}
 			if got := browsertest.Eval[string](p, `document.querySelector(".lines .at") ? document.querySelector(".lines .at").textContent : ""`); name == "crash" && got != "2b" {
 				t.Errorf("source %q", got)
