@@ -60,7 +60,7 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
-		Path: o.Program, Args: o.Args, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
+		Path: o.Program, Args: o.Args, Stdout: o.stdout, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
 	})
 	if err != nil {
 		return nil, err

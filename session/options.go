@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,7 @@ type RunOptions struct {
 	Record   string // trace file to write as well; "": none
 	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
 
+	stdout *os.File // the program's; nil: mgtrace's own
 	// prepare adds to what is captured once the program's files are known; nil: nothing.
 	prepare func(*program, *CaptureOptions) error
 }

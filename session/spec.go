@@ -156,7 +156,9 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 		if err != nil {
 			return r, err
 		}
-		r.Globals = append(r.Globals, g)
+		if !slices.ContainsFunc(r.Globals, func(h probe.Global) bool { return h.Addr == g.Addr && h.Size == g.Size }) {
+			r.Globals = append(r.Globals, g) // one object is one node
+		}
 	}
 	return r, nil
 }

@@ -28,6 +28,7 @@ type InitOptions struct {
 	Types   []string // of nodes; none: the one that the run allocates
 	Dirs    AnalysisOptions
 	Capture CaptureOptions
+	Stdout  *os.File          // the program's; nil: mgtrace's own
 	Note    func(what string) // progress; nil: none
 }
 
@@ -40,7 +41,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	}
 	defer os.RemoveAll(dir)
 	var globals []check.Variable
-	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt")}
+	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
 	run.prepare = func(p *program, c *CaptureOptions) error {
 		if !slices.ContainsFunc(p.files, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
@@ -180,9 +181,20 @@ func about(obj *objfile.File, f objfile.Func, names []string) bool {
 	return false
 }
 
-// recursive: a structure with a pointer to its own kind.
+// recursive: a structure with a pointer to its own kind, or to a part of its own
+// kind, such as a link.
 func recursive(t *types.Type) bool {
-	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return sameType(s.Type.Elem, t) })
+	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return within(s.Type.Elem, t, 0) })
+}
+
+// within reports whether a type is the structure, or a structure in it.
+func within(part, whole *types.Type, depth int) bool {
+	if part == nil || part.Kind != types.Struct {
+		return false
+	}
+	return sameType(part, whole) || depth < 4 && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
+		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
+	})
 }
 
 // mine finds what held in a recording.
@@ -214,7 +226,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	finder := evidence.NewFinder(rec.symbols.sources.Line)
 	names := o.Types
 	if len(names) == 0 {
-		if names, err = onlyType(proposals(a.hist, rec.symbols, finder)); err != nil {
+		if names, err = onlyType(proposals(a.hist, rec.symbols, finder, p)); err != nil {
 			return nil, err
 		}
 	}
@@ -235,7 +247,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	}
 	res, err := mine.Mine(ctx, run)
 	if errors.Is(err, mine.ErrNoNodes) {
-		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.hist, rec.symbols, finder)))
+		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.hist, rec.symbols, finder, p)))
 	}
 	return res, err
 }
@@ -312,8 +324,9 @@ type proposal struct {
 	count int
 }
 
-// proposals lists the structures with pointers to their own kind that were allocated.
-func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder) []proposal {
+// proposals lists the structures of the program, not of its libraries, with pointers to
+// their own kind that were allocated.
+func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder, p check.Program) []proposal {
 	y := &typing{spec: &check.Spec{}, symbols: symbols, finder: finder}
 	byStack := map[*trace.Addr]string{}
 	counts := map[string]int{}
@@ -323,7 +336,7 @@ func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder) []pro
 		}
 		name, ok := byStack[&n.Stack[0]]
 		if !ok {
-			if e := y.evidence(n.Stack); e.Type != nil && recursive(e.Type) {
+			if e := y.evidence(n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(types.NormalName(e.Type.Name))) > 0 {
 				name = e.Type.Name
 			}
 			byStack[&n.Stack[0]] = name

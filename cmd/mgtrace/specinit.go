@@ -30,6 +30,9 @@ func newSpecInit(s streams) *cobra.Command {
 structures there: their shape, orders, balance, counts, and the functions that left
 them whole. Each line says how often it held. Read it, and delete what is not meant.
 
+The specification goes to standard output, and what the program prints there to
+standard error; with -o FILE the program has its standard output to itself.
+
 Without --type the only structure is taken that the run allocates and that has
 pointers to its own kind.`,
 		Example: `  mgtrace spec init ./prog --type qdtree -o quadtree.cons
@@ -51,6 +54,9 @@ pointers to its own kind.`,
 			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Dirs: an.options(), Capture: capture}
 			if verbose || isTerminal(s.err) {
 				o.Note = func(what string) { fmt.Fprintf(s.err, "mgtrace: %s\n", what) }
+			}
+			if output == "" {
+				o.Stdout = os.Stderr // standard output is the specification's
 			}
 			return specInit(ctx, s, o, output, asJSON)
 		},

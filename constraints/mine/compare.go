@@ -134,20 +134,34 @@ type cellOf struct {
 	field types.Scalar
 }
 
-// corruptible lists the fields of all nodes.
+// shareOfGlobals: one corruption in so many is of an object in static memory.
+const shareOfGlobals = 20
+
+// corruptible lists the fields of all nodes, and of declared objects in static memory
+// so often that they get their share.
 func corruptible(g *graph.Graph, spec *check.Spec, at mgpp.Timestamp) []cellOf {
-	var out []cellOf
-	for _, t := range spec.Types {
-		if t.Layout == nil {
-			continue
-		}
-		for _, o := range g.Live(t, at, nil) {
-			for _, s := range t.Layout.Scalars() {
-				if s.BitSize == 0 && s.Size >= 1 && s.Size <= 8 && s.Type != nil && s.Type.Kind != types.Union {
-					out = append(out, cellOf{o, s})
-				}
+	var out, static []cellOf
+	add := func(to *[]cellOf, o graph.ObjID, t *types.Type) {
+		for _, s := range t.Scalars() {
+			if s.BitSize == 0 && s.Size >= 1 && s.Size <= 8 && s.Type != nil && s.Type.Kind != types.Union {
+				*to = append(*to, cellOf{o, s})
 			}
 		}
+	}
+	for _, t := range spec.Types {
+		if t.Layout != nil {
+			for _, o := range g.Live(t, at, nil) {
+				add(&out, o, t.Layout)
+			}
+		}
+	}
+	for i := range spec.Globals {
+		if o := g.Global(i); o != 0 && spec.Globals[i].Layout != nil {
+			add(&static, o, spec.Globals[i].Layout)
+		}
+	}
+	for n := len(out); len(static) > 0 && len(out) < n+n/shareOfGlobals; {
+		out = append(out, static...)
 	}
 	return out
 }

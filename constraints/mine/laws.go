@@ -91,6 +91,7 @@ func (m *maker) aside(s shape) {
 		}
 		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name)).shape = true
 		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name)).shape = true
+		m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name).shape = true
 		for _, q := range m.own() {
 			if !in(q) {
 				m.inverse(p, q)
@@ -476,7 +477,7 @@ func (f *field) distinguishes() bool { return len(f.values) == 2 && !f.many }
 
 // alongEdges: the number in a node and the one in what it leads to.
 func (m *maker) alongEdges(f *field, s shape) {
-	single := len(s.links) == 1 && !s.links[0].array
+	single := len(s.links) == 1 && !s.links[0].array && s.links[0].typed
 	left, right, guard := "X."+f.name, "Y."+f.name, "X -> Y"
 	if single {
 		guard, right = fmt.Sprintf("X.%s != NULL", s.links[0].name), fmt.Sprintf("X.%s.%s", s.links[0].name, f.name)

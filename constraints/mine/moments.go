@@ -32,6 +32,7 @@ type terrain struct {
 	changes  []mgpp.Timestamp // of nodes of the types, and of the globals that lead to them
 	alive    []int            // nodes alive, after each change
 	own      map[string]bool  // functions with a statement that changed it
+	stores   map[string]bool  // likewise, other than by allocating or freeing
 	births   map[string]int   // blocks by type
 	places   []place
 	moments  []moment // of calls that changed the structure, by time
@@ -40,7 +41,7 @@ type terrain struct {
 
 // survey finds out what changed the structure, and where.
 func survey(r *Run, g *graph.Graph) *terrain {
-	t := &terrain{run: r, own: map[string]bool{}, births: map[string]int{}}
+	t := &terrain{run: r, own: map[string]bool{}, stores: map[string]bool{}, births: map[string]int{}}
 	g.Advance()
 	funcs := map[trace.Addr]string{}
 	alive := 0
@@ -72,6 +73,9 @@ func survey(r *Run, g *graph.Graph) *terrain {
 			funcs[op.PC] = fn
 		}
 		t.own[fn] = true
+		if b.Kind == mgpp.OpStore || b.Kind == mgpp.OpBulk {
+			t.stores[fn] = true
+		}
 	}
 	t.boundaries()
 	return t

@@ -63,16 +63,20 @@ func (m *maker) bounds(f *field) {
 	if len(f.values) < 3 || f.typ.Kind == types.Enum {
 		return
 	}
-	if f.clipped(f.min) && (f.min != 0 || f.typ.Kind != types.Uint) {
+	if f.clipped(f.min) && f.min <= maxBound && (f.min != 0 || f.typ.Kind != types.Uint) {
 		c := m.add("lower "+f.name, fmt.Sprintf("%s is at least %d", f.name, f.min), fmt.Sprintf("X.%s >= %d", f.name, f.min))
 		c.weak = f.min != 0 && f.min != 1
 		c.need = 8
 	}
-	if f.clipped(f.max) {
+	if f.clipped(f.max) && f.max <= maxBound {
 		c := m.add("upper "+f.name, fmt.Sprintf("%s is at most %d", f.name, f.max), fmt.Sprintf("X.%s <= %d", f.name, f.max))
 		c.weak, c.need = true, 8
 	}
 }
+
+// maxBound is the greatest value that is proposed as a bound; greater ones are keys,
+// or addresses.
+const maxBound = 1 << 20
 
 // clipped: the value is met twice as often as if all between the extremes were
 // alike, and several times.

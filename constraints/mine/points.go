@@ -120,18 +120,30 @@ func (t *terrain) functions() map[string]*function {
 	return out
 }
 
-// driver reports whether a function only calls what changes the structure: C-points
-// belong to what it calls.
+// driver reports whether a function only calls what changes the structure, so that
+// C-points belong to what it calls: it is called a few times and calls many times, or
+// it hands each call on to one of several. A function that is often called and makes
+// its change of several parts is an operation.
 func (t *terrain) driver(f *function, good func(string) bool) bool {
 	switch {
 	case len(f.callees) == 0:
 		return false
-	case f.Calls <= 2 && f.below > 2*f.Calls:
+	case f.Calls < enoughStates && f.below > 2*f.Calls:
 		return true
-	case t.own[f.Func] || len(f.callees) == 1 && f.below <= f.Calls:
+	case t.own[f.Func] || slices.ContainsFunc(f.callees, func(c string) bool { return !good(c) }):
 		return false
 	}
-	return !slices.ContainsFunc(f.callees, func(c string) bool { return !good(c) })
+	return f.below > 8*f.Calls || len(f.callees) > 1 && 4*f.below <= 5*f.Calls
+}
+
+// worth reports whether a function may be a C-point: whole at both ends, or at one if
+// it changes the structure itself. What only allocates or frees is none: nothing is
+// broken there.
+func (t *terrain) worth(f *function) bool {
+	if !t.stores[f.Func] && len(f.callees) == 0 {
+		return false
+	}
+	return f.Entry && f.Exit || (f.Entry || f.Exit) && t.stores[f.Func]
 }
 
 // choose proposes C-points: the outermost functions at whose boundaries no fact
@@ -167,7 +179,7 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 			return f.Chosen
 		}
 		seen[name] = true
-		if (f.Entry || f.Exit) && name != "main" && !t.driver(f, good) {
+		if t.worth(f) && name != "main" && !t.driver(f, good) {
 			f.Chosen = true
 			return true
 		}
@@ -177,7 +189,7 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 				any = true
 			}
 		}
-		if !any && good(name) && name != "main" {
+		if !any && t.worth(f) && good(name) && name != "main" {
 			f.Chosen, any = true, true
 		}
 		return any
@@ -192,6 +204,7 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 			visit(f.Func)
 		}
 	}
+	t.onlyOutermost(funcs)
 	var out []CPoint
 	for _, f := range list {
 		out = append(out, f.CPoint)
@@ -203,6 +216,25 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 		return cmp.Compare(b.Calls, a.Calls)
 	})
 	return out
+}
+
+// onlyOutermost gives up functions all of whose calls lie in those of others that are
+// chosen.
+func (t *terrain) onlyOutermost(funcs map[string]*function) {
+	free := map[string]bool{} // called from outside of all others
+	covered := make([]bool, len(t.run.Calls))
+	for i, c := range t.run.Calls {
+		if c.Parent >= 0 {
+			up := funcs[t.run.Calls[c.Parent].Func]
+			covered[i] = covered[c.Parent] || up != nil && up.Chosen && up.Entry && up.Exit
+		}
+		if t.mutating[i] && !covered[i] {
+			free[c.Func] = true
+		}
+	}
+	for name, f := range funcs {
+		f.Chosen = f.Chosen && free[name]
+	}
 }
 
 func btoi(b bool) int {

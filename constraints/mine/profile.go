@@ -29,6 +29,7 @@ type link struct {
 	count int64 // elements; 1: a plain pointer; -1: to the end of the block
 	array bool
 	edge  bool           // one of the type's edges
+	typed bool           // it is declared to lead to the type itself, so that fields can be named through it
 	to    map[string]int // pointers to nodes, by type
 	set   int            // not NULL
 	null  int
@@ -75,7 +76,7 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 	}
 	for i := range t.Edges {
 		c := &t.Edges[i]
-		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, to: map[string]int{}})
+		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout), to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
 		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") {
@@ -228,7 +229,8 @@ func (f *field) sorted() []int64 {
 	return out
 }
 
-// links that were seen to lead to nodes of the type itself.
+// own returns the links that were seen to lead to nodes of the type itself, those
+// last whose names say that they lead back.
 func (p *portrait) own() []*link {
 	var out []*link
 	for _, l := range p.links {
@@ -236,5 +238,12 @@ func (p *portrait) own() []*link {
 			out = append(out, l)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b *link) int { return btoi(a.leadsBack()) - btoi(b.leadsBack()) })
 	return out
+}
+
+// leadsBack: by its name.
+func (l *link) leadsBack() bool {
+	name := strings.ToLower(l.name[strings.LastIndex(l.name, ".")+1:])
+	return slices.ContainsFunc([]string{"prev", "pred", "parent", "back", "last", "owner"}, func(s string) bool { return strings.Contains(name, s) })
 }

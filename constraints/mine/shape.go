@@ -97,18 +97,24 @@ func (m *maker) shapes() {
 
 // inverse: the one pointer leads back where the other came from.
 func (m *maker) inverse(p, q *link) {
-	switch {
-	case q.array:
+	if q.array {
 		return
+	}
+	words := fmt.Sprintf("%s leads back where %s came from", q.name, p.name)
+	formula := fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name)
+	switch {
 	case p.array:
-		m.add("back "+p.name+" "+q.name, fmt.Sprintf("the %s of each %s is the node that it hangs on", q.name, p.name),
-			fmt.Sprintf("X ->(%s) Y => Y.%s == X", p.name, q.name)).shape = true
+		words = fmt.Sprintf("the %s of each %s is the node that it hangs on", q.name, p.name)
+		formula = fmt.Sprintf("X ->(%s) Y => Y.%s == X", p.name, q.name)
+	case !p.typed:
+		formula = fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, q.name)
 	case p == q:
-		m.add("back "+p.name+" "+q.name, p.name+" is mutual",
-			fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name)).shape = true
-	default:
-		m.add("back "+p.name+" "+q.name, fmt.Sprintf("%s leads back where %s came from", q.name, p.name),
-			fmt.Sprintf("X.%s != NULL => X.%s.%s == X", p.name, p.name, q.name)).shape = true
+		words = p.name + " is mutual"
+	}
+	c := m.add("back "+p.name+" "+q.name, words, formula).because("forest " + p.name)
+	c.shape = true
+	if p.leadsBack() && !q.leadsBack() {
+		c.because("acyclic " + p.name) // a cycle would be one of q too
 	}
 }
 
