@@ -31,8 +31,8 @@ import (
 // What decides the speed is that the loops have no branch that depends on the
 // data (every number is written as 8 bytes, of which the next one overwrites
 // what was too much) and few enough variables for the registers. So stores are
-// coded a piece at a time, which stays in the first cache, and each of its
-// columns in a loop of its own.
+// collected in columns, whatever runs they come in, and coded a piece at a time,
+// which stays in the first cache, and each of its columns in a loop of its own.
 
 const (
 	maxStores = 1 << 16 // stores of a block
@@ -54,6 +54,7 @@ type storeEncoder struct {
 	table  *siteTable
 	known  predictions
 	n      int    // stores
+	held   int    // of them, that are in the piece and not coded yet
 	site   uint32 // the last
 	addr   uint64 // the last
 	number int    // bytes of a site's number
@@ -63,9 +64,12 @@ type storeEncoder struct {
 	codes, sites, addrs, values, extra []byte
 	nSites, nAddrs, nValues, nExtra    int
 
-	// Of the piece: values, or their first words; and the stores that have more.
+	// The piece: of values the first word.
+	numbers [piece]uint32
+	places  [piece]uint64
 	words   [piece]uint64
-	special [piece]uint16
+
+	special [piece]uint16 // which stores that are added have more than that
 
 	touched [1 << pageBits]bool // pages, by the low bits of their numbers
 }
@@ -91,31 +95,41 @@ var (
 	errWide = errors.New("a store whose value lies outside of its run") // read-only
 )
 
-// add codes stores, at most as many as there is room for, and marks the pages
-// where they begin. At an error those before its piece have been coded, and the
-// block must be ended.
+// add takes stores, at most as many as there is room for, and marks the pages
+// where they begin. At an error those of the piece that it is about have not been
+// taken, and the block must be ended.
 func (c *storeEncoder) add(recs []StoreRec, wide []byte) error {
 	for len(recs) > 0 {
-		part := recs[:min(piece, len(recs))]
+		part := recs[:min(piece-c.held, len(recs))]
 		recs = recs[len(part):]
 		special, err := c.look(part)
 		if err != nil {
 			return err
 		}
-		if err := c.codeMore(part, special, wide); err != nil {
-			return err
+		if len(special) > 0 {
+			if err := c.codeMore(part, special, wide); err != nil {
+				return err
+			}
 		}
-		c.codeSites(part)
-		c.codeWords(part)
 		c.n += len(part)
+		if c.held += len(part); c.held == piece {
+			c.code()
+		}
 	}
 	return nil
 }
 
-// look takes the values of a piece, marks pages, and finds the stores that have
-// more than an address and one word.
+// code codes the piece.
+func (c *storeEncoder) code() {
+	c.codeSites()
+	c.codeWords()
+	c.held = 0
+}
+
+// look adds stores to the piece, marks pages, and finds those that have more than
+// an address and one word.
 func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
-	words := c.words[:len(recs)]
+	numbers, places, words := c.numbers[c.held:][:len(recs)], c.places[c.held:][:len(recs)], c.words[c.held:][:len(recs)]
 	forms, pages := c.table.forms, &c.touched
 	n := uint(0)
 	for i := range recs {
@@ -123,7 +137,7 @@ func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
 		if int(site) >= len(forms) {
 			return nil, fmt.Errorf("%w: %d of %d", errSite, site, len(forms))
 		}
-		words[i] = recs[i].Value
+		numbers[i], places[i], words[i] = site, addr, recs[i].Value
 		c.special[n%piece] = uint16(i)
 		n += uint(forms[site]+3) >> 2 // 0 for 0, else 1
 		pages[addr>>pageShift%(1<<pageBits)] = true
@@ -131,14 +145,14 @@ func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
 	return c.special[:n], nil
 }
 
-func (c *storeEncoder) codeSites(recs []StoreRec) {
-	codes := c.codes[c.n:][:len(recs)]
+func (c *storeEncoder) codeSites() {
+	numbers := c.numbers[:c.held]
+	codes := c.codes[c.n-c.held:][:len(numbers)]
 	out := (*[4*piece + 8]byte)(c.sites[c.nSites:])
 	last := c.site
 	number := uint32(c.number)
 	n := uint32(0)
-	for i := range recs {
-		site := recs[i].Site
+	for i, site := range numbers {
 		wrong := c.known.next[last%slots] ^ site
 		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
 		c.known.next[last%slots] = site
@@ -151,18 +165,18 @@ func (c *storeEncoder) codeSites(recs []StoreRec) {
 	c.nSites += int(n)
 }
 
-// codeWords codes the addresses and the words of a piece.
-func (c *storeEncoder) codeWords(recs []StoreRec) {
-	codes := c.codes[c.n:][:len(recs)]
-	words := c.words[:len(recs)]
+// codeWords codes the addresses and the words of the piece.
+func (c *storeEncoder) codeWords() {
+	numbers := c.numbers[:c.held]
+	codes, places, words := c.codes[c.n-c.held:][:len(numbers)], c.places[:len(numbers)], c.words[:len(numbers)]
 	addrs := (*[8*piece + 8]byte)(c.addrs[c.nAddrs:])
 	values := (*[8*piece + 8]byte)(c.values[c.nValues:])
 	addr := c.addr
 	nAddrs, nValues := uint(0), uint(0)
-	for i := range recs {
-		site := recs[i].Site % slots
-		offset := recs[i].Addr - addr
-		addr = recs[i].Addr
+	for i, site := range numbers {
+		site %= slots
+		offset := places[i] - addr
+		addr = places[i]
 		a := zigzag(offset - c.known.offset[site])
 		c.known.offset[site] = offset
 		binary.LittleEndian.PutUint64(addrs[nAddrs%(8*piece):nAddrs%(8*piece)+8], a)
@@ -181,8 +195,8 @@ func (c *storeEncoder) codeWords(recs []StoreRec) {
 	c.nValues += int(nValues)
 }
 
-// codeMore codes what the special stores have beyond address and word, and
-// takes the first words of their values.
+// codeMore codes what the special of the stores that look has added have beyond
+// address and word, and takes the first words of their values.
 func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) error {
 	if need := len(special) * (MaxStoreWidth + 2*9); len(c.extra)-c.nExtra < need {
 		c.extra = append(c.extra, make([]byte, max(need, len(c.extra)))...)
@@ -205,7 +219,7 @@ func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) 
 		}
 		b := wide[r.Value : r.Value+width]
 		before := binary.LittleEndian.Uint64(b)
-		c.words[i%piece] = before
+		c.words[(c.held+int(i))%piece] = before
 		for b = b[8:]; len(b) >= 8; b = b[8:] {
 			w := binary.LittleEndian.Uint64(b)
 			n += putWord(c.extra[n:], w^before)
@@ -241,6 +255,7 @@ func bytesOf(v uint64) uint { return uint(bits.Len64(v)+7) >> 3 }
 
 // appendBlock appends the block's payload to b and begins anew.
 func (c *storeEncoder) appendBlock(b []byte) []byte {
+	c.code()
 	for _, n := range []int{c.n, c.number, c.nSites, c.nAddrs, c.nValues, c.nExtra} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
