@@ -46,10 +46,11 @@ func Make(code []Code, sites []Site, free []Range, e Emitter) (*Plan, error) {
 	}
 	sweep(p.images)
 	order := make([]int32, len(sites))
-	total := 0
+	total, sizes := 0, make([]int, len(sites))
 	for i := range sites {
 		order[i] = int32(i)
-		total += e.Size(sites[i].ID)
+		sizes[i] = e.Size(sites[i].ID)
+		total += sizes[i]
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return compare(sites[b].Addr, sites[a].Addr) })
 	order = p.admit(sites, order)
@@ -58,7 +59,7 @@ func Make(code []Code, sites []Site, free []Range, e Emitter) (*Plan, error) {
 		p.image = p.images[i]
 		p.dense = newDense(p.space, p.image.Code, total)
 		for ; at < len(order) && sites[order[at]].Addr >= p.Addr; at++ {
-			p.plan.TacticOf[order[at]] = p.site(&sites[order[at]])
+			p.plan.TacticOf[order[at]] = p.site(&sites[order[at]], sizes[order[at]])
 		}
 	}
 	p.finish()
@@ -132,8 +133,8 @@ func (p *planner) refuse(s *Site, err error) {
 }
 
 // site patches one site, and counts.
-func (p *planner) site(s *Site) Tactic {
-	t, err := p.try(s)
+func (p *planner) site(s *Site, size int) Tactic {
+	t, err := p.try(s, size)
 	if err != nil {
 		p.refuse(s, err)
 		return Refused
@@ -142,7 +143,7 @@ func (p *planner) site(s *Site) Tactic {
 	return t
 }
 
-func (p *planner) try(s *Site) (Tactic, error) {
+func (p *planner) try(s *Site, size int) (Tactic, error) {
 	off := int(s.Addr - p.Addr)
 	for i := off; i < off+s.Len; i++ {
 		p.state[i] &^= pending
@@ -151,7 +152,6 @@ func (p *planner) try(s *Site) (Tactic, error) {
 	if err != nil {
 		return Refused, err
 	}
-	size := p.emit.Size(s.ID)
 	if size <= 0 {
 		return Refused, fmt.Errorf("the emitter gives it %d bytes", size)
 	}
