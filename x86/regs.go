@@ -139,7 +139,8 @@ func (in *Inst) vectorMayWrite(r Reg) bool {
 
 // Movable says that the instruction does the same wherever it lies and goes on
 // behind itself: it neither tells nor uses its address, nor enters the kernel, nor
-// touches GS or the trap flag. It errs on the side of no.
+// touches GS or the trap flag, nor raises an arithmetic exception, whose signal tells
+// its address. It errs on the side of no.
 func (in *Inst) Movable() bool {
 	op := in.op
 	if in.Kind != KindOther || in.Effect == EffectUnknown || in.vex || in.evex || in.lock || in.segment != 0 || in.ripRel {
@@ -149,6 +150,8 @@ func (in *Inst) Movable() bool {
 	case map1B:
 		switch {
 		case op >= 0x6c && op <= 0x6f, op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf: // strings
+			return false
+		case op >= 0xd8 && op <= 0xdf, (op == 0xf6 || op == 0xf7) && in.reg >= 6: // x87, div
 			return false
 		case op == 0x8c, op == 0x8e, op == 0x9c, op == 0x9d, op == 0xc7 && in.reg != 0: // segments, flags, xbegin
 			return false
@@ -160,6 +163,9 @@ func (in *Inst) Movable() bool {
 		switch {
 		case op < 0x0d, op >= 0x20 && op <= 0x27, op >= 0x30 && op <= 0x37, op == 0x77, op == 0xa0, op == 0xa1, op == 0xa8, op == 0xa9,
 			op == 0xa2, op == 0xaa, op == 0xae, op == 0xc7:
+			return false
+		case op >= 0x2a && op <= 0x2f && op != 0x2b, op >= 0x51 && op <= 0x53, op >= 0x58 && op <= 0x5f,
+			op == 0x7c, op == 0x7d, op == 0xc2, op == 0xd0, op == 0xe6: // floating point
 			return false
 		}
 		return true

@@ -8,7 +8,7 @@ const (
 	Scratch1 = 0x10
 	Scratch2 = 0x18
 	Scratch3 = 0x20
-	Address  = 0x28 // effective address of a store whose value is read after it
+	Address  = 0x28 // what the record of a store that changes its address register has as address
 	End      = 0x30 // first byte behind the current buffer: the guard page
 	Process  = 0x38 // address of the process block
 	Thread   = 0x40 // u32: thread id as the kernel knows it
