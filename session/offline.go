@@ -11,6 +11,7 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/constraints/check"
+	"mgtrace/mgpp/index"
 	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/trace"
@@ -25,7 +26,7 @@ type recording struct {
 }
 
 func openRecording(path string, o AnalysisOptions) (*recording, error) {
-	r, err := trace.Open(path)
+	r, err := trace.OpenWith(path, index.Directory(indexPath(path)))
 	if err != nil {
 		return nil, err
 	}

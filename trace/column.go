@@ -188,11 +188,9 @@ func (x *events) nextRare(e *Event, c *[numFields]cursor, fs fieldSet, t *Reader
 		e.Ret = c[fieldRet].delta()
 	}
 	if fs.has(fieldName) {
-		if i := c[fieldName].plain(); i < uint64(len(t.strings)) {
-			e.Name = t.strings[i]
-		} else {
-			bad = true
-		}
+		name, ok := t.name(c[fieldName].plain())
+		e.Name = name
+		bad = bad || !ok
 	}
 	if fs.has(fieldStack) {
 		switch i := c[fieldStack].plain(); {

@@ -277,7 +277,7 @@ func (t *Reader) Seek(n uint64) error {
 	t.failed = nil
 	t.forget()
 	if t.segmented() { // what is known may be another segment's
-		t.learned, t.strings, t.stacks = 0, []string{""}, [][]Addr{nil}
+		t.learned, t.strings, t.stacks, t.pending = 0, []string{""}, [][]Addr{nil}, nil
 		t.sites.sites, t.sites.forms = nil, nil
 	}
 	if err := t.learn(start); err != nil {

@@ -147,8 +147,12 @@ func (t *Reader) loadEvents() error {
 // takeKnowledge takes in a block of tables or sites.
 func (t *Reader) takeKnowledge(b located) error {
 	if b.kind == blockSegment {
-		t.strings, t.stacks = []string{""}, [][]Addr{nil}
+		t.strings, t.stacks, t.pending = []string{""}, [][]Addr{nil}, nil
 		t.sites.sites, t.sites.forms = nil, nil
+		return nil
+	}
+	if t.plain && b.kind == blockTables {
+		t.pending = append(t.pending, b)
 		return nil
 	}
 	raw, err := t.payload(b, &t.other)

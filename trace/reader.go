@@ -36,7 +36,8 @@ type Reader struct {
 	inRun   uint64 // stores of the row that are not decoded yet
 	strings []string
 	stacks  [][]Addr
-	plain   bool // stacks are passed by
+	plain   bool      // stacks are passed by, and names looked up when an event has one
+	pending []located // blocks of tables that have not been looked into
 	sites   siteTable
 	learned int     // blocks whose tables and sites are known
 	current scratch // of the events being read
@@ -56,7 +57,11 @@ type located struct {
 }
 
 // Open opens the trace in a file. Close it after use.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return OpenWith(path, nil) }
+
+// OpenWith opens the trace in a file as Open does, and faster if the file is that of
+// which Directory gave this directory. If it is not, that does not matter.
+func OpenWith(path string, directory []byte) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +72,7 @@ func Open(path string) (*Reader, error) {
 	}
 	var t *Reader
 	if err == nil {
-		if t, err = NewReader(f, info.Size()); err != nil {
+		if t, err = newReader(f, info.Size(), directory); err != nil {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -96,7 +101,9 @@ func (t *Reader) Close() error {
 }
 
 // NewReader reads the trace that is the first size bytes of r.
-func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) { return newReader(r, size, nil) }
+
+func newReader(r io.ReaderAt, size int64, directory []byte) (*Reader, error) {
 	t := &Reader{r: r, size: size, strings: []string{""}, stacks: [][]Addr{nil}}
 	t.stores.table = &t.sites
 	if err := t.checkMagic(); err != nil {
@@ -107,7 +114,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.open(); err != nil {
+	if err := t.open(directory); err != nil {
 		t.zstd.Close()
 		return nil, err
 	}
@@ -133,8 +140,10 @@ func (t *Reader) checkMagic() error {
 }
 
 // open finds the blocks, and reads the program and the trailer.
-func (t *Reader) open() error {
-	t.scan()
+func (t *Reader) open(directory []byte) error {
+	if !t.follow(directory) {
+		t.scan()
+	}
 	if len(t.blocks) == 0 || t.blocks[0].kind != blockProgram {
 		if t.damage != nil {
 			return fmt.Errorf("%w, before the description of its program", t.damage)
@@ -185,6 +194,55 @@ func (t *Reader) decode(b located, v any) error {
 
 func newDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
+}
+
+// Directory returns the headers of all blocks, for OpenWith; nil if the trace is not
+// one whole file.
+func (t *Reader) Directory() []byte {
+	if t.damage != nil || t.trailer == nil {
+		return nil
+	}
+	var b []byte
+	end := int64(fileHeader)
+	for _, x := range t.blocks {
+		if x.at != end+blockHeader {
+			return nil // some are left out
+		}
+		b = x.appendHeader(b)
+		end = x.at + int64(x.length)
+	}
+	return b
+}
+
+// follow takes the blocks from a directory. It reports whether it is that of the
+// file: of its size, with the same first and last block, whose headers have the
+// checksums of what they hold.
+func (t *Reader) follow(directory []byte) bool {
+	n := len(directory) / blockHeader
+	if n == 0 || len(directory)%blockHeader != 0 {
+		return false
+	}
+	blocks := make([]located, n)
+	end := int64(fileHeader)
+	for i := range blocks {
+		b, err := parseHeader(directory[i*blockHeader:][:blockHeader])
+		if err != nil {
+			return false
+		}
+		blocks[i] = located{b, end + blockHeader}
+		end += blockHeader + int64(b.length)
+	}
+	if end != t.size {
+		return false
+	}
+	var head [blockHeader]byte
+	for _, i := range [2]int{0, n - 1} {
+		if _, err := t.r.ReadAt(head[:], blocks[i].at-blockHeader); err != nil && err != io.EOF || string(head[:]) != string(directory[i*blockHeader:][:blockHeader]) {
+			return false
+		}
+	}
+	t.blocks, t.end = blocks, end
+	return true
 }
 
 // scan follows the headers to the end of the file or of what is whole.
@@ -251,6 +309,25 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 // PassStacks has all further events come without their stacks, which is faster after
 // a Seek. It can not be taken back.
 func (t *Reader) PassStacks() { t.plain = true }
+
+// name returns a string of the tables, of which some may not have been looked into.
+func (t *Reader) name(i uint64) (string, bool) {
+	for i >= uint64(len(t.strings)) && len(t.pending) > 0 {
+		b := t.pending[0]
+		t.pending = t.pending[1:]
+		raw, err := t.payload(b, &t.other)
+		if err == nil {
+			err = t.takeTables(raw)
+		}
+		if err != nil {
+			t.pending = nil
+		}
+	}
+	if i >= uint64(len(t.strings)) {
+		return "", false
+	}
+	return t.strings[i], true
+}
 
 // Fingerprint tells traces apart, and states of one that is being written. Packing
 // does not change it.

@@ -30,6 +30,7 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 11, "how often each query is asked")
 	flag.StringVar(&b.dir, "dir", "", "`directory` to work in; default: a temporary one")
 	flag.StringVar(&traces, "trace", "", "measure these traces instead (a glob `pattern`); their indexes are made anew")
+	flag.BoolVar(&b.keep, "keep", false, "with -trace: ask only, with the index that is there")
 	flag.Parse()
 	if err := b.run(traces); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/mgpp:", err)
@@ -40,6 +41,7 @@ func main() {
 type bench struct {
 	mgtrace, changes, dir string
 	rounds                int
+	keep                  bool
 }
 
 func (b *bench) run(pattern string) error {
@@ -92,6 +94,20 @@ func (b *bench) step(what string, args ...string) (out []byte, err error) {
 }
 
 func (b *bench) measure(path string) error {
+	if !b.keep {
+		if err := b.make(path); err != nil {
+			return err
+		}
+	}
+	info, err := b.info(path)
+	if err != nil {
+		return err
+	}
+	return b.ask(path, info)
+}
+
+// make packs the trace and makes its index.
+func (b *bench) make(path string) error {
 	_ = os.Remove(path + ".idx") // it may not be there
 	small := filepath.Join(filepath.Dir(path), "packed.mgt")
 	defer os.Remove(small)
@@ -101,26 +117,37 @@ func (b *bench) measure(path string) error {
 	if _, err := b.step("make the index (first question)", "info", path, "--json", "--index"); err != nil {
 		return err
 	}
-	out, err := exec.Command(b.mgtrace, "info", path, "--json").Output()
+	changes, err := b.info(path)
 	if err != nil {
 		return err
 	}
-	var info struct {
-		Changes uint64            `json:"changes"`
-		Events  map[string]uint64 `json:"events"`
-	}
-	if err := json.Unmarshal(out, &info); err != nil {
-		return err
-	}
-	fmt.Printf("%s: %d changes\n", path, info.Changes)
+	fmt.Printf("%s: %d changes\n", path, changes)
 	for _, f := range []struct{ what, path string }{{"trace", path}, {"packed", small}, {"index", path + ".idx"}} {
 		s, err := os.Stat(f.path)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-34s %13d bytes, %5.2f a change\n", f.what, s.Size(), float64(s.Size())/float64(max(info.Changes, 1)))
+		fmt.Printf("%-34s %13d bytes, %5.2f a change\n", f.what, s.Size(), float64(s.Size())/float64(max(changes, 1)))
 	}
-	half := fmt.Sprint(info.Changes / 2)
+	return nil
+}
+
+// info returns how many changes a trace has.
+func (b *bench) info(path string) (changes uint64, err error) {
+	out, err := exec.Command(b.mgtrace, "info", path, "--json").Output()
+	if err != nil {
+		return 0, err
+	}
+	var info struct {
+		Changes uint64 `json:"changes"`
+	}
+	err = json.Unmarshal(out, &info)
+	return info.Changes, err
+}
+
+// ask asks the trace.
+func (b *bench) ask(path string, changes uint64) error {
+	half := fmt.Sprint(changes / 2)
 	first := "block#1"
 	for _, name := range []string{"::root", "tree#1"} {
 		if exec.Command(b.mgtrace, "who", path, name).Run() == nil {
@@ -141,8 +168,8 @@ func (b *bench) measure(path string) error {
 		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *session.Queries) error {
 			return q.Snapshot(context.Background(), session.SnapshotOptions{Node: first, At: half, Max: 60})
 		}},
-		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(info.Changes/2+1000)}, func(q *session.Queries) error {
-			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(info.Changes/2+1000), Max: 60})
+		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+1000)}, func(q *session.Queries) error {
+			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+1000), Max: 60})
 		}},
 		{"info", []string{"info", path}, nil},
 	} {

@@ -30,6 +30,7 @@ type Builder struct {
 	z      *zstd.Encoder
 	hist   *mgpp.History
 	of     uint64
+	trace  []byte // its directory
 	chunks []trace.Chunk
 	sites  []trace.StoreSite
 
@@ -68,7 +69,7 @@ func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	b := &Builder{
-		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), chunks: r.Chunks(),
+		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), trace: r.Directory(), chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir, z), pcRows: newSorter(3, dir, z), keptRows: newSorter(3, dir, z), deaths: newSorter(2, dir, z),
@@ -308,6 +309,9 @@ func (b *Builder) Finish(n Notes) (err error) {
 		if b.err == nil {
 			b.err = step(d)
 		}
+	}
+	if b.err == nil {
+		d.Trace, b.err = b.out.blob(b.trace)
 	}
 	if b.err == nil && n.Any != nil {
 		d.Notes, b.err = json.Marshal(n.Any)

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"path/filepath"
 
 	"mgtrace/mgpp"
@@ -26,7 +27,6 @@ type originKey struct {
 type origin struct {
 	alloc string
 	stack []trace.Addr
-	group int
 }
 
 func newOrigins(group func(alloc string, stack []trace.Addr) int) *origins {
@@ -45,7 +45,7 @@ func (o *origins) of(n *mgpp.Node) int {
 	if !ok {
 		i = len(o.all)
 		o.number[k] = i
-		o.all = append(o.all, origin{n.Alloc, n.Stack, 0})
+		o.all = append(o.all, origin{n.Alloc, n.Stack})
 		group := i
 		if o.assign != nil {
 			group = o.assign(n.Alloc, n.Stack)
@@ -55,11 +55,10 @@ func (o *origins) of(n *mgpp.Node) int {
 	return i
 }
 
-// encode codes the list.
-func (o *origins) encode() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(o.all)))
+// encode codes the list: records, and for each a row that says where it is.
+func (o *origins) encode() (b []byte, rows []row) {
 	for i, x := range o.all {
-		b = binary.AppendUvarint(b, uint64(o.group[i]))
+		from := len(b)
 		b = append(binary.AppendUvarint(b, uint64(len(x.alloc))), x.alloc...)
 		b = binary.AppendUvarint(b, uint64(len(x.stack)))
 		prev := trace.Addr(0)
@@ -68,52 +67,37 @@ func (o *origins) encode() []byte {
 			b = binary.AppendUvarint(b, d<<1^uint64(int64(d)>>63))
 			prev = a
 		}
+		rows = append(rows, row{uint64(i), uint64(o.group[i]), uint64(from), uint64(len(b) - from), uint64(crc32.Checksum(b[from:], castagnoli))})
 	}
-	return b
+	return b, rows
 }
 
-func decodeOrigins(b []byte) ([]origin, error) {
-	bad := false
-	number := func() uint64 {
-		v, k := binary.Uvarint(b)
-		if k <= 0 {
-			bad = true
-			return 0
-		}
-		b = b[k:]
-		return v
+func decodeOrigin(b []byte) (o origin, err error) {
+	k, n := binary.Uvarint(b)
+	if n <= 0 || k > uint64(len(b)-n) {
+		return o, ErrCorrupt
 	}
-	n := number()
-	if n > uint64(len(b))+1 {
-		return nil, ErrCorrupt
+	o.alloc = string(b[n:][:k])
+	b = b[n+int(k):]
+	k, n = binary.Uvarint(b)
+	if n <= 0 || k > uint64(len(b)) {
+		return o, ErrCorrupt
 	}
-	out := make([]origin, n)
-	for i := range out {
-		out[i].group = int(number())
-		k := number()
-		if bad || k > uint64(len(b)) {
-			return nil, ErrCorrupt
-		}
-		out[i].alloc = string(b[:k])
-		b = b[k:]
-		k = number()
-		if bad || k > uint64(len(b)) {
-			return nil, ErrCorrupt
-		}
-		prev := uint64(0)
-		if k > 0 {
-			out[i].stack = make([]trace.Addr, k)
-		}
-		for j := range out[i].stack {
-			u := number()
-			prev += u>>1 ^ -(u & 1)
-			out[i].stack[j] = trace.Addr(prev)
-		}
+	b = b[n:]
+	if k > 0 {
+		o.stack = make([]trace.Addr, k)
 	}
-	if bad || len(b) > 0 {
-		return nil, ErrCorrupt
+	prev := uint64(0)
+	for j := range o.stack {
+		u, n := binary.Uvarint(b)
+		if n <= 0 {
+			return o, ErrCorrupt
+		}
+		b = b[n:]
+		prev += u>>1 ^ -(u & 1)
+		o.stack[j] = trace.Addr(prev)
 	}
-	return out, nil
+	return o, nil
 }
 
 // Lives counts, for each group of nodes, how many live at a few times.
@@ -289,7 +273,11 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 	if err := b.table(d, tabResizes, 3, resizes, nil); err != nil {
 		return err
 	}
-	if d.Origins, err = b.out.blob(o.encode()); err != nil {
+	records, rows := o.encode()
+	if err := b.table(d, tabOrigins, 5, rows, nil); err != nil {
+		return err
+	}
+	if d.Origins, err = b.out.blob(records); err != nil {
 		return err
 	}
 	d.Lives, err = b.out.blob(encodeLives(l.Populations()))

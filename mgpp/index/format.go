@@ -38,6 +38,7 @@ type description struct {
 	Tables   map[string]tableMeta `json:"tables"`
 	Origins  blob                 `json:"origins"`
 	Lives    blob                 `json:"lives"`
+	Trace    blob                 `json:"trace"` // its directory
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
@@ -138,6 +139,8 @@ const (
 	tabNodes = "nodes"
 	// [level and number] [time] node: which memory became whose
 	tabCover = "cover"
+	// [number] [group] offset, length and checksum of its record in Origins
+	tabOrigins = "origins"
 	// [group] [node]
 	tabGroups = "of-group"
 	// [node] [time] size: of nodes that were resized, their birth first

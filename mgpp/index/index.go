@@ -25,7 +25,7 @@ type Index struct {
 	zstd    *zstd.Decoder
 	tables  map[string]*table
 	chunks  []row
-	origins []origin
+	origins map[int]origin    // that were read
 	loaded  map[uint64]*group // of those that were decoded
 	recent  []uint64          // their numbers, oldest first
 	err     error
@@ -49,6 +49,29 @@ func Open(path string, r *trace.Reader) (*Index, error) {
 	return x, nil
 }
 
+// Directory returns what trace.OpenWith opens the trace faster with; nil if there is
+// no index at path, or it does not know.
+func Directory(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	d, err := describe(f, info.Size())
+	if err != nil {
+		return nil
+	}
+	b, err := d.Trace.read(f)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
 func open(f *os.File, r *trace.Reader) (*Index, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -66,7 +89,7 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		return nil, err
 	}
 	r.PassStacks() // nodes have those that matter
-	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, loaded: map[uint64]*group{}}
+	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, origins: map[int]origin{}, loaded: map[uint64]*group{}}
 	for name, m := range d.Tables {
 		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
 			z.Close()

@@ -1,6 +1,9 @@
 package index
 
 import (
+	"fmt"
+	"hash/crc32"
+	"io"
 	"iter"
 	"slices"
 	"sort"
@@ -67,9 +70,8 @@ func (x *Index) nodeAt(id mgpp.NodeID, t uint64) mgpp.Node {
 	} else {
 		out.Moved = n.moved()
 	}
-	if all := x.allOrigins(); n.origin() < len(all) {
-		out.Alloc, out.Stack = all[n.origin()].alloc, all[n.origin()].stack
-	}
+	o := x.origin(n.origin())
+	out.Alloc, out.Stack = o.alloc, o.stack
 	return out
 }
 
@@ -239,18 +241,28 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 	}
 }
 
-func (x *Index) allOrigins() []origin {
-	if x.origins == nil {
-		b, err := x.d.Origins.read(x.f)
-		if !x.fail(err) {
-			x.origins, err = decodeOrigins(b)
-			x.fail(err)
-		}
-		if x.origins == nil {
-			x.origins = []origin{{}}
-		}
+// origin reads an origin.
+func (x *Index) origin(i int) origin {
+	if o, ok := x.origins[i]; ok {
+		return o
 	}
-	return x.origins
+	r, ok := x.rowAt(tabOrigins, uint64(i))
+	if n := uint64(x.d.Origins.Len); !ok || r[2] > n || r[3] > n-r[2] {
+		x.fail(fmt.Errorf("%w: origin %d", ErrCorrupt, i))
+		return origin{}
+	}
+	b := make([]byte, r[3])
+	if _, err := x.f.ReadAt(b, x.d.Origins.At+int64(r[2])); err != nil && err != io.EOF {
+		x.fail(err)
+		return origin{}
+	}
+	o, err := decodeOrigin(b)
+	if err == nil && uint64(crc32.Checksum(b, castagnoli)) != r[4] {
+		o, err = origin{}, ErrCorrupt
+	}
+	x.fail(err)
+	x.origins[i] = o
+	return o
 }
 
 // Count is how many groups nodes are in; group 0 is that of nodes which no allocator
@@ -260,11 +272,11 @@ func (x *Index) Count() int { return max(x.d.Groups, 1) }
 // Of returns the group of a node.
 func (x *Index) Of(id mgpp.NodeID) int {
 	n, _ := x.node(id)
-	all := x.allOrigins()
-	if n.origin() >= len(all) || all[n.origin()].group >= x.Count() {
+	r, ok := x.rowAt(tabOrigins, uint64(n.origin()))
+	if !ok || r[1] >= uint64(x.Count()) {
 		return 0
 	}
-	return all[n.origin()].group
+	return int(r[1])
 }
 
 // Rank is how many nodes up to this one are in a group.
