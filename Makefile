@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench bench-capture bench-locate bench-spec soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-locate bench-spec soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -50,6 +50,12 @@ bench-locate: setup-demo build
 # bench-spec measures proposed specifications against hand-written ones.
 bench-spec: setup-test
 	$(GO) run ./bench/spec $(BENCHFLAGS)
+
+# Prints what questions to a history of a hundred million changes cost, on disk, in
+# memory and in time: some minutes. BENCHFLAGS='-changes 1000000' is a short one; see
+# bench/mgpp/doc.go.
+bench-mgpp: setup-bench build
+	$(GO) run ./bench/mgpp -mgtrace ./mgtrace $(BENCHFLAGS)
 
 # Starts and kills mgtrace thousands of times and looks for what is left behind: some
 # hours. SOAKFLAGS='-launches 200' is a short one; see bench/soak/doc.go.

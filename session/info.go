@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -162,17 +163,27 @@ func (q *Queries) statements() []writer {
 	out := []writer{}
 	at := map[string]int{}
 	for _, x := range pcs[:min(len(pcs), q.o.maxWriters())] {
-		key := q.rec.symbols.Statement(x.pc)
+		key, place := q.statement(x.pc)
 		k, ok := at[key]
 		if !ok {
 			k = len(out)
 			at[key] = k
-			out = append(out, writer{Place: q.answers.Run.Place(x.pc)})
+			out = append(out, writer{Place: place})
 		}
 		out[k].Changes += x.n
 	}
 	slices.SortStableFunc(out, func(a, b writer) int { return cmp.Compare(b.Changes, a.Changes) })
 	return out
+}
+
+// statement is one of the program's; of other code it is the file, whose debug
+// information would take longer to read than all the rest.
+func (q *Queries) statement(pc trace.Addr) (key string, p query.Place) {
+	if im, ok := q.rec.symbols.Image(pc); ok && !im.Traced {
+		name := filepath.Base(im.Path)
+		return name, query.Place{Address: name}
+	}
+	return q.rec.symbols.Statement(pc), q.answers.Run.Place(pc)
 }
 
 type pcCount struct {

@@ -1,0 +1,91 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// answers asks an index this and that.
+func answers(x *Index) string {
+	s := ""
+	for _, t := range []mgpp.Timestamp{1, x.Now() / 2, x.Now()} {
+		live := slices.Collect(x.Live(t))
+		s += fmt.Sprintln(t, live, x.Op(t), x.LastWrite(low+8, 300, t))
+		for _, id := range live {
+			n := x.Node(id)
+			b := mgpp.Bytes{Data: make([]byte, min(n.Size, 64))}
+			s += fmt.Sprintln(n, x.At(t).Read(n.Start, &b), b.Data, b.Written, x.At(t).Target(n.Start, 0), x.Of(id), x.Rank(x.Of(id), id))
+		}
+	}
+	for pc, n := range x.Statements() {
+		s += fmt.Sprintln(pc, n)
+	}
+	return s + fmt.Sprintln(x.Populations(), x.Touched(0, x.Now()))
+}
+
+// TestDamage: an index of which any byte is wrong is refused, or says so when it is
+// asked, or answers as it should. It never answers something else.
+func TestDamage(t *testing.T) {
+	_, path := program(t, 3, 300)
+	want := answers(build(t, path))
+	whole, err := os.ReadFile(path + ".idx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rnd := rand.New(rand.NewPCG(1, 1))
+	told := 0
+	for range 100 {
+		b := slices.Clone(whole)
+		if rnd.IntN(8) == 0 {
+			b = b[:rnd.IntN(len(b))]
+		} else {
+			b[rnd.IntN(len(b))] ^= byte(1 + rnd.IntN(255))
+		}
+		if err := os.WriteFile(path+".bad", b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		Directory(path + ".bad") // no panic
+		x, err := Open(path+".bad", r)
+		if err != nil {
+			told++
+			continue
+		}
+		got := answers(x)
+		if x.Err() != nil {
+			told++
+		} else if got != want {
+			t.Fatal("a damaged index answers something else")
+		}
+		x.Close()
+	}
+	if told == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// TestStale: the index of another trace is refused.
+func TestStale(t *testing.T) {
+	_, path := program(t, 1, 100)
+	_, other := program(t, 2, 100)
+	build(t, path)
+	r, err := trace.Open(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := Open(path+".idx", r); !errors.Is(err, ErrStale) {
+		t.Errorf("the index of another trace: %v", err)
+	}
+}
