@@ -59,7 +59,7 @@ func (p *printer) cpoint(c *CPoint) {
 		p.f("  (possibly temporary: the function that changes it was still running)\n")
 	}
 	for i := range c.Inconsistencies {
-		p.inconsistency(&c.Inconsistencies[i])
+		p.inconsistency(&c.Inconsistencies[i], c.Repeated(i))
 	}
 	for _, n := range c.Notes {
 		p.f("  note: %s\n", n)
@@ -124,13 +124,19 @@ func (c *CPoint) Where() string {
 	return at
 }
 
-func (p *printer) inconsistency(i *Inconsistency) {
+// Repeated reports whether the inconsistency is of the same constraint as the one
+// before it: its text need not be shown again.
+func (c *CPoint) Repeated(i int) bool {
+	return i > 0 && c.Inconsistencies[i].Constraint == c.Inconsistencies[i-1].Constraint
+}
+
+func (p *printer) inconsistency(i *Inconsistency, repeated bool) {
 	more := ""
 	if i.Total > 1 {
 		more = fmt.Sprintf("  (one of %s alike)", Thousands(uint64(i.Total)))
 	}
 	p.f("\n  %s %s%s\n", p.paint(red, i.Constraint+":"), i.Reason, p.paint(dim, more))
-	if i.Source != "" {
+	if i.Source != "" && !repeated {
 		p.f("      %s\n", p.paint(dim, i.Source))
 	}
 	if i.Since != "" {

@@ -28,7 +28,7 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
 		}
 	}
 	if len(out.Evidence) == 0 {
-		out.Evidence = []string{"it changed what " + strings.Join(out.Contributes, " and ") + " depends on"}
+		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
 	out.Why = a.why(s, best, out)
 }
@@ -45,20 +45,34 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.RepairCell:
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), created(best.Created))
 		case faultloc.Flip:
-			return fmt.Sprintf("This change broke what held before: %s.", strings.Join(out.Contributes, ", "))
+			if len(out.Contributes) == 1 {
+				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
+			}
+			return fmt.Sprintf("This change broke %s that held before.", count(best.Flips, "constraint instance", "constraint instances"))
 		case faultloc.Entered:
 			return "It wrote what a later change made part of a broken constraint."
 		}
 	}
-	return fmt.Sprintf("It changed what %s depends on.", strings.Join(out.Contributes, " and "))
+	return fmt.Sprintf("It changed %s.", beneath(out.Contributes))
+}
+
+// beneath names what constraints depend on.
+func beneath(constraints []string) string {
+	switch len(constraints) {
+	case 0:
+		return "what a broken constraint depends on"
+	case 1:
+		return "what " + constraints[0] + " depends on"
+	}
+	return "what " + strings.Join(constraints, " and ") + " depend on"
 }
 
 func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
-	text := "It should have set " + a.repair(s.Repair) + " here"
+	text := "It did not set " + a.repair(s.Repair) + " here"
 	for i := range s.Evidence {
 		switch e := &s.Evidence[i]; e.Kind {
 		case faultloc.RepairCell:
-			text += fmt.Sprintf(": %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
+			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		}
@@ -103,6 +117,9 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 	switch {
 	case r.Cell.Pointer && r.Target != 0:
 		value = a.graph.Name(r.Target)
+		if off := r.Value - uint64(a.graph.Object(r.Target).Addr); off != 0 && off < a.graph.Object(r.Target).Size {
+			value = fmt.Sprintf("%s+%d", value, off)
+		}
 	case r.Cell.Pointer && r.Value == 0:
 		value = "NULL"
 	case r.Cell.Size < 8:
