@@ -91,7 +91,6 @@ func tasks(pid int) []int {
 // attach seizes all threads, until there is none that is not traced: a new one
 // of a seized thread is traced from its start.
 func (t *tracer) attach(ctx context.Context) error {
-	t.threads = make(map[int]*thread)
 	t.held = true
 	t.watchChildren()
 	if err := t.seizeAll(ctx); err != nil {

@@ -125,7 +125,9 @@ func (t *tracer) start(ctx context.Context, c Command, exe *Executable) error {
 	if err == nil {
 		t.root, t.pid = pid, pid
 		t.watchChildren()
-		err = t.seize(pid)
+		if err = t.seize(pid); errors.Is(err, ErrExited) {
+			t.root = 0 // nothing is left, and nothing more will be reported of it
+		}
 	}
 	if err == nil && c.Follow != "" {
 		err = t.follow(ctx, c)

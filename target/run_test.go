@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -163,6 +164,43 @@ func TestKilledFromOutside(t *testing.T) {
 	if st := s.run(t.Context(), Handlers{}); st.Signal != unix.SIGKILL {
 		t.Errorf("status %v", st)
 	}
+}
+
+// A program that is killed while it is being started is an error of Launch, or ends.
+func TestKilledAtLaunch(t *testing.T) {
+	path := build(t, "behave")
+	for i := range 100 {
+		stop, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(over)
+			for {
+				lists, _ := filepath.Glob("/proc/self/task/*/children")
+				for _, l := range lists {
+					b, _ := os.ReadFile(l)
+					if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+						time.Sleep(time.Duration(i) * 10 * time.Microsecond)
+						unix.Kill(pid, unix.SIGKILL)
+						return
+					}
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		p, err := Launch(t.Context(), Command{Path: path, Args: []string{"spin"}})
+		close(stop)
+		<-over
+		if err != nil {
+			continue
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	noChildren(t)
 }
 
 func TestTimeoutHolds(t *testing.T) {

@@ -116,6 +116,7 @@ func newTracer() *tracer {
 		sigchld:   make(chan os.Signal, 1),
 		closed:    make(chan struct{}),
 		strays:    make(map[int]bool),
+		threads:   make(map[int]*thread),
 		early:     make(map[int]bool),
 		traps:     make(map[uint64]byte),
 		spent:     make(map[uint64]bool),
