@@ -29,6 +29,7 @@ type Assembler struct {
 	runs    func(*trace.Stores) error // nil: stores of runs go to sink, one by one
 	stores  []trace.StoreSite         // what Stores.Recs name: by index in Plan.Stores
 	threads map[trace.ThreadID]*thread
+	last    *thread // the one that was asked for last
 	live    *blocks // nil: no declared allocator needs it
 	ev      trace.Event
 	err     error
@@ -136,6 +137,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		a.release(t, 0, 0)
 		a.send(a.event(h, trace.KindThreadExit))
 		delete(a.threads, h.Thread)
+		a.last = nil
 	case Fork:
 		a.number(h, trace.KindFork)
 	case Exec:
@@ -230,11 +232,15 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 func below(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
 
 func (a *Assembler) thread(id trace.ThreadID) *thread {
+	if t := a.last; t != nil && t.id == id {
+		return t
+	}
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id}
 		a.threads[id] = t
 	}
+	a.last = t
 	return t
 }
 
