@@ -27,7 +27,6 @@ type candidate struct {
 	states      int      // in so many states it must have been seen
 	implies     []string // keys of candidates that need not be said beside it
 	weak        bool     // an observation rather than a law: stated in a comment only
-	shape       bool     // about pointers, not values
 
 	dead  bool
 	pairs map[pair]bool
@@ -85,13 +84,16 @@ type trial struct {
 }
 
 // compile makes a specification of a header and candidates. Candidates that the
-// language refuses (an attribute of a type without such a field, say) are dead.
+// language refuses are dead: a field of the program may have the name of an attribute,
+// say.
 func compile(r *Run, h *header, cands []*candidate) (*trial, error) {
 	cands = slices.DeleteFunc(slices.Clone(cands), func(c *candidate) bool { return c.dead })
 	for {
 		var b strings.Builder
 		b.WriteString(h.text())
-		for _, a := range attributesOf(cands) {
+		head := strings.Count(b.String(), "\n") + 1 // the line of the first attribute
+		attrs := attributesOf(cands)
+		for _, a := range attrs {
 			b.WriteString(a.text + "\n")
 		}
 		first := strings.Count(b.String(), "\n") + 1 // the line of the first candidate
@@ -101,12 +103,17 @@ func compile(r *Run, h *header, cands []*candidate) (*trial, error) {
 		spec, errs := load(b.String(), r.Program)
 		refused := false
 		for _, e := range errs {
-			i := e.Pos.Line - first
-			if i < 0 || i >= len(cands) {
+			refused = true
+			switch line := e.Pos.Line; {
+			case line >= first && line < first+len(cands):
+				cands[line-first].dead = true
+			case line >= head && line < first:
+				for _, c := range cands {
+					c.dead = c.dead || slices.ContainsFunc(c.attr, func(a attribute) bool { return a.text == attrs[line-head].text })
+				}
+			default:
 				return nil, fmt.Errorf("the beginning of a specification was refused: %s", e.Format(b.String()))
 			}
-
-			cands[i].dead, refused = true, true
 		}
 		if !refused {
 			t := &trial{run: r, spec: spec, cands: cands}

@@ -28,14 +28,14 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	switch s.kind {
 	case tree:
-		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X").shape = true
+		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X")
 		m.add("tree", "every node but the root has one parent, and there is one root",
-			fmt.Sprintf("X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(%s Y: Y.ISROOT == TRUE) == 1", m.name)).because("forest").shape = true
-		m.add("forest", "a node that is no root has one parent", "X.ISROOT == FALSE => X.INDEGREE == 1").shape = true
+			fmt.Sprintf("X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(%s Y: Y.ISROOT == TRUE) == 1", m.name)).because("forest")
+		m.add("forest", "a node that is no root has one parent", "X.ISROOT == FALSE => X.INDEGREE == 1")
 	case dag:
-		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X").shape = true
+		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X")
 	case ring:
-		m.add("ring", "every node has one predecessor and one successor", "X.INDEGREE == 1 and X.OUTDEGREE == 1").because("nonnull "+s.links[0].name, "forest", "outdegree").shape = true
+		m.add("ring", "every node has one predecessor and one successor", "X.INDEGREE == 1 and X.OUTDEGREE == 1").because("nonnull "+s.links[0].name, "forest", "outdegree")
 	}
 	list := s.kind == tree && len(s.links) == 1 && !s.links[0].array
 	for _, g := range globals {
@@ -47,7 +47,7 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 					m.end("last "+path, path+" is the last one", fmt.Sprintf("X.ISLEAF == TRUE => %s == X", path))
 				}
 			case ring, network:
-				m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path)).shape = true
+				m.add("reach "+path, "every node can be reached from "+path, fmt.Sprintf("%s ->> X", path))
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func (m *maker) end(key, words, formula string) { m.atEnd(m.add(key, words, form
 func (m *maker) ends(key, words, text string) { m.atEnd(m.say(key, words, text)) }
 
 func (m *maker) atEnd(c *candidate) {
-	c.shape, c.need, c.states = true, 1, 5
+	c.need, c.states = 1, 5
 }
 
 // aside makes candidates about pointers that are not the edges of the structure:
@@ -89,9 +89,9 @@ func (m *maker) aside(s shape) {
 		if in(p) {
 			continue
 		}
-		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name)).shape = true
-		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name)).shape = true
-		m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name).shape = true
+		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name))
+		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name))
+		m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name)
 		for _, q := range m.own() {
 			if !in(q) {
 				m.inverse(p, q)
@@ -103,8 +103,7 @@ func (m *maker) aside(s shape) {
 			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
 				continue
 			}
-			c := m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
-			c.shape = true
+			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
 		}
 	}
 }
@@ -152,9 +151,9 @@ func (m *maker) pointers(s shape) {
 		if len(s.links) == 1 && !s.links[0].array {
 			m.inverse(q, s.links[0])
 		} else {
-			m.add("down "+q.name, "a node is a child of its "+q.name, fmt.Sprintf("X.%s != NULL => X.%s ->(%s) X", q.name, q.name, names(s.links))).shape = true
+			m.add("down "+q.name, "a node is a child of its "+q.name, fmt.Sprintf("X.%s != NULL => X.%s ->(%s) X", q.name, q.name, names(s.links)))
 		}
-		m.add("top "+q.name, q.name+" is NULL in a root alone", fmt.Sprintf("X.ISROOT == FALSE => X.%s != NULL", q.name)).shape = true
+		m.add("top "+q.name, q.name+" is NULL in a root alone", fmt.Sprintf("X.ISROOT == FALSE => X.%s != NULL", q.name))
 	}
 	if s.kind == network {
 		for _, p := range own {
@@ -165,7 +164,7 @@ func (m *maker) pointers(s shape) {
 				}
 			}
 			if p.array {
-				m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name)).shape = true
+				m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name))
 			}
 		}
 	}
@@ -174,7 +173,7 @@ func (m *maker) pointers(s shape) {
 		lost = lost || l.edge && l.lost > 0
 		if l.set > 0 && l.null == 0 && l.count == 1 {
 			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
-			c.shape, c.need = true, 8
+			c.need = 8
 		}
 		if l.edge && l.set == 0 && l.null > 0 {
 			c := m.add("null "+l.name, l.name+" was always NULL", fmt.Sprintf("X.%s == NULL", l.name))
@@ -182,7 +181,7 @@ func (m *maker) pointers(s shape) {
 		}
 	}
 	if !lost && len(own) > 0 {
-		m.add("dangling", "every pointer to a node leads to one that is alive", "X.DANGLING == 0").shape = true
+		m.add("dangling", "every pointer to a node leads to one that is alive", "X.DANGLING == 0")
 	}
 	m.nullTogether(s)
 }
@@ -195,7 +194,7 @@ func (m *maker) nullTogether(s shape) {
 			if p == q || p.count != 1 || q.count != 1 || !mixed || slices.Contains(s.backs, p) || slices.Contains(s.backs, q) {
 				continue
 			}
-			m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name)).shape = true
+			m.add("null "+p.name+" "+q.name, fmt.Sprintf("where %s is NULL, %s is", p.name, q.name), fmt.Sprintf("X.%s == NULL => X.%s == NULL", p.name, q.name))
 		}
 	}
 }
@@ -219,8 +218,8 @@ func (m *maker) degrees(s shape) {
 	}
 	n := s.cells()
 	if n > 1 && s.kind != network {
-		m.add("full", fmt.Sprintf("a node has %d children or none", n), fmt.Sprintf("X.ISLEAF == FALSE => X.OUTDEGREE == %d", n)).because("at least 2").shape = true
-		m.add("at least 2", "a node that has children has two or more", "X.ISLEAF == FALSE => X.OUTDEGREE >= 2").shape = n > 2
+		m.add("full", fmt.Sprintf("a node has %d children or none", n), fmt.Sprintf("X.ISLEAF == FALSE => X.OUTDEGREE == %d", n)).because("at least 2")
+		m.add("at least 2", "a node that has children has two or more", "X.ISLEAF == FALSE => X.OUTDEGREE >= 2")
 		if n == 2 {
 			m.out = m.out[:len(m.out)-1]
 		}
@@ -262,7 +261,7 @@ func (m *maker) flags(s shape) {
 		for i, leaf := range v {
 			inner := v[1-i]
 			m.add(fmt.Sprintf("leaf %s %d", f.name, leaf), fmt.Sprintf("%s is %s in a leaf, else %s", f.name, f.text(leaf), f.text(inner)),
-				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).because("values " + f.name).shape = true
+				fmt.Sprintf("X.%s == %s and X.ISLEAF == TRUE or X.%s == %s and X.ISLEAF == FALSE", f.name, f.text(leaf), f.name, f.text(inner))).because("values " + f.name)
 		}
 	}
 }

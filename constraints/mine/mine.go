@@ -88,6 +88,7 @@ type mining struct {
 	cpoints   []CPoint
 	end       bool
 	final     []moment
+	tried     bool // the laws have been tried at the quiet moments, if not more
 	partial   bool
 }
 
@@ -318,6 +319,11 @@ func (m *mining) laws(ctx context.Context) error {
 	if err := m.trust(ctx, m.cands); err != nil {
 		return err
 	}
+	for _, c := range m.cands {
+		c.weigh()
+	}
+	m.tried = true
+	m.final = m.quiet
 	return nil
 }
 
@@ -335,9 +341,22 @@ func (m *maker) same(links []*link) []*link {
 // points chooses C-points, and checks all candidates there.
 func (m *mining) points(ctx context.Context) error {
 	m.run.progress("choosing C-points")
-	for _, c := range m.cands {
-		c.weigh()
+	known := make([]map[int]int, len(m.cands))
+	for i, c := range m.cands {
+		known[i] = c.fails
 	}
+	err := m.settle(ctx)
+	if err != nil { // what the quiet moments told stands
+		m.cpoints, m.final = nil, m.quiet
+		for i, c := range m.cands {
+			c.fails = known[i]
+		}
+	}
+	return err
+}
+
+// settle is points, for which the candidates are swept anew.
+func (m *mining) settle(ctx context.Context) error {
 	var sure []*candidate
 	for _, c := range agree(m.cands, clone(m.places)) {
 		if ok, _ := c.justified(); ok && !c.weak {
@@ -360,6 +379,7 @@ func (m *mining) points(ctx context.Context) error {
 	}
 	m.run.progress("checking at the C-points")
 	picked := m.land.picked(m.cpoints, m.end)
+	m.final = nil
 	for _, q := range m.land.moments {
 		if picked[q.place] {
 			m.final = append(m.final, q)
@@ -393,7 +413,7 @@ func (m *mining) result() *Result {
 		}
 		r.Types = append(r.Types, t)
 	}
-	if m.partial {
+	if !m.tried {
 		return r
 	}
 	var held []*candidate

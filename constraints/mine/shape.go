@@ -81,16 +81,16 @@ func (m *maker) shapes() {
 	own := m.own()
 	for _, s := range subsets(own) {
 		f := names(s)
-		m.add("acyclic "+f, "no cycle over "+f, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", f, f)).shape = true
-		m.add("forest "+f, "at most one edge of "+f+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", f)).shape = true
-		m.add("ring "+f, "one edge of "+f+" leads to each node, and one leads on", fmt.Sprintf("X.INDEGREE(%s) == 1 and X.OUTDEGREE(%s) == 1", f, f)).shape = true
+		m.add("acyclic "+f, "no cycle over "+f, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", f, f))
+		m.add("forest "+f, "at most one edge of "+f+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", f))
+		m.add("ring "+f, "one edge of "+f+" leads to each node, and one leads on", fmt.Sprintf("X.INDEGREE(%s) == 1 and X.OUTDEGREE(%s) == 1", f, f))
 	}
 	for _, p := range own {
 		for _, q := range own {
 			m.inverse(p, q)
 		}
 		if p.array {
-			m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name)).shape = true
+			m.add("mutual "+p.name, "edges of "+p.name+" go both ways", fmt.Sprintf("X ->(%s) Y => Y ->(%s) X", p.name, p.name))
 		}
 	}
 }
@@ -112,7 +112,6 @@ func (m *maker) inverse(p, q *link) {
 		words = p.name + " is mutual"
 	}
 	c := m.add("back "+p.name+" "+q.name, words, formula).because("forest " + p.name)
-	c.shape = true
 	if p.leadsBack() && !q.leadsBack() {
 		c.because("acyclic " + p.name) // a cycle would be one of q too
 	}

@@ -19,7 +19,7 @@ func (r *Result) Text(program string) string {
 		fmt.Fprintf(&b, "#   %s: %d allocated; %s%s\n", t.Name, t.Born, t.Shape, r.over(t))
 	}
 	if r.Partial {
-		b.WriteString("#   INTERRUPTED: only a part was looked for.\n")
+		b.WriteString("#   INTERRUPTED: this is what was known by then; no C-points were chosen.\n")
 	}
 	fmt.Fprintf(&b, "#   checked at %s, which met it in %s.\n", plural(r.Moments, "C-point", "C-points"), plural(r.States, "state", "different states"))
 	if r.Skipped > 0 {
@@ -88,6 +88,9 @@ func capital(s string) string {
 
 // writePoints writes the C-points, and in a comment why other functions are none.
 func (r *Result) writePoints(b *strings.Builder) {
+	if r.Partial {
+		return
+	}
 	if slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Chosen }) {
 		b.WriteString("\n# Functions that changed the structure and left it whole.\n")
 	} else {
