@@ -19,13 +19,12 @@ import (
 
 // How much of what led to a C-point is told (docs/design/reporting.md).
 const (
-	maxSteps    = 120     // changes that are listed
-	maxDrawn    = 24      // objects that are drawn
-	maxOfOne    = 10_000  // changes of one object that are looked at, the newest
-	maxTold     = 8       // suspects whose changes are steps in any case
-	maxRead     = 1 << 20 // dependencies that are looked at for the verdicts
-	maxFilmed   = 20      // C-points that are drawn
-	maxVerdicts = 16      // findings whose verdict is asked for at each step
+	maxSteps  = 120     // changes that are listed
+	maxDrawn  = 24      // objects that are drawn, at either end
+	maxOfOne  = 10_000  // changes of one object that are looked at, the newest
+	maxTold   = 8       // suspects whose changes are steps in any case
+	maxRead   = 1 << 20 // dependencies that are looked at for the verdicts
+	maxFilmed = 20      // C-points that are drawn
 )
 
 // story is what led to a C-point.
@@ -203,9 +202,11 @@ func (s *story) verdicts() {
 	for _, group := range groupByCause(s.p.found) {
 		s.asked = append(s.asked, group[0].Instance)
 	}
+	last := len(s.times) + 1
 	read := 0
-	for f, inst := range s.asked[:min(len(s.asked), maxVerdicts)] {
-		step := len(s.times) + 1
+	for f, inst := range s.asked {
+		s.broken[last] = append(s.broken[last], f)
+		step := last - 1
 		for step >= 0 && read < maxRead {
 			t := s.time(step)
 			r := s.a.model().Eval(inst, s.a.checker.View(t))

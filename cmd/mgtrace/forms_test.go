@@ -68,7 +68,7 @@ func TestForms(t *testing.T) {
 		ghosts := `String(document.querySelectorAll(".stage .edge.is-g").length)`
 		at("the edge that it removed", ghosts, "1")
 		p.Press(kb.ArrowLeft)
-		at("the step before", `document.querySelector(".state").textContent`, "all is well here")
+		at("the step before", `document.querySelector(".state").textContent`, "no finding is broken here")
 		at("its change", change, c.Steps[step-1].Change)
 		at("its line", line, c.Steps[step-1].Source)
 		at("no edge is gone", ghosts, "0")

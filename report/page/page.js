@@ -58,7 +58,7 @@
 			show(at);
 		}
 		function verdict(step) {
-			let s = step.broken === null ? "" : step.broken.length === 0 ? "all is well here"
+			let s = step.broken === null ? "" : step.broken.length === 0 ? "no finding is broken here"
 				: "broken here: " + [...new Set(step.broken.map((i) => point.findings[i]))].join(", ");
 			if (step.left) s += (s ? " · " : "") + step.left + (step.left === 1 ? " change" : " changes") + " before it not shown";
 			return s;

@@ -137,7 +137,7 @@ func TestBrowser(t *testing.T) {
 			file, _ := write(t, told(text))
 			p := browsertest.Open(t, file)
 			cut := []rune(text + strings.Repeat("long ", 40))[:9]
-			first := shown{Title: "all is well " + text, State: "all is well here", Value: "1", Cell: "cell", First: "box is-p", Second: "box is-off", Edge: "edge is-off", Source: "/src/" + text + ":3", Line: "3" + text}
+			first := shown{Title: "all is well " + text, State: "no finding is broken here", Value: "1", Cell: "cell", First: "box is-p", Second: "box is-off", Edge: "edge is-off", Source: "/src/" + text + ":3", Line: "3" + text}
 			second := shown{
 				Title: "change 11: " + text + ":3 in " + text, Change: text + ": 1 → 2", State: "broken here: " + text + " · 4 changes before it not shown",
 				Value: string(cut) + "…", Cell: "cell is-c", First: "box is-b", Second: "box is-n", Edge: "edge is-n", Source: "/src/" + text + ":3", Line: "3" + text, Step: 1,
