@@ -68,9 +68,9 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 //
 // This is where the time goes. Where the next record begins hangs on the tag
 // alone, and whether a store is wanted is a number and no branch, so the processor
-// works on several records at once. The one check of off bounds all that is read
-// of any record, which is why that is done with pointers. No more variables live
-// here than there are registers.
+// works on several records at once. The one check of r bounds all that is read of
+// any record, which is why that is done with pointers; and few variables live here,
+// so that most are in registers.
 func gather(b []byte, end int, stores []storeForm, zones *[numZones]zone, recs []trace.StoreRec) (off, n, read int) {
 	if end < 0 || len(recs) == 0 {
 		return 0, 0, 0
@@ -90,15 +90,15 @@ func gather(b []byte, end int, stores []storeForm, zones *[numZones]zone, recs [
 			break
 		}
 		addr := load64(unsafe.Add(r, layout.StoreAddr)) + f.disp
-		zone := (*zone)(unsafe.Add(known, zoneOf(addr)*unsafe.Sizeof(zone{})))
-		if addr-zone.lo >= zone.room {
+		z := (*zone)(unsafe.Add(known, zoneOf(addr)*unsafe.Sizeof(zone{})))
+		if addr-z.lo >= z.room {
 			break
 		}
 		rec := (*trace.StoreRec)(unsafe.Add(to, uintptr(uint32(count))*unsafe.Sizeof(trace.StoreRec{})))
 		rec.Site, rec.Addr = site, addr
 		rec.Base = load64(unsafe.Add(r, f.base)) & f.baseMask
 		rec.Value = load64(unsafe.Add(r, layout.StoreValue)) & f.mask
-		count += zone.count
+		count += z.count
 		r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
 	}
 	return int(uintptr(r) - uintptr(start)), int(uint32(count)), int(count >> 32)
