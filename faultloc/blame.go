@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -14,7 +15,12 @@ const maxAlike = 500
 // blame turns repairs into suspicion: against the statements that last wrote
 // and last changed the cell, and, where other statements give like nodes that
 // field, against the likeliest of these for not having done it here.
-func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
+func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
+	var h *habits
+	if in.looksFor(Habit) && len(in.Found) > 0 && in.Cells != nil {
+		h = learn(in)
+		suspects = unkept(in, h, suspects, repairs, l)
+	}
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
 	ran := statementsSince(in)
 	for i := range repairs {
@@ -27,7 +33,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []
 		if destroyed || r.Orphans > 0 || !in.looksFor(Missing) {
 			continue
 		}
-		if s, ok := missing(in, tb, r, last, ran); ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.PC == s.PC }) {
+		if s, ok := missing(in, tb, r, last, ran); ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
 			suspects = append(suspects, s)
 		}
 	}
@@ -41,15 +47,87 @@ func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect
 		return suspects
 	}
 	s := statement(in, &suspects, t)
-	if s.Repair == nil {
+	switch {
+	case s.Repair == nil:
 		s.Repair = r
 		s.Evidence = append(s.Evidence, r.evidence(in))
+	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0:
+		s.also(in, r)
 	}
 	if len(s.Operations) == 0 {
 		s.Operations = []mgpp.Timestamp{t}
 		s.Contributes = r.mended(in)
 	}
 	return suspects
+}
+
+// also adds a repair of another cell that the same statement wrote: together they
+// mend more.
+func (s *Suspect) also(in Input, r *Repair) {
+	if s.mends == nil {
+		s.mends = slices.Clone(s.Repair.cured)
+	}
+	for i, c := range r.cured {
+		s.mends[i] = s.mends[i] || c
+	}
+	n := 0
+	for _, c := range s.mends {
+		if c {
+			n++
+		}
+	}
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == RepairCell && n > e.Cured {
+			e.Cured = n
+			e.More = true
+		}
+	}
+}
+
+// unkept accuses statements that did not run where they always do, as far as they
+// write such a field as the inconsistencies read.
+func unkept(in Input, h *habits, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
+	fields := map[string]bool{}
+	for _, c := range l.cells() {
+		fields[general(c.Path)] = true
+	}
+	for _, b := range h.breaches() {
+		example := h.last[b.missing]
+		if !in.wrote(example) {
+			continue
+		}
+		op := in.History.Op(example)
+		cell, ok := in.Cells.Cell(op.Addr, in.Model.View(example))
+		if !ok {
+			continue
+		}
+		value, known := read(in.Model.View(example), cell.Addr, cell.Size)
+		s := Suspect{Kind: Omitted, PC: op.PC, Operation: example}
+		for i := range repairs {
+			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && s.Repair == nil && known && (value == 0) == (r.Value == 0) {
+				s.Repair, s.Contributes = r, r.mended(in)
+				s.Evidence = append(s.Evidence, r.evidence(in))
+			}
+		}
+		if s.Repair == nil && !fields[general(cell.Path)] {
+			continue
+		}
+		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Alone: s.Repair == nil || !s.Evidence[0].settles()})
+		suspects = append(suspects, s)
+	}
+	return suspects
+}
+
+// general is a field's path without its indices.
+func general(path string) string {
+	for {
+		i := strings.IndexByte(path, '[')
+		j := strings.IndexByte(path, ']')
+		if i < 0 || j < i {
+			return path
+		}
+		path = path[:i] + path[j+1:]
+	}
 }
 
 // maxInterval bounds the operations since the last healthy C-point that are
@@ -127,6 +205,9 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
 		return Suspect{}, false
 	}
+	if fresh && last > in.Healthy && !usualValue(in, r, last) {
+		return Suspect{}, false
+	}
 	writers, of := usualWriters(in, r, fresh)
 	here := map[string]bool{}
 	for t, n := last, 0; t > in.Healthy && n < maxRewrites; n++ {
@@ -151,6 +232,31 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
 		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of}},
 	}, true
+}
+
+// usualValue: the statement of operation last gave like nodes the same value up to
+// the last healthy C-point. Then it is not what it wrote that is wrong.
+func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
+	st := in.Statement(in.History.Op(last).PC)
+	value, ok := read(in.Model.View(last), r.Cell.Addr, r.Cell.Size)
+	if !ok {
+		return false
+	}
+	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
+	for _, o := range in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike) {
+		obj := in.Cells.Object(o)
+		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
+		for n := 0; t > obj.Birth && n < maxVersions; n++ {
+			if t <= in.Healthy && in.Statement(in.History.Op(t).PC) == st {
+				v, ok := read(in.Model.View(t), obj.Addr+offset, r.Cell.Size)
+				if ok && (v == value || r.Cell.Pointer && (v == 0) == (value == 0)) {
+					return true
+				}
+			}
+			t = in.History.LastWrite(obj.Addr+offset, size, t-1)
+		}
+	}
+	return false
 }
 
 // writer is what is known of a statement that writes a field of like nodes.

@@ -31,6 +31,8 @@ type Structure interface {
 	// Alike returns up to limit live objects of the same type as o, for
 	// comparison, nearest in time first.
 	Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID
+	// Fields returns the scalar fields of an object, of a large one the first.
+	Fields(o graph.ObjID, v mgpp.View) []Cell
 	// Near returns up to limit objects that are connected with o by an edge,
 	// either way.
 	Near(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID
@@ -59,6 +61,11 @@ type Input struct {
 	// Healthy is the last C-point before At where the constraints held; 0 if
 	// there was none.
 	Healthy mgpp.Timestamp
+	// Points are the times of the C-points before At, ascending: what ran on either
+	// side of one is not of one piece.
+	Points []mgpp.Timestamp
+	// Cut: the run ended at At in the middle of something, as in a crash.
+	Cut bool
 	// Statement maps a program counter to the identity of its statement.
 	Statement func(trace.Addr) string
 	// MaxOperations bounds the traceback; 0: no bound.
@@ -88,15 +95,18 @@ type Suspect struct {
 	Second      bool       // second class: wrote what later entered a broken constraint
 	Evidence    []Evidence // the best first
 	Repair      *Repair
+	mends       []bool // by index in Input.Found: with further cells; nil: Repair alone
 }
 
 // EvidenceKind classifies Evidence.
 type EvidenceKind string
 
 const (
+	Instead        EvidenceKind = "instead"        // had it written another field, or the other way round, all would be well
 	Counterfactual EvidenceKind = "counterfactual" // without its bytes, inconsistencies would be gone
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
+	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
 	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken
@@ -105,12 +115,19 @@ const (
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
 type Evidence struct {
 	Kind    EvidenceKind
-	Cured   int // Counterfactual, RepairCell: inconsistencies that would be gone
-	Of      int // of how many; Missing: see Often
-	Created int // and how many new ones there would be; -1: not counted
-	Orphans int // and how many nodes nothing would lead to any more
-	Flips   int // Flip: inconsistencies that it turned from holding to broken
-	Often   int // Missing: in how many of Of like nodes the statement wrote the field
+	Cured   int  // Counterfactual, RepairCell: inconsistencies that would be gone
+	More    bool // RepairCell: with the repairs of further cells that the statement wrote
+	Of      int  // of how many; Missing: see Often
+	Created int  // and how many new ones there would be; -1: not counted
+	Orphans int  // and how many nodes nothing would lead to any more
+	Flips   int  // Flip: inconsistencies that it turned from holding to broken
+	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	// Beside is Habit's other statement: where this one should have run.
+	Beside mgpp.Timestamp
+	Alone  bool // Habit: to write what the statement writes would not mend all
+	// Obj and Path are the field that Instead's value belongs into.
+	Obj  graph.ObjID
+	Path string
 }
 
 // Repair is a cell and a value for it that would make inconsistencies hold and
@@ -159,7 +176,7 @@ func Locate(in Input) Result {
 	if in.looksFor(RepairCell) {
 		repairs = lab.repair(tb)
 	}
-	suspects = blame(in, tb, suspects, repairs)
+	suspects = blame(in, tb, suspects, repairs, lab)
 	suspects, others := rank(suspects)
 	return Result{
 		Suspects: suspects, Others: others, Repairs: repairs, Remaining: tb.remaining,

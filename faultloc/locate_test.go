@@ -226,7 +226,7 @@ var cases = []struct {
 		name: "dropped back pointer", spec: listSpecDL, before: insertions(8),
 		fault:   "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8",
 		correct: "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8\n41: n8.prev = x",
-		want:    "omitted 41, wrote 40", evidence: Missing,
+		want:    "omitted 41, wrote 40", evidence: Habit,
 	},
 	{
 		name: "wrong key", spec: listSpecDL, before: insertions(6),

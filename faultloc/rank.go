@@ -112,28 +112,42 @@ func (r *Repair) mended(in Input) []eval.Instance {
 	return out
 }
 
-// What evidence is worth. An experiment that cures all and does no harm is
-// worth most; one that merely cuts a node off is worth less than the flip and
-// the repair of a field together.
+// What evidence is worth, in hundredths. An experiment that cures all and does no
+// harm is worth most; one that cures a part, that part; one that merely cuts a node
+// off, less than the flip and the repair of a field together.
 const (
-	worthAll     = 6 // counterfactual: cures all and does no harm
-	worthSome    = 3 // cures more than it breaks
-	worthCut     = 2 // cures, but cuts a node off
-	worthRepair  = 5 // wrote, or should have written, the cell that mends all
-	worthPart    = 2 // that mends some
-	worthLoose   = 1 // but cuts a node off
-	worthOften   = 4 // Missing: in at least four of five like nodes the statement wrote the field
-	worthSeldom  = 1
-	worthFlip    = 1
+	worthInstead = 700 // Instead: cures all
+	worthAll     = 600 // counterfactual: cures all and does no harm
+	worthSome    = 300 // cures more than it breaks
+	worthCut     = 200 // cures, but cuts a node off
+	worthRepair  = 500 // wrote, or should have written, the cell that mends all
+	worthPart    = 300 // that mends some
+	worthLoose   = 100 // but cuts a node off
+	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
+	worthSeldom  = 100
+	worthAlways  = 500 // Habit: without exception, in many cases
+	worthUsual   = 300
+	worthAlone   = 150 // Habit: of a statement whose field would not mend all
+	worthFlip    = 100
 	worthNothing = 0
 )
 
-// enough like nodes to call something usual.
-const enough = 3
+// enough like nodes to call something usual; many cases to call a habit firm.
+const (
+	enough = 3
+	many   = 20
+)
+
+// part is worth's share of what an experiment cures, less what it breaks.
+func (e Evidence) part(worth int) int {
+	return worth * max(0, e.Cured-max(0, e.Created)) / max(1, e.Of)
+}
 
 // worth of one piece of evidence.
 func (e Evidence) worth() int {
 	switch e.Kind {
+	case Instead:
+		return worthInstead
 	case Counterfactual:
 		switch {
 		case e.Created < 0 || e.Cured <= e.Created:
@@ -141,24 +155,32 @@ func (e Evidence) worth() int {
 		case e.Orphans > 0 && e.Cured < e.Of:
 			return worthNothing
 		case e.Orphans > 0:
-			return worthCut
+			return e.part(worthCut)
 		case e.settles():
 			return worthAll
 		}
-		return worthSome
+		return e.part(worthSome)
 	case RepairCell:
 		switch {
 		case e.Orphans > 0:
-			return worthLoose
-		case e.settles():
+			return e.part(worthLoose)
+		case e.settles(), e.More && e.Cured == e.Of:
 			return worthRepair
 		}
-		return worthPart
+		return e.part(worthPart)
 	case Missing:
 		if e.Of >= enough && 5*e.Often >= 4*e.Of {
 			return worthOften
 		}
 		return worthSeldom
+	case Habit:
+		switch {
+		case e.Alone:
+			return worthAlone
+		case e.Of >= many && 50*e.Often >= 49*e.Of:
+			return worthAlways
+		}
+		return worthUsual
 	case Flip:
 		return worthFlip
 	}
@@ -167,7 +189,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0
+	return (e.Kind == Counterfactual || e.Kind == RepairCell || e.Kind == Instead) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More
 }
 
 // Best returns the piece of evidence that is worth most, of several the first;
@@ -191,7 +213,7 @@ func (s *Suspect) worth() int {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Missing, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

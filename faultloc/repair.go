@@ -19,6 +19,8 @@ const (
 	maxInto         = 8   // cells that lead to one node
 	maxRepairs      = 8
 	maxMoved        = 16 // values in motion
+	maxMovedTrials  = 120
+	maxNewborn      = 8 // nodes made since the last healthy C-point
 )
 
 // candidate is a cell that may be wrong.
@@ -38,10 +40,11 @@ func (l *lab) repair(tb *contributions) []Repair {
 	if l.in.Cells == nil || len(l.in.Found) == 0 {
 		return nil
 	}
-	moved := l.inMotion(tb)
+	moved := append(l.inMotion(tb), l.newborn(tb)...)
 	var out []Repair
 	most := 0
-	for _, c := range l.cells() {
+	cells := l.cells()
+	for _, c := range cells {
 		if c.reaches < most && most == len(l.in.Found) || l.exhausted() || len(out) == maxRepairs {
 			break
 		}
@@ -49,6 +52,16 @@ func (l *lab) repair(tb *contributions) []Repair {
 			most = max(most, r.Cured)
 			out = append(out, r)
 		}
+	}
+	if most < len(l.in.Found) {
+		l.limit = min(maxTrials, l.trials+maxMovedTrials)
+		for _, c := range l.movedCells(tb, cells) {
+			if r, ok := l.mend(c, moved); ok && r.Cured > most {
+				most = r.Cured
+				out = append(out, r)
+			}
+		}
+		l.limit = maxTrials
 	}
 	return slices.DeleteFunc(out, func(r Repair) bool {
 		return slices.ContainsFunc(out, func(s Repair) bool { return s.Cured > r.Cured && includes(s.cured, r.cured) })
@@ -116,6 +129,60 @@ func (l *lab) cells() []candidate {
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int { return b.reaches - a.reaches })
 	return out[:min(len(out), maxRepairCells)]
+}
+
+// movedCells are the pointers of the nodes that contributing operations wrote, or
+// linked, since the last healthy C-point: what should lead from there is read by no
+// inconsistency as long as it does not.
+func (l *lab) movedCells(tb *contributions, have []candidate) []candidate {
+	var nodes []graph.ObjID
+	add := func(o graph.ObjID) {
+		if o != 0 && !slices.Contains(nodes, o) && len(nodes) < maxMoved {
+			nodes = append(nodes, o)
+		}
+	}
+	for _, t := range tb.order {
+		if t <= l.in.Healthy {
+			break
+		}
+		op := l.in.History.Op(t)
+		add(l.in.Cells.At(op.Addr, l.view))
+		if v, ok := read(l.in.Model.View(t), op.Addr, 8); ok && op.Kind == mgpp.OpStore && op.Size == 8 {
+			add(l.in.Cells.At(trace.Addr(v), l.view))
+		}
+	}
+	var out []candidate
+	for _, o := range nodes {
+		for _, c := range l.in.Cells.Fields(o, l.view) {
+			known := slices.ContainsFunc(have, func(h candidate) bool { return h.Addr == c.Addr })
+			if c.Pointer && !known && len(out) < maxRepairCells {
+				out = append(out, candidate{c, 0})
+			}
+		}
+	}
+	return out
+}
+
+// newborn returns the nodes that contributing operations made since the last healthy
+// C-point, and the newest that others made: what hangs nowhere may be what is missing.
+func (l *lab) newborn(tb *contributions) []uint64 {
+	var out []uint64
+	add := func(t mgpp.Timestamp) {
+		if op := l.in.History.Op(t); op.Kind == mgpp.OpBirth && len(out) < maxNewborn {
+			if o := l.in.Cells.At(op.Addr, l.view); o != 0 && !slices.Contains(out, uint64(op.Addr)) {
+				out = append(out, uint64(op.Addr))
+			}
+		}
+	}
+	for _, t := range tb.order {
+		if t > l.in.Healthy {
+			add(t)
+		}
+	}
+	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxNewborn*maxNewborn; t-- {
+		add(t)
+	}
+	return out
 }
 
 // reads returns where the cells lie that an instance depends on.
@@ -222,6 +289,15 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 	if known {
 		add(now + 1)
 		add(now - 1)
+	}
+	for _, o := range l.in.Cells.Near(c.Obj, l.view, 4) { // between neighbours in an order
+		if n := l.in.Cells.Object(o); n.Type != l.in.Cells.Object(c.Obj).Type {
+			continue
+		}
+		if v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size); ok {
+			add(v + 1)
+			add(v - 1)
+		}
 	}
 	for bit := 0; known && c.Size == 1 && bit < 8; bit++ {
 		add(now ^ 1<<bit)

@@ -274,6 +274,16 @@ func (c testCells) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
 	return Cell{}, false
 }
 
+func (c testCells) Fields(o graph.ObjID, v mgpp.View) []Cell {
+	var out []Cell
+	for _, f := range describe.Fields(c.Graph, v, o) {
+		if f.Size <= 8 {
+			out = append(out, Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer})
+		}
+	}
+	return out
+}
+
 func (c testCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {
 	for _, o := range c.Graph.At(v, addr) {
 		return o

@@ -41,8 +41,9 @@ type Analysis struct {
 	healthy      mgpp.Timestamp         // the last C-point at which nothing was broken
 	sound        eval.CPoint            // that C-point, if its Kind is set
 	checked      int
-	done         bool // an inconsistent C-point was found, and All is not set
-	faults       int  // memory faults seen so far
+	checkedAt    []mgpp.Timestamp // of the C-points, ascending
+	done         bool             // an inconsistent C-point was found, and All is not set
+	faults       int              // memory faults seen so far
 	exit         *report.Exit
 	signal       *report.Exit // the last fault or fatal signal
 	audit        *report.Audit
@@ -190,6 +191,9 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 		return
 	}
 	a.checked++
+	if n := len(a.checkedAt); n == 0 || a.checkedAt[n-1] < now {
+		a.checkedAt = append(a.checkedAt, now)
+	}
 	found := a.checker.Check(now, c.For)
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.checker.View(now))
@@ -290,6 +294,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
+		Points: a.checkedAt, Cut: p.Kind == "crash",
 	}
 	res := a.measured(p, in)
 	if a.begins != nil {
@@ -391,6 +396,25 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
 	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
+	if freed, ok := a.freedBy(f); ok {
+		freed.Contributes = s.Contributes
+		c.Suspects = append(c.Suspects, freed)
+	}
+}
+
+// freedBy is the free before a use or another free of the block: it may be the one
+// that is wrong.
+func (a *Analysis) freedBy(f *eval.MemoryFault) (report.Suspect, bool) {
+	death := a.hist.Node(f.Node).Death
+	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
+		return report.Suspect{}, false
+	}
+	s := a.statement(a.hist.Op(death).PC)
+	s.Rank, s.Kind, s.Operations = 2, "wrote", 1
+	s.Timestamp, s.Thread, s.When = uint64(death), uint32(a.hist.Op(death).Thread), a.when(death)
+	s.Change = describe.Change(a.graph, a.hist, death)
+	s.Evidence = []string{"it freed the block before that"}
+	return s, true
 }
 
 // summarise fills in what the report says beside its findings.

@@ -15,25 +15,41 @@ type locatorCells struct{ *graph.Graph }
 
 func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 	for _, o := range c.Graph.At(v, addr) {
-		if c.Object(o).Type == nil {
+		if b := c.Object(o); b.Type == nil && b.Global == 0 {
 			continue
 		}
-		f, ok := describe.FieldAt(c.Graph, v, o, addr)
-		if !ok || f.Size > 8 || f.Size < 1 {
-			continue
+		if f, ok := describe.FieldAt(c.Graph, v, o, addr); ok && tryable(&f) {
+			return c.cell(o, &f), true
 		}
-		cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}
-		if f.Type != nil && f.Type.Kind == types.Enum {
-			for _, e := range f.Type.Enumerators {
-				cell.Values = append(cell.Values, e.Value)
-			}
-		}
-		if f.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
-			cell.Fits = func(o graph.ObjID) bool { return leadsTo(f.Type.Elem, c.Object(o).Type) }
-		}
-		return cell, true
 	}
 	return faultloc.Cell{}, false
+}
+
+func (c locatorCells) Fields(o graph.ObjID, v mgpp.View) []faultloc.Cell {
+	var out []faultloc.Cell
+	for _, f := range describe.Fields(c.Graph, v, o) {
+		if tryable(&f) {
+			out = append(out, c.cell(o, &f))
+		}
+	}
+	return out
+}
+
+// tryable: the field's value is a number that can be tried.
+func tryable(f *describe.Field) bool { return f.Size >= 1 && f.Size <= 8 }
+
+func (c locatorCells) cell(o graph.ObjID, f *describe.Field) faultloc.Cell {
+	cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}
+	if f.Type != nil && f.Type.Kind == types.Enum {
+		for _, e := range f.Type.Enumerators {
+			cell.Values = append(cell.Values, e.Value)
+		}
+	}
+	if f.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
+		elem := f.Type.Elem
+		cell.Fits = func(o graph.ObjID) bool { return leadsTo(elem, c.Object(o).Type) }
+	}
+	return cell
 }
 
 // leadsTo: a pointer to elem may lead to a node of type t: it is one, or begins

@@ -35,11 +35,13 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
 
 // why is the sentence.
 func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report.Suspect) string {
-	if s.Kind == faultloc.Omitted && s.Repair != nil {
+	if s.Kind == faultloc.Omitted {
 		return a.whyOmitted(s)
 	}
 	if best != nil {
 		switch best.Kind {
+		case faultloc.Instead:
+			return fmt.Sprintf("It wrote the wrong field: had it written %s instead, %s would be gone and nothing else would break.", a.instead(best), ofAll(best.Cured, best.Of))
 		case faultloc.Counterfactual:
 			return fmt.Sprintf("Without this change, %s would be gone%s.", ofAll(best.Cured, best.Of), created(best.Created))
 		case faultloc.RepairCell:
@@ -68,13 +70,18 @@ func beneath(constraints []string) string {
 }
 
 func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
-	text := "It did not set " + a.repair(s.Repair) + " here"
+	text := "It did not run here"
+	if s.Repair != nil {
+		text = "It did not set " + a.repair(s.Repair) + " here"
+	}
 	for i := range s.Evidence {
 		switch e := &s.Evidence[i]; e.Kind {
 		case faultloc.RepairCell:
 			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
+		case faultloc.Habit:
+			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 		}
 	}
 	return text + "."
@@ -86,7 +93,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
 	switch {
 	case s.Kind == faultloc.Omitted:
-		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
@@ -131,10 +138,18 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 // evidence puts one piece of evidence into words.
 func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	switch e.Kind {
+	case faultloc.Instead:
+		return fmt.Sprintf("had it written %s instead, %s would be gone and nothing else would break", a.instead(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Counterfactual:
 		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.RepairCell:
-		return fmt.Sprintf("setting %s would mend %s%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), created(e.Created))
+		with := ""
+		if e.More {
+			with = " and other fields that it wrote"
+		}
+		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), created(e.Created))
+	case faultloc.Habit:
+		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Flip:
 		if e.Flips > 1 {
 			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
@@ -148,6 +163,11 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it changed a value that a broken constraint depends on"
 	}
 	return ""
+}
+
+// instead names the field that a value belongs into.
+func (a *Analysis) instead(e *faultloc.Evidence) string {
+	return describe.Join(a.graph.Name(e.Obj), e.Path)
 }
 
 func ofAll(n, of int) string {

@@ -34,8 +34,11 @@ type campaign struct {
 	engine   string
 	coverage bool
 	workers  int
-	keep     string // keep the recordings below this directory; "": nowhere
-	log      func(format string, a ...any)
+	// recordOnly leaves the analysis to a later run with -again.
+	recordOnly bool
+	from       string // analyse what was kept there; "": make mutants
+	keep       string // keep the recordings below this directory; "": nowhere
+	log        func(format string, a ...any)
 }
 
 // The C-points with which a mutant is located.
@@ -83,7 +86,15 @@ type outcome struct {
 	Memory   int      `json:"only_read_what_is_freed"`
 }
 
-// one measures one program: mutants are made until enough of them break something.
+// subject measures one program.
+func (c *campaign) subject(ctx context.Context, s *subject, number int) (*outcome, error) {
+	if c.from != "" {
+		return c.again(ctx, s)
+	}
+	return c.one(ctx, s, number)
+}
+
+// one measures mutants of one program: they are made until enough of them break something.
 func (c *campaign) one(ctx context.Context, s *subject, number int) (*outcome, error) {
 	out := &outcome{Program: s.name, Lines: strings.Count(s.source.text, "\n")}
 	shop := newWorkshop(s.source, c.Seed*1000+uint64(number))
@@ -174,6 +185,9 @@ func (c *campaign) locate(ctx context.Context, s *subject, t *trial, dir, level 
 	endSpec, err := withoutPoints(s.spec, dir)
 	if err != nil {
 		return nil, err
+	}
+	if c.recordOnly {
+		return nil, nil
 	}
 	return c.located(ctx, s, t, trace, endSpec, level)
 }
@@ -321,7 +335,7 @@ func (c *campaign) all(ctx context.Context, subjects []*subject) ([]*outcome, er
 	for range c.workers {
 		wg.Go(func() {
 			for i := range next {
-				o, err := c.one(ctx, subjects[i], i)
+				o, err := c.subject(ctx, subjects[i], i)
 				if err != nil {
 					cancel(err)
 					return

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,42 +57,34 @@ func readJSON(path string, v any) error {
 	return nil
 }
 
-// again analyses kept recordings.
-func (c *campaign) again(ctx context.Context, subjects []*subject, dir string) ([]*outcome, error) {
-	var out []*outcome
-	for _, s := range subjects {
-		o := &outcome{Program: s.name, Lines: strings.Count(s.source.text, "\n")}
-		if err := readJSON(filepath.Join(dir, s.name+"-"+outcomeFile), o); err != nil {
+// again analyses the kept recordings of one program.
+func (c *campaign) again(ctx context.Context, s *subject) (*outcome, error) {
+	o := &outcome{Program: s.name, Lines: strings.Count(s.source.text, "\n")}
+	if err := readJSON(filepath.Join(c.from, s.name+"-"+outcomeFile), o); err != nil {
+		return nil, err
+	}
+	for n := 1; ctx.Err() == nil; n++ {
+		at := filepath.Join(c.from, fmt.Sprintf("%s-%d", s.name, n))
+		t := &trial{}
+		if err := readJSON(filepath.Join(at, trialFile), t); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
 			return nil, err
 		}
-		for n := 1; ctx.Err() == nil; n++ {
-			at := filepath.Join(dir, fmt.Sprintf("%s-%d", s.name, n))
-			t := &trial{}
-			if err := readJSON(filepath.Join(at, trialFile), t); os.IsNotExist(err) {
-				break
-			} else if err != nil {
-				return nil, err
-			}
-			t.Runs = nil
-			endSpec, err := withoutPoints(s.spec, at)
+		t.Runs = nil
+		endSpec, err := withoutPoints(s.spec, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, level := range c.Levels {
+			runs, err := c.located(ctx, s, t, filepath.Join(at, "mutant"+level+".mgt"), endSpec, level)
 			if err != nil {
 				return nil, err
 			}
-			for _, level := range c.Levels {
-				trace := filepath.Join(at, "mutant"+level+".mgt")
-				if _, err := os.Stat(trace); err != nil {
-					continue
-				}
-				runs, err := c.located(ctx, s, t, trace, endSpec, level)
-				if err != nil {
-					return nil, err
-				}
-				t.Runs = append(t.Runs, runs...)
-			}
-			c.log("%s %d: %s", s.name, n, t.describe())
-			o.Trials = append(o.Trials, t)
+			t.Runs = append(t.Runs, runs...)
 		}
-		out = append(out, o)
+		c.log("%s %d: %s", s.name, n, t.describe())
+		o.Trials = append(o.Trials, t)
 	}
-	return out, ctx.Err()
+	return o, ctx.Err()
 }

@@ -38,12 +38,12 @@ func command() error {
 	flag.StringVar(&c.engine, "engine", "inline", "the engine that records")
 	flag.IntVar(&c.workers, "j", runtime.NumCPU(), "programs side by side")
 	only := flag.String("run", "", "only programs whose name matches this `regexp`")
-	skip := flag.String("skip", "", "leave out coverage, -O0 or -O2 (separated by commas)")
+	skip := flag.String("skip", "", "leave out coverage, analysis (record only, for -again), -O0 or -O2 (separated by commas)")
 	without := flag.String("without", "", "leave `evidence` out of account: counterfactual, repair, missing, flip, entered (separated by commas)")
 	healthy := flag.Bool("healthy", false, "run the programs as they are, under both engines, and print accusations")
 	seeds := flag.Int("seeds", 5, "`seeds` of -healthy")
 	flag.StringVar(&c.keep, "keep", "", "keep mutants and recordings below this `directory`")
-	again := flag.String("again", "", "analyse what -keep has kept in this `directory`, and record nothing")
+	flag.StringVar(&c.from, "again", "", "analyse what -keep has kept in this `directory`, and record nothing")
 	asJSON := flag.Bool("json", false, "print everything as one JSON object")
 	verbose := flag.Bool("v", false, "say what became of each mutant")
 	dir := flag.String("programs", "bench/locate/programs", "the `directory` with the programs")
@@ -58,13 +58,15 @@ func command() error {
 		switch s {
 		case "coverage":
 			c.coverage = false
+		case "analysis":
+			c.recordOnly = true
 		case "-O0":
 			c.Levels = []string{"-O2"}
 		case "-O2":
 			c.Levels = []string{"-O0"}
 		case "":
 		default:
-			return fmt.Errorf("-skip %s: there are coverage, -O0 and -O2", s)
+			return fmt.Errorf("-skip %s: there are coverage, analysis, -O0 and -O2", s)
 		}
 	}
 	if *verbose {
@@ -109,11 +111,7 @@ func command() error {
 	if *healthy {
 		return c.printHealthy(ctx, subjects, *seeds)
 	}
-	measure := c.all
-	if *again != "" {
-		measure = func(ctx context.Context, s []*subject) ([]*outcome, error) { return c.again(ctx, s, *again) }
-	}
-	outcomes, err := measure(ctx, subjects)
+	outcomes, err := c.all(ctx, subjects)
 	if err != nil {
 		return err
 	}
