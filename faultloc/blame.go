@@ -19,7 +19,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	var h *habits
 	if in.looksFor(Habit) && len(in.Found) > 0 && in.Cells != nil {
 		h = learn(in)
-		suspects = unkept(in, h, suspects, repairs, l)
+		suspects = unkept(in, tb, h, suspects, repairs, l)
 	}
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
 	ran := statementsSince(in)
@@ -86,12 +86,12 @@ func (s *Suspect) also(in Input, r *Repair) {
 
 // unkept accuses statements that did not run where they always do, as far as they
 // write such a field as the inconsistencies read.
-func unkept(in Input, h *habits, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
+func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
 	fields := map[string]bool{}
 	for _, c := range l.cells() {
 		fields[general(c.Path)] = true
 	}
-	for _, b := range h.breaches() {
+	for _, b := range h.breaches(tb) {
 		example := h.last[b.missing]
 		if !in.wrote(example) {
 			continue

@@ -124,6 +124,7 @@ type Evidence struct {
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement: where this one should have run.
 	Beside mgpp.Timestamp
+	Times  int  // Counterfactual: of so many of its operations together; 0: of one
 	Alone  bool // Habit: to write what the statement writes would not mend all
 	// Obj and Path are the field that Instead's value belongs into.
 	Obj  graph.ObjID

@@ -139,7 +139,7 @@ func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, 
 
 // breaches are the habits that were not kept since the last healthy C-point, the
 // firmest first, one for each statement that is missing.
-func (h *habits) breaches() []breach {
+func (h *habits) breaches(tb *contributions) []breach {
 	usual := map[int][2][]int{} // by statement: what is usually on either side
 	h.firm = map[int]uint8{}
 	for side := range h.near {
@@ -162,6 +162,9 @@ func (h *habits) breaches() []breach {
 			for _, o := range list {
 				if slices.Contains(around[side], o) {
 					continue
+				}
+				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][[2]int{st, o}] < 49*h.times[st]) {
+					continue // in a whole run there is an exception to everything
 				}
 				b := breach{o, t, h.near[side][[2]int{st, o}], h.times[st], 1 << side}
 				was, ok := found[o]

@@ -17,7 +17,8 @@ const (
 	maxWeighed  = 24      // counterfactuals
 	maxTrials   = 400     // hypothetical graphs checked
 	maxBroken   = 1 << 17 // inconsistencies listed by trials, in total
-	maxSearched = 1 << 19 // nodes visited by path searches, in total
+	maxSearched = 1 << 17 // nodes visited by path searches, in total
+	maxTogether = 24      // operations of one statement that are undone together
 	maxInstead  = 64      // trials of other fields for what was stored
 	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
 )
@@ -112,10 +113,37 @@ func (l *lab) weigh(suspects []Suspect) {
 				s.Operation = t
 			}
 		}
+		if e := l.together(s); e.Cured > best.Cured && e.gain() > best.gain() {
+			best = e
+		}
 		if best.Cured > 0 {
 			s.Evidence = append(s.Evidence, best)
 		}
 	}
+}
+
+// together is the counterfactual of several operations of one statement: a statement
+// that is wrong is so each time.
+func (l *lab) together(s *Suspect) Evidence {
+	hypo, n, orphans := l.view, 0, 0
+	for _, t := range s.Operations {
+		if t <= l.in.Healthy || n == maxTogether {
+			break
+		}
+		if l.in.wrote(t) {
+			hypo = l.in.History.Without(hypo, t)
+			n++
+		}
+	}
+	if n < 2 || l.exhausted() {
+		return Evidence{}
+	}
+	o := l.try(hypo)
+	for _, t := range s.Operations[:min(len(s.Operations), n)] {
+		op := l.in.History.Op(t)
+		orphans += l.orphans(hypo, op.Addr, op.Size)
+	}
+	return Evidence{Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created, Orphans: orphans, Times: n}
 }
 
 func (s *Suspect) has(k EvidenceKind) bool {

@@ -21,7 +21,7 @@ type contributions struct {
 // maxWork bounds the traceback: what its evaluations depended on, in total. Where
 // hundreds of instances over a whole structure are broken, the newest operations
 // that contributed tell as much as all of them.
-const maxWork = 1 << 17
+const maxWork = 1 << 16
 
 // maxSeeds bounds the inconsistencies that are traced back. One fault may break a
 // constraint in every node of a structure, and all of them tell the same.

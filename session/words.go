@@ -43,7 +43,11 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.Instead:
 			return fmt.Sprintf("It wrote the wrong field: had it written %s instead, %s would be gone and nothing else would break.", a.instead(best), ofAll(best.Cured, best.Of))
 		case faultloc.Counterfactual:
-			return fmt.Sprintf("Without this change, %s would be gone%s.", ofAll(best.Cured, best.Of), created(best.Created))
+			change := "this change"
+			if best.Times > 0 {
+				change = fmt.Sprintf("%d changes of this statement", best.Times)
+			}
+			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), created(best.Created))
 		case faultloc.RepairCell:
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), created(best.Created))
 		case faultloc.Flip:
@@ -141,6 +145,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Instead:
 		return fmt.Sprintf("had it written %s instead, %s would be gone and nothing else would break", a.instead(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Counterfactual:
+		if e.Times > 0 {
+			return fmt.Sprintf("without %d of its changes, %s would be gone%s", e.Times, ofAll(e.Cured, e.Of), created(e.Created))
+		}
 		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.RepairCell:
 		with := ""
