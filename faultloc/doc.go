@@ -10,7 +10,8 @@
 //	statements   operations become statements
 //	weigh        counterfactual: what holds without this one operation's bytes?
 //	repair       the one cell that would make all well
-//	blame        its writer, or the statement whose store is missing
+//	blame        its writer, or the statement whose store is missing: habits of
+//	             the run, and like nodes, tell which
 //	rank         statements in order of suspicion
 //
 // An example: a list is linked by line 40 (n->next = q) and line 41
@@ -19,7 +20,7 @@
 // be lost. Setting q->prev to n mends it and does no harm; line 41 does so in
 // the other nodes, and did not run since the last healthy C-point. So
 //
-//	omitted 41  repair: cures 1 of 1, breaks nothing; writes this field in 7 of 8 like nodes
+//	omitted 41  repair: cures 1 of 1, breaks nothing; ran behind line 40 in 8 of 8 cases
 //	wrote   40  counterfactual: cures 1 of 1, one node orphaned; flip
 //
 // The package knows neither source lines nor processes: a statement is a

@@ -229,6 +229,18 @@ var cases = []struct {
 		want:    "omitted 41, wrote 40", evidence: Habit,
 	},
 	{
+		name: "wrong field", spec: rbSpec, before: rbTree,
+		fault:   "1: e = calloc rb\n2: e.key = 60\n5: b.left = e\n6: e.left = b",
+		correct: "1: e = calloc rb\n2: e.key = 60\n5: b.left = e\n6: e.parent = b",
+		want:    "wrote 6, wrote 5", evidence: Instead,
+	},
+	{
+		name: "wrong each time", spec: listSpecDL, before: insertions(6),
+		fault:   "50: n3.key = 500\n50: n5.key = 600",
+		correct: "50: n3.key = 97\n50: n5.key = 95",
+		want:    "wrote 50", evidence: Counterfactual,
+	},
+	{
 		name: "wrong key", spec: listSpecDL, before: insertions(6),
 		fault:   "50: n3.key = 500",
 		correct: "50: n3.key = 97",
@@ -303,6 +315,23 @@ func TestCases(t *testing.T) {
 				t.Errorf("%s: %s", w.found(in), summary(r))
 			}
 		})
+	}
+}
+
+// TestManyInconsistencies: where very many are found, some of each constraint are
+// traced back, and the fault is named all the same.
+func TestManyInconsistencies(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	w.run(insertions(4 * maxSeeds))
+	for i := 1; i < 4*maxSeeds; i += 2 {
+		w.run(fmt.Sprintf("50: n%d.prev = NULL", i))
+	}
+	in := w.input()
+	if len(in.Found) <= maxSeeds {
+		t.Fatalf("only %d inconsistencies", len(in.Found))
+	}
+	if r := Locate(in); len(r.Suspects) == 0 || r.Suspects[0].PC != 50 || r.Trials > maxTrials {
+		t.Errorf("%s after %d trials", summary(r), r.Trials)
 	}
 }
 
