@@ -107,6 +107,7 @@ const (
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
+	First          EvidenceKind = "first"          // it stored the first of several wrong values
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
 	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken

@@ -128,6 +128,7 @@ const (
 	worthAlways  = 500 // Habit: without exception, in many cases
 	worthUsual   = 300
 	worthAlone   = 150 // Habit: of a statement whose field would not mend all
+	worthFirst   = 150
 	worthFlip    = 100
 	worthNothing = 0
 )
@@ -181,6 +182,8 @@ func (e Evidence) worth() int {
 			return worthAlways
 		}
 		return worthUsual
+	case First:
+		return worthFirst
 	case Flip:
 		return worthFlip
 	}
@@ -213,7 +216,7 @@ func (s *Suspect) worth() int {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, First, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

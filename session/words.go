@@ -157,6 +157,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.Habit:
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+	case faultloc.First:
+		return fmt.Sprintf("of %d values that are wrong it stored the first; the others may follow from it", e.Of)
 	case faultloc.Flip:
 		if e.Flips > 1 {
 			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
