@@ -17,7 +17,6 @@ import (
 // worth making.
 type portrait struct {
 	typ    *check.NodeType
-	nodes  int // seen, once a view
 	links  []*link
 	fields []*field
 	arrays []*array
@@ -98,7 +97,6 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 		v := r.History.At(at)
 		nodes = g.Live(t, at, nodes[:0])
 		for _, o := range nodes {
-			p.nodes++
 			for i := range t.Edges {
 				p.links[i].note(g, v, o, &t.Edges[i])
 			}
