@@ -16,15 +16,18 @@ import (
 // go when the mgtrace in front of it has ended, in whatever way. The keeper has a
 // session of its own: keys and signals to the job do not reach it.
 
-// keeperPipe is the environment variable that tells the keeper on which descriptor
-// it reads the end of the one in front.
-const keeperPipe = "MGTRACE_KEEPER_PIPE"
+// keeperMark is the environment variable that makes a process a keeper, and keeperPipe
+// the descriptor on which it reads the end of the one in front.
+const (
+	keeperMark = "MGTRACE_KEEPER"
+	keeperPipe = 3
+)
 
 // errAlone is why the keeper lets go.
 var errAlone = errors.New("mgtrace was killed")
 
 // isKeeper says whether this process is a keeper.
-func isKeeper() bool { return os.Getenv(keeperPipe) != "" }
+func isKeeper() bool { return os.Getenv(keeperMark) != "" }
 
 // inFront has a keeper run this command, hands on the signals that ask mgtrace to
 // end, and returns the keeper's exit status.
@@ -44,8 +47,8 @@ func inFront(s streams) error {
 	keeper := exec.Command("/proc/self/exe", os.Args[1:]...)
 	keeper.Args[0] = os.Args[0]
 	keeper.Stdin, keeper.Stdout, keeper.Stderr = s.in, s.out, s.err
-	keeper.ExtraFiles = []*os.File{r} // descriptor 3
-	keeper.Env = append(os.Environ(), keeperPipe+"=3")
+	keeper.ExtraFiles = []*os.File{r} // keeperPipe: the first beside the standard ones
+	keeper.Env = append(os.Environ(), keeperMark+"=1")
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := keeper.Start(); err != nil {
 		return err
@@ -77,13 +80,13 @@ func inFront(s streams) error {
 
 // keeping is the context of a keeper's work: it ends with the process in front.
 func keeping(ctx context.Context) context.Context {
-	os.Unsetenv(keeperPipe)
+	os.Unsetenv(keeperMark)
 	// By its name it is not found: killall -9 mgtrace is for the one in front.
 	_ = os.WriteFile("/proc/self/comm", []byte("mgt-keeper"), 0)
 	// What it says may have no reader any more, which is no reason to end at once.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(ctx)
-	front := os.NewFile(3, "front")
+	front := os.NewFile(keeperPipe, "front")
 	go func() {
 		_, _ = front.Read(make([]byte, 1)) // nobody writes: it returns at the end
 		cancel(errAlone)
