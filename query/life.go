@@ -5,7 +5,6 @@ import (
 
 	"mgtrace/mgpp"
 	"mgtrace/report"
-	"mgtrace/trace"
 )
 
 // Life is what a node lived through.
@@ -72,9 +71,4 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return report.Thousands(uint64(n)) + " " + many
-}
-
-// NodeAt is the node that an address lies in at a time, or lay in last.
-func (n *Names) NodeAt(addr trace.Addr, t mgpp.Timestamp) (mgpp.NodeID, bool) {
-	return n.hist.FormerAt(addr, t)
 }

@@ -41,17 +41,24 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	default:
 		return nil, err
 	}
-	if err := q.index(path, info.Size()); err != nil {
+	switch err := q.index(path); {
+	case errors.Is(err, errNoPlace):
+		return nil, q.rec.r.Seek(0)
+	case err != nil:
 		return nil, err
 	}
 	return index.Open(indexPath(path), q.rec.r)
 }
 
+// errNoPlace: there can be no file beside the trace, and the history is taken into
+// memory instead.
+var errNoPlace = errors.New("no place for an index")
+
 // index makes the index.
-func (q *Queries) index(path string, size int64) error {
+func (q *Queries) index(path string) error {
 	b, err := index.NewBuilder(indexPath(path), q.rec.r)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	defer b.Abandon()
 	sink := &indexing{Builder: b, calls: query.NewCalls(&q.rec.prog), progress: q.o.Progress, total: eventsOf(q.rec.r)}

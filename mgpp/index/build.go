@@ -39,7 +39,6 @@ type Builder struct {
 	group  uint64
 	stores uint64 // operations of the group
 	first  int    // chunk of the group
-	began  mgpp.Timestamp
 	kinds  []uint64
 
 	run     row // of events alike
@@ -134,7 +133,7 @@ func (b *Builder) endGroup() {
 	}
 	b.cells.clear()
 	b.group++
-	b.first, b.stores, b.began = b.chunk, 0, b.hist.Now()
+	b.first, b.stores = b.chunk, 0
 }
 
 func (b *Builder) endChunk() {
@@ -303,7 +302,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 	b.endGroup()
 	d := &description{
 		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
-		Kinds: b.kinds, Dropped: b.hist.Stats().Dropped, Crash: b.crash, Tables: map[string]tableMeta{},
+		Kinds: b.kinds, Crash: b.crash, Tables: map[string]tableMeta{},
 	}
 	for _, step := range []func(*description) error{b.writeCells, func(d *description) error { return b.writeNodes(d, n.Group) }, b.writeSmall, func(d *description) error { return b.writeCalls(d, n.Calls) }} {
 		if b.err == nil {

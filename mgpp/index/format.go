@@ -33,7 +33,6 @@ type description struct {
 	Events   uint64               `json:"events"`
 	Nodes    int                  `json:"nodes"`
 	Kinds    []uint64             `json:"kinds"` // events by trace.Kind
-	Dropped  uint64               `json:"dropped"`
 	Crash    *mgpp.Timestamp      `json:"crash,omitempty"`
 	Tables   map[string]tableMeta `json:"tables"`
 	Origins  blob                 `json:"origins"`

@@ -153,28 +153,11 @@ func (x *Index) scan(name string, from uint64, f func(*row) bool) {
 	x.fail(x.table(name).scan(from, f))
 }
 
-// below returns the last row of a table that is not above (a, b).
-func (x *Index) below(name string, a, b uint64) (row, bool) {
-	i := x.search(name, a, b)
-	if r, ok := x.rowAt(name, i); ok && r[0] == a && r[1] == b {
-		return r, true
-	}
-	if i == 0 {
-		return row{}, false
-	}
-	return x.rowAt(name, i-1)
-}
-
 // Now returns the timestamp of the newest operation.
 func (x *Index) Now() mgpp.Timestamp { return x.d.Now }
 
-// Events is how many events the trace has, Kinds of which kind they are, by
-// trace.Kind.
-func (x *Index) Events() uint64  { return x.d.Events }
+// Kinds is how many events of each kind the trace has, by trace.Kind.
 func (x *Index) Kinds() []uint64 { return x.d.Kinds }
-
-// Dropped is how many writes concern no node.
-func (x *Index) Dropped() uint64 { return x.d.Dropped }
 
 // Crash is when the program crashed.
 func (x *Index) Crash() (mgpp.Timestamp, bool) {
@@ -190,15 +173,6 @@ func (x *Index) Notes(v any) error {
 		return nil
 	}
 	return json.Unmarshal(x.d.Notes, v)
-}
-
-// Size is that of the index, bytes.
-func (x *Index) Size() int64 {
-	info, err := x.f.Stat()
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // Calls are the outermost calls of a function, by its FuncID - 1.
