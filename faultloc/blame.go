@@ -218,7 +218,8 @@ func (r *Repair) restores(in Input, tb *contributions) bool {
 //     that broke the constraints for good, or, in a node that was there at the
 //     last healthy C-point, by any since
 //  2. the candidates are those that wrote such a value into like nodes, but
-//     since the last healthy C-point not here
+//     since the last healthy C-point not here; where the cell has had a value,
+//     those that give a new node its first one are none
 //  3. one that was silent since then goes before one that ran; then the one
 //     that wrote most of the nodes. One that ran, or where the node is new,
 //     must have written half of them
@@ -230,7 +231,7 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 	if fresh && last > in.Healthy && !usualValue(in, r, last) {
 		return Suspect{}, false
 	}
-	writers, of := usualWriters(in, r, fresh)
+	writers, of := usualWriters(in, r, fresh, last > in.Cells.Object(r.Cell.Obj).Birth)
 	here := map[string]bool{}
 	for t, n := last, 0; t > in.Healthy && n < maxRewrites; n++ {
 		here[in.Statement(in.History.Op(t).PC)] = true
@@ -299,15 +300,17 @@ const maxVersions = 8
 // the repair's value, if that is a number; of a pointer, if it is one; of NULL.
 // If no node had such a value, any value counts, unless the node is new: what a
 // new node holds was written for it.
-func usualWriters(in Input, r *Repair, fresh bool) (map[string]writer, int) {
+func usualWriters(in Input, r *Repair, fresh, again bool) (map[string]writer, int) {
 	like := in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike)
-	if w, of := fieldWriters(in, r, like, true); of > 0 || fresh {
+	if w, of := fieldWriters(in, r, like, true, again); of > 0 || fresh {
 		return w, of
 	}
-	return fieldWriters(in, r, like, false)
+	return fieldWriters(in, r, like, false, again)
 }
 
-func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such bool) (map[string]writer, int) {
+// fieldWriters counts who wrote the field of the nodes: such a value only, if such;
+// not the first value of all, if again.
+func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such, again bool) (map[string]writer, int) {
 	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
 	out := map[string]writer{}
 	of := 0
@@ -316,12 +319,14 @@ func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such bool) (map[stri
 		mine := map[string]bool{}
 		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
 		for n := 0; t > obj.Birth && n < maxVersions; n++ {
-			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) {
+			before := in.History.LastWrite(obj.Addr+offset, size, t-1)
+			first := before <= obj.Birth
+			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) && !(first && again) {
 				mine[st] = true
 				w := out[st]
 				out[st] = writer{w.often + 1, max(w.newest, t)}
 			}
-			t = in.History.LastWrite(obj.Addr+offset, size, t-1)
+			t = before
 		}
 		if len(mine) > 0 {
 			of++

@@ -166,7 +166,8 @@ type (
 		Src  string
 		Base Expr // Node or pointer Load
 		N    Expr
-		Of   *NodeType
+		Of   *NodeType // whose fields are counted
+		To   *NodeType // what its pointers lead to; Of, if they lead to several types
 	}
 	// AddrOf is a place as a node or address: &X.member is not in the
 	// language, but X.root compared with a node needs it where the member is

@@ -74,7 +74,8 @@ func (s *scope) attribute(x operand, name string) *Attribute {
 
 // follow returns the type of the object that x is or points to, nil if unknown.
 func (s *scope) follow(x operand) *types.Type {
-	if x.isNode || x.aggregate() || x.kind == kindAny {
+	pointer := x.typ != nil && x.typ.Kind == types.Pointer // an element of ARRAY … OF T *
+	if x.isNode || x.aggregate() || x.kind == kindAny && !pointer {
 		return x.typ
 	}
 	if x.node != nil && !x.node.Array && x.node.Layout != nil {
@@ -289,8 +290,9 @@ func (s *scope) fieldNumber(x operand, n Expr, e *syntax.Index) operand {
 			s.errorf(e.I.Where(), "only a node's fields have numbers that are computed")
 			return operand{}
 		}
-		return operand{kind: kindAny, expr: &FieldN{Src: syntax.ExprString(e), Base: x.expr, N: n, Of: x.node},
-			pos: e.Pos, node: s.pointedBy(x.node, t), typ: t, byNumber: true}
+		to := s.pointedBy(x.node, t)
+		return operand{kind: kindAny, expr: &FieldN{Src: syntax.ExprString(e), Base: x.expr, N: n, Of: x.node, To: to},
+			pos: e.Pos, node: to, typ: t, byNumber: true}
 	}
 	return s.scalar(x, t, array, k.Int, e)
 }

@@ -199,7 +199,7 @@ func pointee(x check.Expr) *check.NodeType {
 	case *check.Load:
 		return x.To
 	case *check.FieldN:
-		return x.Of
+		return x.To
 	case *check.Cond:
 		return pointee(x.X)
 	}

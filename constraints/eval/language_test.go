@@ -118,6 +118,14 @@ func TestLanguage(t *testing.T) {
 			a := w.alloc("nums", 16, true)
 			w.put4(a, 7)
 		}, []string{"c1 X=nums#1: X[I] is 7, X[I + 1] is 0"}},
+		{"behind an element of an array", dnode + `ARRAY refs OF struct dnode *; refs A; for I in 1 to A.COUNT, A[I].key == I;`, func(w *world) {
+			a := w.dlist(2)
+			r := w.alloc("refs", 16, true)
+			w.put8(r, uint64(a[0]))
+			w.put8(r+8, uint64(a[1]))
+			w.put4(a[0], 1)
+			w.put4(a[1], 3)
+		}, []string{"c1 A=refs#1: A[I].key is 3"}},
 		{"corrupt bound ends", `struct v { int n; int a[2]; }; type v; v X; for I in 0 to X.n - 1, X.a[I] == 0;`, func(w *world) {
 			a := w.alloc("v", 12, true)
 			w.put4(a, 3)

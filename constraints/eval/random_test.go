@@ -73,6 +73,7 @@ first: table X; for I in 0 to X.n - 1, X.bucket[I] != NULL => X.bucket[I].hash %
 chain: entry X; X.next != NULL => X.next.hash == X.hash;
 reach: entry X; table T; T ->> X;
 nums:  nums X; for I in 1 to X.COUNT - 1, X[I] <= X[I + 1];
+keys:  buckets X; for I in 1 to X.COUNT, X[I] == NULL or X[I].key < 3;
 sum:   nums X; SUM(I in 0 to X.COUNT - 1: X[I + 1]) < 9;
 cnt:   COUNT(entry) <= 6;
 all:   table X; COUNT(entry Y: Y.key == X.count) <= 2;

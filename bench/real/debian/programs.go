@@ -1,0 +1,106 @@
+package debian
+
+// A Program is a program with a heap data structure, and what makes it work on it.
+type Program struct {
+	Name      string // its directory below testdata/real
+	Package   string // Debian's source package
+	Structure string
+	Source    string // the file with the structure's operations
+	// Make is what builds it in the source package's directory, which Prepare has
+	// readied: a shell command that finds compiler flags in $CFLAGS and the program's
+	// directory in $HERE.
+	Make   string
+	Binary string   // what Make makes
+	Input  string   // a shell command that makes the input in the working directory
+	Args   []string // $HERE is replaced
+	Flags  []string // of mgtrace run
+	// SmallCPoints is the least number of C-points of a healthy run.
+	CPoints int
+}
+
+// prepare readies the source packages, in their directories: what all builds share.
+var prepare = map[string]string{
+	// The generated headers; the rest is made as far as a program needs it.
+	"coreutils": `FORCE_UNSAFE_CONFIGURE=1 ./configure -q --disable-nls CFLAGS='-g -O2'
+		printf 'include Makefile\nbuilt: $(BUILT_SOURCES)\n' | make -s -f - built
+		make -s -j"$(nproc)" src/ls src/tsort`,
+	// Debian's package lacks the manual, which other generated files want.
+	"bison": `./configure -q --disable-nls CFLAGS='-g -O2'
+		printf 'include Makefile\nheaders: $(filter lib/%,$(BUILT_SOURCES))\n' | make -s -f - headers
+		make -s -j"$(nproc)" pkgdatadir="$PWD/data" src/bison`,
+}
+
+// Programs are those that are built and tried.
+var Programs = []Program{
+	{
+		Name:      "ls",
+		Package:   "coreutils",
+		Structure: "linked list: directories still to be listed",
+		Source:    "src/ls.c",
+		Make:      `make -s CFLAGS="$CFLAGS" src/ls`,
+		Binary:    "src/ls",
+		Input:     `for d in a b c; do for e in d e f; do mkdir -p tree/$d/$e/g; touch tree/$d/$e/g/file; done; done`,
+		Args:      []string{"-R", "tree"},
+		CPoints:   2 * 22, // each directory is queued: the root, 3, 9 and 9
+	},
+	{
+		Name:      "tsort",
+		Package:   "coreutils",
+		Structure: "AVL tree of strings, each with a list of successors",
+		Source:    "src/tsort.c",
+		Make:      `make -s CFLAGS="$CFLAGS" src/tsort`,
+		Binary:    "src/tsort",
+		Args:      []string{"$HERE/input"},
+		CPoints:   1200,
+	},
+	{
+		Name:      "bison",
+		Package:   "bison",
+		Structure: "graph of symbols, as lists of neighbours",
+		Source:    "src/symtab.c",
+		Make:      `make -s CFLAGS="$CFLAGS" src/bison`,
+		Binary:    "src/bison",
+		Args:      []string{"-Wno-conflicts-rr", "-o", "grammar.c", "$HERE/grammar.y"},
+		CPoints:   250,
+	},
+	{
+		Name:      "splay",
+		Package:   "libiberty",
+		Structure: "splay tree of symbols",
+		Source:    "libiberty/splay-tree.c",
+		Make: `gcc $CFLAGS -w -Iinclude -DHAVE_STDINT_H -DHAVE_STDLIB_H -DHAVE_STRING_H -DHAVE_UNISTD_H -DHAVE_LIMITS_H \
+			-o symbols "$HERE/driver.c" libiberty/splay-tree.c libiberty/xmalloc.c libiberty/xexit.c`,
+		Binary:  "symbols",
+		Args:    []string{"$HERE/input"},
+		CPoints: 800,
+	},
+	{
+		Name:      "cjson",
+		Package:   "cjson",
+		Structure: "tree of items in doubly-linked lists",
+		Source:    "cJSON.c",
+		Make:      `gcc $CFLAGS -I. -o edit "$HERE/driver.c" cJSON.c -lm`,
+		Binary:    "edit",
+		Args:      []string{"$HERE/document.json", "$HERE/commands"},
+		CPoints:   100,
+	},
+	{
+		Name:      "libavl",
+		Package:   "libavl",
+		Structure: "AVL tree with parents, threaded as a list",
+		Source:    "avl.c",
+		Make:      `gcc $CFLAGS -o setdiff setdiff.c avl.c`,
+		Binary:    "setdiff",
+		Args:      []string{"$HERE/old", "$HERE/new"},
+		CPoints:   600,
+	},
+	{
+		Name:      "libev",
+		Package:   "libev",
+		Structure: "heap of timers in an array, four children each",
+		Source:    "ev.c",
+		Make:      `gcc $CFLAGS -w -I. -o timers "$HERE/driver.c" -lm`,
+		Binary:    "timers",
+		CPoints:   800,
+	},
+}
