@@ -33,7 +33,11 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if destroyed || r.Orphans > 0 || !in.looksFor(Missing) {
 			continue
 		}
-		if s, ok := missing(in, tb, r, last, ran); ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
+		s, ok := missing(in, tb, r, last, ran)
+		if !ok {
+			s, ok = beside(in, r, last)
+		}
+		if ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
 			suspects = append(suspects, s)
 		}
 	}
@@ -281,6 +285,38 @@ func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
 	}
 	return false
 }
+
+// beside finds where the first value of a field is missing that was never written, and
+// that no like node has from anywhere: at the statement that gave the nearest field of
+// the node its first value.
+func beside(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
+	obj := in.Cells.Object(r.Cell.Obj)
+	if last > obj.Birth {
+		return Suspect{}, false
+	}
+	size := uint64(r.Cell.Size)
+	for d := size; d <= maxBeside; d += size {
+		for _, addr := range [2]trace.Addr{r.Cell.Addr - trace.Addr(d), r.Cell.Addr + trace.Addr(d)} {
+			if addr < obj.Addr || uint64(addr-obj.Addr)+size > obj.Size {
+				continue
+			}
+			first := mgpp.Timestamp(0)
+			for t := in.History.LastWrite(addr, size, in.At); t > obj.Birth; t = in.History.LastWrite(addr, size, t-1) {
+				first = t
+			}
+			if first > in.Healthy && in.attributed(first) && in.wrote(first) {
+				return Suspect{
+					Kind: Omitted, PC: in.History.Op(first).PC, Operation: first, Repair: r, Contributes: r.mended(in),
+					Evidence: []Evidence{r.evidence(in), {Kind: Beside}},
+				}, true
+			}
+		}
+	}
+	return Suspect{}, false
+}
+
+// maxBeside bounds how far from a field, in bytes, another counts as beside it.
+const maxBeside = 64
 
 // writer is what is known of a statement that writes a field of like nodes.
 type writer struct {

@@ -108,6 +108,7 @@ const (
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
 	First          EvidenceKind = "first"          // it stored the first of several wrong values
+	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
 	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken

@@ -241,6 +241,18 @@ var cases = []struct {
 		want:    "wrote 50", evidence: Counterfactual,
 	},
 	{
+		name: "wrong first value", spec: listSpecDL + "head: dnode X; X.INDEGREE == 0 => X.prev == NULL;", before: insertions(4), // others have theirs from line 32: it is not missing
+		fault:   "30: x = malloc dnode\n31: x.key = 1\n33: x.prev = x\n40: x.next = n4\n41: n4.prev = x",
+		correct: "30: x = malloc dnode\n31: x.key = 1\n33: x.prev = NULL\n40: x.next = n4\n41: n4.prev = x",
+		want:    "wrote 33, wrote 30", evidence: RepairCell,
+	},
+	{
+		name: "never written", spec: listSpecDL + "head: dnode X; X.INDEGREE == 0 => X.prev == NULL;", before: "", // and no other node to compare with
+		fault:   "30: x = malloc dnode\n31: x.key = 1\n40: x.next = NULL",
+		correct: "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = NULL",
+		want:    "omitted 40, wrote 30", evidence: Beside,
+	},
+	{
 		name: "wrong key", spec: listSpecDL, before: insertions(6),
 		fault:   "50: n3.key = 500",
 		correct: "50: n3.key = 97",

@@ -184,6 +184,8 @@ func (e Evidence) worth() int {
 		return worthUsual
 	case First:
 		return worthFirst
+	case Beside:
+		return worthSeldom
 	case Flip:
 		return worthFlip
 	}
@@ -216,7 +218,7 @@ func (s *Suspect) worth() int {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, First, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Beside, First, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -36,10 +36,11 @@ type Op struct {
 	Size   uint64
 	Base   trace.Addr
 	Flags  trace.Flags
-	Node   NodeID // the node that it hit, was born, died or was resized; 0 if none
-	Other  NodeID // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
-	Name   string // bulk writer or allocator, else ""
-	Mark   int    // OpEnter, OpLeave: the caller's own number (index of the directive)
+	Node   NodeID       // the node that it hit, was born, died or was resized; 0 if none
+	Other  NodeID       // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
+	Name   string       // bulk writer or allocator, else ""
+	Mark   int          // OpEnter, OpLeave: the caller's own number (index of the directive)
+	Stack  []trace.Addr // OpBirth, OpDeath: return addresses, innermost first; shared, read-only
 }
 
 // Node is one block of memory during its life [Birth, Death).

@@ -117,6 +117,7 @@ func (h *History) lifeSite(ev *trace.Event, k OpKind) site {
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
 	s := h.lifeSite(ev, OpDeath)
+	s.high = h.nodes.intern(0, ev.Stack)
 	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.end(id, t)
 	return t
@@ -180,6 +181,7 @@ func (h *History) found(ev *trace.Event) {
 func (h *History) birth(ev *trace.Event) NodeID {
 	id := h.newNode(ev)
 	s := h.lifeSite(ev, OpBirth)
+	s.high = h.nodes.at(id).origin
 	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.nodes.at(id).birth = t
 	h.own(id, uint64(ev.Addr), ev.Size, t)

@@ -88,6 +88,9 @@ func (h *History) Op(t Timestamp) Op {
 		op.Addr, op.Size, op.Mark, op.Node = trace.Addr(w.addr), w.size, w.mark, h.maker(u)
 	default:
 		op.Node = h.maker(u)
+		if s.kind == OpBirth || s.kind == OpDeath {
+			op.Stack = h.nodes.origins[s.high].stack
+		}
 		if s.kind == OpMove {
 			op.Other, op.Node = op.Node, h.ops.moves[h.ops.value(u)].old
 		}

@@ -9,7 +9,7 @@ type site struct {
 	thread trace.ThreadID
 	name   uint32
 	delta  int32  // Addr - Base, if base == baseDelta
-	high   uint32 // shapeInline: bytes 4 to 7 of the value
+	high   uint32 // shapeInline: bytes 4 to 7 of the value; a birth or death: index in nodes.origins of its call stack
 	size   uint16
 	flags  trace.Flags
 	kind   OpKind

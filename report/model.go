@@ -163,6 +163,7 @@ type Suspect struct {
 	When        string   `json:"when,omitempty"`
 	Address     string   `json:"address"`           // program counter
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
+	Callers     []Place  `json:"callers,omitempty"` // of an allocation or a free: the calls that led there, innermost first
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed
 	Context     []Line   `json:"context,omitempty"` // the lines around
 	Before      string   `json:"before,omitempty"`  // picture files

@@ -231,6 +231,9 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	for _, l := range s.Inlined {
 		p.f("       inlined into %s at %s:%d\n", l.Function, l.File, l.Line)
 	}
+	for _, l := range s.Callers {
+		p.f("       called from %s at %s:%d\n", l.Function, l.File, l.Line)
+	}
 	if len(s.Context) > 0 && (s.Rank <= fully || p.o.Verbose) {
 		for _, l := range s.Context {
 			mark := " "

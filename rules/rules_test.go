@@ -70,6 +70,8 @@ var imports = []struct {
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},
 	{"bench/mgpp", false, "session"},
+	{"bench/real/debian", false, "report"},
+	{"bench/real", false, "bench/real/debian report"},
 	{"bench/soak", false, ""},
 	{"bench/spec", false, "constraints/mine session"},
 	{"rules", false, ""},

@@ -127,6 +127,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
 			out.Change = describe.Change(a.graph, a.hist, s.Operation)
 			out.When = a.when(s.Operation)
 			out.Thread = uint32(op.Thread)
+			out.Callers = a.callers(op.Stack)
 		}
 	}
 	if s.Kind == faultloc.Omitted && s.Repair != nil {
@@ -155,6 +156,28 @@ func (a *Analysis) statement(pc trace.Addr) report.Suspect {
 		}
 	}
 	return s
+}
+
+// maxCallers bounds the calls that are shown of those that led to an allocation or a
+// free: what matters is mostly who called the program's own xmalloc, or destructor.
+const maxCallers = 3
+
+// callers names the calls below the innermost one of a stack, as far as they are the
+// program's own and their source is known.
+func (a *Analysis) callers(stack []trace.Addr) []report.Place {
+	var out []report.Place
+	for _, ret := range stack[min(1, len(stack)):] {
+		if im, ok := a.symbols.Image(ret - 1); !ok || !im.Traced {
+			return out
+		}
+		for _, f := range a.symbols.Frames(ret - 1) {
+			if f.File == "" || len(out) == maxCallers {
+				return out
+			}
+			out = append(out, report.Place{File: short(f.File), Line: f.Line, Function: f.Function})
+		}
+	}
+	return out
 }
 
 // when tells the time of a change: "change 48,112, in call 511 of insert".

@@ -75,7 +75,10 @@ func beneath(constraints []string) string {
 
 func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	text := "It did not run here"
-	if s.Repair != nil {
+	switch {
+	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
+		text = "It wrote the field beside one that nothing has written: with " + a.repair(s.Repair)
+	case s.Repair != nil:
 		text = "It did not set " + a.repair(s.Repair) + " here"
 	}
 	for i := range s.Evidence {
@@ -97,7 +100,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
 	switch {
 	case s.Kind == faultloc.Omitted:
-		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
@@ -166,6 +169,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it turned a constraint from true to false"
 	case faultloc.Missing:
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Beside:
+		return "it wrote the field beside one that nothing has written"
 	case faultloc.Entered:
 		return "it wrote what a later change made part of a broken constraint"
 	case faultloc.Touch:

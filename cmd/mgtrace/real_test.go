@@ -2,55 +2,19 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mgtrace/bench/real/debian"
 	"mgtrace/report"
 )
-
-// coreutils builds ls from Debian's source, once, and returns where it is.
-func coreutils(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs("../../out/coreutils")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("../../scripts/coreutils", dir).CombinedOutput()
-	if err != nil && regexp.MustCompile(`Could not resolve|Unable to connect|Failed to fetch|apt-get: not found|Temporary failure`).Match(out) {
-		t.Skipf("coreutils can not be fetched: %s", out)
-	}
-	if err != nil {
-		t.Fatalf("scripts/coreutils: %v\n%s", err, out)
-	}
-	return dir
-}
-
-// tree makes directories three levels deep with some files in each.
-func tree(t *testing.T) string {
-	t.Helper()
-	root := t.TempDir()
-	for i := range 3 {
-		for j := range 3 {
-			dir := filepath.Join(root, fmt.Sprintf("dir%d", i), fmt.Sprintf("sub%d", j), "deep")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			for k := range j + 1 {
-				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d", k)), nil, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	return root
-}
 
 // onEngines runs a test under each engine.
 func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
@@ -61,89 +25,160 @@ func onEngines(t *testing.T, test func(t *testing.T, engine string)) {
 	})
 }
 
-const lsSpec = "../../testdata/coreutils/ls.cons"
-
-// TestLsHealthy: ls -R under watch prints what it prints without, and nothing
-// is found.
-func TestLsHealthy(t *testing.T) { onEngines(t, testLsHealthy) }
-
-func testLsHealthy(t *testing.T, engine string) {
-	dir, root := coreutils(t), tree(t)
-	ls := filepath.Join(dir, "ls")
-	native, err := exec.Command(ls, "-R", root).Output()
+// workshop is where the programs of bench/real/debian are built.
+func workshop(t *testing.T) *debian.Workshop {
+	t.Helper()
+	w, err := debian.Open("../../out/real", "../../testdata/real")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mgtrace(t, "", "run", "--engine", engine, ls, "--spec", lsSpec, "--", "-R", root)
+	return w
+}
+
+// buildReal builds a program, or skips the test if its source can not be had.
+func buildReal(t *testing.T, w *debian.Workshop, p debian.Program, optimise string, f *debian.Fault) debian.Built {
+	t.Helper()
+	b, err := w.Build(p, optimise, f)
+	if errors.Is(err, debian.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// runReal runs it on its input in a directory of its own.
+func runReal(t *testing.T, w *debian.Workshop, p debian.Program, binary string, flags ...string) result {
+	t.Helper()
+	t.Chdir(realInput(t, w, p))
+	args := append([]string{"run", "--timeout", "20s", "--spec", w.Spec(p)}, flags...)
+	args = append(args, p.Flags...)
+	args = append(args, binary, "--")
+	return mgtrace(t, "", append(args, w.Args(p)...)...)
+}
+
+func realInput(t *testing.T, w *debian.Workshop, p debian.Program) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := w.MakeInput(p, dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestReal: programs from Debian's source packages print under watch what they print
+// without, and nothing is found; and each of their faults is named.
+func TestReal(t *testing.T) {
+	w := workshop(t)
+	for _, p := range debian.Programs {
+		faults, err := w.Faults(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(faults) < 3 {
+			t.Errorf("%s has %d faults, want three", p.Name, len(faults))
+		}
+		for _, optimise := range []string{"-O2", "-O0"} {
+			t.Run(p.Name+optimise, func(t *testing.T) {
+				onEngines(t, func(t *testing.T, engine string) {
+					t.Run("healthy", func(t *testing.T) { testRealHealthy(t, w, p, optimise, engine) })
+				})
+				for _, f := range faults {
+					t.Run(f.Name, func(t *testing.T) { testRealFault(t, w, p, optimise, &f) })
+				}
+			})
+		}
+	}
+}
+
+func testRealHealthy(t *testing.T, w *debian.Workshop, p debian.Program, optimise, engine string) {
+	b := buildReal(t, w, p, optimise, nil)
+	native := exec.Command(b.Binary, w.Args(p)...)
+	native.Dir = realInput(t, w, p)
+	out, err := native.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runReal(t, w, p, b.Binary, "--engine", engine)
 	if r.status != 0 || len(r.report.CPoints) != 0 || !r.report.Complete || len(r.report.Warnings) > 0 {
 		t.Errorf("status %d, report %+v\n%s", r.status, r.report, r.stderr)
 	}
-	// Each directory is queued: the root, 3, 9 and 9.
-	if n := r.report.Checked.CPoints; n < 2*22 {
-		t.Errorf("%d C-points checked, want the entry and return of 22 calls", n)
+	if n := r.report.Checked.CPoints; n < p.CPoints {
+		t.Errorf("%d C-points checked, want %d or more", n, p.CPoints)
 	}
 	if a := r.report.Audit; a == nil || a.Unseen > 0 || a.Nodes == 0 {
 		t.Errorf("audit: %+v", a)
 	}
-	if d := cmp.Diff(string(native), r.stdout); d != "" {
+	if d := cmp.Diff(string(out), r.stdout); d != "" {
 		t.Errorf("output (-native +watched):\n%s", d)
 	}
 }
 
-// TestLsFaulty: the fault that testdata/coreutils/ls-fault.patch puts in is
-// named, by run, and by locate from the file in a place that has neither the
-// program nor its source.
-func TestLsFaulty(t *testing.T) { onEngines(t, testLsFaulty) }
+func testRealFault(t *testing.T, w *debian.Workshop, p debian.Program, optimise string, f *debian.Fault) {
+	b := buildReal(t, w, p, optimise, f)
+	named(t, "run", runReal(t, w, p, b.Binary), b)
+}
 
-func testLsFaulty(t *testing.T, engine string) {
-	dir, root := coreutils(t), tree(t)
-	truth := faults(t, filepath.Join(dir, "ls-faulty.c"))
-
-	// A copy that can be taken away.
-	away := t.TempDir()
-	ls := filepath.Join(away, "ls-faulty")
-	b, err := os.ReadFile(filepath.Join(dir, "ls-faulty"))
+// TestRealAway: a recording that is analysed where there is neither the program nor its
+// source says what the run said.
+func TestRealAway(t *testing.T) {
+	w, p := workshop(t), debian.Programs[0]
+	faults, err := w.Faults(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(ls, b, 0o755); err != nil {
+	b := buildReal(t, w, p, "-O2", &faults[len(faults)-1])
+	text, err := os.ReadFile(b.Binary)
+	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "ls.mgt")
-	source := filepath.Join(dir, "src-faulty")
-	r := mgtrace(t, "", "run", "--engine", engine, ls, "--spec", lsSpec, "-o", file, "--", "-R", root)
-	named(t, "run", r, truth)
+	copied := filepath.Join(t.TempDir(), "faulty")
+	if err := os.WriteFile(copied, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "real.mgt")
+	r := runReal(t, w, p, copied, "-o", file)
+	named(t, "run", r, b)
 
-	if err := os.Remove(ls); err != nil {
+	if err := os.Remove(copied); err != nil {
 		t.Fatal(err)
 	}
-	hidden := source + ".away"
-	if err := os.Rename(source, hidden); err != nil {
+	hidden := b.Tree + ".away"
+	if err := os.Rename(b.Tree, hidden); err != nil {
 		t.Fatal(err)
 	}
-	defer os.Rename(hidden, source)
-	offline := mgtrace(t, "", "locate", file, "--spec", lsSpec)
-	named(t, "locate", offline, truth)
+	offline := mgtrace(t, "", "locate", file, "--spec", w.Spec(p))
+	if err := os.Rename(hidden, b.Tree); err != nil {
+		t.Fatal(err)
+	}
+	named(t, "locate", offline, b)
 	if d := cmp.Diff(r.report.CPoints, offline.report.CPoints); d != "" {
 		t.Errorf("C-points (-run +locate):\n%s", d)
 	}
 }
 
-// named: the true line is the first suspect's or another's of the first C-point.
-func named(t *testing.T, what string, r result, truth []int) {
+// named: the first C-point's suspects name the fault, and show its source.
+func named(t *testing.T, what string, r result, b debian.Built) {
 	t.Helper()
-	if r.status != 1 || len(r.report.CPoints) == 0 {
+	if r.status != 1 {
 		t.Fatalf("%s: status %d, want 1\n%s", what, r.status, r.stderr)
 	}
-	for _, s := range r.report.CPoints[0].Suspects {
-		if s.File == "ls.c" && s.Line == truth[0] {
-			if s.Source == "" {
-				t.Errorf("%s: suspect %d shows no source", what, s.Rank)
-			}
-			return
-		}
+	rank, err := b.Rank(&r.report)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Errorf("%s: line %v is not among the suspects: %+v", what, truth, r.report.CPoints[0].Suspects)
+	suspects := r.report.CPoints[0].Suspects
+	if rank == 0 {
+		var got []string
+		for _, s := range suspects {
+			got = append(got, fmt.Sprintf("%d. %s:%d %s %s", s.Rank, s.File, s.Line, s.Kind, s.Source))
+		}
+		t.Fatalf("%s: the fault is not among the suspects:\n%s", what, strings.Join(got, "\n"))
+	}
+	if suspects[rank-1].Source == "" {
+		t.Errorf("%s: suspect %d shows no source", what, rank)
+	}
 }
 
 // strangers are programs of others, run without a specification: they must do

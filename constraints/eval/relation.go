@@ -11,8 +11,8 @@ import (
 func (e *env) relation(x *check.Relation) value {
 	from, bad := e.object(x.From, nil)
 	if from == 0 || e.g.Object(from).Type == nil {
-		if x.Not && bad.why == throughNull {
-			return truth(true)
+		if bad.why == throughNull {
+			return truth(x.Not) // nothing is led to by NULL
 		}
 		if from != 0 {
 			bad = undef(notExpected, x.From)

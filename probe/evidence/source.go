@@ -61,15 +61,19 @@ func (f *Finder) statement(file string, line int) string {
 }
 
 // resolve finds the type that a name in the source means there: "struct T",
-// "T *", or "*p" for what the variable p points to.
+// "T *", "*p" for what the variable p points to, or "*p[]" for what its elements do.
 func (f *Finder) resolve(fr Frame, name string) *types.Type {
 	if v, ok := strings.CutPrefix(name, "*"); ok {
-		for _, x := range fr.File.Variables(fr.Addr - 1) {
-			if x.Name == strings.TrimSpace(v) {
-				return pointee(x.Type)
+		plain := strings.TrimRight(v, "[]")
+		t := f.variable(fr, strings.TrimSpace(plain))
+		for range 1 + strings.Count(v[len(plain):], "[]") {
+			if t != nil && t.Kind == types.Array {
+				t = t.Elem
+			} else {
+				t = pointee(t)
 			}
 		}
-		return nil
+		return t
 	}
 	base := strings.TrimRight(name, "* ")
 	stars := strings.Count(name[len(base):], "*")
@@ -87,6 +91,24 @@ func (f *Finder) resolve(fr Frame, name string) *types.Type {
 		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: t}
 	}
 	return t
+}
+
+// variable returns the type of the variable of that name, as the frame sees it; nil if
+// there is none.
+func (f *Finder) variable(fr Frame, name string) *types.Type {
+	for _, x := range fr.File.Variables(fr.Addr - 1) {
+		if x.Name == name {
+			return x.Type
+		}
+	}
+	file := ""
+	if frames := fr.File.Frames(fr.Addr - 1); len(frames) > 0 {
+		file = frames[0].File
+	}
+	if x, ok := fr.File.Global(name, file); ok {
+		return x.Type
+	}
+	return nil
 }
 
 // lookup finds a type by a name as the function of the frame would: in the
@@ -191,10 +213,17 @@ func typeOfSizeof(toks []string) string {
 		toks = toks[1:]
 	}
 	if len(toks) >= 2 && toks[0] == "*" && isName(toks[1]) {
-		if len(toks) > 2 && (toks[2] == "." || toks[2] == "->" || toks[2] == "[") {
+		name, rest := "*"+toks[1], toks[2:]
+		for len(rest) > 0 && rest[0] == "[" {
+			if rest = behindBrackets(rest); rest == nil {
+				return ""
+			}
+			name += "[]"
+		}
+		if len(rest) > 0 && (rest[0] == "." || rest[0] == "->") {
 			return "" // an expression
 		}
-		return "*" + toks[1]
+		return name
 	}
 	if !paren {
 		return ""
@@ -204,6 +233,23 @@ func typeOfSizeof(toks []string) string {
 		return ""
 	}
 	return name
+}
+
+// behindBrackets returns what follows the index that the words begin with, nil if it
+// does not end.
+func behindBrackets(toks []string) []string {
+	depth := 0
+	for i, t := range toks {
+		switch t {
+		case "[":
+			depth++
+		case "]":
+			if depth--; depth == 0 {
+				return toks[i+1:]
+			}
+		}
+	}
+	return nil
 }
 
 // typeName reads a type's name with template arguments and stars; n is how

@@ -76,8 +76,12 @@ func (b Built) Rank(r *report.Report) (int, error) {
 	if err != nil || !r.Found() {
 		return 0, err
 	}
+	is := func(file string, line int) bool {
+		return file == filepath.Base(b.Source) && slices.Contains(truth, line)
+	}
 	for _, s := range r.CPoints[0].Suspects {
-		if s.File == filepath.Base(b.Source) && slices.Contains(truth, s.Line) {
+		// What an allocation or a free is accused of, its caller did.
+		if is(s.File, s.Line) || slices.ContainsFunc(slices.Concat(s.Inlined, s.Callers), func(p report.Place) bool { return is(p.File, p.Line) }) {
 			return s.Rank, nil
 		}
 	}

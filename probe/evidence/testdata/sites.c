@@ -383,6 +383,19 @@ struct base *kind_of(int kind)
 	return b;
 }
 
+static struct bucket **slots;
+
+// At -O2 the element's address is computed before the call: the source tells.
+void fill_slots(int n)
+{
+	slots = calloc(n, sizeof *slots); // =bucket *[]
+	for (int i = 0; i < n; i++) {
+		slots[i] = zalloc(sizeof *slots[i]); // =bucket
+		struct bucket *b = slots[i];
+		b->value = i;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct list *l = NULL;
@@ -398,6 +411,7 @@ int main(int argc, char **argv)
 	struct table *tab = make_table(16);
 	put(tab, "a", 1);
 	put_slot(tab, argc);
+	fill_slots(argc + 2);
 	struct point *p = grow(points(argc + 4), argc + 9);
 	struct link jobs = {&jobs, &jobs};
 	add_job(&jobs, 1);
