@@ -79,16 +79,16 @@ func TestReal(t *testing.T) {
 		if len(faults) < 3 {
 			t.Errorf("%s has %d faults, want three", p.Name, len(faults))
 		}
-		for _, optimise := range []string{"-O2", "-O0"} {
-			t.Run(p.Name+optimise, func(t *testing.T) {
-				onEngines(t, func(t *testing.T, engine string) {
-					t.Run("healthy", func(t *testing.T) { testRealHealthy(t, w, p, optimise, engine) })
+		t.Run(p.Name, func(t *testing.T) {
+			for _, optimise := range []string{"-O0", "-O2"} {
+				t.Run("healthy"+optimise, func(t *testing.T) {
+					onEngines(t, func(t *testing.T, engine string) { testRealHealthy(t, w, p, optimise, engine) })
 				})
-				for _, f := range faults {
-					t.Run(f.Name, func(t *testing.T) { testRealFault(t, w, p, optimise, &f) })
-				}
-			})
-		}
+			}
+			for _, f := range faults {
+				t.Run(f.Name, func(t *testing.T) { testRealFault(t, w, p, "-O2", &f) })
+			}
+		})
 	}
 }
 
@@ -107,7 +107,7 @@ func testRealHealthy(t *testing.T, w *debian.Workshop, p debian.Program, optimis
 	if n := r.report.Checked.CPoints; n < p.CPoints {
 		t.Errorf("%d C-points checked, want %d or more", n, p.CPoints)
 	}
-	if a := r.report.Audit; a == nil || a.Unseen > 0 || a.Nodes == 0 {
+	if a := r.report.Audit; a == nil || a.Unseen > 0 { // some free all their nodes
 		t.Errorf("audit: %+v", a)
 	}
 	if d := cmp.Diff(string(out), r.stdout); d != "" {
