@@ -26,6 +26,7 @@ type Analysis struct {
 	graph    *graph.Graph
 	checker  *eval.Checker
 	schedule *eval.Schedule
+	event    trace.Event // of a call, being taken
 	members  *eval.Members
 	typing   *typing // nil: a core file
 	symbols  *Symbols
@@ -99,7 +100,7 @@ func (a *Analysis) bias() trace.Addr {
 
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
-	callSite(ev)
+	ev = callSite(ev, &a.event)
 	switch ev.Kind {
 	case trace.KindMemory:
 		return a.recorded(ev)
@@ -144,15 +145,19 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	return a.members.After(ev)
 }
 
-// callSite makes PC an address inside the instruction that did it: events of
-// calls carry the return address, which may belong to the next line.
-func callSite(ev *trace.Event) {
+// callSite returns the event, or a copy in own, with a PC inside the instruction that
+// did it: events of calls carry the return address, which may belong to the next line.
+// The event itself stays as it came: other sinks record it.
+func callSite(ev, own *trace.Event) *trace.Event {
 	switch ev.Kind {
 	case trace.KindBulk, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
 		if ev.PC > 0 {
-			ev.PC--
+			*own = *ev
+			own.PC--
+			return own
 		}
 	}
+	return ev
 }
 
 // cacheFlush reports whether the C library frees again, for itself, a block that
