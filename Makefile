@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-locate bench-spec soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-locate bench-real bench-spec soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -46,6 +46,11 @@ bench-capture: setup-bench build
 # LOCATEFLAGS='-n 2 -run avl' is a short one; see bench/locate/doc.go.
 bench-locate: setup-demo build
 	$(GO) run ./bench/locate -mgtrace ./mgtrace $(LOCATEFLAGS)
+
+# Finds faults in programs built from Debian's source packages: see docs/design/real.md.
+# REALFLAGS='-run tsort -optimise -O0' is a part; see bench/real/doc.go.
+bench-real: setup-test build
+	$(GO) run ./bench/real -mgtrace ./mgtrace $(REALFLAGS)
 
 # bench-spec measures proposed specifications against hand-written ones.
 bench-spec: setup-test

@@ -210,7 +210,7 @@ lost thread=7 size=3 name="ring"
 	if d := cmp.Diff([]Gap{{Time: 4, Kind: trace.KindLost, Thread: 7, Events: 3, Why: "ring"}}, h.Gaps()); d != "" {
 		t.Error(d)
 	}
-	if (h.Op(0) != Op{}) || (h.Op(5) != Op{}) || h.Node(9).ID != 0 {
+	if !cmp.Equal(h.Op(0), Op{}) || !cmp.Equal(h.Op(5), Op{}) || h.Node(9).ID != 0 {
 		t.Error("there are operations or nodes that are not there")
 	}
 	if d := cmp.Diff([]trace.Addr{0x40, 0x41}, h.Node(1).Stack); d != "" {

@@ -100,7 +100,11 @@ func (a *Analysis) bias() trace.Addr {
 
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
-	ev = callSite(ev, &a.event)
+	if ofCall(ev.Kind) { // the event itself stays as it came: other sinks record it
+		a.event = *ev
+		ev = &a.event
+	}
+	callSite(ev)
 	switch ev.Kind {
 	case trace.KindMemory:
 		return a.recorded(ev)
@@ -145,19 +149,20 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	return a.members.After(ev)
 }
 
-// callSite returns the event, or a copy in own, with a PC inside the instruction that
-// did it: events of calls carry the return address, which may belong to the next line.
-// The event itself stays as it came: other sinks record it.
-func callSite(ev, own *trace.Event) *trace.Event {
-	switch ev.Kind {
-	case trace.KindBulk, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
-		if ev.PC > 0 {
-			*own = *ev
-			own.PC--
-			return own
-		}
+// callSite makes PC an address inside the instruction that did it: events of
+// calls carry the return address, which may belong to the next line.
+func callSite(ev *trace.Event) {
+	if ofCall(ev.Kind) && ev.PC > 0 {
+		ev.PC--
 	}
-	return ev
+}
+
+func ofCall(k trace.Kind) bool {
+	switch k {
+	case trace.KindBulk, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
+		return true
+	}
+	return false
 }
 
 // cacheFlush reports whether the C library frees again, for itself, a block that

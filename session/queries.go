@@ -276,7 +276,6 @@ type builtRun struct {
 	hist    *mgpp.History
 	calls   *query.Calls
 	sites   []trace.StoreSite
-	event   trace.Event // of a call, being taken
 	crash   mgpp.Timestamp
 	crashed bool
 	seen    Seen
@@ -305,7 +304,7 @@ var _ capture.Sink = (*builtRun)(nil)
 
 // Event implements capture.Sink.
 func (r *builtRun) Event(ev *trace.Event) error {
-	ev = callSite(ev, &r.event)
+	callSite(ev)
 	if _, err := r.hist.Apply(ev); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type Program struct {
 	Input  string   // a shell command that makes the input in the working directory
 	Args   []string // $HERE is replaced
 	Flags  []string // of mgtrace run
-	// SmallCPoints is the least number of C-points of a healthy run.
+	// CPoints is the least number of C-points of a healthy run.
 	CPoints int
 }
 
