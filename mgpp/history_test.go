@@ -197,12 +197,14 @@ store thread=8 wall=-1 flags=atomic pc=0x50 addr=0x1008 base=0x1000 data=0102030
 store thread=8 wall=9000000000 pc=0x51 addr=0x1010 base=0x9000 data=000102030405060708090a0b0c0d0e0f
 syscall thread=7 wall=50 pc=0x60 addr=0x1000 base=0x1000 aux=17 data=6162
 lost thread=7 size=3 name="ring"
+free thread=7 wall=60 pc=0x70 addr=0x1000 name="free" stack=0x70,0x71
 `)
 	want := []Op{
-		{Time: 1, Kind: OpBirth, Thread: 7, Wall: 100, PC: 0x40, Addr: 0x1000, Size: 64, Node: 1, Name: "malloc"},
+		{Time: 1, Kind: OpBirth, Thread: 7, Wall: 100, PC: 0x40, Addr: 0x1000, Size: 64, Node: 1, Name: "malloc", Stack: []trace.Addr{0x40, 0x41}},
 		{Time: 2, Kind: OpStore, Thread: 8, Wall: -1, PC: 0x50, Addr: 0x1008, Size: 4, Base: 0x1000, Flags: trace.FlagAtomic, Node: 1},
 		{Time: 3, Kind: OpStore, Thread: 8, Wall: 9000000000, PC: 0x51, Addr: 0x1010, Size: 16, Base: 0x9000, Node: 1},
 		{Time: 4, Kind: OpBulk, Thread: 7, Wall: 50, PC: 0x60, Addr: 0x1000, Size: 2, Base: 0x1000, Node: 1, Name: "system call 17"},
+		{Time: 5, Kind: OpDeath, Thread: 7, Wall: 60, PC: 0x70, Addr: 0x1000, Size: 64, Node: 1, Name: "free", Stack: []trace.Addr{0x70, 0x71}},
 	}
 	if d := cmp.Diff(want, slices.Collect(h.Ops(0, 100))); d != "" {
 		t.Error(d)
@@ -210,7 +212,7 @@ lost thread=7 size=3 name="ring"
 	if d := cmp.Diff([]Gap{{Time: 4, Kind: trace.KindLost, Thread: 7, Events: 3, Why: "ring"}}, h.Gaps()); d != "" {
 		t.Error(d)
 	}
-	if !cmp.Equal(h.Op(0), Op{}) || !cmp.Equal(h.Op(5), Op{}) || h.Node(9).ID != 0 {
+	if !cmp.Equal(h.Op(0), Op{}) || !cmp.Equal(h.Op(6), Op{}) || h.Node(9).ID != 0 {
 		t.Error("there are operations or nodes that are not there")
 	}
 	if d := cmp.Diff([]trace.Addr{0x40, 0x41}, h.Node(1).Stack); d != "" {
