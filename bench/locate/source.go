@@ -53,8 +53,7 @@ type statement struct {
 	depth    int // of braces
 	block    int // the token of the brace that it is directly in, -1: it depends on a head without braces
 	// controlStmt:
-	keyword       string
-	bodyFrom, to2 int // tokens of what it controls, without an else part
+	keyword string
 }
 
 // judgePart begins what is the judge's own and not to be broken.
@@ -235,8 +234,6 @@ func (s *source) statements(f *function) {
 		case "if", "for", "while":
 			close := closing(s.toks, i+1)
 			st.kind, st.keyword, st.to = controlStmt, t, close+1
-			st.bodyFrom = close + 1
-			st.to2 = s.end(close+1) + 1
 			f.stmts = append(f.stmts, st)
 			bare = s.at(close+1) != "{"
 			i = close + 1

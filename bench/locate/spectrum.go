@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -95,7 +94,7 @@ func (s *subject) covered(ctx context.Context, dir, bin string, w workload) (map
 			}
 		}
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil && err != fs.ErrClosed {
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil {
 		return nil, false, fmt.Errorf("gcov: %w", err)
 	}
 	limit := 1 + strings.Count(s.source.text[:max(0, strings.Index(s.source.text, judgePart))], "\n")
