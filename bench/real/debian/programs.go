@@ -26,7 +26,7 @@ var prepare = map[string]string{
 		make -s -j"$(nproc)" src/ls src/tsort`,
 	// Debian's package lacks the manual, which other generated files want.
 	"bison": `./configure -q --disable-nls CFLAGS='-g -O2'
-		printf 'include Makefile\nheaders: $(filter lib/%%,$(BUILT_SOURCES))\n' | make -s -f - headers
+		printf 'include Makefile\nheaders: $(filter lib/%%,$(BUILT_SOURCES))\n' | make -s -f - pkgdatadir="$PWD/data" headers
 		make -s -j"$(nproc)" pkgdatadir="$PWD/data" src/bison`,
 }
 
