@@ -222,14 +222,36 @@ func (f *File) inlinedIn(found []Inlined, p *pattern, matched map[*funcDesc]bool
 				matched[c.desc] = is
 			}
 			if is {
-				found = append(found, Inlined{
-					Name: c.desc.pretty, Ranges: c.ranges, Entry: c.entry, In: in.pretty,
-					CallFile: c.callFile, CallLine: c.callLine,
-				})
+				found = append(found, c.instance(in))
 			}
 			within = c.desc
 		}
 		found = f.inlinedIn(found, p, matched, within, c)
+	}
+	return found
+}
+
+// instance describes an inlined instance within a function or another instance.
+func (c *scope) instance(in *funcDesc) Inlined {
+	return Inlined{
+		Name: c.desc.pretty, Ranges: c.ranges, Entry: c.entry, In: in.pretty,
+		CallFile: c.callFile, CallLine: c.callLine,
+	}
+}
+
+// InlinedAt returns the inlined instances that addr belongs to, the outermost
+// first.
+func (f *File) InlinedAt(addr uint64) (found []Inlined) {
+	_, s := f.subprogramAt(addr)
+	if s == nil {
+		return nil
+	}
+	in := s.desc
+	for _, c := range f.scopes(s).at(addr) {
+		if c.inlined {
+			found = append(found, c.instance(in))
+			in = c.desc
+		}
 	}
 	return found
 }

@@ -219,6 +219,42 @@ func TestInlined(t *testing.T) {
 	}
 }
 
+// Two instances whose last store gcc has made one are left behind that store.
+func TestSharedTail(t *testing.T) {
+	im := compile(t, "tail.c", "-g", "-O2")
+	v, ok := im.File.Global("root", "")
+	if !ok {
+		t.Fatal("root is not found")
+	}
+	root := Global{Name: "root", Type: "struct node *", Addr: uint64(v.Loc.Offset), Size: 8}
+	p := build(t, Request{Watch: []string{"insert", "delete"}, Globals: []Global{root}}, Options{}, im)
+	behind := map[uint64]bool{}
+	for _, s := range p.Stores {
+		if fn, _ := im.File.FuncAt(s.Addr); fn.Base == "main" {
+			in, err := x86.Decode(im.File.Code(s.Addr, x86.MaxLen), s.Addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			behind[s.Addr+uint64(in.Len)] = true
+		}
+	}
+	if len(behind) != 1 {
+		t.Fatalf("%d stores: gcc has not merged them", len(behind))
+	}
+	left := map[string]int{}
+	for _, q := range p.Points {
+		if q.Point.Kind == "inline-exit" {
+			left[q.Point.Function]++
+			if !behind[q.Addr] {
+				t.Errorf("%s is left at %#x, not behind the store", q.Point.Function, q.Addr)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"insert": 1, "delete": 1}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLinesAndMarks(t *testing.T) {
 	im := compile(t, "shapes.c", "-g", "-O0")
 	text, err := os.ReadFile("testdata/shapes.c")

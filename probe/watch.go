@@ -3,6 +3,7 @@ package probe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -216,27 +217,24 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 
 // inlineExits finds the instructions of the containing frame to which control
 // passes from an inlined instance: the targets of its jumps, what lies behind
-// its ranges, and its RET instructions themselves. certain is false if an
-// indirect jump may leave too.
+// its ranges and the tails it shares with others, and its RET instructions
+// themselves. certain is false if an indirect jump may leave too.
 func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
 	ranges := s.bridge(at.Ranges)
-	inside := func(addr uint64) bool {
-		for _, r := range ranges {
-			if r[0] <= addr && addr < r[1] {
-				return true
-			}
-		}
-		return false
-	}
 	certain = true
-	seen := map[uint64]bool{}
+	var left []uint64
 	leave := func(addr uint64) {
-		if !inside(addr) && !seen[addr] {
-			seen[addr] = true
-			exits = append(exits, addr)
+		if within(ranges, addr) || slices.Contains(left, addr) {
+			return
 		}
+		if end, shared := s.sharedTail(at, ranges, addr); shared {
+			ranges = append(ranges, [2]uint64{addr, end})
+			return
+		}
+		left = append(left, addr)
 	}
-	for _, r := range ranges {
+	for i := 0; i < len(ranges); i++ { // grows: tails that are shared
+		r := ranges[i]
 		var recent []x86.Inst
 		s.each(coderange{lo: r[0], hi: r[1]}, func(pc uint64, in *x86.Inst) {
 			recent = append(recent, *in)
@@ -256,21 +254,70 @@ func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
 			}
 		})
 	}
-	sort.Slice(exits, func(i, j int) bool { return exits[i] < exits[j] })
+	for _, addr := range left {
+		if !within(ranges, addr) { // a shared tail found later
+			exits = append(exits, addr)
+		}
+	}
+	slices.Sort(exits)
 	return exits, certain
 }
 
+// sharedTail reports whether an instance that goes on at addr gets from there,
+// without a branch, back into itself or into the middle of another one beside it,
+// and where that ends. A compiler merges what two instances have in common at
+// their ends (gcc's cross-jumping), and debug information says of the code that is
+// left that it is one's of them: to the other it belongs as well.
+func (s *sweep) sharedTail(at objfile.Inlined, own [][2]uint64, addr uint64) (end uint64, shared bool) {
+	on := true
+	s.each(coderange{lo: addr, hi: addr + shortGap}, func(pc uint64, in *x86.Inst) {
+		switch {
+		case !on:
+		case within(own, pc):
+			end, shared, on = pc, true, false
+		default:
+			for _, other := range s.file.InlinedAt(pc) {
+				if on && !within(other.Ranges, at.Entry) { // not around the instance
+					end, shared = restOf(other, pc)
+					on = false
+				}
+			}
+			on = on && (in.Kind == x86.KindOther || in.Kind == x86.KindCall)
+		}
+	})
+	return end, shared
+}
+
+// restOf returns the end of the instance's range that addr lies in, if that is
+// code in the middle of the instance: what its entry lies ahead of begins it.
+func restOf(at objfile.Inlined, addr uint64) (end uint64, middle bool) {
+	for _, r := range at.Ranges {
+		if r[0] <= addr && addr < r[1] {
+			return r[1], at.Entry < addr || at.Entry >= r[1]
+		}
+	}
+	return 0, false
+}
+
+// within reports whether an address lies in one of the half-open ranges.
+func within(ranges [][2]uint64, addr uint64) bool {
+	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
+}
+
+// shortGap is how many bytes of a caller's instructions may lie scheduled among
+// those of an inlined instance.
+const shortGap = 64
+
 // bridge joins ranges between which the compiler only scheduled instructions
 // of the caller: a short gap that control runs through and that no jump leads
-// into or out of. Passing it does not leave the instance.
+// out of. Passing it does not leave the instance.
 func (s *sweep) bridge(ranges [][2]uint64) [][2]uint64 {
-	const short = 64 // bytes
 	sorted := append([][2]uint64(nil), ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i][0] < sorted[j][0] })
 	var out [][2]uint64
 	for _, r := range sorted {
 		n := len(out)
-		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= short && s.straight(out[n-1][1], r[0]) {
+		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= shortGap && s.straight(out[n-1][1], r[0]) {
 			out[n-1][1] = r[1]
 			continue
 		}
@@ -283,7 +330,7 @@ func (s *sweep) bridge(ranges [][2]uint64) [][2]uint64 {
 func (s *sweep) straight(lo, hi uint64) bool {
 	ok := true
 	s.each(coderange{lo: lo, hi: hi}, func(pc uint64, in *x86.Inst) {
-		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall) && !s.targets.has(pc)
+		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall)
 	})
 	return ok
 }
