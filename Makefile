@@ -22,7 +22,7 @@ demo: setup-demo build
 	@scripts/demo
 
 test: setup-test build lint
-	$(GO) test ./...
+	$(GO) test -timeout 25m ./...
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -7,7 +7,8 @@ import (
 	"mgtrace/trace"
 )
 
-// Op returns the operation at t; its Kind is OpNone if there is none.
+// Op returns the operation at t; its Kind is OpNone if there is none. It has no
+// stack: that of a birth is its node's, those of deaths are not in the index.
 func (x *Index) Op(t mgpp.Timestamp) mgpp.Op {
 	at := uint64(t)
 	if at == 0 || t > x.d.Now {
