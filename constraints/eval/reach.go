@@ -137,9 +137,6 @@ func (r *reach) between(before, after *env, ch *graph.Changes) []flips {
 
 // move brings the sets to e's view.
 func (r *reach) move(e *env) {
-	rec := e.rec
-	e.rec = nil
-	defer func() { e.rec = rec }()
 	want := standOf(e)
 	if r.at.is(want) {
 		return
@@ -180,9 +177,7 @@ func (r *reach) step(e *env, want stand) {
 
 // update is step for a change that is known.
 func (r *reach) update(e *env, want stand, ch *graph.Changes) {
-	rec := e.rec
-	e.rec = nil
-	defer func() { e.rec = rec }()
+	defer e.unrecorded()()
 	r.last, r.at, r.undo = r.at, want, nil
 	if want.v != nil {
 		r.undo = make([][]move, 0, len(r.all))
@@ -210,10 +205,19 @@ func (r *reach) back() {
 
 // rebuild finds the sets from scratch.
 func (r *reach) rebuild(e *env, want stand) {
+	defer e.unrecorded()()
 	r.last, r.at, r.undo = r.at, want, nil
 	for i, s := range r.all {
 		r.flips[i] = s.rebuild(e)
 	}
+}
+
+// unrecorded has what follows leave no dependencies, until the function that it
+// returns is called.
+func (e *env) unrecorded() (again func()) {
+	rec := e.rec
+	e.rec = nil
+	return func() { e.rec = rec }
 }
 
 // still notes that nothing changed from one time to another.
