@@ -18,7 +18,7 @@ func newLocate(s streams) *cobra.Command {
 		Short: "Check a recorded history and name what broke the structure",
 		Example: `  mgtrace locate t.mgt --spec quadtree.cons
   mgtrace locate t.mgt --spec quadtree.cons --html r.html --sarif r.sarif`,
-		Args: oneArg("which trace? try: mgtrace locate t.mgt --spec FILE"),
+		Args: exactly(1, "which trace? try: mgtrace locate t.mgt --spec FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err
@@ -48,7 +48,7 @@ func newCheck(s streams) *cobra.Command {
 recorded history, or on the heap of a core file, which has no history.`,
 		Example: `  mgtrace check t.mgt --spec quadtree.cons
   mgtrace check core.1234 --spec quadtree.cons --program ./prog`,
-		Args: oneArg("which file? try: mgtrace check t.mgt --spec FILE, or check CORE --spec FILE"),
+		Args: exactly(1, "which file? try: mgtrace check t.mgt --spec FILE, or check CORE --spec FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := out.check(); err != nil {
 				return err
@@ -77,7 +77,7 @@ func newRender(s streams) *cobra.Command {
 		Example: `  mgtrace render t.mgt --spec quadtree.cons --at crash -o crash.svg
   mgtrace render t.mgt --spec quadtree.cons --from 380 --to 412 -o frames/
   mgtrace render t.mgt --spec list.cons --history -o mgpp.svg`,
-		Args: oneArg("which trace? try: mgtrace render t.mgt --spec FILE --at crash"),
+		Args: exactly(1, "which trace? try: mgtrace render t.mgt --spec FILE --at crash"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Out = s.out
 			return session.Render(c.Context(), args[0], an.options(), o)
@@ -102,12 +102,9 @@ func newInfo(s streams) *cobra.Command {
 		Use:     "info TRACE",
 		Short:   "Say what a trace holds",
 		Example: `  mgtrace info t.mgt`,
-		Args:    oneArg("which trace? try: mgtrace info t.mgt"),
+		Args:    exactly(1, "which trace? try: mgtrace info t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o := session.InfoOptions{JSON: json, Events: events, Index: index}
-			if isTerminal(s.err) {
-				o.Progress = percent(s, "making the index "+args[0]+".idx")
-			}
+			o := session.InfoOptions{JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx")}
 			return session.Info(s.out, args[0], o)
 		},
 	}
@@ -117,9 +114,10 @@ func newInfo(s streams) *cobra.Command {
 	return c
 }
 
-func oneArg(hint string) cobra.PositionalArgs {
+// exactly wants n arguments; the hint says which.
+func exactly(n int, hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) != n {
 			return errors.New(hint)
 		}
 		return nil

@@ -24,11 +24,9 @@ the packed one is whole and on disk, not before; a trace whose recording was cut
 is packed as far as it goes.`,
 		Example: `  mgtrace pack t.mgt
   mgtrace pack t.mgt -o small.mgt`,
-		Args: oneArg("which trace? try: mgtrace pack t.mgt"),
+		Args: exactly(1, "which trace? try: mgtrace pack t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if isTerminal(s.err) {
-				o.Progress = percent(s, "packing")
-			}
+			o.Progress = progress(s, "packing")
 			p, err := session.Pack(args[0], o)
 			if err != nil {
 				return err
@@ -44,8 +42,11 @@ is packed as far as it goes.`,
 	return c
 }
 
-// percent shows how far something has come.
-func percent(s streams, what string) func(done, total int64) {
+// progress shows on a terminal how far something has come; elsewhere it is nil.
+func progress(s streams, what string) func(done, total int64) {
+	if !isTerminal(s.err) {
+		return nil
+	}
 	var last time.Time
 	return func(done, total int64) {
 		if done >= total {

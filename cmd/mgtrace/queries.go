@@ -28,10 +28,7 @@ func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) erro
 	if err := f.out.check(); err != nil {
 		return err
 	}
-	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index}
-	if isTerminal(s.err) {
-		o.Progress = percent(s, "making the index "+path+".idx")
-	}
+	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx")}
 	q, err := session.OpenQueries(path, o)
 	if err != nil {
 		return err
@@ -63,7 +60,7 @@ TIME is ` + timeHelp + `.`,
 		Example: `  mgtrace who t.mgt 'qdtree#17.child[0]'
   mgtrace who t.mgt '::root.child[2].point' --at crash
   mgtrace who t.mgt 0x55d108d582d0 --at 'call 511 of insert' -n 20`,
-		Args: twoArgs("which trace, and which cell? try: mgtrace who t.mgt 'NODE#1.FIELD'"),
+		Args: exactly(2, "which trace, and which cell? try: mgtrace who t.mgt 'NODE#1.FIELD'"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.ask(s, args[0], func(q *session.Queries) error { return q.Who(args[1], at, most) })
 		},
@@ -89,7 +86,7 @@ func newHistory(s streams) *cobra.Command {
 TIME is ` + timeHelp + `.`,
 		Example: `  mgtrace history t.mgt qdtree#17
   mgtrace history t.mgt '::root.child[2]' --at crash -n 0`,
-		Args: twoArgs("which trace, and which node? try: mgtrace history t.mgt NODE#1"),
+		Args: exactly(2, "which trace, and which node? try: mgtrace history t.mgt NODE#1"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.ask(s, args[0], func(q *session.Queries) error { return q.History(args[1], at, most) })
 		},
@@ -116,7 +113,7 @@ TIME is ` + timeHelp + `.`,
   mgtrace snapshot t.mgt --at 'return 5 of insert' -o tree.svg
   mgtrace snapshot t.mgt --node qdtree#1 --json
   mgtrace snapshot t.mgt --diff 'call 5 of insert,return 5 of insert'`,
-		Args: oneArg("which trace? try: mgtrace snapshot t.mgt --at crash"),
+		Args: exactly(1, "which trace? try: mgtrace snapshot t.mgt --at crash"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Diff != "" && c.Flags().Changed("at") {
 				return errors.New("--at shows one time, --diff two: which?")
@@ -134,13 +131,4 @@ TIME is ` + timeHelp + `.`,
 	c.Flags().BoolVar(&o.SVG, "svg", false, "draw as SVG")
 	c.Flags().BoolVar(&o.DOT, "dot", false, "draw in Graphviz's language")
 	return c
-}
-
-func twoArgs(hint string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 2 {
-			return errors.New(hint)
-		}
-		return nil
-	}
 }
