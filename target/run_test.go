@@ -306,7 +306,9 @@ func TestGroupStop(t *testing.T) {
 		unix.Kill(s.p.PID(), unix.SIGSTOP)
 		waitFor(t, "stopped", func() bool { return state(s.p.PID()) == "t" })
 		unix.Kill(s.p.PID(), unix.SIGCONT)
-		waitFor(t, "running", func() bool { return state(s.p.PID()) != "t" })
+		// Until it has been delivered, a second SIGCONT would be merged with it
+		// (signal(7): standard signals do not queue).
+		waitFor(t, "running", func() bool { return state(s.p.PID()) == "S" && !pending(s.p.PID(), unix.SIGCONT) })
 	}
 	if got := s.output(); got != "ready" {
 		t.Errorf("the program has seen our SIGCONT: %q", got)
@@ -323,6 +325,12 @@ func TestGroupStop(t *testing.T) {
 func state(pid int) string {
 	s, _, _ := strings.Cut(procStatus(strconv.Itoa(pid))["State"], " ")
 	return s
+}
+
+// pending says that a signal to the process waits to be delivered.
+func pending(pid int, signal unix.Signal) bool {
+	mask, err := strconv.ParseUint(procStatus(strconv.Itoa(pid))["ShdPnd"], 16, 64)
+	return err != nil || mask>>(signal-1)&1 == 1
 }
 
 func waitFor(t *testing.T, what string, cond func() bool) {
