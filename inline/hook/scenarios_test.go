@@ -223,15 +223,16 @@ var scenarios = []struct {
 	{"system calls", func(m *machine) {
 		m.regs[rsp] = sp0
 		m.text(heap, "hello")
-		m.syscall(0, 5, nil, 3, heap, 100)                        // read
-		m.syscall(0, ^uint64(8), nil, 3, heap, 100)               // read: an error
-		m.syscall(1, 5, nil, 3, heap, 100)                        // write
-		m.syscall(22, 0, nil, heap)                               // pipe
-		m.syscall(271, 1, nil, heap, 2)                           // ppoll
-		m.syscall(9, heapAt, nil, 0, 0x2000)                      // mmap
-		m.syscall(11, 0, nil, heapAt, 0x2000)                     // munmap
-		m.syscall(25, heapAt+0x5000, nil, heapAt, 0x1000, 0x2000) // mremap
-		m.syscall(12, 0x7000, nil, 0)                             // brk
+		m.syscall(0, 5, nil, 3, heap, 100)                                          // read
+		m.syscall(0, ^uint64(8), nil, 3, heap, 100)                                 // read: an error
+		m.syscall(1, 5, nil, 3, heap, 100)                                          // write
+		m.syscall(22, 0, nil, heap)                                                 // pipe
+		m.syscall(271, 1, nil, heap, 2)                                             // ppoll
+		m.syscall(9, heapAt, nil, 0, 0x2000)                                        // mmap
+		m.syscall(11, 0, func() { m.call(fWatch, sp0-64, caller) }, heapAt, 0x2000) // munmap: told before it is done
+		m.syscall(11, ^uint64(21), nil, heapAt+1, 0x2000)                           // munmap: refused
+		m.syscall(25, heapAt+0x5000, nil, heapAt, 0x1000, 0x2000)                   // mremap
+		m.syscall(12, 0x7000, nil, 0)                                               // brk
 		m.syscall(12, 0x9000, nil, 0x9000)
 		m.syscall(12, 0x8000, nil, 0x8000)
 		vec := uint64(heap + 0x200)
@@ -250,6 +251,7 @@ var scenarios = []struct {
 		syscall 271 30001000+16 base 30001000 pc 409002: 68656c6c6f0000000000000000000000
 		map 0 30000000+8192 base 0
 		unmap 0 30000000+8192 base 0
+		stop 9000 pc 409000 sp 30107fc0 = b from 400500 (30000000 0)
 		unmap 0 30000000+4096 base 0
 		map 0 30005000+8192 base 0
 		break 0 9000+0 base 7000

@@ -52,7 +52,7 @@ static __attribute__((used)) void hook_main(struct regs *r, u32 number, u32 phas
 	}
 	prune(b, sp);
 	if (s->flags & SiteSyscall) {
-		before_call(b, r, number, sp);
+		before_call(b, r, s, number, sp);
 		return;
 	}
 	functions(b, r, s, sp);

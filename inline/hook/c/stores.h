@@ -194,13 +194,38 @@ static void after_store(struct block *b, const struct regs *r, const struct site
 
 /* ---- system calls ---- */
 
-static void before_call(struct block *b, const struct regs *r, u32 number, u64 sp)
+#define UserEnd 0x7ffffffff000ul	/* TASK_SIZE_MAX with 4-level page tables */
+
+/*
+ * The end of a mapping is recorded before the call: behind it another thread may have
+ * mapped the same range already, and have written there. What munmap refuses is left
+ * out (mm/mmap.c; ENOMEM, when a mapping can not be split, is not foreseen).
+ */
+static void before_unmap(struct block *b, const struct regs *r, u64 pc, u64 sp)
+{
+	u64 addr = r->gp[RDI], size = r->gp[RSI];
+
+	if (addr & 0xfff || !size || addr > UserEnd || size > UserEnd - addr)
+		return;
+	b->readings = 0;
+	note(b, NoteUnmap, 0, pc, sp, addr, size, 0);
+}
+
+static void before_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	u64 nr = r->gp[RAX];
 	struct pending *p;
+	u8 rule;
 
-	if (nr >= SyscallCount || b->process->syscalls[nr].rule == CallNone)
+	if (nr >= SyscallCount)
 		return;
+	rule = b->process->syscalls[nr].rule;
+	if (rule == CallNone)
+		return;
+	if (rule == CallMunmap) {
+		before_unmap(b, r, s->pc, sp);
+		return;
+	}
 	p = push(b, number, sp);
 	p->call = nr;
 	p->shape = PendingSystem;
@@ -234,9 +259,6 @@ static void mapping(struct block *b, const struct regs *r, u8 rule, u64 pc, u64 
 	switch (rule) {
 	case CallMmap:
 		note(b, NoteMap, 0, pc, sp, result, r->gp[RSI], 0);
-		break;
-	case CallMunmap:
-		note(b, NoteUnmap, 0, pc, sp, r->gp[RDI], r->gp[RSI], 0);
 		break;
 	case CallMremap:
 		note(b, NoteUnmap, 0, pc, sp, r->gp[RDI], r->gp[RSI], 0);
