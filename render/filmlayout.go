@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-graphviz"
+	"mgtrace/render/graphviz"
 )
 
 // Sizes of a film's boxes, points. Letters are of a fixed width: browsers' fonts
@@ -62,11 +62,6 @@ func (f *Film) layout(ctx context.Context) error {
 	for i := range f.boxes {
 		f.boxes[i].measure()
 	}
-	gv, err := graphviz.New(ctx)
-	if err != nil {
-		return fmt.Errorf("start graphviz: %w", err)
-	}
-	defer gv.Close()
 	chain := f.chain()
 	sides := make([]string, len(f.arrows))
 	for i := range sides {
@@ -74,7 +69,7 @@ func (f *Film) layout(ctx context.Context) error {
 			sides[i] = ":e"
 		}
 	}
-	if err := f.graphviz(ctx, gv, chain, sides); err != nil || !chain {
+	if err := f.graphviz(ctx, chain, sides); err != nil || !chain {
 		return err
 	}
 	// Now that it is known what lies where: arrows that lead back leave a box on
@@ -84,20 +79,15 @@ func (f *Film) layout(ctx context.Context) error {
 			sides[i] = ":w"
 		}
 	}
-	return f.graphviz(ctx, gv, chain, sides)
+	return f.graphviz(ctx, chain, sides)
 }
 
-func (f *Film) graphviz(ctx context.Context, gv *graphviz.Graphviz, chain bool, sides []string) error {
-	parsed, err := graphviz.ParseBytes(f.dot(chain, sides))
+func (f *Film) graphviz(ctx context.Context, chain bool, sides []string) error {
+	layout, err := graphviz.Draw(ctx, f.dot(chain, sides), graphviz.JSON)
 	if err != nil {
 		return fmt.Errorf("lay out a film: %w", err)
 	}
-	defer parsed.Close()
-	var out bytes.Buffer
-	if err := gv.Render(ctx, parsed, "json0", &out); err != nil {
-		return fmt.Errorf("lay out a film: %w", err)
-	}
-	return f.place(out.Bytes())
+	return f.place(layout)
 }
 
 // dot is the film in Graphviz's language: boxes of their sizes with a port for

@@ -1,37 +1,22 @@
 package render
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
 
-	"cachedir.mgtrace"
-	"github.com/goccy/go-graphviz"
+	"mgtrace/render/graphviz"
 )
-
-// Graphviz is initialised by now.
-func init() { cachedir.Restore() }
 
 // SVG writes the drawing as a self-contained SVG document.
 func SVG(ctx context.Context, w io.Writer, g *Graph) error {
-	gv, err := graphviz.New(ctx)
+	svg, err := graphviz.Draw(ctx, dot(g), graphviz.SVG)
 	if err != nil {
-		return fmt.Errorf("start graphviz: %w", err)
-	}
-	defer gv.Close()
-	parsed, err := graphviz.ParseBytes(dot(g))
-	if err != nil {
-		return fmt.Errorf("lay out %q: %w", g.Title, err)
-	}
-	defer parsed.Close()
-	var out bytes.Buffer
-	if err := gv.Render(ctx, parsed, graphviz.SVG, &out); err != nil {
 		return fmt.Errorf("draw %q: %w", g.Title, err)
 	}
-	_, err = w.Write(shrinkText(out.Bytes()))
+	_, err = w.Write(shrinkText(svg))
 	return err
 }
 

@@ -1,3 +1,0 @@
-module cachedir.mgtrace
-
-go 1.26
