@@ -29,6 +29,7 @@ var imports = []struct {
 	{"objfile", true, "objfile/dwarf types"},
 	// What the two sides share.
 	{"trace", true, ""},
+	{"flow", true, "trace x86"},
 	// Capture.
 	{"probe", true, "objfile trace x86"},
 	{"probe/evidence", true, "objfile types x86"},

@@ -6,6 +6,10 @@ type Addr uint64
 // ThreadID is the kernel's thread id. 0 means "no thread" (the initial image).
 type ThreadID uint32
 
+// Instant is the number of an executed instruction in the one order of all threads,
+// from 1, in a recording that has them (package flow). 0: none, or unknown.
+type Instant uint64
+
 // Kind says what an Event reports.
 type Kind uint8
 
