@@ -76,13 +76,19 @@ type enc struct {
 	w          bool
 	r, x, b    byte // 8 or 0: extensions of reg, index, base
 	vl         byte // vector length: 0 128, 1 256, 2 512 bits
+	vvvv       byte // VEX, EVEX, XOP: the register of vvvv, 0 to 31
+	high       byte // EVEX: 16 if ModRM.reg names one of registers 16 to 31
 	aaa        byte // EVEX: opmask register
+	zeroing    bool // EVEX.z
+	bcast      bool // EVEX.b: broadcast, or rounding of the instruction's own
 	hasModRM   bool
 	mod, reg   byte // reg without extension
 	rm         byte
 	imm        int64
+	level      byte // enter: the second immediate
 	base       Reg
 	index      Reg
+	vindex     byte // SIB.index with its extensions, for a vector of indexes
 	scale      byte
 	disp       int32
 	disp8      bool
@@ -241,18 +247,20 @@ func (e *enc) vector(r *reader, escape byte) byte {
 	switch escape {
 	case 0xc5:
 		e.vex, last = true, p
-		e.vl = last >> 2 & 1
+		e.vl, e.vvvv = last>>2&1, ^last>>3&15
 	case 0xc4:
 		e.vex, m = true, p&0x1f
 		e.x, e.b = ^p>>3&8, ^p>>2&8
 		last = r.byte()
-		e.w, e.vl = last&0x80 != 0, last>>2&1
+		e.w, e.vl, e.vvvv = last&0x80 != 0, last>>2&1, ^last>>3&15
 	default:
 		e.evex, m = true, p&7
 		e.x, e.b = ^p>>3&8, ^p>>2&8
 		last = r.byte()
 		third := r.byte()
 		e.w, e.vl, e.aaa = last&0x80 != 0, third>>5&3, third&7
+		e.high, e.vvvv = ^p&0x10, ^last>>3&15|^third<<1&0x10
+		e.zeroing, e.bcast = third&0x80 != 0, third&0x10 != 0
 		if last&4 == 0 || p&8 != 0 {
 			return '?' // APX
 		}
@@ -293,7 +301,7 @@ func (e *enc) vectorForm(m byte) byte {
 func (e *enc) xop(r *reader) byte {
 	p, last := r.byte(), r.byte()
 	e.r, e.x, e.b = ^p>>4&8, ^p>>3&8, ^p>>2&8
-	e.w, e.vl = last&0x80 != 0, last>>2&1
+	e.w, e.vl, e.vvvv = last&0x80 != 0, last>>2&1, ^last>>3&15
 	e.opmap, e.op, e.vex = mapXOP, r.byte(), true
 	switch p & 0x1f {
 	case 8:
@@ -340,8 +348,8 @@ func (in *Inst) operands(r *reader, form byte, pc uint64) {
 		}
 		in.imm = r.int(immz)
 	case 'E':
-		in.imm = r.int(2)
-		r.byte()
+		in.imm = r.int(2) & 0xffff
+		in.level = r.byte()
 	case 'O':
 		in.moffs(r)
 	case 'j', 'J':
@@ -389,6 +397,7 @@ func (e *enc) modRM(r *reader) {
 	if e.rm == 4 {
 		sib := r.byte()
 		e.scale = 1 << (sib >> 6)
+		e.vindex = sib>>3&7 | e.x | e.vvvv&0x10
 		if index := Reg(sib>>3&7 | e.x); index != RSP {
 			e.index = index
 		}
