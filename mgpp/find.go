@@ -93,9 +93,7 @@ func (h *History) formerAt(addr uint64, t uint32) (found NodeID) {
 			return id
 		}
 	}
-	h.nodes.eachFixed(addr, addr+1, func(id NodeID) bool {
-		return found != 0 && h.nodes.at(id).is(nodeArena) || take(id)
-	})
+	h.nodes.eachFixed(addr, addr+1, take)
 	return found
 }
 

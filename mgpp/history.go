@@ -15,10 +15,6 @@ type Options struct {
 	// operations as any history does, but keeps no operation and no byte: what is
 	// asked about these has no meaning. See Number.
 	NodesOnly bool
-	// Arenas makes what the program maps (brk, mmap) nodes of their own where no
-	// block is: what an allocator writes into its own memory is kept, and can be
-	// read. A block in an arena hides it as long as it lives.
-	Arenas bool
 }
 
 // History is the whole evolution of a heap. One goroutine may Apply; any
@@ -40,9 +36,7 @@ type History struct {
 	freed  start               // what Freeable was asked last
 	hits   []NodeID            // the builder's scratch
 	died   []NodeID            // see Died
-
-	lastArena NodeID // the newest, which brk lets grow
-	flags     []bool // the builder's scratch
+	flags  []bool              // the builder's scratch
 }
 
 // recentNodes is how many hits the builder remembers; a power of two.
@@ -242,7 +236,7 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 	from := &h.nodes.origins[n.origin]
 	v := Node{
 		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
-		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Arena: n.is(nodeArena), Before: n.is(nodeBefore),
+		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Before: n.is(nodeBefore),
 		Alloc: h.ops.names[from.alloc], Stack: from.stack,
 	}
 	if n.is(nodeRare) {
@@ -288,14 +282,6 @@ func (h *History) Live(t Timestamp) iter.Seq[NodeID] {
 			return true
 		})
 	}
-}
-
-// LiveCount is how many nodes are alive at t.
-func (h *History) LiveCount(t Timestamp) (n int) {
-	for range h.Live(t) {
-		n++
-	}
-	return n
 }
 
 // NodeAtTime returns the node that contains addr at t.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,9 +53,6 @@ func (a *Analysis) begin(ev *trace.Event) error {
 // beginsLate refuses specifications whose nodes come to be by calls: those of
 // before would be missing, and what leads to them would look broken.
 func beginsLate(spec *check.Spec) error {
-	if spec != nil && len(spec.Reaches) > 0 {
-		return errors.New("this specification's nodes come to be by the pointers of an allocator, and what it held before the history begins is not known: record all of the run (without --last, --from and --after)")
-	}
 	if spec != nil && len(spec.Members) > 0 {
 		return errors.New("this specification's nodes enter and leave by calls of functions, and those of before the history begins are not known: record all of the run (without --last, --from and --after)")
 	}
@@ -403,12 +399,12 @@ func (s firstImages) Event(ev *trace.Event) error {
 // completed makes a sink that is told what the bytes were when the history begins,
 // as far as the recording lets one know. It reads all of a recording whose
 // beginning was dropped.
-func (rec *recording) completed(ctx context.Context, sink capture.Sink) (capture.Sink, error) {
+func (rec *recording) completed(sink capture.Sink) (capture.Sink, error) {
 	if rec.prog.Last == nil {
 		return sink, nil
 	}
 	f := &firstBytes{written: newContents()}
-	if _, err := rec.feed(ctx, f); err != nil {
+	if _, err := rec.feed(f); err != nil {
 		return nil, err
 	}
 	if err := rec.r.Seek(0); err != nil {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -66,7 +65,7 @@ func (q *Queries) index(path string) error {
 	if err := q.rec.r.Seek(0); err != nil {
 		return err
 	}
-	t, err := q.rec.feed(context.Background(), sink)
+	t, err := q.rec.feed(sink)
 	if err != nil {
 		return err
 	}

@@ -135,6 +135,12 @@ func (s *Stopped) Regs() (mem.Regs, error) {
 // SetRegs sets the thread's registers.
 func (s *Stopped) SetRegs(r mem.Regs) error { return setRegs(s.th.tid, r) }
 
+// StopInHandler has the thread stop again before the first instruction of the
+// handler of the signal that it is about to get: OnSignal is then called for a
+// SIGTRAP whose code is not that of an int3. Without a handler the thread executes
+// one instruction before that.
+func (s *Stopped) StopInHandler() { s.th.next.step = true }
+
 // SigMask returns the signals that the thread blocks, signal n in bit n-1.
 func (s *Stopped) SigMask() (uint64, error) {
 	if s.d != nil {

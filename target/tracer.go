@@ -107,6 +107,7 @@ func (th *thread) ends() bool {
 type resumption struct {
 	signal int  // to deliver; 0 none
 	listen bool // it is part of a group-stop, and stays stopped until SIGCONT
+	step   bool // stop again behind the delivery of signal
 }
 
 func newTracer() *tracer {
@@ -312,7 +313,7 @@ func (t *tracer) resume(th *thread) {
 	if th.next.signal != 0 && th.lost.Signal != 0 {
 		// This stop can deliver no signal: it is sent again.
 		_ = th.sendAgain(t.pid, resent{th.lost, true}) // ESRCH: killed meanwhile
-		th.next.signal = 0
+		th.next.signal, th.next.step = 0, false
 	}
 	err := t.resumeTID(th.tid, th.next)
 	if th.next.listen && errors.Is(err, unix.EIO) {
@@ -328,6 +329,9 @@ func (t *tracer) resume(th *thread) {
 func (t *tracer) resumeTID(tid int, r resumption) error {
 	if r.listen {
 		return ptrace(unix.PTRACE_LISTEN, tid, 0, 0)
+	}
+	if r.step && r.signal != 0 {
+		return ptrace(unix.PTRACE_SINGLESTEP, tid, 0, uintptr(r.signal))
 	}
 	return ptrace(unix.PTRACE_CONT, tid, 0, uintptr(r.signal))
 }

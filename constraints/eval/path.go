@@ -24,12 +24,6 @@ type pathKey struct {
 	back bool
 }
 
-// visited counts a node that a path search looks at.
-func (e *env) visited() {
-	e.cost++
-	e.c.tick()
-}
-
 // begin starts a visit over n objects.
 func (p *visits) begin(n int) {
 	if len(p.mark) <= n {
@@ -114,7 +108,7 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 		queue = queue[:len(queue)-1]
 		if !set[o] {
 			set[o] = true
-			e.visited()
+			e.cost++
 			queue = step(o, k.rel.Fields, queue)
 		}
 	}
@@ -156,7 +150,7 @@ func (e *env) search(fields []string, from, to graph.ObjID) bool {
 // expand visits o's successors and reports whether to is among them. Where
 // dependencies are recorded, what this step read goes to parts.
 func (e *env) expand(fields []string, o, to graph.ObjID, at int, parts *[][]Dep) bool {
-	e.visited()
+	e.cost++
 	p := &e.c.visits
 	outer := e.rec
 	if outer != nil {

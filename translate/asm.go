@@ -1,0 +1,151 @@
+package translate
+
+import (
+	"encoding/binary"
+
+	"mgtrace/x86"
+)
+
+// mem is a memory operand.
+type mem struct {
+	gs, fs      bool
+	base, index x86.Reg
+	scale       uint8
+	disp        int32
+	addr32      bool
+}
+
+// slot is a place in the thread block.
+func slot(off int32) mem { return mem{gs: true, base: x86.NoReg, index: x86.NoReg, disp: off} }
+
+// at is the memory disp bytes behind the address in base.
+func at(base x86.Reg, disp int) mem { return mem{base: base, index: x86.NoReg, disp: int32(disp)} }
+
+// asm appends instructions. addr is where the first byte will lie.
+type asm struct {
+	buf  []byte
+	addr uint64
+}
+
+func (a *asm) off() int        { return len(a.buf) }
+func (a *asm) here() uint64    { return a.addr + uint64(len(a.buf)) }
+func (a *asm) bytes(b ...byte) { a.buf = append(a.buf, b...) }
+func (a *asm) int32(v int32)   { a.buf = binary.LittleEndian.AppendUint32(a.buf, uint32(v)) }
+
+// op appends prefixes, REX, opcode (one or two bytes) and the ModRM of reg and m.
+func (a *asm) op(opcode uint32, wide bool, reg x86.Reg, m mem) {
+	if m.gs {
+		a.bytes(0x65)
+	}
+	if m.fs {
+		a.bytes(0x64)
+	}
+	if m.addr32 {
+		a.bytes(0x67)
+	}
+	rex := byte(0)
+	if wide {
+		rex |= 0x48
+	}
+	if reg >= 8 {
+		rex |= 0x44
+	}
+	if m.index >= 8 {
+		rex |= 0x42
+	}
+	if m.base >= 8 {
+		rex |= 0x41
+	}
+	if rex != 0 {
+		a.bytes(rex)
+	}
+	if opcode > 0xff {
+		a.bytes(byte(opcode >> 8))
+	}
+	a.bytes(byte(opcode))
+	a.modRM(reg, m)
+}
+
+// modRM appends ModRM, SIB and displacement (SDM volume 2, tables 2-2, 2-3).
+func (a *asm) modRM(reg x86.Reg, m mem) {
+	r := byte(reg&7) << 3
+	if m.base == x86.NoReg { // SIB without base: disp32
+		a.bytes(r|4, sib(m)|5)
+		a.int32(m.disp)
+		return
+	}
+	mod := byte(0x80)
+	switch {
+	case m.disp == 0 && m.base&7 != x86.RBP:
+		mod = 0
+	case m.disp == int32(int8(m.disp)):
+		mod = 0x40
+	}
+	if m.index == x86.NoReg && m.base&7 != x86.RSP {
+		a.bytes(mod | r | byte(m.base&7))
+	} else {
+		a.bytes(mod|r|4, sib(m)|byte(m.base&7))
+	}
+	switch mod {
+	case 0x40:
+		a.bytes(byte(m.disp))
+	case 0x80:
+		a.int32(m.disp)
+	}
+}
+
+// sib is the SIB byte without base.
+func sib(m mem) byte {
+	if m.index == x86.NoReg {
+		return 0x20
+	}
+	var log byte
+	for s := m.scale; s > 1; s >>= 1 {
+		log++
+	}
+	return log<<6 | byte(m.index&7)<<3
+}
+
+func (a *asm) store(m mem, reg x86.Reg) { a.op(0x89, true, reg, m) }
+func (a *asm) load(reg x86.Reg, m mem)  { a.op(0x8b, true, reg, m) }
+func (a *asm) lea(reg x86.Reg, m mem)   { a.op(0x8d, true, reg, m) }
+
+// leaRIP appends lea reg, [rip + …] with the address to as result.
+func (a *asm) leaRIP(reg x86.Reg, to uint64) {
+	rex := byte(0x48)
+	if reg >= 8 {
+		rex |= 4
+	}
+	a.bytes(rex, 0x8d, byte(reg&7)<<3|5)
+	a.int32(int32(to - (a.here() + 4)))
+}
+
+// storeImm32 appends mov dword m, imm.
+func (a *asm) storeImm32(m mem, imm uint32) {
+	a.op(0xc7, false, 0, m)
+	a.int32(int32(imm))
+}
+
+// loadImm appends mov reg, imm64.
+func (a *asm) loadImm(reg x86.Reg, imm uint64) {
+	rex := byte(0x48)
+	if reg >= 8 {
+		rex |= 1
+	}
+	a.bytes(rex, 0xb8|byte(reg&7))
+	a.buf = binary.LittleEndian.AppendUint64(a.buf, imm)
+}
+
+// jump appends a jump to an address within 2 GB.
+func (a *asm) jump(to uint64) {
+	a.bytes(0xe9)
+	a.int32(int32(to - (a.here() + 4)))
+}
+
+// jcc appends a conditional jump.
+func (a *asm) jcc(cond byte, to uint64) {
+	a.bytes(0x0f, 0x80|cond)
+	a.int32(int32(to - (a.here() + 4)))
+}
+
+const int3 = 0xcc

@@ -1,0 +1,575 @@
+package translate
+
+import (
+	"errors"
+	"fmt"
+
+	"mgtrace/x86"
+)
+
+// Env is what translations refer to.
+type Env struct {
+	Tables uint32 // address of the tables
+	// Miss is the routine that looks a target up in the second table. It lies within
+	// 2 GB of the translation.
+	Miss uint64
+}
+
+// Stop says why an int3 of a translation is there.
+type Stop uint8
+
+// The stops.
+const (
+	StopExit    Stop = 1 + iota // the exit leads nowhere yet
+	StopFull                    // no room for a record
+	StopBefore                  // a system call is about to be made
+	StopAfter                   // it was made
+	StopRefused                 // the instruction can not be translated
+)
+
+// Exit is a jump to another block.
+type Exit struct {
+	At     int // of the jump's displacement in the code
+	Target uint64
+	Stub   int // where it leads until Target has a translation
+}
+
+// Trap is an int3.
+type Trap struct {
+	Off  int
+	Stop Stop
+	Exit int // StopExit: index of the exit
+	Next int // StopFull: where to go on, with the cursor in register Cursor
+}
+
+// Code is the translation of a block.
+type Code struct {
+	Layout
+	Bytes []byte
+	Entry int // for who comes by a jump; 0 is for who comes with a computed target
+	Exits []Exit
+	Traps []Trap
+	// Cursor is the register that holds the cursor.
+	Cursor x86.Reg
+	Why    string // StopRefused
+	marks  []mark
+}
+
+// Goes says where the program is to go on from a place in a translation.
+type Goes uint8
+
+// The ways.
+const (
+	AtInst    Goes = iota // at instruction N
+	AtAddr                // at Addr
+	AtTarget              // at the address in Target of the thread block
+	AtBranch              // as the conditional jump decides that comes next
+	AtNothing             // let it execute the instruction and look again
+)
+
+// mark is what holds before an instruction of a translation.
+type mark struct {
+	off int
+	Mark
+}
+
+// Mark is what holds at a place of a translation.
+type Mark struct {
+	N         int  // so many of the block's instructions have executed
+	Committed bool // the record is whole, and counted
+	Goes      Goes
+	Addr      uint64 // AtAddr; AtBranch: if it is taken
+	Else      uint64 // AtBranch: if not
+	Cond      byte   // AtBranch
+	// Where the program's value of a register is kept, if not in itself.
+	B, T, A, C bool // SaveB, SaveT, SaveRAX, SaveRCX
+	RegB, RegT x86.Reg
+	// Program: it is an instruction of the program, number N, and faults as that.
+	Program bool
+	// Undo: the record that was counted last is of what has not executed.
+	Undo bool
+	// Log: it touches the log.
+	Log bool
+}
+
+// Where says what holds at an offset of the code, if an instruction begins there.
+func (c *Code) Where(off int) (Mark, bool) {
+	for i := range c.marks {
+		if c.marks[i].off == off {
+			return c.marks[i].Mark, true
+		}
+	}
+	return Mark{}, false
+}
+
+// errFar: what an instruction refers to can not be reached from its translation.
+var errFar = errors.New("translate: an operand is more than 2 GB away from the translation")
+
+type emitter struct {
+	asm
+	env   *Env
+	bl    *block
+	code  *Code
+	state Mark
+}
+
+// Translate translates the block at start, of which code are the bytes as far as
+// they are known. The translation will lie at address at; id is what its records
+// begin with.
+func Translate(start uint64, code []byte, id uint32, at uint64, env *Env) (*Code, error) {
+	bl, err := form(start, code)
+	if err != nil {
+		return nil, err
+	}
+	e := &emitter{asm: asm{addr: at}, env: env, bl: bl}
+	e.code = &Code{Layout: bl.Layout, Cursor: bl.b, Why: bl.why}
+	e.state.RegB, e.state.RegT = bl.b, bl.t
+	if err := e.emit(id); err != nil {
+		return nil, err
+	}
+	e.code.Bytes = e.buf
+	return e.code, nil
+}
+
+// m notes what holds before the next instruction.
+func (e *emitter) m() { e.code.marks = append(e.code.marks, mark{e.off(), e.state}) }
+
+func (e *emitter) emit(id uint32) error {
+	bl := e.bl
+	e.preamble()
+	e.code.Entry = e.off()
+	switch bl.kind {
+	case refused:
+		e.trap(Trap{Stop: StopRefused})
+		return nil
+	case system:
+		e.system(id)
+		e.stubs()
+		return nil
+	}
+	e.begin(id)
+	if bl.kind == opaque {
+		e.commit()
+		e.state.N, e.state.Goes, e.state.Undo = 0, AtInst, true
+		if err := e.copy(0); err != nil {
+			return err
+		}
+		e.state.N, e.state.Undo = 1, false
+		e.exit(bl.PC(1))
+		e.stubs()
+		return nil
+	}
+	for i := range bl.insts {
+		e.state.N = i
+		e.parts(i, false)
+		if i == len(bl.insts)-1 && bl.kind != toNext {
+			break
+		}
+		if err := e.copy(i); err != nil {
+			return err
+		}
+		e.state.N = i + 1
+		e.parts(i, true)
+	}
+	if err := e.end(); err != nil {
+		return err
+	}
+	e.stubs()
+	return nil
+}
+
+// preamble is where control comes with a computed target in RCX, which may be
+// another one. RAX and RCX of the program are in the thread block.
+func (e *emitter) preamble() {
+	s := e.state
+	e.state.Goes, e.state.A, e.state.C = AtTarget, true, true
+	e.state.Committed = true
+	e.m()
+	e.leaRIP(x86.RAX, e.bl.Start)
+	e.m()
+	if e.bl.free {
+		e.bytes(0x48, 0x39, 0xc1) // cmp rcx, rax
+		e.m()
+		e.jcc(5, e.env.Miss) // jne
+	} else {
+		e.bytes(0x48, 0xf7, 0xd0) // not rax
+		e.m()
+		e.lea(x86.RCX, mem{base: x86.RCX, index: x86.RAX, scale: 1, disp: 1})
+		e.m()
+		e.bytes(0xe3, 5) // jrcxz over the jump
+		e.m()
+		e.jump(e.env.Miss)
+	}
+	e.m()
+	e.load(x86.RAX, slot(SaveRAX))
+	e.state.A = false
+	e.m()
+	e.load(x86.RCX, slot(SaveRCX))
+	e.state = s
+	e.state.Committed = true // nothing is begun
+}
+
+// begin borrows the registers and begins the record.
+func (e *emitter) begin(id uint32) {
+	bl := e.bl
+	e.m()
+	e.store(slot(SaveB), bl.b)
+	e.state.B = true
+	if bl.needT {
+		e.m()
+		e.store(slot(SaveT), bl.t)
+		e.state.T = true
+	}
+	reload := e.off()
+	e.m()
+	e.load(bl.b, slot(Cursor))
+	e.m()
+	if bl.free {
+		e.op(0x3b, true, bl.b, slot(Limit)) // cmp b, limit
+		e.m()
+		e.code.Traps = append(e.code.Traps, Trap{Stop: StopFull, Off: -e.off(), Next: reload})
+		e.jcc(7, e.here()) // ja, to the stub
+	}
+	e.state.Log = true
+	e.m()
+	e.storeImm32(at(bl.b, 0), id)
+	e.state.Log = false
+	e.state.Committed = false
+}
+
+// parts emits the recording of what instruction i adds to the record.
+func (e *emitter) parts(i int, after bool) {
+	for k := range e.bl.parts {
+		if p := &e.bl.parts[k]; p.inst == i && p.after == after {
+			e.part(k)
+		}
+	}
+}
+
+// part emits the recording of part i.
+func (e *emitter) part(i int) {
+	p := &e.bl.parts[i]
+	from := p.from
+	switch {
+	case p.flags:
+		// PUSHFQ needs a stack, and the program's may have its red zone there.
+		e.m()
+		e.store(slot(SavedSP), x86.RSP)
+		e.m()
+		e.load(x86.RSP, slot(StackSP))
+		s := e.state
+		e.state.Goes = AtNothing
+		e.m()
+		e.bytes(0x9c) // pushfq
+		from = e.bl.t
+		e.m()
+		if from >= 8 {
+			e.bytes(0x41)
+		}
+		e.bytes(0x58 | byte(from&7)) // pop
+		e.m()
+		e.load(x86.RSP, slot(SavedSP))
+		e.state = s
+	case p.mem != nil:
+		e.m()
+		from = e.bl.t
+		e.op(0x8d, true, from, *p.mem)
+	}
+	e.state.Log = true
+	e.m()
+	e.store(at(e.bl.b, partsAt+partSize*i), from)
+	e.state.Log = false
+}
+
+// copy emits instruction i as it is, but for its distance to what it refers to.
+func (e *emitter) copy(i int) error {
+	bl := e.bl
+	in := &bl.insts[i]
+	off := int(bl.Insts[i].Off)
+	code := bl.Code[off : off+in.Len]
+	e.state.Program = true
+	e.m()
+	e.state.Program = false
+	begin := e.off()
+	e.bytes(code...)
+	m, ok := in.Operand()
+	if !ok || !m.RIPRelative {
+		return nil
+	}
+	dispAt, size := in.DispAt()
+	to := bl.PC(i) + uint64(in.Len) + uint64(m.Disp)
+	disp := int64(to - (e.addr + uint64(begin+in.Len)))
+	if size != 4 || disp != int64(int32(disp)) {
+		return fmt.Errorf("%w: at %#x", errFar, bl.PC(i))
+	}
+	for k := range 4 {
+		e.buf[begin+dispAt+k] = byte(disp >> (8 * k))
+	}
+	return nil
+}
+
+// commit counts the record and gives the registers back.
+func (e *emitter) commit() {
+	bl := e.bl
+	e.m()
+	e.lea(bl.b, at(bl.b, bl.Size()))
+	e.m()
+	e.store(slot(Cursor), bl.b)
+	e.state.Committed = true
+	e.m()
+	e.load(bl.b, slot(SaveB))
+	e.state.B = false
+	if bl.needT {
+		e.m()
+		e.load(bl.t, slot(SaveT))
+		e.state.T = false
+	}
+}
+
+// end emits what the block's last instruction does to control.
+func (e *emitter) end() error {
+	bl := e.bl
+	n := len(bl.insts)
+	switch bl.kind {
+	case toNext:
+		e.commit()
+		e.exit(bl.PC(n))
+		return nil
+	case toTarget:
+		e.state.N = n
+		e.to(bl.target)
+		e.commit()
+		e.exit(bl.target)
+		return nil
+	case onFlags:
+		e.state.N = n
+		in := &bl.insts[n-1]
+		e.state.Goes, e.state.Cond, e.state.Addr, e.state.Else = AtBranch, in.Condition(), bl.target, bl.PC(n)
+		e.commit()
+		e.exitIf(in.Condition(), bl.target)
+		e.exit(bl.PC(n))
+		return nil
+	case onCount:
+		e.state.Goes = AtNothing
+		e.commit()
+		e.state.N = n
+		e.m()
+		off := int(bl.Insts[n-1].Off)
+		code := bl.Code[off:]
+		e.bytes(code[:len(code)-1]...)
+		patch := e.off()
+		e.bytes(0)
+		e.exit(bl.PC(n))
+		e.buf[patch] = byte(e.off() - patch - 1)
+		e.exit(bl.target)
+		return nil
+	case call, callComputed:
+		if bl.kind == callComputed {
+			if err := e.computed(); err != nil {
+				return err
+			}
+		}
+		e.m()
+		e.loadImm(bl.t, bl.PC(n))
+		e.state.Program = true
+		e.m()
+		e.store(at(x86.RSP, -8), bl.t)
+		e.state.Program = false
+		e.m()
+		e.lea(x86.RSP, at(x86.RSP, -8))
+	case jumpComputed:
+		if err := e.computed(); err != nil {
+			return err
+		}
+	case ret:
+		in := &bl.insts[n-1]
+		code := bl.Code[bl.Insts[n-1].Off:]
+		pop := 8
+		if code[in.OpcodeAt()] == 0xc2 {
+			pop += int(code[in.OpcodeAt()+1]) | int(code[in.OpcodeAt()+2])<<8
+		}
+		e.state.Program = true
+		e.m()
+		e.load(bl.t, at(x86.RSP, 0))
+		e.state.Program = false
+		e.m()
+		e.store(slot(Target), bl.t)
+		e.m()
+		e.lea(x86.RSP, at(x86.RSP, pop))
+	}
+	e.state.N = n
+	if bl.kind == call {
+		e.to(bl.target)
+		e.commit()
+		e.exit(bl.target)
+		return nil
+	}
+	e.state.Goes = AtTarget
+	e.commit()
+	e.dispatch()
+	return nil
+}
+
+func (e *emitter) to(addr uint64) { e.state.Goes, e.state.Addr = AtAddr, addr }
+
+// computed brings the target of the block's last instruction into the thread block.
+func (e *emitter) computed() error {
+	bl := e.bl
+	n := len(bl.insts) - 1
+	in := &bl.insts[n]
+	r, ok := in.JumpsThrough()
+	if !ok {
+		r, ok = in.CallsThrough()
+	}
+	if !ok {
+		// call or jmp [m] becomes mov t, [m]: the same ModRM with another register.
+		r = bl.t
+		code := bl.Code[bl.Insts[n].Off:]
+		m, _ := in.Operand()
+		op := mem{base: m.Base, index: m.Index, scale: m.Scale, disp: int32(m.Disp), addr32: in.Addr32()}
+		for _, b := range code[:in.OpcodeAt()] {
+			op.fs = op.fs || b == 0x64
+		}
+		if m.RIPRelative {
+			e.m()
+			e.leaRIP(r, bl.PC(n)+uint64(in.Len)+uint64(m.Disp))
+			op = at(r, 0)
+		}
+		e.state.Program = true
+		e.m()
+		e.load(r, op)
+		e.state.Program = false
+	}
+	e.m()
+	e.store(slot(Target), r)
+	return nil
+}
+
+// dispatch goes to the translation of the computed target.
+func (e *emitter) dispatch() {
+	e.m()
+	e.store(slot(SaveRCX), x86.RCX)
+	e.state.C = true
+	e.m()
+	e.store(slot(SaveRAX), x86.RAX)
+	e.state.A = true
+	e.m()
+	e.load(x86.RCX, slot(Target))
+	e.m()
+	e.bytes(0x0f, 0xb7, 0xc1) // movzx eax, cx
+	e.m()
+	e.bytes(0xff, 0x24, 0xc5) // jmp [rax*8 + First]
+	e.int32(int32(e.env.Tables + First))
+}
+
+// exit emits a jump to another block; its displacement can be written at once.
+func (e *emitter) exit(target uint64) {
+	s := e.state
+	e.to(target)
+	for (e.here()+1)&3 != 0 {
+		e.m()
+		e.bytes(0x90)
+	}
+	e.m()
+	e.bytes(0xe9)
+	e.link(target)
+	e.state = s
+}
+
+// exitIf is exit on a condition.
+func (e *emitter) exitIf(cond byte, target uint64) {
+	for (e.here()+2)&3 != 0 {
+		e.m()
+		e.bytes(0x90)
+	}
+	e.m()
+	e.bytes(0x0f, 0x80|cond)
+	e.link(target)
+}
+
+func (e *emitter) link(target uint64) {
+	e.code.Exits = append(e.code.Exits, Exit{At: e.off(), Target: target})
+	e.int32(0)
+}
+
+// trap emits an int3.
+func (e *emitter) trap(t Trap) {
+	t.Off = e.off()
+	e.m()
+	e.bytes(int3)
+	e.code.Traps = append(e.code.Traps, t)
+}
+
+// stubs emits where exits lead first.
+func (e *emitter) stubs() {
+	for i := range e.code.Exits {
+		x := &e.code.Exits[i]
+		x.Stub = e.off()
+		e.put32(x.At, x.Stub-(x.At+4))
+		e.state = Mark{N: len(e.bl.insts), Committed: true, Goes: AtAddr, Addr: x.Target, RegB: e.bl.b, RegT: e.bl.t}
+		e.trap(Trap{Stop: StopExit, Exit: i})
+	}
+	for i := range e.code.Traps {
+		if t := &e.code.Traps[i]; t.Stop == StopFull {
+			jump := -t.Off
+			t.Off = e.off()
+			e.put32(jump+2, t.Off-(jump+6))
+			e.state = Mark{Committed: true, B: true, T: e.bl.needT, RegB: e.bl.b, RegT: e.bl.t}
+			e.m()
+			e.bytes(int3)
+		}
+	}
+}
+
+func (e *emitter) put32(at, v int) {
+	for k := range 4 {
+		e.buf[at+k] = byte(v >> (8 * k))
+	}
+}
+
+// system emits a system call. RCX and R11 are free: the kernel overwrites them.
+func (e *emitter) system(id uint32) {
+	e.m()
+	e.store(slot(SysNr), x86.RAX)
+	e.m()
+	e.bytes(0x0f, 0xb7, 0xc8) // movzx ecx, ax
+	e.tableByte(SysAfter)
+	e.m()
+	e.store(slot(SysPost), x86.RCX)
+	e.m()
+	e.bytes(0x0f, 0xb7, 0xc8)
+	e.tableByte(SysBefore)
+	e.m()
+	e.bytes(0xe3, 1)               // jrcxz
+	e.trap(Trap{Stop: StopBefore}) // which may empty the log
+	e.m()
+	e.load(x86.RCX, slot(Cursor))
+	e.state.Log = true
+	e.m()
+	e.storeImm32(at(x86.RCX, 0), id)
+	e.state.Log = false
+	e.m()
+	e.lea(x86.RCX, at(x86.RCX, e.bl.Size()))
+	e.m()
+	e.store(slot(Cursor), x86.RCX)
+	e.state.Program, e.state.Undo = true, true
+	e.m()
+	e.bytes(0x0f, 0x05)
+	e.state.Program, e.state.Undo = false, false
+	e.state.N = 1
+	e.m()
+	e.load(x86.RCX, slot(SysPost))
+	e.m()
+	e.bytes(0xe3, 1)
+	e.trap(Trap{Stop: StopAfter})
+	e.m()
+	e.loadImm(x86.RCX, e.bl.PC(1))
+	e.exit(e.bl.PC(1))
+}
+
+// tableByte emits movzx ecx, byte [rcx + table].
+func (e *emitter) tableByte(table int) {
+	e.m()
+	e.bytes(0x0f, 0xb6, 0x89)
+	e.int32(int32(e.env.Tables) + int32(table))
+}

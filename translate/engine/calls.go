@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/translate"
+)
+
+// fillSyscalls says which system calls stop, and when.
+func fillSyscalls(tables []byte) {
+	for _, nr := range []int{
+		unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT, unix.SYS_RT_SIGRETURN, unix.SYS_ARCH_PRCTL,
+	} {
+		tables[translate.SysBefore+nr] = 1
+	}
+	after := tables[translate.SysAfter : translate.SysAfter+1<<16]
+	for i := range after {
+		after[i] = 1
+	}
+	for _, nr := range quiet {
+		after[nr] = 0
+	}
+}
+
+// before deals with a system call that is about to be made: regs are the thread's.
+func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs) error {
+	switch regs.RAX {
+	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
+		const both = unix.PROT_WRITE | unix.PROT_EXEC
+		if regs.RDX&both == both {
+			return fmt.Errorf("the program maps memory that is writable and executable: what it writes there later is not seen (a just-in-time compiler?)")
+		}
+		t.set(protAt, regs.RDX)
+		regs.RDX &^= unix.PROT_EXEC
+		return th.SetRegs(*regs)
+	case unix.SYS_RT_SIGRETURN:
+		// The kernel takes the registers from the frame: struct ucontext at RSP,
+		// RIP is the 17th of its registers.
+		const rip = 40 + 16*8
+		pc, err := mem.ReadUint64(th, regs.RSP+rip)
+		if err != nil || e.region(pc) != nil || e.space.execFrom(pc, 1) == 0 {
+			return nil // it faults, as it would have
+		}
+		b, err := e.translation(pc)
+		if err != nil {
+			return err
+		}
+		e.drain(t)
+		return th.WriteMemory(binary.LittleEndian.AppendUint64(nil, b.r.addr+uint64(b.entry)), regs.RSP+rip)
+	case unix.SYS_ARCH_PRCTL:
+		const setGS, getGS = 0x1001, 0x1004
+		if regs.RDI == setGS || regs.RDI == getGS {
+			return fmt.Errorf("the program uses the GS base, which the engine needs for itself")
+		}
+	}
+	return nil
+}
+
+// protAt is where the thread block keeps what an mprotect asked for.
+const protAt = 0x100
+
+// after deals with a system call that was made.
+func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs) error {
+	nr := t.get(translate.SysNr)
+	failed := callFailed(regs.RAX)
+	e.defines(th, t, nr, regs)
+	switch nr {
+	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
+		prot := t.get(protAt)
+		regs.RDX = prot
+		lo := regs.RDI
+		if nr == unix.SYS_MMAP {
+			lo = regs.RAX
+		}
+		if !failed {
+			e.changed(lo, lo+pageUp(regs.RSI), prot&unix.PROT_EXEC != 0)
+		}
+		return th.SetRegs(*regs)
+	case unix.SYS_MUNMAP:
+		if !failed {
+			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), false)
+		}
+	case unix.SYS_MREMAP:
+		if !failed {
+			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), false)
+			e.changed(regs.RAX, regs.RAX+pageUp(regs.RDX), false)
+		}
+	case unix.SYS_ARCH_PRCTL:
+		e.drain(t)
+		t.fs = regs.FSBase
+	}
+	return nil
+}
+
+// afterCall does what is to be done behind a system call for a thread that a signal
+// leads away from there.
+func (e *Engine) afterCall(th *target.Stopped, t *thread, regs *mem.Regs) {
+	b := e.region(regs.RIP).find(regs.RIP)
+	if b == nil || !b.system() || t.get(translate.SysPost) == 0 || target.InSyscall(*regs) {
+		return
+	}
+	if m, ok := e.where(b, regs.RIP); !ok || m.N != 1 || m.Goes != translate.AtInst {
+		return
+	}
+	t.set(translate.SysPost, 0)
+	if err := e.after(th, t, regs); err != nil {
+		e.fail(err)
+	}
+}
+
+// changed notes what the program did to the mappings of [lo, hi).
+func (e *Engine) changed(lo, hi uint64, exec bool) {
+	if e.space.dropExec(lo, hi) {
+		e.forget(lo, hi)
+	}
+	if exec {
+		e.space.addExec(lo, hi)
+	}
+}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/flow"
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/translate"
+)
+
+// interceptor is the engine as the tracer's goroutine calls it.
+type interceptor Engine
+
+func (i *interceptor) engine() *Engine { return (*Engine)(i) }
+
+// faults are the signals that an instruction raises.
+const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
+
+const siKernel = 0x80 // si_code of an int3
+
+// OnSignal implements target.Interceptor: the engine's own stops are dealt with; any
+// other signal finds the thread at a place of the program.
+func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info target.Siginfo) (deliver bool) {
+	e := i.engine()
+	t := e.threads[th.TID()]
+	regs, err := th.Regs()
+	if t == nil || e.over || err != nil {
+		return true
+	}
+	if sig == unix.SIGTRAP && info.Code == siKernel && e.region(regs.RIP-1) != nil {
+		if err := e.trapped(th, t, &regs); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+		return false
+	}
+	inside := e.region(regs.RIP) != nil
+	synchronous := faults>>(sig-1)&1 != 0 && info.Code > 0
+	if !inside && (sig == unix.SIGTRAP && synchronous || sig == unix.SIGSEGV && synchronous && info.Addr == regs.RIP) &&
+		e.space.execFrom(regs.RIP, 1) > 0 {
+		// The first instruction of a handler, or code that was reached in a way
+		// that nobody thought of.
+		if sig == unix.SIGTRAP {
+			e.frame(th, t, &regs)
+		} else {
+			e.stats.Fetches++
+		}
+		if err := e.enter(th, &regs, regs.RIP); err != nil {
+			e.fail(err)
+		}
+		return false
+	}
+	if sig == unix.SIGTRAP && info.Code != siKernel && synchronous {
+		return false // of StopInHandler, and there was no handler
+	}
+	handled, ends := th.Action(sig)
+	if synchronous && inside && sig == unix.SIGSEGV && t.guarded(info.Addr) {
+		// Room for its record has run out.
+		if err := e.leave(th, t, &regs); err != nil {
+			e.fail(err)
+		} else if err := e.enter(th, &regs, regs.RIP); err != nil {
+			e.fail(err)
+		}
+		return false
+	}
+	if !synchronous && !handled && !ends {
+		return true // it makes no difference where the thread is
+	}
+	if inside {
+		e.stats.Signals++
+		fault := regs.RIP
+		e.afterCall(th, t, &regs)
+		if err := e.leave(th, t, &regs); err != nil {
+			e.fail(fmt.Errorf("thread %d, signal %d: %w", t.tid, sig, err))
+			return true
+		}
+		if err := th.SetRegs(regs); err != nil {
+			return true // killed meanwhile
+		}
+		if synchronous && info.Addr == fault { // SIGILL, SIGFPE: where
+			info.Addr = regs.RIP
+			if err := th.SetSiginfo(info); err != nil && !errors.Is(err, unix.ESRCH) {
+				e.fail(err)
+			}
+		}
+	}
+	rec := &flow.Record{Kind: flow.Signal, Number: uint64(sig), PC: trace.Addr(regs.RIP)}
+	e.other(t, rec)
+	if handled {
+		th.StopInHandler()
+	}
+	return true
+}
+
+// trapped deals with an int3 of a translation.
+func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
+	at := regs.RIP - 1
+	r := e.region(at)
+	if at == r.trap {
+		regs.RAX, regs.RCX = t.get(translate.SaveRAX), t.get(translate.SaveRCX)
+		e.stats.Misses++
+		return e.enter(th, regs, t.get(translate.Target))
+	}
+	b := r.find(at)
+	if b == nil {
+		return fmt.Errorf("an int3 at %#x is of no translation", at)
+	}
+	c, err := translate.Translate(b.layout.Start, b.layout.Code, b.id, r.addr+uint64(b.at), e.env(r))
+	if err != nil {
+		return err
+	}
+	off := int(at - r.addr - uint64(b.at))
+	for i := range c.Traps {
+		if p := &c.Traps[i]; p.Off == off {
+			return e.stopped(th, t, regs, b, c, p)
+		}
+	}
+	return fmt.Errorf("an int3 at %#x is of no stop of the translation of %#x", at, b.layout.Start)
+}
+
+func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block, c *translate.Code, p *translate.Trap) error {
+	switch p.Stop {
+	case translate.StopExit:
+		e.stats.Misses++
+		return e.enter(th, regs, c.Exits[p.Exit].Target)
+	case translate.StopFull:
+		e.stats.Drains++
+		e.drain(t)
+		regs.RIP = b.r.addr + uint64(b.at) + uint64(p.Next)
+		return th.SetRegs(*regs)
+	case translate.StopBefore:
+		e.stats.Syscalls++
+		return e.before(th, t, regs)
+	case translate.StopAfter:
+		e.stats.Syscalls++
+		return e.after(th, t, regs)
+	case translate.StopRefused:
+		e.drain(t)
+		return fmt.Errorf("the instruction at %#x can not be translated: %s", b.layout.Start, b.why)
+	}
+	return fmt.Errorf("a stop of kind %d", p.Stop)
+}
+
+// frame records what the kernel wrote for a handler that begins.
+func (e *Engine) frame(th *target.Stopped, t *thread, regs *mem.Regs) {
+	// struct rt_sigframe: return address, struct ucontext, whose fpregs is the
+	// pointer to the saved vector state (arch/x86/include/asm/sigframe.h,
+	// uapi/asm/sigcontext.h: magic1 FP_XSTATE_MAGIC1 at 464, extended_size behind).
+	const fpregs = 8 + 40 + 23*8
+	hi := regs.RSP + 8 + 304 + 128
+	if fp, err := mem.ReadUint64(th, regs.RSP+fpregs); err == nil && fp > regs.RSP {
+		var sw [8]byte
+		if _, err := th.ReadMemory(sw[:], fp+464); err == nil && fp-regs.RSP < 64<<10 {
+			hi = fp + 512
+			if size := uint64(sw[4]) | uint64(sw[5])<<8; sw[0] == 'F' || size >= 512 {
+				hi = fp + size
+			}
+		}
+	}
+	e.other(t, &flow.Record{
+		Kind: flow.Define, Cause: flow.BySignal, Number: regs.RDI, PC: trace.Addr(regs.RIP),
+		Mem: []flow.Mem{{Addr: trace.Addr(regs.RSP), Size: uint32(hi - regs.RSP)}},
+	})
+}
+
+// OnThread implements target.Interceptor.
+func (i *interceptor) OnThread(th *target.Stopped, from int) {
+	i.engine().newThread(th, from)
+}
+
+func (e *Engine) newThread(th *target.Stopped, from int) {
+	regs, err := th.Regs()
+	if err != nil || e.over {
+		return // killed meanwhile
+	}
+	if err := e.begin(th, &regs, from); err != nil {
+		e.fail(err)
+		return
+	}
+	if err := th.SetRegs(regs); err != nil && !errors.Is(err, unix.ESRCH) {
+		e.fail(err)
+	}
+}
+
+// OnForked implements target.Interceptor. A child with memory of its own runs on as
+// if there were no mgtrace; one that shares the program's is a thread of it.
+func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
+	e := i.engine()
+	if e.over {
+		return
+	}
+	if shares {
+		e.newThread(child, parent)
+		return
+	}
+	regs, err := child.Regs()
+	if err != nil {
+		return // killed meanwhile
+	}
+	t := e.threads[parent]
+	r := e.region(regs.RIP)
+	if t == nil || r == nil || r.find(regs.RIP) == nil {
+		return
+	}
+	b := r.find(regs.RIP)
+	// It is behind the system call that made it.
+	regs.RIP = b.layout.PC(1)
+	regs.RCX, regs.GSBase = regs.RIP, 0
+	if err := child.SetRegs(regs); err != nil {
+		return
+	}
+	for _, m := range e.space.exec {
+		prot := uint64(unix.PROT_READ | unix.PROT_EXEC)
+		if _, err := child.Syscall(unix.SYS_MPROTECT, m.Lo, m.Hi-m.Lo, prot); err != nil && !errors.Is(err, unix.ESRCH) && m.Hi < highest {
+			e.fail(fmt.Errorf("give a forked child its code back: %w", err))
+			return
+		}
+	}
+}
+
+// OnThreadEnd implements target.Interceptor.
+func (i *interceptor) OnThreadEnd(tid int) {
+	e := i.engine()
+	t := e.threads[tid]
+	if t == nil {
+		return
+	}
+	e.other(t, &flow.Record{Kind: flow.End})
+	delete(e.threads, tid)
+	e.unused = append(e.unused, t)
+}
+
+// OnExec implements target.Interceptor: the recording ends here.
+func (i *interceptor) OnExec(th *target.Stopped) {
+	e := i.engine()
+	if t := e.threads[th.TID()]; t != nil {
+		e.other(t, &flow.Record{Kind: flow.End})
+	}
+	e.over = true
+	clear(e.threads)
+}
+
+// OnInterrupted implements target.Interceptor.
+func (i *interceptor) OnInterrupted(*target.Stopped) {}

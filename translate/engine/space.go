@@ -1,0 +1,268 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/translate"
+)
+
+const (
+	pageSize = 4096
+	lowest   = 64 << 10
+	highest  = 0x7fff_ffff_f000
+
+	regionSize = 256 << 20
+	// reach is how far a translation may lie from what its code refers to.
+	reach = 1<<31 - 1<<20
+)
+
+// space is what the engine knows of the process's address space.
+type space struct {
+	exec []mem.Map // what the program believes to be executable: ascending, apart
+}
+
+func newSpace([]mem.Map) *space { return new(space) }
+
+func (s *space) addExec(lo, hi uint64) {
+	s.dropExec(lo, hi)
+	s.exec = append(s.exec, mem.Map{Lo: lo, Hi: hi})
+	slices.SortFunc(s.exec, func(a, b mem.Map) int {
+		if a.Lo < b.Lo {
+			return -1
+		}
+		return 1
+	})
+}
+
+// dropExec is true if something of [lo, hi) was executable.
+func (s *space) dropExec(lo, hi uint64) (any bool) {
+	var out []mem.Map
+	for _, m := range s.exec {
+		if m.Hi <= lo || hi <= m.Lo {
+			out = append(out, m)
+			continue
+		}
+		any = true
+		if m.Lo < lo {
+			out = append(out, mem.Map{Lo: m.Lo, Hi: lo})
+		}
+		if hi < m.Hi {
+			out = append(out, mem.Map{Lo: hi, Hi: m.Hi})
+		}
+	}
+	s.exec = out
+	return any
+}
+
+// execFrom is how many bytes of code there may be at pc, at most n.
+func (s *space) execFrom(pc uint64, n int) int {
+	end := pc
+	for i := range s.exec {
+		if m := &s.exec[i]; m.Lo <= end && end < m.Hi {
+			end = m.Hi
+		}
+	}
+	return int(min(end-pc, uint64(n)))
+}
+
+// region is room for translations.
+type region struct {
+	addr   uint64
+	mem    []byte // our view
+	next   int
+	blocks []*block // ascending
+	trap   uint64   // the int3 of targets without translation
+	code   int      // bytes of its routine
+}
+
+func (r *region) miss() uint64 { return r.addr }
+
+func (r *region) holds(a uint64) bool { return a-r.addr < uint64(len(r.mem)) }
+
+// find is the block whose translation has an address.
+func (r *region) find(a uint64) *block {
+	off := uint32(a - r.addr)
+	i := sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].at > off }) - 1
+	if i < 0 || off >= r.blocks[i].at+r.blocks[i].size {
+		return nil
+	}
+	return r.blocks[i]
+}
+
+// region is the one with an address; nil: the address is the program's.
+func (e *Engine) region(a uint64) *region {
+	for _, r := range e.regions {
+		if r.holds(a) {
+			return r
+		}
+	}
+	return nil
+}
+
+// regionFor is where the code at pc can be translated to.
+func (e *Engine) regionFor(pc uint64) *region {
+	for _, r := range e.regions {
+		if near(r.addr, pc) && near(r.addr+uint64(len(r.mem)), pc) {
+			return r
+		}
+	}
+	return nil
+}
+
+func near(a, b uint64) bool {
+	d := int64(a - b)
+	// What code refers to lies with it in its file: 256 MB around it.
+	return -reach+256<<20 < d && d < reach-256<<20
+}
+
+func (e *Engine) env(r *region) *translate.Env {
+	return &translate.Env{Tables: tablesAt, Miss: r.miss()}
+}
+
+// Where the shared memory is put.
+const (
+	tablesAt = 0x6000_0000
+	slotsAt  = 0x2000_0000_0000
+	slotRoom = 1 << 36
+)
+
+// shared is a memfd that the process made and both map.
+type shared struct {
+	file *os.File
+	fd   uint64 // in the process; it is closed when everything is mapped
+	size int64
+	maps [][]byte
+}
+
+func (s *shared) close() {
+	for _, m := range s.maps {
+		_ = unix.Munmap(m)
+	}
+	_ = s.file.Close()
+}
+
+// share makes the shared memory and the routines in it.
+func (e *Engine) share(maps []mem.Map) (err error) {
+	fd, err := makeMemfd(e.proc)
+	if err != nil {
+		return err
+	}
+	s := &shared{fd: fd}
+	if s.file, err = os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", e.proc.PID(), fd), os.O_RDWR, 0); err != nil {
+		return fmt.Errorf("shared memory of the process: %w", err)
+	}
+	e.file = s
+	defer func() {
+		_, cerr := e.proc.Syscall(unix.SYS_CLOSE, fd)
+		err = errors.Join(err, cerr)
+	}()
+	if e.tables, err = e.mapBoth(tablesAt, pageUp(translate.TableSize), unix.PROT_READ|unix.PROT_WRITE); err != nil {
+		return err
+	}
+	if err := e.makeRegions(maps); err != nil {
+		return err
+	}
+	for i := range 1 << 16 {
+		put64(e.tables[translate.First+8*i:], e.regions[0].miss())
+	}
+	fillSyscalls(e.tables)
+	return e.mapSlots()
+}
+
+// mapBoth maps new shared memory into the process at an address, and here.
+func (e *Engine) mapBoth(addr, size uint64, prot uint64) ([]byte, error) {
+	s := e.file
+	off := s.size
+	if err := s.file.Truncate(off + int64(size)); err != nil {
+		return nil, fmt.Errorf("shared memory: %w", err)
+	}
+	s.size += int64(size)
+	if _, err := e.proc.Syscall(unix.SYS_MMAP, addr, size, prot,
+		unix.MAP_SHARED|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, s.fd, uint64(off)); err != nil {
+		return nil, fmt.Errorf("map %d MB at %#x in the process: %w", size>>20, addr, err)
+	}
+	// A forked child runs without it; a core file need not hold it.
+	for _, advice := range []uint64{unix.MADV_DONTFORK, unix.MADV_DONTDUMP} {
+		if _, err := e.proc.Syscall(unix.SYS_MADVISE, addr, size, advice); err != nil {
+			return nil, fmt.Errorf("shared memory: %w", err)
+		}
+	}
+	b, err := unix.Mmap(int(s.file.Fd()), off, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("map the shared memory: %w", err)
+	}
+	s.maps = append(s.maps, b)
+	return b, nil
+}
+
+// makeRegions makes room for translations near all code that is mapped.
+func (e *Engine) makeRegions(maps []mem.Map) error {
+	for _, m := range maps {
+		if !m.Exec || m.Lo >= highest || e.regionFor(m.Lo) != nil {
+			continue
+		}
+		var last error
+		for _, at := range places(m.Lo) {
+			b, err := e.mapBoth(at, regionSize, unix.PROT_READ|unix.PROT_EXEC)
+			if err != nil {
+				last = err
+				continue
+			}
+			r := &region{addr: at, mem: b}
+			r.routine()
+			e.regions = append(e.regions, r)
+			last = nil
+			break
+		}
+		if last != nil {
+			return last
+		}
+	}
+	if len(e.regions) == 0 {
+		return errors.New("the process has no code")
+	}
+	return nil
+}
+
+// places are where a region for the code at lo may lie: below it, since what lies
+// above grows (the heap), and not too near, since mappings are added below; for a
+// program at a fixed address above its heap's first GB.
+func places(lo uint64) (at []uint64) {
+	lo &^= 1<<21 - 1
+	for _, d := range []uint64{1280 << 20, 1024 << 20, 768 << 20, 512 << 20} {
+		if lo > d+1<<20 {
+			at = append(at, lo-d)
+		}
+	}
+	for _, d := range []uint64{1024 << 20, 512 << 20} {
+		at = append(at, lo+d)
+	}
+	return at
+}
+
+// makeMemfd has the process make a memfd, and returns its descriptor there.
+func makeMemfd(p *target.Process) (fd uint64, err error) {
+	page, err := p.Syscall(unix.SYS_MMAP, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0)
+	if err != nil {
+		return 0, fmt.Errorf("map memory in the process: %w", err)
+	}
+	if err := p.WriteMemory([]byte("mgtrace\x00"), page); err != nil {
+		return 0, err
+	}
+	fd, err = p.Syscall(unix.SYS_MEMFD_CREATE, page, unix.MFD_CLOEXEC)
+	if err != nil {
+		err = fmt.Errorf("make shared memory in the process: %w", err)
+	}
+	_, uerr := p.Syscall(unix.SYS_MUNMAP, page, pageSize)
+	return fd, errors.Join(err, uerr)
+}
+
+func pageUp(a uint64) uint64 { return (a + pageSize - 1) &^ (pageSize - 1) }

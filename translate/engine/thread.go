@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/flow"
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/translate"
+)
+
+// A thread's slot: thread block, a small stack, the log, a guard page.
+const (
+	stackAt  = translate.BlockSize
+	stackLen = pageSize
+	logAt    = stackAt + stackLen
+)
+
+// thread is a thread that runs translations.
+type thread struct {
+	tid  int
+	base uint64 // its slot in the process
+	mem  []byte // our view
+	log  int    // bytes of its log up to Limit
+	fs   uint64 // FS base
+}
+
+func (e *Engine) slotSize() uint64 {
+	return logAt + pageUp(uint64(e.opts.Buffer)) + translate.Slack + pageSize
+}
+
+// maxThreads at once.
+const maxThreads = 512
+
+func (e *Engine) mapSlots() error {
+	size := e.slotSize() * maxThreads
+	b, err := e.mapBoth(slotsAt, size, unix.PROT_READ|unix.PROT_WRITE)
+	if err != nil {
+		return err
+	}
+	n := int(e.slotSize())
+	var reqs []target.SyscallReq
+	for i := range maxThreads {
+		base := slotsAt + uint64(i*n)
+		e.unused = append(e.unused, &thread{base: base, mem: b[i*n : (i+1)*n : (i+1)*n], log: int(pageUp(uint64(e.opts.Buffer)))})
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{base + uint64(n) - pageSize, pageSize, unix.PROT_NONE}})
+	}
+	if err := e.proc.Syscalls(reqs); err != nil {
+		return err
+	}
+	return errors.Join(reqs[0].Err, reqs[maxThreads-1].Err)
+}
+
+func (t *thread) get(off int) uint64    { return binary.LittleEndian.Uint64(t.mem[off:]) }
+func (t *thread) set(off int, v uint64) { binary.LittleEndian.PutUint64(t.mem[off:], v) }
+
+// cursor is how many bytes of the log are written.
+func (t *thread) cursor() int { return int(t.get(translate.Cursor) - t.base - logAt) }
+
+func (t *thread) guarded(addr uint64) bool {
+	return addr-t.base-uint64(len(t.mem)-pageSize) < pageSize
+}
+
+// begin gives a stopped thread its slot. The registers are to be set by the caller.
+func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
+	if len(e.unused) == 0 {
+		return fmt.Errorf("the program has more than %d threads at once", maxThreads)
+	}
+	t := e.unused[0]
+	e.unused = e.unused[1:]
+	clear(t.mem[:translate.BlockSize])
+	t.tid, t.fs = th.TID(), regs.FSBase
+	t.set(translate.Cursor, t.base+logAt)
+	t.set(translate.Limit, t.base+logAt+uint64(t.log))
+	t.set(translate.StackSP, t.base+logAt)
+	e.threads[t.tid] = t
+	regs.GSBase = t.base
+	return e.sink.Other(&flow.Record{Kind: flow.Start, Thread: trace.ThreadID(t.tid), Number: uint64(from)})
+}
+
+// drain gives what a thread has recorded to the sink.
+func (e *Engine) drain(t *thread) {
+	log := t.mem[logAt : logAt+t.cursor()]
+	for len(log) > 0 {
+		id := binary.LittleEndian.Uint32(log)
+		if id == 0 || int(id) >= len(e.blocks) {
+			e.fail(fmt.Errorf("thread %d's log is damaged: there is no block %d", t.tid, id))
+			break
+		}
+		b := e.blocks[id]
+		n := b.layout.Size()
+		if !e.exec(t, b, log[:n:n], len(b.layout.Insts)) {
+			break
+		}
+		log = log[n:]
+	}
+	t.set(translate.Cursor, t.base+logAt)
+}
+
+// exec gives one record to the sink, as far as its first n instructions.
+func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
+	if b.flow == 0 {
+		id, err := e.sink.Block(b.layout.Block())
+		if err != nil {
+			e.fail(err)
+			return false
+		}
+		b.flow = id
+	}
+	e.scratch = b.layout.Ranges(e.scratch[:0], rec, n, t.fs)
+	e.stats.Execs++
+	if _, err := e.sink.Exec(trace.ThreadID(t.tid), b.flow, 0, n, e.scratch); err != nil {
+		e.fail(err)
+		return false
+	}
+	return true
+}
+
+// other drains a thread's log and adds a record behind it.
+func (e *Engine) other(t *thread, r *flow.Record) {
+	e.drain(t)
+	r.Thread = trace.ThreadID(t.tid)
+	if err := e.sink.Other(r); err != nil {
+		e.fail(err)
+	}
+}
+
+// enter lets a thread, which stands at a place of the program, go on in the
+// translation of pc.
+func (e *Engine) enter(th *target.Stopped, regs *mem.Regs, pc uint64) error {
+	regs.RIP = pc
+	if !e.over {
+		b, err := e.translation(pc)
+		switch {
+		case err == nil:
+			regs.RIP = b.r.addr + uint64(b.entry)
+		case !errors.Is(err, translate.ErrNoCode):
+			return err
+		}
+		// Without code the thread faults there, as it would have.
+	}
+	return th.SetRegs(*regs)
+}
+
+// errStuck: a thread does not get out of a translation.
+var errStuck = errors.New("it does not come to a place of the program")
+
+// leave makes the registers of a thread that is in a translation those of the
+// program, at a place of the program, and brings its log to the sink up to there.
+// A fault of the program's own instruction is left to happen: the place is before
+// it.
+func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs) error {
+	const most = 1 << 12
+	for range most {
+		r := e.region(regs.RIP)
+		if r == nil {
+			return nil
+		}
+		b := r.find(regs.RIP)
+		var m translate.Mark
+		ok := false
+		if b != nil {
+			m, ok = e.where(b, regs.RIP)
+		} else if regs.RIP == r.addr || regs.RIP == r.trap || regs.RIP == r.trap+1 {
+			m, ok = translate.Mark{Committed: true, Goes: translate.AtTarget, A: true, C: true}, true
+		}
+		if !ok || m.Goes == translate.AtNothing {
+			if err := th.Step(); err != nil {
+				return fmt.Errorf("a step at %#x: %w", regs.RIP, err)
+			}
+			now, err := th.Regs()
+			if err != nil {
+				return err
+			}
+			*regs = now
+			continue
+		}
+		e.restore(t, b, &m, regs)
+		return nil
+	}
+	return errStuck
+}
+
+// where tells what holds at an address in a block's translation, which is made once
+// more for that.
+func (e *Engine) where(b *block, rip uint64) (translate.Mark, bool) {
+	c, err := translate.Translate(b.layout.Start, b.layout.Code, b.id, b.r.addr+uint64(b.at), e.env(b.r))
+	if err != nil {
+		return translate.Mark{}, false
+	}
+	return c.Where(int(rip - b.r.addr - uint64(b.at)))
+}
+
+// restore brings registers and log to what a mark says.
+func (e *Engine) restore(t *thread, b *block, m *translate.Mark, regs *mem.Regs) {
+	general := registers(regs)
+	if m.B {
+		*general[m.RegB] = t.get(translate.SaveB)
+	}
+	if m.T {
+		*general[m.RegT] = t.get(translate.SaveT)
+	}
+	if m.A {
+		regs.RAX = t.get(translate.SaveRAX)
+	}
+	if m.C {
+		regs.RCX = t.get(translate.SaveRCX)
+	}
+	switch {
+	case m.Undo:
+		t.set(translate.Cursor, t.get(translate.Cursor)-uint64(b.layout.Size()))
+		e.drain(t)
+	case !m.Committed && m.N > 0:
+		rec := t.mem[logAt+t.cursor():]
+		e.drain(t)
+		e.exec(t, b, rec, m.N)
+	default:
+		e.drain(t)
+	}
+	switch m.Goes {
+	case translate.AtInst:
+		regs.RIP = b.layout.PC(m.N)
+		if m.N == 1 && b.system() {
+			regs.RCX = regs.RIP
+		}
+	case translate.AtAddr:
+		regs.RIP = m.Addr
+	case translate.AtTarget:
+		regs.RIP = t.get(translate.Target)
+	case translate.AtBranch:
+		if regs.RIP = m.Else; holds(m.Cond, regs.EFlags) {
+			regs.RIP = m.Addr
+		}
+	}
+}
+
+// system says whether the block is a system call.
+func (b *block) system() bool {
+	c := b.layout.Code
+	return len(b.layout.Insts) == 1 && len(c) >= 2 && c[len(c)-2] == 0x0f && c[len(c)-1] == 0x05
+}
+
+// holds says whether a condition (SDM volume 2, appendix B.1) is true.
+func holds(cond byte, flags uint64) bool {
+	const cf, pf, zf, sf, of = 1, 1 << 2, 1 << 6, 1 << 7, 1 << 11
+	var is bool
+	switch cond >> 1 {
+	case 0:
+		is = flags&of != 0
+	case 1:
+		is = flags&cf != 0
+	case 2:
+		is = flags&zf != 0
+	case 3:
+		is = flags&(cf|zf) != 0
+	case 4:
+		is = flags&sf != 0
+	case 5:
+		is = flags&pf != 0
+	case 6:
+		is = flags&sf != 0 != (flags&of != 0)
+	case 7:
+		is = flags&zf != 0 || flags&sf != 0 != (flags&of != 0)
+	}
+	return is != (cond&1 != 0)
+}
+
+func registers(r *mem.Regs) [16]*uint64 {
+	return [16]*uint64{&r.RAX, &r.RCX, &r.RDX, &r.RBX, &r.RSP, &r.RBP, &r.RSI, &r.RDI, &r.R8, &r.R9, &r.R10, &r.R11, &r.R12, &r.R13, &r.R14, &r.R15}
+}

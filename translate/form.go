@@ -1,0 +1,281 @@
+package translate
+
+import (
+	"errors"
+	"math/bits"
+
+	"mgtrace/flow"
+	"mgtrace/x86"
+)
+
+const (
+	maxInsts = 64
+	// Two general registers that no instruction of a block names hold the cursor
+	// and addresses while it runs.
+	borrowed = 2
+)
+
+// kind says how a block ends, and with that what is special in it.
+type kind uint8
+
+const (
+	toNext   kind = iota // it was cut off: control goes on behind it
+	toTarget             // jmp
+	onFlags              // jcc
+	onCount              // loop, jrcxz
+	call
+	callComputed
+	jumpComputed
+	ret
+	system  // syscall, alone
+	opaque  // alone, executed with all of the program's registers
+	refused // alone: it can not be translated
+)
+
+// Errors of Form.
+var (
+	ErrNoCode = errors.New("no instruction is there")
+)
+
+// part is one word of a record and when it is taken.
+type part struct {
+	inst int
+	from x86.Reg // the register's value, unless address or flags
+	mem  *mem    // the address of this operand
+	// flags: RFLAGS. after: taken behind the instruction, which is the block's last.
+	flags, after bool
+}
+
+// block is a block before code is emitted for it.
+type block struct {
+	Layout
+	kind   kind
+	why    string // refused
+	insts  []x86.Inst
+	parts  []part
+	b, t   x86.Reg // borrowed: cursor, addresses
+	needT  bool
+	free   bool // the flags are not needed when it is entered
+	target uint64
+}
+
+func gprs(s *x86.RegSet) (mask uint16) {
+	for r := range 16 {
+		if s[0]>>(4*r)&15 != 0 {
+			mask |= 1 << r
+		}
+	}
+	return mask
+}
+
+// flagUnits are CF, PF, AF, ZF, SF, OF in the word of the set that holds them.
+const flagUnits = 0x3f
+
+// form finds the block that begins with code, which lies at start.
+func form(start uint64, code []byte) (*block, error) {
+	bl := &block{Layout: Layout{Start: start}}
+	var known [16]value
+	for r := range known {
+		known[r].part = -1
+	}
+	var used uint16 = 1 << x86.RSP
+	live := uint64(flagUnits)
+	deciding := true
+	for off := 0; ; {
+		n := len(bl.insts)
+		in, err := x86.Decode(code[off:], start+uint64(off))
+		if err != nil || off+in.Len > len(code) {
+			if n == 0 {
+				return nil, ErrNoCode
+			}
+			break
+		}
+		var e x86.Effects
+		in.Effects(&e)
+		k, why := classify(&in, &e, code[off:off+in.Len])
+		alone := k == system || k == opaque || k == refused
+		mine := gprs(&e.Read) | gprs(&e.Write)
+		if n > 0 && (alone || n == maxInsts || 16-bits.OnesCount16(used|mine) < borrowed || bl.Size() > MaxRecord-8*partSize) {
+			break
+		}
+		if deciding {
+			switch {
+			case e.Unknown || e.Read[3]&live != 0:
+				deciding = false
+			default:
+				if live &^= e.Kill[3]; live == 0 {
+					bl.free, deciding = true, false
+				}
+			}
+		}
+		used |= mine
+		bl.Insts = append(bl.Insts, Inst{Off: uint16(off), Len: uint8(in.Len), Accesses: uint16(len(bl.Accesses))})
+		bl.insts = append(bl.insts, in)
+		last := k != toNext
+		if !alone {
+			last = bl.accesses(n, &e, &known, code[off:off+in.Len]) || last
+		}
+		follow(&known, code[off:off+in.Len], &in, gprs(&e.Write))
+		off += in.Len
+		bl.Code = code[:off:off]
+		if last {
+			bl.kind, bl.why, bl.target = k, why, in.Target
+			break
+		}
+	}
+	bl.Parts = len(bl.parts)
+	bl.b, bl.t = x86.RCX, 11
+	if bl.kind != system && bl.kind != opaque && bl.kind != refused {
+		bl.b = x86.Reg(bits.TrailingZeros16(^used))
+		bl.t = x86.Reg(bits.TrailingZeros16(^used &^ (1 << bl.b)))
+	}
+	switch bl.kind {
+	case call, callComputed, jumpComputed, ret:
+		bl.needT = true
+	case system:
+		bl.free = false
+	}
+	for i := range bl.parts {
+		bl.needT = bl.needT || bl.parts[i].mem != nil || bl.parts[i].flags
+	}
+	return bl, nil
+}
+
+// classify says what an instruction is to a block.
+func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
+	switch in.Branch() {
+	case x86.BranchSyscall:
+		return system, ""
+	case x86.BranchCallFar, x86.BranchTransaction, x86.BranchSysenter, x86.BranchTrap:
+		return refused, "control leaves it in a way that is not translated"
+	}
+	wide := true
+	for _, b := range code[:in.OpcodeAt()] {
+		wide = wide && b != 0x66
+	}
+	switch in.Kind {
+	case x86.KindStop:
+		return opaque, ""
+	case x86.KindCall, x86.KindJmp, x86.KindRet:
+		op := code[in.OpcodeAt()]
+		if !wide || in.Kind == x86.KindRet && op != 0xc3 && op != 0xc2 || in.Kind == x86.KindJmp && op == 0xff && code[in.OpcodeAt()+1]>>3&7 != 4 {
+			return refused, "a far or 16-bit transfer of control"
+		}
+		if in.Kind == x86.KindRet {
+			return ret, ""
+		}
+		for i := range e.Mem[:e.NMem] {
+			if e.Mem[i].Segment == 'g' {
+				return refused, "it uses GS, which the engine needs for itself"
+			}
+		}
+		switch {
+		case in.Kind == x86.KindCall && in.Direct:
+			return call, ""
+		case in.Kind == x86.KindCall:
+			return callComputed, ""
+		case in.Direct:
+			return toTarget, ""
+		}
+		return jumpComputed, ""
+	case x86.KindJcc:
+		if in.Branch() == x86.BranchLoop {
+			return onCount, ""
+		}
+		return onFlags, ""
+	}
+	if len(code) == 2 && code[0] == 0xcd {
+		return refused, "a software interrupt"
+	}
+	var gs, fs x86.RegSet
+	gs.Add(x86.UnitGSBase)
+	fs.Add(x86.UnitFSBase)
+	for i := range e.Mem[:e.NMem] {
+		if e.Mem[i].Segment == 'g' {
+			return refused, "it uses GS, which the engine needs for itself"
+		}
+		switch m := &e.Mem[i]; {
+		case m.Shape == x86.MemVector:
+			return refused, "the addresses of a gather or scatter are not recorded"
+		case m.Shape == x86.MemXlat:
+			return refused, "the address of xlat is not recorded"
+		case m.Shape == x86.MemBit && m.Addr32:
+			return refused, "a bit string with a 32-bit address is not recorded"
+		}
+	}
+	switch {
+	case e.Unknown:
+		return opaque, ""
+	case e.Write.Intersects(gs) || e.Read.Intersects(gs):
+		return refused, "it uses GS, which the engine needs for itself"
+	case e.Write.Intersects(fs):
+		return refused, "it writes the FS base without a system call"
+	}
+	return toNext, ""
+}
+
+// accesses plans how the addresses of instruction n are recorded. It is true if
+// the instruction must be the block's last.
+func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) (last bool) {
+	regPart := func(r x86.Reg) value {
+		if known[r].part < 0 {
+			known[r] = value{int16(len(bl.parts)), 0}
+			bl.parts = append(bl.parts, part{inst: n, from: r})
+		}
+		return known[r]
+	}
+	for i := range e.Mem[:e.NMem] {
+		m := &e.Mem[i]
+		a := Access{Part: -1, FS: m.Segment == 'f', Size: uint32(m.Size), Add: uint64(m.Disp)}
+		if m.Read {
+			a.Flags |= flow.Reads
+		}
+		if m.Write {
+			a.Flags |= flow.Writes
+		}
+		if m.Base == x86.RSP {
+			a.Flags |= flow.Stack
+		}
+		if m.RIPRelative {
+			a.Add += bl.Start + uint64(bl.Insts[n].Off) + uint64(bl.Insts[n].Len)
+		}
+		switch {
+		case m.Base == x86.NoReg && m.Index == x86.NoReg:
+			a.Low = m.Addr32
+		case m.Index == x86.NoReg && !m.Addr32:
+			v := regPart(m.Base)
+			a.Part = v.part
+			a.Add += v.delta
+		default:
+			a.Part, a.Add = int16(len(bl.parts)), 0
+			bl.parts = append(bl.parts, part{inst: n, mem: &mem{
+				base: m.Base, index: m.Index, scale: m.Scale, disp: int32(m.Disp), addr32: m.Addr32,
+			}})
+		}
+		switch m.Shape {
+		case x86.MemBit:
+			a.Shape, a.Extra = Bit, int16(len(bl.parts))
+			bl.parts = append(bl.parts, part{inst: n, from: m.Value})
+		case x86.MemString:
+			if !m.Rep {
+				break
+			}
+			a.Shape = String
+			if op := code[len(code)-1]; op&0xfe == 0xa6 || op&0xfe == 0xae {
+				a.Shape = Compare
+			}
+			if i > 0 && bl.Accesses[len(bl.Accesses)-1].Shape == a.Shape {
+				a.Extra = bl.Accesses[len(bl.Accesses)-1].Extra
+				break
+			}
+			a.Extra = int16(len(bl.parts))
+			bl.parts = append(bl.parts, part{inst: n, from: x86.RCX}, part{inst: n, flags: true})
+			if a.Shape == Compare {
+				bl.parts = append(bl.parts, part{inst: n, from: x86.RCX, after: true})
+			}
+			last = true
+		}
+		bl.Accesses = append(bl.Accesses, a)
+	}
+	return last
+}

@@ -1,0 +1,44 @@
+package translate
+
+// The thread block: GS's base while a thread executes translations. Only the
+// thread that owns it writes it, and the tracer while that thread is stopped.
+const (
+	Cursor  = 0x00 // address where the next record begins
+	SaveB   = 0x08 // the program's value of the register that holds the cursor
+	SaveT   = 0x10 // and of the one that a block computes addresses in
+	SaveRAX = 0x18 // while control goes to a computed target
+	SaveRCX = 0x20
+	Target  = 0x28 // that target, an address of the program
+	Limit   = 0x30 // a block that begins a record behind it asks for room first
+	Flags   = 0x38 // RAX as lahf; seto al left it
+	SavedSP = 0x40 // the program's stack pointer while flags are looked at
+	StackSP = 0x48 // top of a small stack for that
+	Link    = 0x50 // where the second look-up goes on
+	SysNr   = 0x58 // number of the system call that is being made
+	SysPost = 0x60 // it stops behind it
+
+	BlockSize = 0x1000
+	// Slack is the room behind Limit. A block that can not look at Limit (the flags
+	// are needed) uses it up; a guard page lies behind it.
+	Slack = 64 << 10
+	// MaxRecord bounds the record of one block, bytes.
+	MaxRecord = 2048
+)
+
+// The tables that all threads share lie below 2 GB, so that an instruction can name
+// them by a displacement alone.
+const (
+	First     = 0                 // u64 × 65536: where control goes for a target, by its low 16 bits
+	SysBefore = First + 8<<16     // u8 × 65536: system calls that stop before they are made
+	SysAfter  = SysBefore + 1<<16 // and behind
+	Second    = SysAfter + 1<<16  // {u64 target, u64 indirect entry} × SecondSize, and Probe more
+	TableSize = Second + 16*(SecondSize+Probe)
+
+	SecondBits = 20
+	SecondSize = 1 << SecondBits
+	// Probe is how far from its place an entry lies at most.
+	Probe = 1024
+)
+
+// Hash is the place of a target in the second table. The routine computes the same.
+func Hash(target uint64) int { return int((target ^ target>>16) & (SecondSize - 1)) }
