@@ -24,6 +24,7 @@ type effectRow struct {
 	flagsMay             uint8
 	n                    uint8
 	words                word
+	line                 uint16 // of effectRows, from 0
 	steps                [8]effectStep
 }
 
@@ -61,6 +62,15 @@ func (in *Inst) effectRow() *effectRow {
 		}
 	}
 	return nil
+}
+
+func (r *effectRow) has(a action) bool {
+	for i := range r.steps[:r.n] {
+		if r.steps[i].do == a {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *effectRow) matches(in *Inst) bool {
@@ -101,6 +111,7 @@ func compileEffects(text string) *effectTable {
 			continue
 		}
 		p := rowParser{line: fmt.Sprintf("effects, line %d: %s", n+1, line)}
+		p.row.line = uint16(n)
 		p.parse(line)
 		for _, enc := range p.encodings() {
 			for _, op := range p.opcodes {

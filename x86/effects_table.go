@@ -144,8 +144,10 @@ const effectRows = `
 1 d8,dc reg            : fpu
 1 d9 mem /0            : rE4 fpu
 1 d9 mem /2,3          : wE4 fpu
-1 d9 mem /4            : rE28 fpuload
+1 d9 mem /4 66         : rE14 fpuenv
+1 d9 mem /4            : rE28 fpuenv
 1 d9 mem /5            : rE2 fpucontrol
+1 d9 mem /6 66         : wE14 fpustore
 1 d9 mem /6            : wE28 fpustore
 1 d9 mem /7            : wE2 fpucw
 1 d9 reg /2 rm0        :
@@ -158,12 +160,14 @@ const effectRows = `
 1 da reg /5 rm1        : fpu
 1 db reg /0-3          : <cpz fpu
 1 db reg /4 rm2        : fpuclear
-1 db reg /4 rm3        : fpuinit
+1 db reg /4 rm3        : fpuenv
 1 db reg /5,6          : =cpz ?aso fpu
 1 dd mem /0            : rE8 fpu
 1 dd mem /1-3          : wE8 fpu
+1 dd mem /4 66         : rE94 fpuload
 1 dd mem /4            : rE108 fpuload
-1 dd mem /6            : wE108 fpustore fpuinit
+1 dd mem /6 66         : wE94 fpustore fpuload
+1 dd mem /6            : wE108 fpustore fpuload
 1 dd mem /7            : wE2 fpusw
 1 dd reg /0,2-5        : fpu
 1 de reg /0,1,4-7      : fpu

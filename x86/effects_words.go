@@ -64,7 +64,7 @@ const (
 	doFpu
 	doFpuload
 	doFpustore
-	doFpuinit
+	doFpuenv
 	doFpuclear
 	doFpucontrol
 	doFpucw
@@ -115,7 +115,7 @@ var actions = map[string]action{
 	"fpu":        doFpu,
 	"fpuload":    doFpuload,
 	"fpustore":   doFpustore,
-	"fpuinit":    doFpuinit,
+	"fpuenv":     doFpuenv,
 	"fpuclear":   doFpuclear,
 	"fpucontrol": doFpucontrol,
 	"fpucw":      doFpucw,
@@ -208,8 +208,9 @@ func (d *deriver) do(a action) {
 		d.kill(x87)
 	case doFpustore:
 		d.fpustore()
-	case doFpuinit:
-		d.kill(x87)
+	case doFpuenv: // the registers stay, and are called empty or not
+		d.e.Write.Add(UnitX87)
+		d.kill(UnitX87Status.set().Or(UnitX87Control.set()))
 	case doFpuclear:
 		d.e.Write.Add(UnitX87Status)
 	case doFpucontrol:
@@ -336,7 +337,8 @@ func (d *deriver) str() {
 	dest.Base, dest.Segment = RDI, 0
 	d.addr.Add(UnitDF)
 	if rep {
-		d.general(accBoth, RCX, 0, d.addrLen())
+		d.general(accRead, RCX, 0, d.addrLen())
+		d.advance(RCX, true)
 	}
 	load := byte(accWrite)
 	if rep {
@@ -367,7 +369,17 @@ func (d *deriver) str() {
 
 func (d *deriver) stringAt(m MemAccess) {
 	d.access(m)
-	d.step(m.Base, d.addrLen())
+	d.e.Step = d.e.Step.Or(GPR(m.Base, 0, d.addrLen()))
+	d.advance(m.Base, m.Rep)
+}
+
+// advance writes a pointer or a count. With 32-bit addresses a repetition of nothing
+// does not even clear the upper half.
+func (d *deriver) advance(r Reg, rep bool) {
+	d.general(accWrite, r, 0, d.addrLen())
+	if rep && d.in.addr32 {
+		d.e.Kill = d.e.Kill.AndNot(GPR(r, 4, 4))
+	}
 }
 
 // compare: a repeated comparison of nothing leaves the flags alone.
