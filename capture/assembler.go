@@ -246,7 +246,7 @@ func (a *Assembler) thread(id trace.ThreadID) *thread {
 
 // event returns the assembler's one event, filled with what all kinds share.
 func (a *Assembler) event(h *Hit, k trace.Kind) *trace.Event {
-	a.ev = trace.Event{Kind: k, Thread: h.Thread, Wall: h.Wall, PC: trace.Addr(h.PC)}
+	a.ev = trace.Event{Kind: k, Thread: h.Thread, Wall: h.Wall, Instant: h.Instant, PC: trace.Addr(h.PC)}
 	return &a.ev
 }
 

@@ -55,13 +55,15 @@ type Hit struct {
 	Index  int
 	Thread trace.ThreadID
 	Wall   int64 // nanoseconds since recording began
-	PC, SP uint64
-	Addr   uint64 // of the whole write
-	Size   uint64 // of the whole write, bytes
-	Base   uint64
-	Offset uint64 // of Data in the write
-	Data   []byte
-	Result uint64 // rax
-	Regs   Regs
-	Stack  []byte // memory from SP upwards
+	// Instant is that of the instruction, if the engine counts them.
+	Instant trace.Instant
+	PC, SP  uint64
+	Addr    uint64 // of the whole write
+	Size    uint64 // of the whole write, bytes
+	Base    uint64
+	Offset  uint64 // of Data in the write
+	Data    []byte
+	Result  uint64 // rax
+	Regs    Regs
+	Stack   []byte // memory from SP upwards
 }

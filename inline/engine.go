@@ -200,7 +200,7 @@ func (e *Engine) adopt() error {
 		if err != nil {
 			return err
 		}
-		s, err := e.give(nil, tid, stackOf(e.proc.PID(), maps, &regs), false)
+		s, err := e.give(nil, tid, target.StackOf(e.proc.PID(), maps, &regs), false)
 		if err != nil {
 			return err
 		}

@@ -493,24 +493,13 @@ func (e *Engine) behindCall(regs *mem.Regs) {
 	}
 }
 
-// ownStack is the stack of a new thread. The arguments of clone3 lie on the stack
-// of the one that made it, which may have gone on and written over them.
+// ownStack is the stack of a new thread.
 func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
-	if regs.OrigRAX == unix.SYS_CLONE3 { // struct clone_args: stack, stack_size
-		lo, err1 := mem.ReadUint64(th, regs.RDI+40)
-		size, err2 := mem.ReadUint64(th, regs.RDI+48)
-		const slack = 256 // what has been pushed; it begins at the upper end
-		if err1 == nil && err2 == nil && lo <= regs.RSP && lo+size-regs.RSP <= slack && size <= stackRoom {
-			return [2]uint64{lo, lo + size}
-		}
-	}
 	maps, err := e.proc.Maps()
 	if err != nil {
 		return [2]uint64{}
 	}
-	stack := stackOf(e.proc.PID(), maps, regs)
-	stack[1] = min(stack[1], regs.RSP) // where it begins; thread-local objects lie above
-	return stack
+	return target.NewStack(th, e.proc.PID(), maps, regs)
 }
 
 // OnForked implements target.Interceptor. A child with memory of its own runs on

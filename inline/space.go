@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/inline/patch"
+	"mgtrace/target"
 	"mgtrace/target/mem"
 )
 
@@ -22,7 +23,7 @@ const (
 	// 2 GB: with 1 GB of them for its heap one store in a thousand of gcc's needs
 	// a trap, with this none.
 	heapRoom  = 256 << 20
-	stackRoom = 1 << 30
+	stackRoom = target.StackRoom
 	// Between a mapping and ours, so that neither is mistaken for the other.
 	margin = 64 << 10
 )

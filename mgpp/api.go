@@ -27,20 +27,21 @@ const (
 
 // Op is one operation of the history.
 type Op struct {
-	Time   Timestamp
-	Kind   OpKind
-	Thread trace.ThreadID
-	PC     trace.Addr // its statement
-	Wall   int64      // nanoseconds, as in trace.Event
-	Addr   trace.Addr
-	Size   uint64
-	Base   trace.Addr
-	Flags  trace.Flags
-	Node   NodeID       // the node that it hit, was born, died or was resized; 0 if none
-	Other  NodeID       // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
-	Name   string       // bulk writer or allocator, else ""
-	Mark   int          // OpEnter, OpLeave: the caller's own number (index of the directive)
-	Stack  []trace.Addr // OpBirth, OpDeath: return addresses, innermost first; shared, read-only
+	Time    Timestamp
+	Kind    OpKind
+	Thread  trace.ThreadID
+	PC      trace.Addr    // its statement
+	Wall    int64         // nanoseconds, as in trace.Event
+	Instant trace.Instant // of its instruction; 0: not known
+	Addr    trace.Addr
+	Size    uint64
+	Base    trace.Addr
+	Flags   trace.Flags
+	Node    NodeID       // the node that it hit, was born, died or was resized; 0 if none
+	Other   NodeID       // OpMove: the new node; a stray write (Node is 0): the dead node that it hit, else the node beside it, else that of its base
+	Name    string       // bulk writer or allocator, else ""
+	Mark    int          // OpEnter, OpLeave: the caller's own number (index of the directive)
+	Stack   []trace.Addr // OpBirth, OpDeath: return addresses, innermost first; shared, read-only
 }
 
 // Node is one block of memory during its life [Birth, Death).

@@ -29,6 +29,7 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 		return 0, err
 	}
 	before := h.ops.n
+	h.ops.instant = ev.Instant
 	h.died = h.died[:0]
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:

@@ -77,7 +77,7 @@ func (h *History) Op(t Timestamp) Op {
 	u := uint32(t)
 	s := h.ops.site(u)
 	op := Op{
-		Time: t, Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Wall: h.ops.walls.get(u),
+		Time: t, Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Wall: h.ops.walls.get(u), Instant: trace.Instant(max(h.ops.instants.get(u), 0)),
 		Flags: s.flags, Name: h.ops.names[s.name],
 	}
 	switch s.kind {
@@ -360,6 +360,7 @@ func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64
 	if err := h.room(ev); err != nil {
 		return 0, err
 	}
+	h.ops.instant = ev.Instant
 	var id NodeID
 	if k == OpEnter {
 		id = h.Track(addr, size)

@@ -1,5 +1,7 @@
 package mgpp
 
+import "mgtrace/trace"
+
 // The operations, one column per field. What an operation shares with others
 // of the same instruction is one site (sites.go); what is its own is 12 bytes:
 // site, word, value. The column of links (versions.go) takes 4 more. Chunks of
@@ -72,10 +74,13 @@ type ops struct {
 	none   bool   // Options.NodesOnly: no operation is kept
 	bases  bases
 	walls  clocks
-	wides  slab[wide]
-	moves  []move
-	words  words
-	arena  arena
+	// instants are kept once there is one; instant is that of the event that is applied.
+	instants clocks
+	instant  trace.Instant
+	wides    slab[wide]
+	moves    []move
+	words    words
+	arena    arena
 }
 
 func newOps(none bool) ops { return ops{sites: newSites(), none: none} }
@@ -98,6 +103,17 @@ func (o *ops) add(site, low3, word, value uint32) uint32 {
 	return t
 }
 
+// clock records when the newest operation was.
+func (o *ops) clock(t uint32, wall int64) {
+	o.walls.set(t, wall)
+	switch {
+	case o.instant != 0:
+		o.instants.set(t, int64(o.instant))
+	case o.instants.chunks != nil:
+		o.instants.set(t, -1)
+	}
+}
+
 // addAt is add for a site that is not interned yet, with the wall clock.
 func (o *ops) addAt(s *site, low3, word, value uint32, wall int64) uint32 {
 	if o.none {
@@ -105,7 +121,7 @@ func (o *ops) addAt(s *site, low3, word, value uint32, wall int64) uint32 {
 		return o.n
 	}
 	t := o.add(o.intern(s), low3, word, value)
-	o.walls.set(t, wall)
+	o.clock(t, wall)
 	return t
 }
 
@@ -135,7 +151,7 @@ func (m *move) runAt(off uint64) int {
 // bytes is the memory that the operations take.
 func (o *ops) bytes() uint64 {
 	n := uint64(len(o.chunks))*chunkOps*12 + o.arena.total + o.words.bytes()
-	n += o.sites.bytes() + o.walls.bytes() + o.bases.bytes()
+	n += o.sites.bytes() + o.walls.bytes() + o.instants.bytes() + o.bases.bytes()
 	n += uint64(o.wides.len()) * wideBytes
 	for i := range o.moves {
 		n += 56 + uint64(cap(o.moves[i].runs))*16

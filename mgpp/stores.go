@@ -49,6 +49,7 @@ func (h *History) ApplyStores(stores []Store) (int, error) {
 // is ErrFull, wrapped, or the run names a site that there is not.
 func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, error) {
 	x := Store{Thread: run.Thread}
+	h.ops.instant = 0 // a run has none
 	for i := range run.Recs {
 		if i%storeBatch == 0 {
 			if err := h.roomForStores(min(storeBatch, len(run.Recs)-i)); err != nil {
@@ -121,7 +122,7 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 	site := h.ops.storeSite(x, &key, high)
 	b := addr & 7
 	t := h.ops.add(site, uint32(b), p.wordNumber(addr), low)
-	h.ops.walls.set(t, wall)
+	h.ops.clock(t, wall)
 	if !whole {
 		h.doubtful = append(h.doubtful, t)
 	}

@@ -144,11 +144,12 @@ func (x *events) next(e *Event, t *Reader) (isRun bool, err error) {
 func (x *events) nextEvent(k Kind, e *Event, t *Reader) error {
 	c := &x.columns[k]
 	*e = Event{
-		Kind:   k,
-		Thread: ThreadID(x.columns[0][fieldThread].delta()),
-		Wall:   int64(x.columns[0][fieldWall].delta()),
-		Flags:  Flags(c[fieldFlags].delta()),
-		PC:     Addr(c[fieldPC].delta()),
+		Kind:    k,
+		Thread:  ThreadID(x.columns[0][fieldThread].delta()),
+		Wall:    int64(x.columns[0][fieldWall].delta()),
+		Instant: Instant(x.columns[0][fieldInstant].delta()),
+		Flags:   Flags(c[fieldFlags].delta()),
+		PC:      Addr(c[fieldPC].delta()),
 	}
 	bad := false
 	fs := kindSpecs[k].fields
@@ -170,7 +171,7 @@ func (x *events) nextEvent(k Kind, e *Event, t *Reader) error {
 	if fs&rare != 0 {
 		bad = x.nextRare(e, c, fs, t) || bad
 	}
-	if bad || x.columns[0][fieldThread].bad || x.columns[0][fieldWall].bad || c[fieldFlags].bad ||
+	if bad || x.columns[0][fieldThread].bad || x.columns[0][fieldWall].bad || x.columns[0][fieldInstant].bad || c[fieldFlags].bad ||
 		c[fieldPC].bad || c[fieldAddr].bad || c[fieldSize].bad || c[fieldBase].bad {
 		return fmt.Errorf("%w: an event of kind %s", ErrCorrupt, k)
 	}

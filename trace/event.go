@@ -81,17 +81,19 @@ type Event struct {
 	Flags  Flags
 	Thread ThreadID
 	Wall   int64 // nanoseconds since recording began; -1 if unknown
-	PC     Addr  // the statement: address of the instruction (store), or return address of the outermost allocator or writer
-	Addr   Addr
-	Size   uint64 // bytes; for Store, Bulk, Syscall, Image: len(Data) unless FlagPartial
-	Base   Addr
-	Aux    uint64
-	SP     Addr
-	Ret    uint64
-	Name   string // interned by the producer
-	Data   []byte
-	Args   []uint64
-	Stack  []Addr
+	// Instant is that of the instruction that did it, in a full recording.
+	Instant Instant
+	PC      Addr // the statement: address of the instruction (store), or return address of the outermost allocator or writer
+	Addr    Addr
+	Size    uint64 // bytes; for Store, Bulk, Syscall, Image: len(Data) unless FlagPartial
+	Base    Addr
+	Aux     uint64
+	SP      Addr
+	Ret     uint64
+	Name    string // interned by the producer
+	Data    []byte
+	Args    []uint64
+	Stack   []Addr
 }
 
 // FuncID indexes Program.Funcs, PointID Program.Points, GlobalID

@@ -22,7 +22,7 @@ func Format(e Event) string {
 		return string(b)
 	}
 	fs := kindSpecs[e.Kind].fields | common
-	for f := fieldThread; f < fieldBytes; f++ {
+	for f := fieldThread; f < numFields; f++ {
 		if fs.has(f) {
 			b = appendField(b, f, &e)
 		}
@@ -41,6 +41,8 @@ func appendField(b []byte, f field, e *Event) []byte {
 		if e.Wall != 0 {
 			b = strconv.AppendInt(b, e.Wall, 10)
 		}
+	case fieldInstant:
+		b = appendNonzero(b, uint64(e.Instant), 10)
 	case fieldFlags:
 		b = append(b, e.Flags.String()...)
 	case fieldSize:
@@ -109,6 +111,8 @@ func number(f field, e *Event) *uint64 {
 		return (*uint64)(&e.SP)
 	case fieldRet:
 		return &e.Ret
+	case fieldInstant:
+		return (*uint64)(&e.Instant)
 	}
 	return nil
 }
@@ -156,8 +160,8 @@ func ParseText(line string) (Event, error) {
 }
 
 func fieldNamed(name string) field {
-	for f := fieldThread; f < fieldBytes; f++ {
-		if fieldSpecs[f].name == name {
+	for f := fieldThread; f < numFields; f++ {
+		if name != "" && fieldSpecs[f].name == name {
 			return f
 		}
 	}

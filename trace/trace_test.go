@@ -161,7 +161,7 @@ func TestRandomRoundTrip(t *testing.T) {
 
 // randomEvent makes an event that uses only its kind's fields.
 func randomEvent(rnd *rand.Rand) Event {
-	e := Event{Kind: Kind(1 + rnd.IntN(NumKinds-1)), Thread: ThreadID(rnd.Uint32()), Wall: rnd.Int64(), Flags: Flags(rnd.Uint32()), PC: Addr(rnd.Uint64())}
+	e := Event{Kind: Kind(1 + rnd.IntN(NumKinds-1)), Thread: ThreadID(rnd.Uint32()), Wall: rnd.Int64(), Instant: Instant(rnd.Uint64() >> rnd.IntN(64)), Flags: Flags(rnd.Uint32()), PC: Addr(rnd.Uint64())}
 	fs := kindSpecs[e.Kind].fields
 	for f := fieldAddr; f <= fieldRet; f++ {
 		if p := number(f, &e); p != nil && fs.has(f) {

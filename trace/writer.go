@@ -220,6 +220,7 @@ func (t *Writer) add(e *Event) {
 	t.closeRun()
 	t.count++
 	t.row(byte(e.Kind), e.Thread, e.Wall)
+	t.columns[0][fieldInstant].delta(uint64(e.Instant))
 	t.index.pages.markEvent(e)
 	c := &t.columns[e.Kind]
 	c[fieldFlags].delta(uint64(e.Flags))

@@ -25,7 +25,7 @@ func (x *Index) Op(t mgpp.Timestamp) mgpp.Op {
 	if x.CallSite != nil {
 		x.CallSite(&ev)
 	}
-	op := mgpp.Op{Time: t, Thread: ev.Thread, PC: ev.PC, Wall: max(ev.Wall, -1), Flags: ev.Flags, Name: ev.Name}
+	op := mgpp.Op{Time: t, Thread: ev.Thread, PC: ev.PC, Wall: max(ev.Wall, -1), Instant: ev.Instant, Flags: ev.Flags, Name: ev.Name}
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		x.write(&op, &ev)

@@ -133,11 +133,15 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 	apply := func(e *trace.Event) {
 		e.Thread, e.PC = 7, 0x600+trace.Addr(g.rnd.IntN(5))
 		e.Wall = int64(g.h.Now()) * 10
+		asRun := e.Kind == trace.KindStore && g.rnd.IntN(3) > 0
+		if !asRun { // stores of runs have none
+			e.Instant = trace.Instant(g.h.Now() % 5)
+		}
 		if _, err := g.h.Apply(e); err != nil {
 			t.Fatal(err)
 		}
 		var err error
-		if e.Kind == trace.KindStore && g.rnd.IntN(3) > 0 { // as a run
+		if asRun {
 			site := trace.StoreSite{PC: e.PC, Width: uint8(e.Size), Base: trace.BaseOwn}
 			run := trace.Stores{Thread: e.Thread, Wall: e.Wall, Recs: []trace.StoreRec{{Site: uint32(sites), Addr: uint64(e.Addr), Base: uint64(e.Base)}}}
 			if e.Size <= 8 {

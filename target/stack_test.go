@@ -1,4 +1,4 @@
-package inline
+package target
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestStackOf(t *testing.T) {
 	if err := unix.Prlimit(os.Getpid(), unix.RLIMIT_STACK, nil, &limit); err != nil {
 		t.Fatal(err)
 	}
-	grows := [2]uint64{top - min(limit.Cur, stackRoom), top}
+	grows := [2]uint64{top - min(limit.Cur, StackRoom), top}
 	maps := []mem.Map{
 		{Lo: 0x5000_0000, Hi: 0x5010_0000, Path: "[heap]"},
 		{Lo: 0x7f00_0000_0000, Hi: 0x7f00_0080_0000},
@@ -39,7 +39,7 @@ func TestStackOf(t *testing.T) {
 		{"coroutine in the heap", maps, 0x5000_1000, 0x7f00_0020_06c0, [2]uint64{}},
 		{"nowhere", maps, 0x1000, 0, [2]uint64{}},
 	} {
-		got := stackOf(os.Getpid(), c.maps, &mem.Regs{RSP: c.sp, FSBase: c.fs})
+		got := StackOf(os.Getpid(), c.maps, &mem.Regs{RSP: c.sp, FSBase: c.fs})
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
