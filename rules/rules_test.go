@@ -66,6 +66,8 @@ var imports = []struct {
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},
 	{"query", true, "mgpp render report trace types"},
+	{"slice/cfg", true, ""},
+	{"slice", true, "slice/cfg"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +

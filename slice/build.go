@@ -1,0 +1,381 @@
+package slice
+
+import (
+	"bufio"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+)
+
+// BuildOptions say what an index has.
+type BuildOptions struct {
+	// Key names the run that it is of.
+	Key [16]byte
+	// Restores keeps the loads of saved registers as definitions. Else a load of a
+	// register from where the same activation saved it defines nothing: what is in
+	// the register has its definition from before the save.
+	Restores bool
+	// Progress, if not nil, is told now and then up to which instant it is made.
+	Progress func(instant uint64)
+}
+
+// A segment is steps that are decoded together.
+const (
+	segmentBits = 5
+	segmentLen  = 1 << segmentBits
+)
+
+// lastWrites has for each register unit the step that wrote it last, and where
+// registers were saved.
+type lastWrites struct {
+	by    [NumUnits]StepID
+	saves [512]save
+}
+
+// save is a register in memory.
+type save struct {
+	addr  uint64
+	by    Node   // the store
+	frame uint64 // the activation that it is of
+	def   [4]StepID
+	quad  uint8
+}
+
+func (w *lastWrites) save(addr uint64) *save { return &w.saves[addr>>3%uint64(len(w.saves))] }
+
+// builder writes an index: the steps, and a directory of segments.
+//
+//	step:    uvarint piece<<1 | other thread, [uvarint thread], uvarint distance of its control step,
+//	         [uvarint instants since the step before, uvarint number of reads: of a cause],
+//	         for each group: uvarint distance<<1, or 1 and the distance of each unit,
+//	         for each read: definitions, each uvarint (distance+1)<<2 | not the first writer<<1 | more, [uvarint writer]
+//	segment: u64 offset, u64 instant, u32 thread
+//
+// Distances are in steps, backwards. 0 is before the recording.
+type builder struct {
+	w       *bufio.Writer
+	o       BuildOptions
+	buf     []byte
+	at      uint64 // bytes written before buf
+	dir     []byte
+	regs    map[uint32]*lastWrites
+	cur     *lastWrites
+	thread  uint32
+	memory  *shadow
+	found   []Node
+	loads   []restore // that the step bypasses
+	steps   StepID
+	began   uint64 // the instant of the segment
+	end     uint64 // the instant after the last instruction
+	count   uint64 // bypassed loads
+	inherit func(thread uint32) *lastWrites
+}
+
+type restore struct {
+	quad uint8
+	def  [4]StepID
+}
+
+// indexMagic begins an index; the digit is its version.
+const indexMagic = "mgslice1"
+
+// BuildIndex reads the run once more, and writes the index of all its
+// dependences to out.
+func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
+	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0)}
+	b.buf = append(b.buf, indexMagic...)
+	b.buf = append(b.buf, o.Key[:]...)
+	t := newTracker(p, b.step)
+	t.started = b.started
+	if err := t.run(); err != nil {
+		return err
+	}
+	t.doubts.Bypassed = b.count
+	return b.finish(p, &t.doubts)
+}
+
+// started gives a new thread the registers of the one that began it.
+func (b *builder) started(thread, parent uint32) {
+	w := &lastWrites{}
+	if p := b.regs[parent]; p != nil {
+		w.by = p.by
+	}
+	b.regs[thread] = w
+	b.cur, b.thread = nil, ^uint32(0)
+}
+
+func (b *builder) step(s *Step) error {
+	other := s.Thread != b.thread
+	if (s.ID-1)%segmentLen == 0 {
+		if err := b.segment(s); err != nil {
+			return err
+		}
+		other = true // a segment says its thread itself
+	}
+	if other && (b.cur == nil || s.Thread != b.thread) {
+		b.cur = b.regs[s.Thread]
+		if b.cur == nil {
+			b.cur = &lastWrites{}
+			b.regs[s.Thread] = b.cur
+		}
+	}
+	p := s.Piece
+	switch {
+	case (s.ID-1)%segmentLen == 0 || !other:
+		b.put(uint64(p.ID) << 1)
+	default:
+		b.put(uint64(p.ID)<<1 | 1)
+		b.put(uint64(s.Thread))
+	}
+	b.thread = s.Thread
+	b.distance(s.ID, s.Control)
+	if p.Code == nil {
+		b.put(s.Instant - max(b.end, b.began)) // instructions that are missing
+		b.put(uint64(len(s.Reads)))
+	}
+	for i := range p.groups {
+		b.group(s.ID, p.groups[i])
+	}
+	if p.Code == nil {
+		b.caused(s)
+	} else {
+		b.accesses(s)
+	}
+	by := &b.cur.by
+	for _, u := range p.writes {
+		by[u] = s.ID
+	}
+	for _, r := range b.loads {
+		copy(by[r.quad<<2:r.quad<<2+4], r.def[:])
+	}
+	b.loads = b.loads[:0]
+	b.steps = s.ID
+	b.end = s.Instant + uint64(p.N)
+	return nil
+}
+
+func (b *builder) put(v uint64) { b.buf = binary.AppendUvarint(b.buf, v) }
+
+func (b *builder) distance(s, def StepID) {
+	if def == 0 {
+		b.buf = append(b.buf, 0)
+		return
+	}
+	b.put(uint64(s - def))
+}
+
+// group writes the last definitions of units.
+func (b *builder) group(s StepID, g group) {
+	by := (*[4]StepID)(b.cur.by[g.quad<<2 : g.quad<<2+4])
+	var one StepID
+	first, same := true, true
+	for i := range 4 {
+		if g.mask&(1<<i) == 0 {
+			continue
+		}
+		if first {
+			one, first = by[i], false
+		} else if by[i] != one {
+			same = false
+		}
+	}
+	if same {
+		if one == 0 {
+			b.buf = append(b.buf, 0)
+		} else {
+			b.put(uint64(s-one) << 1)
+		}
+		return
+	}
+	b.buf = append(b.buf, 1)
+	for i := range 4 {
+		if g.mask&(1<<i) != 0 {
+			b.distance(s, by[i])
+		}
+	}
+}
+
+// accesses goes through the memory that the instructions touch, in their order.
+func (b *builder) accesses(s *Step) {
+	p := s.Piece
+	copies := p.copies
+	for i := range p.accesses {
+		a := &p.accesses[i]
+		m := s.Mem[i]
+		var c *copyOp
+		if len(copies) > 0 && int(copies[0].access) == i {
+			c, copies = &copies[0], copies[1:]
+		}
+		if a.read >= 0 {
+			b.read(s.ID, m, false)
+			if c != nil && c.load && !b.o.Restores && m.Size == 8 {
+				b.load(s, c, m)
+			}
+		}
+		if a.write && m.Size > 0 {
+			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, p.writers[a.writer])|0)
+			if c != nil && !c.load && c.group >= 0 && m.Size == 8 {
+				v := b.cur.save(m.Addr)
+				v.addr, v.by, v.frame, v.quad = m.Addr, node(s.ID, p.writers[a.writer]), s.Frame, c.quad
+				copy(v.def[:], b.cur.by[c.quad<<2:c.quad<<2+4])
+			}
+		}
+	}
+}
+
+// load notes that a register gets back what the same activation saved.
+func (b *builder) load(s *Step, c *copyOp, m Mem) {
+	v := b.cur.save(m.Addr)
+	if v.addr != m.Addr || v.quad != c.quad || v.frame != s.Frame || len(b.found) != 1 || b.found[0] != v.by {
+		return
+	}
+	if op, _ := s.Piece.lastDef.of(c.quad << 2); op != c.op {
+		return
+	}
+	b.loads = append(b.loads, restore{c.quad, v.def})
+	b.count++
+}
+
+// read writes the definitions of memory that is read; they are in found then.
+func (b *builder) read(s StepID, m Mem, more bool) {
+	b.found = b.found[:0]
+	if m.Size > 0 {
+		b.found = b.memory.read(m.Addr, uint64(m.Size), b.found)
+	}
+	b.define(s, b.found)
+}
+
+// define writes a list of definitions.
+func (b *builder) define(s StepID, defs []Node) {
+	if len(defs) == 0 {
+		b.buf = append(b.buf, noDefinition)
+		return
+	}
+	for i, n := range defs {
+		more := uint64(0)
+		if i < len(defs)-1 {
+			more = moreDefinitions
+		}
+		if n == 0 {
+			b.buf = append(b.buf, byte(more))
+			continue
+		}
+		op := n.Op()
+		d := uint64(s-n.Step()+1)<<2 | more
+		if op != 0 {
+			b.put(d | opFollows)
+			b.put(uint64(op))
+		} else {
+			b.put(d)
+		}
+	}
+}
+
+// What the low bits of a definition say.
+const (
+	moreDefinitions = 1
+	opFollows       = 2
+	noDefinition    = 2 // with distance 0: nothing was read
+)
+
+// caused takes down what was written without an instruction.
+func (b *builder) caused(s *Step) {
+	for _, m := range s.Reads {
+		b.read(s.ID, m, false)
+	}
+	for _, m := range s.Mem {
+		if m.Size > 0 {
+			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, 0))
+		}
+	}
+	if s.Piece.Cause.Kind != Gap {
+		return
+	}
+	b.memory.floor = node(s.ID, 0)
+	for _, w := range b.regs {
+		for u := range w.by {
+			w.by[u] = s.ID
+		}
+	}
+}
+
+// segment begins a segment.
+func (b *builder) segment(s *Step) error {
+	if len(b.buf) > 1<<18 {
+		if err := b.flush(); err != nil {
+			return err
+		}
+		if b.o.Progress != nil {
+			b.o.Progress(s.Instant)
+		}
+	}
+	b.began = s.Instant
+	b.dir = binary.LittleEndian.AppendUint64(b.dir, b.at+uint64(len(b.buf)))
+	b.dir = binary.LittleEndian.AppendUint64(b.dir, s.Instant)
+	b.dir = binary.LittleEndian.AppendUint32(b.dir, s.Thread)
+	return nil
+}
+
+func (b *builder) flush() error {
+	_, err := b.w.Write(b.buf)
+	b.at += uint64(len(b.buf))
+	b.buf = b.buf[:0]
+	return err
+}
+
+// finish writes the pieces, the directory and the footer, which says where they are.
+func (b *builder) finish(p *Program, d *Doubts) error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	pieces := b.at
+	for _, k := range p.pieces {
+		b.putPiece(k)
+	}
+	table := crc32.ChecksumIEEE(b.buf)
+	if err := b.flush(); err != nil {
+		return err
+	}
+	dir := b.at
+	b.buf = append(b.buf, b.dir...)
+	if err := b.flush(); err != nil {
+		return err
+	}
+	foot := []uint64{
+		pieces, uint64(len(p.pieces)), uint64(table), dir, uint64(crc32.ChecksumIEEE(b.dir)), uint64(b.steps), b.end,
+		d.Unwound, d.Returns, d.Lost, uint64(d.Unknown), uint64(d.Partial), uint64(d.Endless), d.Bypassed,
+	}
+	for _, v := range foot {
+		b.buf = binary.LittleEndian.AppendUint64(b.buf, v)
+	}
+	b.buf = binary.LittleEndian.AppendUint64(b.buf, uint64(crc32.ChecksumIEEE(b.buf)))
+	if err := b.flush(); err != nil {
+		return err
+	}
+	return b.w.Flush()
+}
+
+// footLen is the length of the footer in bytes.
+const footLen = 15 * 8
+
+func (b *builder) putPiece(k *Piece) {
+	if k.Code != nil {
+		b.put(uint64(k.Code.ID))
+		b.put(uint64(k.From))
+		b.put(uint64(k.N))
+		return
+	}
+	b.put(0)
+	b.put(uint64(k.Cause.Kind))
+	b.buf = binary.AppendVarint(b.buf, k.Cause.Number)
+	var reads, writes Regs
+	for _, g := range k.groups {
+		reads[g.quad>>4] |= uint64(g.mask) << (g.quad & 15 * 4)
+	}
+	for _, u := range k.writes {
+		writes.Add(u)
+	}
+	for _, w := range append(reads[:], writes[:]...) {
+		b.put(w)
+	}
+}

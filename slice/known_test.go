@@ -1,0 +1,188 @@
+package slice
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func run(t *testing.T, prog []minst) *toy {
+	t.Helper()
+	s, err := record(prog, 100000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// lines are the instructions, by number, that a slice has.
+func lines(s *Slice) []int {
+	var out []int
+	for _, st := range s.Stats() {
+		if pc := st.PC(); pc != 0 {
+			out = append(out, int(pc-mBase)/4)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// last is the instant of the last execution of an instruction.
+func (t *toy) last(inst int) uint64 {
+	for i := len(t.m.executed) - 1; i >= 0; i-- {
+		if t.m.executed[i] == inst {
+			return uint64(i + 1)
+		}
+	}
+	return 0
+}
+
+func TestKnown(t *testing.T) {
+	const x, y, z, a, b, c = 0, 1, 2, 3, 4, 5
+	for _, test := range []struct {
+		name string
+		prog []minst
+		from int
+		o    Options
+		want []int
+	}{
+		{
+			// The thesis's figure 5.1: what is computed from a is not in the slice of x
+			// at the last line, what y was computed from is.
+			name: "figure 5.1",
+			prog: []minst{
+				{op: mInput, dst: a},                          // 0: a = input
+				{op: mInput, dst: b, imm: 1},                  // 1: b = input
+				{op: mInput, dst: z, imm: 2},                  // 2: z = input
+				{op: mMix, dst: y, a: z, b: b},                // 3: y = z + b
+				{op: mMix, dst: c, a: a, b: a},                // 4: c = a + a
+				{op: mStore, dst: c, a: -1, imm: 64, size: 8}, // 5: n->c = c
+				{op: mMix, dst: x, a: y, b: b},                // 6: x = y + b
+				{op: mStore, dst: x, a: -1, imm: 72, size: 8}, // 7: n->x = x
+				{op: mEnd},
+			},
+			from: 7, want: []int{1, 2, 3, 6, 7},
+		},
+		{
+			// Figure 5.3: a loop in which x = x + y: the list grows with each round, the
+			// filter does not; and the slice has the loop's condition.
+			name: "figure 5.3",
+			prog: []minst{
+				{op: mInput, dst: x},
+				{op: mInput, dst: y, imm: 1},
+				{op: mInput, dst: a, imm: 9}, // not of use
+				{op: mMix, dst: x, a: x, b: y},
+				{op: mMix, dst: b, a: x, b: x}, // the condition
+				{op: mIf, a: b, target: 3},
+				{op: mMix, dst: z, a: x, b: -1},
+				{op: mEnd},
+			},
+			from: 6, want: []int{0, 1, 3, 4, 5, 6},
+		},
+		{
+			name: "both ways meet",
+			prog: []minst{
+				{op: mInput, dst: a},
+				{op: mIf, a: a, target: 4},
+				{op: mConst, dst: x, imm: 1},
+				{op: mJump, target: 5},
+				{op: mConst, dst: x, imm: 2},
+				{op: mConst, dst: y, imm: 3}, // not under the branch
+				{op: mMix, dst: z, a: y, b: -1},
+				{op: mEnd},
+			},
+			from: 6, want: []int{5, 6},
+		},
+		{
+			name: "partial writes and overlaps",
+			prog: []minst{
+				{op: mInput, dst: a, imm: 1},
+				{op: mInput, dst: b, imm: 2},
+				{op: mInput, dst: c, imm: 3},
+				{op: mStore, dst: a, a: -1, imm: 64, size: 8}, // covered by the next two
+				{op: mStore, dst: b, a: -1, imm: 64, size: 4},
+				{op: mStore, dst: c, a: -1, imm: 68, size: 4},
+				{op: mLoad, dst: x, a: -1, imm: 64, size: 8},
+				{op: mEnd},
+			},
+			from: 6, want: []int{1, 2, 4, 5, 6},
+		},
+		{
+			name: "one byte of a register",
+			prog: []minst{
+				{op: mInput, dst: a, imm: 1},
+				{op: mInput, dst: b, imm: 2},
+				{op: mByte, dst: a, a: b, b: -1},
+				{op: mStore, dst: a, a: -1, imm: 64, size: 1}, // only the byte of b
+				{op: mLoad, dst: x, a: -1, imm: 64, size: 1},
+				{op: mMix, dst: y, a: a, b: -1}, // both
+				{op: mEnd},
+			},
+			from: 4, want: []int{1, 2, 3, 4},
+		},
+		{
+			name: "a callee depends on what its call depends on",
+			prog: []minst{
+				{op: mInput, dst: a},
+				{op: mInput, dst: c},
+				{op: mConst, dst: b, imm: 1},
+				{op: mIf, a: b, target: 5},
+				{op: mJump, target: 6},
+				{op: mCall, a: -1, target: 8},
+				{op: mMix, dst: y, a: x, b: -1},
+				{op: mEnd},
+				{op: mMix, dst: x, a: a, b: -1}, // 8
+				{op: mRet},
+			},
+			from: 6, want: []int{0, 2, 3, 6, 8},
+		},
+		{
+			name: "without addresses",
+			prog: []minst{
+				{op: mInput, dst: a},
+				{op: mInput, dst: b, imm: 2},
+				{op: mStore, dst: b, a: a, imm: 64, size: 8},
+				{op: mLoad, dst: x, a: a, imm: 64, size: 8},
+				{op: mEnd},
+			},
+			from: 3, o: Options{NoAddress: true}, want: []int{1, 2, 3},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := run(t, test.prog)
+			_, sl := three(t, s, s.last(test.from), test.o)
+			if d := cmp.Diff(test.want, lines(sl)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A function saves a register that it uses, and restores it: what its caller keeps
+// in the register does not come from there.
+func TestRestores(t *testing.T) {
+	const x, y, z = 0, 1, 2
+	s := run(t, []minst{
+		{op: mInput, dst: x},
+		{op: mCall, a: -1, target: 4},
+		{op: mMix, dst: z, a: x, b: -1},
+		{op: mEnd},
+		{op: mPush, dst: x}, // 4
+		{op: mInput, dst: x, imm: 7},
+		{op: mMix, dst: y, a: x, b: -1},
+		{op: mPop, dst: x},
+		{op: mRet},
+	})
+	for restores, want := range map[bool][]int{true: {0, 2, 4, 7}, false: {0, 2}} {
+		x, _ := indexed(t, s, BuildOptions{Restores: restores})
+		sl, err := x.Backward(context.Background(), at(t, x, s.last(2)), Options{NoAddress: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, lines(sl)); d != "" {
+			t.Errorf("restores %v (-want +got):\n%s", restores, d)
+		}
+	}
+}

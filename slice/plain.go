@@ -1,0 +1,275 @@
+package slice
+
+import "context"
+
+// Set is a slice as the algorithms that go through the whole run give it: the ops
+// in it, in descending order.
+type Set []Node
+
+// Plain is the thesis's algorithm 4, of DrDebug's kind: the dependency list has an
+// entry for each use, and each definition is matched with all of them.
+func (r *Recorded) Plain(ctx context.Context, from Criteria, o Options) (Set, error) {
+	p := plain{o: o}
+	return r.backward(ctx, from, &p)
+}
+
+// Filtered is the thesis's algorithm 5: what is looked for lies in one set of
+// coalesced ranges, a mask of registers for each thread, and a hash set of
+// branches; they are asked before an instruction is looked at.
+func (r *Recorded) Filtered(ctx context.Context, from Criteria, o Options) (Set, error) {
+	f := filter{o: o, regs: map[uint32]*Regs{}, branches: map[StepID]struct{}{}}
+	return r.backward(ctx, from, &f)
+}
+
+// wants is what a slice still looks for.
+type wants interface {
+	// hit says that an op defines something that is looked for.
+	hit(s *Step, o *Op, mem []Mem) bool
+	// control says that something in the slice depends on the last branch of the step.
+	control(s *Step) bool
+	// kill takes out what an op of the slice defines.
+	kill(s *Step, o *Op, mem []Mem)
+	// use puts in what an op of the slice reads.
+	use(s *Step, o *Op, mem []Mem)
+	// gap says that nothing from before the step is of use any more.
+	gap(s *Step) bool
+	// begin says that a thread has its registers from its parent.
+	begin(thread, parent uint32)
+}
+
+// backward goes through all steps, the last first.
+//
+//  1. An instruction is in the slice as far as its ops define what is looked for,
+//     or decide a branch that is.
+//  2. What these define is looked for no more.
+//  3. What they read is, and the branch that they depend on.
+func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, error) {
+	start := map[Node]bool{}
+	starts := r.starts
+	last := StepID(0)
+	for _, n := range from {
+		if n == 0 || n.Step() > r.Steps() {
+			return nil, ErrIndex
+		}
+		start[n] = true
+		last = max(last, n.Step())
+	}
+	var out Set
+	var s Step
+	for id := last; id > 0; id-- {
+		if id&0xffff == 0 && ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		for len(starts) > 0 && starts[len(starts)-1].after >= id {
+			w.begin(starts[len(starts)-1].thread, starts[len(starts)-1].parent)
+			starts = starts[:len(starts)-1]
+		}
+		r.Step(id, &s)
+		if s.Piece.Code == nil && s.Piece.Cause.Kind == Gap {
+			if w.gap(&s) || start[node(id, 0)] {
+				out = append(out, node(id, 0))
+				w.use(&s, &Op{}, nil)
+			}
+			continue
+		}
+		decides := node(id, s.Piece.control)
+		branch := w.control(&s)
+		s.insts(func(first Node, ops []Op, mem []Mem) {
+			var taken uint64
+			for k := range ops {
+				n := first + Node(k)
+				if start[n] || branch && n == decides || w.hit(&s, &ops[k], mem) {
+					taken |= 1 << k
+				}
+			}
+			if taken == 0 {
+				return
+			}
+			for k := len(ops) - 1; k >= 0; k-- {
+				if taken&(1<<k) != 0 {
+					out = append(out, first+Node(k))
+					w.kill(&s, &ops[k], mem)
+				}
+			}
+			for k := range ops {
+				if taken&(1<<k) != 0 {
+					w.use(&s, &ops[k], mem)
+				}
+			}
+		})
+	}
+	return out, nil
+}
+
+// uses is what an op reads, under the options.
+func (o Options) uses(op *Op) Regs {
+	r := op.Read
+	if o.NoAddress {
+		r.AndNot(&op.Addr)
+	}
+	return r
+}
+
+// plain has lists without order, and with repetitions.
+type plain struct {
+	o        Options
+	mem      []span
+	regs     []regUse
+	branches []StepID
+}
+
+type span struct{ lo, hi uint64 } // [lo, hi)
+
+type regUse struct {
+	thread uint32
+	unit   uint8
+}
+
+func (p *plain) hit(s *Step, o *Op, mem []Mem) (found bool) {
+	for _, u := range p.regs {
+		if u.thread == s.Thread && o.Write.Has(u.unit) {
+			return true
+		}
+	}
+	s.touched(o.MemWrite, mem, s.Mem, func(lo, hi uint64) {
+		for _, m := range p.mem {
+			if lo < m.hi && m.lo < hi {
+				found = true
+				return
+			}
+		}
+	})
+	return found
+}
+
+func (p *plain) control(s *Step) bool {
+	for _, b := range p.branches {
+		if b == s.ID {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *plain) kill(s *Step, o *Op, mem []Mem) {
+	regs := p.regs[:0]
+	for _, u := range p.regs {
+		if u.thread != s.Thread || !o.Write.Has(u.unit) {
+			regs = append(regs, u)
+		}
+	}
+	p.regs = regs
+	s.touched(o.MemWrite, mem, s.Mem, func(lo, hi uint64) {
+		for i := 0; i < len(p.mem); i++ {
+			m := &p.mem[i]
+			switch {
+			case hi <= m.lo || m.hi <= lo:
+			case lo <= m.lo && m.hi <= hi:
+				p.mem[i] = p.mem[len(p.mem)-1]
+				p.mem = p.mem[:len(p.mem)-1]
+				i--
+			case m.lo < lo && hi < m.hi:
+				p.mem = append(p.mem, span{hi, m.hi})
+				p.mem[i].hi = lo
+			case m.lo < lo:
+				m.hi = lo
+			default:
+				m.lo = hi
+			}
+		}
+	})
+}
+
+func (p *plain) use(s *Step, o *Op, mem []Mem) {
+	read := p.o.uses(o)
+	for u := range read.Units {
+		p.regs = append(p.regs, regUse{s.Thread, u})
+	}
+	s.touched(o.MemRead, mem, s.Reads, func(lo, hi uint64) { p.mem = append(p.mem, span{lo, hi}) })
+	if s.Control != 0 && !p.o.NoControl {
+		p.branches = append(p.branches, s.Control)
+	}
+}
+
+func (p *plain) gap(s *Step) bool {
+	any := len(p.mem)+len(p.regs) > 0 || p.control(s)
+	p.mem, p.regs = nil, nil
+	return any
+}
+
+func (p *plain) begin(thread, parent uint32) {
+	for i := range p.regs {
+		if p.regs[i].thread == thread {
+			p.regs[i].thread = parent
+		}
+	}
+}
+
+// filter has sets that are asked fast.
+type filter struct {
+	o        Options
+	mem      ranges
+	regs     map[uint32]*Regs
+	cur      *Regs
+	thread   uint32
+	branches map[StepID]struct{}
+}
+
+func (f *filter) of(thread uint32) *Regs {
+	if f.cur != nil && f.thread == thread {
+		return f.cur
+	}
+	r := f.regs[thread]
+	if r == nil {
+		r = &Regs{}
+		f.regs[thread] = r
+	}
+	f.cur, f.thread = r, thread
+	return r
+}
+
+func (f *filter) hit(s *Step, o *Op, mem []Mem) (found bool) {
+	if f.of(s.Thread).Meets(&o.Write) {
+		return true
+	}
+	if s.Piece.Code != nil && o.MemWrite == 0 || f.mem.n == 0 {
+		return false
+	}
+	s.touched(o.MemWrite, mem, s.Mem, func(lo, hi uint64) { found = found || f.mem.meets(lo, hi) })
+	return found
+}
+
+func (f *filter) control(s *Step) bool {
+	_, ok := f.branches[s.ID]
+	return ok
+}
+
+func (f *filter) kill(s *Step, o *Op, mem []Mem) {
+	f.of(s.Thread).AndNot(&o.Write)
+	s.touched(o.MemWrite, mem, s.Mem, f.mem.remove)
+}
+
+func (f *filter) use(s *Step, o *Op, mem []Mem) {
+	read := f.o.uses(o)
+	f.of(s.Thread).Or(&read)
+	s.touched(o.MemRead, mem, s.Reads, f.mem.add)
+	if s.Control != 0 && !f.o.NoControl {
+		f.branches[s.Control] = struct{}{}
+	}
+}
+
+func (f *filter) gap(s *Step) bool {
+	any := f.mem.n > 0 || f.control(s)
+	for _, r := range f.regs {
+		any = any || !r.Empty()
+		*r = Regs{}
+	}
+	f.mem = ranges{}
+	return any
+}
+
+func (f *filter) begin(thread, parent uint32) {
+	r := *f.of(thread)
+	*f.of(thread) = Regs{}
+	f.of(parent).Or(&r)
+}

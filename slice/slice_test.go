@@ -1,0 +1,110 @@
+package slice
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// indexed makes the index of a run.
+func indexed(t *testing.T, s Source, o BuildOptions) (*Index, *Program) {
+	t.Helper()
+	p, err := NewProgram(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := BuildIndex(&b, p, o); err != nil {
+		t.Fatal(err)
+	}
+	x, err := OpenIndex(bytes.NewReader(b.Bytes()), int64(b.Len()), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, p
+}
+
+// nodes returns all nodes of a slice, descending.
+func (s *Slice) nodes() Set {
+	var out Set
+	for _, m := range s.log.marks {
+		n, c := m.node, cursor{b: s.log.buf, at: m.at}
+		for i := 0; i < markEvery && c.at < len(c.b); i++ {
+			n -= Node(c.uvarint())
+			c.uvarint()
+			if s.log.forward {
+				out = append(out, ^n)
+			} else {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// instants turns ops into the instants of their instructions.
+func instants(t *testing.T, x *Index, set Set) []uint64 {
+	t.Helper()
+	var out []uint64
+	for _, n := range set {
+		a, err := x.At(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, a.Instant)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// at is the criterion: the first op of an instant.
+func at(t *testing.T, x *Index, instant uint64) Criteria {
+	t.Helper()
+	n, err := x.Find(instant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Criteria{n}
+}
+
+// three computes a slice with each of the algorithms and wants them the same.
+func three(t *testing.T, s Source, instant uint64, o Options) (*Index, *Slice) {
+	t.Helper()
+	x, p := indexed(t, s, BuildOptions{Restores: true})
+	c := at(t, x, instant)
+	sl, err := x.Backward(context.Background(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p2, err := NewProgram(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p2.Record()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p
+	filtered, err := r.Filtered(context.Background(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := r.Plain(context.Background(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(plain)
+	slices.Sort(filtered)
+	idx := sl.nodes()
+	slices.Sort(idx)
+	if d := cmp.Diff(plain, filtered); d != "" {
+		t.Errorf("algorithm 4 and 5 differ (-4 +5):\n%s", d)
+	}
+	if d := cmp.Diff(filtered, idx); d != "" {
+		t.Errorf("algorithm 5 and the index differ (-5 +index):\n%s", d)
+	}
+	return x, sl
+}

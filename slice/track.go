@@ -1,0 +1,306 @@
+package slice
+
+import "mgtrace/slice/cfg"
+
+// StepID is the number of an executed piece, in the one order of all threads;
+// from 1. 0 is what was before the recording.
+type StepID uint64
+
+// Step is the execution of a piece.
+type Step struct {
+	ID      StepID
+	Instant uint64 // of its first instruction; of a cause, of the instruction after it
+	Thread  uint32
+	Piece   *Piece
+	Mem     []Mem // of its accesses; of a cause: what it wrote
+	Reads   []Mem // of a cause: what it read
+
+	// Control is the step whose last op decided that this one is executed: a branch,
+	// or an indirect call; 0: none is known.
+	Control StepID
+	// Frame is the activation that it is in: a number that is never used again.
+	Frame uint64
+}
+
+// Doubts counts where the order of calls and returns was not as expected.
+type Doubts struct {
+	Unwound  uint64 // frames left without a return: exceptions, longjmp, signal handlers
+	Returns  uint64 // returns without a call: to frames from before the recording, or on another stack
+	Lost     uint64 // gaps
+	Unknown  int    // ways of control into code that is not known
+	Partial  int    // jump tables of which there may be more targets than were seen
+	Endless  int    // loops without a way out
+	Bypassed uint64 // loads of saved registers that were bypassed
+}
+
+// tracker follows control: it turns events into steps (Xin and Zhang, "Efficient
+// Online Detection of Dynamic Control Dependence", ISSTA 2007).
+type tracker struct {
+	p       *Program
+	threads map[uint32]*thread
+	cur     *thread
+	step    Step
+	last    StepID
+	frames  uint64
+	doubts  Doubts
+	sink    func(*Step) error
+	started func(thread, parent uint32) // nil: nobody wants to know
+}
+
+// thread is what is open in a thread.
+type thread struct {
+	id     uint32
+	frames []frame
+	// A call or return that the last step ended with.
+	pending cfg.Kind
+	slot    uint64 // where its return address lies; 0: not known
+	via     StepID // of a call: what its callee depends on
+	last    StepID
+	begun   StepID // what it depends on as a whole: the system call that began it
+}
+
+// frame is an activation of a function.
+type frame struct {
+	serial uint64
+	fn     *cfg.Func
+	slot   uint64 // address of the return address; 0: not known
+	via    StepID // what it depends on as a whole
+	open   []open
+}
+
+// open is a branch whose ways have not met again.
+type open struct {
+	join uint64
+	step StepID
+}
+
+func newTracker(p *Program, sink func(*Step) error) *tracker {
+	return &tracker{p: p, threads: map[uint32]*thread{}, sink: sink}
+}
+
+// run reads the run and gives its steps to sink. A step is valid until that returns.
+func (t *tracker) run() error {
+	if err := t.p.source.Scan(t.event); err != nil {
+		return err
+	}
+	for _, f := range t.p.funcs {
+		t.doubts.Unknown += f.Unknown
+		t.doubts.Partial += f.Partial
+		t.doubts.Endless += f.Endless
+	}
+	return nil
+}
+
+func (t *tracker) thread(id uint32) *thread {
+	if t.cur != nil && t.cur.id == id {
+		return t.cur
+	}
+	th := t.threads[id]
+	if th == nil {
+		th = &thread{id: id}
+		t.threads[id] = th
+	}
+	t.cur = th
+	return th
+}
+
+func (t *tracker) event(e *Event) error {
+	th := t.thread(e.Thread)
+	switch e.Kind {
+	case Executed:
+		return t.executed(th, e)
+	case Defined:
+		return t.caused(th, e, t.p.cause(e.Cause, e.Regs, e.Writes))
+	case Lost:
+		t.doubts.Lost++
+		for _, o := range t.threads {
+			if e.Thread == 0 || o == th {
+				o.frames, o.pending = nil, cfg.Next
+			}
+		}
+		return t.caused(th, e, t.p.cause(Cause{Kind: Gap}, Regs{}, Regs{}))
+	case Interrupted:
+		f := t.p.function(e.Handler)
+		t.push(th, f, 0, 0)
+		th.pending = cfg.Next
+	case Started:
+		*th = thread{id: e.Thread}
+		if o := t.threads[e.Parent]; o != nil && o != th {
+			th.begun = o.last
+		}
+		if t.started != nil {
+			t.started(e.Thread, e.Parent)
+		}
+	case Ended:
+		delete(t.threads, e.Thread)
+		t.cur = nil
+	}
+	return nil
+}
+
+func (t *tracker) caused(th *thread, e *Event, p *Piece) error {
+	t.last++
+	s := &t.step
+	*s = Step{ID: t.last, Instant: e.Instant, Thread: e.Thread, Piece: p, Mem: e.Mem, Reads: e.Reads}
+	if n := len(th.frames); n > 0 {
+		s.Control, s.Frame = th.frames[n-1].control(), th.frames[n-1].serial
+	}
+	return t.sink(s)
+}
+
+func (t *tracker) executed(th *thread, e *Event) error {
+	instant, mem := e.Instant, e.Mem
+	for _, p := range t.p.of(e.Code, e.From, e.N) {
+		f := t.enter(th, p)
+		for n := len(f.open); n > 0 && f.open[n-1].join == p.start; n-- {
+			f.open = f.open[:n-1]
+		}
+		t.last++
+		th.last = t.last
+		s := &t.step
+		s.ID, s.Instant, s.Thread, s.Piece = t.last, instant, th.id, p
+		s.Mem, s.Reads = mem[:len(p.accesses)], nil
+		s.Control, s.Frame = f.control(), f.serial
+		if err := t.sink(s); err != nil {
+			return err
+		}
+		t.leave(th, f, s)
+		instant += uint64(p.N)
+		mem = mem[len(p.accesses):]
+	}
+	return nil
+}
+
+// control is the branch that decided that the frame goes where it goes.
+func (f *frame) control() StepID {
+	if n := len(f.open); n > 0 {
+		return f.open[n-1].step
+	}
+	return f.via
+}
+
+func (t *tracker) push(th *thread, fn *cfg.Func, slot uint64, via StepID) *frame {
+	t.frames++
+	n := len(th.frames)
+	if n < cap(th.frames) {
+		th.frames = th.frames[:n+1] // its list of open branches is used again
+	} else {
+		th.frames = append(th.frames, frame{})
+	}
+	f := &th.frames[n]
+	*f = frame{serial: t.frames, fn: fn, slot: slot, via: via, open: f.open[:0]}
+	return f
+}
+
+// enter finds the frame in which a piece is executed.
+func (t *tracker) enter(th *thread, p *Piece) *frame {
+	pending := th.pending
+	th.pending = cfg.Next
+	switch pending {
+	case cfg.Call:
+		f := t.push(th, t.p.function(p.start), th.slot, th.via)
+		p.met(f.fn)
+		return f
+	case cfg.Return:
+		t.popTo(th)
+	}
+	if len(th.frames) == 0 {
+		return t.push(th, t.p.function(p.start), 0, th.begun)
+	}
+	f := &th.frames[len(th.frames)-1]
+	if p.fn == f.fn {
+		return f
+	}
+	if f.fn.Contains(p.start) {
+		p.met(f.fn)
+		return f
+	}
+	return t.elsewhere(th, p)
+}
+
+// popTo ends the frame whose return address was used, and those in it.
+func (t *tracker) popTo(th *thread) {
+	n := len(th.frames)
+	if th.slot == 0 {
+		if n > 0 {
+			th.frames = th.frames[:n-1]
+		}
+		return
+	}
+	for i := n - 1; i >= 0; i-- {
+		if th.frames[i].slot == th.slot {
+			t.doubts.Unwound += uint64(n - 1 - i)
+			th.frames = th.frames[:i]
+			return
+		}
+	}
+	t.doubts.Returns++
+}
+
+// elsewhere: control is where the frame's function is not. It has jumped to
+// another function (a tail call), or back to a frame further out (an exception,
+// longjmp, the end of a signal handler), or returned to where no call was seen.
+func (t *tracker) elsewhere(th *thread, p *Piece) *frame {
+	n := len(th.frames)
+	top := &th.frames[n-1]
+	if !(code{t.p}).Entry(p.start) {
+		for i := n - 2; i >= 0; i-- {
+			if f := &th.frames[i]; f.fn.Contains(p.start) {
+				t.doubts.Unwound += uint64(n - 1 - i)
+				th.frames = th.frames[:i+1]
+				p.met(f.fn)
+				return f
+			}
+		}
+	}
+	// Its caller and its return address stay, and the branches that led to the jump.
+	top.fn = t.p.function(p.start)
+	for i := range top.open {
+		top.open[i].join = cfg.Exit
+	}
+	p.met(top.fn)
+	return top
+}
+
+// met remembers what the piece's end is in a function.
+func (p *Piece) met(f *cfg.Func) {
+	p.fn = f
+	p.join, p.parts = f.Join(p.endPC)
+	p.parts = p.parts && p.Code != nil
+}
+
+// leave takes down the branch, call or return that a step ends with.
+func (t *tracker) leave(th *thread, f *frame, s *Step) {
+	p := s.Piece
+	switch p.end {
+	case cfg.Next, cfg.Jump, cfg.Link:
+		return
+	case cfg.Cond, cfg.Indirect:
+		if p.fn != f.fn {
+			p.met(f.fn)
+		}
+		if !p.parts {
+			return
+		}
+		if n := len(f.open); n > 0 && f.open[n-1].join == p.join {
+			f.open[n-1].step = s.ID // the next round of a loop, or the second half of a condition
+			return
+		}
+		f.open = append(f.open, open{p.join, s.ID})
+	case cfg.Call:
+		th.via = f.control()
+		if !p.direct {
+			th.via = s.ID
+		}
+		th.pending, th.slot = cfg.Call, slotOf(s)
+	case cfg.Return:
+		th.pending, th.slot = cfg.Return, slotOf(s)
+	}
+}
+
+func slotOf(s *Step) uint64 {
+	if i := s.Piece.slot; i >= 0 && i < len(s.Mem) {
+		return s.Mem[i].Addr
+	}
+	return 0
+}
