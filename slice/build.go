@@ -53,22 +53,22 @@ func (w *lastWrites) save(addr uint64) *save { return &w.saves[addr>>3%uint64(le
 //
 // Distances are in steps, backwards. 0 is before the recording.
 type builder struct {
-	w       *bufio.Writer
-	o       BuildOptions
-	buf     []byte
-	at      uint64 // bytes written before buf
-	dir     []byte
-	regs    map[uint32]*lastWrites
-	cur     *lastWrites
-	thread  uint32
-	memory  *shadow
-	found   []Node
-	loads   []restore // that the step bypasses
-	steps   StepID
-	began   uint64 // the instant of the segment
-	end     uint64 // the instant after the last instruction
-	count   uint64 // bypassed loads
-	inherit func(thread uint32) *lastWrites
+	w      *bufio.Writer
+	o      BuildOptions
+	buf    []byte
+	at     uint64 // bytes written before buf
+	dir    []byte
+	regs   map[uint32]*lastWrites
+	cur    *lastWrites
+	thread uint32
+	memory *shadow
+	found  []Node
+	loads  []restore // that the step bypasses
+	steps  StepID
+	began  uint64                      // the instant of the segment
+	end    uint64                      // the instant after the last instruction
+	count  uint64                      // bypassed loads
+	aside  map[uint64][NumUnits]StepID // registers, while a signal handler runs
 }
 
 type restore struct {
@@ -82,11 +82,11 @@ const indexMagic = "mgslice1"
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
 func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
-	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0)}
+	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]StepID{}}
 	b.buf = append(b.buf, indexMagic...)
 	b.buf = append(b.buf, o.Key[:]...)
 	t := newTracker(p, b.step)
-	t.started = b.started
+	t.hooks = hooks{started: b.started, interrupted: b.interrupted, resumed: b.resumed}
 	if err := t.run(); err != nil {
 		return err
 	}
@@ -102,6 +102,19 @@ func (b *builder) started(thread, parent uint32) {
 	}
 	b.regs[thread] = w
 	b.cur, b.thread = nil, ^uint32(0)
+}
+
+func (b *builder) interrupted(thread uint32, handler uint64) {
+	if w := b.regs[thread]; w != nil {
+		b.aside[handler] = w.by
+	}
+}
+
+func (b *builder) resumed(thread uint32, handler uint64) {
+	if by, ok := b.aside[handler]; ok {
+		b.regs[thread].by = by
+		delete(b.aside, handler)
+	}
 }
 
 func (b *builder) step(s *Step) error {
@@ -292,6 +305,7 @@ func (b *builder) caused(s *Step) {
 		return
 	}
 	b.memory.floor = node(s.ID, 0)
+	clear(b.aside)
 	for _, w := range b.regs {
 		for u := range w.by {
 			w.by[u] = s.ID

@@ -109,6 +109,7 @@ const (
 	Defined                      // Cause wrote Writes, from Reads and the registers Regs
 	Lost                         // instructions are missing: what is in registers and memory afterwards is of unknown origin
 	Interrupted                  // a signal handler begins, at Handler
+	Resumed                      // it has ended: registers are as they were before it
 	Started                      // the thread, by the thread Parent
 	Ended                        // the thread
 )

@@ -186,3 +186,89 @@ func TestRestores(t *testing.T) {
 		}
 	}
 }
+
+// Registers are after a signal handler what they were before it, whatever it did
+// to them; memory is not.
+func TestSignal(t *testing.T) {
+	const x, y, z, w = 0, 1, 2, 3
+	s := &toy{m: newMachine([]minst{
+		{op: mInput, dst: x},
+		{op: mIf, a: x, target: 2}, // the signal comes behind it
+		{op: mLoad, dst: z, a: -1, imm: 64, size: 8},
+		{op: mMix, dst: y, a: x, b: z},
+		{op: mEnd},
+		{op: mInput, dst: x, imm: 5}, // the handler
+		{op: mInput, dst: w, imm: 6},
+		{op: mStore, dst: w, a: -1, imm: 64, size: 8},
+		{op: mEnd},
+	})}
+	add := func(e *Event) error { s.events = append(s.events, *e); return nil }
+	m := s.m
+	if err := m.run(2, add); err != nil {
+		t.Fatal(err)
+	}
+	pc, regs := m.pc, m.regs
+	m.pc = 5
+	_ = add(&Event{Kind: Interrupted, Thread: 1, Instant: m.instant, Handler: mPC(5)})
+	if err := m.run(100, add); err != nil {
+		t.Fatal(err)
+	}
+	m.pc, m.regs = pc, regs
+	_ = add(&Event{Kind: Resumed, Thread: 1, Instant: m.instant})
+	if err := m.run(100, add); err != nil {
+		t.Fatal(err)
+	}
+	_, sl := three(t, s, s.last(3), Options{})
+	if d := cmp.Diff([]int{0, 2, 3, 6, 7}, lines(sl)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// A thread has its registers from the one that began it, and depends on how it did
+// that (2 stands for the system call); memory is everybody's. A
+// gap ends all that is known.
+func TestThreads(t *testing.T) {
+	const x, y, z, w = 0, 1, 2, 3
+	s := &toy{m: newMachine([]minst{
+		{op: mInput, dst: x},
+		{op: mInput, dst: y, imm: 1},
+		{op: mEnd},
+		{op: mMix, dst: z, a: x, b: -1}, // 3: the thread
+		{op: mInput, dst: y, imm: 2},
+		{op: mStore, dst: z, a: -1, imm: 64, size: 8},
+		{op: mEnd},
+		{op: mLoad, dst: w, a: -1, imm: 64, size: 4}, // 7: the first goes on
+		{op: mMix, dst: w, a: w, b: y},
+		{op: mEnd},
+		{op: mMix, dst: w, a: w, b: y}, // 10: behind the gap
+		{op: mEnd},
+	})}
+	add := func(e *Event) error { s.events = append(s.events, *e); return nil }
+	m := s.m
+	go1 := func(pc int) {
+		m.pc = pc
+		if err := m.run(1000, add); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go1(0)
+	_ = add(&Event{Kind: Started, Thread: 2, Parent: 1})
+	m.thread = 2
+	go1(3)
+	_ = add(&Event{Kind: Ended, Thread: 2})
+	m.thread = 1
+	go1(7)
+	_ = add(&Event{Kind: Lost, Thread: 1, Instant: m.instant})
+	go1(10)
+	_, sl := three(t, s, s.last(8), Options{})
+	if d := cmp.Diff([]int{0, 1, 2, 3, 5, 7, 8}, lines(sl)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	_, sl = three(t, s, s.last(10), Options{})
+	if d := cmp.Diff([]int{10}, lines(sl)); d != "" {
+		t.Errorf("behind a gap (-want +got):\n%s", d)
+	}
+	if n := len(sl.Stats()); n != 2 {
+		t.Errorf("%d ops, want 2: the gap is one", n)
+	}
+}

@@ -7,11 +7,11 @@ type Recorded struct {
 	Doubts  Doubts
 	steps   []recordedStep
 	mem     []Mem
-	starts  []start
+	starts  []beginning
 }
 
-// start is the beginning of a thread, after a step.
-type start struct {
+// beginning is that of a thread, after a step: it has its registers from its parent.
+type beginning struct {
 	after          StepID
 	thread, parent uint32
 }
@@ -29,8 +29,13 @@ type recordedStep struct {
 func (p *Program) Record() (*Recorded, error) {
 	r := &Recorded{Program: p}
 	t := newTracker(p, r.step)
-	t.started = func(thread, parent uint32) {
-		r.starts = append(r.starts, start{r.Steps(), thread, parent})
+	start := func(thread, parent uint32) { r.starts = append(r.starts, beginning{r.Steps(), thread, parent}) }
+	// While a handler runs, what the thread's registers had is another thread's.
+	aside := func(handler uint64) uint32 { return uint32(handler) | 1<<31 }
+	t.hooks = hooks{
+		started:     start,
+		interrupted: func(thread uint32, handler uint64) { start(aside(handler), thread) },
+		resumed:     func(thread uint32, handler uint64) { start(thread, aside(handler)) },
 	}
 	if err := t.run(); err != nil {
 		return nil, err

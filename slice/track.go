@@ -44,7 +44,14 @@ type tracker struct {
 	frames  uint64
 	doubts  Doubts
 	sink    func(*Step) error
-	started func(thread, parent uint32) // nil: nobody wants to know
+	hooks   hooks
+}
+
+// hooks tell where a thread has its registers from. A function may be nil.
+type hooks struct {
+	started     func(thread, parent uint32)
+	interrupted func(thread uint32, handler uint64) // frame
+	resumed     func(thread uint32, handler uint64)
 }
 
 // thread is what is open in a thread.
@@ -66,6 +73,8 @@ type frame struct {
 	slot   uint64 // address of the return address; 0: not known
 	via    StepID // what it depends on as a whole
 	open   []open
+
+	handler bool // of a signal
 }
 
 // open is a branch whose ways have not met again.
@@ -120,22 +129,41 @@ func (t *tracker) event(e *Event) error {
 		}
 		return t.caused(th, e, t.p.cause(Cause{Kind: Gap}, Regs{}, Regs{}))
 	case Interrupted:
-		f := t.p.function(e.Handler)
-		t.push(th, f, 0, 0)
+		f := t.push(th, t.p.function(e.Handler), 0, 0)
+		f.handler = true
 		th.pending = cfg.Next
+		if t.hooks.interrupted != nil {
+			t.hooks.interrupted(th.id, f.serial)
+		}
+	case Resumed:
+		t.resumed(th)
 	case Started:
 		*th = thread{id: e.Thread}
 		if o := t.threads[e.Parent]; o != nil && o != th {
 			th.begun = o.last
 		}
-		if t.started != nil {
-			t.started(e.Thread, e.Parent)
+		if t.hooks.started != nil {
+			t.hooks.started(e.Thread, e.Parent)
 		}
 	case Ended:
 		delete(t.threads, e.Thread)
 		t.cur = nil
 	}
 	return nil
+}
+
+// resumed ends the innermost signal handler of a thread.
+func (t *tracker) resumed(th *thread) {
+	th.pending = cfg.Next
+	for i := len(th.frames) - 1; i >= 0; i-- {
+		if f := &th.frames[i]; f.handler {
+			if t.hooks.resumed != nil {
+				t.hooks.resumed(th.id, f.serial)
+			}
+			th.frames = th.frames[:i]
+			return
+		}
+	}
 }
 
 func (t *tracker) caused(th *thread, e *Event, p *Piece) error {

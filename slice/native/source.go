@@ -1,0 +1,198 @@
+package native
+
+import (
+	"errors"
+
+	"mgtrace/flow"
+	"mgtrace/slice"
+	"mgtrace/slice/cfg"
+	"mgtrace/x86"
+)
+
+// Files is the program as it lies in its files.
+type Files interface {
+	// Code returns up to n bytes of code at an address; nil if no file has it.
+	Code(pc uint64, n int) []byte
+	// Function returns the entry of the function that has the address, and whether it
+	// ever returns; false if no symbol says.
+	Function(pc uint64) (entry uint64, returns, ok bool)
+}
+
+// Source is a flow as slice.Source.
+type Source struct {
+	r     *flow.Reader
+	files Files
+	codes []*slice.Code // by block, made when needed
+	at    map[uint64]place
+	fns   map[uint64]function
+	mem   []slice.Mem
+
+	// Damage is why the flow ends early, after a Scan; nil if it is whole.
+	Damage error
+	// Unknown counts instructions that the table of effects does not have.
+	Unknown int
+}
+
+// place is an instruction of a block.
+type place struct {
+	block flow.BlockID
+	inst  uint16
+}
+
+type function struct {
+	entry   uint64
+	returns bool
+	ok      bool
+}
+
+// New makes a source of a flow. Of files may be nil.
+func New(r *flow.Reader, files Files) *Source {
+	s := &Source{r: r, files: files, codes: make([]*slice.Code, r.Blocks()+1), at: map[uint64]place{}, fns: map[uint64]function{}}
+	for id := flow.BlockID(1); int(id) <= r.Blocks(); id++ {
+		b := r.Block(id)
+		for i := range b.Insts {
+			s.at[uint64(b.PC(i))] = place{id, uint16(i)} // the newest, if code changed
+		}
+	}
+	return s
+}
+
+// Code implements slice.Source.
+func (s *Source) Code(id uint32) *slice.Code {
+	if id == 0 || int(id) >= len(s.codes) {
+		return nil
+	}
+	c := s.codes[id]
+	if c == nil {
+		var unknown int
+		c, unknown = describe(id, s.r.Block(flow.BlockID(id)))
+		s.Unknown += unknown
+		s.codes[id] = c
+	}
+	return c
+}
+
+// Static implements slice.Source.
+func (s *Source) Static() cfg.Code { return static{s} }
+
+// Scan implements slice.Source. A flow that was cut off is what it has.
+func (s *Source) Scan(f func(*slice.Event) error) error {
+	var e slice.Event
+	var failed error
+	s.Damage = s.r.Scan(1, func(r *flow.Record) error {
+		if failed = s.event(r, &e, f); failed != nil {
+			return flow.ErrStop
+		}
+		return nil
+	})
+	if failed == nil && s.Damage != nil && !errors.Is(s.Damage, flow.ErrTruncated) && !errors.Is(s.Damage, flow.ErrCorrupt) {
+		return s.Damage
+	}
+	return failed
+}
+
+// event turns a record into an event for f.
+func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) error) error {
+	s.mem = s.mem[:0]
+	for _, m := range r.Mem {
+		s.mem = append(s.mem, slice.Mem{Addr: uint64(m.Addr), Size: m.Size})
+	}
+	*e = slice.Event{Instant: uint64(r.Instant), Thread: uint32(r.Thread), Mem: s.mem}
+	switch r.Kind {
+	case flow.Exec:
+		if r.N == 0 {
+			return nil
+		}
+		e.Kind, e.Code, e.From, e.N = slice.Executed, s.Code(uint32(r.Block)), r.From, r.N
+	case flow.Define:
+		e.Kind = slice.Defined
+		e.Cause.Number = int64(r.Number)
+		switch r.Cause {
+		case flow.BySyscall:
+			if r.Number == sigreturn {
+				e.Kind = slice.Resumed
+				break
+			}
+			if len(r.Mem) == 0 {
+				return nil
+			}
+			e.Cause.Kind, e.Regs = slice.Syscall, arguments
+		case flow.BySignal:
+			e.Cause.Kind = slice.SignalFrame
+		}
+	case flow.Gap:
+		e.Kind, e.Mem = slice.Lost, nil
+	case flow.Start:
+		e.Kind, e.Parent = slice.Started, uint32(r.Number)
+	case flow.End:
+		e.Kind = slice.Ended
+	case flow.Signal:
+		if r.Handler == 0 {
+			return nil
+		}
+		e.Kind, e.Handler = slice.Interrupted, uint64(r.Handler)
+	default:
+		return nil
+	}
+	return f(e)
+}
+
+// sigreturn is the number of the system call that ends a signal handler.
+const sigreturn = 15
+
+// arguments are the registers of a system call when it has been made: its number
+// is where its result is, which depends on it.
+var arguments = func() (r slice.Regs) { // read-only
+	for _, g := range []x86.Reg{x86.RAX, x86.RDI, x86.RSI, x86.RDX, 10, 8, 9} {
+		for u := range uint8(4) {
+			r.Add(uint8(g)*4 + u)
+		}
+	}
+	return r
+}()
+
+// static is the program for control-flow graphs.
+type static struct{ s *Source }
+
+// At implements cfg.Code.
+func (c static) At(pc uint64) (cfg.Inst, bool) {
+	var code []byte
+	if p, ok := c.s.at[pc]; ok {
+		code = c.s.r.Block(p.block).Bytes(int(p.inst))
+	} else if c.s.files != nil {
+		code = c.s.files.Code(pc, x86.MaxLen)
+	}
+	in, err := x86.Decode(code, pc)
+	if err != nil {
+		return cfg.Inst{}, false
+	}
+	kind, _ := end(&in)
+	out := cfg.Inst{Len: uint8(in.Len), Kind: kind, Target: in.Target}
+	if kind == cfg.Call && in.Direct && !c.s.function(in.Target).returns {
+		out.Kind = cfg.Stop
+	}
+	return out, true
+}
+
+func (s *Source) function(pc uint64) function {
+	f, ok := s.fns[pc]
+	if !ok {
+		f.returns = true
+		if s.files != nil {
+			if f.entry, f.returns, f.ok = s.files.Function(pc); !f.ok {
+				f.returns = true
+			}
+		}
+		s.fns[pc] = f
+	}
+	return f
+}
+
+// Entry implements cfg.Code.
+func (c static) Entry(pc uint64) bool {
+	f := c.s.function(pc)
+	return f.ok && f.entry == pc
+}
+
+// Targets implements cfg.Code: what the run shows is all that is known.
+func (c static) Targets(uint64) ([]uint64, bool) { return nil, false }
