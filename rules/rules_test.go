@@ -68,6 +68,7 @@ var imports = []struct {
 	{"query", true, "mgpp render report trace types"},
 	{"slice/cfg", true, ""},
 	{"slice", true, "slice/cfg"},
+	{"slice/native", true, "flow slice slice/cfg trace x86"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +

@@ -84,6 +84,9 @@ func inst(pc uint64, in *x86.Inst, e *x86.Effects, code []byte, accesses []flow.
 	case out.End == cfg.Call && !in.Direct:
 		decide := main
 		decide.MemWrite = 0
+		if len(accesses) == 1 { // through a register: no address is computed for it
+			decide.Read, decide.Addr = slice.Regs(e.Read.AndNot(e.Step)), slice.Regs{}
+		}
 		push := slice.Op{Read: slice.Regs(e.Step), Addr: slice.Regs(e.Step), MemWrite: writes}
 		out.Ops = append(out.Ops, decide, push)
 	case isLeave(code):
