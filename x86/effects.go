@@ -305,7 +305,7 @@ func (d *deriver) operand(s *effectStep) {
 	case 'h':
 		d.general(access, RAX, 1, 1)
 	case 'V', 'H', 'W', 'L', 'Y':
-		d.vector(access, d.in.place(s.place), from, n, s.place == 'V' || s.place == 'W')
+		d.vector(access, d.in.place(s.place), from, n)
 	case 'P', 'Q':
 		if access != accWrite {
 			d.data.Add(UnitX87)
@@ -358,7 +358,7 @@ func (d *deriver) general(access byte, r Reg, from, n int) {
 // vector is an access to a vector register. What VEX and EVEX write is extended with
 // zeros to the full register (SDM volume 2, 2.3.10.1); the rest of the low 16 bytes
 // comes from elsewhere, by word u, or is kept. An EVEX destination is masked.
-func (d *deriver) vector(access byte, v, from, n int, destination bool) {
+func (d *deriver) vector(access byte, v, from, n int) {
 	in := d.in
 	touch := uint64(touched(&vectorParts, from, n))
 	word, shift := 1+v>>4&1, 4*uint(v&15)
@@ -375,7 +375,7 @@ func (d *deriver) vector(access byte, v, from, n int, destination bool) {
 			all &^= 2
 		}
 		kill = all
-		if in.evex && in.aaa != 0 && destination && !in.zeroing && d.row.words&wordSelect == 0 {
+		if in.evex && in.aaa != 0 && !in.zeroing && d.row.words&wordSelect == 0 {
 			kill = all &^ touch
 		}
 		touch = all
@@ -399,7 +399,7 @@ func (d *deriver) memory(access byte, n int) {
 	}
 	if in.evex && in.bcast {
 		n = wide(in.w)
-		if in.opmap == map5 || in.opmap == map6 || in.opmap == map3A && in.prefix() == 0 {
+		if d.row.words&wordDwords == 0 && (in.opmap == map5 || in.opmap == map6 || in.opmap == map3A && in.prefix() == 0) {
 			n = 2
 		}
 	}

@@ -3,11 +3,10 @@
 package x86
 
 import (
-	"debug/elf"
+	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -128,32 +127,6 @@ var extraForms = []string{
 	"\xc4\xe2\xf3\xf6\xc1", "\xc4\xe2\xe3\xf6\xc1", "\xc4\xe2\xfb\xf6\xc0",
 }
 
-// eachInst decodes the text of a file.
-func eachInst(t *testing.T, path string, do func(code []byte, in *Inst)) {
-	t.Helper()
-	f, err := elf.Open(path)
-	if os.IsNotExist(err) {
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	code, err := f.Section(".text").Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(code) > 0 {
-		in, err := Decode(code, exeCode)
-		if err != nil {
-			code = code[1:]
-			continue
-		}
-		do(code, &in)
-		code = code[in.Len:]
-	}
-}
-
 // executor judges forms by executing them.
 type executor struct {
 	m       *machine
@@ -161,6 +134,7 @@ type executor struct {
 	first   []string
 	skipped map[string]int
 	judged  int
+	copies  int
 }
 
 func (x *executor) fail(f *form, format string, args ...any) {
@@ -291,6 +265,7 @@ func (x *executor) trial(t *trial) {
 			t.form.needed.Add(u)
 		}
 	}
+	x.copied(t, base)
 	if move && here.signal() == 0 {
 		x.moved(t, here, there)
 	}
@@ -345,6 +320,33 @@ func (t *trial) differRegisters(a, b job, but RegSet) string {
 		}
 	}
 	return ""
+}
+
+// copied: what Copy says of the value.
+func (x *executor) copied(t *trial, j job) {
+	c, ok := t.in.Copy()
+	if !ok || !executable.Contains(c.From.Or(c.To)) {
+		return
+	}
+	x.copies++
+	from, to := t.value(j.before(), c.From, c.Size), t.value(j.after(), c.To, c.Size)
+	if !bytes.Equal(from, to) {
+		x.fail(t.form, "no copy: % x became % x", from, to)
+	}
+}
+
+// value is that of a register, or of the first access to memory.
+func (t *trial) value(s state, units RegSet, n int) (v []byte) {
+	if units.Empty() {
+		from := t.at[0] - exeMemory
+		return s.memory()[from : from+uint64(n)]
+	}
+	for u := range units.All() {
+		for _, m := range masksOf[u] {
+			v = append(v, s[m.at])
+		}
+	}
+	return v[:min(n, len(v))]
 }
 
 // moved: the same in another place.
@@ -410,6 +412,7 @@ func (x *executor) report(t *testing.T, all []*form, unfit map[string]int) {
 		rows[f.row.line], excess[f.row.line] = true, over
 	}
 	t.Logf("%d forms executed, of %d; %d trials, %d executions", executed, len(all), x.judged, x.m.runs)
+	t.Logf("%d trials of copies", x.copies)
 	t.Logf("not executed: %v", unfit)
 	t.Logf("trials without a result: %v", x.skipped)
 	lines := strings.Split(effectRows, "\n")

@@ -86,6 +86,7 @@ const effectRows = `
 1 8f /0                : pop wEp
 1 90 b0                :
 1 90-97                : xAv xZv
+1 98 66 w0             : rA1 wh
 1 98                   : rAu wAv
 1 99                   : rAv wDv
 1 9b                   :
@@ -120,7 +121,7 @@ const effectRows = `
 1 e0-e1                : <z loop
 1 e2                   : loop
 1 e3                   : count-zero
-1 e8                   : push
+1 e8                   : call
 1 e9,eb                :
 1 f5                   : <c =c
 1 f8-f9                : =c
@@ -133,7 +134,7 @@ const effectRows = `
 1 f6 /6,7              : rE1 xA2 ?cpazso
 1 f7 /6,7              : rEv xAv xDv ?cpazso
 1 fe-ff /0,1           : xEs =pazso
-1 ff /2                : rE8 push
+1 ff /2                : rE8 call
 1 ff /4                : rE8
 1 ff /6                : rEp push
 
@@ -156,9 +157,11 @@ const effectRows = `
 1 db mem /1-3          : wE4 fpu
 1 db mem /5            : rE10 fpu
 1 db mem /7            : wE10 fpu
-1 da reg /0-3          : <cpz fpu
+1 da,db reg /0         : <c fpu
+1 da,db reg /1         : <z fpu
+1 da,db reg /2         : <cz fpu
+1 da,db reg /3         : <p fpu
 1 da reg /5 rm1        : fpu
-1 db reg /0-3          : <cpz fpu
 1 db reg /4 rm2        : fpuclear
 1 db reg /4 rm3        : fpuenv
 1 db reg /5,6          : =cpz ?aso fpu
@@ -294,7 +297,8 @@ const effectRows = `
 0f 5a f3 leg vex evex           : wV8 rW4 u fp
 0f 5a f2 leg vex evex           : wV4 rW8 u fp
 0f 5b np,66,f3 leg vex evex     : wVx rWx fp
-0f 60-63,67-6b np leg           : xP8 rQ8 mmx
+0f 60-62 np leg                 : xP8 rQ4 mmx
+0f 63,67-6b np leg              : xP8 rQ8 mmx
 0f 64-66 np leg                 : xP8 rQ8 mmx
 0f 60-63,67-6d 66 leg vex evex  : wVx rHx rWx
 0f 64-66 66 leg vex             : wVx rHx rWx zero
@@ -355,7 +359,7 @@ const effectRows = `
 0f d7 66 leg vex reg            : wG4 rWx
 0f e6 66,f2 leg vex evex        : wVx rWx fp
 0f e6 f3 w0 leg vex evex        : wVx rWh fp
-0f e6 f3 w1 leg                 : wVx rWh fp
+0f e6 f3 w1 leg vex             : wVx rWh fp
 0f e6 f3 w1 evex                : wVx rWx fp
 0f e7 np mem leg                : wQ8 rP8 mmx
 0f e7 66 mem leg vex evex       : wWx rVx
@@ -367,7 +371,7 @@ const effectRows = `
 0f 44 reg vex                   : wK8 rJ8
 0f 90 np,66 vex                 : wK8 rJk
 0f 91 np,66 mem vex             : wJk rK8
-0f 92 np,66,f2 reg vex          : wK8 rE8
+0f 92 np,66,f2 reg vex          : wK8 rEy
 0f 93 np,66,f2 reg vex          : wG8 rJ8
 0f 98-99 np,66 reg vex          : rK8 rJ8 =cpazso
 
@@ -402,6 +406,7 @@ const effectRows = `
 38 f6 f3 leg                    : xGy rEy <o =o
 38 f8 66 mem leg                : movdir
 38 f9 np mem leg                : wEy rGy
+38 fc mem leg                   : xEy rGy
 
 38 0c-0d 66 vex evex            : wVx rHx rWx
 38 0e-0f 66 vex                 : rVx rWx =cpazso
@@ -431,11 +436,22 @@ const effectRows = `
 38 b4-b5 66 vex evex            : xVx rHx rWx
 38 f2 np vex                    : wGy rNy rEy =czso ?pa
 38 f3 np /1-3 vex               : wNy rEy =czso ?pa
-38 f5 np vex                    : wGy rEy rNy =czso ?pa
+38 f5 np vex                    : wGy rEy rN1 =czso ?pa
 38 f5 f3,f2 vex                 : wGy rNy rEy
 38 f6 f2 vex                    : wNy rDy rEy wGy
-38 f7 np vex                    : wGy rEy rNy =czo ?pas
-38 f7 66,f3,f2 vex              : wGy rEy rNy
+38 f7 np vex                    : wGy rEy rN2 =czo ?pas
+38 f7 66,f3,f2 vex              : wGy rEy rN1
+
+38 72 f3 vex                    : wVx rWx fp
+38 b0 mem vex                   : wVx rWx fp
+38 b1 66,f3 mem vex             : wVx rW2 fp
+38 cb f2 reg vex                : xV32 rH32 rW16
+38 cc f2 reg vex                : xV32 rW16
+38 cd f2 reg vex                : xV32 rW32
+38 da np,66 vex                 : xV16 rH16 rW16
+38 da f3,f2 vex                 : wVx rHx rWx
+38 e0-ef 66 mem vex             : rNy rGy compare-add wGy =cpazso
+3a de 66 vex                    : xV16 rH16 rW16
 
 38 10-12,14-15 66 evex          : wVx rHx rWx
 38 10,13,15,20,23,25,30,33,35 f3 evex : wWh rVx
@@ -455,7 +471,7 @@ const effectRows = `
 38 62,88-89 66 evex             : wVx rWx element
 38 63,8a-8b 66 evex             : wWx rVx element
 38 64-66 66 evex                : wVx rHx rWx select
-38 68 f2 evex                   : wK8 rHx rWx
+38 68 f2 evex                   : rHx rWx intersect
 38 70-73 66 evex                : xVx rHx rWx
 38 72 f3 evex                   : wVx rWx fp
 38 72 f2 evex                   : wVx rHx rWx fp
@@ -466,7 +482,8 @@ const effectRows = `
 38 83,8d 66 evex                : wVx rHx rWx
 38 8f 66 evex                   : wK8 rHx rWx
 38 a0-a3 66 mem evex            : scatter
-38 c8,ca-cd 66 evex             : wVx rWx fp
+38 c8,ca,cc 66 evex             : wVx rWx fp
+38 cb,cd 66 evex                : wVy rHy rWy u fp
 
 3a 08-09 66 leg vex evex        : wVx rWx fp
 3a 0a 66 leg vex evex           : wV4 rW4 u fp
@@ -543,27 +560,32 @@ m5 2e-2f np evex                : rV2 rW2 =cpazso fp
 m5 51 np,f3 evex                : wVP rWP u fp
 m5 58-59,5c-5f np,f3 evex       : wVP rHP rWP u fp
 m5 5a np evex                   : wVx rWf fp
-m5 5a 66 evex                   : wVx rWx fp
+m5 5a 66 evex                   : wVx rWx fp dwords
 m5 5a f3 evex                   : wV8 rW2 u fp
 m5 5a f2 evex                   : wV2 rW8 u fp
-m5 1d 66 evex                   : wVx rWx fp
+m5 1d 66 evex                   : wVx rWx fp dwords
 m5 1d np evex                   : wV2 rW4 u fp
-m5 5b np,66,f3 evex             : wVx rWx fp
+m5 5b np evex                   : wVx rWx fp dwords
+m5 5b 66,f3 evex                : wVx rWh fp
 m5 6e 66 evex                   : wV16 rE2
 m5 7e 66 mem evex               : wE2 rV2
 m5 7e 66 reg evex               : wE4 rV2
-m5 78-79 np evex                : wVx rWx fp
+m5 78-79 np evex                : wVx rWh fp
+m5 78-7b 66 evex                : wVx rWf fp
 m5 78-79 f3 evex                : wGy rW2 fp
-m5 7a f2 evex                   : wVx rWx fp
+m5 7a f2 evex                   : wVx rWx fp dwords
 m5 7b f3 evex                   : wV2 rEy u fp
 m5 7c-7d np,66 evex             : wVx rWx fp
 m5 7d f3,f2 evex                : wVx rWx fp
 m6 13 66 evex                   : wVx rWh fp
 m6 13 np evex                   : wV4 rW2 u fp
-m6 2c,42,4c,4e 66 evex          : wVx rHx rWx fp
+m6 2c 66 evex                   : wVx rHx rWx fp
+m6 42,4c,4e 66 evex             : wVx rWx fp
 m6 2d,43,4d,4f 66 evex          : wV2 rH2 rW2 u fp
-m6 56,d6 f3,f2 evex             : xVx rHx rWx fp
-m6 57,d7 f3,f2 evex             : xV4 rH4 rW4 keep fp
+m6 56 f3,f2 evex                : xVx rHx rWx fp dwords
+m6 57 f3,f2 evex                : xV4 rH4 rW4 keep fp
+m6 d6 f3,f2 evex                : wVx rHx rWx fp dwords
+m6 d7 f3,f2 evex                : wV4 rH4 rW4 u fp
 m6 96-98,9a,9c,9e,a6-a8,aa,ac,ae,b6-b8,ba,bc,be 66 evex : xVx rHx rWx fp
 m6 99,9b,9d,9f,a9,ab,ad,af,b9,bb,bd,bf 66 evex : xV2 rH2 rW2 keep fp
 `

@@ -12,12 +12,13 @@ const (
 	wordMasked                    // memory is accessed under a mask that is a vector
 	wordSelect                    // the mask selects a source, and does not merge
 	wordElement                   // memory is accessed densely: disp8 counts elements
+	wordDwords                    // what is broadcast has 4 bytes or 8, and not the 2 of its map
 )
 
 // wordBits are the words that change how operands are understood.
 var wordBits = map[string]word{
 	"zero": wordZero, "constant": wordConstant, "ternary": wordTernary, "count": wordCount, "keep": wordKeep,
-	"masked": wordMasked, "select": wordSelect, "element": wordElement,
+	"masked": wordMasked, "select": wordSelect, "element": wordElement, "dwords": wordDwords,
 }
 
 // action is a word that does something by itself, in its place among the operands.
@@ -30,6 +31,7 @@ const (
 	doSegment
 	doCond
 	doPush
+	doCall
 	doPop
 	doRet
 	doEnter
@@ -43,6 +45,7 @@ const (
 	doBit
 	doCmpxchg
 	doCmpxchg8
+	doCompareAdd
 	doInterrupt
 	doSyscall
 	doCpuid
@@ -55,6 +58,7 @@ const (
 	doGather
 	doScatter
 	doVzero
+	doIntersect
 	doU
 	doUl
 	doMmx
@@ -76,54 +80,57 @@ const (
 )
 
 var actions = map[string]action{
-	"unknown":    doUnknown,
-	"other":      doOther,
-	"segment":    doSegment,
-	"cond":       doCond,
-	"push":       doPush,
-	"pop":        doPop,
-	"ret":        doRet,
-	"enter":      doEnter,
-	"leave":      doLeave,
-	"flags":      doFlags,
-	"popf":       doPopf,
-	"string":     doString,
-	"xlat":       doXlat,
-	"loop":       doLoop,
-	"count-zero": doCountZero,
-	"bit":        doBit,
-	"cmpxchg":    doCmpxchg,
-	"cmpxchg8":   doCmpxchg8,
-	"interrupt":  doInterrupt,
-	"syscall":    doSyscall,
-	"cpuid":      doCpuid,
-	"rdpkru":     doRdpkru,
-	"wrpkru":     doWrpkru,
-	"rdbase":     doRdbase,
-	"wrbase":     doWrbase,
-	"movdir":     doMovdir,
-	"maskmove":   doMaskmove,
-	"gather":     doGather,
-	"scatter":    doScatter,
-	"vzero":      doVzero,
-	"u":          doU,
-	"ul":         doUl,
-	"mmx":        doMmx,
-	"fp":         doFp,
-	"ldmxcsr":    doLdmxcsr,
-	"stmxcsr":    doStmxcsr,
-	"fpu":        doFpu,
-	"fpuload":    doFpuload,
-	"fpustore":   doFpustore,
-	"fpuenv":     doFpuenv,
-	"fpuclear":   doFpuclear,
-	"fpucontrol": doFpucontrol,
-	"fpucw":      doFpucw,
-	"fpusw":      doFpusw,
-	"fxsave":     doFxsave,
-	"fxrstor":    doFxrstor,
-	"xsave":      doXsave,
-	"xrstor":     doXrstor,
+	"unknown":     doUnknown,
+	"other":       doOther,
+	"segment":     doSegment,
+	"cond":        doCond,
+	"push":        doPush,
+	"call":        doCall,
+	"pop":         doPop,
+	"ret":         doRet,
+	"enter":       doEnter,
+	"leave":       doLeave,
+	"flags":       doFlags,
+	"popf":        doPopf,
+	"string":      doString,
+	"xlat":        doXlat,
+	"loop":        doLoop,
+	"count-zero":  doCountZero,
+	"bit":         doBit,
+	"cmpxchg":     doCmpxchg,
+	"cmpxchg8":    doCmpxchg8,
+	"compare-add": doCompareAdd,
+	"interrupt":   doInterrupt,
+	"syscall":     doSyscall,
+	"cpuid":       doCpuid,
+	"rdpkru":      doRdpkru,
+	"wrpkru":      doWrpkru,
+	"rdbase":      doRdbase,
+	"wrbase":      doWrbase,
+	"movdir":      doMovdir,
+	"maskmove":    doMaskmove,
+	"gather":      doGather,
+	"scatter":     doScatter,
+	"vzero":       doVzero,
+	"intersect":   doIntersect,
+	"u":           doU,
+	"ul":          doUl,
+	"mmx":         doMmx,
+	"fp":          doFp,
+	"ldmxcsr":     doLdmxcsr,
+	"stmxcsr":     doStmxcsr,
+	"fpu":         doFpu,
+	"fpuload":     doFpuload,
+	"fpustore":    doFpustore,
+	"fpuenv":      doFpuenv,
+	"fpuclear":    doFpuclear,
+	"fpucontrol":  doFpucontrol,
+	"fpucw":       doFpucw,
+	"fpusw":       doFpusw,
+	"fxsave":      doFxsave,
+	"fxrstor":     doFxrstor,
+	"xsave":       doXsave,
+	"xrstor":      doXrstor,
 }
 
 // do is a switch and no table of functions: through those the deriver would escape.
@@ -139,6 +146,8 @@ func (d *deriver) do(a action) {
 		d.condition()
 	case doPush:
 		d.push()
+	case doCall:
+		d.pushBytes(8) // also with 66, which Intel ignores
 	case doPop:
 		d.pop()
 	case doRet:
@@ -165,6 +174,10 @@ func (d *deriver) do(a action) {
 		d.cmpxchg()
 	case doCmpxchg8:
 		d.cmpxchg8()
+	case doCompareAdd: // memory is added to only if the condition holds
+		m := d.rm(wide(d.in.w))
+		m.Read, m.Write, m.MayKeep = true, true, true
+		d.access(m)
 	case doInterrupt:
 		d.interrupt()
 	case doSyscall:
@@ -188,6 +201,8 @@ func (d *deriver) do(a action) {
 		d.sparse(false)
 	case doScatter:
 		d.sparse(true)
+	case doIntersect: // a pair of opmasks
+		d.kill(Mask(d.in.place('K') &^ 1).Or(Mask(d.in.place('K') | 1)))
 	case doVzero:
 		d.vzero()
 	case doU:
@@ -270,6 +285,10 @@ func (d *deriver) step(r Reg, n int) {
 
 func (d *deriver) push() {
 	_, n := d.in.span('p' | widthLetter)
+	d.pushBytes(n)
+}
+
+func (d *deriver) pushBytes(n int) {
 	d.access(MemAccess{Base: RSP, Index: NoReg, Value: NoReg, Disp: -int64(n), Size: n, Write: true})
 	d.step(RSP, 8)
 }
@@ -519,8 +538,8 @@ func (d *deriver) maskmove() {
 		d.data.Add(UnitX87)
 		d.e.Write.Add(UnitX87)
 	} else {
-		d.vector(accRead, d.in.place('V'), 0, 16, false)
-		d.vector(accRead, d.in.place('W'), 0, 16, false)
+		d.vector(accRead, d.in.place('V'), 0, 16)
+		d.vector(accRead, d.in.place('W'), 0, 16)
 	}
 	d.access(m)
 }
@@ -537,9 +556,9 @@ func (d *deriver) sparse(store bool) {
 	d.addr = d.addr.Or(Vector(int(in.vindex), 0, count*index))
 	v := in.place('V')
 	if store {
-		d.vector(accRead, v, 0, count*size, false)
+		d.vector(accRead, v, 0, count*size)
 	} else {
-		d.vector(accWrite, v, 0, count*size, false)
+		d.vector(accWrite, v, 0, count*size)
 		for u := range Vector(v, 0, count*size).All() {
 			d.e.Kill.Remove(u)
 		}
@@ -547,7 +566,7 @@ func (d *deriver) sparse(store bool) {
 	if in.evex {
 		d.kill(Mask(int(in.aaa)))
 	} else {
-		d.vector(accBoth, in.place('H'), 0, count*size, false)
+		d.vector(accBoth, in.place('H'), 0, count*size)
 	}
 	d.access(m)
 }
@@ -569,14 +588,14 @@ func (d *deriver) rest() {
 	}
 	_, n := d.in.span(d.row.steps[0].width)
 	if n < 16 {
-		d.vector(accRead, d.in.place('H'), n, 16-n, false)
+		d.vector(accRead, d.in.place('H'), n, 16-n)
 	}
 }
 
 // low: movhps and its like take the low 8 bytes from vvvv.
 func (d *deriver) low() {
 	if d.in.vex || d.in.evex {
-		d.vector(accRead, d.in.place('H'), 0, 8, false)
+		d.vector(accRead, d.in.place('H'), 0, 8)
 	}
 }
 
@@ -638,6 +657,7 @@ func (d *deriver) fxrstor() {
 // xsave: which parts are stored is in EDX:EAX and XCR0; the header is read and written.
 func (d *deriver) xsave() {
 	d.state(0, true)
+	d.e.Mem[0].Read = d.in.op == 0xae // xsavec makes the header anew
 	d.data = d.data.Or(xState())
 	d.data.Add(UnitOther)
 	d.general(accRead, RAX, 0, 4)

@@ -312,6 +312,11 @@ func (t *trial) prepare(m *machine) error {
 		}
 		t.at[i] = at
 	}
+	if t.form.row.has(doCmpxchg8) && t.r.IntN(2) == 0 { // that it is equal
+		n, mem := wide(in.w), t.base.memory()[t.at[0]-exeMemory:]
+		copy(mem[:n], t.base[8*RAX:8*RAX+8])
+		copy(mem[n:2*n], t.base[8*RDX:8*RDX+8])
+	}
 	var err error
 	if t.in, err = Decode(t.code, exeCode); err != nil {
 		return err
