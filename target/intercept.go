@@ -141,6 +141,10 @@ func (s *Stopped) SetRegs(r mem.Regs) error { return setRegs(s.th.tid, r) }
 // one instruction before that.
 func (s *Stopped) StopInHandler() { s.th.next.step = true }
 
+// Later has a signal that the thread was about to get, and does not get now (OnSignal
+// returned false), arrive once more.
+func (s *Stopped) Later(info Siginfo) error { return s.th.sendAgain(s.t.pid, resent{info: info}) }
+
 // SigMask returns the signals that the thread blocks, signal n in bit n-1.
 func (s *Stopped) SigMask() (uint64, error) {
 	if s.d != nil {

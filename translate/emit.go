@@ -13,6 +13,9 @@ type Env struct {
 	// Miss is the routine that looks a target up in the second table. It lies within
 	// 2 GB of the translation.
 	Miss uint64
+	// Release gives the baton away and returns to the address in RCX. Acquire waits
+	// for it and goes on at Cont of the thread block. They lie as near.
+	Release, Acquire uint64
 }
 
 // Stop says why an int3 of a translation is there.
@@ -552,11 +555,22 @@ func (e *emitter) system(id uint32) {
 	e.lea(x86.RCX, at(x86.RCX, e.bl.Size()))
 	e.m()
 	e.store(slot(Cursor), x86.RCX)
-	e.state.Program, e.state.Undo = true, true
+	e.state.Undo = true
+	e.m()
+	e.leaRIP(x86.RCX, e.here()+7+5)
+	e.m()
+	e.jump(e.env.Release)
+	e.state.Program = true
 	e.m()
 	e.bytes(0x0f, 0x05)
 	e.state.Program, e.state.Undo = false, false
 	e.state.N = 1
+	e.m()
+	e.leaRIP(x86.RCX, e.here()+7+9+5)
+	e.m()
+	e.store(slot(Cont), x86.RCX)
+	e.m()
+	e.jump(e.env.Acquire)
 	e.m()
 	e.load(x86.RCX, slot(SysPost))
 	e.m()

@@ -69,7 +69,10 @@ func gprs(s *x86.RegSet) (mask uint16) {
 }
 
 // flagUnits are CF, PF, AF, ZF, SF, OF in the word of the set that holds them.
-const flagUnits = 0x3f
+const (
+	flagUnits = 0x3f
+	auxiliary = 1 << 2 // AF
+)
 
 // form finds the block that begins with code, which lies at start.
 func form(start uint64, code []byte) (*block, error) {
@@ -103,7 +106,11 @@ func form(start uint64, code []byte) (*block, error) {
 			case e.Unknown || e.Read[3]&live != 0:
 				deciding = false
 			default:
-				if live &^= e.Kill[3]; live == 0 {
+				killed := e.Kill[3]
+				if e.Write[3]&auxiliary != 0 && killed|auxiliary == killed|flagUnits {
+					killed |= auxiliary // undefined behind and, or, xor, test: nobody can need it
+				}
+				if live &^= killed; live == 0 {
 					bl.free, deciding = true, false
 				}
 			}

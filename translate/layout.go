@@ -17,12 +17,27 @@ const (
 	SysNr   = 0x58 // number of the system call that is being made
 	SysPost = 0x60 // it stops behind it
 
+	// The baton: one thread at a time runs, so that there is one order of everything.
+	Holds   = 0x68 // the thread has it
+	Pending = 0x70 // a signal waits until the thread has come out of a routine
+	Cont    = 0x78 // where the thread goes on when it has it
+	Ticket  = 0x80 // u32: when it is the thread's turn
+	Kept    = 0x88 // u64 × 8: registers while the routines run, see Routine
+
 	BlockSize = 0x1000
 	// Slack is the room behind Limit. A block that can not look at Limit (the flags
 	// are needed) uses it up; a guard page lies behind it.
 	Slack = 64 << 10
 	// MaxRecord bounds the record of one block, bytes.
 	MaxRecord = 2048
+)
+
+// Turn, in place of a block's number, begins the record of a thread that has
+// got the baton: u64 Epoch follows. What it records from there on happened before
+// what others record in higher epochs.
+const (
+	Turn     = 0xffff_ffff
+	TurnSize = 12
 )
 
 // The tables that all threads share lie below 2 GB, so that an instruction can name
@@ -32,7 +47,11 @@ const (
 	SysBefore = First + 8<<16     // u8 × 65536: system calls that stop before they are made
 	SysAfter  = SysBefore + 1<<16 // and behind
 	Second    = SysAfter + 1<<16  // {u64 target, u64 indirect entry} × SecondSize, and Probe more
-	TableSize = Second + 16*(SecondSize+Probe)
+	// The baton's turns, as in a bakery: u32 each.
+	Next      = Second + 16*(SecondSize+Probe) // the ticket that is given out next
+	Serving   = Next + 64                      // the one whose turn it is
+	Epoch     = Next + 128                     // u64: how often it was taken
+	TableSize = Next + 192
 
 	SecondBits = 20
 	SecondSize = 1 << SecondBits

@@ -51,7 +51,10 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs) error {
 			return err
 		}
 		e.drain(t)
-		return th.WriteMemory(binary.LittleEndian.AppendUint64(nil, b.r.addr+uint64(b.entry)), regs.RSP+rip)
+		t.returning = true
+		// It has given the baton away then.
+		t.set(translate.Cont, b.r.addr+uint64(b.entry))
+		return th.WriteMemory(binary.LittleEndian.AppendUint64(nil, b.r.acquire), regs.RSP+rip)
 	case unix.SYS_ARCH_PRCTL:
 		const setGS, getGS = 0x1001, 0x1004
 		if regs.RDI == setGS || regs.RDI == getGS {

@@ -140,6 +140,9 @@ func Attach(p *target.Process, sink Sink, o Options) (e *Engine, err error) {
 			return
 		}
 		if inner = e.begin(th, &regs, 0); inner == nil {
+			t := e.threads[th.TID()]
+			t.epoch = 0
+			t.set(translate.Holds, 1)
 			inner = e.enter(th, &regs, regs.RIP)
 		}
 	})

@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -59,11 +61,22 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		return false // of StopInHandler, and there was no handler
 	}
 	handled, ends := th.Action(sig)
+	if r := e.region(regs.RIP); r != nil && r.inRoutine(regs.RIP) && !synchronous && (handled || ends) {
+		// It is about to get the baton, or has given it away and is about to enter
+		// the kernel.
+		t.later = append(t.later, info)
+		t.set(translate.Pending, 1)
+		return false
+	}
 	if synchronous && inside && sig == unix.SIGSEGV && t.guarded(info.Addr) {
 		// Room for its record has run out.
-		if err := e.leave(th, t, &regs); err != nil {
-			e.fail(err)
-		} else if err := e.enter(th, &regs, regs.RIP); err != nil {
+		e.stats.Drains++
+		err := e.leave(th, t, &regs)
+		if err == nil {
+			err = e.enter(th, &regs, regs.RIP)
+		}
+		e.letOthers(t, &regs)
+		if err = errors.Join(err, th.SetRegs(regs)); err != nil {
 			e.fail(err)
 		}
 		return false
@@ -106,6 +119,28 @@ func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
 		e.stats.Misses++
 		return e.enter(th, regs, t.get(translate.Target))
 	}
+	if at == r.pending[0] || at == r.pending[1] {
+		// The rest of the routine is done here, so that the signal finds the
+		// thread outside.
+		t.set(translate.Pending, 0)
+		regs.RIP = regs.RCX
+		if at == r.pending[1] {
+			t.kept(regs)
+			regs.RIP = t.get(translate.Cont)
+		}
+		t.keptFlags(regs)
+		if err := th.SetRegs(*regs); err != nil {
+			return err
+		}
+		later := t.later
+		t.later = nil
+		for _, info := range later {
+			if err := th.Later(info); err != nil && !errors.Is(err, unix.ESRCH) {
+				return err
+			}
+		}
+		return nil
+	}
 	b := r.find(at)
 	if b == nil {
 		return fmt.Errorf("an int3 at %#x is of no translation", at)
@@ -132,6 +167,7 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		e.stats.Drains++
 		e.drain(t)
 		regs.RIP = b.r.addr + uint64(b.at) + uint64(p.Next)
+		e.letOthers(t, regs)
 		return th.SetRegs(*regs)
 	case translate.StopBefore:
 		e.stats.Syscalls++
@@ -144,6 +180,23 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		return fmt.Errorf("the instruction at %#x can not be translated: %s", b.layout.Start, b.why)
 	}
 	return fmt.Errorf("a stop of kind %d", p.Stop)
+}
+
+// waited says that threads wait for the baton.
+func (e *Engine) waited() bool {
+	word := func(off int) uint32 {
+		return atomic.LoadUint32((*uint32)(unsafe.Pointer(&e.tables[off])))
+	}
+	return word(translate.Next)-word(translate.Serving) > 1
+}
+
+// letOthers has a thread that is about to go on in a translation give the baton to
+// those that wait for it.
+func (e *Engine) letOthers(t *thread, regs *mem.Regs) {
+	if r := e.region(regs.RIP); r != nil && r.find(regs.RIP) != nil && e.waited() {
+		t.set(translate.Cont, regs.RIP)
+		regs.RIP = r.yield
+	}
 }
 
 // frame records what the kernel wrote for a handler that begins.

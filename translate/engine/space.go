@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -80,8 +81,14 @@ type region struct {
 	next   int
 	blocks []*block // ascending
 	trap   uint64   // the int3 of targets without translation
-	code   int      // bytes of its routine
+	code   int      // bytes of its routines
+	// The routines of the baton, and where they stop for a signal that waits.
+	release, acquire, yield uint64
+	pending                 [2]uint64
 }
+
+// inRoutine says that a thread there gives the baton away or waits for it.
+func (r *region) inRoutine(a uint64) bool { return r.release <= a && a < r.addr+uint64(r.code) }
 
 func (r *region) miss() uint64 { return r.addr }
 
@@ -124,7 +131,7 @@ func near(a, b uint64) bool {
 }
 
 func (e *Engine) env(r *region) *translate.Env {
-	return &translate.Env{Tables: tablesAt, Miss: r.miss()}
+	return &translate.Env{Tables: tablesAt, Miss: r.miss(), Release: r.release, Acquire: r.acquire}
 }
 
 // Where the shared memory is put.
@@ -173,6 +180,7 @@ func (e *Engine) share(maps []mem.Map) (err error) {
 	for i := range 1 << 16 {
 		put64(e.tables[translate.First+8*i:], e.regions[0].miss())
 	}
+	binary.LittleEndian.PutUint32(e.tables[translate.Next:], 1) // the first thread has the baton
 	fillSyscalls(e.tables)
 	return e.mapSlots()
 }
@@ -217,7 +225,7 @@ func (e *Engine) makeRegions(maps []mem.Map) error {
 				continue
 			}
 			r := &region{addr: at, mem: b}
-			r.routine()
+			r.routines()
 			e.regions = append(e.regions, r)
 			last = nil
 			break

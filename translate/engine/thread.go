@@ -23,12 +23,19 @@ const (
 
 // thread is a thread that runs translations.
 type thread struct {
-	tid  int
-	base uint64 // its slot in the process
-	mem  []byte // our view
-	log  int    // bytes of its log up to Limit
-	fs   uint64 // FS base
+	tid       int
+	base      uint64           // its slot in the process
+	mem       []byte           // our view
+	log       int              // bytes of its log up to Limit
+	fs        uint64           // FS base
+	read      int              // bytes of the log that were given to the sink
+	epoch     uint64           // of what comes next in the log
+	returning bool             // the next system call is rt_sigreturn
+	later     []target.Siginfo // signals that wait until it is out of a routine
 }
+
+// never is the epoch of a thread that has not had the baton yet.
+const never = ^uint64(0)
 
 func (e *Engine) slotSize() uint64 {
 	return logAt + pageUp(uint64(e.opts.Buffer)) + translate.Slack + pageSize
@@ -66,6 +73,28 @@ func (t *thread) guarded(addr uint64) bool {
 	return addr-t.base-uint64(len(t.mem)-pageSize) < pageSize
 }
 
+// kept gives registers the values that the routine has kept.
+func (t *thread) kept(regs *mem.Regs) {
+	for _, k := range []struct {
+		reg *uint64
+		off int
+	}{{&regs.RCX, keptRCX}, {&regs.R11, keptR11}, {&regs.RDI, keptRDI}, {&regs.RSI, keptRSI}, {&regs.RDX, keptRDX}, {&regs.R10, keptR10}} {
+		*k.reg = t.get(k.off)
+	}
+}
+
+// keptFlags gives RAX and the flags the values that a routine has kept: AH as lahf
+// left it, AL as seto.
+func (t *thread) keptFlags(regs *mem.Regs) {
+	regs.RAX = t.get(keptRAX)
+	const byLahf, of = 0xd5, 1 << 11
+	f := t.get(keptFlags)
+	regs.EFlags = regs.EFlags&^(byLahf|of) | f>>8&byLahf
+	if f&1 != 0 {
+		regs.EFlags |= of
+	}
+}
+
 // begin gives a stopped thread its slot. The registers are to be set by the caller.
 func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	if len(e.unused) == 0 {
@@ -74,7 +103,7 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	t := e.unused[0]
 	e.unused = e.unused[1:]
 	clear(t.mem[:translate.BlockSize])
-	t.tid, t.fs = th.TID(), regs.FSBase
+	t.tid, t.fs, t.read, t.epoch, t.later = th.TID(), regs.FSBase, 0, never, nil
 	t.set(translate.Cursor, t.base+logAt)
 	t.set(translate.Limit, t.base+logAt+uint64(t.log))
 	t.set(translate.StackSP, t.base+logAt)
@@ -83,23 +112,54 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	return e.sink.Other(&flow.Record{Kind: flow.Start, Thread: trace.ThreadID(t.tid), Number: uint64(from)})
 }
 
-// drain gives what a thread has recorded to the sink.
+// drain gives what a stopped thread has recorded to the sink, and what others have
+// recorded before.
 func (e *Engine) drain(t *thread) {
-	log := t.mem[logAt : logAt+t.cursor()]
-	for len(log) > 0 {
-		id := binary.LittleEndian.Uint32(log)
+	for t.read < t.cursor() {
+		first := t
+		for _, o := range e.threads {
+			if o.epoch < first.epoch && o.read < o.cursor() {
+				first = o
+			}
+		}
+		if !e.segment(first) {
+			return
+		}
+	}
+	t.read = 0
+	t.set(translate.Cursor, t.base+logAt)
+}
+
+// segment gives what a thread has recorded in one epoch to the sink, as far as it
+// is there.
+func (e *Engine) segment(t *thread) bool {
+	for end := t.cursor(); t.read < end; {
+		rec := t.mem[logAt+t.read : logAt+end]
+		id := binary.LittleEndian.Uint32(rec)
+		if id == translate.Turn {
+			t.read += translate.TurnSize
+			t.epoch = binary.LittleEndian.Uint64(rec[4:])
+			return true
+		}
 		if id == 0 || int(id) >= len(e.blocks) {
 			e.fail(fmt.Errorf("thread %d's log is damaged: there is no block %d", t.tid, id))
-			break
+			return false
 		}
 		b := e.blocks[id]
 		n := b.layout.Size()
-		if !e.exec(t, b, log[:n:n], len(b.layout.Insts)) {
-			break
+		if !e.exec(t, b, rec[:n:n], len(b.layout.Insts)) {
+			return false
 		}
-		log = log[n:]
+		t.read += n
+		if t.returning && b.system() {
+			t.returning = false
+			if err := e.sink.Other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: trace.ThreadID(t.tid), Number: unix.SYS_RT_SIGRETURN}); err != nil {
+				e.fail(err)
+				return false
+			}
+		}
 	}
-	t.set(translate.Cursor, t.base+logAt)
+	return true
 }
 
 // exec gives one record to the sink, as far as its first n instructions.
@@ -138,13 +198,22 @@ func (e *Engine) enter(th *target.Stopped, regs *mem.Regs, pc uint64) error {
 		b, err := e.translation(pc)
 		switch {
 		case err == nil:
-			regs.RIP = b.r.addr + uint64(b.entry)
+			e.goOn(e.threads[th.TID()], regs, b.r, b.r.addr+uint64(b.entry))
 		case !errors.Is(err, translate.ErrNoCode):
 			return err
 		}
 		// Without code the thread faults there, as it would have.
 	}
 	return th.SetRegs(*regs)
+}
+
+// goOn lets a thread go on at a place in a translation, as soon as it has the baton.
+func (e *Engine) goOn(t *thread, regs *mem.Regs, r *region, at uint64) {
+	regs.RIP = at
+	if t.get(translate.Holds) == 0 {
+		t.set(translate.Cont, at)
+		regs.RIP = r.acquire
+	}
 }
 
 // errStuck: a thread does not get out of a translation.
@@ -168,6 +237,9 @@ func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs) error {
 			m, ok = e.where(b, regs.RIP)
 		} else if regs.RIP == r.addr || regs.RIP == r.trap || regs.RIP == r.trap+1 {
 			m, ok = translate.Mark{Committed: true, Goes: translate.AtTarget, A: true, C: true}, true
+		}
+		if b == nil && r.inRoutine(regs.RIP) {
+			return errStuck
 		}
 		if !ok || m.Goes == translate.AtNothing {
 			if err := th.Step(); err != nil {
@@ -217,6 +289,7 @@ func (e *Engine) restore(t *thread, b *block, m *translate.Mark, regs *mem.Regs)
 		e.drain(t)
 	case !m.Committed && m.N > 0:
 		rec := t.mem[logAt+t.cursor():]
+		rec = append([]byte(nil), rec[:b.layout.Size()]...)
 		e.drain(t)
 		e.exec(t, b, rec, m.N)
 	default:
