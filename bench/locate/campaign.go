@@ -87,17 +87,17 @@ type outcome struct {
 }
 
 // subject measures one program.
-func (c *campaign) subject(ctx context.Context, s *subject, number int) (*outcome, error) {
+func (c *campaign) subject(ctx context.Context, s *subject) (*outcome, error) {
 	if c.from != "" {
 		return c.again(ctx, s)
 	}
-	return c.one(ctx, s, number)
+	return c.one(ctx, s)
 }
 
 // one measures mutants of one program: they are made until enough of them break something.
-func (c *campaign) one(ctx context.Context, s *subject, number int) (*outcome, error) {
+func (c *campaign) one(ctx context.Context, s *subject) (*outcome, error) {
 	out := &outcome{Program: s.name, Lines: strings.Count(s.source.text, "\n")}
-	shop := newWorkshop(s.source, c.Seed*1000+uint64(number))
+	shop := newWorkshop(s.source, c.Seed*1000+uint64(s.number))
 	w := workload{c.Seed, c.Base, c.Operations}
 	for len(out.Trials) < c.Mutants && ctx.Err() == nil {
 		m := shop.next()
@@ -335,7 +335,7 @@ func (c *campaign) all(ctx context.Context, subjects []*subject) ([]*outcome, er
 	for range c.workers {
 		wg.Go(func() {
 			for i := range next {
-				o, err := c.subject(ctx, subjects[i], i)
+				o, err := c.subject(ctx, subjects[i])
 				if err != nil {
 					cancel(err)
 					return

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -16,6 +17,7 @@ import (
 // subject is one of the programs.
 type subject struct {
 	name   string // "avl-tree"
+	number int    // among all programs: its mutants are the same, whichever others run
 	dir    string // of the programs
 	source *source
 	spec   string
@@ -27,7 +29,7 @@ func readSubject(dir, name string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &subject{name, dir, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
+	return &subject{name, slices.Index(programs, name), dir, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
 }
 
 // compile makes dir/OUT of the source dir/NAME.c. A compiler's refusal is its
