@@ -76,3 +76,46 @@ func TestBudget(t *testing.T) {
 		t.Errorf("%d trials", r.Trials)
 	}
 }
+
+// TestStop: wherever it is stopped the search ends soon, and what it says then is a
+// part of what it would have said.
+func TestStop(t *testing.T) {
+	world := func() *world {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(40))
+		w.run("50: n20.next = n39")
+		return w
+	}
+	full := world()
+	all := map[string]bool{}
+	for _, s := range Locate(full.input()).Suspects {
+		all[full.input().Statement(s.PC)] = true
+	}
+	stopped := 0
+	for _, asked := range []int{0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 1 << 30} {
+		w := world()
+		in := w.input()
+		left := asked
+		w.checker.Heed(func() bool { left--; return left < 0 })
+		in.Stopped = w.checker.Stopped
+		r := Locate(in)
+		if r.Stopped != w.checker.Stopped() || asked == 1<<30 && r.Stopped {
+			t.Errorf("asked %d times: stopped %v", asked, r.Stopped)
+		}
+		if r.Stopped {
+			stopped++
+			before := w.checker.Work()
+			if w.checker.All(w.checker.View(in.At)) != nil || w.checker.Work() != before {
+				t.Errorf("asked %d times: evaluates on", asked)
+			}
+		}
+		for _, s := range r.Suspects {
+			if !all[in.Statement(s.PC)] {
+				t.Errorf("asked %d times: %d is suspected, and not in the whole answer", asked, s.PC)
+			}
+		}
+	}
+	if stopped < 5 {
+		t.Errorf("stopped %d times only", stopped)
+	}
+}

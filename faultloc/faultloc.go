@@ -70,9 +70,14 @@ type Input struct {
 	Statement func(trace.Addr) string
 	// MaxOperations bounds the traceback; 0: no bound.
 	MaxOperations int
+	// Stopped reports that the model was told to stop: its last answer was none, and
+	// no more will come. Nil: it is never stopped.
+	Stopped func() bool
 	// Without is evidence that is not looked for: to see what it is worth.
 	Without []EvidenceKind
 }
+
+func (in *Input) stopped() bool { return in.Stopped != nil && in.Stopped() }
 
 // looksFor: this evidence is not left out.
 func (in *Input) looksFor(k EvidenceKind) bool { return !slices.Contains(in.Without, k) }
@@ -161,10 +166,14 @@ type Result struct {
 	Examined  int  // operations looked at
 	Trials    int  // hypothetical graphs checked
 	Exhausted bool // the search for a repair was cut short
-	Bounded   bool // MaxOperations ended the search
+	// Seeds are the inconsistencies that were traced back, of Of: where there are many,
+	// some of each constraint tell as much as all.
+	Seeds, Of int
+	Bounded   bool // and the traceback ended before it was through
+	Stopped   bool // Input.Stopped ended the search: there would be more to say
 }
 
-// Locate answers the question.
+// Locate answers the question. If it is stopped it answers with what it knows.
 func Locate(in Input) Result {
 	tb := traceback(in)
 	if in.looksFor(Entered) {
@@ -179,10 +188,13 @@ func Locate(in Input) Result {
 	if in.looksFor(RepairCell) {
 		repairs = lab.repair(tb)
 	}
-	suspects = blame(in, tb, suspects, repairs, lab)
+	if !in.stopped() {
+		suspects = blame(in, tb, suspects, repairs, lab)
+	}
 	suspects, others := rank(suspects)
 	return Result{
 		Suspects: suspects, Others: others, Repairs: repairs, Remaining: tb.remaining,
-		Unseen: unseen, Examined: tb.examined, Trials: lab.trials, Exhausted: lab.exhausted(), Bounded: tb.bounded,
+		Unseen: unseen, Examined: tb.examined, Trials: lab.trials, Exhausted: lab.exhausted(),
+		Seeds: tb.seeds, Of: len(in.Found), Bounded: tb.bounded, Stopped: in.stopped(),
 	}
 }

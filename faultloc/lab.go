@@ -59,7 +59,7 @@ func (l *lab) searched() uint64 {
 
 // exhausted: no more trials.
 func (l *lab) exhausted() bool {
-	return l.trials >= l.limit || l.listed >= maxBroken || l.searched()-l.start >= maxSearched
+	return l.in.stopped() || l.trials >= l.limit || l.listed >= maxBroken || l.searched()-l.start >= maxSearched
 }
 
 // outcome of a trial.
@@ -77,6 +77,9 @@ func (l *lab) try(hypo mgpp.View) outcome {
 		o.cured[i] = true
 	}
 	all := l.in.Model.All(hypo)
+	if l.in.stopped() {
+		return outcome{cured: make([]bool, len(l.in.Found)), created: len(l.known) + 1} // it proves nothing
+	}
 	l.listed += len(all) + 1
 	for _, inc := range all {
 		if i, ok := l.index[inc.Instance]; ok {

@@ -14,6 +14,7 @@ type contributions struct {
 	order     []mgpp.Timestamp // newest first
 	remaining []eval.Instance
 	examined  int
+	seeds     int // inconsistencies that P began with
 	work      int
 	bounded   bool
 }
@@ -26,8 +27,9 @@ const maxWork = 1 << 16
 // maxSeeds bounds the inconsistencies that are traced back. One fault may break a
 // constraint in every node of a structure, and all of them tell the same.
 const (
-	maxSeeds  = 32
-	maxSifted = 256 // of which they are taken
+	maxSeeds      = 32
+	maxSifted     = 256     // of which they are taken
+	maxSiftedDeps = 1 << 18 // what those may depend on, in total: all of it is in memory
 )
 
 // contribution is what one operation did to pending inconsistencies.
@@ -85,7 +87,9 @@ func traceback(in Input) *contributions {
 	q := &queue{}
 	seen := map[eval.Instance]bool{}
 	view := in.Model.View(in.At)
-	for _, p := range seeds(in, view) {
+	from := seeds(in, view)
+	tb.seeds = len(from)
+	for _, p := range from {
 		seen[p.instance] = true
 		q.add(in.Model, p, in.At)
 	}
@@ -99,7 +103,10 @@ func traceback(in Input) *contributions {
 			break
 		}
 		tb.examined++
-		tb.step(in.Model, q, seen, t)
+		tb.step(&in, q, seen, t)
+		if in.stopped() {
+			return tb // what has been looked at is not the whole: nothing remains by that
+		}
 	}
 	for _, p := range q.items {
 		tb.remaining = append(tb.remaining, p.instance)
@@ -116,13 +123,19 @@ func seeds(in Input, view mgpp.View) []pending {
 	known := map[eval.Instance]bool{}
 	rank := map[int]int{} // by constraint: how many were taken
 	step := max(1, len(in.Found)/maxSifted)
-	for i := 0; i < len(in.Found); i += step {
+	deps := 0
+	for i := 0; i < len(in.Found) && (deps < maxSiftedDeps || len(out) == 0); i += step {
 		inst := in.Found[i].Instance
 		if known[inst] {
 			continue
 		}
 		known[inst] = true
-		out = append(out, pending{instance: inst, result: in.Model.Eval(inst, view), lasting: true})
+		r := in.Model.Eval(inst, view)
+		if in.stopped() {
+			return nil
+		}
+		deps += len(r.Deps)
+		out = append(out, pending{instance: inst, result: r, lasting: true})
 	}
 	if len(out) <= maxSeeds {
 		return out
@@ -146,7 +159,8 @@ func seeds(in Input, view mgpp.View) []pending {
 }
 
 // step rolls back one operation.
-func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp) {
+func (tb *contributions) step(in *Input, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp) {
+	m := in.Model
 	before := m.View(t - 1)
 	var touched []pending
 	for q.Len() > 0 && q.items[0].next == t {
@@ -155,6 +169,9 @@ func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]boo
 	contributed := false
 	for _, p := range touched {
 		was := m.Eval(p.instance, before)
+		if in.stopped() {
+			return
+		}
 		tb.work += 1 + len(was.Deps) + len(was.Args)
 		if !sameArgs(was, p.result) {
 			contributed = true
@@ -167,18 +184,22 @@ func (tb *contributions) step(m eval.Model, q *queue, seen map[eval.Instance]boo
 		}
 	}
 	if contributed {
-		tb.related(m, q, seen, t, before)
+		tb.related(in, q, seen, t, before)
 	}
 }
 
 // related adds the inconsistencies before t that t's operation is related to.
-func (tb *contributions) related(m eval.Model, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp, before mgpp.View) {
+func (tb *contributions) related(in *Input, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp, before mgpp.View) {
+	m := in.Model
 	after := m.View(t)
 	for _, i := range m.Touched(t) {
 		if seen[i] {
 			continue
 		}
 		was := m.Eval(i, before)
+		if in.stopped() {
+			return
+		}
 		tb.work += 1 + len(was.Deps) + len(was.Args)
 		if was.Verdict != eval.Broken || sameArgs(was, m.Eval(i, after)) {
 			continue

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // and reports. It serves a program that still runs and a recorded trace alike.
 type Analysis struct {
 	o        AnalysisOptions
+	ctx      context.Context // of the whole analysis
 	spec     *check.Spec
 	prog     *trace.Program
 	hist     *mgpp.History
@@ -52,6 +54,8 @@ type Analysis struct {
 	begins       *begins  // nil: with the program
 	doubt        *doubt   // nil: the history begins with the program
 	ceased       string   // why the history ends before the program; "": it does not
+	cutsShort    bool     // a call that seems to have no end is not followed to the end
+	unended      *unended // such a call; nil: there was none
 	auditing     *auditor // between the KindMemory events of a recording
 	forks        int
 	warned       []string
@@ -81,11 +85,18 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 		types = a.typing
 		a.begunLater()
 	}
+	a.ctx = context.Background()
 	a.graph = graph.New(spec, a.hist, types, graph.Options{Bias: a.bias()})
 	a.checker = eval.NewChecker(spec, a.hist, a.graph, eval.Options{})
 	a.schedule = eval.NewSchedule(spec, prog)
 	a.members = eval.NewMembers(spec, prog, a.hist)
 	return a
+}
+
+// heed makes the analysis end when the context does.
+func (a *Analysis) heed(ctx context.Context) {
+	a.ctx = ctx
+	a.checker.Heed(func() bool { return ctx.Err() != nil })
 }
 
 // bias is where the program itself is mapped.
@@ -100,6 +111,9 @@ func (a *Analysis) bias() trace.Addr {
 
 // Event takes one event of the run.
 func (a *Analysis) Event(ev *trace.Event) error {
+	if a.unended != nil {
+		return a.beyond(ev)
+	}
 	if ofCall(ev.Kind) { // the event itself stays as it came: other sinks record it
 		a.event = *ev
 		ev = &a.event
@@ -205,6 +219,9 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 		a.checkedAt = append(a.checkedAt, now)
 	}
 	found := a.checker.Check(now, c.For)
+	if a.checker.Stopped() {
+		return // whoever feeds the analysis sees that its context is over
+	}
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.checker.View(now))
 	}
@@ -237,6 +254,7 @@ func (a *Analysis) memoryFaults() {
 
 // finish locates the faults and makes the report.
 func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
+	a.graph.Advance()
 	if !a.done {
 		a.memoryFaults()
 	}
@@ -246,6 +264,13 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 			a.blame(&c, p.fault)
 		} else if !a.noLocate {
 			a.locate(&c, p)
+		}
+		if a.checker.Stopped() {
+			if err := a.stopped(&c); err != nil {
+				return err
+			}
+			r.CPoints = append(r.CPoints, c)
+			break
 		}
 		if (a.o.Steps || a.o.Film) && i < maxFilmed {
 			if err := a.tell(ctx, i, &c, p); err != nil {
@@ -263,6 +288,16 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 	if a.o.Film {
 		r.Sources = a.sourcesOf(r)
 	}
+	return nil
+}
+
+// stopped says that there was no time to locate all: asked to end at once, there is
+// no report at all.
+func (a *Analysis) stopped(c *report.CPoint) error {
+	if err := context.Cause(a.ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("locating the fault: %w", err)
+	}
+	c.Notes = append(c.Notes, "the time was over while the fault was being located: suspects may be missing, and in another order; allow more with --timeout")
 	return nil
 }
 
@@ -304,7 +339,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
-		Points: a.checkedAt, Cut: p.Kind == "crash",
+		Points: a.checkedAt, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
 	}
 	res := a.measured(p, in)
 	if a.begins != nil {
@@ -371,8 +406,11 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	if r.Exhausted {
 		out = append(out, "the search for a single field that would mend everything was cut short")
 	}
+	if r.Seeds < r.Of && !r.Stopped {
+		out = append(out, fmt.Sprintf("%s of %s inconsistencies were traced back", report.Thousands(uint64(r.Seeds)), report.Thousands(uint64(r.Of))))
+	}
 	if r.Bounded {
-		out = append(out, "the search was cut short: suspects may be missing")
+		out = append(out, fmt.Sprintf("the search was cut short after %s: suspects may be missing", count(r.Examined, "operation", "operations")))
 	}
 	return out
 }
@@ -439,6 +477,14 @@ func (a *Analysis) summarise(r *report.Report) {
 		}
 	}
 	r.Exit, r.Audit = a.exit, a.audit
+	switch u := a.unended; {
+	case u == nil:
+	case u.late:
+		r.Notes = append(r.Notes, u.String())
+	default:
+		r.Complete = false
+		r.Why = append(r.Why, u.String())
+	}
 	a.reportBegin(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -399,12 +400,12 @@ func (s firstImages) Event(ev *trace.Event) error {
 // completed makes a sink that is told what the bytes were when the history begins,
 // as far as the recording lets one know. It reads all of a recording whose
 // beginning was dropped.
-func (rec *recording) completed(sink capture.Sink) (capture.Sink, error) {
+func (rec *recording) completed(ctx context.Context, sink capture.Sink) (capture.Sink, error) {
 	if rec.prog.Last == nil {
 		return sink, nil
 	}
 	f := &firstBytes{written: newContents()}
-	if _, err := rec.feed(f); err != nil {
+	if _, err := rec.feed(ctx, f); err != nil {
 		return nil, err
 	}
 	if err := rec.r.Seek(0); err != nil {

@@ -72,11 +72,11 @@ func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comp
 			points = append(points, a.hist.Now())
 		}
 	}
-	sink, err := rec.completed(a)
+	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := rec.feed(sink); err != nil {
+	if _, err := rec.feed(ctx, sink); err != nil {
 		return nil, err
 	}
 	if len(points) == 0 {

@@ -30,7 +30,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 		return err
 	}
 	defer rec.close()
-	a, times, err := rec.analyseWith(ao)
+	a, times, err := rec.analyseWith(ctx, ao)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func writePicture(ctx context.Context, path string, o RenderOptions, g *render.G
 }
 
 // analyseWith follows the recording without checking, and notes what happened when.
-func (rec *recording) analyseWith(o AnalysisOptions) (*Analysis, timeFinder, error) {
+func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*Analysis, timeFinder, error) {
 	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, timeFinder{}, err
@@ -149,7 +149,7 @@ func (rec *recording) analyseWith(o AnalysisOptions) (*Analysis, timeFinder, err
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
 	a.done = true
 	times := timeFinder{&builtRun{rec: rec, hist: a.hist, calls: query.NewCalls(&rec.prog)}}
-	_, err = rec.feed(timedAnalysis{a, times})
+	_, err = rec.feed(ctx, timedAnalysis{a, times})
 	return a, times, err
 }
 
@@ -200,7 +200,7 @@ func printEvents(w io.Writer, path string) error {
 	}
 	defer r.Close()
 	rec := &recording{r: r, prog: r.Program()}
-	_, err = rec.feed(capture.Events(func(ev *trace.Event) error {
+	_, err = rec.feed(context.Background(), capture.Events(func(ev *trace.Event) error {
 		_, err := fmt.Fprintln(w, trace.Format(*ev))
 		return err
 	}))

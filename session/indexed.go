@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -65,7 +66,7 @@ func (q *Queries) index(path string) error {
 	if err := q.rec.r.Seek(0); err != nil {
 		return err
 	}
-	t, err := q.rec.feed(sink)
+	t, err := q.rec.feed(context.Background(), sink)
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,11 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 // C-points nor members of structures depend on a store alone.
 func (a *Analysis) Stores(run *trace.Stores) error {
 	a.schedule.GoesOn(run.Thread)
+	if a.unended != nil {
+		a.unended.left += uint64(len(run.Recs))
+		return nil
+	}
 	_, err := a.hist.ApplyRun(run, a.stores)
+	a.unending()
 	return err
 }

@@ -110,7 +110,19 @@ func (rec *recording) program() check.Program {
 }
 
 // analyse checks the specification on the whole recording.
-func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+func (rec *recording) analyse(ctx context.Context, o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+	a, t, err := rec.analyseOnce(ctx, o, noLocate, true)
+	if !errors.Is(err, errEnded) {
+		return a, t, err
+	}
+	if err := rec.r.Seek(0); err != nil {
+		return nil, nil, err
+	}
+	return rec.analyseOnce(ctx, o, noLocate, false)
+}
+
+// analyseOnce reads the recording; if cutsShort, not beyond where it seems to have no end.
+func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLocate, cutsShort bool) (*Analysis, *trace.Trailer, error) {
 	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, nil, err
@@ -119,22 +131,35 @@ func (rec *recording) analyse(o AnalysisOptions, noLocate bool) (*Analysis, *tra
 		return nil, nil, err
 	}
 	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
-	a.noLocate = noLocate
+	a.noLocate, a.cutsShort = noLocate, cutsShort && len(spec.Members) == 0
+	a.heed(ctx)
 	a.warned = append(a.warned, rec.warned...)
-	sink, err := rec.completed(a)
+	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := rec.feed(sink)
+	t, err := rec.feed(ctx, sink)
+	if err == nil && a.checker.Stopped() {
+		err = context.Cause(ctx)
+	}
+	if err != nil && ctx.Err() != nil && len(a.points) > 0 {
+		return a, &trace.Trailer{Why: "the analysis was stopped"}, nil // what was found is worth telling
+	}
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the analysis was stopped at change %s, and nothing was inconsistent up to there: %w", report.Thousands(uint64(a.hist.Now())), context.Cause(ctx))
+	}
 	return a, t, err
 }
 
 // feed gives everything to sink. A trace that was cut off has no trailer: one
 // is made that says so.
-func (rec *recording) feed(sink capture.Sink) (*trace.Trailer, error) {
+func (rec *recording) feed(ctx context.Context, sink capture.Sink) (*trace.Trailer, error) {
 	var ev trace.Event
 	var known []trace.StoreSite
 	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		run, err := rec.r.NextBatch(&ev)
 		switch {
 		case err == nil && run == nil:
@@ -239,12 +264,17 @@ func Check(ctx context.Context, path, program string, o AnalysisOptions) (*repor
 }
 
 func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate bool) (*report.Report, error) {
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
+	}
 	rec, err := openRecording(path, o)
 	if err != nil {
 		return nil, err
 	}
 	defer rec.close()
-	a, t, err := rec.analyse(o, noLocate)
+	a, t, err := rec.analyse(ctx, o, noLocate)
 	if err != nil {
 		return nil, err
 	}

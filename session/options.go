@@ -21,6 +21,7 @@ type AnalysisOptions struct {
 	Film       bool   // and draw it
 	SourceDirs []string
 	DebugDirs  []string
+	Timeout    time.Duration // of the analysis of a recording; 0: none
 	// Locating watches the fault locator; nil: nobody does.
 	Locating *Locating
 }

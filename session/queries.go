@@ -81,7 +81,7 @@ func (q *Queries) failed() error {
 func (q *Queries) build(t *queryTyping) error {
 	hist := mgpp.New(mgpp.Options{})
 	run := &builtRun{rec: q.rec, hist: hist, calls: query.NewCalls(&q.rec.prog)}
-	tr, err := q.rec.feed(run)
+	tr, err := q.rec.feed(context.Background(), run)
 	if err != nil {
 		return err
 	}

@@ -207,11 +207,11 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	a.noLocate = true
 	log := &callLog{a: a, open: map[trace.ThreadID][]int{}}
 	a.observe = log.point
-	sink, err := rec.completed(a)
+	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	t, err := rec.feed(sink)
+	t, err := rec.feed(ctx, sink)
 	if err != nil {
 		return nil, err
 	}

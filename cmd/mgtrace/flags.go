@@ -25,6 +25,7 @@ type analysisFlags struct {
 	pictures   string
 	sourceDirs []string
 	debugDirs  []string
+	timeout    time.Duration // of commands that only analyse
 }
 
 func (f *analysisFlags) add(c *cobra.Command) {
@@ -34,13 +35,18 @@ func (f *analysisFlags) add(c *cobra.Command) {
 	f.addDirs(c)
 }
 
+// addTimeout adds how long an analysis of what is recorded may take.
+func (f *analysisFlags) addTimeout(c *cobra.Command) {
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the analysis after this time and report what is known by then (30s, 5m)")
+}
+
 func (f *analysisFlags) addDirs(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.sourceDirs, "source-dir", nil, "look for source files below `DIR` too (repeatable)")
 	c.Flags().StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")
 }
 
 func (f *analysisFlags) options() session.AnalysisOptions {
-	return session.AnalysisOptions{Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
+	return session.AnalysisOptions{Timeout: f.timeout, Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
 }
 
 // captureFlags are those of the commands that run a program.

@@ -31,6 +31,7 @@ func newLocate(s streams) *cobra.Command {
 		},
 	}
 	an.add(c)
+	an.addTimeout(c)
 	out.add(c)
 	return c
 }
@@ -61,6 +62,7 @@ recorded history, or on the heap of a core file, which has no history.`,
 		},
 	}
 	an.add(c)
+	an.addTimeout(c)
 	out.add(c)
 	c.Flags().StringVar(&program, "program", "", "core file: the program that dumped it, if it lies elsewhere now (`FILE`)")
 	return c

@@ -58,7 +58,7 @@ func (t *tarjan) from(o graph.ObjID) {
 
 func (t *tarjan) enter(o graph.ObjID) {
 	t.next++
-	t.e.cost++
+	t.e.visited()
 	t.index[o], t.low[o], t.on[o] = t.next, t.next, true
 	t.stack = append(t.stack, o)
 	t.calls = append(t.calls, call{o: o, succ: t.e.successors(o, t.fields, nil)})

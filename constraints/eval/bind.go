@@ -20,6 +20,7 @@ func (e *env) bind(k *info, cond check.Expr, n int, yield func()) {
 		return
 	}
 	for _, o := range from {
+		e.c.tick()
 		if e.rec != nil {
 			e.rec.dep(Dep{Kind: DepLife, Obj: o})
 			if e.c.rooted[k.Vars[slot].Type.Index] {
@@ -316,7 +317,7 @@ func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []gra
 		p.visit(n, -1)
 	}
 	for i := 0; i < len(p.queue); i++ {
-		e.cost++
+		e.visited()
 		p.next = step(p.queue[i], x.Fields, p.next[:0])
 		for _, n := range p.next {
 			p.visit(n, i)

@@ -42,6 +42,10 @@ type Checker struct {
 	visits  visits
 	cost    uint64
 
+	work  uint64      // steps of all evaluations
+	stop  func() bool // nil: nobody stops an evaluation
+	ended bool        // it was stopped
+
 	faults    []MemoryFault
 	anomalies int    // of the history, looked at
 	doubtful  int    // writes of the history, looked at
@@ -172,7 +176,9 @@ func (c *Checker) GuardHeld(constraint int) bool { return c.held[constraint] }
 // All returns every inconsistency of the view, in order of constraint and
 // binding. A view of the history's own is evaluated from scratch, a
 // hypothetical one from the history's at its time by what differs.
-func (c *Checker) All(v mgpp.View) []Inconsistency {
+func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
+	defer c.halted()
+	c.begin()
 	c.g.Advance()
 	if changed := graph.Changed(v); changed != nil {
 		return c.allOver(v, changed)

@@ -148,7 +148,7 @@ func (d *delta) pathRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 			continue
 		}
 		seen[o] = true
-		e.cost++
+		e.visited()
 		out = e.ascend(s.chain.hops, o, true, out)
 		queue = e.predecessors(o, s.fields, queue)
 	}
@@ -243,6 +243,7 @@ func (d *delta) cascade(e *env, set map[attrKey]bool) {
 	for len(queue) > 0 {
 		k := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
+		d.c.tick()
 		for a, sites := range d.c.attrSites {
 			for i := range sites {
 				s := &sites[i]

@@ -10,6 +10,7 @@ import (
 
 // eval evaluates an expression in the current frame.
 func (e *env) eval(x check.Expr) value {
+	e.c.tick()
 	switch x := x.(type) {
 	case *check.Const:
 		if x.IsFloat {

@@ -76,8 +76,10 @@ func (s *state) list() []Inconsistency {
 // Check returns the inconsistencies at t, those that concern type only if that
 // is not nil. Called with times that do not go back it re-evaluates only what
 // the operations in between touched; the result is always that of All.
-func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) []Inconsistency {
-	out := c.forward(t).list()
+func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) (out []Inconsistency) {
+	defer c.halted()
+	c.begin()
+	out = c.forward(t).list()
 	if only != nil {
 		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
 	}
@@ -303,7 +305,9 @@ func (e *env) differing(other *env, stale map[attrKey]bool) []attrKey {
 // Touched returns the instances some argument of which may differ between t-1
 // and t, of those that can be inconsistent at either time: it is a superset of
 // those that are and do.
-func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
+func (c *Checker) Touched(t mgpp.Timestamp) (out []Instance) {
+	defer c.halted()
+	c.begin()
 	c.g.Advance()
 	if t == 0 || t > c.g.Now() {
 		return nil
@@ -324,7 +328,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) []Instance {
 	d.gatherAttrs(before, changed)
 	d.gatherAttrs(after, changed)
 	d.compareCounts(before, after, who, changed)
-	out := c.instances(d, before, after, stale)
+	out = c.instances(d, before, after, stale)
 	c.spend(before)
 	c.spend(after)
 	slices.SortFunc(out, Instance.Compare)

@@ -183,7 +183,9 @@ func (e *env) recordBinding(o graph.ObjID, t *check.NodeType) {
 }
 
 // Eval evaluates one instance on a view.
-func (c *Checker) Eval(i Instance, v mgpp.View) Result {
+func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
+	defer c.halted()
+	c.begin()
 	e := c.env(v)
 	e.rec = newRecorder()
 	defer func() { e.rec = nil; c.spend(e) }()

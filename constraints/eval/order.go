@@ -205,7 +205,7 @@ func (o *order) ahead(e *env, k *info, v, u graph.ObjID) ([]graph.ObjID, bool) {
 	limit := o.label[u]
 	for i := 0; i < len(p.queue); i++ {
 		n := p.queue[i]
-		e.cost++
+		e.visited()
 		p.next = e.successors(n, k.fields, p.next[:0])
 		for _, s := range p.next {
 			if s == u {

@@ -24,6 +24,12 @@ type pathKey struct {
 	back bool
 }
 
+// visited counts a node that a path search looks at.
+func (e *env) visited() {
+	e.cost++
+	e.c.tick()
+}
+
 // begin starts a visit over n objects.
 func (p *visits) begin(n int) {
 	if len(p.mark) <= n {
@@ -108,7 +114,7 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 		queue = queue[:len(queue)-1]
 		if !set[o] {
 			set[o] = true
-			e.cost++
+			e.visited()
 			queue = step(o, k.rel.Fields, queue)
 		}
 	}
@@ -150,7 +156,7 @@ func (e *env) search(fields []string, from, to graph.ObjID) bool {
 // expand visits o's successors and reports whether to is among them. Where
 // dependencies are recorded, what this step read goes to parts.
 func (e *env) expand(fields []string, o, to graph.ObjID, at int, parts *[][]Dep) bool {
-	e.cost++
+	e.visited()
 	p := &e.c.visits
 	outer := e.rec
 	if outer != nil {

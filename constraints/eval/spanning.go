@@ -140,7 +140,7 @@ func (s *spanning) spread(e *env, n int32, f flips, undo *[]move) {
 	for len(s.queue) > 0 {
 		n := s.queue[len(s.queue)-1]
 		s.queue = s.queue[:len(s.queue)-1]
-		e.cost++
+		e.visited()
 		for _, o := range s.edges(e, n) {
 			m := int32(o) + 1
 			s.grow(m)
@@ -201,7 +201,7 @@ func (s *spanning) rehang(e *env, n int32, undo *[]move) bool {
 		s.hang(n, origin, undo)
 		return true
 	}
-	e.cost++
+	e.visited()
 	s.pred = s.back(e, o, s.pred[:0])
 	for _, p := range s.pred {
 		if s.has(p) && s.trees.root(int32(p)+1) == origin {

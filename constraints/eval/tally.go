@@ -11,10 +11,12 @@ type Tally struct {
 // Tallies counts the instances of every constraint on a view, from scratch. want
 // says whether the operands of the n-th instance (from 0) of a constraint are asked
 // for; they are then given to sample, with the nodes that are bound.
-func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) []Tally {
+func (c *Checker) Tallies(v mgpp.View, want func(constraint, n int) bool, sample func(i Instance, args []Arg)) (out []Tally) {
+	defer c.halted()
+	c.begin()
 	c.g.Advance()
 	e := newEnv(c, v)
-	out := make([]Tally, len(c.infos))
+	out = make([]Tally, len(c.infos))
 	for i := range c.infos {
 		k, t := &c.infos[i], &out[i]
 		if k.acyclic {
@@ -67,9 +69,11 @@ func (e *env) tallyCycles(k *info) Tally {
 // BrokenAt reports at t which constraints have a broken instance, by their index,
 // as Check would tell it: for callers that do not ask for the instances. The slice
 // is the caller's.
-func (c *Checker) BrokenAt(t mgpp.Timestamp) []bool {
+func (c *Checker) BrokenAt(t mgpp.Timestamp) (out []bool) {
+	defer c.halted()
+	c.begin()
 	s := c.forward(t)
-	out := make([]bool, len(c.infos))
+	out = make([]bool, len(c.infos))
 	for b, l := range s.broken {
 		if b.constraint >= 0 && b.constraint < len(out) && len(l) > 0 {
 			out[b.constraint] = true
