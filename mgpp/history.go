@@ -284,6 +284,14 @@ func (h *History) Live(t Timestamp) iter.Seq[NodeID] {
 	}
 }
 
+// LiveCount is how many nodes are alive at t.
+func (h *History) LiveCount(t Timestamp) (n int) {
+	for range h.Live(t) {
+		n++
+	}
+	return n
+}
+
 // NodeAtTime returns the node that contains addr at t.
 func (h *History) NodeAtTime(addr trace.Addr, t Timestamp) (NodeID, bool) {
 	id := h.liveAt(uint64(addr), h.clip(t))

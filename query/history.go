@@ -20,6 +20,7 @@ type History interface {
 	Resizes(mgpp.NodeID) []mgpp.Timestamp
 	NodeCount() int
 	Live(mgpp.Timestamp) iter.Seq[mgpp.NodeID]
+	LiveCount(mgpp.Timestamp) int
 	// Touched are the nodes that operations in (from, to] wrote to, made, resized or
 	// ended, in order of their numbers.
 	Touched(from, to mgpp.Timestamp) []mgpp.NodeID

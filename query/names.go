@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -166,17 +167,22 @@ func (n *Names) suggest(name string) string {
 	return "there are " + strings.Join(names, ", ") + more
 }
 
+// declared gives the declared objects, which come before what the program allocates.
+func (n *Names) declared() iter.Seq[mgpp.NodeID] {
+	return func(yield func(mgpp.NodeID) bool) {
+		for id := mgpp.NodeID(1); int(id) <= n.hist.NodeCount(); id++ {
+			node := n.hist.Node(id)
+			if node.Global == 0 && node.Birth > 0 || node.Global != 0 && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
 // Global finds a declared object by its name.
 func (n *Names) Global(name string) (mgpp.NodeID, error) {
 	var have []string
-	for id := mgpp.NodeID(1); int(id) <= n.hist.NodeCount(); id++ {
-		node := n.hist.Node(id)
-		if node.Global == 0 {
-			if node.Birth > 0 {
-				break // declared objects come first
-			}
-			continue
-		}
+	for id := range n.declared() {
 		t := n.Type(id)
 		if t.Name == name {
 			return id, nil

@@ -30,45 +30,40 @@ type Choice struct {
 	Max    int           // at most so many; 0: all
 }
 
-// Snapshot returns the graph at t. Where not all are wanted, globals and what
+// Snapshot returns the graph at t. Where not all are wanted, declared globals and what
 // they lead to come first, then nodes of known type, in order of birth.
 func (n *Names) Snapshot(t mgpp.Timestamp, c Choice) Snapshot {
-	s := Snapshot{Time: t}
-	v := n.hist.At(t)
-	most := c.Max
-	if most <= 0 {
-		most = n.hist.NodeCount() + 1
+	s := Snapshot{Time: t, Live: n.hist.LiveCount(t)}
+	p := picked{n: n, v: n.hist.At(t), most: c.Max, at: map[mgpp.NodeID]int{}}
+	if p.most <= 0 {
+		p.most = n.hist.NodeCount() + 1
 	}
-	p := picked{n: n, v: v, most: most, at: map[mgpp.NodeID]int{}}
 	if c.Around != nil {
 		for _, id := range c.Around {
 			p.take(id)
 		}
 		p.spread()
-		for range n.hist.Live(t) {
-			s.Live++
-		}
 		s.Nodes = p.nodes
 		return s
 	}
-	var known, others []mgpp.NodeID
-	for id := range n.hist.Live(t) {
-		s.Live++
-		switch typed := n.Type(id); {
-		case c.Type != "" && typed.Name != c.Type:
-		case n.hist.Node(id).Global != 0:
-			p.take(id)
-		case typed.Name != "" && len(known) < most:
-			known = append(known, id)
-		case typed.Name == "" && len(others) < most:
-			others = append(others, id)
-		}
-	}
 	if c.Type == "" {
+		for id := range n.declared() {
+			p.take(id)
+		}
 		p.spread()
 	}
-	for _, id := range known {
-		p.take(id)
+	var others []mgpp.NodeID
+	for id := range n.hist.Live(t) {
+		if len(p.nodes) >= p.most {
+			break
+		}
+		switch typed := n.Type(id); {
+		case c.Type != "" && typed.Name != c.Type:
+		case typed.Name != "":
+			p.take(id)
+		case len(others) < p.most:
+			others = append(others, id)
+		}
 	}
 	for _, id := range others {
 		p.take(id)

@@ -36,8 +36,10 @@ type Reader struct {
 	inRun   uint64 // stores of the row that are not decoded yet
 	strings []string
 	stacks  [][]Addr
-	plain   bool      // stacks are passed by, and names looked up when an event has one
-	pending []located // blocks of tables that have not been looked into
+	plain   bool            // stacks are passed by, and names looked up when an event has one
+	pending []located       // blocks of tables that have not been looked into
+	names   func() []string // what given is to be; nil: it is that, or nothing is given
+	given   []string        // the strings of all tables
 	sites   siteTable
 	learned int     // blocks whose tables and sites are known
 	current scratch // of the events being read
@@ -307,11 +309,32 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 }
 
 // PassStacks has all further events come without their stacks, which is faster after
-// a Seek. It can not be taken back.
-func (t *Reader) PassStacks() { t.plain = true }
+// a Seek. It can not be taken back. Where Names of the trace are known, names returns
+// them: then no table needs to be read for the name of an event; else it is nil.
+func (t *Reader) PassStacks(names func() []string) {
+	t.plain = true
+	if !t.segmented() {
+		t.names = names
+	}
+}
+
+// Names are the names of all events, when all have been read; nil of a trace in
+// segments, each of which has its own.
+func (t *Reader) Names() []string {
+	if t.segmented() {
+		return nil
+	}
+	return t.strings
+}
 
 // name returns a string of the tables, of which some may not have been looked into.
 func (t *Reader) name(i uint64) (string, bool) {
+	if t.names != nil {
+		t.given, t.names = t.names(), nil
+	}
+	if i < uint64(len(t.given)) {
+		return t.given[i], true
+	}
 	for i >= uint64(len(t.strings)) && len(t.pending) > 0 {
 		b := t.pending[0]
 		t.pending = t.pending[1:]

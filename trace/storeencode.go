@@ -35,7 +35,8 @@ import (
 // which stays in the first cache, and each of its columns in a loop of its own.
 
 const (
-	maxStores = 1 << 16 // stores of a block
+	maxStores = 1 << 16 // stores of a block that is read
+	full      = 1 << 15 // of one that is written: the part of a history that a query decodes
 	piece     = 1 << 9  // stores that are coded at a time
 	slots     = 1 << 12 // of predictions
 	numCodes  = 9 * 9 * 2
@@ -75,7 +76,7 @@ type storeEncoder struct {
 }
 
 func newStoreEncoder(t *siteTable) *storeEncoder {
-	const room = maxStores + piece
+	const room = full + piece
 	return &storeEncoder{
 		table:  t,
 		number: siteBytes(len(t.sites)),
@@ -88,7 +89,7 @@ func newStoreEncoder(t *siteTable) *storeEncoder {
 }
 
 // room is how many stores the block takes yet.
-func (c *storeEncoder) room() int { return maxStores - c.n }
+func (c *storeEncoder) room() int { return full - c.n }
 
 var (
 	errSite = errors.New("a store of no known site")                    // read-only

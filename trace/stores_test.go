@@ -225,7 +225,7 @@ func TestStores(t *testing.T) {
 
 // TestLongRuns fills blocks.
 func TestLongRuns(t *testing.T) {
-	const n = 3*maxStores + 5
+	const n = 3*full + 5
 	w := newWorkload(1)
 	var s Stores
 	s.Recs = make([]StoreRec, n)

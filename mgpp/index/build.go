@@ -17,7 +17,7 @@ import (
 // many chunks or words. A query decodes one group, or a part of it.
 const (
 	groupOften  = 16
-	groupChunks = 4
+	groupChunks = 8 // at most 8: cell.chunks has a bit for each
 	groupWords  = 1 << 19
 )
 
@@ -31,6 +31,7 @@ type Builder struct {
 	hist   *mgpp.History
 	of     uint64
 	trace  []byte // its directory
+	names  func() []string
 	chunks []trace.Chunk
 	sites  []trace.StoreSite
 
@@ -68,7 +69,7 @@ func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	b := &Builder{
-		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), trace: r.Directory(), chunks: r.Chunks(),
+		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir, z), pcRows: newSorter(3, dir, z), keptRows: newSorter(3, dir, z), deaths: newSorter(2, dir, z),
@@ -115,6 +116,7 @@ func (b *Builder) begin() {
 		if b.group == 0 || b.closes() {
 			b.endGroup()
 		}
+		b.cells.chunk = 1 << (b.chunk - b.first)
 		b.chunkRows = append(b.chunkRows, row{uint64(b.hist.Now()), b.chunks[b.chunk].First, b.group})
 	}
 }
@@ -311,6 +313,13 @@ func (b *Builder) Finish(n Notes) (err error) {
 	}
 	if b.err == nil {
 		d.Trace, b.err = b.out.blob(b.trace)
+	}
+	if b.err == nil {
+		var list []byte
+		for _, s := range b.names() {
+			list = append(binary.AppendUvarint(list, uint64(len(s))), s...)
+		}
+		d.Names, b.err = b.out.blob(list)
 	}
 	if b.err == nil && n.Any != nil {
 		d.Notes, b.err = json.Marshal(n.Any)

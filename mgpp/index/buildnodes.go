@@ -206,7 +206,9 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 	nodes.extraCol = 4 // deaths
 	cover := newSorter(3, dirOf(b.path), b.z)
 	byGroup := newSorter(2, dirOf(b.path), b.z)
+	ends := newSorter(2, dirOf(b.path), b.z)
 	defer cover.close()
+	defer ends.close()
 	defer byGroup.close()
 	o, l := newOrigins(group), NewLives(b.hist.Now())
 	var resizes []row
@@ -244,6 +246,8 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		death := uint64(n.Death)
 		if death == 0 {
 			death = alive
+		} else {
+			ends.add(row{death, uint64(n.ID)})
 		}
 		if n.Moved != 0 {
 			d.Moves++
@@ -265,6 +269,9 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		return err
 	}
 	if err := b.sorted(d, tabCover, cover, nil); err != nil {
+		return err
+	}
+	if err := b.sorted(d, tabEnds, ends, nil); err != nil {
 		return err
 	}
 	if err := b.sorted(d, tabGroups, byGroup, nil); err != nil {

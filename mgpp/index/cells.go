@@ -7,6 +7,7 @@ type cells struct {
 	slots []cell
 	used  int
 	shift uint
+	chunk uint8 // the bit of the chunk that writes
 }
 
 // cell is a word that was written.
@@ -17,10 +18,11 @@ type cell struct {
 	touched uint8 // bytes that were written
 	own     uint8 // of these, since a block began there
 	known   uint8 // of these, with a value that is known
+	chunks  uint8 // of the group, that wrote: a bit each
 }
 
 func newCells() *cells {
-	c := &cells{}
+	c := &cells{chunk: 1}
 	c.grow(1 << 12)
 	return c
 }
@@ -73,6 +75,7 @@ func (c *cells) put(word, value uint64, mask, known uint8, t uint32) {
 	s.value = s.value&^byteMasks[mask] | value&byteMasks[known]
 	s.time = t
 	s.touched |= mask
+	s.chunks |= c.chunk
 	s.own |= mask
 	s.known = s.known&^mask | known
 }

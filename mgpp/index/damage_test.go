@@ -75,6 +75,45 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestDamageKeepsTrace: where an index is refused, the trace can be read as a whole, to
+// make another.
+func TestDamageKeepsTrace(t *testing.T) {
+	_, path := program(t, 3, 100)
+	x := build(t, path)
+	whole, err := os.ReadFile(path + ".idx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole[x.d.Tables[tabChunks].Dir] ^= 1
+	if err := os.WriteFile(path+".idx", whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := Open(path+".idx", r); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("an index without its chunks: %v", err)
+	}
+	if err := r.Seek(0); err != nil {
+		t.Fatal(err)
+	}
+	stacks := 0
+	for {
+		var ev trace.Event
+		if err := r.Next(&ev); err != nil {
+			break
+		}
+		if len(ev.Stack) > 0 {
+			stacks++
+		}
+	}
+	if stacks == 0 {
+		t.Error("the events of the trace have lost their stacks")
+	}
+}
+
 // TestStale: the index of another trace is refused.
 func TestStale(t *testing.T) {
 	_, path := program(t, 1, 100)

@@ -21,7 +21,7 @@ var (
 // description of it all as JSON, its length and checksum, and the magic again.
 const (
 	magic   = "mgtindex"
-	version = 1
+	version = 2
 	tail    = 4 + 4 + len(magic)
 )
 
@@ -38,6 +38,7 @@ type description struct {
 	Origins  blob                 `json:"origins"`
 	Lives    blob                 `json:"lives"`
 	Trace    blob                 `json:"trace"` // its directory
+	Names    blob                 `json:"names"` // of its events, by their numbers in it
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
@@ -130,7 +131,8 @@ const (
 	tabChunks = "chunks"
 	// [first event] [ops before] ops of each event: runs of events alike
 	tabKept = "kept"
-	// [word] [group] time, value, masks: what a group left in memory
+	// [word] [group] time, value, masks: what a group left in memory, and which of its
+	// chunks wrote there
 	tabCells = "cells"
 	// [word] [0] value, known: what memory held before the history
 	tabImages = "images"
@@ -146,6 +148,8 @@ const (
 	tabResizes = "resizes"
 	// [time] [node]: deaths that their event does not tell
 	tabDeaths = "deaths"
+	// [time] [node]: all deaths
+	tabEnds = "ends"
 	// [pc] [chunk] operations
 	tabPCs = "pcs"
 	// [function] [number] from, to + 1 (0: open), thread
@@ -162,11 +166,15 @@ const (
 	whatBits = 5
 )
 
-// packMasks codes the masks of a cell so that a word that was written as a whole
-// has 0.
+// packMasks codes the masks of a cell so that a word that was written as a whole by
+// the first chunk has 0.
 func packMasks(c *cell) uint64 {
-	return uint64(^c.touched) | uint64(c.touched^c.own)<<8 | uint64(c.own^c.known)<<16
+	return uint64(^c.touched) | uint64(c.touched^c.own)<<8 | uint64(c.own^c.known)<<16 | uint64(c.chunks^1)<<24
 }
+
+// wroteIn is the chunks of the group that wrote to the word: a bit each, from the
+// group's first.
+func wroteIn(masks uint64) uint64 { return masks>>24&0xff ^ 1 }
 
 func unpackMasks(v uint64) (touched, own, known uint8) {
 	touched = ^uint8(v)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,9 @@ type Index struct {
 	zstd    *zstd.Decoder
 	tables  map[string]*table
 	chunks  []row
-	origins map[int]origin    // that were read
-	loaded  map[uint64]*group // of those that were decoded
-	recent  []uint64          // their numbers, oldest first
+	origins map[int]origin // that were read
+	parts   map[int]*part  // chunks that were decoded
+	recent  []int          // their numbers, oldest first
 	err     error
 
 	// CallSite changes an event of the trace before it becomes an operation; nil: it
@@ -88,8 +89,7 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.PassStacks() // nodes have those that matter
-	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, origins: map[int]origin{}, loaded: map[uint64]*group{}}
+	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, origins: map[int]origin{}, parts: map[int]*part{}}
 	for name, m := range d.Tables {
 		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
 			z.Close()
@@ -105,7 +105,28 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		z.Close()
 		return nil, errors.Join(ErrCorrupt, x.err)
 	}
+	// Nodes have the stacks that matter. Only now: of an index that is no good another
+	// is made, with the stacks.
+	r.PassStacks(x.names)
 	return x, nil
+}
+
+// names reads the names of the trace's events.
+func (x *Index) names() (out []string) {
+	b, err := x.d.Names.read(x.f)
+	if x.fail(err) {
+		return nil
+	}
+	for len(b) > 0 {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)-k) {
+			x.fail(ErrCorrupt)
+			return nil
+		}
+		out = append(out, string(b[k:][:n]))
+		b = b[k+int(n):]
+	}
+	return out
 }
 
 // Close closes the file.

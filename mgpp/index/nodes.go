@@ -222,10 +222,11 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 			return
 		}
 		for b := range tab.Blocks {
-			if first, _ := tab.key(b); first > at {
+			e, err := tab.entry(b)
+			if x.fail(err) || e.a > at {
 				return
 			}
-			if tab.most(b) <= at {
+			if e.most <= at {
 				continue // all had died
 			}
 			rows, err := tab.block(b)
@@ -239,6 +240,12 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 			}
 		}
 	}
+}
+
+// LiveCount is how many nodes are alive at t.
+func (x *Index) LiveCount(t mgpp.Timestamp) int {
+	at := uint64(min(t, x.d.Now))
+	return int(x.bornBy(at)) - int(x.search(tabEnds, at+1, 0))
 }
 
 // origin reads an origin.
@@ -314,7 +321,7 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.NodeID {
 		return nil
 	}
 	x.ended(a, b, seen)
-	if x.groupOf(b)-x.groupOf(a+1) <= maxGroups {
+	if x.chunkOf(b)-x.chunkOf(a+1) < maxParts {
 		x.written(a, b, seen)
 	} else {
 		for id := range x.Live(to) {
@@ -333,28 +340,16 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.NodeID {
 
 // ended adds the nodes that were born or died in (a, b], and those that were resized.
 func (x *Index) ended(a, b uint64, seen map[mgpp.NodeID]struct{}) {
-	tab := x.table(tabNodes)
-	if x.fail(tab.open()) {
-		return
+	for id := x.bornBy(a) + 1; id <= x.bornBy(b); id++ {
+		seen[id] = struct{}{}
 	}
-	for i := range tab.Blocks {
-		if first, _ := tab.key(i); first > b {
-			break
+	x.scan(tabEnds, x.search(tabEnds, a+1, 0), func(r *row) bool {
+		if r[0] > b {
+			return false
 		}
-		if tab.most(i) <= a {
-			continue
-		}
-		rows, err := tab.block(i)
-		if x.fail(err) {
-			return
-		}
-		for k := range rows {
-			r := &rows[k]
-			if r[0] > a && r[0] <= b || r[4] > a && r[4] <= b {
-				seen[mgpp.NodeID(r[1])] = struct{}{}
-			}
-		}
-	}
+		seen[mgpp.NodeID(r[1])] = struct{}{}
+		return true
+	})
 	x.scan(tabResizes, 0, func(r *row) bool {
 		if r[1] > a && r[1] <= b {
 			seen[mgpp.NodeID(r[0])] = struct{}{}

@@ -14,16 +14,12 @@ func (x *Index) Op(t mgpp.Timestamp) mgpp.Op {
 	if at == 0 || t > x.d.Now {
 		return mgpp.Op{}
 	}
-	event, first, last, ok := x.eventOf(at)
-	if !ok {
-		return mgpp.Op{}
-	}
 	var ev trace.Event
-	if x.fail(x.r.Seek(event)) || x.fail(x.r.Next(&ev)) {
-		return mgpp.Op{}
-	}
-	if x.CallSite != nil {
-		x.CallSite(&ev)
+	first, last, ok := x.part(x.chunkOf(at)).event(at, &ev)
+	if !ok {
+		if first, last, ok = x.readEvent(at, &ev); !ok {
+			return mgpp.Op{}
+		}
 	}
 	op := mgpp.Op{Time: t, Thread: ev.Thread, PC: ev.PC, Wall: max(ev.Wall, -1), Instant: ev.Instant, Flags: ev.Flags, Name: ev.Name}
 	switch ev.Kind {
@@ -33,6 +29,18 @@ func (x *Index) Op(t mgpp.Timestamp) mgpp.Op {
 		x.life(&op, &ev, first, last)
 	}
 	return op
+}
+
+// readEvent reads the event that made the operation at t from the trace.
+func (x *Index) readEvent(t uint64, ev *trace.Event) (first, last uint64, ok bool) {
+	event, first, last, ok := x.eventOf(t)
+	if !ok || x.fail(x.r.Seek(event)) || x.fail(x.r.Next(ev)) {
+		return 0, 0, false
+	}
+	if x.CallSite != nil {
+		x.CallSite(ev)
+	}
+	return first, last, true
 }
 
 // eventOf returns the number of the event that made the operation at t, and its

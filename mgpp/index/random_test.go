@@ -143,6 +143,12 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 		var err error
 		if asRun {
 			site := trace.StoreSite{PC: e.PC, Width: uint8(e.Size), Base: trace.BaseOwn}
+			if g.rnd.IntN(2) == 0 { // otherwise the same
+				site.Base = trace.BaseOffset
+				if e.Base == 0 {
+					site.Base = trace.BaseNone
+				}
+			}
 			run := trace.Stores{Thread: e.Thread, Wall: e.Wall, Recs: []trace.StoreRec{{Site: uint32(sites), Addr: uint64(e.Addr), Base: uint64(e.Base)}}}
 			if e.Size <= 8 {
 				run.Recs[0].Value = binary.LittleEndian.Uint64(append(slices.Clone(e.Data), make([]byte, 8)...))
@@ -272,6 +278,9 @@ func compareAt(t *testing.T, h *mgpp.History, x *Index, at mgpp.Timestamp, rnd *
 	}
 	if d := cmp.Diff(slices.Collect(h.Live(at)), slices.Collect(x.Live(at))); d != "" {
 		t.Errorf("live at %d (-history +index)\n%s", at, d)
+	}
+	if p, q := h.LiveCount(at), x.LiveCount(at); p != q {
+		t.Errorf("live at %d: %d, the index %d", at, p, q)
 	}
 	v, w := h.At(at), x.At(at)
 	for id := range h.Live(at) {

@@ -13,12 +13,15 @@ import (
 
 // A table is rows of numbers, sorted by the first two, in blocks. Its directory
 // has for each block the first row's two and where the block lies; it follows the
-// blocks.
+// blocks. It is cut into pages, of which a list, behind it, has the first key and the
+// checksum: a query reads the list and the pages that it needs.
 
 const (
 	maxCols   = 7
 	blockRows = 256
-	dirBytes  = 40 // of an entry: two keys, offset, length, checksum, extra
+	dirBytes  = 40  // of an entry: two keys, offset, length, checksum, extra
+	pageDir   = 256 // entries of a page of the directory
+	topBytes  = 20  // of an entry of the list of pages: two keys, checksum
 )
 
 type row [maxCols]uint64
@@ -31,7 +34,7 @@ type tableMeta struct {
 	Rows   uint64 `json:"rows"`
 	Blocks int    `json:"blocks"`
 	Dir    int64  `json:"dir"` // offset of the directory
-	Sum    uint32 `json:"sum"` // of the directory
+	Sum    uint32 `json:"sum"` // of the list of its pages
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // read-only
@@ -107,9 +110,17 @@ func (t *tableWriter) flush() {
 // finish writes the directory.
 func (t *tableWriter) finish() (tableMeta, error) {
 	t.flush()
-	m := tableMeta{Cols: t.cols, Rows: t.rows, Blocks: len(t.dir) / dirBytes, Dir: t.out.at, Sum: crc32.Checksum(t.dir, castagnoli)}
-	if t.err == nil {
-		_, t.err = t.out.Write(t.dir)
+	var top []byte
+	for at := 0; at < len(t.dir); at += pageDir * dirBytes {
+		page := t.dir[at:min(at+pageDir*dirBytes, len(t.dir))]
+		top = append(top, page[:16]...)
+		top = binary.LittleEndian.AppendUint32(top, crc32.Checksum(page, castagnoli))
+	}
+	m := tableMeta{Cols: t.cols, Rows: t.rows, Blocks: len(t.dir) / dirBytes, Dir: t.out.at, Sum: crc32.Checksum(top, castagnoli)}
+	for _, b := range [2][]byte{t.dir, top} {
+		if t.err == nil {
+			_, t.err = t.out.Write(b)
+		}
 	}
 	return m, t.err
 }
@@ -140,15 +151,26 @@ func decodeBlock(b []byte, cols int, rows []row) ([]row, error) {
 		return nil, errBlock
 	}
 	b = b[1+k:]
-	rows = append(rows[:0], make([]row, n)...)
+	if rows = rows[:0]; uint64(cap(rows)) < n {
+		rows = make([]row, n)
+	}
+	rows = rows[:n]
 	for c := range cols {
 		prev := uint64(0)
 		for i := range rows {
-			u, k := binary.Uvarint(b)
-			if k <= 0 {
-				return nil, errBlock
+			var u uint64
+			switch { // most are of one byte or two
+			case len(b) >= 1 && b[0] < 0x80:
+				u, b = uint64(b[0]), b[1:]
+			case len(b) >= 2 && b[1] < 0x80:
+				u, b = uint64(b[0]&0x7f)|uint64(b[1])<<7, b[2:]
+			default:
+				v, k := binary.Uvarint(b)
+				if k <= 0 {
+					return nil, errBlock
+				}
+				u, b = v, b[k:]
 			}
-			b = b[k:]
 			prev += u>>1 ^ -(u & 1)
 			rows[i][c] = prev
 		}
@@ -159,12 +181,13 @@ func decodeBlock(b []byte, cols int, rows []row) ([]row, error) {
 	return rows, nil
 }
 
-// table reads one. The directory is read when it is needed first.
+// table reads one. Its directory is read as it is needed.
 type table struct {
 	tableMeta
 	f      io.ReaderAt
 	zstd   *zstd.Decoder
-	dir    []byte
+	top    []byte   // the list of pages; nil: not read
+	pages  [][]byte // of the directory; nil: not read
 	cached map[int][]row
 	order  []int // of cached, oldest first
 	buf    []byte
@@ -174,28 +197,62 @@ type table struct {
 // cachedBlocks is how many blocks of each table are kept decoded.
 const cachedBlocks = 256
 
+// open reads the list of pages.
 func (t *table) open() error {
-	if t.dir != nil || t.Blocks == 0 {
+	if t.top != nil || t.Blocks == 0 {
 		return nil
 	}
-	dir := make([]byte, t.Blocks*dirBytes)
-	if _, err := t.f.ReadAt(dir, t.Dir); err != nil && err != io.EOF {
+	pages := (t.Blocks + pageDir - 1) / pageDir
+	top := make([]byte, pages*topBytes)
+	if err := t.directory(top, t.Dir+int64(t.Blocks)*dirBytes, t.Sum); err != nil {
 		return err
 	}
-	if crc32.Checksum(dir, castagnoli) != t.Sum {
-		return fmt.Errorf("%w: a directory", ErrCorrupt)
-	}
-	t.dir = dir
+	t.top, t.pages = top, make([][]byte, pages)
 	return nil
 }
 
-func (t *table) key(block int) (a, b uint64) {
-	e := t.dir[block*dirBytes:]
-	return binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
+func (t *table) directory(b []byte, at int64, sum uint32) error {
+	if _, err := t.f.ReadAt(b, at); err != nil && err != io.EOF {
+		return err
+	}
+	if crc32.Checksum(b, castagnoli) != sum {
+		return fmt.Errorf("%w: a directory", ErrCorrupt)
+	}
+	return nil
 }
 
-// most is the largest value of the extra column in a block.
-func (t *table) most(block int) uint64 { return binary.LittleEndian.Uint64(t.dir[block*dirBytes+32:]) }
+// page returns a page of the directory. The table is open.
+func (t *table) page(i int) ([]byte, error) {
+	if t.pages[i] == nil {
+		page := make([]byte, min(t.Blocks-i*pageDir, pageDir)*dirBytes)
+		if err := t.directory(page, t.Dir+int64(i)*pageDir*dirBytes, binary.LittleEndian.Uint32(t.top[i*topBytes+16:])); err != nil {
+			return nil, err
+		}
+		t.pages[i] = page
+	}
+	return t.pages[i], nil
+}
+
+// entry is what the directory says of a block. The table is open.
+type entry struct {
+	a, b uint64 // of its first row
+	at   int64
+	n    int
+	sum  uint32
+	most uint64 // the largest value of the extra column
+}
+
+func (t *table) entry(block int) (entry, error) {
+	page, err := t.page(block / pageDir)
+	if err != nil {
+		return entry{}, err
+	}
+	e := page[block%pageDir*dirBytes:][:dirBytes]
+	return entry{
+		binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]), int64(binary.LittleEndian.Uint64(e[16:])),
+		int(binary.LittleEndian.Uint32(e[24:])), binary.LittleEndian.Uint32(e[28:]), binary.LittleEndian.Uint64(e[32:]),
+	}, nil
+}
 
 // block returns the rows of a block, read-only, valid until blocks of the table
 // that were asked for more recently have taken its place.
@@ -223,23 +280,24 @@ func (t *table) block(i int) ([]row, error) {
 }
 
 func (t *table) load(i int, rows []row) ([]row, error) {
-	e := t.dir[i*dirBytes : (i+1)*dirBytes]
-	off, n, sum := int64(binary.LittleEndian.Uint64(e[16:])), int(binary.LittleEndian.Uint32(e[24:])), binary.LittleEndian.Uint32(e[28:])
-	if off < 0 || n > 1<<20 {
-		return nil, errBlock
-	}
-	if cap(t.buf) < n {
-		t.buf = make([]byte, n)
-	}
-	b := t.buf[:n]
-	if _, err := t.f.ReadAt(b, off); err != nil && err != io.EOF {
+	e, err := t.entry(i)
+	if err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(b, castagnoli) != sum {
+	if e.at < 0 || e.n > 1<<20 {
 		return nil, errBlock
 	}
-	if n > 0 && b[0] == 1 {
-		var err error
+	if cap(t.buf) < e.n {
+		t.buf = make([]byte, e.n)
+	}
+	b := t.buf[:e.n]
+	if _, err := t.f.ReadAt(b, e.at); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if crc32.Checksum(b, castagnoli) != e.sum {
+		return nil, errBlock
+	}
+	if e.n > 0 && b[0] == 1 {
 		if t.raw, err = t.zstd.DecodeAll(b[1:], t.raw[:0]); err != nil {
 			return nil, errBlock
 		}
@@ -269,14 +327,24 @@ func (t *table) search(a, b uint64) (uint64, error) {
 	if err := t.open(); err != nil {
 		return 0, err
 	}
+	// The last page whose first key is below, and of it the last block.
 	want := row{a, b}
-	block := sort.Search(t.Blocks, func(i int) bool {
-		x, y := t.key(i)
-		return !(&row{x, y}).less(&want)
-	})
-	if block == 0 {
+	below := func(a, b uint64) bool { return (&row{a, b}).less(&want) }
+	page := sort.Search(len(t.pages), func(i int) bool {
+		e := t.top[i*topBytes:]
+		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
+	}) - 1
+	if page < 0 {
 		return 0, nil
 	}
+	dir, err := t.page(page)
+	if err != nil {
+		return 0, err
+	}
+	block := page*pageDir + sort.Search(len(dir)/dirBytes, func(i int) bool {
+		e := dir[i*dirBytes:]
+		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
+	})
 	rows, err := t.block(block - 1)
 	if err != nil {
 		return 0, err

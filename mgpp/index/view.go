@@ -81,24 +81,28 @@ type wordReader struct {
 	exact      bool
 }
 
-// read goes back through what was written until each byte has an answer.
+// read goes back through what was written until each byte has an answer. What a group
+// left is in the row of the word; where that says too little, the chunks that wrote
+// there are decoded.
 func (r *wordReader) read() {
 	x := r.x
-	g := x.groupOf(r.t)
-	if g > 0 && r.t > 0 {
-		r.from(x.load(g), r.t)
-	}
-	if r.want != 0 && g > 0 {
-		x.rowsBefore(r.word, g, func(c *row) bool {
-			if c[2] < r.n.birth {
+	now := x.groupOf(r.t)
+	if now > 0 && r.t > 0 {
+		x.rowsBefore(r.word, now+1, func(c *row) bool {
+			if c[1] < now && c[2] < r.n.birth {
 				return false
 			}
 			touched, own, known := unpackMasks(c[4])
 			if touched&r.want == 0 {
 				return true
 			}
-			if r.exact && touched&^r.want != 0 || r.n.is(bitResized) { // its time may be of other bytes
-				r.from(x.load(c[1]), uint64(x.d.Now))
+			// What the group of t left is what was there at t if nothing has been
+			// written since, and no block may have begun there.
+			later := c[1] == now && (c[2] > r.t || touched&^own != 0)
+			// A row has the time of its newest byte.
+			mixed := r.exact && touched&^r.want != 0 || r.n.is(bitResized)
+			if later || mixed {
+				r.fromChunks(c)
 				return r.want != 0
 			}
 			r.take(own, known, c[3], c[2])
@@ -109,11 +113,13 @@ func (r *wordReader) read() {
 	r.unversioned(r.want)
 }
 
-// from reads from the writes of a group.
-func (r *wordReader) from(g *group, t uint64) {
-	g.newest(r.word, t, func(c *rec) bool {
-		r.take(c.mask, c.known, c.value, uint64(c.time))
-		return r.want != 0
+// fromChunks reads from the writes of a group, until t.
+func (r *wordReader) fromChunks(c *row) {
+	r.x.spanOf(c, r.t).newest(func(chunk int) bool {
+		return r.x.part(chunk).newest(r.word, r.t, func(c *rec) bool {
+			r.take(c.mask, c.known, c.value, uint64(c.time))
+			return r.want != 0
+		})
 	})
 }
 

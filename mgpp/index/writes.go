@@ -20,11 +20,45 @@ func (x *Index) LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.T
 	}
 	size = min(size, 1<<32, 1<<57-a)
 	g := x.groupOf(at)
-	found := x.load(g).last(a, size, at)
+	found := x.lastIn(g, a, size, at)
 	if found == 0 {
 		found = x.lastBefore(a, size, g)
 	}
 	return mgpp.Timestamp(max(found, x.carried(a, size, found, at)))
+}
+
+// lastIn returns the newest write of a group, at or before t.
+func (x *Index) lastIn(g, addr, size, t uint64) (found uint64) {
+	first, end := x.chunksOf(g)
+	look := span{first, 1<<(end-first) - 1}
+	lo, hi := addr>>3, (addr+size-1)>>3
+	if hi-lo < fewWords {
+		look.bits = 0
+		for w := lo; w <= hi; w++ {
+			r, ok := x.rowOf(w, g)
+			touched, _, _ := unpackMasks(r[4])
+			want := rangeMask(w<<3, addr, addr+size)
+			switch {
+			case !ok || touched&want == 0:
+			case r[2] <= t && touched&^want == 0:
+				found = max(found, r[2])
+			default:
+				look.bits |= wroteIn(r[4])
+			}
+		}
+	}
+	look.until(x.chunkOf(t)).newest(func(chunk int) bool {
+		at := x.part(chunk).last(addr, size, t)
+		found = max(found, at)
+		return at == 0
+	})
+	return found
+}
+
+// rowOf is what a group left in a word; false if it did not write there.
+func (x *Index) rowOf(word, g uint64) (row, bool) {
+	r, ok := x.rowAt(tabCells, x.search(tabCells, word, g))
+	return r, ok && r[0] == word && r[1] == g
 }
 
 // lastBefore returns the newest write of the groups before one.
@@ -64,7 +98,7 @@ func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 	if newest == 0 || exact {
 		return time
 	}
-	return x.load(newest).last(addr, size, uint64(x.d.Now))
+	return x.lastIn(newest, addr, size, uint64(x.d.Now))
 }
 
 // rowsBefore gives what the groups before one left in a word, newest first, until f
@@ -112,24 +146,23 @@ func (x *Index) carriedSize(n *node) uint64 {
 
 // written adds the nodes that operations in (a, b] wrote to.
 func (x *Index) written(a, b uint64, seen map[mgpp.NodeID]struct{}) {
-	for g := x.groupOf(a + 1); g <= x.groupOf(b); g++ {
-		recs := x.load(g).recs
-		from := sort.Search(len(recs), func(i int) bool { return uint64(recs[i].time) > a })
-		var last node
-		for i := from; i < len(recs) && uint64(recs[i].time) <= b; i++ {
-			r := &recs[i]
+	var last node
+	for c := x.chunkOf(a + 1); c <= x.chunkOf(b); c++ {
+		p := x.part(c)
+		for i, to := p.by(a), p.by(b); i < to; i++ {
+			r, word := &p.recs[i], p.words[i]
 			for k := range uint64(8) {
 				if r.mask>>k&1 == 0 {
 					continue
 				}
-				addr, t := r.word<<3+k, uint64(r.time)
+				addr, t := word<<3+k, uint64(r.time)
 				if last.id != 0 && last.alive(t) && !last.is(bitResized) && addr-last.start < last.size {
 					break // most words lie in one node
 				}
 				if n, ok := x.liveAt(addr, t); ok {
 					last = n
 					seen[n.id] = struct{}{}
-					if x.holds(&n, r.word<<3+7, t) {
+					if x.holds(&n, word<<3+7, t) {
 						break
 					}
 				}

@@ -1,0 +1,378 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/bits"
+	"sort"
+
+	"mgtrace/trace"
+)
+
+// part is what the operations of a chunk wrote, decoded from the trace.
+type part struct {
+	words []uint64 // of recs: a search for one of them reads nothing else
+	recs  []rec    // by time
+	heads []uint32 // hash table: index in recs + 1 of the newest write to a word; nil: not made
+	prev  []uint32 // of each: index + 1 of the write to the same word before; 0: none here
+	shift uint
+	asked int // words that were looked for without the table
+
+	sites  []uint32 // of recs: of a store of a run; noSite: of an event
+	runs   []partRun
+	events []partEvent // that became operations
+}
+
+const noSite = ^uint32(0)
+
+// partRun is what stores have in common.
+type partRun struct {
+	at     int // the first's rec
+	thread trace.ThreadID
+	wall   int64
+	sites  []trace.StoreSite
+}
+
+// partEvent is an event without its bytes, and its operations.
+type partEvent struct {
+	first, last uint64
+	ev          trace.Event
+}
+
+// rec is a write of bytes of one word.
+type rec struct {
+	value       uint64
+	time        uint32
+	mask, known uint8 // bytes that were written, and of which the value is known
+}
+
+const (
+	// maxParts is how many parts are kept decoded, 3 MB each where stores are of one
+	// word.
+	maxParts = 32
+	// maxAsked is how many words are looked for one after another in a part before a
+	// table of them is made.
+	maxAsked = 12
+)
+
+// part decodes a chunk.
+func (x *Index) part(chunk int) *part {
+	if p, ok := x.parts[chunk]; ok {
+		return p
+	}
+	n := uint64(x.d.Now)
+	if chunk+1 < len(x.chunks) {
+		n = x.chunks[chunk+1][0]
+	}
+	n -= x.chunks[chunk][0]
+	n += n / 16
+	p := &part{words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
+	x.fail(x.decode(chunk, p))
+	if len(x.recent) == maxParts {
+		delete(x.parts, x.recent[0])
+		x.recent = x.recent[1:]
+	}
+	x.parts[chunk] = p
+	x.recent = append(x.recent, chunk)
+	return p
+}
+
+// decode adds the writes of a chunk to a part.
+func (x *Index) decode(chunk int, p *part) error {
+	return x.eachBatch(chunk, func(ev *trace.Event, run *trace.Stores, k *keptRuns) error {
+		if run == nil {
+			first, last := k.next()
+			if last >= first {
+				p.keep(ev, first, last)
+			}
+			if last >= first && (ev.Kind == trace.KindStore || ev.Kind == trace.KindBulk || ev.Kind == trace.KindSyscall || ev.Kind == trace.KindUnread) {
+				addr, size, data := extent(ev)
+				p.write(addr, size, data, uint32(last), noSite)
+			}
+			return nil
+		}
+		sites := x.r.Sites()
+		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites})
+		for recs := run.Recs; len(recs) > 0; {
+			n, t := k.some(len(recs))
+			if k.each > 0 {
+				p.stores(recs[:n], run.Wide, sites, uint32(t), uint32(k.each))
+			}
+			recs = recs[n:]
+		}
+		return nil
+	})
+}
+
+// stores adds stores, of which the first is the operation after t, and each is some
+// operations after the one before.
+func (p *part) stores(recs []trace.StoreRec, wide []byte, sites []trace.StoreSite, t, each uint32) {
+	for i := range recs {
+		r := &recs[i]
+		t += each
+		w := sites[r.Site].Width
+		if off := r.Addr & 7; w <= 8 && off+uint64(w) <= 8 {
+			mask := uint8(uint16(1)<<w-1) << off
+			p.words = append(p.words, r.Addr>>3)
+			p.recs = append(p.recs, rec{value: r.Value << (8 * off) & byteMasks[mask], time: t, mask: mask, known: mask})
+			p.sites = append(p.sites, r.Site)
+			continue
+		}
+		if w <= 8 {
+			p.straddling(r.Addr, r.Value, w, t, r.Site)
+		} else {
+			p.write(r.Addr, uint64(w), wide[r.Value:][:w], t, r.Site)
+		}
+	}
+}
+
+// keep notes an event that became operations.
+func (p *part) keep(ev *trace.Event, first, last uint64) {
+	e := partEvent{first, last, *ev}
+	switch ev.Kind {
+	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
+		_, e.ev.Size, _ = extent(ev)
+	}
+	e.ev.Data, e.ev.Args, e.ev.Stack = nil, nil, nil
+	p.events = append(p.events, e)
+}
+
+// event returns the event, without its bytes, that made the operation at t, and all
+// its operations; false if that is not known here.
+func (p *part) event(t uint64, ev *trace.Event) (first, last uint64, ok bool) {
+	if i := sort.Search(len(p.events), func(i int) bool { return p.events[i].last >= t }); i < len(p.events) && p.events[i].first <= t {
+		e := &p.events[i]
+		*ev = e.ev
+		return e.first, e.last, true
+	}
+	i := sort.Search(len(p.recs), func(i int) bool { return uint64(p.recs[i].time) >= t })
+	if i == len(p.recs) || uint64(p.recs[i].time) != t || p.sites[i] == noSite {
+		return 0, 0, false
+	}
+	run := &p.runs[sort.Search(len(p.runs), func(k int) bool { return p.runs[k].at > i })-1]
+	site := &run.sites[p.sites[i]]
+	if site.Base == trace.BaseOwn { // which it has not kept
+		return 0, 0, false
+	}
+	addr := p.words[i]<<3 + uint64(bits.TrailingZeros8(p.recs[i].mask))
+	*ev = trace.Event{
+		Kind: trace.KindStore, Flags: site.Flags, Thread: run.thread, Wall: run.wall, PC: site.PC,
+		Addr: trace.Addr(addr), Size: uint64(site.Width), Base: site.BaseOf(&trace.StoreRec{Addr: addr}),
+	}
+	return t, t, true
+}
+
+// straddling adds a store of up to 8 bytes that begins in one word and ends in the
+// next.
+func (p *part) straddling(addr, value uint64, width uint8, t, site uint32) {
+	var data [8]byte
+	binary.LittleEndian.PutUint64(data[:], value)
+	p.write(addr, uint64(width), data[:width], t, site)
+}
+
+func (p *part) write(addr, size uint64, data []byte, t, site uint32) {
+	eachWord(addr, size, data, func(word, value uint64, mask, known uint8) {
+		p.words = append(p.words, word)
+		p.recs = append(p.recs, rec{value: value, time: t, mask: mask, known: known})
+		p.sites = append(p.sites, site)
+	})
+}
+
+// eachBatch gives the events of a chunk, or runs of stores. What is called says to
+// the third which operations they became; errEnough ends it.
+func (x *Index) eachBatch(chunk int, f func(*trace.Event, *trace.Stores, *keptRuns) error) error {
+	begin, end := x.chunks[chunk][1], x.d.Events
+	if chunk+1 < len(x.chunks) {
+		end = x.chunks[chunk+1][1]
+	}
+	if err := x.r.Seek(begin); err != nil {
+		return err
+	}
+	k := x.kept(begin)
+	var ev trace.Event
+	for k.event < end {
+		run, err := x.r.NextBatch(&ev)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			if run == nil && x.CallSite != nil {
+				x.CallSite(&ev)
+			}
+			err = f(&ev, run, k)
+		}
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough")
+
+// eachOp gives the events of a chunk with their operations, [first, last]: none if
+// last is below first. A store of a run is given as number i of the run. It ends when
+// f returns false.
+func (x *Index) eachOp(chunk int, f func(ev *trace.Event, run *trace.Stores, i int, first, last uint64) bool) error {
+	return x.eachBatch(chunk, func(ev *trace.Event, run *trace.Stores, k *keptRuns) error {
+		if run == nil {
+			if first, last := k.next(); !f(ev, nil, 0, first, last) {
+				return errEnough
+			}
+			return nil
+		}
+		for i := range run.Recs {
+			if first, last := k.next(); !f(nil, run, i, first, last) {
+				return errEnough
+			}
+		}
+		return nil
+	})
+}
+
+// keptRuns gives the operations of one event after another.
+type keptRuns struct {
+	x     *Index
+	row   uint64 // number of the next row
+	event uint64
+	until uint64 // event at which the next row begins
+	each  uint64
+	op    uint64 // operations so far
+}
+
+// kept begins at an event that begins a chunk.
+func (x *Index) kept(event uint64) *keptRuns {
+	return &keptRuns{x: x, row: x.search(tabKept, event, 0), event: event, until: event}
+}
+
+func (k *keptRuns) next() (first, last uint64) {
+	_, t := k.some(1)
+	return t + 1, k.op
+}
+
+// some passes over events that became equally many operations each, k.each: at most n
+// of them, and says how many, and the operations before.
+func (k *keptRuns) some(n int) (events int, t uint64) {
+	if k.event >= k.until {
+		r, _ := k.x.rowAt(tabKept, k.row)
+		k.row++
+		k.op, k.each, k.until = r[1], r[2], k.x.d.Events
+		if next, ok := k.x.rowAt(tabKept, k.row); ok {
+			k.until = next[0]
+		}
+	}
+	took := max(min(uint64(n), k.until-min(k.until, k.event)), 1)
+	t = k.op
+	k.event += took
+	k.op += took * k.each
+	return int(took), t
+}
+
+// link makes the table of words.
+func (p *part) link() {
+	n := 1 << max(bits.Len(uint(2*len(p.recs))), 4)
+	p.heads, p.prev = make([]uint32, n), make([]uint32, len(p.recs))
+	p.shift = uint(64 - bits.TrailingZeros(uint(n)))
+	for i, w := range p.words {
+		h := p.slot(w)
+		p.prev[i] = *h
+		*h = uint32(i + 1)
+	}
+}
+
+func (p *part) slot(word uint64) *uint32 {
+	mask := uint64(len(p.heads) - 1)
+	for i := word * 0x9e3779b97f4a7c15 >> p.shift; ; i++ {
+		h := &p.heads[i&mask]
+		if *h == 0 || p.words[*h-1] == word {
+			return h
+		}
+	}
+}
+
+// by is how many writes were made at or before t.
+func (p *part) by(t uint64) int {
+	return sort.Search(len(p.recs), func(i int) bool { return uint64(p.recs[i].time) > t })
+}
+
+// newest gives the writes to a word at or before t, newest first, until f returns
+// false; it reports whether f always returned true.
+func (p *part) newest(word, t uint64, f func(*rec) bool) bool {
+	if p.heads == nil {
+		if p.asked++; p.asked <= maxAsked {
+			for i := p.by(t) - 1; i >= 0; i-- {
+				if p.words[i] == word && !f(&p.recs[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		p.link()
+	}
+	for i := *p.slot(word); i != 0; i = p.prev[i-1] {
+		if r := &p.recs[i-1]; uint64(r.time) <= t && !f(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// last returns the newest write at or before t to a byte of [addr, addr+size).
+func (p *part) last(addr, size, t uint64) (at uint64) {
+	if lo, hi := addr>>3, (addr+size-1)>>3; hi-lo > fewWords {
+		for i := p.by(t) - 1; i >= 0; i-- {
+			if w := p.words[i]; lo <= w && w <= hi && p.recs[i].mask&rangeMask(w<<3, addr, addr+size) != 0 {
+				return uint64(p.recs[i].time)
+			}
+		}
+		return 0
+	}
+	for w := addr >> 3; w<<3 < addr+size; w++ {
+		want := rangeMask(w<<3, addr, addr+size)
+		p.newest(w, t, func(r *rec) bool {
+			if r.mask&want == 0 {
+				return true
+			}
+			at = max(at, uint64(r.time))
+			return false
+		})
+	}
+	return at
+}
+
+// A span is the chunks of a group, of which each bit names one, from the first on.
+type span struct {
+	first int
+	bits  uint64
+}
+
+// spanOf is the chunks of a group that wrote to the word of a row, those up to the
+// one of an operation.
+func (x *Index) spanOf(r *row, t uint64) span {
+	lo, _ := x.chunksOf(r[1])
+	s := span{lo, wroteIn(r[4])}
+	return s.until(x.chunkOf(t))
+}
+
+// until leaves out what is behind a chunk.
+func (s span) until(chunk int) span {
+	if n := chunk - s.first + 1; n < 64 {
+		s.bits &= 1<<max(n, 0) - 1
+	}
+	return s
+}
+
+// newest gives the chunks, newest first, until f returns false.
+func (s span) newest(f func(chunk int) bool) {
+	for s.bits != 0 {
+		top := bits.Len64(s.bits) - 1
+		s.bits &^= 1 << top
+		if !f(s.first + top) {
+			return
+		}
+	}
+}
