@@ -187,14 +187,30 @@ func (a *Assembler) keep(t *thread, e *trace.Event) {
 	t.held = append(t.held, c)
 }
 
-// holds says that the thread is inside a declared allocator.
+// holds says that the thread is inside a declared allocator, or inside a realloc
+// whose books are captured.
 func (a *Assembler) holds(t *thread) bool {
-	return len(t.allocs) > 0 && a.plan.Funcs[t.allocs[0].fn].Declared
+	return len(t.allocs) > 0 && (a.plan.Funcs[t.allocs[0].fn].Declared || a.moves(t))
+}
+
+// moves says that the thread is inside a realloc of the C library and that its
+// stores are captured. The library links the old block into its lists before the
+// call returns and tells that the bytes have moved: what it stores meanwhile comes
+// after that in the history, or the links would be taken for what was moved.
+func (a *Assembler) moves(t *thread) bool {
+	if !a.plan.Inside || len(t.allocs) == 0 {
+		return false
+	}
+	f := &a.plan.Funcs[t.allocs[0].fn]
+	return !f.Declared && (f.Role == probe.RoleRealloc || f.Role == probe.RoleReallocArray)
 }
 
 // releaseOthers sends the writes held back that go to live blocks other than
 // [addr, addr+size), and keeps those inside it.
 func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
+	if a.moves(t) {
+		return
+	}
 	kept := t.held[:0]
 	for i := range t.held {
 		e := &t.held[i]
@@ -212,8 +228,15 @@ func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
 // release sends the writes held back that go to [addr, addr+size) or to live
 // blocks, and drops the others.
 func (a *Assembler) release(t *thread, addr, size uint64) {
+	moves := a.moves(t)
 	for i := range t.held {
-		if at := uint64(t.held[i].Addr); at-addr < size || a.live.contains(at) {
+		at := uint64(t.held[i].Addr)
+		// What was stored where the bytes were moved to was stored before that, or
+		// is what was moved: the realloc accounts for it.
+		if moves && at-addr < size {
+			continue
+		}
+		if moves || at-addr < size || a.live.contains(at) {
 			a.ev = t.held[i]
 			a.send(&a.ev)
 		}

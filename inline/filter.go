@@ -54,8 +54,9 @@ func (e *Engine) filterStores() error {
 // openGlobals has stores to declared objects in static memory recorded.
 func (e *Engine) openGlobals(globals []probe.Global) error {
 	for _, g := range globals {
-		lo := (e.images[0].bias + g.Addr) >> layout.GranuleShift
-		hi := (e.images[0].bias + g.Addr + g.Size + layout.Granule - 1) >> layout.GranuleShift
+		bias := e.images[e.plan.ImageOf(&g)].bias
+		lo := (bias + g.Addr) >> layout.GranuleShift
+		hi := (bias + g.Addr + g.Size + layout.Granule - 1) >> layout.GranuleShift
 		b := make([]byte, hi-lo)
 		for i := range b {
 			b[i] = openByte

@@ -59,6 +59,7 @@ type Node struct {
 	// Tracked: no block, but a range that was entered or tracked where no
 	// block is (static memory, a stack).
 	Tracked bool
+	Arena   bool // tracked memory in which an allocator has its blocks; see Options.Arenas
 }
 
 // Bytes is the content of a memory range at a time.

@@ -45,6 +45,9 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 	case trace.KindMap:
 		if h.plausible(ev, ev.Addr, ev.Size) {
 			h.mapped = append(h.mapped, mapping{h.ops.n, uint64(ev.Addr), uint64(ev.Addr) + ev.Size})
+			if h.options.Arenas {
+				h.arena(uint64(ev.Addr), ev.Size)
+			}
 		}
 	case trace.KindImage:
 		if n := uint64(len(ev.Data)); h.plausible(ev, ev.Addr, n) {
@@ -141,7 +144,7 @@ func (h *History) clear(ev *trace.Event, addr, size uint64, except NodeID) {
 	}
 	h.hits = h.overlapping(h.hits, addr, max(size, 1), h.ops.n)
 	for _, id := range h.hits {
-		if id == except {
+		if id == except || h.nodes.at(id).is(nodeArena) {
 			continue
 		}
 		if !h.nodes.at(id).is(nodeTracked | nodeBefore) { // one found before may have been on its way to being free
@@ -361,6 +364,23 @@ func (h *History) applyGlobal(ev *trace.Event) {
 	n.origin = h.nodes.intern(h.ops.name(ev.Name), nil)
 	n.flags |= nodeRare
 	h.nodes.rare[id] = rare{global: trace.GlobalID(ev.Aux)}
+}
+
+// arena makes a node of memory that was mapped, or lets the one grow that ends
+// there (brk). Blocks are looked for before it: liveAt asks the pages first.
+func (h *History) arena(addr, size uint64) {
+	if size == 0 {
+		return
+	}
+	if last := h.lastArena; last != 0 {
+		if n := h.nodes.at(last); n.start+n.size == addr && n.death == 0 {
+			n.size += size
+			h.nodes.longest = max(h.nodes.longest, n.size)
+			return
+		}
+	}
+	h.lastArena = h.fix(addr, size)
+	h.nodes.at(h.lastArena).flags |= nodeTracked | nodeArena
 }
 
 // fix makes a node that no operation made, alive from now on.

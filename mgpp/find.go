@@ -93,7 +93,9 @@ func (h *History) formerAt(addr uint64, t uint32) (found NodeID) {
 			return id
 		}
 	}
-	h.nodes.eachFixed(addr, addr+1, take)
+	h.nodes.eachFixed(addr, addr+1, func(id NodeID) bool {
+		return found != 0 && h.nodes.at(id).is(nodeArena) || take(id)
+	})
 	return found
 }
 

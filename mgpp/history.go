@@ -15,6 +15,10 @@ type Options struct {
 	// operations as any history does, but keeps no operation and no byte: what is
 	// asked about these has no meaning. See Number.
 	NodesOnly bool
+	// Arenas makes what the program maps (brk, mmap) nodes of their own where no
+	// block is: what an allocator writes into its own memory is kept, and can be
+	// read. A block in an arena hides it as long as it lives.
+	Arenas bool
 }
 
 // History is the whole evolution of a heap. One goroutine may Apply; any
@@ -36,7 +40,9 @@ type History struct {
 	freed  start               // what Freeable was asked last
 	hits   []NodeID            // the builder's scratch
 	died   []NodeID            // see Died
-	flags  []bool              // the builder's scratch
+
+	lastArena NodeID // the newest, which brk lets grow
+	flags     []bool // the builder's scratch
 }
 
 // recentNodes is how many hits the builder remembers; a power of two.
@@ -236,7 +242,7 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 	from := &h.nodes.origins[n.origin]
 	v := Node{
 		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
-		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Before: n.is(nodeBefore),
+		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Arena: n.is(nodeArena), Before: n.is(nodeBefore),
 		Alloc: h.ops.names[from.alloc], Stack: from.stack,
 	}
 	if n.is(nodeRare) {

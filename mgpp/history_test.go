@@ -372,3 +372,53 @@ free addr=0x100000000
 		t.Errorf("the block shrank; %d operations", h.Now())
 	}
 }
+
+// Memory that was mapped is a node where no block is: what is written there before a
+// block, after it, and beside it stays.
+func TestArenas(t *testing.T) {
+	h := New(Options{Arenas: true})
+	step := func(ev trace.Event) {
+		t.Helper()
+		if _, err := h.Apply(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(addr trace.Addr) (byte, bool) {
+		b := Bytes{Data: make([]byte, 1)}
+		ok := h.At(h.Now()).Read(addr, &b)
+		return b.Data[0], ok && b.Written[0]
+	}
+	store := func(addr trace.Addr, v byte) {
+		t.Helper()
+		step(trace.Event{Kind: trace.KindStore, Addr: addr, Size: 1, Data: []byte{v}})
+	}
+	step(trace.Event{Kind: trace.KindMap, Addr: 0x10000, Size: 0x1000})
+	step(trace.Event{Kind: trace.KindMap, Addr: 0x11000, Size: 0x1000}) // brk moves on
+	store(0x10800, 1)
+	store(0x11800, 2)
+	for addr, want := range map[trace.Addr]byte{0x10800: 1, 0x11800: 2} {
+		if v, ok := read(addr); !ok || v != want {
+			t.Errorf("%#x holds %d, %v; want %d", addr, v, ok, want)
+		}
+	}
+	arena, _ := h.NodeAtTime(0x11800, h.Now())
+	step(trace.Event{Kind: trace.KindAlloc, Addr: 0x10800, Size: 16, Name: "malloc"})
+	if _, ok := read(0x10800); ok {
+		t.Error("a block that was born has bytes")
+	}
+	store(0x10801, 3)
+	if id, _ := h.NodeAtTime(0x10801, h.Now()); id == arena || id == 0 {
+		t.Errorf("node %d at a block in arena %d", id, arena)
+	}
+	step(trace.Event{Kind: trace.KindFree, Addr: 0x10800})
+	store(0x10808, 4) // into what is free
+	for addr, want := range map[trace.Addr]byte{0x10801: 3, 0x10808: 4} {
+		if v, ok := read(addr); !ok || v != want {
+			t.Errorf("after the free %#x holds %d, %v; want %d", addr, v, ok, want)
+		}
+	}
+	step(trace.Event{Kind: trace.KindFree, Addr: 0x10800})
+	if a := h.Anomalies(); len(a) != 1 || a[0].Kind != FreeTwice {
+		t.Errorf("%+v", a)
+	}
+}

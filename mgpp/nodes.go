@@ -25,6 +25,7 @@ const (
 	nodeResized                       // nodes.resizes has its sizes
 	nodeRare                          // nodes.rare has more about it
 	nodeBefore                        // a block that was there before the history: no operation made it
+	nodeArena                         // memory that an allocator got from the kernel; see Options.Arenas
 )
 
 // alive reports whether the node lives at t.

@@ -156,6 +156,9 @@ func (h *History) resolve(value uint64, since, t uint32) Target {
 		return r
 	}
 	id := h.liveAt(value, since)
+	if h.options.Arenas && (id == 0 || !h.nodes.at(id).alive(t)) {
+		id = h.liveAt(value, t) // freed memory is the allocator's, and alive
+	}
 	if id == 0 {
 		r.State = Wild
 		r.Past = h.liveAt(value-1, since)

@@ -54,7 +54,7 @@ func (h *History) inLive(p *page, addr uint64) NodeID {
 	if id == 0 {
 		id = h.liveApart(addr, h.ops.n)
 	}
-	if id != 0 {
+	if id != 0 && !h.nodes.at(id).is(nodeArena) { // a block may be born in an arena
 		*slot = id
 	}
 	return id

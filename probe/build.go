@@ -59,7 +59,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 			b.planStores(i)
 		}
 	}
-	b.plan.Globals = slices.Clone(req.Globals)
+	b.plan.Globals, b.plan.Inside = slices.Clone(req.Globals), req.Inside
 	b.sort()
 	return &b.plan, nil
 }

@@ -246,4 +246,37 @@ func (b *builder) markLibrary(image int) {
 			work = append(work, calls[r]...)
 		}
 	}
+	if b.request.Inside {
+		b.openAllocators(image, calls)
+	}
+}
+
+// openAllocators takes back from the library's code what its allocators execute,
+// but for the writers that they call: those are captured as calls.
+func (b *builder) openAllocators(image int, calls [][]int32) {
+	s := b.sweeps[image]
+	var work []int32
+	done := make([]bool, len(s.ranges))
+	for i := range b.plan.Funcs {
+		f := &b.plan.Funcs[i]
+		home := -1
+		if f.Entry.Image == image {
+			home = s.home(f.Entry.Addr)
+		}
+		switch {
+		case home < 0:
+		case f.Role == RoleWriter:
+			done[home] = true
+		case f.Role >= RoleMalloc && f.Role <= RoleFree:
+			work = append(work, int32(home))
+		}
+	}
+	for len(work) > 0 {
+		r := work[len(work)-1]
+		work = work[:len(work)-1]
+		if !done[r] {
+			done[r], b.library[image][r] = true, false
+			work = append(work, calls[r]...)
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"slices"
+
 	"mgtrace/objfile"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -14,6 +16,7 @@ type Request struct {
 	Lines      []Line      // source lines wanted as points
 	Marks      bool        // ##C-POINT comments in the source
 	Globals    []Global    // objects in static memory that are nodes: their stores are captured
+	Inside     bool        // what the C library's allocator writes into its own memory is wanted, where its file is traced
 	End        bool        // the call of exit is wanted: what follows (atexit, destructors of static objects) is no normal use
 }
 
@@ -34,9 +37,10 @@ type Line struct {
 	Line int
 }
 
-// Global is an object in static memory of the program, by its address range in
+// Global is an object in static memory of a traced file, by its address range in
 // the file (virtual addresses).
 type Global struct {
+	Path string // of the file; "": the program's own
 	Name string
 	Type string
 	Addr uint64
@@ -61,6 +65,7 @@ type Plan struct {
 	Warnings []string
 	Notes    []string // what is not captured for a reason that is no cause for concern
 	Filtered int      // stores left out by rule: to the stack, to thread-local or other static data
+	Inside   bool     // stores inside the C library's allocator are captured
 	Library  int      // stores left out because they belong to the C library inside a static program
 }
 
@@ -69,6 +74,12 @@ type OpenCall struct {
 	Thread  trace.ThreadID
 	Func    int    // index in Plan.Funcs
 	SP, Ret uint64 // where its return address lies, and what it is
+}
+
+// ImageOf returns the index of the image in which a global lies, 0 if there is no
+// such file.
+func (p *Plan) ImageOf(g *Global) int {
+	return max(0, slices.IndexFunc(p.Images, func(im *Image) bool { return g.Path != "" && im.Path == g.Path }))
 }
 
 // Image is a file that is probed.

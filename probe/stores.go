@@ -40,7 +40,7 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 			if st.RIPRelative {
 				at += addr + uint64(st.Len)
 			}
-			keep = image == 0 && b.hitsGlobal(at, uint64(st.Width))
+			keep = b.hitsGlobal(image, at, uint64(st.Width))
 		}
 		if !keep {
 			b.plan.Filtered++
@@ -49,9 +49,9 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 	}
 }
 
-func (b *builder) hitsGlobal(addr, size uint64) bool {
+func (b *builder) hitsGlobal(image int, addr, size uint64) bool {
 	for _, g := range b.request.Globals {
-		if addr < g.Addr+g.Size && g.Addr < addr+size {
+		if b.plan.ImageOf(&g) == image && addr < g.Addr+g.Size && g.Addr < addr+size {
 			return true
 		}
 	}

@@ -76,7 +76,7 @@ type point struct {
 func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o AnalysisOptions, types graph.Typing) *Analysis {
 	a := &Analysis{
 		o: o, spec: spec, prog: prog, symbols: symbols,
-		hist:  mgpp.New(mgpp.Options{}),
+		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(prog.Funcs),
 		known: map[eval.Instance]bool{},
 	}

@@ -88,9 +88,13 @@ func (a *Analysis) recorded(ev *trace.Event) error {
 }
 
 // foreign reports whether a block is a library's own: allocated by code whose
-// stores are not captured, and of no declared type. Nobody reads its bytes.
+// stores are not captured, and of no declared type. Nobody reads its bytes. So is
+// an allocator's memory between blocks.
 func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	n := a.hist.Node(id)
+	if n.Arena {
+		return true // its bytes are those of the blocks in it, and what these left
+	}
 	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.ignores(n.Stack[0]) {
 		return true
 	}

@@ -54,6 +54,9 @@ func (a *Analysis) begin(ev *trace.Event) error {
 // beginsLate refuses specifications whose nodes come to be by calls: those of
 // before would be missing, and what leads to them would look broken.
 func beginsLate(spec *check.Spec) error {
+	if spec != nil && len(spec.Reaches) > 0 {
+		return errors.New("this specification's nodes come to be by the pointers of an allocator, and what it held before the history begins is not known: record all of the run (without --last, --from and --after)")
+	}
 	if spec != nil && len(spec.Members) > 0 {
 		return errors.New("this specification's nodes enter and leave by calls of functions, and those of before the history begins are not known: record all of the run (without --last, --from and --after)")
 	}

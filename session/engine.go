@@ -121,7 +121,10 @@ func (l *live) attach(name string) (engine, error) {
 	if l.o.Capture.counts {
 		unwind = nil
 	}
-	static := len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members) > 0
+	static := len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members)+len(l.spec.Reaches) > 0
+	if name == engineKernel && l.plan.Inside {
+		return nil, errors.New("the kernel's probes leave out what an allocator writes into its own memory: use --engine inline")
+	}
 	if name == engineKernel {
 		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
 		if err != nil {

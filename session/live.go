@@ -201,7 +201,7 @@ func (l *live) prepare(inProcess bool) (err error) {
 			continue
 		}
 		if im.Traced {
-			p.files = append(p.files, im.Obj)
+			p.files, p.paths = append(p.files, im.Obj), append(p.paths, im.Path)
 		}
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}
@@ -224,6 +224,7 @@ func (l *live) prepare(inProcess bool) (err error) {
 		return err
 	}
 	began := time.Now()
+	l.prog.Inside = req.Inside
 	l.plan, err = probe.Build(req, files, probe.Options{
 		Source: l.symbols.sources.Read,
 		Resolve: func(im *probe.Image, resolver uint64) (uint64, error) {
@@ -258,7 +259,11 @@ func (l *live) describe(main Image) {
 		}
 	}
 	for _, g := range l.plan.Globals {
-		l.prog.Globals = append(l.prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: main.Bias + trace.Addr(g.Addr), Size: g.Size})
+		bias := main.Bias
+		if i := l.plan.ImageOf(&g); i > 0 {
+			bias = trace.Addr(l.plan.Images[i].Bias)
+		}
+		l.prog.Globals = append(l.prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: bias + trace.Addr(g.Addr), Size: g.Size})
 	}
 	l.unprobed(l.plan.Unprobed)
 }

@@ -206,6 +206,9 @@ func (rec *recording) covers(s *check.Spec) error {
 			missing = append(missing, "the global "+g.Name)
 		}
 	}
+	if len(s.Reaches) > 0 && !rec.prog.Inside {
+		missing = append(missing, "what the allocator writes into its own memory")
+	}
 	for _, l := range need.Lines {
 		found := false
 		for _, pt := range rec.prog.Points {

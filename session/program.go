@@ -14,6 +14,7 @@ import (
 // whose code is traced, the program itself first.
 type program struct {
 	files   []*objfile.File
+	paths   []string // of the files
 	sources *Sources
 	marks   []check.Mark // nil: not looked for yet
 }
@@ -82,6 +83,20 @@ func (p *program) LookupGlobal(file, name string) []check.Variable {
 		}
 	}
 	return out
+}
+
+// fileOf is the path of the file that has an object in static memory, "" if it is
+// the program itself.
+func (p *program) fileOf(g check.Global) string {
+	for i, f := range p.files {
+		if v, ok := f.Global(g.Name, g.File); ok && v.Loc.Kind == objfile.LocStatic {
+			if i == 0 {
+				return ""
+			}
+			return p.paths[i]
+		}
+	}
+	return ""
 }
 
 func (p *program) GlobalNames() []string {

@@ -21,7 +21,7 @@ type relevance struct {
 // filterable says whether debug information can decide what matters: not where
 // membership, or a rule for callers, makes any block a node.
 func filterable(spec *check.Spec) bool {
-	if spec == nil || len(spec.Types) == 0 || len(spec.Members) > 0 || len(spec.Allocs) > 0 {
+	if spec == nil || len(spec.Types) == 0 || len(spec.Members)+len(spec.Reaches) > 0 || len(spec.Allocs) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {

@@ -149,8 +149,9 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Free: a.Free, FreeArg: a.FreeArg})
 	}
 	for _, g := range need.Globals {
-		r.Globals = append(r.Globals, probe.Global{Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
+		r.Globals = append(r.Globals, probe.Global{Path: p.fileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
 	}
+	r.Inside = len(spec.Reaches) > 0
 	for _, name := range o.Globals {
 		g, err := p.global(name)
 		if err != nil {

@@ -18,6 +18,7 @@ type Program struct {
 	Sites    int        `json:"sites"` // probed store sites
 	Warnings []string   `json:"warnings,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
+	Inside   bool       `json:"inside,omitempty"` // what the C library's allocator writes into its own memory was captured
 	Before   *Before    `json:"before,omitempty"` // nil: recorded from the program's start
 	Last     *Last      `json:"last,omitempty"`   // nil: nothing of the history was dropped to save room
 }

@@ -92,6 +92,7 @@ func mgtraceIn(t *testing.T, stdin string, args ...string) result {
 //	spec: ../specs/x.cons    the specification, if it is not its own x.cons
 //	build: clang-14 -no-pie  the compiler and its flags; else gcc or g++
 //	run: --module LIB        further flags of mgtrace run
+//	engine: inline           the only one that can record it
 //
 // Without either specification it is run without one, for its memory faults.
 type program struct {
@@ -100,6 +101,7 @@ type program struct {
 	stdin  string
 	build  []string
 	flags  []string
+	engine string // the only one that can record it; "": all can
 }
 
 // name is that of the binary: the source's, without its ending.
@@ -162,6 +164,8 @@ func (p *program) directives(t *testing.T, dir string) {
 			p.build = strings.Fields(value)
 		case key == "run":
 			p.flags = strings.Fields(value)
+		case key == "engine":
+			p.engine = value
 		}
 	}
 }
@@ -218,6 +222,9 @@ func TestPrograms(t *testing.T) {
 		for _, opt := range []string{"-O0", "-O2"} {
 			for _, engine := range []string{"inline", "ebpf"} {
 				t.Run(p.name()+opt+"/"+engine, func(t *testing.T) {
+					if p.engine != "" && engine != p.engine {
+						t.Skipf("only the engine %s records what this specification needs", p.engine)
+					}
 					if engine == "ebpf" {
 						needCapture(t)
 					}

@@ -18,6 +18,7 @@ type Spec struct {
 	Nils         []Nil
 	Embeds       []Embed
 	Members      []Membership // enter/leave, in file order; the index is mgpp.Op.Mark
+	Reaches      []Reach      // enter … from
 	Allocs       []AllocRule
 	Allocators   []Allocator
 	Roots        []Root
@@ -341,6 +342,15 @@ type Membership struct {
 	Arg    int  // 1…6; 0 with Return
 	Return bool // the returned pointer
 	Cond   Expr // over the returned value, which is Index slot 0; nil: always
+	Pos    syntax.Pos
+}
+
+// Reach is "enter T from ::g.f;": what the pointers in that part of the object lead
+// to is a node, and what the edges of such nodes lead to, while they do.
+type Reach struct {
+	Type   *NodeType
+	Global int   // index in Spec.Globals
+	Lo, Hi int64 // the part: offsets in the object, half-open
 	Pos    syntax.Pos
 }
 

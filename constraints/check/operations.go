@@ -2,13 +2,14 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
 
-// staticObjects resolves "global", and "root … from ::x", which declares ::x
+// staticObjects resolves "global", and "… from ::x", which declares ::x
 // where nothing else does: its stores must be captured.
 func (c *checker) staticObjects() {
 	for _, s := range c.file.Stmts {
@@ -20,11 +21,20 @@ func (c *checker) staticObjects() {
 			}
 			c.addGlobal(s.File, s.Name, s.Pos)
 		case *syntax.Root:
-			if g, ok := leftmost(s.From).(*syntax.GlobalName); ok {
-				if _, ok := c.globals[g.Name]; !ok && !c.declaredGlobal(g.Name) {
-					c.addGlobal("", g.Name, g.Pos)
-				}
+			c.impliedGlobal(s.From)
+		case *syntax.Member:
+			if s.From != nil {
+				c.impliedGlobal(s.From)
 			}
+		}
+	}
+}
+
+// impliedGlobal declares the object in static memory that an expression begins with.
+func (c *checker) impliedGlobal(x syntax.Expr) {
+	if g, ok := leftmost(x).(*syntax.GlobalName); ok {
+		if _, ok := c.globals[g.Name]; !ok && !c.declaredGlobal(g.Name) {
+			c.addGlobal("", g.Name, g.Pos)
 		}
 	}
 }
@@ -90,7 +100,11 @@ func (c *checker) operations() {
 		case *syntax.Nil:
 			c.sentinel(s)
 		case *syntax.Member:
-			c.membership(s)
+			if s.From != nil {
+				c.reach(s)
+			} else {
+				c.membership(s)
+			}
 		case *syntax.Root:
 			c.root(s)
 		case *syntax.Alloc:
@@ -162,6 +176,49 @@ func (c *checker) membership(s *syntax.Member) {
 		t.Intrusive = true
 	}
 	c.spec.Members = append(c.spec.Members, m)
+}
+
+// reach resolves "enter T from ::g.f;".
+func (c *checker) reach(s *syntax.Member) {
+	t := c.typeOf(s.Type)
+	g, _ := leftmost(s.From).(*syntax.GlobalName)
+	if t == nil || g == nil {
+		return
+	}
+	i, ok := c.globals[g.Name]
+	if !ok {
+		return
+	}
+	t.Intrusive = true
+	r := Reach{Type: t, Global: i, Hi: c.spec.Globals[i].Size, Pos: s.Pos}
+	if layout := c.spec.Globals[i].Layout; layout != nil {
+		sc := &scope{checker: c}
+		o := sc.lower(s.From)
+		if o.bad() {
+			return
+		}
+		at := layout
+		if o.place != nil {
+			if len(o.place.Steps) > 0 {
+				c.errorf(s.From.Where(), "name the whole array: its elements all lead to nodes")
+				return
+			}
+			r.Lo, at = o.place.Offset, o.place.Type
+		}
+		if at != nil && at.Size > 0 {
+			r.Hi = r.Lo + at.Size
+		}
+		if !slices.ContainsFunc(at.PointerFields(), func(f types.Scalar) bool { return leadsToNode(t, f.Type.Elem) }) {
+			c.errorf(s.From.Where(), "`%s` holds no pointer to %s", syntax.ExprString(s.From), t.Name)
+			return
+		}
+	}
+	c.spec.Reaches = append(c.spec.Reaches, r)
+}
+
+// leadsToNode reports whether a pointer to elem is one to a node of type t.
+func leadsToNode(t *NodeType, elem *types.Type) bool {
+	return elem != nil && t.Layout != nil && (elem == t.Layout || elem.Name != "" && elem.Name == t.Layout.Name)
 }
 
 // hasFunc asks whether the program has a function; "0x…" is an address.

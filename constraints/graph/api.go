@@ -21,7 +21,7 @@ type Object struct {
 	Birth   mgpp.Timestamp
 	Death   mgpp.Timestamp // 0: alive
 	Global  int            // index in Spec.Globals plus 1; 0: no global
-	Member  int            // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive
+	Member  int            // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches)
 	Why     string         // how the type is known, see Typing
 }
 

@@ -133,6 +133,7 @@ func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
+		g.turnedBy(t, c)
 	case mgpp.OpBirth:
 		g.lived(op.Node, t, c)
 	case mgpp.OpDeath:

@@ -33,6 +33,7 @@ type Graph struct {
 	loose   map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
 	members members
 	places  places
+	turns   []turn // of reached nodes, by time
 	lives   func(ObjID) bool
 	untyped []bool // by mgpp.Origin: its blocks are of no declared type
 
@@ -331,7 +332,9 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 		g.end(o, t)
 	}
 	for _, o := range g.members.in(g, id, t) {
-		g.end(o, t)
+		if g.objs[o].Member != reached { // pointers made it, and they are still there
+			g.end(o, t)
+		}
 	}
 }
 

@@ -183,3 +183,68 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// An allocator's free list: nodes are made by the pointers that lead to them, in
+// memory where no block is, and end with the last of these.
+func TestReached(t *testing.T) {
+	tree, errs := syntax.Parse("test.cons", `
+struct chunk { long size; struct chunk *fd, *bk, *other; };
+struct bins { long n; struct chunk *bin[2]; struct chunk *top; };
+type chunk (fd, bk);
+type bins;
+global arena;
+enter chunk from ::arena;
+`)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	spec, errs := check.Check(tree, nil)
+	for _, e := range errs {
+		if !e.Warning {
+			t.Fatal(e)
+		}
+	}
+	const arena, heap = trace.Addr(0x1000), trace.Addr(0x10000)
+	bin, top := arena+8, arena+24
+	spec.Globals[0].Layout = spec.Types[1].Layout
+	spec.Reaches[0].Lo, spec.Reaches[0].Hi = 8, 24 // the bins, not the top
+	h := mgpp.New(mgpp.Options{Arenas: true})
+	g := graph.New(spec, h, typing{spec}, graph.Options{})
+	apply(t, h, trace.Event{Kind: trace.KindGlobal, Addr: arena, Size: 32, Aux: 1, Data: make([]byte, 32)})
+	apply(t, h, trace.Event{Kind: trace.KindMap, Addr: heap, Size: 0x1000})
+	live := func(want ...trace.Addr) {
+		t.Helper()
+		g.Advance()
+		var got []trace.Addr
+		for _, o := range g.Live(spec.Types[0], h.Now(), nil) {
+			got = append(got, g.Object(o).Addr)
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("at %d (-want +got):\n%s", h.Now(), d)
+		}
+	}
+	a, b := heap+0x100, heap+0x200
+	put(t, h, a+8, bin-8) // fd and bk, before it is linked
+	put(t, h, a+16, bin-8)
+	put(t, h, a+24, a) // its own pointers do not keep it
+	put(t, h, top, b)  // no list
+	live()
+	put(t, h, bin, a)
+	live(a)
+	put(t, h, b+8, a)
+	put(t, h, a+16, b) // through the edge of a
+	live(a, b)
+	put(t, h, bin, b)
+	live(a, b) // b.fd leads to a
+	put(t, h, b+8, bin-8)
+	live(b)
+	put(t, h, bin, 0x99990) // to no memory at all
+	live()
+	before := h.Now()
+	put(t, h, bin, a)
+	live(a, b) // a.bk leads to b
+	if n := len(g.Live(spec.Types[0], before, nil)); n != 0 {
+		t.Errorf("%d nodes before", n)
+	}
+}

@@ -13,7 +13,7 @@ const granuleShift = 6
 // at which a node of a type was ever entered; its objects follow each other in
 // time.
 type members struct {
-	specs    []check.Membership
+	some     bool // there may be intrusive nodes
 	places   map[placeKey]*place
 	granules map[trace.Addr][]*place
 	waiting  map[trace.Addr][]ref // cells that point into a granule, to no object there
@@ -31,8 +31,8 @@ type place struct {
 }
 
 func newMembers(spec *check.Spec) members {
-	m := members{specs: spec.Members}
-	if len(spec.Members) > 0 {
+	m := members{some: len(spec.Members)+len(spec.Reaches) > 0}
+	if m.some {
 		m.places = map[placeKey]*place{}
 		m.granules = map[trace.Addr][]*place{}
 		m.waiting = map[trace.Addr][]ref{}
@@ -40,7 +40,7 @@ func newMembers(spec *check.Spec) members {
 	return m
 }
 
-func (m *members) any() bool { return len(m.specs) > 0 }
+func (m *members) any() bool { return m.some }
 
 // entered makes the node that an enter directive declares.
 func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {

@@ -31,6 +31,11 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)
 		return
 	}
+	if to = g.reach(r, tgt, t); to != 0 {
+		g.point(r, to, 0, t)
+		g.begun(to, t)
+		return
+	}
 	g.point(r, 0, 0, t)
 	switch {
 	case tgt.State == mgpp.Points && tgt.Node != 0:
@@ -75,7 +80,8 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	if s.to == to && (to == 0 || g.objs[to].in[s.pos].off == off) {
 		return
 	}
-	if s.to != 0 {
+	left := s.to
+	if left != 0 {
 		g.unlink(s, t)
 	}
 	s.to, s.since = to, t
@@ -85,6 +91,9 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		s.pos = int32(len(d.in))
 		d.in = append(d.in, inRef{ref: r, off: off, since: t})
 		d.inTimes = appendTime(d.inTimes, t)
+	}
+	if left != 0 {
+		g.abandon(left, t)
 	}
 }
 

@@ -115,6 +115,7 @@ type (
 		Member     Path
 	}
 	// Member is "enter T at F(n) if e;" or "leave …". Arg 0: the returned pointer.
+	// With From it is "enter T from ::g.f;", and Func is empty.
 	Member struct {
 		At
 		Leave   bool
@@ -123,6 +124,7 @@ type (
 		FuncPos Pos
 		Arg     int
 		Cond    Expr // over "return"; nil: always
+		From    Expr // the pointers that lead to nodes; nil: a call enters them
 	}
 	// Root is "root T from ::root via f, f;".
 	Root struct {

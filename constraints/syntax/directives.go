@@ -172,11 +172,20 @@ func (p *parser) embed() {
 	p.add(e)
 }
 
-// member reads "enter T at F(n|return) [if e];" and "leave …".
+// member reads "enter T at F(n|return) [if e];", "leave …" and "enter T from ::g.f;".
 func (p *parser) member() {
 	t := p.next()
 	m := &Member{At: At{t.pos}, Leave: t.text == "leave"}
 	m.Type = p.ident("a type")
+	if !m.Leave && p.acceptWord("from") {
+		if !p.tok().is("::") {
+			p.unexpected("an object in static memory whose pointers lead to nodes, such as ::head,")
+		}
+		m.From = p.postfix(p.globalName())
+		p.end("the object")
+		p.add(m)
+		return
+	}
 	p.expectWord("at", "and a function after the type")
 	m.FuncPos = p.tok().pos
 	var args string

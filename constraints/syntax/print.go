@@ -185,6 +185,9 @@ func rangeString(l Loop) string {
 }
 
 func memberString(m *Member) string {
+	if m.From != nil {
+		return fmt.Sprintf("enter %s from %s;", m.Type.Name, ExprString(m.From))
+	}
 	word, arg := "enter", "return"
 	if m.Leave {
 		word = "leave"

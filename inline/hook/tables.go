@@ -29,7 +29,7 @@ func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
 		if !traced {
 			lo, hi = code(f.Entry.Image)
 		}
-		function(t.Funcs[i*layout.FuncSize:], f, lo, hi, traced)
+		function(t.Funcs[i*layout.FuncSize:], f, lo, hi, traced, plan.Inside)
 	}
 	return t
 }
@@ -123,7 +123,7 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 	return flags, alloc, writer
 }
 
-func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced bool) {
+func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced, open bool) {
 	put64(d, layout.FuncSkipLo, skipLo)
 	put64(d, layout.FuncSkipHi, skipHi)
 	put64(d, layout.FuncFixed, f.Fixed)
@@ -141,8 +141,9 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced bool) {
 		d[layout.FuncFlags] |= layout.FuncDeclared
 	}
 	// Stores inside a standard allocator are its own book-keeping. What is
-	// recorded inside one of a file that is not traced was called back by it.
-	if traced && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch && f.Role != probe.RoleWait {
+	// recorded inside one of a file that is not traced was called back by it. If its
+	// books are asked for (Plan.Inside), it is open.
+	if traced && !open && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch && f.Role != probe.RoleWait {
 		d[layout.FuncFlags] |= layout.FuncHides
 	}
 }

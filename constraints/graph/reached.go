@@ -1,0 +1,99 @@
+package graph
+
+import (
+	"sort"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Nodes of a type that is reached ("enter T from ::g.f;") have no allocation and no
+// call that makes them: an allocator's own memory is divided by nothing but the
+// pointers that lead into it (thesis 3.2.1, observation 2: pointers point to the
+// head of a node). Such a node lives from the store of the first pointer that
+// leads to it until the last one leads elsewhere.
+
+// reaches returns the type of the nodes that a cell's pointers make, nil if they
+// make none.
+func (g *Graph) reaches(b *object, c *cell) *check.NodeType {
+	for i := range g.spec.Reaches {
+		r := &g.spec.Reaches[i]
+		switch {
+		case !sameLayout(r.Type, c.Elem):
+		case b.Global == r.Global+1 && c.Offset >= r.Lo && c.Offset < r.Hi, b.Type == r.Type && b.Global == 0 && Counts(r.Type, c.EdgeCell, nil):
+			return r.Type
+		}
+	}
+	return nil
+}
+
+// alignment is what allocators give to their blocks on x86-64 (malloc.c,
+// MALLOC_ALIGNMENT): a pointer to anything else leads to no node.
+const alignment = 16
+
+// reach makes the node that a pointer leads to, if the cell makes nodes, and
+// returns it; 0 if it does not.
+func (g *Graph) reach(r ref, tgt mgpp.Target, t mgpp.Timestamp) ObjID {
+	if len(g.spec.Reaches) == 0 || tgt.State != mgpp.Points || tgt.Value%alignment != 0 || g.isNil(tgt.Value) {
+		return 0
+	}
+	b := &g.objs[r.from]
+	typ := g.reaches(b, &b.lay.cells[r.cell])
+	if typ == nil || typ.Layout == nil {
+		return 0
+	}
+	o := Object{Type: typ, Addr: trace.Addr(tgt.Value), Size: uint64(typ.Layout.Size), Birth: t, Member: reached, Why: "a pointer leads to it"}
+	id := g.add(o, nil, false)
+	g.members.add(g, id)
+	g.turns = append(g.turns, turn{t, id})
+	return id
+}
+
+// begun reads the cells of a node that has just been reached, and again those that
+// led to where it is.
+func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
+	b := &g.objs[o]
+	addr, size := b.Addr, b.Size
+	g.refresh(o, 0, int64(size), t)
+	for _, r := range g.members.awaited(addr, size) {
+		if g.holds(r) {
+			g.reread(r, t)
+		}
+	}
+}
+
+// reached is the Object.Member of a node that pointers made.
+const reached = -1
+
+// turn is the birth or death of a reached node by a write.
+type turn struct {
+	time mgpp.Timestamp
+	obj  ObjID
+}
+
+// turnedBy notes the reached nodes that the write at t made or ended.
+func (g *Graph) turnedBy(t mgpp.Timestamp, c *Changes) {
+	i := sort.Search(len(g.turns), func(i int) bool { return g.turns[i].time >= t })
+	for ; i < len(g.turns) && g.turns[i].time == t; i++ {
+		g.turned(g.turns[i].obj, t, c)
+	}
+}
+
+// abandon ends a reached node to which no pointer leads any more that makes nodes.
+// Its own do not count, nor pointers that are no edges (a chunk of a large bin leads
+// to itself by fd_nextsize, and keeps that when it is taken).
+func (g *Graph) abandon(o ObjID, t mgpp.Timestamp) {
+	b := &g.objs[o]
+	if b.Member != reached || b.Death != 0 {
+		return
+	}
+	for i := range b.in {
+		r := &b.in[i]
+		if from := &g.objs[r.from]; r.from != o && g.reaches(from, &from.lay.cells[r.cell]) != nil {
+			return
+		}
+	}
+	g.turns = append(g.turns, turn{t, o})
+	g.end(o, t)
+}
