@@ -40,6 +40,9 @@ type Writer struct {
 	columns  [numColumns][]byte
 	raw, out []byte // scratch
 
+	paused bool   // executions are counted and not written
+	passed uint64 // instructions that were not
+
 	stats Stats
 }
 
@@ -111,7 +114,8 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 }
 
 // Exec adds an execution of instructions from … from+n-1 of a block by a thread, with
-// the addresses of all their accesses. It returns the instant of the first.
+// the addresses of all their accesses. It returns the instant of the first; 0 while the
+// flow is paused.
 func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem) (trace.Instant, error) {
 	if f.err != nil {
 		return 0, f.err
@@ -126,6 +130,10 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 	lo, hi := b.block.accesses(from, n)
 	if hi-lo != len(mem) {
 		return 0, fmt.Errorf("execution with %d addresses instead of %d of the block at %#x", len(mem), hi-lo, uint64(b.block.Start))
+	}
+	if f.paused {
+		f.passed += uint64(n)
+		return 0, nil
 	}
 	f.turn(thread)
 	s := f.state
@@ -195,6 +203,33 @@ func (f *Writer) turn(thread trace.ThreadID) {
 	}
 	f.current, f.state = thread, f.model.state(place)
 }
+
+// Pause has executions counted and not written, until Resume.
+func (f *Writer) Pause() { f.paused = true }
+
+// Paused says whether executions are not written.
+func (f *Writer) Paused() bool { return f.paused }
+
+// Resume ends a pause: a Gap says how much is not in the flow.
+func (f *Writer) Resume() error {
+	if !f.paused {
+		return f.err
+	}
+	f.paused = false
+	return f.tellPassed()
+}
+
+// tellPassed writes how many instructions have not been written.
+func (f *Writer) tellPassed() error {
+	n := f.passed
+	if f.passed = 0; n == 0 {
+		return f.err
+	}
+	return f.Other(&Record{Kind: Gap, Size: n, Why: OutsidePart})
+}
+
+// OutsidePart is why instructions are missing that nobody asked for.
+const OutsidePart = "outside of the part that was asked for"
 
 // Other adds a record that is no execution. Its Instant is given by its place.
 func (f *Writer) Other(r *Record) error {
@@ -271,6 +306,7 @@ func (f *Writer) Finish(t Trailer) error {
 	if f.done {
 		return errors.New("the executed instructions are finished already")
 	}
+	_ = f.tellPassed() // its error is f.err
 	f.chunk()
 	f.writeJSON(sectionTrailer, t)
 	f.done = true

@@ -37,6 +37,7 @@ var imports = []struct {
 	{"capture/syscalls", true, ""},
 	{"target/mem", true, ""},
 	{"target/mem/memtest", true, "target/mem"},
+	{"capture/observe", true, "capture capture/syscalls probe target/mem trace x86"},
 	{"target/core", true, "target/mem"},
 	{"target", false, "target/mem"},
 	{"bpf", false, "capture capture/syscalls probe trace x86"},
@@ -48,6 +49,7 @@ var imports = []struct {
 	{"inline", false, "capture capture/syscalls inline/emit inline/hook inline/layout inline/log inline/patch objfile probe target target/mem trace x86"},
 	{"translate", true, "flow trace x86"},
 	{"translate/engine", false, "capture/syscalls flow target target/mem trace translate x86"},
+	{"step", false, "capture capture/observe flow probe target target/mem trace x86"},
 	{"doctor", false, "target"},
 	// Analysis.
 	{"mgpp", true, "trace"},
@@ -72,7 +74,7 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc inline mgpp mgpp/index objfile probe probe/evidence query render report target target/core target/mem trace types x86"},
+		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report step target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},

@@ -45,7 +45,7 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 // an engine. The process is stopped when it returns.
 func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	if _, err := enginesFor(o.Capture.Engine, o.Capture.Watch); err != nil {
+	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
 	if l.proc, err = target.Attach(ctx, pid); err != nil {

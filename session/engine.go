@@ -43,13 +43,18 @@ type filter interface {
 const (
 	engineInline = "inline" // inside the process
 	engineKernel = "ebpf"
+	engineStep   = "step" // instruction by instruction: the one that tells all of them
 )
 
 // enginesFor lists the engines to try for a value of --engine, in order. The
 // with watch those that can hold the program at a C-point. The
 // one inside the process comes first: it is a thousand times faster, and needs
 // no privilege.
-func enginesFor(name string, watch bool) ([]string, error) {
+func enginesFor(o *CaptureOptions) ([]string, error) {
+	name, watch := o.Engine, o.Watch
+	if o.Full {
+		return fullEngines(o)
+	}
 	if watch {
 		if name == engineKernel {
 			return nil, errors.New("--watch holds the program at each C-point, which the kernel's probes can not: leave --engine out")
@@ -59,10 +64,10 @@ func enginesFor(name string, watch bool) ([]string, error) {
 	switch name {
 	case "", "auto":
 		return []string{engineInline, engineKernel}, nil
-	case engineInline, engineKernel:
+	case engineInline, engineKernel, engineStep:
 		return []string{name}, nil
 	}
-	return nil, fmt.Errorf("--engine %s: write auto, inline or ebpf", name)
+	return nil, fmt.Errorf("--engine %s: write auto, inline, ebpf or step", name)
 }
 
 // unwindDepth is how many frames of an allocation's stack are kept.
@@ -70,7 +75,7 @@ const unwindDepth = 24
 
 // capture plans, and puts the probes of the first engine in that can serve.
 func (l *live) capture() error {
-	names, err := enginesFor(l.o.Capture.Engine, l.o.Capture.Watch)
+	names, err := enginesFor(&l.o.Capture)
 	if err != nil {
 		return err
 	}
@@ -80,7 +85,7 @@ func (l *live) capture() error {
 		l.prog = before
 		l.prog.Modules = slices.Clone(before.Modules)
 		l.prog.Engine = name
-		if err := l.prepare(name == engineInline); err != nil {
+		if err := l.prepare(name != engineKernel); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -99,6 +104,8 @@ func (l *live) capture() error {
 
 func (l *live) reasonFor(name string, auto bool) string {
 	switch {
+	case name == engineStep && l.full != nil:
+		return "only step by step are all instructions seen; expect tens of microseconds for each"
 	case !auto:
 		return "as --engine says"
 	case name == engineInline && l.before != nil:
@@ -131,6 +138,9 @@ func (l *live) attach(name string) (engine, error) {
 			return nil, err // not e: a nil pointer is no nil engine
 		}
 		return newKernelProbes(e), nil
+	}
+	if name == engineStep {
+		return l.attachStep(unwind, static)
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})

@@ -52,6 +52,11 @@ func (in *intake) Event(ev *trace.Event) error {
 	if in.relevance != nil && ev.Kind == trace.KindAlloc && in.relevance.ignores(ev.PC) {
 		in.filter.Ignore(uint64(ev.PC))
 	}
+	if in.full != nil {
+		if err := in.full.event(ev); err != nil {
+			return err
+		}
+	}
 	if in.gate != nil {
 		if pass, err := in.gate.event(ev); !pass {
 			return err

@@ -34,6 +34,7 @@ type live struct {
 	relevance *relevance
 
 	gate *gate // of Capture.Window; nil: all is recorded
+	full *full // of Capture.Full; nil: instructions are not recorded
 
 	late []Image // modules that the program may dlopen: not mapped yet
 
@@ -56,7 +57,7 @@ type live struct {
 // it returns; nothing of its own has run. The caller closes it.
 func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	if _, err := enginesFor(o.Capture.Engine, o.Capture.Watch); err != nil {
+	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
@@ -78,6 +79,9 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 		return nil, err
 	}
 	if err := l.startStatic(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.beginFull(); err != nil {
 		return nil, err
 	}
 	if err := l.capture(); err != nil {
@@ -444,6 +448,7 @@ func (l *live) close() {
 	if l.eng != nil {
 		_ = l.eng.Close()
 	}
+	l.full.abandon()
 	if l.proc != nil {
 		_ = l.proc.Close()
 	}

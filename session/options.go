@@ -28,7 +28,9 @@ type AnalysisOptions struct {
 
 // CaptureOptions say how to run and watch a program.
 type CaptureOptions struct {
-	Engine            string // "auto", "inline" or "ebpf"
+	Engine            string // "auto", "inline", "ebpf" or "step"
+	Full              bool   // record every executed instruction beside the trace
+	Around            string // Full: only what runs within calls of this function
 	Everything        bool   // record also what can not matter to the specification
 	Watch             bool   // stop the program at its first inconsistent C-point (inline)
 	Strict            bool   // a place in the total order for each store (inline)

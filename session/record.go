@@ -26,8 +26,9 @@ type Summary struct {
 	Tactics  []trace.Tactic `json:"tactics,omitempty"`
 	Unprobed int            `json:"unprobed_sites"` // stores in the code that could not be probed
 	Complete bool           `json:"complete"`
-	Why      string         `json:"why,omitempty"` // why it is not complete
-	Exit     string         `json:"exit"`          // how the program ended
+	Why      string         `json:"why,omitempty"`  // why it is not complete
+	Flow     *FlowSummary   `json:"flow,omitempty"` // the executed instructions; nil: not recorded
+	Exit     string         `json:"exit"`           // how the program ended
 }
 
 // Print writes the summary, as JSON or in a sentence.
@@ -46,6 +47,9 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(w, "mgtrace: recorded %s events, %s stores%s; the program ended with %s\n",
 		report.Thousands(s.Events), report.Thousands(s.Stores), where, s.Exit)
+	if err == nil && s.Flow != nil {
+		err = s.Flow.print(w)
+	}
 	if err == nil && !s.Complete {
 		_, err = fmt.Fprintf(w, "mgtrace: warning: the recording is partial: %s\n", s.Why)
 	}
@@ -80,7 +84,7 @@ func record(ctx context.Context, o RunOptions, begin beginner) (s *Summary, stat
 		return nil, status, "", errors.Join(err, rec.abandon())
 	}
 	t := l.trailer(status)
-	if err := rec.finish(t); err != nil {
+	if err := errors.Join(rec.finish(t), l.full.finish(t)); err != nil {
 		return nil, status, "", err
 	}
 	s, err = l.summary(t, status.String())
@@ -92,7 +96,7 @@ func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 	s := &Summary{
 		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events.Load(), Stores: l.stores.Load(), Traps: stats.Traps,
 		Tactics: stats.Tactics, Unprobed: len(l.prog.Unprobed),
-		Complete: t.Complete, Why: t.Why, Exit: exit,
+		Complete: t.Complete, Why: t.Why, Exit: exit, Flow: l.full.summary(),
 	}
 	if s.File != "" {
 		info, err := os.Stat(s.File)

@@ -137,7 +137,7 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 	need := check.Requirements(spec)
 	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators, End: true}
 	r.Watch = append(r.Watch, o.CPoints...)
-	for _, f := range []string{o.Window.From, o.Window.To} {
+	for _, f := range []string{o.Window.From, o.Window.To, o.Around} {
 		if f != "" && !slices.Contains(r.Watch, f) {
 			r.Watch = append(r.Watch, f)
 		}

@@ -87,6 +87,9 @@ type ended struct {
 // limit has a part of the run recorded, if it is a part.
 func (l *live) limit() error {
 	w := l.o.Capture.Window
+	if l.full != nil {
+		return l.limitFull()
+	}
 	if !w.set() {
 		return nil
 	}

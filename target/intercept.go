@@ -390,6 +390,10 @@ func (t *tracer) handleShared(th *thread) {
 		}
 		th.next.signal = signal
 		info, handled := th.original(info)
+		if !handled && unix.Signal(signal) == unix.SIGTRAP && t.stepped(info) {
+			t.onStepped(th, info)
+			return
+		}
 		if !handled && !t.intercept(th, signal, info) {
 			th.next.signal = 0
 		}

@@ -58,6 +58,9 @@ func (t *tracer) onSignal(th *thread, signal int) {
 	}
 	ours := info.Code == siUser && info.PID == os.Getpid()
 	switch {
+	case unix.Signal(signal) == unix.SIGTRAP && t.stepped(info):
+		t.onStepped(th, info)
+		return
 	case unix.Signal(signal) == unix.SIGTRAP && info.Code == siKernel && t.onTrap(th):
 		th.next.signal = 0
 		return

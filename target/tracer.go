@@ -36,6 +36,8 @@ type tracer struct {
 	spent    map[uint64]bool // where breakpoints were
 	run      *run            // not nil: Run is active
 
+	stepper     Stepper   // nil: threads run at full speed
+	ready       []*thread // that wait for their turn: stopped, and done with their stops
 	interceptor Interceptor
 	borrowed    []*Stopped      // by the function of Do that runs
 	children    map[int]*child  // new processes, until they are told of
@@ -63,6 +65,7 @@ type thread struct {
 	unborn  bool    // its first stop came before the report of who made it, and waits for that
 	shared  bool    // a process of its own that shares the program's memory
 	own     *memory // of a child process; nil: the program's
+	ready   bool    // among tracer.ready
 	poked   bool    // OnInterrupted is asked for
 	toldEnd bool    // OnThreadEnd was called
 	again   bool    // while its stop was handled it was stopped by something else
@@ -142,6 +145,8 @@ func (t *tracer) serve() {
 			command()
 		case <-t.sigchld:
 			t.fail(t.reap())
+		case <-t.steps():
+			t.step()
 		case s := <-t.signals:
 			t.run.onSignal(s)
 		case <-t.run.timer():
@@ -314,6 +319,10 @@ func (t *tracer) resume(th *thread) {
 		// This stop can deliver no signal: it is sent again.
 		_ = th.sendAgain(t.pid, resent{th.lost, true}) // ESRCH: killed meanwhile
 		th.next.signal, th.next.step = 0, false
+	}
+	if t.stepper != nil && !th.exiting && !th.next.listen {
+		t.makeReady(th)
+		return
 	}
 	err := t.resumeTID(th.tid, th.next)
 	if th.next.listen && errors.Is(err, unix.EIO) {

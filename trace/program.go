@@ -20,7 +20,9 @@ type Program struct {
 	Notes    []string   `json:"notes,omitempty"`
 	Inside   bool       `json:"inside,omitempty"` // what the C library's allocator writes into its own memory was captured
 	Before   *Before    `json:"before,omitempty"` // nil: recorded from the program's start
-	Last     *Last      `json:"last,omitempty"`   // nil: nothing of the history was dropped to save room
+	// Flow names the executed instructions that lie beside the trace (package flow).
+	Flow string `json:"flow,omitempty"`
+	Last *Last  `json:"last,omitempty"` // nil: nothing of the history was dropped to save room
 }
 
 // Last says that only the newest part of the history was kept.

@@ -60,6 +60,9 @@ func TestEngines(t *testing.T) {
 				if n := len(slices.Concat(ebpf.threads...)); n < 10 {
 					t.Fatalf("%d events", n)
 				}
+				for i := range ebpf.threads {
+					ebpf.threads[i] = settle(ebpf.threads[i])
+				}
 				compareThreads(t, inline, ebpf)
 			})
 		}
@@ -131,14 +134,15 @@ type line struct {
 	stack  []string
 }
 
-// compareThreads reports the first differences of each thread.
+// compareThreads reports the first differences of each thread, between the in-process
+// engine and another one.
 func compareThreads(t *testing.T, inline, ebpf recorded) {
 	t.Helper()
 	if len(inline.threads) != len(ebpf.threads) {
 		t.Errorf("%d threads in-process, %d with eBPF", len(inline.threads), len(ebpf.threads))
 	}
 	for i := range min(len(inline.threads), len(ebpf.threads)) {
-		a, b := inline.threads[i], settle(ebpf.threads[i])
+		a, b := inline.threads[i], ebpf.threads[i]
 		a = slices.DeleteFunc(a, func(l line) bool { return ebpf.unprobed[l.pc] })
 		b = slices.DeleteFunc(b, func(l line) bool { return inline.unprobed[l.pc] })
 		for _, lines := range [][]line{a, b} {

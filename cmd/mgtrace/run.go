@@ -76,6 +76,8 @@ func newRecord(s streams) *cobra.Command {
 		verbose bool
 		asJSON  bool
 		discard bool
+		full    bool
+		around  string
 	)
 	c := &cobra.Command{
 		Use:   "record -o FILE [flags] PROG [flags] [-- ARGS...]",
@@ -85,8 +87,14 @@ file, on another machine and without the program: what debug information the
 reports need travels in it.
 
 A specification or --cpoint says which functions to watch; without, the crash and
-the end of the program are its only C-points.`,
+the end of the program are its only C-points.
+
+With --full every executed instruction is recorded as well, library code included,
+with the addresses of its memory accesses, into a second file FILE.flow. --from, --to,
+--after and --around then say for which part of the run that is done; the history of
+the heap is whole.`,
 		Example: `  mgtrace record -o t.mgt ./prog -- input.txt
+  mgtrace record --full -o t.mgt --around insert ./prog
   mgtrace record -o t.mgt --spec quadtree.cons ./prog
   mgtrace record -o t.mgt --cpoint insert --cpoint delete ./prog
   mgtrace record -o t.mgt --last 2GB ./server
@@ -107,6 +115,10 @@ the end of the program are its only C-points.`,
 			if discard && o.Last > 0 {
 				return errors.New("--last says how much to keep, --discard to keep nothing: which?")
 			}
+			o.Capture.Full, o.Capture.Around = full, around
+			if around != "" && !full {
+				return errors.New("--around limits which instructions --full records: add --full")
+			}
 			sum, err := session.Record(c.Context(), o)
 			if err != nil {
 				return err
@@ -123,6 +135,8 @@ the end of the program are its only C-points.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "say what was recorded as one JSON object")
 	c.Flags().StringArrayVar(&ca.cpoints, "cpoint", nil, "watch this `FUNCTION` as a C-point (repeatable)")
 	c.Flags().StringArrayVar(&ca.globals, "global", nil, "record this object in static memory, `NAME` or FILE:NAME (repeatable)")
+	c.Flags().BoolVar(&full, "full", false, "record every executed instruction too, into FILE.flow")
+	c.Flags().StringVar(&around, "around", "", "with --full: only the instructions within calls of this `FUNCTION`")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say more: the engine, the plan")
 	return c
 }

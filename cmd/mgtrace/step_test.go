@@ -1,0 +1,25 @@
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestStepEngine records deterministic programs step by step and inside the process.
+// Both engines must deliver the same events, as TestEngines says.
+func TestStepEngine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("an instruction costs tens of microseconds")
+	}
+	needCapture(t)
+	for _, p := range programsIn(t, "testdata/engines") {
+		if slices.Contains([]string{"workers", "objects"}, p.name()) {
+			continue // a million instructions
+		}
+		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
+			bin := p.compile(t, "-O1", "-pthread", "-w")
+			compareThreads(t, p.events(t, "inline", bin), p.events(t, "step", bin))
+		})
+	}
+}

@@ -1,0 +1,11 @@
+// Package step is the capture engine that executes a program instruction by instruction
+// (PTRACE_SINGLESTEP). It gives the events of a capture plan as every engine does, and
+// writes the flow: all instructions with the addresses of their memory accesses.
+//
+//	e, err := step.Attach(plan, proc, step.Options{Flow: flow.NewWriter(file, head)})
+//	err = e.Run(ctx, sink)
+//
+// An instruction costs tens of microseconds. It is the reference that faster engines
+// are compared with, and serves where they can not. Threads take turns: at any time one
+// of them executes, so the order of instructions is exact.
+package step

@@ -1,0 +1,135 @@
+package step
+
+import (
+	gosyscall "syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/capture"
+	"mgtrace/flow"
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// interceptor is the engine as the tracer's goroutine tells it of single threads.
+type interceptor Engine
+
+// reported are the signals that are events even if the program handles them.
+const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
+
+// OnSignal implements target.Interceptor.
+func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info target.Siginfo) (deliver bool) {
+	e := (*Engine)(i)
+	if e.over {
+		return true
+	}
+	regs, err := th.Regs()
+	if err != nil {
+		return true // killed meanwhile
+	}
+	t := e.thread(th.TID())
+	t.signal = int(sig)
+	if t.pending {
+		switch in := t.inst(); {
+		case regs.RIP == t.before.RIP:
+			e.cancel(t, &regs)
+		case in != nil && in.kind == syscall && target.InSyscall(regs):
+			// It depends on whether there is a handler.
+		default:
+			e.executed(th, t, &regs)
+		}
+	}
+	handled, ends := th.Action(sig)
+	if reported>>(sig-1)&1 != 0 || ends {
+		h := capture.Hit{Op: capture.Signal, Thread: t.id, Index: int(sig), PC: regs.RIP, SP: regs.RSP}
+		if info.Code > 0 && sig != unix.SIGABRT {
+			h.Addr = info.Addr
+		}
+		if handled {
+			h.Base = 1
+		}
+		e.tell(h)
+	}
+	if ends {
+		e.fail(e.flow.other(&flow.Record{Kind: flow.Signal, Thread: t.id, Number: uint64(sig), PC: trace.Addr(regs.RIP)}))
+	}
+	return true
+}
+
+// OnThread implements target.Interceptor.
+func (i *interceptor) OnThread(th *target.Stopped, from int) {
+	(*Engine)(i).begin(th, from, true)
+}
+
+// begin takes in a new thread, or a process that shares the memory.
+func (e *Engine) begin(th *target.Stopped, from int, isThread bool) {
+	regs, err := th.Regs()
+	if e.over || err != nil {
+		return
+	}
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	t := e.thread(th.TID())
+	stack := target.NewStack(th, e.proc.PID(), maps, &regs)
+	if !isThread && stack[0] == 0 {
+		stack = target.StackOf(e.proc.PID(), maps, &regs)
+	}
+	e.observer.Thread(t.id, stack)
+	e.tell(capture.Hit{Op: capture.Thread, Thread: t.id})
+	e.fail(e.flow.begin(t.id, from))
+}
+
+// OnForked implements target.Interceptor. A child with memory of its own runs on as if
+// there were no mgtrace.
+func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
+	e := (*Engine)(i)
+	if e.over {
+		return
+	}
+	if shares {
+		e.begin(child, parent, false)
+	}
+	e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
+}
+
+// OnThreadEnd implements target.Interceptor.
+func (i *interceptor) OnThreadEnd(tid int) {
+	e := (*Engine)(i)
+	t := e.threads[tid]
+	if t == nil || e.over {
+		return
+	}
+	if t.pending {
+		if in := t.inst(); in != nil && in.kind == syscall && endsThread(t.before.RAX) {
+			e.flow.executed(t.id, t.piece, t.index, nil)
+			e.fail(e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: t.id, Number: t.before.RAX}))
+		}
+		t.pending = false
+	}
+	delete(e.threads, tid)
+	e.tell(capture.Hit{Op: capture.ThreadExit, Thread: t.id})
+	e.observer.Ended(t.id)
+	e.fail(e.flow.other(&flow.Record{Kind: flow.End, Thread: t.id}))
+}
+
+// OnExec implements target.Interceptor: the history ends here.
+func (i *interceptor) OnExec(th *target.Stopped) {
+	e := (*Engine)(i)
+	if e.over {
+		return
+	}
+	t := e.thread(th.TID())
+	if t.pending {
+		e.flow.executed(t.id, t.piece, t.index, t.mems)
+	}
+	e.tell(capture.Hit{Op: capture.Exec, Thread: t.id})
+	e.fail(e.flow.gap(0, "the program replaced itself"))
+	e.flow.settle()
+	e.stop()
+	e.finish(e.flow.err)
+}
+
+// OnInterrupted implements target.Interceptor: nobody pokes.
+func (*interceptor) OnInterrupted(*target.Stopped) {}

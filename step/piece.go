@@ -1,0 +1,181 @@
+package step
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"mgtrace/capture/observe"
+	"mgtrace/flow"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// piece is a block of code with what the engine needs of its instructions.
+type piece struct {
+	id    flow.BlockID // 0: no flow knows it yet
+	block flow.Block
+	insts []inst
+}
+
+// inst is what is known of an instruction before it is executed.
+type inst struct {
+	kind inst8
+	rep  bool // a string instruction that stops behind each iteration
+	mem  [2]x86.MemAccess
+	n    int // of mem
+}
+
+// inst8 says which instructions need care.
+type inst8 uint8
+
+const (
+	plain   inst8 = iota
+	syscall       // enters the kernel
+	pushf         // would push the trap flag
+	far           // memory that general registers do not tell: not recorded
+)
+
+// newPiece describes the code at pc; flow.ErrNoCode: there is no instruction.
+func newPiece(pc uint64, code []byte) (*piece, error) {
+	b, err := flow.Piece(trace.Addr(pc), code)
+	if err != nil {
+		return nil, err
+	}
+	p := &piece{block: b, insts: make([]inst, len(b.Insts))}
+	for i := range b.Insts {
+		in, err := x86.Decode(b.Bytes(i), uint64(b.PC(i)))
+		if err != nil {
+			return nil, err
+		}
+		p.insts[i] = describe(&in, b.Bytes(i))
+	}
+	return p, nil
+}
+
+func describe(in *x86.Inst, code []byte) (d inst) {
+	var e x86.Effects
+	in.Effects(&e)
+	d.n = copy(d.mem[:], e.Mem[:e.NMem])
+	for i := range d.mem[:d.n] {
+		switch d.mem[i].Shape {
+		case x86.MemVector:
+			d.kind = far
+		case x86.MemString:
+			d.rep = d.rep || d.mem[i].Rep
+		}
+	}
+	switch b := in.Branch(); {
+	case b == x86.BranchSyscall || b == x86.BranchSysenter || bytes.Equal(code, []byte{0xcd, 0x80}):
+		d.kind = syscall
+	case code[len(code)-1] == 0x9c && len(code) <= 2 && d.n == 1:
+		d.kind = pushf
+	}
+	return d
+}
+
+// addrs appends where the accesses of an instruction are that is about to be executed
+// with registers r. What string instructions with a prefix do is known afterwards.
+func (e *Engine) addrs(in *inst, size int, r *mem.Regs, to []flow.Mem) []flow.Mem {
+	for i := range in.mem[:in.n] {
+		m := &in.mem[i]
+		at := e.address(m, size, r)
+		n := uint32(m.Size)
+		if m.Shape == x86.MemState && n == 0 {
+			n = e.xsave
+		}
+		to = append(to, flow.Mem{Addr: trace.Addr(at), Size: n})
+	}
+	return to
+}
+
+// address is the effective address of an access (Intel SDM volume 1, section 3.7.5) of
+// the instruction of size bytes at r.RIP.
+func (e *Engine) address(m *x86.MemAccess, size int, r *mem.Regs) uint64 {
+	a := uint64(m.Disp)
+	if m.RIPRelative {
+		a += r.RIP + uint64(size)
+	}
+	if m.Base != x86.NoReg {
+		a += observe.General(r, m.Base)
+	}
+	if m.Index != x86.NoReg {
+		a += observe.General(r, m.Index) * uint64(max(m.Scale, 1))
+	}
+	if m.Shape == x86.MemXlat {
+		a += r.RAX & 0xff
+	}
+	if m.Addr32 {
+		a = uint64(uint32(a))
+	}
+	switch m.Segment {
+	case 'f':
+		a += r.FSBase
+	case 'g':
+		a += r.GSBase
+	}
+	if m.Shape == x86.MemBit {
+		a += observe.BitOffset(m.Size, observe.General(r, m.Value))
+	}
+	return a
+}
+
+const flagDirection = 1 << 10
+
+// repeated says what a string instruction with a prefix did: its count register was
+// before and is after.
+func repeated(in *inst, before, after *mem.Regs, mems []flow.Mem) {
+	for i := range mems {
+		m := &in.mem[i]
+		if m.Shape != x86.MemString || !m.Rep {
+			continue
+		}
+		n := before.RCX - after.RCX
+		if m.Addr32 {
+			n = uint64(uint32(n))
+		}
+		if n > 0 && before.EFlags&flagDirection != 0 {
+			mems[i].Addr -= trace.Addr((n - 1) * uint64(m.Size))
+		}
+		mems[i].Size = uint32(min(n*uint64(m.Size), 1<<32-1))
+	}
+}
+
+// frame is the part of a signal frame that tells where the thread was and where the frame
+// lies (struct rt_sigframe in arch/x86/include/asm/sigframe.h), at its stack pointer.
+type frame struct {
+	pc, rax uint64
+	ranges  []flow.Mem
+}
+
+const (
+	frameSize   = 440               // pretcode, struct ucontext with a mask of 64 signals, siginfo
+	frameRAX    = 8 + 40 + 13*8     // in uc_mcontext
+	framePC     = 8 + 40 + 16*8     // the same
+	frameState  = 8 + 40 + 23*8     // address of the state of the other registers
+	stateMagic1 = 464               // sw_reserved.magic1, extended_size
+	magic1      = 0x46505853        // FP_XSTATE_MAGIC1
+	stateLegacy = uint32(512)       // without it
+	stateMost   = uint32(64 * 1024) // believed
+)
+
+func readFrame(m mem.Memory, sp uint64) (f frame) {
+	word := func(at uint64) uint64 {
+		x, err := mem.ReadUint64(m, sp+at)
+		if err != nil {
+			return 0
+		}
+		return x
+	}
+	f.pc, f.rax = word(framePC), word(frameRAX)
+	f.ranges = []flow.Mem{{Addr: trace.Addr(sp), Size: frameSize}}
+	if at := word(frameState); at != 0 {
+		size := stateLegacy
+		var b [8]byte
+		if _, err := m.ReadMemory(b[:], at+stateMagic1); err == nil && binary.LittleEndian.Uint32(b[:]) == magic1 {
+			size = min(binary.LittleEndian.Uint32(b[4:])+4, stateMost) // magic2 behind it
+		}
+		f.ranges = append(f.ranges, flow.Mem{Addr: trace.Addr(at), Size: size})
+	}
+	return f
+}
