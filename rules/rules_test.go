@@ -54,6 +54,7 @@ var imports = []struct {
 	// Analysis.
 	{"mgpp", true, "trace"},
 	{"mgpp/index", true, "mgpp trace"},
+	{"mgpp/infer", true, "trace"},
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax types"},
 	{"constraints/graph", true, "constraints/check mgpp trace types"},
