@@ -70,6 +70,10 @@ type Input struct {
 	Statement func(trace.Addr) string
 	// MaxOperations bounds the traceback; 0: no bound.
 	MaxOperations int
+	// Broken is how many instances are inconsistent at a time. It is asked for many
+	// times, most often in ascending order. Nil: the fault is located between the
+	// C-points, however far from each other they are.
+	Broken func(mgpp.Timestamp) int
 	// Stopped reports that the model was told to stop: its last answer was none, and
 	// no more will come. Nil: it is never stopped.
 	Stopped func() bool
@@ -169,12 +173,24 @@ type Result struct {
 	// Seeds are the inconsistencies that were traced back, of Of: where there are many,
 	// some of each constraint tell as much as all.
 	Seeds, Of int
-	Bounded   bool // and the traceback ended before it was through
-	Stopped   bool // Input.Stopped ended the search: there would be more to say
+	Bounded   bool      // and the traceback ended before it was through
+	Narrowed  *Narrowed // the part of the history in which it was located; nil: all of it
+	Stopped   bool      // Input.Stopped ended the search: there would be more to say
 }
 
 // Locate answers the question. If it is stopped it answers with what it knows.
 func Locate(in Input) Result {
+	n, found, ok := narrow(&in)
+	if !ok {
+		return locate(in)
+	}
+	r := locate(n.within(in, found))
+	r.Narrowed = &n
+	return r
+}
+
+// locate answers it for all that lies between the two C-points.
+func locate(in Input) Result {
 	tb := traceback(in)
 	if in.looksFor(Entered) {
 		entered(in, tb)

@@ -29,7 +29,7 @@ const maxWork = 1 << 16
 const (
 	maxSeeds      = 32
 	maxSifted     = 256     // of which they are taken
-	maxSiftedDeps = 1 << 18 // what those may depend on, in total: all of it is in memory
+	maxSiftedDeps = 1 << 16 // what those may depend on, in total: all of it is in memory
 )
 
 // contribution is what one operation did to pending inconsistencies.

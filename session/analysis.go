@@ -341,6 +341,9 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
 		Points: a.checkedAt, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
 	}
+	if a.doubt == nil {
+		in.Broken = a.checker.CountBroken
+	}
 	res := a.measured(p, in)
 	if a.begins != nil {
 		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })
@@ -405,6 +408,10 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	}
 	if r.Exhausted {
 		out = append(out, "the search for a single field that would mend everything was cut short")
+	}
+	if n := r.Narrowed; n != nil {
+		out = append(out, fmt.Sprintf("the structure was whole for the last time at change %s; the suspects are those of change %s, where %s",
+			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), count(n.Found, "constraint instance was broken", "constraint instances were broken")))
 	}
 	if r.Seeds < r.Of && !r.Stopped {
 		out = append(out, fmt.Sprintf("%s of %s inconsistencies were traced back", report.Thousands(uint64(r.Seeds)), report.Thousands(uint64(r.Of))))

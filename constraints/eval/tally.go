@@ -66,6 +66,22 @@ func (e *env) tallyCycles(k *info) Tally {
 	return t
 }
 
+// CountBroken is how many instances Check would list at t, for callers that do not ask
+// which.
+func (c *Checker) CountBroken(t mgpp.Timestamp) (n int) {
+	defer c.halted()
+	c.begin()
+	s := c.forward(t)
+	for _, l := range s.broken {
+		n += len(l)
+	}
+	for i := range s.cycles {
+		n += len(s.cycles[i].found)
+	}
+	s.env.attrs.eachLoop(func(*loop) { n++ })
+	return n
+}
+
 // BrokenAt reports at t which constraints have a broken instance, by their index,
 // as Check would tell it: for callers that do not ask for the instances. The slice
 // is the caller's.
