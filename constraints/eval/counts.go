@@ -87,7 +87,7 @@ func (d *delta) countSeeds(e *env, i int, out map[graph.ObjID]bool) bool {
 			continue
 		}
 		d.roots = d.rootsOf(e, s, d.roots[:0])
-		if s.stray && d.ch.Untyped || s.every && len(d.roots) > 0 {
+		if s.stray && d.ch.Untyped || (s.every || d.loose) && len(d.roots) > 0 {
 			return false
 		}
 		for _, o := range d.roots {

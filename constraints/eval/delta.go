@@ -29,10 +29,15 @@ type delta struct {
 	list  []binding
 	flips []flips // by set of Checker.reach
 	roots []graph.ObjID
+	loose bool // rootsOf: what the pin leads to is not known, so that any node is a root
+	// Pins decide few verdicts, but are an operand of every instance: either they are
+	// asked for by what instances say (args), or those that are broken say it anew.
+	args bool
+	anew []bool // by constraint: a pin that it reads changed
 }
 
 func (c *Checker) newDelta(ch *graph.Changes) *delta {
-	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), seen: map[binding]bool{}}
+	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), anew: make([]bool, len(c.infos)), seen: map[binding]bool{}}
 }
 
 // gather adds the bindings that e's view shows to be concerned by changes of
@@ -45,6 +50,7 @@ func (d *delta) gather(e *env) {
 		for i := range d.c.sites[k] {
 			if s := &d.c.sites[k][i]; s.kind != readsAttr && s.kind != readsCount && !d.all[k] {
 				d.roots = d.rootsOf(e, s, d.roots[:0])
+				d.anew[k] = d.anew[k] || s.kind == readsPin && d.dirty(e, s)
 				d.bindRoots(e, k, s)
 			}
 		}
@@ -93,9 +99,12 @@ func (d *delta) gatherAttrs(e *env, changed []attrKey) {
 // rootsOf appends the objects from which a site leads to something that
 // changed.
 func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
+	d.loose = false
 	switch s.kind {
 	case readsPath:
 		return d.pathRoots(e, s, out)
+	case readsPin:
+		return d.pinRoots(e, s, out)
 	case readsReach:
 		for o := range d.flips[d.c.reach.relations[s.way].index] {
 			out = e.ascend(s.chain.hops, o, true, out)
@@ -131,6 +140,35 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	return out
 }
 
+// dirty reports whether a pin was written to.
+func (d *delta) dirty(e *env, s *site) bool {
+	for i := range d.ch.Dirt {
+		if o := &d.ch.Dirt[i]; e.g.Object(o.Obj).Global == s.chain.global && o.Mask != 0 && o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t)) {
+			return true
+		}
+	}
+	return false
+}
+
+// pinRoots appends the object that the pin leads to, if the pin changed.
+func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
+	if !d.dirty(e, s) {
+		return out
+	}
+	v := e.load(s.pin)
+	known := v.isNull() || v.kind == pointer && v.defined() && v.obj != 0
+	switch {
+	case d.args || !known:
+		d.loose = true
+		return append(out, e.g.Global(s.chain.global-1))
+	case v.isNull():
+		return out
+	}
+	out = append(out, v.obj)
+	e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
+	return out
+}
+
 // pathRoots appends the objects from which a path leads through something that
 // changed.
 func (d *delta) pathRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
@@ -162,6 +200,10 @@ func (d *delta) bindRoots(e *env, k int, s *site) {
 		return
 	}
 	if len(d.roots) == 0 {
+		return
+	}
+	if d.loose {
+		d.all[k] = true
 		return
 	}
 	if s.every {
@@ -212,7 +254,7 @@ func (d *delta) attrSeeds(e *env, out map[attrKey]bool) {
 			}
 			d.roots = d.rootsOf(e, s, d.roots[:0])
 			switch {
-			case s.stray && d.ch.Untyped, s.every && len(d.roots) > 0:
+			case s.stray && d.ch.Untyped, (s.every || d.loose) && len(d.roots) > 0:
 				d.everyOf(e, a, out)
 			default:
 				for _, o := range d.roots {

@@ -177,6 +177,12 @@ func (s *state) replace(d *delta) {
 			s.put(d.c.allOf(e, k, nil))
 		}
 	}
+	for b := range s.broken {
+		if b.constraint >= 0 && b.constraint < len(d.anew) && d.anew[b.constraint] && !d.seen[b] {
+			d.seen[b] = true
+			d.list = append(d.list, b)
+		}
+	}
 	for _, b := range d.list {
 		if d.all[b.constraint] {
 			continue
@@ -317,6 +323,7 @@ func (c *Checker) Touched(t mgpp.Timestamp) (out []Instance) {
 	c.g.Between(t-1, t, &ch)
 	before, after := c.env(c.hist.At(t-1)), c.env(c.hist.At(t))
 	d := c.newDelta(&ch)
+	d.args = true
 	if ch.All {
 		for i := range d.all {
 			d.all[i] = true

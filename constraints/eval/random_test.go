@@ -153,6 +153,10 @@ hop:  node X; X.key == 2 and X.next != NULL => ::head ->> X.next;
 few:  node X; X.n == 1 => COUNT(node Y: ::head ->> Y) <= 4;
 none: node X; X.n == 3 => X !->>(other) ::head.first;
 some: node X, Y; ::head ->> X and X.key == 3 => Y.n == 0 and Y ->>(next) X;
+pin:  node X; X.INDEGREE(next) == (::head.first == X ? 1 : 0);
+pins: node X; X.n == 0 => X != ::head.last or X.other == NULL;
+pinc: node X; X.key == 0 => COUNT(node Y: Y == ::head.last) == 1;
+pinb: node X; (X.key == 2 ? ::head.last : ::head.first) == X => X.n != 1;
 `, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"sentinel": {`
 struct rb { int red; int key; struct rb *left, *right, *parent; };
@@ -178,6 +182,7 @@ root node from ::head via next;
 node.LEN; node X; X.LEN = (X.next).LEN + 1;
 keys:  node X, Y; X.next == Y => Y.key >= X.key;
 reach: node X; ::head ->>(next) X or ::head == X;
+first: node X; ::head == X => X.n != 2;
 other: node X; X.other == NULL or X.other.key < 3;
 len:   node X; X.LEN <= 3;
 few:   node X; X.n == 1 => COUNT(node) <= 4;

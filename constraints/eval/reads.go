@@ -14,7 +14,7 @@ func (c *Checker) reads() []graph.Reads {
 		for _, h := range s.chain.hops {
 			h.read(r)
 		}
-		if (s.kind != readsBytes && s.kind != readsPath) || s.edges {
+		if (s.kind != readsBytes && s.kind != readsPath && s.kind != readsPin) || s.edges {
 			return
 		}
 		eachOf(r, s.typ, func(x *graph.Reads) {

@@ -30,6 +30,7 @@ const (
 	readsReach          // whether an object is one that a kept set has
 	readsAll            // the population of a type
 	readsCount          // a count that stands alone
+	readsPin            // whether a declared object's pointer leads to a variable's node
 )
 
 // site is one thing that an expression reads, with the way to it from a
@@ -45,6 +46,7 @@ type site struct {
 	fields []string        // readsPath
 	way    *check.Relation // readsReach
 	count  int             // readsCount: index in Checker.counts
+	pin    *check.Load     // readsPin
 	every  bool            // whatever the way, all bindings are concerned
 	stray  bool            // the way may lead through memory that is no object
 }
@@ -64,6 +66,10 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	switch x := x.(type) {
 	case nil:
 		return out
+	case *check.Binary:
+		if s, ok := pinned(x, inner); ok {
+			return append(out, s)
+		}
 	case *check.Load:
 		s := site{lo: x.Place.Offset, hi: -1}
 		_, within := x.Place.Base.(*check.AddrOf)
@@ -102,6 +108,28 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	}
 	children(x, func(y check.Expr) { out = sitesOf(y, inner, alone, out) })
 	return out
+}
+
+// pinned recognises ::list.head == X. Whatever the pointer is changed to, that is
+// another truth only for the nodes that it led to and leads to.
+func pinned(x *check.Binary, inner uint64) (site, bool) {
+	if x.Op != "==" && x.Op != "!=" {
+		return site{}, false
+	}
+	for _, side := range [2][2]check.Expr{{x.X, x.Y}, {x.Y, x.X}} {
+		n, isNode := side[0].(*check.Node)
+		l, isLoad := side[1].(*check.Load)
+		if !isNode || !isLoad || inner&(1<<n.Slot) != 0 || !isPointer(l) || len(l.Place.Steps) > 0 {
+			continue
+		}
+		if g, ok := l.Place.Base.(*check.GlobalRef); ok {
+			return site{
+				kind: readsPin, pin: l, typ: typeOfBase(l.Place.Base), lo: l.Place.Offset, hi: l.Place.Offset + 8,
+				chain: chain{slot: n.Slot, global: g.Global + 1, exact: true},
+			}, true
+		}
+	}
+	return site{}, false
 }
 
 // straying reports whether a chain follows a pointer to something undeclared.
