@@ -24,6 +24,10 @@ type contributions struct {
 // that contributed tell as much as all of them.
 const maxWork = 1 << 16
 
+// manyTouched is how many instances one operation must touch for all that is broken to
+// be asked for at once.
+const manyTouched = 64
+
 // maxSeeds bounds the inconsistencies that are traced back. One fault may break a
 // constraint in every node of a structure, and all of them tell the same.
 const (
@@ -192,9 +196,21 @@ func (tb *contributions) step(in *Input, q *queue, seen map[eval.Instance]bool, 
 func (tb *contributions) related(in *Input, q *queue, seen map[eval.Instance]bool, t mgpp.Timestamp, before mgpp.View) {
 	m := in.Model
 	after := m.View(t)
-	for _, i := range m.Touched(t) {
-		if seen[i] {
+	touched := m.Touched(t)
+	var broken map[eval.Instance]bool
+	if len(touched) > manyTouched { // one check of all is cheaper than so many by themselves
+		broken = map[eval.Instance]bool{}
+		for _, inc := range m.All(before) {
+			broken[inc.Instance] = true
+		}
+	}
+	for _, i := range touched {
+		if seen[i] || broken != nil && !broken[i] {
 			continue
+		}
+		if tb.work > maxWork {
+			tb.bounded = true
+			return
 		}
 		was := m.Eval(i, before)
 		if in.stopped() {

@@ -1,0 +1,221 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+)
+
+// Where a C-point is far from the last healthy one, as where the end of the program
+// is the only one, most of what lies between was right, and what is wrong has had
+// consequences without number. But the structure tells by itself when it was whole:
+//
+//	       whole     broken  whole   broken for good
+//	  ──╷━━━━━━━━━━━╷╌╌╌╌╌╌╌╷━━━━━━━╷╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╴ At
+//	                        from    broke   to
+//
+//  1. before: when the oldest of the inconsistencies became one for good
+//  2. the last stretch before that in which nothing was broken: the operation of the
+//     program that broke it began in it, at from at the earliest
+//  3. to: the moment before a statement runs next that, up to then, always ran on a
+//     structure that was whole. Where there is no such statement: a moment later than
+//     operations usually took, at which no more is broken than at any other near it
+//
+// The fault is located between from and to. Both are no C-points that anybody has
+// declared, and the result says so.
+
+// Limits of the search for moments.
+const (
+	farAway    = 256     // operations between C-points from which on it is worth the search
+	lookBack   = 192     // operations before the break that are looked at for whole moments, at first
+	maxScanned = 1 << 12 // moments that are looked at in all
+	minAfter   = 48      // operations after the break that are looked at, at least
+	maxAfter   = 256     // and at most
+	minWhole   = 3       // times that a statement must have run on a whole structure
+	maxDated   = 16      // inconsistencies that are asked since when
+	maxSteps   = 64      // changes of one of them that are looked through
+	// maxDatedDeps bounds what these may depend on, in total.
+	maxDatedDeps = 1 << 13
+)
+
+// Narrowed is the part of a history in which the fault was located instead of all
+// that lies between two C-points.
+type Narrowed struct {
+	From  mgpp.Timestamp // nothing was broken here
+	Broke mgpp.Timestamp // the operation since which something always was
+	To    mgpp.Timestamp // where the suspects were judged
+	Found int            // inconsistencies there
+}
+
+// narrow finds such a part; it is not ok where the C-points are near, or no moment was
+// whole.
+func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
+	if in.Broken == nil || len(in.Found) == 0 || in.At-in.Healthy <= farAway {
+		return n, nil, false
+	}
+	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, ran: map[string]*[2]int{}}
+	before := m.before()
+	last, ok := m.lastWhole(before)
+	if !ok || in.stopped() {
+		return n, nil, false
+	}
+	n = Narrowed{From: m.beginning(last), Broke: last + 1}
+	m.learn(last)
+	n.To = m.calm(last + 1)
+	if n.To >= in.At || in.stopped() {
+		n.To = in.At
+		found = in.Found
+	} else {
+		found = in.Model.All(in.Model.View(n.To))
+	}
+	n.Found = len(found)
+	return n, found, len(found) > 0 && !in.stopped()
+}
+
+// moments remembers how much is broken when.
+type moments struct {
+	in      *Input
+	broken  map[mgpp.Timestamp]int
+	deps    int            // of the instances that were asked since when
+	longest mgpp.Timestamp // the longest time between two whole moments
+	// Statements, and how often something was broken, and nothing, when one ran.
+	ran map[string]*[2]int
+}
+
+// before is when the oldest of the inconsistencies became one for good, as far as it
+// can be found with little effort: it may have been earlier.
+func (m *moments) before() mgpp.Timestamp {
+	view := m.in.Model.View(m.in.At)
+	from := seeds(*m.in, view)
+	at := m.in.At
+	for i, p := range from[:min(len(from), maxDated)] {
+		if i > 0 && m.deps >= maxDatedDeps {
+			break
+		}
+		at = min(at, m.since(p))
+	}
+	return at
+}
+
+// since is when an instance became inconsistent for good.
+func (m *moments) since(p pending) mgpp.Timestamp {
+	t, r := m.in.At, p.result
+	for n := 0; n < maxSteps && (n == 0 || m.deps < maxDatedDeps); n++ {
+		m.deps += len(r.Deps)
+		last := m.in.Healthy
+		for _, d := range r.Deps {
+			last = max(last, m.in.Model.LastChange(d, t))
+		}
+		if last <= m.in.Healthy {
+			return m.in.Healthy + 1
+		}
+		r = m.in.Model.Eval(p.instance, m.in.Model.View(last-1))
+		if r.Verdict != eval.Broken || m.in.stopped() {
+			return last
+		}
+		t = last - 1
+	}
+	return t
+}
+
+// at is how much is broken at t.
+func (m *moments) at(t mgpp.Timestamp) int {
+	n, ok := m.broken[t]
+	if !ok {
+		n = m.in.Broken(t)
+		m.broken[t] = n
+	}
+	return n
+}
+
+// lastWhole is the last moment before t at which nothing is broken, and learns how
+// long it usually takes from one to the next. Moments are asked for in ascending
+// order: that is cheap.
+func (m *moments) lastWhole(t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
+	hi, step := t, mgpp.Timestamp(lookBack)
+	for scanned := mgpp.Timestamp(0); scanned < maxScanned && !m.in.stopped(); scanned += step {
+		lo := m.in.Healthy
+		if hi-lo > step {
+			lo = hi - step
+		}
+		for at, gap := lo, mgpp.Timestamp(0); at < hi && !m.in.stopped(); at++ {
+			if m.at(at) == 0 {
+				if ok {
+					m.longest = max(m.longest, gap)
+				}
+				last, ok, gap = at, true, 0
+			} else {
+				gap++
+			}
+		}
+		if ok || lo == m.in.Healthy {
+			break
+		}
+		hi, step = lo, 2*step
+	}
+	return last, ok
+}
+
+// beginning is where the stretch of whole moments begins that ends with last.
+func (m *moments) beginning(last mgpp.Timestamp) mgpp.Timestamp {
+	for last > m.in.Healthy {
+		if n, known := m.broken[last-1]; !known || n > 0 {
+			break
+		}
+		last--
+	}
+	return last
+}
+
+// statement names the statement of an operation.
+func (m *moments) statement(t mgpp.Timestamp) string {
+	return m.in.Statement(m.in.History.Op(t).PC)
+}
+
+// learn counts on what the statements up to t ran.
+func (m *moments) learn(t mgpp.Timestamp) {
+	for at := t; at > m.in.Healthy; at-- {
+		n, known := m.broken[at-1]
+		if !known {
+			break
+		}
+		st := m.statement(at)
+		if m.ran[st] == nil {
+			m.ran[st] = &[2]int{}
+		}
+		if n > 0 {
+			m.ran[st][0]++
+		} else {
+			m.ran[st][1]++
+		}
+	}
+}
+
+// calm is the moment, t or later, at which the fault is located.
+func (m *moments) calm(t mgpp.Timestamp) mgpp.Timestamp {
+	for at := t; at < min(m.in.At, t+maxAfter); at++ {
+		if r := m.ran[m.statement(at+1)]; r != nil && r[0] == 0 && r[1] >= minWhole {
+			return at
+		}
+	}
+	begin := min(m.in.At, t+m.longest)
+	end := min(m.in.At, begin+min(maxAfter, max(minAfter, m.longest)))
+	best := begin
+	for at := begin; at <= end && !m.in.stopped(); at++ {
+		if n := m.at(at); n < m.at(best) || n == m.at(best) && best == at-1 {
+			best = at
+		}
+	}
+	return best
+}
+
+// within is the question about that part of the history only.
+func (n Narrowed) within(in Input, found []eval.Inconsistency) Input {
+	in.Cut = in.Cut && n.To == in.At
+	in.At, in.Healthy, in.Found = n.To, n.From, found
+	in.Points = slices.Clone(in.Points)
+	i, _ := slices.BinarySearch(in.Points, n.From)
+	in.Points = append(in.Points[:i], n.From)
+	return in
+}

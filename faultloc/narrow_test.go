@@ -1,0 +1,55 @@
+package faultloc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestNarrow: with no C-point but the end the structure itself says when it was whole,
+// and the fault is located as if there had been a C-point.
+func TestNarrow(t *testing.T) {
+	lines := strings.Split(insertions(400), "cpoint\n")
+	for _, at := range []int{3, 150, 390} {
+		for _, fault := range []string{"", "n%[1]d.prev = n%[2]d", "n%[1]d.key = 300"} {
+			w := newWorld(t, listSpecDL)
+			for i, op := range lines {
+				w.run(op)
+				if i == at && fault != "" {
+					w.run("50: " + fmt.Sprintf(fault, i-1, i-2))
+				}
+			}
+			in := w.input()
+			in.Healthy = 0
+			in.Broken = w.checker.CountBroken
+			r := Locate(in)
+			if fault == "" {
+				if r.Narrowed != nil || len(r.Suspects) > 0 {
+					t.Errorf("nothing is wrong, and %s", summary(r))
+				}
+				continue
+			}
+			began := 2 + 5*at // the operations up to then
+			if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 || r.Narrowed == nil {
+				t.Errorf("%q at %d: %s; narrowed %+v", fault, at, summary(r), r.Narrowed)
+				continue
+			}
+			n := *r.Narrowed
+			if from := int(n.From); from > began || from < began-6 || int(n.Broke) != began+1 || int(n.To) > began+6 {
+				t.Errorf("%q at %d: the fault is operation %d, narrowed to %+v", fault, at, began+1, n)
+			}
+		}
+	}
+}
+
+// TestNotNarrow: where C-points are near, they are what counts.
+func TestNotNarrow(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	w.run(insertions(100))
+	w.run("50: n50.prev = n3")
+	in := w.input()
+	in.Broken = w.checker.CountBroken
+	if r := Locate(in); r.Narrowed != nil || len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+		t.Errorf("%s, narrowed %+v", summary(r), r.Narrowed)
+	}
+}
