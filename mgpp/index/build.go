@@ -17,7 +17,7 @@ import (
 // many chunks or words. A query decodes one group, or a part of it.
 const (
 	groupOften  = 16
-	groupChunks = 8 // at most 8: cell.chunks has a bit for each
+	groupChunks = 4 // at most 8: cell.chunks has a bit for each
 	groupWords  = 1 << 19
 )
 

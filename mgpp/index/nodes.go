@@ -233,8 +233,8 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 			if x.fail(err) {
 				return
 			}
-			for i := range rows {
-				if r := &rows[i]; r[0] <= at && at < r[4] && !yield(mgpp.NodeID(r[1])) {
+			for i := range rows.len() {
+				if r := rows.at(i); r[0] <= at && at < r[4] && !yield(mgpp.NodeID(r[1])) {
 					return
 				}
 			}

@@ -34,10 +34,17 @@ type partRun struct {
 	sites  []trace.StoreSite
 }
 
-// partEvent is an event without its bytes, and its operations.
+// partEvent is what an operation tells of an event, and its operations. It is as
+// small as it can be: to touch fresh memory costs as much as to decode into it.
 type partEvent struct {
-	first, last uint64
-	ev          trace.Event
+	first, last    uint32
+	thread         trace.ThreadID
+	kind           trace.Kind
+	flags          trace.Flags
+	wall           int64
+	pc, addr, base trace.Addr
+	size, aux      uint64
+	name           string
 }
 
 // rec is a write of bytes of one word.
@@ -83,10 +90,11 @@ func (x *Index) decode(chunk int, p *part) error {
 	return x.eachBatch(chunk, func(ev *trace.Event, run *trace.Stores, k *keptRuns) error {
 		if run == nil {
 			first, last := k.next()
-			if last >= first {
-				p.keep(ev, first, last)
+			if last < first {
+				return nil
 			}
-			if last >= first && (ev.Kind == trace.KindStore || ev.Kind == trace.KindBulk || ev.Kind == trace.KindSyscall || ev.Kind == trace.KindUnread) {
+			p.keep(ev, first, last)
+			if writes(ev.Kind) {
 				addr, size, data := extent(ev)
 				p.write(addr, size, data, uint32(last), noSite)
 			}
@@ -129,22 +137,28 @@ func (p *part) stores(recs []trace.StoreRec, wide []byte, sites []trace.StoreSit
 
 // keep notes an event that became operations.
 func (p *part) keep(ev *trace.Event, first, last uint64) {
-	e := partEvent{first, last, *ev}
-	switch ev.Kind {
-	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
-		_, e.ev.Size, _ = extent(ev)
+	e := partEvent{uint32(first), uint32(last), ev.Thread, ev.Kind, ev.Flags, ev.Wall, ev.PC, ev.Addr, ev.Base, ev.Size, ev.Aux, ev.Name}
+	if writes(ev.Kind) {
+		_, e.size, _ = extent(ev)
 	}
-	e.ev.Data, e.ev.Args, e.ev.Stack = nil, nil, nil
 	p.events = append(p.events, e)
 }
 
-// event returns the event, without its bytes, that made the operation at t, and all
-// its operations; false if that is not known here.
+// writes: an event of the kind may write to nodes.
+func writes(k trace.Kind) bool {
+	return k == trace.KindStore || k == trace.KindBulk || k == trace.KindSyscall || k == trace.KindUnread
+}
+
+// event returns the event, without its bytes and its stack, that made the operation
+// at t, and all its operations; false if that is not known here.
 func (p *part) event(t uint64, ev *trace.Event) (first, last uint64, ok bool) {
-	if i := sort.Search(len(p.events), func(i int) bool { return p.events[i].last >= t }); i < len(p.events) && p.events[i].first <= t {
+	if i := sort.Search(len(p.events), func(i int) bool { return uint64(p.events[i].last) >= t }); i < len(p.events) && uint64(p.events[i].first) <= t {
 		e := &p.events[i]
-		*ev = e.ev
-		return e.first, e.last, true
+		*ev = trace.Event{
+			Kind: e.kind, Flags: e.flags, Thread: e.thread, Wall: e.wall, PC: e.pc, Addr: e.addr, Base: e.base,
+			Size: e.size, Aux: e.aux, Name: e.name,
+		}
+		return uint64(e.first), uint64(e.last), true
 	}
 	i := sort.Search(len(p.recs), func(i int) bool { return uint64(p.recs[i].time) >= t })
 	if i == len(p.recs) || uint64(p.recs[i].time) != t || p.sites[i] == noSite {
@@ -274,7 +288,7 @@ func (k *keptRuns) some(n int) (events int, t uint64) {
 
 // link makes the table of words.
 func (p *part) link() {
-	n := 1 << max(bits.Len(uint(2*len(p.recs))), 4)
+	n := 1 << max(bits.Len(uint(len(p.recs)+len(p.recs)/2)), 4)
 	p.heads, p.prev = make([]uint32, n), make([]uint32, len(p.recs))
 	p.shift = uint(64 - bits.TrailingZeros(uint(n)))
 	for i, w := range p.words {

@@ -71,15 +71,15 @@ func (s *sorter) spill() {
 type mergeRun struct {
 	t     *table
 	block int
-	rows  []row
+	rows  rows
 	at    int
+	head  row
 }
-
-func (r *mergeRun) head() *row { return &r.rows[r.at] }
 
 // next moves on; it reports whether there is another row.
 func (r *mergeRun) next() (bool, error) {
-	if r.at++; r.at < len(r.rows) {
+	if r.at++; r.at < r.rows.len() {
+		r.head = r.rows.at(r.at)
 		return true, nil
 	}
 	if r.block == r.t.Blocks {
@@ -88,7 +88,11 @@ func (r *mergeRun) next() (bool, error) {
 	var err error
 	r.rows, err = r.t.load(r.block, r.rows)
 	r.block, r.at = r.block+1, 0
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	r.head = r.rows.at(0)
+	return true, nil
 }
 
 // finish gives all rows in order, and removes what it wrote.
@@ -118,7 +122,7 @@ func (s *sorter) finish(f func(*row)) error {
 func (s *sorter) merge(f func(*row)) error {
 	var heap []*mergeRun
 	for _, m := range s.runs {
-		r := &mergeRun{t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, at: -1}
+		r := &mergeRun{rows: rows{cols: m.Cols}, t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, at: -1}
 		if err := r.t.open(); err != nil {
 			return err
 		}
@@ -132,7 +136,7 @@ func (s *sorter) merge(f func(*row)) error {
 		down(heap, i)
 	}
 	for len(heap) > 0 {
-		f(heap[0].head())
+		f(&heap[0].head)
 		ok, err := heap[0].next()
 		if err != nil {
 			return err
@@ -154,10 +158,10 @@ func down(heap []*mergeRun, i int) {
 		if k >= len(heap) {
 			return
 		}
-		if k+1 < len(heap) && heap[k+1].head().less(heap[k].head()) {
+		if k+1 < len(heap) && heap[k+1].head.less(&heap[k].head) {
 			k++
 		}
-		if !heap[k].head().less(heap[i].head()) {
+		if !heap[k].head.less(&heap[i].head) {
 			return
 		}
 		heap[i], heap[k] = heap[k], heap[i]

@@ -18,13 +18,32 @@ import (
 
 const (
 	maxCols   = 7
-	blockRows = 256
+	blockRows = 128
 	dirBytes  = 40  // of an entry: two keys, offset, length, checksum, extra
 	pageDir   = 256 // entries of a page of the directory
 	topBytes  = 20  // of an entry of the list of pages: two keys, checksum
 )
 
 type row [maxCols]uint64
+
+// rows are those of a block, one after another, as many numbers each as the table has
+// columns.
+type rows struct {
+	cells []uint64
+	cols  int
+}
+
+func (r rows) len() int { return len(r.cells) / r.cols }
+
+func (r rows) at(i int) (out row) {
+	copy(out[:], r.cells[i*r.cols:][:r.cols])
+	return out
+}
+
+func (r rows) less(i int, b *row) bool {
+	c := r.cells[i*r.cols:][:2]
+	return c[0] < b[0] || c[0] == b[0] && c[1] < b[1]
+}
 
 func (a *row) less(b *row) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
 
@@ -142,22 +161,24 @@ func encodeBlock(b []byte, rows []row, cols int) []byte {
 
 var errBlock = fmt.Errorf("%w: a block of a table", ErrCorrupt)
 
-func decodeBlock(b []byte, cols int, rows []row) ([]row, error) {
+// decodeBlock decodes rows into those of a block of before, if there is room.
+func decodeBlock(b []byte, cols int, in rows) (rows, error) {
 	if len(b) == 0 || b[0] != 0 {
-		return nil, errBlock
+		return rows{}, errBlock
 	}
 	n, k := binary.Uvarint(b[1:])
 	if k <= 0 || n > blockRows || n == 0 || int(n)*cols > len(b) {
-		return nil, errBlock
+		return rows{}, errBlock
 	}
 	b = b[1+k:]
-	if rows = rows[:0]; uint64(cap(rows)) < n {
-		rows = make([]row, n)
+	cells := in.cells
+	if cap(cells) < int(n)*cols {
+		cells = make([]uint64, int(n)*cols)
 	}
-	rows = rows[:n]
+	cells = cells[:int(n)*cols]
 	for c := range cols {
 		prev := uint64(0)
-		for i := range rows {
+		for i := c; i < len(cells); i += cols {
 			var u uint64
 			switch { // most are of one byte or two
 			case len(b) >= 1 && b[0] < 0x80:
@@ -167,18 +188,18 @@ func decodeBlock(b []byte, cols int, rows []row) ([]row, error) {
 			default:
 				v, k := binary.Uvarint(b)
 				if k <= 0 {
-					return nil, errBlock
+					return rows{}, errBlock
 				}
 				u, b = v, b[k:]
 			}
 			prev += u>>1 ^ -(u & 1)
-			rows[i][c] = prev
+			cells[i] = prev
 		}
 	}
 	if len(b) > 0 {
-		return nil, errBlock
+		return rows{}, errBlock
 	}
-	return rows, nil
+	return rows{cells, cols}, nil
 }
 
 // table reads one. Its directory is read as it is needed.
@@ -188,14 +209,14 @@ type table struct {
 	zstd   *zstd.Decoder
 	top    []byte   // the list of pages; nil: not read
 	pages  [][]byte // of the directory; nil: not read
-	cached map[int][]row
+	cached map[int]rows
 	order  []int // of cached, oldest first
 	buf    []byte
 	raw    []byte
 }
 
 // cachedBlocks is how many blocks of each table are kept decoded.
-const cachedBlocks = 256
+const cachedBlocks = 2048
 
 // open reads the list of pages.
 func (t *table) open() error {
@@ -256,54 +277,54 @@ func (t *table) entry(block int) (entry, error) {
 
 // block returns the rows of a block, read-only, valid until blocks of the table
 // that were asked for more recently have taken its place.
-func (t *table) block(i int) ([]row, error) {
+func (t *table) block(i int) (rows, error) {
 	if err := t.open(); err != nil {
-		return nil, err
+		return rows{}, err
 	}
-	if rows, ok := t.cached[i]; ok {
-		return rows, nil
+	if r, ok := t.cached[i]; ok {
+		return r, nil
 	}
-	rows, err := t.load(i, nil)
+	r, err := t.load(i, rows{})
 	if err != nil {
-		return nil, err
+		return rows{}, err
 	}
 	if t.cached == nil {
-		t.cached = map[int][]row{}
+		t.cached = map[int]rows{}
 	}
 	if len(t.order) == cachedBlocks {
 		delete(t.cached, t.order[0])
 		t.order = t.order[1:]
 	}
-	t.cached[i] = rows
+	t.cached[i] = r
 	t.order = append(t.order, i)
-	return rows, nil
+	return r, nil
 }
 
-func (t *table) load(i int, rows []row) ([]row, error) {
+func (t *table) load(i int, in rows) (rows, error) {
 	e, err := t.entry(i)
 	if err != nil {
-		return nil, err
+		return rows{}, err
 	}
 	if e.at < 0 || e.n > 1<<20 {
-		return nil, errBlock
+		return rows{}, errBlock
 	}
 	if cap(t.buf) < e.n {
 		t.buf = make([]byte, e.n)
 	}
 	b := t.buf[:e.n]
 	if _, err := t.f.ReadAt(b, e.at); err != nil && err != io.EOF {
-		return nil, err
+		return rows{}, err
 	}
 	if crc32.Checksum(b, castagnoli) != e.sum {
-		return nil, errBlock
+		return rows{}, errBlock
 	}
 	if e.n > 0 && b[0] == 1 {
 		if t.raw, err = t.zstd.DecodeAll(b[1:], t.raw[:0]); err != nil {
-			return nil, errBlock
+			return rows{}, errBlock
 		}
 		b = t.raw
 	}
-	return decodeBlock(b, t.Cols, rows)
+	return decodeBlock(b, t.Cols, in)
 }
 
 // at returns row i.
@@ -311,11 +332,11 @@ func (t *table) at(i uint64) (row, error) {
 	if i >= t.Rows {
 		return row{}, fmt.Errorf("%w: row %d of %d", ErrCorrupt, i, t.Rows)
 	}
-	rows, err := t.block(int(i / blockRows))
-	if err != nil || int(i%blockRows) >= len(rows) {
+	r, err := t.block(int(i / blockRows))
+	if err != nil || int(i%blockRows) >= r.len() {
 		return row{}, fmt.Errorf("%w: row %d", ErrCorrupt, i)
 	}
-	return rows[i%blockRows], nil
+	return r.at(int(i % blockRows)), nil
 }
 
 // search returns the number of the first row that is not below (a, b); Rows if
@@ -345,23 +366,23 @@ func (t *table) search(a, b uint64) (uint64, error) {
 		e := dir[i*dirBytes:]
 		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
 	})
-	rows, err := t.block(block - 1)
+	r, err := t.block(block - 1)
 	if err != nil {
 		return 0, err
 	}
-	i := sort.Search(len(rows), func(i int) bool { return !rows[i].less(&want) })
+	i := sort.Search(r.len(), func(i int) bool { return !r.less(i, &want) })
 	return uint64(block-1)*blockRows + uint64(i), nil
 }
 
 // scan gives the rows from number i on until f returns false.
 func (t *table) scan(i uint64, f func(*row) bool) error {
 	for i < t.Rows {
-		rows, err := t.block(int(i / blockRows))
+		b, err := t.block(int(i / blockRows))
 		if err != nil {
 			return err
 		}
-		for k := i % blockRows; k < uint64(len(rows)); k++ {
-			if !f(&rows[k]) {
+		for k := int(i % blockRows); k < b.len(); k++ {
+			if r := b.at(k); !f(&r) {
 				return nil
 			}
 		}
