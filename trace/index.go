@@ -216,6 +216,16 @@ func (c *Chunk) MayTouch(addr Addr, size uint64) bool {
 	return c.pages.has(lo-extra, n)
 }
 
+// ChunkCount is how many chunks there are. It needs no index.
+func (t *Reader) ChunkCount() (n int) {
+	for i := range t.blocks {
+		if t.blocks[i].kind == blockEvents {
+			n++
+		}
+	}
+	return n
+}
+
 // Chunks returns the trace's chunks in order. The index is read at the first
 // call; parts of it that are damaged are left out.
 func (t *Reader) Chunks() []Chunk {

@@ -392,8 +392,28 @@ func (b *Builder) writeSmall(d *description) error {
 		b.table(d, tabChunks, 3, b.chunkRows, nil),
 		b.sorted(d, tabKept, b.keptRows, b.z),
 		b.sorted(d, tabDeaths, b.deaths, nil),
-		b.sorted(d, tabPCs, b.pcRows, b.z),
+		b.writePCs(d),
 	)
+}
+
+// writePCs writes how many operations each statement made, by chunk and in all.
+func (b *Builder) writePCs(d *description) error {
+	var totals []row
+	t := newTable(b.out, b.pcRows.cols, b.z)
+	err := b.pcRows.finish(func(r *row) {
+		t.add(r)
+		if n := len(totals); n == 0 || totals[n-1][0] != r[0] {
+			totals = append(totals, row{r[0]})
+		}
+		totals[len(totals)-1][2] += r[2]
+	})
+	if err != nil {
+		return err
+	}
+	if d.Tables[tabPCs], err = t.finish(); err != nil {
+		return err
+	}
+	return b.table(d, tabTotals, 3, totals, nil)
 }
 
 func (b *Builder) writeCalls(d *description, calls [][]Call) error {

@@ -152,6 +152,8 @@ const (
 	tabEnds = "ends"
 	// [pc] [chunk] operations
 	tabPCs = "pcs"
+	// [pc] [0] operations
+	tabTotals = "totals"
 	// [function] [number] from, to + 1 (0: open), thread
 	tabCalls = "calls"
 )

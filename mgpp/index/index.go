@@ -101,7 +101,7 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		x.chunks = append(x.chunks, *r)
 		return true
 	})
-	if x.err != nil || len(x.chunks) != len(r.Chunks()) {
+	if x.err != nil || len(x.chunks) != r.ChunkCount() {
 		z.Close()
 		return nil, errors.Join(ErrCorrupt, x.err)
 	}
@@ -230,21 +230,7 @@ func (c Calls) Call(i int) (from, to mgpp.Timestamp, open bool) {
 // Statements gives each program counter that made operations, with how many.
 func (x *Index) Statements() iter.Seq2[trace.Addr, uint64] {
 	return func(yield func(trace.Addr, uint64) bool) {
-		pc, n := trace.Addr(0), uint64(0)
-		more := true
-		x.scan(tabPCs, 0, func(r *row) bool {
-			if trace.Addr(r[0]) != pc {
-				if n > 0 {
-					more = yield(pc, n)
-				}
-				pc, n = trace.Addr(r[0]), 0
-			}
-			n += r[2]
-			return more
-		})
-		if n > 0 && more {
-			yield(pc, n)
-		}
+		x.scan(tabTotals, 0, func(r *row) bool { return yield(trace.Addr(r[0]), r[2]) })
 	}
 }
 

@@ -376,13 +376,14 @@ func (t *table) search(a, b uint64) (uint64, error) {
 
 // scan gives the rows from number i on until f returns false.
 func (t *table) scan(i uint64, f func(*row) bool) error {
+	var r row
 	for i < t.Rows {
 		b, err := t.block(int(i / blockRows))
 		if err != nil {
 			return err
 		}
 		for k := int(i % blockRows); k < b.len(); k++ {
-			if r := b.at(k); !f(&r) {
+			if r = b.at(k); !f(&r) {
 				return nil
 			}
 		}
