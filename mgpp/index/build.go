@@ -72,7 +72,7 @@ func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
 		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
-		cellRows: newSorter(5, dir, z), pcRows: newSorter(3, dir, z), keptRows: newSorter(3, dir, z), deaths: newSorter(2, dir, z),
+		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
 		chunk: -1,
 	}
 	b.err = b.out.head()
@@ -365,7 +365,7 @@ func (b *Builder) writeCells(d *description) error {
 	if err := b.sorted(d, tabCells, b.cellRows, b.z); err != nil {
 		return err
 	}
-	s := newSorter(4, dirOf(b.path), b.z)
+	s := newSorter(4, dirOf(b.path))
 	defer s.close()
 	for page := range b.images {
 		var data, one [4096]byte

@@ -204,9 +204,9 @@ func decodeLives(b []byte) ([]Population, error) {
 func (b *Builder) writeNodes(d *description, group func(alloc string, stack []trace.Addr) int) error {
 	nodes := newTable(b.out, 7, nil)
 	nodes.extraCol = 4 // deaths
-	cover := newSorter(3, dirOf(b.path), b.z)
-	byGroup := newSorter(2, dirOf(b.path), b.z)
-	ends := newSorter(2, dirOf(b.path), b.z)
+	cover := newSorter(3, dirOf(b.path))
+	byGroup := newSorter(2, dirOf(b.path))
+	ends := newSorter(2, dirOf(b.path))
 	defer cover.close()
 	defer ends.close()
 	defer byGroup.close()

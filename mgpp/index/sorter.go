@@ -1,53 +1,70 @@
 package index
 
 import (
-	"cmp"
+	"errors"
 	"io"
 	"os"
-	"slices"
-
-	"github.com/klauspost/compress/zstd"
 )
 
-// sorter sorts more rows than memory holds: it sorts as many as it may keep,
-// writes them to a file as a run, and merges the runs in the end.
+// sorter sorts more rows than memory holds by their first two numbers: it sorts as
+// many as it may keep, writes them to a file as a run, and merges the runs in the end.
+// A run is sorted and written while the next one is collected. Rows that are alike in
+// both numbers keep no order.
 type sorter struct {
 	cols int
-	rows []row
+	rows rows   // that are collected
+	most int    // bytes of them
 	dir  string // of the file of runs
-	file *os.File
-	out  *output
-	runs []tableMeta
-	z    *zstd.Encoder
-	err  error
+
+	// What follows belongs to the goroutine that writes a run, until busy says that it
+	// has ended; nil: there is none.
+	busy  chan struct{}
+	spare []uint64 // of the rows of the run before
+	order [2][]ranked
+	file  *os.File
+	out   *output
+	runs  []tableMeta
+	err   error
 }
 
-// sortRows is how many rows are sorted at once: 28 MB.
-const sortRows = 1 << 19
+// sortBytes is how much a sorter collects for a run.
+const sortBytes = 24 << 20
 
-func newSorter(cols int, dir string, z *zstd.Encoder) *sorter {
-	return &sorter{cols: cols, dir: dir, z: z}
+func newSorter(cols int, dir string) *sorter {
+	return &sorter{cols: cols, rows: rows{cols: cols}, most: sortBytes, dir: dir}
 }
 
 func (s *sorter) add(r row) {
-	s.rows = append(s.rows, r)
-	if len(s.rows) == sortRows {
+	s.rows.cells = append(s.rows.cells, r[:s.cols]...)
+	if len(s.rows.cells)*8 >= s.most {
 		s.spill()
 	}
 }
 
-func (s *sorter) sort() {
-	slices.SortFunc(s.rows, func(a, b row) int {
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		return cmp.Compare(a[1], b[1])
-	})
+// wait waits for the run that is being written.
+func (s *sorter) wait() {
+	if s.busy != nil {
+		<-s.busy
+		s.busy = nil
+	}
 }
 
+// spill begins to write what has been collected as a run.
 func (s *sorter) spill() {
+	s.wait()
+	run := s.rows
+	s.rows.cells = s.spare[:0]
+	done := make(chan struct{})
+	s.busy = done
+	go func() {
+		defer close(done)
+		s.write(run)
+		s.spare = run.cells
+	}()
+}
+
+func (s *sorter) write(run rows) {
 	if s.err != nil {
-		s.rows = s.rows[:0]
 		return
 	}
 	if s.file == nil {
@@ -56,18 +73,78 @@ func (s *sorter) spill() {
 		}
 		s.out = newOutput(s.file)
 	}
-	s.sort()
 	t := newTable(s.out, s.cols, nil)
-	for i := range s.rows {
-		t.add(&s.rows[i])
+	for _, k := range s.sorted(run) {
+		r := run.at(int(k.row))
+		t.add(&r)
 	}
-	s.rows = s.rows[:0]
 	var m tableMeta
 	m, s.err = t.finish()
 	s.runs = append(s.runs, m)
 }
 
-// run is a run that is merged.
+// ranked is a row with one of the numbers that it is sorted by.
+type ranked struct {
+	key uint64
+	row uint32
+}
+
+// sorted returns the rows in order: sorted by the second number, unless they came so,
+// and then by the first, which leaves what is alike as it is.
+func (s *sorter) sorted(run rows) []ranked {
+	n := run.len()
+	for i := range s.order {
+		if cap(s.order[i]) < n {
+			s.order[i] = make([]ranked, n)
+		}
+		s.order[i] = s.order[i][:n]
+	}
+	list, other := s.order[0], s.order[1]
+	ascending := true
+	for i := range list {
+		list[i].row = uint32(i)
+		ascending = ascending && (i == 0 || run.cells[i*s.cols+1] >= run.cells[(i-1)*s.cols+1])
+	}
+	if !ascending {
+		list, other = radix(run, 1, list, other)
+	}
+	list, _ = radix(run, 0, list, other)
+	return list
+}
+
+const digit = 11 // bits of a key that are sorted by at once
+
+// radix sorts a list stably by a column, from the lowest digit to the highest; it uses
+// another list of the same length.
+func radix(run rows, col int, list, other []ranked) (sorted, rest []ranked) {
+	differ := uint64(0)
+	for i := range list {
+		list[i].key = run.cells[int(list[i].row)*run.cols+col]
+		differ |= list[i].key ^ list[0].key
+	}
+	for shift := 0; differ>>shift != 0; shift += digit {
+		if differ>>shift&(1<<digit-1) == 0 {
+			continue
+		}
+		var at [1 << digit]int
+		for i := range list {
+			at[list[i].key>>shift&(1<<digit-1)]++
+		}
+		sum := 0
+		for d := range at {
+			at[d], sum = sum, sum+at[d]
+		}
+		for i := range list {
+			d := &at[list[i].key>>shift&(1<<digit-1)]
+			other[*d] = list[i]
+			*d++
+		}
+		list, other = other, list
+	}
+	return list, other
+}
+
+// mergeRun is a run that is merged.
 type mergeRun struct {
 	t     *table
 	block int
@@ -98,17 +175,18 @@ func (r *mergeRun) next() (bool, error) {
 // finish gives all rows in order, and removes what it wrote.
 func (s *sorter) finish(f func(*row)) error {
 	defer s.close()
-	if s.file == nil {
-		s.sort()
-		for i := range s.rows {
-			f(&s.rows[i])
+	s.wait()
+	if s.file == nil && s.err == nil {
+		for _, k := range s.sorted(s.rows) {
+			r := s.rows.at(int(k.row))
+			f(&r)
 		}
-		return s.err
+		return nil
 	}
-	if len(s.rows) > 0 {
-		s.spill()
+	if len(s.rows.cells) > 0 {
+		s.write(s.rows)
 	}
-	s.rows = nil
+	s.free()
 	if s.err == nil {
 		s.err = s.out.w.Flush()
 	}
@@ -116,6 +194,11 @@ func (s *sorter) finish(f func(*row)) error {
 		return s.err
 	}
 	return s.merge(f)
+}
+
+// free lets go of the memory.
+func (s *sorter) free() {
+	s.rows.cells, s.spare, s.order = nil, nil, [2][]ranked{}
 }
 
 // merge keeps the runs in a heap by their next rows.
@@ -169,10 +252,13 @@ func down(heap []*mergeRun, i int) {
 	}
 }
 
+// close removes the file and lets go of the memory. What it wrote is not wanted any
+// more.
 func (s *sorter) close() {
+	s.wait()
+	s.free()
 	if s.file != nil {
-		_ = s.file.Close() // nothing in it is wanted any more
-		_ = os.Remove(s.file.Name())
+		s.err = errors.Join(s.err, s.file.Close(), os.Remove(s.file.Name()))
 		s.file = nil
 	}
 }
