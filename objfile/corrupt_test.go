@@ -152,19 +152,3 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
-
-// FuzzNames feeds patterns and symbols to the matcher.
-func FuzzNames(f *testing.F) {
-	f.Add("List<*>::push(int, const char *)", "_ZN1AIiE4pushEiPKc")
-	f.Add("operator*", "_ZmlRK1AS1_")
-	f.Add("f(*)", "f.isra.0.cold")
-	f.Fuzz(func(t *testing.T, pat, symbol string) {
-		p := parsePattern(pat)
-		n := namesOf(symbol)
-		p.match(&n)
-		p.qualify = true
-		p.match(&n)
-		_ = isCold(symbol)
-		usualArgs(pat)
-	})
-}

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync"
 
+	"mgtrace/cxxname"
 	"mgtrace/types"
 )
 
@@ -39,7 +40,7 @@ type File struct {
 
 	funcsOnce sync.Once
 	funcs     []Func
-	names     [][]names // of funcs
+	names     [][]cxxname.Name // of funcs
 	globOnce  sync.Once
 	globals   []global
 	conv      converter

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
 )
 
@@ -40,17 +41,17 @@ func (f *File) readFuncs() {
 			continue
 		}
 		seen[s.addr] = true
-		if _, inside := cold.find(s.addr); inside && isCold(s.name) {
+		if _, inside := cold.find(s.addr); inside && cxxname.IsCold(s.name) {
 			continue
 		}
 		f.funcs = append(f.funcs, f.funcOfSymbol(i))
 	}
 	sort.Slice(f.funcs, func(i, j int) bool { return f.funcs[i].Addr < f.funcs[j].Addr })
-	f.names = make([][]names, len(f.funcs))
+	f.names = make([][]cxxname.Name, len(f.funcs))
 	for i, fn := range f.funcs {
-		f.names[i] = append(f.names[i], namesOf(fn.Linkage))
+		f.names[i] = append(f.names[i], cxxname.Of(fn.Linkage))
 		for _, a := range fn.Aliases {
-			f.names[i] = append(f.names[i], namesOf(a))
+			f.names[i] = append(f.names[i], cxxname.Of(a))
 		}
 	}
 }
@@ -107,8 +108,8 @@ func has(list []string, s string) bool {
 }
 
 func (fn *Func) name() {
-	fn.Name = demangled(fn.Linkage)
-	fn.Base = demangled(baseLinkage(fn.Linkage))
+	fn.Name = cxxname.Demangle(fn.Linkage)
+	fn.Base = cxxname.Demangle(cxxname.BaseLinkage(fn.Linkage))
 }
 
 // FuncAt returns the function that holds addr.
@@ -153,11 +154,11 @@ func (f *File) FuncsNamed(pat string) []Func {
 		return []Func{{Name: pat, Base: pat, Addr: addr}}
 	}
 	funcs := f.Funcs()
-	p := parsePattern(pat)
-	for _, p.qualify = range [...]bool{false, true} {
+	p := cxxname.Parse(pat)
+	for _, inner := range [...]bool{false, true} {
 		var found []Func
 		for i := range funcs {
-			if name, ok := f.matchFunc(&p, i); ok {
+			if name, ok := f.matchFunc(&p, i, inner); ok {
 				fn := funcs[i]
 				if name > 0 { // an alias: the name that was asked for
 					fn.Linkage, fn.Aliases = fn.Aliases[name-1], swapped(fn.Aliases, name-1, fn.Linkage)
@@ -173,12 +174,12 @@ func (f *File) FuncsNamed(pat string) []Func {
 	return nil
 }
 
-func (f *File) matchFunc(p *pattern, i int) (name int, ok bool) {
-	if isCold(f.funcs[i].Linkage) {
+func (f *File) matchFunc(p *cxxname.Pattern, i int, inner bool) (name int, ok bool) {
+	if cxxname.IsCold(f.funcs[i].Linkage) {
 		return 0, false
 	}
 	for j := range f.names[i] {
-		if p.match(&f.names[i][j]) {
+		if p.Match(&f.names[i][j], inner) {
 			return j, true
 		}
 	}
@@ -194,13 +195,13 @@ func swapped(list []string, i int, s string) []string {
 // Inlined returns the inlined instances of the functions that a pattern names,
 // as FuncsNamed has it, by entry.
 func (f *File) Inlined(pat string) []Inlined {
-	p := parsePattern(pat)
-	for _, p.qualify = range [...]bool{false, true} {
+	p := cxxname.Parse(pat)
+	for _, inner := range [...]bool{false, true} {
 		matched := map[*funcDesc]bool{}
 		var found []Inlined
 		for _, ui := range f.info().infos {
 			for _, s := range f.subprograms(ui) {
-				found = f.inlinedIn(found, &p, matched, s.desc, f.scopes(s))
+				found = f.inlinedIn(found, &p, inner, matched, s.desc, f.scopes(s))
 			}
 		}
 		if len(found) > 0 {
@@ -211,14 +212,14 @@ func (f *File) Inlined(pat string) []Inlined {
 	return nil
 }
 
-func (f *File) inlinedIn(found []Inlined, p *pattern, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
+func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, inner bool, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
 	for _, c := range s.inner {
 		within := in
 		if c.inlined {
 			is, known := matched[c.desc]
 			if !known {
-				n := namesOf(c.desc.linkageName())
-				is = p.match(&n)
+				n := cxxname.Of(c.desc.linkageName())
+				is = p.Match(&n, inner)
 				matched[c.desc] = is
 			}
 			if is {
@@ -226,7 +227,7 @@ func (f *File) inlinedIn(found []Inlined, p *pattern, matched map[*funcDesc]bool
 			}
 			within = c.desc
 		}
-		found = f.inlinedIn(found, p, matched, within, c)
+		found = f.inlinedIn(found, p, inner, matched, within, c)
 	}
 	return found
 }
@@ -303,8 +304,8 @@ func (f *File) Frames(addr uint64) []Frame {
 // no linkage name but the symbol table does: with its parameters.
 func (f *File) symbolName(entry uint64, name string) string {
 	for _, s := range f.symbolTable().at(entry) {
-		if base := baseLinkage(s.name); strings.HasPrefix(base, "_Z") {
-			return demangled(base)
+		if base := cxxname.BaseLinkage(s.name); strings.HasPrefix(base, "_Z") {
+			return cxxname.Demangle(base)
 		}
 	}
 	return name

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
 )
 
@@ -252,7 +253,7 @@ func (f *File) describe(r dwarf.Ref) *funcDesc {
 	}
 	switch {
 	case fd.linkage != "":
-		fd.pretty = demangled(fd.linkage)
+		fd.pretty = cxxname.Demangle(fd.linkage)
 	case declared.Unit != nil && cPlusPlus(declared.Unit):
 		fd.name = f.qualifiedName(declared, fd.name)
 		fd.pretty = fd.name

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
 )
 
@@ -49,7 +50,7 @@ func TestFramesJudged(t *testing.T) {
 		for _, a := range addrs {
 			var got []string
 			for _, fr := range f.Frames(a) {
-				got = append(got, fmt.Sprintf("%s %s:%d", squeeze(fr.Function), fr.File, fr.Line))
+				got = append(got, fmt.Sprintf("%s %s:%d", cxxname.Normal(fr.Function), fr.File, fr.Line))
 			}
 			if !sameFrames(got, want[a]) {
 				if bad++; bad < 5 {
@@ -115,7 +116,7 @@ func addr2line(t *testing.T, tool, prog string, addrs []uint64) map[uint64][]str
 			at, _ = strconv.ParseUint(line[2:], 16, 64)
 			continue
 		}
-		name := squeeze(line)
+		name := cxxname.Normal(line)
 		sc.Scan()
 		pos, _, _ := strings.Cut(sc.Text(), " (discriminator")
 		pos = strings.Replace(pos, ":?", ":0", 1)
@@ -264,7 +265,7 @@ func TestFuncsJudged(t *testing.T) {
 				if !ok || !fn.Contains(addr) {
 					t.Errorf("%s: FuncAt is %+v", line, fn)
 				}
-				if isCold(fs[3]) {
+				if cxxname.IsCold(fs[3]) {
 					if fn.Addr == addr {
 						t.Errorf("%s has an entry: %+v", line, fn)
 					}

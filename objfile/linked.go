@@ -1,5 +1,7 @@
 package objfile
 
+import "mgtrace/cxxname"
+
 // FuncsLinked returns the functions that the symbol tables define under names
 // that want accepts, by address; Linkage is the name accepted, and a function
 // with several such names is there once for each. Nothing is demangled and no
@@ -12,7 +14,7 @@ func (f *File) FuncsLinked(want func(linkage string) bool) []Func {
 		if s.partOf >= 0 || !want(s.name) {
 			continue
 		}
-		fn := Func{Name: demangled(s.name), Linkage: s.name, Addr: s.addr, Size: s.size, IFunc: s.ifunc}
+		fn := Func{Name: cxxname.Demangle(s.name), Linkage: s.name, Addr: s.addr, Size: s.size, IFunc: s.ifunc}
 		fn.Base = fn.Name
 		if s.size > 0 {
 			fn.Ranges = append([][2]uint64{{s.addr, s.addr + s.size}}, s.parts...)

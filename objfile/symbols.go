@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"sort"
 	"strings"
+
+	"mgtrace/cxxname"
 )
 
 // symbol is a function or object of a symbol table.
@@ -65,7 +67,7 @@ func (t *symbolTable) joinParts() {
 	}
 	for i := range t.funcs {
 		s := &t.funcs[i]
-		if !isCold(s.name) || s.size == 0 {
+		if !cxxname.IsCold(s.name) || s.size == 0 {
 			continue
 		}
 		base := s.name[:strings.LastIndex(s.name, ".cold")]

@@ -4,8 +4,8 @@ import (
 	"sort"
 	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
-	"mgtrace/types"
 )
 
 const anonymous = "(anonymous namespace)"
@@ -177,8 +177,12 @@ func (f *File) walkTypes(u *dwarf.Unit, visit func(e *dwarf.Entry, sc *nameScope
 
 // typeIndex finds definitions by normal name, over all units.
 type typeIndex struct {
-	types  map[string][]typeRef
+	types  map[string][]typeRef // by normal name
 	consts map[string]constant64
+
+	// What lookup needs where a name is not exact: normal names by plain name, and
+	// by the ends of plain names, with and without template arguments.
+	plain, ending map[string][]string
 }
 
 // typeRef is a definition; those that agree in what it says besides the entry
@@ -267,7 +271,7 @@ func (x *typeIndex) add(e *dwarf.Entry, sc *nameScopes) {
 	if n, ok := e.Uint(dwarf.AttrDeclFile); ok {
 		t.file = e.Unit.FileName(n)
 	}
-	full, short := types.NormalName(sc.qualify(name)), types.NormalName(sc.short(name))
+	full, short := cxxname.Normal(sc.qualify(name)), cxxname.Normal(sc.short(name))
 	x.addName(full, t)
 	if short != full {
 		x.addName(short, t)
@@ -300,50 +304,46 @@ func (x *typeIndex) addConst(name string, v int64) {
 	x.consts[name] = constant64{v, ok && (have.ambiguous || have.v != v)}
 }
 
-// defaultArgs begin the template arguments that C++ programmers leave out of
-// the standard containers' names.
-var defaultArgs = [...]string{
-	"std::less<", "std::allocator<", "std::hash<", "std::equal_to<", "std::char_traits<",
-	"std::deque<", "std::vector<", "std::default_delete<",
-}
-
-// withDefaults finds "std::map<int,int>" as the type whose further arguments
-// are the usual defaults.
-func (x *typeIndex) withDefaults(name string) (found []typeRef) {
-	prefix, ok := strings.CutSuffix(name, ">")
-	if !ok {
-		return nil
+// lookup finds the types that a specification means by a normal name: those of
+// this very name, else those whose plain name is the same, else the only one whose
+// name ends with it: "Lru::Entry" is "cache::Lru<int>::Entry" if there is no other.
+func (x *typeIndex) lookup(name string) []typeRef {
+	if refs := x.types[name]; len(refs) > 0 {
+		return refs
 	}
-	for have, refs := range x.types {
-		rest, ok := strings.CutPrefix(have, prefix+",")
-		if ok && usualArgs(rest) {
-			found = append(found, refs...)
+	if x.plain == nil {
+		x.indexPlain()
+	}
+	plain := cxxname.Plain(name)
+	names := x.plain[plain]
+	if len(names) == 0 {
+		names = x.ending[plain]
+		for _, n := range names {
+			if cxxname.Plain(n) != cxxname.Plain(names[0]) {
+				return nil
+			}
 		}
+	}
+	var found []typeRef
+	for _, n := range names {
+		found = append(found, x.types[n]...)
 	}
 	sort.Slice(found, func(i, j int) bool { return found[i].ref.Off < found[j].ref.Off })
 	return found
 }
 
-// usualArgs says whether what follows the first template arguments of a name
-// is only defaults and the end.
-func usualArgs(rest string) bool {
-	rest, ok := strings.CutSuffix(rest, ">")
-	depth := 0
-	for _, c := range rest {
-		switch c {
-		case '<', '(':
-			depth++
-		case '>', ')':
-			depth--
+func (x *typeIndex) indexPlain() {
+	x.plain, x.ending = map[string][]string{}, map[string][]string{}
+	for name := range x.types {
+		plain := cxxname.Plain(name)
+		x.plain[plain] = append(x.plain[plain], name)
+		for end, ok := plain, true; ok; end, ok = cxxname.Inner(end) {
+			if end != plain {
+				x.ending[end] = append(x.ending[end], name)
+			}
+			if bare := cxxname.WithoutArgs(end); bare != end {
+				x.ending[bare] = append(x.ending[bare], name)
+			}
 		}
-		ok = ok && depth >= 0
 	}
-	for _, arg := range splitArgs(rest) {
-		usual := false
-		for _, d := range defaultArgs {
-			usual = usual || strings.HasPrefix(arg, d)
-		}
-		ok = ok && usual
-	}
-	return ok
 }

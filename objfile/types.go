@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
 	"mgtrace/types"
 )
@@ -79,10 +80,7 @@ func (c *converter) complete(r dwarf.Ref) *types.Type {
 func (c *converter) LookupType(name string) []*types.Type {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	refs := c.index().types[name]
-	if len(refs) == 0 {
-		refs = c.index().withDefaults(name)
-	}
+	refs := c.index().lookup(name)
 	var found []*types.Type
 next:
 	for _, r := range refs {
@@ -358,7 +356,7 @@ func (c *converter) definition(e *dwarf.Entry, name typeName) (dwarf.Ref, bool) 
 	}
 	var def dwarf.Ref
 	var key string
-	for _, r := range c.index().types[types.NormalName(name.full)] {
+	for _, r := range c.index().types[cxxname.Normal(name.full)] {
 		if !sameKind(r.tag, e.Tag) {
 			continue
 		}

@@ -3,6 +3,7 @@ package objfile
 import (
 	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
 	"mgtrace/types"
 )
@@ -143,7 +144,7 @@ func (f *File) Params(fn uint64) []Variable {
 func (f *File) conforms(fn uint64, s *subprogram) bool {
 	syms := f.symbolTable().at(fn)
 	for _, sym := range syms {
-		if baseLinkage(sym.name) != sym.name {
+		if cxxname.BaseLinkage(sym.name) != sym.name {
 			return false
 		}
 	}
@@ -378,7 +379,7 @@ func (g *global) variable(f *File) Variable {
 // classes go before those of functions.
 func (f *File) Global(name, file string) (Variable, bool) {
 	f.globOnce.Do(f.readGlobals)
-	name = types.NormalName(name)
+	name = cxxname.Normal(name)
 	var best *global
 	rank := 4
 	for i := range f.globals {
@@ -415,8 +416,8 @@ func (f *File) readGlobals() {
 	for _, s := range f.symbolTable().objects {
 		if !r.seen[s.addr] {
 			r.seen[s.addr] = true
-			v := Variable{Name: demangled(s.name), Size: s.size, Loc: Location{Kind: LocStatic, Offset: int64(s.addr)}}
-			f.globals = append(f.globals, global{v: v, qualified: types.NormalName(v.Name)})
+			v := Variable{Name: cxxname.Demangle(s.name), Size: s.size, Loc: Location{Kind: LocStatic, Offset: int64(s.addr)}}
+			f.globals = append(f.globals, global{v: v, qualified: cxxname.Normal(v.Name)})
 		}
 	}
 }
@@ -455,7 +456,7 @@ func (r *globalReader) unit(u *dwarf.Unit) {
 		r.seen[uint64(loc.Offset)] = true
 		f.globals = append(f.globals, global{
 			v:         Variable{Name: name, Loc: loc, File: d.file, Line: d.line},
-			qualified: types.NormalName(name), typ: d.typ, local: sc.inFunction(),
+			qualified: cxxname.Normal(name), typ: d.typ, local: sc.inFunction(),
 		})
 		return dwarf.Over
 	})

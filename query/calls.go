@@ -3,8 +3,8 @@ package query
 import (
 	"fmt"
 	"sort"
-	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/trace"
@@ -124,24 +124,15 @@ func (c *Calls) Of(function string) CallLog {
 	return nil
 }
 
-// FuncNamed finds a watched function, -1 if there is none: by its name, then
-// without parameters, then by the last part of its name.
+// FuncNamed finds a watched function as a specification would name it; -1 if there
+// is none.
 func FuncNamed(funcs []trace.Func, name string) int {
-	forms := []func(string) string{
-		func(s string) string { return s },
-		func(s string) string { s, _, _ = strings.Cut(s, "("); return s },
-		func(s string) string {
-			s, _, _ = strings.Cut(s, "(")
-			s, _, _ = strings.Cut(s, ".")
-			return s[strings.LastIndexByte(s, ':')+1:]
-		},
+	names := make([]cxxname.Name, len(funcs))
+	for i := range funcs {
+		names[i] = cxxname.Of(funcs[i].Name)
 	}
-	for _, form := range forms {
-		for i := range funcs {
-			if form(funcs[i].Name) == name {
-				return i
-			}
-		}
+	if found := cxxname.Find(name, names); len(found) > 0 {
+		return found[0]
 	}
 	return -1
 }

@@ -23,10 +23,11 @@ var imports = []struct {
 	from string
 }{
 	// Leaves.
-	{"types", true, ""},
+	{"cxxname", true, ""},
+	{"types", true, "cxxname"},
 	{"x86", true, ""},
 	{"objfile/dwarf", true, ""},
-	{"objfile", true, "objfile/dwarf types"},
+	{"objfile", true, "cxxname objfile/dwarf types"},
 	// What the two sides share.
 	{"trace", true, ""},
 	{"flow", true, "trace x86"},
@@ -56,25 +57,25 @@ var imports = []struct {
 	{"mgpp/index", true, "mgpp trace"},
 	{"mgpp/infer", true, "trace"},
 	{"constraints/syntax", true, ""},
-	{"constraints/check", true, "constraints/syntax types"},
+	{"constraints/check", true, "constraints/syntax cxxname types"},
 	{"constraints/graph", true, "constraints/check mgpp trace types"},
 	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace"},
 	{"constraints/describe", true, "constraints/graph mgpp trace types"},
-	{"constraints/eval", true, "constraints/check constraints/graph mgpp trace types"},
-	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax mgpp trace types"},
+	{"constraints/eval", true, "constraints/check constraints/graph cxxname mgpp trace types"},
+	{"constraints/mine", true, "cxxname constraints/check constraints/eval constraints/graph constraints/syntax mgpp trace types"},
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
 	{"render/graphviz", true, ""},
 	{"render", true, "constraints/check constraints/describe constraints/graph mgpp render/graphviz trace"},
 	{"report", true, ""},
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},
-	{"query", true, "mgpp render report trace types"},
+	{"query", true, "cxxname mgpp render report trace types"},
 	{"slice/cfg", true, ""},
 	{"slice", true, "slice/cfg"},
 	{"slice/native", true, "flow slice slice/cfg trace x86"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
-	{"session", false, "bpf capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
+	{"session", false, "bpf capture cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
 		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report step target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},

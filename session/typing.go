@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
@@ -124,7 +125,7 @@ func sameType(a, b *types.Type) bool {
 	case a.Kind == types.Pointer:
 		return sameType(a.Elem, b.Elem)
 	}
-	return a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
 // byRule applies the alloc rules: the innermost frame that one names wins.

@@ -3,6 +3,8 @@ package types
 import (
 	"fmt"
 	"sort"
+
+	"mgtrace/cxxname"
 )
 
 const (
@@ -46,7 +48,7 @@ func ParseC(src string) (*Decls, []Error) {
 // Lookup returns the type that this scope declares by a name, or nil. A
 // typedef comes before a tag of the same name.
 func (d *Decls) Lookup(name string) *Type {
-	normal := NormalName(name)
+	normal := cxxname.Normal(name)
 	if u, ok := d.typedefs[normal]; ok && normal == name {
 		return u.t
 	}

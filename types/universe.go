@@ -2,13 +2,14 @@ package types
 
 import (
 	"sort"
-	"strings"
 	"sync"
+
+	"mgtrace/cxxname"
 )
 
 // A Loader finds types on demand, for example in debug information, where
 // converting every type up front would cost far more than the few that a
-// specification names. Names given to it are normal (NormalName).
+// specification names. Names given to it are normal (cxxname.Normal).
 type Loader interface {
 	LookupType(name string) []*Type
 	TypeNames() []string
@@ -35,7 +36,7 @@ func NewUniverse(l Loader) *Universe { return &Universe{loader: l} }
 // spaced as the writer likes. Several types share a name when compilation
 // units define it differently. Nil if there is none.
 func (u *Universe) Lookup(name string) []*Type {
-	name = NormalName(name)
+	name = cxxname.Normal(name)
 	u.mu.RLock()
 	added := u.types[name]
 	u.mu.RUnlock()
@@ -72,7 +73,7 @@ func (u *Universe) Names() []string {
 // Add makes t known by name, beside what was added by that name before. The
 // enumerators of an enumeration become constants.
 func (u *Universe) Add(name string, t *Type) {
-	name = NormalName(name)
+	name = cxxname.Normal(name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, have := range u.types[name] {
@@ -112,73 +113,4 @@ func (u *Universe) Const(name string) (int64, bool) {
 		return v, ok
 	}
 	return u.loader.Const(name)
-}
-
-// NormalName brings a type's name to the one spelling under which it is found:
-// no elaborating keyword in front, no leading "::", no spaces but those that
-// separate two words, and const behind what it qualifies
-// ("std::pair<int const,int>", as gcc and the demangler write it).
-func NormalName(name string) string {
-	name = strings.TrimSpace(name)
-	for _, kw := range [...]string{"struct ", "class ", "union ", "enum "} {
-		if rest, ok := strings.CutPrefix(name, kw); ok {
-			name = strings.TrimSpace(rest)
-			break
-		}
-	}
-	name = strings.TrimPrefix(name, "::")
-	if !strings.ContainsAny(name, " \t\n") {
-		return name
-	}
-	b := make([]byte, 0, len(name))
-	space := false
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if c == ' ' || c == '\t' || c == '\n' {
-			space = true
-			continue
-		}
-		if n := len(b); space && n > 0 && isWord(c) && isWord(b[n-1]) {
-			b = append(b, ' ')
-		}
-		space = false
-		b = append(b, c)
-	}
-	return constBehind(string(b))
-}
-
-// constBehind moves each "const " in front of a template argument behind the
-// type that it qualifies.
-func constBehind(name string) string {
-	const kw = "const "
-	for from := 0; ; {
-		i := strings.Index(name[from:], kw)
-		if i < 0 {
-			return name
-		}
-		i += from
-		from = i + len(kw)
-		if i > 0 && name[i-1] != '<' && name[i-1] != ',' {
-			continue
-		}
-		end, depth := from, 0
-		for ; end < len(name); end++ {
-			c := name[end]
-			if depth == 0 && strings.IndexByte("*&,>", c) >= 0 {
-				break
-			}
-			switch c {
-			case '<':
-				depth++
-			case '>':
-				depth--
-			}
-		}
-		name = name[:i] + name[from:end] + " const" + name[end:]
-		from = i // what moved may itself hold one
-	}
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

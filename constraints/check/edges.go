@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
 	"mgtrace/types"
 )
 
@@ -254,7 +255,7 @@ func sameType(a, b *types.Type) bool {
 		return t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
 	}
 	if aggregate(a) && aggregate(b) {
-		return a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+		return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 	}
 	return a.Kind == b.Kind && a.Size == b.Size && !aggregate(a) && a.Kind != types.Array && a.Kind != types.Void
 }
@@ -286,7 +287,7 @@ func isNode(n *NodeType, t *types.Type) bool {
 		return true
 	}
 	aggregate := t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque
-	return aggregate && t.Name != "" && types.NormalName(t.Name) == n.Source
+	return aggregate && t.Name != "" && cxxname.Normal(t.Name) == n.Source
 }
 
 // tag resolves "tag T.f & mask;".

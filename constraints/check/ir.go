@@ -30,7 +30,7 @@ type Spec struct {
 type NodeType struct {
 	Index             int
 	Name              string      // as the spec names it
-	Source            string      // the program's name of it in normal form (types.NormalName): tag, typedef or C++ name
+	Source            string      // the program's name of it in normal form (cxxname.Normal): tag, typedef or C++ name
 	Layout            *types.Type // nil: only counts are known and no layout was found
 	Array             bool        // ARRAY: a block of Elem
 	Elem              *types.Type // Array only; nil: 8-byte words

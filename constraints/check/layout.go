@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
 	"mgtrace/types"
 )
 
@@ -30,7 +31,7 @@ func (c *checker) nodeTypes() {
 			continue
 		}
 		t := &NodeType{Index: len(c.spec.Types), Name: d.Name, Array: d.Array, Group: len(c.spec.Types), Pos: d.Pos,
-			Source: types.NormalName(d.Name)}
+			Source: cxxname.Normal(d.Name)}
 		c.types[d.Name] = t
 		c.spec.Types = append(c.spec.Types, t)
 		if d.Array {
@@ -70,7 +71,7 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 	name, pos := d.Name, d.Pos
 	if d.Source != "" {
 		name, pos = d.Source, d.SrcPos
-		t.Source = types.NormalName(d.Source)
+		t.Source = cxxname.Normal(d.Source)
 		if own := c.decls.Lookup(d.Name); own != nil && own.Kind == types.Struct { // the file's layout for the program's type
 			t.Layout = own
 			c.hasType(name, pos)
@@ -109,7 +110,7 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 
 // hasType reports a type that the program lacks, if it has debug information.
 func (c *checker) hasType(name string, pos syntax.Pos) bool {
-	if c.prog == nil || len(c.prog.TypeNames()) == 0 || len(c.prog.LookupType(types.NormalName(name))) > 0 {
+	if c.prog == nil || len(c.prog.TypeNames()) == 0 || len(c.prog.LookupType(cxxname.Normal(name))) > 0 {
 		return true
 	}
 	c.errorf(pos, "the program has no type `%s`%s", name, didYouMeanOrList(name, c.prog.TypeNames()))
@@ -221,7 +222,7 @@ func (c *checker) cType(text string, pos syntax.Pos) *types.Type {
 	}
 	t := c.namedType(base)
 	if t == nil && pointers > 0 && (c.prog == nil || len(c.prog.TypeNames()) == 0) {
-		t = &types.Type{Kind: types.Opaque, Name: types.NormalName(base), Size: -1}
+		t = &types.Type{Kind: types.Opaque, Name: cxxname.Normal(base), Size: -1}
 	}
 	if t == nil {
 		names := c.typeNames()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/check"
+	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -38,12 +39,11 @@ type memberCall struct {
 // was recorded.
 func NewMembers(spec *check.Spec, prog *trace.Program, hist MemberHistory) *Members {
 	m := &Members{spec: spec, hist: hist, rules: map[trace.FuncID][]int{}, open: map[trace.ThreadID][]memberCall{}}
+	names := functionNames(prog)
 	for i := range spec.Members {
-		for f := range prog.Funcs {
-			if named(spec.Members[i].Func, prog.Funcs[f].Name) {
-				id := trace.FuncID(f + 1)
-				m.rules[id] = append(m.rules[id], i)
-			}
+		for _, f := range cxxname.Find(spec.Members[i].Func, names) {
+			id := trace.FuncID(f + 1)
+			m.rules[id] = append(m.rules[id], i)
 		}
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/check"
+	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -81,15 +82,14 @@ func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
 		counts:  map[trace.FuncID]int{},
 		reached: make([]bool, len(spec.CPoints)),
 	}
+	names := functionNames(prog)
 	for i, p := range spec.CPoints {
 		if p.Func == "" {
 			continue
 		}
-		for f := range prog.Funcs {
-			if named(p.Func, prog.Funcs[f].Name) {
-				id := trace.FuncID(f + 1)
-				s.funcs[id] = append(s.funcs[id], i)
-			}
+		for _, f := range cxxname.Find(p.Func, names) {
+			id := trace.FuncID(f + 1)
+			s.funcs[id] = append(s.funcs[id], i)
 		}
 	}
 	for i := range prog.Points {

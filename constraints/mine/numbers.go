@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/cxxname"
 	"mgtrace/types"
 )
 
@@ -227,7 +228,7 @@ func leading(vars []check.Variable, types []*check.NodeType) []global {
 
 // sameStruct: one type of the program, whose units have each their own.
 func sameStruct(a, b *types.Type) bool {
-	return a != nil && b != nil && a.Kind == b.Kind && a.Name != "" && types.NormalName(a.Name) == types.NormalName(b.Name)
+	return a != nil && b != nil && a.Kind == b.Kind && a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
 func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {

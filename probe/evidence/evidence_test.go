@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/types"
 )
@@ -218,12 +219,12 @@ func (r *recording) judge(t *testing.T, f *Finder, withText bool) (s score) {
 }
 
 func matches(t *types.Type, want string) bool {
-	got := types.NormalName(t.String())
+	got := cxxname.Normal(t.String())
 	if strings.Contains(want, "<T>") {
 		return got == "ns::Tree<int>::Leaf" || got == "ns::Tree<double>::Leaf"
 	}
 	for _, w := range strings.Split(want, "|") {
-		if got == types.NormalName(w) {
+		if got == cxxname.Normal(w) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package objfile
+package cxxname
 
 import (
 	"strings"
@@ -10,7 +10,8 @@ import (
 // can stand for enormous ones.
 const demangleLimit = 16
 
-func demangled(linkage string, o ...demangle.Option) string {
+// Demangle returns what a symbol's name stands for.
+func Demangle(linkage string, o ...demangle.Option) string {
 	return demangle.Filter(linkage, append(o, demangle.MaxLength(demangleLimit))...)
 }
 
@@ -18,8 +19,8 @@ func demangled(linkage string, o ...demangle.Option) string {
 // they derive from others.
 var cloneSuffixes = [...]string{".isra", ".constprop", ".part", ".cold", ".lto_priv", ".localalias", ".llvm", ".clone"}
 
-// baseLinkage strips the suffixes of clones: "f.isra.0.cold" is "f".
-func baseLinkage(name string) string {
+// BaseLinkage strips the suffixes of clones: "f.isra.0.cold" is "f".
+func BaseLinkage(name string) string {
 	end := len(name)
 	for _, s := range cloneSuffixes {
 		if i := strings.Index(name, s); i > 0 && i < end {
@@ -31,33 +32,42 @@ func baseLinkage(name string) string {
 	return name[:end]
 }
 
-// isCold says whether a symbol is the unlikely part of a function, which has
+// IsCold says whether a symbol is the unlikely part of a function, which has
 // no entry of its own.
-func isCold(name string) bool {
+func IsCold(name string) bool {
 	base, found := strings.CutSuffix(strings.TrimRight(name, "0123456789."), ".cold")
 	return found && base != ""
 }
 
-// pattern is a way to name functions: FuncsNamed describes it.
-type pattern struct {
+// Pattern is how a user names functions:
+//
+//	insert                  a name, demangled, whatever its parameters
+//	Tree::insert            qualified
+//	insert(int, char *)     one overload
+//	List<*>::push           "*" is any characters; List::push is every List's
+//	_ZN4Tree6insertEi       a name of the symbol table
+//
+// Names are compared by Plain: std::string is std::__cxx11::basic_string<…>.
+type Pattern struct {
+	symbol   string   // what it stands for, if it is the name of a symbol
 	name     string   // normal, without parameters
+	key      string   // its Plain
 	params   []string // normal; nil: any
 	anyParam bool     // "(*)"
-	qualify  bool     // match a qualified name's last components too
 }
 
-func parsePattern(s string) pattern {
+// Parse reads a pattern.
+func Parse(s string) Pattern {
 	s = strings.TrimSpace(s)
 	name, params, has := splitParams(s)
-	p := pattern{name: squeeze(name)}
+	p := Pattern{name: squeeze(name)}
+	if strings.HasPrefix(s, "_Z") {
+		p.symbol = Demangle(s)
+	}
+	p.key = Plain(p.name)
 	if has {
-		p.params = splitArgs(params)
-		if len(p.params) == 1 && p.params[0] == "*" {
-			p.anyParam = true
-		}
-		for i := range p.params {
-			p.params[i] = normalParam(p.params[i])
-		}
+		p.params = normalParams(params)
+		p.anyParam = len(p.params) == 1 && p.params[0] == "*"
 		if len(p.params) == 1 && p.params[0] == "void" {
 			p.params = []string{}
 		}
@@ -65,37 +75,82 @@ func parsePattern(s string) pattern {
 	return p
 }
 
-// names are the spellings under which a function is found.
-type names struct {
+// Name has the spellings under which a function is found.
+type Name struct {
 	full    string   // qualified, with template arguments, without parameters
+	key     string   // its Plain
 	plain   string   // without template arguments
 	linkage string   // of the symbol table,
 	base    string   // and without a clone's suffix
 	params  []string // normal; nil if the name does not say
 }
 
-func namesOf(linkage string) names {
-	base := baseLinkage(linkage)
-	n := names{linkage: linkage, base: base}
+// Of is the name of a symbol, or a demangled one.
+func Of(linkage string) Name {
+	base := BaseLinkage(linkage)
+	n := Name{linkage: linkage, base: base}
+	if strings.ContainsAny(linkage, "(<:") {
+		return demangledName(n)
+	}
 	if !strings.HasPrefix(base, "_Z") {
-		n.full, n.plain = base, base
+		n.full, n.key, n.plain = base, base, base
 		return n
 	}
-	n.full = squeeze(demangled(base, demangle.NoParams))
-	n.plain = squeeze(demangled(base, demangle.NoParams, demangle.NoTemplateParams))
-	if _, params, ok := splitParams(demangled(base)); ok {
-		n.params = splitArgs(params)
-		for i := range n.params {
-			n.params[i] = normalParam(n.params[i])
-		}
+	n.full = squeeze(Demangle(base, demangle.NoParams))
+	n.key = Plain(n.full)
+	n.plain = squeeze(Demangle(base, demangle.NoParams, demangle.NoTemplateParams))
+	if _, params, ok := splitParams(Demangle(base)); ok {
+		n.params = normalParams(params)
 	}
 	return n
 }
 
-// match says whether a function is meant. With qualify, "insert" means
-// "Tree::insert" too.
-func (p *pattern) match(n *names) bool {
-	if !p.matchName(n.full) && !p.matchName(n.plain) && p.name != n.linkage && p.name != n.base {
+func demangledName(n Name) Name {
+	name, _, _ := strings.Cut(n.linkage, " [clone")
+	name, params, ok := splitParams(name)
+	if ok {
+		n.params = normalParams(params)
+	}
+	n.full = squeeze(withoutResult(name))
+	n.key, n.plain = Plain(n.full), WithoutArgs(n.full)
+	return n
+}
+
+// withoutResult drops the type that the demangler puts in front of the name of a
+// template function: "void push<int>".
+func withoutResult(name string) string {
+	if !strings.HasSuffix(name, ">") || strings.Contains(name, "operator") {
+		return name
+	}
+	depth := 0
+	for i := len(name) - 1; i >= 0; i-- {
+		switch name[i] {
+		case '>', ')':
+			depth++
+		case '<', '(':
+			depth--
+		case ' ':
+			if depth == 0 {
+				return name[i+1:]
+			}
+		}
+	}
+	return name
+}
+
+func normalParams(s string) []string {
+	params := splitArgs(s)
+	for i := range params {
+		params[i] = normalParam(params[i])
+	}
+	return params
+}
+
+// Match says whether the pattern means a function: by its whole name, or, if inner,
+// also by its last components, "insert" being "Tree::insert".
+func (p *Pattern) Match(n *Name, inner bool) bool {
+	if p.name != n.linkage && p.name != n.base && (p.symbol == "" || p.symbol != n.linkage) &&
+		!matchName(p.name, n.full, inner) && !matchName(p.key, n.key, inner) && !matchName(p.name, n.plain, inner) {
 		return false
 	}
 	if p.params == nil || p.anyParam {
@@ -112,38 +167,35 @@ func (p *pattern) match(n *names) bool {
 	return true
 }
 
-func (p *pattern) matchName(name string) bool {
+// Find returns the indices of the names that a pattern means: those whose whole
+// name it is, else those whose last components it is.
+func Find(pattern string, names []Name) (found []int) {
+	p := Parse(pattern)
+	for _, inner := range [...]bool{false, true} {
+		for i := range names {
+			if p.Match(&names[i], inner) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
+
+func matchName(want, name string, inner bool) bool {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
-	want := strings.ReplaceAll(p.name, "(anonymous namespace)::", "")
+	want = strings.ReplaceAll(want, "(anonymous namespace)::", "")
 	for {
 		if glob(want, name) {
 			return true
 		}
-		i := scopeEnd(name)
-		if !p.qualify || i < 0 {
+		var ok bool
+		if name, ok = Inner(name); !ok || !inner {
 			return false
 		}
-		name = name[i:]
 	}
-}
-
-// scopeEnd returns the index behind the first "::" outside template arguments
-// and parameters, or -1.
-func scopeEnd(name string) int {
-	depth := 0
-	for i := 0; i+1 < len(name); i++ {
-		switch name[i] {
-		case '<', '(':
-			depth++
-		case '>', ')':
-			depth--
-		case ':':
-			if depth == 0 && name[i+1] == ':' {
-				return i + 2
-			}
-		}
-	}
-	return -1
 }
 
 // glob matches with "*" for any characters; that of "operator*" is itself.
@@ -221,7 +273,7 @@ func splitArgs(s string) []string {
 	return args
 }
 
-// normalParam spells a parameter's type as the demangler does: "const char *"
+// normalParam is the plain name of a parameter's type, spelt as the demangler does: "const char *"
 // is "char const*"; elaborating keywords are dropped.
 func normalParam(s string) string {
 	s = strings.TrimSpace(s)
@@ -246,7 +298,7 @@ func normalParam(s string) string {
 		}
 		s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rest[:end]), "struct ")) + " const" + rest[end:]
 	}
-	return squeeze(s)
+	return Plain(squeeze(s))
 }
 
 // squeeze drops the spaces that do not separate two words.
@@ -257,15 +309,11 @@ func squeeze(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == ' ' {
-			if i == 0 || i+1 == len(s) || !wordByte(s[i-1]) || !wordByte(s[i+1]) {
+			if i == 0 || i+1 == len(s) || !isWord(s[i-1]) || !isWord(s[i+1]) {
 				continue
 			}
 		}
 		b.WriteByte(s[i])
 	}
 	return b.String()
-}
-
-func wordByte(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

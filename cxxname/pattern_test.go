@@ -1,0 +1,64 @@
+package cxxname
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	var names, pretty []Name
+	symbols := []string{
+		"insert",                                   // C
+		"_ZN4Tree6insertEi", "_ZN4Tree6insertEPKc", // Tree::insert(int), Tree::insert(char const*)
+		"_ZN5cache3LruINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiE3putERKS6_i", // cache::Lru<std::string, int>::put(std::string const&, int)
+		"_Z4pushIiEvRSt6vectorIT_SaIS1_EES1_",                                             // void push<int>(std::vector<int>&, int)
+		"add.isra.0",
+	}
+	for _, s := range symbols {
+		names = append(names, Of(s))
+		pretty = append(pretty, Of(Demangle(s)))
+	}
+	for pattern, want := range map[string][]int{
+		"insert":                            {0},
+		"Tree::insert":                      {1, 2},
+		"Tree::insert(int)":                 {1},
+		"insert(const char *)":              {2},
+		"Tree::*":                           {1, 2},
+		"put":                               {3},
+		"Lru::put":                          {3},
+		"cache::Lru<std::string, int>::put": {3},
+		"Lru<*>::put":                       {3},
+		"Lru<std::string,int>::put(const std::string &, int)": {3},
+		"Lru<int, int>::put":           nil,
+		"push":                         {4},
+		"push<int>":                    {4},
+		"push(std::vector<int>&, int)": {4},
+		"add":                          {5},
+		"_ZN4Tree6insertEi":            {1},
+		"remove":                       nil,
+	} {
+		check(t, pattern, Find(pattern, names), want)
+		if pattern == "add" { // the demangler does not know a C clone
+			continue
+		}
+		check(t, pattern+", demangled", Find(pattern, pretty), want)
+	}
+}
+
+func check(t *testing.T, pattern string, got, want []int) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", pattern, got, want)
+	}
+}
+
+// FuzzPattern feeds patterns and symbols to the matcher.
+func FuzzPattern(f *testing.F) {
+	f.Add("List<*>::push(int, const char *)", "_ZN1AIiE4pushEiPKc")
+	f.Add("operator*", "_ZmlRK1AS1_")
+	f.Add("f(*)", "f.isra.0.cold")
+	f.Fuzz(func(t *testing.T, pattern, symbol string) {
+		Find(pattern, []Name{Of(symbol)})
+		_ = IsCold(symbol)
+	})
+}

@@ -1,0 +1,73 @@
+package cxxname
+
+import "testing"
+
+// Names that are the same, as a programmer, DWARF of gcc and clang, and the
+// demangler write them.
+func TestPlain(t *testing.T) {
+	same := [][]string{
+		{"std::string", "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+			"std::__1::basic_string<char>", "::std::basic_string<char,std::char_traits<char>>"},
+		{"cache::Lru<std::string, int>::Entry", "cache::Lru<std::__cxx11::basic_string<char>,int>::Entry",
+			"struct cache::Lru<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::Entry"},
+		{"std::map<int, std::vector<long>>", "std::map<int, std::vector<long int, std::allocator<long int> >, std::less<int>, std::allocator<std::pair<int const, std::vector<long, std::allocator<long> > > > >"},
+		{"std::stack<int>", "std::stack<int, std::deque<int, std::allocator<int> > >"},
+		{"std::priority_queue<A>", "std::priority_queue<A, std::vector<A, std::allocator<A> >, std::less<A> >"},
+		{"Grid<unsigned, 8>", "Grid<unsigned int, 8ul>", "Grid<unsigned int,8u>"},
+		{"Box<const char *>", "Box<char const*>"},
+		{"std::unique_ptr<T>", "std::unique_ptr<T, std::default_delete<T> >"},
+		{"f<void (int, long)>", "f<void (int, long int)>"},
+		{"A::operator<", "A::operator<"},
+		{"A<int>::operator<<", "A<int>::operator<<"},
+		{"Map<size_t>", "Map<unsigned long>", "Map<long unsigned int>"},
+	}
+	seen := map[string]int{}
+	for i, list := range same {
+		want := Plain(list[0])
+		if j, ok := seen[want]; ok {
+			t.Errorf("%q is the same as %q", list[0], same[j][0])
+		}
+		seen[want] = i
+		for _, n := range list[1:] {
+			if got := Plain(n); got != want {
+				t.Errorf("%q is %q, %q is %q", n, got, list[0], want)
+			}
+		}
+		if got := Plain(want); got != want {
+			t.Errorf("the plain name of %q is %q", want, got)
+		}
+	}
+	different := []string{"std::pair<int,int>", "std::pair<int>", "My<int,std::allocator<int>>", "My<int>", "std::vector<int,Arena<int>>", "std::vector<int>"}
+	for _, n := range different {
+		if j, ok := seen[Plain(n)]; ok {
+			t.Errorf("%q is taken for another (%d)", n, j)
+		}
+		seen[Plain(n)] = -1
+	}
+}
+
+func TestInner(t *testing.T) {
+	for name, want := range map[string]string{"a::b<c::d>::e": "b<c::d>::e", "b<c::d>::e": "e", "e": "", "x<y::z>": ""} {
+		got, ok := Inner(name)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q %v", name, got, ok)
+		}
+	}
+	for name, want := range map[string]string{"a<b<c>>::d<e>": "a::d", "x": "x", "a::operator<<": "a::operator<<", "a::operator->": "a::operator->"} {
+		if got := WithoutArgs(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{"a<b,c>::d", "operator<", "a<<b>", "x>", "std::vector<int,std::allocator<int>>", "<", ",", "a<b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		Plain(s)
+		WithoutArgs(s)
+		for ok := true; ok; s, ok = Inner(s) {
+		}
+	})
+}
