@@ -9,8 +9,10 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/types"
 )
 
 // SpecError is what is wrong with a specification: all of it, with the lines.
@@ -94,11 +96,29 @@ func summary(s *check.Spec, statements int) string {
 }
 
 // ofStandardLibrary: a declared type is one of the C++ library's own nodes,
-// which its compiled part links and balances (std::_Rb_tree_insert_and_rebalance).
+// which its compiled part links and balances (std::_Rb_tree_insert_and_rebalance),
+// or has a container inside that the compiled part writes to.
 func ofStandardLibrary(spec *check.Spec) bool {
 	return slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
-		return t.Layout != nil && strings.HasPrefix(t.Layout.Name, "std::") || strings.HasPrefix(t.Source, "std::")
+		return strings.HasPrefix(t.Source, "std::") || t.Layout != nil && compiledInside(t.Layout)
 	})
+}
+
+// compiledInside: the compiled part of the C++ library writes to objects of a type.
+func compiledInside(t *types.Type) bool {
+	switch t.Kind {
+	case types.Array:
+		return t.Elem != nil && compiledInside(t.Elem)
+	case types.Struct, types.Union:
+		name, _, _ := strings.Cut(cxxname.Plain(t.Name), "<")
+		switch name {
+		case "std::basic_string", "std::list", "std::map", "std::multimap", "std::set", "std::multiset":
+			return true
+		}
+		return strings.HasPrefix(name, "std::_Rb_tree") || strings.HasPrefix(name, "std::_List_node") ||
+			slices.ContainsFunc(t.Members, func(m types.Member) bool { return m.Type != nil && compiledInside(m.Type) })
+	}
+	return false
 }
 
 // inlined refuses functions whose arguments matter ("enter", "leave",

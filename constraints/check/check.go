@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
 	"mgtrace/types"
 )
 
@@ -99,18 +100,46 @@ func didYouMean(name string, among []string) string {
 	return ""
 }
 
+// didYouMeanOrList prefers what has the same name in another scope.
 func didYouMeanOrList(name string, among []string) string {
+	const few = 12
+	same := sameInner(name, among)
+	if len(same) > 1 && len(same) <= few {
+		return "; there are " + strings.Join(same, " and ")
+	}
+	if len(same) == 1 {
+		return fmt.Sprintf("; did you mean `%s`?", same[0])
+	}
 	if s := didYouMean(name, among); s != "" {
 		return s
 	}
 	if len(among) == 0 {
 		return ""
 	}
-	const few = 12
 	if len(among) > few {
 		return fmt.Sprintf("; there are %s and %d more", strings.Join(among[:few], ", "), len(among)-few)
 	}
 	return "; there is " + strings.Join(among, ", ")
+}
+
+// sameInner returns the names whose last component, without template arguments and
+// parameters, is that of name.
+func sameInner(name string, among []string) (same []string) {
+	last := func(s string) string {
+		s = cxxname.WithoutArgs(s)
+		s, _, _ = strings.Cut(s, "(")
+		for ok := true; ok; {
+			s, ok = cxxname.Inner(s)
+		}
+		return s
+	}
+	want := last(name)
+	for _, s := range among {
+		if last(s) == want {
+			same = append(same, s)
+		}
+	}
+	return same
 }
 
 // typeOf finds a declared type; nil after an error.
