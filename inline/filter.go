@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
@@ -11,15 +12,27 @@ import (
 	"mgtrace/inline/emit"
 	"mgtrace/inline/layout"
 	"mgtrace/probe"
+	"mgtrace/target"
 )
 
 // The shadow table has one byte for each granule of the address space. It is
 // reserved, not taken: only its pages that blocks have use memory. Its address
 // fits the 32 bits of a displacement.
+//
+// It fills 8 TB of the lowest addresses, and what a broken program takes for a
+// pointer often lies there: two small numbers side by side, or the link of glibc's
+// free lists, which is an address divided by 4096. Such an access has to fault as it
+// would without us. So the table can be accessed only where programs have their
+// memory: the pieces for what is mapped at the start, and for the upper half of user
+// space, where position-independent programs, their heaps and all later mappings
+// lie (ELF_ET_DYN_BASE and mmap_base in arch/x86). Others are opened at the first
+// store that asks for them.
 const (
-	shadowAt   = 0x7000_0000
-	shadowSize = 1 << (47 - layout.GranuleShift)
-	openByte   = 4 // see emit.Filter
+	shadowAt    = 0x7000_0000
+	shadowSize  = 1 << (47 - layout.GranuleShift)
+	shadowPiece = 1 << 24 // bytes opened at a time: 256 MB of memory
+	upperHalf   = 0x5000_0000_0000
+	openByte    = 4 // see emit.Filter
 
 	verdicts = 1 << 14 // entries of the table of verdicts
 )
@@ -30,7 +43,7 @@ func (e *Engine) filterStores() error {
 	if !cpu.X86.HasBMI2 {
 		return errors.New("this processor has no BMI2")
 	}
-	at, err := e.proc.Syscall(unix.SYS_MMAP, shadowAt, shadowSize, unix.PROT_READ|unix.PROT_WRITE,
+	at, err := e.proc.Syscall(unix.SYS_MMAP, shadowAt, shadowSize, unix.PROT_NONE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, ^uint64(0), 0)
 	if err != nil {
 		return fmt.Errorf("reserve the shadow table: %w", err)
@@ -41,6 +54,9 @@ func (e *Engine) filterStores() error {
 			return fmt.Errorf("shadow table: %w", err)
 		}
 	}
+	if err := e.openMapped(); err != nil {
+		return fmt.Errorf("shadow table: %w", err)
+	}
 	a := e.arena
 	*a.process(layout.Config) |= layout.ConfigFilter
 	*a.process(layout.Shadow) = at
@@ -49,6 +65,46 @@ func (e *Engine) filterStores() error {
 	a.mem[layout.OpenByte] = openByte
 	e.filter = emit.Filter{On: true, Shadow: shadowAt}
 	return e.openGlobals(e.plan.Globals)
+}
+
+// openMapped makes the table accessible for what is mapped, and for where most
+// programs map more.
+func (e *Engine) openMapped() error {
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return err
+	}
+	opened := uint64(0) // the end of the last piece
+	for _, m := range maps {
+		lo, hi := m.Lo>>layout.GranuleShift&^(shadowPiece-1), m.Hi>>layout.GranuleShift+shadowPiece
+		if m.Lo >= upperHalf || shadowAt <= m.Lo && m.Lo < shadowAt+shadowSize {
+			continue // below, or of our own making
+		}
+		if lo = max(lo, opened); lo < hi {
+			opened = hi &^ (shadowPiece - 1)
+			if err := e.openShadow(e.proc.Syscall, lo, opened); err != nil {
+				return err
+			}
+		}
+	}
+	return e.openShadow(e.proc.Syscall, upperHalf>>layout.GranuleShift, shadowSize)
+}
+
+// openShadow makes the bytes of the table from lo to hi accessible.
+func (e *Engine) openShadow(call func(nr uint64, args ...uint64) (uint64, error), lo, hi uint64) error {
+	_, err := call(unix.SYS_MPROTECT, e.shadow+lo, hi-lo, unix.PROT_READ|unix.PROT_WRITE)
+	return err
+}
+
+// shadowFault opens the piece of the table that an instruction of ours has met
+// closed. It is false if there is none.
+func (e *Engine) shadowFault(th *target.Stopped, sig syscall.Signal, addr uint64) bool {
+	off := addr - e.shadow
+	if e.shadow == 0 || sig != unix.SIGSEGV || off >= shadowSize {
+		return false
+	}
+	off &^= shadowPiece - 1
+	return e.openShadow(th.Syscall, off, off+shadowPiece) == nil
 }
 
 // openGlobals has stores to declared objects in static memory recorded.

@@ -72,7 +72,7 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 			regs.RIP = e.hook + fix
 			return th.SetRegs(*regs) == nil
 		}
-		return false
+		return e.shadowFault(th, sig, info.Addr)
 	}
 	pos, inside := e.where(regs, s)
 	if !inside {
@@ -86,6 +86,9 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 		}
 		return false
 	case emit.FaultOperand:
+		if e.shadowFault(th, sig, info.Addr) {
+			return true // once more
+		}
 		return e.skip(th, s, regs, &pos) == nil
 	}
 	e.interrupted(th, s, regs, &pos)
