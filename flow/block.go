@@ -25,11 +25,33 @@ func (b *Block) check() error {
 	if off != len(b.Code) || access != len(b.Accesses) {
 		return fmt.Errorf("its instructions have %d bytes of %d and %d accesses of %d", off, len(b.Code), access, len(b.Accesses))
 	}
-	if access > 1<<16-1 {
+	if access > 1<<16-2 {
 		return fmt.Errorf("%d accesses", access)
+	}
+	if b.Derived == nil {
+		return nil
+	}
+	if len(b.Derived) != access {
+		return fmt.Errorf("it says of %d accesses of %d what follows", len(b.Derived), access)
+	}
+	for i, d := range b.Derived {
+		if int(d.Of) > i && d.Of != Absolute {
+			return fmt.Errorf("its access %d follows from %d", i, d.Of)
+		}
+		if int(d.Of) != i && b.Accesses[i].Size == 0 {
+			return fmt.Errorf("the address of its access %d follows, its size does not", i)
+		}
 	}
 	return nil
 }
+
+// How an access's Derivation is coded: one of these, or derivedOf plus the distance to
+// the access that it follows from. But for derivedNot the difference follows.
+const (
+	derivedNot = iota
+	derivedAbsolute
+	derivedOf
+)
 
 // append codes a block.
 func (b *Block) append(to []byte) []byte {
@@ -41,7 +63,44 @@ func (b *Block) append(to []byte) []byte {
 	for _, a := range b.Accesses {
 		to = append(binary.AppendUvarint(to, uint64(a.Size)), byte(a.Flags))
 	}
+	if b.Derived == nil {
+		return append(append(to, 0), b.Code...)
+	}
+	to = append(to, 1)
+	for i, d := range b.Derived {
+		code := uint64(derivedAbsolute)
+		switch {
+		case int(d.Of) == i:
+			to = append(to, derivedNot)
+			continue
+		case d.Of != Absolute:
+			code = derivedOf - 1 + uint64(i-int(d.Of))
+		}
+		to = binary.AppendUvarint(binary.AppendUvarint(to, code), zigzag(d.Add))
+	}
 	return append(to, b.Code...)
+}
+
+// derivations is the inverse of what append does with Derived.
+func (c *cursor) derivations(accesses int) []Derivation {
+	ds := make([]Derivation, accesses)
+	for i := range ds {
+		ds[i].Of = uint16(i)
+		code := c.number()
+		if code == derivedNot {
+			continue
+		}
+		ds[i].Add = unzigzag(c.number())
+		switch back := code - derivedOf + 1; {
+		case code == derivedAbsolute:
+			ds[i].Of = Absolute
+		case back > uint64(i):
+			c.bad = true
+		default:
+			ds[i].Of = uint16(uint64(i) - back)
+		}
+	}
+	return ds
 }
 
 // block is the inverse of append.
@@ -69,6 +128,13 @@ func (c *cursor) block() (b Block) {
 		size := c.number()
 		b.Accesses[i] = Access{Size: uint16(size), Flags: AccessFlags(c.byte())}
 		c.bad = c.bad || size > 1<<16-1
+	}
+	switch c.byte() {
+	case 0:
+	case 1:
+		b.Derived = c.derivations(access)
+	default:
+		c.bad = true
 	}
 	b.Code = append([]byte(nil), c.take(uint64(off))...)
 	return b

@@ -185,25 +185,33 @@ func (c *ChunkReader) addrs(s *state, b *Block, base, lo, hi int) error {
 		return nil
 	}
 	col := &c.columns[columnAddrs]
-	syms := col.take(uint64(hi - lo))
-	if len(syms) < hi-lo {
-		return errEnd
-	}
 	s.grow(base + len(b.Accesses))
+	first := len(c.mem)
 	var g guess
-	for i, sym := range syms {
-		a := b.Accesses[lo+i]
-		g.make(s, base+lo+i, a.Flags)
+	for i := lo; i < hi; i++ {
+		a := b.Accesses[i]
+		m := Mem{Size: uint32(a.Size)}
+		if d, ok := b.derived(i, lo); ok {
+			addr := d.Add
+			if d.Of != Absolute {
+				addr += uint64(c.mem[first+int(d.Of)-lo].Addr)
+			}
+			m.Addr = trace.Addr(addr)
+			c.mem = append(c.mem, m)
+			continue
+		}
+		sym := col.byte()
+		g.make(s, base+i, a.Flags)
 		diff := uint64(0)
 		switch {
-		case sym > symNear:
+		case sym > symNear || col.bad:
 			return fmt.Errorf("an address of unknown form %d", sym)
 		case sym >= predictors:
 			diff = c.columns[columnDiffs].number()
 		}
 		addr := g.addr(sym, diff)
 		g.touched(addr, sym)
-		m := Mem{trace.Addr(addr), uint32(a.Size)}
+		m.Addr = trace.Addr(addr)
 		if a.Size == 0 {
 			m.Size = uint32(c.columns[columnSizes].number())
 		}

@@ -37,6 +37,18 @@ func (p *program) block(t *testing.T) {
 		}
 		b.Insts = append(b.Insts, in)
 	}
+	if p.r.IntN(2) == 0 {
+		for i, a := range b.Accesses {
+			d := Derivation{Of: uint16(i)}
+			if a.Size != 0 && p.r.IntN(2) == 0 {
+				d = Derivation{Absolute, p.r.Uint64()}
+				if i > 0 && p.r.IntN(2) == 0 {
+					d = Derivation{uint16(p.r.IntN(i)), p.r.Uint64() % 1024}
+				}
+			}
+			b.Derived = append(b.Derived, d)
+		}
+	}
 	id, err := p.w.Block(b)
 	p.blocks = append(p.blocks, b)
 	if err != nil || int(id) != len(p.blocks) {
@@ -68,6 +80,14 @@ func (p *program) exec(t *testing.T, thread trace.ThreadID) {
 		}
 		if m.Size == 0 {
 			m.Size = p.r.Uint32N(1 << 12)
+		}
+		if b.Derived != nil {
+			switch d := b.Derived[i]; {
+			case d.Of == Absolute:
+				m.Addr = trace.Addr(d.Add)
+			case int(d.Of) >= lo && int(d.Of) < i:
+				m.Addr = mem[int(d.Of)-lo].Addr + trace.Addr(d.Add)
+			}
 		}
 		mem = append(mem, m)
 	}

@@ -16,7 +16,24 @@ type Block struct {
 	// Insts and Accesses say what an execution gives addresses for.
 	Insts    []Inst
 	Accesses []Access // of all instructions, in order
+	// Derived says, for each access, whether its address follows from another one's;
+	// nil: none does. What follows is neither recorded nor looked at by Writer.Exec.
+	Derived []Derivation
 }
+
+// Derivation says how the address of an access follows from that of an access of the
+// same execution: it is Add behind it. A maker must be certain of that, whatever else
+// happens.
+type Derivation struct {
+	// Of is the access's index in the block, which is less than one's own; Absolute:
+	// Add is the address; one's own: it does not follow. What follows from an access
+	// of an instruction that was not executed is recorded too.
+	Of  uint16
+	Add uint64
+}
+
+// Absolute as Derivation.Of: the address is always the same.
+const Absolute = 1<<16 - 1
 
 // Inst is an instruction of a block.
 type Inst struct {
@@ -58,6 +75,16 @@ func (b *Block) accesses(from, n int) (lo, hi int) {
 	}
 	last := b.Insts[from+n-1]
 	return int(b.Insts[from].Access), int(last.Access) + int(last.NMem)
+}
+
+// derived says how the address of access i follows in an execution whose first
+// access is lo; false: it is recorded.
+func (b *Block) derived(i, lo int) (Derivation, bool) {
+	if b.Derived == nil {
+		return Derivation{}, false
+	}
+	d := b.Derived[i]
+	return d, d.Of == Absolute || int(d.Of) >= lo && int(d.Of) < i
 }
 
 // Mem is one access of memory, or a range of it.

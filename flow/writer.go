@@ -50,6 +50,9 @@ type Writer struct {
 type writerBlock struct {
 	block Block
 	base  int // number of its first static access
+	// told are the accesses whose addresses are recorded when the whole block is
+	// executed.
+	told []uint16
 }
 
 // Stats counts what has been written.
@@ -107,7 +110,13 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 	}
 	f.fresh = b.append(f.fresh)
 	f.nFresh++
-	f.blocks = append(f.blocks, writerBlock{b, f.nAcc})
+	wb := writerBlock{block: b, base: f.nAcc}
+	for i := range b.Accesses {
+		if _, ok := b.derived(i, 0); !ok {
+			wb.told = append(wb.told, uint16(i))
+		}
+	}
+	f.blocks = append(f.blocks, wb)
 	f.nAcc += len(b.Accesses)
 	f.stats.Blocks++
 	return BlockID(len(f.blocks) - 1), nil
@@ -162,15 +171,26 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 	return at, f.ended()
 }
 
-// addrs adds the addresses of accesses lo … of a block.
+// addrs adds the addresses of accesses lo … of a block, but for those that follow from
+// others.
 func (f *Writer) addrs(s *state, b *writerBlock, lo int, mem []Mem) {
 	s.grow(b.base + len(b.block.Accesses))
 	syms := f.columns[columnAddrs]
 	var g guess
-	for i := range mem {
-		a := b.block.Accesses[lo+i]
+	told := b.told
+	if lo > 0 || len(mem) < len(b.block.Accesses) {
+		told = nil
+		for i := range mem {
+			if _, ok := b.block.derived(lo+i, lo); !ok {
+				told = append(told, uint16(lo+i))
+			}
+		}
+	}
+	for _, k := range told {
+		i := int(k) - lo
+		a := b.block.Accesses[k]
 		addr := uint64(mem[i].Addr)
-		g.make(s, b.base+lo+i, a.Flags)
+		g.make(s, b.base+int(k), a.Flags)
 		sym, diff := g.symbol(addr)
 		syms = append(syms, sym)
 		if sym >= predictors {

@@ -62,6 +62,12 @@ type Layout struct {
 // Size is the size of a whole record, bytes.
 func (l *Layout) Size() int { return partsAt + partSize*l.Parts }
 
+// PartAt is where a part lies in a record, bytes.
+func PartAt(part int) int { return partsAt + partSize*part }
+
+// Follows says that an access's address follows from another one's, as Block tells.
+func (l *Layout) Follows(i int) bool { return int(l.derived(i).Of) != i }
+
 // PC is the address of instruction i; of that behind the last one if there are as
 // many.
 func (l *Layout) PC(i int) uint64 {
@@ -190,12 +196,32 @@ func (l *Layout) Block() flow.Block {
 		}
 		b.Insts[i] = flow.Inst{Off: in.Off, Len: in.Len, NMem: uint8(end - int(in.Accesses)), Access: in.Accesses}
 	}
+	b.Derived = make([]flow.Derivation, len(l.Accesses))
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
+		b.Derived[i] = l.derived(i)
 		b.Accesses[i].Flags = a.Flags
 		if a.Shape == Fixed || a.Shape == Bit {
 			b.Accesses[i].Size = uint16(a.Size)
 		}
 	}
 	return b
+}
+
+// derived says how the address of an access follows from that of an earlier one.
+func (l *Layout) derived(i int) flow.Derivation {
+	a := &l.Accesses[i]
+	switch {
+	case a.Low || a.Shape != Fixed || a.Size == 0:
+	case a.Part < 0 && !a.FS:
+		return flow.Derivation{Of: flow.Absolute, Add: a.Add}
+	default:
+		for k := range l.Accesses[:i] {
+			o := &l.Accesses[k]
+			if o.Part == a.Part && o.FS == a.FS && !o.Low && o.Shape == Fixed {
+				return flow.Derivation{Of: uint16(k), Add: a.Add - o.Add}
+			}
+		}
+	}
+	return flow.Derivation{Of: uint16(i)}
 }

@@ -29,6 +29,9 @@ type Options struct {
 	// Ahead is how many blocks are translated at once, following the direct jumps
 	// from the one that is needed; default 64.
 	Ahead int
+	// Told says that the sink looks only at the addresses that do not follow from
+	// others (flow.Block.Derived), as a flow.Writer does.
+	Told bool
 }
 
 // Stats counts what the engine did.
@@ -57,13 +60,15 @@ type Engine struct {
 	space   *space
 
 	blocks  []*block // by the number in their records; 0 is none
+	hot     []hot    // likewise
 	byPC    map[uint64]*block
 	waiting map[uint64][]exitRef // exits whose targets have no translation
 	threads map[int]*thread
-	unused  []*thread // whose slots are free
-	scratch []flow.Mem
-	xsave   uint32 // bytes that xsave writes at most
-	brk     uint64 // the program break; 0: not known yet
+	unused  []*thread  // whose slots are free
+	scratch []flow.Mem // of fast: only the told addresses of the last record count
+	ranges  []flow.Mem // of exec
+	xsave   uint32     // bytes that xsave writes at most
+	brk     uint64     // the program break; 0: not known yet
 	over    bool
 	failure error
 }
@@ -78,9 +83,45 @@ type block struct {
 	layout *translate.Layout
 	exits  []translate.Exit
 	in     []exitRef // exits that lead here
-	flow   flow.BlockID
-	dead   bool // its code is not there any more
+	dead   bool      // its code is not there any more
 	why    string
+}
+
+// hot is what reading a block's records needs, in one place.
+type hot struct {
+	size  uint32 // of a whole record, bytes
+	flow  flow.BlockID
+	insts uint16
+	mem   uint16 // accesses
+	slow  bool   // Layout.Ranges has to look at them
+	told  []told
+}
+
+// told is an access whose address is recorded.
+type told struct {
+	part  uint16 // offset of its part in the record; 0: none
+	index uint16
+	fs    bool
+	add   uint64
+}
+
+func newHot(l *translate.Layout, onlyTold bool) hot {
+	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold}
+	for i := range l.Accesses {
+		a := &l.Accesses[i]
+		if a.Low || a.Shape != translate.Fixed {
+			h.slow = true
+		}
+		if l.Follows(i) {
+			continue
+		}
+		t := told{index: uint16(i), fs: a.FS, add: a.Add}
+		if a.Part >= 0 {
+			t.part = uint16(translate.PartAt(int(a.Part)))
+		}
+		h.told = append(h.told, t)
+	}
+	return h
 }
 
 type exitRef struct {
@@ -98,7 +139,7 @@ func Attach(p *target.Process, sink Sink, o Options) (e *Engine, err error) {
 		o.Ahead = 64
 	}
 	e = &Engine{
-		proc: p, sink: sink, opts: o, blocks: make([]*block, 1), byPC: map[uint64]*block{},
+		proc: p, sink: sink, opts: o, blocks: make([]*block, 1), hot: make([]hot, 1), byPC: map[uint64]*block{},
 		waiting: map[uint64][]exitRef{}, threads: map[int]*thread{},
 	}
 	defer func() {
@@ -280,6 +321,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	r.blocks = append(r.blocks, b)
 	r.next = (r.next + len(c.Bytes) + 15) &^ 15
 	e.blocks = append(e.blocks, b)
+	e.hot = append(e.hot, newHot(b.layout, e.opts.Told))
 	e.byPC[pc] = b
 	e.stats.Blocks++
 	e.stats.Bytes += len(c.Bytes)

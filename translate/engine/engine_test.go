@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -279,19 +280,50 @@ func TestAgainstSteps(t *testing.T) {
 			s := &steps{t: t}
 			under(t, s, Options{Buffer: 4096}, target.Command{Path: path, Env: env})
 			t.Logf("%d instructions, %d blocks", len(s.all), len(s.blocks))
-			for i := range want {
-				if i >= len(s.all) || want[i] != s.all[i] {
-					got := "the end"
-					if i < len(s.all) {
-						got = s.all[i].String()
-					}
-					t.Fatalf("instruction %d of %d: %v, want %v, after %v", i, len(want), got, want[i], want[max(i-1, 0)])
+			same(t, s.all, want)
+
+			// And through the file.
+			var file bytes.Buffer
+			w := flow.NewWriter(&file, flow.Head{})
+			under(t, w, Options{Told: true}, target.Command{Path: path, Env: env})
+			if err := w.Finish(flow.Trailer{Complete: true}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := flow.NewReader(bytes.NewReader(file.Bytes()), int64(file.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s = &steps{t: t}
+			for i := range r.Blocks() {
+				s.blocks = append(s.blocks, *r.Block(flow.BlockID(i + 1)))
+			}
+			if err := r.Scan(0, func(rec *flow.Record) error {
+				if rec.Kind != flow.Exec {
+					return nil
 				}
+				_, err := s.Exec(rec.Thread, rec.Block, int(rec.From), int(rec.N), rec.Mem)
+				return err
+			}); err != nil {
+				t.Fatal(err)
 			}
-			if len(s.all) != len(want) {
-				t.Errorf("%d instructions, want %d", len(s.all), len(want))
-			}
+			same(t, s.all, want)
 		})
+	}
+}
+
+func same(t *testing.T, got, want []step) {
+	t.Helper()
+	for i := range want {
+		if i >= len(got) || want[i] != got[i] {
+			is := "the end"
+			if i < len(got) {
+				is = got[i].String()
+			}
+			t.Fatalf("instruction %d of %d: %v, want %v, after %v", i, len(want), is, want[i], want[max(i-1, 0)])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d instructions, want %d", len(got), len(want))
 	}
 }
 

@@ -141,17 +141,21 @@ func (e *Engine) segment(t *thread) bool {
 			t.epoch = binary.LittleEndian.Uint64(rec[4:])
 			return true
 		}
-		if id == 0 || int(id) >= len(e.blocks) {
+		if id == 0 || int(id) >= len(e.hot) {
 			e.fail(fmt.Errorf("thread %d's log is damaged: there is no block %d", t.tid, id))
 			return false
 		}
-		b := e.blocks[id]
-		n := b.layout.Size()
-		if !e.exec(t, b, rec[:n:n], len(b.layout.Insts)) {
+		h := &e.hot[id]
+		rec = rec[:h.size]
+		if h.slow || h.flow == 0 {
+			if !e.exec(t, e.blocks[id], rec, int(h.insts)) {
+				return false
+			}
+		} else if !e.fast(t, h, rec) {
 			return false
 		}
-		t.read += n
-		if t.returning && b.system() {
+		t.read += int(h.size)
+		if t.returning && e.blocks[id].system() {
 			t.returning = false
 			if err := e.sink.Other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: trace.ThreadID(t.tid), Number: unix.SYS_RT_SIGRETURN}); err != nil {
 				e.fail(err)
@@ -162,19 +166,45 @@ func (e *Engine) segment(t *thread) bool {
 	return true
 }
 
+// fast gives one whole record to a sink that looks at the told addresses only.
+func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
+	if int(h.mem) > len(e.scratch) {
+		e.scratch = make([]flow.Mem, 2*int(h.mem))
+	}
+	mem := e.scratch[:h.mem]
+	for i := range h.told {
+		a := &h.told[i]
+		addr := a.add
+		if a.part != 0 {
+			addr += binary.LittleEndian.Uint64(rec[a.part:])
+		}
+		if a.fs {
+			addr += t.fs
+		}
+		mem[a.index].Addr = trace.Addr(addr)
+	}
+	e.stats.Execs++
+	if _, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, int(h.insts), mem); err != nil {
+		e.fail(err)
+		return false
+	}
+	return true
+}
+
 // exec gives one record to the sink, as far as its first n instructions.
 func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
-	if b.flow == 0 {
+	h := &e.hot[b.id]
+	if h.flow == 0 {
 		id, err := e.sink.Block(b.layout.Block())
 		if err != nil {
 			e.fail(err)
 			return false
 		}
-		b.flow = id
+		h.flow = id
 	}
-	e.scratch = b.layout.Ranges(e.scratch[:0], rec, n, t.fs)
+	e.ranges = b.layout.Ranges(e.ranges[:0], rec, n, t.fs)
 	e.stats.Execs++
-	if _, err := e.sink.Exec(trace.ThreadID(t.tid), b.flow, 0, n, e.scratch); err != nil {
+	if _, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, n, e.ranges); err != nil {
 		e.fail(err)
 		return false
 	}
