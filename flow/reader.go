@@ -34,11 +34,12 @@ type Reader struct {
 
 // Chunk is a piece of a flow that can be read by itself.
 type Chunk struct {
-	First   trace.Instant // of its first instruction
-	Insts   uint64
-	Records int
-	Gaps    int // of the records
-	Bytes   int // in the file
+	First    trace.Instant // of its first instruction
+	Insts    uint64
+	Records  int
+	Gaps     int // of the records
+	Accesses int // of memory
+	Bytes    int // in the file
 
 	head section
 	at   int64 // of its payload
@@ -155,7 +156,7 @@ func (f *Reader) section(s section, at int64, next *trace.Instant, z *unpacker) 
 		}
 		*next += trace.Instant(s.insts)
 		f.chunks = append(f.chunks, Chunk{
-			First: trace.Instant(s.first), Insts: s.insts, Records: int(s.count), Gaps: int(s.lost),
+			First: trace.Instant(s.first), Insts: s.insts, Records: int(s.count), Gaps: int(s.lost), Accesses: int(s.touches),
 			Bytes: int(s.length) + sectionHeader, head: s, at: at,
 		})
 		return nil

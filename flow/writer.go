@@ -36,7 +36,8 @@ type Writer struct {
 	state    *state // of the current thread; nil: a chunk begins
 	records  int
 	gaps     int
-	accesses int
+	accesses int // of executions, and ranges of others
+	touched  int // of executions
 	columns  [numColumns][]byte
 	raw, out []byte // scratch
 
@@ -203,6 +204,7 @@ func (f *Writer) addrs(s *state, b *writerBlock, lo int, mem []Mem) {
 	}
 	f.columns[columnAddrs] = syms
 	f.accesses += len(mem)
+	f.touched += len(mem)
 	f.stats.Accesses += uint64(len(mem))
 }
 
@@ -313,9 +315,9 @@ func (f *Writer) chunk() {
 	}
 	f.write(section{
 		kind: sectionChunk, count: uint32(f.records), first: uint64(f.first), insts: uint64(f.instant - f.first),
-		lost: uint32(f.gaps), touches: uint32(f.accesses),
+		lost: uint32(f.gaps), touches: uint32(f.touched),
 	}, f.raw)
-	f.records, f.accesses, f.gaps, f.first, f.state = 0, 0, 0, f.instant, nil
+	f.records, f.accesses, f.touched, f.gaps, f.first, f.state = 0, 0, 0, 0, f.instant, nil
 	clear(f.places)
 	f.model.begin()
 }

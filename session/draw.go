@@ -189,7 +189,9 @@ func Info(w io.Writer, path string, o InfoOptions) error {
 		return err
 	}
 	defer q.Close()
-	return q.print(q.info())
+	i := q.info()
+	i.Flow = flowInfo(path, &q.rec.prog)
+	return q.print(i)
 }
 
 // printEvents prints every event as text.

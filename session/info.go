@@ -33,7 +33,8 @@ type info struct {
 	Unprobed int               `json:"unprobed"`
 	Watched  []string          `json:"watched,omitempty"`
 	Files    []string          `json:"attachments"`
-	Lasted   int64             `json:"lasted_ns"` // wall clock of the last event
+	Flow     *infoFlow         `json:"flow,omitempty"` // the executed instructions; nil: not recorded
+	Lasted   int64             `json:"lasted_ns"`      // wall clock of the last event
 	// Structures are the nodes by name, the most numerous first; Statements those that
 	// made most changes.
 	Structures []structure `json:"structures"`
@@ -226,6 +227,9 @@ func (i *info) Text(w io.Writer, _ bool) error {
 	}
 	if !i.Complete {
 		fmt.Fprintf(&b, "partial   %s\n", i.Why)
+	}
+	if i.Flow != nil {
+		i.Flow.text(&b)
 	}
 	i.lists(&b)
 	_, err := io.WriteString(w, b.String())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mgtrace/flow"
 	"mgtrace/report"
 	"mgtrace/trace"
 )
@@ -79,7 +80,29 @@ func Pack(path string, o PackOptions) (*Packed, error) {
 		return nil, err
 	}
 	p.After = after.Size()
-	return p, nil
+	return p, packFlow(path, out, r)
+}
+
+// packFlow gives a packed trace its executed instructions: they are compact already.
+func packFlow(path, out string, r *trace.Reader) error {
+	if r.Program().Flow == "" || out == path {
+		return nil
+	}
+	from, err := os.Open(flow.Path(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // who reads the trace is told
+	}
+	if err == nil {
+		err = replace(flow.Path(out), func(f *os.File) error {
+			_, err := io.Copy(f, from)
+			return err
+		})
+		err = errors.Join(err, from.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%s is packed, its executed instructions are not beside it: %w", path, err)
+	}
+	return nil
 }
 
 // replace writes a file beside its place and puts it there when it is on disk.

@@ -116,6 +116,34 @@ func newInfo(s streams) *cobra.Command {
 	return c
 }
 
+func newInstructions(s streams) *cobra.Command {
+	var o session.InstructionOptions
+	c := &cobra.Command{
+		Use:   "instructions TRACE [--from N | --at TIME]",
+		Short: "List executed instructions of a full recording",
+		Long: `List the instructions that the program executed, in the one order of all threads,
+with their source lines and the addresses of their memory accesses (r: read,
+w: written), and what happened between them. The trace is one of record --full.`,
+		Example: `  mgtrace instructions t.mgt --from 12000 --count 40
+  mgtrace instructions t.mgt --at 380`,
+		Args: exactly(1, "which trace? try: mgtrace instructions t.mgt --at crash"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.Count < 1 {
+				return errors.New("--count is how many instructions to list: 1 at least")
+			}
+			if o.At != "" && c.Flags().Changed("from") {
+				return errors.New("--from and --at both say where to begin: which?")
+			}
+			return session.Instructions(s.out, args[0], o)
+		},
+	}
+	c.Flags().Uint64Var(&o.From, "from", 1, "the first one, by its `NUMBER`, from 1")
+	c.Flags().StringVar(&o.At, "at", "", "list up to the instruction that made this change of the history: `TIME`, "+timeHelp)
+	c.Flags().IntVar(&o.Count, "count", 40, "list at most so many")
+	c.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object for each")
+	return c
+}
+
 // exactly wants n arguments; the hint says which.
 func exactly(n int, hint string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
