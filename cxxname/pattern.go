@@ -10,8 +10,15 @@ import (
 // can stand for enormous ones.
 const demangleLimit = 16
 
-// Demangle returns what a symbol's name stands for.
-func Demangle(linkage string, o ...demangle.Option) string {
+// Demangle returns what a symbol's name stands for, as Short has it.
+func Demangle(linkage string) string {
+	if !strings.HasPrefix(linkage, "_Z") {
+		return demangled(linkage) // Rust, or no mangled name
+	}
+	return Short(demangled(linkage))
+}
+
+func demangled(linkage string, o ...demangle.Option) string {
 	return demangle.Filter(linkage, append(o, demangle.MaxLength(demangleLimit))...)
 }
 
@@ -96,10 +103,10 @@ func Of(linkage string) Name {
 		n.full, n.key, n.plain = base, base, base
 		return n
 	}
-	n.full = squeeze(Demangle(base, demangle.NoParams))
+	n.full = squeeze(demangled(base, demangle.NoParams))
 	n.key = Plain(n.full)
-	n.plain = squeeze(Demangle(base, demangle.NoParams, demangle.NoTemplateParams))
-	if _, params, ok := splitParams(Demangle(base)); ok {
+	n.plain = squeeze(demangled(base, demangle.NoParams, demangle.NoTemplateParams))
+	if _, params, ok := splitParams(demangled(base)); ok {
 		n.params = normalParams(params)
 	}
 	return n

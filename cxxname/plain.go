@@ -82,12 +82,17 @@ func isWord(c byte) bool {
 //
 // are both std::vector<std::basic_string<char>>.
 func Plain(name string) string {
-	p := plainer{s: Normal(name)}
-	out := p.list()
-	if p.unclosed || p.at < len(p.s) { // brackets that do not match: it is no name of a type
-		return p.s
-	}
-	return out
+	p := plainer{s: Normal(name), between: ","}
+	return p.all()
+}
+
+// Short is a demangled name as it is shown to people: without what Plain leaves out,
+// and with std::string for what it stands for.
+//
+//	cache::Lru<std::string, int>::put(std::string const&, int)
+func Short(name string) string {
+	p := plainer{s: name, between: ", ", short: true}
+	return p.all()
 }
 
 // inlineNamespaces are those of libstdc++ and libc++.
@@ -112,19 +117,38 @@ var plainNames = map[string]string{
 	"unsigned short int": "unsigned short", "unsigned": "unsigned int", "signed": "int", "signed int": "int",
 }
 
-// plainer reads a normal name from the left.
+// shortNames are the names of specialised templates that people use.
+var shortNames = map[string]string{
+	"std::basic_string<char>": "std::string", "std::basic_string<wchar_t>": "std::wstring",
+	"std::basic_string_view<char>": "std::string_view", "std::basic_string_view<wchar_t>": "std::wstring_view",
+}
+
+// plainer reads a name from the left.
 type plainer struct {
 	s        string
+	between  string // arguments
+	short    bool   // std::string for std::basic_string<char>
 	at       int
 	unclosed bool // a bracket has no closing one
+}
+
+func (p *plainer) all() string {
+	out := p.list()
+	if p.unclosed || p.at < len(p.s) { // brackets that do not match: it is no name of C++
+		return p.s
+	}
+	return out
 }
 
 // list reads one name, up to the comma or bracket that is not its own.
 func (p *plainer) list() string {
 	var b strings.Builder
+	for p.at < len(p.s) && p.s[p.at] == ' ' {
+		p.at++
+	}
 	start := p.at
 	flush := func() {
-		b.WriteString(plainPiece(p.s[start:p.at], b.Len() == 0))
+		b.WriteString(p.piece(p.s[start:p.at], b.Len() == 0))
 	}
 	for p.at < len(p.s) {
 		switch c := p.s[p.at]; {
@@ -138,13 +162,17 @@ func (p *plainer) list() string {
 				args = withoutDefaults(b.String(), args)
 			}
 			b.WriteByte(c)
-			b.WriteString(strings.Join(args, ","))
+			b.WriteString(strings.Join(args, p.between))
 			b.WriteByte(closing[c])
+			if s, ok := shortNames[b.String()]; ok && p.short {
+				b.Reset()
+				b.WriteString(s)
+			}
 			start = p.at
 			continue
 		case c == ',' || c == ')' || c == '>' && !p.operator():
 			flush()
-			return b.String()
+			return strings.TrimRight(b.String(), " ")
 		}
 		p.at++
 	}
@@ -177,8 +205,8 @@ func (p *plainer) operator() bool {
 	return strings.HasSuffix(before, "operator")
 }
 
-// plainPiece is the plain form of what stands between brackets.
-func plainPiece(s string, first bool) string {
+// piece is the plain form of what stands between brackets.
+func (p *plainer) piece(s string, first bool) string {
 	if !first {
 		return s
 	}
@@ -186,6 +214,14 @@ func plainPiece(s string, first bool) string {
 		if rest, ok := strings.CutPrefix(s, ns); ok {
 			s = "std::" + rest
 			break
+		}
+	}
+	if p.short {
+		return s
+	}
+	for full, alias := range shortNames {
+		if rest, ok := strings.CutPrefix(s, alias+"::"); ok {
+			return full + "::" + rest
 		}
 	}
 	end := strings.IndexAny(s, "*&")

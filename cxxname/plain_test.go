@@ -18,6 +18,7 @@ func TestPlain(t *testing.T) {
 		{"std::unique_ptr<T>", "std::unique_ptr<T, std::default_delete<T> >"},
 		{"f<void (int, long)>", "f<void (int, long int)>"},
 		{"A::operator<", "A::operator<"},
+		{"std::string::size", "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::size"},
 		{"A<int>::operator<<", "A<int>::operator<<"},
 		{"Map<size_t>", "Map<unsigned long>", "Map<long unsigned int>"},
 	}
@@ -46,6 +47,26 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"_ZN5cache3LruINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiE3putERKS6_i": "cache::Lru<std::string, int>::put(std::string const&, int)",
+		"_Z4pushIiEvRSt6vectorIT_SaIS1_EES1_":                                             "void push<int>(std::vector<int>&, int)",
+		"_ZN1AlsERKS_":                                                                    "A::operator<<(A const&)",
+		"_ZNK1AclEv":                                                                      "A::operator()() const",
+		"_ZN12_GLOBAL__N_13fooEPKc":                                                       "(anonymous namespace)::foo(char const*)",
+		"_ZN4Tree6insertEi.isra.0":                                                        "Tree::insert(int) [clone .isra.0]",
+		"_ZSt3mapIiSt4lessIiEE":                                                           "std::map<int>",
+		"main":                                                                            "main",
+		"_ZN3FooC2Ev":                                                                     "Foo::Foo()",
+		"_ZN1XcvbEv":                                                                      "X::operator bool()",
+		"_Z1fPFviE":                                                                       "f(void (*)(int))",
+	} {
+		if got := Demangle(symbol); got != want {
+			t.Errorf("%s: %q, want %q", symbol, got, want)
+		}
+	}
+}
+
 func TestInner(t *testing.T) {
 	for name, want := range map[string]string{"a::b<c::d>::e": "b<c::d>::e", "b<c::d>::e": "e", "e": "", "x<y::z>": ""} {
 		got, ok := Inner(name)
@@ -66,6 +87,7 @@ func FuzzPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		Plain(s)
+		Short(s)
 		WithoutArgs(s)
 		for ok := true; ok; s, ok = Inner(s) {
 		}

@@ -153,10 +153,10 @@ func TestFuncsNamed(t *testing.T) {
 		want    []string
 	}{
 		{cxx, "main", []string{"main"}},
-		{cxx, "insert", []string{"insert(Node*, char const*, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int)", "insert(double)"}},
+		{cxx, "insert", []string{"insert(Node*, char const*, std::string, int)", "insert(double)"}},
 		{cxx, "insert(double)", []string{"insert(double)"}},
 		{cxx, "insert( double )", []string{"insert(double)"}},
-		{cxx, "insert(Node *, const char *, *, int)", []string{"insert(Node*, char const*, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int)"}},
+		{cxx, "insert(Node *, const char *, *, int)", []string{"insert(Node*, char const*, std::string, int)"}},
 		{cxx, "insert(float)", nil},
 		{cxx, "forest::v1::Tree<*>::insert(*)", []string{"forest::v1::Tree<Node>::insert(Node*)", "forest::v1::Tree<Node>::insert(Node*, int)"}},
 		{cxx, "Tree::insert(Node*, int)", []string{"forest::v1::Tree<Node>::insert(Node*, int)"}},

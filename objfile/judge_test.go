@@ -50,7 +50,7 @@ func TestFramesJudged(t *testing.T) {
 		for _, a := range addrs {
 			var got []string
 			for _, fr := range f.Frames(a) {
-				got = append(got, fmt.Sprintf("%s %s:%d", cxxname.Normal(fr.Function), fr.File, fr.Line))
+				got = append(got, fmt.Sprintf("%s %s:%d", cxxname.Plain(fr.Function), fr.File, fr.Line))
 			}
 			if !sameFrames(got, want[a]) {
 				if bad++; bad < 5 {
@@ -116,7 +116,7 @@ func addr2line(t *testing.T, tool, prog string, addrs []uint64) map[uint64][]str
 			at, _ = strconv.ParseUint(line[2:], 16, 64)
 			continue
 		}
-		name := cxxname.Normal(line)
+		name := cxxname.Plain(line)
 		sc.Scan()
 		pos, _, _ := strings.Cut(sc.Text(), " (discriminator")
 		pos = strings.Replace(pos, ":?", ":0", 1)
