@@ -20,6 +20,15 @@ func SVG(ctx context.Context, w io.Writer, g *Graph) error {
 	return err
 }
 
+// LayOut draws a graph in Graphviz's language as a self-contained SVG document.
+func LayOut(ctx context.Context, dot []byte) ([]byte, error) {
+	svg, err := graphviz.Draw(ctx, dot, graphviz.SVG)
+	if err != nil {
+		return nil, fmt.Errorf("draw a graph: %w", err)
+	}
+	return shrinkText(svg), nil
+}
+
 // fontSize matches a text size in Graphviz's output.
 var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 

@@ -72,11 +72,12 @@ var imports = []struct {
 	{"query", true, "cxxname mgpp render report trace types"},
 	{"slice/cfg", true, ""},
 	{"slice", true, "slice/cfg"},
+	{"slice/tell", true, "report slice"},
 	{"slice/native", true, "flow slice slice/cfg trace x86"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report step target target/core target/mem trace types x86"},
+		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report slice slice/native slice/tell step target target/core target/mem trace types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},

@@ -193,8 +193,8 @@ func (s *sweep) mark(p pending) {
 
 func (s *sweep) markOp(k int, op uint16, p pending) {
 	at := s.base[k] + int(op)
-	if at >= s.base[k+1] {
-		return // a damaged index
+	if at >= s.base[k+1] || s.seg.steps[k].piece.ops[op].frame && p.via != 0 {
+		return // a damaged index; or of no interest
 	}
 	v := &s.need[at]
 	if v.dist == 0 || p.dist+1 < v.dist {

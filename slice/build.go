@@ -29,7 +29,7 @@ const (
 // registers were saved.
 type lastWrites struct {
 	by    [NumUnits]StepID
-	saves [512]save
+	saves [4096]save
 }
 
 // save is a register in memory.

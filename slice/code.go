@@ -64,6 +64,10 @@ type Op struct {
 	Addr  Regs // ⊆ Read: read for no more than to compute an address
 	Write Regs
 
+	// Frame says that where the value comes from is of no interest: what depends on
+	// it depends on nothing by that.
+	Frame bool
+
 	// Accesses of the instruction, as bits: 1<<i is the i-th. What is perhaps not
 	// written is read too.
 	MemRead, MemWrite uint32

@@ -65,6 +65,9 @@ func (f *forward) step(k int, start map[Node]bool) {
 		if start[n] {
 			v.dist = 1
 		} else {
+			if d.piece.ops[op].frame {
+				continue
+			}
 			f.uses(d, s, &d.piece.ops[op], &v)
 		}
 		if v.dist == 0 {

@@ -57,6 +57,7 @@ type pieceOp struct {
 	local  []localUse
 	groups []groupUse
 	reads  []uint16 // indices in Piece.reads
+	frame  bool
 }
 
 type localUse struct {
@@ -151,7 +152,7 @@ func newPiece(id uint32, c *Code, from, n uint16) *Piece {
 		first := uint16(len(p.ops))
 		for k := range in.Ops {
 			op := &in.Ops[k]
-			var o pieceOp
+			o := pieceOp{frame: op.Frame}
 			for u := range op.Read.Units {
 				use(&o, u, op.Addr.Has(u))
 			}

@@ -86,10 +86,15 @@ func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, e
 				return
 			}
 			for k := len(ops) - 1; k >= 0; k-- {
-				if taken&(1<<k) != 0 {
-					out = append(out, first+Node(k))
-					w.kill(&s, &ops[k], mem)
+				if taken&(1<<k) == 0 {
+					continue
 				}
+				w.kill(&s, &ops[k], mem)
+				if ops[k].Frame && !start[first+Node(k)] {
+					taken &^= 1 << k
+					continue
+				}
+				out = append(out, first+Node(k))
 			}
 			for k := range ops {
 				if taken&(1<<k) != 0 {

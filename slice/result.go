@@ -3,9 +3,7 @@ package slice
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
-	"sort"
 )
 
 // Slice is a set of executed ops, by what was executed: how often, and how far
@@ -229,59 +227,4 @@ func (l *pathLog) search(n Node) (via Node, kind EdgeKind, ok bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// At describes the step of a node: its piece, thread and the instant of its instruction.
-type At struct {
-	Piece   *Piece
-	Thread  uint32
-	Instant uint64
-}
-
-// PC is the address of the instruction; 0 for a cause.
-func (a At) PC(n Node) uint64 { return a.Piece.PC(n.Op()) }
-
-// At looks up a node.
-func (x *Index) At(n Node) (At, error) {
-	var g segment
-	if n == 0 || n.Step() > x.Steps {
-		return At{}, ErrIndex
-	}
-	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
-		return At{}, err
-	}
-	d := &g.steps[n.Step()-g.first]
-	a := At{d.piece, d.thread, d.instant}
-	if d.piece.Code != nil && int(n.Op()) < len(d.piece.insts) {
-		a.Instant += uint64(d.piece.insts[n.Op()] - d.piece.From)
-	}
-	return a, nil
-}
-
-// Find returns the first op of the instruction that was executed at an instant.
-func (x *Index) Find(instant uint64) (Node, error) {
-	// The last segment that begins at the instant or before it. Steps of causes
-	// have the instant of what comes next: the instruction may be later.
-	i := sort.Search(x.segments(), func(i int) bool { return x.instant(i) > instant }) - 1
-	var g segment
-	for ; i >= 0; i-- {
-		if err := x.decode(i, &g); err != nil {
-			return 0, err
-		}
-		for k := len(g.steps) - 1; k >= 0; k-- {
-			d := &g.steps[k]
-			if d.piece.Code == nil || instant < d.instant || instant >= d.instant+uint64(d.piece.N) {
-				continue
-			}
-			for op, in := range d.piece.insts {
-				if uint64(in-d.piece.From) == instant-d.instant {
-					return node(g.first+StepID(k), uint16(op)), nil
-				}
-			}
-		}
-		if x.instant(i) < instant {
-			break
-		}
-	}
-	return 0, fmt.Errorf("no instruction of the recording has instant %d; the last is %d", instant, x.End-1)
 }

@@ -62,6 +62,7 @@ program crashed and no inconsistency was found.`,
   mgtrace attach 4711 --spec quadtree.cons
   mgtrace record -o t.mgt ./prog && mgtrace locate t.mgt --spec quadtree.cons
   mgtrace who t.mgt 'qdtree#1.child[0]'
+  mgtrace record --full -o t.mgt ./prog && mgtrace slice t.mgt --spec quadtree.cons --suspect 1
   mgtrace doctor`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -69,7 +70,7 @@ program crashed and no inconsistency was found.`,
 	}
 	root.AddCommand(
 		newRun(s), newAttach(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
-		newWho(s), newHistory(s), newSnapshot(s), newInfo(s), newInstructions(s), newPack(s), newSpec(s), newDoctor(s),
+		newWho(s), newHistory(s), newSnapshot(s), newSlice(s), newInfo(s), newInstructions(s), newPack(s), newSpec(s), newDoctor(s),
 	)
 	return root
 }

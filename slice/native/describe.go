@@ -104,6 +104,7 @@ func inst(pc uint64, in *x86.Inst, e *x86.Effects, code []byte, accesses []flow.
 		out.Ops = append(out.Ops, o)
 	}
 	out.Ops = append(out.Ops, steps(e)...)
+	out.Ops = withoutStack(out.Ops)
 	switch out.End {
 	case cfg.Call:
 		out.Slot = int8(len(accesses)) - 1
@@ -115,6 +116,29 @@ func inst(pc uint64, in *x86.Inst, e *x86.Effects, code []byte, accesses []flow.
 		out.Save, out.Load = 0, 0
 	}
 	return out
+}
+
+// The stack pointer is left out: where on the stack a value lies is a matter of how
+// deep the calls are. So is what makes a frame pointer of it.
+var (
+	stack     = slice.Regs(x86.GPR(x86.RSP, 0, 8)) // read-only
+	frameBase = slice.Regs(x86.GPR(x86.RBP, 0, 8)) // read-only
+)
+
+func withoutStack(ops []slice.Op) []slice.Op {
+	kept := ops[:0]
+	for i, o := range ops {
+		used := o.Read.Meets(&stack)
+		o.Read.AndNot(&stack)
+		o.Addr.AndNot(&stack)
+		o.Write.AndNot(&stack)
+		o.Frame = used && o.Read.Empty() && o.Write == frameBase && o.MemRead == 0
+		if i > 0 && o.Read.Empty() && o.Write.Empty() && o.MemRead|o.MemWrite == 0 {
+			continue
+		}
+		kept = append(kept, o)
+	}
+	return kept
 }
 
 // steps are the pointers that an instruction moves on: by a constant, or by the

@@ -1,0 +1,232 @@
+package slice
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"mgtrace/slice/cfg"
+)
+
+// At describes the step of a node: its piece, thread and the instant of its instruction.
+type At struct {
+	Piece   *Piece
+	Thread  uint32
+	Instant uint64
+}
+
+// PC is the address of the instruction; 0 for a cause.
+func (a At) PC(n Node) uint64 { return a.Piece.PC(n.Op()) }
+
+func (d *stepDeps) at(op uint16) At {
+	a := At{d.piece, d.thread, d.instant}
+	if d.piece.Code != nil && int(op) < len(d.piece.insts) {
+		a.Instant += uint64(d.piece.insts[op] - d.piece.From)
+	}
+	return a
+}
+
+// At looks up a node.
+func (x *Index) At(n Node) (At, error) {
+	var g segment
+	if n == 0 || n.Step() > x.Steps {
+		return At{}, ErrIndex
+	}
+	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
+		return At{}, err
+	}
+	return g.steps[n.Step()-g.first].at(n.Op()), nil
+}
+
+// Find returns the first op of the instruction that was executed at an instant.
+func (x *Index) Find(instant uint64) (Node, error) {
+	// The last segment that begins at the instant or before it. Steps of causes
+	// have the instant of what comes next: the instruction may be later.
+	i := sort.Search(x.segments(), func(i int) bool { return x.instant(i) > instant }) - 1
+	var g segment
+	for ; i >= 0; i-- {
+		if err := x.decode(i, &g); err != nil {
+			return 0, err
+		}
+		for k := len(g.steps) - 1; k >= 0; k-- {
+			d := &g.steps[k]
+			if d.piece.Code == nil || instant < d.instant || instant >= d.instant+uint64(d.piece.N) {
+				continue
+			}
+			for op, in := range d.piece.insts {
+				if uint64(in-d.piece.From) == instant-d.instant {
+					return node(g.first+StepID(k), uint16(op)), nil
+				}
+			}
+		}
+		if x.instant(i) < instant {
+			break
+		}
+	}
+	return 0, fmt.Errorf("no instruction of the recording has the instant %d; the last one's is %d", instant, x.End-1)
+}
+
+// Written returns what wrote to memory at an instant: an op of the instruction that
+// was executed then, or what the kernel did for it; the instruction's first op if
+// nothing did.
+func (x *Index) Written(instant uint64) (Criteria, error) {
+	first, err := x.Find(instant)
+	if err != nil {
+		return nil, err
+	}
+	a, err := x.At(first)
+	if err != nil {
+		return nil, err
+	}
+	p := a.Piece
+	var out Criteria
+	for op := first.Op(); int(op) < len(p.insts) && p.insts[op] == p.insts[first.Op()]; op++ {
+		for _, w := range p.writers {
+			if w == op {
+				out = append(out, node(first.Step(), op))
+			}
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	if next := first.Step() + 1; next <= x.Steps {
+		if a, err := x.At(node(next, 0)); err == nil && a.Piece.Code == nil && a.Instant == instant+1 {
+			return Criteria{node(next, 0)}, nil
+		}
+	}
+	return Criteria{first}, nil
+}
+
+// Executed returns the nth execution of the instruction at an address, counted
+// from 1, or the last one (0); and how many there are, or were until it.
+func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, count uint64, err error) {
+	ops := map[uint32]uint16{} // piece → the instruction's first op
+	for _, p := range x.pieces {
+		for op := range p.insts {
+			if p.Code != nil && p.PC(uint16(op)) == pc {
+				ops[p.ID] = uint16(op)
+				break
+			}
+		}
+	}
+	if len(ops) == 0 {
+		return 0, 0, nil
+	}
+	var g segment
+	for i := range x.segments() {
+		if i&1023 == 0 && ctx.Err() != nil {
+			return 0, count, ctx.Err()
+		}
+		if err := x.decode(i, &g); err != nil {
+			return 0, count, err
+		}
+		for k := range g.steps {
+			op, ok := ops[g.steps[k].piece.ID]
+			if !ok {
+				continue
+			}
+			count++
+			n = node(g.first+StepID(k), op)
+			if count == nth {
+				return n, count, nil
+			}
+		}
+	}
+	if nth != 0 {
+		n = 0
+	}
+	return n, count, nil
+}
+
+// Defined returns the ops that defined units of registers as they were before the
+// instruction of a node; and the units that nothing in the recording defined.
+func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err error) {
+	var g segment
+	var thread uint32
+	have := map[Node]bool{}
+	for i := segmentOf(n.Step()); i >= 0 && !units.Empty(); i-- {
+		if err := x.decode(i, &g); err != nil {
+			return nil, units, err
+		}
+		k := len(g.steps) - 1
+		limit := -1
+		if i == segmentOf(n.Step()) {
+			k = int(n.Step() - g.first)
+			thread = g.steps[k].thread
+			limit = k
+		}
+		for ; k >= 0; k-- {
+			d := &g.steps[k]
+			if d.thread != thread {
+				continue
+			}
+			if d.piece.Code == nil && d.piece.Cause.Kind == Gap {
+				return append(defs, node(g.first+StepID(k), 0)), Regs{}, nil
+			}
+			end := len(d.piece.ops)
+			if k == limit {
+				end = int(n.Op())
+			}
+			for op := end - 1; op >= 0 && d.piece.Code != nil; op-- {
+				w := d.piece.op(uint16(op)).Write
+				if !w.Meets(&units) {
+					continue
+				}
+				units.AndNot(&w)
+				if def := node(g.first+StepID(k), uint16(op)); !have[def] {
+					have[def] = true
+					defs = append(defs, def)
+				}
+			}
+		}
+	}
+	return defs, units, nil
+}
+
+// op is the op of code that an op of the piece is.
+func (p *Piece) op(op uint16) *Op {
+	in := p.insts[op]
+	first := op
+	for first > 0 && p.insts[first-1] == in {
+		first--
+	}
+	return &p.Code.Insts[in].Ops[op-first]
+}
+
+// Callers calls yield with the addresses of the calls in which a step is executed,
+// the innermost first, until it says no: as far as at most so many steps back.
+func (x *Index) Callers(n Node, most int, yield func(pc uint64) bool) error {
+	var g segment
+	var thread uint32
+	depth := 0
+	for i := segmentOf(n.Step()); i >= 0 && most > 0; i-- {
+		if err := x.decode(i, &g); err != nil {
+			return err
+		}
+		k := len(g.steps) - 1
+		if i == segmentOf(n.Step()) {
+			k = int(n.Step() - g.first)
+			thread = g.steps[k].thread
+			k--
+		}
+		for ; k >= 0 && most > 0; k-- {
+			most--
+			p := g.steps[k].piece
+			if g.steps[k].thread != thread || p.Code == nil {
+				continue
+			}
+			switch p.end {
+			case cfg.Return:
+				depth++
+			case cfg.Call:
+				if depth > 0 {
+					depth--
+				} else if !yield(p.endPC) {
+					return nil
+				}
+			}
+		}
+	}
+	return nil
+}
