@@ -184,7 +184,7 @@ func Info(w io.Writer, path string, o InfoOptions) error {
 	if o.Events {
 		return printEvents(w, path)
 	}
-	q, err := OpenQueries(path, QueryOptions{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress})
+	q, err := OpenQueries(path, QueryOptions{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory})
 	if err != nil {
 		return err
 	}

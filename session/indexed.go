@@ -17,9 +17,12 @@ import (
 	"mgtrace/types"
 )
 
-// indexFrom is the size of a trace, bytes, from which on it gets an index: a smaller
-// one is taken into memory as fast.
-const indexFrom = 4 << 20
+// From one of these on a trace gets an index: a smaller one is taken into memory as
+// fast.
+const (
+	indexBytes  = 4 << 20
+	indexEvents = 500_000
+)
 
 // indexPath is where the index of a trace lies.
 func indexPath(path string) string { return path + ".idx" }
@@ -31,7 +34,7 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < indexFrom && !q.o.Index {
+	if info.Size() < indexBytes && q.rec.r.EventCount() < indexEvents && !q.o.Index {
 		return nil, nil
 	}
 	x, err := index.Open(indexPath(path), q.rec.r)
@@ -62,7 +65,7 @@ func (q *Queries) index(path string) error {
 		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	defer b.Abandon()
-	sink := &indexing{Builder: b, calls: query.NewCalls(&q.rec.prog), progress: q.o.Progress, total: eventsOf(q.rec.r)}
+	sink := &indexing{Builder: b, calls: query.NewCalls(&q.rec.prog), progress: q.o.Progress, total: q.rec.r.EventCount(), ceiling: ceiling{limit: q.o.Memory}}
 	if err := q.rec.r.Seek(0); err != nil {
 		return err
 	}
@@ -169,14 +172,6 @@ func (s *Symbols) typeNamed(name string) *types.Type {
 	return nil
 }
 
-func eventsOf(r *trace.Reader) uint64 {
-	c := r.Chunks()
-	if len(c) == 0 {
-		return 0
-	}
-	return c[len(c)-1].First + c[len(c)-1].Count
-}
-
 // indexing gives a trace to the builder of its index.
 type indexing struct {
 	*index.Builder
@@ -185,6 +180,7 @@ type indexing struct {
 	total    uint64
 	seen     uint64
 	about    Seen
+	ceiling  ceiling
 }
 
 var _ capture.Sink = (*indexing)(nil)
@@ -197,6 +193,9 @@ func (i *indexing) Event(ev *trace.Event) error {
 	}
 	i.calls.Event(ev, i.Nodes().Now())
 	i.seen++
+	if err := i.room(); err != nil {
+		return err
+	}
 	i.about.event(ev)
 	return nil
 }
@@ -208,7 +207,18 @@ func (i *indexing) Stores(run *trace.Stores) error {
 	if i.progress != nil {
 		i.progress(int64(i.seen), int64(i.total))
 	}
+	if err := i.room(); err != nil {
+		return err
+	}
 	return i.Builder.Stores(run)
+}
+
+// room fails where the nodes of the trace are more than memory may hold.
+func (i *indexing) room() error {
+	if !i.ceiling.over() {
+		return nil
+	}
+	return i.ceiling.refuse("the list of the trace's nodes, which its index is made from,", i.Nodes().Stats().Bytes, i.seen, i.total)
 }
 
 // indexedRun is a run whose history lies in an index.
@@ -254,6 +264,9 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 		return q.build(t)
 	}
 	x, err := q.indexed(path)
+	if errors.Is(err, errMemory) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("%w (the index of a trace lies beside it; it can be deleted)", err)
 	}

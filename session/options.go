@@ -94,6 +94,7 @@ type InfoOptions struct {
 	Events   bool
 	Index    bool                    // make an index also where the trace is short
 	Progress func(done, total int64) // of making it; nil: none
+	Memory   MemoryLimit
 }
 
 // errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a

@@ -28,6 +28,7 @@ type QueryOptions struct {
 	Out      io.Writer
 	Index    bool                    // also where the trace is so short that it needs none
 	Progress func(done, total int64) // of making an index; nil: none
+	Memory   MemoryLimit             // of making an index, or of the history where there is none
 }
 
 // Queries is a trace that is asked.
@@ -80,7 +81,7 @@ func (q *Queries) failed() error {
 // build takes the whole history into memory.
 func (q *Queries) build(t *queryTyping) error {
 	hist := mgpp.New(mgpp.Options{})
-	run := &builtRun{rec: q.rec, hist: hist, calls: query.NewCalls(&q.rec.prog)}
+	run := &builtRun{rec: q.rec, hist: hist, calls: query.NewCalls(&q.rec.prog), total: q.rec.r.EventCount(), ceiling: ceiling{limit: q.o.Memory}}
 	tr, err := q.rec.feed(context.Background(), run)
 	if err != nil {
 		return err
@@ -280,6 +281,9 @@ type builtRun struct {
 	crashed bool
 	seen    Seen
 	kinds   [trace.NumKinds]uint64
+	events  uint64
+	total   uint64
+	ceiling ceiling
 }
 
 // Seen is what events tell about a recording as a whole.
@@ -311,7 +315,16 @@ func (r *builtRun) Event(ev *trace.Event) error {
 	r.note(ev)
 	r.kinds[ev.Kind]++
 	r.seen.event(ev)
-	return nil
+	r.events++
+	return r.room()
+}
+
+// room fails where the history is more than memory may hold.
+func (r *builtRun) room() error {
+	if !r.ceiling.over() {
+		return nil
+	}
+	return r.ceiling.refuse("the history of the trace", r.hist.Stats().Bytes, r.events, r.total)
 }
 
 // note takes down what happens when; the history has the event.
@@ -329,6 +342,10 @@ func (r *builtRun) Sites(sites []trace.StoreSite) error { r.sites = sites; retur
 func (r *builtRun) Stores(run *trace.Stores) error {
 	r.kinds[trace.KindStore] += uint64(len(run.Recs))
 	r.seen.Lasted = max(r.seen.Lasted, run.Wall)
+	r.events += uint64(len(run.Recs))
+	if err := r.room(); err != nil {
+		return err
+	}
 	_, err := r.hist.ApplyRun(run, r.sites)
 	return err
 }

@@ -216,6 +216,16 @@ func (c *Chunk) MayTouch(addr Addr, size uint64) bool {
 	return c.pages.has(lo-extra, n)
 }
 
+// EventCount is how many events there are, each store counted. It needs no index.
+func (t *Reader) EventCount() (n uint64) {
+	for i := range t.blocks {
+		if t.blocks[i].kind == blockEvents {
+			n += uint64(t.blocks[i].count)
+		}
+	}
+	return n
+}
+
 // ChunkCount is how many chunks there are. It needs no index.
 func (t *Reader) ChunkCount() (n int) {
 	for i := range t.blocks {

@@ -100,19 +100,25 @@ func newRender(s streams) *cobra.Command {
 
 func newInfo(s streams) *cobra.Command {
 	var json, events, index bool
+	var memory memoryFlag
 	c := &cobra.Command{
 		Use:     "info TRACE",
 		Short:   "Say what a trace holds",
 		Example: `  mgtrace info t.mgt`,
 		Args:    exactly(1, "which trace? try: mgtrace info t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o := session.InfoOptions{JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx")}
+			limit, err := memory.keep()
+			if err != nil {
+				return err
+			}
+			o := session.InfoOptions{JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
 			return session.Info(s.out, args[0], o)
 		},
 	}
 	c.Flags().BoolVar(&json, "json", false, "print one JSON object")
 	c.Flags().BoolVar(&index, "index", false, "make an index beside the trace also if it is short")
 	c.Flags().BoolVar(&events, "events", false, "print every event as a line of text")
+	memory.add(c)
 	return c
 }
 

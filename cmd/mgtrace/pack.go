@@ -14,6 +14,7 @@ func newPack(s streams) *cobra.Command {
 	var (
 		o      session.PackOptions
 		asJSON bool
+		memory memoryFlag
 	)
 	c := &cobra.Command{
 		Use:   "pack TRACE [-o FILE]",
@@ -26,6 +27,9 @@ is packed as far as it goes.`,
   mgtrace pack t.mgt -o small.mgt`,
 		Args: exactly(1, "which trace? try: mgtrace pack t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := memory.keep(); err != nil {
+				return err
+			}
 			o.Progress = progress(s, "packing")
 			p, err := session.Pack(args[0], o)
 			if err != nil {
@@ -38,6 +42,7 @@ is packed as far as it goes.`,
 		},
 	}
 	c.Flags().StringVarP(&o.Output, "output", "o", "", "write to this `FILE` and leave the trace as it is")
+	memory.add(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "say what was done as one JSON object")
 	return c
 }

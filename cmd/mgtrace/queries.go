@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,16 +11,45 @@ import (
 
 // queryFlags are those of every command that asks a trace.
 type queryFlags struct {
-	an    analysisFlags
-	out   outputFlags
-	index bool
+	an     analysisFlags
+	out    outputFlags
+	memory memoryFlag
+	index  bool
 }
+
+// memoryFlag is --memory.
+type memoryFlag struct{ text string }
+
+func (f *memoryFlag) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.text, "memory", "", "take no more memory than this `SIZE` (512MB); what needs more is refused")
+}
+
+// keep parses the limit and has the process keep it.
+func (f *memoryFlag) keep() (session.MemoryLimit, error) {
+	if f.text == "" {
+		return 0, nil
+	}
+	n, err := session.ParseSize(f.text)
+	if err != nil {
+		return 0, fmt.Errorf("--memory: %w", err)
+	}
+	if n < leastMemory {
+		return 0, fmt.Errorf("--memory %s: at least 64MB", f.text)
+	}
+	m := session.MemoryLimit(n)
+	m.Keep()
+	return m, nil
+}
+
+// leastMemory is what packing takes, and the start of any question.
+const leastMemory = 64e6
 
 func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.an.spec, "spec", "", "take types and their names from this specification (a .cons `FILE`); else from debug information")
 	c.Flags().BoolVar(&f.out.json, "json", false, "print one JSON object")
 	c.Flags().StringVar(&f.out.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
 	c.Flags().BoolVar(&f.index, "index", false, "make an index beside the trace also if it is short")
+	f.memory.add(c)
 	f.an.addDirs(c)
 }
 
@@ -28,7 +58,11 @@ func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) erro
 	if err := f.out.check(); err != nil {
 		return err
 	}
-	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx")}
+	memory, err := f.memory.keep()
+	if err != nil {
+		return err
+	}
+	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx"), Memory: memory}
 	q, err := session.OpenQueries(path, o)
 	if err != nil {
 		return err

@@ -207,6 +207,9 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 	cover := newSorter(3, dirOf(b.path))
 	byGroup := newSorter(2, dirOf(b.path))
 	ends := newSorter(2, dirOf(b.path))
+	for _, s := range []*sorter{cover, byGroup, ends} { // which all collect at once
+		s.most = sortBytes / 3
+	}
 	defer cover.close()
 	defer ends.close()
 	defer byGroup.close()

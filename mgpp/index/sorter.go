@@ -28,7 +28,7 @@ type sorter struct {
 }
 
 // sortBytes is how much a sorter collects for a run.
-const sortBytes = 24 << 20
+const sortBytes = 16 << 20
 
 func newSorter(cols int, dir string) *sorter {
 	return &sorter{cols: cols, rows: rows{cols: cols}, most: sortBytes, dir: dir}

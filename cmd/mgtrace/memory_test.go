@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mgtrace/session"
+	"mgtrace/trace"
+)
+
+// manyNodes writes the trace of a program that allocates n blocks, each of which it
+// writes to and frees before the next but 1000.
+func manyNodes(t *testing.T, n int) string {
+	path := filepath.Join(t.TempDir(), "many.mgt")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := trace.NewWriter(f, trace.Program{Path: "many"})
+	put := func(e trace.Event) {
+		if err := w.Write(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range n {
+		const live = 1000
+		at := trace.Addr(0x10000 + i%live*64)
+		if i >= live {
+			put(trace.Event{Kind: trace.KindFree, PC: 3, Addr: at, Name: "free"})
+		}
+		put(trace.Event{Kind: trace.KindAlloc, PC: 1, Addr: at, Size: 48, Name: "malloc", Stack: []trace.Addr{2}})
+		put(trace.Event{Kind: trace.KindStore, PC: 4, Addr: at + 8, Size: 8, Data: []byte{byte(i), 1, 2, 3, 4, 5, 6, 7}})
+	}
+	if err := w.Finish(trace.Trailer{Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMemoryLimit makes an index in less memory than the history takes, and has it
+// refused in too little. The memory is what the kernel says that the process took.
+func TestMemoryLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a trace of three million events")
+	}
+	path := manyNodes(t, 1_000_000)
+	run := func(args ...string) (stderr string, peak int64, err error) {
+		c := exec.Command(os.Args[0], args...)
+		c.Env = append(os.Environ(), asMain+"=1")
+		var b strings.Builder
+		c.Stderr = &b
+		err = c.Run()
+		return b.String(), c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, err
+	}
+	for _, limit := range []string{"192MB"} {
+		_ = os.Remove(path + ".idx") // it may not be there
+		stderr, peak, err := run("info", path, "--json", "--memory", limit)
+		if err != nil {
+			t.Fatalf("--memory %s: %v\n%s", limit, err, stderr)
+		}
+		if most, _ := session.ParseSize(limit); peak > most {
+			t.Errorf("--memory %s took %d MB", limit, peak/1e6)
+		}
+		if _, err := os.Stat(path + ".idx"); err != nil {
+			t.Errorf("no index was made: %v", err)
+		}
+		stderr, peak, err = run("who", path, "block#1", "--at", "3", "--memory", "64MB")
+		if err != nil || peak > 64e6 {
+			t.Errorf("a question with the index took %d MB: %v\n%s", peak/1e6, err, stderr)
+		}
+	}
+	_ = os.Remove(path + ".idx") // it is there
+	stderr, _, err := run("info", path, "--memory", "64MB")
+	if err == nil || !strings.Contains(stderr, "Allow about --memory") {
+		t.Errorf("a million nodes in 64 MB: %v\n%s", err, stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "mgtrace-index-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
