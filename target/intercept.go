@@ -313,6 +313,7 @@ func (t *tracer) intercept(th *thread, signal int, info Siginfo) bool {
 	if t.interceptor == nil {
 		return true
 	}
+	th.told.is = false // the interceptor may lead it elsewhere
 	s := t.borrow(th)
 	deliver := t.interceptor.OnSignal(s, syscall.Signal(signal), info)
 	t.giveBack(s)

@@ -45,6 +45,15 @@ const (
 	trapHandler = int32(unix.SIGTRAP)
 )
 
+// told is an instruction that a thread stood before when OnStep was called. A stop of
+// another kind (a signal that nobody is told of, an interruption) may come before the
+// step's: then it has not been executed.
+type told struct {
+	is     bool
+	pc     uint64
+	enters bool // it may wait in the kernel
+}
+
 // stepped reports whether a SIGTRAP is the end of a step.
 func (t *tracer) stepped(info Siginfo) bool {
 	return t.stepper != nil && (info.Code == trapBreak || info.Code == trapTrace || info.Code == trapHandler)
@@ -156,10 +165,12 @@ func (t *tracer) beforeStep(th *thread, regs *mem.Regs) (waits bool) {
 			return true // the stop at its handler comes next
 		}
 	}
-	s := t.borrow(th)
-	waits = t.stepper.OnStep(s, regs)
-	t.giveBack(s)
-	return waits || th.next.signal != 0
+	if !th.told.is || th.told.pc != regs.RIP {
+		s := t.borrow(th)
+		th.told = told{is: true, pc: regs.RIP, enters: t.stepper.OnStep(s, regs)}
+		t.giveBack(s)
+	}
+	return th.told.enters || th.next.signal != 0
 }
 
 // afterStep takes the report of a step; false: it was something else, which has been
@@ -172,6 +183,7 @@ func (t *tracer) afterStep(th *thread, ws unix.WaitStatus) bool {
 	if ws>>16 == 0 && ws.StopSignal() == unix.SIGTRAP {
 		if info, err := getSiginfo(th.tid); err == nil && info.Code == trapTrace {
 			th.note(ws)
+			th.told.is = false
 			return true
 		}
 	}
@@ -182,6 +194,10 @@ func (t *tracer) afterStep(th *thread, ws unix.WaitStatus) bool {
 // onStepped handles the end of a step that was not waited for.
 func (t *tracer) onStepped(th *thread, info Siginfo) {
 	th.next.signal = 0
+	if info.Code == trapBreak && !th.told.enters {
+		return // the exec before the program's first instruction ends as every call does
+	}
+	th.told.is = false
 	if info.Code != trapHandler {
 		return
 	}

@@ -66,6 +66,7 @@ type thread struct {
 	shared  bool    // a process of its own that shares the program's memory
 	own     *memory // of a child process; nil: the program's
 	ready   bool    // among tracer.ready
+	told    told    // of what the stepper was told last
 	poked   bool    // OnInterrupted is asked for
 	toldEnd bool    // OnThreadEnd was called
 	again   bool    // while its stop was handled it was stopped by something else
