@@ -77,6 +77,9 @@ func (t *typing) decide(stack []trace.Addr) siteType {
 	if s, ok := t.byRule(stack); ok {
 		return s
 	}
+	if !slices.ContainsFunc(t.spec.Types, t.eligible) { // without a specification, say
+		return siteType{why: "no type is declared"}
+	}
 	e := t.evidence(stack)
 	if e.Type == nil {
 		return siteType{sized: true, why: e.Why}
