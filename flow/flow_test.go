@@ -315,6 +315,48 @@ func differ(want, got []Record) string {
 	return "records differ:\n" + cmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
+// TestPause: what is executed while a flow is paused is counted and not there.
+func TestPause(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, Head{})
+	id, err := w.Block(Block{Start: 1, Code: []byte{0x90, 0x90}, Insts: []Inst{{0, 1, 0, 0}, {1, 1, 0, 0}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []trace.Instant
+	for i := range 7 {
+		switch i {
+		case 1:
+			w.Pause()
+		case 4:
+			err = w.Resume()
+		case 5:
+			w.Pause()
+		}
+		k, e := w.Exec(9, id, 0, 2, nil)
+		if err = errors.Join(err, e); err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, k)
+	}
+	if err := w.Finish(Trailer{Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]trace.Instant{1, 0, 0, 0, 3, 0, 0}, at); d != "" {
+		t.Error(d)
+	}
+	got, err := scan(open(t, out.Bytes()), 0)
+	want := []Record{
+		{Kind: Exec, Thread: 9, Block: id, N: 2, Instant: 1},
+		{Kind: Gap, Size: 6, Why: OutsidePart, Instant: 3},
+		{Kind: Exec, Thread: 9, Block: id, N: 2, Instant: 3},
+		{Kind: Gap, Size: 4, Why: OutsidePart, Instant: 5},
+	}
+	if d := differ(want, got); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestRepetition: what repeats itself costs next to nothing.

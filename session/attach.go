@@ -48,6 +48,9 @@ func seize(ctx context.Context, pid int, o RunOptions) (l *live, err error) {
 	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
+	if o.Capture.Engine == engineStep {
+		return nil, errors.New("--engine step needs a program that mgtrace starts: attach with another engine")
+	}
 	if l.proc, err = target.Attach(ctx, pid); err != nil {
 		return nil, err
 	}
