@@ -169,6 +169,7 @@ type Suspect struct {
 	Before      string   `json:"before,omitempty"`  // picture files
 	After       string   `json:"after,omitempty"`
 	Thread      uint32   `json:"thread,omitempty"`
+	Slice       *Slice   `json:"slice,omitempty"` // where the value came from, if that was asked for
 }
 
 // Place is a position in the program's source.

@@ -44,6 +44,9 @@ type SliceStatement struct {
 	Way      []SliceStep `json:"way,omitempty"` // from the criterion to it, without these two
 	How      string      `json:"how,omitempty"` // how the last of the way, or the criterion, depends on it: "memory"
 	Cut      bool        `json:"way_cut,omitempty"`
+
+	// Uses are the listed statements whose values it uses directly: its definitions.
+	Uses []SliceStep `json:"uses,omitempty"`
 }
 
 // SliceStep is a statement on a way of dependences.
@@ -112,14 +115,14 @@ func (s *SliceStatement) Words(forward bool) string {
 		if i > 0 {
 			b.WriteString(", which")
 		}
-		b.WriteString(" " + verb(w.How, forward) + " " + w.Where)
+		b.WriteString(" " + Verb(w.How, forward) + " " + w.Where)
 	}
 	return b.String()
 }
 
-// verb links the user of a value and what it depends on; of a forward slice, a
+// Verb links the user of a value and what it depends on; of a forward slice, a
 // value and what depends on it.
-func verb(how string, forward bool) string {
+func Verb(how string, forward bool) string {
 	if forward {
 		return map[string]string{
 			"register": "was used by", "memory": "was read by", "address": "told where, to", "control": "decided about",

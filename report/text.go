@@ -255,6 +255,10 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	for _, e := range s.Also {
 		p.f("     - %s\n", e)
 	}
+	if s.Slice != nil {
+		p.f("\n")
+		p.slice(s.Slice)
+	}
 }
 
 // wide is a line that is too long for a change and its time, letters.

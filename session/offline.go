@@ -290,6 +290,11 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		return nil, err
 	}
 	a.listUnprobed(r)
+	if o.Slice > 0 && !noLocate {
+		if err := rec.slices(ctx, path, r, a.hist, o); err != nil {
+			return nil, err
+		}
+	}
 	return r, nil
 }
 

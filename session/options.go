@@ -22,6 +22,9 @@ type AnalysisOptions struct {
 	SourceDirs []string
 	DebugDirs  []string
 	Timeout    time.Duration // of the analysis of a recording; 0: none
+	Slice      int           // of so many suspects say where their values came from; needs the recorded instructions
+	SliceMost  int           // by at most so many statements; 0: all
+	NoAddress  bool          // of these leave out what only tells where a value lies
 	// Locating watches the fault locator; nil: nobody does.
 	Locating *Locating
 }

@@ -21,7 +21,10 @@ import (
 // that it could not be run or watched; what the program did wrong is in the
 // report.
 func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
-	if o.Last > 0 {
+	if o.Analysis.Slice > 0 {
+		o.Capture.Full = true
+	}
+	if o.Last > 0 || o.Analysis.Slice > 0 {
 		return runLast(ctx, o, launch)
 	}
 	// A trace serves other specifications too.
@@ -75,7 +78,7 @@ type beginner func(context.Context, RunOptions) (*live, error)
 
 // runLast records a program as Run or Attach does, and checks the newest part of its history
 // when it is over: no more is kept of it than a trace of so many bytes, in
-// o.Record or in a temporary file.
+// o.Record or in a temporary file. For slices all of it is kept, with its instructions.
 func runLast(ctx context.Context, o RunOptions, begin beginner) (r *report.Report, exit int, err error) {
 	if o.Record == "" {
 		dir, err := os.MkdirTemp("", "mgtrace-")

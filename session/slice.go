@@ -260,30 +260,65 @@ func (s *slicer) tell(ctx context.Context, c sliceCriterion, o SliceOptions) (*r
 
 // sliceSuspect is the change of a suspect.
 func (q *Queries) sliceSuspect(ctx context.Context, s *slicer, path string, n int) (sliceCriterion, error) {
-	r, err := Locate(ctx, path, q.o.Analysis)
+	o := q.o.Analysis
+	o.Slice = 0
+	r, err := Locate(ctx, path, o)
 	if err != nil {
 		return sliceCriterion{}, err
 	}
 	for i := range r.CPoints {
 		if su := r.CPoints[i].Suspects; len(su) >= n {
-			return q.sliceOp(s, mgpp.Timestamp(su[n-1].Timestamp), fmt.Sprintf("suspect %d, %s: %s", n, su[n-1].Place(), su[n-1].Change))
+			return s.suspect(q.answers.History(), &su[n-1])
 		}
 	}
 	return sliceCriterion{}, fmt.Errorf("--suspect %d: there is none of that number; mgtrace locate lists them", n)
 }
 
-// sliceOp is a change of the history.
-func (q *Queries) sliceOp(s *slicer, t mgpp.Timestamp, words string) (c sliceCriterion, err error) {
+func (s *slicer) suspect(h opHistory, su *report.Suspect) (sliceCriterion, error) {
+	return s.change(h, mgpp.Timestamp(su.Timestamp), fmt.Sprintf("suspect %d, %s: %s", su.Rank, su.Place(), su.Change))
+}
+
+// opHistory is a history, in memory or in an index.
+type opHistory interface {
+	Op(mgpp.Timestamp) mgpp.Op
+}
+
+// change is a change of the history.
+func (s *slicer) change(h opHistory, t mgpp.Timestamp, words string) (c sliceCriterion, err error) {
 	if t == 0 {
 		return c, fmt.Errorf("%s: it is no change, there is nothing to slice from", words)
 	}
-	op := q.answers.History().Op(t)
+	op := h.Op(t)
 	if op.Instant == 0 {
 		return c, fmt.Errorf("%s: which instruction made change %d was not recorded; ask for one of its values with REG@PC", words, t)
 	}
 	c.words = words
 	c.nodes, err = s.x.Written(uint64(op.Instant))
 	return c, err
+}
+
+// slices says of the first suspects where their values came from. A suspect of which
+// that cannot be said has a warning.
+func (rec *recording) slices(ctx context.Context, path string, r *report.Report, h opHistory, o AnalysisOptions) error {
+	s, err := openSlicer(path, rec, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for i := range r.CPoints {
+		su := r.CPoints[i].Suspects
+		for k := range su[:min(len(su), o.Slice)] {
+			c, err := s.suspect(h, &su[k])
+			if err != nil {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("no slice: %v", err))
+				continue
+			}
+			if su[k].Slice, err = s.tell(ctx, c, SliceOptions{Most: o.SliceMost, NoAddress: o.NoAddress}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sliceFrom finds what the user names.
@@ -318,7 +353,7 @@ func (q *Queries) sliceFrom(ctx context.Context, s *slicer, criterion, at string
 		if place.File != "" {
 			where = fmt.Sprintf("%s:%d", place.File, place.Line)
 		}
-		return q.sliceOp(s, w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, where, w.What))
+		return s.change(q.answers.History(), w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, where, w.What))
 	}
 	if err := q.failed(); err != nil {
 		return c, err

@@ -49,6 +49,7 @@ type pending struct {
 	what wanted
 	dist uint32
 	via  Node // of which it is a definition
+	user staticOp
 	kind EdgeKind
 }
 
@@ -196,6 +197,9 @@ func (s *sweep) markOp(k int, op uint16, p pending) {
 	if at >= s.base[k+1] || s.seg.steps[k].piece.ops[op].frame && p.via != 0 {
 		return // a damaged index; or of no interest
 	}
+	if p.via != 0 {
+		s.out.used(s.seg.steps[k].piece, op, p.user, p.kind)
+	}
 	v := &s.need[at]
 	if v.dist == 0 || p.dist+1 < v.dist {
 		*v = needed{p.dist + 1, p.kind, p.via}
@@ -219,7 +223,7 @@ func (s *sweep) process(k int, op uint16, v needed) {
 	n := node(step, op)
 	o := &p.ops[op]
 	at := s.out.take(n, d, v)
-	p2 := pending{dist: v.dist, via: n}
+	p2 := pending{dist: v.dist, via: n, user: staticOp{p, op}}
 	for _, l := range o.local {
 		if l.addr && s.o.NoAddress {
 			continue

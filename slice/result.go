@@ -16,10 +16,8 @@ type Slice struct {
 	Last     uint64
 
 	x       *Index
-	forward bool              // ops come in ascending order
-	stats   map[uint32][]Stat // piece → its ops
-	cache   *Piece
-	row     []Stat
+	forward bool     // ops come in ascending order
+	stats   [][]Stat // by piece: its ops
 	log     pathLog
 }
 
@@ -36,6 +34,49 @@ type Stat struct {
 	// Executions that used what was there before the recording, and nobody
 	// wrote: in registers, in memory.
 	BeforeRegister, BeforeMemory uint64
+
+	// Users are ops that use its value directly, of a backward slice; at most maxUsers.
+	Users []User
+}
+
+// User is an op that uses a value.
+type User struct {
+	Piece *Piece
+	Op    uint16
+	Kind  EdgeKind
+}
+
+// maxUsers bounds the users that are told of an op.
+const maxUsers = 8
+
+// staticOp is an op of the program.
+type staticOp struct {
+	piece *Piece
+	op    uint16
+}
+
+// used notes that an op is used by another.
+func (s *Slice) used(p *Piece, op uint16, by staticOp, kind EdgeKind) {
+	st := &s.of(p)[op]
+	u := User{by.piece, by.op, kind}
+	for _, v := range st.Users {
+		if v == u {
+			return
+		}
+	}
+	if len(st.Users) < maxUsers {
+		st.Users = append(st.Users, u)
+	}
+}
+
+// of returns the ops of a piece.
+func (s *Slice) of(p *Piece) []Stat {
+	row := s.stats[p.ID-1]
+	if row == nil {
+		row = make([]Stat, len(p.ops))
+		s.stats[p.ID-1] = row
+	}
+	return row
 }
 
 // PC is the address of the instruction; 0 for what a cause did.
@@ -50,7 +91,7 @@ func (s *Stat) before(k EdgeKind, quad uint8) {
 }
 
 func newSlice(x *Index, c Criteria, o Options) *Slice {
-	s := &Slice{Criteria: c, Options: o, x: x, stats: map[uint32][]Stat{}, First: ^uint64(0)}
+	s := &Slice{Criteria: c, Options: o, x: x, stats: make([][]Stat, len(x.pieces)), First: ^uint64(0)}
 	s.log.limit = o.Paths
 	if s.log.limit == 0 {
 		s.log.limit = 256 << 20
@@ -61,15 +102,7 @@ func newSlice(x *Index, c Criteria, o Options) *Slice {
 // take counts an op, and notes how it was reached.
 func (s *Slice) take(n Node, d *stepDeps, v needed) *Stat {
 	p := d.piece
-	if p != s.cache {
-		row := s.stats[p.ID]
-		if row == nil {
-			row = make([]Stat, len(p.ops))
-			s.stats[p.ID] = row
-		}
-		s.cache, s.row = p, row
-	}
-	st := &s.row[n.Op()]
+	st := &s.of(p)[n.Op()]
 	instant := d.instant
 	if p.Code != nil {
 		instant += uint64(p.insts[n.Op()] - p.From)

@@ -40,6 +40,28 @@ func (f *analysisFlags) addTimeout(c *cobra.Command) {
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "end the analysis after this time and report what is known by then (30s, 5m)")
 }
 
+// sliceFlags ask where the suspects' values came from.
+type sliceFlags struct {
+	slice     bool
+	suspects  int
+	most      int
+	noAddress bool
+}
+
+func (f *sliceFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.slice, "slice", false, "say of the first suspect where its value came from (see mgtrace slice)")
+	c.Flags().IntVar(&f.suspects, "slice-suspects", 1, "with --slice: of the first `N` suspects")
+	c.Flags().IntVar(&f.most, "slice-most", 20, "with --slice: by at most `N` statements, the nearest; 0: all")
+	c.Flags().BoolVar(&f.noAddress, "no-address", false, "with --slice: leave out what only tells where in memory a value lies")
+}
+
+func (f *sliceFlags) apply(o session.AnalysisOptions) session.AnalysisOptions {
+	if f.slice {
+		o.Slice, o.SliceMost, o.NoAddress = max(f.suspects, 1), f.most, f.noAddress
+	}
+	return o
+}
+
 func (f *analysisFlags) addDirs(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.sourceDirs, "source-dir", nil, "look for source files below `DIR` too (repeatable)")
 	c.Flags().StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")

@@ -12,6 +12,7 @@ func newLocate(s streams) *cobra.Command {
 	var (
 		an  analysisFlags
 		out outputFlags
+		sl  sliceFlags
 	)
 	c := &cobra.Command{
 		Use:   "locate TRACE --spec FILE",
@@ -23,7 +24,7 @@ func newLocate(s streams) *cobra.Command {
 			if err := out.check(); err != nil {
 				return err
 			}
-			r, err := session.Locate(c.Context(), args[0], out.wants(an.options()))
+			r, err := session.Locate(c.Context(), args[0], sl.apply(out.wants(an.options())))
 			if err != nil {
 				return err
 			}
@@ -33,6 +34,7 @@ func newLocate(s streams) *cobra.Command {
 	an.add(c)
 	an.addTimeout(c)
 	out.add(c)
+	sl.add(c)
 	return c
 }
 

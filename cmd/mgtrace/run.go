@@ -16,6 +16,7 @@ func newRun(s streams) *cobra.Command {
 		out      outputFlags
 		passExit bool
 		record   string
+		sl       sliceFlags
 	)
 	c := &cobra.Command{
 		Use:   "run [flags] PROG [flags] [-- ARGS...]",
@@ -27,6 +28,7 @@ memory faults are checked: overruns, writes into freed memory, double free.
 Flags stand before or after PROG; PROG's own arguments after --.`,
 		Example: `  mgtrace run ./prog --spec quadtree.cons
   mgtrace run ./prog --spec quadtree.cons -- -v input.txt
+  mgtrace run --slice --spec list.cons ./prog
   mgtrace run --watch --spec list.cons ./prog
   mgtrace run --html r.html ./prog --spec list.cons
   mgtrace run --json --report r.json --sarif r.sarif ./prog --spec list.cons < input
@@ -40,7 +42,10 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err != nil {
 				return err
 			}
-			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: out.wants(an.options()), Capture: capture, Record: record}
+			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: sl.apply(out.wants(an.options())), Capture: capture, Record: record}
+			if sl.slice && ca.watch {
+				return errors.New("--slice needs the whole run, --watch stops it: which?")
+			}
 			if err := win.apply(&o); err != nil {
 				return err
 			}
@@ -61,6 +66,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 	ca.add(c)
 	win.add(c)
 	out.add(c)
+	sl.add(c)
 	c.Flags().BoolVar(&passExit, "pass-exit", false, "exit with the program's own status (128 + signal if it was killed)")
 	c.Flags().StringVarP(&record, "output", "o", "", "record the history to `FILE` as well")
 	c.Flags().BoolVar(&ca.watch, "watch", false, "stop the program at its first inconsistent C-point, alive, for a debugger")

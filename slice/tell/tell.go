@@ -90,6 +90,7 @@ func Slice(x *slice.Index, s *slice.Slice, p Program, o Options) (*report.Slice,
 		}
 		t.out.Statements = append(t.out.Statements, r.SliceStatement)
 	}
+	t.uses()
 	t.notes()
 	return t.out, nil
 }
@@ -217,6 +218,35 @@ func (t *teller) way(r *row) error {
 	}
 	r.Way = steps
 	return nil
+}
+
+// uses tells of each statement that is listed which of the others it uses directly.
+func (t *teller) uses() {
+	listed := map[string]*report.SliceStatement{}
+	at := map[int]*report.SliceStatement{}
+	for i := range t.out.Statements {
+		at[t.out.Statements[i].ID] = &t.out.Statements[i]
+	}
+	for key, id := range t.ids {
+		if st := at[id]; st != nil {
+			listed[key] = st
+		}
+	}
+	for _, st := range t.s.Stats() {
+		key, what := t.statement(st.Piece, st.PC())
+		if listed[key] == nil {
+			continue
+		}
+		for _, u := range st.Users {
+			by, _ := t.statement(u.Piece, u.Piece.PC(u.Op))
+			user := listed[by]
+			step := report.SliceStep{Where: what.Short(), How: u.Kind.String(), ID: t.ids[key]}
+			if user == nil || by == key || slices.Contains(user.Uses, step) {
+				continue
+			}
+			user.Uses = append(user.Uses, step)
+		}
+	}
 }
 
 // callerSteps bounds the search for a caller.
