@@ -20,6 +20,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Habit) && len(in.Found) > 0 && in.Cells != nil {
 		h = learn(in)
 		suspects = unkept(in, tb, h, suspects, repairs, l)
+		if in.looksFor(Unlike) {
+			suspects = accuseUnlike(in, h, suspects)
+		}
 	}
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
 	ran := statementsSince(in)
@@ -36,6 +39,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		s, ok := missing(in, tb, r, last, ran)
 		if !ok {
 			s, ok = beside(in, r, last)
+		}
+		if !ok && in.looksFor(Last) {
+			s, ok = lastHere(in, r)
 		}
 		if ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
 			suspects = append(suspects, s)
@@ -294,6 +300,9 @@ func beside(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
 	if last > obj.Birth {
 		return Suspect{}, false
 	}
+	if _, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size); known {
+		return Suspect{}, false // static memory has a value from the start
+	}
 	size := uint64(r.Cell.Size)
 	for d := size; d <= maxBeside; d += size {
 		for _, addr := range [2]trace.Addr{r.Cell.Addr - trace.Addr(d), r.Cell.Addr + trace.Addr(d)} {
@@ -313,6 +322,24 @@ func beside(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
 		}
 	}
 	return Suspect{}, false
+}
+
+// lastHere finds where a change of a field is missing that nothing has changed since
+// the last healthy C-point, and that no statement is known to change: near the statement
+// that was the last to write to the same node.
+func lastHere(in Input, r *Repair) (Suspect, bool) {
+	if !r.evidence(in).settles() || in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At) > in.Healthy {
+		return Suspect{}, false
+	}
+	obj := in.Cells.Object(r.Cell.Obj)
+	t := in.History.LastWrite(obj.Addr, obj.Size, in.At)
+	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(t).PC, Operation: t, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Last}},
+	}, true
 }
 
 // maxBeside bounds how far from a field, in bytes, another counts as beside it.

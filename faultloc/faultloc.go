@@ -116,6 +116,8 @@ const (
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
+	Unlike         EvidenceKind = "unlike"         // it did what it never did before
+	Last           EvidenceKind = "last"           // it was the last to write to the node in which a field is missing
 	First          EvidenceKind = "first"          // it stored the first of several wrong values
 	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
@@ -133,10 +135,14 @@ type Evidence struct {
 	Orphans int  // and how many nodes nothing would lead to any more
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
-	// Beside is Habit's other statement: where this one should have run.
+	// Beside is Habit's other statement: where this one should have run; Unlike: the
+	// operation that is otherwise related to it.
 	Beside mgpp.Timestamp
-	Times  int  // Counterfactual: of so many of its operations together; 0: of one
-	Alone  bool // Habit: to write what the statement writes would not mend all
+	Law    Law            // Unlike: what held in all of Of executions
+	At     mgpp.Timestamp // Unlike: the execution
+	Later  bool           // Unlike: another statement broke a law before
+	Times  int            // Counterfactual: of so many of its operations together; 0: of one
+	Alone  bool           // Habit: to write what the statement writes would not mend all
 	// Obj and Path are the field that Instead's value belongs into.
 	Obj  graph.ObjID
 	Path string

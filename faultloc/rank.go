@@ -128,7 +128,12 @@ const (
 	worthAlways  = 500 // Habit: without exception, in many cases
 	worthUsual   = 300
 	worthAlone   = 150 // Habit: of a statement whose field would not mend all
+	worthNew     = 500 // Unlike: a field that it never wrote before, or none
+	worthUnlike  = 350 // another law
+	worthLater   = 100 // Unlike: another statement broke a law before
 	worthFirst   = 150
+	worthLast    = 50
+	worthVague   = 200 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
 	worthNothing = 0
 )
@@ -182,6 +187,16 @@ func (e Evidence) worth() int {
 			return worthAlways
 		}
 		return worthUsual
+	case Unlike:
+		switch {
+		case e.Later:
+			return worthLater
+		case e.Law == LawField || e.Law == LawOutside:
+			return worthNew
+		}
+		return worthUnlike
+	case Last:
+		return worthLast
 	case First:
 		return worthFirst
 	case Beside:
@@ -212,13 +227,22 @@ func (s *Suspect) Best() *Evidence {
 func (s *Suspect) worth() int {
 	n := 0
 	for _, e := range s.Evidence {
-		n += e.worth()
+		w := e.worth()
+		if e.Kind == RepairCell && s.Kind == Omitted && !slices.ContainsFunc(s.Evidence, Evidence.firm) {
+			w = min(w, worthVague)
+		}
+		n += w
 	}
 	return n
 }
 
+// firm: it says which statement is missing.
+func (e Evidence) firm() bool {
+	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften
+}
+
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Beside, First, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Unlike, Beside, Last, First, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

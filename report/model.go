@@ -164,6 +164,7 @@ type Suspect struct {
 	Address     string   `json:"address"`           // program counter
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
 	Callers     []Place  `json:"callers,omitempty"` // of an allocation or a free: the calls that led there, innermost first
+	Near        *Place   `json:"near,omitempty"`    // omitted: the statement next to which it should have run
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed
 	Context     []Line   `json:"context,omitempty"` // the lines around
 	Before      string   `json:"before,omitempty"`  // picture files

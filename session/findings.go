@@ -134,6 +134,12 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
 		out.Change = "missing: " + a.repair(s.Repair)
 		out.Timestamp = 0
 	}
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
+			f, _, _ := a.symbols.Where(a.hist.Op(e.Beside).PC)
+			out.Near = &report.Place{File: short(f.File), Line: f.Line, Function: f.Function}
+		}
+	}
 	for _, i := range s.Contributes {
 		if l := a.checker.Label(i); !slices.Contains(out.Contributes, l) {
 			out.Contributes = append(out.Contributes, l)

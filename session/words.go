@@ -78,6 +78,8 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	switch {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
 		text = "It wrote the field beside one that nothing has written: with " + a.repair(s.Repair)
+	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Last }):
+		text = "Near this statement, the last that wrote to the node, a change is missing: with " + a.repair(s.Repair)
 	case s.Repair != nil:
 		text = "It did not set " + a.repair(s.Repair) + " here"
 	}
@@ -100,7 +102,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
 	switch {
 	case s.Kind == faultloc.Omitted:
-		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
@@ -160,6 +162,10 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), created(e.Created))
 	case faultloc.Habit:
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+	case faultloc.Unlike:
+		return a.unlike(&e)
+	case faultloc.Last:
+		return "it was the last to write to the node"
 	case faultloc.First:
 		return fmt.Sprintf("of %d values that are wrong it stored the first; the others may follow from it", e.Of)
 	case faultloc.Flip:
@@ -175,6 +181,38 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it wrote what a later change made part of a broken constraint"
 	case faultloc.Touch:
 		return "it changed a value that a broken constraint depends on"
+	}
+	return ""
+}
+
+// unlike says which law of a statement one of its executions broke.
+func (a *Analysis) unlike(e *faultloc.Evidence) string {
+	before := fmt.Sprintf("in all of %s before", count(e.Of, "execution", "executions"))
+	other := ""
+	if e.Beside != 0 {
+		other = a.place(a.hist.Op(e.Beside).PC)
+	}
+	switch e.Law {
+	case faultloc.LawField:
+		return before + " it wrote another field than here"
+	case faultloc.LawOutside:
+		return before + " it wrote a field; here it wrote outside of all of them"
+	case faultloc.LawNull:
+		return before + " it was the other way round with NULL"
+	case faultloc.LawStep:
+		return before + " it counted by another number"
+	case faultloc.LawSame:
+		return before + " it stored another value, and always the same"
+	case faultloc.LawMoved:
+		return before + ", the value that it stored was the one that " + other + " overwrote; not here"
+	case faultloc.LawCopied:
+		return before + ", the value that it stored was the one that " + other + " stored; not here"
+	case faultloc.LawNode:
+		return before + ", it stored a pointer to the node that " + other + " wrote to; not here"
+	case faultloc.LawBeside:
+		return before + ", it wrote to the same node as " + other + "; not here"
+	case faultloc.LawInto:
+		return before + ", it wrote to the node to which " + other + " stored a pointer; not here"
 	}
 	return ""
 }

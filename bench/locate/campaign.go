@@ -282,9 +282,10 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 	return r, nil
 }
 
-// named: the suspect is the fault.
+// named: the suspect is the fault. Of a statement that did not run it says next to which
+// other one: that is a place too.
 func (m *mutant) named(x report.Suspect) bool {
-	return m.names(x.Line)
+	return m.names(x.Line) || m.Missing && x.Kind == "omitted" && x.Near != nil && m.names(x.Near.Line)
 }
 
 // Why nothing, or not the true statement, is named.
