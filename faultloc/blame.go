@@ -40,7 +40,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if !ok {
 			s, ok = beside(in, r, last)
 		}
-		if !ok && in.looksFor(Last) {
+		if !ok && in.looksFor(Last) && !slices.ContainsFunc(suspects, func(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }) {
 			s, ok = lastHere(in, r)
 		}
 		if ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {

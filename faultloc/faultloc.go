@@ -140,6 +140,7 @@ type Evidence struct {
 	Beside mgpp.Timestamp
 	Law    Law            // Unlike: what held in all of Of executions
 	At     mgpp.Timestamp // Unlike: the execution
+	Turned bool           // Unlike: the law is Beside's statement's
 	Later  bool           // Unlike: another statement broke a law before
 	Times  int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone  bool           // Habit: to write what the statement writes would not mend all

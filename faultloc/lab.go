@@ -34,7 +34,8 @@ type lab struct {
 	elsewhere int // of these by instead
 	limit     int // of trials
 	listed    int
-	start     uint64 // path cost at the beginning
+	wants     []uint64 // values that comparisons of inconsistencies want
+	start     uint64   // path cost at the beginning
 }
 
 func newLab(in Input) *lab {

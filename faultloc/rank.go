@@ -128,12 +128,12 @@ const (
 	worthAlways  = 500 // Habit: without exception, in many cases
 	worthUsual   = 300
 	worthAlone   = 150 // Habit: of a statement whose field would not mend all
-	worthNew     = 500 // Unlike: a field that it never wrote before, or none
+	worthNew     = 900 // Unlike: a field that it never wrote before, or none
 	worthUnlike  = 350 // another law
 	worthLater   = 100 // Unlike: another statement broke a law before
 	worthFirst   = 150
-	worthLast    = 50
-	worthVague   = 200 // a repair by a statement of which nothing firm says that it is missing
+	worthLast    = 0
+	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
 	worthNothing = 0
 )

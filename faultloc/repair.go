@@ -16,7 +16,10 @@ const (
 	maxRepairCells  = 96
 	maxRepairValues = 48
 	maxRepairFound  = 256 // inconsistencies whose dependencies are candidates
-	maxInto         = 8   // cells that lead to one node
+	smallNumber     = 4096
+	maxRange        = 64 // like nodes that are asked for the range of a field
+	maxWanting      = 8  // inconsistencies that are asked which values they want
+	maxInto         = 8  // cells that lead to one node
 	maxRepairs      = 8
 	maxMoved        = 16 // values in motion
 	maxMovedTrials  = 120
@@ -41,6 +44,7 @@ func (l *lab) repair(tb *contributions) []Repair {
 		return nil
 	}
 	moved := append(l.inMotion(tb), l.newborn(tb)...)
+	l.wants = l.wanted()
 	var out []Repair
 	most := 0
 	cells := l.cells()
@@ -234,6 +238,12 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			out = append(out, v)
 		}
 	}
+	plausible := l.plausible(c)
+	for _, v := range l.wants {
+		if !c.Pointer && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && (c.Fits == nil || l.fits(c, v)) {
+			add(v)
+		}
+	}
 	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < 3; n++ {
 		if v, ok := read(l.in.Model.View(t-1), c.Addr, c.Size); ok {
 			add(v)
@@ -244,6 +254,75 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 		l.pointers(c, now, known, moved, add)
 	} else {
 		l.numbers(c, now, known, add)
+	}
+	return out
+}
+
+// fits: a number has room in so many bytes.
+func fits(v uint64, size int) bool {
+	if size >= 8 {
+		return true
+	}
+	shift := 64 - 8*size
+	return v>>(8*size) == 0 || uint64(int64(v<<shift)>>shift) == v
+}
+
+// fits: a pointer leads to where a cell's pointers may lead to.
+func (l *lab) fits(c Cell, v uint64) bool {
+	o := l.in.Cells.At(trace.Addr(v), l.view)
+	return o != 0 && uint64(l.in.Cells.Object(o).Addr) == v && c.Fits(o)
+}
+
+// plausible tells which numbers a field may hold by what it holds in like nodes: none
+// large that is far beyond the least and the greatest. A count that were a key would be no repair, and
+// to try it may take for ever.
+func (l *lab) plausible(c Cell) func(uint64) bool {
+	if c.Pointer || len(l.wants) == 0 {
+		return func(uint64) bool { return true }
+	}
+	shift := 64 - 8*min(c.Size, 8)
+	signed := func(v uint64) int64 { return int64(v<<shift) >> shift }
+	lo, hi, known := int64(0), int64(0), false
+	note := func(addr trace.Addr) {
+		v, ok := read(l.view, addr, c.Size)
+		switch n := signed(v); {
+		case !ok:
+		case !known:
+			lo, hi, known = n, n, true
+		default:
+			lo, hi = min(lo, n), max(hi, n)
+		}
+	}
+	note(c.Addr)
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	for _, o := range l.in.Cells.Alike(c.Obj, l.view, maxRange) {
+		note(l.in.Cells.Object(o).Addr + offset)
+	}
+	spread := hi - lo
+	if spread < 0 { // they lie too far apart for a number
+		spread = 0
+	}
+	return func(v uint64) bool {
+		n := signed(v)
+		return !known || n >= -smallNumber && n <= smallNumber || n >= lo-spread-2 && n <= hi+spread+2
+	}
+}
+
+// wanted returns the values that the comparisons of the inconsistencies want.
+func (l *lab) wanted() []uint64 {
+	m, ok := l.in.Model.(interface {
+		Wants(eval.Instance, mgpp.View) []uint64
+	})
+	if !ok {
+		return nil
+	}
+	var out []uint64
+	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
+		for _, v := range m.Wants(inc.Instance, l.view) {
+			if !slices.Contains(out, v) && len(out) < maxRepairValues/2 {
+				out = append(out, v)
+			}
+		}
 	}
 	return out
 }

@@ -200,6 +200,7 @@ func (tb *contributions) related(in *Input, q *queue, seen map[eval.Instance]boo
 	var broken map[eval.Instance]bool
 	if len(touched) > manyTouched { // one check of all is cheaper than so many by themselves
 		broken = map[eval.Instance]bool{}
+		tb.work += 16 * len(touched)
 		for _, inc := range m.All(before) {
 			broken[inc.Instance] = true
 		}

@@ -192,6 +192,18 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 	if e.Beside != 0 {
 		other = a.place(a.hist.Op(e.Beside).PC)
 	}
+	if e.Turned {
+		switch e.Law {
+		case faultloc.LawMoved:
+			return before + " it overwrote the value that " + other + " stored; not here"
+		case faultloc.LawCopied:
+			return before + " " + other + " stored the value that it stored; not here"
+		case faultloc.LawNode:
+			return before + " " + other + " stored a pointer to the node that it wrote to; not here"
+		case faultloc.LawInto:
+			return before + " " + other + " wrote to the node to which it stored a pointer; not here"
+		}
+	}
 	switch e.Law {
 	case faultloc.LawField:
 		return before + " it wrote another field than here"

@@ -1,0 +1,59 @@
+package eval
+
+import (
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+)
+
+// maxWants bounds the values that one instance wants.
+const maxWants = 16
+
+// Wants returns values that would make comparisons of an instance hold if the other
+// side had them: of "X.a == X.b + 1" the values of both sides, of "X.a < X.b" those next
+// to them. They are bit patterns of 64 bits; addresses, where pointers are compared.
+// Attributes and degrees are computed, so that what is wanted of them is of no use.
+func (c *Checker) Wants(i Instance, v mgpp.View) (out []uint64) {
+	defer c.halted()
+	c.begin()
+	if i.Constraint < 0 || i.Constraint >= len(c.infos) || c.infos[i.Constraint].acyclic {
+		return nil
+	}
+	e := c.env(v)
+	k := &c.infos[i.Constraint]
+	if ok, _ := e.bindInstance(k, i); !ok || k.Universal < len(k.Vars) {
+		return nil
+	}
+	add := func(x check.Expr, by int64) {
+		w := e.eval(x)
+		if !w.defined() || w.kind != integer && w.kind != pointer || len(out) >= maxWants {
+			return
+		}
+		bits := w.bits
+		if w.isNull() {
+			bits = 0
+		}
+		if bits += uint64(by); !slices.Contains(out, bits) {
+			out = append(out, bits)
+		}
+	}
+	walk(k.Body, func(x check.Expr) {
+		b, ok := x.(*check.Binary)
+		if !ok {
+			return
+		}
+		switch b.Op {
+		case "==", "<=", ">=":
+			add(b.X, 0)
+			add(b.Y, 0)
+		case "<":
+			add(b.Y, -1)
+			add(b.X, 1)
+		case ">":
+			add(b.Y, 1)
+			add(b.X, -1)
+		}
+	})
+	return out
+}

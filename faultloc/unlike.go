@@ -1,0 +1,377 @@
+package faultloc
+
+import (
+	"cmp"
+	"slices"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// What a statement does is much the same each time: it writes one field, counts by the
+// same number, moves the value that the next statement overwrites, links the node that
+// the one before has filled in. What was so without exception before the last healthy
+// C-point, and is not so in one execution since, makes that execution suspicious.
+//
+//  1. of each statement that wrote since then, the newest executions before it are
+//     looked at
+//  2. what holds in all of them, of the field and its value, and with each other
+//     statement that ran near, is a law of the statement
+//  3. the executions since are held to the laws of their statements
+//
+// The first execution that breaks a law is the one that counts: what follows may
+// follow from it.
+
+// Limits of the comparison.
+const (
+	maxLike     = 48      // executions of a statement that are looked at
+	minLike     = 8       // of which so many make a law
+	minRelated  = 16      // and a law about another statement
+	maxUnlike   = 1 << 10 // operations since the last healthy C-point that are compared
+	nearWindow  = 3       // operations of the thread on either side
+	maxFields   = 2       // fields that a statement with a law writes
+	maxDistinct = 4
+)
+
+// Law says which law an execution broke.
+type Law string
+
+const (
+	LawField   Law = "field"   // it wrote another field than ever before
+	LawOutside Law = "outside" // it wrote where no field is
+	LawNull    Law = "null"    // it stored NULL, or did not, unlike before
+	LawStep    Law = "step"    // it counted by another number
+	LawSame    Law = "same"    // it stored another value than ever before
+	LawMoved   Law = "moved"   // the value was the one that Beside's statement overwrote
+	LawCopied  Law = "copied"  // the value was the one that Beside's statement stored
+	LawNode    Law = "node"    // the pointer led to the node that Beside's statement wrote to
+	LawBeside  Law = "beside"  // it wrote to the node that Beside's statement wrote to
+	LawInto    Law = "into"    // it wrote to the node to which Beside's statement stored a pointer
+)
+
+// relations are the laws about another statement, a bit each.
+var relations = [...]Law{LawMoved, LawCopied, LawNode, LawBeside, LawInto}
+
+// field is a field of a type.
+type field struct {
+	typ  string
+	path string
+}
+
+// write is what one execution did.
+type write struct {
+	cell     Cell
+	field    field
+	ok       bool // it wrote a field
+	obj      graph.ObjID
+	value    uint64
+	was      uint64
+	hasValue bool
+	hadValue bool
+}
+
+// neighbour is a statement that ran near, before or behind.
+type neighbour struct {
+	st   int
+	side int
+}
+
+// profile is what is known of a statement's executions.
+type profile struct {
+	n       int
+	fields  []field
+	outside int
+	nulls   int // stored NULL
+	step    uint64
+	steps   bool // all counted by step
+	value   uint64
+	values  bool // all stored value
+	near    map[neighbour]*related
+}
+
+// related is what held with a neighbour: in n executions it was there.
+type related struct {
+	n    int
+	mask uint8
+}
+
+// broken is a law that an execution broke.
+type broken struct {
+	t      mgpp.Timestamp
+	law    Law
+	of     int
+	beside mgpp.Timestamp // the neighbour's operation; 0: the law is about this one alone
+	turned bool           // the law is the neighbour's
+}
+
+// comparer compares executions.
+type comparer struct {
+	in     Input
+	h      *habits // statements as indices
+	seq    map[trace.ThreadID][]step
+	place  map[mgpp.Timestamp]int // index in its thread's sequence
+	writes map[mgpp.Timestamp]*write
+}
+
+// unlike returns the executions since the last healthy C-point that broke a law of
+// their statement, the likeliest to be wrong first: those that broke a law about
+// themselves alone; then, since of a law about two either may be wrong, those that are
+// part of most laws that are broken; then the oldest.
+func unlike(in Input, h *habits) []broken {
+	if in.Cells == nil || in.Healthy == 0 || in.At-in.Healthy > maxUnlike {
+		return nil
+	}
+	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: map[mgpp.Timestamp]int{}, writes: map[mgpp.Timestamp]*write{}}
+	since := map[int][]mgpp.Timestamp{}
+	earlier := map[int][]mgpp.Timestamp{}
+	interval := len(in.Points)
+	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
+		for interval > 0 && in.Points[interval-1] >= t {
+			interval--
+		}
+		op := in.History.Op(t)
+		if op.PC == 0 || op.Name == unseenWrite {
+			continue
+		}
+		st := h.statement(op.PC)
+		c.place[t] = len(c.seq[op.Thread])
+		c.seq[op.Thread] = append(c.seq[op.Thread], step{t, st, interval})
+		if op.Kind != mgpp.OpStore || op.Size > 8 {
+			continue
+		}
+		if t > in.Healthy {
+			since[st] = append(since[st], t)
+		} else if len(since[st]) > 0 && len(earlier[st]) < maxLike {
+			earlier[st] = append(earlier[st], t)
+		}
+	}
+	var out, pairs []broken
+	for st, list := range since {
+		if len(earlier[st]) < minLike || in.stopped() {
+			continue
+		}
+		p := c.profile(earlier[st])
+		for _, t := range list {
+			if b, ok := c.alone(p, t); ok {
+				out = append(out, b)
+			} else {
+				pairs = c.pairs(p, t, pairs)
+			}
+		}
+	}
+	return append(byTime(out), blamed(out, pairs)...)
+}
+
+func byTime(list []broken) []broken {
+	slices.SortFunc(list, func(a, b broken) int {
+		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(b.of, a.of), cmp.Compare(a.beside, b.beside))
+	})
+	return list
+}
+
+// blamed says of each broken law about two executions which of them is blamed: none, if
+// one has broken a law alone, else the one that is part of more of them.
+func blamed(alone, pairs []broken) []broken {
+	known := map[mgpp.Timestamp]bool{}
+	for i := range alone {
+		known[alone[i].t] = true
+	}
+	part := map[mgpp.Timestamp]map[mgpp.Timestamp]bool{}
+	note := func(a, b mgpp.Timestamp) {
+		if part[a] == nil {
+			part[a] = map[mgpp.Timestamp]bool{}
+		}
+		part[a][b] = true
+	}
+	for i := range pairs {
+		note(pairs[i].t, pairs[i].beside)
+		note(pairs[i].beside, pairs[i].t)
+	}
+	var out []broken
+	for _, p := range byTime(pairs) {
+		if known[p.t] || known[p.beside] {
+			continue
+		}
+		if a, b := len(part[p.t]), len(part[p.beside]); b > a || b == a && p.beside < p.t {
+			p.t, p.beside, p.turned = p.beside, p.t, true
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b broken) int {
+		return cmp.Or(cmp.Compare(len(part[b.t]), len(part[a.t])), cmp.Compare(a.t, b.t))
+	})
+	return out
+}
+
+// write looks at what an execution wrote.
+func (c *comparer) write(t mgpp.Timestamp) *write {
+	if w := c.writes[t]; w != nil {
+		return w
+	}
+	w := &write{}
+	c.writes[t] = w
+	op := c.in.History.Op(t)
+	v := c.in.Model.View(t)
+	w.cell, w.ok = c.in.Cells.Cell(op.Addr, v)
+	if !w.ok {
+		return w
+	}
+	w.ok = w.cell.Addr == op.Addr
+	w.obj = w.cell.Obj
+	o := c.in.Cells.Object(w.obj)
+	w.field = field{path: general(w.cell.Path)}
+	if o.Type != nil {
+		w.field.typ = o.Type.Name
+	}
+	w.value, w.hasValue = read(v, w.cell.Addr, w.cell.Size)
+	w.was, w.hadValue = read(c.in.Model.View(t-1), w.cell.Addr, w.cell.Size)
+	return w
+}
+
+// profile learns the laws of a statement.
+func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
+	p := &profile{steps: true, values: true, near: map[neighbour]*related{}}
+	for _, t := range ops {
+		w := c.write(t)
+		if !w.ok {
+			p.outside++
+		} else if !slices.Contains(p.fields, w.field) && len(p.fields) <= maxDistinct {
+			p.fields = append(p.fields, w.field)
+		}
+		if w.value == 0 {
+			p.nulls++
+		}
+		d := w.value - w.was
+		p.steps = p.steps && w.ok && w.hadValue && w.hasValue && (p.n == 0 || d == p.step)
+		p.values = p.values && w.ok && w.hasValue && (p.n == 0 || w.value == p.value)
+		p.step, p.value = d, w.value
+		p.n++
+		c.around(t, func(k neighbour, mask uint8, _ mgpp.Timestamp) {
+			if r := p.near[k]; r != nil {
+				r.n++
+				r.mask &= mask
+			} else {
+				p.near[k] = &related{1, mask}
+			}
+		})
+	}
+	return p
+}
+
+// around calls f for the statements that ran near t, each side's nearest execution of
+// each, with the relations that hold.
+func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at mgpp.Timestamp)) {
+	op := c.in.History.Op(t)
+	run, i := c.seq[op.Thread], c.place[t] // the newest first
+	w := c.write(t)
+	for side, d := range [2]int{behind: -1, before: 1} {
+		var seen [nearWindow]int
+		for k := 1; k <= nearWindow; k++ {
+			j := i + k*d
+			if j < 0 || j >= len(run) || run[j].interval != run[i].interval {
+				break
+			}
+			if slices.Contains(seen[:k-1], run[j].st+1) {
+				continue
+			}
+			seen[k-1] = run[j].st + 1
+			f(neighbour{run[j].st, side}, c.relate(w, run[j].t), run[j].t)
+		}
+	}
+}
+
+// relate is which relations hold between an execution and another operation.
+func (c *comparer) relate(w *write, t mgpp.Timestamp) uint8 {
+	o := c.in.History.Op(t)
+	if !w.ok || !w.hasValue {
+		return 0
+	}
+	m := uint8(0)
+	set := func(i int, holds bool) {
+		if holds {
+			m |= 1 << i
+		}
+	}
+	if o.Kind == mgpp.OpBirth {
+		set(2, w.cell.Pointer && w.value == uint64(o.Addr))
+		set(3, c.in.Cells.Object(w.obj).Addr == o.Addr)
+		return m
+	}
+	if o.Kind != mgpp.OpStore || o.Size > 8 {
+		return 0
+	}
+	n := c.write(t)
+	if !n.ok {
+		return 0
+	}
+	set(0, n.hadValue && n.was == w.value && n.cell.Pointer == w.cell.Pointer && w.value != 0)
+	set(1, n.hasValue && n.value == w.value && n.cell.Pointer == w.cell.Pointer && w.value != 0)
+	set(2, w.cell.Pointer && w.value != 0 && uint64(c.in.Cells.Object(n.obj).Addr) == w.value)
+	set(3, n.obj == w.obj)
+	set(4, n.cell.Pointer && n.hasValue && n.value != 0 && uint64(c.in.Cells.Object(w.obj).Addr) == n.value)
+	return m
+}
+
+// alone holds an execution to the laws of its statement about itself.
+func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
+	w := c.write(t)
+	b := broken{t: t, of: p.n}
+	switch {
+	case !w.ok && p.outside == 0:
+		b.law = LawOutside
+	case !w.ok:
+	case p.outside == 0 && len(p.fields) <= maxFields && !slices.Contains(p.fields, w.field):
+		b.law = LawField
+	case !w.hasValue || len(p.fields) > maxFields:
+	case w.cell.Pointer && (p.nulls == 0 && w.value == 0 || p.nulls == p.n && w.value != 0):
+		b.law = LawNull
+	case !w.cell.Pointer && p.values && w.value != p.value:
+		b.law = LawSame
+	case !w.cell.Pointer && p.steps && !p.values && w.hadValue && w.value-w.was != p.step:
+		b.law = LawStep
+	}
+	return b, b.law != ""
+}
+
+// pairs appends the laws about an execution and its neighbours that are broken, one for
+// each neighbour.
+func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
+	if w := c.write(t); !w.ok || !w.hasValue || len(p.fields) > maxFields {
+		return out
+	}
+	c.around(t, func(k neighbour, mask uint8, at mgpp.Timestamp) {
+		r := p.near[k]
+		if r == nil || r.n < minRelated {
+			return
+		}
+		for i, law := range relations {
+			if r.mask&^mask&(1<<i) != 0 {
+				out = append(out, broken{t: t, law: law, of: r.n, beside: at})
+				return
+			}
+		}
+	})
+	return out
+}
+
+// accuseUnlike adds to the suspects what broke a law. Of several executions it is the
+// first that counts.
+func accuseUnlike(in Input, h *habits, suspects []Suspect) []Suspect {
+	for i, b := range unlike(in, h) {
+		st := in.Statement(in.History.Op(b.t).PC)
+		known := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.Kind == Wrote && in.Statement(s.PC) == st })
+		if i > 0 && !known {
+			continue // what follows from the first is nothing new
+		}
+		s := statement(in, &suspects, b.t)
+		if s.has(Unlike) {
+			continue
+		}
+		if !known {
+			s.Operations = []mgpp.Timestamp{b.t}
+		}
+		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0})
+	}
+	return suspects
+}
