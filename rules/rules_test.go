@@ -49,7 +49,7 @@ var imports = []struct {
 	{"inline/log", true, "capture inline/hook inline/layout probe trace x86"},
 	{"inline", false, "capture capture/syscalls inline/emit inline/hook inline/layout inline/log inline/patch objfile probe target target/mem trace x86"},
 	{"translate", true, "flow trace x86"},
-	{"translate/engine", false, "capture/syscalls flow target target/mem trace translate x86"},
+	{"translate/engine", false, "capture capture/observe capture/syscalls flow probe target target/mem trace translate x86"},
 	{"step", false, "capture capture/observe flow probe target target/mem trace x86"},
 	{"doctor", false, "target"},
 	// Analysis.
@@ -77,7 +77,7 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report slice slice/native slice/tell step target target/core target/mem trace types x86"},
+		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},

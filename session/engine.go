@@ -43,7 +43,10 @@ type filter interface {
 const (
 	engineInline = "inline" // inside the process
 	engineKernel = "ebpf"
-	engineStep   = "step" // instruction by instruction: the one that tells all of them
+	engineStep   = "step" // instruction by instruction: it tells all of them
+	// engineTranslate runs translations of the program's code, which tell all of them
+	// thousands of times faster.
+	engineTranslate = "translate"
 )
 
 // enginesFor lists the engines to try for a value of --engine, in order. The
@@ -64,10 +67,10 @@ func enginesFor(o *CaptureOptions) ([]string, error) {
 	switch name {
 	case "", "auto":
 		return []string{engineInline, engineKernel}, nil
-	case engineInline, engineKernel, engineStep:
+	case engineInline, engineKernel, engineStep, engineTranslate:
 		return []string{name}, nil
 	}
-	return nil, fmt.Errorf("--engine %s: write auto, inline, ebpf or step", name)
+	return nil, fmt.Errorf("--engine %s: write auto, inline, ebpf, step, or with --full translate", name)
 }
 
 // unwindDepth is how many frames of an allocation's stack are kept.
@@ -104,6 +107,8 @@ func (l *live) capture() error {
 
 func (l *live) reasonFor(name string, auto bool) string {
 	switch {
+	case name == engineTranslate:
+		return "every instruction is recorded by translations of the program's code"
 	case name == engineStep && l.full != nil:
 		return "only step by step are all instructions seen; expect tens of microseconds for each"
 	case !auto:
@@ -139,7 +144,10 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return newKernelProbes(e), nil
 	}
-	if name == engineStep {
+	switch name {
+	case engineTranslate:
+		return l.attachTranslate(unwind, static)
+	case engineStep:
 		return l.attachStep(unwind, static)
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,

@@ -15,6 +15,7 @@ import (
 	"mgtrace/report"
 	"mgtrace/step"
 	"mgtrace/trace"
+	translated "mgtrace/translate/engine"
 )
 
 // full is a recording of all executed instructions.
@@ -39,10 +40,21 @@ func fullEngines(o *CaptureOptions) ([]string, error) {
 	switch {
 	case o.Watch:
 		return nil, errors.New("--full and --watch do not go together: record with --full, then look at the trace")
-	case o.Engine == "" || o.Engine == "auto" || o.Engine == engineStep:
-		return []string{engineStep}, nil
+	case o.Engine == "" || o.Engine == "auto":
+		return []string{engineTranslate, engineStep}, nil
+	case o.Engine == engineTranslate || o.Engine == engineStep:
+		return []string{o.Engine}, nil
 	}
-	return nil, fmt.Errorf("--engine %s does not see every instruction: leave --engine out with --full, or write --engine step", o.Engine)
+	return nil, fmt.Errorf("--engine %s does not see every instruction: leave --engine out with --full, or write --engine translate or step", o.Engine)
+}
+
+// engineOf is the engine that --full asks for by name, or "": the trace tells which
+// one it was.
+func engineOf(o *CaptureOptions) string {
+	if o.Engine == "auto" {
+		return ""
+	}
+	return o.Engine
 }
 
 // beginFull begins the flow beside the trace, if it is wanted.
@@ -72,7 +84,7 @@ func (l *live) beginFull() error {
 	if a := l.o.Capture.Around; a != "" {
 		part = "--around " + a
 	}
-	f.w = flow.NewWriter(f.file, flow.Head{Trace: l.prog.Flow, Path: l.prog.Path, Args: l.o.Args, Engine: engineStep, Part: part})
+	f.w = flow.NewWriter(f.file, flow.Head{Trace: l.prog.Flow, Path: l.prog.Path, Args: l.o.Args, Engine: engineOf(&l.o.Capture), Part: part})
 	l.full = f
 	return nil
 }
@@ -84,6 +96,22 @@ func (l *live) attachStep(unwind capture.Unwinder, static bool) (engine, error) 
 		o.Flow = l.full.w
 	}
 	e, err := step.Attach(l.plan, l.proc, o)
+	if err != nil {
+		return nil, err // not e: a nil pointer is no nil engine
+	}
+	if l.full != nil {
+		l.full.recording = e.Recording
+	}
+	return e, nil
+}
+
+// attachTranslate has the program executed as translations of its code.
+func (l *live) attachTranslate(unwind capture.Unwinder, static bool) (engine, error) {
+	o := translated.RecordOptions{Unwind: unwind, Static: static}
+	if l.full != nil {
+		o.Flow = l.full.w
+	}
+	e, err := translated.Record(l.plan, l.proc, o)
 	if err != nil {
 		return nil, err // not e: a nil pointer is no nil engine
 	}

@@ -116,33 +116,7 @@ func (e *Engine) images() ([]observe.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	images := make([]observe.Image, len(e.plan.Images))
-	for i, im := range e.plan.Images {
-		out := &images[i]
-		for _, m := range maps {
-			if !m.File() || m.Path != im.Path {
-				continue
-			}
-			if !out.Mapped {
-				if out.Bias, out.Mapped = im.File.Bias(m.Lo, m.Offset, m.Size()); !out.Mapped {
-					continue
-				}
-			}
-			if m.Exec {
-				if out.Code[0] == 0 {
-					out.Code[0] = m.Lo
-				}
-				out.Code[1] = max(out.Code[1], m.Hi)
-			}
-		}
-		if !out.Mapped {
-			continue
-		}
-		for _, s := range im.File.WritableSegments() {
-			out.Data = append(out.Data, [2]uint64{out.Bias + s[0], out.Bias + s[1]})
-		}
-	}
-	return images, nil
+	return observe.Images(e.plan, maps), nil
 }
 
 // remap looks where the files of the plan are now.

@@ -16,6 +16,8 @@ type Env struct {
 	// Release gives the baton away and returns to the address in RCX. Acquire waits
 	// for it and goes on at Cont of the thread block. They lie as near.
 	Release, Acquire uint64
+	// Site says what is wanted at an instruction; nil: nothing anywhere.
+	Site func(pc uint64) Site
 }
 
 // Stop says why an int3 of a translation is there.
@@ -23,11 +25,13 @@ type Stop uint8
 
 // The stops.
 const (
-	StopExit    Stop = 1 + iota // the exit leads nowhere yet
-	StopFull                    // no room for a record
-	StopBefore                  // a system call is about to be made
-	StopAfter                   // it was made
-	StopRefused                 // the instruction can not be translated
+	StopExit       Stop = 1 + iota // the exit leads nowhere yet
+	StopFull                       // no room for a record
+	StopBefore                     // a system call is about to be made
+	StopAfter                      // it was made
+	StopRefused                    // the instruction can not be translated
+	StopSiteBefore                 // a site is about to be executed
+	StopSiteAfter                  // and has been
 )
 
 // Exit is a jump to another block.
@@ -120,7 +124,7 @@ type emitter struct {
 // they are known. The translation will lie at address at; id is what its records
 // begin with.
 func Translate(start uint64, code []byte, id uint32, at uint64, env *Env) (*Code, error) {
-	bl, err := form(start, code)
+	bl, err := form(start, code, env.Site)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +145,9 @@ func (e *emitter) emit(id uint32) error {
 	bl := e.bl
 	e.preamble()
 	e.code.Entry = e.off()
+	if bl.stop {
+		e.trap(Trap{Stop: StopSiteBefore})
+	}
 	switch bl.kind {
 	case refused:
 		e.trap(Trap{Stop: StopRefused})
@@ -158,6 +165,7 @@ func (e *emitter) emit(id uint32) error {
 			return err
 		}
 		e.state.N, e.state.Undo = 1, false
+		e.stopBehind()
 		e.exit(bl.PC(1))
 		e.stubs()
 		return nil
@@ -273,6 +281,26 @@ func (e *emitter) part(i int) {
 		e.m()
 		e.load(x86.RSP, slot(SavedSP))
 		e.state = s
+	case p.width != 0:
+		from = e.bl.t
+		m := at(from, 0)
+		if p.mem != nil {
+			m = *p.mem
+		} else {
+			e.m()
+			e.leaRIP(from, p.value)
+		}
+		e.m()
+		switch p.width {
+		case 1:
+			e.op(0x0fb6, false, from, m) // movzx
+		case 2:
+			e.op(0x0fb7, false, from, m)
+		case 4:
+			e.op(0x8b, false, from, m)
+		default:
+			e.load(from, m)
+		}
 	case p.mem != nil:
 		e.m()
 		from = e.bl.t
@@ -336,6 +364,7 @@ func (e *emitter) end() error {
 	switch bl.kind {
 	case toNext:
 		e.commit()
+		e.stopBehind()
 		e.exit(bl.PC(n))
 		return nil
 	case toTarget:
@@ -411,6 +440,13 @@ func (e *emitter) end() error {
 	e.commit()
 	e.dispatch()
 	return nil
+}
+
+// stopBehind emits the stop behind a site, if there is one.
+func (e *emitter) stopBehind() {
+	if e.bl.behind {
+		e.trap(Trap{Stop: StopSiteAfter})
+	}
 }
 
 func (e *emitter) to(addr uint64) { e.state.Goes, e.state.Addr = AtAddr, addr }

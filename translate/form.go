@@ -42,6 +42,9 @@ type part struct {
 	inst int
 	from x86.Reg // the register's value, unless address or flags
 	mem  *mem    // the address of this operand
+	// value: width bytes there; or at the address value, if mem is nil.
+	width int
+	value uint64
 	// flags: RFLAGS. after: taken behind the instruction, which is the block's last.
 	flags, after bool
 }
@@ -51,6 +54,8 @@ type block struct {
 	Layout
 	kind   kind
 	why    string // refused
+	stop   bool   // stops before its first instruction
+	behind bool   // and behind it, which is its only one
 	insts  []x86.Inst
 	parts  []part
 	b, t   x86.Reg // borrowed: cursor, addresses
@@ -75,7 +80,7 @@ const (
 )
 
 // form finds the block that begins with code, which lies at start.
-func form(start uint64, code []byte) (*block, error) {
+func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) {
 	bl := &block{Layout: Layout{Start: start}}
 	var known [16]value
 	for r := range known {
@@ -97,8 +102,18 @@ func form(start uint64, code []byte) (*block, error) {
 		in.Effects(&e)
 		k, why := classify(&in, &e, code[off:off+in.Len])
 		alone := k == system || k == opaque || k == refused
+		at := NoSite
+		if site != nil {
+			at = site(start + uint64(off))
+		}
+		if at == StoreSite && (k != toNext || !recordable(&in)) {
+			at = StopBothSite
+		}
+		if n > 0 && at > StoreSite {
+			break
+		}
 		mine := gprs(&e.Read) | gprs(&e.Write)
-		if n > 0 && (alone || n == maxInsts || 16-bits.OnesCount16(used|mine) < borrowed || bl.Size() > MaxRecord-8*partSize) {
+		if n > 0 && (alone || n == maxInsts || 16-bits.OnesCount16(used|mine) < borrowed || partsAt+partSize*len(bl.parts) > MaxRecord-24*partSize) {
 			break
 		}
 		if deciding {
@@ -122,6 +137,19 @@ func form(start uint64, code []byte) (*block, error) {
 		if !alone {
 			last = bl.accesses(n, &e, &known, code[off:off+in.Len]) || last
 		}
+		if at != NoSite {
+			bl.Sites = append(bl.Sites, make([]Site, n+1-len(bl.Sites))...)
+			bl.Sites[n] = at
+			switch {
+			case at == StoreSite:
+				bl.store(n, &in, &known)
+			case at == StopBothSite && k == toNext:
+				bl.stop, bl.behind, last = true, true, true
+			default:
+				bl.stop = true
+				bl.behind = at == StopBothSite && k == opaque
+			}
+		}
 		follow(&known, code[off:off+in.Len], &in, gprs(&e.Write))
 		off += in.Len
 		bl.Code = code[:off:off]
@@ -143,7 +171,7 @@ func form(start uint64, code []byte) (*block, error) {
 		bl.free = false
 	}
 	for i := range bl.parts {
-		bl.needT = bl.needT || bl.parts[i].mem != nil || bl.parts[i].flags
+		bl.needT = bl.needT || bl.parts[i].mem != nil || bl.parts[i].flags || bl.parts[i].width != 0
 	}
 	return bl, nil
 }
@@ -156,16 +184,12 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 	case x86.BranchCallFar, x86.BranchTransaction, x86.BranchSysenter, x86.BranchTrap:
 		return refused, "control leaves it in a way that is not translated"
 	}
-	wide := true
-	for _, b := range code[:in.OpcodeAt()] {
-		wide = wide && b != 0x66
-	}
 	switch in.Kind {
 	case x86.KindStop:
 		return opaque, ""
 	case x86.KindCall, x86.KindJmp, x86.KindRet:
 		op := code[in.OpcodeAt()]
-		if !wide || in.Kind == x86.KindRet && op != 0xc3 && op != 0xc2 || in.Kind == x86.KindJmp && op == 0xff && code[in.OpcodeAt()+1]>>3&7 != 4 {
+		if in.OpSize16() || in.Kind == x86.KindRet && op != 0xc3 && op != 0xc2 || in.Kind == x86.KindJmp && op == 0xff && code[in.OpcodeAt()+1]>>3&7 != 4 {
 			return refused, "a far or 16-bit transfer of control"
 		}
 		if in.Kind == x86.KindRet {
@@ -221,16 +245,50 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 	return toNext, ""
 }
 
+// register is a register's value before instruction n, which is recorded if it is not
+// known.
+func (bl *block) register(n int, r x86.Reg, known *[16]value) value {
+	if known[r].part < 0 {
+		known[r] = value{int16(len(bl.parts)), 0}
+		bl.parts = append(bl.parts, part{inst: n, from: r})
+	}
+	return known[r]
+}
+
+// recordable says that a store's value can be read behind it, where it lies.
+func recordable(in *x86.Inst) bool {
+	s := &in.Store
+	return in.Effect == x86.EffectStore && s.Shape == x86.ShapeFixed && s.Width <= 64 && s.Segment == 0 && !s.Addr32 &&
+		(s.Base == x86.NoReg || !in.Clobbers(s.Base)) && (s.Index == x86.NoReg || !in.Clobbers(s.Index))
+}
+
+// store plans how the store of instruction n is recorded with its value.
+func (bl *block) store(n int, in *x86.Inst, known *[16]value) {
+	s := &in.Store
+	ref := func(r x86.Reg) Value {
+		if r == x86.NoReg {
+			return Value{Part: -1}
+		}
+		v := bl.register(n, r, known)
+		return Value{v.part, v.delta}
+	}
+	st := Stored{Inst: n, SP: ref(x86.RSP), Base: ref(s.Base), Index: ref(s.Index), BaseReg: s.Base, IndexReg: s.Index, Width: s.Width, First: len(bl.parts)}
+	for at := 0; at < s.Width; at += 8 {
+		p := part{inst: n, after: true, width: min(8, s.Width-at)}
+		if s.RIPRelative {
+			p.value = bl.PC(n) + uint64(in.Len) + uint64(s.Disp) + uint64(at)
+		} else {
+			p.mem = &mem{base: s.Base, index: s.Index, scale: s.Scale, disp: int32(s.Disp) + int32(at)}
+		}
+		bl.parts = append(bl.parts, p)
+	}
+	bl.Stores = append(bl.Stores, st)
+}
+
 // accesses plans how the addresses of instruction n are recorded. It is true if
 // the instruction must be the block's last.
 func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) (last bool) {
-	regPart := func(r x86.Reg) value {
-		if known[r].part < 0 {
-			known[r] = value{int16(len(bl.parts)), 0}
-			bl.parts = append(bl.parts, part{inst: n, from: r})
-		}
-		return known[r]
-	}
+	regPart := func(r x86.Reg) value { return bl.register(n, r, known) }
 	for i := range e.Mem[:e.NMem] {
 		m := &e.Mem[i]
 		a := Access{Part: -1, FS: m.Segment == 'f', Size: uint32(m.Size), Add: uint64(m.Disp)}

@@ -56,8 +56,47 @@ type Layout struct {
 	Code     []byte
 	Insts    []Inst
 	Accesses []Access
-	Parts    int // of a whole record
+	Parts    int      // of a whole record
+	Sites    []Site   // by instruction, as far as there are any
+	Stores   []Stored // of its sites, in order
 }
+
+// Site says what is wanted at an instruction beside what is recorded of all.
+type Site uint8
+
+// The sites.
+const (
+	NoSite       Site = iota
+	StoreSite         // it stores, and what is wanted: with the stack pointer
+	StopSite          // a stop before it
+	StopBothSite      // and behind it
+)
+
+// Value is a register's value: that of a part and Add.
+type Value struct {
+	Part int16 // -1: there is none
+	Add  uint64
+}
+
+// In is the value in a record.
+func (v Value) In(rec []byte) uint64 {
+	if v.Part < 0 {
+		return 0
+	}
+	return v.Add + binary.LittleEndian.Uint64(rec[PartAt(int(v.Part)):])
+}
+
+// Stored is a store whose value is recorded.
+type Stored struct {
+	Inst              int
+	SP, Base, Index   Value // before it
+	BaseReg, IndexReg x86.Reg
+	Width             int // bytes
+	First             int // part: where they lie in the record
+}
+
+// Bytes are what it wrote.
+func (s *Stored) Bytes(rec []byte) []byte { return rec[PartAt(s.First):][:s.Width] }
 
 // Size is the size of a whole record, bytes.
 func (l *Layout) Size() int { return partsAt + partSize*l.Parts }

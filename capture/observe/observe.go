@@ -17,6 +17,37 @@ type Image struct {
 	Data   [][2]uint64 // its writable segments
 }
 
+// Images says where the files of a plan are, in a process with these mappings.
+func Images(plan *probe.Plan, maps []mem.Map) []Image {
+	images := make([]Image, len(plan.Images))
+	for i, im := range plan.Images {
+		out := &images[i]
+		for _, m := range maps {
+			if !m.File() || m.Path != im.Path {
+				continue
+			}
+			if !out.Mapped {
+				if out.Bias, out.Mapped = im.File.Bias(m.Lo, m.Offset, m.Size()); !out.Mapped {
+					continue
+				}
+			}
+			if m.Exec {
+				if out.Code[0] == 0 {
+					out.Code[0] = m.Lo
+				}
+				out.Code[1] = max(out.Code[1], m.Hi)
+			}
+		}
+		if !out.Mapped {
+			continue
+		}
+		for _, s := range im.File.WritableSegments() {
+			out.Data = append(out.Data, [2]uint64{out.Bias + s[0], out.Bias + s[1]})
+		}
+	}
+	return images
+}
+
 // Options of an observer; zero values stand for the defaults.
 type Options struct {
 	Stack   int    // bytes of stack captured at allocator calls; 0: none

@@ -97,7 +97,7 @@ func (f *captureFlags) add(c *cobra.Command) {
 
 // addCommon adds those that a process which runs already has as well.
 func (f *captureFlags) addCommon(c *cobra.Command) {
-	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: `ENGINE` auto, inline (inside the process), ebpf (the kernel's probes) or step (instruction by instruction: very slow)")
+	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: `ENGINE` auto, inline (inside the process), ebpf (the kernel's probes), translate (every instruction, by translated code: what --full uses) or step (every instruction, singly: very slow)")
 	c.Flags().StringArrayVar(&f.modules, "module", nil, "capture the stores of this shared library too (repeatable)")
 	c.Flags().StringArrayVar(&f.allocs, "alloc", nil, "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
 	c.Flags().StringArrayVar(&f.frees, "free", nil, "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")

@@ -23,3 +23,14 @@ func TestStepEngine(t *testing.T) {
 		})
 	}
 }
+
+// TestTranslateEngine records the same programs as translations of their code.
+func TestTranslateEngine(t *testing.T) {
+	needCapture(t)
+	for _, p := range programsIn(t, "testdata/engines") {
+		t.Run(p.name(), func(t *testing.T) {
+			bin := p.compile(t, "-O1", "-pthread", "-w")
+			compareThreads(t, p.events(t, "inline", bin), p.events(t, "translate", bin))
+		})
+	}
+}

@@ -14,7 +14,7 @@ import (
 // fillSyscalls says which system calls stop, and when.
 func fillSyscalls(tables []byte) {
 	for _, nr := range []int{
-		unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT, unix.SYS_RT_SIGRETURN, unix.SYS_ARCH_PRCTL,
+		unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT, unix.SYS_RT_SIGRETURN, unix.SYS_ARCH_PRCTL, unix.SYS_MUNMAP,
 	} {
 		tables[translate.SysBefore+nr] = 1
 	}
@@ -28,7 +28,7 @@ func fillSyscalls(tables []byte) {
 }
 
 // before deals with a system call that is about to be made: regs are the thread's.
-func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs) error {
+func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64) error {
 	switch regs.RAX {
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
 		const both = unix.PROT_WRITE | unix.PROT_EXEC
@@ -38,6 +38,13 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs) error {
 		t.set(protAt, regs.RDX)
 		regs.RDX &^= unix.PROT_EXEC
 		return th.SetRegs(*regs)
+	case unix.SYS_MUNMAP:
+		if e.rec != nil {
+			e.drain(t)
+			at := *regs
+			at.RIP = pc
+			e.rec.calling(t, &at)
+		}
 	case unix.SYS_RT_SIGRETURN:
 		// The kernel takes the registers from the frame: struct ucontext at RSP,
 		// RIP is the 17th of its registers.
@@ -68,9 +75,15 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs) error {
 const protAt = 0x100
 
 // after deals with a system call that was made.
-func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs) error {
+func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64) error {
 	nr := t.get(translate.SysNr)
 	failed := callFailed(regs.RAX)
+	if e.rec != nil {
+		e.drain(t)
+		at := *regs
+		at.RIP = pc
+		e.rec.called(t, nr, &at)
+	}
 	e.defines(th, t, nr, regs)
 	switch nr {
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
@@ -111,7 +124,7 @@ func (e *Engine) afterCall(th *target.Stopped, t *thread, regs *mem.Regs) {
 		return
 	}
 	t.set(translate.SysPost, 0)
-	if err := e.after(th, t, regs); err != nil {
+	if err := e.after(th, t, regs, b.layout.PC(1)); err != nil {
 		e.fail(err)
 	}
 }

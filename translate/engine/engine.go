@@ -43,6 +43,7 @@ type Stats struct {
 	Syscalls int // stops at system calls
 	Signals  int // that met a thread in a translation
 	Execs    uint64
+	Sites    int // stops at sites of a plan
 	Fetches  int // threads that had got to the program's own code
 }
 
@@ -68,6 +69,7 @@ type Engine struct {
 	scratch []flow.Mem // of fast: only the told addresses of the last record count
 	ranges  []flow.Mem // of exec
 	xsave   uint32     // bytes that xsave writes at most
+	rec     *Recorder  // nil: nobody wants events
 	brk     uint64     // the program break; 0: not known yet
 	over    bool
 	failure error
@@ -106,7 +108,7 @@ type told struct {
 }
 
 func newHot(l *translate.Layout, onlyTold bool) hot {
-	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold}
+	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold || len(l.Stores) > 0}
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
 		if a.Low || a.Shape != translate.Fixed {
@@ -131,7 +133,11 @@ type exitRef struct {
 
 // Attach makes a process that stands before its first instruction run as
 // translations. The process can run on when it returns.
-func Attach(p *target.Process, sink Sink, o Options) (e *Engine, err error) {
+func Attach(p *target.Process, sink Sink, o Options) (*Engine, error) {
+	return attach(p, sink, o, nil)
+}
+
+func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, err error) {
 	if o.Buffer == 0 {
 		o.Buffer = 1 << 20
 	}
@@ -139,8 +145,11 @@ func Attach(p *target.Process, sink Sink, o Options) (e *Engine, err error) {
 		o.Ahead = 64
 	}
 	e = &Engine{
-		proc: p, sink: sink, opts: o, blocks: make([]*block, 1), hot: make([]hot, 1), byPC: map[uint64]*block{},
+		proc: p, sink: sink, opts: o, rec: rec, blocks: make([]*block, 1), hot: make([]hot, 1), byPC: map[uint64]*block{},
 		waiting: map[uint64][]exitRef{}, threads: map[int]*thread{},
+	}
+	if rec != nil {
+		rec.Engine = e
 	}
 	defer func() {
 		if err != nil {
@@ -193,13 +202,21 @@ func Attach(p *target.Process, sink Sink, o Options) (e *Engine, err error) {
 	return e, p.SetInterceptor((*interceptor)(e))
 }
 
-// Close gives back what the engine has. The process must have ended.
+// Close gives back what the engine has. The process must have ended, or be about to:
+// it can not go on without the engine.
 func (e *Engine) Close() error {
+	err := e.proc.Do(func() {
+		e.over = true
+		clear(e.threads)
+	})
+	if errors.Is(err, target.ErrExited) {
+		err = nil
+	}
 	if e.file != nil {
 		e.file.close()
 		e.file = nil
 	}
-	return e.failure
+	return errors.Join(e.failure, err)
 }
 
 // Stats returns the counts.
@@ -209,6 +226,9 @@ func (e *Engine) Stats() Stats { return e.stats }
 func (e *Engine) fail(err error) {
 	if e.failure == nil {
 		e.failure = err
+		if e.rec != nil {
+			e.rec.finish(err)
+		}
 		_ = unix.Kill(e.proc.PID(), unix.SIGKILL)
 	}
 }
@@ -303,6 +323,9 @@ func (e *Engine) make(pc uint64) (*block, error) {
 		return nil, fmt.Errorf("the room for translations near %#x is used up (%d MB)", pc, len(r.mem)>>20)
 	}
 	env := e.env(r)
+	if e.rec != nil {
+		env.Site = e.rec.site
+	}
 	id := uint32(len(e.blocks))
 	c, err := translate.Translate(pc, append([]byte(nil), code[:n]...), id, r.addr+uint64(r.next), env)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mgtrace/capture"
 	"mgtrace/flow"
 	"mgtrace/target"
 	"mgtrace/target/mem"
@@ -102,10 +103,16 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 			}
 		}
 	}
-	rec := &flow.Record{Kind: flow.Signal, Number: uint64(sig), PC: trace.Addr(regs.RIP)}
-	e.other(t, rec)
+	if e.rec != nil {
+		e.drain(t)
+		e.rec.led(t, &regs)
+		e.rec.signalled(t, int(sig), info, &regs, handled, ends)
+	}
 	if handled {
+		t.signal, t.from = uint64(sig), regs.RIP
 		th.StopInHandler()
+	} else {
+		e.other(t, &flow.Record{Kind: flow.Signal, Number: uint64(sig), PC: trace.Addr(regs.RIP)})
 	}
 	return true
 }
@@ -145,7 +152,7 @@ func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
 	if b == nil {
 		return fmt.Errorf("an int3 at %#x is of no translation", at)
 	}
-	c, err := translate.Translate(b.layout.Start, b.layout.Code, b.id, r.addr+uint64(b.at), e.env(r))
+	c, err := e.again(b)
 	if err != nil {
 		return err
 	}
@@ -171,10 +178,24 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		return th.SetRegs(*regs)
 	case translate.StopBefore:
 		e.stats.Syscalls++
-		return e.before(th, t, regs)
+		return e.before(th, t, regs, b.layout.PC(0))
 	case translate.StopAfter:
 		e.stats.Syscalls++
-		return e.after(th, t, regs)
+		return e.after(th, t, regs, b.layout.PC(1))
+	case translate.StopSiteBefore:
+		e.stats.Sites++
+		e.drain(t)
+		at := *regs
+		at.RIP = b.layout.Start
+		e.rec.before(t, &at)
+		return nil
+	case translate.StopSiteAfter:
+		e.stats.Sites++
+		e.drain(t)
+		at := *regs
+		at.RIP = b.layout.PC(1)
+		e.rec.after(t, &at)
+		return nil
 	case translate.StopRefused:
 		e.drain(t)
 		return fmt.Errorf("the instruction at %#x can not be translated: %s", b.layout.Start, b.why)
@@ -215,8 +236,9 @@ func (e *Engine) frame(th *target.Stopped, t *thread, regs *mem.Regs) {
 			}
 		}
 	}
+	e.other(t, &flow.Record{Kind: flow.Signal, Number: t.signal, PC: trace.Addr(t.from), Handler: trace.Addr(regs.RIP)})
 	e.other(t, &flow.Record{
-		Kind: flow.Define, Cause: flow.BySignal, Number: regs.RDI, PC: trace.Addr(regs.RIP),
+		Kind: flow.Define, Cause: flow.BySignal, Number: t.signal, PC: trace.Addr(regs.RIP),
 		Mem: []flow.Mem{{Addr: trace.Addr(regs.RSP), Size: uint32(hi - regs.RSP)}},
 	})
 }
@@ -247,8 +269,14 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	if e.over {
 		return
 	}
+	if t := e.threads[parent]; t != nil {
+		e.drain(t)
+	}
 	if shares {
 		e.newThread(child, parent)
+		if e.rec != nil {
+			e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
+		}
 		return
 	}
 	regs, err := child.Regs()
@@ -256,6 +284,9 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 		return // killed meanwhile
 	}
 	t := e.threads[parent]
+	if e.rec != nil {
+		defer e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
+	}
 	r := e.region(regs.RIP)
 	if t == nil || r == nil || r.find(regs.RIP) == nil {
 		return
@@ -283,6 +314,11 @@ func (i *interceptor) OnThreadEnd(tid int) {
 	if t == nil {
 		return
 	}
+	e.drain(t)
+	if e.rec != nil {
+		e.rec.tell(capture.Hit{Op: capture.ThreadExit, Thread: trace.ThreadID(tid)})
+		e.rec.observer.Ended(trace.ThreadID(tid))
+	}
 	e.other(t, &flow.Record{Kind: flow.End})
 	delete(e.threads, tid)
 	e.unused = append(e.unused, t)
@@ -292,10 +328,17 @@ func (i *interceptor) OnThreadEnd(tid int) {
 func (i *interceptor) OnExec(th *target.Stopped) {
 	e := i.engine()
 	if t := e.threads[th.TID()]; t != nil {
-		e.other(t, &flow.Record{Kind: flow.End})
+		e.drain(t)
+		if e.rec != nil {
+			e.rec.tell(capture.Hit{Op: capture.Exec, Thread: trace.ThreadID(t.tid)})
+		}
+		e.other(t, &flow.Record{Kind: flow.Gap, Why: "the program replaced itself"})
 	}
 	e.over = true
 	clear(e.threads)
+	if e.rec != nil {
+		e.rec.finish(e.failure)
+	}
 }
 
 // OnInterrupted implements target.Interceptor.

@@ -74,6 +74,30 @@ func (s *space) execFrom(pc uint64, n int) int {
 	return int(min(end-pc, uint64(n)))
 }
 
+// asWanted turns the mappings of the process into what they would be without the engine:
+// code that has lost PROT_EXEC may have become one mapping with what lies beside it.
+func (s *space) asWanted(maps []mem.Map) (out []mem.Map) {
+	add := func(m mem.Map, lo, hi uint64, exec bool) {
+		if lo < hi {
+			m.Offset += lo - m.Lo
+			m.Lo, m.Hi, m.Exec = lo, hi, exec
+			out = append(out, m)
+		}
+	}
+	for _, m := range maps {
+		at := m.Lo
+		for _, x := range s.exec { // ascending
+			if lo, hi := max(x.Lo, at), min(x.Hi, m.Hi); lo < hi {
+				add(m, at, lo, m.Exec)
+				add(m, lo, hi, true)
+				at = hi
+			}
+		}
+		add(m, at, m.Hi, m.Exec)
+	}
+	return out
+}
+
 // region is room for translations.
 type region struct {
 	addr   uint64

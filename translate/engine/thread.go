@@ -23,15 +23,18 @@ const (
 
 // thread is a thread that runs translations.
 type thread struct {
-	tid       int
-	base      uint64           // its slot in the process
-	mem       []byte           // our view
-	log       int              // bytes of its log up to Limit
-	fs        uint64           // FS base
-	read      int              // bytes of the log that were given to the sink
-	epoch     uint64           // of what comes next in the log
-	returning bool             // the next system call is rt_sigreturn
-	later     []target.Siginfo // signals that wait until it is out of a routine
+	tid          int
+	base         uint64           // its slot in the process
+	mem          []byte           // our view
+	log          int              // bytes of its log up to Limit
+	fs           uint64           // FS base
+	read         int              // bytes of the log that were given to the sink
+	epoch        uint64           // of what comes next in the log
+	signal, from uint64           // that it was told of last, and where it was
+	about        uint64           // the site that it is about to execute, of a Recorder; 0: none
+	calls        bool             // it was told of the system call that is being made
+	returning    bool             // the next system call is rt_sigreturn
+	later        []target.Siginfo // signals that wait until it is out of a routine
 }
 
 // never is the epoch of a thread that has not had the baton yet.
@@ -103,18 +106,31 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	t := e.unused[0]
 	e.unused = e.unused[1:]
 	clear(t.mem[:translate.BlockSize])
-	t.tid, t.fs, t.read, t.epoch, t.later = th.TID(), regs.FSBase, 0, never, nil
+	t.tid, t.fs, t.read, t.epoch, t.later, t.about, t.calls = th.TID(), regs.FSBase, 0, never, nil, 0, false
 	t.set(translate.Cursor, t.base+logAt)
 	t.set(translate.Limit, t.base+logAt+uint64(t.log))
 	t.set(translate.StackSP, t.base+logAt)
 	e.threads[t.tid] = t
 	regs.GSBase = t.base
+	if e.rec != nil {
+		if err := e.rec.begun(th, t, regs, from); err != nil {
+			return err
+		}
+	}
 	return e.sink.Other(&flow.Record{Kind: flow.Start, Thread: trace.ThreadID(t.tid), Number: uint64(from)})
 }
 
 // drain gives what a stopped thread has recorded to the sink, and what others have
 // recorded before.
 func (e *Engine) drain(t *thread) {
+	if e.consume(t) {
+		t.read = 0
+		t.set(translate.Cursor, t.base+logAt)
+	}
+}
+
+// consume is drain for a thread that may be in the middle of a record.
+func (e *Engine) consume(t *thread) bool {
 	for t.read < t.cursor() {
 		first := t
 		for _, o := range e.threads {
@@ -123,11 +139,10 @@ func (e *Engine) drain(t *thread) {
 			}
 		}
 		if !e.segment(first) {
-			return
+			return false
 		}
 	}
-	t.read = 0
-	t.set(translate.Cursor, t.base+logAt)
+	return true
 }
 
 // segment gives what a thread has recorded in one epoch to the sink, as far as it
@@ -204,9 +219,16 @@ func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 	}
 	e.ranges = b.layout.Ranges(e.ranges[:0], rec, n, t.fs)
 	e.stats.Execs++
-	if _, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, n, e.ranges); err != nil {
+	at, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, n, e.ranges)
+	if err != nil {
 		e.fail(err)
 		return false
+	}
+	if len(b.layout.Stores) > 0 && e.rec != nil {
+		if e.rec.w.Paused() {
+			at = 0
+		}
+		e.rec.stored(t, b.layout, rec, n, at)
 	}
 	return true
 }
@@ -291,11 +313,27 @@ func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs) error {
 // where tells what holds at an address in a block's translation, which is made once
 // more for that.
 func (e *Engine) where(b *block, rip uint64) (translate.Mark, bool) {
-	c, err := translate.Translate(b.layout.Start, b.layout.Code, b.id, b.r.addr+uint64(b.at), e.env(b.r))
+	c, err := e.again(b)
 	if err != nil {
 		return translate.Mark{}, false
 	}
 	return c.Where(int(rip - b.r.addr - uint64(b.at)))
+}
+
+// again translates a block once more, with the sites that it had.
+func (e *Engine) again(b *block) (*translate.Code, error) {
+	env := e.env(b.r)
+	if l := b.layout; l.Sites != nil {
+		env.Site = func(pc uint64) translate.Site {
+			for i := range l.Sites {
+				if l.PC(i) == pc {
+					return l.Sites[i]
+				}
+			}
+			return translate.NoSite
+		}
+	}
+	return translate.Translate(b.layout.Start, b.layout.Code, b.id, b.r.addr+uint64(b.at), env)
 }
 
 // restore brings registers and log to what a mark says.

@@ -1,0 +1,472 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/capture"
+	"mgtrace/capture/observe"
+	"mgtrace/flow"
+	"mgtrace/probe"
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/translate"
+)
+
+// RecordOptions of a Recorder; zero values stand for the defaults.
+type RecordOptions struct {
+	Options
+	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
+	MaxData int  // bytes recorded of one write; default 1 MB
+	Static  bool // report stores to static data too
+	Unwind  capture.Unwinder
+	Flow    *flow.Writer // nil: events only
+}
+
+// Recorder is the engine as a capture engine: it gives the events of a plan as every
+// engine does, each with the instant of its instruction, and writes the flow.
+//
+// All work is done on the tracer's goroutine. Plain stores are recorded with their
+// values as the program goes on; at every other site of the plan it stops.
+type Recorder struct {
+	*Engine
+	plan  *probe.Plan
+	sites []capture.Site
+	opts  RecordOptions
+	began time.Time
+	w     *flow.Writer
+
+	at        map[uint64]translate.Site
+	notify    uint64 // where the dynamic linker tells of changes; 0: nobody knows
+	images    []observe.Image
+	observer  *observe.Observer
+	assembler *capture.Assembler
+	memory    overlay
+	storeAt   map[uint64]int      // index in Plan.Stores, by address; nil: not made yet
+	told      map[trace.Addr]bool // modules, by where they begin
+	instant   trace.Instant       // of the instruction whose hits come
+	regs      mem.Regs            // of a store, made up of its record
+
+	run   chan struct{} // closed: there is a sink
+	done  chan struct{} // closed: everything has been given
+	ended atomic.Bool
+	err   error // of done
+
+	hits, stores, filtered atomic.Uint64
+}
+
+// overlay is the process's memory, but for what a store has written, which may be
+// something else by now.
+type overlay struct {
+	mem.Memory
+	addr uint64
+	data []byte
+}
+
+func (o *overlay) ReadMemory(b []byte, addr uint64) (int, error) {
+	if o.data != nil && addr == o.addr && len(b) <= len(o.data) {
+		return copy(b, o.data), nil
+	}
+	return o.Memory.ReadMemory(b, addr)
+}
+
+// Record makes the process, which must be held and have one thread, run as
+// translations that record. The plan is one for engines in the process
+// (probe.Options.InProcess).
+func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, error) {
+	switch {
+	case o.Unwind == nil:
+		o.Stack = 0
+	case o.Stack == 0:
+		o.Stack = 512
+	}
+	r := &Recorder{
+		plan: plan, sites: capture.Sites(plan), opts: o, began: time.Now(), w: o.Flow, told: map[trace.Addr]bool{},
+		run: make(chan struct{}), done: make(chan struct{}),
+	}
+	brk, err := p.Syscall(unix.SYS_BRK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if r.notify, err = p.LinkerNotify(); err != nil {
+		return nil, err
+	}
+	maps, err := p.Maps()
+	if err != nil {
+		return nil, err
+	}
+	r.images = observe.Images(plan, maps)
+	if r.w == nil {
+		r.w = flow.NewWriter(io.Discard, flow.Head{})
+		r.w.Pause()
+	}
+	r.memory.Memory = p
+	r.observer = observe.New(plan, r.sites, r.images, &r.memory, observe.Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, r.take)
+	r.place()
+	o.Told = true
+	if r.Engine, err = attach(p, r.w, o.Options, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// begun takes in a thread that has not executed anything yet.
+func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int) error {
+	maps, err := r.proc.Maps()
+	if err != nil {
+		return err
+	}
+	id := trace.ThreadID(t.tid)
+	if from == 0 {
+		r.observer.Thread(id, target.StackOf(r.proc.PID(), maps, regs))
+		if err := r.w.Other(&flow.Record{Kind: flow.Gap, Why: "what ran before recording began: the dynamic linker"}); err != nil {
+			return err
+		}
+		return r.modules()
+	}
+	stack := target.NewStack(th, r.proc.PID(), maps, regs)
+	if stack[0] == 0 {
+		stack = target.StackOf(r.proc.PID(), maps, regs)
+	}
+	r.observer.Thread(id, stack)
+	r.tell(capture.Hit{Op: capture.Thread, Thread: id})
+	return nil
+}
+
+// place says what is wanted where.
+func (r *Recorder) place() {
+	r.at, r.storeAt = make(map[uint64]translate.Site, len(r.sites)), nil
+	for i := range r.sites {
+		s := &r.sites[i]
+		im := &r.images[s.Image]
+		if !im.Mapped {
+			continue
+		}
+		kind := translate.NoSite
+		stops := len(s.Points) > 0 || s.Landing || s.After || s.Locked >= 0
+		for _, f := range append(append([]int(nil), s.Enter...), s.Leave...) {
+			stops = stops || r.plan.Funcs[f].Role != probe.RoleWait
+		}
+		switch {
+		case stops && s.Store >= 0:
+			kind = translate.StopBothSite
+		case stops:
+			kind = translate.StopSite
+		case s.Store >= 0:
+			kind = translate.StoreSite
+		}
+		if kind != translate.NoSite {
+			r.at[im.Bias+s.Addr] = kind
+		}
+	}
+	if r.notify != 0 && r.at[r.notify] < translate.StopSite {
+		r.at[r.notify] = translate.StopSite
+	}
+}
+
+func (r *Recorder) site(pc uint64) translate.Site { return r.at[pc] }
+
+// remap looks where the files of the plan are now.
+func (r *Recorder) remap() {
+	maps, err := r.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	images := observe.Images(r.plan, r.space.asWanted(maps))
+	for i := range images {
+		im := &images[i]
+		if im.Mapped {
+			r.plan.Images[i].Bias = im.Bias
+		}
+		if im.Mapped && im.Code != r.images[i].Code {
+			r.forget(im.Code[0], im.Code[1]) // what was translated knew of no sites
+		}
+	}
+	r.images = images
+	r.observer.Mapped(images)
+	r.place()
+	if err := r.modules(); err != nil {
+		r.fail(err)
+	}
+}
+
+// modules tells which files of the plan have been mapped since it was called last.
+func (r *Recorder) modules() error {
+	for i := range r.images {
+		im := &r.images[i]
+		if !im.Mapped || r.told[trace.Addr(im.Code[0])] {
+			continue
+		}
+		r.told[trace.Addr(im.Code[0])] = true
+		m := trace.Module{Path: r.plan.Images[i].Path, Bias: trace.Addr(im.Bias), Lo: trace.Addr(im.Code[0]), Hi: trace.Addr(im.Code[1]), Traced: r.plan.Images[i].Traced}
+		if err := r.w.Other(&flow.Record{Kind: flow.Map, Module: &m}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run gives the events to sink until the process is gone or has replaced itself; or
+// until ctx is done, or sink fails, whose errors it returns.
+func (r *Recorder) Run(ctx context.Context, sink capture.Sink) error {
+	r.assembler = capture.New(r.plan, r.sites, r.opts.Unwind, sink.Event)
+	close(r.run)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.done:
+			return r.err
+		case <-tick.C:
+			// A recorder that is killed loses what it had no second for.
+			go func() { _ = r.proc.Do(r.flush) }() // it has ended meanwhile
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *Recorder) flush() {
+	if err := r.w.Flush(); err != nil {
+		r.fail(err)
+	}
+}
+
+// take gets the observer's hits.
+func (r *Recorder) take(h *capture.Hit) error {
+	<-r.run
+	h.Wall = int64(time.Since(r.began))
+	h.Instant = r.instant
+	r.hits.Add(1)
+	if h.Op == capture.Store {
+		r.stores.Add(1)
+	}
+	r.filtered.Store(r.observer.Filtered)
+	return r.assembler.Hit(h)
+}
+
+// tell reports what the tracer sees itself.
+func (r *Recorder) tell(h capture.Hit) {
+	r.instant = 0
+	if err := r.take(&h); err != nil {
+		r.fail(err)
+	}
+}
+
+// next is the instant of the instruction that is executed next.
+func (r *Recorder) next() trace.Instant {
+	if r.w.Paused() {
+		return 0
+	}
+	return r.w.Instant()
+}
+
+// before: a thread, whose log is empty, is about to execute the instruction at
+// regs.RIP, which is a site.
+func (r *Recorder) before(t *thread, regs *mem.Regs) {
+	if regs.RIP == r.notify {
+		r.remap()
+	}
+	r.instant = r.next()
+	t.about = regs.RIP
+	if err := r.observer.Before(trace.ThreadID(t.tid), regs); err != nil {
+		r.fail(err)
+	}
+}
+
+// after: it has.
+func (r *Recorder) after(t *thread, regs *mem.Regs) {
+	if r.instant = r.next(); r.instant > 0 {
+		r.instant--
+	}
+	t.about = 0
+	if err := r.observer.After(trace.ThreadID(t.tid), regs); err != nil {
+		r.fail(err)
+	}
+}
+
+// led: a signal leads a thread away, which is about to go on with these registers.
+func (r *Recorder) led(t *thread, regs *mem.Regs) {
+	switch t.about {
+	case 0:
+		return
+	default:
+		r.after(t, regs)
+	case regs.RIP:
+		t.about = 0
+		r.instant = r.next()
+		if err := r.observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+// stored tells of the stores among the first n instructions of a block's execution,
+// whose first instruction has an instant.
+func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at trace.Instant) {
+	id := trace.ThreadID(t.tid)
+	for i := range l.Stores {
+		s := &l.Stores[i]
+		if s.Inst >= n {
+			return
+		}
+		g := registers(&r.regs)
+		if s.BaseReg >= 0 {
+			*g[s.BaseReg] = s.Base.In(rec)
+		}
+		if s.IndexReg >= 0 {
+			*g[s.IndexReg] = s.Index.In(rec)
+		}
+		r.regs.RSP, r.regs.RIP, r.regs.FSBase = s.SP.In(rec), l.PC(s.Inst), t.fs
+		if r.instant = 0; at != 0 {
+			r.instant = at + trace.Instant(s.Inst)
+		}
+		index, ok := r.index(r.regs.RIP)
+		if !ok {
+			continue // its file was unmapped meanwhile
+		}
+		r.memory.addr, r.memory.data = observe.Address(&r.plan.Stores[index].Effect, &r.regs), s.Bytes(rec)
+		err := errors.Join(r.observer.Before(id, &r.regs), r.observer.After(id, &r.regs))
+		r.memory.data = nil
+		if err != nil {
+			r.fail(err)
+			return
+		}
+	}
+}
+
+// index is that of the store at pc in the plan.
+func (r *Recorder) index(pc uint64) (int, bool) {
+	if r.storeAt == nil {
+		r.storeAt = map[uint64]int{}
+		for i := range r.sites {
+			if s := &r.sites[i]; s.Store >= 0 && r.images[s.Image].Mapped {
+				r.storeAt[r.images[s.Image].Bias+s.Addr] = s.Store
+			}
+		}
+	}
+	i, ok := r.storeAt[pc]
+	return i, ok
+}
+
+// called tells of a system call, which has returned with these registers.
+func (r *Recorder) called(t *thread, nr uint64, regs *mem.Regs) {
+	if r.instant = r.next(); r.instant > 0 {
+		r.instant--
+	}
+	id := trace.ThreadID(t.tid)
+	var err error
+	if !t.calls {
+		was := *regs
+		was.RAX = nr
+		was.RIP -= 2
+		err = r.observer.BeforeCall(id, &was)
+	}
+	t.calls = false
+	if err = errors.Join(err, r.observer.AfterCall(id, regs, func(uint64, uint64) {})); err != nil {
+		r.fail(err)
+	}
+}
+
+// calling tells of a system call that is about to be made.
+func (r *Recorder) calling(t *thread, regs *mem.Regs) {
+	r.instant = r.next()
+	t.calls = true
+	if err := r.observer.BeforeCall(trace.ThreadID(t.tid), regs); err != nil {
+		r.fail(err)
+	}
+}
+
+// reported are the signals that are events even if the program handles them.
+const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
+
+// signalled tells of a signal.
+func (r *Recorder) signalled(t *thread, sig int, info target.Siginfo, regs *mem.Regs, handled, ends bool) {
+	if reported>>(sig-1)&1 == 0 && !ends {
+		return
+	}
+	h := capture.Hit{Op: capture.Signal, Thread: trace.ThreadID(t.tid), Index: sig, PC: regs.RIP, SP: regs.RSP}
+	if info.Code > 0 && sig != int(unix.SIGABRT) {
+		h.Addr = info.Addr
+	}
+	if handled {
+		h.Base = 1
+	}
+	r.tell(h)
+}
+
+// finish has Run return.
+func (r *Recorder) finish(err error) {
+	if r.ended.CompareAndSwap(false, true) {
+		r.err = err
+		close(r.done)
+	}
+}
+
+// Recording says whether the flow has the instructions from now on. It may be called by
+// the sink.
+func (r *Recorder) Recording(on bool) error {
+	if r.opts.Flow == nil {
+		return nil
+	}
+	return r.proc.Do(func() {
+		switch {
+		case on == !r.w.Paused():
+		case on:
+			if err := r.w.Resume(); err != nil {
+				r.fail(err)
+			}
+		default:
+			r.w.Pause()
+		}
+	})
+}
+
+// Sync brings what the process, which is held, has done to the sink.
+func (r *Recorder) Sync(context.Context) error {
+	return r.proc.Do(func() {
+		for _, t := range r.threads {
+			r.consume(t) // in the middle of a block it has a record there
+		}
+	})
+}
+
+// Detach ends the recording. The process can not go on without the engine: it is to be
+// ended.
+func (r *Recorder) Detach() error {
+	err := r.Sync(context.Background())
+	r.finish(nil)
+	return err
+}
+
+// Ended tells the engine that the process has ended, and how: the last event.
+func (r *Recorder) Ended(status uint64) {
+	if r.ended.Load() {
+		return
+	}
+	<-r.run
+	r.instant = 0
+	err := r.take(&capture.Hit{Op: capture.Exit, Thread: trace.ThreadID(r.proc.PID()), Index: int(status)})
+	r.finish(errors.Join(r.failure, err))
+}
+
+// Stats returns the counts so far.
+func (r *Recorder) Stats() capture.Stats {
+	n := r.hits.Load()
+	return capture.Stats{Stores: r.stores.Load(), Filtered: r.filtered.Load(), Hits: n, Delivered: n}
+}
+
+// Unprobed returns nothing: every instruction is seen.
+func (r *Recorder) Unprobed() []probe.Unprobed { return nil }
+
+// Close ends the engine.
+func (r *Recorder) Close() error {
+	r.finish(nil)
+	return r.Engine.Close()
+}
