@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 
 	"mgtrace/trace"
@@ -187,6 +188,9 @@ func (c *ChunkReader) addrs(s *state, b *Block, base, lo, hi int) error {
 	col := &c.columns[columnAddrs]
 	s.grow(base + len(b.Accesses))
 	first := len(c.mem)
+	if first+hi-lo > maxAccesses {
+		return errors.New("more accesses than a chunk has") // derived ones take no bytes
+	}
 	var g guess
 	for i := lo; i < hi; i++ {
 		a := b.Accesses[i]

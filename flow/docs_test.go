@@ -69,7 +69,11 @@ They are numbered from 1, on through the file, in the section before the chunk i
 they are first executed. Each is: the address (unsigned); the number of instructions
 (unsigned, at most %d); for each instruction its length and the number of its accesses,
 a byte each; for each access its size in bytes (unsigned; 0: each execution tells) and a
-byte of flags (%d reads, %d writes, %d relative to the stack pointer); the code.
+byte of flags (%d reads, %d writes, %d relative to the stack pointer); a byte 0, or 1 and
+then for each access how its address follows (unsigned): %d not, %d it is always the same
+number, %d and more: from the access so many less %d before it; unless it is %d, the number
+or the distance follows, zigzag. What follows from an access of the same execution is not
+recorded. Last the code.
 
 ## Chunks
 
@@ -102,7 +106,7 @@ the one before, zigzag) and its size; a module as JSON (length, bytes). Kinds: %
 %d signal, %d another.
 `,
 		magic, version, sectionHeader, sectionHead, sectionBlocks, sectionChunk, sectionTrailer, codecRaw, codecZstd, maxSection, sectionHeader-4,
-		"flow", maxInsts, Reads, Writes, Stack, chunkRecords, numColumns,
+		"flow", maxInsts, Reads, Writes, Stack, derivedNot, derivedAbsolute, derivedOf, derivedOf-1, derivedNot, chunkRecords, numColumns,
 		symPair, symNext, symBlock, symPart, symThread, symOther, symLast, symNear,
 		Start, End, Define, Signal, Gap, Map, Unmap, BySyscall, BySignal, ByOther)
 }

@@ -80,11 +80,7 @@ func (e *Engine) addrs(in *inst, size int, r *mem.Regs, to []flow.Mem) []flow.Me
 	for i := range in.mem[:in.n] {
 		m := &in.mem[i]
 		at := e.address(m, size, r)
-		n := uint32(m.Size)
-		if m.Shape == x86.MemState && n == 0 {
-			n = e.xsave
-		}
-		to = append(to, flow.Mem{Addr: trace.Addr(at), Size: n})
+		to = append(to, flow.Mem{Addr: trace.Addr(at), Size: uint32(m.Size)})
 	}
 	return to
 }
@@ -139,6 +135,47 @@ func repeated(in *inst, before, after *mem.Regs, mems []flow.Mem) {
 		}
 		mems[i].Size = uint32(min(n*uint64(m.Size), 1<<32-1))
 	}
+}
+
+// State components of xsave by number, bytes (Intel SDM volume 1, chapter 13; CPUID
+// leaf 0DH): in the compact form they follow each other.
+var stateSizes = [...]uint32{2: 256, 3: 64, 4: 64, 5: 64, 6: 512, 7: 1024, 8: 128, 9: 8, 10: 8, 11: 16, 12: 24, 13: 8, 14: 48, 15: 808, 16: 8, 17: 64, 18: 8192} // read-only
+
+const (
+	stateHeader  = 512 // XSTATE_BV, XCOMP_BV
+	stateLeast   = 576 // with the header
+	stateCompact = 1 << 63
+	tileData     = 18
+)
+
+// stateSize says how long the state at addr is that xsave or one of its like has written,
+// or that xrstor has read: at most, where its form does not tell.
+func stateSize(m mem.Memory, addr uint64, most uint32) uint32 {
+	var h [16]byte
+	if _, err := m.ReadMemory(h[:], addr+stateHeader); err != nil {
+		return most
+	}
+	has, compact := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:])
+	if compact&stateCompact == 0 {
+		if has>>2 == 0 {
+			return stateLeast
+		}
+		return most // where its parts lie is for the processor to know
+	}
+	n := uint32(stateLeast)
+	for i := 2; i < 63; i++ {
+		switch {
+		case compact>>i&1 == 0:
+		case i >= len(stateSizes):
+			return most
+		default:
+			if i == tileData {
+				n = (n + 63) &^ 63 // the only one that is aligned
+			}
+			n += stateSizes[i]
+		}
+	}
+	return min(n, most)
 }
 
 // frame is the part of a signal frame that tells where the thread was and where the frame

@@ -131,6 +131,11 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	if in.rep {
 		repeated(in, &t.before, r, t.mems)
 	}
+	for i := range t.mems {
+		if m := &t.mems[i]; m.Size == 0 && in.mem[i].Shape == x86.MemState {
+			m.Size = stateSize(th, uint64(m.Addr), e.xsave)
+		}
+	}
 	if in.kind == pushf {
 		e.hideTrapFlag(th, r)
 	}
