@@ -67,7 +67,7 @@ type Pattern struct {
 func Parse(s string) Pattern {
 	s = strings.TrimSpace(s)
 	name, params, has := splitParams(s)
-	p := Pattern{name: squeeze(name)}
+	p := Pattern{name: squeeze(withoutResult(name))}
 	if strings.HasPrefix(s, "_Z") {
 		p.symbol = Demangle(s)
 	}
@@ -126,11 +126,14 @@ func demangledName(n Name) Name {
 // withoutResult drops the type that the demangler puts in front of the name of a
 // template function: "void push<int>".
 func withoutResult(name string) string {
-	if !strings.HasSuffix(name, ">") || strings.Contains(name, "operator") {
+	end := len(name)
+	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !isWord(name[i-1])) {
+		end = i
+	} else if !strings.HasSuffix(name, ">") {
 		return name
 	}
 	depth := 0
-	for i := len(name) - 1; i >= 0; i-- {
+	for i := end - 1; i >= 0; i-- {
 		switch name[i] {
 		case '>', ')':
 			depth++

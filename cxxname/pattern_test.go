@@ -5,15 +5,18 @@ import (
 	"testing"
 )
 
+var symbols = []string{
+	"insert",                                   // C
+	"_ZN4Tree6insertEi", "_ZN4Tree6insertEPKc", // Tree::insert(int), Tree::insert(char const*)
+	"_ZN5cache3LruINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiE3putERKS6_i", // cache::Lru<std::string, int>::put(std::string const&, int)
+	"_Z4pushIiEvRSt6vectorIT_SaIS1_EES1_",                                             // void push<int>(std::vector<int>&, int)
+	"add.isra.0",
+	"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", // std::basic_ostream<…>& std::operator<< <…>(…)
+	"_ZSt11make_uniqueI4NodeJRiEENSt8__detail9_MakeUniqIT_E15__single_objectEDpOT0_",
+}
+
 func TestFind(t *testing.T) {
 	var names, pretty []Name
-	symbols := []string{
-		"insert",                                   // C
-		"_ZN4Tree6insertEi", "_ZN4Tree6insertEPKc", // Tree::insert(int), Tree::insert(char const*)
-		"_ZN5cache3LruINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiE3putERKS6_i", // cache::Lru<std::string, int>::put(std::string const&, int)
-		"_Z4pushIiEvRSt6vectorIT_SaIS1_EES1_",                                             // void push<int>(std::vector<int>&, int)
-		"add.isra.0",
-	}
 	for _, s := range symbols {
 		names = append(names, Of(s))
 		pretty = append(pretty, Of(Demangle(s)))
@@ -49,6 +52,18 @@ func check(t *testing.T, pattern string, got, want []int) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", pattern, got, want)
+	}
+}
+
+// What is shown is a pattern for itself.
+func TestShown(t *testing.T) {
+	for _, s := range symbols {
+		if got := Find(Demangle(s), []Name{Of(s)}); len(got) != 1 {
+			t.Errorf("%s: %s does not mean it", s, Demangle(s))
+		}
+		if got := Find(Demangle(s), []Name{Of(Demangle(s))}); len(got) != 1 {
+			t.Errorf("%s: %s does not mean what is shown so", s, Demangle(s))
+		}
 	}
 }
 
