@@ -105,6 +105,7 @@ func (t *tracer) step() {
 		t.resume(th)
 		return
 	}
+	defer quiet()()
 	for range turn {
 		regs, err := getRegs(th.tid)
 		if err != nil {
