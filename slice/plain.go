@@ -57,7 +57,7 @@ func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, e
 	var out Set
 	var s Step
 	for id := last; id > 0; id-- {
-		if id&0xffff == 0 && ctx.Err() != nil {
+		if id&0xff == 0 && ctx.Err() != nil {
 			return out, ctx.Err()
 		}
 		for len(starts) > 0 && starts[len(starts)-1].after >= id {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -232,6 +233,9 @@ func (x *executor) trial(t *trial) {
 	}
 	if s := base.signal(); s != 0 {
 		x.skipped[fmt.Sprintf("signal %d", s)]++
+		if s == uint32(syscall.SIGSEGV) && e.NMem == 0 && t.in.Kind == KindOther && t.form.row.steps[0].access != accNone {
+			x.fail(t.form, "faults, and the table has no access to memory")
+		}
 		if p := perturbed.signal(); p != s {
 			x.fail(t.form, "signal %d, with other values in what is not read %d", s, p)
 		}

@@ -135,7 +135,7 @@ typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; type
 volatile u32 in[%d], out;
 u32 a[16], b[16]; u64 m[8]; float f[4];
 static inline void copy(void *to, const void *from, u64 n) { asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory"); }
-asm(".globl _start; _start: and $-16, %%rsp; call body; mov $1, %%edi; lea out(%%rip), %%rsi; mov $4, %%edx; mov $1, %%eax; syscall; xor %%edi, %%edi; mov $60, %%eax; syscall");
+asm(".text; .globl _start; _start: and $-16, %%rsp; call body; mov $1, %%edi; lea out(%%rip), %%rsi; mov $4, %%edx; mov $1, %%eax; syscall; xor %%edi, %%edi; mov $60, %%eax; syscall");
 `
 
 // randomC writes a program whose result depends on some of its inputs.
@@ -217,6 +217,9 @@ func sound(t *testing.T, n *tally, flags string, seed uint64, branches bool) {
 		t.Fatal(err)
 	}
 	run := recordProgram(t, program)
+	if len(run.way) == 0 {
+		t.Fatalf("%s: nothing was recorded; it printed %x", name, run.out)
+	}
 	in := run.slice(t)
 	r := rand.New(rand.NewPCG(seed, 8))
 	for i := range inputs {
@@ -283,7 +286,7 @@ func recordProgram(t *testing.T, path string) *recorded {
 		t.Fatal(err)
 	}
 	defer output.Close()
-	p, err := target.Launch(ctx, target.Command{Path: path, Args: []string{path}, Stdout: output})
+	p, err := target.Launch(ctx, target.Command{Path: path, Stdout: output})
 	if err != nil {
 		t.Skip("needs ptrace: ", err)
 	}
@@ -294,8 +297,12 @@ func recordProgram(t *testing.T, path string) *recorded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(ctx, target.Handlers{}); err != nil {
+	status, err := p.Run(ctx, target.Handlers{})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if status.String() != "exit status 0" {
+		t.Errorf("%s: %s", path, status)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
