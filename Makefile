@@ -3,7 +3,7 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-locate bench-real bench-spec soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-slice bench-locate bench-real bench-spec soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
@@ -61,6 +61,12 @@ bench-spec: setup-test
 # bench/mgpp/doc.go.
 bench-mgpp: setup-bench build
 	$(GO) run ./bench/mgpp -mgtrace ./mgtrace $(BENCHFLAGS)
+
+# Prints what slices cost, by the thesis's algorithms and by the index: the tables of its
+# chapter 5. SLICEFLAGS='-lengths 1 -programs options' is a short one; see
+# bench/slice/doc.go.
+bench-slice: setup-bench
+	$(GO) run ./bench/slice $(SLICEFLAGS)
 
 # Starts and kills mgtrace thousands of times and looks for what is left behind: some
 # hours. SOAKFLAGS='-launches 200' is a short one; see bench/soak/doc.go.

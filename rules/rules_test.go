@@ -84,6 +84,7 @@ var imports = []struct {
 	{"bench/mgpp", false, "session"},
 	{"bench/real/debian", false, "report"},
 	{"bench/real", false, "bench/real/debian report"},
+	{"bench/slice", false, "flow slice slice/native target translate/engine"},
 	{"bench/soak", false, ""},
 	{"bench/spec", false, "constraints/mine session"},
 	{"rules", false, ""},
