@@ -372,7 +372,7 @@ func (d *deriver) vector(access byte, v, from, n int) {
 	if in.vex || in.evex {
 		all := uint64(15)
 		if d.row.words&wordKeep != 0 {
-			all &^= 2
+			all &^= uint64(touched(&vectorParts, n, 16-n)) &^ touch
 		}
 		kill = all
 		if in.evex && in.aaa != 0 && !in.zeroing && d.row.words&wordSelect == 0 {

@@ -8,7 +8,7 @@ const (
 	wordConstant                  // and with 0, or with all ones
 	wordTernary                   // vpternlog, whose immediate may make it a constant
 	wordCount                     // shifts by the immediate
-	wordKeep                      // bytes 8 to 15 of the destination are left alone
+	wordKeep                      // the rest of the destination's low 16 bytes is left alone
 	wordMasked                    // memory is accessed under a mask that is a vector
 	wordSelect                    // the mask selects a source, and does not merge
 	wordElement                   // memory is accessed densely: disp8 counts elements

@@ -165,11 +165,13 @@ func unitMasks(u Unit) (all []mask) {
 	case u < 192:
 		v := int(u-64) >> 2
 		switch {
-		case v >= 16 || u&3 == 3:
-		case u&3 == 2:
+		case v >= 16:
+		case u&3 == 3: // as far as there is AVX
 			whole(atYMM+16*v, 16)
+		case u&3 == 2:
+			whole(atXMM+16*v+8, 8)
 		default:
-			whole(atXMM+16*v+8*int(u&3), 8)
+			whole(atXMM+16*v+4*int(u&3), 4)
 		}
 	case u <= UnitOF:
 		bit := [...]int{0, 2, 4, 6, 7, 11}[u-UnitCF]

@@ -11,11 +11,12 @@ import (
 // told apart.
 //
 //	0…63     general registers: 4×register + 0 byte 0, 1 byte 1, 2 bytes 2-3, 3 bytes 4-7
-//	64…191   vector registers: 64 + 4×register + 0 bytes 0-7, 1 bytes 8-15, 2 bytes 16-31, 3 bytes 32-63
+//	64…191   vector registers: 64 + 4×register + 0 bytes 0-3, 1 bytes 4-7, 2 bytes 8-15, 3 bytes 16-63
 //	192…     flags, opmask registers, and the rest, as named below
 //
 // The pieces are those that instructions write apart: al, ah, ax; a 32-bit write
-// clears the upper half; movlps and movhps; xmm, ymm, zmm.
+// clears the upper half; float and double; movlps and movhps; what VEX clears and legacy
+// encodings leave alone.
 type Unit uint8
 
 // The units of the fourth word.
@@ -126,7 +127,7 @@ type parts [4]int
 
 var (
 	gprParts    = parts{1, 2, 4, 8}
-	vectorParts = parts{8, 16, 32, 64}
+	vectorParts = parts{4, 8, 16, 64}
 )
 
 // touched is the set of units that hold any of the bytes, as four bits.
@@ -166,7 +167,7 @@ func (u Unit) String() string {
 	case u < 64:
 		return gprNames[u>>2] + [4]string{"[0]", "[1]", "[2:4]", "[4:8]"}[u&3]
 	case u < 192:
-		return fmt.Sprintf("zmm%d%s", (u-64)>>2, [4]string{"[0:8]", "[8:16]", "[16:32]", "[32:64]"}[u&3])
+		return fmt.Sprintf("zmm%d%s", (u-64)>>2, [4]string{"[0:4]", "[4:8]", "[8:16]", "[16:64]"}[u&3])
 	case u < Units:
 		return unitNames[u-192]
 	}
