@@ -27,6 +27,9 @@ func TestScript(t *testing.T) {
 			e.Setenv("CHURN", filepath.Join(filepath.Dir(programs), "cmd", "mgtrace", "testdata"))
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", e.WorkDir)
+			if dir, err := os.UserCacheDir(); err == nil { // where Graphviz is compiled already
+				e.Setenv("XDG_CACHE_HOME", dir)
+			}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
