@@ -27,6 +27,7 @@ type typing struct {
 	stacks  map[*trace.Addr]siteType
 	bySize  map[trace.Addr]*sizeSite // by return address
 	before  *beforeTyping            // nil: nothing was there before recording began
+	bare    map[string]*objfile.File // see codeOf
 }
 
 // siteType is what a stack decides about its blocks.
@@ -98,11 +99,37 @@ func (t *typing) evidence(stack []trace.Addr) evidence.Evidence {
 	for _, pc := range stack {
 		f := evidence.Frame{}
 		if im, ok := t.symbols.Image(pc - 1); ok && im.Obj != nil {
-			f = evidence.Frame{File: im.Obj, Addr: uint64(pc - im.Bias)}
+			f = evidence.Frame{File: t.codeOf(im), Addr: uint64(pc - im.Bias)}
 		}
 		frames = append(frames, f)
 	}
 	return t.finder.ForStack(frames)
+}
+
+// codeOf is the file in which evidence is looked for. Of a module that is not the
+// program's it is without the debug information that a system may have installed
+// apart, where that of the C library takes half a second to read: what the library
+// allocates is typed by what its callers do with it.
+func (t *typing) codeOf(im *Image) *objfile.File {
+	if im.Traced {
+		return im.Obj
+	}
+	f, ok := t.bare[im.Path]
+	if !ok {
+		f = im.Obj
+		if alone, err := objfile.Open(im.Path, objfile.Options{NoSeparate: true}); err == nil {
+			if alone.BuildID() == im.BuildID {
+				f = alone
+			} else {
+				_ = alone.Close() // only read from
+			}
+		}
+		if t.bare == nil {
+			t.bare = map[string]*objfile.File{}
+		}
+		t.bare[im.Path] = f
+	}
+	return f
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.
