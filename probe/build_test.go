@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -252,6 +253,42 @@ func TestSharedTail(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"insert": 1, "delete": 1}, left); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Control that runs from one part of an instance through a few instructions of the
+// caller into another stays inside; into its entry, it leaves and comes again.
+func TestLoopAround(t *testing.T) {
+	im := compile(t, "tail.c", "-g", "-O0")
+	fn := im.File.FuncsNamed("put")[0]
+	var at []uint64 // instructions that control runs through
+	for pc := fn.Ranges[0][0]; pc < fn.Ranges[0][1]; {
+		in, err := x86.Decode(im.File.Code(pc, x86.MaxLen), pc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.Kind != x86.KindOther && in.Kind != x86.KindCall {
+			break
+		}
+		at = append(at, pc)
+		pc += uint64(in.Len)
+	}
+	if len(at) < 7 {
+		t.Fatalf("%d instructions in a row", len(at))
+	}
+	parts := [][2]uint64{{at[0], at[2]}, {at[3], at[5]}}
+	for _, test := range []struct {
+		entry uint64
+		exits []uint64
+	}{
+		{at[0], []uint64{at[5]}},
+		{at[3], []uint64{at[2], at[5]}},
+	} {
+		s := newSweep(im.File, func(uint64, *x86.Inst) bool { return false })
+		exits, certain := s.inlineExits(objfile.Inlined{Name: "f", Ranges: parts, Entry: test.entry})
+		if !certain || !slices.Equal(exits, test.exits) {
+			t.Errorf("entered at %#x: left at %#x, want %#x", test.entry, exits, test.exits)
+		}
 	}
 }
 

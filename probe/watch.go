@@ -220,7 +220,7 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 // its ranges and the tails it shares with others, and its RET instructions
 // themselves. certain is false if an indirect jump may leave too.
 func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
-	ranges := s.bridge(at.Ranges)
+	ranges := s.bridge(at)
 	certain = true
 	var left []uint64
 	leave := func(addr uint64) {
@@ -264,7 +264,7 @@ func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
 }
 
 // sharedTail reports whether an instance that goes on at addr gets from there,
-// without a branch, back into itself or into the middle of another one beside it,
+// without a branch, back into itself, but not to its entry, or into the middle of another one beside it,
 // and where that ends. A compiler merges what two instances have in common at
 // their ends (gcc's cross-jumping), and debug information says of the code that is
 // left that it is one's of them: to the other it belongs as well.
@@ -273,6 +273,8 @@ func (s *sweep) sharedTail(at objfile.Inlined, own [][2]uint64, addr uint64) (en
 	s.each(coderange{lo: addr, hi: addr + shortGap}, func(pc uint64, in *x86.Inst) {
 		switch {
 		case !on:
+		case pc == at.Entry: // it is left, and entered again
+			on = false
 		case within(own, pc):
 			end, shared, on = pc, true, false
 		default:
@@ -310,14 +312,16 @@ const shortGap = 64
 
 // bridge joins ranges between which the compiler only scheduled instructions
 // of the caller: a short gap that control runs through and that no jump leads
-// out of. Passing it does not leave the instance.
-func (s *sweep) bridge(ranges [][2]uint64) [][2]uint64 {
-	sorted := append([][2]uint64(nil), ranges...)
+// out of. Passing it does not leave the instance, unless it is entered anew behind
+// it: then the caller has a loop around it.
+func (s *sweep) bridge(at objfile.Inlined) [][2]uint64 {
+	sorted := append([][2]uint64(nil), at.Ranges...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i][0] < sorted[j][0] })
 	var out [][2]uint64
 	for _, r := range sorted {
 		n := len(out)
-		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= shortGap && s.straight(out[n-1][1], r[0]) {
+		gap := n > 0 && r[0] > out[n-1][1]
+		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= shortGap && !(gap && r[0] == at.Entry) && s.straight(out[n-1][1], r[0]) {
 			out[n-1][1] = r[1]
 			continue
 		}
