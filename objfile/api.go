@@ -41,6 +41,8 @@ type Inlined struct {
 	Name     string
 	Ranges   [][2]uint64 // half-open
 	Entry    uint64
+	File     string // where the function is declared
+	Line     int
 	In       string // the function that contains it
 	CallFile string
 	CallLine int

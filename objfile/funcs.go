@@ -235,7 +235,7 @@ func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, inner bool, matche
 // instance describes an inlined instance within a function or another instance.
 func (c *scope) instance(in *funcDesc) Inlined {
 	return Inlined{
-		Name: c.desc.pretty, Ranges: c.ranges, Entry: c.entry, In: in.pretty,
+		Name: c.desc.pretty, File: c.desc.file, Line: c.desc.line, Ranges: c.ranges, Entry: c.entry, In: in.pretty,
 		CallFile: c.callFile, CallLine: c.callLine,
 	}
 }

@@ -242,6 +242,11 @@ func TestSharedTail(t *testing.T) {
 	if len(behind) != 1 {
 		t.Fatalf("%d stores: gcc has not merged them", len(behind))
 	}
+	for _, w := range p.Watched {
+		if want := map[string]int{"insert": 24, "delete": 29}[w.Name]; w.Line != want || filepath.Base(w.File) != "tail.c" {
+			t.Errorf("%s is at %s:%d, want line %d", w.Name, w.File, w.Line, want)
+		}
+	}
 	left := map[string]int{}
 	for _, q := range p.Points {
 		if q.Point.Kind == "inline-exit" {

@@ -172,6 +172,9 @@ func (b *builder) watchInlined(l instance) {
 	where := fmt.Sprintf("the instance of %s that is inlined into %s at %s:%d", l.at.Name, l.at.In, l.at.CallFile, l.at.CallLine)
 	point := trace.Point{Function: l.at.Name, Func: id, File: l.at.CallFile, Line: l.at.CallLine}
 	if w.File == "" {
+		w.File, w.Line = l.at.File, l.at.Line
+	}
+	if w.File == "" {
 		for _, fr := range s.file.Frames(l.at.Entry) {
 			if fr.Function == l.at.Name {
 				w.File = fr.File
