@@ -53,3 +53,22 @@ func TestNotNarrow(t *testing.T) {
 		t.Errorf("%s, narrowed %+v", summary(r), r.Narrowed)
 	}
 }
+
+// TestPlausibleRepairs: pointers that carry nothing in their low bits are not mended by
+// what lies beside a node, and counts not by what is a key.
+func TestPlausibleRepairs(t *testing.T) {
+	for _, fault := range []string{"n5.prev = n9", "n5.next = n9", "n20.next = n20+8", "n7.key = 70000"} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(30))
+		w.run("50: " + fault)
+		r := Locate(w.input())
+		if len(r.Repairs) == 0 {
+			t.Errorf("%s: no repair", fault)
+		}
+		for _, x := range r.Repairs {
+			if x.Cell.Pointer && x.Value&7 != 0 {
+				t.Errorf("%s: repair %s = %#x", fault, x.Cell.Path, x.Value)
+			}
+		}
+	}
+}

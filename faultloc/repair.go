@@ -346,10 +346,23 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 		add(uint64(l.in.Cells.Object(o).Addr) | tag)
 	}
 	add(0)
-	if known {
+	if known && l.tagged(c) {
 		add(now ^ 1)
 		add(now ^ 2)
 	}
+}
+
+// tagged: pointers like this one carry something in their low bits.
+func (l *lab) tagged(c Cell) bool {
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	for _, o := range l.in.Cells.Alike(c.Obj, l.view, maxRange) {
+		n := l.in.Cells.Object(o)
+		v, ok := read(l.view, n.Addr+offset, c.Size)
+		if to := l.in.Cells.At(trace.Addr(v), l.view); ok && v&3 != 0 && to != 0 && uint64(l.in.Cells.Object(to).Addr) == v&^7 {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
