@@ -93,6 +93,16 @@ type Mem struct {
 	Size uint32     // bytes; 0: it did not happen
 }
 
+// Ranges are half-open ranges of addresses, but for empty ones.
+func Ranges(all [][2]uint64) (out []Mem) {
+	for _, r := range all {
+		if r[0] < r[1] {
+			out = append(out, Mem{trace.Addr(r[0]), uint32(min(r[1]-r[0], 1<<32-1))})
+		}
+	}
+	return out
+}
+
 // Kind says what a Record tells.
 type Kind uint8
 

@@ -66,16 +66,13 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (*Engine, error) {
 	e := &Engine{
 		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: time.Now(),
 		threads: map[int]*thread{}, pieces: map[uint64]*piece{}, run: make(chan struct{}), done: make(chan struct{}),
-		flow: newWriter(o.Flow),
+		flow: newWriter(o.Flow), xsave: target.XsaveSize(),
 	}
 	brk, err := p.Syscall(unix.SYS_BRK, 0)
 	if err != nil {
 		return nil, err
 	}
 	if e.notify, err = p.LinkerNotify(); err != nil {
-		return nil, err
-	}
-	if err := e.sizes(); err != nil {
 		return nil, err
 	}
 	images, err := e.images()
@@ -93,21 +90,6 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (*Engine, error) {
 		return nil, err
 	}
 	return e, p.SetStepper((*stepper)(e))
-}
-
-// sizes finds how much xsave may write: the kernel tells how large a signal's frame is,
-// which has that in it (AT_MINSIGSTKSZ, get_sigframe_size in arch/x86/kernel/signal.c).
-func (e *Engine) sizes() error {
-	const minSigStack, unknown = 51, 2696 // the latter: with AVX-512, without AMX
-	auxv, err := e.proc.Auxv()
-	if err != nil {
-		return err
-	}
-	e.xsave = unknown
-	if n := auxv[minSigStack]; n > frameSize {
-		e.xsave = uint32(n - frameSize)
-	}
-	return nil
 }
 
 // images says where the files of the plan are.

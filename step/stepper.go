@@ -197,20 +197,20 @@ func (e *Engine) cancel(t *thread, r *mem.Regs) {
 func (s *stepper) OnHandler(th *target.Stopped, r *mem.Regs) {
 	e := (*Engine)(s)
 	t := e.thread(th.TID())
-	f := readFrame(th, r.RSP)
+	f := mem.ReadFrame(th, r.RSP)
 	if t.pending {
 		// A system call that the handler interrupts: it returns an error, or is made
 		// again behind the handler.
-		if f.pc == t.before.RIP {
+		if f.PC == t.before.RIP {
 			e.cancel(t, nil)
 		} else {
 			at := t.before
-			at.RIP, at.RAX = f.pc, f.rax
+			at.RIP, at.RAX = f.PC, f.RAX
 			e.executed(th, t, &at)
 		}
 	}
-	e.fail(e.flow.other(&flow.Record{Kind: flow.Signal, Thread: t.id, Number: uint64(t.signal), PC: trace.Addr(f.pc), Handler: trace.Addr(r.RIP)}))
-	e.fail(e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySignal, Thread: t.id, Number: uint64(t.signal), Mem: f.ranges}))
+	e.fail(e.flow.other(&flow.Record{Kind: flow.Signal, Thread: t.id, Number: uint64(t.signal), PC: trace.Addr(f.PC), Handler: trace.Addr(r.RIP)}))
+	e.fail(e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySignal, Thread: t.id, Number: uint64(t.signal), Mem: flow.Ranges(f.Written[:])}))
 }
 
 // endsThread says of a system call that no thread returns from it.

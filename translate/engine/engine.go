@@ -156,9 +156,7 @@ func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, 
 			err = errors.Join(err, e.Close())
 		}
 	}()
-	if e.xsave = xsaveSize(); e.xsave == 0 {
-		e.xsave = 576
-	}
+	e.xsave = target.XsaveSize()
 	maps, err := p.Maps()
 	if err != nil {
 		return e, err

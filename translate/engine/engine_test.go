@@ -264,7 +264,7 @@ func effective(r *unix.PtraceRegs, m *x86.MemAccess, length int) flow.Mem {
 	}
 	size := m.Size
 	if size == 0 {
-		size = int(xsaveSize())
+		size = int(target.XsaveSize())
 	}
 	return flow.Mem{Addr: trace.Addr(a), Size: uint32(size)}
 }

@@ -222,24 +222,11 @@ func (e *Engine) letOthers(t *thread, regs *mem.Regs) {
 
 // frame records what the kernel wrote for a handler that begins.
 func (e *Engine) frame(th *target.Stopped, t *thread, regs *mem.Regs) {
-	// struct rt_sigframe: return address, struct ucontext, whose fpregs is the
-	// pointer to the saved vector state (arch/x86/include/asm/sigframe.h,
-	// uapi/asm/sigcontext.h: magic1 FP_XSTATE_MAGIC1 at 464, extended_size behind).
-	const fpregs = 8 + 40 + 23*8
-	hi := regs.RSP + 8 + 304 + 128
-	if fp, err := mem.ReadUint64(th, regs.RSP+fpregs); err == nil && fp > regs.RSP {
-		var sw [8]byte
-		if _, err := th.ReadMemory(sw[:], fp+464); err == nil && fp-regs.RSP < 64<<10 {
-			hi = fp + 512
-			if size := uint64(sw[4]) | uint64(sw[5])<<8; sw[0] == 'F' || size >= 512 {
-				hi = fp + size
-			}
-		}
-	}
+	f := mem.ReadFrame(th, regs.RSP)
 	e.other(t, &flow.Record{Kind: flow.Signal, Number: t.signal, PC: trace.Addr(t.from), Handler: trace.Addr(regs.RIP)})
 	e.other(t, &flow.Record{
 		Kind: flow.Define, Cause: flow.BySignal, Number: t.signal, PC: trace.Addr(regs.RIP),
-		Mem: []flow.Mem{{Addr: trace.Addr(regs.RSP), Size: uint32(hi - regs.RSP)}},
+		Mem: flow.Ranges(f.Written[:]),
 	})
 }
 

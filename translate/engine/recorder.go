@@ -300,7 +300,9 @@ func (r *Recorder) led(t *thread, regs *mem.Regs) {
 		r.after(t, regs)
 	case regs.RIP:
 		t.about = 0
-		r.instant = r.next()
+		if r.instant = r.next(); t.partial && r.instant > 0 {
+			r.instant--
+		}
 		if err := r.observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
 			r.fail(err)
 		}

@@ -31,6 +31,7 @@ type thread struct {
 	read         int              // bytes of the log that were given to the sink
 	epoch        uint64           // of what comes next in the log
 	signal, from uint64           // that it was told of last, and where it was
+	partial      bool             // it was led away from a string instruction that has been executed in part
 	about        uint64           // the site that it is about to execute, of a Recorder; 0: none
 	calls        bool             // it was told of the system call that is being made
 	returning    bool             // the next system call is rt_sigreturn
@@ -336,8 +337,33 @@ func (e *Engine) again(b *block) (*translate.Code, error) {
 	return translate.Translate(b.layout.Start, b.layout.Code, b.id, b.r.addr+uint64(b.at), env)
 }
 
+// part makes of the record of a block whose instruction n, a string instruction, has been
+// executed in part, with so much of the count left, that of what it has done. It returns
+// how many instructions the record is of.
+func (t *thread) part(b *block, rec []byte, n int, left uint64) int {
+	for i := int(b.layout.Insts[n].Accesses); i < len(b.layout.Accesses); i++ {
+		a := &b.layout.Accesses[i]
+		if a.Shape != translate.String && a.Shape != translate.Compare {
+			continue
+		}
+		count := rec[translate.PartAt(int(a.Extra)):]
+		done := binary.LittleEndian.Uint64(count) - left
+		if done == 0 {
+			return n
+		}
+		binary.LittleEndian.PutUint64(count, done)
+		if a.Shape == translate.Compare {
+			binary.LittleEndian.PutUint64(rec[translate.PartAt(int(a.Extra)+2):], 0)
+		}
+		t.partial = true
+		return n + 1
+	}
+	return n
+}
+
 // restore brings registers and log to what a mark says.
 func (e *Engine) restore(t *thread, b *block, m *translate.Mark, regs *mem.Regs) {
+	t.partial = false
 	general := registers(regs)
 	if m.B {
 		*general[m.RegB] = t.get(translate.SaveB)
@@ -355,11 +381,16 @@ func (e *Engine) restore(t *thread, b *block, m *translate.Mark, regs *mem.Regs)
 	case m.Undo:
 		t.set(translate.Cursor, t.get(translate.Cursor)-uint64(b.layout.Size()))
 		e.drain(t)
-	case !m.Committed && m.N > 0:
-		rec := t.mem[logAt+t.cursor():]
-		rec = append([]byte(nil), rec[:b.layout.Size()]...)
+	case !m.Committed:
+		rec := append([]byte(nil), t.mem[logAt+t.cursor():][:b.layout.Size()]...)
+		n := m.N
+		if m.Program {
+			n = t.part(b, rec, n, regs.RCX)
+		}
 		e.drain(t)
-		e.exec(t, b, rec, m.N)
+		if n > 0 {
+			e.exec(t, b, rec, n)
+		}
 	default:
 		e.drain(t)
 	}
