@@ -240,7 +240,7 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	}
 	plausible := l.plausible(c)
 	for _, v := range l.wants {
-		if !c.Pointer && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && (c.Fits == nil || l.fits(c, v)) {
+		if !c.Pointer && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && l.fits(c, v) {
 			add(v)
 		}
 	}
@@ -270,7 +270,7 @@ func fits(v uint64, size int) bool {
 // fits: a pointer leads to where a cell's pointers may lead to.
 func (l *lab) fits(c Cell, v uint64) bool {
 	o := l.in.Cells.At(trace.Addr(v), l.view)
-	return o != 0 && uint64(l.in.Cells.Object(o).Addr) == v && c.Fits(o)
+	return o != 0 && uint64(l.in.Cells.Object(o).Addr) == v && (c.Fits == nil || c.Fits(o))
 }
 
 // plausible tells which numbers a field may hold by what it holds in like nodes: none
