@@ -142,9 +142,7 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	var wrote []flow.Mem
 	var err error
 	if in.kind == syscall {
-		err = e.observer.AfterCall(t.id, r, func(addr, size uint64) {
-			wrote = append(wrote, flow.Mem{Addr: trace.Addr(addr), Size: uint32(min(size, 1<<32-1))})
-		})
+		err = e.observer.AfterCall(t.id, r, func(addr, size uint64) { wrote = appendRange(wrote, addr, size) })
 	} else {
 		err = e.observer.After(t.id, r)
 	}
@@ -155,9 +153,23 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	}
 	t.next = t.index + 1
 	if in.kind == syscall {
+		if b := &t.before; b.RAX == unix.SYS_MUNMAP && r.RAX == 0 {
+			err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Unmap, Thread: t.id, Mem: appendRange(nil, b.RDI, (b.RSI+pageSize-1)&^(pageSize-1))}))
+		}
 		err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: t.id, Number: t.before.RAX, Mem: wrote}))
 	}
 	e.fail(errors.Join(err, e.flow.err))
+}
+
+const pageSize = 4096
+
+// appendRange appends a range of memory, in pieces if it is longer than one can be.
+func appendRange(to []flow.Mem, addr, size uint64) []flow.Mem {
+	const longest = 1 << 31
+	for ; size > longest; addr, size = addr+longest, size-longest {
+		to = append(to, flow.Mem{Addr: trace.Addr(addr), Size: longest})
+	}
+	return append(to, flow.Mem{Addr: trace.Addr(addr), Size: uint32(size)})
 }
 
 const flagTrap = 1 << 8

@@ -233,6 +233,7 @@ func TestCalls(t *testing.T) {
 	call(39, 7)                        // getpid writes nothing
 	call(11, 0, 0x5000, 4096)          // munmap
 	call(11, ^uint64(21), 0x5001, 100) // of no page
+	call(9, 0x1800, 0, 0x100)          // mmap
 	w.word(0x1100, 0x1020)             // readv: 3 bytes, then the rest
 	w.word(0x1108, 3)
 	w.word(0x1110, 0x1030)
@@ -241,10 +242,11 @@ func TestCalls(t *testing.T) {
 	w.check(t,
 		brief{capture.Syscall, 0, 0x1010, 4, "read"},
 		brief{capture.Unmap, 0, 0x5000, 4096, ""},
+		brief{capture.Map, 0, 0x1800, 0x100, ""},
 		brief{capture.Syscall, 0, 0x1020, 3, "\x00\x00\x00"},
 		brief{capture.Syscall, 0, 0x1030, 2, "\x00\x00"},
 	)
-	if d := cmp.Diff([][2]uint64{{0x1010, 4}, {0x1020, 3}, {0x1030, 2}}, wrote); d != "" {
+	if d := cmp.Diff([][2]uint64{{0x1010, 4}, {0x1800, 0x100}, {0x1020, 3}, {0x1030, 2}}, wrote); d != "" {
 		t.Error(d)
 	}
 }

@@ -190,7 +190,7 @@ func (v *Observer) AfterCall(id trace.ThreadID, r *mem.Regs, wrote func(addr, si
 		return v.err
 	}
 	if d.Rule >= syscalls.Mmap {
-		v.mapping(t, r, d.Rule)
+		v.mapping(t, r, d.Rule, wrote)
 		return v.err
 	}
 	s := span{op: capture.Syscall, index: int(t.call), pc: r.RIP, sp: r.RSP}
@@ -235,16 +235,22 @@ func callArgument(r *mem.Regs, n int) uint64 {
 	return argument(r, n)
 }
 
-func (v *Observer) mapping(t *thread, r *mem.Regs, rule syscalls.Rule) {
+// mapping reports what was mapped: memory that has been written, with zeros or a file.
+func (v *Observer) mapping(t *thread, r *mem.Regs, rule syscalls.Rule, wrote func(addr, size uint64)) {
 	switch rule {
 	case syscalls.Mmap:
+		wrote(r.RAX, r.RSI)
 		v.note(t, capture.Map, r.RIP, r.RSP, r.RAX, r.RSI, 0)
 	case syscalls.Mremap:
+		wrote(r.RAX, r.RDX)
 		v.note(t, capture.Unmap, r.RIP, r.RSP, r.RDI, r.RSI, 0)
 		v.note(t, capture.Map, r.RIP, r.RSP, r.RAX, r.RDX, 0)
 	case syscalls.Brk:
 		was := v.brk
 		if v.brk = r.RAX; was != 0 && was != v.brk {
+			if v.brk > was {
+				wrote(was, v.brk-was)
+			}
 			v.note(t, capture.Break, r.RIP, r.RSP, v.brk, 0, was)
 		}
 	}
