@@ -15,6 +15,7 @@
 // Effects follows one table, a line for instructions that are alike: see
 // effectRows. What is not in it (XOP, AMX, privileged instructions) is Unknown.
 //
-// The package does not execute, and does not know APX (REX2, EVEX map 4). An instruction that it does not know is an
-// error, or EffectUnknown if its length is certain but its effect is not.
+// The package does not execute, and does not know APX (REX2, EVEX map 4). An
+// instruction that it does not know is an error, or EffectUnknown if its length is
+// certain but its effect is not.
 package x86

@@ -337,7 +337,7 @@ type image struct {
 	sections  []*elf.Section
 	data      [][]byte
 	functions []elf.Symbol
-	mine      map[uint64]bool // entries of functions of the program's own source
+	mine      map[uint64]bool // entries of functions: of the program's own source, and no library's
 }
 
 func openImage(path string) (*image, error) {
@@ -361,12 +361,14 @@ func openImage(path string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
+	source := "" // of the local symbols that follow
 	for _, s := range all {
-		if t := elf.ST_TYPE(s.Info); t == elf.STT_FUNC && s.Size > 0 {
+		switch t := elf.ST_TYPE(s.Info); {
+		case t == elf.STT_FILE:
+			source = s.Name
+		case t == elf.STT_FUNC && s.Size > 0:
 			m.functions = append(m.functions, s)
-			if s.Name == "main" || s.Name == "work" || s.Name == "price" || s.Name == "normal" || s.Name == "distance" {
-				m.mine[s.Value] = true
-			}
+			m.mine[s.Value] = s.Name == "main" || elf.ST_BIND(s.Info) == elf.STB_LOCAL && source == filepath.Base(path)+".c"
 		}
 	}
 	sort.SliceStable(m.functions, func(i, j int) bool { return m.functions[i].Value < m.functions[j].Value })

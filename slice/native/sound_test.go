@@ -21,7 +21,7 @@ import (
 	"mgtrace/translate/engine"
 )
 
-var seeds = flag.Int("seeds", 4, "random programs of TestSound for each way to compile")
+var seeds = flag.Int("seeds", 2, "random programs of TestSound for each way to compile")
 
 // magic is what input i is in the program's code: it is written to in[i] by a
 // statement of its own, and found in the file to be changed.
