@@ -397,7 +397,7 @@ func (d *deriver) memory(access byte, n int) {
 		d.lea()
 		return
 	}
-	if in.evex && in.bcast {
+	if in.evex && in.bcast && access == accRead { // stores have no broadcast
 		n = wide(in.w)
 		if d.row.words&wordDwords == 0 && (in.opmap == map5 || in.opmap == map6 || in.opmap == map3A && in.prefix() == 0) {
 			n = 2
