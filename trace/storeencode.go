@@ -72,7 +72,7 @@ type storeEncoder struct {
 
 	special [piece]uint16 // which stores that are added have more than that
 
-	touched [1 << pageBits]bool // pages, by the low bits of their numbers
+	touched [1 << pageBits]uint8 // pages, by the low bits of their numbers: 1, else 0
 }
 
 func newStoreEncoder(t *siteTable) *storeEncoder {
@@ -141,7 +141,7 @@ func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
 		numbers[i], places[i], words[i] = site, addr, recs[i].Value
 		c.special[n%piece] = uint16(i)
 		n += uint(forms[site]+3) >> 2 // 0 for 0, else 1
-		pages[addr>>pageShift%(1<<pageBits)] = true
+		pages[addr>>pageShift%(1<<pageBits)] = 1
 	}
 	return c.special[:n], nil
 }
