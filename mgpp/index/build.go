@@ -59,7 +59,9 @@ type Builder struct {
 
 // NewBuilder begins the index of a trace, to be put in path when it is finished.
 func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	// Blocks are small: to read the table of an entropy code would take longer than all
+	// else of one.
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithNoEntropyCompression(true))
 	if err != nil {
 		return nil, err
 	}
