@@ -431,8 +431,8 @@ func FuzzChunk(f *testing.F) {
 		f.Add(bytes.Clone(raw), uint32(c.Records), uint32(c.Insts))
 	}
 	_ = p
+	c := ChunkReader{f: r} // one for all: its tables are large
 	f.Fuzz(func(t *testing.T, raw []byte, records, insts uint32) {
-		c := ChunkReader{f: r}
 		err := c.decode(raw, &Chunk{First: 1, Insts: uint64(insts), Records: int(records % chunkRecords)})
 		if err == nil && c.Len() != int(records%chunkRecords) {
 			t.Fatal("accepted a chunk of another length")
