@@ -1,6 +1,9 @@
 package probe
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // An entry describes a function of the C or C++ library. Arguments count from 1.
 type entry struct {
@@ -159,3 +162,18 @@ func plainName(linkage string) string {
 	}
 	return linkage
 }
+
+// IsAllocator reports whether a function of this linker name is a standard one that
+// gives out or frees blocks.
+func IsAllocator(linkage string) bool { return allocatorNames()[linkage] }
+
+// allocatorNames are the linker names of the standard allocators.
+var allocatorNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for name, e := range newCatalogue() {
+		if e.fn.Role >= RoleMalloc && e.fn.Role <= RoleFree {
+			names[name] = true
+		}
+	}
+	return names
+})

@@ -24,6 +24,9 @@ type Report struct {
 	CPoints  []CPoint  `json:"cpoints"`
 	Checked  Checked   `json:"checked"`
 	Audit    *Audit    `json:"audit,omitempty"`
+	// Followed tells how much was looked at for where addresses came from; nil: that
+	// was not done.
+	Followed *Followed `json:"followed,omitempty"`
 	Unprobed []Place   `json:"unprobed,omitempty"` // stores that were not captured
 	Warnings []string  `json:"warnings,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // facts that are no cause for concern
@@ -90,6 +93,12 @@ type Checked struct {
 	Objects map[string]int `json:"objects,omitempty"`
 }
 
+// Followed counts what addresses were followed through.
+type Followed struct {
+	Instructions uint64 `json:"instructions"`
+	Blocks       int    `json:"blocks"` // of the heap
+}
+
 // Audit is the comparison of the history with real memory.
 type Audit struct {
 	Nodes      int      `json:"nodes"`
@@ -114,9 +123,33 @@ type CPoint struct {
 	Suspects        []Suspect       `json:"suspects"`
 	Pictures        []string        `json:"pictures,omitempty"`
 	Notes           []string        `json:"notes,omitempty"`
-	Steps           []Step          `json:"steps,omitempty"` // what led to it
-	Path            string          `json:"path,omitempty"`  // File with its directories
-	Film            *Film           `json:"-"`               // for a page
+	Steps           []Step          `json:"steps,omitempty"`  // what led to it
+	Path            string          `json:"path,omitempty"`   // File with its directories
+	Film            *Film           `json:"-"`                // for a page
+	Access          *Access         `json:"access,omitempty"` // a memory fault that was found by where its address came from
+}
+
+// Access is one access to memory that left what its address was of.
+type Access struct {
+	Write     bool       `json:"write"` // else it read
+	Addr      string     `json:"address"`
+	Size      uint64     `json:"size"`     // bytes
+	Distance  int64      `json:"distance"` // of its last byte behind the end, from 1; below 0: of its first in front of the start
+	Times     uint64     `json:"times"`
+	Instant   uint64     `json:"instant"`         // of the executed instruction
+	By        string     `json:"by,omitempty"`    // function of a library, or system call
+	Through   HeapBlock  `json:"through"`         // the block that the address was of
+	Hit       *HeapBlock `json:"hit,omitempty"`   // the block that was hit, nil: none
+	Field     string     `json:"field,omitempty"` // that the address was of, and that was left
+	FieldSize uint64     `json:"field_size,omitempty"`
+}
+
+// HeapBlock is a block of the heap in its life.
+type HeapBlock struct {
+	Addr      string `json:"address"`
+	Size      uint64 `json:"size"`
+	Allocated Place  `json:"allocated"`
+	Freed     *Place `json:"freed,omitempty"`
 }
 
 // Inconsistency is a broken constraint, or a memory fault.

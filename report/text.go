@@ -316,6 +316,8 @@ func (r *Report) Headline() string {
 		return r.CPoints[0].Title()
 	case r.Status() == statusCrashed:
 		return "died of " + r.Exit.Signal + ", no inconsistency found"
+	case r.Followed != nil:
+		return "no access left its block"
 	case r.Checked.CPoints == 0:
 		return "nothing was checked"
 	}
@@ -328,7 +330,13 @@ func (p *printer) verdict(r *Report) string {
 	switch {
 	case r.Found():
 		n := len(r.CPoints)
-		parts = append(parts, p.paint(red, fmt.Sprintf("inconsistent at %s", Plural(n, "point", "points"))))
+		found := fmt.Sprintf("inconsistent at %s", Plural(n, "point", "points"))
+		if r.Followed != nil {
+			found = Plural(n, "memory fault", "memory faults")
+		}
+		parts = append(parts, p.paint(red, found))
+	case r.Followed != nil:
+		parts = append(parts, p.paint(green, "no access left its block"))
 	case r.Checked.CPoints == 0:
 		parts = append(parts, p.paint(yellow, "nothing was checked"))
 	case r.Checked.Spec == "":
@@ -336,11 +344,17 @@ func (p *printer) verdict(r *Report) string {
 	default:
 		parts = append(parts, p.paint(green, "no inconsistency found"))
 	}
-	parts = append(parts, fmt.Sprintf("%s checked", Plural(r.Checked.CPoints, "C-point", "C-points")))
+	if r.Followed == nil {
+		parts = append(parts, fmt.Sprintf("%s checked", Plural(r.Checked.CPoints, "C-point", "C-points")))
+	}
 	if r.Checked.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%s skipped (another thread was inside)", Thousands(uint64(r.Checked.Skipped))))
 	}
-	parts = append(parts, Plural(int(r.Events.Changes), "change", "changes"))
+	if f := r.Followed; f != nil {
+		parts = append(parts, Plural(int(f.Instructions), "instruction", "instructions")+" followed", Plural(f.Blocks, "heap block", "heap blocks"))
+	} else {
+		parts = append(parts, Plural(int(r.Events.Changes), "change", "changes"))
+	}
 	if objs := objectList(r.Checked.Objects); objs != "" {
 		parts = append(parts, objs)
 	}

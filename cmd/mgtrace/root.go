@@ -69,7 +69,7 @@ program crashed and no inconsistency was found.`,
 		Version:       version(),
 	}
 	root.AddCommand(
-		newRun(s), newAttach(s), newRecord(s), newLocate(s), newCheck(s), newRender(s),
+		newRun(s), newAttach(s), newRecord(s), newLocate(s), newOverflow(s), newCheck(s), newRender(s),
 		newWho(s), newHistory(s), newSnapshot(s), newSlice(s), newInfo(s), newInstructions(s), newPack(s), newSpec(s), newDoctor(s),
 	)
 	return root
