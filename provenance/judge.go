@@ -49,7 +49,7 @@ type Fault struct {
 	Node    NodeID // that the address is of
 	Other   NodeID // that was hit, 0: none. One that lives, else the last that lay there
 	// Beyond is how far behind Node's end, or its part's, the last byte lies, from 1;
-	// below 0: how far in front of its start the first one does.
+	// below 0: how far in front of its start the first one does. 0: it is in its bounds.
 	Beyond  int64
 	Part    uint64 // PartOverflow: where the array begins, in bytes from Node's start
 	PartLen uint64
@@ -150,7 +150,7 @@ func (c *Checker) stray(t *thread, o *op, m *operand, n *Node, x flow.Mem) {
 	if last := x.Addr + trace.Addr(x.Size); x.Addr < start {
 		f.Beyond = -int64(start - x.Addr)
 	} else {
-		f.Beyond = int64(last - end)
+		f.Beyond = max(0, int64(last)-int64(end)) // 0: within
 	}
 	if !n.alive() {
 		if f.Kind = UseAfterFree; o.library && !m.write && !n.holds(uint64(x.Addr), 1) {

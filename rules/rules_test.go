@@ -70,6 +70,7 @@ var imports = []struct {
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},
 	{"query", true, "cxxname mgpp render report trace types"},
+	{"provenance", true, "flow trace x86"},
 	{"slice/cfg", true, ""},
 	{"slice", true, "slice/cfg"},
 	{"slice/tell", true, "report slice"},
@@ -77,7 +78,7 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence query render report slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
+		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence provenance query render report slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},

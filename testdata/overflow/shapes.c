@@ -41,9 +41,11 @@ struct member {
 	long more;
 };
 
+static void *volatile keep; /* the compiler drops no block */
+
 static void harmless(void) { puts("called"); }
 
-static char text[ROOM + 16];
+static char text[ROOM + 32];
 static size_t length; /* of the text, without its end */
 
 #define COPY(to)                                                       \
@@ -96,7 +98,7 @@ int main(void)
 {
 	size_t reach = ROOM - 1;
 #ifdef FAULT
-	reach = ROOM + 11; /* into what follows, and not up to an end */
+	reach = ROOM + (TARGET >= STRUCT ? 11 : 27); /* into what follows, and not up to an end */
 #endif
 	memset(text, 'x', reach);
 	length = reach;
@@ -119,6 +121,7 @@ int main(void)
 	char *buffer = malloc(ROOM);
 	struct next { void (*call)(void); long *reach; jmp_buf jump; } *next = malloc(sizeof *next);
 	long saved = 1;
+	keep = next;
 	next->call = harmless;
 	next->reach = &saved;
 	if (TARGET == JUMP && setjmp(next->jump)) {

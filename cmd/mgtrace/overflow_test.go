@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/report"
+)
+
+// shape is one way to leave a block: a source of testdata/overflow with its settings.
+type shape struct {
+	source  string
+	flags   []string
+	fault   string // of the report
+	missing string // why the fault is not found; "": it must be
+}
+
+func (s shape) name() string {
+	return s.source + strings.ReplaceAll(strings.Join(s.flags, ""), "-D", ".")
+}
+
+// shapes are those of the RIPE testbed (thesis, table 3.5), and blocks after their life.
+func shapes() (all []shape) {
+	for i, how := range strings.Fields("MEMCPY STRCPY STRNCPY STRCAT STRNCAT SPRINTF SNPRINTF SSCANF READ LOOP POINTER") {
+		add := func(target, fault string, flags ...string) {
+			all = append(all, shape{source: "shapes", flags: append(flags, "-DTARGET="+target, "-DHOW="+how), fault: fault})
+		}
+		add("FUNCTION", "overflow", "-O0")
+		add("MEMBER", "field overflow", "-O2", "-DINDIRECT")
+		add("STRUCT", "field overflow", "-O0")
+		if how == "READ" {
+			all[len(all)-1].missing = "the structure's address is the buffer's, and the statement that reads does not name the buffer"
+		}
+		if i%5 == 1 { // the target decides on nothing that is measured
+			add("JUMP", "overflow", "-O2")
+			add("RETURN", "overflow", "-O2", "-DINDIRECT")
+			add("FRAME", "overflow", "-O0", "-DINDIRECT")
+		}
+	}
+	for how, fault := range map[string]string{"READ": "use after free", "WRITE": "use after free", "MOVED": "use after free",
+		"TWICE": "double free", "MIDDLE": "invalid free", "LATER": "use after free"} {
+		all = append(all, shape{source: "lives", flags: []string{"-O0", "-DHOW=" + how}, fault: fault})
+	}
+	slices.SortFunc(all, func(a, b shape) int { return strings.Compare(a.name(), b.name()) })
+	return all
+}
+
+func (s shape) compile(t *testing.T, flags ...string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), s.source)
+	args := append([]string{"-g", "-w", "-o", bin, "../../testdata/overflow/" + s.source + ".c"}, s.flags...)
+	if out, err := exec.Command("gcc", append(args, flags...)...).CombinedOutput(); err != nil {
+		t.Fatalf("gcc: %v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestOverflow finds every shape at its statement, and nothing in its healthy twin.
+func TestOverflow(t *testing.T) {
+	for i, s := range shapes() {
+		if testing.Short() && i%7 != 0 {
+			continue
+		}
+		t.Run(s.name(), func(t *testing.T) {
+			t.Parallel()
+			t.Run("fault", func(t *testing.T) { s.testFault(t) })
+			t.Run("twin", func(t *testing.T) {
+				r := mgtrace(t, "", "overflow", s.compile(t))
+				if r.status != 0 || len(r.report.CPoints) != 0 || !r.report.Complete {
+					t.Errorf("status %d, complete %v %v\n%+v\n%s", r.status, r.report.Complete, r.report.Why, r.report.CPoints, r.stderr)
+				}
+				if f := r.report.Followed; f == nil || f.Instructions == 0 || f.Blocks == 0 {
+					t.Errorf("nothing was followed: %+v", f)
+				}
+			})
+		})
+	}
+}
+
+func (s shape) testFault(t *testing.T) {
+	r := mgtrace(t, "", "overflow", s.compile(t, "-DFAULT"))
+	if s.missing != "" {
+		if r.status != 0 {
+			t.Errorf("status %d: this is found now, which was not since %s", r.status, s.missing)
+		}
+		return
+	}
+	if r.status != 1 || len(r.report.CPoints) != 1 {
+		t.Fatalf("status %d, %d faults, want 1 and 1\n%s", r.status, len(r.report.CPoints), r.stderr)
+	}
+	c := r.report.CPoints[0]
+	truth := faults(t, "../../testdata/overflow/"+s.source+".c")
+	if c.Fault != s.fault {
+		t.Errorf("%s, want %s", c.Fault, s.fault)
+	}
+	lines := []int{c.Line}
+	for _, p := range c.Suspects[0].Callers {
+		lines = append(lines, p.Line)
+	}
+	for _, p := range c.Suspects[0].Inlined {
+		lines = append(lines, p.Line)
+	}
+	if !slices.ContainsFunc(lines, func(l int) bool { return slices.Contains(truth, l) }) {
+		t.Errorf("at lines %v, want one of %v\n%s", lines, truth, r.stderr)
+	}
+	a := c.Access
+	if a == nil || a.Through.Size == 0 || a.Through.Allocated.Line == 0 {
+		t.Fatalf("access %+v", a)
+	}
+	switch s.fault {
+	case "overflow":
+		// 28 bytes too many by one call, into the next block; a loop is told by its first.
+		if (a.Distance != 28 || a.Hit == nil) && (a.Distance != 1 || a.Times != 28) {
+			t.Errorf("%+v", a)
+		}
+	case "field overflow":
+		if a.Field != "buffer" || a.FieldSize != 64 {
+			t.Errorf("%+v", a)
+		}
+	case "use after free":
+		if a.Through.Freed == nil || len(c.Suspects) != 2 {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// A recording serves as well as the program, a recording without instructions does not.
+func TestOverflowOfRecording(t *testing.T) {
+	s := shape{source: "shapes", flags: []string{"-O0", "-DTARGET=FUNCTION", "-DHOW=STRCPY"}}
+	bin, dir := s.compile(t, "-DFAULT"), t.TempDir()
+	file := filepath.Join(dir, "t.mgt")
+	live := mgtraceIn(t, "", "overflow", "-o", file, bin)
+	again := mgtraceIn(t, "", "overflow", file)
+	if live.status != 1 || live.stderr != again.stdout {
+		t.Errorf("status %d\nlive: %s\nrecorded: %s", live.status, live.stderr, again.stdout)
+	}
+	sarif := filepath.Join(dir, "r.sarif")
+	if r := mgtraceIn(t, "", "overflow", "--sarif", sarif, file); r.status != 1 {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+	if b, err := os.ReadFile(sarif); err != nil || !strings.Contains(string(b), "strcpy writes 28 bytes") {
+		t.Errorf("%v\n%s", err, b)
+	}
+	short := filepath.Join(dir, "short.mgt")
+	mgtraceIn(t, "", "record", "-o", short, bin)
+	if r := mgtraceIn(t, "", "overflow", short); r.status != 2 || !strings.Contains(r.stderr, "record again with --full") {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+}
+
+// Programs that are used every day do none of this.
+func TestOverflowSilence(t *testing.T) {
+	for _, c := range [][]string{
+		{"ls", "-la", "/etc"},
+		{"sort", "/etc/passwd"},
+		{"sqlite3", ":memory:", "create table t(a,b); insert into t values(1,2),(3,4); select sum(a), b from t group by b;"},
+		{"perl", "-e", `my %h; $h{$_} = "x" x $_ for 1 .. 50; print join(",", sort keys %h), "\n"`},
+		{"bash", "-c", `a=(1 2 3); for i in "${a[@]}"; do echo $((i * 2)); done`},
+	} {
+		t.Run(c[0], func(t *testing.T) {
+			bin, err := exec.LookPath(c[0])
+			if err != nil {
+				t.Skip(err)
+			}
+			if testing.Short() {
+				t.Skip("millions of instructions")
+			}
+			t.Parallel()
+			r := mgtrace(t, "", append([]string{"overflow", bin, "--"}, c[1:]...)...)
+			if r.status != 0 || r.report.Followed == nil {
+				t.Errorf("status %d: %s", r.status, describeFaults(r.report))
+			}
+		})
+	}
+}
+
+func describeFaults(r report.Report) string {
+	var b strings.Builder
+	for _, c := range r.CPoints {
+		fmt.Fprintf(&b, "%s:%d %s: %s\n", c.File, c.Line, c.Fault, c.Inconsistencies[0].Reason)
+	}
+	return b.String()
+}
