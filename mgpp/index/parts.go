@@ -42,6 +42,7 @@ type partEvent struct {
 	kind           trace.Kind
 	flags          trace.Flags
 	wall           int64
+	instant        trace.Instant
 	pc, addr, base trace.Addr
 	size, aux      uint64
 	name           string
@@ -137,7 +138,7 @@ func (p *part) stores(recs []trace.StoreRec, wide []byte, sites []trace.StoreSit
 
 // keep notes an event that became operations.
 func (p *part) keep(ev *trace.Event, first, last uint64) {
-	e := partEvent{uint32(first), uint32(last), ev.Thread, ev.Kind, ev.Flags, ev.Wall, ev.PC, ev.Addr, ev.Base, ev.Size, ev.Aux, ev.Name}
+	e := partEvent{uint32(first), uint32(last), ev.Thread, ev.Kind, ev.Flags, ev.Wall, ev.Instant, ev.PC, ev.Addr, ev.Base, ev.Size, ev.Aux, ev.Name}
 	if writes(ev.Kind) {
 		_, e.size, _ = extent(ev)
 	}
@@ -155,7 +156,7 @@ func (p *part) event(t uint64, ev *trace.Event) (first, last uint64, ok bool) {
 	if i := sort.Search(len(p.events), func(i int) bool { return uint64(p.events[i].last) >= t }); i < len(p.events) && uint64(p.events[i].first) <= t {
 		e := &p.events[i]
 		*ev = trace.Event{
-			Kind: e.kind, Flags: e.flags, Thread: e.thread, Wall: e.wall, PC: e.pc, Addr: e.addr, Base: e.base,
+			Kind: e.kind, Flags: e.flags, Thread: e.thread, Wall: e.wall, Instant: e.instant, PC: e.pc, Addr: e.addr, Base: e.base,
 			Size: e.size, Aux: e.aux, Name: e.name,
 		}
 		return uint64(e.first), uint64(e.last), true
