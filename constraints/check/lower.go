@@ -235,7 +235,8 @@ func (s *scope) end(e syntax.Expr, r *syntax.Relation) (operand, bool) {
 }
 
 // cellNames resolves a field of a list such as ->(next): names of edge cells of
-// t, or (any, or t unknown) of some type.
+// t, or (any, or t unknown) of some type. The elements of an ARRAY type go by the
+// type's name.
 func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 	var found, all []string
 	for _, u := range s.spec.Types {
@@ -243,8 +244,12 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 			continue
 		}
 		for _, cell := range u.Edges {
-			all = addOnce(all, cell.Name)
-			if names(f.Name, cell.Name) {
+			name := cell.Name
+			if name == "" { // the elements of an array type: their list has its name
+				name = u.Name
+			}
+			all = addOnce(all, name)
+			if names(f.Name, name) {
 				found = addOnce(found, cell.Name)
 			}
 		}
