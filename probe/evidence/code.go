@@ -7,6 +7,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"mgtrace/objfile"
+	"mgtrace/types"
 )
 
 // decode reads the instruction at pc. endbr64 and endbr32, which x86asm takes
@@ -124,10 +125,33 @@ func (w *walk) resultOf(target uint64, direct bool, st *state) value {
 	case "memset", "memcpy", "memmove", "strcpy", "strncpy":
 		return st.reg[7]
 	}
+	if st.reg[7].kind == fresh && w.passes(target) {
+		return st.reg[7]
+	}
 	if t := pointee(w.file.ReturnType(target)); t != nil {
 		return value{kind: pointer, to: t}
 	}
 	return value{}
+}
+
+// passes reports whether a function returns its first argument, as one does that
+// checks for NULL: need(malloc(n)).
+func (w *walk) passes(target uint64) bool {
+	if is, known := w.pass[target]; known || w.inside {
+		return is
+	}
+	is := false
+	if t := w.file.ReturnType(target); t != nil && t.Kind == types.Pointer && w.steps < maxSteps {
+		c := newWalk(w.file, target+1, w.statics) // FuncAt of an address inside
+		c.start, c.inside, c.steps = target, true, maxSteps-maxInside
+		c.framed = c.hasFramePointer()
+		st := state{test: -1}
+		st.reg[7] = value{kind: fresh}
+		c.from(st)
+		is = c.fn.Addr == target && c.returned && c.returnOffset == 0 && !c.other && c.steps < maxSteps
+	}
+	w.pass[target] = is
+	return is
 }
 
 // calleeName returns the plain name of a called function, of its import where

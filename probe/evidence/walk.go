@@ -14,6 +14,7 @@ const (
 	maxVisits  = 4    // states in which one instruction is followed
 	afterFound = 24   // instructions behind the first finding of a path: a larger type may follow
 	maxLinear  = 1 << 16
+	maxInside  = 200 // instructions that are followed in a function that is called
 )
 
 // walk follows the new pointer from the return address of its allocation
@@ -39,6 +40,10 @@ type walk struct {
 	returned     bool
 	returnOffset int64
 	lost         bool // results at different offsets
+	other        bool // a result that is not the new pointer, which still is somewhere
+
+	inside bool            // a called function is followed: no others
+	pass   map[uint64]bool // called functions that return their first argument
 
 	statics statics
 	vars    map[uint64][]objfile.Variable
@@ -47,7 +52,7 @@ type walk struct {
 }
 
 func newWalk(f *objfile.File, addr uint64, st statics) *walk {
-	w := &walk{file: f, start: addr, statics: st, vars: map[uint64][]objfile.Variable{}, visits: map[uint64]map[string]bool{}}
+	w := &walk{file: f, start: addr, statics: st, vars: map[uint64][]objfile.Variable{}, visits: map[uint64]map[string]bool{}, pass: map[uint64]bool{}}
 	w.fn, _ = f.FuncAt(addr - 1)
 	return w
 }
@@ -60,8 +65,11 @@ type path struct {
 	left  int       // instructions still followed after that
 }
 
-func (w *walk) run() {
-	todo := []path{{pc: w.start, st: w.beforeCall()}}
+func (w *walk) run() { w.from(w.beforeCall()) }
+
+// from follows all paths from the start.
+func (w *walk) from(st state) {
+	todo := []path{{pc: w.start, st: st}}
 	for len(todo) > 0 && w.steps < maxSteps {
 		p := todo[len(todo)-1]
 		todo = w.follow(p, todo[:len(todo)-1])
@@ -282,6 +290,7 @@ func (w *walk) atCall(target uint64, direct bool, st *state) []finding {
 func (w *walk) atReturn(p *path) {
 	v := p.st.reg[0]
 	if !v.isFresh() {
+		w.other = true
 		return
 	}
 	result := w.file.ReturnType(w.fn.Addr)
