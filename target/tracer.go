@@ -39,6 +39,7 @@ type tracer struct {
 	stepper     Stepper   // nil: threads run at full speed
 	ready       []*thread // that wait for their turn: stopped, and done with their stops
 	interceptor Interceptor
+	lingers     bool            // see Linger
 	borrowed    []*Stopped      // by the function of Do that runs
 	children    map[int]*child  // new processes, until they are told of
 	shared      map[int]*thread // processes that share the program's memory

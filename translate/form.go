@@ -53,7 +53,7 @@ type part struct {
 type block struct {
 	Layout
 	kind   kind
-	why    string // refused
+	why    string // refused; opaque: why it can not be recorded
 	stop   bool   // stops before its first instruction
 	behind bool   // and behind it, which is its only one
 	insts  []x86.Inst
@@ -159,6 +159,9 @@ func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) 
 		}
 	}
 	bl.Parts = len(bl.parts)
+	if bl.kind == opaque {
+		bl.Gap = bl.why
+	}
 	bl.b, bl.t = x86.RCX, 11
 	if bl.kind != system && bl.kind != opaque && bl.kind != refused {
 		bl.b = x86.Reg(bits.TrailingZeros16(^used))
@@ -227,11 +230,11 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 		}
 		switch m := &e.Mem[i]; {
 		case m.Shape == x86.MemVector:
-			return refused, "the addresses of a gather or scatter are not recorded"
+			return opaque, "the addresses of a gather or scatter are not recorded"
 		case m.Shape == x86.MemXlat:
-			return refused, "the address of xlat is not recorded"
+			return opaque, "the address of xlat is not recorded"
 		case m.Shape == x86.MemBit && m.Addr32:
-			return refused, "a bit string with a 32-bit address is not recorded"
+			return opaque, "the address of a bit string with a 32-bit address is not recorded"
 		}
 	}
 	switch {

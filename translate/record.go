@@ -57,6 +57,7 @@ type Layout struct {
 	Insts    []Inst
 	Accesses []Access
 	Parts    int      // of a whole record
+	Gap      string   // not "": the block is one instruction, whose accesses are not known, because
 	Sites    []Site   // by instruction, as far as there are any
 	Stores   []Stored // of its sites, in order
 }

@@ -84,6 +84,7 @@ type block struct {
 	entry  uint32 // in the region
 	layout *translate.Layout
 	exits  []translate.Exit
+	traps  []translate.Trap
 	in     []exitRef // exits that lead here
 	dead   bool      // its code is not there any more
 	why    string
@@ -197,7 +198,10 @@ func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, 
 	if err = errors.Join(err, inner); err != nil {
 		return e, err
 	}
-	return e, p.SetInterceptor((*interceptor)(e))
+	if err := p.SetInterceptor((*interceptor)(e)); err != nil {
+		return e, err
+	}
+	return e, p.Linger(true)
 }
 
 // Close gives back what the engine has. The process must have ended, or be about to:
@@ -331,7 +335,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	}
 	b := &block{
 		id: id, r: r, at: uint32(r.next), size: uint32(len(c.Bytes)), entry: uint32(r.next + c.Entry),
-		layout: &c.Layout, exits: c.Exits, why: c.Why,
+		layout: &c.Layout, exits: c.Exits, traps: c.Traps, why: c.Why,
 	}
 	for i := range c.Accesses {
 		if a := &c.Accesses[i]; a.Size == 0 && a.Shape == translate.Fixed {

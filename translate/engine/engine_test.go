@@ -376,6 +376,17 @@ func TestFlow(t *testing.T) {
 	}
 }
 
+// TestGap: what can not be recorded is executed, and a gap says so.
+func TestGap(t *testing.T) {
+	c := target.Command{Path: build(t, "gap.c")}
+	want := native(t, c)
+	s := new(count)
+	got, _ := under(t, s, Options{}, c)
+	if got != want || s.kinds[flow.Gap] != 3 {
+		t.Errorf("%q, %d gaps\nwant %q, 3 gaps", got, s.kinds[flow.Gap], want)
+	}
+}
+
 // count is a Sink that counts.
 type count struct {
 	blocks flow.BlockID

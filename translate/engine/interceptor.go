@@ -152,24 +152,20 @@ func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
 	if b == nil {
 		return fmt.Errorf("an int3 at %#x is of no translation", at)
 	}
-	c, err := e.again(b)
-	if err != nil {
-		return err
-	}
 	off := int(at - r.addr - uint64(b.at))
-	for i := range c.Traps {
-		if p := &c.Traps[i]; p.Off == off {
-			return e.stopped(th, t, regs, b, c, p)
+	for i := range b.traps {
+		if p := &b.traps[i]; p.Off == off {
+			return e.stopped(th, t, regs, b, p)
 		}
 	}
 	return fmt.Errorf("an int3 at %#x is of no stop of the translation of %#x", at, b.layout.Start)
 }
 
-func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block, c *translate.Code, p *translate.Trap) error {
+func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block, p *translate.Trap) error {
 	switch p.Stop {
 	case translate.StopExit:
 		e.stats.Misses++
-		return e.enter(th, regs, c.Exits[p.Exit].Target)
+		return e.enter(th, regs, b.exits[p.Exit].Target)
 	case translate.StopFull:
 		e.stats.Drains++
 		e.drain(t)

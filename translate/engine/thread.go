@@ -210,6 +210,13 @@ func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
 // exec gives one record to the sink, as far as its first n instructions.
 func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 	h := &e.hot[b.id]
+	if why := b.layout.Gap; why != "" {
+		if err := e.sink.Other(&flow.Record{Kind: flow.Gap, Thread: trace.ThreadID(t.tid), Size: 1, PC: trace.Addr(b.layout.Start), Why: why}); err != nil {
+			e.fail(err)
+			return false
+		}
+		return true
+	}
 	if h.flow == 0 {
 		id, err := e.sink.Block(b.layout.Block())
 		if err != nil {
