@@ -44,8 +44,12 @@ func TestLackey(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	want := lackey(t, bin)
-	got := recordFull(t, bin)
+	for _, engine := range []string{"step", "translate"} {
+		t.Run(engine, func(t *testing.T) { compareLackey(t, lackey(t, bin), recordFull(t, bin, "--engine", engine)) })
+	}
+}
+
+func compareLackey(t *testing.T, want, got []executedInst) {
 	if len(want) < 10000 || len(want) != len(got) {
 		t.Fatalf("%d instructions, lackey saw %d", len(got), len(want))
 	}
@@ -105,7 +109,8 @@ func lackey(t *testing.T, bin string) (out []executedInst) {
 func recordFull(t *testing.T, bin string, flags ...string) (out []executedInst) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "t.mgt")
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append(append([]string{"record", "--full", "-o", file}, flags...), bin)...)
+	args := append([]string{"--addr-no-randomize", os.Args[0], "record", "--full", "-o", file}, flags...)
+	cmd := exec.CommandContext(t.Context(), "setarch", append(args, bin)...)
 	cmd.Env = append(cmd.Environ(), asMain+"=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
