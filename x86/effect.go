@@ -144,7 +144,7 @@ func (in *Inst) oneByteStore() {
 // (SDM, POP).
 func (in *Inst) popStore() {
 	width := 8
-	if in.opsize {
+	if in.opsize && !in.w {
 		width = 2
 	}
 	s := in.store(width)

@@ -322,7 +322,7 @@ func (d *deriver) operand(s *effectStep) {
 			d.e.Write, d.e.Kill = d.e.Write.Or(k), d.e.Kill.Or(k)
 		}
 	case 'O':
-		d.access(MemAccess{Base: NoReg, Index: NoReg, Value: NoReg, Segment: d.in.segment, Disp: d.in.imm,
+		d.access(MemAccess{Base: NoReg, Index: NoReg, Value: NoReg, Segment: d.in.segment, Addr32: d.in.addr32, Disp: d.in.imm,
 			Read: access == accRead, Write: access == accWrite, Size: n})
 	}
 }

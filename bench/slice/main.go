@@ -181,6 +181,7 @@ func (b *bench) record(path, file string, rounds int) (*flow.Reader, error) {
 
 // slices makes the index, and prints what each algorithm takes for each criterion.
 func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uint64) error {
+	forget()
 	began := used()
 	p, err := slice.NewProgram(s)
 	if err != nil {
@@ -208,6 +209,7 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 	if err != nil {
 		return err
 	}
+	forget()
 	x, err := slice.OpenIndex(file, info.Size(), s)
 	if err != nil {
 		return err
@@ -255,8 +257,6 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 		fmt.Printf("  %9d  %12s  %15s  %8s  %16d  %14d\n", i+1, r.plain, r.filtered, r.index, sizes[i], statements[i])
 	}
 	fmt.Printf("  at most %d MB of memory for the slices by the index\n\n", indexPeak>>20)
-	rec = nil
-	debug.FreeOSMemory()
 	return nil
 }
 
@@ -323,13 +323,25 @@ func reads(blk *flow.Block, rec *flow.Record, image *image) (all []uint64) {
 	return all
 }
 
-// peak is the most memory that this process has had, in bytes.
+// forget lets peak begin anew (proc_pid_clear_refs(5): 5 resets the peak).
+func forget() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // else peaks are of all that was before, too
+}
+
+// peak is the most memory that this process has had since forget, in bytes.
 func peak() int64 {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
 		return 0
 	}
-	return r.Maxrss << 10
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kb, _, _ := strings.Cut(rest, " kB")
+	n, err := strconv.ParseInt(strings.TrimSpace(kb), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
 }
 
 // image is a static program in its file.
