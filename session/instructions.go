@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"mgtrace/flow"
@@ -38,6 +39,51 @@ type infoFlow struct {
 	Part     string `json:"part,omitempty"`
 	Complete bool   `json:"complete"`
 	Why      string `json:"incomplete_because,omitempty"`
+	// Missing says where instructions are missing, by the reason.
+	Missing []missing `json:"missing,omitempty"`
+}
+
+// missing counts gaps of one reason.
+type missing struct {
+	Why          string `json:"why"`
+	Gaps         uint64 `json:"gaps"`
+	Instructions uint64 `json:"instructions"` // as far as it is known how many
+	Unknown      uint64 `json:"unknown"`      // gaps of which it is not
+}
+
+// missingOf reads the gaps of a flow: only the chunks that have some.
+func missingOf(r *flow.Reader) (out []missing, err error) {
+	c, err := r.NewChunkReader()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var rec flow.Record
+	for i, chunk := range r.Chunks() {
+		if chunk.Gaps == 0 {
+			continue
+		}
+		if err := c.Read(i); err != nil {
+			return out, err
+		}
+		for k := range c.Len() {
+			if c.At(k, &rec); rec.Kind != flow.Gap {
+				continue
+			}
+			n := slices.IndexFunc(out, func(m missing) bool { return m.Why == rec.Why })
+			if n < 0 {
+				n = len(out)
+				out = append(out, missing{Why: rec.Why})
+			}
+			m := &out[n]
+			m.Gaps++
+			m.Instructions += rec.Size
+			if rec.Size == 0 {
+				m.Unknown++
+			}
+		}
+	}
+	return out, nil
 }
 
 // flowInfo is what info tells of the executed instructions; nil: there are none. What
@@ -65,7 +111,11 @@ func flowInfo(path string, prog *trace.Program) *infoFlow {
 	i.FlowSummary = *flowSummary(flow.Path(path), bytes, r.Insts(), accesses, r.Blocks(), gaps)
 	t, _ := r.Trailer()
 	i.Complete, i.Why = t.Complete, t.Why
-	if err := r.Err(); err != nil {
+	err = r.Err()
+	if err == nil {
+		i.Missing, err = missingOf(r)
+	}
+	if err != nil {
 		i.Complete, i.Why = false, err.Error()
 	}
 	return i
@@ -81,8 +131,12 @@ func (i *infoFlow) text(b *strings.Builder) {
 	if i.Part != "" {
 		fmt.Fprintf(b, "  only    %s\n", i.Part)
 	}
-	if i.Gaps > 0 {
-		fmt.Fprintf(b, "  gaps    %s, where instructions are missing\n", report.Thousands(i.Gaps))
+	for _, m := range i.Missing {
+		n := report.Thousands(m.Instructions) + " instructions"
+		if m.Unknown > 0 {
+			n = "instructions"
+		}
+		fmt.Fprintf(b, "  missing %s in %s: %s\n", n, report.Plural(int(m.Gaps), "place", "places"), m.Why)
 	}
 	if !i.Complete {
 		fmt.Fprintf(b, "  partial %s\n", i.Why)
