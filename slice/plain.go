@@ -64,7 +64,9 @@ func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, e
 			w.begin(starts[len(starts)-1].thread, starts[len(starts)-1].parent)
 			starts = starts[:len(starts)-1]
 		}
-		r.Step(id, &s)
+		if err := r.Step(id, &s); err != nil {
+			return out, err
+		}
 		if s.Piece.Code == nil && s.Piece.Cause.Kind == Gap {
 			if w.gap(&s) || start[node(id, 0)] {
 				out = append(out, node(id, 0))

@@ -1,13 +1,27 @@
 package slice
 
-// Recorded is the steps of a run in memory, for the algorithms that go through
-// all of them backwards.
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Recorded is the steps of a run, for the algorithms that go through all of them
+// backwards: in two files that begin empty, since there are many. It is not safe for
+// concurrent use.
 type Recorded struct {
 	Program *Program
 	Doubts  Doubts
-	steps   []recordedStep
-	mem     []Mem
+	steps   table
+	mem     table
 	starts  []beginning
+	buf     []Mem
+}
+
+// Storage is where a table is kept: a file.
+type Storage interface {
+	io.ReaderAt
+	io.WriterAt
 }
 
 // beginning is that of a thread, after a step: it has its registers from its parent.
@@ -16,18 +30,17 @@ type beginning struct {
 	thread, parent uint32
 }
 
-type recordedStep struct {
-	piece   uint32
-	thread  uint32
-	control StepID
-	instant uint64
-	mem     uint64 // where its accesses begin in mem; those of the next end it
-	reads   uint32 // of a cause: how many of them are reads; they come last
-}
+// The lengths of rows in bytes. A step: piece, thread, control, instant, where its
+// accesses begin in mem, and, of a cause, how many of them are reads, which come
+// last; those of the next step end them. An access: address, size.
+const (
+	stepRow = 4 + 4 + 8 + 8 + 8 + 4
+	memRow  = 8 + 4
+)
 
-// Record reads a run into memory.
-func (p *Program) Record() (*Recorded, error) {
-	r := &Recorded{Program: p}
+// Record reads a run into two files.
+func (p *Program) Record(steps, mem Storage) (*Recorded, error) {
+	r := &Recorded{Program: p, steps: table{f: steps, row: stepRow}, mem: table{f: mem, row: memRow}}
 	t := newTracker(p, r.step)
 	start := func(thread, parent uint32) { r.starts = append(r.starts, beginning{r.Steps(), thread, parent}) }
 	// While a handler runs, what the thread's registers had is another thread's.
@@ -41,31 +54,104 @@ func (p *Program) Record() (*Recorded, error) {
 		return nil, err
 	}
 	r.Doubts = t.doubts
-	return r, nil
+	return r, errors.Join(r.steps.flush(), r.mem.flush())
 }
 
 func (r *Recorded) step(s *Step) error {
-	r.steps = append(r.steps, recordedStep{
-		piece: s.Piece.ID, thread: s.Thread, control: s.Control, instant: s.Instant,
-		mem: uint64(len(r.mem)), reads: uint32(len(s.Reads)),
-	})
-	r.mem = append(append(r.mem, s.Mem...), s.Reads...)
-	return nil
+	b := r.steps.next()
+	le := binary.LittleEndian
+	le.PutUint32(b, s.Piece.ID)
+	le.PutUint32(b[4:], s.Thread)
+	le.PutUint64(b[8:], uint64(s.Control))
+	le.PutUint64(b[16:], s.Instant)
+	le.PutUint64(b[24:], r.mem.n)
+	le.PutUint32(b[32:], uint32(len(s.Reads)))
+	for _, list := range [2][]Mem{s.Mem, s.Reads} {
+		for _, m := range list {
+			b := r.mem.next()
+			le.PutUint64(b, m.Addr)
+			le.PutUint32(b[8:], m.Size)
+		}
+	}
+	return errors.Join(r.steps.err, r.mem.err)
 }
 
 // Steps is how many there are.
-func (r *Recorded) Steps() StepID { return StepID(len(r.steps)) }
+func (r *Recorded) Steps() StepID { return StepID(r.steps.n) }
 
-// Step fills s with a step. Its frame is not known.
-func (r *Recorded) Step(id StepID, s *Step) {
-	v := &r.steps[id-1]
-	end := uint64(len(r.mem))
-	if int(id) < len(r.steps) {
-		end = r.steps[id].mem
+// Step fills s with a step, which is valid until the next call. Its frame is not
+// known.
+func (r *Recorded) Step(id StepID, s *Step) error {
+	le := binary.LittleEndian
+	end := r.mem.n
+	if uint64(id) < r.steps.n {
+		end = le.Uint64(r.steps.at(uint64(id))[24:])
 	}
-	mem := r.mem[v.mem:end]
-	n := len(mem) - int(v.reads)
-	*s = Step{ID: id, Instant: v.instant, Thread: v.thread, Piece: r.Program.Piece(v.piece), Mem: mem[:n], Reads: mem[n:], Control: v.control}
+	b := r.steps.at(uint64(id - 1))
+	*s = Step{ID: id, Piece: r.Program.Piece(le.Uint32(b)), Thread: le.Uint32(b[4:]), Control: StepID(le.Uint64(b[8:])), Instant: le.Uint64(b[16:])}
+	from, reads := le.Uint64(b[24:]), int(le.Uint32(b[32:]))
+	r.buf = r.buf[:0]
+	for i := from; i < end; i++ {
+		m := r.mem.at(i)
+		r.buf = append(r.buf, Mem{le.Uint64(m), le.Uint32(m[8:])})
+	}
+	n := len(r.buf) - reads
+	s.Mem, s.Reads = r.buf[:n], r.buf[n:]
+	return errors.Join(r.steps.err, r.mem.err)
+}
+
+// table is rows in a file, written in order, and read mostly backwards.
+type table struct {
+	f   Storage
+	row int
+	n   uint64 // rows
+	err error  // the first
+
+	buf  []byte // rows that are not written yet, or that were read
+	from uint64 // the first row in buf
+}
+
+// tableBuf is the rows of a table that are in memory at a time, in bytes.
+const tableBuf = 1 << 20
+
+// next returns the place of a new row.
+func (t *table) next() []byte {
+	if len(t.buf)+t.row > tableBuf {
+		t.err = errors.Join(t.err, t.flush())
+	}
+	t.n++
+	t.buf = append(t.buf, make([]byte, t.row)...)
+	return t.buf[len(t.buf)-t.row:]
+}
+
+func (t *table) flush() error {
+	_, err := t.f.WriteAt(t.buf, int64(t.from)*int64(t.row))
+	t.buf, t.from = t.buf[:0], t.n
+	return err
+}
+
+// at returns a row.
+func (t *table) at(i uint64) []byte {
+	if i < t.from || i >= t.from+uint64(len(t.buf)/t.row) {
+		// The rows before i are asked for next.
+		k := uint64(tableBuf / t.row)
+		from := uint64(0)
+		if i >= k-1 {
+			from = i - (k - 1)
+		}
+		to := min(t.n, from+k)
+		if t.buf = t.buf[:0]; cap(t.buf) < tableBuf {
+			t.buf = make([]byte, 0, tableBuf)
+		}
+		t.buf = t.buf[:(to-from)*uint64(t.row)]
+		if _, err := t.f.ReadAt(t.buf, int64(from)*int64(t.row)); err != nil {
+			t.err = errors.Join(t.err, err)
+			clear(t.buf)
+		}
+		t.from = from
+	}
+	at := int(i-t.from) * t.row
+	return t.buf[at : at+t.row]
 }
 
 // insts calls f with the ops of each instruction of a step, the last instruction

@@ -3,6 +3,8 @@ package slice
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -70,6 +72,16 @@ func at(t *testing.T, x *Index, instant uint64) Criteria {
 	return Criteria{n}
 }
 
+func scratch(t *testing.T, dir, name string) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
 // three computes a slice with each of the algorithms and wants them the same.
 func three(t *testing.T, s Source, instant uint64, o Options) (*Index, *Slice) {
 	t.Helper()
@@ -83,7 +95,8 @@ func three(t *testing.T, s Source, instant uint64, o Options) (*Index, *Slice) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p2.Record()
+	dir := t.TempDir()
+	r, err := p2.Record(scratch(t, dir, "steps"), scratch(t, dir, "mem"))
 	if err != nil {
 		t.Fatal(err)
 	}

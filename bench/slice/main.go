@@ -31,16 +31,13 @@ var sources embed.FS
 func main() {
 	b := bench{}
 	var programs, lengths string
-	var memory int
 	flag.StringVar(&programs, "programs", "options,cluster", "what to run")
 	flag.StringVar(&lengths, "lengths", "1,10,100", "million instructions of a thread, about")
 	flag.IntVar(&b.threads, "threads", 4, "of each program")
 	flag.IntVar(&b.criteria, "criteria", 5, "slices of each run")
 	flag.DurationVar(&b.limit, "limit", time.Minute, "at which algorithms 4 and 5 are stopped")
-	flag.IntVar(&memory, "memory", 12<<10, "MB that a run may take in memory, for algorithms 4 and 5")
 	flag.StringVar(&b.dir, "dir", "", "`directory` to work in; default: a temporary one")
 	flag.Parse()
-	b.memory = int64(memory) << 20
 	if err := b.run(strings.Split(programs, ","), strings.Split(lengths, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/slice:", err)
 		os.Exit(1)
@@ -50,7 +47,6 @@ func main() {
 type bench struct {
 	threads, criteria int
 	limit             time.Duration
-	memory            int64
 	dir               string
 }
 
@@ -232,19 +228,23 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 		sizes[i], statements[i] = sl.Ops, len(sl.Stats())
 	}
 	indexPeak := peak()
-	var rec *slice.Recorded
-	if need := int64(x.Steps)*40 + int64(insts)/2*16; need <= b.memory { // half of all instructions access memory, about
-		began := used()
-		if rec, err = p.Record(); err != nil {
-			return err
-		}
-		fmt.Printf("  the run in memory, for algorithms 4 and 5: %.2f s\n", (used() - began).Seconds())
+	steps, err := os.Create(filepath.Join(b.dir, "steps"))
+	if err != nil {
+		return err
 	}
+	defer steps.Close()
+	accesses, err := os.Create(filepath.Join(b.dir, "accesses"))
+	if err != nil {
+		return err
+	}
+	defer accesses.Close()
+	began = used()
+	rec, err := p.Record(steps, accesses)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  the run's steps in a file, for algorithms 4 and 5: %.2f s\n", (used() - began).Seconds())
 	for i := range goals {
-		rows[i].plain, rows[i].filtered = "no memory", "no memory"
-		if rec == nil {
-			continue
-		}
 		if rows[i].plain, err = b.backward(rec.Plain, nodes[i], sizes[i]); err != nil {
 			return err
 		}
