@@ -22,6 +22,10 @@ func run(t *testing.T, o Options, lines string) []string {
 	for i, size := range []uint64{32, 16} {
 		c.Heap(&trace.Event{Kind: trace.KindAlloc, Thread: 1, Addr: trace.Addr(0x1000 + 0x20*i), Size: size, PC: trace.Addr(i + 1)})
 	}
+	if !strings.HasPrefix(lines, "alone\n") {
+		th.calls = []call{{0x8000, 0x300001}} // of the program
+	}
+	lines = strings.TrimPrefix(lines, "alone\n")
 	th.general[7], th.general[6] = address(1, atStart), address(2, atStart)
 	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
 		if strings.TrimSpace(line) == "free" {
@@ -63,7 +67,7 @@ func run(t *testing.T, o Options, lines string) []string {
 }
 
 func TestChecker(t *testing.T) {
-	library := Options{Library: func(trace.Addr) bool { return true }}
+	library := Options{Library: func(pc trace.Addr) bool { return pc >= 0x400000 }}
 	parts := Options{Part: func(n *Node, off uint64) uint64 {
 		if n.ID == 1 && off == 8 {
 			return 8
@@ -83,6 +87,7 @@ func TestChecker(t *testing.T) {
 		{"read", "48 8b 47 20 @ 1020/8", Options{}, []string{"0: overflow read 8 of 1 hits 2 beyond 8"}},
 		{"read by a library", "48 8b 47 20 @ 1020/8", library, nil},
 		{"far read by a library", "48 8b 47 20 @ 2020/8", library, []string{"0: overflow read 8 of 1 hits 0 beyond 4104"}},
+		{"by a library that nobody called", "alone\n48 89 47 20 @ 1020/8", library, nil},
 		{"an aligned vector", "0f 10 46 00 @ 1020/16\n c5 fe 6f 46 00 @ 1020/32", Options{}, nil},
 		{"with an index", "c6 04 0f 01 @ 1025/1", Options{}, []string{"0: overflow write 1 of 1 hits 2 beyond 6"}}, // mov [rdi+rcx], 1
 		{"through the stack", "57 @ 7ff8/8\n58 @ 7ff8/8\n48 89 40 20 @ 1020/8", Options{}, []string{"2: overflow write 8 of 1 hits 2 beyond 8"}},

@@ -231,8 +231,13 @@ func (c *Checker) badFree(ev *trace.Event) {
 	c.fault(t, ev.PC, n, flow.Mem{Addr: ev.Addr}, f)
 }
 
-// fault keeps the first of its kind.
+// fault keeps the first of its kind. A library that no code of the program called does
+// what it does for itself: glibc gives the blocks in a thread's cache back when the
+// thread has ended (malloc.c, tcache_thread_shutdown), which the program has freed.
 func (c *Checker) fault(t *thread, pc trace.Addr, n *Node, x flow.Mem, f Fault) {
+	if c.o.Library != nil && c.o.Library(pc) && c.program(t, pc) < 0 {
+		return
+	}
 	key := faultKey{f.Kind, pc, n.BornPC, f.Write}
 	call := uint64(0)
 	if k := c.program(t, pc); k >= 0 {

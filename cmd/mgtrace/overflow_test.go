@@ -179,6 +179,28 @@ func TestOverflowSilence(t *testing.T) {
 	}
 }
 
+// Nor do programs that do what is hard to tell from a fault.
+func TestOverflowHealthy(t *testing.T) {
+	for _, c := range []struct{ compiler, source, flag string }{
+		{"gcc", "healthy.c", "-O0"}, {"gcc", "healthy.c", "-O2"}, {"g++", "healthy.cpp", "-O2"},
+	} {
+		t.Run(c.source+c.flag, func(t *testing.T) {
+			if testing.Short() && c.flag == "-O2" {
+				t.Skip("-O0 will do")
+			}
+			t.Parallel()
+			bin := filepath.Join(t.TempDir(), "healthy")
+			if out, err := exec.Command(c.compiler, "-g", "-w", c.flag, "-pthread", "-o", bin, "../../testdata/overflow/"+c.source).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			r := mgtrace(t, "", "overflow", bin)
+			if r.status != 0 || r.report.Followed == nil || r.report.Exit == nil || r.report.Exit.Status == nil {
+				t.Errorf("status %d: %s\n%s", r.status, describeFaults(r.report), r.stderr)
+			}
+		})
+	}
+}
+
 func describeFaults(r report.Report) string {
 	var b strings.Builder
 	for _, c := range r.CPoints {

@@ -1,0 +1,147 @@
+/* What a healthy C program does with the C library: nothing here may be reported. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <pthread.h>
+#include <regex.h>
+#include <search.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+struct record {
+	char name[24]; /* a structure that begins with an array is set and copied whole */
+	int n;
+	struct record *next;
+	char tail[8];
+};
+
+static jmp_buf back;
+static volatile int caught;
+static void handler(int sig) { caught += sig; char *p = malloc(10); strcpy(p, "signal"); free(p); }
+static void jumper(int sig) { (void)sig; siglongjmp(back, 1); }
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void *thread(void *p)
+{
+	char **out = p;
+	for (int i = 0; i < 20; i++) {
+		free(*out);
+		if (asprintf(out, "%d %s %.3f", i, "thread", i / 3.0) < 0)
+			abort();
+	}
+	return NULL;
+}
+
+static void blank(struct record *r) { memset(r, 0, sizeof *r); }
+
+int main(void)
+{
+	char *words[40], *line = NULL, *text = NULL;
+	size_t room = 0, total = 0;
+	for (int i = 0; i < 40; i++) {
+		words[i] = strdup("some text to be changed");
+		words[i][i % 20] = toupper((unsigned char)words[i][i % 20]);
+	}
+	qsort(words, 40, sizeof *words, compare);
+	for (int i = 0; i < 40; i++) {
+		size_t len = strlen(words[i]);
+		text = realloc(text, total + len + 2);
+		memcpy(text + total, words[i], len);
+		total += len;
+		text[total++] = '\n';
+		text[total] = 0;
+	}
+	FILE *f = tmpfile();
+	fputs(text, f);
+	rewind(f);
+	while (getline(&line, &room, f) > 0)
+		for (char *t = strtok(line, " \n"); t; t = strtok(NULL, " \n"))
+			caught += strspn(t, "soem");
+	fclose(f);
+
+	regex_t re;
+	regmatch_t m[2];
+	if (!regcomp(&re, "t(e|o)[a-z]*", REG_EXTENDED) && !regexec(&re, text, 2, m, 0))
+		caught += m[0].rm_so;
+	regfree(&re);
+
+	struct record *list = NULL;
+	for (int i = 0; i < 30; i++) {
+		struct record *r = malloc(sizeof *r), *copy = malloc(sizeof *copy);
+		blank(r);
+		snprintf(r->name, sizeof r->name, "record number %d", i);
+		strncpy(r->tail, "0123456789", sizeof r->tail);
+		r->n = i;
+		r->next = list;
+		*copy = *r;
+		memcpy(r, copy, sizeof *r);
+		for (size_t k = 0; k < sizeof *r; k++)
+			((unsigned char *)copy)[k] = ((unsigned char *)r)[k];
+		free(r);
+		list = copy;
+	}
+	for (struct record *r = list, *next; r; r = next) {
+		next = r->next;
+		caught += strlen(r->name);
+		free(r);
+	}
+
+	long *numbers = calloc(100, sizeof *numbers), *end = numbers + 100, *other = malloc(100 * sizeof *other);
+	for (long *p = numbers; p < end; p++)
+		*p = p - numbers;
+	for (long *p = numbers; p < end; p++)
+		other[p - numbers] = *p * 2;
+	long *moved = realloc(numbers, 1 << 20);
+	long *last = moved + (end - 1 - numbers); /* where it has gone */
+	caught += *last;
+	free(moved);
+	free(other);
+
+	wchar_t *wide = malloc(20 * sizeof *wide);
+	swprintf(wide, 20, L"%ls %d", L"wide", 7);
+	caught += wcslen(wide);
+	free(wide);
+
+	void *aligned = NULL, *tree = NULL;
+	if (posix_memalign(&aligned, 64, 200))
+		abort();
+	memset(aligned, 1, 200);
+	free(aligned);
+	for (int i = 0; i < 40; i++)
+		tsearch(words[i], &tree, (int (*)(const void *, const void *))strcmp);
+	tdestroy(tree, free == NULL ? free : (void (*)(void *))strlen);
+
+	signal(SIGUSR1, handler);
+	raise(SIGUSR1);
+	signal(SIGALRM, jumper);
+	if (!sigsetjmp(back, 1)) {
+		alarm(1);
+		pause();
+	}
+	pthread_t t[3];
+	char *made[3] = {0};
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, thread, &made[i]);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i], NULL);
+		caught += strlen(made[i]);
+		free(made[i]);
+	}
+	setenv("NAME", text, 1);
+	caught += strlen(getenv("NAME"));
+	unsetenv("NAME");
+	printf("%d\n", caught > 0);
+	for (int i = 0; i < 40; i++)
+		free(words[i]);
+	free(line);
+	free(text);
+	return 0;
+}
