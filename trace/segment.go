@@ -56,7 +56,16 @@ func (t *Writer) pending() int64 {
 // without drops from a reader's blocks what later segments say of what was there
 // when they began: the segment before has it as events.
 func withoutSnapshots(blocks []located) []located {
-	out := blocks[:0:0]
+	later := 0
+	for i := range blocks {
+		if blocks[i].kind == blockSegment {
+			later++
+		}
+	}
+	if later < 2 {
+		return blocks
+	}
+	out := make([]located, 0, len(blocks))
 	segments, skip := 0, false
 	for _, b := range blocks {
 		switch b.kind {

@@ -97,6 +97,7 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		}
 		x.tables[name] = &table{tableMeta: m, f: f, zstd: z}
 	}
+	x.chunks = make([]row, 0, min(d.Tables[tabChunks].Rows, uint64(r.ChunkCount())))
 	x.scan(tabChunks, 0, func(r *row) bool {
 		x.chunks = append(x.chunks, *r)
 		return true
