@@ -136,7 +136,6 @@ type pending struct {
 	addr, size uint64
 	base       uint64
 	old        []byte // masked, conditional: bytes before
-	oldUnread  bool
 }
 
 // New returns an observer that gives hits to take, whose error ends the observing.

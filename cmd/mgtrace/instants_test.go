@@ -20,11 +20,7 @@ func TestInstants(t *testing.T) {
 	for _, engine := range []string{"step", "translate"} {
 		for _, p := range programsIn(t, "testdata/engines") {
 			switch p.name() {
-			case "signals":
-				if engine == "translate" {
-					continue // a string store that faults in the middle has a later instant there
-				}
-			case "list", "strings", "syscalls", "vectors", "atomics", "writers":
+			case "list", "signals", "strings", "syscalls", "vectors", "atomics", "writers":
 			case "threads":
 				if engine == "step" && testing.Short() {
 					continue
