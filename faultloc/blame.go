@@ -37,7 +37,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			continue
 		}
 		s, ok := missing(in, tb, r, last, ran)
-		if !ok {
+		if !ok && in.looksFor(Beside) {
 			s, ok = beside(in, r, last)
 		}
 		if !ok && in.looksFor(Last) && !slices.ContainsFunc(suspects, func(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }) {
@@ -46,28 +46,6 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
 			suspects = append(suspects, s)
 		}
-	}
-	return firstWrong(in, suspects, repairs)
-}
-
-// firstWrong: where several cells are wrong, and no one of them is all, the value that
-// was stored first since the last healthy C-point may be what the others follow from.
-func firstWrong(in Input, suspects []Suspect, repairs []Repair) []Suspect {
-	first, n := mgpp.Timestamp(0), 0
-	for i := range repairs {
-		r := &repairs[i]
-		t := r.lastChange(in)
-		if r.Orphans > 0 || r.Cured == len(in.Found) || t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
-			continue
-		}
-		n++
-		if first == 0 || t < first {
-			first = t
-		}
-	}
-	if n > 1 && in.looksFor(First) {
-		s := statement(in, &suspects, first)
-		s.Evidence = append(s.Evidence, Evidence{Kind: First, Of: n})
 	}
 	return suspects
 }

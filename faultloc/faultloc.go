@@ -111,14 +111,12 @@ type Suspect struct {
 type EvidenceKind string
 
 const (
-	Instead        EvidenceKind = "instead"        // had it written another field, or the other way round, all would be well
 	Counterfactual EvidenceKind = "counterfactual" // without its bytes, inconsistencies would be gone
 	RepairCell     EvidenceKind = "repair"         // it wrote, or should have written, the one cell that mends them
 	Missing        EvidenceKind = "missing"        // it writes the field in like nodes
 	Habit          EvidenceKind = "habit"          // it runs next to another statement time and again
 	Unlike         EvidenceKind = "unlike"         // it did what it never did before
 	Last           EvidenceKind = "last"           // it was the last to write to the node in which a field is missing
-	First          EvidenceKind = "first"          // it stored the first of several wrong values
 	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
@@ -144,9 +142,6 @@ type Evidence struct {
 	Later  bool           // Unlike: another statement broke a law before
 	Times  int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone  bool           // Habit: to write what the statement writes would not mend all
-	// Obj and Path are the field that Instead's value belongs into.
-	Obj  graph.ObjID
-	Path string
 }
 
 // Repair is a cell and a value for it that would make inconsistencies hold and

@@ -3,7 +3,6 @@ package faultloc
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
@@ -19,23 +18,21 @@ const (
 	maxBroken   = 1 << 17 // inconsistencies listed by trials, in total
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
 	maxTogether = 24      // operations of one statement that are undone together
-	maxInstead  = 64      // trials of other fields for what was stored
 	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
 )
 
 // lab makes experiments with the graph at the C-point: what would be broken if
 // its bytes were others?
 type lab struct {
-	in        Input
-	view      mgpp.View
-	index     map[eval.Instance]int  // of Found
-	known     map[eval.Instance]bool // broken at the C-point, in Found or not
-	trials    int
-	elsewhere int // of these by instead
-	limit     int // of trials
-	listed    int
-	wants     []uint64 // values that comparisons of inconsistencies want
-	start     uint64   // path cost at the beginning
+	in     Input
+	view   mgpp.View
+	index  map[eval.Instance]int  // of Found
+	known  map[eval.Instance]bool // broken at the C-point, in Found or not
+	trials int
+	limit  int // of trials
+	listed int
+	wants  []uint64 // values that comparisons of inconsistencies want
+	start  uint64   // path cost at the beginning
 }
 
 func newLab(in Input) *lab {
@@ -107,11 +104,6 @@ func (l *lab) weigh(suspects []Suspect) {
 				break
 			}
 			weighed++
-			if e, ok := l.instead(t); ok && l.in.looksFor(Instead) && !s.has(Instead) {
-				s.Evidence = append(s.Evidence, e)
-				s.Operation = t
-				break
-			}
 			if e := l.counterfactual(t); e.Cured > 0 && (best.Cured == 0 || e.gain() > best.gain()) {
 				best = e
 				s.Operation = t
@@ -152,65 +144,6 @@ func (l *lab) together(s *Suspect) Evidence {
 
 func (s *Suspect) has(k EvidenceKind) bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == k })
-}
-
-// instead asks whether all would be well if the operation had stored what it stored
-// elsewhere: into another field of the same node, or, of a pointer, the other way
-// round (p->next = q for q->next = p). A number that was counted up or down may
-// belong to another counter. Elements of arrays have no such siblings.
-func (l *lab) instead(t mgpp.Timestamp) (Evidence, bool) {
-	op := l.in.History.Op(t)
-	if l.in.Cells == nil || op.Kind != mgpp.OpStore || op.Size > 8 || t <= l.in.Healthy {
-		return Evidence{}, false
-	}
-	cell, ok := l.in.Cells.Cell(op.Addr, l.in.Model.View(t))
-	if !ok || cell.Addr != op.Addr || uint64(cell.Size) != op.Size || strings.Contains(cell.Path, "[") {
-		return Evidence{}, false
-	}
-	value, ok := read(l.in.Model.View(t), cell.Addr, cell.Size)
-	if !ok {
-		return Evidence{}, false
-	}
-	was, known := read(l.in.Model.View(t-1), cell.Addr, cell.Size)
-	undone := l.in.History.Without(l.view, t)
-	try := func(c Cell, v uint64) (Evidence, bool) {
-		if l.exhausted() || l.elsewhere == maxInstead {
-			return Evidence{}, false
-		}
-		l.elsewhere++
-		if now, ok := read(undone, c.Addr, c.Size); ok && now == v {
-			return Evidence{}, false // that is the counterfactual
-		}
-		var data [8]byte
-		binary.LittleEndian.PutUint64(data[:], v)
-		hypo := mgpp.With(undone, c.Addr, data[:c.Size])
-		o := l.try(hypo)
-		if o.n < len(l.in.Found) || o.created > 0 || l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) > 0 {
-			return Evidence{}, false
-		}
-		return Evidence{Kind: Instead, Cured: o.n, Of: o.n, Obj: c.Obj, Path: c.Path}, true
-	}
-	for _, c := range l.in.Cells.Fields(cell.Obj, l.view) {
-		if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || len(c.Values) != len(cell.Values) || strings.Contains(c.Path, "[") {
-			continue
-		}
-		if e, ok := try(c, value); ok {
-			return e, true
-		}
-		if other, ok := read(l.view, c.Addr, c.Size); ok && known && !c.Pointer {
-			if e, ok := try(c, other+value-was); ok {
-				return e, true
-			}
-		}
-	}
-	if target := l.in.Cells.At(trace.Addr(value), l.view); cell.Pointer && target != 0 && target != cell.Obj {
-		for _, c := range l.in.Cells.Fields(target, l.view) {
-			if c.Path == cell.Path && (c.Fits == nil || c.Fits(cell.Obj)) {
-				return try(c, uint64(l.in.Cells.Object(cell.Obj).Addr))
-			}
-		}
-	}
-	return Evidence{}, false
 }
 
 // shown returns the operations of a suspect worth a counterfactual.

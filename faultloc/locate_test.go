@@ -232,7 +232,7 @@ var cases = []struct {
 		name: "wrong field", spec: rbSpec, before: rbTree,
 		fault:   "1: e = calloc rb\n2: e.key = 60\n5: b.left = e\n6: e.left = b",
 		correct: "1: e = calloc rb\n2: e.key = 60\n5: b.left = e\n6: e.parent = b",
-		want:    "wrote 6, wrote 5", evidence: Instead,
+		want:    "wrote 6, wrote 5", evidence: Counterfactual,
 	},
 	{
 		name: "wrong each time", spec: listSpecDL, before: insertions(6),

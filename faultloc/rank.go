@@ -116,7 +116,6 @@ func (r *Repair) mended(in Input) []eval.Instance {
 // harm is worth most; one that cures a part, that part; one that merely cuts a node
 // off, less than the flip and the repair of a field together.
 const (
-	worthInstead = 700 // Instead: cures all
 	worthAll     = 600 // counterfactual: cures all and does no harm
 	worthSome    = 300 // cures more than it breaks
 	worthCut     = 200 // cures, but cuts a node off
@@ -131,7 +130,6 @@ const (
 	worthNew     = 900 // Unlike: a field that it never wrote before, or none
 	worthUnlike  = 350 // another law
 	worthLater   = 100 // Unlike: another statement broke a law before
-	worthFirst   = 150
 	worthLast    = 0
 	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
@@ -152,8 +150,6 @@ func (e Evidence) part(worth int) int {
 // worth of one piece of evidence.
 func (e Evidence) worth() int {
 	switch e.Kind {
-	case Instead:
-		return worthInstead
 	case Counterfactual:
 		switch {
 		case e.Created < 0 || e.Cured <= e.Created:
@@ -197,8 +193,6 @@ func (e Evidence) worth() int {
 		return worthUnlike
 	case Last:
 		return worthLast
-	case First:
-		return worthFirst
 	case Beside:
 		return worthSeldom
 	case Flip:
@@ -209,7 +203,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell || e.Kind == Instead) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More
 }
 
 // Best returns the piece of evidence that is worth most, of several the first;
@@ -242,7 +236,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Instead, Counterfactual, RepairCell, Habit, Missing, Unlike, Beside, Last, First, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Habit, Missing, Unlike, Beside, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

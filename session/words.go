@@ -40,8 +40,6 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 	}
 	if best != nil {
 		switch best.Kind {
-		case faultloc.Instead:
-			return fmt.Sprintf("It wrote the wrong field: had it written %s instead, %s would be gone and nothing else would break.", a.instead(best), ofAll(best.Cured, best.Of))
 		case faultloc.Counterfactual:
 			change := "this change"
 			if best.Times > 0 {
@@ -147,8 +145,6 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 // evidence puts one piece of evidence into words.
 func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	switch e.Kind {
-	case faultloc.Instead:
-		return fmt.Sprintf("had it written %s instead, %s would be gone and nothing else would break", a.instead(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Counterfactual:
 		if e.Times > 0 {
 			return fmt.Sprintf("without %d of its changes, %s would be gone%s", e.Times, ofAll(e.Cured, e.Of), created(e.Created))
@@ -166,8 +162,6 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return a.unlike(&e)
 	case faultloc.Last:
 		return "it was the last to write to the node"
-	case faultloc.First:
-		return fmt.Sprintf("of %d values that are wrong it stored the first; the others may follow from it", e.Of)
 	case faultloc.Flip:
 		if e.Flips > 1 {
 			return fmt.Sprintf("it turned %d constraint instances from true to false", e.Flips)
@@ -227,11 +221,6 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		return before + ", it wrote to the node to which " + other + " stored a pointer; not here"
 	}
 	return ""
-}
-
-// instead names the field that a value belongs into.
-func (a *Analysis) instead(e *faultloc.Evidence) string {
-	return describe.Join(a.graph.Name(e.Obj), e.Path)
 }
 
 func ofAll(n, of int) string {

@@ -39,7 +39,7 @@ func command() error {
 	flag.IntVar(&c.workers, "j", runtime.NumCPU(), "programs side by side")
 	only := flag.String("run", "", "only programs whose name matches this `regexp`")
 	skip := flag.String("skip", "", "leave out coverage, analysis (record only, for -again), -O0 or -O2 (separated by commas)")
-	without := flag.String("without", "", "leave `evidence` out of account: counterfactual, instead, repair, habit, missing, first, entered (separated by commas)")
+	without := flag.String("without", "", "leave `evidence` out of account: counterfactual, repair, habit, missing, unlike, beside, last, entered (separated by commas)")
 	healthy := flag.Bool("healthy", false, "run the programs as they are, under both engines, and print accusations")
 	seeds := flag.Int("seeds", 5, "`seeds` of -healthy")
 	flag.StringVar(&c.keep, "keep", "", "keep mutants and recordings below this `directory`")
