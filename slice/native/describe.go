@@ -81,6 +81,9 @@ func inst(pc uint64, in *x86.Inst, e *x86.Effects, code []byte, accesses []flow.
 		Write: slice.Regs(e.Kill.AndNot(e.Step)), MemRead: reads, MemWrite: writes,
 	}
 	switch {
+	case isState(e):
+		out.Ops = append(out.Ops, slice.Op{})
+		return out
 	case out.End == cfg.Call && !in.Direct:
 		decide := main
 		decide.MemWrite = 0
@@ -194,6 +197,19 @@ func memory(e *x86.Effects, accesses []flow.Access) (reads, writes uint32) {
 		}
 	}
 	return reads, writes
+}
+
+// isState: xsave, xrstor and their like. The dynamic linker puts the vector registers
+// aside with them when a function is called for the first time, and gets them back:
+// they are taken to have what they had. How much memory an xsave writes is not told
+// exactly either: it would seem to define what lies behind.
+func isState(e *x86.Effects) bool {
+	for i := range e.Mem[:e.NMem] {
+		if e.Mem[i].Shape == x86.MemState {
+			return true
+		}
+	}
+	return false
 }
 
 // isLeave: 0xc9. RSP gets what RBP had, and RBP what the memory has.
