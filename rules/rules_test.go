@@ -56,6 +56,7 @@ var imports = []struct {
 	{"mgpp", true, "trace"},
 	{"mgpp/index", true, "mgpp trace"},
 	{"mgpp/infer", true, "trace"},
+	{"mgpp/infer/native", true, "flow mgpp/infer trace x86"},
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax cxxname types"},
 	{"constraints/graph", true, "constraints/check mgpp trace types"},
