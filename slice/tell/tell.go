@@ -267,13 +267,13 @@ func (t *teller) caller(r *row) error {
 // notes say where the slice may be too large or too small.
 func (t *teller) notes() {
 	d := t.x.Doubts
-	note := func(n uint64, format string) {
+	note := func(n uint64, one, many, what string) {
 		if n > 0 {
-			t.out.Notes = append(t.out.Notes, fmt.Sprintf(format, report.Thousands(n)))
+			t.out.Notes = append(t.out.Notes, report.Plural(int(n), one, many)+what)
 		}
 	}
-	note(d.Lost, "%s gaps in the recording: what is older than a gap has no origin")
-	note(d.Unwound, "%s activations were left without a return (exceptions, longjmp)")
-	note(uint64(d.Unknown), "%s branches lead to code that is not known: what follows them may seem to depend on them")
-	note(uint64(d.Partial), "%s indirect jumps of which not all targets are known: what follows them in their functions seems to depend on them")
+	note(d.Lost, "gap", "gaps", " in the recording: what is older than a gap has no origin")
+	note(d.Unwound, "activation was", "activations were", " left without a return (exceptions, longjmp)")
+	note(uint64(d.Unknown), "branch leads", "branches lead", " to code that is not known: what follows may seem to depend on it")
+	note(uint64(d.Partial), "indirect jump has", "indirect jumps have", " targets that are not known: what follows in the function seems to depend on it")
 }
