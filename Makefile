@@ -46,6 +46,7 @@ bench-capture: setup-bench build
 # LOCATEFLAGS='-n 2 -run avl' is a short one; see bench/locate/doc.go.
 bench-locate: setup-demo build
 	$(GO) run ./bench/locate -mgtrace ./mgtrace $(LOCATEFLAGS)
+	$(GO) run ./bench/locate -mgtrace ./mgtrace -healthy
 
 # Finds faults in programs built from Debian's source packages: see docs/design/real.md.
 # REALFLAGS='-run tsort -optimise -O0' is a part; see bench/real/doc.go.
