@@ -17,6 +17,7 @@ import (
 	"mgtrace/report"
 	"mgtrace/target"
 	"mgtrace/trace"
+	translated "mgtrace/translate/engine"
 )
 
 // live is a program under watch.
@@ -336,7 +337,10 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	}
 	<-engineDone
 	stop()
-	return status, errors.Join(engineErr, leaveErr, err)
+	if err = errors.Join(engineErr, leaveErr, err); errors.Is(err, translated.ErrRefused) {
+		err = fmt.Errorf("%w\nrecord it with --engine step, which is slower and can do that", err)
+	}
+	return status, err
 }
 
 // stopped runs while the process is held: everything that it did is brought in

@@ -33,7 +33,7 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
 		const both = unix.PROT_WRITE | unix.PROT_EXEC
 		if regs.RDX&both == both {
-			return fmt.Errorf("the program maps memory that is writable and executable: what it writes there later is not seen (a just-in-time compiler?)")
+			return fmt.Errorf("%w: the program maps memory that is writable and executable, and what it writes there later is not seen (a just-in-time compiler?)", ErrRefused)
 		}
 		t.set(protAt, regs.RDX)
 		regs.RDX &^= unix.PROT_EXEC

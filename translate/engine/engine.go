@@ -23,6 +23,10 @@ type Sink interface {
 	Other(r *flow.Record) error
 }
 
+// ErrRefused: the program does what can not be translated; executed step by step it
+// can be recorded.
+var ErrRefused = errors.New("can not be translated")
+
 // Options of an engine; zero values stand for the defaults.
 type Options struct {
 	Buffer int // bytes of a thread's log; default 1 MB

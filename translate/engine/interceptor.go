@@ -194,7 +194,7 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		return nil
 	case translate.StopRefused:
 		e.drain(t)
-		return fmt.Errorf("the instruction at %#x can not be translated: %s", b.layout.Start, b.why)
+		return fmt.Errorf("%w: the instruction at %#x: %s", ErrRefused, b.layout.Start, b.why)
 	}
 	return fmt.Errorf("a stop of kind %d", p.Stop)
 }
