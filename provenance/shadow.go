@@ -149,7 +149,6 @@ type thread struct {
 	born     NodeID
 	awaiting bool      // it has left an allocator whose block was not told yet
 	signals  []*thread // registers as they were when signals came
-	pushed   uint64    // where the last call put its return address, 0: it was no call
 }
 
 // call is an open call: where its return address lies, and what it is.

@@ -84,10 +84,9 @@ type overflows struct {
 	parts map[trace.Addr]*types.Type // by where the blocks were allocated
 	names map[[2]trace.Addr]string   // of functions of libraries that were called
 
-	ev      trace.Event // the next event that was not taken
-	more    bool
-	events  uint64
-	trailer *trace.Trailer
+	ev     trace.Event // the next event that was not taken
+	more   bool
+	events uint64
 }
 
 // follow takes events and instructions in the order of their instants.

@@ -226,7 +226,7 @@ func (b *builder) accesses(s *Step) {
 			}
 		}
 		if a.write && m.Size > 0 {
-			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, p.writers[a.writer])|0)
+			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, p.writers[a.writer]))
 			if c != nil && !c.load && c.group >= 0 && m.Size == 8 {
 				v := b.cur.save(m.Addr)
 				v.addr, v.by, v.frame, v.quad = m.Addr, node(s.ID, p.writers[a.writer]), s.Frame, c.quad

@@ -53,9 +53,6 @@ func (r *Regs) Units(yield func(uint8) bool) {
 	}
 }
 
-// quad returns the units of a quad that are in the set.
-func (r *Regs) quad(q uint8) uint8 { return uint8(r[q>>4]>>(q&15*4)) & 15 }
-
 // Op is a part of an instruction that computes something: all that it writes
 // depends on all that it reads. Most instructions are one; push is two, because the
 // new stack pointer does not depend on the value pushed.

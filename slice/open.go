@@ -138,7 +138,6 @@ type segment struct {
 	by    []StepID // definitions of units, four for each group: see groupDef
 	mem   []Node   // definitions of memory, for all reads in order
 	reads []uint32 // where those of a read end in mem
-	buf   []byte
 }
 
 // stepDeps is what a step depends on.

@@ -18,7 +18,6 @@ type generator struct {
 	whole    bool  // values are of 8 bytes, aligned
 	calls    []int // calls whose function is not written yet: instruction, depth
 	level    int
-	pushed   int
 }
 
 // Registers 0 … 9 are for values; 10 … 13 count loops and are not written otherwise.

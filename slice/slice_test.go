@@ -47,21 +47,6 @@ func (s *Slice) nodes() Set {
 	return out
 }
 
-// instants turns ops into the instants of their instructions.
-func instants(t *testing.T, x *Index, set Set) []uint64 {
-	t.Helper()
-	var out []uint64
-	for _, n := range set {
-		a, err := x.At(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, a.Instant)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // at is the criterion: the first op of an instant.
 func at(t *testing.T, x *Index, instant uint64) Criteria {
 	t.Helper()

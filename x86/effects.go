@@ -498,7 +498,7 @@ func (d *deriver) flags() {
 				size = d.in.size()
 			}
 			if n > int64(8*size) {
-				kill &^= 1 << (UnitCF - UnitCF)
+				kill &^= 1 // CF, the first of them
 			}
 		}
 	}

@@ -21,7 +21,6 @@ type form struct {
 	in   Inst
 	e    Effects
 	row  *effectRow
-	text string
 
 	trials int    // that were judged
 	needed RegSet // units that something was seen to depend on

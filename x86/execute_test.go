@@ -253,7 +253,8 @@ func randomState(r *rand.Rand, s state) {
 	clear(s[atFlags+8 : atST])
 	binary.LittleEndian.PutUint16(s[atFCW:], uint16(0x7f|r.IntN(4)<<8|r.IntN(4)<<10)&^0x40|0x40)
 	binary.LittleEndian.PutUint16(s[atFSW:], uint16(r.IntN(0x40)|r.IntN(2)<<6|r.IntN(8)<<8|r.IntN(8)<<11|r.IntN(2)<<14))
-	s[atTags] = byte(r.Uint32()) | byte(r.Uint32())
+	tags := r.Uint32()
+	s[atTags] = byte(tags) | byte(tags>>8) // most of them in use
 	binary.LittleEndian.PutUint32(s[atMXCSR:], uint32(0x1f80|r.IntN(0x40)|r.IntN(2)<<6|r.IntN(8)<<13))
 	for i := range 8 {
 		st := s[atST+16*i:][:16]

@@ -296,8 +296,6 @@ func (r *Recorder) led(t *thread, regs *mem.Regs) {
 	switch t.about {
 	case 0:
 		return
-	default:
-		r.after(t, regs)
 	case regs.RIP:
 		t.about = 0
 		if r.instant = r.next(); t.partial && r.instant > 0 {
@@ -306,6 +304,8 @@ func (r *Recorder) led(t *thread, regs *mem.Regs) {
 		if err := r.observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
 			r.fail(err)
 		}
+	default:
+		r.after(t, regs)
 	}
 }
 
