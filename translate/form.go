@@ -239,7 +239,7 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 	}
 	switch {
 	case e.Unknown:
-		return opaque, ""
+		return opaque, "what the instruction accesses is not known"
 	case e.Write.Intersects(gs) || e.Read.Intersects(gs):
 		return refused, "it uses GS, which the engine needs for itself"
 	case e.Write.Intersects(fs):
