@@ -57,7 +57,7 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, ran: map[string]*[2]int{}}
 	before := m.before()
 	last, ok := m.lastWhole(before)
-	if !ok || in.stopped() {
+	if !ok || m.empty(last) || in.stopped() {
 		return n, nil, false
 	}
 	n = Narrowed{From: m.beginning(last), Broke: last + 1}
@@ -155,6 +155,27 @@ func (m *moments) lastWhole(t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 		hi, step = lo, 2*step
 	}
 	return last, ok
+}
+
+// empty: before t there was none of what is inconsistent. That nothing is broken then
+// says nothing, neither does what ran then.
+func (m *moments) empty(t mgpp.Timestamp) bool {
+	if m.in.Cells == nil {
+		return false
+	}
+	asked := false
+	for _, inc := range m.in.Found[:min(len(m.in.Found), maxDated)] {
+		for _, o := range inc.Instance.Nodes {
+			if o == 0 {
+				continue
+			}
+			asked = true
+			if len(m.in.Cells.Alike(o, m.in.Model.View(t), 1)) > 0 {
+				return false
+			}
+		}
+	}
+	return asked
 }
 
 // beginning is where the stretch of whole moments begins that ends with last.

@@ -53,7 +53,9 @@ func (l *lab) repair(tb *contributions) []Repair {
 			break
 		}
 		if r, ok := l.mend(c, moved); ok {
-			most = max(most, r.Cured)
+			if c.Pointer || l.applies(r) {
+				most = max(most, r.Cured)
+			}
 			out = append(out, r)
 		}
 	}
@@ -98,6 +100,20 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
 	}
 	return best, ok
+}
+
+// applies: what the repair cures holds then. A number that makes a guard false, so that
+// nothing is asked of the node any more, is no reason to look no further.
+func (l *lab) applies(r Repair) bool {
+	data := make([]byte, 8)
+	binary.LittleEndian.PutUint64(data, r.Value)
+	hypo := mgpp.With(l.view, r.Cell.Addr, data[:r.Cell.Size])
+	for i, inc := range l.in.Found {
+		if r.cured[i] && l.in.Model.Eval(inc.Instance, hypo).Verdict == eval.NotApplicable {
+			return false
+		}
+	}
+	return true
 }
 
 // includes: a holds wherever b does.

@@ -92,7 +92,8 @@ func runLast(ctx context.Context, o RunOptions, begin beginner) (r *report.Repor
 	if err != nil {
 		return nil, 0, err
 	}
-	r, err = analyseFile(ctx, o.Record, o.Analysis, false)
+	// What ended the recording, Ctrl-C most often, does not end the analysis of it.
+	r, err = analyseFile(context.WithoutCancel(ctx), o.Record, o.Analysis, false)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -280,11 +280,18 @@ func (r *Recorder) before(t *thread, regs *mem.Regs) {
 	}
 }
 
+// latest is the instant of what a thread, whose log is empty, has executed last. Others
+// may have run since.
+func (r *Recorder) latest(t *thread) trace.Instant {
+	if r.w.Paused() {
+		return 0
+	}
+	return t.last
+}
+
 // after: it has.
 func (r *Recorder) after(t *thread, regs *mem.Regs) {
-	if r.instant = r.next(); r.instant > 0 {
-		r.instant--
-	}
+	r.instant = r.latest(t)
 	t.about = 0
 	if err := r.observer.After(trace.ThreadID(t.tid), regs); err != nil {
 		r.fail(err)
@@ -359,9 +366,7 @@ func (r *Recorder) index(pc uint64) (int, bool) {
 
 // called tells of a system call, which has returned with these registers.
 func (r *Recorder) called(t *thread, nr uint64, regs *mem.Regs) {
-	if r.instant = r.next(); r.instant > 0 {
-		r.instant--
-	}
+	r.instant = r.latest(t)
 	id := trace.ThreadID(t.tid)
 	var err error
 	if !t.calls {

@@ -30,6 +30,7 @@ type thread struct {
 	fs           uint64           // FS base
 	read         int              // bytes of the log that were given to the sink
 	epoch        uint64           // of what comes next in the log
+	last         trace.Instant    // of the instruction that it executed last, of those given to the sink
 	signal, from uint64           // that it was told of last, and where it was
 	partial      bool             // it was led away from a string instruction that has been executed in part
 	about        uint64           // the site that it is about to execute, of a Recorder; 0: none
@@ -200,10 +201,12 @@ func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
 		mem[a.index].Addr = trace.Addr(addr)
 	}
 	e.stats.Execs++
-	if _, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, int(h.insts), mem); err != nil {
+	at, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, int(h.insts), mem)
+	if err != nil {
 		e.fail(err)
 		return false
 	}
+	t.last = at + trace.Instant(h.insts) - 1
 	return true
 }
 
@@ -214,6 +217,9 @@ func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 		if err := e.sink.Other(&flow.Record{Kind: flow.Gap, Thread: trace.ThreadID(t.tid), Size: 1, PC: trace.Addr(b.layout.Start), Why: why}); err != nil {
 			e.fail(err)
 			return false
+		}
+		if e.rec != nil {
+			t.last = e.rec.w.Instant() - 1
 		}
 		return true
 	}
@@ -232,6 +238,7 @@ func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 		e.fail(err)
 		return false
 	}
+	t.last = at + trace.Instant(n) - 1
 	if len(b.layout.Stores) > 0 && e.rec != nil {
 		if e.rec.w.Paused() {
 			at = 0

@@ -144,7 +144,7 @@ func (w *Workshop) prepared(pkg string) (string, error) {
 	if err := w.fetch(pkg); err != nil {
 		return "", err
 	}
-	if err := w.shell(tree, `tar xf ../"$PKG"_*.orig.tar.*z* --strip-components 1`, "PKG="+pkg); err != nil {
+	if err := w.shell(tree, `tar xf "$(ls ../"$PKG"_*.orig.tar.* | grep -v "[.]asc$")" --strip-components 1`, "PKG="+pkg); err != nil {
 		return "", err
 	}
 	if err := w.shell(tree, prepare[pkg]); err != nil {
