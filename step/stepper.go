@@ -40,23 +40,25 @@ func (e *Engine) thread(tid int) *thread {
 type stepper Engine
 
 // OnStep implements target.Stepper.
-func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters bool) {
+// next: the instant of the instruction has been told to someone.
+func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters, next bool) {
 	e := (*Engine)(s)
 	<-e.run
 	t := e.thread(th.TID())
 	if t.pending {
 		in := t.inst()
 		if in != nil && in.rep && r.RIP == t.before.RIP {
-			return false // it goes on
+			return false, true // it goes on
 		}
 		e.executed(th, t, r)
 	}
 	if e.over {
-		return false
+		return false, false
 	}
+	hits := e.hits.Load()
 	e.about(th, t, r)
 	in := t.inst()
-	return in != nil && in.kind == syscall
+	return in != nil && in.kind == syscall, e.hits.Load() != hits
 }
 
 // inst is the instruction that the thread is about to execute; nil: nobody knows it.

@@ -15,8 +15,9 @@ import (
 // the kernel keeps nobody: its turn comes when the call is done.
 type Stepper interface {
 	// OnStep: the thread stands before an instruction, with registers r, and all that
-	// it did before is done. enters: the instruction may wait in the kernel.
-	OnStep(th *Stopped, r *mem.Regs) (enters bool)
+	// it did before is done. enters: the instruction may wait in the kernel. next: it
+	// must be the next that is executed of all threads'.
+	OnStep(th *Stopped, r *mem.Regs) (enters, next bool)
 	// OnHandler: the thread has been led to a handler of the signal that OnSignal told
 	// of last, and stands before its first instruction.
 	OnHandler(th *Stopped, r *mem.Regs)
@@ -33,7 +34,7 @@ func (p *Process) SetStepper(s Stepper) error {
 	})
 }
 
-// turn is how many instructions a thread executes before another one may.
+// turn is how many instructions a thread executes before another one may, if it can stop there.
 const turn = 256
 
 // si_code of the stops of PTRACE_SINGLESTEP: behind an instruction (TRAP_TRACE), behind
@@ -52,6 +53,7 @@ type told struct {
 	is     bool
 	pc     uint64
 	enters bool // it may wait in the kernel
+	next   bool // it must be executed before another thread has its turn
 }
 
 // stepped reports whether a SIGTRAP is the end of a step.
@@ -106,7 +108,8 @@ func (t *tracer) step() {
 		return
 	}
 	defer quiet()()
-	for range turn {
+	// A turn ends where the stepper knows of all that was executed.
+	for n := 0; ; n++ {
 		regs, err := getRegs(th.tid)
 		if err != nil {
 			return // killed meanwhile
@@ -115,6 +118,9 @@ func (t *tracer) step() {
 		if t.stepper == nil {
 			t.resume(th)
 			return
+		}
+		if n >= turn && th.told.is && !th.told.next {
+			break
 		}
 		signal := th.next.signal
 		th.next = resumption{}
@@ -168,7 +174,8 @@ func (t *tracer) beforeStep(th *thread, regs *mem.Regs) (waits bool) {
 	}
 	if !th.told.is || th.told.pc != regs.RIP {
 		s := t.borrow(th)
-		th.told = told{is: true, pc: regs.RIP, enters: t.stepper.OnStep(s, regs)}
+		th.told = told{is: true, pc: regs.RIP}
+		th.told.enters, th.told.next = t.stepper.OnStep(s, regs)
 		t.giveBack(s)
 	}
 	return th.told.enters || th.next.signal != 0

@@ -20,14 +20,14 @@ type counter struct {
 	ended   int
 }
 
-func (c *counter) OnStep(th *Stopped, r *mem.Regs) bool {
+func (c *counter) OnStep(th *Stopped, r *mem.Regs) (enters, next bool) {
 	if pc, ok := c.before[th.TID()]; ok {
 		c.at[pc]++
 	}
 	c.before[th.TID()] = r.RIP
 	var code [2]byte
 	_, err := th.ReadMemory(code[:], r.RIP)
-	return err == nil && entersKernel(code)
+	return err == nil && entersKernel(code), c.at[r.RIP]&1 == 1
 }
 
 func (c *counter) OnHandler(th *Stopped, _ *mem.Regs) {
