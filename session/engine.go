@@ -9,6 +9,7 @@ import (
 
 	"mgtrace/bpf"
 	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/inline"
 	"mgtrace/objfile"
 	"mgtrace/probe"
@@ -49,10 +50,9 @@ const (
 	engineTranslate = "translate"
 )
 
-// enginesFor lists the engines to try for a value of --engine, in order. The
-// with watch those that can hold the program at a C-point. The
-// one inside the process comes first: it is a thousand times faster, and needs
-// no privilege.
+// enginesFor lists the engines to try for a value of --engine, in order: with --watch
+// those that can hold the program at a C-point. The one inside the process comes first:
+// it is a thousand times faster, and needs no privilege.
 func enginesFor(o *CaptureOptions) ([]string, error) {
 	name, watch := o.Engine, o.Watch
 	if o.Full {
@@ -144,11 +144,8 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return newKernelProbes(e), nil
 	}
-	switch name {
-	case engineTranslate:
-		return l.attachTranslate(unwind, static)
-	case engineStep:
-		return l.attachStep(unwind, static)
+	if name == engineTranslate || name == engineStep {
+		return l.attachFull(name, observe.DeliveryOptions{Unwind: unwind, Static: static})
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/flow"
 	"mgtrace/report"
 	"mgtrace/step"
@@ -89,29 +89,22 @@ func (l *live) beginFull() error {
 	return nil
 }
 
-// attachStep has the program executed instruction by instruction.
-func (l *live) attachStep(unwind capture.Unwinder, static bool) (engine, error) {
-	o := step.Options{Unwind: unwind, Static: static}
+// attachFull puts one of the engines in that tell all instructions.
+func (l *live) attachFull(name string, o observe.DeliveryOptions) (engine, error) {
+	var w *flow.Writer
 	if l.full != nil {
-		o.Flow = l.full.w
+		w = l.full.w
 	}
-	e, err := step.Attach(l.plan, l.proc, o)
-	if err != nil {
-		return nil, err // not e: a nil pointer is no nil engine
+	var e interface {
+		engine
+		Recording(on bool) error
 	}
-	if l.full != nil {
-		l.full.recording = e.Recording
+	var err error
+	if name == engineStep {
+		e, err = step.Attach(l.plan, l.proc, step.Options{DeliveryOptions: o, Flow: w})
+	} else {
+		e, err = translated.Record(l.plan, l.proc, translated.RecordOptions{DeliveryOptions: o, Flow: w})
 	}
-	return e, nil
-}
-
-// attachTranslate has the program executed as translations of its code.
-func (l *live) attachTranslate(unwind capture.Unwinder, static bool) (engine, error) {
-	o := translated.RecordOptions{Unwind: unwind, Static: static}
-	if l.full != nil {
-		o.Flow = l.full.w
-	}
-	e, err := translated.Record(l.plan, l.proc, o)
 	if err != nil {
 		return nil, err // not e: a nil pointer is no nil engine
 	}

@@ -76,7 +76,7 @@ func (e *Engine) begin(th *target.Stopped, from int, isThread bool) {
 	if !isThread && stack[0] == 0 {
 		stack = target.StackOf(e.proc.PID(), maps, &regs)
 	}
-	e.observer.Thread(t.id, stack)
+	e.Observer.Thread(t.id, stack)
 	e.tell(capture.Hit{Op: capture.Thread, Thread: t.id})
 	e.fail(e.flow.begin(t.id, from))
 }
@@ -110,7 +110,7 @@ func (i *interceptor) OnThreadEnd(tid int) {
 	}
 	delete(e.threads, tid)
 	e.tell(capture.Hit{Op: capture.ThreadExit, Thread: t.id})
-	e.observer.Ended(t.id)
+	e.Observer.Ended(t.id)
 	e.fail(e.flow.other(&flow.Record{Kind: flow.End, Thread: t.id}))
 }
 
@@ -128,7 +128,7 @@ func (i *interceptor) OnExec(th *target.Stopped) {
 	e.fail(e.flow.gap(0, "the program replaced itself"))
 	e.flow.settle()
 	e.stop()
-	e.finish(e.flow.err)
+	e.Finish(e.flow.err)
 }
 
 // OnInterrupted implements target.Interceptor: nobody pokes.

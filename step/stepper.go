@@ -43,7 +43,6 @@ type stepper Engine
 // next: the instant of the instruction has been told to someone.
 func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters, next bool) {
 	e := (*Engine)(s)
-	<-e.run
 	t := e.thread(th.TID())
 	if t.pending {
 		in := t.inst()
@@ -55,10 +54,10 @@ func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters, next bool) {
 	if e.over {
 		return false, false
 	}
-	hits := e.hits.Load()
+	hits := e.Hits()
 	e.about(th, t, r)
 	in := t.inst()
-	return in != nil && in.kind == syscall, e.hits.Load() != hits
+	return in != nil && in.kind == syscall, e.Hits() != hits
 }
 
 // inst is the instruction that the thread is about to execute; nil: nobody knows it.
@@ -77,7 +76,7 @@ func (e *Engine) about(th *target.Stopped, t *thread, r *mem.Regs) {
 	}
 	if err := e.find(th, t, r.RIP); err != nil {
 		e.flow.settle()
-		e.flow.at = 0
+		e.Instant = 0
 	} else {
 		in := t.inst()
 		t.mems = e.addrs(in, int(t.piece.block.Insts[t.index].Len), r, t.mems)
@@ -85,9 +84,9 @@ func (e *Engine) about(th *target.Stopped, t *thread, r *mem.Regs) {
 	}
 	var err error
 	if in := t.inst(); in != nil && in.kind == syscall {
-		err = e.observer.BeforeCall(t.id, r)
+		err = e.Observer.BeforeCall(t.id, r)
 	} else {
-		err = e.observer.Before(t.id, r)
+		err = e.Observer.Before(t.id, r)
 	}
 	e.fail(err)
 }
@@ -124,8 +123,8 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	t.pending = false
 	in := t.inst()
 	if in == nil {
-		e.flow.at = 0
-		e.fail(e.observer.After(t.id, r))
+		e.Instant = 0
+		e.fail(e.Observer.After(t.id, r))
 		e.fail(e.flow.other(&flow.Record{Kind: flow.Gap, Thread: t.id, Size: 1, PC: trace.Addr(t.before.RIP), Why: "no known instruction"}))
 		return
 	}
@@ -144,9 +143,9 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	var wrote []flow.Mem
 	var err error
 	if in.kind == syscall {
-		err = e.observer.AfterCall(t.id, r, func(addr, size uint64) { wrote = appendRange(wrote, addr, size) })
+		err = e.Observer.AfterCall(t.id, r, func(addr, size uint64) { wrote = appendRange(wrote, addr, size) })
 	} else {
-		err = e.observer.After(t.id, r)
+		err = e.Observer.After(t.id, r)
 	}
 	if in.kind == far {
 		e.fail(errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Gap, Thread: t.id, Size: 1, PC: trace.Addr(t.before.RIP), Why: "addresses in a vector register"})))
@@ -197,7 +196,7 @@ func (e *Engine) cancel(t *thread, r *mem.Regs) {
 		return
 	}
 	e.flow.executing(t.id, t.piece, t.index)
-	e.fail(e.observer.Cancel(t.id, r))
+	e.fail(e.Observer.Cancel(t.id, r))
 	t.next = -1
 	if r != nil && in.rep && r.RCX != t.before.RCX {
 		repeated(in, &t.before, r, t.mems)

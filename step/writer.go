@@ -1,9 +1,7 @@
 package step
 
 import (
-	"mgtrace/capture/observe"
 	"mgtrace/flow"
-	"mgtrace/probe"
 	"mgtrace/trace"
 )
 
@@ -13,9 +11,8 @@ type writer struct {
 	w   *flow.Writer // nil: nobody wants a flow
 	err error
 
-	at   trace.Instant // of the instruction that is being executed; 0: none
+	at   *trace.Instant // of the instruction that is being executed; 0: none
 	open exec
-	told map[trace.Addr]bool // modules, by where they begin
 }
 
 // exec is an execution that may go on.
@@ -26,9 +23,8 @@ type exec struct {
 	mem     []flow.Mem
 }
 
-func newWriter(w *flow.Writer) *writer {
-	return &writer{w: w, told: map[trace.Addr]bool{}}
-}
+// newWriter makes a writer, which sets at.
+func newWriter(w *flow.Writer, at *trace.Instant) *writer { return &writer{w: w, at: at} }
 
 // executing says that a thread is at its instruction i of a piece, and which instant that
 // will be. Before others may say anything, the execution that was open is written.
@@ -37,9 +33,9 @@ func (f *writer) executing(thread trace.ThreadID, p *piece, i int) {
 	if o.n > 0 && (o.thread != thread || o.piece != p || o.from+o.n != i) {
 		f.settle()
 	}
-	f.at = 0
+	*f.at = 0
 	if f.w != nil && !f.w.Paused() {
-		f.at = f.w.Instant() + trace.Instant(o.n)
+		*f.at = f.w.Instant() + trace.Instant(o.n)
 	}
 }
 
@@ -125,16 +121,10 @@ func (f *writer) gap(thread trace.ThreadID, why string) error {
 	return f.other(&flow.Record{Kind: flow.Gap, Thread: thread, Why: why})
 }
 
-// modules tells which files of the plan have been mapped since it was called last.
-func (f *writer) modules(plan *probe.Plan, images []observe.Image) error {
-	for i := range images {
-		im := &images[i]
-		if !im.Mapped || f.told[trace.Addr(im.Code[0])] {
-			continue
-		}
-		f.told[trace.Addr(im.Code[0])] = true
-		m := trace.Module{Path: plan.Images[i].Path, Bias: trace.Addr(im.Bias), Lo: trace.Addr(im.Code[0]), Hi: trace.Addr(im.Code[1]), Traced: plan.Images[i].Traced}
-		if err := f.other(&flow.Record{Kind: flow.Map, Module: &m}); err != nil {
+// modules tells of files that have been mapped.
+func (f *writer) modules(news []trace.Module) error {
+	for i := range news {
+		if err := f.other(&flow.Record{Kind: flow.Map, Module: &news[i]}); err != nil {
 			return err
 		}
 	}

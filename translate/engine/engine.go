@@ -233,7 +233,7 @@ func (e *Engine) fail(err error) {
 	if e.failure == nil {
 		e.failure = err
 		if e.rec != nil {
-			e.rec.finish(err)
+			e.rec.Finish(err)
 		}
 		_ = unix.Kill(e.proc.PID(), unix.SIGKILL)
 	}

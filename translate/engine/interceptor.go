@@ -300,7 +300,7 @@ func (i *interceptor) OnThreadEnd(tid int) {
 	e.drain(t)
 	if e.rec != nil {
 		e.rec.tell(capture.Hit{Op: capture.ThreadExit, Thread: trace.ThreadID(tid)})
-		e.rec.observer.Ended(trace.ThreadID(tid))
+		e.rec.Observer.Ended(trace.ThreadID(tid))
 	}
 	e.other(t, &flow.Record{Kind: flow.End})
 	delete(e.threads, tid)
@@ -320,7 +320,7 @@ func (i *interceptor) OnExec(th *target.Stopped) {
 	e.over = true
 	clear(e.threads)
 	if e.rec != nil {
-		e.rec.finish(e.failure)
+		e.rec.Finish(e.failure)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,11 +20,8 @@ import (
 // RecordOptions of a Recorder; zero values stand for the defaults.
 type RecordOptions struct {
 	Options
-	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
-	MaxData int  // bytes recorded of one write; default 1 MB
-	Static  bool // report stores to static data too
-	Unwind  capture.Unwinder
-	Flow    *flow.Writer // nil: events only
+	observe.DeliveryOptions
+	Flow *flow.Writer // nil: events only
 }
 
 // Recorder is the engine as a capture engine: it gives the events of a plan as every
@@ -36,29 +31,15 @@ type RecordOptions struct {
 // values as the program goes on; at every other site of the plan it stops.
 type Recorder struct {
 	*Engine
-	plan  *probe.Plan
-	sites []capture.Site
-	opts  RecordOptions
-	began time.Time
-	w     *flow.Writer
+	*observe.Delivery
+	w      *flow.Writer
+	wanted bool // somebody asked for the flow: w is not for nothing
 
-	at        map[uint64]translate.Site
-	notify    uint64 // where the dynamic linker tells of changes; 0: nobody knows
-	images    []observe.Image
-	observer  *observe.Observer
-	assembler *capture.Assembler
-	memory    overlay
-	storeAt   map[uint64]int      // index in Plan.Stores, by address; nil: not made yet
-	told      map[trace.Addr]bool // modules, by where they begin
-	instant   trace.Instant       // of the instruction whose hits come
-	regs      mem.Regs            // of a store, made up of its record
-
-	run   chan struct{} // closed: there is a sink
-	done  chan struct{} // closed: everything has been given
-	ended atomic.Bool
-	err   error // of done
-
-	hits, stores, filtered atomic.Uint64
+	at      map[uint64]translate.Site
+	notify  uint64 // where the dynamic linker tells of changes; 0: nobody knows
+	memory  overlay
+	storeAt map[uint64]int // index in Plan.Stores, by address; nil: not made yet
+	regs    mem.Regs       // of a store, made up of its record
 }
 
 // overlay is the process's memory, but for what a store has written, which may be
@@ -80,16 +61,7 @@ func (o *overlay) ReadMemory(b []byte, addr uint64) (int, error) {
 // translations that record. The plan is one for engines in the process
 // (probe.Options.InProcess).
 func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, error) {
-	switch {
-	case o.Unwind == nil:
-		o.Stack = 0
-	case o.Stack == 0:
-		o.Stack = 512
-	}
-	r := &Recorder{
-		plan: plan, sites: capture.Sites(plan), opts: o, began: time.Now(), w: o.Flow, told: map[trace.Addr]bool{},
-		run: make(chan struct{}), done: make(chan struct{}),
-	}
+	r := &Recorder{w: o.Flow, wanted: o.Flow != nil}
 	brk, err := p.Syscall(unix.SYS_BRK, 0)
 	if err != nil {
 		return nil, err
@@ -101,13 +73,12 @@ func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, er
 	if err != nil {
 		return nil, err
 	}
-	r.images = observe.Images(plan, maps)
 	if r.w == nil {
 		r.w = flow.NewWriter(io.Discard, flow.Head{})
 		r.w.Pause()
 	}
 	r.memory.Memory = p
-	r.observer = observe.New(plan, r.sites, r.images, &r.memory, observe.Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, r.take)
+	r.Delivery = observe.NewDelivery(plan, observe.Images(plan, maps), &r.memory, brk, o.DeliveryOptions)
 	r.place()
 	o.Told = true
 	if r.Engine, err = attach(p, r.w, o.Options, r); err != nil {
@@ -124,7 +95,7 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	}
 	id := trace.ThreadID(t.tid)
 	if from == 0 {
-		r.observer.Thread(id, target.StackOf(r.proc.PID(), maps, regs))
+		r.Observer.Thread(id, target.StackOf(r.proc.PID(), maps, regs))
 		if err := r.w.Other(&flow.Record{Kind: flow.Gap, Why: "what ran before recording began: the dynamic linker"}); err != nil {
 			return err
 		}
@@ -134,24 +105,24 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	if stack[0] == 0 {
 		stack = target.StackOf(r.proc.PID(), maps, regs)
 	}
-	r.observer.Thread(id, stack)
+	r.Observer.Thread(id, stack)
 	r.tell(capture.Hit{Op: capture.Thread, Thread: id})
 	return nil
 }
 
 // place says what is wanted where.
 func (r *Recorder) place() {
-	r.at, r.storeAt = make(map[uint64]translate.Site, len(r.sites)), nil
-	for i := range r.sites {
-		s := &r.sites[i]
-		im := &r.images[s.Image]
+	r.at, r.storeAt = make(map[uint64]translate.Site, len(r.Sites)), nil
+	for i := range r.Sites {
+		s := &r.Sites[i]
+		im := &r.Images[s.Image]
 		if !im.Mapped {
 			continue
 		}
 		kind := translate.NoSite
 		stops := len(s.Points) > 0 || s.Landing || s.After || s.Locked >= 0
 		for _, f := range append(append([]int(nil), s.Enter...), s.Leave...) {
-			stops = stops || r.plan.Funcs[f].Role != probe.RoleWait
+			stops = stops || r.Plan.Funcs[f].Role != probe.RoleWait
 		}
 		switch {
 		case stops && s.Store >= 0:
@@ -178,34 +149,24 @@ func (r *Recorder) remap() {
 	if err != nil {
 		return // it is ending
 	}
-	images := observe.Images(r.plan, r.space.asWanted(maps))
+	images := observe.Images(r.Plan, r.space.asWanted(maps))
 	for i := range images {
-		im := &images[i]
-		if im.Mapped {
-			r.plan.Images[i].Bias = im.Bias
-		}
-		if im.Mapped && im.Code != r.images[i].Code {
+		if im := &images[i]; im.Mapped && im.Code != r.Images[i].Code {
 			r.forget(im.Code[0], im.Code[1]) // what was translated knew of no sites
 		}
 	}
-	r.images = images
-	r.observer.Mapped(images)
+	r.Remap(images)
 	r.place()
 	if err := r.modules(); err != nil {
 		r.fail(err)
 	}
 }
 
-// modules tells which files of the plan have been mapped since it was called last.
+// modules tells of files that have been mapped.
 func (r *Recorder) modules() error {
-	for i := range r.images {
-		im := &r.images[i]
-		if !im.Mapped || r.told[trace.Addr(im.Code[0])] {
-			continue
-		}
-		r.told[trace.Addr(im.Code[0])] = true
-		m := trace.Module{Path: r.plan.Images[i].Path, Bias: trace.Addr(im.Bias), Lo: trace.Addr(im.Code[0]), Hi: trace.Addr(im.Code[1]), Traced: r.plan.Images[i].Traced}
-		if err := r.w.Other(&flow.Record{Kind: flow.Map, Module: &m}); err != nil {
+	news := r.Modules()
+	for i := range news {
+		if err := r.w.Other(&flow.Record{Kind: flow.Map, Module: &news[i]}); err != nil {
 			return err
 		}
 	}
@@ -215,21 +176,7 @@ func (r *Recorder) modules() error {
 // Run gives the events to sink until the process is gone or has replaced itself; or
 // until ctx is done, or sink fails, whose errors it returns.
 func (r *Recorder) Run(ctx context.Context, sink capture.Sink) error {
-	r.assembler = capture.New(r.plan, r.sites, r.opts.Unwind, sink.Event)
-	close(r.run)
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-r.done:
-			return r.err
-		case <-tick.C:
-			// A recorder that is killed loses what it had no second for.
-			go func() { _ = r.proc.Do(r.flush) }() // it has ended meanwhile
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return r.Serve(ctx, sink, func() { _ = r.proc.Do(r.flush) }) // it has ended meanwhile
 }
 
 func (r *Recorder) flush() {
@@ -238,23 +185,9 @@ func (r *Recorder) flush() {
 	}
 }
 
-// take gets the observer's hits.
-func (r *Recorder) take(h *capture.Hit) error {
-	<-r.run
-	h.Wall = int64(time.Since(r.began))
-	h.Instant = r.instant
-	r.hits.Add(1)
-	if h.Op == capture.Store {
-		r.stores.Add(1)
-	}
-	r.filtered.Store(r.observer.Filtered)
-	return r.assembler.Hit(h)
-}
-
 // tell reports what the tracer sees itself.
 func (r *Recorder) tell(h capture.Hit) {
-	r.instant = 0
-	if err := r.take(&h); err != nil {
+	if err := r.Tell(h); err != nil {
 		r.fail(err)
 	}
 }
@@ -273,9 +206,9 @@ func (r *Recorder) before(t *thread, regs *mem.Regs) {
 	if regs.RIP == r.notify {
 		r.remap()
 	}
-	r.instant = r.next()
+	r.Instant = r.next()
 	t.about = regs.RIP
-	if err := r.observer.Before(trace.ThreadID(t.tid), regs); err != nil {
+	if err := r.Observer.Before(trace.ThreadID(t.tid), regs); err != nil {
 		r.fail(err)
 	}
 }
@@ -291,9 +224,9 @@ func (r *Recorder) latest(t *thread) trace.Instant {
 
 // after: it has.
 func (r *Recorder) after(t *thread, regs *mem.Regs) {
-	r.instant = r.latest(t)
+	r.Instant = r.latest(t)
 	t.about = 0
-	if err := r.observer.After(trace.ThreadID(t.tid), regs); err != nil {
+	if err := r.Observer.After(trace.ThreadID(t.tid), regs); err != nil {
 		r.fail(err)
 	}
 }
@@ -305,10 +238,10 @@ func (r *Recorder) led(t *thread, regs *mem.Regs) {
 		return
 	case regs.RIP:
 		t.about = 0
-		if r.instant = r.next(); t.partial && r.instant > 0 {
-			r.instant--
+		if r.Instant = r.next(); t.partial && r.Instant > 0 {
+			r.Instant--
 		}
-		if err := r.observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
+		if err := r.Observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
 			r.fail(err)
 		}
 	default:
@@ -333,15 +266,15 @@ func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at 
 			*g[s.IndexReg] = s.Index.In(rec)
 		}
 		r.regs.RSP, r.regs.RIP, r.regs.FSBase = s.SP.In(rec), l.PC(s.Inst), t.fs
-		if r.instant = 0; at != 0 {
-			r.instant = at + trace.Instant(s.Inst)
+		if r.Instant = 0; at != 0 {
+			r.Instant = at + trace.Instant(s.Inst)
 		}
 		index, ok := r.index(r.regs.RIP)
 		if !ok {
 			continue // its file was unmapped meanwhile
 		}
-		r.memory.addr, r.memory.data = observe.Address(&r.plan.Stores[index].Effect, &r.regs), s.Bytes(rec)
-		err := errors.Join(r.observer.Before(id, &r.regs), r.observer.After(id, &r.regs))
+		r.memory.addr, r.memory.data = observe.Address(&r.Plan.Stores[index].Effect, &r.regs), s.Bytes(rec)
+		err := errors.Join(r.Observer.Before(id, &r.regs), r.Observer.After(id, &r.regs))
 		r.memory.data = nil
 		if err != nil {
 			r.fail(err)
@@ -354,9 +287,9 @@ func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at 
 func (r *Recorder) index(pc uint64) (int, bool) {
 	if r.storeAt == nil {
 		r.storeAt = map[uint64]int{}
-		for i := range r.sites {
-			if s := &r.sites[i]; s.Store >= 0 && r.images[s.Image].Mapped {
-				r.storeAt[r.images[s.Image].Bias+s.Addr] = s.Store
+		for i := range r.Sites {
+			if s := &r.Sites[i]; s.Store >= 0 && r.Images[s.Image].Mapped {
+				r.storeAt[r.Images[s.Image].Bias+s.Addr] = s.Store
 			}
 		}
 	}
@@ -366,26 +299,26 @@ func (r *Recorder) index(pc uint64) (int, bool) {
 
 // called tells of a system call, which has returned with these registers.
 func (r *Recorder) called(t *thread, nr uint64, regs *mem.Regs) {
-	r.instant = r.latest(t)
+	r.Instant = r.latest(t)
 	id := trace.ThreadID(t.tid)
 	var err error
 	if !t.calls {
 		was := *regs
 		was.RAX = nr
 		was.RIP -= 2
-		err = r.observer.BeforeCall(id, &was)
+		err = r.Observer.BeforeCall(id, &was)
 	}
 	t.calls = false
-	if err = errors.Join(err, r.observer.AfterCall(id, regs, func(uint64, uint64) {})); err != nil {
+	if err = errors.Join(err, r.Observer.AfterCall(id, regs, func(uint64, uint64) {})); err != nil {
 		r.fail(err)
 	}
 }
 
 // calling tells of a system call that is about to be made.
 func (r *Recorder) calling(t *thread, regs *mem.Regs) {
-	r.instant = r.next()
+	r.Instant = r.next()
 	t.calls = true
-	if err := r.observer.BeforeCall(trace.ThreadID(t.tid), regs); err != nil {
+	if err := r.Observer.BeforeCall(trace.ThreadID(t.tid), regs); err != nil {
 		r.fail(err)
 	}
 }
@@ -408,18 +341,10 @@ func (r *Recorder) signalled(t *thread, sig int, info target.Siginfo, regs *mem.
 	r.tell(h)
 }
 
-// finish has Run return.
-func (r *Recorder) finish(err error) {
-	if r.ended.CompareAndSwap(false, true) {
-		r.err = err
-		close(r.done)
-	}
-}
-
 // Recording says whether the flow has the instructions from now on. It may be called by
 // the sink.
 func (r *Recorder) Recording(on bool) error {
-	if r.opts.Flow == nil {
+	if !r.wanted {
 		return nil
 	}
 	return r.proc.Do(func() {
@@ -448,32 +373,24 @@ func (r *Recorder) Sync(context.Context) error {
 // ended.
 func (r *Recorder) Detach() error {
 	err := r.Sync(context.Background())
-	r.finish(nil)
+	r.Finish(nil)
 	return err
 }
 
 // Ended tells the engine that the process has ended, and how: the last event.
 func (r *Recorder) Ended(status uint64) {
-	if r.ended.Load() {
+	if r.Finished() {
 		return
 	}
-	<-r.run
-	r.instant = 0
-	err := r.take(&capture.Hit{Op: capture.Exit, Thread: trace.ThreadID(r.proc.PID()), Index: int(status)})
-	r.finish(errors.Join(r.failure, err))
+	err := r.Tell(capture.Hit{Op: capture.Exit, Thread: trace.ThreadID(r.proc.PID()), Index: int(status)})
+	r.Finish(errors.Join(r.failure, err))
 }
 
-// Stats returns the counts so far.
-func (r *Recorder) Stats() capture.Stats {
-	n := r.hits.Load()
-	return capture.Stats{Stores: r.stores.Load(), Filtered: r.filtered.Load(), Hits: n, Delivered: n}
-}
-
-// Unprobed returns nothing: every instruction is seen.
-func (r *Recorder) Unprobed() []probe.Unprobed { return nil }
+// Stats returns the counts of events so far.
+func (r *Recorder) Stats() capture.Stats { return r.Delivery.Stats() }
 
 // Close ends the engine.
 func (r *Recorder) Close() error {
-	r.finish(nil)
+	r.Finish(nil)
 	return r.Engine.Close()
 }

@@ -1,0 +1,150 @@
+package observe
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"mgtrace/capture"
+	"mgtrace/probe"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+)
+
+// DeliveryOptions of an engine; zero values stand for the defaults.
+type DeliveryOptions struct {
+	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
+	MaxData int  // bytes recorded of one write; default 1 MB
+	Static  bool // report stores to static data too
+	Unwind  capture.Unwinder
+}
+
+// Delivery brings what an observer reports to a sink, as events: what all engines have
+// in common that see every instruction.
+//
+// Serve, Finish, Finished and Stats may be called by any goroutine. All else is for the
+// one that lets the program go on, the tracer's: an event is with the sink before it
+// does.
+type Delivery struct {
+	Plan     *probe.Plan
+	Sites    []capture.Site
+	Images   []Image // by index in Plan.Images: where they are now
+	Observer *Observer
+	Instant  trace.Instant // of the instruction whose hits come; 0: the flow has it not
+
+	unwind    capture.Unwinder
+	began     time.Time
+	assembler *capture.Assembler
+	told      map[uint64]bool // modules, by where they begin
+
+	served   chan struct{} // closed: there is a sink
+	finished chan struct{} // closed: everything has been given
+	ended    atomic.Bool
+	err      error // of finished
+
+	hits, stores, filtered atomic.Uint64
+}
+
+// NewDelivery makes the observer of a plan's files, which are at images, and what brings
+// its hits to a sink. brk is the program break; 0: unknown.
+func NewDelivery(plan *probe.Plan, images []Image, memory mem.Memory, brk uint64, o DeliveryOptions) *Delivery {
+	switch {
+	case o.Unwind == nil:
+		o.Stack = 0
+	case o.Stack == 0:
+		o.Stack = 512
+	}
+	d := &Delivery{
+		Plan: plan, Sites: capture.Sites(plan), Images: images, unwind: o.Unwind, began: time.Now(), told: map[uint64]bool{},
+		served: make(chan struct{}), finished: make(chan struct{}),
+	}
+	d.Observer = New(plan, d.Sites, images, memory, Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, d.Take)
+	return d
+}
+
+// Remap tells where the files of the plan are now.
+func (d *Delivery) Remap(images []Image) {
+	d.Images = images
+	for i := range images {
+		if images[i].Mapped {
+			d.Plan.Images[i].Bias = images[i].Bias
+		}
+	}
+	d.Observer.Mapped(images)
+}
+
+// Modules are the files of the plan that have been mapped since it was called last.
+func (d *Delivery) Modules() (news []trace.Module) {
+	for i := range d.Images {
+		im := &d.Images[i]
+		if !im.Mapped || d.told[im.Code[0]] {
+			continue
+		}
+		d.told[im.Code[0]] = true
+		p := d.Plan.Images[i]
+		news = append(news, trace.Module{Path: p.Path, Bias: trace.Addr(im.Bias), Lo: trace.Addr(im.Code[0]), Hi: trace.Addr(im.Code[1]), Traced: p.Traced})
+	}
+	return news
+}
+
+// Serve gives the events to sink until Finish is called, whose error it returns, or ctx
+// is done. Once a second it calls flush: a recorder that is killed loses what it had no
+// second for.
+func (d *Delivery) Serve(ctx context.Context, sink capture.Sink, flush func()) error {
+	d.assembler = capture.New(d.Plan, d.Sites, d.unwind, sink.Event)
+	close(d.served)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.finished:
+			return d.err
+		case <-tick.C:
+			go flush() // the tracer may be held for long
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Take gets the observer's hits. It waits until there is a sink.
+func (d *Delivery) Take(h *capture.Hit) error {
+	<-d.served
+	h.Wall = int64(time.Since(d.began))
+	h.Instant = d.Instant
+	d.hits.Add(1)
+	if h.Op == capture.Store {
+		d.stores.Add(1)
+	}
+	d.filtered.Store(d.Observer.Filtered)
+	return d.assembler.Hit(h)
+}
+
+// Tell takes a hit that the tracer sees itself: it is of no instruction.
+func (d *Delivery) Tell(h capture.Hit) error {
+	d.Instant = 0
+	return d.Take(&h)
+}
+
+// Hits counts what has been taken.
+func (d *Delivery) Hits() uint64 { return d.hits.Load() }
+
+// Finish has Serve return, with an error or nil. What comes later is not heard.
+func (d *Delivery) Finish(err error) {
+	if d.ended.CompareAndSwap(false, true) {
+		d.err = err
+		close(d.finished)
+	}
+}
+
+// Finished says that Finish has been called.
+func (d *Delivery) Finished() bool { return d.ended.Load() }
+
+// Stats returns the counts so far.
+func (d *Delivery) Stats() capture.Stats {
+	n := d.hits.Load()
+	return capture.Stats{Stores: d.stores.Load(), Filtered: d.filtered.Load(), Hits: n, Delivered: n}
+}
+
+// Unprobed returns nothing: every instruction is seen.
+func (d *Delivery) Unprobed() []probe.Unprobed { return nil }
