@@ -29,7 +29,7 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	o.Capture.Everything = true // where nothing is recorded a block of before would stay unseen
 	begin := func(ctx context.Context, o RunOptions) (*live, error) { return seize(ctx, pid, o) }
 	if o.Last > 0 {
-		r, _, err := runLast(ctx, o, begin)
+		r, _, err := recordThen(ctx, o, begin, Locate)
 		return r, err
 	}
 	l, err := begin(ctx, o)

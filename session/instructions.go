@@ -16,10 +16,13 @@ import (
 	"mgtrace/x86"
 )
 
+// errNoFlow: a trace was recorded without instructions.
+var errNoFlow = errors.New("no executed instructions were recorded: record again with --full")
+
 // openFlow opens the executed instructions of a trace.
 func openFlow(path string, prog *trace.Program) (*flow.Reader, error) {
 	if prog.Flow == "" {
-		return nil, fmt.Errorf("%s has no executed instructions: record it with --full", path)
+		return nil, fmt.Errorf("%s: %w", path, errNoFlow)
 	}
 	r, err := flow.Open(flow.Path(path))
 	switch {
@@ -89,11 +92,11 @@ func missingOf(r *flow.Reader) (out []missing, err error) {
 // flowInfo is what info tells of the executed instructions; nil: there are none. What
 // can not be read is said, and no reason to be silent of the rest.
 func flowInfo(path string, prog *trace.Program) *infoFlow {
-	if prog.Flow == "" {
-		return nil
-	}
 	i := &infoFlow{FlowSummary: FlowSummary{File: flow.Path(path)}}
 	r, err := openFlow(path, prog)
+	if errors.Is(err, errNoFlow) {
+		return nil
+	}
 	if err != nil {
 		i.Why = err.Error()
 		return i

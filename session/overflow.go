@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,30 +23,8 @@ import (
 // them left the heap blocks that they had addresses of. The int is the program's own
 // exit status.
 func RunOverflow(ctx context.Context, o RunOptions) (*report.Report, int, error) {
-	if o.Record == "" {
-		dir, err := os.MkdirTemp("", "mgtrace-")
-		if err != nil {
-			return nil, 0, err
-		}
-		defer os.RemoveAll(dir)
-		o.Record = filepath.Join(dir, "overflow.mgt")
-	}
 	o.Capture.Full = true
-	_, status, held, err := record(ctx, o, launch)
-	if err != nil {
-		return nil, 0, err
-	}
-	r, err := Overflow(ctx, o.Record, o.Analysis)
-	if err != nil {
-		return nil, 0, err
-	}
-	if held != "" {
-		if r.Exit == nil {
-			r.Exit = &report.Exit{}
-		}
-		r.Exit.Held = held
-	}
-	return r, exitCode(status), nil
+	return recordThen(ctx, o, launch, Overflow)
 }
 
 // Overflow does the same with a recording of all instructions (record --full).
@@ -57,17 +34,11 @@ func Overflow(ctx context.Context, path string, o AnalysisOptions) (*report.Repo
 		return nil, err
 	}
 	defer rec.close()
-	if rec.prog.Flow == "" {
-		return nil, fmt.Errorf("%s has no instructions, only what they wrote: record again with --full", path)
-	}
-	f, err := flow.Open(flow.Path(path))
+	f, err := openFlow(path, &rec.prog)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if f.Head().Trace != rec.prog.Flow {
-		return nil, fmt.Errorf("%s was not recorded with %s: the two files belong together", flow.Path(path), path)
-	}
 	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: newAnalysis(&check.Spec{}, &rec.prog, rec.symbols, o, nil)}
 	if err := v.follow(ctx); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		o.Capture.Full = true
 	}
 	if o.Last > 0 || o.Analysis.Slice > 0 {
-		return runLast(ctx, o, launch)
+		return recordThen(ctx, o, launch, Locate)
 	}
 	// A trace serves other specifications too.
 	o.Capture.Everything = o.Capture.Everything || o.Record != ""
@@ -76,25 +76,27 @@ func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitS
 // beginner makes a program ready to be recorded: launch, or seize of a process.
 type beginner func(context.Context, RunOptions) (*live, error)
 
-// runLast records a program as Run or Attach does, and checks the newest part of its history
-// when it is over: no more is kept of it than a trace of so many bytes, in
-// o.Record or in a temporary file. For slices all of it is kept, with its instructions.
-func runLast(ctx context.Context, o RunOptions, begin beginner) (r *report.Report, exit int, err error) {
+// look says what is wrong in a recording: Locate or Overflow.
+type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error)
+
+// recordThen records a program that begin makes ready, into o.Record or a temporary
+// file, and looks at the recording when it is over. The int is the program's own exit
+// status.
+func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r *report.Report, exit int, err error) {
 	if o.Record == "" {
 		dir, err := os.MkdirTemp("", "mgtrace-")
 		if err != nil {
 			return nil, 0, err
 		}
 		defer os.RemoveAll(dir)
-		o.Record = filepath.Join(dir, "last.mgt")
+		o.Record = filepath.Join(dir, "run.mgt")
 	}
 	_, status, held, err := record(ctx, o, begin)
 	if err != nil {
 		return nil, 0, err
 	}
 	// What ended the recording, Ctrl-C most often, does not end the analysis of it.
-	r, err = analyseFile(context.WithoutCancel(ctx), o.Record, o.Analysis, false)
-	if err != nil {
+	if r, err = look(context.WithoutCancel(ctx), o.Record, o.Analysis); err != nil {
 		return nil, 0, err
 	}
 	if held != "" {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -54,18 +52,11 @@ func slicePath(trace string) string { return trace + ".slice" }
 // openSlicer opens the flow of a trace and its index, which is made first if it is
 // not there.
 func openSlicer(path string, rec *recording, progress func(done, total int64)) (*slicer, error) {
-	f, err := flow.Open(flow.Path(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no instructions beside it (%s): record them with mgtrace record --full", path, flow.Path(path))
-	}
+	f, err := openFlow(path, &rec.prog)
 	if err != nil {
 		return nil, err
 	}
 	s := &slicer{rec: rec, flow: f}
-	if f.Head().Trace != rec.prog.Flow {
-		s.close()
-		return nil, fmt.Errorf("%s is of another recording than %s: record again with --full", flow.Path(path), path)
-	}
 	s.source = native.New(f, sliceFiles{rec.symbols})
 	if err := s.index(slicePath(path), progress); err != nil {
 		s.close()
