@@ -344,6 +344,7 @@ func (t *tracer) waitOne(tid int, limit time.Duration) (unix.WaitStatus, error) 
 		}
 		if timer == nil {
 			timer = time.NewTimer(limit)
+			loud()
 		}
 		select {
 		case <-t.sigchld:

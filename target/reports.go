@@ -24,6 +24,7 @@ func (t *tracer) pump(ctx context.Context, limit time.Duration, cond func() bool
 		if cond() {
 			return nil
 		}
+		loud()
 		select {
 		case <-t.sigchld:
 		case <-expired:

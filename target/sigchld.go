@@ -12,7 +12,6 @@ import (
 // cost as much as the step. It ends with one SIGCHLD, which has every tracer of this
 // process look for what was reported meanwhile.
 func quiet() (undo func()) {
-	const noChildStop = 1 // SA_NOCLDSTOP
 	var old kernelAction
 	if !old.swap(nil) || old.flags&noChildStop != 0 {
 		return func() {}
@@ -27,6 +26,20 @@ func quiet() (undo func()) {
 		_ = unix.Kill(os.Getpid(), unix.SIGCHLD) // to ourselves: it can not fail
 	}
 }
+
+// loud ends what quiet began, before somebody sleeps until a SIGCHLD: a handler that quiet
+// surrounds may have to wait for a thread. It may be called at any time.
+func loud() {
+	var now kernelAction
+	if !now.swap(nil) || now.flags&noChildStop == 0 {
+		return
+	}
+	now.flags &^= noChildStop
+	now.set()
+	_ = unix.Kill(os.Getpid(), unix.SIGCHLD) // what was reported until now
+}
+
+const noChildStop = 1 // SA_NOCLDSTOP
 
 // kernelAction is the kernel's struct sigaction (arch/x86/include/uapi/asm/signal.h).
 type kernelAction struct {
