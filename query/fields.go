@@ -27,7 +27,8 @@ const maxFields = 256
 // of unknown type has words.
 func (n *Names) Fields(v mgpp.View, id mgpp.NodeID) []Field {
 	var out []Field
-	n.each(v, id, 0, n.hist.NodeSize(id, v.Time()), func(f Field) bool {
+	_, size := n.extent(v, id)
+	n.each(v, id, 0, size, func(f Field) bool {
 		out = append(out, f)
 		return len(out) < maxFields
 	})
@@ -37,9 +38,18 @@ func (n *Names) Fields(v mgpp.View, id mgpp.NodeID) []Field {
 	return out
 }
 
+// extent is where a node lies, dead or alive, and its size.
+func (n *Names) extent(v mgpp.View, id mgpp.NodeID) (start trace.Addr, size uint64) {
+	if node, ok := v.Node(id); ok {
+		return node.Start, node.Size
+	}
+	return n.hist.Node(id).Start, n.hist.NodeSize(id, v.Time())
+}
+
 // FieldAt returns the field that covers an address of a node.
 func (n *Names) FieldAt(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (f Field, ok bool) {
-	off := uint64(addr - n.hist.Node(id).Start)
+	start, _ := n.extent(v, id)
+	off := uint64(addr - start)
 	n.each(v, id, off, off+1, func(x Field) bool {
 		f, ok = x, true
 		return false
@@ -54,7 +64,7 @@ func (n *Names) FieldAt(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (f Field, 
 // their values.
 func (n *Names) each(v mgpp.View, id mgpp.NodeID, lo, hi uint64, f func(Field) bool) {
 	t := n.Type(id)
-	start, size := n.hist.Node(id).Start, n.hist.NodeSize(id, v.Time())
+	start, size := n.extent(v, id)
 	give := func(s types.Scalar, at int64, path string) bool {
 		if s.Size <= 0 || at < 0 || uint64(at+s.Size) > size {
 			return false

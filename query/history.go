@@ -8,6 +8,8 @@ import (
 )
 
 // History is what is asked: *mgpp.History, or an index of a trace.
+//
+// The nodes of its views need not say where they come from: Node does.
 type History interface {
 	Now() mgpp.Timestamp
 	At(mgpp.Timestamp) mgpp.View
@@ -23,7 +25,7 @@ type History interface {
 	LiveCount(mgpp.Timestamp) int
 	// Touched are the nodes that operations in (from, to] wrote to, made, resized or
 	// ended, in order of their numbers.
-	Touched(from, to mgpp.Timestamp) []mgpp.NodeID
+	Touched(from, to mgpp.Timestamp) []mgpp.Touch
 }
 
 // Origins counts nodes by where they were allocated. Origins are numbered from 0;

@@ -58,9 +58,17 @@ func (n *Names) ofOrigin(i int) Typed {
 	return n.typed[i]
 }
 
+// global is the number of a node that is a declared object, else 0.
+func (n *Names) global(id mgpp.NodeID) trace.GlobalID {
+	if n.origins.Of(id) != 0 { // an allocator made it
+		return 0
+	}
+	return n.hist.Node(id).Global
+}
+
 // Type returns what a node is.
 func (n *Names) Type(id mgpp.NodeID) Typed {
-	if g := n.hist.Node(id).Global; g != 0 {
+	if g := n.global(id); g != 0 {
 		t, ok := n.globals[g]
 		if !ok {
 			t = n.typing.OfGlobal(g)
@@ -78,7 +86,7 @@ func (n *Names) Name(id mgpp.NodeID) string {
 	}
 	t := n.Type(id)
 	switch {
-	case n.hist.Node(id).Global != 0:
+	case n.global(id) != 0:
 		return "::" + t.Name
 	case t.Name == "":
 		return fmt.Sprintf("block#%d", id)

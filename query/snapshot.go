@@ -143,9 +143,9 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 		listed++
 		return false
 	}
-	for _, id := range n.hist.Touched(from, to) {
-		was, had := before.Node(id)
-		is, has := after.Node(id)
+	for _, touch := range n.hist.Touched(from, to) {
+		was, had := before.Node(touch.Node)
+		is, has := after.Node(touch.Node)
 		switch {
 		case !had && !has:
 			d.Passing++
@@ -158,7 +158,7 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 				d.Died = append(d.Died, n.state(before, was))
 			}
 		default:
-			x := n.compare(before, after, was, is)
+			x := n.compare(before, after, was, is, touch)
 			if (len(x.After.Fields) > 0 || was.Size != is.Size) && !full() {
 				d.Changed = append(d.Changed, x)
 			}
@@ -167,14 +167,16 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 	return d
 }
 
-// compare finds the fields of a node whose bytes differ.
-func (n *Names) compare(before, after mgpp.View, was, is mgpp.Node) NodeDiff {
+// compare finds the fields of a node whose bytes differ, in the part that was touched.
+func (n *Names) compare(before, after mgpp.View, was, is mgpp.Node, touch mgpp.Touch) NodeDiff {
 	d := NodeDiff{ID: is.ID, Name: n.Name(is.ID)}
 	d.Before = NodeState{ID: was.ID, Name: d.Name, Node: was, Type: n.Type(was.ID)}
 	d.After = NodeState{ID: is.ID, Name: d.Name, Node: is, Type: d.Before.Type}
-	x, y := contents(before, was), contents(after, is)
-	for i := uint64(0); i < max(was.Size, is.Size); {
-		if i < min(was.Size, is.Size) && x.Data[i] == y.Data[i] && x.Written[i] == y.Written[i] {
+	end := min(touch.Hi, max(was.Size, is.Size))
+	both := min(was.Size, is.Size, end)
+	x, y := part(before, was, touch.Lo, both), part(after, is, touch.Lo, both)
+	for i := touch.Lo; i < end; {
+		if k := i - touch.Lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
 			i++
 			continue
 		}
@@ -200,10 +202,12 @@ func (n *Names) compare(before, after mgpp.View, was, is mgpp.Node) NodeDiff {
 	return d
 }
 
-func contents(v mgpp.View, n mgpp.Node) mgpp.Bytes {
-	b := mgpp.Bytes{Data: make([]byte, n.Size), Written: make([]bool, n.Size)}
-	if n.Size > 0 {
-		v.Read(n.Start, &b)
+// part reads the bytes [lo, hi) of a node, by offset.
+func part(v mgpp.View, n mgpp.Node, lo, hi uint64) mgpp.Bytes {
+	if lo >= hi {
+		return mgpp.Bytes{}
 	}
+	b := mgpp.Bytes{Data: make([]byte, hi-lo), Written: make([]bool, hi-lo)}
+	v.Read(n.Start+trace.Addr(lo), &b)
 	return b
 }

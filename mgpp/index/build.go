@@ -132,7 +132,7 @@ func (b *Builder) closes() bool {
 func (b *Builder) endGroup() {
 	for i := range b.cells.slots {
 		if s := &b.cells.slots[i]; s.word != 0 {
-			b.cellRows.add(row{s.word - 1, b.group, uint64(s.time), s.value, packMasks(s)})
+			b.cellRows.add(s.word-1, b.group, uint64(s.time), s.value, packMasks(s))
 		}
 	}
 	b.cells.clear()
@@ -144,7 +144,7 @@ func (b *Builder) endChunk() {
 	b.endRun()
 	b.endSites()
 	for pc, n := range b.perPC {
-		b.pcRows.add(row{uint64(pc), uint64(b.chunk), n})
+		b.pcRows.add(uint64(pc), uint64(b.chunk), n)
 	}
 	clear(b.perPC)
 }
@@ -169,7 +169,7 @@ func (b *Builder) took(n uint64, each uint64) {
 
 func (b *Builder) endRun() {
 	if b.inRun {
-		b.keptRows.add(b.run)
+		b.keptRows.add(b.run[:b.keptRows.cols]...)
 		b.inRun = false
 	}
 }
@@ -242,7 +242,7 @@ func (b *Builder) Event(ev *trace.Event) error {
 	b.afterResize(old)
 	if died := b.hist.Died(); len(died) > 0 && (now-before > 1 || ev.Kind == trace.KindUnmap) {
 		for _, id := range died {
-			b.deaths.add(row{uint64(b.hist.Node(id).Death), uint64(id)})
+			b.deaths.add(uint64(b.hist.Node(id).Death), uint64(id))
 		}
 	}
 	return b.err
@@ -345,7 +345,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 // sorted writes a table of what a sorter has.
 func (b *Builder) sorted(d *description, name string, s *sorter, z *zstd.Encoder) error {
 	t := newTable(b.out, s.cols, z)
-	if err := s.finish(t.add); err != nil {
+	if err := s.finish(func(r *row) { t.add(r[:]) }); err != nil {
 		return err
 	}
 	var err error
@@ -356,7 +356,7 @@ func (b *Builder) sorted(d *description, name string, s *sorter, z *zstd.Encoder
 func (b *Builder) table(d *description, name string, cols int, rows []row, z *zstd.Encoder) error {
 	t := newTable(b.out, cols, z)
 	for i := range rows {
-		t.add(&rows[i])
+		t.add(rows[i][:])
 	}
 	var err error
 	d.Tables[name], err = t.finish()
@@ -382,7 +382,7 @@ func (b *Builder) writeCells(d *description) error {
 				}
 			}
 			if known != 0 {
-				s.add(row{page<<9 + uint64(w), 0, binary.LittleEndian.Uint64(data[8*w:]), known})
+				s.add(page<<9+uint64(w), 0, binary.LittleEndian.Uint64(data[8*w:]), known)
 			}
 		}
 	}
@@ -403,7 +403,7 @@ func (b *Builder) writePCs(d *description) error {
 	var totals []row
 	t := newTable(b.out, b.pcRows.cols, b.z)
 	err := b.pcRows.finish(func(r *row) {
-		t.add(r)
+		t.add(r[:])
 		if n := len(totals); n == 0 || totals[n-1][0] != r[0] {
 			totals = append(totals, row{r[0]})
 		}
@@ -427,7 +427,7 @@ func (b *Builder) writeCalls(d *description, calls [][]Call) error {
 			if c.Open {
 				to = 0
 			}
-			t.add(&row{uint64(fn), uint64(i), uint64(c.From), to, uint64(c.Thread)})
+			t.add([]uint64{uint64(fn), uint64(i), uint64(c.From), to, uint64(c.Thread)})
 		}
 	}
 	var err error

@@ -67,7 +67,7 @@ func (o *origins) encode() (b []byte, rows []row) {
 			b = binary.AppendUvarint(b, d<<1^uint64(int64(d)>>63))
 			prev = a
 		}
-		rows = append(rows, row{uint64(i), uint64(o.group[i]), uint64(from), uint64(len(b) - from), uint64(crc32.Checksum(b[from:], castagnoli))})
+		rows = append(rows, row{uint64(i), uint64(from), uint64(len(b) - from), uint64(crc32.Checksum(b[from:], castagnoli))})
 	}
 	return b, rows
 }
@@ -202,7 +202,7 @@ func decodeLives(b []byte) ([]Population, error) {
 
 // writeNodes writes all that concerns nodes.
 func (b *Builder) writeNodes(d *description, group func(alloc string, stack []trace.Addr) int) error {
-	nodes := newTable(b.out, 7, nil)
+	nodes := newTable(b.out, maxCols, nil)
 	nodes.extraCol = 4 // deaths
 	cover := newSorter(3, dirOf(b.path))
 	byGroup := newSorter(2, dirOf(b.path))
@@ -215,12 +215,17 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 	defer byGroup.close()
 	o, l := newOrigins(group), NewLives(b.hist.Now())
 	var resizes []row
+	var inGroup []uint64 // how many nodes of each so far
 	for n := range b.hist.Nodes() {
 		origin := o.of(&n)
 		in := o.group[origin]
 		d.Groups = max(d.Groups, in+1)
 		l.Add(in, &n)
-		byGroup.add(row{uint64(in), uint64(n.ID)})
+		for in >= len(inGroup) {
+			inGroup = append(inGroup, 0)
+		}
+		inGroup[in]++
+		byGroup.add(uint64(in), uint64(n.ID))
 		what, size := uint64(origin)<<whatBits, n.Size
 		if b.hist.Zeroed(n.ID) {
 			what |= bitZeroed
@@ -237,7 +242,7 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		own := func(time mgpp.Timestamp, size uint64) {
 			eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
 				d.MaxLevel = max(d.MaxLevel, level)
-				cover.add(row{key, uint64(time), uint64(n.ID)})
+				cover.add(key, uint64(time), uint64(n.ID))
 			})
 		}
 		times := b.hist.Resizes(n.ID)
@@ -250,7 +255,7 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		if death == 0 {
 			death = alive
 		} else {
-			ends.add(row{death, uint64(n.ID)})
+			ends.add(death, uint64(n.ID))
 		}
 		if n.Moved != 0 {
 			d.Moves++
@@ -259,7 +264,7 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		if n.Global != 0 {
 			special = uint64(n.Global)
 		}
-		nodes.add(&row{uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special})
+		nodes.add([]uint64{uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special, uint64(in), inGroup[in]})
 		own(n.Birth, size)
 		for _, t := range times {
 			s := b.hist.NodeSize(n.ID, t)
@@ -284,7 +289,7 @@ func (b *Builder) writeNodes(d *description, group func(alloc string, stack []tr
 		return err
 	}
 	records, rows := o.encode()
-	if err := b.table(d, tabOrigins, 5, rows, nil); err != nil {
+	if err := b.table(d, tabOrigins, 4, rows, nil); err != nil {
 		return err
 	}
 	if d.Origins, err = b.out.blob(records); err != nil {

@@ -21,7 +21,7 @@ var (
 // description of it all as JSON, its length and checksum, and the magic again.
 const (
 	magic   = "mgtindex"
-	version = 3
+	version = 4
 	tail    = 4 + 4 + len(magic)
 )
 
@@ -136,11 +136,12 @@ const (
 	tabCells = "cells"
 	// [word] [0] value, known: what memory held before the history
 	tabImages = "images"
-	// [birth] [number] start, size at last, death, what (see packNode), moved from
+	// [birth] [number] start, size at last, death, what (the bits below, and the origin),
+	// moved from or the number of the global, group, how many of the group up to it
 	tabNodes = "nodes"
 	// [level and number] [time] node: which memory became whose
 	tabCover = "cover"
-	// [number] [group] offset, length and checksum of its record in Origins
+	// [number] [offset] length and checksum of its record in Origins
 	tabOrigins = "origins"
 	// [group] [node]
 	tabGroups = "of-group"

@@ -16,9 +16,12 @@ import (
 	"mgtrace/trace"
 )
 
+// recentNodes is how many nodes are remembered by where they lie.
+const recentNodes = 1 << 8
+
 // Index answers about a trace as mgpp.History does. A failure of reading gives
 // empty answers, and is told by Err: ask it when all is answered. It is used by one
-// goroutine at a time.
+// goroutine at a time. The nodes of its views do not say where they come from.
 type Index struct {
 	f       *os.File
 	r       *trace.Reader
@@ -26,9 +29,10 @@ type Index struct {
 	zstd    *zstd.Decoder
 	tables  map[string]*table
 	chunks  []row
-	origins map[int]origin // that were read
-	parts   map[int]*part  // chunks that were decoded
-	recent  []int          // their numbers, oldest first
+	origins map[int]origin    // that were read
+	parts   map[int]*part     // chunks that were decoded
+	loaded  []int             // their numbers, oldest first
+	recent  [recentNodes]node // that were found by an address in 16 bytes
 	err     error
 
 	// CallSite changes an event of the trace before it becomes an operation; nil: it

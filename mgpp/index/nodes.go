@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
-	"slices"
 	"sort"
 
 	"mgtrace/mgpp"
@@ -19,6 +18,7 @@ type node struct {
 	start, size  uint64 // size: its last
 	what         uint64
 	special      uint64
+	group, rank  uint64 // it is number rank of its group, from 1
 }
 
 func (n *node) is(bit uint64) bool  { return n.what&bit != 0 }
@@ -39,7 +39,7 @@ func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
 		return node{}, false
 	}
 	r, ok := x.rowAt(tabNodes, uint64(id)-1)
-	return node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6]}, ok
+	return node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6], r[7], r[8]}, ok
 }
 
 // NodeCount returns the number of nodes that ever were.
@@ -51,15 +51,21 @@ func (x *Index) bornBy(t uint64) mgpp.NodeID {
 }
 
 // Node returns the node with its last size.
-func (x *Index) Node(id mgpp.NodeID) mgpp.Node { return x.nodeAt(id, uint64(x.d.Now)) }
-
-func (x *Index) nodeAt(id mgpp.NodeID, t uint64) mgpp.Node {
+func (x *Index) Node(id mgpp.NodeID) mgpp.Node {
 	n, ok := x.node(id)
 	if !ok {
 		return mgpp.Node{}
 	}
+	out := x.nodeAt(&n, uint64(x.d.Now))
+	o := x.origin(n.origin())
+	out.Alloc, out.Stack = o.alloc, o.stack
+	return out
+}
+
+// nodeAt is the node with its size at t, without where it comes from.
+func (x *Index) nodeAt(n *node, t uint64) mgpp.Node {
 	out := mgpp.Node{
-		ID: id, Start: trace.Addr(n.start), Size: x.sizeAt(&n, t), Birth: mgpp.Timestamp(n.birth),
+		ID: n.id, Start: trace.Addr(n.start), Size: x.sizeAt(n, t), Birth: mgpp.Timestamp(n.birth),
 		Tracked: n.is(bitTracked), Before: n.is(bitBefore),
 	}
 	if n.death != alive {
@@ -70,8 +76,6 @@ func (x *Index) nodeAt(id mgpp.NodeID, t uint64) mgpp.Node {
 	} else {
 		out.Moved = n.moved()
 	}
-	o := x.origin(n.origin())
-	out.Alloc, out.Stack = o.alloc, o.stack
 	return out
 }
 
@@ -180,6 +184,18 @@ func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
 
 // liveAt returns the node that contains addr at t.
 func (x *Index) liveAt(addr, t uint64) (found node, ok bool) {
+	recent := &x.recent[addr>>4%recentNodes]
+	if recent.id != 0 && recent.alive(t) && addr-recent.start < recent.size {
+		return *recent, true
+	}
+	found, ok = x.findLive(addr, t)
+	if ok && !found.is(bitResized|bitFixed) { // else it may end elsewhere, or another be there too
+		*recent = found
+	}
+	return found, ok
+}
+
+func (x *Index) findLive(addr, t uint64) (found node, ok bool) {
 	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
 		if n.alive(t) && x.holds(n, addr, t) {
 			if !ok || n.id > found.id {
@@ -254,17 +270,17 @@ func (x *Index) origin(i int) origin {
 		return o
 	}
 	r, ok := x.rowAt(tabOrigins, uint64(i))
-	if n := uint64(x.d.Origins.Len); !ok || r[2] > n || r[3] > n-r[2] {
+	if n := uint64(x.d.Origins.Len); !ok || r[1] > n || r[2] > n-r[1] {
 		x.fail(fmt.Errorf("%w: origin %d", ErrCorrupt, i))
 		return origin{}
 	}
-	b := make([]byte, r[3])
-	if _, err := x.f.ReadAt(b, x.d.Origins.At+int64(r[2])); err != nil && err != io.EOF {
+	b := make([]byte, r[2])
+	if _, err := x.f.ReadAt(b, x.d.Origins.At+int64(r[1])); err != nil && err != io.EOF {
 		x.fail(err)
 		return origin{}
 	}
 	o, err := decodeOrigin(b)
-	if err == nil && uint64(crc32.Checksum(b, castagnoli)) != r[4] {
+	if err == nil && uint64(crc32.Checksum(b, castagnoli)) != r[3] {
 		o, err = origin{}, ErrCorrupt
 	}
 	x.fail(err)
@@ -278,16 +294,18 @@ func (x *Index) Count() int { return max(x.d.Groups, 1) }
 
 // Of returns the group of a node.
 func (x *Index) Of(id mgpp.NodeID) int {
-	n, _ := x.node(id)
-	r, ok := x.rowAt(tabOrigins, uint64(n.origin()))
-	if !ok || r[1] >= uint64(x.Count()) {
+	n, ok := x.node(id)
+	if !ok || n.group >= uint64(x.Count()) {
 		return 0
 	}
-	return int(r[1])
+	return int(n.group)
 }
 
 // Rank is how many nodes up to this one are in a group.
 func (x *Index) Rank(group int, id mgpp.NodeID) int {
+	if n, ok := x.node(id); ok && n.group == uint64(group) {
+		return int(n.rank)
+	}
 	return int(x.search(tabGroups, uint64(group), uint64(id)+1) - x.search(tabGroups, uint64(group), 0))
 }
 
@@ -313,8 +331,8 @@ func (x *Index) chunksOf(g uint64) (lo, hi int) {
 
 // Touched returns the nodes that operations in (from, to] wrote to, made, resized or
 // ended.
-func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.NodeID {
-	seen := map[mgpp.NodeID]struct{}{}
+func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.Touch {
+	seen := mgpp.Touches{}
 	to = min(to, x.d.Now)
 	a, b := uint64(from), uint64(to)
 	if a >= b {
@@ -326,33 +344,28 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.NodeID {
 	} else {
 		for id := range x.Live(to) {
 			if n, ok := x.node(id); ok && n.birth <= a && x.LastWrite(trace.Addr(n.start), x.sizeAt(&n, b), to) > from {
-				seen[id] = struct{}{}
+				seen.Write(id, 0, n.size)
 			}
 		}
 	}
-	out := make([]mgpp.NodeID, 0, len(seen))
-	for id := range seen {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
+	return seen.List()
 }
 
 // ended adds the nodes that were born or died in (a, b], and those that were resized.
-func (x *Index) ended(a, b uint64, seen map[mgpp.NodeID]struct{}) {
+func (x *Index) ended(a, b uint64, seen mgpp.Touches) {
 	for id := x.bornBy(a) + 1; id <= x.bornBy(b); id++ {
-		seen[id] = struct{}{}
+		seen.All(id)
 	}
 	x.scan(tabEnds, x.search(tabEnds, a+1, 0), func(r *row) bool {
 		if r[0] > b {
 			return false
 		}
-		seen[mgpp.NodeID(r[1])] = struct{}{}
+		seen.All(mgpp.NodeID(r[1]))
 		return true
 	})
 	x.scan(tabResizes, 0, func(r *row) bool {
 		if r[1] > a && r[1] <= b {
-			seen[mgpp.NodeID(r[0])] = struct{}{}
+			seen.All(mgpp.NodeID(r[0]))
 		}
 		return true
 	})

@@ -77,12 +77,12 @@ func (x *Index) part(chunk int) *part {
 	n += n / 16
 	p := &part{words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
 	x.fail(x.decode(chunk, p))
-	if len(x.recent) == maxParts {
-		delete(x.parts, x.recent[0])
-		x.recent = x.recent[1:]
+	if len(x.loaded) == maxParts {
+		delete(x.parts, x.loaded[0])
+		x.loaded = x.loaded[1:]
 	}
 	x.parts[chunk] = p
-	x.recent = append(x.recent, chunk)
+	x.loaded = append(x.loaded, chunk)
 	return p
 }
 

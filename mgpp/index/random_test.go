@@ -286,6 +286,7 @@ func compareAt(t *testing.T, h *mgpp.History, x *Index, at mgpp.Timestamp, rnd *
 	for id := range h.Live(at) {
 		n, _ := v.Node(id)
 		m, _ := w.Node(id)
+		m.Alloc, m.Stack = n.Alloc, n.Stack // Index.Node says them
 		if d := cmp.Diff(n, m); d != "" {
 			t.Errorf("node %d at %d (-history +index)\n%s", id, at, d)
 		}
@@ -326,9 +327,31 @@ func compareAt(t *testing.T, h *mgpp.History, x *Index, at mgpp.Timestamp, rnd *
 		}
 	}
 	from := mgpp.Timestamp(rnd.Uint64N(uint64(at) + 1))
-	if p, q := h.Touched(from, at), x.Touched(from, at); !slices.Equal(p, q) {
-		if extra := slices.DeleteFunc(slices.Clone(q), func(id mgpp.NodeID) bool { return slices.Contains(p, id) }); len(p) > len(q)-len(extra) {
-			t.Errorf("touched in (%d, %d]: %v, the index %v", from, at, p, q)
+	p, q := h.Touched(from, at), x.Touched(from, at)
+	for _, want := range p {
+		i := slices.IndexFunc(q, func(x mgpp.Touch) bool { return x.Node == want.Node })
+		if i < 0 || q[i].Lo > want.Lo || q[i].Hi < want.Hi {
+			t.Errorf("touched in (%d, %d]: %v, the index %v", from, at, want, q)
+		}
+	}
+	for id := range h.Live(at) {
+		n, _ := v.Node(id)
+		old, lived := h.At(from).Node(id)
+		if !lived || old.Size != n.Size || n.Size == 0 {
+			continue
+		}
+		var was, is mgpp.Bytes
+		was.Data, is.Data = make([]byte, n.Size), make([]byte, n.Size)
+		h.At(from).Read(n.Start, &was)
+		v.Read(n.Start, &is)
+		for _, touched := range [][]mgpp.Touch{p, q} {
+			i := slices.IndexFunc(touched, func(x mgpp.Touch) bool { return x.Node == id })
+			for off := range n.Size {
+				in := i >= 0 && touched[i].Lo <= off && off < touched[i].Hi
+				if !in && (was.Data[off] != is.Data[off] || was.Written[off] != is.Written[off]) {
+					t.Fatalf("byte %d of node %d changed in (%d, %d], and is not in %v", off, id, from, at, touched)
+				}
+			}
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 // A run is sorted and written while the next one is collected. Rows that are alike in
 // both numbers keep no order.
 type sorter struct {
-	cols int
-	rows rows   // that are collected
-	most int    // bytes of them
-	dir  string // of the file of runs
+	cols  int
+	cells []uint64 // of the rows that are collected, one row after another
+	most  int      // bytes of them
+	dir   string   // of the file of runs
 
 	// What follows belongs to the goroutine that writes a run, until busy says that it
 	// has ended; nil: there is none.
@@ -31,12 +31,13 @@ type sorter struct {
 const sortBytes = 16 << 20
 
 func newSorter(cols int, dir string) *sorter {
-	return &sorter{cols: cols, rows: rows{cols: cols}, most: sortBytes, dir: dir}
+	return &sorter{cols: cols, most: sortBytes, dir: dir}
 }
 
-func (s *sorter) add(r row) {
-	s.rows.cells = append(s.rows.cells, r[:s.cols]...)
-	if len(s.rows.cells)*8 >= s.most {
+// add adds a row of as many numbers as the sorter has columns.
+func (s *sorter) add(r ...uint64) {
+	s.cells = append(s.cells, r...)
+	if len(s.cells)*8 >= s.most {
 		s.spill()
 	}
 }
@@ -52,18 +53,18 @@ func (s *sorter) wait() {
 // spill begins to write what has been collected as a run.
 func (s *sorter) spill() {
 	s.wait()
-	run := s.rows
-	s.rows.cells = s.spare[:0]
+	run := s.cells
+	s.cells = s.spare[:0]
 	done := make(chan struct{})
 	s.busy = done
 	go func() {
 		defer close(done)
 		s.write(run)
-		s.spare = run.cells
+		s.spare = run
 	}()
 }
 
-func (s *sorter) write(run rows) {
+func (s *sorter) write(run []uint64) {
 	if s.err != nil {
 		return
 	}
@@ -75,8 +76,7 @@ func (s *sorter) write(run rows) {
 	}
 	t := newTable(s.out, s.cols, nil)
 	for _, k := range s.sorted(run) {
-		r := run.at(int(k.row))
-		t.add(&r)
+		t.add(run[int(k.row)*s.cols:][:s.cols])
 	}
 	var m tableMeta
 	m, s.err = t.finish()
@@ -91,8 +91,8 @@ type ranked struct {
 
 // sorted returns the rows in order: sorted by the second number, unless they came so,
 // and then by the first, which leaves what is alike as it is.
-func (s *sorter) sorted(run rows) []ranked {
-	n := run.len()
+func (s *sorter) sorted(run []uint64) []ranked {
+	n := len(run) / s.cols
 	for i := range s.order {
 		if cap(s.order[i]) < n {
 			s.order[i] = make([]ranked, n)
@@ -103,12 +103,12 @@ func (s *sorter) sorted(run rows) []ranked {
 	ascending := true
 	for i := range list {
 		list[i].row = uint32(i)
-		ascending = ascending && (i == 0 || run.cells[i*s.cols+1] >= run.cells[(i-1)*s.cols+1])
+		ascending = ascending && (i == 0 || run[i*s.cols+1] >= run[(i-1)*s.cols+1])
 	}
 	if !ascending {
-		list, other = radix(run, 1, list, other)
+		list, other = s.radix(run, 1, list, other)
 	}
-	list, _ = radix(run, 0, list, other)
+	list, _ = s.radix(run, 0, list, other)
 	return list
 }
 
@@ -116,10 +116,10 @@ const digit = 11 // bits of a key that are sorted by at once
 
 // radix sorts a list stably by a column, from the lowest digit to the highest; it uses
 // another list of the same length.
-func radix(run rows, col int, list, other []ranked) (sorted, rest []ranked) {
+func (s *sorter) radix(run []uint64, col int, list, other []ranked) (sorted, rest []ranked) {
 	differ := uint64(0)
 	for i := range list {
-		list[i].key = run.cells[int(list[i].row)*run.cols+col]
+		list[i].key = run[int(list[i].row)*s.cols+col]
 		differ |= list[i].key ^ list[0].key
 	}
 	for shift := 0; differ>>shift != 0; shift += digit {
@@ -177,14 +177,15 @@ func (s *sorter) finish(f func(*row)) error {
 	defer s.close()
 	s.wait()
 	if s.file == nil && s.err == nil {
-		for _, k := range s.sorted(s.rows) {
-			r := s.rows.at(int(k.row))
+		var r row
+		for _, k := range s.sorted(s.cells) {
+			copy(r[:], s.cells[int(k.row)*s.cols:][:s.cols])
 			f(&r)
 		}
 		return nil
 	}
-	if len(s.rows.cells) > 0 {
-		s.write(s.rows)
+	if len(s.cells) > 0 {
+		s.write(s.cells)
 	}
 	s.free()
 	if s.err == nil {
@@ -198,14 +199,14 @@ func (s *sorter) finish(f func(*row)) error {
 
 // free lets go of the memory.
 func (s *sorter) free() {
-	s.rows.cells, s.spare, s.order = nil, nil, [2][]ranked{}
+	s.cells, s.spare, s.order = nil, nil, [2][]ranked{}
 }
 
 // merge keeps the runs in a heap by their next rows.
 func (s *sorter) merge(f func(*row)) error {
 	var heap []*mergeRun
 	for _, m := range s.runs {
-		r := &mergeRun{rows: rows{cols: m.Cols}, t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, at: -1}
+		r := &mergeRun{t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, at: -1}
 		if err := r.t.open(); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/klauspost/compress/zstd"
@@ -17,35 +18,10 @@ import (
 // checksum: a query reads the list and the pages that it needs.
 
 const (
-	maxCols   = 7
-	blockRows = 128
-	dirBytes  = 40  // of an entry: two keys, offset, length, checksum, extra
-	pageDir   = 256 // entries of a page of the directory
-	topBytes  = 20  // of an entry of the list of pages: two keys, checksum
+	dirBytes = 40  // of an entry: two keys, offset, length, checksum, extra
+	pageDir  = 256 // entries of a page of the directory
+	topBytes = 20  // of an entry of the list of pages: two keys, checksum
 )
-
-type row [maxCols]uint64
-
-// rows are those of a block, one after another, as many numbers each as the table has
-// columns.
-type rows struct {
-	cells []uint64
-	cols  int
-}
-
-func (r rows) len() int { return len(r.cells) / r.cols }
-
-func (r rows) at(i int) (out row) {
-	copy(out[:], r.cells[i*r.cols:][:r.cols])
-	return out
-}
-
-func (r rows) less(i int, b *row) bool {
-	c := r.cells[i*r.cols:][:2]
-	return c[0] < b[0] || c[0] == b[0] && c[1] < b[1]
-}
-
-func (a *row) less(b *row) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
 
 // tableMeta is where a table lies.
 type tableMeta struct {
@@ -75,55 +51,52 @@ func (o *output) Write(b []byte) (int, error) {
 // tableWriter writes a table. Its rows come sorted.
 type tableWriter struct {
 	out   *output
-	cols  int
 	zstd  *zstd.Encoder // nil: blocks are not compressed
-	block []row
+	block filling
 	dir   []byte
 	rows  uint64
-	extra uint64 // largest of the block, of column extraCol
 	// extraCol is the column whose largest value of each block is in the directory;
 	// 0: none.
 	extraCol int
-	raw, buf []byte
+	buf      []byte
 	err      error
 }
 
 func newTable(out *output, cols int, z *zstd.Encoder) *tableWriter {
-	return &tableWriter{out: out, cols: cols, zstd: z, block: make([]row, 0, blockRows)}
+	return &tableWriter{out: out, block: filling{cols: cols}, zstd: z}
 }
 
-func (t *tableWriter) add(r *row) {
-	t.block = append(t.block, *r)
+// add adds a row: its first numbers, as many as the table has columns.
+func (t *tableWriter) add(r []uint64) {
+	t.block.add(r)
 	t.rows++
-	if t.extraCol > 0 {
-		t.extra = max(t.extra, r[t.extraCol])
-	}
-	if len(t.block) == blockRows {
+	if t.block.n == blockRows {
 		t.flush()
 	}
 }
 
 func (t *tableWriter) flush() {
-	if len(t.block) == 0 || t.err != nil {
+	if t.block.n == 0 || t.err != nil {
 		return
 	}
-	t.raw = encodeBlock(t.raw[:0], t.block, t.cols)
-	b := t.raw
+	for _, v := range [3]uint64{t.block.cells[0][0], t.block.cells[1][0], uint64(t.out.at)} {
+		t.dir = binary.LittleEndian.AppendUint64(t.dir, v)
+	}
+	extra := uint64(0)
+	if t.extraCol > 0 {
+		extra = slices.Max(t.block.cells[t.extraCol][:t.block.n])
+	}
+	b := t.block.code()
 	if t.zstd != nil {
-		t.buf = t.zstd.EncodeAll(t.raw, append(t.buf[:0], 1))
-		if len(t.buf) < len(t.raw) {
+		t.buf = t.zstd.EncodeAll(b, append(t.buf[:0], 1))
+		if len(t.buf) < len(b) {
 			b = t.buf
 		}
 	}
-	first := &t.block[0]
-	for _, v := range [3]uint64{first[0], first[1], uint64(t.out.at)} {
-		t.dir = binary.LittleEndian.AppendUint64(t.dir, v)
-	}
 	t.dir = binary.LittleEndian.AppendUint32(t.dir, uint32(len(b)))
 	t.dir = binary.LittleEndian.AppendUint32(t.dir, crc32.Checksum(b, castagnoli))
-	t.dir = binary.LittleEndian.AppendUint64(t.dir, t.extra)
+	t.dir = binary.LittleEndian.AppendUint64(t.dir, extra)
 	_, t.err = t.out.Write(b)
-	t.block, t.extra = t.block[:0], 0
 }
 
 // finish writes the directory.
@@ -135,71 +108,13 @@ func (t *tableWriter) finish() (tableMeta, error) {
 		top = append(top, page[:16]...)
 		top = binary.LittleEndian.AppendUint32(top, crc32.Checksum(page, castagnoli))
 	}
-	m := tableMeta{Cols: t.cols, Rows: t.rows, Blocks: len(t.dir) / dirBytes, Dir: t.out.at, Sum: crc32.Checksum(top, castagnoli)}
+	m := tableMeta{Cols: t.block.cols, Rows: t.rows, Blocks: len(t.dir) / dirBytes, Dir: t.out.at, Sum: crc32.Checksum(top, castagnoli)}
 	for _, b := range [2][]byte{t.dir, top} {
 		if t.err == nil {
 			_, t.err = t.out.Write(b)
 		}
 	}
 	return m, t.err
-}
-
-// encodeBlock codes rows by column, each number as the difference from that of
-// the row before. The first byte says that it is not compressed.
-func encodeBlock(b []byte, rows []row, cols int) []byte {
-	b = binary.AppendUvarint(append(b, 0), uint64(len(rows)))
-	for c := range cols {
-		prev := uint64(0)
-		for i := range rows {
-			d := rows[i][c] - prev
-			b = binary.AppendUvarint(b, d<<1^uint64(int64(d)>>63))
-			prev = rows[i][c]
-		}
-	}
-	return b
-}
-
-var errBlock = fmt.Errorf("%w: a block of a table", ErrCorrupt)
-
-// decodeBlock decodes rows into those of a block of before, if there is room.
-func decodeBlock(b []byte, cols int, in rows) (rows, error) {
-	if len(b) == 0 || b[0] != 0 {
-		return rows{}, errBlock
-	}
-	n, k := binary.Uvarint(b[1:])
-	if k <= 0 || n > blockRows || n == 0 || int(n)*cols > len(b) {
-		return rows{}, errBlock
-	}
-	b = b[1+k:]
-	cells := in.cells
-	if cap(cells) < int(n)*cols {
-		cells = make([]uint64, int(n)*cols)
-	}
-	cells = cells[:int(n)*cols]
-	for c := range cols {
-		prev := uint64(0)
-		for i := c; i < len(cells); i += cols {
-			var u uint64
-			switch { // most are of one byte or two
-			case len(b) >= 1 && b[0] < 0x80:
-				u, b = uint64(b[0]), b[1:]
-			case len(b) >= 2 && b[1] < 0x80:
-				u, b = uint64(b[0]&0x7f)|uint64(b[1])<<7, b[2:]
-			default:
-				v, k := binary.Uvarint(b)
-				if k <= 0 {
-					return rows{}, errBlock
-				}
-				u, b = v, b[k:]
-			}
-			prev += u>>1 ^ -(u & 1)
-			cells[i] = prev
-		}
-	}
-	if len(b) > 0 {
-		return rows{}, errBlock
-	}
-	return rows{cells, cols}, nil
 }
 
 // table reads one. Its directory is read as it is needed.
@@ -305,11 +220,11 @@ func (t *table) load(i int, in rows) (rows, error) {
 	if err != nil {
 		return rows{}, err
 	}
-	if e.at < 0 || e.n > 1<<20 {
+	if e.at < 0 || e.n > maxBlock {
 		return rows{}, errBlock
 	}
-	if cap(t.buf) < e.n {
-		t.buf = make([]byte, e.n)
+	if cap(t.buf) < e.n+behind {
+		t.buf = make([]byte, e.n+behind)
 	}
 	b := t.buf[:e.n]
 	if _, err := t.f.ReadAt(b, e.at); err != nil && err != io.EOF {
@@ -322,6 +237,7 @@ func (t *table) load(i int, in rows) (rows, error) {
 		if t.raw, err = t.zstd.DecodeAll(b[1:], t.raw[:0]); err != nil {
 			return rows{}, errBlock
 		}
+		t.raw = slices.Grow(t.raw, behind)
 		b = t.raw
 	}
 	return decodeBlock(b, t.Cols, in)
@@ -370,8 +286,7 @@ func (t *table) search(a, b uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	i := sort.Search(r.len(), func(i int) bool { return !r.less(i, &want) })
-	return uint64(block-1)*blockRows + uint64(i), nil
+	return uint64(block-1)*blockRows + uint64(r.below(a, b)), nil
 }
 
 // scan gives the rows from number i on until f returns false.

@@ -24,7 +24,7 @@ func (v *view) Node(id mgpp.NodeID) (mgpp.Node, bool) {
 	if !ok || !n.alive(v.t) {
 		return mgpp.Node{}, false
 	}
-	return v.x.nodeAt(id, v.t), true
+	return v.x.nodeAt(&n, v.t), true
 }
 
 func (v *view) NodeAt(addr trace.Addr) (mgpp.NodeID, bool) {

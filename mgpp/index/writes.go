@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math/bits"
 	"sort"
 
 	"mgtrace/mgpp"
@@ -145,27 +146,21 @@ func (x *Index) carriedSize(n *node) uint64 {
 }
 
 // written adds the nodes that operations in (a, b] wrote to.
-func (x *Index) written(a, b uint64, seen map[mgpp.NodeID]struct{}) {
-	var last node
+func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 	for c := x.chunkOf(a + 1); c <= x.chunkOf(b); c++ {
 		p := x.part(c)
 		for i, to := p.by(a), p.by(b); i < to; i++ {
-			r, word := &p.recs[i], p.words[i]
-			for k := range uint64(8) {
-				if r.mask>>k&1 == 0 {
+			base, t := p.words[i]<<3, uint64(p.recs[i].time)
+			for mask := p.recs[i].mask; mask != 0; {
+				addr := base + uint64(bits.TrailingZeros8(mask))
+				n, ok := x.liveAt(addr, t)
+				if !ok {
+					mask &= mask - 1
 					continue
 				}
-				addr, t := word<<3+k, uint64(r.time)
-				if last.id != 0 && last.alive(t) && !last.is(bitResized) && addr-last.start < last.size {
-					break // most words lie in one node
-				}
-				if n, ok := x.liveAt(addr, t); ok {
-					last = n
-					seen[n.id] = struct{}{}
-					if x.holds(&n, word<<3+7, t) {
-						break
-					}
-				}
+				in := mask & rangeMask(base, addr, n.start+x.sizeAt(&n, t))
+				seen.Write(n.id, addr-n.start, base+uint64(bits.Len8(in))-n.start)
+				mask &^= in
 			}
 		}
 	}

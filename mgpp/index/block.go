@@ -1,0 +1,167 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// A block is up to blockRows rows, coded by column: each number as the zigzag of what
+// it is more than that of the row before, in as few bytes as it needs, 0 to 8. The
+// block begins with 0 (1: what follows is compressed) and the number of its rows; then
+// come for each column the lengths of its numbers, two in a byte, the first in the low
+// half; and then for each column the numbers. So neither coding nor decoding has a
+// branch that depends on what is coded.
+
+const (
+	maxCols   = 9
+	blockRows = 128
+	blockHead = 2
+	behind    = 8 // room behind a block that coding and decoding may touch
+	maxBlock  = blockHead + maxCols*(blockRows/2+8*blockRows)
+)
+
+// row is a row of a table of any number of columns.
+type row [maxCols]uint64
+
+func (a *row) less(b *row) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
+
+// rows are those of a block, one column after another.
+type rows struct {
+	cells []uint64
+	n     int // rows
+}
+
+func (r *rows) len() int { return r.n }
+
+func (r *rows) at(i int) (out row) {
+	for c, k := 0, i; k < len(r.cells); c, k = c+1, k+r.n {
+		out[c] = r.cells[k]
+	}
+	return out
+}
+
+// below is how many of the rows are below a key.
+func (r *rows) below(a, b uint64) int {
+	first, second := r.cells[:r.n], r.cells[r.n:][:r.n]
+	lo, hi := 0, r.n
+	for lo < hi {
+		if m := int(uint(lo+hi) >> 1); first[m] < a || first[m] == a && second[m] < b {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// filling is a block that is being filled with rows.
+type filling struct {
+	cells [maxCols][blockRows]uint64
+	cols  int
+	n     int
+	coded [maxBlock + behind]byte
+}
+
+func (f *filling) add(r []uint64) {
+	for c, v := range r[:f.cols] {
+		f.cells[c][f.n] = v
+	}
+	f.n++
+}
+
+// code codes the block, and empties it. What it returns is valid until it is called
+// again.
+func (f *filling) code() []byte {
+	half := (f.n + 1) / 2
+	f.coded[0], f.coded[1] = 0, byte(f.n)
+	at := blockHead + f.cols*half
+	for c := range f.cols {
+		column := f.cells[c][:f.n]
+		if f.n%2 == 1 && f.n < blockRows {
+			f.cells[c][f.n] = column[f.n-1] // a difference of none, which takes no bytes
+			column = f.cells[c][:f.n+1]
+		}
+		lengths := f.coded[blockHead+c*half:][:half]
+		before := uint64(0)
+		for i := range lengths {
+			a, b := column[2*i], column[2*i+1]
+			x, y := zigzag(a-before), zigzag(b-a)
+			before = b
+			binary.LittleEndian.PutUint64(f.coded[at:], x)
+			n := bytesOf(x)
+			at += n
+			binary.LittleEndian.PutUint64(f.coded[at:], y)
+			m := bytesOf(y)
+			at += m
+			lengths[i] = byte(n | m<<4)
+		}
+	}
+	f.n = 0
+	return f.coded[:at]
+}
+
+func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
+func unzigzag(u uint64) uint64 { return u>>1 ^ -(u & 1) }
+
+// bytesOf is how many bytes a number takes: 0 for 0.
+func bytesOf(v uint64) int { return (bits.Len64(v) + 7) >> 3 }
+
+// lengthSums has the sum of the two lengths of a byte; one that there is not makes it
+// more than a block can have. Read-only.
+var lengthSums = func() (t [256]uint32) {
+	for i := range t {
+		t[i] = uint32(i&15 + i>>4)
+		if i&15 > 8 || i>>4 > 8 {
+			t[i] = 1 << 20
+		}
+	}
+	return t
+}()
+
+// lengthMasks has the bytes that a number of each length has. Read-only.
+var lengthMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+
+var errBlock = fmt.Errorf("%w: a block of a table", ErrCorrupt)
+
+// decodeBlock decodes a block of so many columns, which has as many bytes as behind
+// says behind its length, into the room of other rows, if it is enough.
+func decodeBlock(b []byte, cols int, room rows) (rows, error) {
+	if len(b) < blockHead || b[0] != 0 || b[1] == 0 || b[1] > blockRows {
+		return rows{}, errBlock
+	}
+	n := int(b[1])
+	half := (n + 1) / 2
+	at := blockHead + cols*half
+	if len(b) < at {
+		return rows{}, errBlock
+	}
+	lengths := b[blockHead:at]
+	sum := uint32(0)
+	for _, l := range lengths {
+		sum += lengthSums[l]
+	}
+	if int(sum) != len(b)-at {
+		return rows{}, errBlock
+	}
+	if cap(room.cells) < cols*n+1 { // the last may come with one that is none
+		room.cells = make([]uint64, cols*n+1)
+	}
+	cells := room.cells[:cols*n+1]
+	in := b[:len(b)+behind]
+	for c := range cols {
+		out := cells[c*n:][:2*half]
+		before := uint64(0)
+		for i, l := range lengths[c*half:][:half] {
+			x := binary.LittleEndian.Uint64(in[at:]) & lengthMasks[l&15]
+			at += int(l & 15)
+			before += unzigzag(x)
+			out[2*i] = before
+			y := binary.LittleEndian.Uint64(in[at:]) & lengthMasks[l>>4]
+			at += int(l >> 4)
+			before += unzigzag(y)
+			out[2*i+1] = before
+		}
+	}
+	return rows{cells[:cols*n], n}, nil
+}
