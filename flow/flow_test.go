@@ -339,6 +339,9 @@ func TestPause(t *testing.T) {
 		}
 		at = append(at, k)
 	}
+	if err := w.Other(&Record{Kind: Signal, Thread: 9, Number: 11, PC: 3}); err != nil {
+		t.Fatal(err)
+	}
 	if err := w.Finish(Trailer{Complete: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -351,6 +354,7 @@ func TestPause(t *testing.T) {
 		{Kind: Gap, Size: 6, Why: OutsidePart, Instant: 3},
 		{Kind: Exec, Thread: 9, Block: id, N: 2, Instant: 3},
 		{Kind: Gap, Size: 4, Why: OutsidePart, Instant: 5},
+		{Kind: Signal, Thread: 9, Number: 11, PC: 3, Instant: 5},
 	}
 	if d := differ(want, got); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)

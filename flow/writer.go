@@ -262,6 +262,10 @@ func (f *Writer) Other(r *Record) error {
 		return fmt.Errorf("record of kind %d", r.Kind)
 	case r.Kind == Map && r.Module == nil:
 		return errors.New("a module is mapped and not named")
+	case r.Kind == Signal:
+		if err := f.tellPassed(); err != nil { // it came after that
+			return err
+		}
 	}
 	f.sym(symOther)
 	c, err := appendOther(f.columns[columnOthers], r)

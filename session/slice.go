@@ -192,18 +192,20 @@ var syscallNames = map[int64]string{ // read-only
 type sliceCriterion struct {
 	nodes slice.Criteria
 	words string
+	note  string // what the slice does not have; "": nothing
 }
 
 // registerAt is a criterion like rax@0x401234#3: the register before the third
-// execution of the instruction.
-var registerAt = regexp.MustCompile(`^([a-z][a-z0-9]*)@(0x[0-9a-fA-F]+)(?:#([0-9]+))?$`)
+// execution of the instruction; or like rax@crash.
+var registerAt = regexp.MustCompile(`^([a-z][a-z0-9]*)@(?:crash|(0x[0-9a-fA-F]+)(?:#([0-9]+))?)$`)
 
 // instantAt is a criterion like @12345: the instruction with that number.
 var instantAt = regexp.MustCompile(`^@([0-9]+)$`)
 
 // Slice tells where a value came from, or what depends on it: of a suspect, of a
 // cell as Who takes it, of a register before an execution of an instruction
-// (rax@0x401234#3), or of the instruction executed at an instant (@12345).
+// (rax@0x401234#3) or at the crash (rax@crash), of the instruction executed at an
+// instant (@12345), or of what the program crashed with (crash).
 func (q *Queries) Slice(ctx context.Context, path, criterion string, o SliceOptions) error {
 	s, err := openSlicer(path, q.rec, o.Progress)
 	if err != nil {
@@ -239,6 +241,9 @@ func (s *slicer) tell(ctx context.Context, c sliceCriterion, o SliceOptions) (*r
 	a, err := tell.Slice(s.x, sl, sliceNames{s.rec.symbols}, tell.Options{Criterion: c.words, Forward: o.Forward, Most: o.Most, All: o.All})
 	if err != nil {
 		return nil, err
+	}
+	if c.note != "" {
+		a.Notes = append(a.Notes, c.note)
 	}
 	if s.source.Unknown > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s not in the table of effects: taken to read and write everything", report.Plural(s.source.Unknown, "instruction is", "instructions are")))
@@ -324,7 +329,17 @@ func (q *Queries) sliceFrom(ctx context.Context, s *slicer, criterion, at string
 		return c, err
 	}
 	if m := registerAt.FindStringSubmatch(criterion); m != nil {
-		return s.register(ctx, m[1], m[2], m[3])
+		units, ok := sliceRegister(m[1])
+		switch {
+		case !ok:
+			return c, fmt.Errorf("%s is no register that can be asked for: rax … r15, xmm0 … xmm15, or flags", m[1])
+		case m[2] == "":
+			return q.sliceRegisterAtCrash(s, m[1], units)
+		}
+		return s.register(ctx, units, m[1], m[2], m[3])
+	}
+	if criterion == atCrash {
+		return q.sliceCrash(s)
 	}
 	p, err := query.ParsePath(criterion)
 	if err != nil {
@@ -339,12 +354,7 @@ func (q *Queries) sliceFrom(ctx context.Context, s *slicer, criterion, at string
 		return c, q.explain(err, t)
 	}
 	for w := range q.answers.Writers(cell, t) {
-		place := q.rec.symbols.queryPlace(w.Op.PC)
-		where := place.Address
-		if place.File != "" {
-			where = fmt.Sprintf("%s:%d", place.File, place.Line)
-		}
-		return s.change(q.answers.History(), w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, where, w.What))
+		return s.change(q.answers.History(), w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, s.where(w.Op.PC), w.What))
 	}
 	if err := q.failed(); err != nil {
 		return c, err
@@ -352,12 +362,17 @@ func (q *Queries) sliceFrom(ctx context.Context, s *slicer, criterion, at string
 	return c, fmt.Errorf("%s: no recorded change wrote it at change %d or before", criterion, t)
 }
 
-// register is what a register was before an execution of an instruction.
-func (s *slicer) register(ctx context.Context, reg, address, nth string) (c sliceCriterion, err error) {
-	units, ok := sliceRegister(reg)
-	if !ok {
-		return c, fmt.Errorf("%s is no register that can be asked for: rax … r15, xmm0 … xmm15, or flags", reg)
+// where is a place in a few words: its line, or its address.
+func (s *slicer) where(pc trace.Addr) string {
+	place := s.rec.symbols.queryPlace(pc)
+	if place.File == "" {
+		return place.Address
 	}
+	return fmt.Sprintf("%s:%d", place.File, place.Line)
+}
+
+// register is what a register was before an execution of an instruction.
+func (s *slicer) register(ctx context.Context, units slice.Regs, reg, address, nth string) (c sliceCriterion, err error) {
 	pc, err := strconv.ParseUint(strings.TrimPrefix(address, "0x"), 16, 64)
 	if err != nil {
 		return c, err

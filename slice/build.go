@@ -77,7 +77,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice1"
+const indexMagic = "mgslice2"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
@@ -382,6 +382,7 @@ func (b *builder) putPiece(k *Piece) {
 	b.put(0)
 	b.put(uint64(k.Cause.Kind))
 	b.buf = binary.AppendVarint(b.buf, k.Cause.Number)
+	b.put(k.Cause.PC)
 	var reads, writes Regs
 	for _, g := range k.groups {
 		reads[g.quad>>4] |= uint64(g.mask) << (g.quad & 15 * 4)

@@ -109,6 +109,7 @@ const (
 	Executed    EventKind = iota // instructions From … From+N-1 of Code
 	Defined                      // Cause wrote Writes, from Reads and the registers Regs
 	Lost                         // instructions are missing: what is in registers and memory afterwards is of unknown origin
+	Faulted                      // the thread came to the instruction at Cause.PC, which has the registers Regs for input, and did not execute it
 	Interrupted                  // a signal handler begins, at Handler
 	Resumed                      // it has ended: registers are as they were before it
 	Started                      // the thread, by the thread Parent
@@ -126,16 +127,18 @@ type Event struct {
 
 	Cause   Cause
 	Reads   []Mem // of Defined
-	Regs    Regs  // of Defined: registers read
+	Regs    Regs  // of Defined and Faulted: registers read
 	Writes  Regs  // of Defined: registers written
 	Handler uint64
 	Parent  uint32
 }
 
-// Cause is who wrote what no instruction of the program wrote.
+// Cause is who wrote what no instruction of the program wrote, or why an instruction
+// was not executed.
 type Cause struct {
 	Kind   CauseKind
-	Number int64 // of the system call, of the signal
+	Number int64  // of the system call, of the signal
+	PC     uint64 // of a Fault: the instruction's address
 }
 
 // CauseKind is a kind of Cause.
@@ -147,6 +150,7 @@ const (
 	Syscall
 	SignalFrame
 	Gap
+	Fault // writes nothing
 )
 
 // Source is a recorded run. It can be read as often as needed.

@@ -224,6 +224,80 @@ func TestSignal(t *testing.T) {
 	}
 }
 
+// An instruction that faults depends on what it had been given, and on the branch that
+// led to it: also if it is the first of a function.
+func TestFault(t *testing.T) {
+	const x, y, z, w = 0, 1, 2, 3
+	prog := []minst{
+		{op: mInput, dst: x},
+		{op: mInput, dst: y, imm: 1},
+		{op: mInput, dst: z, imm: 2},
+		{op: mConst, dst: w, imm: 1},
+		{op: mIf, a: w, target: 6},
+		{op: mJump, target: 7},
+		{op: mCall, a: -1, target: 8},
+		{op: mEnd},
+		{op: mMix, dst: z, a: x, b: y}, // 8
+		{op: mRet},
+	}
+	gap := Event{Kind: Lost, Thread: 1}
+	for _, test := range []struct {
+		name  string
+		after uint64 // instructions
+		pc    int
+		then  []Event // before the fault, and after it
+		want  []int   // nil: there is no fault
+	}{
+		{"behind a branch", 5, 6, nil, []int{0, 3, 4}},
+		{"in a function that was called", 6, 8, nil, []int{0, 3, 4}},
+		{"in straight code", 2, 2, nil, []int{0}},
+		{"behind a gap", 5, 6, []Event{gap}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &toy{m: newMachine(prog)}
+			add := func(e *Event) error { s.events = append(s.events, *e); return nil }
+			if err := s.m.run(test.after, add); err != nil {
+				t.Fatal(err)
+			}
+			s.events = append(s.events, test.then...)
+			_ = add(&Event{
+				Kind: Faulted, Thread: 1, Instant: s.m.instant, Regs: whole(x),
+				Cause: Cause{Kind: Fault, Number: 11, PC: mPC(test.pc)},
+			})
+			x, _ := indexed(t, s, BuildOptions{})
+			n, err := x.Fault()
+			if err != nil || (n == 0) != (test.want == nil) {
+				t.Fatal(n, err)
+			}
+			if n == 0 {
+				return
+			}
+			if a, err := x.At(n); err != nil || a.Piece.Cause != (Cause{Fault, 11, mPC(test.pc)}) {
+				t.Error(a.Piece.Cause, err)
+			}
+			_, sl := threeFrom(t, s, func(*Index) Criteria { return Criteria{n} }, Options{})
+			if d := cmp.Diff(test.want, lines(sl)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+
+	// Who goes on was not killed.
+	s := &toy{m: newMachine(prog)}
+	add := func(e *Event) error { s.events = append(s.events, *e); return nil }
+	if err := s.m.run(2, add); err != nil {
+		t.Fatal(err)
+	}
+	_ = add(&Event{Kind: Faulted, Thread: 1, Instant: s.m.instant, Cause: Cause{Kind: Fault, Number: 17, PC: mPC(2)}})
+	if err := s.m.run(100, add); err != nil {
+		t.Fatal(err)
+	}
+	idx, _ := indexed(t, s, BuildOptions{})
+	if n, err := idx.Fault(); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}
+
 // A thread has its registers from the one that began it, and depends on how it did
 // that (2 stands for the system call); memory is everybody's. A
 // gap ends all that is known.

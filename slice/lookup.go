@@ -91,11 +91,39 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 		return out, nil
 	}
 	if next := first.Step() + 1; next <= x.Steps {
-		if a, err := x.At(node(next, 0)); err == nil && a.Piece.Code == nil && a.Instant == instant+1 {
+		if a, err := x.At(node(next, 0)); err == nil && a.Piece.Code == nil && a.Piece.Cause.Kind != Fault && a.Instant == instant+1 {
 			return Criteria{node(next, 0)}, nil
 		}
 	}
 	return Criteria{first}, nil
+}
+
+// Fault returns the last fault of a thread that executed nothing after it; 0: there
+// is none, or what the thread executed before it is missing.
+func (x *Index) Fault() (Node, error) {
+	after := map[uint32]bool{} // threads
+	var found Node
+	var thread uint32
+	var g segment
+	for i := x.segments() - 1; i >= 0; i-- {
+		if err := x.decode(i, &g); err != nil {
+			return 0, err
+		}
+		for k := len(g.steps) - 1; k >= 0; k-- {
+			d := &g.steps[k]
+			cause := d.piece.Code == nil
+			switch {
+			case found != 0 && cause && d.piece.Cause.Kind == Gap && (d.thread == 0 || d.thread == thread):
+				return 0, nil
+			case found != 0 && d.thread == thread:
+				return found, nil
+			case found == 0 && cause && d.piece.Cause.Kind == Fault && !after[d.thread]:
+				found, thread = node(g.first+StepID(k), 0), d.thread
+			}
+			after[d.thread] = true
+		}
+	}
+	return found, nil
 }
 
 // Executed returns the nth execution of the instruction at an address, counted

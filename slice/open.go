@@ -88,7 +88,7 @@ func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
 			x.pieces = append(x.pieces, newPiece(id, k, uint16(from), uint16(n)))
 			continue
 		}
-		cause := Cause{Kind: CauseKind(c.uvarint()), Number: c.varint()}
+		cause := Cause{Kind: CauseKind(c.uvarint()), Number: c.varint(), PC: c.uvarint()}
 		var reads, writes Regs
 		for i := range reads {
 			reads[i] = c.uvarint()

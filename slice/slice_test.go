@@ -67,11 +67,18 @@ func scratch(t *testing.T, dir, name string) *os.File {
 	return f
 }
 
-// three computes a slice with each of the algorithms and wants them the same.
+// three computes a slice of an instant with each of the algorithms and wants them the
+// same.
 func three(t *testing.T, s Source, instant uint64, o Options) (*Index, *Slice) {
 	t.Helper()
+	return threeFrom(t, s, func(x *Index) Criteria { return at(t, x, instant) }, o)
+}
+
+// threeFrom is three for another criterion.
+func threeFrom(t *testing.T, s Source, from func(*Index) Criteria, o Options) (*Index, *Slice) {
+	t.Helper()
 	x, p := indexed(t, s, BuildOptions{Restores: true})
-	c := at(t, x, instant)
+	c := from(x)
 	sl, err := x.Backward(context.Background(), c, o)
 	if err != nil {
 		t.Fatal(err)

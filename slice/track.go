@@ -128,6 +128,8 @@ func (t *tracker) event(e *Event) error {
 			}
 		}
 		return t.caused(th, e, t.p.cause(Cause{Kind: Gap}, Regs{}, Regs{}))
+	case Faulted:
+		return t.faulted(th, e)
 	case Interrupted:
 		f := t.push(th, t.p.function(e.Handler), 0, 0)
 		f.handler = true
@@ -174,6 +176,24 @@ func (t *tracker) caused(th *thread, e *Event, p *Piece) error {
 		s.Control, s.Frame = th.frames[n-1].control(), th.frames[n-1].serial
 	}
 	return t.sink(s)
+}
+
+// faulted: the instruction that was not executed is where control had come to, which
+// may be another function. Nothing of it is known, so the call is taken back.
+func (t *tracker) faulted(th *thread, e *Event) error {
+	called := th.pending == cfg.Call
+	if th.pending == cfg.Return {
+		t.popTo(th)
+	}
+	th.pending = cfg.Next
+	if called {
+		t.push(th, t.p.function(e.Cause.PC), th.slot, th.via)
+	}
+	err := t.caused(th, e, t.p.cause(e.Cause, e.Regs, Regs{}))
+	if called {
+		th.frames = th.frames[:len(th.frames)-1]
+	}
+	return err
 }
 
 func (t *tracker) executed(th *thread, e *Event) error {

@@ -127,10 +127,14 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 	case flow.End:
 		e.Kind = slice.Ended
 	case flow.Signal:
-		if r.Handler == 0 {
-			return nil
+		if r.Handler != 0 {
+			e.Kind, e.Handler = slice.Interrupted, uint64(r.Handler)
+			break
 		}
-		e.Kind, e.Handler = slice.Interrupted, uint64(r.Handler)
+		e.Kind, e.Cause = slice.Faulted, slice.Cause{Kind: slice.Fault, Number: int64(r.Number), PC: uint64(r.PC)}
+		if s.faults(r) {
+			e.Regs, _ = s.Reads(uint64(r.PC))
+		}
 	default:
 		return nil
 	}
@@ -156,14 +160,8 @@ type static struct{ s *Source }
 
 // At implements cfg.Code.
 func (c static) At(pc uint64) (cfg.Inst, bool) {
-	var code []byte
-	if p, ok := c.s.at[pc]; ok {
-		code = c.s.r.Block(p.block).Bytes(int(p.inst))
-	} else if c.s.files != nil {
-		code = c.s.files.Code(pc, x86.MaxLen)
-	}
-	in, err := x86.Decode(code, pc)
-	if err != nil {
+	in, ok := c.s.inst(pc)
+	if !ok {
 		return cfg.Inst{}, false
 	}
 	kind, _ := end(&in)
@@ -196,3 +194,62 @@ func (c static) Entry(pc uint64) bool {
 
 // Targets implements cfg.Code: what the run shows is all that is known.
 func (c static) Targets(uint64) ([]uint64, bool) { return nil, false }
+
+// faults: a signal came of the instruction before which it came, and was not sent by a
+// system call that had just been made.
+func (s *Source) faults(r *flow.Record) bool {
+	switch r.Number {
+	case sigILL, sigBUS, sigFPE, sigSEGV:
+		return string(s.code(uint64(r.PC)-uint64(syscallLen), syscallLen)) != syscallCode
+	}
+	return false
+}
+
+// The signals of x86-64 that faults raise (asm/signal.h).
+const (
+	sigILL  = 4
+	sigBUS  = 7
+	sigFPE  = 8
+	sigSEGV = 11
+)
+
+// syscallCode is the instruction SYSCALL.
+const (
+	syscallCode = "\x0f\x05"
+	syscallLen  = len(syscallCode)
+)
+
+// Reads returns the registers that the instruction at an address reads but for the
+// stack pointer, and whether it reads memory as well; nothing if its bytes are not
+// known.
+func (s *Source) Reads(pc uint64) (regs slice.Regs, memory bool) {
+	in, ok := s.inst(pc)
+	if !ok {
+		return regs, false
+	}
+	var e x86.Effects
+	in.Effects(&e)
+	for _, m := range e.Mem[:e.NMem] {
+		memory = memory || m.Read
+	}
+	regs = slice.Regs(e.Read)
+	regs.AndNot(&stack)
+	return regs, memory
+}
+
+// inst is the instruction at an address, as it was executed or as it lies in a file.
+func (s *Source) inst(pc uint64) (x86.Inst, bool) {
+	in, err := x86.Decode(s.code(pc, x86.MaxLen), pc)
+	return in, err == nil
+}
+
+// code is that of an instruction, or up to n bytes of a file.
+func (s *Source) code(pc uint64, n int) []byte {
+	if p, ok := s.at[pc]; ok {
+		return s.r.Block(p.block).Bytes(int(p.inst))
+	}
+	if s.files != nil {
+		return s.files.Code(pc, n)
+	}
+	return nil
+}

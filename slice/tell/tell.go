@@ -106,7 +106,11 @@ func (t *teller) place(pc uint64) Place {
 
 // statement returns the key of the statement of an op, and what it is called.
 func (t *teller) statement(piece *slice.Piece, pc uint64) (string, report.SliceStatement) {
-	if piece.Code == nil {
+	switch {
+	case piece.Code != nil:
+	case piece.Cause.Kind == slice.Fault:
+		pc = piece.Cause.PC
+	default:
 		k := t.p.Kernel(piece.Cause)
 		return "kernel:" + k, report.SliceStatement{Kernel: k}
 	}

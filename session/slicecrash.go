@@ -1,0 +1,67 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/slice"
+	"mgtrace/trace"
+)
+
+// atCrash is the criterion of what the program crashed with: what the instruction
+// that could not be executed had been given, and the branch that led to it. With a
+// register's name before an @ it is that register then.
+const atCrash = "crash"
+
+// sliceCrash is where the program crashed.
+func (q *Queries) sliceCrash(s *slicer) (c sliceCriterion, err error) {
+	n, cause, err := q.crash(s)
+	if err != nil {
+		return c, err
+	}
+	number := syscall.Signal(cause.Number)
+	c.nodes = slice.Criteria{n}
+	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(number), s.where(trace.Addr(cause.PC)))
+	if _, memory := s.source.Reads(cause.PC); memory && number == unix.SIGFPE {
+		c.note = "the number that the instruction found in memory is not followed: which address it has was not recorded"
+	}
+	return c, nil
+}
+
+// sliceRegisterAtCrash is what a register was when the program crashed.
+func (q *Queries) sliceRegisterAtCrash(s *slicer, reg string, units slice.Regs) (c sliceCriterion, err error) {
+	n, cause, err := q.crash(s)
+	if err != nil {
+		return c, err
+	}
+	if c.nodes, _, err = s.x.Defined(n, units); err != nil {
+		return c, err
+	}
+	if len(c.nodes) == 0 {
+		return c, fmt.Errorf("%s at the crash: nothing in the recording wrote it", reg)
+	}
+	c.words = fmt.Sprintf("%s at the crash, %s", reg, s.where(trace.Addr(cause.PC)))
+	return c, nil
+}
+
+// crash finds the signal that killed the program among what was executed.
+func (q *Queries) crash(s *slicer) (slice.Node, slice.Cause, error) {
+	if _, err := q.time(atCrash); err != nil {
+		return 0, slice.Cause{}, err
+	}
+	n, err := s.x.Fault()
+	if err != nil {
+		return 0, slice.Cause{}, err
+	}
+	if n == 0 {
+		return 0, slice.Cause{}, errors.New("crash: the recorded instructions end before it")
+	}
+	a, err := s.x.At(n)
+	if err != nil {
+		return 0, slice.Cause{}, err
+	}
+	return n, a.Piece.Cause, nil
+}
