@@ -96,6 +96,7 @@ type Engine struct {
 
 	unprobed []probe.Unprobed
 	warnings []string
+	limit    uint64 // of the process's memory (RLIMIT_AS), bytes
 	tactics  [patch.NumTactics]int
 	traps    atomic.Uint64
 	stops    atomic.Uint64
@@ -136,6 +137,7 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 	if warning != "" {
 		e.warnings = append(e.warnings, warning)
 	}
+	e.limit = memoryLimit(p.PID())
 	if err := e.share(); err != nil {
 		return e, err
 	}
@@ -262,8 +264,12 @@ func (e *Engine) Unprobed() []probe.Unprobed {
 	return slices.Clone(e.unprobed)
 }
 
-// Warnings tell what else could not be done.
-func (e *Engine) Warnings() []string { return e.warnings }
+// Warnings tell what else could not be done or was noticed since they were asked for last.
+func (e *Engine) Warnings() []string {
+	w := e.warnings
+	e.warnings = nil
+	return w
+}
 
 // Sync waits until everything that the process, which must be held, did is with
 // the sink.
@@ -271,6 +277,7 @@ func (e *Engine) Sync(ctx context.Context) error {
 	if err := e.proc.Do(e.settle); err != nil && !errors.Is(err, target.ErrExited) {
 		return err
 	}
+	e.noticeLimit()
 	answer := make(chan error, 1)
 	select {
 	case e.syncs <- answer:

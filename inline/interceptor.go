@@ -44,6 +44,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		if e.fault(th, s, &regs, sig, info) {
 			return false
 		}
+		e.blame(&regs, s, info.Addr)
 	} else {
 		e.leave(th, s)
 	}
@@ -96,6 +97,16 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 		e.fail(err)
 	}
 	return false
+}
+
+// blame fails if a fault that the program gets may be the engine's: what it needs is gone.
+func (e *Engine) blame(regs *mem.Regs, s *slot, fault uint64) {
+	switch a := s.arena; {
+	case regs.GSBase != s.base:
+		e.fail(errors.New("the program has set the GS base, which this engine needs for itself, and met a fault that it may not meet alone: record it with --engine ebpf"))
+	case fault-a.base < uint64(len(a.mem)):
+		e.fail(errors.New("the program has unmapped or protected memory of this engine, and met a fault that it may not meet alone: record it with --engine ebpf"))
+	}
 }
 
 // where tells what a thread's program counter means, if it is in a trampoline

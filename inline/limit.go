@@ -37,15 +37,29 @@ func (o *Options) fit(p *target.Process) (warning string, err error) {
 	return fmt.Sprintf("of the %d MB that the limit of memory (RLIMIT_AS, ulimit -v) leaves, the log takes %d, enough for %d threads at once", room>>20, log()>>20, o.Threads), nil
 }
 
-// addressSpace is how much address space a process may still take, as far as limits go.
-func addressSpace(pid int) uint64 {
+// noticeLimit warns of a limit that the program has set itself.
+func (e *Engine) noticeLimit() {
+	if now := memoryLimit(e.proc.PID()); now < e.limit {
+		e.limit = now
+		e.warnings = append(e.warnings, fmt.Sprintf("the program has limited its memory to %d MB (RLIMIT_AS), and what this engine has mapped counts: memory may have been refused that the program gets alone; --engine ebpf maps nothing", now>>20))
+	}
+}
+
+// memoryLimit is the limit of a process's address space.
+func memoryLimit(pid int) uint64 {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, unix.RLIMIT_AS, nil, &limit) != nil {
 		return math.MaxUint64 // what can not be had is refused when it is asked for
 	}
+	return limit.Cur // RLIM_INFINITY is the largest number
+}
+
+// addressSpace is how much address space a process may still take, as far as limits go.
+func addressSpace(pid int) uint64 {
+	limit := memoryLimit(pid)
 	var pages uint64
 	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)); err == nil {
 		_, _ = fmt.Sscan(string(b), &pages) // 0: the same
 	}
-	return limit.Cur - min(limit.Cur, pages*pageSize) // RLIM_INFINITY is the largest number
+	return limit - min(limit, pages*pageSize)
 }

@@ -69,6 +69,41 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A program that takes from the engine what that needs may die of it: then it is not the
+// program that is accused.
+func TestTaken(t *testing.T) {
+	path := build(t, "limits.c")
+	for mode, want := range map[string]string{
+		"gs":     "the program has set the GS base",
+		"unmaps": "the program has unmapped or protected memory of this engine",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			var r run
+			if err := r.try(t, path, mode); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v", r.status, err)
+			}
+		})
+	}
+}
+
+// A program that limits its memory itself has less than alone, since that of the engine
+// counts: a warning says so, and only then.
+func TestLimitsItself(t *testing.T) {
+	path := build(t, "limits.c")
+	for mode, want := range map[string]int{"limited": 1, "plain": 0} {
+		t.Run(mode, func(t *testing.T) {
+			var r run
+			r.record(t, path, mode)
+			if got := r.engine.Warnings(); len(got) != want || want > 0 && !strings.Contains(got[0], "to 64 MB (RLIMIT_AS)") {
+				t.Errorf("warnings: %q, want %d", got, want)
+			}
+			if r.status.Code != 4 {
+				t.Errorf("%v", r.status)
+			}
+		})
+	}
+}
+
 // A killed program is recorded to its end.
 func TestKilled(t *testing.T) {
 	path := build(t, "limits.c")

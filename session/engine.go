@@ -155,9 +155,8 @@ func (l *live) attach(name string) (engine, error) {
 	if e.Filtering() {
 		l.filter = e
 	}
-	for _, w := range e.Warnings() {
-		l.warn("%s", w)
-	}
+	l.warnings = e.Warnings
+	l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)
 	return e, nil
 }
 

@@ -30,6 +30,9 @@ type live struct {
 	prog    trace.Program
 	eng     engine
 
+	// What the engine warns of that it has not told yet; nil: it never does.
+	warnings func() []string
+
 	// Where the engine drops stores that can not matter; else nil.
 	filter    filter
 	relevance *relevance
@@ -410,6 +413,9 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.prog.Modules}
 	if len(s.Tactics) > 0 {
 		t.Coverage = &trace.Coverage{Stores: l.stores.Load(), Traps: s.Traps, Tactics: s.Tactics}
+	}
+	if l.warnings != nil {
+		l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)
 	}
 	for _, im := range l.late {
 		l.warn("the program never loaded %s", im.Path)

@@ -26,7 +26,8 @@ type Summary struct {
 	Tactics  []trace.Tactic `json:"tactics,omitempty"`
 	Unprobed int            `json:"unprobed_sites"` // stores in the code that could not be probed
 	Complete bool           `json:"complete"`
-	Why      string         `json:"why,omitempty"`  // why it is not complete
+	Why      string         `json:"why,omitempty"` // why it is not complete
+	Warnings []string       `json:"warnings,omitempty"`
 	Flow     *FlowSummary   `json:"flow,omitempty"` // the executed instructions; nil: not recorded
 	Exit     string         `json:"exit"`           // how the program ended
 }
@@ -52,6 +53,11 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 	}
 	if err == nil && !s.Complete {
 		_, err = fmt.Fprintf(w, "mgtrace: warning: the recording is partial: %s\n", s.Why)
+	}
+	for _, warning := range s.Warnings {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "mgtrace: warning: %s\n", warning)
+		}
 	}
 	return err
 }
@@ -96,7 +102,7 @@ func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 	s := &Summary{
 		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events.Load(), Stores: l.stores.Load(), Traps: stats.Traps,
 		Tactics: stats.Tactics, Unprobed: len(l.prog.Unprobed),
-		Complete: t.Complete, Why: t.Why, Exit: exit, Flow: l.full.summary(),
+		Complete: t.Complete, Why: t.Why, Warnings: l.prog.Warnings, Exit: exit, Flow: l.full.summary(),
 	}
 	if s.File != "" {
 		info, err := os.Stat(s.File)

@@ -1,5 +1,6 @@
 /* Programs that have little, or forbid themselves much. */
 #define _GNU_SOURCE
+#include <asm/prctl.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,6 +61,24 @@ int main(int argc, char **argv)
 			p[i] = i;
 			nanosleep(&t, 0);
 		}
+	} else if (!strcmp(m, "gs")) {
+		syscall(SYS_arch_prctl, ARCH_SET_GS, p);
+	} else if (!strcmp(m, "unmaps")) {
+		/* All that is shared: it has nothing of its own that is. */
+		unsigned long lo[64], hi[64];
+		char line[500], perms[5];
+		FILE *f = fopen("/proc/self/maps", "r");
+		int maps = 0;
+
+		while (f && maps < 64 && fgets(line, sizeof line, f))
+			if (sscanf(line, "%lx-%lx %4s", &lo[maps], &hi[maps], perms) == 3 && perms[3] == 's')
+				maps++;
+		while (maps--)
+			munmap((void *)lo[maps], hi[maps] - lo[maps]);
+	} else if (!strcmp(m, "limited")) {
+		struct rlimit l = { 64 << 20, 64 << 20 };
+
+		setrlimit(RLIMIT_AS, &l);
 	} else if (!strcmp(m, "endless"))
 		for (long i = 0;; i++) {
 			volatile long *q = malloc(64), *v = p;
