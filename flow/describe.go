@@ -80,7 +80,7 @@ func appendAccess(to []Access, m *x86.MemAccess) []Access {
 	switch {
 	case m.Shape == x86.MemVector:
 		a.Size, n = 0, m.Count // an element may be masked out
-	case m.Shape == x86.MemString && m.Rep:
+	case m.Shape == x86.MemString && m.Rep, m.Shape == x86.MemMasked && m.Mask != 0:
 		a.Size = 0
 	}
 	for range n {

@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/capture/observe"
 	"mgtrace/flow"
+	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -114,6 +115,16 @@ func (e *Engine) address(m *x86.MemAccess, size int, r *mem.Regs) uint64 {
 		a += observe.BitOffset(m.Size, observe.General(r, m.Value))
 	}
 	return a
+}
+
+// masked says which bytes of an access were touched that an opmask register chooses.
+func masked(th *target.Stopped, m *x86.MemAccess, to *flow.Mem) {
+	mask, err := th.Opmask(int(m.Mask))
+	if err != nil {
+		return // it is ending
+	}
+	off, n := m.Masked(mask)
+	to.Addr, to.Size = to.Addr+trace.Addr(off), uint32(n)
 }
 
 const flagDirection = 1 << 10

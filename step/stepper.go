@@ -133,8 +133,12 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 		repeated(in, &t.before, r, t.mems)
 	}
 	for i := range t.mems {
-		if m := &t.mems[i]; m.Size == 0 && in.mem[i].Shape == x86.MemState {
+		m := &t.mems[i]
+		switch {
+		case m.Size == 0 && in.mem[i].Shape == x86.MemState:
 			m.Size = stateSize(th, uint64(m.Addr), e.xsave)
+		case in.mem[i].Mask != 0:
+			masked(th, &in.mem[i], m)
 		}
 	}
 	if in.kind == pushf {

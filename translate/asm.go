@@ -149,3 +149,15 @@ func (a *asm) jcc(cond byte, to uint64) {
 }
 
 const int3 = 0xcc
+
+// kmov appends kmovq reg, k; or kmovw, which has 16 bits.
+func (a *asm) kmov(reg x86.Reg, k uint8, wide bool) {
+	r, w := byte(0xe1), byte(0x78)
+	if reg >= 8 {
+		r = 0x61
+	}
+	if wide {
+		w = 0xfb
+	}
+	a.bytes(0xc4, r, w, 0x93, 0xc0|byte(reg&7)<<3|k)
+}

@@ -301,6 +301,10 @@ func (e *emitter) part(i int) {
 		default:
 			e.load(from, m)
 		}
+	case p.mask != 0:
+		e.m()
+		from = e.bl.t
+		e.kmov(from, p.mask, p.wide)
 	case p.mem != nil:
 		e.m()
 		from = e.bl.t

@@ -45,6 +45,8 @@ type part struct {
 	// value: width bytes there; or at the address value, if mem is nil.
 	width int
 	value uint64
+	mask  uint8 // that opmask register; 0: none
+	wide  bool  // all its 64 bits: processors that have no more than 16 have no such instruction
 	// flags: RFLAGS. after: taken behind the instruction, which is the block's last.
 	flags, after bool
 }
@@ -174,7 +176,7 @@ func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) 
 		bl.free = false
 	}
 	for i := range bl.parts {
-		bl.needT = bl.needT || bl.parts[i].mem != nil || bl.parts[i].flags || bl.parts[i].width != 0
+		bl.needT = bl.needT || bl.parts[i].mem != nil || bl.parts[i].flags || bl.parts[i].width != 0 || bl.parts[i].mask != 0
 	}
 	return bl, nil
 }
@@ -324,6 +326,12 @@ func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) 
 		case x86.MemBit:
 			a.Shape, a.Extra = Bit, int16(len(bl.parts))
 			bl.parts = append(bl.parts, part{inst: n, from: m.Value})
+		case x86.MemMasked:
+			if m.Mask == 0 {
+				break
+			}
+			a.Shape, a.Unit, a.Extra = Masked, m.Element, int16(len(bl.parts))
+			bl.parts = append(bl.parts, part{inst: n, mask: m.Mask, wide: m.Size > 16*int(m.Element)})
 		case x86.MemString:
 			if !m.Rep {
 				break

@@ -28,6 +28,7 @@ const (
 	// Compare is String of an instruction that may end early: part Extra + 2 is the
 	// count that remains.
 	Compare
+	Masked // those of Size bytes that the mask in part Extra chooses
 )
 
 // Access is one memory access of a block.
@@ -39,6 +40,7 @@ type Access struct {
 	Shape Shape
 	Flags flow.AccessFlags
 	Size  uint32 // bytes; 0: not known
+	Unit  uint8  // Masked: bytes of an element
 	Add   uint64 // what is added
 }
 
@@ -151,6 +153,10 @@ func (l *Layout) Ranges(to []flow.Mem, rec []byte, n int, fs uint64) []flow.Mem 
 				addr -= (count - 1) * uint64(size)
 			}
 			size = uint32(min(count*uint64(size), 1<<32-1))
+		case Masked:
+			m := x86.MemAccess{Size: int(size), Element: a.Unit}
+			off, n := m.Masked(part(a.Extra))
+			addr, size = addr+uint64(off), uint32(n)
 		}
 		to = append(to, flow.Mem{Addr: trace.Addr(addr), Size: size})
 	}

@@ -27,6 +27,7 @@ func FuzzTranslate(f *testing.F) {
 		"6448891c2528000000ff2425100000006648",   // fs, jmp through memory, cut off
 		"0f05", "cc", "0f0b", "cd80", "65488b042500000000", "c7f800000000",
 		"c5fe7f07c5f877c4e27d92048d00000000", // vector stores, a gather
+		"62e17f297f0062f17c492807c3",         // moves under opmasks
 		"67488b043767f3a4e300e2fe",           // 32-bit addresses, jrcxz, loop
 		"ff55f8ff5424088f4508ff7508c20800",   // calls through memory, pop and push of memory
 	} {

@@ -1,5 +1,7 @@
 package x86
 
+import "math/bits"
+
 // Effects are what one instruction reads and writes, registers by units.
 //
 // A unit that is written and not killed may keep its old value, or a part of it: the
@@ -39,7 +41,7 @@ type MemShape uint8
 const (
 	MemFixed  MemShape = iota // Size bytes at the operand
 	MemString                 // Size bytes at RSI or RDI; with Rep RCX times that, downwards if DF
-	MemMasked                 // some of Size bytes at the operand
+	MemMasked                 // some of Size bytes at the operand, see MemAccess.Masked
 	MemBit                    // as ShapeBit: Size bytes at the operand plus Size × (Value >> log2(8 × Size))
 	MemVector                 // Count elements of Size bytes, at the operand plus Scale × an element of Vector
 	MemState                  // xsave and its like: how much is only known when it happens
@@ -57,6 +59,8 @@ type MemAccess struct {
 	Rep                  bool  // MemString
 	Shape                MemShape
 	Value                Reg   // MemBit
+	Mask                 uint8 // MemMasked: the opmask register that chooses among elements, 1 to 7; 0: it is not told what does
+	Element              uint8 // bytes of such an element
 	Vector               uint8 // MemVector: the register of the indexes, 0 to 31
 	VectorWidth          uint8 // MemVector: bytes of an index, 4 or 8
 	Count                int   // MemVector
@@ -408,8 +412,47 @@ func (d *deriver) memory(access byte, n int) {
 	m.Write = access != accRead
 	if in.evex && in.aaa != 0 || d.row.words&(wordMasked|wordElement) != 0 {
 		m.Shape, m.MayKeep = MemMasked, m.Write
+		if m.Element = in.maskedMove(); m.Element != 0 {
+			m.Mask = in.aaa
+		}
 	}
 	d.access(m)
+}
+
+// maskedMove is how many bytes an element has of a move to or from memory under an
+// opmask; 0: it is none. What is computed on the way has other elements in memory than
+// in registers, or reads all of them.
+func (in *Inst) maskedMove() uint8 {
+	if !in.evex || in.opmap != map0F || in.aaa == 0 {
+		return 0
+	}
+	switch in.op {
+	case 0x10, 0x11, 0x28, 0x29: // vmovups and its like
+		return uint8(wide(in.w))
+	case 0x6f, 0x7f: // vmovdqa, vmovdqu
+		if !in.repne {
+			return uint8(wide(in.w))
+		}
+		if in.w {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}
+
+// Masked says which of an access's bytes are touched under a mask: all those from the
+// first chosen element to the last, n bytes from off. n is 0: none.
+func (m *MemAccess) Masked(mask uint64) (off, n int) {
+	size := int(m.Element)
+	if lanes := m.Size / size; lanes < 64 {
+		mask &= 1<<lanes - 1
+	}
+	if mask == 0 {
+		return 0, 0
+	}
+	first := bits.TrailingZeros64(mask)
+	return first * size, (bits.Len64(mask) - first) * size
 }
 
 // rm is the ModRM operand as an access to n bytes. A displacement of 8 bits counts in

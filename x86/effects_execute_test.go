@@ -333,7 +333,8 @@ func (x *executor) copied(t *trial, j job) {
 	}
 	x.copies++
 	from, to := t.value(j.before(), c.From, c.Size), t.value(j.after(), c.To, c.Size)
-	if !bytes.Equal(from, to) {
+	n := min(len(from), len(to)) // of ZMM the lower half is seen
+	if !bytes.Equal(from[:n], to[:n]) {
 		x.fail(t.form, "no copy: % x became % x", from, to)
 	}
 }

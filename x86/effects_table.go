@@ -583,7 +583,7 @@ m6 2c 66 evex                   : wVx rHx rWx fp
 m6 42,4c,4e 66 evex             : wVx rWx fp
 m6 2d,43,4d,4f 66 evex          : wV2 rH2 rW2 u fp
 m6 56 f3,f2 evex                : xVx rHx rWx fp dwords
-m6 57 f3,f2 evex                : xV4 rH4 rW4 keep fp
+m6 57 f3,f2 evex                : xV4 rH4 rW4 u fp
 m6 d6 f3,f2 evex                : wVx rHx rWx fp dwords
 m6 d7 f3,f2 evex                : wV4 rH4 rW4 u fp
 m6 96-98,9a,9c,9e,a6-a8,aa,ac,ae,b6-b8,ba,bc,be 66 evex : xVx rHx rWx fp

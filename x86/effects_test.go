@@ -47,6 +47,9 @@ func accessText(m MemAccess) string {
 		text += " string"
 	case MemMasked:
 		text += " masked"
+		if m.Mask != 0 {
+			text += fmt.Sprintf(" k%d/%d", m.Mask, m.Element)
+		}
 	case MemBit:
 		text += " bit by " + gprNames[m.Value]
 	case MemVector:
@@ -198,6 +201,27 @@ func TestEffectsOfEveryEncoding(t *testing.T) {
 		}
 	}
 	t.Logf("%d encodings in the table, %d not", known, unknown)
+}
+
+func TestMasked(t *testing.T) {
+	for _, c := range []struct {
+		size    int
+		element uint8
+		mask    uint64
+		off, n  int
+	}{
+		{32, 1, 0xffff, 0, 16},        // memset of 16 bytes
+		{32, 1, 0, 0, 0},              // of none
+		{32, 1, 1 << 40, 0, 0},        // there is no such element
+		{64, 1, 1<<63 | 1<<60, 60, 4}, // what lies between counts
+		{64, 8, 0x1_06, 8, 16},
+		{4, 4, 0xff, 0, 4},
+	} {
+		m := MemAccess{Size: c.size, Element: c.element}
+		if off, n := m.Masked(c.mask); off != c.off || n != c.n {
+			t.Errorf("%d bytes, elements of %d, mask %#x: %d bytes from %d instead of %d from %d", c.size, c.element, c.mask, n, off, c.n, c.off)
+		}
+	}
 }
 
 func TestEffectsAllocateNothing(t *testing.T) {
