@@ -78,7 +78,7 @@ type Engine struct {
 	hook   uint64 // address of the hook routine
 	shadow uint64 // of the shadow table; 0: none
 	places []hookPlace
-	began  instant
+	began  target.Moment
 
 	// Only the tracer's goroutine uses these.
 	units   []*unit
@@ -117,7 +117,7 @@ type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, end uint64 }
 func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err error) {
 	o.fill()
 	e = &Engine{
-		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: now(),
+		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: target.Now(),
 		of: map[int]*slot{}, numbers: map[placeKey]int{},
 		wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
 	}
@@ -235,7 +235,7 @@ func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) 
 }
 
 // wall is the time since recording began, ns.
-func (e *Engine) wall() int64 { return int64(time.Since(e.began.at)) }
+func (e *Engine) wall() int64 { return int64(time.Since(e.began.At)) }
 
 // hit is one that the tracer sees itself.
 func (e *Engine) hit(op capture.Op, tid int) *capture.Hit {

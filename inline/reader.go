@@ -41,7 +41,7 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	static := e.static()
 	e.streams.Unlock()
 	r := &reader{e: e, sink: sink, out: out, pipe: pipe}
-	r.merger = log.NewMerger(table, log.Options{Clock: clock(e.began), Static: static}, out)
+	r.merger = log.NewMerger(table, log.Options{Clock: log.NewClock(e.began.Since()), Static: static}, out)
 	return r.run(ctx)
 }
 

@@ -48,8 +48,8 @@ var imports = []struct {
 	{"inline/hook", true, "capture capture/syscalls inline/layout probe x86"},
 	{"inline/log", true, "capture inline/hook inline/layout probe trace x86"},
 	{"inline", false, "capture capture/syscalls inline/emit inline/hook inline/layout inline/log inline/patch objfile probe target target/mem trace x86"},
-	{"translate", true, "flow trace x86"},
-	{"translate/engine", false, "capture capture/observe capture/syscalls flow probe target target/mem trace translate x86"},
+	{"translate", true, "flow inline/layout trace x86"},
+	{"translate/engine", false, "capture capture/observe capture/syscalls flow inline/hook inline/layout inline/log probe target target/mem trace translate x86"},
 	{"step", false, "capture capture/observe flow probe target target/mem trace x86"},
 	{"doctor", false, "target"},
 	// Analysis.

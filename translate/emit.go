@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mgtrace/inline/layout"
 	"mgtrace/x86"
 )
 
@@ -16,8 +17,13 @@ type Env struct {
 	// Release gives the baton away and returns to the address in RCX. Acquire waits
 	// for it and goes on at Cont of the thread block. They lie as near.
 	Release, Acquire uint64
-	// Site says what is wanted at an instruction; nil: nothing anywhere.
-	Site func(pc uint64) Site
+	// Note tells the hook routine of the site and phase in Noted of the thread block,
+	// and returns to the address in RCX, whose value of the program is in SaveRCX. It
+	// keeps all registers. It lies as near.
+	Note uint64
+	// Site says what is wanted at an instruction; nil: nothing anywhere. plain: if it
+	// stores, the value can be recorded.
+	Site func(pc uint64, plain bool) Site
 }
 
 // Stop says why an int3 of a translation is there.
@@ -25,13 +31,12 @@ type Stop uint8
 
 // The stops.
 const (
-	StopExit       Stop = 1 + iota // the exit leads nowhere yet
-	StopFull                       // no room for a record
-	StopBefore                     // a system call is about to be made
-	StopAfter                      // it was made
-	StopRefused                    // the instruction can not be translated
-	StopSiteBefore                 // a site is about to be executed
-	StopSiteAfter                  // and has been
+	StopExit    Stop = 1 + iota // the exit leads nowhere yet
+	StopFull                    // no room for a record
+	StopBefore                  // a system call is about to be made
+	StopAfter                   // it was made
+	StopRefused                 // the instruction can not be translated
+	StopSite                    // an instruction that the tracer wants to see is about to be executed
 )
 
 // Exit is a jump to another block.
@@ -93,6 +98,12 @@ type Mark struct {
 	RegB, RegT x86.Reg
 	// Program: it is an instruction of the program, number N, and faults as that.
 	Program bool
+	// Noted: what is about to be executed was told of already: it is to be executed
+	// before a signal is delivered.
+	Noted bool
+	// Notes: it was told of, or is about to be, and will be told of again when it has
+	// executed. A signal waits until then.
+	Notes bool
 	// Undo: the record that was counted last is of what has not executed.
 	Undo bool
 	// Log: it touches the log.
@@ -139,14 +150,23 @@ func Translate(start uint64, code []byte, id uint32, at uint64, env *Env) (*Code
 }
 
 // m notes what holds before the next instruction.
-func (e *emitter) m() { e.code.marks = append(e.code.marks, mark{e.off(), e.state}) }
+func (e *emitter) m() {
+	e.state.Noted = e.state.Noted && e.state.N == 0
+	e.code.marks = append(e.code.marks, mark{e.off(), e.state})
+}
 
 func (e *emitter) emit(id uint32) error {
 	bl := e.bl
 	e.preamble()
 	e.code.Entry = e.off()
-	if bl.stop {
-		e.trap(Trap{Stop: StopSiteBefore})
+	if bl.first.Stop {
+		e.trap(Trap{Stop: StopSite})
+	}
+	if bl.first.Note != 0 {
+		e.note(layout.PhaseBefore)
+		e.state.Notes = bl.first.After
+		// A string instruction may take long; it can be told of again.
+		e.state.Noted = !bl.first.After && bl.kind != system && !bl.repeats()
 	}
 	switch bl.kind {
 	case refused:
@@ -165,7 +185,7 @@ func (e *emitter) emit(id uint32) error {
 			return err
 		}
 		e.state.N, e.state.Undo = 1, false
-		e.stopBehind()
+		e.noteBehind()
 		e.exit(bl.PC(1))
 		e.stubs()
 		return nil
@@ -267,7 +287,7 @@ func (e *emitter) part(i int) {
 		e.m()
 		e.store(slot(SavedSP), x86.RSP)
 		e.m()
-		e.load(x86.RSP, slot(StackSP))
+		e.load(x86.RSP, slot(layout.HookSP))
 		s := e.state
 		e.state.Goes = AtNothing
 		e.m()
@@ -368,7 +388,7 @@ func (e *emitter) end() error {
 	switch bl.kind {
 	case toNext:
 		e.commit()
-		e.stopBehind()
+		e.noteBehind()
 		e.exit(bl.PC(n))
 		return nil
 	case toTarget:
@@ -446,11 +466,29 @@ func (e *emitter) end() error {
 	return nil
 }
 
-// stopBehind emits the stop behind a site, if there is one.
-func (e *emitter) stopBehind() {
-	if e.bl.behind {
-		e.trap(Trap{Stop: StopSiteAfter})
+// note emits a call of Env.Note for the site that the block begins with.
+func (e *emitter) note(phase uint32) {
+	e.m()
+	e.store(slot(SaveRCX), x86.RCX)
+	e.state.C = true
+	e.m()
+	lea := e.off()
+	e.leaRIP(x86.RCX, 0)
+	e.m()
+	e.storeImm32(slot(Noted), (e.bl.first.Note-1)|phase*layout.PhaseBit)
+	e.m()
+	e.jump(e.env.Note)
+	e.put32(lea+3, e.off()-(lea+7))
+	e.state.C = false
+}
+
+// noteBehind emits the call behind a site that wants one.
+func (e *emitter) noteBehind() {
+	if !e.bl.first.After {
+		return
 	}
+	e.note(layout.PhaseAfter)
+	e.state.Notes = false
 }
 
 func (e *emitter) to(addr uint64) { e.state.Goes, e.state.Addr = AtAddr, addr }

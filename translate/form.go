@@ -56,8 +56,7 @@ type block struct {
 	Layout
 	kind   kind
 	why    string // refused; opaque: why it can not be recorded
-	stop   bool   // stops before its first instruction
-	behind bool   // and behind it, which is its only one
+	first  Site   // of the first instruction
 	insts  []x86.Inst
 	parts  []part
 	b, t   x86.Reg // borrowed: cursor, addresses
@@ -82,7 +81,7 @@ const (
 )
 
 // form finds the block that begins with code, which lies at start.
-func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) {
+func form(start uint64, code []byte, site func(pc uint64, plain bool) Site) (*block, error) {
 	bl := &block{Layout: Layout{Start: start}}
 	var known [16]value
 	for r := range known {
@@ -104,14 +103,11 @@ func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) 
 		in.Effects(&e)
 		k, why := classify(&in, &e, code[off:off+in.Len])
 		alone := k == system || k == opaque || k == refused
-		at := NoSite
+		var at Site
 		if site != nil {
-			at = site(start + uint64(off))
+			at = site(start+uint64(off), k == toNext && recordable(&in))
 		}
-		if at == StoreSite && (k != toNext || !recordable(&in)) {
-			at = StopBothSite
-		}
-		if n > 0 && at > StoreSite {
+		if n > 0 && at.begins() {
 			break
 		}
 		mine := gprs(&e.Read) | gprs(&e.Write)
@@ -139,19 +135,17 @@ func form(start uint64, code []byte, site func(pc uint64) Site) (*block, error) 
 		if !alone {
 			last = bl.accesses(n, &e, &known, code[off:off+in.Len]) || last
 		}
-		if at != NoSite {
+		if at != (Site{}) {
 			bl.Sites = append(bl.Sites, make([]Site, n+1-len(bl.Sites))...)
 			bl.Sites[n] = at
-			switch {
-			case at == StoreSite:
-				bl.store(n, &in, &known)
-			case at == StopBothSite && k == toNext:
-				bl.stop, bl.behind, last = true, true, true
-			default:
-				bl.stop = true
-				bl.behind = at == StopBothSite && k == opaque
-			}
 		}
+		if n == 0 {
+			bl.first = at
+		}
+		if at.Store != 0 {
+			bl.store(n, int(at.Store-1), &in, &known)
+		}
+		last = last || at.After
 		follow(&known, code[off:off+in.Len], &in, gprs(&e.Write))
 		off += in.Len
 		bl.Code = code[:off:off]
@@ -268,7 +262,7 @@ func recordable(in *x86.Inst) bool {
 }
 
 // store plans how the store of instruction n is recorded with its value.
-func (bl *block) store(n int, in *x86.Inst, known *[16]value) {
+func (bl *block) store(n, number int, in *x86.Inst, known *[16]value) {
 	s := &in.Store
 	ref := func(r x86.Reg) Value {
 		if r == x86.NoReg {
@@ -277,7 +271,11 @@ func (bl *block) store(n int, in *x86.Inst, known *[16]value) {
 		v := bl.register(n, r, known)
 		return Value{v.part, v.delta}
 	}
-	st := Stored{Inst: n, SP: ref(x86.RSP), Base: ref(s.Base), Index: ref(s.Index), BaseReg: s.Base, IndexReg: s.Index, Width: s.Width, First: len(bl.parts)}
+	st := Stored{Inst: n, Number: number, SP: ref(x86.RSP), Base: ref(s.Base), Index: ref(s.Index), Scale: uint64(s.Scale), Disp: uint64(s.Disp), Width: s.Width}
+	if s.RIPRelative {
+		st.Disp += bl.PC(n) + uint64(in.Len)
+	}
+	st.First = len(bl.parts)
 	for at := 0; at < s.Width; at += 8 {
 		p := part{inst: n, after: true, width: min(8, s.Width-at)}
 		if s.RIPRelative {
@@ -354,4 +352,14 @@ func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) 
 		bl.Accesses = append(bl.Accesses, a)
 	}
 	return last
+}
+
+// repeats says that the block's first instruction is a string instruction with a prefix.
+func (bl *block) repeats() bool {
+	for i := range bl.Accesses {
+		if a := &bl.Accesses[i]; a.Shape == String || a.Shape == Compare {
+			return true // it is the last of its block
+		}
+	}
+	return false
 }

@@ -65,15 +65,15 @@ type Layout struct {
 }
 
 // Site says what is wanted at an instruction beside what is recorded of all.
-type Site uint8
+type Site struct {
+	Stop  bool   // the tracer wants to see the thread before it
+	Note  uint32 // the number of the site that Env.Note is told of before it, and 1; 0: none
+	After bool   // and behind it
+	Store uint32 // the number of its store, whose value is recorded, and 1; 0: none
+}
 
-// The sites.
-const (
-	NoSite       Site = iota
-	StoreSite         // it stores, and what is wanted: with the stack pointer
-	StopSite          // a stop before it
-	StopBothSite      // and behind it
-)
+// begins says that a block begins there.
+func (s *Site) begins() bool { return s.Stop || s.Note != 0 }
 
 // Value is a register's value: that of a part and Add.
 type Value struct {
@@ -91,11 +91,17 @@ func (v Value) In(rec []byte) uint64 {
 
 // Stored is a store whose value is recorded.
 type Stored struct {
-	Inst              int
-	SP, Base, Index   Value // before it
-	BaseReg, IndexReg x86.Reg
-	Width             int // bytes
-	First             int // part: where they lie in the record
+	Inst            int
+	Number          int   // Site.Store less 1
+	SP, Base, Index Value // before it
+	Scale, Disp     uint64
+	Width           int // bytes
+	First           int // part: where they lie in the record
+}
+
+// Addr is where it wrote.
+func (s *Stored) Addr(rec []byte) uint64 {
+	return s.Disp + s.Base.In(rec) + s.Index.In(rec)*s.Scale
 }
 
 // Bytes are what it wrote.

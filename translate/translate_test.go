@@ -7,8 +7,18 @@ import (
 	"mgtrace/x86"
 )
 
-var testEnv = &Env{Tables: 0x7000_0000, Miss: 0x60_0000, Release: 0x60_1000, Acquire: 0x60_2000, Site: func(pc uint64) Site {
-	return Site(pc % 5 & 3)
+var testEnv = &Env{Tables: 0x7000_0000, Miss: 0x60_0000, Release: 0x60_1000, Acquire: 0x60_2000, Note: 0x60_3000, Site: func(pc uint64, plain bool) Site {
+	switch {
+	case pc%5 == 1 && plain:
+		return Site{Store: 1}
+	case pc%5 == 2 && plain:
+		return Site{Note: 4, Store: 2}
+	case pc%5 == 2, pc%5 == 3:
+		return Site{Note: 5, After: pc%5 == 3}
+	case pc%5 == 4:
+		return Site{Stop: true}
+	}
+	return Site{}
 }}
 
 const testStart, testAt = 0x40_1000, 0x50_0000

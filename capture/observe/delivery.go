@@ -30,9 +30,9 @@ type Delivery struct {
 	Sites    []capture.Site
 	Images   []Image // by index in Plan.Images: where they are now
 	Observer *Observer
-	Instant  trace.Instant // of the instruction whose hits come; 0: the flow has it not
+	Options  DeliveryOptions // with the defaults
+	Instant  trace.Instant   // of the instruction whose hits come; 0: the flow has it not
 
-	unwind    capture.Unwinder
 	began     time.Time
 	assembler *capture.Assembler
 	told      map[uint64]bool // modules, by where they begin
@@ -54,8 +54,11 @@ func NewDelivery(plan *probe.Plan, images []Image, memory mem.Memory, brk uint64
 	case o.Stack == 0:
 		o.Stack = 512
 	}
+	if o.MaxData == 0 {
+		o.MaxData = 1 << 20
+	}
 	d := &Delivery{
-		Plan: plan, Sites: capture.Sites(plan), Images: images, unwind: o.Unwind, began: time.Now(), told: map[uint64]bool{},
+		Plan: plan, Sites: capture.Sites(plan), Images: images, Options: o, began: time.Now(), told: map[uint64]bool{},
 		served: make(chan struct{}), finished: make(chan struct{}),
 	}
 	d.Observer = New(plan, d.Sites, images, memory, Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, d.Take)
@@ -91,7 +94,7 @@ func (d *Delivery) Modules() (news []trace.Module) {
 // is done. Once a second it calls flush: a recorder that is killed loses what it had no
 // second for.
 func (d *Delivery) Serve(ctx context.Context, sink capture.Sink, flush func()) error {
-	d.assembler = capture.New(d.Plan, d.Sites, d.unwind, sink.Event)
+	d.assembler = capture.New(d.Plan, d.Sites, d.Options.Unwind, sink.Event)
 	close(d.served)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -110,7 +113,9 @@ func (d *Delivery) Serve(ctx context.Context, sink capture.Sink, flush func()) e
 // Take gets the observer's hits. It waits until there is a sink.
 func (d *Delivery) Take(h *capture.Hit) error {
 	<-d.served
-	h.Wall = int64(time.Since(d.began))
+	if h.Wall == 0 { // nobody has looked
+		h.Wall = int64(time.Since(d.began))
+	}
 	h.Instant = d.Instant
 	d.hits.Add(1)
 	if h.Op == capture.Store {

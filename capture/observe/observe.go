@@ -188,6 +188,9 @@ func (v *Observer) Mapped(images []Image) {
 	}
 }
 
+// Unwanted is data whose stores are not wanted.
+func (v *Observer) Unwanted() [][2]uint64 { return v.static }
+
 // place says what happens at a site. A function that is both an allocator and a
 // writer is an allocator.
 func (v *Observer) place(i int) *place {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"mgtrace/flow"
@@ -173,4 +174,37 @@ func defined(all []flow.Record) (s string) {
 		}
 	}
 	return s
+}
+
+// TestFullSignals: what is told of at sites is told once, wherever signals lead the
+// program away; without them it is as much.
+func TestFullSignals(t *testing.T) {
+	needCapture(t)
+	bin := filepath.Join(t.TempDir(), "p")
+	if out, err := exec.Command("gcc", "-w", "-O1", "-g", "-fno-builtin", "-o", bin, "testdata/flow/ticks.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	kinds := func(flags ...string) map[trace.Kind]int {
+		_, evs, _ := program{flags: flags}.full(t, "translate", bin)
+		n := map[trace.Kind]int{}
+		var last trace.Instant
+		for i := range evs {
+			switch e := &evs[i]; e.Kind {
+			case trace.KindStore, trace.KindBulk, trace.KindAlloc, trace.KindFree:
+				n[e.Kind]++
+				if e.Instant < last {
+					t.Fatalf("event %d has instant %d, behind %d", i, e.Instant, last)
+				}
+				last = e.Instant
+			}
+		}
+		return n
+	}
+	quiet, busy := kinds(), kinds("signals")
+	if d := cmp.Diff(quiet, busy); d != "" {
+		t.Errorf("with signals (+) other events than without (-):\n%s", d)
+	}
+	if quiet[trace.KindAlloc] < 2000 || quiet[trace.KindBulk] < 4000 || quiet[trace.KindStore] < 8000 {
+		t.Errorf("%v", quiet)
+	}
 }

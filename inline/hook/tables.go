@@ -55,12 +55,29 @@ func complexStore(plan *probe.Plan, s *capture.Site) *x86.Store {
 // and returns the number of its hook site. hold: the thread is held there.
 func (t *Tables) Add(sites []capture.Site, i int, pc uint64, hold bool) int {
 	s := &sites[i]
-	flags, alloc, writer := t.flags(s)
+	flags := uint32(0)
 	if hold {
-		flags |= layout.SiteHold
+		flags = layout.SiteHold
 	}
+	return t.add(sites, i, pc, flags, complexStore(t.plan, s))
+}
+
+// AddStore is Add for who decides which stores the routine records: that of the site, or
+// none.
+func (t *Tables) AddStore(sites []capture.Site, i int, pc uint64, records bool) int {
+	var e *x86.Store
+	if records {
+		e = &t.plan.Stores[sites[i].Store].Effect
+	}
+	return t.add(sites, i, pc, 0, e)
+}
+
+func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86.Store) int {
+	s := &sites[i]
+	flags, alloc, writer := t.flags(s)
+	flags |= more
 	store := 0
-	if e := complexStore(t.plan, s); e != nil {
+	if e != nil {
 		t.Stores = append(t.Stores, storeDesc(s.Store, e)...)
 		store = len(t.Stores) / layout.StoreDescSize
 	}

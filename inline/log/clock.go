@@ -1,6 +1,9 @@
 package log
 
-import "math/bits"
+import (
+	"math/bits"
+	"time"
+)
 
 // Clock makes times of the processor's time stamp counter.
 type Clock struct {
@@ -15,4 +18,15 @@ func (c Clock) Wall(ticks uint64) int64 {
 	}
 	hi, lo := bits.Mul64(ticks-c.Zero, c.Mult)
 	return int64((hi<<32 | lo>>32) &^ (1 << 63))
+}
+
+// NewClock makes times since the counter was zero; by now it is end, after so long. The
+// longer ago that was, the more exact it is.
+func NewClock(zero, end uint64, elapsed time.Duration) Clock {
+	ns, n := uint64(elapsed), end-zero
+	if n == 0 || ns >= n>>1<<32 {
+		return Clock{Zero: zero, Mult: 1 << 32}
+	}
+	mult, _ := bits.Div64(ns>>32, ns<<32, n)
+	return Clock{Zero: zero, Mult: mult}
 }

@@ -108,7 +108,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	t.place = place
 	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
 	switch {
-	case !t.wanted(addr, uint64(f.width)):
+	case !t.Wanted(addr, uint64(f.width)):
 		m.stats.Filtered++
 		return n, empty, nil
 	case f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0:

@@ -10,10 +10,10 @@ import (
 // Range is a range of addresses, half-open.
 type Range struct{ Lo, Hi uint64 }
 
-// filter says which stores of a thread are wanted: not those to its own stack, to
+// Filter says which stores of a thread are wanted: not those to its own stack, to
 // static data that nobody asked for, inside an allocator that keeps its own
-// books, or of a writer to its destination.
-type filter struct {
+// books, or of a writer to its destination. A Decoder keeps the last two.
+type Filter struct {
 	static []Range // sorted, disjoint; shared by all threads
 	stack  Range
 	window Range // what an open writer writes is reported as a whole
@@ -38,7 +38,7 @@ const (
 	countRead = 1 << 32
 )
 
-// zoneOf is the place in filter.zones of what is known about addr.
+// zoneOf is the place in Filter.zones of what is known about addr.
 func zoneOf(addr uint64) uintptr { return uintptr(addr >> zoneShift % numZones) }
 
 // sortRanges returns the ranges in order, joined where they touch.
@@ -58,14 +58,22 @@ func sortRanges(ranges []Range) []Range {
 	return out
 }
 
-// setStatic replaces the static data.
-func (f *filter) setStatic(static []Range) {
+// NewFilter returns the filter of a thread with this stack; static is data whose stores
+// are not wanted.
+func NewFilter(static []Range, stack Range) Filter {
+	return Filter{static: sortRanges(static), stack: stack}
+}
+
+// SetStatic replaces the static data.
+func (f *Filter) SetStatic(static []Range) { f.setStatic(sortRanges(static)) }
+
+func (f *Filter) setStatic(static []Range) {
 	f.static = static
 	clear(f.zones[:])
 }
 
 // known returns the zones that say whether a store is wanted now.
-func (f *filter) known() *[numZones]zone {
+func (f *Filter) known() *[numZones]zone {
 	if f.quiet || f.window.Lo < f.window.Hi {
 		return &unknown
 	}
@@ -74,8 +82,8 @@ func (f *filter) known() *[numZones]zone {
 
 var unknown [numZones]zone // read-only
 
-// wanted says whether a store of width bytes at addr is.
-func (f *filter) wanted(addr, width uint64) bool {
+// Wanted says whether a store of width bytes at addr is.
+func (f *Filter) Wanted(addr, width uint64) bool {
 	switch w := f.window; {
 	case f.quiet, addr >= w.Lo && addr < w.Hi && w.Hi-addr >= width:
 		return false
@@ -96,7 +104,7 @@ func (f *filter) wanted(addr, width uint64) bool {
 }
 
 // around returns the range with one answer that addr lies in, and the answer.
-func (f *filter) around(addr uint64) (gap Range, wanted bool) {
+func (f *Filter) around(addr uint64) (gap Range, wanted bool) {
 	gap = Range{0, ^uint64(0)}
 	for _, r := range [...]Range{f.stack, f.before(addr), f.behind(addr)} {
 		switch {
@@ -113,7 +121,7 @@ func (f *filter) around(addr uint64) (gap Range, wanted bool) {
 }
 
 // before returns the static range that begins last at or before addr.
-func (f *filter) before(addr uint64) (r Range) {
+func (f *Filter) before(addr uint64) (r Range) {
 	if i := f.index(addr); i > 0 {
 		return f.static[i-1]
 	}
@@ -121,14 +129,14 @@ func (f *filter) before(addr uint64) (r Range) {
 }
 
 // behind returns the first static range that begins after addr.
-func (f *filter) behind(addr uint64) (r Range) {
+func (f *Filter) behind(addr uint64) (r Range) {
 	if i := f.index(addr); i < len(f.static) {
 		return f.static[i]
 	}
 	return r
 }
 
-func (f *filter) index(addr uint64) int {
+func (f *Filter) index(addr uint64) int {
 	i, found := slices.BinarySearchFunc(f.static, addr, func(r Range, a uint64) int { return cmp.Compare(r.Lo, a) })
 	if found {
 		i++

@@ -36,7 +36,6 @@ type Stats struct {
 // concurrent use.
 type Merger struct {
 	table   *Table
-	clock   Clock
 	static  []Range
 	sink    Sink
 	threads map[trace.ThreadID]*thread
@@ -45,9 +44,8 @@ type Merger struct {
 	stats   Stats
 	err     error
 
-	run   trace.Stores // the stores that are to be delivered next
-	hit   capture.Hit
-	zeros []byte // data of hits that could not be read
+	run     trace.Stores // the stores that are to be delivered next
+	decoder Decoder
 }
 
 // batch is how many stores are delivered at once, at most.
@@ -55,7 +53,7 @@ const batch = 512
 
 // thread is what is known of one thread.
 type thread struct {
-	filter
+	Filter
 	id       trace.ThreadID
 	place    uint64 // of the record delivered last
 	next     uint64 // of the next one, at least
@@ -80,7 +78,7 @@ type segment struct {
 func NewMerger(table *Table, o Options, sink Sink) *Merger {
 	return &Merger{
 		table:   table,
-		clock:   o.Clock,
+		decoder: Decoder{Clock: o.Clock},
 		static:  sortRanges(o.Static),
 		sink:    sink,
 		threads: make(map[trace.ThreadID]*thread),
@@ -98,14 +96,18 @@ func (m *Merger) Extend(table *Table, static []Range) {
 }
 
 // Stats returns the counts so far.
-func (m *Merger) Stats() Stats { return m.stats }
+func (m *Merger) Stats() Stats {
+	s := m.stats
+	s.Filtered += m.decoder.Filtered
+	return s
+}
 
 // Start makes a thread known, before it runs or while it is stopped and nothing of
 // it was added. stamp is one that the tracer took itself from the counter, while
 // the thread that made this one was stopped behind making it. stack is the
 // thread's own, if it is known.
 func (m *Merger) Start(id trace.ThreadID, stamp uint64, stack Range) {
-	t := &thread{id: id, place: stamp, filter: filter{static: m.static, stack: stack}}
+	t := &thread{id: id, place: stamp, Filter: Filter{static: m.static, stack: stack}}
 	m.threads[id] = t
 }
 

@@ -44,7 +44,7 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 		}
 		rec := &recs[n]
 		rec.Addr = binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
-		if !t.wanted(rec.Addr, uint64(f.width)) {
+		if !t.Wanted(rec.Addr, uint64(f.width)) {
 			m.stats.Filtered++
 			continue
 		}

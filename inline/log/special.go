@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/inline/layout"
+	"mgtrace/trace"
 )
 
 // maxUnread bounds what one record may say could not be read, bytes.
@@ -32,12 +33,56 @@ func specialSize(tag uint32, r []byte) (size int, kind uint32) {
 	return int(n), kind
 }
 
+// Decoder makes hits of special records. Its hits are valid until it makes the next.
+type Decoder struct {
+	Clock    Clock
+	Filtered uint64 // stores that are not wanted
+
+	hit   capture.Hit
+	zeros []byte // data of hits that could not be read
+}
+
+// Decode decodes the special record of a thread at the start of r, and returns how
+// many bytes it takes. The hit is nil if nobody is to know: f has what it says then.
+func (d *Decoder) Decode(id trace.ThreadID, f *Filter, r []byte) (h *capture.Hit, size int, err error) {
+	if len(r) < shortest {
+		return nil, 0, fmt.Errorf("cut off: %d bytes", len(r))
+	}
+	tag := binary.LittleEndian.Uint32(r)
+	n, kind := specialSize(tag, r)
+	if n == 0 {
+		return nil, 0, noRecord(tag, r)
+	}
+	h, err = d.decode(id, f, kind, r[:n])
+	return h, n, err
+}
+
+func noRecord(tag uint32, r []byte) error {
+	return fmt.Errorf("no such record: tag %#x, size %d in %d", tag, binary.LittleEndian.Uint32(r[4:]), len(r))
+}
+
+func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h *capture.Hit, err error) {
+	d.hit = capture.Hit{Thread: id, Wall: d.Clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))}
+	switch kind {
+	case layout.KindStop:
+		d.stop(r)
+	case layout.KindWrite:
+		err = d.write(f, r)
+	case layout.KindNote:
+		err = d.note(f, r)
+	}
+	if err != nil || d.hit.Op == 0 {
+		return nil, err
+	}
+	return &d.hit, nil
+}
+
 // special delivers the special record at the start of r. It returns the bytes
 // that it takes; 0 if it is malformed or its place is beyond the limit.
 func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, state, error) {
 	n, kind := specialSize(tag, r)
 	if n == 0 {
-		return 0, empty, fmt.Errorf("no such record: tag %#x, size %d in %d", tag, binary.LittleEndian.Uint32(r[4:]), len(r))
+		return 0, empty, noRecord(tag, r)
 	}
 	place := max(t.place, binary.LittleEndian.Uint64(r[layout.SpecialStamp:]))
 	if place > limit {
@@ -48,20 +93,10 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 	if err := m.flush(t); err != nil {
 		return 0, empty, err
 	}
-	t.wall = m.clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))
-	m.hit = capture.Hit{Thread: t.id, Wall: t.wall}
-	var err error
-	r = r[:n]
-	switch kind {
-	case layout.KindStop:
-		m.stop(r)
-	case layout.KindWrite:
-		err = m.write(t, r)
-	case layout.KindNote:
-		err = m.note(t, r)
-	}
-	if err == nil && m.hit.Op != 0 {
-		err = m.event(t, &m.hit)
+	h, err := m.decoder.decode(t.id, &t.Filter, kind, r[:n])
+	t.wall = m.decoder.hit.Wall
+	if err == nil && h != nil {
+		err = m.event(t, h)
 	}
 	if err != nil {
 		return 0, empty, err
@@ -78,8 +113,8 @@ func (m *Merger) event(t *thread, h *capture.Hit) error {
 	return m.sink.Hit(h)
 }
 
-func (m *Merger) stop(r []byte) {
-	h, u64 := &m.hit, word(r)
+func (d *Decoder) stop(r []byte) {
+	h, u64 := &d.hit, word(r)
 	h.Op = capture.Stop
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.StopSite:]))
 	if binary.LittleEndian.Uint32(r[layout.StopFlags:])&layout.StopNested != 0 {
@@ -103,9 +138,9 @@ var writeOps = [...]capture.Op{
 	layout.WriteStore: capture.Store, layout.WriteBulk: capture.Bulk, layout.WriteSyscall: capture.Syscall,
 }
 
-// write leaves m.hit without an operation if the bytes are not wanted.
-func (m *Merger) write(t *thread, r []byte) error {
-	h, u64 := &m.hit, word(r)
+// write leaves d.hit without an operation if the bytes are not wanted.
+func (d *Decoder) write(f *Filter, r []byte) error {
+	h, u64 := &d.hit, word(r)
 	op := binary.LittleEndian.Uint32(r[layout.WriteOp:])
 	flags := binary.LittleEndian.Uint32(r[layout.WriteFlags:])
 	n := binary.LittleEndian.Uint32(r[layout.WriteBytes:])
@@ -122,19 +157,19 @@ func (m *Merger) write(t *thread, r []byte) error {
 	case n > maxUnread:
 		return fmt.Errorf("%d bytes that could not be read", n)
 	default:
-		if len(m.zeros) < int(n) {
-			m.zeros = make([]byte, n)
+		if len(d.zeros) < int(n) {
+			d.zeros = make([]byte, n)
 		}
-		h.Data = m.zeros[:n]
+		h.Data = d.zeros[:n]
 	}
-	if op == layout.WriteStore && !t.wanted(h.Addr, h.Size) {
+	if op == layout.WriteStore && !f.Wanted(h.Addr, h.Size) {
 		if flags&layout.WriteMore == 0 {
-			m.stats.Filtered++
+			d.Filtered++
 		}
 		return nil
 	}
 	h.Op = writeOps[op]
-	for _, f := range [...]struct {
+	for _, x := range [...]struct {
 		bit  uint32
 		flag capture.HitFlags
 	}{
@@ -144,8 +179,8 @@ func (m *Merger) write(t *thread, r []byte) error {
 		{layout.WriteMasked, capture.Masked},
 		{layout.WritePartial, capture.Partial},
 	} {
-		if flags&f.bit != 0 {
-			h.Flags |= f.flag
+		if flags&x.bit != 0 {
+			h.Flags |= x.flag
 		}
 	}
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.WriteIndex:]))
@@ -153,8 +188,8 @@ func (m *Merger) write(t *thread, r []byte) error {
 	return nil
 }
 
-func (m *Merger) note(t *thread, r []byte) error {
-	h, u64 := &m.hit, word(r)
+func (d *Decoder) note(f *Filter, r []byte) error {
+	h, u64 := &d.hit, word(r)
 	op := binary.LittleEndian.Uint32(r[layout.NoteOp:])
 	index := binary.LittleEndian.Uint32(r[layout.NoteIndex:])
 	addr, size := u64(layout.NoteAddr), u64(layout.NoteLen)
@@ -171,8 +206,8 @@ func (m *Merger) note(t *thread, r []byte) error {
 	case layout.NoteLost:
 		h.Op, h.Size = capture.Lost, size
 	case layout.NoteQuiet:
-		t.quiet = index != 0
-		t.window = Range{addr, addr + min(size, ^addr)}
+		f.quiet = index != 0
+		f.window = Range{addr, addr + min(size, ^addr)}
 	default:
 		return fmt.Errorf("a note of kind %d", op)
 	}

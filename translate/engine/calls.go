@@ -35,7 +35,7 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64
 		if regs.RDX&both == both {
 			return fmt.Errorf("%w: the program maps memory that is writable and executable, and what it writes there later is not seen (a just-in-time compiler?)", ErrRefused)
 		}
-		t.set(protAt, regs.RDX)
+		t.set(translate.Prot, regs.RDX)
 		regs.RDX &^= unix.PROT_EXEC
 		return th.SetRegs(*regs)
 	case unix.SYS_MUNMAP:
@@ -71,9 +71,6 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64
 	return nil
 }
 
-// protAt is where the thread block keeps what an mprotect asked for.
-const protAt = 0x100
-
 // after deals with a system call that was made.
 func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64) error {
 	nr := t.get(translate.SysNr)
@@ -87,7 +84,7 @@ func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64)
 	e.defines(th, t, nr, regs)
 	switch nr {
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
-		prot := t.get(protAt)
+		prot := t.get(translate.Prot)
 		regs.RDX = prot
 		lo := regs.RDI
 		if nr == unix.SYS_MMAP {

@@ -101,7 +101,9 @@ type hot struct {
 	insts uint16
 	mem   uint16 // accesses
 	slow  bool   // Layout.Ranges has to look at them
-	told  []told
+	// stores: there are such whose values are recorded.
+	stores bool
+	told   []told
 }
 
 // told is an access whose address is recorded.
@@ -113,7 +115,7 @@ type told struct {
 }
 
 func newHot(l *translate.Layout, onlyTold bool) hot {
-	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold || len(l.Stores) > 0}
+	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold, stores: len(l.Stores) > 0}
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
 		if a.Low || a.Shape != translate.Fixed {

@@ -11,6 +11,7 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/flow"
+	"mgtrace/inline/hook"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -61,10 +62,17 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 	if sig == unix.SIGTRAP && info.Code != siKernel && synchronous {
 		return false // of StopInHandler, and there was no handler
 	}
+	r := e.region(regs.RIP)
+	if synchronous && r != nil && r.inHook(regs.RIP) {
+		if err := e.hookFault(th, t, &regs, r, info); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+		return false
+	}
 	handled, ends := th.Action(sig)
-	if r := e.region(regs.RIP); r != nil && r.inRoutine(regs.RIP) && !synchronous && (handled || ends) {
+	if !synchronous && (handled || ends) && r != nil && (r.inRoutine(regs.RIP) || e.noting(r, regs.RIP)) {
 		// It is about to get the baton, or has given it away and is about to enter
-		// the kernel.
+		// the kernel; or something is being noted.
 		t.later = append(t.later, info)
 		t.set(translate.Pending, 1)
 		return false
@@ -72,7 +80,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 	if synchronous && inside && sig == unix.SIGSEGV && t.guarded(info.Addr) {
 		// Room for its record has run out.
 		e.stats.Drains++
-		err := e.leave(th, t, &regs)
+		err := e.leave(th, t, &regs, true)
 		if err == nil {
 			err = e.enter(th, &regs, regs.RIP)
 		}
@@ -89,7 +97,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		e.stats.Signals++
 		fault := regs.RIP
 		e.afterCall(th, t, &regs)
-		if err := e.leave(th, t, &regs); err != nil {
+		if err := e.leave(th, t, &regs, synchronous); err != nil {
 			e.fail(fmt.Errorf("thread %d, signal %d: %w", t.tid, sig, err))
 			return true
 		}
@@ -139,14 +147,20 @@ func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
 		if err := th.SetRegs(*regs); err != nil {
 			return err
 		}
-		later := t.later
-		t.later = nil
-		for _, info := range later {
-			if err := th.Later(info); err != nil && !errors.Is(err, unix.ESRCH) {
-				return err
-			}
-		}
+		return t.resend(th)
+	}
+	if at == r.full {
+		e.stats.Drains++
+		e.drain(t)
 		return nil
+	}
+	if at == r.noted {
+		t.set(translate.Pending, 0)
+		t.beforeNote(regs)
+		if err := th.SetRegs(*regs); err != nil {
+			return err
+		}
+		return t.resend(th)
 	}
 	b := r.find(at)
 	if b == nil {
@@ -159,6 +173,46 @@ func (e *Engine) trapped(th *target.Stopped, t *thread, regs *mem.Regs) error {
 		}
 	}
 	return fmt.Errorf("an int3 at %#x is of no stop of the translation of %#x", at, b.layout.Start)
+}
+
+// resend sends a thread the signals that have waited.
+func (t *thread) resend(th *target.Stopped) error {
+	later := t.later
+	t.later = nil
+	for _, info := range later {
+		if err := th.Later(info); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return nil
+}
+
+// noting says that a thread at rip will presently tell that an instruction has executed.
+func (e *Engine) noting(r *region, rip uint64) bool {
+	b := r.find(rip)
+	if b == nil || len(b.layout.Sites) == 0 || !b.layout.Sites[0].After {
+		return false
+	}
+	m, ok := e.where(b, rip)
+	return ok && m.Notes
+}
+
+// hookFault deals with a fault of the hook routine: its log is full, or memory of the
+// program that it reads is not there.
+func (e *Engine) hookFault(th *target.Stopped, t *thread, regs *mem.Regs, r *region, info target.Siginfo) error {
+	off := regs.RIP - r.hook
+	if t.guarded(info.Addr) {
+		e.stats.Drains++
+		e.drain(t)
+		regs.RIP = r.hook + hook.SwapEnd
+		return th.SetRegs(*regs)
+	}
+	on, ok := hook.Fixup(off)
+	if !ok {
+		return fmt.Errorf("the hook routine faults at %#x, with address %#x", off, info.Addr)
+	}
+	regs.RIP = r.hook + on
+	return th.SetRegs(*regs)
 }
 
 func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block, p *translate.Trap) error {
@@ -178,19 +232,10 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 	case translate.StopAfter:
 		e.stats.Syscalls++
 		return e.after(th, t, regs, b.layout.PC(1))
-	case translate.StopSiteBefore:
+	case translate.StopSite:
 		e.stats.Sites++
 		e.drain(t)
-		at := *regs
-		at.RIP = b.layout.Start
-		e.rec.before(t, &at)
-		return nil
-	case translate.StopSiteAfter:
-		e.stats.Sites++
-		e.drain(t)
-		at := *regs
-		at.RIP = b.layout.PC(1)
-		e.rec.after(t, &at)
+		e.rec.remap()
 		return nil
 	case translate.StopRefused:
 		e.drain(t)

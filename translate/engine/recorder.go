@@ -4,17 +4,22 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
 	"mgtrace/capture/observe"
 	"mgtrace/flow"
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/log"
 	"mgtrace/probe"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/translate"
+	"mgtrace/x86"
 )
 
 // RecordOptions of a Recorder; zero values stand for the defaults.
@@ -27,41 +32,29 @@ type RecordOptions struct {
 // Recorder is the engine as a capture engine: it gives the events of a plan as every
 // engine does, each with the instant of its instruction, and writes the flow.
 //
-// All work is done on the tracer's goroutine. Plain stores are recorded with their
-// values as the program goes on; at every other site of the plan it stops.
+// All work is done on the tracer's goroutine. What happens at the sites of the plan is in
+// the threads' logs: plain stores with their values in the records of blocks, and what the
+// hook routine notes at the others. System calls are looked at where the thread stops.
 type Recorder struct {
 	*Engine
 	*observe.Delivery
 	w      *flow.Writer
 	wanted bool // somebody asked for the flow: w is not for nothing
 
-	at      map[uint64]translate.Site
-	notify  uint64 // where the dynamic linker tells of changes; 0: nobody knows
-	memory  overlay
-	storeAt map[uint64]int // index in Plan.Stores, by address; nil: not made yet
-	regs    mem.Regs       // of a store, made up of its record
-}
-
-// overlay is the process's memory, but for what a store has written, which may be
-// something else by now.
-type overlay struct {
-	mem.Memory
-	addr uint64
-	data []byte
-}
-
-func (o *overlay) ReadMemory(b []byte, addr uint64) (int, error) {
-	if o.data != nil && addr == o.addr && len(b) <= len(o.data) {
-		return copy(b, o.data), nil
-	}
-	return o.Memory.ReadMemory(b, addr)
+	at      map[uint64]int            // sites of the plan, by address
+	told    map[uint64]translate.Site // what translations were told of them
+	notify  uint64                    // where the dynamic linker tells of changes; 0: nobody knows
+	notes   *notes
+	began   target.Moment
+	decoder log.Decoder
+	hit     capture.Hit // of a store
 }
 
 // Record makes the process, which must be held and have one thread, run as
 // translations that record. The plan is one for engines in the process
 // (probe.Options.InProcess).
 func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, error) {
-	r := &Recorder{w: o.Flow, wanted: o.Flow != nil}
+	r := &Recorder{w: o.Flow, wanted: o.Flow != nil, began: target.Now()}
 	brk, err := p.Syscall(unix.SYS_BRK, 0)
 	if err != nil {
 		return nil, err
@@ -77,9 +70,7 @@ func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, er
 		r.w = flow.NewWriter(io.Discard, flow.Head{})
 		r.w.Pause()
 	}
-	r.memory.Memory = p
-	r.Delivery = observe.NewDelivery(plan, observe.Images(plan, maps), &r.memory, brk, o.DeliveryOptions)
-	r.place()
+	r.Delivery = observe.NewDelivery(plan, observe.Images(plan, maps), p, brk, o.DeliveryOptions)
 	o.Told = true
 	if r.Engine, err = attach(p, r.w, o.Options, r); err != nil {
 		return nil, err
@@ -93,9 +84,8 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	if err != nil {
 		return err
 	}
-	id := trace.ThreadID(t.tid)
 	if from == 0 {
-		r.Observer.Thread(id, target.StackOf(r.proc.PID(), maps, regs))
+		r.owns(t, target.StackOf(r.proc.PID(), maps, regs))
 		if err := r.w.Other(&flow.Record{Kind: flow.Gap, Why: "what ran before recording began: the dynamic linker"}); err != nil {
 			return err
 		}
@@ -105,43 +95,78 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	if stack[0] == 0 {
 		stack = target.StackOf(r.proc.PID(), maps, regs)
 	}
-	r.Observer.Thread(id, stack)
-	r.tell(capture.Hit{Op: capture.Thread, Thread: id})
+	r.owns(t, stack)
+	r.tell(capture.Hit{Op: capture.Thread, Thread: trace.ThreadID(t.tid)})
 	return nil
 }
 
-// place says what is wanted where.
+// share gives the hook routine what it needs.
+func (r *Recorder) share() (err error) {
+	if r.notes, err = r.shareNotes(r.Plan, r.Sites, r.Options); err != nil {
+		return err
+	}
+	r.notes.mapped(r.Images)
+	r.place()
+	return nil
+}
+
+// owns tells which stack is a thread's: stores to it are not wanted.
+func (r *Recorder) owns(t *thread, stack [2]uint64) {
+	t.filter = log.NewFilter(r.static(), log.Range{Lo: stack[0], Hi: stack[1]})
+	t.wall = int64(time.Since(r.began.At))
+	t.set(layout.Process, notesAt)
+	t.set(layout.StackLo, stack[0])
+	t.set(layout.StackHi, stack[1])
+}
+
+// static is data whose stores are not wanted.
+func (r *Recorder) static() (out []log.Range) {
+	for _, s := range r.Observer.Unwanted() {
+		out = append(out, log.Range{Lo: s[0], Hi: s[1]})
+	}
+	return out
+}
+
+// place notes where the sites of the plan are.
 func (r *Recorder) place() {
-	r.at, r.storeAt = make(map[uint64]translate.Site, len(r.Sites)), nil
+	r.at, r.told = make(map[uint64]int, len(r.Sites)), map[uint64]translate.Site{}
 	for i := range r.Sites {
 		s := &r.Sites[i]
-		im := &r.Images[s.Image]
-		if !im.Mapped {
-			continue
+		if im := &r.Images[s.Image]; im.Mapped && (s.Store >= 0 || r.notes.wanted(s)) {
+			r.at[im.Bias+s.Addr] = i
 		}
-		kind := translate.NoSite
-		stops := len(s.Points) > 0 || s.Landing || s.After || s.Locked >= 0
-		for _, f := range append(append([]int(nil), s.Enter...), s.Leave...) {
-			stops = stops || r.Plan.Funcs[f].Role != probe.RoleWait
-		}
-		switch {
-		case stops && s.Store >= 0:
-			kind = translate.StopBothSite
-		case stops:
-			kind = translate.StopSite
-		case s.Store >= 0:
-			kind = translate.StoreSite
-		}
-		if kind != translate.NoSite {
-			r.at[im.Bias+s.Addr] = kind
-		}
-	}
-	if r.notify != 0 && r.at[r.notify] < translate.StopSite {
-		r.at[r.notify] = translate.StopSite
 	}
 }
 
-func (r *Recorder) site(pc uint64) translate.Site { return r.at[pc] }
+// site says what is wanted at an instruction; plain: the value that it stores can be
+// recorded with its block.
+func (r *Recorder) site(pc uint64, plain bool) translate.Site {
+	i, ok := r.at[pc]
+	if !ok {
+		return translate.Site{Stop: pc == r.notify && pc != 0}
+	}
+	if told, ok := r.told[pc]; ok {
+		return told
+	}
+	s := &r.Sites[i]
+	out := translate.Site{Stop: pc == r.notify}
+	switch {
+	case s.Store < 0:
+	case plain:
+		out.Store = uint32(s.Store) + 1
+	default:
+		out.After = true
+	}
+	if out.After || r.notes.wanted(s) {
+		n, err := r.notes.add(i, pc, out.After)
+		if err != nil {
+			r.fail(err)
+		}
+		out.Note = n + 1
+	}
+	r.told[pc] = out
+	return out
+}
 
 // remap looks where the files of the plan are now.
 func (r *Recorder) remap() {
@@ -156,6 +181,10 @@ func (r *Recorder) remap() {
 		}
 	}
 	r.Remap(images)
+	r.notes.mapped(images)
+	for _, t := range r.threads {
+		t.filter.SetStatic(r.static())
+	}
 	r.place()
 	if err := r.modules(); err != nil {
 		r.fail(err)
@@ -176,6 +205,7 @@ func (r *Recorder) modules() error {
 // Run gives the events to sink until the process is gone or has replaced itself; or
 // until ctx is done, or sink fails, whose errors it returns.
 func (r *Recorder) Run(ctx context.Context, sink capture.Sink) error {
+	r.decoder.Clock = log.NewClock(r.began.Since())
 	return r.Serve(ctx, sink, func() { _ = r.proc.Do(r.flush) }) // it has ended meanwhile
 }
 
@@ -200,19 +230,6 @@ func (r *Recorder) next() trace.Instant {
 	return r.w.Instant()
 }
 
-// before: a thread, whose log is empty, is about to execute the instruction at
-// regs.RIP, which is a site.
-func (r *Recorder) before(t *thread, regs *mem.Regs) {
-	if regs.RIP == r.notify {
-		r.remap()
-	}
-	r.Instant = r.next()
-	t.about = regs.RIP
-	if err := r.Observer.Before(trace.ThreadID(t.tid), regs); err != nil {
-		r.fail(err)
-	}
-}
-
 // latest is the instant of what a thread, whose log is empty, has executed last. Others
 // may have run since.
 func (r *Recorder) latest(t *thread) trace.Instant {
@@ -222,79 +239,78 @@ func (r *Recorder) latest(t *thread) trace.Instant {
 	return t.last
 }
 
-// after: it has.
-func (r *Recorder) after(t *thread, regs *mem.Regs) {
-	r.Instant = r.latest(t)
-	t.about = 0
-	if err := r.Observer.After(trace.ThreadID(t.tid), regs); err != nil {
-		r.fail(err)
+// noted gives what the hook routine has noted, at the start of rec, to the sink, and
+// returns how many bytes it takes. What it notes behind an instruction is a store; all
+// else is of the instruction that comes next.
+func (r *Recorder) noted(t *thread, rec []byte) (int, error) {
+	h, n, err := r.decoder.Decode(trace.ThreadID(t.tid), &t.filter, rec)
+	if err != nil || h == nil {
+		return n, err
 	}
+	t.wall = h.Wall
+	r.Observer.Filtered = r.decoder.Filtered
+	if r.Instant = r.next(); h.Op == capture.Store {
+		r.Instant = r.latest(t)
+	}
+	return n, r.Take(h)
 }
 
-// led: a signal leads a thread away, which is about to go on with these registers.
+// led: a signal leads a thread away, which is about to go on with these registers. A
+// store that the hook routine has seen coming has not executed; as a string, in part
+// perhaps.
 func (r *Recorder) led(t *thread, regs *mem.Regs) {
-	switch t.about {
-	case 0:
+	p, ok := hook.Innermost(t.mem)
+	if !ok || r.notes.pc(p.Site) != regs.RIP || p.SP != regs.RSP {
 		return
-	case regs.RIP:
-		t.about = 0
-		if r.Instant = r.next(); t.partial && r.Instant > 0 {
-			r.Instant--
-		}
-		if err := r.Observer.Cancel(trace.ThreadID(t.tid), regs); err != nil {
-			r.fail(err)
-		}
-	default:
-		r.after(t, regs)
+	}
+	hook.Forget(t.mem)
+	addr, size := p.Done(regs.RDI)
+	if r.Plan.Stores[p.Store].Effect.Shape != x86.ShapeString || size == 0 || !t.filter.Wanted(addr, size) {
+		return
+	}
+	r.hit = capture.Hit{Op: capture.Store, Index: p.Store, Thread: trace.ThreadID(t.tid), PC: regs.RIP, SP: regs.RSP, Addr: addr, Size: size, Base: p.Base,
+		Data: make([]byte, min(size, uint64(r.Options.MaxData)))}
+	if n, err := r.proc.ReadMemory(r.hit.Data, addr); err != nil {
+		clear(r.hit.Data[n:])
+		r.hit.Flags |= capture.Unread // it has been unmapped meanwhile
+	}
+	if uint64(len(r.hit.Data)) < size {
+		r.hit.Flags |= capture.Partial
+	}
+	r.Instant = r.latest(t)
+	if err := r.Take(&r.hit); err != nil {
+		r.fail(err)
 	}
 }
 
 // stored tells of the stores among the first n instructions of a block's execution,
 // whose first instruction has an instant.
-func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at trace.Instant) {
-	id := trace.ThreadID(t.tid)
+func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at trace.Instant) error {
+	if r.w.Paused() {
+		at = 0
+	}
 	for i := range l.Stores {
 		s := &l.Stores[i]
 		if s.Inst >= n {
-			return
+			break
 		}
-		g := registers(&r.regs)
-		if s.BaseReg >= 0 {
-			*g[s.BaseReg] = s.Base.In(rec)
+		addr := s.Addr(rec)
+		if !t.filter.Wanted(addr, uint64(s.Width)) {
+			r.decoder.Filtered++
+			continue
 		}
-		if s.IndexReg >= 0 {
-			*g[s.IndexReg] = s.Index.In(rec)
+		r.hit = capture.Hit{
+			Op: capture.Store, Index: s.Number, Thread: trace.ThreadID(t.tid), Wall: t.wall, PC: l.PC(s.Inst), SP: s.SP.In(rec),
+			Addr: addr, Size: uint64(s.Width), Base: s.Base.In(rec), Data: s.Bytes(rec),
 		}
-		r.regs.RSP, r.regs.RIP, r.regs.FSBase = s.SP.In(rec), l.PC(s.Inst), t.fs
 		if r.Instant = 0; at != 0 {
 			r.Instant = at + trace.Instant(s.Inst)
 		}
-		index, ok := r.index(r.regs.RIP)
-		if !ok {
-			continue // its file was unmapped meanwhile
-		}
-		r.memory.addr, r.memory.data = observe.Address(&r.Plan.Stores[index].Effect, &r.regs), s.Bytes(rec)
-		err := errors.Join(r.Observer.Before(id, &r.regs), r.Observer.After(id, &r.regs))
-		r.memory.data = nil
-		if err != nil {
-			r.fail(err)
-			return
+		if err := r.Take(&r.hit); err != nil {
+			return err
 		}
 	}
-}
-
-// index is that of the store at pc in the plan.
-func (r *Recorder) index(pc uint64) (int, bool) {
-	if r.storeAt == nil {
-		r.storeAt = map[uint64]int{}
-		for i := range r.Sites {
-			if s := &r.Sites[i]; s.Store >= 0 && r.Images[s.Image].Mapped {
-				r.storeAt[r.Images[s.Image].Bias+s.Addr] = s.Store
-			}
-		}
-	}
-	i, ok := r.storeAt[pc]
-	return i, ok
+	return nil
 }
 
 // called tells of a system call, which has returned with these registers.

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
 	"mgtrace/translate"
 )
 
@@ -45,18 +47,18 @@ func (c *code) forward(op byte) (to func()) {
 func (c *code) back(op byte, to int) { c.emit(op, byte(to-(len(c.b)+2))) }
 
 const (
-	load, store                            = 0x8b, 0x89
-	rax, rcx, rdx, rsi, rdi, r10, r11      = 0, 1, 2, 6, 7, 10, 11
-	keptRAX                                = translate.Kept
-	keptFlags                              = translate.Kept + 8
-	keptRCX                                = translate.Kept + 16
-	keptR11                                = translate.Kept + 24
-	keptRDI                                = translate.Kept + 32
-	keptRSI                                = translate.Kept + 40
-	keptRDX                                = translate.Kept + 48
-	keptR10                                = translate.Kept + 56
-	je, jne, jmp                      byte = 0x74, 0x75, 0xeb
-	futex                                  = 202
+	load, store                                 = 0x8b, 0x89
+	rax, rcx, rdx, rsp, rsi, rdi, r10, r11      = 0, 1, 2, 4, 6, 7, 10, 11
+	keptRAX                                     = translate.Kept
+	keptFlags                                   = translate.Kept + 8
+	keptRCX                                     = translate.Kept + 16
+	keptR11                                     = translate.Kept + 24
+	keptRDI                                     = translate.Kept + 32
+	keptRSI                                     = translate.Kept + 40
+	keptRDX                                     = translate.Kept + 48
+	keptR10                                     = translate.Kept + 56
+	je, jne, jbe, jmp                      byte = 0x74, 0x75, 0x76, 0xeb
+	futex                                       = 202
 )
 
 // flagsIn and flagsOut keep the flags in AX.
@@ -99,6 +101,7 @@ func (r *region) routines() {
 	c.gs(load, rcx, keptR10)
 	c.emit(0xe9)
 	c.d32(int(r.acquire-r.addr) - (len(c.b) + 4))
+	r.notes(&c)
 	copy(r.mem, c.b)
 	r.code = len(c.b)
 	r.next = (len(c.b) + 63) &^ 63
@@ -187,6 +190,77 @@ func (r *region) take(c *code) {
 	c.gs(load, rax, keptRAX)
 	c.emit(0x65, 0xff, 0x24, 0x25) // jmp gs:[Cont]
 	c.d32(translate.Cont)
+}
+
+// notes calls the hook routine as package inline/layout says: see translate.Env.
+func (r *region) notes(c *code) {
+	const pushGS, jmpGS = 6, 4
+	gs := func(op byte) { c.emit(0x65, 0xff, op<<3|4, 0x25) }
+	r.note = r.addr + uint64(len(c.b))
+	c.gs(store, rcx, translate.Back)
+	c.gs(store, rsp, translate.SavedSP)
+	c.gs(load, rsp, layout.HookSP)
+	gs(pushGS)
+	c.d32(translate.Noted)
+	c.emit(0x9c)                                     // pushfq
+	c.emit(0x81, 0x24, 0x24, 0xff, 0xfe, 0xff, 0xff) // and dword [rsp], ~0x100: not the tracer's trap flag
+	for reg := 15; reg >= 0; reg-- {
+		switch {
+		case reg == rsp:
+			gs(pushGS)
+			c.d32(translate.SavedSP)
+		case reg == rcx:
+			gs(pushGS)
+			c.d32(translate.SaveRCX)
+		case reg >= 8:
+			c.emit(0x41, 0x50|byte(reg&7))
+		default:
+			c.emit(0x50 | byte(reg))
+		}
+	}
+	c.emit(0x48, 0x89, 0xe7)       // mov rdi, rsp
+	c.emit(0x65, 0x8b, 0x34, 0x25) // mov esi, gs:[Noted]
+	c.d32(translate.Noted)
+	c.emit(0x89, 0xf2)                         // mov edx, esi
+	c.emit(0x81, 0xe6, 0xff, 0xff, 0xff, 0x7f) // and esi, ~PhaseBit
+	c.emit(0xc1, 0xea, 31)                     // shr edx, 31
+	c.emit(0xfc)                               // cld
+	c.emit(0xe8)                               // call
+	c.d32(0)
+	call := len(c.b)
+	// The block that follows has room for its record at once: nobody else comes
+	// between what was noted and the instruction that it is about.
+	c.gs(load, rcx, translate.Cursor)
+	c.gs(0x3b, rcx, translate.Limit) // cmp
+	room := c.forward(jbe)
+	r.full = r.addr + uint64(len(c.b))
+	c.emit(0xcc)
+	room()
+	c.gsZero(translate.Pending)
+	none := c.forward(je)
+	r.noted = r.addr + uint64(len(c.b))
+	c.emit(0xcc)
+	none()
+	for reg := range 16 {
+		switch {
+		case reg == rsp:
+			c.emit(0x48, 0x8d, 0x64, 0x24, 8) // lea rsp, [rsp+8]
+		case reg >= 8:
+			c.emit(0x41, 0x58|byte(reg&7))
+		default:
+			c.emit(0x58 | byte(reg))
+		}
+	}
+	c.emit(0x9d) // popfq
+	c.gs(load, rsp, translate.SavedSP)
+	gs(jmpGS)
+	c.d32(translate.Back)
+	for len(c.b)&15 != 0 {
+		c.emit(0xcc)
+	}
+	r.hook = r.addr + uint64(len(c.b))
+	binary.LittleEndian.PutUint32(c.b[call-4:], uint32(len(c.b)-call))
+	c.emit(hook.Code...)
 }
 
 // lookUp looks a target up in the second table. It is reached with the target in

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mgtrace/inline/hook"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/translate"
@@ -109,10 +110,15 @@ type region struct {
 	// The routines of the baton, and where they stop for a signal that waits.
 	release, acquire, yield uint64
 	pending                 [2]uint64
+	// The routine of notes, where it stops for a signal and for a full log, and the
+	// hook routine itself.
+	note, noted, full, hook uint64
 }
 
 // inRoutine says that a thread there gives the baton away or waits for it.
 func (r *region) inRoutine(a uint64) bool { return r.release <= a && a < r.addr+uint64(r.code) }
+
+func (r *region) inHook(a uint64) bool { return a-r.hook < uint64(len(hook.Code)) }
 
 func (r *region) miss() uint64 { return r.addr }
 
@@ -155,7 +161,7 @@ func near(a, b uint64) bool {
 }
 
 func (e *Engine) env(r *region) *translate.Env {
-	return &translate.Env{Tables: tablesAt, Miss: r.miss(), Release: r.release, Acquire: r.acquire}
+	return &translate.Env{Tables: tablesAt, Miss: r.miss(), Release: r.release, Acquire: r.acquire, Note: r.note}
 }
 
 // Where the shared memory is put.
@@ -206,6 +212,11 @@ func (e *Engine) share(maps []mem.Map) (err error) {
 	}
 	binary.LittleEndian.PutUint32(e.tables[translate.Next:], 1) // the first thread has the baton
 	fillSyscalls(e.tables)
+	if e.rec != nil {
+		if err := e.rec.share(); err != nil {
+			return err
+		}
+	}
 	return e.mapSlots()
 }
 

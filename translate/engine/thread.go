@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/flow"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/log"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -15,11 +17,7 @@ import (
 )
 
 // A thread's slot: thread block, a small stack, the log, a guard page.
-const (
-	stackAt  = translate.BlockSize
-	stackLen = pageSize
-	logAt    = stackAt + stackLen
-)
+const logAt = translate.StackTop
 
 // thread is a thread that runs translations.
 type thread struct {
@@ -33,7 +31,8 @@ type thread struct {
 	last         trace.Instant    // of the instruction that it executed last, of those given to the sink
 	signal, from uint64           // that it was told of last, and where it was
 	partial      bool             // it was led away from a string instruction that has been executed in part
-	about        uint64           // the site that it is about to execute, of a Recorder; 0: none
+	filter       log.Filter       // which of its stores are wanted
+	wall         int64            // the last time that its log tells
 	calls        bool             // it was told of the system call that is being made
 	returning    bool             // the next system call is rt_sigreturn
 	later        []target.Siginfo // signals that wait until it is out of a routine
@@ -100,6 +99,17 @@ func (t *thread) keptFlags(regs *mem.Regs) {
 	}
 }
 
+// beforeNote gives the registers of a thread in the routine of notes the values that they
+// had before.
+func (t *thread) beforeNote(regs *mem.Regs) {
+	const at = translate.StackTop - layout.RegsSize
+	for i, reg := range registers(regs) {
+		*reg = t.get(at + layout.RegsGeneral + 8*i)
+	}
+	regs.EFlags = t.get(at + layout.RegsFlags)
+	regs.RIP = t.get(translate.Back)
+}
+
 // begin gives a stopped thread its slot. The registers are to be set by the caller.
 func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	if len(e.unused) == 0 {
@@ -107,11 +117,12 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	}
 	t := e.unused[0]
 	e.unused = e.unused[1:]
-	clear(t.mem[:translate.BlockSize])
-	t.tid, t.fs, t.read, t.epoch, t.later, t.about, t.calls = th.TID(), regs.FSBase, 0, never, nil, 0, false
+	clear(t.mem[:layout.BlockSize])
+	t.tid, t.fs, t.read, t.epoch, t.later, t.calls = th.TID(), regs.FSBase, 0, never, nil, false
 	t.set(translate.Cursor, t.base+logAt)
 	t.set(translate.Limit, t.base+logAt+uint64(t.log))
-	t.set(translate.StackSP, t.base+logAt)
+	t.set(layout.End, t.base+uint64(len(t.mem)-pageSize))
+	t.set(layout.HookSP, t.base+translate.StackTop)
 	e.threads[t.tid] = t
 	regs.GSBase = t.base
 	if e.rec != nil {
@@ -153,6 +164,15 @@ func (e *Engine) segment(t *thread) bool {
 	for end := t.cursor(); t.read < end; {
 		rec := t.mem[logAt+t.read : logAt+end]
 		id := binary.LittleEndian.Uint32(rec)
+		if id >= layout.Special && id != translate.Turn && e.rec != nil {
+			n, err := e.rec.noted(t, rec)
+			if err != nil {
+				e.fail(fmt.Errorf("thread %d's log: %w", t.tid, err))
+				return false
+			}
+			t.read += n
+			continue
+		}
 		if id == translate.Turn {
 			t.read += translate.TurnSize
 			t.epoch = binary.LittleEndian.Uint64(rec[4:])
@@ -169,6 +189,8 @@ func (e *Engine) segment(t *thread) bool {
 				return false
 			}
 		} else if !e.fast(t, h, rec) {
+			return false
+		} else if h.stores && !e.stored(t, e.blocks[id], rec, int(h.insts)) {
 			return false
 		}
 		t.read += int(h.size)
@@ -239,11 +261,18 @@ func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 		return false
 	}
 	t.last = at + trace.Instant(n) - 1
-	if len(b.layout.Stores) > 0 && e.rec != nil {
-		if e.rec.w.Paused() {
-			at = 0
-		}
-		e.rec.stored(t, b.layout, rec, n, at)
+	return !h.stores || e.stored(t, b, rec, n)
+}
+
+// stored tells of the stores with values among the first n instructions of a block, which
+// a thread has executed last.
+func (e *Engine) stored(t *thread, b *block, rec []byte, n int) bool {
+	if e.rec == nil {
+		return true
+	}
+	if err := e.rec.stored(t, b.layout, rec, n, t.last-trace.Instant(n)+1); err != nil {
+		e.fail(err)
+		return false
 	}
 	return true
 }
@@ -288,9 +317,9 @@ var errStuck = errors.New("it does not come to a place of the program")
 
 // leave makes the registers of a thread that is in a translation those of the
 // program, at a place of the program, and brings its log to the sink up to there.
-// A fault of the program's own instruction is left to happen: the place is before
-// it.
-func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs) error {
+// faults: it is at a fault, of the program's own instruction perhaps: the place is before
+// that.
+func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs, faults bool) error {
 	const most = 1 << 12
 	for range most {
 		r := e.region(regs.RIP)
@@ -308,8 +337,14 @@ func (e *Engine) leave(th *target.Stopped, t *thread, regs *mem.Regs) error {
 		if b == nil && r.inRoutine(regs.RIP) {
 			return errStuck
 		}
-		if !ok || m.Goes == translate.AtNothing {
-			if err := th.Step(); err != nil {
+		if !ok || m.Goes == translate.AtNothing || m.Noted && !(m.Program && faults) {
+			var fault *target.FaultError
+			err := th.Step()
+			if errors.As(err, &fault) && m.Noted && m.Program {
+				faults = true // as it will when it goes on
+				continue
+			}
+			if err != nil {
 				return fmt.Errorf("a step at %#x: %w", regs.RIP, err)
 			}
 			now, err := th.Regs()
@@ -339,13 +374,13 @@ func (e *Engine) where(b *block, rip uint64) (translate.Mark, bool) {
 func (e *Engine) again(b *block) (*translate.Code, error) {
 	env := e.env(b.r)
 	if l := b.layout; l.Sites != nil {
-		env.Site = func(pc uint64) translate.Site {
+		env.Site = func(pc uint64, _ bool) translate.Site {
 			for i := range l.Sites {
 				if l.PC(i) == pc {
 					return l.Sites[i]
 				}
 			}
-			return translate.NoSite
+			return translate.Site{}
 		}
 	}
 	return translate.Translate(b.layout.Start, b.layout.Code, b.id, b.r.addr+uint64(b.at), env)
