@@ -170,16 +170,10 @@ func (c *Checker) transfer(t *thread, o *op, mems []flow.Mem) {
 	}
 	slot := uint64(mems[o.mems[len(o.mems)-1].at].Addr)
 	if o.control == calls {
-		if len(t.calls) >= maxCalls { // coroutines, perhaps: what is far out is forgotten
-			t.calls = append(t.calls[:0], t.calls[maxCalls/2:]...)
-			t.inside = max(0, t.inside-maxCalls/2)
-		}
-		t.calls = append(t.calls, call{slot, o.next})
+		t.inside = max(0, t.inside-t.calls.Open(slot, o.next))
 		return
 	}
-	for n := len(t.calls); n > 0 && t.calls[n-1].slot <= slot; n-- {
-		t.calls = t.calls[:n-1]
-	}
+	t.calls.Return(slot)
 	if t.inside > len(t.calls) {
 		t.inside = 0
 		t.general = [16]Tag{ // what the allocator leaves in registers that it need not keep is its own
@@ -193,8 +187,6 @@ func (c *Checker) transfer(t *thread, o *op, mems []flow.Mem) {
 		}
 	}
 }
-
-const maxCalls = 1 << 16
 
 // get is the tag of a place; mems are those of the instruction.
 func (c *Checker) get(t *thread, o *op, p x86.Place, width int, mems []flow.Mem) Tag {

@@ -23,7 +23,7 @@ func run(t *testing.T, o Options, lines string) []string {
 		c.Heap(&trace.Event{Kind: trace.KindAlloc, Thread: 1, Addr: trace.Addr(0x1000 + 0x20*i), Size: size, PC: trace.Addr(i + 1)})
 	}
 	if !strings.HasPrefix(lines, "alone\n") {
-		th.calls = []call{{0x8000, 0x300001}} // of the program
+		th.calls = flow.Calls{{Slot: 0x8000, Ret: 0x300001}} // of the program
 	}
 	lines = strings.TrimPrefix(lines, "alone\n")
 	th.general[7], th.general[6] = address(1, atStart), address(2, atStart)

@@ -195,7 +195,7 @@ func (c *Checker) judgeSyscall(t *thread, x flow.Mem, number uint64) {
 			if w > part {
 				off = uint64(w - part)
 			}
-			c.judgePart(t, t.calls[len(t.calls)-1].ret-1, n, x, off)
+			c.judgePart(t, t.calls[len(t.calls)-1].Ret-1, n, x, off)
 			return
 		}
 		f := Fault{Kind: Overflow, Write: true, Syscall: number + 1, Beyond: int64(uint64(x.Addr)+uint64(x.Size)) - int64(uint64(n.Start)+n.Size)}
@@ -207,7 +207,7 @@ func (c *Checker) judgeSyscall(t *thread, x flow.Mem, number uint64) {
 		}
 		pc := trace.Addr(0)
 		if k := len(t.calls); k > 0 {
-			pc = t.calls[k-1].ret - 1
+			pc = t.calls[k-1].Ret - 1
 		}
 		c.fault(t, pc, n, x, f)
 		return
@@ -241,7 +241,7 @@ func (c *Checker) fault(t *thread, pc trace.Addr, n *Node, x flow.Mem, f Fault) 
 	key := faultKey{f.Kind, pc, n.BornPC, f.Write}
 	call := uint64(0)
 	if k := c.program(t, pc); k >= 0 {
-		key.pc, call = t.calls[k].ret-1, t.calls[k].slot
+		key.pc, call = t.calls[k].Ret-1, t.calls[k].Slot
 	}
 	if i, ok := c.index[key]; ok {
 		old := &c.faults[i]
@@ -257,7 +257,7 @@ func (c *Checker) fault(t *thread, pc trace.Addr, n *Node, x flow.Mem, f Fault) 
 	}
 	f.Instant, f.Thread, f.PC, f.Addr, f.Size, f.Node, f.Count = c.now, t.id, pc, x.Addr, uint64(x.Size), n.ID, 1
 	if f.Stack == nil {
-		f.Stack = t.stack()
+		f.Stack = t.calls.Stack(maxStack)
 	}
 	f.Other = c.heap.hit(&f)
 	c.index[key] = len(c.faults)
@@ -290,7 +290,7 @@ func (c *Checker) program(t *thread, pc trace.Addr) int {
 		return -1
 	}
 	for i := len(t.calls) - 1; i >= 0; i-- {
-		if !c.o.Library(t.calls[i].ret - 1) {
+		if !c.o.Library(t.calls[i].Ret - 1) {
 			return i
 		}
 	}
@@ -300,24 +300,18 @@ func (c *Checker) program(t *thread, pc trace.Addr) int {
 // programCall is an address inside that call, 0 if there is none.
 func (c *Checker) programCall(t *thread, pc trace.Addr) trace.Addr {
 	if k := c.program(t, pc); k >= 0 {
-		return t.calls[k].ret - 1
+		return t.calls[k].Ret - 1
 	}
 	return 0
 }
 
-// stack is the return addresses of a thread's open calls, innermost first.
-func (t *thread) stack() []trace.Addr {
-	var out []trace.Addr
-	for i := len(t.calls) - 1; i >= 0 && len(out) < 64; i-- {
-		out = append(out, t.calls[i].ret)
-	}
-	return out
-}
+// maxStack is how many return addresses a fault tells.
+const maxStack = 64
 
 // Stack is that of the thread whose instruction is looked at, for Options.First.
 func (c *Checker) Stack() []trace.Addr {
 	if c.thread == nil {
 		return nil
 	}
-	return c.thread.stack()
+	return c.thread.calls.Stack(maxStack)
 }

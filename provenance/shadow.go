@@ -1,6 +1,9 @@
 package provenance
 
-import "mgtrace/trace"
+import (
+	"mgtrace/flow"
+	"mgtrace/trace"
+)
 
 // memory has a tag for every 4 bytes of the process's memory. An address takes two.
 type memory struct {
@@ -144,15 +147,9 @@ type thread struct {
 	id       trace.ThreadID
 	general  [16]Tag
 	vector   [32][8]Tag
-	calls    []call
+	calls    flow.Calls
 	inside   int // how many calls are open up to the allocator that the thread is in; 0: in none
 	born     NodeID
 	awaiting bool      // it has left an allocator whose block was not told yet
 	signals  []*thread // registers as they were when signals came
-}
-
-// call is an open call: where its return address lies, and what it is.
-type call struct {
-	slot uint64
-	ret  trace.Addr
 }

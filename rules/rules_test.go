@@ -79,7 +79,7 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session", false, "bpf capture capture/observe cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index objfile probe probe/evidence provenance query render report slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
+		" faultloc flow inline mgpp mgpp/index mgpp/infer mgpp/infer/native objfile probe probe/evidence provenance query render report slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},

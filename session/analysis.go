@@ -84,6 +84,9 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 		a.typing = newTyping(spec, symbols)
 		types = a.typing
 		a.begunLater()
+		if prog.Inferred != nil { // sizes and deaths are guessed
+			spec.MemoryFaults = check.MemoryFaults{NoBounds: true, NoUseAfterFree: true, NoDoubleFree: true}
+		}
 	}
 	a.ctx = context.Background()
 	a.graph = graph.New(spec, a.hist, types, graph.Options{Bias: a.bias()})

@@ -25,6 +25,10 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	if ao.Spec == "" {
 		return errors.New("which types should be drawn? name them with --spec FILE")
 	}
+	path, err := withoutAllocator(ctx, path, ao)
+	if err != nil {
+		return err
+	}
 	rec, err := openRecording(path, ao)
 	if err != nil {
 		return err
@@ -181,6 +185,10 @@ func (f timeFinder) find(s string) (mgpp.Timestamp, error) {
 
 // Info prints what a trace holds.
 func Info(w io.Writer, path string, o InfoOptions) error {
+	path, err := withoutAllocator(context.Background(), path, o.Analysis)
+	if err != nil {
+		return err
+	}
 	if o.Events {
 		return printEvents(w, path)
 	}

@@ -117,10 +117,10 @@ type nodeKinds struct {
 }
 
 // group implements index.Notes.Group.
-func (k *nodeKinds) group(_ string, stack []trace.Addr) int {
+func (k *nodeKinds) group(alloc string, stack []trace.Addr) int {
 	n := nodeKind{Why: "its allocation was not seen"}
 	if len(stack) > 0 {
-		e := k.typing.evidence(stack)
+		e := k.typing.evidence(alloc, stack)
 		n = nodeKind{Array: e.Array, Offset: e.Offset, Why: e.Why}
 		if e.Type != nil && e.Type.Size > 0 {
 			n.Type = e.Type.String()

@@ -272,6 +272,13 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
 	}
+	if o.AllocFree != nil && o.Slice > 0 {
+		return nil, errors.New("--alloc-free and --slice do not go together: slice the statement that is found (mgtrace slice)")
+	}
+	path, err := withoutAllocator(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
 	rec, err := openRecording(path, o)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,9 @@ type AnalysisOptions struct {
 	Slice      int           // of so many suspects say where their values came from; needs the recorded instructions
 	SliceMost  int           // by at most so many statements; 0: all
 	NoAddress  bool          // of these leave out what only tells where a value lies
+	// AllocFree has the blocks of a recording found without knowing the allocator; nil: they
+	// are those that it has.
+	AllocFree *AllocFree
 	// Locating watches the fault locator; nil: nobody does.
 	Locating *Locating
 }
@@ -93,6 +96,7 @@ type RenderOptions struct {
 
 // InfoOptions say how to print a trace.
 type InfoOptions struct {
+	Analysis AnalysisOptions // AllocFree only
 	JSON     bool
 	Events   bool
 	Index    bool                    // make an index also where the trace is short

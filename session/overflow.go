@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,10 +52,6 @@ type overflows struct {
 	a     *Analysis                  // for statements and types
 	parts map[trace.Addr]*types.Type // by where the blocks were allocated
 	names map[[2]trace.Addr]string   // of functions of libraries that were called
-
-	ev     trace.Event // the next event that was not taken
-	more   bool
-	events uint64
 }
 
 // follow takes events and instructions in the order of their instants.
@@ -74,61 +68,25 @@ func (v *overflows) follow(ctx context.Context) error {
 		},
 		Part: v.part, First: v.first,
 	})
-	if err := v.next(); err != nil {
-		return err
-	}
-	records := 0
-	err = v.flow.Scan(1, func(r *flow.Record) error {
-		if records++; records&0xfff == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		last := r.Instant
-		if r.Kind == flow.Exec {
-			last += trace.Instant(max(r.N, 1) - 1)
-			if !v.c.Has(r.Block) {
-				v.c.Block(r.Block, v.flow.Block(r.Block))
-			}
-		} else {
-			last-- // it stands in front of the next instruction
-		}
-		if err := v.upTo(last); err != nil {
-			return err
+	return v.rec.together(ctx, v.flow, v.event, func(r *flow.Record) error {
+		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
+			v.c.Block(r.Block, v.flow.Block(r.Block))
 		}
 		v.c.Record(r)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return v.upTo(^trace.Instant(0))
 }
 
-// upTo takes the events up to an instant.
-func (v *overflows) upTo(at trace.Instant) error {
-	for v.more && v.ev.Instant <= at {
-		switch v.ev.Kind {
-		case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
-			v.c.Heap(&v.ev)
-		case trace.KindSignal:
-			v.a.signalled(&v.ev)
-		case trace.KindExit:
-			v.a.ended(&v.ev)
-		}
-		v.events++
-		if err := v.next(); err != nil {
-			return err
-		}
+func (v *overflows) event(ev *trace.Event) error {
+	switch ev.Kind {
+	case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
+		v.c.Heap(ev)
+	case trace.KindSignal:
+		v.a.signalled(ev)
+	case trace.KindExit:
+		v.a.ended(ev)
 	}
 	return nil
-}
-
-func (v *overflows) next() error {
-	err := v.rec.r.Next(&v.ev)
-	v.more = err == nil
-	if errors.Is(err, io.EOF) || errors.Is(err, trace.ErrTruncated) {
-		return nil
-	}
-	return err
 }
 
 // allocators are the entries of the functions that give out and free blocks: the
@@ -136,21 +94,14 @@ func (v *overflows) next() error {
 // the recording has.
 func (v *overflows) allocators() (map[trace.Addr]bool, error) {
 	names := map[string]bool{}
-	for {
-		var ev trace.Event
-		err := v.rec.r.Next(&ev)
-		if errors.Is(err, io.EOF) || errors.Is(err, trace.ErrTruncated) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := v.rec.each(func(ev *trace.Event) error {
 		switch ev.Kind {
 		case trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
 			names[ev.Name] = true
 		}
-	}
-	if err := v.rec.r.Seek(0); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	at := map[trace.Addr]bool{}
@@ -177,7 +128,7 @@ func (v *overflows) allocators() (map[trace.Addr]bool, error) {
 func (v *overflows) part(n *provenance.Node, off uint64) uint64 {
 	t, ok := v.parts[n.BornPC]
 	if !ok {
-		e := v.a.typing.evidence(n.BornStack)
+		e := v.a.typing.evidence(n.Name, n.BornStack)
 		if e.Type != nil && e.Offset == 0 && !e.Array && e.Type.Kind == types.Struct {
 			t = e.Type
 		}

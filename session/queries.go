@@ -46,6 +46,10 @@ type Queries struct {
 
 // OpenQueries opens a trace for questions. Close it after use.
 func OpenQueries(path string, o QueryOptions) (*Queries, error) {
+	path, err := withoutAllocator(context.Background(), path, o.Analysis)
+	if err != nil {
+		return nil, err
+	}
 	rec, err := openRecording(path, o.Analysis)
 	if err != nil {
 		return nil, err
@@ -436,7 +440,7 @@ func (t *queryTyping) OfOrigin(i int) query.Typed {
 	if s, ok := t.byRule(stack); ok {
 		return ofSpec(s)
 	}
-	return t.of(stack, t.evidence(stack))
+	return t.of(stack, t.evidence(t.origins[i].Alloc, stack))
 }
 
 // of is the type that evidence shows: one of the specification, if it has it.

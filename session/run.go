@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,10 +22,13 @@ import (
 // that it could not be run or watched; what the program did wrong is in the
 // report.
 func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
-	if o.Analysis.Slice > 0 {
+	if o.Analysis.Slice > 0 || o.Analysis.AllocFree != nil {
 		o.Capture.Full = true
 	}
-	if o.Last > 0 || o.Analysis.Slice > 0 {
+	if free := o.Analysis.AllocFree; free != nil {
+		o.Capture.Globals = append(slices.Clone(o.Capture.Globals), free.Heap...)
+	}
+	if o.Last > 0 || o.Capture.Full {
 		return recordThen(ctx, o, launch, Locate)
 	}
 	// A trace serves other specifications too.

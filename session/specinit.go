@@ -337,7 +337,7 @@ func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder, p che
 		}
 		name, ok := byStack[&n.Stack[0]]
 		if !ok {
-			if e := y.evidence(n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
+			if e := y.evidence(n.Alloc, n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
 				name = e.Type.Name
 			}
 			byStack[&n.Stack[0]] = name

@@ -65,7 +65,7 @@ func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	key := &n.Stack[0]
 	s, ok := t.stacks[key]
 	if !ok {
-		s = t.decide(n.Stack)
+		s = t.decide(n.Alloc, n.Stack)
 		t.stacks[key] = s
 	}
 	if s.sized {
@@ -74,14 +74,14 @@ func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	return s.typ, s.offset, s.why
 }
 
-func (t *typing) decide(stack []trace.Addr) siteType {
+func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
 	if s, ok := t.byRule(stack); ok {
 		return s
 	}
 	if !slices.ContainsFunc(t.spec.Types, t.eligible) { // without a specification, say
 		return siteType{why: "no type is declared"}
 	}
-	e := t.evidence(stack)
+	e := t.evidence(alloc, stack)
 	if e.Type == nil {
 		return siteType{sized: true, why: e.Why}
 	}
@@ -93,8 +93,21 @@ func (t *typing) decide(stack []trace.Addr) siteType {
 	return siteType{why: e.Why}
 }
 
-// evidence is what debug information shows of the blocks of a stack.
-func (t *typing) evidence(stack []trace.Addr) evidence.Evidence {
+// evidence is what debug information shows of the blocks that an allocator gave out with a
+// stack. Of those that were found by what is done with them the first access tells.
+func (t *typing) evidence(alloc string, stack []trace.Addr) evidence.Evidence {
+	switch alloc {
+	case firstAccess:
+		im, ok := t.symbols.Image(stack[0] - 1)
+		if !ok || im.Obj == nil {
+			return evidence.Evidence{Why: "the first access is in a module that is not known"}
+		}
+		e := t.finder.ForAccess(im.Obj, uint64(stack[0]-1-im.Bias))
+		e.Offset = 0 // or it would be partAccess
+		return e
+	case partAccess:
+		return evidence.Evidence{Why: "the first access to it tells nothing of its type"}
+	}
 	frames := make([]evidence.Frame, 0, len(stack))
 	for _, pc := range stack {
 		f := evidence.Frame{}

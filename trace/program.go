@@ -23,12 +23,22 @@ type Program struct {
 	// Flow names the executed instructions that lie beside the trace (package flow).
 	Flow string `json:"flow,omitempty"`
 	Last *Last  `json:"last,omitempty"` // nil: nothing of the history was dropped to save room
+	// Inferred says that the blocks are not those of the program's allocators, but were
+	// found in a recording of its instructions; nil: they are.
+	Inferred *Inferred `json:"inferred,omitempty"`
 }
 
 // Last says that only the newest part of the history was kept.
 type Last struct {
 	Bytes int64  `json:"bytes"` // that the trace may take on disk, at any time
 	Ring  string `json:"ring"`  // of its segments
+}
+
+// Inferred says of what, and how, blocks were found.
+type Inferred struct {
+	Flow       string   `json:"flow"`                 // Program.Flow of that recording
+	Allocators []string `json:"allocators,omitempty"` // functions that were left out
+	Heap       []string `json:"heap,omitempty"`       // objects in static memory that were taken for heap
 }
 
 // Segment begins a part of the history that can be understood without what came

@@ -26,6 +26,7 @@ type analysisFlags struct {
 	sourceDirs []string
 	debugDirs  []string
 	timeout    time.Duration // of commands that only analyse
+	allocFree  allocFreeFlags
 }
 
 func (f *analysisFlags) add(c *cobra.Command) {
@@ -67,8 +68,35 @@ func (f *analysisFlags) addDirs(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")
 }
 
+// allocFreeFlags have the blocks of a recording found without knowing the allocator.
+type allocFreeFlags struct {
+	on         bool
+	allocators []string
+	heap       []string
+}
+
+func (f *allocFreeFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.on, "alloc-free", false, "find the blocks without knowing the allocator, by what addresses are computed from (needs record --full)")
+	c.Flags().StringArrayVar(&f.allocators, "allocator", nil, "with --alloc-free: leave out what this function does; `NAME` gives out blocks, NAME(N) takes back its N-th argument (repeatable)")
+	c.Flags().StringArrayVar(&f.heap, "heap", nil, "with --alloc-free: this object in static memory is heap too, recorded with --global `NAME` (repeatable)")
+}
+
+func (f *allocFreeFlags) check() error {
+	if !f.on && len(f.allocators)+len(f.heap) > 0 {
+		return errors.New("--allocator and --heap say how blocks are found without knowing the allocator: add --alloc-free")
+	}
+	return nil
+}
+
+func (f *allocFreeFlags) options() *session.AllocFree {
+	if !f.on {
+		return nil
+	}
+	return &session.AllocFree{Allocators: f.allocators, Heap: f.heap}
+}
+
 func (f *analysisFlags) options() session.AnalysisOptions {
-	return session.AnalysisOptions{Timeout: f.timeout, Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
+	return session.AnalysisOptions{AllocFree: f.allocFree.options(), Timeout: f.timeout, Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
 }
 
 // captureFlags are those of the commands that run a program.

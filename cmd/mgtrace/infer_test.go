@@ -1,126 +1,213 @@
 package main
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 
-	"mgtrace/flow"
-	"mgtrace/mgpp/infer"
-	"mgtrace/mgpp/infer/native"
 	"mgtrace/trace"
 )
 
-// inferred is the graph of a program without knowledge of its allocator, compared with
-// the blocks that the allocator gave out.
-type inferred struct {
-	blocks       int // alive at the end, of those that the program touched
-	start, exact int // of these: a node begins there; and has their size
-	falseNodes   int // nodes in none of them, or in the middle of one
-	edges        int // pointers in the heap that lead to a node
-	graph        *infer.Graph
+// life is a block of the program from its birth to its death.
+type life struct {
+	start trace.Addr
+	size  uint64
+	died  bool
 }
 
-// inferGraph records a program with all its instructions and builds the graph of what
-// the program's own code did. The heap's ranges are those that the program mapped.
-func inferGraph(t *testing.T, bin string) inferred {
+// lives are the blocks of a trace, and what its stores left in memory. With calls they are
+// the blocks that the program's own take returned, and its give was given back.
+func lives(t *testing.T, file string, calls bool) (out []life, words map[trace.Addr]uint64) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "t.mgt")
-	if r := mgtraceIn(t, "", "record", "--full", "-o", file, bin); r.status != 0 {
-		t.Fatal(r.stderr)
+	live := map[trace.Addr]int{}
+	words = map[trace.Addr]uint64{}
+	born := func(a trace.Addr, size uint64) {
+		live[a] = len(out)
+		out = append(out, life{start: a, size: size})
+		for w := a; w < a+trace.Addr(size); w += 8 {
+			delete(words, w)
+		}
+	}
+	died := func(a trace.Addr) {
+		if i, ok := live[a]; ok {
+			out[i].died = true
+			delete(live, a)
+		}
 	}
 	r, err := trace.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	live := map[trace.Addr]uint64{}
-	var ranges [][2]trace.Addr
+	funcs := r.Program().Funcs
+	var asked []uint64
 	for ev := (trace.Event{}); ; {
 		err := r.Next(&ev)
 		if errors.Is(err, io.EOF) {
-			break
+			return out, words
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch ev.Kind {
 		case trace.KindAlloc:
-			live[ev.Addr] = ev.Size
+			if !calls {
+				born(ev.Addr, ev.Size)
+			}
 		case trace.KindFree:
-			delete(live, ev.Addr)
+			died(ev.Addr)
 		case trace.KindRealloc:
-			delete(live, trace.Addr(ev.Aux))
-			live[ev.Addr] = ev.Size
-		case trace.KindMap:
-			ranges = append(ranges, [2]trace.Addr{ev.Addr, ev.Addr + trace.Addr(ev.Size)})
-		}
-	}
-	heap := func(a trace.Addr) bool {
-		for _, x := range ranges {
-			if a >= x[0] && a < x[1] {
-				return true
+			died(trace.Addr(ev.Aux))
+			born(ev.Addr, ev.Size)
+		case trace.KindCall:
+			switch name := funcs[ev.Aux-1].Name; {
+			case calls && name == "take":
+				asked = append(asked, ev.Args[0])
+			case calls && name == "give":
+				died(trace.Addr(ev.Args[0]))
+			}
+		case trace.KindReturn:
+			if calls && funcs[ev.Aux-1].Name == "take" {
+				born(trace.Addr(ev.Ret), asked[len(asked)-1])
+				asked = asked[:len(asked)-1]
+			}
+		case trace.KindStore:
+			for i := 0; i+8 <= len(ev.Data); i += 8 {
+				words[ev.Addr+trace.Addr(i)] = binary.LittleEndian.Uint64(ev.Data[i:])
 			}
 		}
-		return false
 	}
-	own := func(pc trace.Addr) bool {
-		for _, m := range r.Program().Modules {
-			if m.Traced && pc >= m.Lo && pc < m.Hi {
-				return true
-			}
+}
+
+// inferred compares the blocks that are found without knowing the allocator with those
+// that it gave out.
+type inferred struct {
+	lives, places int // blocks that were given out, and at how many addresses
+	start, exact  int // addresses at which a block was found, and with its size
+	told          int // blocks that were told apart from those before at their address
+	falseNodes    int // that begin where no block was
+	edges, found  int // pointers between blocks at the end, and those of them that were found
+}
+
+// infer records a program with all its instructions and has its blocks found.
+func infer(t *testing.T, bin string, own bool, flags ...string) inferred {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "t.mgt")
+	args := []string{"record", "--full", "-o", file, bin}
+	if own {
+		args = append(args, "--cpoint", "take", "--cpoint", "give")
+	}
+	if slices.Contains(flags, "--heap") {
+		args = append(args, "--global", "memory")
+	}
+	if r := mgtraceIn(t, "", args...); r.status != 0 {
+		t.Fatal(r.stderr)
+	}
+	truth, words := lives(t, file, own)
+	r := mgtraceIn(t, "", append([]string{"snapshot", file, "--alloc-free", "--json", "--max", "0"}, flags...)...)
+	if r.status != 0 {
+		t.Fatal(r.stderr)
+	}
+	got, _ := lives(t, file+".nodes", false)
+	sizes, count := map[trace.Addr]uint64{}, map[trace.Addr]int{}
+	for _, b := range got {
+		sizes[b.start] = max(sizes[b.start], b.size)
+		count[b.start]++
+	}
+	out := inferred{lives: len(truth)}
+	places := map[trace.Addr]uint64{}
+	for _, b := range truth {
+		if count[b.start] > 0 {
+			count[b.start]--
+			out.told++
 		}
-		return false
+		places[b.start] = max(places[b.start], b.size)
 	}
-	g := infer.New(infer.Options{Heap: heap})
-	feed := native.New(g, heap, own)
-	f, err := flow.Open(flow.Path(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.Scan(1, func(rec *flow.Record) error {
-		if rec.Kind == flow.Exec && !feed.Has(rec.Block) {
-			feed.Block(rec.Block, f.Block(rec.Block))
-		}
-		feed.Record(rec)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	out := inferred{graph: g}
-	end := g.At(g.Now())
-	for _, e := range end.Edges {
-		if e.To != 0 {
-			out.edges++
-		}
-	}
-	for _, n := range end.Nodes {
-		size, ok := live[n.Start]
-		switch {
-		case !ok:
-			out.falseNodes++
-		case n.Size == size:
-			out.exact++
-			fallthrough
-		default:
+	for a, size := range places {
+		out.places++
+		if have, ok := sizes[a]; ok {
 			out.start++
+			if have == size {
+				out.exact++
+			}
 		}
 	}
-	out.blocks = len(live)
+	for a := range sizes {
+		if _, ok := places[a]; !ok {
+			out.falseNodes++
+		}
+	}
+	found := edges(t, r.stdout)
+	for _, b := range truth {
+		for off := trace.Addr(0); off+8 <= trace.Addr(b.size) && !b.died; off += 8 {
+			to := trace.Addr(words[b.start+off])
+			if !slices.ContainsFunc(truth, func(x life) bool { return x.start == to && !x.died }) {
+				continue
+			}
+			out.edges++
+			if e := [2]trace.Addr{b.start, to}; found[e] > 0 {
+				found[e]--
+				out.found++
+			}
+		}
+	}
+	t.Logf("%+v", out)
 	return out
 }
 
-// TestInferGraph: of a program that frees nothing, and writes every field, each block is
-// found with its exact start and size, and nothing else, whichever allocator gave it out.
-func TestInferGraph(t *testing.T) {
-	for _, opt := range []string{"-O0", "-O2"} {
-		bin := filepath.Join(t.TempDir(), "built")
-		if out, err := exec.Command("gcc", "-g", opt, "-o", bin, "../../testdata/overflow/built.c").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+// edges counts the pointers of a snapshot, from block to block by their addresses.
+func edges(t *testing.T, snapshot string) map[[2]trace.Addr]int {
+	t.Helper()
+	var s struct {
+		Nodes []struct {
+			Node, Address string
+			Fields        []struct{ To string }
 		}
+	}
+	if err := json.Unmarshal([]byte(snapshot), &s); err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]trace.Addr{}
+	for _, n := range s.Nodes {
+		a, err := strconv.ParseUint(n.Address, 0, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at[n.Node] = trace.Addr(a)
+	}
+	out := map[[2]trace.Addr]int{}
+	for _, n := range s.Nodes {
+		for _, f := range n.Fields {
+			if f.To != "" {
+				out[[2]trace.Addr{at[n.Node], at[f.To]}]++
+			}
+		}
+	}
+	return out
+}
+
+// built compiles a program of testdata/infer.
+func built(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "prog")
+	if out, err := exec.Command("gcc", append(flags, "-g", "-o", bin, "../../testdata/infer/"+source)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestInferLibrary: of a program that frees nothing, and writes every field, each block
+// is found with its exact start and size, whichever allocator gave it out.
+func TestInferLibrary(t *testing.T) {
+	needCapture(t)
+	for _, opt := range []string{"-O0", "-O2"} {
+		bin := built(t, "built.c", opt)
 		for _, name := range append([]string{"glibc"}, preloaded...) {
 			t.Run(name+opt, func(t *testing.T) {
 				if name != "glibc" {
@@ -130,16 +217,41 @@ func TestInferGraph(t *testing.T) {
 					}
 					t.Setenv("LD_PRELOAD", paths[0])
 				}
-				got := inferGraph(t, bin)
-				t.Logf("%d blocks, %d by start, %d exact, %d false, %d edges, %d suspects", got.blocks, got.start, got.exact, got.falseNodes, got.edges, len(got.graph.Suspects()))
-				// Blocks that a library allocated for itself are not the program's steps.
-				if got.start != 61 || got.exact < 60 || len(got.graph.Suspects()) != 0 {
+				got := infer(t, bin, false)
+				if got.start < 61 || got.exact < 60 {
 					t.Errorf("%+v", got)
 				}
-				// The value that jemalloc returns is not always known: then an index
-				// is not told from a base (docs/design/history.md).
-				if name != "libjemalloc.so.2" && (got.exact != 61 || got.falseNodes != 0) || name == "glibc" && got.edges != 88 {
+				if name == "glibc" && (got.exact != 61 || got.falseNodes != 0 || got.found != 88) {
 					t.Errorf("%+v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestInferOwn: so are the blocks of a program that manages memory itself. Where its
+// functions are named, each life of a block is told, too.
+func TestInferOwn(t *testing.T) {
+	needCapture(t)
+	for _, how := range []string{"POOL", "SLAB", "ARENA", "POOL -DSTATIC"} {
+		for _, opt := range []string{"-O0", "-O2"} {
+			t.Run(how+" "+opt, func(t *testing.T) {
+				flags := []string{opt, "-DHOW=" + how[:4]}
+				var heap []string
+				switch how {
+				case "ARENA":
+					flags[1] = "-DHOW=ARENA"
+				case "POOL -DSTATIC":
+					flags, heap = append(flags, "-DSTATIC"), []string{"--heap", "memory"}
+				}
+				bin := built(t, "own.c", flags...)
+				got := infer(t, bin, true, heap...)
+				if got.start != got.places || got.exact != got.places || got.falseNodes > 2 || got.found != got.edges || got.edges == 0 {
+					t.Errorf("unnamed: %+v", got)
+				}
+				got = infer(t, bin, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)
+				if got.exact != got.places || got.told != got.lives || got.falseNodes != 0 || got.found != got.edges {
+					t.Errorf("named: %+v", got)
 				}
 			})
 		}

@@ -24,6 +24,9 @@ func newLocate(s streams) *cobra.Command {
 			if err := out.check(); err != nil {
 				return err
 			}
+			if err := an.allocFree.check(); err != nil {
+				return err
+			}
 			r, err := session.Locate(c.Context(), args[0], sl.apply(out.wants(an.options())))
 			if err != nil {
 				return err
@@ -32,6 +35,7 @@ func newLocate(s streams) *cobra.Command {
 		},
 	}
 	an.add(c)
+	an.allocFree.add(c)
 	an.addTimeout(c)
 	out.add(c)
 	sl.add(c)
@@ -56,6 +60,9 @@ recorded history, or on the heap of a core file, which has no history.`,
 			if err := out.check(); err != nil {
 				return err
 			}
+			if err := an.allocFree.check(); err != nil {
+				return err
+			}
 			r, err := session.Check(c.Context(), args[0], program, out.wants(an.options()))
 			if err != nil {
 				return err
@@ -64,6 +71,7 @@ recorded history, or on the heap of a core file, which has no history.`,
 		},
 	}
 	an.add(c)
+	an.allocFree.add(c)
 	an.addTimeout(c)
 	out.add(c)
 	c.Flags().StringVar(&program, "program", "", "core file: the program that dumped it, if it lies elsewhere now (`FILE`)")
@@ -83,12 +91,16 @@ func newRender(s streams) *cobra.Command {
   mgtrace render t.mgt --spec list.cons --history -o mgpp.svg`,
 		Args: exactly(1, "which trace? try: mgtrace render t.mgt --spec FILE --at crash"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := an.allocFree.check(); err != nil {
+				return err
+			}
 			o.Out = s.out
 			return session.Render(c.Context(), args[0], an.options(), o)
 		},
 	}
 	c.Flags().StringVar(&an.spec, "spec", "", "the types to draw (a .cons `FILE`)")
 	an.addDirs(c)
+	an.allocFree.add(c)
 	c.Flags().StringVar(&o.At, "at", "end", "the `TIME`: "+timeHelp)
 	c.Flags().StringVar(&o.From, "from", "", "draw every change from this time on")
 	c.Flags().StringVar(&o.To, "to", "end", "… up to this time")
@@ -103,6 +115,7 @@ func newRender(s streams) *cobra.Command {
 func newInfo(s streams) *cobra.Command {
 	var json, events, index bool
 	var memory memoryFlag
+	var allocFree allocFreeFlags
 	c := &cobra.Command{
 		Use:     "info TRACE",
 		Short:   "Say what a trace holds",
@@ -110,10 +123,13 @@ func newInfo(s streams) *cobra.Command {
 		Args:    exactly(1, "which trace? try: mgtrace info t.mgt"),
 		RunE: func(c *cobra.Command, args []string) error {
 			limit, err := memory.keep()
+			if err == nil {
+				err = allocFree.check()
+			}
 			if err != nil {
 				return err
 			}
-			o := session.InfoOptions{JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
+			o := session.InfoOptions{Analysis: session.AnalysisOptions{AllocFree: allocFree.options()}, JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
 			return session.Info(s.out, args[0], o)
 		},
 	}
@@ -121,6 +137,7 @@ func newInfo(s streams) *cobra.Command {
 	c.Flags().BoolVar(&index, "index", false, "make an index beside the trace also if it is short")
 	c.Flags().BoolVar(&events, "events", false, "print every event as a line of text")
 	memory.add(c)
+	allocFree.add(c)
 	return c
 }
 

@@ -51,11 +51,15 @@ func (f *queryFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.index, "index", false, "make an index beside the trace also if it is short")
 	f.memory.add(c)
 	f.an.addDirs(c)
+	f.an.allocFree.add(c)
 }
 
 // ask opens the trace and has it asked.
 func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) error) error {
 	if err := f.out.check(); err != nil {
+		return err
+	}
+	if err := f.an.allocFree.check(); err != nil {
 		return err
 	}
 	memory, err := f.memory.keep()

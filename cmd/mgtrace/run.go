@@ -46,6 +46,9 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if sl.slice && ca.watch {
 				return errors.New("--slice needs the whole run, --watch stops it: which?")
 			}
+			if err := an.allocFree.check(); err != nil {
+				return err
+			}
 			if err := win.apply(&o); err != nil {
 				return err
 			}
@@ -63,6 +66,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 		},
 	}
 	an.add(c)
+	an.allocFree.add(c)
 	ca.add(c)
 	win.add(c)
 	out.add(c)

@@ -39,14 +39,13 @@ type Edge struct {
 // left out; what was split later is joined, and what was merged later is apart, for
 // each address belongs to who owned it then; the newest edge of each address counts.
 func (g *Graph) At(t Timestamp) *Snapshot {
-	s := &Snapshot{Time: min(t, g.now)}
+	s := &Snapshot{Time: min(t, g.Now())}
 	parts := map[NodeID]*Part{}
 	for a, p := range g.places {
-		i := sort.Search(len(p.owners), func(i int) bool { return p.owners[i].time > t })
-		if i == 0 {
+		id := p.at(t)
+		if id == 0 {
 			continue
 		}
-		id := p.owners[i-1].node
 		n := parts[id]
 		if n == nil {
 			n = &Part{Node: id}
@@ -58,7 +57,7 @@ func (g *Graph) At(t Timestamp) *Snapshot {
 		slices.Sort(n.Addrs)
 		n.Start = n.Addrs[0]
 		for _, a := range n.Addrs {
-			n.Size = max(n.Size, uint64(a-n.Start)+g.places[a].size)
+			n.Size = max(n.Size, uint64(a-n.Start)+g.places[a].size(t))
 		}
 		s.Nodes = append(s.Nodes, *n)
 	}
@@ -76,15 +75,46 @@ func (g *Graph) At(t Timestamp) *Snapshot {
 	return s
 }
 
+// life is the part of an address's owners around time t between which no node of it
+// ended, empty if it had none then.
+func (p *place) life(t Timestamp) []owning {
+	lo := sort.Search(len(p.owners), func(i int) bool { return p.owners[i].time > t }) - 1
+	if lo < 0 || p.owners[lo].node == 0 {
+		return nil
+	}
+	hi := lo + 1
+	for hi < len(p.owners) && p.owners[hi].node != 0 && !p.owners[hi].begins {
+		hi++
+	}
+	for lo > 0 && !p.owners[lo].begins {
+		lo--
+	}
+	return p.owners[lo:hi]
+}
+
+// at is the address's owner at t, 0: it had none.
+func (p *place) at(t Timestamp) NodeID {
+	if l := p.life(t); l != nil {
+		return l[sort.Search(len(l), func(i int) bool { return l[i].time > t })-1].node
+	}
+	return 0
+}
+
+// size is that of the widest access in the life around t, in bytes, at least 1.
+func (p *place) size(t Timestamp) uint64 {
+	l := p.life(t)
+	return max(l[len(l)-1].size, 1)
+}
+
 // edge is the newest edge of an address at t.
 func (g *Graph) edge(a trace.Addr, t Timestamp) (Edge, bool) {
 	l := g.places[a].edges
 	i := sort.Search(len(l), func(i int) bool { return l[i].time > t })
-	if i == 0 {
+	if i == 0 || l[i-1].time < g.places[a].life(t)[0].time {
 		return Edge{}, false
 	}
 	x := l[i-1]
-	return Edge{From: a, Value: x.value, Time: x.time, PC: x.pc}, true
+	return Edge{From: a, Value: x.value, Time: x.time, PC: g.changes[x.time].PC}, true
 }
 
 // lead finds the node that an edge led to: the one that has the address, or the one
@@ -95,8 +125,7 @@ func (s *Snapshot) lead(e *Edge, g *Graph) (NodeID, uint64) {
 		return 0, 0
 	}
 	if p := g.places[v]; p != nil {
-		if i := sort.Search(len(p.owners), func(i int) bool { return p.owners[i].time > s.Time }); i > 0 {
-			id := p.owners[i-1].node
+		if id := p.at(s.Time); id != 0 {
 			for k := range s.Nodes {
 				if s.Nodes[k].Node == id {
 					return id, uint64(v - s.Nodes[k].Start)

@@ -4,8 +4,10 @@
 //
 //	g := infer.New(infer.Options{Allocator: true})
 //	g.Offset(pc, base, addr, 8)     // an access, or arithmetic, at base + offset
-//	g.Store(pc, addr, 8, value)     // a store, of a heap address or of data
+//	g.Store(pc, addr, 8, value, 0)  // a store, of a heap address or of data
+//	g.Begin(addr, moment)           // a call that is not in the stream gave out a block
 //	s := g.At(t)                    // nodes, clusters and edges at any time
+//	b := g.Blocks()                 // what the nodes turned out to be
 //
 // Addresses that are computed from one another are one node. With the allocator's code
 // in the stream, an address that is stored is the head of a node, which splits what it

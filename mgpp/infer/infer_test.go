@@ -57,7 +57,7 @@ func TestFigure36(t *testing.T) {
 	if d := cmp.Diff([]Member{{1, 4}, {2, 4}}, c.Members); d != "" || c.Birth != 4 {
 		t.Errorf("%+v %s", c, d)
 	}
-	g.Store(1, 0x1000, 8, 0x1010)
+	g.Store(1, 0x1000, 8, 0x1010, 0)
 	expect(t, g, 5, "[1000 1008] [1010] (5)1000→1010") // split
 	if n := g.Node(g.At(5).Nodes[1].Node); n.Source != c.ID || n.Birth != 5 {
 		t.Errorf("%+v", n)
@@ -72,12 +72,12 @@ func TestFigure36(t *testing.T) {
 func TestFigure34(t *testing.T) {
 	const node, newNode = 0x1000, 0x1020
 	g := New(Options{Heap: heap})
-	g.Touch(11, node, 1)          // 1: node = malloc
-	g.Store(12, node, 8, 0)       // 2: node->next = NULL
-	g.Touch(13, newNode, 1)       // 3: new_node = malloc
-	g.Store(14, newNode, 8, 0)    // 4: new_node->next = NULL
-	g.Store(15, node, 8, newNode) // 5
-	g.Store(19, node, 8, 0)       // 6
+	g.Touch(11, node, 1)             // 1: node = malloc
+	g.Store(12, node, 8, 0, 0)       // 2: node->next = NULL
+	g.Touch(13, newNode, 1)          // 3: new_node = malloc
+	g.Store(14, newNode, 8, 0, 0)    // 4: new_node->next = NULL
+	g.Store(15, node, 8, newNode, 0) // 5
+	g.Store(19, node, 8, 0, 0)       // 6
 	for at, want := range []string{
 		"",
 		"[1000]",
@@ -103,7 +103,7 @@ func TestFigure37(t *testing.T) {
 	const head, tail = 0x100, 0x110 // not in the heap
 	tmp := func(i int) trace.Addr { return trace.Addr(0x1000 + 0x20*(i-1)) }
 	g := New(Options{Allocator: true, Heap: heap})
-	next := func(pc trace.Addr, i int, v trace.Addr) { g.Store(pc, tmp(i), 8, uint64(v)) }
+	next := func(pc trace.Addr, i int, v trace.Addr) { g.Store(pc, tmp(i), 8, uint64(v), 0) }
 	var at []Timestamp // after each line
 	line := func(f func()) { f(); at = append(at, g.Now()) }
 
@@ -120,15 +120,15 @@ func TestFigure37(t *testing.T) {
 	expect(t, g, at[8], "[1000] [1020] [1040] [1060] [1080] (6)1000→1020 (7)1020→1040 (8)1040→1060 (9)1060→1080")
 	line(func() { next(10, 1, tmp(3)) })
 	line(func() { // free(tmp2): the first in the list
-		g.Store(11, tmp(2), 8, tail)
+		g.Store(11, tmp(2), 8, tail, 0)
 		g.Offset(11, tmp(2), tmp(2)+8, 8)
-		g.Store(11, tmp(2)+8, 8, head)
+		g.Store(11, tmp(2)+8, 8, head, 0)
 	})
 	line(func() { // free(tmp4): before tmp2
 		g.Offset(12, tmp(4), tmp(4)+8, 8)
-		g.Store(12, tmp(4), 8, uint64(tmp(2)))
-		g.Store(12, tmp(4)+8, 8, head)
-		g.Store(12, tmp(2)+8, 8, uint64(tmp(4)))
+		g.Store(12, tmp(4), 8, uint64(tmp(2)), 0)
+		g.Store(12, tmp(4)+8, 8, head, 0)
+		g.Store(12, tmp(2)+8, 8, uint64(tmp(4)), 0)
 	})
 	line(func() { next(13, 1, tmp(3)) })
 	line(func() { next(14, 3, 0) })
@@ -166,7 +166,7 @@ func TestWithoutAllocator(t *testing.T) {
 	g.Offset(1, 0x1000, 0x1010, 8)
 	g.Touch(1, 0x1020, 8)
 	g.Offset(7, 0x1000, 0x1020, 1) // overflow
-	g.Store(1, 0x1020, 8, 0x1010)
+	g.Store(1, 0x1020, 8, 0x1010, 0)
 	expect(t, g, g.Now(), "[1000 1010] [1020] (3)1020→1010(+16)")
 	if d := cmp.Diff([]Suspect{{2, 7, 0x1000, 0x1020, 1, 2}}, g.Suspects()); d != "" {
 		t.Error(d)
@@ -207,6 +207,11 @@ func (g *Graph) sound(t *testing.T) {
 			t.Fatalf("node %d has no address", id)
 		}
 	}
+	for a := range g.places {
+		if g.owner(a) == 0 {
+			n++
+		}
+	}
 	if n != len(g.places) {
 		t.Fatalf("%d addresses listed of %d", n, len(g.places))
 	}
@@ -217,13 +222,19 @@ func random(seed uint64) (steps []func(*Graph)) {
 	addr := func() trace.Addr { return trace.Addr(0x1000 + 8*rnd.IntN(24)) }
 	for range 60 {
 		a, b, v := addr(), addr(), uint64(rnd.IntN(2))*uint64(addr())
-		switch rnd.IntN(5) {
+		switch rnd.IntN(8) {
+		case 5:
+			steps = append(steps, func(g *Graph) { g.Begin(a, Moment{PC: 4}) })
+		case 6:
+			steps = append(steps, func(g *Graph) { g.End(5, a) })
+		case 7:
+			steps = append(steps, func(g *Graph) { g.Point(6, a, b) })
 		case 0:
 			steps = append(steps, func(g *Graph) { g.Touch(1, a, 8) })
 		case 1, 2:
 			steps = append(steps, func(g *Graph) { g.Offset(2, a, b, 8) })
 		default:
-			steps = append(steps, func(g *Graph) { g.Store(3, a, 8, v) })
+			steps = append(steps, func(g *Graph) { g.Store(3, a, 8, v, 0) })
 		}
 	}
 	return steps

@@ -24,6 +24,9 @@
 // its first member) agree on the larger; other disagreement is no evidence: a
 // wrong type is worse than none.
 //
+// ForAccess asks an instruction instead that accesses an object: which pointer its
+// address is computed from.
+//
 // The package reads no memory and knows no values: how many elements a block
 // has is decided by its real size.
 package evidence

@@ -30,14 +30,15 @@ type Source func(file string, line int) (text string, ok bool)
 type Finder struct {
 	source Source // may be nil
 
-	mu      sync.Mutex
-	sites   map[Frame]*site
-	statics statics
+	mu       sync.Mutex
+	sites    map[Frame]*site
+	accesses map[Frame]*Evidence
+	statics  statics
 }
 
 // NewFinder returns a Finder that reads source text through source, which may be nil.
 func NewFinder(source Source) *Finder {
-	return &Finder{source: source, sites: map[Frame]*site{}, statics: statics{}}
+	return &Finder{source: source, sites: map[Frame]*site{}, accesses: map[Frame]*Evidence{}, statics: statics{}}
 }
 
 // Find returns what the call that returns to addr allocates, by debug

@@ -1,100 +1,130 @@
-// Package native feeds a graph of package infer with the instructions that an x86-64
-// program executed (package flow).
-//
-//	f := native.New(graph, heap, own)
-//	for each block { f.Block(id, block) }
-//	for each record { f.Record(&rec) }
-//
-// A flow has no values. Addresses are known all the same where they matter: the base
-// register of an access is its address less the displacement; and from there on the
-// value is followed through copies, sums with constants, and memory. What an address
-// was computed from is followed with it: that is the base which algorithm 2 joins the
-// accessed address to. A pointer that is loaded is its own base (thesis 3.2.1: pointers
-// point to the head of a node).
 package native
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"mgtrace/flow"
 	"mgtrace/mgpp/infer"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
 
-// value is what is known of one: root is the address that it was computed from.
-type value struct {
-	known, rooted bool
-	v, root       uint64
+// Options say what a feed can not know by itself.
+type Options struct {
+	// Heap says what is a heap address. It must not be nil.
+	Heap func(trace.Addr) bool
+	// Own says whose instructions are steps: the program's. It must not be nil.
+	Own func(trace.Addr) bool
+	// Static says what is an address of static memory; what is neither that nor of
+	// the heap is a stack's. Nil: nothing is.
+	Static func(trace.Addr) bool
+	// StackAt is told an address of each thread's stack. Nil: nobody wants to know.
+	StackAt func(trace.Addr)
+	// Allocators are functions whose instructions, and all that they call, are left
+	// out, by their entries. Empty: the allocator may be anywhere in the program.
+	Allocators map[trace.Addr]Role
 }
 
-type thread struct {
-	general [16]value
-	vector  [32][8]value // words
-	own     bool         // its last instruction was the program's
+// Role says what an allocator's function does.
+type Role struct {
+	Gives bool // a block, whose address it returns
+	Takes int  // the block that its N-th argument points to; 0: none
 }
 
-type op struct {
-	pc    trace.Addr
-	d     x86.Derived
-	mems  []x86.MemAccess
-	first int
-	wipes uint16
-	lanes uint32 // vector registers that are written
-}
-
-type block struct {
-	ops []op
-	own bool
-}
+// Span is a range of instants, both ends included.
+type Span struct{ First, Last trace.Instant }
 
 // Feed follows one program.
 type Feed struct {
+	o       Options
 	g       *infer.Graph
-	heap    func(trace.Addr) bool
-	own     func(trace.Addr) bool
 	blocks  []*block
 	threads map[trace.ThreadID]*thread
-	memory  map[uint64]uint64 // by address of 8 aligned bytes: values that were stored and are known
+	memory  map[uint64]value // by address of 8 aligned bytes: what was stored and is known
+	stores  []trace.Event    // of the record that comes next
+	spans   []Span
+	t       *thread // whose instruction is executed
+	now     trace.Instant
 }
 
-// New returns a feed of g. heap says what is a heap address; own whose instructions are
-// steps: the program's, without the allocator's, or all.
-func New(g *infer.Graph, heap, own func(trace.Addr) bool) *Feed {
-	return &Feed{g: g, heap: heap, own: own, threads: map[trace.ThreadID]*thread{}, memory: map[uint64]uint64{}}
+// New returns a feed of an empty graph.
+func New(o Options) *Feed {
+	f := &Feed{o: o, threads: map[trace.ThreadID]*thread{}, memory: map[uint64]value{}}
+	f.g = infer.New(infer.Options{Allocator: len(o.Allocators) == 0, Heap: o.Heap, Stack: f.stack})
+	return f
 }
+
+// Graph is what has been built.
+func (f *Feed) Graph() *infer.Graph { return f.g }
+
+// Inside returns when allocators were executed, in order.
+func (f *Feed) Inside() []Span { return f.spans }
+
+// maxStack is how many return addresses a node has.
+const maxStack = 32
+
+func (f *Feed) stack() []trace.Addr {
+	if f.t == nil {
+		return nil
+	}
+	return f.t.calls.Stack(maxStack)
+}
+
+// thread is what a thread's registers hold, and where it is.
+type thread struct {
+	general [16]value
+	vector  [32][8]value // words
+	args    [6]value     // of the call by which the program left its own code
+	calls   flow.Calls
+	inside  int  // how many calls are open up to the allocator that it is in; 0: in none
+	role    Role // of that allocator
+	seen    bool // an address of its stack was told
+	own     bool // its last instruction was the program's
+}
+
+// arguments are the registers of a call's arguments (x86-64 psABI 3.2.3).
+var arguments = [6]x86.Reg{x86.RDI, x86.RSI, x86.RDX, x86.RCX, 8, 9} // read-only
 
 // Has says whether a block was told.
 func (f *Feed) Has(id flow.BlockID) bool { return int(id) < len(f.blocks) && f.blocks[id] != nil }
 
-// Block tells a block before the first record that names it.
-func (f *Feed) Block(id flow.BlockID, b *flow.Block) {
-	for int(id) >= len(f.blocks) {
-		f.blocks = append(f.blocks, nil)
+// Event takes an event of the program, before the record of its instant: stores tell
+// what was stored; what a library wrote for the program is an access of its call.
+func (f *Feed) Event(ev *trace.Event) {
+	switch ev.Kind {
+	case trace.KindStore:
+		if len(ev.Data) >= 8 {
+			f.stores = append(f.stores, trace.Event{Instant: ev.Instant, Addr: ev.Addr, Data: slices.Clone(ev.Data)})
+		}
+	case trace.KindBulk, trace.KindSyscall:
+		f.wrote(ev)
 	}
-	out := &block{ops: make([]op, len(b.Insts)), own: f.own(b.Start)}
-	for i := range b.Insts {
-		o := &out.ops[i]
-		o.pc, o.first = b.PC(i), int(b.Insts[i].Access)
-		in, err := x86.Decode(b.Bytes(i), uint64(o.pc))
-		if err != nil {
-			o.wipes = 0xffff
-			continue
-		}
-		var e x86.Effects
-		in.Effects(&e)
-		in.Derive(&o.d)
-		o.mems = append(o.mems, e.Mem[:e.NMem]...)
-		for r := range 16 {
-			if e.Write.Intersects(x86.GPR(x86.Reg(r), 0, 8)) {
-				o.wipes |= 1 << r
-			}
-		}
-		for r := range 32 {
-			if e.Write.Intersects(x86.Vector(r, 0, 64)) {
-				o.lanes |= 1 << r
-			}
+}
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// wrote takes a write of a library or the kernel for the program.
+func (f *Feed) wrote(ev *trace.Event) {
+	t := f.threads[ev.Thread]
+	if t == nil || t.own || t.inside > 0 || ev.Size == 0 || !f.o.Heap(ev.Addr) {
+		return
+	}
+	f.t = t
+	f.g.Present(ev.Instant, ev.Thread)
+	base := ev.Base
+	if base == 0 {
+		base = ev.Addr
+	}
+	for i := range t.args {
+		v := resolve(&t.args[i])
+		r, ok := v.rootOf()
+		if root := trace.Addr(r); ok && v.known && trace.Addr(v.v) == base && f.o.Heap(root) && root != ev.Addr {
+			f.g.Offset(ev.PC, root, ev.Addr, ev.Size)
+			return
 		}
 	}
-	f.blocks[id] = out
+	f.g.Touch(ev.PC, ev.Addr, ev.Size)
 }
 
 // Record takes the next record.
@@ -104,160 +134,98 @@ func (f *Feed) Record(r *flow.Record) {
 		t = &thread{}
 		f.threads[r.Thread] = t
 	}
+	f.t, f.now = t, r.Instant
 	switch r.Kind {
 	case flow.Exec:
-		b := f.blocks[r.Block]
-		if b.own && !t.own { // what a library returns is a pointer: its own base
-			t.general[x86.RAX].rooted = false
-		}
-		t.own = b.own
-		ops := b.ops[r.From : r.From+r.N]
-		for i := range ops {
-			f.step(t, &ops[i], r.Mem[ops[i].first-ops[0].first:], b.own)
-		}
+		f.exec(t, r)
 	case flow.Define, flow.Unmap:
 		for _, m := range r.Mem {
 			f.forget(m)
 		}
 	case flow.Gap:
-		f.threads, f.memory = map[trace.ThreadID]*thread{}, map[uint64]uint64{}
+		f.threads, f.memory = map[trace.ThreadID]*thread{}, map[uint64]value{}
+	}
+	f.stores = f.stores[:0]
+}
+
+func (f *Feed) exec(t *thread, r *flow.Record) {
+	b := f.blocks[r.Block]
+	if role, ok := f.o.Allocators[b.start]; ok && r.From == 0 && t.inside == 0 && len(t.calls) > 0 {
+		f.enter(t, role)
+	}
+	own := b.own && t.inside == 0
+	switch {
+	case own && !t.own: // what a library returns is a pointer: its own base
+		if v := &t.general[x86.RAX]; v.born == nil {
+			*v = f.returned(*v, &birth{})
+		}
+	case !own && t.own:
+		for i, reg := range arguments {
+			t.args[i] = t.general[reg]
+		}
+	}
+	t.own = own
+	if t.inside > 0 {
+		f.span(r.Instant, int(r.N))
+	}
+	ops := b.ops[r.From : r.From+r.N]
+	for i := range ops {
+		o := &ops[i]
+		mems := r.Mem[o.first-ops[0].first:]
+		f.g.Present(f.now, r.Thread)
+		f.step(t, o, mems, own)
+		if o.control != plain && len(o.mems) > 0 {
+			f.transfer(t, r.Thread, o, mems)
+		}
+		f.now++
 	}
 }
 
-func (f *Feed) forget(m flow.Mem) {
-	if uint64(m.Size) > 8*uint64(len(f.memory)) {
-		for a := range f.memory {
-			if a+8 > uint64(m.Addr) && a < uint64(m.Addr)+uint64(m.Size) {
-				delete(f.memory, a)
-			}
-		}
+// span notes that instructions were an allocator's.
+func (f *Feed) span(at trace.Instant, n int) {
+	last := at + trace.Instant(max(n, 1)-1)
+	if k := len(f.spans) - 1; k >= 0 && f.spans[k].Last+1 >= at {
+		f.spans[k].Last = max(f.spans[k].Last, last)
 		return
 	}
-	for a := uint64(m.Addr) &^ 7; a < uint64(m.Addr)+uint64(m.Size); a += 8 {
-		delete(f.memory, a)
-	}
+	f.spans = append(f.spans, Span{at, last})
 }
 
-// step takes one instruction: its accesses are steps of the graph, and tell what its
-// base registers held.
-func (f *Feed) step(t *thread, o *op, mems []flow.Mem, own bool) {
-	simple := true
-	for i := range o.mems {
-		m := &o.mems[i]
-		simple = simple && m.Shape == x86.MemFixed
-		if !simple || i >= len(mems) || mems[i].Size == 0 {
-			break
-		}
-		f.access(t, o, m, mems[i], own)
-	}
-	d := &o.d
-	var sums [1][2]x86.Place
-	var v [8]value
-	words := d.Words[:d.N]
-	if d.How == x86.HowAdd && d.Width == 8 && d.To.Kind == x86.InGeneral {
-		sums[0][0] = d.To
-		words, v[0] = sums[:], f.sum(t, d, mems)
-	} else {
-		for i := range words {
-			v[i] = f.get(t, words[i][1], mems)
-		}
-	}
-	for r := range 16 {
-		if o.wipes>>r&1 != 0 && r != int(x86.RSP) {
-			t.general[r] = value{}
-		}
-	}
-	for r := range 32 {
-		if o.lanes>>r&1 != 0 {
-			t.vector[r] = [8]value{}
-		}
-	}
-	for i := range o.mems {
-		if o.mems[i].Write && i < len(mems) {
-			f.forget(mems[i])
-		}
-	}
-	done := false
-	for i, w := range words {
-		switch to := w[0]; to.Kind {
-		case x86.InGeneral:
-			t.general[to.Reg&15] = v[i]
-		case x86.InVector:
-			t.vector[to.Reg&31][to.Word&7] = v[i]
-		case x86.InMemory:
-			if int(to.Reg) < len(mems) && simple {
-				m := mems[to.Reg]
-				if a := m.Addr + 8*trace.Addr(to.Word); to.Word > 0 && own && f.heap(a) {
-					f.g.Offset(o.pc, m.Addr, a, 8) // words of one store are of one node
-				}
-				f.store(o, flow.Mem{Addr: m.Addr + 8*trace.Addr(to.Word), Size: 8}, v[i], own)
-				done = true
-			}
-		}
-	}
-	for i := range o.mems {
-		if !done && o.mems[i].Write && i < len(mems) && mems[i].Size > 0 {
-			f.store(o, mems[i], value{}, own && simple)
-		}
-	}
-}
-
-// sum is the value of A + B×Scale + Const.
-func (f *Feed) sum(t *thread, d *x86.Derived, mems []flow.Mem) value {
-	v := f.get(t, d.A, mems)
-	if d.B.Kind != x86.NoPlace {
-		if b := f.get(t, d.B, mems); !v.rooted && b.rooted && d.Scale <= 1 {
-			v = b
-		}
-		v.known = false // the number is not known
-	}
-	v.v += uint64(d.Const)
-	return v
-}
-
-func (f *Feed) store(o *op, m flow.Mem, v value, own bool) {
-	if m.Size == 8 && v.known && m.Addr%8 == 0 {
-		f.memory[uint64(m.Addr)] = v.v
-	}
-	if own && f.heap(m.Addr) {
-		f.g.Store(o.pc, m.Addr, uint64(m.Size), v.v)
-	}
-}
-
-func (f *Feed) get(t *thread, p x86.Place, mems []flow.Mem) value {
-	switch p.Kind {
-	case x86.InGeneral:
-		return t.general[p.Reg&15]
-	case x86.InVector:
-		return t.vector[p.Reg&31][p.Word&7]
-	case x86.InMemory:
-		if int(p.Reg) < len(mems) {
-			if v, ok := f.memory[uint64(mems[p.Reg].Addr)+8*uint64(p.Word)]; ok {
-				return value{known: true, rooted: true, v: v, root: v}
-			}
-		}
-	}
-	return value{}
-}
-
-// access learns the base, and joins the address to what that was computed from.
-func (f *Feed) access(t *thread, o *op, m *x86.MemAccess, x flow.Mem, own bool) {
-	if m.Segment != 0 || m.RIPRelative || m.Base == x86.NoReg || m.Base > 15 {
+// enter begins a call of an allocator.
+func (f *Feed) enter(t *thread, role Role) {
+	t.inside, t.role = len(t.calls), role
+	if role.Takes == 0 {
 		return
 	}
-	b := &t.general[m.Base]
-	if m.Index == x86.NoReg {
-		b.known, b.v = true, uint64(x.Addr)-uint64(m.Disp)
-		if !b.rooted {
-			b.rooted, b.root = true, b.v
-		}
+	if v := resolve(&t.general[arguments[role.Takes-1]]); v.known {
+		f.g.Present(f.now, 0)
+		f.g.End(t.calls[len(t.calls)-1].Ret, trace.Addr(v.v))
 	}
-	if !own || !f.heap(x.Addr) {
+}
+
+// transfer keeps the stack of calls. What an allocator returns is the first address of
+// a block.
+func (f *Feed) transfer(t *thread, id trace.ThreadID, o *op, mems []flow.Mem) {
+	slot := uint64(mems[len(o.mems)-1].Addr)
+	if !t.seen && f.o.StackAt != nil {
+		t.seen = true
+		f.o.StackAt(trace.Addr(slot))
+	}
+	if o.control == calls {
+		t.inside = max(0, t.inside-t.calls.Open(slot, o.next))
 		return
 	}
-	if root := trace.Addr(b.root); b.rooted && root != x.Addr && f.heap(root) {
-		f.g.Offset(o.pc, root, x.Addr, uint64(x.Size))
+	stack := []trace.Addr(nil)
+	if t.inside > 0 {
+		stack = t.calls[:t.inside].Stack(maxStack)
+	}
+	t.calls.Return(slot)
+	if t.inside <= len(t.calls) {
 		return
 	}
-	f.g.Touch(o.pc, x.Addr, uint64(x.Size))
+	t.inside = 0
+	if t.role.Gives {
+		at := infer.Moment{Instant: f.now, Thread: id, PC: stack[0], Stack: stack}
+		t.general[x86.RAX] = f.returned(resolve(&t.general[x86.RAX]), &birth{at: at, given: true})
+	}
 }
