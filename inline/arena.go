@@ -3,8 +3,6 @@ package inline
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"os"
 	"sync/atomic"
 	"unsafe"
 
@@ -23,7 +21,7 @@ import (
 type arena struct {
 	base   uint64 // in the process
 	mem    []byte // our view of it
-	file   *os.File
+	shared *target.Shared
 	head   uint64 // bytes before the first slot
 	buffer uint64 // bytes of a buffer
 	guards *guards
@@ -46,79 +44,30 @@ func slotSize(buffer uint64) uint64 {
 func newArena(p *target.Process, tables, buffer uint64, slots int) (a *arena, err error) {
 	a = &arena{head: pageUp(layout.ProcessSize + tables), buffer: pageUp(buffer)}
 	size := a.head + uint64(slots)*slotSize(a.buffer)
-	fd, err := makeMemfd(p)
-	if err != nil {
+	if a.shared, err = p.Share(); err != nil {
 		return nil, err
 	}
 	defer func() {
-		_, cerr := p.Syscall(unix.SYS_CLOSE, fd)
-		if err = errors.Join(err, cerr); err != nil {
+		if err = errors.Join(err, a.shared.Mapped()); err != nil {
 			a.close()
 			a = nil
 		}
 	}()
-	a.file, err = os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", p.PID(), fd), os.O_RDWR, 0)
-	if err != nil {
-		return a, fmt.Errorf("shared memory of the process: %w", err)
-	}
-	if err := a.file.Truncate(int64(size)); err != nil {
-		return a, fmt.Errorf("shared memory: %w", err)
-	}
-	a.mem, err = unix.Mmap(int(a.file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
-	if err != nil {
-		return a, fmt.Errorf("map the shared memory: %w", err)
-	}
-	return a, a.mapInto(p, fd, size)
-}
-
-// makeMemfd has the process make a memfd, and returns its descriptor there.
-func makeMemfd(p *target.Process) (fd uint64, err error) {
-	page, err := p.Syscall(unix.SYS_MMAP, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0)
-	if err != nil {
-		return 0, fmt.Errorf("map memory in the process: %w", err)
-	}
-	if err := p.WriteMemory([]byte("mgtrace\x00"), page); err != nil {
-		return 0, err
-	}
-	fd, err = p.Syscall(unix.SYS_MEMFD_CREATE, page, unix.MFD_CLOEXEC)
-	if err != nil {
-		err = fmt.Errorf("make shared memory in the process: %w", err)
-	}
-	_, uerr := p.Syscall(unix.SYS_MUNMAP, page, pageSize)
-	return fd, errors.Join(err, uerr)
-}
-
-// mapInto maps the memfd in the process.
-func (a *arena) mapInto(p *target.Process, fd, size uint64) (err error) {
-	for _, at := range arenaPlaces {
-		a.base, err = p.Syscall(unix.SYS_MMAP, at, size, unix.PROT_READ|unix.PROT_WRITE,
-			unix.MAP_SHARED|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, fd, 0)
-		if err == nil {
+	for _, a.base = range arenaPlaces {
+		if a.mem, err = a.shared.Map(a.base, size, unix.PROT_READ|unix.PROT_WRITE); err == nil {
 			break
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("map %d MB of shared memory in the process: %w", size>>20, err)
-	}
-	// A forked child runs without it; a core file need not hold it.
-	for _, advice := range []uint64{unix.MADV_DONTFORK, unix.MADV_DONTDUMP} {
-		if _, err := p.Syscall(unix.SYS_MADVISE, a.base, size, advice); err != nil {
-			return fmt.Errorf("shared memory: %w", err)
-		}
-	}
-	return nil
+	return a, err
 }
 
 // size is the whole mapping, bytes.
 func (a *arena) size() uint64 { return uint64(len(a.mem)) }
 
 func (a *arena) close() {
-	if a.mem != nil {
-		_ = unix.Munmap(a.mem)
-		a.mem = nil
-	}
-	if a.file != nil {
-		_ = a.file.Close()
+	a.mem = nil
+	if a.shared != nil {
+		a.shared.Close()
 	}
 }
 

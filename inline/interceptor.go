@@ -16,6 +16,7 @@ import (
 	"mgtrace/inline/patch"
 	"mgtrace/target"
 	"mgtrace/target/mem"
+	"mgtrace/trace"
 	"mgtrace/x86"
 )
 
@@ -26,9 +27,6 @@ func (i *interceptor) engine() *Engine { return (*Engine)(i) }
 
 // faults are the signals that an instruction raises.
 const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
-
-// reported are the signals that are events even if the program handles them.
-const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
 
 // OnSignal implements target.Interceptor: the engine's own faults are dealt with;
 // any other signal finds the thread at a place of the program.
@@ -449,22 +447,16 @@ func (e *Engine) note(s *slot, h *capture.Hit) {
 // program.
 func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info target.Siginfo) {
 	handled, ends := th.Action(sig)
-	if reported>>(sig-1)&1 == 0 && !ends {
+	h, told := capture.SignalHit(int(sig), info.Code, info.Addr, handled, ends)
+	if !told {
 		return
 	}
 	regs, err := th.Regs()
 	if err != nil {
 		return
 	}
-	h := e.hit(capture.Signal, s.tid)
-	h.Index, h.PC, h.SP = int(sig), regs.RIP, regs.RSP
-	if info.Code > 0 && sig != unix.SIGABRT {
-		h.Addr = info.Addr
-	}
-	if handled {
-		h.Base = 1
-	}
-	e.note(s, h)
+	h.Thread, h.Wall, h.PC, h.SP = trace.ThreadID(s.tid), e.wall(), regs.RIP, regs.RSP
+	e.note(s, &h)
 }
 
 // OnThread implements target.Interceptor.

@@ -3,8 +3,6 @@ package step
 import (
 	gosyscall "syscall"
 
-	"golang.org/x/sys/unix"
-
 	"mgtrace/capture"
 	"mgtrace/flow"
 	"mgtrace/target"
@@ -13,9 +11,6 @@ import (
 
 // interceptor is the engine as the tracer's goroutine tells it of single threads.
 type interceptor Engine
-
-// reported are the signals that are events even if the program handles them.
-const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
 
 // OnSignal implements target.Interceptor.
 func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info target.Siginfo) (deliver bool) {
@@ -40,14 +35,8 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info ta
 		}
 	}
 	handled, ends := th.Action(sig)
-	if reported>>(sig-1)&1 != 0 || ends {
-		h := capture.Hit{Op: capture.Signal, Thread: t.id, Index: int(sig), PC: regs.RIP, SP: regs.RSP}
-		if info.Code > 0 && sig != unix.SIGABRT {
-			h.Addr = info.Addr
-		}
-		if handled {
-			h.Base = 1
-		}
+	if h, told := capture.SignalHit(int(sig), info.Code, info.Addr, handled, ends); told {
+		h.Thread, h.PC, h.SP = t.id, regs.RIP, regs.RSP
 		e.tell(h)
 	}
 	if ends {

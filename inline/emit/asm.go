@@ -72,19 +72,7 @@ func (a *asm) op(opcode uint32, width int, reg x86.Reg, high bool, m mem) {
 	if width == 2 {
 		a.bytes(0x66)
 	}
-	rex := byte(0)
-	if width == 8 {
-		rex |= 0x48
-	}
-	if reg >= 8 {
-		rex |= 0x44
-	}
-	if m.index >= 8 {
-		rex |= 0x42
-	}
-	if m.base >= 8 {
-		rex |= 0x41
-	}
+	rex := x86.REX(width == 8, reg, m.base, m.index)
 	if width == 1 && reg >= 4 && !high {
 		rex |= 0x40 // SPL, BPL, SIL, DIL
 	}
@@ -104,44 +92,9 @@ func (a *asm) op(opcode uint32, width int, reg x86.Reg, high bool, m mem) {
 	a.modRM(reg, m)
 }
 
-// modRM appends ModRM, SIB and displacement (SDM volume 2, tables 2-2, 2-3).
+// modRM appends ModRM, SIB and displacement.
 func (a *asm) modRM(reg x86.Reg, m mem) {
-	r := byte(reg&7) << 3
-	if m.base == x86.NoReg { // SIB without base: disp32
-		a.bytes(r|4, sib(m)|5)
-		a.int32(m.disp)
-		return
-	}
-	mod := byte(0x80)
-	switch {
-	case m.disp == 0 && m.base&7 != x86.RBP:
-		mod = 0
-	case m.disp == int32(int8(m.disp)):
-		mod = 0x40
-	}
-	if m.index == x86.NoReg && m.base&7 != x86.RSP {
-		a.bytes(mod | r | byte(m.base&7))
-	} else {
-		a.bytes(mod|r|4, sib(m)|byte(m.base&7))
-	}
-	switch mod {
-	case 0x40:
-		a.bytes(byte(m.disp))
-	case 0x80:
-		a.int32(m.disp)
-	}
-}
-
-// sib is the SIB byte without base.
-func sib(m mem) byte {
-	if m.index == x86.NoReg {
-		return 0x20
-	}
-	var log byte
-	for s := m.scale; s > 1; s >>= 1 {
-		log++
-	}
-	return log<<6 | byte(m.index&7)<<3
+	a.buf = x86.AppendModRM(a.buf, reg, m.base, m.index, m.scale, m.disp)
 }
 
 func (a *asm) int32(v int32) { a.buf = binary.LittleEndian.AppendUint32(a.buf, uint32(v)) }

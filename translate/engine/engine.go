@@ -59,7 +59,7 @@ type Engine struct {
 	opts  Options
 	stats Stats
 
-	file    *shared
+	shared  *target.Shared
 	tables  []byte // our view of what lies at tablesAt
 	regions []*region
 	space   *space
@@ -220,9 +220,9 @@ func (e *Engine) Close() error {
 	if errors.Is(err, target.ErrExited) {
 		err = nil
 	}
-	if e.file != nil {
-		e.file.close()
-		e.file = nil
+	if e.shared != nil {
+		e.shared.Close()
+		e.shared = nil
 	}
 	return errors.Join(e.failure, err)
 }

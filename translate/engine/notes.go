@@ -41,7 +41,7 @@ func (e *Engine) shareNotes(plan *probe.Plan, sites []capture.Site, o observe.De
 	n := &notes{plan: plan, sites: sites}
 	n.tables = hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 })
 	var err error
-	if n.mem, err = e.mapBoth(notesAt, pageUp(uint64(noteFuncs+len(n.tables.Funcs))), unix.PROT_READ|unix.PROT_WRITE); err != nil {
+	if n.mem, err = e.shared.Map(notesAt, pageUp(uint64(noteFuncs+len(n.tables.Funcs))), unix.PROT_READ|unix.PROT_WRITE); err != nil {
 		return nil, err
 	}
 	for _, w := range []struct{ at, v uint64 }{

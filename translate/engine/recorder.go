@@ -339,22 +339,12 @@ func (r *Recorder) calling(t *thread, regs *mem.Regs) {
 	}
 }
 
-// reported are the signals that are events even if the program handles them.
-const reported = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGABRT-1)
-
 // signalled tells of a signal.
 func (r *Recorder) signalled(t *thread, sig int, info target.Siginfo, regs *mem.Regs, handled, ends bool) {
-	if reported>>(sig-1)&1 == 0 && !ends {
-		return
+	if h, told := capture.SignalHit(sig, info.Code, info.Addr, handled, ends); told {
+		h.Thread, h.PC, h.SP = trace.ThreadID(t.tid), regs.RIP, regs.RSP
+		r.tell(h)
 	}
-	h := capture.Hit{Op: capture.Signal, Thread: trace.ThreadID(t.tid), Index: sig, PC: regs.RIP, SP: regs.RSP}
-	if info.Code > 0 && sig != int(unix.SIGABRT) {
-		h.Addr = info.Addr
-	}
-	if handled {
-		h.Base = 1
-	}
-	r.tell(h)
 }
 
 // Recording says whether the flow has the instructions from now on. It may be called by

@@ -3,15 +3,12 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"sort"
 
 	"golang.org/x/sys/unix"
 
 	"mgtrace/inline/hook"
-	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/translate"
 )
@@ -171,37 +168,13 @@ const (
 	slotRoom = 1 << 36
 )
 
-// shared is a memfd that the process made and both map.
-type shared struct {
-	file *os.File
-	fd   uint64 // in the process; it is closed when everything is mapped
-	size int64
-	maps [][]byte
-}
-
-func (s *shared) close() {
-	for _, m := range s.maps {
-		_ = unix.Munmap(m)
-	}
-	_ = s.file.Close()
-}
-
 // share makes the shared memory and the routines in it.
 func (e *Engine) share(maps []mem.Map) (err error) {
-	fd, err := makeMemfd(e.proc)
-	if err != nil {
+	if e.shared, err = e.proc.Share(); err != nil {
 		return err
 	}
-	s := &shared{fd: fd}
-	if s.file, err = os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", e.proc.PID(), fd), os.O_RDWR, 0); err != nil {
-		return fmt.Errorf("shared memory of the process: %w", err)
-	}
-	e.file = s
-	defer func() {
-		_, cerr := e.proc.Syscall(unix.SYS_CLOSE, fd)
-		err = errors.Join(err, cerr)
-	}()
-	if e.tables, err = e.mapBoth(tablesAt, pageUp(translate.TableSize), unix.PROT_READ|unix.PROT_WRITE); err != nil {
+	defer func() { err = errors.Join(err, e.shared.Mapped()) }()
+	if e.tables, err = e.shared.Map(tablesAt, pageUp(translate.TableSize), unix.PROT_READ|unix.PROT_WRITE); err != nil {
 		return err
 	}
 	if err := e.makeRegions(maps); err != nil {
@@ -220,32 +193,6 @@ func (e *Engine) share(maps []mem.Map) (err error) {
 	return e.mapSlots()
 }
 
-// mapBoth maps new shared memory into the process at an address, and here.
-func (e *Engine) mapBoth(addr, size uint64, prot uint64) ([]byte, error) {
-	s := e.file
-	off := s.size
-	if err := s.file.Truncate(off + int64(size)); err != nil {
-		return nil, fmt.Errorf("shared memory: %w", err)
-	}
-	s.size += int64(size)
-	if _, err := e.proc.Syscall(unix.SYS_MMAP, addr, size, prot,
-		unix.MAP_SHARED|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, s.fd, uint64(off)); err != nil {
-		return nil, fmt.Errorf("map %d MB at %#x in the process: %w", size>>20, addr, err)
-	}
-	// A forked child runs without it; a core file need not hold it.
-	for _, advice := range []uint64{unix.MADV_DONTFORK, unix.MADV_DONTDUMP} {
-		if _, err := e.proc.Syscall(unix.SYS_MADVISE, addr, size, advice); err != nil {
-			return nil, fmt.Errorf("shared memory: %w", err)
-		}
-	}
-	b, err := unix.Mmap(int(s.file.Fd()), off, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
-	if err != nil {
-		return nil, fmt.Errorf("map the shared memory: %w", err)
-	}
-	s.maps = append(s.maps, b)
-	return b, nil
-}
-
 // makeRegions makes room for translations near all code that is mapped.
 func (e *Engine) makeRegions(maps []mem.Map) error {
 	for _, m := range maps {
@@ -254,7 +201,7 @@ func (e *Engine) makeRegions(maps []mem.Map) error {
 		}
 		var last error
 		for _, at := range places(m.Lo) {
-			b, err := e.mapBoth(at, regionSize, unix.PROT_READ|unix.PROT_EXEC)
+			b, err := e.shared.Map(at, regionSize, unix.PROT_READ|unix.PROT_EXEC)
 			if err != nil {
 				last = err
 				continue
@@ -289,23 +236,6 @@ func places(lo uint64) (at []uint64) {
 		at = append(at, lo+d)
 	}
 	return at
-}
-
-// makeMemfd has the process make a memfd, and returns its descriptor there.
-func makeMemfd(p *target.Process) (fd uint64, err error) {
-	page, err := p.Syscall(unix.SYS_MMAP, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0)
-	if err != nil {
-		return 0, fmt.Errorf("map memory in the process: %w", err)
-	}
-	if err := p.WriteMemory([]byte("mgtrace\x00"), page); err != nil {
-		return 0, err
-	}
-	fd, err = p.Syscall(unix.SYS_MEMFD_CREATE, page, unix.MFD_CLOEXEC)
-	if err != nil {
-		err = fmt.Errorf("make shared memory in the process: %w", err)
-	}
-	_, uerr := p.Syscall(unix.SYS_MUNMAP, page, pageSize)
-	return fd, errors.Join(err, uerr)
 }
 
 func pageUp(a uint64) uint64 { return (a + pageSize - 1) &^ (pageSize - 1) }

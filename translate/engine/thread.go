@@ -50,7 +50,7 @@ const maxThreads = 512
 
 func (e *Engine) mapSlots() error {
 	size := e.slotSize() * maxThreads
-	b, err := e.mapBoth(slotsAt, size, unix.PROT_READ|unix.PROT_WRITE)
+	b, err := e.shared.Map(slotsAt, size, unix.PROT_READ|unix.PROT_WRITE)
 	if err != nil {
 		return err
 	}
