@@ -33,6 +33,7 @@ type campaign struct {
 	dir      string
 	engine   string
 	coverage bool
+	slicing  bool // slices from the suspect and from the crash
 	workers  int
 	// recordOnly leaves the analysis to a later run with -again.
 	recordOnly bool
@@ -58,6 +59,7 @@ type trial struct {
 	Tarantula float64 `json:"tarantula,omitempty"`
 	Ochiai    float64 `json:"ochiai,omitempty"`
 	Passing   int     `json:"passing_runs,omitempty"`
+	Slices    *sliced `json:"slices,omitempty"` // of a mutant that dies
 }
 
 // run is one mutant, compiled at a level, located with C-points of a kind.
@@ -164,7 +166,10 @@ func (c *campaign) try(ctx context.Context, s *subject, m *mutant, dir string, w
 		t.Passing = sp.passed
 		t.Tarantula, t.Ochiai = sp.examine(sp.tarantula, m.names), sp.examine(sp.ochiai, m.names)
 	}
-	return t, nil
+	if c.slicing {
+		t.Slices, err = c.slices(ctx, s, m, dir, w)
+	}
+	return t, err
 }
 
 // names: who looks at this line sees the fault, or the place where something is missing.

@@ -4,6 +4,7 @@
 //	go run ./bench/locate -mgtrace ./mgtrace -seed 7 -n 10
 //	go run ./bench/locate -run 'avl|b-tree' -skip coverage -v
 //	go run ./bench/locate -healthy -seeds 5
+//	go run ./bench/locate -slices -skip coverage,-O2 -base 100 -operations 60
 //
 // programs/ holds nine plain C programs, with a specification each. [mutate] breaks
 // them, one statement at a time, and knows what it broke; [judge] tells by means of
@@ -11,6 +12,9 @@
 // mutant breaks anything. Those that do are recorded at -O0 and at -O2, and located
 // with C-points at the boundaries of the functions and with the end as the only one.
 // Beside it stands what Tarantula and Ochiai make of gcov's counts ([spectrum]).
+//
+// With -slices, mutants that die are recorded with all that they execute as well, and
+// what the first suspect depends on stands beside what the crash depends on ([sliced]).
 //
 // docs/design/campaign.md says what counts as named, and docs/campaign.md what came
 // out.

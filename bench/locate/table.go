@@ -85,6 +85,10 @@ func (c *campaign) print(w io.Writer, outcomes []*outcome) {
 		fmt.Fprintf(w, "\nStatements to examine, -O0\n\n")
 		compared(w, outcomes)
 	}
+	if c.slicing {
+		fmt.Fprintf(w, "\nSlices of mutants that die, -O0\n\n")
+		printSlices(w, outcomes)
+	}
 	misses(w, outcomes)
 }
 
