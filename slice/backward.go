@@ -43,14 +43,14 @@ const (
 	wantControl                     //
 )
 
-// pending is a step that is reached and not processed yet.
+// pending is a step that is reached and not processed yet. There are millions: 32
+// bytes, without pointers.
 type pending struct {
 	step StepID
+	via  Node // of which it is a definition
 	what wanted
 	dist uint32
-	via  Node // of which it is a definition
 	user staticOp
-	kind EdgeKind
 }
 
 func (p pending) compare(q pending) int {
@@ -198,11 +198,11 @@ func (s *sweep) markOp(k int, op uint16, p pending) {
 		return // a damaged index; or of no interest
 	}
 	if p.via != 0 {
-		s.out.used(s.seg.steps[k].piece, op, p.user, p.kind)
+		s.out.used(s.seg.steps[k].piece, op, p.user)
 	}
 	v := &s.need[at]
 	if v.dist == 0 || p.dist+1 < v.dist {
-		*v = needed{p.dist + 1, p.kind, p.via}
+		*v = needed{p.dist + 1, p.user.kind, p.via}
 	}
 }
 
@@ -223,14 +223,14 @@ func (s *sweep) process(k int, op uint16, v needed) {
 	n := node(step, op)
 	o := &p.ops[op]
 	at := s.out.take(n, d, v)
-	p2 := pending{dist: v.dist, via: n, user: staticOp{p, op}}
+	p2 := pending{dist: v.dist, via: n, user: staticOp{piece: p.ID, op: op}}
 	for _, l := range o.local {
 		if l.addr && s.o.NoAddress {
 			continue
 		}
-		p2.step, p2.what, p2.kind = step, wantOp|wanted(l.op), ByRegister
+		p2.step, p2.what, p2.user.kind = step, wantOp|wanted(l.op), ByRegister
 		if l.addr {
-			p2.kind = ByAddress
+			p2.user.kind = ByAddress
 		}
 		s.mark(p2)
 	}
@@ -238,9 +238,9 @@ func (s *sweep) process(k int, op uint16, v needed) {
 		if g.addr && s.o.NoAddress {
 			continue
 		}
-		p2.kind = ByRegister
+		p2.user.kind = ByRegister
 		if g.addr {
-			p2.kind = ByAddress
+			p2.user.kind = ByAddress
 		}
 		units := group{p.groups[g.group].quad, g.mask}
 		by := s.seg.units(d, g.group)
@@ -249,7 +249,7 @@ func (s *sweep) process(k int, op uint16, v needed) {
 				continue
 			}
 			if by[i] == 0 {
-				at.before(p2.kind, units.quad)
+				at.before(p2.user.kind, units.quad)
 				continue
 			}
 			mask := uint8(0)
@@ -262,7 +262,7 @@ func (s *sweep) process(k int, op uint16, v needed) {
 			s.reach(p2)
 		}
 	}
-	p2.kind = ByMemory
+	p2.user.kind = ByMemory
 	if p.Code == nil {
 		for r := range d.nreads {
 			s.memory(d.reads+r, p2, at)
@@ -272,7 +272,7 @@ func (s *sweep) process(k int, op uint16, v needed) {
 		s.memory(d.reads+uint32(r), p2, at)
 	}
 	if d.control != 0 && !s.o.NoControl {
-		p2.step, p2.what, p2.kind = d.control, wantControl, ByControl
+		p2.step, p2.what, p2.user.kind = d.control, wantControl, ByControl
 		s.reach(p2)
 	}
 }

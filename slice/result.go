@@ -49,16 +49,17 @@ type User struct {
 // maxUsers bounds the users that are told of an op.
 const maxUsers = 8
 
-// staticOp is an op of the program.
+// staticOp is an op of the program, and how it uses a value.
 type staticOp struct {
-	piece *Piece
+	piece uint32 // its ID
 	op    uint16
+	kind  EdgeKind
 }
 
 // used notes that an op is used by another.
-func (s *Slice) used(p *Piece, op uint16, by staticOp, kind EdgeKind) {
+func (s *Slice) used(p *Piece, op uint16, by staticOp) {
 	st := &s.of(p)[op]
-	u := User{by.piece, by.op, kind}
+	u := User{s.x.pieces[by.piece-1], by.op, by.kind}
 	for _, v := range st.Users {
 		if v == u {
 			return
