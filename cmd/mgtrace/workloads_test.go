@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mgtrace/bench/real/debian"
 	"mgtrace/session"
 )
 
@@ -28,6 +29,7 @@ type workload struct {
 	data    bool   // data among the code, which is not probed where it looks like stores
 	setup   string
 	after   string // what it left behind, compared too
+	env     []string
 }
 
 const (
@@ -73,38 +75,90 @@ func TestWorkloads(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			alone := w.run(t, dir)
-			traced := w.run(t, dir, "record", "--engine", "inline", "--discard", "--json")
-			if d := cmp.Diff(alone.output, traced.output); d != "" {
-				t.Errorf("(-alone +traced):\n%s", head(d, 40))
-			}
-			// What mgtrace says is the last of standard error.
-			said := strings.LastIndex("\n"+traced.errors, "\n{\n")
-			if said < 0 {
-				t.Fatalf("nothing recorded:\n%s", traced.errors)
-			}
-			if d := cmp.Diff(alone.errors, traced.errors[:said]); d != "" {
-				t.Errorf("standard error (-alone +traced):\n%s", head(d, 40))
-			}
-			var sum session.Summary
-			if err := json.Unmarshal([]byte(traced.errors[said:]), &sum); err != nil {
-				t.Fatalf("%v:\n%s", err, traced.errors[said:])
-			}
-			if want := fmt.Sprintf("exit status %d", alone.status); sum.Exit != want || traced.status != 0 {
-				t.Errorf("%s, want %s; mgtrace: %d", sum.Exit, want, traced.status)
-			}
-			if !sum.Complete || sum.Stores == 0 || sum.Unprobed > 0 && !w.data {
-				t.Errorf("recorded %+v", sum)
-			}
-			// Traps count for returns too: some of libc's writers end in a byte that
-			// no jump fits, and these are few.
-			if sum.Traps > 1000+sum.Stores/1_000_000 {
-				t.Errorf("%d of %d stores by traps", sum.Traps, sum.Stores)
-			}
-			t.Logf("%d stores, %d traps", sum.Stores, sum.Traps)
+			w.compare(t)
 		})
 	}
+}
+
+// suites are parts of programs' own test suites: files that print the same each time.
+var suites = []struct {
+	pkg   string   // Debian's source package
+	setup string   // in the directory where a test runs; $SOURCE is the package
+	env   []string // of its programs
+	run   string   // before the test's name
+	tests string
+}{
+	{
+		pkg: "bash", run: "bash ./", setup: `cp -r "$SOURCE/tests/." .`, env: []string{"THIS_SH=/bin/bash"},
+		tests: "appendop arith array assoc attr casemod complete comsub comsub-posix cprint dbg-support dstack exportfunc extglob2 " +
+			"getopts globstar herestr histexp iquote lastpipe mapfile nquote4 parser posixexp posixpat posixpipe precedence " +
+			"printf quote quotearray redir rhs-exp set-e set-x shopt strip tilde type",
+	},
+	{
+		pkg: "perl", run: "perl t/", setup: `cp -r "$SOURCE/t" . && ln -s "$SOURCE/installed" lib`, env: []string{"PERL_HASH_SEED=0"},
+		tests: "base/lex cmd/for op/array op/closure op/die op/each op/eval op/hash op/lc op/lex_assign op/method op/numconvert " +
+			"op/pow op/push op/range op/read op/ref op/sort op/splice op/split op/sprintf op/substr op/tie_fetch_count op/tiearray " +
+			"op/tiehandle op/tr op/universal op/utf8decode re/reg_posixcc re/regexp re/subst mro/basic uni/chomp",
+	},
+}
+
+// TestSuites: what holds for workloads holds for programs' own tests.
+func TestSuites(t *testing.T) {
+	shop := workshop(t)
+	for _, s := range suites {
+		t.Run(s.pkg, func(t *testing.T) {
+			source, err := shop.Source(s.pkg)
+			if errors.Is(err, debian.ErrUnavailable) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			suffix := map[string]string{"bash": ".tests", "perl": ".t"}[s.pkg]
+			for test := range strings.FieldsSeq(s.tests) {
+				w := workload{name: test, command: s.run + test + suffix, setup: s.setup, env: append(s.env, "SOURCE="+source)}
+				t.Run(test, func(t *testing.T) {
+					t.Parallel()
+					w.compare(t)
+				})
+			}
+		})
+	}
+}
+
+// compare runs a workload alone and recorded.
+func (w *workload) compare(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	alone := w.run(t, dir)
+	traced := w.run(t, dir, "record", "--engine", "inline", "--discard", "--json")
+	if d := cmp.Diff(alone.output, traced.output); d != "" {
+		t.Errorf("(-alone +traced):\n%s", head(d, 40))
+	}
+	// What mgtrace says is the last of standard error.
+	said := strings.LastIndex("\n"+traced.errors, "\n{\n")
+	if said < 0 {
+		t.Fatalf("nothing recorded:\n%s", traced.errors)
+	}
+	if d := cmp.Diff(alone.errors, traced.errors[:said]); d != "" {
+		t.Errorf("standard error (-alone +traced):\n%s", head(d, 40))
+	}
+	var sum session.Summary
+	if err := json.Unmarshal([]byte(traced.errors[said:]), &sum); err != nil {
+		t.Fatalf("%v:\n%s", err, traced.errors[said:])
+	}
+	if want := fmt.Sprintf("exit status %d", alone.status); sum.Exit != want || traced.status != 0 {
+		t.Errorf("%s, want %s; mgtrace: %d", sum.Exit, want, traced.status)
+	}
+	if !sum.Complete || sum.Stores == 0 || sum.Unprobed > 0 && !w.data {
+		t.Errorf("recorded %+v", sum)
+	}
+	// Traps count for returns too: some of libc's writers end in a byte that
+	// no jump fits, and these are few.
+	if sum.Traps > 1000+sum.Stores/1_000_000 {
+		t.Errorf("%d of %d stores by traps", sum.Traps, sum.Stores)
+	}
+	t.Logf("%d stores, %d traps", sum.Stores, sum.Traps)
 }
 
 // ran is what a program wrote and left behind, and its exit status.
@@ -128,6 +182,7 @@ func (w *workload) run(t *testing.T, dir string, mgtrace ...string) ran {
 		c.Dir = filepath.Join(dir, "work")
 		c.Env = append(os.Environ(), "HOME="+dir, "DATA="+data, "GIT_CONFIG_NOSYSTEM=1", "GO111MODULE=off", "PYTHONHASHSEED=1", "LC_ALL=C",
 			"GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000", asMain+"=1")
+		c.Env = append(c.Env, w.env...)
 		return c
 	}
 	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "work")), os.Mkdir(filepath.Join(dir, "work"), 0o755)); err != nil {

@@ -128,6 +128,9 @@ func removeMade(tree string, p Program) error {
 	})
 }
 
+// Source is the directory of a source package, ready to be built or tested.
+func (w *Workshop) Source(pkg string) (string, error) { return w.prepared(pkg) }
+
 // prepared fetches, unpacks and readies a source package.
 func (w *Workshop) prepared(pkg string) (string, error) {
 	tree := filepath.Join(w.dir, "packages", pkg)
