@@ -138,7 +138,7 @@ func (c *Checker) exec(r *flow.Record) {
 	t := c.threadOf(r.Thread)
 	b := c.blocks[r.Block]
 	if r.From == 0 && b.allocator && t.inside == 0 && len(t.calls) > 0 {
-		t.inside, t.born = len(t.calls), 0
+		t.inside, t.born, t.cell = len(t.calls), 0, 0
 	}
 	if r.N == 0 {
 		return
@@ -180,9 +180,12 @@ func (c *Checker) transfer(t *thread, o *op, mems []flow.Mem) {
 			3: t.general[3], 5: t.general[5], // RBX, RBP
 			12: t.general[12], 13: t.general[13], 14: t.general[14], 15: t.general[15],
 		}
-		if t.born != 0 {
+		switch {
+		case t.born != 0 && t.cell != 0:
+			c.mem.set(t.cell, 8, address(t.born, atStart))
+		case t.born != 0:
 			t.general[x86.RAX] = address(t.born, atStart)
-		} else {
+		default:
 			t.awaiting = true
 		}
 	}

@@ -1,9 +1,11 @@
 package provenance
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"mgtrace/trace"
+	"mgtrace/x86"
 )
 
 // Node is one heap block.
@@ -77,8 +79,28 @@ func (c *Checker) Heap(ev *trace.Event) {
 			h.died(id, ev)
 			h.nodes[id].Moved = c.born(ev)
 		}
+	case trace.KindBulk:
+		c.stored(ev)
 	case trace.KindUnmap:
 		// A block in a mapping of its own is freed before that is unmapped.
+	}
+}
+
+// stored takes the address of a block that an allocator stored for its caller
+// (posix_memalign), instead of returning it.
+func (c *Checker) stored(ev *trace.Event) {
+	t := c.threads[ev.Thread]
+	if t == nil || len(ev.Data) != 8 {
+		return
+	}
+	id, ok := c.heap.at[trace.Addr(binary.LittleEndian.Uint64(ev.Data))]
+	switch {
+	case !ok || !c.heap.nodes[id].alive():
+	case t.inside > 0:
+		t.cell = uint64(ev.Addr)
+	default:
+		c.mem.set(uint64(ev.Addr), 8, address(id, atStart))
+		t.general[x86.RAX] = None
 	}
 }
 

@@ -150,6 +150,7 @@ type thread struct {
 	calls    flow.Calls
 	inside   int // how many calls are open up to the allocator that the thread is in; 0: in none
 	born     NodeID
+	cell     uint64    // where it stores that block's address instead of returning it; 0: nowhere
 	awaiting bool      // it has left an allocator whose block was not told yet
 	signals  []*thread // registers as they were when signals came
 }

@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/flow"
+	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/provenance"
 	"mgtrace/report"
@@ -81,6 +82,10 @@ func (v *overflows) event(ev *trace.Event) error {
 	switch ev.Kind {
 	case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
 		v.c.Heap(ev)
+	case trace.KindBulk:
+		if probe.IsAllocator(ev.Name) {
+			v.c.Heap(ev)
+		}
 	case trace.KindSignal:
 		v.a.signalled(ev)
 	case trace.KindExit:
@@ -163,7 +168,40 @@ func (v *overflows) first(n *provenance.Node, pc, call trace.Addr) bool {
 		name = name[i+1:]
 	}
 	_, _, source := v.rec.symbols.Where(at)
-	return name != "" && named(source, name)
+	return name != "" && (named(source, name) || v.passed(n, at, name))
+}
+
+// passed says that the function that has the statement at was given the array's address:
+// the statement names a pointer to scalars as the array has them, and the call of the
+// function names the array, or such a pointer again. fill(s->name) says so of a write
+// through fill's char *.
+func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool {
+	array := arrayAt(v.parts[n.BornPC], 0)
+	if array == nil {
+		return false
+	}
+	stack := before(v.c.Stack())
+	if i := slices.Index(stack, at); i >= 0 {
+		stack = stack[i+1:]
+	}
+	for k, pc := range append([]trace.Addr{at}, stack...) {
+		im, ok := v.rec.symbols.Image(pc)
+		if !ok || im.Obj == nil || !im.Traced {
+			return false
+		}
+		for i, frame := range v.rec.symbols.Frames(pc) {
+			text, _ := v.rec.symbols.sources.Line(frame.File, frame.Line)
+			if k+i > 0 && named(text, name) {
+				return true
+			}
+			if !slices.ContainsFunc(im.Obj.Variables(uint64(pc-im.Bias)), func(x objfile.Variable) bool {
+				return x.Type.IsPointerTo() && x.Type.Elem.Kind == array.Elem.Kind && x.Type.Elem.Size == array.Elem.Size && named(text, x.Name)
+			}) {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // named says that a name stands in a line of source.

@@ -42,6 +42,20 @@ static void *thread(void *p)
 
 static void blank(struct record *r) { memset(r, 0, sizeof *r); }
 
+/* like sets a structure as a whole, beside a name that it is given, and clears it so. */
+__attribute__((noinline)) static void like(struct record *r, char *name, const struct record *from)
+{
+	caught += name[0];
+	memcpy(r, from, sizeof *r);
+	*r = *from;
+}
+
+__attribute__((noinline)) static void clear(char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = 0;
+}
+
 int main(void)
 {
 	char *words[40], *line = NULL, *text = NULL;
@@ -83,6 +97,13 @@ int main(void)
 		r->next = list;
 		*copy = *r;
 		memcpy(r, copy, sizeof *r);
+		like(r, r->name, copy);
+		struct record *aligned;
+		if (posix_memalign((void **)&aligned, 64, sizeof *aligned))
+			abort();
+		clear((char *)aligned, sizeof *aligned);
+		like(aligned, copy->name, r);
+		free(aligned);
 		for (size_t k = 0; k < sizeof *r; k++)
 			((unsigned char *)copy)[k] = ((unsigned char *)r)[k];
 		free(r);
