@@ -46,13 +46,14 @@ func NewPipe(sink Sink) *Pipe {
 
 // load is what goes through the pipe at once.
 type load struct {
-	items  []item
-	recs   []trace.StoreRec
-	wide   []byte
-	events []trace.Event
-	bytes  []byte
-	args   []uint64
-	taken  chan error // told when all of it and what came before has been taken; nil: nobody waits
+	items    []item
+	recs     []trace.StoreRec
+	wide     []byte
+	instants []trace.Instant
+	events   []trace.Event
+	bytes    []byte
+	args     []uint64
+	taken    chan error // told when all of it and what came before has been taken; nil: nobody waits
 }
 
 // item is a run of stores, an event (the next one), or new sites.
@@ -65,7 +66,7 @@ type item struct {
 func (l *load) reset() {
 	clear(l.items)
 	clear(l.events)
-	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
+	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
 }
 
 // Sites implements Sink.
@@ -77,12 +78,14 @@ func (p *Pipe) Sites(sites []trace.StoreSite) error {
 // Stores implements Sink.
 func (p *Pipe) Stores(s *trace.Stores) error {
 	l := p.cur
-	at, wide := len(l.recs), len(l.wide)
+	at, wide, instants := len(l.recs), len(l.wide), len(l.instants)
 	l.recs = append(l.recs, s.Recs...)
 	l.wide = append(l.wide, s.Wide...)
+	l.instants = append(l.instants, s.Instants...)
 	// Where append moves the array, runs of before keep the old one.
 	l.items = append(l.items, item{run: trace.Stores{
 		Thread: s.Thread, Wall: s.Wall, Recs: l.recs[at:len(l.recs):len(l.recs)], Wide: l.wide[wide:len(l.wide):len(l.wide)],
+		Instants: l.instants[instants:len(l.instants):len(l.instants)],
 	}})
 	if len(l.recs) >= loadRecs {
 		return p.send()

@@ -30,7 +30,7 @@ func (s *script) note(format string, a ...any) error {
 
 func (s *script) Sites(sites []trace.StoreSite) error { return s.note("sites %v", sites) }
 func (s *script) Stores(r *trace.Stores) error {
-	return s.note("run %d %d %v %x", r.Thread, r.Wall, r.Recs, r.Wide)
+	return s.note("run %d %d %v %x %v", r.Thread, r.Wall, r.Recs, r.Wide, r.Instants)
 }
 func (s *script) Event(e *trace.Event) error {
 	return s.note("%v %d %x %v %v %q", e.Kind, e.Aux, e.Data, e.Args, e.Stack, e.Name)
@@ -46,10 +46,13 @@ func feed(sink Sink, seed uint64, n int) error {
 		var err error
 		switch rng.IntN(6) {
 		case 0, 1, 2:
-			run = trace.Stores{Thread: trace.ThreadID(rng.IntN(3)), Wall: int64(i), Recs: run.Recs[:0], Wide: run.Wide[:0]}
+			run = trace.Stores{Thread: trace.ThreadID(rng.IntN(3)), Wall: int64(i), Recs: run.Recs[:0], Wide: run.Wide[:0], Instants: run.Instants[:0]}
 			for range 1 + rng.IntN(700) {
 				run.Recs = append(run.Recs, trace.StoreRec{Site: rng.Uint32N(9), Addr: rng.Uint64(), Value: uint64(len(run.Wide))})
 				run.Wide = append(run.Wide, byte(rng.Uint32()))
+			}
+			for range len(run.Recs) * rng.IntN(2) {
+				run.Instants = append(run.Instants, trace.Instant(rng.Uint64()))
 			}
 			err = sink.Stores(&run)
 		case 3:

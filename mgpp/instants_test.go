@@ -8,7 +8,7 @@ import (
 )
 
 // TestInstants: operations have the instants of their events, also where runs of
-// stores, which have none, lie between.
+// stores lie between, which have some or none.
 func TestInstants(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	h := New(Options{})
@@ -25,10 +25,15 @@ func TestInstants(t *testing.T) {
 	at := trace.Instant(0)
 	for range 3 * chunkOps {
 		if rnd.IntN(3) == 0 {
-			if _, err := h.ApplyRun(&trace.Stores{Wall: -1, Recs: []trace.StoreRec{{Addr: 4104, Value: 3}}}, sites); err != nil {
+			run := trace.Stores{Wall: -1, Recs: []trace.StoreRec{{Addr: 4104, Value: 3}, {Addr: 4112, Value: 4}}}
+			if rnd.IntN(2) == 0 {
+				run.Instants = []trace.Instant{at + 1, at + 5}
+				at += 5
+			}
+			if _, err := h.ApplyRun(&run, sites); err != nil {
 				t.Fatal(err)
 			}
-			want[h.Now()] = 0
+			want[h.Now()-1], want[h.Now()] = run.InstantOf(0), run.InstantOf(1)
 			continue
 		}
 		at += trace.Instant(rnd.Uint64N(1 << (1 + rnd.IntN(36))))

@@ -49,7 +49,6 @@ func (h *History) ApplyStores(stores []Store) (int, error) {
 // is ErrFull, wrapped, or the run names a site that there is not.
 func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, error) {
 	x := Store{Thread: run.Thread}
-	h.ops.instant = 0 // a run has none
 	for i := range run.Recs {
 		if i%storeBatch == 0 {
 			if err := h.roomForStores(min(storeBatch, len(run.Recs)-i)); err != nil {
@@ -57,6 +56,7 @@ func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, err
 			}
 		}
 		r := &run.Recs[i]
+		h.ops.instant = run.InstantOf(i)
 		if int(r.Site) >= len(sites) {
 			return i, fmt.Errorf("run of stores: no site %d in %d", r.Site, len(sites))
 		}

@@ -33,6 +33,11 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 
 // Stores implements capture.Sink.
 func (in *intake) Stores(run *trace.Stores) error {
+	if in.full != nil {
+		if err := in.full.event(&trace.Event{Kind: trace.KindStore, Thread: run.Thread, Wall: run.Wall}); err != nil {
+			return err
+		}
+	}
 	if in.gate != nil {
 		if pass, err := in.gate.stores(run); !pass {
 			return err

@@ -141,6 +141,21 @@ func (x *events) next(e *Event, t *Reader) (isRun bool, err error) {
 	return false, x.nextEvent(k, e, t)
 }
 
+// instants decodes those of the next n stores of runs; none if they have none.
+func (x *events) instants(n int, to []Instant) ([]Instant, error) {
+	c := &x.columns[0][fieldInstants]
+	if c.gone {
+		return to, nil
+	}
+	for range n {
+		to = append(to, Instant(c.delta()))
+	}
+	if c.bad {
+		return nil, fmt.Errorf("%w: the instants of a run of stores", ErrCorrupt)
+	}
+	return to, nil
+}
+
 func (x *events) nextEvent(k Kind, e *Event, t *Reader) error {
 	c := &x.columns[k]
 	*e = Event{

@@ -25,6 +25,7 @@ const (
 	fieldBytes // the bytes of fieldData, whose own column holds their lengths
 	fieldRun   // how many stores a run has
 	fieldInstant
+	fieldInstants // of the stores of runs
 	numFields
 )
 
@@ -36,24 +37,25 @@ type fieldSpec struct {
 
 // fieldSpecs is the table of fields. Read-only.
 var fieldSpecs = [numFields]fieldSpec{
-	fieldKind:    {"kind", "what happened", "one byte each, for all events of the block"},
-	fieldThread:  {"thread", "the kernel's thread id; 0: none", "difference from the event before, for all events of the block"},
-	fieldWall:    {"wall", "nanoseconds since recording began; -1: unknown", "difference from the event before, for all events of the block"},
-	fieldFlags:   {"flags", "qualifiers, joined by a bar", "difference"},
-	fieldPC:      {"pc", "the statement", "difference"},
-	fieldAddr:    {"addr", "address", "difference"},
-	fieldSize:    {"size", "bytes; left out of the text if it is the length of data", "size minus the length of data"},
-	fieldBase:    {"base", "the base register or destination argument; 0: none", "0 for none, else 1 + zigzag(addr - base), unsigned"},
-	fieldAux:     {"aux", "see the kind", "difference"},
-	fieldSP:      {"sp", "stack address", "difference"},
-	fieldRet:     {"ret", "result", "difference"},
-	fieldName:    {"name", "a name or a reason", "index in the table of strings, unsigned"},
-	fieldStack:   {"stack", "return addresses, innermost first", "index in the table of stacks, unsigned"},
-	fieldArgs:    {"args", "integer arguments", "their number, then each, unsigned"},
-	fieldData:    {"data", "bytes, in hexadecimal", "length, unsigned"},
-	fieldBytes:   {"", "the bytes of data", "raw"},
-	fieldInstant: {"instant", "number of the instruction in the flow beside the trace, from 1; 0: none", "difference from the event before, for all events of the block"},
-	fieldRun:     {"", "stores of a run", "for all runs of the block, unsigned"},
+	fieldKind:     {"kind", "what happened", "one byte each, for all events of the block"},
+	fieldThread:   {"thread", "the kernel's thread id; 0: none", "difference from the event before, for all events of the block"},
+	fieldWall:     {"wall", "nanoseconds since recording began; -1: unknown", "difference from the event before, for all events of the block"},
+	fieldFlags:    {"flags", "qualifiers, joined by a bar", "difference"},
+	fieldPC:       {"pc", "the statement", "difference"},
+	fieldAddr:     {"addr", "address", "difference"},
+	fieldSize:     {"size", "bytes; left out of the text if it is the length of data", "size minus the length of data"},
+	fieldBase:     {"base", "the base register or destination argument; 0: none", "0 for none, else 1 + zigzag(addr - base), unsigned"},
+	fieldAux:      {"aux", "see the kind", "difference"},
+	fieldSP:       {"sp", "stack address", "difference"},
+	fieldRet:      {"ret", "result", "difference"},
+	fieldName:     {"name", "a name or a reason", "index in the table of strings, unsigned"},
+	fieldStack:    {"stack", "return addresses, innermost first", "index in the table of stacks, unsigned"},
+	fieldArgs:     {"args", "integer arguments", "their number, then each, unsigned"},
+	fieldData:     {"data", "bytes, in hexadecimal", "length, unsigned"},
+	fieldBytes:    {"", "the bytes of data", "raw"},
+	fieldInstant:  {"instant", "number of the instruction in the flow beside the trace, from 1; 0: none", "difference from the event before, for all events of the block"},
+	fieldRun:      {"", "stores of a run", "for all runs of the block, unsigned"},
+	fieldInstants: {"", "instants of the stores of runs", "difference from the store before, for all of the block"},
 }
 
 // kindRun stands in a block's column of kinds for a run of stores: it has a

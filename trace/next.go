@@ -37,6 +37,9 @@ func (t *Reader) Next(e *Event) error {
 func (t *Reader) NextBatch(e *Event) (*Stores, error) {
 	if t.at < len(t.run.Recs) { // what Next left
 		t.run.Recs = t.run.Recs[t.at:]
+		if len(t.run.Instants) > 0 {
+			t.run.Instants = t.run.Instants[t.at:]
+		}
 	} else if s, err := t.batch(e, batchStores); s == nil {
 		if err == nil {
 			t.read++
@@ -85,6 +88,10 @@ func (t *Reader) batch(e *Event, n uint64) (*Stores, error) {
 	}
 	t.run.Recs = recs
 	t.inRun -= n
+	if t.run.Instants, err = t.events.instants(int(n), t.instants[:0]); err != nil {
+		return nil, t.fail(err)
+	}
+	t.instants = t.run.Instants[:0]
 	return &t.run, nil
 }
 

@@ -25,28 +25,29 @@ type Reader struct {
 	program Program
 	trailer *Trailer
 
-	next    int    // block to read next
-	failed  error  // why reading ended before the blocks did
-	read    uint64 // events read, or passed over by Seek
-	events  events
-	stores  storeDecoder
-	buffer  []StoreRec
-	run     Stores // the stores decoded last, in buffer
-	at      int    // in run: what Next gives next
-	inRun   uint64 // stores of the row that are not decoded yet
-	strings []string
-	stacks  [][]Addr
-	plain   bool            // stacks are passed by, and names looked up when an event has one
-	pending []located       // blocks of tables that have not been looked into
-	names   func() []string // what given is to be; nil: it is that, or nothing is given
-	given   []string        // the strings of all tables
-	sites   siteTable
-	learned int     // blocks whose tables and sites are known
-	current scratch // of the events being read
-	columns scratch // of their stores
-	other   scratch
-	pieces  map[string][]int // blocks of each attachment; nil: not looked for yet
-	chunks  []Chunk          // nil: not read yet
+	next     int    // block to read next
+	failed   error  // why reading ended before the blocks did
+	read     uint64 // events read, or passed over by Seek
+	events   events
+	stores   storeDecoder
+	buffer   []StoreRec
+	run      Stores    // the stores decoded last, in buffer
+	instants []Instant // of them
+	at       int       // in run: what Next gives next
+	inRun    uint64    // stores of the row that are not decoded yet
+	strings  []string
+	stacks   [][]Addr
+	plain    bool            // stacks are passed by, and names looked up when an event has one
+	pending  []located       // blocks of tables that have not been looked into
+	names    func() []string // what given is to be; nil: it is that, or nothing is given
+	given    []string        // the strings of all tables
+	sites    siteTable
+	learned  int     // blocks whose tables and sites are known
+	current  scratch // of the events being read
+	columns  scratch // of their stores
+	other    scratch
+	pieces   map[string][]int // blocks of each attachment; nil: not looked for yet
+	chunks   []Chunk          // nil: not read yet
 }
 
 // scratch holds a block's bytes as they are in the file and as they were.

@@ -67,6 +67,8 @@ type Stores struct {
 	Wall   int64 // of the run; see Event.Wall
 	Recs   []StoreRec
 	Wide   []byte // values wider than 8 bytes
+	// Instants are those of Recs, in a full recording; else there are none.
+	Instants []Instant
 
 	word [8]byte // Data of the last Event
 }
@@ -78,7 +80,7 @@ func (s *Stores) Event(i int, sites []StoreSite, e *Event) {
 	site := &sites[r.Site]
 	*e = Event{
 		Kind: KindStore, Flags: site.Flags, Thread: s.Thread, Wall: s.Wall, PC: site.PC,
-		Addr: Addr(r.Addr), Size: uint64(site.Width), Base: site.BaseOf(r),
+		Addr: Addr(r.Addr), Size: uint64(site.Width), Base: site.BaseOf(r), Instant: s.InstantOf(i),
 	}
 	if site.Width > 8 {
 		e.Data = s.Wide[r.Value:][:site.Width:site.Width]
@@ -86,6 +88,14 @@ func (s *Stores) Event(i int, sites []StoreSite, e *Event) {
 	}
 	binary.LittleEndian.PutUint64(s.word[:], r.Value)
 	e.Data = s.word[:site.Width:site.Width]
+}
+
+// InstantOf is the instant of store i; 0: it has none.
+func (s *Stores) InstantOf(i int) Instant {
+	if len(s.Instants) == 0 {
+		return 0
+	}
+	return s.Instants[i]
 }
 
 // siteTable is the sites of a trace so far.

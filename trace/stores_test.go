@@ -55,6 +55,11 @@ func randomItems(rnd *rand.Rand, n int) []item {
 			for range rnd.IntN([...]int{3, 3, 40, 40, 40, 2000}[rnd.IntN(6)]) {
 				s.add(randomStore(rnd, len(sites), s), rnd, sites)
 			}
+			if rnd.IntN(3) == 0 {
+				for range s.Recs {
+					s.Instants = append(s.Instants, Instant(rnd.Uint64()>>rnd.IntN(64)))
+				}
+			}
 			items = append(items, item{stores: s})
 		}
 	}
@@ -182,7 +187,7 @@ func pack(t testing.TB, data []byte) []byte {
 func firstDiff(want, got []Event) string {
 	for i := range min(len(want), len(got)) {
 		a, b := &want[i], &got[i]
-		if a.Kind != b.Kind || a.Flags != b.Flags || a.Thread != b.Thread || a.Wall != b.Wall || a.PC != b.PC || a.Addr != b.Addr ||
+		if a.Kind != b.Kind || a.Flags != b.Flags || a.Thread != b.Thread || a.Wall != b.Wall || a.Instant != b.Instant || a.PC != b.PC || a.Addr != b.Addr ||
 			a.Size != b.Size || a.Base != b.Base || !bytes.Equal(a.Data, b.Data) || a.Kind != KindStore {
 			if d := cmp.Diff(*a, *b, cmpopts.EquateEmpty()); d != "" {
 				return fmt.Sprintf("event %d (-want +got)\n%s", i, d)

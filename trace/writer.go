@@ -40,6 +40,7 @@ type Writer struct {
 	kinds    []byte
 	columns  [NumKinds][numFields]column // columns[0]: those of all kinds
 	run      run
+	bare     int           // stores before the next one with an instant, which have none
 	stores   *storeEncoder // nil: none yet
 	sites    siteTable
 	sitesOut int // sites that have been written
@@ -328,6 +329,10 @@ func (t *Writer) flush() {
 	t.flushTables()
 	t.flushSites()
 	t.flushStores()
+	if c := &t.columns[0][fieldInstants]; c.any != 0 {
+		t.clothe(c)
+	}
+	t.bare = 0
 	raw := binary.AppendUvarint(t.raw[:0], uint64(t.rows))
 	raw = appendColumn(raw, 0, fieldKind, t.kinds)
 	for k := range t.columns {

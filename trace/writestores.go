@@ -47,7 +47,9 @@ func (t *Writer) WriteStores(s *Stores) error {
 		n := min(c.room(), len(recs))
 		before := c.n
 		err := c.add(recs[:n], s.Wide)
-		t.lengthen(s, uint64(c.n-before))
+		taken := c.n - before
+		t.lengthen(s, uint64(taken))
+		t.instants(s, len(s.Recs)-len(recs), taken)
 		if err != nil {
 			t.flush()
 			if t.err == nil {
@@ -70,6 +72,27 @@ func (t *Writer) lengthen(s *Stores, n uint64) {
 	}
 	t.run = run{t.run.n + n, s.Thread, s.Wall}
 	t.count += n
+}
+
+// instants adds the instants of n stores of a run. Those of runs that have none are only
+// written if there are others.
+func (t *Writer) instants(s *Stores, first, n int) {
+	if len(s.Instants) == 0 {
+		t.bare += n
+		return
+	}
+	c := &t.columns[0][fieldInstants]
+	t.clothe(c)
+	for _, at := range s.Instants[first:][:n] {
+		c.delta(uint64(at))
+	}
+}
+
+// clothe gives stores that have no instant one of 0.
+func (t *Writer) clothe(c *column) {
+	for ; t.bare > 0; t.bare-- {
+		c.delta(0)
+	}
 }
 
 // closeRun makes the run a row.

@@ -104,8 +104,8 @@ func (s *Stored) Addr(rec []byte) uint64 {
 	return s.Disp + s.Base.In(rec) + s.Index.In(rec)*s.Scale
 }
 
-// Bytes are what it wrote.
-func (s *Stored) Bytes(rec []byte) []byte { return rec[PartAt(s.First):][:s.Width] }
+// Bytes are what it wrote, and zeros up to a multiple of 8 bytes.
+func (s *Stored) Bytes(rec []byte) []byte { return rec[PartAt(s.First):][:(s.Width+7)&^7] }
 
 // Size is the size of a whole record, bytes.
 func (l *Layout) Size() int { return partsAt + partSize*l.Parts }

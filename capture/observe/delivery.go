@@ -34,8 +34,11 @@ type Delivery struct {
 	Instant  trace.Instant   // of the instruction whose hits come; 0: the flow has it not
 
 	began     time.Time
+	sink      capture.Sink
 	assembler *capture.Assembler
-	told      map[uint64]bool // modules, by where they begin
+	sites     []trace.StoreSite // what stores of runs are; nil: there are no runs
+	run       trace.Stores      // the stores that were taken last
+	told      map[uint64]bool   // modules, by where they begin
 
 	served   chan struct{} // closed: there is a sink
 	finished chan struct{} // closed: everything has been given
@@ -94,7 +97,10 @@ func (d *Delivery) Modules() (news []trace.Module) {
 // is done. Once a second it calls flush: a recorder that is killed loses what it had no
 // second for.
 func (d *Delivery) Serve(ctx context.Context, sink capture.Sink, flush func()) error {
-	d.assembler = capture.New(d.Plan, d.Sites, d.Options.Unwind, sink.Event)
+	d.sink, d.assembler = sink, capture.New(d.Plan, d.Sites, d.Options.Unwind, sink.Event)
+	if err := d.tellSites(); err != nil {
+		return err
+	}
 	close(d.served)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -110,8 +116,71 @@ func (d *Delivery) Serve(ctx context.Context, sink capture.Sink, flush func()) e
 	}
 }
 
+// StoreSites says what the stores are that Store takes: before Serve, and when other
+// files are mapped.
+func (d *Delivery) StoreSites(sites []trace.StoreSite) error {
+	first := d.sites == nil
+	if !first {
+		if err := d.Flush(); err != nil {
+			return err
+		}
+	}
+	if d.sites = sites; first {
+		return nil
+	}
+	<-d.served
+	return d.tellSites()
+}
+
+func (d *Delivery) tellSites() error {
+	if d.sites == nil {
+		return nil
+	}
+	d.assembler.Runs(d.sites, d.sink.Stores)
+	return d.sink.Sites(d.sites)
+}
+
+// maxRun is how many stores are delivered at once, at most.
+const maxRun = 512
+
+// Store takes a plain store with the instant of its instruction. It may stay here until
+// the next one or Flush. wide is its value if that has more than 8 bytes.
+func (d *Delivery) Store(thread trace.ThreadID, wall int64, at trace.Instant, rec trace.StoreRec, wide []byte) error {
+	r := &d.run
+	if len(r.Recs) == maxRun || thread != r.Thread || wall != r.Wall {
+		if err := d.Flush(); err != nil {
+			return err
+		}
+		r.Thread, r.Wall = thread, wall
+	}
+	if len(wide) > 0 {
+		rec.Value = uint64(len(r.Wide))
+		r.Wide = append(r.Wide, wide...)
+	}
+	r.Recs, r.Instants = append(r.Recs, rec), append(r.Instants, at)
+	return nil
+}
+
+// Flush delivers the stores that have been taken.
+func (d *Delivery) Flush() error {
+	n := len(d.run.Recs)
+	if n == 0 {
+		return nil
+	}
+	<-d.served
+	d.hits.Add(uint64(n))
+	d.stores.Add(uint64(n))
+	d.filtered.Store(d.Observer.Filtered)
+	err := d.assembler.Stores(&d.run)
+	d.run.Recs, d.run.Instants, d.run.Wide = d.run.Recs[:0], d.run.Instants[:0], d.run.Wide[:0]
+	return err
+}
+
 // Take gets the observer's hits. It waits until there is a sink.
 func (d *Delivery) Take(h *capture.Hit) error {
+	if err := d.Flush(); err != nil {
+		return err
+	}
 	<-d.served
 	if h.Wall == 0 { // nobody has looked
 		h.Wall = int64(time.Since(d.began))

@@ -32,6 +32,8 @@ type partRun struct {
 	thread trace.ThreadID
 	wall   int64
 	sites  []trace.StoreSite
+	// instants: they have some.
+	instants bool
 }
 
 // partEvent is what an operation tells of an event, and its operations. It is as
@@ -102,7 +104,7 @@ func (x *Index) decode(chunk int, p *part) error {
 			return nil
 		}
 		sites := x.r.Sites()
-		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites})
+		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
 		for recs := run.Recs; len(recs) > 0; {
 			n, t := k.some(len(recs))
 			if k.each > 0 {
@@ -167,7 +169,7 @@ func (p *part) event(t uint64, ev *trace.Event) (first, last uint64, ok bool) {
 	}
 	run := &p.runs[sort.Search(len(p.runs), func(k int) bool { return p.runs[k].at > i })-1]
 	site := &run.sites[p.sites[i]]
-	if site.Base == trace.BaseOwn { // which it has not kept
+	if site.Base == trace.BaseOwn || run.instants { // which it has not kept
 		return 0, 0, false
 	}
 	addr := p.words[i]<<3 + uint64(bits.TrailingZeros8(p.recs[i].mask))

@@ -134,7 +134,7 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 		e.Thread, e.PC = 7, 0x600+trace.Addr(g.rnd.IntN(5))
 		e.Wall = int64(g.h.Now()) * 10
 		asRun := e.Kind == trace.KindStore && g.rnd.IntN(3) > 0
-		if !asRun { // stores of runs have none
+		if !asRun || g.rnd.IntN(2) == 0 { // runs of full recordings have some
 			e.Instant = trace.Instant(g.h.Now() % 5)
 		}
 		if _, err := g.h.Apply(e); err != nil {
@@ -154,6 +154,9 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 				run.Recs[0].Value = binary.LittleEndian.Uint64(append(slices.Clone(e.Data), make([]byte, 8)...))
 			} else {
 				run.Wide = e.Data
+			}
+			if e.Instant != 0 {
+				run.Instants = []trace.Instant{e.Instant}
 			}
 			if _, err = w.AddSites([]trace.StoreSite{site}); err == nil {
 				sites++

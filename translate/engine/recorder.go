@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"time"
@@ -47,7 +48,6 @@ type Recorder struct {
 	notes   *notes
 	began   target.Moment
 	decoder log.Decoder
-	hit     capture.Hit // of a store
 }
 
 // Record makes the process, which must be held and have one thread, run as
@@ -107,7 +107,7 @@ func (r *Recorder) share() (err error) {
 	}
 	r.notes.mapped(r.Images)
 	r.place()
-	return nil
+	return r.StoreSites(log.NewTable(r.Plan, false).Sites())
 }
 
 // owns tells which stack is a thread's: stores to it are not wanted.
@@ -186,7 +186,7 @@ func (r *Recorder) remap() {
 		t.filter.SetStatic(r.static())
 	}
 	r.place()
-	if err := r.modules(); err != nil {
+	if err := errors.Join(r.StoreSites(log.NewTable(r.Plan, false).Sites()), r.modules()); err != nil {
 		r.fail(err)
 	}
 }
@@ -268,17 +268,17 @@ func (r *Recorder) led(t *thread, regs *mem.Regs) {
 	if r.Plan.Stores[p.Store].Effect.Shape != x86.ShapeString || size == 0 || !t.filter.Wanted(addr, size) {
 		return
 	}
-	r.hit = capture.Hit{Op: capture.Store, Index: p.Store, Thread: trace.ThreadID(t.tid), PC: regs.RIP, SP: regs.RSP, Addr: addr, Size: size, Base: p.Base,
+	h := capture.Hit{Op: capture.Store, Index: p.Store, Thread: trace.ThreadID(t.tid), PC: regs.RIP, SP: regs.RSP, Addr: addr, Size: size, Base: p.Base,
 		Data: make([]byte, min(size, uint64(r.Options.MaxData)))}
-	if n, err := r.proc.ReadMemory(r.hit.Data, addr); err != nil {
-		clear(r.hit.Data[n:])
-		r.hit.Flags |= capture.Unread // it has been unmapped meanwhile
+	if n, err := r.proc.ReadMemory(h.Data, addr); err != nil {
+		clear(h.Data[n:])
+		h.Flags |= capture.Unread // it has been unmapped meanwhile
 	}
-	if uint64(len(r.hit.Data)) < size {
-		r.hit.Flags |= capture.Partial
+	if uint64(len(h.Data)) < size {
+		h.Flags |= capture.Partial
 	}
 	r.Instant = r.latest(t)
-	if err := r.Take(&r.hit); err != nil {
+	if err := r.Take(&h); err != nil {
 		r.fail(err)
 	}
 }
@@ -289,6 +289,7 @@ func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at 
 	if r.w.Paused() {
 		at = 0
 	}
+	r.Observer.Filtered = r.decoder.Filtered
 	for i := range l.Stores {
 		s := &l.Stores[i]
 		if s.Inst >= n {
@@ -299,14 +300,16 @@ func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at 
 			r.decoder.Filtered++
 			continue
 		}
-		r.hit = capture.Hit{
-			Op: capture.Store, Index: s.Number, Thread: trace.ThreadID(t.tid), Wall: t.wall, PC: l.PC(s.Inst), SP: s.SP.In(rec),
-			Addr: addr, Size: uint64(s.Width), Base: s.Base.In(rec), Data: s.Bytes(rec),
+		data := s.Bytes(rec)
+		out := trace.StoreRec{Site: uint32(s.Number), Addr: addr, Base: s.Base.In(rec), Value: binary.LittleEndian.Uint64(data)}
+		if s.Width <= 8 {
+			data = nil
 		}
-		if r.Instant = 0; at != 0 {
-			r.Instant = at + trace.Instant(s.Inst)
+		instant := trace.Instant(0)
+		if at != 0 {
+			instant = at + trace.Instant(s.Inst)
 		}
-		if err := r.Take(&r.hit); err != nil {
+		if err := r.Store(trace.ThreadID(t.tid), t.wall, instant, out, data[:min(len(data), s.Width)]); err != nil {
 			return err
 		}
 	}

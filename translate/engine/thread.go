@@ -155,6 +155,12 @@ func (e *Engine) consume(t *thread) bool {
 			return false
 		}
 	}
+	if e.rec != nil {
+		if err := e.rec.Flush(); err != nil {
+			e.fail(err)
+			return false
+		}
+	}
 	return true
 }
 
