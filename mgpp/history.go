@@ -13,7 +13,7 @@ type Options struct {
 	Slack uint64
 	// NodesOnly keeps nodes, and which memory was theirs when, and numbers
 	// operations as any history does, but keeps no operation and no byte: what is
-	// asked about these has no meaning. See Number.
+	// asked about these has no meaning. See Number and Forget.
 	NodesOnly bool
 	// Arenas makes what the program maps (brk, mmap) nodes of their own where no
 	// block is: what an allocator writes into its own memory is kept, and can be
@@ -227,7 +227,9 @@ func (h *History) Ops(from, to Timestamp) iter.Seq[Op] {
 // NodeCount returns the number of nodes that ever were: IDs are 1 to NodeCount.
 func (h *History) NodeCount() int { return h.nodes.all.len() - 1 }
 
-func (h *History) has(id NodeID) bool { return id != 0 && int(id) <= h.NodeCount() }
+func (h *History) has(id NodeID) bool {
+	return id != 0 && int(id) <= h.NodeCount() && h.nodes.at(id) != nil
+}
 
 // Node returns the node with its last size; the zero Node if there is none.
 func (h *History) Node(id NodeID) Node {
@@ -260,11 +262,12 @@ func (h *History) NodeSize(id NodeID, t Timestamp) uint64 {
 	return h.nodes.sizeAt(id, h.clip(t))
 }
 
-// Nodes returns all nodes, dead ones too, in order of birth.
+// Nodes returns all nodes, dead ones too, in order of birth, but those that are
+// forgotten.
 func (h *History) Nodes() iter.Seq[Node] {
 	return func(yield func(Node) bool) {
 		for id := NodeID(1); int(id) <= h.NodeCount(); id++ {
-			if !yield(h.Node(id)) {
+			if h.has(id) && !yield(h.Node(id)) {
 				return
 			}
 		}

@@ -73,6 +73,11 @@ type nodes struct {
 	live    int
 	lifetimes
 
+	// Of the nodes of a history of nodes only that has forgotten some (forget.go), by
+	// chunk of all; the chunk itself is nil.
+	thin      map[uint32]thinned
+	forgotten int
+
 	origins  []origin
 	originOf []uint32 // hash table of origins: index, 0 empty; a power of two
 }
@@ -91,7 +96,13 @@ func newNodes() nodes {
 	return n
 }
 
-func (ns *nodes) at(id NodeID) *node { return ns.all.at(int(id)) }
+// at returns a node; nil if it is forgotten.
+func (ns *nodes) at(id NodeID) *node {
+	if c := ns.all.chunks[id/slabChunk]; c != nil {
+		return &c[id%slabChunk]
+	}
+	return ns.left(id)
+}
 
 // add appends a node.
 func (ns *nodes) add(n node) NodeID {
@@ -154,7 +165,7 @@ func (ns *nodes) originSlot(o *origin) *uint32 {
 }
 
 func (ns *nodes) bytes() uint64 {
-	n := uint64(ns.all.len())*nodeBytes + ns.lifetimes.bytes() + uint64(len(ns.rare))*24
+	n := uint64(ns.all.len()-ns.forgotten)*nodeBytes + ns.lifetimes.bytes() + uint64(len(ns.rare))*24
 	for _, s := range ns.resizes {
 		n += 64 + uint64(cap(s.list))*24
 	}

@@ -213,12 +213,12 @@ func (i *indexing) Stores(run *trace.Stores) error {
 	return i.Builder.Stores(run)
 }
 
-// room fails where the nodes of the trace are more than memory may hold.
+// room fails where more nodes live at once than memory may hold.
 func (i *indexing) room() error {
 	if !i.ceiling.over() {
 		return nil
 	}
-	return i.ceiling.refuse("the list of the trace's nodes, which its index is made from,", i.Nodes().Stats().Bytes, i.seen, i.total)
+	return i.ceiling.refuse("the list of the nodes that live, which the index is made from,", i.Nodes().Stats().Bytes, i.seen, i.total)
 }
 
 // indexedRun is a run whose history lies in an index.

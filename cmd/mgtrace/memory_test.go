@@ -84,7 +84,7 @@ func TestMemoryLimit(t *testing.T) {
 			}
 		}
 	}
-	for _, limit := range []string{"192MB"} {
+	for _, limit := range []string{"128MB"} {
 		_ = os.Remove(path + ".idx") // it may not be there
 		stderr, peak, err := run("info", path, "--json", "--memory", limit)
 		if err != nil {

@@ -21,8 +21,8 @@ const (
 	groupWords  = 1 << 19
 )
 
-// Builder makes the index of a trace from its events, in order. It keeps the nodes
-// in memory, and a bounded amount of the rest.
+// Builder makes the index of a trace from its events, in order. It keeps the nodes in
+// memory that live or were the last at their addresses, and a bounded amount of the rest.
 type Builder struct {
 	path   string
 	file   *os.File
@@ -50,6 +50,7 @@ type Builder struct {
 	perPC   map[trace.Addr]uint64
 	images  map[uint64]struct{} // pages
 
+	found            found
 	chunkRows        []row
 	keptRows, deaths *sorter
 	cellRows, pcRows *sorter
@@ -75,7 +76,7 @@ func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
-		chunk: -1,
+		found: newFound(dir), chunk: -1,
 	}
 	b.err = b.out.head()
 	return b, nil
@@ -89,6 +90,9 @@ func (b *Builder) Abandon() {
 		b.file = nil
 	}
 	for _, s := range []*sorter{b.cellRows, b.pcRows, b.keptRows, b.deaths} {
+		s.close()
+	}
+	for _, s := range b.found.sorters() {
 		s.close()
 	}
 }
@@ -245,6 +249,7 @@ func (b *Builder) Event(ev *trace.Event) error {
 			b.deaths.add(uint64(b.hist.Node(id).Death), uint64(id))
 		}
 	}
+	b.forget()
 	return b.err
 }
 

@@ -15,8 +15,6 @@ func dirOf(path string) string { return filepath.Dir(path) }
 type origins struct {
 	number map[originKey]int
 	all    []origin
-	group  []int // of each
-	assign func(alloc string, stack []trace.Addr) int
 }
 
 type originKey struct {
@@ -29,8 +27,8 @@ type origin struct {
 	stack []trace.Addr
 }
 
-func newOrigins(group func(alloc string, stack []trace.Addr) int) *origins {
-	return &origins{number: map[originKey]int{{}: 0}, all: []origin{{}}, group: []int{0}, assign: group}
+func newOrigins() origins {
+	return origins{number: map[originKey]int{{}: 0}, all: []origin{{}}}
 }
 
 func (o *origins) of(n *mgpp.Node) int {
@@ -46,13 +44,34 @@ func (o *origins) of(n *mgpp.Node) int {
 		i = len(o.all)
 		o.number[k] = i
 		o.all = append(o.all, origin{n.Alloc, n.Stack})
-		group := i
-		if o.assign != nil {
-			group = o.assign(n.Alloc, n.Stack)
-		}
-		o.group = append(o.group, group)
 	}
 	return i
+}
+
+// groups gives origins their groups, in the order in which they are asked for.
+type groups struct {
+	of     []int // of each origin; -1: not asked for yet
+	count  int   // that there are, the first among them
+	assign func(alloc string, stack []trace.Addr) int
+}
+
+func newGroups(o *origins, assign func(alloc string, stack []trace.Addr) int) *groups {
+	g := &groups{of: make([]int, len(o.all)), count: 1, assign: assign}
+	for i := range g.of[1:] {
+		g.of[1+i] = -1
+	}
+	return g
+}
+
+func (g *groups) find(i int, o *origin) int {
+	if g.of[i] < 0 {
+		g.of[i] = g.count
+		if g.assign != nil {
+			g.of[i] = g.assign(o.alloc, o.stack)
+		}
+		g.count = max(g.count, g.of[i]+1)
+	}
+	return g.of[i]
 }
 
 // encode codes the list: records, and for each a row that says where it is.
@@ -200,95 +219,132 @@ func decodeLives(b []byte) ([]Population, error) {
 	return out, nil
 }
 
+// forgetFrom is from how many nodes on those are let go of that are not needed any more.
+const forgetFrom = 1 << 18
+
+// pageNodes is how many nodes are as much work as a page of memory, when it is found out
+// which are needed.
+const pageNodes = 16
+
+// found is what has been taken down of nodes.
+type found struct {
+	origins
+	nodes, cover, ends, resizes *sorter
+	maxLevel                    int
+	moves                       int
+	limit                       int // of nodes in memory
+}
+
+func newFound(dir string) found {
+	f := found{origins: newOrigins(), limit: forgetFrom, nodes: newSorter(7, dir), cover: newSorter(3, dir), ends: newSorter(2, dir), resizes: newSorter(3, dir)}
+	for _, s := range f.sorters() { // which all collect at once
+		s.most = sortBytes / 4
+	}
+	return f
+}
+
+func (f *found) sorters() [4]*sorter { return [...]*sorter{f.nodes, f.cover, f.ends, f.resizes} }
+
+// forget takes down the nodes that are not needed any more, and lets go of them.
+func (b *Builder) forget() {
+	if b.hist.Remembered() < b.found.limit {
+		return
+	}
+	b.hist.Forget(func(id mgpp.NodeID) { n := b.hist.Node(id); b.node(&n) })
+	b.found.limit = max(forgetFrom, 2*b.hist.Remembered(), pageNodes*b.hist.Stats().Pages)
+}
+
+// node takes down a node, to which nothing will happen any more.
+func (b *Builder) node(n *mgpp.Node) {
+	f := &b.found
+	what := uint64(f.origins.of(n)) << whatBits
+	for _, x := range [...]struct {
+		is  bool
+		bit uint64
+	}{{b.hist.Zeroed(n.ID), bitZeroed}, {n.Global != 0 || n.Tracked, bitFixed}, {n.Tracked, bitTracked}, {n.Before, bitBefore}} {
+		if x.is {
+			what |= x.bit
+		}
+	}
+	own := func(time mgpp.Timestamp, size uint64) {
+		eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
+			f.maxLevel = max(f.maxLevel, level)
+			f.cover.add(key, uint64(time), uint64(n.ID))
+		})
+	}
+	size := n.Size
+	if times := b.hist.Resizes(n.ID); len(times) > 0 {
+		what |= bitResized
+		size = b.hist.NodeSize(n.ID, times[0]-1)
+		f.resizes.add(uint64(n.ID), uint64(n.Birth), size)
+		for _, t := range times {
+			s := b.hist.NodeSize(n.ID, t)
+			f.resizes.add(uint64(n.ID), uint64(t), s)
+			own(t, s)
+		}
+	}
+	own(n.Birth, size)
+	death := uint64(n.Death)
+	if death == 0 {
+		death = alive
+	} else {
+		f.ends.add(death, uint64(n.ID))
+	}
+	special := uint64(n.Moved)
+	if n.Moved != 0 {
+		f.moves++
+	}
+	if n.Global != 0 {
+		special = uint64(n.Global)
+	}
+	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special)
+}
+
 // writeNodes writes all that concerns nodes.
-func (b *Builder) writeNodes(d *description, group func(alloc string, stack []trace.Addr) int) error {
+func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []trace.Addr) int) error {
+	f := &b.found
+	for n := range b.hist.Nodes() {
+		b.node(&n)
+	}
+	byGroup := newSorter(2, dirOf(b.path))
+	byGroup.most = sortBytes / 4
+	defer byGroup.close()
+	g, l := newGroups(&f.origins, assign), NewLives(b.hist.Now())
+	var inGroup []uint64 // how many nodes of each so far
 	nodes := newTable(b.out, maxCols, nil)
 	nodes.extraCol = 4 // deaths
-	cover := newSorter(3, dirOf(b.path))
-	byGroup := newSorter(2, dirOf(b.path))
-	ends := newSorter(2, dirOf(b.path))
-	for _, s := range []*sorter{cover, byGroup, ends} { // which all collect at once
-		s.most = sortBytes / 3
-	}
-	defer cover.close()
-	defer ends.close()
-	defer byGroup.close()
-	o, l := newOrigins(group), NewLives(b.hist.Now())
-	var resizes []row
-	var inGroup []uint64 // how many nodes of each so far
-	for n := range b.hist.Nodes() {
-		origin := o.of(&n)
-		in := o.group[origin]
-		d.Groups = max(d.Groups, in+1)
-		l.Add(in, &n)
+	err := f.nodes.finish(func(r *row) {
+		i := int(r[5] >> whatBits)
+		in := g.find(i, &f.all[i])
 		for in >= len(inGroup) {
 			inGroup = append(inGroup, 0)
 		}
 		inGroup[in]++
-		byGroup.add(uint64(in), uint64(n.ID))
-		what, size := uint64(origin)<<whatBits, n.Size
-		if b.hist.Zeroed(n.ID) {
-			what |= bitZeroed
+		r[7], r[8] = uint64(in), inGroup[in]
+		nodes.add(r[:])
+		byGroup.add(uint64(in), r[1])
+		n := mgpp.Node{Size: r[3], Birth: mgpp.Timestamp(r[0])}
+		if r[4] != alive {
+			n.Death = mgpp.Timestamp(r[4])
 		}
-		if n.Global != 0 || n.Tracked {
-			what |= bitFixed
-		}
-		if n.Tracked {
-			what |= bitTracked
-		}
-		if n.Before {
-			what |= bitBefore
-		}
-		own := func(time mgpp.Timestamp, size uint64) {
-			eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
-				d.MaxLevel = max(d.MaxLevel, level)
-				cover.add(key, uint64(time), uint64(n.ID))
-			})
-		}
-		times := b.hist.Resizes(n.ID)
-		if len(times) > 0 {
-			what |= bitResized
-			size = b.hist.NodeSize(n.ID, times[0]-1)
-			resizes = append(resizes, row{uint64(n.ID), uint64(n.Birth), size})
-		}
-		death := uint64(n.Death)
-		if death == 0 {
-			death = alive
-		} else {
-			ends.add(death, uint64(n.ID))
-		}
-		if n.Moved != 0 {
-			d.Moves++
-		}
-		special := uint64(n.Moved)
-		if n.Global != 0 {
-			special = uint64(n.Global)
-		}
-		nodes.add([]uint64{uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special, uint64(in), inGroup[in]})
-		own(n.Birth, size)
-		for _, t := range times {
-			s := b.hist.NodeSize(n.ID, t)
-			resizes = append(resizes, row{uint64(n.ID), uint64(t), s})
-			own(t, s)
-		}
+		l.Add(in, &n)
+	})
+	if err != nil {
+		return err
 	}
-	var err error
+	d.MaxLevel, d.Moves, d.Groups = f.maxLevel, f.moves, g.count
 	if d.Tables[tabNodes], err = nodes.finish(); err != nil {
 		return err
 	}
-	if err := b.sorted(d, tabCover, cover, nil); err != nil {
-		return err
+	for _, t := range []struct {
+		name string
+		rows *sorter
+	}{{tabCover, f.cover}, {tabEnds, f.ends}, {tabGroups, byGroup}, {tabResizes, f.resizes}} {
+		if err := b.sorted(d, t.name, t.rows, nil); err != nil {
+			return err
+		}
 	}
-	if err := b.sorted(d, tabEnds, ends, nil); err != nil {
-		return err
-	}
-	if err := b.sorted(d, tabGroups, byGroup, nil); err != nil {
-		return err
-	}
-	if err := b.table(d, tabResizes, 3, resizes, nil); err != nil {
-		return err
-	}
-	records, rows := o.encode()
+	records, rows := f.origins.encode()
 	if err := b.table(d, tabOrigins, 4, rows, nil); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@
 //	x.LastWrite(cell, 8, t)                       // as of mgpp.History, which answers the same
 //	x.At(t).Target(cell, 0)
 //
-// Building takes memory for the nodes, and a bounded amount for the rest. The file
+// Building takes memory for the nodes that live, and a bounded amount for the rest. The file
 // is smaller than the trace, holds nothing that the trace does not, and may be
 // deleted at any time. docs/design/queries.md describes it.
 //

@@ -188,7 +188,9 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 }
 
 // build makes the index of a trace.
-func build(t testing.TB, path string) *Index {
+func build(t testing.TB, path string) *Index { return buildWith(t, path, Feed) }
+
+func buildWith(t testing.TB, path string, feed func(testing.TB, *Builder, *trace.Reader)) *Index {
 	r, err := trace.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func build(t testing.TB, path string) *Index {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Feed(t, b, r)
+	feed(t, b, r)
 	if err := b.Finish(Notes{}); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +213,10 @@ func build(t testing.TB, path string) *Index {
 }
 
 // Feed gives a trace to a builder.
-func Feed(t testing.TB, b *Builder, r *trace.Reader) {
+func Feed(t testing.TB, b *Builder, r *trace.Reader) { feedAnd(t, b, r, func(uint64) {}) }
+
+// feedAnd gives a trace to a builder, and calls f after each event or run.
+func feedAnd(t testing.TB, b *Builder, r *trace.Reader, f func(n uint64)) {
 	var ev trace.Event
 	for n := uint64(0); ; {
 		run, err := r.NextBatch(&ev)
@@ -225,6 +230,33 @@ func Feed(t testing.TB, b *Builder, r *trace.Reader) {
 		}
 		if err != nil {
 			t.Fatal(n, err)
+		}
+		n++
+		f(n)
+	}
+}
+
+// TestForgotten: an index is the same where nodes are forgotten while it is made.
+func TestForgotten(t *testing.T) {
+	for seed := range uint64(1) {
+		h, path := program(t, seed, 45000)
+		x := buildWith(t, path, func(t testing.TB, b *Builder, r *trace.Reader) {
+			feedAnd(t, b, r, func(n uint64) {
+				if n%3000 == 0 {
+					b.found.limit = 0
+				}
+			})
+			if n := b.hist.NodeCount(); b.hist.Remembered() > n*3/4 {
+				t.Errorf("%d nodes of %d are remembered", b.hist.Remembered(), n)
+			}
+		})
+		compareNodes(t, h, x)
+		rnd := rand.New(rand.NewPCG(9, seed))
+		for range 5 {
+			compareAt(t, h, x, mgpp.Timestamp(rnd.Uint64N(uint64(h.Now())+1)), rnd)
+		}
+		if x.Err() != nil {
+			t.Fatal(x.Err())
 		}
 	}
 }
@@ -250,6 +282,18 @@ func TestRandomPrograms(t *testing.T) {
 
 func compare(t *testing.T, h *mgpp.History, x *Index) {
 	t.Helper()
+	compareNodes(t, h, x)
+	rnd := rand.New(rand.NewPCG(9, uint64(h.Now())))
+	for at := mgpp.Timestamp(0); at <= h.Now(); at++ {
+		compareAt(t, h, x, at, rnd)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func compareNodes(t *testing.T, h *mgpp.History, x *Index) {
+	t.Helper()
 	if h.Now() != x.Now() || h.NodeCount() != x.NodeCount() {
 		t.Fatalf("%d operations and %d nodes, want %d and %d", x.Now(), x.NodeCount(), h.Now(), h.NodeCount())
 	}
@@ -259,13 +303,6 @@ func compare(t *testing.T, h *mgpp.History, x *Index) {
 		}
 		if d := cmp.Diff(h.Resizes(id), x.Resizes(id)); d != "" {
 			t.Fatalf("resizes of node %d (-history +index)\n%s", id, d)
-		}
-	}
-	rnd := rand.New(rand.NewPCG(9, uint64(h.Now())))
-	for at := mgpp.Timestamp(0); at <= h.Now(); at++ {
-		compareAt(t, h, x, at, rnd)
-		if t.Failed() {
-			return
 		}
 	}
 }

@@ -100,15 +100,19 @@ func (s *sorter) sorted(run []uint64) []ranked {
 		s.order[i] = s.order[i][:n]
 	}
 	list, other := s.order[0], s.order[1]
-	ascending := true
+	var descends [2]bool
 	for i := range list {
 		list[i].row = uint32(i)
-		ascending = ascending && (i == 0 || run[i*s.cols+1] >= run[(i-1)*s.cols+1])
+		for c := range descends {
+			descends[c] = descends[c] || i > 0 && run[i*s.cols+c] < run[(i-1)*s.cols+c]
+		}
 	}
-	if !ascending {
+	if descends[1] {
 		list, other = s.radix(run, 1, list, other)
 	}
-	list, _ = s.radix(run, 0, list, other)
+	if descends[0] || descends[1] {
+		list, _ = s.radix(run, 0, list, other)
+	}
 	return list
 }
 
