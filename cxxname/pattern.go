@@ -127,7 +127,7 @@ func demangledName(n Name) Name {
 // template function: "void push<int>".
 func withoutResult(name string) string {
 	end := len(name)
-	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !isWord(name[i-1])) {
+	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !IsWord(name[i-1])) {
 		end = i
 	} else if !strings.HasSuffix(name, ">") {
 		return name
@@ -148,10 +148,12 @@ func withoutResult(name string) string {
 	return name
 }
 
+// normalParams are the plain names of the parameters' types, as the demangler spells them:
+// "char const*" for "const char *".
 func normalParams(s string) []string {
 	params := splitArgs(s)
 	for i := range params {
-		params[i] = normalParam(params[i])
+		params[i] = Plain(params[i])
 	}
 	return params
 }
@@ -281,49 +283,4 @@ func splitArgs(s string) []string {
 		args = append(args, last)
 	}
 	return args
-}
-
-// normalParam is the plain name of a parameter's type, spelt as the demangler does: "const char *"
-// is "char const*"; elaborating keywords are dropped.
-func normalParam(s string) string {
-	s = strings.TrimSpace(s)
-	for _, kw := range [...]string{"struct ", "class ", "union ", "enum "} {
-		s = strings.TrimPrefix(s, kw)
-	}
-	if rest, ok := strings.CutPrefix(s, "const "); ok {
-		end, depth := len(rest), 0
-	scan:
-		for i := 0; i < len(rest); i++ {
-			switch rest[i] {
-			case '<', '(':
-				depth++
-			case '>', ')':
-				depth--
-			case '*', '&':
-				if depth == 0 {
-					end = i
-					break scan
-				}
-			}
-		}
-		s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rest[:end]), "struct ")) + " const" + rest[end:]
-	}
-	return Plain(squeeze(s))
-}
-
-// squeeze drops the spaces that do not separate two words.
-func squeeze(s string) string {
-	if !strings.Contains(s, " ") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == ' ' {
-			if i == 0 || i+1 == len(s) || !isWord(s[i-1]) || !isWord(s[i+1]) {
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

@@ -7,14 +7,22 @@ import "strings"
 // separate two words, and const behind what it qualifies
 // ("std::pair<int const,int>", as gcc and the demangler write it).
 func Normal(name string) string {
-	name = strings.TrimSpace(name)
+	name = strings.TrimPrefix(withoutKeyword(strings.TrimSpace(name)), "::")
+	return constBehind(squeeze(name))
+}
+
+// withoutKeyword drops an elaborating keyword.
+func withoutKeyword(name string) string {
 	for _, kw := range [...]string{"struct ", "class ", "union ", "enum "} {
 		if rest, ok := strings.CutPrefix(name, kw); ok {
-			name = strings.TrimSpace(rest)
-			break
+			return strings.TrimSpace(rest)
 		}
 	}
-	name = strings.TrimPrefix(name, "::")
+	return name
+}
+
+// squeeze drops the space that does not separate two words.
+func squeeze(name string) string {
 	if !strings.ContainsAny(name, " \t\n") {
 		return name
 	}
@@ -26,17 +34,17 @@ func Normal(name string) string {
 			space = true
 			continue
 		}
-		if n := len(b); space && n > 0 && isWord(c) && isWord(b[n-1]) {
+		if n := len(b); space && n > 0 && IsWord(c) && IsWord(b[n-1]) {
 			b = append(b, ' ')
 		}
 		space = false
 		b = append(b, c)
 	}
-	return constBehind(string(b))
+	return string(b)
 }
 
-// constBehind moves each "const " in front of a template argument behind the
-// type that it qualifies.
+// constBehind moves each "const " in front of the type or of a template argument behind
+// the type that it qualifies, whose elaborating keyword it drops.
 func constBehind(name string) string {
 	const kw = "const "
 	for from := 0; ; {
@@ -62,12 +70,13 @@ func constBehind(name string) string {
 				depth--
 			}
 		}
-		name = name[:i] + name[from:end] + " const" + name[end:]
+		name = name[:i] + withoutKeyword(name[from:end]) + " const" + name[end:]
 		from = i // what moved may itself hold one
 	}
 }
 
-func isWord(c byte) bool {
+// IsWord says that names of C and C++ may have c in them.
+func IsWord(c byte) bool {
 	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 

@@ -15,6 +15,7 @@ func TestPlain(t *testing.T) {
 		{"std::priority_queue<A>", "std::priority_queue<A, std::vector<A, std::allocator<A> >, std::less<A> >"},
 		{"Grid<unsigned, 8>", "Grid<unsigned int, 8ul>", "Grid<unsigned int,8u>"},
 		{"Box<const char *>", "Box<char const*>"},
+		{"node const*", "const node *", "const struct node *", "struct node const*"},
 		{"std::unique_ptr<T>", "std::unique_ptr<T, std::default_delete<T> >"},
 		{"f<void (int, long)>", "f<void (int, long int)>"},
 		{"A::operator<", "A::operator<"},

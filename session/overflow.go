@@ -206,27 +206,7 @@ func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool 
 
 // named says that a name stands in a line of source.
 func named(line, name string) bool {
-	for rest := line; ; {
-		i := strings.Index(rest, name)
-		if i < 0 {
-			return false
-		}
-		before, after := byte(' '), byte(' ')
-		if i > 0 {
-			before = rest[i-1]
-		}
-		if i+len(name) < len(rest) {
-			after = rest[i+len(name)]
-		}
-		if !wordByte(before) && !wordByte(after) {
-			return true
-		}
-		rest = rest[i+len(name):]
-	}
-}
-
-func wordByte(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(line)
 }
 
 // called is the function that the program called at call and that led to pc.

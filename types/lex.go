@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mgtrace/cxxname"
 )
 
 // Error is one message about C text.
@@ -91,7 +93,7 @@ func lexOne(src string, i int) token {
 	}
 	rest := src[i:]
 	switch c := rest[0]; {
-	case isWord(c) && (c < '0' || c > '9') && c < utf8.RuneSelf:
+	case cxxname.IsWord(c) && (c < '0' || c > '9') && c < utf8.RuneSelf:
 		return token{kind: tokIdent, text: rest[:wordEnd(rest)], pos: i}
 	case c >= '0' && c <= '9':
 		return lexNumber(rest[:wordEnd(rest)], i)
@@ -117,7 +119,7 @@ func lexOne(src string, i int) token {
 
 func wordEnd(s string) int {
 	n := 0
-	for n < len(s) && isWord(s[n]) {
+	for n < len(s) && cxxname.IsWord(s[n]) {
 		n++
 	}
 	return n
@@ -152,8 +154,4 @@ func position(src string, offset int) (line, col int) {
 	before := src[:min(offset, len(src))]
 	start := strings.LastIndexByte(before, '\n') + 1
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[start:])
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

@@ -41,12 +41,6 @@ func NewFinder(source Source) *Finder {
 	return &Finder{source: source, sites: map[Frame]*site{}, accesses: map[Frame]*Evidence{}, statics: statics{}}
 }
 
-// Find returns what the call that returns to addr allocates, by debug
-// information and code alone.
-func Find(f *objfile.File, addr uint64) Evidence {
-	return NewFinder(nil).ForStack([]Frame{{f, addr}})
-}
-
 // maxFrames is how many wrappers around an allocator are looked through.
 const maxFrames = 16
 

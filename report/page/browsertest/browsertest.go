@@ -183,9 +183,3 @@ func (p *Page) Media(media, scheme string) {
 		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 }
-
-// Size sets the window's, in pixels.
-func (p *Page) Size(width, height int64) {
-	p.t.Helper()
-	p.do(chromedp.EmulateViewport(width, height))
-}
