@@ -197,6 +197,7 @@ type Suspect struct {
 	Address     string   `json:"address"`           // program counter
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
 	Callers     []Place  `json:"callers,omitempty"` // of an allocation or a free: the calls that led there, innermost first
+	Omission    Omission `json:"omission,omitzero"`
 	Near        *Place   `json:"near,omitempty"`    // omitted: the statement next to which it should have run
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed
 	Context     []Line   `json:"context,omitempty"` // the lines around
@@ -204,6 +205,14 @@ type Suspect struct {
 	After       string   `json:"after,omitempty"`
 	Thread      uint32   `json:"thread,omitempty"`
 	Slice       *Slice   `json:"slice,omitempty"` // where the value came from, if that was asked for
+}
+
+// Omission tells what there is of a store that is missing, by numbers of changes; 0: there
+// is none.
+type Omission struct {
+	Elsewhere uint64 `json:"elsewhere,omitempty"` // one that the statement made where it ran
+	Beside    uint64 `json:"beside,omitempty"`    // the one next to which it should have run
+	Instead   uint64 `json:"instead,omitempty"`   // the one that wrote what is there instead
 }
 
 // Place is a position in the program's source.

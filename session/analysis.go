@@ -353,7 +353,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	}
 	p.suspects = res.Suspects
 	for i := range res.Suspects {
-		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i]))
+		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i], p.time))
 	}
 	c.Notes = append(c.Notes, a.locationNotes(&res)...)
 	if len(p.Open) > 0 && p.Kind == "crash" {

@@ -116,8 +116,8 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 	return n
 }
 
-// suspect turns a suspect of the fault locator into words.
-func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
+// suspect turns a suspect of the fault locator into words, for what is broken at a time.
+func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
 	out := a.statement(s.PC)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
 	if s.Operation > 0 {
@@ -133,11 +133,15 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect) report.Suspect {
 	if s.Kind == faultloc.Omitted && s.Repair != nil {
 		out.Change = "missing: " + a.repair(s.Repair)
 		out.Timestamp = 0
+		out.Omission.Instead = uint64(a.hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), at))
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
 			f, _, _ := a.symbols.Where(a.hist.Op(e.Beside).PC)
 			out.Near = &report.Place{File: short(f.File), Line: f.Line, Function: f.Function}
+			if s.Kind == faultloc.Omitted {
+				out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(e.Beside)
+			}
 		}
 	}
 	for _, i := range s.Contributes {

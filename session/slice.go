@@ -270,8 +270,54 @@ func (q *Queries) sliceSuspect(ctx context.Context, s *slicer, path string, n in
 	return sliceCriterion{}, fmt.Errorf("--suspect %d: there is none of that number; mgtrace locate lists them", n)
 }
 
+// suspect is what a suspect wrote. If it did not, it is the branch that decided that it
+// does not run, and what is there instead.
 func (s *slicer) suspect(h opHistory, su *report.Suspect) (sliceCriterion, error) {
-	return s.change(h, mgpp.Timestamp(su.Timestamp), fmt.Sprintf("suspect %d, %s: %s", su.Rank, su.Place(), su.Change))
+	words := fmt.Sprintf("suspect %d, %s: %s", su.Rank, su.Place(), su.Change)
+	if su.Omission == (report.Omission{}) {
+		return s.change(h, mgpp.Timestamp(su.Timestamp), words)
+	}
+	c := sliceCriterion{}
+	var parts []string
+	branch, err := s.passedBy(h, su.Omission)
+	if err != nil {
+		return c, err
+	}
+	if branch != 0 {
+		c.nodes, parts = append(c.nodes, branch), append(parts, "who decided that it does not run")
+	}
+	if t := mgpp.Timestamp(su.Omission.Instead); t != 0 {
+		instead, err := s.change(h, t, words)
+		if err != nil {
+			return c, err
+		}
+		c.nodes, parts = append(c.nodes, instead.nodes...), append(parts, "what is there instead")
+	}
+	if len(c.nodes) == 0 {
+		return c, fmt.Errorf("%s: nothing tells what should have led to it", words)
+	}
+	c.words = words + " (" + strings.Join(parts, ", and ") + ")"
+	return c, nil
+}
+
+// passedBy is the branch that led past a statement that should have run: of what
+// leads to it where it runs, the execution next to the omission. 0: it is not known.
+func (s *slicer) passedBy(h opHistory, o report.Omission) (slice.Node, error) {
+	if o.Elsewhere == 0 || o.Beside == 0 {
+		return 0, nil
+	}
+	var at [2]slice.Node
+	for i, t := range []uint64{o.Elsewhere, o.Beside} {
+		op := h.Op(mgpp.Timestamp(t))
+		if op.Instant == 0 {
+			return 0, nil
+		}
+		var err error
+		if at[i], err = s.x.Find(uint64(op.Instant)); err != nil {
+			return 0, err
+		}
+	}
+	return s.x.Branch(at[0], at[1])
 }
 
 // opHistory is a history, in memory or in an index.

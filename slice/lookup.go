@@ -126,6 +126,62 @@ func (x *Index) Fault() (Node, error) {
 	return found, nil
 }
 
+// branchWithin is how far from an op Branch looks, in segments.
+const branchWithin = 256
+
+// Branch returns the execution nearest to that of near, and in its thread, of the
+// branch that decided about the execution of n; 0: there is none, or none that is near.
+func (x *Index) Branch(n, near Node) (Node, error) {
+	var g segment
+	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
+		return 0, err
+	}
+	control := g.steps[n.Step()-g.first].control
+	if control == 0 {
+		return 0, nil
+	}
+	branch, err := x.At(node(control, 0))
+	if err != nil || branch.Piece.Code == nil {
+		return 0, err
+	}
+	pc := branch.Piece.PC(branch.Piece.control)
+	from, err := x.At(near)
+	if err != nil {
+		return 0, err
+	}
+	var found Node
+	least := ^uint64(0)
+	search := func(i int) error {
+		if i < 0 || i >= x.segments() {
+			return nil
+		}
+		if err := x.decode(i, &g); err != nil {
+			return err
+		}
+		for k := range g.steps {
+			d := &g.steps[k]
+			if d.thread != from.Thread || d.piece.Code == nil || d.piece.PC(d.piece.control) != pc {
+				continue
+			}
+			at := d.at(d.piece.control).Instant
+			if away := max(at, from.Instant) - min(at, from.Instant); away < least {
+				found, least = node(g.first+StepID(k), d.piece.control), away
+			}
+		}
+		return nil
+	}
+	home := segmentOf(near.Step())
+	for away := 0; away < branchWithin && found == 0; away++ {
+		if err := search(home - away); err != nil {
+			return 0, err
+		}
+		if err := search(home + away); err != nil {
+			return 0, err
+		}
+	}
+	return found, nil
+}
+
 // Executed returns the nth execution of the instruction at an address, counted
 // from 1, or the last one (0); and how many there are, or were until it.
 func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, count uint64, err error) {
