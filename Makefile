@@ -58,8 +58,8 @@ bench-spec: setup-test
 	$(GO) run ./bench/spec $(BENCHFLAGS)
 
 # Prints what questions to a history of a hundred million changes cost, on disk, in
-# memory and in time: some minutes. BENCHFLAGS='-changes 1000000' is a short one; see
-# bench/mgpp/doc.go.
+# memory and in time, and the thesis's tables 3.3 and 3.4: half an hour.
+# BENCHFLAGS='-changes 1000000 -thesis -' is a short one; see bench/mgpp/doc.go.
 bench-mgpp: setup-bench build
 	$(GO) run ./bench/mgpp -mgtrace ./mgtrace $(BENCHFLAGS)
 

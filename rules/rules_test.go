@@ -83,7 +83,7 @@ var imports = []struct {
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session"},
-	{"bench/mgpp", false, "session"},
+	{"bench/mgpp", false, "mgpp session trace"},
 	{"bench/real/debian", false, "report"},
 	{"bench/real", false, "bench/real/debian report"},
 	{"bench/slice", false, "flow slice slice/native target translate/engine"},

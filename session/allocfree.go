@@ -25,7 +25,7 @@ import (
 // what the program's instructions compute addresses from (mgpp/infer).
 type AllocFree struct {
 	// Allocators are the functions that are left out: NAME gives out blocks, NAME(N)
-	// takes back the one that its N-th argument points to. None: the allocator may be
+	// takes back the one that its N-th argument points to; one that is both moves it. None: the allocator may be
 	// anywhere in the program's own code.
 	Allocators []string
 	// Heap names objects in static memory that are heap. Their stores must have been
@@ -201,7 +201,8 @@ func (i *inference) roles(names []string) (map[trace.Addr]native.Role, error) {
 				fns = im.Obj.FuncsLinked(func(linkage string) bool { return linkage == name })
 			}
 			for _, fn := range fns {
-				out[im.Bias+trace.Addr(fn.Addr)] = role
+				at := im.Bias + trace.Addr(fn.Addr)
+				out[at] = native.Role{Gives: role.Gives || out[at].Gives, Takes: max(role.Takes, out[at].Takes)}
 				found = true
 			}
 		}
@@ -304,9 +305,17 @@ func (i *inference) lives() []trace.Event {
 		}
 		out = append(out, ev)
 	}
+	by, moves := map[infer.NodeID]*infer.Block{}, map[infer.NodeID]bool{}
+	for _, b := range i.blocks {
+		moves[b.From] = true
+	}
 	for k := range i.blocks {
 		b := &i.blocks[k]
-		if b.Given {
+		by[b.Node] = b
+		if old := by[b.From]; old != nil {
+			add(trace.KindRealloc, b.Born, "", b, b.Size)
+			out[len(out)-1].Aux = uint64(old.Start)
+		} else if b.Given {
 			add(trace.KindAlloc, b.Born, "", b, b.Size)
 		} else {
 			born := b.Born
@@ -319,7 +328,7 @@ func (i *inference) lives() []trace.Event {
 			g.At.PC++
 			add(trace.KindRealloc, g.At, "merge", b, g.Size)
 		}
-		if b.Died.Instant != 0 {
+		if b.Died.Instant != 0 && !moves[b.Node] {
 			name := ""
 			if b.Into != 0 {
 				name = "merge"

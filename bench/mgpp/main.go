@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,9 +18,6 @@ import (
 
 	"mgtrace/session"
 )
-
-//go:embed testdata/churn.c
-var churn []byte
 
 func main() {
 	b := bench{}
@@ -31,8 +28,10 @@ func main() {
 	flag.StringVar(&b.dir, "dir", "", "`directory` to work in; default: a temporary one")
 	flag.StringVar(&traces, "trace", "", "measure these traces instead (a glob `pattern`); their indexes are made anew")
 	flag.BoolVar(&b.keep, "keep", false, "with -trace: ask only, with the index that is there")
+	flag.IntVar(&b.thesisRounds, "thesis-rounds", 3, "how often each of the thesis's programs is run in each way")
+	only := flag.String("thesis", "", "only the thesis's programs whose names match this `regexp`; - for none of them")
 	flag.Parse()
-	if err := b.run(traces); err != nil {
+	if err := b.all(traces, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench/mgpp:", err)
 		os.Exit(1)
 	}
@@ -40,8 +39,28 @@ func main() {
 
 type bench struct {
 	mgtrace, changes, dir string
-	rounds                int
+	rounds, thesisRounds  int
 	keep                  bool
+}
+
+// all measures a long history, and the programs of the thesis.
+func (b *bench) all(traces, only string) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp("", "mgtrace-bench-*"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(b.dir)
+	}
+	if only == "" || only == "-" || traces != "" {
+		if err := b.run(traces); err != nil || traces != "" || only == "-" {
+			return err
+		}
+	}
+	return b.thesis(match)
 }
 
 func (b *bench) run(pattern string) error {
@@ -54,16 +73,12 @@ func (b *bench) run(pattern string) error {
 		}
 		return err
 	}
-	if b.dir == "" {
-		dir, err := os.MkdirTemp("", "mgtrace-bench-*")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		b.dir = dir
-	}
 	source, prog, path := filepath.Join(b.dir, "churn.c"), filepath.Join(b.dir, "churn"), filepath.Join(b.dir, "churn.mgt")
-	if err := os.WriteFile(source, churn, 0o644); err != nil {
+	churn, err := sources.ReadFile("testdata/churn.c")
+	if err == nil {
+		err = os.WriteFile(source, churn, 0o644)
+	}
+	if err != nil {
 		return err
 	}
 	if out, err := exec.Command("gcc", "-g", "-O2", "-o", prog, source).CombinedOutput(); err != nil {

@@ -21,6 +21,7 @@ type Block struct {
 	Died     Moment // Instant 0: never
 	Into     NodeID // the block that it was merged into when it died, as Block.Node; 0: none
 	Given    bool   // an allocator returned it
+	From     NodeID // the block that the allocator moved here, as Block.Node; 0: none
 	Grown    []Growth
 
 	born, died Timestamp
@@ -66,6 +67,7 @@ func (g *Graph) Blocks() []Block {
 	out := make([]Block, 0, len(pieces))
 	for id, list := range pieces {
 		if b := g.block(id, list); b.Size > 0 {
+			b.From = same[b.From]
 			out = append(out, b)
 		}
 	}
@@ -147,7 +149,7 @@ func (g *Graph) pieces(a trace.Addr, same []NodeID, out map[NodeID][]piece) {
 func (g *Graph) block(id NodeID, list []piece) Block {
 	slices.SortFunc(list, func(a, b piece) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.addr, b.addr)) })
 	n := &g.nodes[id]
-	b := Block{Node: id, Start: list[0].addr, born: list[0].from, died: list[0].to, Given: n.Given, head: n.Head}
+	b := Block{Node: id, Start: list[0].addr, born: list[0].from, died: list[0].to, Given: n.Given, From: n.Moved, head: n.Head}
 	for _, p := range list {
 		b.Start = min(b.Start, p.addr)
 		if p.to == 0 || b.died == 0 {

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,9 @@ func shown(blocks []Block) string {
 	var out []string
 	for _, b := range blocks {
 		s := fmt.Sprintf("%x+%d", b.Start, b.Size)
+		if i := slices.IndexFunc(blocks, func(x Block) bool { return x.Node == b.From }); i >= 0 {
+			s = fmt.Sprintf("%x↷%s", blocks[i].Start, s)
+		}
 		for _, g := range b.Grown {
 			s += fmt.Sprintf("→%d", g.Size)
 		}
@@ -77,6 +81,15 @@ func TestBlocks(t *testing.T) {
 				func() { g.End(1, 0x1000) },
 			}
 		}, "1000+32† 1000+16†"},
+		{"what an allocator moved goes on elsewhere", Options{}, func(g *Graph) []func() {
+			return []func(){
+				func() { g.Begin(0x1000, Moment{Instant: 1}) },
+				func() { g.Offset(1, 0x1000, 0x1008, 8) },
+				func() { g.Move(0x1000, 0x1000, Moment{Instant: 3}) }, // in its place
+				func() { g.Move(0x1000, 0x1080, Moment{Instant: 4}) },
+				func() { g.Offset(1, 0x1080, 0x1090, 8) },
+			}
+		}, "1000+16† 1000↷1080+24"},
 		{"an access whose origin is not seen is of the block around it", Options{}, func(g *Graph) []func() {
 			return []func(){
 				func() { g.Touch(1, 0x1010, 8) },

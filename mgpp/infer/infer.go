@@ -42,6 +42,7 @@ type Node struct {
 	Members []Member   // of a cluster, in the order of addresses
 	Head    bool       // a pointer led to its first address, or an allocator returned it
 	Given   bool       // an allocator returned it
+	Moved   NodeID     // the node that it was before an allocator moved it, 0: none
 }
 
 // Cluster says that the node was made by merging others.
@@ -366,6 +367,27 @@ func (g *Graph) Begin(a trace.Addr, born Moment) {
 	n := g.newNode()
 	n.Head, n.Given = true, true
 	g.own(a, n.ID)
+}
+
+// Move takes the return of a call that was given the first address of a node and returned
+// one that may be another: the node goes on there, as a new one.
+func (g *Graph) Move(from, to trace.Addr, at Moment) {
+	id := g.owner(from)
+	if from == to && id != 0 {
+		return
+	}
+	if id == 0 || g.owned[id][0] != from {
+		g.Begin(to, at)
+		return
+	}
+	g.changes = append(g.changes, at)
+	g.end(id, from)
+	if old := g.owner(to); old != 0 {
+		g.end(old, to)
+	}
+	n := g.newNode()
+	n.Head, n.Given, n.Moved = true, true, id
+	g.own(to, n.ID)
 }
 
 // End takes a call that was given the first address of a node back.

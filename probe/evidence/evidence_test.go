@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/types"
@@ -229,4 +231,38 @@ func matches(t *types.Type, want string) bool {
 		}
 	}
 	return false
+}
+
+// TestAccess compares what each access of a function tells with what its source says: of
+// what type the object is, and where in it the access is.
+func TestAccess(t *testing.T) {
+	for _, opt := range []string{"-O0", "-O2"} {
+		exe := filepath.Join(t.TempDir(), "prog")
+		compile(t, "gcc", opt, "-g", "-o", exe, "testdata/accesses.c")
+		f, err := objfile.Open(exe, objfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		found := map[string]bool{}
+		finder := NewFinder(nil)
+		for _, name := range []string{"link", "fill", "walk"} {
+			for _, fn := range f.FuncsNamed(name) {
+				for pc := fn.Addr; pc < fn.Ranges[0][1]; {
+					in, ok := decode(f, pc)
+					if !ok {
+						break
+					}
+					if e := finder.ForAccess(f, pc); e.Type != nil {
+						found[fmt.Sprintf("%s: %s+%d", name, e.Type, e.Offset)] = true
+					}
+					pc += uint64(in.Len)
+				}
+			}
+		}
+		want := map[string]bool{"link: node+0": true, "link: node+8": true, "link: node+16": true, "walk: node+8": true}
+		if d := cmp.Diff(want, found); d != "" {
+			t.Errorf("%s (-want +got):\n%s", opt, d)
+		}
+	}
 }

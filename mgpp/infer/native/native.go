@@ -26,7 +26,8 @@ type Options struct {
 	Allocators map[trace.Addr]Role
 }
 
-// Role says what an allocator's function does.
+// Role says what an allocator's function does. One that gives and takes moves a block, as
+// realloc does.
 type Role struct {
 	Gives bool // a block, whose address it returns
 	Takes int  // the block that its N-th argument points to; 0: none
@@ -77,10 +78,11 @@ type thread struct {
 	vector  [32][8]value // words
 	args    [6]value     // of the call by which the program left its own code
 	calls   flow.Calls
-	inside  int  // how many calls are open up to the allocator that it is in; 0: in none
-	role    Role // of that allocator
-	seen    bool // an address of its stack was told
-	own     bool // its last instruction was the program's
+	inside  int    // how many calls are open up to the allocator that it is in; 0: in none
+	role    Role   // of that allocator
+	taken   uint64 // the block that it was given and gives back moved; 0: none
+	seen    bool   // an address of its stack was told
+	own     bool   // its last instruction was the program's
 }
 
 // arguments are the registers of a call's arguments (x86-64 psABI 3.2.3).
@@ -193,11 +195,15 @@ func (f *Feed) span(at trace.Instant, n int) {
 
 // enter begins a call of an allocator.
 func (f *Feed) enter(t *thread, role Role) {
-	t.inside, t.role = len(t.calls), role
+	t.inside, t.role, t.taken = len(t.calls), role, 0
 	if role.Takes == 0 {
 		return
 	}
-	if v := resolve(&t.general[arguments[role.Takes-1]]); v.known {
+	switch v := resolve(&t.general[arguments[role.Takes-1]]); {
+	case !v.known:
+	case role.Gives:
+		t.taken = v.v
+	default:
 		f.g.Present(f.now, 0)
 		f.g.End(t.calls[len(t.calls)-1].Ret, trace.Addr(v.v))
 	}
@@ -226,6 +232,6 @@ func (f *Feed) transfer(t *thread, id trace.ThreadID, o *op, mems []flow.Mem) {
 	t.inside = 0
 	if t.role.Gives {
 		at := infer.Moment{Instant: f.now, Thread: id, PC: stack[0], Stack: stack}
-		t.general[x86.RAX] = f.returned(resolve(&t.general[x86.RAX]), &birth{at: at, given: true})
+		t.general[x86.RAX] = f.returned(resolve(&t.general[x86.RAX]), &birth{at: at, given: true, moved: t.taken})
 	}
 }

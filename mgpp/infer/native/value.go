@@ -21,7 +21,8 @@ type value struct {
 // birth is what a call returned. Its number may be known later than that.
 type birth struct {
 	at    infer.Moment
-	given bool // it is a new block
+	given bool   // it is a new block
+	moved uint64 // that it was at this address before; 0: it was none
 	known bool
 	addr  uint64
 }
@@ -41,7 +42,11 @@ func (f *Feed) learn(v *value, is uint64) {
 	if b := v.born; b != nil && v.exact && !b.known {
 		b.known, b.addr = true, is-v.off
 		if a := trace.Addr(b.addr); b.given && f.o.Heap(a) {
-			f.g.Begin(a, b.at)
+			if b.moved != 0 {
+				f.g.Move(trace.Addr(b.moved), a, b.at)
+			} else {
+				f.g.Begin(a, b.at)
+			}
 		}
 	}
 }
