@@ -418,9 +418,26 @@ func (c *converter) fill(t *types.Type, r dwarf.Ref) {
 			}
 			placeBits(&m)
 			t.Members = append(t.Members, m)
+		} else if to := c.arrow(e); to != nil && (t.Arrow == nil || e.String(dwarf.AttrName) == "operator->") {
+			t.Arrow = to
 		}
 		return dwarf.Over
 	})
+}
+
+// arrow returns what a member function that makes its class behave like a pointer
+// returns, nil if e is none: operator ->, and [], which returns a reference.
+func (c *converter) arrow(e *dwarf.Entry) *types.Type {
+	if e.Tag != dwarf.TagSubprogram {
+		return nil
+	}
+	if name := e.String(dwarf.AttrName); name != "operator->" && name != "operator[]" {
+		return nil
+	}
+	if to := c.typ(e.Target(dwarf.AttrType), 0); to.Kind == types.Pointer {
+		return to
+	}
+	return nil
 }
 
 // readMember reads a member or base class, without its type; not ok for what

@@ -105,6 +105,11 @@ func (n *Names) step(at place, s Step, v mgpp.View, p Path, i int) (place, error
 		}
 		return stop("its type is not known%s", why)
 	}
+	if f, ok := at.typ.Smart(); ok {
+		if _, _, own := at.typ.Member(s.Field); !own {
+			at.addr, at.typ = at.addr+trace.Addr(f.Offset), f.Type
+		}
+	}
 	if s.Field == "" {
 		return n.element(at, s.Index, v, p, i)
 	}

@@ -40,6 +40,7 @@ type Analysis struct {
 	observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
 
 	points       []*point
+	unsure       []*point               // at inlined boundaries, see settle
 	known        map[eval.Instance]bool // with All: reported at an earlier C-point already
 	healthy      mgpp.Timestamp         // the last C-point at which nothing was broken
 	sound        eval.CPoint            // that C-point, if its Kind is set
@@ -122,6 +123,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		ev = &a.event
 	}
 	callSite(ev)
+	if len(a.unsure) > 0 && settles(ev.Kind) {
+		a.settle(ev)
+	}
 	switch ev.Kind {
 	case trace.KindMemory:
 		return a.recorded(ev)
@@ -228,20 +232,30 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.checker.View(now))
 	}
+	if len(found) == 0 {
+		a.healthy, a.sound = now, c
+	}
+	p := &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: found}
+	if c.Inlined {
+		a.suspend(p)
+		return
+	}
+	a.found(p)
+}
+
+// found takes the inconsistencies of a C-point that are new.
+func (a *Analysis) found(p *point) {
 	var fresh []eval.Inconsistency
-	for _, inc := range found {
+	for _, inc := range p.found {
 		if !a.known[inc.Instance] {
 			fresh = append(fresh, inc)
 			a.known[inc.Instance] = true
 		}
 	}
-	if len(found) == 0 {
-		a.healthy, a.sound = now, c
-	}
-	if len(fresh) == 0 {
+	if p.found = fresh; len(fresh) == 0 {
 		return
 	}
-	a.points = append(a.points, &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: fresh})
+	a.points = append(a.points, p)
 	a.done = !a.o.All
 }
 

@@ -114,7 +114,8 @@ func (t *Type) NoMember(name string) string {
 }
 
 // Find resolves a C path from the start of t: "child[2]", "pos.x". It stops at
-// pointers. An error is a *PathError.
+// pointers; a path to a smart pointer leads to the pointer in it. An error is a
+// *PathError.
 func (t *Type) Find(path string) (Place, error) {
 	p := Place{Type: t}
 	if strings.TrimSpace(path) == "" {
@@ -127,7 +128,15 @@ func (t *Type) Find(path string) (Place, error) {
 		}
 		p, i = next, end
 	}
-	return p, nil
+	return p.smart(), nil
+}
+
+// smart leads from a smart pointer to its pointer.
+func (p Place) smart() Place {
+	if f, ok := p.Type.Smart(); ok {
+		return Place{Type: f.Type, Offset: p.Offset + f.Offset}
+	}
+	return p
 }
 
 // step follows the selector or index at path[i:].

@@ -107,6 +107,7 @@ type flattener struct {
 	limit    int
 	skip     int64 // fields to pass over first
 	pointers bool  // collect pointers only, and look into unions
+	verbatim bool  // name a smart pointer's fields as they are
 	inUnion  bool
 	seen     map[int64]bool // offsets of pointers found in unions
 }
@@ -126,7 +127,9 @@ func (w *flattener) walk(t *Type, path string, offset int64, depth int) {
 	}
 	switch {
 	case t.Kind == Struct, t.Kind == Union && w.pointers:
+		from := len(w.out)
 		w.members(t, path, offset, depth)
+		w.nameSmart(t, path, offset, w.out[from:])
 	case t.Kind == Array:
 		w.elements(t, path, offset, depth)
 	default:
@@ -148,6 +151,20 @@ func (w *flattener) members(t *Type, path string, offset int64, depth int) {
 				continue
 			}
 			w.member(m, path, offset, depth)
+		}
+	}
+}
+
+// nameSmart gives the pointer of a smart pointer the name of the whole.
+func (w *flattener) nameSmart(t *Type, path string, offset int64, fields []Scalar) {
+	if w.verbatim || path == "" || len(fields) == 0 {
+		return
+	}
+	if p, ok := t.Smart(); ok {
+		for i := range fields {
+			if fields[i].Offset == offset+p.Offset {
+				fields[i].Path = path
+			}
 		}
 	}
 }

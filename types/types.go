@@ -36,6 +36,7 @@ type Type struct {
 
 	Members     []Member     // Struct, Union: in order of declaration
 	Enumerators []Enumerator // Enum
+	Arrow       *Type        // Struct: what its own operator -> (else []) returns, a pointer; nil without one
 
 	flat  atomic.Pointer[[]Scalar] // Scalars, once asked for
 	facts atomic.Pointer[facts]    // likewise

@@ -134,6 +134,7 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 		return []EdgeCell{{Count: 1, Stride: 8, Elem: pointee(t)}}
 	case types.Struct, types.Union:
 		var out []EdgeCell
+		smart, isSmart := t.Smart()
 		for _, m := range t.Members {
 			if m.VTable || m.BitSize > 0 || m.Type == nil {
 				continue
@@ -141,6 +142,9 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 			for _, cell := range pointerCells(m.Type, depth+1) {
 				cell.Name = join(m, cell.Name)
 				cell.Offset += m.Offset
+				if isSmart && cell.Offset == smart.Offset {
+					cell.Name = "" // its own name is that of the whole
+				}
 				if t.Kind == types.Union && hasCell(out, cell.Offset) {
 					continue
 				}

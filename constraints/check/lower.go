@@ -102,7 +102,7 @@ func (s *scope) globalName(e *syntax.GlobalName) operand {
 		return o
 	}
 	o.place = &Place{Base: ref, Type: g.Layout}
-	if o.aggregate() {
+	if _, smart := g.Layout.Smart(); o.aggregate() && !smart {
 		o.node = s.nodeOf(g.Layout, nil)
 		return o
 	}

@@ -110,6 +110,11 @@ func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
 		return operand{}
 	}
 	m, offset, ok := t.Member(name)
+	if !ok && x.smart != nil {
+		if _, _, own := x.smart.typ.Member(name); own {
+			return s.member(*x.smart, name, pos)
+		}
+	}
 	if !ok {
 		s.errorf(pos, "%s%s", t.NoMember(name), s.attributeHint(x, name))
 		return operand{}
@@ -341,6 +346,11 @@ func (s *scope) load(o operand, src string) operand {
 		return o
 	}
 	o.src = src
+	if f, ok := o.typ.Smart(); ok {
+		whole, in := o, *o.place
+		in.Offset, in.Type = in.Offset+f.Offset, f.Type
+		o.typ, o.place, o.smart = f.Type, &in, &whole
+	}
 	if o.aggregate() {
 		o.kind = kindRef
 		o.expr = &AddrOf{Src: src, Place: *o.place}

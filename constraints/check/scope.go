@@ -49,6 +49,7 @@ type operand struct {
 	// byNumber: reached by X[n], so that a further [n] is a field's number again.
 	byNumber bool
 	cell     *EdgeCell // the edge cell that it is read from, nil if none
+	smart    *operand  // the smart pointer that this pointer is in, an object; nil if none
 }
 
 func (o operand) bad() bool { return o.kind == kindBad }

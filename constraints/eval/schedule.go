@@ -19,6 +19,7 @@ type CPoint struct {
 	Call     int // of entry and return: which call of Function it is, from 1
 	Thread   trace.ThreadID
 	For      *check.NodeType // only what concerns this type; nil: everything
+	Inlined  bool            // the boundary of an inlined instance: stores may have been moved across it
 	// Open are the C-point functions that have not returned yet, in the order
 	// in which they were called; the one concerned is not among them.
 	Open []Activation
@@ -260,7 +261,7 @@ func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.
 		s.counts[fn]++
 	}
 	call := s.counts[fn]
-	out := s.emit(ev.Thread, fn, "entry", call, outermost)
+	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
 	s.threads[ev.Thread] = append(s.threads[ev.Thread], Activation{
 		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, fn: fn, sp: ev.SP, at: at, order: s.order,
@@ -287,7 +288,7 @@ func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bo
 	if !whole {
 		return nil
 	}
-	return s.emit(ev.Thread, fn, "return", call, !s.inside(ev.Thread, fn))
+	return s.emit(ev.Thread, fn, at, "return", call, !s.inside(ev.Thread, fn))
 }
 
 // unwind drops the inlined activations whose frame is gone: a frame lies above
@@ -363,7 +364,7 @@ func (s *Schedule) name(fn trace.FuncID) string {
 }
 
 // emit makes the C-points of a function's entry or return.
-func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, kind string, call int, outermost bool) []CPoint {
+func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind string, call int, outermost bool) []CPoint {
 	var types []*check.NodeType
 	for _, i := range s.funcs[fn] {
 		p := &s.spec.CPoints[i]
@@ -376,7 +377,7 @@ func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, kind string, cal
 		return nil
 	}
 	f := &s.prog.Funcs[fn-1]
-	return s.each(CPoint{Kind: kind, Function: f.Name, File: f.File, Line: f.Line, Call: call, Thread: thread}, types)
+	return s.each(CPoint{Kind: kind, Function: f.Name, File: f.File, Line: f.Line, Call: call, Thread: thread, Inlined: at != place{}}, types)
 }
 
 // each makes one C-point per type, leaving out those in which another thread

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/trace"
+)
+
+// Where an inlined function begins and ends, debug information only says which
+// instructions are its own. The compiler may have put a store of what is around it
+// behind its first instruction, and one of its own behind its last; or have left one
+// out whose value nothing reads before it is overwritten. So what is broken at such a
+// boundary counts if it still is when the thread has come to another one and something
+// has changed between, or calls a watched function, or the program ends.
+
+// settles reports whether an event, other than an inlined boundary, settles what is
+// unsure of its thread.
+func settles(k trace.Kind) bool { return k == trace.KindCall || k == trace.KindReturn || ends(k) }
+
+// ends reports whether an event settles what is unsure of all threads.
+func ends(k trace.Kind) bool {
+	return k == trace.KindExit || k == trace.KindExec || k == trace.KindSignal || k == trace.KindCease || k == trace.KindTruncated
+}
+
+// suspend takes what was found broken at an inlined boundary. It settles what was
+// unsure of the thread if something has changed since; what is new is unsure now.
+func (a *Analysis) suspend(p *point) {
+	p.found = slices.Clone(p.found) // the checker's own so far
+	kept := a.unsure[:0]
+	for _, q := range a.unsure {
+		if q.Thread != p.Thread {
+			kept = append(kept, q)
+			continue
+		}
+		q.found = both(q.found, p.found)
+		p.found = slices.DeleteFunc(p.found, func(x eval.Inconsistency) bool { return has(q.found, x) })
+		switch {
+		case len(q.found) == 0 || a.done:
+		case q.time < p.time:
+			a.found(q)
+		default:
+			kept = append(kept, q)
+		}
+	}
+	if a.unsure = kept; len(p.found) > 0 {
+		a.unsure = append(a.unsure, p)
+	}
+}
+
+// settle takes what was unsure of a thread, or of all, and is still broken.
+func (a *Analysis) settle(ev *trace.Event) {
+	if a.done {
+		return
+	}
+	unsure := a.unsure
+	a.unsure = nil
+	for _, p := range unsure {
+		if p.Thread != ev.Thread && !ends(ev.Kind) {
+			a.unsure = append(a.unsure, p)
+			continue
+		}
+		found := both(p.found, a.checker.Check(a.hist.Now(), p.For))
+		if p.found = found; len(found) > 0 {
+			a.found(p)
+		}
+		if a.done || a.checker.Stopped() {
+			return
+		}
+	}
+}
+
+// both are the members of list that are in other too.
+func both(list, other []eval.Inconsistency) []eval.Inconsistency {
+	return slices.DeleteFunc(slices.Clone(list), func(x eval.Inconsistency) bool { return !has(other, x) })
+}
+
+func has(list []eval.Inconsistency, x eval.Inconsistency) bool {
+	return slices.ContainsFunc(list, func(y eval.Inconsistency) bool { return y.Instance == x.Instance })
+}

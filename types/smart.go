@@ -1,0 +1,56 @@
+package types
+
+import "strings"
+
+// Smart returns the pointer that a smart pointer is about, as a field of t
+// without a path: std::unique_ptr, std::shared_ptr and what else has an operator
+// -> (or, for arrays, []) that returns what exactly one of its fields leads to, and
+// has no fields but pointers. std::weak_ptr, which has no such operator, is one too;
+// an iterator of a container is none, since its pointer leads to a link. ok is false
+// for other types.
+func (t *Type) Smart() (f Scalar, ok bool) {
+	if t == nil || t.Kind != Struct || t.Size > maxSmart {
+		return f, false
+	}
+	to := t.arrow(0)
+	if to == nil && !strings.HasPrefix(t.Name, "std::weak_ptr<") {
+		return f, false
+	}
+	w := flattener{limit: maxSmart / 8, verbatim: true}
+	w.walk(t, "", 0, 0)
+	for _, s := range w.out {
+		switch {
+		case s.Type.Kind != Pointer || s.VTable:
+			return f, false
+		case to == nil && !ok, s.Type == to || to != nil && s.Type.Elem == to.Elem:
+			if ok {
+				return f, false
+			}
+			f, ok = s, true
+		}
+	}
+	f.Path = ""
+	return f, ok
+}
+
+// maxSmart is the size in bytes of the largest smart pointers: a pointer, a
+// counter's, a deleter's.
+const maxSmart = 32
+
+// arrow returns what operator -> returns, which may be a base's.
+func (t *Type) arrow(depth int) *Type {
+	if t == nil || depth > maxNesting {
+		return nil
+	}
+	if t.Arrow != nil {
+		return t.Arrow
+	}
+	for i := range t.Members {
+		if m := &t.Members[i]; m.Base {
+			if to := m.Type.arrow(depth + 1); to != nil {
+				return to
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package types
+
+import "testing"
+
+// classOf is a struct with pointer-sized members, in order.
+func classOf(name string, arrow *Type, members ...Member) *Type {
+	t := &Type{Kind: Struct, Name: name, Size: int64(8 * len(members)), Arrow: arrow}
+	for i, m := range members {
+		m.Offset = int64(8 * i)
+		t.Members = append(t.Members, m)
+	}
+	return t
+}
+
+func TestSmart(t *testing.T) {
+	node := &Type{Kind: Struct, Name: "Node", Size: 48}
+	link := &Type{Kind: Struct, Name: "Link", Size: 16}
+	ptr := func(to *Type) *Type { return &Type{Kind: Pointer, Size: 8, Elem: to} }
+	count := &Type{Kind: Uint, Name: "unsigned long", Size: 8}
+	inner := classOf("impl", nil, Member{Name: "_M_head_impl", Type: ptr(node)})
+	access := classOf("access", ptr(node))
+	counter := Member{Name: "_M_refcount", Type: ptr(link)}
+	for _, c := range []struct {
+		name   string
+		typ    *Type
+		offset int64 // -1: no smart pointer
+	}{
+		{"unique_ptr", classOf("std::unique_ptr<Node>", ptr(node), Member{Name: "_M_t", Type: inner}), 0},
+		{"shared_ptr", classOf("std::shared_ptr<Node>", nil, Member{Name: "_M_ptr", Type: ptr(node)}, counter), -1},
+		{"counter first", classOf("Ref<Node>", ptr(node), counter, Member{Name: "p", Type: ptr(node)}), 8},
+		{"weak_ptr", classOf("std::weak_ptr<Node>", nil, Member{Name: "_M_ptr", Type: ptr(node)}, counter), 0},
+		{"iterator of a list", classOf("iterator", ptr(node), Member{Name: "_M_node", Type: ptr(link)}), -1},
+		{"vector", classOf("std::vector<Node>", ptr(node), Member{Name: "begin", Type: ptr(node)}, Member{Name: "end", Type: ptr(node)}), -1},
+		{"string", classOf("std::string", ptr(count), Member{Name: "p", Type: ptr(count)}, Member{Name: "length", Type: count}), -1},
+		{"structure with a link", classOf("hlist_node", nil, Member{Name: "next", Type: ptr(node)}), -1},
+		{"nothing", nil, -1},
+	} {
+		f, ok := c.typ.Smart()
+		if ok != (c.offset >= 0) || ok && f.Offset != c.offset {
+			t.Errorf("%s: %+v, %v", c.name, f, ok)
+		}
+	}
+
+	shared := classOf("std::shared_ptr<Node>", nil, Member{Base: true, Type: access}, Member{Name: "_M_ptr", Type: ptr(node)}, counter)
+	shared.Members[1].Offset, shared.Members[2].Offset, shared.Size = 0, 8, 16
+	if f, ok := shared.Smart(); !ok || f.Offset != 0 || f.Type.Elem != node {
+		t.Errorf("operator -> of a base: %+v, %v", f, ok)
+	}
+
+	tree := classOf("tree", nil, Member{Name: "size", Type: count},
+		Member{Name: "kid", Type: &Type{Kind: Array, Count: 2, Elem: classOf("std::unique_ptr<Node>", ptr(node), Member{Name: "_M_t", Type: inner}), Size: 16}})
+	tree.Size = 24
+	for i, want := range []string{"size", "kid[0]", "kid[1]"} {
+		s := tree.Scalars()[i]
+		if s.Path != want {
+			t.Errorf("field %d is called %s, want %s", i, s.Path, want)
+		}
+		if p, err := tree.Find(want); err != nil || p.Offset != s.Offset || p.Type != s.Type {
+			t.Errorf("%s leads to %+v (%v), want %+v", want, p, err, s)
+		}
+	}
+	if p, err := tree.Find("kid[1]._M_t._M_head_impl"); err != nil || p.Offset != 16 {
+		t.Errorf("its own member: %+v, %v", p, err)
+	}
+
+	endless := &Type{Kind: Struct, Name: "endless", Size: 8, Arrow: ptr(node)}
+	endless.Members = []Member{{Name: "self", Type: endless}}
+	if _, ok := endless.Smart(); ok {
+		t.Error("a type that contains itself is a smart pointer")
+	}
+}
