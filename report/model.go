@@ -195,8 +195,9 @@ type Suspect struct {
 	Kind        string   `json:"kind"` // wrote, omitted
 	When        string   `json:"when,omitempty"`
 	Address     string   `json:"address"`           // program counter
+	Within      []Place  `json:"within,omitempty"`  // the functions of a library through which it did it, innermost first
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
-	Callers     []Place  `json:"callers,omitempty"` // of an allocation or a free: the calls that led there, innermost first
+	Callers     []Place  `json:"callers,omitempty"` // the calls that led there, innermost first, where they are known
 	Omission    Omission `json:"omission,omitzero"`
 	Near        *Place   `json:"near,omitempty"`    // omitted: the statement next to which it should have run
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed
@@ -213,6 +214,15 @@ type Omission struct {
 	Elsewhere uint64 `json:"elsewhere,omitempty"` // one that the statement made where it ran
 	Beside    uint64 `json:"beside,omitempty"`    // the one next to which it should have run
 	Instead   uint64 `json:"instead,omitempty"`   // the one that wrote what is there instead
+}
+
+// Outermost is the function of a library that the statement itself calls, nil if it
+// does what it does itself.
+func (s *Suspect) Outermost() *Place {
+	if len(s.Within) == 0 {
+		return nil
+	}
+	return &s.Within[len(s.Within)-1]
 }
 
 // Place is a position in the program's source.

@@ -228,6 +228,9 @@ func (p *printer) suspect(s *Suspect, change bool) {
 		verb = " (a store is missing here)"
 	}
 	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(s.Function), verb)
+	if l := s.Outermost(); l != nil {
+		p.f("       through %s at %s:%d\n", l.Function, l.File, l.Line)
+	}
 	for _, l := range s.Inlined {
 		p.f("       inlined into %s at %s:%d\n", l.Function, l.File, l.Line)
 	}

@@ -123,6 +123,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		ev = &a.event
 	}
 	callSite(ev)
+	if len(ev.Stack) > 0 {
+		ev.PC = a.symbols.Own(ev.Stack)
+	}
 	if len(a.unsure) > 0 && settles(ev.Kind) {
 		a.settle(ev)
 	}
@@ -456,7 +459,11 @@ func count(n int, one, many string) string {
 
 // blame reports a memory fault: the statement that did it is the suspect.
 func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
-	s := a.statement(f.PC)
+	var stack []trace.Addr
+	if op := a.hist.Op(f.Time); op.PC == f.PC {
+		stack = op.Stack
+	}
+	s := a.statement(f.PC, stack)
 	s.Rank, s.Kind, s.Operations = 1, "wrote", 1
 	s.Timestamp, s.Thread = uint64(f.Time), uint32(f.Thread)
 	s.Change = f.Reason
@@ -481,9 +488,10 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (report.Suspect, bool) {
 	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
 		return report.Suspect{}, false
 	}
-	s := a.statement(a.hist.Op(death).PC)
+	op := a.hist.Op(death)
+	s := a.statement(op.PC, op.Stack)
 	s.Rank, s.Kind, s.Operations = 2, "wrote", 1
-	s.Timestamp, s.Thread, s.When = uint64(death), uint32(a.hist.Op(death).Thread), a.when(death)
+	s.Timestamp, s.Thread, s.When = uint64(death), uint32(op.Thread), a.when(death)
 	s.Change = describe.Change(a.graph, a.hist, death)
 	s.Evidence = []string{"it freed the block before that"}
 	return s, true

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/trace"
 )
@@ -118,7 +119,11 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 
 // suspect turns a suspect of the fault locator into words, for what is broken at a time.
 func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
-	out := a.statement(s.PC)
+	var stack []trace.Addr
+	if s.Operation > 0 && s.Kind == faultloc.Wrote {
+		stack = a.hist.Op(s.Operation).Stack
+	}
+	out := a.statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
 	if s.Operation > 0 {
 		out.Timestamp = uint64(s.Operation)
@@ -127,7 +132,6 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 			out.Change = describe.Change(a.graph, a.hist, s.Operation)
 			out.When = a.when(s.Operation)
 			out.Thread = uint32(op.Thread)
-			out.Callers = a.callers(op.Stack)
 		}
 	}
 	if s.Kind == faultloc.Omitted && s.Repair != nil {
@@ -153,13 +157,13 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	return out
 }
 
-// statement resolves a program counter.
-func (a *Analysis) statement(pc trace.Addr) report.Suspect {
+// statement resolves a program counter with the stack of calls that it is part of, if
+// it is known.
+func (a *Analysis) statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 	f, outer, source := a.symbols.Where(pc)
 	s := report.Suspect{File: short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
-	for i := range outer {
-		s.Inlined = append(s.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
-	}
+	within, around := a.symbols.Within(pc, stack)
+	s.Within, s.Inlined, s.Callers = placesOf(within), placesOf(outer), a.callers(around)
 	if first, lines := a.symbols.sources.Around(f.File, f.Line, contextful); lines != nil {
 		for i, l := range lines {
 			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})
@@ -172,11 +176,22 @@ func (a *Analysis) statement(pc trace.Addr) report.Suspect {
 // free: what matters is mostly who called the program's own xmalloc, or destructor.
 const maxCallers = 3
 
-// callers names the calls below the innermost one of a stack, as far as they are the
-// program's own and their source is known.
+// placesOf names frames whose source is known.
+func placesOf(frames []objfile.Frame) []report.Place {
+	var out []report.Place
+	for _, f := range frames {
+		if f.File != "" {
+			out = append(out, report.Place{File: short(f.File), Line: f.Line, Function: f.Function})
+		}
+	}
+	return out
+}
+
+// callers names the calls of a stack, as far as they are the program's own and their
+// source is known.
 func (a *Analysis) callers(stack []trace.Addr) []report.Place {
 	var out []report.Place
-	for _, ret := range stack[min(1, len(stack)):] {
+	for _, ret := range stack {
 		if im, ok := a.symbols.Image(ret - 1); !ok || !im.Traced {
 			return out
 		}

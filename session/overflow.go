@@ -304,7 +304,7 @@ func (v *overflows) freed(f *provenance.Fault, n *provenance.Node) *report.Suspe
 	if f.Kind != provenance.UseAfterFree && f.Kind != provenance.DoubleFree || n.Died == 0 {
 		return nil
 	}
-	s := v.a.statement(v.own(n.DiedPC-1, n.DiedStack))
+	s := v.a.statement(v.own(n.DiedPC-1, n.DiedStack), nil)
 	s.Rank, s.Kind, s.Operations = 2, "wrote", 1
 	s.Contributes = []string{f.Kind.String()}
 	s.Change = "freed " + blockText(n)
@@ -315,50 +315,25 @@ func (v *overflows) freed(f *provenance.Fault, n *provenance.Node) *report.Suspe
 // own is the innermost address of a stack that is in the program's own code: its
 // statement is the one that a user can change. The stack has return addresses.
 func (v *overflows) own(pc trace.Addr, stack []trace.Addr) trace.Addr {
-	for _, at := range append([]trace.Addr{pc}, before(stack)...) {
-		if im, ok := v.rec.symbols.Image(at); ok && im.Traced {
-			return at
-		}
-	}
-	return pc
+	return v.rec.symbols.Own(around(pc, stack))
 }
 
-// before makes addresses inside the calls of return addresses.
-func before(stack []trace.Addr) []trace.Addr {
-	out := slices.Clone(stack)
-	for i := range out {
-		out[i]--
-	}
-	return out
+// around puts an instruction in front of the return addresses around it, as if it were
+// a call.
+func around(pc trace.Addr, stack []trace.Addr) []trace.Addr {
+	return append([]trace.Addr{pc + 1}, stack...)
 }
 
 // statement is the fault's, or where the program called the library that did it.
 func (v *overflows) statement(f *provenance.Fault) report.Suspect {
-	stack := f.Stack
 	pc := f.PC
 	if f.Kind == provenance.DoubleFree || f.Kind == provenance.InvalidFree {
 		pc--
 	}
-	at := v.own(pc, stack)
-	s := v.a.statement(at)
+	at := v.own(pc, f.Stack)
+	s := v.a.statement(at, around(pc, f.Stack))
 	if at != pc {
 		s.Address = v.rec.symbols.Address(pc)
-	}
-	for i, ret := range stack {
-		if ret-1 == at {
-			stack = stack[i+1:]
-			break
-		}
-	}
-	for _, ret := range stack {
-		if im, ok := v.rec.symbols.Image(ret - 1); !ok || !im.Traced || len(s.Callers) == maxCallers {
-			break
-		}
-		for _, fr := range v.rec.symbols.Frames(ret - 1) {
-			if fr.File != "" && len(s.Callers) < maxCallers {
-				s.Callers = append(s.Callers, report.Place{File: short(fr.File), Line: fr.Line, Function: fr.Function})
-			}
-		}
 	}
 	return s
 }

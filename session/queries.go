@@ -399,9 +399,7 @@ func (s *Symbols) onLine(pc trace.Addr, file string, line int) bool {
 func (s *Symbols) queryPlace(pc trace.Addr) query.Place {
 	f, outer, source := s.Where(pc)
 	p := query.Place{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
-	for i := range outer {
-		p.Inlined = append(p.Inlined, report.Place{File: short(outer[i].File), Line: outer[i].Line, Function: outer[i].Function})
-	}
+	p.Inlined = placesOf(outer)
 	return p
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -66,24 +67,70 @@ func (s *Symbols) Frames(pc trace.Addr) []objfile.Frame {
 	return f
 }
 
-// Where names an address: its innermost frame, and the text of its line.
+// Where names an address: its innermost frame in the user's own code, if there is one,
+// the frames around it, and the text of its line.
 func (s *Symbols) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, source string) {
 	frames := s.Frames(pc)
 	if len(frames) == 0 {
 		return objfile.Frame{}, nil, ""
 	}
-	f = frames[0]
+	i := max(0, own(frames))
+	f = frames[i]
 	if f.File != "" {
 		source, _ = s.sources.Line(f.File, f.Line)
 	}
-	return f, frames[1:], strings.TrimSpace(source)
+	return f, frames[i+1:], strings.TrimSpace(source)
+}
+
+// own is the index of the innermost frame in the user's own code, -1 if there is none.
+func own(frames []objfile.Frame) int {
+	return slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) })
+}
+
+// Own is the innermost address in the user's own code, of the calls of a stack (their
+// return addresses), innermost first. Without one it is the innermost in the program,
+// or else of all.
+func (s *Symbols) Own(stack []trace.Addr) trace.Addr {
+	traced := trace.Addr(0)
+	for _, ret := range stack {
+		im, ok := s.Image(ret - 1)
+		if !ok || !im.Traced {
+			continue
+		}
+		if own(s.Frames(ret-1)) >= 0 {
+			return ret - 1
+		}
+		if traced == 0 {
+			traced = ret - 1
+		}
+	}
+	if traced != 0 {
+		return traced
+	}
+	return stack[0] - 1
+}
+
+// Within returns the frames of a library's headers inside the one by which Where names
+// pc, and the stack of calls around that. pc is Own of the stack, if there is one.
+func (s *Symbols) Within(pc trace.Addr, stack []trace.Addr) (frames []objfile.Frame, around []trace.Addr) {
+	for len(stack) > 0 {
+		ret := stack[0]
+		if stack = stack[1:]; ret-1 == pc {
+			break
+		}
+		if im, ok := s.Image(ret - 1); ok && im.Traced {
+			frames = append(frames, s.Frames(ret-1)...)
+		}
+	}
+	at := s.Frames(pc)
+	return append(frames, at[:max(0, own(at))]...), stack
 }
 
 // Statement identifies the statement of an address: its source line if there
 // is one, else its instruction. Two addresses of a line are one statement.
 func (s *Symbols) Statement(pc trace.Addr) string {
-	if f := s.Frames(pc); len(f) > 0 && f[0].File != "" && f[0].Line > 0 {
-		return fmt.Sprintf("%s:%d", f[0].File, f[0].Line)
+	if f, _, _ := s.Where(pc); f.File != "" && f.Line > 0 {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
 	return fmt.Sprintf("%#x", uint64(pc))
 }

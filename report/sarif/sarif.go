@@ -130,6 +130,9 @@ func (b *builder) suspect(c *report.CPoint, s *report.Suspect, broken, reasons [
 		found.ID = 1
 		related = append(related, found)
 	}
+	if p := s.Outermost(); p != nil {
+		related = append(related, location{ID: len(related) + 1, Message: &message{"through " + p.Function + " at " + place(p)}, Logical: []logical{{p.Function, "function"}}})
+	}
 	for i := range s.Inlined {
 		p := &s.Inlined[i]
 		related = append(related, location{ID: len(related) + 1, Message: &message{"inlined into " + p.Function + " at " + place(p)}, Logical: []logical{{p.Function, "function"}}})
