@@ -76,6 +76,9 @@ func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 	if len(s.Points) > 0 || s.Landing {
 		d.Flags |= siteEmit
 	}
+	if s.Stack {
+		d.Flags |= siteEmit | siteStack
+	}
 	for _, f := range s.Enter {
 		switch plan.Funcs[f].Role {
 		case probe.RoleWatch:

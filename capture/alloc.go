@@ -201,14 +201,30 @@ func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 	if a.unwind == nil || len(h.Stack) < 8 {
 		return a.returns.intern([]trace.Addr{trace.Addr(h.Regs.Ret)})
 	}
-	a.stack = Window{Base: h.SP, Data: h.Stack}
+	return a.walk(t, h, h.Regs.Ret, h.SP+8)
+}
+
+// around reports the calls around an instruction.
+func (a *Assembler) around(t *thread, h *Hit) {
+	if a.unwind == nil || len(h.Stack) < 8 {
+		return
+	}
+	stack := a.walk(t, h, h.PC+1, h.SP) // as if the instruction were a call of one byte
+	e := a.event(h, trace.KindAround)
+	e.Stack = stack
+	a.send(e)
+}
+
+// walk unwinds the captured stack from a return address and the stack pointer there.
+func (a *Assembler) walk(t *thread, h *Hit, ret, sp uint64) []trace.Addr {
+	a.window = Window{Base: h.SP, Data: h.Stack}
 	a.restoreReturns(t, h)
 	r := &a.regs
-	r.R[3], r.R[objfile.RegBP], r.R[objfile.RegSP] = h.Regs.BX, h.Regs.BP, h.SP+8
+	r.R[3], r.R[objfile.RegBP], r.R[objfile.RegSP] = h.Regs.BX, h.Regs.BP, sp
 	r.R[12], r.R[13], r.R[14], r.R[15] = h.Regs.R12, h.Regs.R13, h.Regs.R14, h.Regs.R15
-	r.R[objfile.RegPC] = h.Regs.Ret
+	r.R[objfile.RegPC] = ret
 	r.Known = 1<<3 | 1<<objfile.RegBP | 1<<objfile.RegSP | 0xf<<12 | 1<<objfile.RegPC
-	return a.unwind(r, &a.stack)
+	return a.unwind(r, &a.window)
 }
 
 // restoreReturns puts back the return addresses that uretprobes replaced on the
@@ -217,10 +233,10 @@ func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 func (a *Assembler) restoreReturns(t *thread, h *Hit) {
 	for _, c := range t.calls {
 		if a.plan.Funcs[c.fn].Uretprobe {
-			a.stack.write(c.sp, c.ret)
+			a.window.write(c.sp, c.ret)
 		}
 	}
 	if h.Size != 0 {
-		a.stack.write(h.Size, h.Base)
+		a.window.write(h.Size, h.Base)
 	}
 }

@@ -34,7 +34,7 @@ type Assembler struct {
 	ev      trace.Event
 	err     error
 
-	stack    Window       // what unwinding reads
+	window   Window       // what unwinding reads
 	regs     objfile.Regs // scratch of unwinding
 	returns  stackSet     // return addresses alone, where there is no more
 	inlinePt []bool       // by index in Plan.Points
@@ -168,6 +168,9 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 	}
 	for _, f := range s.Enter {
 		a.enter(t, h, f)
+	}
+	if s.Stack {
+		a.around(t, h)
 	}
 	for _, p := range s.Points {
 		e := a.event(h, trace.KindLine)

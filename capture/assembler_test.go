@@ -464,6 +464,36 @@ func TestBacktrace(t *testing.T) {
 	}
 }
 
+func TestAround(t *testing.T) {
+	at := probe.Site{Addr: 0x600, Offset: 0x600}
+	plan := testPlan()
+	plan.Stacks = []probe.Site{at}
+	sites := Sites(plan)
+	var got []string
+	asm := New(plan, sites, func(regs *objfile.Regs, _ *Window) []trace.Addr {
+		if regs.PC() != 0x601 || regs.SP() != 800 || regs.R[objfile.RegBP] != 840 {
+			t.Errorf("registers %+v", regs)
+		}
+		return []trace.Addr{0x601, 77}
+	}, func(e *trace.Event) error {
+		got = append(got, fmt.Sprintf("%v %#x %x", e.Kind, e.PC, e.Stack))
+		return nil
+	})
+	for i := range sites {
+		if sites[i].Offset == at.Offset {
+			h := Hit{Op: Stop, Index: i, Thread: 1, PC: 0x600, SP: 800, Stack: make([]byte, 64), Regs: Regs{BP: 840}}
+			for _, h.Stack = range [][]byte{h.Stack, nil} { // inside an allocator there is none
+				if err := asm.Hit(&h); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"around 0x600 [601 4d]"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSites(t *testing.T) {
 	at := func(off uint64) probe.Site { return probe.Site{Addr: off, Offset: off} }
 	p := &probe.Plan{

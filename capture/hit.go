@@ -11,7 +11,7 @@ const (
 	Store      Op = iota + 1 // Index in Plan.Stores; Addr, Size, Base, Offset, Data
 	Bulk                     // Index in Plan.Funcs: it wrote; as Store. PC: its return address
 	Syscall                  // Index: number; as Store
-	Stop                     // Index in the sites; Regs, Result; Base at the return of RolePosix; Stack, Size, Base at an outermost allocator entry
+	Stop                     // Index in the sites; Regs, Result; Base at the return of RolePosix; Stack, Size, Base at an outermost allocator entry, Stack at a site of Plan.Stacks
 	Return                   // Index in Plan.Funcs: it returned Result; Base as for Stop
 	Map                      // Addr, Size
 	Unmap                    // Addr, Size

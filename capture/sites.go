@@ -19,6 +19,7 @@ type Site struct {
 	Points  []int // indices in Plan.Points
 	Leave   []int // indices in Plan.Funcs
 	Landing bool  // one of Plan.Landings
+	Stack   bool  // one of Plan.Stacks
 	Tail    bool  // Leave: by a jump to another function, whose result will be the result
 }
 
@@ -49,6 +50,9 @@ func Sites(plan *probe.Plan) []Site {
 	}
 	for _, l := range plan.Landings {
 		m.site(l).Landing = true
+	}
+	for _, s := range plan.Stacks {
+		m.site(s).Stack = true
 	}
 	for i := range plan.Points {
 		p := m.site(plan.Points[i].Site)

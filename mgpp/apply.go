@@ -33,7 +33,11 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 	h.died = h.died[:0]
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
-		return Timestamp(h.applyWrite(ev)), nil
+		t := h.applyWrite(ev)
+		if t != 0 && len(ev.Stack) > 0 && !h.ops.none {
+			h.stacks = append(h.stacks, stackOf{t, h.nodes.intern(0, ev.Stack)})
+		}
+		return Timestamp(t), nil
 	case trace.KindAlloc:
 		h.applyAlloc(ev, ev.Addr)
 	case trace.KindFree:

@@ -1,7 +1,9 @@
 package mgpp
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"mgtrace/trace"
 )
@@ -34,7 +36,8 @@ type History struct {
 	mapped    []mapping
 	dropped   uint64
 
-	doubtful []uint32 // operations that may have written beyond a live node; see Doubtful
+	stacks   []stackOf // of writes, ascending
+	doubtful []uint32  // operations that may have written beyond a live node; see Doubtful
 
 	recent [recentNodes]NodeID // the builder's last hits, by granule
 	freed  start               // what Freeable was asked last
@@ -47,6 +50,12 @@ type History struct {
 
 // recentNodes is how many hits the builder remembers; a power of two.
 const recentNodes = 1 << 14
+
+// stackOf is the stack of a write, as nodes.intern numbers it.
+type stackOf struct {
+	time   uint32
+	origin uint32
+}
 
 // mapping is a range that was mapped or unmapped after time operations.
 type mapping struct {
@@ -89,6 +98,9 @@ func (h *History) Op(t Timestamp) Op {
 	switch s.kind {
 	case OpStore, OpBulk, OpUnread:
 		h.fillWrite(&op, s, u)
+		if i, ok := slices.BinarySearchFunc(h.stacks, u, func(x stackOf, t uint32) int { return cmp.Compare(x.time, t) }); ok {
+			op.Stack = h.nodes.origins[h.stacks[i].origin].stack
+		}
 	case OpEnter, OpLeave:
 		w := h.ops.wides.at(int(h.ops.value(u)))
 		op.Addr, op.Size, op.Mark, op.Node = trace.Addr(w.addr), w.size, w.mark, h.maker(u)

@@ -57,6 +57,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 	for i := range b.plan.Images {
 		if b.plan.Images[i].Traced {
 			b.planStores(i)
+			b.planStacks(i)
 		}
 	}
 	b.plan.Globals, b.plan.Inside = slices.Clone(req.Globals), req.Inside
@@ -151,6 +152,7 @@ func (b *builder) sort() {
 	})
 	slices.SortFunc(p.Landings, compareSites)
 	p.Landings = slices.Compact(p.Landings)
+	slices.SortFunc(p.Stacks, compareSites)
 	slices.SortStableFunc(p.Points, func(x, y Point) int { return compareSites(x.Site, y.Site) })
 	slices.SortStableFunc(p.Unprobed, func(x, y Unprobed) int { return compareSites(x.Site, y.Site) })
 	for i := range p.Points {

@@ -17,6 +17,7 @@ type Request struct {
 	Marks      bool        // ##C-POINT comments in the source
 	Globals    []Global    // objects in static memory that are nodes: their stores are captured
 	Inside     bool        // what the C library's allocator writes into its own memory is wanted, where its file is traced
+	Stacks     []string    // types (cxxname.Plain): of stores that library headers' functions do for them, the calls around are wanted
 	End        bool        // the call of exit is wanted: what follows (atexit, destructors of static objects) is no normal use
 }
 
@@ -58,6 +59,7 @@ type Plan struct {
 	// leave by a jump, an exception or longjmp: a hit there tells that they have
 	// been left.
 	Landings []Site
+	Stacks   []Site // stores, and calls of writers, before which the stack is wanted
 	Globals  []Global
 	Open     []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
 	Watched  []trace.Func // what FuncID stands for: Watched[id-1]

@@ -32,7 +32,7 @@ var imports = []struct {
 	{"trace", true, ""},
 	{"flow", true, "trace x86"},
 	// Capture.
-	{"probe", true, "objfile trace x86"},
+	{"probe", true, "cxxname objfile trace x86"},
 	{"probe/evidence", true, "objfile types x86"},
 	{"capture", true, "objfile probe trace"},
 	{"capture/syscalls", true, ""},

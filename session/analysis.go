@@ -40,10 +40,11 @@ type Analysis struct {
 	observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
 
 	points       []*point
-	unsure       []*point               // at inlined boundaries, see settle
-	known        map[eval.Instance]bool // with All: reported at an earlier C-point already
-	healthy      mgpp.Timestamp         // the last C-point at which nothing was broken
-	sound        eval.CPoint            // that C-point, if its Kind is set
+	around       map[trace.ThreadID]around // what the next write of a thread is part of
+	unsure       []*point                  // at inlined boundaries, see settle
+	known        map[eval.Instance]bool    // with All: reported at an earlier C-point already
+	healthy      mgpp.Timestamp            // the last C-point at which nothing was broken
+	sound        eval.CPoint               // that C-point, if its Kind is set
 	checked      int
 	checkedAt    []mgpp.Timestamp // of the C-points, ascending
 	done         bool             // an inconsistent C-point was found, and All is not set
@@ -118,12 +119,12 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	if a.unended != nil {
 		return a.beyond(ev)
 	}
-	if ofCall(ev.Kind) { // the event itself stays as it came: other sinks record it
+	if ofCall(ev.Kind) || len(a.around) > 0 { // the event itself stays as it came: other sinks record it
 		a.event = *ev
 		ev = &a.event
 	}
 	callSite(ev)
-	if len(ev.Stack) > 0 {
+	if ofCall(ev.Kind) && len(ev.Stack) > 0 {
 		ev.PC = a.symbols.Own(ev.Stack)
 	}
 	if len(a.unsure) > 0 && settles(ev.Kind) {
@@ -134,6 +135,11 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		return a.recorded(ev)
 	case trace.KindBegin:
 		return a.begin(ev)
+	case trace.KindAround:
+		a.takeAround(ev)
+		return nil
+	case trace.KindStore, trace.KindBulk:
+		a.attribute(ev)
 	case trace.KindCease:
 		a.memoryFaults()
 		a.ceased, a.done = ev.Name, true

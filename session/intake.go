@@ -95,6 +95,16 @@ func (a *Analysis) Stores(run *trace.Stores) error {
 		a.unended.left += uint64(len(run.Recs))
 		return nil
 	}
+	if _, ok := a.around[run.Thread]; ok && len(run.Recs) > 0 {
+		run.Event(0, a.stores, &a.event)
+		a.attribute(&a.event)
+		if _, err := a.hist.Apply(&a.event); err != nil {
+			return err
+		}
+		rest := *run
+		rest.Recs, rest.Instants = rest.Recs[1:], rest.Instants[min(1, len(rest.Instants)):]
+		run = &rest
+	}
 	_, err := a.hist.ApplyRun(run, a.stores)
 	a.unending()
 	return err

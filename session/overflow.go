@@ -315,13 +315,22 @@ func (v *overflows) freed(f *provenance.Fault, n *provenance.Node) *report.Suspe
 // own is the innermost address of a stack that is in the program's own code: its
 // statement is the one that a user can change. The stack has return addresses.
 func (v *overflows) own(pc trace.Addr, stack []trace.Addr) trace.Addr {
-	return v.rec.symbols.Own(around(pc, stack))
+	return v.rec.symbols.Own(innermost(pc, stack))
 }
 
-// around puts an instruction in front of the return addresses around it, as if it were
+// innermost puts an instruction in front of the return addresses around it, as if it were
 // a call.
-func around(pc trace.Addr, stack []trace.Addr) []trace.Addr {
+func innermost(pc trace.Addr, stack []trace.Addr) []trace.Addr {
 	return append([]trace.Addr{pc + 1}, stack...)
+}
+
+// before makes addresses inside the calls of return addresses.
+func before(stack []trace.Addr) []trace.Addr {
+	out := slices.Clone(stack)
+	for i := range out {
+		out[i]--
+	}
+	return out
 }
 
 // statement is the fault's, or where the program called the library that did it.
@@ -331,7 +340,7 @@ func (v *overflows) statement(f *provenance.Fault) report.Suspect {
 		pc--
 	}
 	at := v.own(pc, f.Stack)
-	s := v.a.statement(at, around(pc, f.Stack))
+	s := v.a.statement(at, innermost(pc, f.Stack))
 	if at != pc {
 		s.Address = v.rec.symbols.Address(pc)
 	}

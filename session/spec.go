@@ -171,6 +171,7 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 	for _, g := range need.Globals {
 		r.Globals = append(r.Globals, probe.Global{Path: p.fileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
 	}
+	r.Stacks = typeNames(spec)
 	r.Inside = len(spec.Reaches) > 0
 	for _, name := range o.Globals {
 		g, err := p.global(name)
@@ -182,6 +183,24 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 		}
 	}
 	return r, nil
+}
+
+// typeNames are the names in C++ of the types of nodes, and of what arrays have elements of.
+func typeNames(spec *check.Spec) []string {
+	var names []string
+	for _, t := range spec.Types {
+		layout := t.Layout
+		if t.Array {
+			layout = t.Elem
+		}
+		for layout != nil && layout.Kind == types.Pointer {
+			layout = layout.Elem
+		}
+		if layout != nil && layout.Kind == types.Struct && layout.Name != "" && !slices.Contains(names, cxxname.Plain(layout.Name)) {
+			names = append(names, cxxname.Plain(layout.Name))
+		}
+	}
+	return names
 }
 
 // global finds NAME or FILE:NAME.

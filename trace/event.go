@@ -50,6 +50,8 @@ const (
 
 	KindBegin // the history begins here, after Size events that are not in it (Name: why). Blocks and calls of before precede it, with FlagBefore; Aux blocks are not among them
 	KindCease // the history ends here by request (Name: why): what follows only says how the program ended
+
+	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
 	kindEnd
 )
 

@@ -199,6 +199,9 @@ func (v *Observer) place(i int) *place {
 	if len(s.Points) > 0 || s.Landing {
 		p.flags |= stops
 	}
+	if s.Stack {
+		p.flags |= stops | withStack
+	}
 	for _, f := range s.Enter {
 		switch v.plan.Funcs[f].Role {
 		case probe.RoleWatch:

@@ -36,7 +36,7 @@ func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
 
 // Needs says whether a site needs the hook routine.
 func Needs(plan *probe.Plan, s *capture.Site) bool {
-	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || s.Landing || complexStore(plan, s) != nil
+	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || s.Landing || s.Stack || complexStore(plan, s) != nil
 }
 
 // complexStore is the store of a site that the routine records; nil if there is
@@ -107,6 +107,9 @@ func (t *Tables) site(pc uint64, flags uint32, index, store, alloc, writer int) 
 func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 	if len(s.Points) > 0 || s.Landing {
 		flags |= layout.SiteStop
+	}
+	if s.Stack {
+		flags |= layout.SiteStop | layout.SiteStack
 	}
 	for _, f := range s.Enter {
 		switch t.plan.Funcs[f].Role {

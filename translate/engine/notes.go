@@ -89,5 +89,5 @@ func (n *notes) wanted(s *capture.Site) bool {
 			}
 		}
 	}
-	return len(s.Points) > 0 || s.Landing
+	return len(s.Points) > 0 || s.Landing || s.Stack
 }

@@ -1,0 +1,96 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+
+	"mgtrace/cxxname"
+	"mgtrace/objfile"
+	"mgtrace/x86"
+)
+
+// A function of a library's header that was not inlined (std::unique_ptr<Node>::reset,
+// say) stores for whoever called it, and the line that matters is the caller's. Before
+// such stores the stack is wanted, but only in functions that have to do with the types
+// of interest, since a stack costs a hundred times what a store does.
+
+// planStacks finds these stores, and the calls of functions that may write in bulk.
+func (b *builder) planStacks(image int) {
+	if len(b.request.Stacks) == 0 {
+		return
+	}
+	file := b.plan.Images[image].File
+	wanted := map[uint64]bool{} // by address of a function
+	want := func(addr uint64) bool {
+		fn, ok := file.FuncAt(addr)
+		if !ok {
+			return false
+		}
+		w, known := wanted[fn.Addr]
+		if !known {
+			w = mentions(fn.Name, b.request.Stacks)
+			wanted[fn.Addr] = w
+		}
+		return w && inHeaders(file.Frames(addr))
+	}
+	for i := range b.plan.Stores {
+		if s := &b.plan.Stores[i]; s.Image == image && !s.AfterOnly && want(s.Addr) {
+			b.plan.Stacks = append(b.plan.Stacks, s.Site)
+		}
+	}
+	s := b.sweeps[image]
+	for _, fn := range file.Funcs() {
+		if !mentions(fn.Name, b.request.Stacks) {
+			continue
+		}
+		for _, r := range fn.Ranges {
+			for at := r[0]; at < r[1]; {
+				in, err := x86.Decode(file.Code(at, int(r[1]-at)), at)
+				if err != nil || in.Len == 0 {
+					break
+				}
+				if site, ok := b.site(image, at); ok && s.starts.has(at) && in.Kind == x86.KindCall && b.callsWriter(image, &in) && inHeaders(file.Frames(at)) {
+					b.plan.Stacks = append(b.plan.Stacks, site)
+				}
+				at += uint64(in.Len)
+			}
+		}
+	}
+}
+
+// callsWriter reports whether an instruction calls a function that writes in bulk
+// (memmove, as std::copy does).
+func (b *builder) callsWriter(image int, in *x86.Inst) bool {
+	if !in.Direct {
+		return false
+	}
+	name := b.plan.Images[image].File.Import(in.Target)
+	return name != "" && slices.ContainsFunc(b.plan.Funcs, func(f Func) bool { return f.Role == RoleWriter && slices.Contains(strings.Split(f.Name, "/"), name) })
+}
+
+// mentions: the name of a function has one of the types in it.
+func mentions(function string, types []string) bool {
+	function = cxxname.Plain(function)
+	return slices.ContainsFunc(types, func(t string) bool {
+		for rest := function; ; {
+			i := strings.Index(rest, t)
+			if i < 0 {
+				return false
+			}
+			end := i + len(t)
+			if (i == 0 || !word(rest[i-1])) && (end == len(rest) || !word(rest[end])) {
+				return true
+			}
+			rest = rest[end:]
+		}
+	})
+}
+
+func word(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// inHeaders: no frame is in the user's own code.
+func inHeaders(frames []objfile.Frame) bool {
+	return len(frames) > 0 && !slices.ContainsFunc(frames, func(f objfile.Frame) bool { return f.File == "" || !objfile.SystemHeader(f.File) })
+}
