@@ -91,11 +91,31 @@ func (p *program) exec(t *testing.T, thread trace.ThreadID) {
 		}
 		mem = append(mem, m)
 	}
-	at, err := p.w.Exec(thread, BlockID(id+1), from, n, mem)
+	var at trace.Instant
+	var err error
+	if told, ok := whole(b, n, mem); ok && p.r.IntN(2) == 0 {
+		at, err = p.w.Whole(thread, BlockID(id+1), told)
+	} else {
+		at, err = p.w.Exec(thread, BlockID(id+1), from, n, mem)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.want = append(p.want, Record{Kind: Exec, Thread: thread, Block: BlockID(id + 1), From: uint16(from), N: uint16(n), Instant: at, Mem: mem})
+}
+
+// whole are the addresses of an execution that do not follow from others, if it is of a
+// whole block that tells all sizes.
+func whole(b *Block, n int, mem []Mem) (told []uint64, ok bool) {
+	for i := range mem {
+		if n < len(b.Insts) || b.Accesses[i].Size == 0 {
+			return nil, false
+		}
+		if _, follows := b.derived(i, 0); !follows {
+			told = append(told, uint64(mem[i].Addr))
+		}
+	}
+	return told, n == len(b.Insts)
 }
 
 func (p *program) other(t *testing.T, thread trace.ThreadID) {
@@ -287,6 +307,8 @@ func TestMisuse(t *testing.T) {
 		"too many":      second(w.Exec(1, id, 1, 2, one)),
 		"none":          second(w.Exec(1, id, 1, 0, nil)),
 		"no address":    second(w.Exec(1, id, 0, 2, nil)),
+		"whole, none":   second(w.Whole(1, id, nil)),
+		"whole, other":  second(w.Whole(1, 2, nil)),
 		"exec as other": w.Other(&Record{Kind: Exec}),
 		"no module":     w.Other(&Record{Kind: Map}),
 		"gap in code":   second(w.Block(Block{Code: []byte{1, 2}, Insts: []Inst{{0, 1, 0, 0}}})),

@@ -18,9 +18,16 @@ package flow
 // and the one that was right last is asked first, which symbol 0 stands for.
 
 const (
-	pairBits   = 13 // of the table of successors of two blocks
-	afterBits  = 14 // of the table of what followed
-	predictors = 3
+	pairBits  = 13 // of the table of successors of two blocks
+	afterBits = 14 // of the table of what followed
+)
+
+// The predictors.
+const (
+	byStride = iota
+	byNear
+	byAfter
+	predictors
 )
 
 // Symbols of executions.
@@ -131,15 +138,12 @@ type guess struct {
 }
 
 func (g *guess) make(s *state, access int, flags AccessFlags) {
-	g.s, g.slot, g.ref = s, &s.slots[access], &s.refs[0]
-	if flags&Stack != 0 {
-		g.ref = &s.refs[1]
-	}
+	g.s, g.slot, g.ref = s, &s.slots[access], &s.refs[flags&Stack/Stack]
 	if g.slot.generation != s.generation {
-		*g.slot = slot{generation: s.generation, last: *g.ref, right: 1}
+		*g.slot = slot{generation: s.generation, last: *g.ref, right: byNear}
 	}
 	l := g.slot.last
-	g.after = &s.after[(uint64(access)*0x9e3779b97f4a7c15^l*0xc2b2ae3d27d4eb4f)>>(64-afterBits)]
+	g.after = s.followed(access, l)
 	g.by = [predictors]uint64{l + g.slot.stride, *g.ref + g.slot.off, *g.after}
 }
 
@@ -160,6 +164,41 @@ func (g *guess) symbol(addr uint64) (sym uint8, diff uint64) {
 		return symNear, near
 	}
 	return symLast, last
+}
+
+// tell says how an address of a static access is told, and that it was that: what make,
+// symbol and touched do, without looking at what is not asked for if the first predictor
+// is right.
+func (s *state) tell(access int, flags AccessFlags, addr uint64) (sym uint8, diff uint64) {
+	t, ref := &s.slots[access], &s.refs[flags&Stack/Stack]
+	if t.generation != s.generation {
+		*t = slot{generation: s.generation, last: *ref, right: byNear}
+	}
+	after := s.followed(access, t.last)
+	right := false
+	switch t.right {
+	case byStride:
+		right = t.last+t.stride == addr
+	case byNear:
+		right = *ref+t.off == addr
+	default:
+		right = *after == addr
+	}
+	if !right {
+		var g guess
+		g.make(s, access, flags)
+		sym, diff = g.symbol(addr)
+		g.touched(addr, sym)
+		return sym, diff
+	}
+	*after = addr
+	t.stride, t.off, t.last, *ref = addr-t.last, addr-*ref, addr, addr
+	return 0, 0
+}
+
+// followed is where it is kept what followed the address last of an access.
+func (s *state) followed(access int, last uint64) *uint64 {
+	return &s.after[(uint64(access)*0x9e3779b97f4a7c15^last*0xc2b2ae3d27d4eb4f)>>(64-afterBits)]
 }
 
 // addr is the inverse of symbol.

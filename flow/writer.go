@@ -53,7 +53,9 @@ type writerBlock struct {
 	base  int // number of its first static access
 	// told are the accesses whose addresses are recorded when the whole block is
 	// executed.
-	told []uint16
+	told []toldAccess
+	// sized: the size of one of them is recorded too.
+	sized bool
 }
 
 // Stats counts what has been written.
@@ -101,6 +103,12 @@ func (f *Writer) Instant() trace.Instant { return f.instant }
 // Stats returns the counts so far.
 func (f *Writer) Stats() Stats { return f.stats }
 
+// toldAccess is an access whose address is recorded.
+type toldAccess struct {
+	index uint16 // in the block
+	flags AccessFlags
+}
+
 // Block adds a block, whose slices must not change any more.
 func (f *Writer) Block(b Block) (BlockID, error) {
 	if f.err != nil {
@@ -114,7 +122,8 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 	wb := writerBlock{block: b, base: f.nAcc}
 	for i := range b.Accesses {
 		if _, ok := b.derived(i, 0); !ok {
-			wb.told = append(wb.told, uint16(i))
+			wb.told = append(wb.told, toldAccess{uint16(i), b.Accesses[i].Flags})
+			wb.sized = wb.sized || b.Accesses[i].Size == 0
 		}
 	}
 	f.blocks = append(f.blocks, wb)
@@ -153,20 +162,70 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 		f.number(columnParts, uint64(from))
 		f.number(columnParts, uint64(n))
 	} else {
-		switch pair, next := s.successors(); id {
-		case pair:
-			f.sym(symPair)
-		case next:
-			f.sym(symNext)
-		default:
-			f.sym(symBlock)
-			f.number(columnBlocks, zigzag(uint64(id)-uint64(s.prev)))
-		}
+		f.next(s, id)
 	}
 	s.executed(id)
 	f.addrs(s, b, lo, mem)
+	return f.executed(n, len(mem))
+}
+
+// Whole is Exec of a whole block, for who knows which of its addresses do not follow
+// from others (Block.Derived): it takes these alone, in their order. The block tells how
+// wide their accesses are.
+func (f *Writer) Whole(thread trace.ThreadID, id BlockID, told []uint64) (trace.Instant, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	if id == 0 || int(id) >= len(f.blocks) {
+		return 0, fmt.Errorf("execution of block %d of %d", id, len(f.blocks)-1)
+	}
+	b := &f.blocks[id]
+	if len(told) != len(b.told) || b.sized {
+		return 0, fmt.Errorf("execution with %d addresses and no sizes of the block at %#x, which has %d", len(told), uint64(b.block.Start), len(b.told))
+	}
+	n := len(b.block.Insts)
+	if f.paused {
+		f.passed += uint64(n)
+		return 0, nil
+	}
+	f.turn(thread)
+	s := f.state
+	f.next(s, id)
+	s.executed(id)
+	s.grow(b.base + len(b.block.Accesses))
+	syms := f.columns[columnAddrs]
+	for i, addr := range told {
+		a := &b.told[i]
+		sym, diff := s.tell(b.base+int(a.index), a.flags, addr)
+		syms = append(syms, sym)
+		if sym >= predictors {
+			f.number(columnDiffs, diff)
+		}
+	}
+	f.columns[columnAddrs] = syms
+	return f.executed(n, len(b.block.Accesses))
+}
+
+// next tells that the block that a thread executes next is id, all of it.
+func (f *Writer) next(s *state, id BlockID) {
+	switch pair, next := s.successors(); id {
+	case pair:
+		f.sym(symPair)
+	case next:
+		f.sym(symNext)
+	default:
+		f.sym(symBlock)
+		f.number(columnBlocks, zigzag(uint64(id)-uint64(s.prev)))
+	}
+}
+
+// executed counts an execution of n instructions. It returns the instant of the first.
+func (f *Writer) executed(n, accesses int) (trace.Instant, error) {
 	at := f.instant
 	f.instant += trace.Instant(n)
+	f.accesses += accesses
+	f.touched += accesses
+	f.stats.Accesses += uint64(accesses)
 	f.stats.Insts += uint64(n)
 	f.stats.Execs++
 	return at, f.ended()
@@ -177,35 +236,27 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 func (f *Writer) addrs(s *state, b *writerBlock, lo int, mem []Mem) {
 	s.grow(b.base + len(b.block.Accesses))
 	syms := f.columns[columnAddrs]
-	var g guess
 	told := b.told
 	if lo > 0 || len(mem) < len(b.block.Accesses) {
 		told = nil
 		for i := range mem {
 			if _, ok := b.block.derived(lo+i, lo); !ok {
-				told = append(told, uint16(lo+i))
+				told = append(told, toldAccess{uint16(lo + i), b.block.Accesses[lo+i].Flags})
 			}
 		}
 	}
-	for _, k := range told {
-		i := int(k) - lo
-		a := b.block.Accesses[k]
-		addr := uint64(mem[i].Addr)
-		g.make(s, b.base+int(k), a.Flags)
-		sym, diff := g.symbol(addr)
+	for _, a := range told {
+		i := int(a.index) - lo
+		sym, diff := s.tell(b.base+int(a.index), a.flags, uint64(mem[i].Addr))
 		syms = append(syms, sym)
 		if sym >= predictors {
 			f.number(columnDiffs, diff)
 		}
-		g.touched(addr, sym)
-		if a.Size == 0 {
+		if b.block.Accesses[a.index].Size == 0 {
 			f.number(columnSizes, uint64(mem[i].Size))
 		}
 	}
 	f.columns[columnAddrs] = syms
-	f.accesses += len(mem)
-	f.touched += len(mem)
-	f.stats.Accesses += uint64(len(mem))
 }
 
 // turn makes a thread the one that the next symbols are about.

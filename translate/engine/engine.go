@@ -23,6 +23,12 @@ type Sink interface {
 	Other(r *flow.Record) error
 }
 
+// told is a Sink that only needs the addresses that do not follow from others, as a
+// flow.Writer.
+type told interface {
+	Whole(thread trace.ThreadID, id flow.BlockID, told []uint64) (trace.Instant, error)
+}
+
 // ErrRefused: the program does what can not be translated; executed step by step it
 // can be recorded.
 var ErrRefused = errors.New("can not be translated")
@@ -33,9 +39,6 @@ type Options struct {
 	// Ahead is how many blocks are translated at once, following the direct jumps
 	// from the one that is needed; default 64.
 	Ahead int
-	// Told says that the sink looks only at the addresses that do not follow from
-	// others (flow.Block.Derived), as a flow.Writer does.
-	Told bool
 }
 
 // Stats counts what the engine did.
@@ -70,7 +73,8 @@ type Engine struct {
 	waiting map[uint64][]exitRef // exits whose targets have no translation
 	threads map[int]*thread
 	unused  []*thread  // whose slots are free
-	scratch []flow.Mem // of fast: only the told addresses of the last record count
+	told    told       // the sink, if it is such a one
+	scratch []uint64   // addresses of fast
 	ranges  []flow.Mem // of exec
 	xsave   uint32     // bytes that xsave writes at most
 	rec     *Recorder  // nil: nobody wants events
@@ -99,32 +103,30 @@ type hot struct {
 	size  uint32 // of a whole record, bytes
 	flow  flow.BlockID
 	insts uint16
-	mem   uint16 // accesses
-	slow  bool   // Layout.Ranges has to look at them
+	slow  bool // Layout.Ranges has to look at them
 	// stores: there are such whose values are recorded.
 	stores bool
-	told   []told
+	told   []address
 }
 
-// told is an access whose address is recorded.
-type told struct {
-	part  uint16 // offset of its part in the record; 0: none
-	index uint16
-	fs    bool
-	add   uint64
+// address is one that is told.
+type address struct {
+	part uint16 // offset of its part in the record; 0: none
+	fs   bool
+	add  uint64
 }
 
 func newHot(l *translate.Layout, onlyTold bool) hot {
-	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), mem: uint16(len(l.Accesses)), slow: !onlyTold, stores: len(l.Stores) > 0}
+	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), slow: !onlyTold, stores: len(l.Stores) > 0}
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
-		if a.Low || a.Shape != translate.Fixed {
+		if a.Low || a.Shape != translate.Fixed || a.Size == 0 {
 			h.slow = true
 		}
 		if l.Follows(i) {
 			continue
 		}
-		t := told{index: uint16(i), fs: a.FS, add: a.Add}
+		t := address{fs: a.FS, add: a.Add}
 		if a.Part >= 0 {
 			t.part = uint16(translate.PartAt(int(a.Part)))
 		}
@@ -155,6 +157,7 @@ func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, 
 		proc: p, sink: sink, opts: o, rec: rec, blocks: make([]*block, 1), hot: make([]hot, 1), byPC: map[uint64]*block{},
 		waiting: map[uint64][]exitRef{}, threads: map[int]*thread{},
 	}
+	e.told, _ = sink.(told)
 	if rec != nil {
 		rec.Engine = e
 	}
@@ -352,7 +355,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	r.blocks = append(r.blocks, b)
 	r.next = (r.next + len(c.Bytes) + 15) &^ 15
 	e.blocks = append(e.blocks, b)
-	e.hot = append(e.hot, newHot(b.layout, e.opts.Told))
+	e.hot = append(e.hot, newHot(b.layout, e.told != nil))
 	e.byPC[pc] = b
 	e.stats.Blocks++
 	e.stats.Bytes += len(c.Bytes)

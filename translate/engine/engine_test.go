@@ -285,7 +285,7 @@ func TestAgainstSteps(t *testing.T) {
 			// And through the file.
 			var file bytes.Buffer
 			w := flow.NewWriter(&file, flow.Head{})
-			under(t, w, Options{Told: true}, target.Command{Path: path, Env: env})
+			under(t, w, Options{}, target.Command{Path: path, Env: env})
 			if err := w.Finish(flow.Trailer{Complete: true}); err != nil {
 				t.Fatal(err)
 			}

@@ -71,7 +71,6 @@ func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, er
 		r.w.Pause()
 	}
 	r.Delivery = observe.NewDelivery(plan, observe.Images(plan, maps), p, brk, o.DeliveryOptions)
-	o.Told = true
 	if r.Engine, err = attach(p, r.w, o.Options, r); err != nil {
 		return nil, err
 	}

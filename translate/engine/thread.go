@@ -213,10 +213,7 @@ func (e *Engine) segment(t *thread) bool {
 
 // fast gives one whole record to a sink that looks at the told addresses only.
 func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
-	if int(h.mem) > len(e.scratch) {
-		e.scratch = make([]flow.Mem, 2*int(h.mem))
-	}
-	mem := e.scratch[:h.mem]
+	addrs := e.scratch[:0]
 	for i := range h.told {
 		a := &h.told[i]
 		addr := a.add
@@ -226,10 +223,11 @@ func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
 		if a.fs {
 			addr += t.fs
 		}
-		mem[a.index].Addr = trace.Addr(addr)
+		addrs = append(addrs, addr)
 	}
+	e.scratch = addrs
 	e.stats.Execs++
-	at, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, int(h.insts), mem)
+	at, err := e.told.Whole(trace.ThreadID(t.tid), h.flow, addrs)
 	if err != nil {
 		e.fail(err)
 		return false
