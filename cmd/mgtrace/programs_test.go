@@ -29,7 +29,15 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"mgtrace": main})
+	testscript.Main(tests{m}, map[string]func(){"mgtrace": main})
+}
+
+// tests are those of the package; what they compiled goes with them.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer builds.remove()
+	return t.M.Run()
 }
 
 // needCapture skips a test on a machine that can not capture, with the reason.
@@ -170,17 +178,16 @@ func (p *program) directives(t *testing.T, dir string) {
 	}
 }
 
-// compile builds the program into a directory of its own.
+// compile builds the program into a directory of its own, which other tests that want
+// the same see too.
 func (p program) compile(t *testing.T, flags ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(p.build[0]); err != nil {
 		t.Skip(err)
 	}
-	bin := filepath.Join(t.TempDir(), p.name())
-	args := append([]string{"-g", "-o", bin, p.source}, p.build[1:]...)
-	args = append(args, flags...)
-	if out, err := exec.Command(p.build[0], args...).CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", p.build[0], strings.Join(args, " "), err, out)
+	bin, err := builds.compile(p.build[0], p.source, p.name(), slices.Concat([]string{"-g"}, p.build[1:], flags))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
 }
