@@ -54,6 +54,7 @@ func TestLast(t *testing.T) {
 			{"forgotten", "500", 0, "", ""},
 		} {
 			t.Run(engine+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
 				r := mgtrace(t, "", "run", "--engine", engine, "--last", "1.2MiB", bin, "--spec", spec, "--", n, c.bad)
 				if r.status != c.status {
 					t.Fatalf("status %d: %s", r.status, r.stderr)

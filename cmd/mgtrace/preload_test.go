@@ -28,7 +28,9 @@ func TestPreloadedAllocators(t *testing.T) {
 					if engine == "ebpf" {
 						needCapture(t)
 					}
-					t.Setenv("LD_PRELOAD", paths[0])
+					t.Parallel()
+					p := p
+					p.env = []string{"LD_PRELOAD=" + paths[0]}
 					t.Run("fault", func(t *testing.T) { testFault(t, p, engine, "-O2") })
 					t.Run("twin", func(t *testing.T) { testTwin(t, p, engine, "-O2") })
 				})

@@ -60,8 +60,14 @@ type result struct {
 // mgtrace runs the command with --json --report added.
 func mgtrace(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	return mgtraceWith(t, nil, stdin, args...)
+}
+
+// mgtraceWith does so with variables added to its environment.
+func mgtraceWith(t *testing.T, env []string, stdin string, args ...string) result {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
-	r := mgtraceIn(t, stdin, append([]string{args[0], "--json", "--report", file}, args[1:]...)...)
+	r := execute(t, env, stdin, append([]string{args[0], "--json", "--report", file}, args[1:]...)...)
 	if b, err := os.ReadFile(file); err == nil {
 		if err := json.Unmarshal(b, &r.report); err != nil {
 			t.Fatalf("report: %v\n%s", err, b)
@@ -73,10 +79,15 @@ func mgtrace(t *testing.T, stdin string, args ...string) result {
 // mgtraceIn runs the command with a file, if one is named, as its standard input.
 func mgtraceIn(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
+	return execute(t, nil, stdin, args...)
+}
+
+func execute(t *testing.T, env []string, stdin string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asMain+"=1")
+	cmd.Env = append(append(os.Environ(), asMain+"=1"), env...)
 	if stdin != "" {
 		in, err := os.Open(stdin)
 		if err != nil {
@@ -109,7 +120,8 @@ type program struct {
 	stdin  string
 	build  []string
 	flags  []string
-	engine string // the only one that can record it; "": all can
+	engine string   // the only one that can record it; "": all can
+	env    []string // for mgtrace, and so for it
 }
 
 // name is that of the binary: the source's, without its ending.
@@ -199,7 +211,7 @@ func (p program) run(t *testing.T, engine, bin string) result {
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
-	return mgtrace(t, p.stdin, args...)
+	return mgtraceWith(t, p.env, p.stdin, args...)
 }
 
 // faults lists the lines of a source file that are marked FAULT.
