@@ -236,11 +236,7 @@ type found struct {
 }
 
 func newFound(dir string) found {
-	f := found{origins: newOrigins(), limit: forgetFrom, nodes: newSorter(7, dir), cover: newSorter(3, dir), ends: newSorter(2, dir), resizes: newSorter(3, dir)}
-	for _, s := range f.sorters() { // which all collect at once
-		s.most = sortBytes / 4
-	}
-	return f
+	return found{origins: newOrigins(), limit: forgetFrom, nodes: newSorter(7, dir), cover: newSorter(3, dir), ends: newSorter(2, dir), resizes: newSorter(3, dir)}
 }
 
 func (f *found) sorters() [4]*sorter { return [...]*sorter{f.nodes, f.cover, f.ends, f.resizes} }
@@ -307,7 +303,6 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 		b.node(&n)
 	}
 	byGroup := newSorter(2, dirOf(b.path))
-	byGroup.most = sortBytes / 4
 	defer byGroup.close()
 	g, l := newGroups(&f.origins, assign), NewLives(b.hist.Now())
 	var inGroup []uint64 // how many nodes of each so far

@@ -27,8 +27,8 @@ type sorter struct {
 	err   error
 }
 
-// sortBytes is how much a sorter collects for a run.
-const sortBytes = 16 << 20
+// sortBytes is how much a sorter collects for a run: it is sorted in a cache.
+const sortBytes = 4 << 20
 
 func newSorter(cols int, dir string) *sorter {
 	return &sorter{cols: cols, most: sortBytes, dir: dir}
@@ -165,6 +165,9 @@ func (r *mergeRun) next() (bool, error) {
 	}
 	if r.block == r.t.Blocks {
 		return false, nil
+	}
+	if r.block > 0 && r.block%pageDir == 0 {
+		r.t.pages[r.block/pageDir-1] = nil // of the directory: it is behind
 	}
 	var err error
 	r.rows, err = r.t.load(r.block, r.rows)
