@@ -218,10 +218,8 @@ func TestInferLibrary(t *testing.T) {
 					t.Setenv("LD_PRELOAD", paths[0])
 				}
 				got := infer(t, bin, false)
-				if got.start < 61 || got.exact < 60 {
-					t.Errorf("%+v", got)
-				}
-				if name == "glibc" && (got.exact != 61 || got.falseNodes != 0 || got.found != 88) {
+				// Blocks that a library has for itself are not the program's.
+				if got.start != 61 || got.exact != 61 || got.falseNodes != 0 || got.found != 88 {
 					t.Errorf("%+v", got)
 				}
 			})
@@ -233,7 +231,7 @@ func TestInferLibrary(t *testing.T) {
 // functions are named, each life of a block is told, too.
 func TestInferOwn(t *testing.T) {
 	needCapture(t)
-	for _, how := range []string{"POOL", "SLAB", "ARENA", "POOL -DSTATIC"} {
+	for _, how := range []string{"HEAP", "POOL", "SLAB", "ARENA", "POOL -DSTATIC"} {
 		for _, opt := range []string{"-O0", "-O2"} {
 			t.Run(how+" "+opt, func(t *testing.T) {
 				flags := []string{opt, "-DHOW=" + how[:4]}
@@ -246,7 +244,11 @@ func TestInferOwn(t *testing.T) {
 				}
 				bin := built(t, "own.c", flags...)
 				got := infer(t, bin, true, heap...)
-				if got.start != got.places || got.exact != got.places || got.falseNodes > 2 || got.found != got.edges || got.edges == 0 {
+				whole := got.exact == got.places && got.falseNodes <= 2 && got.found == got.edges
+				if how == "HEAP" { // headers are nodes of their own; optimised code joins them with what is behind
+					whole = opt != "-O0" || got.exact == got.places && got.found == got.edges
+				}
+				if got.start != got.places || got.edges == 0 || !whole {
 					t.Errorf("unnamed: %+v", got)
 				}
 				got = infer(t, bin, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)

@@ -3,7 +3,9 @@
  * taken out again and their memory is given out anew. With -DFAULT the list keeps
  * the tenth node, whose memory is given back.
  *
- *	-DHOW=POOL   blocks of one size, cut when they are first wanted; a list of free ones
+ *	-DHOW=HEAP   blocks of any size with a header each, which are joined when they are freed
+ *	             (Kernighan and Ritchie, The C Programming Language, 8.7)
+ *	      POOL   blocks of one size, cut when they are first wanted; a list of free ones
  *	      SLAB   pages of blocks of one size, with bits that say which are used
  *	      ARENA  blocks of any size, one behind the other; nothing is freed
  *	-DSTATIC     that memory is static, not mapped
@@ -17,6 +19,7 @@
 #define POOL 1
 #define SLAB 2
 #define ARENA 3
+#define HEAP 4
 #ifndef HOW
 #define HOW POOL
 #endif
@@ -67,6 +70,60 @@ __attribute__((noinline)) void give(void *block, size_t size)
 	struct pool *p = &pools[size > 16];
 	*(void **)block = p->free;
 	p->free = block;
+}
+#elif HOW == HEAP
+struct header {
+	struct header *next; /* free one, by address and in a circle */
+	size_t size;         /* in headers, this one included */
+};
+static struct header first, *last;
+
+__attribute__((noinline)) static void join(struct header *b)
+{
+	struct header *p = last;
+	while (!(b > p && b < p->next) && !(p >= p->next && (b > p || b < p->next)))
+		p = p->next;
+	b->next = p->next;
+	if (b + b->size == p->next) {
+		b->size += p->next->size;
+		b->next = p->next->next;
+	}
+	p->next = b;
+	if (p + p->size == b) {
+		p->size += b->size;
+		p->next = b->next;
+	}
+	last = p;
+}
+
+__attribute__((noinline)) void *take(size_t size)
+{
+	size_t n = (size + sizeof(struct header) - 1) / sizeof(struct header) + 1;
+	if (!last) {
+		last = first.next = &first;
+		struct header *h = (struct header *)region();
+		h->size = ROOM / sizeof *h;
+		join(h);
+	}
+	struct header *before = last, *p = before->next;
+	for (; p->size < n; before = p, p = p->next)
+		if (p == last)
+			return NULL;
+	if (p->size == n) {
+		before->next = p->next;
+	} else {
+		p->size -= n;
+		p += p->size;
+		p->size = n;
+	}
+	last = before;
+	return p + 1;
+}
+
+__attribute__((noinline)) void give(void *block, size_t size)
+{
+	(void)size;
+	join((struct header *)block - 1);
 }
 #elif HOW == SLAB
 struct slab {

@@ -153,7 +153,7 @@ func (f *Feed) Record(r *flow.Record) {
 func (f *Feed) exec(t *thread, r *flow.Record) {
 	b := f.blocks[r.Block]
 	if role, ok := f.o.Allocators[b.start]; ok && r.From == 0 && t.inside == 0 && len(t.calls) > 0 {
-		f.enter(t, role)
+		f.enter(t, r.Thread, role)
 	}
 	own := b.own && t.inside == 0
 	switch {
@@ -194,7 +194,7 @@ func (f *Feed) span(at trace.Instant, n int) {
 }
 
 // enter begins a call of an allocator.
-func (f *Feed) enter(t *thread, role Role) {
+func (f *Feed) enter(t *thread, id trace.ThreadID, role Role) {
 	t.inside, t.role, t.taken = len(t.calls), role, 0
 	if role.Takes == 0 {
 		return
@@ -204,7 +204,7 @@ func (f *Feed) enter(t *thread, role Role) {
 	case role.Gives:
 		t.taken = v.v
 	default:
-		f.g.Present(f.now, 0)
+		f.g.Present(f.now, id)
 		f.g.End(t.calls[len(t.calls)-1].Ret, trace.Addr(v.v))
 	}
 }

@@ -184,11 +184,14 @@ func (f *Feed) access(t *thread, o *op, m *x86.MemAccess, x flow.Mem, own bool) 
 			b.rooted, b.root = true, uint64(x.Addr)-uint64(m.Disp)
 		}
 		f.learn(b, uint64(x.Addr)-uint64(m.Disp))
-	} else if i := &t.general[m.Index&15]; m.Scale <= 1 && !f.traced(b) && f.traced(i) {
+	} else if i := &t.general[m.Index&15]; m.Scale <= 1 && f.better(i, b) {
 		b = i
 	}
 	if !own || !f.o.Heap(x.Addr) {
 		return
+	}
+	if b.born != nil && !b.born.rooted { // an array of which elements are accessed, the first one first
+		f.takeRoot(b.born, uint64(x.Addr)-uint64(m.Disp))
 	}
 	r, ok := b.rootOf()
 	if b.known && (!ok || len(f.o.Allocators) == 0 && f.g.Head(trace.Addr(b.v))) {

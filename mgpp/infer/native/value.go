@@ -18,13 +18,18 @@ type value struct {
 	off    uint64
 }
 
-// birth is what a call returned. Its number may be known later than that.
+// birth is what a call returned.
 type birth struct {
 	at    infer.Moment
 	given bool   // it is a new block
-	moved uint64 // that it was at this address before; 0: it was none
+	moved uint64 // that was at this address before; 0: it was none
+	// known: the call returned addr.
 	known bool
 	addr  uint64
+	// rooted: what is computed from it is taken to be computed from root: from addr, or
+	// from where it was first accessed if that is known earlier.
+	rooted bool
+	root   uint64
 }
 
 // returned is the value that a call returned, of which v is known.
@@ -41,12 +46,21 @@ func (f *Feed) learn(v *value, is uint64) {
 	v.known, v.v = true, is
 	if b := v.born; b != nil && v.exact && !b.known {
 		b.known, b.addr = true, is-v.off
-		if a := trace.Addr(b.addr); b.given && f.o.Heap(a) {
-			if b.moved != 0 {
-				f.g.Move(trace.Addr(b.moved), a, b.at)
-			} else {
-				f.g.Begin(a, b.at)
-			}
+		f.takeRoot(b, b.addr)
+	}
+}
+
+// takeRoot takes the first address of what a call returned.
+func (f *Feed) takeRoot(b *birth, is uint64) {
+	if b.rooted {
+		return
+	}
+	b.rooted, b.root = true, is
+	if a := trace.Addr(is); b.given && f.o.Heap(a) {
+		if b.moved != 0 {
+			f.g.Move(trace.Addr(b.moved), a, b.at)
+		} else {
+			f.g.Begin(a, b.at)
 		}
 	}
 }
@@ -62,15 +76,25 @@ func resolve(v *value) value {
 // rootOf is the address that a value was computed from, if it is known.
 func (v *value) rootOf() (uint64, bool) {
 	if v.born != nil {
-		return v.born.addr, v.born.known
+		return v.born.root, v.born.rooted
 	}
 	return v.root, v.rooted
 }
 
-// traced says that a value was computed from an address.
-func (f *Feed) traced(v *value) bool {
-	root, ok := v.rootOf()
-	return v.born != nil && (v.born.given || !ok) || ok && f.o.Heap(trace.Addr(root))
+// better says that a value is more likely to be an address than another one with which it
+// is added: one that was computed from a heap address, or from what an allocator returned,
+// than one from what another call did, than any other.
+func (f *Feed) better(v, than *value) bool {
+	rank := func(v *value) int {
+		switch root, ok := v.rootOf(); {
+		case ok && f.o.Heap(trace.Addr(root)), v.born != nil && v.born.given:
+			return 2
+		case v.born != nil && !ok:
+			return 1
+		}
+		return 0
+	}
+	return rank(v) > rank(than)
 }
 
 // get is the value of a place.
@@ -94,7 +118,7 @@ func (f *Feed) get(t *thread, p x86.Place, mems []flow.Mem) value {
 func (f *Feed) sum(t *thread, d *x86.Derived, mems []flow.Mem) value {
 	v := f.get(t, d.A, mems)
 	if d.B.Kind != x86.NoPlace {
-		if b := f.get(t, d.B, mems); d.Scale <= 1 && !f.traced(&v) && f.traced(&b) {
+		if b := f.get(t, d.B, mems); d.Scale <= 1 && f.better(&b, &v) {
 			v = b
 		}
 		v.known, v.exact = false, false // the number is not known
