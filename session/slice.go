@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mgtrace/faultloc"
 	"mgtrace/flow"
 	"mgtrace/mgpp"
 	"mgtrace/query"
@@ -274,7 +275,7 @@ func (q *Queries) sliceSuspect(ctx context.Context, s *slicer, path string, n in
 // does not run, and what is there instead.
 func (s *slicer) suspect(h opHistory, su *report.Suspect) (sliceCriterion, error) {
 	words := fmt.Sprintf("suspect %d, %s: %s", su.Rank, su.Place(), su.Change)
-	if su.Omission == (report.Omission{}) {
+	if su.Kind != string(faultloc.Omitted) {
 		return s.change(h, mgpp.Timestamp(su.Timestamp), words)
 	}
 	c := sliceCriterion{}
@@ -294,7 +295,7 @@ func (s *slicer) suspect(h opHistory, su *report.Suspect) (sliceCriterion, error
 		c.nodes, parts = append(c.nodes, instead.nodes...), append(parts, "what is there instead")
 	}
 	if len(c.nodes) == 0 {
-		return c, fmt.Errorf("%s: nothing tells what should have led to it", words)
+		return c, fmt.Errorf("%s: what should have led to it is not known, there is nothing to slice from", words)
 	}
 	c.words = words + " (" + strings.Join(parts, ", and ") + ")"
 	return c, nil

@@ -60,8 +60,10 @@ func (c *campaign) slice(ctx context.Context, m *mutant, trace string, criterion
 	var text, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &said
 	if err := cmd.Run(); err != nil {
-		if strings.Contains(said.String(), "there is none of that number") {
-			return nil, nil
+		for _, none := range []string{"there is none of that number", "there is nothing to slice from"} {
+			if strings.Contains(said.String(), none) {
+				return nil, nil
+			}
 		}
 		return nil, fmt.Errorf("mgtrace slice %s: %w\n%s", criterion, err, said.Bytes())
 	}
