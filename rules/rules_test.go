@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -190,6 +191,19 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestArchitecture: the page of the architecture says what each package is for.
+func TestArchitecture(t *testing.T) {
+	page, err := os.ReadFile("../docs/design/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range imports {
+		if !strings.HasPrefix(r.pkg, "bench/") && !strings.Contains(string(page), "`"+r.pkg+"`") {
+			t.Errorf("docs/design/architecture.md does not name %s", r.pkg)
+		}
+	}
+}
+
 // TestAnySystem: the pure packages build where there is no ptrace and no eBPF.
 func TestAnySystem(t *testing.T) {
 	if testing.Short() {
@@ -202,8 +216,8 @@ func TestAnySystem(t *testing.T) {
 		}
 	}
 	for _, system := range []string{"darwin/arm64", "windows/amd64"} {
-		os, arch, _ := strings.Cut(system, "/")
-		if _, err := goTool(t, []string{"GOOS=" + os, "GOARCH=" + arch, "CGO_ENABLED=0"}, args...); err != nil {
+		goos, arch, _ := strings.Cut(system, "/")
+		if _, err := goTool(t, []string{"GOOS=" + goos, "GOARCH=" + arch, "CGO_ENABLED=0"}, args...); err != nil {
 			t.Errorf("%s: %v", system, err)
 		}
 	}

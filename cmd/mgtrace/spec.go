@@ -10,7 +10,11 @@ import (
 )
 
 func newSpec(s streams) *cobra.Command {
-	spec := &cobra.Command{Use: "spec", Short: "Work with specifications"}
+	spec := &cobra.Command{
+		Use: "spec", Short: "Work with specifications",
+		Example: `  mgtrace spec init ./prog --type tree -o tree.cons
+  mgtrace spec check tree.cons ./prog`,
+	}
 	var debugDirs []string
 	check := &cobra.Command{
 		Use:   "check FILE [PROG]",
