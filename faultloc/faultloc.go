@@ -45,10 +45,38 @@ type Cell struct {
 	Addr    trace.Addr
 	Size    int // bytes, at most 8
 	Pointer bool
+	// Parts are the bit-fields that share the bytes, nil where they are one number:
+	// a repair changes one of them.
+	Parts []Part
 	// Values are the values that are always plausible (enumerators).
 	Values []int64
 	// Fits tells whether a pointer of this type may lead to an object; nil: any.
 	Fits func(graph.ObjID) bool
+}
+
+// Part is a bit-field in a cell.
+type Part struct {
+	Path   string
+	Offset int // of its lowest bit
+	Count  int // bits
+	Signed bool
+}
+
+// Mask has the part's bits of the cell's value.
+func (p *Part) Mask() uint64 { return (1<<p.Count - 1) << p.Offset }
+
+// Of is the part's value in a cell's.
+func (p *Part) Of(v uint64) int64 {
+	v = v >> p.Offset << (64 - p.Count)
+	if p.Signed {
+		return int64(v) >> (64 - p.Count)
+	}
+	return int64(v >> (64 - p.Count))
+}
+
+// inOnePart reports whether two values of the cell differ in one bit-field only.
+func (c *Cell) inOnePart(v, now uint64) bool {
+	return len(c.Parts) == 0 || slices.ContainsFunc(c.Parts, func(p Part) bool { return (v^now)&^p.Mask() == 0 })
 }
 
 // Input is one question: what made Found inconsistent at At?

@@ -250,7 +250,7 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 		if c.Size < 8 {
 			v &= 1<<(8*c.Size) - 1
 		}
-		if (!known || v != now) && !slices.Contains(out, v) && len(out) < maxRepairValues {
+		if (!known || v != now && c.inOnePart(v, now)) && !slices.Contains(out, v) && len(out) < maxRepairValues {
 			out = append(out, v)
 		}
 	}

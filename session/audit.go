@@ -156,7 +156,9 @@ func (a *Analysis) auditResult(t *trace.Audit) {
 	}
 	a.graph.Advance()
 	for _, x := range t.Unseen[:min(len(t.Unseen), 16)] {
-		r.Where = append(r.Where, a.unseenWhere(x))
+		if where := a.unseenWhere(x); !slices.Contains(r.Where, where) { // bytes of one field
+			r.Where = append(r.Where, where)
+		}
 	}
 	a.audit = r
 	if a.trailerAudit != nil {

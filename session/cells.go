@@ -19,7 +19,7 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 			continue
 		}
 		if f, ok := describe.FieldAt(c.Graph, v, o, addr); ok && tryable(&f) {
-			return c.cell(o, &f), true
+			return c.cell(o, &f, v), true
 		}
 	}
 	return faultloc.Cell{}, false
@@ -29,7 +29,7 @@ func (c locatorCells) Fields(o graph.ObjID, v mgpp.View) []faultloc.Cell {
 	var out []faultloc.Cell
 	for _, f := range describe.Fields(c.Graph, v, o) {
 		if tryable(&f) {
-			out = append(out, c.cell(o, &f))
+			out = append(out, c.cell(o, &f, v))
 		}
 	}
 	return out
@@ -38,9 +38,12 @@ func (c locatorCells) Fields(o graph.ObjID, v mgpp.View) []faultloc.Cell {
 // tryable: the field's value is a number that can be tried.
 func tryable(f *describe.Field) bool { return f.Size >= 1 && f.Size <= 8 }
 
-func (c locatorCells) cell(o graph.ObjID, f *describe.Field) faultloc.Cell {
+func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultloc.Cell {
 	cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}
-	if f.Type != nil && f.Type.Kind == types.Enum {
+	if f.Bits.Count > 0 {
+		cell.Parts = c.parts(o, f, v)
+	}
+	if f.Type != nil && f.Type.Kind == types.Enum && f.Bits.Count == 0 {
 		for _, e := range f.Type.Enumerators {
 			cell.Values = append(cell.Values, e.Value)
 		}
@@ -50,6 +53,18 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field) faultloc.Cell {
 		cell.Fits = func(o graph.ObjID) bool { return leadsTo(elem, c.Object(o).Type) }
 	}
 	return cell
+}
+
+// parts are the bit-fields that lie in the bytes of one.
+func (c locatorCells) parts(o graph.ObjID, f *describe.Field, v mgpp.View) []faultloc.Part {
+	var out []faultloc.Part
+	for _, x := range describe.Fields(c.Graph, v, o) {
+		at := int(x.Addr) - int(f.Addr)
+		if x.Bits.Count > 0 && at >= 0 && at < int(f.Size) && at*8+x.Bits.Offset+x.Bits.Count <= int(f.Size)*8 {
+			out = append(out, faultloc.Part{Path: x.Path, Offset: at*8 + x.Bits.Offset, Count: x.Bits.Count, Signed: x.Type != nil && x.Type.Signed})
+		}
+	}
+	return out
 }
 
 // leadsTo: a pointer to elem may lead to a node of type t: it is one, or begins

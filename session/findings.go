@@ -82,7 +82,10 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 			nodes = append(nodes, o)
 		}
 		for i, l := range c.Loops {
-			r.Nodes[l.Name] = fmt.Sprint(inc.Instance.Index[i])
+			if at := inc.Instance.Index[i]; at != eval.NoIndex {
+				r.Nodes[l.Name] = fmt.Sprint(at)
+				r.Reason += fmt.Sprintf(", %s is %d", l.Name, at)
+			}
 		}
 	} else if o := inc.Instance.Nodes[0]; o != 0 {
 		r.Nodes["X"] = a.graph.Name(o)

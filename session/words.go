@@ -127,6 +127,13 @@ func (a *Analysis) restores(s *faultloc.Suspect) bool {
 }
 
 func (a *Analysis) repair(r *faultloc.Repair) string {
+	if len(r.Cell.Parts) > 0 {
+		var parts []string
+		for _, p := range r.Cell.Parts {
+			parts = append(parts, fmt.Sprintf("%s = %d", describe.Join(a.graph.Name(r.Cell.Obj), p.Path), p.Of(r.Value)))
+		}
+		return strings.Join(parts, ", ")
+	}
 	value := fmt.Sprint(int64(r.Value))
 	switch {
 	case r.Cell.Pointer && r.Target != 0:

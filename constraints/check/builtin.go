@@ -45,7 +45,7 @@ func (s *scope) builtin(x operand, e *syntax.Select, src string) operand {
 		}
 		text := x.src + "." + name
 		if e.Fields != nil {
-			text += "(" + strings.Join(fields, ", ") + ")"
+			text += "(" + fieldNames(e.Fields) + ")"
 		}
 		return &Degree{Src: text, Base: x.expr, In: in, Fields: fields}
 	}
@@ -65,6 +65,15 @@ func (s *scope) builtin(x operand, e *syntax.Select, src string) operand {
 		return condition(&Binary{Src: src, Op: "or", X: cmp("==", false), Y: cmp("==", true)})
 	}
 	return condition(&Binary{Src: src, Op: "and", X: cmp("!=", true), Y: cmp("!=", false)})
+}
+
+// fieldNames writes a list of fields as it was written.
+func fieldNames(list []syntax.Path) string {
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // degreeFields resolves the list of X.INDEGREE(left, right).

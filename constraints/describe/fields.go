@@ -25,7 +25,11 @@ type Field struct {
 	Target  graph.ObjID // Pointer: the object that it leads to, 0 if none
 	State   mgpp.TargetState
 	Known   bool // every byte is known
+	Bits    Bits
 }
+
+// Bits are those of a field in its bytes, if it is a bit-field: Count is not 0 then.
+type Bits struct{ Offset, Count int }
 
 // Fields lists the fields of an object, in order; of a large array the first.
 func Fields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
@@ -124,7 +128,7 @@ func Join(prefix, path string) string {
 
 func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64, path string) Field {
 	obj := g.Object(o)
-	f := Field{Path: path, Addr: obj.Addr + trace.Addr(at), Size: s.Size, Type: s.Type}
+	f := Field{Path: path, Addr: obj.Addr + trace.Addr(at), Size: s.Size, Type: s.Type, Bits: Bits{s.BitOffset, s.BitSize}}
 	var data [16]byte
 	var written [16]bool
 	n := min(s.Size, 16)
