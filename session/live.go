@@ -51,10 +51,12 @@ type live struct {
 	before *found        // what a process that we have attached to had already; nil: launched
 	left   string        // why mgtrace let such a process go; "" if it did not
 	frozen bool          // the program was left stopped at its first inconsistent C-point
-	forks  int
-	execed string
-	exited bool // OnExit ran: the end was seen with memory still there
-	crash  *target.Crash
+	// refused: why the engine can not go on; it has ended the program. "": it can.
+	refused string
+	forks   int
+	execed  string
+	exited  bool // OnExit ran: the end was seen with memory still there
+	crash   *target.Crash
 }
 
 // launch starts the program, plans, and attaches. The process is stopped when
@@ -340,10 +342,10 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 	}
 	<-engineDone
 	stop()
-	if err = errors.Join(engineErr, leaveErr, err); errors.Is(err, translated.ErrRefused) {
-		err = fmt.Errorf("%w\nrecord it with --engine step, which is slower and can do that", err)
+	if errors.Is(engineErr, translated.ErrRefused) {
+		l.refused, engineErr = engineErr.Error(), nil
 	}
-	return status, err
+	return status, errors.Join(engineErr, leaveErr, err)
 }
 
 // stopped runs while the process is held: everything that it did is brought in
@@ -440,6 +442,10 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	}
 	if l.held != "" {
 		incomplete("mgtrace ended the program (%s)", l.held)
+	}
+	if l.refused != "" {
+		incomplete("mgtrace ended the program, for %s: --engine step is slower and records that", l.refused)
+		return t
 	}
 	if l.frozen {
 		return t

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,5 +207,57 @@ func TestFullSignals(t *testing.T) {
 	}
 	if quiet[trace.KindAlloc] < 2000 || quiet[trace.KindBulk] < 4000 || quiet[trace.KindStore] < 8000 {
 		t.Errorf("%v", quiet)
+	}
+}
+
+// TestFullRefused: of a program that can not be translated to its end, what came before
+// is recorded, and both files say why there is no more.
+func TestFullRefused(t *testing.T) {
+	needCapture(t)
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "p")
+	if out, err := exec.Command("gcc", "-w", "-O1", "-g", "-fno-builtin", "-o", bin, "testdata/flow/refused.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range []struct {
+		flags  []string
+		blocks int
+	}{{nil, 20}, {[]string{"now"}, 10}} {
+		file := filepath.Join(dir, fmt.Sprint(c.blocks))
+		cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"record", "--full", "--engine", "translate", "-o", file, bin}, c.flags...)...)
+		cmd.Env = append(cmd.Environ(), asMain+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		checkInstants(t, file)
+		r, err := trace.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		f, err := flow.Open(flow.Path(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		of, _ := r.Trailer()
+		end, _ := f.Trailer()
+		const why = "memory writable and executable"
+		whole := c.flags == nil
+		if of.Complete != whole || end.Complete != whole || strings.Contains(of.Why, why) == whole || strings.Contains(end.Why, why) == whole ||
+			strings.Contains(string(out), "partial") == whole {
+			t.Errorf("complete %v and %v: %s: %s\n%s", of.Complete, end.Complete, of.Why, end.Why, out)
+		}
+		n := 0
+		var e trace.Event
+		for err = r.Next(&e); err == nil; err = r.Next(&e) {
+			if e.Kind == trace.KindAlloc && e.Size == 100 {
+				n++
+			}
+		}
+		if err != io.EOF || n != c.blocks {
+			t.Errorf("%d blocks, want %d (%v)", n, c.blocks, err)
+		}
 	}
 }

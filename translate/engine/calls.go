@@ -33,7 +33,7 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
 		const both = unix.PROT_WRITE | unix.PROT_EXEC
 		if regs.RDX&both == both {
-			return fmt.Errorf("%w: the program maps memory that is writable and executable, and what it writes there later is not seen (a just-in-time compiler?)", ErrRefused)
+			return e.refuse(t, pc, "the program makes memory writable and executable, and what it writes there later is not seen (a just-in-time compiler?)")
 		}
 		t.set(translate.Prot, regs.RDX)
 		regs.RDX &^= unix.PROT_EXEC
@@ -65,10 +65,17 @@ func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64
 	case unix.SYS_ARCH_PRCTL:
 		const setGS, getGS = 0x1001, 0x1004
 		if regs.RDI == setGS || regs.RDI == getGS {
-			return fmt.Errorf("the program uses the GS base, which the engine needs for itself")
+			return e.refuse(t, pc, "the program uses the GS base, which the engine needs for itself")
 		}
 	}
 	return nil
+}
+
+// refuse says that the instruction at pc is not for this engine. What has been executed
+// before is with the sink then.
+func (e *Engine) refuse(t *thread, pc uint64, why string) error {
+	e.drain(t)
+	return fmt.Errorf("%w: the instruction at %#x: %s", ErrRefused, pc, why)
 }
 
 // after deals with a system call that was made.

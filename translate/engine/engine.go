@@ -29,8 +29,8 @@ type told interface {
 	Whole(thread trace.ThreadID, id flow.BlockID, told []uint64) (trace.Instant, error)
 }
 
-// ErrRefused: the program does what can not be translated; executed step by step it
-// can be recorded.
+// ErrRefused: the program did what can not be translated, and has been ended. What it
+// executed before is recorded; executed step by step all of it can be.
 var ErrRefused = errors.New("can not be translated")
 
 // Options of an engine; zero values stand for the defaults.

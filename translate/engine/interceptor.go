@@ -238,8 +238,7 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		e.rec.remap()
 		return nil
 	case translate.StopRefused:
-		e.drain(t)
-		return fmt.Errorf("%w: the instruction at %#x: %s", ErrRefused, b.layout.Start, b.why)
+		return e.refuse(t, b.layout.Start, b.why)
 	}
 	return fmt.Errorf("a stop of kind %d", p.Stop)
 }
