@@ -314,13 +314,13 @@ func (e *env) appendReach(x *check.Relation, o graph.ObjID, back bool, buf []gra
 	}
 	p.next = step(o, x.Fields, p.next[:0])
 	for _, n := range p.next {
-		p.visit(n, -1)
+		p.visit(n)
 	}
 	for i := 0; i < len(p.queue); i++ {
 		e.visited()
 		p.next = step(p.queue[i], x.Fields, p.next[:0])
 		for _, n := range p.next {
-			p.visit(n, i)
+			p.visit(n)
 		}
 	}
 	return append(buf, p.queue...)

@@ -39,6 +39,7 @@ type env struct {
 	nils    *[]nilNode                 // sentinels that fields name; nil: not computed
 	sums    map[*check.Aggregate]value // aggregates over no outer variable
 	reaches map[pathKey]map[graph.ObjID]bool
+	trails  map[trailKey]*trail
 	refs    [][]graph.Ref // scratch by depth of use
 	depth   int
 }
@@ -66,6 +67,7 @@ func (e *env) reset(v mgpp.View) {
 	e.nils, e.pops = nil, nil
 	clear(e.sums)
 	clear(e.reaches)
+	clear(e.trails)
 	e.bytes.Written = e.flags[:0]
 }
 
@@ -523,6 +525,12 @@ func (r *recorder) dep(d Dep) {
 	if !r.seen[d] {
 		r.seen[d] = true
 		r.deps = append(r.deps, d)
+	}
+}
+
+func (r *recorder) all(deps []Dep) {
+	for _, d := range deps {
+		r.dep(d)
 	}
 }
 

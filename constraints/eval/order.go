@@ -201,7 +201,7 @@ func (o *order) shift(e *env, k *info, u, v graph.ObjID) bool {
 func (o *order) ahead(e *env, k *info, v, u graph.ObjID) ([]graph.ObjID, bool) {
 	p := &e.c.visits
 	p.begin(e.g.Objects())
-	p.visit(v, -1)
+	p.visit(v)
 	limit := o.label[u]
 	for i := 0; i < len(p.queue); i++ {
 		n := p.queue[i]
@@ -212,7 +212,7 @@ func (o *order) ahead(e *env, k *info, v, u graph.ObjID) ([]graph.ObjID, bool) {
 				return nil, true
 			}
 			if o.has(s) && o.label[s] < limit && o.label[s] > o.label[n] {
-				p.visit(s, i)
+				p.visit(s)
 			}
 		}
 	}

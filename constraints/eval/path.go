@@ -2,6 +2,7 @@ package eval
 
 import (
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
@@ -12,7 +13,6 @@ type visits struct {
 	mark  []uint32 // by ObjID: generation of its visit
 	gen   uint32
 	queue []graph.ObjID
-	prev  []int32 // by queue position: from which one it was reached
 	next  []graph.ObjID
 }
 
@@ -40,14 +40,13 @@ func (p *visits) begin(n int) {
 		clear(p.mark)
 		p.gen = 1
 	}
-	p.queue, p.prev = p.queue[:0], p.prev[:0]
+	p.queue = p.queue[:0]
 }
 
-func (p *visits) visit(o graph.ObjID, from int) {
+func (p *visits) visit(o graph.ObjID) {
 	if p.mark[o] != p.gen {
 		p.mark[o] = p.gen
 		p.queue = append(p.queue, o)
-		p.prev = append(p.prev, int32(from))
 	}
 }
 
@@ -127,69 +126,96 @@ func (e *env) reach(k pathKey) map[graph.ObjID]bool {
 
 // search looks for a path, breadth first.
 func (e *env) search(fields []string, from, to graph.ObjID) bool {
-	rec := e.rec
-	var parts [][]Dep // by queue position: what the step from it read
+	if e.rec != nil {
+		return e.trail(fields, from).leads(e, fields, to)
+	}
 	p := &e.c.visits
 	p.begin(e.g.Objects())
 	// The start is not marked: a path has at least one edge, and may return.
-	if found := e.expand(fields, from, to, -1, &parts); found {
-		e.rec = rec
-		e.keep(parts, -1)
-		return true
-	}
-	for i := 0; i < len(p.queue); i++ {
-		if e.expand(fields, p.queue[i], to, i, &parts) {
-			e.rec = rec
-			e.keep(parts, i)
+	for o, i := from, 0; ; i++ {
+		e.visited()
+		p.next = e.successors(o, fields, p.next[:0])
+		if slices.Contains(p.next, to) {
 			return true
 		}
-	}
-	e.rec = rec
-	for _, part := range parts {
-		for _, d := range part {
-			rec.dep(d)
+		for _, n := range p.next {
+			p.visit(n)
 		}
+		if i == len(p.queue) {
+			return false
+		}
+		o = p.queue[i]
 	}
-	return false
 }
 
-// expand visits o's successors and reports whether to is among them. Where
-// dependencies are recorded, what this step read goes to parts.
-func (e *env) expand(fields []string, o, to graph.ObjID, at int, parts *[][]Dep) bool {
-	e.visited()
-	p := &e.c.visits
-	outer := e.rec
-	if outer != nil {
-		e.rec = newRecorder()
-		e.rec.dep(Dep{Kind: DepLife, Obj: o})
-	}
-	p.next = e.successors(o, fields, p.next[:0])
-	if outer != nil {
-		*parts = append(*parts, e.rec.deps)
-		e.rec = outer
-	}
-	if slices.Contains(p.next, to) {
-		return true
-	}
-	for _, n := range p.next {
-		p.visit(n, at)
-	}
-	return false
+// trail is a search from one object whose dependencies are recorded. Many instances ask
+// for paths from the same object: it goes on for the next one where it ended.
+type trail struct {
+	queue []graph.ObjID         // the start first
+	by    map[graph.ObjID]int32 // of what was reached: the place in the queue of what led there first
+	parts [][]Dep               // by place in the queue: what the step from there read, as far as it has come
 }
 
-// keep records the steps of the path that was found: the one from queue
-// position at, and those that led there. Part i+1 is position i's.
-func (e *env) keep(parts [][]Dep, at int) {
-	if e.rec == nil {
-		return
+// trailKey names the start of a trail and the fields that it follows.
+type trailKey struct {
+	from   graph.ObjID
+	fields string
+}
+
+// trail returns the one from an object along some fields.
+func (e *env) trail(fields []string, from graph.ObjID) *trail {
+	k := trailKey{from, strings.Join(fields, " ")}
+	w := e.trails[k]
+	if w == nil {
+		w = &trail{queue: []graph.ObjID{from}, by: map[graph.ObjID]int32{}}
+		if e.trails == nil {
+			e.trails = map[trailKey]*trail{}
+		}
+		e.trails[k] = w
 	}
+	return w
+}
+
+// leads reports whether a path leads to an object. It depends on the path's steps, or on
+// all of them if there is none.
+func (w *trail) leads(e *env, fields []string, to graph.ObjID) bool {
 	for {
-		for _, d := range parts[at+1] {
-			e.rec.dep(d)
+		if at, ok := w.by[to]; ok {
+			for ; ; at = w.by[w.queue[at]] {
+				e.rec.all(w.parts[at])
+				if at == 0 {
+					return true
+				}
+			}
 		}
-		if at < 0 {
-			return
+		if len(w.parts) == len(w.queue) {
+			for _, part := range w.parts {
+				e.rec.all(part)
+			}
+			return false
 		}
-		at = int(e.c.visits.prev[at])
+		w.step(e, fields)
 	}
+}
+
+// step takes the next object's successors.
+func (w *trail) step(e *env, fields []string) {
+	at := len(w.parts)
+	o := w.queue[at]
+	e.visited()
+	outer := e.rec
+	e.rec = newRecorder()
+	e.rec.dep(Dep{Kind: DepLife, Obj: o})
+	next := e.successors(o, fields, e.c.visits.next[:0])
+	w.parts = append(w.parts, e.rec.deps)
+	e.rec = outer
+	for _, n := range next {
+		if _, known := w.by[n]; !known {
+			w.by[n] = int32(at)
+			if n != w.queue[0] {
+				w.queue = append(w.queue, n)
+			}
+		}
+	}
+	e.c.visits.next = next
 }
