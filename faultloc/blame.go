@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -33,17 +34,29 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0 {
 			suspects = accuse(in, suspects, r, last) // of a value that was there, but wrong already
 		}
-		if destroyed || r.Orphans > 0 || !in.looksFor(Missing) {
+		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) {
 			continue
 		}
 		s, ok := missing(in, tb, r, last, ran)
-		if !ok && in.looksFor(Beside) {
-			s, ok = beside(in, r, last)
+		ok = ok && (h == nil || h.belongs(s.Operation, ran))
+		if !ok && in.looksFor(Beside) && r.neverWritten(in, last) {
+			if t, found := idle(in, r); found {
+				w := statement(in, &suspects, t)
+				w.Repair, w.Operation, w.Operations = r, t, []mgpp.Timestamp{t}
+				w.Evidence = append(w.Evidence, r.evidence(in), Evidence{Kind: Idle})
+				continue
+			}
+			s, ok = beside(in, r)
 		}
-		if !ok && in.looksFor(Last) && !slices.ContainsFunc(suspects, func(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }) {
-			s, ok = lastHere(in, r)
+		if !ok && !slices.ContainsFunc(suspects, settled) {
+			if in.looksFor(Mirror) {
+				s, ok = mirror(in, r)
+			}
+			if !ok && in.looksFor(Last) {
+				s, ok = lastHere(in, r)
+			}
 		}
-		if ok && (h == nil || !h.keeps(s.PC)) && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
+		if ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
 			suspects = append(suspects, s)
 		}
 	}
@@ -61,7 +74,7 @@ func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect
 	case s.Repair == nil:
 		s.Repair = r
 		s.Evidence = append(s.Evidence, r.evidence(in))
-	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0:
+	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0:
 		s.also(in, r)
 	}
 	if len(s.Operations) == 0 {
@@ -114,18 +127,26 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		value, known := read(in.Model.View(example), cell.Addr, cell.Size)
 		s := Suspect{Kind: Omitted, PC: op.PC, Operation: example}
 		for i := range repairs {
-			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && s.Repair == nil && known && (value == 0) == (r.Value == 0) {
+			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && r.Created == 0 && s.Repair == nil && known && (value == 0) == (r.Value == 0) {
 				s.Repair, s.Contributes = r, r.mended(in)
 				s.Evidence = append(s.Evidence, r.evidence(in))
 			}
 		}
-		if s.Repair == nil && !fields[general(cell.Path)] {
+		if s.Repair == nil && !fields[general(cell.Path)] && !concerns(in, example) {
 			continue
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Alone: s.Repair == nil || !s.Evidence[0].settles()})
+		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Alone: s.Repair == nil || !s.Evidence[0].settles(), Only: b.only})
 		suspects = append(suspects, s)
 	}
 	return suspects
+}
+
+// concerns: the operation changed what a constraint asks of which an instance is broken.
+func concerns(in Input, t mgpp.Timestamp) bool {
+	touched := in.Model.Touched(t)
+	return slices.ContainsFunc(in.Found, func(inc eval.Inconsistency) bool {
+		return slices.ContainsFunc(touched, func(i eval.Instance) bool { return i.Constraint == inc.Instance.Constraint })
+	})
 }
 
 // general is a field's path without its indices.
@@ -163,7 +184,7 @@ func statementsSince(in Input) map[string]bool {
 }
 
 func (r *Repair) evidence(in Input) Evidence {
-	return Evidence{Kind: RepairCell, Cured: r.Cured, Of: len(in.Found), Created: r.Created, Orphans: r.Orphans}
+	return Evidence{Kind: RepairCell, Cured: r.Cured, Of: len(in.Found), Created: r.Created, Orphans: r.Orphans, Hides: r.Hides}
 }
 
 // maxRewrites bounds the stores of a value that is there already.
@@ -270,27 +291,24 @@ func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
 	return false
 }
 
+// neverWritten: the cell has no value, neither from the start, as static memory has.
+func (r *Repair) neverWritten(in Input, last mgpp.Timestamp) bool {
+	_, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	return !known && last <= in.Cells.Object(r.Cell.Obj).Birth
+}
+
 // beside finds where the first value of a field is missing that was never written, and
 // that no like node has from anywhere: at the statement that gave the nearest field of
 // the node its first value.
-func beside(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
+func beside(in Input, r *Repair) (Suspect, bool) {
 	obj := in.Cells.Object(r.Cell.Obj)
-	if last > obj.Birth {
-		return Suspect{}, false
-	}
-	if _, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size); known {
-		return Suspect{}, false // static memory has a value from the start
-	}
 	size := uint64(r.Cell.Size)
 	for d := size; d <= maxBeside; d += size {
 		for _, addr := range [2]trace.Addr{r.Cell.Addr - trace.Addr(d), r.Cell.Addr + trace.Addr(d)} {
 			if addr < obj.Addr || uint64(addr-obj.Addr)+size > obj.Size {
 				continue
 			}
-			first := mgpp.Timestamp(0)
-			for t := in.History.LastWrite(addr, size, in.At); t > obj.Birth; t = in.History.LastWrite(addr, size, t-1) {
-				first = t
-			}
+			first := firstWrite(in, Cell{Addr: addr, Size: r.Cell.Size}, obj.Birth)
 			if first > in.Healthy && in.attributed(first) && in.wrote(first) {
 				return Suspect{
 					Kind: Omitted, PC: in.History.Op(first).PC, Operation: first, Repair: r, Contributes: r.mended(in),
@@ -300,6 +318,72 @@ func beside(in Input, r *Repair, last mgpp.Timestamp) (Suspect, bool) {
 		}
 	}
 	return Suspect{}, false
+}
+
+// idle finds a store of the repair's value into another field of the node that held it
+// already, while the node was still being filled in: it may have been meant for the one
+// that was never written. Of several it is the one that followed the soonest on what had
+// stored the value before.
+func idle(in Input, r *Repair) (best mgpp.Timestamp, ok bool) {
+	birth := in.Cells.Object(r.Cell.Obj).Birth
+	fields := in.Cells.Fields(r.Cell.Obj, in.Model.View(in.At))
+	filled := mgpp.Timestamp(0)
+	for _, c := range fields {
+		filled = max(filled, firstWrite(in, c, birth))
+	}
+	gap := mgpp.Timestamp(0)
+	for _, c := range fields {
+		if c.Addr == r.Cell.Addr || c.Size != r.Cell.Size || c.Pointer != r.Cell.Pointer {
+			continue
+		}
+		size := uint64(c.Size)
+		t := in.History.LastWrite(c.Addr, size, min(in.At, filled))
+		if t <= in.Healthy || !in.attributed(t) || in.History.Op(t).Kind != mgpp.OpStore || in.changed(t) {
+			continue
+		}
+		before := in.History.LastWrite(c.Addr, size, t-1)
+		is, _ := read(in.Model.View(t), c.Addr, c.Size)
+		if is == r.Value && before > birth && (!ok || t-before < gap) {
+			best, gap, ok = t, t-before, true
+		}
+	}
+	return best, ok
+}
+
+// firstWrite is when a field of a node was written for the first time, 0 if never.
+func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {
+	t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At)
+	for n := 0; t > birth && n < maxRewrites; n++ {
+		first = t
+		t = in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
+	}
+	return first
+}
+
+// mirror finds where a pointer is missing that nothing has changed since the last
+// healthy C-point: near the statement that has since made its target lead to its node.
+func mirror(in Input, r *Repair) (Suspect, bool) {
+	if !r.evidence(in).settles() || !r.Cell.Pointer || r.Target == 0 || in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At) > in.Healthy {
+		return Suspect{}, false
+	}
+	view := in.Model.View(in.At)
+	best := mgpp.Timestamp(0)
+	for _, c := range in.Cells.Fields(r.Target, view) {
+		v, ok := read(view, c.Addr, c.Size)
+		if !ok || !c.Pointer || v == 0 || in.Cells.At(trace.Addr(v), view) != r.Cell.Obj {
+			continue
+		}
+		if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > max(in.Healthy, best) && in.attributed(t) && in.wrote(t) {
+			best = t
+		}
+	}
+	if best == 0 {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(best).PC, Operation: best, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Mirror}},
+	}, true
 }
 
 // lastHere finds where a change of a field is missing that nothing has changed since

@@ -8,10 +8,13 @@
 //	entered      what entered an inconsistency's dependencies when it broke:
 //	             its last writers are suspects of the second class
 //	statements   operations become statements
-//	weigh        counterfactual: what holds without this one operation's bytes?
+//	weigh        counterfactual: what holds without this one operation's bytes, or with
+//	             the operands of its store the other way round?
 //	repair       the one cell that would make all well
 //	blame        its writer, or the statement whose store is missing: habits of
 //	             the run, and like nodes, tell which
+//	markWhole    after what a statement did all was well once more
+//	odd          stray writes, frees that came too early, the place of a crash
 //	rank         statements in order of suspicion
 //
 // An example: a list is linked by line 40 (n->next = q) and line 41

@@ -92,7 +92,10 @@ type Input struct {
 	// Points are the times of the C-points before At, ascending: what ran on either
 	// side of one is not of one piece.
 	Points []mgpp.Timestamp
-	// Cut: the run ended at At in the middle of something, as in a crash.
+	// Within names the call during which an operation ran: what a statement does in calls
+	// of one function says nothing of what it does in those of another. Nil: not known.
+	Within func(mgpp.Timestamp) string
+	// Cut: At is in the middle of something, as a crash is.
 	Cut bool
 	// Statement maps a program counter to the identity of its statement.
 	Statement func(trace.Addr) string
@@ -107,6 +110,23 @@ type Input struct {
 	Stopped func() bool
 	// Without is evidence that is not looked for: to see what it is worth.
 	Without []EvidenceKind
+	// Stray reports that a write hit no block, though it lies near one. Nil: none did.
+	Stray func(mgpp.Op) bool
+	// Died is the instruction at which the run ended, 0 if it did not.
+	Died trace.Addr
+
+	end mgpp.Timestamp // of the history, if that is not At
+}
+
+// last is the last operation that may be looked at.
+func (in *Input) last() mgpp.Timestamp { return max(in.At, in.end) }
+
+// within is Within, as far as it is known.
+func (in *Input) within(t mgpp.Timestamp) string {
+	if in.Within == nil {
+		return ""
+	}
+	return in.Within(t)
 }
 
 func (in *Input) stopped() bool { return in.Stopped != nil && in.Stopped() }
@@ -120,6 +140,7 @@ type Kind string
 const (
 	Wrote   Kind = "wrote"
 	Omitted Kind = "omitted" // its store is missing
+	Died    Kind = "died"    // the run ended in it
 )
 
 // Suspect is a statement under suspicion, with the operation that shows it best.
@@ -133,6 +154,8 @@ type Suspect struct {
 	Evidence    []Evidence // the best first
 	Repair      *Repair
 	mends       []bool // by index in Input.Found: with further cells; nil: Repair alone
+	// Whole: nothing was broken at that time, after all that it did; 0: not known.
+	Whole mgpp.Timestamp
 }
 
 // EvidenceKind classifies Evidence.
@@ -146,6 +169,12 @@ const (
 	Unlike         EvidenceKind = "unlike"         // it did what it never did before
 	Last           EvidenceKind = "last"           // it was the last to write to the node in which a field is missing
 	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
+	Idle           EvidenceKind = "idle"           // it stored what a field held already, beside one that was never written
+	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
+	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
+	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
+	Stray          EvidenceKind = "stray"          // it wrote where no block is
+	Crash          EvidenceKind = "crash"          // the run ended in it
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
 	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken
@@ -159,6 +188,7 @@ type Evidence struct {
 	Of      int  // of how many; Missing: see Often
 	Created int  // and how many new ones there would be; -1: not counted
 	Orphans int  // and how many nodes nothing would lead to any more
+	Hides   bool // only because a constraint would look at less
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement: where this one should have run; Unlike: the
@@ -170,6 +200,7 @@ type Evidence struct {
 	Later  bool           // Unlike: another statement broke a law before
 	Times  int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone  bool           // Habit: to write what the statement writes would not mend all
+	Only   bool           // Habit: what usually runs on its other side did run
 }
 
 // Repair is a cell and a value for it that would make inconsistencies hold and
@@ -179,7 +210,8 @@ type Repair struct {
 	Value   uint64
 	Target  graph.ObjID // Pointer: the object that Value points to, 0 for NULL
 	Cured   int         // of Input.Found
-	Created int         // always 0
+	Created int         // new ones that there would be: fewer
+	Hides   bool        // a constraint would look at less
 	Orphans int         // nodes that nothing would lead to any more
 	cured   []bool      // by index in Input.Found
 }
@@ -236,6 +268,8 @@ func locate(in Input) Result {
 	}
 	if !in.stopped() {
 		suspects = blame(in, tb, suspects, repairs, lab)
+		markWhole(in, suspects)
+		suspects = odd(in, suspects)
 	}
 	suspects, others := rank(suspects)
 	return Result{

@@ -13,18 +13,26 @@ const (
 	habitWindow = 4       // operations of the thread on either side
 	minTimes    = 6       // executions from which a habit can be read
 	maxBreaches = 8
+	margin      = 32 // operations on either side, of all threads, among which they are
 )
 
 // habits are what the run did time and again: after (or before) this statement, that
-// one. A statement is an index.
+// one. A statement, in calls of one function, is an index.
 type habits struct {
 	in    Input
 	index map[string]int
-	byPC  map[trace.Addr]int
-	times []int // executions
+	byPC  map[place]int
+	names []string // of its statement
+	times []int    // executions
 	near  [2]map[[2]int]int
 	last  []mgpp.Timestamp // the newest execution
-	firm  map[int]uint8    // on which sides of others a statement usually is
+	usual map[int]bool     // statements that usually run next to some other
+}
+
+// place is an instruction in calls of a function.
+type place struct {
+	pc     trace.Addr
+	within string
 }
 
 // The two sides of an operation.
@@ -39,13 +47,13 @@ type breach struct {
 	beside  mgpp.Timestamp // the operation on one side of which it usually does
 	often   int            // it did in so many
 	of      int            // of so many cases
-	sides   uint8          // on which it is missed, a bit each
+	only    bool           // what usually runs on its far side did run
 }
 
 // learn reads habits off the run up to the last healthy C-point; where there is none,
 // off the whole run, since what is wrong for long is rare for all that.
 func learn(in Input) *habits {
-	h := &habits{in: in, index: map[string]int{}, byPC: map[trace.Addr]int{}}
+	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}}
 	h.near[behind], h.near[before] = map[[2]int]int{}, map[[2]int]int{}
 	to := in.Healthy
 	if to == 0 {
@@ -64,19 +72,24 @@ func learn(in Input) *habits {
 }
 
 // statement is the index of an operation's statement.
-func (h *habits) statement(pc trace.Addr) int {
-	if i, ok := h.byPC[pc]; ok {
+func (h *habits) statement(t mgpp.Timestamp) int {
+	return h.at(place{h.in.History.Op(t).PC, h.in.within(t)})
+}
+
+func (h *habits) at(p place) int {
+	if i, ok := h.byPC[p]; ok {
 		return i
 	}
-	name := h.in.Statement(pc)
+	name := h.in.Statement(p.pc) + "\x00" + p.within
 	i, ok := h.index[name]
 	if !ok {
 		i = len(h.times)
 		h.index[name] = i
+		h.names = append(h.names, h.in.Statement(p.pc))
 		h.times = append(h.times, 0)
 		h.last = append(h.last, 0)
 	}
-	h.byPC[pc] = i
+	h.byPC[p] = i
 	return i
 }
 
@@ -88,13 +101,13 @@ type step struct {
 }
 
 // walk calls f for each operation in [from, to] with the statements that ran next to
-// it in its thread, each once, and whether they may not be all: the run was cut off.
-// What lies beyond a C-point is not next to it.
+// it in its thread, each once, the nearest first, and whether they may not be all: the
+// run was cut off. What lies beyond a C-point is not next to it.
 func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, around [2][]int, cut [2]bool)) {
 	threads := map[trace.ThreadID][]step{}
 	var order []trace.ThreadID
-	interval, _ := slices.BinarySearch(h.in.Points, from)
-	for t := from; t <= to; t++ {
+	interval := 0
+	for t := max(1, from-min(from, margin)); t <= min(h.in.last(), to+margin); t++ {
 		for interval < len(h.in.Points) && h.in.Points[interval] < t {
 			interval++
 		}
@@ -105,12 +118,15 @@ func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, 
 		if _, ok := threads[op.Thread]; !ok {
 			order = append(order, op.Thread)
 		}
-		threads[op.Thread] = append(threads[op.Thread], step{t, h.statement(op.PC), interval})
+		threads[op.Thread] = append(threads[op.Thread], step{t, h.statement(t), interval})
 	}
 	var buf [2][habitWindow]int
 	for _, id := range order {
 		run := threads[id]
 		for i := range run {
+			if run[i].t < from || run[i].t > to {
+				continue
+			}
 			var around [2][]int
 			var cut [2]bool
 			for side := range around {
@@ -141,14 +157,14 @@ func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, 
 // firmest first, one for each statement that is missing.
 func (h *habits) breaches(tb *contributions) []breach {
 	usual := map[int][2][]int{} // by statement: what is usually on either side
-	h.firm = map[int]uint8{}
+	h.usual = map[int]bool{}
 	for side := range h.near {
-		for pair, n := range h.near[side] {
-			if of := h.times[pair[0]]; of >= minTimes && 10*n >= 9*of {
+		for pair := range h.near[side] {
+			if h.isUsual(side, pair[0], pair[1]) {
 				u := usual[pair[0]]
 				u[side] = append(u[side], pair[1])
-				h.firm[pair[1]] |= 1 << side
 				usual[pair[0]] = u
+				h.usual[pair[1]] = true
 			}
 		}
 	}
@@ -163,27 +179,23 @@ func (h *habits) breaches(tb *contributions) []breach {
 				if slices.Contains(around[side], o) {
 					continue
 				}
+				only, elsewhere := h.companions(usual[o][side], around[side], side, st)
+				if elsewhere && !h.always(side, st, o) || !only && h.ranNear(t, o, side) {
+					continue // the program went another way, or a longer one
+				}
 				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][[2]int{st, o}] < 49*h.times[st]) {
 					continue // in a whole run there is an exception to everything
 				}
-				b := breach{o, t, h.near[side][[2]int{st, o}], h.times[st], 1 << side}
-				was, ok := found[o]
-				sides := was.sides | b.sides
-				if ok && !b.firmer(was) {
-					b = was
+				b := breach{o, t, h.near[side][[2]int{st, o}], h.times[st], only}
+				if was, ok := found[o]; !ok || b.firmer(was) {
+					found[o] = b
 				}
-				b.sides = sides
-				found[o] = b
 			}
 		}
 	})
 	var out []breach
 	for _, b := range found {
-		// What usually runs between two others and is missed by one of them only was
-		// passed by on another way.
-		if b.sides == h.firm[b.missing] {
-			out = append(out, b)
-		}
+		out = append(out, b)
 	}
 	slices.SortFunc(out, func(a, b breach) int {
 		switch {
@@ -197,6 +209,53 @@ func (h *habits) breaches(tb *contributions) []breach {
 	return out[:min(len(out), maxBreaches)]
 }
 
+// isUsual: statement o runs on this side of st in nine of ten cases.
+func (h *habits) isUsual(side, st, o int) bool {
+	of := h.times[st]
+	return of >= minTimes && 10*h.near[side][[2]int{st, o}] >= 9*of
+}
+
+// ranNear: since the last healthy C-point the statement ran on this side of t all the
+// same, farther off.
+func (h *habits) ranNear(t mgpp.Timestamp, st, side int) bool {
+	for d := mgpp.Timestamp(1); d <= margin; d++ {
+		at := t + d
+		if side == before {
+			at = t - d
+		}
+		if at <= h.in.Healthy || at > h.in.At {
+			return false
+		}
+		if op := h.in.History.Op(at); op.PC != 0 && h.statement(at) == st {
+			return true
+		}
+	}
+	return false
+}
+
+// always: it does so without exception, in many cases.
+func (h *habits) always(side, st, o int) bool {
+	return h.times[st] >= many && h.near[side][[2]int{st, o}] == h.times[st]
+}
+
+// companions looks for what usually runs on the far side of a statement that is missing
+// beside st, in what did run there, the nearest first. Only that one is missing if some
+// of it ran, with nothing in between that is unusual, or if it has no companions and
+// nothing ran there that never did before. The program went elsewhere if it has
+// companions, and none of them ran.
+func (h *habits) companions(usual, around []int, side, st int) (only, elsewhere bool) {
+	stranger, unknown := false, len(around) == 0
+	for _, c := range around {
+		if slices.Contains(usual, c) && c != st {
+			return !stranger, stranger
+		}
+		stranger = stranger || !h.isUsual(side, st, c)
+		unknown = unknown || h.near[side][[2]int{st, c}] == 0
+	}
+	elsewhere = slices.ContainsFunc(usual, func(c int) bool { return c != st })
+	return !elsewhere && !unknown, elsewhere
+}
+
 // firmer: a's habit has the fewer exceptions, or the more cases.
 func (b breach) firmer(o breach) bool {
 	if l, r := b.often*o.of, o.often*b.of; l != r {
@@ -205,6 +264,24 @@ func (b breach) firmer(o breach) bool {
 	return b.of > o.of
 }
 
-// keeps reports whether it would have been seen if this statement had not run where
-// it usually does.
-func (h *habits) keeps(pc trace.Addr) bool { return h.firm[h.statement(pc)] != 0 }
+// belongs reports whether the statement of an earlier operation may be missing since the
+// last healthy C-point though no habit says so. In such calls as this one it would have
+// been seen; from calls of another function it may be if something ran here that usually
+// runs next to it there.
+func (h *habits) belongs(t mgpp.Timestamp, ran map[string]bool) bool {
+	st := h.statement(t)
+	switch {
+	case !h.usual[st]:
+		return true
+	case h.in.within(t) == h.in.within(h.in.At):
+		return false
+	}
+	for side := range h.near {
+		for pair := range h.near[side] {
+			if pair[0] == st && h.isUsual(side, st, pair[1]) && ran[h.names[pair[1]]] {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -14,10 +14,11 @@ import (
 // is broken already, but where paths are searched it may cost the graph.
 const (
 	maxWeighed  = 24      // counterfactuals
-	maxTrials   = 400     // hypothetical graphs checked
+	maxTrials   = 240     // hypothetical graphs checked
 	maxBroken   = 1 << 17 // inconsistencies listed by trials, in total
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
 	maxTogether = 24      // operations of one statement that are undone together
+	maxHidden   = 8       // inconsistencies that are asked whether their constraint still looks there
 	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
 )
 
@@ -115,6 +116,33 @@ func (l *lab) weigh(suspects []Suspect) {
 		if best.Cured > 0 {
 			s.Evidence = append(s.Evidence, best)
 		}
+		if l.in.looksFor(Swapped) {
+			l.swap(s)
+		}
+	}
+}
+
+// swap makes the experiment with the operands of a store the other way round: with
+// q->next = p instead of p->next = q.
+func (l *lab) swap(s *Suspect) {
+	op := l.in.History.Op(s.Operation)
+	if l.in.Cells == nil || op.Kind != mgpp.OpStore || op.Size != 8 || l.exhausted() {
+		return
+	}
+	cell, ok := l.in.Cells.Cell(op.Addr, l.view)
+	v, known := read(l.in.Model.View(op.Time), op.Addr, 8)
+	if !ok || !known || !cell.Pointer || cell.Addr != op.Addr {
+		return
+	}
+	from, to := l.in.Cells.Object(cell.Obj), l.in.Cells.Object(l.in.Cells.At(trace.Addr(v), l.view))
+	if to.Type == nil || to.Type != from.Type || to.Addr == from.Addr || uint64(to.Addr) != v {
+		return
+	}
+	var back [8]byte
+	binary.LittleEndian.PutUint64(back[:], uint64(from.Addr))
+	hypo := mgpp.With(l.in.History.Without(l.view, op.Time), to.Addr+(op.Addr-from.Addr), back[:])
+	if o := l.try(hypo); o.n == len(l.in.Found) && o.created == 0 && l.orphans(hypo, op.Addr, 8) == 0 {
+		s.Evidence = append(s.Evidence, Evidence{Kind: Swapped, Cured: o.n, Of: o.n})
 	}
 }
 
@@ -174,8 +202,26 @@ func (l *lab) counterfactual(t mgpp.Timestamp) Evidence {
 	}
 	return Evidence{
 		Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created,
-		Orphans: l.orphans(hypo, op.Addr, op.Size),
+		Orphans: l.orphans(hypo, op.Addr, op.Size), Hides: l.hides(hypo, o.cured),
 	}
+}
+
+// hides: one of the inconsistencies that are cured in a hypothetical graph is so because
+// its constraint does not look there any more, as where the number of elements is less.
+func (l *lab) hides(hypo mgpp.View, cured []bool) bool {
+	n := 0
+	for i, inc := range l.in.Found {
+		if !cured[i] {
+			continue
+		}
+		if n++; n > maxHidden {
+			break
+		}
+		if l.in.Model.Eval(inc.Instance, hypo).Verdict == eval.Absent {
+			return true
+		}
+	}
+	return false
 }
 
 // orphans counts the nodes that something leads to at the C-point, but nothing

@@ -197,14 +197,16 @@ cpoint
 cpoint
 `
 
-// cases are runs with a fault each and its correct twin; the first suspect is
-// the fault.
-var cases = []struct {
+type locateCase struct {
 	name, spec, before, fault, correct string
 	want                               string // of the faulty run
 	second                             bool
 	evidence                           EvidenceKind // that the first suspect has
-}{
+}
+
+// cases are runs with a fault each and its correct twin; the first suspect is
+// the fault.
+var cases = []locateCase{
 	{
 		name: "wrong child", spec: quadSpec, before: fmt.Sprintf(quadTree, "") + "cpoint",
 		fault: "35: n5.child[2] = n3", correct: "35: n5.child[2] = n8",
@@ -274,7 +276,7 @@ var cases = []struct {
 		name: "wrong count", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
 		fault:   "2: g.key[2] = 8\n3: g.n = 4",
 		correct: "2: g.key[2] = 8\n3: g.n = 3",
-		want:    "wrote 3 | wrote 2", evidence: RepairCell,
+		want:    "wrote 3, omitted 3, wrote 2", evidence: RepairCell,
 	},
 	{
 		name: "wrong rotation", spec: avlSpec, before: avlTree,
@@ -290,6 +292,64 @@ var cases = []struct {
 		correct: "51: n3.key = 97\n52: n4.next = n3",
 		want:    "wrote 50, wrote 53",
 	},
+}
+
+const ringSpec = `
+struct cnode { struct cnode *next; long key; };
+type cnode;
+ring: cnode X; X.INDEGREE == 1;
+`
+
+// A ring of three.
+const ring = `
+20: a = calloc cnode
+21: a.next = a
+cpoint
+20: b = calloc cnode
+31: b.next = a
+32: a.next = b
+cpoint
+20: c = calloc cnode
+31: c.next = b
+32: a.next = c
+cpoint
+`
+
+const mirrorSpec = `
+struct dnode { struct dnode *next, *prev; long key; };
+type dnode edges (next);
+forth: dnode X, Y; X.next == Y => Y.prev == X;
+back: dnode X, Y; X.prev == Y => Y.next == X;
+`
+
+func init() {
+	cases = append(cases, []locateCase{
+		{
+			name: "operands the wrong way round", spec: ringSpec, before: ring,
+			fault:   "20: x = calloc cnode\n41: x.next = c\n42: x.next = a",
+			correct: "20: x = calloc cnode\n41: x.next = c\n42: a.next = x",
+			want:    "wrote 42, omitted 32, wrote 20, wrote 41", evidence: Swapped,
+		},
+		{
+			name: "the way back is missing", spec: mirrorSpec, before: insertions(6),
+			fault:   "60: x = calloc dnode\n61: x.key = 97\n52: memcpy x.next n3 n4\n51: n3.prev = x",
+			correct: "60: x = calloc dnode\n61: x.key = 97\n52: memcpy x.next n3 n4\n51: n3.prev = x\n53: n4.next = x",
+			want:    "omitted 52, wrote 51, wrote 52", evidence: Mirror,
+		},
+		{
+			name: "one field twice, another never", spec: rbSpec, before: rbTree,
+			fault:   "1: e = malloc rb\n2: e.key = 60\n3: e.color = 0\n17: e.left = NULL\n18: e.left = NULL\n19: e.parent = NULL\n5: b.left = e\n6: e.parent = b",
+			correct: "1: e = malloc rb\n2: e.key = 60\n3: e.color = 0\n17: e.left = NULL\n18: e.right = NULL\n19: e.parent = NULL\n5: b.left = e\n6: e.parent = b",
+			want:    "wrote 18, wrote 1 | wrote 17", evidence: Idle,
+		},
+		{
+			// with g.n = 2 nothing would ask for the third key
+			name: "wrong element", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
+			fault:   "2: g.key[2] = 4\n3: g.n = 3",
+			correct: "2: g.key[2] = 8\n3: g.n = 3",
+			want:    "wrote 2, wrote 3, omitted 3", evidence: RepairCell,
+		},
+	}...)
 }
 
 func TestCases(t *testing.T) {

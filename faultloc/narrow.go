@@ -233,10 +233,42 @@ func (m *moments) calm(t mgpp.Timestamp) mgpp.Timestamp {
 
 // within is the question about that part of the history only.
 func (n Narrowed) within(in Input, found []eval.Inconsistency) Input {
-	in.Cut = in.Cut && n.To == in.At
+	in.end = in.At
 	in.At, in.Healthy, in.Found = n.To, n.From, found
-	in.Points = slices.Clone(in.Points)
-	i, _ := slices.BinarySearch(in.Points, n.From)
-	in.Points = append(in.Points[:i], n.From)
 	return in
+}
+
+// changed: an operation that stored a value did not store the one that was there.
+func (in *Input) changed(t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpStore || op.Size > 8 {
+		return true
+	}
+	was, ok := read(in.Model.View(t-1), op.Addr, int(op.Size))
+	is, ok2 := read(in.Model.View(t), op.Addr, int(op.Size))
+	return ok != ok2 || was != is
+}
+
+// markWhole notes which statements ran for the last time before a moment, since the last
+// healthy C-point, at which the structure was whole: what they did fitted.
+func markWhole(in Input, suspects []Suspect) {
+	if in.Broken == nil || in.At-in.Healthy > farAway {
+		return
+	}
+	whole := mgpp.Timestamp(0)
+	for t := in.Healthy + 1; t < in.At && !in.stopped(); t++ {
+		if in.Broken(t) == 0 {
+			whole = t
+		}
+	}
+	if in.stopped() {
+		return
+	}
+	for i := range suspects {
+		s := &suspects[i]
+		later := func(t mgpp.Timestamp) bool { return t > whole || !in.changed(t) }
+		if s.Kind == Wrote && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
+			s.Whole = whole
+		}
+	}
 }

@@ -122,15 +122,21 @@ const (
 	worthRepair  = 500 // wrote, or should have written, the cell that mends all
 	worthPart    = 300 // that mends some
 	worthLoose   = 100 // but cuts a node off
+	worthHide    = 150 // an experiment that only makes a constraint look at less
 	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
 	worthSeldom  = 100
 	worthAlways  = 500 // Habit: without exception, in many cases
 	worthUsual   = 300
 	worthAlone   = 150 // Habit: of a statement whose field would not mend all
+	worthOnly    = 400 // the same, but only that one is missing
 	worthNew     = 900 // Unlike: a field that it never wrote before, or none
 	worthUnlike  = 350 // another law
 	worthLater   = 100 // Unlike: another statement broke a law before
 	worthLast    = 0
+	worthIdle    = 100
+	worthGarbage = 600
+	worthStray   = 600
+	worthCrash   = 150
 	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
 	worthNothing = 0
@@ -158,6 +164,8 @@ func (e Evidence) worth() int {
 			return worthNothing
 		case e.Orphans > 0:
 			return e.part(worthCut)
+		case e.Hides:
+			return e.part(worthHide)
 		case e.settles():
 			return worthAll
 		}
@@ -166,6 +174,8 @@ func (e Evidence) worth() int {
 		switch {
 		case e.Orphans > 0:
 			return e.part(worthLoose)
+		case e.Hides:
+			return e.part(worthHide)
 		case e.settles(), e.More && e.Cured == e.Of:
 			return worthRepair
 		}
@@ -177,6 +187,8 @@ func (e Evidence) worth() int {
 		return worthSeldom
 	case Habit:
 		switch {
+		case e.Alone && e.Only && e.Of >= many && 50*e.Often >= 49*e.Of:
+			return worthOnly
 		case e.Alone:
 			return worthAlone
 		case e.Of >= many && 50*e.Often >= 49*e.Of:
@@ -193,8 +205,18 @@ func (e Evidence) worth() int {
 		return worthUnlike
 	case Last:
 		return worthLast
-	case Beside:
+	case Beside, Mirror:
 		return worthSeldom
+	case Idle:
+		return worthIdle
+	case Garbage:
+		return worthGarbage
+	case Stray:
+		return worthStray
+	case Crash:
+		return worthCrash
+	case Swapped:
+		return worthAll
 	case Flip:
 		return worthFlip
 	}
@@ -203,8 +225,11 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides
 }
+
+// settled: some evidence against it settles the matter.
+func settled(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }
 
 // Best returns the piece of evidence that is worth most, of several the first;
 // nil if there is none.
@@ -227,8 +252,14 @@ func (s *Suspect) worth() int {
 		}
 		n += w
 	}
+	if s.Whole > 0 {
+		n /= wholeShare
+	}
 	return n
 }
+
+// wholeShare is what evidence is divided by against a statement after which all was whole.
+const wholeShare = 4
 
 // firm: it says which statement is missing.
 func (e Evidence) firm() bool {
@@ -236,7 +267,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Habit, Missing, Unlike, Beside, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Garbage, Stray, Crash, Habit, Missing, Unlike, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.
@@ -254,7 +285,7 @@ func rank(suspects []Suspect) (first, others []Suspect) {
 			cmp.Compare(b.Operation, a.Operation),
 		)
 	})
-	if len(suspects) == 0 || !slices.ContainsFunc(suspects[0].Evidence, Evidence.settles) {
+	if len(suspects) == 0 || !settled(suspects[0]) {
 		return suspects, nil
 	}
 	for _, s := range suspects {

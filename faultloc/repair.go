@@ -21,6 +21,7 @@ const (
 	maxWanting      = 8  // inconsistencies that are asked which values they want
 	maxInto         = 8  // cells that lead to one node
 	maxRepairs      = 8
+	maxFlawed       = 4  // repairs that break something
 	maxMoved        = 16 // values in motion
 	maxMovedTrials  = 120
 	maxNewborn      = 8 // nodes made since the last healthy C-point
@@ -39,20 +40,28 @@ type candidate struct {
 //  2. values: those that are plausible for the cell
 //  3. each pair is tried; of each cell the value that cures most is kept
 //  4. a repair goes if another cures all that it does, and more
+//
+// What was computed from a wrong value does not fit the right one. So those that break
+// something, but cure more, are kept too where none mends all.
 func (l *lab) repair(tb *contributions) []Repair {
 	if l.in.Cells == nil || len(l.in.Found) == 0 {
 		return nil
 	}
 	moved := append(l.inMotion(tb), l.newborn(tb)...)
 	l.wants = l.wanted()
-	var out []Repair
+	var out, flawed []Repair
 	most := 0
 	cells := l.cells()
 	for _, c := range cells {
 		if c.reaches < most && most == len(l.in.Found) || l.exhausted() || len(out) == maxRepairs {
 			break
 		}
-		if r, ok := l.mend(c, moved); ok {
+		r, ok := l.mend(c, moved)
+		switch {
+		case !ok || r.Created > 0 && r.Orphans > 0:
+		case r.Created > 0:
+			flawed = append(flawed, r)
+		default:
 			if c.Pointer || l.applies(r) {
 				most = max(most, r.Cured)
 			}
@@ -62,52 +71,68 @@ func (l *lab) repair(tb *contributions) []Repair {
 	if most < len(l.in.Found) {
 		l.limit = min(maxTrials, l.trials+maxMovedTrials)
 		for _, c := range l.movedCells(tb, cells) {
-			if r, ok := l.mend(c, moved); ok && r.Cured > most {
+			if r, ok := l.mend(c, moved); ok && r.Created == 0 && r.Cured > most {
 				most = r.Cured
 				out = append(out, r)
 			}
 		}
 		l.limit = maxTrials
 	}
-	return slices.DeleteFunc(out, func(r Repair) bool {
+	out = slices.DeleteFunc(out, func(r Repair) bool {
 		return slices.ContainsFunc(out, func(s Repair) bool { return s.Cured > r.Cured && includes(s.cured, r.cured) })
 	})
+	if most == len(l.in.Found) {
+		return out
+	}
+	slices.SortStableFunc(flawed, func(a, b Repair) int { return b.gain() - a.gain() })
+	return append(out, flawed[:min(len(flawed), maxFlawed)]...)
 }
 
-// mend finds the value of a cell that cures most and breaks nothing; among
+// gain orders repairs: what they cure, less what they break.
+func (r *Repair) gain() int { return r.Cured - r.Created }
+
+// mend finds the value of a cell that cures most and breaks least; among
 // equals one that cuts nothing off, then the first.
 func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	for _, value := range l.values(c.Cell, moved) {
 		if l.exhausted() {
 			break
 		}
-		data := make([]byte, 8)
-		binary.LittleEndian.PutUint64(data, value)
-		hypo := mgpp.With(l.view, c.Addr, data[:c.Size])
+		hypo := l.with(c.Cell, value)
 		o := l.try(hypo)
-		if o.n == 0 || o.created > 0 || o.n < best.Cured {
+		if o.n <= o.created || ok && o.n-o.created < best.gain() {
 			continue
 		}
-		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}
-		if !ok || r.Cured > best.Cured || r.Orphans < best.Orphans {
+		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, Created: o.created, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}
+		if !ok || r.gain() > best.gain() || r.Created < best.Created || r.Created == best.Created && r.Orphans < best.Orphans {
 			best, ok = r, true
 		}
-		if o.n >= c.reaches && r.Orphans == 0 {
+		if all := len(l.in.Found); (o.n == all || o.n >= c.reaches && all > maxRepairFound) && r.Created == 0 && r.Orphans == 0 {
 			break
 		}
 	}
 	if ok && c.Pointer {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
 	}
+	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
 	return best, ok
 }
 
+// with is the graph at the C-point with another value in a cell.
+func (l *lab) with(c Cell, value uint64) mgpp.View {
+	var data [8]byte
+	binary.LittleEndian.PutUint64(data[:], value)
+	return mgpp.With(l.view, c.Addr, data[:c.Size])
+}
+
 // applies: what the repair cures holds then. A number that makes a guard false, so that
-// nothing is asked of the node any more, is no reason to look no further.
+// nothing is asked of the node any more, or that makes a constraint look at less, is no
+// reason to look no further.
 func (l *lab) applies(r Repair) bool {
-	data := make([]byte, 8)
-	binary.LittleEndian.PutUint64(data, r.Value)
-	hypo := mgpp.With(l.view, r.Cell.Addr, data[:r.Cell.Size])
+	if r.Hides {
+		return false
+	}
+	hypo := l.with(r.Cell, r.Value)
 	for i, inc := range l.in.Found {
 		if r.cured[i] && l.in.Model.Eval(inc.Instance, hypo).Verdict == eval.NotApplicable {
 			return false
@@ -256,7 +281,7 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	}
 	plausible := l.plausible(c)
 	for _, v := range l.wants {
-		if !c.Pointer && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && l.fits(c, v) {
+		if !c.Pointer && len(c.Values) == 0 && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && l.fits(c, v) {
 			add(v)
 		}
 	}
@@ -421,7 +446,7 @@ func (l *lab) nearby(c Cell) []graph.ObjID {
 			out = append(out, o)
 		}
 	}
-	for _, inc := range l.in.Found[:min(len(l.in.Found), 16)] {
+	for _, inc := range l.mixed() {
 		for _, o := range inc.Instance.Nodes {
 			add(o)
 		}
@@ -435,3 +460,20 @@ func (l *lab) nearby(c Cell) []graph.ObjID {
 	}
 	return out
 }
+
+// mixed returns some of the inconsistencies, of each constraint as many.
+func (l *lab) mixed() []eval.Inconsistency {
+	byConstraint := map[int]int{}
+	var turns [maxMixed][]eval.Inconsistency // the n-th of each constraint
+	for _, inc := range l.in.Found {
+		if n := byConstraint[inc.Instance.Constraint]; n < maxMixed {
+			turns[n] = append(turns[n], inc)
+			byConstraint[inc.Instance.Constraint]++
+		}
+	}
+	all := slices.Concat(turns[:]...)
+	return all[:min(len(all), maxMixed)]
+}
+
+// maxMixed bounds the inconsistencies whose nodes are taken as near.
+const maxMixed = 16

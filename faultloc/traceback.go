@@ -34,6 +34,7 @@ const (
 	maxSeeds      = 32
 	maxSifted     = 256     // of which they are taken
 	maxSiftedDeps = 1 << 16 // what those may depend on, in total: all of it is in memory
+	maxSeedDeps   = 1 << 12 // what the inconsistencies traced back may depend on, in total
 )
 
 // contribution is what one operation did to pending inconsistencies.
@@ -112,6 +113,9 @@ func traceback(in Input) *contributions {
 			return tb // what has been looked at is not the whole: nothing remains by that
 		}
 	}
+	if tb.bounded {
+		return tb // history has not begun yet
+	}
 	for _, p := range q.items {
 		tb.remaining = append(tb.remaining, p.instance)
 	}
@@ -119,9 +123,9 @@ func traceback(in Input) *contributions {
 	return tb
 }
 
-// seeds are the inconsistencies with which P begins: all, or if there are many,
-// some of each constraint, those first that depend on little, since they tell
-// precisely what is wrong.
+// seeds are the inconsistencies with which P begins: all, or if there are many, or if
+// they depend on much, some of each constraint, those first that depend on little,
+// since they tell precisely what is wrong.
 func seeds(in Input, view mgpp.View) []pending {
 	var out []pending
 	known := map[eval.Instance]bool{}
@@ -141,7 +145,7 @@ func seeds(in Input, view mgpp.View) []pending {
 		deps += len(r.Deps)
 		out = append(out, pending{instance: inst, result: r, lasting: true})
 	}
-	if len(out) <= maxSeeds {
+	if len(out) <= maxSeeds && deps <= maxSeedDeps {
 		return out
 	}
 	slices.SortStableFunc(out, func(a, b pending) int { return len(a.result.Deps) - len(b.result.Deps) })
@@ -152,10 +156,13 @@ func seeds(in Input, view mgpp.View) []pending {
 		rank[c]++
 	}
 	var taken []pending
-	for n := 0; len(taken) < maxSeeds; n++ {
+	deps = 0
+	for n := range out {
 		for i := range out {
-			if order[i] == n && len(taken) < maxSeeds {
+			cost := len(out[i].result.Deps)
+			if order[i] == n && len(taken) < maxSeeds && (len(taken) == 0 || deps+cost <= maxSeedDeps) {
 				taken = append(taken, out[i])
+				deps += cost
 			}
 		}
 	}

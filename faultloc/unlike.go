@@ -134,7 +134,7 @@ func unlike(in Input, h *habits) []broken {
 		if op.PC == 0 || op.Name == unseenWrite {
 			continue
 		}
-		st := h.statement(op.PC)
+		st := h.statement(t)
 		c.place[t] = len(c.seq[op.Thread])
 		c.seq[op.Thread] = append(c.seq[op.Thread], step{t, st, interval})
 		if op.Kind != mgpp.OpStore || op.Size > 8 {

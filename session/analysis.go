@@ -51,6 +51,7 @@ type Analysis struct {
 	faults       int              // memory faults seen so far
 	exit         *report.Exit
 	signal       *report.Exit // the last fault or fatal signal
+	died         trace.Addr   // the program's instruction, or call, that faulted; 0: it was another signal
 	audit        *report.Audit
 	trailerAudit *trace.Audit
 	begins       *begins  // nil: with the program
@@ -365,10 +366,13 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
-		Points: a.checkedAt, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
+		Points: a.checkedAt, Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
 	}
 	if a.doubt == nil {
-		in.Broken = a.checker.CountBroken
+		in.Broken, in.Stray = a.checker.CountBroken, a.checker.Stray
+	}
+	if in.Cut {
+		in.Died = a.died
 	}
 	res := a.measured(p, in)
 	if a.begins != nil {
@@ -481,26 +485,68 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
 	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
-	if freed, ok := a.freedBy(f); ok {
-		freed.Contributes = s.Contributes
-		c.Suspects = append(c.Suspects, freed)
+	other, first, ok := a.freedBy(f)
+	if !ok {
+		other, first, ok = a.allocatedBy(f)
+	}
+	if ok {
+		other.Contributes = s.Contributes
+		c.Suspects = append(c.Suspects, other)
+		if first {
+			slices.Reverse(c.Suspects)
+		}
+		for i := range c.Suspects {
+			c.Suspects[i].Rank = i + 1
+		}
 	}
 }
 
 // freedBy is the free before a use or another free of the block: it may be the one
-// that is wrong.
-func (a *Analysis) freedBy(f *eval.MemoryFault) (report.Suspect, bool) {
+// that is wrong. It goes before a use that follows at once if something still led to the
+// block when it was freed.
+func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
 	death := a.hist.Node(f.Node).Death
 	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
-		return report.Suspect{}, false
+		return s, false, false
 	}
-	op := a.hist.Op(death)
+	s = a.accomplice(death, "it freed the block before that")
+	i, _ := slices.BinarySearch(a.checkedAt, f.Time)
+	since := i == 0 || a.checkedAt[i-1] <= death
+	if f.Kind == "use after free" && f.Obj != 0 && since && f.Time-death <= maxSinceFree {
+		if n := len(a.graph.Into(f.Obj, a.hist.At(death-1), maxInto)); n > 0 {
+			first = true
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", count(n, "pointer", "pointers")))
+			s.Why = sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", count(n, "pointer", "pointers")))
+		}
+	}
+	return s, first, true
+}
+
+const (
+	maxInto      = 8   // pointers to a freed block that are counted
+	maxSinceFree = 256 // changes between a free and a use that follows at once
+)
+
+// allocatedBy is the allocation of a block that is smaller than its type.
+func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
+	n, o := a.hist.Node(f.Node), a.graph.Object(f.Obj)
+	if f.Kind != "bounds" || o.Type == nil || o.Type.Layout == nil || uint64(o.Type.Layout.Size) <= n.Size || a.hist.Op(n.Birth).PC == 0 {
+		return s, false, false
+	}
+	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", count(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
+	s.Why = sentence(s.Evidence[0])
+	return s, true, true
+}
+
+// accomplice is the statement of another operation that made a memory fault one.
+func (a *Analysis) accomplice(t mgpp.Timestamp, evidence string) report.Suspect {
+	op := a.hist.Op(t)
 	s := a.statement(op.PC, op.Stack)
-	s.Rank, s.Kind, s.Operations = 2, "wrote", 1
-	s.Timestamp, s.Thread, s.When = uint64(death), uint32(op.Thread), a.when(death)
-	s.Change = describe.Change(a.graph, a.hist, death)
-	s.Evidence = []string{"it freed the block before that"}
-	return s, true
+	s.Kind, s.Operations = "wrote", 1
+	s.Timestamp, s.Thread, s.When = uint64(t), uint32(op.Thread), a.when(t)
+	s.Change = describe.Change(a.graph, a.hist, t)
+	s.Evidence = []string{evidence}
+	return s
 }
 
 // summarise fills in what the report says beside its findings.

@@ -64,14 +64,30 @@ func (c *calls) event(ev *trace.Event, now mgpp.Timestamp) {
 	}
 }
 
-// at names the call during which operation t was done, "" if none.
-func (c *calls) at(t mgpp.Timestamp) string {
+// during returns the call during which operation t was done; it is not ok if there is none.
+func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
 	i := sort.Search(len(c.log), func(i int) bool { return c.log[i].from >= t })
 	for n := 0; i > 0 && n < 64; n++ {
 		i--
 		if k := c.log[i]; k.to == 0 || t <= k.to {
-			return fmt.Sprintf("call %s of %s", report.Thousands(uint64(k.number)), c.funcs[k.fn-1].Name)
+			return k, true
 		}
+	}
+	return call{}, false
+}
+
+// at names the call during which operation t was done, "" if none.
+func (c *calls) at(t mgpp.Timestamp) string {
+	if k, ok := c.during(t); ok {
+		return fmt.Sprintf("call %s of %s", report.Thousands(uint64(k.number)), c.funcs[k.fn-1].Name)
+	}
+	return ""
+}
+
+// function names the watched function during whose call operation t was done, "" if none.
+func (c *calls) function(t mgpp.Timestamp) string {
+	if k, ok := c.during(t); ok {
+		return c.funcs[k.fn-1].Name
 	}
 	return ""
 }

@@ -188,16 +188,25 @@ func (a *Analysis) listUnprobed(r *report.Report) {
 // signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) signalled(ev *trace.Event) {
 	e := &report.Exit{Signal: unix.SignalName(syscall.Signal(ev.Aux))}
+	a.died = 0
+	pc := ev.PC
 	f, _, _ := a.symbols.Where(ev.PC)
 	if f.File == "" && len(ev.Stack) > 0 {
-		for _, pc := range ev.Stack {
-			if f, _, _ = a.symbols.Where(pc - 1); f.File != "" {
+		for _, ret := range ev.Stack {
+			if f, _, _ = a.symbols.Where(ret - 1); f.File != "" {
+				pc = ret - 1
 				break
 			}
 		}
 	}
 	if f.File != "" {
 		e.File, e.Path, e.Line = short(f.File), f.File, f.Line
+		switch syscall.Signal(ev.Aux) {
+		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
+			if im, ok := a.symbols.Image(pc); ok && im.Traced {
+				a.died = pc
+			}
+		}
 	}
 	e.Where = a.symbols.Address(ev.PC)
 	a.signal = e

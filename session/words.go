@@ -27,6 +27,10 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
 			out.Also = append(out.Also, text)
 		}
 	}
+	if s.Whole > 0 {
+		out.Also = append(out.Also, fmt.Sprintf("all constraints held after it, at change %s", report.Thousands(uint64(s.Whole))))
+		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
+	}
 	if len(out.Evidence) == 0 {
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
@@ -35,8 +39,11 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
 
 // why is the sentence.
 func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report.Suspect) string {
-	if s.Kind == faultloc.Omitted {
+	switch s.Kind {
+	case faultloc.Omitted:
 		return a.whyOmitted(s)
+	case faultloc.Died:
+		return "The program died in this statement, before the call was over: what is inconsistent may just have been on its way."
 	}
 	if best != nil {
 		switch best.Kind {
@@ -45,14 +52,22 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			if best.Times > 0 {
 				change = fmt.Sprintf("%d changes of this statement", best.Times)
 			}
-			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), created(best.Created))
+			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.RepairCell:
-			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), created(best.Created))
+			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
 			}
 			return fmt.Sprintf("This change broke %s that held before.", count(best.Flips, "constraint instance", "constraint instances"))
+		case faultloc.Garbage:
+			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
+		case faultloc.Stray:
+			return "It wrote near a block, to memory that belongs to none."
+		case faultloc.Swapped:
+			return fmt.Sprintf("With its operands the other way round, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
+		case faultloc.Idle:
+			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
 		case faultloc.Entered:
 			return "It wrote what a later change made part of a broken constraint."
 		}
@@ -76,6 +91,8 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	switch {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
 		text = "It wrote the field beside one that nothing has written: with " + a.repair(s.Repair)
+	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Mirror }):
+		text = "It made " + a.graph.Name(s.Repair.Target) + " lead there, and the way back is missing: with " + a.repair(s.Repair)
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Last }):
 		text = "Near this statement, the last that wrote to the node, a change is missing: with " + a.repair(s.Repair)
 	case s.Repair != nil:
@@ -84,7 +101,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	for i := range s.Evidence {
 		switch e := &s.Evidence[i]; e.Kind {
 		case faultloc.RepairCell:
-			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
+			text += fmt.Sprintf(": with that, %s would be gone%s", ofAll(e.Cured, e.Of), harm(e))
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		case faultloc.Habit:
@@ -100,7 +117,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool {
 	switch {
 	case s.Kind == faultloc.Omitted:
-		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Last
+		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
@@ -154,15 +171,15 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	switch e.Kind {
 	case faultloc.Counterfactual:
 		if e.Times > 0 {
-			return fmt.Sprintf("without %d of its changes, %s would be gone%s", e.Times, ofAll(e.Cured, e.Of), created(e.Created))
+			return fmt.Sprintf("without %d of its changes, %s would be gone%s", e.Times, ofAll(e.Cured, e.Of), harm(&e))
 		}
-		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), created(e.Created))
+		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.RepairCell:
 		with := ""
 		if e.More {
 			with = " and other fields that it wrote"
 		}
-		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), created(e.Created))
+		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Habit:
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
@@ -176,6 +193,18 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it turned a constraint from true to false"
 	case faultloc.Missing:
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Mirror:
+		return "it stored a pointer of which the way back is missing"
+	case faultloc.Garbage:
+		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"
+	case faultloc.Stray:
+		return "it wrote to memory that belongs to no block"
+	case faultloc.Crash:
+		return "the program died in it"
+	case faultloc.Swapped:
+		return fmt.Sprintf("with its operands the other way round, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
+	case faultloc.Idle:
+		return "it stored what a field held already, beside one that nothing has written"
 	case faultloc.Beside:
 		return "it wrote the field beside one that nothing has written"
 	case faultloc.Entered:
@@ -242,14 +271,17 @@ func ofAll(n, of int) string {
 	return fmt.Sprintf("%d of %d inconsistencies", n, of)
 }
 
-func created(n int) string {
+// harm says what else an experiment would do.
+func harm(e *faultloc.Evidence) string {
 	switch {
-	case n < 0:
+	case e.Created > 0:
+		return fmt.Sprintf(", but %s would break", count(e.Created, "other", "others"))
+	case e.Hides:
+		return ", but only because a constraint would look at less"
+	case e.Created < 0:
 		return ""
-	case n == 0:
-		return " and nothing else would break"
 	}
-	return fmt.Sprintf(", but %s would break", count(n, "other", "others"))
+	return " and nothing else would break"
 }
 
 // faultEvidence says why a memory fault needs no search: its statement did it.

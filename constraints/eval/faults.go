@@ -16,9 +16,9 @@ import (
 // must not: an inconsistency at its own statement.
 //
 // Only what no correct program does is a fault. A write is out of bounds if it
-// begins inside a live block and runs past its end, or begins in the few bytes
-// right behind one where the allocator keeps its own; a base register says
-// nothing by itself, since it may hold an index.
+// begins inside a live block and runs past its end, or lies in the few bytes
+// right behind or before one where the allocator keeps its own; a base register
+// says nothing by itself, since it may hold an index.
 type MemoryFault struct {
 	Time   mgpp.Timestamp // the operation; of a free, the last operation before it
 	Thread trace.ThreadID
@@ -33,6 +33,10 @@ type MemoryFault struct {
 // keeps at least the size of the next block there (glibc, malloc.c,
 // "Chunk header").
 const behind = 8
+
+// header is how many bytes before a block are no other block's: malloc keeps the
+// block's own size there.
+const header = 8
 
 // MemoryFaults returns the memory faults of the history so far, in order of
 // time. The slice grows; it is the checker's.
@@ -98,6 +102,9 @@ func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
 	}
 	end := n.Start + trace.Addr(n.Size)
 	dead := n.Death != 0 && n.Death <= op.Time
+	if before, ok := c.rightBehind(op, v); dead && ok && before.Birth >= n.Death { // it has the memory now
+		n, end, dead = before, before.Start+trace.Addr(before.Size), false
+	}
 	switch {
 	case dead && op.Addr >= n.Start && op.Addr < end:
 		if !c.spec.MemoryFaults.NoUseAfterFree {
@@ -106,7 +113,45 @@ func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
 	case dead || c.spec.MemoryFaults.NoBounds:
 	case op.Addr >= end && op.Addr < end+behind:
 		c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s right behind %s", writer(op), bytesText(op.Size), c.blockName(n.ID, n.Start)))
+	default:
+		if next, ok := c.header(op, v); ok {
+			c.fault(op, "bounds", next, fmt.Sprintf("%s writes %s right before %s", writer(op), bytesText(op.Size), c.blockName(next.ID, next.Start)))
+		}
 	}
+}
+
+// rightBehind returns the live block right behind which a write begins.
+func (c *Checker) rightBehind(op mgpp.Op, v mgpp.View) (mgpp.Node, bool) {
+	for d := trace.Addr(1); d <= behind; d++ {
+		if id, ok := v.NodeAt(op.Addr - d); ok {
+			n, ok := v.Node(id)
+			return n, ok && n.Global == 0 && !n.Tracked && standard(n.Alloc)
+		}
+	}
+	return mgpp.Node{}, false
+}
+
+// Stray reports that a write hit no block, though it lies near one of the C library's
+// that is alive: no certain fault, since nothing says whose that memory is.
+func (c *Checker) Stray(op mgpp.Op) bool {
+	if op.Node != 0 || op.Other == 0 {
+		return false
+	}
+	n := c.hist.Node(op.Other)
+	return n.ID != 0 && n.Global == 0 && !n.Tracked && standard(n.Alloc)
+}
+
+// header returns the live block in whose header a write that hits no block ends.
+func (c *Checker) header(op mgpp.Op, v mgpp.View) (mgpp.Node, bool) {
+	for next := op.Addr + trace.Addr(op.Size); next < op.Addr+trace.Addr(op.Size)+header; next++ {
+		id, ok := v.NodeAt(next)
+		if !ok {
+			continue
+		}
+		n, ok := v.Node(id)
+		return n, ok && n.Start == next && n.Global == 0 && !n.Tracked && standard(n.Alloc)
+	}
+	return mgpp.Node{}, false
 }
 
 // badFree judges a free that did not fit the history. A block that was never

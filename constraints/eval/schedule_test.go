@@ -238,6 +238,23 @@ func TestMemoryFaults(t *testing.T) {
 			a := w.alloc("", 20, false)
 			store(w, a+20, "1", a)
 		}, []string{"bounds NULL: a store writes 1 byte right behind the block of 20 bytes at 0x10000"}},
+		{"store right before", func(w *world) {
+			a := w.alloc("", 20, false)
+			next := w.alloc("", 20, false)
+			store(w, next-4, "1234", a)
+		}, []string{"bounds NULL: a store writes 4 bytes right before the block of 20 bytes at 0x10030"}},
+		{"store farther before", func(w *world) {
+			a := w.alloc("", 20, false)
+			next := w.alloc("", 20, false)
+			store(w, next-16, "1234", a)
+		}, nil},
+		{"store right behind a block that lies where another was", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.release(a)
+			w.next = a
+			w.alloc("", 8, false)
+			store(w, a+8, "12345678", a)
+		}, []string{"bounds NULL: a store writes 8 bytes right behind the block of 8 bytes at 0x10000"}},
 		{"a base that is an index says nothing", func(w *world) {
 			a := w.alloc("", 24, false)
 			store(w, a+4096, "1", a)

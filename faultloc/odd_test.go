@@ -1,0 +1,103 @@
+package faultloc
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// first says what the first suspect did, on what evidence of a kind.
+func first(r Result, k EvidenceKind) string {
+	if len(r.Suspects) == 0 {
+		return "none"
+	}
+	s := r.Suspects[0]
+	text := string(s.Kind) + " " + strconv.Itoa(int(s.PC))
+	if s.has(k) {
+		text += " " + string(k)
+	}
+	return text
+}
+
+func TestOdd(t *testing.T) {
+	broken := func(program string) (*world, Input) {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(3))
+		w.run(program)
+		in := w.input()
+		in.Stray = w.checker.Stray
+		return w, in
+	}
+	// A pointer read from what was freed, and one that is wrong without a free.
+	if _, in := broken("80: free n2\n81: n3.next = 0x0b16419777e17863\n82: n3.key = 500"); first(Locate(in), Garbage) != "wrote 80 garbage" {
+		t.Errorf("freed too early: %s", first(Locate(in), Garbage))
+	}
+	if _, in := broken("81: n2.next = n3"); first(Locate(in), Garbage) != "wrote 81" {
+		t.Errorf("nothing freed: %s", first(Locate(in), Garbage))
+	}
+	// A write behind a block, and one into it.
+	for _, offset := range []trace.Addr{24, 16} {
+		w, in := broken("82: n3.key = 500")
+		n := w.block("n3").addr
+		w.apply(&trace.Event{Kind: trace.KindStore, PC: 90, Addr: n + offset, Size: 8, Data: make([]byte, 8), Base: n})
+		in.At = w.hist.Now()
+		in.Found = w.checker.All(w.hist.At(in.At))
+		stray := slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.PC == 90 && s.has(Stray) })
+		if stray != (offset == 24) {
+			t.Errorf("a write at offset %d of 24 bytes: stray %t", offset, stray)
+		}
+	}
+	// The statement in which the run ended.
+	_, in := broken("30: x = malloc dnode\n40: x.next = n3")
+	in.Cut, in.Died = true, 77
+	if s := Locate(in).Suspects; len(s) == 0 || s[len(s)-1].Kind != Died && s[0].Kind != Died {
+		t.Errorf("died: %+v", s)
+	}
+}
+
+// TestWithin: what a statement does in calls of one function is no habit in those of
+// another.
+func TestWithin(t *testing.T) {
+	for _, same := range []bool{true, false} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(8))
+		w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8")
+		in := w.input()
+		in.Within = func(at mgpp.Timestamp) string {
+			if at > in.Healthy && !same {
+				return "remove"
+			}
+			return "insert"
+		}
+		s := Locate(in).Suspects
+		if got := len(s) > 0 && s[0].has(Habit); got != same {
+			t.Errorf("in calls of the same function %t: a habit %t", same, got)
+		}
+	}
+}
+
+// TestWhole: after what a statement did the structure was whole, so that another is
+// the more suspicious.
+func TestWhole(t *testing.T) {
+	for _, c := range []struct {
+		again string
+		whole bool
+	}{{"50: n5.prev = n4", false}, {"50: n6.prev = n6", true}} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(6))
+		w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n6\n41: n6.prev = x\n" + c.again)
+		in := w.input()
+		in.Broken = w.checker.CountBroken
+		for _, s := range Locate(in).Suspects {
+			if s.PC == 41 && (s.Whole > 0) != c.whole {
+				t.Errorf("%s: whole after line 41 at %d", c.again, s.Whole)
+			}
+			if s.PC == 50 && s.Whole > 0 {
+				t.Errorf("%s: whole after it", c.again)
+			}
+		}
+	}
+}
