@@ -91,7 +91,7 @@ func (p program) full(t *testing.T, engine, bin string) (insts []executed, evs [
 // TestFullInstants: an event's instant is that of its instruction, which touched what
 // the event says.
 func TestFullInstants(t *testing.T) {
-	needCapture(t)
+	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestFullEngines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("single steps cost tens of microseconds an instruction")
 	}
-	needCapture(t)
+	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		switch p.name() {
 		case "list", "vectors", "signals", "syscalls":
@@ -180,7 +180,7 @@ func defined(all []flow.Record) (s string) {
 // TestFullSignals: what is told of at sites is told once, wherever signals lead the
 // program away; without them it is as much.
 func TestFullSignals(t *testing.T) {
-	needCapture(t)
+	needTracing(t)
 	bin := filepath.Join(t.TempDir(), "p")
 	if out, err := exec.Command("gcc", "-w", "-O1", "-g", "-fno-builtin", "-o", bin, "testdata/flow/ticks.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -40,13 +40,21 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// needCapture skips a test on a machine that can not capture, with the reason.
+// needCapture skips a test on a machine that can not run all engines, with the reason.
 func needCapture(t *testing.T) {
 	t.Helper()
 	for _, f := range doctor.Check() {
 		if f.Required && !f.OK {
 			t.Skipf("%s: %s", f.Name, f.Detail)
 		}
+	}
+}
+
+// needTracing skips a test that needs an engine, but not the kernel's probes.
+func needTracing(t *testing.T) {
+	t.Helper()
+	if !canCapture("") {
+		t.Skip("this machine or user can not capture; see mgtrace doctor")
 	}
 }
 

@@ -20,7 +20,7 @@ var initialised = map[string]bool{
 // TestSpecInit makes a specification from the correct twin of a program. It is
 // silent on the twin and finds the fault of the other.
 func TestSpecInit(t *testing.T) {
-	if !canCapture() {
+	if !canCapture("") {
 		t.Skip("this machine can not capture")
 	}
 	var seen []string

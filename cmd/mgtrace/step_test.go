@@ -11,7 +11,7 @@ func TestStepEngine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("an instruction costs tens of microseconds")
 	}
-	needCapture(t)
+	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		if slices.Contains([]string{"workers", "objects"}, p.name()) {
 			continue // a million instructions
@@ -26,7 +26,7 @@ func TestStepEngine(t *testing.T) {
 
 // TestTranslateEngine records the same programs as translations of their code.
 func TestTranslateEngine(t *testing.T) {
-	needCapture(t)
+	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		t.Run(p.name(), func(t *testing.T) {
 			bin := p.compile(t, "-O1", "-pthread", "-w")
