@@ -163,9 +163,9 @@ func sameType(a, b *types.Type) bool {
 	switch {
 	case a == b:
 		return true
-	case a == nil || b == nil || a.Kind != b.Kind:
-		return false
-	case a.Kind == types.Pointer:
+	case a == nil || b == nil || a.Kind != b.Kind && a.Kind != types.Opaque && b.Kind != types.Opaque:
+		return false // one file may only declare what another defines
+	case a.Kind == types.Pointer && b.Kind == types.Pointer:
 		return sameType(a.Elem, b.Elem)
 	}
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)

@@ -117,7 +117,7 @@ func didYouMeanOrList(name string, among []string) string {
 		return ""
 	}
 	if len(among) > few {
-		return fmt.Sprintf("; there are %s and %d more", strings.Join(among[:few], ", "), len(among)-few)
+		return fmt.Sprintf("; there are %s and %d more; what is in a library is known with --module LIBRARY", strings.Join(among[:few], ", "), len(among)-few)
 	}
 	return "; there is " + strings.Join(among, ", ")
 }
