@@ -36,6 +36,10 @@ var columns = []column{
 		c.modules = nil // the specifications speak of the program's own nodes
 		return b.mgtrace(c, "run", "--engine", b.engine, "--spec", c.spec), nil
 	}},
+	{"full", false, 100, func(b *bench, c command) ([]string, error) {
+		c.modules = nil // it is all code's instructions anyway
+		return b.mgtrace(c, "record", "--full", "-o", b.trace), nil
+	}},
 	{"none", false, 0, valgrind("--tool=none")},
 	{"memcheck", false, 0, valgrind("--tool=memcheck")},
 	{"lackey", false, 0, valgrind("--tool=lackey", "--trace-mem=yes")},
@@ -155,6 +159,7 @@ func (r *row) count(ctx context.Context, b *bench, column string, o outcome) {
 // clear removes what a tool wrote.
 func (b *bench) clear() {
 	os.Remove(b.trace)
+	os.Remove(b.trace + ".flow")
 	os.RemoveAll(filepath.Join(b.dir, "rr-trace"))
 }
 

@@ -2,6 +2,7 @@
 //
 //	go run ./bench/capture -n 3 -json numbers.json
 //	go run ./bench/capture -quick -run 'bash|xz'
+//	go run ./bench/capture -divide 20 -n 1 -skip disk,spec,ebpf    # every instruction, beside lackey
 //
 // Each program does fixed work, made with a fixed seed in a temporary directory:
 // two to four seconds natively on the machine that this was written on. A row has
@@ -17,6 +18,7 @@
 //	disk        the same into a file (record --everything -o FILE), without fsync
 //	spec        history built and checked against a specification (run --spec),
 //	            for the programs that have one in work/
+//	full        every instruction and every address, into a file (record --full)
 //	none        Valgrind translating the program and doing nothing else
 //	memcheck    Valgrind's memory checker
 //	lackey      Valgrind printing every access (--trace-mem=yes) to /dev/null
