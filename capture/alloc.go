@@ -45,6 +45,18 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 	}
 }
 
+// alloc takes an outermost call that an engine has followed itself.
+func (a *Assembler) alloc(t *thread, h *Hit) {
+	a.replaced(t, h, nil)
+	a.replacedAllocs(t, h)
+	c := allocCall{fn: h.Index, sp: h.SP, ret: h.Regs.Ret, ptr: h.Addr, size: h.Size, known: true, stack: a.backtrace(t, h)}
+	if a.plan.Funcs[c.fn].Role == probe.RoleFree {
+		a.freed(h, &c)
+		return
+	}
+	a.complete(t, h, &c, h.Result)
+}
+
 // replacedAllocs forgets the calls whose place on the stack is entered anew and
 // that did not jump here. A call that has a uretprobe, which takes functions that
 // always return, can only have jumped (glibc's realloc(NULL, n) to malloc).
@@ -104,23 +116,23 @@ func (a *Assembler) leaveAlloc(t *thread, h *Hit, tail bool) {
 		t.allocs = t.allocs[:i]
 		return
 	}
-	a.complete(t, h, &t.allocs[0])
+	c := &t.allocs[0]
+	block := h.Result
+	if a.plan.Funcs[c.fn].Role == probe.RolePosix {
+		block = 0
+		if int32(h.Result) == 0 {
+			block = h.Base
+		}
+	}
+	a.complete(t, h, c, block)
 	t.allocs = t.allocs[:0]
 }
 
-// complete reports the outermost call.
-func (a *Assembler) complete(t *thread, h *Hit, c *allocCall) {
-	block := h.Result
-	switch role := a.plan.Funcs[c.fn].Role; role {
+// complete reports an outermost call that has returned, with the block that it gave.
+func (a *Assembler) complete(t *thread, h *Hit, c *allocCall, block uint64) {
+	switch a.plan.Funcs[c.fn].Role {
 	case probe.RoleFree:
 		a.release(t, 0, 0)
-	case probe.RolePosix:
-		if int32(h.Result) != 0 {
-			block = 0
-		} else {
-			block = h.Base
-		}
-		a.allocated(t, h, c, block, 0)
 	case probe.RoleCalloc:
 		a.allocated(t, h, c, block, trace.FlagZeroed)
 	case probe.RoleRealloc, probe.RoleReallocArray:
@@ -236,7 +248,7 @@ func (a *Assembler) restoreReturns(t *thread, h *Hit) {
 			a.window.write(c.sp, c.ret)
 		}
 	}
-	if h.Size != 0 {
+	if h.Op == Stop && h.Size != 0 {
 		a.window.write(h.Size, h.Base)
 	}
 }

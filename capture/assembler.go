@@ -99,7 +99,7 @@ func (a *Assembler) check(h *Hit) error {
 	switch h.Op {
 	case Store:
 		n = len(a.plan.Stores)
-	case Bulk, Return:
+	case Bulk, Alloc, Return:
 		n = len(a.plan.Funcs)
 	case Stop:
 		n = len(a.sites)
@@ -119,6 +119,8 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		a.write(t, h)
 	case Stop:
 		a.stop(t, h)
+	case Alloc:
+		a.alloc(t, h)
 	case Return:
 		a.leave(t, h, h.Index, false)
 	case Map:
@@ -191,7 +193,9 @@ func (a *Assembler) enter(t *thread, h *Hit, f int) {
 		a.enterWatched(t, h, f)
 	case probe.RoleWriter, probe.RoleWait: // the engine follows a writer itself and reports Bulk
 	default:
-		a.enterAlloc(t, h, f)
+		if h.Flags&Whole == 0 {
+			a.enterAlloc(t, h, f)
+		}
 	}
 }
 
@@ -201,7 +205,9 @@ func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 		a.leaveWatched(t, h, f, tail)
 	case probe.RoleWriter, probe.RoleWait:
 	default:
-		a.leaveAlloc(t, h, tail)
+		if h.Flags&Whole == 0 {
+			a.leaveAlloc(t, h, tail)
+		}
 	}
 }
 

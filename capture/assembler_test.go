@@ -156,6 +156,11 @@ func (m *machine) ret(f int, sp, result uint64) {
 
 func (m *machine) jump(f int, sp uint64) { m.stop(uint64(f+1)*0x1000+0x20, Hit{SP: sp}) }
 
+// whole is a call of an allocator that takes a block and gives another.
+func (m *machine) whole(f int, sp, takes, size, gives uint64) {
+	m.hit(Hit{Op: Alloc, Index: f, SP: sp, Regs: Regs{Ret: sp*10 + 7}, Addr: takes, Size: size, Result: gives})
+}
+
 func (m *machine) uret(f int, sp, result uint64) {
 	m.hit(Hit{Op: Return, Index: f, SP: sp, Result: result})
 }
@@ -253,6 +258,37 @@ free realloc 6000 size 0 pc 9007`},
 			m.call(fMalloc, 800, 8)
 			m.uret(fMalloc, 800, 5000)
 		}, "store 1 size 1 01\nalloc malloc 5000 size 8 pc 8007"},
+		{"calls that the engine has followed", func(m *machine) {
+			m.whole(fMalloc, 900, 0, 24, 5000)
+			m.whole(fMalloc, 900, 0, 24, 0)
+			m.whole(fCalloc, 900, 0, 21, 5000)
+			m.whole(fPosix, 900, 4000, 77, 6400)
+			m.whole(fPosix, 900, 4000, 77, 0)
+			m.whole(fRealloc, 900, 0, 8, 5000)
+			m.whole(fRealloc, 900, 5000, 32, 6000)
+			m.whole(fRealloc, 900, 6000, 1<<60, 0)
+			m.whole(fRealloc, 900, 6000, 0, 0)
+			m.whole(fFree, 900, 5000, 0, 0)
+		}, `
+alloc malloc 5000 size 24 pc 9007
+refused malloc 0 size 24 pc 9007
+alloc calloc 5000 size 21 pc 9007 zeroed
+alloc posix_memalign 6400 size 77 pc 9007
+refused posix_memalign 0 size 77 pc 9007
+alloc realloc 5000 size 8 pc 9007
+realloc realloc 5000 → 6000 size 32 pc 9007
+refused realloc 6000 size 1152921504606846976 pc 9007
+free realloc 6000 size 0 pc 9007
+free free 5000 size 0 pc 9007`},
+		{"a site whose allocators are told by calls", func(m *machine) {
+			m.stop((fMalloc+1)*0x1000, Hit{SP: 900, Flags: Whole, Regs: Regs{Ret: 9007, Args: [6]uint64{24}}})
+			m.stop((fMalloc+1)*0x1000+0x10, Hit{SP: 900, Flags: Whole, Result: 5000})
+			m.whole(fMalloc, 900, 0, 24, 5000)
+		}, "alloc malloc 5000 size 24 pc 9007"},
+		{"a call in the place of a watched one that never returned", func(m *machine) {
+			m.call(fInsert, 900, 1)
+			m.whole(fMalloc, 900, 0, 24, 5000)
+		}, "call 1(1) sp 900\nreturn 1 = 0 sp 900 unwound\nalloc malloc 5000 size 24 pc 9007"},
 		{"two threads at once", func(m *machine) {
 			m.call(fMalloc, 900, 1)
 			m.h.Thread = 2

@@ -23,6 +23,7 @@ const (
 	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
+	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop. free: when it is entered
 )
 
 // HitFlags qualify a Hit.
@@ -36,6 +37,7 @@ const (
 	Masked                       // Data is the new bytes, then as many old ones
 	Nested                       // allocator entry inside another one: no Stack
 	Partial                      // the last chunk; bytes beyond it were not read
+	Whole                        // Stop: the site's allocators are told by Alloc
 )
 
 // Regs are the registers at a Stop.

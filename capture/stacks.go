@@ -10,10 +10,24 @@ import (
 // places again and again.
 type stackSet struct {
 	byHash map[uint64][][]trace.Addr
+	ones   [1 << onesBits][]trace.Addr // of one address each, by it
 }
+
+const onesBits = 8
 
 // intern returns the copy that is kept of a stack.
 func (s *stackSet) intern(stack []trace.Addr) []trace.Addr {
+	if len(stack) != 1 {
+		return s.find(stack)
+	}
+	one := &s.ones[uint64(stack[0])*0x9e3779b97f4a7c15>>(64-onesBits)]
+	if len(*one) == 0 || (*one)[0] != stack[0] {
+		*one = s.find(stack)
+	}
+	return *one
+}
+
+func (s *stackSet) find(stack []trace.Addr) []trace.Addr {
 	h := uint64(len(stack))
 	for _, pc := range stack {
 		h = (h ^ uint64(pc)) * 0x9e3779b97f4a7c15

@@ -1,26 +1,26 @@
 package session
 
 import (
-	"mgtrace/capture"
 	"mgtrace/trace"
 )
 
 // intake is a program under watch as its engine sees it: it hands what happens
-// to everybody who wants it.
+// to everybody who wants it. The target's handlers, which look at what the sinks made
+// of it, have their turn in between. A run can be as short as one store, so what is
+// done for each counts.
 type intake live
 
-// each gives something to every sink. The target's handlers, which look at what
-// the sinks made of it, have their turn in between.
-func (in *intake) each(events int, f func(capture.Sink) error) error {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.events.Add(uint64(events))
-	for _, s := range in.sinks {
-		if err := f(s); err != nil {
-			return err
-		}
+// tellEvery is how many events pass before a progress report knows of them, at most.
+const tellEvery = 1 << 12
+
+// count counts events, stores among them.
+func (in *intake) count(events, stores int) {
+	in.events += uint64(events)
+	in.stores += uint64(stores)
+	if in.events-in.told >= tellEvery {
+		in.told = in.events
+		in.passed.Store(in.told)
 	}
-	return nil
 }
 
 // Sites implements capture.Sink.
@@ -28,7 +28,14 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 	if in.gate != nil {
 		in.gate.sites = sites
 	}
-	return in.each(0, func(s capture.Sink) error { return s.Sites(sites) })
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, s := range in.sinks {
+		if err := s.Sites(sites); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Stores implements capture.Sink.
@@ -43,8 +50,17 @@ func (in *intake) Stores(run *trace.Stores) error {
 			return err
 		}
 	}
-	in.stores.Add(uint64(len(run.Recs)))
-	return in.each(len(run.Recs), func(s capture.Sink) error { return s.Stores(run) })
+	in.count(len(run.Recs), len(run.Recs))
+	if len(in.sinks) == 0 {
+		return nil // and nobody to wait for
+	}
+	in.mu.Lock()
+	var err error
+	for i := 0; i < len(in.sinks) && err == nil; i++ {
+		err = in.sinks[i].Stores(run)
+	}
+	in.mu.Unlock()
+	return err
 }
 
 // Event implements capture.Sink.
@@ -72,13 +88,18 @@ func (in *intake) Event(ev *trace.Event) error {
 
 // deliver gives an event to every sink.
 func (in *intake) deliver(ev *trace.Event) error {
+	stores := 0
 	if ev.Kind == trace.KindStore {
-		in.stores.Add(1)
+		stores = 1
 	}
-	in.events.Add(1)
+	in.count(1, stores)
+	if len(in.sinks) == 0 {
+		return nil
+	}
 	in.mu.Lock()
-	defer in.mu.Unlock()
-	return (*live)(in).emit(ev)
+	err := (*live)(in).emit(ev)
+	in.mu.Unlock()
+	return err
 }
 
 // Sites implements capture.Sink.

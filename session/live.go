@@ -42,15 +42,19 @@ type live struct {
 
 	late []Image // modules that the program may dlopen: not mapped yet
 
+	// Counted by the goroutine that runs the engine.
+	events uint64
+	stores uint64        // among them
+	told   uint64        // in passed
+	passed atomic.Uint64 // events, for who wants to know meanwhile
+
 	mu     sync.Mutex // guards what sink and the target's handlers share
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
-	events atomic.Uint64
-	stores atomic.Uint64 // among them
-	held   string        // why mgtrace ended the run; "" if it did not
-	before *found        // what a process that we have attached to had already; nil: launched
-	left   string        // why mgtrace let such a process go; "" if it did not
-	frozen bool          // the program was left stopped at its first inconsistent C-point
+	held   string                                   // why mgtrace ended the run; "" if it did not
+	before *found                                   // what a process that we have attached to had already; nil: launched
+	left   string                                   // why mgtrace let such a process go; "" if it did not
+	frozen bool                                     // the program was left stopped at its first inconsistent C-point
 	// refused: why the engine can not go on; it has ended the program. "": it can.
 	refused string
 	forks   int
@@ -400,7 +404,7 @@ func (l *live) progress() (stop func()) {
 				l.o.Capture.Progress(Progress{Done: true})
 				return
 			case now := <-tick.C:
-				n := l.events.Load()
+				n := l.passed.Load()
 				l.o.Capture.Progress(Progress{Elapsed: now.Sub(began), Events: n, Rate: float64(n-lastEvents) / now.Sub(last).Seconds()})
 				last, lastEvents = now, n
 			}
@@ -414,7 +418,7 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
 	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.prog.Modules}
 	if len(s.Tactics) > 0 {
-		t.Coverage = &trace.Coverage{Stores: l.stores.Load(), Traps: s.Traps, Tactics: s.Tactics}
+		t.Coverage = &trace.Coverage{Stores: l.stores, Traps: s.Traps, Tactics: s.Tactics}
 	}
 	if l.warnings != nil {
 		l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)

@@ -100,7 +100,7 @@ func record(ctx context.Context, o RunOptions, begin beginner) (s *Summary, stat
 func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 	stats := l.eng.Stats()
 	s := &Summary{
-		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events.Load(), Stores: l.stores.Load(), Traps: stats.Traps,
+		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events, Stores: l.stores, Traps: stats.Traps,
 		Tactics: stats.Tactics, Unprobed: len(l.prog.Unprobed),
 		Complete: t.Complete, Why: t.Why, Warnings: l.prog.Warnings, Exit: exit, Flow: l.full.summary(),
 	}

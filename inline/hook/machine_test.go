@@ -344,7 +344,7 @@ func (m *machine) Hit(h *capture.Hit) error {
 
 var opNames = map[capture.Op]string{
 	capture.Store: "store", capture.Bulk: "bulk", capture.Syscall: "syscall", capture.Stop: "stop",
-	capture.Return: "return", capture.Map: "map", capture.Unmap: "unmap", capture.Break: "break", capture.Lost: "lost",
+	capture.Return: "return", capture.Map: "map", capture.Unmap: "unmap", capture.Break: "break", capture.Lost: "lost", capture.Alloc: "alloc",
 }
 
 func (m *machine) say(h *capture.Hit, data string) {
@@ -359,6 +359,11 @@ func (m *machine) say(h *capture.Hit, data string) {
 		}
 		if len(h.Stack) > 0 {
 			fmt.Fprintf(&b, " stack %d %x", len(h.Stack), h.Stack[:8])
+		}
+	case capture.Alloc:
+		fmt.Fprintf(&b, " %s sp %x from %x (%x %x) = %x", m.plan.Funcs[h.Index].Name, h.SP, h.Regs.Ret, h.Addr, h.Size, h.Result)
+		if len(h.Stack) > 0 {
+			fmt.Fprintf(&b, " stack %d %x rbp %x", len(h.Stack), h.Stack[:8], h.Regs.BP)
 		}
 	case capture.Bulk, capture.Return:
 		fmt.Fprintf(&b, " %s", m.plan.Funcs[h.Index].Name)
@@ -377,7 +382,7 @@ func (m *machine) say(h *capture.Hit, data string) {
 		flag capture.HitFlags
 		name string
 	}{
-		{capture.Late, "late"}, {capture.Masked, "masked"}, {capture.Nested, "nested"}, {capture.Partial, "partial"},
+		{capture.Late, "late"}, {capture.Masked, "masked"}, {capture.Nested, "nested"}, {capture.Partial, "partial"}, {capture.Whole, "whole"},
 	} {
 		if h.Flags&f.flag != 0 {
 			b.WriteString(" " + f.name)

@@ -19,8 +19,7 @@ var scenarios = []struct {
 		m.call(fMalloc, sp0, caller, 32)
 		m.ret(fMalloc, 0, sp0, heap)
 	}, `
-		stop 1000 pc 70001000 sp 30108000 = 0 from 400500 (20 0) stack 64 0005400000000000
-		stop 1010 pc 70001010 sp 30108000 = 30001000 from 400500 (20 0)`},
+		alloc malloc sp 30108000 from 400500 (0 20) = 30001000 stack 64 0005400000000000 rbp 0`},
 
 	{"calloc inside operator new, which jumps to malloc", func(m *machine) {
 		m.call(fNew, sp0, caller, 8)
@@ -31,12 +30,37 @@ var scenarios = []struct {
 		m.ret(fCalloc, 0, sp0-64, heap)
 		m.ret(fMalloc, 0, sp0, heap)
 	}, `
-		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
-		stop 7020 pc 407020 sp 30108000 = 0 from 400500 (8 0)
-		stop 1000 pc 70001000 sp 30108000 = 0 from 400500 (8 0) nested
-		stop 2000 pc 70002000 sp 30107fc0 = 0 from 70000005 (1 0) nested
-		stop 2010 pc 70002010 sp 30107fc0 = 30001000 from 70000005 (1 0)
-		stop 1010 pc 70001010 sp 30108000 = 30001000 from 400500 (1 0)`},
+		alloc new sp 30108000 from 400500 (0 8) = 30001000 stack 64 0005400000000000 rbp 0`},
+
+	{"a declared allocator that calls malloc", func(m *machine) {
+		m.call(fGet, sp0, caller)
+		m.call(fMalloc, sp0-64, caller+9, 0x1000)
+		m.ret(fMalloc, 0, sp0-64, heap)
+		m.ret(fGet, 0, sp0, heap+24)
+		m.call(fMalloc, sp0-64, caller+9, 0x2000)
+		m.ret(fMalloc, 0, sp0-64, 0)
+	}, `
+		stop 8000 pc 408000 sp 30108000 = 0 from 400500 (0 0) stack 64 0005400000000000
+		stop 1000 pc 70001000 sp 30107fc0 = 0 from 400509 (1000 0) nested
+		stop 1010 pc 70001010 sp 30107fc0 = 30001000 from 400509 (1000 0)
+		stop 8010 pc 408010 sp 30108000 = 30001018 from 400500 (1000 0)
+		alloc malloc sp 30107fc0 from 400509 (0 2000) = 0 stack 64 0905400000000000 rbp 0`},
+
+	{"realloc and free", func(m *machine) {
+		m.regs[rbp] = 0x77
+		m.call(fRealloc, sp0, caller, heap, 40)
+		m.call(fFree, sp0-64, libCode+5, heap)
+		m.ret(fFree, 0, sp0-64, 0)
+		m.ret(fRealloc, 0, sp0, heap+0x100)
+		m.call(fFree, sp0, caller, heap+0x100)
+		m.call(fMemcpy, sp0-64, caller, heap+16, 0, 4) // its own business
+		m.ret(fMemcpy, 0, sp0-64, 0)
+		m.ret(fFree, 0, sp0, 0)
+		m.call(fFree, sp0, caller, 0) // nothing
+		m.ret(fFree, 0, sp0, 0)
+	}, `
+		alloc realloc sp 30108000 from 400500 (30001000 28) = 30001100 stack 64 0005400000000000 rbp 77
+		alloc free sp 30108000 from 400500 (30001100 0) = 0 stack 64 0005400000000000 rbp 77`},
 
 	{"posix_memalign", func(m *machine) {
 		m.call(fPosix, sp0, caller, heap, 16, 100)
@@ -45,11 +69,9 @@ var scenarios = []struct {
 		m.call(fPosix, sp0, caller, heap, 16, 100)
 		m.ret(fPosix, 0, sp0, 12)
 	}, `
-		stop 4000 pc 70004000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
-		stop 4010 pc 70004010 sp 30108000 = 0 from 400500 (30001000 0) block 30001100
+		alloc posix_memalign sp 30108000 from 400500 (30001000 64) = 30001100 stack 64 0005400000000000 rbp 0
 		bulk posix_memalign 30001000+8 base 30001000 pc 400500: 0011003000000000
-		stop 4000 pc 70004000 sp 30108000 = 0 from 400500 (30001000 0) stack 64 0005400000000000
-		stop 4010 pc 70004010 sp 30108000 = c from 400500 (30001000 0) block 30001100`},
+		alloc posix_memalign sp 30108000 from 400500 (30001000 64) = 0 stack 64 0005400000000000 rbp 0`},
 
 	{"strdup jumps to memcpy, which returns in its place", func(m *machine) {
 		m.call(fStrdup, sp0, caller, heap)
@@ -280,13 +302,11 @@ var scenarios = []struct {
 		movs(sp0-64, heap+48)
 		movs(sp0+64, heap+56) // it was left by an exception
 	}, `
-		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
-		stop 7010 pc 407010 sp 30108000 = 30001000 from 400500 (30001010 0)
+		alloc new sp 30108000 from 400500 (0 8) = 30001000 stack 64 0005400000000000 rbp 0
 		store 0 30001018+8 base 30001018 pc 400100: 0000000000000000
 		store 0 30001040+8 base 30001040 pc 400100: 0000000000000000
 		bulk own 30001000+64 base 30001000 pc 400500: ` + strings.Repeat("00", 64) + `
 		store 0 30001028+8 base 30001028 pc 400100: 0000000000000000
-		stop 7000 pc 407000 sp 30108000 = 0 from 400500 (8 0) stack 64 0005400000000000
 		store 0 30001038+8 base 30001038 pc 400100: 0000000000000000`},
 
 	{"more open stores than there is room for", func(m *machine) {
@@ -320,13 +340,13 @@ var scenarios = []struct {
 		m.call(fStrcpy, sp0, caller, end-4)
 		m.ret(fStrcpy, 0, sp0, end-4)
 		m.jump(fMalloc, stackAt+stackSize-16, 5) // the stack's end
-		m.regs[rsp] = end
+		m.ret(fMalloc, 0, stackAt+stackSize-16, heap)
 		m.jump(fWatch, end)
 		m.syscall(19, 7, nil, 3, end, 3) // readv
 	}, `
 		bulk memcpy 3003fffc+16 base 3003fffc pc 400500: 7461696c and 12 unread
 		bulk memcpy 30040000+16 base 30040000 pc 400500:  and 16 unread
 		bulk strcpy 3003fffc+5 base 3003fffc pc 400500: 7461696c and 1 unread
-		stop 1000 pc 70001000 sp 3010fff0 = 3003fffc from 0 (5 0) stack 16 0000000000000000
-		stop 9000 pc 409000 sp 30040000 = 3003fffc from 0 (5 0)`},
+		alloc malloc sp 3010fff0 from 0 (0 5) = 30001000 stack 16 0000000000000000 rbp 0
+		stop 9000 pc 409000 sp 30040000 = 30001000 from 0 (5 0)`},
 }

@@ -120,7 +120,7 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 			writer = f + 1
 		case probe.RoleWait:
 		default:
-			flags |= layout.SiteStop | layout.SiteStack | layout.SiteAllocEnter
+			flags |= layout.SiteStack | layout.SiteAllocEnter
 			alloc = f + 1
 		}
 	}
@@ -131,7 +131,7 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterLeave
 		default:
-			flags |= layout.SiteStop | layout.SiteAllocLeave
+			flags |= layout.SiteAllocLeave
 		}
 	}
 	switch {
@@ -163,9 +163,20 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced, open bool)
 	// Stores inside a standard allocator are its own book-keeping. What is
 	// recorded inside one of a file that is not traced was called back by it. If its
 	// books are asked for (Plan.Inside), it is open.
-	if traced && !open && !f.Declared && f.Role != probe.RoleWriter && f.Role != probe.RoleWatch && f.Role != probe.RoleWait {
+	standard := allocates(f.Role) && !f.Declared && !open
+	if traced && standard {
 		d[layout.FuncFlags] |= layout.FuncHides
 	}
+	// Nobody needs to know what happens inside the others: what declared ones write
+	// is held back, the books may be asked for, and the size of what strdup returns is
+	// what it asks malloc for.
+	if standard && f.Role != probe.RoleStrdup {
+		d[layout.FuncFlags] |= layout.FuncWhole
+	}
+}
+
+func allocates(r probe.Role) bool {
+	return r != probe.RoleWriter && r != probe.RoleWatch && r != probe.RoleWait
 }
 
 func role(r probe.Role) uint8 {

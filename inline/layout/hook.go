@@ -152,6 +152,7 @@ const (
 	FuncHides    = 1 << iota // stores inside this allocator are its own business
 	FuncTraced               // stores of its file are recorded: its calls become windows (NoteQuiet)
 	FuncDeclared             // an allocator of the program's own: its blocks may share granules
+	FuncWhole                // an outermost call of it is one record, KindAlloc, and what it calls is none
 )
 
 // A store descriptor, of a store that is Complex.
@@ -189,6 +190,7 @@ const (
 	KindStop  = 1 // a function entry, return or point
 	KindWrite = 2 // bytes that were written
 	KindNote  = 3 // anything else, without bytes
+	KindAlloc = 4 // an outermost call of an allocator that is FuncWhole, when it returns; of free when it is entered
 
 	SpecialStamp = 8
 	SpecialTime  = 16
@@ -206,6 +208,21 @@ const (
 	StopSize   = 168
 
 	StopNested = 1 // an allocator inside another: no stack
+	StopWhole  = 2 // the site's allocators are told by KindAlloc
+)
+
+// KindAlloc. If the stack is captured, AllocRegs follow and memory from the
+// place of the return address upwards; else the record ends with AllocSize.
+const (
+	AllocFunc   = 24 // u32: index of the function
+	AllocRet    = 32 // u64: its return address
+	AllocSP     = 40 // u64: where that lies
+	AllocPtr    = 48 // u64: the block that it takes; 0 if none
+	AllocBytes  = 56 // u64: requested
+	AllocResult = 64 // u64: the block; 0: refused, or free
+	AllocSize   = 72
+	AllocRegs   = 72 // u64 × 6: rbx rbp r12 r13 r14 r15
+	AllocStack  = 120
 )
 
 // KindWrite, followed by WriteBytes bytes, padded to a multiple of 4; by none

@@ -17,6 +17,7 @@ var specials = [...]int{
 	layout.KindStop:  layout.StopSize,
 	layout.KindWrite: layout.WriteSize,
 	layout.KindNote:  layout.NoteSize,
+	layout.KindAlloc: layout.AllocSize,
 }
 
 // specialSize returns the size of the special record at the start of r, which
@@ -70,6 +71,8 @@ func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h
 		err = d.write(f, r)
 	case layout.KindNote:
 		err = d.note(f, r)
+	case layout.KindAlloc:
+		d.alloc(r)
 	}
 	if err != nil || d.hit.Op == 0 {
 		return nil, err
@@ -117,8 +120,12 @@ func (d *Decoder) stop(r []byte) {
 	h, u64 := &d.hit, word(r)
 	h.Op = capture.Stop
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.StopSite:]))
-	if binary.LittleEndian.Uint32(r[layout.StopFlags:])&layout.StopNested != 0 {
-		h.Flags = capture.Nested
+	flags := binary.LittleEndian.Uint32(r[layout.StopFlags:])
+	if flags&layout.StopNested != 0 {
+		h.Flags |= capture.Nested
+	}
+	if flags&layout.StopWhole != 0 {
+		h.Flags |= capture.Whole
 	}
 	h.PC, h.SP = u64(layout.StopPC), u64(layout.StopSP)
 	h.Result, h.Base = u64(layout.StopResult), u64(layout.StopBlock)
@@ -131,6 +138,22 @@ func (d *Decoder) stop(r []byte) {
 		*p = u64(layout.StopRegs + 8*(7+i))
 	}
 	h.Stack = r[layout.StopSize:]
+}
+
+func (d *Decoder) alloc(r []byte) {
+	h, u64 := &d.hit, word(r)
+	h.Op = capture.Alloc
+	h.Index = int(binary.LittleEndian.Uint32(r[layout.AllocFunc:]))
+	h.SP, h.Regs.Ret = u64(layout.AllocSP), u64(layout.AllocRet)
+	h.Addr, h.Size, h.Result = u64(layout.AllocPtr), u64(layout.AllocBytes), u64(layout.AllocResult)
+	if len(r) < layout.AllocStack {
+		return
+	}
+	g := &h.Regs
+	for i, p := range [...]*uint64{&g.BX, &g.BP, &g.R12, &g.R13, &g.R14, &g.R15} {
+		*p = u64(layout.AllocRegs + 8*i)
+	}
+	h.Stack = r[layout.AllocStack:]
 }
 
 // writeOps translates the operations of a KindWrite.

@@ -218,6 +218,21 @@ AT(stop, block, StopBlock);
 AT(stop, regs, StopRegs);
 SIZE(stop, StopSize);
 
+struct allocated {
+	struct head h;
+	u32 func, unused;
+	u64 ret, sp, ptr, bytes, result;
+	u64 regs[6];	/* and the stack; neither if it is not captured */
+} RECORD;
+AT(allocated, func, AllocFunc);
+AT(allocated, ret, AllocRet);
+AT(allocated, sp, AllocSP);
+AT(allocated, ptr, AllocPtr);
+AT(allocated, bytes, AllocBytes);
+AT(allocated, result, AllocResult);
+AT(allocated, regs, AllocRegs);
+SIZE(allocated, AllocStack);
+
 struct written {
 	struct head h;
 	u32 op, flags, index, bytes;

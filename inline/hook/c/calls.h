@@ -49,21 +49,29 @@ static void quiet(struct block *b)
 
 /* ---- stops ---- */
 
-static void stop(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool stack, bool nested)
+/* The bytes of the stack from sp on that are captured. */
+static inline u64 captured(struct block *b, u64 sp)
 {
-	u64 n = stack ? b->process->stack_bytes : 0, left;
-	struct alloc *a = &b->alloc;
-	struct stop *t;
+	u64 n = b->process->stack_bytes;
 
 	if (b->stack_lo <= sp && sp < b->stack_hi && n > b->stack_hi - sp)
 		n = (b->stack_hi - sp) & ~7ul;
+	return n;
+}
+
+static void stop(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool stack, u32 flags)
+{
+	u64 n = stack ? captured(b, sp) : 0, left;
+	struct alloc *a = &b->alloc;
+	struct stop *t;
+
 	if (room(b, sizeof(*t) + n) < sizeof(*t) + n)
 		n = 0;		/* buffers smaller than a stack: none then */
 	if (!reserve(b, sizeof(*t) + n))
 		return;
 	t = start(b, KindStop, stamp(b));
 	t->site = s->index;
-	t->flags = nested && s->flags & SiteStack ? StopNested : 0;
+	t->flags = flags;
 	t->pc = s->pc;
 	t->sp = sp;
 	t->result = r->gp[RAX];
@@ -171,8 +179,8 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 	struct alloc *a = &b->alloc;
 	struct writer w = { .sp = sp, .dst = argument(r, f->dst), .func = func }, *top;
 
-	if (a->sp > sp && a->f->flags & FuncHides)
-		return;		/* inside an allocator */
+	if (a->sp > sp && a->f->flags & (FuncHides | FuncWhole))
+		return;		/* inside an allocator: its own business */
 	if (a->sp == sp && a->tail)
 		return;		/* an allocator jumped here at its end (strdup to memcpy) */
 	if (!w.dst)
@@ -236,6 +244,40 @@ static u64 requested(const struct func *f, const struct regs *r)
 	return n;
 }
 
+/* Records the outermost call as a whole. Its stack and the registers that
+ * unwinding needs are as they were when it was entered. */
+static void tell_alloc(struct block *b, const struct regs *r, u64 result)
+{
+	struct alloc *a = &b->alloc;
+	u64 n = captured(b, a->sp), size = n ? AllocStack + n : AllocSize;
+	struct allocated *t;
+
+	if (n && room(b, size) < size) {
+		n = 0;		/* buffers smaller than a stack: none then */
+		size = AllocSize;
+	}
+	if (!reserve(b, size))
+		return;
+	t = start(b, KindAlloc, stamp(b));
+	t->func = a->index;
+	t->unused = 0;
+	t->ret = a->pc;
+	t->sp = a->sp;
+	t->ptr = a->ptr;
+	t->bytes = a->size;
+	t->result = result;
+	if (n) {
+		t->regs[0] = r->gp[RBX];
+		t->regs[1] = r->gp[RBP];
+		t->regs[2] = r->gp[R12];
+		t->regs[3] = r->gp[R13];
+		t->regs[4] = r->gp[R14];
+		t->regs[5] = r->gp[R15];
+		size -= (fetch(t + 1, a->sp, n) + 7) & ~7ul;
+	}
+	commit(b, size);
+}
+
 static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 {
 	struct process *p = b->process;
@@ -253,6 +295,8 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	a->granules = 0;
 	if (filters(p) && (f->role == RoleFree || f->role == RoleRealloc))
 		shadow_close(p, a);
+	if (f->role == RoleFree && f->flags & FuncWhole && a->ptr)
+		tell_alloc(b, r, 0);
 	if (hidden || f->flags & FuncHides)
 		quiet(b);
 }
@@ -270,7 +314,7 @@ static void drop_alloc(struct block *b)
 
 /* The outermost allocator call returns. Records what posix_memalign and strdup
  * wrote beside allocating. */
-static void leave_alloc(struct block *b, u64 result)
+static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 {
 	struct alloc *a = &b->alloc;
 	struct process *p = b->process;
@@ -303,6 +347,8 @@ static void leave_alloc(struct block *b, u64 result)
 	}
 	if (block && filters(p))
 		shadow_block(p, a->f, block, a->size, a->pc);
+	if (a->f->flags & FuncWhole && a->f->role != RoleFree)
+		tell_alloc(b, r, block);
 	s.base = s.addr;
 	if (s.size)
 		put(b, &s);
@@ -331,12 +377,13 @@ static void leave_site(struct block *b, const struct regs *r, u32 flags, u64 sp)
 	if (flags & SiteAllocLeave && flags & SiteTail) {
 		a->tail = 1;
 	} else if (flags & SiteAllocLeave) {
-		leave_alloc(b, result);
+		leave_alloc(b, r, result);
 	} else if (flags & SiteReturn && a->tail) {
 		/* A function that it jumped to, and that is none of its own,
 		 * returns in its place. */
-		note(b, NoteReturn, a->index, 0, sp, result, 0, a->f->role == RolePosix ? word(a->ptr) : 0);
-		leave_alloc(b, result);
+		if (!(a->f->flags & FuncWhole))
+			note(b, NoteReturn, a->index, 0, sp, result, 0, a->f->role == RolePosix ? word(a->ptr) : 0);
+		leave_alloc(b, r, result);
 	}
 }
 
@@ -347,11 +394,15 @@ static void functions(struct block *b, const struct regs *r, const struct site *
 	u32 flags = s->flags;
 	/* One that an allocator jumped to is inside it too. */
 	bool nested = a->sp > sp || (a->sp == sp && a->tail);
+	bool allocates = flags & (SiteAllocEnter | SiteAllocLeave);
+	const struct func *outer = flags & SiteAllocEnter && !nested ? &b->process->funcs[s->alloc - 1] : a->sp ? a->f : 0;
+	bool whole = allocates && (!outer || outer->flags & FuncWhole);
 
 	if (flags & SiteWriterEnter)
 		enter_writer(b, r, s->writer - 1, sp);
-	if (flags & SiteStop)
-		stop(b, r, s, sp, flags & SiteStack && !nested, nested);
+	if (flags & SiteStop || (allocates && !whole))
+		stop(b, r, s, sp, flags & SiteStack && !nested,
+		     whole ? StopWhole : nested && flags & SiteStack ? StopNested : 0);
 	if (flags & SiteWriterLeave && !(flags & SiteTail) && b->writers && b->writer[b->writers - 1].sp == sp)
 		pop_writer(b, 1, r->gp[RAX]);
 	if (flags & SiteAllocEnter && !nested)

@@ -112,6 +112,7 @@
 #define FuncHides 1
 #define FuncTraced 2
 #define FuncDeclared 4
+#define FuncWhole 8
 
 /* Store. */
 #define StoreDescDisp 0
@@ -136,6 +137,7 @@
 #define KindStop 1
 #define KindWrite 2
 #define KindNote 3
+#define KindAlloc 4
 #define SpecialStamp 8
 #define SpecialTime 16
 
@@ -148,6 +150,17 @@
 #define StopRegs 64
 #define StopSize 168
 #define StopNested 1
+#define StopWhole 2
+
+#define AllocFunc 24
+#define AllocRet 32
+#define AllocSP 40
+#define AllocPtr 48
+#define AllocBytes 56
+#define AllocResult 64
+#define AllocSize 72
+#define AllocRegs 72
+#define AllocStack 120
 
 #define WriteOp 24
 #define WriteFlags 28
