@@ -79,8 +79,14 @@ func (a *arena) order() *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(a.process(layout.Order)))
 }
 
-// stamp takes a stamp for the tracer.
-func (a *arena) stamp() uint64 { return a.order().Add(1) }
+// stamp takes a stamp for the tracer: as long as there is one thread, which may be
+// taking one without LOCK, that thread's last.
+func (a *arena) stamp() uint64 {
+	if *a.process(layout.Many) == 0 {
+		return a.order().Load()
+	}
+	return a.order().Add(1)
+}
 
 // word is a 64-bit word of shared memory; off is a multiple of 8.
 func word(mem []byte, off uint64) *uint64 { return (*uint64)(unsafe.Pointer(&mem[off : off+8][0])) }

@@ -14,6 +14,7 @@ import (
 	"mgtrace/capture"
 	"mgtrace/inline/emit"
 	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
 	"mgtrace/inline/log"
 	"mgtrace/inline/patch"
 	"mgtrace/probe"
@@ -224,6 +225,9 @@ func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) 
 	s, err := e.arena.take(th)
 	if err != nil {
 		return nil, err
+	}
+	if len(e.of) > 0 {
+		*e.arena.process(layout.Many) = 1 // nobody takes a stamp now: its maker is making it
 	}
 	s.begin(tid, e.hook, stack)
 	s.stamp = e.arena.stamp()

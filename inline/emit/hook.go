@@ -6,8 +6,9 @@ import (
 )
 
 // hook appends a call of the hook routine on its own stack. layout/regs.go
-// tells what it finds there.
-func (g *generator) hook(site, phase uint32) {
+// tells what it finds there. flags: it is given the flags too. If not they are
+// kept as for a stamp: to push and pop them would take as long as all the rest.
+func (g *generator) hook(site, phase uint32, flags bool) {
 	s := &g.state
 	g.store(slot(layout.SavedSP), 8, x86.RSP)
 	s.place[x86.RSP] = Place{Off: layout.SavedSP}
@@ -17,10 +18,14 @@ func (g *generator) hook(site, phase uint32) {
 	// struct regs, from its end. The word of RegsSite is a sign-extended one.
 	g.plain(0x68)
 	g.int32(int32(site | phase<<31))
-	g.plain(0x9c) // pushfq
-	// The tracer may be stepping: its trap flag must not come back with popfq.
-	g.plain(0x81, 0x24, 0x24, 0xff, 0xfe, 0xff, 0xff) // and dword ptr [rsp], ^0x100
-	s.flags = FlagsStack
+	if flags {
+		g.plain(0x9c) // pushfq
+		// The tracer may be stepping: its trap flag must not come back with popfq.
+		g.plain(0x81, 0x24, 0x24, 0xff, 0xfe, 0xff, 0xff) // and dword ptr [rsp], ^0x100
+		s.flags = FlagsStack
+	} else {
+		g.moveSP(-8)
+	}
 	for r := x86.Reg(15); r >= 0; r-- {
 		if r == x86.RSP {
 			g.op(0xff, 4, 6, false, slot(layout.SavedSP)) // push
@@ -35,28 +40,50 @@ func (g *generator) hook(site, phase uint32) {
 	s.saved = 0xffff
 	s.place[x86.RSP] = rsp
 
+	if !flags {
+		g.keepFlags()
+		s.flags = FlagsSlot
+	}
 	g.plain(0x48, 0x89, 0xe7) // mov rdi, rsp
 	g.changed(x86.RDI)
 	g.imm(x86.RSI, uint64(site))
 	g.imm(x86.RDX, uint64(phase))
-	g.plain(0xfc)                                   // cld
 	g.op(0xff, 4, 2, false, slot(layout.HookEntry)) // call
 
-	s.held = 0xffff
+	s.held = hookClobbers
 	s.busy = phase == layout.PhaseBefore
 	s.called = s.busy
+	if !flags {
+		g.load(x86.RAX, 8, slot(layout.Flags))
+		g.putFlags()
+	}
+	skip := int8(0) // bytes of registers that are as they were
 	for r := range x86.Reg(16) {
-		if r == x86.RSP {
-			g.plain(0x48, 0x8d, 0x64, 0x24, 0x08) // lea rsp, [rsp+8]
+		switch {
+		case hookClobbers&(1<<r) == 0 || r == x86.RSP:
+			skip += 8
 			continue
+		case skip > 0:
+			g.moveSP(skip)
+			skip = 0
 		}
 		g.pop(r)
 	}
-	g.plain(0x9d) // popfq
-	s.flags = FlagsLive
+	if flags {
+		g.moveSP(skip)
+		g.plain(0x9d) // popfq
+		s.flags = FlagsLive
+	}
 	g.restore(x86.RSP)
 	s.saved = 0
 }
+
+// hookClobbers are the registers that the hook routine may change, as bits (System V
+// ABI, figure 3.4), and the stack pointer.
+const hookClobbers = 1<<x86.RAX | 1<<x86.RCX | 1<<x86.RDX | 1<<x86.RSP | 1<<x86.RSI | 1<<x86.RDI | 1<<8 | 1<<9 | 1<<10 | 1<<11
+
+// moveSP appends lea rsp, [rsp+n].
+func (g *generator) moveSP(n int8) { g.plain(0x48, 0x8d, 0x64, 0x24, byte(n)) }
 
 func (g *generator) push(r x86.Reg) {
 	if r >= 8 {

@@ -29,6 +29,10 @@ type Site struct {
 	After bool
 }
 
+// complex says whether the hook routine records a store of the site: it needs the
+// flags for that.
+func (s *Site) complex(in *x86.Inst) bool { return s.Tag != None && layout.Complex(&in.Store) }
+
 // Filter says how records are dropped where they are made.
 type Filter struct {
 	On bool
@@ -126,9 +130,12 @@ func (m *Maker) InHook(site int, word uint32) Position {
 	s := &m.sites[site]
 	var k state
 	k.executed = word&layout.PhaseBit != 0
-	k.called, k.busy, k.flags = !k.executed, true, FlagsStack
-	k.allOnStack()
 	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
+	k.called, k.busy, k.flags = !k.executed, true, FlagsSlot
+	if s.complex(&in) {
+		k.flags = FlagsStack
+	}
+	k.allOnStack()
 	k.pc, k.next, k.site = s.PC, s.PC+uint64(in.Len), site
 	return k.position()
 }
@@ -241,7 +248,7 @@ func (g *generator) site(s *Site, index int) error {
 			return fmt.Errorf("%s is no store that can be recorded", x86.Text(s.Code, s.PC))
 		case s.Tag > layout.MaxStore:
 			return fmt.Errorf("store %d: too many stores", s.Tag)
-		case layout.Complex(&in.Store):
+		case s.complex(&in):
 			plain, after = false, true
 		}
 	}
@@ -255,7 +262,7 @@ func (g *generator) site(s *Site, index int) error {
 		return fmt.Errorf("hook site %d: too many hook sites", s.Hook)
 	}
 	if s.Hook != None {
-		g.hook(uint32(s.Hook), layout.PhaseBefore)
+		g.hook(uint32(s.Hook), layout.PhaseBefore, s.complex(&in))
 	}
 	if plain {
 		err = g.storeSite(s)
@@ -267,7 +274,7 @@ func (g *generator) site(s *Site, index int) error {
 	}
 	if after {
 		g.state.busy = true
-		g.hook(uint32(s.Hook), layout.PhaseAfter)
+		g.hook(uint32(s.Hook), layout.PhaseAfter, s.complex(&in))
 	}
 	g.steps[0].end = g.off()
 	if !leaves {

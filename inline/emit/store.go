@@ -216,14 +216,10 @@ func (g *generator) log(f func()) {
 }
 
 // flags appends what keeps the status flags in gs:[Flags] and, if stamp, takes
-// a stamp to gs:[Stamp] and puts the flags back: ADD AL, 7F overflows if SETO
-// had set AL. rec must have been saved.
+// a stamp to gs:[Stamp] and puts the flags back. rec must have been saved.
 func (g *generator) flags(p *storePlan, stamp bool) {
 	g.save(x86.RAX, sideSlot)
-	g.plain(0x9f) // lahf
-	g.changed(x86.RAX)
-	g.plain(0x0f, 0x90, 0xc0) // seto al
-	g.store(slot(layout.Flags), 8, x86.RAX)
+	g.keepFlags()
 	if stamp {
 		g.load(p.rec, 8, slot(layout.Process))
 		g.imm(x86.RAX, 1)
@@ -234,11 +230,26 @@ func (g *generator) flags(p *storePlan, stamp bool) {
 		g.lea(x86.RAX, at(x86.RAX, 1))
 		g.store(slot(layout.Stamp), 8, x86.RAX)
 		g.load(x86.RAX, 8, slot(layout.Flags))
-		g.plain(0x04, 0x7f) // add al, 0x7f
-		g.plain(0x9e)       // sahf
-		g.state.flags = FlagsLive
+		g.putFlags()
 	}
 	g.restore(x86.RAX)
+}
+
+// keepFlags appends what keeps the status flags in gs:[Flags]. RAX must have been
+// saved.
+func (g *generator) keepFlags() {
+	g.plain(0x9f) // lahf
+	g.changed(x86.RAX)
+	g.plain(0x0f, 0x90, 0xc0) // seto al
+	g.store(slot(layout.Flags), 8, x86.RAX)
+}
+
+// putFlags appends what puts back the flags that keepFlags left in RAX: ADD AL, 7F
+// overflows if SETO had set AL.
+func (g *generator) putFlags() {
+	g.plain(0x04, 0x7f) // add al, 0x7f
+	g.plain(0x9e)       // sahf
+	g.state.flags = FlagsLive
 }
 
 // lockXadd appends xadd [base+Order], rax as part of an instruction that has

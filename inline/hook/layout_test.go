@@ -33,7 +33,7 @@ var numbers = map[string]uint64{
 
 	"RegsGeneral": layout.RegsGeneral, "RegsFlags": layout.RegsFlags, "RegsSize": layout.RegsSize,
 
-	"Order": layout.Order, "Config": layout.Config, "Shadow": layout.Shadow, "Funcs": layout.Funcs,
+	"Order": layout.Order, "Many": layout.Many, "Config": layout.Config, "Shadow": layout.Shadow, "Funcs": layout.Funcs,
 	"Sites": layout.Sites, "Stores": layout.Stores, "Syscalls": layout.Syscalls, "Break": layout.Break,
 	"StackBytes": layout.StackBytes, "MaxData": layout.MaxData, "Lengths": layout.Lengths,
 	"Verdicts": layout.Verdicts, "VerdictMask": layout.VerdictMask, "OpenByte": layout.OpenByte,

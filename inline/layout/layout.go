@@ -31,7 +31,11 @@ const (
 
 // The process block, shared by all threads.
 const (
-	Order = 0x00 // u64: the last stamp given out; only ever incremented, with LOCK
+	Order = 0x00 // u64: the last stamp given out; only ever incremented
+	// Many (u64) is not 0 once a second thread is about to run: from then on Order is
+	// incremented with LOCK, which waits until all that the thread has stored before
+	// is in its cache. The tracer increments it only then.
+	Many = 0x08
 	// Config (u64): ConfigFilter…
 	Config = 0x40
 	// Shadow is where the shadow table begins, as seen by [index + Shadow32].

@@ -7,12 +7,12 @@ package layout
 // routine changes nothing in it.
 //
 // The routine is called by `call gs:[HookEntry]` with rdi = address of struct
-// regs, esi = number of the hook site, edx = phase, the direction flag clear
+// regs, esi = number of the hook site, edx = phase, the program's direction flag
 // and rsp aligned to 16 bytes before the call. It may change what the System V
 // ABI lets a function change, except vector and x87 registers and MXCSR.
 const (
 	RegsGeneral = 0   // u64 × 16; rsp is that of the program
-	RegsFlags   = 128 // u64: RFLAGS
+	RegsFlags   = 128 // u64: RFLAGS, where the routine records a store
 	RegsSite    = 136 // u32: number of the hook site, PhaseBit set in phase 1
 	RegsSize    = 144
 

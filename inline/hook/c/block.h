@@ -85,8 +85,8 @@ struct verdict {
 SIZE(verdict, VerdictSize);
 
 struct process {
-	u64 order;
-	u64 unused0[7];
+	u64 order, many;
+	u64 unused0[6];
 	u64 config;
 	u8 *shadow;
 	const struct func *funcs;
@@ -103,6 +103,7 @@ struct process {
 	u8 open, closed;
 };
 AT(process, order, Order);
+AT(process, many, Many);
 AT(process, config, Config);
 AT(process, shadow, Shadow);
 AT(process, funcs, Funcs);

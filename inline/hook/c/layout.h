@@ -47,6 +47,7 @@
 
 /* Process block. */
 #define Order 0x00
+#define Many 0x08
 #define Config 0x40
 #define Shadow 0x48
 #define Funcs 0x50

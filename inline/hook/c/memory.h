@@ -21,7 +21,11 @@ static inline u64 fetch(void *to, u64 from, u64 n)
 	u64 word;
 
 	if (n >= LONG) {
-		asm volatile("1:\trep movsb\n2:\n" FIXUP("1b", "2b", "2b")
+		/* The program's direction flag may be set. */
+		asm volatile("	pushfq\n"
+			     "	cld\n"
+			     "1:	rep movsb\n"
+			     "2:	popfq\n" FIXUP("1b", "2b", "2b")
 			     : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 		return n;
 	}

@@ -25,7 +25,15 @@ static u64 room(struct block *b, u64 n)
 
 static inline u64 stamp(struct block *b)
 {
-	return __atomic_add_fetch(&b->process->order, 1, __ATOMIC_SEQ_CST);
+	struct process *p = b->process;
+	u64 n = 1;
+
+	/* One instruction, for the thread may be stopped anywhere. */
+	if (p->many)
+		asm volatile("lock xaddq %0, %1" : "+r"(n), "+m"(p->order) : : "cc", "memory");
+	else
+		asm volatile("xaddq %0, %1" : "+r"(n), "+m"(p->order) : : "cc", "memory");
+	return n + 1;
 }
 
 static inline u64 ticks(void)
