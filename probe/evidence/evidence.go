@@ -117,7 +117,7 @@ func (f *Finder) examine(fr Frame) *site {
 		found = append(found, finding{t: t, why: "allocated by " + name})
 	}
 	code, agreed := combine(found)
-	text, textWhy, clear := f.fromSource(fr)
+	text, textWhy, clear := f.fromSource(fr, w.callee)
 	switch {
 	case !agreed:
 		s.contradiction = true

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -11,9 +12,9 @@ import (
 // statementLines is how many lines a statement may have.
 const statementLines = 6
 
-// fromSource reads the statement of an allocation. clear says that it names
-// one type only.
-func (f *Finder) fromSource(fr Frame) (t *types.Type, why string, clear bool) {
+// fromSource reads the statement of an allocation by a call of callee ("": not known).
+// clear says that it names one type only.
+func (f *Finder) fromSource(fr Frame, callee string) (t *types.Type, why string, clear bool) {
 	if f.source == nil {
 		return nil, "", true
 	}
@@ -22,7 +23,7 @@ func (f *Finder) fromSource(fr Frame) (t *types.Type, why string, clear bool) {
 		return nil, "", true
 	}
 	at := frames[0]
-	names := typesInStatement(f.statement(at.File, at.Line))
+	names := typesInStatement(callOf(callee, f.statement(at.File, at.Line)))
 	var name string
 	for _, n := range names {
 		found := f.resolve(fr, n)
@@ -58,6 +59,21 @@ func (f *Finder) statement(file string, line int) string {
 		}
 	}
 	return b.String()
+}
+
+// callOf returns those statements of a text that call a function; all if none does, as
+// where a macro calls it.
+func callOf(function, text string) string {
+	var calling []string
+	for s := range strings.SplitSeq(text, ";") {
+		if function != "" && slices.Contains(words(s), function) {
+			calling = append(calling, s)
+		}
+	}
+	if calling == nil {
+		return text
+	}
+	return strings.Join(calling, ";")
 }
 
 // resolve finds the type that a name in the source means there: "struct T",

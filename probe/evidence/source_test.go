@@ -42,6 +42,20 @@ func TestTypesInStatement(t *testing.T) {
 	}
 }
 
+func TestCallOf(t *testing.T) {
+	const line = "e = malloc(sizeof *e); e->key = strdup(k); e->next = 0;"
+	for callee, want := range map[string]string{
+		"malloc":  "e = malloc(sizeof *e)",
+		"strdup":  " e->key = strdup(k)",
+		"":        line,
+		"xmalloc": line,
+	} {
+		if got := callOf(callee, line); got != want {
+			t.Errorf("%s: %q, want %q", callee, got, want)
+		}
+	}
+}
+
 func TestEnclosing(t *testing.T) {
 	for function, want := range map[string]string{
 		"ns::Tree<a::b>::insert(c::d const&)": "ns::Tree<a::b>|ns",
