@@ -19,6 +19,7 @@ const (
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
 	maxTogether = 24      // operations of one statement that are undone together
 	maxHidden   = 8       // inconsistencies that are asked whether their constraint still looks there
+	maxReached  = 256     // objects through which a cut off node is looked for
 	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
 )
 
@@ -245,11 +246,65 @@ func (l *lab) orphans(hypo mgpp.View, addr trace.Addr, size uint64) int {
 			continue
 		}
 		seen = append(seen, o)
-		if len(l.in.Cells.Into(o, l.view, 1)) > 0 && len(l.in.Cells.Into(o, hypo, 1)) == 0 {
+		c, ok := l.in.Cells.Cell(a, l.view)
+		switch {
+		case len(l.in.Cells.Into(o, l.view, 1)) == 0:
+		case len(l.in.Cells.Into(o, hypo, 1)) == 0,
+			ok && l.led(o, general(c.Path), l.view) && !l.led(o, general(c.Path), hypo) && !l.reaches(c.Obj, o, hypo):
 			n++
 		}
 	}
 	return n
+}
+
+// led: something leads to an object, other than back to it from what it leads to by a
+// field: of a doubly linked list that is cut, the next node's prev leads nowhere.
+func (l *lab) led(o graph.ObjID, field string, v mgpp.View) bool {
+	into := l.in.Cells.Into(o, v, maxInto)
+	if len(into) == maxInto {
+		return true
+	}
+	behind := l.leadsTo(o, v, func(c *Cell) bool { return general(c.Path) == field })
+	return slices.ContainsFunc(into, func(a trace.Addr) bool {
+		c, ok := l.in.Cells.Cell(a, v)
+		return !ok || !slices.Contains(behind, c.Obj)
+	})
+}
+
+// leadsTo returns what the pointers of an object lead to, of those that are wanted.
+func (l *lab) leadsTo(o graph.ObjID, v mgpp.View, wanted func(*Cell) bool) (out []graph.ObjID) {
+	for _, c := range l.in.Cells.Fields(o, v) {
+		if !c.Pointer || !wanted(&c) {
+			continue
+		}
+		if to, ok := read(v, c.Addr, 8); ok && to != 0 {
+			if x := l.in.Cells.At(trace.Addr(to), v); x != 0 {
+				out = append(out, x)
+			}
+		}
+	}
+	return out
+}
+
+// reaches: pointers lead from one object to another, or would have to be followed
+// further than is worth it.
+func (l *lab) reaches(from, to graph.ObjID, v mgpp.View) bool {
+	seen := map[graph.ObjID]bool{from: true}
+	work := []graph.ObjID{from}
+	for len(work) > 0 {
+		o := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, x := range l.leadsTo(o, v, func(*Cell) bool { return true }) {
+			switch {
+			case x == to || len(seen) == maxReached:
+				return true
+			case !seen[x]:
+				seen[x] = true
+				work = append(work, x)
+			}
+		}
+	}
+	return false
 }
 
 // read returns the number of size bytes at addr, false if a byte is unknown.
