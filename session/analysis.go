@@ -54,12 +54,13 @@ type Analysis struct {
 	died         trace.Addr   // the program's instruction, or call, that faulted; 0: it was another signal
 	audit        *report.Audit
 	trailerAudit *trace.Audit
-	begins       *begins  // nil: with the program
-	doubt        *doubt   // nil: the history begins with the program
-	ceased       string   // why the history ends before the program; "": it does not
-	cutsShort    bool     // a call that seems to have no end is not followed to the end
-	unended      *unended // such a call; nil: there was none
-	auditing     *auditor // between the KindMemory events of a recording
+	begins       *begins              // nil: with the program
+	pools        map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
+	doubt        *doubt               // nil: the history begins with the program
+	ceased       string               // why the history ends before the program; "": it does not
+	cutsShort    bool                 // a call that seems to have no end is not followed to the end
+	unended      *unended             // such a call; nil: there was none
+	auditing     *auditor             // between the KindMemory events of a recording
 	forks        int
 	warned       []string
 }
@@ -81,7 +82,7 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 		o: o, spec: spec, prog: prog, symbols: symbols,
 		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(prog.Funcs),
-		known: map[eval.Instance]bool{},
+		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{},
 	}
 	if types == nil {
 		a.typing = newTyping(spec, symbols)
@@ -242,6 +243,7 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.checker.View(now))
 	}
+	found = a.unpooled(found, now)
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
 	}

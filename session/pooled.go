@@ -1,0 +1,53 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/report"
+)
+
+// unpooled leaves inconsistencies out of nodes that are likely to be none: a block that
+// the program divides by itself has the type of its first piece, and pointers between
+// the pieces seem to lead from the node to itself. A warning says so once.
+func (a *Analysis) unpooled(found []eval.Inconsistency, at mgpp.Timestamp) []eval.Inconsistency {
+	out := make([]eval.Inconsistency, 0, len(found))
+	for _, inc := range found {
+		if !a.pooled(inc.Instance.SCC, at) && !slices.ContainsFunc(inc.Instance.Nodes[:], func(o graph.ObjID) bool { return a.pooled(o, at) }) {
+			out = append(out, inc)
+		}
+	}
+	return out
+}
+
+// pooled: pointers to the type of a node lead into its block, behind the first object
+// of the type. A type that goes on to the end of its block has no such objects.
+func (a *Analysis) pooled(o graph.ObjID, at mgpp.Timestamp) bool {
+	if o == 0 {
+		return false
+	}
+	obj := a.graph.Object(o)
+	t := obj.Type
+	if obj.Host == 0 || t == nil || t.Array || t.Layout == nil || t.Layout.Size <= 0 ||
+		slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return c.Count < 0 }) {
+		return false
+	}
+	size, one := a.graph.Size(o, at), uint64(t.Layout.Size)
+	if size < 2*one || !slices.ContainsFunc(a.graph.In(a.hist.At(at), o), func(e graph.Edge) bool {
+		return e.Offset >= one && e.Cell.Elem != nil && sameType(e.Cell.Elem, t.Layout)
+	}) {
+		return false
+	}
+	if !a.pools[o] {
+		if len(a.pools) == 0 {
+			a.warned = append(a.warned, fmt.Sprintf("%s is a block of %s bytes, and pointers to %s (%d bytes) lead behind its first one: the program seems to divide it by itself (a pool). Its pieces are not judged: they are nodes with --alloc-free, or if --alloc FUNCTION says who gives them out",
+				a.graph.Name(o), report.Thousands(size), t.Name, one))
+		}
+		a.pools[o] = true
+	}
+	return true
+}
