@@ -46,8 +46,8 @@ func (c *campaign) slices(ctx context.Context, s *subject, m *mutant, dir string
 		return nil, fmt.Errorf("mgtrace record --full: %w\n%s", err, text)
 	}
 	out := &sliced{}
-	if out.Crash, err = c.slice(ctx, m, trace, "crash"); err != nil {
-		return nil, err
+	if out.Crash, err = c.slice(ctx, m, trace, "crash"); err != nil || out.Crash == nil {
+		return nil, err // with other addresses it lives
 	}
 	out.Suspect, err = c.slice(ctx, m, trace, "--spec", s.spec, "--suspect", "1")
 	return out, err
@@ -60,7 +60,7 @@ func (c *campaign) slice(ctx context.Context, m *mutant, trace string, criterion
 	var text, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &said
 	if err := cmd.Run(); err != nil {
-		for _, none := range []string{"there is none of that number", "there is nothing to slice from"} {
+		for _, none := range []string{"there is none of that number", "there is nothing to slice from", "the program did not crash"} {
 			if strings.Contains(said.String(), none) {
 				return nil, nil
 			}
