@@ -98,32 +98,43 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 	return Criteria{first}, nil
 }
 
-// Fault returns the last fault of a thread that executed nothing after it; 0: there
-// is none, or what the thread executed before it is missing.
-func (x *Index) Fault() (Node, error) {
-	after := map[uint32]bool{} // threads
-	var found Node
-	var thread uint32
+// backwards calls yield with the steps of all threads, from one back to the first, until
+// it says no.
+func (x *Index) backwards(from StepID, yield func(StepID, *stepDeps) bool) error {
 	var g segment
-	for i := x.segments() - 1; i >= 0; i-- {
+	for i := segmentOf(from); from > 0 && i >= 0; i-- {
 		if err := x.decode(i, &g); err != nil {
-			return 0, err
+			return err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
-			d := &g.steps[k]
-			cause := d.piece.Code == nil
-			switch {
-			case found != 0 && cause && d.piece.Cause.Kind == Gap && (d.thread == 0 || d.thread == thread):
-				return 0, nil
-			case found != 0 && d.thread == thread:
-				return found, nil
-			case found == 0 && cause && d.piece.Cause.Kind == Fault && !after[d.thread]:
-				found, thread = node(g.first+StepID(k), 0), d.thread
+			if s := g.first + StepID(k); s <= from && !yield(s, &g.steps[k]) {
+				return nil
 			}
-			after[d.thread] = true
 		}
 	}
-	return found, nil
+	return nil
+}
+
+// Fault returns the last fault of a thread that executed nothing after it; 0: there
+// is none, or what the thread executed before it is missing.
+func (x *Index) Fault() (found Node, err error) {
+	after := map[uint32]bool{} // threads
+	var thread uint32
+	err = x.backwards(x.Steps, func(s StepID, d *stepDeps) bool {
+		cause := d.piece.Code == nil
+		switch {
+		case found != 0 && cause && d.piece.Cause.Kind == Gap && (d.thread == 0 || d.thread == thread):
+			found = 0
+			return false
+		case found != 0 && d.thread == thread:
+			return false
+		case found == 0 && cause && d.piece.Cause.Kind == Fault && !after[d.thread]:
+			found, thread = node(s, 0), d.thread
+		}
+		after[d.thread] = true
+		return true
+	})
+	return found, err
 }
 
 // branchWithin is how far from an op Branch looks, in segments.
@@ -226,46 +237,39 @@ func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, co
 // Defined returns the ops that defined units of registers as they were before the
 // instruction of a node; and the units that nothing in the recording defined.
 func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err error) {
-	var g segment
-	var thread uint32
+	a, err := x.At(n)
+	if err != nil {
+		return nil, units, err
+	}
 	have := map[Node]bool{}
-	for i := segmentOf(n.Step()); i >= 0 && !units.Empty(); i-- {
-		if err := x.decode(i, &g); err != nil {
-			return nil, units, err
+	err = x.backwards(n.Step(), func(s StepID, d *stepDeps) bool {
+		if d.thread != a.Thread {
+			return true
 		}
-		k := len(g.steps) - 1
-		limit := -1
-		if i == segmentOf(n.Step()) {
-			k = int(n.Step() - g.first)
-			thread = g.steps[k].thread
-			limit = k
+		if d.piece.Code == nil {
+			if d.piece.Cause.Kind == Gap {
+				defs, units = append(defs, node(s, 0)), Regs{}
+			}
+			return !units.Empty()
 		}
-		for ; k >= 0; k-- {
-			d := &g.steps[k]
-			if d.thread != thread {
+		end := len(d.piece.ops)
+		if s == n.Step() {
+			end = int(n.Op())
+		}
+		for op := end - 1; op >= 0; op-- {
+			w := d.piece.op(uint16(op)).Write
+			if !w.Meets(&units) {
 				continue
 			}
-			if d.piece.Code == nil && d.piece.Cause.Kind == Gap {
-				return append(defs, node(g.first+StepID(k), 0)), Regs{}, nil
-			}
-			end := len(d.piece.ops)
-			if k == limit {
-				end = int(n.Op())
-			}
-			for op := end - 1; op >= 0 && d.piece.Code != nil; op-- {
-				w := d.piece.op(uint16(op)).Write
-				if !w.Meets(&units) {
-					continue
-				}
-				units.AndNot(&w)
-				if def := node(g.first+StepID(k), uint16(op)); !have[def] {
-					have[def] = true
-					defs = append(defs, def)
-				}
+			units.AndNot(&w)
+			if def := node(s, uint16(op)); !have[def] {
+				have[def] = true
+				defs = append(defs, def)
 			}
 		}
-	}
-	return defs, units, nil
+		return !units.Empty()
+	})
+	return defs, units, err
 }
 
 // op is the op of code that an op of the piece is.
@@ -281,36 +285,24 @@ func (p *Piece) op(op uint16) *Op {
 // Callers calls yield with the addresses of the calls in which a step is executed,
 // the innermost first, until it says no: as far as at most so many steps back.
 func (x *Index) Callers(n Node, most int, yield func(pc uint64) bool) error {
-	var g segment
-	var thread uint32
-	depth := 0
-	for i := segmentOf(n.Step()); i >= 0 && most > 0; i-- {
-		if err := x.decode(i, &g); err != nil {
-			return err
-		}
-		k := len(g.steps) - 1
-		if i == segmentOf(n.Step()) {
-			k = int(n.Step() - g.first)
-			thread = g.steps[k].thread
-			k--
-		}
-		for ; k >= 0 && most > 0; k-- {
-			most--
-			p := g.steps[k].piece
-			if g.steps[k].thread != thread || p.Code == nil {
-				continue
-			}
-			switch p.end {
-			case cfg.Return:
-				depth++
-			case cfg.Call:
-				if depth > 0 {
-					depth--
-				} else if !yield(p.endPC) {
-					return nil
-				}
-			}
-		}
+	a, err := x.At(n)
+	if err != nil {
+		return err
 	}
-	return nil
+	depth := 0
+	return x.backwards(n.Step()-1, func(_ StepID, d *stepDeps) bool {
+		if most--; most < 0 {
+			return false
+		}
+		switch {
+		case d.thread != a.Thread, d.piece.Code == nil:
+		case d.piece.end == cfg.Return:
+			depth++
+		case d.piece.end == cfg.Call && depth > 0:
+			depth--
+		case d.piece.end == cfg.Call:
+			return yield(d.piece.endPC)
+		}
+		return true
+	})
 }
