@@ -152,12 +152,25 @@ func (i *inference) ranges(named []string) error {
 	return err
 }
 
-func inRanges(all []addrRange, a trace.Addr) bool {
+// rangeAt finds the range that has an address, of ranges by address.
+func rangeAt(all []addrRange, a trace.Addr) (addrRange, bool) {
 	k, found := slices.BinarySearchFunc(all, a, func(r addrRange, a trace.Addr) int { return cmp.Compare(r.lo, a) })
-	return found || k > 0 && a < all[k-1].hi
+	if !found {
+		k--
+	}
+	if k < 0 || !found && a >= all[k].hi {
+		return addrRange{}, false
+	}
+	return all[k], true
 }
 
-func (i *inference) inHeap(a trace.Addr) bool { return inRanges(i.heap, a) && !inRanges(i.stacks, a) }
+func (i *inference) inHeap(a trace.Addr) bool {
+	if _, mapped := rangeAt(i.heap, a); !mapped {
+		return false
+	}
+	_, stack := rangeAt(i.stacks, a)
+	return !stack
+}
 
 // maxStackSize is how far below and above an address of a mapped stack the stack reaches
 // at most, bytes: the usual size of a thread's.
@@ -168,11 +181,7 @@ func (i *inference) noHeap(a trace.Addr) {
 	if !i.inHeap(a) {
 		return
 	}
-	k, found := slices.BinarySearchFunc(i.heap, a, func(r addrRange, a trace.Addr) int { return cmp.Compare(r.lo, a) })
-	if !found {
-		k--
-	}
-	r := i.heap[k]
+	r, _ := rangeAt(i.heap, a)
 	i.stacks = append(i.stacks, addrRange{max(r.lo, a-min(a, maxStackSize)), min(r.hi, a+maxStackSize)})
 	slices.SortFunc(i.stacks, func(a, b addrRange) int { return cmp.Compare(a.lo, b.lo) })
 }
@@ -371,14 +380,22 @@ func (rec *recording) each(f func(*trace.Event) error) error {
 		return err
 	}
 	for ev := (trace.Event{}); ; {
-		switch err := rec.r.Next(&ev); {
-		case errors.Is(err, io.EOF), errors.Is(err, trace.ErrTruncated):
-			return rec.r.Seek(0)
-		case err != nil:
+		if more, err := rec.next(&ev); err != nil {
 			return err
+		} else if !more {
+			return rec.r.Seek(0)
 		}
 		if err := f(&ev); err != nil {
 			return err
 		}
 	}
+}
+
+// next reads an event; false behind the last one, also of a trace that was cut off.
+func (rec *recording) next(ev *trace.Event) (more bool, err error) {
+	err = rec.r.Next(ev)
+	if errors.Is(err, io.EOF) || errors.Is(err, trace.ErrTruncated) {
+		return false, nil
+	}
+	return err == nil, err
 }

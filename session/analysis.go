@@ -243,7 +243,9 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.checker.View(now))
 	}
-	found = a.unpooled(found, now)
+	if len(found) > 0 {
+		found = a.unpooled(found, now)
+	}
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
 	}
@@ -414,7 +416,7 @@ func (a *Analysis) implausible() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s ignored whose size can not be, the first %s bytes from %s at %s: is its size argument the right one? --alloc '%s(size=N)'",
-		count(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.place(first.PC), first.Name)}
+		count(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.symbols.Place(first.PC), first.Name)}
 }
 
 // locationNotes says what the search found besides suspects, and what it did not do.
@@ -434,7 +436,7 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	if n := len(r.Others); n > 0 {
 		var at []string
 		for i := range r.Others[:min(n, 5)] {
-			at = append(at, a.place(r.Others[i].PC))
+			at = append(at, a.symbols.Place(r.Others[i].PC))
 		}
 		out = append(out, fmt.Sprintf("%s touched what is broken, and the first suspect accounts for all without them: %s", count(n, "other statement", "other statements"), strings.Join(at, ", ")))
 	}
@@ -452,14 +454,6 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 		out = append(out, fmt.Sprintf("the search was cut short after %s: suspects may be missing", count(r.Examined, "operation", "operations")))
 	}
 	return out
-}
-
-// place names a statement shortly: "list.c:15".
-func (a *Analysis) place(pc trace.Addr) string {
-	if f, _, _ := a.symbols.Where(pc); f.File != "" {
-		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
-	}
-	return a.symbols.Address(pc)
 }
 
 func count(n int, one, many string) string {

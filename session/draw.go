@@ -49,7 +49,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	var g *render.Graph
 	if o.History {
 		g = render.History(a.graph, a.hist, render.HistoryOptions{
-			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return a.place(op.PC) },
+			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return a.symbols.Place(op.PC) },
 		})
 	} else {
 		around, err := a.aroundNode(o.Node)
@@ -88,7 +88,7 @@ func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times timeFin
 		}
 		views = append(views, a.hist.At(t))
 		options = append(options, render.Options{
-			Title: fmt.Sprintf("change %d  %s", t, a.place(op.PC)), Around: around, Max: o.Max, Changed: changed(op),
+			Title: fmt.Sprintf("change %d  %s", t, a.symbols.Place(op.PC)), Around: around, Max: o.Max, Changed: changed(op),
 		})
 	}
 	frames := render.Evolution(a.graph, views, options)

@@ -401,21 +401,12 @@ func (q *Queries) sliceFrom(ctx context.Context, s *slicer, criterion, at string
 		return c, q.explain(err, t)
 	}
 	for w := range q.answers.Writers(cell, t) {
-		return s.change(q.answers.History(), w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, s.where(w.Op.PC), w.What))
+		return s.change(q.answers.History(), w.Op.Time, fmt.Sprintf("%s, written at %s: %s", criterion, s.rec.symbols.Place(w.Op.PC), w.What))
 	}
 	if err := q.failed(); err != nil {
 		return c, err
 	}
 	return c, fmt.Errorf("%s: no recorded change wrote it at change %d or before", criterion, t)
-}
-
-// where is a place in a few words: its line, or its address.
-func (s *slicer) where(pc trace.Addr) string {
-	place := s.rec.symbols.queryPlace(pc)
-	if place.File == "" {
-		return place.Address
-	}
-	return fmt.Sprintf("%s:%d", place.File, place.Line)
 }
 
 // register is what a register was before an execution of an instruction.

@@ -24,7 +24,7 @@ func (q *Queries) sliceCrash(s *slicer) (c sliceCriterion, err error) {
 	}
 	number := syscall.Signal(cause.Number)
 	c.nodes = slice.Criteria{n}
-	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(number), s.where(trace.Addr(cause.PC)))
+	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(number), s.rec.symbols.Place(trace.Addr(cause.PC)))
 	if _, memory := s.source.Reads(cause.PC); memory && number == unix.SIGFPE {
 		c.note = "the number that the instruction found in memory is not followed: which address it has was not recorded"
 	}
@@ -43,7 +43,7 @@ func (q *Queries) sliceRegisterAtCrash(s *slicer, reg string, units slice.Regs) 
 	if len(c.nodes) == 0 {
 		return c, fmt.Errorf("%s at the crash: nothing in the recording wrote it", reg)
 	}
-	c.words = fmt.Sprintf("%s at the crash, %s", reg, s.where(trace.Addr(cause.PC)))
+	c.words = fmt.Sprintf("%s at the crash, %s", reg, s.rec.symbols.Place(trace.Addr(cause.PC)))
 	return c, nil
 }
 

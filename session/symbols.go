@@ -135,6 +135,14 @@ func (s *Symbols) Statement(pc trace.Addr) string {
 	return fmt.Sprintf("%#x", uint64(pc))
 }
 
+// Place names the statement of an address shortly: "list.c:15".
+func (s *Symbols) Place(pc trace.Addr) string {
+	if f, _, _ := s.Where(pc); f.File != "" {
+		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
+	}
+	return s.Address(pc)
+}
+
 // Address names an address without source lines: "split+0x1c (quad)".
 func (s *Symbols) Address(pc trace.Addr) string {
 	im, ok := s.Image(pc)

@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"io"
 
 	"mgtrace/flow"
 	"mgtrace/trace"
@@ -14,31 +12,23 @@ import (
 // was cut off ends early.
 func (rec *recording) together(ctx context.Context, f *flow.Reader, event func(*trace.Event) error, record func(*flow.Record) error) error {
 	var ev trace.Event
-	more := true
-	next := func() error {
-		err := rec.r.Next(&ev)
-		more = err == nil
-		if errors.Is(err, io.EOF) || errors.Is(err, trace.ErrTruncated) {
-			return nil
-		}
+	more, err := rec.next(&ev)
+	if err != nil {
 		return err
 	}
-	upTo := func(at trace.Instant) error {
+	upTo := func(at trace.Instant) (err error) {
 		for more && ev.Instant <= at {
 			if err := event(&ev); err != nil {
 				return err
 			}
-			if err := next(); err != nil {
+			if more, err = rec.next(&ev); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := next(); err != nil {
-		return err
-	}
 	records := 0
-	err := f.Scan(1, func(r *flow.Record) error {
+	err = f.Scan(1, func(r *flow.Record) error {
 		if records++; records&0xfff == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -105,7 +105,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		case faultloc.Habit:
-			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.symbols.Place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 		}
 	}
 	return text + "."
@@ -181,7 +181,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Habit:
-		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.symbols.Place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Last:
@@ -220,7 +220,7 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 	before := fmt.Sprintf("in all of %s before", count(e.Of, "execution", "executions"))
 	other := ""
 	if e.Beside != 0 {
-		other = a.place(a.hist.Op(e.Beside).PC)
+		other = a.symbols.Place(a.hist.Op(e.Beside).PC)
 	}
 	if e.Turned {
 		switch e.Law {
@@ -304,7 +304,7 @@ func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
 	var out []string
 	say := func(verb string, t mgpp.Timestamp) {
 		if op := a.hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
-			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.place(op.PC), a.when(t)))
+			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.symbols.Place(op.PC), a.when(t)))
 		}
 	}
 	say("allocated", n.Birth)
