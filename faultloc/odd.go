@@ -58,5 +58,16 @@ func (in *Input) wild(op mgpp.Op) bool {
 	v := in.Model.View(op.Time)
 	cell, ok := in.Cells.Cell(op.Addr, v)
 	to, known := read(v, op.Addr, 8)
-	return ok && known && cell.Pointer && to != 0 && in.Cells.At(trace.Addr(to), v) == 0 && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0
+	return ok && known && cell.Pointer && to != 0 && !in.ofBlock(trace.Addr(to), v) && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0
+}
+
+// ofBlock: an address lies in a block or a node, or right behind a block, where an array
+// ends.
+func (in *Input) ofBlock(addr trace.Addr, v mgpp.View) bool {
+	for _, at := range [2]trace.Addr{addr, addr - 1} {
+		if _, ok := v.NodeAt(at); ok {
+			return true
+		}
+	}
+	return in.Cells.At(addr, v) != 0
 }

@@ -160,10 +160,16 @@ func (w *flattener) nameSmart(t *Type, path string, offset int64, fields []Scala
 	if w.verbatim || path == "" || len(fields) == 0 {
 		return
 	}
-	if p, ok := t.Smart(); ok {
-		for i := range fields {
-			if fields[i].Offset == offset+p.Offset {
-				fields[i].Path = path
+	p, ok := t.Smart()
+	if !ok {
+		return
+	}
+	_, end, _ := t.Vector()
+	for i := range fields {
+		if fields[i].Offset == offset+p.Offset {
+			fields[i].Path = path
+			if end.Type != nil {
+				fields[i].End = end.Offset - p.Offset
 			}
 		}
 	}

@@ -6,11 +6,15 @@ import "strings"
 // without a path: std::unique_ptr, std::shared_ptr and what else has an operator
 // -> (or, for arrays, []) that returns what exactly one of its fields leads to, and
 // has no fields but pointers. std::weak_ptr, which has no such operator, is one too;
-// an iterator of a container is none, since its pointer leads to a link. ok is false
-// for other types.
+// an iterator of a container is none, since its pointer leads to a link. A std::vector
+// is about the pointer to its first element. ok is false for other types.
 func (t *Type) Smart() (f Scalar, ok bool) {
 	if t == nil || t.Kind != Struct || t.Size > maxSmart {
 		return f, false
+	}
+	if begin, _, ok := t.Vector(); ok {
+		begin.Path = ""
+		return begin, true
 	}
 	to := t.arrow(0)
 	if to == nil && !strings.HasPrefix(t.Name, "std::weak_ptr<") {
@@ -53,4 +57,30 @@ func (t *Type) arrow(depth int) *Type {
 		}
 	}
 	return nil
+}
+
+// Vector returns the pointers to the first element of a std::vector and behind its
+// last, as fields of t. Behind that the block may go on: what lies there is of elements
+// that are gone. ok is false for other types, and for std::vector<bool>, whose
+// elements have no addresses.
+func (t *Type) Vector() (begin, end Scalar, ok bool) {
+	if t == nil || t.Kind != Struct || !isVector(t.Name) {
+		return begin, end, false
+	}
+	w := flattener{limit: maxSmart / 8, verbatim: true}
+	w.walk(t, "", 0, 0)
+	for _, s := range w.out {
+		switch s.Path[strings.LastIndexByte(s.Path, '.')+1:] {
+		case "_M_start", "__begin_":
+			begin = s
+		case "_M_finish", "__end_":
+			end = s
+		}
+	}
+	return begin, end, begin.Type.IsPointerTo() && end.Type.IsPointerTo()
+}
+
+// isVector: the name of a vector of libstdc++ or libc++.
+func isVector(name string) bool {
+	return strings.HasPrefix(name, "std::vector<") || strings.HasPrefix(name, "std::__1::vector<")
 }

@@ -63,6 +63,22 @@ func TestSmart(t *testing.T) {
 		t.Errorf("its own member: %+v, %v", p, err)
 	}
 
+	parts := classOf("impl", nil, Member{Name: "_M_start", Type: ptr(node)}, Member{Name: "_M_finish", Type: ptr(node)}, Member{Name: "_M_end_of_storage", Type: ptr(node)})
+	vector := classOf("std::vector<Node, std::allocator<Node> >", ptr(node), Member{Name: "_M_impl", Type: parts})
+	vector.Size = 24
+	begin, end, ok := vector.Vector()
+	if f, smart := vector.Smart(); !ok || !smart || begin.Offset != 0 || end.Offset != 8 || f.Offset != 0 || f.Path != "" {
+		t.Errorf("vector: %+v to %+v (%v), reads as %+v (%v)", begin, end, ok, f, smart)
+	}
+	holder := classOf("folder", nil, Member{Name: "id", Type: count}, Member{Name: "kids", Type: vector})
+	holder.Size = 32
+	if p := holder.PointerFields(); len(p) != 3 || p[0].Path != "kids" || p[0].End != 8 || p[1].End != 0 {
+		t.Errorf("pointers of what holds a vector: %+v", p)
+	}
+	if _, _, ok := classOf("my::vector<Node>", ptr(node), Member{Name: "_M_impl", Type: parts}).Vector(); ok {
+		t.Error("another class of that name is a std::vector")
+	}
+
 	endless := &Type{Kind: Struct, Name: "endless", Size: 8, Arrow: ptr(node)}
 	endless.Members = []Member{{Name: "self", Type: endless}}
 	if _, ok := endless.Smart(); ok {

@@ -74,6 +74,9 @@ type Scalar struct {
 	Type      *Type // the scalar's own type (for a union: the union)
 	VTable    bool
 	Union     bool // PointerFields only: lies in a union, so that other members may use its bytes
+	// End: this pointer leads to the first element of a std::vector, that which lies End
+	// bytes further behind the last; 0 elsewhere.
+	End int64
 }
 
 // IsPointerTo reports whether t points to something other than void or a function.

@@ -135,6 +135,9 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 	case types.Struct, types.Union:
 		var out []EdgeCell
 		smart, isSmart := t.Smart()
+		if begin, end, ok := t.Vector(); ok { // its other pointers lead behind elements, to none
+			return []EdgeCell{{Offset: begin.Offset, Count: 1, Stride: 8, Elem: pointee(begin.Type), Fills: endedBy(end.Offset - begin.Offset)}}
+		}
 		for _, m := range t.Members {
 			if m.VTable || m.BitSize > 0 || m.Type == nil {
 				continue
@@ -181,7 +184,7 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 			continue
 		}
 		for i := int64(0); i < cell.Count && len(out) <= maxCells; i++ {
-			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem})
+			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem, Fills: cell.Fills})
 		}
 	}
 	return out
@@ -443,8 +446,8 @@ func (c *checker) cells(t *NodeType, d *syntax.Cells) {
 		}
 		found = true
 		if d.Lo != nil && cell.Count == 1 {
-			c.errorf(d.Field.Pos, "`%s` is no array: leave out the range", d.Field.Name)
-			return
+			c.fills(cell, d, lo, hi, cond)
+			continue
 		}
 		cell.Lo, cell.Hi, cell.Cond = lo, hi, cond
 	}

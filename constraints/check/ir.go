@@ -55,6 +55,17 @@ type EdgeCell struct {
 	// over one Var, slot 0, the node.
 	Lo, Hi Expr
 	Cond   Expr
+	Fills  *Fill // nil: the cell says nothing of what it leads to
+}
+
+// Fill says which elements are in use of the array to which a pointer leads: those from
+// Lo to Hi, inclusive, none if Cond does not hold (nil: it does), all over one Var, slot
+// 0, the node that has the pointer; or, with End, those up to where the pointer leads that
+// lies End bytes behind it (std::vector).
+type Fill struct {
+	Lo, Hi Expr
+	Cond   Expr
+	End    int64
 }
 
 // Attribute is a user-defined node attribute with its rules, tried in order.

@@ -105,16 +105,17 @@ func (s *scope) base(x operand) Place {
 
 // member lowers x.name to the member's place.
 func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
+	if x.smart != nil {
+		_, _, of := s.follow(x).Member(name)
+		if _, _, own := x.smart.typ.Member(name); own && !of {
+			return s.member(*x.smart, name, pos)
+		}
+	}
 	t := s.memberType(x, name, pos)
 	if t == nil {
 		return operand{}
 	}
 	m, offset, ok := t.Member(name)
-	if !ok && x.smart != nil {
-		if _, _, own := x.smart.typ.Member(name); own {
-			return s.member(*x.smart, name, pos)
-		}
-	}
 	if !ok {
 		s.errorf(pos, "%s%s", t.NoMember(name), s.attributeHint(x, name))
 		return operand{}

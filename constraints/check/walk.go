@@ -7,6 +7,9 @@ func Walk(s *Spec, f func(Expr)) {
 	for _, t := range s.Types {
 		for i := range t.Edges {
 			w.all(t.Edges[i].Lo, t.Edges[i].Hi, t.Edges[i].Cond)
+			if f := t.Edges[i].Fills; f != nil {
+				w.all(f.Lo, f.Hi, f.Cond)
+			}
 		}
 	}
 	for _, a := range s.Attributes {

@@ -184,7 +184,7 @@ func (e *env) because(v value) string {
 		return src + ": overflow"
 	case notANumber:
 		return src + " is not a number"
-	case staleCell:
+	case staleCell, unusedElement:
 		return src + " is not in use"
 	case inCycle:
 		return "it depends on itself"

@@ -38,6 +38,7 @@ type Checker struct {
 	guess   *env    // of the last hypothetical view
 	state   *state  // of the forward check
 	base    *state  // of hypothetical checks
+	filling *env    // of inUse.Used
 	changes graph.Changes
 	visits  visits
 	cost    uint64
@@ -91,9 +92,7 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, _ Options)
 	c.reach = newReach(c)
 	c.eachSite(func(s *site) { c.strays = c.strays || s.stray })
 	g.SetReads(c.reads(), pathFields(spec))
-	g.SetApplies(func(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
-		return c.env(v).applies(o, k, i) == yes
-	})
+	g.SetUses(inUse{c})
 	return c
 }
 

@@ -42,6 +42,7 @@ type env struct {
 	trails  map[trailKey]*trail
 	refs    [][]graph.Ref // scratch by depth of use
 	depth   int
+	filled  filled // the array last asked about
 }
 
 const unbound = math.MinInt64
@@ -68,6 +69,7 @@ func (e *env) reset(v mgpp.View) {
 	clear(e.sums)
 	clear(e.reaches)
 	clear(e.trails)
+	e.filled = filled{}
 	e.bytes.Written = e.flags[:0]
 }
 
@@ -155,6 +157,12 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 			l.bad = undef(outsideBlock, at)
 			return l
 		}
+	}
+	if l.obj != 0 && !e.uses(l.obj, int64(l.addr-e.g.Object(l.obj).Addr)) {
+		for i := range p.Steps {
+			e.leads(outsideBlock, p.Steps[i].I)
+		}
+		l.bad = undef(unusedElement, at)
 	}
 	if p.Cell != nil && l.obj != 0 && p.Cell.Stride > 0 {
 		elem := (int64(l.addr-start) - p.Cell.Offset) / p.Cell.Stride
@@ -396,41 +404,6 @@ func (e *env) isSentinel(o graph.ObjID) bool {
 		}
 	}
 	return false
-}
-
-// applies tells whether an element of a conditional cell counts.
-func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
-	if c.Cond == nil && c.Lo == nil && c.Hi == nil {
-		return yes
-	}
-	outside := e.outside
-	e.push()
-	e.vars[0] = o
-	r := e.inUse(c, elem)
-	e.pop()
-	e.outside = outside
-	return r
-}
-
-// inUse evaluates the cell's condition and range on the node in slot 0.
-func (e *env) inUse(c *check.EdgeCell, elem int64) tri {
-	r := yes
-	if c.Cond != nil {
-		r = e.eval(c.Cond).tri()
-	}
-	for i, bound := range [2]check.Expr{c.Lo, c.Hi} {
-		if bound == nil || r == no {
-			continue
-		}
-		n := e.eval(bound)
-		switch {
-		case !n.defined():
-			r = unknown
-		case i == 0 && elem < n.int(), i == 1 && elem > n.int():
-			r = no
-		}
-	}
-	return r
 }
 
 // scalar reads a number.

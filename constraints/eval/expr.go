@@ -123,6 +123,10 @@ func (e *env) fieldN(x *check.FieldN) value {
 		return undef(w, x)
 	}
 	addr := base.addr + trace.Addr(off+s.Offset)
+	if base.obj != 0 && !e.uses(base.obj, int64(addr-e.g.Object(base.obj).Addr)) {
+		e.leads(outsideBlock, x.N)
+		return undef(unusedElement, x)
+	}
 	var v value
 	if s.Type.Kind == types.Pointer && !s.VTable {
 		v = e.loadPointer(addr, e.maskAt(x.Of, off+s.Offset), x.Of, s.Type.Elem, x)
@@ -326,8 +330,15 @@ func (e *env) builtin(x *check.Builtin) value {
 	case check.BuiltinExists:
 		return e.exists(x)
 	}
-	o, bad := e.object(x.Base, nil)
-	if o == 0 {
+	var want *check.NodeType
+	if x.Kind == check.BuiltinCount {
+		want = pointee(x.Base)
+	}
+	o, bad := e.object(x.Base, want)
+	switch {
+	case o == 0 && x.Kind == check.BuiltinCount && bad.why == throughNull:
+		return number(0) // NULL has no elements
+	case o == 0:
 		return bad
 	}
 	if e.rec != nil {
@@ -337,7 +348,8 @@ func (e *env) builtin(x *check.Builtin) value {
 	case check.BuiltinSize:
 		return number(int64(e.g.Size(o, e.t)))
 	case check.BuiltinCount:
-		return number(int64(e.g.Size(o, e.t)) / elemSize(e.g.Object(o).Type))
+		lo, hi := e.part(o)
+		return number((hi - lo) / elemSize(e.g.Object(o).Type))
 	}
 	return number(e.dangling(o))
 }

@@ -96,6 +96,33 @@ sort:  btnode X; for I in 1 to X.n - 1, X.key[I - 1] < X.key[I];
 down:  btnode X, Y; X -> Y => Y.n <= X.n;
 acyc:  btnode X, Y; X ->> Y => Y !->> X;
 `, []shape{{"btnode", 40, []uint64{16, 24, 32}, []uint64{0, 4, 8, 12}, false}}},
+	"filled": {`
+struct item { int key; int pad; struct item *next; };
+struct bag { int n; int from; int some; int pad; struct item **item; int *num; };
+type item; type bag;
+ARRAY items OF struct item *;
+ARRAY nums OF int;
+cells bag: item[from..n - 1] if some != 2;
+cells bag: num[0..n];
+together bag, items, item;
+single: item X;  X.INDEGREE(items) <= 1;
+reach:  bag B; item X;  X.key == 1 => B ->> X;
+owned:  item X;  X.INDEGREE >= 1;
+keys:   items A;  for I in 1 to A.COUNT, A[I] == NULL or A[I].key < 3;
+via:    bag B;  B.item != NULL => for I in 0 to 5, B.item[I] == NULL or B.item[I].key > 0;
+count:  bag B;  B.item.COUNT <= B.n;
+nums:   nums X;  for I in 1 to X.COUNT - 1, X[I] <= X[I + 1];
+sum:    bag B;  B.n < 3 => SUM(I in 0 to B.n: B.num[I]) < 4;
+dang:   items A;  A.DANGLING == 0;
+acyc:   item X;  X !->> X;
+bag.BEST; bag B;  B.BEST = (B.item == NULL or B.item.COUNT == 0) ? 0 : B.item[0].key;
+best:   bag B;  B.BEST < 3;
+`, []shape{
+		{"item", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"bag", 32, []uint64{16, 24}, []uint64{0, 4, 8}, false},
+		{"items", 24, []uint64{0, 8, 16}, nil, true},
+		{"nums", 20, nil, []uint64{0, 4, 8, 12, 16}, true},
+	}},
 	"unread": {`
 struct item { int key; int pad; struct item *next; struct item *peer; int last; int tail; char *text; long spare[2]; };
 struct chunk { struct chunk *next; long a, b; };

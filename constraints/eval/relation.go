@@ -183,6 +183,9 @@ func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []gr
 
 // predecessors appends the objects with edges to o.
 func (e *env) predecessors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepIn, Obj: o})
+	}
 	refs := e.inRefs(o)
 	for i := range refs {
 		r := &refs[i]

@@ -22,22 +22,23 @@ const (
 type why uint8
 
 const (
-	_            why = iota
-	throughNull      // read through NULL
-	throughDead      // read through a dangling pointer
-	throughWild      // read through a pointer to nothing known
-	notExpected      // read through a pointer to something else
-	unwritten        // never written, or partly
-	outsideArray     // index outside the array
-	outsideBlock     // outside the allocation
-	byZero           // division by zero
-	overflow         // of 64-bit arithmetic, a shift or a conversion
-	notANumber       // NaN
-	staleCell        // an element that its condition excludes
-	inCycle          // an attribute that depends on itself
-	noRule           // no rule of the attribute applies
-	notScalar        // wider than a number
-	tooDeep          // internal: the attribute's evaluation is suspended
+	_             why = iota
+	throughNull       // read through NULL
+	throughDead       // read through a dangling pointer
+	throughWild       // read through a pointer to nothing known
+	notExpected       // read through a pointer to something else
+	unwritten         // never written, or partly
+	outsideArray      // index outside the array
+	outsideBlock      // outside the allocation
+	byZero            // division by zero
+	overflow          // of 64-bit arithmetic, a shift or a conversion
+	notANumber        // NaN
+	staleCell         // an element that its condition excludes
+	unusedElement     // of an array, outside of what a pointer to it says is in use
+	inCycle           // an attribute that depends on itself
+	noRule            // no rule of the attribute applies
+	notScalar         // wider than a number
+	tooDeep           // internal: the attribute's evaluation is suspended
 )
 
 // value is one of the language's values. Undefined ones say why, and where:

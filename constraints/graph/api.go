@@ -90,7 +90,15 @@ type Options struct {
 	// Bias is added to the file addresses of Spec.Nils to have those of the
 	// process.
 	Bias trace.Addr
-	// Applies tells whether element i of a conditional cell of o counts in a
-	// view (language.md, "conditional cells"). Nil: all do.
-	Applies func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool
+	// Uses tells which cells count. Nil: all do.
+	Uses Uses
+}
+
+// Uses tells what of an object is in use in a view (language.md, "cells").
+type Uses interface {
+	// Applies tells whether element i of a cell of o counts.
+	Applies(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool
+	// Used is the part of o, in bytes from its start, that is in use: less than all
+	// of it where o is an array to which a pointer leads that says so (check.Fill).
+	Used(v mgpp.View, o ObjID) (lo, hi int64)
 }

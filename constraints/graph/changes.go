@@ -220,6 +220,7 @@ func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 // spread carries dirt along edges: the objects that dirty cells lead to, in
 // either view, have other in-edges.
 func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
+	g.refill(v0, v1, c)
 	for i := 0; i < len(c.Dirt); i++ { // grows: the targets are appended
 		d := c.Dirt[i]
 		if d.Mask == 0 {
@@ -239,6 +240,55 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
 				g.markTargets(v, d.Obj, mask, c)
 			}
 		}
+	}
+}
+
+// refill notes the elements of arrays that are in use in one of the views only, since
+// something changed that says so.
+func (g *Graph) refill(v0, v1 mgpp.View, c *Changes) {
+	if g.opts.Uses == nil {
+		return
+	}
+	for i, n := 0, len(c.Dirt); i < n; i++ {
+		d := c.Dirt[i]
+		if b := &g.objs[d.Obj]; b.lay.fills && (d.Mask != 0 || d.Life) {
+			for _, v := range [2]mgpp.View{v0, v1} {
+				g.eachFilled(v, d.Obj, func(array ObjID) { g.reused(v0, v1, array, c) })
+			}
+		}
+	}
+}
+
+// eachFilled calls f for the arrays to which pointers of o lead that say what of them is in use.
+func (g *Graph) eachFilled(v mgpp.View, o ObjID, f func(array ObjID)) {
+	t := v.Time()
+	if !g.Alive(o, t) {
+		return
+	}
+	b := &g.objs[o]
+	for ci := range b.lay.cells {
+		k := b.lay.cells[ci].EdgeCell
+		if k.Fills == nil {
+			continue
+		}
+		for e, n := int64(0), elems(k, g.Size(o, t)); e < n; e++ {
+			if to := g.resolve(v.Target(cellAddr(b, k, e), k.Mask), k.Elem, b.Type, t); to != 0 {
+				f(to)
+			}
+		}
+	}
+}
+
+// reused marks what of an array is in use in one view, but not in the other.
+func (g *Graph) reused(v0, v1 mgpp.View, array ObjID, c *Changes) {
+	if !g.Alive(array, v0.Time()) || !g.Alive(array, v1.Time()) {
+		return // its life has changed, which says more
+	}
+	lo0, hi0 := g.opts.Uses.Used(v0, array)
+	lo1, hi1 := g.opts.Uses.Used(v1, array)
+	size := g.Size(array, v1.Time())
+	if mask := Parts(min(lo0, lo1), max(lo0, lo1), size) | Parts(min(hi0, hi1), max(hi0, hi1), size); mask != 0 {
+		c.Of(array).Mask |= mask
 	}
 }
 

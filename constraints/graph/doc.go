@@ -33,7 +33,7 @@
 // of the history in every view.
 //
 // What it does not do: it evaluates no expressions. Conditional cells
-// ("cells T: child[0..n] if leaf == 0") are filtered by whoever can, see
-// Options.Applies. A sentinel that a field names ("nil T.sentinel") is an
+// ("cells T: child[0..n] if leaf == 0") and elements of an array that are not in use
+// (of a std::vector, those behind its last) are filtered by whoever can, see Uses. A sentinel that a field names ("nil T.sentinel") is an
 // object like any other here; package eval makes it NULL.
 package graph

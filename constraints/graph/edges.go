@@ -180,7 +180,7 @@ func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 }
 
 func (g *Graph) applies(v mgpp.View, r Ref) bool {
-	return r.Cell.Cond == nil && r.Cell.Lo == nil || g.opts.Applies == nil || g.opts.Applies(v, r.From, r.Cell, r.Elem)
+	return g.opts.Uses == nil || g.opts.Uses.Applies(v, r.From, r.Cell, r.Elem)
 }
 
 func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {

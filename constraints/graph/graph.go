@@ -123,11 +123,9 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	return g
 }
 
-// SetApplies installs Options.Applies after the fact: the evaluator needs the
-// graph before it can answer.
-func (g *Graph) SetApplies(f func(v mgpp.View, o ObjID, c *check.EdgeCell, i int64) bool) {
-	g.opts.Applies = f
-}
+// SetUses installs Options.Uses after the fact: the evaluator needs the graph before
+// it can answer.
+func (g *Graph) SetUses(u Uses) { g.opts.Uses = u }
 
 // Spec returns the specification.
 func (g *Graph) Spec() *check.Spec { return g.spec }

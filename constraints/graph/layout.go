@@ -14,6 +14,7 @@ type layout struct {
 	cells []cell
 	fixed int // slots of the cells with a fixed number of elements
 	flex  bool
+	fills bool // some cell says which elements of an array are in use
 
 	some  bool     // only some bytes matter (reads.go)
 	words []uint64 // by word of 8 bytes, a bit: it matters
@@ -62,6 +63,7 @@ func (l *layout) add(c *check.EdgeCell, edge bool) {
 	} else {
 		l.fixed += int(c.Count)
 	}
+	l.fills = l.fills || c.Fills != nil
 	l.cells = append(l.cells, k)
 }
 
@@ -81,7 +83,7 @@ func (l *layout) addHidden(t *types.Type) {
 	for _, s := range fields {
 		if !covered[s.Offset] {
 			covered[s.Offset] = true
-			l.add(&check.EdgeCell{Name: s.Path, Offset: s.Offset, Count: 1, Stride: 8, Elem: s.Type.Elem}, false)
+			l.add(check.HiddenCell(s), false)
 		}
 	}
 }

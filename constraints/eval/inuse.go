@@ -1,0 +1,172 @@
+package eval
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// This file says which pointer cells are in use: conditional ones, and the elements of
+// arrays to which a pointer leads that says how far they are filled.
+
+// inUse answers graph.Uses.
+type inUse struct{ *Checker }
+
+// Applies implements graph.Uses.
+func (c inUse) Applies(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
+	if k.Cond == nil && k.Lo == nil && k.Hi == nil && !isArray(c.g, o) {
+		return true
+	}
+	return c.env(v).applies(o, k, i) == yes
+}
+
+// Used implements graph.Uses. What it evaluates depends on no attribute, so that
+// evaluators that are just being made can be brought up to date by what it says.
+func (c inUse) Used(v mgpp.View, o graph.ObjID) (lo, hi int64) {
+	if c.filling == nil {
+		c.filling = newEnv(c.Checker, v)
+	} else {
+		c.filling.reset(v)
+	}
+	return c.filling.part(o)
+}
+
+func isArray(g *graph.Graph, o graph.ObjID) bool {
+	t := g.Object(o).Type
+	return t != nil && t.Array
+}
+
+// applies tells whether an element of a cell counts.
+func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
+	r := yes
+	if c.Cond != nil || c.Lo != nil || c.Hi != nil {
+		r = e.onNode(o, func() tri { return e.inRange(c.Lo, c.Hi, c.Cond, elem) })
+	}
+	if r == yes && !e.uses(o, c.Offset+elem*c.Stride) {
+		r = no
+	}
+	return r
+}
+
+// onNode evaluates what is said of a node in slot 0.
+func (e *env) onNode(o graph.ObjID, f func() tri) tri {
+	outside := e.outside
+	e.push()
+	e.vars[0] = o
+	r := f()
+	e.pop()
+	e.outside = outside
+	return r
+}
+
+// inRange tells whether an element is in a range that counts.
+func (e *env) inRange(lo, hi, cond check.Expr, elem int64) tri {
+	r := yes
+	if cond != nil {
+		r = e.eval(cond).tri()
+	}
+	for i, bound := range [2]check.Expr{lo, hi} {
+		if bound == nil || r == no {
+			continue
+		}
+		n := e.eval(bound)
+		switch {
+		case !n.defined():
+			r = unknown
+		case i == 0 && elem < n.int(), i == 1 && elem > n.int():
+			r = no
+		}
+	}
+	return r
+}
+
+// uses tells whether the byte at an offset of an object is in use.
+func (e *env) uses(o graph.ObjID, off int64) bool {
+	if !isArray(e.g, o) {
+		return true
+	}
+	lo, hi := e.part(o)
+	return lo <= off && off < hi
+}
+
+// filled is how far an array is in use, as far as one recorder has been told.
+type filled struct {
+	obj    graph.ObjID
+	rec    *recorder
+	lo, hi int64
+}
+
+// part returns which bytes of an object are in use: of an array to which pointers lead
+// that say so, what they say together, else all.
+func (e *env) part(o graph.ObjID) (lo, hi int64) {
+	size := int64(e.g.Size(o, e.t))
+	if !isArray(e.g, o) {
+		return 0, size
+	}
+	if f := &e.filled; f.obj == o && f.rec == e.rec {
+		return f.lo, f.hi
+	}
+	if e.rec != nil {
+		e.rec.dep(Dep{Kind: DepIn, Obj: o})
+	}
+	said := false
+	refs := e.inRefs(o)
+	for i := range refs {
+		r := &refs[i]
+		if r.Cell.Fills == nil || r.Off != 0 || !e.g.Alive(r.From, e.t) {
+			continue
+		}
+		a, b, ok := e.fill(r, size, elemSize(e.g.Object(o).Type))
+		switch {
+		case !ok:
+		case !said:
+			lo, hi, said = a, b, true
+		default:
+			lo, hi = min(lo, a), max(hi, b)
+		}
+	}
+	e.done()
+	if !said {
+		hi = size
+	}
+	e.filled = filled{o, e.rec, lo, hi}
+	return lo, hi
+}
+
+// fill evaluates what a pointer says of the array of a size to which it leads. ok is false
+// where that is not known.
+func (e *env) fill(r *graph.Ref, size, elem int64) (lo, hi int64, ok bool) {
+	f := r.Cell.Fills
+	if f.End != 0 {
+		begin, known := e.word(r.Addr)
+		end, known2 := e.word(r.Addr + trace.Addr(f.End))
+		return 0, int64(min(end-begin, uint64(size))), known && known2 && end >= begin
+	}
+	from, to := int64(0), size/elem-1
+	in := e.onNode(r.From, func() tri {
+		if f.Cond != nil {
+			if c := e.eval(f.Cond).tri(); c != yes {
+				return c
+			}
+		}
+		a, b := e.eval(f.Lo), e.eval(f.Hi)
+		if !a.defined() || !b.defined() {
+			return unknown
+		}
+		from, to = max(from, a.int()), min(to, b.int())
+		return yes
+	})
+	if in == no || from > to {
+		return 0, 0, in != unknown
+	}
+	return from * elem, (to + 1) * elem, in == yes
+}
+
+// word reads the 8 bytes at addr. ok is false if they are not all known.
+func (e *env) word(addr trace.Addr) (w uint64, ok bool) {
+	if e.read(addr, 8, nil) != 0 {
+		return 0, false
+	}
+	return e.decode(8, word.Type).bits, true
+}
