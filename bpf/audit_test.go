@@ -142,7 +142,7 @@ func audited(t *testing.T, path string, args ...string) (m *memory, known, diffe
 		t.Fatal(err)
 	}
 	if at := lastResolver(t, path); at != 0 {
-		if err := p.RunTo(ctx, at); err != nil {
+		if _, err := p.RunTo(ctx, at); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -239,7 +239,7 @@ func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 		}
 	}
 	if at, ok := images[0].File.LastResolver(); ok && images[0].File.Static() {
-		if err := p.RunTo(ctx, images[0].Bias+at); err != nil {
+		if _, err := p.RunTo(ctx, images[0].Bias+at); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"mgtrace/bpf"
 	"mgtrace/capture"
-	"mgtrace/capture/observe"
 	"mgtrace/inline"
 	"mgtrace/objfile"
 	"mgtrace/probe"
@@ -82,6 +81,14 @@ func (l *live) capture() error {
 	if err != nil {
 		return err
 	}
+	if l.every == nil && (names[0] == engineStep || names[0] == engineTranslate) {
+		if err := l.follow(names); err != nil {
+			return err
+		}
+	}
+	if l.every != nil {
+		return l.captureFollowed()
+	}
 	before := l.prog
 	var errs []error
 	for _, name := range names {
@@ -123,29 +130,16 @@ func (l *live) reasonFor(name string, auto bool) string {
 
 // attach puts the probes of one engine in. The process is held.
 func (l *live) attach(name string) (engine, error) {
-	unwind := capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
-		im, ok := l.symbols.Image(trace.Addr(pc))
-		if !ok || im.Obj == nil {
-			return nil, 0, false
-		}
-		return im.Obj, uint64(im.Bias), true
-	}, unwindDepth)
-	if l.o.Capture.counts {
-		unwind = nil
-	}
-	static := len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members)+len(l.spec.Reaches) > 0
 	if name == engineKernel && l.plan.Inside {
 		return nil, errors.New("the kernel's probes leave out what an allocator writes into its own memory: use --engine inline")
 	}
+	unwind, static := l.unwinder(), l.wantsStatic()
 	if name == engineKernel {
 		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
 		if err != nil {
 			return nil, err // not e: a nil pointer is no nil engine
 		}
 		return newKernelProbes(e), nil
-	}
-	if name == engineTranslate || name == engineStep {
-		return l.attachFull(name, observe.DeliveryOptions{Unwind: unwind, Static: static})
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
 		Filter: !l.o.Capture.Everything && filterable(l.spec)})
@@ -158,6 +152,25 @@ func (l *live) attach(name string) (engine, error) {
 	l.warnings = e.Warnings
 	l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)
 	return e, nil
+}
+
+// wantsStatic says whether stores to static data are wanted.
+func (l *live) wantsStatic() bool {
+	return len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members)+len(l.spec.Reaches) > 0
+}
+
+// unwinder tells the calls around an allocation; nil: nobody wants to know.
+func (l *live) unwinder() capture.Unwinder {
+	if l.o.Capture.counts {
+		return nil
+	}
+	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
+		im, ok := l.symbols.Image(trace.Addr(pc))
+		if !ok || im.Obj == nil {
+			return nil, 0, false
+		}
+		return im.Obj, uint64(im.Bias), true
+	}, unwindDepth)
 }
 
 // logTactics says how the sites are probed.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,16 +11,22 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"mgtrace/capture/observe"
 	"mgtrace/flow"
+	"mgtrace/probe"
 	"mgtrace/report"
 	"mgtrace/step"
+	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
 )
 
 // full is a recording of all executed instructions.
 type full struct {
+	id   string // what trace and flow have in common
 	path string
 	file *os.File
 	w    *flow.Writer
@@ -67,16 +74,16 @@ func (l *live) beginFull() error {
 		return errors.New("--full writes the executed instructions beside the trace: say where with -o FILE")
 	case l.o.Last > 0:
 		return errors.New("--full and --last do not go together: limit the part with --from, --to or --around")
-	case l.before != nil:
-		return errors.New("--full needs a program that mgtrace starts: use record --full")
 	}
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return err
 	}
-	l.prog.Flow = hex.EncodeToString(id[:])
-	f := &full{path: flow.Path(l.o.Record), window: l.o.Capture.Window}
-	var err error
+	f := &full{id: hex.EncodeToString(id[:]), path: flow.Path(l.o.Record), window: l.o.Capture.Window}
+	exe, err := l.proc.Exe()
+	if err != nil {
+		return err
+	}
 	if f.file, err = os.Create(f.path); err != nil {
 		return fmt.Errorf("record the instructions: %w", err)
 	}
@@ -84,40 +91,111 @@ func (l *live) beginFull() error {
 	if a := l.o.Capture.Around; a != "" {
 		part = "--around " + a
 	}
-	f.w = flow.NewWriter(f.file, flow.Head{Trace: l.prog.Flow, Path: l.prog.Path, Args: l.o.Args, Engine: engineOf(&l.o.Capture), Part: part})
+	f.w = flow.NewWriter(f.file, flow.Head{Trace: f.id, Path: exe, Args: l.o.Args, Engine: engineOf(&l.o.Capture), Part: part})
 	l.full = f
+	if f.on = l.o.Capture.Around == "" && f.window.From == "" && f.window.After == 0; !f.on {
+		f.w.Pause()
+	}
 	return nil
 }
 
-// attachFull puts one of the engines in that tell all instructions.
-func (l *live) attachFull(name string, o observe.DeliveryOptions) (engine, error) {
+// everything is an engine that sees every instruction, also before there is a plan.
+type everything interface {
+	engine
+	Recording(on bool) error
+	RunTo(ctx context.Context, addrs ...uint64) (uint64, error)
+	Native(f func() error) error
+	Begin(plan *probe.Plan, o observe.DeliveryOptions) error
+}
+
+// follow makes the first of some engines see all instructions from here on.
+func (l *live) follow(names []string) error {
 	var w *flow.Writer
 	if l.full != nil {
 		w = l.full.w
 	}
-	var e interface {
-		engine
-		Recording(on bool) error
+	var errs []error
+	for _, name := range names {
+		e, err := followBy(name, l.proc, w)
+		if err == nil {
+			l.every, l.eng, l.followed = e, e, name
+			if l.full == nil {
+				return nil
+			}
+			l.full.recording = e.Recording
+			return l.full.began(l.proc)
+		}
+		errs = append(errs, fmt.Errorf("engine %s: %w", name, err))
+		l.o.Capture.log("engine %s can not serve: %v", name, err)
 	}
-	var err error
+	return errors.Join(errs...)
+}
+
+// followBy returns no pointer that is nil in an interface.
+func followBy(name string, p *target.Process, w *flow.Writer) (everything, error) {
 	if name == engineStep {
-		e, err = step.Attach(l.plan, l.proc, step.Options{DeliveryOptions: o, Flow: w})
-	} else {
-		e, err = translated.Record(l.plan, l.proc, translated.RecordOptions{DeliveryOptions: o, Flow: w})
+		e, err := step.Attach(p, w)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
 	}
+	e, err := translated.Record(p, w, translated.Options{})
 	if err != nil {
-		return nil, err // not e: a nil pointer is no nil engine
-	}
-	if l.full != nil {
-		l.full.recording = e.Recording
+		return nil, err
 	}
 	return e, nil
+}
+
+// began records what the kernel wrote for a program that stands at its exec: arguments
+// and environment.
+func (f *full) began(p *target.Process) error {
+	regs, err := p.Regs(p.PID())
+	if err != nil {
+		return err
+	}
+	maps, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	stack, ok := mem.FindMap(maps, regs.RSP)
+	if !ok {
+		return fmt.Errorf("the program has no stack at %#x", regs.RSP)
+	}
+	return f.w.Other(&flow.Record{
+		Kind: flow.Define, Cause: flow.BySyscall, Thread: trace.ThreadID(p.PID()), Number: unix.SYS_EXECVE,
+		Mem: flow.Ranges([][2]uint64{{regs.RSP, stack.Hi}}),
+	})
+}
+
+// native calls f while the program, which is held, can execute its own code.
+func (l *live) native(f func() error) error {
+	if l.every == nil {
+		return f()
+	}
+	return l.every.Native(f)
+}
+
+// captureFollowed plans, and has the engine that follows the program record events too.
+func (l *live) captureFollowed() error {
+	began := time.Now()
+	l.prog.Engine = l.followed
+	if l.full != nil {
+		l.prog.Flow = l.full.id
+	}
+	if err := l.native(func() error { return l.prepare(true) }); err != nil {
+		return err
+	}
+	if err := l.every.Begin(l.plan, observe.DeliveryOptions{Unwind: l.unwinder(), Static: l.wantsStatic()}); err != nil {
+		return fmt.Errorf("engine %s: %w", l.followed, err)
+	}
+	l.o.Capture.log("engine %s: %s; ready in %s", l.followed, l.reasonFor(l.followed, false), time.Since(began).Round(time.Millisecond))
+	return nil
 }
 
 // limitFull has only the instructions of a part recorded; events are recorded all.
 func (l *live) limitFull() error {
 	f, o := l.full, &l.o.Capture
-	f.on = true
 	f.limited = o.Around != "" || o.Window.set()
 	if !f.limited {
 		return nil
@@ -132,13 +210,8 @@ func (l *live) limitFull() error {
 	if f.from, err = l.functions("--from", o.Window.From); err != nil {
 		return err
 	}
-	if f.to, err = l.functions("--to", o.Window.To); err != nil {
-		return err
-	}
-	if o.Around != "" || o.Window.From != "" || o.Window.After > 0 {
-		return f.turn(false)
-	}
-	return nil
+	f.to, err = l.functions("--to", o.Window.To)
+	return err
 }
 
 func (f *full) turn(on bool) error {

@@ -30,6 +30,9 @@ type live struct {
 	prog    trace.Program
 	eng     engine
 
+	every    everything // eng, if it sees every instruction; else nil
+	followed string     // its name
+
 	// What the engine warns of that it has not told yet; nil: it never does.
 	warnings func() []string
 
@@ -67,7 +70,8 @@ type live struct {
 // it returns; nothing of its own has run. The caller closes it.
 func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 	l = &live{o: o}
-	if _, err := enginesFor(&o.Capture); err != nil {
+	names, err := enginesFor(&o.Capture)
+	if err != nil {
 		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
@@ -82,16 +86,23 @@ func launch(ctx context.Context, o RunOptions) (l *live, err error) {
 			started.close()
 		}
 	}()
-	if err := l.proc.RunToLoaded(ctx); err != nil {
+	runTo := target.Runner(l.proc.RunTo)
+	if o.Capture.Full {
+		if err := l.beginFull(); err != nil {
+			return nil, err
+		}
+		if err := l.follow(names); err != nil {
+			return nil, err
+		}
+		runTo = l.every.RunTo
+	}
+	if err := l.proc.RunToLoadedBy(ctx, runTo); err != nil {
 		return nil, fmt.Errorf("load %s: %w", o.Program, err)
 	}
-	if err := l.load(); err != nil {
+	if err := l.native(l.load); err != nil {
 		return nil, err
 	}
-	if err := l.startStatic(ctx); err != nil {
-		return nil, err
-	}
-	if err := l.beginFull(); err != nil {
+	if err := l.startStatic(ctx, runTo); err != nil {
 		return nil, err
 	}
 	if err := l.capture(); err != nil {
@@ -165,7 +176,7 @@ func (l *live) traceStandardLibrary(files []*probe.Image) {
 // startStatic runs a static program to where its libc knows the processor, so
 // that its IFUNC resolvers tell which functions the run will use. Nothing of the
 // program's own has run by then.
-func (l *live) startStatic(ctx context.Context) error {
+func (l *live) startStatic(ctx context.Context, run target.Runner) error {
 	main := l.image(l.prog.Path)
 	if main == nil || main.Obj == nil || !main.Obj.Static() {
 		return nil
@@ -174,7 +185,7 @@ func (l *live) startStatic(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	if err := l.proc.RunTo(ctx, uint64(main.Bias)+at); err != nil {
+	if _, err := run(ctx, uint64(main.Bias)+at); err != nil {
 		return fmt.Errorf("start the static program %s: %w", l.o.Program, err)
 	}
 	return nil

@@ -138,7 +138,7 @@ type Event struct {
 type Cause struct {
 	Kind   CauseKind
 	Number int64  // of the system call, of the signal
-	PC     uint64 // of a Fault: the instruction's address
+	PC     uint64 // of a Fault: the instruction's address; of a Syscall: where it returns, 0: unknown
 }
 
 // CauseKind is a kind of Cause.

@@ -2,7 +2,9 @@
 // (PTRACE_SINGLESTEP). It gives the events of a capture plan as every engine does, and
 // writes the flow: all instructions with the addresses of their memory accesses.
 //
-//	e, err := step.Attach(plan, proc, step.Options{Flow: flow.NewWriter(file, head)})
+//	e, err := step.Attach(proc, flow.NewWriter(file, head))  // proc stands at its exec
+//	at, err := e.RunTo(ctx, main)                             // recording already
+//	err = e.Begin(plan, observe.DeliveryOptions{})            // from here on there are events
 //	err = e.Run(ctx, sink)
 //
 // An instruction costs tens of microseconds. It is the reference that faster engines

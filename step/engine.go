@@ -14,13 +14,8 @@ import (
 	"mgtrace/trace"
 )
 
-// Options of an engine; zero values stand for the defaults.
-type Options struct {
-	observe.DeliveryOptions
-	Flow *flow.Writer // nil: events only
-}
-
-// Engine records one process. Attach makes it, Run gives the events, Close ends it.
+// Engine records one process: its instructions from Attach on, its events from Begin on.
+// Run gives these to a sink; Close ends the engine.
 //
 // All work is done on the tracer's goroutine, instruction by instruction: what the
 // program has done is with the sink before it goes on.
@@ -32,41 +27,71 @@ type Engine struct {
 	flow    *writer
 	threads map[int]*thread
 	pieces  map[uint64]*piece
-	notify  uint64 // where the dynamic linker tells of changes; 0: nobody knows
-	xsave   uint32 // bytes that xsave may write
+	notify  uint64   // where the dynamic linker tells of changes; 0: nobody knows
+	halts   []uint64 // of RunTo
+	halted  uint64   // which of them it was
+	xsave   uint32   // bytes that xsave may write
 	over    bool
 }
 
-// Attach makes the process, which must be held, execute step by step. The plan is one
-// for engines in the process (probe.Options.InProcess).
-func Attach(plan *probe.Plan, p *target.Process, o Options) (*Engine, error) {
-	brk, err := p.Syscall(unix.SYS_BRK, 0)
-	if err != nil {
-		return nil, err
-	}
-	notify, err := p.LinkerNotify()
-	if err != nil {
-		return nil, err
-	}
-	maps, err := p.Maps()
-	if err != nil {
-		return nil, err
-	}
-	d := observe.NewDelivery(plan, observe.Images(plan, maps), p, brk, o.DeliveryOptions)
+// Attach makes the process, which must be held, execute step by step, and what it
+// executes be written to w; nil: nobody wants to know.
+func Attach(p *target.Process, w *flow.Writer) (*Engine, error) {
+	d := observe.NewDelivery(p)
 	e := &Engine{
-		Delivery: d, proc: p, flow: newWriter(o.Flow, &d.Instant), threads: map[int]*thread{}, pieces: map[uint64]*piece{},
-		notify: notify, xsave: target.XsaveSize(),
+		Delivery: d, proc: p, flow: newWriter(w, &d.Instant), threads: map[int]*thread{}, pieces: map[uint64]*piece{}, xsave: target.XsaveSize(),
 	}
-	if err := e.adopt(); err != nil {
+	tids, err := p.Threads()
+	if err != nil {
 		return nil, err
 	}
-	if err := e.flow.modules(e.Modules()); err != nil {
-		return nil, err
+	for _, tid := range tids {
+		if err := e.flow.begin(e.thread(tid).id, 0); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.SetInterceptor((*interceptor)(e)); err != nil {
 		return nil, err
 	}
 	return e, p.SetStepper((*stepper)(e))
+}
+
+// RunTo lets the process run until a thread is about to execute the instruction at one of
+// some addresses, and returns which. To be called before Run of the process.
+func (e *Engine) RunTo(ctx context.Context, addrs ...uint64) (at uint64, err error) {
+	e.halts = addrs
+	err = e.proc.RunToHalt(ctx)
+	e.halts = nil
+	return e.halted, err
+}
+
+// Native calls f while the process, which is held, can execute its own code: it always
+// can.
+func (*Engine) Native(f func() error) error { return f() }
+
+// Begin has events recorded from now on, of a plan for engines in the process
+// (probe.Options.InProcess). The process must be held.
+func (e *Engine) Begin(plan *probe.Plan, o observe.DeliveryOptions) error {
+	brk, err := e.proc.Syscall(unix.SYS_BRK, 0)
+	if err != nil {
+		return err
+	}
+	if e.notify, err = e.proc.LinkerNotify(); err != nil {
+		return err
+	}
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return err
+	}
+	e.Delivery.Begin(plan, observe.Images(plan, maps), brk, o)
+	for tid, t := range e.threads {
+		regs, err := e.proc.Regs(tid)
+		if err != nil {
+			return err
+		}
+		e.Observer.Thread(t.id, target.StackOf(e.proc.PID(), maps, &regs))
+	}
+	return e.flow.modules(e.Modules())
 }
 
 // remap looks where the files of the plan are now.
@@ -77,30 +102,6 @@ func (e *Engine) remap() {
 	}
 	e.Remap(observe.Images(e.Plan, maps))
 	e.fail(e.flow.modules(e.Modules()))
-}
-
-// adopt takes in the threads that exist.
-func (e *Engine) adopt() error {
-	tids, err := e.proc.Threads()
-	if err != nil {
-		return err
-	}
-	maps, err := e.proc.Maps()
-	if err != nil {
-		return err
-	}
-	for _, tid := range tids {
-		regs, err := e.proc.Regs(tid)
-		if err != nil {
-			return err
-		}
-		t := e.thread(tid)
-		e.Observer.Thread(t.id, target.StackOf(e.proc.PID(), maps, &regs))
-		if err := e.flow.begin(t.id, 0); err != nil {
-			return err
-		}
-	}
-	return e.flow.gap(0, "what ran before recording began: the dynamic linker, or a program that was attached to")
 }
 
 // Run gives the events to sink until the process is gone or has replaced itself; or

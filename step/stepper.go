@@ -3,6 +3,7 @@ package step
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -54,6 +55,11 @@ func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters, next bool) {
 	if e.over {
 		return false, false
 	}
+	if slices.Contains(e.halts, r.RIP) {
+		e.halted = r.RIP
+		th.Halt()
+		return false, false
+	}
 	hits := e.Hits()
 	e.about(th, t, r)
 	in := t.inst()
@@ -71,7 +77,7 @@ func (t *thread) inst() *inst {
 // about takes in the instruction that a thread is about to execute.
 func (e *Engine) about(th *target.Stopped, t *thread, r *mem.Regs) {
 	t.pending, t.before, t.index, t.mems = true, *r, -1, t.mems[:0]
-	if r.RIP == e.notify {
+	if r.RIP == e.notify && e.notify != 0 {
 		e.remap()
 	}
 	if err := e.find(th, t, r.RIP); err != nil {
@@ -161,7 +167,7 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 		if b := &t.before; b.RAX == unix.SYS_MUNMAP && r.RAX == 0 {
 			err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Unmap, Thread: t.id, Mem: appendRange(nil, b.RDI, (b.RSI+pageSize-1)&^(pageSize-1))}))
 		}
-		err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: t.id, Number: t.before.RAX, Mem: wrote}))
+		err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: t.id, Number: t.before.RAX, PC: trace.Addr(r.RIP), Mem: wrote}))
 	}
 	e.fail(errors.Join(err, e.flow.err))
 }

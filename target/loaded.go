@@ -22,7 +22,10 @@ const int3 = 0xcc
 // A static program is ready at its exec. Where the dynamic linker has no such
 // function, the program runs to its entry point: constructors of libraries may
 // have run by then. To be called before Run.
-func (p *Process) RunToLoaded(ctx context.Context) error {
+func (p *Process) RunToLoaded(ctx context.Context) error { return p.RunToLoadedBy(ctx, p.RunTo) }
+
+// RunToLoadedBy is RunToLoaded of a program that an engine lets run.
+func (p *Process) RunToLoadedBy(ctx context.Context, run Runner) error {
 	auxv, err := p.Auxv()
 	if err != nil {
 		return err
@@ -36,7 +39,7 @@ func (p *Process) RunToLoaded(ctx context.Context) error {
 	}
 	entry := auxv[mem.AuxEntry]
 	for {
-		at, err := p.runTo(ctx, entry, linker.notify)
+		at, err := run(ctx, entry, linker.notify)
 		if err != nil {
 			return fmt.Errorf("while its libraries are loaded: %w", err)
 		}
@@ -53,11 +56,15 @@ func (p *Process) RunToLoaded(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("return address of _dl_debug_state: %w", err)
 		}
-		if _, err := p.runTo(ctx, back); err != nil {
+		if _, err := run(ctx, back); err != nil {
 			return fmt.Errorf("while its libraries are loaded: %w", err)
 		}
 	}
 }
+
+// Runner lets a process run until a thread is about to execute the instruction at one of
+// some addresses, and returns which.
+type Runner func(ctx context.Context, addrs ...uint64) (uint64, error)
 
 // LinkerNotify is the address of the dynamic linker's _dl_debug_state, which it
 // calls before and after each change of the list of libraries; 0: there is none.
@@ -149,19 +156,26 @@ func (p *Process) readLinker(f *elf.File, base uint64, static bool) (*linker, er
 	return l, nil
 }
 
-// RunTo runs the program until a thread is about to execute the instruction at
-// addr, and leaves all threads stopped there. To be called before Run, and of
-// one-thread programs that do not fork meanwhile: a child would inherit the
-// breakpoint.
-func (p *Process) RunTo(ctx context.Context, addr uint64) error {
-	_, err := p.runTo(ctx, addr)
+// RunTo is a Runner: it sets breakpoints, and leaves all threads stopped. To be called
+// before Run, and of one-thread programs that do not fork meanwhile: a child would
+// inherit them. Addresses that are 0 are none.
+func (p *Process) RunTo(ctx context.Context, addrs ...uint64) (at uint64, err error) {
+	e := p.do(func() { at, err = p.t.runTo(ctx, addrs) })
+	return at, errors.Join(e, err)
+}
+
+// RunToHalt runs the program until [Stopped.Halt] is called, and leaves all threads
+// stopped then. To be called before Run.
+func (p *Process) RunToHalt(ctx context.Context) error {
+	_, err := p.RunTo(ctx)
 	return err
 }
 
-// runTo runs to the first of some addresses and returns which; 0 is none.
-func (p *Process) runTo(ctx context.Context, addrs ...uint64) (at uint64, err error) {
-	e := p.do(func() { at, err = p.t.runTo(ctx, addrs) })
-	return at, errors.Join(e, err)
+// Halt has RunToHalt return. The thread stays where it stands.
+func (s *Stopped) Halt() {
+	if s.t.trapped == nil {
+		s.t.trapped = s.th
+	}
 }
 
 func (t *tracer) runTo(ctx context.Context, addrs []uint64) (uint64, error) {

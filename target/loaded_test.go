@@ -99,7 +99,7 @@ func TestRunTo(t *testing.T) {
 			if _, err := s.p.ReadMemory(before, main); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.p.RunTo(t.Context(), main); err != nil {
+			if _, err := s.p.RunTo(t.Context(), main); err != nil {
 				t.Fatal(err)
 			}
 			regs, err := s.p.Regs(s.p.PID())

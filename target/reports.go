@@ -27,6 +27,8 @@ func (t *tracer) pump(ctx context.Context, limit time.Duration, cond func() bool
 		loud()
 		select {
 		case <-t.sigchld:
+		case <-t.steps():
+			t.step()
 		case <-expired:
 			return context.DeadlineExceeded
 		case <-ctx.Done():

@@ -115,6 +115,10 @@ func (t *tracer) step() {
 			return // killed meanwhile
 		}
 		waits := t.beforeStep(th, &regs)
+		if t.trapped == th {
+			th.told.is = false // halted: it is told again when it goes on
+			return
+		}
 		if t.stepper == nil {
 			t.resume(th)
 			return

@@ -39,7 +39,7 @@ func guarded(rs []Range, addr uint64) bool {
 func TestUserfault(t *testing.T) {
 	const rounds, threads = 300, 3
 	s := launch(t, Command{Path: build(t, "guard"), Args: []string{strconv.Itoa(rounds), strconv.Itoa(threads)}})
-	if err := s.p.RunTo(t.Context(), symbol(t, s.p, "ready")); err != nil {
+	if _, err := s.p.RunTo(t.Context(), symbol(t, s.p, "ready")); err != nil {
 		t.Fatal(err)
 	}
 	ranges := guardRanges(t, s.p, symbol(t, s.p, "pages"))
@@ -122,7 +122,7 @@ func openFiles(t *testing.T, pid int) int {
 // A program with a filter that kills for getpid: it is suspended, or refused.
 func TestSeccomp(t *testing.T) {
 	s := launch(t, Command{Path: build(t, "guard"), Args: []string{"1", "1", "seccomp"}})
-	if err := s.p.RunTo(t.Context(), symbol(t, s.p, "ready")); err != nil {
+	if _, err := s.p.RunTo(t.Context(), symbol(t, s.p, "ready")); err != nil {
 		t.Fatal(err)
 	}
 	pid, err := s.p.Syscall(unix.SYS_GETPID)
@@ -185,7 +185,7 @@ func BenchmarkGuard(b *testing.B) {
 				b.Fatal(err)
 			}
 			at := func(name string) uint64 { return benchSymbol(b, p, exe, name) }
-			if err := p.RunTo(b.Context(), at("ready")); err != nil {
+			if _, err := p.RunTo(b.Context(), at("ready")); err != nil {
 				b.Fatal(err)
 			}
 			rs := guardRanges(b, p, at("pages"))

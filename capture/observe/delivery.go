@@ -22,17 +22,20 @@ type DeliveryOptions struct {
 // Delivery brings what an observer reports to a sink, as events: what all engines have
 // in common that see every instruction.
 //
+// Until Begin says what the plan is, nothing is an event.
+//
 // Serve, Finish, Finished and Stats may be called by any goroutine. All else is for the
 // one that lets the program go on, the tracer's: an event is with the sink before it
 // does.
 type Delivery struct {
-	Plan     *probe.Plan
+	Plan     *probe.Plan // nil: there is none yet
 	Sites    []capture.Site
 	Images   []Image // by index in Plan.Images: where they are now
 	Observer *Observer
 	Options  DeliveryOptions // with the defaults
 	Instant  trace.Instant   // of the instruction whose hits come; 0: the flow has it not
 
+	memory    mem.Memory
 	began     time.Time
 	sink      capture.Sink
 	assembler *capture.Assembler
@@ -48,9 +51,16 @@ type Delivery struct {
 	hits, stores, filtered atomic.Uint64
 }
 
-// NewDelivery makes the observer of a plan's files, which are at images, and what brings
-// its hits to a sink. brk is the program break; 0: unknown.
-func NewDelivery(plan *probe.Plan, images []Image, memory mem.Memory, brk uint64, o DeliveryOptions) *Delivery {
+// NewDelivery makes what delivers the hits of a process with this memory.
+func NewDelivery(memory mem.Memory) *Delivery {
+	d := &Delivery{memory: memory, told: map[uint64]bool{}, served: make(chan struct{}), finished: make(chan struct{})}
+	d.Observer = New(new(probe.Plan), nil, nil, memory, Options{Static: true}, d.Take)
+	return d
+}
+
+// Begin has the hits of a plan observed from now on, whose files are at images. brk is
+// the program break; 0: unknown. The observer knows no threads.
+func (d *Delivery) Begin(plan *probe.Plan, images []Image, brk uint64, o DeliveryOptions) {
 	switch {
 	case o.Unwind == nil:
 		o.Stack = 0
@@ -60,12 +70,8 @@ func NewDelivery(plan *probe.Plan, images []Image, memory mem.Memory, brk uint64
 	if o.MaxData == 0 {
 		o.MaxData = 1 << 20
 	}
-	d := &Delivery{
-		Plan: plan, Sites: capture.Sites(plan), Images: images, Options: o, began: time.Now(), told: map[uint64]bool{},
-		served: make(chan struct{}), finished: make(chan struct{}),
-	}
-	d.Observer = New(plan, d.Sites, images, memory, Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, d.Take)
-	return d
+	d.Plan, d.Sites, d.Images, d.Options, d.began = plan, capture.Sites(plan), images, o, time.Now()
+	d.Observer = New(plan, d.Sites, images, d.memory, Options{Stack: o.Stack, MaxData: o.MaxData, Static: o.Static, Break: brk}, d.Take)
 }
 
 // Remap tells where the files of the plan are now.
@@ -178,6 +184,9 @@ func (d *Delivery) Flush() error {
 
 // Take gets the observer's hits. It waits until there is a sink.
 func (d *Delivery) Take(h *capture.Hit) error {
+	if d.Plan == nil {
+		return nil
+	}
 	if err := d.Flush(); err != nil {
 		return err
 	}

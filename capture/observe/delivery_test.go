@@ -15,7 +15,9 @@ import (
 func newDelivery() *Delivery {
 	plan := &probe.Plan{Images: []*probe.Image{{Path: "p", Traced: true}, {Path: "l"}}}
 	images := []Image{{Mapped: true, Bias: 0x40000, Code: [2]uint64{0x41000, 0x42000}}, {}}
-	return NewDelivery(plan, images, memory{}, 0, DeliveryOptions{})
+	d := NewDelivery(memory{})
+	d.Begin(plan, images, 0, DeliveryOptions{})
+	return d
 }
 
 // TestDelivery: what is taken is with the sink before it goes on, with the instant of

@@ -9,7 +9,8 @@
 // A Delivery is an observer whose hits become the events of a sink, with what such an
 // engine has to tell of itself: step.Engine and translate/engine.Recorder embed one.
 //
-//	d := observe.NewDelivery(plan, images, memory, 0, observe.DeliveryOptions{})
+//	d := observe.NewDelivery(memory)
+//	d.Begin(plan, images, 0, observe.DeliveryOptions{})
 //	go d.Serve(ctx, sink, flush)     // until d.Finish(err)
 //	d.Observer.Before(7, &regs)      // on the goroutine that lets the program go on
 //

@@ -59,7 +59,7 @@ func checkInstants(t *testing.T, file string) {
 	}
 	at := []executed{{}} // by instant
 	err = f.Scan(0, func(r *flow.Record) error {
-		if r.Kind == flow.Define && r.Cause == flow.BySyscall {
+		if r.Kind == flow.Define && r.Cause == flow.BySyscall && len(at) > 1 { // behind the exec
 			last := len(at) - 1
 			for ; at[last].thread != r.Thread; last-- {
 			}

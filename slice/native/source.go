@@ -116,7 +116,7 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 			if len(r.Mem) == 0 {
 				return nil
 			}
-			e.Cause.Kind, e.Regs = slice.Syscall, arguments
+			e.Cause.Kind, e.Cause.PC, e.Regs = slice.Syscall, uint64(r.PC), arguments
 		case flow.BySignal:
 			e.Cause.Kind = slice.SignalFrame
 		}

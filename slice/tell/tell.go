@@ -18,6 +18,7 @@ type Place struct {
 	Address    string // how it is called without a line
 	Module     string // the file that it is in
 	Own        bool   // the program's own code, not a library's
+	Linker     bool   // the dynamic linker's
 }
 
 // Program knows what addresses are called.
@@ -112,6 +113,12 @@ func (t *teller) statement(piece *slice.Piece, pc uint64) (string, report.SliceS
 		pc = piece.Cause.PC
 	default:
 		k := t.p.Kernel(piece.Cause)
+		if piece.Cause.Kind == slice.Syscall && piece.Cause.PC != 0 && !t.o.All {
+			// How a library comes to where it lies is of little interest.
+			if p := t.place(piece.Cause.PC - 1); p.Linker {
+				return "library:" + p.Module + ":" + k, report.SliceStatement{Function: k, Module: p.Module}
+			}
+		}
 		return "kernel:" + k, report.SliceStatement{Kernel: k}
 	}
 	p := t.place(pc)

@@ -88,7 +88,7 @@ func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64)
 		at.RIP = pc
 		e.rec.called(t, nr, &at)
 	}
-	e.defines(th, t, nr, regs)
+	e.defines(th, t, nr, regs, pc)
 	switch nr {
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
 		prot := t.get(translate.Prot)

@@ -39,12 +39,12 @@ var writing = syscalls.Writing()
 func callFailed(result uint64) bool { return int64(result) < 0 && int64(result) > -4096 }
 
 // defines records what a system call wrote, which has just returned with these
-// registers: the kernel keeps the arguments but for RAX.
-func (e *Engine) defines(th *target.Stopped, t *thread, nr uint64, regs *mem.Regs) {
+// registers: the kernel keeps the arguments but for RAX. The program goes on at pc.
+func (e *Engine) defines(th *target.Stopped, t *thread, nr uint64, regs *mem.Regs, pc uint64) {
 	if callFailed(regs.RAX) {
 		return
 	}
-	rec := flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Number: nr, PC: trace.Addr(regs.RIP)}
+	rec := flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Number: nr, PC: trace.Addr(pc)}
 	args := [7]uint64{0, regs.RDI, regs.RSI, regs.RDX, regs.R10, regs.R8, regs.R9}
 	add := func(addr, size uint64) {
 		for addr != 0 && size > 0 {

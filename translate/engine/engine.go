@@ -249,7 +249,7 @@ func (e *Engine) fail(err error) {
 func (e *Engine) takeExec(maps []mem.Map) error {
 	var reqs []target.SyscallReq
 	for _, m := range maps {
-		if !m.Exec || m.Lo >= highest {
+		if !m.Exec || m.Lo >= highest || e.region(m.Lo) != nil {
 			continue
 		}
 		e.space.addExec(m.Lo, m.Hi)
@@ -264,6 +264,20 @@ func (e *Engine) takeExec(maps []mem.Map) error {
 	for i := range reqs {
 		if reqs[i].Err != nil {
 			return fmt.Errorf("take PROT_EXEC from the program's code: %w", reqs[i].Err)
+		}
+	}
+	return nil
+}
+
+// giveExec gives the program's code PROT_EXEC back.
+func (e *Engine) giveExec() error {
+	reqs := e.space.withExec()
+	if err := e.proc.Syscalls(reqs); err != nil {
+		return err
+	}
+	for i := range reqs {
+		if reqs[i].Err != nil {
+			return fmt.Errorf("give the program's code PROT_EXEC back: %w", reqs[i].Err)
 		}
 	}
 	return nil
@@ -398,8 +412,13 @@ func (b *block) patch(exit int, d int32) {
 
 // forget takes the translations of [lo, hi) away: other code will be there.
 func (e *Engine) forget(lo, hi uint64) {
+	e.drop(func(b *block) bool { return b.layout.Start < hi && b.layout.PC(len(b.layout.Insts)) > lo })
+}
+
+// drop takes the translations of blocks away that are not wanted.
+func (e *Engine) drop(unwanted func(*block) bool) {
 	for pc, b := range e.byPC {
-		if pc >= hi || b.layout.PC(len(b.layout.Insts)) <= lo {
+		if !unwanted(b) {
 			continue
 		}
 		delete(e.byPC, pc)

@@ -235,7 +235,7 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 	case translate.StopSite:
 		e.stats.Sites++
 		e.drain(t)
-		e.rec.remap()
+		e.rec.reached(th, b.layout.Start)
 		return nil
 	case translate.StopRefused:
 		return e.refuse(t, b.layout.Start, b.why)
@@ -325,9 +325,8 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	if err := child.SetRegs(regs); err != nil {
 		return
 	}
-	for _, m := range e.space.exec {
-		prot := uint64(unix.PROT_READ | unix.PROT_EXEC)
-		if _, err := child.Syscall(unix.SYS_MPROTECT, m.Lo, m.Hi-m.Lo, prot); err != nil && !errors.Is(err, unix.ESRCH) && m.Hi < highest {
+	for _, req := range e.space.withExec() {
+		if _, err := child.Syscall(req.Nr, req.Args[:3]...); err != nil && !errors.Is(err, unix.ESRCH) {
 			e.fail(fmt.Errorf("give a forked child its code back: %w", err))
 			return
 		}

@@ -22,8 +22,10 @@ const (
 	noteStores = noteSites + maxNotes*layout.SiteSize
 	noteCalls  = noteStores + maxNotes*layout.StoreDescSize
 	noteFuncs  = noteCalls + 1<<16
+	notesSize  = noteFuncs + maxFuncs*layout.FuncSize
 
 	maxNotes = 1 << 21
+	maxFuncs = 1 << 16
 )
 
 // notes is what the hook routine of the in-process engine (package inline/hook) knows
@@ -37,12 +39,18 @@ type notes struct {
 }
 
 // shareNotes maps the routine's process block and tables.
-func (e *Engine) shareNotes(plan *probe.Plan, sites []capture.Site, o observe.DeliveryOptions) (*notes, error) {
-	n := &notes{plan: plan, sites: sites}
+func (e *Engine) shareNotes() (n *notes, err error) {
+	n = new(notes)
+	n.mem, err = e.shared.Map(notesAt, pageUp(notesSize), unix.PROT_READ|unix.PROT_WRITE)
+	return n, err
+}
+
+// begin tells the routine of a plan.
+func (n *notes) begin(plan *probe.Plan, sites []capture.Site, o observe.DeliveryOptions) error {
+	n.plan, n.sites = plan, sites
 	n.tables = hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 })
-	var err error
-	if n.mem, err = e.shared.Map(notesAt, pageUp(uint64(noteFuncs+len(n.tables.Funcs))), unix.PROT_READ|unix.PROT_WRITE); err != nil {
-		return nil, err
+	if len(n.tables.Funcs) > maxFuncs*layout.FuncSize {
+		return fmt.Errorf("there are more than %d functions", maxFuncs)
 	}
 	for _, w := range []struct{ at, v uint64 }{
 		{layout.Sites, notesAt + noteSites}, {layout.Stores, notesAt + noteStores}, {layout.Syscalls, notesAt + noteCalls},
@@ -52,7 +60,7 @@ func (e *Engine) shareNotes(plan *probe.Plan, sites []capture.Site, o observe.De
 	}
 	binary.LittleEndian.PutUint32(n.mem[layout.StackBytes:], uint32(o.Stack)&^7)
 	copy(n.mem[noteCalls:noteFuncs], hook.Syscalls())
-	return n, nil
+	return nil
 }
 
 // mapped tells where the files of the plan are now.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,15 +25,9 @@ import (
 	"mgtrace/x86"
 )
 
-// RecordOptions of a Recorder; zero values stand for the defaults.
-type RecordOptions struct {
-	Options
-	observe.DeliveryOptions
-	Flow *flow.Writer // nil: events only
-}
-
-// Recorder is the engine as a capture engine: it gives the events of a plan as every
-// engine does, each with the instant of its instruction, and writes the flow.
+// Recorder is the engine as a capture engine: it writes the flow, and from Begin on it
+// gives the events of a plan as every engine does, each with the instant of its
+// instruction.
 //
 // All work is done on the tracer's goroutine. What happens at the sites of the plan is in
 // the threads' logs: plain stores with their values in the records of blocks, and what the
@@ -45,36 +41,117 @@ type Recorder struct {
 	at      map[uint64]int            // sites of the plan, by address
 	told    map[uint64]translate.Site // what translations were told of them
 	notify  uint64                    // where the dynamic linker tells of changes; 0: nobody knows
+	halts   []uint64                  // of RunTo
+	halted  uint64                    // which of them it was
 	notes   *notes
 	began   target.Moment
 	decoder log.Decoder
 }
 
 // Record makes the process, which must be held and have one thread, run as
-// translations that record. The plan is one for engines in the process
-// (probe.Options.InProcess).
-func Record(plan *probe.Plan, p *target.Process, o RecordOptions) (*Recorder, error) {
-	r := &Recorder{w: o.Flow, wanted: o.Flow != nil, began: target.Now()}
-	brk, err := p.Syscall(unix.SYS_BRK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if r.notify, err = p.LinkerNotify(); err != nil {
-		return nil, err
-	}
-	maps, err := p.Maps()
-	if err != nil {
-		return nil, err
-	}
+// translations that record to w; nil: nobody wants to know the instructions.
+func Record(p *target.Process, w *flow.Writer, o Options) (*Recorder, error) {
+	r := &Recorder{w: w, wanted: w != nil, Delivery: observe.NewDelivery(p)}
 	if r.w == nil {
 		r.w = flow.NewWriter(io.Discard, flow.Head{})
 		r.w.Pause()
 	}
-	r.Delivery = observe.NewDelivery(plan, observe.Images(plan, maps), p, brk, o.DeliveryOptions)
-	if r.Engine, err = attach(p, r.w, o.Options, r); err != nil {
+	var err error
+	if r.Engine, err = attach(p, r.w, o, r); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// RunTo lets the process run until a thread is about to execute the instruction at one of
+// some addresses, and returns which. To be called before Run of the process.
+func (r *Recorder) RunTo(ctx context.Context, addrs ...uint64) (at uint64, err error) {
+	if err := r.proc.Do(func() {
+		r.halts = addrs
+		r.renew(func(pc uint64) bool { return slices.Contains(addrs, pc) })
+	}); err != nil {
+		return 0, err
+	}
+	err = r.proc.RunToHalt(ctx)
+	r.halts = nil
+	return r.halted, errors.Join(r.failure, err)
+}
+
+// Native calls f while the process, which is held, can execute its own code, as
+// Process.Call has it do.
+func (r *Recorder) Native(f func() error) error {
+	if err := r.giveExec(); err != nil {
+		return err
+	}
+	err := f()
+	maps, merr := r.proc.Maps()
+	if merr != nil {
+		return errors.Join(err, merr)
+	}
+	return errors.Join(err, r.takeExec(maps))
+}
+
+// Begin has events recorded from now on, of a plan for engines in the process
+// (probe.Options.InProcess). The process must be held, and have one thread still.
+func (r *Recorder) Begin(plan *probe.Plan, o observe.DeliveryOptions) error {
+	r.began = target.Now()
+	brk, err := r.proc.Syscall(unix.SYS_BRK, 0)
+	if err != nil {
+		return err
+	}
+	if r.notify, err = r.proc.LinkerNotify(); err != nil {
+		return err
+	}
+	maps, err := r.proc.Maps()
+	if err != nil {
+		return err
+	}
+	r.Delivery.Begin(plan, observe.Images(plan, r.space.asWanted(maps)), brk, o)
+	if err := r.notes.begin(plan, r.Sites, r.Options); err != nil {
+		return err
+	}
+	r.notes.mapped(r.Images)
+	r.place()
+	if err := errors.Join(r.StoreSites(log.NewTable(plan, false).Sites()), r.modules()); err != nil {
+		return err
+	}
+	var inner error
+	err = r.proc.Do(func() { inner = r.replace(maps) })
+	return errors.Join(err, inner)
+}
+
+// replace leads the program's thread to translations that know of the plan.
+func (r *Recorder) replace(maps []mem.Map) error {
+	t := r.threads[r.proc.PID()]
+	if t == nil || len(r.threads) != 1 {
+		return fmt.Errorf("the program has %d threads already", len(r.threads))
+	}
+	th, err := r.proc.Thread(t.tid)
+	if err != nil {
+		return err
+	}
+	regs, err := th.Regs()
+	if err != nil {
+		return err
+	}
+	if err := r.leave(th, t, &regs, false); err != nil {
+		return err
+	}
+	r.owns(t, target.StackOf(r.proc.PID(), maps, &regs))
+	r.renew(func(pc uint64) bool { _, ok := r.at[pc]; return ok || pc == r.notify })
+	return r.enter(th, &regs, regs.RIP)
+}
+
+// renew forgets the translations of code in which something is wanted now.
+func (r *Recorder) renew(wanted func(pc uint64) bool) {
+	r.drop(func(b *block) bool {
+		for i := range b.layout.Insts {
+			if wanted(b.layout.PC(i)) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // begun takes in a thread that has not executed anything yet.
@@ -83,13 +160,6 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	if err != nil {
 		return err
 	}
-	if from == 0 {
-		r.owns(t, target.StackOf(r.proc.PID(), maps, regs))
-		if err := r.w.Other(&flow.Record{Kind: flow.Gap, Why: "what ran before recording began: the dynamic linker"}); err != nil {
-			return err
-		}
-		return r.modules()
-	}
 	stack := target.NewStack(th, r.proc.PID(), maps, regs)
 	if stack[0] == 0 {
 		stack = target.StackOf(r.proc.PID(), maps, regs)
@@ -97,16 +167,6 @@ func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int
 	r.owns(t, stack)
 	r.tell(capture.Hit{Op: capture.Thread, Thread: trace.ThreadID(t.tid)})
 	return nil
-}
-
-// share gives the hook routine what it needs.
-func (r *Recorder) share() (err error) {
-	if r.notes, err = r.shareNotes(r.Plan, r.Sites, r.Options); err != nil {
-		return err
-	}
-	r.notes.mapped(r.Images)
-	r.place()
-	return r.StoreSites(log.NewTable(r.Plan, false).Sites())
 }
 
 // owns tells which stack is a thread's: stores to it are not wanted.
@@ -140,15 +200,16 @@ func (r *Recorder) place() {
 // site says what is wanted at an instruction; plain: the value that it stores can be
 // recorded with its block.
 func (r *Recorder) site(pc uint64, plain bool) translate.Site {
+	stop := pc == r.notify && pc != 0 || slices.Contains(r.halts, pc)
 	i, ok := r.at[pc]
 	if !ok {
-		return translate.Site{Stop: pc == r.notify && pc != 0}
+		return translate.Site{Stop: stop}
 	}
 	if told, ok := r.told[pc]; ok {
 		return told
 	}
 	s := &r.Sites[i]
-	out := translate.Site{Stop: pc == r.notify}
+	out := translate.Site{Stop: stop}
 	switch {
 	case s.Store < 0:
 	case plain:
@@ -165,6 +226,17 @@ func (r *Recorder) site(pc uint64, plain bool) translate.Site {
 	}
 	r.told[pc] = out
 	return out
+}
+
+// reached deals with a thread that is about to execute an instruction at which it stops.
+func (r *Recorder) reached(th *target.Stopped, pc uint64) {
+	switch {
+	case slices.Contains(r.halts, pc):
+		r.halted = pc
+		th.Halt()
+	case pc == r.notify:
+		r.remap()
+	}
 }
 
 // remap looks where the files of the plan are now.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/inline/hook"
+	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/translate"
 )
@@ -94,6 +95,16 @@ func (s *space) asWanted(maps []mem.Map) (out []mem.Map) {
 		add(m, at, m.Hi, m.Exec)
 	}
 	return out
+}
+
+// withExec are the system calls that make executable what the program believes to be.
+func (s *space) withExec() (reqs []target.SyscallReq) {
+	for _, m := range s.exec {
+		if m.Hi < highest {
+			reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{m.Lo, m.Hi - m.Lo, unix.PROT_READ | unix.PROT_EXEC}})
+		}
+	}
+	return reqs
 }
 
 // region is room for translations.
@@ -186,7 +197,7 @@ func (e *Engine) share(maps []mem.Map) (err error) {
 	binary.LittleEndian.PutUint32(e.tables[translate.Next:], 1) // the first thread has the baton
 	fillSyscalls(e.tables)
 	if e.rec != nil {
-		if err := e.rec.share(); err != nil {
+		if e.rec.notes, err = e.shareNotes(); err != nil {
 			return err
 		}
 	}
