@@ -157,6 +157,13 @@ func (s *slot) cursor() uint64 {
 }
 
 // guarded says whether an address of the process lies behind the current buffer.
-func (s *slot) guarded(addr uint64) bool {
-	return addr-s.base-s.guard[s.cur] < layout.Guard
+func (s *slot) guarded(addr uint64) bool { return s.behind(s.cur, addr) }
+
+// outdated says whether it lies behind the other one: the thread touched that guard
+// before it got its buffer, and was stopped for something else (a poke) before
+// the kernel told of the fault.
+func (s *slot) outdated(addr uint64) bool { return s.behind(1-s.cur, addr) }
+
+func (s *slot) behind(buffer int, addr uint64) bool {
+	return addr-s.base-s.guard[buffer] < layout.Guard
 }

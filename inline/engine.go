@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"mgtrace/capture"
 	"mgtrace/inline/emit"
 	"mgtrace/inline/hook"
@@ -278,7 +276,7 @@ func (e *Engine) Warnings() []string {
 // Sync waits until everything that the process, which must be held, did is with
 // the sink.
 func (e *Engine) Sync(ctx context.Context) error {
-	if err := e.proc.Do(e.settle); err != nil && !errors.Is(err, target.ErrExited) {
+	if err := e.proc.Do(e.settleAll); err != nil && !errors.Is(err, target.ErrExited) {
 		return err
 	}
 	e.noticeLimit()
@@ -312,7 +310,7 @@ func (e *Engine) Close() error {
 	inUse := false
 	if _, ended := e.proc.Status(); !ended && !e.removed && e.arena != nil {
 		err := e.remove()
-		inUse = err != nil && !errors.Is(err, target.ErrExited) && !errors.Is(err, unix.ESRCH)
+		inUse = err != nil && !killed(err)
 		errs = append(errs, err)
 	}
 	if e.arena != nil && !inUse { // else threads are in trampolines still, and the tracer looks there
@@ -322,7 +320,7 @@ func (e *Engine) Close() error {
 		e.arena.close()
 	}
 	for i, err := range errs {
-		if errors.Is(err, target.ErrExited) || errors.Is(err, unix.ESRCH) {
+		if killed(err) {
 			errs[i] = nil // it ended meanwhile
 		}
 	}

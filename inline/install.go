@@ -317,6 +317,7 @@ func (e *Engine) remove() error {
 // unpatchAll brings the threads out of the trampolines, and the code back. away
 // are those that can not be stopped before they are back from the kernel.
 func (e *Engine) unpatchAll() (away []int, err error) {
+	var outside []*target.Stopped
 	for tid, s := range e.of {
 		th, err := e.proc.Thread(tid)
 		if err != nil {
@@ -325,13 +326,16 @@ func (e *Engine) unpatchAll() (away []int, err error) {
 			}
 			continue
 		}
-		e.leave(th, s)
+		if err := e.leave(th, s); err != nil && !killed(err) {
+			return nil, fmt.Errorf("thread %d can not be brought out of its trampoline: %w", tid, err)
+		}
+		outside = append(outside, th)
+	}
+	// Not before all are outside: on an error everything is as it was.
+	for _, th := range outside {
 		regs, err := th.Regs()
 		if err != nil {
 			continue
-		}
-		if _, inside := e.where(&regs, s); inside {
-			return nil, fmt.Errorf("thread %d can not be brought out of its trampoline", tid)
 		}
 		regs.GSBase = 0
 		if err := th.SetRegs(regs); err != nil {

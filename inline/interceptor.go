@@ -44,7 +44,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		}
 		e.blame(&regs, s, info.Addr)
 	} else {
-		e.leave(th, s)
+		e.settle(th, s)
 	}
 	e.signalled(th, s, sig, info)
 	return true
@@ -60,6 +60,9 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 	}
 	if e.notify != 0 && regs.RIP-1 == e.notify && sig == unix.SIGTRAP {
 		e.librariesChanged(th)
+		return true
+	}
+	if sig == unix.SIGSEGV && s.outdated(info.Addr) {
 		return true
 	}
 	if off := regs.RIP - e.hook; off < uint64(len(hook.Code)) {
@@ -335,24 +338,22 @@ func (e *Engine) waiting(regs *mem.Regs, s *slot) bool {
 const roomLimit = 30 * time.Second
 
 // leave brings a thread out of a trampoline to a place of the program, so that
-// nothing is lost and nothing happens twice.
-func (e *Engine) leave(th *target.Stopped, s *slot) {
+// nothing is lost and nothing happens twice. With an error it still stands inside,
+// or has been killed.
+func (e *Engine) leave(th *target.Stopped, s *slot) error {
 	const most = 1 << 12 // steps, and faults of the hook routine
 	s.letGo()            // or it would not come out
 	for range most {
 		regs, err := th.Regs()
 		if err != nil {
-			return // killed meanwhile
+			return err
 		}
 		pos, inside := e.where(&regs, s)
 		if !inside {
-			return
+			return nil
 		}
 		if pos.Clean || e.betweenPhases(&regs, &pos) || e.interrupted(th, s, &regs, &pos) {
-			if err := e.back(th, s, &regs, &pos); err != nil {
-				e.fail(err)
-			}
-			return
+			return e.back(th, s, &regs, &pos)
 		}
 		if e.waiting(&regs, s) {
 			e.awaitRoom(s, roomLimit)
@@ -362,8 +363,8 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 		if regs.RIP-e.hook < uint64(len(hook.Code)) {
 			if target.InSyscall(regs) { // the wait of a hold, which is over
 				regs.RAX, regs.OrigRAX = errno(unix.EINTR), ^uint64(0)
-				if th.SetRegs(regs) != nil {
-					return // killed meanwhile
+				if err := th.SetRegs(regs); err != nil {
+					return err
 				}
 			}
 			err = e.finishHook(th, s)
@@ -374,19 +375,22 @@ func (e *Engine) leave(th *target.Stopped, s *slot) {
 		switch {
 		case err == nil, errors.Is(err, target.ErrBlocked): // at the guard page
 		case errors.Is(err, target.ErrInSyscall):
-			if err := e.back(th, s, &regs, &pos); err != nil {
-				e.fail(err)
-			}
-			return
+			return e.back(th, s, &regs, &pos)
 		case errors.As(err, &fault):
-			if regs, err = th.Regs(); err != nil || !e.fault(th, s, &regs, syscall.Signal(fault.Info.Signal), fault.Info) {
-				return // it faults again when it goes on
+			if regs, err = th.Regs(); err != nil {
+				return err
+			}
+			if !e.fault(th, s, &regs, syscall.Signal(fault.Info.Signal), fault.Info) {
+				if _, inside := e.where(&regs, s); inside {
+					return fault
+				}
+				return nil // it faults again when it goes on
 			}
 		default:
-			return // killed meanwhile
+			return err
 		}
 	}
-	e.fail(fmt.Errorf("thread %d does not come out of a trampoline", th.TID()))
+	return errors.New("there is no end to it")
 }
 
 // finishHook lets a thread run to the end of the hook routine, which returns to
@@ -424,13 +428,26 @@ func (e *Engine) betweenPhases(regs *mem.Regs, pos *emit.Position) bool {
 	return target.InSyscall(*regs) || regs.RAX == errno(unix.EINTR) && int64(regs.OrigRAX) >= 0
 }
 
+// killed says that what failed did so because the thread or process has ended.
+func killed(err error) bool {
+	return errors.Is(err, target.ErrExited) || errors.Is(err, unix.ESRCH)
+}
+
 func errno(e syscall.Errno) uint64 { return -uint64(e) }
 
-// settle brings all stopped threads out of their trampolines.
-func (e *Engine) settle() {
+// settle is leave for a thread that may not go on inside. One that waits in a vfork
+// does not.
+func (e *Engine) settle(th *target.Stopped, s *slot) {
+	if err := e.leave(th, s); err != nil && !killed(err) && !errors.Is(err, target.ErrBusy) {
+		e.fail(fmt.Errorf("thread %d does not come out of a trampoline: %w", th.TID(), err))
+	}
+}
+
+// settleAll brings all stopped threads out of their trampolines.
+func (e *Engine) settleAll() {
 	for tid, s := range e.of {
 		if th, err := e.proc.Thread(tid); err == nil {
-			e.leave(th, s)
+			e.settle(th, s)
 		}
 	}
 }
@@ -522,7 +539,7 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	} else {
 		regs.GSBase = 0
 		for _, u := range e.units {
-			if err := e.unpatch(u, child); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, target.ErrExited) {
+			if err := e.unpatch(u, child); err != nil && !killed(err) {
 				e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ func TestRemove(t *testing.T) {
 	for _, segv := range []bool{false, true} {
 		t.Run("sigsegv="+strconv.FormatBool(segv), func(t *testing.T) {
 			r := run{options: Options{Buffer: 64 << 10, sigsegv: segv}}
+			removed := filepath.Join(t.TempDir(), "removed")
 			if segv {
 				r.options.Buffer = 1 << 20 // or the tracer has no time for anything else
 			}
@@ -32,11 +34,14 @@ func TestRemove(t *testing.T) {
 				}
 				t.Logf("taken out in %v", time.Since(began))
 				checkRemoved(t, e, p)
+				if err := os.WriteFile(removed, nil, 0o600); err != nil {
+					t.Error(err)
+				}
 			}
-			output, code := native(t, path)
-			if err := r.try(t, path); err != nil {
+			if err := r.try(t, path, removed); err != nil {
 				t.Fatal(err)
 			}
+			output, code := native(t, path, removed)
 			if r.output != output || r.status.Code != code || r.status.Signal != 0 {
 				t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
 			}
@@ -80,5 +85,34 @@ func checkRemoved(t *testing.T, e *Engine, p *target.Process) {
 			}
 		}
 		f.Close()
+	}
+}
+
+// A thread that has reached its guard page may be stopped for another reason
+// before the kernel tells of the fault: it has its new buffer by then.
+func TestLateFault(t *testing.T) {
+	path := build(t, "threads.c")
+	args := []string{"mutexes", "4", "3000"}
+	output, code := native(t, path, args...)
+	r := run{options: Options{Buffer: 64 << 10, sigsegv: true}}
+	r.during = func(e *Engine, p *target.Process) {
+		for {
+			tasks, err := os.ReadDir("/proc/" + strconv.Itoa(p.PID()) + "/task")
+			if err != nil {
+				return
+			}
+			for _, task := range tasks {
+				tid, err := strconv.Atoi(task.Name())
+				if err == nil && p.Poke(tid) != nil {
+					return
+				}
+			}
+		}
+	}
+	if err := r.try(t, path, args...); err != nil {
+		t.Fatal(err)
+	}
+	if r.output != output || r.status.Code != code || r.status.Signal != 0 {
+		t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
 	}
 }

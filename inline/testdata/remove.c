@@ -65,7 +65,7 @@ static void *thread(void *arg)
 	return (void *)(wrong * 1000 + (gs() != 0));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t t[120];
 	long bad = 0;
@@ -73,8 +73,9 @@ int main(void)
 	(void)!pipe(fd);
 	for (long i = 0; i < 120; i++)
 		pthread_create(&t[i], 0, thread, (void *)i);
-	for (int i = 0; i < 20; i++)
-		usleep(100000);
+	while (access(argv[1], F_OK))
+		usleep(10000);
+	usleep(300000); /* the threads go on without the engine */
 	stop = 1;
 	pthread_mutex_lock(&lock);
 	pthread_cond_broadcast(&cond);
