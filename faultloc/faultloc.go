@@ -92,6 +92,9 @@ type Input struct {
 	// Points are the times of the C-points before At, ascending: what ran on either
 	// side of one is not of one piece.
 	Points []mgpp.Timestamp
+	// Moments are times at which the program was in no call of a function that was watched,
+	// ascending: the structure may have been whole then, though nobody has declared them.
+	Moments []mgpp.Timestamp
 	// Within names the call during which an operation ran: what a statement does in calls
 	// of one function says nothing of what it does in those of another. Nil: not known.
 	Within func(mgpp.Timestamp) string

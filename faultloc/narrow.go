@@ -22,6 +22,9 @@ import (
 //     structure that was whole. Where there is no such statement: a moment later than
 //     operations usually took, at which no more is broken than at any other near it
 //
+// Where the history knows of calls, the moments between them are tried first: of two one
+// after the other from is whole, and to is not.
+//
 // The fault is located between from and to. Both are no C-points that anybody has
 // declared, and the result says so.
 
@@ -55,6 +58,9 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 		return n, nil, false
 	}
 	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, ran: map[string]*[2]int{}}
+	if n, ok = m.betweenCalls(); ok {
+		return m.found(n)
+	}
 	before := m.before()
 	last, ok := m.lastWhole(before)
 	if !ok || m.empty(last) || in.stopped() {
@@ -63,14 +69,47 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	n = Narrowed{From: m.beginning(last), Broke: last + 1}
 	m.learn(last)
 	n.To = m.calm(last + 1)
-	if n.To >= in.At || in.stopped() {
-		n.To = in.At
-		found = in.Found
+	return m.found(n)
+}
+
+// found is what is broken where such a part ends.
+func (m *moments) found(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok bool) {
+	if n.To >= m.in.At || m.in.stopped() {
+		n.To = m.in.At
+		found = m.in.Found
 	} else {
-		found = in.Model.All(in.Model.View(n.To))
+		found = m.in.Model.All(m.in.Model.View(n.To))
 	}
 	n.Found = len(found)
-	return n, found, len(found) > 0 && !in.stopped()
+	return n, found, len(found) > 0 && !m.in.stopped()
+}
+
+// betweenCalls finds two moments between calls one after the other, of which the first is
+// whole and the second is not: they are as good as C-points. It looks back in steps that
+// grow, and then halves.
+func (m *moments) betweenCalls() (n Narrowed, ok bool) {
+	lo, _ := slices.BinarySearch(m.in.Moments, m.in.Healthy)
+	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
+	list := m.in.Moments[lo:hi]
+	whole, broken := len(list)-1, len(list)
+	for step := 1; whole >= 0 && m.at(list[whole]) > 0 && !m.in.stopped(); step *= 2 {
+		whole, broken = max(whole-step, min(whole-1, 0)), whole
+	}
+	if whole < 0 || m.in.stopped() {
+		return n, false
+	}
+	for broken-whole > 1 && !m.in.stopped() {
+		if at := (whole + broken) / 2; m.at(list[at]) > 0 {
+			broken = at
+		} else {
+			whole = at
+		}
+	}
+	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
+	if broken < len(list) {
+		n.To = list[broken]
+	}
+	return n, true
 }
 
 // moments remembers how much is broken when.
@@ -235,6 +274,9 @@ func (m *moments) calm(t mgpp.Timestamp) mgpp.Timestamp {
 func (n Narrowed) within(in Input, found []eval.Inconsistency) Input {
 	in.end = in.At
 	in.At, in.Healthy, in.Found = n.To, n.From, found
+	if len(in.Moments) > len(in.Points) {
+		in.Points = in.Moments
+	}
 	return in
 }
 

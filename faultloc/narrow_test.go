@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mgtrace/mgpp"
 )
 
 // TestNarrow: with no C-point but the end the structure itself says when it was whole,
@@ -38,6 +40,38 @@ func TestNarrow(t *testing.T) {
 			if from := int(n.From); from > began || from < began-6 || int(n.Broke) != began+1 || int(n.To) > began+6 {
 				t.Errorf("%q at %d: the fault is operation %d, narrowed to %+v", fault, at, began+1, n)
 			}
+		}
+	}
+}
+
+// TestNarrowBetweenCalls: where calls were recorded, the fault lies in one of them, also
+// if it began with the first, and what is broken has been so ever since.
+func TestNarrowBetweenCalls(t *testing.T) {
+	lines := strings.Split(insertions(400), "cpoint\n")
+	for _, at := range []int{3, 150, 390, len(lines)} {
+		w := newWorld(t, listSpecDL)
+		var between []mgpp.Timestamp
+		for i, op := range lines {
+			between = append(between, w.hist.Now())
+			w.run(op)
+			if i == at {
+				w.run(fmt.Sprintf("50: n%d.prev = n%d", i-1, i-2))
+			}
+		}
+		in := w.input()
+		in.Healthy, in.Broken, in.Moments = 0, w.checker.CountBroken, between
+		r := Locate(in)
+		if at == len(lines) {
+			if r.Narrowed != nil || len(r.Suspects) > 0 {
+				t.Errorf("nothing is wrong, and %s", summary(r))
+			}
+			continue
+		}
+		if n := r.Narrowed; n == nil || n.From != between[at] || n.To != between[at+1] {
+			t.Errorf("the fault is in call %d, narrowed to %+v", at, n)
+		}
+		if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+			t.Errorf("the fault is in call %d: %s", at, summary(r))
 		}
 	}
 }

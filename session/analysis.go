@@ -81,7 +81,7 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 	a := &Analysis{
 		o: o, spec: spec, prog: prog, symbols: symbols,
 		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
-		calls: newCalls(prog.Funcs),
+		calls: newCalls(),
 		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{},
 	}
 	if types == nil {
@@ -162,7 +162,6 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	if _, err := a.hist.Apply(ev); err != nil {
 		return err
 	}
-	a.calls.event(ev, a.hist.Now())
 	switch ev.Kind {
 	case trace.KindFork:
 		a.forks++
@@ -177,6 +176,11 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		} else {
 			a.checkAt(c)
 		}
+	}
+	switch ev.Kind {
+	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
+		outermost, in := a.schedule.Outermost(ev.Thread)
+		a.calls.note(ev.Thread, outermost, in, a.hist.Now())
 	}
 	return a.members.After(ev)
 }
@@ -370,7 +374,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
-		Points: a.checkedAt, Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
+		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
 	}
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.checker.CountBroken, a.checker.Stray

@@ -4,64 +4,65 @@ import (
 	"fmt"
 	"sort"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/trace"
 )
 
-// calls remembers the outermost calls of watched functions, so that a report
-// can say when: "call 511 of insert".
+// calls remembers the outermost calls of watched functions, inlined ones too, so that a
+// report can say when: "call 511 of insert".
 type calls struct {
-	funcs  []trace.Func
-	counts []int                     // by FuncID-1
-	depth  map[trace.ThreadID][]open // open calls, outermost first
-	log    []call                    // in order of from
-}
-
-type open struct {
-	fn  trace.FuncID
-	log int // index of its entry in log; -1: it is nested
+	open map[trace.ThreadID]int // index in log
+	log  []call                 // in order of from
 }
 
 type call struct {
-	fn       trace.FuncID
-	number   int
-	thread   trace.ThreadID
+	eval.Activation
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
 }
 
-func newCalls(funcs []trace.Func) *calls {
-	return &calls{funcs: funcs, counts: make([]int, len(funcs)), depth: map[trace.ThreadID][]open{}}
+func newCalls() *calls { return &calls{open: map[trace.ThreadID]int{}} }
+
+// note takes note of the outermost call that a thread is in at time now, if it is in one.
+func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, now mgpp.Timestamp) {
+	if i, was := c.open[thread]; was {
+		if in && c.log[i].Activation == outermost {
+			return
+		}
+		c.log[i].to = now
+		delete(c.open, thread)
+	}
+	if in {
+		c.open[thread] = len(c.log)
+		c.log = append(c.log, call{Activation: outermost, from: now})
+	}
 }
 
-// event takes note of a call or return at time now.
-func (c *calls) event(ev *trace.Event, now mgpp.Timestamp) {
-	if ev.Kind != trace.KindCall && ev.Kind != trace.KindReturn {
-		return
-	}
-	fn := trace.FuncID(ev.Aux)
-	stack := c.depth[ev.Thread]
-	switch ev.Kind {
-	case trace.KindCall:
-		o := open{fn: fn, log: -1}
-		if len(stack) == 0 && int(fn) >= 1 && int(fn) <= len(c.counts) {
-			c.counts[fn-1]++
-			o.log = len(c.log)
-			c.log = append(c.log, call{fn: fn, number: c.counts[fn-1], thread: ev.Thread, from: now})
-		}
-		c.depth[ev.Thread] = append(stack, o)
-	case trace.KindReturn:
-		for n := len(stack); n > 0; n-- {
-			o := stack[n-1]
-			if o.log >= 0 {
-				c.log[o.log].to = now
-			}
-			if o.fn == fn {
-				c.depth[ev.Thread] = stack[:n-1]
-				return
-			}
+// between returns the times at which no call was open, next to those at which one was.
+func (c *calls) between() (out []mgpp.Timestamp) {
+	add := func(t mgpp.Timestamp) {
+		if n := len(out); n == 0 || out[n-1] < t {
+			out = append(out, t)
 		}
 	}
+	end := mgpp.Timestamp(0)
+	for i, k := range c.log {
+		if i > 0 && k.from >= end {
+			add(end)
+		}
+		if i == 0 || k.from >= end {
+			add(k.from)
+		}
+		if k.to == 0 {
+			return out
+		}
+		end = max(end, k.to)
+	}
+	if len(c.log) > 0 {
+		add(end)
+	}
+	return out
 }
 
 // during returns the call during which operation t was done; it is not ok if there is none.
@@ -79,7 +80,7 @@ func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
 // at names the call during which operation t was done, "" if none.
 func (c *calls) at(t mgpp.Timestamp) string {
 	if k, ok := c.during(t); ok {
-		return fmt.Sprintf("call %s of %s", report.Thousands(uint64(k.number)), c.funcs[k.fn-1].Name)
+		return fmt.Sprintf("call %s of %s", report.Thousands(uint64(k.Call)), k.Function)
 	}
 	return ""
 }
@@ -87,7 +88,7 @@ func (c *calls) at(t mgpp.Timestamp) string {
 // function names the watched function during whose call operation t was done, "" if none.
 func (c *calls) function(t mgpp.Timestamp) string {
 	if k, ok := c.during(t); ok {
-		return c.funcs[k.fn-1].Name
+		return k.Function
 	}
 	return ""
 }

@@ -80,30 +80,42 @@ func TestParseFree(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	c := newCalls([]trace.Func{{Name: "insert"}, {Name: "remove"}})
-	call := func(thread trace.ThreadID, fn uint64, now mgpp.Timestamp) {
-		c.event(&trace.Event{Kind: trace.KindCall, Thread: thread, Aux: fn}, now)
+	prog := &trace.Program{
+		Funcs: []trace.Func{{Name: "insert"}, {Name: "remove"}},
+		Points: []trace.Point{
+			{Kind: "inline-entry", Func: 2, File: "a.c", Line: 7}, {Kind: "inline-exit", Func: 2, File: "a.c", Line: 7},
+		},
 	}
-	ret := func(thread trace.ThreadID, fn uint64, now mgpp.Timestamp) {
-		c.event(&trace.Event{Kind: trace.KindReturn, Thread: thread, Aux: fn}, now)
+	c, s := newCalls(), eval.NewSchedule(&check.Spec{}, prog)
+	event := func(kind trace.Kind, thread trace.ThreadID, aux uint64, sp trace.Addr, now mgpp.Timestamp) {
+		s.Event(&trace.Event{Kind: kind, Thread: thread, Aux: aux, SP: sp}, now)
+		outermost, in := s.Outermost(thread)
+		c.note(thread, outermost, in, now)
 	}
-	call(1, 1, 10)
-	call(1, 1, 12) // recursion is one call
-	ret(1, 1, 14)
-	ret(1, 1, 20)
-	ret(1, 1, 21) // entered before recording began
-	call(2, 2, 30)
-	call(2, 1, 31)
-	ret(2, 2, 40) // leaves both: longjmp
-	call(1, 1, 50)
-	call(3, 99, 60) // a function of no table
+	event(trace.KindCall, 1, 1, 80, 10)
+	event(trace.KindCall, 1, 1, 70, 12) // recursion is one call
+	event(trace.KindReturn, 1, 1, 70, 14)
+	event(trace.KindReturn, 1, 1, 80, 20)
+	event(trace.KindReturn, 1, 1, 90, 21) // entered before recording began
+	event(trace.KindCall, 2, 2, 80, 30)
+	event(trace.KindCall, 2, 1, 70, 31)   // is counted, as C-points are
+	event(trace.KindReturn, 2, 2, 80, 40) // leaves both: longjmp
+	event(trace.KindLine, 1, 1, 80, 45)   // an inlined instance
+	event(trace.KindLine, 1, 2, 80, 48)
+	event(trace.KindCall, 1, 1, 80, 50)
+	event(trace.KindCall, 2, 2, 80, 55)
+	event(trace.KindReturn, 2, 2, 80, 57) // the other is still open
 	for at, want := range map[mgpp.Timestamp]string{
 		10: "", 11: "call 1 of insert", 13: "call 1 of insert", 20: "call 1 of insert", 21: "",
-		31: "call 1 of remove", 40: "call 1 of remove", 41: "", 51: "call 2 of insert", 100: "call 2 of insert",
+		31: "call 1 of remove", 40: "call 1 of remove", 41: "", 46: "call 2 of remove", 49: "",
+		51: "call 3 of insert", 100: "call 3 of insert",
 	} {
 		if got := c.at(at); got != want {
 			t.Errorf("change %d: %q, want %q", at, got, want)
 		}
+	}
+	if d := cmp.Diff([]mgpp.Timestamp{10, 20, 30, 40, 45, 48, 50}, c.between()); d != "" {
+		t.Errorf("moments between calls (-want +got):\n%s", d)
 	}
 }
 

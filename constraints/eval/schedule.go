@@ -142,6 +142,14 @@ func (s *Schedule) Open() []Activation {
 	return out
 }
 
+// Outermost returns the outermost activation of a watched function that a thread is in.
+func (s *Schedule) Outermost(thread trace.ThreadID) (_ Activation, ok bool) {
+	if stack := s.threads[thread]; len(stack) > 0 {
+		return stack[0], true
+	}
+	return Activation{}, false
+}
+
 // Event takes the next event, after which the history is at time now, and
 // returns the C-points that it is.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
