@@ -331,6 +331,14 @@ func TestCXXTypes(t *testing.T) {
 	if len(m) != 1 || m[0].Size != 48 || len(tree) != 1 || tree[0].Size != 40 {
 		t.Errorf("std::map is %v, its node %v", m, tree)
 	}
+	if second, err := tree[0].Find("_M_storage.second"); err != nil || second.Offset != 36 || second.Type.Name != "int" {
+		t.Errorf("what a std::map's node holds: %+v, %v", second, err)
+	}
+	if link := f.Universe().Lookup("std::_List_node<point>"); len(link) != 1 {
+		t.Errorf("%d types of a std::list's node", len(link))
+	} else if y, err := link[0].Find("_M_storage.y"); err != nil || y.Offset != 20 {
+		t.Errorf("what a std::list's node holds: %+v, %v", y, err)
+	}
 }
 
 // TestUniverseOneType expects one type for a structure that two units define.

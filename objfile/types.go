@@ -391,6 +391,9 @@ func (c *converter) structure(e *dwarf.Entry, depth int) *types.Type {
 		}
 		return c.opaque(name.short)
 	}
+	if t := c.stored(e, name.full, depth); t != nil && t.Size == int64(size) {
+		return t
+	}
 	r := e.Ref()
 	return c.canonical(c.signature(r, 0), func() *types.Type {
 		t := &types.Type{Kind: types.Struct, Name: name.short, Size: int64(size)}
@@ -403,6 +406,26 @@ func (c *converter) structure(e *dwarf.Entry, depth int) *types.Type {
 		c.queue = append(c.queue, pending{t, r})
 		return t
 	})
+}
+
+// stored returns what lies in the buffers in which libstdc++ has the elements of its
+// lists, maps and hash tables, and the objects of make_shared; nil for any other type.
+// To debug information such a buffer is an array of bytes.
+func (c *converter) stored(e *dwarf.Entry, name string, depth int) *types.Type {
+	if !strings.HasPrefix(name, "__gnu_cxx::__aligned_membuf<") && !strings.HasPrefix(name, "__gnu_cxx::__aligned_buffer<") {
+		return nil
+	}
+	var t *types.Type
+	e.Unit.Walk(e.Off, func(p *dwarf.Entry, level int) dwarf.Action {
+		if level == 0 {
+			return dwarf.Into
+		}
+		if p.Tag == dwarf.TagTemplateTypeParam && t == nil {
+			t = c.typ(p.Target(dwarf.AttrType), depth+1)
+		}
+		return dwarf.Over
+	})
+	return t
 }
 
 // fill adds the members of a structure.

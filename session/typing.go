@@ -90,8 +90,68 @@ func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
 			return siteType{typ: nt, offset: e.Offset, why: e.Why}
 		}
 	}
+	if nt, off := t.derived(e); nt != nil {
+		return siteType{typ: nt, offset: e.Offset + off, why: e.Why}
+	}
+	if nt, off := t.held(e); nt != nil {
+		return siteType{typ: nt, offset: e.Offset + off, why: e.Why}
+	}
 	return siteType{why: e.Why}
 }
+
+// declared returns the type of nodes that a structure is of, nil if it is of none.
+func (t *typing) declared(s *types.Type) *check.NodeType {
+	for _, n := range t.spec.Types {
+		if t.eligible(n) && !n.Array && n.Layout != nil && sameType(n.Layout, s) {
+			return n
+		}
+	}
+	return nil
+}
+
+// derived finds the node in an object whose class has a base of a declared type.
+func (t *typing) derived(e evidence.Evidence) (nt *check.NodeType, offset int64) {
+	offset, ok := e.Type.Base(func(base *types.Type) bool {
+		nt = t.declared(base)
+		return nt != nil
+	})
+	if !ok || e.Array {
+		return nil, 0
+	}
+	return nt, offset
+}
+
+// held finds the node in a block of the C++ library's own, which holds just one: of
+// std::make_shared, or of a container that has its elements in blocks of their own.
+func (t *typing) held(e evidence.Evidence) (nt *check.NodeType, offset int64) {
+	if e.Array || !strings.HasPrefix(e.Type.Name, "std::") {
+		return nil, 0
+	}
+	found := 0
+	var walk func(in *types.Type, at int64, depth int)
+	walk = func(in *types.Type, at int64, depth int) {
+		for i := range in.Members {
+			m := &in.Members[i]
+			if m.Type == nil || m.Type.Kind != types.Struct || m.Offset < 0 || depth > maxHeld {
+				continue
+			}
+			if n := t.declared(m.Type); n != nil {
+				nt, offset = n, at+m.Offset
+				found++
+			} else {
+				walk(m.Type, at+m.Offset, depth+1)
+			}
+		}
+	}
+	walk(e.Type, 0, 0)
+	if found != 1 {
+		return nil, 0
+	}
+	return nt, offset
+}
+
+// maxHeld bounds how deep a node lies in the library's structures.
+const maxHeld = 8
 
 // evidence is what debug information shows of the blocks that an allocator gave out with a
 // stack. Of those that were found by what is done with them the first access tells.

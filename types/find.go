@@ -71,6 +71,32 @@ func (t *Type) base(name string, depth int) (Member, int64, bool) {
 	return Member{}, 0, false
 }
 
+// Base returns the offset of the first class that is one of those wanted, of t's bases
+// and theirs, nearer ones first. Where a virtual base lies is not known.
+func (t *Type) Base(wanted func(*Type) bool) (offset int64, ok bool) {
+	type at struct {
+		t      *Type
+		offset int64
+	}
+	for level, depth := []at{{t, 0}}, 0; len(level) > 0 && depth <= maxNesting; depth++ {
+		var next []at
+		for _, d := range level {
+			for i := range d.t.Members {
+				m := &d.t.Members[i]
+				if !m.Base || m.Offset < 0 || m.Type == nil {
+					continue
+				}
+				if wanted(m.Type) {
+					return d.offset + m.Offset, true
+				}
+				next = append(next, at{m.Type, d.offset + m.Offset})
+			}
+		}
+		level = next
+	}
+	return 0, false
+}
+
 // MemberNames returns every name that Member finds, in order of declaration.
 func (t *Type) MemberNames() []string {
 	var names []string

@@ -216,18 +216,27 @@ func pointee(t *types.Type) *types.Type {
 	return t.Elem
 }
 
-// canBeEdge: pointers to declared types or to members and bases of them, void
-// pointers, and tagged words.
+// canBeEdge: pointers to declared types, to members and bases of them or to what derives
+// from them, void pointers, and tagged words.
 func (c *checker) canBeEdge(cell EdgeCell) bool {
 	if cell.Elem == nil || cell.Mask != 0 || c.nodeOf(cell.Elem, nil) != nil {
 		return true
 	}
 	for _, t := range c.spec.Types {
-		if holds(t.Layout, cell.Elem, 0) || holds(t.Elem, cell.Elem, 0) {
+		if holds(t.Layout, cell.Elem, 0) || holds(t.Elem, cell.Elem, 0) || t.isBase(cell.Elem) {
 			return true
 		}
 	}
 	return false
+}
+
+// isBase reports whether a class derives from the type.
+func (t *NodeType) isBase(class *types.Type) bool {
+	if t.Layout == nil {
+		return false
+	}
+	_, ok := class.Base(func(b *types.Type) bool { return sameType(t.Layout, b) })
+	return ok
 }
 
 // holds reports whether a part of t, at any depth, is of type part.

@@ -117,6 +117,9 @@ func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
 	}
 	m, offset, ok := t.Member(name)
 	if !ok {
+		m, offset, ok = s.derived(&x, t, name)
+	}
+	if !ok {
 		s.errorf(pos, "%s%s", t.NoMember(name), s.attributeHint(x, name))
 		return operand{}
 	}
@@ -131,6 +134,38 @@ func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
 	p.Steps = append([]Step(nil), p.Steps...)
 	o.place = &p
 	return o
+}
+
+// derived finds the member of a declared type that derives from the class that a pointer
+// leads to: the links of a C++ tree are pointers to what all nodes have in common. The
+// pointer has to lead to a node of that type then. The offset is from where it leads.
+func (s *scope) derived(x *operand, base *types.Type, name string) (m types.Member, offset int64, ok bool) {
+	load, isLoad := x.expr.(*Load)
+	if !isLoad || x.typ == nil || x.typ.Kind != types.Pointer {
+		return m, 0, false
+	}
+	var of *NodeType
+	for _, n := range s.spec.Types {
+		if n.Layout == nil || n.Array {
+			continue
+		}
+		at, derives := n.Layout.Base(func(b *types.Type) bool { return sameType(b, base) })
+		found, off, has := n.Layout.Member(name)
+		if !derives || !has {
+			continue
+		}
+		if of != nil {
+			return m, 0, false // several have one: it is not told which is meant
+		}
+		of, m, offset = n, found, off-at
+	}
+	if of == nil {
+		return m, 0, false
+	}
+	down := *load
+	down.To = of
+	x.expr, x.node = &down, of
+	return m, offset, true
 }
 
 // memberType returns the structure that holds x's members, nil after an error.

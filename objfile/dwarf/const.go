@@ -29,6 +29,7 @@ const (
 	TagConstType         Tag = 0x26
 	TagEnumerator        Tag = 0x28
 	TagSubprogram        Tag = 0x2e
+	TagTemplateTypeParam Tag = 0x2f
 	TagTryBlock          Tag = 0x32
 	TagVariable          Tag = 0x34
 	TagVolatileType      Tag = 0x35
