@@ -19,16 +19,10 @@ type BuildOptions struct {
 	Progress func(instant uint64)
 }
 
-// A segment is steps that are decoded together.
-const (
-	segmentBits = 5
-	segmentLen  = 1 << segmentBits
-)
-
-// lastWrites has for each register unit the step that wrote it last, and where
+// lastWrites has for each register unit the op that wrote it last, and where
 // registers were saved.
 type lastWrites struct {
-	by    [NumUnits]StepID
+	by    [NumUnits]Node
 	saves [4096]save
 }
 
@@ -37,24 +31,21 @@ type save struct {
 	addr  uint64
 	by    Node   // the store
 	frame uint64 // the activation that it is of
-	def   [4]StepID
+	def   [4]Node
 	quad  uint8
 }
 
 func (w *lastWrites) save(addr uint64) *save { return &w.saves[addr>>3%uint64(len(w.saves))] }
 
-// builder writes an index: the steps, and a directory of segments.
-//
-//	step:    uvarint piece<<1 | other thread, [uvarint thread], uvarint distance of its control step,
-//	         [uvarint instants since the step before, uvarint number of reads: of a cause],
-//	         for each group: uvarint distance<<1, or 1 and the distance of each unit,
-//	         for each read: definitions, each uvarint (distance+1)<<2 | not the first writer<<1 | more, [uvarint writer]
-//	segment: u64 offset, u64 instant, u32 thread
-//
-// Distances are in steps, backwards. 0 is before the recording.
+// ofFrame is the writer of what is of no interest (Op.Frame).
+const ofFrame = ^Node(0)
+
+// builder writes an index: segments of steps (see segmentWriter), and a directory of
+// them: u64 offset, u64 instant, u32 thread.
 type builder struct {
 	w      *bufio.Writer
 	o      BuildOptions
+	seg    segmentWriter
 	buf    []byte
 	at     uint64 // bytes written before buf
 	dir    []byte
@@ -65,24 +56,24 @@ type builder struct {
 	found  []Node
 	loads  []restore // that the step bypasses
 	steps  StepID
-	began  uint64                      // the instant of the segment
-	end    uint64                      // the instant after the last instruction
-	count  uint64                      // bypassed loads
-	aside  map[uint64][NumUnits]StepID // registers, while a signal handler runs
+	began  uint64                    // the instant of the segment
+	end    uint64                    // the instant after the last instruction
+	count  uint64                    // bypassed loads
+	aside  map[uint64][NumUnits]Node // registers, while a signal handler runs
 }
 
 type restore struct {
 	quad uint8
-	def  [4]StepID
+	def  [4]Node
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice2"
+const indexMagic = "mgslice3"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
 func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
-	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]StepID{}}
+	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]Node{}}
 	b.buf = append(b.buf, indexMagic...)
 	b.buf = append(b.buf, o.Key[:]...)
 	t := newTracker(p, b.step)
@@ -118,14 +109,12 @@ func (b *builder) resumed(thread uint32, handler uint64) {
 }
 
 func (b *builder) step(s *Step) error {
-	other := s.Thread != b.thread
 	if (s.ID-1)%segmentLen == 0 {
 		if err := b.segment(s); err != nil {
 			return err
 		}
-		other = true // a segment says its thread itself
 	}
-	if other && (b.cur == nil || s.Thread != b.thread) {
+	if b.cur == nil || s.Thread != b.thread {
 		b.cur = b.regs[s.Thread]
 		if b.cur == nil {
 			b.cur = &lastWrites{}
@@ -133,80 +122,44 @@ func (b *builder) step(s *Step) error {
 		}
 	}
 	p := s.Piece
-	switch {
-	case (s.ID-1)%segmentLen == 0 || !other:
-		b.put(uint64(p.ID) << 1)
-	default:
-		b.put(uint64(p.ID)<<1 | 1)
-		b.put(uint64(s.Thread))
-	}
+	b.seg.step(s, s.Thread != b.thread, s.Instant-max(b.end, b.began))
 	b.thread = s.Thread
-	b.distance(s.ID, s.Control)
-	if p.Code == nil {
-		b.put(s.Instant - max(b.end, b.began)) // instructions that are missing
-		b.put(uint64(len(s.Reads)))
-	}
-	for i := range p.groups {
-		b.group(s.ID, p.groups[i])
+	for _, g := range p.groups {
+		b.seg.units((*[4]Node)(b.cur.by[g.quad<<2:g.quad<<2+4]), g.mask)
 	}
 	if p.Code == nil {
 		b.caused(s)
 	} else {
 		b.accesses(s)
 	}
-	by := &b.cur.by
-	for _, u := range p.writes {
-		by[u] = s.ID
-	}
-	for _, r := range b.loads {
-		copy(by[r.quad<<2:r.quad<<2+4], r.def[:])
-	}
-	b.loads = b.loads[:0]
+	b.seg.control(s.Control)
+	b.define(s.ID, p)
 	b.steps = s.ID
 	b.end = s.Instant + uint64(p.N)
 	return nil
 }
 
+// define makes a step's ops the last writers of what they wrote.
+func (b *builder) define(s StepID, p *Piece) {
+	by := &b.cur.by
+	for _, w := range p.writes {
+		by[w.unit] = p.writer(s, w.op)
+	}
+	for _, r := range b.loads {
+		copy(by[r.quad<<2:r.quad<<2+4], r.def[:])
+	}
+	b.loads = b.loads[:0]
+}
+
+// writer is an op of a step, as that which wrote something.
+func (p *Piece) writer(s StepID, op uint16) Node {
+	if p.frames&(1<<op) != 0 {
+		return ofFrame
+	}
+	return node(s, op)
+}
+
 func (b *builder) put(v uint64) { b.buf = binary.AppendUvarint(b.buf, v) }
-
-func (b *builder) distance(s, def StepID) {
-	if def == 0 {
-		b.buf = append(b.buf, 0)
-		return
-	}
-	b.put(uint64(s - def))
-}
-
-// group writes the last definitions of units.
-func (b *builder) group(s StepID, g group) {
-	by := (*[4]StepID)(b.cur.by[g.quad<<2 : g.quad<<2+4])
-	var one StepID
-	first, same := true, true
-	for i := range 4 {
-		if g.mask&(1<<i) == 0 {
-			continue
-		}
-		if first {
-			one, first = by[i], false
-		} else if by[i] != one {
-			same = false
-		}
-	}
-	if same {
-		if one == 0 {
-			b.buf = append(b.buf, 0)
-		} else {
-			b.put(uint64(s-one) << 1)
-		}
-		return
-	}
-	b.buf = append(b.buf, 1)
-	for i := range 4 {
-		if g.mask&(1<<i) != 0 {
-			b.distance(s, by[i])
-		}
-	}
-}
 
 // accesses goes through the memory that the instructions touch, in their order.
 func (b *builder) accesses(s *Step) {
@@ -220,13 +173,13 @@ func (b *builder) accesses(s *Step) {
 			c, copies = &copies[0], copies[1:]
 		}
 		if a.read >= 0 {
-			b.read(s.ID, m, false)
+			b.read(m)
 			if c != nil && c.load && !b.o.Restores && m.Size == 8 {
 				b.load(s, c, m)
 			}
 		}
 		if a.write && m.Size > 0 {
-			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, p.writers[a.writer]))
+			b.memory.write(m.Addr, uint64(m.Size), p.writer(s.ID, p.writers[a.writer]))
 			if c != nil && !c.load && c.group >= 0 && m.Size == 8 {
 				v := b.cur.save(m.Addr)
 				v.addr, v.by, v.frame, v.quad = m.Addr, node(s.ID, p.writers[a.writer]), s.Frame, c.quad
@@ -250,52 +203,21 @@ func (b *builder) load(s *Step, c *copyOp, m Mem) {
 }
 
 // read writes the definitions of memory that is read; they are in found then.
-func (b *builder) read(s StepID, m Mem, more bool) {
+func (b *builder) read(m Mem) {
 	b.found = b.found[:0]
 	if m.Size > 0 {
 		b.found = b.memory.read(m.Addr, uint64(m.Size), b.found)
 	}
-	b.define(s, b.found)
+	b.seg.memory(b.found)
 }
-
-// define writes a list of definitions.
-func (b *builder) define(s StepID, defs []Node) {
-	if len(defs) == 0 {
-		b.buf = append(b.buf, noDefinition)
-		return
-	}
-	for i, n := range defs {
-		more := uint64(0)
-		if i < len(defs)-1 {
-			more = moreDefinitions
-		}
-		if n == 0 {
-			b.buf = append(b.buf, byte(more))
-			continue
-		}
-		op := n.Op()
-		d := uint64(s-n.Step()+1)<<2 | more
-		if op != 0 {
-			b.put(d | opFollows)
-			b.put(uint64(op))
-		} else {
-			b.put(d)
-		}
-	}
-}
-
-// What the low bits of a definition say.
-const (
-	moreDefinitions = 1
-	opFollows       = 2
-	noDefinition    = 2 // with distance 0: nothing was read
-)
 
 // caused takes down what was written without an instruction.
 func (b *builder) caused(s *Step) {
+	b.found = b.found[:0]
 	for _, m := range s.Reads {
-		b.read(s.ID, m, false)
+		b.found = b.memory.read(m.Addr, uint64(m.Size), b.found)
 	}
+	b.seg.memory(b.found)
 	for _, m := range s.Mem {
 		if m.Size > 0 {
 			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, 0))
@@ -308,13 +230,14 @@ func (b *builder) caused(s *Step) {
 	clear(b.aside)
 	for _, w := range b.regs {
 		for u := range w.by {
-			w.by[u] = s.ID
+			w.by[u] = node(s.ID, 0)
 		}
 	}
 }
 
 // segment begins a segment.
 func (b *builder) segment(s *Step) error {
+	b.buf = b.seg.end(b.buf)
 	if len(b.buf) > 1<<18 {
 		if err := b.flush(); err != nil {
 			return err
@@ -323,10 +246,12 @@ func (b *builder) segment(s *Step) error {
 			b.o.Progress(s.Instant)
 		}
 	}
-	b.began = s.Instant
+	b.seg.begin(s.ID)
+	b.began, b.thread = s.Instant, s.Thread
 	b.dir = binary.LittleEndian.AppendUint64(b.dir, b.at+uint64(len(b.buf)))
 	b.dir = binary.LittleEndian.AppendUint64(b.dir, s.Instant)
 	b.dir = binary.LittleEndian.AppendUint32(b.dir, s.Thread)
+	b.cur = nil
 	return nil
 }
 
@@ -339,6 +264,7 @@ func (b *builder) flush() error {
 
 // finish writes the pieces, the directory and the footer, which says where they are.
 func (b *builder) finish(p *Program, d *Doubts) error {
+	b.buf = b.seg.end(b.buf)
 	if err := b.flush(); err != nil {
 		return err
 	}
@@ -387,8 +313,8 @@ func (b *builder) putPiece(k *Piece) {
 	for _, g := range k.groups {
 		reads[g.quad>>4] |= uint64(g.mask) << (g.quad & 15 * 4)
 	}
-	for _, u := range k.writes {
-		writes.Add(u)
+	for _, w := range k.writes {
+		writes.Add(w.unit)
 	}
 	for _, w := range append(reads[:], writes[:]...) {
 		b.put(w)

@@ -1,12 +1,17 @@
 package slice
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+)
 
 // Forward returns the forward slice of the criteria: all that depends on them. It
 // goes once over the steps that come after them.
 func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments())}
-	f.out.forward = true
+	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}}
+	f.out.ways = &f.ways
 	start := map[Node]bool{}
 	first := x.Steps
 	for _, n := range from {
@@ -36,23 +41,28 @@ type forward struct {
 	o     Options
 	out   *Slice
 	seg   segment
+	ways  forwardWays
 	marks []*marks // by segment; nil: nothing of it is in the slice
+}
+
+// needed says how an op was reached first.
+type needed struct {
+	dist uint32 // + 1; 0: not at all
+	kind EdgeKind
+	via  Node
 }
 
 // marks are the ops of a segment that are in the slice.
 type marks struct {
-	pieces [segmentLen]*Piece
-	dist   [segmentLen][]uint32 // by op: distance + 1; nil: none
+	dist [segmentLen][]uint32 // by op: distance + 1; nil: none
 }
 
 // of returns what is marked of a step: nil if nothing is.
-func (f *forward) of(s StepID) (*Piece, []uint32) {
-	m := f.marks[segmentOf(s)]
-	if m == nil {
-		return nil, nil
+func (f *forward) of(s StepID) []uint32 {
+	if m := f.marks[segmentOf(s)]; m != nil {
+		return m.dist[(s-1)%segmentLen]
 	}
-	k := (s - 1) % segmentLen
-	return m.pieces[k], m.dist[k]
+	return nil
 }
 
 // step takes the ops of a step that use something in the slice.
@@ -68,12 +78,13 @@ func (f *forward) step(k int, start map[Node]bool) {
 			if d.piece.ops[op].frame {
 				continue
 			}
-			f.uses(d, s, &d.piece.ops[op], &v)
+			f.uses(d, s, op, &v)
 		}
 		if v.dist == 0 {
 			continue
 		}
-		f.out.take(n, d, v)
+		f.out.take(n, d, v.dist-1)
+		f.ways.add(n, v.via, v.kind)
 		m := f.marks[segmentOf(s)]
 		if m == nil {
 			m = &marks{}
@@ -81,64 +92,107 @@ func (f *forward) step(k int, start map[Node]bool) {
 		}
 		i := (s - 1) % segmentLen
 		if m.dist[i] == nil {
-			m.pieces[i], m.dist[i] = d.piece, make([]uint32, len(d.piece.ops))
+			m.dist[i] = make([]uint32, len(d.piece.ops))
 		}
 		m.dist[i][op] = v.dist
 	}
 }
 
 // uses finds the nearest of an op's definitions that is in the slice.
-func (f *forward) uses(d *stepDeps, s StepID, o *pieceOp, v *needed) {
-	from := func(def StepID, op uint16, kind EdgeKind) {
-		if def == 0 {
+func (f *forward) uses(d *stepDeps, s StepID, op int, v *needed) {
+	o := &d.piece.ops[op]
+	from := func(def Node, kind EdgeKind) {
+		if def == 0 || def.Step() > s {
 			return
 		}
-		if _, dist := f.of(def); dist != nil && int(op) < len(dist) && dist[op] != 0 && (v.dist == 0 || dist[op]+1 < v.dist) {
-			*v = needed{dist[op] + 1, kind, node(def, op)}
+		if dist := f.of(def.Step()); int(def.Op()) < len(dist) && dist[def.Op()] != 0 && (v.dist == 0 || dist[def.Op()]+1 < v.dist) {
+			*v = needed{dist[def.Op()] + 1, kind, def}
 		}
 	}
-	kindOf := func(addr bool) EdgeKind {
-		if addr {
-			return ByAddress
-		}
-		return ByRegister
+	uses := func(ref int, units uint8, kind EdgeKind) {
+		f.seg.each(f.seg.ref(d.refs+uint32(ref)), units, func(def Node) { from(def, kind) })
 	}
-	for _, l := range o.local {
-		if !l.addr || !f.o.NoAddress {
-			from(s, l.op, kindOf(l.addr))
-		}
+	for use := range d.piece.within(op, f.o) {
+		from(node(s, use.op), usedAs(use.addr))
 	}
 	for _, g := range o.groups {
-		if g.addr && f.o.NoAddress {
-			continue
-		}
-		units := group{d.piece.groups[g.group].quad, g.mask}
-		by := f.seg.units(d, g.group)
-		for i := range uint8(4) {
-			if units.mask&(1<<i) == 0 || by[i] == 0 {
-				continue
-			}
-			if p, _ := f.of(by[i]); p != nil {
-				p.defs(group{units.quad, 1 << i}, func(op uint16) { from(by[i], op, kindOf(g.addr)) })
-			}
-		}
-	}
-	memory := func(r uint32) {
-		for _, def := range f.seg.memory(r) {
-			from(def.Step(), def.Op(), ByMemory)
-		}
-	}
-	if d.piece.Code == nil {
-		for r := range d.nreads {
-			memory(d.reads + r)
+		if !g.addr || !f.o.NoAddress {
+			uses(int(g.group), g.mask, usedAs(g.addr))
 		}
 	}
 	for _, r := range o.reads {
-		memory(d.reads + uint32(r))
+		uses(len(d.piece.groups)+int(r), 0, ByMemory)
 	}
-	if d.control != 0 && !f.o.NoControl {
-		if p, _ := f.of(d.control); p != nil {
-			from(d.control, p.control, ByControl)
+	if !f.o.NoControl {
+		uses(d.piece.refs-1, 0, ByControl)
+	}
+}
+
+// forwardWays are the ways of a forward slice. Ops come in ascending order.
+type forwardWays struct {
+	buf   []byte
+	marks []mark
+	last  Node
+	n     int
+	limit int
+	full  bool
+}
+
+// mark is a place in the log from which it can be read.
+type mark struct {
+	node Node
+	at   int
+}
+
+const markEvery = 128
+
+func (l *forwardWays) add(n, via Node, kind EdgeKind) {
+	if l.full {
+		return
+	}
+	if len(l.buf) > l.limit {
+		l.full = true
+		return
+	}
+	if l.n%markEvery == 0 {
+		l.marks = append(l.marks, mark{n, len(l.buf)})
+		l.last = n
+	}
+	l.n++
+	l.buf = binary.AppendUvarint(l.buf, uint64(n-l.last))
+	d := uint64(0)
+	if via != 0 {
+		d = uint64(n - via)
+	}
+	l.buf = binary.AppendUvarint(l.buf, d<<2|uint64(kind))
+	l.last = n
+}
+
+func (l *forwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
+	i, exact := slices.BinarySearchFunc(l.marks, n, func(m mark, n Node) int { return cmp.Compare(m.node, n) })
+	if !exact {
+		i--
+	}
+	if i < 0 {
+		return 0, 0, false
+	}
+	c := cursor{b: l.buf, at: l.marks[i].at}
+	at := l.marks[i].node
+	for range markEvery {
+		if c.at >= len(c.b) {
+			break
+		}
+		at += Node(c.uvarint())
+		v := c.uvarint()
+		if at > n {
+			break
+		}
+		if at == n {
+			if v>>2 == 0 {
+				return 0, EdgeKind(v & 3), true
+			}
+			return n - Node(v>>2), EdgeKind(v & 3), true
 		}
 	}
+	return 0, 0, false
 }

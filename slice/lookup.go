@@ -28,12 +28,15 @@ func (d *stepDeps) at(op uint16) At {
 
 // At looks up a node.
 func (x *Index) At(n Node) (At, error) {
-	var g segment
 	if n == 0 || n.Step() > x.Steps {
 		return At{}, ErrIndex
 	}
-	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
-		return At{}, err
+	g := &x.met
+	if i := segmentOf(n.Step()); len(g.steps) == 0 || segmentOf(g.first) != i {
+		if err := x.decode(i, g); err != nil {
+			g.steps = nil
+			return At{}, err
+		}
 	}
 	return g.steps[n.Step()-g.first].at(n.Op()), nil
 }
@@ -138,7 +141,7 @@ func (x *Index) Fault() (found Node, err error) {
 }
 
 // branchWithin is how far from an op Branch looks, in segments.
-const branchWithin = 256
+const branchWithin = 32
 
 // Branch returns the execution nearest to that of near, and in its thread, of the
 // branch that decided about the execution of n; 0: there is none, or none that is near.
@@ -147,15 +150,15 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
 		return 0, err
 	}
-	control := g.steps[n.Step()-g.first].control
+	control := g.control(&g.steps[n.Step()-g.first])
 	if control == 0 {
 		return 0, nil
 	}
-	branch, err := x.At(node(control, 0))
+	branch, err := x.At(control)
 	if err != nil || branch.Piece.Code == nil {
 		return 0, err
 	}
-	pc := branch.Piece.PC(branch.Piece.control)
+	pc := branch.PC(control)
 	from, err := x.At(near)
 	if err != nil {
 		return 0, err

@@ -317,7 +317,7 @@ func (m *machine) stepOne() (mem []Mem) {
 		m.results[t] = reg(in.dst) ^ flip
 		m.write(a, in.size, reg(in.dst)^flip)
 	case mIf:
-		if reg(in.a)&3 != 0 {
+		if reg(in.a)&3 != 0 || in.b == -2 && reg(in.a) != 0 { // -2: until nothing is left
 			next = in.target
 		}
 		way(next)

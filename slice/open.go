@@ -12,7 +12,7 @@ import (
 var ErrIndex = errors.New("not an index of this run")
 
 // Index is the dependences of a run: for each use its definition. It is in a file;
-// in memory are its pieces and its directory, a byte for every step.
+// in memory are its pieces and its directory, less than a byte for every step.
 type Index struct {
 	Doubts
 	Steps StepID
@@ -26,6 +26,7 @@ type Index struct {
 
 	window   []byte // a part of the file
 	windowAt uint64
+	met      segment // the last one that At was asked for
 }
 
 // dirEntry is the length of a segment's entry in the directory, in bytes.
@@ -131,41 +132,6 @@ func (c *cursor) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// segment is decoded steps.
-type segment struct {
-	first StepID
-	steps []stepDeps
-	by    []StepID // definitions of units, four for each group: see groupDef
-	mem   []Node   // definitions of memory, for all reads in order
-	reads []uint32 // where those of a read end in mem
-}
-
-// stepDeps is what a step depends on.
-type stepDeps struct {
-	piece   *Piece
-	thread  uint32
-	instant uint64
-	control StepID
-	groups  uint32 // index of its first group: by[groups*4:]
-	reads   uint32 // index of its first read
-	nreads  uint32
-}
-
-// definitions of memory read r of the segment.
-func (g *segment) memory(r uint32) []Node {
-	lo := uint32(0)
-	if r > 0 {
-		lo = g.reads[r-1]
-	}
-	return g.mem[lo:g.reads[r]]
-}
-
-// units returns the steps that defined the units of a step's group.
-func (g *segment) units(d *stepDeps, group uint16) *[4]StepID {
-	at := (int(d.groups) + int(group)) * 4
-	return (*[4]StepID)(g.by[at : at+4])
-}
-
 func segmentOf(s StepID) int { return int((s - 1) >> segmentBits) }
 
 func (x *Index) segments() int { return len(x.dir) / dirEntry }
@@ -201,98 +167,4 @@ func (x *Index) bytes(i int) ([]byte, error) {
 		x.windowAt = from
 	}
 	return x.window[lo-x.windowAt : hi-x.windowAt], nil
-}
-
-// decode fills g with segment i.
-func (x *Index) decode(i int, g *segment) error {
-	raw, err := x.bytes(i)
-	if err != nil {
-		return err
-	}
-	g.first = StepID(i<<segmentBits + 1)
-	g.steps, g.by, g.mem, g.reads = g.steps[:0], g.by[:0], g.mem[:0], g.reads[:0]
-	c := cursor{b: raw}
-	thread := binary.LittleEndian.Uint32(x.dir[i*dirEntry+16:])
-	instant := x.instant(i)
-	for s := g.first; s <= min(x.Steps, g.first+segmentLen-1); s++ {
-		head := c.uvarint()
-		if head&1 != 0 {
-			thread = uint32(c.uvarint())
-		}
-		id := head >> 1
-		if id == 0 || id > uint64(len(x.pieces)) || c.bad {
-			return fmt.Errorf("%w: step %d", ErrIndex, s)
-		}
-		p := x.pieces[id-1]
-		d := stepDeps{piece: p, thread: thread, groups: uint32(len(g.by) / 4), reads: uint32(len(g.reads))}
-		d.control = back(s, c.uvarint())
-		d.nreads = uint32(len(p.reads))
-		if p.Code == nil {
-			instant += c.uvarint()
-			d.nreads = uint32(min(c.uvarint(), uint64(len(raw))))
-		}
-		d.instant = instant
-		instant += uint64(p.N)
-		for _, k := range p.groups {
-			g.group(&c, s, k.mask)
-		}
-		for range d.nreads {
-			g.read(&c, s)
-		}
-		g.steps = append(g.steps, d)
-	}
-	if c.bad {
-		return fmt.Errorf("%w: segment %d", ErrIndex, i)
-	}
-	return nil
-}
-
-// back is the step at a distance before s.
-func back(s StepID, distance uint64) StepID {
-	if distance == 0 || distance >= uint64(s) {
-		return 0
-	}
-	return s - StepID(distance)
-}
-
-func (g *segment) group(c *cursor, s StepID, mask uint8) {
-	v := c.uvarint()
-	if v&1 == 0 {
-		def := back(s, v>>1)
-		g.by = append(g.by, def, def, def, def)
-		return
-	}
-	var by [4]StepID
-	for i := range by {
-		if mask&(1<<i) != 0 {
-			by[i] = back(s, c.uvarint())
-		}
-	}
-	g.by = append(g.by, by[:]...)
-}
-
-func (g *segment) read(c *cursor, s StepID) {
-	for !c.bad {
-		v := c.uvarint()
-		d := v >> 2
-		switch {
-		case d == 0 && v&noDefinition != 0:
-		case d == 0:
-			g.mem = append(g.mem, 0)
-		default:
-			op := uint64(0)
-			if v&opFollows != 0 {
-				op = c.uvarint()
-			}
-			if d > uint64(s) || op >= maxPieceOps {
-				c.bad = true
-				break
-			}
-			g.mem = append(g.mem, node(s-StepID(d-1), uint16(op)))
-		}
-		if v&moreDefinitions == 0 {
-			break
-		}
-	}
-	g.reads = append(g.reads, uint32(len(g.mem)))
 }

@@ -16,9 +16,10 @@ type Piece struct {
 	ops   []pieceOp
 	insts []uint16 // op → instruction of Code
 
-	// writes are the units written; lastDef has which op did it last.
-	writes  []uint8
+	// writes are the units written, with the op that did it last.
+	writes  []unitWrite
 	lastDef lastDefs
+	frames  uint64 // ops that are of no interest (Op.Frame)
 
 	// groups are the units used before they are written, by quads.
 	groups []group
@@ -27,6 +28,10 @@ type Piece struct {
 	accesses []access
 	reads    []uint16
 	writers  []uint16
+
+	// refs is how many references a step has in an index: one for each group, one for each
+	// read, and the branch that it depends on.
+	refs int
 
 	copies []copyOp
 
@@ -41,6 +46,12 @@ type Piece struct {
 	fn    *cfg.Func
 	join  uint64
 	parts bool // ways part at its end
+}
+
+// unitWrite is the last write of a unit.
+type unitWrite struct {
+	unit uint8
+	op   uint16
 }
 
 // group is units of a quad.
@@ -107,8 +118,12 @@ func (d *lastDefs) set(u uint8, op uint16) {
 	d.defs[i-1][u&3] = op + 1
 }
 
-// maxPieceOps is the greatest number of ops of a piece; longer code is cut.
-const maxPieceOps = 1 << opBits
+// The greatest numbers of ops and of reads of a piece; longer code is cut. With them the
+// references of a segment's steps fit 16 bits.
+const (
+	maxPieceOps   = 1 << opBits
+	maxPieceReads = 64
+)
 
 // newPiece works out what is static in instructions From … From+N-1.
 func newPiece(id uint32, c *Code, from, n uint16) *Piece {
@@ -194,10 +209,17 @@ func newPiece(id uint32, c *Code, from, n uint16) *Piece {
 		}
 	}
 	for u := range written.Units {
-		p.writes = append(p.writes, u)
+		op, _ := p.lastDef.of(u)
+		p.writes = append(p.writes, unitWrite{u, op})
+	}
+	for op := range p.ops {
+		if p.ops[op].frame {
+			p.frames |= 1 << op
+		}
 	}
 	last := &c.Insts[from+n-1]
 	p.end, p.endPC, p.direct = last.End, last.PC, last.Direct
+	p.refs = len(p.groups) + len(p.reads) + 1
 	return p
 }
 
@@ -231,11 +253,11 @@ func (p *Piece) noteCopy(in *Inst, base int) {
 	p.copies = append(p.copies, c)
 }
 
-// newCause is the piece of a cause: one op that reads and writes what it did. Its
-// accesses are as many as each time.
+// newCause is the piece of a cause: one op that reads and writes what it did. All the
+// memory that it reads is one read.
 func newCause(id uint32, cause Cause, reads, writes *Regs) *Piece {
-	p := &Piece{ID: id, Cause: cause, slot: -1, insts: []uint16{0}, writers: []uint16{0}}
-	var o pieceOp
+	p := &Piece{ID: id, Cause: cause, slot: -1, insts: []uint16{0}, writers: []uint16{0}, reads: []uint16{0}}
+	o := pieceOp{reads: p.reads}
 	for u := range reads.Units {
 		q := u >> 2
 		if n := len(p.groups); n > 0 && p.groups[n-1].quad == q {
@@ -247,35 +269,19 @@ func newCause(id uint32, cause Cause, reads, writes *Regs) *Piece {
 		p.groups = append(p.groups, group{q, 1 << (u & 3)})
 	}
 	p.ops = []pieceOp{o}
+	p.refs = len(p.groups) + len(p.reads) + 1
 	for u := range writes.Units {
-		p.lastDef.set(u, 0)
-		p.writes = append(p.writes, u)
+		p.writes = append(p.writes, unitWrite{u, 0})
 	}
 	return p
 }
 
-// defs calls yield with the ops that wrote units of a quad last, each once.
-func (p *Piece) defs(g group, yield func(op uint16)) {
-	var seen [4]uint16
-	n := 0
-next:
-	for i := range uint8(4) {
-		if g.mask&(1<<i) == 0 {
-			continue
-		}
-		op, ok := p.lastDef.of(g.quad<<2 | i)
-		if !ok {
-			op = 0 // a gap defines all
-		}
-		for _, s := range seen[:n] {
-			if s == op {
-				continue next
-			}
-		}
-		seen[n] = op
-		n++
-		yield(op)
+// decides is the op of a step that decides where control goes.
+func (p *Piece) decides(s StepID) Node {
+	if p.frames&(1<<p.control) != 0 {
+		return 0
 	}
+	return node(s, p.control)
 }
 
 // PC returns the address of the instruction of an op; 0 if a cause did it.

@@ -194,7 +194,7 @@ func (p *plain) use(s *Step, o *Op, mem []Mem) {
 	}
 	s.touched(o.MemRead, mem, s.Reads, func(lo, hi uint64) { p.mem = append(p.mem, span{lo, hi}) })
 	if s.Control != 0 && !p.o.NoControl {
-		p.branches = append(p.branches, s.Control)
+		p.branches = append(p.branches, s.Control.Step())
 	}
 }
 
@@ -261,7 +261,7 @@ func (f *filter) use(s *Step, o *Op, mem []Mem) {
 	f.of(s.Thread).Or(&read)
 	s.touched(o.MemRead, mem, s.Reads, f.mem.add)
 	if s.Control != 0 && !f.o.NoControl {
-		f.branches[s.Control] = struct{}{}
+		f.branches[s.Control.Step()] = struct{}{}
 	}
 }
 

@@ -45,7 +45,7 @@ func newProgram(s Source) *Program {
 // makes the graphs of all functions that were executed.
 func NewProgram(s Source) (*Program, error) {
 	p := newProgram(s)
-	v := survey{p: p, last: map[uint32]*Code{}, seen: map[edge]bool{}, starts: map[uint64]bool{}}
+	v := survey{p: p, last: map[uint32]*Code{}, seen: map[transfer]bool{}, starts: map[uint64]bool{}}
 	if err := s.Scan(v.event); err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ type survey struct {
 	last   map[uint32]*Code // by thread: what it executed last
 	thread uint32
 	prev   *Code
-	seen   map[edge]bool
+	seen   map[transfer]bool
 	starts map[uint64]bool
 	known  []bool // by code ID: noted in starts
 	first  []uint64
 }
 
-type edge struct {
+type transfer struct {
 	from *Code
 	to   *Code
 }
@@ -142,7 +142,7 @@ func (v *survey) edge(from, to *Code) {
 	if last.End != cfg.Call && last.End != cfg.Indirect && last.End != cfg.Link {
 		return
 	}
-	k := edge{from, to}
+	k := transfer{from, to}
 	if v.seen[k] {
 		return
 	}
@@ -197,10 +197,6 @@ func (p *Program) Functions() []*cfg.Func {
 	return fs
 }
 
-// maxPieceInsts bounds a piece, so that its ops have numbers; an instruction has
-// few ops.
-const maxPieceInsts = maxPieceOps / 8
-
 // of returns the pieces of an execution.
 func (p *Program) of(c *Code, from, n uint16) []*Piece {
 	whole := from == 0 && int(n) == len(c.Insts)
@@ -215,8 +211,13 @@ func (p *Program) of(c *Code, from, n uint16) []*Piece {
 	var ps []*Piece
 	for at := from; at < from+n; {
 		end := at + 1
-		for end < from+n && end-at < maxPieceInsts && !p.cuts[c.Insts[end].PC] {
-			end++
+		ops, reads := len(c.Insts[at].Ops), int(c.Insts[at].Accesses)
+		for ; end < from+n && !p.cuts[c.Insts[end].PC]; end++ {
+			ops += len(c.Insts[end].Ops)
+			reads += int(c.Insts[end].Accesses)
+			if ops > maxPieceOps || reads > maxPieceReads {
+				break
+			}
 		}
 		ps = append(ps, p.add(c, at, end-at))
 		at = end

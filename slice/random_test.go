@@ -137,7 +137,15 @@ func (g *generator) function(depth int) int {
 // program writes a program; its last instruction but one is the criterion.
 func program(r *rand.Rand, branches, whole bool) []minst {
 	g := &generator{Rand: r, branches: branches, whole: whole}
-	g.body(8+g.IntN(25), 3)
+	if long := branches && r.IntN(4) == 0; long { // some segments of an index
+		g.emit(minst{op: mConst, dst: 13, imm: 40})
+		top := len(g.prog)
+		g.body(8+g.IntN(25), 3)
+		g.emit(minst{op: mCopy, dst: 13, a: 13, b: -2})
+		g.emit(minst{op: mIf, a: 13, b: -2, target: top})
+	} else {
+		g.body(8+g.IntN(25), 3)
+	}
 	g.emit(minst{op: mMix, dst: 0, a: g.reg(), b: g.reg()})
 	g.emit(minst{op: mEnd})
 	for n := 0; len(g.calls) > 0; n++ {
@@ -224,6 +232,55 @@ func TestForward(t *testing.T) {
 				t.Fatalf("seed %d: %d → %d is %d steps backward, %d forward", seed, b, a, len(p), len(q))
 			}
 		}
+	}
+}
+
+// What is counted by plans is what the nodes of the slice are, and a statement is as far
+// away as its path is long.
+func TestCounts(t *testing.T) {
+	segments := 0
+	for seed := range uint64(60) {
+		s, prog := ran(seed, true)
+		if s == nil {
+			continue
+		}
+		x, _ := indexed(t, s, BuildOptions{})
+		segments = max(segments, x.segments())
+		sl, err := x.Backward(context.Background(), at(t, x, s.last(lastOf(prog))), Options{NoAddress: seed%2 == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		type static struct {
+			piece *Piece
+			op    uint16
+		}
+		counts := map[static]uint64{}
+		nodes := sl.nodes()
+		for _, n := range nodes {
+			a, err := x.At(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts[static{a.Piece, n.Op()}]++
+		}
+		if sl.Ops != uint64(len(nodes)) {
+			t.Errorf("seed %d: %d ops, want %d", seed, sl.Ops, len(nodes))
+		}
+		for _, st := range sl.Stats() {
+			if want := counts[static{st.Piece, st.Op}]; st.Count != want {
+				t.Errorf("seed %d: op %d of piece %d is %d times in the slice, want %d", seed, st.Op, st.Piece.ID, st.Count, want)
+			}
+			if p, whole := sl.Path(st.Nearest); !whole || uint32(len(p)) != st.Distance+1 {
+				t.Errorf("seed %d: %d ops on the path of %d steps", seed, len(p), st.Distance)
+			}
+			delete(counts, static{st.Piece, st.Op})
+		}
+		if len(counts) > 0 {
+			t.Errorf("seed %d: not told: %v", seed, counts)
+		}
+	}
+	if segments < 3 {
+		t.Errorf("no run has more than %d segments", segments)
 	}
 }
 

@@ -88,7 +88,7 @@ func (r *Recorded) Step(id StepID, s *Step) error {
 		end = le.Uint64(r.steps.at(uint64(id))[24:])
 	}
 	b := r.steps.at(uint64(id - 1))
-	*s = Step{ID: id, Piece: r.Program.Piece(le.Uint32(b)), Thread: le.Uint32(b[4:]), Control: StepID(le.Uint64(b[8:])), Instant: le.Uint64(b[16:])}
+	*s = Step{ID: id, Piece: r.Program.Piece(le.Uint32(b)), Thread: le.Uint32(b[4:]), Control: Node(le.Uint64(b[8:])), Instant: le.Uint64(b[16:])}
 	from, reads := le.Uint64(b[24:]), int(le.Uint32(b[32:]))
 	r.buf = r.buf[:0]
 	for i := from; i < end; i++ {
@@ -178,8 +178,8 @@ func (p *Piece) causeOp() Op {
 	for _, g := range p.groups {
 		o.Read[g.quad>>4] |= uint64(g.mask) << (g.quad & 15 * 4)
 	}
-	for _, u := range p.writes {
-		o.Write.Add(u)
+	for _, w := range p.writes {
+		o.Write.Add(w.unit)
 	}
 	return o
 }

@@ -2,7 +2,6 @@ package slice
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 )
 
@@ -12,13 +11,17 @@ type Slice struct {
 	Criteria Criteria
 	Options  Options
 	Ops      uint64 // executed ops in it
-	First    uint64 // the earliest instant in it
-	Last     uint64
 
-	x       *Index
-	forward bool     // ops come in ascending order
-	stats   [][]Stat // by piece: its ops
-	log     pathLog
+	x     *Index
+	stats [][]Stat // by piece: its ops
+	ways  ways
+}
+
+// ways has of each op in a slice the op by which it was reached first.
+type ways interface {
+	// find returns that op, 0 if n is of the criteria; false if n is not in the slice, or
+	// was not kept.
+	find(n Node) (via Node, kind EdgeKind, ok bool)
 }
 
 // Stat is an op of the program in a slice.
@@ -59,15 +62,16 @@ type staticOp struct {
 // used notes that an op is used by another.
 func (s *Slice) used(p *Piece, op uint16, by staticOp) {
 	st := &s.of(p)[op]
+	if len(st.Users) == maxUsers {
+		return
+	}
 	u := User{s.x.pieces[by.piece-1], by.op, by.kind}
 	for _, v := range st.Users {
 		if v == u {
 			return
 		}
 	}
-	if len(st.Users) < maxUsers {
-		st.Users = append(st.Users, u)
-	}
+	st.Users = append(st.Users, u)
 }
 
 // of returns the ops of a piece.
@@ -83,40 +87,23 @@ func (s *Slice) of(p *Piece) []Stat {
 // PC is the address of the instruction; 0 for what a cause did.
 func (s *Stat) PC() uint64 { return s.Piece.PC(s.Op) }
 
-func (s *Stat) before(k EdgeKind, quad uint8) {
-	if k == ByMemory {
-		s.BeforeMemory++
-	} else {
-		s.BeforeRegister++
-	}
-}
-
 func newSlice(x *Index, c Criteria, o Options) *Slice {
-	s := &Slice{Criteria: c, Options: o, x: x, stats: make([][]Stat, len(x.pieces)), First: ^uint64(0)}
-	s.log.limit = o.Paths
-	if s.log.limit == 0 {
-		s.log.limit = 256 << 20
-	}
-	return s
+	return &Slice{Criteria: c, Options: o, x: x, stats: make([][]Stat, len(x.pieces))}
 }
 
-// take counts an op, and notes how it was reached.
-func (s *Slice) take(n Node, d *stepDeps, v needed) *Stat {
-	p := d.piece
-	st := &s.of(p)[n.Op()]
-	instant := d.instant
-	if p.Code != nil {
-		instant += uint64(p.insts[n.Op()] - p.From)
-	}
-	if st.Count == 0 || v.dist-1 < st.Distance {
-		st.Piece, st.Op, st.Distance, st.Nearest, st.Instant, st.Thread = p, n.Op(), v.dist-1, n, instant, d.thread
-	}
-	st.Count++
+// take counts an op of a step.
+func (s *Slice) take(n Node, d *stepDeps, dist uint32) {
+	s.reached(n, d, dist)
+	s.of(d.piece)[n.Op()].Count++
 	s.Ops++
-	s.First = min(s.First, instant)
-	s.Last = max(s.Last, instant)
-	s.log.add(n, v.via, v.kind, s.forward)
-	return st
+}
+
+// reached notes how far an op of a step is from the criterion.
+func (s *Slice) reached(n Node, d *stepDeps, dist uint32) {
+	if st := &s.of(d.piece)[n.Op()]; st.Piece == nil || dist < st.Distance {
+		at := d.at(n.Op())
+		st.Piece, st.Op, st.Distance, st.Nearest, st.Instant, st.Thread = at.Piece, n.Op(), dist, n, at.Instant, at.Thread
+	}
 }
 
 // Stats returns the ops of the program that are in the slice, the nearest first.
@@ -140,7 +127,7 @@ func (s *Slice) Stats() []*Stat {
 
 // Has says that an executed op is in the slice, as long as its path is kept.
 func (s *Slice) Has(n Node) bool {
-	_, _, ok := s.log.find(n)
+	_, _, ok := s.ways.find(n)
 	return ok
 }
 
@@ -156,7 +143,7 @@ type Hop struct {
 // depends on the one before it.
 func (s *Slice) Path(n Node) (path []Hop, whole bool) {
 	for {
-		via, kind, ok := s.log.find(n)
+		via, kind, ok := s.ways.find(n)
 		if !ok {
 			return reversed(path), false
 		}
@@ -171,94 +158,4 @@ func (s *Slice) Path(n Node) (path []Hop, whole bool) {
 func reversed(p []Hop) []Hop {
 	slices.Reverse(p)
 	return p
-}
-
-// pathLog has of each op in the slice the op by which it was reached. Ops come in
-// descending order, or, of a forward slice, in ascending order: then Nodes are
-// turned around (^n) and the same holds.
-type pathLog struct {
-	buf   []byte
-	marks []mark
-	last  Node
-	n     int
-	limit int
-	full  bool
-
-	forward bool
-}
-
-// mark is a place in the log from which it can be read.
-type mark struct {
-	node Node
-	at   int
-}
-
-const markEvery = 128
-
-func (l *pathLog) add(n, via Node, kind EdgeKind, forward bool) {
-	if l.forward = forward; forward {
-		n = ^n
-		if via != 0 {
-			via = ^via
-		}
-	}
-	if l.full {
-		return
-	}
-	if len(l.buf) > l.limit {
-		l.full = true
-		return
-	}
-	if l.n%markEvery == 0 {
-		l.marks = append(l.marks, mark{n, len(l.buf)})
-		l.last = n
-	}
-	l.n++
-	l.buf = binary.AppendUvarint(l.buf, uint64(l.last-n))
-	d := uint64(0)
-	if via != 0 {
-		d = uint64(via - n)
-	}
-	l.buf = binary.AppendUvarint(l.buf, d<<2|uint64(kind))
-	l.last = n
-}
-
-func (l *pathLog) find(n Node) (via Node, kind EdgeKind, ok bool) {
-	if l.forward {
-		via, kind, ok = l.search(^n)
-		if via != 0 {
-			via = ^via
-		}
-		return via, kind, ok
-	}
-	return l.search(n)
-}
-
-func (l *pathLog) search(n Node) (via Node, kind EdgeKind, ok bool) {
-	i, exact := slices.BinarySearchFunc(l.marks, n, func(m mark, n Node) int { return cmp.Compare(n, m.node) })
-	if !exact {
-		i--
-	}
-	if i < 0 {
-		return 0, 0, false
-	}
-	c := cursor{b: l.buf, at: l.marks[i].at}
-	at := l.marks[i].node
-	for range markEvery {
-		if c.at >= len(c.b) {
-			break
-		}
-		at -= Node(c.uvarint())
-		v := c.uvarint()
-		if at < n {
-			break
-		}
-		if at == n {
-			if v>>2 == 0 {
-				return 0, EdgeKind(v & 3), true
-			}
-			return n + Node(v>>2), EdgeKind(v & 3), true
-		}
-	}
-	return 0, 0, false
 }

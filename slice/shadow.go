@@ -3,7 +3,8 @@ package slice
 // Node is an op of a step: step<<opBits | op. 0: before the recording.
 type Node uint64
 
-const opBits = 12
+// A piece has at most 64 ops: a word has a bit for each.
+const opBits = 6
 
 func node(s StepID, op uint16) Node { return Node(uint64(s)<<opBits | uint64(op)) }
 

@@ -29,18 +29,17 @@ func indexed(t *testing.T, s Source, o BuildOptions) (*Index, *Program) {
 	return x, p
 }
 
-// nodes returns all nodes of a slice, descending.
+// nodes returns all nodes of a backward slice.
 func (s *Slice) nodes() Set {
 	var out Set
-	for _, m := range s.log.marks {
-		n, c := m.node, cursor{b: s.log.buf, at: m.at}
-		for i := 0; i < markEvery && c.at < len(c.b); i++ {
-			n -= Node(c.uvarint())
-			c.uvarint()
-			if s.log.forward {
-				out = append(out, ^n)
-			} else {
-				out = append(out, n)
+	w := s.ways.(*backwardWays)
+	for _, m := range w.marks {
+		first := StepID(m.segment<<segmentBits + 1)
+		for k := range StepID(segmentLen) {
+			if p, _ := w.step(first + k); p != nil {
+				for op := range bitsOf(p.all) {
+					out = append(out, node(first+k, uint16(op)))
+				}
 			}
 		}
 	}

@@ -15,9 +15,9 @@ type Step struct {
 	Mem     []Mem // of its accesses; of a cause: what it wrote
 	Reads   []Mem // of a cause: what it read
 
-	// Control is the step whose last op decided that this one is executed: a branch,
-	// or an indirect call; 0: none is known.
-	Control StepID
+	// Control is the op that decided that this one is executed: a branch, or an indirect
+	// call; 0: none is known.
+	Control Node
 	// Frame is the activation that it is in: a number that is never used again.
 	Frame uint64
 }
@@ -61,9 +61,9 @@ type thread struct {
 	// A call or return that the last step ended with.
 	pending cfg.Kind
 	slot    uint64 // where its return address lies; 0: not known
-	via     StepID // of a call: what its callee depends on
-	last    StepID
-	begun   StepID // what it depends on as a whole: the system call that began it
+	via     Node   // of a call: what its callee depends on
+	last    Node   // where its last step decided to go
+	begun   Node   // what it depends on as a whole: the system call that began it
 }
 
 // frame is an activation of a function.
@@ -71,7 +71,7 @@ type frame struct {
 	serial uint64
 	fn     *cfg.Func
 	slot   uint64 // address of the return address; 0: not known
-	via    StepID // what it depends on as a whole
+	via    Node   // what it depends on as a whole
 	open   []open
 
 	handler bool // of a signal
@@ -79,8 +79,8 @@ type frame struct {
 
 // open is a branch whose ways have not met again.
 type open struct {
-	join uint64
-	step StepID
+	join   uint64
+	branch Node
 }
 
 func newTracker(p *Program, sink func(*Step) error) *tracker {
@@ -204,7 +204,7 @@ func (t *tracker) executed(th *thread, e *Event) error {
 			f.open = f.open[:n-1]
 		}
 		t.last++
-		th.last = t.last
+		th.last = p.decides(t.last)
 		s := &t.step
 		s.ID, s.Instant, s.Thread, s.Piece = t.last, instant, th.id, p
 		s.Mem, s.Reads = mem[:len(p.accesses)], nil
@@ -220,14 +220,14 @@ func (t *tracker) executed(th *thread, e *Event) error {
 }
 
 // control is the branch that decided that the frame goes where it goes.
-func (f *frame) control() StepID {
+func (f *frame) control() Node {
 	if n := len(f.open); n > 0 {
-		return f.open[n-1].step
+		return f.open[n-1].branch
 	}
 	return f.via
 }
 
-func (t *tracker) push(th *thread, fn *cfg.Func, slot uint64, via StepID) *frame {
+func (t *tracker) push(th *thread, fn *cfg.Func, slot uint64, via Node) *frame {
 	t.frames++
 	n := len(th.frames)
 	if n < cap(th.frames) {
@@ -331,14 +331,14 @@ func (t *tracker) leave(th *thread, f *frame, s *Step) {
 			return
 		}
 		if n := len(f.open); n > 0 && f.open[n-1].join == p.join {
-			f.open[n-1].step = s.ID // the next round of a loop, or the second half of a condition
+			f.open[n-1].branch = p.decides(s.ID) // the next round of a loop, or the second half of a condition
 			return
 		}
-		f.open = append(f.open, open{p.join, s.ID})
+		f.open = append(f.open, open{p.join, p.decides(s.ID)})
 	case cfg.Call:
 		th.via = f.control()
 		if !p.direct {
-			th.via = s.ID
+			th.via = p.decides(s.ID)
 		}
 		th.pending, th.slot = cfg.Call, slotOf(s)
 	case cfg.Return:

@@ -1,0 +1,351 @@
+package slice
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A segment is steps that are decoded together. Nearly all uses have their definition in
+// the same segment, or share it with others of the segment; so a use is a number of 16
+// bits, a reference:
+//
+//	step<<opBits | op   of the segment's own steps
+//	firstSource + n     the segment's n-th source
+//	beforeAll           nothing in the recording wrote it
+//	nothing             nothing was read, or it is of no interest
+//
+// A source is an op of an older segment, or a list of references in 32 bits: of the units
+// of a group (four), or of memory that was written in parts. In lists, distant|n is the n-th
+// of more such ops.
+//
+//	segment: u32 references, sources, distant ops, elements of lists, bytes of extras,
+//	         u32 for each step: piece<<2 | reads what it wrote itself<<1 | has an extra,
+//	         u64 sources, u64 distant ops, u32 lists, u16 references,
+//	         extras: uvarint thread, [uvarint instants since the step before: of a cause]
+//
+// The references of a step: its groups, its reads, the branch that it depends on.
+const (
+	segmentBits = 8
+	segmentLen  = 1 << segmentBits
+
+	firstSource = segmentLen << opBits
+	beforeAll   = 0xfffe
+	nothing     = 0xffff
+
+	// Of the elements of lists.
+	distant        = 1 << 31
+	beforeAllInset = 0xffff_fffe
+	nothingInset   = 0xffff_ffff
+
+	segmentHead = 5 * 4
+)
+
+// A piece has at most NumUnits/4 groups; each reference takes one source at most.
+var _ [beforeAll - firstSource - segmentLen*(NumUnits/4+maxPieceReads+1)]byte
+
+// listOf is a source that is a list: its place, and its length.
+func listOf(at, n int) uint64 { return 1<<63 | uint64(at)<<32 | uint64(n) }
+
+// asList is the list that a source is.
+func asList(source uint64) (at, n int, list bool) {
+	return int(source >> 32 & (1<<31 - 1)), int(source & (1<<32 - 1)), source>>63 != 0
+}
+
+// segmentWriter takes down the steps of a segment.
+type segmentWriter struct {
+	first   StepID
+	heads   []byte
+	sources []byte
+	distant []byte
+	lists   []byte
+	refs    []byte
+	extras  []byte
+
+	cur StepID
+	// The sources and distant ops that were used last: to be forgotten costs one more.
+	knownSources knownOps
+	knownDistant knownOps
+}
+
+// knownOps has the places of ops in a table of a segment.
+type knownOps [1024]struct {
+	node Node
+	of   StepID // the segment
+	at   uint32
+}
+
+// place returns the place of an op in a table, to which it is added if it is not known.
+func (k *knownOps) place(n Node, segment StepID, table *[]byte) uint32 {
+	e := &k[uint64(n)*0x9e3779b97f4a7c15>>54]
+	if e.node != n || e.of != segment {
+		e.node, e.of, e.at = n, segment, uint32(len(*table)/8)
+		*table = binary.LittleEndian.AppendUint64(*table, uint64(n))
+	}
+	return e.at
+}
+
+func (w *segmentWriter) begin(first StepID) {
+	w.first = first
+	w.heads, w.sources, w.distant, w.lists, w.refs, w.extras = w.heads[:0], w.sources[:0], w.distant[:0], w.lists[:0], w.refs[:0], w.extras[:0]
+}
+
+// end appends the segment to out.
+func (w *segmentWriter) end(out []byte) []byte {
+	le := binary.LittleEndian
+	if w.first == 0 {
+		return out
+	}
+	out = le.AppendUint32(out, uint32(len(w.refs)/2))
+	out = le.AppendUint32(out, uint32(len(w.sources)/8))
+	out = le.AppendUint32(out, uint32(len(w.distant)/8))
+	out = le.AppendUint32(out, uint32(len(w.lists)/4))
+	out = le.AppendUint32(out, uint32(len(w.extras)))
+	for _, part := range [...][]byte{w.heads, w.sources, w.distant, w.lists, w.refs, w.extras} {
+		out = append(out, part...)
+	}
+	return out
+}
+
+// step begins a step. Its references follow.
+func (w *segmentWriter) step(s *Step, other bool, since uint64) {
+	w.cur = s.ID
+	head := s.Piece.ID << 2
+	if cause := s.Piece.Code == nil; cause || other {
+		head |= 1
+		w.extras = binary.AppendUvarint(w.extras, uint64(s.Thread))
+		if cause {
+			w.extras = binary.AppendUvarint(w.extras, since)
+		}
+	}
+	w.heads = binary.LittleEndian.AppendUint32(w.heads, head)
+}
+
+func (w *segmentWriter) put(ref uint16) { w.refs = append(w.refs, byte(ref), byte(ref>>8)) }
+
+// ref is the reference to a definition.
+func (w *segmentWriter) ref(n Node) uint16 {
+	switch {
+	case n == 0:
+		return beforeAll
+	case n == ofFrame:
+		return nothing
+	case n.Step() >= w.first:
+		return uint16(n - node(w.first, 0))
+	}
+	return uint16(firstSource + w.knownSources.place(n, w.first, &w.sources))
+}
+
+// list puts down a reference to the last n elements.
+func (w *segmentWriter) list(n int) {
+	w.put(uint16(firstSource + len(w.sources)/8))
+	w.sources = binary.LittleEndian.AppendUint64(w.sources, listOf(len(w.lists)/4-n, n))
+}
+
+// element adds a definition to a list.
+func (w *segmentWriter) element(n Node) {
+	var e uint32
+	switch {
+	case n == 0:
+		e = beforeAllInset
+	case n == ofFrame:
+		e = nothingInset
+	case n.Step() >= w.first:
+		e = uint32(n - node(w.first, 0))
+	default:
+		e = distant | w.knownDistant.place(n, w.first, &w.distant)
+	}
+	w.lists = binary.LittleEndian.AppendUint32(w.lists, e)
+}
+
+// control puts down what a step depends on.
+func (w *segmentWriter) control(n Node) {
+	if n == 0 {
+		n = ofFrame
+	}
+	w.put(w.ref(n))
+}
+
+// units puts down who wrote the units of a group.
+func (w *segmentWriter) units(by *[4]Node, mask uint8) {
+	one, same, first := Node(0), true, true
+	for i, n := range by {
+		switch {
+		case mask&(1<<i) == 0:
+		case first:
+			one, first = n, false
+		case n != one:
+			same = false
+		}
+	}
+	if same {
+		w.put(w.ref(one))
+		return
+	}
+	for i, n := range by {
+		if mask&(1<<i) == 0 {
+			n = ofFrame
+		}
+		w.element(n)
+	}
+	w.list(len(by))
+}
+
+// memory puts down who wrote what is read.
+func (w *segmentWriter) memory(by []Node) {
+	for _, n := range by {
+		if n != ofFrame && n.Step() == w.cur {
+			w.heads[len(w.heads)-4] |= 2
+		}
+	}
+	switch len(by) {
+	case 0:
+		w.put(nothing)
+	case 1:
+		w.put(w.ref(by[0]))
+	default:
+		for _, n := range by {
+			w.element(n)
+		}
+		w.list(len(by))
+	}
+}
+
+// segment is decoded steps.
+type segment struct {
+	first StepID
+	steps []stepDeps
+
+	raw     []byte
+	sources []byte
+	distant []byte
+	lists   []byte
+	refs    []byte
+}
+
+// stepDeps is a step, and where its references are.
+type stepDeps struct {
+	piece   *Piece
+	instant uint64
+	thread  uint32
+	refs    uint32 // the first
+	base    uint32 // the number of its first op among those of the segment
+	own     bool   // it reads what it wrote itself
+}
+
+// decode fills g with segment i.
+func (x *Index) decode(i int, g *segment) error {
+	raw, err := x.bytes(i)
+	if err != nil {
+		return err
+	}
+	damaged := fmt.Errorf("%w: segment %d", ErrIndex, i)
+	g.first = StepID(i<<segmentBits + 1)
+	n := int(min(x.Steps-g.first+1, segmentLen))
+	if len(raw) < segmentHead+4*n {
+		return damaged
+	}
+	g.raw = append(g.raw[:0], raw...) // the window moves on
+	le := binary.LittleEndian
+	refs, sources, far, lists, extras := uint64(le.Uint32(g.raw)), uint64(le.Uint32(g.raw[4:])), uint64(le.Uint32(g.raw[8:])), uint64(le.Uint32(g.raw[12:])), uint64(le.Uint32(g.raw[16:]))
+	heads, rest := g.raw[segmentHead:segmentHead+4*n], g.raw[segmentHead+4*n:]
+	if uint64(len(rest)) != 8*sources+8*far+4*lists+2*refs+extras {
+		return damaged
+	}
+	g.sources, rest = rest[:8*sources], rest[8*sources:]
+	g.distant, rest = rest[:8*far], rest[8*far:]
+	g.lists, rest = rest[:4*lists], rest[4*lists:]
+	g.refs, rest = rest[:2*refs], rest[2*refs:]
+	c := cursor{b: rest}
+	thread, instant := le.Uint32(x.dir[i*dirEntry+16:]), x.instant(i)
+	ref, base := uint32(0), uint32(0)
+	if cap(g.steps) < segmentLen {
+		g.steps = make([]stepDeps, segmentLen)
+	}
+	g.steps = g.steps[:n]
+	for k := range g.steps {
+		head := le.Uint32(heads[4*k:])
+		id := head >> 2
+		if id == 0 || int(id) > len(x.pieces) {
+			return damaged
+		}
+		p := x.pieces[id-1]
+		if head&1 != 0 {
+			thread = uint32(c.uvarint())
+			if p.Code == nil {
+				instant += c.uvarint()
+			}
+		}
+		g.steps[k] = stepDeps{piece: p, instant: instant, thread: thread, refs: ref, base: base, own: head&2 != 0}
+		instant += uint64(p.N)
+		ref += uint32(p.refs)
+		base += uint32(len(p.ops))
+	}
+	if c.bad || uint64(ref) != refs {
+		return damaged
+	}
+	return nil
+}
+
+// ref is a reference of the segment.
+func (g *segment) ref(i uint32) uint16 { return binary.LittleEndian.Uint16(g.refs[2*i:]) }
+
+// own is the op of the segment's steps that a reference means.
+func (g *segment) own(ref uint32) Node { return node(g.first, 0) + Node(ref) }
+
+// source is the op, or the list, of a reference from firstSource on; false if the index
+// is damaged.
+func (g *segment) source(ref uint16) (uint64, bool) {
+	at := int(ref-firstSource) * 8
+	if at+8 > len(g.sources) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(g.sources[at:]), true
+}
+
+// each calls yield with the definitions that a reference means: of all memory that was
+// read, or of units of a group, and 0 for what nothing in the recording wrote. The same
+// may come again. What is damaged is passed over.
+func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
+	switch {
+	case ref == nothing:
+	case ref == beforeAll:
+		yield(0)
+	case ref < firstSource:
+		yield(g.own(uint32(ref)))
+	default:
+		s, ok := g.source(ref)
+		if !ok {
+			return
+		}
+		at, n, list := asList(s)
+		if !list {
+			yield(Node(s))
+			return
+		}
+		if at+n > len(g.lists)/4 {
+			return
+		}
+		for i := range n {
+			if units != 0 && units&(1<<i) == 0 {
+				continue
+			}
+			switch e := binary.LittleEndian.Uint32(g.lists[4*(at+i):]); {
+			case e == nothingInset:
+			case e == beforeAllInset:
+				yield(0)
+			case e < firstSource:
+				yield(g.own(e))
+			default:
+				if at := int(e&^distant) * 8; at+8 <= len(g.distant) {
+					yield(Node(binary.LittleEndian.Uint64(g.distant[at:])))
+				}
+			}
+		}
+	}
+}
+
+// control is the op that decided that a step is executed; 0: none is known.
+func (g *segment) control(d *stepDeps) (by Node) {
+	g.each(g.ref(d.refs+uint32(d.piece.refs)-1), 0, func(n Node) { by = n })
+	return by
+}
