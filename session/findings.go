@@ -156,7 +156,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 			out.Contributes = append(out.Contributes, l)
 		}
 	}
-	a.reasons(s, &out)
+	a.reasons(s, &out, at)
 	return out
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // reasons says why a statement is suspected: the best piece of evidence in one
-// sentence, and all of it as a list.
-func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
+// sentence, and all of it as a list. at is the time of what is broken.
+func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Timestamp) {
 	best := s.Best()
 	for i := range s.Evidence {
 		e := &s.Evidence[i]
@@ -31,10 +31,50 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect) {
 		out.Also = append(out.Also, fmt.Sprintf("all constraints held after it, at change %s", report.Thousands(uint64(s.Whole))))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
+	if left := a.leftBehind(s, at); left != "" {
+		out.Also = append(out.Also, left)
+		out.Evidence = append(out.Evidence, left)
+	}
 	if len(out.Evidence) == 0 {
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
 	out.Why = a.why(s, best, out)
+}
+
+// maxLeft bounds the pointers that are listed of those to a freed node.
+const maxLeft = 3
+
+// leftBehind says which pointers still lead, at a time, to the node that a statement
+// freed before: what it, or a statement near it, should have changed.
+func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
+	if s.Kind != faultloc.Wrote || s.Operation == 0 {
+		return ""
+	}
+	op := a.hist.Op(s.Operation)
+	if op.Kind != mgpp.OpDeath {
+		return ""
+	}
+	v := a.hist.At(at)
+	refs := a.graph.Left(v, a.graph.Former(op.Node))
+	var parts []string
+	for _, r := range refs[:min(len(refs), maxLeft)] {
+		f, ok := describe.FieldAt(a.graph, v, r.From, r.Addr)
+		if !ok {
+			continue
+		}
+		part := describe.Join(a.graph.Name(r.From), f.Path)
+		if by := a.symbols.Place(a.hist.Op(v.Target(r.Addr, r.Cell.Mask).Since).PC); by != "" {
+			part += ", stored at " + by
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if more := len(refs) - maxLeft; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return "what still leads to it: " + strings.Join(parts, "; ")
 }
 
 // why is the sentence.

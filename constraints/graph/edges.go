@@ -179,6 +179,17 @@ func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 	return out
 }
 
+// Left returns the cells in use that, in the view, still hold a pointer to an object
+// that has died.
+func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
+	if g.Alive(o, v.Time()) {
+		return nil
+	}
+	return slices.DeleteFunc(g.AppendRefs(v, Changed(v), o, nil), func(r Ref) bool {
+		return !g.Alive(r.From, v.Time()) || !g.applies(v, r) || v.Target(r.Addr, r.Cell.Mask).State != mgpp.Dangling
+	})
+}
+
 func (g *Graph) applies(v mgpp.View, r Ref) bool {
 	return g.opts.Uses == nil || g.opts.Uses.Applies(v, r.From, r.Cell, r.Elem)
 }
