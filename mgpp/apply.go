@@ -331,12 +331,13 @@ func (h *History) carry(old NodeID, size uint64) move {
 		h.readNode(old, off, &b, now, nil, part)
 		h.flags = b.Written
 		for i, t := range part {
-			r := run{off + uint64(i), h.origin(t, h.nodes.at(old).start+off+uint64(i)), b.Written[i]}
-			if k := len(m.runs); k == 0 || m.runs[k-1].origin != r.origin || m.runs[k-1].known != r.known {
+			r := newRun(off+uint64(i), h.origin(t, h.nodes.at(old).start+off+uint64(i)), b.Written[i])
+			if k := len(m.runs); k == 0 || m.runs[k-1].stored != r.stored {
 				m.runs = append(m.runs, r)
 			}
 		}
 	}
+	m.runs = slices.Clone(m.runs) // which has no room for more
 	m.data = h.ops.arena.add(data)
 	return m
 }

@@ -197,10 +197,10 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 		copy(dst, h.ops.arena.get(m.data, m.size)[off:])
 		r := m.runAt(off)
 		for k := range ok {
-			if r+1 < len(m.runs) && m.runs[r+1].off <= off+uint64(k) {
+			if r+1 < len(m.runs) && m.runs[r+1].off() <= off+uint64(k) {
 				r++
 			}
-			ok[k] = m.runs[r].known
+			ok[k] = m.runs[r].known()
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (h *History) origin(t uint32, addr uint64) uint32 {
 	if off >= m.size {
 		return t
 	}
-	return m.runs[m.runAt(off)].origin
+	return m.runs[m.runAt(off)].origin()
 }
 
 // Ops returns the operations in [from, to].

@@ -59,13 +59,28 @@ type move struct {
 	runs []run // ascending; the first is at 0
 }
 
-// run says when the bytes of a moved block from off to the next run were
-// stored. origin 0: at the beginning; unknown: never, or unreadable.
+// run says when the bytes of a moved block from an offset to the next run were
+// stored. Origin 0: at the beginning; unknown: never, or unreadable.
 type run struct {
-	off    uint64
-	origin uint32
-	known  bool
+	lo, hi uint32 // of the offset; three of 32 bits take 12 bytes, not 16
+	stored uint32 // origin, and runKnown
 }
+
+const (
+	runBytes = 12
+	runKnown = 1 << 31 // no time is as late
+)
+
+func newRun(off uint64, origin uint32, known bool) run {
+	if known {
+		origin |= runKnown
+	}
+	return run{uint32(off), uint32(off >> 32), origin}
+}
+
+func (r run) off() uint64    { return uint64(r.hi)<<32 | uint64(r.lo) }
+func (r run) origin() uint32 { return r.stored &^ runKnown }
+func (r run) known() bool    { return r.stored&runKnown != 0 }
 
 type ops struct {
 	sites
@@ -139,7 +154,7 @@ func (o *ops) low3(t uint32) uint64 {
 func (m *move) runAt(off uint64) int {
 	lo, hi := 0, len(m.runs)
 	for lo < hi {
-		if k := (lo + hi) / 2; m.runs[k].off <= off {
+		if k := (lo + hi) / 2; m.runs[k].off() <= off {
 			lo = k + 1
 		} else {
 			hi = k
@@ -154,7 +169,7 @@ func (o *ops) bytes() uint64 {
 	n += o.sites.bytes() + o.walls.bytes() + o.instants.bytes() + o.bases.bytes()
 	n += uint64(o.wides.len()) * wideBytes
 	for i := range o.moves {
-		n += 56 + uint64(cap(o.moves[i].runs))*16
+		n += 56 + uint64(cap(o.moves[i].runs))*runBytes
 	}
 	return n
 }

@@ -88,20 +88,25 @@ type arena struct {
 // arenaRef is the chunk's number and, in the low 32 bits, the offset in it.
 type arenaRef uint64
 
-const arenaChunk = 1 << 20
+// A chunk is a quarter of all before it, but of these sizes.
+const (
+	firstArenaChunk = 1 << 14
+	lastArenaChunk  = 1 << 20
+)
 
 // add copies data and returns where it is. A long string gets a chunk of its
 // own, which leaves the open chunk open.
 func (a *arena) add(data []byte) arenaRef {
-	if len(data) > arenaChunk/4 {
+	size := min(max(a.total/4, firstArenaChunk), lastArenaChunk)
+	if uint64(len(data)) > size/4 {
 		a.chunks = append(a.chunks, append(make([]byte, 0, len(data)), data...))
 		a.total += uint64(len(data))
 		return arenaRef(uint64(len(a.chunks)-1) << 32)
 	}
 	if len(a.chunks) == 0 || cap(a.chunks[a.open])-len(a.chunks[a.open]) < len(data) {
-		a.chunks = append(a.chunks, make([]byte, 0, arenaChunk))
+		a.chunks = append(a.chunks, make([]byte, 0, size))
 		a.open = len(a.chunks) - 1
-		a.total += arenaChunk
+		a.total += size
 	}
 	c := a.chunks[a.open]
 	ref := arenaRef(uint64(a.open)<<32 | uint64(len(c)))
