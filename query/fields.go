@@ -47,16 +47,22 @@ func (n *Names) extent(v mgpp.View, id mgpp.NodeID) (start trace.Addr, size uint
 }
 
 // FieldAt returns the field that covers an address of a node.
-func (n *Names) FieldAt(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (f Field, ok bool) {
+func (n *Names) FieldAt(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (Field, bool) {
+	f, ok := n.covering(v, id, addr)
+	if ok {
+		n.read(v, &f)
+	}
+	return f, ok
+}
+
+// covering is FieldAt without the value.
+func (n *Names) covering(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (f Field, ok bool) {
 	start, _ := n.extent(v, id)
 	off := uint64(addr - start)
 	n.each(v, id, off, off+1, func(x Field) bool {
 		f, ok = x, true
 		return false
 	})
-	if ok {
-		n.read(v, &f)
-	}
 	return f, ok
 }
 

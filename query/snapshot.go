@@ -158,47 +158,87 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 				d.Died = append(d.Died, n.state(before, was))
 			}
 		default:
-			x := n.compare(before, after, was, is, touch)
-			if (len(x.After.Fields) > 0 || was.Size != is.Size) && !full() {
-				d.Changed = append(d.Changed, x)
+			x := comparison{n: n, before: before, after: after, was: was, is: is, touch: touch}
+			if x.differs() && !full() {
+				d.Changed = append(d.Changed, x.tell())
 			}
 		}
 	}
 	return d
 }
 
-// compare finds the fields of a node whose bytes differ, in the part that was touched.
-func (n *Names) compare(before, after mgpp.View, was, is mgpp.Node, touch mgpp.Touch) NodeDiff {
-	d := NodeDiff{ID: is.ID, Name: n.Name(is.ID)}
-	d.Before = NodeState{ID: was.ID, Name: d.Name, Node: was, Type: n.Type(was.ID)}
-	d.After = NodeState{ID: is.ID, Name: d.Name, Node: is, Type: d.Before.Type}
-	end := min(touch.Hi, max(was.Size, is.Size))
-	both := min(was.Size, is.Size, end)
-	x, y := part(before, was, touch.Lo, both), part(after, is, touch.Lo, both)
-	for i := touch.Lo; i < end; {
-		if k := i - touch.Lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
+// comparison is of a node at two times, in the part that was touched.
+type comparison struct {
+	n             *Names
+	before, after mgpp.View
+	was, is       mgpp.Node
+	touch         mgpp.Touch
+}
+
+// each gives the fields of which a byte differs, without values, until f returns false.
+// It is in one of the two only where the node had another size.
+func (c *comparison) each(f func(a, b Field, had, has bool) bool) {
+	end := min(c.touch.Hi, max(c.was.Size, c.is.Size))
+	both := min(c.was.Size, c.is.Size, end)
+	x, y := part(c.before, c.was, c.touch.Lo, both), part(c.after, c.is, c.touch.Lo, both)
+	for i := c.touch.Lo; i < end; {
+		if k := i - c.touch.Lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
 			i++
 			continue
 		}
-		if len(d.After.Fields) == maxFields {
-			d.Left = true
-			break
-		}
-		addr := is.Start + trace.Addr(i)
-		a, had := n.FieldAt(before, was.ID, addr)
-		b, has := n.FieldAt(after, is.ID, addr)
+		addr := c.is.Start + trace.Addr(i)
+		a, had := c.n.covering(c.before, c.was.ID, addr)
+		b, has := c.n.covering(c.after, c.is.ID, addr)
 		switch {
 		case !had && !has: // padding
 			i++
 			continue
+		case !f(a, b, had, has):
+			return
+		case !has:
+			b = a
+		}
+		i = max(i+1, uint64(b.Addr-c.is.Start)+b.Size)
+	}
+}
+
+// differs reports whether there is anything to tell.
+func (c *comparison) differs() bool {
+	differs := c.was.Size != c.is.Size
+	if !differs {
+		c.each(func(Field, Field, bool, bool) bool {
+			differs = true
+			return false
+		})
+	}
+	return differs
+}
+
+// tell lists the fields that differ.
+func (c *comparison) tell() NodeDiff {
+	d := NodeDiff{ID: c.is.ID, Name: c.n.Name(c.is.ID)}
+	d.Before = NodeState{ID: c.was.ID, Name: d.Name, Node: c.was, Type: c.n.Type(c.was.ID)}
+	d.After = NodeState{ID: c.is.ID, Name: d.Name, Node: c.is, Type: d.Before.Type}
+	c.each(func(a, b Field, had, has bool) bool {
+		if len(d.After.Fields) == maxFields {
+			d.Left = true
+			return false
+		}
+		if had {
+			c.n.read(c.before, &a)
+		}
+		if has {
+			c.n.read(c.after, &b)
+		}
+		switch {
 		case !had:
 			a = Field{Path: b.Path, Addr: b.Addr, Size: b.Size, Value: "beyond its end"}
 		case !has:
 			b = Field{Path: a.Path, Addr: a.Addr, Size: a.Size, Value: "beyond its end"}
 		}
 		d.Before.Fields, d.After.Fields = append(d.Before.Fields, a), append(d.After.Fields, b)
-		i = max(i+1, uint64(b.Addr-is.Start)+b.Size)
-	}
+		return true
+	})
 	return d
 }
 

@@ -22,7 +22,18 @@ func (m MemoryLimit) Keep() {
 	}
 }
 
+// Quick has the garbage collector wait: what an answer from an index takes is a few MB,
+// which would be collected twice before it is told. It holds for the whole process, for
+// one that answers and ends.
+func (q *Queries) Quick() {
+	if q.x != nil {
+		debug.SetGCPercent(quickPercent)
+	}
+}
+
 const (
+	// quickPercent has the first collection at 16 MB.
+	quickPercent = 400
 	// heapShare is the part of a limit that is for what Go's runtime counts; the rest is
 	// for the program's own pages.
 	heapShare = 0.85

@@ -170,7 +170,7 @@ func (b *bench) ask(path string, changes uint64) error {
 			break
 		}
 	}
-	fmt.Printf("%-34s %18s %18s %10s\n", "", "inside, fastest/median", "process", "processor")
+	fmt.Printf("%-34s %21s %18s %21s %18s\n", "", "inside, fastest/median", "processor", "process", "processor")
 	for _, q := range []struct {
 		what string
 		args []string
@@ -182,6 +182,9 @@ func (b *bench) ask(path string, changes uint64) error {
 		{"history of a node", []string{"history", path, "tree#1000"}, func(q *session.Queries) error { return q.History("tree#1000", "end", 50) }},
 		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *session.Queries) error {
 			return q.Snapshot(context.Background(), session.SnapshotOptions{Node: first, At: half, Max: 60})
+		}},
+		{"diff of 100 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+100)}, func(q *session.Queries) error {
+			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+100), Max: 60})
 		}},
 		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+1000)}, func(q *session.Queries) error {
 			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+1000), Max: 60})
@@ -197,7 +200,7 @@ func (b *bench) ask(path string, changes uint64) error {
 
 // query asks one question many times.
 func (b *bench) query(path, what string, args []string, ask func(*session.Queries) error) error {
-	var inside, process, processor []time.Duration
+	var inside, insideProcessor, process, processor []time.Duration
 	for range b.rounds {
 		c := exec.Command(b.mgtrace, args...)
 		began := time.Now()
@@ -207,6 +210,7 @@ func (b *bench) query(path, what string, args []string, ask func(*session.Querie
 		process = append(process, time.Since(began))
 		processor = append(processor, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
 		began = time.Now()
+		used := ownProcessor()
 		if ask == nil {
 			if err := session.Info(io.Discard, path, session.InfoOptions{}); err != nil {
 				return err
@@ -216,6 +220,7 @@ func (b *bench) query(path, what string, args []string, ask func(*session.Querie
 			if err != nil {
 				return err
 			}
+			q.Quick()
 			err = ask(q)
 			q.Close()
 			if err != nil {
@@ -223,12 +228,23 @@ func (b *bench) query(path, what string, args []string, ask func(*session.Querie
 			}
 		}
 		inside = append(inside, time.Since(began))
+		insideProcessor = append(insideProcessor, ownProcessor()-used)
 	}
-	for _, d := range [][]time.Duration{inside, process, processor} {
+	fmt.Printf("%-34s", what)
+	for _, d := range [][]time.Duration{inside, insideProcessor, process, processor} {
 		slices.Sort(d)
+		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+		fmt.Printf(" %7.1f /%7.1f ms", ms(d[0]), ms(d[b.rounds/2]))
 	}
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	mid := b.rounds / 2
-	fmt.Printf("%-34s %7.1f /%7.1f ms %7.1f /%7.1f ms %6.1f ms\n", what, ms(inside[0]), ms(inside[mid]), ms(process[0]), ms(process[mid]), ms(processor[0]))
+	fmt.Println()
 	return nil
+}
+
+// ownProcessor is the processor time that this process has taken so far.
+func ownProcessor() time.Duration {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -72,6 +72,7 @@ func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) erro
 		return err
 	}
 	defer q.Close()
+	q.Quick()
 	return ask(q)
 }
 

@@ -8,15 +8,14 @@ import (
 
 // A block is up to blockRows rows, coded by column: each number as the zigzag of what
 // it is more than that of the row before, in as few bytes as it needs, 0 to 8. The
-// block begins with 0 (1: what follows is compressed) and the number of its rows; then
-// come for each column the lengths of its numbers, two in a byte, the first in the low
-// half; and then for each column the numbers. So neither coding nor decoding has a
-// branch that depends on what is coded.
+// block begins with the number of its rows; then come for each column the lengths of its
+// numbers, two in a byte, the first in the low half; and then for each column the
+// numbers. So neither coding nor decoding has a branch that depends on what is coded.
 
 const (
 	maxCols   = 9
-	blockRows = 128
-	blockHead = 2
+	blockRows = 64
+	blockHead = 1
 	behind    = 8 // room behind a block that coding and decoding may touch
 	maxBlock  = blockHead + maxCols*(blockRows/2+8*blockRows)
 )
@@ -26,7 +25,7 @@ type row [maxCols]uint64
 
 func (a *row) less(b *row) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
 
-// rows are those of a block, one column after another.
+// rows are those of a block, decoded: one column after another.
 type rows struct {
 	cells []uint64
 	n     int // rows
@@ -39,20 +38,6 @@ func (r *rows) at(i int) (out row) {
 		out[c] = r.cells[k]
 	}
 	return out
-}
-
-// below is how many of the rows are below a key.
-func (r *rows) below(a, b uint64) int {
-	first, second := r.cells[:r.n], r.cells[r.n:][:r.n]
-	lo, hi := 0, r.n
-	for lo < hi {
-		if m := int(uint(lo+hi) >> 1); first[m] < a || first[m] == a && second[m] < b {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo
 }
 
 // filling is a block that is being filled with rows.
@@ -74,7 +59,7 @@ func (f *filling) add(r []uint64) {
 // again.
 func (f *filling) code() []byte {
 	half := (f.n + 1) / 2
-	f.coded[0], f.coded[1] = 0, byte(f.n)
+	f.coded[0] = byte(f.n)
 	at := blockHead + f.cols*half
 	for c := range f.cols {
 		column := f.cells[c][:f.n]
@@ -124,44 +109,110 @@ var lengthMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40
 
 var errBlock = fmt.Errorf("%w: a block of a table", ErrCorrupt)
 
-// decodeBlock decodes a block of so many columns, which has as many bytes as behind
-// says behind its length, into the room of other rows, if it is enough.
-func decodeBlock(b []byte, cols int, room rows) (rows, error) {
-	if len(b) < blockHead || b[0] != 0 || b[1] == 0 || b[1] > blockRows {
-		return rows{}, errBlock
+// block is a block as it lies in the file. A query wants a row or two of most: only what
+// stands before them is decoded.
+type block struct {
+	b    []byte          // with as many bytes as behind says behind its length
+	n    int             // rows
+	from [maxCols]uint16 // where the numbers of each column begin
+	cols int
+}
+
+// parseBlock checks the bytes of a block of so many columns, which has as many bytes as
+// behind says behind its length.
+func parseBlock(b []byte, cols int) (block, error) {
+	if len(b) < blockHead || len(b) > maxBlock || b[0] == 0 || b[0] > blockRows {
+		return block{}, errBlock
 	}
-	n := int(b[1])
-	half := (n + 1) / 2
-	at := blockHead + cols*half
-	if len(b) < at {
-		return rows{}, errBlock
+	k := block{b: b[:len(b)+behind], n: int(b[0]), cols: cols}
+	at := uint32(blockHead + cols*k.half())
+	if len(b) < int(at) {
+		return block{}, errBlock
 	}
-	lengths := b[blockHead:at]
-	sum := uint32(0)
-	for _, l := range lengths {
-		sum += lengthSums[l]
-	}
-	if int(sum) != len(b)-at {
-		return rows{}, errBlock
-	}
-	if cap(room.cells) < cols*n+1 { // the last may come with one that is none
-		room.cells = make([]uint64, cols*n+1)
-	}
-	cells := room.cells[:cols*n+1]
-	in := b[:len(b)+behind]
 	for c := range cols {
-		out := cells[c*n:][:2*half]
+		k.from[c] = uint16(at)
+		for _, l := range k.lengths(c) {
+			at += lengthSums[l]
+		}
+		if int(at) > len(b) {
+			return block{}, errBlock
+		}
+	}
+	if int(at) != len(b) {
+		return block{}, errBlock
+	}
+	return k, nil
+}
+
+// half is how many bytes the lengths of a column take.
+func (k *block) half() int { return (k.n + 1) / 2 }
+
+func (k *block) lengths(c int) []byte { return k.b[blockHead+c*k.half():][:k.half()] }
+
+// column gives the numbers of a column, one after another.
+type column struct {
+	lengths, in []byte
+	at, i       int
+	value       uint64
+}
+
+func (k *block) column(c int) column {
+	return column{lengths: k.lengths(c), in: k.b, at: int(k.from[c])}
+}
+
+func (c *column) next() uint64 {
+	l := c.lengths[c.i>>1] >> (c.i & 1 << 2) & 15
+	c.i++
+	c.value += unzigzag(binary.LittleEndian.Uint64(c.in[c.at:]) & lengthMasks[l])
+	c.at += int(l)
+	return c.value
+}
+
+// row returns row i.
+func (k *block) row(i int) (out row) {
+	for c := range k.cols {
+		x := k.column(c)
+		for range i {
+			x.next()
+		}
+		out[c] = x.next()
+	}
+	return out
+}
+
+// below is how many of the rows are below a key, and the key of the last of them.
+func (k *block) below(a, b uint64) (n int, key [2]uint64) {
+	first, second := k.column(0), k.column(1)
+	for ; n < k.n; n++ {
+		x, y := first.next(), second.next()
+		if x > a || x == a && y >= b {
+			break
+		}
+		key = [2]uint64{x, y}
+	}
+	return n, key
+}
+
+// rows decodes all of them into the room of others, if it is enough.
+func (k *block) rows(room rows) rows {
+	n, half := k.n, k.half()
+	if cap(room.cells) < k.cols*n+1 { // the last may come with one that is none
+		room.cells = make([]uint64, k.cols*n+1)
+	}
+	cells := room.cells[:k.cols*n+1]
+	for c := range k.cols {
+		out, at := cells[c*n:][:2*half], int(k.from[c])
 		before := uint64(0)
-		for i, l := range lengths[c*half:][:half] {
-			x := binary.LittleEndian.Uint64(in[at:]) & lengthMasks[l&15]
+		for i, l := range k.lengths(c) {
+			x := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l&15]
 			at += int(l & 15)
 			before += unzigzag(x)
 			out[2*i] = before
-			y := binary.LittleEndian.Uint64(in[at:]) & lengthMasks[l>>4]
+			y := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l>>4]
 			at += int(l >> 4)
 			before += unzigzag(y)
 			out[2*i+1] = before
 		}
 	}
-	return rows{cells[:cols*n], n}, nil
+	return rows{cells[:k.cols*n], n}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// room is a coded block as decodeBlock wants it.
+// room is a coded block as parseBlock wants it.
 func room(b []byte) []byte { return append(slices.Clone(b), make([]byte, behind)...)[:len(b)] }
 
 // TestBlock: what is coded is decoded, and is a block no more when a byte is missing.
@@ -27,16 +27,17 @@ func TestBlock(t *testing.T) {
 			f.add(r[:])
 		}
 		coded := room(f.code())
-		got, err := decodeBlock(coded, f.cols, rows{})
-		if err != nil || got.len() != len(want) {
-			t.Fatalf("round %d: %d rows, %v; want %d", round, got.len(), err, len(want))
+		k, err := parseBlock(coded, f.cols)
+		if err != nil || k.n != len(want) {
+			t.Fatalf("round %d: %d rows, %v; want %d", round, k.n, err, len(want))
 		}
+		all := k.rows(rows{})
 		for i := range want {
-			if got.at(i) != want[i] {
-				t.Fatalf("round %d: row %d of %d is %v, want %v", round, i, len(want), got.at(i), want[i])
+			if all.at(i) != want[i] || k.row(i) != want[i] {
+				t.Fatalf("round %d: row %d of %d is %v, alone %v, want %v", round, i, len(want), all.at(i), k.row(i), want[i])
 			}
 		}
-		if _, err := decodeBlock(room(coded[:len(coded)-1]), f.cols, rows{}); err == nil {
+		if _, err := parseBlock(room(coded[:len(coded)-1]), f.cols); err == nil {
 			t.Fatalf("round %d: a block without its last byte is decoded", round)
 		}
 	}
@@ -48,7 +49,7 @@ func TestBelow(t *testing.T) {
 	for _, r := range [][]uint64{{3, 5}, {3, 9}, {4, 0}, {7, 7}} {
 		f.add(r)
 	}
-	r, err := decodeBlock(room(f.code()), 2, rows{})
+	r, err := parseBlock(room(f.code()), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestBelow(t *testing.T) {
 		a, b uint64
 		want int
 	}{{0, 0, 0}, {3, 5, 0}, {3, 6, 1}, {3, 10, 2}, {4, 0, 2}, {4, 1, 3}, {7, 7, 3}, {7, 8, 4}, {9, 0, 4}} {
-		if got := r.below(x.a, x.b); got != x.want {
+		if got, _ := r.below(x.a, x.b); got != x.want {
 			t.Errorf("%d rows are below (%d, %d), want %d", got, x.a, x.b, x.want)
 		}
 	}
@@ -71,9 +72,16 @@ func FuzzBlock(f *testing.F) {
 	f.Add(slices.Clone(x.code()), uint8(3))
 	f.Fuzz(func(t *testing.T, b []byte, cols uint8) {
 		n := 2 + int(cols)%(maxCols-1)
-		r, err := decodeBlock(room(b), n, rows{})
-		if err == nil && (r.len() == 0 || r.len() > blockRows || len(r.cells) != n*r.len()) {
+		k, err := parseBlock(room(b), n)
+		if err != nil {
+			return
+		}
+		r := k.rows(rows{})
+		if r.len() == 0 || r.len() > blockRows || len(r.cells) != n*r.len() {
 			t.Fatalf("%d rows of %d columns in %d numbers", r.len(), n, len(r.cells))
+		}
+		if last := r.len() - 1; k.row(last) != r.at(last) {
+			t.Fatalf("the last row is %v, alone %v", r.at(last), k.row(last))
 		}
 	})
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/klauspost/compress/zstd"
-
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -27,7 +25,6 @@ type Builder struct {
 	path   string
 	file   *os.File
 	out    *output
-	z      *zstd.Encoder
 	hist   *mgpp.History
 	of     uint64
 	trace  []byte // its directory
@@ -60,19 +57,13 @@ type Builder struct {
 
 // NewBuilder begins the index of a trace, to be put in path when it is finished.
 func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
-	// Blocks are small: to read the table of an entropy code would take longer than all
-	// else of one.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithNoEntropyCompression(true))
-	if err != nil {
-		return nil, err
-	}
 	dir := dirOf(path)
 	f, err := os.CreateTemp(dir, "mgtrace-index-*")
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	b := &Builder{
-		path: path, file: f, out: newOutput(f), z: z, of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
+		path: path, file: f, out: newOutput(f), of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
@@ -136,7 +127,8 @@ func (b *Builder) closes() bool {
 func (b *Builder) endGroup() {
 	for i := range b.cells.slots {
 		if s := &b.cells.slots[i]; s.word != 0 {
-			b.cellRows.add(s.word-1, b.group, uint64(s.time), s.value, packMasks(s))
+			since := b.chunkRows[b.first+s.last()][0]
+			b.cellRows.add(s.word-1, b.group, uint64(s.time)-since, s.value, packMasks(s))
 		}
 	}
 	b.cells.clear()
@@ -348,8 +340,8 @@ func (b *Builder) Finish(n Notes) (err error) {
 }
 
 // sorted writes a table of what a sorter has.
-func (b *Builder) sorted(d *description, name string, s *sorter, z *zstd.Encoder) error {
-	t := newTable(b.out, s.cols, z)
+func (b *Builder) sorted(d *description, name string, s *sorter) error {
+	t := newTable(b.out, s.cols)
 	if err := s.finish(func(r *row) { t.add(r[:]) }); err != nil {
 		return err
 	}
@@ -358,8 +350,8 @@ func (b *Builder) sorted(d *description, name string, s *sorter, z *zstd.Encoder
 	return err
 }
 
-func (b *Builder) table(d *description, name string, cols int, rows []row, z *zstd.Encoder) error {
-	t := newTable(b.out, cols, z)
+func (b *Builder) table(d *description, name string, cols int, rows []row) error {
+	t := newTable(b.out, cols)
 	for i := range rows {
 		t.add(rows[i][:])
 	}
@@ -369,7 +361,7 @@ func (b *Builder) table(d *description, name string, cols int, rows []row, z *zs
 }
 
 func (b *Builder) writeCells(d *description) error {
-	if err := b.sorted(d, tabCells, b.cellRows, b.z); err != nil {
+	if err := b.sorted(d, tabCells, b.cellRows); err != nil {
 		return err
 	}
 	s := newSorter(4, dirOf(b.path))
@@ -391,14 +383,14 @@ func (b *Builder) writeCells(d *description) error {
 			}
 		}
 	}
-	return b.sorted(d, tabImages, s, b.z)
+	return b.sorted(d, tabImages, s)
 }
 
 func (b *Builder) writeSmall(d *description) error {
 	return errors.Join(
-		b.table(d, tabChunks, 3, b.chunkRows, nil),
-		b.sorted(d, tabKept, b.keptRows, b.z),
-		b.sorted(d, tabDeaths, b.deaths, nil),
+		b.table(d, tabChunks, 3, b.chunkRows),
+		b.sorted(d, tabKept, b.keptRows),
+		b.sorted(d, tabDeaths, b.deaths),
 		b.writePCs(d),
 	)
 }
@@ -406,7 +398,7 @@ func (b *Builder) writeSmall(d *description) error {
 // writePCs writes how many operations each statement made, by chunk and in all.
 func (b *Builder) writePCs(d *description) error {
 	var totals []row
-	t := newTable(b.out, b.pcRows.cols, b.z)
+	t := newTable(b.out, b.pcRows.cols)
 	err := b.pcRows.finish(func(r *row) {
 		t.add(r[:])
 		if n := len(totals); n == 0 || totals[n-1][0] != r[0] {
@@ -420,11 +412,11 @@ func (b *Builder) writePCs(d *description) error {
 	if d.Tables[tabPCs], err = t.finish(); err != nil {
 		return err
 	}
-	return b.table(d, tabTotals, 3, totals, nil)
+	return b.table(d, tabTotals, 3, totals)
 }
 
 func (b *Builder) writeCalls(d *description, calls [][]Call) error {
-	t := newTable(b.out, 5, b.z)
+	t := newTable(b.out, 5)
 	for fn, list := range calls {
 		d.CallsOf = append(d.CallsOf, len(list))
 		for i, c := range list {

@@ -306,7 +306,7 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 	defer byGroup.close()
 	g, l := newGroups(&f.origins, assign), NewLives(b.hist.Now())
 	var inGroup []uint64 // how many nodes of each so far
-	nodes := newTable(b.out, maxCols, nil)
+	nodes := newTable(b.out, maxCols)
 	nodes.extraCol = 4 // deaths
 	err := f.nodes.finish(func(r *row) {
 		i := int(r[5] >> whatBits)
@@ -335,12 +335,12 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 		name string
 		rows *sorter
 	}{{tabCover, f.cover}, {tabEnds, f.ends}, {tabGroups, byGroup}, {tabResizes, f.resizes}} {
-		if err := b.sorted(d, t.name, t.rows, nil); err != nil {
+		if err := b.sorted(d, t.name, t.rows); err != nil {
 			return err
 		}
 	}
 	records, rows := f.origins.encode()
-	if err := b.table(d, tabOrigins, 4, rows, nil); err != nil {
+	if err := b.table(d, tabOrigins, 4, rows); err != nil {
 		return err
 	}
 	if d.Origins, err = b.out.blob(records); err != nil {

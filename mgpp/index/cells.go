@@ -21,6 +21,9 @@ type cell struct {
 	chunks  uint8 // of the group, that wrote: a bit each
 }
 
+// last is the chunk that wrote last, from the group's first.
+func (s *cell) last() int { return bits.Len8(s.chunks) - 1 }
+
 func newCells() *cells {
 	c := &cells{chunk: 1}
 	c.grow(1 << 12)

@@ -21,7 +21,7 @@ var (
 // description of it all as JSON, its length and checksum, and the magic again.
 const (
 	magic   = "mgtindex"
-	version = 4
+	version = 5
 	tail    = 4 + 4 + len(magic)
 )
 
@@ -96,7 +96,7 @@ func (o *output) end(d *description) error {
 
 // describe reads the description of an index of size bytes.
 func describe(f io.ReaderAt, size int64) (*description, error) {
-	b := make([]byte, min(size, 1<<16))
+	b := make([]byte, min(size, int64(tail)))
 	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -131,8 +131,8 @@ const (
 	tabChunks = "chunks"
 	// [first event] [ops before] ops of each event: runs of events alike
 	tabKept = "kept"
-	// [word] [group] time, value, masks: what a group left in memory, and which of its
-	// chunks wrote there
+	// [word] [group] time since the last chunk that wrote there began, value, masks: what
+	// a group left in memory, and which of its chunks wrote there
 	tabCells = "cells"
 	// [word] [0] value, known: what memory held before the history
 	tabImages = "images"
@@ -169,20 +169,18 @@ const (
 	whatBits = 5
 )
 
-// packMasks codes the masks of a cell so that a word that was written as a whole by
-// the first chunk has 0.
+// packMasks codes the masks of a cell so that a word that was written as a whole has
+// only the chunks, and that of the first chunk 0.
 func packMasks(c *cell) uint64 {
-	return uint64(^c.touched) | uint64(c.touched^c.own)<<8 | uint64(c.own^c.known)<<16 | uint64(c.chunks^1)<<24
+	return uint64(c.chunks^1) | uint64(^c.touched)<<8 | uint64(c.touched^c.own)<<16 | uint64(c.own^c.known)<<24
 }
 
-// wroteIn is the chunks of the group that wrote to the word: a bit each, from the
-// group's first.
-func wroteIn(masks uint64) uint64 { return masks>>24&0xff ^ 1 }
-
-func unpackMasks(v uint64) (touched, own, known uint8) {
-	touched = ^uint8(v)
-	own = touched ^ uint8(v>>8)
-	return touched, own, own ^ uint8(v>>16)
+// unpackMasks returns the bytes of a word and the chunks of its group that wrote to it: a
+// bit each, from the group's first.
+func unpackMasks(v uint64) (touched, own, known, chunks uint8) {
+	touched = ^uint8(v >> 8)
+	own = touched ^ uint8(v>>16)
+	return touched, own, own ^ uint8(v>>24), uint8(v) ^ 1
 }
 
 // A cover is a range of 16 << 2l bytes, at a multiple of that: level l.

@@ -2,22 +2,19 @@ package index
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 
-	"encoding/json"
-
-	"github.com/klauspost/compress/zstd"
-
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
 
-// recentNodes is how many nodes are remembered by where they lie.
-const recentNodes = 1 << 8
+// recentNodes is how many nodes are remembered, by their numbers and by where they lie.
+const recentNodes = 1 << 10
 
 // Index answers about a trace as mgpp.History does. A failure of reading gives
 // empty answers, and is told by Err: ask it when all is answered. It is used by one
@@ -26,18 +23,26 @@ type Index struct {
 	f       *os.File
 	r       *trace.Reader
 	d       *description
-	zstd    *zstd.Decoder
 	tables  map[string]*table
-	chunks  []row
+	chunks  []chunk
+	groups  []int             // the first chunk of each, from 1 on
 	origins map[int]origin    // that were read
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first
-	recent  [recentNodes]node // that were found by an address in 16 bytes
+	known   [recentNodes]node // that were found by their numbers
+	recent  [recentNodes]node // and by an address in 16 bytes
 	err     error
 
 	// CallSite changes an event of the trace before it becomes an operation; nil: it
 	// does not.
 	CallSite func(*trace.Event)
+}
+
+// chunk is a row of the table of chunks.
+type chunk struct {
+	ops   uint64 // before it
+	event uint64 // its first
+	group uint64
 }
 
 // Open opens the index of a trace. The error is ErrStale if it is of another one, or
@@ -89,25 +94,23 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 	if d.Of != r.Fingerprint() {
 		return nil, ErrStale
 	}
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<24), zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, err
-	}
-	x := &Index{f: f, r: r, d: d, zstd: z, tables: map[string]*table{}, origins: map[int]origin{}, parts: map[int]*part{}}
+	x := &Index{f: f, r: r, d: d, tables: map[string]*table{}, origins: map[int]origin{}, parts: map[int]*part{}}
 	for name, m := range d.Tables {
 		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
-			z.Close()
 			return nil, ErrCorrupt
 		}
-		x.tables[name] = &table{tableMeta: m, f: f, zstd: z}
+		x.tables[name] = &table{tableMeta: m, f: f}
 	}
-	x.chunks = make([]row, 0, min(d.Tables[tabChunks].Rows, uint64(r.ChunkCount())))
-	x.scan(tabChunks, 0, func(r *row) bool {
-		x.chunks = append(x.chunks, *r)
+	count := r.ChunkCount()
+	x.chunks = make([]chunk, 0, min(d.Tables[tabChunks].Rows, uint64(count)))
+	x.scan(tabChunks, 0, func(c *row) bool {
+		for uint64(len(x.groups)) <= min(c[2], uint64(count)) {
+			x.groups = append(x.groups, len(x.chunks))
+		}
+		x.chunks = append(x.chunks, chunk{c[0], c[1], c[2]})
 		return true
 	})
-	if x.err != nil || len(x.chunks) != r.ChunkCount() {
-		z.Close()
+	if x.err != nil || len(x.chunks) != count {
 		return nil, errors.Join(ErrCorrupt, x.err)
 	}
 	// Nodes have the stacks that matter. Only now: of an index that is no good another
@@ -136,7 +139,6 @@ func (x *Index) names() (out []string) {
 
 // Close closes the file.
 func (x *Index) Close() error {
-	x.zstd.Close()
 	return x.f.Close()
 }
 
@@ -173,6 +175,18 @@ func (x *Index) rowAt(name string, i uint64) (row, bool) {
 	}
 	r, err := x.table(name).at(i)
 	return r, !x.fail(err)
+}
+
+// eachBefore gives the rows below (a, b) that have the number a too, the last first, until
+// f returns false.
+func (x *Index) eachBefore(name string, a, b uint64, f func(*row) bool) {
+	t := x.table(name)
+	r, i, ok, err := t.before(a, b)
+	for !x.fail(err) && ok && f(&r) && i > 0 {
+		i--
+		r, err = t.at(i)
+		ok = r[0] == a
+	}
 }
 
 func (x *Index) scan(name string, from uint64, f func(*row) bool) {

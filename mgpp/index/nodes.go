@@ -38,8 +38,15 @@ func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
 	if id == 0 || int(id) > x.d.Nodes {
 		return node{}, false
 	}
+	have := &x.known[id%recentNodes]
+	if have.id == id {
+		return *have, true
+	}
 	r, ok := x.rowAt(tabNodes, uint64(id)-1)
-	return node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6], r[7], r[8]}, ok
+	if ok {
+		*have = node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6], r[7], r[8]}
+	}
+	return *have, ok
 }
 
 // NodeCount returns the number of nodes that ever were.
@@ -168,17 +175,10 @@ func (x *Index) holds(n *node, addr, t uint64) bool {
 // which ends those of the cover.
 func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
 	for level := 0; level <= x.d.MaxLevel; level++ {
-		key := coverKey(level, addr)
-		for i := x.search(tabCover, key, t+1); i > 0; i-- {
-			r, ok := x.rowAt(tabCover, i-1)
-			if !ok || r[0] != key {
-				break
-			}
+		x.eachBefore(tabCover, coverKey(level, addr), t+1, func(r *row) bool {
 			n, ok := x.node(mgpp.NodeID(r[2]))
-			if !ok || !f(&n, r[1]) {
-				break
-			}
-		}
+			return ok && f(&n, r[1])
+		})
 	}
 }
 
@@ -245,10 +245,11 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 			if e.most <= at {
 				continue // all had died
 			}
-			rows, err := tab.block(b)
+			k, err := tab.block(b)
 			if x.fail(err) {
 				return
 			}
+			rows := k.rows(rows{})
 			for i := range rows.len() {
 				if r := rows.at(i); r[0] <= at && at < r[4] && !yield(mgpp.NodeID(r[1])) {
 					return
@@ -311,7 +312,7 @@ func (x *Index) Rank(group int, id mgpp.NodeID) int {
 
 // chunkOf returns the number of the chunk that made the operation at t.
 func (x *Index) chunkOf(t uint64) int {
-	return max(sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][0] >= t })-1, 0)
+	return max(sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i].ops >= t })-1, 0)
 }
 
 // groupOf returns the number of the group that made the operation at t.
@@ -319,14 +320,18 @@ func (x *Index) groupOf(t uint64) uint64 {
 	if len(x.chunks) == 0 {
 		return 0
 	}
-	return x.chunks[x.chunkOf(t)][2]
+	return x.chunks[x.chunkOf(t)].group
 }
 
 // chunksOf returns the chunks [lo, hi) of a group.
 func (x *Index) chunksOf(g uint64) (lo, hi int) {
-	lo = sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][2] >= g })
-	hi = sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i][2] > g })
-	return lo, hi
+	first := func(g uint64) int {
+		if g < uint64(len(x.groups)) {
+			return x.groups[g]
+		}
+		return len(x.chunks)
+	}
+	return first(g), first(g + 1)
 }
 
 // Touched returns the nodes that operations in (from, to] wrote to, made, resized or

@@ -15,7 +15,7 @@ func (x *Index) Op(t mgpp.Timestamp) mgpp.Op {
 		return mgpp.Op{}
 	}
 	var ev trace.Event
-	first, last, ok := x.part(x.chunkOf(at)).event(at, &ev)
+	first, last, ok := x.part(x.chunkOf(at), at).event(at, &ev)
 	if !ok {
 		if first, last, ok = x.readEvent(at, &ev); !ok {
 			return mgpp.Op{}
@@ -46,7 +46,7 @@ func (x *Index) readEvent(t uint64, ev *trace.Event) (first, last uint64, ok boo
 // eventOf returns the number of the event that made the operation at t, and its
 // operations.
 func (x *Index) eventOf(t uint64) (event, first, last uint64, ok bool) {
-	begin := x.chunks[x.chunkOf(t)][1]
+	begin := x.chunks[x.chunkOf(t)].event
 	i := x.search(tabKept, begin, 0)
 	// Of the rows from there on, that which holds t.
 	var have row

@@ -12,6 +12,7 @@ import (
 
 // part is what the operations of a chunk wrote, decoded from the trace.
 type part struct {
+	until uint64   // the operation up to which it is decoded
 	words []uint64 // of recs: a search for one of them reads nothing else
 	recs  []rec    // by time
 	heads []uint32 // hash table: index in recs + 1 of the newest write to a word; nil: not made
@@ -66,31 +67,50 @@ const (
 	maxAsked = 12
 )
 
-// part decodes a chunk.
-func (x *Index) part(chunk int) *part {
-	if p, ok := x.parts[chunk]; ok {
+// part decodes a chunk, as far as the operation at t; as a whole if it was not far enough
+// before.
+func (x *Index) part(chunk int, t uint64) *part {
+	from, until := x.chunks[chunk].ops, uint64(x.d.Now)
+	if chunk+1 < len(x.chunks) {
+		until = x.chunks[chunk+1].ops
+	}
+	old, again := x.parts[chunk]
+	if again && min(t, until) <= old.until {
+		return old
+	}
+	if !again {
+		until = min(t, until)
+	}
+	n := until - min(from, until)
+	n += n / 16
+	p := &part{until: until, words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
+	x.fail(x.decode(chunk, p))
+	x.parts[chunk] = p
+	if again {
 		return p
 	}
-	n := uint64(x.d.Now)
-	if chunk+1 < len(x.chunks) {
-		n = x.chunks[chunk+1][0]
-	}
-	n -= x.chunks[chunk][0]
-	n += n / 16
-	p := &part{words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
-	x.fail(x.decode(chunk, p))
 	if len(x.loaded) == maxParts {
 		delete(x.parts, x.loaded[0])
 		x.loaded = x.loaded[1:]
 	}
-	x.parts[chunk] = p
 	x.loaded = append(x.loaded, chunk)
 	return p
 }
 
-// decode adds the writes of a chunk to a part.
+// decoded is the part of the operation at t, if it is decoded that far; else nil.
+func (x *Index) decoded(t uint64) *part {
+	if p := x.parts[x.chunkOf(t)]; p != nil && t <= p.until {
+		return p
+	}
+	return nil
+}
+
+// decode adds the writes of a chunk to a part, up to where it is to reach at least.
 func (x *Index) decode(chunk int, p *part) error {
 	return x.eachBatch(chunk, func(ev *trace.Event, run *trace.Stores, k *keptRuns) error {
+		if k.op >= p.until {
+			return errEnough
+		}
 		if run == nil {
 			first, last := k.next()
 			if last < first {
@@ -105,7 +125,7 @@ func (x *Index) decode(chunk int, p *part) error {
 		}
 		sites := x.r.Sites()
 		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
-		for recs := run.Recs; len(recs) > 0; {
+		for recs := run.Recs; len(recs) > 0 && k.op < p.until; {
 			n, t := k.some(len(recs))
 			if k.each > 0 {
 				p.stores(recs[:n], run.Wide, sites, uint32(t), uint32(k.each))
@@ -199,9 +219,9 @@ func (p *part) write(addr, size uint64, data []byte, t, site uint32) {
 // eachBatch gives the events of a chunk, or runs of stores. What is called says to
 // the third which operations they became; errEnough ends it.
 func (x *Index) eachBatch(chunk int, f func(*trace.Event, *trace.Stores, *keptRuns) error) error {
-	begin, end := x.chunks[chunk][1], x.d.Events
+	begin, end := x.chunks[chunk].event, x.d.Events
 	if chunk+1 < len(x.chunks) {
-		end = x.chunks[chunk+1][1]
+		end = x.chunks[chunk+1].event
 	}
 	if err := x.r.Seek(begin); err != nil {
 		return err
@@ -365,14 +385,6 @@ func (p *part) last(addr, size, t uint64) (at uint64) {
 type span struct {
 	first int
 	bits  uint64
-}
-
-// spanOf is the chunks of a group that wrote to the word of a row, those up to the
-// one of an operation.
-func (x *Index) spanOf(r *row, t uint64) span {
-	lo, _ := x.chunksOf(r[1])
-	s := span{lo, wroteIn(r[4])}
-	return s.until(x.chunkOf(t))
 }
 
 // until leaves out what is behind a chunk.

@@ -74,7 +74,7 @@ func (s *sorter) write(run []uint64) {
 		}
 		s.out = newOutput(s.file)
 	}
-	t := newTable(s.out, s.cols, nil)
+	t := newTable(s.out, s.cols)
 	for _, k := range s.sorted(run) {
 		t.add(run[int(k.row)*s.cols:][:s.cols])
 	}
@@ -153,6 +153,7 @@ type mergeRun struct {
 	t     *table
 	block int
 	rows  rows
+	room  []byte
 	at    int
 	head  row
 }
@@ -169,12 +170,13 @@ func (r *mergeRun) next() (bool, error) {
 	if r.block > 0 && r.block%pageDir == 0 {
 		r.t.pages[r.block/pageDir-1] = nil // of the directory: it is behind
 	}
-	var err error
-	r.rows, err = r.t.load(r.block, r.rows)
+	room := r.room
+	k, err := r.t.load(r.block, &room)
 	r.block, r.at = r.block+1, 0
 	if err != nil {
 		return false, err
 	}
+	r.rows = k.rows(r.rows)
 	r.head = r.rows.at(0)
 	return true, nil
 }
@@ -213,7 +215,7 @@ func (s *sorter) free() {
 func (s *sorter) merge(f func(*row)) error {
 	var heap []*mergeRun
 	for _, m := range s.runs {
-		r := &mergeRun{t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, at: -1}
+		r := &mergeRun{t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, room: make([]byte, maxBlock+behind), at: -1}
 		if err := r.t.open(); err != nil {
 			return err
 		}

@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"sort"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // A table is rows of numbers, sorted by the first two, in blocks. Its directory
@@ -18,9 +16,9 @@ import (
 // checksum: a query reads the list and the pages that it needs.
 
 const (
-	dirBytes = 40  // of an entry: two keys, offset, length, checksum, extra
-	pageDir  = 256 // entries of a page of the directory
-	topBytes = 20  // of an entry of the list of pages: two keys, checksum
+	dirBytes = 40 // of an entry: two keys, offset, length, checksum, extra
+	pageDir  = 64 // entries of a page of the directory
+	topBytes = 20 // of an entry of the list of pages: two keys, checksum
 )
 
 // tableMeta is where a table lies.
@@ -51,19 +49,17 @@ func (o *output) Write(b []byte) (int, error) {
 // tableWriter writes a table. Its rows come sorted.
 type tableWriter struct {
 	out   *output
-	zstd  *zstd.Encoder // nil: blocks are not compressed
 	block filling
 	dir   []byte
 	rows  uint64
 	// extraCol is the column whose largest value of each block is in the directory;
 	// 0: none.
 	extraCol int
-	buf      []byte
 	err      error
 }
 
-func newTable(out *output, cols int, z *zstd.Encoder) *tableWriter {
-	return &tableWriter{out: out, block: filling{cols: cols}, zstd: z}
+func newTable(out *output, cols int) *tableWriter {
+	return &tableWriter{out: out, block: filling{cols: cols}}
 }
 
 // add adds a row: its first numbers, as many as the table has columns.
@@ -87,12 +83,6 @@ func (t *tableWriter) flush() {
 		extra = slices.Max(t.block.cells[t.extraCol][:t.block.n])
 	}
 	b := t.block.code()
-	if t.zstd != nil {
-		t.buf = t.zstd.EncodeAll(b, append(t.buf[:0], 1))
-		if len(t.buf) < len(b) {
-			b = t.buf
-		}
-	}
 	t.dir = binary.LittleEndian.AppendUint32(t.dir, uint32(len(b)))
 	t.dir = binary.LittleEndian.AppendUint32(t.dir, crc32.Checksum(b, castagnoli))
 	t.dir = binary.LittleEndian.AppendUint64(t.dir, extra)
@@ -121,17 +111,19 @@ func (t *tableWriter) finish() (tableMeta, error) {
 type table struct {
 	tableMeta
 	f      io.ReaderAt
-	zstd   *zstd.Decoder
 	top    []byte   // the list of pages; nil: not read
 	pages  [][]byte // of the directory; nil: not read
-	cached map[int]rows
-	order  []int // of cached, oldest first
-	buf    []byte
-	raw    []byte
+	cached map[int]*block
+	order  []int  // of cached, oldest first
+	room   []byte // for blocks to come
 }
 
-// cachedBlocks is how many blocks of each table are kept decoded.
-const cachedBlocks = 2048
+const (
+	// cachedBlocks is how many blocks of each table are kept.
+	cachedBlocks = 1 << 13
+	// roomBytes is how much memory is taken at once for blocks.
+	roomBytes = 1 << 15
+)
 
 // open reads the list of pages.
 func (t *table) open() error {
@@ -190,57 +182,51 @@ func (t *table) entry(block int) (entry, error) {
 	}, nil
 }
 
-// block returns the rows of a block, read-only, valid until blocks of the table
-// that were asked for more recently have taken its place.
-func (t *table) block(i int) (rows, error) {
+// block returns a block, which is kept for a while.
+func (t *table) block(i int) (*block, error) {
+	if k, ok := t.cached[i]; ok {
+		return k, nil
+	}
 	if err := t.open(); err != nil {
-		return rows{}, err
+		return nil, err
 	}
-	if r, ok := t.cached[i]; ok {
-		return r, nil
-	}
-	r, err := t.load(i, rows{})
+	k, err := t.load(i, &t.room)
 	if err != nil {
-		return rows{}, err
+		return nil, err
 	}
 	if t.cached == nil {
-		t.cached = map[int]rows{}
+		t.cached = map[int]*block{}
 	}
 	if len(t.order) == cachedBlocks {
 		delete(t.cached, t.order[0])
 		t.order = t.order[1:]
 	}
-	t.cached[i] = r
+	t.cached[i] = &k
 	t.order = append(t.order, i)
-	return r, nil
+	return &k, nil
 }
 
-func (t *table) load(i int, in rows) (rows, error) {
+// load reads a block into room, of which it takes as much as it needs. The table is open.
+func (t *table) load(i int, room *[]byte) (block, error) {
 	e, err := t.entry(i)
 	if err != nil {
-		return rows{}, err
+		return block{}, err
 	}
 	if e.at < 0 || e.n > maxBlock {
-		return rows{}, errBlock
+		return block{}, errBlock
 	}
-	if cap(t.buf) < e.n+behind {
-		t.buf = make([]byte, e.n+behind)
+	if len(*room) < e.n+behind {
+		*room = make([]byte, max(roomBytes, e.n+behind))
 	}
-	b := t.buf[:e.n]
+	b := (*room)[:e.n]
+	*room = (*room)[e.n+behind:]
 	if _, err := t.f.ReadAt(b, e.at); err != nil && err != io.EOF {
-		return rows{}, err
+		return block{}, err
 	}
 	if crc32.Checksum(b, castagnoli) != e.sum {
-		return rows{}, errBlock
+		return block{}, errBlock
 	}
-	if e.n > 0 && b[0] == 1 {
-		if t.raw, err = t.zstd.DecodeAll(b[1:], t.raw[:0]); err != nil {
-			return rows{}, errBlock
-		}
-		t.raw = slices.Grow(t.raw, behind)
-		b = t.raw
-	}
-	return decodeBlock(b, t.Cols, in)
+	return parseBlock(b, t.Cols)
 }
 
 // at returns row i.
@@ -248,21 +234,46 @@ func (t *table) at(i uint64) (row, error) {
 	if i >= t.Rows {
 		return row{}, fmt.Errorf("%w: row %d of %d", ErrCorrupt, i, t.Rows)
 	}
-	r, err := t.block(int(i / blockRows))
-	if err != nil || int(i%blockRows) >= r.len() {
+	k, err := t.block(int(i / blockRows))
+	if err != nil || int(i%blockRows) >= k.n {
 		return row{}, fmt.Errorf("%w: row %d", ErrCorrupt, i)
 	}
-	return r.at(int(i % blockRows)), nil
+	return k.row(int(i % blockRows)), nil
 }
 
 // search returns the number of the first row that is not below (a, b); Rows if
 // there is none.
 func (t *table) search(a, b uint64) (uint64, error) {
+	k, i, err := t.blockBelow(a, b)
+	if k == nil {
+		return 0, err
+	}
+	n, _ := k.below(a, b)
+	return uint64(i)*blockRows + uint64(n), nil
+}
+
+// before returns the last row that is below (a, b) and has the number a too, and its
+// number; false if there is none.
+func (t *table) before(a, b uint64) (r row, i uint64, ok bool, err error) {
+	k, block, err := t.blockBelow(a, b)
+	if k == nil {
+		return row{}, 0, false, err
+	}
+	n, key := k.below(a, b)
+	if n == 0 || key[0] != a {
+		return row{}, 0, false, nil
+	}
+	return k.row(n - 1), uint64(block)*blockRows + uint64(n-1), true, nil
+}
+
+// blockBelow returns the last block of which the first row is below a key; nil if there is
+// none.
+func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	if t.Blocks == 0 {
-		return 0, nil
+		return nil, 0, nil
 	}
 	if err := t.open(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	// The last page whose first key is below, and of it the last block.
 	want := row{a, b}
@@ -272,33 +283,32 @@ func (t *table) search(a, b uint64) (uint64, error) {
 		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
 	}) - 1
 	if page < 0 {
-		return 0, nil
+		return nil, 0, nil
 	}
 	dir, err := t.page(page)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	block := page*pageDir + sort.Search(len(dir)/dirBytes, func(i int) bool {
+	i := page*pageDir + sort.Search(len(dir)/dirBytes, func(i int) bool {
 		e := dir[i*dirBytes:]
 		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
-	})
-	r, err := t.block(block - 1)
-	if err != nil {
-		return 0, err
-	}
-	return uint64(block-1)*blockRows + uint64(r.below(a, b)), nil
+	}) - 1
+	k, err := t.block(i)
+	return k, i, err
 }
 
 // scan gives the rows from number i on until f returns false.
 func (t *table) scan(i uint64, f func(*row) bool) error {
 	var r row
+	var room rows
 	for i < t.Rows {
-		b, err := t.block(int(i / blockRows))
+		k, err := t.block(int(i / blockRows))
 		if err != nil {
 			return err
 		}
-		for k := int(i % blockRows); k < b.len(); k++ {
-			if r = b.at(k); !f(&r) {
+		room = k.rows(room)
+		for at := int(i % blockRows); at < room.len(); at++ {
+			if r = room.at(at); !f(&r) {
 				return nil
 			}
 		}

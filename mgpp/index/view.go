@@ -83,43 +83,44 @@ type wordReader struct {
 
 // read goes back through what was written until each byte has an answer. What a group
 // left is in the row of the word; where that says too little, the chunks that wrote
-// there are decoded.
+// there are decoded. If that of t is decoded, it is asked first.
 func (r *wordReader) read() {
 	x := r.x
 	now := x.groupOf(r.t)
 	if now > 0 && r.t > 0 {
-		x.rowsBefore(r.word, now+1, func(c *row) bool {
-			if c[1] < now && c[2] < r.n.birth {
+		if p := x.decoded(r.t); p != nil && !r.fromPart(p) {
+			return
+		}
+		x.leftBefore(r.word, now+1, func(c *left) bool {
+			if c.group < now && c.time < r.n.birth {
 				return false
 			}
-			touched, own, known := unpackMasks(c[4])
-			if touched&r.want == 0 {
+			if c.touched&r.want == 0 {
 				return true
 			}
 			// What the group of t left is what was there at t if nothing has been
 			// written since, and no block may have begun there.
-			later := c[1] == now && (c[2] > r.t || touched&^own != 0)
+			later := c.group == now && (c.time > r.t || c.touched&^c.own != 0)
 			// A row has the time of its newest byte.
-			mixed := r.exact && touched&^r.want != 0 || r.n.is(bitResized)
+			mixed := r.exact && c.touched&^r.want != 0 || r.n.is(bitResized)
 			if later || mixed {
-				r.fromChunks(c)
+				c.chunks.until(x.chunkOf(r.t)).newest(func(chunk int) bool { return r.fromPart(x.part(chunk, r.t)) })
 				return r.want != 0
 			}
-			r.take(own, known, c[3], c[2])
-			r.unversioned(touched &^ own)
+			r.take(c.own, c.known, c.value, c.time)
+			r.unversioned(c.touched &^ c.own)
 			return r.want != 0
 		})
 	}
 	r.unversioned(r.want)
 }
 
-// fromChunks reads from the writes of a group, until t.
-func (r *wordReader) fromChunks(c *row) {
-	r.x.spanOf(c, r.t).newest(func(chunk int) bool {
-		return r.x.part(chunk).newest(r.word, r.t, func(c *rec) bool {
-			r.take(c.mask, c.known, c.value, uint64(c.time))
-			return r.want != 0
-		})
+// fromPart reads from the writes of a chunk, until t. It reports whether bytes are left
+// that have no answer.
+func (r *wordReader) fromPart(p *part) bool {
+	return p.newest(r.word, r.t, func(c *rec) bool {
+		r.take(c.mask, c.known, c.value, uint64(c.time))
+		return r.want != 0
 	})
 }
 

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"math/bits"
 	"sort"
 
@@ -20,6 +21,11 @@ func (x *Index) LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.T
 		return 0
 	}
 	size = min(size, 1<<32, 1<<57-a)
+	if p := x.decoded(at); p != nil {
+		if found := p.last(a, size, at); found != 0 {
+			return mgpp.Timestamp(max(found, x.carried(a, size, found, at)))
+		}
+	}
 	g := x.groupOf(at)
 	found := x.lastIn(g, a, size, at)
 	if found == 0 {
@@ -36,55 +42,80 @@ func (x *Index) lastIn(g, addr, size, t uint64) (found uint64) {
 	if hi-lo < fewWords {
 		look.bits = 0
 		for w := lo; w <= hi; w++ {
-			r, ok := x.rowOf(w, g)
-			touched, _, _ := unpackMasks(r[4])
+			c, ok := x.leftIn(w, g)
 			want := rangeMask(w<<3, addr, addr+size)
 			switch {
-			case !ok || touched&want == 0:
-			case r[2] <= t && touched&^want == 0:
-				found = max(found, r[2])
+			case !ok || c.touched&want == 0:
+			case c.time <= t && c.touched&^want == 0:
+				found = max(found, c.time)
 			default:
-				look.bits |= wroteIn(r[4])
+				look.bits |= c.chunks.bits
 			}
 		}
 	}
 	look.until(x.chunkOf(t)).newest(func(chunk int) bool {
-		at := x.part(chunk).last(addr, size, t)
+		at := x.part(chunk, t).last(addr, size, t)
 		found = max(found, at)
 		return at == 0
 	})
 	return found
 }
 
-// rowOf is what a group left in a word; false if it did not write there.
-func (x *Index) rowOf(word, g uint64) (row, bool) {
-	r, ok := x.rowAt(tabCells, x.search(tabCells, word, g))
-	return r, ok && r[0] == word && r[1] == g
+// left is what a group left in a word: a row of the table of cells.
+type left struct {
+	word, group         uint64
+	time                uint64 // of the newest of the bytes
+	value               uint64
+	touched, own, known uint8 // as in cell
+	chunks              span  // that wrote there
+}
+
+func (x *Index) left(r *row) (c left) {
+	c.word, c.group, c.value = r[0], r[1], r[3]
+	var chunks uint8
+	c.touched, c.own, c.known, chunks = unpackMasks(r[4])
+	first, end := x.chunksOf(c.group)
+	last := first + bits.Len8(chunks) - 1
+	if chunks == 0 || last >= end {
+		x.fail(fmt.Errorf("%w: a word of group %d", ErrCorrupt, c.group))
+		return left{}
+	}
+	c.time = x.chunks[last].ops + r[2]
+	c.chunks = span{first, uint64(chunks)}
+	return c
+}
+
+// leftIn is what a group left in a word; false if it did not write there.
+func (x *Index) leftIn(word, g uint64) (left, bool) {
+	r, _, ok, err := x.table(tabCells).before(word, g+1)
+	if x.fail(err) || !ok || r[1] != g {
+		return left{}, false
+	}
+	return x.left(&r), true
 }
 
 // lastBefore returns the newest write of the groups before one.
 func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 	var newest, time uint64 // the group that wrote last, and when, at the latest
 	exact := true
-	take := func(r *row) {
-		touched, _, _ := unpackMasks(r[4])
-		want := rangeMask(r[0]<<3, addr, addr+size)
-		if touched&want == 0 || r[1] < newest || r[1] >= before {
+	take := func(c *left) {
+		want := rangeMask(c.word<<3, addr, addr+size)
+		if c.touched&want == 0 || c.group < newest || c.group >= before {
 			return
 		}
-		if r[1] > newest {
-			newest, time, exact = r[1], 0, true
+		if c.group > newest {
+			newest, time, exact = c.group, 0, true
 		}
-		time = max(time, r[2])
-		exact = exact && touched&^want == 0
+		time = max(time, c.time)
+		exact = exact && c.touched&^want == 0
 	}
 	lo, hi := addr>>3, (addr+size-1)>>3
 	if hi-lo < fewWords {
 		for w := lo; w <= hi; w++ {
-			x.rowsBefore(w, before, func(r *row) bool {
+			x.leftBefore(w, before, func(c *left) bool {
 				had := newest
-				take(r)
-				return newest == had && r[1] > newest // rows are given newest first
+				take(c)
+				return newest == had && c.group > newest // they are given newest first
 			})
 		}
 	} else {
@@ -92,7 +123,8 @@ func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 			if r[0] > hi {
 				return false
 			}
-			take(r)
+			c := x.left(r)
+			take(&c)
 			return true
 		})
 	}
@@ -102,15 +134,13 @@ func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 	return x.lastIn(newest, addr, size, uint64(x.d.Now))
 }
 
-// rowsBefore gives what the groups before one left in a word, newest first, until f
+// leftBefore gives what the groups before one left in a word, newest first, until f
 // returns false.
-func (x *Index) rowsBefore(word, before uint64, f func(*row) bool) {
-	for i := x.search(tabCells, word, before); i > 0; i-- {
-		r, ok := x.rowAt(tabCells, i-1)
-		if !ok || r[0] != word || !f(&r) {
-			return
-		}
-	}
+func (x *Index) leftBefore(word, before uint64, f func(*left) bool) {
+	x.eachBefore(tabCells, word, before, func(r *row) bool {
+		c := x.left(r)
+		return f(&c)
+	})
 }
 
 // carried returns the newest move after a time, at or before t, that carried bytes
@@ -148,7 +178,7 @@ func (x *Index) carriedSize(n *node) uint64 {
 // written adds the nodes that operations in (a, b] wrote to.
 func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 	for c := x.chunkOf(a + 1); c <= x.chunkOf(b); c++ {
-		p := x.part(c)
+		p := x.part(c, b)
 		for i, to := p.by(a), p.by(b); i < to; i++ {
 			base, t := p.words[i]<<3, uint64(p.recs[i].time)
 			for mask := p.recs[i].mask; mask != 0; {
