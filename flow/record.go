@@ -112,7 +112,7 @@ const (
 	Start                  // Thread begins. Number: the thread that made it, 0: unknown
 	End                    // Thread ended
 	Define                 // Mem was written by Cause (Number: of the system call or signal), not by an instruction. PC: where Thread goes on, 0: unknown
-	Signal                 // Thread gets signal Number before the instruction at PC. Handler: where it goes on, 0: it ends the program or nothing happens
+	Signal                 // Thread gets signal Number before the instruction at PC. Handler: where it goes on, 0: it ends the program or nothing happens. Mem: what the instruction has read that divided by zero
 	Gap                    // Size instructions of Thread (0: of all) were not recorded, here (0: unknown how many), because of Why. Registers and memory are unknown behind it
 	Map                    // Module was mapped
 	Unmap                  // Mem was unmapped

@@ -194,7 +194,6 @@ var syscallNames = map[int64]string{ // read-only
 type sliceCriterion struct {
 	nodes slice.Criteria
 	words string
-	note  string // what the slice does not have; "": nothing
 }
 
 // registerAt is a criterion like rax@0x401234#3: the register before the third
@@ -243,9 +242,6 @@ func (s *slicer) tell(ctx context.Context, c sliceCriterion, o SliceOptions) (*r
 	a, err := tell.Slice(s.x, sl, sliceNames{s.rec.symbols}, tell.Options{Criterion: c.words, Forward: o.Forward, Most: o.Most, All: o.All})
 	if err != nil {
 		return nil, err
-	}
-	if c.note != "" {
-		a.Notes = append(a.Notes, c.note)
 	}
 	if s.source.Unknown > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s not in the table of effects: taken to read and write everything", report.Plural(s.source.Unknown, "instruction is", "instructions are")))

@@ -22,12 +22,8 @@ func (q *Queries) sliceCrash(s *slicer) (c sliceCriterion, err error) {
 	if err != nil {
 		return c, err
 	}
-	number := syscall.Signal(cause.Number)
 	c.nodes = slice.Criteria{n}
-	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(number), s.rec.symbols.Place(trace.Addr(cause.PC)))
-	if _, memory := s.source.Reads(cause.PC); memory && number == unix.SIGFPE {
-		c.note = "the number that the instruction found in memory is not followed: which address it has was not recorded"
-	}
+	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(syscall.Signal(cause.Number)), s.rec.symbols.Place(trace.Addr(cause.PC)))
 	return c, nil
 }
 

@@ -109,7 +109,7 @@ const (
 	Executed    EventKind = iota // instructions From … From+N-1 of Code
 	Defined                      // Cause wrote Writes, from Reads and the registers Regs
 	Lost                         // instructions are missing: what is in registers and memory afterwards is of unknown origin
-	Faulted                      // the thread came to the instruction at Cause.PC, which has the registers Regs for input, and did not execute it
+	Faulted                      // the thread came to the instruction at Cause.PC, which has the registers Regs and the memory Reads for input, and did not execute it
 	Interrupted                  // a signal handler begins, at Handler
 	Resumed                      // it has ended: registers are as they were before it
 	Started                      // the thread, by the thread Parent
@@ -126,7 +126,7 @@ type Event struct {
 	Mem     []Mem // of Executed: of all accesses, in order; of Defined: what was written
 
 	Cause   Cause
-	Reads   []Mem // of Defined
+	Reads   []Mem // of Defined and Faulted: memory read
 	Regs    Regs  // of Defined and Faulted: registers read
 	Writes  Regs  // of Defined: registers written
 	Handler uint64

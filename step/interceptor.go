@@ -4,6 +4,7 @@ import (
 	gosyscall "syscall"
 
 	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/flow"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -40,7 +41,11 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info ta
 		e.tell(h)
 	}
 	if ends {
-		e.fail(e.flow.other(&flow.Record{Kind: flow.Signal, Thread: t.id, Number: uint64(sig), PC: trace.Addr(regs.RIP)}))
+		rec := flow.Record{Kind: flow.Signal, Thread: t.id, Number: uint64(sig), PC: trace.Addr(regs.RIP)}
+		if sig == gosyscall.SIGFPE && info.Code > 0 {
+			rec.Mem = flow.Ranges(observe.Reads(th, &regs))
+		}
+		e.fail(e.flow.other(&rec))
 	}
 	return true
 }

@@ -80,41 +80,10 @@ func describe(in *x86.Inst, code []byte) (d inst) {
 func (e *Engine) addrs(in *inst, size int, r *mem.Regs, to []flow.Mem) []flow.Mem {
 	for i := range in.mem[:in.n] {
 		m := &in.mem[i]
-		at := e.address(m, size, r)
+		at := observe.AccessAddress(m, size, r)
 		to = append(to, flow.Mem{Addr: trace.Addr(at), Size: uint32(m.Size)})
 	}
 	return to
-}
-
-// address is the effective address of an access (Intel SDM volume 1, section 3.7.5) of
-// the instruction of size bytes at r.RIP.
-func (e *Engine) address(m *x86.MemAccess, size int, r *mem.Regs) uint64 {
-	a := uint64(m.Disp)
-	if m.RIPRelative {
-		a += r.RIP + uint64(size)
-	}
-	if m.Base != x86.NoReg {
-		a += observe.General(r, m.Base)
-	}
-	if m.Index != x86.NoReg {
-		a += observe.General(r, m.Index) * uint64(max(m.Scale, 1))
-	}
-	if m.Shape == x86.MemXlat {
-		a += r.RAX & 0xff
-	}
-	if m.Addr32 {
-		a = uint64(uint32(a))
-	}
-	switch m.Segment {
-	case 'f':
-		a += r.FSBase
-	case 'g':
-		a += r.GSBase
-	}
-	if m.Shape == x86.MemBit {
-		a += observe.BitOffset(m.Size, observe.General(r, m.Value))
-	}
-	return a
 }
 
 // masked says which bytes of an access were touched that an opmask register chooses.

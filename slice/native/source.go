@@ -116,7 +116,10 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 			if len(r.Mem) == 0 {
 				return nil
 			}
-			e.Cause.Kind, e.Cause.PC, e.Regs = slice.Syscall, uint64(r.PC), arguments
+			e.Cause.Kind, e.Cause.PC = slice.Syscall, uint64(r.PC)
+			if r.Number != execve {
+				e.Regs = arguments
+			}
 		case flow.BySignal:
 			e.Cause.Kind = slice.SignalFrame
 		}
@@ -133,16 +136,21 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 		}
 		e.Kind, e.Cause = slice.Faulted, slice.Cause{Kind: slice.Fault, Number: int64(r.Number), PC: uint64(r.PC)}
 		if s.faults(r) {
-			e.Regs, _ = s.Reads(uint64(r.PC))
+			e.Regs = s.reads(uint64(r.PC))
 		}
+		e.Reads, e.Mem = s.mem, nil
 	default:
 		return nil
 	}
 	return f(e)
 }
 
-// sigreturn is the number of the system call that ends a signal handler.
-const sigreturn = 15
+// sigreturn is the number of the system call that ends a signal handler, execve of the one
+// that begins a program, whose arguments were another's.
+const (
+	sigreturn = 15
+	execve    = 59
+)
 
 // arguments are the registers of a system call when it has been made: its number
 // is where its result is, which depends on it.
@@ -219,22 +227,18 @@ const (
 	syscallLen  = len(syscallCode)
 )
 
-// Reads returns the registers that the instruction at an address reads but for the
-// stack pointer, and whether it reads memory as well; nothing if its bytes are not
-// known.
-func (s *Source) Reads(pc uint64) (regs slice.Regs, memory bool) {
+// reads returns the registers that the instruction at an address reads but for the
+// stack pointer; none if its bytes are not known.
+func (s *Source) reads(pc uint64) (regs slice.Regs) {
 	in, ok := s.inst(pc)
 	if !ok {
-		return regs, false
+		return regs
 	}
 	var e x86.Effects
 	in.Effects(&e)
-	for _, m := range e.Mem[:e.NMem] {
-		memory = memory || m.Read
-	}
 	regs = slice.Regs(e.Read)
 	regs.AndNot(&stack)
-	return regs, memory
+	return regs
 }
 
 // inst is the instruction at an address, as it was executed or as it lies in a file.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/flow"
 	"mgtrace/inline/hook"
 	"mgtrace/target"
@@ -120,7 +121,11 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		t.signal, t.from = uint64(sig), regs.RIP
 		th.StopInHandler()
 	} else {
-		e.other(t, &flow.Record{Kind: flow.Signal, Number: uint64(sig), PC: trace.Addr(regs.RIP)})
+		rec := flow.Record{Kind: flow.Signal, Number: uint64(sig), PC: trace.Addr(regs.RIP)}
+		if sig == unix.SIGFPE && synchronous {
+			rec.Mem = flow.Ranges(observe.Reads(th, &regs))
+		}
+		e.other(t, &rec)
 	}
 	return true
 }
