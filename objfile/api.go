@@ -9,6 +9,8 @@ type Frame struct {
 	Line     int    // 0 if unknown
 	Column   int
 	Inlined  bool // this frame is inlined into the next one
+	Declared int  // the line at which Function is declared in File, 0 if unknown
+	Within   bool // no statement begins at the address, as the compiler has it
 }
 
 // Func is a function: a symbol, a DWARF subprogram, or both.

@@ -291,6 +291,9 @@ func (f *File) Frames(addr uint64) []Frame {
 			continue
 		}
 		at.Function, at.Inlined = c.desc.pretty, i > 0
+		if c.desc.file == at.File {
+			at.Declared = c.desc.line
+		}
 		if i == 0 && c.desc.linkage == "" {
 			at.Function = f.symbolName(s.ranges[0][0], at.Function)
 		}
@@ -318,5 +321,6 @@ func (fr *Frame) setLine(u *dwarf.Unit, addr uint64) {
 	}
 	if row, ok := t.Row(addr); ok {
 		fr.File, fr.Line, fr.Column = t.File(row.File), max(row.Line, 0), row.Column
+		fr.Within = !row.Stmt
 	}
 }

@@ -371,6 +371,7 @@ func (a *Analysis) temporary(p *point) bool {
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
+	a.assignStores()
 	in := faultloc.Input{
 		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,

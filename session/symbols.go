@@ -26,11 +26,13 @@ type Symbols struct {
 	last    atomic.Int32 // index of the image that was asked for last; unwinding asks while others do
 	frames  map[trace.Addr][]objfile.Frame
 	sources *Sources
+	// assigned are the stores that the line table has at a line that does not do them.
+	assigned map[trace.Addr]assigned
 }
 
 func newSymbols(images []Image, sources *Sources) *Symbols {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Symbols{images: images, frames: map[trace.Addr][]objfile.Frame{}, sources: sources}
+	return &Symbols{images: images, frames: map[trace.Addr][]objfile.Frame{}, sources: sources, assigned: map[trace.Addr]assigned{}}
 }
 
 // add takes over a module that was mapped later.
@@ -56,6 +58,9 @@ func (s *Symbols) Image(pc trace.Addr) (*Image, bool) {
 // Frames returns the source positions of an address, inlined ones innermost
 // first; nil if nothing is known.
 func (s *Symbols) Frames(pc trace.Addr) []objfile.Frame {
+	if a, ok := s.assigned[pc]; ok {
+		return a.frames
+	}
 	if f, ok := s.frames[pc]; ok {
 		return f
 	}

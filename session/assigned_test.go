@@ -1,0 +1,103 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+
+	"mgtrace/objfile"
+)
+
+// TestAssign: a store that the line table has at a line that does not write its field is
+// at the statement of its function that does.
+func TestAssign(t *testing.T) {
+	const text = `static void link(struct n *a, struct n *b)
+{
+	a->next = b;
+	b->prev = a;	/* a->key = 1; "}" */
+	list.length++;
+	if (b->prev == a)
+		list.items[list.length] = b;
+	copy(a, "a->key = 1");
+	*a = *b;
+}
+
+void insert(struct n *a, struct n *b)
+{
+	b->key = 1;
+	link(a, b);
+	a->key--;
+}
+
+void remove(struct n *a) { a->flag = 0; }
+`
+	at := func(line int, within bool) []objfile.Frame {
+		frames := []objfile.Frame{{Function: "insert", File: "list.c", Line: line, Declared: 12, Within: within}}
+		if line < 12 {
+			frames[0].Line = 15
+			frames = append([]objfile.Frame{{Function: "link", File: "list.c", Line: line, Declared: 1, Inlined: true, Within: within}}, frames...)
+		}
+		return frames
+	}
+	for i, c := range []struct {
+		line   int
+		within bool
+		fields []string
+		want   int
+	}{
+		{5, true, []string{"next"}, 3},           // another statement of the same function
+		{5, true, []string{"prev"}, 4},           //
+		{5, true, []string{"key"}, 14},           // or of the one that it is inlined into: the nearest
+		{15, true, []string{"key"}, 14},          //
+		{5, false, []string{"next"}, 5},          // a statement begins here
+		{5, true, []string{"length"}, 5},         // it does write it
+		{7, true, []string{"next", "items"}, 7},  // or one of what it writes
+		{9, true, []string{"next"}, 9},           // it may write anything
+		{5, true, []string{"flag"}, 5},           // nobody does
+		{8, true, []string{"prev"}, 4},           // a function's call writes nothing here
+		{5, true, nil, 5},                        // no field
+		{6, true, []string{"prev", "length"}, 5}, // what is merged is at the nearest
+	} {
+		s := newSymbols(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s.frames[1] = at(c.line, c.within)
+		s.assign([]storing{{1, c.fields}})
+		if f, _, _ := s.Where(1); f.Line != c.want {
+			t.Errorf("%d: %v at line %d: at line %d, want %d", i, c.fields, c.line, f.Line, c.want)
+		}
+		if _, moved := s.assigned[1]; moved != (c.want != c.line) {
+			t.Errorf("%d: moved: %t", i, moved)
+		}
+	}
+
+	// Of two statements it is the one at which no other store is.
+	for line, want := range map[int]int{14: 16, 16: 14} {
+		s := newSymbols(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s.frames[1], s.frames[2] = at(15, true), at(line, true)
+		s.assign([]storing{{1, []string{"key"}}, {2, []string{"key"}}})
+		if got := fmt.Sprint(s.Place(1), " ", s.Place(2)); got != fmt.Sprintf("list.c:%d list.c:%d", want, line) {
+			t.Errorf("beside a store at line %d: %s", line, got)
+		}
+	}
+}
+
+func TestMayStore(t *testing.T) {
+	for text, want := range map[string]bool{
+		"n->next = p;":                   true,
+		"n->next == p;":                  false,
+		"next = p;":                      true, // a member in C++
+		"n->child.next [2] += p;":        true,
+		"++n->next;":                     true,
+		"n->nextest = n->next;":          false,
+		"return n ? n->next : 0;":        false,
+		"INIT_LIST(n);":                  true,
+		"memcpy(n, m, sizeof *n);":       true,
+		"*n = *m;":                       true,
+		"a[i] = m;":                      true,
+		"if (a[i] == m)":                 false,
+		"for (int k = n->count; k; k--)": false,
+		"/* n->next = */ p = n->next;":   false,
+	} {
+		if got := mayStore(text, []string{"next"}); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
