@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -304,10 +305,16 @@ func (p *printer) summary(r *Report) {
 		p.f("%s this report is partial: %s\n", p.paint(yellow, "warning:"), strings.Join(r.Why, "; "))
 	}
 	p.f("mgtrace: %s: %s\n", r.Program, p.verdict(r))
+	if r.Status() == statusCrashed && slices.Contains(ownFault, r.Exit.Signal) && r.Followed == nil {
+		p.f("mgtrace: reads and writes of freed memory or beyond a block: mgtrace overflow; where the bad value came from: mgtrace record --full, then mgtrace slice ... crash\n")
+	}
 	if s := r.Stopped; s != nil {
 		p.f("mgtrace: look at it with %s, let it go on with %s\n", s.Debug, s.Continue)
 	}
 }
+
+// ownFault are the signals by which a program dies of itself.
+var ownFault = []string{"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"}
 
 // Verdict is the outcome in one sentence, with what was done to reach it.
 func (r *Report) Verdict() string { return (&printer{}).verdict(r) }
