@@ -90,10 +90,11 @@ func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
 			return siteType{typ: nt, offset: e.Offset, why: e.Why}
 		}
 	}
-	if nt, off := t.derived(e); nt != nil {
-		return siteType{typ: nt, offset: e.Offset + off, why: e.Why}
+	nt, off := t.held(e.Type)
+	if nt == nil && !e.Array {
+		nt, off = t.derived(e.Type)
 	}
-	if nt, off := t.held(e); nt != nil {
+	if nt != nil {
 		return siteType{typ: nt, offset: e.Offset + off, why: e.Why}
 	}
 	return siteType{why: e.Why}
@@ -109,22 +110,27 @@ func (t *typing) declared(s *types.Type) *check.NodeType {
 	return nil
 }
 
-// derived finds the node in an object whose class has a base of a declared type.
-func (t *typing) derived(e evidence.Evidence) (nt *check.NodeType, offset int64) {
-	offset, ok := e.Type.Base(func(base *types.Type) bool {
+// derived returns the type of nodes of which a class, or a base of it, is, and where in an
+// object of the class the node lies; nil if there is none.
+func (t *typing) derived(class *types.Type) (nt *check.NodeType, offset int64) {
+	if nt = t.declared(class); nt != nil {
+		return nt, 0
+	}
+	offset, _ = class.Base(func(base *types.Type) bool {
 		nt = t.declared(base)
 		return nt != nil
 	})
-	if !ok || e.Array {
-		return nil, 0
-	}
 	return nt, offset
 }
 
-// held finds the node in a block of the C++ library's own, which holds just one: of
+// holders begin the names of what libstdc++ allocates one by one, with an object of the
+// user's inside.
+var holders = [...]string{"std::_Sp_counted_ptr_inplace<", "std::_List_node<", "std::_Fwd_list_node<", "std::_Rb_tree_node<", "std::__detail::_Hash_node<"}
+
+// held finds the node in a block of the C++ library's, if it holds just one: of
 // std::make_shared, or of a container that has its elements in blocks of their own.
-func (t *typing) held(e evidence.Evidence) (nt *check.NodeType, offset int64) {
-	if e.Array || !strings.HasPrefix(e.Type.Name, "std::") {
+func (t *typing) held(block *types.Type) (nt *check.NodeType, offset int64) {
+	if !slices.ContainsFunc(holders[:], func(name string) bool { return strings.HasPrefix(block.Name, name) }) {
 		return nil, 0
 	}
 	found := 0
@@ -135,15 +141,15 @@ func (t *typing) held(e evidence.Evidence) (nt *check.NodeType, offset int64) {
 			if m.Type == nil || m.Type.Kind != types.Struct || m.Offset < 0 || depth > maxHeld {
 				continue
 			}
-			if n := t.declared(m.Type); n != nil {
-				nt, offset = n, at+m.Offset
+			if n, off := t.derived(m.Type); n != nil {
+				nt, offset = n, at+m.Offset+off
 				found++
 			} else {
 				walk(m.Type, at+m.Offset, depth+1)
 			}
 		}
 	}
-	walk(e.Type, 0, 0)
+	walk(block, 0, 0)
 	if found != 1 {
 		return nil, 0
 	}

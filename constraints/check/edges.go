@@ -138,6 +138,10 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 		if begin, end, ok := t.Vector(); ok { // its other pointers lead behind elements, to none
 			return []EdgeCell{{Offset: begin.Offset, Count: 1, Stride: 8, Elem: pointee(begin.Type), Fills: endedBy(end.Offset - begin.Offset)}}
 		}
+		if cells, ok := variantCells(t, depth); ok {
+			return cells
+		}
+		flag, isOptional := engaged(t)
 		for _, m := range t.Members {
 			if m.VTable || m.BitSize > 0 || m.Type == nil {
 				continue
@@ -147,6 +151,12 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 				cell.Offset += m.Offset
 				if isSmart && cell.Offset == smart.Offset {
 					cell.Name = "" // its own name is that of the whole
+				}
+				if isOptional {
+					cell.holds(flag, 1)
+				}
+				if isString(t) {
+					cell.Inline = t.Size
 				}
 				if t.Kind == types.Union && hasCell(out, cell.Offset) {
 					continue
@@ -184,7 +194,7 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 			continue
 		}
 		for i := int64(0); i < cell.Count && len(out) <= maxCells; i++ {
-			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem, Fills: cell.Fills})
+			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem, Fills: cell.Fills, Holds: cell.Holds, Inline: cell.Inline})
 		}
 	}
 	return out

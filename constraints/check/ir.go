@@ -56,6 +56,23 @@ type EdgeCell struct {
 	Lo, Hi Expr
 	Cond   Expr
 	Fills  *Fill // nil: the cell says nothing of what it leads to
+	// Holds is what else has to be in memory for the cell to be in use: the flag of a
+	// std::optional, the index of a std::variant.
+	Holds []Holds
+	// Inline: a pointer into the Inline bytes from the cell on is no edge but leads to what
+	// lies beside it: a short std::string. 0: there is no such thing.
+	Inline int64
+}
+
+// Holds says that an unsigned number of Size bytes, Off bytes behind a cell, is Value.
+type Holds struct {
+	Off, Size int64
+	Value     uint64
+}
+
+// Conditional reports whether elements of the cell may not be in use.
+func (c *EdgeCell) Conditional() bool {
+	return c.Lo != nil || c.Hi != nil || c.Cond != nil || len(c.Holds) > 0
 }
 
 // Fill says which elements are in use of the array to which a pointer leads: those from

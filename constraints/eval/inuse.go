@@ -5,6 +5,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // This file says which pointer cells are in use: conditional ones, and the elements of
@@ -15,7 +16,7 @@ type inUse struct{ *Checker }
 
 // Applies implements graph.Uses.
 func (c inUse) Applies(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
-	if k.Cond == nil && k.Lo == nil && k.Hi == nil && !isArray(c.g, o) {
+	if !k.Conditional() && k.Inline == 0 && !isArray(c.g, o) {
 		return true
 	}
 	return c.env(v).applies(o, k, i) == yes
@@ -40,7 +41,10 @@ func isArray(g *graph.Graph, o graph.ObjID) bool {
 // applies tells whether an element of a cell counts.
 func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
 	r := yes
-	if c.Cond != nil || c.Lo != nil || c.Hi != nil {
+	if len(c.Holds) > 0 || c.Inline > 0 {
+		r = e.active(c, e.g.CellAddr(o, c, elem))
+	}
+	if r == yes && (c.Cond != nil || c.Lo != nil || c.Hi != nil) {
 		r = e.onNode(o, func() tri { return e.inRange(c.Lo, c.Hi, c.Cond, elem) })
 	}
 	if r == yes && !e.uses(o, c.Offset+elem*c.Stride) {
@@ -80,6 +84,25 @@ func (e *env) inRange(lo, hi, cond check.Expr, elem int64) tri {
 	}
 	return r
 }
+
+// active tells whether the cell at addr is one that C++ types say is in use.
+func (e *env) active(c *check.EdgeCell, addr trace.Addr) tri {
+	for _, h := range c.Holds {
+		if e.read(addr+trace.Addr(h.Off), h.Size, nil) != 0 {
+			return unknown
+		}
+		if e.decode(h.Size, unsigned).bits != h.Value {
+			return no
+		}
+	}
+	if to, ok := e.word(addr); ok && c.Inline > 0 && to-uint64(addr) < uint64(c.Inline) {
+		return no
+	}
+	return yes
+}
+
+// unsigned is the type of the numbers of check.Holds; read-only.
+var unsigned = &types.Type{Kind: types.Uint, Name: "unsigned long", Size: 8}
 
 // uses tells whether the byte at an offset of an object is in use.
 func (e *env) uses(o graph.ObjID, off int64) bool {

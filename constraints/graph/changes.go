@@ -315,7 +315,7 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 // conditional reports whether some cells of the layout count only sometimes.
 func conditional(l *layout) bool {
 	for i := range l.cells {
-		if l.cells[i].Cond != nil || l.cells[i].Lo != nil {
+		if l.cells[i].Conditional() {
 			return true
 		}
 	}

@@ -77,7 +77,7 @@ func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
 			first, end := src.lay.cells[ci].overlap(lo, hi, g.Size(from, t))
 			for e := first; e < end; e++ {
 				k := g.ref(ref{from, int32(ci), e})
-				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr }) {
+				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {
 					continue
 				}
 				tgt := v.Target(k.Addr, c.Mask)
