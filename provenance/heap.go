@@ -22,6 +22,14 @@ type Node struct {
 	DiedPC    trace.Addr
 	DiedStack []trace.Addr
 	Moved     NodeID // realloc: the node that it went on as
+	Resized   Resize // the last realloc that left it where it is
+}
+
+// Resize is a realloc that gave a block another size in its place. At 0: there was none.
+type Resize struct {
+	At    trace.Instant
+	PC    trace.Addr
+	Stack []trace.Addr
 }
 
 func (n *Node) alive() bool { return n.Died == 0 }
@@ -74,6 +82,7 @@ func (c *Checker) Heap(ev *trace.Event) {
 			c.born(ev)
 		case ev.Addr == trace.Addr(ev.Aux):
 			h.nodes[id].Size = ev.Size
+			h.nodes[id].Resized = Resize{At: max(ev.Instant, 1), PC: ev.PC, Stack: slices.Clone(ev.Stack)}
 			c.given(ev.Thread, id)
 		default:
 			h.died(id, ev)

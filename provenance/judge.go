@@ -47,6 +47,8 @@ type Fault struct {
 	Addr    trace.Addr
 	Size    uint64 // bytes
 	Node    NodeID // that the address is of
+	Room    uint64 // Node's size then, in bytes
+	Resized Resize // which it had from there
 	Other   NodeID // that was hit, 0: none. One that lives, else the last that lay there
 	// Beyond is how far behind Node's end, or its part's, the last byte lies, from 1;
 	// below 0: how far in front of its start the first one does. 0: it is in its bounds.
@@ -256,6 +258,7 @@ func (c *Checker) fault(t *thread, pc trace.Addr, n *Node, x flow.Mem, f Fault) 
 		return
 	}
 	f.Instant, f.Thread, f.PC, f.Addr, f.Size, f.Node, f.Count = c.now, t.id, pc, x.Addr, uint64(x.Size), n.ID, 1
+	f.Room, f.Resized = n.Size, n.Resized
 	if f.Stack == nil {
 		f.Stack = t.calls.Stack(maxStack)
 	}

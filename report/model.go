@@ -149,6 +149,7 @@ type HeapBlock struct {
 	Addr      string `json:"address"`
 	Size      uint64 `json:"size"`
 	Allocated Place  `json:"allocated"`
+	Resized   *Place `json:"resized,omitempty"` // by a realloc that left it in its place
 	Freed     *Place `json:"freed,omitempty"`
 }
 

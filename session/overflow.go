@@ -272,6 +272,7 @@ func (v *overflows) report() *report.Report {
 // fault describes one fault, as a C-point of the statement that did it.
 func (v *overflows) fault(f *provenance.Fault) report.CPoint {
 	n := v.c.Node(f.Node)
+	n.Size, n.Resized = f.Room, f.Resized
 	s := v.statement(f)
 	s.Rank, s.Kind, s.Operations, s.Thread = 1, "wrote", int(min(f.Count, 1<<30)), uint32(f.Thread)
 	s.Contributes = []string{f.Kind.String()}
@@ -281,6 +282,9 @@ func (v *overflows) fault(f *provenance.Fault) report.CPoint {
 	s.Also = append(s.Also, v.life(&n, "the block")...)
 	if f.Other != 0 && f.Other != f.Node {
 		o := v.c.Node(f.Other)
+		if o.Resized.At > f.Instant {
+			o.Resized = provenance.Resize{}
+		}
 		s.Also = append(s.Also, v.life(&o, "the other block")...)
 	}
 	s.Evidence = append([]string{evidenceOf(f)}, s.Also...)
@@ -434,6 +438,10 @@ func (v *overflows) fieldName(n *provenance.Node, off uint64) string {
 
 func (v *overflows) block(n *provenance.Node) report.HeapBlock {
 	b := report.HeapBlock{Addr: fmt.Sprintf("%#x", uint64(n.Start)), Size: n.Size, Allocated: v.where(n.BornPC, n.BornStack)}
+	if n.Resized.At != 0 {
+		w := v.where(n.Resized.PC, n.Resized.Stack)
+		b.Resized = &w
+	}
 	if n.Died != 0 {
 		w := v.where(n.DiedPC, n.DiedStack)
 		b.Freed = &w
@@ -454,6 +462,9 @@ func (v *overflows) where(pc trace.Addr, stack []trace.Addr) report.Place {
 // life says where a block comes from, and where it went.
 func (v *overflows) life(n *provenance.Node, what string) []string {
 	out := []string{fmt.Sprintf("%s was allocated at %s", what, placeText(v.where(n.BornPC, n.BornStack)))}
+	if n.Resized.At != 0 {
+		out = append(out, fmt.Sprintf("%s was given its size by realloc at %s", what, placeText(v.where(n.Resized.PC, n.Resized.Stack))))
+	}
 	switch {
 	case n.Moved != 0:
 		out = append(out, fmt.Sprintf("%s was moved by realloc at %s", what, placeText(v.where(n.DiedPC, n.DiedStack))))

@@ -123,6 +123,34 @@ func (s shape) testFault(t *testing.T) {
 	}
 }
 
+// The origin of a block that grew is the realloc that gave it its size.
+func TestOverflowResized(t *testing.T) {
+	s := shape{source: "resized", flags: []string{"-O0"}}
+	if r := mgtrace(t, "", "overflow", s.compile(t)); r.status != 0 {
+		t.Errorf("correct: status %d: %s", r.status, describeFaults(r.report))
+	}
+	src, err := os.ReadFile("../../testdata/overflow/resized.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lineOf := func(mark string) int { return strings.Count(strings.Split(string(src), mark)[0], "\n") + 1 }
+	r := mgtrace(t, "", "overflow", s.compile(t, "-DFAULT"))
+	for i, want := range []struct {
+		mark, resized, allocated string
+		size                     uint64
+	}{{"/* FIRST", "", "char *last", 40}, {"/* SECOND", "/* GROWN", "char *last", 56}, {"/* THIRD", "", "/* MOVED", 2000}} {
+		if i >= len(r.report.CPoints) {
+			t.Fatalf("%d faults: %s", i, describeFaults(r.report))
+		}
+		c := r.report.CPoints[i]
+		b := c.Access.Through
+		if c.Line != lineOf(want.mark) || b.Size != want.size || b.Allocated.Line != lineOf(want.allocated) ||
+			(b.Resized != nil) != (want.resized != "") || b.Resized != nil && b.Resized.Line != lineOf(want.resized) {
+			t.Errorf("%s: line %d, %+v, resized %+v", want.mark, c.Line, b, b.Resized)
+		}
+	}
+}
+
 // A recording serves as well as the program, a recording without instructions does not.
 func TestOverflowOfRecording(t *testing.T) {
 	s := shape{source: "shapes", flags: []string{"-O0", "-DTARGET=FUNCTION", "-DHOW=STRCPY"}}
