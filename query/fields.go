@@ -46,6 +46,16 @@ func (n *Names) extent(v mgpp.View, id mgpp.NodeID) (start trace.Addr, size uint
 	return n.hist.Node(id).Start, n.hist.NodeSize(id, v.Time())
 }
 
+// NameAt names what lies at an address: "qdtree#17.child[0]"; "" where no node is.
+func (n *Names) NameAt(v mgpp.View, addr trace.Addr) string {
+	id, ok := v.NodeAt(addr)
+	if !ok {
+		return ""
+	}
+	f, _ := n.FieldAt(v, id, addr)
+	return join(n.Name(id), f.Path)
+}
+
 // FieldAt returns the field that covers an address of a node.
 func (n *Names) FieldAt(v mgpp.View, id mgpp.NodeID, addr trace.Addr) (Field, bool) {
 	f, ok := n.covering(v, id, addr)

@@ -41,8 +41,9 @@ type SliceStatement struct {
 	Distance uint32      `json:"distance"`         // dependences from the criterion to the nearest
 	Instant  uint64      `json:"instant"`          // of that one
 	Thread   uint32      `json:"thread"`
-	Way      []SliceStep `json:"way,omitempty"` // from the criterion to it, without these two
-	How      string      `json:"how,omitempty"` // how the last of the way, or the criterion, depends on it: "memory"
+	Way      []SliceStep `json:"way,omitempty"`   // from the criterion to it, without these two
+	How      string      `json:"how,omitempty"`   // how the last of the way, or the criterion, depends on it: "memory"
+	Value    string      `json:"value,omitempty"` // what that value is called: "page#1.room", "n"
 	Cut      bool        `json:"way_cut,omitempty"`
 
 	// Uses are the listed statements whose values it uses directly: its definitions.
@@ -52,8 +53,9 @@ type SliceStatement struct {
 // SliceStep is a statement on a way of dependences.
 type SliceStep struct {
 	Where string `json:"where"`
-	How   string `json:"how"`          // how the one before depends on it
-	ID    int    `json:"id,omitempty"` // of a statement that is listed
+	How   string `json:"how"`             // how the one before depends on it
+	Value string `json:"value,omitempty"` // through what: a field, a variable
+	ID    int    `json:"id,omitempty"`    // of a statement that is listed
 }
 
 // SliceEnd says where values come from that no statement computed.
@@ -111,28 +113,45 @@ func (s *SliceStatement) Words(forward bool) string {
 		from = "…"
 	}
 	b.WriteString(from)
-	for i, w := range append(s.Way[:len(s.Way):len(s.Way)], SliceStep{Where: "this", How: s.How}) {
+	for i, w := range append(s.Way[:len(s.Way):len(s.Way)], SliceStep{Where: "this", How: s.How, Value: s.Value}) {
 		if i > 0 {
 			b.WriteString(", which")
 		}
-		b.WriteString(" " + Verb(w.How, forward) + " " + w.Where)
+		b.WriteString(" " + w.Verb(forward) + " " + w.Where)
 	}
 	return b.String()
 }
 
 // Verb links the user of a value and what it depends on; of a forward slice, a
 // value and what depends on it.
-func Verb(how string, forward bool) string {
-	if forward {
+func (s SliceStep) Verb(forward bool) string {
+	named := s.Value != ""
+	switch {
+	case forward && s.How == "register" && named:
+		return "was used, as " + s.Value + ", by"
+	case forward && s.How == "memory" && named:
+		return "was read from " + s.Value + " by"
+	case forward && s.How == "address" && named:
+		return "told where, as " + s.Value + ", to"
+	case forward:
 		return map[string]string{
 			"register": "was used by", "memory": "was read by", "address": "told where, to", "control": "decided about",
-		}[how]
+		}[s.How]
+	case s.How == "register" && named:
+		return "was computed from " + s.Value + ", set by"
+	case s.How == "memory" && named:
+		return "was read from " + s.Value + ", written by"
+	case s.How == "address" && named:
+		return "was found through " + s.Value + ", set by"
 	}
 	return map[string]string{
 		"register": "was computed from that of", "memory": "was read from what was written by",
 		"address": "was found through", "control": "was decided by",
-	}[how]
+	}[s.How]
 }
+
+// Last is how the last of the way, or the criterion, depends on the statement.
+func (s *SliceStatement) Last() SliceStep { return SliceStep{How: s.How, Value: s.Value} }
 
 // Text writes the slice for a person.
 func (s *Slice) Text(w io.Writer, o TextOptions) error {

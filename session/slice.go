@@ -148,7 +148,10 @@ var neverReturns = map[string]bool{ // read-only
 }
 
 // sliceNames is tell.Program.
-type sliceNames struct{ s *Symbols }
+type sliceNames struct {
+	s     *Symbols
+	cells *query.Names // of the history
+}
 
 func (n sliceNames) Place(pc uint64) tell.Place {
 	at := trace.Addr(pc)
@@ -222,7 +225,7 @@ func (q *Queries) Slice(ctx context.Context, path, criterion string, o SliceOpti
 	if err != nil {
 		return err
 	}
-	a, err := s.tell(ctx, c, o)
+	a, err := s.tell(ctx, c, q.answers.Names, o)
 	if err != nil {
 		return err
 	}
@@ -230,7 +233,7 @@ func (q *Queries) Slice(ctx context.Context, path, criterion string, o SliceOpti
 }
 
 // tell computes a slice and puts it into words.
-func (s *slicer) tell(ctx context.Context, c sliceCriterion, o SliceOptions) (*report.Slice, error) {
+func (s *slicer) tell(ctx context.Context, c sliceCriterion, cells *query.Names, o SliceOptions) (*report.Slice, error) {
 	compute := s.x.Backward
 	if o.Forward {
 		compute = s.x.Forward
@@ -239,7 +242,7 @@ func (s *slicer) tell(ctx context.Context, c sliceCriterion, o SliceOptions) (*r
 	if err != nil {
 		return nil, err
 	}
-	a, err := tell.Slice(s.x, sl, sliceNames{s.rec.symbols}, tell.Options{Criterion: c.words, Forward: o.Forward, Most: o.Most, All: o.All})
+	a, err := tell.Slice(s.x, sl, sliceNames{s.rec.symbols, cells}, tell.Options{Criterion: c.words, Forward: o.Forward, Most: o.Most, All: o.All})
 	if err != nil {
 		return nil, err
 	}
@@ -339,12 +342,19 @@ func (s *slicer) change(h opHistory, t mgpp.Timestamp, words string) (c sliceCri
 
 // slices says of the first suspects where their values came from. A suspect of which
 // that cannot be said has a warning.
-func (rec *recording) slices(ctx context.Context, path string, r *report.Report, h opHistory, o AnalysisOptions) error {
+func (rec *recording) slices(ctx context.Context, path string, r *report.Report, h *mgpp.History, o AnalysisOptions) error {
 	s, err := openSlicer(path, rec, nil)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	t, err := newQueryTyping(rec, o)
+	if err != nil {
+		return err
+	}
+	origins, all := query.CountOrigins(h)
+	t.origins = all
+	cells := query.NewNames(h, origins, t)
 	for i := range r.CPoints {
 		su := r.CPoints[i].Suspects
 		for k := range su[:min(len(su), o.Slice)] {
@@ -353,7 +363,7 @@ func (rec *recording) slices(ctx context.Context, path string, r *report.Report,
 				r.Warnings = append(r.Warnings, fmt.Sprintf("no slice: %v", err))
 				continue
 			}
-			if su[k].Slice, err = s.tell(ctx, c, SliceOptions{Most: o.SliceMost, NoAddress: o.NoAddress}); err != nil {
+			if su[k].Slice, err = s.tell(ctx, c, cells, SliceOptions{Most: o.SliceMost, NoAddress: o.NoAddress}); err != nil {
 				return err
 			}
 		}

@@ -260,7 +260,7 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 			end = int(n.Op())
 		}
 		for op := end - 1; op >= 0; op-- {
-			w := d.piece.op(uint16(op)).Write
+			w := d.piece.Op(uint16(op)).Write
 			if !w.Meets(&units) {
 				continue
 			}
@@ -275,8 +275,11 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 	return defs, units, err
 }
 
-// op is the op of code that an op of the piece is.
-func (p *Piece) op(op uint16) *Op {
+// Op is the op of code that an op of the piece is; nil if a cause did it.
+func (p *Piece) Op(op uint16) *Op {
+	if p.Code == nil {
+		return nil
+	}
 	in := p.insts[op]
 	first := op
 	for first > 0 && p.insts[first-1] == in {

@@ -37,7 +37,6 @@ var functions = template.FuncMap{
 	"thousands": report.Thousands,
 	"dedent":    dedent,
 	"fold":      report.Fold,
-	"verb":      func(how string) string { return report.Verb(how, false) },
 }
 
 // dedent takes the indentation away that lines have in common: a card is narrow.

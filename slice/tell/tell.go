@@ -25,6 +25,18 @@ type Place struct {
 type Program interface {
 	Place(pc uint64) Place
 	Kernel(slice.Cause) string // "system call read"
+	// Value is what the program calls the value that a link is about, "" if that is not
+	// known: "page#1.room", "n".
+	Value(Link) string
+}
+
+// Link is a dependence of an instruction on another one.
+type Link struct {
+	Kind    slice.EdgeKind
+	Use     uint64     // address of the instruction that depends on the other; 0: none
+	Def     uint64     // address of that; 0: none
+	Instant uint64     // of that
+	Regs    slice.Regs // through which it does, unless it is through memory
 }
 
 // Options say what to tell.
@@ -205,23 +217,26 @@ func (t *teller) way(r *row) error {
 	var steps []report.SliceStep
 	last := ""
 	library := false
+	var before slice.At
 	for i, h := range path {
 		at, err := t.x.At(h.Node)
 		if err != nil {
 			return err
 		}
+		link := t.link(h, at, i, path, before)
+		before = at
 		key, what := t.statement(at.Piece, at.PC(h.Node))
 		inLibrary := what.Module != ""
 		if key == last || inLibrary && library && i < len(path)-1 {
 			continue
 		}
 		last, library = key, inLibrary
-		steps = append(steps, report.SliceStep{Where: what.Short(), How: h.Kind.String(), ID: t.ids[key]})
+		steps = append(steps, report.SliceStep{Where: what.Short(), How: h.Kind.String(), Value: t.value(link), ID: t.ids[key]})
 	}
 	if len(steps) < 2 {
 		return nil
 	}
-	r.How = steps[len(steps)-1].How
+	r.How, r.Value = steps[len(steps)-1].How, steps[len(steps)-1].Value
 	steps = steps[1 : len(steps)-1]
 	if n := len(steps); n > wayHead+wayTail+1 {
 		left := report.SliceStep{Where: fmt.Sprintf("… %d more statements …", n-wayHead-wayTail), How: steps[wayHead].How}
@@ -229,6 +244,33 @@ func (t *teller) way(r *row) error {
 	}
 	r.Way = steps
 	return nil
+}
+
+// link is the dependence between op i of a path and the one before it.
+func (t *teller) link(h slice.Hop, at slice.At, i int, path []slice.Hop, before slice.At) Link {
+	if i == 0 {
+		return Link{Kind: slice.ByControl}
+	}
+	use, def := slice.Node(path[i-1].Node), h.Node
+	useAt, defAt := before, at
+	if t.o.Forward {
+		use, def, useAt, defAt = def, use, defAt, useAt
+	}
+	l := Link{Kind: h.Kind, Use: useAt.PC(use), Def: defAt.PC(def), Instant: defAt.Instant}
+	if reads, writes := useAt.Piece.Op(use.Op()), defAt.Piece.Op(def.Op()); reads != nil && writes != nil {
+		for k := range l.Regs {
+			l.Regs[k] = reads.Read[k] & writes.Write[k]
+		}
+	}
+	return l
+}
+
+// value is what a link is about; of a branch, nothing.
+func (t *teller) value(l Link) string {
+	if l.Kind == slice.ByControl {
+		return ""
+	}
+	return t.p.Value(l)
 }
 
 // uses tells of each statement that is listed which of the others it uses directly.

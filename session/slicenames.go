@@ -1,0 +1,126 @@
+package session
+
+import (
+	"sort"
+
+	"mgtrace/constraints/describe"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/slice"
+	"mgtrace/slice/tell"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// Value implements tell.Program. Memory that the history knows has its name there; a
+// variable is known by its place at the instruction that wrote it, or else at the one that
+// uses it.
+func (n sliceNames) Value(l tell.Link) string {
+	if l.Kind != slice.ByMemory {
+		for r := range x86.Reg(16) {
+			if whole := slice.Regs(x86.GPR(r, 0, 8)); l.Regs.Meets(&whole) {
+				return n.inRegister(l.Use, r)
+			}
+		}
+		return ""
+	}
+	if name := n.heap(l.Instant); name != "" {
+		return name
+	}
+	if name := n.variable(l.Def); name != "" {
+		return name
+	}
+	return n.variable(l.Use)
+}
+
+// heap names what a store of the history wrote to.
+func (n sliceNames) heap(instant uint64) string {
+	h := n.cells.History()
+	now := h.Now()
+	t := mgpp.Timestamp(sort.Search(int(now), func(i int) bool { return uint64(h.Op(mgpp.Timestamp(i+1)).Instant) >= instant }) + 1)
+	if t > now {
+		return ""
+	}
+	if op := h.Op(t); uint64(op.Instant) == instant && op.Kind == mgpp.OpStore {
+		return n.cells.NameAt(h.At(t), op.Addr)
+	}
+	return ""
+}
+
+// dwarfRegs are the registers of variables, by their numbers in instructions (x86-64
+// psABI figure 3.36).
+var dwarfRegs = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} // read-only
+
+// variablesAt are the variables in scope at an address.
+func (n sliceNames) variablesAt(pc uint64) ([]objfile.Variable, *Image) {
+	im, ok := n.s.Image(trace.Addr(pc))
+	if pc == 0 || !ok || im.Obj == nil {
+		return nil, nil
+	}
+	return im.Obj.Variables(pc - uint64(im.Bias)), im
+}
+
+// inRegister names the variable that an instruction has in a register.
+func (n sliceNames) inRegister(pc uint64, r x86.Reg) string {
+	vars, _ := n.variablesAt(pc)
+	for _, v := range vars {
+		if v.Loc.Kind == objfile.LocReg && v.Loc.Reg == dwarfRegs[r] {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+// variable names the variable, or the part of one, that an instruction's memory operand
+// is.
+func (n sliceNames) variable(pc uint64) string {
+	vars, im := n.variablesAt(pc)
+	if im == nil {
+		return ""
+	}
+	at := pc - uint64(im.Bias)
+	in, err := x86.Decode(im.Obj.Code(at, x86.MaxLen), at)
+	if err != nil {
+		return ""
+	}
+	o, memory := in.Operand()
+	want := objfile.Location{Kind: objfile.LocStatic, Offset: o.Disp}
+	switch {
+	case !memory:
+		return ""
+	case o.RIPRelative:
+		want.Offset += int64(at) + int64(in.Len)
+	case o.Base != x86.NoReg:
+		want.Kind, want.Reg = objfile.LocRegOffset, dwarfRegs[o.Base]
+	}
+	if want.Kind == objfile.LocStatic {
+		vars = append(vars, im.Obj.Globals()...)
+	}
+	for _, v := range vars {
+		off := want.Offset - v.Loc.Offset
+		if v.Loc.Kind != want.Kind || v.Loc.Reg != want.Reg || v.Type == nil || off < 0 || off >= max(v.Type.Size, 1) {
+			continue
+		}
+		if o.Index != x86.NoReg {
+			return v.Name // which part of it is not known
+		}
+		return part(&v, off)
+	}
+	return ""
+}
+
+// maxParts bounds the scalars of a variable that are looked through.
+const maxParts = 4096
+
+// part names what lies at an offset of a variable.
+func part(v *objfile.Variable, off int64) string {
+	if v.Type.NumScalars() > maxParts {
+		return v.Name
+	}
+	for _, s := range v.Type.Scalars() {
+		if s.Offset <= off && off < s.Offset+s.Size {
+			return describe.Join(v.Name, s.Path)
+		}
+	}
+	return v.Name
+}
