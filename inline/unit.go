@@ -122,20 +122,22 @@ func (e *Engine) planUnit(indices []int, free []patch.Range) (*unit, error) {
 		return nil, err
 	}
 	u.maker = emit.New(u.sites, emit.Options{Strict: e.opts.Strict, Filter: e.filter, Relocate: relocate})
-	sites := make([]patch.Site, 0, len(u.sites))
-	for i := range u.sites {
-		in, err := x86.Decode(u.sites[i].Code, u.sites[i].PC)
-		if err != nil {
-			return nil, err
-		}
-		sites = append(sites, patch.Site{Addr: u.sites[i].PC, Len: in.Len, ID: i})
-	}
 	var err error
-	if u.plan, err = patch.Make(u.code(), sites, free, u.maker); err != nil {
+	if u.plan, err = patch.Make(u.code(), u.patchSites(), free, u.maker); err != nil {
 		return nil, fmt.Errorf("plan the patches: %w", err)
 	}
 	e.refused(u)
 	return u, nil
+}
+
+// patchSites are the sites for the planner, which knows them by their index.
+func (u *unit) patchSites() []patch.Site {
+	sites := make([]patch.Site, 0, len(u.sites))
+	for i := range u.sites {
+		in, _ := x86.Decode(u.sites[i].Code, u.sites[i].PC) // addSite has
+		sites = append(sites, patch.Site{Addr: u.sites[i].PC, Len: in.Len, ID: i})
+	}
+	return sites
 }
 
 func (u *unit) code() []patch.Code {

@@ -137,13 +137,13 @@ func (in *Inst) vectorMayWrite(r Reg) bool {
 	return general && (Reg(in.reg|in.r) == r || in.mod == 3 && Reg(in.rm|in.b) == r)
 }
 
-// Movable says that the instruction does the same wherever it lies and goes on
-// behind itself: it neither tells nor uses its address, nor enters the kernel, nor
+// Movable says that the instruction does the same wherever it lies, if its RIP-relative
+// operand is told anew, and goes on behind itself: it does not tell its address, nor enters the kernel, nor
 // touches GS or the trap flag, nor raises an arithmetic exception, whose signal tells
 // its address. It errs on the side of no.
 func (in *Inst) Movable() bool {
 	op := in.op
-	if in.Kind != KindOther || in.Effect == EffectUnknown || in.vex || in.evex || in.lock || in.segment != 0 || in.ripRel {
+	if in.Kind != KindOther || in.Effect == EffectUnknown || in.vex || in.evex || in.lock || in.segment != 0 || in.ripRel && in.Addr32() {
 		return false
 	}
 	switch in.opmap {

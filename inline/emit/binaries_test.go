@@ -58,11 +58,11 @@ func sweep(code []byte, addr uint64) []Site {
 			off++
 			continue
 		}
-		s := Site{PC: addr + uint64(off), Code: code[off : off+in.Len], Tag: None, Hook: None}
+		s := Site{PC: addr + uint64(off), Code: code[off:], Tag: None, Hook: None}
 		off += in.Len
 		st := &in.Store
 		switch {
-		case in.Kind == x86.KindRet && code[off-in.Len] == 0xc3:
+		case in.Kind == x86.KindRet && s.Code[0] == 0xc3:
 			s.Hook = 1
 		case in.Effect != x86.EffectStore || st.Segment != 0 || st.Shape == x86.ShapeUnsupported || st.Absolute():
 			continue

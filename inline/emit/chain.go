@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"mgtrace/inline/layout"
+	"mgtrace/inline/patch"
 	"mgtrace/x86"
 )
 
@@ -28,6 +29,8 @@ type link struct {
 	site int // index of the site whose store it is; None: it is only copied
 }
 
+func (l *link) next() uint64 { return l.pc + uint64(l.in.Len) }
+
 // cursorRegs may hold the cursor of a chain, as bits: the registers that no
 // instruction uses without naming them. R12 and R13 make longer addresses.
 const cursorRegs = 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<14 | 1<<15
@@ -43,7 +46,7 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 	free, lastFree := uint32(cursorRegs), uint32(0)
 	for next := i; gap <= chainGap; gap++ {
 		in, err := x86.Decode(code, pc)
-		if err != nil || !in.Movable() && !leadsOut(&in) {
+		if err != nil || !m.copies(i, pc, &in) {
 			break
 		}
 		for r := range x86.Reg(16) {
@@ -85,9 +88,57 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 	return nil, 0
 }
 
-// leadsOut says whether an instruction is a jump by flags.
-func leadsOut(in *x86.Inst) bool {
-	return in.Kind == x86.KindJcc && in.Direct && in.Branch() == x86.BranchJcc
+// copies says whether the trampoline of a site may have a copy of an instruction at pc,
+// which follows: one that is Movable, or a jump by flags, if a trampoline reaches what it
+// refers to.
+func (m *Maker) copies(i int, pc uint64, in *x86.Inst) bool {
+	if in.Kind == x86.KindJcc {
+		return in.Branch() == x86.BranchJcc && m.near(i, in.Target)
+	}
+	op, mem := in.Operand()
+	return in.Movable() && (!mem || !op.RIPRelative || m.near(i, pc+uint64(in.Len)+uint64(op.Disp)))
+}
+
+// near says whether the trampoline of a site reaches an address.
+func (m *Maker) near(i int, to uint64) bool {
+	return to-m.sites[i].PC+patch.Near < 2*patch.Near
+}
+
+// tail returns what the trampoline of a site executes last, where pc is behind what it
+// is for: the instructions of which bytes are also bytes of the jump that leads to the
+// trampoline. They could be executed where they are. But Intel's processors know a
+// branch by its last byte: who goes on in front of that is taken for one who jumps
+// again, which costs 6 ns. With the prefixes of T1 the jump may end behind its opcode
+// and four bytes more; if not all instructions of those bytes can be copied, some are.
+func (m *Maker) tail(i int, pc uint64) (links []link) {
+	s := &m.sites[i]
+	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
+	least, end := s.PC+patch.JumpLen, s.PC+max(patch.JumpLen, uint64(in.Len)+patch.JumpLen-1)
+	if in.Len >= patch.JumpLen || !m.sorted || pc >= end {
+		return nil
+	}
+	next := i + 1
+	for next < len(m.sites) && m.sites[next].PC < pc {
+		next++
+	}
+	for pc < end {
+		code := s.Code[min(pc-s.PC, uint64(len(s.Code))):]
+		in, err := x86.Decode(code, pc)
+		ends := in.Kind == x86.KindRet || in.Branch() == x86.BranchJmp && m.near(i, in.Target)
+		if behind := pc + uint64(in.Len); err != nil || !ends && !m.copies(i, pc, &in) ||
+			next < len(m.sites) && m.sites[next].PC < behind {
+			break
+		}
+		links = append(links, link{pc, code, in, None})
+		pc += uint64(in.Len)
+		if ends {
+			return links
+		}
+	}
+	if pc < least {
+		return nil
+	}
+	return links
 }
 
 // reaches says whether the next site is near.
@@ -113,13 +164,13 @@ func chainable(code []byte, in *x86.Inst) bool {
 	return false
 }
 
-// links makes the trampoline of a chain.
-func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
+// links makes the trampoline of a chain, which is that of site i.
+func (g *generator) links(m *Maker, i int, links []link, cursor x86.Reg) error {
 	g.chained, g.cursor = true, cursor
-	for i := range links {
-		l := &links[i]
+	for n := range links {
+		l := &links[n]
 		g.begins(l.pc, l.in, l.site)
-		if i == 0 {
+		if n == 0 {
 			g.save(cursor, recSlot)
 			g.load(cursor, 8, slot(layout.Cursor))
 		}
@@ -137,10 +188,33 @@ func (g *generator) links(m *Maker, links []link, cursor x86.Reg) error {
 		}
 	}
 	g.restore(cursor)
-	g.jump(g.at, g.state.next)
+	if err := g.goOn(m, i); err != nil {
+		return err
+	}
 	for i := range g.exits {
 		g.exit(&g.exits[i])
 	}
+	return nil
+}
+
+// goOn appends the tail of site i's trampoline, behind the instruction that was made
+// last, and the jump back.
+func (g *generator) goOn(m *Maker, i int) error {
+	for _, l := range m.tail(i, g.state.next) {
+		switch g.begins(l.pc, l.in, None); l.in.Kind {
+		case x86.KindJmp:
+			g.state.next = l.in.Target
+		default:
+			if err := g.displaced(l.code); err != nil {
+				return err
+			}
+		}
+		g.state.executed = true
+		if l.in.Kind == x86.KindRet {
+			return nil
+		}
+	}
+	g.jump(g.at, g.state.next)
 	return nil
 }
 

@@ -29,7 +29,7 @@ const (
 	lineStack = dataBase + 0x2000
 )
 
-// randomLine returns nil if its stores are no chain.
+// randomLine returns nil if its first store's trampoline is for nothing else.
 func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 	l := &line{v: v}
 	l.Mode, l.PC, l.EA, l.Seed, l.Shadow = mode, codeBase, lineData, rng.Uint64()|1, uint64(v.shadow)
@@ -72,7 +72,7 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 			code.op(0x0f11, 4, x86.Reg(rng.IntN(16)), false, m) // movups
 		default:
 			store = false
-			switch rng.IntN(7) {
+			switch rng.IntN(8) {
 			case 0:
 				code.op(0x8b, 8, val, false, m)
 			case 1:
@@ -91,6 +91,8 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 				at := uint64(len(code.buf)) + 6
 				code.plain(0x0f, 0x80|byte(rng.IntN(16)))
 				code.int32(int32(target - (codeBase + at)))
+			case 5: // jmp
+				code.jump(codeBase, target)
 			default:
 				code.store(at(x86.RSP, 8*rng.IntN(8)), 8, val)
 			}
@@ -108,13 +110,18 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 	if len(l.sites) == 0 {
 		return nil
 	}
-	var cursor x86.Reg
-	if l.chain, cursor = l.maker.chain(0); l.chain == nil {
-		return nil
-	}
 	l.PC = l.sites[0].PC
+	var cursor x86.Reg
+	if l.chain, cursor = l.maker.chain(0); l.chain != nil {
+		l.Chained = 1 + uint64(cursor)
+	} else {
+		in, err := x86.Decode(l.sites[0].Code, l.PC)
+		if err != nil || l.maker.Span(0) == in.Len {
+			return nil
+		}
+		l.chain = []link{{pc: l.PC, in: in}}
+	}
 	l.CodeLen = uint32(copy(l.Code[:], l.sites[0].Code[:l.maker.Span(0)]))
-	l.Chained = 1 + uint64(cursor)
 	l.Cursor = logBase
 	if mode&modeSwap != 0 {
 		l.Cursor = logBase + logSize - uint64(4*rng.IntN(30))
@@ -189,7 +196,7 @@ func TestChain(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"stores", "faults", "swaps", "exits", "boundaries"} {
+	for _, what := range []string{"stores", "faults", "swaps", "exits", "exits of tails", "boundaries"} {
 		if seen[what] == 0 {
 			t.Errorf("no %s", what)
 		}
@@ -240,6 +247,9 @@ func (l *line) compare(r *result, snaps, places []snap, seen map[string]int) str
 	}
 	if last := len(places) - 1; !fault && r.Native.Exit == 2 { // a jump was taken
 		seen["exits"]++
+		if l.Chained == 0 {
+			seen["exits of tails"]++
+		}
 		end = places[last].Off + 1
 		before[target-l.PC] = &snap{Regs: r.Native.Regs, Flags: r.Native.Flags, Sum: places[last].Sum}
 	}

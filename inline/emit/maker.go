@@ -58,15 +58,16 @@ type Options struct {
 type Maker struct {
 	sites   []Site
 	options Options
+	sorted  bool // by address: trampolines may go on behind their sites
 	chains  bool // stores of a straight line share a trampoline
 }
 
 // New returns a maker for sites, which it keeps and does not change. They must be
-// sorted by address for stores to share a trampoline; in strict order each takes a
-// stamp, and none does.
+// sorted by address for trampolines to have more than one instruction of the program's,
+// and for stores to share one; in strict order each takes a stamp, and none does.
 func New(sites []Site, options Options) *Maker {
-	return &Maker{sites, options, !options.Strict &&
-		slices.IsSortedFunc(sites, func(a, b Site) int { return cmp.Compare(a.PC, b.PC) })}
+	sorted := slices.IsSortedFunc(sites, func(a, b Site) int { return cmp.Compare(a.PC, b.PC) })
+	return &Maker{sites, options, sorted, sorted && !options.Strict}
 }
 
 // Emit appends the trampoline of a site as it is to lie at address at.
@@ -80,12 +81,16 @@ func (m *Maker) Emit(buf []byte, site int, at uint64) ([]byte, error) {
 
 // Span is the bytes of the code that the trampoline of a site stands for.
 func (m *Maker) Span(site int) int {
-	if links, _ := m.chain(site); links != nil {
-		l := &links[len(links)-1]
-		return int(l.pc-links[0].pc) + l.in.Len
+	links, _ := m.chain(site)
+	if links == nil {
+		s := &m.sites[site]
+		in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
+		links = []link{{pc: s.PC, in: in}}
 	}
-	in, _ := x86.Decode(m.sites[site].Code, m.sites[site].PC) // a site that has a trampoline
-	return in.Len
+	if tail := m.tail(site, links[len(links)-1].next()); tail != nil {
+		links = tail
+	}
+	return int(links[len(links)-1].next() - m.sites[site].PC)
 }
 
 // relocationSlack is by how many bytes an instruction that depends on its
@@ -228,13 +233,14 @@ func (g *generator) begins(pc uint64, in x86.Inst, site int) {
 func (g *generator) trampoline(m *Maker, site int) error {
 	links, cursor := m.chain(site)
 	if links == nil {
-		return g.site(&m.sites[site], site)
+		return g.site(m, site)
 	}
-	return g.links(m, links, cursor)
+	return g.links(m, site, links, cursor)
 }
 
 // site makes the trampoline of one instruction.
-func (g *generator) site(s *Site, index int) error {
+func (g *generator) site(m *Maker, index int) error {
+	s := &m.sites[index]
 	in, err := x86.Decode(s.Code, s.PC)
 	if err != nil {
 		return err
@@ -277,10 +283,10 @@ func (g *generator) site(s *Site, index int) error {
 		g.hook(uint32(s.Hook), layout.PhaseAfter, s.complex(&in))
 	}
 	g.steps[0].end = g.off()
-	if !leaves {
-		g.jump(g.at, s.PC+uint64(in.Len))
+	if leaves {
+		return nil
 	}
-	return nil
+	return g.goOn(m, index)
 }
 
 // displaced appends the program's instruction at the start of code. Behind it, it

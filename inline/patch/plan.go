@@ -39,7 +39,8 @@ type Emitter interface {
 	// Span is the bytes of the code that the trampoline stands for: those of the
 	// instruction, or of several that are executed one after the other, the
 	// site's first, if no conditional jump among them leads away. It jumps back
-	// behind them, and to where those lead.
+	// behind them, and to where those lead, which is Near. The last one may be a
+	// jump or a return: then it goes there.
 	Span(site int) int
 }
 

@@ -312,13 +312,16 @@ type window struct{ lo, hi uint64 }
 
 func (w window) and(v window) window { return window{max(w.lo, v.lo), min(w.hi, v.hi)} }
 
-// around is the window from which all of [lo, hi] is reached with a 32-bit
-// displacement from anywhere in size bytes.
+// Near is how far from its instruction everything lies that a trampoline must reach
+// besides what the instruction refers to.
+const Near = 1 << 24
+
+// around is the window from which all of [lo, hi], and what is Near to it, is reached
+// with a 32-bit displacement from anywhere in size bytes.
 func around(lo, hi uint64, size int) window {
-	const slack = 256
-	w := window{0, lo + reach - slack - uint64(size)}
-	if hi > reach-slack {
-		w.lo = hi - reach + slack
+	w := window{0, lo + reach - Near - uint64(size)}
+	if hi > reach-Near {
+		w.lo = hi - reach + Near
 	}
 	return w
 }

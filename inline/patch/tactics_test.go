@@ -163,7 +163,7 @@ func TestSpan(t *testing.T) {
 	}}}
 	code[0].Funcs = []Range{{Lo: code[0].Addr, Hi: code[0].end()}}
 	free := []Range{{Lo: 0x10000000, Hi: 0x11000000}}
-	for span, right := range map[int]bool{0: true, 7: true, 11: true, 9: false, 13: true /* the jump may lead on */, 14: false, 15: false} {
+	for span, right := range map[int]bool{0: true, 7: true, 11: true, 9: false, 13: false /* the jump may lead away */, 14: false, 15: false} {
 		sites := []Site{{Addr: 0x400000, Len: 7}}
 		e := emitterFor(code, sites, 8)
 		e.span = span

@@ -169,7 +169,7 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 		return buf, errors.New("too short")
 	}
 	next, exits, err := v.straight(t.Of, v.emit.Span(t.Site))
-	if err != nil || len(exits) > 0 {
+	if err != nil || len(exits) > 0 || next == 0 {
 		return buf, errors.Join(err, leads(buf, t.Addr, append(exits, next)))
 	}
 	back, err := x86.Decode(buf[len(buf)-JumpLen:], t.Addr+uint64(len(buf)-JumpLen))
@@ -179,8 +179,9 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 	return buf, nil
 }
 
-// straight returns the address n bytes behind addr, where an instruction must begin
-// to which the ones before it lead, and where the conditional jumps among those lead.
+// straight returns where n bytes of instructions at addr lead that are executed one
+// after the other: behind them, or to where a jump at their end leads, 0 for a return;
+// and where the conditional jumps among them lead.
 func (v *verifier) straight(addr uint64, n int) (next uint64, exits []uint64, err error) {
 	for at := addr; ; {
 		in, err := x86.Decode(bytesAt(v.code, at), at)
@@ -188,6 +189,15 @@ func (v *verifier) straight(addr uint64, n int) (next uint64, exits []uint64, er
 			return 0, nil, err
 		}
 		if at += uint64(in.Len); at == addr+uint64(n) {
+			switch {
+			case at == addr+uint64(in.Len): // the site's own
+			case in.Kind == x86.KindRet:
+				return 0, exits, nil
+			case in.Branch() == x86.BranchJmp:
+				return in.Target, exits, nil
+			case in.Kind == x86.KindJcc:
+				exits = append(exits, in.Target)
+			}
 			return at, exits, nil
 		}
 		switch {
@@ -200,7 +210,8 @@ func (v *verifier) straight(addr uint64, n int) (next uint64, exits []uint64, er
 }
 
 // leads checks that the code of a trampoline at addr has jumps to just these
-// places, one each, and that its conditional jumps stay within it.
+// places, one each, where 0 is a return, and that its other conditional jumps stay
+// within it.
 func leads(code []byte, addr uint64, places []uint64) error {
 	for off := 0; off < len(code); {
 		in, err := x86.Decode(code[off:], addr+uint64(off))
@@ -209,9 +220,7 @@ func leads(code []byte, addr uint64, places []uint64) error {
 		}
 		off += in.Len
 		switch {
-		case in.Kind == x86.KindJcc && in.Target-addr >= uint64(len(code)):
-			return errors.New("leads out of itself by a conditional jump")
-		case in.Kind == x86.KindJmp:
+		case in.Kind == x86.KindJmp, in.Kind == x86.KindRet, in.Kind == x86.KindJcc && in.Target-addr >= uint64(len(code)):
 			i := slices.Index(places, in.Target)
 			if i < 0 {
 				return fmt.Errorf("leads to %#x", in.Target)
