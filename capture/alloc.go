@@ -49,7 +49,9 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 func (a *Assembler) alloc(t *thread, h *Hit) {
 	a.replaced(t, h, nil)
 	a.replacedAllocs(t, h)
-	c := allocCall{fn: h.Index, sp: h.SP, ret: h.Regs.Ret, ptr: h.Addr, size: h.Size, known: true, stack: a.backtrace(t, h)}
+	var c allocCall // and no literal: it would be made elsewhere and copied
+	c.fn, c.sp, c.ret, c.ptr, c.size, c.known = h.Index, h.SP, h.Regs.Ret, h.Addr, h.Size, true
+	c.stack = a.backtrace(t, h)
 	if a.plan.Funcs[c.fn].Role == probe.RoleFree {
 		a.freed(h, &c)
 		return

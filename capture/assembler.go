@@ -255,8 +255,10 @@ func (a *Assembler) thread(id trace.ThreadID) *thread {
 
 // event returns the assembler's one event, filled with what all kinds share.
 func (a *Assembler) event(h *Hit, k trace.Kind) *trace.Event {
-	a.ev = trace.Event{Kind: k, Thread: h.Thread, Wall: h.Wall, Instant: h.Instant, PC: trace.Addr(h.PC)}
-	return &a.ev
+	e := &a.ev
+	*e = trace.Event{} // and no literal: it would be made elsewhere and copied
+	e.Kind, e.Thread, e.Wall, e.Instant, e.PC = k, h.Thread, h.Wall, h.Instant, trace.Addr(h.PC)
+	return e
 }
 
 func (a *Assembler) number(h *Hit, k trace.Kind) {

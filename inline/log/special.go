@@ -63,7 +63,8 @@ func noRecord(tag uint32, r []byte) error {
 }
 
 func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h *capture.Hit, err error) {
-	d.hit = capture.Hit{Thread: id, Wall: d.Clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))}
+	d.hit = capture.Hit{} // and no literal: it would be made elsewhere and copied
+	d.hit.Thread, d.hit.Wall = id, d.Clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))
 	switch kind {
 	case layout.KindStop:
 		d.stop(r)
