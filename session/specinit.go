@@ -74,10 +74,10 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 // has refuses types that the program does not have.
 func (p *program) has(names []string) error {
 	for _, name := range names {
-		if !plainName(name) {
-			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }", name)
+		if last := cxxname.WithoutArgs(name); !plainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
+			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }, or class Tree<int>::Node", name)
 		}
-		tree, errs := syntax.Parse("--type", "type "+name+";")
+		tree, errs := syntax.Parse("--type", fmt.Sprintf("type it = %q;", name))
 		if len(errs) == 0 {
 			_, errs = check.Check(tree, p)
 		}
@@ -128,6 +128,12 @@ const maxWatched = 250
 // program's sources define. Where there are many, those that have to do with the
 // types.
 func (p *program) worthWatching(names []string) []string {
+	names = slices.Clone(names)
+	for _, name := range names {
+		for _, t := range p.LookupType(cxxname.Normal(name)) {
+			names = append(names, t.Name)
+		}
+	}
 	seen := map[string]bool{"": true}
 	var out []string
 	add := func(name string) {

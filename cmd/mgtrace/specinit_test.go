@@ -14,7 +14,7 @@ import (
 var initialised = map[string]bool{
 	"avl": true, "binary-tree": true, "bipartite": true, "btree": false, "btree-order": true,
 	"circular-list": true, "dll": true, "doubly-linked-list": true, "leftist-heap": true,
-	"quadtree": true, "rb-sentinel": true, "rbtree": true, "red-black-tree": true,
+	"quadtree": true, "rb-sentinel": true, "rbtree": true, "red-black-tree": true, "template-tree": true,
 }
 
 // TestSpecInit makes a specification from the correct twin of a program. It is

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 )
 
@@ -49,8 +50,36 @@ type header struct {
 }
 
 type typeDecl struct {
-	name  string
-	edges []string // nil: all
+	name   string
+	source string   // the program's name of it, where that is none of the language; else ""
+	edges  []string // nil: all
+}
+
+// declare names a type of the program: one with a scope or arguments by the last part of
+// its name, with a number where others have that already.
+func (h *header) declare(source string) {
+	name := cxxname.WithoutArgs(source)
+	name = name[strings.LastIndexByte(name, ':')+1:]
+	if name == source {
+		source = ""
+	}
+	taken := func(n string) bool {
+		return slices.ContainsFunc(h.types, func(t typeDecl) bool { return t.name == n })
+	}
+	unique := name
+	for i := 2; taken(unique); i++ {
+		unique = fmt.Sprintf("%s%d", name, i)
+	}
+	h.types = append(h.types, typeDecl{name: unique, source: source})
+}
+
+// names are those of the types.
+func (h *header) names() []string {
+	var out []string
+	for i := range h.types {
+		out = append(out, h.types[i].name)
+	}
+	return out
 }
 
 func (h *header) text() string {
@@ -68,10 +97,14 @@ func (h *header) text() string {
 }
 
 func (t *typeDecl) text() string {
-	if t.edges == nil {
-		return "type " + t.name + ";"
+	name := t.name
+	if t.source != "" {
+		name = fmt.Sprintf("%s = %q", t.name, t.source)
 	}
-	return fmt.Sprintf("type %s edges (%s);", t.name, strings.Join(t.edges, ", "))
+	if t.edges == nil {
+		return "type " + name + ";"
+	}
+	return fmt.Sprintf("type %s edges (%s);", name, strings.Join(t.edges, ", "))
 }
 
 // trial is a set of candidates compiled into one specification.

@@ -96,7 +96,7 @@ type mining struct {
 func (m *mining) prepare() error {
 	r := m.run
 	for _, t := range r.Types {
-		m.head.types = append(m.head.types, typeDecl{name: t})
+		m.head.declare(t)
 	}
 	bare, err := compile(r, &m.head, nil)
 	if err != nil {
@@ -312,7 +312,7 @@ func (m *mining) laws(ctx context.Context) error {
 		s.links, s.backs = mk.same(s.links), mk.same(s.backs)
 		mk.laws(s, m.globals, m.portraits)
 		if len(m.portraits) > 1 {
-			mk.countsOf(m.run.Types)
+			mk.countsOf(m.head.names())
 		}
 		m.cands = append(m.cands, mk.out...)
 	}

@@ -22,7 +22,7 @@ type Run struct {
 	FuncOf func(pc trace.Addr) string
 	// Globals are the objects in static memory that were recorded.
 	Globals []check.Variable
-	// Types are the types of nodes to mine, as a specification names them.
+	// Types are the types of nodes to mine, as the program names them.
 	Types []string
 	// Ended: the run came to its normal end, after all of the history.
 	Ended bool
