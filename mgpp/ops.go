@@ -30,7 +30,7 @@ const (
 	maxInline = 8
 	maxWords  = 64 // bytes
 
-	chunkOps = 1 << 14
+	chunkOps = 1 << 12
 	lowBits  = 3
 	maxSites = 1 << (32 - lowBits)
 )

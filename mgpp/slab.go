@@ -33,7 +33,7 @@ type words struct {
 }
 
 const (
-	wordsChunk   = 1 << 14
+	wordsChunk   = 1 << 11
 	maxWordIndex = 1<<32 - 1
 )
 

@@ -35,7 +35,7 @@ const (
 	maxSplit = 1<<29 - 1
 	maxLong  = 1<<29 - 1
 
-	linkBits  = 14
+	linkBits  = 12
 	linkMask  = 1<<linkBits - 1
 	markEvery = 8
 	longFrom  = 4 // versions that a chain has at least when it is made long

@@ -137,7 +137,7 @@ func (b *bench) thesis(only *regexp.Regexp) error {
 		return err
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "program\tchanges\tblocks\tMB\tfound\tMB\tthesis MB\tnative s\trecord\t--full\tthesis\tfinding s\t\n")
+	fmt.Fprintf(w, "program\tchanges\tblocks\tMB\tbytes a change\tfound\tMB\tthesis MB\tnative s\trecord\t--full\tthesis\tfinding s\t\n")
 	for i := range thesisPrograms {
 		p := &thesisPrograms[i]
 		if !only.MatchString(p.name) {
@@ -148,7 +148,7 @@ func (b *bench) thesis(only *regexp.Regexp) error {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", p.name, err)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%d\t%.1f\t%.1f\t%.3f\t%.0f×\t%.0f×\t%.0f×\t%.1f\t\n", p.name, m.changes, m.nodes, m.known, m.found, m.free, p.without,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%.1f\t%d\t%.1f\t%.1f\t%.3f\t%.0f×\t%.0f×\t%.0f×\t%.1f\t\n", p.name, m.changes, m.nodes, m.known, m.known*1e6/float64(max(m.changes, 1)), m.found, m.free, p.without,
 			m.native.Seconds(), ratio(m.record, m.native), ratio(m.full, m.native), p.traced/p.native, m.infer.Seconds())
 	}
 	return w.Flush()
