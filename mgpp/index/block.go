@@ -171,11 +171,19 @@ func (c *column) next() uint64 {
 // row returns row i.
 func (k *block) row(i int) (out row) {
 	for c := range k.cols {
-		x := k.column(c)
-		for range i {
-			x.next()
+		before, at := uint64(0), int(k.from[c])
+		lengths := k.lengths(c)
+		for _, l := range lengths[:i/2] {
+			x := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l&15]
+			at += int(l & 15)
+			y := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l>>4]
+			at += int(l >> 4)
+			before += unzigzag(x) + unzigzag(y)
 		}
-		out[c] = x.next()
+		rest := column{lengths: lengths, in: k.b, at: at, i: i &^ 1, value: before}
+		for range 1 + i%2 {
+			out[c] = rest.next()
+		}
 	}
 	return out
 }

@@ -174,12 +174,17 @@ func (x *Index) holds(n *node, addr, t uint64) bool {
 // before t, with the time, of each cover the newest first, until f returns false,
 // which ends those of the cover.
 func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
-	for level := 0; level <= x.d.MaxLevel; level++ {
-		x.eachBefore(tabCover, coverKey(level, addr), t+1, func(r *row) bool {
-			n, ok := x.node(mgpp.NodeID(r[2]))
-			return ok && f(&n, r[1])
-		})
+	for level := range x.d.MaxLevel + 1 {
+		x.eachOwnerOf(coverKey(level, addr), t, f)
 	}
+}
+
+// eachOwnerOf is eachOwner for one cover.
+func (x *Index) eachOwnerOf(cover, t uint64, f func(n *node, from uint64) bool) {
+	x.eachBefore(tabCover, cover, t+1, func(r *row) bool {
+		n, ok := x.node(mgpp.NodeID(r[2]))
+		return ok && f(&n, r[1])
+	})
 }
 
 // liveAt returns the node that contains addr at t.
@@ -190,23 +195,30 @@ func (x *Index) liveAt(addr, t uint64) (found node, ok bool) {
 	}
 	found, ok = x.findLive(addr, t)
 	if ok && !found.is(bitResized|bitFixed) { // else it may end elsewhere, or another be there too
+		for a := found.start >> 4; a<<4 < found.start+min(found.size, 64); a++ {
+			x.recent[a%recentNodes] = found
+		}
 		*recent = found
 	}
 	return found, ok
 }
 
+// findLive looks for blocks first, of which one is there at most: it may lie in memory
+// that is a node, too.
 func (x *Index) findLive(addr, t uint64) (found node, ok bool) {
-	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
-		if n.alive(t) && x.holds(n, addr, t) {
-			if !ok || n.id > found.id {
-				found, ok = *n, true
+	for level := 0; level <= x.d.MaxLevel && (!ok || found.is(bitFixed)); level++ {
+		x.eachOwnerOf(coverKey(level, addr), t, func(n *node, _ uint64) bool {
+			if n.alive(t) && x.holds(n, addr, t) {
+				if !ok || n.id > found.id {
+					found, ok = *n, true
+				}
+				return false
 			}
-			return false
-		}
-		// What was there before it began has ended; but it may have only the rest of
-		// the granule.
-		return n.is(bitResized) || n.is(bitFixed) || addr < n.start || addr-n.start >= n.size
-	})
+			// What was there before it began has ended; but it may have only the rest of
+			// the granule.
+			return n.is(bitResized) || n.is(bitFixed) || addr < n.start || addr-n.start >= n.size
+		})
+	}
 	return found, ok
 }
 
