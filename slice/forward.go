@@ -8,28 +8,24 @@ import (
 )
 
 // Forward returns the forward slice of the criteria: all that depends on them. It
-// goes once over the steps that come after them.
+// goes once over the segments that come after them, and looks at the steps of those of
+// which a source is in the slice.
 func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}}
+	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}, users: make([][]uint64, len(x.pieces))}
 	f.out.ways = &f.ways
-	start := map[Node]bool{}
 	first := x.Steps
 	for _, n := range from {
 		if n == 0 || n.Step() > x.Steps {
 			return nil, ErrIndex
 		}
-		start[n] = true
 		first = min(first, n.Step())
 	}
 	for i := segmentOf(first); i < len(f.marks); i++ {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err := x.decode(i, &f.seg); err != nil {
+		if err := f.segment(i); err != nil {
 			return nil, err
-		}
-		for k := range f.seg.steps {
-			f.step(k, start)
 		}
 	}
 	return f.out, nil
@@ -41,8 +37,13 @@ type forward struct {
 	o     Options
 	out   *Slice
 	seg   segment
+	cur   *marks // its own
+	first bool   // a criterion is in it
+	hit   []bool // by source of the segment: it is in the slice; of a list: it has to be looked at
 	ways  forwardWays
-	marks []*marks // by segment; nil: nothing of it is in the slice
+	marks []*marks   // by segment; nil: nothing of it is in the slice
+	room  []uint32   // for distances
+	users [][]uint64 // by piece, of each reference: the ops that use it; nil: not asked for yet
 }
 
 // needed says how an op was reached first.
@@ -54,25 +55,112 @@ type needed struct {
 
 // marks are the ops of a segment that are in the slice.
 type marks struct {
-	dist [segmentLen][]uint32 // by op: distance + 1; nil: none
+	ops  [segmentLen]uint64
+	dist [segmentLen][]uint32 // by op, if it is in the slice
 }
 
-// of returns what is marked of a step: nil if nothing is.
-func (f *forward) of(s StepID) []uint32 {
-	if m := f.marks[segmentOf(s)]; m != nil {
-		return m.dist[(s-1)%segmentLen]
+// has says that an op is in the slice, and how far it is from the criterion.
+func (f *forward) has(n Node) (dist uint32, ok bool) {
+	i := segmentOf(n.Step())
+	if i >= len(f.marks) || f.marks[i] == nil {
+		return 0, false
+	}
+	m, k, op := f.marks[i], (n.Step()-1)%segmentLen, n.Op()
+	if m.ops[k]&(1<<op) == 0 {
+		return 0, false
+	}
+	return m.dist[k][op], true
+}
+
+// segment takes the ops of a segment that use something in the slice.
+func (f *forward) segment(i int) error {
+	g := &f.seg
+	if err := f.x.decode(i, g); err != nil {
+		return err
+	}
+	f.first = slices.ContainsFunc(f.out.Criteria, func(n Node) bool { return segmentOf(n.Step()) == i })
+	if !f.sources() && !f.first {
+		return nil
+	}
+	f.cur = &marks{}
+	f.marks[i] = f.cur
+	for k := range g.steps {
+		if ops := f.touched(k); f.first || ops != 0 {
+			f.step(k, ops)
+		}
 	}
 	return nil
 }
 
-// step takes the ops of a step that use something in the slice.
-func (f *forward) step(k int, start map[Node]bool) {
+// sources finds which sources of the segment are in the slice, and says that one is.
+func (f *forward) sources() (any bool) {
+	g := &f.seg
+	le := binary.LittleEndian
+	f.hit = f.hit[:0]
+	for at := 0; at < len(g.sources); at += 8 {
+		s := le.Uint64(g.sources[at:])
+		_, _, hit := asList(s)
+		if !hit {
+			_, hit = f.has(Node(s))
+			any = any || hit
+		}
+		f.hit = append(f.hit, hit)
+	}
+	for at := 0; at < len(g.distant) && !any; at += 8 {
+		_, any = f.has(Node(le.Uint64(g.distant[at:])))
+	}
+	return any
+}
+
+// touched are the ops of a step that may use something in the slice from outside of it.
+func (f *forward) touched(k int) (ops uint64) {
+	d := &f.seg.steps[k]
+	users := f.users[d.piece.ID-1]
+	if users == nil {
+		users = d.piece.users()
+		f.users[d.piece.ID-1] = users
+	}
+	for i := range uint32(d.piece.refs) {
+		switch ref := f.seg.ref(d.refs + i); {
+		case ref >= beforeAll:
+		case ref >= firstSource:
+			if at := int(ref - firstSource); at < len(f.hit) && f.hit[at] {
+				ops |= users[i]
+			}
+		case f.cur.ops[ref>>opBits]&(1<<(ref&(maxPieceOps-1))) != 0:
+			ops |= users[i]
+		}
+	}
+	return ops
+}
+
+// users are the ops that use each reference.
+func (p *Piece) users() []uint64 {
+	out := make([]uint64, p.refs)
+	for op := range p.ops {
+		for _, g := range p.ops[op].groups {
+			out[g.group] |= 1 << op
+		}
+		for _, r := range p.ops[op].reads {
+			out[len(p.groups)+int(r)] |= 1 << op
+		}
+		out[p.refs-1] |= 1 << op
+	}
+	return out
+}
+
+// step takes the ops of a step that use something in the slice: of those that may, and
+// of those that use what the step itself has written or computed.
+func (f *forward) step(k int, ops uint64) {
 	d := &f.seg.steps[k]
 	s := f.seg.first + StepID(k)
 	for op := range d.piece.ops {
+		if !f.first && ops&(1<<op) == 0 && f.cur.ops[k] == 0 {
+			continue
+		}
 		n := node(s, uint16(op))
 		v := needed{}
-		if start[n] {
+		if f.first && slices.Contains(f.out.Criteria, n) {
 			v.dist = 1
 		} else {
 			if d.piece.ops[op].frame {
@@ -85,28 +173,30 @@ func (f *forward) step(k int, start map[Node]bool) {
 		}
 		f.out.take(n, d, v.dist-1)
 		f.ways.add(n, v.via, v.kind)
-		m := f.marks[segmentOf(s)]
-		if m == nil {
-			m = &marks{}
-			f.marks[segmentOf(s)] = m
+		if f.cur.dist[k] == nil {
+			f.cur.dist[k] = f.distances(len(d.piece.ops))
 		}
-		i := (s - 1) % segmentLen
-		if m.dist[i] == nil {
-			m.dist[i] = make([]uint32, len(d.piece.ops))
-		}
-		m.dist[i][op] = v.dist
+		f.cur.ops[k] |= 1 << op
+		f.cur.dist[k][op] = v.dist - 1
 	}
+}
+
+// distances returns room for those of some ops.
+func (f *forward) distances(n int) []uint32 {
+	if len(f.room) < n {
+		f.room = make([]uint32, 1<<14)
+	}
+	var out []uint32
+	out, f.room = f.room[:n:n], f.room[n:]
+	return out
 }
 
 // uses finds the nearest of an op's definitions that is in the slice.
 func (f *forward) uses(d *stepDeps, s StepID, op int, v *needed) {
 	o := &d.piece.ops[op]
 	from := func(def Node, kind EdgeKind) {
-		if def == 0 || def.Step() > s {
-			return
-		}
-		if dist := f.of(def.Step()); int(def.Op()) < len(dist) && dist[def.Op()] != 0 && (v.dist == 0 || dist[def.Op()]+1 < v.dist) {
-			*v = needed{dist[def.Op()] + 1, kind, def}
+		if dist, ok := f.has(def); ok && (v.dist == 0 || dist+2 < v.dist) {
+			*v = needed{dist + 2, kind, def}
 		}
 	}
 	uses := func(ref int, units uint8, kind EdgeKind) {

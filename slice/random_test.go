@@ -200,7 +200,7 @@ func TestSameSlices(t *testing.T) {
 func TestForward(t *testing.T) {
 	for seed := range uint64(60) {
 		s, _ := ran(seed, true)
-		if s == nil || len(s.m.executed) > 400 {
+		if s == nil || len(s.m.executed) > 4000 {
 			continue
 		}
 		x, _ := indexed(t, s, BuildOptions{})
