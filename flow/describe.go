@@ -76,14 +76,11 @@ func appendAccess(to []Access, m *x86.MemAccess) []Access {
 	if m.Base == x86.RSP {
 		a.Flags |= Stack
 	}
-	n := 1
 	switch {
-	case m.Shape == x86.MemVector:
-		a.Size, n = 0, m.Count // an element may be masked out
-	case m.Shape == x86.MemString && m.Rep, m.Shape == x86.MemMasked && m.Mask != 0:
-		a.Size = 0
+	case m.Shape == x86.MemVector, m.Shape == x86.MemString && m.Rep, m.Shape == x86.MemMasked && m.Element != 0:
+		a.Size = 0 // an element may be masked out
 	}
-	for range n {
+	for range m.Entries() {
 		to = append(to, a)
 	}
 	return to

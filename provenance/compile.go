@@ -127,12 +127,9 @@ func (o *op) take(in *x86.Inst) {
 			*o = op{pc: o.pc, next: o.next, library: o.library, first: o.first}
 			return
 		}
-		p := operand{base: register(m.Base), index: register(m.Index), scale: max(m.Scale, 1), read: m.Read, write: m.Write, disp: m.Disp, at: at, n: 1}
+		p := operand{base: register(m.Base), index: register(m.Index), scale: max(m.Scale, 1), read: m.Read, write: m.Write, disp: m.Disp, at: at, n: m.Entries()}
 		p.judged = m.Segment == 0 && !m.RIPRelative && !m.Addr32 && m.Shape != x86.MemBit && m.Shape != x86.MemXlat && m.Shape != x86.MemVector &&
-			(m.Shape != x86.MemMasked || m.Mask != 0) // else it is not told which bytes
-		if m.Shape == x86.MemVector {
-			p.n = m.Count
-		}
+			(m.Shape != x86.MemMasked || m.Element != 0) // else it is not told which bytes
 		at += p.n
 		o.writes = o.writes || m.Write
 		o.mems = append(o.mems, p)

@@ -2,7 +2,6 @@ package step
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"mgtrace/capture/observe"
 	"mgtrace/flow"
@@ -34,7 +33,7 @@ const (
 	plain   inst8 = iota
 	syscall       // enters the kernel
 	pushf         // would push the trap flag
-	far           // memory that general registers do not tell: not recorded
+	vectors       // whose memory vector or opmask registers tell
 )
 
 // newPiece describes the code at pc; flow.ErrNoCode: there is no instruction.
@@ -59,11 +58,11 @@ func describe(in *x86.Inst, code []byte) (d inst) {
 	in.Effects(&e)
 	d.n = copy(d.mem[:], e.Mem[:e.NMem])
 	for i := range d.mem[:d.n] {
-		switch d.mem[i].Shape {
-		case x86.MemVector:
-			d.kind = far
-		case x86.MemString:
-			d.rep = d.rep || d.mem[i].Rep
+		switch m := &d.mem[i]; {
+		case m.Shape == x86.MemVector, m.Mask != 0, m.Signs != 0:
+			d.kind = vectors
+		case m.Shape == x86.MemString:
+			d.rep = d.rep || m.Rep
 		}
 	}
 	switch b := in.Branch(); {
@@ -76,24 +75,46 @@ func describe(in *x86.Inst, code []byte) (d inst) {
 }
 
 // addrs appends where the accesses of an instruction are that is about to be executed
-// with registers r. What string instructions with a prefix do is known afterwards.
-func (e *Engine) addrs(in *inst, size int, r *mem.Regs, to []flow.Mem) []flow.Mem {
+// with registers r, and those of v if it is of kind vectors. What string instructions with
+// a prefix do is known afterwards.
+func addrs(in *inst, size int, r *mem.Regs, v *target.Vectors, to []flow.Mem) []flow.Mem {
 	for i := range in.mem[:in.n] {
 		m := &in.mem[i]
 		at := observe.AccessAddress(m, size, r)
-		to = append(to, flow.Mem{Addr: trace.Addr(at), Size: uint32(m.Size)})
+		switch {
+		case m.Shape == x86.MemVector:
+			index, chosen := v.Vector(int(m.Vector)), chosen(m, v)
+			for k := range m.Count {
+				to = append(to, element(m, at, k, index[:], chosen))
+			}
+		case m.Element != 0:
+			off, n := m.Masked(chosen(m, v))
+			to = append(to, flow.Mem{Addr: trace.Addr(at + uint64(off)), Size: uint32(n)})
+		default:
+			to = append(to, flow.Mem{Addr: trace.Addr(at), Size: uint32(m.Size)})
+		}
 	}
 	return to
 }
 
-// masked says which bytes of an access were touched that an opmask register chooses.
-func masked(th *target.Stopped, m *x86.MemAccess, to *flow.Mem) {
-	mask, err := th.Opmask(int(m.Mask))
-	if err != nil {
-		return // it is ending
+// element is element k of a gather or scatter whose operand is at an address.
+func element(m *x86.MemAccess, at uint64, k int, index []byte, chosen uint64) flow.Mem {
+	if chosen>>k&1 == 0 {
+		return flow.Mem{}
 	}
-	off, n := m.Masked(mask)
-	to.Addr, to.Size = to.Addr+trace.Addr(off), uint32(n)
+	if at += m.Offset(k, index); m.Addr32 {
+		at = uint64(uint32(at))
+	}
+	return flow.Mem{Addr: trace.Addr(at), Size: uint32(m.Size)}
+}
+
+// chosen are the elements that an access touches, as bits.
+func chosen(m *x86.MemAccess, v *target.Vectors) uint64 {
+	if m.Signs != 0 {
+		b := v.Vector(int(m.Signs - 1))
+		return m.Chosen(b[:])
+	}
+	return v.Opmask(int(m.Mask))
 }
 
 const flagDirection = 1 << 10
@@ -115,45 +136,4 @@ func repeated(in *inst, before, after *mem.Regs, mems []flow.Mem) {
 		}
 		mems[i].Size = uint32(min(n*uint64(m.Size), 1<<32-1))
 	}
-}
-
-// State components of xsave by number, bytes (Intel SDM volume 1, chapter 13; CPUID
-// leaf 0DH): in the compact form they follow each other.
-var stateSizes = [...]uint32{2: 256, 3: 64, 4: 64, 5: 64, 6: 512, 7: 1024, 8: 128, 9: 8, 10: 8, 11: 16, 12: 24, 13: 8, 14: 48, 15: 808, 16: 8, 17: 64, 18: 8192} // read-only
-
-const (
-	stateHeader  = 512 // XSTATE_BV, XCOMP_BV
-	stateLeast   = 576 // with the header
-	stateCompact = 1 << 63
-	tileData     = 18
-)
-
-// stateSize says how long the state at addr is that xsave or one of its like has written,
-// or that xrstor has read: at most, where its form does not tell.
-func stateSize(m mem.Memory, addr uint64, most uint32) uint32 {
-	var h [16]byte
-	if _, err := m.ReadMemory(h[:], addr+stateHeader); err != nil {
-		return most
-	}
-	has, compact := binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:])
-	if compact&stateCompact == 0 {
-		if has>>2 == 0 {
-			return stateLeast
-		}
-		return most // where its parts lie is for the processor to know
-	}
-	n := uint32(stateLeast)
-	for i := 2; i < 63; i++ {
-		switch {
-		case compact>>i&1 == 0:
-		case i >= len(stateSizes):
-			return most
-		default:
-			if i == tileData {
-				n = (n + 63) &^ 63 // the only one that is aligned
-			}
-			n += stateSizes[i]
-		}
-	}
-	return min(n, most)
 }

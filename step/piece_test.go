@@ -1,7 +1,6 @@
 package step
 
 import (
-	"encoding/binary"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,45 +10,6 @@ import (
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
-
-// memory is bytes at address 0x1000.
-type memory []byte
-
-func (m memory) ReadMemory(buf []byte, addr uint64) (int, error) {
-	if addr < 0x1000 || addr-0x1000 >= uint64(len(m)) {
-		return 0, &mem.UnreadableError{Addr: addr}
-	}
-	n := copy(buf, m[addr-0x1000:])
-	if n < len(buf) {
-		return n, &mem.UnreadableError{Addr: addr + uint64(n)}
-	}
-	return n, nil
-}
-
-func TestStateSize(t *testing.T) {
-	const most = 2696
-	for _, c := range []struct {
-		name         string
-		has, compact uint64
-		want         uint32
-	}{
-		{"old form, x87 and SSE", 3, 0, 576},
-		{"old form with AVX", 7, 0, most},
-		{"compact, what ld.so saves (0xee)", 6, 1<<63 | 0xee, 576 + 256 + 64 + 64 + 512 + 1024},
-		{"compact, AVX", 7, 1<<63 | 7, 832},
-		{"compact, with what is not known", 7, 1<<63 | 1<<40, most},
-	} {
-		m := make(memory, 1024)
-		binary.LittleEndian.PutUint64(m[512:], c.has)
-		binary.LittleEndian.PutUint64(m[520:], c.compact)
-		if got := stateSize(m, 0x1000, most); got != c.want {
-			t.Errorf("%s: %d bytes instead of %d", c.name, got, c.want)
-		}
-	}
-	if got := stateSize(memory{}, 0x1000, most); got != most {
-		t.Errorf("unreadable: %d bytes", got)
-	}
-}
 
 // TestAddrs: where the accesses of instructions are.
 func TestAddrs(t *testing.T) {
@@ -81,7 +41,7 @@ func TestAddrs(t *testing.T) {
 			continue
 		}
 		d := describe(&in, c.code)
-		got := new(Engine).addrs(&d, in.Len, &r, nil)
+		got := addrs(&d, in.Len, &r, nil, nil)
 		if d.rep {
 			repeated(&d, &r, &after, got)
 		}
@@ -96,7 +56,7 @@ func TestAddrs(t *testing.T) {
 	}
 	d := describe(&in, []byte{0xf3, 0xaa})
 	r.EFlags = flagDirection
-	got := new(Engine).addrs(&d, in.Len, &r, nil)
+	got := addrs(&d, in.Len, &r, nil, nil)
 	repeated(&d, &r, &after, got)
 	if diff := cmp.Diff([]flow.Mem{{Addr: 0x3ffe, Size: 3}}, got); diff != "" {
 		t.Error(diff)

@@ -2,6 +2,7 @@ package step
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -85,7 +86,12 @@ func (e *Engine) about(th *target.Stopped, t *thread, r *mem.Regs) {
 		e.Instant = 0
 	} else {
 		in := t.inst()
-		t.mems = e.addrs(in, int(t.piece.block.Insts[t.index].Len), r, t.mems)
+		var v target.Vectors
+		if in.kind == vectors {
+			v, err = th.Vectors()
+			e.fail(err)
+		}
+		t.mems = addrs(in, int(t.piece.block.Insts[t.index].Len), r, &v, t.mems)
 		e.flow.executing(t.id, t.piece, t.index)
 	}
 	var err error
@@ -138,13 +144,9 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	if in.rep {
 		repeated(in, &t.before, r, t.mems)
 	}
-	for i := range t.mems {
-		m := &t.mems[i]
-		switch {
-		case m.Size == 0 && in.mem[i].Shape == x86.MemState:
-			m.Size = stateSize(th, uint64(m.Addr), e.xsave)
-		case in.mem[i].Mask != 0:
-			masked(th, &in.mem[i], m)
+	for i := range in.mem[:in.n] {
+		if m := &t.mems[i]; in.mem[i].Shape == x86.MemState && m.Size == 0 {
+			m.Size = e.state(th, uint64(m.Addr))
 		}
 	}
 	if in.kind == pushf {
@@ -157,11 +159,7 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 	} else {
 		err = e.Observer.After(t.id, r)
 	}
-	if in.kind == far {
-		e.fail(errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Gap, Thread: t.id, Size: 1, PC: trace.Addr(t.before.RIP), Why: "addresses in a vector register"})))
-	} else {
-		e.flow.executed(t.id, t.piece, t.index, t.mems)
-	}
+	e.flow.executed(t.id, t.piece, t.index, t.mems)
 	t.next = t.index + 1
 	if in.kind == syscall {
 		if b := &t.before; b.RAX == unix.SYS_MUNMAP && r.RAX == 0 {
@@ -170,6 +168,15 @@ func (e *Engine) executed(th *target.Stopped, t *thread, r *mem.Regs) {
 		err = errors.Join(err, e.flow.other(&flow.Record{Kind: flow.Define, Cause: flow.BySyscall, Thread: t.id, Number: t.before.RAX, PC: trace.Addr(r.RIP), Mem: wrote}))
 	}
 	e.fail(errors.Join(err, e.flow.err))
+}
+
+// state is how long the vector state at addr is.
+func (e *Engine) state(m mem.Memory, addr uint64) uint32 {
+	var h [16]byte
+	if _, err := m.ReadMemory(h[:], addr+x86.StateHeader); err != nil {
+		return e.xsave // it is ending
+	}
+	return x86.StateSize(binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:]), e.xsave)
 }
 
 const pageSize = 4096

@@ -9,6 +9,6 @@ func XsaveSize() uint32 {
 
 func xsaveSize() uint32
 
-// opmaskAt is where the opmask registers lie in the vector state as ptrace gives it,
-// bytes (CPUID leaf 0xd, subleaf 5, EBX); 0: there are none.
-func opmaskAt() uint32
+// stateAt is where a component lies in the vector state as ptrace gives it, bytes (CPUID
+// leaf 0xd, EBX); 0: there is none.
+func stateAt(component uint32) uint32

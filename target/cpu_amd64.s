@@ -15,17 +15,17 @@ none:
 	MOVL $0, ret+0(FP)
 	RET
 
-// func opmaskAt() uint32
-TEXT ·opmaskAt(SB), NOSPLIT, $0-4
+// func stateAt(component uint32) uint32
+TEXT ·stateAt(SB), NOSPLIT, $0-12
 	XORL AX, AX
 	CPUID
 	CMPL AX, $0xd
 	JB   nothing
 	MOVL $0xd, AX
-	MOVL $5, CX
+	MOVL component+0(FP), CX
 	CPUID
-	MOVL BX, ret+0(FP)
+	MOVL BX, ret+8(FP)
 	RET
 nothing:
-	MOVL $0, ret+0(FP)
+	MOVL $0, ret+8(FP)
 	RET

@@ -113,3 +113,36 @@ func (a *asm) kmov(reg x86.Reg, k uint8, wide bool) {
 	}
 	a.bytes(0xc4, r, w, 0x93, 0xc0|byte(reg&7)<<3|k)
 }
+
+// storeVector appends a store of size bytes of a vector register behind the address in
+// base: movdqu, vmovdqu, vmovdqu64.
+func (a *asm) storeVector(base x86.Reg, disp int, r uint8, size int) {
+	high := func(bit byte, r uint8) byte { // inverted, as VEX and EVEX have it
+		if r&8 != 0 {
+			return 0
+		}
+		return bit
+	}
+	switch size {
+	case 16:
+		a.bytes(0xf3)
+		if rex := x86.REX(false, x86.Reg(r), base, x86.NoReg); rex != 0 {
+			a.bytes(rex)
+		}
+		a.bytes(0x0f)
+	case 32:
+		a.bytes(0xc4, high(0x80, r)|0x40|high(0x20, uint8(base))|1, 0x7e)
+	default:
+		p0 := high(0x80, r) | 0x40 | high(0x20, uint8(base)) | 1
+		if r < 16 {
+			p0 |= 0x10
+		}
+		a.bytes(0x62, p0, 0xfe, 0x48)
+	}
+	// A displacement of 8 bits would count in units of the operand with EVEX.
+	a.bytes(0x7f, 0x80|r&7<<3|byte(base&7))
+	if base&7 == x86.RSP {
+		a.bytes(0x24)
+	}
+	a.int32(int32(disp))
+}

@@ -271,7 +271,7 @@ func (e *emitter) begin(id uint32) {
 // parts emits the recording of what instruction i adds to the record.
 func (e *emitter) parts(i int, after bool) {
 	for k := range e.bl.parts {
-		if p := &e.bl.parts[k]; p.inst == i && p.after == after {
+		if p := &e.bl.parts[k]; p.inst == i && p.after == after && !p.rest {
 			e.part(k)
 		}
 	}
@@ -280,6 +280,13 @@ func (e *emitter) parts(i int, after bool) {
 // part emits the recording of part i.
 func (e *emitter) part(i int) {
 	p := &e.bl.parts[i]
+	if p.vector != 0 {
+		e.state.Log = true
+		e.m()
+		e.storeVector(e.bl.b, partsAt+partSize*i, p.vector-1, p.size)
+		e.state.Log = false
+		return
+	}
 	from := p.from
 	switch {
 	case p.flags:

@@ -46,7 +46,12 @@ type part struct {
 	width int
 	value uint64
 	mask  uint8 // that opmask register; 0: none
-	wide  bool  // all its 64 bits: processors that have no more than 16 have no such instruction
+	// vector: that vector register, and 1, size bytes of it; 0: none. The parts that follow
+	// hold it too: they are rest.
+	vector uint8
+	size   int
+	rest   bool
+	wide   bool // all its 64 bits: processors that have no more than 16 have no such instruction
 	// flags: RFLAGS. after: taken behind the instruction, which is the block's last.
 	flags, after bool
 }
@@ -225,10 +230,6 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 			return refused, "it uses GS, which the engine needs for itself"
 		}
 		switch m := &e.Mem[i]; {
-		case m.Shape == x86.MemVector:
-			return opaque, "the addresses of a gather or scatter are not recorded"
-		case m.Shape == x86.MemXlat:
-			return opaque, "the address of xlat is not recorded"
 		case m.Shape == x86.MemBit && m.Addr32:
 			return opaque, "the address of a bit string with a 32-bit address is not recorded"
 		}
@@ -320,16 +321,36 @@ func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) 
 				base: m.Base, index: m.Index, scale: m.Scale, disp: int32(m.Disp), addr32: m.Addr32,
 			}})
 		}
+		a.Low = a.Low || m.Addr32 && (m.Shape == x86.MemVector || m.Shape == x86.MemXlat)
 		switch m.Shape {
 		case x86.MemBit:
 			a.Shape, a.Extra = Bit, int16(len(bl.parts))
 			bl.parts = append(bl.parts, part{inst: n, from: m.Value})
 		case x86.MemMasked:
-			if m.Mask == 0 {
+			if m.Element == 0 {
 				break
 			}
-			a.Shape, a.Unit, a.Extra = Masked, m.Element, int16(len(bl.parts))
-			bl.parts = append(bl.parts, part{inst: n, mask: m.Mask, wide: m.Size > 16*int(m.Element)})
+			a.Shape = Masked
+			bl.chosen(n, &a, m)
+		case x86.MemState:
+			if m.Size != 0 {
+				break
+			}
+			a.Shape, a.Extra = State, int16(len(bl.parts))
+			for at := int64(x86.StateHeader); at < x86.StateHeader+16; at += 8 {
+				bl.behind(n, m, at)
+			}
+		case x86.MemXlat:
+			a.Shape, a.Extra = Table, int16(len(bl.parts))
+			bl.parts = append(bl.parts, part{inst: n, from: x86.RAX})
+		case x86.MemVector:
+			a.Shape = Element
+			bl.chosen(n, &a, m)
+			a.Extra = bl.vector(n, m.Vector, vectorSize(m))
+			for a.Number = range uint8(m.Count - 1) {
+				bl.Accesses = append(bl.Accesses, a)
+			}
+			a.Number = uint8(m.Count - 1)
 		case x86.MemString:
 			if !m.Rep {
 				break
@@ -352,6 +373,43 @@ func (bl *block) accesses(n int, e *x86.Effects, known *[16]value, code []byte) 
 		bl.Accesses = append(bl.Accesses, a)
 	}
 	return last
+}
+
+// behind plans that the 8 bytes at an offset in an access's memory are recorded behind
+// instruction n.
+func (bl *block) behind(n int, m *x86.MemAccess, off int64) {
+	p := part{inst: n, after: true, width: 8}
+	if m.RIPRelative {
+		p.value = bl.Start + uint64(bl.Insts[n].Off) + uint64(bl.Insts[n].Len) + uint64(m.Disp+off)
+	} else {
+		p.mem = &mem{fs: m.Segment == 'f', base: m.Base, index: m.Index, scale: m.Scale, disp: int32(m.Disp + off), addr32: m.Addr32}
+	}
+	bl.parts = append(bl.parts, p)
+}
+
+// chosen plans how it is recorded which elements of an access are touched.
+func (bl *block) chosen(n int, a *Access, m *x86.MemAccess) {
+	of := *m
+	if a.Of = &of; m.Signs != 0 {
+		a.Mask = bl.vector(n, m.Signs-1, vectorSize(m))
+		return
+	}
+	a.Mask = int16(len(bl.parts))
+	bl.parts = append(bl.parts, part{inst: n, mask: m.Mask, wide: m.Shape == x86.MemMasked && m.Size > 16*int(m.Element)})
+}
+
+// vector plans how size bytes of a vector register are recorded, and returns the first
+// part. Registers and sizes that only AVX-512 has are recorded as a whole.
+func (bl *block) vector(n int, r uint8, size int) int16 {
+	if r >= 16 || size > 32 {
+		size = 64
+	}
+	first := int16(len(bl.parts))
+	bl.parts = append(bl.parts, part{inst: n, vector: r + 1, size: size})
+	for at := partSize; at < size; at += partSize {
+		bl.parts = append(bl.parts, part{inst: n, rest: true})
+	}
+	return first
 }
 
 // repeats says that the block's first instruction is a string instruction with a prefix.

@@ -28,7 +28,10 @@ const (
 	// Compare is String of an instruction that may end early: part Extra + 2 is the
 	// count that remains.
 	Compare
-	Masked // those of Size bytes that the mask in part Extra chooses
+	Masked  // those of Size bytes that are chosen
+	Element // Size bytes, if element Number of a gather or scatter is chosen; its index lies in the vector in part Extra
+	State   // a vector state of Size bytes at most, whose header is in parts Extra and Extra + 1
+	Table   // one byte, at the address plus the lowest byte of part Extra
 )
 
 // Access is one memory access of a block.
@@ -40,8 +43,13 @@ type Access struct {
 	Shape Shape
 	Flags flow.AccessFlags
 	Size  uint32 // bytes; 0: not known
-	Unit  uint8  // Masked: bytes of an element
 	Add   uint64 // what is added
+
+	// Masked, Element: what the instruction does, and the part with the mask, or where the
+	// vector begins whose signs are the mask.
+	Of     *x86.MemAccess
+	Mask   int16
+	Number uint8
 }
 
 // Inst is one instruction of a block.
@@ -139,6 +147,20 @@ func (l *Layout) Ranges(to []flow.Mem, rec []byte, n int, fs uint64) []flow.Mem 
 		if a.Part >= 0 {
 			addr += part(a.Part)
 		}
+		chosen := ^uint64(0)
+		switch {
+		case a.Of == nil:
+		case a.Of.Signs != 0:
+			chosen = a.Of.Chosen(rec[PartAt(int(a.Mask)):][:vectorSize(a.Of)])
+		default:
+			chosen = part(a.Mask)
+		}
+		switch a.Shape {
+		case Element:
+			addr += a.Of.Offset(int(a.Number), rec[PartAt(int(a.Extra)):])
+		case Table:
+			addr += part(a.Extra) & 0xff
+		}
 		if a.Low {
 			addr = uint64(uint32(addr))
 		}
@@ -160,13 +182,27 @@ func (l *Layout) Ranges(to []flow.Mem, rec []byte, n int, fs uint64) []flow.Mem 
 			}
 			size = uint32(min(count*uint64(size), 1<<32-1))
 		case Masked:
-			m := x86.MemAccess{Size: int(size), Element: a.Unit}
-			off, n := m.Masked(part(a.Extra))
+			off, n := a.Of.Masked(chosen)
 			addr, size = addr+uint64(off), uint32(n)
+		case State:
+			size = x86.StateSize(part(a.Extra), part(a.Extra+1), size)
+		case Element:
+			if chosen>>a.Number&1 == 0 {
+				addr, size = 0, 0
+			}
 		}
 		to = append(to, flow.Mem{Addr: trace.Addr(addr), Size: size})
 	}
 	return to
+}
+
+// vectorSize is how many bytes are recorded of the vector registers that choose.
+func vectorSize(m *x86.MemAccess) int {
+	n := m.Size
+	if m.Shape == x86.MemVector {
+		n = m.Count * max(m.Size, int(m.VectorWidth))
+	}
+	return max(16, n)
 }
 
 // value is what is known of a register inside a block: that it is a part plus a
@@ -253,7 +289,7 @@ func (l *Layout) Block() flow.Block {
 		a := &l.Accesses[i]
 		b.Derived[i] = l.derived(i)
 		b.Accesses[i].Flags = a.Flags
-		if a.Shape == Fixed || a.Shape == Bit {
+		if a.Shape == Fixed || a.Shape == Bit || a.Shape == Table {
 			b.Accesses[i].Size = uint16(a.Size)
 		}
 	}

@@ -1,6 +1,9 @@
 package x86
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Effects are what one instruction reads and writes, registers by units.
 //
@@ -59,8 +62,10 @@ type MemAccess struct {
 	Rep                  bool  // MemString
 	Shape                MemShape
 	Value                Reg   // MemBit
-	Mask                 uint8 // MemMasked: the opmask register that chooses among elements, 1 to 7; 0: it is not told what does
-	Element              uint8 // bytes of such an element
+	Mask                 uint8 // MemMasked, MemVector: the opmask register that chooses among elements, 1 to 7; 0: none
+	Signs                uint8 // likewise: the vector register, and 1, whose elements' highest bits choose; 0: none
+	Element              uint8 // bytes of such an element; 0: it is not told which are chosen
+	Packed               bool  // MemMasked: as many elements as are chosen, one behind the other
 	Vector               uint8 // MemVector: the register of the indexes, 0 to 31
 	VectorWidth          uint8 // MemVector: bytes of an index, 4 or 8
 	Count                int   // MemVector
@@ -410,10 +415,22 @@ func (d *deriver) memory(access byte, n int) {
 	m := d.rm(n)
 	m.Read = access == accRead || access == accBoth
 	m.Write = access != accRead
-	if in.evex && in.aaa != 0 || d.row.words&(wordMasked|wordElement) != 0 {
+	words := d.row.words
+	if in.evex && in.aaa != 0 || words&(wordMasked|wordElement) != 0 {
 		m.Shape, m.MayKeep = MemMasked, m.Write
-		if m.Element = in.maskedMove(); m.Element != 0 {
-			m.Mask = in.aaa
+		switch {
+		case words&wordMasked != 0:
+			m.Signs, m.Element = uint8(in.place('H'))+1, 4
+			if in.w || in.op&0xfd == 0x2d {
+				m.Element = 8
+			}
+		case in.aaa == 0: // all of it
+		case words&wordElement != 0:
+			m.Mask, m.Element, m.Packed = in.aaa, uint8(in.elementLen()), true
+		default:
+			if m.Element = in.maskedMove(); m.Element != 0 {
+				m.Mask = in.aaa
+			}
 		}
 	}
 	d.access(m)
@@ -441,8 +458,9 @@ func (in *Inst) maskedMove() uint8 {
 	return 0
 }
 
-// Masked says which of an access's bytes are touched under a mask: all those from the
-// first chosen element to the last, n bytes from off. n is 0: none.
+// Masked says which of an access's bytes are touched under a mask, which has a bit for each
+// element: all those from the first chosen element to the last, n bytes from off. n is 0:
+// none.
 func (m *MemAccess) Masked(mask uint64) (off, n int) {
 	size := int(m.Element)
 	if lanes := m.Size / size; lanes < 64 {
@@ -451,8 +469,38 @@ func (m *MemAccess) Masked(mask uint64) (off, n int) {
 	if mask == 0 {
 		return 0, 0
 	}
+	if m.Packed {
+		return 0, bits.OnesCount64(mask) * size
+	}
 	first := bits.TrailingZeros64(mask)
 	return first * size, (bits.Len64(mask) - first) * size
+}
+
+// Entries is how many accesses it is to one who records them: those of a gather or scatter
+// are told one by one.
+func (m *MemAccess) Entries() int {
+	if m.Shape == MemVector {
+		return m.Count
+	}
+	return 1
+}
+
+// Chosen is the mask that the elements of a vector make by their highest bits (Signs).
+func (m *MemAccess) Chosen(vector []byte) (mask uint64) {
+	size := int(m.Element)
+	for i := 0; i < 64 && (i+1)*size <= len(vector); i++ {
+		mask |= uint64(vector[(i+1)*size-1]>>7) << i
+	}
+	return mask
+}
+
+// Offset is how far element i of a gather or scatter lies from the operand, by the vector
+// of indexes.
+func (m *MemAccess) Offset(i int, vector []byte) uint64 {
+	if m.VectorWidth == 4 {
+		return uint64(int64(int32(binary.LittleEndian.Uint32(vector[4*i:]))) * int64(m.Scale))
+	}
+	return binary.LittleEndian.Uint64(vector[8*i:]) * uint64(m.Scale)
 }
 
 // rm is the ModRM operand as an access to n bytes. A displacement of 8 bits counts in

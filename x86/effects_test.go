@@ -50,6 +50,12 @@ func accessText(m MemAccess) string {
 		if m.Mask != 0 {
 			text += fmt.Sprintf(" k%d/%d", m.Mask, m.Element)
 		}
+		if m.Signs != 0 {
+			text += fmt.Sprintf(" by signs of zmm%d/%d", m.Signs-1, m.Element)
+		}
+		if m.Packed {
+			text += " packed"
+		}
 	case MemBit:
 		text += " bit by " + gprNames[m.Value]
 	case MemVector:

@@ -540,6 +540,7 @@ func (d *deriver) maskmove() {
 	} else {
 		d.vector(accRead, d.in.place('V'), 0, 16)
 		d.vector(accRead, d.in.place('W'), 0, 16)
+		m.Signs, m.Element = uint8(d.in.place('W'))+1, 1
 	}
 	d.access(m)
 }
@@ -563,10 +564,13 @@ func (d *deriver) sparse(store bool) {
 			d.e.Kill.Remove(u)
 		}
 	}
+	m.Element = uint8(size)
 	if in.evex {
 		d.kill(Mask(int(in.aaa)))
+		m.Mask = in.aaa
 	} else {
 		d.vector(accBoth, in.place('H'), 0, count*size)
+		m.Signs = uint8(in.place('H')) + 1
 	}
 	d.access(m)
 }

@@ -174,12 +174,9 @@ func memory(e *x86.Effects, accesses []flow.Access) (reads, writes uint32) {
 	n := 0
 	for i := range e.Mem[:e.NMem] {
 		m := &e.Mem[i]
-		count := 1
-		if m.Shape == x86.MemVector {
-			count = m.Count
-		}
-		for range count {
-			if m.MayKeep {
+		for range m.Entries() {
+			// Of the elements of a scatter, and of packed ones, each execution tells.
+			if m.MayKeep && m.Shape != x86.MemVector && !m.Packed {
 				keeps |= 1 << n
 			}
 			n++

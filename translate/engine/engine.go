@@ -120,7 +120,7 @@ func newHot(l *translate.Layout, onlyTold bool) hot {
 	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), slow: !onlyTold, stores: len(l.Stores) > 0}
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
-		if a.Low || a.Shape != translate.Fixed || a.Size == 0 {
+		if a.Low || a.Shape != translate.Fixed {
 			h.slow = true
 		}
 		if l.Follows(i) {
@@ -361,7 +361,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 		layout: &c.Layout, exits: c.Exits, traps: c.Traps, why: c.Why,
 	}
 	for i := range c.Accesses {
-		if a := &c.Accesses[i]; a.Size == 0 && a.Shape == translate.Fixed {
+		if a := &c.Accesses[i]; a.Shape == translate.State {
 			a.Size = e.xsave
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -225,6 +226,24 @@ func stepped(t *testing.T, path string, env []string) (all []step) {
 		if wait(); ws.Exited() {
 			return all
 		}
+		if !repeated {
+			stated(t, pid, &e, &all[len(all)-1])
+		}
+	}
+}
+
+// stated says how long vector states are that an instruction has written or read.
+func stated(t *testing.T, pid int, e *x86.Effects, st *step) {
+	t.Helper()
+	for i := range e.Mem[:e.NMem] {
+		if e.Mem[i].Shape != x86.MemState {
+			continue
+		}
+		var h [16]byte
+		if _, err := unix.PtracePeekText(pid, uintptr(st.mem[i].Addr)+x86.StateHeader, h[:]); err != nil {
+			t.Fatal(err)
+		}
+		st.mem[i].Size = x86.StateSize(binary.LittleEndian.Uint64(h[:]), binary.LittleEndian.Uint64(h[8:]), target.XsaveSize())
 	}
 }
 
@@ -262,11 +281,7 @@ func effective(r *unix.PtraceRegs, m *x86.MemAccess, length int) flow.Mem {
 		}
 		a += uint64(v/int64(bits)) * uint64(m.Size)
 	}
-	size := m.Size
-	if size == 0 {
-		size = int(target.XsaveSize())
-	}
-	return flow.Mem{Addr: trace.Addr(a), Size: uint32(size)}
+	return flow.Mem{Addr: trace.Addr(a), Size: uint32(m.Size)}
 }
 
 // TestAgainstSteps: the same instructions with the same addresses as single steps

@@ -56,7 +56,11 @@ func (f *Feed) Block(id flow.BlockID, b *flow.Block) {
 		var e x86.Effects
 		in.Effects(&e)
 		in.Derive(&o.d)
-		o.mems = append(o.mems, e.Mem[:e.NMem]...)
+		for k := range e.Mem[:e.NMem] {
+			for range e.Mem[k].Entries() {
+				o.mems = append(o.mems, e.Mem[k])
+			}
+		}
 		for r := range 16 {
 			if e.Write.Intersects(x86.GPR(x86.Reg(r), 0, 8)) {
 				o.wipes |= 1 << r
