@@ -307,7 +307,7 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 	g, l := newGroups(&f.origins, assign), NewLives(b.hist.Now())
 	var inGroup []uint64 // how many nodes of each so far
 	nodes := newTable(b.out, maxCols)
-	nodes.extraCol = 4 // deaths
+	nodes.mostCol = 4 // deaths
 	err := f.nodes.finish(func(r *row) {
 		i := int(r[5] >> whatBits)
 		in := g.find(i, &f.all[i])

@@ -21,7 +21,7 @@ var (
 // description of it all as JSON, its length and checksum, and the magic again.
 const (
 	magic   = "mgtindex"
-	version = 5
+	version = 6
 	tail    = 4 + 4 + len(magic)
 )
 

@@ -246,15 +246,22 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 	return func(yield func(mgpp.NodeID) bool) {
 		at := uint64(min(t, x.d.Now))
 		tab := x.table(tabNodes)
+		if !tab.Most && tab.Blocks > 0 {
+			x.fail(fmt.Errorf("%w: no deaths of nodes", ErrCorrupt))
+			return
+		}
 		if x.fail(tab.open()) {
 			return
 		}
 		for b := range tab.Blocks {
-			e, err := tab.entry(b)
-			if x.fail(err) || e.a > at {
+			p, err := tab.page(b / pageBlocks)
+			if x.fail(err) {
 				return
 			}
-			if e.most <= at {
+			if first, _ := p.key(b % pageBlocks); first > at {
+				return
+			}
+			if p.most(b%pageBlocks) <= at {
 				continue // all had died
 			}
 			k, err := tab.block(b)

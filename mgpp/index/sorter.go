@@ -167,11 +167,10 @@ func (r *mergeRun) next() (bool, error) {
 	if r.block == r.t.Blocks {
 		return false, nil
 	}
-	if r.block > 0 && r.block%pageDir == 0 {
-		r.t.pages[r.block/pageDir-1] = nil // of the directory: it is behind
+	if r.block > 0 && r.block%pageBlocks == 0 {
+		r.t.pages[r.block/pageBlocks-1] = page{} // of the directory: it is behind
 	}
-	room := r.room
-	k, err := r.t.load(r.block, &room)
+	k, err := r.t.load(r.block, func(n int) []byte { return r.room[:n] })
 	r.block, r.at = r.block+1, 0
 	if err != nil {
 		return false, err

@@ -10,15 +10,15 @@ import (
 	"sort"
 )
 
-// A table is rows of numbers, sorted by the first two, in blocks. Its directory
-// has for each block the first row's two and where the block lies; it follows the
-// blocks. It is cut into pages, of which a list, behind it, has the first key and the
-// checksum: a query reads the list and the pages that it needs.
+// A table is rows of numbers, sorted by the first two, in blocks, each with a checksum
+// behind it. Its directory has for each block the first row's two and the length; it
+// follows the blocks. It is cut into pages, of which a list, behind it, has the first key
+// and the checksum: a query reads the list and the pages that it needs.
 
 const (
-	dirBytes = 40 // of an entry: two keys, offset, length, checksum, extra
-	pageDir  = 64 // entries of a page of the directory
-	topBytes = 20 // of an entry of the list of pages: two keys, checksum
+	pageBlocks = 128 // that a page of the directory tells of
+	topBytes   = 20  // of an entry of the list of pages: two keys, checksum
+	sumBytes   = 4   // of a block
 )
 
 // tableMeta is where a table lies.
@@ -26,8 +26,9 @@ type tableMeta struct {
 	Cols   int    `json:"cols"`
 	Rows   uint64 `json:"rows"`
 	Blocks int    `json:"blocks"`
-	Dir    int64  `json:"dir"` // offset of the directory
-	Sum    uint32 `json:"sum"` // of the list of its pages
+	Dir    int64  `json:"dir"`            // offset of the directory
+	Sum    uint32 `json:"sum"`            // of the list of its pages
+	Most   bool   `json:"most,omitempty"` // the directory has the largest value of a column
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) // read-only
@@ -50,12 +51,19 @@ func (o *output) Write(b []byte) (int, error) {
 type tableWriter struct {
 	out   *output
 	block filling
-	dir   []byte
+	dir   []dirEntry
 	rows  uint64
-	// extraCol is the column whose largest value of each block is in the directory;
+	// mostCol is the column whose largest value of each block is in the directory;
 	// 0: none.
-	extraCol int
-	err      error
+	mostCol int
+	err     error
+}
+
+// dirEntry is what the directory says of a block.
+type dirEntry struct {
+	a, b uint64 // of its first row
+	most uint64 // the largest value of a column
+	n    uint16 // bytes, without the checksum
 }
 
 func newTable(out *output, cols int) *tableWriter {
@@ -75,44 +83,100 @@ func (t *tableWriter) flush() {
 	if t.block.n == 0 || t.err != nil {
 		return
 	}
-	for _, v := range [3]uint64{t.block.cells[0][0], t.block.cells[1][0], uint64(t.out.at)} {
-		t.dir = binary.LittleEndian.AppendUint64(t.dir, v)
-	}
-	extra := uint64(0)
-	if t.extraCol > 0 {
-		extra = slices.Max(t.block.cells[t.extraCol][:t.block.n])
+	e := dirEntry{a: t.block.cells[0][0], b: t.block.cells[1][0]}
+	if t.mostCol > 0 {
+		e.most = slices.Max(t.block.cells[t.mostCol][:t.block.n])
 	}
 	b := t.block.code()
-	t.dir = binary.LittleEndian.AppendUint32(t.dir, uint32(len(b)))
-	t.dir = binary.LittleEndian.AppendUint32(t.dir, crc32.Checksum(b, castagnoli))
-	t.dir = binary.LittleEndian.AppendUint64(t.dir, extra)
-	_, t.err = t.out.Write(b)
+	e.n = uint16(len(b))
+	t.dir = append(t.dir, e)
+	_, t.err = t.out.Write(binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
 // finish writes the directory.
 func (t *tableWriter) finish() (tableMeta, error) {
 	t.flush()
-	var top []byte
-	for at := 0; at < len(t.dir); at += pageDir * dirBytes {
-		page := t.dir[at:min(at+pageDir*dirBytes, len(t.dir))]
-		top = append(top, page[:16]...)
-		top = binary.LittleEndian.AppendUint32(top, crc32.Checksum(page, castagnoli))
+	m := tableMeta{Cols: t.block.cols, Rows: t.rows, Blocks: len(t.dir), Dir: t.out.at, Most: t.mostCol > 0}
+	at := t.out.at
+	for _, e := range t.dir {
+		at -= int64(e.n) + sumBytes
 	}
-	m := tableMeta{Cols: t.block.cols, Rows: t.rows, Blocks: len(t.dir) / dirBytes, Dir: t.out.at, Sum: crc32.Checksum(top, castagnoli)}
-	for _, b := range [2][]byte{t.dir, top} {
-		if t.err == nil {
-			_, t.err = t.out.Write(b)
+	var top, page []byte
+	for all := t.dir; len(all) > 0 && t.err == nil; {
+		part := all[:min(pageBlocks, len(all))]
+		all = all[len(part):]
+		page = appendPage(page[:0], at, part, m.Most)
+		for _, e := range part {
+			at += int64(e.n) + sumBytes
 		}
+		top = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(top, part[0].a), part[0].b)
+		top = binary.LittleEndian.AppendUint32(top, crc32.Checksum(page, castagnoli))
+		_, t.err = t.out.Write(page)
+	}
+	m.Sum = crc32.Checksum(top, castagnoli)
+	if t.err == nil {
+		_, t.err = t.out.Write(top)
 	}
 	return m, t.err
 }
+
+// page is a page of the directory: where its first block lies, then the first numbers of
+// all blocks, the second ones, the lengths, and the largest values, if it has them.
+type page struct {
+	b []byte
+	n int // blocks
+}
+
+// pageBytes is how long a page of n blocks is.
+func pageBytes(n int, most bool) int {
+	if most {
+		return 8 + 26*n
+	}
+	return 8 + 18*n
+}
+
+func appendPage(b []byte, at int64, part []dirEntry, most bool) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(at))
+	for _, e := range part {
+		b = binary.LittleEndian.AppendUint64(b, e.a)
+	}
+	for _, e := range part {
+		b = binary.LittleEndian.AppendUint64(b, e.b)
+	}
+	for _, e := range part {
+		b = binary.LittleEndian.AppendUint16(b, e.n)
+	}
+	for _, e := range part {
+		if most {
+			b = binary.LittleEndian.AppendUint64(b, e.most)
+		}
+	}
+	return b
+}
+
+func (p page) key(i int) (a, b uint64) {
+	return binary.LittleEndian.Uint64(p.b[8+8*i:]), binary.LittleEndian.Uint64(p.b[8+8*(p.n+i):])
+}
+
+// place is where a block lies, and how many bytes it has without its checksum.
+func (p page) place(i int) (at int64, n int) {
+	at = int64(binary.LittleEndian.Uint64(p.b))
+	lengths := p.b[8+16*p.n:]
+	for k := range i {
+		at += int64(binary.LittleEndian.Uint16(lengths[2*k:])) + sumBytes
+	}
+	return at, int(binary.LittleEndian.Uint16(lengths[2*i:]))
+}
+
+// most is the largest value that a column has in a block; the page has it.
+func (p page) most(i int) uint64 { return binary.LittleEndian.Uint64(p.b[8+18*p.n+8*i:]) }
 
 // table reads one. Its directory is read as it is needed.
 type table struct {
 	tableMeta
 	f      io.ReaderAt
-	top    []byte   // the list of pages; nil: not read
-	pages  [][]byte // of the directory; nil: not read
+	top    []byte // the list of pages; nil: not read
+	pages  []page // of the directory; without bytes: not read
 	cached map[int]*block
 	order  []int  // of cached, oldest first
 	room   []byte // for blocks to come
@@ -130,12 +194,16 @@ func (t *table) open() error {
 	if t.top != nil || t.Blocks == 0 {
 		return nil
 	}
-	pages := (t.Blocks + pageDir - 1) / pageDir
+	whole := t.Blocks / pageBlocks
+	end, pages := int64(whole)*int64(pageBytes(pageBlocks, t.Most)), whole
+	if rest := t.Blocks % pageBlocks; rest > 0 {
+		end, pages = end+int64(pageBytes(rest, t.Most)), pages+1
+	}
 	top := make([]byte, pages*topBytes)
-	if err := t.directory(top, t.Dir+int64(t.Blocks)*dirBytes, t.Sum); err != nil {
+	if err := t.directory(top, t.Dir+end, t.Sum); err != nil {
 		return err
 	}
-	t.top, t.pages = top, make([][]byte, pages)
+	t.top, t.pages = top, make([]page, pages)
 	return nil
 }
 
@@ -150,36 +218,26 @@ func (t *table) directory(b []byte, at int64, sum uint32) error {
 }
 
 // page returns a page of the directory. The table is open.
-func (t *table) page(i int) ([]byte, error) {
-	if t.pages[i] == nil {
-		page := make([]byte, min(t.Blocks-i*pageDir, pageDir)*dirBytes)
-		if err := t.directory(page, t.Dir+int64(i)*pageDir*dirBytes, binary.LittleEndian.Uint32(t.top[i*topBytes+16:])); err != nil {
-			return nil, err
+func (t *table) page(i int) (page, error) {
+	if t.pages[i].b == nil {
+		n := min(t.Blocks-i*pageBlocks, pageBlocks)
+		b := make([]byte, pageBytes(n, t.Most))
+		if err := t.directory(b, t.Dir+int64(i)*int64(pageBytes(pageBlocks, t.Most)), binary.LittleEndian.Uint32(t.top[i*topBytes+16:])); err != nil {
+			return page{}, err
 		}
-		t.pages[i] = page
+		t.pages[i] = page{b, n}
 	}
 	return t.pages[i], nil
 }
 
-// entry is what the directory says of a block. The table is open.
-type entry struct {
-	a, b uint64 // of its first row
-	at   int64
-	n    int
-	sum  uint32
-	most uint64 // the largest value of the extra column
-}
-
-func (t *table) entry(block int) (entry, error) {
-	page, err := t.page(block / pageDir)
-	if err != nil {
-		return entry{}, err
+// take takes n bytes of the room.
+func (t *table) take(n int) []byte {
+	if len(t.room) < n {
+		t.room = make([]byte, max(roomBytes, n))
 	}
-	e := page[block%pageDir*dirBytes:][:dirBytes]
-	return entry{
-		binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]), int64(binary.LittleEndian.Uint64(e[16:])),
-		int(binary.LittleEndian.Uint32(e[24:])), binary.LittleEndian.Uint32(e[28:]), binary.LittleEndian.Uint64(e[32:]),
-	}, nil
+	b := t.room[:n:n]
+	t.room = t.room[n:]
+	return b
 }
 
 // block returns a block, which is kept for a while.
@@ -190,7 +248,7 @@ func (t *table) block(i int) (*block, error) {
 	if err := t.open(); err != nil {
 		return nil, err
 	}
-	k, err := t.load(i, &t.room)
+	k, err := t.load(i, t.take)
 	if err != nil {
 		return nil, err
 	}
@@ -206,27 +264,24 @@ func (t *table) block(i int) (*block, error) {
 	return &k, nil
 }
 
-// load reads a block into room, of which it takes as much as it needs. The table is open.
-func (t *table) load(i int, room *[]byte) (block, error) {
-	e, err := t.entry(i)
+// load reads a block into room that it takes. The table is open.
+func (t *table) load(i int, take func(n int) []byte) (block, error) {
+	p, err := t.page(i / pageBlocks)
 	if err != nil {
 		return block{}, err
 	}
-	if e.at < 0 || e.n > maxBlock {
+	at, n := p.place(i % pageBlocks)
+	if at < 0 || n > maxBlock {
 		return block{}, errBlock
 	}
-	if len(*room) < e.n+behind {
-		*room = make([]byte, max(roomBytes, e.n+behind))
-	}
-	b := (*room)[:e.n]
-	*room = (*room)[e.n+behind:]
-	if _, err := t.f.ReadAt(b, e.at); err != nil && err != io.EOF {
+	b := take(n + max(sumBytes, behind))
+	if _, err := t.f.ReadAt(b[:n+sumBytes], at); err != nil && err != io.EOF {
 		return block{}, err
 	}
-	if crc32.Checksum(b, castagnoli) != e.sum {
+	if crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
 		return block{}, errBlock
 	}
-	return parseBlock(b, t.Cols)
+	return parseBlock(b[:n], t.Cols)
 }
 
 // at returns row i.
@@ -278,21 +333,18 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	// The last page whose first key is below, and of it the last block.
 	want := row{a, b}
 	below := func(a, b uint64) bool { return (&row{a, b}).less(&want) }
-	page := sort.Search(len(t.pages), func(i int) bool {
+	at := sort.Search(len(t.pages), func(i int) bool {
 		e := t.top[i*topBytes:]
 		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
 	}) - 1
-	if page < 0 {
+	if at < 0 {
 		return nil, 0, nil
 	}
-	dir, err := t.page(page)
+	p, err := t.page(at)
 	if err != nil {
 		return nil, 0, err
 	}
-	i := page*pageDir + sort.Search(len(dir)/dirBytes, func(i int) bool {
-		e := dir[i*dirBytes:]
-		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
-	}) - 1
+	i := at*pageBlocks + sort.Search(p.n, func(i int) bool { return !below(p.key(i)) }) - 1
 	k, err := t.block(i)
 	return k, i, err
 }
