@@ -32,8 +32,10 @@
 // for a while moves both. The other tools run in the first round only. `> 40×` is a
 // run that was stopped at the time limit. A run counts only if it ends with status 0
 // and prints what the native run printed; another is n/a with the reason below the
-// table. The last row but one is the geometric mean with the number of programs in
-// it; `> ` there says that a stopped run is in it as what it had taken.
+// table. Behind the programs is the geometric mean with the number of programs in
+// it; `> ` there says that a stopped run is in it as what it had taken. Below it is
+// that of processor time, program and tool together, of the runs that were not stopped:
+// it can be believed where other work shares the processors.
 //
 // Traced programs are given their own shared library (sqlite3 its libsqlite3) by
 // --module, since the program itself is only a command line there.

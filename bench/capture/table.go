@@ -47,15 +47,18 @@ type cell struct {
 	Seconds []float64 `json:"s,omitempty"`
 	Factors []float64 `json:"factors,omitempty"` // by the native time of the same round
 	Factor  float64   `json:"factor,omitempty"`  // their median
-	Over    bool      `json:"over,omitempty"`    // stopped at the limit: factor is a lower bound
-	Reason  string    `json:"reason,omitempty"`  // why there is no factor
+	CPU     []float64 `json:"cpu_factors,omitempty"`
+	CPUMid  float64   `json:"cpu_factor,omitempty"` // the same of processor time, program and tool together
+	Over    bool      `json:"over,omitempty"`       // stopped at the limit: factor is a lower bound
+	Reason  string    `json:"reason,omitempty"`     // why there is no factor
 }
 
 // A mean is the geometric mean of a column's factors.
 type mean struct {
 	Factor   float64 `json:"factor"`
 	Programs int     `json:"programs"`
-	Over     int     `json:"over,omitempty"` // how many of them were stopped
+	Over     int     `json:"over,omitempty"`       // how many of them were stopped
+	CPU      float64 `json:"cpu_factor,omitempty"` // of processor time, where none was
 	Goal     float64 `json:"goal,omitempty"`
 }
 
@@ -64,25 +67,28 @@ func (c *cell) add(o, native outcome) {
 	switch {
 	case errors.Is(o.err, errLimit):
 		c.Over = true
-		c.Seconds, c.Factors = nil, nil // of other rounds: not comparable
+		c.Seconds, c.Factors, c.CPU = nil, nil, nil // of other rounds: not comparable
 	case o.err != nil:
 		c.Reason = o.err.Error()
 	case o.output != native.output:
 		c.Reason = "prints something else than the native run"
 	}
 	if c.Reason != "" {
-		c.Seconds, c.Factors = nil, nil
+		c.Seconds, c.Factors, c.CPU = nil, nil, nil
 		return
 	}
 	c.Seconds = append(c.Seconds, o.seconds)
 	c.Factors = append(c.Factors, o.seconds/native.seconds)
+	if !c.Over && native.cpu > 0 {
+		c.CPU = append(c.CPU, o.cpu/native.cpu)
+	}
 }
 
 // finish computes what follows from the measurements.
 func (r *row) finish() {
 	r.NativeS = median(r.Native)
 	for _, c := range r.Cells {
-		c.Factor = median(c.Factors)
+		c.Factor, c.CPUMid = median(c.Factors), median(c.CPU)
 	}
 	if r.Stores == 0 {
 		return
@@ -105,7 +111,7 @@ func median(v []float64) float64 {
 func means(columns []column, rows []*row) map[string]mean {
 	all := map[string]mean{}
 	for _, col := range columns {
-		m, logs := mean{Goal: col.goal}, 0.0
+		m, logs, cpus, n := mean{Goal: col.goal}, 0.0, 0.0, 0
 		for _, r := range rows {
 			if c := r.Cells[col.name]; c != nil && c.Factor > 0 {
 				logs += math.Log(c.Factor)
@@ -113,7 +119,14 @@ func means(columns []column, rows []*row) map[string]mean {
 				if c.Over {
 					m.Over++
 				}
+				if c.CPUMid > 0 {
+					cpus += math.Log(c.CPUMid)
+					n++
+				}
 			}
+		}
+		if n > 0 {
+			m.CPU = math.Exp(cpus / float64(n))
 		}
 		if m.Programs > 0 {
 			m.Factor = math.Exp(logs / float64(m.Programs))
@@ -140,14 +153,20 @@ func (r *report) print(w io.Writer) {
 		line(row.cells(r.columns)...)
 	}
 	last, goals := []string{"geometric mean", "", "", "", ""}, []string{"goal", "", "", "", ""}
+	cpus := []string{"… of processor time", "", "", "", ""}
 	for _, col := range r.columns {
 		m, goal := r.Means[col.name], ""
 		if col.goal > 0 {
 			goal = "≤ " + times(col.goal)
 		}
-		last, goals = append(last, m.String()), append(goals, goal)
+		cpu := ""
+		if m.CPU > 0 {
+			cpu = times(m.CPU)
+		}
+		last, goals, cpus = append(last, m.String()), append(goals, goal), append(cpus, cpu)
 	}
 	line(last...)
+	line(cpus...)
 	line(goals...)
 	t.Flush()
 	fmt.Fprintln(w)

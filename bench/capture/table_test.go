@@ -29,17 +29,18 @@ func TestCutSummary(t *testing.T) {
 
 // TestCell: what a run that fails, differs or is stopped makes of its cell.
 func TestCell(t *testing.T) {
-	native := outcome{seconds: 2, output: [32]byte{1}}
+	native := outcome{seconds: 2, cpu: 1, output: [32]byte{1}}
 	other := outcome{seconds: 3}
 	for _, tt := range []struct {
 		name string
 		runs []outcome
 		want string
+		cpu  float64
 	}{
-		{"median", []outcome{{seconds: 8, output: native.output}, {seconds: 2, output: native.output}, {seconds: 3, output: native.output}}, "1.50×"},
-		{"stopped", []outcome{{seconds: 3, output: native.output}, {seconds: 80, err: errLimit}}, "> 40×"},
-		{"failed", []outcome{{seconds: 3, output: native.output}, {seconds: 1, err: errors.New("no")}}, "n/a"},
-		{"wrong output", []outcome{other}, "n/a"},
+		{"median", []outcome{{seconds: 8, cpu: 9, output: native.output}, {seconds: 2, cpu: 2, output: native.output}, {seconds: 3, cpu: 4, output: native.output}}, "1.50×", 4},
+		{"stopped", []outcome{{seconds: 3, cpu: 2, output: native.output}, {seconds: 80, err: errLimit}}, "> 40×", 0},
+		{"failed", []outcome{{seconds: 3, output: native.output}, {seconds: 1, err: errors.New("no")}}, "n/a", 0},
+		{"wrong output", []outcome{other}, "n/a", 0},
 	} {
 		c := &cell{}
 		for _, o := range tt.runs {
@@ -50,13 +51,16 @@ func TestCell(t *testing.T) {
 		if got := c.String(); got != tt.want {
 			t.Errorf("%s: %s, want %s (%s)", tt.name, got, tt.want, c.Reason)
 		}
+		if c.CPUMid != tt.cpu {
+			t.Errorf("%s: processor time %v, want %v", tt.name, c.CPUMid, tt.cpu)
+		}
 	}
 }
 
 func TestMeans(t *testing.T) {
 	cols := []column{{name: "a", goal: 2}, {name: "b"}}
 	rows := []*row{
-		{Cells: map[string]*cell{"a": {Factor: 2}, "b": {}}},
+		{Cells: map[string]*cell{"a": {Factor: 2, CPUMid: 3}, "b": {}}},
 		{Cells: map[string]*cell{"a": {Factor: 8, Over: true}, "b": {}}},
 		{Program: "not made"},
 	}
@@ -64,8 +68,11 @@ func TestMeans(t *testing.T) {
 	if got.String() != "> 4.00× (2)" {
 		t.Errorf("mean: %s", got)
 	}
-	if diff := cmp.Diff(mean{Factor: got.Factor, Programs: 2, Over: 1, Goal: 2}, got); diff != "" {
+	if diff := cmp.Diff(mean{Factor: got.Factor, Programs: 2, Over: 1, CPU: got.CPU, Goal: 2}, got); diff != "" {
 		t.Error(diff)
+	}
+	if s := times(got.CPU); s != "3.00×" {
+		t.Errorf("mean of processor time: %s", s)
 	}
 	if _, ok := means(cols, rows)["b"]; ok {
 		t.Error("a mean of nothing")
