@@ -222,7 +222,8 @@ func (p *printer) sliceStatement(s *SliceStatement, forward bool) {
 }
 
 // DOT draws the statements that are listed, and the ways from the criterion to
-// them, in Graphviz's language. An arrow goes from a value to what it came from.
+// them, in Graphviz's language. An arrow goes from a value to what it came from, and says
+// what that is called, or else how it depends on it.
 func (s *Slice) DOT() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "digraph slice {\n  rankdir=TB; node [shape=box, fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=9];\n")
@@ -245,8 +246,12 @@ func (s *Slice) DOT() []byte {
 		fmt.Fprintf(&b, "  n%d [label=%s%s];\n", st.ID, quoteDOT(label), style)
 	}
 	drawn := map[string]bool{}
-	edge := func(from, to int, how string) {
-		e := fmt.Sprintf("  n%d -> n%d [label=%s%s];\n", from, to, quoteDOT(how), map[string]string{"control": ", style=dashed", "address": ", style=dotted"}[how])
+	edge := func(from, to int, w SliceStep) {
+		label := w.How
+		if w.Value != "" {
+			label = w.Value
+		}
+		e := fmt.Sprintf("  n%d -> n%d [label=%s%s];\n", from, to, quoteDOT(label), map[string]string{"control": ", style=dashed", "address": ", style=dotted"}[w.How])
 		if !drawn[e] && shown[from] != "" && shown[to] != "" && from != to {
 			drawn[e] = true
 			b.WriteString(e)
@@ -258,15 +263,15 @@ func (s *Slice) DOT() []byte {
 			continue
 		}
 		at, gap := s.Statements[0].ID, false
-		for _, w := range append(st.Way[:len(st.Way):len(st.Way)], SliceStep{ID: st.ID, How: st.How}) {
+		for _, w := range append(st.Way[:len(st.Way):len(st.Way)], SliceStep{ID: st.ID, How: st.How, Value: st.Value}) {
 			if shown[w.ID] == "" {
 				gap = true
 				continue
 			}
 			if gap {
-				edge(at, w.ID, "…")
+				edge(at, w.ID, SliceStep{How: "…"})
 			} else {
-				edge(at, w.ID, w.How)
+				edge(at, w.ID, w)
 			}
 			at, gap = w.ID, false
 		}

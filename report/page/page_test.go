@@ -191,6 +191,35 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestSlice: a click on a value of a slice goes to its definition, and one on a step of a
+// way to that statement.
+func TestSlice(t *testing.T) {
+	r := told("quad.c")
+	r.CPoints[0].Suspects[0].Slice = &report.Slice{Criterion: "suspect 1", Total: 3, Statements: []report.SliceStatement{
+		{ID: 1, File: "far.c", Line: 66, Uses: []report.SliceStep{{Where: "far.c:46", How: "memory", ID: 2}}},
+		{ID: 2, File: "far.c", Line: 46, How: "memory", Value: "page#1.room", Uses: []report.SliceStep{{Where: "far.c:39", How: "memory", ID: 3}}},
+		{ID: 3, File: "far.c", Line: 39, How: "memory", Value: "header#1.cells", Way: []report.SliceStep{{Where: "far.c:46", How: "memory", Value: "page#1.room", ID: 2}}},
+	}}
+	file, _ := write(t, r)
+	p := browsertest.Open(t, file)
+	at := func(when, want string) {
+		t.Helper()
+		if got := browsertest.Eval[string](p, `document.querySelector(".slice li:target b").textContent`); got != want {
+			t.Errorf("%s: at %q, want %q", when, got, want)
+		}
+	}
+	p.Click(".slice li:nth-child(1) p:last-child a")
+	at("what the first was computed from", "far.c:46")
+	p.Click(".slice li:target p:last-child a")
+	at("what that was computed from", "far.c:39")
+	p.Click(".slice li:target .dim a:nth-of-type(2)")
+	at("a step of its way", "far.c:46")
+	if got, want := browsertest.Eval[string](p, `document.querySelector(".slice li:nth-child(3) p.dim").textContent`),
+		"the value was read from page#1.room, written by far.c:46, which was read from header#1.cells, written by this"; got != want {
+		t.Errorf("the way: %q, want %q", got, want)
+	}
+}
+
 // TestPlay: the space bar plays from the beginning to the end, where it stops.
 func TestPlay(t *testing.T) {
 	file, _ := write(t, told("quad.c"))
