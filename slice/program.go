@@ -17,8 +17,8 @@ type Program struct {
 	entries map[uint64]bool     // functions by calls that were seen
 	cuts    map[uint64]bool     // joins: pieces begin there
 
-	pieces []*Piece // by ID - 1
-	whole  map[uint32][]*Piece
+	pieces []*Piece   // by ID - 1
+	whole  [][]*Piece // by code ID
 	partly map[partKey][]*Piece
 	causes map[causeKey]*Piece
 }
@@ -37,7 +37,7 @@ func newProgram(s Source) *Program {
 	return &Program{
 		source: s, static: s.Static(), funcs: map[uint64]*cfg.Func{}, targets: map[uint64][]uint64{},
 		entries: map[uint64]bool{}, cuts: map[uint64]bool{},
-		whole: map[uint32][]*Piece{}, partly: map[partKey][]*Piece{}, causes: map[causeKey]*Piece{},
+		partly: map[partKey][]*Piece{}, causes: map[causeKey]*Piece{},
 	}
 }
 
@@ -202,8 +202,8 @@ func (p *Program) of(c *Code, from, n uint16) []*Piece {
 	whole := from == 0 && int(n) == len(c.Insts)
 	key := partKey{c.ID, from, n}
 	if whole {
-		if ps := p.whole[c.ID]; ps != nil {
-			return ps
+		if int(c.ID) < len(p.whole) && p.whole[c.ID] != nil {
+			return p.whole[c.ID]
 		}
 	} else if ps := p.partly[key]; ps != nil {
 		return ps
@@ -223,6 +223,9 @@ func (p *Program) of(c *Code, from, n uint16) []*Piece {
 		at = end
 	}
 	if whole {
+		if n := int(c.ID) + 1 - len(p.whole); n > 0 {
+			p.whole = append(p.whole, make([][]*Piece, n)...)
+		}
 		p.whole[c.ID] = ps
 	} else {
 		p.partly[key] = ps
