@@ -31,6 +31,7 @@ type Index struct {
 	loaded  []int             // their numbers, oldest first
 	known   [recentNodes]node // that were found by their numbers
 	recent  [recentNodes]node // and by an address in 16 bytes
+	times   []uint64          // room for those of the bytes that are read
 	err     error
 
 	// CallSite changes an event of the trace before it becomes an operation; nil: it

@@ -16,9 +16,8 @@ import (
 // and the checksum: a query reads the list and the pages that it needs.
 
 const (
-	pageBlocks = 128 // that a page of the directory tells of
-	topBytes   = 20  // of an entry of the list of pages: two keys, checksum
-	sumBytes   = 4   // of a block
+	topBytes = 20 // of an entry of the list of pages: two keys, checksum
+	sumBytes = 4  // of a block
 )
 
 // tableMeta is where a table lies.
@@ -59,13 +58,8 @@ type tableWriter struct {
 	err     error
 }
 
-// dirEntry is what the directory says of a block.
-type dirEntry struct {
-	a, b uint64 // of its first row
-	most uint64 // the largest value of a column
-	n    uint16 // bytes, without the checksum
-}
-
+// newTable begins a table, of which the blocks lie one behind the other: nothing else is
+// written to out until it is finished.
 func newTable(out *output, cols int) *tableWriter {
 	return &tableWriter{out: out, block: filling{cols: cols}}
 }
@@ -97,14 +91,15 @@ func (t *tableWriter) flush() {
 func (t *tableWriter) finish() (tableMeta, error) {
 	t.flush()
 	m := tableMeta{Cols: t.block.cols, Rows: t.rows, Blocks: len(t.dir), Dir: t.out.at, Most: t.mostCol > 0}
-	at := t.out.at
+	at := t.out.at // of a block: first of the first
 	for _, e := range t.dir {
 		at -= int64(e.n) + sumBytes
 	}
 	var top, page []byte
-	for all := t.dir; len(all) > 0 && t.err == nil; {
-		part := all[:min(pageBlocks, len(all))]
-		all = all[len(part):]
+	for part := range slices.Chunk(t.dir, pageBlocks) {
+		if t.err != nil {
+			break
+		}
 		page = appendPage(page[:0], at, part, m.Most)
 		for _, e := range part {
 			at += int64(e.n) + sumBytes
@@ -119,57 +114,6 @@ func (t *tableWriter) finish() (tableMeta, error) {
 	}
 	return m, t.err
 }
-
-// page is a page of the directory: where its first block lies, then the first numbers of
-// all blocks, the second ones, the lengths, and the largest values, if it has them.
-type page struct {
-	b []byte
-	n int // blocks
-}
-
-// pageBytes is how long a page of n blocks is.
-func pageBytes(n int, most bool) int {
-	if most {
-		return 8 + 26*n
-	}
-	return 8 + 18*n
-}
-
-func appendPage(b []byte, at int64, part []dirEntry, most bool) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(at))
-	for _, e := range part {
-		b = binary.LittleEndian.AppendUint64(b, e.a)
-	}
-	for _, e := range part {
-		b = binary.LittleEndian.AppendUint64(b, e.b)
-	}
-	for _, e := range part {
-		b = binary.LittleEndian.AppendUint16(b, e.n)
-	}
-	for _, e := range part {
-		if most {
-			b = binary.LittleEndian.AppendUint64(b, e.most)
-		}
-	}
-	return b
-}
-
-func (p page) key(i int) (a, b uint64) {
-	return binary.LittleEndian.Uint64(p.b[8+8*i:]), binary.LittleEndian.Uint64(p.b[8+8*(p.n+i):])
-}
-
-// place is where a block lies, and how many bytes it has without its checksum.
-func (p page) place(i int) (at int64, n int) {
-	at = int64(binary.LittleEndian.Uint64(p.b))
-	lengths := p.b[8+16*p.n:]
-	for k := range i {
-		at += int64(binary.LittleEndian.Uint16(lengths[2*k:])) + sumBytes
-	}
-	return at, int(binary.LittleEndian.Uint16(lengths[2*i:]))
-}
-
-// most is the largest value that a column has in a block; the page has it.
-func (p page) most(i int) uint64 { return binary.LittleEndian.Uint64(p.b[8+18*p.n+8*i:]) }
 
 // table reads one. Its directory is read as it is needed.
 type table struct {

@@ -35,8 +35,8 @@ func (v *view) NodeAt(addr trace.Addr) (mgpp.NodeID, bool) {
 // Read fills b. Its Newest is not older than the newest of the bytes, but it may be
 // that of bytes beside them in the same words.
 func (v *view) Read(addr trace.Addr, b *mgpp.Bytes) bool {
-	times := make([]uint64, len(b.Data))
-	return v.x.read(uint64(addr), b, v.t, times, false)
+	v.x.times = slices.Grow(v.x.times[:0], len(b.Data))[:len(b.Data)]
+	return v.x.read(uint64(addr), b, v.t, v.x.times, false)
 }
 
 // read reads from the live node at addr. times receives when each byte was stored,
