@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,8 @@ type Env struct {
 	// Site says what is wanted at an instruction; nil: nothing anywhere. plain: if it
 	// stores, the value can be recorded.
 	Site func(pc uint64, plain bool) Site
+	// Checked: the code may change unseen. Its translation looks whether it is as it was.
+	Checked bool
 }
 
 // Stop says why an int3 of a translation is there.
@@ -37,6 +40,7 @@ const (
 	StopAfter                   // it was made
 	StopRefused                 // the instruction can not be translated
 	StopSite                    // an instruction that the tracer wants to see is about to be executed
+	StopChanged                 // the block's code is not what was translated
 )
 
 // Exit is a jump to another block.
@@ -139,6 +143,7 @@ func Translate(start uint64, code []byte, id uint32, at uint64, env *Env) (*Code
 	if err != nil {
 		return nil, err
 	}
+	bl.Checked = env.Checked
 	e := &emitter{asm: asm{addr: at}, env: env, bl: bl}
 	e.code = &Code{Layout: bl.Layout, Cursor: bl.b, Why: bl.why}
 	e.state.RegB, e.state.RegT = bl.b, bl.t
@@ -159,6 +164,9 @@ func (e *emitter) emit(id uint32) error {
 	bl := e.bl
 	e.preamble()
 	e.code.Entry = e.off()
+	if bl.Checked {
+		e.check()
+	}
 	if bl.first.Stop {
 		e.trap(Trap{Stop: StopSite})
 	}
@@ -238,6 +246,53 @@ func (e *emitter) preamble() {
 	e.load(x86.RCX, slot(SaveRCX))
 	e.state = s
 	e.state.Committed = true // nothing is begun
+}
+
+// check emits a look at the block's code: a word that is not as it was leads to a stop.
+// It changes no flags: RCX is the difference of the two.
+func (e *emitter) check() {
+	bl := e.bl
+	e.m()
+	e.store(slot(SaveRAX), x86.RAX)
+	e.m()
+	e.store(slot(SaveRCX), x86.RCX)
+	e.state.A, e.state.C = true, true
+	code := bl.Code
+	for at := 0; at < len(code); {
+		n := 8
+		for n > len(code)-at {
+			n >>= 1
+		}
+		var word [8]byte
+		copy(word[:], code[at:at+n])
+		e.m()
+		e.leaRIP(x86.RCX, bl.Start+uint64(at))
+		e.m()
+		switch from := (mem{base: x86.RCX, index: x86.NoReg}); n {
+		case 1:
+			e.op(0x0fb6, false, x86.RCX, from) // movzx
+		case 2:
+			e.op(0x0fb7, false, x86.RCX, from)
+		case 4:
+			e.op(0x8b, false, x86.RCX, from)
+		default:
+			e.load(x86.RCX, from)
+		}
+		e.m()
+		e.loadImm(x86.RAX, -binary.LittleEndian.Uint64(word[:]))
+		e.m()
+		e.lea(x86.RCX, mem{base: x86.RCX, index: x86.RAX, scale: 1})
+		e.m()
+		e.bytes(0xe3, 1) // jrcxz
+		e.trap(Trap{Stop: StopChanged})
+		at += n
+	}
+	e.m()
+	e.load(x86.RAX, slot(SaveRAX))
+	e.state.A = false
+	e.m()
+	e.load(x86.RCX, slot(SaveRCX))
+	e.state.C = false
 }
 
 // begin borrows the registers and begins the record.

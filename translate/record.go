@@ -70,6 +70,7 @@ type Layout struct {
 	Gap      string   // not "": the block is one instruction, whose accesses are not known, because
 	Sites    []Site   // by instruction, as far as there are any
 	Stores   []Stored // of its sites, in order
+	Checked  bool     // it looks first whether the code is as it was
 }
 
 // Site says what is wanted at an instruction beside what is recorded of all.

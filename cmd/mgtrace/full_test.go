@@ -243,7 +243,7 @@ func TestFullRefused(t *testing.T) {
 		defer f.Close()
 		of, _ := r.Trailer()
 		end, _ := f.Trailer()
-		const why = "memory writable and executable"
+		const why = "uses the GS base"
 		whole := c.flags == nil
 		if of.Complete != whole || end.Complete != whole || strings.Contains(of.Why, why) == whole || strings.Contains(end.Why, why) == whole ||
 			strings.Contains(string(out), "partial") == whole {

@@ -31,10 +31,6 @@ func fillSyscalls(tables []byte) {
 func (e *Engine) before(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64) error {
 	switch regs.RAX {
 	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
-		const both = unix.PROT_WRITE | unix.PROT_EXEC
-		if regs.RDX&both == both {
-			return e.refuse(t, pc, "the program makes memory writable and executable, and what it writes there later is not seen (a just-in-time compiler?)")
-		}
 		t.set(translate.Prot, regs.RDX)
 		regs.RDX &^= unix.PROT_EXEC
 		return th.SetRegs(*regs)
@@ -98,17 +94,17 @@ func (e *Engine) after(th *target.Stopped, t *thread, regs *mem.Regs, pc uint64)
 			lo = regs.RAX
 		}
 		if !failed {
-			e.changed(lo, lo+pageUp(regs.RSI), prot&unix.PROT_EXEC != 0)
+			e.changed(lo, lo+pageUp(regs.RSI), prot)
 		}
 		return th.SetRegs(*regs)
 	case unix.SYS_MUNMAP:
 		if !failed {
-			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), false)
+			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), 0)
 		}
 	case unix.SYS_MREMAP:
 		if !failed {
-			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), false)
-			e.changed(regs.RAX, regs.RAX+pageUp(regs.RDX), false)
+			e.changed(regs.RDI, regs.RDI+pageUp(regs.RSI), 0)
+			e.changed(regs.RAX, regs.RAX+pageUp(regs.RDX), 0)
 		}
 	case unix.SYS_ARCH_PRCTL:
 		e.drain(t)
@@ -133,12 +129,13 @@ func (e *Engine) afterCall(th *target.Stopped, t *thread, regs *mem.Regs) {
 	}
 }
 
-// changed notes what the program did to the mappings of [lo, hi).
-func (e *Engine) changed(lo, hi uint64, exec bool) {
+// changed notes what the program did to the mappings of [lo, hi), which have this
+// protection now as it believes; 0: they are gone.
+func (e *Engine) changed(lo, hi, prot uint64) {
 	if e.space.dropExec(lo, hi) {
 		e.forget(lo, hi)
 	}
-	if exec {
-		e.space.addExec(lo, hi)
+	if prot&unix.PROT_EXEC != 0 {
+		e.space.addExec(codeRange{lo: lo, hi: hi, writable: prot&unix.PROT_WRITE != 0})
 	}
 }

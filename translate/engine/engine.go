@@ -248,15 +248,25 @@ func (e *Engine) fail(err error) {
 // tracer makes its system calls.
 func (e *Engine) takeExec(maps []mem.Map) error {
 	var reqs []target.SyscallReq
-	for _, m := range maps {
+	for i, m := range maps {
 		if !m.Exec || m.Lo >= highest || e.region(m.Lo) != nil {
 			continue
 		}
-		e.space.addExec(m.Lo, m.Hi)
+		c, prot := codeRange{lo: m.Lo, hi: m.Hi, writable: m.Write, grows: m.Path == "[stack]"}, uint64(unix.PROT_READ)
+		if c.grows {
+			c.lo -= min(c.lo, target.StackRoom)
+			if i > 0 {
+				c.lo = max(c.lo, maps[i-1].Hi)
+			}
+		}
+		if m.Write {
+			prot |= unix.PROT_WRITE
+		}
+		e.space.addExec(c)
 		if m.Path == "[vdso]" {
 			continue
 		}
-		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{m.Lo, m.Size(), unix.PROT_READ}})
+		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{m.Lo, m.Size(), prot}})
 	}
 	if err := e.proc.Syscalls(reqs); err != nil {
 		return err
@@ -348,6 +358,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 		return nil, fmt.Errorf("the room for translations near %#x is used up (%d MB)", pc, len(r.mem)>>20)
 	}
 	env := e.env(r)
+	env.Checked = e.space.writable(pc)
 	if e.rec != nil {
 		env.Site = e.rec.site
 	}

@@ -26,16 +26,23 @@ const (
 
 // space is what the engine knows of the process's address space.
 type space struct {
-	exec []mem.Map // what the program believes to be executable: ascending, apart
+	exec []codeRange // what the program believes to be executable: ascending, apart
+}
+
+// codeRange is memory that the program believes to be executable.
+type codeRange struct {
+	lo, hi   uint64
+	writable bool // and to which it may write
+	grows    bool // the stack: not all of it is mapped yet
 }
 
 func newSpace([]mem.Map) *space { return new(space) }
 
-func (s *space) addExec(lo, hi uint64) {
-	s.dropExec(lo, hi)
-	s.exec = append(s.exec, mem.Map{Lo: lo, Hi: hi})
-	slices.SortFunc(s.exec, func(a, b mem.Map) int {
-		if a.Lo < b.Lo {
+func (s *space) addExec(c codeRange) {
+	s.dropExec(c.lo, c.hi)
+	s.exec = append(s.exec, c)
+	slices.SortFunc(s.exec, func(a, b codeRange) int {
+		if a.lo < b.lo {
 			return -1
 		}
 		return 1
@@ -44,30 +51,41 @@ func (s *space) addExec(lo, hi uint64) {
 
 // dropExec is true if something of [lo, hi) was executable.
 func (s *space) dropExec(lo, hi uint64) (any bool) {
-	var out []mem.Map
-	for _, m := range s.exec {
-		if m.Hi <= lo || hi <= m.Lo {
-			out = append(out, m)
+	var out []codeRange
+	for _, c := range s.exec {
+		if c.hi <= lo || hi <= c.lo {
+			out = append(out, c)
 			continue
 		}
 		any = true
-		if m.Lo < lo {
-			out = append(out, mem.Map{Lo: m.Lo, Hi: lo})
+		below, above := c, c
+		if below.hi = lo; c.lo < lo {
+			out = append(out, below)
 		}
-		if hi < m.Hi {
-			out = append(out, mem.Map{Lo: hi, Hi: m.Hi})
+		if above.lo = hi; hi < c.hi {
+			out = append(out, above)
 		}
 	}
 	s.exec = out
 	return any
 }
 
+// writable says that the code at pc may change unseen.
+func (s *space) writable(pc uint64) bool {
+	for i := range s.exec {
+		if c := &s.exec[i]; c.lo <= pc && pc < c.hi {
+			return c.writable
+		}
+	}
+	return false
+}
+
 // execFrom is how many bytes of code there may be at pc, at most n.
 func (s *space) execFrom(pc uint64, n int) int {
 	end := pc
 	for i := range s.exec {
-		if m := &s.exec[i]; m.Lo <= end && end < m.Hi {
-			end = m.Hi
+		if c := &s.exec[i]; c.lo <= end && end < c.hi {
+			end = c.hi
 		}
 	}
 	return int(min(end-pc, uint64(n)))
@@ -86,7 +104,7 @@ func (s *space) asWanted(maps []mem.Map) (out []mem.Map) {
 	for _, m := range maps {
 		at := m.Lo
 		for _, x := range s.exec { // ascending
-			if lo, hi := max(x.Lo, at), min(x.Hi, m.Hi); lo < hi {
+			if lo, hi := max(x.lo, at), min(x.hi, m.Hi); lo < hi {
 				add(m, at, lo, m.Exec)
 				add(m, lo, hi, true)
 				at = hi
@@ -99,9 +117,16 @@ func (s *space) asWanted(maps []mem.Map) (out []mem.Map) {
 
 // withExec are the system calls that make executable what the program believes to be.
 func (s *space) withExec() (reqs []target.SyscallReq) {
-	for _, m := range s.exec {
-		if m.Hi < highest {
-			reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{m.Lo, m.Hi - m.Lo, unix.PROT_READ | unix.PROT_EXEC}})
+	for _, c := range s.exec {
+		prot, lo := uint64(unix.PROT_READ|unix.PROT_EXEC), c.lo
+		if c.writable {
+			prot |= unix.PROT_WRITE
+		}
+		if c.grows {
+			prot, lo = prot|unix.PROT_GROWSDOWN, c.hi-pageSize
+		}
+		if c.hi < highest {
+			reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{lo, c.hi - lo, prot}})
 		}
 	}
 	return reqs

@@ -377,6 +377,7 @@ func (e *Engine) where(b *block, rip uint64) (translate.Mark, bool) {
 // again translates a block once more, with the sites that it had.
 func (e *Engine) again(b *block) (*translate.Code, error) {
 	env := e.env(b.r)
+	env.Checked = b.layout.Checked
 	if l := b.layout; l.Sites != nil {
 		env.Site = func(pc uint64, _ bool) translate.Site {
 			for i := range l.Sites {

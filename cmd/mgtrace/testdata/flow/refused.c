@@ -1,7 +1,9 @@
-/* With an argument, memory becomes writable and executable in the middle. */
+/* With an argument, the GS base is set in the middle. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -14,7 +16,7 @@ int main(int argc, char **argv)
 		strcpy(kept[i], "kept");
 		kept[i][50] = i;
 		if (i == 9 && argc > 1)
-			mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			syscall(SYS_arch_prctl, ARCH_SET_GS, 0L);
 	}
 	return strcmp(kept[19], "kept");
 }
