@@ -141,8 +141,12 @@ func (l *live) attach(name string) (engine, error) {
 		}
 		return newKernelProbes(e), nil
 	}
+	table, err := l.besideSanitizer()
+	if err != nil {
+		return nil, err
+	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
-		Filter: !l.o.Capture.Everything && filterable(l.spec)})
+		Filter: !l.o.Capture.Everything && filterable(l.spec) && table})
 	if err != nil {
 		return nil, err
 	}

@@ -291,6 +291,24 @@ func testFault(t *testing.T, p program, engine, opt string) {
 	t.Errorf("the true statement (line %v) is not among the suspects:\n%s", truth, strings.Join(got, "\n"))
 }
 
+// A program with a sanitizer, which claims much of the address space, is recorded like any
+// other: it finds its fault, and is silent without.
+func TestSanitizers(t *testing.T) {
+	needCapture(t) // ThreadSanitizer leaves only the kernel's probes
+	for flag, inline := range map[string]bool{"-fsanitize=address": true, "-fsanitize=thread": false, "-fsanitize=undefined": true} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			p := program{source: "../../testdata/programs/avl.c", spec: "../../testdata/programs/avl.cons", build: []string{"gcc", flag},
+				env: []string{"ASAN_OPTIONS=detect_leaks=0"}}
+			testFault(t, p, "auto", "-O1")
+			testTwin(t, p, "auto", "-O1")
+			if r := p.run(t, "inline", p.compile(t, "-O1")); (r.status == 0) != inline || !inline && !strings.Contains(r.stderr, "use --engine ebpf") {
+				t.Errorf("in the process: status %d\n%s", r.status, r.stderr)
+			}
+		})
+	}
+}
+
 // lineAt asks binutils for the line of a suspect that the report gives by its
 // address only.
 func lineAt(t *testing.T, bin string, s report.Suspect) (file string, line int) {

@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// sanitizers are those of compilers that choose a program's addresses, by the beginning of
+// their libraries' names and by a function that these define. They end a program that has
+// memory where they expect none.
+var sanitizers = map[string]struct{ library, entry string }{
+	"AddressSanitizer": {"asan", "__asan_init"},
+	"ThreadSanitizer":  {"tsan", "__tsan_init"},
+	"MemorySanitizer":  {"msan", "__msan_init"},
+}
+
+// sanitizer returns the one that the program was built with, "" if there is none. within:
+// its library is a part of the program's own code.
+func (l *live) sanitizer() (name string, within bool) {
+	for name, s := range sanitizers {
+		for _, im := range l.symbols.images {
+			base := filepath.Base(im.Path)
+			if im.Traced && im.Obj != nil && len(im.Obj.FuncsNamed(s.entry)) > 0 {
+				return name, true
+			}
+			if strings.HasPrefix(base, "lib"+s.library+".so") || strings.HasPrefix(base, "libclang_rt."+s.library) {
+				return name, false
+			}
+		}
+	}
+	return "", false
+}
+
+// besideSanitizer says whether the engine inside the process may keep its table of stores
+// that matter: AddressSanitizer wants that range for itself. Other sanitizers leave no
+// place for the engine, and one within the program is code that must not be patched.
+func (l *live) besideSanitizer() (table bool, err error) {
+	switch name, within := l.sanitizer(); {
+	case name == "":
+		return true, nil
+	case name == "AddressSanitizer" && !within:
+		return false, nil
+	case within:
+		return false, fmt.Errorf("the program holds %s's own code, which can not be patched: use --engine ebpf, or build without -static-lib…san", name)
+	default:
+		return false, fmt.Errorf("%s lets a program have no memory where the engine puts its own: use --engine ebpf", name)
+	}
+}
