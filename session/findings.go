@@ -141,6 +141,9 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		out.Change = "missing: " + a.repair(s.Repair)
 		out.Timestamp = 0
 		out.Omission.Instead = uint64(a.hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), at))
+		if beside := a.lastOf(s.PC, s.Operation, at); beside != 0 {
+			out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(beside)
+		}
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
@@ -158,6 +161,24 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	a.reasons(s, &out, at)
 	return out
+}
+
+// maxLastOf bounds how far back lastOf looks, in changes.
+const maxLastOf = 1000
+
+// lastOf is the last change of the function of a statement, behind one change and up to
+// another: where the statement ran no more, but its function did. 0: there is none near.
+func (a *Analysis) lastOf(pc trace.Addr, behind, to mgpp.Timestamp) mgpp.Timestamp {
+	f, _, _ := a.symbols.Where(pc)
+	if behind == 0 || f.Function == "" {
+		return 0
+	}
+	for t := to; t > behind && to-t < maxLastOf; t-- {
+		if g, _, _ := a.symbols.Where(a.hist.Op(t).PC); g.Function == f.Function && g.File == f.File {
+			return t
+		}
+	}
+	return 0
 }
 
 // statement resolves a program counter with the stack of calls that it is part of, if

@@ -144,7 +144,8 @@ func (x *Index) Fault() (found Node, err error) {
 const branchWithin = 32
 
 // Branch returns the execution nearest to that of near, and in its thread, of the
-// branch that decided about the execution of n; 0: there is none, or none that is near.
+// branch that decided about the execution of n; 0: there is none, or none that is near, or
+// it is that which led to n.
 func (x *Index) Branch(n, near Node) (Node, error) {
 	var g segment
 	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
@@ -192,6 +193,9 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 		if err := search(home + away); err != nil {
 			return 0, err
 		}
+	}
+	if found == control {
+		return 0, nil
 	}
 	return found, nil
 }
