@@ -391,6 +391,18 @@ func TestFlow(t *testing.T) {
 	}
 }
 
+// TestAligned: a program may have alignment checked; the engine's records have none.
+func TestAligned(t *testing.T) {
+	path := build(t, "aligned.c")
+	for _, args := range [][]string{nil, {"not"}} {
+		c := target.Command{Path: path, Args: args}
+		want := native(t, c)
+		if got, _ := under(t, new(count), Options{}, c); got != want {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
+}
+
 // TestGap: what can not be recorded is executed, and a gap says so.
 func TestGap(t *testing.T) {
 	c := target.Command{Path: build(t, "gap.c")}

@@ -70,6 +70,12 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		}
 		return false
 	}
+	if sig == unix.SIGBUS && info.Code == busAlign && r != nil && e.own(r, regs.RIP) {
+		if err := unaligned(th, &regs); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+		return false
+	}
 	handled, ends := th.Action(sig)
 	if !synchronous && (handled || ends) && r != nil && (r.inRoutine(regs.RIP) || e.noting(r, regs.RIP)) {
 		// It is about to get the baton, or has given it away and is about to enter
@@ -128,6 +134,37 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		e.other(t, &rec)
 	}
 	return true
+}
+
+const busAlign = 1 // si_code of an access that is not aligned
+
+// own says that the instruction at rip, in a region, is none of the program's.
+func (e *Engine) own(r *region, rip uint64) bool {
+	b := r.find(rip)
+	if b == nil {
+		return true
+	}
+	m, ok := e.where(b, rip)
+	return ok && !m.Program
+}
+
+// unaligned executes an instruction of the engine's, whose records are not aligned, for a
+// program that has alignment checked.
+func unaligned(th *target.Stopped, regs *mem.Regs) error {
+	const check = 1 << 18 // AC
+	regs.EFlags &^= check
+	if err := th.SetRegs(*regs); err != nil {
+		return err
+	}
+	if err := th.Step(); err != nil {
+		return fmt.Errorf("a step at %#x: %w", regs.RIP, err)
+	}
+	now, err := th.Regs()
+	if err != nil {
+		return err
+	}
+	now.EFlags |= check
+	return th.SetRegs(now)
 }
 
 // trapped deals with an int3 of a translation.
