@@ -22,7 +22,7 @@ import (
 
 // Options of an engine; zero values stand for the defaults.
 type Options struct {
-	Buffer  int  // bytes of each of a thread's two buffers; default 2 MB, at least 64 KB
+	Buffer  int  // bytes of each of a thread's two buffers; default 4 MB, at least 64 KB
 	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
 	MaxData int  // bytes recorded of one write; default 1 MB
 	Threads int  // at most so many at once; default 2048
@@ -45,7 +45,7 @@ type Options struct {
 
 func (o *Options) fill() {
 	if o.Buffer == 0 {
-		o.Buffer = 2 << 20
+		o.Buffer = 4 << 20
 	}
 	o.Buffer = max(o.Buffer, minBuffer)
 	switch {
