@@ -9,7 +9,7 @@
 // index, and slices from the last five reads of memory by the program's own code
 // (behind them is only the end of the C library, which reads nothing of interest).
 // Side by side are the plain algorithm (4, of DrDebug's kind), which is stopped after a
-// minute (and then not tried for the run's other criteria), algorithm 5, and the index. The first two read the run's steps from a file,
-// backwards. All times are processor time of this process, and the slices of the three
-// are compared.
+// minute (and then not tried for the run's other criteria), algorithm 5, and the index.
+// The first two read the run's steps from a file, backwards. All times are processor time
+// of this process, and the slices of the three are compared.
 package main
