@@ -428,21 +428,10 @@ func (e *Engine) forget(lo, hi uint64) {
 
 // drop takes the translations of blocks away that are not wanted.
 func (e *Engine) drop(unwanted func(*block) bool) {
-	for pc, b := range e.byPC {
-		if !unwanted(b) {
-			continue
+	for _, b := range e.byPC {
+		if unwanted(b) {
+			e.discard(b)
 		}
-		delete(e.byPC, pc)
-		b.dead = true
-		for _, x := range b.in {
-			if x.from.dead {
-				continue
-			}
-			x.from.patch(x.exit, int32(x.from.exits[x.exit].Stub-(x.from.exits[x.exit].At+4)))
-			e.waiting[pc] = append(e.waiting[pc], x)
-		}
-		b.in = nil
-		e.dropTarget(b)
 	}
 	for pc, refs := range e.waiting {
 		live := refs[:0]
@@ -455,6 +444,22 @@ func (e *Engine) drop(unwanted func(*block) bool) {
 			delete(e.waiting, pc)
 		}
 	}
+}
+
+// discard takes a block's translation away. Its exits may still be waited for.
+func (e *Engine) discard(b *block) {
+	pc := b.layout.Start
+	delete(e.byPC, pc)
+	b.dead = true
+	for _, x := range b.in {
+		if x.from.dead {
+			continue
+		}
+		x.from.patch(x.exit, int32(x.from.exits[x.exit].Stub-(x.from.exits[x.exit].At+4)))
+		e.waiting[pc] = append(e.waiting[pc], x)
+	}
+	b.in = nil
+	e.dropTarget(b)
 }
 
 // addTarget makes a block be found by who computes its address.

@@ -281,7 +281,9 @@ func (e *Engine) stopped(th *target.Stopped, t *thread, regs *mem.Regs, b *block
 		return nil
 	case translate.StopChanged:
 		regs.RAX, regs.RCX = t.get(translate.SaveRAX), t.get(translate.SaveRCX)
-		e.drop(func(o *block) bool { return o == b })
+		if !b.dead { // another thread has been here
+			e.discard(b)
+		}
 		return e.enter(th, regs, b.layout.Start)
 	case translate.StopRefused:
 		return e.refuse(t, b.layout.Start, b.why)
