@@ -39,6 +39,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		}
 		s, ok := missing(in, tb, r, last, ran)
 		ok = ok && (h == nil || h.belongs(s.Operation, ran))
+		if ok && h != nil && ran != nil {
+			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran)
+		}
 		if !ok && in.looksFor(Beside) && r.neverWritten(in, last) {
 			if t, found := idle(in, r); found {
 				w := statement(in, &suspects, t)
@@ -60,6 +63,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			suspects = append(suspects, s)
 		}
 	}
+	if in.looksFor(Outdated) && in.Cells != nil {
+		suspects = outdated(in, tb, suspects, repairs)
+	}
 	return suspects
 }
 
@@ -73,7 +79,9 @@ func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect
 	switch {
 	case s.Repair == nil:
 		s.Repair = r
-		s.Evidence = append(s.Evidence, r.evidence(in))
+		e := r.evidence(in)
+		e.Fitted = in.looksFor(Outdated) && e.settles() && !s.has(Unlike) && r.fitted(in, t)
+		s.Evidence = append(s.Evidence, e)
 	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0:
 		s.also(in, r)
 	}

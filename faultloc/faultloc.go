@@ -174,8 +174,10 @@ const (
 	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
 	Idle           EvidenceKind = "idle"           // it stored what a field held already, beside one that was never written
 	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
+	Outdated       EvidenceKind = "outdated"       // it broke what a field that was right would mend, had it been stored again
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
+	Freed          EvidenceKind = "freed"          // it freed memory in the call in which the run ended
 	Stray          EvidenceKind = "stray"          // it wrote where no block is
 	Crash          EvidenceKind = "crash"          // the run ended in it
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
@@ -192,7 +194,9 @@ type Evidence struct {
 	Created int  // and how many new ones there would be; -1: not counted
 	Orphans int  // and how many nodes nothing would lead to any more
 	Hides   bool // only because a constraint would look at less
-	Flips   int  // Flip: inconsistencies that it turned from holding to broken
+	Apart   bool // Missing: nothing ran here of what usually runs next to it
+	Fitted  bool // RepairCell: the value that it stored was right at that time
+	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement: where this one should have run; Unlike: the
 	// operation that is otherwise related to it.

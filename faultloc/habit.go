@@ -264,6 +264,23 @@ func (b breach) firmer(o breach) bool {
 	return b.of > o.of
 }
 
+// apart: a statement has such as usually run next to it, and none of them ran since the
+// last healthy C-point: the program was elsewhere.
+func (h *habits) apart(t mgpp.Timestamp, ran map[string]bool) bool {
+	st, known := h.statement(t), false
+	for side := range h.near {
+		for pair := range h.near[side] {
+			if pair[0] == st && pair[1] != st && h.isUsual(side, st, pair[1]) {
+				if ran[h.names[pair[1]]] {
+					return false
+				}
+				known = true
+			}
+		}
+	}
+	return known
+}
+
 // belongs reports whether the statement of an earlier operation may be missing since the
 // last healthy C-point though no habit says so. In such calls as this one it would have
 // been seen; from calls of another function it may be if something ran here that usually

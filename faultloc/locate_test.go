@@ -222,7 +222,7 @@ var cases = []locateCase{
 		name: "missing recolouring", spec: rbSpec, before: rbTree, // a rotation to the right around a
 		fault:   "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0",
 		correct: "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0\n9: c.color = 1",
-		want:    "omitted 9, wrote 12, wrote 17, wrote 5 | wrote 16, wrote 15", evidence: Missing,
+		want:    "omitted 9, wrote 5, wrote 12, wrote 17 | wrote 16, wrote 15", evidence: Missing,
 	},
 	{
 		name: "dropped back pointer", spec: listSpecDL, before: insertions(8),
@@ -334,7 +334,7 @@ func init() {
 			name: "the way back is missing", spec: mirrorSpec, before: insertions(6),
 			fault:   "60: x = calloc dnode\n61: x.key = 97\n52: memcpy x.next n3 n4\n51: n3.prev = x",
 			correct: "60: x = calloc dnode\n61: x.key = 97\n52: memcpy x.next n3 n4\n51: n3.prev = x\n53: n4.next = x",
-			want:    "omitted 52, wrote 51, wrote 52", evidence: Mirror,
+			want:    "wrote 52, wrote 51", evidence: Outdated,
 		},
 		{
 			name: "one field twice, another never", spec: rbSpec, before: rbTree,
@@ -349,8 +349,31 @@ func init() {
 			correct: "2: g.key[2] = 8\n3: g.n = 3",
 			want:    "wrote 2, wrote 3, omitted 3", evidence: RepairCell,
 		},
+		{
+			name: "a count that nothing raises", spec: countedSpec, before: "20: l = calloc list\ncpoint",
+			fault:   "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n42: l.lowest = 5\n40: l.first = x",
+			correct: "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n42: l.lowest = 5\n40: l.first = x\n41: l.length = 1",
+			want:    "wrote 40, wrote 30", evidence: Outdated,
+		},
+		{
+			name: "right when it was stored", spec: countedSpec, before: "20: l = calloc list\ncpoint",
+			fault:   "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n40: l.first = x\n41: l.length = 1\n42: l.lowest = 5\n30: y = malloc item\n31: y.next = x\n33: y.key = 3\n41: l.length = 2\n50: l.first = y",
+			correct: "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n40: l.first = x\n41: l.length = 1\n42: l.lowest = 5\n30: y = malloc item\n31: y.next = x\n33: y.key = 3\n41: l.length = 2\n50: l.first = y\n42: l.lowest = 3",
+			want:    "wrote 50, wrote 42, wrote 33", evidence: Outdated,
+		},
 	}...)
 }
+
+// countedSpec is an ordered list that knows its length and its lowest key.
+const countedSpec = `
+struct item { struct item *next; long key; };
+struct list { struct item *first; long length; long lowest; };
+type item;
+type list;
+order: item X; X.next == NULL or X.key < X.next.key;
+length: list L; L.length == COUNT(item);
+lowest: list L; L.lowest == (L.first == NULL ? 0 : L.first.key);
+`
 
 func TestCases(t *testing.T) {
 	for _, c := range cases {

@@ -14,6 +14,7 @@ const maxOdd = 1 << 12
 //   - a free, behind which a pointer was stored that leads to where nothing ever was: it
 //     was read from what was freed
 //   - the statement in which the run ended
+//   - the last free before that, in the same call: what it freed may still have been used
 func odd(in Input, suspects []Suspect) []Suspect {
 	freed := map[trace.ThreadID]mgpp.Timestamp{}
 	accuse := func(t mgpp.Timestamp, kind EvidenceKind) {
@@ -42,6 +43,15 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 		if in.Stray != nil && in.wrote(t) && in.Stray(op) {
 			accuse(t, Stray)
+		}
+	}
+	if in.Died != 0 {
+		last := mgpp.Timestamp(0)
+		for _, death := range freed {
+			last = max(last, death)
+		}
+		if last > 0 {
+			accuse(last, Freed)
 		}
 	}
 	if in.Died != 0 && in.looksFor(Crash) {

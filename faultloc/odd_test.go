@@ -3,6 +3,7 @@ package faultloc
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"mgtrace/mgpp"
@@ -60,6 +61,50 @@ func TestOdd(t *testing.T) {
 
 // TestWithin: what a statement does in calls of one function is no habit in those of
 // another.
+// neighbours is broken by a node that is freed while others lead to it.
+const neighbours = `
+struct dnode { struct dnode *next, *prev; long key; };
+type dnode edges (next);
+next: dnode X; X.next == NULL or X.next.prev == X;
+prev: dnode X; X.prev == NULL or X.prev.next == X;
+`
+
+// TestFreedAndDied: a free in the call in which the run ended goes before the statement
+// in which it did.
+func TestFreedAndDied(t *testing.T) {
+	for program, want := range map[string]string{"80: free n2": "wrote 80 freed", "82: n2.next = NULL": "wrote 82"} {
+		w := newWorld(t, neighbours)
+		w.run(insertions(3))
+		w.run(program)
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		if got := first(Locate(in), Freed); got != want {
+			t.Errorf("%s: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestElsewhere: what a statement does in nodes like this one is missing where it would
+// have run, not where the program was at something else.
+func TestElsewhere(t *testing.T) {
+	for program, want := range map[string]string{
+		"80: free n15": "wrote 80",
+		"30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n30": "omitted 41",
+	} {
+		w := newWorld(t, neighbours)
+		w.run(insertions(30))
+		w.run(program)
+		in := w.input()
+		if got := first(Locate(in), Flip); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", program, got, want)
+		}
+		astray := newLab(in).cells()[0].astray
+		if leads := want != "wrote 80"; astray == leads {
+			t.Errorf("%s: the first candidate for a repair leads nowhere: %t", program, astray)
+		}
+	}
+}
+
 func TestWithin(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		w := newWorld(t, listSpecDL)

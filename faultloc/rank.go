@@ -122,6 +122,7 @@ const (
 	worthRepair  = 500 // wrote, or should have written, the cell that mends all
 	worthPart    = 300 // that mends some
 	worthLoose   = 100 // but cuts a node off
+	worthOld     = 80  // Outdated
 	worthHide    = 150 // an experiment that only makes a constraint look at less
 	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
 	worthSeldom  = 100
@@ -136,6 +137,7 @@ const (
 	worthIdle    = 100
 	worthGarbage = 600
 	worthStray   = 600
+	worthFreed   = 60
 	worthCrash   = 150
 	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
@@ -172,7 +174,7 @@ func (e Evidence) worth() int {
 		return e.part(worthSome)
 	case RepairCell:
 		switch {
-		case e.Orphans > 0:
+		case e.Orphans > 0, e.Fitted:
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
@@ -181,7 +183,10 @@ func (e Evidence) worth() int {
 		}
 		return e.part(worthPart)
 	case Missing:
-		if e.Of >= enough && 5*e.Often >= 4*e.Of {
+		switch {
+		case e.Apart:
+			return worthNothing
+		case e.Of >= enough && 5*e.Often >= 4*e.Of:
 			return worthOften
 		}
 		return worthSeldom
@@ -203,6 +208,11 @@ func (e Evidence) worth() int {
 			return worthNew
 		}
 		return worthUnlike
+	case Outdated:
+		if e.Flips > 0 {
+			return worthOld + worthFlip
+		}
+		return worthOld
 	case Last:
 		return worthLast
 	case Beside, Mirror:
@@ -213,6 +223,8 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Stray:
 		return worthStray
+	case Freed:
+		return worthFreed
 	case Crash:
 		return worthCrash
 	case Swapped:
@@ -225,7 +237,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted
 }
 
 // settled: some evidence against it settles the matter.
@@ -267,7 +279,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Garbage, Stray, Crash, Habit, Missing, Unlike, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Garbage, Freed, Stray, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

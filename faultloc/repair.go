@@ -30,7 +30,8 @@ const (
 // candidate is a cell that may be wrong.
 type candidate struct {
 	Cell
-	reaches int // inconsistencies that depend on it
+	reaches int  // inconsistencies that depend on it
+	astray  bool // a pointer that leads to no node
 }
 
 // repair searches for (cell, value) pairs that make inconsistencies hold and
@@ -119,10 +120,13 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 }
 
 // with is the graph at the C-point with another value in a cell.
-func (l *lab) with(c Cell, value uint64) mgpp.View {
+func (l *lab) with(c Cell, value uint64) mgpp.View { return with(l.view, c, value) }
+
+// with is a view with another value in a cell.
+func with(v mgpp.View, c Cell, value uint64) mgpp.View {
 	var data [8]byte
 	binary.LittleEndian.PutUint64(data[:], value)
-	return mgpp.With(l.view, c.Addr, data[:c.Size])
+	return mgpp.With(v, c.Addr, data[:c.Size])
 }
 
 // applies: what the repair cures holds then. A number that makes a guard false, so that
@@ -152,7 +156,8 @@ func includes(a, b []bool) bool {
 }
 
 // cells lists the fields that the inconsistencies read, in the order in which
-// they read them, each once; those that most of them read come first.
+// they read them, each once; pointers that lead nowhere come first, then those that most
+// of them read.
 func (l *lab) cells() []candidate {
 	at := map[trace.Addr]int{}
 	var out []candidate
@@ -168,11 +173,20 @@ func (l *lab) cells() []candidate {
 				out[i].reaches++
 			} else if len(out) < 4*maxRepairCells {
 				at[c.Addr] = len(out)
-				out = append(out, candidate{c, 1})
+				v, known := read(l.view, c.Addr, c.Size)
+				out = append(out, candidate{c, 1, c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int { return b.reaches - a.reaches })
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		if a.astray != b.astray {
+			if a.astray {
+				return -1
+			}
+			return 1
+		}
+		return b.reaches - a.reaches
+	})
 	return out[:min(len(out), maxRepairCells)]
 }
 
@@ -201,7 +215,7 @@ func (l *lab) movedCells(tb *contributions, have []candidate) []candidate {
 		for _, c := range l.in.Cells.Fields(o, l.view) {
 			known := slices.ContainsFunc(have, func(h candidate) bool { return h.Addr == c.Addr })
 			if c.Pointer && !known && len(out) < maxRepairCells {
-				out = append(out, candidate{c, 0})
+				out = append(out, candidate{Cell: c})
 			}
 		}
 	}

@@ -80,14 +80,19 @@ type neighbour struct {
 // profile is what is known of a statement's executions.
 type profile struct {
 	n       int
-	fields  []field
+	fields  map[field]*stored // at most maxDistinct
 	outside int
-	nulls   int // stored NULL
-	step    uint64
-	steps   bool // all counted by step
-	value   uint64
-	values  bool // all stored value
 	near    map[neighbour]*related
+}
+
+// stored is what is known of a statement's stores into one field.
+type stored struct {
+	n      int
+	nulls  int // stored NULL
+	step   uint64
+	steps  bool // all counted by step
+	value  uint64
+	values bool // all stored value
 }
 
 // related is what held with a neighbour: in n executions it was there.
@@ -231,21 +236,18 @@ func (c *comparer) write(t mgpp.Timestamp) *write {
 
 // profile learns the laws of a statement.
 func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
-	p := &profile{steps: true, values: true, near: map[neighbour]*related{}}
+	p := &profile{fields: map[field]*stored{}, near: map[neighbour]*related{}}
 	for _, t := range ops {
 		w := c.write(t)
 		if !w.ok {
 			p.outside++
-		} else if !slices.Contains(p.fields, w.field) && len(p.fields) <= maxDistinct {
-			p.fields = append(p.fields, w.field)
+		} else if f := p.fields[w.field]; f != nil {
+			f.add(w)
+		} else if len(p.fields) < maxDistinct {
+			f = &stored{steps: true, values: true}
+			p.fields[w.field] = f
+			f.add(w)
 		}
-		if w.value == 0 {
-			p.nulls++
-		}
-		d := w.value - w.was
-		p.steps = p.steps && w.ok && w.hadValue && w.hasValue && (p.n == 0 || d == p.step)
-		p.values = p.values && w.ok && w.hasValue && (p.n == 0 || w.value == p.value)
-		p.step, p.value = d, w.value
 		p.n++
 		c.around(t, func(k neighbour, mask uint8, _ mgpp.Timestamp) {
 			if r := p.near[k]; r != nil {
@@ -257,6 +259,18 @@ func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
 		})
 	}
 	return p
+}
+
+// add learns from one store into the field.
+func (f *stored) add(w *write) {
+	if w.value == 0 {
+		f.nulls++
+	}
+	d := w.value - w.was
+	f.steps = f.steps && w.hadValue && w.hasValue && (f.n == 0 || d == f.step)
+	f.values = f.values && w.hasValue && (f.n == 0 || w.value == f.value)
+	f.step, f.value = d, w.value
+	f.n++
 }
 
 // around calls f for the statements that ran near t, each side's nearest execution of
@@ -317,19 +331,23 @@ func (c *comparer) relate(w *write, t mgpp.Timestamp) uint8 {
 func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	w := c.write(t)
 	b := broken{t: t, of: p.n}
+	f := p.fields[w.field]
 	switch {
 	case !w.ok && p.outside == 0:
 		b.law = LawOutside
-	case !w.ok:
-	case p.outside == 0 && len(p.fields) <= maxFields && !slices.Contains(p.fields, w.field):
+	case !w.ok || len(p.fields) > maxFields:
+	case f == nil && p.outside == 0:
 		b.law = LawField
-	case !w.hasValue || len(p.fields) > maxFields:
-	case w.cell.Pointer && (p.nulls == 0 && w.value == 0 || p.nulls == p.n && w.value != 0):
+	case f == nil || f.n < minLike || !w.hasValue:
+	case w.cell.Pointer && (f.nulls == 0 && w.value == 0 || f.nulls == f.n && w.value != 0):
 		b.law = LawNull
-	case !w.cell.Pointer && p.values && w.value != p.value:
+	case !w.cell.Pointer && f.values && w.value != f.value:
 		b.law = LawSame
-	case !w.cell.Pointer && p.steps && !p.values && w.hadValue && w.value-w.was != p.step:
+	case !w.cell.Pointer && f.steps && !f.values && w.hadValue && w.value-w.was != f.step:
 		b.law = LawStep
+	}
+	if f != nil {
+		b.of = f.n
 	}
 	return b, b.law != ""
 }

@@ -99,6 +99,8 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.RepairCell:
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
+		case faultloc.Outdated:
+			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it, %s would be gone and nothing else would break.", a.repair(s.Repair), ofAll(best.Cured, best.Of))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
@@ -106,6 +108,8 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return fmt.Sprintf("This change broke %s that held before.", count(best.Flips, "constraint instance", "constraint instances"))
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
+		case faultloc.Freed:
+			return "It freed memory in the call in which the program died: what it freed may still have been used."
 		case faultloc.Stray:
 			return "It wrote near a block, to memory that belongs to none."
 		case faultloc.Swapped:
@@ -223,11 +227,17 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		if e.More {
 			with = " and other fields that it wrote"
 		}
-		return fmt.Sprintf("setting %s%s would mend %s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e))
+		right := ""
+		if e.Fitted {
+			right = "; but what it stored was right at that time"
+		}
+		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), right)
 	case faultloc.Habit:
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.symbols.Place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
 		return a.unlike(&e)
+	case faultloc.Outdated:
+		return fmt.Sprintf("with %s stored beside it, %s would be gone and nothing else would break: it was right before", a.repair(s.Repair), ofAll(e.Cured, e.Of))
 	case faultloc.Last:
 		return "it was the last to write to the node"
 	case faultloc.Flip:
@@ -241,6 +251,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it stored a pointer of which the way back is missing"
 	case faultloc.Garbage:
 		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"
+	case faultloc.Freed:
+		return "it freed memory in the call in which the program died"
 	case faultloc.Stray:
 		return "it wrote to memory that belongs to no block"
 	case faultloc.Crash:

@@ -1,0 +1,151 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// outdated accuses what made a value wrong that was right when it was stored. Where one
+// field would mend all, and what is broken now held by its value then, its statement did well: the
+// field should have been stored again, beside the change that broke the constraints.
+func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
+	for i := range repairs {
+		r := &repairs[i]
+		if !r.evidence(in).settles() {
+			continue
+		}
+		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+		if !r.fitted(in, last) || last > in.Healthy && strange(in, suspects, last) {
+			continue
+		}
+		t := r.broke(in, tb, max(last, in.Healthy))
+		if t == 0 {
+			continue
+		}
+		e := Evidence{Kind: Outdated, Cured: r.Cured, Of: len(in.Found)}
+		if link := in.linking(t); link != t {
+			t, e.Flips = link, 1
+		}
+		known := len(suspects)
+		s := statement(in, &suspects, t)
+		if known < len(suspects) {
+			s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
+		}
+		if s.Repair == nil {
+			s.Repair = r
+		}
+		s.Evidence = append(s.Evidence, e)
+		return slices.DeleteFunc(suspects, func(o Suspect) bool { // what would be missing elsewhere is this
+			return o.Kind == Omitted && o.Repair == r && (o.has(Mirror) || o.has(Last))
+		})
+	}
+	return suspects
+}
+
+// strange: an operation's statement did what it never did before.
+func strange(in Input, suspects []Suspect, t mgpp.Timestamp) bool {
+	st := in.Statement(in.History.Op(t).PC)
+	return slices.ContainsFunc(suspects, func(s Suspect) bool {
+		return s.Kind == Wrote && s.has(Unlike) && in.Statement(s.PC) == st
+	})
+}
+
+// fitted: the value of the repair's cell was right when operation last stored it, or at
+// the last healthy C-point. What is broken now held then, and would not have held with
+// the value that mends it now.
+func (r *Repair) fitted(in Input, last mgpp.Timestamp) bool {
+	at := max(last, in.Healthy)
+	if in.Cells.Object(r.Cell.Obj).Birth > at || last > in.Healthy && !in.changed(last) {
+		return false // what is stored again is meant
+	}
+	view := in.Model.View(at)
+	if r.Target != 0 && in.Cells.Object(r.Target).Birth > at { // it could not be stored then
+		return last <= in.Healthy
+	}
+	other := with(view, r.Cell, r.Value)
+	needed := false
+	for i, inc := range in.Found {
+		if !r.cured[i] {
+			continue
+		}
+		if in.Model.Eval(inc.Instance, view).Verdict == eval.Broken || in.stopped() {
+			return false
+		}
+		needed = needed || in.Model.Eval(inc.Instance, other).Verdict == eval.Broken
+	}
+	return needed
+}
+
+// broke is the first operation since then that broke for good what the repair cures.
+func (r *Repair) broke(in Input, tb *contributions, since mgpp.Timestamp) (first mgpp.Timestamp) {
+	cures := map[eval.Instance]bool{}
+	for _, i := range r.mended(in) {
+		cures[i] = true
+	}
+	for t, c := range tb.byOp {
+		if t <= since || first != 0 && t > first || !in.attributed(t) || !r.concerned(in, t) {
+			continue
+		}
+		for i := range c.flipped {
+			if f := &c.flipped[i]; f.lasting && cures[f.instance] {
+				first = t
+			}
+		}
+	}
+	return first
+}
+
+// concerned: an operation wrote to the node of a pointer that would mend all, or to the one
+// that it should lead to, or stored or overwrote a pointer to one of these.
+func (r *Repair) concerned(in Input, t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	if !r.Cell.Pointer || op.Kind != mgpp.OpStore {
+		return true
+	}
+	theirs := func(addr trace.Addr, at mgpp.Timestamp) bool {
+		o := in.Cells.At(addr, in.Model.View(at))
+		return o != 0 && (o == r.Cell.Obj || o == r.Target)
+	}
+	if theirs(op.Addr, t) {
+		return true
+	}
+	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
+		if v, ok := read(in.Model.View(at), op.Addr, 8); ok && op.Size == 8 && theirs(trace.Addr(v), at) {
+			return true
+		}
+	}
+	return false
+}
+
+// linking is where a node becomes part of a structure, for its birth, or no longer is, for
+// its death: the store that first leads to it, or the last that ceases to. For another
+// operation, or without such a store, it is the operation itself.
+func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
+	op := in.History.Op(t)
+	leads := func(at, by mgpp.Timestamp) bool {
+		o := in.History.Op(by)
+		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.attributed(by) {
+			return false
+		}
+		v, ok := read(in.Model.View(at), o.Addr, 8)
+		return ok && v == uint64(op.Addr)
+	}
+	switch op.Kind {
+	case mgpp.OpBirth:
+		for at := t + 1; at <= in.At; at++ {
+			if leads(at, at) {
+				return at
+			}
+		}
+	case mgpp.OpDeath:
+		for at := t - 1; at > in.Healthy; at-- {
+			if leads(at-1, at) && !leads(at, at) {
+				return at
+			}
+		}
+	}
+	return t
+}
