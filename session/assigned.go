@@ -53,8 +53,11 @@ func (a *Analysis) assignStores() {
 		if op.Kind != mgpp.OpStore || op.PC == 0 || seen[op.PC] {
 			continue
 		}
-		seen[op.PC] = true
 		v := a.hist.At(t)
+		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
+			continue // out of bounds, it hits a field that is not meant
+		}
+		seen[op.PC] = true
 		x := storing{pc: op.PC}
 		for at := op.Addr; at < op.Addr+trace.Addr(op.Size); {
 			c, ok := cells.Cell(at, v)
@@ -69,6 +72,13 @@ func (a *Analysis) assignStores() {
 		stores = append(stores, x)
 	}
 	a.symbols.assign(stores)
+}
+
+// within: an address is in the object that another one is in.
+func (a *Analysis) within(base, addr trace.Addr, v mgpp.View) bool {
+	cells := locatorCells{a.graph}
+	o := cells.At(addr, v)
+	return o != 0 && cells.At(base, v) == o
 }
 
 // lastName is the name of the innermost field of a path: "next" of "link[1].next".
