@@ -214,6 +214,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	a.noLocate = true
 	log := &callLog{a: a, open: map[trace.ThreadID][]int{}}
 	a.observe = log.point
+	a.schedule.BusyToo()
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, err

@@ -29,11 +29,12 @@ type place struct {
 // of which calls one can look at it.
 type terrain struct {
 	run      *Run
-	changes  []mgpp.Timestamp // of nodes of the types, and of the globals that lead to them
-	alive    []int            // nodes alive, after each change
-	own      map[string]bool  // functions with a statement that changed it
-	stores   map[string]bool  // likewise, other than by allocating or freeing
-	births   map[string]int   // blocks by type
+	changes  []mgpp.Timestamp                    // of nodes of the types, and of the globals that lead to them
+	by       map[trace.ThreadID][]mgpp.Timestamp // changes, by the thread that made them
+	alive    []int                               // nodes alive, after each change
+	own      map[string]bool                     // functions with a statement that changed it
+	stores   map[string]bool                     // likewise, other than by allocating or freeing
+	births   map[string]int                      // blocks by type
 	places   []place
 	moments  []moment // of calls that changed the structure, by time
 	mutating []bool   // by call
@@ -41,7 +42,7 @@ type terrain struct {
 
 // survey finds out what changed the structure, and where.
 func survey(r *Run, g *graph.Graph) *terrain {
-	t := &terrain{run: r, own: map[string]bool{}, stores: map[string]bool{}, births: map[string]int{}}
+	t := &terrain{run: r, by: map[trace.ThreadID][]mgpp.Timestamp{}, own: map[string]bool{}, stores: map[string]bool{}, births: map[string]int{}}
 	g.Advance()
 	funcs := map[trace.Addr]string{}
 	alive := 0
@@ -67,6 +68,7 @@ func survey(r *Run, g *graph.Graph) *terrain {
 			alive--
 		}
 		t.changes, t.alive = append(t.changes, at), append(t.alive, alive)
+		t.by[op.Thread] = append(t.by[op.Thread], at)
 		fn, ok := funcs[op.PC]
 		if !ok {
 			fn = r.FuncOf(op.PC)
@@ -92,8 +94,17 @@ func concerns(g *graph.Graph, id mgpp.NodeID) bool {
 }
 
 // state returns how many changes there are up to a time.
-func (t *terrain) state(at mgpp.Timestamp) int {
-	return sort.Search(len(t.changes), func(i int) bool { return t.changes[i] > at })
+func (t *terrain) state(at mgpp.Timestamp) int { return until(t.changes, at) }
+
+// changed reports whether a call changed the structure.
+func (t *terrain) changed(c *Call) bool {
+	own := t.by[c.Thread]
+	return until(own, c.Enter) < until(own, c.Leave)
+}
+
+// until returns how many of sorted times are not after one.
+func until(times []mgpp.Timestamp, at mgpp.Timestamp) int {
+	return sort.Search(len(times), func(i int) bool { return times[i] > at })
 }
 
 // boundaries lists the moments at which outermost calls begin and end that change
@@ -109,14 +120,20 @@ func (t *terrain) boundaries() {
 		}
 		t.moments = append(t.moments, moment{at, id, depth, t.state(at)})
 	}
+
 	t.mutating = make([]bool, len(t.run.Calls))
+	for i := range t.run.Calls {
+		t.mutating[i] = t.changed(&t.run.Calls[i])
+	}
+	others := t.concurrent()
 	for i, c := range t.run.Calls {
-		t.mutating[i] = t.state(c.Enter) < t.state(c.Leave)
 		if !t.mutating[i] || c.Inner {
 			continue
 		}
-		add(place{c.Func, false}, c.Enter, c.Depth)
-		if c.Left {
+		if !others.inside(c.Thread, c.Enter) {
+			add(place{c.Func, false}, c.Enter, c.Depth)
+		}
+		if c.Left && !others.inside(c.Thread, c.Leave) {
 			add(place{c.Func, true}, c.Leave, c.Depth)
 		}
 	}
@@ -145,13 +162,14 @@ const (
 // enough states: where it should be whole, before anything is known of it. A driver
 // shows it once or twice, an operation often, a helper in the middle of operations.
 func (t *terrain) quiet() []moment {
+	funcs := t.functions()
 	depths := map[int]map[int]bool{}
 	deepest := 0
 	for _, m := range t.moments {
 		if depths[m.depth] == nil {
 			depths[m.depth] = map[int]bool{}
 		}
-		if t.aliveAt(m) > 0 {
+		if f := funcs[t.places[m.place].fn]; t.aliveAt(m) > 0 && (f == nil || !f.leads() && !t.handsOn(f)) {
 			depths[m.depth][m.state] = true
 		}
 		deepest = max(deepest, m.depth)

@@ -120,6 +120,15 @@ func (t *terrain) functions() map[string]*function {
 	return out
 }
 
+// leads says that a function is called a few times and calls many times.
+func (f *function) leads() bool { return f.Calls < enoughStates && f.below > 2*f.Calls }
+
+// handsOn says that a function is called a few times, and all it does is to call
+// another: what begins a thread.
+func (t *terrain) handsOn(f *function) bool {
+	return f.Calls < enoughStates && len(f.callees) == 1 && !t.own[f.Func]
+}
+
 // driver reports whether a function only calls what changes the structure, so that
 // C-points belong to what it calls: it is called a few times and calls many times, or
 // it hands each call on to one of several. A function that is often called and makes
@@ -128,7 +137,7 @@ func (t *terrain) driver(f *function, good func(string) bool) bool {
 	switch {
 	case len(f.callees) == 0:
 		return false
-	case f.Calls < enoughStates && f.below > 2*f.Calls:
+	case f.leads(), t.handsOn(f):
 		return true
 	case t.own[f.Func] || slices.ContainsFunc(f.callees, func(c string) bool { return !good(c) }):
 		return false

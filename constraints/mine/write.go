@@ -3,6 +3,7 @@ package mine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -97,17 +98,21 @@ func (r *Result) writePoints(b *strings.Builder) {
 		b.WriteString("\n# No function was found that changed the structure and left it whole: it is checked\n# at the end of the program alone. Name more: cpoint NAME; or cpoint FILE:LINE;\n")
 	}
 	for _, c := range r.CPoints {
-		switch {
-		case !c.Chosen:
+		if !c.Chosen {
 			continue
-		case c.Entry && c.Exit:
-			fmt.Fprintf(b, "cpoint %s;", c.Func)
-		case c.Exit:
-			fmt.Fprintf(b, "cpoint %s:exit;", c.Func)
-		default:
-			fmt.Fprintf(b, "cpoint %s:entry;", c.Func)
 		}
-		fmt.Fprintf(b, "  # %s\n", plural(c.Calls, "call", "calls"))
+		where := c.Func
+		switch {
+		case c.Entry && c.Exit:
+		case c.Exit:
+			where += ":exit"
+		default:
+			where += ":entry"
+		}
+		if strings.Contains(where, "#") { // else a comment begins there: {lambda()#1}
+			where = strconv.Quote(where)
+		}
+		fmt.Fprintf(b, "cpoint %s;  # %s\n", where, plural(c.Calls, "call", "calls"))
 	}
 	if !r.End {
 		b.WriteString("no cpoint end;  # it is not whole then\n")
