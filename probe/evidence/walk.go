@@ -294,6 +294,10 @@ func (w *walk) atReturn(p *path) {
 		return
 	}
 	result := w.file.ReturnType(w.fn.Addr)
+	if result != nil && result.Kind == types.Void { // a constructor, say: it is left in the register
+		w.other = true
+		return
+	}
 	t := pointee(result)
 	if t == nil && result != nil && result.Kind == types.Struct && result.Size == 8 {
 		t = pointerAt(result, 0, 0)
