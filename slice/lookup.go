@@ -264,7 +264,7 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 			end = int(n.Op())
 		}
 		for op := end - 1; op >= 0; op-- {
-			w := d.piece.Op(uint16(op)).Write
+			w := d.piece.op(uint16(op)).Write
 			if !w.Meets(&units) {
 				continue
 			}
@@ -279,11 +279,55 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 	return defs, units, err
 }
 
-// Op is the op of code that an op of the piece is; nil if a cause did it.
-func (p *Piece) Op(op uint16) *Op {
-	if p.Code == nil {
-		return nil
+// Through returns the units of registers in which an op uses what another one defined.
+func (x *Index) Through(use, def Node) (units Regs, err error) {
+	a, err := x.At(use)
+	if err != nil {
+		return units, err
 	}
+	p := a.Piece
+	if use.Step() == def.Step() {
+		return p.through(use.Op(), def.Op()), nil
+	}
+	g := &x.met
+	d := &g.steps[use.Step()-g.first]
+	for _, u := range p.ops[use.Op()].groups {
+		for i := range uint8(4) {
+			if u.mask&(1<<i) == 0 {
+				continue
+			}
+			g.each(g.ref(d.refs+uint32(u.group)), 1<<i, func(n Node) {
+				if n == def {
+					units.Add(p.groups[u.group].quad<<2 | i)
+				}
+			})
+		}
+	}
+	return units, nil
+}
+
+// through is Through for ops of a piece: what the later one reads, and the earlier one was
+// the last to write. The parts of an instruction read what was there before it.
+func (p *Piece) through(use, def uint16) (units Regs) {
+	if p.Code == nil || def >= use || p.insts[def] == p.insts[use] {
+		return units
+	}
+	units = p.op(use).Read
+	for op := use - 1; op > def; op-- {
+		if p.insts[op] != p.insts[use] {
+			w := p.op(op).Write
+			units.AndNot(&w)
+		}
+	}
+	w := p.op(def).Write
+	for k := range units {
+		units[k] &= w[k]
+	}
+	return units
+}
+
+// op is the op of code that an op of the piece is.
+func (p *Piece) op(op uint16) *Op {
 	in := p.insts[op]
 	first := op
 	for first > 0 && p.insts[first-1] == in {

@@ -270,8 +270,18 @@ func TestCounts(t *testing.T) {
 			if want := counts[static{st.Piece, st.Op}]; st.Count != want {
 				t.Errorf("seed %d: op %d of piece %d is %d times in the slice, want %d", seed, st.Op, st.Piece.ID, st.Count, want)
 			}
-			if p, whole := sl.Path(st.Nearest); !whole || uint32(len(p)) != st.Distance+1 {
+			p, whole := sl.Path(st.Nearest)
+			if !whole || uint32(len(p)) != st.Distance+1 {
 				t.Errorf("seed %d: %d ops on the path of %d steps", seed, len(p), st.Distance)
+			}
+			for i := 1; i < len(p); i++ {
+				units, err := x.Through(p[i-1].Node, p[i].Node)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if by := p[i].Kind; units.Empty() && (by == ByRegister || by == ByAddress) {
+					t.Errorf("seed %d: %d uses no register of %d", seed, p[i-1].Node, p[i].Node)
+				}
 			}
 			delete(counts, static{st.Piece, st.Op})
 		}

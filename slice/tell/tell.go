@@ -223,7 +223,10 @@ func (t *teller) way(r *row) error {
 		if err != nil {
 			return err
 		}
-		link := t.link(h, at, i, path, before)
+		link, err := t.link(h, at, i, path, before)
+		if err != nil {
+			return err
+		}
 		before = at
 		key, what := t.statement(at.Piece, at.PC(h.Node))
 		inLibrary := what.Module != ""
@@ -247,22 +250,20 @@ func (t *teller) way(r *row) error {
 }
 
 // link is the dependence between op i of a path and the one before it.
-func (t *teller) link(h slice.Hop, at slice.At, i int, path []slice.Hop, before slice.At) Link {
-	if i == 0 {
-		return Link{Kind: slice.ByControl}
+func (t *teller) link(h slice.Hop, at slice.At, i int, path []slice.Hop, before slice.At) (l Link, err error) {
+	if i == 0 || h.Kind == slice.ByControl {
+		return Link{Kind: slice.ByControl}, nil
 	}
 	use, def := slice.Node(path[i-1].Node), h.Node
 	useAt, defAt := before, at
 	if t.o.Forward {
 		use, def, useAt, defAt = def, use, defAt, useAt
 	}
-	l := Link{Kind: h.Kind, Use: useAt.PC(use), Def: defAt.PC(def), Instant: defAt.Instant}
-	if reads, writes := useAt.Piece.Op(use.Op()), defAt.Piece.Op(def.Op()); reads != nil && writes != nil {
-		for k := range l.Regs {
-			l.Regs[k] = reads.Read[k] & writes.Write[k]
-		}
+	l = Link{Kind: h.Kind, Use: useAt.PC(use), Def: defAt.PC(def), Instant: defAt.Instant}
+	if h.Kind != slice.ByMemory {
+		l.Regs, err = t.x.Through(use, def)
 	}
-	return l
+	return l, err
 }
 
 // value is what a link is about; of a branch, nothing.
