@@ -169,8 +169,9 @@ func TestLastOnDisk(t *testing.T) {
 		if res.status != 1 || len(res.report.CPoints[0].Suspects) == 0 || !strings.Contains(res.report.CPoints[0].Suspects[0].Source, "/* FAULT */") {
 			t.Errorf("killed: %v: status %d, %s", kill, res.status, res.stderr)
 		}
-		// What the first queue's nodes held is known from memory at the end only.
-		if doubted := strings.Contains(strings.Join(res.report.Notes, ";"), "not judged"); doubted != kill {
+		// What the first queue's nodes held is known from memory at the end only; what those
+		// held that pass through, only if the tracer came to read them before they were freed.
+		if doubted := strings.Contains(strings.Join(res.report.Notes, ";"), "not judged"); kill && !doubted {
 			t.Errorf("killed: %v, notes: %q", kill, res.report.Notes)
 		}
 		t.Logf("killed: %v: at most %d bytes on disk, %d events dropped", kill, most, dropped)
