@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 
 	"mgtrace/constraints/syntax"
@@ -99,7 +100,11 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 		b.Kind = BuiltinSize
 	case "COUNT":
 		if x.node == nil || !x.node.Array {
-			s.errorf(e.NamePos, "COUNT is the number of elements of an ARRAY type, and `%s` is none; COUNT(T) counts nodes", x.src)
+			more := "COUNT(T) counts nodes"
+			if x.cell != nil && x.cell.Fills != nil && x.cell.Elem != nil && x.cell.Elem.Name != "" {
+				more = fmt.Sprintf("the block of this vector is one if that is declared: ARRAY slots OF %s;", x.cell.Elem.Name)
+			}
+			s.errorf(e.NamePos, "COUNT is the number of elements of an ARRAY type, and `%s` is none; %s", x.src, more)
 			return operand{}
 		}
 		b.Kind = BuiltinCount

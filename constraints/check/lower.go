@@ -259,6 +259,12 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 	case t != nil && t.Layout == nil && !t.Array:
 		s.noLayout(t, f.Pos)
 	case t != nil:
+		for _, u := range s.spec.Types {
+			if any && u.Array && u.Name == f.Name && u.Group != t.Group {
+				s.errorf(f.Pos, "`%s` are the elements of an array, which is no part of the structure of %s yet: together %s, %s;", f.Name, t.Name, t.Name, u.Name)
+				return nil
+			}
+		}
 		s.errorf(f.Pos, "%s has no pointer field `%s` that can be an edge%s", t.Name, f.Name, didYouMeanOrList(f.Name, all))
 	default:
 		s.errorf(f.Pos, "no type has a pointer field `%s` that can be an edge%s", f.Name, didYouMeanOrList(f.Name, all))
