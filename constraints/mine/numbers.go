@@ -253,7 +253,7 @@ func globalOf(v check.Variable, nodes []*check.NodeType) (global, bool) {
 		note("::"+v.Name, v.Type)
 	case types.Struct:
 		for _, s := range v.Type.Scalars() {
-			if s.Type != nil && !strings.Contains(s.Path, "[") {
+			if s.Type != nil && !strings.Contains(s.Path, "[") && !internal(s.Path) {
 				note("::"+v.Name+"."+s.Path, s.Type)
 			}
 		}

@@ -78,7 +78,7 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 		p.links = append(p.links, &link{name: c.Name, count: c.Count, array: c.Count != 1, edge: true, typed: sameStruct(c.Elem, t.Layout), to: map[string]int{}})
 	}
 	for _, s := range t.Layout.Scalars() {
-		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") {
+		if s.Type == nil || s.VTable || strings.Contains(s.Path, "[") || internal(s.Path) {
 			continue
 		}
 		switch s.Type.Kind {
@@ -109,12 +109,23 @@ func portray(r *Run, g *graph.Graph, t *check.NodeType, times []mgpp.Timestamp) 
 	return p
 }
 
+// internal reports whether a path leads into an object of the standard library, whose
+// members have names that the language reserves for it: X.lock.__data, X.kids._M_impl.
+// An object that is the library's own has its facts all the same.
+func internal(path string) bool {
+	reserved := func(name string) bool {
+		return strings.HasPrefix(name, "__") || len(name) > 1 && name[0] == '_' && 'A' <= name[1] && name[1] <= 'Z'
+	}
+	parts := strings.Split(path, ".")
+	return !reserved(parts[0]) && slices.ContainsFunc(parts[1:], reserved)
+}
+
 // maxNesting bounds structures within structures.
 const maxNesting = 4
 
 func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 	for _, m := range t.Members {
-		if m.Type == nil || m.Name == "" {
+		if m.Type == nil || m.Name == "" || internal(path+m.Name) {
 			continue
 		}
 		switch m.Type.Kind {
