@@ -246,6 +246,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 			y.finder = finder
 			return y
 		},
+		Library: inHeaders(rec.prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			if f := rec.symbols.Frames(pc); len(f) > 0 {
 				return plainFunc(f[0].Function)
@@ -264,6 +265,15 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 func plainFunc(name string) string {
 	base, _, _ := strings.Cut(name, ".")
 	return base
+}
+
+// inHeaders returns which functions are those of headers of the system.
+func inHeaders(funcs []trace.Func) func(name string) bool {
+	set := map[string]bool{}
+	for _, f := range funcs {
+		set[f.Name] = objfile.SystemHeader(f.File)
+	}
+	return func(name string) bool { return set[name] }
 }
 
 // everyBoundary makes all recorded functions C-points.

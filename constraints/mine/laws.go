@@ -175,7 +175,7 @@ func (m *maker) pointers(s shape) {
 			c := m.add("nonnull "+l.name, l.name+" is never NULL", fmt.Sprintf("X.%s != NULL", l.name))
 			c.need = 8
 		}
-		if l.edge && l.set == 0 && l.null > 0 {
+		if l.edge && l.set == 0 && l.null > 0 && !internal(l.name) {
 			c := m.add("null "+l.name, l.name+" was always NULL", fmt.Sprintf("X.%s == NULL", l.name))
 			c.weak = true
 		}

@@ -83,6 +83,7 @@ type function struct {
 	callees []string // of calls that changed the structure, each once
 	below   int      // such calls
 	root    bool     // called by nobody that is known
+	library bool     // see Run.Library
 }
 
 // functions sums up the calls that changed the structure.
@@ -91,7 +92,7 @@ func (t *terrain) functions() map[string]*function {
 	get := func(name string) *function {
 		f := out[name]
 		if f == nil {
-			f = &function{CPoint: CPoint{Func: name}}
+			f = &function{CPoint: CPoint{Func: name}, library: t.run.Library(name)}
 			out[name] = f
 		}
 		return f
@@ -149,7 +150,7 @@ func (t *terrain) driver(f *function, good func(string) bool) bool {
 // it changes the structure itself. What only allocates or frees is none: nothing is
 // broken there.
 func (t *terrain) worth(f *function) bool {
-	if !t.stores[f.Func] && len(f.callees) == 0 {
+	if f.library || !t.stores[f.Func] && len(f.callees) == 0 {
 		return false
 	}
 	return f.Entry && f.Exit || (f.Entry || f.Exit) && t.stores[f.Func]
@@ -216,7 +217,9 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 	t.onlyOutermost(funcs)
 	var out []CPoint
 	for _, f := range list {
-		out = append(out, f.CPoint)
+		if !f.library {
+			out = append(out, f.CPoint)
+		}
 	}
 	slices.SortStableFunc(out, func(a, b CPoint) int {
 		if a.Chosen != b.Chosen {

@@ -20,6 +20,8 @@ type Run struct {
 	Calls []Call
 	// FuncOf names the function, as Calls have it, that a statement belongs to.
 	FuncOf func(pc trace.Addr) string
+	// Library says which of them lie in headers of the system: they are no C-points.
+	Library func(name string) bool
 	// Globals are the objects in static memory that were recorded.
 	Globals []check.Variable
 	// Types are the types of nodes to mine, as the program names them.
