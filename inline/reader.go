@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"mgtrace/capture"
@@ -103,7 +104,7 @@ func (r *reader) round(all bool) (over bool, err error) {
 	}
 	n := 0
 	for _, s := range r.slots {
-		k, err := r.take(s, all)
+		k, err := r.take(s, all || over)
 		if err != nil {
 			return false, err
 		}
@@ -148,7 +149,8 @@ func (r *reader) pass(wait bool) error {
 	return r.pipe.Pass()
 }
 
-// take gives what a thread has written to the merger, and returns how much.
+// take gives what a thread has written to the merger, and returns how much. all: its last
+// store is no longer to be waited for.
 func (r *reader) take(s *slot, all bool) (n int, err error) {
 	e := r.e
 	e.streams.Lock()
@@ -177,9 +179,18 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 	if !known {
 		r.merger.Start(tid, stamp, log.Range{Lo: stack[0], Hi: stack[1]})
 	}
-	for _, p := range pieces {
+	last := pieces[1].at + uint64(len(pieces[1].bytes))
+	for i, p := range pieces {
 		end := p.at + uint64(len(p.bytes))
 		for len(notes) > 0 && notes[0].at <= end {
+			if notes[0].loose() && len(notes) > 1 && notes[1].hit == nil && notes[1].at == notes[0].at {
+				notes[0], notes[1] = notes[1], notes[0]
+			}
+			if notes[0].loose() && len(notes) == 1 && notes[0].at == last && !all {
+				r.later(s, notes[0])
+				notes = nil
+				break
+			}
 			k := notes[0].at - p.at
 			if err := r.add(tid, p.bytes[:k], &notes[0]); err != nil {
 				return n, err
@@ -191,12 +202,21 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 			}
 			p.at, p.bytes, notes = notes[0].at, p.bytes[k:], notes[1:]
 		}
-		if err := r.merger.Add(tid, p.bytes, !all); err != nil {
+		// The last record may be that of the first piece, and its retraction come with the second.
+		if err := r.merger.Add(tid, p.bytes, i == 0 || !all); err != nil {
 			return n, err
 		}
 		n += len(p.bytes)
 	}
 	return n, nil
+}
+
+// later keeps a note for the next round: as if it were made now.
+func (r *reader) later(s *slot, n note) {
+	r.e.streams.Lock()
+	n.stamp = r.e.arena.stamp()
+	s.notes = slices.Insert(s.notes, 0, n)
+	r.e.streams.Unlock()
 }
 
 // extend goes on with stores at other addresses.

@@ -27,6 +27,11 @@ type note struct {
 	hit   *capture.Hit // nil: the last record before it did not execute
 }
 
+// loose: the thread ran on when this was noted (a fork, of which the child's stop
+// tells). The record before it may be that of a store which has not executed yet, and
+// is taken back behind the note.
+func (n *note) loose() bool { return n.hit != nil && n.hit.Op == capture.Fork }
+
 // position is the count at the cursor.
 func (s *slot) position() uint64 { return s.began + s.cursor() }
 
