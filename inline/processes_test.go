@@ -2,7 +2,11 @@ package inline
 
 import (
 	"testing"
+	"time"
 
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target"
 	"mgtrace/trace"
 )
 
@@ -24,6 +28,18 @@ func TestProcesses(t *testing.T) {
 			}
 		})
 	}
+	t.Run("signalled", func(t *testing.T) {
+		// Signals stop the parent in front of stores whose records are written.
+		r := run{during: func(_ *Engine, p *target.Process) {
+			for unix.Kill(p.PID(), unix.SIGURG) == nil {
+				time.Sleep(20 * time.Microsecond)
+			}
+		}}
+		r.same(t, path, "signalled")
+		if n := r.count[trace.KindFork]; n != 300 {
+			t.Errorf("%d forks", n)
+		}
+	})
 	t.Run("exec", func(t *testing.T) {
 		r := run{keep: true}
 		r.same(t, path, "exec")

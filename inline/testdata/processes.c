@@ -257,13 +257,33 @@ static void sharers(void)
 	printf("good %d\n", good);
 }
 
+/* The parent stores while its child is still to be seen. */
+static void signalled(void)
+{
+	volatile long *cells = malloc(64 * sizeof(*cells));
+	long failed = 0;
+
+	for (int i = 0; i < 300; i++) {
+		int pid = fork();
+
+		if (!pid)
+			_exit(7);
+		for (int k = 0; k < 20000; k++)
+			cells[k % 64] = k;
+		failed += ended(pid) != 7;
+	}
+	printf("failed %ld\n", failed);
+}
+
 int main(int argc, char **argv)
 {
 	const char *m = argv[1];
 
 	setvbuf(stdout, 0, _IOLBF, 0);
 	grow(&list, 3);
-	if (!strcmp(m, "forks"))
+	if (!strcmp(m, "signalled"))
+		signalled();
+	else if (!strcmp(m, "forks"))
 		forks(300);
 	else if (!strcmp(m, "threads"))
 		threads();
