@@ -490,15 +490,22 @@ func (in *Inst) IsMove(dst, src Reg) bool {
 // Operand is the memory operand of an instruction, whatever it does with it.
 type Operand struct {
 	Base, Index Reg
-	Scale       uint8
+	Scale       uint8 // 1, 2, 4, 8
+	Segment     uint8 // 0, or 'f', 'g': fs/gs base is added
+	RIPRelative bool  // Disp is relative to the next instruction
+	Addr32      bool  // 67 prefix: the address is truncated to 32 bits
 	Disp        int64
-	RIPRelative bool // Disp is relative to the next instruction
 }
 
 // Operand returns the ModRM memory operand, if there is one. An EVEX
 // displacement is not scaled.
 func (in *Inst) Operand() (Operand, bool) {
-	return Operand{in.base, in.index, in.scale, int64(in.disp), in.ripRel}, in.mem()
+	return in.operand(), in.mem()
+}
+
+func (in *Inst) operand() Operand {
+	return Operand{Base: in.base, Index: in.index, Scale: in.scale, Disp: int64(in.disp),
+		Segment: in.segment, RIPRelative: in.ripRel, Addr32: in.addr32}
 }
 
 // IsLea says that the instruction computes an address, and where to.

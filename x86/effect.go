@@ -54,11 +54,7 @@ func (e *enc) prefix() byte {
 // store makes the instruction a store of width bytes to its memory operand.
 func (in *Inst) store(width int) *Store {
 	in.Effect = EffectStore
-	in.Store = Store{
-		Base: in.base, Index: in.index, Scale: in.scale, Disp: int64(in.disp),
-		Segment: in.segment, RIPRelative: in.ripRel, Addr32: in.addr32,
-		Width: width, Value: NoReg, Lock: in.lock, Atomic: in.lock,
-	}
+	in.Store = Store{Operand: in.operand(), Width: width, Value: NoReg, Lock: in.lock, Atomic: in.lock}
 	return &in.Store
 }
 

@@ -53,13 +53,9 @@ const (
 
 // MemAccess is one access to memory: the operand, and what is done there.
 type MemAccess struct {
-	Base, Index          Reg
-	Scale                uint8
-	Segment              uint8 // 0, 'f', 'g'
-	RIPRelative          bool  // Disp is relative to the next instruction
-	Addr32               bool  // the address is truncated to 32 bits
-	Read, Write, MayKeep bool  // MayKeep: written, but all or some of the bytes may keep their values
-	Rep                  bool  // MemString
+	Operand
+	Read, Write, MayKeep bool // MayKeep: written, but all or some of the bytes may keep their values
+	Rep                  bool // MemString
 	Shape                MemShape
 	Value                Reg   // MemBit
 	Mask                 uint8 // MemMasked, MemVector: the opmask register that chooses among elements, 1 to 7; 0: none
@@ -70,7 +66,6 @@ type MemAccess struct {
 	VectorWidth          uint8 // MemVector: bytes of an index, 4 or 8
 	Count                int   // MemVector
 	Size                 int   // bytes, 0: not known before
-	Disp                 int64
 }
 
 // Effects fills e with what the instruction reads and writes. It allocates nothing.
@@ -146,8 +141,7 @@ func (d *deriver) unknown() {
 	switch {
 	case d.in.Effect == EffectStore:
 		s := &d.in.Store
-		e.Mem[0] = MemAccess{Base: s.Base, Index: s.Index, Scale: s.Scale, Segment: s.Segment, RIPRelative: s.RIPRelative,
-			Addr32: s.Addr32, Disp: s.Disp, Value: NoReg, Size: s.Width}
+		e.Mem[0] = MemAccess{Operand: s.Operand, Value: NoReg, Size: s.Width}
 	case d.in.mem():
 		e.Mem[0] = d.rm(0)
 	default:
@@ -331,7 +325,7 @@ func (d *deriver) operand(s *effectStep) {
 			d.e.Write, d.e.Kill = d.e.Write.Or(k), d.e.Kill.Or(k)
 		}
 	case 'O':
-		d.access(MemAccess{Base: NoReg, Index: NoReg, Value: NoReg, Segment: d.in.segment, Addr32: d.in.addr32, Disp: d.in.imm,
+		d.access(MemAccess{Operand: Operand{Base: NoReg, Index: NoReg, Segment: d.in.segment, Addr32: d.in.addr32, Disp: d.in.imm}, Value: NoReg,
 			Read: access == accRead, Write: access == accWrite, Size: n})
 	}
 }
@@ -507,8 +501,7 @@ func (m *MemAccess) Offset(i int, vector []byte) uint64 {
 // units of the operand with EVEX (SDM volume 2, 2.7.5).
 func (d *deriver) rm(n int) MemAccess {
 	in := d.in
-	m := MemAccess{Base: in.base, Index: in.index, Scale: in.scale, Segment: in.segment, RIPRelative: in.ripRel,
-		Addr32: in.addr32, Value: NoReg, Size: n, Disp: int64(in.disp)}
+	m := MemAccess{Operand: in.operand(), Value: NoReg, Size: n}
 	if in.base == RSP {
 		m.Disp += int64(d.up)
 	}

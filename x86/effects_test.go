@@ -40,8 +40,7 @@ func accessText(m MemAccess) string {
 	if m.MayKeep {
 		verb += "?"
 	}
-	text := fmt.Sprintf("%s %d %s", verb, m.Size, operandText(&Store{Base: m.Base, Index: m.Index, Scale: m.Scale,
-		Segment: m.Segment, RIPRelative: m.RIPRelative, Addr32: m.Addr32, Disp: m.Disp}))
+	text := fmt.Sprintf("%s %d %s", verb, m.Size, operandText(&Store{Operand: m.Operand}))
 	switch m.Shape {
 	case MemString:
 		text += " string"

@@ -289,14 +289,14 @@ func (d *deriver) push() {
 }
 
 func (d *deriver) pushBytes(n int) {
-	d.access(MemAccess{Base: RSP, Index: NoReg, Value: NoReg, Disp: -int64(n), Size: n, Write: true})
+	d.access(MemAccess{Operand: Operand{Base: RSP, Index: NoReg, Disp: -int64(n)}, Value: NoReg, Size: n, Write: true})
 	d.step(RSP, 8)
 }
 
 // pop leaves RSP moved on; the operand that follows may be RSP, or use it.
 func (d *deriver) pop() {
 	_, n := d.in.span('p' | widthLetter)
-	d.access(MemAccess{Base: RSP, Index: NoReg, Value: NoReg, Size: n, Read: true})
+	d.access(MemAccess{Operand: Operand{Base: RSP, Index: NoReg}, Value: NoReg, Size: n, Read: true})
 	switch {
 	case d.in.opmap == map1B && d.in.op&0xf8 == 0x58 && d.in.place('Z') == int(RSP), d.in.op == 0x8f && d.in.mod == 3 && d.in.place('E') == int(RSP):
 		// pop rsp: what is popped is the new value. A 16-bit one moves the rest on.
@@ -310,7 +310,7 @@ func (d *deriver) pop() {
 }
 
 func (d *deriver) ret() {
-	d.access(MemAccess{Base: RSP, Index: NoReg, Value: NoReg, Size: 8, Read: true})
+	d.access(MemAccess{Operand: Operand{Base: RSP, Index: NoReg}, Value: NoReg, Size: 8, Read: true})
 	d.step(RSP, 8)
 }
 
@@ -322,7 +322,7 @@ func (d *deriver) enter() {
 	}
 	d.general(accRead, RSP, 0, 8)
 	d.general(accRead, RBP, 0, 8)
-	d.access(MemAccess{Base: RSP, Index: NoReg, Value: NoReg, Disp: -8, Size: 8, Write: true})
+	d.access(MemAccess{Operand: Operand{Base: RSP, Index: NoReg, Disp: -8}, Value: NoReg, Size: 8, Write: true})
 	d.general(accWrite, RSP, 0, 8)
 	d.general(accWrite, RBP, 0, 8)
 }
@@ -334,7 +334,7 @@ func (d *deriver) leave() {
 		return
 	}
 	d.general(accRead, RBP, 0, 8)
-	d.access(MemAccess{Base: RBP, Index: NoReg, Value: NoReg, Size: 8, Read: true})
+	d.access(MemAccess{Operand: Operand{Base: RBP, Index: NoReg}, Value: NoReg, Size: 8, Read: true})
 	d.general(accWrite, RSP, 0, 8)
 	d.general(accWrite, RBP, 0, 8)
 }
@@ -350,8 +350,7 @@ func (d *deriver) popf() {
 func (d *deriver) str() {
 	in, rep := d.in, d.in.rep || d.in.repne
 	size := in.sizeByte()
-	source := MemAccess{Base: RSI, Index: NoReg, Value: NoReg, Segment: in.segment, Addr32: in.addr32,
-		Size: size, Shape: MemString, Rep: rep, Read: true}
+	source := MemAccess{Operand: Operand{Base: RSI, Index: NoReg, Segment: in.segment, Addr32: in.addr32}, Value: NoReg, Size: size, Shape: MemString, Rep: rep, Read: true}
 	dest := source
 	dest.Base, dest.Segment = RDI, 0
 	d.addr.Add(UnitDF)
@@ -410,7 +409,7 @@ func (d *deriver) compare(rep bool) {
 }
 
 func (d *deriver) xlat() {
-	d.access(MemAccess{Base: 3, Index: NoReg, Value: NoReg, Segment: d.in.segment, Addr32: d.in.addr32, Size: 1, Shape: MemXlat, Read: true})
+	d.access(MemAccess{Operand: Operand{Base: 3, Index: NoReg, Segment: d.in.segment, Addr32: d.in.addr32}, Value: NoReg, Size: 1, Shape: MemXlat, Read: true})
 	d.addr = d.addr.Or(GPR(RAX, 0, 1))
 	d.general(accWrite, RAX, 0, 1)
 }
@@ -526,13 +525,12 @@ func (d *deriver) movdir() {
 	m := d.rm(64)
 	m.Read = true
 	d.access(m)
-	d.access(MemAccess{Base: Reg(d.in.place('G')), Index: NoReg, Value: NoReg, Addr32: d.in.addr32, Size: 64, Write: true})
+	d.access(MemAccess{Operand: Operand{Base: Reg(d.in.place('G')), Index: NoReg, Addr32: d.in.addr32}, Value: NoReg, Size: 64, Write: true})
 }
 
 // maskmove: the bytes of the first register whose bits 7 in the second are set.
 func (d *deriver) maskmove() {
-	m := MemAccess{Base: RDI, Index: NoReg, Value: NoReg, Segment: d.in.segment, Addr32: d.in.addr32,
-		Size: 16, Shape: MemMasked, Write: true, MayKeep: true}
+	m := MemAccess{Operand: Operand{Base: RDI, Index: NoReg, Segment: d.in.segment, Addr32: d.in.addr32}, Value: NoReg, Size: 16, Shape: MemMasked, Write: true, MayKeep: true}
 	if d.in.prefix() == 0 && !d.in.vex {
 		m.Size = 8
 		d.data.Add(UnitX87)

@@ -45,25 +45,20 @@ const (
 
 // Store is what one instruction writes to memory.
 type Store struct {
-	Base, Index Reg   // operand registers
-	Scale       uint8 // 1, 2, 4, 8
-	Disp        int64
-	Segment     uint8 // 0, or 'f', 'g': fs/gs base is added
-	RIPRelative bool  // Disp is relative to the next instruction
-	Addr32      bool  // 67 prefix: the address is truncated to 32 bits
-	Width       int   // bytes
-	Shape       Shape
-	Source      Source
-	Value       Reg
-	Shift       uint8
-	Imm         uint64 // sign-extended to 64 bits; the low Width bytes are written
-	Swap        bool   // movbe: the low Width bytes of Value in reverse order
-	Rep         bool   // ShapeString with a rep prefix; without one a single element
-	RMW         bool   // reads the operand too
-	Atomic      bool   // locked, or xchg
-	Lock        bool   // has a LOCK prefix
-	Len         int    // bytes of the instruction
-	Text        string // Intel syntax, for reports; Decode leaves it empty, see Text
+	Operand
+	Width  int // bytes
+	Shape  Shape
+	Source Source
+	Value  Reg
+	Shift  uint8
+	Imm    uint64 // sign-extended to 64 bits; the low Width bytes are written
+	Swap   bool   // movbe: the low Width bytes of Value in reverse order
+	Rep    bool   // ShapeString with a rep prefix; without one a single element
+	RMW    bool   // reads the operand too
+	Atomic bool   // locked, or xchg
+	Lock   bool   // has a LOCK prefix
+	Len    int    // bytes of the instruction
+	Text   string // Intel syntax, for reports; Decode leaves it empty, see Text
 }
 
 // Absolute says that the address depends on no register: RIP-relative, or a

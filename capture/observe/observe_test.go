@@ -170,10 +170,10 @@ func TestWriters(t *testing.T) {
 }
 
 func TestStores(t *testing.T) {
-	plain := x86.Store{Base: x86.RDI, Index: x86.NoReg, Width: 4, Len: 3}
-	str := x86.Store{Base: x86.RDI, Index: x86.NoReg, Shape: x86.ShapeString, Rep: true, Width: 1, Len: 2}
-	cond := x86.Store{Base: x86.RDI, Index: x86.NoReg, Shape: x86.ShapeCond, Lock: true, Atomic: true, Width: 4, Len: 4}
-	masked := x86.Store{Base: x86.RDI, Index: x86.NoReg, Shape: x86.ShapeMasked, Width: 4, Len: 4}
+	plain := x86.Store{Operand: x86.Operand{Base: x86.RDI, Index: x86.NoReg}, Width: 4, Len: 3}
+	str := x86.Store{Operand: x86.Operand{Base: x86.RDI, Index: x86.NoReg}, Shape: x86.ShapeString, Rep: true, Width: 1, Len: 2}
+	cond := x86.Store{Operand: x86.Operand{Base: x86.RDI, Index: x86.NoReg}, Shape: x86.ShapeCond, Lock: true, Atomic: true, Width: 4, Len: 4}
+	masked := x86.Store{Operand: x86.Operand{Base: x86.RDI, Index: x86.NoReg}, Shape: x86.ShapeMasked, Width: 4, Len: 4}
 	const zero = 1 << 6
 	for _, c := range []struct {
 		name          string

@@ -17,34 +17,6 @@ const (
 	maxCompared   = 64
 )
 
-// Address is the effective address of an operand (Intel SDM volume 1, section 3.7.5)
-// of the instruction that begins at r.RIP.
-func Address(s *x86.Store, r *mem.Regs) uint64 {
-	a := uint64(s.Disp)
-	if s.RIPRelative {
-		a += r.RIP + uint64(s.Len)
-	}
-	if s.Base != x86.NoReg {
-		a += General(r, s.Base)
-	}
-	if s.Index != x86.NoReg {
-		a += General(r, s.Index) * uint64(s.Scale)
-	}
-	if s.Addr32 {
-		a = uint64(uint32(a))
-	}
-	switch s.Segment {
-	case 'f':
-		a += r.FSBase
-	case 'g':
-		a += r.GSBase
-	}
-	if s.Shape == x86.ShapeBit {
-		a += BitOffset(s.Width, General(r, s.Value))
-	}
-	return a
-}
-
 // BitOffset is what the bit number of bts, btr and btc adds to the operand's address,
 // in bytes: it is signed and may lead anywhere (Intel SDM volume 2, "BTS").
 func BitOffset(width int, bit uint64) uint64 {

@@ -78,7 +78,7 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		tails[at+0x20] = true
 		p.Funcs = append(p.Funcs, f)
 	}
-	fixed := x86.Store{Base: x86.NoReg, Index: x86.NoReg, Value: x86.NoReg}
+	fixed := x86.Store{Operand: x86.Operand{Base: x86.NoReg, Index: x86.NoReg}, Value: x86.NoReg}
 	effect := func(change func(*x86.Store)) x86.Store {
 		e := fixed
 		change(&e)

@@ -29,16 +29,16 @@ const (
 func testPlan() *probe.Plan {
 	p := &probe.Plan{Images: []*probe.Image{{Path: "prog", Traced: true, Bias: 0x400000}}}
 	for i, e := range []x86.Store{
-		sQuad:   {Base: x86.Reg(3), Disp: 8, Width: 8},
-		sLong:   {Base: x86.Reg(3), Width: 4},
-		sByte:   {Base: x86.Reg(3), Width: 1},
-		sIndex:  {Base: x86.Reg(3), Index: x86.RCX, Scale: 1, Width: 8},
-		sXchg:   {Base: x86.Reg(3), Width: 2, RMW: true, Atomic: true},
-		sCas:    {Base: x86.Reg(3), Width: 8, RMW: true, Atomic: true, Lock: true, Shape: x86.ShapeCond},
-		sVector: {Base: x86.Reg(3), Index: x86.RCX, Scale: 4, Disp: 16, Width: 32},
-		sTen:    {Base: x86.Reg(3), Width: 10},
-		sGlobal: {Base: x86.NoReg, RIPRelative: true, Disp: 0x100, Width: 4},
-		sString: {Base: x86.RDI, Width: 1, Shape: x86.ShapeString, Rep: true},
+		sQuad:   {Operand: x86.Operand{Base: x86.Reg(3), Disp: 8}, Width: 8},
+		sLong:   {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 4},
+		sByte:   {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 1},
+		sIndex:  {Operand: x86.Operand{Base: x86.Reg(3), Index: x86.RCX, Scale: 1}, Width: 8},
+		sXchg:   {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 2, RMW: true, Atomic: true},
+		sCas:    {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 8, RMW: true, Atomic: true, Lock: true, Shape: x86.ShapeCond},
+		sVector: {Operand: x86.Operand{Base: x86.Reg(3), Index: x86.RCX, Scale: 4, Disp: 16}, Width: 32},
+		sTen:    {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 10},
+		sGlobal: {Operand: x86.Operand{Base: x86.NoReg, RIPRelative: true, Disp: 0x100}, Width: 4},
+		sString: {Operand: x86.Operand{Base: x86.RDI}, Width: 1, Shape: x86.ShapeString, Rep: true},
 	} {
 		if i != sIndex && i != sVector {
 			e.Index = x86.NoReg

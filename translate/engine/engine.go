@@ -268,26 +268,22 @@ func (e *Engine) takeExec(maps []mem.Map) error {
 		}
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{m.Lo, m.Size(), prot}})
 	}
-	if err := e.proc.Syscalls(reqs); err != nil {
-		return err
-	}
-	for i := range reqs {
-		if reqs[i].Err != nil {
-			return fmt.Errorf("take PROT_EXEC from the program's code: %w", reqs[i].Err)
-		}
-	}
-	return nil
+	return e.protect(reqs, "take PROT_EXEC from the program's code")
 }
 
 // giveExec gives the program's code PROT_EXEC back.
 func (e *Engine) giveExec() error {
-	reqs := e.space.withExec()
+	return e.protect(e.space.withExec(), "give the program's code PROT_EXEC back")
+}
+
+// protect makes system calls that must all succeed; what says what they are for.
+func (e *Engine) protect(reqs []target.SyscallReq, what string) error {
 	if err := e.proc.Syscalls(reqs); err != nil {
 		return err
 	}
 	for i := range reqs {
 		if reqs[i].Err != nil {
-			return fmt.Errorf("give the program's code PROT_EXEC back: %w", reqs[i].Err)
+			return fmt.Errorf("%s: %w", what, reqs[i].Err)
 		}
 	}
 	return nil
