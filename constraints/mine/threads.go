@@ -36,6 +36,9 @@ func (c *concurrency) inside(thread trace.ThreadID, at mgpp.Timestamp) bool {
 // structure themselves, and that do not lead a whole thread. Nil: one thread alone
 // makes them.
 func (t *terrain) concurrent() *concurrency {
+	if len(t.by) < 2 {
+		return nil
+	}
 	funcs := t.functions()
 	c := &concurrency{of: map[trace.ThreadID]*spans{}}
 	within := make([]bool, len(t.run.Calls)) // such a call, or inside of one
