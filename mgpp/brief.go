@@ -41,6 +41,16 @@ func (h *History) Brief(t Timestamp) Brief {
 	return b
 }
 
+// Statement returns what an operation did, and the address of its statement, without a
+// search.
+func (h *History) Statement(t Timestamp) (OpKind, trace.Addr) {
+	if t == 0 || t > Timestamp(h.ops.n) {
+		return OpNone, 0
+	}
+	s := h.ops.site(uint32(t))
+	return s.kind, trace.Addr(s.pc)
+}
+
 // Fixed reports whether no operation made the node: a declared object, or a
 // block that was there before the history began.
 func (h *History) Fixed(id NodeID) bool {

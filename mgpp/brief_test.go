@@ -60,6 +60,9 @@ func TestBrief(t *testing.T) {
 	left, writes := 0, 0
 	for op := range h.Ops(1, h.Now()) {
 		b := h.Brief(op.Time)
+		if kind, pc := h.Statement(op.Time); kind != op.Kind || pc != op.PC {
+			t.Fatalf("operation %d: %v at %#x, by Op %v at %#x", op.Time, kind, uint64(pc), op.Kind, uint64(op.PC))
+		}
 		want := Brief{Kind: op.Kind, Origin: b.Origin}
 		switch op.Kind {
 		case OpStore, OpBulk:

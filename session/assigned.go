@@ -49,11 +49,11 @@ func (a *Analysis) assignStores() {
 	var stores []storing
 	now := a.hist.Now()
 	for t := now; t > 0 && now-t < maxAssigned; t-- {
-		op := a.hist.Op(t)
-		if op.Kind != mgpp.OpStore || op.PC == 0 || seen[op.PC] {
+		kind, pc := a.hist.Statement(t)
+		if kind != mgpp.OpStore || pc == 0 || seen[pc] {
 			continue
 		}
-		v := a.hist.At(t)
+		op, v := a.hist.Op(t), a.hist.At(t)
 		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
 			continue // out of bounds, it hits a field that is not meant
 		}

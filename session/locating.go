@@ -66,7 +66,8 @@ func threadClock() func() time.Duration {
 // ran: a statement of this line wrote between the last healthy C-point and p.
 func (a *Analysis) ran(p *point, line int) bool {
 	for t := p.healthy + 1; t <= p.time; t++ {
-		if f, _, _ := a.symbols.Where(a.hist.Op(t).PC); f.Line == line {
+		_, pc := a.hist.Statement(t)
+		if f, _, _ := a.symbols.Where(pc); f.Line == line {
 			return true
 		}
 	}
