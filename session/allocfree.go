@@ -37,13 +37,6 @@ type AllocFree struct {
 // the one that it was made of.
 func nodesPath(path string) string { return path + ".nodes" }
 
-// What stands for the allocator's name of a block that no call gave out, but that an
-// access was the first to: its stack begins behind that instruction.
-const (
-	firstAccess = "first access" // to an object that begins where the block does, or to one of unknown type
-	partAccess  = "first access to a part"
-)
-
 // withoutAllocator returns the path of the trace that is asked: path itself, or the one
 // whose blocks were found without knowing the allocator, which is made if it is not there.
 func withoutAllocator(ctx context.Context, path string, o AnalysisOptions) (string, error) {
@@ -233,9 +226,9 @@ func (i *inference) program(what *trace.Inferred) trace.Program {
 		}
 	}
 	p.Warnings = append(slices.Clone(p.Warnings), fmt.Sprintf("%s found without knowing the allocator: a block ends with its last byte that is ever used, and memory faults are not looked for",
-		count(len(i.blocks), "block was", "blocks were")))
+		report.Plural(len(i.blocks), "block was", "blocks were")))
 	if merged > 0 {
-		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("%s merged into the one in front of it", count(merged, "block was", "blocks were")))
+		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("%s merged into the one in front of it", report.Plural(merged, "block was", "blocks were")))
 	}
 	if n := len(i.feed.Graph().Suspects()); n > 0 {
 		p.Notes = append(slices.Clone(p.Notes), fmt.Sprintf("%s from a block reached another one: an overflow, or memory that was given out anew (mgtrace overflow tells more where the allocator is known)",

@@ -421,7 +421,7 @@ func (a *Analysis) implausible() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s ignored whose size can not be, the first %s bytes from %s at %s: is its size argument the right one? --alloc '%s(size=N)'",
-		count(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.symbols.Place(first.PC), first.Name)}
+		report.Plural(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.symbols.Place(first.PC), first.Name)}
 }
 
 // locationNotes says what the search found besides suspects, and what it did not do.
@@ -429,43 +429,36 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	var out []string
 	if n := len(r.Remaining); n > 0 {
 		if a.begins == nil {
-			out = append(out, fmt.Sprintf("%s present when recording began", count(n, "inconsistency was", "inconsistencies were")))
+			out = append(out, fmt.Sprintf("%s present when recording began", report.Plural(n, "inconsistency was", "inconsistencies were")))
 		} else {
-			out = append(out, fmt.Sprintf("%s there already when the history begins, %s: what broke it is older, and can not be named", count(n, "inconsistency was", "inconsistencies were"), a.begins))
+			out = append(out, fmt.Sprintf("%s there already when the history begins, %s: what broke it is older, and can not be named", report.Plural(n, "inconsistency was", "inconsistencies were"), a.begins))
 		}
 	}
 	if n := len(r.Unseen); n > 0 {
 		out = append(out, fmt.Sprintf("%s that nobody is accused of contributed: an audit found memory changed by something that mgtrace did not see, before change %s",
-			count(n, "write", "writes"), report.Thousands(uint64(r.Unseen[0]))))
+			report.Plural(n, "write", "writes"), report.Thousands(uint64(r.Unseen[0]))))
 	}
 	if n := len(r.Others); n > 0 {
 		var at []string
 		for i := range r.Others[:min(n, 5)] {
 			at = append(at, a.symbols.Place(r.Others[i].PC))
 		}
-		out = append(out, fmt.Sprintf("%s touched what is broken, and the first suspect accounts for all without them: %s", count(n, "other statement", "other statements"), strings.Join(at, ", ")))
+		out = append(out, fmt.Sprintf("%s touched what is broken, and the first suspect accounts for all without them: %s", report.Plural(n, "other statement", "other statements"), strings.Join(at, ", ")))
 	}
 	if r.Exhausted {
 		out = append(out, "the search for a single field that would mend everything was cut short")
 	}
 	if n := r.Narrowed; n != nil {
 		out = append(out, fmt.Sprintf("the structure was whole for the last time at change %s; the suspects are those of change %s, where %s",
-			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), count(n.Found, "constraint instance was broken", "constraint instances were broken")))
+			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), report.Plural(n.Found, "constraint instance was broken", "constraint instances were broken")))
 	}
 	if r.Seeds < r.Of && !r.Stopped {
 		out = append(out, fmt.Sprintf("%s of %s inconsistencies were traced back", report.Thousands(uint64(r.Seeds)), report.Thousands(uint64(r.Of))))
 	}
 	if r.Bounded {
-		out = append(out, fmt.Sprintf("the search was cut short after %s: suspects may be missing", count(r.Examined, "operation", "operations")))
+		out = append(out, fmt.Sprintf("the search was cut short after %s: suspects may be missing", report.Plural(r.Examined, "operation", "operations")))
 	}
 	return out
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return report.Thousands(uint64(n)) + " " + many
 }
 
 // blame reports a memory fault: the statement that did it is the suspect.
@@ -516,8 +509,8 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 	if f.Kind == "use after free" && f.Obj != 0 && since && f.Time-death <= maxSinceFree {
 		if n := len(a.graph.Into(f.Obj, a.hist.At(death-1), maxInto)); n > 0 {
 			first = true
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", count(n, "pointer", "pointers")))
-			s.Why = sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", count(n, "pointer", "pointers")))
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(n, "pointer", "pointers")))
+			s.Why = sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(n, "pointer", "pointers")))
 		}
 	}
 	return s, first, true
@@ -534,7 +527,7 @@ func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok
 	if f.Kind != "bounds" || o.Type == nil || o.Type.Layout == nil || uint64(o.Type.Layout.Size) <= n.Size || a.hist.Op(n.Birth).PC == 0 {
 		return s, false, false
 	}
-	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", count(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
+	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", report.Plural(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
 	s.Why = sentence(s.Evidence[0])
 	return s, true, true
 }
@@ -575,10 +568,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
 	if a.typing != nil {
-		r.Warnings = append(r.Warnings, a.typing.sizedSites()...)
-		if a.typing.before != nil {
-			r.Warnings = append(r.Warnings, a.typing.before.warnings()...)
-		}
+		r.Warnings = append(r.Warnings, a.typing.warnings()...)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)

@@ -195,7 +195,7 @@ func (a *Analysis) begunLater() {
 	if b == nil {
 		return
 	}
-	a.typing.before = newBeforeTyping(a)
+	a.typing.startWith(a.hist, b.Roots)
 	if b.Unknown != "" {
 		a.spec.MemoryFaults.NoBounds = true
 	}

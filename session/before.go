@@ -7,6 +7,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/report"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/types"
@@ -17,13 +18,17 @@ import (
 // static memory and stacks through other blocks; and if none led to any block of
 // a declared type, by size.
 type beforeTyping struct {
-	a    *Analysis
+	t    *typing
+	hist *mgpp.History
+	root []trace.Root
 	core *coreTyping // nil: not inferred yet
 	size map[*check.NodeType]int
 }
 
-func newBeforeTyping(a *Analysis) *beforeTyping {
-	return &beforeTyping{a: a, size: map[*check.NodeType]int{}}
+// startWith takes into account that the program ran before recording began: of blocks
+// that were there the roots tell the types.
+func (t *typing) startWith(hist *mgpp.History, roots []trace.Root) {
+	t.before = &beforeTyping{t: t, hist: hist, root: roots, size: map[*check.NodeType]int{}}
 }
 
 // TypeOf implements graph.Typing for such blocks.
@@ -37,9 +42,9 @@ func (b *beforeTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 
 // infer walks from the roots through the blocks as they were.
 func (b *beforeTyping) infer() {
-	hist := b.a.hist
+	hist := b.hist
 	view := hist.At(0)
-	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.a.spec, unique: map[uint64]*check.NodeType{}}
+	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.t.spec, unique: map[uint64]*check.NodeType{}}
 	b.core = t
 	w := &typeWalk{m: viewMemory{view}, blocks: map[uint64]uint64{}, seen: map[uint64]bool{}, t: t}
 	made := map[trace.Addr]bool{} // since then: the history begins later
@@ -49,11 +54,11 @@ func (b *beforeTyping) infer() {
 			made[n.Start] = len(n.Stack) > 0
 		}
 	}
-	for _, r := range b.a.prog.Before.Roots {
+	for _, r := range b.root {
 		if made[r.Addr] {
 			continue // another block than the one that was a root
 		}
-		if typ := b.a.typeNamed(r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
+		if typ := typeNamed(b.t.symbols, r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
 			w.seen[uint64(r.Addr)] = true
 			w.queue = append(w.queue, typedBlock{uint64(r.Addr), typ})
 		}
@@ -80,38 +85,20 @@ func (b *beforeTyping) bySizes(w *typeWalk) {
 	}
 }
 
-// plausible reports whether the pointers of an object lead to blocks.
-func (w *typeWalk) plausible(addr uint64, t *types.Type) bool {
-	pointers := 0
-	for _, s := range t.Scalars() {
-		if s.Type == nil || !s.Type.IsPointerTo() {
-			continue
-		}
-		v, err := mem.ReadUint64(w.m, addr+uint64(s.Offset))
-		if _, ok := w.blocks[v&^7]; err != nil || v != 0 && !ok {
-			return false
-		}
-		if v != 0 {
-			pointers++
-		}
-	}
-	return pointers > 0
-}
-
 // warnings say what was taken by size alone: never silently.
 func (b *beforeTyping) warnings() []string {
 	var out []string
-	for _, nt := range b.a.spec.Types {
+	for _, nt := range b.t.spec.Types {
 		if n := b.size[nt]; n > 0 {
-			out = append(out, fmt.Sprintf("%s that recording found were taken as %s by size alone: no typed pointer in static memory or on a stack led to any", count(n, "block", "blocks"), nt.Name))
+			out = append(out, fmt.Sprintf("%s that recording found were taken as %s by size alone: no typed pointer in static memory or on a stack led to any", report.Plural(n, "block", "blocks"), nt.Name))
 		}
 	}
 	return out
 }
 
 // typeNamed finds a type of the program by name.
-func (a *Analysis) typeNamed(name string) *types.Type {
-	for _, im := range a.symbols.images {
+func typeNamed(s *Symbols, name string) *types.Type {
+	for _, im := range s.images {
 		if !im.Traced || im.Obj == nil {
 			continue
 		}

@@ -46,7 +46,7 @@ func (a *Analysis) begin(ev *trace.Event) error {
 	if a.begins.left > 0 {
 		a.spec.MemoryFaults.NoBounds = true
 		a.warned = append(a.warned, fmt.Sprintf("%s that were there when the history begins are not known: there was no room to tell them; no write is judged by what lies beside a block, and pointers to them lead nowhere",
-			count(int(a.begins.left), "block", "blocks")))
+			report.Plural(int(a.begins.left), "block", "blocks")))
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (a *Analysis) reportBegin(r *report.Report) {
 			r.Begins.Seconds = &s
 		}
 		if n := a.doubt.dropped; n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s not judged, because fields that were written before the history begins are not known", count(n, "constraint instance was", "constraint instances were")))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s not judged, because fields that were written before the history begins are not known", report.Plural(n, "constraint instance was", "constraint instances were")))
 		}
 	}
 	if a.ceased != "" {

@@ -58,8 +58,8 @@ func lateModule(name string, o objfile.Options) (Image, error) {
 	return Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
 }
 
-// place fills in where an image is mapped, if it is.
-func (im *Image) place(maps []mem.Map) bool {
+// locate fills in where an image is mapped, if it is.
+func locate(im *Image, maps []mem.Map) bool {
 	for _, m := range maps {
 		if m.Path != im.Path {
 			continue
@@ -81,7 +81,7 @@ func (l *live) mapped() {
 	}
 	var still []Image
 	for _, im := range l.late {
-		if !im.place(maps) {
+		if !locate(&im, maps) {
 			still = append(still, im)
 			continue
 		}

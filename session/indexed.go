@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"mgtrace/capture"
 	"mgtrace/constraints/check"
@@ -14,7 +13,6 @@ import (
 	"mgtrace/probe/evidence"
 	"mgtrace/query"
 	"mgtrace/trace"
-	"mgtrace/types"
 )
 
 // From one of these on a trace gets an index: a smaller one is taken into memory as
@@ -142,34 +140,10 @@ func (k *nodeKind) evidence(s *Symbols) evidence.Evidence {
 	if k.Type == "" {
 		return e
 	}
-	if e.Type = s.typeNamed(k.Type); e.Type == nil {
+	if e.Type = s.TypeNamed(k.Type); e.Type == nil {
 		e.Why = fmt.Sprintf("the debug information of its type, %s, is not at hand", k.Type)
 	}
 	return e
-}
-
-// typeNamed finds a type of the program by its name in C, a pointer too.
-func (s *Symbols) typeNamed(name string) *types.Type {
-	if to, ok := strings.CutSuffix(name, "*"); ok {
-		t := &types.Type{Kind: types.Pointer, Size: 8}
-		if to = strings.TrimSpace(to); to != "void" {
-			t.Elem = s.typeNamed(to)
-		}
-		return t
-	}
-	for _, traced := range []bool{true, false} {
-		for _, im := range s.images {
-			if im.Obj == nil || im.Traced != traced {
-				continue
-			}
-			for _, t := range im.Obj.Universe().Lookup(name) {
-				if t.Size > 0 {
-					return t
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // indexing gives a trace to the builder of its index.
@@ -228,7 +202,7 @@ type indexedRun struct {
 }
 
 // Place implements query.Run.
-func (r *indexedRun) Place(pc trace.Addr) query.Place { return r.rec.symbols.queryPlace(pc) }
+func (r *indexedRun) Place(pc trace.Addr) query.Place { return queryPlace(r.rec.symbols, pc) }
 
 // During implements query.Run.
 func (r *indexedRun) During(t mgpp.Timestamp) string {
@@ -247,7 +221,7 @@ func (r *indexedRun) Calls(function string) query.CallLog {
 func (r *indexedRun) OnLine(file string, line int, n uint64) (mgpp.Timestamp, uint64, error) {
 	var pcs []trace.Addr
 	for pc := range r.Statements() {
-		if r.rec.symbols.onLine(pc, file, line) {
+		if onLine(r.rec.symbols, pc, file, line) {
 			pcs = append(pcs, pc)
 		}
 	}

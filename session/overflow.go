@@ -257,7 +257,7 @@ func (v *overflows) report() *report.Report {
 	r.Warnings = append(r.Warnings, v.rec.warned...)
 	if n := v.c.Gaps(); n > 0 {
 		r.Complete = false
-		r.Why = append(r.Why, count(n, "time", "times")+" instructions are missing; what was known of addresses before is not used behind them")
+		r.Why = append(r.Why, report.Plural(n, "time", "times")+" instructions are missing; what was known of addresses before is not used behind them")
 	}
 	if n := v.c.Dropped(); n > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s more faults are not listed", report.Thousands(n)))

@@ -355,7 +355,7 @@ func (r *builtRun) Stores(run *trace.Stores) error {
 }
 
 // Place implements query.Run.
-func (r *builtRun) Place(pc trace.Addr) query.Place { return r.rec.symbols.queryPlace(pc) }
+func (r *builtRun) Place(pc trace.Addr) query.Place { return queryPlace(r.rec.symbols, pc) }
 
 // During implements query.Run.
 func (r *builtRun) During(t mgpp.Timestamp) string { return r.calls.During(t) }
@@ -371,7 +371,7 @@ func (r *builtRun) Began() string { return r.rec.prog.Began }
 
 func (r *builtRun) OnLine(file string, line int, n uint64) (at mgpp.Timestamp, count uint64, err error) {
 	for t := mgpp.Timestamp(1); t <= r.hist.Now(); t++ {
-		if r.rec.symbols.onLine(r.hist.Op(t).PC, file, line) {
+		if onLine(r.rec.symbols, r.hist.Op(t).PC, file, line) {
 			if count++; n == 0 || count <= n {
 				at = t
 			}
@@ -390,13 +390,13 @@ func (r *builtRun) AtWall(ns int64) (at mgpp.Timestamp) {
 }
 
 // onLine reports whether an address is of a source line.
-func (s *Symbols) onLine(pc trace.Addr, file string, line int) bool {
+func onLine(s *Symbols, pc trace.Addr, file string, line int) bool {
 	f := s.Frames(pc)
 	return len(f) > 0 && f[0].Line == line && query.SameFile(f[0].File, file)
 }
 
 // queryPlace is where a statement stands.
-func (s *Symbols) queryPlace(pc trace.Addr) query.Place {
+func queryPlace(s *Symbols, pc trace.Addr) query.Place {
 	f, outer, source := s.Where(pc)
 	p := query.Place{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
 	p.Inlined = placesOf(outer)

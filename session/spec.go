@@ -127,19 +127,19 @@ func compiledInside(t *types.Type) bool {
 // structure look broken.
 func inlined(spec *check.Spec, p *program) error {
 	for _, m := range spec.Members {
-		if err := p.notInlined(m.Func, m.Pos); err != nil {
+		if err := notInlined(p, m.Func, m.Pos); err != nil {
 			return err
 		}
 	}
 	for _, a := range spec.Allocators {
-		if err := errors.Join(p.notInlined(a.Func, a.Pos), p.notInlined(a.Free, a.Pos)); err != nil {
+		if err := errors.Join(notInlined(p, a.Func, a.Pos), notInlined(p, a.Free, a.Pos)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *program) notInlined(name string, pos syntax.Pos) error {
+func notInlined(p *program, name string, pos syntax.Pos) error {
 	for _, f := range p.files {
 		if name == "" {
 			continue
@@ -174,7 +174,7 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 	r.Stacks = typeNames(spec)
 	r.Inside = len(spec.Reaches) > 0
 	for _, name := range o.Globals {
-		g, err := p.global(name)
+		g, err := global(p, name)
 		if err != nil {
 			return r, err
 		}
@@ -204,7 +204,7 @@ func typeNames(spec *check.Spec) []string {
 }
 
 // global finds NAME or FILE:NAME.
-func (p *program) global(name string) (probe.Global, error) {
+func global(p *program, name string) (probe.Global, error) {
 	file, bare := "", name
 	if i := strings.LastIndex(name, ":"); i > 0 && !strings.Contains(name, "::") {
 		file, bare = name[:i], name[i+1:]

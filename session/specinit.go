@@ -47,12 +47,12 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		if !slices.ContainsFunc(p.files, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
 		}
-		globals = p.leadingGlobals()
+		globals = leadingGlobals(p)
 		for _, g := range globals {
 			c.Globals = append(c.Globals, g.Name)
 		}
-		c.CPoints = append(c.CPoints, p.worthWatching(o.Types)...)
-		return p.has(o.Types)
+		c.CPoints = append(c.CPoints, worthWatching(p, o.Types)...)
+		return hasTypes(p, o.Types)
 	}
 	sum, status, held, err := record(ctx, run, launch)
 	switch {
@@ -71,8 +71,8 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	return rec.mine(ctx, globals, o)
 }
 
-// has refuses types that the program does not have.
-func (p *program) has(names []string) error {
+// hasTypes refuses types that the program does not have.
+func hasTypes(p *program, names []string) error {
 	for _, name := range names {
 		if last := cxxname.WithoutArgs(name); !plainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
 			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }, or class Tree<int>::Node", name)
@@ -101,7 +101,7 @@ func plainName(s string) bool {
 
 // leadingGlobals lists the objects in static memory that may lead to nodes: pointers
 // to structures, and structures, with a name that is theirs alone.
-func (p *program) leadingGlobals() []check.Variable {
+func leadingGlobals(p *program) []check.Variable {
 	const maxSize = 4096 // bytes; larger ones are tables, not heads
 	var out []check.Variable
 	seen := map[string]int{}
@@ -127,7 +127,7 @@ const maxWatched = 250
 // worthWatching lists the functions whose calls may be C-points: those that the
 // program's sources define. Where there are many, those that have to do with the
 // types.
-func (p *program) worthWatching(names []string) []string {
+func worthWatching(p *program, names []string) []string {
 	names = slices.Clone(names)
 	for _, name := range names {
 		for _, t := range p.LookupType(cxxname.Normal(name)) {

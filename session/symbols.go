@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
+	"mgtrace/types"
 )
 
 // Image is a mapped file with its symbols. File is nil where it could not be
@@ -162,6 +163,30 @@ func (s *Symbols) Address(pc trace.Addr) string {
 		}
 	}
 	return fmt.Sprintf("%s+%#x", name, at)
+}
+
+// TypeNamed finds a type of the program by its name in C, a pointer too.
+func (s *Symbols) TypeNamed(name string) *types.Type {
+	if to, ok := strings.CutSuffix(name, "*"); ok {
+		t := &types.Type{Kind: types.Pointer, Size: 8}
+		if to = strings.TrimSpace(to); to != "void" {
+			t.Elem = s.TypeNamed(to)
+		}
+		return t
+	}
+	for _, traced := range []bool{true, false} {
+		for _, im := range s.images {
+			if im.Obj == nil || im.Traced != traced {
+				continue
+			}
+			for _, t := range im.Obj.Universe().Lookup(name) {
+				if t.Size > 0 {
+					return t
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // short drops the directories of a source path that the user knows anyway.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -158,6 +157,13 @@ func (t *typing) held(block *types.Type) (nt *check.NodeType, offset int64) {
 
 // maxHeld bounds how deep a node lies in the library's structures.
 const maxHeld = 8
+
+// What stands for the allocator's name of a block that no call gave out, but that an
+// access was the first to: its stack begins behind that instruction.
+const (
+	firstAccess = "first access" // to an object that begins where the block does, or to one of unknown type
+	partAccess  = "first access to a part"
+)
 
 // evidence is what debug information shows of the blocks that an allocator gave out with a
 // stack. Of those that were found by what is done with them the first access tells.
@@ -343,6 +349,15 @@ func (t *typing) onlyOfSize(size uint64) *check.NodeType {
 	return found
 }
 
+// warnings say what was typed by size alone.
+func (t *typing) warnings() []string {
+	out := t.sizedSites()
+	if t.before != nil {
+		out = append(out, t.before.warnings()...)
+	}
+	return out
+}
+
 // sizedSites says which allocation sites were typed by size: never silently.
 func (t *typing) sizedSites() []string {
 	var out []string
@@ -362,10 +377,4 @@ func (t *typing) sizedSites() []string {
 	}
 	sort.Strings(out)
 	return out
-}
-
-// pathEndsWith: the file is named by a tail of its path.
-func pathEndsWith(path, tail string) bool {
-	path, tail = filepath.ToSlash(filepath.Clean(path)), filepath.ToSlash(filepath.Clean(tail))
-	return path == tail || strings.HasSuffix(path, "/"+tail)
 }

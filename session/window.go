@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mgtrace/report"
 	"mgtrace/trace"
 )
 
@@ -271,5 +272,5 @@ func (g *gate) missed() string {
 	case g.From == "":
 		return fmt.Sprintf("nothing was recorded: the program ended before the time of %s", g.Window.String())
 	}
-	return fmt.Sprintf("nothing was recorded: %s was called %s (%s)", g.From, count(int(g.calls), "time", "times"), g.Window.String())
+	return fmt.Sprintf("nothing was recorded: %s was called %s (%s)", g.From, report.Plural(int(g.calls), "time", "times"), g.Window.String())
 }

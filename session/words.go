@@ -105,7 +105,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
 			}
-			return fmt.Sprintf("This change broke %s that held before.", count(best.Flips, "constraint instance", "constraint instances"))
+			return fmt.Sprintf("This change broke %s that held before.", report.Plural(best.Flips, "constraint instance", "constraint instances"))
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
 		case faultloc.Freed:
@@ -273,7 +273,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 
 // unlike says which law of a statement one of its executions broke.
 func (a *Analysis) unlike(e *faultloc.Evidence) string {
-	before := fmt.Sprintf("in all of %s before", count(e.Of, "execution", "executions"))
+	before := fmt.Sprintf("in all of %s before", report.Plural(e.Of, "execution", "executions"))
 	other := ""
 	if e.Beside != 0 {
 		other = a.symbols.Place(a.hist.Op(e.Beside).PC)
@@ -331,7 +331,7 @@ func ofAll(n, of int) string {
 func harm(e *faultloc.Evidence) string {
 	switch {
 	case e.Created > 0:
-		return fmt.Sprintf(", but %s would break", count(e.Created, "other", "others"))
+		return fmt.Sprintf(", but %s would break", report.Plural(e.Created, "other", "others"))
 	case e.Hides:
 		return ", but only because a constraint would look at less"
 	case e.Created < 0:

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"slices"
+	"strings"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// maxAssigned is how many operations, the newest, are looked at for the statements of stores.
+const maxAssigned = 1 << 20
+
+// assignStores finds the statements of the stores of the history that the line table has
+// at a line that does not do them.
+func (a *Analysis) assignStores() {
+	cells := locatorCells{a.graph}
+	seen := map[trace.Addr]bool{}
+	var stores []storing
+	now := a.hist.Now()
+	for t := now; t > 0 && now-t < maxAssigned; t-- {
+		kind, pc := a.hist.Statement(t)
+		if kind != mgpp.OpStore || pc == 0 || seen[pc] {
+			continue
+		}
+		op, v := a.hist.Op(t), a.hist.At(t)
+		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
+			continue // out of bounds, it hits a field that is not meant
+		}
+		seen[op.PC] = true
+		x := storing{pc: op.PC}
+		for at := op.Addr; at < op.Addr+trace.Addr(op.Size); {
+			c, ok := cells.Cell(at, v)
+			if !ok {
+				break
+			}
+			if name := lastName(c.Path); name != "" && !slices.Contains(x.fields, name) {
+				x.fields = append(x.fields, name)
+			}
+			at = c.Addr + trace.Addr(c.Size)
+		}
+		stores = append(stores, x)
+	}
+	a.symbols.assign(stores)
+}
+
+// within: an address is in the object that another one is in.
+func (a *Analysis) within(base, addr trace.Addr, v mgpp.View) bool {
+	cells := locatorCells{a.graph}
+	o := cells.At(addr, v)
+	return o != 0 && cells.At(base, v) == o
+}
+
+// lastName is the name of the innermost field of a path: "next" of "link[1].next".
+func lastName(path string) string {
+	path = path[strings.LastIndexByte(path, '.')+1:]
+	name, _, _ := strings.Cut(path, "[")
+	return name
+}

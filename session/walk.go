@@ -1,0 +1,146 @@
+package session
+
+import (
+	"encoding/binary"
+
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/target/core"
+	"mgtrace/target/mem"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// coreTyping types blocks by address, as inferred, else by size.
+type coreTyping struct {
+	byAddr map[trace.Addr]*check.NodeType
+	spec   *check.Spec
+	unique map[uint64]*check.NodeType // by usable size
+}
+
+// TypeOf implements graph.Typing.
+func (t *coreTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+	if nt := t.byAddr[n.Start]; nt != nil {
+		return nt, 0, "by the pointers that lead to it"
+	}
+	if nt := t.unique[n.Size]; nt != nil {
+		return nt, 0, "by size"
+	}
+	return nil, 0, "nothing tells its type"
+}
+
+// inferTypes follows typed pointers, from the program's globals on: a block to
+// which a pointer to T leads is a T.
+func inferTypes(m mem.Memory, heap *core.Heap, spec *check.Spec, main *Image) *coreTyping {
+	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: spec, unique: map[uint64]*check.NodeType{}}
+	blocks := map[uint64]uint64{}
+	for _, b := range heap.InUse() {
+		blocks[b.Addr] = b.Size
+	}
+	w := &typeWalk{m: m, blocks: blocks, seen: map[uint64]bool{}, t: t}
+	if main != nil && main.Obj != nil {
+		for _, g := range main.Obj.Globals() {
+			if g.Loc.Kind == objfile.LocStatic && g.Type != nil {
+				w.object(uint64(main.Bias)+uint64(g.Loc.Offset), g.Type)
+			}
+		}
+	}
+	w.run()
+	if len(t.byAddr) == 0 {
+		t.bySizes()
+	}
+	return t
+}
+
+// bySizes is the last resort, where no typed pointer leads to any node: malloc
+// rounds a size up to 16 bytes less 8.
+func (t *coreTyping) bySizes() {
+	for _, nt := range t.spec.Types {
+		if nt.Array || nt.Intrusive || nt.Layout == nil || nt.Layout.Size <= 0 {
+			continue
+		}
+		usable := max(24, (uint64(nt.Layout.Size)+8+15)&^15-8)
+		if _, taken := t.unique[usable]; taken {
+			t.unique[usable] = nil
+			continue
+		}
+		t.unique[usable] = nt
+	}
+}
+
+// typeWalk visits blocks by typed pointers.
+type typeWalk struct {
+	m      mem.Memory
+	blocks map[uint64]uint64
+	seen   map[uint64]bool
+	queue  []typedBlock
+	t      *coreTyping
+}
+
+type typedBlock struct {
+	addr uint64
+	typ  *types.Type
+}
+
+// object follows the pointers of one object.
+func (w *typeWalk) object(addr uint64, t *types.Type) {
+	if t.Kind == types.Pointer {
+		w.pointer(addr, t)
+		return
+	}
+	for _, s := range t.Scalars() {
+		if s.Type != nil && s.Type.Kind == types.Pointer {
+			w.pointer(addr+uint64(s.Offset), s.Type)
+		}
+	}
+}
+
+func (w *typeWalk) pointer(addr uint64, t *types.Type) {
+	var b [8]byte
+	if n, _ := w.m.ReadMemory(b[:], addr); n < len(b) || t.Elem == nil {
+		return
+	}
+	to := binary.LittleEndian.Uint64(b[:]) &^ 7
+	if size, ok := w.blocks[to]; ok && !w.seen[to] && t.Elem.Size > 0 && uint64(t.Elem.Size) <= size {
+		w.seen[to] = true
+		w.queue = append(w.queue, typedBlock{to, t.Elem})
+	}
+}
+
+func (w *typeWalk) run() {
+	for len(w.queue) > 0 {
+		b := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
+		for _, nt := range w.t.spec.Types {
+			if !nt.Array && nt.Layout != nil && sameType(nt.Layout, b.typ) {
+				w.t.byAddr[trace.Addr(b.addr)] = nt
+			}
+		}
+		step := max(b.typ.Size, 1)
+		for at := uint64(0); at+uint64(step) <= w.blocks[b.addr]; at += uint64(step) {
+			w.object(b.addr+at, b.typ)
+			if b.typ.Kind != types.Pointer {
+				break // an array of structures is told by its pointers' type only
+			}
+		}
+	}
+}
+
+// plausible reports whether the pointers of an object lead to blocks.
+func (w *typeWalk) plausible(addr uint64, t *types.Type) bool {
+	pointers := 0
+	for _, s := range t.Scalars() {
+		if s.Type == nil || !s.Type.IsPointerTo() {
+			continue
+		}
+		v, err := mem.ReadUint64(w.m, addr+uint64(s.Offset))
+		if _, ok := w.blocks[v&^7]; err != nil || v != 0 && !ok {
+			return false
+		}
+		if v != 0 {
+			pointers++
+		}
+	}
+	return pointers > 0
+}
