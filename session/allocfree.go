@@ -351,11 +351,7 @@ func (i *inference) accessed(t *typing, b *infer.Block) (name string, a *infer.A
 	name, a = firstAccess, &b.Accesses[0]
 	for k := range b.Accesses {
 		x := &b.Accesses[k]
-		im, ok := i.rec.symbols.Image(x.PC)
-		if !ok || im.Obj == nil {
-			continue
-		}
-		e := t.finder.ForAccess(im.Obj, uint64(x.PC-im.Bias))
+		e := t.forAccess(x.PC)
 		switch {
 		case e.Type == nil:
 		case x.Addr-trace.Addr(e.Offset) == b.Start:

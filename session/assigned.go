@@ -71,6 +71,13 @@ func (s *Symbols) assign(stores []storing) {
 	}
 }
 
+// Moved tells of a store that stands at a statement by what it assigns: the line that the
+// line table gives it, and the field.
+func (s *Symbols) Moved(pc trace.Addr) (line int, field string, ok bool) {
+	a, ok := s.assigned[pc]
+	return a.line, a.field, ok
+}
+
 // assigning is the line nearest to a frame's in its function that assigns one of the
 // fields, if possible one that is not taken; 0 if there is none.
 func (s *Symbols) assigning(f *objfile.Frame, fields []string, taken func(line int) bool) (best int, of string) {

@@ -446,10 +446,8 @@ func (t *queryTyping) of(stack []trace.Addr, e evidence.Evidence) query.Typed {
 	if e.Type == nil || e.Type.Size <= 0 {
 		return query.Typed{Why: e.Why}
 	}
-	for _, nt := range t.spec.Types {
-		if t.eligible(nt) && fits(nt, e) {
-			return ofSpec(siteType{typ: nt, offset: e.Offset, why: e.Why})
-		}
+	if s, ok := t.byEvidence(e); ok {
+		return ofSpec(s)
 	}
 	scalar := e.Type.Kind != types.Struct && e.Type.Kind != types.Union
 	typed := query.Typed{Name: e.Type.String(), Type: e.Type, Array: e.Array || scalar, Offset: e.Offset, Why: e.Why}

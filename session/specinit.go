@@ -241,11 +241,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	run := &mine.Run{
 		Program: p, History: a.hist, Bias: a.bias(), Calls: log.calls, Globals: globals, Types: names,
 		Ended: log.ended, Progress: o.Note,
-		Typing: func(s *check.Spec) graph.Typing {
-			y := newTyping(s, rec.symbols)
-			y.finder = finder
-			return y
-		},
+		Typing:  func(s *check.Spec) graph.Typing { return sharing(finder, s, rec.symbols) },
 		Library: inHeaders(rec.prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			if f := rec.symbols.Frames(pc); len(f) > 0 {

@@ -45,9 +45,14 @@ type sizeSite struct {
 }
 
 func newTyping(spec *check.Spec, symbols *Symbols) *typing {
+	return sharing(evidence.NewFinder(symbols.sources.Line), spec, symbols)
+}
+
+// sharing is newTyping for several specifications: a finder caches what it found.
+func sharing(finder *evidence.Finder, spec *check.Spec, symbols *Symbols) *typing {
 	return &typing{
 		spec: spec, symbols: symbols,
-		finder: evidence.NewFinder(symbols.sources.Line),
+		finder: finder,
 		stacks: map[*trace.Addr]siteType{},
 		bySize: map[trace.Addr]*sizeSite{},
 	}
@@ -84,10 +89,8 @@ func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
 	if e.Type == nil {
 		return siteType{sized: true, why: e.Why}
 	}
-	for _, nt := range t.spec.Types {
-		if t.eligible(nt) && fits(nt, e) {
-			return siteType{typ: nt, offset: e.Offset, why: e.Why}
-		}
+	if s, ok := t.byEvidence(e); ok {
+		return s
 	}
 	nt, off := t.held(e.Type)
 	if nt == nil && !e.Array {
@@ -170,11 +173,7 @@ const (
 func (t *typing) evidence(alloc string, stack []trace.Addr) evidence.Evidence {
 	switch alloc {
 	case firstAccess:
-		im, ok := t.symbols.Image(stack[0] - 1)
-		if !ok || im.Obj == nil {
-			return evidence.Evidence{Why: "the first access is in a module that is not known"}
-		}
-		e := t.finder.ForAccess(im.Obj, uint64(stack[0]-1-im.Bias))
+		e := t.forAccess(stack[0] - 1)
 		e.Offset = 0 // or it would be partAccess
 		return e
 	case partAccess:
@@ -189,6 +188,15 @@ func (t *typing) evidence(alloc string, stack []trace.Addr) evidence.Evidence {
 		frames = append(frames, f)
 	}
 	return t.finder.ForStack(frames)
+}
+
+// forAccess is what an instruction that accesses memory shows of what it accesses.
+func (t *typing) forAccess(pc trace.Addr) evidence.Evidence {
+	im, ok := t.symbols.Image(pc)
+	if !ok || im.Obj == nil {
+		return evidence.Evidence{Why: "the first access is in a module that is not known"}
+	}
+	return t.finder.ForAccess(im.Obj, uint64(pc-im.Bias))
 }
 
 // codeOf is the file in which evidence is looked for. Of a module that is not the
@@ -215,6 +223,16 @@ func (t *typing) codeOf(im *Image) *objfile.File {
 		t.bare[im.Path] = f
 	}
 	return f
+}
+
+// byEvidence is the declared type that evidence shows.
+func (t *typing) byEvidence(e evidence.Evidence) (siteType, bool) {
+	for _, nt := range t.spec.Types {
+		if t.eligible(nt) && fits(nt, e) {
+			return siteType{typ: nt, offset: e.Offset, why: e.Why}, true
+		}
+	}
+	return siteType{}, false
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.

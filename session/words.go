@@ -35,8 +35,8 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Also = append(out.Also, left)
 		out.Evidence = append(out.Evidence, left)
 	}
-	if x, ok := a.symbols.assigned[s.PC]; ok {
-		out.Also = append(out.Also, fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", x.line, x.field))
+	if line, field, ok := a.symbols.Moved(s.PC); ok {
+		out.Also = append(out.Also, fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", line, field))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
 	if len(out.Evidence) == 0 {
