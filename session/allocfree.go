@@ -299,7 +299,7 @@ func (i *inference) write(w *trace.Writer) error {
 // lives are the births, growths and deaths of the blocks, in order of instants.
 func (i *inference) lives() []trace.Event {
 	var out []trace.Event
-	typing := newTyping(&check.Spec{}, i.rec.symbols)
+	sites := newTyping(&check.Spec{}, i.rec.symbols)
 	add := func(k trace.Kind, m infer.Moment, name string, b *infer.Block, size uint64) {
 		ev := trace.Event{Kind: k, Thread: m.Thread, Instant: m.Instant, PC: m.PC, Addr: b.Start, Size: size, Name: name, Stack: m.Stack}
 		if k == trace.KindRealloc {
@@ -322,7 +322,7 @@ func (i *inference) lives() []trace.Event {
 		} else {
 			born := b.Born
 			born.PC++ // events of calls have the address behind the call
-			name, access := i.accessed(typing, b)
+			name, access := i.accessed(sites, b)
 			born.Stack = append([]trace.Addr{access.PC + 1}, access.Stack...)
 			add(trace.KindAlloc, born, name, b, b.Size)
 		}

@@ -234,7 +234,7 @@ func (r *indexedRun) Began() string { return r.rec.prog.Began }
 
 // ask opens the index, or takes the history into memory where there is none.
 func (q *Queries) ask(path string, t *queryTyping) error {
-	if len(t.spec.Allocs) > 0 { // types by stack, which an index does not count
+	if t.byStack() { // types by stack, which an index does not count
 		return q.build(t)
 	}
 	x, err := q.indexed(path)

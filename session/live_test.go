@@ -311,7 +311,7 @@ int main(void) {
 				t.Errorf("%s, %d: %s (%s), want %s", c.name, i, got, why, a.want)
 			}
 		}
-		sized := strings.Join(ty.sizedSites(), "\n")
+		sized := strings.Join(ty.warnings(), "\n")
 		for _, w := range c.warn {
 			if !strings.Contains(sized, w) {
 				t.Errorf("%s: no warning %q in %q", c.name, w, sized)

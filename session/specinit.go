@@ -341,7 +341,7 @@ type proposal struct {
 // proposals lists the structures of the program, not of its libraries, with pointers to
 // their own kind that were allocated.
 func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder, p check.Program) []proposal {
-	y := &typing{spec: &check.Spec{}, symbols: symbols, finder: finder}
+	y := sharing(finder, &check.Spec{}, symbols)
 	byStack := map[*trace.Addr]string{}
 	counts := map[string]int{}
 	for n := range h.Nodes() {

@@ -261,9 +261,12 @@ func sameType(a, b *types.Type) bool {
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
+// byStack: what types a block may be any of the calls that led to its allocation.
+func (t *typing) byStack() bool { return len(t.spec.Allocs) > 0 }
+
 // byRule applies the alloc rules: the innermost frame that one names wins.
 func (t *typing) byRule(stack []trace.Addr) (siteType, bool) {
-	if len(t.spec.Allocs) == 0 {
+	if !t.byStack() {
 		return siteType{}, false
 	}
 	for _, pc := range stack {
