@@ -18,6 +18,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/report"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -192,7 +193,7 @@ func (i *inference) roles(names []string) (map[trace.Addr]native.Role, error) {
 			name, role = fr.Free, native.Role{Takes: fr.FreeArg}
 		}
 		found := false
-		for _, im := range i.rec.symbols.images {
+		for _, im := range i.rec.symbols.Images {
 			if im.Obj == nil {
 				continue
 			}
@@ -299,7 +300,7 @@ func (i *inference) write(w *trace.Writer) error {
 // lives are the births, growths and deaths of the blocks, in order of instants.
 func (i *inference) lives() []trace.Event {
 	var out []trace.Event
-	sites := newTyping(&check.Spec{}, i.rec.symbols)
+	sites := typing.New(&check.Spec{}, i.rec.symbols)
 	add := func(k trace.Kind, m infer.Moment, name string, b *infer.Block, size uint64) {
 		ev := trace.Event{Kind: k, Thread: m.Thread, Instant: m.Instant, PC: m.PC, Addr: b.Start, Size: size, Name: name, Stack: m.Stack}
 		if k == trace.KindRealloc {
@@ -347,17 +348,17 @@ func (i *inference) lives() []trace.Event {
 }
 
 // accessed finds the first access to a block that shows its type, else the first.
-func (i *inference) accessed(t *typing, b *infer.Block) (name string, a *infer.Access) {
-	name, a = firstAccess, &b.Accesses[0]
+func (i *inference) accessed(t *typing.Blocks, b *infer.Block) (name string, a *infer.Access) {
+	name, a = typing.FirstAccess, &b.Accesses[0]
 	for k := range b.Accesses {
 		x := &b.Accesses[k]
-		e := t.forAccess(x.PC)
+		e := t.ForAccess(x.PC)
 		switch {
 		case e.Type == nil:
 		case x.Addr-trace.Addr(e.Offset) == b.Start:
-			return firstAccess, x
+			return typing.FirstAccess, x
 		case k == 0:
-			name = partAccess
+			name = typing.PartAccess
 		}
 	}
 	return name, a

@@ -14,6 +14,8 @@ import (
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -30,12 +32,12 @@ type Analysis struct {
 	schedule *eval.Schedule
 	event    trace.Event // of a call, being taken
 	members  *eval.Members
-	typing   *typing // nil: a core file
-	symbols  *Symbols
+	typing   *typing.Blocks // nil: a core file
+	symbols  *symbol.Table
 	calls    *calls
 	stores   []trace.StoreSite // of runs
 
-	relevance *relevance        // nil: all stores are recorded
+	relevance *typing.Relevance // nil: all stores are recorded
 	noLocate  bool              // check only: name no suspects
 	observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
 
@@ -77,7 +79,7 @@ type point struct {
 }
 
 // newAnalysis begins one; types nil: blocks are typed by their allocation sites.
-func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o AnalysisOptions, types graph.Typing) *Analysis {
+func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o AnalysisOptions, types graph.Typing) *Analysis {
 	a := &Analysis{
 		o: o, spec: spec, prog: prog, symbols: symbols,
 		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
@@ -85,7 +87,7 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *Symbols, o Anal
 		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{},
 	}
 	if types == nil {
-		a.typing = newTyping(spec, symbols)
+		a.typing = typing.New(spec, symbols)
 		types = a.typing
 		a.begunLater()
 		if prog.Inferred != nil { // sizes and deaths are guessed
@@ -339,7 +341,7 @@ func (a *Analysis) stopped(c *report.CPoint) error {
 // cpoint describes a C-point and what is inconsistent there.
 func (a *Analysis) cpoint(p *point) report.CPoint {
 	c := report.CPoint{
-		Kind: p.Kind, Function: p.Function, File: short(p.File), Path: p.File, Line: p.Line,
+		Kind: p.Kind, Function: p.Function, File: symbol.Short(p.File), Path: p.File, Line: p.Line,
 		Timestamp: uint64(p.time), Call: p.Call,
 	}
 	if p.fault != nil {
@@ -568,7 +570,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
 	if a.typing != nil {
-		r.Warnings = append(r.Warnings, a.typing.warnings()...)
+		r.Warnings = append(r.Warnings, a.typing.Warnings()...)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)

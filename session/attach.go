@@ -195,7 +195,7 @@ func (a *Analysis) begunLater() {
 	if b == nil {
 		return
 	}
-	a.typing.startWith(a.hist, b.Roots)
+	a.typing.StartWith(a.hist, b.Roots)
 	if b.Unknown != "" {
 		a.spec.MemoryFaults.NoBounds = true
 	}

@@ -95,14 +95,14 @@ func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	if n.Arena {
 		return true // its bytes are those of the blocks in it, and what these left
 	}
-	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.ignores(n.Stack[0]) {
+	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.Ignores(n.Stack[0]) {
 		return true
 	}
 	if n.Before {
 		t, _, _ := a.typing.TypeOf(n)
 		return t == nil // nobody knows whose it is
 	}
-	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.programsOwn(n.Stack[0]) {
+	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.ProgramsOwn(n.Stack[0]) {
 		return false
 	}
 	t, _, _ := a.typing.TypeOf(n)

@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -74,12 +75,12 @@ func leadsTo(elem *types.Type, t *check.NodeType) bool {
 	case t == nil || elem.Kind == types.Void:
 		return true
 	case t.Array && t.Elem != nil:
-		return sameType(elem, t.Elem)
+		return typing.SameType(elem, t.Elem)
 	case t.Layout == nil:
 		return true
 	}
 	for at := t.Layout; at != nil; {
-		if sameType(elem, at) {
+		if typing.SameType(elem, at) {
 			return true
 		}
 		if len(at.Members) == 0 || at.Members[0].Offset != 0 {

@@ -10,6 +10,8 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/mine"
 	"mgtrace/mgpp"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 )
 
 // CompareOptions are all that CompareSpecs needs.
@@ -35,7 +37,7 @@ func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, erro
 		Program: o.Program, Args: o.Args, Record: filepath.Join(dir, "run.mgt"),
 		Analysis: AnalysisOptions{Spec: o.Reference}, Capture: CaptureOptions{Engine: "auto"},
 	}
-	run.prepare = func(p *program, c *CaptureOptions) error {
+	run.prepare = func(p *symbol.Program, c *CaptureOptions) error {
 		other, err := loadSpec(o.Other, p)
 		if err != nil {
 			return err
@@ -82,7 +84,7 @@ func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comp
 	if len(points) == 0 {
 		return nil, errors.New("the run reached no C-point of the reference")
 	}
-	g := graph.New(other, a.hist, newTyping(other, rec.symbols), graph.Options{Bias: a.bias()})
+	g := graph.New(other, a.hist, typing.New(other, rec.symbols), graph.Options{Bias: a.bias()})
 	var times []mgpp.Timestamp
 	for i := range o.Times {
 		times = append(times, points[(2*i+1)*len(points)/(2*o.Times)])

@@ -12,6 +12,8 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/target/core"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -30,11 +32,11 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	if err != nil {
 		return nil, err
 	}
-	symbols := newSymbols(images, &Sources{Dirs: o.SourceDirs})
-	var main *Image
-	for i := range symbols.images {
-		if symbols.images[i].Path == exe {
-			main = &symbols.images[i]
+	symbols := symbol.New(images, &symbol.Sources{Dirs: o.SourceDirs})
+	var main *symbol.Image
+	for i := range symbols.Images {
+		if symbols.Images[i].Path == exe {
+			main = &symbols.Images[i]
 		}
 	}
 	spec, err := loadSpec(o.Spec, coreProgram(main, symbols))
@@ -42,11 +44,11 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 		return nil, err
 	}
 	prog := &trace.Program{Path: exe, PID: f.PID, Engine: "core"}
-	for _, im := range symbols.images {
+	for _, im := range symbols.Images {
 		prog.Modules = append(prog.Modules, im.Module)
 	}
 	heap := core.Blocks(f, f.Maps)
-	a := newAnalysis(spec, prog, symbols, o, inferTypes(f, heap, spec, main))
+	a := newAnalysis(spec, prog, symbols, o, typing.Infer(f, heap, spec, main))
 	a.noLocate = true
 	if err := a.loadCore(f, heap, spec); err != nil {
 		return nil, err
@@ -68,7 +70,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 
 // coreImages opens the files that were mapped; program stands for the file of
 // the program itself if it lies elsewhere now.
-func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []Image, failed []error, err error) {
+func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []symbol.Image, failed []error, err error) {
 	for _, m := range f.Maps {
 		if m.File() && (program == "" || filepath.Base(m.Path) == filepath.Base(program)) {
 			exe = m.Path
@@ -97,11 +99,11 @@ func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, im
 	return exe, images, failed, nil
 }
 
-func coreProgram(main *Image, symbols *Symbols) check.Program {
+func coreProgram(main *symbol.Image, symbols *symbol.Table) check.Program {
 	if main == nil || main.Obj == nil {
 		return nil
 	}
-	return &program{files: []*objfile.File{main.Obj}, sources: symbols.sources}
+	return &symbol.Program{Objs: []*objfile.File{main.Obj}, Sources: symbols.Sources}
 }
 
 // loadCore makes a history of one moment: every block is born, then gets its

@@ -12,6 +12,7 @@ import (
 	"mgtrace/inline"
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -146,7 +147,7 @@ func (l *live) attach(name string) (engine, error) {
 		return nil, err
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
-		Filter: !l.o.Capture.Everything && filterable(l.spec) && table})
+		Filter: !l.o.Capture.Everything && typing.Filterable(l.spec) && table})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -148,7 +149,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
 			f, _, _ := a.symbols.Where(a.hist.Op(e.Beside).PC)
-			out.Near = &report.Place{File: short(f.File), Line: f.Line, Function: f.Function}
+			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {
 				out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(e.Beside)
 			}
@@ -185,10 +186,10 @@ func (a *Analysis) lastOf(pc trace.Addr, behind, to mgpp.Timestamp) mgpp.Timesta
 // it is known.
 func (a *Analysis) statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 	f, outer, source := a.symbols.Where(pc)
-	s := report.Suspect{File: short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
+	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
 	within, around := a.symbols.Within(pc, stack)
 	s.Within, s.Inlined, s.Callers = placesOf(within), placesOf(outer), a.callers(around)
-	if first, lines := a.symbols.sources.Around(f.File, f.Line, contextful); lines != nil {
+	if first, lines := a.symbols.Sources.Around(f.File, f.Line, contextful); lines != nil {
 		for i, l := range lines {
 			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})
 		}
@@ -205,7 +206,7 @@ func placesOf(frames []objfile.Frame) []report.Place {
 	var out []report.Place
 	for _, f := range frames {
 		if f.File != "" {
-			out = append(out, report.Place{File: short(f.File), Line: f.Line, Function: f.Function})
+			out = append(out, report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function})
 		}
 	}
 	return out
@@ -223,7 +224,7 @@ func (a *Analysis) callers(stack []trace.Addr) []report.Place {
 			if f.File == "" || len(out) == maxCallers {
 				return out
 			}
-			out = append(out, report.Place{File: short(f.File), Line: f.Line, Function: f.Function})
+			out = append(out, report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function})
 		}
 	}
 	return out

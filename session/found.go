@@ -128,7 +128,7 @@ func (f *found) roots() []trace.Root {
 	for _, b := range f.blocks {
 		r.blocks[b.Addr] = b.Size
 	}
-	for _, im := range f.l.symbols.images {
+	for _, im := range f.l.symbols.Images {
 		if !im.Traced || im.Obj == nil {
 			continue
 		}

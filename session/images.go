@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mgtrace/objfile"
+	"mgtrace/session/symbol"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 )
@@ -13,14 +14,14 @@ import (
 // loadImages opens every ELF file that is mapped with code, the program itself
 // first. root is prepended to the paths (the process's own root directory).
 // Files that can not be opened are images without symbols, and named in failed.
-func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []Image, failed []error) {
+func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []symbol.Image, failed []error) {
 	seen := map[string]bool{}
 	for _, m := range maps {
 		if !m.Exec || !m.File() || seen[m.Path] {
 			continue
 		}
 		seen[m.Path] = true
-		im := Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
+		im := symbol.Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
 		f, err := objfile.Open(filepath.Join(root, m.Path), o)
 		if err != nil {
 			failed = append(failed, err)
@@ -33,7 +34,7 @@ func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Opt
 		}
 		im.Traced = m.Path == exe || matchesModule(m.Path, traced)
 		if m.Path == exe {
-			images = append([]Image{im}, images...)
+			images = append([]symbol.Image{im}, images...)
 		} else {
 			images = append(images, im)
 		}
@@ -43,23 +44,23 @@ func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Opt
 
 // lateModule opens a library that the program has not mapped when it starts: it
 // may dlopen it.
-func lateModule(name string, o objfile.Options) (Image, error) {
+func lateModule(name string, o objfile.Options) (symbol.Image, error) {
 	path, err := filepath.EvalSymlinks(name)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil || !strings.Contains(name, "/") {
-		return Image{}, fmt.Errorf("--module %s: the program has no such library; one that it loads later is named by its path", name)
+		return symbol.Image{}, fmt.Errorf("--module %s: the program has no such library; one that it loads later is named by its path", name)
 	}
 	f, err := objfile.Open(path, o)
 	if err != nil {
-		return Image{}, fmt.Errorf("--module %s: %w", name, err)
+		return symbol.Image{}, fmt.Errorf("--module %s: %w", name, err)
 	}
-	return Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
+	return symbol.Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
 }
 
 // locate fills in where an image is mapped, if it is.
-func locate(im *Image, maps []mem.Map) bool {
+func locate(im *symbol.Image, maps []mem.Map) bool {
 	for _, m := range maps {
 		if m.Path != im.Path {
 			continue
@@ -79,13 +80,13 @@ func (l *live) mapped() {
 	if err != nil {
 		return // it is ending
 	}
-	var still []Image
+	var still []symbol.Image
 	for _, im := range l.late {
 		if !locate(&im, maps) {
 			still = append(still, im)
 			continue
 		}
-		l.symbols.add(im)
+		l.symbols.Add(im)
 		for i := range l.prog.Modules {
 			if l.prog.Modules[i].Path == im.Path {
 				l.prog.Modules[i] = im.Module

@@ -12,6 +12,8 @@ import (
 	"mgtrace/mgpp/index"
 	"mgtrace/probe/evidence"
 	"mgtrace/query"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -74,7 +76,7 @@ func (q *Queries) index(path string) error {
 	if q.o.Progress != nil {
 		q.o.Progress(1, 1)
 	}
-	kinds := &nodeKinds{typing: newTyping(&check.Spec{}, q.rec.symbols), number: map[string]int{}}
+	kinds := &nodeKinds{typing: typing.New(&check.Spec{}, q.rec.symbols), number: map[string]int{}}
 	about := &indexNotes{Complete: t.Complete, Why: t.Why}
 	notes := index.Notes{Group: kinds.group, Any: about}
 	for _, log := range sink.calls.Log() {
@@ -109,7 +111,7 @@ type nodeKind struct {
 
 // nodeKinds finds those of a trace.
 type nodeKinds struct {
-	typing *typing
+	typing *typing.Blocks
 	list   []nodeKind
 	number map[string]int
 }
@@ -118,7 +120,7 @@ type nodeKinds struct {
 func (k *nodeKinds) group(alloc string, stack []trace.Addr) int {
 	n := nodeKind{Why: "its allocation was not seen"}
 	if len(stack) > 0 {
-		e := k.typing.evidence(alloc, stack)
+		e := k.typing.Evidence(alloc, stack)
 		n = nodeKind{Array: e.Array, Offset: e.Offset, Why: e.Why}
 		if e.Type != nil && e.Type.Size > 0 {
 			n.Type = e.Type.String()
@@ -135,7 +137,7 @@ func (k *nodeKinds) group(alloc string, stack []trace.Addr) int {
 }
 
 // evidence is what was shown, with the type of that name.
-func (k *nodeKind) evidence(s *Symbols) evidence.Evidence {
+func (k *nodeKind) evidence(s *symbol.Table) evidence.Evidence {
 	e := evidence.Evidence{Array: k.Array, Offset: k.Offset, Why: k.Why}
 	if k.Type == "" {
 		return e
@@ -234,7 +236,7 @@ func (r *indexedRun) Began() string { return r.rec.prog.Began }
 
 // ask opens the index, or takes the history into memory where there is none.
 func (q *Queries) ask(path string, t *queryTyping) error {
-	if t.byStack() { // types by stack, which an index does not count
+	if t.ByStack() { // types by stack, which an index does not count
 		return q.build(t)
 	}
 	x, err := q.indexed(path)

@@ -12,6 +12,7 @@ import (
 
 	"mgtrace/flow"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
@@ -202,7 +203,7 @@ func instantOf(path, at string) (trace.Instant, error) {
 type lister struct {
 	w           *bufio.Writer
 	r           *flow.Reader
-	symbols     *Symbols
+	symbols     *symbol.Table
 	first, last trace.Instant
 	json        bool
 }
@@ -279,7 +280,7 @@ func (l *lister) print(x *executed) error {
 	}
 	line := ""
 	if x.File != "" {
-		line = fmt.Sprintf("%s:%d", short(x.File), x.Line)
+		line = fmt.Sprintf("%s:%d", symbol.Short(x.File), x.Line)
 	}
 	var mem strings.Builder
 	for _, a := range x.Accesses {

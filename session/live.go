@@ -15,6 +15,8 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
@@ -24,7 +26,7 @@ import (
 type live struct {
 	o       RunOptions
 	proc    *target.Process
-	symbols *Symbols
+	symbols *symbol.Table
 	spec    *check.Spec
 	plan    *probe.Plan
 	prog    trace.Program
@@ -38,12 +40,12 @@ type live struct {
 
 	// Where the engine drops stores that can not matter; else nil.
 	filter    filter
-	relevance *relevance
+	relevance *typing.Relevance
 
 	gate *gate // of Capture.Window; nil: all is recorded
 	full *full // of Capture.Full; nil: instructions are not recorded
 
-	late []Image // modules that the program may dlopen: not mapped yet
+	late []symbol.Image // modules that the program may dlopen: not mapped yet
 
 	// Counted by the goroutine that runs the engine.
 	events uint64
@@ -142,12 +144,12 @@ func (l *live) load() error {
 	for _, err := range failed {
 		l.warn("%v: its functions have no names", err)
 	}
-	l.symbols = newSymbols(images, &Sources{Dirs: l.o.Analysis.SourceDirs})
+	l.symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.Analysis.SourceDirs})
 	l.prog = trace.Program{
 		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Kernel: kernelRelease(),
 		Began: time.Now().Format(time.RFC3339),
 	}
-	for _, im := range append(l.symbols.images, l.late...) {
+	for _, im := range append(l.symbols.Images, l.late...) {
 		l.prog.Modules = append(l.prog.Modules, im.Module)
 	}
 	return nil
@@ -165,9 +167,9 @@ func (l *live) traceStandardLibrary(files []*probe.Image) {
 				l.prog.Modules[i].Traced = true
 			}
 		}
-		for i := range l.symbols.images {
-			if l.symbols.images[i].Path == im.Path {
-				l.symbols.images[i].Traced = true
+		for i := range l.symbols.Images {
+			if l.symbols.Images[i].Path == im.Path {
+				l.symbols.Images[i].Traced = true
 			}
 		}
 	}
@@ -191,7 +193,7 @@ func (l *live) startStatic(ctx context.Context, run target.Runner) error {
 	return nil
 }
 
-func anyTraced(images []Image, module string) bool {
+func anyTraced(images []symbol.Image, module string) bool {
 	for _, im := range images {
 		if im.Traced && matchesModule(im.Path, []string{module}) {
 			return true
@@ -207,16 +209,16 @@ func (l *live) warn(format string, a ...any) {
 // prepare checks the specification against the program and makes the plan for
 // an engine.
 func (l *live) prepare(inProcess bool) (err error) {
-	p := &program{sources: l.symbols.sources}
+	p := &symbol.Program{Sources: l.symbols.Sources}
 	var files []*probe.Image
-	main := l.symbols.images[0]
-	for _, im := range l.symbols.images {
+	main := l.symbols.Images[0]
+	for _, im := range l.symbols.Images {
 		if im.Path == l.prog.Path {
 			main = im
 		}
 	}
-	ordered := []Image{main}
-	for _, im := range l.symbols.images {
+	ordered := []symbol.Image{main}
+	for _, im := range l.symbols.Images {
 		if im.Path != main.Path {
 			ordered = append(ordered, im)
 		}
@@ -226,7 +228,7 @@ func (l *live) prepare(inProcess bool) (err error) {
 			continue
 		}
 		if im.Traced {
-			p.files, p.paths = append(p.files, im.Obj), append(p.paths, im.Path)
+			p.Objs, p.Paths = append(p.Objs, im.Obj), append(p.Paths, im.Path)
 		}
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}
@@ -251,7 +253,7 @@ func (l *live) prepare(inProcess bool) (err error) {
 	began := time.Now()
 	l.prog.Inside = req.Inside
 	l.plan, err = probe.Build(req, files, probe.Options{
-		Source: l.symbols.sources.Read,
+		Source: l.symbols.Sources.Read,
 		Resolve: func(im *probe.Image, resolver uint64) (uint64, error) {
 			at, err := l.proc.Call(im.Bias + resolver)
 			return at - im.Bias, err
@@ -270,7 +272,7 @@ func (l *live) prepare(inProcess bool) (err error) {
 }
 
 // describe fills the program's tables from the plan.
-func (l *live) describe(main Image) {
+func (l *live) describe(main symbol.Image) {
 	l.prog.Sites = len(l.plan.Stores)
 	l.prog.Warnings = append(l.prog.Warnings, l.plan.Warnings...)
 	l.prog.Notes = append(l.prog.Notes, l.plan.Notes...)

@@ -15,6 +15,8 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -262,8 +264,8 @@ int main(void) {
 	}
 	lo, hi := f.LoadRange()
 	const bias = 0x10000
-	im := Image{Module: trace.Module{Path: bin, Lo: trace.Addr(bias + lo), Hi: trace.Addr(bias + hi), Bias: bias, Traced: true}, Obj: f}
-	symbols := newSymbols([]Image{im}, &Sources{})
+	im := symbol.Image{Module: trace.Module{Path: bin, Lo: trace.Addr(bias + lo), Hi: trace.Addr(bias + hi), Bias: bias, Traced: true}, Obj: f}
+	symbols := symbol.New([]symbol.Image{im}, &symbol.Sources{})
 	returns := returnsIn(t, f, "main")
 	stack := func(i int) []trace.Addr { return []trace.Addr{bias + trace.Addr(returns[i])} }
 	made := []trace.Addr{bias + trace.Addr(returnsIn(t, f, "make")[0])}
@@ -288,11 +290,11 @@ int main(void) {
 			{append(made, stack(7)...), 24, "a by size"}, {append(made, stack(9)...), 24, "b alloc rule"},
 		}, nil},
 	} {
-		spec, err := loadSpec(write(t, t.TempDir(), "s.cons", c.spec), &program{files: []*objfile.File{f}, sources: symbols.sources})
+		spec, err := loadSpec(write(t, t.TempDir(), "s.cons", c.spec), &symbol.Program{Objs: []*objfile.File{f}, Sources: symbols.Sources})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		ty := newTyping(spec, symbols)
+		ty := typing.New(spec, symbols)
 		interned := map[string][]trace.Addr{}
 		for i, a := range c.asks {
 			key := fmt.Sprint(a.stack)
@@ -311,7 +313,7 @@ int main(void) {
 				t.Errorf("%s, %d: %s (%s), want %s", c.name, i, got, why, a.want)
 			}
 		}
-		sized := strings.Join(ty.warnings(), "\n")
+		sized := strings.Join(ty.Warnings(), "\n")
 		for _, w := range c.warn {
 			if !strings.Contains(sized, w) {
 				t.Errorf("%s: no warning %q in %q", c.name, w, sized)

@@ -14,6 +14,7 @@ import (
 	"mgtrace/mgpp/index"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -21,7 +22,7 @@ import (
 type recording struct {
 	r       *trace.Reader
 	prog    trace.Program
-	symbols *Symbols
+	symbols *symbol.Table
 	warned  []string
 }
 
@@ -34,11 +35,11 @@ func openRecording(path string, o AnalysisOptions) (*recording, error) {
 	if t, ok := r.Trailer(); ok && len(t.Modules) > 0 {
 		rec.prog.Modules = t.Modules
 	}
-	var images []Image
+	var images []symbol.Image
 	for _, m := range rec.prog.Modules {
 		images = append(images, rec.open(m, o))
 	}
-	rec.symbols = newSymbols(images, &Sources{Dirs: o.SourceDirs, Attached: rec.bytes})
+	rec.symbols = symbol.New(images, &symbol.Sources{Dirs: o.SourceDirs, Attached: rec.bytes})
 	return rec, nil
 }
 
@@ -46,8 +47,8 @@ func (rec *recording) close() { _ = rec.r.Close() } // only read from
 
 // open finds the file of a module: in the trace, or on this machine if it is
 // still the same one.
-func (rec *recording) open(m trace.Module, o AnalysisOptions) Image {
-	im := Image{Module: m}
+func (rec *recording) open(m trace.Module, o AnalysisOptions) symbol.Image {
+	im := symbol.Image{Module: m}
 	if b, ok := rec.bytes(m.File); ok {
 		var debug []io.ReaderAt
 		for _, name := range rec.r.Attachments() {
@@ -97,13 +98,13 @@ func (rec *recording) bytes(name string) ([]byte, bool) {
 // program answers from the files whose stores were captured, as far as they are
 // at hand; nil if none is.
 func (rec *recording) program() check.Program {
-	p := &program{sources: rec.symbols.sources}
-	for _, im := range rec.symbols.images {
+	p := &symbol.Program{Sources: rec.symbols.Sources}
+	for _, im := range rec.symbols.Images {
 		if im.Obj != nil && im.Traced {
-			p.files = append(p.files, im.Obj)
+			p.Objs = append(p.Objs, im.Obj)
 		}
 	}
-	if len(p.files) == 0 {
+	if len(p.Objs) == 0 {
 		return nil
 	}
 	return p
@@ -212,7 +213,7 @@ func (rec *recording) covers(s *check.Spec) error {
 	for _, l := range need.Lines {
 		found := false
 		for _, pt := range rec.prog.Points {
-			found = found || pt.Line == l.Line && pathEndsWith(pt.File, l.File)
+			found = found || pt.Line == l.Line && symbol.PathEndsWith(pt.File, l.File)
 		}
 		if !found {
 			missing = append(missing, fmt.Sprintf("line %s:%d", l.File, l.Line))
@@ -233,7 +234,7 @@ func (rec *recording) watched(pattern string) bool {
 			return true
 		}
 	}
-	for _, im := range rec.symbols.images {
+	for _, im := range rec.symbols.Images {
 		if im.Obj == nil || !im.Traced {
 			continue
 		}

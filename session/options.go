@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mgtrace/probe"
+	"mgtrace/session/symbol"
 )
 
 // AnalysisOptions say what to check and how to show it.
@@ -71,7 +72,7 @@ type RunOptions struct {
 
 	stdout *os.File // the program's; nil: mgtrace's own
 	// prepare adds to what is captured once the program's files are known; nil: nothing.
-	prepare func(*program, *CaptureOptions) error
+	prepare func(*symbol.Program, *CaptureOptions) error
 }
 
 // Progress of a recording.

@@ -14,6 +14,7 @@ import (
 	"mgtrace/probe"
 	"mgtrace/provenance"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -110,7 +111,7 @@ func (v *overflows) allocators() (map[trace.Addr]bool, error) {
 		return nil, err
 	}
 	at := map[trace.Addr]bool{}
-	for _, im := range v.rec.symbols.images {
+	for _, im := range v.rec.symbols.Images {
 		if im.Obj == nil {
 			continue
 		}
@@ -133,7 +134,7 @@ func (v *overflows) allocators() (map[trace.Addr]bool, error) {
 func (v *overflows) part(n *provenance.Node, off uint64) uint64 {
 	t, ok := v.parts[n.BornPC]
 	if !ok {
-		e := v.a.typing.evidence(n.Name, n.BornStack)
+		e := v.a.typing.Evidence(n.Name, n.BornStack)
 		if e.Type != nil && e.Offset == 0 && !e.Array && e.Type.Kind == types.Struct {
 			t = e.Type
 		}
@@ -190,7 +191,7 @@ func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool 
 			return false
 		}
 		for i, frame := range v.rec.symbols.Frames(pc) {
-			text, _ := v.rec.symbols.sources.Line(frame.File, frame.Line)
+			text, _ := v.rec.symbols.Sources.Line(frame.File, frame.Line)
 			if k+i > 0 && named(text, name) {
 				return true
 			}
@@ -456,7 +457,7 @@ func (v *overflows) where(pc trace.Addr, stack []trace.Addr) report.Place {
 	if fr.File == "" {
 		return report.Place{Text: v.rec.symbols.Address(at)}
 	}
-	return report.Place{File: short(fr.File), Line: fr.Line, Function: fr.Function, Text: text}
+	return report.Place{File: symbol.Short(fr.File), Line: fr.Line, Function: fr.Function, Text: text}
 }
 
 // life says where a block comes from, and where it went.

@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/session/typing"
 )
 
 // unpooled leaves inconsistencies out of nodes that are likely to be none: a block that
@@ -38,7 +39,7 @@ func (a *Analysis) pooled(o graph.ObjID, at mgpp.Timestamp) bool {
 	}
 	size, one := a.graph.Size(o, at), uint64(t.Layout.Size)
 	if size < 2*one || !slices.ContainsFunc(a.graph.In(a.hist.At(at), o), func(e graph.Edge) bool {
-		return e.Offset >= one && e.Cell.Elem != nil && sameType(e.Cell.Elem, t.Layout)
+		return e.Offset >= one && e.Cell.Elem != nil && typing.SameType(e.Cell.Elem, t.Layout)
 	}) {
 		return false
 	}

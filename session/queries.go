@@ -16,6 +16,8 @@ import (
 	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -390,15 +392,15 @@ func (r *builtRun) AtWall(ns int64) (at mgpp.Timestamp) {
 }
 
 // onLine reports whether an address is of a source line.
-func onLine(s *Symbols, pc trace.Addr, file string, line int) bool {
+func onLine(s *symbol.Table, pc trace.Addr, file string, line int) bool {
 	f := s.Frames(pc)
 	return len(f) > 0 && f[0].Line == line && query.SameFile(f[0].File, file)
 }
 
 // queryPlace is where a statement stands.
-func queryPlace(s *Symbols, pc trace.Addr) query.Place {
+func queryPlace(s *symbol.Table, pc trace.Addr) query.Place {
 	f, outer, source := s.Where(pc)
-	p := query.Place{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
+	p := query.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
 	p.Inlined = placesOf(outer)
 	return p
 }
@@ -406,9 +408,9 @@ func queryPlace(s *Symbols, pc trace.Addr) query.Place {
 // queryTyping knows the types of nodes: those of a specification first, then what
 // debug information shows.
 type queryTyping struct {
-	*typing
+	*typing.Blocks
 	rec     *recording
-	p       *program
+	p       *symbol.Program
 	origins []query.Origin // of a history in memory
 	kinds   []nodeKind     // of an index, by group - 1
 }
@@ -418,8 +420,8 @@ func newQueryTyping(rec *recording, o AnalysisOptions) (*queryTyping, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &queryTyping{typing: newTyping(spec, rec.symbols), rec: rec}
-	t.p, _ = rec.program().(*program)
+	t := &queryTyping{Blocks: typing.New(spec, rec.symbols), rec: rec}
+	t.p, _ = rec.program().(*symbol.Program)
 	return t, nil
 }
 
@@ -435,10 +437,10 @@ func (t *queryTyping) OfOrigin(i int) query.Typed {
 	if len(stack) == 0 {
 		return query.Typed{Why: "its allocation was not seen"}
 	}
-	if s, ok := t.byRule(stack); ok {
+	if s, ok := t.ByRule(stack); ok {
 		return ofSpec(s)
 	}
-	return t.of(stack, t.evidence(t.origins[i].Alloc, stack))
+	return t.of(stack, t.Evidence(t.origins[i].Alloc, stack))
 }
 
 // of is the type that evidence shows: one of the specification, if it has it.
@@ -446,7 +448,7 @@ func (t *queryTyping) of(stack []trace.Addr, e evidence.Evidence) query.Typed {
 	if e.Type == nil || e.Type.Size <= 0 {
 		return query.Typed{Why: e.Why}
 	}
-	if s, ok := t.byEvidence(e); ok {
+	if s, ok := t.ByEvidence(e); ok {
 		return ofSpec(s)
 	}
 	scalar := e.Type.Kind != types.Struct && e.Type.Kind != types.Union
@@ -457,9 +459,9 @@ func (t *queryTyping) of(stack []trace.Addr, e evidence.Evidence) query.Typed {
 	return typed
 }
 
-func ofSpec(s siteType) query.Typed {
-	nt := s.typ
-	typed := query.Typed{Name: nt.Name, Type: nt.Layout, Offset: s.offset, Why: s.why}
+func ofSpec(s typing.Verdict) query.Typed {
+	nt := s.Type
+	typed := query.Typed{Name: nt.Name, Type: nt.Layout, Offset: s.Offset, Why: s.Why}
 	if nt.Array {
 		typed.Array, typed.Type = true, nt.Elem
 		if typed.Type == nil {

@@ -7,6 +7,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -139,10 +140,10 @@ func (l *live) attachNames() {
 	}
 }
 
-func (l *live) image(path string) *Image {
-	for i := range l.symbols.images {
-		if l.symbols.images[i].Path == path {
-			return &l.symbols.images[i]
+func (l *live) image(path string) *symbol.Image {
+	for i := range l.symbols.Images {
+		if l.symbols.Images[i].Path == path {
+			return &l.symbols.Images[i]
 		}
 	}
 	return nil
@@ -196,7 +197,7 @@ func (r *recorder) attachSources(f *objfile.File, attached map[string]bool) erro
 			continue
 		}
 		attached[name] = true
-		if err := r.attachFile(attachedSource(name), name); err != nil {
+		if err := r.attachFile(symbol.Attachment(name), name); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/report"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
 )
@@ -53,7 +55,7 @@ func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitS
 	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis, nil)
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
-		l.relevance = newRelevance(l.spec, a.typing)
+		l.relevance = typing.NewRelevance(l.spec, a.typing)
 		a.relevance = l.relevance
 	}
 	rec, err := l.recorder(l.o.Record)
@@ -181,7 +183,7 @@ func (a *Analysis) listUnprobed(r *report.Report) {
 		if f.File == "" {
 			name = a.symbols.Address(u.PC)
 		}
-		r.Unprobed = append(r.Unprobed, report.Place{File: short(f.File), Line: f.Line, Function: name, Text: u.Instruction + ": " + u.Reason})
+		r.Unprobed = append(r.Unprobed, report.Place{File: symbol.Short(f.File), Line: f.Line, Function: name, Text: u.Instruction + ": " + u.Reason})
 	}
 }
 
@@ -200,7 +202,7 @@ func (a *Analysis) signalled(ev *trace.Event) {
 		}
 	}
 	if f.File != "" {
-		e.File, e.Path, e.Line = short(f.File), f.File, f.Line
+		e.File, e.Path, e.Line = symbol.Short(f.File), f.File, f.Line
 		switch syscall.Signal(ev.Aux) {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
 			if im, ok := a.symbols.Image(pc); ok && im.Traced {

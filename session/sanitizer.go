@@ -19,7 +19,7 @@ var sanitizers = map[string]struct{ library, entry string }{
 // its library is a part of the program's own code.
 func (l *live) sanitizer() (name string, within bool) {
 	for name, s := range sanitizers {
-		for _, im := range l.symbols.images {
+		for _, im := range l.symbols.Images {
 			base := filepath.Base(im.Path)
 			if im.Traced && im.Obj != nil && len(im.Obj.FuncsNamed(s.entry)) > 0 {
 				return name, true

@@ -14,6 +14,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/probe"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,7 +185,7 @@ func TestSniff(t *testing.T) {
 // TestAudit compares a history with memory in which one store was not seen, one
 // byte was never written, and the end can not be read.
 func TestAudit(t *testing.T) {
-	a := newAnalysis(&check.Spec{}, &trace.Program{}, newSymbols(nil, &Sources{}), AnalysisOptions{}, nil)
+	a := newAnalysis(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), AnalysisOptions{}, nil)
 	apply := func(ev trace.Event) {
 		t.Helper()
 		if err := a.Event(&ev); err != nil {

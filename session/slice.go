@@ -17,6 +17,7 @@ import (
 	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/slice"
 	"mgtrace/slice/native"
 	"mgtrace/slice/tell"
@@ -121,7 +122,7 @@ func (s *slicer) open(path string) error {
 }
 
 // sliceFiles is native.Files over the images of a recording.
-type sliceFiles struct{ s *Symbols }
+type sliceFiles struct{ s *symbol.Table }
 
 func (f sliceFiles) Code(pc uint64, n int) []byte {
 	im, ok := f.s.Image(trace.Addr(pc))
@@ -149,14 +150,14 @@ var neverReturns = map[string]bool{ // read-only
 
 // sliceNames is tell.Program.
 type sliceNames struct {
-	s     *Symbols
+	s     *symbol.Table
 	cells *query.Names // of the history
 }
 
 func (n sliceNames) Place(pc uint64) tell.Place {
 	at := trace.Addr(pc)
 	f, _, source := n.s.Where(at)
-	p := tell.Place{File: short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: n.s.Address(at), Module: "code in no file"}
+	p := tell.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: n.s.Address(at), Module: "code in no file"}
 	if im, ok := n.s.Image(at); ok {
 		p.Module, p.Own = filepath.Base(im.Path), im.Traced
 		p.Linker = strings.HasPrefix(p.Module, "ld-") || p.Module == "ld.so"

@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/session/symbol"
 	"mgtrace/slice"
 	"mgtrace/slice/tell"
 	"mgtrace/trace"
@@ -52,7 +53,7 @@ func (n sliceNames) heap(instant uint64) string {
 var dwarfRegs = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} // read-only
 
 // variablesAt are the variables in scope at an address.
-func (n sliceNames) variablesAt(pc uint64) ([]objfile.Variable, *Image) {
+func (n sliceNames) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
 	im, ok := n.s.Image(trace.Addr(pc))
 	if pc == 0 || !ok || im.Obj == nil {
 		return nil, nil

@@ -12,6 +12,7 @@ import (
 	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/session/symbol"
 	"mgtrace/types"
 )
 
@@ -76,7 +77,7 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 			return "", fmt.Errorf("%s: %w", prog, err)
 		}
 		defer f.Close()
-		p = &program{files: []*objfile.File{f}, sources: &Sources{}}
+		p = &symbol.Program{Objs: []*objfile.File{f}, Sources: &symbol.Sources{}}
 	}
 	spec, tree, text, err := readSpec(file, p)
 	if err != nil {
@@ -125,7 +126,7 @@ func compiledInside(t *types.Type) bool {
 // "allocator") and that the compiler has inlined somewhere: arguments can not be
 // read there, and nodes that were never seen to begin would make a healthy
 // structure look broken.
-func inlined(spec *check.Spec, p *program) error {
+func inlined(spec *check.Spec, p *symbol.Program) error {
 	for _, m := range spec.Members {
 		if err := notInlined(p, m.Func, m.Pos); err != nil {
 			return err
@@ -139,21 +140,21 @@ func inlined(spec *check.Spec, p *program) error {
 	return nil
 }
 
-func notInlined(p *program, name string, pos syntax.Pos) error {
-	for _, f := range p.files {
+func notInlined(p *symbol.Program, name string, pos syntax.Pos) error {
+	for _, f := range p.Objs {
 		if name == "" {
 			continue
 		}
 		if in := f.Inlined(name); len(in) > 0 {
 			return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its arguments can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
-				pos, name, in[0].In, short(in[0].CallFile), in[0].CallLine)
+				pos, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
 		}
 	}
 	return nil
 }
 
 // request turns a specification into what to capture.
-func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, error) {
+func request(spec *check.Spec, p *symbol.Program, o CaptureOptions) (probe.Request, error) {
 	need := check.Requirements(spec)
 	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators, End: true}
 	r.Watch = append(r.Watch, o.CPoints...)
@@ -169,7 +170,7 @@ func request(spec *check.Spec, p *program, o CaptureOptions) (probe.Request, err
 		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Free: a.Free, FreeArg: a.FreeArg})
 	}
 	for _, g := range need.Globals {
-		r.Globals = append(r.Globals, probe.Global{Path: p.fileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
+		r.Globals = append(r.Globals, probe.Global{Path: p.FileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
 	}
 	r.Stacks = typeNames(spec)
 	r.Inside = len(spec.Reaches) > 0
@@ -204,7 +205,7 @@ func typeNames(spec *check.Spec) []string {
 }
 
 // global finds NAME or FILE:NAME.
-func global(p *program, name string) (probe.Global, error) {
+func global(p *symbol.Program, name string) (probe.Global, error) {
 	file, bare := "", name
 	if i := strings.LastIndex(name, ":"); i > 0 && !strings.Contains(name, "::") {
 		file, bare = name[:i], name[i+1:]

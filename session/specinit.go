@@ -18,6 +18,8 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -43,8 +45,8 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	defer os.RemoveAll(dir)
 	var globals []check.Variable
 	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
-	run.prepare = func(p *program, c *CaptureOptions) error {
-		if !slices.ContainsFunc(p.files, (*objfile.File).HasDWARF) {
+	run.prepare = func(p *symbol.Program, c *CaptureOptions) error {
+		if !slices.ContainsFunc(p.Objs, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
 		}
 		globals = leadingGlobals(p)
@@ -72,7 +74,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 }
 
 // hasTypes refuses types that the program does not have.
-func hasTypes(p *program, names []string) error {
+func hasTypes(p *symbol.Program, names []string) error {
 	for _, name := range names {
 		if last := cxxname.WithoutArgs(name); !plainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
 			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }, or class Tree<int>::Node", name)
@@ -101,19 +103,19 @@ func plainName(s string) bool {
 
 // leadingGlobals lists the objects in static memory that may lead to nodes: pointers
 // to structures, and structures, with a name that is theirs alone.
-func leadingGlobals(p *program) []check.Variable {
+func leadingGlobals(p *symbol.Program) []check.Variable {
 	const maxSize = 4096 // bytes; larger ones are tables, not heads
 	var out []check.Variable
 	seen := map[string]int{}
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
 			seen[v.Name]++
-			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !plainName(v.Name) || f != p.files[0] {
+			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !plainName(v.Name) || f != p.Objs[0] {
 				continue
 			}
 			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.Kind == types.Struct
 			if pointer || v.Type.Kind == types.Struct && len(v.Type.PointerFields()) > 0 {
-				out = append(out, variable(v))
+				out = append(out, symbol.Variable(v))
 			}
 		}
 	}
@@ -127,7 +129,7 @@ const maxWatched = 250
 // worthWatching lists the functions whose calls may be C-points: those that the
 // program's sources define. Where there are many, those that have to do with the
 // types.
-func worthWatching(p *program, names []string) []string {
+func worthWatching(p *symbol.Program, names []string) []string {
 	names = slices.Clone(names)
 	for _, name := range names {
 		for _, t := range p.LookupType(cxxname.Normal(name)) {
@@ -142,7 +144,7 @@ func worthWatching(p *program, names []string) []string {
 			out = append(out, name)
 		}
 	}
-	for _, obj := range p.files {
+	for _, obj := range p.Objs {
 		funcs := slices.DeleteFunc(slices.Clone(obj.Funcs()), func(f objfile.Func) bool { return f.File == "" || f.IFunc || f.Size == 0 })
 		many := len(funcs) > maxWatched
 		for _, f := range funcs {
@@ -199,7 +201,7 @@ func within(part, whole *types.Type, depth int) bool {
 	if part == nil || part.Kind != types.Struct {
 		return false
 	}
-	return sameType(part, whole) || depth < 4 && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
+	return typing.SameType(part, whole) || depth < 4 && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
 		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
 	})
 }
@@ -229,9 +231,9 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	log.finish()
 	if f := a.checker.MemoryFaults(); len(f) > 0 {
 		at, _, _ := rec.symbols.Where(a.hist.Op(f[0].Time).PC)
-		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, short(at.File), at.Line)
+		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, symbol.Short(at.File), at.Line)
 	}
-	finder := evidence.NewFinder(rec.symbols.sources.Line)
+	finder := evidence.NewFinder(rec.symbols.Sources.Line)
 	names := o.Types
 	if len(names) == 0 {
 		if names, err = onlyType(proposals(a.hist, rec.symbols, finder, p)); err != nil {
@@ -241,7 +243,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	run := &mine.Run{
 		Program: p, History: a.hist, Bias: a.bias(), Calls: log.calls, Globals: globals, Types: names,
 		Ended: log.ended, Progress: o.Note,
-		Typing:  func(s *check.Spec) graph.Typing { return sharing(finder, s, rec.symbols) },
+		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.symbols) },
 		Library: inHeaders(rec.prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
 			if f := rec.symbols.Frames(pc); len(f) > 0 {
@@ -340,8 +342,8 @@ type proposal struct {
 
 // proposals lists the structures of the program, not of its libraries, with pointers to
 // their own kind that were allocated.
-func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder, p check.Program) []proposal {
-	y := sharing(finder, &check.Spec{}, symbols)
+func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program) []proposal {
+	y := typing.Sharing(finder, &check.Spec{}, symbols)
 	byStack := map[*trace.Addr]string{}
 	counts := map[string]int{}
 	for n := range h.Nodes() {
@@ -350,7 +352,7 @@ func proposals(h *mgpp.History, symbols *Symbols, finder *evidence.Finder, p che
 		}
 		name, ok := byStack[&n.Stack[0]]
 		if !ok {
-			if e := y.evidence(n.Alloc, n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
+			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
 				name = e.Type.Name
 			}
 			byStack[&n.Stack[0]] = name

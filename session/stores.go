@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mgtrace/mgpp"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -16,7 +17,7 @@ const maxAssigned = 1 << 20
 func (a *Analysis) assignStores() {
 	cells := locatorCells{a.graph}
 	seen := map[trace.Addr]bool{}
-	var stores []storing
+	var stores []symbol.Store
 	now := a.hist.Now()
 	for t := now; t > 0 && now-t < maxAssigned; t-- {
 		kind, pc := a.hist.Statement(t)
@@ -28,20 +29,20 @@ func (a *Analysis) assignStores() {
 			continue // out of bounds, it hits a field that is not meant
 		}
 		seen[op.PC] = true
-		x := storing{pc: op.PC}
+		x := symbol.Store{PC: op.PC}
 		for at := op.Addr; at < op.Addr+trace.Addr(op.Size); {
 			c, ok := cells.Cell(at, v)
 			if !ok {
 				break
 			}
-			if name := lastName(c.Path); name != "" && !slices.Contains(x.fields, name) {
-				x.fields = append(x.fields, name)
+			if name := lastName(c.Path); name != "" && !slices.Contains(x.Fields, name) {
+				x.Fields = append(x.Fields, name)
 			}
 			at = c.Addr + trace.Addr(c.Size)
 		}
 		stores = append(stores, x)
 	}
-	a.symbols.assign(stores)
+	a.symbols.Assign(stores)
 }
 
 // within: an address is in the object that another one is in.

@@ -14,6 +14,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/render"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -268,7 +269,7 @@ func (s *story) steps(c *report.CPoint) {
 func (a *Analysis) step(pc trace.Addr) report.Step {
 	f, _, source := a.symbols.Where(pc)
 	return report.Step{
-		File: short(f.File), Path: f.File, Line: f.Line, Column: f.Column,
+		File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column,
 		Function: f.Function, Source: source, Address: a.symbols.Address(pc),
 	}
 }
@@ -291,9 +292,9 @@ func (a *Analysis) start(p *point) string {
 // place says where a C-point is, in words.
 func place(c *eval.CPoint) string {
 	if c.Kind == "line" {
-		return fmt.Sprintf("at %s:%d", short(c.File), c.Line)
+		return fmt.Sprintf("at %s:%d", symbol.Short(c.File), c.Line)
 	}
-	at := report.CPoint{Kind: c.Kind, Function: c.Function, File: short(c.File), Line: c.Line, Call: c.Call}
+	at := report.CPoint{Kind: c.Kind, Function: c.Function, File: symbol.Short(c.File), Line: c.Line, Call: c.Call}
 	return at.Where()
 }
 

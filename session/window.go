@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
 
@@ -111,13 +112,13 @@ func (l *live) functions(flag, name string) (ids []trace.FuncID, err error) {
 	if name == "" {
 		return nil, nil
 	}
-	for _, im := range append(l.symbols.images, l.late...) {
+	for _, im := range append(l.symbols.Images, l.late...) {
 		if im.Obj == nil || !im.Traced {
 			continue
 		}
 		if in := im.Obj.Inlined(name); len(in) > 0 {
 			return nil, fmt.Errorf("%s %s: the compiler has inlined it (into %s at %s:%d), so not all of its calls are seen: give it __attribute__((noinline)), or compile with -fno-inline",
-				flag, name, in[0].In, short(in[0].CallFile), in[0].CallLine)
+				flag, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
 		}
 		for _, fn := range im.Obj.FuncsNamed(name) {
 			for i := range l.prog.Funcs {

@@ -1,4 +1,4 @@
-package session
+package typing
 
 import (
 	"testing"
@@ -11,10 +11,10 @@ func TestSameType(t *testing.T) {
 	declared := &types.Type{Kind: types.Opaque, Name: "work::Queue", Size: -1}
 	other := &types.Type{Kind: types.Opaque, Name: "work::Task", Size: -1}
 	number := &types.Type{Kind: types.Int, Name: "work::Queue", Size: 4}
-	if !sameType(defined, declared) || !sameType(declared, defined) {
+	if !SameType(defined, declared) || !SameType(declared, defined) {
 		t.Error("what one file declares and another defines is one type")
 	}
-	if sameType(defined, other) || sameType(defined, number) || sameType(declared, nil) {
+	if SameType(defined, other) || SameType(defined, number) || SameType(declared, nil) {
 		t.Error("types of another name or kind are the same")
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package typing
 
 import (
 	"encoding/binary"
@@ -6,21 +6,22 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/session/symbol"
 	"mgtrace/target/core"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
 
-// coreTyping types blocks by address, as inferred, else by size.
-type coreTyping struct {
+// Inferred types blocks by address, as inferred, else by size.
+type Inferred struct {
 	byAddr map[trace.Addr]*check.NodeType
 	spec   *check.Spec
 	unique map[uint64]*check.NodeType // by usable size
 }
 
 // TypeOf implements graph.Typing.
-func (t *coreTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+func (t *Inferred) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if nt := t.byAddr[n.Start]; nt != nil {
 		return nt, 0, "by the pointers that lead to it"
 	}
@@ -30,10 +31,10 @@ func (t *coreTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	return nil, 0, "nothing tells its type"
 }
 
-// inferTypes follows typed pointers, from the program's globals on: a block to
+// Infer follows typed pointers, from the program's globals on: a block to
 // which a pointer to T leads is a T.
-func inferTypes(m mem.Memory, heap *core.Heap, spec *check.Spec, main *Image) *coreTyping {
-	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: spec, unique: map[uint64]*check.NodeType{}}
+func Infer(m mem.Memory, heap *core.Heap, spec *check.Spec, main *symbol.Image) *Inferred {
+	t := &Inferred{byAddr: map[trace.Addr]*check.NodeType{}, spec: spec, unique: map[uint64]*check.NodeType{}}
 	blocks := map[uint64]uint64{}
 	for _, b := range heap.InUse() {
 		blocks[b.Addr] = b.Size
@@ -55,7 +56,7 @@ func inferTypes(m mem.Memory, heap *core.Heap, spec *check.Spec, main *Image) *c
 
 // bySizes is the last resort, where no typed pointer leads to any node: malloc
 // rounds a size up to 16 bytes less 8.
-func (t *coreTyping) bySizes() {
+func (t *Inferred) bySizes() {
 	for _, nt := range t.spec.Types {
 		if nt.Array || nt.Intrusive || nt.Layout == nil || nt.Layout.Size <= 0 {
 			continue
@@ -75,7 +76,7 @@ type typeWalk struct {
 	blocks map[uint64]uint64
 	seen   map[uint64]bool
 	queue  []typedBlock
-	t      *coreTyping
+	t      *Inferred
 }
 
 type typedBlock struct {
@@ -113,7 +114,7 @@ func (w *typeWalk) run() {
 		b := w.queue[len(w.queue)-1]
 		w.queue = w.queue[:len(w.queue)-1]
 		for _, nt := range w.t.spec.Types {
-			if !nt.Array && nt.Layout != nil && sameType(nt.Layout, b.typ) {
+			if !nt.Array && nt.Layout != nil && SameType(nt.Layout, b.typ) {
 				w.t.byAddr[trace.Addr(b.addr)] = nt
 			}
 		}

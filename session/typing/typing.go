@@ -1,4 +1,4 @@
-package session
+package typing
 
 import (
 	"fmt"
@@ -11,29 +11,30 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
 	"mgtrace/x86"
 )
 
-// typing gives heap blocks their declared types (graph.Typing): by the
+// Blocks gives heap blocks their declared types (graph.Typing): by the
 // specification's alloc rules, else by debug information, else by size. Stacks
 // are interned by the history, so a block costs one look-up.
-type typing struct {
+type Blocks struct {
 	spec    *check.Spec
-	symbols *Symbols
+	symbols *symbol.Table
 	finder  *evidence.Finder
-	stacks  map[*trace.Addr]siteType
+	stacks  map[*trace.Addr]Verdict
 	bySize  map[trace.Addr]*sizeSite // by return address
 	before  *beforeTyping            // nil: nothing was there before recording began
 	bare    map[string]*objfile.File // see codeOf
 }
 
-// siteType is what a stack decides about its blocks.
-type siteType struct {
-	typ    *check.NodeType
-	offset int64
-	why    string
+// Verdict is what a stack decides about its blocks.
+type Verdict struct {
+	Type   *check.NodeType
+	Offset int64
+	Why    string
 	sized  bool // nothing told: size decides
 }
 
@@ -44,22 +45,22 @@ type sizeSite struct {
 	mixed bool // it allocates other sizes too
 }
 
-func newTyping(spec *check.Spec, symbols *Symbols) *typing {
-	return sharing(evidence.NewFinder(symbols.sources.Line), spec, symbols)
+func New(spec *check.Spec, symbols *symbol.Table) *Blocks {
+	return Sharing(evidence.NewFinder(symbols.Sources.Line), spec, symbols)
 }
 
-// sharing is newTyping for several specifications: a finder caches what it found.
-func sharing(finder *evidence.Finder, spec *check.Spec, symbols *Symbols) *typing {
-	return &typing{
+// Sharing is newTyping for several specifications: a finder caches what it found.
+func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *Blocks {
+	return &Blocks{
 		spec: spec, symbols: symbols,
 		finder: finder,
-		stacks: map[*trace.Addr]siteType{},
+		stacks: map[*trace.Addr]Verdict{},
 		bySize: map[trace.Addr]*sizeSite{},
 	}
 }
 
 // TypeOf implements graph.Typing.
-func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
+func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if n.Before && len(n.Stack) == 0 && t.before != nil {
 		return t.before.TypeOf(n)
 	}
@@ -75,21 +76,21 @@ func (t *typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if s.sized {
 		return t.ofSize(n)
 	}
-	return s.typ, s.offset, s.why
+	return s.Type, s.Offset, s.Why
 }
 
-func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
-	if s, ok := t.byRule(stack); ok {
+func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
+	if s, ok := t.ByRule(stack); ok {
 		return s
 	}
 	if !slices.ContainsFunc(t.spec.Types, t.eligible) { // without a specification, say
-		return siteType{why: "no type is declared"}
+		return Verdict{Why: "no type is declared"}
 	}
-	e := t.evidence(alloc, stack)
+	e := t.Evidence(alloc, stack)
 	if e.Type == nil {
-		return siteType{sized: true, why: e.Why}
+		return Verdict{sized: true, Why: e.Why}
 	}
-	if s, ok := t.byEvidence(e); ok {
+	if s, ok := t.ByEvidence(e); ok {
 		return s
 	}
 	nt, off := t.held(e.Type)
@@ -97,15 +98,15 @@ func (t *typing) decide(alloc string, stack []trace.Addr) siteType {
 		nt, off = t.derived(e.Type)
 	}
 	if nt != nil {
-		return siteType{typ: nt, offset: e.Offset + off, why: e.Why}
+		return Verdict{Type: nt, Offset: e.Offset + off, Why: e.Why}
 	}
-	return siteType{why: e.Why}
+	return Verdict{Why: e.Why}
 }
 
 // declared returns the type of nodes that a structure is of, nil if it is of none.
-func (t *typing) declared(s *types.Type) *check.NodeType {
+func (t *Blocks) declared(s *types.Type) *check.NodeType {
 	for _, n := range t.spec.Types {
-		if t.eligible(n) && !n.Array && n.Layout != nil && sameType(n.Layout, s) {
+		if t.eligible(n) && !n.Array && n.Layout != nil && SameType(n.Layout, s) {
 			return n
 		}
 	}
@@ -114,7 +115,7 @@ func (t *typing) declared(s *types.Type) *check.NodeType {
 
 // derived returns the type of nodes of which a class, or a base of it, is, and where in an
 // object of the class the node lies; nil if there is none.
-func (t *typing) derived(class *types.Type) (nt *check.NodeType, offset int64) {
+func (t *Blocks) derived(class *types.Type) (nt *check.NodeType, offset int64) {
 	if nt = t.declared(class); nt != nil {
 		return nt, 0
 	}
@@ -131,7 +132,7 @@ var holders = [...]string{"std::_Sp_counted_ptr_inplace<", "std::_List_node<", "
 
 // held finds the node in a block of the C++ library's, if it holds just one: of
 // std::make_shared, or of a container that has its elements in blocks of their own.
-func (t *typing) held(block *types.Type) (nt *check.NodeType, offset int64) {
+func (t *Blocks) held(block *types.Type) (nt *check.NodeType, offset int64) {
 	if !slices.ContainsFunc(holders[:], func(name string) bool { return strings.HasPrefix(block.Name, name) }) {
 		return nil, 0
 	}
@@ -164,19 +165,19 @@ const maxHeld = 8
 // What stands for the allocator's name of a block that no call gave out, but that an
 // access was the first to: its stack begins behind that instruction.
 const (
-	firstAccess = "first access" // to an object that begins where the block does, or to one of unknown type
-	partAccess  = "first access to a part"
+	FirstAccess = "first access" // to an object that begins where the block does, or to one of unknown type
+	PartAccess  = "first access to a part"
 )
 
-// evidence is what debug information shows of the blocks that an allocator gave out with a
+// Evidence is what debug information shows of the blocks that an allocator gave out with a
 // stack. Of those that were found by what is done with them the first access tells.
-func (t *typing) evidence(alloc string, stack []trace.Addr) evidence.Evidence {
+func (t *Blocks) Evidence(alloc string, stack []trace.Addr) evidence.Evidence {
 	switch alloc {
-	case firstAccess:
-		e := t.forAccess(stack[0] - 1)
+	case FirstAccess:
+		e := t.ForAccess(stack[0] - 1)
 		e.Offset = 0 // or it would be partAccess
 		return e
-	case partAccess:
+	case PartAccess:
 		return evidence.Evidence{Why: "the first access to it tells nothing of its type"}
 	}
 	frames := make([]evidence.Frame, 0, len(stack))
@@ -190,8 +191,8 @@ func (t *typing) evidence(alloc string, stack []trace.Addr) evidence.Evidence {
 	return t.finder.ForStack(frames)
 }
 
-// forAccess is what an instruction that accesses memory shows of what it accesses.
-func (t *typing) forAccess(pc trace.Addr) evidence.Evidence {
+// ForAccess is what an instruction that accesses memory shows of what it accesses.
+func (t *Blocks) ForAccess(pc trace.Addr) evidence.Evidence {
 	im, ok := t.symbols.Image(pc)
 	if !ok || im.Obj == nil {
 		return evidence.Evidence{Why: "the first access is in a module that is not known"}
@@ -203,7 +204,7 @@ func (t *typing) forAccess(pc trace.Addr) evidence.Evidence {
 // program's it is without the debug information that a system may have installed
 // apart, where that of the C library takes half a second to read: what the library
 // allocates is typed by what its callers do with it.
-func (t *typing) codeOf(im *Image) *objfile.File {
+func (t *Blocks) codeOf(im *symbol.Image) *objfile.File {
 	if im.Traced {
 		return im.Obj
 	}
@@ -225,74 +226,74 @@ func (t *typing) codeOf(im *Image) *objfile.File {
 	return f
 }
 
-// byEvidence is the declared type that evidence shows.
-func (t *typing) byEvidence(e evidence.Evidence) (siteType, bool) {
+// ByEvidence is the declared type that evidence shows.
+func (t *Blocks) ByEvidence(e evidence.Evidence) (Verdict, bool) {
 	for _, nt := range t.spec.Types {
 		if t.eligible(nt) && fits(nt, e) {
-			return siteType{typ: nt, offset: e.Offset, why: e.Why}, true
+			return Verdict{Type: nt, Offset: e.Offset, Why: e.Why}, true
 		}
 	}
-	return siteType{}, false
+	return Verdict{}, false
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.
-func (t *typing) eligible(nt *check.NodeType) bool {
+func (t *Blocks) eligible(nt *check.NodeType) bool {
 	return !nt.Intrusive && !slices.ContainsFunc(t.spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
 }
 
 func fits(nt *check.NodeType, e evidence.Evidence) bool {
 	if nt.Array {
-		return nt.Elem != nil && sameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && sameType(nt.Layout, e.Type)
+		return nt.Elem != nil && SameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && SameType(nt.Layout, e.Type)
 	}
-	return nt.Layout != nil && sameType(nt.Layout, e.Type)
+	return nt.Layout != nil && SameType(nt.Layout, e.Type)
 }
 
-// sameType: one type of the program, also where one of the two is the
+// SameType: one type of the program, also where one of the two is the
 // specification's own declaration of it.
-func sameType(a, b *types.Type) bool {
+func SameType(a, b *types.Type) bool {
 	switch {
 	case a == b:
 		return true
 	case a == nil || b == nil || a.Kind != b.Kind && a.Kind != types.Opaque && b.Kind != types.Opaque:
 		return false // one file may only declare what another defines
 	case a.Kind == types.Pointer && b.Kind == types.Pointer:
-		return sameType(a.Elem, b.Elem)
+		return SameType(a.Elem, b.Elem)
 	}
 	return a.Name != "" && cxxname.Normal(a.Name) == cxxname.Normal(b.Name)
 }
 
-// byStack: what types a block may be any of the calls that led to its allocation.
-func (t *typing) byStack() bool { return len(t.spec.Allocs) > 0 }
+// ByStack: what types a block may be any of the calls that led to its allocation.
+func (t *Blocks) ByStack() bool { return len(t.spec.Allocs) > 0 }
 
-// byRule applies the alloc rules: the innermost frame that one names wins.
-func (t *typing) byRule(stack []trace.Addr) (siteType, bool) {
-	if !t.byStack() {
-		return siteType{}, false
+// ByRule applies the alloc rules: the innermost frame that one names wins.
+func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
+	if !t.ByStack() {
+		return Verdict{}, false
 	}
 	for _, pc := range stack {
 		for _, f := range t.symbols.Frames(pc - 1) {
 			for i := range t.spec.Allocs {
 				r := &t.spec.Allocs[i]
 				if t.names(r, f, pc) {
-					return siteType{typ: r.Type, offset: r.Offset, why: "alloc rule"}, true
+					return Verdict{Type: r.Type, Offset: r.Offset, Why: "alloc rule"}, true
 				}
 			}
 		}
 	}
-	return siteType{}, false
+	return Verdict{}, false
 }
 
-func (t *typing) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
+func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
 	if r.Func != "" {
 		name, _, _ := strings.Cut(f.Function, "(")
 		return (name == r.Func || f.Function == r.Func) && (r.Call == 0 || r.Call == t.callOn(f, pc))
 	}
-	return f.Line == r.Line && pathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
 }
 
 // callOn numbers the call that returns to pc among the calls of its line, from
 // 1 in the order of their addresses; 0 if that can not be told.
-func (t *typing) callOn(f objfile.Frame, pc trace.Addr) int {
+func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) int {
 	im, ok := t.symbols.Image(pc - 1)
 	if !ok || im.Obj == nil {
 		return 0
@@ -327,11 +328,11 @@ func (t *typing) callOn(f objfile.Frame, pc trace.Addr) int {
 
 // ofSize is the last resort: the one declared type of that size, as long as the
 // site allocates no other.
-func (t *typing) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
+func (t *Blocks) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
 	site := t.bySize[n.Stack[0]]
 	if site == nil {
 		site = &sizeSite{size: n.Size}
-		if t.programsOwn(n.Stack[0]) {
+		if t.ProgramsOwn(n.Stack[0]) {
 			site.typ = t.onlyOfSize(n.Size)
 		}
 		t.bySize[n.Stack[0]] = site
@@ -345,9 +346,9 @@ func (t *typing) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
 	return site.typ, 0, "by size"
 }
 
-// programsOwn: the call that returns to pc is in traced code; where that code
+// ProgramsOwn: the call that returns to pc is in traced code; where that code
 // has debug information, not in a part without (the libc of a static program).
-func (t *typing) programsOwn(pc trace.Addr) bool {
+func (t *Blocks) ProgramsOwn(pc trace.Addr) bool {
 	im, ok := t.symbols.Image(pc - 1)
 	if !ok || !im.Traced || im.Obj == nil {
 		return false
@@ -356,7 +357,7 @@ func (t *typing) programsOwn(pc trace.Addr) bool {
 	return f.File != "" || !im.Obj.HasDWARF()
 }
 
-func (t *typing) onlyOfSize(size uint64) *check.NodeType {
+func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 	var found *check.NodeType
 	for _, nt := range t.spec.Types {
 		if !t.eligible(nt) || nt.Array || nt.Layout == nil || nt.Layout.Size <= 0 || uint64(nt.Layout.Size) != size {
@@ -370,8 +371,8 @@ func (t *typing) onlyOfSize(size uint64) *check.NodeType {
 	return found
 }
 
-// warnings say what was typed by size alone.
-func (t *typing) warnings() []string {
+// Warnings say what was typed by size alone.
+func (t *Blocks) Warnings() []string {
 	out := t.sizedSites()
 	if t.before != nil {
 		out = append(out, t.before.warnings()...)
@@ -380,7 +381,7 @@ func (t *typing) warnings() []string {
 }
 
 // sizedSites says which allocation sites were typed by size: never silently.
-func (t *typing) sizedSites() []string {
+func (t *Blocks) sizedSites() []string {
 	var out []string
 	for pc, s := range t.bySize {
 		if s.typ == nil {
@@ -388,7 +389,7 @@ func (t *typing) sizedSites() []string {
 		}
 		where := t.symbols.Address(pc - 1)
 		if f, _, _ := t.symbols.Where(pc - 1); f.File != "" {
-			where = fmt.Sprintf("%s:%d", short(f.File), f.Line)
+			where = fmt.Sprintf("%s:%d", symbol.Short(f.File), f.Line)
 		}
 		if s.mixed {
 			out = append(out, fmt.Sprintf("%s allocates blocks of several sizes and nothing tells their type; those of %d bytes before the first other were taken as %s", where, s.size, s.typ.Name))

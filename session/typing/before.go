@@ -1,4 +1,4 @@
-package session
+package typing
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/types"
@@ -18,16 +19,16 @@ import (
 // static memory and stacks through other blocks; and if none led to any block of
 // a declared type, by size.
 type beforeTyping struct {
-	t    *typing
+	t    *Blocks
 	hist *mgpp.History
 	root []trace.Root
-	core *coreTyping // nil: not inferred yet
+	core *Inferred // nil: not inferred yet
 	size map[*check.NodeType]int
 }
 
-// startWith takes into account that the program ran before recording began: of blocks
+// StartWith takes into account that the program ran before recording began: of blocks
 // that were there the roots tell the types.
-func (t *typing) startWith(hist *mgpp.History, roots []trace.Root) {
+func (t *Blocks) StartWith(hist *mgpp.History, roots []trace.Root) {
 	t.before = &beforeTyping{t: t, hist: hist, root: roots, size: map[*check.NodeType]int{}}
 }
 
@@ -44,7 +45,7 @@ func (b *beforeTyping) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 func (b *beforeTyping) infer() {
 	hist := b.hist
 	view := hist.At(0)
-	t := &coreTyping{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.t.spec, unique: map[uint64]*check.NodeType{}}
+	t := &Inferred{byAddr: map[trace.Addr]*check.NodeType{}, spec: b.t.spec, unique: map[uint64]*check.NodeType{}}
 	b.core = t
 	w := &typeWalk{m: viewMemory{view}, blocks: map[uint64]uint64{}, seen: map[uint64]bool{}, t: t}
 	made := map[trace.Addr]bool{} // since then: the history begins later
@@ -97,8 +98,8 @@ func (b *beforeTyping) warnings() []string {
 }
 
 // typeNamed finds a type of the program by name.
-func typeNamed(s *Symbols, name string) *types.Type {
-	for _, im := range s.images {
+func typeNamed(s *symbol.Table, name string) *types.Type {
+	for _, im := range s.Images {
 		if !im.Traced || im.Obj == nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ type Sources struct {
 
 // Line returns line n, from 1, without its newline.
 func (s *Sources) Line(file string, n int) (string, bool) {
-	lines := s.lines(file)
+	lines := s.Lines(file)
 	if n < 1 || n > len(lines) {
 		return "", false
 	}
@@ -27,7 +27,7 @@ func (s *Sources) Line(file string, n int) (string, bool) {
 
 // Around returns up to margin lines before and after line n.
 func (s *Sources) Around(file string, n, margin int) (first int, text []string) {
-	lines := s.lines(file)
+	lines := s.Lines(file)
 	if n < 1 || n > len(lines) {
 		return 0, nil
 	}
@@ -38,7 +38,7 @@ func (s *Sources) Around(file string, n, margin int) (first int, text []string) 
 // Read returns a whole source file.
 func (s *Sources) Read(file string) ([]byte, error) {
 	if s.Attached != nil {
-		if b, ok := s.Attached(attachedSource(file)); ok {
+		if b, ok := s.Attached(Attachment(file)); ok {
 			return b, nil
 		}
 	}
@@ -49,8 +49,8 @@ func (s *Sources) Read(file string) ([]byte, error) {
 	return b, err
 }
 
-// attachedSource names the attachment of a trace that holds a source file.
-func attachedSource(file string) string { return "source:" + file }
+// Attachment names the attachment of a trace that holds a source file.
+func Attachment(file string) string { return "source:" + file }
 
 // readUnder looks for file below dir, by its whole path first and then by ever
 // shorter tails of it.
@@ -66,8 +66,8 @@ func readUnder(dir, file string) ([]byte, error) {
 	return nil, err
 }
 
-// lines are those of a file; none if it can not be read.
-func (s *Sources) lines(file string) []string {
+// Lines are those of a file; none if it can not be read.
+func (s *Sources) Lines(file string) []string {
 	if l, ok := s.files[file]; ok {
 		return l
 	}
@@ -84,8 +84,8 @@ func (s *Sources) lines(file string) []string {
 	return lines
 }
 
-// pathEndsWith: the file is named by a tail of its path.
-func pathEndsWith(path, tail string) bool {
+// PathEndsWith: the file is named by a tail of its path.
+func PathEndsWith(path, tail string) bool {
 	path, tail = filepath.ToSlash(filepath.Clean(path)), filepath.ToSlash(filepath.Clean(tail))
 	return path == tail || strings.HasSuffix(path, "/"+tail)
 }

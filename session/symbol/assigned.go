@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"regexp"
@@ -30,41 +30,41 @@ type assigned struct {
 // maxBody bounds the search for the statement of a store, lines of a function.
 const maxBody = 2000
 
-// storing is an instruction that stores, with the fields that it writes.
-type storing struct {
-	pc     trace.Addr
-	fields []string
+// Store is an instruction that stores, with the fields that it writes.
+type Store struct {
+	PC     trace.Addr
+	Fields []string
 }
 
-// assign notes the statements of stores that the line table has elsewhere. Of several that
+// Assign notes the statements of stores that the line table has elsewhere. Of several that
 // assign the field it is the nearest of those that no other store is at.
-func (s *Symbols) assign(stores []storing) {
+func (s *Table) Assign(stores []Store) {
 	type place struct {
 		file string
 		line int
 	}
 	taken := map[place]bool{}
-	var homeless []storing
+	var homeless []Store
 	for _, x := range stores {
-		frames := s.Frames(x.pc)
+		frames := s.Frames(x.PC)
 		if own(frames) != 0 {
 			continue
 		}
-		text, ok := s.sources.Line(frames[0].File, frames[0].Line)
-		if ok && frames[0].Within && !mayStore(text, x.fields) {
+		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
+		if ok && frames[0].Within && !mayStore(text, x.Fields) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true
 		}
 	}
 	for _, x := range homeless {
-		frames := s.Frames(x.pc)
+		frames := s.Frames(x.PC)
 		for i := range frames {
 			f := &frames[i]
-			if line, field := s.assigning(f, x.fields, func(n int) bool { return taken[place{f.File, n}] }); line > 0 {
+			if line, field := s.assigning(f, x.Fields, func(n int) bool { return taken[place{f.File, n}] }); line > 0 {
 				moved := slices.Clone(frames[i:])
 				moved[0].Line, moved[0].Column = line, 0
-				s.assigned[x.pc] = assigned{moved, field, frames[0].Line}
+				s.assigned[x.PC] = assigned{moved, field, frames[0].Line}
 				break
 			}
 		}
@@ -73,14 +73,14 @@ func (s *Symbols) assign(stores []storing) {
 
 // Moved tells of a store that stands at a statement by what it assigns: the line that the
 // line table gives it, and the field.
-func (s *Symbols) Moved(pc trace.Addr) (line int, field string, ok bool) {
+func (s *Table) Moved(pc trace.Addr) (line int, field string, ok bool) {
 	a, ok := s.assigned[pc]
 	return a.line, a.field, ok
 }
 
 // assigning is the line nearest to a frame's in its function that assigns one of the
 // fields, if possible one that is not taken; 0 if there is none.
-func (s *Symbols) assigning(f *objfile.Frame, fields []string, taken func(line int) bool) (best int, of string) {
+func (s *Table) assigning(f *objfile.Frame, fields []string, taken func(line int) bool) (best int, of string) {
 	first, body := s.body(f)
 	for _, field := range fields {
 		for k, text := range body {
@@ -100,13 +100,13 @@ func abs(n int) int { return max(n, -n) }
 
 // body returns the lines of a frame's function, from its declaration to the brace that
 // closes it; nil if they are not known.
-func (s *Symbols) body(f *objfile.Frame) (first int, lines []string) {
+func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 	if f.Declared == 0 || f.Line < f.Declared {
 		return 0, nil
 	}
 	depth, open := 0, false
 	for n := f.Declared; n-f.Declared < maxBody; n++ {
-		text, ok := s.sources.Line(f.File, n)
+		text, ok := s.Sources.Line(f.File, n)
 		if !ok {
 			return 0, nil
 		}

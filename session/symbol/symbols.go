@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"fmt"
@@ -20,45 +20,45 @@ type Image struct {
 	Obj *objfile.File
 }
 
-// Symbols turns addresses of the process into functions and source lines. It
+// Table turns addresses of the process into functions and source lines. It
 // caches by address; it is not safe for concurrent use.
-type Symbols struct {
-	images  []Image      // by Lo
+type Table struct {
+	Images  []Image      // by Lo
 	last    atomic.Int32 // index of the image that was asked for last; unwinding asks while others do
 	frames  map[trace.Addr][]objfile.Frame
-	sources *Sources
+	Sources *Sources
 	// assigned are the stores that the line table has at a line that does not do them.
 	assigned map[trace.Addr]assigned
 }
 
-func newSymbols(images []Image, sources *Sources) *Symbols {
+func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Symbols{images: images, frames: map[trace.Addr][]objfile.Frame{}, sources: sources, assigned: map[trace.Addr]assigned{}}
+	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}}
 }
 
-// add takes over a module that was mapped later.
-func (s *Symbols) add(im Image) {
-	s.images = append(s.images, im)
-	sort.Slice(s.images, func(i, j int) bool { return s.images[i].Lo < s.images[j].Lo })
+// Add takes over a module that was mapped later.
+func (s *Table) Add(im Image) {
+	s.Images = append(s.Images, im)
+	sort.Slice(s.Images, func(i, j int) bool { return s.Images[i].Lo < s.Images[j].Lo })
 	clear(s.frames)
 }
 
 // Image returns the image that contains pc.
-func (s *Symbols) Image(pc trace.Addr) (*Image, bool) {
-	if i := int(s.last.Load()); i < len(s.images) && s.images[i].Lo <= pc && pc < s.images[i].Hi {
-		return &s.images[i], true
+func (s *Table) Image(pc trace.Addr) (*Image, bool) {
+	if i := int(s.last.Load()); i < len(s.Images) && s.Images[i].Lo <= pc && pc < s.Images[i].Hi {
+		return &s.Images[i], true
 	}
-	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].Hi > pc })
-	if i == len(s.images) || pc < s.images[i].Lo {
+	i := sort.Search(len(s.Images), func(i int) bool { return s.Images[i].Hi > pc })
+	if i == len(s.Images) || pc < s.Images[i].Lo {
 		return nil, false
 	}
 	s.last.Store(int32(i))
-	return &s.images[i], true
+	return &s.Images[i], true
 }
 
 // Frames returns the source positions of an address, inlined ones innermost
 // first; nil if nothing is known.
-func (s *Symbols) Frames(pc trace.Addr) []objfile.Frame {
+func (s *Table) Frames(pc trace.Addr) []objfile.Frame {
 	if a, ok := s.assigned[pc]; ok {
 		return a.frames
 	}
@@ -75,7 +75,7 @@ func (s *Symbols) Frames(pc trace.Addr) []objfile.Frame {
 
 // Where names an address: its innermost frame in the user's own code, if there is one,
 // the frames around it, and the text of its line.
-func (s *Symbols) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, source string) {
+func (s *Table) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, source string) {
 	frames := s.Frames(pc)
 	if len(frames) == 0 {
 		return objfile.Frame{}, nil, ""
@@ -83,7 +83,7 @@ func (s *Symbols) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, 
 	i := max(0, own(frames))
 	f = frames[i]
 	if f.File != "" {
-		source, _ = s.sources.Line(f.File, f.Line)
+		source, _ = s.Sources.Line(f.File, f.Line)
 	}
 	return f, frames[i+1:], strings.TrimSpace(source)
 }
@@ -96,7 +96,7 @@ func own(frames []objfile.Frame) int {
 // Own is the innermost address in the user's own code, of the calls of a stack (their
 // return addresses), innermost first. Without one it is the innermost in the program,
 // or else of all.
-func (s *Symbols) Own(stack []trace.Addr) trace.Addr {
+func (s *Table) Own(stack []trace.Addr) trace.Addr {
 	traced := trace.Addr(0)
 	for _, ret := range stack {
 		im, ok := s.Image(ret - 1)
@@ -118,7 +118,7 @@ func (s *Symbols) Own(stack []trace.Addr) trace.Addr {
 
 // Within returns the frames of a library's headers inside the one by which Where names
 // pc, and the stack of calls around that. pc is Own of the stack, if there is one.
-func (s *Symbols) Within(pc trace.Addr, stack []trace.Addr) (frames []objfile.Frame, around []trace.Addr) {
+func (s *Table) Within(pc trace.Addr, stack []trace.Addr) (frames []objfile.Frame, around []trace.Addr) {
 	for len(stack) > 0 {
 		ret := stack[0]
 		if stack = stack[1:]; ret-1 == pc {
@@ -134,7 +134,7 @@ func (s *Symbols) Within(pc trace.Addr, stack []trace.Addr) (frames []objfile.Fr
 
 // Statement identifies the statement of an address: its source line if there
 // is one, else its instruction. Two addresses of a line are one statement.
-func (s *Symbols) Statement(pc trace.Addr) string {
+func (s *Table) Statement(pc trace.Addr) string {
 	if f, _, _ := s.Where(pc); f.File != "" && f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
@@ -142,15 +142,15 @@ func (s *Symbols) Statement(pc trace.Addr) string {
 }
 
 // Place names the statement of an address shortly: "list.c:15".
-func (s *Symbols) Place(pc trace.Addr) string {
+func (s *Table) Place(pc trace.Addr) string {
 	if f, _, _ := s.Where(pc); f.File != "" {
-		return fmt.Sprintf("%s:%d", short(f.File), f.Line)
+		return fmt.Sprintf("%s:%d", Short(f.File), f.Line)
 	}
 	return s.Address(pc)
 }
 
 // Address names an address without source lines: "split+0x1c (quad)".
-func (s *Symbols) Address(pc trace.Addr) string {
+func (s *Table) Address(pc trace.Addr) string {
 	im, ok := s.Image(pc)
 	if !ok {
 		return fmt.Sprintf("%#x", uint64(pc))
@@ -166,7 +166,7 @@ func (s *Symbols) Address(pc trace.Addr) string {
 }
 
 // TypeNamed finds a type of the program by its name in C, a pointer too.
-func (s *Symbols) TypeNamed(name string) *types.Type {
+func (s *Table) TypeNamed(name string) *types.Type {
 	if to, ok := strings.CutSuffix(name, "*"); ok {
 		t := &types.Type{Kind: types.Pointer, Size: 8}
 		if to = strings.TrimSpace(to); to != "void" {
@@ -175,7 +175,7 @@ func (s *Symbols) TypeNamed(name string) *types.Type {
 		return t
 	}
 	for _, traced := range []bool{true, false} {
-		for _, im := range s.images {
+		for _, im := range s.Images {
 			if im.Obj == nil || im.Traced != traced {
 				continue
 			}
@@ -189,8 +189,8 @@ func (s *Symbols) TypeNamed(name string) *types.Type {
 	return nil
 }
 
-// short drops the directories of a source path that the user knows anyway.
-func short(file string) string {
+// Short drops the directories of a source path that the user knows anyway.
+func Short(file string) string {
 	if file == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package session
+package typing
 
 import (
 	"slices"
@@ -9,18 +9,18 @@ import (
 	"mgtrace/types"
 )
 
-// relevance says which blocks can matter to a specification: those of its types,
+// Relevance says which blocks can matter to a specification: those of its types,
 // of the types that it reads through pointers, of types that hold one of these,
 // and those whose type is not certain.
-type relevance struct {
-	typing *typing
+type Relevance struct {
+	typing *Blocks
 	types  []*types.Type
 	sites  map[trace.Addr]bool // by return address of an allocator call: its blocks can not matter
 }
 
-// filterable says whether debug information can decide what matters: not where
+// Filterable says whether debug information can decide what matters: not where
 // membership, or a rule for callers, makes any block a node.
-func filterable(spec *check.Spec) bool {
+func Filterable(spec *check.Spec) bool {
 	if spec == nil || len(spec.Types) == 0 || len(spec.Members)+len(spec.Reaches) > 0 || len(spec.Allocs) > 0 {
 		return false
 	}
@@ -29,8 +29,8 @@ func filterable(spec *check.Spec) bool {
 	})
 }
 
-func newRelevance(spec *check.Spec, t *typing) *relevance {
-	r := &relevance{typing: t, sites: map[trace.Addr]bool{}}
+func NewRelevance(spec *check.Spec, t *Blocks) *Relevance {
+	r := &Relevance{typing: t, sites: map[trace.Addr]bool{}}
 	for _, nt := range spec.Types {
 		r.add(nt.Layout)
 		r.add(nt.Elem)
@@ -46,18 +46,18 @@ func newRelevance(spec *check.Spec, t *typing) *relevance {
 	return r
 }
 
-func (r *relevance) add(t *types.Type) {
+func (r *Relevance) add(t *types.Type) {
 	if t != nil && t.Kind != types.Void && !r.matters(t) {
 		r.types = append(r.types, t)
 	}
 }
 
-func (r *relevance) matters(t *types.Type) bool {
-	return slices.ContainsFunc(r.types, func(x *types.Type) bool { return sameType(x, t) })
+func (r *Relevance) matters(t *types.Type) bool {
+	return slices.ContainsFunc(r.types, func(x *types.Type) bool { return SameType(x, t) })
 }
 
 // holds says whether a value of a type is, or has in it, one that matters.
-func (r *relevance) holds(t *types.Type) bool {
+func (r *Relevance) holds(t *types.Type) bool {
 	if t == nil || r.matters(t) {
 		return true
 	}
@@ -70,10 +70,10 @@ func (r *relevance) holds(t *types.Type) bool {
 	return false
 }
 
-// ignores says whether blocks can not matter that are allocated by the call which
+// Ignores says whether blocks can not matter that are allocated by the call which
 // returns to an address. Only what the call itself shows counts: what its callers
 // show may differ from one to the next.
-func (r *relevance) ignores(ret trace.Addr) bool {
+func (r *Relevance) Ignores(ret trace.Addr) bool {
 	ignored, ok := r.sites[ret]
 	if !ok {
 		ignored = r.decide(ret)
@@ -82,7 +82,7 @@ func (r *relevance) ignores(ret trace.Addr) bool {
 	return ignored
 }
 
-func (r *relevance) decide(ret trace.Addr) bool {
+func (r *Relevance) decide(ret trace.Addr) bool {
 	im, ok := r.typing.symbols.Image(ret - 1)
 	if !ok || im.Obj == nil {
 		return false

@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"fmt"
@@ -57,9 +57,9 @@ void remove(struct n *a) { a->flag = 0; }
 		{5, true, nil, 5},                        // no field
 		{6, true, []string{"prev", "length"}, 5}, // what is merged is at the nearest
 	} {
-		s := newSymbols(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
 		s.frames[1] = at(c.line, c.within)
-		s.assign([]storing{{1, c.fields}})
+		s.Assign([]Store{{1, c.fields}})
 		if f, _, _ := s.Where(1); f.Line != c.want {
 			t.Errorf("%d: %v at line %d: at line %d, want %d", i, c.fields, c.line, f.Line, c.want)
 		}
@@ -70,9 +70,9 @@ void remove(struct n *a) { a->flag = 0; }
 
 	// Of two statements it is the one at which no other store is.
 	for line, want := range map[int]int{14: 16, 16: 14} {
-		s := newSymbols(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
 		s.frames[1], s.frames[2] = at(15, true), at(line, true)
-		s.assign([]storing{{1, []string{"key"}}, {2, []string{"key"}}})
+		s.Assign([]Store{{1, []string{"key"}}, {2, []string{"key"}}})
 		if got := fmt.Sprint(s.Place(1), " ", s.Place(2)); got != fmt.Sprintf("list.c:%d list.c:%d", want, line) {
 			t.Errorf("beside a store at line %d: %s", line, got)
 		}

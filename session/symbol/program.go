@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"bytes"
@@ -10,20 +10,20 @@ import (
 	"mgtrace/types"
 )
 
-// program answers the specification's questions about a program, from the files
+// Program answers the specification's questions about a program, from the files
 // whose code is traced, the program itself first.
-type program struct {
-	files   []*objfile.File
-	paths   []string // of the files
-	sources *Sources
+type Program struct {
+	Objs    []*objfile.File
+	Paths   []string // of the files
+	Sources *Sources
 	marks   []check.Mark // nil: not looked for yet
 }
 
-var _ check.Program = (*program)(nil)
+var _ check.Program = (*Program)(nil)
 
 // LookupType implements types.Loader.
-func (p *program) LookupType(name string) []*types.Type {
-	for _, f := range p.files {
+func (p *Program) LookupType(name string) []*types.Type {
+	for _, f := range p.Objs {
 		if t := f.Universe().Lookup(name); len(t) > 0 {
 			return t
 		}
@@ -32,8 +32,8 @@ func (p *program) LookupType(name string) []*types.Type {
 }
 
 // Const implements types.Loader.
-func (p *program) Const(name string) (int64, bool) {
-	for _, f := range p.files {
+func (p *Program) Const(name string) (int64, bool) {
+	for _, f := range p.Objs {
 		if v, ok := f.Universe().Const(name); ok {
 			return v, true
 		}
@@ -42,17 +42,17 @@ func (p *program) Const(name string) (int64, bool) {
 }
 
 // TypeNames implements types.Loader.
-func (p *program) TypeNames() []string {
+func (p *Program) TypeNames() []string {
 	var names []string
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		names = append(names, f.Universe().Names()...)
 	}
 	return names
 }
 
-func (p *program) LookupFunc(pattern string) []string {
+func (p *Program) LookupFunc(pattern string) []string {
 	var names []string
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		for _, fn := range f.FuncsNamed(pattern) {
 			names = append(names, fn.Name)
 		}
@@ -64,9 +64,9 @@ func (p *program) LookupFunc(pattern string) []string {
 	return slices.Compact(names)
 }
 
-func (p *program) FuncNames() []string {
+func (p *Program) FuncNames() []string {
 	var names []string
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		for _, fn := range f.Funcs() {
 			names = append(names, fn.Name)
 		}
@@ -74,34 +74,34 @@ func (p *program) FuncNames() []string {
 	return names
 }
 
-func (p *program) LookupGlobal(file, name string) []check.Variable {
+func (p *Program) LookupGlobal(file, name string) []check.Variable {
 	var out []check.Variable
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		if v, ok := f.Global(name, file); ok && v.Loc.Kind == objfile.LocStatic {
-			out = append(out, variable(v))
+			out = append(out, Variable(v))
 			break
 		}
 	}
 	return out
 }
 
-// fileOf is the path of the file that has an object in static memory, "" if it is
+// FileOf is the path of the file that has an object in static memory, "" if it is
 // the program itself.
-func (p *program) fileOf(g check.Global) string {
-	for i, f := range p.files {
+func (p *Program) FileOf(g check.Global) string {
+	for i, f := range p.Objs {
 		if v, ok := f.Global(g.Name, g.File); ok && v.Loc.Kind == objfile.LocStatic {
 			if i == 0 {
 				return ""
 			}
-			return p.paths[i]
+			return p.Paths[i]
 		}
 	}
 	return ""
 }
 
-func (p *program) GlobalNames() []string {
+func (p *Program) GlobalNames() []string {
 	var names []string
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
 			names = append(names, v.Name)
 		}
@@ -109,12 +109,12 @@ func (p *program) GlobalNames() []string {
 	return names
 }
 
-func variable(v objfile.Variable) check.Variable {
+func Variable(v objfile.Variable) check.Variable {
 	return check.Variable{Name: v.Name, File: v.File, Type: v.Type, Addr: uint64(v.Loc.Offset), Size: int64(v.Size)}
 }
 
-func (p *program) HasLine(file string, line int) (ok bool, nearest int) {
-	for _, f := range p.files {
+func (p *Program) HasLine(file string, line int) (ok bool, nearest int) {
+	for _, f := range p.Objs {
 		if len(f.LineAddrs(file, line)) > 0 {
 			return true, line
 		}
@@ -125,9 +125,9 @@ func (p *program) HasLine(file string, line int) (ok bool, nearest int) {
 	return false, nearest
 }
 
-func (p *program) Files() []string {
+func (p *Program) Files() []string {
 	var files []string
-	for _, f := range p.files {
+	for _, f := range p.Objs {
 		files = append(files, f.SourceFiles()...)
 	}
 	return files
@@ -136,13 +136,13 @@ func (p *program) Files() []string {
 // cpointMark is the thesis's own mark, in a comment: ##C-POINT(qdtree).
 var cpointMark = regexp.MustCompile(`##C-POINT(?:\s*\(\s*([^)]*?)\s*\))?`)
 
-func (p *program) Marks() []check.Mark {
+func (p *Program) Marks() []check.Mark {
 	if p.marks != nil {
 		return p.marks
 	}
 	p.marks = []check.Mark{}
 	for _, file := range p.Files() {
-		text, err := p.sources.Read(file)
+		text, err := p.Sources.Read(file)
 		if err != nil || !bytes.Contains(text, []byte("##C-POINT")) {
 			continue
 		}
