@@ -4,6 +4,7 @@
 //	go run ./bench/locate -mgtrace ./mgtrace -seed 7 -n 10
 //	go run ./bench/locate -run 'avl|b-tree' -skip coverage -v
 //	go run ./bench/locate -healthy -seeds 5
+//	go run ./bench/locate -again DIR -v -cpuprofile FILE
 //	go run ./bench/locate -slices -skip coverage,-O2 -base 100 -operations 60
 //
 // programs/ holds nine plain C programs, with a specification each. [mutate] breaks

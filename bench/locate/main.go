@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"syscall"
 )
@@ -45,6 +46,7 @@ func command() error {
 	seeds := flag.Int("seeds", 5, "`seeds` of -healthy")
 	flag.StringVar(&c.keep, "keep", "", "keep mutants and recordings below this `directory`")
 	flag.StringVar(&c.from, "again", "", "analyse what -keep has kept in this `directory`, and record nothing")
+	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this `file`")
 	asJSON := flag.Bool("json", false, "print everything as one JSON object")
 	verbose := flag.Bool("v", false, "say what became of each mutant")
 	dir := flag.String("programs", "bench/locate/programs", "the `directory` with the programs")
@@ -111,6 +113,17 @@ func command() error {
 	defer stop()
 	if *healthy {
 		return c.printHealthy(ctx, subjects, *seeds)
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	outcomes, err := c.all(ctx, subjects)
 	if err != nil {

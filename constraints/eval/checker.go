@@ -13,8 +13,8 @@ import (
 // Options of a Checker.
 type Options struct{}
 
-// Checker evaluates a specification on a history: at any time from scratch
-// (Model), and forward in time incrementally (Check). It is not safe for
+// Checker evaluates a specification on a history: at any time, and on hypothetical
+// views, by what differs from what it has evaluated before. It is not safe for
 // concurrent use.
 type Checker struct {
 	spec  *check.Spec
@@ -36,8 +36,7 @@ type Checker struct {
 	reach   *reach
 	recent  [4]*env // of real views, newest use first
 	guess   *env    // of the last hypothetical view
-	state   *state  // of the forward check
-	base    *state  // of hypothetical checks
+	state   *state  // of the view of the history's own that was checked last
 	filling *env    // of inUse.Used
 	changes graph.Changes
 	visits  visits
@@ -173,8 +172,8 @@ func (c *Checker) PathCost() uint64 { return c.cost }
 func (c *Checker) GuardHeld(constraint int) bool { return c.held[constraint] }
 
 // All returns every inconsistency of the view, in order of constraint and
-// binding. A view of the history's own is evaluated from scratch, a
-// hypothetical one from the history's at its time by what differs.
+// binding. It evaluates what differs: of a view of the history's own from the time that
+// was checked before, of a hypothetical one from the history's at its time.
 func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
 	defer c.halted()
 	c.begin()
@@ -182,9 +181,7 @@ func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
 	if changed := graph.Changed(v); changed != nil {
 		return c.allOver(v, changed)
 	}
-	s := c.scratch(v)
-	c.base = s
-	return s.list()
+	return c.at(v.Time()).list()
 }
 
 // allOf appends the inconsistencies of one constraint that is no acyclicity.

@@ -15,6 +15,7 @@ type state struct {
 	broken map[binding][]Inconsistency
 	cycles []cycles // by constraint; used where acyclic
 	counts []counted
+	size   int // objects that there were when it was made from scratch
 }
 
 // scratch evaluates everything on a view.
@@ -31,6 +32,9 @@ func (c *Checker) scratch(v mgpp.View) *state {
 	}
 	s.env.everyAttr()
 	s.put(s.env.danglings(nil))
+	for _, t := range c.spec.Types {
+		s.size += len(s.env.population(t))
+	}
 	c.spend(s.env)
 	return s
 }
@@ -74,39 +78,44 @@ func (s *state) list() []Inconsistency {
 }
 
 // Check returns the inconsistencies at t, those that concern type only if that
-// is not nil. Called with times that do not go back it re-evaluates only what
-// the operations in between touched; the result is always that of All.
+// is not nil. It re-evaluates only what the operations touched that lie between t and
+// the time that was asked about before.
 func (c *Checker) Check(t mgpp.Timestamp, only *check.NodeType) (out []Inconsistency) {
 	defer c.halted()
 	c.begin()
-	out = c.forward(t).list()
+	out = c.at(t).list()
 	if only != nil {
 		out = slices.DeleteFunc(out, func(i Inconsistency) bool { return !c.For(i.Instance, only) })
 	}
 	return out
 }
 
-// forward brings the state of the forward check to t.
-func (c *Checker) forward(t mgpp.Timestamp) *state {
+// at brings the state to the history's view at t.
+func (c *Checker) at(t mgpp.Timestamp) *state {
 	c.g.Advance()
-	s := c.state
-	if s == nil || s.env.t > t {
-		s = c.scratch(c.hist.At(t))
-		c.state = s
-	} else {
+	switch s := c.state; {
+	case s == nil || !c.near(s, t):
+		c.state = c.scratch(c.hist.At(t))
+	case s.env.t != t || s.env.now != c.g.Now():
 		c.advance(s, t)
 	}
 	if t == c.g.Now() {
 		c.g.Follow()
 	}
-	return s
+	return c.state
 }
 
-// advance brings a state to a later time.
+// near: to go to t operation by operation is cheaper than to evaluate everything anew.
+// From one check of the present to the next it always is: what changed has been noted.
+func (c *Checker) near(s *state, t mgpp.Timestamp) bool {
+	return t == c.g.Now() && c.g.Followed(s.env.t) || max(s.env.t, t)-min(s.env.t, t) <= mgpp.Timestamp(64+8*s.size)
+}
+
+// advance brings a state to another time, later or earlier.
 func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	ch := &c.changes
 	ch.Reset()
-	c.g.Between(s.env.t, t, ch)
+	c.g.Between(min(s.env.t, t), max(s.env.t, t), ch)
 	v := c.hist.At(t)
 	if ch.All {
 		*s = *c.scratch(v)
@@ -129,6 +138,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 
 	after.attrs = before.attrs
 	before.attrs = attributes{}
+	c.guess = nil // its attributes lie over those
 	s.env = after
 	d.gather(after)
 	d.attrSeeds(after, stale)
@@ -224,18 +234,10 @@ func danglingBindings(d *delta) []binding {
 	return out
 }
 
-// baseAt returns the state of the history's own view at t.
-func (c *Checker) baseAt(t mgpp.Timestamp) *state {
-	if c.base == nil || c.base.env.t != t || c.base.env.now != c.g.Now() {
-		c.base = c.scratch(c.hist.At(t))
-	}
-	return c.base
-}
-
 // allOver returns the inconsistencies of a hypothetical view: those of the
 // history's at the same time, but for what differs.
 func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
-	base := c.baseAt(v.Time())
+	base := c.at(v.Time())
 	ch := &c.changes
 	ch.Reset()
 	c.g.Against(v, changed, ch)

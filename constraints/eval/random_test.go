@@ -371,6 +371,42 @@ func TestCheckIsAll(t *testing.T) {
 	})
 }
 
+// The check of any time equals the check from scratch, whichever was checked before: a
+// later one or an earlier one, with hypothetical views between.
+func TestThereAndBack(t *testing.T) {
+	broken := 0
+	each(t, 12, func(t *testing.T, s *script) {
+		for range 80 {
+			s.step()
+		}
+		now := s.h.Now()
+		var at []mgpp.Timestamp
+		var got [][]string
+		for range 40 {
+			to := mgpp.Timestamp(s.r.IntN(int(now) + 1))
+			at, got = append(at, to), append(got, s.lines(s.c.Check(to, nil)))
+			switch s.r.IntN(4) {
+			case 0:
+				if len(s.live) > 0 {
+					s.c.All(s.hypothesis(now))
+				}
+			case 1:
+				s.step()
+			}
+		}
+		for i, to := range at {
+			want := eval.Scratch(s.c, s.h.At(to))
+			broken += len(want)
+			if d := cmp.Diff(s.lines(want), got[i]); d != "" {
+				t.Fatalf("%d. check, at %d (-scratch +moved):\n%s", i, to, d)
+			}
+		}
+	})
+	if broken == 0 {
+		t.Error("nothing was ever broken: the test tests nothing")
+	}
+}
+
 // A hypothetical view's check equals that of a history in which it is true.
 func TestHypothetical(t *testing.T) {
 	each(t, 8, func(t *testing.T, s *script) {

@@ -145,7 +145,7 @@ func (r *reach) move(e *env) {
 		r.back()
 	}
 	if want.v != nil && r.at.valid && r.at.t != want.t {
-		r.step(r.c.baseAt(want.t).env, stand{valid: true, t: want.t})
+		r.step(r.c.at(want.t).env, stand{valid: true, t: want.t})
 	}
 	if !r.at.is(want) {
 		r.step(e, want)

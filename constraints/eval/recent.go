@@ -83,7 +83,7 @@ func (c *Checker) hypothetical(v mgpp.View, changed []graph.Span) *env {
 	if ch.All {
 		return e
 	}
-	before := c.baseAt(v.Time()).env
+	before := c.at(v.Time()).env
 	d := c.newDelta(&ch)
 	d.reaches(before, e)
 	e.attrs.hidden = d.staleBoth(before, e)

@@ -124,13 +124,16 @@ func (s *spanning) rebuild(e *env) flips {
 	return f
 }
 
-// edges returns what n has edges to.
+// edges returns what n has edges to. What has died has none: something else may lie at
+// its address.
 func (s *spanning) edges(e *env, n int32) []graph.ObjID {
-	if n == origin {
-		s.succ = append(s.succ[:0], s.first...)
-		return s.succ
+	s.succ = s.succ[:0]
+	switch o := graph.ObjID(n - 1); {
+	case n == origin:
+		s.succ = append(s.succ, s.first...)
+	case e.g.Alive(o, e.t):
+		s.succ = s.step(e, o, s.succ)
 	}
-	s.succ = s.step(e, graph.ObjID(n-1), s.succ[:0])
 	return s.succ
 }
 
@@ -202,6 +205,9 @@ func (s *spanning) rehang(e *env, n int32, undo *[]move) bool {
 		return true
 	}
 	e.visited()
+	if !e.g.Alive(o, e.t) {
+		return false // the cells that lead to it are those that did when it died
+	}
 	s.pred = s.back(e, o, s.pred[:0])
 	for _, p := range s.pred {
 		if s.has(p) && s.trees.root(int32(p)+1) == origin {

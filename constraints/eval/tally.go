@@ -71,7 +71,7 @@ func (e *env) tallyCycles(k *info) Tally {
 func (c *Checker) CountBroken(t mgpp.Timestamp) (n int) {
 	defer c.halted()
 	c.begin()
-	s := c.forward(t)
+	s := c.at(t)
 	for _, l := range s.broken {
 		n += len(l)
 	}
@@ -88,7 +88,7 @@ func (c *Checker) CountBroken(t mgpp.Timestamp) (n int) {
 func (c *Checker) BrokenAt(t mgpp.Timestamp) (out []bool) {
 	defer c.halted()
 	c.begin()
-	s := c.forward(t)
+	s := c.at(t)
 	out = make([]bool, len(c.infos))
 	for b, l := range s.broken {
 		if b.constraint >= 0 && b.constraint < len(out) && len(l) > 0 {

@@ -148,7 +148,7 @@ func (w *world) global(i int, name string, addr trace.Addr, data []byte) {
 	w.apply(trace.Event{Kind: trace.KindGlobal, Aux: uint64(i), Addr: addr, Size: uint64(len(data)), Data: data, Name: name})
 }
 
-func (w *world) all() []eval.Inconsistency { return w.c.All(w.h.At(w.h.Now())) }
+func (w *world) all() []eval.Inconsistency { return eval.Scratch(w.c, w.h.At(w.h.Now())) }
 
 // lines describes inconsistencies: "label X=node#1 Y=node#2: reason".
 func (w *world) lines(found []eval.Inconsistency) []string {

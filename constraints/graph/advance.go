@@ -42,6 +42,9 @@ func (g *Graph) Follow() {
 	g.following, g.since = true, g.now
 }
 
+// Followed reports whether Advance has noted what changed since t.
+func (g *Graph) Followed(t mgpp.Timestamp) bool { return g.following && g.since == t }
+
 // passes takes over an operation if that takes no look at the history: it changes
 // no object, or one object's bytes.
 func (g *Graph) passes(t mgpp.Timestamp) bool {

@@ -104,7 +104,7 @@ func (c *Changes) copy(from *Changes) {
 // Between adds to c what the operations in (t0, t1] changed. It costs what
 // these operations cost, unless Advance has noted it (Follow). Both times must be taken over already.
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
-	if g.following && t0 == g.since && t1 == g.now && len(c.Dirt) == 0 {
+	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
 		c.copy(&g.pending)
 	} else {
 		for t := t0 + 1; t <= t1; t++ {
