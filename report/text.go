@@ -421,6 +421,9 @@ func Thousands(n uint64) string {
 	return s
 }
 
+// Sentence makes one of words: "It freed the block."
+func Sentence(words string) string { return strings.ToUpper(words[:1]) + words[1:] + "." }
+
 // Plural writes n with its noun: "1 byte", "48,112 bytes".
 func Plural(n int, one, many string) string {
 	if n == 1 {

@@ -22,7 +22,7 @@ import (
 // Analysis follows the events of a run, checks the specification at C-points,
 // and reports. It serves a program that still runs and a recorded trace alike.
 type Analysis struct {
-	o        AnalysisOptions
+	o        analysisOptions
 	ctx      context.Context // of the whole analysis
 	spec     *check.Spec
 	prog     *trace.Program
@@ -38,8 +38,6 @@ type Analysis struct {
 	stores   []trace.StoreSite // of runs
 
 	relevance *typing.Relevance // nil: all stores are recorded
-	noLocate  bool              // check only: name no suspects
-	observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
 
 	points       []*point
 	around       map[trace.ThreadID]around // what the next write of a thread is part of
@@ -60,7 +58,6 @@ type Analysis struct {
 	pools        map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
 	doubt        *doubt               // nil: the history begins with the program
 	ceased       string               // why the history ends before the program; "": it does not
-	cutsShort    bool                 // a call that seems to have no end is not followed to the end
 	unended      *unended             // such a call; nil: there was none
 	auditing     *auditor             // between the KindMemory events of a recording
 	forks        int
@@ -78,14 +75,30 @@ type point struct {
 	suspects []faultloc.Suspect
 }
 
-// newAnalysis begins one; types nil: blocks are typed by their allocation sites.
-func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o AnalysisOptions, types graph.Typing) *Analysis {
+// analysisOptions say what to check and how to show it.
+type analysisOptions struct {
+	Spec      string            // the specification's file
+	All       bool              // go on after the first inconsistent C-point
+	Pictures  string            // directory for pictures; "": none
+	Steps     bool              // list what happened since the last healthy C-point
+	Film      bool              // and draw it
+	NoLocate  bool              // check only: name no suspects
+	NoCheck   bool              // follow the history only
+	CutsShort bool              // a call that seems to have no end is not followed to the end
+	Observe   func(eval.CPoint) // takes the C-points instead of a check; nil: they are checked
+	Typing    graph.Typing      // of blocks; nil: by their allocation sites
+	Locating  *Locating         // watches the fault locator; nil: nobody does
+}
+
+// newAnalysis begins one.
+func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o analysisOptions) *Analysis {
 	a := &Analysis{
 		o: o, spec: spec, prog: prog, symbols: symbols,
 		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{},
+		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
 	}
+	types := o.Typing
 	if types == nil {
 		a.typing = typing.New(spec, symbols)
 		types = a.typing
@@ -102,11 +115,41 @@ func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o
 	return a
 }
 
+// begunLater takes into account that the program ran before recording began.
+func (a *Analysis) begunLater() {
+	b := a.prog.Before
+	if b == nil {
+		return
+	}
+	a.typing.StartWith(a.hist, b.Roots)
+	if b.Unknown != "" {
+		a.spec.MemoryFaults.NoBounds = true
+	}
+}
+
 // heed makes the analysis end when the context does.
 func (a *Analysis) heed(ctx context.Context) {
 	a.ctx = ctx
 	a.checker.Heed(func() bool { return ctx.Err() != nil })
 }
+
+// interrupted: the analysis has ended with its context.
+func (a *Analysis) interrupted() bool { return a.checker.Stopped() }
+
+// foundAny: something is inconsistent.
+func (a *Analysis) foundAny() bool { return len(a.points) > 0 }
+
+// brokenMidway: what was found last is no C-point at which the program has ended.
+func (a *Analysis) brokenMidway() bool {
+	if len(a.points) == 0 {
+		return false
+	}
+	kind := a.points[len(a.points)-1].Kind
+	return kind != "crash" && kind != "end"
+}
+
+// warn adds to what the report warns of.
+func (a *Analysis) warn(warnings ...string) { a.warned = append(a.warned, warnings...) }
 
 // bias is where the program itself is mapped.
 func (a *Analysis) bias() trace.Addr {
@@ -173,8 +216,8 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.ended(ev)
 	}
 	for _, c := range a.schedule.Event(ev, a.hist.Now()) {
-		if a.observe != nil {
-			a.observe(c)
+		if a.o.Observe != nil {
+			a.o.Observe(c)
 		} else {
 			a.checkAt(c)
 		}
@@ -185,6 +228,35 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.calls.note(ev.Thread, outermost, in, a.hist.Now())
 	}
 	return a.members.After(ev)
+}
+
+// Sites implements capture.Sink.
+func (a *Analysis) Sites(sites []trace.StoreSite) error {
+	a.stores = sites
+	return nil
+}
+
+// Stores implements capture.Sink: what Event does with each of them. Neither
+// C-points nor members of structures depend on a store alone.
+func (a *Analysis) Stores(run *trace.Stores) error {
+	a.schedule.GoesOn(run.Thread)
+	if a.unended != nil {
+		a.unended.left += uint64(len(run.Recs))
+		return nil
+	}
+	if _, ok := a.around[run.Thread]; ok && len(run.Recs) > 0 {
+		run.Event(0, a.stores, &a.event)
+		a.attribute(&a.event)
+		if _, err := a.hist.Apply(&a.event); err != nil {
+			return err
+		}
+		rest := *run
+		rest.Recs, rest.Instants = rest.Recs[1:], rest.Instants[min(1, len(rest.Instants)):]
+		run = &rest
+	}
+	_, err := a.hist.ApplyRun(run, a.stores)
+	a.unending()
+	return err
 }
 
 // callSite makes PC an address inside the instruction that did it: events of
@@ -299,7 +371,7 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 		c := a.cpoint(p)
 		if p.fault != nil {
 			a.blame(&c, p.fault)
-		} else if !a.noLocate {
+		} else if !a.o.NoLocate {
 			a.locate(&c, p)
 		}
 		if a.checker.Stopped() {
@@ -477,7 +549,7 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	s.Contributes = []string{f.Kind}
 	s.Also = a.blockLife(f)
 	s.Evidence = append([]string{faultEvidence(f)}, s.Also...)
-	s.Why = sentence(s.Evidence[0])
+	s.Why = report.Sentence(s.Evidence[0])
 	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
 	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
@@ -512,7 +584,7 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 		if n := len(a.graph.Into(f.Obj, a.hist.At(death-1), maxInto)); n > 0 {
 			first = true
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(n, "pointer", "pointers")))
-			s.Why = sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(n, "pointer", "pointers")))
+			s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(n, "pointer", "pointers")))
 		}
 	}
 	return s, first, true
@@ -530,7 +602,7 @@ func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok
 		return s, false, false
 	}
 	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", report.Plural(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
-	s.Why = sentence(s.Evidence[0])
+	s.Why = report.Sentence(s.Evidence[0])
 	return s, true, true
 }
 

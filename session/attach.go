@@ -189,18 +189,6 @@ func isLibC(path string) bool {
 	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 }
 
-// begunLater takes into account that the program ran before recording began.
-func (a *Analysis) begunLater() {
-	b := a.prog.Before
-	if b == nil {
-		return
-	}
-	a.typing.StartWith(a.hist, b.Roots)
-	if b.Unknown != "" {
-		a.spec.MemoryFaults.NoBounds = true
-	}
-}
-
 // blocksBefore gives the blocks that were there to everybody who wants them: all
 // of them first, then their bytes, so that pointers lead to what is there.
 func (l *live) blocksBefore() error {

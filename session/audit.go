@@ -87,6 +87,14 @@ func (a *Analysis) recorded(ev *trace.Event) error {
 	return u.compare(a.hist.At(now), ev.Addr, min(ev.Size, auditChunk))
 }
 
+// audited takes over the audit that was made while the program ran, nil if none was.
+func (a *Analysis) audited(done *trace.Audit) {
+	if done != nil && a.audit == nil {
+		a.graph.Advance()
+		a.auditResult(done)
+	}
+}
+
 // foreign reports whether a block is a library's own: allocated by code whose
 // stores are not captured, and of no declared type. Nobody reads its bytes. So is
 // an allocator's memory between blocks.

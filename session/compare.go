@@ -67,13 +67,13 @@ func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comp
 	if err != nil {
 		return nil, err
 	}
-	a := newAnalysis(reference, &rec.prog, rec.symbols, AnalysisOptions{}, nil)
+	var a *Analysis
 	var points []mgpp.Timestamp
-	a.observe = func(c eval.CPoint) {
+	a = newAnalysis(reference, &rec.prog, rec.symbols, analysisOptions{Observe: func(c eval.CPoint) {
 		if c.Kind == "return" {
 			points = append(points, a.hist.Now())
 		}
-	}
+	}})
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"mgtrace/constraints/check"
-	"mgtrace/constraints/eval"
 	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
@@ -48,15 +45,13 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 		prog.Modules = append(prog.Modules, im.Module)
 	}
 	heap := core.Blocks(f, f.Maps)
-	a := newAnalysis(spec, prog, symbols, o, typing.Infer(f, heap, spec, main))
-	a.noLocate = true
+	ao := o.analysis()
+	ao.NoLocate, ao.Typing = true, typing.Infer(f, heap, spec, main)
+	a := newAnalysis(spec, prog, symbols, ao)
 	if err := a.loadCore(f, heap, spec); err != nil {
 		return nil, err
 	}
-	if f.Signal != 0 {
-		a.exit = &report.Exit{Signal: unix.SignalName(syscall.Signal(f.Signal))}
-	}
-	a.checkAt(eval.CPoint{Kind: "crash"})
+	a.crashed(syscall.Signal(f.Signal))
 	r := &report.Report{Program: exe, Engine: "core", Complete: len(f.Missing) == 0, Why: f.Missing}
 	for _, err := range failed {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
@@ -104,35 +99,4 @@ func coreProgram(main *symbol.Image, symbols *symbol.Table) check.Program {
 		return nil
 	}
 	return &symbol.Program{Objs: []*objfile.File{main.Obj}, Sources: symbols.Sources}
-}
-
-// loadCore makes a history of one moment: every block is born, then gets its
-// bytes, so that pointers lead to blocks that are there.
-func (a *Analysis) loadCore(m mem.Memory, heap *core.Heap, spec *check.Spec) error {
-	blocks := heap.InUse()
-	for _, b := range blocks {
-		if _, err := a.hist.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(b.Addr), Size: b.Size, Name: "malloc"}); err != nil {
-			return err
-		}
-	}
-	for _, b := range blocks {
-		data := make([]byte, b.Size)
-		n, _ := m.ReadMemory(data, b.Addr) // n tells
-		if n == 0 {
-			continue
-		}
-		if _, err := a.hist.Apply(&trace.Event{Kind: trace.KindBulk, Name: "core", Addr: trace.Addr(b.Addr), Size: uint64(n), Data: data[:n]}); err != nil {
-			return err
-		}
-	}
-	for i, g := range spec.Globals {
-		ev := trace.Event{Kind: trace.KindGlobal, Addr: a.bias() + trace.Addr(g.Addr), Size: uint64(g.Size), Aux: uint64(i + 1), Name: g.Name, Data: make([]byte, g.Size)}
-		if _, err := m.ReadMemory(ev.Data, uint64(ev.Addr)); err != nil {
-			return fmt.Errorf("read the global %s: %w", g.Name, err)
-		}
-		if _, err := a.hist.Apply(&ev); err != nil {
-			return err
-		}
-	}
-	return nil
 }

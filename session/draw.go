@@ -40,7 +40,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	}
 	a.graph.Advance()
 	if o.From != "" {
-		return a.evolution(ctx, o, times)
+		return evolution(ctx, a, o, times)
 	}
 	at, err := times.find(o.At)
 	if err != nil {
@@ -49,21 +49,21 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	var g *render.Graph
 	if o.History {
 		g = render.History(a.graph, a.hist, render.HistoryOptions{
-			Title: "MG++ of " + a.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return a.symbols.Place(op.PC) },
+			Title: "MG++ of " + rec.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return rec.symbols.Place(op.PC) },
 		})
 	} else {
-		around, err := a.aroundNode(o.Node)
+		around, err := nodeNamed(a.graph, o.Node)
 		if err != nil {
 			return err
 		}
-		g = render.Snapshot(a.graph, a.hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(a.prog.Path), at), Around: around, Max: o.Max})
+		g = render.Snapshot(a.graph, a.hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.prog.Path), at), Around: around, Max: o.Max})
 	}
 	return writePicture(ctx, o.Path, o, g)
 }
 
 // evolution draws a frame for each change of a typed node in the range; nodes
 // keep their places.
-func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times timeFinder) error {
+func evolution(ctx context.Context, a *Analysis, o RenderOptions, times timeFinder) error {
 	from, err := times.find(o.From)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times timeFin
 	if err != nil {
 		return err
 	}
-	around, err := a.aroundNode(o.Node)
+	around, err := nodeNamed(a.graph, o.Node)
 	if err != nil {
 		return err
 	}
@@ -110,13 +110,13 @@ func (a *Analysis) evolution(ctx context.Context, o RenderOptions, times timeFin
 	return nil
 }
 
-// aroundNode finds a node by its name in reports.
-func (a *Analysis) aroundNode(name string) ([]graph.ObjID, error) {
+// nodeNamed finds a node by its name in reports.
+func nodeNamed(g *graph.Graph, name string) ([]graph.ObjID, error) {
 	if name == "" {
 		return nil, nil
 	}
-	for i := 1; i <= a.graph.Objects(); i++ {
-		if a.graph.Name(graph.ObjID(i)) == name {
+	for i := 1; i <= g.Objects(); i++ {
+		if g.Name(graph.ObjID(i)) == name {
 			return []graph.ObjID{graph.ObjID(i)}, nil
 		}
 	}
@@ -150,8 +150,7 @@ func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*Anal
 	if err != nil {
 		return nil, timeFinder{}, err
 	}
-	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
-	a.done = true
+	a := newAnalysis(spec, &rec.prog, rec.symbols, analysisOptions{NoCheck: true})
 	times := timeFinder{&builtRun{rec: rec, hist: a.hist, calls: query.NewCalls(&rec.prog)}}
 	_, err = rec.feed(ctx, timedAnalysis{a, times})
 	return a, times, err

@@ -73,29 +73,6 @@ func locate(im *symbol.Image, maps []mem.Map) bool {
 	return false
 }
 
-// mapped looks for the modules that were not there at the start, when the
-// program has mapped something: their addresses have names from then on.
-func (l *live) mapped() {
-	maps, err := l.proc.Maps()
-	if err != nil {
-		return // it is ending
-	}
-	var still []symbol.Image
-	for _, im := range l.late {
-		if !locate(&im, maps) {
-			still = append(still, im)
-			continue
-		}
-		l.symbols.Add(im)
-		for i := range l.prog.Modules {
-			if l.prog.Modules[i].Path == im.Path {
-				l.prog.Modules[i] = im.Module
-			}
-		}
-	}
-	l.late = still
-}
-
 // bias is where the file is mapped: the virtual address that the mapping's
 // first byte has in the file lies at m.Lo.
 func bias(f *objfile.File, m mem.Map) trace.Addr {

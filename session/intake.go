@@ -101,32 +101,3 @@ func (in *intake) deliver(ev *trace.Event) error {
 	in.mu.Unlock()
 	return err
 }
-
-// Sites implements capture.Sink.
-func (a *Analysis) Sites(sites []trace.StoreSite) error {
-	a.stores = sites
-	return nil
-}
-
-// Stores implements capture.Sink: what Event does with each of them. Neither
-// C-points nor members of structures depend on a store alone.
-func (a *Analysis) Stores(run *trace.Stores) error {
-	a.schedule.GoesOn(run.Thread)
-	if a.unended != nil {
-		a.unended.left += uint64(len(run.Recs))
-		return nil
-	}
-	if _, ok := a.around[run.Thread]; ok && len(run.Recs) > 0 {
-		run.Event(0, a.stores, &a.event)
-		a.attribute(&a.event)
-		if _, err := a.hist.Apply(&a.event); err != nil {
-			return err
-		}
-		rest := *run
-		rest.Recs, rest.Instants = rest.Recs[1:], rest.Instants[min(1, len(rest.Instants)):]
-		run = &rest
-	}
-	_, err := a.hist.ApplyRun(run, a.stores)
-	a.unending()
-	return err
-}

@@ -155,6 +155,29 @@ func (l *live) load() error {
 	return nil
 }
 
+// mapped looks for the modules that were not there at the start, when the
+// program has mapped something: their addresses have names from then on.
+func (l *live) mapped() {
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	var still []symbol.Image
+	for _, im := range l.late {
+		if !locate(&im, maps) {
+			still = append(still, im)
+			continue
+		}
+		l.symbols.Add(im)
+		for i := range l.prog.Modules {
+			if l.prog.Modules[i].Path == im.Path {
+				l.prog.Modules[i] = im.Module
+			}
+		}
+	}
+	l.late = still
+}
+
 // traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
 func (l *live) traceStandardLibrary(files []*probe.Image) {
 	for _, im := range files {

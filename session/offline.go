@@ -131,19 +131,20 @@ func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLoca
 	if err := rec.covers(spec); err != nil {
 		return nil, nil, err
 	}
-	a := newAnalysis(spec, &rec.prog, rec.symbols, o, nil)
-	a.noLocate, a.cutsShort = noLocate, cutsShort && len(spec.Members) == 0
+	ao := o.analysis()
+	ao.NoLocate, ao.CutsShort = noLocate, cutsShort
+	a := newAnalysis(spec, &rec.prog, rec.symbols, ao)
 	a.heed(ctx)
-	a.warned = append(a.warned, rec.warned...)
+	a.warn(rec.warned...)
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
 	t, err := rec.feed(ctx, sink)
-	if err == nil && a.checker.Stopped() {
+	if err == nil && a.interrupted() {
 		err = context.Cause(ctx)
 	}
-	if err != nil && ctx.Err() != nil && len(a.points) > 0 {
+	if err != nil && ctx.Err() != nil && a.foundAny() {
 		return a, &trace.Trailer{Why: "the analysis was stopped"}, nil // what was found is worth telling
 	}
 	if err != nil && ctx.Err() != nil {
@@ -186,6 +187,22 @@ func (rec *recording) feed(ctx context.Context, sink capture.Sink) (*trace.Trail
 			return nil, err
 		}
 	}
+}
+
+// completed makes a sink that is told what the bytes were when the history begins. It
+// reads all of a recording whose beginning was dropped.
+func (rec *recording) completed(ctx context.Context, sink capture.Sink) (capture.Sink, error) {
+	if rec.prog.Last == nil {
+		return sink, nil
+	}
+	sink, err := completed(sink, func(first capture.Sink) error {
+		_, err := rec.feed(ctx, first)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sink, rec.r.Seek(0)
 }
 
 // covers refuses a specification whose C-points, members or globals were not
@@ -290,10 +307,7 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		return nil, err
 	}
 	r := newReport(&rec.prog, t)
-	if t.Audit != nil && a.audit == nil {
-		a.graph.Advance()
-		a.auditResult(t.Audit)
-	}
+	a.audited(t.Audit)
 	if err := a.finish(ctx, r); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,11 @@ type AnalysisOptions struct {
 	Locating *Locating
 }
 
+// analysis is what an analysis needs of them.
+func (o *AnalysisOptions) analysis() analysisOptions {
+	return analysisOptions{Spec: o.Spec, All: o.All, Pictures: o.Pictures, Steps: o.Steps, Film: o.Film, Locating: o.Locating}
+}
+
 // CaptureOptions say how to run and watch a program.
 type CaptureOptions struct {
 	Engine            string // "auto", "inline", "ebpf" or "step"

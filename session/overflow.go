@@ -39,7 +39,7 @@ func Overflow(ctx context.Context, path string, o AnalysisOptions) (*report.Repo
 		return nil, err
 	}
 	defer f.Close()
-	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: newAnalysis(&check.Spec{}, &rec.prog, rec.symbols, o, nil)}
+	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: newAnalysis(&check.Spec{}, &rec.prog, rec.symbols, analysisOptions{})}
 	if err := v.follow(ctx); err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (v *overflows) fault(f *provenance.Fault) report.CPoint {
 		s.Also = append(s.Also, v.life(&o, "the other block")...)
 	}
 	s.Evidence = append([]string{evidenceOf(f)}, s.Also...)
-	s.Why = sentence(s.Evidence[0])
+	s.Why = report.Sentence(s.Evidence[0])
 	nodes := map[string]string{"X": blockText(&n)}
 	if f.Other != 0 {
 		o := v.c.Node(f.Other)

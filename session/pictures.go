@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func (a *Analysis) draw(ctx context.Context, n int, c *report.CPoint, p *point, 
 	g := render.Snapshot(a.graph, a.hist.At(p.time), render.Options{
 		Title: c.Title(), Notes: reasons(c), Around: broken, Broken: broken, Wrong: a.wrong(p),
 	})
-	if err := writePicture(ctx, file, RenderOptions{}, g); err != nil {
+	if err := writeSVG(ctx, file, g); err != nil {
 		return err
 	}
 	c.Pictures = append(c.Pictures, file)
@@ -65,10 +66,21 @@ func (a *Analysis) drawSuspect(ctx context.Context, r *report.Suspect, t mgpp.Ti
 		}
 	}
 	before, after := render.Pair(a.graph, a.hist.At(t-1), a.hist.At(t), options("before"), options("after"))
-	if err := writePicture(ctx, r.Before, RenderOptions{}, before); err != nil {
+	if err := writeSVG(ctx, r.Before, before); err != nil {
 		return err
 	}
-	return writePicture(ctx, r.After, RenderOptions{}, after)
+	return writeSVG(ctx, r.After, after)
+}
+
+func writeSVG(ctx context.Context, path string, g *render.Graph) error {
+	var b bytes.Buffer
+	if err := render.SVG(ctx, &b, g); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("write a picture: %w", err)
+	}
+	return nil
 }
 
 // changed lists the addresses that an operation wrote, one for each word, of a

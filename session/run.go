@@ -8,12 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"mgtrace/report"
-	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -52,7 +48,7 @@ func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitS
 			return nil, status, err
 		}
 	}
-	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis, nil)
+	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis.analysis())
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
 		l.relevance = typing.NewRelevance(l.spec, a.typing)
@@ -173,67 +169,6 @@ func coverage(r *report.Report, c *trace.Coverage) {
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("%s stores were caught, %s of them by traps; sites by tactic: %s",
 		report.Thousands(c.Stores), report.Thousands(c.Traps), strings.Join(ways, ", ")))
-}
-
-// listUnprobed names the stores that were not captured.
-func (a *Analysis) listUnprobed(r *report.Report) {
-	for _, u := range a.prog.Unprobed {
-		f, _, _ := a.symbols.Where(u.PC)
-		name := f.Function
-		if f.File == "" {
-			name = a.symbols.Address(u.PC)
-		}
-		r.Unprobed = append(r.Unprobed, report.Place{File: symbol.Short(f.File), Line: f.Line, Function: name, Text: u.Instruction + ": " + u.Reason})
-	}
-}
-
-// signalled notes a signal that ends the program, or that it handles, with its place.
-func (a *Analysis) signalled(ev *trace.Event) {
-	e := &report.Exit{Signal: unix.SignalName(syscall.Signal(ev.Aux))}
-	a.died = 0
-	pc := ev.PC
-	f, _, _ := a.symbols.Where(ev.PC)
-	if f.File == "" && len(ev.Stack) > 0 {
-		for _, ret := range ev.Stack {
-			if f, _, _ = a.symbols.Where(ret - 1); f.File != "" {
-				pc = ret - 1
-				break
-			}
-		}
-	}
-	if f.File != "" {
-		e.File, e.Path, e.Line = symbol.Short(f.File), f.File, f.Line
-		switch syscall.Signal(ev.Aux) {
-		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
-			if im, ok := a.symbols.Image(pc); ok && im.Traced {
-				a.died = pc
-			}
-		}
-	}
-	e.Where = a.symbols.Address(ev.PC)
-	a.signal = e
-	if ev.Flags&trace.FlagHandled == 0 {
-		a.exit = e
-	}
-}
-
-// ended notes the exit status.
-func (a *Analysis) ended(ev *trace.Event) {
-	ws := syscall.WaitStatus(ev.Aux)
-	switch {
-	case ws.Signaled() && (a.exit == nil || a.exit.Signal == ""):
-		a.exit = &report.Exit{Signal: unix.SignalName(ws.Signal())}
-	case ws.Exited():
-		code := ws.ExitStatus()
-		a.exit = &report.Exit{Status: &code}
-	}
-}
-
-func (a *Analysis) heldExit(why string) {
-	if a.exit == nil {
-		a.exit = &report.Exit{}
-	}
-	a.exit.Held = why
 }
 
 func exitCode(s target.ExitStatus) int {

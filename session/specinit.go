@@ -212,10 +212,9 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	if p == nil {
 		return nil, errors.New("the program's debug information is not at hand")
 	}
-	a := newAnalysis(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, o.Dirs, nil)
-	a.noLocate = true
-	log := &callLog{a: a, open: map[trace.ThreadID][]int{}}
-	a.observe = log.point
+	log := &callLog{open: map[trace.ThreadID][]int{}}
+	a := newAnalysis(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, analysisOptions{NoLocate: true, Observe: log.point})
+	log.hist = a.hist
 	a.schedule.BusyToo()
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
@@ -285,7 +284,7 @@ func everyBoundary(funcs []trace.Func) []check.CPoint {
 
 // callLog notes the calls of watched functions.
 type callLog struct {
-	a     *Analysis
+	hist  *mgpp.History
 	calls []mine.Call
 	open  map[trace.ThreadID][]int
 	ended bool
@@ -293,7 +292,7 @@ type callLog struct {
 
 // point takes the boundary of a call.
 func (l *callLog) point(c eval.CPoint) {
-	now := l.a.hist.Now()
+	now := l.hist.Now()
 	depth := 0
 	for _, o := range c.Open {
 		if o.Thread == c.Thread {
@@ -329,7 +328,7 @@ func (l *callLog) point(c eval.CPoint) {
 func (l *callLog) finish() {
 	for i := range l.calls {
 		if c := &l.calls[i]; !c.Left && c.Leave == 0 {
-			c.Leave = l.a.hist.Now()
+			c.Leave = l.hist.Now()
 		}
 	}
 }

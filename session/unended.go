@@ -36,7 +36,7 @@ var errEnded = errors.New("the call has ended")
 
 // unending looks whether to take no more.
 func (a *Analysis) unending() {
-	if !a.cutsShort || a.unended != nil {
+	if !a.o.CutsShort || len(a.spec.Members) > 0 || a.unended != nil {
 		return
 	}
 	now, last := a.hist.Now(), mgpp.Timestamp(0)

@@ -28,7 +28,7 @@ func (w watcher) Stores(*trace.Stores) error { return nil }
 
 // Event implements capture.Sink.
 func (w watcher) Event(*trace.Event) error {
-	if n := len(w.a.points); n > 0 && w.a.points[n-1].Kind != "crash" && w.a.points[n-1].Kind != "end" {
+	if w.a.brokenMidway() {
 		return errFound
 	}
 	return nil

@@ -351,9 +351,6 @@ func faultEvidence(f *eval.MemoryFault) string {
 	return "this statement itself freed what it must not free"
 }
 
-// sentence makes one of a piece of evidence.
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
-
 // blockLife says where the block of a memory fault came from and went.
 func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
 	n := a.hist.Node(f.Node)

@@ -1,0 +1,134 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCalls(t *testing.T) {
+	prog := &trace.Program{
+		Funcs: []trace.Func{{Name: "insert"}, {Name: "remove"}},
+		Points: []trace.Point{
+			{Kind: "inline-entry", Func: 2, File: "a.c", Line: 7}, {Kind: "inline-exit", Func: 2, File: "a.c", Line: 7},
+		},
+	}
+	c, s := newCalls(), eval.NewSchedule(&check.Spec{}, prog)
+	event := func(kind trace.Kind, thread trace.ThreadID, aux uint64, sp trace.Addr, now mgpp.Timestamp) {
+		s.Event(&trace.Event{Kind: kind, Thread: thread, Aux: aux, SP: sp}, now)
+		outermost, in := s.Outermost(thread)
+		c.note(thread, outermost, in, now)
+	}
+	event(trace.KindCall, 1, 1, 80, 10)
+	event(trace.KindCall, 1, 1, 70, 12) // recursion is one call
+	event(trace.KindReturn, 1, 1, 70, 14)
+	event(trace.KindReturn, 1, 1, 80, 20)
+	event(trace.KindReturn, 1, 1, 90, 21) // entered before recording began
+	event(trace.KindCall, 2, 2, 80, 30)
+	event(trace.KindCall, 2, 1, 70, 31)   // is counted, as C-points are
+	event(trace.KindReturn, 2, 2, 80, 40) // leaves both: longjmp
+	event(trace.KindLine, 1, 1, 80, 45)   // an inlined instance
+	event(trace.KindLine, 1, 2, 80, 48)
+	event(trace.KindCall, 1, 1, 80, 50)
+	event(trace.KindCall, 2, 2, 80, 55)
+	event(trace.KindReturn, 2, 2, 80, 57) // the other is still open
+	for at, want := range map[mgpp.Timestamp]string{
+		10: "", 11: "call 1 of insert", 13: "call 1 of insert", 20: "call 1 of insert", 21: "",
+		31: "call 1 of remove", 40: "call 1 of remove", 41: "", 46: "call 2 of remove", 49: "",
+		51: "call 3 of insert", 100: "call 3 of insert",
+	} {
+		if got := c.at(at); got != want {
+			t.Errorf("change %d: %q, want %q", at, got, want)
+		}
+	}
+	if d := cmp.Diff([]mgpp.Timestamp{10, 20, 30, 40, 45, 48, 50}, c.between()); d != "" {
+		t.Errorf("moments between calls (-want +got):\n%s", d)
+	}
+}
+
+func TestGroupByCause(t *testing.T) {
+	inc := func(constraint, node, other int) eval.Inconsistency {
+		return eval.Inconsistency{Instance: eval.Instance{Constraint: constraint, Nodes: [4]graph.ObjID{graph.ObjID(node), graph.ObjID(other)}}}
+	}
+	var found []eval.Inconsistency
+	for other := range 1000 { // one bad node, seen from a thousand
+		found = append(found, inc(0, 1, other))
+	}
+	found = append(found, inc(1, 1, 0), inc(0, 2, 1))
+	for node := range 100 { // a hundred bad nodes
+		found = append(found, inc(2, node+1, 0))
+	}
+	var sizes []int
+	total := 0
+	for _, g := range groupByCause(found) {
+		sizes = append(sizes, len(g))
+		total += len(g)
+	}
+	want := slices.Concat([]int{1000, 1, 1}, slices.Repeat([]int{1}, maxShown), []int{100 - maxShown})
+	if d := cmp.Diff(want, sizes); d != "" || total != len(found) {
+		t.Errorf("%d of %d (-want +got):\n%s", total, len(found), d)
+	}
+}
+
+// TestAudit compares a history with memory in which one store was not seen, one
+// byte was never written, and the end can not be read.
+func TestAudit(t *testing.T) {
+	a := newAnalysis(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), analysisOptions{})
+	apply := func(ev trace.Event) {
+		t.Helper()
+		if err := a.Event(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x1000, Size: 16, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindStore, Addr: 0x1000, Size: 8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}})
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x2000, Size: 8, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindStore, Addr: 0x2000, Size: 8, Data: make([]byte, 8)})
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x3000, Size: 8, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindFree, Addr: 0x3000, Name: "free"})
+	memory := []byte{1, 2, 9, 9, 5, 6, 7, 8, 42, 42, 42, 42, 42, 42, 42, 42}
+	read := func(b []byte, addr trace.Addr) int {
+		if addr < 0x1000 || addr >= 0x1010 {
+			return 0
+		}
+		return copy(b, memory[addr-0x1000:])
+	}
+	var emitted []trace.Event
+	audit := func() {
+		t.Helper()
+		err := a.runAudit(read, func(ev *trace.Event) error {
+			emitted = append(emitted, *ev)
+			return a.Event(ev)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	audit()
+	if len(emitted) != 1 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != unseenWrite {
+		t.Errorf("emitted: %+v", emitted)
+	}
+	got := *a.audit
+	if got.Nodes != 2 || got.Bytes != 8 || got.Unseen != 2 || got.Unreadable != 8 || len(got.Where) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if want := "0x1002 (2 bytes): the last write to it that was seen is change 2"; got.Where[0] != want {
+		t.Errorf("%q, want %q", got.Where[0], want)
+	}
+	b := mgpp.Bytes{Data: make([]byte, 4), Written: make([]bool, 4)}
+	if !a.hist.At(a.hist.Now()).Read(0x1000, &b) || !cmp.Equal(b.Data, []byte{1, 2, 9, 9}) {
+		t.Errorf("the history now has %v", b.Data)
+	}
+	audit() // what was brought up to date is not found again
+	if len(emitted) != 1 || a.audit.Unseen != 2 || len(a.trailerAudit.Unseen) != 1 {
+		t.Errorf("again: %d events, %+v", len(emitted), a.audit)
+	}
+}
