@@ -79,13 +79,15 @@ var imports = []struct {
 	{"slice/native", true, "flow slice slice/cfg trace x86"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
-	{"session/symbol", true, "constraints/check objfile trace types"},
+	{"session/symbol", true, "constraints/check objfile target/mem trace types"},
 	{"session/typing", true, "constraints/check cxxname mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
+	{"session/contents", true, "capture trace"},
+	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp objfile render report session/symbol session/typing target/core target/mem trace types"},
 	{"session", false, "bpf capture capture/observe cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index mgpp/infer mgpp/infer/native objfile probe probe/evidence provenance query render report session/symbol session/typing slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
+		" faultloc flow inline mgpp mgpp/index mgpp/infer mgpp/infer/native objfile probe probe/evidence provenance query render report session/analysis session/contents session/symbol session/typing slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
 	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
 	{"bench/capture", false, ""},
-	{"bench/locate", false, "faultloc report session"},
+	{"bench/locate", false, "faultloc report session session/analysis"},
 	{"bench/mgpp", false, "mgpp session trace"},
 	{"bench/real/debian", false, "report"},
 	{"bench/real", false, "bench/real/debian report"},

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/mine"
 	"mgtrace/mgpp"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 )
@@ -67,11 +68,11 @@ func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comp
 	if err != nil {
 		return nil, err
 	}
-	var a *Analysis
+	var a *analysis.Analysis
 	var points []mgpp.Timestamp
-	a = newAnalysis(reference, &rec.prog, rec.symbols, analysisOptions{Observe: func(c eval.CPoint) {
+	a = analysis.New(reference, &rec.prog, rec.symbols, analysis.Options{Observe: func(c eval.CPoint) {
 		if c.Kind == "return" {
-			points = append(points, a.hist.Now())
+			points = append(points, a.Hist.Now())
 		}
 	}})
 	sink, err := rec.completed(ctx, a)
@@ -84,11 +85,11 @@ func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comp
 	if len(points) == 0 {
 		return nil, errors.New("the run reached no C-point of the reference")
 	}
-	g := graph.New(other, a.hist, typing.New(other, rec.symbols), graph.Options{Bias: a.bias()})
+	g := graph.New(other, a.Hist, typing.New(other, rec.symbols), graph.Options{Bias: a.Bias()})
 	var times []mgpp.Timestamp
 	for i := range o.Times {
 		times = append(times, points[(2*i+1)*len(points)/(2*o.Times)])
 	}
-	return mine.Compare(ctx, a.hist, mine.Side{Spec: reference, Checker: a.checker},
-		mine.Side{Spec: other, Checker: eval.NewChecker(other, a.hist, g, eval.Options{})}, times, o.Each, o.Seed)
+	return mine.Compare(ctx, a.Hist, mine.Side{Spec: reference, Checker: a.Checker},
+		mine.Side{Spec: other, Checker: eval.NewChecker(other, a.Hist, g, eval.Options{})}, times, o.Each, o.Seed)
 }

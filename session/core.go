@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/target/core"
@@ -47,11 +48,11 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	heap := core.Blocks(f, f.Maps)
 	ao := o.analysis()
 	ao.NoLocate, ao.Typing = true, typing.Infer(f, heap, spec, main)
-	a := newAnalysis(spec, prog, symbols, ao)
-	if err := a.loadCore(f, heap, spec); err != nil {
+	a := analysis.New(spec, prog, symbols, ao)
+	if err := a.LoadCore(f, heap, spec); err != nil {
 		return nil, err
 	}
-	a.crashed(syscall.Signal(f.Signal))
+	a.Crashed(syscall.Signal(f.Signal))
 	r := &report.Report{Program: exe, Engine: "core", Complete: len(f.Missing) == 0, Why: f.Missing}
 	for _, err := range failed {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
@@ -60,7 +61,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 		r.Warnings = append(r.Warnings, "heap: "+p)
 	}
 	r.Notes = append(r.Notes, "a core file has no history: it tells what is broken, not who broke it")
-	return r, a.finish(ctx, r)
+	return r, a.Finish(ctx, r)
 }
 
 // coreImages opens the files that were mapped; program stands for the file of
@@ -79,7 +80,7 @@ func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, im
 	for i := range maps {
 		maps[i].Exec = maps[i].Exec || maps[i].File() // note NT_FILE has no permissions
 	}
-	images, failed = loadImages(maps, exe, "", nil, objfile.Options{DebugDirs: o.DebugDirs})
+	images, failed = symbol.Load(maps, exe, "", nil, objfile.Options{DebugDirs: o.DebugDirs})
 	if program != "" {
 		p, err := objfile.Open(program, objfile.Options{DebugDirs: o.DebugDirs})
 		if err != nil {

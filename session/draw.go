@@ -14,6 +14,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/query"
 	"mgtrace/render"
+	"mgtrace/session/analysis"
 	"mgtrace/trace"
 )
 
@@ -38,7 +39,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	if err != nil {
 		return err
 	}
-	a.graph.Advance()
+	a.Graph.Advance()
 	if o.From != "" {
 		return evolution(ctx, a, o, times)
 	}
@@ -48,22 +49,22 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	}
 	var g *render.Graph
 	if o.History {
-		g = render.History(a.graph, a.hist, render.HistoryOptions{
+		g = render.History(a.Graph, a.Hist, render.HistoryOptions{
 			Title: "MG++ of " + rec.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return rec.symbols.Place(op.PC) },
 		})
 	} else {
-		around, err := nodeNamed(a.graph, o.Node)
+		around, err := nodeNamed(a.Graph, o.Node)
 		if err != nil {
 			return err
 		}
-		g = render.Snapshot(a.graph, a.hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.prog.Path), at), Around: around, Max: o.Max})
+		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.prog.Path), at), Around: around, Max: o.Max})
 	}
 	return writePicture(ctx, o.Path, o, g)
 }
 
 // evolution draws a frame for each change of a typed node in the range; nodes
 // keep their places.
-func evolution(ctx context.Context, a *Analysis, o RenderOptions, times timeFinder) error {
+func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times timeFinder) error {
 	from, err := times.find(o.From)
 	if err != nil {
 		return err
@@ -72,26 +73,26 @@ func evolution(ctx context.Context, a *Analysis, o RenderOptions, times timeFind
 	if err != nil {
 		return err
 	}
-	around, err := nodeNamed(a.graph, o.Node)
+	around, err := nodeNamed(a.Graph, o.Node)
 	if err != nil {
 		return err
 	}
 	var views []mgpp.View
 	var options []render.Options
 	for t := from; t <= to; t++ {
-		op := a.hist.Op(t)
-		if t != from && len(a.graph.At(a.hist.At(t), op.Addr)) == 0 && len(a.graph.At(a.hist.At(max(t, 1)-1), op.Addr)) == 0 {
+		op := a.Hist.Op(t)
+		if t != from && len(a.Graph.At(a.Hist.At(t), op.Addr)) == 0 && len(a.Graph.At(a.Hist.At(max(t, 1)-1), op.Addr)) == 0 {
 			continue
 		}
 		if len(views) == maxFrames {
 			return fmt.Errorf("more than %d changes between %d and %d: choose a shorter range", maxFrames, from, to)
 		}
-		views = append(views, a.hist.At(t))
+		views = append(views, a.Hist.At(t))
 		options = append(options, render.Options{
-			Title: fmt.Sprintf("change %d  %s", t, a.symbols.Place(op.PC)), Around: around, Max: o.Max, Changed: changed(op),
+			Title: fmt.Sprintf("change %d  %s", t, a.Symbols.Place(op.PC)), Around: around, Max: o.Max, Changed: analysis.Changed(op),
 		})
 	}
-	frames := render.Evolution(a.graph, views, options)
+	frames := render.Evolution(a.Graph, views, options)
 	if o.Path == "" || o.Path == "-" {
 		return errors.New("an evolution is many pictures: say where with -o DIRECTORY")
 	}
@@ -145,20 +146,20 @@ func writePicture(ctx context.Context, path string, o RenderOptions, g *render.G
 }
 
 // analyseWith follows the recording without checking, and notes what happened when.
-func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*Analysis, timeFinder, error) {
+func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*analysis.Analysis, timeFinder, error) {
 	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, timeFinder{}, err
 	}
-	a := newAnalysis(spec, &rec.prog, rec.symbols, analysisOptions{NoCheck: true})
-	times := timeFinder{&builtRun{rec: rec, hist: a.hist, calls: query.NewCalls(&rec.prog)}}
+	a := analysis.New(spec, &rec.prog, rec.symbols, analysis.Options{NoCheck: true})
+	times := timeFinder{&builtRun{rec: rec, hist: a.Hist, calls: query.NewCalls(&rec.prog)}}
 	_, err = rec.feed(ctx, timedAnalysis{a, times})
 	return a, times, err
 }
 
 // timedAnalysis is an analysis of which the times are noted.
 type timedAnalysis struct {
-	*Analysis
+	*analysis.Analysis
 	times timeFinder
 }
 

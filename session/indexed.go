@@ -12,6 +12,7 @@ import (
 	"mgtrace/mgpp/index"
 	"mgtrace/probe/evidence"
 	"mgtrace/query"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -163,7 +164,7 @@ var _ capture.Sink = (*indexing)(nil)
 
 // Event implements capture.Sink.
 func (i *indexing) Event(ev *trace.Event) error {
-	callSite(ev)
+	analysis.CallSite(ev)
 	if err := i.Builder.Event(ev); err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 	if x == nil {
 		return q.build(t)
 	}
-	x.CallSite = callSite
+	x.CallSite = analysis.CallSite
 	run := &indexedRun{q.rec, x}
 	q.x, q.times = x, run
 	q.typing, q.about = t, indexNotes{Kinds: &t.kinds}

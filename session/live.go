@@ -124,7 +124,7 @@ func (l *live) load() error {
 		return err
 	}
 	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
-	images, failed := loadImages(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+	images, failed := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
 	if len(images) == 0 || images[0].Obj == nil {
 		if len(failed) > 0 {
 			return fmt.Errorf("%s: %w", exe, failed[0])
@@ -135,7 +135,7 @@ func (l *live) load() error {
 		if anyTraced(images[1:], m) {
 			continue
 		}
-		im, err := lateModule(m, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+		im, err := symbol.LoadLate(m, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (l *live) mapped() {
 	}
 	var still []symbol.Image
 	for _, im := range l.late {
-		if !locate(&im, maps) {
+		if !symbol.Locate(&im, maps) {
 			still = append(still, im)
 			continue
 		}
@@ -181,7 +181,7 @@ func (l *live) mapped() {
 // traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
 func (l *live) traceStandardLibrary(files []*probe.Image) {
 	for _, im := range files {
-		if !matchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}) || im.Traced {
+		if !symbol.MatchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}) || im.Traced {
 			continue
 		}
 		im.Traced = true
@@ -218,7 +218,7 @@ func (l *live) startStatic(ctx context.Context, run target.Runner) error {
 
 func anyTraced(images []symbol.Image, module string) bool {
 	for _, im := range images {
-		if im.Traced && matchesModule(im.Path, []string{module}) {
+		if im.Traced && symbol.MatchesModule(im.Path, []string{module}) {
 			return true
 		}
 	}

@@ -356,7 +356,7 @@ func TestImages(t *testing.T) {
 		{Lo: 0x12000, Hi: 0x13000, Exec: true, Offset: 0x1000, Path: bin},
 		{Lo: 0x20000, Hi: 0x21000, Exec: true, Path: "[vdso]"},
 	}
-	images, failed := loadImages(maps, bin, "", []string{"libtext.so"}, objfile.Options{})
+	images, failed := symbol.Load(maps, bin, "", []string{"libtext.so"}, objfile.Options{})
 	var got []string
 	for _, im := range images {
 		got = append(got, fmt.Sprintf("%s %v %v %#x", filepath.Base(im.Path), im.Obj != nil, im.Traced, uint64(im.Bias)))

@@ -14,6 +14,8 @@ import (
 	"mgtrace/mgpp/index"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/analysis"
+	"mgtrace/session/contents"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -111,9 +113,9 @@ func (rec *recording) program() check.Program {
 }
 
 // analyse checks the specification on the whole recording.
-func (rec *recording) analyse(ctx context.Context, o AnalysisOptions, noLocate bool) (*Analysis, *trace.Trailer, error) {
+func (rec *recording) analyse(ctx context.Context, o AnalysisOptions, noLocate bool) (*analysis.Analysis, *trace.Trailer, error) {
 	a, t, err := rec.analyseOnce(ctx, o, noLocate, true)
-	if !errors.Is(err, errEnded) {
+	if !errors.Is(err, analysis.ErrEnded) {
 		return a, t, err
 	}
 	if err := rec.r.Seek(0); err != nil {
@@ -123,7 +125,7 @@ func (rec *recording) analyse(ctx context.Context, o AnalysisOptions, noLocate b
 }
 
 // analyseOnce reads the recording; if cutsShort, not beyond where it seems to have no end.
-func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLocate, cutsShort bool) (*Analysis, *trace.Trailer, error) {
+func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLocate, cutsShort bool) (*analysis.Analysis, *trace.Trailer, error) {
 	spec, err := loadSpec(o.Spec, rec.program())
 	if err != nil {
 		return nil, nil, err
@@ -133,22 +135,22 @@ func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLoca
 	}
 	ao := o.analysis()
 	ao.NoLocate, ao.CutsShort = noLocate, cutsShort
-	a := newAnalysis(spec, &rec.prog, rec.symbols, ao)
-	a.heed(ctx)
-	a.warn(rec.warned...)
+	a := analysis.New(spec, &rec.prog, rec.symbols, ao)
+	a.Heed(ctx)
+	a.Warn(rec.warned...)
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
 	t, err := rec.feed(ctx, sink)
-	if err == nil && a.interrupted() {
+	if err == nil && a.Interrupted() {
 		err = context.Cause(ctx)
 	}
-	if err != nil && ctx.Err() != nil && a.foundAny() {
+	if err != nil && ctx.Err() != nil && a.FoundAny() {
 		return a, &trace.Trailer{Why: "the analysis was stopped"}, nil // what was found is worth telling
 	}
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the analysis was stopped at change %s, and nothing was inconsistent up to there: %w", report.Thousands(uint64(a.hist.Now())), context.Cause(ctx))
+		err = fmt.Errorf("the analysis was stopped at change %s, and nothing was inconsistent up to there: %w", report.Thousands(uint64(a.Hist.Now())), context.Cause(ctx))
 	}
 	return a, t, err
 }
@@ -195,7 +197,7 @@ func (rec *recording) completed(ctx context.Context, sink capture.Sink) (capture
 	if rec.prog.Last == nil {
 		return sink, nil
 	}
-	sink, err := completed(sink, func(first capture.Sink) error {
+	sink, err := contents.Completed(sink, func(first capture.Sink) error {
 		_, err := rec.feed(ctx, first)
 		return err
 	})
@@ -307,13 +309,13 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		return nil, err
 	}
 	r := newReport(&rec.prog, t)
-	a.audited(t.Audit)
-	if err := a.finish(ctx, r); err != nil {
+	a.Audited(t.Audit)
+	if err := a.Finish(ctx, r); err != nil {
 		return nil, err
 	}
-	a.listUnprobed(r)
+	a.ListUnprobed(r)
 	if o.Slice > 0 && !noLocate {
-		if err := rec.slices(ctx, path, r, a.hist, o); err != nil {
+		if err := rec.slices(ctx, path, r, a.Hist, o); err != nil {
 			return nil, err
 		}
 	}

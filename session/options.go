@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mgtrace/probe"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 )
 
@@ -30,12 +31,12 @@ type AnalysisOptions struct {
 	// are those that it has.
 	AllocFree *AllocFree
 	// Locating watches the fault locator; nil: nobody does.
-	Locating *Locating
+	Locating *analysis.Locating
 }
 
 // analysis is what an analysis needs of them.
-func (o *AnalysisOptions) analysis() analysisOptions {
-	return analysisOptions{Spec: o.Spec, All: o.All, Pictures: o.Pictures, Steps: o.Steps, Film: o.Film, Locating: o.Locating}
+func (o *AnalysisOptions) analysis() analysis.Options {
+	return analysis.Options{Spec: o.Spec, All: o.All, Pictures: o.Pictures, Steps: o.Steps, Film: o.Film, Locating: o.Locating}
 }
 
 // CaptureOptions say how to run and watch a program.

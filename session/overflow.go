@@ -14,6 +14,7 @@ import (
 	"mgtrace/probe"
 	"mgtrace/provenance"
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
@@ -39,7 +40,7 @@ func Overflow(ctx context.Context, path string, o AnalysisOptions) (*report.Repo
 		return nil, err
 	}
 	defer f.Close()
-	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: newAnalysis(&check.Spec{}, &rec.prog, rec.symbols, analysisOptions{})}
+	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: analysis.New(&check.Spec{}, &rec.prog, rec.symbols, analysis.Options{})}
 	if err := v.follow(ctx); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ type overflows struct {
 	rec   *recording
 	flow  *flow.Reader
 	c     *provenance.Checker
-	a     *Analysis                  // for statements and types
+	a     *analysis.Analysis         // for statements and types
 	parts map[trace.Addr]*types.Type // by where the blocks were allocated
 	names map[[2]trace.Addr]string   // of functions of libraries that were called
 }
@@ -88,9 +89,9 @@ func (v *overflows) event(ev *trace.Event) error {
 			v.c.Heap(ev)
 		}
 	case trace.KindSignal:
-		v.a.signalled(ev)
+		v.a.Signalled(ev)
 	case trace.KindExit:
-		v.a.ended(ev)
+		v.a.Ended(ev)
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func (v *overflows) allocators() (map[trace.Addr]bool, error) {
 func (v *overflows) part(n *provenance.Node, off uint64) uint64 {
 	t, ok := v.parts[n.BornPC]
 	if !ok {
-		e := v.a.typing.Evidence(n.Name, n.BornStack)
+		e := v.a.Typing.Evidence(n.Name, n.BornStack)
 		if e.Type != nil && e.Offset == 0 && !e.Array && e.Type.Kind == types.Struct {
 			t = e.Type
 		}
@@ -253,7 +254,7 @@ func (v *overflows) report() *report.Report {
 	}
 	r.Followed = &report.Followed{Instructions: v.flow.Insts(), Blocks: v.c.Nodes()}
 	r.Checked.Objects = map[string]int{}
-	r.Exit = v.a.exit
+	r.Exit = v.a.Exit
 	r.Warnings = append(r.Warnings, v.rec.prog.Warnings...)
 	r.Warnings = append(r.Warnings, v.rec.warned...)
 	if n := v.c.Gaps(); n > 0 {
@@ -309,7 +310,7 @@ func (v *overflows) freed(f *provenance.Fault, n *provenance.Node) *report.Suspe
 	if f.Kind != provenance.UseAfterFree && f.Kind != provenance.DoubleFree || n.Died == 0 {
 		return nil
 	}
-	s := v.a.statement(v.own(n.DiedPC-1, n.DiedStack), nil)
+	s := v.a.Statement(v.own(n.DiedPC-1, n.DiedStack), nil)
 	s.Rank, s.Kind, s.Operations = 2, "wrote", 1
 	s.Contributes = []string{f.Kind.String()}
 	s.Change = "freed " + blockText(n)
@@ -345,7 +346,7 @@ func (v *overflows) statement(f *provenance.Fault) report.Suspect {
 		pc--
 	}
 	at := v.own(pc, f.Stack)
-	s := v.a.statement(at, innermost(pc, f.Stack))
+	s := v.a.Statement(at, innermost(pc, f.Stack))
 	if at != pc {
 		s.Address = v.rec.symbols.Address(pc)
 	}

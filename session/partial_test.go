@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mgtrace/mgpp"
+	"mgtrace/session/contents"
 	"mgtrace/trace"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,7 +137,7 @@ func TestGateTells(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		whole, part := mgpp.New(mgpp.Options{}), mgpp.New(mgpp.Options{})
-		table, bytes := newBlockTable(&trace.Program{}), newContents()
+		table, bytes := newBlockTable(&trace.Program{}), contents.New()
 		apply := func(h *mgpp.History, ev *trace.Event) {
 			if _, err := h.Apply(ev); err != nil {
 				t.Fatal(err)
@@ -144,12 +145,12 @@ func TestGateTells(t *testing.T) {
 		}
 		heapEvents(r, 300, func(ev *trace.Event) {
 			apply(whole, ev)
-			bytes.event(ev, table.blocks[trace.Addr(ev.Aux)].size)
+			bytes.Event(ev, table.blocks[trace.Addr(ev.Aux)].size)
 			table.event(ev)
 		})
 		table.eachBlock(func(ev *trace.Event) bool { apply(part, ev); return true })
 		for _, a := range table.sorted() {
-			if err := bytes.images(uint64(a), table.blocks[a].size, func(ev *trace.Event) error { apply(part, ev); return nil }); err != nil {
+			if err := bytes.Images(uint64(a), table.blocks[a].size, func(ev *trace.Event) error { apply(part, ev); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -303,8 +304,8 @@ func (s *Seen) event(ev *trace.Event) {
 	s.Lasted = max(s.Lasted, ev.Wall)
 	switch ev.Kind {
 	case trace.KindBegin:
-		b := beginOf(ev)
-		s.Begins = &infoBegins{b.wall, b.event, b.why, b.left, b.String()}
+		b := analysis.BeginOf(ev)
+		s.Begins = &infoBegins{b.Wall, b.Event, b.Why, b.Left, b.String()}
 	case trace.KindCease:
 		s.Ceases = ev.Name
 	}
@@ -314,7 +315,7 @@ var _ capture.Sink = (*builtRun)(nil)
 
 // Event implements capture.Sink.
 func (r *builtRun) Event(ev *trace.Event) error {
-	callSite(ev)
+	analysis.CallSite(ev)
 	if _, err := r.hist.Apply(ev); err != nil {
 		return err
 	}
@@ -401,7 +402,7 @@ func onLine(s *symbol.Table, pc trace.Addr, file string, line int) bool {
 func queryPlace(s *symbol.Table, pc trace.Addr) query.Place {
 	f, outer, source := s.Where(pc)
 	p := query.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: s.Address(pc)}
-	p.Inlined = placesOf(outer)
+	p.Inlined = analysis.PlacesOf(outer)
 	return p
 }
 

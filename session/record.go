@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/target"
 	"mgtrace/trace"
 )
@@ -138,7 +139,7 @@ func (l *live) keepMemory() {
 		}
 		kept = true
 		left := l.maxKept()
-		buf := make([]byte, auditChunk)
+		buf := make([]byte, analysis.AuditChunk)
 		for _, addr := range live.addrs() {
 			size := live.size(addr)
 			if size > left {
@@ -146,8 +147,8 @@ func (l *live) keepMemory() {
 				break
 			}
 			left -= size
-			for at := uint64(0); at < size; at += auditChunk {
-				ev := trace.Event{Kind: trace.KindMemory, Addr: addr + trace.Addr(at), Size: min(auditChunk, size-at), Wall: -1}
+			for at := uint64(0); at < size; at += analysis.AuditChunk {
+				ev := trace.Event{Kind: trace.KindMemory, Addr: addr + trace.Addr(at), Size: min(analysis.AuditChunk, size-at), Wall: -1}
 				ev.Data = buf[:read(buf[:ev.Size], ev.Addr)]
 				if err := l.emit(&ev); err != nil {
 					return // the recording has failed, and says so

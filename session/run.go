@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -44,15 +45,15 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 // report. Options.Record is written as well.
 func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitStatus, err error) {
 	if l.gate != nil {
-		if err := beginsLate(l.spec); err != nil {
+		if err := analysis.BeginsLate(l.spec); err != nil {
 			return nil, status, err
 		}
 	}
-	a := newAnalysis(l.spec, &l.prog, l.symbols, l.o.Analysis.analysis())
+	a := analysis.New(l.spec, &l.prog, l.symbols, l.o.Analysis.analysis())
 	l.sinks = append(l.sinks, a)
 	if l.filter != nil {
-		l.relevance = typing.NewRelevance(l.spec, a.typing)
-		a.relevance = l.relevance
+		l.relevance = typing.NewRelevance(l.spec, a.Typing)
+		a.Relevance = l.relevance
 	}
 	rec, err := l.recorder(l.o.Record)
 	if err != nil {
@@ -67,7 +68,7 @@ func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitS
 		return nil, status, errors.Join(err, rec.abandon())
 	}
 	t := l.trailer(status)
-	t.Audit = a.trailerAudit
+	t.Audit = a.TrailerAudit
 	if err := rec.finish(t); err != nil {
 		return nil, status, err
 	}
@@ -111,9 +112,9 @@ func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r
 }
 
 // audit compares the history with memory whenever the process is held.
-func (l *live) audit(a *Analysis) {
+func (l *live) audit(a *analysis.Analysis) {
 	l.onStop = func(read func([]byte, trace.Addr) int) {
-		err := a.runAudit(read, l.emit)
+		err := a.RunAudit(read, l.emit)
 		if err != nil {
 			l.warn("the audit could not be finished: %v", err)
 		}
@@ -121,15 +122,15 @@ func (l *live) audit(a *Analysis) {
 }
 
 // report makes the report of a live run.
-func (l *live) report(ctx context.Context, a *Analysis, t trace.Trailer) (*report.Report, error) {
+func (l *live) report(ctx context.Context, a *analysis.Analysis, t trace.Trailer) (*report.Report, error) {
 	if l.held != "" {
-		a.heldExit(l.held)
+		a.HeldExit(l.held)
 	}
 	r := newReport(&l.prog, &t)
-	if err := a.finish(ctx, r); err != nil {
+	if err := a.Finish(ctx, r); err != nil {
 		return nil, err
 	}
-	a.listUnprobed(r)
+	a.ListUnprobed(r)
 	if l.frozen {
 		l.frozenReport(r)
 	}

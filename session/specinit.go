@@ -18,6 +18,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
+	"mgtrace/session/analysis"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -213,9 +214,9 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 		return nil, errors.New("the program's debug information is not at hand")
 	}
 	log := &callLog{open: map[trace.ThreadID][]int{}}
-	a := newAnalysis(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, analysisOptions{NoLocate: true, Observe: log.point})
-	log.hist = a.hist
-	a.schedule.BusyToo()
+	a := analysis.New(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, analysis.Options{NoLocate: true, Observe: log.point})
+	log.hist = a.Hist
+	a.Schedule.BusyToo()
 	sink, err := rec.completed(ctx, a)
 	if err != nil {
 		return nil, err
@@ -228,19 +229,19 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 		return nil, fmt.Errorf("the recording is not complete (%s): nothing can be said of what is missing", t.Why)
 	}
 	log.finish()
-	if f := a.checker.MemoryFaults(); len(f) > 0 {
-		at, _, _ := rec.symbols.Where(a.hist.Op(f[0].Time).PC)
+	if f := a.Checker.MemoryFaults(); len(f) > 0 {
+		at, _, _ := rec.symbols.Where(a.Hist.Op(f[0].Time).PC)
 		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, symbol.Short(at.File), at.Line)
 	}
 	finder := evidence.NewFinder(rec.symbols.Sources.Line)
 	names := o.Types
 	if len(names) == 0 {
-		if names, err = onlyType(proposals(a.hist, rec.symbols, finder, p)); err != nil {
+		if names, err = onlyType(proposals(a.Hist, rec.symbols, finder, p)); err != nil {
 			return nil, err
 		}
 	}
 	run := &mine.Run{
-		Program: p, History: a.hist, Bias: a.bias(), Calls: log.calls, Globals: globals, Types: names,
+		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: globals, Types: names,
 		Ended: log.ended, Progress: o.Note,
 		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.symbols) },
 		Library: inHeaders(rec.prog.Funcs),
@@ -253,7 +254,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	}
 	res, err := mine.Mine(ctx, run)
 	if errors.Is(err, mine.ErrNoNodes) {
-		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.hist, rec.symbols, finder, p)))
+		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.Hist, rec.symbols, finder, p)))
 	}
 	return res, err
 }

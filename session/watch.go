@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/report"
+	"mgtrace/session/analysis"
 	"mgtrace/trace"
 )
 
@@ -18,7 +19,7 @@ var errFound = errors.New("an inconsistent C-point was reached")
 
 // watcher ends the recording as soon as the analysis before it among the sinks
 // has found something, at a C-point after which the program would go on.
-type watcher struct{ a *Analysis }
+type watcher struct{ a *analysis.Analysis }
 
 // Sites implements capture.Sink.
 func (w watcher) Sites([]trace.StoreSite) error { return nil }
@@ -28,7 +29,7 @@ func (w watcher) Stores(*trace.Stores) error { return nil }
 
 // Event implements capture.Sink.
 func (w watcher) Event(*trace.Event) error {
-	if w.a.brokenMidway() {
+	if w.a.BrokenMidway() {
 		return errFound
 	}
 	return nil

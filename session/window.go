@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mgtrace/report"
+	"mgtrace/session/contents"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -64,7 +65,7 @@ type gate struct {
 	in       *intake
 	from, to []trace.FuncID
 	table    *blockTable
-	contents *contents
+	contents *contents.Memory
 	sites    []trace.StoreSite
 	state    gateState
 	calls    uint64 // of from
@@ -95,7 +96,7 @@ func (l *live) limit() error {
 	if !w.set() {
 		return nil
 	}
-	g := &gate{Window: w, in: (*intake)(l), table: newBlockTable(&l.prog), contents: newContents()}
+	g := &gate{Window: w, in: (*intake)(l), table: newBlockTable(&l.prog), contents: contents.New()}
 	var err error
 	if g.from, err = l.functions("--from", w.From); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (g *gate) stores(run *trace.Stores) (pass bool, err error) {
 	}
 	if g.state == gateWaits {
 		g.passed += uint64(len(run.Recs))
-		g.contents.stores(run, g.sites)
+		g.contents.Stores(run, g.sites)
 	}
 	return g.state == gateOpen, nil
 }
@@ -201,7 +202,7 @@ func (g *gate) follow(ev *trace.Event) {
 	if ev.Kind == trace.KindRealloc {
 		old = g.table.blocks[trace.Addr(ev.Aux)].size
 	}
-	g.contents.event(ev, old)
+	g.contents.Event(ev, old)
 	g.table.event(ev)
 }
 
@@ -231,7 +232,7 @@ func (g *gate) open(wall int64) (err error) {
 	}
 	for _, a := range g.table.sorted() {
 		if err == nil {
-			err = g.contents.images(uint64(a), g.table.blocks[a].size, g.in.deliver)
+			err = g.contents.Images(uint64(a), g.table.blocks[a].size, g.in.deliver)
 		}
 	}
 	if err == nil {

@@ -18,6 +18,7 @@ import (
 	"mgtrace/faultloc"
 	"mgtrace/report"
 	"mgtrace/session"
+	"mgtrace/session/analysis"
 )
 
 // campaign is one run of the command.
@@ -253,7 +254,7 @@ func withoutPoints(spec, dir string) (string, error) {
 func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (*run, error) {
 	r := &run{}
 	since := true // the fault did something since the last healthy C-point
-	watch := &session.Locating{Done: func(l session.Located) {
+	watch := &analysis.Locating{Done: func(l analysis.Located) {
 		r.Millis, r.Examined, r.Trials = float64(l.Took.Microseconds())/1000, l.Examined, l.Trials
 		since = slices.ContainsFunc(m.True, l.Ran)
 	}}

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"fmt"
@@ -14,20 +14,20 @@ import (
 // history up to what memory really holds. Nobody is suspected of them.
 const unseenWrite = "unseen write"
 
-// auditChunk is how many bytes are compared at a time.
-const auditChunk = 64 << 10
+// AuditChunk is how many bytes are compared at a time.
+const AuditChunk = 64 << 10
 
 // maxUnseen bounds the ranges that are listed.
 const maxUnseen = 256
 
-// readMemory reads the held process: it fills b from addr and returns how many
+// ReadMemory reads the held process: it fills b from addr and returns how many
 // bytes it could read.
-type readMemory func(b []byte, addr trace.Addr) int
+type ReadMemory func(b []byte, addr trace.Addr) int
 
 // auditor compares a history with real memory (algorithms.md, "Audit").
 type auditor struct {
 	a    *Analysis
-	read readMemory
+	read ReadMemory
 	out  trace.Audit
 	emit func(*trace.Event) error
 
@@ -35,20 +35,20 @@ type auditor struct {
 	bytes  mgpp.Bytes
 }
 
-// runAudit compares every live node of the program with memory. Each difference is emitted as
+// RunAudit compares every live node of the program with memory. Each difference is emitted as
 // an unseen write, so that what is checked from here on is what is there.
-func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) error {
+func (a *Analysis) RunAudit(read ReadMemory, emit func(*trace.Event) error) error {
 	u := newAuditor(a, read, emit)
-	now := a.hist.Now()
-	view := a.hist.At(now)
-	for _, id := range slices.Collect(a.hist.Live(now)) {
+	now := a.Hist.Now()
+	view := a.Hist.At(now)
+	for _, id := range slices.Collect(a.Hist.Live(now)) {
 		n, ok := view.Node(id)
 		if !ok || a.foreign(id) {
 			continue
 		}
 		u.out.Nodes++
-		for at := uint64(0); at < n.Size; at += auditChunk {
-			if err := u.compare(view, n.Start+trace.Addr(at), min(auditChunk, n.Size-at)); err != nil {
+		for at := uint64(0); at < n.Size; at += AuditChunk {
+			if err := u.compare(view, n.Start+trace.Addr(at), min(AuditChunk, n.Size-at)); err != nil {
 				return err
 			}
 		}
@@ -57,10 +57,10 @@ func (a *Analysis) runAudit(read readMemory, emit func(*trace.Event) error) erro
 	return nil
 }
 
-func newAuditor(a *Analysis, read readMemory, emit func(*trace.Event) error) *auditor {
+func newAuditor(a *Analysis, read ReadMemory, emit func(*trace.Event) error) *auditor {
 	return &auditor{
-		a: a, read: read, emit: emit, memory: make([]byte, auditChunk),
-		bytes: mgpp.Bytes{Data: make([]byte, auditChunk), Written: make([]bool, auditChunk)},
+		a: a, read: read, emit: emit, memory: make([]byte, AuditChunk),
+		bytes: mgpp.Bytes{Data: make([]byte, AuditChunk), Written: make([]bool, AuditChunk)},
 	}
 }
 
@@ -75,22 +75,22 @@ func (a *Analysis) recorded(ev *trace.Event) error {
 		a.auditResult(&u.out)
 		return nil
 	}
-	now := a.hist.Now()
-	id, ok := a.hist.NodeAtTime(ev.Addr, now)
+	now := a.Hist.Now()
+	id, ok := a.Hist.NodeAtTime(ev.Addr, now)
 	if !ok || a.foreign(id) {
 		return nil
 	}
-	if a.hist.Node(id).Start == ev.Addr {
+	if a.Hist.Node(id).Start == ev.Addr {
 		u.out.Nodes++
 	}
 	u.read = func(b []byte, _ trace.Addr) int { return copy(b, ev.Data) }
-	return u.compare(a.hist.At(now), ev.Addr, min(ev.Size, auditChunk))
+	return u.compare(a.Hist.At(now), ev.Addr, min(ev.Size, AuditChunk))
 }
 
-// audited takes over the audit that was made while the program ran, nil if none was.
-func (a *Analysis) audited(done *trace.Audit) {
+// Audited takes over the audit that was made while the program ran, nil if none was.
+func (a *Analysis) Audited(done *trace.Audit) {
 	if done != nil && a.audit == nil {
-		a.graph.Advance()
+		a.Graph.Advance()
 		a.auditResult(done)
 	}
 }
@@ -99,21 +99,21 @@ func (a *Analysis) audited(done *trace.Audit) {
 // stores are not captured, and of no declared type. Nobody reads its bytes. So is
 // an allocator's memory between blocks.
 func (a *Analysis) foreign(id mgpp.NodeID) bool {
-	n := a.hist.Node(id)
+	n := a.Hist.Node(id)
 	if n.Arena {
 		return true // its bytes are those of the blocks in it, and what these left
 	}
-	if a.relevance != nil && len(n.Stack) > 0 && a.relevance.Ignores(n.Stack[0]) {
+	if a.Relevance != nil && len(n.Stack) > 0 && a.Relevance.Ignores(n.Stack[0]) {
 		return true
 	}
 	if n.Before {
-		t, _, _ := a.typing.TypeOf(n)
+		t, _, _ := a.Typing.TypeOf(n)
 		return t == nil // nobody knows whose it is
 	}
-	if a.typing == nil || n.Tracked || len(n.Stack) == 0 || a.typing.ProgramsOwn(n.Stack[0]) {
+	if a.Typing == nil || n.Tracked || len(n.Stack) == 0 || a.Typing.ProgramsOwn(n.Stack[0]) {
 		return false
 	}
-	t, _, _ := a.typing.TypeOf(n)
+	t, _, _ := a.Typing.TypeOf(n)
 	return t == nil
 }
 
@@ -162,33 +162,33 @@ func (a *Analysis) auditResult(t *trace.Audit) {
 		r.Unseen += a.audit.Unseen
 		r.Where = a.audit.Where
 	}
-	a.graph.Advance()
+	a.Graph.Advance()
 	for _, x := range t.Unseen[:min(len(t.Unseen), 16)] {
 		if where := a.unseenWhere(x); !slices.Contains(r.Where, where) { // bytes of one field
 			r.Where = append(r.Where, where)
 		}
 	}
 	a.audit = r
-	if a.trailerAudit != nil {
-		t.Unseen = append(a.trailerAudit.Unseen, t.Unseen...)
-		t.Total += a.trailerAudit.Total
+	if a.TrailerAudit != nil {
+		t.Unseen = append(a.TrailerAudit.Unseen, t.Unseen...)
+		t.Total += a.TrailerAudit.Total
 	}
-	a.trailerAudit = t
+	a.TrailerAudit = t
 }
 
 // unseenWhere names the field and the time of the last write to it that was seen.
 func (a *Analysis) unseenWhere(x trace.Unseen) string {
-	now := a.hist.Now()
+	now := a.Hist.Now()
 	name := fmt.Sprintf("%#x", uint64(x.Addr))
-	view := a.hist.At(now)
-	for _, o := range a.graph.At(view, x.Addr) {
-		if f, ok := describe.FieldAt(a.graph, view, o, x.Addr); ok {
-			name = a.graph.Name(o) + "." + f.Path
+	view := a.Hist.At(now)
+	for _, o := range a.Graph.At(view, x.Addr) {
+		if f, ok := describe.FieldAt(a.Graph, view, o, x.Addr); ok {
+			name = a.Graph.Name(o) + "." + f.Path
 		}
 	}
 	seen := "no write to it was seen"
-	for t := a.hist.LastWrite(x.Addr, uint64(len(x.Have)), now); t > 0; t = a.hist.LastWrite(x.Addr, uint64(len(x.Have)), t-1) {
-		if a.hist.Op(t).Name != unseenWrite {
+	for t := a.Hist.LastWrite(x.Addr, uint64(len(x.Have)), now); t > 0; t = a.Hist.LastWrite(x.Addr, uint64(len(x.Have)), t-1) {
+		if a.Hist.Op(t).Name != unseenWrite {
 			seen = fmt.Sprintf("the last write to it that was seen is change %s", report.Thousands(uint64(t)))
 			break
 		}

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"runtime"
@@ -66,8 +66,8 @@ func threadClock() func() time.Duration {
 // ran: a statement of this line wrote between the last healthy C-point and p.
 func (a *Analysis) ran(p *point, line int) bool {
 	for t := p.healthy + 1; t <= p.time; t++ {
-		_, pc := a.hist.Statement(t)
-		if f, _, _ := a.symbols.Where(pc); f.Line == line {
+		_, pc := a.Hist.Statement(t)
+		if f, _, _ := a.Symbols.Where(pc); f.Line == line {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"slices"
@@ -34,6 +34,6 @@ func (a *Analysis) attribute(ev *trace.Event) {
 	// The PC of a bulk write is within the call, and no other instruction that is
 	// waited for is as near.
 	if ev.PC == x.pc || ev.Kind == trace.KindBulk && ev.PC > x.pc && ev.PC < x.pc+longest {
-		ev.PC, ev.Stack = a.symbols.Own(x.stack), x.stack
+		ev.PC, ev.Stack = a.Symbols.Own(x.stack), x.stack
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Also = append(out.Also, left)
 		out.Evidence = append(out.Evidence, left)
 	}
-	if line, field, ok := a.symbols.Moved(s.PC); ok {
+	if line, field, ok := a.Symbols.Moved(s.PC); ok {
 		out.Also = append(out.Also, fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", line, field))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
@@ -54,20 +54,20 @@ func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
 	if s.Kind != faultloc.Wrote || s.Operation == 0 {
 		return ""
 	}
-	op := a.hist.Op(s.Operation)
+	op := a.Hist.Op(s.Operation)
 	if op.Kind != mgpp.OpDeath {
 		return ""
 	}
-	v := a.hist.At(at)
-	refs := a.graph.Left(v, a.graph.Former(op.Node))
+	v := a.Hist.At(at)
+	refs := a.Graph.Left(v, a.Graph.Former(op.Node))
 	var parts []string
 	for _, r := range refs[:min(len(refs), maxLeft)] {
-		f, ok := describe.FieldAt(a.graph, v, r.From, r.Addr)
+		f, ok := describe.FieldAt(a.Graph, v, r.From, r.Addr)
 		if !ok {
 			continue
 		}
-		part := describe.Join(a.graph.Name(r.From), f.Path)
-		if by := a.symbols.Place(a.hist.Op(v.Target(r.Addr, r.Cell.Mask).Since).PC); by != "" {
+		part := describe.Join(a.Graph.Name(r.From), f.Path)
+		if by := a.Symbols.Place(a.Hist.Op(v.Target(r.Addr, r.Cell.Mask).Since).PC); by != "" {
 			part += ", stored at " + by
 		}
 		parts = append(parts, part)
@@ -140,7 +140,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
 		text = "It wrote the field beside one that nothing has written: with " + a.repair(s.Repair)
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Mirror }):
-		text = "It made " + a.graph.Name(s.Repair.Target) + " lead there, and the way back is missing: with " + a.repair(s.Repair)
+		text = "It made " + a.Graph.Name(s.Repair.Target) + " lead there, and the way back is missing: with " + a.repair(s.Repair)
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Last }):
 		text = "Near this statement, the last that wrote to the node, a change is missing: with " + a.repair(s.Repair)
 	case s.Repair != nil:
@@ -153,7 +153,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		case faultloc.Habit:
-			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.symbols.Place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 		}
 	}
 	return text + "."
@@ -181,7 +181,7 @@ func (a *Analysis) restores(s *faultloc.Suspect) bool {
 	}
 	c := &s.Repair.Cell
 	b := mgpp.Bytes{Data: make([]byte, c.Size), Written: make([]bool, c.Size)}
-	if !a.hist.At(s.Operation-1).Read(c.Addr, &b) || slices.Contains(b.Written, false) {
+	if !a.Hist.At(s.Operation-1).Read(c.Addr, &b) || slices.Contains(b.Written, false) {
 		return false
 	}
 	was := uint64(0)
@@ -195,15 +195,15 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 	if len(r.Cell.Parts) > 0 {
 		var parts []string
 		for _, p := range r.Cell.Parts {
-			parts = append(parts, fmt.Sprintf("%s = %d", describe.Join(a.graph.Name(r.Cell.Obj), p.Path), p.Of(r.Value)))
+			parts = append(parts, fmt.Sprintf("%s = %d", describe.Join(a.Graph.Name(r.Cell.Obj), p.Path), p.Of(r.Value)))
 		}
 		return strings.Join(parts, ", ")
 	}
 	value := fmt.Sprint(int64(r.Value))
 	switch {
 	case r.Cell.Pointer && r.Target != 0:
-		value = a.graph.Name(r.Target)
-		if off := r.Value - uint64(a.graph.Object(r.Target).Addr); off != 0 && off < a.graph.Object(r.Target).Size {
+		value = a.Graph.Name(r.Target)
+		if off := r.Value - uint64(a.Graph.Object(r.Target).Addr); off != 0 && off < a.Graph.Object(r.Target).Size {
 			value = fmt.Sprintf("%s+%d", value, off)
 		}
 	case r.Cell.Pointer && r.Value == 0:
@@ -211,7 +211,7 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 	case r.Cell.Size < 8:
 		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
 	}
-	return fmt.Sprintf("%s = %s", describe.Join(a.graph.Name(r.Cell.Obj), r.Cell.Path), value)
+	return fmt.Sprintf("%s = %s", describe.Join(a.Graph.Name(r.Cell.Obj), r.Cell.Path), value)
 }
 
 // evidence puts one piece of evidence into words.
@@ -233,7 +233,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), right)
 	case faultloc.Habit:
-		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.symbols.Place(a.hist.Op(e.Beside).PC), a.when(e.Beside))
+		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:
@@ -276,7 +276,7 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 	before := fmt.Sprintf("in all of %s before", report.Plural(e.Of, "execution", "executions"))
 	other := ""
 	if e.Beside != 0 {
-		other = a.symbols.Place(a.hist.Op(e.Beside).PC)
+		other = a.Symbols.Place(a.Hist.Op(e.Beside).PC)
 	}
 	if e.Turned {
 		switch e.Law {
@@ -353,11 +353,11 @@ func faultEvidence(f *eval.MemoryFault) string {
 
 // blockLife says where the block of a memory fault came from and went.
 func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
-	n := a.hist.Node(f.Node)
+	n := a.Hist.Node(f.Node)
 	var out []string
 	say := func(verb string, t mgpp.Timestamp) {
-		if op := a.hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
-			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.symbols.Place(op.PC), a.when(t)))
+		if op := a.Hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
+			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.Symbols.Place(op.PC), a.when(t)))
 		}
 	}
 	say("allocated", n.Birth)

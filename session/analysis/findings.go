@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func groupByCause(found []eval.Inconsistency) [][]eval.Inconsistency {
 }
 
 func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View) report.Inconsistency {
-	r := report.Inconsistency{Constraint: a.checker.Label(inc.Instance), Nodes: map[string]string{}, Reason: inc.Reason, Total: total}
+	r := report.Inconsistency{Constraint: a.Checker.Label(inc.Instance), Nodes: map[string]string{}, Reason: inc.Reason, Total: total}
 	var nodes []graph.ObjID
 	if c := a.constraint(inc.Instance); c != nil {
 		r.Source = c.Source
@@ -79,7 +79,7 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 			if o == 0 {
 				continue
 			}
-			r.Nodes[variable.Name] = a.graph.Name(o)
+			r.Nodes[variable.Name] = a.Graph.Name(o)
 			nodes = append(nodes, o)
 		}
 		for i, l := range c.Loops {
@@ -89,11 +89,11 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 			}
 		}
 	} else if o := inc.Instance.Nodes[0]; o != 0 {
-		r.Nodes["X"] = a.graph.Name(o)
+		r.Nodes["X"] = a.Graph.Name(o)
 		nodes = append(nodes, o)
 	}
 	if o := inc.Instance.SCC; o != 0 {
-		r.Nodes["X"] = a.graph.Name(o)
+		r.Nodes["X"] = a.Graph.Name(o)
 		nodes = []graph.ObjID{o}
 	}
 	slices.Sort(nodes)
@@ -111,8 +111,8 @@ func (a *Analysis) constraint(i eval.Instance) *check.Constraint {
 }
 
 func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
-	n := report.NodeValues{Node: a.graph.Name(o), Addr: fmt.Sprintf("%#x", uint64(a.graph.Object(o).Addr)), Fields: []report.Field{}}
-	for _, f := range describe.Fields(a.graph, v, o) {
+	n := report.NodeValues{Node: a.Graph.Name(o), Addr: fmt.Sprintf("%#x", uint64(a.Graph.Object(o).Addr)), Fields: []report.Field{}}
+	for _, f := range describe.Fields(a.Graph, v, o) {
 		if len(n.Fields) == maxFields {
 			break
 		}
@@ -125,15 +125,15 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
-		stack = a.hist.Op(s.Operation).Stack
+		stack = a.Hist.Op(s.Operation).Stack
 	}
-	out := a.statement(s.PC, stack)
+	out := a.Statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
 	if s.Operation > 0 {
 		out.Timestamp = uint64(s.Operation)
 		if s.Kind == faultloc.Wrote {
-			op := a.hist.Op(s.Operation)
-			out.Change = describe.Change(a.graph, a.hist, s.Operation)
+			op := a.Hist.Op(s.Operation)
+			out.Change = describe.Change(a.Graph, a.Hist, s.Operation)
 			out.When = a.when(s.Operation)
 			out.Thread = uint32(op.Thread)
 		}
@@ -141,14 +141,14 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	if s.Kind == faultloc.Omitted && s.Repair != nil {
 		out.Change = "missing: " + a.repair(s.Repair)
 		out.Timestamp = 0
-		out.Omission.Instead = uint64(a.hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), at))
+		out.Omission.Instead = uint64(a.Hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), at))
 		if beside := a.lastOf(s.PC, s.Operation, at); beside != 0 {
 			out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(beside)
 		}
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
-			f, _, _ := a.symbols.Where(a.hist.Op(e.Beside).PC)
+			f, _, _ := a.Symbols.Where(a.Hist.Op(e.Beside).PC)
 			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {
 				out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(e.Beside)
@@ -156,7 +156,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		}
 	}
 	for _, i := range s.Contributes {
-		if l := a.checker.Label(i); !slices.Contains(out.Contributes, l) {
+		if l := a.Checker.Label(i); !slices.Contains(out.Contributes, l) {
 			out.Contributes = append(out.Contributes, l)
 		}
 	}
@@ -170,26 +170,26 @@ const maxLastOf = 1000
 // lastOf is the last change of the function of a statement, behind one change and up to
 // another: where the statement ran no more, but its function did. 0: there is none near.
 func (a *Analysis) lastOf(pc trace.Addr, behind, to mgpp.Timestamp) mgpp.Timestamp {
-	f, _, _ := a.symbols.Where(pc)
+	f, _, _ := a.Symbols.Where(pc)
 	if behind == 0 || f.Function == "" {
 		return 0
 	}
 	for t := to; t > behind && to-t < maxLastOf; t-- {
-		if g, _, _ := a.symbols.Where(a.hist.Op(t).PC); g.Function == f.Function && g.File == f.File {
+		if g, _, _ := a.Symbols.Where(a.Hist.Op(t).PC); g.Function == f.Function && g.File == f.File {
 			return t
 		}
 	}
 	return 0
 }
 
-// statement resolves a program counter with the stack of calls that it is part of, if
+// Statement resolves a program counter with the stack of calls that it is part of, if
 // it is known.
-func (a *Analysis) statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
-	f, outer, source := a.symbols.Where(pc)
-	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.symbols.Address(pc)}
-	within, around := a.symbols.Within(pc, stack)
-	s.Within, s.Inlined, s.Callers = placesOf(within), placesOf(outer), a.callers(around)
-	if first, lines := a.symbols.Sources.Around(f.File, f.Line, contextful); lines != nil {
+func (a *Analysis) Statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
+	f, outer, source := a.Symbols.Where(pc)
+	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.Symbols.Address(pc)}
+	within, around := a.Symbols.Within(pc, stack)
+	s.Within, s.Inlined, s.Callers = PlacesOf(within), PlacesOf(outer), a.callers(around)
+	if first, lines := a.Symbols.Sources.Around(f.File, f.Line, contextful); lines != nil {
 		for i, l := range lines {
 			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})
 		}
@@ -201,8 +201,8 @@ func (a *Analysis) statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 // free: what matters is mostly who called the program's own xmalloc, or destructor.
 const maxCallers = 3
 
-// placesOf names frames whose source is known.
-func placesOf(frames []objfile.Frame) []report.Place {
+// PlacesOf names frames whose source is known.
+func PlacesOf(frames []objfile.Frame) []report.Place {
 	var out []report.Place
 	for _, f := range frames {
 		if f.File != "" {
@@ -217,10 +217,10 @@ func placesOf(frames []objfile.Frame) []report.Place {
 func (a *Analysis) callers(stack []trace.Addr) []report.Place {
 	var out []report.Place
 	for _, ret := range stack {
-		if im, ok := a.symbols.Image(ret - 1); !ok || !im.Traced {
+		if im, ok := a.Symbols.Image(ret - 1); !ok || !im.Traced {
 			return out
 		}
-		for _, f := range a.symbols.Frames(ret - 1) {
+		for _, f := range a.Symbols.Frames(ret - 1) {
 			if f.File == "" || len(out) == maxCallers {
 				return out
 			}

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"maps"
@@ -37,7 +37,7 @@ func (a *Analysis) sourcesOf(r *report.Report) []report.SourceFile {
 	}
 	var out []report.SourceFile
 	for _, path := range slices.Sorted(maps.Keys(lines)) {
-		if parts := partsOf(a.symbols.Sources.Lines(path), lines[path]); parts != nil {
+		if parts := partsOf(a.Symbols.Sources.Lines(path), lines[path]); parts != nil {
 			out = append(out, report.SourceFile{Path: path, Parts: parts})
 		}
 	}

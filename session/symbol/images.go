@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"fmt"
@@ -6,22 +6,21 @@ import (
 	"strings"
 
 	"mgtrace/objfile"
-	"mgtrace/session/symbol"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 )
 
-// loadImages opens every ELF file that is mapped with code, the program itself
+// Load opens every ELF file that is mapped with code, the program itself
 // first. root is prepended to the paths (the process's own root directory).
 // Files that can not be opened are images without symbols, and named in failed.
-func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []symbol.Image, failed []error) {
+func Load(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []Image, failed []error) {
 	seen := map[string]bool{}
 	for _, m := range maps {
 		if !m.Exec || !m.File() || seen[m.Path] {
 			continue
 		}
 		seen[m.Path] = true
-		im := symbol.Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
+		im := Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
 		f, err := objfile.Open(filepath.Join(root, m.Path), o)
 		if err != nil {
 			failed = append(failed, err)
@@ -32,9 +31,9 @@ func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Opt
 			lo, hi := f.LoadRange()
 			im.Lo, im.Hi = im.Bias+trace.Addr(lo), im.Bias+trace.Addr(hi)
 		}
-		im.Traced = m.Path == exe || matchesModule(m.Path, traced)
+		im.Traced = m.Path == exe || MatchesModule(m.Path, traced)
 		if m.Path == exe {
-			images = append([]symbol.Image{im}, images...)
+			images = append([]Image{im}, images...)
 		} else {
 			images = append(images, im)
 		}
@@ -42,25 +41,25 @@ func loadImages(maps []mem.Map, exe, root string, traced []string, o objfile.Opt
 	return images, failed
 }
 
-// lateModule opens a library that the program has not mapped when it starts: it
+// LoadLate opens a library that the program has not mapped when it starts: it
 // may dlopen it.
-func lateModule(name string, o objfile.Options) (symbol.Image, error) {
+func LoadLate(name string, o objfile.Options) (Image, error) {
 	path, err := filepath.EvalSymlinks(name)
 	if err == nil {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil || !strings.Contains(name, "/") {
-		return symbol.Image{}, fmt.Errorf("--module %s: the program has no such library; one that it loads later is named by its path", name)
+		return Image{}, fmt.Errorf("--module %s: the program has no such library; one that it loads later is named by its path", name)
 	}
 	f, err := objfile.Open(path, o)
 	if err != nil {
-		return symbol.Image{}, fmt.Errorf("--module %s: %w", name, err)
+		return Image{}, fmt.Errorf("--module %s: %w", name, err)
 	}
-	return symbol.Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
+	return Image{Module: trace.Module{Path: path, BuildID: f.BuildID(), Traced: true}, Obj: f}, nil
 }
 
-// locate fills in where an image is mapped, if it is.
-func locate(im *symbol.Image, maps []mem.Map) bool {
+// Locate fills in where an image is mapped, if it is.
+func Locate(im *Image, maps []mem.Map) bool {
 	for _, m := range maps {
 		if m.Path != im.Path {
 			continue
@@ -83,9 +82,9 @@ func bias(f *objfile.File, m mem.Map) trace.Addr {
 	return trace.Addr(m.Lo - lo)
 }
 
-// matchesModule: a module is named by its path, its file name, or its name
+// MatchesModule: a module is named by its path, its file name, or its name
 // without version ("libfoo.so" for libfoo.so.1.2).
-func matchesModule(path string, names []string) bool {
+func MatchesModule(path string, names []string) bool {
 	base := filepath.Base(path)
 	for _, n := range names {
 		if abs, err := filepath.Abs(n); err == nil && abs == path {

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"cmp"
@@ -47,7 +47,7 @@ type story struct {
 func (a *Analysis) tell(ctx context.Context, n int, c *report.CPoint, p *point) error {
 	s := &story{a: a, p: p, from: p.healthy, to: p.time, rank: map[mgpp.Timestamp]int{}, left: map[mgpp.Timestamp]int{}}
 	if p.fault != nil {
-		s.from = max(a.hist.Node(p.fault.Node).Birth, 1) - 1
+		s.from = max(a.Hist.Node(p.fault.Node).Birth, 1) - 1
 	}
 	s.scope()
 	s.choose()
@@ -77,7 +77,7 @@ func (s *story) scope() {
 	}
 	if f := s.p.fault; f != nil {
 		add(f.Obj)
-		for _, o := range s.objectsOf(s.a.hist.Op(f.Time)) {
+		for _, o := range s.objectsOf(s.a.Hist.Op(f.Time)) {
 			add(o)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *story) scope() {
 		sp := &s.p.suspects[i]
 		if sp.Kind == faultloc.Wrote && sp.Operation != 0 {
 			s.rank[sp.Operation] = i + 1
-			for _, o := range s.objectsOf(s.a.hist.Op(sp.Operation)) {
+			for _, o := range s.objectsOf(s.a.Hist.Op(sp.Operation)) {
 				add(o)
 			}
 		}
@@ -98,7 +98,7 @@ func (s *story) scope() {
 		return // memory of no declared type
 	}
 	for _, t := range []mgpp.Timestamp{s.to, s.from} {
-		near, all := render.Near(s.a.graph, s.a.hist.At(t), s.main, maxDrawn)
+		near, all := render.Near(s.a.Graph, s.a.Hist.At(t), s.main, maxDrawn)
 		s.ofObject = max(s.ofObject, all)
 		for _, o := range near {
 			if !slices.Contains(s.drawn, o) && (len(s.drawn) < maxDrawn || slices.Contains(s.main, o)) {
@@ -119,8 +119,8 @@ func (s *story) scope() {
 func (s *story) objectsOf(op mgpp.Op) []graph.ObjID {
 	var out []graph.ObjID
 	for _, t := range []mgpp.Timestamp{op.Time, max(op.Time, 1) - 1} {
-		for _, o := range s.a.graph.At(s.a.hist.At(t), op.Addr) {
-			if s.a.graph.Object(o).Type != nil && !slices.Contains(out, o) {
+		for _, o := range s.a.Graph.At(s.a.Hist.At(t), op.Addr) {
+			if s.a.Graph.Object(o).Type != nil && !slices.Contains(out, o) {
 				out = append(out, o)
 			}
 		}
@@ -157,23 +157,23 @@ func (s *story) choose() {
 		if slices.Contains(s.main, o) {
 			k = ofMain
 		}
-		obj := s.a.graph.Object(o)
+		obj := s.a.Graph.Object(o)
 		note(obj.Birth, k)
 		end := s.to
 		if obj.Death != 0 && obj.Death <= s.to {
 			note(obj.Death, k)
 			end = obj.Death - 1
 		}
-		t := s.a.hist.LastWrite(obj.Addr, obj.Size, end)
+		t := s.a.Hist.LastWrite(obj.Addr, obj.Size, end)
 		for n := 0; t > max(s.from, obj.Birth) && n < maxOfOne; n++ {
-			if _, known := class[t]; known || !s.a.hist.SameValue(t) {
+			if _, known := class[t]; known || !s.a.Hist.SameValue(t) {
 				note(t, k)
 			}
-			t = s.a.hist.LastWrite(obj.Addr, obj.Size, t-1)
+			t = s.a.Hist.LastWrite(obj.Addr, obj.Size, t-1)
 		}
 	}
 	if f := s.p.fault; f != nil {
-		n := s.a.hist.Node(f.Node)
+		n := s.a.Hist.Node(f.Node)
 		note(n.Birth, ofSuspect)
 		note(n.Death, ofSuspect)
 		delete(class, f.Time) // the last step
@@ -210,10 +210,10 @@ func (s *story) verdicts() {
 		step := last - 1
 		for step >= 0 && read < maxRead {
 			t := s.time(step)
-			r := s.a.model().Eval(inst, s.a.checker.View(t))
+			r := s.a.model().Eval(inst, s.a.Checker.View(t))
 			since := mgpp.Timestamp(0)
 			for _, d := range r.Deps {
-				since = max(since, s.a.checker.LastChange(d, t))
+				since = max(since, s.a.Checker.LastChange(d, t))
 			}
 			read += len(r.Deps)
 			for ; step >= 0 && s.time(step) >= since; step-- {
@@ -247,10 +247,10 @@ func (s *story) steps(c *report.CPoint) {
 	}
 	c.Steps = append(c.Steps, first)
 	for _, t := range s.times {
-		op := s.a.hist.Op(t)
+		op := s.a.Hist.Op(t)
 		st := s.a.step(op.PC)
 		st.Timestamp, st.Thread, st.LeftOut, st.Suspect = uint64(t), uint32(op.Thread), s.left[t], s.rank[t]
-		st.Change, st.When = describe.Change(s.a.graph, s.a.hist, t), s.a.when(t)
+		st.Change, st.When = describe.Change(s.a.Graph, s.a.Hist, t), s.a.when(t)
 		c.Steps = append(c.Steps, st)
 	}
 	last := report.Step{File: c.File, Path: c.Path, Line: c.Line, Function: c.Function, Place: c.Title()}
@@ -267,10 +267,10 @@ func (s *story) steps(c *report.CPoint) {
 
 // step names the statement of one.
 func (a *Analysis) step(pc trace.Addr) report.Step {
-	f, _, source := a.symbols.Where(pc)
+	f, _, source := a.Symbols.Where(pc)
 	return report.Step{
 		File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column,
-		Function: f.Function, Source: source, Address: a.symbols.Address(pc),
+		Function: f.Function, Source: source, Address: a.Symbols.Address(pc),
 	}
 }
 
@@ -304,7 +304,7 @@ func (s *story) film(ctx context.Context, prefix string, c *report.CPoint) error
 	for i := range shots {
 		shots[i] = s.shot(i)
 	}
-	f, err := render.NewFilm(ctx, s.a.graph, shots, render.FilmOptions{Objects: s.drawn, Main: s.main})
+	f, err := render.NewFilm(ctx, s.a.Graph, shots, render.FilmOptions{Objects: s.drawn, Main: s.main})
 	if err != nil {
 		return err
 	}
@@ -332,11 +332,11 @@ func cellTexts(in []render.CellText) []report.CellText {
 // shot is what the frame of a step shows.
 func (s *story) shot(i int) render.Shot {
 	t := s.time(i)
-	sh := render.Shot{View: s.a.hist.At(t), Anew: i == 0 || i > len(s.times) || s.left[t] > 0}
+	sh := render.Shot{View: s.a.Hist.At(t), Anew: i == 0 || i > len(s.times) || s.left[t] > 0}
 	change := i > 0 && i <= len(s.times) || i > len(s.times) && s.p.fault != nil
 	if change && t > 0 {
-		op := s.a.hist.Op(t)
-		sh.Before = s.a.hist.At(t - 1)
+		op := s.a.Hist.Op(t)
+		sh.Before = s.a.Hist.At(t - 1)
 		switch op.Kind {
 		case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 			sh.Lo, sh.Hi = op.Addr, op.Addr+trace.Addr(op.Size)
@@ -369,7 +369,7 @@ func (s *story) mend(sh *render.Shot, t mgpp.Timestamp) {
 		return
 	}
 	r := s.p.suspects[0].Repair
-	if s.a.hist.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), s.to) > t {
+	if s.a.Hist.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), s.to) > t {
 		return
 	}
 	sh.Wrong = append(sh.Wrong, r.Cell.Addr)

@@ -1,4 +1,4 @@
-package session
+package contents
 
 import (
 	"slices"
@@ -7,10 +7,10 @@ import (
 	"mgtrace/trace"
 )
 
-// completed makes a sink that is told what the bytes were when the history begins,
+// Completed makes a sink that is told what the bytes were when the history begins,
 // as far as all of it, which read gives, lets one know.
-func completed(sink capture.Sink, read func(capture.Sink) error) (capture.Sink, error) {
-	f := &firstBytes{written: newContents()}
+func Completed(sink capture.Sink, read func(capture.Sink) error) (capture.Sink, error) {
+	f := &firstBytes{written: New()}
 	if err := read(f); err != nil || !f.began {
 		return sink, err
 	}
@@ -28,7 +28,7 @@ type firstBytes struct {
 	began   bool
 	lost    bool
 	blocks  []firstBlock // by address
-	written *contents    // since the beginning
+	written *Memory      // since the beginning
 }
 
 type firstBlock struct {
@@ -44,7 +44,7 @@ func (f *firstBytes) Sites(sites []trace.StoreSite) error { f.sites = sites; ret
 
 // Stores implements capture.Sink.
 func (f *firstBytes) Stores(run *trace.Stores) error {
-	f.written.stores(run, f.sites)
+	f.written.Stores(run, f.sites)
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (f *firstBytes) Event(ev *trace.Event) error {
 		if (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindGlobal) && ev.Flags&trace.FlagBefore != 0 {
 			f.blocks = append(f.blocks, firstBlock{lo: addr, hi: addr + ev.Size})
 		}
-		f.written.event(ev, 0)
+		f.written.Event(ev, 0)
 		return nil
 	}
 	switch ev.Kind {

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"errors"
@@ -17,41 +17,41 @@ import (
 
 // begins says where a history begins that is not there from the program's start.
 type begins struct {
-	wall  int64 // nanoseconds since recording began; -1: unknown
-	event uint64
-	why   string
-	left  uint64 // blocks that were there and are not known
+	Wall  int64 // nanoseconds since recording began; -1: unknown
+	Event uint64
+	Why   string
+	Left  uint64 // blocks that were there and are not known
 }
 
-func beginOf(ev *trace.Event) *begins { return &begins{ev.Wall, ev.Size, ev.Name, ev.Aux} }
+func BeginOf(ev *trace.Event) *begins { return &begins{ev.Wall, ev.Size, ev.Name, ev.Aux} }
 
 func (b *begins) String() string {
 	at := ""
-	if b.wall >= 0 {
-		at = fmt.Sprintf("%s after the start, ", time.Duration(b.wall).Round(time.Millisecond))
+	if b.Wall >= 0 {
+		at = fmt.Sprintf("%s after the start, ", time.Duration(b.Wall).Round(time.Millisecond))
 	}
-	return fmt.Sprintf("%sat event %s (%s)", at, report.Thousands(b.event), b.why)
+	return fmt.Sprintf("%sat event %s (%s)", at, report.Thousands(b.Event), b.Why)
 }
 
 // begin takes into account that the history begins with the next event.
 func (a *Analysis) begin(ev *trace.Event) error {
-	if err := beginsLate(a.spec); err != nil {
+	if err := BeginsLate(a.spec); err != nil {
 		return err
 	}
-	a.begins = beginOf(ev)
-	a.graph.Advance()
+	a.begins = BeginOf(ev)
+	a.Graph.Advance()
 	a.doubt = newDoubt(a)
-	if a.begins.left > 0 {
+	if a.begins.Left > 0 {
 		a.spec.MemoryFaults.NoBounds = true
 		a.warned = append(a.warned, fmt.Sprintf("%s that were there when the history begins are not known: there was no room to tell them; no write is judged by what lies beside a block, and pointers to them lead nowhere",
-			report.Plural(int(a.begins.left), "block", "blocks")))
+			report.Plural(int(a.begins.Left), "block", "blocks")))
 	}
 	return nil
 }
 
-// beginsLate refuses specifications whose nodes come to be by calls: those of
+// BeginsLate refuses specifications whose nodes come to be by calls: those of
 // before would be missing, and what leads to them would look broken.
-func beginsLate(spec *check.Spec) error {
+func BeginsLate(spec *check.Spec) error {
 	if spec != nil && len(spec.Reaches) > 0 {
 		return errors.New("this specification's nodes come to be by the pointers of an allocator, and what it held before the history begins is not known: record all of the run (without --last, --from and --after)")
 	}
@@ -67,9 +67,9 @@ func (a *Analysis) reportBegin(r *report.Report) {
 	if b := a.begins; b != nil {
 		r.Complete = false
 		r.Why = append(r.Why, "the history begins "+b.String()+"; what was before is not in it")
-		r.Begins = &report.Begins{Event: b.event, Why: b.why}
-		if b.wall >= 0 {
-			s := time.Duration(b.wall).Seconds()
+		r.Begins = &report.Begins{Event: b.Event, Why: b.Why}
+		if b.Wall >= 0 {
+			s := time.Duration(b.Wall).Seconds()
 			r.Begins.Seconds = &s
 		}
 		if n := a.doubt.dropped; n > 0 {
@@ -89,9 +89,9 @@ func (a *Analysis) older(s *faultloc.Suspect) bool {
 	if s.Kind != faultloc.Omitted || s.Repair == nil {
 		return false
 	}
-	o := a.graph.Object(s.Repair.Cell.Obj)
-	n := a.hist.Node(o.Host)
-	return a.doubt.old(n) && a.hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), a.hist.Now()) == 0
+	o := a.Graph.Object(s.Repair.Cell.Obj)
+	n := a.Hist.Node(o.Host)
+	return a.doubt.old(n) && a.Hist.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), a.Hist.Now()) == 0
 }
 
 // doubt knows what is not known: bytes of blocks that were there when the history
@@ -114,27 +114,27 @@ type doubtful struct {
 }
 
 func newDoubt(a *Analysis) *doubt {
-	d := &doubt{a: a, seen: map[eval.Instance]bool{}, typed: map[mgpp.NodeID]bool{}, hidden: a.begins.left > 0}
-	d.model = doubtingModel{a.checker, d}
-	now := a.hist.Now()
-	view := a.hist.At(now)
-	for i := 1; i <= a.graph.Objects(); i++ {
-		o := a.graph.Object(graph.ObjID(i))
+	d := &doubt{a: a, seen: map[eval.Instance]bool{}, typed: map[mgpp.NodeID]bool{}, hidden: a.begins.Left > 0}
+	d.model = doubtingModel{a.Checker, d}
+	now := a.Hist.Now()
+	view := a.Hist.At(now)
+	for i := 1; i <= a.Graph.Objects(); i++ {
+		o := a.Graph.Object(graph.ObjID(i))
 		if o.Type == nil {
 			continue
 		}
 		d.typed[o.Host] = true
 		for k := range o.Type.Edges {
 			c := &o.Type.Edges[k]
-			for e, end := int64(0), graph.Elems(c, a.graph.Size(graph.ObjID(i), now)); e < end; e++ {
-				if at := a.graph.CellAddr(graph.ObjID(i), c, e); d.unknown(view, at, 8) {
+			for e, end := int64(0), graph.Elems(c, a.Graph.Size(graph.ObjID(i), now)); e < end; e++ {
+				if at := a.Graph.CellAddr(graph.ObjID(i), c, e); d.unknown(view, at, 8) {
 					d.cells = append(d.cells, doubtful{at, o.Host})
 				}
 			}
 		}
 	}
 	if a.prog.Before != nil && !d.hidden {
-		for id := range a.hist.Live(now) {
+		for id := range a.Hist.Live(now) {
 			if d.untold(view, id) {
 				d.hidden = true
 				break
@@ -147,7 +147,7 @@ func newDoubt(a *Analysis) *doubt {
 // untold: the block was there when mgtrace attached, and what it held, which would
 // tell the types of others and its own, is not known.
 func (d *doubt) untold(v mgpp.View, id mgpp.NodeID) bool {
-	n := d.a.hist.Node(id)
+	n := d.a.Hist.Node(id)
 	return d.a.prog.Before != nil && n.Before && len(n.Stack) == 0 && !d.typed[id] && d.unknown(v, n.Start, n.Size)
 }
 
@@ -170,7 +170,7 @@ func (d *doubt) unknown(v mgpp.View, addr trace.Addr, size uint64) bool {
 // old: the block, or what it was before realloc moved it, was there.
 func (d *doubt) old(n mgpp.Node) bool {
 	for n.Moved != 0 {
-		n = d.a.hist.Node(n.Moved)
+		n = d.a.Hist.Node(n.Moved)
 	}
 	return n.Before || n.Global != 0
 }
@@ -181,7 +181,7 @@ func (d *doubt) edges(v mgpp.View) bool {
 		if d.unknown(v, d.cells[i].addr, 8) {
 			return true
 		}
-		if v.Time() == d.a.hist.Now() { // it is known from now on, or gone
+		if v.Time() == d.a.Hist.Now() { // it is known from now on, or gone
 			d.cells = d.cells[:i]
 		}
 	}
@@ -216,7 +216,7 @@ func (d *doubt) leadsToHidden(v mgpp.View, addr trace.Addr) bool {
 func (d *doubt) certain(found []eval.Inconsistency, v mgpp.View) []eval.Inconsistency {
 	out := found[:0:0]
 	for _, inc := range found {
-		if d.excuses(d.a.checker.Eval(inc.Instance, v).Deps, v) {
+		if d.excuses(d.a.Checker.Eval(inc.Instance, v).Deps, v) {
 			if !d.seen[inc.Instance] {
 				d.seen[inc.Instance] = true
 				d.dropped++

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"context"
@@ -22,22 +22,22 @@ import (
 // Analysis follows the events of a run, checks the specification at C-points,
 // and reports. It serves a program that still runs and a recorded trace alike.
 type Analysis struct {
-	o        analysisOptions
+	o        Options
 	ctx      context.Context // of the whole analysis
 	spec     *check.Spec
 	prog     *trace.Program
-	hist     *mgpp.History
-	graph    *graph.Graph
-	checker  *eval.Checker
-	schedule *eval.Schedule
+	Hist     *mgpp.History
+	Graph    *graph.Graph
+	Checker  *eval.Checker
+	Schedule *eval.Schedule
 	event    trace.Event // of a call, being taken
 	members  *eval.Members
-	typing   *typing.Blocks // nil: a core file
-	symbols  *symbol.Table
+	Typing   *typing.Blocks // nil: a core file
+	Symbols  *symbol.Table
 	calls    *calls
 	stores   []trace.StoreSite // of runs
 
-	relevance *typing.Relevance // nil: all stores are recorded
+	Relevance *typing.Relevance // nil: all stores are recorded
 
 	points       []*point
 	around       map[trace.ThreadID]around // what the next write of a thread is part of
@@ -49,11 +49,11 @@ type Analysis struct {
 	checkedAt    []mgpp.Timestamp // of the C-points, ascending
 	done         bool             // an inconsistent C-point was found, and All is not set
 	faults       int              // memory faults seen so far
-	exit         *report.Exit
+	Exit         *report.Exit
 	signal       *report.Exit // the last fault or fatal signal
 	died         trace.Addr   // the program's instruction, or call, that faulted; 0: it was another signal
 	audit        *report.Audit
-	trailerAudit *trace.Audit
+	TrailerAudit *trace.Audit
 	begins       *begins              // nil: with the program
 	pools        map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
 	doubt        *doubt               // nil: the history begins with the program
@@ -75,8 +75,8 @@ type point struct {
 	suspects []faultloc.Suspect
 }
 
-// analysisOptions say what to check and how to show it.
-type analysisOptions struct {
+// Options say what to check and how to show it.
+type Options struct {
 	Spec      string            // the specification's file
 	All       bool              // go on after the first inconsistent C-point
 	Pictures  string            // directory for pictures; "": none
@@ -90,28 +90,28 @@ type analysisOptions struct {
 	Locating  *Locating         // watches the fault locator; nil: nobody does
 }
 
-// newAnalysis begins one.
-func newAnalysis(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o analysisOptions) *Analysis {
+// New begins one.
+func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options) *Analysis {
 	a := &Analysis{
-		o: o, spec: spec, prog: prog, symbols: symbols,
-		hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
+		o: o, spec: spec, prog: prog, Symbols: symbols,
+		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
 		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
-		a.typing = typing.New(spec, symbols)
-		types = a.typing
+		a.Typing = typing.New(spec, symbols)
+		types = a.Typing
 		a.begunLater()
 		if prog.Inferred != nil { // sizes and deaths are guessed
 			spec.MemoryFaults = check.MemoryFaults{NoBounds: true, NoUseAfterFree: true, NoDoubleFree: true}
 		}
 	}
 	a.ctx = context.Background()
-	a.graph = graph.New(spec, a.hist, types, graph.Options{Bias: a.bias()})
-	a.checker = eval.NewChecker(spec, a.hist, a.graph, eval.Options{})
-	a.schedule = eval.NewSchedule(spec, prog)
-	a.members = eval.NewMembers(spec, prog, a.hist)
+	a.Graph = graph.New(spec, a.Hist, types, graph.Options{Bias: a.Bias()})
+	a.Checker = eval.NewChecker(spec, a.Hist, a.Graph, eval.Options{})
+	a.Schedule = eval.NewSchedule(spec, prog)
+	a.members = eval.NewMembers(spec, prog, a.Hist)
 	return a
 }
 
@@ -121,26 +121,26 @@ func (a *Analysis) begunLater() {
 	if b == nil {
 		return
 	}
-	a.typing.StartWith(a.hist, b.Roots)
+	a.Typing.StartWith(a.Hist, b.Roots)
 	if b.Unknown != "" {
 		a.spec.MemoryFaults.NoBounds = true
 	}
 }
 
-// heed makes the analysis end when the context does.
-func (a *Analysis) heed(ctx context.Context) {
+// Heed makes the analysis end when the context does.
+func (a *Analysis) Heed(ctx context.Context) {
 	a.ctx = ctx
-	a.checker.Heed(func() bool { return ctx.Err() != nil })
+	a.Checker.Heed(func() bool { return ctx.Err() != nil })
 }
 
-// interrupted: the analysis has ended with its context.
-func (a *Analysis) interrupted() bool { return a.checker.Stopped() }
+// Interrupted: the analysis has ended with its context.
+func (a *Analysis) Interrupted() bool { return a.Checker.Stopped() }
 
-// foundAny: something is inconsistent.
-func (a *Analysis) foundAny() bool { return len(a.points) > 0 }
+// FoundAny: something is inconsistent.
+func (a *Analysis) FoundAny() bool { return len(a.points) > 0 }
 
-// brokenMidway: what was found last is no C-point at which the program has ended.
-func (a *Analysis) brokenMidway() bool {
+// BrokenMidway: what was found last is no C-point at which the program has ended.
+func (a *Analysis) BrokenMidway() bool {
 	if len(a.points) == 0 {
 		return false
 	}
@@ -148,11 +148,11 @@ func (a *Analysis) brokenMidway() bool {
 	return kind != "crash" && kind != "end"
 }
 
-// warn adds to what the report warns of.
-func (a *Analysis) warn(warnings ...string) { a.warned = append(a.warned, warnings...) }
+// Warn adds to what the report warns of.
+func (a *Analysis) Warn(warnings ...string) { a.warned = append(a.warned, warnings...) }
 
-// bias is where the program itself is mapped.
-func (a *Analysis) bias() trace.Addr {
+// Bias is where the program itself is mapped.
+func (a *Analysis) Bias() trace.Addr {
 	for _, m := range a.prog.Modules {
 		if m.Path == a.prog.Path {
 			return m.Bias
@@ -170,9 +170,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.event = *ev
 		ev = &a.event
 	}
-	callSite(ev)
+	CallSite(ev)
 	if ofCall(ev.Kind) && len(ev.Stack) > 0 {
-		ev.PC = a.symbols.Own(ev.Stack)
+		ev.PC = a.Symbols.Own(ev.Stack)
 	}
 	if len(a.unsure) > 0 && settles(ev.Kind) {
 		a.settle(ev)
@@ -192,30 +192,30 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.ceased, a.done = ev.Name, true
 		return nil
 	case trace.KindFree:
-		if !a.hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
+		if !a.Hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
 			return nil
 		}
-		_, err := a.hist.Apply(ev)
+		_, err := a.Hist.Apply(ev)
 		return err // nothing but the history depends on blocks alone
 	case trace.KindAlloc, trace.KindRealloc:
-		_, err := a.hist.Apply(ev)
+		_, err := a.Hist.Apply(ev)
 		return err
 	}
 	if err := a.members.Before(ev); err != nil {
 		return err
 	}
-	if _, err := a.hist.Apply(ev); err != nil {
+	if _, err := a.Hist.Apply(ev); err != nil {
 		return err
 	}
 	switch ev.Kind {
 	case trace.KindFork:
 		a.forks++
 	case trace.KindSignal:
-		a.signalled(ev)
+		a.Signalled(ev)
 	case trace.KindExit:
-		a.ended(ev)
+		a.Ended(ev)
 	}
-	for _, c := range a.schedule.Event(ev, a.hist.Now()) {
+	for _, c := range a.Schedule.Event(ev, a.Hist.Now()) {
 		if a.o.Observe != nil {
 			a.o.Observe(c)
 		} else {
@@ -224,8 +224,8 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
-		outermost, in := a.schedule.Outermost(ev.Thread)
-		a.calls.note(ev.Thread, outermost, in, a.hist.Now())
+		outermost, in := a.Schedule.Outermost(ev.Thread)
+		a.calls.note(ev.Thread, outermost, in, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }
@@ -239,7 +239,7 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 // Stores implements capture.Sink: what Event does with each of them. Neither
 // C-points nor members of structures depend on a store alone.
 func (a *Analysis) Stores(run *trace.Stores) error {
-	a.schedule.GoesOn(run.Thread)
+	a.Schedule.GoesOn(run.Thread)
 	if a.unended != nil {
 		a.unended.left += uint64(len(run.Recs))
 		return nil
@@ -247,21 +247,21 @@ func (a *Analysis) Stores(run *trace.Stores) error {
 	if _, ok := a.around[run.Thread]; ok && len(run.Recs) > 0 {
 		run.Event(0, a.stores, &a.event)
 		a.attribute(&a.event)
-		if _, err := a.hist.Apply(&a.event); err != nil {
+		if _, err := a.Hist.Apply(&a.event); err != nil {
 			return err
 		}
 		rest := *run
 		rest.Recs, rest.Instants = rest.Recs[1:], rest.Instants[min(1, len(rest.Instants)):]
 		run = &rest
 	}
-	_, err := a.hist.ApplyRun(run, a.stores)
+	_, err := a.Hist.ApplyRun(run, a.stores)
 	a.unending()
 	return err
 }
 
-// callSite makes PC an address inside the instruction that did it: events of
+// CallSite makes PC an address inside the instruction that did it: events of
 // calls carry the return address, which may belong to the next line.
-func callSite(ev *trace.Event) {
+func CallSite(ev *trace.Event) {
 	if ofCall(ev.Kind) && ev.PC > 0 {
 		ev.PC--
 	}
@@ -280,12 +280,12 @@ func ofCall(k trace.Kind) bool {
 // calling free (glibc, malloc/malloc.c, tcache_thread_shutdown). No code of the
 // program is on the stack then; in a static program the function has its name.
 func (a *Analysis) cacheFlush(ev *trace.Event) bool {
-	now := a.hist.Now()
-	if id, ok := a.hist.NodeAtTime(ev.Addr, now); ok && a.hist.Node(id).Start == ev.Addr {
+	now := a.Hist.Now()
+	if id, ok := a.Hist.NodeAtTime(ev.Addr, now); ok && a.Hist.Node(id).Start == ev.Addr {
 		return false
 	}
-	if im, ok := a.symbols.Image(ev.PC); ok && im.Traced {
-		for _, f := range a.symbols.Frames(ev.PC) {
+	if im, ok := a.Symbols.Image(ev.PC); ok && im.Traced {
+		for _, f := range a.Symbols.Frames(ev.PC) {
 			if f.Function == "tcache_thread_shutdown" || f.Function == "__malloc_arena_thread_freeres" {
 				return true
 			}
@@ -293,7 +293,7 @@ func (a *Analysis) cacheFlush(ev *trace.Event) bool {
 		return false
 	}
 	for _, pc := range ev.Stack {
-		if im, ok := a.symbols.Image(pc - 1); ok && im.Traced {
+		if im, ok := a.Symbols.Image(pc - 1); ok && im.Traced {
 			return false
 		}
 	}
@@ -305,7 +305,7 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if a.done {
 		return
 	}
-	now := a.hist.Now()
+	now := a.Hist.Now()
 	a.memoryFaults()
 	if a.done {
 		return
@@ -314,12 +314,12 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if n := len(a.checkedAt); n == 0 || a.checkedAt[n-1] < now {
 		a.checkedAt = append(a.checkedAt, now)
 	}
-	found := a.checker.Check(now, c.For)
-	if a.checker.Stopped() {
+	found := a.Checker.Check(now, c.For)
+	if a.Checker.Stopped() {
 		return // whoever feeds the analysis sees that its context is over
 	}
 	if a.doubt != nil && len(found) > 0 {
-		found = a.doubt.certain(found, a.checker.View(now))
+		found = a.doubt.certain(found, a.Checker.View(now))
 	}
 	if len(found) > 0 {
 		found = a.unpooled(found, now)
@@ -353,7 +353,7 @@ func (a *Analysis) found(p *point) {
 
 // memoryFaults takes over the memory faults that are new.
 func (a *Analysis) memoryFaults() {
-	faults := a.checker.MemoryFaults()
+	faults := a.Checker.MemoryFaults()
 	for ; a.faults < len(faults) && !a.done; a.faults++ {
 		f := faults[a.faults]
 		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "line", Thread: f.Thread}, time: f.Time, fault: &f})
@@ -361,9 +361,9 @@ func (a *Analysis) memoryFaults() {
 	}
 }
 
-// finish locates the faults and makes the report.
-func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
-	a.graph.Advance()
+// Finish locates the faults and makes the report.
+func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
+	a.Graph.Advance()
 	if !a.done {
 		a.memoryFaults()
 	}
@@ -374,7 +374,7 @@ func (a *Analysis) finish(ctx context.Context, r *report.Report) error {
 		} else if !a.o.NoLocate {
 			a.locate(&c, p)
 		}
-		if a.checker.Stopped() {
+		if a.Checker.Stopped() {
 			if err := a.stopped(&c); err != nil {
 				return err
 			}
@@ -421,7 +421,7 @@ func (a *Analysis) cpoint(p *point) report.CPoint {
 		return c
 	}
 	c.Core = a.prog.Engine == "core"
-	c.Inconsistencies = a.inconsistencies(p.found, a.hist.At(p.time))
+	c.Inconsistencies = a.inconsistencies(p.found, a.Hist.At(p.time))
 	if p.Kind == "crash" && a.signal != nil {
 		c.File, c.Path, c.Line = a.signal.File, a.signal.Path, a.signal.Line
 	}
@@ -447,12 +447,12 @@ func (a *Analysis) temporary(p *point) bool {
 func (a *Analysis) locate(c *report.CPoint, p *point) {
 	a.assignStores()
 	in := faultloc.Input{
-		Model: a.model(), History: a.hist, Cells: locatorCells{a.graph},
-		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.symbols.Statement,
-		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.checker.Stopped,
+		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
+		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement,
+		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
-		in.Broken, in.Stray = a.checker.CountBroken, a.checker.Stray
+		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
 	}
 	if in.Cut {
 		in.Died = a.died
@@ -476,7 +476,7 @@ func (a *Analysis) model() eval.Model {
 	if a.doubt != nil {
 		return a.doubt.model
 	}
-	return a.checker
+	return a.Checker
 }
 
 // implausible warns of blocks whose size can not be: an allocator was declared
@@ -484,7 +484,7 @@ func (a *Analysis) model() eval.Model {
 func (a *Analysis) implausible() []string {
 	n := 0
 	var first mgpp.Anomaly
-	for _, x := range a.hist.Anomalies() {
+	for _, x := range a.Hist.Anomalies() {
 		if x.Kind == mgpp.Implausible && x.Name != "" {
 			if n++; n == 1 {
 				first = x
@@ -495,7 +495,7 @@ func (a *Analysis) implausible() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s ignored whose size can not be, the first %s bytes from %s at %s: is its size argument the right one? --alloc '%s(size=N)'",
-		report.Plural(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.symbols.Place(first.PC), first.Name)}
+		report.Plural(n, "block was", "blocks were"), report.Thousands(first.Size), first.Name, a.Symbols.Place(first.PC), first.Name)}
 }
 
 // locationNotes says what the search found besides suspects, and what it did not do.
@@ -515,7 +515,7 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	if n := len(r.Others); n > 0 {
 		var at []string
 		for i := range r.Others[:min(n, 5)] {
-			at = append(at, a.symbols.Place(r.Others[i].PC))
+			at = append(at, a.Symbols.Place(r.Others[i].PC))
 		}
 		out = append(out, fmt.Sprintf("%s touched what is broken, and the first suspect accounts for all without them: %s", report.Plural(n, "other statement", "other statements"), strings.Join(at, ", ")))
 	}
@@ -538,10 +538,10 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 // blame reports a memory fault: the statement that did it is the suspect.
 func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	var stack []trace.Addr
-	if op := a.hist.Op(f.Time); op.PC == f.PC {
+	if op := a.Hist.Op(f.Time); op.PC == f.PC {
 		stack = op.Stack
 	}
-	s := a.statement(f.PC, stack)
+	s := a.Statement(f.PC, stack)
 	s.Rank, s.Kind, s.Operations = 1, "wrote", 1
 	s.Timestamp, s.Thread = uint64(f.Time), uint32(f.Thread)
 	s.Change = f.Reason
@@ -551,7 +551,7 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 	s.Evidence = append([]string{faultEvidence(f)}, s.Also...)
 	s.Why = report.Sentence(s.Evidence[0])
 	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
-	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.graph, f.Node)}, Reason: f.Reason, Total: 1}}
+	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.Graph, f.Node)}, Reason: f.Reason, Total: 1}}
 	c.Suspects = []report.Suspect{s}
 	other, first, ok := a.freedBy(f)
 	if !ok {
@@ -573,7 +573,7 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 // that is wrong. It goes before a use that follows at once if something still led to the
 // block when it was freed.
 func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
-	death := a.hist.Node(f.Node).Death
+	death := a.Hist.Node(f.Node).Death
 	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
 		return s, false, false
 	}
@@ -581,7 +581,7 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 	i, _ := slices.BinarySearch(a.checkedAt, f.Time)
 	since := i == 0 || a.checkedAt[i-1] <= death
 	if f.Kind == "use after free" && f.Obj != 0 && since && f.Time-death <= maxSinceFree {
-		if n := len(a.graph.Into(f.Obj, a.hist.At(death-1), maxInto)); n > 0 {
+		if n := len(a.Graph.Into(f.Obj, a.Hist.At(death-1), maxInto)); n > 0 {
 			first = true
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(n, "pointer", "pointers")))
 			s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(n, "pointer", "pointers")))
@@ -597,8 +597,8 @@ const (
 
 // allocatedBy is the allocation of a block that is smaller than its type.
 func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
-	n, o := a.hist.Node(f.Node), a.graph.Object(f.Obj)
-	if f.Kind != "bounds" || o.Type == nil || o.Type.Layout == nil || uint64(o.Type.Layout.Size) <= n.Size || a.hist.Op(n.Birth).PC == 0 {
+	n, o := a.Hist.Node(f.Node), a.Graph.Object(f.Obj)
+	if f.Kind != "bounds" || o.Type == nil || o.Type.Layout == nil || uint64(o.Type.Layout.Size) <= n.Size || a.Hist.Op(n.Birth).PC == 0 {
 		return s, false, false
 	}
 	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", report.Plural(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
@@ -608,27 +608,27 @@ func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok
 
 // accomplice is the statement of another operation that made a memory fault one.
 func (a *Analysis) accomplice(t mgpp.Timestamp, evidence string) report.Suspect {
-	op := a.hist.Op(t)
-	s := a.statement(op.PC, op.Stack)
+	op := a.Hist.Op(t)
+	s := a.Statement(op.PC, op.Stack)
 	s.Kind, s.Operations = "wrote", 1
 	s.Timestamp, s.Thread, s.When = uint64(t), uint32(op.Thread), a.when(t)
-	s.Change = describe.Change(a.graph, a.hist, t)
+	s.Change = describe.Change(a.Graph, a.Hist, t)
 	s.Evidence = []string{evidence}
 	return s
 }
 
 // summarise fills in what the report says beside its findings.
 func (a *Analysis) summarise(r *report.Report) {
-	r.Events.Changes = uint64(a.hist.Now())
+	r.Events.Changes = uint64(a.Hist.Now())
 	r.Checked.CPoints, r.Checked.Spec = a.checked, a.o.Spec
-	r.Checked.Skipped = a.schedule.Skipped()
+	r.Checked.Skipped = a.Schedule.Skipped()
 	r.Checked.Objects = map[string]int{}
-	for i := 1; i <= a.graph.Objects(); i++ {
-		if o := a.graph.Object(graph.ObjID(i)); o.Type != nil {
+	for i := 1; i <= a.Graph.Objects(); i++ {
+		if o := a.Graph.Object(graph.ObjID(i)); o.Type != nil {
 			r.Checked.Objects[o.Type.Name]++
 		}
 	}
-	r.Exit, r.Audit = a.exit, a.audit
+	r.Exit, r.Audit = a.Exit, a.audit
 	switch u := a.unended; {
 	case u == nil:
 	case u.late:
@@ -640,16 +640,16 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportBegin(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
-	r.Warnings = append(r.Warnings, a.checker.Warnings(a.schedule)...)
-	if a.typing != nil {
-		r.Warnings = append(r.Warnings, a.typing.Warnings()...)
+	r.Warnings = append(r.Warnings, a.Checker.Warnings(a.Schedule)...)
+	if a.Typing != nil {
+		r.Warnings = append(r.Warnings, a.Typing.Warnings()...)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)
 	if a.forks > 0 {
 		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")
 	}
-	for _, g := range a.hist.Gaps() {
+	for _, g := range a.Hist.Gaps() {
 		r.Complete = false
 		r.Why = append(r.Why, fmt.Sprintf("%s missing after change %d %s", report.Plural(int(g.Events), "event is", "events are"), g.Time, g.Why))
 	}

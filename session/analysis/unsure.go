@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"slices"
@@ -60,11 +60,11 @@ func (a *Analysis) settle(ev *trace.Event) {
 			a.unsure = append(a.unsure, p)
 			continue
 		}
-		found := both(p.found, a.checker.Check(a.hist.Now(), p.For))
+		found := both(p.found, a.Checker.Check(a.Hist.Now(), p.For))
 		if p.found = found; len(found) > 0 {
 			a.found(p)
 		}
-		if a.done || a.checker.Stopped() {
+		if a.done || a.Checker.Stopped() {
 			return
 		}
 	}

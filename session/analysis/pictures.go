@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func (a *Analysis) draw(ctx context.Context, n int, c *report.CPoint, p *point, 
 	}
 	broken := objects(p.found)
 	file := filepath.Join(dir, prefix+"cpoint.svg")
-	g := render.Snapshot(a.graph, a.hist.At(p.time), render.Options{
+	g := render.Snapshot(a.Graph, a.Hist.At(p.time), render.Options{
 		Title: c.Title(), Notes: reasons(c), Around: broken, Broken: broken, Wrong: a.wrong(p),
 	})
 	if err := writeSVG(ctx, file, g); err != nil {
@@ -56,16 +56,16 @@ func (a *Analysis) draw(ctx context.Context, n int, c *report.CPoint, p *point, 
 }
 
 func (a *Analysis) drawSuspect(ctx context.Context, r *report.Suspect, t mgpp.Timestamp, broken []graph.ObjID) error {
-	op := a.hist.Op(t)
-	around := append(a.graph.At(a.hist.At(t), op.Addr), broken...)
+	op := a.Hist.Op(t)
+	around := append(a.Graph.At(a.Hist.At(t), op.Addr), broken...)
 	options := func(when string) render.Options {
 		return render.Options{
 			Title:  fmt.Sprintf("%s %s:%d  %s", when, r.File, r.Line, r.Source),
 			Notes:  []string{r.Change, r.When},
-			Around: around, Changed: changed(op), Broken: broken,
+			Around: around, Changed: Changed(op), Broken: broken,
 		}
 	}
-	before, after := render.Pair(a.graph, a.hist.At(t-1), a.hist.At(t), options("before"), options("after"))
+	before, after := render.Pair(a.Graph, a.Hist.At(t-1), a.Hist.At(t), options("before"), options("after"))
 	if err := writeSVG(ctx, r.Before, before); err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func writeSVG(ctx context.Context, path string, g *render.Graph) error {
 	return nil
 }
 
-// changed lists the addresses that an operation wrote, one for each word, of a
+// Changed lists the addresses that an operation wrote, one for each word, of a
 // large write the first ones.
-func changed(op mgpp.Op) []trace.Addr {
+func Changed(op mgpp.Op) []trace.Addr {
 	var out []trace.Addr
 	for a := op.Addr; a < op.Addr+trace.Addr(op.Size) && len(out) < 512; a++ {
 		out = append(out, a)

@@ -1,4 +1,4 @@
-package session
+package symbol
 
 import (
 	"errors"
@@ -20,11 +20,11 @@ func TestMatchesModule(t *testing.T) {
 		{file, true}, {"libfoo.so.1.2", true}, {"libfoo.so.1", true}, {"libfoo.so", true}, {"libfoo", true}, {link, true},
 		{"libfo", false}, {"libfoo.so.1.2.3", false}, {"/usr/lib/libfoo.so", false}, {"foo.so", false}, {"", false},
 	} {
-		if got := matchesModule(file, []string{"other", c.name}); got != c.want {
+		if got := MatchesModule(file, []string{"other", c.name}); got != c.want {
 			t.Errorf("%q: %v", c.name, got)
 		}
 	}
-	if matchesModule(file, nil) {
+	if MatchesModule(file, nil) {
 		t.Error("no name matches")
 	}
 }

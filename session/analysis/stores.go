@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"slices"
@@ -15,16 +15,16 @@ const maxAssigned = 1 << 20
 // assignStores finds the statements of the stores of the history that the line table has
 // at a line that does not do them.
 func (a *Analysis) assignStores() {
-	cells := locatorCells{a.graph}
+	cells := locatorCells{a.Graph}
 	seen := map[trace.Addr]bool{}
 	var stores []symbol.Store
-	now := a.hist.Now()
+	now := a.Hist.Now()
 	for t := now; t > 0 && now-t < maxAssigned; t-- {
-		kind, pc := a.hist.Statement(t)
+		kind, pc := a.Hist.Statement(t)
 		if kind != mgpp.OpStore || pc == 0 || seen[pc] {
 			continue
 		}
-		op, v := a.hist.Op(t), a.hist.At(t)
+		op, v := a.Hist.Op(t), a.Hist.At(t)
 		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
 			continue // out of bounds, it hits a field that is not meant
 		}
@@ -42,12 +42,12 @@ func (a *Analysis) assignStores() {
 		}
 		stores = append(stores, x)
 	}
-	a.symbols.Assign(stores)
+	a.Symbols.Assign(stores)
 }
 
 // within: an address is in the object that another one is in.
 func (a *Analysis) within(base, addr trace.Addr, v mgpp.View) bool {
-	cells := locatorCells{a.graph}
+	cells := locatorCells{a.Graph}
 	o := cells.At(addr, v)
 	return o != 0 && cells.At(base, v) == o
 }

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"mgtrace/constraints/check"

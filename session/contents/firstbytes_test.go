@@ -1,4 +1,4 @@
-package session
+package contents
 
 import (
 	"encoding/binary"
@@ -37,7 +37,7 @@ func TestFirstBytes(t *testing.T) {
 		{Kind: trace.KindMemory},
 	}
 	images := func(events []trace.Event) (out []string) {
-		f := &firstBytes{written: newContents()}
+		f := &firstBytes{written: New()}
 		for i := range events {
 			if err := f.Event(&events[i]); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"errors"
@@ -30,16 +30,16 @@ type unended struct {
 	left uint64 // events that were not taken since
 }
 
-// errEnded: the call that was taken for one without end has ended, or nothing was
+// ErrEnded: the call that was taken for one without end has ended, or nothing was
 // broken when its history was no longer taken.
-var errEnded = errors.New("the call has ended")
+var ErrEnded = errors.New("the call has ended")
 
 // unending looks whether to take no more.
 func (a *Analysis) unending() {
 	if !a.o.CutsShort || len(a.spec.Members) > 0 || a.unended != nil {
 		return
 	}
-	now, last := a.hist.Now(), mgpp.Timestamp(0)
+	now, last := a.Hist.Now(), mgpp.Timestamp(0)
 	if n := len(a.checkedAt); n > 0 {
 		last = a.checkedAt[n-1]
 	}
@@ -50,7 +50,7 @@ func (a *Analysis) unending() {
 		a.unended = &unended{at: now, late: true}
 		return
 	}
-	if open := a.schedule.Open(); len(open) > 0 || now-last >= longRun && !a.watchesCalls() {
+	if open := a.Schedule.Open(); len(open) > 0 || now-last >= longRun && !a.watchesCalls() {
 		a.unended = &unended{at: now, open: open}
 	}
 }
@@ -63,23 +63,23 @@ func (a *Analysis) beyond(ev *trace.Event) error {
 	a.unended.left++
 	switch ev.Kind {
 	case trace.KindSignal:
-		a.signalled(ev)
+		a.Signalled(ev)
 	case trace.KindExit:
-		a.ended(ev)
+		a.Ended(ev)
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit, trace.KindExec, trace.KindTruncated:
 	default:
 		return nil
 	}
-	for _, c := range a.schedule.Event(ev, a.unended.at) {
+	for _, c := range a.Schedule.Event(ev, a.unended.at) {
 		if a.unended.late {
 			break
 		}
 		if c.Kind != "crash" {
-			return errEnded
+			return ErrEnded
 		}
 		a.checkAt(c)
 		if !a.done {
-			return errEnded
+			return ErrEnded
 		}
 	}
 	return nil

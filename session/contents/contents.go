@@ -1,4 +1,4 @@
-package session
+package contents
 
 import (
 	"math/bits"
@@ -6,8 +6,8 @@ import (
 	"mgtrace/trace"
 )
 
-// contents is what memory holds as far as events have told.
-type contents struct {
+// Memory is what memory holds as far as events have told.
+type Memory struct {
 	pages map[uint64]*contentPage
 	no    uint64 // of the page used last
 	page  *contentPage
@@ -24,10 +24,10 @@ type contentPage struct {
 // stay unknown.
 const maxZeroed = 256 << 20
 
-func newContents() *contents { return &contents{pages: map[uint64]*contentPage{}} }
+func New() *Memory { return &Memory{pages: map[uint64]*contentPage{}} }
 
 // at returns the page of an address, nil if nothing is known of it and make is false.
-func (c *contents) at(addr uint64, make bool) *contentPage {
+func (c *Memory) at(addr uint64, make bool) *contentPage {
 	no := addr / contentBytes
 	if c.page != nil && c.no == no {
 		return c.page
@@ -44,8 +44,8 @@ func (c *contents) at(addr uint64, make bool) *contentPage {
 	return p
 }
 
-// event follows one event.
-func (c *contents) event(ev *trace.Event, old uint64) {
+// Event follows one event.
+func (c *Memory) Event(ev *trace.Event, old uint64) {
 	addr := uint64(ev.Addr)
 	switch ev.Kind {
 	case trace.KindAlloc:
@@ -69,8 +69,8 @@ func (c *contents) event(ev *trace.Event, old uint64) {
 	}
 }
 
-// stores follows a run.
-func (c *contents) stores(run *trace.Stores, sites []trace.StoreSite) {
+// Stores follows a run.
+func (c *Memory) Stores(run *trace.Stores, sites []trace.StoreSite) {
 	for i := range run.Recs {
 		r := &run.Recs[i]
 		w := uint64(sites[r.Site].Width)
@@ -86,7 +86,7 @@ func (c *contents) stores(run *trace.Stores, sites []trace.StoreSite) {
 	}
 }
 
-func (c *contents) write(addr uint64, data []byte) {
+func (c *Memory) write(addr uint64, data []byte) {
 	for len(data) > 0 {
 		p, off := c.at(addr, true), addr%contentBytes
 		n := copy(p.data[off:], data)
@@ -95,7 +95,7 @@ func (c *contents) write(addr uint64, data []byte) {
 	}
 }
 
-func (c *contents) zero(addr, size uint64) {
+func (c *Memory) zero(addr, size uint64) {
 	for size > 0 {
 		p, off := c.at(addr, true), addr%contentBytes
 		n := min(size, contentBytes-off)
@@ -106,7 +106,7 @@ func (c *contents) zero(addr, size uint64) {
 }
 
 // forget makes bytes unknown.
-func (c *contents) forget(addr, size uint64) {
+func (c *Memory) forget(addr, size uint64) {
 	if size/contentBytes > uint64(len(c.pages)) {
 		for no, p := range c.pages {
 			lo, hi := max(no*contentBytes, addr), min((no+1)*contentBytes, addr+size)
@@ -127,7 +127,7 @@ func (c *contents) forget(addr, size uint64) {
 }
 
 // move carries what is known of a block to another place.
-func (c *contents) move(from, to, size uint64) {
+func (c *Memory) move(from, to, size uint64) {
 	if from == to {
 		return
 	}
@@ -145,7 +145,7 @@ func (c *contents) move(from, to, size uint64) {
 }
 
 // read fills data with what is known.
-func (c *contents) read(addr uint64, data []byte, known []bool) {
+func (c *Memory) read(addr uint64, data []byte, known []bool) {
 	for i := range data {
 		a := addr + uint64(i)
 		p := c.at(a, false)
@@ -180,8 +180,8 @@ func (p *contentPage) any() bool {
 	return n > 0
 }
 
-// images gives what is known of a range as events, each of bytes without a gap.
-func (c *contents) images(addr, size uint64, f func(*trace.Event) error) error {
+// Images gives what is known of a range as events, each of bytes without a gap.
+func (c *Memory) Images(addr, size uint64, f func(*trace.Event) error) error {
 	data, known := make([]byte, contentBytes), make([]bool, contentBytes)
 	for size > 0 {
 		n := min(size, contentBytes-addr%contentBytes)

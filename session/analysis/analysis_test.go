@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"slices"
@@ -81,7 +81,7 @@ func TestGroupByCause(t *testing.T) {
 // TestAudit compares a history with memory in which one store was not seen, one
 // byte was never written, and the end can not be read.
 func TestAudit(t *testing.T) {
-	a := newAnalysis(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), analysisOptions{})
+	a := New(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{})
 	apply := func(ev trace.Event) {
 		t.Helper()
 		if err := a.Event(&ev); err != nil {
@@ -104,7 +104,7 @@ func TestAudit(t *testing.T) {
 	var emitted []trace.Event
 	audit := func() {
 		t.Helper()
-		err := a.runAudit(read, func(ev *trace.Event) error {
+		err := a.RunAudit(read, func(ev *trace.Event) error {
 			emitted = append(emitted, *ev)
 			return a.Event(ev)
 		})
@@ -124,11 +124,11 @@ func TestAudit(t *testing.T) {
 		t.Errorf("%q, want %q", got.Where[0], want)
 	}
 	b := mgpp.Bytes{Data: make([]byte, 4), Written: make([]bool, 4)}
-	if !a.hist.At(a.hist.Now()).Read(0x1000, &b) || !cmp.Equal(b.Data, []byte{1, 2, 9, 9}) {
+	if !a.Hist.At(a.Hist.Now()).Read(0x1000, &b) || !cmp.Equal(b.Data, []byte{1, 2, 9, 9}) {
 		t.Errorf("the history now has %v", b.Data)
 	}
 	audit() // what was brought up to date is not found again
-	if len(emitted) != 1 || a.audit.Unseen != 2 || len(a.trailerAudit.Unseen) != 1 {
+	if len(emitted) != 1 || a.audit.Unseen != 2 || len(a.TrailerAudit.Unseen) != 1 {
 		t.Errorf("again: %d events, %+v", len(emitted), a.audit)
 	}
 }

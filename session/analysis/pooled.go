@@ -1,4 +1,4 @@
-package session
+package analysis
 
 import (
 	"fmt"
@@ -31,14 +31,14 @@ func (a *Analysis) pooled(o graph.ObjID, at mgpp.Timestamp) bool {
 	if o == 0 {
 		return false
 	}
-	obj := a.graph.Object(o)
+	obj := a.Graph.Object(o)
 	t := obj.Type
 	if obj.Host == 0 || t == nil || t.Array || t.Layout == nil || t.Layout.Size <= 0 ||
 		slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return c.Count < 0 }) {
 		return false
 	}
-	size, one := a.graph.Size(o, at), uint64(t.Layout.Size)
-	if size < 2*one || !slices.ContainsFunc(a.graph.In(a.hist.At(at), o), func(e graph.Edge) bool {
+	size, one := a.Graph.Size(o, at), uint64(t.Layout.Size)
+	if size < 2*one || !slices.ContainsFunc(a.Graph.In(a.Hist.At(at), o), func(e graph.Edge) bool {
 		return e.Offset >= one && e.Cell.Elem != nil && typing.SameType(e.Cell.Elem, t.Layout)
 	}) {
 		return false
@@ -46,7 +46,7 @@ func (a *Analysis) pooled(o graph.ObjID, at mgpp.Timestamp) bool {
 	if !a.pools[o] {
 		if len(a.pools) == 0 {
 			a.warned = append(a.warned, fmt.Sprintf("%s is a block of %s bytes, and pointers to %s (%d bytes) lead behind its first one: the program seems to divide it by itself (a pool). Its pieces are not judged: they are nodes with --alloc-free, or if --alloc FUNCTION says who gives them out",
-				a.graph.Name(o), report.Thousands(size), t.Name, one))
+				a.Graph.Name(o), report.Thousands(size), t.Name, one))
 		}
 		a.pools[o] = true
 	}
