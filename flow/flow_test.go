@@ -94,7 +94,11 @@ func (p *program) exec(t *testing.T, thread trace.ThreadID) {
 	var at trace.Instant
 	var err error
 	if told, ok := whole(b, n, mem); ok && p.r.IntN(2) == 0 {
-		at, err = p.w.Whole(thread, BlockID(id+1), told)
+		var room []uint64
+		if room, at, err = p.w.Whole(thread, BlockID(id+1)); len(room) != len(told) {
+			t.Fatalf("room for %d addresses instead of %d", len(room), len(told))
+		}
+		copy(room, told)
 	} else {
 		at, err = p.w.Exec(thread, BlockID(id+1), from, n, mem)
 	}
@@ -300,15 +304,20 @@ func TestMisuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sized, err := w.Block(Block{Start: 1, Code: []byte{0xc3}, Insts: []Inst{{0, 1, 1, 0}}, Accesses: []Access{{0, Reads}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	one := []Mem{{1, 8}}
 	for name, err := range map[string]error{
 		"no block":      second(w.Exec(1, 0, 0, 1, nil)),
-		"other block":   second(w.Exec(1, 2, 0, 1, nil)),
+		"other block":   second(w.Exec(1, 3, 0, 1, nil)),
 		"too many":      second(w.Exec(1, id, 1, 2, one)),
 		"none":          second(w.Exec(1, id, 1, 0, nil)),
 		"no address":    second(w.Exec(1, id, 0, 2, nil)),
-		"whole, none":   second(w.Whole(1, id, nil)),
-		"whole, other":  second(w.Whole(1, 2, nil)),
+		"whole, none":   third(w.Whole(1, 0)),
+		"whole, other":  third(w.Whole(1, 3)),
+		"whole, sizes":  third(w.Whole(1, sized)),
 		"exec as other": w.Other(&Record{Kind: Exec}),
 		"no module":     w.Other(&Record{Kind: Map}),
 		"gap in code":   second(w.Block(Block{Code: []byte{1, 2}, Insts: []Inst{{0, 1, 0, 0}}})),
@@ -383,7 +392,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func second[T any](_ T, err error) error        { return err }
+func third[T, U any](_ T, _ U, err error) error { return err }
 
 // TestRepetition: what repeats itself costs next to nothing.
 func TestRepetition(t *testing.T) {

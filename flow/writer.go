@@ -1,61 +1,56 @@
 package flow
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/zstd"
+	"slices"
 
 	"mgtrace/trace"
 )
 
-// Writer writes a flow. Records are collected and written in chunks. What has been
-// written is readable whatever happens to the writer; whoever has records that wait
-// should call Flush once a second. After an error every call returns that error.
+// Writer writes a flow. Records are collected; what makes a chunk is coded and written by
+// another goroutine, while the next one is collected. What has been written is readable
+// whatever happens to the writer; whoever has records that wait should call Flush once a
+// second. After an error every call returns that error; what failed while a chunk was
+// written is known when the next one begins.
 //
 // One goroutine may use it.
 type Writer struct {
-	w    io.Writer
+	out  *output
 	err  error // sticky
 	done bool
-	zstd *zstd.Encoder
 
-	blocks []writerBlock // by BlockID; the first is none
-	nAcc   int           // static accesses of all blocks
-	fresh  []byte        // coded blocks, not written yet
-	nFresh int
+	blocks  []writerBlock // by BlockID; the first is none
+	nAcc    int           // static accesses of all blocks
+	instant trace.Instant // next
 
-	instant  trace.Instant // next
-	first    trace.Instant // of the chunk
-	model    model
-	places   map[trace.ThreadID]int // of threads in the chunk
-	current  trace.ThreadID
-	state    *state // of the current thread; nil: a chunk begins
-	records  int
-	gaps     int
-	accesses int // of executions, and ranges of others
-	touched  int // of executions
-	columns  [numColumns][]byte
-	raw, out []byte // scratch
+	batch   *batch        // what is collected
+	other   *batch        // the one that is, or was, coded
+	coded   chan struct{} // closed when it has been; nil: none was
+	current trace.ThreadID
+	turned  bool // the batch knows which thread is current
 
-	paused bool   // executions are counted and not written
-	passed uint64 // instructions that were not
+	paused bool     // executions are counted and not written
+	passed uint64   // instructions that were not
+	unused []uint64 // addresses of executions that are not written
 
 	stats Stats
 }
 
 // writerBlock is what the writer keeps of a block.
 type writerBlock struct {
-	block Block
-	base  int // number of its first static access
-	// told are the accesses whose addresses are recorded when the whole block is
-	// executed.
-	told []toldAccess
-	// sized: the size of one of them is recorded too.
-	sized bool
+	block           *Block
+	told            []toldAccess // whose addresses are recorded when the whole block is executed
+	base            uint32       // number of its first static access
+	insts, accesses uint16
+	sized           bool // the size of one that is told is recorded too
+}
+
+// toldAccess is an access whose address is recorded.
+type toldAccess struct {
+	access uint32 // number among those of all blocks
+	flags  AccessFlags
 }
 
 // Stats counts what has been written.
@@ -68,31 +63,11 @@ type Stats struct {
 	Bytes    uint64 // of the file so far
 }
 
-// The columns of a chunk, in the order in which they are written.
-const (
-	columnSyms    = iota // of executions, one byte each
-	columnBlocks         // differences of block numbers, unsigned zigzag
-	columnParts          // From, N
-	columnThreads        // place of a thread: a new one has its number behind
-	columnAddrs          // symbols of addresses, one byte each
-	columnDiffs          // differences of addresses
-	columnSizes          // of accesses whose size the block does not tell
-	columnOthers         // other records
-	numColumns
-)
-
 // NewWriter begins a flow.
 func NewWriter(w io.Writer, h Head) *Writer {
-	f := &Writer{w: w, blocks: make([]writerBlock, 1), instant: 1, first: 1, places: map[trace.ThreadID]int{}}
-	f.model.begin()
-	f.zstd, f.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	if f.err != nil {
-		return f
-	}
-	head := binary.LittleEndian.AppendUint32([]byte(magic), version)
-	if _, f.err = w.Write(head); f.err == nil {
-		f.stats.Bytes = uint64(len(head))
-		f.writeJSON(sectionHead, h)
+	f := &Writer{blocks: make([]writerBlock, 1), instant: 1, batch: &batch{first: 1}, other: new(batch)}
+	if f.out, f.err = newOutput(w); f.err == nil {
+		f.err = f.out.begin(h)
 	}
 	return f
 }
@@ -101,12 +76,18 @@ func NewWriter(w io.Writer, h Head) *Writer {
 func (f *Writer) Instant() trace.Instant { return f.instant }
 
 // Stats returns the counts so far.
-func (f *Writer) Stats() Stats { return f.stats }
+func (f *Writer) Stats() Stats {
+	s := f.stats
+	s.add(f.batch, f.instant)
+	s.Bytes = f.out.written.Load()
+	return s
+}
 
-// toldAccess is an access whose address is recorded.
-type toldAccess struct {
-	index uint16 // in the block
-	flags AccessFlags
+func (s *Stats) add(b *batch, next trace.Instant) {
+	s.Insts += uint64(next - b.first)
+	s.Execs += uint64(b.execs)
+	s.Accesses += uint64(b.touched)
+	s.Gaps += uint64(b.gaps)
 }
 
 // Block adds a block, whose slices must not change any more.
@@ -117,12 +98,12 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 	if err := b.check(); err != nil {
 		return 0, fmt.Errorf("block at %#x: %w", uint64(b.Start), err)
 	}
-	f.fresh = b.append(f.fresh)
-	f.nFresh++
-	wb := writerBlock{block: b, base: f.nAcc}
+	f.batch.fresh = b.append(f.batch.fresh)
+	f.batch.nFresh++
+	wb := writerBlock{block: &b, base: uint32(f.nAcc), insts: uint16(len(b.Insts)), accesses: uint16(len(b.Accesses))}
 	for i := range b.Accesses {
 		if _, ok := b.derived(i, 0); !ok {
-			wb.told = append(wb.told, toldAccess{uint16(i), b.Accesses[i].Flags})
+			wb.told = append(wb.told, toldAccess{wb.base + uint32(i), b.Accesses[i].Flags})
 			wb.sized = wb.sized || b.Accesses[i].Size == 0
 		}
 	}
@@ -154,127 +135,70 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 		f.passed += uint64(n)
 		return 0, nil
 	}
-	f.turn(thread)
-	s := f.state
-	if n < len(b.block.Insts) {
-		f.sym(symPart)
-		f.number(columnBlocks, zigzag(uint64(id)-uint64(s.prev)))
-		f.number(columnParts, uint64(from))
-		f.number(columnParts, uint64(n))
-	} else {
-		f.next(s, id)
+	if err := f.turn(thread); err != nil {
+		return 0, err
 	}
-	s.executed(id)
-	f.addrs(s, b, lo, mem)
-	return f.executed(n, len(mem))
+	f.batch.part(id, b, from, n)
+	for i := range mem {
+		if _, ok := b.block.derived(lo+i, lo); ok {
+			continue
+		}
+		f.batch.told = append(f.batch.told, uint64(mem[i].Addr))
+		if b.block.Accesses[lo+i].Size == 0 {
+			f.batch.sizes = append(f.batch.sizes, mem[i].Size)
+		}
+	}
+	return f.executed(n, len(mem)), nil
 }
 
 // Whole is Exec of a whole block, for who knows which of its addresses do not follow
-// from others (Block.Derived): it takes these alone, in their order. The block tells how
-// wide their accesses are.
-func (f *Writer) Whole(thread trace.ThreadID, id BlockID, told []uint64) (trace.Instant, error) {
-	if f.err != nil {
-		return 0, f.err
-	}
-	if id == 0 || int(id) >= len(f.blocks) {
-		return 0, fmt.Errorf("execution of block %d of %d", id, len(f.blocks)-1)
+// from others (Block.Derived): it returns room for these alone, in their order, which is to
+// be filled before the next call. The block tells how wide their accesses are.
+func (f *Writer) Whole(thread trace.ThreadID, id BlockID) (told []uint64, at trace.Instant, err error) {
+	if int(id) >= len(f.blocks) || f.blocks[id].block == nil {
+		return nil, 0, fmt.Errorf("execution of block %d of %d", id, len(f.blocks)-1)
 	}
 	b := &f.blocks[id]
-	if len(told) != len(b.told) || b.sized {
-		return 0, fmt.Errorf("execution with %d addresses and no sizes of the block at %#x, which has %d", len(told), uint64(b.block.Start), len(b.told))
+	if b.sized {
+		return nil, 0, fmt.Errorf("execution without sizes of the block at %#x", uint64(b.block.Start))
 	}
-	n := len(b.block.Insts)
 	if f.paused {
-		f.passed += uint64(n)
-		return 0, nil
+		f.passed += uint64(b.insts)
+		f.unused = slices.Grow(f.unused[:0], len(b.told))
+		return f.unused[:len(b.told)], 0, f.err
 	}
-	f.turn(thread)
-	s := f.state
-	f.next(s, id)
-	s.executed(id)
-	s.grow(b.base + len(b.block.Accesses))
-	syms := f.columns[columnAddrs]
-	for i, addr := range told {
-		a := &b.told[i]
-		sym, diff := s.tell(b.base+int(a.index), a.flags, addr)
-		syms = append(syms, sym)
-		if sym >= predictors {
-			f.number(columnDiffs, diff)
-		}
+	if err := f.turn(thread); err != nil {
+		return nil, 0, err
 	}
-	f.columns[columnAddrs] = syms
-	return f.executed(n, len(b.block.Accesses))
+	c := f.batch
+	c.execs++
+	c.ops = append(c.ops, uint32(id))
+	n := len(c.told)
+	c.told = slices.Grow(c.told, len(b.told))[:n+len(b.told)]
+	return c.told[n:], f.executed(int(b.insts), int(b.accesses)), nil
 }
 
-// next tells that the block that a thread executes next is id, all of it.
-func (f *Writer) next(s *state, id BlockID) {
-	switch pair, next := s.successors(); id {
-	case pair:
-		f.sym(symPair)
-	case next:
-		f.sym(symNext)
-	default:
-		f.sym(symBlock)
-		f.number(columnBlocks, zigzag(uint64(id)-uint64(s.prev)))
-	}
-}
-
-// executed counts an execution of n instructions. It returns the instant of the first.
-func (f *Writer) executed(n, accesses int) (trace.Instant, error) {
+// executed counts an execution of n instructions, and returns the instant of the first.
+func (f *Writer) executed(n, accesses int) trace.Instant {
 	at := f.instant
 	f.instant += trace.Instant(n)
-	f.accesses += accesses
-	f.touched += accesses
-	f.stats.Accesses += uint64(accesses)
-	f.stats.Insts += uint64(n)
-	f.stats.Execs++
-	return at, f.ended()
+	f.batch.touched += accesses
+	return at
 }
 
-// addrs adds the addresses of accesses lo … of a block, but for those that follow from
-// others.
-func (f *Writer) addrs(s *state, b *writerBlock, lo int, mem []Mem) {
-	s.grow(b.base + len(b.block.Accesses))
-	syms := f.columns[columnAddrs]
-	told := b.told
-	if lo > 0 || len(mem) < len(b.block.Accesses) {
-		told = nil
-		for i := range mem {
-			if _, ok := b.block.derived(lo+i, lo); !ok {
-				told = append(told, toldAccess{uint16(lo + i), b.block.Accesses[lo+i].Flags})
-			}
-		}
+// turn makes a thread the one that executes next. What was collected is written if it is
+// enough for a chunk.
+func (f *Writer) turn(thread trace.ThreadID) error {
+	if f.batch.full() {
+		f.chunk()
 	}
-	for _, a := range told {
-		i := int(a.index) - lo
-		sym, diff := s.tell(b.base+int(a.index), a.flags, uint64(mem[i].Addr))
-		syms = append(syms, sym)
-		if sym >= predictors {
-			f.number(columnDiffs, diff)
-		}
-		if b.block.Accesses[a.index].Size == 0 {
-			f.number(columnSizes, uint64(mem[i].Size))
-		}
+	if f.err != nil || f.turned && thread == f.current {
+		return f.err
 	}
-	f.columns[columnAddrs] = syms
-}
-
-// turn makes a thread the one that the next symbols are about.
-func (f *Writer) turn(thread trace.ThreadID) {
-	if f.state != nil && thread == f.current {
-		return
-	}
-	place, known := f.places[thread]
-	if !known {
-		place = len(f.places)
-		f.places[thread] = place
-	}
-	f.sym(symThread)
-	f.number(columnThreads, uint64(place))
-	if !known {
-		f.number(columnThreads, uint64(thread))
-	}
-	f.current, f.state = thread, f.model.state(place)
+	f.current, f.turned = thread, true
+	f.batch.ops = append(f.batch.ops, opThread)
+	f.batch.threads = append(f.batch.threads, thread)
+	return nil
 }
 
 // Pause has executions counted and not written, until Resume.
@@ -318,63 +242,57 @@ func (f *Writer) Other(r *Record) error {
 			return err
 		}
 	}
-	f.sym(symOther)
-	c, err := appendOther(f.columns[columnOthers], r)
+	if f.batch.full() {
+		f.chunk()
+	}
+	c := f.batch
+	others, err := appendOther(c.others, r)
 	if err != nil {
 		return err
 	}
-	f.columns[columnOthers] = c
-	f.accesses += len(r.Mem)
+	c.others = others
+	c.nOthers++
+	c.ops = append(c.ops, opOther)
+	c.ranges += len(r.Mem)
 	if r.Kind == Gap {
-		f.gaps++
-		f.stats.Gaps++
-	}
-	return f.ended()
-}
-
-func (f *Writer) sym(s uint8) { f.columns[columnSyms] = append(f.columns[columnSyms], s) }
-
-func (f *Writer) number(column int, v uint64) {
-	f.columns[column] = binary.AppendUvarint(f.columns[column], v)
-}
-
-// ended counts a record, and ends the chunk if it is long enough.
-func (f *Writer) ended() error {
-	f.records++
-	if f.records >= chunkRecords || f.accesses >= chunkAccesses {
-		f.chunk()
+		c.gaps++
 	}
 	return f.err
 }
 
-// Flush writes what has been collected.
+// Flush writes what has been collected, and returns when that is done.
 func (f *Writer) Flush() error {
 	f.chunk()
+	f.wait()
 	return f.err
 }
 
-// chunk writes the chunk.
+// chunk has what was collected written.
 func (f *Writer) chunk() {
-	if f.err != nil || f.records == 0 {
+	f.wait()
+	c := f.batch
+	if f.err != nil || c.execs+c.nOthers == 0 {
 		return
 	}
-	if f.nFresh > 0 {
-		f.write(section{kind: sectionBlocks, count: uint32(f.nFresh)}, f.fresh)
-		f.fresh, f.nFresh = f.fresh[:0], 0
+	f.stats.add(c, f.instant)
+	c.blocks, c.next, c.nAcc = f.blocks, f.instant, f.nAcc
+	coded := make(chan struct{})
+	f.batch, f.other, f.coded = f.other, c, coded
+	f.batch.begin(f.instant)
+	f.turned = false
+	go func() {
+		f.out.chunk(c)
+		close(coded)
+	}()
+}
+
+// wait waits until nothing is written any more.
+func (f *Writer) wait() {
+	if f.coded != nil {
+		<-f.coded
+		f.coded = nil
+		f.err = errors.Join(f.err, f.out.err)
 	}
-	f.raw = f.raw[:0]
-	for i := range f.columns {
-		f.raw = binary.AppendUvarint(f.raw, uint64(len(f.columns[i])))
-		f.raw = append(f.raw, f.columns[i]...)
-		f.columns[i] = f.columns[i][:0]
-	}
-	f.write(section{
-		kind: sectionChunk, count: uint32(f.records), first: uint64(f.first), insts: uint64(f.instant - f.first),
-		lost: uint32(f.gaps), touches: uint32(f.touched),
-	}, f.raw)
-	f.records, f.accesses, f.touched, f.gaps, f.first, f.state = 0, 0, 0, 0, f.instant, nil
-	clear(f.places)
-	f.model.begin()
 }
 
 // Finish writes what is left and the trailer. It does not close the underlying
@@ -384,48 +302,10 @@ func (f *Writer) Finish(t Trailer) error {
 		return errors.New("the executed instructions are finished already")
 	}
 	_ = f.tellPassed() // its error is f.err
-	f.chunk()
-	f.writeJSON(sectionTrailer, t)
 	f.done = true
-	if f.zstd != nil {
-		f.err = errors.Join(f.err, f.zstd.Close())
+	if err := f.Flush(); err != nil {
+		return err
 	}
+	f.err = f.out.end(t)
 	return f.err
-}
-
-func (f *Writer) writeJSON(k sectionType, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		f.err = errors.Join(f.err, err)
-		return
-	}
-	f.write(section{kind: k}, b)
-}
-
-// write compresses and writes one section, with one Write.
-func (f *Writer) write(s section, raw []byte) {
-	if f.err != nil {
-		return
-	}
-	if len(raw) > maxSection {
-		f.err = fmt.Errorf("section of %d bytes is too long", len(raw))
-		return
-	}
-	var room [sectionHeader]byte
-	f.out = f.zstd.EncodeAll(raw, append(f.out[:0], room[:]...))
-	s.codec = codecZstd
-	if len(f.out)-sectionHeader >= len(raw) {
-		f.out = append(f.out[:sectionHeader], raw...)
-		s.codec = codecRaw
-	}
-	s.raw, s.length, s.sum = uint32(len(raw)), uint32(len(f.out)-sectionHeader), checksum(f.out[sectionHeader:])
-	s.append(f.out[:0])
-	n, err := f.w.Write(f.out)
-	f.stats.Bytes += uint64(n)
-	if err == nil && n < len(f.out) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		f.err = fmt.Errorf("write executed instructions: %w", err)
-	}
 }

@@ -23,12 +23,6 @@ type Sink interface {
 	Other(r *flow.Record) error
 }
 
-// told is a Sink that only needs the addresses that do not follow from others, as a
-// flow.Writer.
-type told interface {
-	Whole(thread trace.ThreadID, id flow.BlockID, told []uint64) (trace.Instant, error)
-}
-
 // ErrRefused: the program did what can not be translated, and has been ended. What it
 // executed before is recorded; executed step by step all of it can be.
 var ErrRefused = errors.New("can not be translated")
@@ -72,13 +66,12 @@ type Engine struct {
 	byPC    map[uint64]*block
 	waiting map[uint64][]exitRef // exits whose targets have no translation
 	threads map[int]*thread
-	unused  []*thread  // whose slots are free
-	told    told       // the sink, if it is such a one
-	scratch []uint64   // addresses of fast
-	ranges  []flow.Mem // of exec
-	xsave   uint32     // bytes that xsave writes at most
-	rec     *Recorder  // nil: nobody wants events
-	brk     uint64     // the program break; 0: not known yet
+	unused  []*thread    // whose slots are free
+	flow    *flow.Writer // the sink, if it is one: it only needs the addresses that do not follow from others
+	ranges  []flow.Mem   // of exec
+	xsave   uint32       // bytes that xsave writes at most
+	rec     *Recorder    // nil: nobody wants events
+	brk     uint64       // the program break; 0: not known yet
 	over    bool
 	failure error
 }
@@ -111,9 +104,10 @@ type hot struct {
 
 // address is one that is told.
 type address struct {
-	part uint16 // offset of its part in the record; 0: none
-	fs   bool
 	add  uint64
+	fs   uint64 // all ones: the FS base is added; or 0
+	mask uint64 // of what is added of the record
+	part uint32 // where that lies in it
 }
 
 func newHot(l *translate.Layout, onlyTold bool) hot {
@@ -126,9 +120,12 @@ func newHot(l *translate.Layout, onlyTold bool) hot {
 		if l.Follows(i) {
 			continue
 		}
-		t := address{fs: a.FS, add: a.Add}
+		t := address{add: a.Add}
+		if a.FS {
+			t.fs = ^uint64(0)
+		}
 		if a.Part >= 0 {
-			t.part = uint16(translate.PartAt(int(a.Part)))
+			t.part, t.mask = uint32(translate.PartAt(int(a.Part))), ^uint64(0)
 		}
 		h.told = append(h.told, t)
 	}
@@ -157,7 +154,7 @@ func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, 
 		proc: p, sink: sink, opts: o, rec: rec, blocks: make([]*block, 1), hot: make([]hot, 1), byPC: map[uint64]*block{},
 		waiting: map[uint64][]exitRef{}, threads: map[int]*thread{},
 	}
-	e.told, _ = sink.(told)
+	e.flow, _ = sink.(*flow.Writer)
 	if rec != nil {
 		rec.Engine = e
 	}
@@ -376,7 +373,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	r.blocks = append(r.blocks, b)
 	r.next = (r.next + len(c.Bytes) + 15) &^ 15
 	e.blocks = append(e.blocks, b)
-	e.hot = append(e.hot, newHot(b.layout, e.told != nil))
+	e.hot = append(e.hot, newHot(b.layout, e.flow != nil))
 	e.byPC[pc] = b
 	e.stats.Blocks++
 	e.stats.Bytes += len(c.Bytes)

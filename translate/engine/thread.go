@@ -168,10 +168,10 @@ func (e *Engine) consume(t *thread) bool {
 // is there.
 func (e *Engine) segment(t *thread) bool {
 	for end := t.cursor(); t.read < end; {
-		rec := t.mem[logAt+t.read : logAt+end]
+		rec := t.mem[logAt+t.read:] // and what lies behind the log
 		id := binary.LittleEndian.Uint32(rec)
 		if id >= layout.Special && id != translate.Turn && e.rec != nil {
-			n, err := e.rec.noted(t, rec)
+			n, err := e.rec.noted(t, rec[:end-t.read])
 			if err != nil {
 				e.fail(fmt.Errorf("thread %d's log: %w", t.tid, err))
 				return false
@@ -189,14 +189,13 @@ func (e *Engine) segment(t *thread) bool {
 			return false
 		}
 		h := &e.hot[id]
-		rec = rec[:h.size]
 		if h.slow || h.flow == 0 {
-			if !e.exec(t, e.blocks[id], rec, int(h.insts)) {
+			if !e.exec(t, e.blocks[id], rec[:h.size], int(h.insts)) {
 				return false
 			}
 		} else if !e.fast(t, h, rec) {
 			return false
-		} else if h.stores && !e.stored(t, e.blocks[id], rec, int(h.insts)) {
+		} else if h.stores && !e.stored(t, e.blocks[id], rec[:h.size], int(h.insts)) {
 			return false
 		}
 		t.read += int(h.size)
@@ -211,27 +210,18 @@ func (e *Engine) segment(t *thread) bool {
 	return true
 }
 
-// fast gives one whole record to a sink that looks at the told addresses only.
+// fast gives the record at the start of rec, all of it, to a flow.
 func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
-	addrs := e.scratch[:0]
-	for i := range h.told {
-		a := &h.told[i]
-		addr := a.add
-		if a.part != 0 {
-			addr += binary.LittleEndian.Uint64(rec[a.part:])
-		}
-		if a.fs {
-			addr += t.fs
-		}
-		addrs = append(addrs, addr)
-	}
-	e.scratch = addrs
-	e.stats.Execs++
-	at, err := e.told.Whole(trace.ThreadID(t.tid), h.flow, addrs)
+	told, at, err := e.flow.Whole(trace.ThreadID(t.tid), h.flow)
 	if err != nil {
 		e.fail(err)
 		return false
 	}
+	for i := range told {
+		a := &h.told[i]
+		told[i] = a.add + binary.LittleEndian.Uint64(rec[a.part:])&a.mask + t.fs&a.fs
+	}
+	e.stats.Execs++
 	t.last = at + trace.Instant(h.insts) - 1
 	return true
 }
