@@ -31,9 +31,8 @@ type Writer struct {
 	current trace.ThreadID
 	turned  bool // the batch knows which thread is current
 
-	paused bool     // executions are counted and not written
-	passed uint64   // instructions that were not
-	unused []uint64 // addresses of executions that are not written
+	paused bool   // executions are counted and not written
+	passed uint64 // instructions that were not
 
 	stats Stats
 }
@@ -114,8 +113,7 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 }
 
 // Exec adds an execution of instructions from … from+n-1 of a block by a thread, with
-// the addresses of all their accesses. It returns the instant of the first; 0 while the
-// flow is paused.
+// the addresses of all their accesses. It returns the instant of the first.
 func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem) (trace.Instant, error) {
 	if f.err != nil {
 		return 0, f.err
@@ -130,10 +128,6 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 	lo, hi := b.block.accesses(from, n)
 	if hi-lo != len(mem) {
 		return 0, fmt.Errorf("execution with %d addresses instead of %d of the block at %#x", len(mem), hi-lo, uint64(b.block.Start))
-	}
-	if f.paused {
-		f.passed += uint64(n)
-		return 0, nil
 	}
 	if err := f.turn(thread); err != nil {
 		return 0, err
@@ -162,11 +156,6 @@ func (f *Writer) Whole(thread trace.ThreadID, id BlockID) (told []uint64, at tra
 	if b.sized {
 		return nil, 0, fmt.Errorf("execution without sizes of the block at %#x", uint64(b.block.Start))
 	}
-	if f.paused {
-		f.passed += uint64(b.insts)
-		f.unused = slices.Grow(f.unused[:0], len(b.told))
-		return f.unused[:len(b.told)], 0, f.err
-	}
 	if err := f.turn(thread); err != nil {
 		return nil, 0, err
 	}
@@ -192,6 +181,9 @@ func (f *Writer) turn(thread trace.ThreadID) error {
 	if f.batch.full() {
 		f.chunk()
 	}
+	if f.paused {
+		return errPaused
+	}
 	if f.err != nil || f.turned && thread == f.current {
 		return f.err
 	}
@@ -201,11 +193,16 @@ func (f *Writer) turn(thread trace.ThreadID) error {
 	return nil
 }
 
-// Pause has executions counted and not written, until Resume.
+var errPaused = errors.New("an execution while the flow is paused") // read-only
+
+// Pause has executions counted (Pass) and not written, until Resume.
 func (f *Writer) Pause() { f.paused = true }
 
 // Paused says whether executions are not written.
 func (f *Writer) Paused() bool { return f.paused }
+
+// Pass counts instructions that were executed while the flow is paused.
+func (f *Writer) Pass(insts int) { f.passed += uint64(insts) }
 
 // Resume ends a pause: a Gap says how much is not in the flow.
 func (f *Writer) Resume() error {

@@ -62,6 +62,11 @@ func (f *writer) settle() {
 	if o.n == 0 {
 		return
 	}
+	if f.w.Paused() {
+		f.w.Pass(o.n)
+		o.n, o.mem = 0, o.mem[:0]
+		return
+	}
 	if o.piece.id == 0 {
 		id, err := f.w.Block(o.piece.block)
 		f.note(err)

@@ -189,7 +189,7 @@ func (e *Engine) segment(t *thread) bool {
 			return false
 		}
 		h := &e.hot[id]
-		if h.slow || h.flow == 0 {
+		if h.slow || h.flow == 0 || e.paused() {
 			if !e.exec(t, e.blocks[id], rec[:h.size], int(h.insts)) {
 				return false
 			}
@@ -226,9 +226,17 @@ func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
 	return true
 }
 
+// paused says that nobody wants to know the instructions now.
+func (e *Engine) paused() bool { return e.flow != nil && e.flow.Paused() }
+
 // exec gives one record to the sink, as far as its first n instructions.
 func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 	h := &e.hot[b.id]
+	if e.paused() {
+		e.flow.Pass(n)
+		e.stats.Execs++
+		return !h.stores || e.stored(t, b, rec, n)
+	}
 	if why := b.layout.Gap; why != "" {
 		if err := e.sink.Other(&flow.Record{Kind: flow.Gap, Thread: trace.ThreadID(t.tid), Size: 1, PC: trace.Addr(b.layout.Start), Why: why}); err != nil {
 			e.fail(err)
