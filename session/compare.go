@@ -11,6 +11,7 @@ import (
 	"mgtrace/constraints/mine"
 	"mgtrace/mgpp"
 	"mgtrace/session/analysis"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 )
@@ -39,7 +40,7 @@ func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, erro
 		Analysis: AnalysisOptions{Spec: o.Reference}, Capture: CaptureOptions{Engine: "auto"},
 	}
 	run.prepare = func(p *symbol.Program, c *CaptureOptions) error {
-		other, err := loadSpec(o.Other, p)
+		other, err := specfile.Load(o.Other, p)
 		if err != nil {
 			return err
 		}
@@ -60,11 +61,11 @@ func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, erro
 }
 
 func (rec *recording) compare(ctx context.Context, o CompareOptions) (*mine.Comparison, error) {
-	reference, err := loadSpec(o.Reference, rec.program())
+	reference, err := specfile.Load(o.Reference, rec.program())
 	if err != nil {
 		return nil, err
 	}
-	other, err := loadSpec(o.Other, rec.program())
+	other, err := specfile.Load(o.Other, rec.program())
 	if err != nil {
 		return nil, err
 	}

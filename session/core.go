@@ -10,6 +10,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/session/analysis"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/target/core"
@@ -37,7 +38,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 			main = &symbols.Images[i]
 		}
 	}
-	spec, err := loadSpec(o.Spec, coreProgram(main, symbols))
+	spec, err := specfile.Load(o.Spec, coreProgram(main, symbols))
 	if err != nil {
 		return nil, err
 	}

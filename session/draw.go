@@ -15,6 +15,7 @@ import (
 	"mgtrace/query"
 	"mgtrace/render"
 	"mgtrace/session/analysis"
+	"mgtrace/session/specfile"
 	"mgtrace/trace"
 )
 
@@ -147,7 +148,7 @@ func writePicture(ctx context.Context, path string, o RenderOptions, g *render.G
 
 // analyseWith follows the recording without checking, and notes what happened when.
 func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*analysis.Analysis, timeFinder, error) {
-	spec, err := loadSpec(o.Spec, rec.program())
+	spec, err := specfile.Load(o.Spec, rec.program())
 	if err != nil {
 		return nil, timeFinder{}, err
 	}

@@ -146,7 +146,7 @@ func (l *live) attach(name string) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.counts,
+	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts,
 		Filter: !l.o.Capture.Everything && typing.Filterable(l.spec) && table})
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (l *live) wantsStatic() bool {
 
 // unwinder tells the calls around an allocation; nil: nobody wants to know.
 func (l *live) unwinder() capture.Unwinder {
-	if l.o.Capture.counts {
+	if l.o.Capture.Counts {
 		return nil
 	}
 	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {

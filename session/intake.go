@@ -70,7 +70,7 @@ func (in *intake) Event(ev *trace.Event) error {
 		(*live)(in).mapped()
 		in.mu.Unlock()
 	}
-	if in.relevance != nil && ev.Kind == trace.KindAlloc && in.relevance.Ignores(ev.PC) {
+	if in.ignores != nil && ev.Kind == trace.KindAlloc && in.ignores(ev.PC) {
 		in.filter.Ignore(uint64(ev.PC))
 	}
 	if in.full != nil {

@@ -15,16 +15,31 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/report"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
-	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
 )
 
+// liveOptions say which program is watched, and how.
+type liveOptions struct {
+	Program    string
+	Args       []string
+	Stdout     *os.File // the program's; nil: mgtrace's own
+	Spec       string   // specification file; "": none
+	SourceDirs []string
+	DebugDirs  []string
+	Record     string // trace file to write; "": none
+	Last       int64  // bytes that it may take: only the newest part is kept; 0: all is
+	Capture    CaptureOptions
+	// Prepare adds to what is captured once the program's files are known; nil: nothing.
+	Prepare func(*symbol.Program, *CaptureOptions) error
+}
+
 // live is a program under watch.
 type live struct {
-	o       RunOptions
+	o       liveOptions
 	proc    *target.Process
 	symbols *symbol.Table
 	spec    *check.Spec
@@ -39,8 +54,8 @@ type live struct {
 	warnings func() []string
 
 	// Where the engine drops stores that can not matter; else nil.
-	filter    filter
-	relevance *typing.Relevance
+	filter  filter
+	ignores func(ret trace.Addr) bool // of blocks that can not matter; nil: all may
 
 	gate *gate // of Capture.Window; nil: all is recorded
 	full *full // of Capture.Full; nil: instructions are not recorded
@@ -70,14 +85,14 @@ type live struct {
 
 // launch starts the program, plans, and attaches. The process is stopped when
 // it returns; nothing of its own has run. The caller closes it.
-func launch(ctx context.Context, o RunOptions) (l *live, err error) {
+func launch(ctx context.Context, o liveOptions) (l *live, err error) {
 	l = &live{o: o}
 	names, err := enginesFor(&o.Capture)
 	if err != nil {
 		return nil, err
 	}
 	l.proc, err = target.Launch(ctx, target.Command{
-		Path: o.Program, Args: o.Args, Stdout: o.stdout, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
+		Path: o.Program, Args: o.Args, Stdout: o.Stdout, Follow: o.Capture.Follow, AllowUnprivileged: o.Capture.AllowUnprivileged,
 	})
 	if err != nil {
 		return nil, err
@@ -124,7 +139,7 @@ func (l *live) load() error {
 		return err
 	}
 	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
-	images, failed := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+	images, failed := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.DebugDirs})
 	if len(images) == 0 || images[0].Obj == nil {
 		if len(failed) > 0 {
 			return fmt.Errorf("%s: %w", exe, failed[0])
@@ -135,7 +150,7 @@ func (l *live) load() error {
 		if anyTraced(images[1:], m) {
 			continue
 		}
-		im, err := symbol.LoadLate(m, objfile.Options{DebugDirs: l.o.Analysis.DebugDirs})
+		im, err := symbol.LoadLate(m, objfile.Options{DebugDirs: l.o.DebugDirs})
 		if err != nil {
 			return err
 		}
@@ -144,7 +159,7 @@ func (l *live) load() error {
 	for _, err := range failed {
 		l.warn("%v: its functions have no names", err)
 	}
-	l.symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.Analysis.SourceDirs})
+	l.symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.SourceDirs})
 	l.prog = trace.Program{
 		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Kernel: kernelRelease(),
 		Began: time.Now().Format(time.RFC3339),
@@ -255,21 +270,21 @@ func (l *live) prepare(inProcess bool) (err error) {
 		}
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}
-	if l.o.prepare != nil {
-		if err := l.o.prepare(p, &l.o.Capture); err != nil {
+	if l.o.Prepare != nil {
+		if err := l.o.Prepare(p, &l.o.Capture); err != nil {
 			return err
 		}
 	}
-	if l.spec, err = loadSpec(l.o.Analysis.Spec, p); err != nil {
+	if l.spec, err = specfile.Load(l.o.Spec, p); err != nil {
 		return err
 	}
-	if ofStandardLibrary(l.spec) {
+	if specfile.OfStandardLibrary(l.spec) {
 		l.traceStandardLibrary(files)
 	}
-	if err := inlined(l.spec, p); err != nil {
+	if err := specfile.Inlined(l.spec, p); err != nil {
 		return err
 	}
-	req, err := request(l.spec, p, l.o.Capture)
+	req, err := specfile.Request(l.spec, p, l.o.Capture.wants())
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"mgtrace/session/specfile"
 )
 
 // list links its nodes both ways; the third node's back pointer is missing.
@@ -290,7 +292,7 @@ int main(void) {
 			{append(made, stack(7)...), 24, "a by size"}, {append(made, stack(9)...), 24, "b alloc rule"},
 		}, nil},
 	} {
-		spec, err := loadSpec(write(t, t.TempDir(), "s.cons", c.spec), &symbol.Program{Objs: []*objfile.File{f}, Sources: symbols.Sources})
+		spec, err := specfile.Load(write(t, t.TempDir(), "s.cons", c.spec), &symbol.Program{Objs: []*objfile.File{f}, Sources: symbols.Sources})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"mgtrace/report"
 	"mgtrace/session/analysis"
 	"mgtrace/session/contents"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -126,7 +127,7 @@ func (rec *recording) analyse(ctx context.Context, o AnalysisOptions, noLocate b
 
 // analyseOnce reads the recording; if cutsShort, not beyond where it seems to have no end.
 func (rec *recording) analyseOnce(ctx context.Context, o AnalysisOptions, noLocate, cutsShort bool) (*analysis.Analysis, *trace.Trailer, error) {
-	spec, err := loadSpec(o.Spec, rec.program())
+	spec, err := specfile.Load(o.Spec, rec.program())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,34 +39,6 @@ func (o *AnalysisOptions) analysis() analysis.Options {
 	return analysis.Options{Spec: o.Spec, All: o.All, Pictures: o.Pictures, Steps: o.Steps, Film: o.Film, Locating: o.Locating}
 }
 
-// CaptureOptions say how to run and watch a program.
-type CaptureOptions struct {
-	Engine            string // "auto", "inline", "ebpf" or "step"
-	Full              bool   // record every executed instruction beside the trace
-	Around            string // Full: only what runs within calls of this function
-	Everything        bool   // record also what can not matter to the specification
-	Watch             bool   // stop the program at its first inconsistent C-point (inline)
-	Strict            bool   // a place in the total order for each store (inline)
-	Modules           []string
-	Allocators        []probe.Allocator
-	CPoints           []string // functions to watch beside those of the specification
-	Globals           []string
-	Window            Window // of the run that is recorded
-	Follow            string // wait for the program of this name
-	Timeout           time.Duration
-	AllowUnprivileged bool
-	Progress          func(Progress) // nil: none; called about once a second
-	Log               func(format string, a ...any)
-
-	counts bool // nobody looks at the events: they need no stacks
-}
-
-func (o *CaptureOptions) log(format string, a ...any) {
-	if o.Log != nil {
-		o.Log(format, a...)
-	}
-}
-
 // RunOptions are all that Run needs.
 type RunOptions struct {
 	Program  string
@@ -81,12 +53,12 @@ type RunOptions struct {
 	prepare func(*symbol.Program, *CaptureOptions) error
 }
 
-// Progress of a recording.
-type Progress struct {
-	Elapsed time.Duration
-	Events  uint64
-	Rate    float64 // events a second, over the last second
-	Done    bool    // the last call: wipe the line
+// live is what watching the program needs of them.
+func (o *RunOptions) live() liveOptions {
+	return liveOptions{
+		Program: o.Program, Args: o.Args, Stdout: o.stdout, Spec: o.Analysis.Spec, SourceDirs: o.Analysis.SourceDirs, DebugDirs: o.Analysis.DebugDirs,
+		Record: o.Record, Last: o.Last, Capture: o.Capture, Prepare: o.prepare,
+	}
 }
 
 // RenderOptions say what to draw of a trace.

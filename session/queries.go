@@ -17,6 +17,7 @@ import (
 	"mgtrace/render"
 	"mgtrace/report"
 	"mgtrace/session/analysis"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -417,7 +418,7 @@ type queryTyping struct {
 }
 
 func newQueryTyping(rec *recording, o AnalysisOptions) (*queryTyping, error) {
-	spec, err := loadSpec(o.Spec, rec.program())
+	spec, err := specfile.Load(o.Spec, rec.program())
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/report"
-	"mgtrace/session/analysis"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -56,7 +56,7 @@ func (l *live) recorder(path string) (*recorder, error) {
 
 // begin begins a trace of the newest part.
 func (r *recorder) begin(path string) error {
-	if err := analysis.BeginsLate(r.l.spec); err != nil {
+	if err := specfile.MayBeginLate(r.l.spec); err != nil {
 		return err
 	}
 	r.ring = &ring{path: path, table: newBlockTable(&r.l.prog)}

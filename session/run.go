@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,52 +31,42 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	}
 	// A trace serves other specifications too.
 	o.Capture.Everything = o.Capture.Everything || o.Record != ""
-	l, err := launch(ctx, o)
+	l, err := launch(ctx, o.live())
 	if err != nil {
 		return nil, 0, err
 	}
 	defer l.close()
-	r, status, err := l.check(ctx)
+	r, status, err := checked(ctx, l, o.Analysis)
 	return r, exitCode(status), err
 }
 
-// check lets the program run to its end, checks it meanwhile, and makes the
-// report. Options.Record is written as well.
-func (l *live) check(ctx context.Context) (r *report.Report, status target.ExitStatus, err error) {
-	if l.gate != nil {
-		if err := analysis.BeginsLate(l.spec); err != nil {
-			return nil, status, err
-		}
+// checked lets the program run to its end, checks it meanwhile, and makes the report.
+// What it was told to record is written as well.
+func checked(ctx context.Context, l *live, o AnalysisOptions) (*report.Report, target.ExitStatus, error) {
+	a := analysis.New(l.spec, &l.prog, l.symbols, o.analysis())
+	x := observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
+	if l.filters() {
+		a.Relevance = typing.NewRelevance(l.spec, a.Typing)
+		x.Ignores = a.Relevance.Ignores
 	}
-	a := analysis.New(l.spec, &l.prog, l.symbols, l.o.Analysis.analysis())
-	l.sinks = append(l.sinks, a)
-	if l.filter != nil {
-		l.relevance = typing.NewRelevance(l.spec, a.Typing)
-		a.Relevance = l.relevance
-	}
-	rec, err := l.recorder(l.o.Record)
+	status, t, err := l.observe(ctx, &x)
 	if err != nil {
 		return nil, status, err
 	}
-	l.audit(a)
-	if l.o.Capture.Watch {
-		l.sinks = append(l.sinks, watcher{a})
+	if why := l.heldBy(); why != "" {
+		a.HeldExit(why)
 	}
-	status, err = l.run(ctx)
-	if err != nil {
-		return nil, status, errors.Join(err, rec.abandon())
-	}
-	t := l.trailer(status)
-	t.Audit = a.TrailerAudit
-	if err := rec.finish(t); err != nil {
+	r := newReport(&l.prog, &t)
+	if err := a.Finish(ctx, r); err != nil {
 		return nil, status, err
 	}
-	r, err = l.report(ctx, a, t)
-	return r, status, err
+	a.ListUnprobed(r)
+	r.Stopped = l.isStopped()
+	return r, status, nil
 }
 
 // beginner makes a program ready to be recorded: launch, or seize of a process.
-type beginner func(context.Context, RunOptions) (*live, error)
+type beginner func(context.Context, liveOptions) (*live, error)
 
 // look says what is wrong in a recording: Locate or Overflow.
 type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error)
@@ -94,7 +83,7 @@ func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r
 		defer os.RemoveAll(dir)
 		o.Record = filepath.Join(dir, "run.mgt")
 	}
-	_, status, held, err := record(ctx, o, begin)
+	_, status, held, err := recordBy(ctx, o, begin)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,32 +98,6 @@ func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r
 		r.Exit.Held = held
 	}
 	return r, exitCode(status), nil
-}
-
-// audit compares the history with memory whenever the process is held.
-func (l *live) audit(a *analysis.Analysis) {
-	l.onStop = func(read func([]byte, trace.Addr) int) {
-		err := a.RunAudit(read, l.emit)
-		if err != nil {
-			l.warn("the audit could not be finished: %v", err)
-		}
-	}
-}
-
-// report makes the report of a live run.
-func (l *live) report(ctx context.Context, a *analysis.Analysis, t trace.Trailer) (*report.Report, error) {
-	if l.held != "" {
-		a.HeldExit(l.held)
-	}
-	r := newReport(&l.prog, &t)
-	if err := a.Finish(ctx, r); err != nil {
-		return nil, err
-	}
-	a.ListUnprobed(r)
-	if l.frozen {
-		l.frozenReport(r)
-	}
-	return r, nil
 }
 
 // newReport begins a report with what recording tells.

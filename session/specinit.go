@@ -57,7 +57,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		c.CPoints = append(c.CPoints, worthWatching(p, o.Types)...)
 		return hasTypes(p, o.Types)
 	}
-	sum, status, held, err := record(ctx, run, launch)
+	sum, status, held, err := recordBy(ctx, run, launch)
 	switch {
 	case err != nil:
 		return nil, err

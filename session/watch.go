@@ -9,31 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/report"
-	"mgtrace/session/analysis"
-	"mgtrace/trace"
 )
 
 // errFound ends a recording whose first inconsistent C-point was reached while
 // the program is held there.
 var errFound = errors.New("an inconsistent C-point was reached")
-
-// watcher ends the recording as soon as the analysis before it among the sinks
-// has found something, at a C-point after which the program would go on.
-type watcher struct{ a *analysis.Analysis }
-
-// Sites implements capture.Sink.
-func (w watcher) Sites([]trace.StoreSite) error { return nil }
-
-// Stores implements capture.Sink.
-func (w watcher) Stores(*trace.Stores) error { return nil }
-
-// Event implements capture.Sink.
-func (w watcher) Event(*trace.Event) error {
-	if w.a.BrokenMidway() {
-		return errFound
-	}
-	return nil
-}
 
 // freeze takes the engine out of the program, which waits at the C-point, and
 // leaves it stopped (SIGSTOP) without a tracer, for a debugger.
@@ -63,10 +43,13 @@ func (l *live) freeze() error {
 	return l.proc.Detach()
 }
 
-// frozenReport says in a report where the program is.
-func (l *live) frozenReport(r *report.Report) {
+// isStopped says where the program is that was left stopped; nil: it was not.
+func (l *live) isStopped() *report.Stopped {
+	if !l.frozen {
+		return nil
+	}
 	pid := l.proc.PID()
-	r.Stopped = &report.Stopped{PID: pid, Debug: fmt.Sprintf("gdb -p %d", pid), Continue: fmt.Sprintf("kill -CONT %d", pid)}
+	return &report.Stopped{PID: pid, Debug: fmt.Sprintf("gdb -p %d", pid), Continue: fmt.Sprintf("kill -CONT %d", pid)}
 }
 
 // When mgtrace has ended, the kernel sends SIGHUP and SIGCONT to its process

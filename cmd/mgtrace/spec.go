@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mgtrace/session"
+	"mgtrace/session/specfile"
 )
 
 func newSpec(s streams) *cobra.Command {
@@ -32,7 +32,7 @@ func newSpec(s streams) *cobra.Command {
 			if len(args) == 2 {
 				program = args[1]
 			}
-			summary, err := session.CheckSpec(args[0], program, debugDirs)
+			summary, err := specfile.Describe(args[0], program, debugDirs)
 			if err != nil {
 				return err
 			}

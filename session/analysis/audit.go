@@ -22,7 +22,7 @@ const maxUnseen = 256
 
 // ReadMemory reads the held process: it fills b from addr and returns how many
 // bytes it could read.
-type ReadMemory func(b []byte, addr trace.Addr) int
+type ReadMemory = func(b []byte, addr trace.Addr) int
 
 // auditor compares a history with real memory (algorithms.md, "Audit").
 type auditor struct {

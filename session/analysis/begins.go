@@ -1,17 +1,16 @@
 package analysis
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/session/specfile"
 	"mgtrace/trace"
 )
 
@@ -35,7 +34,7 @@ func (b *begins) String() string {
 
 // begin takes into account that the history begins with the next event.
 func (a *Analysis) begin(ev *trace.Event) error {
-	if err := BeginsLate(a.spec); err != nil {
+	if err := specfile.MayBeginLate(a.spec); err != nil {
 		return err
 	}
 	a.begins = BeginOf(ev)
@@ -45,18 +44,6 @@ func (a *Analysis) begin(ev *trace.Event) error {
 		a.spec.MemoryFaults.NoBounds = true
 		a.warned = append(a.warned, fmt.Sprintf("%s that were there when the history begins are not known: there was no room to tell them; no write is judged by what lies beside a block, and pointers to them lead nowhere",
 			report.Plural(int(a.begins.Left), "block", "blocks")))
-	}
-	return nil
-}
-
-// BeginsLate refuses specifications whose nodes come to be by calls: those of
-// before would be missing, and what leads to them would look broken.
-func BeginsLate(spec *check.Spec) error {
-	if spec != nil && len(spec.Reaches) > 0 {
-		return errors.New("this specification's nodes come to be by the pointers of an allocator, and what it held before the history begins is not known: record all of the run (without --last, --from and --after)")
-	}
-	if spec != nil && len(spec.Members) > 0 {
-		return errors.New("this specification's nodes enter and leave by calls of functions, and those of before the history begins are not known: record all of the run (without --last, --from and --after)")
 	}
 	return nil
 }

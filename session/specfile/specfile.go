@@ -1,4 +1,4 @@
-package session
+package specfile
 
 import (
 	"errors"
@@ -16,13 +16,13 @@ import (
 	"mgtrace/types"
 )
 
-// SpecError is what is wrong with a specification: all of it, with the lines.
-type SpecError struct {
+// Error is what is wrong with a specification: all of it, with the lines.
+type Error struct {
 	Errors []syntax.Error
 	Source string
 }
 
-func (e *SpecError) Error() string {
+func (e *Error) Error() string {
 	var b strings.Builder
 	n := 0
 	for _, one := range e.Errors {
@@ -38,17 +38,17 @@ func (e *SpecError) Error() string {
 	return b.String()
 }
 
-// loadSpec reads and checks a specification; "" gives the empty one.
-func loadSpec(file string, p check.Program) (*check.Spec, error) {
+// Load reads and checks a specification; "" gives the empty one.
+func Load(file string, p check.Program) (*check.Spec, error) {
 	if file == "" {
 		return &check.Spec{}, nil
 	}
-	spec, _, _, err := readSpec(file, p)
+	spec, _, _, err := read(file, p)
 	return spec, err
 }
 
-// readSpec returns a checked specification with its tree and its text.
-func readSpec(file string, p check.Program) (*check.Spec, *syntax.File, string, error) {
+// read returns a checked specification with its tree and its text.
+func read(file string, p check.Program) (*check.Spec, *syntax.File, string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read the specification: %w", err)
@@ -61,15 +61,15 @@ func readSpec(file string, p check.Program) (*check.Spec, *syntax.File, string, 
 	}
 	for _, e := range errs {
 		if !e.Warning {
-			return nil, nil, "", &SpecError{errs, text}
+			return nil, nil, "", &Error{errs, text}
 		}
 	}
 	return spec, tree, text, nil
 }
 
-// CheckSpec checks a specification, against a program if one is named, and
+// Describe checks a specification, against a program if one is named, and
 // says what it holds.
-func CheckSpec(file, prog string, debugDirs []string) (string, error) {
+func Describe(file, prog string, debugDirs []string) (string, error) {
 	var p check.Program
 	if prog != "" {
 		f, err := objfile.Open(prog, objfile.Options{DebugDirs: debugDirs})
@@ -79,7 +79,7 @@ func CheckSpec(file, prog string, debugDirs []string) (string, error) {
 		defer f.Close()
 		p = &symbol.Program{Objs: []*objfile.File{f}, Sources: &symbol.Sources{}}
 	}
-	spec, tree, text, err := readSpec(file, p)
+	spec, tree, text, err := read(file, p)
 	if err != nil {
 		return "", err
 	}
@@ -96,10 +96,10 @@ func summary(s *check.Spec, statements int) string {
 		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
 }
 
-// ofStandardLibrary: a declared type is one of the C++ library's own nodes,
+// OfStandardLibrary: a declared type is one of the C++ library's own nodes,
 // which its compiled part links and balances (std::_Rb_tree_insert_and_rebalance),
 // or has a container inside that the compiled part writes to.
-func ofStandardLibrary(spec *check.Spec) bool {
+func OfStandardLibrary(spec *check.Spec) bool {
 	return slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
 		return strings.HasPrefix(t.Source, "std::") || t.Layout != nil && compiledInside(t.Layout)
 	})
@@ -122,11 +122,11 @@ func compiledInside(t *types.Type) bool {
 	return false
 }
 
-// inlined refuses functions whose arguments matter ("enter", "leave",
+// Inlined refuses functions whose arguments matter ("enter", "leave",
 // "allocator") and that the compiler has inlined somewhere: arguments can not be
 // read there, and nodes that were never seen to begin would make a healthy
 // structure look broken.
-func inlined(spec *check.Spec, p *symbol.Program) error {
+func Inlined(spec *check.Spec, p *symbol.Program) error {
 	for _, m := range spec.Members {
 		if err := notInlined(p, m.Func, m.Pos); err != nil {
 			return err
@@ -153,12 +153,30 @@ func notInlined(p *symbol.Program, name string, pos syntax.Pos) error {
 	return nil
 }
 
-// request turns a specification into what to capture.
-func request(spec *check.Spec, p *symbol.Program, o CaptureOptions) (probe.Request, error) {
+// MayBeginLate refuses specifications whose nodes come to be by calls: those of
+// before would be missing, and what leads to them would look broken.
+func MayBeginLate(spec *check.Spec) error {
+	if spec != nil && len(spec.Reaches) > 0 {
+		return errors.New("this specification's nodes come to be by the pointers of an allocator, and what it held before the history begins is not known: record all of the run (without --last, --from and --after)")
+	}
+	if spec != nil && len(spec.Members) > 0 {
+		return errors.New("this specification's nodes enter and leave by calls of functions, and those of before the history begins are not known: record all of the run (without --last, --from and --after)")
+	}
+	return nil
+}
+
+// Wants are what the user wants to be captured beside what a specification needs.
+type Wants struct {
+	Allocators []probe.Allocator
+	Watch      []string // functions whose calls are events; "": none
+	Globals    []string
+}
+
+// Request turns a specification into what to capture.
+func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error) {
 	need := check.Requirements(spec)
 	r := probe.Request{Watch: append([]string(nil), need.Funcs...), Marks: need.Marks && len(spec.Types) > 0, Allocators: o.Allocators, End: true}
-	r.Watch = append(r.Watch, o.CPoints...)
-	for _, f := range []string{o.Window.From, o.Window.To, o.Around} {
+	for _, f := range o.Watch {
 		if f != "" && !slices.Contains(r.Watch, f) {
 			r.Watch = append(r.Watch, f)
 		}

@@ -1,0 +1,50 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"mgtrace/probe"
+	"mgtrace/session/specfile"
+)
+
+// CaptureOptions say how to run and watch a program.
+type CaptureOptions struct {
+	Engine            string // "auto", "inline", "ebpf" or "step"
+	Full              bool   // record every executed instruction beside the trace
+	Around            string // Full: only what runs within calls of this function
+	Everything        bool   // record also what can not matter to the specification
+	Watch             bool   // stop the program at its first inconsistent C-point (inline)
+	Strict            bool   // a place in the total order for each store (inline)
+	Modules           []string
+	Allocators        []probe.Allocator
+	CPoints           []string // functions to watch beside those of the specification
+	Globals           []string
+	Window            Window // of the run that is recorded
+	Follow            string // wait for the program of this name
+	Timeout           time.Duration
+	AllowUnprivileged bool
+	Progress          func(Progress) // nil: none; called about once a second
+	Log               func(format string, a ...any)
+
+	Counts bool // nobody looks at the events: they need no stacks
+}
+
+func (o *CaptureOptions) log(format string, a ...any) {
+	if o.Log != nil {
+		o.Log(format, a...)
+	}
+}
+
+// Progress of a recording.
+type Progress struct {
+	Elapsed time.Duration
+	Events  uint64
+	Rate    float64 // events a second, over the last second
+	Done    bool    // the last call: wipe the line
+}
+
+// wants is what is to be captured beside what a specification needs.
+func (o *CaptureOptions) wants() specfile.Wants {
+	return specfile.Wants{Allocators: o.Allocators, Globals: o.Globals, Watch: append(slices.Clone(o.CPoints), o.Window.From, o.Window.To, o.Around)}
+}

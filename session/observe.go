@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"mgtrace/capture"
+	"mgtrace/session/specfile"
+	"mgtrace/target"
+	"mgtrace/trace"
+)
+
+// observer looks on while a program runs.
+type observer struct {
+	capture.Sink
+	// Ignores says whether blocks can not matter that are allocated by the call which
+	// returns to an address; nil: all may matter.
+	Ignores func(ret trace.Addr) bool
+	// Stopped is called while the program is held at its crash or end: it may read the
+	// memory, and emit more events.
+	Stopped func(read func([]byte, trace.Addr) int, emit func(*trace.Event) error) error
+	// Audit is what a recording is to say of that.
+	Audit func() *trace.Audit
+	// Found ends the recording, with Options.Capture.Watch, as soon as it is true.
+	Found func() bool
+}
+
+// observe lets the program run to its end, or until mgtrace ends it, under the eyes of an
+// observer. Options.Record is written as well.
+func (l *live) observe(ctx context.Context, x *observer) (status target.ExitStatus, t trace.Trailer, err error) {
+	if l.gate != nil {
+		if err := specfile.MayBeginLate(l.spec); err != nil {
+			return status, t, err
+		}
+	}
+	l.sinks = append(l.sinks, x)
+	l.ignores = x.Ignores
+	rec, err := l.recorder(l.o.Record)
+	if err != nil {
+		return status, t, err
+	}
+	l.onStop = func(read func([]byte, trace.Addr) int) {
+		if err := x.Stopped(read, l.emit); err != nil {
+			l.warn("the audit could not be finished: %v", err)
+		}
+	}
+	if l.o.Capture.Watch {
+		l.sinks = append(l.sinks, watcher{x.Found})
+	}
+	status, err = l.run(ctx)
+	if err != nil {
+		return status, t, errors.Join(err, rec.abandon())
+	}
+	t = l.trailer(status)
+	t.Audit = x.Audit()
+	return status, t, rec.finish(t)
+}
+
+// record lets the program run to its end, or until mgtrace ends it, and writes its
+// history as the options say.
+func (l *live) record(ctx context.Context) (s *Summary, status target.ExitStatus, err error) {
+	rec, err := l.recorder(l.o.Record)
+	if err != nil {
+		return nil, status, err
+	}
+	if rec.writes() {
+		l.keepMemory()
+	}
+	status, err = l.run(ctx)
+	if err != nil {
+		return nil, status, errors.Join(err, rec.abandon())
+	}
+	t := l.trailer(status)
+	if err := errors.Join(rec.finish(t), l.full.finish(t)); err != nil {
+		return nil, status, err
+	}
+	s, err = l.summary(t, status.String())
+	return s, status, err
+}
+
+// filters: the engine drops stores to blocks that an observer ignores.
+func (l *live) filters() bool { return l.filter != nil }
+
+// heldBy says why mgtrace ended the run; "" if it did not.
+func (l *live) heldBy() string { return l.held }
+
+// watcher ends the recording as soon as the observer before it among the sinks has
+// found something.
+type watcher struct{ found func() bool }
+
+// Sites implements capture.Sink.
+func (w watcher) Sites([]trace.StoreSite) error { return nil }
+
+// Stores implements capture.Sink.
+func (w watcher) Stores(*trace.Stores) error { return nil }
+
+// Event implements capture.Sink.
+func (w watcher) Event(*trace.Event) error {
+	if w.found() {
+		return errFound
+	}
+	return nil
+}
