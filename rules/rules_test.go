@@ -80,12 +80,14 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session/symbol", true, "constraints/check objfile target/mem trace types"},
+	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe session/symbol types"},
 	{"session/typing", true, "constraints/check cxxname mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
-	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp objfile render report session/symbol session/typing target/core target/mem trace types"},
-	{"session", false, "bpf capture capture/observe cxxname constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax" +
-		" faultloc flow inline mgpp mgpp/index mgpp/infer mgpp/infer/native objfile probe probe/evidence provenance query render report session/analysis session/contents session/symbol session/typing slice slice/native slice/tell step target target/core target/mem trace translate/engine types x86"},
-	{"cmd/mgtrace", false, "doctor report report/page report/sarif session"},
+	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp objfile render report session/specfile session/symbol session/typing target/core target/mem trace types"},
+	{"session/live", false, "bpf capture capture/observe constraints/check flow inline objfile probe report session/contents session/specfile session/symbol session/typing step target target/core target/mem trace translate/engine types"},
+	{"session", false, "capture constraints/check constraints/describe constraints/eval constraints/graph constraints/mine constraints/syntax cxxname faultloc flow mgpp mgpp/index mgpp/infer mgpp/infer/native objfile" +
+		" probe probe/evidence provenance query render report session/analysis session/contents session/live session/specfile session/symbol session/typing slice slice/native slice/tell target target/core target/mem trace types x86"},
+	{"cmd/mgtrace", false, "doctor report report/page report/sarif session session/live session/specfile"},
 	{"bench/capture", false, ""},
 	{"bench/locate", false, "faultloc report session session/analysis"},
 	{"bench/mgpp", false, "mgpp session trace"},
@@ -93,7 +95,7 @@ var imports = []struct {
 	{"bench/real", false, "bench/real/debian report"},
 	{"bench/slice", false, "flow slice slice/native target translate/engine"},
 	{"bench/soak", false, ""},
-	{"bench/spec", false, "constraints/mine session"},
+	{"bench/spec", false, "constraints/mine session session/live"},
 	{"rules", false, ""},
 }
 

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"mgtrace/report"
+	"mgtrace/session/live"
 )
 
 // Attach watches a process that runs already, until it ends, or crashes, or until
 // mgtrace is told to let it go (Ctrl-C, SIGTERM, Capture.Timeout): then it runs on
 // as it was. Program and Args of the options are not used.
 func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) {
-	ctx, done := interruptible(ctx)
+	ctx, done := live.Interruptible(ctx)
 	defer done()
 	o.Capture.Everything = true // where nothing is recorded a block of before would stay unseen
-	begin := func(ctx context.Context, o liveOptions) (*live, error) { return seize(ctx, pid, o) }
+	begin := func(ctx context.Context, o live.Options) (*live.Program, error) { return live.Seize(ctx, pid, o) }
 	if o.Last > 0 {
 		r, _, err := recordThen(ctx, o, begin, Locate)
 		return r, err
@@ -22,7 +23,7 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer l.Close()
 	r, _, err := checked(ctx, l, o.Analysis)
 	return r, err
 }

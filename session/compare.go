@@ -11,6 +11,7 @@ import (
 	"mgtrace/constraints/mine"
 	"mgtrace/mgpp"
 	"mgtrace/session/analysis"
+	"mgtrace/session/live"
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
@@ -37,9 +38,9 @@ func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, erro
 	defer os.RemoveAll(dir)
 	run := RunOptions{
 		Program: o.Program, Args: o.Args, Record: filepath.Join(dir, "run.mgt"),
-		Analysis: AnalysisOptions{Spec: o.Reference}, Capture: CaptureOptions{Engine: "auto"},
+		Analysis: AnalysisOptions{Spec: o.Reference}, Capture: live.CaptureOptions{Engine: "auto"},
 	}
-	run.prepare = func(p *symbol.Program, c *CaptureOptions) error {
+	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {
 		other, err := specfile.Load(o.Other, p)
 		if err != nil {
 			return err

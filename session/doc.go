@@ -1,7 +1,7 @@
 // Package session joins the parts: from a specification and a program to a
 // report.
 //
-//	spec ──► request ──► plan ──► engine ──► events ──► analysis ──► report
+//	specfile ──► live ──► events ──► analysis ──► report
 //
 // [Run] records and checks in one go, [Record] writes a trace file, [Locate]
 // and [Render] read one, [Check] reads one or a core file:
@@ -10,7 +10,7 @@
 //	if err != nil { … }         // it could not be read, or does not cover the specification
 //	err = r.Text(os.Stdout, report.TextOptions{})
 //
-// Each of them fills an [Analysis], the part that is the same for all: a
+// Each of them fills an [analysis.Analysis], the part that is the same for all: a
 // history, a checker over it, and what turns program counters into source lines.
 //
 // What the parts do is their own business; what is decided here is which of

@@ -12,6 +12,7 @@ import (
 
 	"mgtrace/flow"
 	"mgtrace/report"
+	"mgtrace/session/live"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -39,7 +40,7 @@ func openFlow(path string, prog *trace.Program) (*flow.Reader, error) {
 
 // infoFlow sums executed instructions up.
 type infoFlow struct {
-	FlowSummary
+	live.FlowSummary
 	Part     string `json:"part,omitempty"`
 	Complete bool   `json:"complete"`
 	Why      string `json:"incomplete_because,omitempty"`
@@ -93,7 +94,7 @@ func missingOf(r *flow.Reader) (out []missing, err error) {
 // flowInfo is what info tells of the executed instructions; nil: there are none. What
 // can not be read is said, and no reason to be silent of the rest.
 func flowInfo(path string, prog *trace.Program) *infoFlow {
-	i := &infoFlow{FlowSummary: FlowSummary{File: flow.Path(path)}}
+	i := &infoFlow{FlowSummary: live.FlowSummary{File: flow.Path(path)}}
 	r, err := openFlow(path, prog)
 	if errors.Is(err, errNoFlow) {
 		return nil
@@ -112,7 +113,7 @@ func flowInfo(path string, prog *trace.Program) *infoFlow {
 	if info, err := os.Stat(flow.Path(path)); err == nil {
 		bytes = uint64(info.Size())
 	}
-	i.FlowSummary = *flowSummary(flow.Path(path), bytes, r.Insts(), accesses, r.Blocks(), gaps)
+	i.FlowSummary = *live.SummariseFlow(flow.Path(path), bytes, r.Insts(), accesses, r.Blocks(), gaps)
 	t, _ := r.Trailer()
 	i.Complete, i.Why = t.Complete, t.Why
 	err = r.Err()

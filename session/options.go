@@ -11,6 +11,7 @@ import (
 
 	"mgtrace/probe"
 	"mgtrace/session/analysis"
+	"mgtrace/session/live"
 	"mgtrace/session/symbol"
 )
 
@@ -44,18 +45,18 @@ type RunOptions struct {
 	Program  string
 	Args     []string
 	Analysis AnalysisOptions
-	Capture  CaptureOptions
+	Capture  live.CaptureOptions
 	Record   string // trace file to write as well; "": none
 	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
 
 	stdout *os.File // the program's; nil: mgtrace's own
 	// prepare adds to what is captured once the program's files are known; nil: nothing.
-	prepare func(*symbol.Program, *CaptureOptions) error
+	prepare func(*symbol.Program, *live.CaptureOptions) error
 }
 
 // live is what watching the program needs of them.
-func (o *RunOptions) live() liveOptions {
-	return liveOptions{
+func (o *RunOptions) live() live.Options {
+	return live.Options{
 		Program: o.Program, Args: o.Args, Stdout: o.stdout, Spec: o.Analysis.Spec, SourceDirs: o.Analysis.SourceDirs, DebugDirs: o.Analysis.DebugDirs,
 		Record: o.Record, Last: o.Last, Capture: o.Capture, Prepare: o.prepare,
 	}

@@ -15,6 +15,7 @@ import (
 	"mgtrace/provenance"
 	"mgtrace/report"
 	"mgtrace/session/analysis"
+	"mgtrace/session/live"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
@@ -25,7 +26,7 @@ import (
 // exit status.
 func RunOverflow(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 	o.Capture.Full = true
-	return recordThen(ctx, o, launch, Overflow)
+	return recordThen(ctx, o, live.Launch, Overflow)
 }
 
 // Overflow does the same with a recording of all instructions (record --full).

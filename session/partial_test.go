@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/session/live"
 	"mgtrace/trace"
 )
 
@@ -83,12 +84,12 @@ func beginLater(t *testing.T, from, to string, after int) (left uint64) {
 		prog.Modules[i].File, prog.Modules[i].Debug = "", ""
 	}
 	w := trace.NewWriter(f, prog)
-	table := newBlockTable(&prog)
+	table := live.NewBlockTable(&prog)
 	var ev trace.Event
 	for i := 0; ; i++ {
 		if i == after {
 			n := 0
-			table.eachBlock(func(ev *trace.Event) bool {
+			table.EachBlock(func(ev *trace.Event) bool {
 				if n++; n%2 == 0 {
 					left++
 					return true
@@ -101,7 +102,7 @@ func beginLater(t *testing.T, from, to string, after int) (left uint64) {
 			break
 		}
 		if i < after {
-			table.event(&ev)
+			table.Event(&ev)
 		} else if err == nil {
 			err = w.Write(&ev)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/report"
 	"mgtrace/session/analysis"
+	"mgtrace/session/live"
 	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -27,46 +28,46 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		o.Capture.Globals = append(slices.Clone(o.Capture.Globals), free.Heap...)
 	}
 	if o.Last > 0 || o.Capture.Full {
-		return recordThen(ctx, o, launch, Locate)
+		return recordThen(ctx, o, live.Launch, Locate)
 	}
 	// A trace serves other specifications too.
 	o.Capture.Everything = o.Capture.Everything || o.Record != ""
-	l, err := launch(ctx, o.live())
+	l, err := live.Launch(ctx, o.live())
 	if err != nil {
 		return nil, 0, err
 	}
-	defer l.close()
+	defer l.Close()
 	r, status, err := checked(ctx, l, o.Analysis)
 	return r, exitCode(status), err
 }
 
 // checked lets the program run to its end, checks it meanwhile, and makes the report.
 // What it was told to record is written as well.
-func checked(ctx context.Context, l *live, o AnalysisOptions) (*report.Report, target.ExitStatus, error) {
-	a := analysis.New(l.spec, &l.prog, l.symbols, o.analysis())
-	x := observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
-	if l.filters() {
-		a.Relevance = typing.NewRelevance(l.spec, a.Typing)
+func checked(ctx context.Context, l *live.Program, o AnalysisOptions) (*report.Report, target.ExitStatus, error) {
+	a := analysis.New(l.Spec, &l.Prog, l.Symbols, o.analysis())
+	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
+	if l.Filters() {
+		a.Relevance = typing.NewRelevance(l.Spec, a.Typing)
 		x.Ignores = a.Relevance.Ignores
 	}
-	status, t, err := l.observe(ctx, &x)
+	status, t, err := l.Observe(ctx, &x)
 	if err != nil {
 		return nil, status, err
 	}
-	if why := l.heldBy(); why != "" {
+	if why := l.HeldBy(); why != "" {
 		a.HeldExit(why)
 	}
-	r := newReport(&l.prog, &t)
+	r := newReport(&l.Prog, &t)
 	if err := a.Finish(ctx, r); err != nil {
 		return nil, status, err
 	}
 	a.ListUnprobed(r)
-	r.Stopped = l.isStopped()
+	r.Stopped = l.IsStopped()
 	return r, status, nil
 }
 
 // beginner makes a program ready to be recorded: launch, or seize of a process.
-type beginner func(context.Context, liveOptions) (*live, error)
+type beginner func(context.Context, live.Options) (*live.Program, error)
 
 // look says what is wrong in a recording: Locate or Overflow.
 type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error)
@@ -114,7 +115,7 @@ func newReport(p *trace.Program, t *trace.Trailer) *report.Report {
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("the engine counted %d records: %d delivered, %d lost", t.Hits, t.Delivered, t.Dropped))
 	coverage(r, t.Coverage)
-	if t.Stops > 0 && p.Engine == engineKernel {
+	if t.Stops > 0 && p.Engine == live.EngineKernel {
 		r.Notes = append(r.Notes, fmt.Sprintf("the program was held back %s (SIGSTOP and SIGCONT) so that no event was lost; its sleeps and waits may have ended early with EINTR", report.Plural(int(t.Stops), "time", "times")))
 	}
 	return r

@@ -19,6 +19,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
 	"mgtrace/session/analysis"
+	"mgtrace/session/live"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -31,7 +32,7 @@ type InitOptions struct {
 	Args    []string
 	Types   []string // of nodes; none: the one that the run allocates
 	Dirs    AnalysisOptions
-	Capture CaptureOptions
+	Capture live.CaptureOptions
 	Stdout  *os.File          // the program's; nil: mgtrace's own
 	Note    func(what string) // progress; nil: none
 }
@@ -46,7 +47,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	defer os.RemoveAll(dir)
 	var globals []check.Variable
 	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
-	run.prepare = func(p *symbol.Program, c *CaptureOptions) error {
+	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {
 		if !slices.ContainsFunc(p.Objs, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
 		}
@@ -57,7 +58,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		c.CPoints = append(c.CPoints, worthWatching(p, o.Types)...)
 		return hasTypes(p, o.Types)
 	}
-	sum, status, held, err := recordBy(ctx, run, launch)
+	sum, status, held, err := recordBy(ctx, run, live.Launch)
 	switch {
 	case err != nil:
 		return nil, err

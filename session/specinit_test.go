@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"mgtrace/session/live"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ func TestInitInterrupted(t *testing.T) {
 		want bool // facts are known
 	}{{"choosing C-points", true}, {"trying laws", false}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		r, err := InitSpec(ctx, InitOptions{Program: bin, Capture: CaptureOptions{Engine: "auto"}, Note: func(what string) {
+		r, err := InitSpec(ctx, InitOptions{Program: bin, Capture: live.CaptureOptions{Engine: "auto"}, Note: func(what string) {
 			if what == c.at {
 				cancel()
 			}

@@ -58,6 +58,9 @@ const (
 // NumKinds is the number of kinds, for tables indexed by Kind.
 const NumKinds = int(kindEnd)
 
+// MemoryChunk is how many bytes of memory one KindMemory event holds, at most.
+const MemoryChunk = 64 << 10
+
 // Flags qualify an event.
 type Flags uint16
 

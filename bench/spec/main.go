@@ -17,6 +17,7 @@ import (
 
 	"mgtrace/constraints/mine"
 	"mgtrace/session"
+	"mgtrace/session/live"
 )
 
 func main() {
@@ -120,7 +121,7 @@ func (b *bench) measure(ctx context.Context, name, source, hand string) (*row, e
 	}
 	began := time.Now()
 	res, err := session.InitSpec(ctx, session.InitOptions{
-		Program: binary, Args: args(b.seed), Types: types, Capture: session.CaptureOptions{Engine: "auto"},
+		Program: binary, Args: args(b.seed), Types: types, Capture: live.CaptureOptions{Engine: "auto"},
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (b *bench) refute(ctx context.Context, r *row, binary, spec string) error {
 	for i := range b.others {
 		rep, _, err := session.Run(ctx, session.RunOptions{
 			Program: binary, Args: args(b.seed + 2000 + uint64(i)), Analysis: session.AnalysisOptions{Spec: spec, All: true},
-			Capture: session.CaptureOptions{Engine: "auto"},
+			Capture: live.CaptureOptions{Engine: "auto"},
 		})
 		if err != nil {
 			return err

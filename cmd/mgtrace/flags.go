@@ -16,6 +16,7 @@ import (
 	"mgtrace/report/page"
 	"mgtrace/report/sarif"
 	"mgtrace/session"
+	"mgtrace/session/live"
 )
 
 // analysisFlags are those of every command that checks a specification.
@@ -135,8 +136,8 @@ func (f *captureFlags) addCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.order, "order", "sync", "`ORDER` of stores between threads: sync (as locks, atomics and allocators tell) or strict (each store by itself; inline)")
 }
 
-func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions, error) {
-	o := session.CaptureOptions{
+func (f *captureFlags) options(s streams, verbose bool) (live.CaptureOptions, error) {
+	o := live.CaptureOptions{
 		Engine: f.engine, Modules: f.modules, Timeout: f.timeout, CPoints: f.cpoints, Globals: f.globals,
 		AllowUnprivileged: f.plain, Everything: f.all, Watch: f.watch, Progress: f.progressTo(s),
 	}
@@ -176,11 +177,11 @@ func (f *captureFlags) options(s streams, verbose bool) (session.CaptureOptions,
 
 // progressTo: progress is for a person at a terminal, and must not be mixed
 // into what the program itself writes there.
-func (f *captureFlags) progressTo(s streams) func(session.Progress) {
+func (f *captureFlags) progressTo(s streams) func(live.Progress) {
 	if !isTerminal(s.err) || isTerminal(s.out) && !f.progress {
 		return nil
 	}
-	return func(p session.Progress) {
+	return func(p live.Progress) {
 		if p.Done {
 			fmt.Fprint(s.err, "\r\x1b[K")
 			return
@@ -204,7 +205,7 @@ func (f *windowFlags) add(c *cobra.Command) {
 
 // apply sets the options.
 func (f *windowFlags) apply(o *session.RunOptions) error {
-	w := session.Window{From: f.from, To: f.to}
+	w := live.Window{From: f.from, To: f.to}
 	if f.after != "" {
 		if err := w.ParseAfter(f.after); err != nil {
 			return err

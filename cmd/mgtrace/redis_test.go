@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mgtrace/session"
+	"mgtrace/session/live"
 )
 
 // TestRedis: a server under load answers under the in-process engine as it does alone,
@@ -33,7 +33,7 @@ func TestRedis(t *testing.T) {
 	if d := cmp.Diff(alone, traced); d != "" {
 		t.Errorf("(-alone +traced):\n%s", head(d, 40))
 	}
-	var sum session.Summary
+	var sum live.Summary
 	if err := json.Unmarshal([]byte(said), &sum); err != nil {
 		t.Fatalf("%v:\n%s", err, said)
 	}

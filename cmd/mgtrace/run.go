@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mgtrace/session"
+	"mgtrace/session/live"
 )
 
 func newRun(s streams) *cobra.Command {
@@ -57,7 +58,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 				return err
 			}
 			err = finish(r, &out, s.err)
-			session.AwaitStopped(c.Context(), r)
+			live.AwaitStopped(c.Context(), r)
 			var status exitStatus
 			if passExit && (err == nil || errors.As(err, &status)) {
 				return exitStatus(exit)

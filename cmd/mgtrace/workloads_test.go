@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mgtrace/bench/real/debian"
-	"mgtrace/session"
+	"mgtrace/session/live"
 )
 
 // workload is a real program at work, in an empty directory that `setup`, a shell
@@ -143,7 +143,7 @@ func (w *workload) compare(t *testing.T) {
 	if d := cmp.Diff(alone.errors, traced.errors[:said]); d != "" {
 		t.Errorf("standard error (-alone +traced):\n%s", head(d, 40))
 	}
-	var sum session.Summary
+	var sum live.Summary
 	if err := json.Unmarshal([]byte(traced.errors[said:]), &sum); err != nil {
 		t.Fatalf("%v:\n%s", err, traced.errors[said:])
 	}

@@ -14,9 +14,6 @@ import (
 // history up to what memory really holds. Nobody is suspected of them.
 const unseenWrite = "unseen write"
 
-// AuditChunk is how many bytes are compared at a time.
-const AuditChunk = 64 << 10
-
 // maxUnseen bounds the ranges that are listed.
 const maxUnseen = 256
 
@@ -47,8 +44,8 @@ func (a *Analysis) RunAudit(read ReadMemory, emit func(*trace.Event) error) erro
 			continue
 		}
 		u.out.Nodes++
-		for at := uint64(0); at < n.Size; at += AuditChunk {
-			if err := u.compare(view, n.Start+trace.Addr(at), min(AuditChunk, n.Size-at)); err != nil {
+		for at := uint64(0); at < n.Size; at += trace.MemoryChunk {
+			if err := u.compare(view, n.Start+trace.Addr(at), min(trace.MemoryChunk, n.Size-at)); err != nil {
 				return err
 			}
 		}
@@ -59,8 +56,8 @@ func (a *Analysis) RunAudit(read ReadMemory, emit func(*trace.Event) error) erro
 
 func newAuditor(a *Analysis, read ReadMemory, emit func(*trace.Event) error) *auditor {
 	return &auditor{
-		a: a, read: read, emit: emit, memory: make([]byte, AuditChunk),
-		bytes: mgpp.Bytes{Data: make([]byte, AuditChunk), Written: make([]bool, AuditChunk)},
+		a: a, read: read, emit: emit, memory: make([]byte, trace.MemoryChunk),
+		bytes: mgpp.Bytes{Data: make([]byte, trace.MemoryChunk), Written: make([]bool, trace.MemoryChunk)},
 	}
 }
 
@@ -84,7 +81,7 @@ func (a *Analysis) recorded(ev *trace.Event) error {
 		u.out.Nodes++
 	}
 	u.read = func(b []byte, _ trace.Addr) int { return copy(b, ev.Data) }
-	return u.compare(a.Hist.At(now), ev.Addr, min(ev.Size, AuditChunk))
+	return u.compare(a.Hist.At(now), ev.Addr, min(ev.Size, trace.MemoryChunk))
 }
 
 // Audited takes over the audit that was made while the program ran, nil if none was.

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"fmt"
@@ -116,7 +116,7 @@ func TestGateTells(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		whole, part := mgpp.New(mgpp.Options{}), mgpp.New(mgpp.Options{})
-		table, bytes := newBlockTable(&trace.Program{}), contents.New()
+		table, bytes := NewBlockTable(&trace.Program{}), contents.New()
 		apply := func(h *mgpp.History, ev *trace.Event) {
 			if _, err := h.Apply(ev); err != nil {
 				t.Fatal(err)
@@ -125,9 +125,9 @@ func TestGateTells(t *testing.T) {
 		heapEvents(r, 300, func(ev *trace.Event) {
 			apply(whole, ev)
 			bytes.Event(ev, table.blocks[trace.Addr(ev.Aux)].size)
-			table.event(ev)
+			table.Event(ev)
 		})
-		table.eachBlock(func(ev *trace.Event) bool { apply(part, ev); return true })
+		table.EachBlock(func(ev *trace.Event) bool { apply(part, ev); return true })
 		for _, a := range table.sorted() {
 			if err := bytes.Images(uint64(a), table.blocks[a].size, func(ev *trace.Event) error { apply(part, ev); return nil }); err != nil {
 				t.Fatal(err)
@@ -144,7 +144,7 @@ func TestGateTells(t *testing.T) {
 
 // TestOpenCalls: those that have not returned are told, inlined ones too.
 func TestOpenCalls(t *testing.T) {
-	x := newBlockTable(&trace.Program{Points: []trace.Point{{Kind: "inline-entry", Func: 3}, {Kind: "inline-exit", Func: 3}}})
+	x := NewBlockTable(&trace.Program{Points: []trace.Point{{Kind: "inline-entry", Func: 3}, {Kind: "inline-exit", Func: 3}}})
 	for _, ev := range []trace.Event{
 		{Kind: trace.KindCall, Thread: 2, Aux: 1, SP: 900},
 		{Kind: trace.KindCall, Thread: 1, Aux: 1, SP: 1000, Args: []uint64{7}},
@@ -158,7 +158,7 @@ func TestOpenCalls(t *testing.T) {
 		{Kind: trace.KindThreadExit, Thread: 3},
 		{Kind: trace.KindReturn, Thread: 2, Aux: 2, SP: 1}, // its call was not seen
 	} {
-		x.event(&ev)
+		x.Event(&ev)
 	}
 	var got []string
 	x.eachCall(func(ev *trace.Event) bool {

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ var sanitizers = map[string]struct{ library, entry string }{
 
 // sanitizer returns the one that the program was built with, "" if there is none. within:
 // its library is a part of the program's own code.
-func (l *live) sanitizer() (name string, within bool) {
+func (l *Program) sanitizer() (name string, within bool) {
 	for name, s := range sanitizers {
-		for _, im := range l.symbols.Images {
+		for _, im := range l.Symbols.Images {
 			base := filepath.Base(im.Path)
 			if im.Traced && im.Obj != nil && len(im.Obj.FuncsNamed(s.entry)) > 0 {
 				return name, true
@@ -35,7 +35,7 @@ func (l *live) sanitizer() (name string, within bool) {
 // besideSanitizer says whether the engine inside the process may keep its table of stores
 // that matter: AddressSanitizer wants that range for itself. Other sanitizers leave no
 // place for the engine, and one within the program is code that must not be patched.
-func (l *live) besideSanitizer() (table bool, err error) {
+func (l *Program) besideSanitizer() (table bool, err error) {
 	switch name, within := l.sanitizer(); {
 	case name == "":
 		return true, nil

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"bufio"
@@ -65,7 +65,7 @@ func engineOf(o *CaptureOptions) string {
 }
 
 // beginFull begins the flow beside the trace, if it is wanted.
-func (l *live) beginFull() error {
+func (l *Program) beginFull() error {
 	if !l.o.Capture.Full {
 		return nil
 	}
@@ -109,7 +109,7 @@ type everything interface {
 }
 
 // follow makes the first of some engines see all instructions from here on.
-func (l *live) follow(names []string) error {
+func (l *Program) follow(names []string) error {
 	var w *flow.Writer
 	if l.full != nil {
 		w = l.full.w
@@ -169,7 +169,7 @@ func (f *full) began(p *target.Process) error {
 }
 
 // native calls f while the program, which is held, can execute its own code.
-func (l *live) native(f func() error) error {
+func (l *Program) native(f func() error) error {
 	if l.every == nil {
 		return f()
 	}
@@ -177,11 +177,11 @@ func (l *live) native(f func() error) error {
 }
 
 // captureFollowed plans, and has the engine that follows the program record events too.
-func (l *live) captureFollowed() error {
+func (l *Program) captureFollowed() error {
 	began := time.Now()
-	l.prog.Engine = l.followed
+	l.Prog.Engine = l.followed
 	if l.full != nil {
-		l.prog.Flow = l.full.id
+		l.Prog.Flow = l.full.id
 	}
 	if err := l.native(func() error { return l.prepare(true) }); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (l *live) captureFollowed() error {
 }
 
 // limitFull has only the instructions of a part recorded; events are recorded all.
-func (l *live) limitFull() error {
+func (l *Program) limitFull() error {
 	f, o := l.full, &l.o.Capture
 	f.limited = o.Around != "" || o.Window.set()
 	if !f.limited {
@@ -295,10 +295,10 @@ func (f *full) summary() *FlowSummary {
 		return nil
 	}
 	s := f.w.Stats()
-	return flowSummary(f.path, s.Bytes, s.Insts, s.Accesses, s.Blocks, s.Gaps)
+	return SummariseFlow(f.path, s.Bytes, s.Insts, s.Accesses, s.Blocks, s.Gaps)
 }
 
-func flowSummary(path string, bytes, insts, accesses uint64, blocks int, gaps uint64) *FlowSummary {
+func SummariseFlow(path string, bytes, insts, accesses uint64, blocks int, gaps uint64) *FlowSummary {
 	s := &FlowSummary{File: path, Bytes: bytes, Instructions: insts, Accesses: accesses, Blocks: blocks, Gaps: gaps}
 	if insts > 0 {
 		s.PerInsn = float64(bytes) / float64(insts)

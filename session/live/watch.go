@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"context"
@@ -17,7 +17,7 @@ var errFound = errors.New("an inconsistent C-point was reached")
 
 // freeze takes the engine out of the program, which waits at the C-point, and
 // leaves it stopped (SIGSTOP) without a tracer, for a debugger.
-func (l *live) freeze() error {
+func (l *Program) freeze() error {
 	release, err := l.proc.Hold()
 	if err != nil {
 		return err
@@ -43,8 +43,8 @@ func (l *live) freeze() error {
 	return l.proc.Detach()
 }
 
-// isStopped says where the program is that was left stopped; nil: it was not.
-func (l *live) isStopped() *report.Stopped {
+// IsStopped says where the program is that was left stopped; nil: it was not.
+func (l *Program) IsStopped() *report.Stopped {
 	if !l.frozen {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"mgtrace/report"
-	"mgtrace/session/analysis"
 	"mgtrace/trace"
 )
 
@@ -60,12 +59,12 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 	return err
 }
 
-func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
+func (l *Program) summary(t trace.Trailer, exit string) (*Summary, error) {
 	stats := l.eng.Stats()
 	s := &Summary{
-		Program: l.prog.Path, Engine: l.prog.Engine, File: l.o.Record, Events: l.events, Stores: l.stores, Traps: stats.Traps,
-		Tactics: stats.Tactics, Unprobed: len(l.prog.Unprobed),
-		Complete: t.Complete, Why: t.Why, Warnings: l.prog.Warnings, Exit: exit, Flow: l.full.summary(),
+		Program: l.Prog.Path, Engine: l.Prog.Engine, File: l.o.Record, Events: l.events, Stores: l.stores, Traps: stats.Traps,
+		Tactics: stats.Tactics, Unprobed: len(l.Prog.Unprobed),
+		Complete: t.Complete, Why: t.Why, Warnings: l.Prog.Warnings, Exit: exit, Flow: l.full.summary(),
 	}
 	if s.File != "" {
 		info, err := os.Stat(s.File)
@@ -82,7 +81,7 @@ func (l *live) summary(t trace.Trailer, exit string) (*Summary, error) {
 // history.
 const maxKept = 256 << 20
 
-func (l *live) maxKept() uint64 {
+func (l *Program) maxKept() uint64 {
 	if l.o.Last > 0 {
 		return min(maxKept, uint64(l.o.Last)/4)
 	}
@@ -91,7 +90,7 @@ func (l *live) maxKept() uint64 {
 
 // keepMemory has the recording hold what the live blocks contain when the program
 // is held at its crash or end: an analysis compares it with the history.
-func (l *live) keepMemory() {
+func (l *Program) keepMemory() {
 	live := newBlockSet()
 	l.sinks = append(l.sinks, live)
 	kept := false
@@ -101,7 +100,7 @@ func (l *live) keepMemory() {
 		}
 		kept = true
 		left := l.maxKept()
-		buf := make([]byte, analysis.AuditChunk)
+		buf := make([]byte, trace.MemoryChunk)
 		for _, addr := range live.addrs() {
 			size := live.size(addr)
 			if size > left {
@@ -109,8 +108,8 @@ func (l *live) keepMemory() {
 				break
 			}
 			left -= size
-			for at := uint64(0); at < size; at += analysis.AuditChunk {
-				ev := trace.Event{Kind: trace.KindMemory, Addr: addr + trace.Addr(at), Size: min(analysis.AuditChunk, size-at), Wall: -1}
+			for at := uint64(0); at < size; at += trace.MemoryChunk {
+				ev := trace.Event{Kind: trace.KindMemory, Addr: addr + trace.Addr(at), Size: min(trace.MemoryChunk, size-at), Wall: -1}
 				ev.Data = buf[:read(buf[:ev.Size], ev.Addr)]
 				if err := l.emit(&ev); err != nil {
 					return // the recording has failed, and says so
@@ -122,7 +121,7 @@ func (l *live) keepMemory() {
 }
 
 // emit gives an event to all sinks. The caller holds l.mu.
-func (l *live) emit(ev *trace.Event) error {
+func (l *Program) emit(ev *trace.Event) error {
 	for _, s := range l.sinks {
 		if err := s.Event(ev); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type ended struct {
 }
 
 // limit has a part of the run recorded, if it is a part.
-func (l *live) limit() error {
+func (l *Program) limit() error {
 	w := l.o.Capture.Window
 	if l.full != nil {
 		return l.limitFull()
@@ -49,7 +49,7 @@ func (l *live) limit() error {
 	if !w.set() {
 		return nil
 	}
-	g := &gate{Window: w, in: (*intake)(l), table: newBlockTable(&l.prog), contents: contents.New()}
+	g := &gate{Window: w, in: (*intake)(l), table: NewBlockTable(&l.Prog), contents: contents.New()}
 	var err error
 	if g.from, err = l.functions("--from", w.From); err != nil {
 		return err
@@ -62,11 +62,11 @@ func (l *live) limit() error {
 }
 
 // functions are the watched functions of a name.
-func (l *live) functions(flag, name string) (ids []trace.FuncID, err error) {
+func (l *Program) functions(flag, name string) (ids []trace.FuncID, err error) {
 	if name == "" {
 		return nil, nil
 	}
-	for _, im := range append(l.symbols.Images, l.late...) {
+	for _, im := range append(l.Symbols.Images, l.late...) {
 		if im.Obj == nil || !im.Traced {
 			continue
 		}
@@ -75,8 +75,8 @@ func (l *live) functions(flag, name string) (ids []trace.FuncID, err error) {
 				flag, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
 		}
 		for _, fn := range im.Obj.FuncsNamed(name) {
-			for i := range l.prog.Funcs {
-				if id := trace.FuncID(i + 1); l.prog.Funcs[i].Name == fn.Name && !slices.Contains(ids, id) {
+			for i := range l.Prog.Funcs {
+				if id := trace.FuncID(i + 1); l.Prog.Funcs[i].Name == fn.Name && !slices.Contains(ids, id) {
 					ids = append(ids, id)
 				}
 			}
@@ -156,7 +156,7 @@ func (g *gate) follow(ev *trace.Event) {
 		old = g.table.blocks[trace.Addr(ev.Aux)].size
 	}
 	g.contents.Event(ev, old)
-	g.table.event(ev)
+	g.table.Event(ev)
 }
 
 // open tells what there is.
@@ -176,7 +176,7 @@ func (g *gate) open(wall int64) (err error) {
 		return tell(ev)
 	})
 	if err == nil {
-		g.table.eachBlock(func(ev *trace.Event) bool {
+		g.table.EachBlock(func(ev *trace.Event) bool {
 			if ev.Kind == trace.KindGlobal {
 				ev.Data = nil // an image follows
 			}
@@ -201,7 +201,7 @@ func (g *gate) closes(ev *trace.Event) bool {
 	case len(g.to) == 0 || !is(g.to, ev):
 	case ev.Kind == trace.KindCall && g.ends == nil:
 		g.ends = &ended{ev.Thread, ev.SP}
-		return g.in.prog.Funcs[ev.Aux-1].NoReturn
+		return g.in.Prog.Funcs[ev.Aux-1].NoReturn
 	case ev.Kind == trace.KindReturn:
 		return g.ends != nil && *g.ends == ended{ev.Thread, ev.SP}
 	}

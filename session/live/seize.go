@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"bytes"
@@ -20,10 +20,10 @@ import (
 	"mgtrace/trace"
 )
 
-// seize becomes the tracer of a process, notes what it has, plans, and attaches
+// Seize becomes the tracer of a process, notes what it has, plans, and attaches
 // an engine. The process is stopped when it returns.
-func seize(ctx context.Context, pid int, o liveOptions) (l *live, err error) {
-	l = &live{o: o}
+func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
+	l = &Program{o: o}
 	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func seize(ctx context.Context, pid int, o liveOptions) (l *live, err error) {
 	started := l // a return of an error sets l to nil
 	defer func() {
 		if err != nil {
-			started.close()
+			started.Close()
 		}
 	}()
 	if err := refuseGo(pid); err != nil {
@@ -46,7 +46,7 @@ func seize(ctx context.Context, pid int, o liveOptions) (l *live, err error) {
 	if err := l.load(); err != nil {
 		return nil, err
 	}
-	l.prog.Args = arguments(pid)
+	l.Prog.Args = arguments(pid)
 	if l.before, err = l.find(); err != nil {
 		return nil, err
 	}
@@ -60,8 +60,8 @@ func seize(ctx context.Context, pid int, o liveOptions) (l *live, err error) {
 		return nil, err
 	}
 	l.unlisted()
-	b := l.prog.Before
-	l.prog.Notes = append(l.prog.Notes, fmt.Sprintf("recording began when the program was running already: %s (%s bytes) were there before, made by operations that nobody saw",
+	b := l.Prog.Before
+	l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("recording began when the program was running already: %s (%s bytes) were there before, made by operations that nobody saw",
 		report.Plural(b.Blocks, "block", "blocks"), report.Thousands(b.Bytes)))
 	if err := l.limit(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func refuseGo(pid int) error {
 
 // leave lets the process go on as it was. It is held, and what it did is brought
 // in first. done is closed when the engine's Run has returned.
-func (l *live) leave(h target.Hold, done <-chan struct{}) error {
+func (l *Program) leave(h target.Hold, done <-chan struct{}) error {
 	var i interrupted
 	if errors.As(h.Err, &i) {
 		h = i.Hold // the same signal, which came the other way
@@ -115,15 +115,15 @@ func (l *live) leave(h target.Hold, done <-chan struct{}) error {
 }
 
 // unlisted says why there may be blocks that are not known, if there may be.
-func (l *live) unlisted() {
-	b := l.prog.Before
+func (l *Program) unlisted() {
+	b := l.Prog.Before
 	for i := range l.plan.Funcs {
 		f := &l.plan.Funcs[i]
 		im := l.plan.Images[f.Entry.Image].Path
 		switch {
 		case f.Declared && f.Role != probe.RoleFree:
 			b.Unknown = fmt.Sprintf("the blocks that %s gave out before can not be listed", f.Name)
-		case f.Name == "malloc" && !isLibC(im) && im != l.prog.Path:
+		case f.Name == "malloc" && !isLibC(im) && im != l.Prog.Path:
 			b.Unknown = fmt.Sprintf("malloc is that of %s, whose blocks can not be listed", im)
 		}
 	}
@@ -140,7 +140,7 @@ func isLibC(path string) bool {
 
 // blocksBefore gives the blocks that were there to everybody who wants them: all
 // of them first, then their bytes, so that pointers lead to what is there.
-func (l *live) blocksBefore() error {
+func (l *Program) blocksBefore() error {
 	if l.before == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (l *live) blocksBefore() error {
 // read brings.
 const imageChunk = 1 << 20
 
-func (l *live) bytesBefore() error {
+func (l *Program) bytesBefore() error {
 	buf := make([]byte, imageChunk)
 	var lo, n uint64 // what buf holds
 	for _, b := range l.before.blocks {
@@ -194,10 +194,10 @@ type interrupted struct{ target.Hold }
 
 func (i interrupted) Error() string { return i.String() }
 
-// interruptible gives a context that the signals end which ask mgtrace to end:
+// Interruptible gives a context that the signals end which ask mgtrace to end:
 // one that ended mgtrace itself would leave a process patched in part. done gives
 // them back their effect.
-func interruptible(parent context.Context) (ctx context.Context, done func()) {
+func Interruptible(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 // recorder writes a trace file; the zero recorder writes none.
 type recorder struct {
-	l    *live
+	l    *Program
 	file *os.File
 	w    *trace.Writer
 	ring *ring // instead of file and w, where only the newest part is kept
@@ -32,7 +32,7 @@ type ring struct {
 }
 
 // recorder begins the trace file and adds it to the sinks.
-func (l *live) recorder(path string) (*recorder, error) {
+func (l *Program) recorder(path string) (*recorder, error) {
 	rec := &recorder{l: l}
 	if path == "" {
 		return rec, nil
@@ -46,7 +46,7 @@ func (l *live) recorder(path string) (*recorder, error) {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	rec.file = f
-	rec.w = trace.NewWriter(f, l.prog)
+	rec.w = trace.NewWriter(f, l.Prog)
 	if err := rec.attach(); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
 	}
@@ -56,12 +56,12 @@ func (l *live) recorder(path string) (*recorder, error) {
 
 // begin begins a trace of the newest part.
 func (r *recorder) begin(path string) error {
-	if err := specfile.MayBeginLate(r.l.spec); err != nil {
+	if err := specfile.MayBeginLate(r.l.Spec); err != nil {
 		return err
 	}
-	r.ring = &ring{path: path, table: newBlockTable(&r.l.prog)}
+	r.ring = &ring{path: path, table: NewBlockTable(&r.l.Prog)}
 	var err error
-	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.prog, r.ring.table.snapshot); err != nil {
+	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.Prog, r.ring.table.snapshot); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	if err = r.attach(); err == nil {
@@ -80,7 +80,7 @@ func (r *recorder) Event(ev *trace.Event) error {
 		return r.failed(r.w.Write(ev))
 	}
 	// In this order: a segment that begins behind the event knows what it did.
-	r.ring.table.event(ev)
+	r.ring.table.Event(ev)
 	return r.failed(r.ring.Write(ev))
 }
 
@@ -128,9 +128,9 @@ func (r *recorder) path() string {
 }
 
 // attachNames says which files travel in the trace.
-func (l *live) attachNames() {
-	for i := range l.prog.Modules {
-		m := &l.prog.Modules[i]
+func (l *Program) attachNames() {
+	for i := range l.Prog.Modules {
+		m := &l.Prog.Modules[i]
 		if !m.Traced {
 			continue
 		}
@@ -141,10 +141,10 @@ func (l *live) attachNames() {
 	}
 }
 
-func (l *live) image(path string) *symbol.Image {
-	for i := range l.symbols.Images {
-		if l.symbols.Images[i].Path == path {
-			return &l.symbols.Images[i]
+func (l *Program) image(path string) *symbol.Image {
+	for i := range l.Symbols.Images {
+		if l.Symbols.Images[i].Path == path {
+			return &l.Symbols.Images[i]
 		}
 	}
 	return nil
@@ -155,8 +155,8 @@ func (l *live) image(path string) *symbol.Image {
 // they only name frames.
 func (r *recorder) attach() error {
 	sources := map[string]bool{} // attached: files have headers in common
-	for i := range r.l.prog.Modules {
-		m := &r.l.prog.Modules[i]
+	for i := range r.l.Prog.Modules {
+		m := &r.l.Prog.Modules[i]
 		im := r.l.image(m.Path)
 		if im == nil || im.Obj == nil || !im.Traced {
 			continue

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 
 // found is what a process has when recording begins.
 type found struct {
-	l      *live
+	l      *Program
 	blocks []core.Block // in use, by address
 	stacks []stack      // of its threads
 }
@@ -29,7 +29,7 @@ const maxLevels = 4096
 
 // find looks at the heap and the stacks of the process, which is held, and says
 // in the program's description what is there.
-func (l *live) find() (*found, error) {
+func (l *Program) find() (*found, error) {
 	maps, err := l.proc.Maps()
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (l *live) find() (*found, error) {
 		return nil, err
 	}
 	b.Roots = f.roots()
-	l.prog.Before = b
+	l.Prog.Before = b
 	return f, nil
 }
 
@@ -76,8 +76,8 @@ func (f *found) unwind() error {
 }
 
 // file is the file that is mapped at an address.
-func (l *live) file(pc uint64) (*objfile.File, uint64, bool) {
-	im, ok := l.symbols.Image(trace.Addr(pc))
+func (l *Program) file(pc uint64) (*objfile.File, uint64, bool) {
+	im, ok := l.Symbols.Image(trace.Addr(pc))
 	if !ok || im.Obj == nil {
 		return nil, 0, false
 	}
@@ -128,7 +128,7 @@ func (f *found) roots() []trace.Root {
 	for _, b := range f.blocks {
 		r.blocks[b.Addr] = b.Size
 	}
-	for _, im := range f.l.symbols.Images {
+	for _, im := range f.l.Symbols.Images {
 		if !im.Traced || im.Obj == nil {
 			continue
 		}
@@ -162,7 +162,7 @@ type rootWalk struct {
 
 // level follows the variables of one activation.
 func (r *rootWalk) level(level *objfile.Level) {
-	im, ok := r.f.l.symbols.Image(trace.Addr(level.Lookup()))
+	im, ok := r.f.l.Symbols.Image(trace.Addr(level.Lookup()))
 	if !ok || !im.Traced || im.Obj == nil {
 		return
 	}

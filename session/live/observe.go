@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"mgtrace/trace"
 )
 
-// observer looks on while a program runs.
-type observer struct {
+// Observer looks on while a program runs.
+type Observer struct {
 	capture.Sink
 	// Ignores says whether blocks can not matter that are allocated by the call which
 	// returns to an address; nil: all may matter.
@@ -25,11 +25,11 @@ type observer struct {
 	Found func() bool
 }
 
-// observe lets the program run to its end, or until mgtrace ends it, under the eyes of an
+// Observe lets the program run to its end, or until mgtrace ends it, under the eyes of an
 // observer. Options.Record is written as well.
-func (l *live) observe(ctx context.Context, x *observer) (status target.ExitStatus, t trace.Trailer, err error) {
+func (l *Program) Observe(ctx context.Context, x *Observer) (status target.ExitStatus, t trace.Trailer, err error) {
 	if l.gate != nil {
-		if err := specfile.MayBeginLate(l.spec); err != nil {
+		if err := specfile.MayBeginLate(l.Spec); err != nil {
 			return status, t, err
 		}
 	}
@@ -56,9 +56,9 @@ func (l *live) observe(ctx context.Context, x *observer) (status target.ExitStat
 	return status, t, rec.finish(t)
 }
 
-// record lets the program run to its end, or until mgtrace ends it, and writes its
+// Record lets the program run to its end, or until mgtrace ends it, and writes its
 // history as the options say.
-func (l *live) record(ctx context.Context) (s *Summary, status target.ExitStatus, err error) {
+func (l *Program) Record(ctx context.Context) (s *Summary, status target.ExitStatus, err error) {
 	rec, err := l.recorder(l.o.Record)
 	if err != nil {
 		return nil, status, err
@@ -78,11 +78,11 @@ func (l *live) record(ctx context.Context) (s *Summary, status target.ExitStatus
 	return s, status, err
 }
 
-// filters: the engine drops stores to blocks that an observer ignores.
-func (l *live) filters() bool { return l.filter != nil }
+// Filters: the engine drops stores to blocks that an observer ignores.
+func (l *Program) Filters() bool { return l.filter != nil }
 
-// heldBy says why mgtrace ended the run; "" if it did not.
-func (l *live) heldBy() string { return l.held }
+// HeldBy says why mgtrace ended the run; "" if it did not.
+func (l *Program) HeldBy() string { return l.held }
 
 // watcher ends the recording as soon as the observer before it among the sinks has
 // found something.

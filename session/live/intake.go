@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"mgtrace/trace"
@@ -8,7 +8,7 @@ import (
 // to everybody who wants it. The target's handlers, which look at what the sinks made
 // of it, have their turn in between. A run can be as short as one store, so what is
 // done for each counts.
-type intake live
+type intake Program
 
 // tellEvery is how many events pass before a progress report knows of them, at most.
 const tellEvery = 1 << 12
@@ -67,7 +67,7 @@ func (in *intake) Stores(run *trace.Stores) error {
 func (in *intake) Event(ev *trace.Event) error {
 	if ev.Kind == trace.KindMap && len(in.late) > 0 {
 		in.mu.Lock()
-		(*live)(in).mapped()
+		(*Program)(in).mapped()
 		in.mu.Unlock()
 	}
 	if in.ignores != nil && ev.Kind == trace.KindAlloc && in.ignores(ev.PC) {
@@ -97,7 +97,7 @@ func (in *intake) deliver(ev *trace.Event) error {
 		return nil
 	}
 	in.mu.Lock()
-	err := (*live)(in).emit(ev)
+	err := (*Program)(in).emit(ev)
 	in.mu.Unlock()
 	return err
 }

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	translated "mgtrace/translate/engine"
 )
 
-// liveOptions say which program is watched, and how.
-type liveOptions struct {
+// Options say which program is watched, and how.
+type Options struct {
 	Program    string
 	Args       []string
 	Stdout     *os.File // the program's; nil: mgtrace's own
@@ -37,14 +37,14 @@ type liveOptions struct {
 	Prepare func(*symbol.Program, *CaptureOptions) error
 }
 
-// live is a program under watch.
-type live struct {
-	o       liveOptions
+// Program is a program under watch.
+type Program struct {
+	o       Options
 	proc    *target.Process
-	symbols *symbol.Table
-	spec    *check.Spec
+	Symbols *symbol.Table
+	Spec    *check.Spec
 	plan    *probe.Plan
-	prog    trace.Program
+	Prog    trace.Program
 	eng     engine
 
 	every    everything // eng, if it sees every instruction; else nil
@@ -83,10 +83,10 @@ type live struct {
 	crash   *target.Crash
 }
 
-// launch starts the program, plans, and attaches. The process is stopped when
+// Launch starts the program, plans, and attaches. The process is stopped when
 // it returns; nothing of its own has run. The caller closes it.
-func launch(ctx context.Context, o liveOptions) (l *live, err error) {
-	l = &live{o: o}
+func Launch(ctx context.Context, o Options) (l *Program, err error) {
+	l = &Program{o: o}
 	names, err := enginesFor(&o.Capture)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func launch(ctx context.Context, o liveOptions) (l *live, err error) {
 	started := l // a return of an error sets l to nil
 	defer func() {
 		if err != nil {
-			started.close()
+			started.Close()
 		}
 	}()
 	runTo := target.Runner(l.proc.RunTo)
@@ -129,7 +129,7 @@ func launch(ctx context.Context, o liveOptions) (l *live, err error) {
 }
 
 // load opens the files that are mapped.
-func (l *live) load() error {
+func (l *Program) load() error {
 	exe, err := l.proc.Exe()
 	if err != nil {
 		return err
@@ -159,20 +159,20 @@ func (l *live) load() error {
 	for _, err := range failed {
 		l.warn("%v: its functions have no names", err)
 	}
-	l.symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.SourceDirs})
-	l.prog = trace.Program{
+	l.Symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.SourceDirs})
+	l.Prog = trace.Program{
 		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Kernel: kernelRelease(),
 		Began: time.Now().Format(time.RFC3339),
 	}
-	for _, im := range append(l.symbols.Images, l.late...) {
-		l.prog.Modules = append(l.prog.Modules, im.Module)
+	for _, im := range append(l.Symbols.Images, l.late...) {
+		l.Prog.Modules = append(l.Prog.Modules, im.Module)
 	}
 	return nil
 }
 
 // mapped looks for the modules that were not there at the start, when the
 // program has mapped something: their addresses have names from then on.
-func (l *live) mapped() {
+func (l *Program) mapped() {
 	maps, err := l.proc.Maps()
 	if err != nil {
 		return // it is ending
@@ -183,10 +183,10 @@ func (l *live) mapped() {
 			still = append(still, im)
 			continue
 		}
-		l.symbols.Add(im)
-		for i := range l.prog.Modules {
-			if l.prog.Modules[i].Path == im.Path {
-				l.prog.Modules[i] = im.Module
+		l.Symbols.Add(im)
+		for i := range l.Prog.Modules {
+			if l.Prog.Modules[i].Path == im.Path {
+				l.Prog.Modules[i] = im.Module
 			}
 		}
 	}
@@ -194,20 +194,20 @@ func (l *live) mapped() {
 }
 
 // traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
-func (l *live) traceStandardLibrary(files []*probe.Image) {
+func (l *Program) traceStandardLibrary(files []*probe.Image) {
 	for _, im := range files {
 		if !symbol.MatchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}) || im.Traced {
 			continue
 		}
 		im.Traced = true
-		for i := range l.prog.Modules {
-			if l.prog.Modules[i].Path == im.Path {
-				l.prog.Modules[i].Traced = true
+		for i := range l.Prog.Modules {
+			if l.Prog.Modules[i].Path == im.Path {
+				l.Prog.Modules[i].Traced = true
 			}
 		}
-		for i := range l.symbols.Images {
-			if l.symbols.Images[i].Path == im.Path {
-				l.symbols.Images[i].Traced = true
+		for i := range l.Symbols.Images {
+			if l.Symbols.Images[i].Path == im.Path {
+				l.Symbols.Images[i].Traced = true
 			}
 		}
 	}
@@ -216,8 +216,8 @@ func (l *live) traceStandardLibrary(files []*probe.Image) {
 // startStatic runs a static program to where its libc knows the processor, so
 // that its IFUNC resolvers tell which functions the run will use. Nothing of the
 // program's own has run by then.
-func (l *live) startStatic(ctx context.Context, run target.Runner) error {
-	main := l.image(l.prog.Path)
+func (l *Program) startStatic(ctx context.Context, run target.Runner) error {
+	main := l.image(l.Prog.Path)
 	if main == nil || main.Obj == nil || !main.Obj.Static() {
 		return nil
 	}
@@ -240,23 +240,23 @@ func anyTraced(images []symbol.Image, module string) bool {
 	return false
 }
 
-func (l *live) warn(format string, a ...any) {
-	l.prog.Warnings = append(l.prog.Warnings, fmt.Sprintf(format, a...))
+func (l *Program) warn(format string, a ...any) {
+	l.Prog.Warnings = append(l.Prog.Warnings, fmt.Sprintf(format, a...))
 }
 
 // prepare checks the specification against the program and makes the plan for
 // an engine.
-func (l *live) prepare(inProcess bool) (err error) {
-	p := &symbol.Program{Sources: l.symbols.Sources}
+func (l *Program) prepare(inProcess bool) (err error) {
+	p := &symbol.Program{Sources: l.Symbols.Sources}
 	var files []*probe.Image
-	main := l.symbols.Images[0]
-	for _, im := range l.symbols.Images {
-		if im.Path == l.prog.Path {
+	main := l.Symbols.Images[0]
+	for _, im := range l.Symbols.Images {
+		if im.Path == l.Prog.Path {
 			main = im
 		}
 	}
 	ordered := []symbol.Image{main}
-	for _, im := range l.symbols.Images {
+	for _, im := range l.Symbols.Images {
 		if im.Path != main.Path {
 			ordered = append(ordered, im)
 		}
@@ -275,23 +275,23 @@ func (l *live) prepare(inProcess bool) (err error) {
 			return err
 		}
 	}
-	if l.spec, err = specfile.Load(l.o.Spec, p); err != nil {
+	if l.Spec, err = specfile.Load(l.o.Spec, p); err != nil {
 		return err
 	}
-	if specfile.OfStandardLibrary(l.spec) {
+	if specfile.OfStandardLibrary(l.Spec) {
 		l.traceStandardLibrary(files)
 	}
-	if err := specfile.Inlined(l.spec, p); err != nil {
+	if err := specfile.Inlined(l.Spec, p); err != nil {
 		return err
 	}
-	req, err := specfile.Request(l.spec, p, l.o.Capture.wants())
+	req, err := specfile.Request(l.Spec, p, l.o.Capture.wants())
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	l.prog.Inside = req.Inside
+	l.Prog.Inside = req.Inside
 	l.plan, err = probe.Build(req, files, probe.Options{
-		Source: l.symbols.Sources.Read,
+		Source: l.Symbols.Sources.Read,
 		Resolve: func(im *probe.Image, resolver uint64) (uint64, error) {
 			at, err := l.proc.Call(im.Bias + resolver)
 			return at - im.Bias, err
@@ -310,17 +310,17 @@ func (l *live) prepare(inProcess bool) (err error) {
 }
 
 // describe fills the program's tables from the plan.
-func (l *live) describe(main symbol.Image) {
-	l.prog.Sites = len(l.plan.Stores)
-	l.prog.Warnings = append(l.prog.Warnings, l.plan.Warnings...)
-	l.prog.Notes = append(l.prog.Notes, l.plan.Notes...)
-	l.prog.Funcs = append([]trace.Func(nil), l.plan.Watched...)
+func (l *Program) describe(main symbol.Image) {
+	l.Prog.Sites = len(l.plan.Stores)
+	l.Prog.Warnings = append(l.Prog.Warnings, l.plan.Warnings...)
+	l.Prog.Notes = append(l.Prog.Notes, l.plan.Notes...)
+	l.Prog.Funcs = append([]trace.Func(nil), l.plan.Watched...)
 	for _, pt := range l.plan.Points {
-		for int(pt.ID) > len(l.prog.Points) {
-			l.prog.Points = append(l.prog.Points, trace.Point{})
+		for int(pt.ID) > len(l.Prog.Points) {
+			l.Prog.Points = append(l.Prog.Points, trace.Point{})
 		}
 		if pt.ID > 0 {
-			l.prog.Points[pt.ID-1] = pt.Point
+			l.Prog.Points[pt.ID-1] = pt.Point
 		}
 	}
 	for _, g := range l.plan.Globals {
@@ -328,14 +328,14 @@ func (l *live) describe(main symbol.Image) {
 		if i := l.plan.ImageOf(&g); i > 0 {
 			bias = trace.Addr(l.plan.Images[i].Bias)
 		}
-		l.prog.Globals = append(l.prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: bias + trace.Addr(g.Addr), Size: g.Size})
+		l.Prog.Globals = append(l.Prog.Globals, trace.Global{Name: g.Name, Type: g.Type, Addr: bias + trace.Addr(g.Addr), Size: g.Size})
 	}
 	l.unprobed(l.plan.Unprobed)
 }
 
-func (l *live) unprobed(sites []probe.Unprobed) {
+func (l *Program) unprobed(sites []probe.Unprobed) {
 	for _, u := range sites {
-		l.prog.Unprobed = append(l.prog.Unprobed, trace.Unprobed{
+		l.Prog.Unprobed = append(l.Prog.Unprobed, trace.Unprobed{
 			PC: trace.Addr(l.plan.Images[u.Image].Bias + u.Addr), Instruction: u.Instruction, Reason: u.Reason,
 		})
 	}
@@ -343,7 +343,7 @@ func (l *live) unprobed(sites []probe.Unprobed) {
 
 // run lets the program run to its end, or until mgtrace ends it. The error is
 // mgtrace's own; what became of the program is in status.
-func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
+func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error) {
 	if l.o.Capture.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, l.o.Capture.Timeout)
@@ -405,7 +405,7 @@ func (l *live) run(ctx context.Context) (status target.ExitStatus, err error) {
 
 // stopped runs while the process is held: everything that it did is brought in
 // and compared with its memory.
-func (l *live) stopped() {
+func (l *Program) stopped() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	err := l.eng.Sync(ctx)
@@ -425,8 +425,8 @@ func (l *live) stopped() {
 }
 
 // globals reports the declared objects in static memory with their first bytes.
-func (l *live) globals() error {
-	for i, g := range l.prog.Globals {
+func (l *Program) globals() error {
+	for i, g := range l.Prog.Globals {
 		ev := trace.Event{Kind: trace.KindGlobal, Addr: g.Addr, Size: g.Size, Aux: uint64(i + 1), Name: g.Name, Data: make([]byte, g.Size)}
 		if _, err := l.proc.ReadMemory(ev.Data, uint64(g.Addr)); err != nil {
 			return fmt.Errorf("read the global %s: %w", g.Name, err)
@@ -439,7 +439,7 @@ func (l *live) globals() error {
 }
 
 // progress reports about once a second until the returned function is called.
-func (l *live) progress() (stop func()) {
+func (l *Program) progress() (stop func()) {
 	if l.o.Capture.Progress == nil {
 		return func() {}
 	}
@@ -465,14 +465,14 @@ func (l *live) progress() (stop func()) {
 }
 
 // trailer is what is known at the end.
-func (l *live) trailer(status target.ExitStatus) trace.Trailer {
+func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
-	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.prog.Modules}
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.Prog.Modules}
 	if len(s.Tactics) > 0 {
 		t.Coverage = &trace.Coverage{Stores: l.stores, Traps: s.Traps, Tactics: s.Tactics}
 	}
 	if l.warnings != nil {
-		l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)
+		l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
 	}
 	for _, im := range l.late {
 		l.warn("the program never loaded %s", im.Path)
@@ -515,7 +515,7 @@ func (l *live) trailer(status target.ExitStatus) trace.Trailer {
 	return t
 }
 
-func (l *live) close() {
+func (l *Program) Close() {
 	if l.eng != nil {
 		_ = l.eng.Close()
 	}

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"cmp"
@@ -63,12 +63,12 @@ const (
 	maxTaken = 1 << 12 // that are kept before they are applied; or a quarter of the blocks
 )
 
-func newBlockTable(p *trace.Program) *blockTable {
+func NewBlockTable(p *trace.Program) *blockTable {
 	return &blockTable{prog: p, blocks: map[trace.Addr]block{}, stacks: map[string]*sharedStack{}, threads: map[trace.ThreadID][]openCall{}}
 }
 
-// event takes the next event of the run.
-func (x *blockTable) event(ev *trace.Event) {
+// Event takes the next event of the run.
+func (x *blockTable) Event(ev *trace.Event) {
 	switch ev.Kind {
 	case trace.KindAlloc, trace.KindGlobal:
 		if ev.Addr != 0 {
@@ -241,9 +241,9 @@ func (x *blockTable) end(u *taken, list []trace.Addr) {
 	}
 }
 
-// eachBlock gives the blocks as events until f says that it is enough, and returns
+// EachBlock gives the blocks as events until f says that it is enough, and returns
 // how many it has not given.
-func (x *blockTable) eachBlock(f func(*trace.Event) bool) (left uint64) {
+func (x *blockTable) EachBlock(f func(*trace.Event) bool) (left uint64) {
 	list := x.sorted()
 	for i, a := range list {
 		b := x.blocks[a]
@@ -277,5 +277,5 @@ func (x *blockTable) eachCall(f func(*trace.Event) bool) {
 // snapshot implements trace.Snapshot. The calls come first: there are few.
 func (x *blockTable) snapshot(emit func(*trace.Event) bool) (left uint64) {
 	x.eachCall(emit)
-	return x.eachBlock(emit)
+	return x.EachBlock(emit)
 }

@@ -1,4 +1,4 @@
-package session
+package live
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type filter interface {
 // The engines by name.
 const (
 	engineInline = "inline" // inside the process
-	engineKernel = "ebpf"
+	EngineKernel = "ebpf"
 	engineStep   = "step" // instruction by instruction: it tells all of them
 	// engineTranslate runs translations of the program's code, which tell all of them
 	// thousands of times faster.
@@ -59,15 +59,15 @@ func enginesFor(o *CaptureOptions) ([]string, error) {
 		return fullEngines(o)
 	}
 	if watch {
-		if name == engineKernel {
+		if name == EngineKernel {
 			return nil, errors.New("--watch holds the program at each C-point, which the kernel's probes can not: leave --engine out")
 		}
 		return []string{engineInline}, nil
 	}
 	switch name {
 	case "", "auto":
-		return []string{engineInline, engineKernel}, nil
-	case engineInline, engineKernel, engineStep, engineTranslate:
+		return []string{engineInline, EngineKernel}, nil
+	case engineInline, EngineKernel, engineStep, engineTranslate:
 		return []string{name}, nil
 	}
 	return nil, fmt.Errorf("--engine %s: write auto, inline, ebpf, step, or with --full translate", name)
@@ -77,7 +77,7 @@ func enginesFor(o *CaptureOptions) ([]string, error) {
 const unwindDepth = 24
 
 // capture plans, and puts the probes of the first engine in that can serve.
-func (l *live) capture() error {
+func (l *Program) capture() error {
 	names, err := enginesFor(&l.o.Capture)
 	if err != nil {
 		return err
@@ -90,13 +90,13 @@ func (l *live) capture() error {
 	if l.every != nil {
 		return l.captureFollowed()
 	}
-	before := l.prog
+	before := l.Prog
 	var errs []error
 	for _, name := range names {
-		l.prog = before
-		l.prog.Modules = slices.Clone(before.Modules)
-		l.prog.Engine = name
-		if err := l.prepare(name != engineKernel); err != nil {
+		l.Prog = before
+		l.Prog.Modules = slices.Clone(before.Modules)
+		l.Prog.Engine = name
+		if err := l.prepare(name != EngineKernel); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -113,7 +113,7 @@ func (l *live) capture() error {
 	return errors.Join(errs...)
 }
 
-func (l *live) reasonFor(name string, auto bool) string {
+func (l *Program) reasonFor(name string, auto bool) string {
 	switch {
 	case name == engineTranslate:
 		return "every instruction is recorded by translations of the program's code"
@@ -130,12 +130,12 @@ func (l *live) reasonFor(name string, auto bool) string {
 }
 
 // attach puts the probes of one engine in. The process is held.
-func (l *live) attach(name string) (engine, error) {
-	if name == engineKernel && l.plan.Inside {
+func (l *Program) attach(name string) (engine, error) {
+	if name == EngineKernel && l.plan.Inside {
 		return nil, errors.New("the kernel's probes leave out what an allocator writes into its own memory: use --engine inline")
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
-	if name == engineKernel {
+	if name == EngineKernel {
 		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
 		if err != nil {
 			return nil, err // not e: a nil pointer is no nil engine
@@ -147,7 +147,7 @@ func (l *live) attach(name string) (engine, error) {
 		return nil, err
 	}
 	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts,
-		Filter: !l.o.Capture.Everything && typing.Filterable(l.spec) && table})
+		Filter: !l.o.Capture.Everything && typing.Filterable(l.Spec) && table})
 	if err != nil {
 		return nil, err
 	}
@@ -155,22 +155,22 @@ func (l *live) attach(name string) (engine, error) {
 		l.filter = e
 	}
 	l.warnings = e.Warnings
-	l.prog.Warnings = append(l.prog.Warnings, l.warnings()...)
+	l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
 	return e, nil
 }
 
 // wantsStatic says whether stores to static data are wanted.
-func (l *live) wantsStatic() bool {
-	return len(l.plan.Globals) > 0 || l.spec != nil && len(l.spec.Members)+len(l.spec.Reaches) > 0
+func (l *Program) wantsStatic() bool {
+	return len(l.plan.Globals) > 0 || l.Spec != nil && len(l.Spec.Members)+len(l.Spec.Reaches) > 0
 }
 
 // unwinder tells the calls around an allocation; nil: nobody wants to know.
-func (l *live) unwinder() capture.Unwinder {
+func (l *Program) unwinder() capture.Unwinder {
 	if l.o.Capture.Counts {
 		return nil
 	}
 	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
-		im, ok := l.symbols.Image(trace.Addr(pc))
+		im, ok := l.Symbols.Image(trace.Addr(pc))
 		if !ok || im.Obj == nil {
 			return nil, 0, false
 		}
@@ -179,7 +179,7 @@ func (l *live) unwinder() capture.Unwinder {
 }
 
 // logTactics says how the sites are probed.
-func (l *live) logTactics() {
+func (l *Program) logTactics() {
 	for _, t := range l.eng.Stats().Tactics {
 		l.o.Capture.log("%7d sites by %s", t.Sites, t.Name)
 	}
