@@ -22,46 +22,46 @@ import (
 // Analysis follows the events of a run, checks the specification at C-points,
 // and reports. It serves a program that still runs and a recorded trace alike.
 type Analysis struct {
-	o        Options
-	ctx      context.Context // of the whole analysis
-	spec     *check.Spec
-	prog     *trace.Program
-	Hist     *mgpp.History
-	Graph    *graph.Graph
-	Checker  *eval.Checker
-	Schedule *eval.Schedule
-	event    trace.Event // of a call, being taken
-	members  *eval.Members
-	Typing   *typing.Blocks // nil: a core file
-	Symbols  *symbol.Table
-	calls    *calls
-	stores   []trace.StoreSite // of runs
+	Hist         *mgpp.History
+	Graph        *graph.Graph
+	Checker      *eval.Checker
+	Schedule     *eval.Schedule
+	Symbols      *symbol.Table
+	Typing       *typing.Blocks    // nil: Options.Typing
+	Relevance    *typing.Relevance // nil: all stores are recorded
+	Exit         *report.Exit      // how the program ended; nil: not seen yet
+	TrailerAudit *trace.Audit      // what a recording's trailer is to say of the audit
 
-	Relevance *typing.Relevance // nil: all stores are recorded
+	o       Options
+	ctx     context.Context // of the whole analysis
+	spec    *check.Spec
+	prog    *trace.Program
+	event   trace.Event // of a call, being taken
+	members *eval.Members
+	calls   *calls
+	stores  []trace.StoreSite // of runs
 
-	points       []*point
-	around       map[trace.ThreadID]around // what the next write of a thread is part of
-	unsure       []*point                  // at inlined boundaries, see settle
-	known        map[eval.Instance]bool    // with All: reported at an earlier C-point already
-	healthy      mgpp.Timestamp            // the last C-point at which nothing was broken
-	sound        eval.CPoint               // that C-point, if its Kind is set
-	checked      int
-	checkedAt    []mgpp.Timestamp // of the C-points, ascending
-	done         bool             // an inconsistent C-point was found, and All is not set
-	faults       int              // memory faults seen so far
-	Exit         *report.Exit
-	signal       *report.Exit // the last fault or fatal signal
-	died         trace.Addr   // the program's instruction, or call, that faulted; 0: it was another signal
-	audit        *report.Audit
-	TrailerAudit *trace.Audit
-	begins       *begins              // nil: with the program
-	pools        map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
-	doubt        *doubt               // nil: the history begins with the program
-	ceased       string               // why the history ends before the program; "": it does not
-	unended      *unended             // such a call; nil: there was none
-	auditing     *auditor             // between the KindMemory events of a recording
-	forks        int
-	warned       []string
+	points    []*point
+	around    map[trace.ThreadID]around // what the next write of a thread is part of
+	unsure    []*point                  // at inlined boundaries, see settle
+	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
+	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
+	sound     eval.CPoint               // that C-point, if its Kind is set
+	checked   int
+	checkedAt []mgpp.Timestamp // of the C-points, ascending
+	done      bool             // an inconsistent C-point was found, and All is not set
+	faults    int              // memory faults seen so far
+	signal    *report.Exit     // the last fault or fatal signal
+	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
+	audit     *report.Audit
+	begins    *Begin               // nil: with the program
+	pools     map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
+	doubt     *doubt               // nil: the history begins with the program
+	ceased    string               // why the history ends before the program; "": it does not
+	unended   *unended             // a call that seems to have no end; nil: there was none
+	auditing  *auditor             // between the KindMemory events of a recording
+	forks     int
+	warned    []string
 }
 
 // point is a C-point at which something is inconsistent.

@@ -14,17 +14,18 @@ import (
 	"mgtrace/trace"
 )
 
-// begins says where a history begins that is not there from the program's start.
-type begins struct {
+// Begin says where a history begins that is not there from the program's start.
+type Begin struct {
 	Wall  int64 // nanoseconds since recording began; -1: unknown
 	Event uint64
 	Why   string
 	Left  uint64 // blocks that were there and are not known
 }
 
-func BeginOf(ev *trace.Event) *begins { return &begins{ev.Wall, ev.Size, ev.Name, ev.Aux} }
+// BeginOf is what a KindBegin event says.
+func BeginOf(ev *trace.Event) *Begin { return &Begin{ev.Wall, ev.Size, ev.Name, ev.Aux} }
 
-func (b *begins) String() string {
+func (b *Begin) String() string {
 	at := ""
 	if b.Wall >= 0 {
 		at = fmt.Sprintf("%s after the start, ", time.Duration(b.Wall).Round(time.Millisecond))

@@ -24,6 +24,7 @@ type contentPage struct {
 // stay unknown.
 const maxZeroed = 256 << 20
 
+// New knows nothing yet.
 func New() *Memory { return &Memory{pages: map[uint64]*contentPage{}} }
 
 // at returns the page of an address, nil if nothing is known of it and make is false.

@@ -298,6 +298,7 @@ func (f *full) summary() *FlowSummary {
 	return SummariseFlow(f.path, s.Bytes, s.Insts, s.Accesses, s.Blocks, s.Gaps)
 }
 
+// SummariseFlow makes a summary of counts.
 func SummariseFlow(path string, bytes, insts, accesses uint64, blocks int, gaps uint64) *FlowSummary {
 	s := &FlowSummary{File: path, Bytes: bytes, Instructions: insts, Accesses: accesses, Blocks: blocks, Gaps: gaps}
 	if insts > 0 {

@@ -515,6 +515,7 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	return t
 }
 
+// Close takes the engine out, and ends a program that is still under watch.
 func (l *Program) Close() {
 	if l.eng != nil {
 		_ = l.eng.Close()

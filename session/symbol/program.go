@@ -50,6 +50,7 @@ func (p *Program) TypeNames() []string {
 	return names
 }
 
+// LookupFunc implements check.Program.
 func (p *Program) LookupFunc(pattern string) []string {
 	var names []string
 	for _, f := range p.Objs {
@@ -64,6 +65,7 @@ func (p *Program) LookupFunc(pattern string) []string {
 	return slices.Compact(names)
 }
 
+// FuncNames implements check.Program.
 func (p *Program) FuncNames() []string {
 	var names []string
 	for _, f := range p.Objs {
@@ -74,6 +76,7 @@ func (p *Program) FuncNames() []string {
 	return names
 }
 
+// LookupGlobal implements check.Program.
 func (p *Program) LookupGlobal(file, name string) []check.Variable {
 	var out []check.Variable
 	for _, f := range p.Objs {
@@ -99,6 +102,7 @@ func (p *Program) FileOf(g check.Global) string {
 	return ""
 }
 
+// GlobalNames implements check.Program.
 func (p *Program) GlobalNames() []string {
 	var names []string
 	for _, f := range p.Objs {
@@ -109,10 +113,12 @@ func (p *Program) GlobalNames() []string {
 	return names
 }
 
+// Variable is a global variable as a specification knows it.
 func Variable(v objfile.Variable) check.Variable {
 	return check.Variable{Name: v.Name, File: v.File, Type: v.Type, Addr: uint64(v.Loc.Offset), Size: int64(v.Size)}
 }
 
+// HasLine implements check.Program.
 func (p *Program) HasLine(file string, line int) (ok bool, nearest int) {
 	for _, f := range p.Objs {
 		if len(f.LineAddrs(file, line)) > 0 {
@@ -125,6 +131,7 @@ func (p *Program) HasLine(file string, line int) (ok bool, nearest int) {
 	return false, nearest
 }
 
+// Files implements check.Program.
 func (p *Program) Files() []string {
 	var files []string
 	for _, f := range p.Objs {
@@ -136,6 +143,7 @@ func (p *Program) Files() []string {
 // cpointMark is the thesis's own mark, in a comment: ##C-POINT(qdtree).
 var cpointMark = regexp.MustCompile(`##C-POINT(?:\s*\(\s*([^)]*?)\s*\))?`)
 
+// Marks implements check.Program.
 func (p *Program) Marks() []check.Mark {
 	if p.marks != nil {
 		return p.marks

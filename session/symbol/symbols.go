@@ -31,6 +31,7 @@ type Table struct {
 	assigned map[trace.Addr]assigned
 }
 
+// New makes a table of mapped files.
 func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
 	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}}

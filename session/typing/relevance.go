@@ -29,6 +29,7 @@ func Filterable(spec *check.Spec) bool {
 	})
 }
 
+// NewRelevance says what matters to a specification, by the evidence of a typing.
 func NewRelevance(spec *check.Spec, t *Blocks) *Relevance {
 	r := &Relevance{typing: t, sites: map[trace.Addr]bool{}}
 	for _, nt := range spec.Types {

@@ -45,11 +45,12 @@ type sizeSite struct {
 	mixed bool // it allocates other sizes too
 }
 
+// New types blocks for a specification.
 func New(spec *check.Spec, symbols *symbol.Table) *Blocks {
 	return Sharing(evidence.NewFinder(symbols.Sources.Line), spec, symbols)
 }
 
-// Sharing is newTyping for several specifications: a finder caches what it found.
+// Sharing is New for several specifications: a finder caches what it found.
 func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *Blocks {
 	return &Blocks{
 		spec: spec, symbols: symbols,
