@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"mgtrace/session/live"
+	"mgtrace/session/contents"
 	"mgtrace/trace"
 )
 
@@ -84,7 +84,7 @@ func beginLater(t *testing.T, from, to string, after int) (left uint64) {
 		prog.Modules[i].File, prog.Modules[i].Debug = "", ""
 	}
 	w := trace.NewWriter(f, prog)
-	table := live.NewBlockTable(&prog)
+	table := contents.NewBlocks(&prog)
 	var ev trace.Event
 	for i := 0; ; i++ {
 		if i == after {

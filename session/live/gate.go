@@ -17,7 +17,7 @@ type gate struct {
 	Window
 	in       *intake
 	from, to []trace.FuncID
-	table    *blockTable
+	table    *contents.Blocks
 	contents *contents.Memory
 	sites    []trace.StoreSite
 	state    gateState
@@ -49,7 +49,7 @@ func (l *Program) limit() error {
 	if !w.set() {
 		return nil
 	}
-	g := &gate{Window: w, in: (*intake)(l), table: NewBlockTable(&l.Prog), contents: contents.New()}
+	g := &gate{Window: w, in: (*intake)(l), table: contents.NewBlocks(&l.Prog), contents: contents.New()}
 	var err error
 	if g.from, err = l.functions("--from", w.From); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (g *gate) follow(ev *trace.Event) {
 	g.passed++
 	old := uint64(0)
 	if ev.Kind == trace.KindRealloc {
-		old = g.table.blocks[trace.Addr(ev.Aux)].size
+		old = g.table.Size(trace.Addr(ev.Aux))
 	}
 	g.contents.Event(ev, old)
 	g.table.Event(ev)
@@ -169,7 +169,7 @@ func (g *gate) open(wall int64) (err error) {
 		err = g.in.deliver(ev)
 		return err == nil
 	}
-	g.table.eachCall(func(ev *trace.Event) bool {
+	g.table.EachCall(func(ev *trace.Event) bool {
 		if g.ends == nil && ev.Kind == trace.KindCall && is(g.to, ev) {
 			g.ends = &ended{ev.Thread, ev.SP}
 		}
@@ -183,9 +183,9 @@ func (g *gate) open(wall int64) (err error) {
 			return tell(ev)
 		})
 	}
-	for _, a := range g.table.sorted() {
+	for _, a := range g.table.Sorted() {
 		if err == nil {
-			err = g.contents.Images(uint64(a), g.table.blocks[a].size, g.in.deliver)
+			err = g.contents.Images(uint64(a), g.table.Size(a), g.in.deliver)
 		}
 	}
 	if err == nil {

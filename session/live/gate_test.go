@@ -116,7 +116,7 @@ func TestGateTells(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		whole, part := mgpp.New(mgpp.Options{}), mgpp.New(mgpp.Options{})
-		table, bytes := NewBlockTable(&trace.Program{}), contents.New()
+		table, bytes := contents.NewBlocks(&trace.Program{}), contents.New()
 		apply := func(h *mgpp.History, ev *trace.Event) {
 			if _, err := h.Apply(ev); err != nil {
 				t.Fatal(err)
@@ -124,12 +124,12 @@ func TestGateTells(t *testing.T) {
 		}
 		heapEvents(r, 300, func(ev *trace.Event) {
 			apply(whole, ev)
-			bytes.Event(ev, table.blocks[trace.Addr(ev.Aux)].size)
+			bytes.Event(ev, table.Size(trace.Addr(ev.Aux)))
 			table.Event(ev)
 		})
 		table.EachBlock(func(ev *trace.Event) bool { apply(part, ev); return true })
-		for _, a := range table.sorted() {
-			if err := bytes.Images(uint64(a), table.blocks[a].size, func(ev *trace.Event) error { apply(part, ev); return nil }); err != nil {
+		for _, a := range table.Sorted() {
+			if err := bytes.Images(uint64(a), table.Size(a), func(ev *trace.Event) error { apply(part, ev); return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestGateTells(t *testing.T) {
 
 // TestOpenCalls: those that have not returned are told, inlined ones too.
 func TestOpenCalls(t *testing.T) {
-	x := NewBlockTable(&trace.Program{Points: []trace.Point{{Kind: "inline-entry", Func: 3}, {Kind: "inline-exit", Func: 3}}})
+	x := contents.NewBlocks(&trace.Program{Points: []trace.Point{{Kind: "inline-entry", Func: 3}, {Kind: "inline-exit", Func: 3}}})
 	for _, ev := range []trace.Event{
 		{Kind: trace.KindCall, Thread: 2, Aux: 1, SP: 900},
 		{Kind: trace.KindCall, Thread: 1, Aux: 1, SP: 1000, Args: []uint64{7}},
@@ -161,7 +161,7 @@ func TestOpenCalls(t *testing.T) {
 		x.Event(&ev)
 	}
 	var got []string
-	x.eachCall(func(ev *trace.Event) bool {
+	x.EachCall(func(ev *trace.Event) bool {
 		got = append(got, fmt.Sprint(ev.Kind, " ", ev.Thread, ev.Aux, ev.SP, ev.Args, ev.Flags))
 		return true
 	})

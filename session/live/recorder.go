@@ -7,6 +7,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/contents"
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -28,7 +29,7 @@ func (r *recorder) writes() bool { return r.w != nil || r.ring != nil }
 type ring struct {
 	*trace.Ring
 	path  string
-	table *blockTable
+	table *contents.Blocks
 }
 
 // recorder begins the trace file and adds it to the sinks.
@@ -59,9 +60,9 @@ func (r *recorder) begin(path string) error {
 	if err := specfile.MayBeginLate(r.l.Spec); err != nil {
 		return err
 	}
-	r.ring = &ring{path: path, table: NewBlockTable(&r.l.Prog)}
+	r.ring = &ring{path: path, table: contents.NewBlocks(&r.l.Prog)}
 	var err error
-	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.Prog, r.ring.table.snapshot); err != nil {
+	if r.ring.Ring, err = trace.NewRing(path, r.l.o.Last, r.l.Prog, r.ring.table.Snapshot); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	if err = r.attach(); err == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"mgtrace/report"
+	"mgtrace/session/contents"
 	"mgtrace/trace"
 )
 
@@ -91,7 +92,7 @@ func (l *Program) maxKept() uint64 {
 // keepMemory has the recording hold what the live blocks contain when the program
 // is held at its crash or end: an analysis compares it with the history.
 func (l *Program) keepMemory() {
-	live := newBlockSet()
+	live := contents.NewSet()
 	l.sinks = append(l.sinks, live)
 	kept := false
 	l.onStop = func(read func([]byte, trace.Addr) int) {
@@ -101,8 +102,8 @@ func (l *Program) keepMemory() {
 		kept = true
 		left := l.maxKept()
 		buf := make([]byte, trace.MemoryChunk)
-		for _, addr := range live.addrs() {
-			size := live.size(addr)
+		for _, addr := range live.Addrs() {
+			size := live.Size(addr)
 			if size > left {
 				l.warn("memory was not kept for an audit beyond %d MB", l.maxKept()>>20)
 				break

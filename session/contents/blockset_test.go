@@ -1,4 +1,4 @@
-package live
+package contents
 
 import (
 	"maps"
@@ -13,7 +13,7 @@ import (
 // A block set is a map from addresses to sizes.
 func TestBlockSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
-	b, want := newBlockSet(), map[trace.Addr]uint64{}
+	b, want := NewSet(), map[trace.Addr]uint64{}
 	starts := []trace.Addr{0, 0x5555_5555_0000, 0x7fff_bfff_ff00, 0xffff_ffff_ffff_f000}
 	for range 20_000 {
 		at := func() trace.Addr {
@@ -42,11 +42,11 @@ func TestBlockSet(t *testing.T) {
 		if err := b.Event(&ev); err != nil {
 			t.Fatal(err)
 		}
-		if a := at(); b.size(a) != want[a] {
-			t.Fatalf("size at %#x: %d, not %d", a, b.size(a), want[a])
+		if a := at(); b.Size(a) != want[a] {
+			t.Fatalf("size at %#x: %d, not %d", a, b.Size(a), want[a])
 		}
 	}
-	if got := b.addrs(); len(got) == 0 || !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+	if got := b.Addrs(); len(got) == 0 || !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 		t.Errorf("%d blocks: %x\nwant %d", len(got), got, len(want))
 	}
 }

@@ -1,4 +1,4 @@
-package live
+package contents
 
 import (
 	"cmp"
@@ -7,9 +7,9 @@ import (
 	"mgtrace/trace"
 )
 
-// blockTable is what is alive at the present: blocks with how they were made, and
+// Blocks is what is alive at the present: blocks with how they were made, and
 // open calls of watched functions. It is what a history that begins now must be told.
-type blockTable struct {
+type Blocks struct {
 	prog    *trace.Program
 	blocks  map[trace.Addr]block
 	stacks  map[string]*sharedStack
@@ -63,12 +63,13 @@ const (
 	maxTaken = 1 << 12 // that are kept before they are applied; or a quarter of the blocks
 )
 
-func NewBlockTable(p *trace.Program) *blockTable {
-	return &blockTable{prog: p, blocks: map[trace.Addr]block{}, stacks: map[string]*sharedStack{}, threads: map[trace.ThreadID][]openCall{}}
+// NewBlocks knows of no block yet.
+func NewBlocks(p *trace.Program) *Blocks {
+	return &Blocks{prog: p, blocks: map[trace.Addr]block{}, stacks: map[string]*sharedStack{}, threads: map[trace.ThreadID][]openCall{}}
 }
 
 // Event takes the next event of the run.
-func (x *blockTable) Event(ev *trace.Event) {
+func (x *Blocks) Event(ev *trace.Event) {
 	switch ev.Kind {
 	case trace.KindAlloc, trace.KindGlobal:
 		if ev.Addr != 0 {
@@ -87,15 +88,15 @@ func (x *blockTable) Event(ev *trace.Event) {
 
 // take notes that memory has become something else. What that ends is looked for
 // later, for many at once.
-func (x *blockTable) take(ev *trace.Event, unmapped bool) {
+func (x *Blocks) take(ev *trace.Event, unmapped bool) {
 	if len(x.taken) > max(maxTaken, len(x.blocks)/4) {
-		x.sorted()
+		x.Sorted()
 	}
 	x.seq++
 	x.taken = append(x.taken, taken{x.seq, ev.Addr, ev.Addr + trace.Addr(max(ev.Size, 1)), unmapped})
 }
 
-func (x *blockTable) add(ev *trace.Event) {
+func (x *Blocks) add(ev *trace.Event) {
 	x.drop(ev.Addr)
 	if ev.Kind != trace.KindGlobal {
 		x.take(ev, false)
@@ -112,7 +113,7 @@ func (x *blockTable) add(ev *trace.Event) {
 }
 
 // resize follows a realloc: in place the block stays what it was.
-func (x *blockTable) resize(ev *trace.Event) {
+func (x *Blocks) resize(ev *trace.Event) {
 	if b, ok := x.blocks[ev.Addr]; ok && uint64(ev.Addr) == ev.Aux {
 		x.take(ev, false)
 		b.size, b.seq = ev.Size, x.seq
@@ -125,7 +126,7 @@ func (x *blockTable) resize(ev *trace.Event) {
 	}
 }
 
-func (x *blockTable) drop(a trace.Addr) {
+func (x *Blocks) drop(a trace.Addr) {
 	b, ok := x.blocks[a]
 	if !ok {
 		return
@@ -138,7 +139,7 @@ func (x *blockTable) drop(a trace.Addr) {
 	}
 }
 
-func (x *blockTable) share(addrs []trace.Addr) *sharedStack {
+func (x *Blocks) share(addrs []trace.Addr) *sharedStack {
 	if len(addrs) == 0 {
 		return nil
 	}
@@ -158,7 +159,7 @@ func (x *blockTable) share(addrs []trace.Addr) *sharedStack {
 }
 
 // call follows the calls of watched functions.
-func (x *blockTable) call(ev *trace.Event) {
+func (x *Blocks) call(ev *trace.Event) {
 	open := x.threads[ev.Thread]
 	switch ev.Kind {
 	case trace.KindThreadExit:
@@ -191,7 +192,7 @@ func (x *blockTable) call(ev *trace.Event) {
 }
 
 // left drops the innermost inlined instance of a function in a frame.
-func (x *blockTable) left(open []openCall, fn trace.FuncID, sp trace.Addr) []openCall {
+func (x *Blocks) left(open []openCall, fn trace.FuncID, sp trace.Addr) []openCall {
 	for i := len(open) - 1; i >= 0; i-- {
 		if c := &open[i]; c.kind == trace.KindLine && c.sp == sp && x.prog.Points[c.aux-1].Func == fn {
 			return slices.Delete(open, i, i+1)
@@ -200,8 +201,11 @@ func (x *blockTable) left(open []openCall, fn trace.FuncID, sp trace.Addr) []ope
 	return open
 }
 
-// sorted lists the live blocks by address.
-func (x *blockTable) sorted() []trace.Addr {
+// Size is that of the block that begins at an address, bytes; 0: none does.
+func (x *Blocks) Size(a trace.Addr) uint64 { return x.blocks[a].size }
+
+// Sorted lists the live blocks by address.
+func (x *Blocks) Sorted() []trace.Addr {
 	list := make([]trace.Addr, 0, len(x.blocks))
 	for a := range x.blocks {
 		list = append(list, a)
@@ -216,7 +220,7 @@ func (x *blockTable) sorted() []trace.Addr {
 
 // end drops the blocks in a range that is taken. list has all blocks by address,
 // and some that were dropped.
-func (x *blockTable) end(u *taken, list []trace.Addr) {
+func (x *Blocks) end(u *taken, list []trace.Addr) {
 	first, _ := slices.BinarySearch(list, u.lo)
 	for i := first; i < len(list) && list[i] < u.hi; i++ {
 		b, ok := x.blocks[list[i]]
@@ -243,8 +247,8 @@ func (x *blockTable) end(u *taken, list []trace.Addr) {
 
 // EachBlock gives the blocks as events until f says that it is enough, and returns
 // how many it has not given.
-func (x *blockTable) EachBlock(f func(*trace.Event) bool) (left uint64) {
-	list := x.sorted()
+func (x *Blocks) EachBlock(f func(*trace.Event) bool) (left uint64) {
+	list := x.Sorted()
 	for i, a := range list {
 		b := x.blocks[a]
 		ev := trace.Event{Kind: b.kind, Flags: trace.FlagBefore, Thread: b.thread, Wall: b.wall, PC: b.pc, Addr: a, Size: b.size, Aux: b.aux, Name: b.name}
@@ -258,8 +262,8 @@ func (x *blockTable) EachBlock(f func(*trace.Event) bool) (left uint64) {
 	return 0
 }
 
-// eachCall gives the open calls as events, of each thread the outermost first.
-func (x *blockTable) eachCall(f func(*trace.Event) bool) {
+// EachCall gives the open calls as events, of each thread the outermost first.
+func (x *Blocks) EachCall(f func(*trace.Event) bool) {
 	var threads []trace.ThreadID
 	for t := range x.threads {
 		threads = append(threads, t)
@@ -274,8 +278,8 @@ func (x *blockTable) eachCall(f func(*trace.Event) bool) {
 	}
 }
 
-// snapshot implements trace.Snapshot. The calls come first: there are few.
-func (x *blockTable) snapshot(emit func(*trace.Event) bool) (left uint64) {
-	x.eachCall(emit)
+// Snapshot implements trace.Snapshot. The calls come first: there are few.
+func (x *Blocks) Snapshot(emit func(*trace.Event) bool) (left uint64) {
+	x.EachCall(emit)
 	return x.EachBlock(emit)
 }

@@ -1,4 +1,4 @@
-package live
+package contents
 
 import (
 	"maps"
@@ -8,10 +8,10 @@ import (
 	"mgtrace/trace"
 )
 
-// blockSet is the live blocks of a recording. Programs allocate and free millions of
+// Set is the live blocks of a recording. Programs allocate and free millions of
 // them, mostly near to each other: a table by address costs less than a map, and
 // about as many bytes a block.
-type blockSet struct {
+type Set struct {
 	areas map[trace.Addr]*area // by address >> areaBits
 	near  *area                // the one that was looked at last
 	at    trace.Addr           // its place in areas
@@ -29,13 +29,14 @@ const (
 	granuleBits = 4
 )
 
-func newBlockSet() *blockSet {
-	return &blockSet{areas: map[trace.Addr]*area{}, odd: map[trace.Addr]uint64{}}
+// NewSet is empty.
+func NewSet() *Set {
+	return &Set{areas: map[trace.Addr]*area{}, odd: map[trace.Addr]uint64{}}
 }
 
 // place returns where the size of a block at addr is, nil if nowhere; with create
 // it is made.
-func (b *blockSet) place(addr trace.Addr, create bool) *uint32 {
+func (b *Set) place(addr trace.Addr, create bool) *uint32 {
 	if at := addr >> areaBits; b.near == nil || at != b.at {
 		a := b.areas[at]
 		if a == nil {
@@ -57,7 +58,7 @@ func (b *blockSet) place(addr trace.Addr, create bool) *uint32 {
 	return &(*piece)[addr>>granuleBits%trace.Addr(len(*piece))]
 }
 
-func (b *blockSet) add(addr trace.Addr, size uint64) {
+func (b *Set) add(addr trace.Addr, size uint64) {
 	if addr%(1<<granuleBits) != 0 || size >= math.MaxUint32 {
 		b.remove(addr)
 		b.odd[addr] = size
@@ -69,7 +70,7 @@ func (b *blockSet) add(addr trace.Addr, size uint64) {
 	}
 }
 
-func (b *blockSet) remove(addr trace.Addr) {
+func (b *Set) remove(addr trace.Addr) {
 	if addr%(1<<granuleBits) == 0 {
 		if p := b.place(addr, false); p != nil {
 			*p = 0
@@ -80,8 +81,8 @@ func (b *blockSet) remove(addr trace.Addr) {
 	}
 }
 
-// size returns the size of the block at addr, 0 if there is none.
-func (b *blockSet) size(addr trace.Addr) uint64 {
+// Size returns the size of the block at addr, 0 if there is none.
+func (b *Set) Size(addr trace.Addr) uint64 {
 	if addr%(1<<granuleBits) == 0 {
 		if p := b.place(addr, false); p != nil && *p != 0 {
 			return uint64(*p - 1)
@@ -90,8 +91,8 @@ func (b *blockSet) size(addr trace.Addr) uint64 {
 	return b.odd[addr]
 }
 
-// addrs returns where blocks begin, in order.
-func (b *blockSet) addrs() []trace.Addr {
+// Addrs returns where blocks begin, in order.
+func (b *Set) Addrs() []trace.Addr {
 	var list []trace.Addr
 	for at, a := range b.areas {
 		for i, piece := range a {
@@ -111,7 +112,7 @@ func (b *blockSet) addrs() []trace.Addr {
 }
 
 // Event implements capture.Sink.
-func (b *blockSet) Event(ev *trace.Event) error {
+func (b *Set) Event(ev *trace.Event) error {
 	switch ev.Kind {
 	case trace.KindAlloc, trace.KindGlobal:
 		b.add(ev.Addr, ev.Size)
@@ -125,7 +126,7 @@ func (b *blockSet) Event(ev *trace.Event) error {
 }
 
 // Sites implements capture.Sink.
-func (b *blockSet) Sites([]trace.StoreSite) error { return nil }
+func (b *Set) Sites([]trace.StoreSite) error { return nil }
 
 // Stores implements capture.Sink.
-func (b *blockSet) Stores(*trace.Stores) error { return nil }
+func (b *Set) Stores(*trace.Stores) error { return nil }
