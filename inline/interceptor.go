@@ -25,9 +25,6 @@ type interceptor Engine
 
 func (i *interceptor) engine() *Engine { return (*Engine)(i) }
 
-// faults are the signals that an instruction raises.
-const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
-
 // OnSignal implements target.Interceptor: the engine's own faults are dealt with;
 // any other signal finds the thread at a place of the program.
 func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info target.Siginfo) (deliver bool) {
@@ -37,7 +34,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 	if s == nil || err != nil {
 		return true
 	}
-	synchronous := faults>>(sig-1)&1 != 0 && info.Code > 0
+	synchronous := info.Synchronous()
 	if synchronous {
 		if e.fault(th, s, &regs, sig, info) {
 			return false

@@ -158,7 +158,7 @@ func (d *detour) run(request int, limit time.Duration) error {
 			return err
 		}
 		switch {
-		case info.Code <= 0 || !isFault(info.Signal) && info.Signal != int(unix.SIGSYS):
+		case !info.Synchronous():
 			d.kept = append(d.kept, info) // somebody sent it
 		case info.Signal == int(unix.SIGTRAP):
 			return nil

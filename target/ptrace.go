@@ -67,6 +67,12 @@ type Siginfo struct {
 	raw    [128]byte
 }
 
+// Synchronous: the instruction that the thread is at raised the signal, and nobody sent
+// it (SIGSYS: a seccomp filter did).
+func (i *Siginfo) Synchronous() bool {
+	return i.Code > 0 && (isFault(i.Signal) || i.Signal == int(unix.SIGSYS))
+}
+
 // decodeSiginfo reads the kernel's form (include/uapi/asm-generic/siginfo.h).
 func decodeSiginfo(raw [128]byte) Siginfo {
 	le := binary.LittleEndian

@@ -137,11 +137,7 @@ func (t *tracer) onFatal(th *thread, signal int, info Siginfo) {
 }
 
 func isFault(signal int) bool {
-	switch unix.Signal(signal) {
-	case unix.SIGSEGV, unix.SIGBUS, unix.SIGILL, unix.SIGFPE, unix.SIGTRAP:
-		return true
-	}
-	return false
+	return signal > 0 && faultSignals>>(signal-1)&1 != 0
 }
 
 func isStopSignal(signal int) bool {

@@ -24,9 +24,6 @@ type interceptor Engine
 
 func (i *interceptor) engine() *Engine { return (*Engine)(i) }
 
-// faults are the signals that an instruction raises.
-const faults = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGTRAP-1) | 1<<(unix.SIGSYS-1)
-
 const siKernel = 0x80 // si_code of an int3
 
 // OnSignal implements target.Interceptor: the engine's own stops are dealt with; any
@@ -45,7 +42,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		return false
 	}
 	inside := e.region(regs.RIP) != nil
-	synchronous := faults>>(sig-1)&1 != 0 && info.Code > 0
+	synchronous := info.Synchronous()
 	if !inside && (sig == unix.SIGTRAP && synchronous || sig == unix.SIGSEGV && synchronous && info.Addr == regs.RIP) &&
 		e.space.execFrom(regs.RIP, 1) > 0 {
 		// The first instruction of a handler, or code that was reached in a way
