@@ -113,10 +113,11 @@ func (f *Finder) examine(fr Frame) *site {
 	w.run()
 	s := &site{returned: w.returned, returnOffset: w.returnOffset}
 	found := w.findings
-	if name, t := allocatorType(fr.File, fr.Addr-1); t != nil {
-		found = append(found, finding{t: t, why: "allocated by " + name})
-	}
 	code, agreed := combine(found)
+	if name, t := allocatorType(fr.File, fr.Addr-1); t != nil && !(agreed && folded(code, t)) {
+		found = append(found, finding{t: t, why: "allocated by " + name})
+		code, agreed = combine(found)
+	}
 	text, textWhy, clear := f.fromSource(fr, w.callee)
 	switch {
 	case !agreed:
@@ -141,6 +142,15 @@ func (f *Finder) examine(fr Frame) *site {
 	}
 	s.evidence = Evidence{Type: code.t, Offset: code.offset, Why: code.why, Array: w.many(code.t, code.offset)}
 	return s
+}
+
+// folded reports whether the allocator of a type may stand for that of what was found.
+// Optimising compilers make functions that are alike one (-fipa-icf): to allocate elements
+// of one size is the same code, and has the name of one of the types. What is done with
+// the pointer tells then.
+func folded(code finding, allocator *types.Type) bool {
+	return code.t != nil && code.offset == 0 && !isByte(code.t) && code.t.Size == allocator.Size &&
+		!same(code.t, allocator) && container(code.t, allocator) == nil
 }
 
 // finding is one thing that tells a type.
