@@ -17,7 +17,7 @@ func (t *Type) Smart() (f Scalar, ok bool) {
 		return begin, true
 	}
 	to := t.arrow(0)
-	if to == nil && !strings.HasPrefix(t.Name, "std::weak_ptr<") {
+	if to == nil && !t.IsWeak() {
 		return f, false
 	}
 	w := flattener{limit: maxSmart / 8, verbatim: true}
@@ -36,6 +36,10 @@ func (t *Type) Smart() (f Scalar, ok bool) {
 	f.Path = ""
 	return f, ok
 }
+
+// IsWeak reports whether t is a std::weak_ptr, which leads to an object as long as that
+// lives, and to none afterwards.
+func (t *Type) IsWeak() bool { return t.Kind == Struct && strings.HasPrefix(t.Name, "std::weak_ptr<") }
 
 // maxSmart is the size in bytes of the largest smart pointers: a pointer, a
 // counter's, a deleter's.

@@ -110,6 +110,9 @@ func (p *fakeProgram) HasLine(file string, line int) (bool, int) {
 			if line > 1 && line <= n {
 				return true, line
 			}
+			if line > n {
+				n = 0
+			}
 			return false, n
 		}
 	}

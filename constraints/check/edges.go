@@ -69,7 +69,7 @@ func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) 
 	if d.List == nil {
 		for _, cell := range cells {
 			if c.canBeEdge(cell) {
-				t.Edges = append(t.Edges, cell)
+				t.Edges = append(t.Edges, c.withPart(cell))
 			}
 		}
 		t.Default = len(t.Edges)
@@ -82,7 +82,7 @@ func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) 
 	for _, first := range [2]bool{true, false} {
 		for i, cell := range cells {
 			if chosen[i] == first && (first || c.canBeEdge(cell)) {
-				t.Edges = append(t.Edges, cell)
+				t.Edges = append(t.Edges, c.withPart(cell))
 			}
 		}
 		if first {
@@ -151,6 +151,7 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 				cell.Offset += m.Offset
 				if isSmart && cell.Offset == smart.Offset {
 					cell.Name = "" // its own name is that of the whole
+					cell.Weak = t.IsWeak()
 				}
 				if isOptional {
 					cell.holds(flag, 1)
@@ -194,7 +195,9 @@ func arrayCells(t *types.Type, depth int) []EdgeCell {
 			continue
 		}
 		for i := int64(0); i < cell.Count && len(out) <= maxCells; i++ {
-			out = append(out, EdgeCell{Name: cell.Name, Offset: cell.Offset + i*cell.Stride, Count: t.Count, Stride: t.Elem.Size, Elem: cell.Elem, Fills: cell.Fills, Holds: cell.Holds, Inline: cell.Inline})
+			one := cell
+			one.Offset, one.Count, one.Stride = cell.Offset+i*cell.Stride, t.Count, t.Elem.Size
+			out = append(out, one)
 		}
 	}
 	return out
@@ -238,6 +241,12 @@ func (c *checker) canBeEdge(cell EdgeCell) bool {
 		}
 	}
 	return false
+}
+
+// withPart says of a cell whether what it points to is a node, or part of one.
+func (c *checker) withPart(cell EdgeCell) EdgeCell {
+	cell.Part = cell.Elem != nil && c.nodeOf(cell.Elem, nil) == nil
+	return cell
 }
 
 // isBase reports whether a class derives from the type.

@@ -62,6 +62,11 @@ type EdgeCell struct {
 	// Inline: a pointer into the Inline bytes from the cell on is no edge but leads to what
 	// lies beside it: a short std::string. 0: there is no such thing.
 	Inline int64
+	// Weak: a pointer to what lives no more is expired and reads as NULL (std::weak_ptr).
+	Weak bool
+	// Part: what it points to is a member or base of declared types, and may be one of
+	// others: it may lead to any live block, as a pointer to void may.
+	Part bool
 }
 
 // Holds says that an unsigned number of Size bytes, Off bytes behind a cell, is Value.
@@ -184,6 +189,7 @@ type (
 		Type               *types.Type
 		BitOffset, BitSize int
 		Mask               uint64 // tagged pointers: bits cleared
+		Weak               bool   // as EdgeCell.Weak
 		To                 *NodeType
 	}
 	// FieldN is X[e] with an e that is not constant: the e-th scalar from 1, of

@@ -248,6 +248,10 @@ func (c *checker) hasLine(file string, line int, pos syntax.Pos) bool {
 		for _, f := range c.prog.Files() {
 			names = addOnce(names, baseName(f))
 		}
+		if slices.Contains(names, file) {
+			c.errorf(pos, "there is no code at %s:%d or below", file, line)
+			return false
+		}
 		c.errorf(pos, "the program has no source file `%s`%s", file, didYouMeanOrList(file, names))
 	}
 	return false

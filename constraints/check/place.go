@@ -399,6 +399,7 @@ func (s *scope) load(o operand, src string) operand {
 	}
 	cell, owner := s.cellAt(o.place)
 	ld := &Load{Src: src, Place: *o.place, Type: o.typ, BitOffset: o.bit, BitSize: o.bits}
+	ld.Weak = o.smart != nil && o.smart.typ.IsWeak()
 	o.kind = kindNumber
 	if o.typ.Kind == types.Pointer {
 		o.kind = kindRef

@@ -143,6 +143,8 @@ func (e *env) reference(v value) string {
 		return s
 	case v.tgt == mgpp.Dangling:
 		return fmt.Sprintf("dangling 0x%x (%s)", v.bits, e.formerly(v))
+	case e.ended(v) != 0:
+		return fmt.Sprintf("dangling 0x%x (%s is destroyed)", v.bits, e.g.Name(e.ended(v)))
 	case v.tgt == mgpp.Points:
 		return fmt.Sprintf("0x%x (no node)", v.bits)
 	}
@@ -307,30 +309,14 @@ func joinArgs(args []Arg) string {
 
 // danglingReason names the first dangling cell of o.
 func (e *env) danglingReason(o graph.ObjID) string {
-	typ := e.g.Object(o).Type
-	for i := range typ.Edges {
-		c := &typ.Edges[i]
-		if !counts(typ, i, nil) {
-			continue
+	reason := "a pointer dangles"
+	e.eachDangling(o, func(c *check.EdgeCell, k int64, p value) bool {
+		name := c.Name
+		if c.Count != 1 {
+			name = fmt.Sprintf("%s[%d]", name, k)
 		}
-		for k, end := int64(0), graph.Elems(c, e.g.Size(o, e.t)); k < end; k++ {
-			if e.applies(o, c, k) != yes {
-				continue
-			}
-			tgt := e.v.Target(e.g.CellAddr(o, c, k), c.Mask)
-			if tgt.State == mgpp.Unwritten {
-				continue
-			}
-			p := e.pointer(tgt, nil, c.Elem)
-			if p.isNull() || p.obj != 0 || c.Elem == nil && p.tgt == mgpp.Points {
-				continue
-			}
-			name := c.Name
-			if c.Count != 1 {
-				name = fmt.Sprintf("%s[%d]", name, k)
-			}
-			return fmt.Sprintf("%s.%s is %s", e.g.Name(o), name, e.reference(p))
-		}
-	}
-	return "a pointer dangles"
+		reason = fmt.Sprintf("%s.%s is %s", e.g.Name(o), name, e.reference(p))
+		return false
+	})
+	return reason
 }

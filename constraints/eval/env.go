@@ -274,7 +274,7 @@ func (e *env) objectOf(p value, want *check.NodeType, at check.Expr) (graph.ObjI
 }
 
 // loadPointer reads the pointer cell at addr.
-func (e *env) loadPointer(addr trace.Addr, mask uint64, to *check.NodeType, elem *types.Type, at check.Expr) value {
+func (e *env) loadPointer(addr trace.Addr, mask uint64, weak bool, to *check.NodeType, elem *types.Type, at check.Expr) value {
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
 	}
@@ -290,7 +290,27 @@ func (e *env) loadPointer(addr trace.Addr, mask uint64, to *check.NodeType, elem
 	if e.rec != nil {
 		e.recordTarget(p)
 	}
+	if weak && e.expired(p) {
+		return null
+	}
 	return p
+}
+
+// expired reports whether a weak pointer leads to what lives no more.
+func (e *env) expired(p value) bool {
+	return p.kind == pointer && p.obj == 0 && (p.tgt == mgpp.Dangling || e.ended(p) != 0)
+}
+
+// ended returns the object of a block to which a pointer leads, if that has ended and the
+// block lives on; 0 otherwise.
+func (e *env) ended(p value) graph.ObjID {
+	if p.tgt != mgpp.Points || p.obj != 0 {
+		return 0
+	}
+	if o := e.g.FormerAt(p.node, p.bits); o != 0 && e.g.Object(o).Birth <= e.t {
+		return o
+	}
+	return 0
 }
 
 // pointer makes a value of what a cell leads to.

@@ -80,7 +80,7 @@ func (e *env) load(x *check.Load) value {
 	}
 	var v value
 	if isPointer(x) {
-		v = e.loadPointer(l.addr, x.Mask, x.To, elemOf(x.Type), x)
+		v = e.loadPointer(l.addr, x.Mask, x.Weak, x.To, elemOf(x.Type), x)
 	} else {
 		v = e.scalar(l.addr, x.Type, x.BitOffset, x.BitSize, x)
 	}
@@ -129,7 +129,7 @@ func (e *env) fieldN(x *check.FieldN) value {
 	}
 	var v value
 	if s.Type.Kind == types.Pointer && !s.VTable {
-		v = e.loadPointer(addr, e.maskAt(x.Of, off+s.Offset), x.Of, s.Type.Elem, x)
+		v = e.loadPointer(addr, e.maskAt(x.Of, off+s.Offset), false, x.Of, s.Type.Elem, x)
 	} else {
 		v = e.scalar(addr, s.Type, s.BitOffset, s.BitSize, x)
 	}
@@ -374,11 +374,20 @@ func (e *env) exists(x *check.Builtin) value {
 // dangling counts the edge cells of o that hold something else than an edge or
 // NULL. A pointer to void may lead to any live block.
 func (e *env) dangling(o graph.ObjID) int64 {
+	n := int64(0)
+	e.eachDangling(o, func(*check.EdgeCell, int64, value) bool {
+		n++
+		return true
+	})
+	return n
+}
+
+// eachDangling calls f for these cells, until it returns false.
+func (e *env) eachDangling(o graph.ObjID, f func(c *check.EdgeCell, elem int64, p value) bool) {
 	typ := e.g.Object(o).Type
 	if typ == nil {
-		return 0
+		return
 	}
-	n := int64(0)
 	for i := range typ.Edges {
 		c := &typ.Edges[i]
 		if !graph.Counts(typ, c, nil) {
@@ -399,10 +408,20 @@ func (e *env) dangling(o graph.ObjID) int64 {
 			if e.rec != nil {
 				e.recordTarget(p)
 			}
-			if !p.isNull() && p.obj == 0 && !(c.Elem == nil && p.tgt == mgpp.Points) {
-				n++
+			if e.strays(c, p) && !f(c, k, p) {
+				return
 			}
 		}
 	}
-	return n
+}
+
+// strays reports whether a cell's pointer leads to nothing that it may lead to.
+func (e *env) strays(c *check.EdgeCell, p value) bool {
+	switch {
+	case p.isNull() || p.obj != 0 || c.Weak && e.expired(p):
+		return false
+	case c.Elem == nil || c.Part:
+		return p.tgt != mgpp.Points || e.ended(p) != 0
+	}
+	return true
 }

@@ -85,6 +85,8 @@ func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
 	b := &g.objs[o]
 	end, hi := b.Addr+trace.Addr(b.Size), op.Addr+trace.Addr(op.Size)
 	switch {
+	case b.Death == 0 && b.counts(op.Addr, hi):
+		return false
 	case b.Death != 0 || hi <= b.Addr || op.Addr >= end:
 		g.pending.Untyped = true
 	case op.Addr < b.Addr || hi > end:

@@ -35,6 +35,15 @@ type Typing interface {
 	TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string)
 }
 
+// Counting is a Typing that knows blocks whose object ends before they do, when the count
+// of its owners is 0: those of std::make_shared, which a std::weak_ptr keeps.
+type Counting interface {
+	Typing
+	// Owners returns where in a block, to which TypeOf gave a type, a count of 4 bytes
+	// lies; 0: nowhere.
+	Owners(n mgpp.Node) (offset int64)
+}
+
 // History is what the graph asks of the history; *mgpp.History is one.
 type History interface {
 	// Now is the time of the newest operation, 0 if there is none.

@@ -134,6 +134,11 @@ func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
 		g.turnedBy(t, c)
+		for _, o := range g.of(op.Node) {
+			if g.objs[o].Death == t {
+				g.turned(o, t, c)
+			}
+		}
 	case mgpp.OpBirth:
 		g.lived(op.Node, t, c)
 	case mgpp.OpDeath:

@@ -54,6 +54,7 @@ type population struct {
 type object struct {
 	Object
 	lay     *layout
+	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
 	slots   []slot
 	pos     int32 // in its population's live
 	in      []inRef
@@ -244,8 +245,46 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		carried = carried || n.Before
 		o.Addr, o.Size = n.Start+trace.Addr(off), n.Size-uint64(off)
 	}
-	g.add(o, lay, carried)
+	g.count(g.add(o, lay, carried), n)
 	g.embedded(o, carried)
+}
+
+// count has the object of a block end when the count of its owners is 0, if there is one.
+func (g *Graph) count(o ObjID, n mgpp.Node) {
+	c, ok := g.typing.(Counting)
+	if !ok || n.Global != 0 {
+		return
+	}
+	if off := c.Owners(n); off > 0 && uint64(off)+ownersSize <= n.Size {
+		b := &g.objs[o]
+		b.owners = n.Start + trace.Addr(off)
+		if !g.members.any() {
+			g.places.put(o, b.owners, b.owners+ownersSize, g.lives)
+		}
+	}
+}
+
+// ownersSize is that of a count of owners, in bytes.
+const ownersSize = 4
+
+// counts reports whether a write of [lo, hi) changes the number of b's owners.
+func (b *object) counts(lo, hi trace.Addr) bool {
+	return b.owners != 0 && lo < b.owners+ownersSize && hi > b.owners
+}
+
+// disowned ends the objects of a block whose count of owners a write made 0.
+func (g *Graph) disowned(op *mgpp.Op, t mgpp.Timestamp) {
+	for _, o := range g.of(op.Node) {
+		b := &g.objs[o]
+		if b.Death != 0 || !b.counts(op.Addr, op.Addr+trace.Addr(op.Size)) {
+			continue
+		}
+		var data [ownersSize]byte
+		var written [ownersSize]bool
+		if g.at(t).Read(b.owners, &mgpp.Bytes{Data: data[:], Written: written[:]}) && data == [ownersSize]byte{} && !slices.Contains(written[:], false) {
+			g.end(o, t)
+		}
+	}
 }
 
 // typeOfGlobal finds the declared type of a global, if any.
@@ -444,6 +483,7 @@ func (g *Graph) written(op *mgpp.Op, t mgpp.Timestamp) {
 	g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
 		g.refresh(o, lo, hi, t)
 	})
+	g.disowned(op, t)
 }
 
 // overlapping calls f for each object alive at t that [lo, hi) touches, with

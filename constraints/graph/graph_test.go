@@ -31,6 +31,14 @@ func (y typing) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	return nil, 0, ""
 }
 
+// Owners: the second half of that header counts them.
+func (y typing) Owners(n mgpp.Node) int64 {
+	if strings.HasSuffix(n.Alloc, "@8") {
+		return 4
+	}
+	return 0
+}
+
 func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
 	t.Helper()
 	tree, errs := syntax.Parse("test.cons", text)
@@ -120,6 +128,42 @@ func TestObjectsAndEdges(t *testing.T) {
 	}
 	if t1, want := g.InChange(2, h.Now()), freed; t1 != want {
 		t.Errorf("in-edges of node#2 changed at %d, want %d", t1, want)
+	}
+}
+
+// An object with a count of its owners ends when that is 0, before its block does: it has
+// no edges then, and is dead once.
+func TestOwners(t *testing.T) {
+	const two, one = 2 << 32, 1 << 32
+	h, g := setup(t, nodes)
+	alloc(t, h, "node", 0x1000, 24)
+	alloc(t, h, "node@8", 0x2000, 32)
+	put(t, h, 0x2000, two)
+	put(t, h, 0x2010, 0x1000)
+	put(t, h, 0x1008, 0x2008)
+	put(t, h, 0x2000, one)
+	owned := h.Now()
+	g.Advance()
+	g.Follow()
+	put(t, h, 0x2000, 0)
+	disowned := h.Now()
+	g.Advance()
+	var c graph.Changes
+	c.Reset()
+	g.Between(owned, disowned, &c)
+	put(t, h, 0x2010, 0) // its destructor
+	apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x2000})
+	g.Advance()
+	expect(t, g, h.At(owned), "node#1.child[0] -> node#2", "node#2.child[0] -> node#1")
+	expect(t, g, h.At(disowned))
+	if o := g.Object(2); o.Death != disowned || g.Alive(2, disowned) || !g.Alive(2, owned) {
+		t.Errorf("it died at %d, want %d", o.Death, disowned)
+	}
+	if d := c.Find(2); d == nil || !d.Life {
+		t.Error("nobody is told that it died")
+	}
+	if d := c.Find(1); d == nil || d.Mask == 0 || !d.In {
+		t.Errorf("what it had edges with: %+v", d)
 	}
 }
 

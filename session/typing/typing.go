@@ -34,6 +34,7 @@ type Blocks struct {
 type Verdict struct {
 	Type   *check.NodeType
 	Offset int64
+	owners int64 // graph.Counting
 	Why    string
 	sized  bool // nothing told: size decides
 }
@@ -94,14 +95,36 @@ func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
 	if s, ok := t.ByEvidence(e); ok {
 		return s
 	}
-	nt, off := t.held(e.Type)
-	if nt == nil && !e.Array {
-		nt, off = t.derived(e.Type)
+	if nt, off := t.held(e.Type); nt != nil {
+		return Verdict{Type: nt, Offset: e.Offset + off, owners: owners(e.Type), Why: e.Why}
 	}
-	if nt != nil {
-		return Verdict{Type: nt, Offset: e.Offset + off, Why: e.Why}
+	if !e.Array {
+		if nt, off := t.derived(e.Type); nt != nil {
+			return Verdict{Type: nt, Offset: e.Offset + off, Why: e.Why}
+		}
 	}
 	return Verdict{Why: e.Why}
+}
+
+// Owners implements graph.Counting.
+func (t *Blocks) Owners(n mgpp.Node) (offset int64) {
+	if len(n.Stack) == 0 {
+		return 0
+	}
+	return t.stacks[&n.Stack[0]].owners
+}
+
+// owners returns where in a block of std::make_shared the number of those lies that own its
+// object; 0 for other types.
+func owners(block *types.Type) int64 {
+	if !strings.HasPrefix(block.Name, countedBlock) {
+		return 0
+	}
+	m, offset, ok := block.Member("_M_use_count")
+	if !ok || m.Type == nil || m.Type.Size != 4 {
+		return 0
+	}
+	return offset
 }
 
 // declared returns the type of nodes that a structure is of, nil if it is of none.
@@ -127,9 +150,12 @@ func (t *Blocks) derived(class *types.Type) (nt *check.NodeType, offset int64) {
 	return nt, offset
 }
 
+// countedBlock begins the names of what std::make_shared allocates.
+const countedBlock = "std::_Sp_counted_ptr_inplace<"
+
 // holders begin the names of what libstdc++ allocates one by one, with an object of the
 // user's inside.
-var holders = [...]string{"std::_Sp_counted_ptr_inplace<", "std::_List_node<", "std::_Fwd_list_node<", "std::_Rb_tree_node<", "std::__detail::_Hash_node<"}
+var holders = [...]string{countedBlock, "std::_List_node<", "std::_Fwd_list_node<", "std::_Rb_tree_node<", "std::__detail::_Hash_node<"}
 
 // held finds the node in a block of the C++ library's, if it holds just one: of
 // std::make_shared, or of a container that has its elements in blocks of their own.
