@@ -21,13 +21,13 @@ func (c *counter) Eval(i eval.Instance, v mgpp.View) eval.Result {
 	return c.Checker.Eval(i, v)
 }
 
-func (c *counter) All(v mgpp.View) []eval.Inconsistency {
+func (c *counter) Broken(v mgpp.View) []eval.Instance {
 	if graph.Changed(v) == nil {
 		c.wholes++
 	} else {
 		c.trials++
 	}
-	return c.Checker.All(v)
+	return c.Checker.Broken(v)
 }
 
 // TestCost: the search costs what the operations that can matter cost, not what

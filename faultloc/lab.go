@@ -42,8 +42,8 @@ func newLab(in Input) *lab {
 	for i, inc := range in.Found {
 		l.index[inc.Instance] = i
 	}
-	for _, inc := range in.Model.All(l.view) {
-		l.known[inc.Instance] = true
+	for _, inst := range in.Model.Broken(l.view) {
+		l.known[inst] = true
 	}
 	l.start = l.searched()
 	return l
@@ -76,18 +76,18 @@ func (l *lab) try(hypo mgpp.View) outcome {
 	for i := range o.cured {
 		o.cured[i] = true
 	}
-	all := l.in.Model.All(hypo)
+	all := l.in.Model.Broken(hypo)
 	if l.in.stopped() {
 		return outcome{cured: make([]bool, len(l.in.Found)), created: len(l.known) + 1} // it proves nothing
 	}
 	l.listed += len(all) + 1
-	for _, inc := range all {
-		if i, ok := l.index[inc.Instance]; ok {
+	for _, inst := range all {
+		if i, ok := l.index[inst]; ok {
 			if o.cured[i] {
 				o.cured[i] = false
 				o.n--
 			}
-		} else if !l.known[inc.Instance] {
+		} else if !l.known[inst] {
 			o.created++
 		}
 	}

@@ -37,6 +37,7 @@ const (
 	maxAfter   = 256     // and at most
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
+	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
 	maxSteps   = 64      // changes of one of them that are looked through
 	// maxDatedDeps bounds what these may depend on, in total.
 	maxDatedDeps = 1 << 13
@@ -92,17 +93,18 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
 	whole, broken := len(list)-1, len(list)
-	for step := 1; whole >= 0 && m.at(list[whole]) > 0 && !m.in.stopped(); step *= 2 {
+	m.easy = m.cheapest()
+	for step := 1; whole >= 0 && !m.whole(list[whole]) && !m.in.stopped(); step *= 2 {
 		whole, broken = max(whole-step, min(whole-1, 0)), whole
 	}
 	if whole < 0 || m.in.stopped() {
 		return n, false
 	}
 	for broken-whole > 1 && !m.in.stopped() {
-		if at := (whole + broken) / 2; m.at(list[at]) > 0 {
-			broken = at
-		} else {
+		if at := (whole + broken) / 2; m.whole(list[at]) {
 			whole = at
+		} else {
+			broken = at
 		}
 	}
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
@@ -116,10 +118,37 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 type moments struct {
 	in      *Input
 	broken  map[mgpp.Timestamp]int
-	deps    int            // of the instances that were asked since when
-	longest mgpp.Timestamp // the longest time between two whole moments
+	deps    int             // of the instances that were asked since when
+	longest mgpp.Timestamp  // the longest time between two whole moments
+	easy    []eval.Instance // inconsistencies that are evaluated with little effort
 	// Statements, and how often something was broken, and nothing, when one ran.
 	ran map[string]*[2]int
+}
+
+// whole: nothing is broken at t. What is broken for good is asked first.
+func (m *moments) whole(t mgpp.Timestamp) bool {
+	view := m.in.Model.View(t)
+	for _, i := range m.easy {
+		if m.in.Model.Eval(i, view).Verdict == eval.Broken {
+			return false
+		}
+	}
+	return m.at(t) == 0
+}
+
+// cheapest returns some of the inconsistencies that depend on little, each of another
+// constraint.
+func (m *moments) cheapest() (out []eval.Instance) {
+	view := m.in.Model.View(m.in.At)
+	known := map[int]bool{}
+	for _, inc := range m.in.Found[:min(len(m.in.Found), maxDated)] {
+		i := inc.Instance
+		if !known[i.Constraint] && m.in.Model.Weight(m.in.Model.Eval(i, view).Deps, m.in.At) <= maxEasy {
+			known[i.Constraint] = true
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // before is when the oldest of the inconsistencies became one for good, as far as it

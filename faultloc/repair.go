@@ -247,16 +247,15 @@ func (l *lab) newborn(tb *contributions) []uint64 {
 // reads returns where the cells lie that an instance depends on.
 func (l *lab) reads(i eval.Instance) []trace.Addr {
 	var out []trace.Addr
-	for _, d := range l.in.Model.Eval(i, l.view).Deps {
+	eval.Leaves(l.in.Model, l.in.Model.Eval(i, l.view).Deps, l.view, func(d eval.Dep) bool {
 		switch {
-		case len(out) >= 4*maxRepairCells:
-			return out
 		case d.Kind == eval.DepBytes && d.Size <= 8:
 			out = append(out, d.Addr)
 		case d.Kind == eval.DepIn:
 			out = append(out, l.in.Cells.Into(d.Obj, l.view, maxInto)...)
 		}
-	}
+		return len(out) < 4*maxRepairCells
+	})
 	return out
 }
 

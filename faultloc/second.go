@@ -30,20 +30,25 @@ const maxEntered = 4096
 
 // writers adds the last writers, before t, of what entered by the flip at t.
 func (tb *contributions) writers(in Input, t mgpp.Timestamp, f *flip) {
-	known := make(map[eval.Dep]bool, len(f.before))
-	for _, d := range f.before {
+	known := map[eval.Dep]bool{}
+	eval.Leaves(in.Model, f.before, in.Model.View(t-1), func(d eval.Dep) bool {
 		known[d] = true
-	}
-	for _, d := range f.after[:min(len(f.after), maxEntered)] {
+		return true
+	})
+	n := 0
+	eval.Leaves(in.Model, f.after, in.Model.View(t), func(d eval.Dep) bool {
+		if n++; n > maxEntered {
+			return false
+		}
 		if known[d] || d.Kind != eval.DepBytes {
-			continue
+			return true
 		}
 		w := in.History.LastWrite(d.Addr, d.Size, t-1)
-		if w == 0 || w <= in.Healthy || in.History.Op(w).Kind == mgpp.OpBirth {
-			continue
+		if w != 0 && w > in.Healthy && in.History.Op(w).Kind != mgpp.OpBirth {
+			tb.addSecond(w, f.instance)
 		}
-		tb.addSecond(w, f.instance)
-	}
+		return true
+	})
 }
 
 // addSecond notes that operation w wrote what later entered an instance, unless

@@ -70,6 +70,7 @@ type pending struct {
 	result   eval.Result
 	next     mgpp.Timestamp // newest operation before that point that touched a dependency
 	lasting  bool           // broken from that point on to the C-point
+	weight   int            // of the dependencies of one that the search begins with
 }
 
 // traceback is algorithm 3 in the form that jumps.
@@ -142,13 +143,14 @@ func seeds(in Input, view mgpp.View) []pending {
 		if in.stopped() {
 			return nil
 		}
-		deps += len(r.Deps)
-		out = append(out, pending{instance: inst, result: r, lasting: true})
+		p := pending{instance: inst, result: r, lasting: true, weight: in.Model.Weight(r.Deps, in.At)}
+		deps += p.weight
+		out = append(out, p)
 	}
 	if len(out) <= maxSeeds && deps <= maxSeedDeps {
 		return out
 	}
-	slices.SortStableFunc(out, func(a, b pending) int { return len(a.result.Deps) - len(b.result.Deps) })
+	slices.SortStableFunc(out, func(a, b pending) int { return a.weight - b.weight })
 	order := make([]int, len(out)) // the n-th of its constraint
 	for i := range out {
 		c := out[i].instance.Constraint
@@ -159,7 +161,7 @@ func seeds(in Input, view mgpp.View) []pending {
 	deps = 0
 	for n := range out {
 		for i := range out {
-			cost := len(out[i].result.Deps)
+			cost := out[i].weight
 			if order[i] == n && len(taken) < maxSeeds && (len(taken) == 0 || deps+cost <= maxSeedDeps) {
 				taken = append(taken, out[i])
 				deps += cost
@@ -208,8 +210,8 @@ func (tb *contributions) related(in *Input, q *queue, seen map[eval.Instance]boo
 	if len(touched) > manyTouched { // one check of all is cheaper than so many by themselves
 		broken = map[eval.Instance]bool{}
 		tb.work += 16 * len(touched)
-		for _, inc := range m.All(before) {
-			broken[inc.Instance] = true
+		for _, inst := range m.Broken(before) {
+			broken[inst] = true
 		}
 	}
 	for _, i := range touched {

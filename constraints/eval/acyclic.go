@@ -145,6 +145,6 @@ func (e *env) evalCycle(k *info, i Instance) Result {
 			r.Verdict, r.Reason = Broken, e.cycleReason(comp)
 		}
 	}
-	r.Deps = e.finish()
+	r.Deps = e.rec.deps
 	return r
 }

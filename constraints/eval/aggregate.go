@@ -11,11 +11,8 @@ func (e *env) aggregate(x *check.Aggregate) value {
 		return e.sum(x)
 	}
 	closed := e.c.closed[x]
-	if v, ok := e.sums[x]; ok && closed && (e.rec == nil || e.rec.counts[x]) {
+	if v, ok := e.sums[x]; closed && ok && (e.rec == nil || !e.rec.walks(x)) {
 		return v
-	}
-	if e.rec != nil {
-		e.rec.counts[x] = true
 	}
 	n := int64(0)
 	saved := graph.ObjID(0)

@@ -57,9 +57,9 @@ type Dep struct {
 	Kind DepKind
 	Addr trace.Addr  // DepBytes
 	Size uint64      // DepBytes
-	Obj  graph.ObjID // DepIn, DepLife
+	Obj  graph.ObjID // DepIn, DepLife, DepAttr
 	Node mgpp.NodeID // DepLife of a block that is no object
-	Type int         // DepPopulation: NodeType.Index
+	Type int         // DepPopulation: NodeType.Index; DepAttr: Attribute.Index
 }
 
 // DepKind classifies a Dep.
@@ -70,6 +70,7 @@ const (
 	DepIn                        // the set of edges into Obj
 	DepLife                      // birth, death or resize of Obj
 	DepPopulation                // the set of live objects of a type
+	DepAttr                      // whatever lies beneath attribute Type of Obj (Model.Beneath)
 )
 
 // Inconsistency is a broken instance.
@@ -84,8 +85,10 @@ type Inconsistency struct {
 type Model interface {
 	// View returns the memory graph at t.
 	View(t mgpp.Timestamp) mgpp.View
-	// All returns every inconsistency at t, from scratch.
+	// All returns every inconsistency of the view.
 	All(v mgpp.View) []Inconsistency
+	// Broken returns the instances that All lists, in no order.
+	Broken(v mgpp.View) []Instance
 	// Eval evaluates one instance.
 	Eval(i Instance, v mgpp.View) Result
 	// Touched returns a superset of the instances some argument of which
@@ -94,4 +97,10 @@ type Model interface {
 	// LastChange returns the newest operation at or before t that touched the
 	// dependency, 0 if none.
 	LastChange(d Dep, t mgpp.Timestamp) mgpp.Timestamp
+	// Beneath returns what an attribute's rules read on a view; other attributes are
+	// among that. Of other dependencies it returns nil.
+	Beneath(d Dep, v mgpp.View) []Dep
+	// Weight is how much deps come to at t, with all that lies beneath them. What lies
+	// beneath two attributes counts twice.
+	Weight(deps []Dep, t mgpp.Timestamp) int
 }

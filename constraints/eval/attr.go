@@ -255,17 +255,6 @@ func (e *env) firstRule(a *check.Attribute) value {
 	return undef(noRule, nil)
 }
 
-// walkAttrs records what the attributes that were asked for depend on, theirs
-// included.
-func (e *env) walkAttrs() {
-	for len(e.rec.keys) > 0 {
-		k := e.rec.keys[len(e.rec.keys)-1]
-		e.rec.keys = e.rec.keys[:len(e.rec.keys)-1]
-		e.rec.dep(Dep{Kind: DepLife, Obj: k.obj})
-		e.rules(k)
-	}
-}
-
 // forget drops an attribute's value, and the cycle that it was part of.
 func (a *attributes) forget(k attrKey) (old value, was bool) {
 	en, ok := a.memo[k.attr][k.obj]

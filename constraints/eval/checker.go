@@ -177,11 +177,33 @@ func (c *Checker) GuardHeld(constraint int) bool { return c.held[constraint] }
 func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
 	defer c.halted()
 	c.begin()
+	return c.on(v).list()
+}
+
+// Broken returns the instances that All lists, in no order: for callers that do not
+// ask why.
+func (c *Checker) Broken(v mgpp.View) (list []Instance) {
+	defer c.halted()
+	c.begin()
+	s := c.on(v)
+	for _, l := range s.broken {
+		for i := range l {
+			list = append(list, l[i].Instance)
+		}
+	}
+	for _, inc := range s.cyclic(nil) {
+		list = append(list, inc.Instance)
+	}
+	return list
+}
+
+// on returns what is known of a view.
+func (c *Checker) on(v mgpp.View) *state {
 	c.g.Advance()
 	if changed := graph.Changed(v); changed != nil {
-		return c.allOver(v, changed)
+		return c.over(v, changed)
 	}
-	return c.at(v.Time()).list()
+	return c.at(v.Time())
 }
 
 // allOf appends the inconsistencies of one constraint that is no acyclicity.

@@ -236,12 +236,22 @@ func (d *delta) bind(e *env, k, slot int, o graph.ObjID) {
 	e.bind(in, cond, in.Universal, func() {
 		b := binding{constraint: k}
 		copy(b.nodes[:], e.vars[:in.Universal])
-		if !d.seen[b] {
-			d.seen[b] = true
-			d.list = append(d.list, b)
-		}
+		d.add(b)
 	})
 	e.clearFrame()
+}
+
+// add adds a binding.
+func (d *delta) add(b binding) {
+	if !d.seen[b] {
+		d.seen[b] = true
+		d.list = append(d.list, b)
+	}
+}
+
+// has reports whether a binding is concerned.
+func (d *delta) has(b binding) bool {
+	return d.seen[b] || b.constraint >= 0 && b.constraint < len(d.all) && d.all[b.constraint]
 }
 
 // attrSeeds adds the attributes that e's view shows to read what changed.

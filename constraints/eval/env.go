@@ -3,6 +3,7 @@ package eval
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
@@ -34,6 +35,7 @@ type env struct {
 	cost    uint64    // nodes visited by path searches
 
 	attrs   attributes
+	beneath map[attrKey]beneath        // those that were asked for
 	now     mgpp.Timestamp             // how much history there was: more of it changes what is alive
 	pops    [][]graph.ObjID            // populations by type
 	nils    *[]nilNode                 // sentinels that fields name; nil: not computed
@@ -502,19 +504,30 @@ func (e *env) done() { e.depth-- }
 
 // recorder collects what an evaluation depends on.
 type recorder struct {
-	deps []Dep
-	seen map[Dep]bool
-	keys []attrKey // attributes whose rules are still to be walked
-	done map[attrKey]bool
-
+	deps   []Dep
+	seen   map[Dep]bool              // nil as long as there are few
 	counts map[*check.Aggregate]bool // walked
 }
 
-func newRecorder() *recorder {
-	return &recorder{seen: map[Dep]bool{}, done: map[attrKey]bool{}, counts: map[*check.Aggregate]bool{}}
-}
+func newRecorder() *recorder { return &recorder{} }
+
+// fewDeps is how many dependencies are looked through one by one.
+const fewDeps = 16
 
 func (r *recorder) dep(d Dep) {
+	if r.seen == nil {
+		if slices.Contains(r.deps, d) {
+			return
+		}
+		r.deps = append(r.deps, d)
+		if len(r.deps) == fewDeps {
+			r.seen = make(map[Dep]bool, 4*fewDeps)
+			for _, d := range r.deps {
+				r.seen[d] = true
+			}
+		}
+		return
+	}
 	if !r.seen[d] {
 		r.seen[d] = true
 		r.deps = append(r.deps, d)
@@ -527,9 +540,16 @@ func (r *recorder) all(deps []Dep) {
 	}
 }
 
-func (r *recorder) attr(k attrKey) {
-	if !r.done[k] {
-		r.done[k] = true
-		r.keys = append(r.keys, k)
+// walks notes that an aggregate is walked through. It is false where one has been.
+func (r *recorder) walks(x *check.Aggregate) bool {
+	if r.counts[x] {
+		return false
 	}
+	if r.counts == nil {
+		r.counts = map[*check.Aggregate]bool{}
+	}
+	r.counts[x] = true
+	return true
 }
+
+func (r *recorder) attr(k attrKey) { r.dep(Dep{Kind: DepAttr, Obj: k.obj, Type: int(k.attr)}) }

@@ -12,8 +12,8 @@ import (
 // it cheap to know those of a view that differs a little.
 type state struct {
 	env    *env
-	broken map[binding][]Inconsistency
-	cycles []cycles // by constraint; used where acyclic
+	broken map[binding][]Inconsistency // a reason is given to them when it is asked for
+	cycles []cycles                    // by constraint; used where acyclic
 	counts []counted
 	size   int // objects that there were when it was made from scratch
 }
@@ -65,16 +65,24 @@ func (s *state) drop(constraint int) {
 func (s *state) list() []Inconsistency {
 	var out []Inconsistency
 	for _, l := range s.broken {
+		for i := range l {
+			s.env.explain(&l[i])
+		}
 		out = append(out, l...)
 	}
+	out = s.cyclic(out)
+	sortInconsistencies(out)
+	return out
+}
+
+// cyclic appends the cycles: of edges, and of attributes.
+func (s *state) cyclic(out []Inconsistency) []Inconsistency {
 	for i := range s.cycles {
 		for _, comp := range s.cycles[i].found {
 			out = append(out, s.env.cycleAt(&s.env.c.infos[i], comp))
 		}
 	}
-	out = s.env.attributeCycles(&s.env.attrs, out)
-	sortInconsistencies(out)
-	return out
+	return s.env.attributeCycles(&s.env.attrs, out)
 }
 
 // Check returns the inconsistencies at t, those that concern type only if that
@@ -180,33 +188,45 @@ func (e *env) recompute(stale map[attrKey]bool) []attrKey {
 
 // replace re-evaluates the bindings of a delta on the state's view.
 func (s *state) replace(d *delta) {
-	e := s.env
+	fresh := s.again(d, s.env)
 	for k, all := range d.all {
-		if all && !d.c.infos[k].acyclic {
+		if all {
 			s.drop(k)
-			s.put(d.c.allOf(e, k, nil))
-		}
-	}
-	for b := range s.broken {
-		if b.constraint >= 0 && b.constraint < len(d.anew) && d.anew[b.constraint] && !d.seen[b] {
-			d.seen[b] = true
-			d.list = append(d.list, b)
 		}
 	}
 	for _, b := range d.list {
-		if d.all[b.constraint] {
-			continue
-		}
 		delete(s.broken, b)
-		s.put(e.checkBinding(&d.c.infos[b.constraint], b))
+	}
+	s.put(fresh)
+}
+
+// again evaluates the bindings of a delta on e's view, the state's or one that differs
+// from it by the delta. Of those that are broken in the state d says afterwards whether
+// they are among them.
+func (s *state) again(d *delta, e *env) (out []Inconsistency) {
+	for b := range s.broken {
+		if b.constraint >= 0 && b.constraint < len(d.anew) && d.anew[b.constraint] {
+			d.add(b)
+		}
+	}
+	for k, all := range d.all {
+		if all && !d.c.infos[k].acyclic {
+			out = d.c.allOf(e, k, out)
+		}
+	}
+	for _, b := range d.list {
+		if !d.all[b.constraint] {
+			out = append(out, e.checkBinding(&d.c.infos[b.constraint], b)...)
+		}
 	}
 	for _, b := range danglingBindings(d) {
-		delete(s.broken, b)
+		d.add(b)
 		t := e.c.spec.Types[b.constraint-len(d.c.infos)]
 		if inc, broken := e.danglingAt(t, b.nodes[0]); e.bindable(b.nodes[0], t) && broken {
-			s.put([]Inconsistency{inc})
+			out = append(out, inc)
 		}
 	}
+	return out
 }
 
 // checkBinding evaluates one binding, for all indices.
@@ -234,15 +254,14 @@ func danglingBindings(d *delta) []binding {
 	return out
 }
 
-// allOver returns the inconsistencies of a hypothetical view: those of the
-// history's at the same time, but for what differs.
-func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
+// over returns what is known of a hypothetical view, given the history's at the same time.
+func (c *Checker) over(v mgpp.View, changed []graph.Span) *state {
 	base := c.at(v.Time())
 	ch := &c.changes
 	ch.Reset()
 	c.g.Against(v, changed, ch)
 	if ch.All {
-		return c.scratch(v).list()
+		return c.scratch(v)
 	}
 	before, after := base.env, newEnv(c, v)
 	d := c.newDelta(ch)
@@ -252,18 +271,20 @@ func (c *Checker) allOver(v mgpp.View, changed []graph.Span) []Inconsistency {
 	changedAttrs := after.differing(before, stale)
 	d.gatherAttrs(after, changedAttrs)
 	base.settle(d, after, who, changedAttrs, false)
-	s := &state{env: after, broken: make(map[binding][]Inconsistency, len(base.broken)), cycles: make([]cycles, len(c.infos))}
+	s := &state{env: after, broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
+	s.put(base.again(d, after))
 	for b, l := range base.broken {
-		s.broken[b] = l
+		if !d.has(b) {
+			s.broken[b] = l
+		}
 	}
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
 			s.cycles[i].found = base.cycles[i].over(after, k, ch)
 		}
 	}
-	s.replace(d)
 	c.spend(after)
-	return s.list()
+	return s
 }
 
 // gatherBoth gathers on both views: bindings, counts, and the attributes that

@@ -13,18 +13,26 @@ import (
 const NoIndex = math.MinInt64
 
 // check appends the inconsistencies of k under the binding of the current
-// frame: one per combination of loop indices.
+// frame, without reasons: one per combination of loop indices.
 func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
 	if k.guard.idx == 0 && !e.guarded(k) {
 		return out
 	}
 	e.loops(k, 0, maxTerms, func(whole bool) {
-		verdict := e.judge(k, whole)
-		if verdict == Broken {
-			out = append(out, Inconsistency{Instance: e.instance(k), Reason: e.reason(k, whole), Total: 1})
+		if e.judge(k, whole) == Broken {
+			out = append(out, Inconsistency{Instance: e.instance(k), Total: 1})
 		}
 	})
 	return out
+}
+
+// explain gives an inconsistency its reason, if it has none yet.
+func (e *env) explain(inc *Inconsistency) {
+	if inc.Reason == "" {
+		k := &e.c.infos[inc.Instance.Constraint]
+		_, whole := e.bindInstance(k, inc.Instance)
+		inc.Reason = e.reason(k, whole)
+	}
 }
 
 // guarded reports whether the guard holds.
@@ -209,7 +217,7 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 		return Result{Verdict: Absent, Deps: e.rec.deps}
 	}
 	if !e.within(k, whole) {
-		return Result{Verdict: Absent, Deps: e.finish()}
+		return Result{Verdict: Absent, Deps: e.rec.deps}
 	}
 	r := Result{Args: e.args(k), Verdict: NotApplicable}
 	if k.guard.idx != 0 || e.guarded(k) { // judge leaves a guard without indices to its caller
@@ -218,14 +226,8 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 	if r.Verdict == Broken {
 		r.Reason = e.reason(k, whole)
 	}
-	r.Deps = e.finish()
+	r.Deps = e.rec.deps
 	return r
-}
-
-// finish completes the dependencies with those beneath the attributes.
-func (e *env) finish() []Dep {
-	e.walkAttrs()
-	return e.rec.deps
 }
 
 // within reports whether the loops have the instance's indices at all.
@@ -252,14 +254,14 @@ func (e *env) evalDangling(t *check.NodeType, i Instance) Result {
 	o := i.Nodes[0]
 	e.recordBinding(o, t)
 	if !e.bindable(o, t) {
-		return Result{Verdict: Absent, Deps: e.finish()}
+		return Result{Verdict: Absent, Deps: e.rec.deps}
 	}
 	n := e.dangling(o)
 	r := Result{Args: []Arg{{Text: "X.DANGLING", Value: e.text(number(n))}}}
 	if n > 0 {
 		r.Verdict, r.Reason = Broken, e.danglingReason(o)
 	}
-	r.Deps = e.finish()
+	r.Deps = e.rec.deps
 	return r
 }
 
@@ -272,7 +274,7 @@ func (e *env) evalLoop(i Instance) Result {
 	typ := e.c.spec.Attributes[k.attr].Type
 	e.recordBinding(i.SCC, typ)
 	if !e.bindable(i.SCC, typ) {
-		return Result{Verdict: Absent, Deps: e.finish()}
+		return Result{Verdict: Absent, Deps: e.rec.deps}
 	}
 	e.rec.attr(k)
 	e.attr(k)
@@ -287,6 +289,6 @@ func (e *env) evalLoop(i Instance) Result {
 			r.Verdict, r.Reason = Broken, e.loopReason(l)
 		}
 	}
-	r.Deps = e.finish()
+	r.Deps = e.rec.deps
 	return r
 }

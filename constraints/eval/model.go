@@ -20,6 +20,8 @@ func (c *Checker) LastChange(d Dep, t mgpp.Timestamp) mgpp.Timestamp {
 		return c.g.LifeChange(d.Obj, t)
 	case DepPopulation:
 		return c.g.PopulationChange(d.Type, t)
+	case DepAttr:
+		return c.attrChange(d, t)
 	}
 	return 0
 }

@@ -59,9 +59,11 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 	d.reaches(e, fresh)
 	stale := d.staleBoth(e, fresh)
 	fresh.attrs = e.attrs
-	e.attrs = attributes{}
+	fresh.beneath = e.beneath
+	e.attrs, e.beneath = attributes{}, nil
 	for k := range stale {
 		fresh.attrs.forget(k)
+		delete(fresh.beneath, k)
 	}
 	return fresh
 }

@@ -179,20 +179,19 @@ func (d *doubt) edges(v mgpp.View) bool {
 // excuses says whether something that is not known may be all that is wrong. If
 // there are hidden blocks, it may be that a pointer leads to one, or comes from one.
 func (d *doubt) excuses(deps []eval.Dep, v mgpp.View) bool {
-	others := false
-	for _, x := range deps {
+	bytes, others := false, false
+	eval.Leaves(d.a.Checker, deps, v, func(x eval.Dep) bool {
 		switch x.Kind {
 		case eval.DepBytes:
-			if d.unknown(v, x.Addr, x.Size) || d.hidden && x.Size == 8 && d.leadsToHidden(v, x.Addr) {
-				return true
-			}
+			bytes = d.unknown(v, x.Addr, x.Size) || d.hidden && x.Size == 8 && d.leadsToHidden(v, x.Addr)
 		case eval.DepIn:
 			others = true
 		case eval.DepPopulation:
 			others = others || d.hidden
 		}
-	}
-	return others && (d.hidden || d.edges(v))
+		return !bytes
+	})
+	return bytes || others && (d.hidden || d.edges(v))
 }
 
 func (d *doubt) leadsToHidden(v mgpp.View, addr trace.Addr) bool {
@@ -224,6 +223,14 @@ type doubtingModel struct {
 
 // All implements eval.Model.
 func (m doubtingModel) All(v mgpp.View) []eval.Inconsistency { return m.d.certain(m.Model.All(v), v) }
+
+// Broken implements eval.Model.
+func (m doubtingModel) Broken(v mgpp.View) (out []eval.Instance) {
+	for _, inc := range m.All(v) {
+		out = append(out, inc.Instance)
+	}
+	return out
+}
 
 // Eval implements eval.Model.
 func (m doubtingModel) Eval(i eval.Instance, v mgpp.View) eval.Result {

@@ -1,0 +1,166 @@
+package eval
+
+import (
+	"mgtrace/mgpp"
+)
+
+// An attribute may depend on all of a structure, and each of its instances on all of one
+// attribute. So the dependency is the attribute, not what lies beneath it: a summary is
+// kept of that, by attribute, and goes with the evaluator from time to time as the
+// attributes' values do.
+
+// beneath sums up what lies beneath an attribute.
+type beneath struct {
+	last   mgpp.Timestamp // when it was changed last
+	weight int            // dependencies, those of shared attributes more than once
+}
+
+// maxWeight keeps weights from overflowing: attributes may share what is beneath them
+// so often that it doubles with every step.
+const maxWeight = 1 << 40
+
+func (b *beneath) add(c beneath) {
+	b.last, b.weight = max(b.last, c.last), min(b.weight+c.weight, maxWeight)
+}
+
+// reads returns what the rules of an attribute read.
+func (e *env) reads(k attrKey) []Dep {
+	outer := e.rec
+	e.rec = newRecorder()
+	e.rec.dep(Dep{Kind: DepLife, Obj: k.obj})
+	e.rules(k)
+	deps := e.rec.deps
+	e.rec = outer
+	return deps
+}
+
+// beneathAttr sums up an attribute of the history's view: it goes down to what is not
+// summed up yet. Attributes that ask for each other (Tarjan's strongly connected
+// components) have one sum.
+func (e *env) beneathAttr(k attrKey) beneath {
+	type call struct {
+		key        attrKey
+		index, low int
+		next       []attrKey // what it asks for, as far as it was not looked at
+	}
+	if e.beneath == nil {
+		e.beneath = map[attrKey]beneath{}
+	}
+	var calls []call
+	var stack []attrKey          // of incomplete components
+	own := map[attrKey]beneath{} // by attribute of the stack: without incomplete ones
+	index := map[attrKey]int{}
+	enter := func(k attrKey) {
+		c := call{key: k, index: len(index) + 1, low: len(index) + 1}
+		var sum beneath
+		for _, d := range e.reads(k) {
+			if d.Kind == DepAttr {
+				c.next = append(c.next, attrKey{int32(d.Type), d.Obj})
+			} else {
+				sum.add(beneath{e.c.LastChange(d, e.t), 1})
+			}
+		}
+		index[k], own[k] = c.index, sum
+		stack, calls = append(stack, k), append(calls, c)
+	}
+	if _, known := e.beneath[k]; !known {
+		enter(k)
+	}
+	for len(calls) > 0 {
+		c := &calls[len(calls)-1]
+		if n := len(c.next); n > 0 {
+			to := c.next[n-1]
+			if sum, known := e.beneath[to]; known {
+				c.next = c.next[:n-1]
+				all := own[c.key]
+				all.add(sum)
+				own[c.key] = all
+			} else if at := index[to]; at > 0 {
+				c.next = c.next[:n-1]
+				c.low = min(c.low, at)
+			} else {
+				enter(to) // and then it is known, or part of this component
+			}
+			continue
+		}
+		if c.low == c.index {
+			var sum beneath
+			at := len(stack) - 1
+			for ; stack[at] != c.key; at-- {
+				sum.add(own[stack[at]])
+			}
+			sum.add(own[c.key])
+			for _, k := range stack[at:] {
+				e.beneath[k] = sum
+				delete(own, k)
+			}
+			stack = stack[:at]
+		} else {
+			up := &calls[len(calls)-2]
+			up.low = min(up.low, c.low)
+		}
+		calls = calls[:len(calls)-1]
+	}
+	return e.beneath[k]
+}
+
+// attrOfDep is the attribute that a dependency is.
+func attrOfDep(d Dep) attrKey { return attrKey{int32(d.Type), d.Obj} }
+
+// Beneath implements Model.
+func (c *Checker) Beneath(d Dep, v mgpp.View) (deps []Dep) {
+	if d.Kind != DepAttr {
+		return nil
+	}
+	defer c.halted()
+	c.begin()
+	return c.env(v).reads(attrOfDep(d))
+}
+
+// Weight implements Model.
+func (c *Checker) Weight(deps []Dep, t mgpp.Timestamp) (n int) {
+	defer c.halted()
+	c.begin()
+	var sum beneath
+	for _, d := range deps {
+		if d.Kind == DepAttr {
+			sum.add(c.env(c.hist.At(t)).beneathAttr(attrOfDep(d)))
+		} else {
+			sum.weight++
+		}
+	}
+	return sum.weight
+}
+
+// attrChange is LastChange for what lies beneath an attribute.
+func (c *Checker) attrChange(d Dep, t mgpp.Timestamp) (last mgpp.Timestamp) {
+	defer c.halted()
+	c.begin()
+	return c.env(c.hist.At(t)).beneathAttr(attrOfDep(d)).last
+}
+
+// Leaves calls f for what lies beneath dependencies on a view and is no attribute, for
+// each once, until f returns false.
+func Leaves(m Model, deps []Dep, v mgpp.View, f func(Dep) bool) {
+	seen := map[Dep]bool{}
+	var attrs []Dep
+	for {
+		for _, d := range deps {
+			switch {
+			case seen[d]:
+				continue
+			case d.Kind == DepAttr:
+				attrs = append(attrs, d)
+			case !f(d):
+				return
+			}
+			seen[d] = true
+		}
+		if len(attrs) == 0 {
+			return
+		}
+		last := len(attrs) - 1
+		deps = m.Beneath(attrs[last], v)
+		attrs = attrs[:last]
+	}
+}
