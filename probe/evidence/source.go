@@ -77,19 +77,10 @@ func callOf(function, text string) string {
 }
 
 // resolve finds the type that a name in the source means there: "struct T",
-// "T *", "*p" for what the variable p points to, or "*p[]" for what its elements do.
+// "T *", or an expression as typeOfSizeof writes it.
 func (f *Finder) resolve(fr Frame, name string) *types.Type {
-	if v, ok := strings.CutPrefix(name, "*"); ok {
-		plain := strings.TrimRight(v, "[]")
-		t := f.variable(fr, strings.TrimSpace(plain))
-		for range 1 + strings.Count(v[len(plain):], "[]") {
-			if t != nil && t.Kind == types.Array {
-				t = t.Elem
-			} else {
-				t = pointee(t)
-			}
-		}
-		return t
+	if strings.HasPrefix(name, "*") || strings.ContainsAny(name, ".[") {
+		return f.expression(fr, name)
 	}
 	base := strings.TrimRight(name, "* ")
 	stars := strings.Count(name[len(base):], "*")
@@ -107,6 +98,42 @@ func (f *Finder) resolve(fr Frame, name string) *types.Type {
 		t = &types.Type{Kind: types.Pointer, Size: 8, Elem: t}
 	}
 	return t
+}
+
+// expression returns the type of an expression that typeOfSizeof wrote: "*p" is what the
+// variable p points to, "*p[]" what its elements do, "*h.items" what the member of h
+// does, whether h is a structure or a pointer to one. nil if the program has no such.
+func (f *Finder) expression(fr Frame, text string) *types.Type {
+	toks := words(strings.TrimLeft(text, "*"))
+	t := f.variable(fr, toks[0])
+	for i := 1; i < len(toks); i++ {
+		switch toks[i] {
+		case "[":
+			t = element(t)
+		case ".":
+			if t != nil && t.Kind == types.Pointer {
+				t = pointee(t)
+			}
+			if t == nil || i+1 == len(toks) {
+				return nil
+			}
+			i++
+			m, _, _ := t.Member(toks[i])
+			t = m.Type
+		}
+	}
+	for range strings.IndexFunc(text, func(r rune) bool { return r != '*' }) {
+		t = element(t)
+	}
+	return t
+}
+
+// element is what * or [] make of a type.
+func element(t *types.Type) *types.Type {
+	if t != nil && t.Kind == types.Array {
+		return t.Elem
+	}
+	return pointee(t)
 }
 
 // variable returns the type of the variable of that name, as the frame sees it; nil if
@@ -173,10 +200,11 @@ func enclosing(function string) []string {
 //	p = (struct T *)malloc(n);          struct T
 //	p = calloc(n, sizeof(T *));         T *
 //	p = malloc(sizeof *p + extra);      *p
+//	h->v = realloc(h->v, n * sizeof *h->v);  *h.v
 //	p = new (std::nothrow) ns::T(1);    ns::T
 func typesInStatement(text string) []string {
 	toks := words(text)
-	var strong, weak []string
+	var strong, weak, factors []string
 	for i, t := range toks {
 		switch {
 		case t == "new":
@@ -184,7 +212,11 @@ func typesInStatement(text string) []string {
 				strong = append(strong, name)
 			}
 		case t == "sizeof":
-			if name := typeOfSizeof(toks[i+1:]); name != "" {
+			switch name := typeOfSizeof(toks[i+1:]); {
+			case name == "":
+			case i > 0 && toks[i-1] == "*":
+				factors = append(factors, name)
+			default:
 				weak = append(weak, name)
 			}
 		case t == "(":
@@ -198,6 +230,7 @@ func typesInStatement(text string) []string {
 	if len(strong) > 0 {
 		return strong
 	}
+	weak = append(weak, factors...) // n * sizeof(int) + sizeof(struct T)
 	if len(weak) > 1 && strings.Count(text, ";") <= 1 && strings.Count(text, "alloc") <= 1 {
 		weak = weak[:1] // sizeof(struct T) + n * sizeof(int)
 	}
@@ -222,24 +255,16 @@ func typeAfterNew(toks []string) string {
 	return name
 }
 
-// typeOfSizeof reads "(struct T)", "(*p)" or "*p" behind sizeof.
+// typeOfSizeof reads what follows sizeof: a type in parentheses, or an expression, with
+// parentheses or without: stars, a variable, indices and members. An expression is
+// returned without what stands in its brackets, and with . for ->.
 func typeOfSizeof(toks []string) string {
 	paren := len(toks) > 0 && toks[0] == "("
 	if paren {
 		toks = toks[1:]
 	}
-	if len(toks) >= 2 && toks[0] == "*" && isName(toks[1]) {
-		name, rest := "*"+toks[1], toks[2:]
-		for len(rest) > 0 && rest[0] == "[" {
-			if rest = behindBrackets(rest); rest == nil {
-				return ""
-			}
-			name += "[]"
-		}
-		if len(rest) > 0 && (rest[0] == "." || rest[0] == "->") {
-			return "" // an expression
-		}
-		return name
+	if e := objectExpression(toks); e != "" {
+		return e
 	}
 	if !paren {
 		return ""
@@ -249,6 +274,41 @@ func typeOfSizeof(toks []string) string {
 		return ""
 	}
 	return name
+}
+
+// objectExpression reads "*p", "*h->items[i]", "h->items[0]" and the like; "" for what
+// else there is, a single name among it, which may be a type's.
+func objectExpression(toks []string) string {
+	var b strings.Builder
+	for len(toks) > 0 && toks[0] == "*" {
+		b.WriteByte('*')
+		toks = toks[1:]
+	}
+	if len(toks) == 0 || !isName(toks[0]) {
+		return ""
+	}
+	plain := b.Len() == 0
+	b.WriteString(toks[0])
+	for toks = toks[1:]; len(toks) > 0; plain = false {
+		switch {
+		case toks[0] == "[":
+			if toks = behindBrackets(toks); toks == nil {
+				return ""
+			}
+			b.WriteString("[]")
+		case (toks[0] == "." || toks[0] == "->") && len(toks) > 1 && isName(toks[1]):
+			b.WriteString("." + toks[1])
+			toks = toks[2:]
+		case toks[0] == "::" || plain:
+			return ""
+		default:
+			return b.String()
+		}
+	}
+	if plain {
+		return ""
+	}
+	return b.String()
 }
 
 // behindBrackets returns what follows the index that the words begin with, nil if it

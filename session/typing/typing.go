@@ -354,8 +354,11 @@ func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) int {
 }
 
 // ofSize is the last resort: the one declared type of that size, as long as the
-// site allocates no other.
+// site allocates no other. What is reallocated has had another size, or is to have one.
 func (t *Blocks) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
+	if strings.HasPrefix(n.Alloc, "realloc") {
+		return nil, 0, "nothing tells its type"
+	}
 	site := t.bySize[n.Stack[0]]
 	if site == nil {
 		site = &sizeSite{size: n.Size}
