@@ -21,14 +21,20 @@ type Program struct {
 
 var _ check.Program = (*Program)(nil)
 
-// LookupType implements types.Loader.
+// LookupType implements types.Loader: what the first file has that defines the type; one
+// may only declare what a library defines.
 func (p *Program) LookupType(name string) []*types.Type {
+	var declared []*types.Type
 	for _, f := range p.Objs {
-		if t := f.Universe().Lookup(name); len(t) > 0 {
-			return t
+		found := f.Universe().Lookup(name)
+		if slices.ContainsFunc(found, func(t *types.Type) bool { return t.Kind != types.Opaque }) {
+			return found
+		}
+		if declared == nil {
+			declared = found
 		}
 	}
-	return nil
+	return declared
 }
 
 // Const implements types.Loader.
