@@ -108,9 +108,22 @@ func (n *Names) each(v mgpp.View, id mgpp.NodeID, lo, hi uint64, f func(Field) b
 	elements(t.Type, t.Offset, lo, size, "", give)
 }
 
-// scalars gives those of one layout.
+// scalars gives those of one layout; of a union its words, since which member is meant is
+// not known.
 func scalars(t *types.Type, base int64, prefix string, give func(types.Scalar, int64, string) bool) bool {
 	for _, s := range t.Scalars() {
+		if s.Type != nil && s.Type.Kind == types.Union {
+			for at := int64(0); at < s.Size; at += 8 {
+				path := join(prefix, s.Path)
+				if at > 0 {
+					path += fmt.Sprintf("+%d", at)
+				}
+				if !give(types.Scalar{Size: min(8, s.Size-at)}, base+s.Offset+at, path) {
+					return false
+				}
+			}
+			continue
+		}
 		if !give(s, base+s.Offset, join(prefix, s.Path)) {
 			return false
 		}

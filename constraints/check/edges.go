@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/syntax"
@@ -65,7 +66,7 @@ func (c *checker) listEdges(t *NodeType, d *syntax.TypeDecl, tagged []EdgeCell) 
 		c.errorf(d.Pos, "%s has more than %d pointers that lie apart: declare the part of it that matters", t.Name, maxCells)
 		return
 	}
-	cells = c.withoutEmbedded(t, withTags(cells, tagged))
+	cells = c.withoutEmbedded(t, withTags(c.alternatives(t, d, cells), tagged))
 	if d.List == nil {
 		for _, cell := range cells {
 			if c.canBeEdge(cell) {
@@ -159,8 +160,8 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 				if isString(t) {
 					cell.Inline = t.Size
 				}
-				if t.Kind == types.Union && hasCell(out, cell.Offset) {
-					continue
+				if t.Kind == types.Union {
+					cell.InUnion = true
 				}
 				if out = append(out, cell); len(out) > maxCells {
 					return out
@@ -213,13 +214,37 @@ func join(m types.Member, rest string) string {
 	return m.Name + "." + rest
 }
 
-func hasCell(cells []EdgeCell, offset int64) bool {
-	for _, cell := range cells {
-		if cell.Offset == offset {
-			return true
+// alternatives drops of the pointers that begin at one place of a union all but the first
+// that can be an edge, and those that an edge list or "cells" names: these say which of
+// them is meant, or when.
+func (c *checker) alternatives(t *NodeType, d *syntax.TypeDecl, cells []EdgeCell) []EdgeCell {
+	var said []string
+	for _, p := range d.List {
+		said = append(said, p.Name)
+	}
+	for _, s := range c.file.Stmts {
+		if k, ok := s.(*syntax.Cells); ok && c.types[k.Type.Name] == t {
+			said = append(said, k.Field.Name)
 		}
 	}
-	return false
+	named := func(cell *EdgeCell) bool {
+		return slices.ContainsFunc(said, func(name string) bool { return names(name, cell.Name) })
+	}
+	first := map[int64]int{} // by place, of what is in unions: the one that is kept
+	for i := range cells {
+		if cell := &cells[i]; cell.InUnion {
+			if k, ok := first[cell.Offset]; !ok || !c.canBeEdge(cells[k]) && c.canBeEdge(*cell) {
+				first[cell.Offset] = i
+			}
+		}
+	}
+	var out []EdgeCell
+	for i := range cells {
+		if cell := &cells[i]; !cell.InUnion || first[cell.Offset] == i || named(cell) {
+			out = append(out, *cell)
+		}
+	}
+	return out
 }
 
 func pointee(t *types.Type) *types.Type {

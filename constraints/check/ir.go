@@ -67,6 +67,8 @@ type EdgeCell struct {
 	// Part: what it points to is a member or base of declared types, and may be one of
 	// others: it may lead to any live block, as a pointer to void may.
 	Part bool
+	// InUnion: other members of a union may lie at the same place.
+	InUnion bool
 }
 
 // Holds says that an unsigned number of Size bytes, Off bytes behind a cell, is Value.

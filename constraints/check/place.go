@@ -124,7 +124,10 @@ func (s *scope) member(x operand, name string, pos syntax.Pos) operand {
 		return operand{}
 	}
 	p := s.base(x)
-	o := operand{pos: x.pos, typ: m.Type, bits: m.BitSize}
+	o := operand{pos: x.pos, typ: m.Type, bits: m.BitSize, path: name}
+	if x.aggregate() && x.path != "" {
+		o.path = x.path + "." + name
+	}
 	p.Offset += offset
 	if m.BitSize > 0 {
 		p.Offset += int64(m.BitOffset / 8)
@@ -271,7 +274,7 @@ func (s *scope) element(x operand, i Expr, e *syntax.Index) operand {
 	} else {
 		p.Steps = append(p.Steps, Step{I: i, Stride: elem.Size, Count: x.typ.Count})
 	}
-	return operand{pos: e.Pos, typ: elem, place: &p}
+	return operand{pos: e.Pos, typ: elem, place: &p, path: x.path}
 }
 
 func elements(n int64) string {
@@ -397,7 +400,7 @@ func (s *scope) load(o operand, src string) operand {
 		s.errorf(o.pos, "`%s` is %s, which cannot be read", src, o.typ)
 		return operand{}
 	}
-	cell, owner := s.cellAt(o.place)
+	cell, owner := s.cellAt(&o)
 	ld := &Load{Src: src, Place: *o.place, Type: o.typ, BitOffset: o.bit, BitSize: o.bits}
 	ld.Weak = o.smart != nil && o.smart.typ.IsWeak()
 	o.kind = kindNumber
@@ -434,20 +437,30 @@ func (o operand) readable() bool {
 	return false
 }
 
-// cellAt finds the edge cell that a place belongs to, and the type it is of.
-func (s *scope) cellAt(p *Place) (*EdgeCell, *NodeType) {
-	owner := s.ownerOf(p.Base)
+// cellAt finds the edge cell that an operand's place belongs to, and the type it is of. In
+// a union several may lie there: the one of the same path is meant, and none if another
+// member has the place that leads to something else.
+func (s *scope) cellAt(o *operand) (*EdgeCell, *NodeType) {
+	owner := s.ownerOf(o.place.Base)
 	if owner == nil {
 		return nil, nil
 	}
+	var found *EdgeCell
 	for i := range owner.Edges {
 		cell := &owner.Edges[i]
-		d := p.Offset - cell.Offset
-		if d >= 0 && cell.Stride > 0 && d%cell.Stride == 0 && (cell.Count < 0 || d/cell.Stride < cell.Count) {
+		d := o.place.Offset - cell.Offset
+		switch {
+		case d < 0 || cell.Stride <= 0 || d%cell.Stride != 0 || cell.Count >= 0 && d/cell.Stride >= cell.Count:
+		case cell.Name == o.path:
 			return cell, owner
+		case found == nil:
+			found = cell
 		}
 	}
-	return nil, owner
+	if found != nil && o.path != "" && o.typ.Kind == types.Pointer && found.Elem != nil && !sameType(found.Elem, pointee(o.typ)) {
+		found = nil
+	}
+	return found, owner
 }
 
 // ownerOf returns the type of the node that a place starts at.

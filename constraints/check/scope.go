@@ -44,6 +44,7 @@ type operand struct {
 	node   *NodeType   // kindRef, kindAny: the type of node that it is or points to, nil if unknown
 	isNode bool        // a bound variable: never NULL
 	place  *Place      // where the value lies; nil if nowhere
+	path   string      // the place's C path from where its base leads, as EdgeCell.Name has it: "u.kid" of X.u.kid[I]; "" if it was reached otherwise
 	bit    int         // bit-field
 	bits   int
 	// byNumber: reached by X[n], so that a further [n] is a field's number again.

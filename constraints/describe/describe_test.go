@@ -183,3 +183,29 @@ func TestLargeArray(t *testing.T) {
 		t.Errorf("the last: %+v %v", last, ok)
 	}
 }
+
+// TestUnion: a union is shown word by word: a pointer to a node by its member's name, what
+// else there is as a number, with the bytes that were never written.
+func TestUnion(t *testing.T) {
+	w := graphtest.New(t, `
+struct v { int kind; union { long num; char *text; struct v *arg; struct { struct v *left; char op; struct v *right; } two; } u; };
+type v;
+`)
+	w.Alloc("v", 0x1000, 32)
+	w.Alloc("v", 0x2000, 32)
+	w.Put(0x1008, 8, 0x2000)
+	w.Put(0x1010, 1, '+')
+	w.Put(0x1018, 8, 0)
+	last := w.Put(0x2008, 8, 42)
+	for o, want := range map[graph.ObjID]string{
+		1: "kind never written; u.arg v#2; u+8 0x??????????????2b; u+16 0x0",
+		2: "kind never written; u 0x2a; u+8 never written; u+16 never written",
+	} {
+		if got := strings.Join(texts(w, w.Now(), o), "; "); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	if got, want := describe.Change(w.G, w.H, last), "v#2.u: never written → 0x2a"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -63,6 +63,7 @@ type visit func(s types.Scalar, at int64, path string) bool
 func each(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) {
 	obj := g.Object(o)
 	size := int64(g.Size(o, v.Time()))
+	f = intoUnions(g, v, o, in, f)
 	switch t := obj.Type; {
 	case t == nil:
 		// A global of no declared type has the fields that debug information gives it.
@@ -153,6 +154,8 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 	if s.Type != nil && s.Type.Kind == types.Pointer && s.Size == 8 {
 		f.Pointer = true
 		pointer(g, v, o, &f)
+	} else if s.Type == bareWord && known > 0 {
+		f.Text = bareText(b)
 	} else if f.Known {
 		f.Text = types.Read(s, b.Data).String()
 	}

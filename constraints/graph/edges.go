@@ -190,8 +190,32 @@ func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
 	})
 }
 
-func (g *Graph) applies(v mgpp.View, r Ref) bool {
-	return g.opts.Uses == nil || g.opts.Uses.Applies(v, r.From, r.Cell, r.Elem)
+func (g *Graph) applies(v mgpp.View, r Ref) bool { return g.Applies(v, r.From, r.Cell, r.Elem) }
+
+// Applies reports whether an element of one of o's cells is in use.
+func (g *Graph) Applies(v mgpp.View, o ObjID, c *check.EdgeCell, elem int64) bool {
+	return g.opts.Uses == nil || g.opts.Uses.Applies(v, o, c, elem)
+}
+
+// UsedInUnion returns the pointer cell of a union that is in use at an offset of an object,
+// with its element: the specification says so, or it leads to an object. nil if there is
+// none.
+func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, int64) {
+	typ := g.objs[o].Type
+	if typ == nil {
+		return nil, 0
+	}
+	for i := range typ.Edges {
+		c := &typ.Edges[i]
+		d := off - c.Offset
+		if !c.InUnion || d < 0 || c.Stride <= 0 || d%c.Stride != 0 || c.Count >= 0 && d/c.Stride >= c.Count || !g.Applies(v, o, c, d/c.Stride) {
+			continue
+		}
+		if c.Conditional() || g.resolve(v.Target(g.CellAddr(o, c, d/c.Stride), c.Mask), c.Elem, typ, v.Time()) != 0 {
+			return c, d / c.Stride
+		}
+	}
+	return nil, 0
 }
 
 func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
