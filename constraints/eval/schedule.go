@@ -47,14 +47,16 @@ type place struct {
 //
 // A function is checked at its outermost activation in each thread, unless the
 // specification says ":each". While another thread is inside a C-point function
-// of the same type the check is left out and counted. A function that an
-// exception or longjmp left has no C-point there.
+// of the same type and has written anything there, the check is left out and counted: one
+// that only reads, or waits for a lock, does not keep the structure from being whole. A
+// function that an exception or longjmp left has no C-point there.
 type Schedule struct {
 	spec    *check.Spec
 	prog    *trace.Program
 	funcs   map[trace.FuncID][]int // C-points of the specification, by function
 	points  map[trace.PointID]pointRule
 	threads map[trace.ThreadID][]Activation
+	wrote   map[trace.ThreadID]bool // threads that have written since they came to be inside of a C-point function
 	counts  map[trace.FuncID]int
 	reached []bool
 	skipped int
@@ -81,6 +83,7 @@ func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
 		funcs:   map[trace.FuncID][]int{},
 		points:  map[trace.PointID]pointRule{},
 		threads: map[trace.ThreadID][]Activation{},
+		wrote:   map[trace.ThreadID]bool{},
 		counts:  map[trace.FuncID]int{},
 		reached: make([]bool, len(spec.CPoints)),
 	}
@@ -164,6 +167,7 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 			return nil
 		}
 		s.event(ev, now)
+		s.wrote[ev.Thread] = true // as far as is known
 		return nil
 	}
 	return s.event(ev, now)
@@ -178,6 +182,10 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		s.handled = 0
 	}
 	switch ev.Kind {
+	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
+		if !trace.Locks(ev.Name) {
+			s.Writes(ev.Thread)
+		}
 	case trace.KindCall:
 		return s.entered(ev, trace.FuncID(ev.Aux), place{}, now)
 	case trace.KindReturn:
@@ -186,6 +194,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		return s.line(ev, trace.PointID(ev.Aux), now)
 	case trace.KindThreadExit:
 		delete(s.threads, ev.Thread)
+		delete(s.wrote, ev.Thread)
 	case trace.KindSignal:
 		if ev.Flags&trace.FlagHandled != 0 {
 			s.handled = ev.Thread
@@ -223,6 +232,9 @@ func (s *Schedule) GoesOn(id trace.ThreadID) {
 		s.handled = 0
 	}
 }
+
+// Writes notes that a thread changes memory, by a store or through an allocator.
+func (s *Schedule) Writes(id trace.ThreadID) { s.wrote[id] = true }
 
 func goesOn(k trace.Kind) bool {
 	return k == trace.KindStore || k == trace.KindCall || k == trace.KindReturn || k == trace.KindLine
@@ -269,6 +281,9 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 // entered begins an activation.
 func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
 	s.unwind(ev.Thread, ev.SP)
+	if !slices.ContainsFunc(s.threads[ev.Thread], func(a Activation) bool { return len(s.funcs[a.fn]) > 0 }) {
+		delete(s.wrote, ev.Thread)
+	}
 	outermost := !s.inside(ev.Thread, fn)
 	if outermost {
 		s.counts[fn]++
@@ -416,10 +431,10 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 }
 
 // busy reports whether another thread is inside a C-point function for nodes
-// of type t; nil is for all types.
+// of type t and has written there; nil is for all types.
 func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) bool {
 	for other, stack := range s.threads {
-		if other == thread {
+		if other == thread || !s.wrote[other] {
 			continue
 		}
 		for i := range stack {

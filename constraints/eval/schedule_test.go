@@ -27,7 +27,7 @@ var schedProgram = &trace.Program{
 const schedTypes = "struct a { struct a *p; }; struct b { struct b *p; }; type a; type b; a X; X.INDEGREE >= 0; b X; X.INDEGREE >= 0;\n"
 
 // Events are written "kind[!] thread what [sp]": call, call? (open when recording
-// began), ret, ret! (unwound), line,
+// began), ret, ret! (unwound), line, store, lock (pthread_mutex_lock writes to its mutex),
 // signal, exit STATUS, trunc.
 func event(tb testing.TB, text string) trace.Event {
 	var kind string
@@ -47,6 +47,10 @@ func event(tb testing.TB, text string) trace.Event {
 		ev.Kind = trace.KindReturn
 	case "line":
 		ev.Kind = trace.KindLine
+	case "store":
+		ev.Kind = trace.KindStore
+	case "lock":
+		ev.Kind, ev.Name = trace.KindBulk, "pthread_mutex_lock"
 	case "signal":
 		ev.Kind = trace.KindSignal
 	case "exit":
@@ -82,13 +86,16 @@ func TestSchedule(t *testing.T) {
 			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 100", "call 1 1 100"},
 			[]string{"entry insert call 1", "return insert call 1", "entry insert call 2"}, 0},
 		{"another thread inside", "cpoint insert;",
-			[]string{"call 1 1 100", "call 2 1 500", "ret 1 1 100", "ret 2 1 500"},
+			[]string{"call 1 1 100", "store 1 0", "call 2 1 500", "store 2 0", "ret 1 1 100", "ret 2 1 500"},
 			[]string{"entry insert call 1", "return insert call 2"}, 2},
+		{"another thread inside, waiting", "cpoint insert;",
+			[]string{"store 2 0", "call 2 1 500", "lock 2 0", "call 1 1 100", "store 1 0", "ret 1 1 100", "call 1 1 100", "store 2 0", "ret 1 1 100", "ret 2 1 500"},
+			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2", "entry insert call 3", "return insert call 1"}, 1},
 		{"another type", "cpoint insert for a; cpoint delete for b;",
-			[]string{"call 1 1 100", "call 2 2 500", "ret 1 1 100", "ret 2 2 500"},
+			[]string{"call 1 1 100", "store 1 0", "call 2 2 500", "store 2 0", "ret 1 1 100", "ret 2 2 500"},
 			[]string{"entry insert call 1 for a", "entry delete call 1 for b", "return insert call 1 for a", "return delete call 1 for b"}, 0},
 		{"open when recording began", "cpoint insert, delete;",
-			[]string{"call? 1 1 100", "call 1 1 90", "ret 1 1 90", "call 2 2 500", "ret 1 1 100", "ret 2 2 500"},
+			[]string{"call? 1 1 100", "call 1 1 90", "ret 1 1 90", "call 2 2 500", "store 2 0", "ret 1 1 100", "ret 2 2 500"},
 			[]string{"return delete call 1"}, 2},
 		{"return of an unseen call", "cpoint insert;",
 			[]string{"ret 1 1 100", "call 1 1 90", "ret 1 1 100", "ret 1 1 90"},

@@ -26,6 +26,7 @@ type candidate struct {
 	holds       func(a, b float64) bool
 	need        int      // different instances that make it more than an accident; 0: enough
 	states      int      // in so many states it must have been seen
+	crowd       int      // a state counts only with so many instances; 0: with any
 	implies     []string // keys of candidates that need not be said beside it
 	weak        bool     // an observation rather than a law: stated in a comment only
 
@@ -203,9 +204,10 @@ func (t *trial) look(ctx context.Context, times []mgpp.Timestamp) error {
 			total[k] = x.Held + x.Broken
 			c.Held += x.Held
 			c.Broken += x.Broken
-			if x.Held+x.Broken > 0 {
-				c.Views++
+			if n := x.Held + x.Broken; n == 0 || n < c.crowd {
+				continue
 			}
+			c.Views++
 			if x.Broken > 0 {
 				c.BrokenViews++
 			}

@@ -29,8 +29,9 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 	switch s.kind {
 	case tree:
 		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X")
-		m.add("tree", "every node but the root has one parent, and there is one root",
+		one := m.add("tree", "every node but the root has one parent, and there is one root",
 			fmt.Sprintf("X.INDEGREE == 1 or X.INDEGREE == 0 and COUNT(%s Y: Y.ISROOT == TRUE) == 1", m.name)).because("forest")
+		one.crowd, one.states = 2, 3 // a node alone has no other root beside it
 		m.add("forest", "a node that is no root has one parent", "X.ISROOT == FALSE => X.INDEGREE == 1")
 	case dag:
 		m.add("acyclic", "there is no cycle", "X ->> Y => Y !->> X")

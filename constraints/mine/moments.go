@@ -54,7 +54,7 @@ func survey(r *Run, g *graph.Graph) *terrain {
 			op = r.History.Op(at)
 			node = op.Node
 		}
-		if !concerns(g, node) {
+		if !concerns(g, node) || trace.Locks(op.Name) {
 			continue
 		}
 		if op.Time == 0 {

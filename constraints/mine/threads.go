@@ -26,8 +26,8 @@ type concurrency struct {
 	of  map[trace.ThreadID]*spans
 }
 
-// inside reports whether a thread other than this one is: the structure need not be
-// whole then, and C-points are not checked.
+// inside reports whether a thread other than this one is, and has changed the structure
+// there: it need not be whole then, and C-points are not checked.
 func (c *concurrency) inside(thread trace.ThreadID, at mgpp.Timestamp) bool {
 	return c != nil && c.all.open(at) > c.of[thread].open(at)
 }
@@ -57,8 +57,10 @@ func (t *terrain) concurrent() *concurrency {
 			s = &spans{}
 			c.of[call.Thread] = s
 		}
+		own := t.by[call.Thread]
+		before := own[until(own, call.Enter)] - 1 // its first change; it waits for a lock until then, say
 		for _, s := range []*spans{s, &c.all} {
-			s.enter, s.leave = append(s.enter, call.Enter), append(s.leave, call.Leave)
+			s.enter, s.leave = append(s.enter, before), append(s.leave, call.Leave)
 		}
 	}
 	if len(c.of) < 2 {

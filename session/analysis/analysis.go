@@ -192,12 +192,14 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.ceased, a.done = ev.Name, true
 		return nil
 	case trace.KindFree:
+		a.Schedule.Writes(ev.Thread)
 		if !a.Hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
 			return nil
 		}
 		_, err := a.Hist.Apply(ev)
 		return err // nothing but the history depends on blocks alone
 	case trace.KindAlloc, trace.KindRealloc:
+		a.Schedule.Writes(ev.Thread)
 		_, err := a.Hist.Apply(ev)
 		return err
 	}
@@ -236,10 +238,11 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 	return nil
 }
 
-// Stores implements capture.Sink: what Event does with each of them. Neither
-// C-points nor members of structures depend on a store alone.
+// Stores implements capture.Sink: what Event does with each of them. C-points depend on
+// no more than that the thread writes, and members of structures on no store alone.
 func (a *Analysis) Stores(run *trace.Stores) error {
 	a.Schedule.GoesOn(run.Thread)
+	a.Schedule.Writes(run.Thread)
 	if a.unended != nil {
 		a.unended.left += uint64(len(run.Recs))
 		return nil
