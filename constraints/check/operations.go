@@ -162,10 +162,6 @@ func (c *checker) membership(s *syntax.Member) {
 		return
 	}
 	m := Membership{Leave: s.Leave, Type: t, Func: s.Func, Arg: s.Arg, Return: s.Arg == 0, Pos: s.Pos}
-	if s.Leave && m.Return {
-		c.errorf(s.FuncPos, "a node leaves before %s returns, so `return` cannot name it", s.Func)
-		return
-	}
 	if s.Cond != nil {
 		sc := &scope{checker: c, returns: true, indexSlots: 1}
 		if m.Cond = sc.condition(s.Cond); m.Cond == nil {

@@ -20,11 +20,10 @@ func Change(g *graph.Graph, h *mgpp.History, t mgpp.Timestamp) string {
 	case mgpp.OpBirth, mgpp.OpDeath, mgpp.OpResize, mgpp.OpMove:
 		return life(g, h, op)
 	case mgpp.OpEnter, mgpp.OpLeave:
-		verb := "entered"
 		if op.Kind == mgpp.OpLeave {
-			verb = "left"
+			return at(g, h, op.Addr, t-1) + " left the structure"
 		}
-		return fmt.Sprintf("%s %s the structure", at(g, h, op.Addr, t), verb)
+		return at(g, h, op.Addr, t) + " entered the structure"
 	}
 	return written(g, h, op)
 }

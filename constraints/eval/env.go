@@ -338,8 +338,9 @@ func (e *env) recordTarget(p value) {
 	case p.node != 0:
 		e.rec.dep(Dep{Kind: DepLife, Node: p.node})
 	}
-	if p.obj == 0 && p.kind == pointer && p.tgt != mgpp.Null {
-		if o := e.g.Covered(trace.Addr(p.bits), e.t); o != 0 {
+	if p.kind == pointer && p.tgt != mgpp.Null {
+		// What has left may lie in what has not: in a declared global, say.
+		if o := e.g.Covered(trace.Addr(p.bits), e.t); o != 0 && o != p.obj {
 			e.rec.dep(Dep{Kind: DepLife, Obj: o})
 		}
 	}

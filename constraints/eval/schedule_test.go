@@ -159,9 +159,9 @@ func cpointText(c eval.CPoint) string {
 }
 
 func TestMembers(t *testing.T) {
-	prog := &trace.Program{Funcs: []trace.Func{{Name: "add"}, {Name: "del"}, {Name: "make"}, {Name: "try_del"}}}
+	prog := &trace.Program{Funcs: []trace.Func{{Name: "add"}, {Name: "del"}, {Name: "make"}, {Name: "try_del"}, {Name: "pop"}}}
 	spec := parse(t, `struct n { struct n *p; }; type n; n X; X.INDEGREE >= 0;
-enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_del(1) if return == 0;`)
+enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_del(1) if return == 0; leave n at pop(return);`)
 	h := mgpp.New(mgpp.Options{})
 	m := eval.NewMembers(spec, prog, h)
 	if u := m.Unmatched(); u != nil {
@@ -203,11 +203,19 @@ enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_de
 	do(ret, 2, trace.FlagUnwound, 0) // left by an exception: it stays
 	do(call, 2, 0, 0, 0x200)
 	do(ret, 2, 0, 0)
+	do(call, 1, 0, 0, 1, 0x300)
+	do(ret, 1, 0, 0)
+	do(call, 5, 0, 0)
+	do(ret, 5, 0, 0x300)
+	do(call, 5, 0, 0)
+	do(ret, 5, 0, 0) // NULL: it was empty
 	want := []string{
 		"call after: 0x100 enters",
 		"return before: 0x200 enters",
 		"return before: 0x100 leaves",
 		"return before: 0x200 leaves",
+		"call after: 0x300 enters",
+		"return before: 0x300 leaves",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

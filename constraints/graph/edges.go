@@ -180,13 +180,21 @@ func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 }
 
 // Left returns the cells in use that, in the view, still hold a pointer to an object
-// that has died.
+// that has died, or has left the structure.
 func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
 	if g.Alive(o, v.Time()) {
 		return nil
 	}
-	return slices.DeleteFunc(g.AppendRefs(v, Changed(v), o, nil), func(r Ref) bool {
-		return !g.Alive(r.From, v.Time()) || !g.applies(v, r) || v.Target(r.Addr, r.Cell.Mask).State != mgpp.Dangling
+	b := &g.objs[o]
+	refs := g.AppendRefs(v, Changed(v), o, nil)
+	if b.Member != 0 { // what led to it has been resolved anew since
+		refs = g.AppendRefs(g.hist.At(b.Death-1), nil, o, refs[:0])
+	}
+	return slices.DeleteFunc(refs, func(r Ref) bool {
+		tgt := v.Target(r.Addr, r.Cell.Mask)
+		there := tgt.State == mgpp.Dangling || b.Member != 0 && tgt.Value-uint64(b.Addr) < b.Size
+		host := func(x Ref) bool { return x.Addr == r.Addr && g.objs[r.From].Type == nil && g.objs[x.From].Type != nil }
+		return !there || slices.ContainsFunc(refs, host) || !g.Alive(r.From, v.Time()) || !g.applies(v, r)
 	})
 }
 

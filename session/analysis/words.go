@@ -7,6 +7,7 @@ import (
 
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
@@ -49,17 +50,23 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 const maxLeft = 3
 
 // leftBehind says which pointers still lead, at a time, to the node that a statement
-// freed before: what it, or a statement near it, should have changed.
+// freed, or took out of the structure, before: what it, or a statement near it, should
+// have changed.
 func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
 	if s.Kind != faultloc.Wrote || s.Operation == 0 {
 		return ""
 	}
-	op := a.Hist.Op(s.Operation)
-	if op.Kind != mgpp.OpDeath {
+	var gone graph.ObjID
+	switch op := a.Hist.Op(s.Operation); op.Kind {
+	case mgpp.OpDeath:
+		gone = a.Graph.Former(op.Node)
+	case mgpp.OpLeave:
+		gone = a.Graph.Covered(op.Addr, op.Time)
+	default:
 		return ""
 	}
 	v := a.Hist.At(at)
-	refs := a.Graph.Left(v, a.Graph.Former(op.Node))
+	refs := a.Graph.Left(v, gone)
 	var parts []string
 	for _, r := range refs[:min(len(refs), maxLeft)] {
 		f, ok := describe.FieldAt(a.Graph, v, r.From, r.Addr)
