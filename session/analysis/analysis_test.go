@@ -94,9 +94,11 @@ func TestAudit(t *testing.T) {
 	apply(trace.Event{Kind: trace.KindStore, Addr: 0x2000, Size: 8, Data: make([]byte, 8)})
 	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x3000, Size: 8, Name: "malloc"})
 	apply(trace.Event{Kind: trace.KindFree, Addr: 0x3000, Name: "free"})
-	memory := []byte{1, 2, 9, 9, 5, 6, 7, 8, 42, 42, 42, 42, 42, 42, 42, 42}
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x1010, Size: 8, Name: "malloc"})
+	apply(trace.Event{Kind: trace.KindBulk, Addr: 0x1010, Size: 8, Data: make([]byte, 8), Name: "pthread_cond_signal"}) // a waiting thread writes there too
+	memory := []byte{1, 2, 9, 9, 5, 6, 7, 8, 42, 42, 42, 42, 42, 42, 42, 42, 7, 7, 7, 7, 7, 7, 7, 7}
 	read := func(b []byte, addr trace.Addr) int {
-		if addr < 0x1000 || addr >= 0x1010 {
+		if addr < 0x1000 || addr >= 0x1018 {
 			return 0
 		}
 		return copy(b, memory[addr-0x1000:])
@@ -113,11 +115,11 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	audit()
-	if len(emitted) != 1 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != unseenWrite {
+	if len(emitted) != 2 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != unseenWrite {
 		t.Errorf("emitted: %+v", emitted)
 	}
 	got := *a.audit
-	if got.Nodes != 2 || got.Bytes != 8 || got.Unseen != 2 || got.Unreadable != 8 || len(got.Where) != 1 {
+	if got.Nodes != 3 || got.Bytes != 16 || got.Unseen != 2 || got.Unreadable != 8 || len(got.Where) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if want := "0x1002 (2 bytes): the last write to it that was seen is change 2"; got.Where[0] != want {
@@ -128,7 +130,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("the history now has %v", b.Data)
 	}
 	audit() // what was brought up to date is not found again
-	if len(emitted) != 1 || a.audit.Unseen != 2 || len(a.TrailerAudit.Unseen) != 1 {
+	if len(emitted) != 2 || a.audit.Unseen != 2 || len(a.TrailerAudit.Unseen) != 1 {
 		t.Errorf("again: %d events, %+v", len(emitted), a.audit)
 	}
 }

@@ -144,10 +144,14 @@ func (u *auditor) compare(view mgpp.View, addr trace.Addr, size uint64) error {
 	return nil
 }
 
+// unseen takes bytes that differ into the history. In a lock or a condition of the C
+// library they are its own: what a thread writes there that waits is never seen.
 func (u *auditor) unseen(addr trace.Addr, have, want []byte) error {
-	u.out.Total += uint64(len(have))
-	if len(u.out.Unseen) < maxUnseen {
-		u.out.Unseen = append(u.out.Unseen, trace.Unseen{Addr: addr, Have: slices.Clone(have), Want: slices.Clone(want)})
+	if t := u.a.lastSeen(addr, uint64(len(have))); t == 0 || !trace.Locks(u.a.Hist.Op(t).Name) {
+		u.out.Total += uint64(len(have))
+		if len(u.out.Unseen) < maxUnseen {
+			u.out.Unseen = append(u.out.Unseen, trace.Unseen{Addr: addr, Have: slices.Clone(have), Want: slices.Clone(want)})
+		}
 	}
 	return u.emit(&trace.Event{Kind: trace.KindBulk, Name: unseenWrite, Addr: addr, Size: uint64(len(have)), Data: slices.Clone(have), Wall: -1})
 }
@@ -175,20 +179,25 @@ func (a *Analysis) auditResult(t *trace.Audit) {
 
 // unseenWhere names the field and the time of the last write to it that was seen.
 func (a *Analysis) unseenWhere(x trace.Unseen) string {
-	now := a.Hist.Now()
 	name := fmt.Sprintf("%#x", uint64(x.Addr))
-	view := a.Hist.At(now)
+	view := a.Hist.At(a.Hist.Now())
 	for _, o := range a.Graph.At(view, x.Addr) {
 		if f, ok := describe.FieldAt(a.Graph, view, o, x.Addr); ok {
 			name = a.Graph.Name(o) + "." + f.Path
 		}
 	}
 	seen := "no write to it was seen"
-	for t := a.Hist.LastWrite(x.Addr, uint64(len(x.Have)), now); t > 0; t = a.Hist.LastWrite(x.Addr, uint64(len(x.Have)), t-1) {
-		if a.Hist.Op(t).Name != unseenWrite {
-			seen = fmt.Sprintf("the last write to it that was seen is change %s", report.Thousands(uint64(t)))
-			break
-		}
+	if t := a.lastSeen(x.Addr, uint64(len(x.Have))); t > 0 {
+		seen = fmt.Sprintf("the last write to it that was seen is change %s", report.Thousands(uint64(t)))
 	}
 	return fmt.Sprintf("%s (%s): %s", name, report.Plural(len(x.Have), "byte", "bytes"), seen)
+}
+
+// lastSeen returns the last write to some bytes that was seen, 0 if there was none.
+func (a *Analysis) lastSeen(addr trace.Addr, size uint64) mgpp.Timestamp {
+	t := a.Hist.LastWrite(addr, size, a.Hist.Now())
+	for t > 0 && a.Hist.Op(t).Name == unseenWrite {
+		t = a.Hist.LastWrite(addr, size, t-1)
+	}
+	return t
 }
