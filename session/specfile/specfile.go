@@ -185,10 +185,13 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 		r.Lines = append(r.Lines, probe.Line{File: l.File, Line: l.Line})
 	}
 	for _, a := range need.Allocators {
-		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Free: a.Free, FreeArg: a.FreeArg})
+		r.Allocators = append(r.Allocators, probe.Allocator{Func: a.Func, Size: a.Size, Count: a.Count, Fixed: uint64(a.Bytes), Free: a.Free, FreeArg: a.FreeArg})
 	}
 	for _, g := range need.Globals {
 		r.Globals = append(r.Globals, probe.Global{Path: p.FileOf(g), Name: g.Name, Addr: g.Addr, Size: uint64(g.Size)})
+	}
+	if len(r.Allocators) > 0 {
+		r.Globals = append(r.Globals, arenas(p, r.Globals)...)
 	}
 	r.Stacks = typeNames(spec)
 	r.Inside = len(spec.Reaches) > 0
@@ -202,6 +205,31 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 		}
 	}
 	return r, nil
+}
+
+// minArena is the size, in bytes, of arrays that may be what an allocator divides.
+const minArena = 256
+
+// arenas lists the arrays in static memory that an allocator of the program's own may give
+// out pieces of, without those that are listed already: what is stored there is recorded
+// as on the heap.
+func arenas(p *symbol.Program, known []probe.Global) []probe.Global {
+	var out []probe.Global
+	for i, f := range p.Objs {
+		path := "" // the program's own
+		if i > 0 {
+			path = p.Paths[i]
+		}
+		for _, v := range f.Globals() {
+			g := probe.Global{Path: path, Name: v.Name, Addr: uint64(v.Loc.Offset), Size: uint64(v.Size)}
+			if v.Type == nil || v.Type.Kind != types.Array || v.Loc.Kind != objfile.LocStatic || v.Size < minArena ||
+				slices.ContainsFunc(known, func(k probe.Global) bool { return k.Path == g.Path && k.Addr == g.Addr }) {
+				continue
+			}
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // typeNames are the names in C++ of the types of nodes, and of what arrays have elements of.
