@@ -17,6 +17,7 @@ import (
 	"mgtrace/cxxname"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/probe"
 	"mgtrace/probe/evidence"
 	"mgtrace/session/analysis"
 	"mgtrace/session/live"
@@ -242,7 +243,7 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 		}
 	}
 	run := &mine.Run{
-		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: globals, Types: names,
+		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: globals, Types: names, Directives: allocatorDirectives(o.Capture.Allocators),
 		Ended: log.ended, Progress: o.Note,
 		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.symbols) },
 		Library: inHeaders(rec.prog.Funcs),
@@ -258,6 +259,42 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.Hist, rec.symbols, finder, p)))
 	}
 	return res, err
+}
+
+// allocatorDirectives say in a specification what --alloc and --free say of a run: each
+// directive has room for what gives out blocks and what takes them back.
+func allocatorDirectives(list []probe.Allocator) []string {
+	var gives, frees []probe.Allocator
+	for _, a := range list {
+		switch {
+		case a.Like != "":
+			return []string{fmt.Sprintf("# run it with --alloc %s=%s too", a.Func, a.Like)}
+		case a.Func != "":
+			gives = append(gives, a)
+		default:
+			frees = append(frees, a)
+		}
+	}
+	var out []string
+	for i := range max(len(gives), len(frees)) {
+		if len(gives) == 0 {
+			break // what is never given out is not freed
+		}
+		a := gives[min(i, len(gives)-1)]
+		args := fmt.Sprintf("size=%d", a.Size)
+		if a.Size == 0 {
+			args = fmt.Sprintf("bytes=%d", a.Fixed)
+		}
+		if a.Count > 0 {
+			args += fmt.Sprintf(", count=%d", a.Count)
+		}
+		text := fmt.Sprintf("allocator %s(%s)", a.Func, args)
+		if i < len(frees) {
+			text += fmt.Sprintf(" frees %s(%d)", frees[i].Free, frees[i].FreeArg)
+		}
+		out = append(out, text+";")
+	}
+	return out
 }
 
 // plainFunc is a function's name without a clone's suffix.

@@ -457,7 +457,10 @@ func (c *checker) withoutEmbedded(t *NodeType, cells []EdgeCell) []EdgeCell {
 // noLayout says, once for each type, that its fields are not known.
 func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
 	how := "declare it here (" + fmt.Sprintf("struct %s { … };", t.Name) + ") or check together with the program"
-	if c.prog != nil {
+	switch {
+	case c.prog != nil && c.onlyDeclared(t):
+		how = "the program only declares it; if a library of yours defines it, name that with --module LIBRARY"
+	case c.prog != nil:
 		how = "declare it here: " + fmt.Sprintf("struct %s { … };", t.Name)
 	}
 	c.once("layout "+t.Name, pos, "the layout of %s is not known: %s", t.Name, how)

@@ -103,11 +103,20 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 	case other != nil:
 		c.errorf(pos, "`%s` is %s, which has no fields; an array of it is declared by ARRAY %s OF %s;", name, other, d.Name, name)
 	case !c.hasType(name, pos):
-	case c.prog != nil && len(c.prog.LookupType(cxxname.Normal(name))) > 0:
+	case c.prog != nil && c.onlyDeclared(t):
 		c.warnf(pos, "the program only declares `%s`: if a library of yours defines it, name that with --module; else every word of its nodes may be an edge, and its fields have no names", name)
 	case c.prog != nil:
 		c.warnf(pos, "the program has no debug information and the file declares no layout of `%s`: every word of its nodes may be an edge, and its fields have no names", name)
 	}
+}
+
+// onlyDeclared reports whether the program has a type's name, but no definition of it.
+func (c *checker) onlyDeclared(t *NodeType) bool {
+	name := t.Name
+	if t.Source != "" {
+		name = t.Source
+	}
+	return len(c.prog.LookupType(cxxname.Normal(name))) > 0
 }
 
 // hasType reports a type that the program lacks, if it has debug information.

@@ -170,6 +170,9 @@ func (c *Checker) badFree(a *mgpp.Anomaly) {
 	case mgpp.FreeTwice:
 		c.fault(op, "double free", n, fmt.Sprintf("%s of %s, which is freed already", how, c.blockName(a.Node, a.Addr)))
 	case mgpp.FreeInside:
+		if !standardFree(a.Name) && (n.Global != 0 || standard(n.Alloc)) {
+			return // so a pool of the program's own is filled, out of its array or chunk
+		}
 		c.fault(op, "invalid free", n, fmt.Sprintf("%s of an address inside %s", how, c.blockName(a.Node, a.Addr)))
 	}
 }
@@ -227,6 +230,19 @@ func standard(alloc string) bool {
 		return true
 	}
 	return strings.HasPrefix(alloc, "operator new") || strings.HasPrefix(alloc, "_Zn")
+}
+
+// standardFree: what frees is no function of the program's own that was declared, but the
+// C library's or one that replaces it under a prefix.
+func standardFree(name string) bool {
+	for _, prefix := range [...]string{"__interceptor_", "___interceptor_", "je_", "tc_", "mi_", "__libc_"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	switch name {
+	case "", "free", "cfree", "free_sized", "free_aligned_sized", "realloc", "reallocarray", "dallocx", "sdallocx":
+		return true
+	}
+	return strings.HasPrefix(name, "operator delete") || strings.HasPrefix(name, "_Zd")
 }
 
 // Warnings returns what the user should know at the end, since silence would

@@ -294,6 +294,10 @@ func TestMemoryFaults(t *testing.T) {
 			a := w.alloc("", 24, false)
 			w.release(a + 8)
 		}, []string{"invalid free NULL: free of an address inside the block of 24 bytes at 0x10000"}},
+		{"a pool that is filled", func(w *world) {
+			a := w.alloc("", 24, false)
+			w.apply(trace.Event{Kind: trace.KindFree, Name: "pool_put", Addr: a + 8, Thread: 1})
+		}, nil},
 		{"free of what was never seen", func(w *world) { w.release(0x99990) }, nil},
 	}
 	for _, test := range tests {

@@ -95,6 +95,7 @@ type mining struct {
 // prepare finds the moments, and looks at the fields.
 func (m *mining) prepare() error {
 	r := m.run
+	m.head.directives = slices.Clone(r.Directives)
 	for _, t := range r.Types {
 		m.head.declare(t)
 	}
@@ -126,8 +127,8 @@ func (m *mining) prepare() error {
 	for _, q := range m.quiet {
 		m.places[q.place] = true
 	}
-	m.head.directives = m.sentinels(base)
-	if len(m.head.directives) > 0 {
+	if nils := m.sentinels(base); len(nils) > 0 {
+		m.head.directives = append(m.head.directives, nils...)
 		if base, err = compile(r, &m.head, nil); err != nil {
 			return err
 		}

@@ -26,6 +26,9 @@ type Run struct {
 	Globals []check.Variable
 	// Types are the types of nodes to mine, as the program names them.
 	Types []string
+	// Directives are statements that the specification needs for its nodes to be found as
+	// in this run: allocators of the program's own.
+	Directives []string
 	// Ended: the run came to its normal end, after all of the history.
 	Ended bool
 	// Progress is told what is being done; nil: nobody is.
