@@ -30,9 +30,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	for i := range repairs {
 		r := &repairs[i]
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		suspects = accuse(in, suspects, r, r.lastChange(in))
+		suspects = accuse(in, tb, suspects, r, r.lastChange(in))
 		if in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0 {
-			suspects = accuse(in, suspects, r, last) // of a value that was there, but wrong already
+			suspects = accuse(in, tb, suspects, r, last) // of a value that was there, but wrong already
 		}
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) {
 			continue
@@ -63,6 +63,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			suspects = append(suspects, s)
 		}
 	}
+	if in.looksFor(Basis) && in.Cells != nil {
+		suspects = counted(in, suspects, repairs)
+	}
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
 	}
@@ -71,7 +74,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 
 // accuse adds a repair to the evidence against the statement of t, if t wrote
 // its cell since all was well.
-func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect {
+func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect {
 	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
 		return suspects
 	}
@@ -80,7 +83,8 @@ func accuse(in Input, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect
 	case s.Repair == nil:
 		s.Repair = r
 		e := r.evidence(in)
-		e.Fitted = in.looksFor(Outdated) && e.settles() && !s.has(Unlike) && r.fitted(in, t)
+		e.Fitted = in.looksFor(Outdated) && e.settles() && !s.has(Unlike) && r.fitted(in, tb, t)
+		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)
 	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0:
 		s.also(in, r)

@@ -13,9 +13,10 @@
 //	repair       the one cell that would make all well
 //	blame        its writer, or the statement whose store is missing: habits of
 //	             the run, and like nodes, tell which
+//	counted      a number was wrong already where others only counted on from it
 //	outdated     what was right, and then the constraints were broken without it
 //	markWhole    after what a statement did all was well once more
-//	odd          stray writes, frees that came too early, the place of a crash
+//	odd          writes that went astray, frees that came too early, the place of a crash
 //	rank         statements in order of suspicion
 //
 // An example: a list is linked by line 40 (n->next = q) and line 41

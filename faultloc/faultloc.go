@@ -175,10 +175,13 @@ const (
 	Idle           EvidenceKind = "idle"           // it stored what a field held already, beside one that was never written
 	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
 	Outdated       EvidenceKind = "outdated"       // it broke what a field that was right would mend, had it been stored again
+	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
+	Early          EvidenceKind = "early"          // it freed a node that was still linked
 	Freed          EvidenceKind = "freed"          // it freed memory in the call in which the run ended
 	Stray          EvidenceKind = "stray"          // it wrote where no block is
+	Crossed        EvidenceKind = "crossed"        // it wrote into a block by an address of another one
 	Crash          EvidenceKind = "crash"          // the run ended in it
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
@@ -195,7 +198,9 @@ type Evidence struct {
 	Orphans int  // and how many nodes nothing would lead to any more
 	Hides   bool // only because a constraint would look at less
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
-	Fitted  bool // RepairCell: the value that it stored was right at that time
+	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
+	Usual   bool // RepairCell: it has stored the same each time
+	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement: where this one should have run; Unlike: the
@@ -204,7 +209,7 @@ type Evidence struct {
 	Law    Law            // Unlike: what held in all of Of executions
 	At     mgpp.Timestamp // Unlike: the execution
 	Turned bool           // Unlike: the law is Beside's statement's
-	Later  bool           // Unlike: another statement broke a law before
+	Later  bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
 	Times  int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone  bool           // Habit: to write what the statement writes would not mend all
 	Only   bool           // Habit: what usually runs on its other side did run
@@ -267,7 +272,7 @@ func locate(in Input) Result {
 	suspects, unseen := statements(in, tb)
 	lab := newLab(in)
 	if in.looksFor(Counterfactual) {
-		lab.weigh(suspects)
+		lab.weigh(tb, suspects)
 	}
 	var repairs []Repair
 	if in.looksFor(RepairCell) {

@@ -176,7 +176,7 @@ func (h *habits) breaches(tb *contributions) []breach {
 				continue // it may have been about to run
 			}
 			for _, o := range list {
-				if slices.Contains(around[side], o) {
+				if slices.Contains(around[side], o) || h.excluded(o, around[side]) {
 					continue
 				}
 				only, elsewhere := h.companions(usual[o][side], around[side], side, st)
@@ -187,7 +187,9 @@ func (h *habits) breaches(tb *contributions) []breach {
 					continue // in a whole run there is an exception to everything
 				}
 				b := breach{o, t, h.near[side][[2]int{st, o}], h.times[st], only}
-				if was, ok := found[o]; !ok || b.firmer(was) {
+				was, ok := found[o]
+				nearer := side == behind && !was.firmer(b) // of several places the last before it
+				if !ok || b.firmer(was) || nearer {
 					found[o] = b
 				}
 			}
@@ -213,6 +215,14 @@ func (h *habits) breaches(tb *contributions) []breach {
 func (h *habits) isUsual(side, st, o int) bool {
 	of := h.times[st]
 	return of >= minTimes && 10*h.near[side][[2]int{st, o}] >= 9*of
+}
+
+// excluded: something ran that has often run, and never with the statement near: the program
+// went another way.
+func (h *habits) excluded(st int, around []int) bool {
+	return slices.ContainsFunc(around, func(c int) bool {
+		return h.times[c] >= minTimes && h.near[behind][[2]int{c, st}]+h.near[before][[2]int{c, st}] == 0
+	})
 }
 
 // ranNear: since the last healthy C-point the statement ran on this side of t all the
@@ -284,21 +294,24 @@ func (h *habits) apart(t mgpp.Timestamp, ran map[string]bool) bool {
 // belongs reports whether the statement of an earlier operation may be missing since the
 // last healthy C-point though no habit says so. In such calls as this one it would have
 // been seen; from calls of another function it may be if something ran here that usually
-// runs next to it there.
+// runs next to it there. Of one without habits, something must have run here that ever ran next to it.
 func (h *habits) belongs(t mgpp.Timestamp, ran map[string]bool) bool {
 	st := h.statement(t)
-	switch {
-	case !h.usual[st]:
-		return true
-	case h.in.within(t) == h.in.within(h.in.At):
+	habitual := h.usual[st]
+	if habitual && h.in.within(t) == h.in.within(h.in.At) {
 		return false
 	}
+	known := false
 	for side := range h.near {
 		for pair := range h.near[side] {
-			if pair[0] == st && h.isUsual(side, st, pair[1]) && ran[h.names[pair[1]]] {
+			if pair[0] != st || pair[1] == st {
+				continue
+			}
+			known = true
+			if ran[h.names[pair[1]]] && (!habitual || h.isUsual(side, st, pair[1])) {
 				return true
 			}
 		}
 	}
-	return false
+	return !habitual && !known
 }

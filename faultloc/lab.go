@@ -96,7 +96,7 @@ func (l *lab) try(hypo mgpp.View) outcome {
 
 // weigh adds the counterfactual: the graph at the C-point without this one
 // operation's bytes.
-func (l *lab) weigh(suspects []Suspect) {
+func (l *lab) weigh(tb *contributions, suspects []Suspect) {
 	weighed := 0
 	for i := range suspects {
 		s := &suspects[i]
@@ -106,7 +106,7 @@ func (l *lab) weigh(suspects []Suspect) {
 				break
 			}
 			weighed++
-			if e := l.counterfactual(t); e.Cured > 0 && (best.Cured == 0 || e.gain() > best.gain()) {
+			if e := l.counterfactual(tb, t); e.Cured > 0 && (best.Cured == 0 || e.gain() > best.gain()) {
 				best = e
 				s.Operation = t
 			}
@@ -189,7 +189,7 @@ func (s *Suspect) shown() []mgpp.Timestamp {
 // gain orders experiments: what they cure, less what they do harm to.
 func (e Evidence) gain() int { return 2*e.Cured - 2*e.Created - e.Orphans }
 
-func (l *lab) counterfactual(t mgpp.Timestamp) Evidence {
+func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 	op := l.in.History.Op(t)
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
@@ -203,8 +203,22 @@ func (l *lab) counterfactual(t mgpp.Timestamp) Evidence {
 	}
 	return Evidence{
 		Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created,
-		Orphans: l.orphans(hypo, op.Addr, op.Size), Hides: l.hides(hypo, o.cured),
+		Orphans: l.orphans(hypo, op.Addr, op.Size), Hides: l.hides(hypo, o.cured), Fitted: l.fitted(tb, o.cured, t),
 	}
+}
+
+// fitted: what an operation did was right after it, until something else broke what would
+// be cured without it.
+func (l *lab) fitted(tb *contributions, cured []bool, t mgpp.Timestamp) bool {
+	if !l.in.looksFor(Outdated) {
+		return false
+	}
+	at := tb.until(l.in, cured, t)
+	if at <= t {
+		return false
+	}
+	view := l.in.Model.View(at)
+	return right(l.in, cured, view, l.in.History.Without(view, t))
 }
 
 // hides: one of the inconsistencies that are cured in a hypothetical graph is so because

@@ -361,8 +361,31 @@ func init() {
 			correct: "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n40: l.first = x\n41: l.length = 1\n42: l.lowest = 5\n30: y = malloc item\n31: y.next = x\n33: y.key = 3\n41: l.length = 2\n50: l.first = y\n42: l.lowest = 3",
 			want:    "wrote 50, wrote 42, wrote 33", evidence: Outdated,
 		},
+		{
+			// by accident the length is right when the first item is made
+			name: "counted on", spec: countedSpec, before: "",
+			fault:   "20: l = malloc list\n21: l.first = NULL\n22: l.lowest = 0\n23: l.length = 1\n30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n40: l.first = x\n42: l.lowest = 5\n41: l.length = 2",
+			correct: "20: l = malloc list\n21: l.first = NULL\n22: l.lowest = 0\n23: l.length = 0\n30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n40: l.first = x\n42: l.lowest = 5\n41: l.length = 1",
+			want:    "wrote 23, wrote 41", evidence: Basis,
+		},
+		{
+			// a and b are married, and then a is not any more
+			name: "right until another change", spec: matesSpec, before: "1: a = calloc person\n1: b = calloc person\n1: o = calloc office\n1: o.all[0] = a\n1: o.all[1] = b\ncpoint",
+			fault:   "2: a.mate = b\n3: b.mate = a\n6: o.married = 1\n4: a.mate = NULL\n7: o.married = 0",
+			correct: "2: a.mate = b\n3: b.mate = a\n6: o.married = 1\n4: a.mate = NULL\n5: b.mate = NULL\n7: o.married = 0",
+			want:    "wrote 4, wrote 3, wrote 7", evidence: Outdated,
+		},
 	}...)
 }
+
+const matesSpec = `
+struct person { struct person *mate; long age; };
+struct office { struct person *all[2]; long married; };
+type person;
+type office;
+mates: person X; X.mate == NULL or X.mate.mate == X;
+count: office O; 2 * O.married == COUNT(person X: X.mate != NULL);
+`
 
 // countedSpec is an ordered list that knows its length and its lowest key.
 const countedSpec = `

@@ -321,7 +321,8 @@ func (in *Input) changed(t mgpp.Timestamp) bool {
 }
 
 // markWhole notes which statements ran for the last time before a moment, since the last
-// healthy C-point, at which the structure was whole: what they did fitted.
+// healthy C-point, at which the structure was whole: what they did fitted. Not so a wrong
+// number: something else may have made it right for a while.
 func markWhole(in Input, suspects []Suspect) {
 	if in.Broken == nil || in.At-in.Healthy > farAway {
 		return
@@ -338,7 +339,7 @@ func markWhole(in Input, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		later := func(t mgpp.Timestamp) bool { return t > whole || !in.changed(t) }
-		if s.Kind == Wrote && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
+		if s.Kind == Wrote && !s.has(Basis) && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
 			s.Whole = whole
 		}
 	}

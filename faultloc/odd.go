@@ -1,6 +1,8 @@
 package faultloc
 
 import (
+	"slices"
+
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -11,21 +13,23 @@ const maxOdd = 1 << 12
 // odd adds what a run does that goes wrong with its memory, whatever the specification:
 //
 //   - a write that hit no block, though it lies near one
+//   - a write into one block by an address of another one
 //   - a free, behind which a pointer was stored that leads to where nothing ever was: it
 //     was read from what was freed
+//   - a free that broke something, of a node that was unlinked only after that
 //   - the statement in which the run ended
 //   - the last free before that, in the same call: what it freed may still have been used
 func odd(in Input, suspects []Suspect) []Suspect {
 	freed := map[trace.ThreadID]mgpp.Timestamp{}
-	accuse := func(t mgpp.Timestamp, kind EvidenceKind) {
+	accuse := func(t mgpp.Timestamp, e Evidence) {
 		known := len(suspects)
 		s := statement(in, &suspects, t)
 		if known < len(suspects) {
 			s.Operations = []mgpp.Timestamp{t}
 		}
-		if !s.has(kind) && in.looksFor(kind) {
+		if !s.has(e.Kind) && in.looksFor(e.Kind) {
 			s.Operation = t
-			s.Evidence = append(s.Evidence, Evidence{Kind: kind})
+			s.Evidence = append(s.Evidence, e)
 		}
 	}
 	for t := max(in.Healthy, in.At-min(in.At, maxOdd)) + 1; t <= in.At; t++ {
@@ -36,13 +40,21 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		switch op.Kind {
 		case mgpp.OpDeath:
 			freed[op.Thread] = t
+			if broke(suspects, t) {
+				if e, ok := in.early(op); ok {
+					accuse(t, e)
+				}
+			}
 		case mgpp.OpStore:
 			if death := freed[op.Thread]; death > 0 && in.wild(op) {
-				accuse(death, Garbage)
+				accuse(death, Evidence{Kind: Garbage})
 			}
 		}
 		if in.Stray != nil && in.wrote(t) && in.Stray(op) {
-			accuse(t, Stray)
+			accuse(t, Evidence{Kind: Stray})
+		}
+		if in.crossed(op) {
+			accuse(t, Evidence{Kind: Crossed})
 		}
 	}
 	if in.Died != 0 {
@@ -51,13 +63,18 @@ func odd(in Input, suspects []Suspect) []Suspect {
 			last = max(last, death)
 		}
 		if last > 0 {
-			accuse(last, Freed)
+			accuse(last, Evidence{Kind: Freed})
 		}
 	}
 	if in.Died != 0 && in.looksFor(Crash) {
-		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash}}})
+		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At}}})
 	}
 	return suspects
+}
+
+// broke: an operation is among those of a suspect that broke something for good.
+func broke(suspects []Suspect, t mgpp.Timestamp) bool {
+	return slices.ContainsFunc(suspects, func(s Suspect) bool { return s.has(Flip) && slices.Contains(s.Operations, t) })
 }
 
 // wild: an operation stored a pointer that leads to where nothing was ever written.
@@ -81,3 +98,85 @@ func (in *Input) ofBlock(addr trace.Addr, v mgpp.View) bool {
 	}
 	return in.Cells.At(addr, v) != 0
 }
+
+// maxBehind is how far behind a block an address counts as one of it: what malloc keeps
+// between two blocks (glibc, malloc.c, "Chunk header") and an alignment.
+const maxBehind = 16
+
+// maxReach is how far from its register a store may hit: another register that is no
+// address, but an index, is farther.
+const maxReach = 1 << 12
+
+// crossed: a store hit a block by an address in another one, or right behind it, as that of
+// (p + 1)->next is, and its instruction has not done so before.
+func (in *Input) crossed(op mgpp.Op) bool {
+	if !in.across(op) {
+		return false
+	}
+	before := false
+	in.earlier(op.Time, in.Healthy, func(t mgpp.Timestamp) bool {
+		before = in.across(in.History.Op(t))
+		return !before
+	})
+	return !before
+}
+
+// across: a store hit another block than its address register leads to.
+func (in *Input) across(op mgpp.Op) bool {
+	if op.Kind != mgpp.OpStore || op.Node == 0 || op.Base == op.Addr || max(op.Base, op.Addr)-min(op.Base, op.Addr) > maxReach {
+		return false
+	}
+	v := in.Model.View(op.Time)
+	for d := trace.Addr(0); d <= maxBehind; d++ {
+		if id, ok := v.NodeAt(op.Base - d); ok {
+			return id != op.Node
+		}
+	}
+	return false
+}
+
+// early: a node was freed to which something led, and that was changed only after that. Of
+// says how often the statement freed nodes to which nothing led, and never others.
+func (in *Input) early(op mgpp.Op) (Evidence, bool) {
+	e := Evidence{Kind: Early}
+	if in.Cells == nil || !in.led(op) || !in.unlinked(op) {
+		return e, false
+	}
+	linked := false
+	in.earlier(op.Time, in.Healthy, func(t mgpp.Timestamp) bool {
+		linked = in.led(in.History.Op(t))
+		e.Of++
+		return !linked && e.Of < maxLike
+	})
+	if linked || e.Of < minLike {
+		e.Of = 0
+	}
+	return e, true
+}
+
+// unlinked: soon after a node was freed a pointer was changed that led to it.
+func (in *Input) unlinked(op mgpp.Op) bool {
+	for t := op.Time + 1; t <= in.At && t-op.Time < maxUnlinked; t++ {
+		o := in.History.Op(t)
+		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.changed(t) {
+			continue
+		}
+		if was, ok := read(in.Model.View(t-1), o.Addr, 8); ok && was == uint64(op.Addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// led: something led to what an operation freed.
+func (in *Input) led(op mgpp.Op) bool {
+	if op.Kind != mgpp.OpDeath {
+		return false
+	}
+	v := in.Model.View(op.Time - 1)
+	o := in.Cells.At(op.Addr, v)
+	return o != 0 && len(in.Cells.Into(o, v, 1)) > 0
+}
+
+// maxUnlinked bounds the operations after a free that are looked at for what led to the node.
+const maxUnlinked = 64

@@ -1,6 +1,7 @@
 package faultloc
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,15 @@ func TestOdd(t *testing.T) {
 	in.Cut, in.Died = true, 77
 	if s := Locate(in).Suspects; len(s) == 0 || s[len(s)-1].Kind != Died && s[0].Kind != Died {
 		t.Errorf("died: %+v", s)
+	}
+	// Long after what is broken now it only follows from that.
+	for after, want := range map[mgpp.Timestamp]bool{0: false, 9: true} {
+		in.end = in.At + after
+		for _, s := range Locate(in).Suspects {
+			if s.Kind == Died && (s.worth() < worthFlip) != want {
+				t.Errorf("died %d changes later: worth %d", after, s.worth())
+			}
+		}
 	}
 }
 
@@ -144,5 +154,83 @@ func TestWhole(t *testing.T) {
 				t.Errorf("%s: whole after it", c.again)
 			}
 		}
+	}
+}
+
+// TestEarly: a free that broke something, of a node that was unlinked only after that.
+func TestEarly(t *testing.T) {
+	for program, want := range map[string]bool{
+		"80: free n2\n81: n3.next = n1": true,
+		"81: n3.next = n1\n80: free n2": false,
+	} {
+		w := newWorld(t, neighbours)
+		w.run(insertions(3))
+		w.run(program) // n1.prev leads to n2 still
+		in := w.input()
+		early := slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.PC == 80 && s.has(Early) })
+		if len(in.Found) == 0 || early != want {
+			t.Errorf("%s: early %t", program, early)
+		}
+	}
+}
+
+// TestCrossed: a store into one node by an address of another one, or right behind it.
+func TestCrossed(t *testing.T) {
+	for _, c := range []struct {
+		base string
+		off  trace.Addr
+		want bool
+	}{{"n2", 0, true}, {"n2", 24, true}, {"n3", 0, false}} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(3))
+		at, _ := w.cell("n3.key")
+		w.apply(&trace.Event{Kind: trace.KindStore, PC: 90, Addr: at, Size: 8, Data: []byte{0, 2, 0, 0, 0, 0, 0, 0}, Base: w.block(c.base).addr + c.off})
+		r := Locate(w.input())
+		crossed := slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return s.PC == 90 && s.has(Crossed) })
+		if len(r.Suspects) == 0 || crossed != c.want {
+			t.Errorf("by an address %d behind %s: crossed %t", c.off, c.base, crossed)
+		}
+	}
+}
+
+// TestUsual: a statement that stored the constant that it always has did well, one that stored
+// something else did not.
+func TestUsual(t *testing.T) {
+	for _, c := range []struct {
+		before int
+		value  string
+		want   bool
+	}{{minLike, "NULL", true}, {minLike, "n8", false}, {minLike - 1, "NULL", false}} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(c.before))
+		w.run("30: n8 = malloc dnode\n31: n8.key = 1\n32: n8.prev = " + c.value)
+		if in := w.input(); in.usual(in.At) != c.want {
+			t.Errorf("%s after %d nodes: usual %t", c.value, c.before, !c.want)
+		}
+	}
+}
+
+// TestExcluded: what usually runs next to something is not missing where something else ran
+// with which it never does.
+func TestExcluded(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	var points []mgpp.Timestamp
+	for _, part := range strings.SplitAfter(insertions(80), "cpoint\n") {
+		w.run(part)
+		points = append(points, w.healthy)
+	}
+	for i := 81; i < 88; i++ { // by other statements
+		w.run(fmt.Sprintf("30: n%d = malloc dnode\n31: n%d.key = %d\n32: n%d.prev = NULL\n60: n%d.next = n%d\n61: n%d.prev = n%d\ncpoint", i, i, 100-i, i, i, i-1, i-1, i))
+		points = append(points, w.healthy)
+	}
+	w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n60: x.next = n87")
+	in := w.input()
+	in.Points = points
+	r := Locate(in)
+	missing := func(line trace.Addr) bool {
+		return slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return s.Kind == Omitted && s.PC == line })
+	}
+	if !missing(61) || missing(41) {
+		t.Errorf("%s, want 61 omitted, and not 41", summary(r))
 	}
 }

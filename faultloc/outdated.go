@@ -18,7 +18,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			continue
 		}
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		if !r.fitted(in, last) || last > in.Healthy && strange(in, suspects, last) {
+		if !r.fitted(in, tb, last) || last > in.Healthy && strange(in, suspects, last) {
 			continue
 		}
 		t := r.broke(in, tb, max(last, in.Healthy))
@@ -53,40 +53,83 @@ func strange(in Input, suspects []Suspect, t mgpp.Timestamp) bool {
 	})
 }
 
-// fitted: the value of the repair's cell was right when operation last stored it, or at
-// the last healthy C-point. What is broken now held then, and would not have held with
-// the value that mends it now.
-func (r *Repair) fitted(in Input, last mgpp.Timestamp) bool {
-	at := max(last, in.Healthy)
-	if in.Cells.Object(r.Cell.Obj).Birth > at || last > in.Healthy && !in.changed(last) {
+// fitted: the value of the repair's cell was right when an operation last stored it, or at
+// the last healthy C-point, or until something else was broken. What is broken now held
+// then, and would not have held with the value that mends it now.
+func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
+	since := max(last, in.Healthy)
+	if in.Cells.Object(r.Cell.Obj).Birth > since || last > in.Healthy && !in.changed(last) && !in.again(last) {
 		return false // what is stored again is meant
 	}
-	view := in.Model.View(at)
-	if r.Target != 0 && in.Cells.Object(r.Target).Birth > at { // it could not be stored then
-		return last <= in.Healthy
-	}
-	other := with(view, r.Cell, r.Value)
-	needed := false
-	for i, inc := range in.Found {
-		if !r.cured[i] {
-			continue
+	fits := func(at mgpp.Timestamp) bool {
+		if r.Target != 0 && in.Cells.Object(r.Target).Birth > at { // it could not be stored then
+			return last <= in.Healthy
 		}
-		if in.Model.Eval(inc.Instance, view).Verdict == eval.Broken || in.stopped() {
-			return false
-		}
-		needed = needed || in.Model.Eval(inc.Instance, other).Verdict == eval.Broken
+		view := in.Model.View(at)
+		return right(in, r.cured, view, with(view, r.Cell, r.Value))
 	}
-	return needed
+	return fits(since) || fits(tb.until(in, r.cured, since))
 }
 
-// broke is the first operation since then that broke for good what the repair cures.
-func (r *Repair) broke(in Input, tb *contributions, since mgpp.Timestamp) (first mgpp.Timestamp) {
+// again: an operation's statement has stored before what was there already, as one does that
+// brings a field up to date.
+func (in *Input) again(last mgpp.Timestamp) bool {
+	found := false
+	in.earlier(last, last, func(t mgpp.Timestamp) bool {
+		found = !in.changed(t)
+		return !found
+	})
+	return found
+}
+
+// usual: an operation stored the constant that its statement has stored each time up to the
+// last healthy C-point. Then it is not that one which is wrong.
+func (in *Input) usual(t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpStore || op.Size > 8 {
+		return false
+	}
+	value, ok := read(in.Model.View(t), op.Addr, int(op.Size))
+	n := 0
+	in.earlier(t, in.Healthy, func(t mgpp.Timestamp) bool {
+		o := in.History.Op(t)
+		v, known := read(in.Model.View(t), o.Addr, int(op.Size))
+		ok = ok && known && v == value
+		n++
+		return ok && n < maxLike
+	})
+	return ok && n >= minLike
+}
+
+// earlier calls f for the executions up to a time of an operation's instruction before it,
+// the newest first, until f does not want more.
+func (in *Input) earlier(of, to mgpp.Timestamp, f func(mgpp.Timestamp) bool) {
+	pc := in.History.Op(of).PC
+	for t := min(of-1, to); t > 0 && to-t < maxEarlier; t-- {
+		if op := in.History.Op(t); op.PC == pc && in.attributed(t) && !f(t) {
+			return
+		}
+	}
+}
+
+// maxEarlier bounds the operations that are looked through for earlier executions.
+const maxEarlier = 1 << 12
+
+// until is the moment, from a time on, right before the first of what is cured was broken
+// for good.
+func (tb *contributions) until(in Input, cured []bool, since mgpp.Timestamp) mgpp.Timestamp {
+	first := tb.brokeFirst(in, cured, func(t mgpp.Timestamp) bool { return t > since })
+	return max(since, first-min(first, 1))
+}
+
+// brokeFirst is the first of some operations that broke for good what is cured.
+func (tb *contributions) brokeFirst(in Input, cured []bool, of func(mgpp.Timestamp) bool) (first mgpp.Timestamp) {
 	cures := map[eval.Instance]bool{}
-	for _, i := range r.mended(in) {
-		cures[i] = true
+	for i, inc := range in.Found {
+		cures[inc.Instance] = cured[i]
 	}
 	for t, c := range tb.byOp {
-		if t <= since || first != 0 && t > first || !in.attributed(t) || !r.concerned(in, t) {
+		if first != 0 && t > first || !of(t) {
 			continue
 		}
 		for i := range c.flipped {
@@ -96,6 +139,29 @@ func (r *Repair) broke(in Input, tb *contributions, since mgpp.Timestamp) (first
 		}
 	}
 	return first
+}
+
+// right: all that is cured held at a time, and not all of it would have been in a
+// hypothetical graph.
+func right(in Input, cured []bool, at, other mgpp.View) bool {
+	needed := false
+	for i, inc := range in.Found {
+		if !cured[i] {
+			continue
+		}
+		if in.Model.Eval(inc.Instance, at).Verdict == eval.Broken || in.stopped() {
+			return false
+		}
+		needed = needed || in.Model.Eval(inc.Instance, other).Verdict == eval.Broken
+	}
+	return needed
+}
+
+// broke is the first operation since then that broke for good what the repair cures.
+func (r *Repair) broke(in Input, tb *contributions, since mgpp.Timestamp) mgpp.Timestamp {
+	return tb.brokeFirst(in, r.cured, func(t mgpp.Timestamp) bool {
+		return t > since && in.attributed(t) && r.concerned(in, t)
+	})
 }
 
 // concerned: an operation wrote to the node of a pointer that would mend all, or to the one

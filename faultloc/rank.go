@@ -137,8 +137,12 @@ const (
 	worthIdle    = 100
 	worthGarbage = 600
 	worthStray   = 600
+	worthBasis   = 700 // in place of what the statements lose that counted on
+	worthEarly   = 350 // Early: as it never did before
+	worthStill   = 200
 	worthFreed   = 60
 	worthCrash   = 150
+	worthAfter   = 50 // a crash when all was broken already
 	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
 	worthNothing = 0
@@ -166,6 +170,8 @@ func (e Evidence) worth() int {
 			return worthNothing
 		case e.Orphans > 0:
 			return e.part(worthCut)
+		case e.Fitted, e.Onward:
+			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
 		case e.settles():
@@ -174,7 +180,7 @@ func (e Evidence) worth() int {
 		return e.part(worthSome)
 	case RepairCell:
 		switch {
-		case e.Orphans > 0, e.Fitted:
+		case e.Orphans > 0, e.Fitted, e.Onward, e.Usual:
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
@@ -221,11 +227,21 @@ func (e Evidence) worth() int {
 		return worthIdle
 	case Garbage:
 		return worthGarbage
-	case Stray:
+	case Stray, Crossed:
 		return worthStray
+	case Basis:
+		return e.part(worthBasis)
+	case Early:
+		if e.Of > 0 {
+			return worthEarly
+		}
+		return worthStill
 	case Freed:
 		return worthFreed
 	case Crash:
+		if e.Later {
+			return worthAfter
+		}
 		return worthCrash
 	case Swapped:
 		return worthAll
@@ -237,7 +253,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual
 }
 
 // settled: some evidence against it settles the matter.
@@ -259,6 +275,9 @@ func (s *Suspect) worth() int {
 	n := 0
 	for _, e := range s.Evidence {
 		w := e.worth()
+		if e.Kind == Missing {
+			w = s.share(w)
+		}
 		if e.Kind == RepairCell && s.Kind == Omitted && !slices.ContainsFunc(s.Evidence, Evidence.firm) {
 			w = min(w, worthVague)
 		}
@@ -270,6 +289,16 @@ func (s *Suspect) worth() int {
 	return n
 }
 
+// share is the part of a worth that a repair cures of what is broken.
+func (s *Suspect) share(worth int) int {
+	for _, e := range s.Evidence {
+		if e.Kind == RepairCell {
+			return e.part(worth)
+		}
+	}
+	return worth
+}
+
 // wholeShare is what evidence is divided by against a statement after which all was whole.
 const wholeShare = 4
 
@@ -279,7 +308,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Garbage, Freed, Stray, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Basis, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -389,6 +389,9 @@ func accuseUnlike(in Input, h *habits, suspects []Suspect) []Suspect {
 		if !known {
 			s.Operations = []mgpp.Timestamp{b.t}
 		}
+		for k := range s.Evidence {
+			s.Evidence[k].Fitted = false // what it never did before is not right by accident
+		}
 		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0})
 	}
 	return suspects

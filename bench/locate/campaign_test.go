@@ -66,6 +66,50 @@ static void check(struct n *a) { a->next = a; }
 	}
 }
 
+// TestAround: what may run next to a statement, two away at most, on the lines that follow
+// from 3.
+func TestAround(t *testing.T) {
+	s := parse(`static void f(struct n *a, struct n *b)
+{
+	a->x = 1;
+	a->y = 1;
+	if (!b)
+		a->z = 1;
+	else if (a == b)
+		a->z = 2;
+	else
+		a->z = 3;
+	if (a)
+		a->z = 4;
+	while (b) {
+		b = b->next;
+		if (b->x)
+			break;
+		b->y = 1;
+	}
+	do {
+		a->x = 2;
+	} while (a->x != 2);
+	return;
+}
+`)
+	f := &s.funcs[0]
+	for _, c := range []struct {
+		line int
+		want []int
+	}{
+		{3, []int{4, 5}},
+		{8, []int{5, 7, 11, 12, 13}},
+		{17, []int{13, 14, 15, 20}},
+		{20, []int{11, 12, 13, 15, 16, 17, 21, 22}},
+	} {
+		i := slices.IndexFunc(f.stmts, func(st statement) bool { return st.line == c.line && st.kind != controlStmt })
+		if got := s.around(f, f.stmts[i]); !slices.Equal(got, c.want) {
+			t.Errorf("around line %d: %v, want %v", c.line, got, c.want)
+		}
+	}
+}
+
 // TestArm: a mutant that errs later has the right statement too.
 func TestArm(t *testing.T) {
 	for _, c := range []struct{ template, condition, want string }{

@@ -163,21 +163,9 @@ func (w *workshop) instead(kind string, f *function, st statement, is string) {
 		edits: []edit{{w.s.toks[st.from].from, w.s.toks[st.to-1].to, "⟦" + is + "⟧" + was + "⟧"}},
 	}
 	if is == "" {
-		m.Missing, m.Around = true, around(f, st)
+		m.Missing, m.Around = true, w.s.around(f, st)
 	}
 	w.all[kind] = append(w.all[kind], m)
-}
-
-// around returns the lines of the two statements before and behind st in its function.
-func around(f *function, st statement) []int {
-	i := slices.IndexFunc(f.stmts, func(o statement) bool { return o.from == st.from })
-	var lines []int
-	for k := max(0, i-2); k < min(len(f.stmts), i+3); k++ {
-		if k != i {
-			lines = append(lines, f.stmts[k].line)
-		}
-	}
-	return lines
 }
 
 // stores breaks one store in every way that fits it.
@@ -231,7 +219,7 @@ func (w *workshop) stores(x store) {
 		m := stmt("(void)("+rhs+")", "", "")
 		w.instead(kind, x.fn, x.statement, m)
 		last := w.all[kind][len(w.all[kind])-1]
-		last.Missing, last.Around = true, around(x.fn, x.statement)
+		last.Missing, last.Around = true, w.s.around(x.fn, x.statement)
 	} else {
 		w.instead(kind, x.fn, x.statement, "")
 	}
@@ -363,7 +351,7 @@ func (w *workshop) conditions(f *function) {
 		if st.keyword == "if" {
 			c := s.code(from, to)
 			m.Kind, m.Missing = negated, true
-			m.Around = around(f, st)
+			m.Around = w.s.around(f, st)
 			m.Was, m.Is = "if ("+c+")", "if (!("+c+"))"
 			m.edits = []edit{{s.toks[from].from, s.toks[to-1].to, "⟪!(" + c + ")⟫" + c + "⟫"}}
 		} else {

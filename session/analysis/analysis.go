@@ -573,24 +573,57 @@ func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
 }
 
 // freedBy is the free before a use or another free of the block: it may be the one
-// that is wrong. It goes before a use that follows at once if something still led to the
-// block when it was freed.
+// that is wrong. It goes before a use that follows at once, by the block's own address, if
+// something still led to the block when it was freed, or was made to lead to it after that.
 func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
-	death := a.Hist.Node(f.Node).Death
+	n := a.Hist.Node(f.Node)
+	death := n.Death
 	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
 		return s, false, false
 	}
 	s = a.accomplice(death, "it freed the block before that")
 	i, _ := slices.BinarySearch(a.checkedAt, f.Time)
 	since := i == 0 || a.checkedAt[i-1] <= death
-	if f.Kind == "use after free" && f.Obj != 0 && since && f.Time-death <= maxSinceFree {
-		if n := len(a.Graph.Into(f.Obj, a.Hist.At(death-1), maxInto)); n > 0 {
-			first = true
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(n, "pointer", "pointers")))
-			s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(n, "pointer", "pointers")))
+	base := a.Hist.Op(f.Time).Base
+	meant := base == 0 || inBlock(&n, base)
+	if f.Kind != "use after free" || f.Obj == 0 || !since || !meant || f.Time-death > maxSinceFree {
+		return s, false, true
+	}
+	if led := len(a.Graph.Into(f.Obj, a.Hist.At(death-1), maxInto)); led > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(led, "pointer", "pointers")))
+		s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(led, "pointer", "pointers")))
+		return s, true, true
+	}
+	if by := a.linkedAgain(&n, f.Time); by != 0 {
+		place := a.Symbols.Place(a.Hist.Op(by).PC)
+		s.Evidence = append(s.Evidence, "a pointer to it was stored after that at "+place)
+		s.Why = report.Sentence("it freed the block, to which a pointer was stored after that at " + place)
+		return s, true, true
+	}
+	return s, false, true
+}
+
+func inBlock(n *mgpp.Node, addr trace.Addr) bool {
+	return addr >= n.Start && addr < n.Start+trace.Addr(n.Size)
+}
+
+// linkedAgain is the first operation soon after a time that stored, elsewhere, a pointer to a
+// block that is freed: the program was not through with it. 0: there is none before another
+// block has the memory.
+func (a *Analysis) linkedAgain(n *mgpp.Node, since mgpp.Timestamp) mgpp.Timestamp {
+	for t := since + 1; t <= a.Hist.Now() && t-since <= maxSinceFree; t++ {
+		op := a.Hist.Op(t)
+		if op.Kind == mgpp.OpBirth && inBlock(n, op.Addr) {
+			return 0
+		}
+		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
+			continue
+		}
+		if to := a.Hist.At(t).Target(op.Addr, 0); to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value)) {
+			return t
 		}
 	}
-	return s, first, true
+	return 0
 }
 
 const (

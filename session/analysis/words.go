@@ -115,10 +115,16 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return fmt.Sprintf("This change broke %s that held before.", report.Plural(best.Flips, "constraint instance", "constraint instances"))
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
+		case faultloc.Early:
+			return report.Sentence(early(best))
 		case faultloc.Freed:
 			return "It freed memory in the call in which the program died: what it freed may still have been used."
 		case faultloc.Stray:
 			return "It wrote near a block, to memory that belongs to none."
+		case faultloc.Crossed:
+			return "It wrote into a block by an address of another one."
+		case faultloc.Basis:
+			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Swapped:
 			return fmt.Sprintf("With its operands the other way round, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Idle:
@@ -228,17 +234,13 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		if e.Times > 0 {
 			return fmt.Sprintf("without %d of its changes, %s would be gone%s", e.Times, ofAll(e.Cured, e.Of), harm(&e))
 		}
-		return fmt.Sprintf("without it, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
+		return fmt.Sprintf("without it, %s would be gone%s%s", ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
 	case faultloc.RepairCell:
 		with := ""
 		if e.More {
 			with = " and other fields that it wrote"
 		}
-		right := ""
-		if e.Fitted {
-			right = "; but what it stored was right at that time"
-		}
-		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), right)
+		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
 	case faultloc.Habit:
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
@@ -258,10 +260,16 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it stored a pointer of which the way back is missing"
 	case faultloc.Garbage:
 		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"
+	case faultloc.Early:
+		return early(&e)
 	case faultloc.Freed:
 		return "it freed memory in the call in which the program died"
 	case faultloc.Stray:
 		return "it wrote to memory that belongs to no block"
+	case faultloc.Crossed:
+		return "its address was computed from that of another block"
+	case faultloc.Basis:
+		return "it stored a number that was wrong by as much as it is now, and was counted on from"
 	case faultloc.Crash:
 		return "the program died in it"
 	case faultloc.Swapped:
@@ -345,6 +353,28 @@ func harm(e *faultloc.Evidence) string {
 		return ""
 	}
 	return " and nothing else would break"
+}
+
+// early says that a free came too early.
+func early(e *faultloc.Evidence) string {
+	text := "it freed a node to which something led, and that was changed only afterwards"
+	if e.Of > 0 {
+		text += fmt.Sprintf("; in %s before nothing led to it any more", report.Plural(e.Of, "execution", "executions"))
+	}
+	return text
+}
+
+// excuse is why an experiment says less against a statement than it seems to.
+func excuse(e *faultloc.Evidence) string {
+	switch {
+	case e.Fitted:
+		return "; but what it stored was right at that time"
+	case e.Usual:
+		return "; but it has stored the same each time"
+	case e.Onward:
+		return "; but it only counted on from what was wrong already"
+	}
+	return ""
 }
 
 // faultEvidence says why a memory fault needs no search: its statement did it.
