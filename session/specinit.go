@@ -21,6 +21,7 @@ import (
 	"mgtrace/probe/evidence"
 	"mgtrace/session/analysis"
 	"mgtrace/session/live"
+	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -32,6 +33,7 @@ type InitOptions struct {
 	Program string
 	Args    []string
 	Types   []string // of nodes; none: the one that the run allocates
+	Base    string   // a specification's file whose types are mined, and whose constraints are not proposed again; "": none
 	Dirs    AnalysisOptions
 	Capture live.CaptureOptions
 	Stdout  *os.File          // the program's; nil: mgtrace's own
@@ -48,6 +50,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	defer os.RemoveAll(dir)
 	var globals []check.Variable
 	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
+	run.Analysis.Spec = o.Base
 	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {
 		if !slices.ContainsFunc(p.Objs, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
@@ -215,8 +218,13 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	if p == nil {
 		return nil, errors.New("the program's debug information is not at hand")
 	}
+	spec, tree, err := baseOf(o.Base, p)
+	if err != nil {
+		return nil, err
+	}
+	spec.CPoints = everyBoundary(rec.prog.Funcs)
 	log := &callLog{open: map[trace.ThreadID][]int{}}
-	a := analysis.New(&check.Spec{CPoints: everyBoundary(rec.prog.Funcs)}, &rec.prog, rec.symbols, analysis.Options{NoLocate: true, Observe: log.point})
+	a := analysis.New(spec, &rec.prog, rec.symbols, analysis.Options{NoLocate: true, Observe: log.point})
 	log.hist = a.Hist
 	a.Schedule.BusyToo()
 	sink, err := rec.completed(ctx, a)
@@ -237,13 +245,13 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 	}
 	finder := evidence.NewFinder(rec.symbols.Sources.Line)
 	names := o.Types
-	if len(names) == 0 {
+	if len(names)+len(spec.Types) == 0 {
 		if names, err = onlyType(proposals(a.Hist, rec.symbols, finder, p)); err != nil {
 			return nil, err
 		}
 	}
 	run := &mine.Run{
-		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: globals, Types: names, Directives: allocatorDirectives(o.Capture.Allocators),
+		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: globals, Types: names, Base: tree, Directives: allocatorDirectives(o.Capture.Allocators),
 		Ended: log.ended, Progress: o.Note,
 		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.symbols) },
 		Library: inHeaders(rec.prog.Funcs),
@@ -259,6 +267,19 @@ func (rec *recording) mine(ctx context.Context, globals []check.Variable, o Init
 		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.Hist, rec.symbols, finder, p)))
 	}
 	return res, err
+}
+
+// baseOf reads a specification for what it says of nodes, without its constraints.
+func baseOf(file string, p check.Program) (*check.Spec, *syntax.File, error) {
+	if file == "" {
+		return &check.Spec{}, nil, nil
+	}
+	spec, tree, _, err := specfile.Read(file, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec.Constraints = nil // the run is taken to be healthy
+	return spec, tree, nil
 }
 
 // allocatorDirectives say in a specification what --alloc and --free say of a run: each

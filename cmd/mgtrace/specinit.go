@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ func newSpecInit(s streams) *cobra.Command {
 		ca      captureFlags
 		an      analysisFlags
 		names   []string
+		merge   string
 		output  string
 		asJSON  bool
 		verbose bool
@@ -34,9 +36,13 @@ The specification goes to standard output, and what the program prints there to
 standard error; with -o FILE the program has its standard output to itself.
 
 Without --type the only structure is taken that the run allocates and that has
-pointers to its own kind.`,
+pointers to its own kind.
+
+With --merge FILE the types, allocators and members that a specification declares are
+taken from it, and what held beside its constraints is written behind its text.`,
 		Example: `  mgtrace spec init ./prog --type qdtree -o quadtree.cons
   mgtrace spec init ./prog --type tree --type node -- input.txt
+  mgtrace spec init ./prog --merge tree.cons -o tree.cons
   mgtrace spec init ./prog --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -51,7 +57,7 @@ pointers to its own kind.`,
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
-			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Dirs: an.options(), Capture: capture}
+			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Base: merge, Dirs: an.options(), Capture: capture}
 			if verbose || isTerminal(s.err) {
 				o.Note = func(what string) { fmt.Fprintf(s.err, "mgtrace: %s\n", what) }
 			}
@@ -64,6 +70,7 @@ pointers to its own kind.`,
 	ca.addCommon(c)
 	an.addDirs(c)
 	c.Flags().StringArrayVar(&names, "type", nil, "the structure's `NAME` in the program: a struct, typedef or class (repeatable)")
+	c.Flags().StringVar(&merge, "merge", "", "a specification's `FILE`: write it, and behind it what held that it does not say")
 	c.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; else standard output")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facts as one JSON object, those that are not stated too")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "say more: the engine, the plan, what is being done")
@@ -76,6 +83,13 @@ func specInit(ctx context.Context, s streams, o session.InitOptions, output stri
 		return err
 	}
 	text := r.Text(filepath.Base(o.Program))
+	if o.Base != "" {
+		own, err := os.ReadFile(o.Base)
+		if err != nil {
+			return err
+		}
+		text = strings.TrimRight(string(own), "\n") + "\n\n" + text
+	}
 	if asJSON {
 		b, err := json.MarshalIndent(r, "", "  ")
 		if err != nil {

@@ -45,6 +45,7 @@ type attribute struct {
 
 // header is what stands before the constraints of a specification.
 type header struct {
+	given      string // declarations of the user's
 	types      []typeDecl
 	globals    []string
 	directives []string // cells, nil
@@ -54,6 +55,7 @@ type typeDecl struct {
 	name   string
 	source string   // the program's name of it, where that is none of the language; else ""
 	edges  []string // nil: all
+	given  bool     // the user's file declares it
 }
 
 // declare names a type of the program: one with a scope or arguments by the last part of
@@ -85,8 +87,11 @@ func (h *header) names() []string {
 
 func (h *header) text() string {
 	var b strings.Builder
+	b.WriteString(h.given)
 	for _, t := range h.types {
-		b.WriteString(t.text() + "\n")
+		if !t.given {
+			b.WriteString(t.text() + "\n")
+		}
 	}
 	for _, g := range h.globals {
 		fmt.Fprintf(&b, "global %s;\n", g)

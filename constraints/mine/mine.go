@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 )
 
@@ -28,6 +29,7 @@ type Result struct {
 	Partial bool `json:"partial"`
 
 	header header
+	base   *base
 	stated []*candidate
 	maybe  []*candidate
 }
@@ -76,6 +78,7 @@ func Mine(ctx context.Context, r *Run) (*Result, error) {
 type mining struct {
 	run       *Run
 	head      header
+	base      *base
 	land      *terrain
 	quiet     []moment
 	places    map[int]bool // that quiet moments are of, as far as they are not given up
@@ -96,8 +99,13 @@ type mining struct {
 func (m *mining) prepare() error {
 	r := m.run
 	m.head.directives = slices.Clone(r.Directives)
+	if err := m.given(); err != nil {
+		return err
+	}
 	for _, t := range r.Types {
-		m.head.declare(t)
+		if !slices.ContainsFunc(m.head.types, func(d typeDecl) bool { return d.given && (d.name == t || d.source == t) }) {
+			m.head.declare(t)
+		}
 	}
 	bare, err := compile(r, &m.head, nil)
 	if err != nil {
@@ -105,7 +113,9 @@ func (m *mining) prepare() error {
 	}
 	m.globals = leading(r.Globals, bare.spec.Types)
 	for _, g := range m.globals {
-		m.head.globals = append(m.head.globals, g.name)
+		if !slices.ContainsFunc(bare.spec.Globals, func(d check.Global) bool { return d.Name == g.name }) {
+			m.head.globals = append(m.head.globals, g.name)
+		}
 	}
 	base, err := compile(r, &m.head, nil)
 	if err != nil {
@@ -113,8 +123,8 @@ func (m *mining) prepare() error {
 	}
 	r.progress("looking for changes")
 	m.land = survey(r, base.graph)
-	for _, t := range base.spec.Types {
-		if m.land.births[t.Name] == 0 {
+	for i, t := range base.spec.Types {
+		if m.land.births[t.Name] == 0 && !m.head.types[i].given {
 			return fmt.Errorf("%s: %w", t.Name, ErrNoNodes)
 		}
 	}
@@ -134,6 +144,20 @@ func (m *mining) prepare() error {
 		}
 	}
 	m.portray(base)
+	return nil
+}
+
+// given takes over the types that the user's file declares.
+func (m *mining) given() error {
+	m.base = readBase(m.run.Base)
+	m.head.given = m.base.declarations
+	t, err := compile(m.run, &m.head, nil)
+	if err != nil {
+		return err
+	}
+	for _, nt := range t.spec.Types {
+		m.head.types = append(m.head.types, typeDecl{name: nt.Name, source: nt.Source, given: true})
+	}
 	return nil
 }
 
@@ -173,7 +197,7 @@ func (m *mining) shapes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.kind != tree {
+		if s.kind != tree && !m.head.types[i].given {
 			d, t, err := m.conditional(ctx, p)
 			if err != nil {
 				return err
@@ -184,7 +208,9 @@ func (m *mining) shapes(ctx context.Context) error {
 			}
 		}
 		m.found = append(m.found, s)
-		m.head.types[i].edges = newMaker(p).edges(s)
+		if !m.head.types[i].given {
+			m.head.types[i].edges = newMaker(p).edges(s)
+		}
 	}
 	return nil
 }
@@ -291,7 +317,7 @@ func (m *mining) sentinels(t *trial) []string {
 	var out []string
 	for _, v := range m.run.Globals {
 		for _, n := range t.spec.Types {
-			if v.Type != nil && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, m.run.Bias, v) {
+			if v.Type != nil && !n.Array && !strings.Contains(m.head.given, "nil ::"+v.Name+";") && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, m.run.Bias, v) {
 				out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
 			}
 		}
@@ -401,13 +427,16 @@ const almost = 0.02
 
 // result judges the candidates.
 func (m *mining) result() *Result {
-	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head}
+	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base}
 	states := map[int]bool{}
 	for _, q := range m.final {
 		states[q.state] = true
 	}
 	r.States = len(states)
 	for i, p := range m.portraits {
+		if p.typ.Array {
+			continue
+		}
 		t := Type{Name: p.name(), Born: m.land.births[p.name()], Most: slices.Max(m.land.alive)}
 		if i < len(m.found) {
 			t.Shape, t.Edges = m.found[i].kind.String(), m.head.types[i].edges
@@ -466,8 +495,11 @@ func (m *mining) prune(held []*candidate, r *Result) {
 			}
 		}
 	}
-	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] })
+	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] || m.base.states(c) })
 	labels(held)
+	for _, c := range held {
+		m.base.apart(c)
+	}
 	for _, c := range held {
 		for i, f := range r.CPoints {
 			for j, k := range f.Broken {

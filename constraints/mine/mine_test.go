@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
 
@@ -124,5 +125,38 @@ func TestFieldValue(t *testing.T) {
 		if got := c.f.value(c.raw); got != c.want {
 			t.Errorf("%+v of %#x: %d, want %d", c.f, c.raw, got, c.want)
 		}
+	}
+}
+
+// TestPlainForm: constraints that differ in names and layout only are one.
+func TestPlainForm(t *testing.T) {
+	form := func(text string) string {
+		f, errs := syntax.Parse("", "type node;\n"+text)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		return readBase(f).stated[0]
+	}
+	a := form("down: node A; node B;  A.next == B => B.prev==A and B.B == 1;")
+	for text, same := range map[string]bool{
+		"node X, Y; X.next == Y => Y.prev == X and Y.B == 1;": true,
+		"node Y, X; Y.next == X => X.prev == Y and X.B == 1;": true,
+		"node X, Y; X.next == Y => X.prev == Y and Y.B == 1;": false,
+		"node X; X.B == 1;": false,
+	} {
+		if b := form(text); (a == b) != same {
+			t.Errorf("%q and %q", a, b)
+		}
+	}
+}
+
+// TestApart: what is added to a file has names of its own.
+func TestApart(t *testing.T) {
+	b := &base{labels: []string{"height"}, attributes: []string{"HEIGHT"}}
+	c := &candidate{attr: []attribute{{"HEIGHT", "n.HEIGHT;  n X;  X.HEIGHT = (X.l).HEIGHT + 1;"}}}
+	c.Label, c.Text = "height", "n X;  X.height == X.HEIGHT;"
+	b.apart(c)
+	if got, want := c.attr[0].text+" "+c.Label+": "+c.Text, "n.HEIGHT_2;  n X;  X.HEIGHT_2 = (X.l).HEIGHT_2 + 1; height_2: n X;  X.height == X.HEIGHT_2;"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }

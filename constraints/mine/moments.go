@@ -44,6 +44,7 @@ type terrain struct {
 func survey(r *Run, g *graph.Graph) *terrain {
 	t := &terrain{run: r, by: map[trace.ThreadID][]mgpp.Timestamp{}, own: map[string]bool{}, stores: map[string]bool{}, births: map[string]int{}}
 	g.Advance()
+	intrusive := len(g.Spec().Members) > 0 // nodes need no block of their own
 	funcs := map[trace.Addr]string{}
 	alive := 0
 	for at := mgpp.Timestamp(1); at <= r.History.Now(); at++ {
@@ -54,7 +55,9 @@ func survey(r *Run, g *graph.Graph) *terrain {
 			op = r.History.Op(at)
 			node = op.Node
 		}
-		if !concerns(g, node) || trace.Locks(op.Name) {
+		member := b.Kind == mgpp.OpEnter || b.Kind == mgpp.OpLeave ||
+			op.Time != 0 && intrusive && slices.ContainsFunc(g.At(r.History.At(at), op.Addr), func(o graph.ObjID) bool { return g.Object(o).Member != 0 })
+		if !member && !concerns(g, node) || trace.Locks(op.Name) {
 			continue
 		}
 		if op.Time == 0 {
@@ -64,7 +67,10 @@ func survey(r *Run, g *graph.Graph) *terrain {
 		case mgpp.OpBirth:
 			alive++
 			t.births[g.Object(g.Former(node)).Type.Name]++
-		case mgpp.OpDeath:
+		case mgpp.OpEnter:
+			alive++
+			t.births[g.Spec().Members[op.Mark].Type.Name]++
+		case mgpp.OpDeath, mgpp.OpLeave:
 			alive--
 		}
 		t.changes, t.alive = append(t.changes, at), append(t.alive, alive)

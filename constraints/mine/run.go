@@ -3,6 +3,7 @@ package mine
 import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
+	"mgtrace/constraints/syntax"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -26,6 +27,9 @@ type Run struct {
 	Globals []check.Variable
 	// Types are the types of nodes to mine, as the program names them.
 	Types []string
+	// Base is a specification that there is already: its types are mined, its constraints
+	// are not proposed again. nil: there is none.
+	Base *syntax.File
 	// Directives are statements that the specification needs for its nodes to be found as
 	// in this run: allocators of the program's own.
 	Directives []string

@@ -14,7 +14,11 @@ const maxMaybe = 12
 // often it held, then as comments what may be an accident.
 func (r *Result) Text(program string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by mgtrace spec init from one healthy run of %s.\n", program)
+	verb := "Written"
+	if r.header.given != "" {
+		verb = "Added"
+	}
+	fmt.Fprintf(&b, "# %s by mgtrace spec init from one healthy run of %s.\n", verb, program)
 	b.WriteString("# It says what held there, which may be less or more than what must hold:\n# read it line by line, and delete what is not meant.\n")
 	for _, t := range r.Types {
 		fmt.Fprintf(&b, "#   %s: %d allocated; %s%s\n", t.Name, t.Born, t.Shape, r.over(t))
@@ -26,7 +30,9 @@ func (r *Result) Text(program string) string {
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "#   %d more were left out, evenly: there were too many.\n", r.Skipped)
 	}
-	b.WriteString("\n" + r.needed().text())
+	if head := r.needed().text(); head != "" {
+		b.WriteString("\n" + head)
+	}
 	r.writeStated(&b)
 	r.writePoints(&b)
 	r.writeMaybe(&b)
@@ -43,6 +49,7 @@ func (r *Result) over(t Type) string {
 // needed is the header without what no statement refers to.
 func (r *Result) needed() *header {
 	h := r.header
+	h.given = "" // it stands in the user's file
 	h.globals = slices.DeleteFunc(slices.Clone(h.globals), func(g string) bool {
 		return !slices.ContainsFunc(r.stated, func(c *candidate) bool { return mentions(c.Text, g) })
 	})
@@ -92,13 +99,15 @@ func (r *Result) writePoints(b *strings.Builder) {
 	if r.Partial {
 		return
 	}
-	if slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Chosen }) {
+	fresh := func(c CPoint) bool { return c.Chosen && !r.base.has(c) }
+	switch {
+	case slices.ContainsFunc(r.CPoints, fresh):
 		b.WriteString("\n# Functions that changed the structure and left it whole.\n")
-	} else {
+	case len(r.base.points) == 0:
 		b.WriteString("\n# No function was found that changed the structure and left it whole: it is checked\n# at the end of the program alone. Name more: cpoint NAME; or cpoint FILE:LINE;\n")
 	}
 	for _, c := range r.CPoints {
-		if !c.Chosen {
+		if !fresh(c) {
 			continue
 		}
 		where := c.Func
@@ -114,7 +123,7 @@ func (r *Result) writePoints(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "cpoint %s;  # %s\n", where, plural(c.Calls, "call", "calls"))
 	}
-	if !r.End {
+	if !r.End && !r.base.noEnd {
 		b.WriteString("no cpoint end;  # it is not whole then\n")
 	}
 	for _, c := range r.CPoints {

@@ -43,12 +43,12 @@ func Load(file string, p check.Program) (*check.Spec, error) {
 	if file == "" {
 		return &check.Spec{}, nil
 	}
-	spec, _, _, err := read(file, p)
+	spec, _, _, err := Read(file, p)
 	return spec, err
 }
 
-// read returns a checked specification with its tree and its text.
-func read(file string, p check.Program) (*check.Spec, *syntax.File, string, error) {
+// Read returns a checked specification with its tree and its text.
+func Read(file string, p check.Program) (*check.Spec, *syntax.File, string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read the specification: %w", err)
@@ -79,7 +79,7 @@ func Describe(file, prog string, debugDirs []string) (string, error) {
 		defer f.Close()
 		p = &symbol.Program{Objs: []*objfile.File{f}, Sources: &symbol.Sources{}}
 	}
-	spec, tree, text, err := read(file, p)
+	spec, tree, text, err := Read(file, p)
 	if err != nil {
 		return "", err
 	}
