@@ -94,8 +94,12 @@ func (p *program) exec(t *testing.T, thread trace.ThreadID) {
 	var at trace.Instant
 	var err error
 	if told, ok := whole(b, n, mem); ok && p.r.IntN(2) == 0 {
+		var entire EntireBlock
+		if entire, err = p.w.Entire(BlockID(id + 1)); err != nil {
+			t.Fatal(err)
+		}
 		var room []uint64
-		if room, at, err = p.w.Whole(thread, BlockID(id+1)); len(room) != len(told) {
+		if room, at, err = p.w.Whole(thread, entire); len(room) != len(told) {
 			t.Fatalf("room for %d addresses instead of %d", len(room), len(told))
 		}
 		copy(room, told)
@@ -315,9 +319,9 @@ func TestMisuse(t *testing.T) {
 		"too many":      second(w.Exec(1, id, 1, 2, one)),
 		"none":          second(w.Exec(1, id, 1, 0, nil)),
 		"no address":    second(w.Exec(1, id, 0, 2, nil)),
-		"whole, none":   third(w.Whole(1, 0)),
-		"whole, other":  third(w.Whole(1, 3)),
-		"whole, sizes":  third(w.Whole(1, sized)),
+		"whole, none":   second(w.Entire(0)),
+		"whole, other":  second(w.Entire(3)),
+		"whole, sizes":  second(w.Entire(sized)),
 		"exec as other": w.Other(&Record{Kind: Exec}),
 		"no module":     w.Other(&Record{Kind: Map}),
 		"gap in code":   second(w.Block(Block{Code: []byte{1, 2}, Insts: []Inst{{0, 1, 0, 0}}})),
@@ -354,6 +358,10 @@ func TestPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	entire, err := w.Entire(id)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var at []trace.Instant
 	for i := range 7 {
 		switch i {
@@ -367,6 +375,9 @@ func TestPause(t *testing.T) {
 		if w.Paused() {
 			if _, err := w.Exec(9, id, 0, 2, nil); err == nil {
 				t.Fatal("an execution in a pause is no error")
+			}
+			if _, _, err := w.Whole(9, entire); err == nil {
+				t.Fatal("that of a whole block is none")
 			}
 			w.Pass(2)
 			continue
@@ -399,8 +410,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error        { return err }
-func third[T, U any](_ T, _ U, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 // TestRepetition: what repeats itself costs next to nothing.
 func TestRepetition(t *testing.T) {

@@ -29,9 +29,9 @@ const (
 // Elements of batch.ops: the number of a block of which all is executed, or one of
 // these, which have more elsewhere in the batch.
 const (
-	opPart   = 1<<32 - 1 - iota // an execution of a part, or one with sizes: parts
+	opPart   = 1<<32 - 1 - iota // an execution of a part, or one with sizes: parts, sizes
 	opThread                    // another thread's turn: threads
-	opOther                     // another record: others
+	opOther                     // another record: coded
 )
 
 // batch is what becomes a chunk, as the writer was told it.
@@ -41,22 +41,38 @@ type batch struct {
 	parts   []batchPart
 	sizes   []uint32
 	threads []trace.ThreadID
-	others  []byte // coded
+	coded   []byte // other records
 
 	fresh  []byte // coded blocks that are new
 	nFresh int
 
-	first          trace.Instant // of its first instruction
-	execs, nOthers int           // records
-	gaps           int
-	touched        int // accesses of executions
-	ranges         int // of other records
+	first    trace.Instant // of its first instruction
+	records  int
+	others   int // of these: no executions
+	gaps     int // of those
+	accesses int // of executions, and ranges of others
+	ranges   int // of these: of others
 
 	// When it is handed over: the blocks so far, which do not change, the number of
 	// their accesses, and the instant behind it.
-	blocks []writerBlock
-	nAcc   int
-	next   trace.Instant
+	blocks    []writerBlock
+	codes     []blockCode
+	blockTold []toldAccess
+	nAcc      int
+	next      trace.Instant
+}
+
+// blockCode says which accesses are told when a whole block is executed: n from first on in
+// a table of those of all blocks.
+type blockCode struct {
+	first uint32
+	n     uint16
+}
+
+// toldAccess is an access whose address is recorded.
+type toldAccess struct {
+	access uint32 // number among those of all blocks
+	flags  AccessFlags
 }
 
 type batchPart struct {
@@ -67,18 +83,18 @@ type batchPart struct {
 func (c *batch) begin(first trace.Instant) {
 	*c = batch{
 		ops: c.ops[:0], told: c.told[:0], parts: c.parts[:0], sizes: c.sizes[:0], threads: c.threads[:0],
-		others: c.others[:0], fresh: c.fresh[:0], first: first,
+		coded: c.coded[:0], fresh: c.fresh[:0], first: first,
 	}
 }
 
 // full says that it is enough for a chunk.
 func (c *batch) full() bool {
-	return c.execs+c.nOthers >= chunkRecords || c.touched+c.ranges >= chunkAccesses
+	return c.records >= chunkRecords || c.accesses >= chunkAccesses
 }
 
 // part adds an execution of which part is to be told.
 func (c *batch) part(id BlockID, b *writerBlock, from, n int) {
-	c.execs++
+	c.records++
 	if n == len(b.block.Insts) && !b.sized {
 		c.ops = append(c.ops, uint32(id))
 		return
@@ -133,8 +149,8 @@ func (o *output) chunk(c *batch) {
 		o.raw = append(o.raw, o.columns[i]...)
 	}
 	o.section(section{
-		kind: sectionChunk, count: uint32(c.execs + c.nOthers), first: uint64(c.first), insts: uint64(c.next - c.first),
-		lost: uint32(c.gaps), touches: uint32(c.touched),
+		kind: sectionChunk, count: uint32(c.records), first: uint64(c.first), insts: uint64(c.next - c.first),
+		lost: uint32(c.gaps), touches: uint32(c.accesses - c.ranges),
 	}, o.raw)
 }
 
@@ -145,7 +161,7 @@ func (o *output) code(c *batch) {
 	for i := range o.columns {
 		o.columns[i] = o.columns[i][:0]
 	}
-	o.columns[columnOthers] = append(o.columns[columnOthers], c.others...)
+	o.columns[columnOthers] = append(o.columns[columnOthers], c.coded...)
 	syms, addrs := o.columns[columnSyms], o.columns[columnAddrs]
 	told, parts, sizes, threads := c.told, c.parts, c.sizes, c.threads
 	var s *state
@@ -184,12 +200,12 @@ func (o *output) code(c *batch) {
 				}
 			}
 		default:
-			b := &c.blocks[op]
 			syms = append(syms, o.next(s, BlockID(op)))
-			for i, a := range b.told {
+			b := c.codes[op]
+			for i, a := range c.blockTold[b.first:][:b.n] {
 				addrs = append(addrs, o.address(s, a, told[i]))
 			}
-			told = told[len(b.told):]
+			told = told[b.n:]
 		}
 	}
 	o.columns[columnSyms], o.columns[columnAddrs] = syms, addrs

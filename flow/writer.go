@@ -22,6 +22,8 @@ type Writer struct {
 	done bool
 
 	blocks  []writerBlock // by BlockID; the first is none
+	codes   []blockCode   // likewise
+	told    []toldAccess  // that codes refer to
 	nAcc    int           // static accesses of all blocks
 	instant trace.Instant // next
 
@@ -39,17 +41,15 @@ type Writer struct {
 
 // writerBlock is what the writer keeps of a block.
 type writerBlock struct {
-	block           *Block
-	told            []toldAccess // whose addresses are recorded when the whole block is executed
-	base            uint32       // number of its first static access
-	insts, accesses uint16
-	sized           bool // the size of one that is told is recorded too
+	block *Block
+	base  uint32 // number of its first static access
+	sized bool   // the size of an access that is told is recorded too
 }
 
-// toldAccess is an access whose address is recorded.
-type toldAccess struct {
-	access uint32 // number among those of all blocks
-	flags  AccessFlags
+// EntireBlock is a block as Whole takes it.
+type EntireBlock struct {
+	id                    BlockID
+	insts, accesses, told uint16
 }
 
 // Stats counts what has been written.
@@ -64,7 +64,7 @@ type Stats struct {
 
 // NewWriter begins a flow.
 func NewWriter(w io.Writer, h Head) *Writer {
-	f := &Writer{blocks: make([]writerBlock, 1), instant: 1, batch: &batch{first: 1}, other: new(batch)}
+	f := &Writer{blocks: make([]writerBlock, 1), codes: make([]blockCode, 1), instant: 1, batch: &batch{first: 1}, other: new(batch)}
 	if f.out, f.err = newOutput(w); f.err == nil {
 		f.err = f.out.begin(h)
 	}
@@ -84,8 +84,8 @@ func (f *Writer) Stats() Stats {
 
 func (s *Stats) add(b *batch, next trace.Instant) {
 	s.Insts += uint64(next - b.first)
-	s.Execs += uint64(b.execs)
-	s.Accesses += uint64(b.touched)
+	s.Execs += uint64(b.records - b.others)
+	s.Accesses += uint64(b.accesses - b.ranges)
 	s.Gaps += uint64(b.gaps)
 }
 
@@ -99,14 +99,15 @@ func (f *Writer) Block(b Block) (BlockID, error) {
 	}
 	f.batch.fresh = b.append(f.batch.fresh)
 	f.batch.nFresh++
-	wb := writerBlock{block: &b, base: uint32(f.nAcc), insts: uint16(len(b.Insts)), accesses: uint16(len(b.Accesses))}
+	wb, code := writerBlock{block: &b, base: uint32(f.nAcc)}, blockCode{first: uint32(len(f.told))}
 	for i := range b.Accesses {
 		if _, ok := b.derived(i, 0); !ok {
-			wb.told = append(wb.told, toldAccess{wb.base + uint32(i), b.Accesses[i].Flags})
+			f.told = append(f.told, toldAccess{wb.base + uint32(i), b.Accesses[i].Flags})
+			code.n++
 			wb.sized = wb.sized || b.Accesses[i].Size == 0
 		}
 	}
-	f.blocks = append(f.blocks, wb)
+	f.blocks, f.codes = append(f.blocks, wb), append(f.codes, code)
 	f.nAcc += len(b.Accesses)
 	f.stats.Blocks++
 	return BlockID(len(f.blocks) - 1), nil
@@ -145,33 +146,43 @@ func (f *Writer) Exec(thread trace.ThreadID, id BlockID, from, n int, mem []Mem)
 	return f.executed(n, len(mem)), nil
 }
 
-// Whole is Exec of a whole block, for who knows which of its addresses do not follow
-// from others (Block.Derived): it returns room for these alone, in their order, which is to
-// be filled before the next call. The block tells how wide their accesses are.
-func (f *Writer) Whole(thread trace.ThreadID, id BlockID) (told []uint64, at trace.Instant, err error) {
-	if int(id) >= len(f.blocks) || f.blocks[id].block == nil {
-		return nil, 0, fmt.Errorf("execution of block %d of %d", id, len(f.blocks)-1)
+// Entire is the block as Whole takes it. It must tell how wide its accesses are.
+func (f *Writer) Entire(id BlockID) (EntireBlock, error) {
+	if id == 0 || int(id) >= len(f.blocks) {
+		return EntireBlock{}, fmt.Errorf("execution of block %d of %d", id, len(f.blocks)-1)
 	}
 	b := &f.blocks[id]
 	if b.sized {
-		return nil, 0, fmt.Errorf("execution without sizes of the block at %#x", uint64(b.block.Start))
+		return EntireBlock{}, fmt.Errorf("execution without sizes of the block at %#x", uint64(b.block.Start))
 	}
-	if err := f.turn(thread); err != nil {
-		return nil, 0, err
+	return EntireBlock{id, uint16(len(b.block.Insts)), uint16(len(b.block.Accesses)), f.codes[id].n}, nil
+}
+
+// Whole is Exec of a whole block, for who knows which of its addresses do not follow
+// from others (Block.Derived): it returns room for these alone, in their order, which is to
+// be filled before the next call.
+func (f *Writer) Whole(thread trace.ThreadID, b EntireBlock) (told []uint64, at trace.Instant, err error) {
+	if !f.turned || thread != f.current || f.batch.full() {
+		if err := f.turn(thread); err != nil {
+			return nil, 0, err
+		}
 	}
 	c := f.batch
-	c.execs++
-	c.ops = append(c.ops, uint32(id))
-	n := len(c.told)
-	c.told = slices.Grow(c.told, len(b.told))[:n+len(b.told)]
-	return c.told[n:], f.executed(int(b.insts), int(b.accesses)), nil
+	c.records++
+	c.ops = append(c.ops, uint32(b.id))
+	n, end := len(c.told), len(c.told)+int(b.told)
+	if end > cap(c.told) {
+		c.told = slices.Grow(c.told, int(b.told))
+	}
+	c.told = c.told[:end]
+	return c.told[n:end], f.executed(int(b.insts), int(b.accesses)), nil
 }
 
 // executed counts an execution of n instructions, and returns the instant of the first.
 func (f *Writer) executed(n, accesses int) trace.Instant {
 	at := f.instant
 	f.instant += trace.Instant(n)
-	f.batch.touched += accesses
+	f.batch.accesses += accesses
 	return at
 }
 
@@ -196,7 +207,7 @@ func (f *Writer) turn(thread trace.ThreadID) error {
 var errPaused = errors.New("an execution while the flow is paused") // read-only
 
 // Pause has executions counted (Pass) and not written, until Resume.
-func (f *Writer) Pause() { f.paused = true }
+func (f *Writer) Pause() { f.paused, f.turned = true, false }
 
 // Paused says whether executions are not written.
 func (f *Writer) Paused() bool { return f.paused }
@@ -243,13 +254,15 @@ func (f *Writer) Other(r *Record) error {
 		f.chunk()
 	}
 	c := f.batch
-	others, err := appendOther(c.others, r)
+	coded, err := appendOther(c.coded, r)
 	if err != nil {
 		return err
 	}
-	c.others = others
-	c.nOthers++
+	c.coded = coded
+	c.records++
+	c.others++
 	c.ops = append(c.ops, opOther)
+	c.accesses += len(r.Mem)
 	c.ranges += len(r.Mem)
 	if r.Kind == Gap {
 		c.gaps++
@@ -268,11 +281,11 @@ func (f *Writer) Flush() error {
 func (f *Writer) chunk() {
 	f.wait()
 	c := f.batch
-	if f.err != nil || c.execs+c.nOthers == 0 {
+	if f.err != nil || c.records == 0 {
 		return
 	}
 	f.stats.add(c, f.instant)
-	c.blocks, c.next, c.nAcc = f.blocks, f.instant, f.nAcc
+	c.blocks, c.codes, c.blockTold, c.nAcc, c.next = f.blocks, f.codes, f.told, f.nAcc, f.instant
 	coded := make(chan struct{})
 	f.batch, f.other, f.coded = f.other, c, coded
 	f.batch.begin(f.instant)

@@ -88,35 +88,50 @@ type block struct {
 	traps  []translate.Trap
 	in     []exitRef // exits that lead here
 	dead   bool      // its code is not there any more
+	flow   flow.BlockID
+	told   []address // if hot.many
 	why    string
 }
 
-// hot is what reading a block's records needs, in one place.
+// hot is what reading a block's records needs, in one place: 64 bytes, a line of the cache.
 type hot struct {
-	size  uint32 // of a whole record, bytes
-	flow  flow.BlockID
-	insts uint16
-	slow  bool // Layout.Ranges has to look at them
-	// stores: there are such whose values are recorded.
-	stores bool
-	told   []address
+	entire flow.EntireBlock // if the record is not slow
+	size   uint16           // of a whole record, bytes
+	insts  uint16
+	// slow: the addresses are to be worked out by Layout.Ranges, or the flow has not got
+	// the block yet.
+	slow   bool
+	stores bool  // there are such whose values are recorded
+	many   bool  // addresses: those of the block
+	told   uint8 // else so many: each is an offset in the record of what is there, and what is added
+	at     [maxHot]uint16
+	add    [maxHot]uint64
 }
 
-// address is one that is told.
+const maxHot = 4
+
+// address is one that is told: what lies in the record at an offset, if mask is all ones,
+// and what is added; the FS base too if fs is all ones.
 type address struct {
-	add  uint64
-	fs   uint64 // all ones: the FS base is added; or 0
-	mask uint64 // of what is added of the record
-	part uint32 // where that lies in it
+	add, fs, mask uint64
+	at            uint32
 }
 
-func newHot(l *translate.Layout, onlyTold bool) hot {
-	h := hot{size: uint32(l.Size()), insts: uint16(len(l.Insts)), slow: !onlyTold, stores: len(l.Stores) > 0}
+func newHot(l *translate.Layout) hot {
+	return hot{size: uint16(l.Size()), insts: uint16(len(l.Insts)), slow: true, stores: len(l.Stores) > 0}
+}
+
+// quick notes how a block's addresses are told, which a flow has got; unless it takes
+// Layout.Ranges.
+func (e *Engine) quick(b *block, h *hot) error {
+	l := b.layout
+	for i := range l.Accesses {
+		if a := &l.Accesses[i]; a.Low || a.Shape != translate.Fixed {
+			return nil
+		}
+	}
 	for i := range l.Accesses {
 		a := &l.Accesses[i]
-		if a.Low || a.Shape != translate.Fixed {
-			h.slow = true
-		}
 		if l.Follows(i) {
 			continue
 		}
@@ -125,11 +140,23 @@ func newHot(l *translate.Layout, onlyTold bool) hot {
 			t.fs = ^uint64(0)
 		}
 		if a.Part >= 0 {
-			t.part, t.mask = uint32(translate.PartAt(int(a.Part))), ^uint64(0)
+			t.at, t.mask = uint32(translate.PartAt(int(a.Part))), ^uint64(0)
 		}
-		h.told = append(h.told, t)
+		b.told = append(b.told, t)
+		if len(b.told) > maxHot || a.FS || a.Part < 0 {
+			h.many = true
+			continue
+		}
+		n := len(b.told) - 1
+		h.at[n], h.add[n], h.told = uint16(t.at), t.add, uint8(n+1)
 	}
-	return h
+	if !h.many {
+		b.told = nil
+	}
+	var err error
+	h.entire, err = e.flow.Entire(b.flow)
+	h.slow = err != nil
+	return err
 }
 
 type exitRef struct {
@@ -373,7 +400,7 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	r.blocks = append(r.blocks, b)
 	r.next = (r.next + len(c.Bytes) + 15) &^ 15
 	e.blocks = append(e.blocks, b)
-	e.hot = append(e.hot, newHot(b.layout, e.flow != nil))
+	e.hot = append(e.hot, newHot(b.layout))
 	e.byPC[pc] = b
 	e.stats.Blocks++
 	e.stats.Bytes += len(c.Bytes)

@@ -189,11 +189,11 @@ func (e *Engine) segment(t *thread) bool {
 			return false
 		}
 		h := &e.hot[id]
-		if h.slow || h.flow == 0 || e.paused() {
+		if h.slow || e.paused() {
 			if !e.exec(t, e.blocks[id], rec[:h.size], int(h.insts)) {
 				return false
 			}
-		} else if !e.fast(t, h, rec) {
+		} else if !e.fast(t, id, h, rec) {
 			return false
 		} else if h.stores && !e.stored(t, e.blocks[id], rec[:h.size], int(h.insts)) {
 			return false
@@ -210,16 +210,21 @@ func (e *Engine) segment(t *thread) bool {
 	return true
 }
 
-// fast gives the record at the start of rec, all of it, to a flow.
-func (e *Engine) fast(t *thread, h *hot, rec []byte) bool {
-	told, at, err := e.flow.Whole(trace.ThreadID(t.tid), h.flow)
+// fast gives the record of a block at the start of rec, all of it, to a flow.
+func (e *Engine) fast(t *thread, id uint32, h *hot, rec []byte) bool {
+	told, at, err := e.flow.Whole(trace.ThreadID(t.tid), h.entire)
 	if err != nil {
 		e.fail(err)
 		return false
 	}
-	for i := range told {
-		a := &h.told[i]
-		told[i] = a.add + binary.LittleEndian.Uint64(rec[a.part:])&a.mask + t.fs&a.fs
+	if h.many {
+		for i, a := range e.blocks[id].told {
+			told[i] = a.add + binary.LittleEndian.Uint64(rec[a.at:])&a.mask + t.fs&a.fs
+		}
+	} else {
+		for i := range told[:h.told] {
+			told[i] = h.add[i%maxHot] + binary.LittleEndian.Uint64(rec[h.at[i%maxHot]:])
+		}
 	}
 	e.stats.Execs++
 	t.last = at + trace.Instant(h.insts) - 1
@@ -247,17 +252,19 @@ func (e *Engine) exec(t *thread, b *block, rec []byte, n int) bool {
 		}
 		return true
 	}
-	if h.flow == 0 {
-		id, err := e.sink.Block(b.layout.Block())
+	if b.flow == 0 {
+		var err error
+		if b.flow, err = e.sink.Block(b.layout.Block()); err == nil && e.flow != nil {
+			err = e.quick(b, h)
+		}
 		if err != nil {
 			e.fail(err)
 			return false
 		}
-		h.flow = id
 	}
 	e.ranges = b.layout.Ranges(e.ranges[:0], rec, n, t.fs)
 	e.stats.Execs++
-	at, err := e.sink.Exec(trace.ThreadID(t.tid), h.flow, 0, n, e.ranges)
+	at, err := e.sink.Exec(trace.ThreadID(t.tid), b.flow, 0, n, e.ranges)
 	if err != nil {
 		e.fail(err)
 		return false
