@@ -68,6 +68,8 @@ type SliceEnd struct {
 // Where names a statement: "parse.c:31 in header".
 func (s *SliceStatement) Where() string {
 	switch {
+	case strings.HasPrefix(s.Kernel, "unknown"):
+		return s.Kernel
 	case s.Kernel != "":
 		return "the kernel, " + s.Kernel
 	case s.Module != "":
@@ -145,7 +147,7 @@ func (s SliceStep) Verb(forward bool) string {
 		return "was found through " + s.Value + ", set by"
 	}
 	return map[string]string{
-		"register": "was computed from that of", "memory": "was read from what was written by",
+		"register": "was computed from a value of", "memory": "was read from what was written by",
 		"address": "was found through", "control": "was decided by",
 	}[s.How]
 }

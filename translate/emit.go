@@ -459,6 +459,16 @@ func (e *emitter) end() error {
 		e.commit()
 		e.exit(bl.target)
 		return nil
+	case aborts:
+		// A processor may abort any transaction. EAX is why: for no reason that is told, so
+		// that nobody tries again.
+		e.m()
+		e.bytes(0xb8, 0, 0, 0, 0) // mov eax, 0
+		e.state.N = n
+		e.to(bl.target)
+		e.commit()
+		e.exit(bl.target)
+		return nil
 	case onFlags:
 		e.state.N = n
 		in := &bl.insts[n-1]

@@ -27,6 +27,7 @@ const (
 	callComputed
 	jumpComputed
 	ret
+	aborts  // xbegin: the transaction is aborted at once
 	system  // syscall, alone
 	opaque  // alone, executed with all of the program's registers
 	refused // alone: it can not be translated
@@ -185,7 +186,12 @@ func classify(in *x86.Inst, e *x86.Effects, code []byte) (kind, string) {
 	switch in.Branch() {
 	case x86.BranchSyscall:
 		return system, ""
-	case x86.BranchCallFar, x86.BranchTransaction, x86.BranchSysenter, x86.BranchTrap:
+	case x86.BranchTransaction:
+		if !in.OpSize16() {
+			return aborts, ""
+		}
+		return refused, "a transaction with a 16-bit target"
+	case x86.BranchCallFar, x86.BranchSysenter, x86.BranchTrap:
 		return refused, "control leaves it in a way that is not translated"
 	}
 	switch in.Kind {

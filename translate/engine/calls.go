@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -136,6 +137,9 @@ func (e *Engine) changed(lo, hi, prot uint64) {
 		e.forget(lo, hi)
 	}
 	if prot&unix.PROT_EXEC != 0 {
-		e.space.addExec(codeRange{lo: lo, hi: hi, writable: prot&unix.PROT_WRITE != 0})
+		c := codeRange{lo: lo, hi: hi, writable: prot&unix.PROT_WRITE != 0}
+		maps, err := e.proc.Maps()
+		c.shared = err != nil || slices.ContainsFunc(maps, func(m mem.Map) bool { return m.Shared && m.Lo < hi && lo < m.Hi })
+		e.space.addExec(c)
 	}
 }

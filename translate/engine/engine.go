@@ -276,7 +276,7 @@ func (e *Engine) takeExec(maps []mem.Map) error {
 		if !m.Exec || m.Lo >= highest || e.region(m.Lo) != nil {
 			continue
 		}
-		c, prot := codeRange{lo: m.Lo, hi: m.Hi, writable: m.Write, grows: m.Path == "[stack]"}, uint64(unix.PROT_READ)
+		c, prot := codeRange{lo: m.Lo, hi: m.Hi, writable: m.Write, shared: m.Shared, grows: m.Path == "[stack]"}, uint64(unix.PROT_READ)
 		if c.grows {
 			c.lo -= min(c.lo, target.StackRoom)
 			if i > 0 {
@@ -371,14 +371,14 @@ func (e *Engine) make(pc uint64) (*block, error) {
 	}
 	r := e.regionFor(pc)
 	if r == nil {
-		return nil, fmt.Errorf("no room for translations within 2 GB of %#x", pc)
+		return nil, fmt.Errorf("%w: code at %#x: there is no room for translations within 2 GB of it", ErrRefused, pc)
 	}
 	const most = 64 << 10 // bytes of one translation
 	if r.next+most > len(r.mem) {
-		return nil, fmt.Errorf("the room for translations near %#x is used up (%d MB)", pc, len(r.mem)>>20)
+		return nil, fmt.Errorf("%w: code at %#x: the room for translations near it is used up (%d MB)", ErrRefused, pc, len(r.mem)>>20)
 	}
 	env := e.env(r)
-	env.Checked = e.space.writable(pc)
+	env.Checked = e.space.changes(pc)
 	if e.rec != nil {
 		env.Site = e.rec.site
 	}

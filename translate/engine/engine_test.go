@@ -403,6 +403,27 @@ func TestAligned(t *testing.T) {
 	}
 }
 
+// TestTransaction: a transaction is aborted before it begins.
+func TestTransaction(t *testing.T) {
+	c := target.Command{Path: build(t, "transaction.c")}
+	want := outcome{"42, carry 1, status 0\n", native(t, target.Command{Path: "/bin/true"}).status}
+	if got, _ := under(t, new(count), Options{}, c); got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
+// TestMappedTwice: code that is written by way of another mapping is what it was changed to.
+func TestMappedTwice(t *testing.T) {
+	path := build(t, "twice.c")
+	for _, args := range [][]string{nil, {"protect"}} {
+		c := target.Command{Path: path, Args: args}
+		want := native(t, c)
+		if got, _ := under(t, new(count), Options{}, c); got != want || got.out != "40 41 42\n" {
+			t.Errorf("%s: %q\nwant %q", args, got, want)
+		}
+	}
+}
+
 // TestGap: what can not be recorded is executed, and a gap says so.
 func TestGap(t *testing.T) {
 	c := target.Command{Path: build(t, "gap.c")}

@@ -33,6 +33,7 @@ type space struct {
 type codeRange struct {
 	lo, hi   uint64
 	writable bool // and to which it may write
+	shared   bool // what is written to another mapping of it is seen here
 	grows    bool // the stack: not all of it is mapped yet
 }
 
@@ -70,11 +71,11 @@ func (s *space) dropExec(lo, hi uint64) (any bool) {
 	return any
 }
 
-// writable says that the code at pc may change unseen.
-func (s *space) writable(pc uint64) bool {
+// changes says that the code at pc may change unseen.
+func (s *space) changes(pc uint64) bool {
 	for i := range s.exec {
 		if c := &s.exec[i]; c.lo <= pc && pc < c.hi {
-			return c.writable
+			return c.writable || c.shared
 		}
 	}
 	return false

@@ -305,6 +305,7 @@ func (e *Engine) enter(th *target.Stopped, regs *mem.Regs, pc uint64) error {
 		case err == nil:
 			e.goOn(e.threads[th.TID()], regs, b.r, b.r.addr+uint64(b.entry))
 		case !errors.Is(err, translate.ErrNoCode):
+			e.drain(e.threads[th.TID()])
 			return err
 		}
 		// Without code the thread faults there, as it would have.
