@@ -125,7 +125,9 @@ func (h *History) lifeSite(ev *trace.Event, k OpKind) site {
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
 	s := h.lifeSite(ev, OpDeath)
-	s.high = h.nodes.intern(0, ev.Stack)
+	if !h.ops.none {
+		s.high = h.nodes.intern(0, ev.Stack)
+	}
 	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.end(id, t)
 	return t

@@ -1,20 +1,52 @@
 package mgpp
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // thinned is what is left of a chunk of nodes of which some are forgotten.
 type thinned struct {
-	ids   []NodeID // ascending
-	nodes []node   // of each
+	has    [slabChunk / 64]uint64 // a bit for each node of the chunk: it is left
+	before [slabChunk / 64]uint16 // how many are, of those before each 64
+	nodes  []node                 // that are left, ascending
+}
+
+// keep adds a node, behind those that have been added.
+func (c *thinned) keep(id NodeID, n *node) {
+	c.has[id%slabChunk/64] |= 1 << (id % 64)
+	c.nodes = append(c.nodes, *n)
+}
+
+// count notes how many nodes are before which.
+func (c *thinned) count() {
+	n := 0
+	for i, left := range c.has {
+		c.before[i] = uint16(n)
+		n += bits.OnesCount64(left)
+	}
+	c.nodes = slices.Clip(c.nodes)
+}
+
+// each gives the nodes that are left, with their numbers in the chunk.
+func (c *thinned) each(f func(i uint32, n *node)) {
+	at := 0
+	for w, left := range c.has {
+		for ; left != 0; left &= left - 1 {
+			f(uint32(w*64+bits.TrailingZeros64(left)), &c.nodes[at])
+			at++
+		}
+	}
 }
 
 // left returns a node of a chunk that has been thinned; nil if it is forgotten.
 func (ns *nodes) left(id NodeID) *node {
 	c := ns.thin[uint32(id)/slabChunk]
-	if i, ok := slices.BinarySearch(c.ids, id); ok {
-		return &c.nodes[i]
+	word, bit := c.has[id%slabChunk/64], uint64(1)<<(id%64)
+	if word&bit == 0 {
+		return nil
 	}
-	return nil
+	return &c.nodes[int(c.before[id%slabChunk/64])+bits.OnesCount64(word&(bit-1))]
 }
 
 // Forget lets go of the nodes that no event to come can concern: all that have died but
@@ -33,17 +65,14 @@ func (h *History) Remembered() int { return h.NodeCount() - h.nodes.forgotten }
 // forget forgets the nodes of all chunks that are full, but those that live and the
 // given ones, which ascend.
 func (ns *nodes) forget(but []NodeID, f func(NodeID)) {
-	if ns.thin == nil {
-		ns.thin = map[uint32]thinned{}
-	}
 	for c := range uint32(ns.all.n / slabChunk) {
-		var rest thinned
+		rest := new(thinned)
 		keep := func(id NodeID, n *node) {
 			for len(but) > 0 && but[0] < id {
 				but = but[1:]
 			}
 			if id == 0 || n.death == 0 || len(but) > 0 && but[0] == id {
-				rest.ids, rest.nodes = append(rest.ids, id), append(rest.nodes, *n)
+				rest.keep(id, n)
 				return
 			}
 			f(id)
@@ -56,12 +85,12 @@ func (ns *nodes) forget(but []NodeID, f func(NodeID)) {
 				keep(NodeID(c*slabChunk+uint32(i)), &all[i])
 			}
 			ns.all.chunks[c] = nil
+			ns.thin = append(ns.thin, rest)
 		} else {
-			for i, id := range ns.thin[c].ids {
-				keep(id, &ns.thin[c].nodes[i])
-			}
+			ns.thin[c].each(func(i uint32, n *node) { keep(NodeID(c*slabChunk+i), n) })
+			ns.thin[c] = rest
 		}
-		ns.thin[c] = thinned{slices.Clip(rest.ids), slices.Clip(rest.nodes)}
+		rest.count()
 	}
 }
 

@@ -74,8 +74,8 @@ type nodes struct {
 	lifetimes
 
 	// Of the nodes of a history of nodes only that has forgotten some (forget.go), by
-	// chunk of all; the chunk itself is nil.
-	thin      map[uint32]thinned
+	// chunk of all, the first ones; the chunk itself is nil.
+	thin      []*thinned
 	forgotten int
 
 	origins  []origin

@@ -356,12 +356,10 @@ func (t *Reader) name(i uint64) (string, bool) {
 // Fingerprint tells traces apart, and states of one that is being written. Packing
 // does not change it.
 func (t *Reader) Fingerprint() uint64 {
-	x := uint64(14695981039346656037) // FNV-1a
+	x := uint64(14695981039346656037)
 	add := func(v uint64) {
-		for range 8 {
-			x = (x ^ v&0xff) * 1099511628211
-			v >>= 8
-		}
+		x = (x ^ v) * 0x9e3779b97f4a7c15
+		x ^= x >> 32
 	}
 	for _, b := range t.blocks {
 		add(uint64(b.kind) | uint64(b.count)<<8)

@@ -4,20 +4,30 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"sort"
 )
 
-// A block is up to blockRows rows, coded by column: each number as the zigzag of what
-// it is more than that of the row before, in as few bytes as it needs, 0 to 8. The
-// block begins with the number of its rows; then come for each column the lengths of its
-// numbers, two in a byte, the first in the low half; and then for each column the
-// numbers. So neither coding nor decoding has a branch that depends on what is coded.
+// A block is up to blockRows rows, coded by column. It begins with the number of its rows. A
+// column begins with a byte that says how its numbers are coded:
+//
+//   - 0 to 64, packed: they take so many bits each, and are what is more than the least of
+//     them, which stands before them, behind the number of its bytes. So each of them is
+//     found without the others. All columns that a table is sorted by are packed.
+//   - varied: each is the zigzag of what it is more than that of the row before, in as few
+//     bytes as that needs, 0 to 8. Their lengths, two in a byte, the first in the low half,
+//     stand before them all. It is for values, of which one in eight may be a pointer and
+//     the others small.
 
 const (
 	maxCols   = 9
+	keyCols   = 2 // that a table is sorted by
 	blockRows = 64
-	blockHead = 1
 	behind    = 8 // room behind a block that coding and decoding may touch
-	maxBlock  = blockHead + maxCols*(blockRows/2+8*blockRows)
+	varied    = 0x80
+	// packedMost is the most bits of a number that can be read at once wherever it begins;
+	// more are 64.
+	packedMost = 57
+	maxBlock   = 1 + maxCols*(2+8+8*blockRows)
 )
 
 // row is a row of a table of any number of columns.
@@ -58,32 +68,75 @@ func (f *filling) add(r []uint64) {
 // code codes the block, and empties it. What it returns is valid until it is called
 // again.
 func (f *filling) code() []byte {
-	half := (f.n + 1) / 2
 	f.coded[0] = byte(f.n)
-	at := blockHead + f.cols*half
+	at := 1
 	for c := range f.cols {
 		column := f.cells[c][:f.n]
-		if f.n%2 == 1 && f.n < blockRows {
-			f.cells[c][f.n] = column[f.n-1] // a difference of none, which takes no bytes
-			column = f.cells[c][:f.n+1]
+		least, most := column[0], column[0]
+		for _, v := range column {
+			least, most = min(least, v), max(most, v)
 		}
-		lengths := f.coded[blockHead+c*half:][:half]
-		before := uint64(0)
-		for i := range lengths {
-			a, b := column[2*i], column[2*i+1]
-			x, y := zigzag(a-before), zigzag(b-a)
-			before = b
-			binary.LittleEndian.PutUint64(f.coded[at:], x)
-			n := bytesOf(x)
-			at += n
-			binary.LittleEndian.PutUint64(f.coded[at:], y)
-			m := bytesOf(y)
-			at += m
-			lengths[i] = byte(n | m<<4)
+		width := bits.Len64(most - least)
+		if width > packedMost {
+			width = 64
 		}
+		packed := 2 + bytesOf(least) + (f.n*width+7)/8
+		// Numbers that vary are found one after another only: that has to be worth it.
+		if c >= keyCols && 4*variedBytes(column) < 3*packed {
+			f.coded[at] = varied
+			at = vary(f.coded[:], at+1, column)
+			continue
+		}
+		f.coded[at], f.coded[at+1] = byte(width), byte(bytesOf(least))
+		binary.LittleEndian.PutUint64(f.coded[at+2:], least)
+		pack(f.coded[at+2+bytesOf(least):], column, least, uint(width))
+		at += packed
 	}
 	f.n = 0
 	return f.coded[:at]
+}
+
+// pack writes what numbers are more than the least of them, and up to behind bytes more.
+func pack(out []byte, column []uint64, least uint64, width uint) {
+	word, filled := uint64(0), uint(0)
+	for _, v := range column {
+		v -= least
+		word |= v << filled
+		if filled += width; filled >= 64 {
+			binary.LittleEndian.PutUint64(out, word)
+			out = out[8:]
+			filled -= 64
+			word = v >> (width - filled)
+		}
+	}
+	binary.LittleEndian.PutUint64(out, word)
+}
+
+// variedBytes is how long a column is that is coded as one that varies.
+func variedBytes(column []uint64) int {
+	n, before := 1+(len(column)+1)/2, uint64(0)
+	for _, v := range column {
+		n += bytesOf(zigzag(v - before))
+		before = v
+	}
+	return n
+}
+
+// vary writes a column that varies, and returns where it ends.
+func vary(out []byte, at int, column []uint64) int {
+	lengths := out[at:][:(len(column)+1)/2]
+	clear(lengths)
+	at += len(lengths)
+	before := uint64(0)
+	for i, v := range column {
+		x := zigzag(v - before)
+		before = v
+		binary.LittleEndian.PutUint64(out[at:], x)
+		n := bytesOf(x)
+		at += n
+		lengths[i/2] |= byte(n << (i % 2 * 4))
+	}
+	return at
 }
 
 func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
@@ -109,34 +162,57 @@ var lengthMasks = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40
 
 var errBlock = fmt.Errorf("%w: a block of a table", ErrCorrupt)
 
-// block is a block as it lies in the file. A query wants a row or two of most: only what
-// stands before them is decoded.
+// block is a block as it lies in the file. A query wants a row or two of most: only these
+// are decoded.
 type block struct {
-	b    []byte          // with as many bytes as behind says behind its length
-	n    int             // rows
-	from [maxCols]uint16 // where the numbers of each column begin
-	cols int
+	b       []byte // with as many bytes as behind says behind its length
+	n       int    // rows
+	cols    int
+	columns [maxCols]column
+}
+
+// column is where the numbers of a column lie.
+type column struct {
+	least uint64
+	at    uint16 // of a varied one: of the lengths
+	form  uint8
 }
 
 // parseBlock checks the bytes of a block of so many columns, which has as many bytes as
 // behind says behind its length.
 func parseBlock(b []byte, cols int) (block, error) {
-	if len(b) < blockHead || len(b) > maxBlock || b[0] == 0 || b[0] > blockRows {
+	if len(b) < 1 || len(b) > maxBlock || b[0] == 0 || b[0] > blockRows {
 		return block{}, errBlock
 	}
 	k := block{b: b[:len(b)+behind], n: int(b[0]), cols: cols}
-	at := uint32(blockHead + cols*k.half())
-	if len(b) < int(at) {
-		return block{}, errBlock
-	}
+	at := uint32(1)
 	for c := range cols {
-		k.from[c] = uint16(at)
-		for _, l := range k.lengths(c) {
-			at += lengthSums[l]
-		}
-		if int(at) > len(b) {
+		if int(at) >= len(b) {
 			return block{}, errBlock
 		}
+		x := column{form: b[at]}
+		at++
+		switch {
+		case x.form == varied && c >= keyCols:
+			x.at = uint16(at)
+			lengths := k.b[at:min(int(at)+k.half(), len(b))]
+			at += uint32(k.half())
+			for _, l := range lengths {
+				at += lengthSums[l]
+			}
+		case x.form <= packedMost || x.form == 64:
+			n := b[min(int(at), len(b)-1)]
+			if n > 8 {
+				return block{}, errBlock
+			}
+			x.least = binary.LittleEndian.Uint64(k.b[min(int(at)+1, len(b)):]) & lengthMasks[n]
+			at += 1 + uint32(n)
+			x.at = uint16(at)
+			at += uint32((k.n*int(x.form) + 7) / 8)
+		default:
+			return block{}, errBlock
+		}
+		k.columns[c] = x
 	}
 	if int(at) != len(b) {
 		return block{}, errBlock
@@ -144,83 +220,84 @@ func parseBlock(b []byte, cols int) (block, error) {
 	return k, nil
 }
 
-// half is how many bytes the lengths of a column take.
+// half is how many bytes the lengths of a column that varies take.
 func (k *block) half() int { return (k.n + 1) / 2 }
 
-func (k *block) lengths(c int) []byte { return k.b[blockHead+c*k.half():][:k.half()] }
-
-// column gives the numbers of a column, one after another.
-type column struct {
-	lengths, in []byte
-	at, i       int
-	value       uint64
+// cell returns the number of a row in a column.
+func (k *block) cell(c, i int) (v uint64) {
+	x := &k.columns[c]
+	if x.form != varied {
+		return x.packed(k.b, i)
+	}
+	for in := k.varying(x); in.i <= i; {
+		v = in.next()
+	}
+	return v
 }
 
-func (k *block) column(c int) column {
-	return column{lengths: k.lengths(c), in: k.b, at: int(k.from[c])}
+// packed returns number i of a packed column.
+func (x *column) packed(b []byte, i int) uint64 {
+	bit := uint(i) * uint(x.form)
+	return x.least + binary.LittleEndian.Uint64(b[uint(x.at)+bit>>3:])>>(bit&7)&(1<<x.form-1)
 }
 
-func (c *column) next() uint64 {
-	l := c.lengths[c.i>>1] >> (c.i & 1 << 2) & 15
-	c.i++
-	c.value += unzigzag(binary.LittleEndian.Uint64(c.in[c.at:]) & lengthMasks[l])
-	c.at += int(l)
-	return c.value
+// varying gives the numbers of a column that varies, one after another.
+type varying struct {
+	b, lengths []byte
+	at, i      int
+	value      uint64
+}
+
+func (k *block) varying(x *column) varying {
+	return varying{b: k.b, lengths: k.b[x.at:][:k.half()], at: int(x.at) + k.half()}
+}
+
+func (v *varying) next() uint64 {
+	l := v.lengths[v.i>>1] >> (v.i & 1 << 2) & 15
+	v.i++
+	v.value += unzigzag(binary.LittleEndian.Uint64(v.b[v.at:]) & lengthMasks[l])
+	v.at += int(l)
+	return v.value
 }
 
 // row returns row i.
 func (k *block) row(i int) (out row) {
 	for c := range k.cols {
-		before, at := uint64(0), int(k.from[c])
-		lengths := k.lengths(c)
-		for _, l := range lengths[:i/2] {
-			x := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l&15]
-			at += int(l & 15)
-			y := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l>>4]
-			at += int(l >> 4)
-			before += unzigzag(x) + unzigzag(y)
-		}
-		rest := column{lengths: lengths, in: k.b, at: at, i: i &^ 1, value: before}
-		for range 1 + i%2 {
-			out[c] = rest.next()
-		}
+		out[c] = k.cell(c, i)
 	}
 	return out
 }
 
 // below is how many of the rows are below a key, and the key of the last of them.
-func (k *block) below(a, b uint64) (n int, key [2]uint64) {
-	first, second := k.column(0), k.column(1)
-	for ; n < k.n; n++ {
-		x, y := first.next(), second.next()
-		if x > a || x == a && y >= b {
-			break
-		}
-		key = [2]uint64{x, y}
+func (k *block) below(a, b uint64) (n int, last [keyCols]uint64) {
+	n = sort.Search(k.n, func(i int) bool {
+		x := k.columns[0].packed(k.b, i)
+		return x > a || x == a && k.columns[1].packed(k.b, i) >= b
+	})
+	if n > 0 {
+		last = [keyCols]uint64{k.cell(0, n-1), k.cell(1, n-1)}
 	}
-	return n, key
+	return n, last
 }
 
 // rows decodes all of them into the room of others, if it is enough.
 func (k *block) rows(room rows) rows {
-	n, half := k.n, k.half()
-	if cap(room.cells) < k.cols*n+1 { // the last may come with one that is none
-		room.cells = make([]uint64, k.cols*n+1)
+	if cap(room.cells) < k.cols*k.n {
+		room.cells = make([]uint64, k.cols*k.n)
 	}
-	cells := room.cells[:k.cols*n+1]
+	cells := room.cells[:k.cols*k.n]
 	for c := range k.cols {
-		out, at := cells[c*n:][:2*half], int(k.from[c])
-		before := uint64(0)
-		for i, l := range k.lengths(c) {
-			x := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l&15]
-			at += int(l & 15)
-			before += unzigzag(x)
-			out[2*i] = before
-			y := binary.LittleEndian.Uint64(k.b[at:]) & lengthMasks[l>>4]
-			at += int(l >> 4)
-			before += unzigzag(y)
-			out[2*i+1] = before
+		out, x := cells[c*k.n:][:k.n], &k.columns[c]
+		if x.form == varied {
+			in := k.varying(x)
+			for i := range out {
+				out[i] = in.next()
+			}
+			continue
+		}
+		for i := range out {
+			out[i] = x.packed(k.b, i)
 		}
 	}
-	return rows{cells[:k.cols*n], n}
+	return rows{cells, k.n}
 }

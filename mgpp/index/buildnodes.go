@@ -236,7 +236,7 @@ type found struct {
 }
 
 func newFound(dir string) found {
-	return found{origins: newOrigins(), limit: forgetFrom, nodes: newSorter(7, dir), cover: newSorter(3, dir), ends: newSorter(2, dir), resizes: newSorter(3, dir)}
+	return found{origins: newOrigins(), limit: forgetFrom, nodes: newSorter(7, dir), cover: newSorter(7, dir), ends: newSorter(2, dir), resizes: newSorter(3, dir)}
 }
 
 func (f *found) sorters() [4]*sorter { return [...]*sorter{f.nodes, f.cover, f.ends, f.resizes} }
@@ -253,19 +253,25 @@ func (b *Builder) forget() {
 // node takes down a node, to which nothing will happen any more.
 func (b *Builder) node(n *mgpp.Node) {
 	f := &b.found
-	what := uint64(f.origins.of(n)) << whatBits
+	what := uint64(0)
 	for _, x := range [...]struct {
 		is  bool
 		bit uint64
-	}{{b.hist.Zeroed(n.ID), bitZeroed}, {n.Global != 0 || n.Tracked, bitFixed}, {n.Tracked, bitTracked}, {n.Before, bitBefore}} {
+	}{{b.hist.Zeroed(n.ID), bitZeroed}, {n.Global != 0 || n.Tracked, bitFixed}, {n.Tracked, bitTracked}, {n.Before, bitBefore}, {n.Moved != 0, bitMoved}} {
 		if x.is {
 			what |= x.bit
 		}
 	}
+	death := uint64(n.Death)
+	if death == 0 {
+		death = alive
+	} else {
+		f.ends.add(death, uint64(n.ID))
+	}
 	own := func(time mgpp.Timestamp, size uint64) {
 		eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
 			f.maxLevel = max(f.maxLevel, level)
-			f.cover.add(key, uint64(time), uint64(n.ID))
+			f.cover.add(key, uint64(time), uint64(n.ID), firstGranule(key)-uint64(n.Start), n.Size, death, what)
 		})
 	}
 	size := n.Size
@@ -280,12 +286,6 @@ func (b *Builder) node(n *mgpp.Node) {
 		}
 	}
 	own(n.Birth, size)
-	death := uint64(n.Death)
-	if death == 0 {
-		death = alive
-	} else {
-		f.ends.add(death, uint64(n.ID))
-	}
 	special := uint64(n.Moved)
 	if n.Moved != 0 {
 		f.moves++
@@ -293,7 +293,7 @@ func (b *Builder) node(n *mgpp.Node) {
 	if n.Global != 0 {
 		special = uint64(n.Global)
 	}
-	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, what, special)
+	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, uint64(f.origins.of(n))<<whatBits|what, special)
 }
 
 // writeNodes writes all that concerns nodes.

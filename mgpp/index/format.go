@@ -21,7 +21,7 @@ var (
 // description of it all as JSON, its length and checksum, and the magic again.
 const (
 	magic   = "mgtindex"
-	version = 6
+	version = 7
 	tail    = 4 + 4 + len(magic)
 )
 
@@ -139,7 +139,9 @@ const (
 	// [birth] [number] start, size at last, death, what (the bits below, and the origin),
 	// moved from or the number of the global, group, how many of the group up to it
 	tabNodes = "nodes"
-	// [level and number] [time] node: which memory became whose
+	// [level and number] [time] node, with what is asked of it mostly: how far before the
+	// end of the memory's first granule it starts, its size at last, its death, what (the
+	// bits only): which memory became whose
 	tabCover = "cover"
 	// [number] [offset] length and checksum of its record in Origins
 	tabOrigins = "origins"
@@ -166,7 +168,8 @@ const (
 	bitTracked
 	bitBefore
 	bitResized
-	whatBits = 5
+	bitMoved
+	whatBits = 6
 )
 
 // packMasks codes the masks of a cell so that a word that was written as a whole has
@@ -191,6 +194,13 @@ const (
 
 func coverKey(level int, addr uint64) uint64 {
 	return uint64(level)<<levelBits | addr>>(4+2*level)
+}
+
+// firstGranule is the end of the first 16 bytes of a cover: a node that it lies in starts
+// before.
+func firstGranule(key uint64) uint64 {
+	level := key >> levelBits
+	return key&(1<<levelBits-1)<<(4+2*level) + 16
 }
 
 // eachCover cuts [lo, hi), rounded to 16 bytes, into covers.

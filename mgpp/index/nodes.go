@@ -11,14 +11,17 @@ import (
 	"mgtrace/trace"
 )
 
-// node is a row of the table of nodes.
+// node is a row of the table of nodes, or what a row of cover tells of it.
 type node struct {
 	id           mgpp.NodeID
 	birth, death uint64 // death: alive if it never died
 	start, size  uint64 // size: its last
-	what         uint64
-	special      uint64
-	group, rank  uint64 // it is number rank of its group, from 1
+	what         uint64 // the bits; of a whole one its origin too
+
+	// Only a whole one has what follows.
+	whole       bool
+	special     uint64
+	group, rank uint64 // it is number rank of its group, from 1
 }
 
 func (n *node) is(bit uint64) bool  { return n.what&bit != 0 }
@@ -26,27 +29,51 @@ func (n *node) origin() int         { return int(n.what >> whatBits) }
 func (n *node) alive(t uint64) bool { return n.birth <= t && t < n.death }
 func (n *node) global() bool        { return n.is(bitFixed) && !n.is(bitTracked) }
 
-// moved is the node that it was before a realloc, 0 if it is none of that.
-func (n *node) moved() mgpp.NodeID {
-	if n.is(bitFixed) {
+// moved is the node that a node was before a realloc, 0 if it is none of that.
+func (x *Index) moved(n *node) mgpp.NodeID {
+	if !n.is(bitMoved) {
 		return 0
 	}
-	return mgpp.NodeID(n.special)
+	w, _ := x.whole(n.id)
+	return mgpp.NodeID(w.special)
 }
 
+// node returns a node, whole or not.
 func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
+	if have := &x.known[id%recentNodes]; id != 0 && have.id == id {
+		return *have, true
+	}
+	return x.whole(id)
+}
+
+// whole returns a node with all that is known of it.
+func (x *Index) whole(id mgpp.NodeID) (n node, ok bool) {
 	if id == 0 || int(id) > x.d.Nodes {
 		return node{}, false
 	}
 	have := &x.known[id%recentNodes]
-	if have.id == id {
+	if have.id == id && have.whole {
 		return *have, true
 	}
 	r, ok := x.rowAt(tabNodes, uint64(id)-1)
 	if ok {
-		*have = node{mgpp.NodeID(r[1]), r[0], r[4], r[2], r[3], r[5], r[6], r[7], r[8]}
+		*have = node{id: mgpp.NodeID(r[1]), birth: r[0], death: r[4], start: r[2], size: r[3], what: r[5], whole: true, special: r[6], group: r[7], rank: r[8]}
 	}
 	return *have, ok
+}
+
+// owner returns the node of a row of cover.
+func (x *Index) owner(r *row) (n node, ok bool) {
+	id := mgpp.NodeID(r[2])
+	have := &x.known[id%recentNodes]
+	if id != 0 && have.id == id {
+		return *have, true
+	}
+	if r[6]&bitResized != 0 || id == 0 || int(id) > x.d.Nodes { // the row may be of a resize
+		return x.whole(id)
+	}
+	*have = node{id: id, birth: r[1], death: r[5], start: firstGranule(r[0]) - r[3], size: r[4], what: r[6]}
+	return *have, true
 }
 
 // NodeCount returns the number of nodes that ever were.
@@ -59,7 +86,7 @@ func (x *Index) bornBy(t uint64) mgpp.NodeID {
 
 // Node returns the node with its last size.
 func (x *Index) Node(id mgpp.NodeID) mgpp.Node {
-	n, ok := x.node(id)
+	n, ok := x.whole(id)
 	if !ok {
 		return mgpp.Node{}
 	}
@@ -79,10 +106,10 @@ func (x *Index) nodeAt(n *node, t uint64) mgpp.Node {
 		out.Death = mgpp.Timestamp(n.death)
 	}
 	if n.global() {
-		out.Global = trace.GlobalID(n.special)
-	} else {
-		out.Moved = n.moved()
+		w, _ := x.whole(n.id)
+		out.Global = trace.GlobalID(w.special)
 	}
+	out.Moved = x.moved(n)
 	return out
 }
 
@@ -182,7 +209,7 @@ func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
 // eachOwnerOf is eachOwner for one cover.
 func (x *Index) eachOwnerOf(cover, t uint64, f func(n *node, from uint64) bool) {
 	x.eachBefore(tabCover, cover, t+1, func(r *row) bool {
-		n, ok := x.node(mgpp.NodeID(r[2]))
+		n, ok := x.owner(r)
 		return ok && f(&n, r[1])
 	})
 }
@@ -314,7 +341,7 @@ func (x *Index) Count() int { return max(x.d.Groups, 1) }
 
 // Of returns the group of a node.
 func (x *Index) Of(id mgpp.NodeID) int {
-	n, ok := x.node(id)
+	n, ok := x.whole(id)
 	if !ok || n.group >= uint64(x.Count()) {
 		return 0
 	}
@@ -323,7 +350,7 @@ func (x *Index) Of(id mgpp.NodeID) int {
 
 // Rank is how many nodes up to this one are in a group.
 func (x *Index) Rank(group int, id mgpp.NodeID) int {
-	if n, ok := x.node(id); ok && n.group == uint64(group) {
+	if n, ok := x.whole(id); ok && n.group == uint64(group) {
 		return int(n.rank)
 	}
 	return int(x.search(tabGroups, uint64(group), uint64(id)+1) - x.search(tabGroups, uint64(group), 0))

@@ -137,7 +137,7 @@ func (x *Index) life(op *mgpp.Op, ev *trace.Event, first, last uint64) {
 	}
 	if n, ok := x.node(x.bornBy(t)); ok && n.birth == t && !n.is(bitBefore) && !n.is(bitFixed) {
 		kind := mgpp.OpBirth
-		if n.moved() != 0 {
+		if n.is(bitMoved) {
 			kind = mgpp.OpMove
 		}
 		x.fill(op, kind, &n)
@@ -161,7 +161,7 @@ func (x *Index) life(op *mgpp.Op, ev *trace.Event, first, last uint64) {
 // movesTo reports whether a node that dies at t becomes another then.
 func (x *Index) movesTo(n *node, t uint64) bool {
 	to, ok := x.node(x.bornBy(t))
-	return ok && to.birth == t && to.moved() == n.id
+	return ok && to.birth == t && x.moved(&to) == n.id
 }
 
 // startingAt is the live block that starts at addr.
@@ -179,6 +179,6 @@ func (x *Index) fill(op *mgpp.Op, kind mgpp.OpKind, n *node) {
 	op.Kind, op.Node = kind, n.id
 	op.Addr, op.Size = trace.Addr(n.start), x.sizeAt(n, uint64(op.Time))
 	if kind == mgpp.OpMove {
-		op.Other, op.Node = n.id, n.moved()
+		op.Other, op.Node = n.id, x.moved(n)
 	}
 }

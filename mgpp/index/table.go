@@ -258,8 +258,8 @@ func (t *table) before(a, b uint64) (r row, i uint64, ok bool, err error) {
 	if k == nil {
 		return row{}, 0, false, err
 	}
-	n, key := k.below(a, b)
-	if n == 0 || key[0] != a {
+	n, last := k.below(a, b)
+	if n == 0 || last[0] != a {
 		return row{}, 0, false, nil
 	}
 	return k.row(n - 1), uint64(block)*blockRows + uint64(n-1), true, nil

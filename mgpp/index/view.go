@@ -162,8 +162,8 @@ func (r *wordReader) unversioned(mask uint8) {
 		r.data[i], r.written[i], r.times[i] = 0, false, 0
 		first := x.since(n, off, r.t) == n.birth && off < x.bornSize(n)
 		switch {
-		case first && n.moved() != 0 && off < x.carriedSize(n):
-			if old, ok := x.node(n.moved()); ok {
+		case first && n.is(bitMoved) && off < x.carriedSize(n):
+			if old, ok := x.node(x.moved(n)); ok {
 				x.readNode(&old, off, r.data[i:i+1], r.written[i:i+1], r.times[i:i+1], n.birth-1, r.exact)
 			}
 		case first && n.is(bitZeroed):

@@ -154,7 +154,7 @@ func (x *Index) carried(addr, size, after, t uint64) (at uint64) {
 			if from <= max(after, at) {
 				return false
 			}
-			if n.birth > max(after, at) && n.moved() != 0 {
+			if n.birth > max(after, at) && n.is(bitMoved) {
 				if k := x.carriedSize(n); k > 0 && n.start < addr+size && n.start+k > addr {
 					at = n.birth
 					return false
@@ -168,7 +168,7 @@ func (x *Index) carried(addr, size, after, t uint64) (at uint64) {
 
 // carriedSize is how many bytes a realloc carried to a node.
 func (x *Index) carriedSize(n *node) uint64 {
-	old, ok := x.node(n.moved())
+	old, ok := x.node(x.moved(n))
 	if !ok {
 		return 0
 	}
