@@ -86,9 +86,9 @@ func (h *History) roomFor(ops, pages, bytes uint64) error {
 	switch {
 	case uint64(m.pages.len())+pages > maxPages:
 		return fmt.Errorf("%w: %d pages of memory", ErrFull, m.pages.len())
-	case uint64(m.extras.len())+cells > maxExtra || uint64(m.splits.len())+cells > maxSplit ||
+	case uint64(m.extras)+cells > maxExtra || uint64(m.splits.len())+cells > maxSplit ||
 		uint64(m.longs.len())+cells > maxLong || uint64(h.owners.all.len())+cells > maxOwners:
-		return fmt.Errorf("%w: %d versions beside those of the operations", ErrFull, m.extras.len())
+		return fmt.Errorf("%w: %d versions beside those of the operations", ErrFull, m.extras)
 	case uint64(h.ops.words.n)+ops*maxWords > maxWordIndex || uint64(h.ops.wides.len())+ops > maxWordIndex:
 		return fmt.Errorf("%w: %d long values", ErrFull, h.ops.words.n)
 	case uint64(h.ops.n)+uint64(h.nodes.live)+ops+1 > maxTime || uint64(len(h.ops.all))+2*ops >= maxSites:

@@ -4,8 +4,8 @@ import "mgtrace/trace"
 
 // The operations, one column per field. What an operation shares with others
 // of the same instruction is one site (sites.go); what is its own is 12 bytes:
-// site, word, value. The column of links (versions.go) takes 4 more. Chunks of
-// columns are written once, from the front.
+// site, word, value. The column of links (versions.go) takes 4 more. All are written
+// once, from the front.
 //
 //	kind, shape          word             low 3 bits of site   value
 //	store ≤ 8 bytes      word number      byte in the word     the low 4 bytes; site.high has the rest
@@ -34,12 +34,6 @@ const (
 	lowBits  = 3
 	maxSites = 1 << (32 - lowBits)
 )
-
-type opChunk struct {
-	site  [chunkOps]uint32
-	word  [chunkOps]uint32
-	value [chunkOps]uint32
-}
 
 // wide describes a write that does not fit the columns, or a membership.
 type wide struct {
@@ -84,11 +78,11 @@ func (r run) known() bool    { return r.stored&runKnown != 0 }
 
 type ops struct {
 	sites
-	chunks []*opChunk
-	n      uint32 // timestamps given out
-	none   bool   // Options.NodesOnly: no operation is kept
-	bases  bases
-	walls  clocks
+	columns struct{ site, word, value column } // by time
+	n       uint32                             // timestamps given out
+	none    bool                               // Options.NodesOnly: no operation is kept
+	bases   bases
+	walls   clocks
 	// instants are kept once there is one; instant is that of the event that is applied.
 	instants clocks
 	instant  trace.Instant
@@ -108,13 +102,9 @@ func (o *ops) add(site, low3, word, value uint32) uint32 {
 	if o.none {
 		return t
 	}
-	if int(t/chunkOps) >= len(o.chunks) {
-		o.chunks = append(o.chunks, new(opChunk))
-	}
-	c, k := o.chunks[t/chunkOps], t%chunkOps
-	c.site[k] = site<<lowBits | low3
-	c.word[k] = word
-	c.value[k] = value
+	o.columns.site.set(t, site<<lowBits|low3)
+	o.columns.word.set(t, word)
+	o.columns.value.set(t, value)
 	return t
 }
 
@@ -140,15 +130,10 @@ func (o *ops) addAt(s *site, low3, word, value uint32, wall int64) uint32 {
 	return t
 }
 
-func (o *ops) site(t uint32) *site {
-	return o.sites.at(o.chunks[t/chunkOps].site[t%chunkOps] >> lowBits)
-}
-
-func (o *ops) word(t uint32) uint32  { return o.chunks[t/chunkOps].word[t%chunkOps] }
-func (o *ops) value(t uint32) uint32 { return o.chunks[t/chunkOps].value[t%chunkOps] }
-func (o *ops) low3(t uint32) uint64 {
-	return uint64(o.chunks[t/chunkOps].site[t%chunkOps] & (1<<lowBits - 1))
-}
+func (o *ops) site(t uint32) *site   { return o.sites.at(o.columns.site.at(t) >> lowBits) }
+func (o *ops) low3(t uint32) uint64  { return uint64(o.columns.site.at(t) & (1<<lowBits - 1)) }
+func (o *ops) word(t uint32) uint32  { return o.columns.word.at(t) }
+func (o *ops) value(t uint32) uint32 { return o.columns.value.at(t) }
 
 // runAt returns the run that holds byte off of a moved block.
 func (m *move) runAt(off uint64) int {
@@ -165,7 +150,7 @@ func (m *move) runAt(off uint64) int {
 
 // bytes is the memory that the operations take.
 func (o *ops) bytes() uint64 {
-	n := uint64(len(o.chunks))*chunkOps*12 + o.arena.total + o.words.bytes()
+	n := o.arena.total + o.words.bytes() + o.columns.site.bytes() + o.columns.word.bytes() + o.columns.value.bytes()
 	n += o.sites.bytes() + o.walls.bytes() + o.instants.bytes() + o.bases.bytes()
 	n += uint64(o.wides.len()) * wideBytes
 	for i := range o.moves {

@@ -3,8 +3,8 @@ package mgpp
 // A cell's versions are a chain: the head names the newest, and every version
 // the one before it. The versions of a program are nearly all plain stores,
 // which write one cell each, so a version is the timestamp of its operation and
-// its link lies in a column beside the other columns of operations: four bytes
-// a change, written once, in order, and never moved. An operation that writes
+// its link lies in a column beside the other columns of operations: some two bytes
+// a change, written once, in order. An operation that writes
 // more than one cell links the others through `extras`.
 //
 // A version, and a head, is one uint32:
@@ -35,17 +35,12 @@ const (
 	maxSplit = 1<<29 - 1
 	maxLong  = 1<<29 - 1
 
-	linkBits  = 12
-	linkMask  = 1<<linkBits - 1
 	markEvery = 8
 	longFrom  = 4 // versions that a chain has at least when it is made long
 	longOdds  = 6 // one version in 2^longOdds makes it long
 )
 
 func (h head) split() bool { return h&tagMask == splitTag }
-
-// extra is a version of a cell that is not the first that its operation wrote.
-type extra struct{ time, prev uint32 }
 
 // long is a chain with an index: marks[i] is version number i·markEvery, counted
 // from 0 at the one that made the chain long, first. There are none before the
@@ -58,16 +53,48 @@ type long struct {
 
 const longBytes = 40
 
-// chains holds the links of all cells.
+// chains holds the links of all cells. A version that a link leads to is kept as how near
+// it is.
 type chains struct {
-	links  []*[1 << linkBits]uint32 // by time: the version before, in the first cell that the operation wrote
-	linked uint32                   // the newest operation whose own link is taken
-	extras slab[extra]
-	longs  slab[long]
+	links  column // by time: the version before, in the first cell that the operation wrote
+	linked uint32 // the newest operation whose own link is taken
+
+	// Versions of cells that are not the first that their operations wrote.
+	extras     uint32 // how many there are
+	extraTimes column
+	extraLinks column
+	extrasAt   []uint32 // how many there were when each chunk of links began
+
+	longs slab[long]
+}
+
+// near codes a version to which a link leads from time t: 0 for none, twice the operations
+// between, or twice the extras between it and a given one, with its sign, and 1.
+func near(v, t, extra uint32) uint32 {
+	switch {
+	case v == 0:
+		return 0
+	case v&extraBit != 0:
+		d := int32(v&^extraBit - extra)
+		return uint32(d<<1^d>>31)<<1 | 1
+	}
+	return (t - v) << 1
+}
+
+// far is what near has coded.
+func far(n, t, extra uint32) uint32 {
+	switch {
+	case n == 0:
+		return 0
+	case n&1 != 0:
+		u := n >> 1
+		return extraBit | (extra + (u>>1 ^ -(u & 1)))
+	}
+	return t - n>>1
 }
 
 func (c *chains) bytes() uint64 {
-	n := uint64(len(c.links))<<(linkBits+2) + uint64(c.extras.len())*8
+	n := c.links.bytes() + c.extraTimes.bytes() + c.extraLinks.bytes() + uint64(cap(c.extrasAt))*4
 	for i := range c.longs.len() {
 		n += longBytes + uint64(cap(c.longs.at(i).marks))*4
 	}
@@ -77,7 +104,7 @@ func (c *chains) bytes() uint64 {
 // timeOf returns the time of a version.
 func (c *chains) timeOf(v uint32) uint32 {
 	if v&extraBit != 0 {
-		return c.extras.at(int(v &^ extraBit)).time
+		return c.extraTimes.at(v &^ extraBit)
 	}
 	return v
 }
@@ -85,9 +112,10 @@ func (c *chains) timeOf(v uint32) uint32 {
 // prev returns the version before v, 0 if v is the oldest.
 func (c *chains) prev(v uint32) uint32 {
 	if v&extraBit != 0 {
-		return c.extras.at(int(v &^ extraBit)).prev
+		x := v &^ extraBit
+		return far(c.extraLinks.at(x), c.extraTimes.at(x), x)
 	}
-	return c.links[v>>linkBits][v&linkMask]
+	return far(c.links.at(v), v, c.extrasAt[v/columnChunk])
 }
 
 // push makes the operation at t the newest version of the cell, which is not
@@ -109,13 +137,17 @@ func (c *chains) push(h *head, t uint32) {
 // link makes a version at time t whose predecessor is prev.
 func (c *chains) link(t, prev uint32) uint32 {
 	if t == c.linked {
-		return extraBit | uint32(c.extras.add(extra{t, prev}))
+		x := c.extras
+		c.extraTimes.set(x, t)
+		c.extraLinks.set(x, near(prev, t, x))
+		c.extras++
+		return extraBit | x
 	}
 	c.linked = t
-	for int(t>>linkBits) >= len(c.links) {
-		c.links = append(c.links, new([1 << linkBits]uint32))
+	for int(t/columnChunk) >= len(c.extrasAt) {
+		c.extrasAt = append(c.extrasAt, c.extras)
 	}
-	c.links[t>>linkBits][t&linkMask] = prev
+	c.links.set(t, near(prev, t, c.extrasAt[t/columnChunk]))
 	return t
 }
 

@@ -138,6 +138,7 @@ func (b *bench) thesis(only *regexp.Regexp) error {
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "program\tchanges\tblocks\tMB\tbytes a change\tfound\tMB\tthesis MB\tnative s\trecord\t--full\tthesis\tfinding s\t\n")
+	var all measured
 	for i := range thesisPrograms {
 		p := &thesisPrograms[i]
 		if !only.MatchString(p.name) {
@@ -150,7 +151,10 @@ func (b *bench) thesis(only *regexp.Regexp) error {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%.1f\t%d\t%.1f\t%.1f\t%.3f\t%.0f×\t%.0f×\t%.0f×\t%.1f\t\n", p.name, m.changes, m.nodes, m.known, m.known*1e6/float64(max(m.changes, 1)), m.found, m.free, p.without,
 			m.native.Seconds(), ratio(m.record, m.native), ratio(m.full, m.native), p.traced/p.native, m.infer.Seconds())
+		all.changes, all.nodes, all.known = all.changes+m.changes, all.nodes+m.nodes, all.known+m.known
+		all.found, all.free = all.found+m.found, all.free+m.free
 	}
+	fmt.Fprintf(w, "all\t%d\t%d\t%.1f\t%.1f\t%d\t%.1f\t\t\t\t\t\t\t\n", all.changes, all.nodes, all.known, all.known*1e6/float64(max(all.changes, 1)), all.found, all.free)
 	return w.Flush()
 }
 

@@ -1,0 +1,87 @@
+package mgpp
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// column is numbers that are added one behind the other. Each chunk of them that is full
+// is packed.
+type column struct {
+	full   []packed
+	newest *[columnChunk]uint32 // behind them; nil: there is none yet
+}
+
+const columnChunk = 1 << 12
+
+// set sets number i, which is behind all that have been set. Those in between are 0.
+func (c *column) set(i, v uint32) {
+	if c.newest == nil {
+		c.newest = new([columnChunk]uint32)
+	}
+	for int(i/columnChunk) > len(c.full) {
+		c.full = append(c.full, pack(c.newest[:]))
+		clear(c.newest[:])
+	}
+	c.newest[i%columnChunk] = v
+}
+
+func (c *column) at(i uint32) uint32 {
+	if k := int(i / columnChunk); k < len(c.full) {
+		return c.full[k].at(i % columnChunk)
+	}
+	return c.newest[i%columnChunk]
+}
+
+func (c *column) bytes() uint64 {
+	n := uint64(cap(c.full)) * packedBytes
+	if c.newest != nil {
+		n += 4 * columnChunk
+	}
+	for i := range c.full {
+		n += uint64(cap(c.full[i].bits))
+	}
+	return n
+}
+
+// packed is numbers as what they are more than the least of them, each in as
+// many bits as the largest needs: any of them is found without the others.
+type packed struct {
+	least uint32
+	width uint8  // bits of a number, 0 to 32
+	bits  []byte // the numbers, from the low bit of the first byte on, and room to read 8 bytes at the last
+}
+
+const packedBytes = 32 // of a packed without its bits
+
+func pack(list []uint32) packed {
+	least, most := list[0], list[0]
+	for _, v := range list {
+		least, most = min(least, v), max(most, v)
+	}
+	p := packed{least: least, width: uint8(bits.Len32(most - least))}
+	if p.width == 0 {
+		return p
+	}
+	n := (len(list)*int(p.width)+7)/8 + 8
+	p.bits = slices.Grow([]byte(nil), n)[:n]
+	out, word, filled := p.bits, uint64(0), uint(0)
+	for _, v := range list {
+		word |= uint64(v-least) << filled
+		if filled += uint(p.width); filled >= 32 {
+			binary.LittleEndian.PutUint32(out, uint32(word))
+			out, word, filled = out[4:], word>>32, filled-32
+		}
+	}
+	binary.LittleEndian.PutUint32(out, uint32(word))
+	return p
+}
+
+func (p *packed) at(i uint32) uint32 {
+	if p.width == 0 {
+		return p.least
+	}
+	bit := uint64(i) * uint64(p.width)
+	return p.least + uint32(binary.LittleEndian.Uint64(p.bits[bit>>3:])>>(bit&7)&(1<<p.width-1))
+}
