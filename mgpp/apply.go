@@ -321,9 +321,17 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	}
 }
 
-// carry copies the first size bytes of a node with the times of their storing.
+// carry is the move of the first size bytes of a node. Where they came through many moves
+// it copies them, with the times of their storing.
 func (h *History) carry(old NodeID, size uint64) move {
-	m := move{old: old, size: size}
+	m := move{old: old, size: size, behind: 1}
+	if n := h.nodes.at(old); n.is(nodeRare) && h.nodes.rare[old].moved != 0 {
+		m.behind += h.ops.moves[h.ops.value(n.birth)].behind
+	}
+	if m.behind <= maxBehind {
+		return m
+	}
+	m.behind = 0
 	now := h.ops.n
 	data := make([]byte, size)
 	var times [64]uint32

@@ -194,6 +194,10 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 		clear(dst[k:])
 	case shapeMove:
 		m := &h.ops.moves[h.ops.value(t)]
+		if m.behind > 0 {
+			h.readNode(m.old, off, &Bytes{Data: dst, Written: ok}, t-1, nil, nil)
+			return
+		}
 		copy(dst, h.ops.arena.get(m.data, m.size)[off:])
 		r := m.runAt(off)
 		for k := range ok {
@@ -221,6 +225,11 @@ func (h *History) origin(t uint32, addr uint64) uint32 {
 	off := addr - h.nodes.at(h.maker(t)).start
 	if off >= m.size {
 		return t
+	}
+	if m.behind > 0 {
+		var times [1]uint32
+		h.readNode(m.old, off, &Bytes{Data: make([]byte, 1)}, t-1, nil, times[:])
+		return h.origin(times[0], h.nodes.at(m.old).start+off)
 	}
 	return m.runs[m.runAt(off)].origin()
 }

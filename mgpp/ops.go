@@ -45,13 +45,19 @@ type wide struct {
 
 const wideBytes = 40
 
-// move is what a realloc carried over.
+// move is what a realloc carried over. The history still has it where it was, in the old
+// node as it was just before.
 type move struct {
 	old  NodeID
-	data arenaRef
 	size uint64
-	runs []run // ascending; the first is at 0
+	// behind is how many moves one looks through for the bytes, this one included; 0: they
+	// have been copied here.
+	behind uint8
+	data   arenaRef
+	runs   []run // ascending; the first is at 0
 }
+
+const maxBehind = 8
 
 // run says when the bytes of a moved block from an offset to the next run were
 // stored. Origin 0: at the beginning; unknown: never, or unreadable.
