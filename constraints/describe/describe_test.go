@@ -209,3 +209,21 @@ type v;
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestTag: a word with flags in its low bits is a pointer, and these are told beside it.
+func TestTag(t *testing.T) {
+	w := graphtest.New(t, `
+struct rb { unsigned long parent; struct rb *left; };
+type rb edges (left);
+tag rb.parent & 3;
+`)
+	w.Alloc("rb", 0x1000, 16)
+	w.Alloc("rb", 0x2000, 16)
+	w.Put(0x1000, 8, 1)
+	w.Put(0x2000, 8, 0x1003)
+	for o, want := range map[graph.ObjID]string{1: "parent NULL tag 1; left never written", 2: "parent rb#1 tag 3; left never written"} {
+		if got := strings.Join(texts(w, w.Now(), o), "; "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

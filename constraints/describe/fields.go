@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
@@ -151,9 +152,13 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 	case !f.Known:
 		f.Text = "partly written"
 	}
-	if s.Type != nil && s.Type.Kind == types.Pointer && s.Size == 8 {
+	tag := mask(g, o, f.Addr)
+	if s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || tag != 0) {
 		f.Pointer = true
 		pointer(g, v, o, &f)
+		if bits := binary.LittleEndian.Uint64(b.Data) & tag; bits != 0 && f.Known {
+			f.Text += fmt.Sprintf(" tag %d", bits)
+		}
 	} else if s.Type == bareWord && known > 0 {
 		f.Text = bareText(b)
 	} else if f.Known {

@@ -285,6 +285,9 @@ func (p *parser) paren() Expr {
 	t := p.next()
 	defer p.open(false)()
 	x := p.expr()
+	if t := p.tok(); t.is("=>") {
+		p.fail(t.pos, "`=>` does not stand inside of parentheses: write `not (a) or b` for `a => b`, or a constraint for each")
+	}
 	p.expect(")", "to close the parenthesis")
 	return &Paren{At{t.pos}, x}
 }
