@@ -23,6 +23,8 @@ type Result struct {
 	Looks   int `json:"looks"`
 	// Skipped moments were left out because there were so many.
 	Skipped int `json:"skipped"`
+	// Threads is how many threads changed the structure.
+	Threads int `json:"threads"`
 	// End: the facts held at the normal end of the program too.
 	End bool `json:"end"`
 	// Partial: it was interrupted; what was not done is not known.
@@ -427,7 +429,7 @@ const almost = 0.02
 
 // result judges the candidates.
 func (m *mining) result() *Result {
-	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base}
+	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by)}
 	states := map[int]bool{}
 	for _, q := range m.final {
 		states[q.state] = true

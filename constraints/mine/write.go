@@ -27,6 +27,9 @@ func (r *Result) Text(program string) string {
 		b.WriteString("#   INTERRUPTED: this is what was known by then; no C-points were chosen.\n")
 	}
 	fmt.Fprintf(&b, "#   checked at %s, which met it in %s.\n", plural(r.Moments, "C-point", "C-points"), plural(r.States, "state", "different states"))
+	if r.Threads > 1 {
+		fmt.Fprintf(&b, "#   %d threads changed it, in one of many orders: run it with this some more times.\n", r.Threads)
+	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "#   %d more were left out, evenly: there were too many.\n", r.Skipped)
 	}
