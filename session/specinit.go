@@ -55,6 +55,11 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		if !slices.ContainsFunc(p.Objs, (*objfile.File).HasDWARF) {
 			return fmt.Errorf("%s has no debug information, which the layouts come from: compile it with -g", o.Program)
 		}
+		for _, a := range o.Capture.Allocators {
+			if err := errors.Join(specfile.NotInlined(p, a.Func, "--alloc"), specfile.NotInlined(p, a.Free, "--free")); err != nil {
+				return err
+			}
+		}
 		globals = leadingGlobals(p)
 		for _, g := range globals {
 			c.Globals = append(c.Globals, g.Name)

@@ -128,26 +128,27 @@ func compiledInside(t *types.Type) bool {
 // structure look broken.
 func Inlined(spec *check.Spec, p *symbol.Program) error {
 	for _, m := range spec.Members {
-		if err := notInlined(p, m.Func, m.Pos); err != nil {
+		if err := NotInlined(p, m.Func, m.Pos.String()); err != nil {
 			return err
 		}
 	}
 	for _, a := range spec.Allocators {
-		if err := errors.Join(notInlined(p, a.Func, a.Pos), notInlined(p, a.Free, a.Pos)); err != nil {
+		if err := errors.Join(NotInlined(p, a.Func, a.Pos.String()), NotInlined(p, a.Free, a.Pos.String())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func notInlined(p *symbol.Program, name string, pos syntax.Pos) error {
+// NotInlined refuses a function that where names, if the compiler has inlined it.
+func NotInlined(p *symbol.Program, name, where string) error {
 	for _, f := range p.Objs {
 		if name == "" {
 			continue
 		}
 		if in := f.Inlined(name); len(in) > 0 {
 			return fmt.Errorf("%s: the compiler has inlined %s (into %s at %s:%d), where its arguments can not be read: give it __attribute__((noinline)), or compile with -fno-inline",
-				pos, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
+				where, name, in[0].In, symbol.Short(in[0].CallFile), in[0].CallLine)
 		}
 	}
 	return nil
