@@ -46,7 +46,7 @@ func odd(in Input, suspects []Suspect) []Suspect {
 				}
 			}
 		case mgpp.OpStore:
-			if death := freed[op.Thread]; death > 0 && in.wild(op) {
+			if death := freed[op.Thread]; death > 0 && in.looksFor(Garbage) && in.wild(op) {
 				accuse(death, Evidence{Kind: Garbage})
 			}
 		}

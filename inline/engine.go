@@ -14,6 +14,7 @@ import (
 	"mgtrace/inline/hook"
 	"mgtrace/inline/layout"
 	"mgtrace/inline/log"
+	"mgtrace/inline/matter"
 	"mgtrace/inline/patch"
 	"mgtrace/probe"
 	"mgtrace/target"
@@ -36,9 +37,10 @@ type Options struct {
 	Apart  bool
 	Unwind capture.Unwinder
 	// Filter drops stores where they happen that reach no block which may
-	// matter: see Engine.Ignore. Where that can not be had all are recorded,
+	// matter: see Engine.Tell. Where that can not be had all are recorded,
 	// and Warnings says so.
 	Filter bool
+	Matter matter.Blocks // with Filter
 
 	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }
@@ -108,7 +110,7 @@ type Engine struct {
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
-type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, end uint64 }
+type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, named, end uint64 }
 
 // Attach patches a process according to the plan, which must be made for it
 // (probe.Options.InProcess). The process must be held; when Attach returns it

@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"mgtrace/inline/emit"
 	"mgtrace/inline/layout"
+	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/target"
 )
@@ -38,7 +40,7 @@ const (
 )
 
 // filterStores has the trampolines drop the records of stores outside of blocks
-// that matter: they are in none, or the call that allocated it is Ignored.
+// that matter: they are in none, or the stack of the call that allocated it says so.
 func (e *Engine) filterStores() error {
 	if !cpu.X86.HasBMI2 {
 		return errors.New("this processor has no BMI2")
@@ -58,13 +60,38 @@ func (e *Engine) filterStores() error {
 		return fmt.Errorf("shadow table: %w", err)
 	}
 	a := e.arena
-	*a.process(layout.Config) |= layout.ConfigFilter
+	config := uint64(layout.ConfigFilter)
+	if e.opts.Matter.Only {
+		config |= layout.ConfigSettled
+	}
+	e.fillNamed(e.opts.Matter.Named)
+	if e.opts.Matter.Forget {
+		config |= layout.ConfigForget
+	}
+	*a.process(layout.Config) |= config
 	*a.process(layout.Shadow) = at
 	*a.process(layout.Verdicts) = e.at.verdicts
 	*a.process(layout.VerdictMask) = verdicts - 1
 	a.mem[layout.OpenByte] = openByte
 	e.filter = emit.Filter{On: true, Shadow: shadowAt}
 	return e.openGlobals(e.plan.Globals)
+}
+
+// fillNamed tells the hook routine which code opens what is allocated in it.
+func (e *Engine) fillNamed(named []matter.Code) {
+	if len(named) == 0 {
+		return
+	}
+	a := e.arena
+	lo, hi := named[0].Lo, named[0].Hi
+	for i, c := range named {
+		lo, hi = min(lo, c.Lo), max(hi, c.Hi)
+		at := e.at.named - a.base + uint64(i)*16
+		*word(a.mem, at), *word(a.mem, at+8) = c.Lo, c.Hi-c.Lo
+	}
+	*a.process(layout.Named) = e.at.named
+	*a.process(layout.NamedLo), *a.process(layout.NamedSpan) = lo, hi-lo
+	binary.LittleEndian.PutUint32(a.mem[layout.NamedCount:], uint32(len(named)))
 }
 
 // openMapped makes the table accessible for what is mapped, and for where most
@@ -127,23 +154,23 @@ func (e *Engine) openGlobals(globals []probe.Global) error {
 // Filtering says whether stores outside of blocks that matter are dropped.
 func (e *Engine) Filtering() bool { return e.filter.On }
 
-// Ignore drops the stores to blocks that the allocator calls will allocate that
-// return to an address. It is false if there is no room to note that; then they
-// are recorded as before. It may be called while the process runs.
-func (e *Engine) Ignore(ret uint64) bool {
+// Tell notes what is known of a return address. It is false if there is no room; then
+// blocks of which such frames are to tell are recorded as before. It may be called while
+// the process runs.
+func (e *Engine) Tell(f matter.Frame) bool {
 	if !e.filter.On {
 		return false
 	}
 	base := e.at.verdicts - e.arena.base
-	first := ret * layout.VerdictHash >> layout.VerdictShift
+	first := f.Ret * layout.VerdictHash >> layout.VerdictShift
 	for i := range uint64(layout.VerdictProbes) {
 		at := base + (first+i)&(verdicts-1)*layout.VerdictSize
 		switch *word(e.arena.mem, at) {
-		case ret:
+		case f.Ret:
 			return true
 		case 0:
-			*word(e.arena.mem, at+8) = layout.VerdictClosed
-			atomic.StoreUint64(word(e.arena.mem, at), ret)
+			f.Put(e.arena.mem[at:])
+			atomic.StoreUint64(word(e.arena.mem, at), f.Ret)
 			return true
 		}
 	}

@@ -109,7 +109,10 @@ func has(list []string, s string) bool {
 
 func (fn *Func) name() {
 	fn.Name = cxxname.Demangle(fn.Linkage)
-	fn.Base = cxxname.Demangle(cxxname.BaseLinkage(fn.Linkage))
+	fn.Base = fn.Name
+	if base := cxxname.BaseLinkage(fn.Linkage); base != fn.Linkage {
+		fn.Base = cxxname.Demangle(base)
+	}
 }
 
 // FuncAt returns the function that holds addr.

@@ -54,6 +54,24 @@ func (f *File) LineAddrs(file string, line int) []uint64 {
 	return out
 }
 
+// LineCode returns the half-open ranges of code that Frames has at a source line: its
+// own, and what was inlined by calls there. The file is matched by its last path
+// components.
+func (f *File) LineCode(file string, line int) [][2]uint64 {
+	var code [][2]uint64
+	f.rowsOf(file, func(rows []dwarf.Row, i int) {
+		if rows[i].Line == line && i+1 < len(rows) {
+			code = append(code, [2]uint64{rows[i].Addr, rows[i+1].Addr})
+		}
+	})
+	for _, in := range f.Inlined("*") {
+		if in.CallLine == line && sameSource(in.CallFile, file) {
+			code = append(code, in.Ranges...)
+		}
+	}
+	return code
+}
+
 // NearestLine returns the first line from line on that has code.
 func (f *File) NearestLine(file string, line int) (int, bool) {
 	best := 0

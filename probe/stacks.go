@@ -20,18 +20,14 @@ func (b *builder) planStacks(image int) {
 		return
 	}
 	file := b.plan.Images[image].File
-	wanted := map[uint64]bool{} // by address of a function
+	var fn objfile.Func // of the last store: the stores are in the order of their addresses
+	mentioned := false
 	want := func(addr uint64) bool {
-		fn, ok := file.FuncAt(addr)
-		if !ok {
-			return false
+		if !fn.Contains(addr) {
+			fn, _ = file.FuncAt(addr)
+			mentioned = mentions(fn.Name, b.request.Stacks)
 		}
-		w, known := wanted[fn.Addr]
-		if !known {
-			w = mentions(fn.Name, b.request.Stacks)
-			wanted[fn.Addr] = w
-		}
-		return w && inHeaders(file.Frames(addr))
+		return mentioned && inHeaders(file.Frames(addr))
 	}
 	for i := range b.plan.Stores {
 		if s := &b.plan.Stores[i]; s.Image == image && !s.AfterOnly && want(s.Addr) {

@@ -47,8 +47,8 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions) (*report.R
 	a := analysis.New(l.Spec, &l.Prog, l.Symbols, o.analysis())
 	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
 	if l.Filters() {
-		a.Relevance = typing.NewRelevance(l.Spec, a.Typing)
-		x.Ignores = a.Relevance.Ignores
+		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
+		x.Heed = a.Relevance.Heed
 	}
 	status, t, err := l.Observe(ctx, &x)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // filter turns the shadow table on, as for trampolines with Fixed 0.
-func (m *machine) filter(lengths bool) {
-	m.poke(processAt+layout.Config, layout.ConfigFilter)
+func (m *machine) filter(lengths bool, config uint64) {
+	m.poke(processAt+layout.Config, layout.ConfigFilter|config)
 	m.poke(processAt+layout.Shadow, shadowAt)
 	if lengths {
 		m.poke(processAt+layout.Lengths, lengthsAt)
@@ -30,16 +30,23 @@ func (m *machine) granules(n int) string {
 	return b.String()
 }
 
-// verdict says that blocks of the call before address stay closed, as the tracer
-// does.
-func (m *machine) verdict(entries int, addresses ...uint64) {
+// verdict is an entry of the table of verdicts.
+type verdict struct {
+	ret        uint64
+	says, base uint64
+	offset     int32
+	bp         int16
+}
+
+// verdicts puts entries into a table, as the tracer does.
+func (m *machine) verdicts(entries int, list ...verdict) {
 	table := make([]uint64, 2*entries)
-	for _, a := range addresses {
-		i := int(a*layout.VerdictHash>>layout.VerdictShift) & (entries - 1)
+	for _, v := range list {
+		i := int(v.ret*layout.VerdictHash>>layout.VerdictShift) & (entries - 1)
 		for table[2*i] != 0 {
 			i = (i + 1) & (entries - 1)
 		}
-		table[2*i], table[2*i+1] = a, layout.VerdictClosed
+		table[2*i], table[2*i+1] = v.ret, uint64(uint32(v.offset))|uint64(uint16(v.bp))<<32|v.base<<48|v.says<<56
 	}
 	var b []byte
 	for _, v := range table {
@@ -54,7 +61,7 @@ func (m *machine) verdict(entries int, addresses ...uint64) {
 func TestShadow(t *testing.T) {
 	plan, tails := testPlan()
 	m := newMachine(t, plan, tails, 1<<20)
-	m.filter(true)
+	m.filter(true, 0)
 	malloc := func(from, addr, size uint64) {
 		m.call(fMalloc, sp0, from, size)
 		m.ret(fMalloc, 0, sp0, addr)
@@ -84,7 +91,10 @@ func TestShadow(t *testing.T) {
 		{"fails", func() { realloc(heap+96, 1<<40, 0) }, "o.....ooo......."},
 		{"frees", func() { realloc(heap+96, 0, 0) }, "o..............."},
 		{"no memory", func() { malloc(caller, 0, 16) }, "o..............."},
-		{"a call that does not matter", func() { m.verdict(64, caller+1, caller+2); malloc(caller+2, heap, 64) }, "................"},
+		{"a call that does not matter", func() {
+			m.verdicts(64, verdict{ret: caller + 1, says: layout.SaysClosed}, verdict{ret: caller + 2, says: layout.SaysClosed})
+			malloc(caller+2, heap, 64)
+		}, "................"},
 		{"one that does", func() { malloc(caller, heap+64, 16) }, "....o..........."},
 		{"the block again for the other", func() { malloc(caller+1, heap+64, 16) }, "................"},
 		{"pool objects share a granule", func() {
@@ -118,7 +128,7 @@ func TestShadow(t *testing.T) {
 func TestShadowLengths(t *testing.T) {
 	plan, tails := testPlan()
 	m := newMachine(t, plan, tails, 1<<20)
-	m.filter(true)
+	m.filter(true, 0)
 	for _, size := range []uint64{1, 16, 17, 127 * 16, 128 * 16, 129 * 16, 0x30000} {
 		m.call(fMalloc, sp0, caller, size)
 		m.ret(fMalloc, 0, sp0, heap)

@@ -62,6 +62,10 @@ const (
 	VerdictMask = 0xa0 // u64: number of its entries less one, which is a power of two less one
 	OpenByte    = 0xa8 // u8: what the shadow table holds for a granule whose stores are recorded
 	ClosedByte  = 0xa9 // u8: … for one whose stores are not
+	NamedCount  = 0xac // u32: how many of Named there are
+	NamedLo     = 0xb0 // u64: they all lie in [NamedLo, NamedLo + NamedSpan)
+	NamedSpan   = 0xb8 // u64
+	Named       = 0xc0 // address of ranges of code, two u64 each: where one begins, and its length
 
 	SyscallCount = 512
 )
@@ -75,19 +79,46 @@ const (
 	// first granules hold the number of its granules, 7 bits each, least
 	// significant first, bit 7 set in all but the last.
 	ConfigFilter = 1 << iota
+	// ConfigSettled: blocks do not matter, whatever the verdicts: only Named counts.
+	ConfigSettled
+	// ConfigForget: calls of FuncWhole leave no record if all blocks that they take
+	// and give stay closed.
+	ConfigForget
 )
 
-// A verdict is two u64: a return address, and what becomes of blocks that the
-// call before it allocates. An entry's place is the upper bits of address ×
+// A block is opened if any word of the stack that is captured at its allocation lies in
+// Named, since one of the return addresses may. Else verdicts tell.
+//
+// A verdict is what the tracer knows of a return address: what it says of a block that
+// is allocated further in, and how to get to the caller. Whether a block stays closed
+// is found by a walk outwards through the frames of the call, as the tracer unwinds
+// them; one of which nothing is known opens it. An entry's place is the upper bits of address ×
 // VerdictHash, shifted right by VerdictShift and masked, or one of the
 // VerdictProbes - 1 places behind it (cyclically). Address 0: free. The tracer
-// writes the verdict before the address.
+// writes the address last.
 const (
+	VerdictAddr   = 0  // u64: return address
+	VerdictOffset = 8  // s32: of the canonical frame address (CFA) from Base; the caller's return address lies 8 bytes below
+	VerdictBP     = 12 // s16: where the caller's rbp is saved, from the CFA; 0: it is in rbp still
+	VerdictBase   = 14 // u8: BaseNone…
+	VerdictSays   = 15 // u8: SaysOpen…
 	VerdictSize   = 16
 	VerdictHash   = 0x9e3779b97f4a7c15
 	VerdictShift  = 32
 	VerdictProbes = 8
-	VerdictClosed = 1
+
+	BaseNone    = 0 // the stack ends here
+	BaseSP      = 1
+	BaseBP      = 2
+	BaseUnknown = 3 // the walk can not go on
+
+	SaysOpen        = 1 << 0 // the block matters
+	SaysClosed      = 1 << 1 // it does not
+	SaysLeansOpen   = 1 << 2 // it matters, unless a frame further out knows better
+	SaysLeansClosed = 1 << 3 // it does not, unless …; the innermost that leans counts
+	SaysEnds        = 1 << 4 // frames further out know nothing better
+
+	WalkFrames = 16 // so many frames are looked at
 )
 
 // Granule is how many bytes of memory share a byte of the shadow table.

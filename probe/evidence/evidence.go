@@ -31,18 +31,18 @@ type Finder struct {
 	source Source // may be nil
 
 	mu       sync.Mutex
-	sites    map[Frame]*site
+	sites    map[Frame]*Told
 	accesses map[Frame]*Evidence
 	statics  statics
 }
 
 // NewFinder returns a Finder that reads source text through source, which may be nil.
 func NewFinder(source Source) *Finder {
-	return &Finder{source: source, sites: map[Frame]*site{}, accesses: map[Frame]*Evidence{}, statics: statics{}}
+	return &Finder{source: source, sites: map[Frame]*Told{}, accesses: map[Frame]*Evidence{}, statics: statics{}}
 }
 
-// maxFrames is how many wrappers around an allocator are looked through.
-const maxFrames = 16
+// MaxFrames is how many wrappers around an allocator are looked through.
+const MaxFrames = 16
 
 // ForStack returns what an allocation with this stack allocates: return
 // addresses, innermost first. Frames are asked outwards as long as each only
@@ -51,25 +51,25 @@ func (f *Finder) ForStack(stack []Frame) Evidence {
 	weak := Evidence{Why: "no code of the allocation is known"}
 	offset := int64(0)
 	for i, fr := range stack {
-		if i == maxFrames {
+		if i == MaxFrames {
 			break
 		}
 		if fr.File == nil {
 			return orNone(weak, "the allocation is in a module that is not known")
 		}
-		s := f.site(fr)
-		e := s.evidence
+		s := f.ForFrame(fr)
+		e := s.Evidence
 		e.Offset += offset
 		switch {
-		case e.Type != nil && !s.yields(), s.contradiction:
+		case s.Certain:
 			return e
 		case e.Type != nil && weak.Type == nil:
 			weak = e
 		}
-		if !s.returned {
-			return orNone(weak, s.evidence.Why)
+		if !s.Passes {
+			return orNone(weak, s.Why)
 		}
-		offset += s.returnOffset
+		offset += s.PassesAt
 	}
 	return orNone(weak, "the pointer is passed through every frame as void *")
 }
@@ -81,37 +81,41 @@ func orNone(weak Evidence, why string) Evidence {
 	return Evidence{Why: why}
 }
 
-// site is what one frame says.
-type site struct {
-	evidence      Evidence
-	contradiction bool  // two types were found
-	returned      bool  // the new pointer can be the function's result…
-	returnOffset  int64 // …or this many bytes behind it is
+// Told is what one frame shows by itself.
+type Told struct {
+	Evidence
+	// Certain: its callers know nothing better. It is not if it handled raw memory, or
+	// put a header before what it returned. With no type: two were found.
+	Certain  bool
+	Passes   bool  // the new pointer can be the function's result…
+	PassesAt int64 // …or this many bytes behind it is
 }
 
-// yields reports whether what the frame says gives way to what its callers say:
-// it handled raw memory, or put a header before what it returned.
-func (s *site) yields() bool {
-	t := s.evidence.Type
-	return isByte(t) || s.returned && s.returnOffset > 0 && s.returnOffset >= t.Size
+// certain reports whether a type that a frame shows does not give way to what its
+// callers show.
+func (s *Told) certain() bool {
+	t := s.Type
+	return t != nil && !isByte(t) && !(s.Passes && s.PassesAt > 0 && s.PassesAt >= t.Size)
 }
 
-func (f *Finder) site(fr Frame) *site {
+// ForFrame returns what one frame of a stack shows.
+func (f *Finder) ForFrame(fr Frame) Told {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.sites[fr]
 	if s == nil {
 		s = f.examine(fr)
+		s.Certain = s.Certain || s.certain()
 		f.sites[fr] = s
 	}
-	return s
+	return *s
 }
 
 // examine judges one frame: by the code, then by the source text.
-func (f *Finder) examine(fr Frame) *site {
+func (f *Finder) examine(fr Frame) *Told {
 	w := newWalk(fr.File, fr.Addr, f.statics)
 	w.run()
-	s := &site{returned: w.returned, returnOffset: w.returnOffset}
+	s := &Told{Passes: w.returned, PassesAt: w.returnOffset}
 	found := w.findings
 	code, agreed := combine(found)
 	if name, t := allocatorType(fr.File, fr.Addr-1); t != nil && !(agreed && folded(code, t)) {
@@ -121,26 +125,26 @@ func (f *Finder) examine(fr Frame) *site {
 	text, textWhy, clear := f.fromSource(fr, w.callee)
 	switch {
 	case !agreed:
-		s.contradiction = true
-		s.evidence.Why = "contradictory evidence: " + contradiction(found)
+		s.Certain = true
+		s.Why = "contradictory evidence: " + contradiction(found)
 		return s
 	case code.t == nil && (text == nil || !clear):
-		s.evidence.Why = "the type of the new pointer is not seen"
+		s.Why = "the type of the new pointer is not seen"
 		return s
 	case code.t == nil || isByte(code.t) && text != nil && clear:
 		code = finding{t: text, why: textWhy}
 	case text != nil && clear && !same(text, code.t) && !isByte(text):
 		larger := container(text, code.t)
 		if larger == nil {
-			s.contradiction = true
-			s.evidence.Why = fmt.Sprintf("contradictory evidence: %s, but %s", code.why, textWhy)
+			s.Certain = true
+			s.Why = fmt.Sprintf("contradictory evidence: %s, but %s", code.why, textWhy)
 			return s
 		}
 		if larger == text {
 			code = finding{t: text, why: textWhy}
 		}
 	}
-	s.evidence = Evidence{Type: code.t, Offset: code.offset, Why: code.why, Array: w.many(code.t, code.offset)}
+	s.Evidence = Evidence{Type: code.t, Offset: code.offset, Why: code.why, Array: w.many(code.t, code.offset)}
 	return s
 }
 

@@ -460,6 +460,9 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	if in.Cut {
 		in.Died = a.died
 	}
+	if a.Relevance.Forgets() {
+		in.Without = []faultloc.EvidenceKind{faultloc.Garbage} // what is nowhere may be in such a block
+	}
 	res := a.measured(p, in)
 	if a.begins != nil {
 		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })

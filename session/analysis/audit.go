@@ -100,7 +100,7 @@ func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	if n.Arena {
 		return true // its bytes are those of the blocks in it, and what these left
 	}
-	if a.Relevance != nil && len(n.Stack) > 0 && a.Relevance.Ignores(n.Stack[0]) {
+	if a.Relevance != nil && a.Relevance.Ignores(n.Stack) {
 		return true
 	}
 	if n.Before {

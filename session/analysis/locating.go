@@ -31,7 +31,7 @@ func (a *Analysis) measured(p *point, in faultloc.Input) faultloc.Result {
 	if watch == nil {
 		return faultloc.Locate(in)
 	}
-	in.Without = watch.Without
+	in.Without = append(in.Without, watch.Without...)
 	took := threadClock()
 	res := faultloc.Locate(in)
 	l := Located{

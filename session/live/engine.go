@@ -10,6 +10,7 @@ import (
 	"mgtrace/bpf"
 	"mgtrace/capture"
 	"mgtrace/inline"
+	"mgtrace/inline/matter"
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
@@ -37,7 +38,7 @@ type engine interface {
 // filter is an engine that can drop stores where they happen.
 type filter interface {
 	Filtering() bool
-	Ignore(ret uint64) bool
+	Tell(matter.Frame) bool
 }
 
 // The engines by name.
@@ -146,13 +147,18 @@ func (l *Program) attach(name string) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := inline.Attach(l.plan, l.proc, inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts,
-		Filter: !l.o.Capture.Everything && typing.Filterable(l.Spec) && table})
+	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts}
+	if !l.o.Capture.Everything && table {
+		o.Matter, o.Filter = typing.MatterTo(l.Spec, l.Symbols, len(l.late) > 0)
+		// The blocks of declared allocators lie in others.
+		o.Matter.Forget = o.Matter.Forget && !slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
+	}
+	e, err := inline.Attach(l.plan, l.proc, o)
 	if err != nil {
 		return nil, err
 	}
 	if e.Filtering() {
-		l.filter = e
+		l.filter, l.matter = e, o.Matter
 	}
 	l.warnings = e.Warnings
 	l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)

@@ -70,8 +70,8 @@ func (in *intake) Event(ev *trace.Event) error {
 		(*Program)(in).mapped()
 		in.mu.Unlock()
 	}
-	if in.ignores != nil && ev.Kind == trace.KindAlloc && in.ignores(ev.PC) {
-		in.filter.Ignore(uint64(ev.PC))
+	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
+		in.heed(ev.Stack, in.filter.Tell)
 	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {

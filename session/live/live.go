@@ -12,6 +12,7 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/constraints/check"
+	"mgtrace/inline/matter"
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/report"
@@ -54,8 +55,9 @@ type Program struct {
 	warnings func() []string
 
 	// Where the engine drops stores that can not matter; else nil.
-	filter  filter
-	ignores func(ret trace.Addr) bool // of blocks that can not matter; nil: all may
+	filter filter
+	matter matter.Blocks
+	heed   func(stack []trace.Addr, tell func(matter.Frame) bool) // Observer.Heed
 
 	gate *gate // of Capture.Window; nil: all is recorded
 	full *full // of Capture.Full; nil: instructions are not recorded

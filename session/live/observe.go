@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"mgtrace/capture"
+	"mgtrace/inline/matter"
 	"mgtrace/session/specfile"
 	"mgtrace/target"
 	"mgtrace/trace"
@@ -13,9 +14,9 @@ import (
 // Observer looks on while a program runs.
 type Observer struct {
 	capture.Sink
-	// Ignores says whether blocks can not matter that are allocated by the call which
-	// returns to an address; nil: all may matter.
-	Ignores func(ret trace.Addr) bool
+	// Heed is given the stack of each allocation, where the engine drops what can not
+	// matter, and tells the engine what its frames say; nil: all blocks matter.
+	Heed func(stack []trace.Addr, tell func(matter.Frame) bool)
 	// Stopped is called while the program is held at its crash or end: it may read the
 	// memory, and emit more events.
 	Stopped func(read func([]byte, trace.Addr) int, emit func(*trace.Event) error) error
@@ -34,7 +35,7 @@ func (l *Program) Observe(ctx context.Context, x *Observer) (status target.ExitS
 		}
 	}
 	l.sinks = append(l.sinks, x)
-	l.ignores = x.Ignores
+	l.heed = x.Heed
 	rec, err := l.recorder(l.o.Record)
 	if err != nil {
 		return status, t, err
@@ -78,8 +79,11 @@ func (l *Program) Record(ctx context.Context) (s *Summary, status target.ExitSta
 	return s, status, err
 }
 
-// Filters: the engine drops stores to blocks that an observer ignores.
+// Filters: the engine drops what concerns only blocks that do not matter.
 func (l *Program) Filters() bool { return l.filter != nil }
+
+// Matter is what the engine was told of the blocks that do, if it Filters.
+func (l *Program) Matter() matter.Blocks { return l.matter }
 
 // HeldBy says why mgtrace ended the run; "" if it did not.
 func (l *Program) HeldBy() string { return l.held }

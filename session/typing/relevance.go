@@ -1,27 +1,35 @@
 package typing
 
 import (
+	"cmp"
 	"slices"
 
 	"mgtrace/constraints/check"
+	"mgtrace/cxxname"
+	"mgtrace/inline/matter"
+	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
+	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
 
 // Relevance says which blocks can matter to a specification: those of its types,
 // of the types that it reads through pointers, of types that hold one of these,
-// and those whose type is not certain.
+// and those whose type is not certain. It tells the engine what each return address
+// says, so that the engine comes to the same result from a stack as typing does.
 type Relevance struct {
 	typing *Blocks
+	matter matter.Blocks
 	types  []*types.Type
-	sites  map[trace.Addr]bool // by return address of an allocator call: its blocks can not matter
+	frames map[trace.Addr]matter.Frame
+	stacks map[*trace.Addr]bool // by the first word of a stack, which is interned: its blocks can not matter
 }
 
-// Filterable says whether debug information can decide what matters: not where
-// membership, or a rule for callers, makes any block a node.
-func Filterable(spec *check.Spec) bool {
-	if spec == nil || len(spec.Types) == 0 || len(spec.Members)+len(spec.Reaches) > 0 || len(spec.Allocs) > 0 {
+// filterable says whether debug information or rules for callers can decide what
+// matters: not where membership makes any block a node.
+func filterable(spec *check.Spec) bool {
+	if spec == nil || len(spec.Types) == 0 || len(spec.Members)+len(spec.Reaches) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
@@ -29,22 +37,121 @@ func Filterable(spec *check.Spec) bool {
 	})
 }
 
-// NewRelevance says what matters to a specification, by the evidence of a typing.
-func NewRelevance(spec *check.Spec, t *Blocks) *Relevance {
-	r := &Relevance{typing: t, sites: map[trace.Addr]bool{}}
+// MatterTo says how to tell which blocks matter to a specification. It can not be told
+// where code that a rule names may come later, or is in too many pieces.
+func MatterTo(spec *check.Spec, symbols *symbol.Table, later bool) (m matter.Blocks, ok bool) {
+	if !filterable(spec) || later && len(spec.Allocs) > 0 {
+		return m, false
+	}
+	for i := range spec.Allocs {
+		code := codeNamed(&spec.Allocs[i], symbols)
+		if len(code) == 0 {
+			return m, false
+		}
+		m.Named = append(m.Named, code...)
+	}
+	m.Named = joined(m.Named)
+	// Where rules name the blocks of all types, and nothing else is read, only they count.
+	r := &Relevance{}
+	r.ofTypes(spec)
+	declared := len(r.types)
+	r.ofReads(spec)
+	m.Only = len(r.types) == declared && !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return !ruled(spec, t) })
+	m.Forget = !asksForBlocks(spec)
+	return m, len(m.Named) <= matter.MaxNamed
+}
+
+// asksForBlocks: constraints ask whether a pointer leads to any block at all, or dangles.
+func asksForBlocks(spec *check.Spec) bool {
+	asks := slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return t.DanglingAtCPoints })
+	check.Walk(spec, func(e check.Expr) {
+		if b, ok := e.(*check.Builtin); ok && (b.Kind == check.BuiltinDangling || b.Kind == check.BuiltinExists) {
+			asks = true
+		}
+	})
+	return asks
+}
+
+// Forgets says whether blocks that do not matter are missing in the history.
+func (r *Relevance) Forgets() bool { return r != nil && r.matter.Forget }
+
+// codeNamed is where the return addresses lie that an alloc rule may mean: of any call of
+// its function, or line. One lies behind the call. None: that is not known.
+func codeNamed(r *check.AllocRule, symbols *symbol.Table) (code []matter.Code) {
+	for i := range symbols.Images {
+		im := &symbols.Images[i]
+		if im.Obj == nil {
+			continue
+		}
+		var ranges [][2]uint64
+		var funcs []objfile.Func
+		switch {
+		case r.Func == "":
+			if im.Traced {
+				ranges = im.Obj.LineCode(r.File, r.Line)
+			}
+		case im.Traced:
+			funcs = im.Obj.FuncsNamed(r.Func)
+			for _, in := range im.Obj.Inlined(r.Func) {
+				ranges = append(ranges, in.Ranges...)
+			}
+		default:
+			funcs = im.Obj.FuncsLinked(func(linkage string) bool { return isNamed(cxxname.Demangle(linkage), r.Func) })
+		}
+		for i := range funcs {
+			if len(funcs[i].Ranges) == 0 {
+				return nil
+			}
+			ranges = append(ranges, funcs[i].Ranges...)
+		}
+		for _, x := range ranges {
+			code = append(code, matter.Code{Lo: uint64(im.Bias) + x[0] + 1, Hi: uint64(im.Bias) + x[1] + 1})
+		}
+	}
+	return code
+}
+
+// joined sorts ranges, and joins those that touch.
+func joined(code []matter.Code) []matter.Code {
+	slices.SortFunc(code, func(a, b matter.Code) int { return cmp.Compare(a.Lo, b.Lo) })
+	out := code[:0]
+	for _, c := range code {
+		if n := len(out) - 1; n >= 0 && c.Lo <= out[n].Hi {
+			out[n].Hi = max(out[n].Hi, c.Hi)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// NewRelevance says what matters to a specification, by the evidence of a typing, for an
+// engine that was told m.
+func NewRelevance(spec *check.Spec, m matter.Blocks, t *Blocks) *Relevance {
+	r := &Relevance{typing: t, matter: m, frames: map[trace.Addr]matter.Frame{}, stacks: map[*trace.Addr]bool{}}
+	r.ofTypes(spec)
+	r.ofReads(spec)
+	for _, g := range spec.Globals {
+		r.add(g.Layout)
+	}
+	return r
+}
+
+// ofTypes adds the types of nodes.
+func (r *Relevance) ofTypes(spec *check.Spec) {
 	for _, nt := range spec.Types {
 		r.add(nt.Layout)
 		r.add(nt.Elem)
 	}
-	for _, g := range spec.Globals {
-		r.add(g.Layout)
-	}
+}
+
+// ofReads adds what is read through pointers.
+func (r *Relevance) ofReads(spec *check.Spec) {
 	check.Walk(spec, func(e check.Expr) {
 		if l, ok := e.(*check.Load); ok && l.Type != nil && l.Type.Kind == types.Pointer {
 			r.add(l.Type.Elem)
 		}
 	})
-	return r
 }
 
 func (r *Relevance) add(t *types.Type) {
@@ -71,23 +178,114 @@ func (r *Relevance) holds(t *types.Type) bool {
 	return false
 }
 
-// Ignores says whether blocks can not matter that are allocated by the call which
-// returns to an address. Only what the call itself shows counts: what its callers
-// show may differ from one to the next.
-func (r *Relevance) Ignores(ret trace.Addr) bool {
-	ignored, ok := r.sites[ret]
+// Heed tells an engine what the frames say that decide whether blocks matter that are
+// allocated with a stack, which is interned: once.
+func (r *Relevance) Heed(stack []trace.Addr, tell func(matter.Frame) bool) { r.ignores(stack, tell) }
+
+// Ignores says whether blocks can not matter that are allocated with a stack, which is
+// interned.
+func (r *Relevance) Ignores(stack []trace.Addr) bool {
+	return r.ignores(stack, func(matter.Frame) bool { return false })
+}
+
+func (r *Relevance) ignores(stack []trace.Addr, tell func(matter.Frame) bool) bool {
+	if len(stack) == 0 {
+		return false
+	}
+	ignored, ok := r.stacks[&stack[0]]
 	if !ok {
-		ignored = r.decide(ret)
-		r.sites[ret] = ignored
+		ignored = !slices.ContainsFunc(stack, r.named) && (r.matter.Only || r.walk(stack, tell))
+		r.stacks[&stack[0]] = ignored
 	}
 	return ignored
 }
 
-func (r *Relevance) decide(ret trace.Addr) bool {
+func (r *Relevance) named(ret trace.Addr) bool {
+	return slices.ContainsFunc(r.matter.Named, func(c matter.Code) bool { return c.Lo <= uint64(ret) && uint64(ret) < c.Hi })
+}
+
+// walk does what stays_closed of the hook routine does.
+func (r *Relevance) walk(stack []trace.Addr, tell func(matter.Frame) bool) bool {
+	leans := matter.Says(0)
+	for _, ret := range stack[:min(len(stack), matter.WalkFrames)] {
+		f := r.frame(ret)
+		tell(f) // without room for it its blocks matter
+		if f.Says&(matter.Open|matter.Closed) != 0 {
+			return f.Says&matter.Closed != 0
+		}
+		if leans == 0 {
+			leans = f.Says & (matter.LeansOpen | matter.LeansClosed)
+		}
+		if f.Says&matter.Ends != 0 {
+			break
+		}
+		if f.Step == matter.NoStep {
+			return false
+		}
+	}
+	return leans == matter.LeansClosed
+}
+
+// frame is what is known of a return address.
+func (r *Relevance) frame(ret trace.Addr) matter.Frame {
+	f, ok := r.frames[ret]
+	if !ok {
+		f = matter.Frame{Ret: uint64(ret), Step: matter.NoStep, Says: r.says(ret)}
+		if im, ok := r.typing.symbols.Image(ret - 1); ok && im.Obj != nil {
+			f.Step, f.Offset, f.BP = toCaller(im.Obj.Rule(uint64(ret - 1 - im.Bias)))
+		}
+		r.frames[ret] = f
+	}
+	return f
+}
+
+// says is what the call that returns to an address says of blocks that are allocated in it.
+func (r *Relevance) says(ret trace.Addr) matter.Says {
 	im, ok := r.typing.symbols.Image(ret - 1)
 	if !ok || im.Obj == nil {
-		return false
+		return matter.Ends
 	}
-	e := r.typing.finder.ForStack([]evidence.Frame{{File: im.Obj, Addr: uint64(ret - im.Bias)}})
-	return e.Type != nil && !r.holds(e.Type)
+	told := r.typing.finder.ForFrame(evidence.Frame{File: r.typing.codeOf(im), Addr: uint64(ret - im.Bias)})
+	open := told.Type == nil || r.holds(told.Type)
+	switch {
+	case told.Certain && open:
+		return matter.Open
+	case told.Certain:
+		return matter.Closed
+	}
+	says := matter.Says(0)
+	switch {
+	case told.Type == nil:
+	case open:
+		says = matter.LeansOpen
+	default:
+		says = matter.LeansClosed
+	}
+	if !told.Passes {
+		says |= matter.Ends
+	}
+	return says
+}
+
+// toCaller says how to get to the caller, if the rule is one that the engine follows: ok
+// says whether there is one.
+func toCaller(rule objfile.FrameRule, ok bool) (s matter.Step, offset int32, bp int16) {
+	const rbp = 1 << objfile.RegBP
+	at := rule.At[objfile.RegBP]
+	switch {
+	case !ok || rule.Lost&rbp != 0 || rule.Saved&rbp != 0 && (at == 0 || int32(int16(at)) != at) || int64(int32(rule.Offset)) != rule.Offset:
+		return matter.NoStep, 0, 0
+	case rule.Outermost:
+		return matter.Outermost, 0, 0
+	case rule.CFA == objfile.RegSP:
+		s = matter.FromSP
+	case rule.CFA == objfile.RegBP:
+		s = matter.FromBP
+	default:
+		return matter.NoStep, 0, 0
+	}
+	if rule.Saved&rbp != 0 {
+		bp = int16(at)
+	}
+	return s, int32(rule.Offset), bp
 }

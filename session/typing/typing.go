@@ -265,7 +265,12 @@ func (t *Blocks) ByEvidence(e evidence.Evidence) (Verdict, bool) {
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.
 func (t *Blocks) eligible(nt *check.NodeType) bool {
-	return !nt.Intrusive && !slices.ContainsFunc(t.spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
+	return !nt.Intrusive && !ruled(t.spec, nt)
+}
+
+// ruled: rules say which blocks are of a type.
+func ruled(spec *check.Spec, nt *check.NodeType) bool {
+	return slices.ContainsFunc(spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
 }
 
 func fits(nt *check.NodeType, e evidence.Evidence) bool {
@@ -312,10 +317,15 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 
 func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
 	if r.Func != "" {
-		name, _, _ := strings.Cut(f.Function, "(")
-		return (name == r.Func || f.Function == r.Func) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+		return isNamed(f.Function, r.Func) && (r.Call == 0 || r.Call == t.callOn(f, pc))
 	}
 	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+}
+
+// isNamed says whether a function has a name, with its parameters or without.
+func isNamed(function, name string) bool {
+	plain, _, _ := strings.Cut(function, "(")
+	return plain == name || function == name
 }
 
 // callOn numbers the call that returns to pc among the calls of its line, from

@@ -80,9 +80,21 @@ struct sysdesc {
 };
 
 struct verdict {
-	u64 address, verdict;
+	u64 address;
+	s32 offset;
+	s16 bp;
+	u8 base, says;
 };
+AT(verdict, address, VerdictAddr);
+AT(verdict, offset, VerdictOffset);
+AT(verdict, bp, VerdictBP);
+AT(verdict, base, VerdictBase);
+AT(verdict, says, VerdictSays);
 SIZE(verdict, VerdictSize);
+
+struct range {
+	u64 lo, size;
+};
 
 struct process {
 	u64 order, many;
@@ -101,6 +113,9 @@ struct process {
 	const struct verdict *verdicts;
 	u64 verdict_mask;
 	u8 open, closed;
+	u32 named_count;
+	u64 named_lo, named_span;
+	const struct range *named;
 };
 AT(process, order, Order);
 AT(process, many, Many);
@@ -118,6 +133,10 @@ AT(process, verdicts, Verdicts);
 AT(process, verdict_mask, VerdictMask);
 AT(process, open, OpenByte);
 AT(process, closed, ClosedByte);
+AT(process, named_count, NamedCount);
+AT(process, named_lo, NamedLo);
+AT(process, named_span, NamedSpan);
+AT(process, named, Named);
 
 /* The outermost open call of an allocator. sp 0: none. */
 struct alloc {
@@ -126,10 +145,12 @@ struct alloc {
 	u64 size;	/* requested */
 	const struct func *f;
 	u32 index;
-	u8 tail;	/* it jumped to another function */
-	u8 was;		/* what the shadow table held for the block at ptr */
-	u8 unused[2];
-	u64 granules;	/* of the block at ptr, closed at the call; 0: none */
+	bool tail;	/* it jumped to another function */
+	bool closed;	/* the new block does not matter */
+	bool known;	/* the block at ptr does */
+	bool unused;
+	u64 granules : 56;	/* of the block at ptr, closed at the call; 0: none */
+	u64 was : 8;	/* what the shadow table held for them */
 };
 
 /* An open call of a writer. */

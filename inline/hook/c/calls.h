@@ -3,7 +3,6 @@
 #define MGTRACE_INLINE_CALLS_H
 
 #include "record.h"
-#include "shadow.h"
 
 /* Stack pointers further apart lie on different stacks. */
 #define SAME_STACK (64ul << 20)
@@ -244,6 +243,19 @@ static u64 requested(const struct func *f, const struct regs *r)
 	return n;
 }
 
+/* Says whether the outermost call takes no block that matters, and need not be told. */
+static inline bool forgets(struct process *p, const struct alloc *a)
+{
+	return p->config & ConfigForget && a->f->flags & FuncWhole && !a->known;
+}
+
+/* Says whether the outermost call, a realloc, gives a block that matters for one that
+ * did not. To the tracer it is a new block, in which all of this is written. */
+static inline bool adopts(struct process *p, const struct alloc *a)
+{
+	return forgets(p, a) && a->f->role == RoleRealloc && a->ptr && !a->closed;
+}
+
 /* Records the outermost call as a whole. Its stack and the registers that
  * unwinding needs are as they were when it was entered. */
 static void tell_alloc(struct block *b, const struct regs *r, u64 result)
@@ -256,6 +268,8 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 		n = 0;		/* buffers smaller than a stack: none then */
 		size = AllocSize;
 	}
+	if (forgets(b->process, a) && (a->closed || a->f->role == RoleFree))
+		return;
 	if (!reserve(b, size))
 		return;
 	t = start(b, KindAlloc, stamp(b));
@@ -263,7 +277,7 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 	t->unused = 0;
 	t->ret = a->pc;
 	t->sp = a->sp;
-	t->ptr = a->ptr;
+	t->ptr = adopts(b->process, a) ? 0 : a->ptr;
 	t->bytes = a->size;
 	t->result = result;
 	if (n) {
@@ -278,6 +292,29 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 	commit(b, size);
 }
 
+/* Says whether a call ends a block of which nobody knows. */
+static bool ends_unknown(struct block *b, const struct regs *r, const struct func *f)
+{
+	struct process *p = b->process;
+
+	return p->config & ConfigForget && f->role == RoleFree && (f->flags & (FuncWhole | FuncHides)) == FuncWhole &&
+	       !is_open(p, argument(r, f->ptr)) && !p->lengths;
+}
+
+/* Decides what becomes of the blocks of the outermost call, which has been entered. */
+static void judge_alloc(struct block *b, const struct regs *r)
+{
+	struct process *p = b->process;
+	struct alloc *a = &b->alloc;
+
+	if (a->f->role != RoleFree)
+		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp));
+	if (a->f->role == RoleFree || a->f->role == RoleRealloc) {
+		a->known = is_open(p, a->ptr);
+		shadow_close(p, a);
+	}
+}
+
 static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 {
 	struct process *p = b->process;
@@ -285,6 +322,8 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	struct alloc *a = &b->alloc;
 	bool hidden = a->sp && a->f->flags & FuncHides;
 
+	if (!hidden && ends_unknown(b, r, f))
+		return;
 	a->sp = sp;
 	a->pc = word(sp);
 	a->ptr = argument(r, f->ptr);
@@ -293,8 +332,9 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	a->index = func;
 	a->tail = 0;
 	a->granules = 0;
-	if (filters(p) && (f->role == RoleFree || f->role == RoleRealloc))
-		shadow_close(p, a);
+	a->closed = a->known = 0;
+	if (filters(p))
+		judge_alloc(b, r);
 	if (f->role == RoleFree && f->flags & FuncWhole && a->ptr)
 		tell_alloc(b, r, 0);
 	if (hidden || f->flags & FuncHides)
@@ -340,13 +380,19 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 	case RoleRealloc:
 		if (!result && a->size)
 			shadow_reopen(p, a);
+		if (result && result == a->ptr) {
+			a->closed = !a->known;	/* in place it stays what it was */
+		} else if (result && filters(p) && adopts(p, a)) {
+			s.addr = result;
+			s.size = a->size;
+		}
 		break;
 	case RoleFree:
 		block = 0;
 		break;
 	}
 	if (block && filters(p))
-		shadow_block(p, a->f, block, a->size, a->pc);
+		shadow_block(p, a->f, block, a->size, a->closed);
 	if (a->f->flags & FuncWhole && a->f->role != RoleFree)
 		tell_alloc(b, r, block);
 	s.base = s.addr;

@@ -2,7 +2,7 @@
 #ifndef MGTRACE_INLINE_RECORD_H
 #define MGTRACE_INLINE_RECORD_H
 
-#include "memory.h"
+#include "shadow.h"
 
 #define CHUNK 65536ul		/* greatest payload of a KindWrite */
 #define SMALL 4096ul		/* a payload up to this is not split to fill a buffer */
@@ -140,6 +140,8 @@ static __attribute__((noinline)) void put(struct block *b, const struct span *s)
 	u32 last = limit < s->size ? WritePartial : 0;
 	struct written *w;
 
+	if (filters(b->process) && !any_open(b->process, s->addr, s->size))
+		return;
 	while (off < limit) {
 		left = limit - off;
 		if (!reserve(b, sizeof(*w) + (bad ? 0 : PAD(left < SMALL ? left : SMALL)))) {

@@ -2,7 +2,7 @@
 #ifndef MGTRACE_INLINE_SHADOW_H
 #define MGTRACE_INLINE_SHADOW_H
 
-#include "block.h"
+#include "memory.h"
 
 #define USER (1ul << 47)	/* addresses of user memory are below */
 
@@ -28,22 +28,106 @@ static void set_granules(u8 *t, u64 n, u8 v)
 			*t = v;
 }
 
-/* Says whether blocks that the call before address allocates stay closed. */
-static bool stays_closed(struct process *p, u64 address)
+/* Says whether the stores to an address are recorded. */
+static inline bool is_open(struct process *p, u64 addr)
+{
+	return addr && addr < USER && p->shadow[addr >> GranuleShift] != p->closed;
+}
+
+/* Says whether stores to any of the n bytes at addr are. */
+static bool any_open(struct process *p, u64 addr, u64 n)
+{
+	u64 closed = p->closed * 0x0101010101010101ul;
+	const u8 *t, *end;
+
+	if (!n || addr >= USER || n > USER - addr)
+		return 1;	/* nobody can tell */
+	t = p->shadow + (addr >> GranuleShift);
+	end = p->shadow + ((addr + n - 1) >> GranuleShift) + 1;
+	for (; end - t >= 8; t += 8)
+		if (*(const u64 *)t != closed)
+			return 1;
+	for (; t < end; t++)
+		if (*t != p->closed)
+			return 1;
+	return 0;
+}
+
+/* What is known of a return address; 0: nothing. */
+static const struct verdict *verdict_on(struct process *p, u64 address)
 {
 	u64 i = address * VerdictHash >> VerdictShift, k;
 
-	if (!p->verdicts)
-		return 0;
 	for (k = 0; k < VerdictProbes; k++) {
-		const volatile struct verdict *v = &p->verdicts[(i + k) & p->verdict_mask];
+		const struct verdict *v = &p->verdicts[(i + k) & p->verdict_mask];
+		u64 a = __atomic_load_n(&v->address, __ATOMIC_ACQUIRE);
 
-		if (v->address == address)
-			return v->verdict == VerdictClosed;
-		if (!v->address)
+		if (a == address)
+			return v;
+		if (!a)
 			return 0;
 	}
 	return 0;
+}
+
+/* Says whether an address lies in code that opens what is allocated in it. */
+static bool is_named(struct process *p, u64 address)
+{
+	u32 k;
+
+	for (k = 0; k < p->named_count; k++)
+		if (address - p->named[k].lo < p->named[k].size)
+			return 1;
+	return 0;
+}
+
+/* Says whether such code may have called: whether a word of [sp, sp + window) lies there. */
+static bool named(struct process *p, u64 sp, u64 window)
+{
+	u64 lo = p->named_lo, span = p->named_span;
+	u64 end = sp + (window & ~7ul), address;
+
+	for (; sp < end && load(sp, &address); sp += 8)
+		if (address - lo < span && is_named(p, address))
+			return 1;
+	return 0;
+}
+
+/* Says whether a block stays closed that the call allocates whose return address lies
+ * at sp. rbp is as it was when the call was made. As much of the stack is looked at as
+ * the tracer is told: [sp, sp + window). */
+static bool stays_closed(struct process *p, u64 sp, u64 bp, u64 window)
+{
+	u64 cfa = sp + 8, limit = sp + window, next;
+	u32 k, leans = 0;
+
+	if (p->named_count && named(p, sp, window))
+		return 0;
+	if (p->config & ConfigSettled)
+		return 1;
+	if (!p->verdicts)
+		return 0;
+	for (k = 0; k < WalkFrames; k++) {
+		const struct verdict *v = verdict_on(p, word(cfa - 8));
+
+		if (!v || v->says & SaysOpen)
+			return 0;
+		if (v->says & SaysClosed)
+			return 1;
+		if (!leans)
+			leans = v->says & (SaysLeansOpen | SaysLeansClosed);
+		if (v->says & SaysEnds || v->base == BaseNone)
+			break;
+		if (v->base == BaseUnknown)
+			return 0;
+		next = (v->base == BaseBP ? bp : cfa) + v->offset;
+		if (next <= cfa || next > limit)
+			break;
+		if (v->bp)
+			bp = word(next + v->bp);
+		cfa = next;
+	}
+	return leans == SaysLeansClosed;
 }
 
 /* Notes the number of granules of the block at addr. A block of n granules has
@@ -75,9 +159,9 @@ static u64 take_length(struct process *p, u64 addr)
 
 /* A block was allocated. It is opened, or closed: then the bytes that it may
  * share with another block are left as they are. */
-static void shadow_block(struct process *p, const struct func *f, u64 addr, u64 size, u64 caller)
+static void shadow_block(struct process *p, const struct func *f, u64 addr, u64 size, bool closed)
 {
-	bool closed = stays_closed(p, caller), whole = !(addr & (Granule - 1)) && !(f->flags & FuncDeclared);
+	bool whole = !(addr & (Granule - 1)) && !(f->flags & FuncDeclared);
 	u64 lo = addr >> GranuleShift, hi;
 
 	if (!size)

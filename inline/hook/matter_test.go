@@ -1,0 +1,138 @@
+package hook_test
+
+import (
+	"strings"
+	"testing"
+
+	"mgtrace/inline/layout"
+)
+
+// What the stack of an allocation shows decides whether the block is opened.
+func TestMatter(t *testing.T) {
+	const in, a, b, c = caller, caller + 0x100, caller + 0x200, caller + 0x300
+	passes := func(says uint64) verdict { return verdict{ret: in, says: says, base: layout.BaseSP, offset: 16} }
+	byRBP := func(ret uint64) verdict { return verdict{ret: ret, base: layout.BaseBP, offset: 16, bp: -16} }
+	for _, s := range []struct {
+		name   string
+		config uint64
+		named  [][2]uint64
+		table  []verdict
+		stack  []uint64 // the innermost first, 16 bytes apart
+		open   bool
+	}{
+		{"nothing is known", 0, nil, nil, []uint64{in}, true},
+		{"closed", 0, nil, []verdict{{ret: in, says: layout.SaysClosed}}, []uint64{in}, false},
+		{"open", 0, nil, []verdict{{ret: in, says: layout.SaysOpen}}, []uint64{in}, true},
+		{"the caller is closed", 0, nil, []verdict{passes(0), {ret: a, says: layout.SaysClosed}}, []uint64{in, a}, false},
+		{"another caller is not known", 0, nil, []verdict{passes(0), {ret: a, says: layout.SaysClosed}}, []uint64{in, b}, true},
+		{"the caller is open", 0, nil, []verdict{passes(layout.SaysLeansClosed), {ret: a, says: layout.SaysOpen}}, []uint64{in, a}, true},
+		{"the innermost leans", 0, nil, []verdict{passes(layout.SaysLeansClosed), {ret: a, says: layout.SaysLeansOpen | layout.SaysEnds}}, []uint64{in, a}, false},
+		{"it leans the other way", 0, nil, []verdict{passes(layout.SaysLeansOpen), {ret: a, says: layout.SaysLeansClosed | layout.SaysEnds}}, []uint64{in, a}, true},
+		{"nobody knows better", 0, nil, []verdict{passes(0), {ret: a, says: layout.SaysEnds}}, []uint64{in, a}, true},
+		{"the outermost", 0, nil, []verdict{passes(layout.SaysLeansClosed), {ret: a, base: layout.BaseNone}}, []uint64{in, a}, false},
+		{"no step", 0, nil, []verdict{{ret: in, says: layout.SaysLeansClosed, base: layout.BaseUnknown}}, []uint64{in, a}, true},
+		{"beyond what is told", 0, nil, []verdict{{ret: in, says: layout.SaysLeansClosed, base: layout.BaseSP, offset: 64}}, []uint64{in, a}, false},
+		{"by rbp", 0, nil, []verdict{byRBP(in), byRBP(a), {ret: c, says: layout.SaysClosed}}, []uint64{in, a, c}, false},
+		{"named", layout.ConfigSettled, [][2]uint64{{b, 0x10}, {a, 1}}, nil, []uint64{in, a}, true},
+		{"beside it", layout.ConfigSettled, [][2]uint64{{b, 0x10}, {a, 1}}, nil, []uint64{in, a + 1, b + 0x10}, false},
+		{"too far out", layout.ConfigSettled, [][2]uint64{{a, 1}}, nil, []uint64{in, in, in, in, a}, false},
+		{"named, though closed", 0, [][2]uint64{{a, 1}}, []verdict{{ret: in, says: layout.SaysClosed}}, []uint64{in, a}, true},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			plan, tails := testPlan()
+			m := newMachine(t, plan, tails, 1<<16)
+			m.filter(false, s.config)
+			m.verdicts(64, s.table...)
+			m.named(s.named...)
+			for i, ret := range s.stack {
+				m.poke(sp0+uint64(i)*16, ret)
+				m.poke(sp0+uint64(i)*16+8, sp0+uint64(i)*16+24) // rbp, as a chain of frames saves it
+			}
+			m.regs[rbp] = sp0 + 8
+			m.call(fMalloc, sp0, in, 16)
+			m.ret(fMalloc, 0, sp0, heap)
+			if got := m.granules(1) == "o"; got != s.open {
+				t.Errorf("open: %v", got)
+			}
+			m.log()
+		})
+	}
+}
+
+// named says which code, ranges by beginning and length, opens what is allocated in it.
+func (m *machine) named(list ...[2]uint64) {
+	if len(list) == 0 {
+		return
+	}
+	const at = verdictAt + 0x8000
+	lo, hi := list[0][0], uint64(0)
+	for i, r := range list {
+		lo, hi = min(lo, r[0]), max(hi, r[0]+r[1])
+		m.poke(at+uint64(i)*16, r[0])
+		m.poke(at+uint64(i)*16+8, r[1])
+	}
+	m.poke(processAt+layout.Named, at)
+	m.poke(processAt+layout.NamedLo, lo)
+	m.poke(processAt+layout.NamedSpan, hi-lo)
+	m.write(processAt+layout.NamedCount, []byte{byte(len(list)), 0, 0, 0})
+}
+
+// Calls that concern only blocks which do not matter leave no record, and neither do
+// writes to such blocks.
+func TestForget(t *testing.T) {
+	const mine = caller + 0x100
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	m.filter(false, layout.ConfigSettled|layout.ConfigForget)
+	m.named([2]uint64{mine, 1})
+	malloc := func(from, addr, size uint64) {
+		m.call(fMalloc, sp0, from, size)
+		m.ret(fMalloc, 0, sp0, addr)
+	}
+	free := func(addr uint64) {
+		m.call(fFree, sp0, caller, addr)
+		m.ret(fFree, 0, sp0, 0)
+	}
+	realloc := func(from, addr, size, to uint64) {
+		m.call(fRealloc, sp0, from, addr, size)
+		m.ret(fRealloc, 0, sp0, to)
+	}
+	copied := func(to, n uint64) {
+		m.call(fMemcpy, sp0, caller, to, 0, n)
+		m.ret(fMemcpy, 0, sp0, to)
+	}
+	for _, s := range []struct {
+		name string
+		do   func()
+		want []string // how the records begin
+	}{
+		{"a block of others", func() { malloc(caller, heap, 32) }, nil},
+		{"a write into it", func() { copied(heap, 32) }, nil},
+		{"its end", func() { free(heap) }, nil},
+		{"a block that matters", func() { malloc(mine, heap, 32) }, []string{"malloc"}},
+		{"a write into it", func() { copied(heap+16, 16) }, []string{"memcpy"}},
+		{"one that reaches it", func() { copied(heap+24, 40) }, []string{"memcpy"}},
+		{"its end", func() { free(heap) }, []string{"free"}},
+		{"its end again", func() { free(heap) }, []string{"free"}},
+		{"its memory for others", func() { malloc(caller, heap, 48) }, nil},
+		{"which grows", func() { realloc(caller, heap, 64, heap) }, nil},
+		{"and begins to matter", func() { realloc(mine, heap, 64, heap+128) }, []string{"realloc", "realloc"}}, // and its bytes
+		{"in place it goes on to", func() { realloc(caller, heap+128, 80, heap+128) }, []string{"realloc"}},
+		{"moved it does not", func() { realloc(caller, heap+128, 64, heap+256) }, []string{"realloc"}},
+		{"nor in place for another", func() { realloc(mine, heap+256, 96, heap+256) }, nil},
+		{"its end", func() { free(heap + 256) }, nil},
+		{"nothing", func() { free(0) }, nil},
+	} {
+		s.do()
+		got := m.log()
+		if len(got) != len(s.want) {
+			t.Errorf("%s: %d records, want %d:\n%s", s.name, len(got), len(s.want), strings.Join(got, "\n"))
+			continue
+		}
+		for i, want := range s.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%s: %s, want %s", s.name, got[i], want)
+			}
+		}
+	}
+}
