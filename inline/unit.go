@@ -92,9 +92,19 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 			e.numbers[key] = n
 		}
 		site.Hook = n
+		site.Leaves = e.leaves(s)
 	}
 	u.sites = append(u.sites, site)
 	return nil
+}
+
+// leaves says whether a site returns from allocators, and does nothing else. What an
+// allocator jumps to at its end is inside of the call still.
+func (e *Engine) leaves(s *capture.Site) bool {
+	if s.Tail || len(s.Leave) == 0 || len(s.Enter)+len(s.Points) > 0 || s.Store >= 0 || s.Landing || s.Stack {
+		return false
+	}
+	return !slices.ContainsFunc(s.Leave, func(f int) bool { return !e.tables.Whole(f) })
 }
 
 // holds says whether a C-point may be at a site.

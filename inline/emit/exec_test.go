@@ -42,7 +42,8 @@ type subject struct {
 	maker     *Maker
 	site      Site
 	in        x86.Inst
-	hooks     int // calls of the hook routine that must come
+	hooks     int  // calls of the hook routine that must come
+	forgets   bool // the open call
 	positions map[int]Position
 }
 
@@ -115,6 +116,8 @@ func (s *subject) compare(r *result, snaps []snap) string {
 		return fmt.Sprintf("memory differs at offset %#x", r.MemoryDiff)
 	case r.VectorDiff >= 0:
 		return fmt.Sprintf("vector state differs at %d", r.VectorDiff)
+	case s.forgets && r.Left != [3]uint64{}, !s.forgets && r.Left != [3]uint64{1, s.Open[0], s.Open[1]}:
+		return fmt.Sprintf("%#x is left of the open call", r.Left)
 	case int(r.Hooks) != s.hooks:
 		return fmt.Sprintf("%d calls of the hook routine, want %d", r.Hooks, s.hooks)
 	}
@@ -298,6 +301,8 @@ func (s *subject) compareHistory(k *snap, p *Position) string {
 		if p.Clean {
 			return "clean inside the hook routine"
 		}
+	case s.site.Leaves && s.hooks == 0:
+		return "" // behind a call that was left out nobody can tell
 	case !p.Executed && (p.Called != (calls > 0) || p.Clean != (calls == 0)):
 		return fmt.Sprintf("%d calls of the hook routine, position %+v", calls, p)
 	case p.Executed && (p.Called || p.Clean && calls != s.hooks):

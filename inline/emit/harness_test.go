@@ -38,6 +38,7 @@ type trial struct {
 	Reload                      [1024]uint16
 	Shadow, Seed                uint64
 	Chained                     uint64
+	Open                        [2]uint64 // OpenCall, OpenFree
 }
 
 type outcome struct {
@@ -72,6 +73,7 @@ type result struct {
 	Hook                   [2]hookCall
 	End                    snap
 	Snaps, Places          uint64
+	Left                   [3]uint64 // AllocCall, which was 1, and Open
 }
 
 // harness builds the harness and returns its path.

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"encoding/binary"
+
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
 )
@@ -76,6 +78,49 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 	}
 	g.restore(x86.RSP)
 	s.saved = 0
+}
+
+// unlessOpen appends jumps over what follows unless the outermost open call of an
+// allocator returns to where the stack pointer leads; one of free is forgotten, which the
+// routine has told of already. It returns the places of the jumps' displacements, for
+// here. It leaves the flags alone.
+func (g *generator) unlessOpen() (over []int) {
+	const (
+		mov, movImm, lea, jrcxz, jmp = 9, 13, 4, 2, 5 // bytes
+		toFree                       = mov + lea + jrcxz + mov + jmp
+		toHook                       = mov + jmp + 2*movImm + mov + jmp
+	)
+	leave := func() { // with rcx as it was
+		open := g.state
+		g.restore(x86.RCX)
+		g.begin()
+		g.bytes(0xe9)
+		over = append(over, g.off())
+		g.int32(0)
+		g.state = open
+	}
+	g.save(x86.RCX, layout.Scratch0)
+	for _, x := range [...]struct {
+		word int32
+		to   byte
+	}{{layout.OpenFree, toFree}, {layout.OpenCall, toHook}} {
+		g.load(x86.RCX, 8, slot(x.word))
+		g.lea(x86.RCX, mem{base: x86.RSP, index: x86.RCX, scale: 1})
+		g.plain(0xe3, x.to) // jrcxz
+	}
+	leave()
+	g.storeImm(slot(layout.AllocCall), 8, 0)
+	g.storeImm(slot(layout.OpenFree), 8, 0)
+	leave()
+	g.restore(x86.RCX)
+	return over
+}
+
+// here has jumps of unlessOpen lead to what is appended next.
+func (g *generator) here(over []int) {
+	for _, at := range over {
+		binary.LittleEndian.PutUint32(g.buf[g.start+at:], uint32(g.off()-at-4))
+	}
 }
 
 // hookClobbers are the registers that the hook routine may change, as bits (System V

@@ -84,3 +84,37 @@ func TestHooks(t *testing.T) {
 	}
 	judge(t, subjects)
 }
+
+// TestLeaves: where allocators are left the routine is called only if the outermost open
+// call returns there, and one of free is forgotten.
+func TestLeaves(t *testing.T) {
+	a := &author{rng: rand.New(rand.NewPCG(7, 8))}
+	var subjects []*subject
+	for _, c := range []struct {
+		open    func(sp uint64) [2]uint64
+		hooks   int
+		forgets bool
+	}{
+		{func(uint64) [2]uint64 { return [2]uint64{} }, 0, false},
+		{func(sp uint64) [2]uint64 { return [2]uint64{-sp, 0} }, 1, false},
+		{func(sp uint64) [2]uint64 { return [2]uint64{-sp - 8, 0} }, 0, false},
+		{func(sp uint64) [2]uint64 { return [2]uint64{0, -sp} }, 0, true},
+		{func(sp uint64) [2]uint64 { return [2]uint64{0, -sp - 8} }, 0, false},
+	} {
+		for round := range 12 {
+			s := a.write("", &variants[0])
+			s.text = "ret"
+			s.site = Site{Tag: None, Hook: 5, Leaves: true}
+			s.Open = c.open(s.Regs[4])
+			if round%2 == 0 {
+				s.Mode = modeStep
+			}
+			if !a.finish(t, s, append([]byte{0xc3}, make([]byte, 16)...)) {
+				t.Fatal("no trampoline")
+			}
+			s.hooks, s.forgets = c.hooks, c.forgets
+			subjects = append(subjects, s)
+		}
+	}
+	judge(t, subjects)
+}

@@ -27,6 +27,9 @@ type Site struct {
 	// After: the routine is called after the instruction too, as for a system
 	// call. It is implied by a complex store.
 	After bool
+	// Leaves: the instruction returns from allocators, and that is all. The routine is
+	// called only if the outermost call of one returns here (layout.OpenCall).
+	Leaves bool
 }
 
 // complex says whether the hook routine records a store of the site: it needs the
@@ -268,7 +271,12 @@ func (g *generator) site(m *Maker, index int) error {
 		return fmt.Errorf("hook site %d: too many hook sites", s.Hook)
 	}
 	if s.Hook != None {
+		var over []int
+		if s.Leaves {
+			over = g.unlessOpen()
+		}
 		g.hook(uint32(s.Hook), layout.PhaseBefore, s.complex(&in))
+		g.here(over)
 	}
 	if plain {
 		err = g.storeSite(s)

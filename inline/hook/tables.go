@@ -34,6 +34,12 @@ func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
 	return t
 }
 
+// Whole says whether the calls of a function are recorded as a whole, none of its stores
+// being held back meanwhile.
+func (t *Tables) Whole(f int) bool {
+	return t.Funcs[f*layout.FuncSize+layout.FuncFlags]&(layout.FuncWhole|layout.FuncHides) == layout.FuncWhole
+}
+
 // Needs says whether a site needs the hook routine.
 func Needs(plan *probe.Plan, s *capture.Site) bool {
 	return len(s.Enter)+len(s.Points)+len(s.Leave) > 0 || s.Landing || s.Stack || complexStore(plan, s) != nil

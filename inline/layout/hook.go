@@ -27,7 +27,12 @@ const (
 
 	Clock    = PendingAt + MaxOpen*PendingSize // u64: the time stamp counter as last read
 	Readings = Clock + 8                       // u32: records since; 0: the next one reads it
-	HookEnd  = Clock + 16
+	// OpenCall and OpenFree (u64): one of them is the negative of where the return
+	// address of AllocCall lies, OpenFree if that is a FuncWhole free whose stores are
+	// not held back, so that its return is to be forgotten; else they are 0.
+	OpenCall = Clock + 16
+	OpenFree = Clock + 24
+	HookEnd  = Clock + 32
 
 	// ClockEvery is how many records share a time, at most: reading the counter
 	// takes as long as all the rest of a short record. Behind a system call, where

@@ -68,7 +68,11 @@ struct test {
 	u64 shadow;		/* byte of all granules */
 	u64 seed;
 	u64 chained;		/* 1 + the register that holds the cursor at a reload; 0: none */
+	u64 open[2];		/* what the thread block says of an open call of an allocator */
 };
+
+#define ALLOC_CALL 0x98		/* in the thread block, as layout has them */
+#define OPEN_CALL 0x6e8		/* and OPEN_FREE behind it */
 
 #define MODE_STEP 1
 #define MODE_SWAP 2
@@ -102,6 +106,7 @@ struct result {
 	struct hook_call hook[2];
 	struct snap end;	/* where a fault came; else the end */
 	u64 snaps, places;
+	u64 left[3];		/* ALLOC_CALL, and what became of test.open */
 };
 
 static struct test *t;
@@ -317,6 +322,8 @@ static void one(void)
 	b[7] = PROCESS;
 	b[9] = BLOCK + BLOCK_SIZE;
 	b[12] = (u64)hook_entry;
+	b[ALLOC_CALL / 8] = 1;
+	memcpy(b + OPEN_CALL / 8, t->open, sizeof(t->open));
 	*(u64 *)PROCESS = 1000;
 	data();
 	moved = 1;
@@ -330,6 +337,8 @@ static void one(void)
 			break;
 		}
 	res.vector_diff = differ(native, (u8 *)STATE + 0x3000);
+	res.left[0] = b[ALLOC_CALL / 8];
+	memcpy(res.left + 1, b + OPEN_CALL / 8, sizeof(t->open));
 	res.cursor = b[0];
 	res.order = *(u64 *)PROCESS;
 	memcpy(res.log, (void *)LOG, 4096);

@@ -197,6 +197,7 @@ struct block {
 	struct pending pending[MaxOpen];
 	u64 clock;	/* time stamp counter, as last read */
 	u32 readings, unused3;
+	u64 open_call, open_free;	/* -alloc.sp, in one of them: trampolines of returns look here first */
 };
 AT(block, cursor, Cursor);
 AT(block, end, End);
@@ -213,6 +214,8 @@ AT(block, writer, WriterAt);
 AT(block, pending, PendingAt);
 AT(block, clock, Clock);
 AT(block, readings, Readings);
+AT(block, open_call, OpenCall);
+AT(block, open_free, OpenFree);
 SIZE(block, HookEnd);
 
 /* Records lie at multiples of four bytes. */

@@ -292,13 +292,18 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 	commit(b, size);
 }
 
+/* Says whether all of a call is told when it begins. */
+static inline bool only_free(const struct func *f)
+{
+	return f->role == RoleFree && (f->flags & (FuncWhole | FuncHides)) == FuncWhole;
+}
+
 /* Says whether a call ends a block of which nobody knows. */
 static bool ends_unknown(struct block *b, const struct regs *r, const struct func *f)
 {
 	struct process *p = b->process;
 
-	return p->config & ConfigForget && f->role == RoleFree && (f->flags & (FuncWhole | FuncHides)) == FuncWhole &&
-	       !is_open(p, argument(r, f->ptr)) && !p->lengths;
+	return p->config & ConfigForget && only_free(f) && !is_open(p, argument(r, f->ptr)) && !p->lengths;
 }
 
 /* Decides what becomes of the blocks of the outermost call, which has been entered. */
@@ -325,6 +330,8 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	if (!hidden && ends_unknown(b, r, f))
 		return;
 	a->sp = sp;
+	b->open_call = b->open_free = 0;
+	*(only_free(f) ? &b->open_free : &b->open_call) = -sp;
 	a->pc = word(sp);
 	a->ptr = argument(r, f->ptr);
 	a->size = requested(f, r);
@@ -347,7 +354,7 @@ static void drop_alloc(struct block *b)
 	struct alloc *a = &b->alloc;
 	bool hides = a->f->flags & FuncHides;
 
-	a->sp = 0;
+	a->sp = b->open_call = b->open_free = 0;
 	if (hides)
 		quiet(b);
 }

@@ -23,7 +23,9 @@
 #define MaxOpen 8
 #define Clock 0x6d8
 #define Readings 0x6e0
-#define HookEnd 0x6e8
+#define OpenCall 0x6e8
+#define OpenFree 0x6f0
+#define HookEnd 0x6f8
 #define ClockEvery 8
 #define BlockSize 0x1000
 #define HookStack 0x4000
