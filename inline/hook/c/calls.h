@@ -313,7 +313,7 @@ static void judge_alloc(struct block *b, const struct regs *r)
 	struct alloc *a = &b->alloc;
 
 	if (a->f->role != RoleFree)
-		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp));
+		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
 	if (a->f->role == RoleFree || a->f->role == RoleRealloc) {
 		a->known = is_open(p, a->ptr);
 		shadow_close(p, a);
