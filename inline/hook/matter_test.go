@@ -118,9 +118,12 @@ func TestForget(t *testing.T) {
 		{"which grows", func() { realloc(caller, heap, 64, heap) }, nil},
 		{"and begins to matter", func() { realloc(mine, heap, 64, heap+128) }, []string{"realloc", "realloc"}}, // and its bytes
 		{"in place it goes on to", func() { realloc(caller, heap+128, 80, heap+128) }, []string{"realloc"}},
-		{"moved it does not", func() { realloc(caller, heap+128, 64, heap+256) }, []string{"realloc"}},
-		{"nor in place for another", func() { realloc(mine, heap+256, 96, heap+256) }, nil},
+		{"it moves", func() { realloc(caller, heap+128, 64, heap+256) }, []string{"realloc"}},
+		{"its end", func() { free(heap + 256) }, []string{"free"}},
+		{"one of others", func() { malloc(caller, heap+256, 64) }, nil},
+		{"which stays where it is", func() { realloc(mine, heap+256, 96, heap+256) }, nil},
 		{"its end", func() { free(heap + 256) }, nil},
+		{"a call that is left unseen", func() { m.call(fMalloc, sp0, mine, 16); free(heap + 256) }, nil},
 		{"nothing", func() { free(0) }, nil},
 	} {
 		s.do()

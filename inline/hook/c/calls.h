@@ -306,18 +306,31 @@ static bool ends_unknown(struct block *b, const struct regs *r, const struct fun
 	return p->config & ConfigForget && only_free(f) && !is_open(p, argument(r, f->ptr)) && !p->lengths;
 }
 
-/* Decides what becomes of the blocks of the outermost call, which has been entered. */
+/* Decides what becomes of the blocks of the outermost call, which has been entered. Of a
+ * block that the tracer knows it must be told the end, which an open granule shows: so
+ * where calls are forgotten, the others leave their blocks open. */
 static void judge_alloc(struct block *b, const struct regs *r)
 {
 	struct process *p = b->process;
 	struct alloc *a = &b->alloc;
 
-	if (a->f->role != RoleFree)
-		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
 	if (a->f->role == RoleFree || a->f->role == RoleRealloc) {
 		a->known = is_open(p, a->ptr);
 		shadow_close(p, a);
 	}
+	if (a->f->role != RoleFree && (!(p->config & ConfigForget) || (a->f->flags & FuncWhole && !a->known)))
+		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
+}
+
+/* The outermost allocator call ends without having returned. */
+static void drop_alloc(struct block *b)
+{
+	struct alloc *a = &b->alloc;
+	bool hides = a->f->flags & FuncHides;
+
+	a->sp = b->open_call = b->open_free = 0;
+	if (hides)
+		quiet(b);
 }
 
 static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
@@ -327,8 +340,11 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	struct alloc *a = &b->alloc;
 	bool hidden = a->sp && a->f->flags & FuncHides;
 
-	if (!hidden && ends_unknown(b, r, f))
+	if (ends_unknown(b, r, f)) {
+		if (a->sp)
+			drop_alloc(b);	/* it was left unseen */
 		return;
+	}
 	a->sp = sp;
 	b->open_call = b->open_free = 0;
 	*(only_free(f) ? &b->open_free : &b->open_call) = -sp;
@@ -345,17 +361,6 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	if (f->role == RoleFree && f->flags & FuncWhole && a->ptr)
 		tell_alloc(b, r, 0);
 	if (hidden || f->flags & FuncHides)
-		quiet(b);
-}
-
-/* The outermost allocator call ends without having returned. */
-static void drop_alloc(struct block *b)
-{
-	struct alloc *a = &b->alloc;
-	bool hides = a->f->flags & FuncHides;
-
-	a->sp = b->open_call = b->open_free = 0;
-	if (hides)
 		quiet(b);
 }
 
