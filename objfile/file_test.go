@@ -188,6 +188,34 @@ func TestFuncsNamed(t *testing.T) {
 	}
 }
 
+// TestLineCode: an address is in the code of a line exactly if one of its frames is there.
+func TestLineCode(t *testing.T) {
+	for _, c := range judged {
+		f := open(t, compileOnce(t, c, cProgram...), Options{})
+		inlined := f.Inlined("*")
+		for line := range strings.Count(string(read(t, "testdata/list.c")), "\n") + 1 {
+			code := f.LineCode("list.c", line)
+			for _, fn := range f.Funcs() {
+				if fn.File == "" || !strings.HasSuffix(fn.File, "list.c") {
+					continue
+				}
+				for a := fn.Addr; a < fn.Addr+fn.Size; a++ {
+					at := slices.ContainsFunc(f.Frames(a), func(fr Frame) bool { return fr.Line == line && strings.HasSuffix(fr.File, "/list.c") })
+					in := slices.ContainsFunc(code, func(r [2]uint64) bool { return r[0] <= a && a < r[1] })
+					if at != in {
+						t.Fatalf("%s: %#x in line %d: %v, its frames say %v", c.name(), a, line, in, at)
+					}
+				}
+			}
+			for _, in := range inlined {
+				if in.CallLine == line && strings.HasSuffix(in.CallFile, "/list.c") && !slices.Contains(code, in.Ranges[0]) {
+					t.Errorf("%s: what is inlined at %#x is not in the code of line %d", c.name(), in.Entry, line)
+				}
+			}
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	for _, c := range judged {
 		f := open(t, compileOnce(t, c, cProgram...), Options{})

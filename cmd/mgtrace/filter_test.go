@@ -21,7 +21,9 @@ func TestFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := func(mark string) int { return 1 + strings.Count(strings.Split(string(text), "/* "+mark+" */")[0], "\n") }
+	line := func(mark string) int {
+		return 1 + strings.Count(strings.Split(string(text), "/* "+mark+" */")[0], "\n")
+	}
 	rules := map[string]string{
 		"evidence":  "",
 		"functions": "alloc node at fresh, moved;\n",
