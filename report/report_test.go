@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -357,6 +358,40 @@ func TestWriteError(t *testing.T) {
 	for _, err := range []error{faulty().Text(full{}, TextOptions{}), faulty().JSON(full{})} {
 		if !errors.Is(err, io.ErrShortWrite) {
 			t.Error(err)
+		}
+	}
+}
+
+// TestFoldString: characters up to a zero are a string, if they are all of one array and
+// begin it.
+func TestFoldString(t *testing.T) {
+	char := func(array string, from int, text string) []Field {
+		var out []Field
+		for i, c := range []byte(text) {
+			value := fmt.Sprintf("%d '%c'", c, c)
+			if c == 0 {
+				value = "0"
+			}
+			out = append(out, Field{fmt.Sprintf("%s[%d]", array, from+i), value})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		fields []Field
+		want   string
+	}{
+		{append(char("name", 0, "task 1\x00"), Field{"name[7]", "never written"}, Field{"n", "3"}), `name "task 1"; name[7] never written; n 3`},
+		{char("name", 0, "ab"), "name[0] 97 'a'; name[1] 98 'b'"},
+		{char("name", 1, "ab\x00"), "name[1] 97 'a'; name[2] 98 'b'; name[3] 0"},
+		{append(char("a", 0, "xy"), char("b", 0, "z\x00")...), `a[0] 120 'x'; a[1] 121 'y'; b "z"`},
+		{[]Field{{"n[0]", "97"}, {"n[1]", "0"}}, "n[0] 97; n[1] 0"},
+	} {
+		var got []string
+		for _, f := range Fold(c.fields) {
+			got = append(got, f.Name+" "+f.Value)
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s, want %s", s, c.want)
 		}
 	}
 }

@@ -165,11 +165,17 @@ func (p *printer) values(v NodeValues) {
 	p.f("      %s at %s: %s\n", v.Node, v.Addr, b.String())
 }
 
-// Fold makes one field of neighbouring elements of an array with the same value:
-// "key[3..7] never written".
+// Fold makes one field of neighbouring elements of an array with the same value,
+// "key[3..7] never written", and of the characters of a string, `name "task18"`.
 func Fold(fields []Field) []Field {
 	var out []Field
 	for i := 0; i < len(fields); {
+		if s, n := stringOf(fields[i:]); n > 0 {
+			array, _, _ := element(fields[i].Name)
+			out = append(out, Field{array, strconv.Quote(s)})
+			i += n
+			continue
+		}
 		array, first, ok := element(fields[i].Name)
 		n := i + 1
 		for ok && n < len(fields) && fields[n].Value == fields[i].Value {
@@ -188,6 +194,29 @@ func Fold(fields []Field) []Field {
 		out = append(out, f)
 	}
 	return out
+}
+
+// stringOf reads a string that fields begin with: the characters of an array, from its first
+// to the zero behind them. n is how many fields that are, 0 if it is none.
+func stringOf(fields []Field) (s string, n int) {
+	var b strings.Builder
+	for i, f := range fields {
+		array, index, ok := element(f.Name)
+		first, _, _ := element(fields[0].Name)
+		if !ok || index != i || array != first {
+			return "", 0
+		}
+		if f.Value == "0" && i > 0 {
+			return b.String(), i + 1
+		}
+		code, quoted, isChar := strings.Cut(f.Value, " '")
+		c, err := strconv.Atoi(code)
+		if !isChar || err != nil || c < ' ' || c > '~' || !strings.HasSuffix(quoted, "'") {
+			return "", 0
+		}
+		b.WriteByte(byte(c))
+	}
+	return "", 0
 }
 
 // element takes "key[3]" apart.
