@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mgtrace/objfile"
+	"mgtrace/trace"
 	"mgtrace/x86"
 
 	"github.com/google/go-cmp/cmp"
@@ -293,6 +294,26 @@ func TestLoopAround(t *testing.T) {
 		exits, certain := s.inlineExits(objfile.Inlined{Name: "f", Ranges: parts, Entry: test.entry})
 		if !certain || !slices.Equal(exits, test.exits) {
 			t.Errorf("entered at %#x: left at %#x, want %#x", test.entry, exits, test.exits)
+		}
+	}
+}
+
+// An instance whose entry lies before its instructions, as gcc says of one in a loop, is
+// told of: only the first of its calls may be seen. One that is entered in them is not.
+func TestEntryOutside(t *testing.T) {
+	im := compile(t, "tail.c", "-g", "-O0")
+	fn := im.File.FuncsNamed("put")[0]
+	lo, hi := fn.Ranges[0][0], fn.Ranges[0][1]
+	first, err := x86.Decode(im.File.Code(lo, x86.MaxLen), lo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := [][2]uint64{{lo + uint64(first.Len), hi}}
+	for entry, want := range map[uint64]bool{lo: true, parts[0][0]: false} {
+		b := &builder{plan: Plan{Images: []*Image{im}}, ids: map[watchKey]trace.FuncID{}, sweeps: make([]*sweep, 1)}
+		b.watchInlined(instance{0, objfile.Inlined{Name: "f", In: "put", Ranges: parts, Entry: entry}})
+		if got := slices.ContainsFunc(b.plan.Warnings, func(w string) bool { return strings.Contains(w, "calls of it may be missed") }); got != want {
+			t.Errorf("entered at %#x of %x: %q", entry, parts, b.plan.Warnings)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (b *builder) watchInlined(l instance) {
 		b.warn("the entry of %s can not be probed", where)
 		return
 	}
+	if !within(l.at.Ranges, l.at.Entry) {
+		b.warn("the entry of %s is not among its instructions: calls of it may be missed", where)
+	}
 	exits, certain := s.inlineExits(l.at)
 	point.Kind = "inline-exit"
 	for _, addr := range exits {
