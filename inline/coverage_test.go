@@ -112,7 +112,7 @@ func engineFor(t *testing.T, path string) (*Engine, []patch.Range) {
 	}
 	maps, bytes, brk := layOut(t, path)
 	e := &Engine{plan: plan, sites: capture.Sites(plan), images: make([]*image, 1), numbers: map[placeKey]int{}}
-	e.opts.fill()
+	e.opts.fill(plan)
 	if e.images[0], err = locate(plan.Images[0], maps, bytes); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // Options of an engine; zero values stand for the defaults.
 type Options struct {
 	Buffer  int  // bytes of each of a thread's two buffers; default 4 MB, at least 64 KB
-	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
+	Stack   int  // bytes of stack captured at allocator calls; default probe.Plan.StackBytes; without Unwind none
 	MaxData int  // bytes recorded of one write; default 1 MB
 	Threads int  // at most so many at once; default 2048
 	Static  bool // report stores to static data too
@@ -45,7 +45,7 @@ type Options struct {
 	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }
 
-func (o *Options) fill() {
+func (o *Options) fill(plan *probe.Plan) {
 	if o.Buffer == 0 {
 		o.Buffer = 4 << 20
 	}
@@ -54,7 +54,7 @@ func (o *Options) fill() {
 	case o.Unwind == nil:
 		o.Stack = 0
 	case o.Stack == 0:
-		o.Stack = 512
+		o.Stack = plan.StackBytes()
 	}
 	if o.MaxData == 0 {
 		o.MaxData = 1 << 20
@@ -116,7 +116,7 @@ type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, named, end uin
 // (probe.Options.InProcess). The process must be held; when Attach returns it
 // can run on. On an error nothing is left behind.
 func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err error) {
-	o.fill()
+	o.fill(plan)
 	e = &Engine{
 		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: target.Now(),
 		of: map[int]*slot{}, numbers: map[placeKey]int{},

@@ -14,6 +14,16 @@ import (
 // such stores the stack is wanted, but only in functions that have to do with the types
 // of interest, since a stack costs a hundred times what a store does.
 
+// StackBytes is how much of a stack is to be captured by default. A few calls tell the
+// type of what is allocated; but templates of the C++ library, where their stores are of
+// interest, call one another a dozen deep.
+func (p *Plan) StackBytes() int {
+	if len(p.Stacks) > 0 {
+		return 1024
+	}
+	return 512
+}
+
 // planStacks finds these stores, and the calls of functions that may write in bulk.
 func (b *builder) planStacks(image int) {
 	if len(b.request.Stacks) == 0 {

@@ -13,7 +13,7 @@ import (
 
 // DeliveryOptions of an engine; zero values stand for the defaults.
 type DeliveryOptions struct {
-	Stack   int  // bytes of stack captured at allocator calls; default 512; without Unwind none
+	Stack   int  // bytes of stack captured at allocator calls; default probe.Plan.StackBytes; without Unwind none
 	MaxData int  // bytes recorded of one write; default 1 MB
 	Static  bool // report stores to static data too
 	Unwind  capture.Unwinder
@@ -65,7 +65,7 @@ func (d *Delivery) Begin(plan *probe.Plan, images []Image, brk uint64, o Deliver
 	case o.Unwind == nil:
 		o.Stack = 0
 	case o.Stack == 0:
-		o.Stack = 512
+		o.Stack = plan.StackBytes()
 	}
 	if o.MaxData == 0 {
 		o.MaxData = 1 << 20
