@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
+	"mgtrace/trace"
 )
 
 // binding is a constraint with values of its universal variables.
@@ -120,7 +121,8 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	}
 	for i := range d.ch.Dirt {
 		o := &d.ch.Dirt[i]
-		if s.typ != nil && e.g.Object(o.Obj).Type != s.typ {
+		own := s.chain.global != 0 && len(s.chain.hops) == 0 // it lies in the declared object itself
+		if s.typ != nil && e.g.Object(o.Obj).Type != s.typ || own && e.g.Object(o.Obj).Global != s.chain.global {
 			continue
 		}
 		if s.kind == readsIn {
@@ -132,7 +134,7 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 		if o.Mask == 0 {
 			continue
 		}
-		hit := s.typ == nil || o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t))
+		hit := s.typ == nil && !own || o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t))
 		if hit || len(s.chain.hops) > 0 {
 			out = e.ascend(s.chain.hops, o.Obj, hit, out)
 		}
@@ -150,22 +152,30 @@ func (d *delta) dirty(e *env, s *site) bool {
 	return false
 }
 
-// pinRoots appends the object that the pin leads to, if the pin changed.
+// pinRoots appends the objects that the cells of the pin lead to that may have changed.
 func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	if !d.dirty(e, s) {
 		return out
 	}
-	v := e.load(s.pin)
-	known := v.isNull() || v.kind == pointer && v.defined() && v.obj != 0
-	switch {
-	case d.args || !known:
+	g := e.g.Global(s.chain.global - 1)
+	if d.args {
 		d.loose = true
-		return append(out, e.g.Global(s.chain.global-1))
-	case v.isNull():
-		return out
+		return append(out, g)
 	}
-	out = append(out, v.obj)
-	e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
+	d.ch.Find(g).EachPart(e.g.Size(g, e.t), func(lo, hi int64) {
+		for k := max(0, (lo-s.lo)/s.stride); k < s.cells && s.lo+k*s.stride < hi; k++ {
+			v := e.loadPointer(e.g.Object(g).Addr+trace.Addr(s.lo+k*s.stride), s.pin.Mask, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
+			switch {
+			case v.isNull():
+			case v.kind == pointer && v.defined() && v.obj != 0:
+				out = append(out, v.obj)
+				e.g.Beside(v.obj, e.t, func(o graph.ObjID) { out = append(out, o) }) // at the same place
+			default:
+				d.loose = true
+				out = append(out, g)
+			}
+		}
+	})
 	return out
 }
 

@@ -185,6 +185,18 @@ pins: node X; X.n == 0 => X != ::head.last or X.other == NULL;
 pinc: node X; X.key == 0 => COUNT(node Y: Y == ::head.last) == 1;
 pinb: node X; (X.key == 2 ? ::head.last : ::head.first) == X => X.n != 1;
 `, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"buckets": {`
+struct node { int key; int n; struct node *next; struct node *other; };
+struct head { struct node *slot[2]; };
+global head;
+type node edges (next, other); type head;
+chain: node X; X.INDEGREE(next) + (::head.slot[X.key % 2] == X ? 1 : 0) == 1;
+first: node X; ::head.slot[X.key] == X => X.n < 2;
+none:  node X; X.n == 3 => for I in 0 to 1, ::head.slot[I] != X;
+few:   node X; X.n == 1 => COUNT(node Y: ::head.slot[Y.key % 2] == Y) == 1;
+pair:  node X, Y; ::head.slot[Y.key % 2] == X and X ->(next) Y => X.n == Y.n;
+reach: node X; X.n == 0 => ::head.slot[0] == X or ::head.slot[0] ->> X;
+`, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"sentinel": {`
 struct rb { int red; int key; struct rb *left, *right, *parent; };
 struct head { struct rb *nil; struct rb *root; };
@@ -238,7 +250,7 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 		defined.global(1, "head", staticMemory, make([]byte, 16))
 		defined.live = append(defined.live, staticMemory)
 		head := &shape{"", 16, []uint64{0}, []uint64{8}, false}
-		if name == "ways" {
+		if name == "ways" || name == "buckets" {
 			head.pointers, head.numbers = []uint64{0, 8}, nil
 		}
 		defined.kind[staticMemory] = head

@@ -47,6 +47,8 @@ type site struct {
 	way    *check.Relation // readsReach
 	count  int             // readsCount: index in Checker.counts
 	pin    *check.Load     // readsPin
+	stride int64           // readsPin: between its cells, of which the first lies at lo
+	cells  int64           // readsPin: how many there are
 	every  bool            // whatever the way, all bindings are concerned
 	stray  bool            // the way may lead through memory that is no object
 }
@@ -68,7 +70,11 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 		return out
 	case *check.Binary:
 		if s, ok := pinned(x, inner); ok {
-			return append(out, s)
+			out = append(out, s)
+			for i := range s.pin.Place.Steps {
+				out = sitesOf(s.pin.Place.Steps[i].I, inner, alone, out)
+			}
+			return out
 		}
 	case *check.Load:
 		s := site{lo: x.Place.Offset, hi: -1}
@@ -110,8 +116,9 @@ func sitesOf(x check.Expr, inner uint64, alone func(*check.Aggregate) site, out 
 	return out
 }
 
-// pinned recognises ::list.head == X. Whatever the pointer is changed to, that is
-// another truth only for the nodes that it led to and leads to.
+// pinned recognises ::list.head == X and ::table.bucket[X.key % 64] == X. Whatever a
+// pointer is changed to, that is another truth only for the nodes that it led to and
+// leads to.
 func pinned(x *check.Binary, inner uint64) (site, bool) {
 	if x.Op != "==" && x.Op != "!=" {
 		return site{}, false
@@ -119,12 +126,19 @@ func pinned(x *check.Binary, inner uint64) (site, bool) {
 	for _, side := range [2][2]check.Expr{{x.X, x.Y}, {x.Y, x.X}} {
 		n, isNode := side[0].(*check.Node)
 		l, isLoad := side[1].(*check.Load)
-		if !isNode || !isLoad || inner&(1<<n.Slot) != 0 || !isPointer(l) || len(l.Place.Steps) > 0 {
+		if !isNode || !isLoad || inner&(1<<n.Slot) != 0 || !isPointer(l) || l.Place.Cell != nil {
+			continue
+		}
+		stride, cells := int64(8), int64(1)
+		if steps := l.Place.Steps; len(steps) == 1 && steps[0].Count > 0 && steps[0].Stride > 0 {
+			stride, cells = steps[0].Stride, steps[0].Count
+		} else if len(steps) > 0 {
 			continue
 		}
 		if g, ok := l.Place.Base.(*check.GlobalRef); ok {
 			return site{
-				kind: readsPin, pin: l, typ: typeOfBase(l.Place.Base), lo: l.Place.Offset, hi: l.Place.Offset + 8,
+				kind: readsPin, pin: l, typ: typeOfBase(l.Place.Base), lo: l.Place.Offset, hi: l.Place.Offset + (cells-1)*stride + 8,
+				stride: stride, cells: cells,
 				chain: chain{slot: n.Slot, global: g.Global + 1, exact: true},
 			}, true
 		}

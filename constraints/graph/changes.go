@@ -52,6 +52,17 @@ func (d *Dirt) Touches(lo, hi int64, size uint64) bool {
 	return d.Mask&Parts(lo, hi, size) != 0
 }
 
+// EachPart calls f for the parts that are dirty of an object of the size, with their
+// bytes.
+func (d *Dirt) EachPart(size uint64, f func(lo, hi int64)) {
+	g := int64(Grain(size))
+	for i := range int64(64) {
+		if d.Mask>>i&1 != 0 {
+			f(i*g, (i+1)*g)
+		}
+	}
+}
+
 // Changes is what differs between two views.
 type Changes struct {
 	Dirt []Dirt
