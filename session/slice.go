@@ -187,7 +187,7 @@ func (n sliceNames) Kernel(c slice.Cause) string {
 
 // syscallNames are those of system calls that write to memory (asm/unistd_64.h).
 var syscallNames = map[int64]string{ // read-only
-	0: "read", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 9: "mmap", 11: "munmap", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 17: "pread64",
+	0: "read", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 9: "mmap", 11: "munmap", 12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 17: "pread64",
 	19: "readv", 22: "pipe", 25: "mremap", 35: "nanosleep", 45: "recvfrom", 47: "recvmsg", 56: "clone", 59: "execve", 61: "wait4", 63: "uname", 72: "fcntl",
 	78: "getdents", 79: "getcwd", 89: "readlink", 96: "gettimeofday", 97: "getrlimit", 98: "getrusage", 99: "sysinfo", 158: "arch_prctl",
 	202: "futex", 204: "sched_getaffinity", 217: "getdents64", 218: "set_tid_address", 228: "clock_gettime", 232: "epoll_wait", 262: "newfstatat",

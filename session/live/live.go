@@ -195,6 +195,35 @@ func (l *Program) mapped() {
 	l.late = still
 }
 
+// opened adds the libraries that the program has opened while it ran, and that are mapped
+// still: a full recording has their code.
+func (l *Program) opened() {
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	known := map[string]bool{}
+	for i := range l.Prog.Modules {
+		known[l.Prog.Modules[i].Path] = true
+	}
+	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
+	for _, m := range maps {
+		if !m.File() || m.Offset != 0 || known[m.Path] {
+			continue
+		}
+		known[m.Path] = true
+		f, err := objfile.Open(filepath.Join(root, m.Path), objfile.Options{DebugDirs: l.o.DebugDirs})
+		if err != nil {
+			continue // no library
+		}
+		im := symbol.Image{Module: trace.Module{Path: m.Path, BuildID: f.BuildID()}, Obj: f}
+		if symbol.Locate(&im, maps) {
+			l.Symbols.Add(im)
+			l.Prog.Modules = append(l.Prog.Modules, im.Module)
+		}
+	}
+}
+
 // traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
 func (l *Program) traceStandardLibrary(files []*probe.Image) {
 	for _, im := range files {
@@ -413,6 +442,9 @@ func (l *Program) stopped() {
 	err := l.eng.Sync(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.full != nil {
+		l.opened()
+	}
 	if err != nil {
 		l.warn("memory was not compared with the history: %v", err)
 		return
