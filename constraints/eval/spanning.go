@@ -23,6 +23,8 @@ type spanning struct {
 	size  int // members
 
 	first []graph.ObjID // the sources at the moment
+	was   []graph.ObjID // those before, where sure
+	sure  bool          // the trees stand for first: nothing was taken back since
 	loose []int32       // subtrees whose edge from above is gone
 	queue []int32
 	succ  []graph.ObjID
@@ -119,7 +121,7 @@ func (s *spanning) rebuild(e *env) flips {
 	s.grow(origin)
 	s.nodes[origin].member = true
 	var undo []move
-	s.first = s.sources(e, s.first[:0])
+	s.first, s.sure = s.sources(e, s.first[:0]), true
 	s.spread(e, origin, f, &undo)
 	return f
 }
@@ -165,9 +167,12 @@ func (s *spanning) spread(e *env, n int32, f flips, undo *[]move) {
 // tree is changed in some places, and else the size of what fell apart.
 func (s *spanning) update(e *env, ch *graph.Changes) (f flips, undo []move) {
 	f = flips{}
-	s.first = s.sources(e, s.first[:0])
+	s.was, s.first = s.first, s.sources(e, s.was[:0])
 	s.loose = s.loose[:0]
-	changed := []int32{origin}
+	var changed []int32
+	if !s.sure || !slices.Equal(s.was, s.first) {
+		changed, s.sure = append(changed, origin), true
+	}
 	for i := range ch.Dirt {
 		d := &ch.Dirt[i]
 		if (d.Life || !s.in && d.Mask != 0 || s.in && d.In) && s.has(d.Obj) {
@@ -175,10 +180,10 @@ func (s *spanning) update(e *env, ch *graph.Changes) (f flips, undo []move) {
 		}
 	}
 	for _, n := range changed {
-		succ := s.edges(e, n)
+		leads := among(s.edges(e, n))
 		for c := s.nodes[n].child; c != 0; {
 			next := s.nodes[c].next
-			if !slices.Contains(succ, graph.ObjID(c-1)) {
+			if !leads(graph.ObjID(c - 1)) {
 				s.unhang(c, &undo)
 				s.loose = append(s.loose, c)
 			}
@@ -195,6 +200,18 @@ func (s *spanning) update(e *env, ch *graph.Changes) (f flips, undo []move) {
 	}
 	s.scatter(e, f, &undo)
 	return f, undo
+}
+
+// among returns a function that reports whether an object is one of some.
+func among(list []graph.ObjID) func(graph.ObjID) bool {
+	if len(list) <= 32 {
+		return func(o graph.ObjID) bool { return slices.Contains(list, o) }
+	}
+	set := make(map[graph.ObjID]bool, len(list))
+	for _, o := range list {
+		set[o] = true
+	}
+	return func(o graph.ObjID) bool { return set[o] }
 }
 
 // rehang hangs a loose subtree under a member to which the origin leads.
@@ -240,6 +257,7 @@ func (s *spanning) scatter(e *env, f flips, undo *[]move) {
 
 // revert takes a change back.
 func (s *spanning) revert(f flips, undo []move) {
+	s.sure = false
 	var ignored []move
 	for _, m := range slices.Backward(undo) {
 		if m.at > 0 {
