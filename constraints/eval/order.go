@@ -137,15 +137,15 @@ func (c *cycles) update(e *env, k *info, ch *graph.Changes) {
 	}
 	for i := range ch.Dirt {
 		d := &ch.Dirt[i]
-		if (d.Mask != 0 || d.Life) && e.g.Alive(d.Obj, e.t) && e.g.Object(d.Obj).Type != nil && c.order.place(e, k, d.Obj) {
+		if (d.Mask != 0 || d.Life) && e.g.Alive(d.Obj, e.t) && e.g.Object(d.Obj).Type != nil && c.order.place(e, k, d) {
 			c.rebuild(e, k)
 			return
 		}
 	}
 }
 
-// place restores the order for the edges out of u. It reports whether one of
-// them closes a cycle.
+// place restores the order for the edges out of an object that changed. It reports
+// whether one of them closes a cycle.
 //
 // An edge u → v with v before u breaks the order. What v reaches without
 // passing u's place is searched: if that is u, there is a cycle; else it moves,
@@ -154,15 +154,19 @@ func (c *cycles) update(e *env, k *info, ch *graph.Changes) {
 //
 // Whatever is in the order has all its successors there too, or is still to be
 // placed.
-func (o *order) place(e *env, k *info, u graph.ObjID) bool {
-	if !o.has(u) {
-		o.insert(u, 0)
+func (o *order) place(e *env, k *info, d *graph.Dirt) bool {
+	size := e.g.Size(d.Obj, e.t)
+	changed := func(off int64) bool { return d.Life || d.Touches(off, off+8, size) }
+	if !o.has(d.Obj) {
+		o.insert(d.Obj, 0)
+		changed = func(int64) bool { return true }
 	}
 	var succ []graph.ObjID
-	for todo := []graph.ObjID{u}; len(todo) > 0; {
+	for todo := []graph.ObjID{d.Obj}; len(todo) > 0; {
 		u := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		succ = e.successors(u, k.fields, succ[:0])
+		succ = e.successorsBy(u, k.fields, changed, succ[:0])
+		changed = func(int64) bool { return true } // of what is new in the order, all
 		for _, v := range succ {
 			if v == u {
 				return true

@@ -162,6 +162,11 @@ func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []string) int
 // successors appends the objects that o's edges lead to, over all declared
 // types.
 func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
+	return e.successorsBy(o, fields, func(int64) bool { return true }, buf)
+}
+
+// successorsBy is successors by cells at those offsets only that are wanted.
+func (e *env) successorsBy(o graph.ObjID, fields []string, wanted func(off int64) bool, buf []graph.ObjID) []graph.ObjID {
 	typ := e.g.Object(o).Type
 	if typ == nil {
 		return buf
@@ -173,6 +178,9 @@ func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []gr
 		}
 		c := &typ.Edges[i]
 		for k, end := int64(0), graph.Elems(c, size); k < end; k++ {
+			if !wanted(c.Offset + k*c.Stride) {
+				continue
+			}
 			if to, _ := e.cell(o, c, k); to != 0 {
 				buf = append(buf, to)
 			}
