@@ -11,12 +11,21 @@ import (
 type column struct {
 	full   []packed
 	newest *[columnChunk]uint32 // behind them; nil: there is none yet
+	end    uint32               // of it: the first number that it has no room for
 }
 
 const columnChunk = 1 << 12
 
 // set sets number i, which is behind all that have been set. Those in between are 0.
 func (c *column) set(i, v uint32) {
+	if i >= c.end {
+		c.turn(i)
+	}
+	c.newest[i%columnChunk] = v
+}
+
+// turn packs what is full before the chunk of number i.
+func (c *column) turn(i uint32) {
 	if c.newest == nil {
 		c.newest = new([columnChunk]uint32)
 	}
@@ -24,7 +33,7 @@ func (c *column) set(i, v uint32) {
 		c.full = append(c.full, pack(c.newest[:]))
 		clear(c.newest[:])
 	}
-	c.newest[i%columnChunk] = v
+	c.end = uint32(len(c.full)+1) * columnChunk
 }
 
 func (c *column) at(i uint32) uint32 {
