@@ -299,21 +299,36 @@ func TestLoopAround(t *testing.T) {
 }
 
 // An instance whose entry lies before its instructions, as gcc says of one in a loop, is
-// told of: only the first of its calls may be seen. One that is entered in them is not.
+// told of if control gets there without the entry: only the first of its calls may be seen.
 func TestEntryOutside(t *testing.T) {
 	im := compile(t, "tail.c", "-g", "-O0")
-	fn := im.File.FuncsNamed("put")[0]
-	lo, hi := fn.Ranges[0][0], fn.Ranges[0][1]
-	first, err := x86.Decode(im.File.Code(lo, x86.MaxLen), lo)
+	code := newSweep(im.File, func(uint64, *x86.Inst) bool { return false })
+	put, loop := im.File.FuncsNamed("put")[0].Ranges[0], im.File.FuncsNamed("main")[0].Ranges[0]
+	first, err := x86.Decode(im.File.Code(put[0], x86.MaxLen), put[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := [][2]uint64{{lo + uint64(first.Len), hi}}
-	for entry, want := range map[uint64]bool{lo: true, parts[0][0]: false} {
-		b := &builder{plan: Plan{Images: []*Image{im}}, ids: map[watchKey]trace.FuncID{}, sweeps: make([]*sweep, 1)}
-		b.watchInlined(instance{0, objfile.Inlined{Name: "f", In: "put", Ranges: parts, Entry: entry}})
-		if got := slices.ContainsFunc(b.plan.Warnings, func(w string) bool { return strings.Contains(w, "calls of it may be missed") }); got != want {
-			t.Errorf("entered at %#x of %x: %q", entry, parts, b.plan.Warnings)
+	behind := [2]uint64{put[0] + uint64(first.Len), put[1]}
+	var jump x86.Inst // over the body of the loop, to its condition
+	for pc := loop[0]; jump.Kind != x86.KindJmp && pc < loop[1]; pc += uint64(jump.Len) {
+		if jump, err = x86.Decode(im.File.Code(pc, x86.MaxLen), pc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		own   [2]uint64
+		entry uint64
+		want  bool
+	}{
+		{"entered in them", behind, behind[0], false},
+		{"entered right before them", behind, put[0], false},
+		{"and jumped to", [2]uint64{jump.Target, jump.Target + 1}, loop[0], true},
+	} {
+		b := &builder{plan: Plan{Images: []*Image{im}}, ids: map[watchKey]trace.FuncID{}, sweeps: []*sweep{code}}
+		b.watchInlined(instance{0, objfile.Inlined{Name: "f", In: "put", Ranges: [][2]uint64{c.own}, Entry: c.entry}})
+		if got := slices.ContainsFunc(b.plan.Warnings, func(w string) bool { return strings.Contains(w, "calls of it may be missed") }); got != c.want {
+			t.Errorf("%s: %q", c.name, b.plan.Warnings)
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (b *builder) watchInlined(l instance) {
 		b.warn("the entry of %s can not be probed", where)
 		return
 	}
-	if !within(l.at.Ranges, l.at.Entry) {
+	if s.enteredElsewhere(l.at) {
 		b.warn("the entry of %s is not among its instructions: calls of it may be missed", where)
 	}
 	exits, certain := s.inlineExits(l.at)
@@ -219,6 +219,35 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 	}
 	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p})
 	return true
+}
+
+// enteredElsewhere says that the entry of an instance lies before its instructions, as gcc
+// has it of one in a loop, and that control gets to them without it.
+func (s *sweep) enteredElsewhere(at objfile.Inlined) bool {
+	fn, ok := s.file.FuncAt(at.Entry)
+	if !ok || within(at.Ranges, at.Entry) {
+		return false
+	}
+	own := s.bridge(at)
+	into := func(addr uint64) bool { return addr != at.Entry && within(own, addr) }
+	entered := at.Entry // behind what surely runs once the entry has
+	s.each(coderange{lo: at.Entry, hi: at.Entry + shortGap}, func(pc uint64, in *x86.Inst) {
+		if pc == entered && (in.Kind == x86.KindOther || in.Kind == x86.KindCall) {
+			entered += uint64(in.Len)
+		}
+	})
+	elsewhere := false
+	for _, r := range fn.Ranges {
+		s.each(coderange{lo: r[0], hi: r[1]}, func(pc uint64, in *x86.Inst) {
+			if within(own, pc) || at.Entry <= pc && pc < entered {
+				return
+			}
+			jumps := in.Direct && (in.Kind == x86.KindJmp || in.Kind == x86.KindJcc)
+			falls := in.Kind != x86.KindJmp && in.Kind != x86.KindRet && in.Kind != x86.KindStop
+			elsewhere = elsewhere || jumps && into(in.Target) || falls && into(pc+uint64(in.Len))
+		})
+	}
+	return elsewhere
 }
 
 // inlineExits finds the instructions of the containing frame to which control
