@@ -273,12 +273,19 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 		}
 		return add(a, b)
 	case x86.HowSub:
+		if d.A.Kind == x86.InGeneral && d.B.Kind == x86.InGeneral &&
+			add(t.general[d.A.Reg&15], negate(t.general[d.B.Reg&15])) == None {
+			return None // also of the low halves alone
+		}
 		return add(a, negate(b))
 	case x86.HowNegate:
 		return negate(a)
 	case x86.HowAnd:
 		switch {
 		case d.B.Kind == x86.NoPlace:
+			if d.A.Kind == x86.InGeneral && d.Const >= 0 {
+				a = t.general[d.A.Reg&15] // all of it: what is above the mask does not matter
+			}
 			return mask(a, d.Const)
 		case a == None && b == None:
 			return None

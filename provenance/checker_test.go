@@ -92,7 +92,10 @@ func TestChecker(t *testing.T) {
 		{"with an index", "c6 04 0f 01 @ 1025/1", Options{}, []string{"0: overflow write 1 of 1 hits 2 beyond 6"}}, // mov [rdi+rcx], 1
 		{"through the stack", "57 @ 7ff8/8\n58 @ 7ff8/8\n48 89 40 20 @ 1020/8", Options{}, []string{"2: overflow write 8 of 1 hits 2 beyond 8"}},
 		{"through a vector", "66 48 0f 6e c7\n66 48 0f 7e c0\n48 89 40 20 @ 1020/8", Options{}, []string{"2: overflow write 8 of 1 hits 2 beyond 8"}},
-		{"p + (q - p)", "48 29 fe\n48 01 f7\n48 89 07 @ 1020/8", Options{}, nil}, // sub rsi, rdi; add rdi, rsi
+		{"p + (q - p)", "48 29 fe\n48 01 f7\n48 89 07 @ 1020/8", Options{}, nil},                                                                       // sub rsi, rdi; add rdi, rsi
+		{"less its low bits", "48 89 f9\n83 e1 0f\n48 29 cf\n48 89 47 20 @ 1020/8", Options{}, []string{"3: overflow write 8 of 1 hits 2 beyond 8"}},   // mov rcx, rdi; and ecx, 15; sub rdi, rcx
+		{"and less how far it is in", "48 8d 47 08\n29 f8\n48 89 7c 07 20 @ 1028/8", Options{}, []string{"2: overflow write 8 of 1 hits 2 beyond 16"}}, // lea rax, [rdi+8]; sub eax, edi
+		{"low halves of two", "89 f0\n29 f8\n48 89 7c 07 20 @ 1040/8", Options{}, nil},                                                                 // mov eax, esi; sub eax, edi
 		{"overwritten by a number", "31 ff\n48 89 47 20 @ 1020/8", Options{}, nil},
 		{"in ways that nobody follows", "48 0f af f9\n48 89 47 20 @ 1020/8", Options{}, nil}, // imul rdi, rcx
 		{"either of two", "48 0f 44 fe\n48 89 07 @ 1020/8", Options{}, nil},                  // cmove rdi, rsi

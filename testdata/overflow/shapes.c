@@ -10,7 +10,8 @@
  *	         STRUCT     a function pointer in the structure that begins with the buffer
  *	         MEMBER     one behind a buffer in the middle of a structure
  *	-DHOW=MEMCPY STRCPY STRNCPY STRCAT STRNCAT SPRINTF SNPRINTF SSCANF READ LOOP POINTER
- *	-DINDIRECT          the destination is reached through a pointer in another function
+ *	-DINDIRECT          the destination is reached through a pointer in another function,
+ *	                    and what is copied lies in a block too
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void *volatile keep; /* the compiler drops no block */
 
 static void harmless(void) { puts("called"); }
 
-static char text[ROOM + 32];
+static char store[ROOM + 32];
+static char *text = store;
 static size_t length; /* of the text, without its end */
 
 #define COPY(to)                                                       \
@@ -99,6 +101,9 @@ int main(void)
 	size_t reach = ROOM - 1;
 #ifdef FAULT
 	reach = ROOM + (TARGET >= STRUCT ? 11 : 27); /* into what follows, and not up to an end */
+#endif
+#ifdef INDIRECT
+	text = calloc(1, sizeof store);
 #endif
 	memset(text, 'x', reach);
 	length = reach;
