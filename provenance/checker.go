@@ -195,10 +195,7 @@ func (c *Checker) transfer(t *thread, o *op, mems []flow.Mem) {
 func (c *Checker) get(t *thread, o *op, p x86.Place, width int, mems []flow.Mem) Tag {
 	switch p.Kind {
 	case x86.InGeneral:
-		if width == 4 {
-			return narrow(t.general[p.Reg&15])
-		}
-		return t.general[p.Reg&15]
+		return t.general[p.Reg&15] // also of the low half: put says what is left of the result
 	case x86.InVector:
 		return t.vector[p.Reg&31][p.Word&7]
 	case x86.InMemory:
@@ -273,19 +270,12 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 		}
 		return add(a, b)
 	case x86.HowSub:
-		if d.A.Kind == x86.InGeneral && d.B.Kind == x86.InGeneral &&
-			add(t.general[d.A.Reg&15], negate(t.general[d.B.Reg&15])) == None {
-			return None // also of the low halves alone
-		}
 		return add(a, negate(b))
 	case x86.HowNegate:
 		return negate(a)
 	case x86.HowAnd:
 		switch {
 		case d.B.Kind == x86.NoPlace:
-			if d.A.Kind == x86.InGeneral && d.Const >= 0 {
-				a = t.general[d.A.Reg&15] // all of it: what is above the mask does not matter
-			}
 			return mask(a, d.Const)
 		case a == None && b == None:
 			return None
