@@ -82,6 +82,27 @@ func (c *EdgeCell) Conditional() bool {
 	return c.Lo != nil || c.Hi != nil || c.Cond != nil || len(c.Holds) > 0
 }
 
+// Element is the element of the cell that begins at an offset of the object; false if none
+// does.
+func (c *EdgeCell) Element(off int64) (elem int64, ok bool) {
+	d := off - c.Offset
+	if d < 0 || c.Stride <= 0 || d%c.Stride != 0 || c.Count >= 0 && d/c.Stride >= c.Count {
+		return 0, false
+	}
+	return d / c.Stride, true
+}
+
+// MaskAt returns the tag bits of the edge cell at an offset of a node, 0 if there is none.
+func (t *NodeType) MaskAt(off int64) uint64 {
+	for i := range t.Edges {
+		c := &t.Edges[i]
+		if _, ok := c.Element(off); ok || off == c.Offset {
+			return c.Mask
+		}
+	}
+	return 0
+}
+
 // Fill says which elements are in use of the array to which a pointer leads: those from
 // Lo to Hi, inclusive, none if Cond does not hold (nil: it does), all over one Var, slot
 // 0, the node that has the pointer; or, with End, those up to where the pointer leads that

@@ -448,12 +448,13 @@ func (s *scope) cellAt(o *operand) (*EdgeCell, *NodeType) {
 	var found *EdgeCell
 	for i := range owner.Edges {
 		cell := &owner.Edges[i]
-		d := o.place.Offset - cell.Offset
-		switch {
-		case d < 0 || cell.Stride <= 0 || d%cell.Stride != 0 || cell.Count >= 0 && d/cell.Stride >= cell.Count:
-		case cell.Name == o.path:
+		if _, ok := cell.Element(o.place.Offset); !ok {
+			continue
+		}
+		if cell.Name == o.path {
 			return cell, owner
-		case found == nil:
+		}
+		if found == nil {
 			found = cell
 		}
 	}

@@ -188,14 +188,7 @@ func mask(g *graph.Graph, o graph.ObjID, addr trace.Addr) uint64 {
 	if obj.Type == nil {
 		return 0
 	}
-	off := int64(addr - obj.Addr)
-	for i := range obj.Type.Edges {
-		c := &obj.Type.Edges[i]
-		if c.Stride > 0 && off >= c.Offset && (off-c.Offset)%c.Stride == 0 && (c.Count < 0 || (off-c.Offset)/c.Stride < c.Count) || off == c.Offset {
-			return c.Mask
-		}
-	}
-	return 0
+	return obj.Type.MaskAt(int64(addr - obj.Addr))
 }
 
 // Target puts a pointer's value into words: "qdtree#3", "qdtree#3+8",

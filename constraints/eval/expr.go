@@ -129,7 +129,7 @@ func (e *env) fieldN(x *check.FieldN) value {
 	}
 	var v value
 	if s.Type.Kind == types.Pointer && !s.VTable {
-		v = e.loadPointer(addr, e.maskAt(x.Of, off+s.Offset), false, x.Of, s.Type.Elem, x)
+		v = e.loadPointer(addr, x.Of.MaskAt(off+s.Offset), false, x.Of, s.Type.Elem, x)
 	} else {
 		v = e.scalar(addr, s.Type, s.BitOffset, s.BitSize, x)
 	}
@@ -170,17 +170,6 @@ func scalarN(t *check.NodeType, n int64) (s types.Scalar, offset int64, w why) {
 		return s, 0, notScalar
 	}
 	return s, (n - 1) / k * t.Elem.Size, 0
-}
-
-// maskAt returns the tag bits of the edge cell at an offset.
-func (e *env) maskAt(t *check.NodeType, off int64) uint64 {
-	for i := range t.Edges {
-		c := &t.Edges[i]
-		if d := off - c.Offset; d == 0 || c.Stride > 0 && d > 0 && d%c.Stride == 0 && (c.Count < 0 || d/c.Stride < c.Count) {
-			return c.Mask
-		}
-	}
-	return 0
 }
 
 // addrOf makes a reference to what lies at a place.

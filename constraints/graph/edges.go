@@ -215,12 +215,12 @@ func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, i
 	}
 	for i := range typ.Edges {
 		c := &typ.Edges[i]
-		d := off - c.Offset
-		if !c.InUnion || d < 0 || c.Stride <= 0 || d%c.Stride != 0 || c.Count >= 0 && d/c.Stride >= c.Count || !g.Applies(v, o, c, d/c.Stride) {
+		elem, ok := c.Element(off)
+		if !ok || !c.InUnion || !g.Applies(v, o, c, elem) {
 			continue
 		}
-		if c.Conditional() || g.resolve(v.Target(g.CellAddr(o, c, d/c.Stride), c.Mask), c.Elem, typ, v.Time()) != 0 {
-			return c, d / c.Stride
+		if c.Conditional() || g.resolve(v.Target(g.CellAddr(o, c, elem), c.Mask), c.Elem, typ, v.Time()) != 0 {
+			return c, elem
 		}
 	}
 	return nil, 0

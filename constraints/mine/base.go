@@ -20,7 +20,7 @@ type base struct {
 	noEnd        bool
 }
 
-// read takes a file apart; nil is that of nothing.
+// readBase takes a file apart; nil is that of nothing.
 func readBase(f *syntax.File) *base {
 	b := &base{points: map[string]string{}}
 	if f == nil {
