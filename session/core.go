@@ -50,7 +50,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	ao := o.analysis()
 	ao.NoLocate, ao.Typing = true, typing.Infer(f, heap, spec, main)
 	a := analysis.New(spec, prog, symbols, ao)
-	if err := a.LoadCore(f, heap, spec); err != nil {
+	if err := a.LoadCore(f, heap); err != nil {
 		return nil, err
 	}
 	a.Crashed(syscall.Signal(f.Signal))

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,24 +125,14 @@ func nodeNamed(g *graph.Graph, name string) ([]graph.ObjID, error) {
 }
 
 func writePicture(ctx context.Context, path string, o RenderOptions, g *render.Graph) error {
-	var b bytes.Buffer
-	var err error
-	if o.DOT {
-		err = render.DOT(&b, g)
-	} else {
-		err = render.SVG(ctx, &b, g)
-	}
-	if err != nil {
-		return err
-	}
 	if path == "" || path == "-" {
-		_, err = o.Out.Write(b.Bytes())
+		b, err := analysis.Picture(ctx, o.DOT, g)
+		if err == nil {
+			_, err = o.Out.Write(b)
+		}
 		return err
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("write a picture: %w", err)
-	}
-	return nil
+	return analysis.WritePicture(ctx, path, o.DOT, g)
 }
 
 // analyseWith follows the recording without checking, and notes what happened when.

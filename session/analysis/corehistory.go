@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 
-	"mgtrace/constraints/check"
 	"mgtrace/target/core"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -11,7 +10,7 @@ import (
 
 // LoadCore makes a history of one moment: every block is born, then gets its
 // bytes, so that pointers lead to blocks that are there.
-func (a *Analysis) LoadCore(m mem.Memory, heap *core.Heap, spec *check.Spec) error {
+func (a *Analysis) LoadCore(m mem.Memory, heap *core.Heap) error {
 	blocks := heap.InUse()
 	for _, b := range blocks {
 		if _, err := a.Hist.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(b.Addr), Size: b.Size, Name: "malloc"}); err != nil {
@@ -28,7 +27,7 @@ func (a *Analysis) LoadCore(m mem.Memory, heap *core.Heap, spec *check.Spec) err
 			return err
 		}
 	}
-	for i, g := range spec.Globals {
+	for i, g := range a.spec.Globals {
 		ev := trace.Event{Kind: trace.KindGlobal, Addr: a.Bias() + trace.Addr(g.Addr), Size: uint64(g.Size), Aux: uint64(i + 1), Name: g.Name, Data: make([]byte, g.Size)}
 		if _, err := m.ReadMemory(ev.Data, uint64(ev.Addr)); err != nil {
 			return fmt.Errorf("read the global %s: %w", g.Name, err)

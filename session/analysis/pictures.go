@@ -35,7 +35,7 @@ func (a *Analysis) draw(ctx context.Context, n int, c *report.CPoint, p *point, 
 	g := render.Snapshot(a.Graph, a.Hist.At(p.time), render.Options{
 		Title: c.Title(), Notes: reasons(c), Around: broken, Broken: broken, Wrong: a.wrong(p),
 	})
-	if err := writeSVG(ctx, file, g); err != nil {
+	if err := WritePicture(ctx, file, false, g); err != nil {
 		return err
 	}
 	c.Pictures = append(c.Pictures, file)
@@ -66,21 +66,34 @@ func (a *Analysis) drawSuspect(ctx context.Context, r *report.Suspect, t mgpp.Ti
 		}
 	}
 	before, after := render.Pair(a.Graph, a.Hist.At(t-1), a.Hist.At(t), options("before"), options("after"))
-	if err := writeSVG(ctx, r.Before, before); err != nil {
+	if err := WritePicture(ctx, r.Before, false, before); err != nil {
 		return err
 	}
-	return writeSVG(ctx, r.After, after)
+	return WritePicture(ctx, r.After, false, after)
 }
 
-func writeSVG(ctx context.Context, path string, g *render.Graph) error {
-	var b bytes.Buffer
-	if err := render.SVG(ctx, &b, g); err != nil {
+// WritePicture writes a graph to a file, as SVG, or as DOT.
+func WritePicture(ctx context.Context, path string, dot bool, g *render.Graph) error {
+	b, err := Picture(ctx, dot, g)
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(path, b, 0o666); err != nil {
 		return fmt.Errorf("write a picture: %w", err)
 	}
 	return nil
+}
+
+// Picture is a graph as SVG, or as DOT.
+func Picture(ctx context.Context, dot bool, g *render.Graph) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	if dot {
+		err = render.DOT(&b, g)
+	} else {
+		err = render.SVG(ctx, &b, g)
+	}
+	return b.Bytes(), err
 }
 
 // Changed lists the addresses that an operation wrote, one for each word, of a

@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/session/typing"
 	"mgtrace/target/core"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -200,17 +201,7 @@ func (r *rootWalk) level(level *objfile.Level) {
 }
 
 // object follows the pointers of one object.
-func (r *rootWalk) object(addr uint64, t *types.Type) {
-	if t.Kind == types.Pointer {
-		r.cell(addr, t)
-		return
-	}
-	for _, s := range t.Scalars() {
-		if s.Type != nil && s.Type.Kind == types.Pointer {
-			r.cell(addr+uint64(s.Offset), s.Type)
-		}
-	}
-}
+func (r *rootWalk) object(addr uint64, t *types.Type) { typing.EachPointer(addr, t, r.cell) }
 
 func (r *rootWalk) cell(addr uint64, t *types.Type) {
 	if v, err := mem.ReadUint64(r.m, addr); err == nil {
@@ -237,18 +228,12 @@ func (r *rootWalk) value(v uint64, t *types.Type) {
 		}
 	case types.Struct, types.Union:
 		name := r.name(t.Elem)
-		if name == "" || r.exact && usable(t.Elem) != size {
+		if name == "" || r.exact && core.Usable(uint64(t.Elem.Size)) != size {
 			return
 		}
 		r.of[v] = name
 		r.list = append(r.list, trace.Root{Addr: trace.Addr(v), Type: name})
 	}
-}
-
-// usable is the size of the block that glibc's malloc gives to an object: 16n + 8
-// bytes, at least 24.
-func usable(t *types.Type) uint64 {
-	return max(24, (uint64(t.Size)+8+15)&^15-8)
 }
 
 // name is a name by which the type is found: its own, or a typedef's.

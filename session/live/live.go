@@ -181,7 +181,7 @@ func (l *Program) mapped() {
 	}
 	var still []symbol.Image
 	for _, im := range l.late {
-		if !symbol.Locate(&im, maps) {
+		if !im.Locate(maps) {
 			still = append(still, im)
 			continue
 		}
@@ -217,7 +217,7 @@ func (l *Program) opened() {
 			continue // no library
 		}
 		im := symbol.Image{Module: trace.Module{Path: m.Path, BuildID: f.BuildID()}, Obj: f}
-		if symbol.Locate(&im, maps) {
+		if im.Locate(maps) {
 			l.Symbols.Add(im)
 			l.Prog.Modules = append(l.Prog.Modules, im.Module)
 		}

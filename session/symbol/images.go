@@ -59,7 +59,7 @@ func LoadLate(name string, o objfile.Options) (Image, error) {
 }
 
 // Locate fills in where an image is mapped, if it is.
-func Locate(im *Image, maps []mem.Map) bool {
+func (im *Image) Locate(maps []mem.Map) bool {
 	for _, m := range maps {
 		if m.Path != im.Path {
 			continue

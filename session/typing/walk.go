@@ -61,7 +61,7 @@ func (t *Inferred) bySizes() {
 		if nt.Array || nt.Intrusive || nt.Layout == nil || nt.Layout.Size <= 0 {
 			continue
 		}
-		usable := max(24, (uint64(nt.Layout.Size)+8+15)&^15-8)
+		usable := core.Usable(uint64(nt.Layout.Size))
 		if _, taken := t.unique[usable]; taken {
 			t.unique[usable] = nil
 			continue
@@ -84,18 +84,22 @@ type typedBlock struct {
 	typ  *types.Type
 }
 
-// object follows the pointers of one object.
-func (w *typeWalk) object(addr uint64, t *types.Type) {
+// EachPointer calls f for the pointers in an object that lies at addr: itself, or its
+// fields.
+func EachPointer(addr uint64, t *types.Type, f func(addr uint64, t *types.Type)) {
 	if t.Kind == types.Pointer {
-		w.pointer(addr, t)
+		f(addr, t)
 		return
 	}
 	for _, s := range t.Scalars() {
 		if s.Type != nil && s.Type.Kind == types.Pointer {
-			w.pointer(addr+uint64(s.Offset), s.Type)
+			f(addr+uint64(s.Offset), s.Type)
 		}
 	}
 }
+
+// object follows the pointers of one object.
+func (w *typeWalk) object(addr uint64, t *types.Type) { EachPointer(addr, t, w.pointer) }
 
 func (w *typeWalk) pointer(addr uint64, t *types.Type) {
 	var b [8]byte

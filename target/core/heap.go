@@ -98,6 +98,10 @@ type region struct {
 	arena  uint64 // address of its struct malloc_state; 0 not known
 }
 
+// Usable is the size of the block that malloc gives to an object of a size: 16n + 8 bytes, at
+// least 24 (glibc, malloc.c, request2size).
+func Usable(size uint64) uint64 { return max(24, (size+8+15)&^15-8) }
+
 // Blocks finds the blocks of glibc's malloc in a program's memory: by following
 // the chunk headers of the main heap and of the heaps of other arenas, and by
 // looking for chunks with mappings of their own. The layouts are those of glibc
