@@ -131,7 +131,7 @@ func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) 
 			return nil, fmt.Errorf("%w: a store of site %d of %d", ErrCorrupt, site, len(forms))
 		}
 		d.special[n%piece] = uint16(i)
-		n += int(forms[site]+3) >> 2 // 0 for 0, else 1
+		n += int(forms[site] & formMore)
 	}
 	d.site = site
 	d.sites = in[at:]
@@ -141,15 +141,15 @@ func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) 
 func (d *storeDecoder) nextAddrs(recs []StoreRec) {
 	codes := d.codes[:len(recs)]
 	in := d.addrs
-	offsets := &d.known.offset
+	last := &d.known.last
 	addr := d.addr
 	at := 0
 	for i := range recs {
 		r := &recs[i]
 		k := &codeTable[codes[i]]
-		offset := offsets[r.Site%slots] + unzigzag(binary.LittleEndian.Uint64(in[at:at+8])&k.addrMask)
+		offset := last[r.Site%slots].offset + unzigzag(binary.LittleEndian.Uint64(in[at:at+8])&k.addrMask)
 		at += int(k.addr)
-		offsets[r.Site%slots] = offset
+		last[r.Site%slots].offset = offset
 		addr += offset
 		r.Addr = addr
 	}
@@ -160,14 +160,14 @@ func (d *storeDecoder) nextAddrs(recs []StoreRec) {
 func (d *storeDecoder) nextValues(recs []StoreRec) {
 	codes := d.codes[:len(recs)]
 	in := d.values
-	values := &d.known.value
+	last := &d.known.last
 	at := 0
 	for i := range recs {
 		r := &recs[i]
 		k := &codeTable[codes[i]]
-		v := values[r.Site%slots] ^ binary.LittleEndian.Uint64(in[at:at+8])&k.valueMask
+		v := last[r.Site%slots].value ^ binary.LittleEndian.Uint64(in[at:at+8])&k.valueMask
 		at += int(k.value)
-		values[r.Site%slots] = v
+		last[r.Site%slots].value = v
 		r.Value = v
 	}
 	d.values = in[at:]

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
+	"slices"
 )
 
 // Stores are coded against a prediction:
@@ -32,7 +32,8 @@ import (
 // data (every number is written as 8 bytes, of which the next one overwrites
 // what was too much) and few enough variables for the registers. So stores are
 // collected in columns, whatever runs they come in, and coded a piece at a time,
-// which stays in the first cache, and each of its columns in a loop of its own.
+// which stays in the first cache, in a few loops, which write to arrays at fixed
+// places: these take no registers and need no checks.
 
 const (
 	maxStores = 1 << 16 // stores of a block that is read
@@ -44,10 +45,12 @@ const (
 
 // predictions is what is known of the sites, by the low bits of their numbers.
 type predictions struct {
-	next   [slots]uint32 // the site that came after it
-	offset [slots]uint64 // its last address minus that of the store before
-	value  [slots]uint64 // its last value, or the first word of it
-	base   [slots]uint64 // its last base
+	next [slots]uint32   // the site that came after it
+	last [slots]struct { // side by side: a load waits for a store before it whose address has the same low bits
+		offset uint64 // its last address minus that of the store before
+		value  uint64 // its last value, or the first word of it
+	}
+	base [slots]uint64 // its last base
 }
 
 // storeEncoder collects the stores of a block.
@@ -60,15 +63,18 @@ type storeEncoder struct {
 	addr   uint64 // the last
 	number int    // bytes of a site's number
 
-	// The columns, with room for one piece more than a block has, and how much
-	// of each is used.
-	codes, sites, addrs, values, extra []byte
-	nSites, nAddrs, nValues, nExtra    int
+	codes, sites, addrs, values, extra []byte // the columns of the block
 
 	// The piece: of values the first word.
 	numbers [piece]uint32
 	places  [piece]uint64
 	words   [piece]uint64
+
+	// The columns of the piece, with room for the last number's 8 bytes.
+	pieceCodes  [piece]byte
+	pieceSites  [4*piece + 4]byte
+	pieceAddrs  [8*piece + 8]byte
+	pieceValues [8*piece + 8]byte
 
 	special [piece]uint16 // which stores that are added have more than that
 
@@ -76,16 +82,7 @@ type storeEncoder struct {
 }
 
 func newStoreEncoder(t *siteTable) *storeEncoder {
-	const room = full + piece
-	return &storeEncoder{
-		table:  t,
-		number: siteBytes(len(t.sites)),
-		codes:  make([]byte, room),
-		sites:  make([]byte, 4*room+8),
-		addrs:  make([]byte, 8*room+8),
-		values: make([]byte, 8*room+8),
-		extra:  make([]byte, 1<<16),
-	}
+	return &storeEncoder{table: t, number: siteBytes(len(t.sites))}
 }
 
 // room is how many stores the block takes yet.
@@ -140,75 +137,69 @@ func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
 		}
 		numbers[i], places[i], words[i] = site, addr, recs[i].Value
 		c.special[n%piece] = uint16(i)
-		n += uint(forms[site]+3) >> 2 // 0 for 0, else 1
+		n += uint(forms[site] & formMore)
 		pages[addr>>pageShift%(1<<pageBits)] = 1
 	}
 	return c.special[:n], nil
 }
 
+// codeSites codes the numbers of the sites.
 func (c *storeEncoder) codeSites() {
-	numbers := c.numbers[:c.held]
-	codes := c.codes[c.n-c.held:][:len(numbers)]
-	out := (*[4*piece + 8]byte)(c.sites[c.nSites:])
 	last := c.site
-	number := uint32(c.number)
-	n := uint32(0)
-	for i, site := range numbers {
+	number := uint(c.number)
+	n := uint(0)
+	for i, site := range c.numbers[:c.held] {
 		wrong := c.known.next[last%slots] ^ site
 		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
 		c.known.next[last%slots] = site
 		last = site
-		binary.LittleEndian.PutUint32(out[n%(4*piece):n%(4*piece)+4], site)
-		n += number & missed
-		codes[i] = byte(missed) & 81
+		binary.LittleEndian.PutUint32(c.pieceSites[n%(4*piece):][:4], site)
+		n += number & uint(missed)
+		c.pieceCodes[i] = byte(missed) & 81
 	}
 	c.site = last
-	c.nSites += int(n)
+	c.sites = append(c.sites, c.pieceSites[:n]...)
 }
 
-// codeWords codes the addresses and the words of the piece.
+// codeWords codes the addresses and the words, and completes the codes.
 func (c *storeEncoder) codeWords() {
-	numbers := c.numbers[:c.held]
-	codes, places, words := c.codes[c.n-c.held:][:len(numbers)], c.places[:len(numbers)], c.words[:len(numbers)]
-	addrs := (*[8*piece + 8]byte)(c.addrs[c.nAddrs:])
-	values := (*[8*piece + 8]byte)(c.values[c.nValues:])
 	addr := c.addr
 	nAddrs, nValues := uint(0), uint(0)
-	for i, site := range numbers {
-		site %= slots
-		offset := places[i] - addr
-		addr = places[i]
-		a := zigzag(offset - c.known.offset[site])
-		c.known.offset[site] = offset
-		binary.LittleEndian.PutUint64(addrs[nAddrs%(8*piece):nAddrs%(8*piece)+8], a)
-		aLen := aboutBytesOf(a)
+	for i, site := range c.numbers[:c.held] {
+		last := &c.known.last[site%slots]
+		offset := c.places[i] - addr
+		addr = c.places[i]
+		a := zigzag(offset - last.offset)
+		last.offset = offset
+		binary.LittleEndian.PutUint64(c.pieceAddrs[nAddrs%(8*piece):][:8], a)
+		aLen := bytesOf(a)
 		nAddrs += aLen
 
-		v := words[i] ^ c.known.value[site]
-		c.known.value[site] = words[i]
-		binary.LittleEndian.PutUint64(values[nValues%(8*piece):nValues%(8*piece)+8], v)
-		vLen := aboutBytesOf(v)
+		v := c.words[i] ^ last.value
+		last.value = c.words[i]
+		binary.LittleEndian.PutUint64(c.pieceValues[nValues%(8*piece):][:8], v)
+		vLen := bytesOf(v)
 		nValues += vLen
-		codes[i] += byte(aLen + 9*vLen)
+		c.pieceCodes[i] += byte(aLen + 9*vLen)
 	}
 	c.addr = addr
-	c.nAddrs += int(nAddrs)
-	c.nValues += int(nValues)
+	c.codes = append(c.codes, c.pieceCodes[:c.held]...)
+	c.addrs = append(c.addrs, c.pieceAddrs[:nAddrs]...)
+	c.values = append(c.values, c.pieceValues[:nValues]...)
 }
 
 // codeMore codes what the special of the stores that look has added have beyond
 // address and word, and takes the first words of their values.
 func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) error {
-	if need := len(special) * (MaxStoreWidth + 2*9); len(c.extra)-c.nExtra < need {
-		c.extra = append(c.extra, make([]byte, max(need, len(c.extra)))...)
-	}
-	n := c.nExtra
+	c.extra = slices.Grow(c.extra, len(special)*(MaxStoreWidth+2*9))
+	extra := c.extra[:cap(c.extra)]
+	n := len(c.extra)
 	for _, i := range special {
 		r := &recs[i]
 		form := c.table.forms[r.Site]
 		if form&formBase != 0 {
 			base := &c.known.base[r.Site%slots]
-			n += putWord(c.extra[n:], zigzag(r.Base-*base))
+			n += putWord(extra[n:], zigzag(r.Base-*base))
 			*base = r.Base
 		}
 		if form&formWide == 0 {
@@ -223,14 +214,14 @@ func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) 
 		c.words[(c.held+int(i))%piece] = before
 		for b = b[8:]; len(b) >= 8; b = b[8:] {
 			w := binary.LittleEndian.Uint64(b)
-			n += putWord(c.extra[n:], w^before)
+			n += putWord(extra[n:], w^before)
 			before = w
 		}
 		if len(b) > 0 {
-			n += putWord(c.extra[n:], tail(b))
+			n += putWord(extra[n:], tail(b))
 		}
 	}
-	c.nExtra = n
+	c.extra = extra[:n]
 	return nil
 }
 
@@ -257,24 +248,15 @@ func bytesOf(v uint64) uint { return uint(bits.Len64(v)+7) >> 3 }
 // appendBlock appends the block's payload to b and begins anew.
 func (c *storeEncoder) appendBlock(b []byte) []byte {
 	c.code()
-	for _, n := range []int{c.n, c.number, c.nSites, c.nAddrs, c.nValues, c.nExtra} {
+	for _, n := range []int{c.n, c.number, len(c.sites), len(c.addrs), len(c.values), len(c.extra)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = append(b, c.codes[:c.n]...)
-	b = append(b, c.sites[:c.nSites]...)
-	b = append(b, c.addrs[:c.nAddrs]...)
-	b = append(b, c.values[:c.nValues]...)
-	b = append(b, c.extra[:c.nExtra]...)
-	c.n, c.nSites, c.nAddrs, c.nValues, c.nExtra = 0, 0, 0, 0, 0
-	c.site, c.addr = 0, 0
+	for _, column := range []*[]byte{&c.codes, &c.sites, &c.addrs, &c.values, &c.extra} {
+		b = append(b, *column...)
+		*column = (*column)[:0]
+	}
+	c.n, c.site, c.addr = 0, 0, 0
 	c.known = predictions{}
 	c.number = siteBytes(len(c.table.sites))
 	return b
-}
-
-// aboutBytesOf is bytesOf, but for numbers near a power of two beyond 1<<53, which it
-// may give a byte more. The exponent of a floating point number is there sooner
-// than BSR has counted on many processors.
-func aboutBytesOf(v uint64) uint {
-	return min(uint(math.Float64bits(float64(int64(v))+0.5)>>52-1015)>>3, 8)
 }

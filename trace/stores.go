@@ -105,17 +105,18 @@ type siteTable struct {
 }
 
 const (
-	formWide = 1 << iota // more than one word of value
+	formMore = 1 << iota // either of these:
+	formWide             // more than one word of value
 	formBase             // a base
 )
 
 func (t *siteTable) add(s StoreSite) {
 	var f uint8
 	if s.Width > 8 {
-		f |= formWide
+		f |= formMore | formWide
 	}
 	if s.Base == BaseOwn {
-		f |= formBase
+		f |= formMore | formBase
 	}
 	t.sites = append(t.sites, s)
 	t.forms = append(t.forms, f)
