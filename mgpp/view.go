@@ -132,6 +132,11 @@ func (h *History) unversioned(id NodeID, since uint32, off uint64, b *Bytes, i, 
 
 // target resolves the pointer cell at addr.
 func (h *History) target(addr, mask uint64, t uint32, undone []uint32) Target {
+	if undone == nil {
+		if value, v := h.plainWord(addr, t); v != 0 {
+			return h.resolve(value&^mask, v, t)
+		}
+	}
 	var data [8]byte
 	var written [8]bool
 	var times [8]uint32
@@ -146,6 +151,32 @@ func (h *History) target(addr, mask uint64, t uint32, undone []uint32) Target {
 		}
 	}
 	return h.resolve(binary.LittleEndian.Uint64(data[:])&^mask, since, t)
+}
+
+// plainWord returns the word at addr, in a live node, and when it was stored, if that
+// was by one plain store of the word: as nearly all pointers are. The time is 0 where it
+// takes a longer look.
+func (h *History) plainWord(addr uint64, t uint32) (value uint64, stored uint32) {
+	p := h.mem.lookup(addr)
+	if p == nil || p.words == nil || p.whole != 0 || addr&7 != 0 {
+		return 0, 0
+	}
+	w := p.words[addr&pageMask>>3]
+	if w.split() {
+		return 0, 0
+	}
+	v := h.mem.find(w, t)
+	if v == 0 || h.ops.site(v).shape != shapeInline {
+		return 0, 0
+	}
+	id := h.liveIn(p, addr, t)
+	if id == 0 {
+		id = h.liveApart(addr, t)
+	}
+	if n := h.nodes.at(id); id == 0 || n.is(nodeResized) || v < n.birth || addr-n.start+8 > n.size {
+		return 0, 0
+	}
+	return uint64(h.ops.site(v).high)<<32 | uint64(h.ops.value(v)), v
 }
 
 // resolve says what a value that was stored at `since` leads to at t. The node

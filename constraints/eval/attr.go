@@ -63,6 +63,16 @@ func (a *attributes) init(n int) {
 	a.pending = map[attrKey]int{}
 }
 
+// empty makes a as init has left it.
+func (a *attributes) empty() {
+	for i := range a.memo {
+		clear(a.memo[i])
+	}
+	clear(a.loopOf)
+	clear(a.pending)
+	a.under, a.hidden = nil, nil
+}
+
 // attrOf evaluates X.HEIGHT.
 func (e *env) attrOf(x *check.Attr) value {
 	p := e.eval(x.Base)

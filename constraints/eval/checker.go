@@ -36,6 +36,8 @@ type Checker struct {
 	reach   *reach
 	recent  [4]*env // of real views, newest use first
 	guess   *env    // of the last hypothetical view
+	spare   *env    // that nobody uses, see nextEnv
+	step    *delta  // of the last step from one state to the next, see stepDelta
 	state   *state  // of the view of the history's own that was checked last
 	filling *env    // of inUse.Used
 	changes graph.Changes

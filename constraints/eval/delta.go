@@ -33,13 +33,35 @@ type delta struct {
 	loose bool // rootsOf: what the pin leads to is not known, so that any node is a root
 	// Pins decide few verdicts, but are an operand of every instance: either they are
 	// asked for by what instances say (args), or those that are broken say it anew.
-	args bool
-	anew []bool // by constraint: a pin that it reads changed
+	args  bool
+	anew  []bool           // by constraint: a pin that it reads changed
+	stale map[attrKey]bool // scratch of a step
 }
 
 func (c *Checker) newDelta(ch *graph.Changes) *delta {
 	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), anew: make([]bool, len(c.infos)), seen: map[binding]bool{}}
 }
+
+// stepDelta returns an empty delta for a step from one state to the next: that of the last
+// step, since nothing holds on to it.
+func (c *Checker) stepDelta(ch *graph.Changes) *delta {
+	d := c.step
+	if d == nil || len(d.list)+len(d.stale) > manyConcerned { // clearing a map costs what it ever held
+		d = c.newDelta(ch)
+		d.stale = map[attrKey]bool{}
+		c.step = d
+		return d
+	}
+	clear(d.all)
+	clear(d.anew)
+	clear(d.seen)
+	clear(d.stale)
+	d.list, d.flips = d.list[:0], nil
+	return d
+}
+
+// manyConcerned is how much a delta may hold to be used again.
+const manyConcerned = 1 << 10
 
 // gather adds the bindings that e's view shows to be concerned by changes of
 // memory.
@@ -223,8 +245,7 @@ func (d *delta) bindRoots(e *env, k int, s *site) {
 		return
 	}
 	slices.Sort(d.roots)
-	roots := slices.Clone(slices.Compact(d.roots))
-	for _, o := range roots {
+	for _, o := range slices.Compact(d.roots) {
 		d.bind(e, k, s.chain.slot, o)
 	}
 }

@@ -135,19 +135,18 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 		return
 	}
 	before := s.env
-	after := newEnv(c, v)
-	d := c.newDelta(ch)
+	after := c.nextEnv(v)
+	d := c.stepDelta(ch)
 	d.reaches(before, after)
-	stale, who := map[attrKey]bool{}, c.newConcerned()
+	stale, who := d.stale, c.newConcerned()
 	d.gather(before)
 	d.gatherCounts(before, who)
 	d.attrSeeds(before, stale)
 	d.cascade(before, stale)
 
-	after.attrs = before.attrs
-	before.attrs = attributes{}
+	after.attrs, before.attrs = before.attrs, after.attrs
 	c.guess = nil // its attributes lie over those
-	s.env = after
+	s.env, c.spare = after, before
 	d.gather(after)
 	d.attrSeeds(after, stale)
 	d.cascade(after, stale)
@@ -163,6 +162,19 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	}
 	c.spend(before)
 	c.spend(after)
+}
+
+// nextEnv returns an evaluator of a view that knows nothing of it yet: the one that has
+// served the step before the last, if there is one.
+func (c *Checker) nextEnv(v mgpp.View) *env {
+	e := c.spare
+	if e == nil {
+		return newEnv(c, v)
+	}
+	c.spare = nil
+	e.reset(v)
+	e.attrs.empty()
+	return e
 }
 
 // recompute evaluates attributes anew and returns those that changed.

@@ -18,6 +18,12 @@ func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
 	if k.guard.idx == 0 && !e.guarded(k) {
 		return out
 	}
+	if len(k.Loops) == 0 { // without a closure: the common case
+		if e.judge(k, true) == Broken {
+			out = append(out, Inconsistency{Instance: e.instance(k), Total: 1})
+		}
+		return out
+	}
 	e.loops(k, 0, maxTerms, func(whole bool) {
 		if e.judge(k, whole) == Broken {
 			out = append(out, Inconsistency{Instance: e.instance(k), Total: 1})

@@ -208,24 +208,34 @@ func (e *env) ascend(hops []hop, o graph.ObjID, all bool, buf []graph.ObjID) []g
 	if len(hops) == 0 {
 		return append(buf, o)
 	}
-	h := hops[len(hops)-1]
-	var from []graph.ObjID
-	collect := func(s graph.ObjID, all bool) {
-		refs := e.inRefs(s)
-		for i := range refs {
-			r := &refs[i]
-			if (all || r.Off != 0) && e.g.Alive(r.From, e.t) && h.matches(e.g, r) {
-				from = append(from, r.From)
-			}
-		}
-		e.done()
-	}
-	collect(o, all)
-	e.g.Beside(o, e.t, func(s graph.ObjID) { collect(s, true) })
+	last := len(hops) - 1
+	had := len(buf)
+	buf = e.holding(hops[last], o, all, buf)
+	e.g.Beside(o, e.t, func(s graph.ObjID) { buf = e.holding(hops[last], s, true, buf) })
+	from := buf[had:]
 	slices.Sort(from)
-	for _, f := range slices.Compact(from) {
-		buf = e.ascend(hops[:len(hops)-1], f, true, buf)
+	from = slices.Compact(from)
+	if last == 0 {
+		return buf[:had+len(from)]
 	}
+	buf = buf[:had]
+	for _, f := range slices.Clone(from) {
+		buf = e.ascend(hops[:last], f, true, buf)
+	}
+	return buf
+}
+
+// holding appends the objects whose pointers that the hop may read lead to o, once for
+// each of these.
+func (e *env) holding(h hop, o graph.ObjID, all bool, buf []graph.ObjID) []graph.ObjID {
+	refs := e.inRefs(o)
+	for i := range refs {
+		r := &refs[i]
+		if (all || r.Off != 0) && e.g.Alive(r.From, e.t) && h.matches(e.g, r) {
+			buf = append(buf, r.From)
+		}
+	}
+	e.done()
 	return buf
 }
 
