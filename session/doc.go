@@ -10,7 +10,8 @@
 //	if err != nil { … }         // it could not be read, or does not cover the specification
 //	err = r.Text(os.Stdout, report.TextOptions{})
 //
-// Each of them fills an [analysis.Analysis], the part that is the same for all: a
+// Questions to a recording have packages of their own ([mgtrace/session/ask],
+// [mgtrace/session/slicing]). Each of the functions above fills an [analysis.Analysis], the part that is the same for all: a
 // history, a checker over it, and what turns program counters into source lines.
 //
 // What the parts do is their own business; what is decided here is which of

@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
-	"mgtrace/capture"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
-	"mgtrace/query"
 	"mgtrace/render"
+	"mgtrace/session/allocfree"
 	"mgtrace/session/analysis"
+	"mgtrace/session/ask"
+	"mgtrace/session/recording"
 	"mgtrace/session/specfile"
 	"mgtrace/trace"
 )
@@ -26,16 +26,16 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	if ao.Spec == "" {
 		return errors.New("which types should be drawn? name them with --spec FILE")
 	}
-	path, err := withoutAllocator(ctx, path, ao)
+	path, err := allocfree.Path(ctx, path, ao.Files, ao.AllocFree)
 	if err != nil {
 		return err
 	}
-	rec, err := openRecording(path, ao)
+	rec, err := recording.Open(path, ao.Files)
 	if err != nil {
 		return err
 	}
-	defer rec.close()
-	a, times, err := rec.analyseWith(ctx, ao)
+	defer rec.Close()
+	a, times, err := followed(ctx, rec, ao)
 	if err != nil {
 		return err
 	}
@@ -43,33 +43,33 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	if o.From != "" {
 		return evolution(ctx, a, o, times)
 	}
-	at, err := times.find(o.At)
+	at, err := times.Find(o.At)
 	if err != nil {
 		return err
 	}
 	var g *render.Graph
 	if o.History {
 		g = render.History(a.Graph, a.Hist, render.HistoryOptions{
-			Title: "MG++ of " + rec.prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return rec.symbols.Place(op.PC) },
+			Title: "MG++ of " + rec.Prog.Path, To: at, Max: o.Max, Statement: func(op mgpp.Op) string { return rec.Symbols.Place(op.PC) },
 		})
 	} else {
 		around, err := nodeNamed(a.Graph, o.Node)
 		if err != nil {
 			return err
 		}
-		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.prog.Path), at), Around: around, Max: o.Max})
+		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.Prog.Path), at), Around: around, Max: o.Max})
 	}
-	return writePicture(ctx, o.Path, o, g)
+	return analysis.ShowPicture(ctx, o.Out, o.Path, o.DOT, g)
 }
 
 // evolution draws a frame for each change of a typed node in the range; nodes
 // keep their places.
-func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times timeFinder) error {
-	from, err := times.find(o.From)
+func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times *ask.Moments) error {
+	from, err := times.Find(o.From)
 	if err != nil {
 		return err
 	}
-	to, err := times.find(o.To)
+	to, err := times.Find(o.To)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times
 		suffix = ".dot"
 	}
 	for i, g := range frames {
-		if err := writePicture(ctx, filepath.Join(o.Path, fmt.Sprintf("frame-%04d%s", i+1, suffix)), o, g); err != nil {
+		if err := analysis.ShowPicture(ctx, o.Out, filepath.Join(o.Path, fmt.Sprintf("frame-%04d%s", i+1, suffix)), o.DOT, g); err != nil {
 			return err
 		}
 	}
@@ -124,33 +124,22 @@ func nodeNamed(g *graph.Graph, name string) ([]graph.ObjID, error) {
 	return nil, fmt.Errorf("--node %s: there is no such node; nodes are named like qdtree#3", name)
 }
 
-func writePicture(ctx context.Context, path string, o RenderOptions, g *render.Graph) error {
-	if path == "" || path == "-" {
-		b, err := analysis.Picture(ctx, o.DOT, g)
-		if err == nil {
-			_, err = o.Out.Write(b)
-		}
-		return err
-	}
-	return analysis.WritePicture(ctx, path, o.DOT, g)
-}
-
-// analyseWith follows the recording without checking, and notes what happened when.
-func (rec *recording) analyseWith(ctx context.Context, o AnalysisOptions) (*analysis.Analysis, timeFinder, error) {
-	spec, err := specfile.Load(o.Spec, rec.program())
+// followed follows the recording without checking, and notes what happened when.
+func followed(ctx context.Context, rec *recording.Recording, o AnalysisOptions) (*analysis.Analysis, *ask.Moments, error) {
+	spec, err := specfile.Load(o.Spec, rec.Program())
 	if err != nil {
-		return nil, timeFinder{}, err
+		return nil, nil, err
 	}
-	a := analysis.New(spec, &rec.prog, rec.symbols, analysis.Options{NoCheck: true})
-	times := timeFinder{&builtRun{rec: rec, hist: a.Hist, calls: query.NewCalls(&rec.prog)}}
-	_, err = rec.feed(ctx, timedAnalysis{a, times})
+	a := analysis.New(spec, &rec.Prog, rec.Symbols, analysis.Options{NoCheck: true})
+	times := ask.NewMoments(rec, a.Hist)
+	_, err = rec.Feed(ctx, timedAnalysis{a, times})
 	return a, times, err
 }
 
 // timedAnalysis is an analysis of which the times are noted.
 type timedAnalysis struct {
 	*analysis.Analysis
-	times timeFinder
+	times *ask.Moments
 }
 
 // Event implements capture.Sink.
@@ -158,51 +147,6 @@ func (t timedAnalysis) Event(ev *trace.Event) error {
 	if err := t.Analysis.Event(ev); err != nil {
 		return err
 	}
-	t.times.note(ev)
+	t.times.Note(ev)
 	return nil
-}
-
-// timeFinder turns times as the user writes them into timestamps.
-type timeFinder struct{ *builtRun }
-
-func (f timeFinder) find(s string) (mgpp.Timestamp, error) {
-	t, err := query.ParseTime(s)
-	if err != nil {
-		return 0, err
-	}
-	return query.Find(t, f)
-}
-
-// Info prints what a trace holds.
-func Info(w io.Writer, path string, o InfoOptions) error {
-	path, err := withoutAllocator(context.Background(), path, o.Analysis)
-	if err != nil {
-		return err
-	}
-	if o.Events {
-		return printEvents(w, path)
-	}
-	q, err := OpenQueries(path, QueryOptions{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory})
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	i := q.info()
-	i.Flow = flowInfo(path, &q.rec.prog)
-	return q.print(i)
-}
-
-// printEvents prints every event as text.
-func printEvents(w io.Writer, path string) error {
-	r, err := trace.Open(path)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	rec := &recording{r: r, prog: r.Program()}
-	_, err = rec.feed(context.Background(), capture.Events(func(ev *trace.Event) error {
-		_, err := fmt.Fprintln(w, trace.Format(*ev))
-		return err
-	}))
-	return err
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"mgtrace/flow"
 	"mgtrace/report"
+	"mgtrace/session/recording"
 	"mgtrace/trace"
 )
 
@@ -62,7 +62,7 @@ func Pack(path string, o PackOptions) (*Packed, error) {
 	for _, c := range r.Chunks() {
 		p.Changes += c.Count
 	}
-	err = replace(out, func(f *os.File) error {
+	err = recording.Replace(out, func(f *os.File) error {
 		if err := trace.Pack(f, r, o.Progress); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func packFlow(path, out string, r *trace.Reader) error {
 		return nil // who reads the trace is told
 	}
 	if err == nil {
-		err = replace(flow.Path(out), func(f *os.File) error {
+		err = recording.Replace(flow.Path(out), func(f *os.File) error {
 			_, err := io.Copy(f, from)
 			return err
 		})
@@ -103,31 +103,4 @@ func packFlow(path, out string, r *trace.Reader) error {
 		return fmt.Errorf("%s is packed, its executed instructions are not beside it: %w", path, err)
 	}
 	return nil
-}
-
-// replace writes a file beside its place and puts it there when it is on disk.
-func replace(path string, write func(*os.File) error) (err error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
-		}
-	}()
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Chmod(mode), f.Sync()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

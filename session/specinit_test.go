@@ -2,11 +2,12 @@ package session
 
 import (
 	"context"
-	"mgtrace/session/live"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mgtrace/session/live"
 )
 
 // TestInitInterrupted: who is asked to stop before C-points are chosen says what is

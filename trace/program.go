@@ -1,5 +1,15 @@
 package trace
 
+// The engines that record, by the names that they have everywhere.
+const (
+	EngineInline = "inline" // inside the process
+	EngineKernel = "ebpf"
+	EngineStep   = "step" // instruction by instruction: it tells all of them
+	// EngineTranslate runs translations of the program's code, which tell all of them
+	// thousands of times faster.
+	EngineTranslate = "translate"
+)
+
 // Program describes what was recorded: everything that an analysis needs
 // besides the events. It is stored in the trace (as JSON, in its own block)
 // and completed by a Trailer when recording ends.
@@ -7,7 +17,7 @@ type Program struct {
 	Path     string     `json:"path"`
 	Args     []string   `json:"args,omitempty"`
 	PID      int        `json:"pid"`
-	Engine   string     `json:"engine"`
+	Engine   string     `json:"engine"` // EngineInline, …
 	Kernel   string     `json:"kernel"`
 	Began    string     `json:"began"` // RFC 3339
 	Modules  []Module   `json:"modules"`

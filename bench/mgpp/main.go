@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"mgtrace/session"
+	"mgtrace/session/ask"
 )
 
 func main() {
@@ -174,20 +174,20 @@ func (b *bench) ask(path string, changes uint64) error {
 	for _, q := range []struct {
 		what string
 		args []string
-		ask  func(*session.Queries) error
+		ask  func(*ask.Queries) error
 	}{
-		{"who (a cell that changes often)", []string{"who", path, first, "--at", half, "-n", "1"}, func(q *session.Queries) error { return q.Who(first, half, 1) }},
-		{"who, five writers, by a path", []string{"who", path, first + "->left", "--at", half}, func(q *session.Queries) error { return q.Who(first+"->left", half, 5) }},
-		{"who, at the end", []string{"who", path, first, "-n", "1"}, func(q *session.Queries) error { return q.Who(first, "end", 1) }},
-		{"history of a node", []string{"history", path, "tree#1000"}, func(q *session.Queries) error { return q.History("tree#1000", "end", 50) }},
-		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *session.Queries) error {
-			return q.Snapshot(context.Background(), session.SnapshotOptions{Node: first, At: half, Max: 60})
+		{"who (a cell that changes often)", []string{"who", path, first, "--at", half, "-n", "1"}, func(q *ask.Queries) error { return q.Who(first, half, 1) }},
+		{"who, five writers, by a path", []string{"who", path, first + "->left", "--at", half}, func(q *ask.Queries) error { return q.Who(first+"->left", half, 5) }},
+		{"who, at the end", []string{"who", path, first, "-n", "1"}, func(q *ask.Queries) error { return q.Who(first, "end", 1) }},
+		{"history of a node", []string{"history", path, "tree#1000"}, func(q *ask.Queries) error { return q.History("tree#1000", "end", 50) }},
+		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *ask.Queries) error {
+			return q.Snapshot(context.Background(), ask.SnapshotOptions{Node: first, At: half, Max: 60})
 		}},
-		{"diff of 100 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+100)}, func(q *session.Queries) error {
-			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+100), Max: 60})
+		{"diff of 100 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+100)}, func(q *ask.Queries) error {
+			return q.Snapshot(context.Background(), ask.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+100), Max: 60})
 		}},
-		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+1000)}, func(q *session.Queries) error {
-			return q.Snapshot(context.Background(), session.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+1000), Max: 60})
+		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+1000)}, func(q *ask.Queries) error {
+			return q.Snapshot(context.Background(), ask.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+1000), Max: 60})
 		}},
 		{"info", []string{"info", path}, nil},
 	} {
@@ -199,7 +199,7 @@ func (b *bench) ask(path string, changes uint64) error {
 }
 
 // query asks one question many times.
-func (b *bench) query(path, what string, args []string, ask func(*session.Queries) error) error {
+func (b *bench) query(path, what string, args []string, question func(*ask.Queries) error) error {
 	var inside, insideProcessor, process, processor []time.Duration
 	for range b.rounds {
 		c := exec.Command(b.mgtrace, args...)
@@ -211,17 +211,17 @@ func (b *bench) query(path, what string, args []string, ask func(*session.Querie
 		processor = append(processor, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
 		began = time.Now()
 		used := ownProcessor()
-		if ask == nil {
-			if err := session.Info(io.Discard, path, session.InfoOptions{}); err != nil {
+		if question == nil {
+			if err := ask.Info(io.Discard, path, ask.InfoOptions{}); err != nil {
 				return err
 			}
 		} else {
-			q, err := session.OpenQueries(path, session.QueryOptions{Out: io.Discard})
+			q, err := ask.Open(path, ask.Options{Out: io.Discard})
 			if err != nil {
 				return err
 			}
 			q.Quick()
-			err = ask(q)
+			err = question(q)
 			q.Close()
 			if err != nil {
 				return err

@@ -18,6 +18,7 @@ import (
 	"mgtrace/constraints/mine"
 	"mgtrace/session"
 	"mgtrace/session/live"
+	"mgtrace/session/mining"
 )
 
 func main() {
@@ -133,7 +134,8 @@ func (b *bench) measure(ctx context.Context, name, source, hand string) (*row, e
 	}
 	r.functions(string(text), res)
 	c, err := session.CompareSpecs(ctx, session.CompareOptions{
-		Program: binary, Args: args(b.seed + 1000), Reference: hand, Other: proposed, Times: b.times, Each: b.each, Seed: b.seed,
+		Program: binary, Args: args(b.seed + 1000),
+		Comparison: mining.Comparison{Reference: hand, Other: proposed, Times: b.times, Each: b.each, Seed: b.seed},
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"mgtrace/doctor"
 	"mgtrace/session"
+	"mgtrace/session/mining"
 )
 
 // TestCompare: a specification sees all that breaks itself, and one without its
@@ -26,7 +27,7 @@ func TestCompare(t *testing.T) {
 	if err := os.WriteFile(weak, []byte("type avltree;\ntree: avltree X;  X.ISROOT == FALSE => X.INDEGREE == 1;\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	o := session.CompareOptions{Program: bin, Reference: hand, Other: hand, Times: 4, Each: 60, Seed: 1}
+	o := session.CompareOptions{Program: bin, Comparison: mining.Comparison{Reference: hand, Other: hand, Times: 4, Each: 60, Seed: 1}}
 	c, err := session.CompareSpecs(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"mgtrace/probe"
 	"mgtrace/report"
 	"mgtrace/report/page"
 	"mgtrace/report/sarif"
 	"mgtrace/session"
+	"mgtrace/session/allocfree"
 	"mgtrace/session/live"
+	"mgtrace/session/recording"
 )
 
 // analysisFlags are those of every command that checks a specification.
@@ -89,15 +92,15 @@ func (f *allocFreeFlags) check() error {
 	return nil
 }
 
-func (f *allocFreeFlags) options() *session.AllocFree {
+func (f *allocFreeFlags) options() *allocfree.Options {
 	if !f.on {
 		return nil
 	}
-	return &session.AllocFree{Allocators: f.allocators, Heap: f.heap}
+	return &allocfree.Options{Allocators: f.allocators, Heap: f.heap}
 }
 
 func (f *analysisFlags) options() session.AnalysisOptions {
-	return session.AnalysisOptions{AllocFree: f.allocFree.options(), Timeout: f.timeout, Spec: f.spec, All: f.all, Pictures: f.pictures, SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}
+	return session.AnalysisOptions{AllocFree: f.allocFree.options(), Timeout: f.timeout, Spec: f.spec, All: f.all, Pictures: f.pictures, Files: recording.Files{SourceDirs: f.sourceDirs, DebugDirs: f.debugDirs}}
 }
 
 // captureFlags are those of the commands that run a program.
@@ -159,14 +162,14 @@ func (f *captureFlags) options(s streams, verbose bool) (live.CaptureOptions, er
 		o.Follow = name
 	}
 	for _, a := range f.allocs {
-		al, err := session.ParseAllocator(a)
+		al, err := probe.ParseAllocator(a)
 		if err != nil {
 			return o, fmt.Errorf("--alloc %s: %w", a, err)
 		}
 		o.Allocators = append(o.Allocators, al)
 	}
 	for _, a := range f.frees {
-		al, err := session.ParseFree(a)
+		al, err := probe.ParseFree(a)
 		if err != nil {
 			return o, fmt.Errorf("--free %s: %w", a, err)
 		}
@@ -213,7 +216,7 @@ func (f *windowFlags) apply(o *session.RunOptions) error {
 	}
 	o.Capture.Window = w
 	if f.last != "" {
-		n, err := session.ParseSize(f.last)
+		n, err := parseSize(f.last)
 		if err != nil {
 			return fmt.Errorf("--last: %w", err)
 		}

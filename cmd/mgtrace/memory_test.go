@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"mgtrace/session"
 	"mgtrace/trace"
 )
 
@@ -90,7 +89,7 @@ func TestMemoryLimit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("--memory %s: %v\n%s", limit, err, stderr)
 		}
-		if most, _ := session.ParseSize(limit); peak > most {
+		if most, _ := parseSize(limit); peak > most {
 			t.Errorf("--memory %s took %d MB", limit, peak/1e6)
 		}
 		if _, err := os.Stat(path + ".idx"); err != nil {

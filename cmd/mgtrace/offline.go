@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mgtrace/session"
+	"mgtrace/session/ask"
 )
 
 func newLocate(s streams) *cobra.Command {
@@ -129,8 +130,8 @@ func newInfo(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := session.InfoOptions{Analysis: session.AnalysisOptions{AllocFree: allocFree.options()}, JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
-			return session.Info(s.out, args[0], o)
+			o := ask.InfoOptions{AllocFree: allocFree.options(), JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
+			return ask.Info(s.out, args[0], o)
 		},
 	}
 	c.Flags().BoolVar(&json, "json", false, "print one JSON object")
@@ -142,7 +143,7 @@ func newInfo(s streams) *cobra.Command {
 }
 
 func newInstructions(s streams) *cobra.Command {
-	var o session.InstructionOptions
+	var o ask.InstructionOptions
 	c := &cobra.Command{
 		Use:   "instructions TRACE [--from N | --at TIME]",
 		Short: "List executed instructions of a full recording",
@@ -159,7 +160,7 @@ w: written), and what happened between them. The trace is one of record --full.`
 			if o.At != "" && c.Flags().Changed("from") {
 				return errors.New("--from and --at both say where to begin: which?")
 			}
-			return session.Instructions(s.out, args[0], o)
+			return ask.Instructions(s.out, args[0], o)
 		},
 	}
 	c.Flags().Uint64Var(&o.From, "from", 1, "the first one, by its `NUMBER`, from 1")

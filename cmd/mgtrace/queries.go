@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mgtrace/session"
+	"mgtrace/session/ask"
 )
 
 // queryFlags are those of every command that asks a trace.
@@ -25,18 +25,18 @@ func (f *memoryFlag) add(c *cobra.Command) {
 }
 
 // keep parses the limit and has the process keep it.
-func (f *memoryFlag) keep() (session.MemoryLimit, error) {
+func (f *memoryFlag) keep() (ask.MemoryLimit, error) {
 	if f.text == "" {
 		return 0, nil
 	}
-	n, err := session.ParseSize(f.text)
+	n, err := parseSize(f.text)
 	if err != nil {
 		return 0, fmt.Errorf("--memory: %w", err)
 	}
 	if n < leastMemory {
 		return 0, fmt.Errorf("--memory %s: at least 64MB", f.text)
 	}
-	m := session.MemoryLimit(n)
+	m := ask.MemoryLimit(n)
 	m.Keep()
 	return m, nil
 }
@@ -55,7 +55,7 @@ func (f *queryFlags) add(c *cobra.Command) {
 }
 
 // ask opens the trace and has it asked.
-func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) error) error {
+func (f *queryFlags) ask(s streams, path string, question func(*ask.Queries) error) error {
 	if err := f.out.check(); err != nil {
 		return err
 	}
@@ -66,14 +66,15 @@ func (f *queryFlags) ask(s streams, path string, ask func(*session.Queries) erro
 	if err != nil {
 		return err
 	}
-	o := session.QueryOptions{Analysis: f.an.options(), JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx"), Memory: memory}
-	q, err := session.OpenQueries(path, o)
+	an := f.an.options()
+	o := ask.Options{Files: an.Files, Spec: an.Spec, AllocFree: an.AllocFree, JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx"), Memory: memory}
+	q, err := ask.Open(path, o)
 	if err != nil {
 		return err
 	}
 	defer q.Close()
 	q.Quick()
-	return ask(q)
+	return question(q)
 }
 
 const timeHelp = `a change number, end, crash, "call N of F", "return N of F", "line FILE:LINE#N", +1.5s after the start, or 15:04:05.25`
@@ -101,7 +102,7 @@ TIME is ` + timeHelp + `.`,
   mgtrace who t.mgt 0x55d108d582d0 --at 'call 511 of insert' -n 20`,
 		Args: exactly(2, "which trace, and which cell? try: mgtrace who t.mgt 'NODE#1.FIELD'"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.ask(s, args[0], func(q *session.Queries) error { return q.Who(args[1], at, most) })
+			return f.ask(s, args[0], func(q *ask.Queries) error { return q.Who(args[1], at, most) })
 		},
 	}
 	f.add(c)
@@ -127,7 +128,7 @@ TIME is ` + timeHelp + `.`,
   mgtrace history t.mgt '::root.child[2]' --at crash -n 0`,
 		Args: exactly(2, "which trace, and which node? try: mgtrace history t.mgt NODE#1"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.ask(s, args[0], func(q *session.Queries) error { return q.History(args[1], at, most) })
+			return f.ask(s, args[0], func(q *ask.Queries) error { return q.History(args[1], at, most) })
 		},
 	}
 	f.add(c)
@@ -139,7 +140,7 @@ TIME is ` + timeHelp + `.`,
 func newSnapshot(s streams) *cobra.Command {
 	var (
 		f queryFlags
-		o session.SnapshotOptions
+		o ask.SnapshotOptions
 	)
 	c := &cobra.Command{
 		Use:   "snapshot TRACE [--at TIME | --diff T1,T2]",
@@ -157,7 +158,7 @@ TIME is ` + timeHelp + `.`,
 			if o.Diff != "" && c.Flags().Changed("at") {
 				return errors.New("--at shows one time, --diff two: which?")
 			}
-			return f.ask(s, args[0], func(q *session.Queries) error { return q.Snapshot(c.Context(), o) })
+			return f.ask(s, args[0], func(q *ask.Queries) error { return q.Snapshot(c.Context(), o) })
 		},
 	}
 	f.add(c)

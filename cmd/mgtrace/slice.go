@@ -6,12 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"mgtrace/session"
+	"mgtrace/session/ask"
+	"mgtrace/session/slicing"
 )
 
 func newSlice(s streams) *cobra.Command {
 	var (
-		f queryFlags
-		o session.SliceOptions
+		f       queryFlags
+		o       slicing.Options
+		suspect int
 	)
 	c := &cobra.Command{
 		Use:   "slice TRACE CRITERION | --suspect N",
@@ -41,13 +44,13 @@ TIME is ` + timeHelp + `.`,
 				return errors.New("which trace? try: mgtrace slice t.mgt CRITERION")
 			case len(args) > 2:
 				return errors.New("one trace, and one criterion: put it in quotes if it has spaces")
-			case o.Suspect == 0 && len(args) == 1:
+			case suspect == 0 && len(args) == 1:
 				return errors.New("where does which value come from? try: mgtrace slice " + args[0] + " 'NODE#1.FIELD', or --spec FILE --suspect 1")
-			case o.Suspect != 0 && len(args) == 2:
+			case suspect != 0 && len(args) == 2:
 				return errors.New("--suspect and a criterion: which of them?")
-			case o.Suspect < 0:
+			case suspect < 0:
 				return errors.New("--suspect N: suspects are counted from 1")
-			case o.Suspect != 0 && f.an.spec == "":
+			case suspect != 0 && f.an.spec == "":
 				return errors.New("--suspect needs the specification that accuses it: --spec FILE")
 			}
 			return nil
@@ -58,11 +61,13 @@ TIME is ` + timeHelp + `.`,
 			if len(args) == 2 {
 				criterion = args[1]
 			}
-			return f.ask(s, args[0], func(q *session.Queries) error { return q.Slice(c.Context(), args[0], criterion, o) })
+			return f.ask(s, args[0], func(q *ask.Queries) error {
+				return session.Slice(c.Context(), q, args[0], criterion, suspect, f.an.options(), o)
+			})
 		},
 	}
 	f.add(c)
-	c.Flags().IntVar(&o.Suspect, "suspect", 0, "begin with the change of suspect `N` of the specification's report")
+	c.Flags().IntVar(&suspect, "suspect", 0, "begin with the change of suspect `N` of the specification's report")
 	c.Flags().StringVar(&o.At, "at", "end", "the `TIME` at which to look at the cell")
 	c.Flags().BoolVar(&o.Forward, "forward", false, "say what depends on the value instead")
 	c.Flags().BoolVar(&o.NoAddress, "no-address", false, "leave out what only tells where in memory a value lies")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -82,6 +83,18 @@ func WritePicture(ctx context.Context, path string, dot bool, g *render.Graph) e
 		return fmt.Errorf("write a picture: %w", err)
 	}
 	return nil
+}
+
+// ShowPicture writes a picture to a file, or to w if the path is "" or "-".
+func ShowPicture(ctx context.Context, w io.Writer, path string, dot bool, g *render.Graph) error {
+	if path != "" && path != "-" {
+		return WritePicture(ctx, path, dot, g)
+	}
+	b, err := Picture(ctx, dot, g)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
 }
 
 // Picture is a graph as SVG, or as DOT.

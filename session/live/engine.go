@@ -41,16 +41,6 @@ type filter interface {
 	Tell(matter.Frame) bool
 }
 
-// The engines by name.
-const (
-	engineInline = "inline" // inside the process
-	EngineKernel = "ebpf"
-	engineStep   = "step" // instruction by instruction: it tells all of them
-	// engineTranslate runs translations of the program's code, which tell all of them
-	// thousands of times faster.
-	engineTranslate = "translate"
-)
-
 // enginesFor lists the engines to try for a value of --engine, in order: with --watch
 // those that can hold the program at a C-point. The one inside the process comes first:
 // it is a thousand times faster, and needs no privilege.
@@ -60,15 +50,15 @@ func enginesFor(o *CaptureOptions) ([]string, error) {
 		return fullEngines(o)
 	}
 	if watch {
-		if name == EngineKernel {
+		if name == trace.EngineKernel {
 			return nil, errors.New("--watch holds the program at each C-point, which the kernel's probes can not: leave --engine out")
 		}
-		return []string{engineInline}, nil
+		return []string{trace.EngineInline}, nil
 	}
 	switch name {
 	case "", "auto":
-		return []string{engineInline, EngineKernel}, nil
-	case engineInline, EngineKernel, engineStep, engineTranslate:
+		return []string{trace.EngineInline, trace.EngineKernel}, nil
+	case trace.EngineInline, trace.EngineKernel, trace.EngineStep, trace.EngineTranslate:
 		return []string{name}, nil
 	}
 	return nil, fmt.Errorf("--engine %s: write auto, inline, ebpf, step, or with --full translate", name)
@@ -83,7 +73,7 @@ func (l *Program) capture() error {
 	if err != nil {
 		return err
 	}
-	if l.every == nil && (names[0] == engineStep || names[0] == engineTranslate) {
+	if l.every == nil && (names[0] == trace.EngineStep || names[0] == trace.EngineTranslate) {
 		if err := l.follow(names); err != nil {
 			return err
 		}
@@ -97,7 +87,7 @@ func (l *Program) capture() error {
 		l.Prog = before
 		l.Prog.Modules = slices.Clone(before.Modules)
 		l.Prog.Engine = name
-		if err := l.prepare(name != EngineKernel); err != nil {
+		if err := l.prepare(name != trace.EngineKernel); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -116,15 +106,15 @@ func (l *Program) capture() error {
 
 func (l *Program) reasonFor(name string, auto bool) string {
 	switch {
-	case name == engineTranslate:
+	case name == trace.EngineTranslate:
 		return "every instruction is recorded by translations of the program's code"
-	case name == engineStep && l.full != nil:
+	case name == trace.EngineStep && l.full != nil:
 		return "only step by step are all instructions seen; expect tens of microseconds for each"
 	case !auto:
 		return "as --engine says"
-	case name == engineInline && l.before != nil:
+	case name == trace.EngineInline && l.before != nil:
 		return "we may trace the process, so its stores can be caught inside it"
-	case name == engineInline:
+	case name == trace.EngineInline:
 		return "the program is our own child, so its stores can be caught inside it, without privileges"
 	}
 	return "the kernel's probes, because the program can not be patched"
@@ -132,11 +122,11 @@ func (l *Program) reasonFor(name string, auto bool) string {
 
 // attach puts the probes of one engine in. The process is held.
 func (l *Program) attach(name string) (engine, error) {
-	if name == EngineKernel && l.plan.Inside {
+	if name == trace.EngineKernel && l.plan.Inside {
 		return nil, errors.New("the kernel's probes leave out what an allocator writes into its own memory: use --engine inline")
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
-	if name == EngineKernel {
+	if name == trace.EngineKernel {
 		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
 		if err != nil {
 			return nil, err // not e: a nil pointer is no nil engine

@@ -1,13 +1,11 @@
 package live
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -16,7 +14,6 @@ import (
 	"mgtrace/capture/observe"
 	"mgtrace/flow"
 	"mgtrace/probe"
-	"mgtrace/report"
 	"mgtrace/step"
 	"mgtrace/target"
 	"mgtrace/target/mem"
@@ -48,8 +45,8 @@ func fullEngines(o *CaptureOptions) ([]string, error) {
 	case o.Watch:
 		return nil, errors.New("--full and --watch do not go together: record with --full, then look at the trace")
 	case o.Engine == "" || o.Engine == "auto":
-		return []string{engineTranslate, engineStep}, nil
-	case o.Engine == engineTranslate || o.Engine == engineStep:
+		return []string{trace.EngineTranslate, trace.EngineStep}, nil
+	case o.Engine == trace.EngineTranslate || o.Engine == trace.EngineStep:
 		return []string{o.Engine}, nil
 	}
 	return nil, fmt.Errorf("--engine %s does not see every instruction: leave --engine out with --full, or write --engine translate or step", o.Engine)
@@ -133,7 +130,7 @@ func (l *Program) follow(names []string) error {
 
 // followBy returns no pointer that is nil in an interface.
 func followBy(name string, p *target.Process, w *flow.Writer) (everything, error) {
-	if name == engineStep {
+	if name == trace.EngineStep {
 		e, err := step.Attach(p, w)
 		if err != nil {
 			return nil, err
@@ -279,37 +276,10 @@ func (f *full) abandon() {
 	_ = f.file.Close()
 }
 
-// FlowSummary says what was recorded of the executed instructions.
-type FlowSummary struct {
-	File         string  `json:"file"`
-	Bytes        uint64  `json:"bytes"`
-	Instructions uint64  `json:"instructions"`
-	Accesses     uint64  `json:"accesses"` // of memory
-	Blocks       int     `json:"blocks"`   // of code
-	Gaps         uint64  `json:"gaps"`     // places where instructions are missing
-	PerInsn      float64 `json:"bytes_per_instruction"`
-}
-
-func (f *full) summary() *FlowSummary {
+func (f *full) summary() *flow.Summary {
 	if f == nil {
 		return nil
 	}
 	s := f.w.Stats()
-	return SummariseFlow(f.path, s.Bytes, s.Insts, s.Accesses, s.Blocks, s.Gaps)
-}
-
-// SummariseFlow makes a summary of counts.
-func SummariseFlow(path string, bytes, insts, accesses uint64, blocks int, gaps uint64) *FlowSummary {
-	s := &FlowSummary{File: path, Bytes: bytes, Instructions: insts, Accesses: accesses, Blocks: blocks, Gaps: gaps}
-	if insts > 0 {
-		s.PerInsn = float64(bytes) / float64(insts)
-	}
-	return s
-}
-
-func (s *FlowSummary) print(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "mgtrace: %s executed instructions with %s accesses to memory, in %s (%s bytes, %.2f an instruction)\n",
-		report.Thousands(s.Instructions), report.Thousands(s.Accesses), s.File, report.Thousands(s.Bytes), s.PerInsn)
-	return b.Flush()
+	return flow.Summarise(f.path, s.Bytes, s.Insts, s.Accesses, s.Blocks, s.Gaps)
 }

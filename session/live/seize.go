@@ -27,7 +27,7 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
-	if o.Capture.Engine == engineStep {
+	if o.Capture.Engine == trace.EngineStep {
 		return nil, errors.New("--engine step needs a program that mgtrace starts: attach with another engine")
 	}
 	if l.proc, err = target.Attach(ctx, pid); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"mgtrace/flow"
 	"mgtrace/report"
 	"mgtrace/session/contents"
 	"mgtrace/trace"
@@ -26,7 +27,7 @@ type Summary struct {
 	Complete bool           `json:"complete"`
 	Why      string         `json:"why,omitempty"` // why it is not complete
 	Warnings []string       `json:"warnings,omitempty"`
-	Flow     *FlowSummary   `json:"flow,omitempty"` // the executed instructions; nil: not recorded
+	Flow     *flow.Summary  `json:"flow,omitempty"` // the executed instructions; nil: not recorded
 	Exit     string         `json:"exit"`           // how the program ended
 }
 
@@ -47,7 +48,7 @@ func (s *Summary) Print(w io.Writer, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "mgtrace: recorded %s events, %s stores%s; the program ended with %s\n",
 		report.Thousands(s.Events), report.Thousands(s.Stores), where, s.Exit)
 	if err == nil && s.Flow != nil {
-		err = s.Flow.print(w)
+		err = printFlow(w, s.Flow)
 	}
 	if err == nil && !s.Complete {
 		_, err = fmt.Fprintf(w, "mgtrace: warning: the recording is partial: %s\n", s.Why)
@@ -129,4 +130,11 @@ func (l *Program) emit(ev *trace.Event) error {
 		}
 	}
 	return nil
+}
+
+// printFlow prints what was recorded of the executed instructions.
+func printFlow(w io.Writer, s *flow.Summary) error {
+	_, err := fmt.Fprintf(w, "mgtrace: %s executed instructions with %s accesses to memory, in %s (%s bytes, %.2f an instruction)\n",
+		report.Thousands(s.Instructions), report.Thousands(s.Accesses), s.File, report.Thousands(s.Bytes), s.PerInsn)
+	return err
 }

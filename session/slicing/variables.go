@@ -1,4 +1,4 @@
-package session
+package slicing
 
 import (
 	"sort"
@@ -16,7 +16,7 @@ import (
 // Value implements tell.Program. Memory that the history knows has its name there; a
 // variable is known by its place at the instruction that wrote it, or else at the one that
 // uses it.
-func (n sliceNames) Value(l tell.Link) string {
+func (n names) Value(l tell.Link) string {
 	if l.Kind != slice.ByMemory {
 		for r := range x86.Reg(16) {
 			if whole := slice.Regs(x86.GPR(r, 0, 8)); l.Regs.Meets(&whole) {
@@ -35,7 +35,7 @@ func (n sliceNames) Value(l tell.Link) string {
 }
 
 // heap names what a store of the history wrote to.
-func (n sliceNames) heap(instant uint64) string {
+func (n names) heap(instant uint64) string {
 	h := n.cells.History()
 	now := h.Now()
 	t := mgpp.Timestamp(sort.Search(int(now), func(i int) bool { return uint64(h.Op(mgpp.Timestamp(i+1)).Instant) >= instant }) + 1)
@@ -53,7 +53,7 @@ func (n sliceNames) heap(instant uint64) string {
 var dwarfRegs = [16]int{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15} // read-only
 
 // variablesAt are the variables in scope at an address.
-func (n sliceNames) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
+func (n names) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
 	im, ok := n.s.Image(trace.Addr(pc))
 	if pc == 0 || !ok || im.Obj == nil {
 		return nil, nil
@@ -62,7 +62,7 @@ func (n sliceNames) variablesAt(pc uint64) ([]objfile.Variable, *symbol.Image) {
 }
 
 // inRegister names the variable that an instruction has in a register.
-func (n sliceNames) inRegister(pc uint64, r x86.Reg) string {
+func (n names) inRegister(pc uint64, r x86.Reg) string {
 	vars, _ := n.variablesAt(pc)
 	for _, v := range vars {
 		if v.Loc.Kind == objfile.LocReg && v.Loc.Reg == dwarfRegs[r] {
@@ -74,7 +74,7 @@ func (n sliceNames) inRegister(pc uint64, r x86.Reg) string {
 
 // variable names the variable, or the part of one, that an instruction's memory operand
 // is.
-func (n sliceNames) variable(pc uint64) string {
+func (n names) variable(pc uint64) string {
 	vars, im := n.variablesAt(pc)
 	if im == nil {
 		return ""

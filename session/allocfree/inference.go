@@ -1,11 +1,9 @@
-package session
+package allocfree
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -18,13 +16,14 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/report"
+	"mgtrace/session/recording"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
-// AllocFree asks for a history whose blocks are found without knowing the allocator: by
+// Options asks for a history whose blocks are found without knowing the allocator: by
 // what the program's instructions compute addresses from (mgpp/infer).
-type AllocFree struct {
+type Options struct {
 	// Allocators are the functions that are left out: NAME gives out blocks, NAME(N)
 	// takes back the one that its N-th argument points to; one that is both moves it. None: the allocator may be
 	// anywhere in the program's own code.
@@ -38,18 +37,18 @@ type AllocFree struct {
 // the one that it was made of.
 func nodesPath(path string) string { return path + ".nodes" }
 
-// withoutAllocator returns the path of the trace that is asked: path itself, or the one
+// Path returns the path of the trace that is asked: path itself, or the one
 // whose blocks were found without knowing the allocator, which is made if it is not there.
-func withoutAllocator(ctx context.Context, path string, o AnalysisOptions) (string, error) {
-	if o.AllocFree == nil {
+func Path(ctx context.Context, path string, files recording.Files, o *Options) (string, error) {
+	if o == nil {
 		return path, nil
 	}
-	rec, err := openRecording(path, o)
+	rec, err := recording.Open(path, files)
 	if err != nil {
 		return "", err
 	}
-	defer rec.close()
-	want := &trace.Inferred{Flow: rec.prog.Flow, Allocators: o.AllocFree.Allocators, Heap: o.AllocFree.Heap}
+	defer rec.Close()
+	want := &trace.Inferred{Flow: rec.Prog.Flow, Allocators: o.Allocators, Heap: o.Heap}
 	out := nodesPath(path)
 	if r, err := trace.Open(out); err == nil {
 		have := r.Program().Inferred
@@ -59,16 +58,16 @@ func withoutAllocator(ctx context.Context, path string, o AnalysisOptions) (stri
 			return out, nil
 		}
 	}
-	f, err := openFlow(path, &rec.prog)
+	f, err := rec.Flow()
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	i := &inference{rec: rec, flow: f}
-	if err := i.follow(ctx, o.AllocFree); err != nil {
+	if err := i.follow(ctx, o); err != nil {
 		return "", err
 	}
-	err = replace(out, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
+	err = recording.Replace(out, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
 	if err != nil {
 		return "", fmt.Errorf("write the blocks that were found: %w", err)
 	}
@@ -77,7 +76,7 @@ func withoutAllocator(ctx context.Context, path string, o AnalysisOptions) (stri
 
 // inference makes a trace of another one.
 type inference struct {
-	rec    *recording
+	rec    *recording.Recording
 	flow   *flow.Reader
 	feed   *native.Feed
 	heap   []addrRange // by address
@@ -89,7 +88,7 @@ type inference struct {
 type addrRange struct{ lo, hi trace.Addr }
 
 // follow builds the graph.
-func (i *inference) follow(ctx context.Context, o *AllocFree) error {
+func (i *inference) follow(ctx context.Context, o *Options) error {
 	if err := i.ranges(o.Heap); err != nil {
 		return err
 	}
@@ -99,11 +98,11 @@ func (i *inference) follow(ctx context.Context, o *AllocFree) error {
 	}
 	i.feed = native.New(native.Options{
 		Heap: i.inHeap, Allocators: roles,
-		Own:     func(pc trace.Addr) bool { im, ok := i.rec.symbols.Image(pc); return ok && im.Traced },
-		Static:  func(a trace.Addr) bool { _, ok := i.rec.symbols.Image(a); return ok },
+		Own:     func(pc trace.Addr) bool { im, ok := i.rec.Symbols.Image(pc); return ok && im.Traced },
+		Static:  func(a trace.Addr) bool { _, ok := i.rec.Symbols.Image(a); return ok },
 		StackAt: i.noHeap,
 	})
-	err = i.rec.together(ctx, i.flow, func(ev *trace.Event) error {
+	err = i.rec.Together(ctx, i.flow, func(ev *trace.Event) error {
 		i.feed.Event(ev)
 		return nil
 	}, func(r *flow.Record) error {
@@ -120,14 +119,14 @@ func (i *inference) follow(ctx context.Context, o *AllocFree) error {
 // ranges finds what is heap: what the program mapped (brk, mmap), and named objects.
 func (i *inference) ranges(named []string) error {
 	for _, name := range named {
-		k := slices.IndexFunc(i.rec.prog.Globals, func(g trace.Global) bool { return g.Name == name })
+		k := slices.IndexFunc(i.rec.Prog.Globals, func(g trace.Global) bool { return g.Name == name })
 		if k < 0 {
 			return fmt.Errorf("--heap %s: the stores to it were not recorded: record again with --global %s", name, name)
 		}
-		g := &i.rec.prog.Globals[k]
+		g := &i.rec.Prog.Globals[k]
 		i.heap = append(i.heap, addrRange{g.Addr, g.Addr + trace.Addr(g.Size)})
 	}
-	err := i.rec.each(func(ev *trace.Event) error {
+	err := i.rec.Each(func(ev *trace.Event) error {
 		if ev.Kind == trace.KindMap {
 			i.heap = append(i.heap, addrRange{ev.Addr, ev.Addr + trace.Addr(ev.Size)})
 		}
@@ -186,14 +185,14 @@ func (i *inference) roles(names []string) (map[trace.Addr]native.Role, error) {
 	for _, text := range names {
 		name, role := text, native.Role{Gives: true}
 		if strings.Contains(text, "(") {
-			fr, err := ParseFree(text)
+			fr, err := probe.ParseFree(text)
 			if err != nil {
 				return nil, fmt.Errorf("--allocator %s: %w", text, err)
 			}
 			name, role = fr.Free, native.Role{Takes: fr.FreeArg}
 		}
 		found := false
-		for _, im := range i.rec.symbols.Images {
+		for _, im := range i.rec.Symbols.Images {
 			if im.Obj == nil {
 				continue
 			}
@@ -218,7 +217,7 @@ func (i *inference) roles(names []string) (map[trace.Addr]native.Role, error) {
 
 // program is the description of the trace that is made.
 func (i *inference) program(what *trace.Inferred) trace.Program {
-	p := i.rec.prog
+	p := i.rec.Prog
 	p.Flow, p.Inferred = "", what
 	merged := 0
 	for _, b := range i.blocks {
@@ -241,7 +240,7 @@ func (i *inference) program(what *trace.Inferred) trace.Program {
 // write makes the trace: events of the recording, with the births and deaths of the blocks
 // that were found in place of those that its allocators told.
 func (i *inference) write(w *trace.Writer) error {
-	r := i.rec.r
+	r := i.rec.Reader
 	for _, name := range r.Attachments() {
 		if from, ok := r.Attachment(name); ok {
 			if err := w.Attach(name, from); err != nil {
@@ -261,7 +260,7 @@ func (i *inference) write(w *trace.Writer) error {
 		return nil
 	}
 	inside, last := i.feed.Inside(), int64(0)
-	err := i.rec.each(func(ev *trace.Event) error {
+	err := i.rec.Each(func(ev *trace.Event) error {
 		last = max(last, ev.Wall)
 		if err := upTo(ev.Instant, last); err != nil {
 			return err
@@ -300,7 +299,7 @@ func (i *inference) write(w *trace.Writer) error {
 // lives are the births, growths and deaths of the blocks, in order of instants.
 func (i *inference) lives() []trace.Event {
 	var out []trace.Event
-	sites := typing.New(&check.Spec{}, i.rec.symbols)
+	sites := typing.New(&check.Spec{}, i.rec.Symbols)
 	add := func(k trace.Kind, m infer.Moment, name string, b *infer.Block, size uint64) {
 		ev := trace.Event{Kind: k, Thread: m.Thread, Instant: m.Instant, PC: m.PC, Addr: b.Start, Size: size, Name: name, Stack: m.Stack}
 		if k == trace.KindRealloc {
@@ -362,30 +361,4 @@ func (i *inference) accessed(t *typing.Blocks, b *infer.Block) (name string, a *
 		}
 	}
 	return name, a
-}
-
-// each gives all events of the recording, from the first.
-func (rec *recording) each(f func(*trace.Event) error) error {
-	if err := rec.r.Seek(0); err != nil {
-		return err
-	}
-	for ev := (trace.Event{}); ; {
-		if more, err := rec.next(&ev); err != nil {
-			return err
-		} else if !more {
-			return rec.r.Seek(0)
-		}
-		if err := f(&ev); err != nil {
-			return err
-		}
-	}
-}
-
-// next reads an event; false behind the last one, also of a trace that was cut off.
-func (rec *recording) next(ev *trace.Event) (more bool, err error) {
-	err = rec.r.Next(ev)
-	if errors.Is(err, io.EOF) || errors.Is(err, trace.ErrTruncated) {
-		return false, nil
-	}
-	return err == nil, err
 }

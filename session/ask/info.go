@@ -1,7 +1,8 @@
-package session
+package ask
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -9,11 +10,58 @@ import (
 	"strings"
 	"time"
 
+	"mgtrace/capture"
 	"mgtrace/mgpp/index"
 	"mgtrace/query"
 	"mgtrace/report"
+	"mgtrace/session/allocfree"
+	"mgtrace/session/recording"
 	"mgtrace/trace"
 )
+
+// InfoOptions say how to print a trace.
+type InfoOptions struct {
+	AllocFree *allocfree.Options
+	JSON      bool
+	Events    bool
+	Index     bool                    // make an index also where the trace is short
+	Progress  func(done, total int64) // of making it; nil: none
+	Memory    MemoryLimit
+}
+
+// Info prints what a trace holds.
+func Info(w io.Writer, path string, o InfoOptions) error {
+	path, err := allocfree.Path(context.Background(), path, recording.Files{}, o.AllocFree)
+	if err != nil {
+		return err
+	}
+	if o.Events {
+		return printEvents(w, path)
+	}
+	q, err := Open(path, Options{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory})
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	i := q.info()
+	i.Flow = flowInfo(q.Recording)
+	return q.print(i)
+}
+
+// printEvents prints every event as text.
+func printEvents(w io.Writer, path string) error {
+	r, err := trace.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	rec := &recording.Recording{Path: path, Reader: r, Prog: r.Program()}
+	_, err = rec.Feed(context.Background(), capture.Events(func(ev *trace.Event) error {
+		_, err := fmt.Fprintln(w, trace.Format(*ev))
+		return err
+	}))
+	return err
+}
 
 // info is the summary of a trace.
 type info struct {
@@ -76,12 +124,12 @@ const (
 
 // info sums a trace up.
 func (q *Queries) info() *info {
-	p := q.rec.prog
+	p := q.Recording.Prog
 	i := &info{
 		Program: p.Path, Args: p.Args, Engine: p.Engine, Kernel: p.Kernel, Began: p.Began,
 		Complete: q.about.Complete, Why: q.about.Why, Begins: q.about.Begins, Ceases: q.about.Ceases, Lasted: q.about.Lasted,
-		Events: map[string]uint64{}, Changes: uint64(q.answers.History().Now()), Nodes: q.answers.History().NodeCount(),
-		Sites: p.Sites, Unprobed: len(p.Unprobed), Files: q.rec.r.Attachments(),
+		Events: map[string]uint64{}, Changes: uint64(q.Answers.History().Now()), Nodes: q.Answers.History().NodeCount(),
+		Sites: p.Sites, Unprobed: len(p.Unprobed), Files: q.Recording.Reader.Attachments(),
 	}
 	for k, n := range q.about.Events {
 		if n > 0 {
@@ -163,7 +211,7 @@ func (q *Queries) statements() []writer {
 	})
 	out := []writer{}
 	at := map[string]int{}
-	for _, x := range pcs[:min(len(pcs), q.o.maxWriters())] {
+	for _, x := range pcs[:min(len(pcs), q.Options.maxWriters())] {
 		key, place := q.statement(x.pc)
 		k, ok := at[key]
 		if !ok {
@@ -180,11 +228,11 @@ func (q *Queries) statements() []writer {
 // statement is one of the program's; of other code it is the file, whose debug
 // information would take longer to read than all the rest.
 func (q *Queries) statement(pc trace.Addr) (key string, p query.Place) {
-	if im, ok := q.rec.symbols.Image(pc); ok && !im.Traced {
+	if im, ok := q.Recording.Symbols.Image(pc); ok && !im.Traced {
 		name := filepath.Base(im.Path)
 		return name, query.Place{Address: name}
 	}
-	return q.rec.symbols.Statement(pc), q.answers.Run.Place(pc)
+	return q.Recording.Symbols.Statement(pc), q.Answers.Run.Place(pc)
 }
 
 type pcCount struct {
@@ -193,7 +241,7 @@ type pcCount struct {
 }
 
 // maxWriters is how many instructions are looked at for their statements.
-func (o *QueryOptions) maxWriters() int {
+func (o *Options) maxWriters() int {
 	if o.JSON {
 		return maxWriters
 	}

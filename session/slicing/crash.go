@@ -1,4 +1,4 @@
-package session
+package slicing
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mgtrace/session/ask"
 	"mgtrace/slice"
 	"mgtrace/trace"
 )
@@ -16,20 +17,20 @@ import (
 // register's name before an @ it is that register then.
 const atCrash = "crash"
 
-// sliceCrash is where the program crashed.
-func (q *Queries) sliceCrash(s *slicer) (c sliceCriterion, err error) {
-	n, cause, err := q.crash(s)
+// crashed is where the program crashed.
+func (s *slicer) crashed(q *ask.Queries) (c start, err error) {
+	n, cause, err := s.crash(q)
 	if err != nil {
 		return c, err
 	}
 	c.nodes = slice.Criteria{n}
-	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(syscall.Signal(cause.Number)), s.rec.symbols.Place(trace.Addr(cause.PC)))
+	c.words = fmt.Sprintf("crash, %s at %s", unix.SignalName(syscall.Signal(cause.Number)), s.rec.Symbols.Place(trace.Addr(cause.PC)))
 	return c, nil
 }
 
-// sliceRegisterAtCrash is what a register was when the program crashed.
-func (q *Queries) sliceRegisterAtCrash(s *slicer, reg string, units slice.Regs) (c sliceCriterion, err error) {
-	n, cause, err := q.crash(s)
+// registerAtCrash is what a register was when the program crashed.
+func (s *slicer) registerAtCrash(q *ask.Queries, reg string, units slice.Regs) (c start, err error) {
+	n, cause, err := s.crash(q)
 	if err != nil {
 		return c, err
 	}
@@ -39,13 +40,13 @@ func (q *Queries) sliceRegisterAtCrash(s *slicer, reg string, units slice.Regs) 
 	if len(c.nodes) == 0 {
 		return c, fmt.Errorf("%s at the crash: nothing in the recording wrote it", reg)
 	}
-	c.words = fmt.Sprintf("%s at the crash, %s", reg, s.rec.symbols.Place(trace.Addr(cause.PC)))
+	c.words = fmt.Sprintf("%s at the crash, %s", reg, s.rec.Symbols.Place(trace.Addr(cause.PC)))
 	return c, nil
 }
 
 // crash finds the signal that killed the program among what was executed.
-func (q *Queries) crash(s *slicer) (slice.Node, slice.Cause, error) {
-	if _, err := q.time(atCrash); err != nil {
+func (s *slicer) crash(q *ask.Queries) (slice.Node, slice.Cause, error) {
+	if _, err := q.Time(atCrash); err != nil {
 		return 0, slice.Cause{}, err
 	}
 	n, err := s.x.Fault()

@@ -1,4 +1,4 @@
-package session
+package ask
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"mgtrace/probe/evidence"
 	"mgtrace/query"
 	"mgtrace/session/analysis"
+	"mgtrace/session/recording"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -25,9 +26,6 @@ const (
 	indexEvents = 500_000
 )
 
-// indexPath is where the index of a trace lies.
-func indexPath(path string) string { return path + ".idx" }
-
 // indexed opens the index of the trace, and makes it if it is not there, of another
 // trace, or damaged. It returns nil where the trace needs none.
 func (q *Queries) indexed(path string) (*index.Index, error) {
@@ -35,10 +33,10 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() < indexBytes && q.rec.r.EventCount() < indexEvents && !q.o.Index {
+	if info.Size() < indexBytes && q.Recording.Reader.EventCount() < indexEvents && !q.Options.Index {
 		return nil, nil
 	}
-	x, err := index.Open(indexPath(path), q.rec.r)
+	x, err := index.Open(recording.IndexPath(path), q.Recording.Reader)
 	switch {
 	case err == nil:
 		return x, nil
@@ -48,11 +46,11 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	}
 	switch err := q.index(path); {
 	case errors.Is(err, errNoPlace):
-		return nil, q.rec.r.Seek(0)
+		return nil, q.Recording.Reader.Seek(0)
 	case err != nil:
 		return nil, err
 	}
-	return index.Open(indexPath(path), q.rec.r)
+	return index.Open(recording.IndexPath(path), q.Recording.Reader)
 }
 
 // errNoPlace: there can be no file beside the trace, and the history is taken into
@@ -61,23 +59,23 @@ var errNoPlace = errors.New("no place for an index")
 
 // index makes the index.
 func (q *Queries) index(path string) error {
-	b, err := index.NewBuilder(indexPath(path), q.rec.r)
+	b, err := index.NewBuilder(recording.IndexPath(path), q.Recording.Reader)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	defer b.Abandon()
-	sink := &indexing{Builder: b, calls: query.NewCalls(&q.rec.prog), progress: q.o.Progress, total: q.rec.r.EventCount(), ceiling: ceiling{limit: q.o.Memory}}
-	if err := q.rec.r.Seek(0); err != nil {
+	sink := &indexing{Builder: b, calls: query.NewCalls(&q.Recording.Prog), progress: q.Options.Progress, total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
+	if err := q.Recording.Reader.Seek(0); err != nil {
 		return err
 	}
-	t, err := q.rec.feed(context.Background(), sink)
+	t, err := q.Recording.Feed(context.Background(), sink)
 	if err != nil {
 		return err
 	}
-	if q.o.Progress != nil {
-		q.o.Progress(1, 1)
+	if q.Options.Progress != nil {
+		q.Options.Progress(1, 1)
 	}
-	kinds := &nodeKinds{typing: typing.New(&check.Spec{}, q.rec.symbols), number: map[string]int{}}
+	kinds := &nodeKinds{typing: typing.New(&check.Spec{}, q.Recording.Symbols), number: map[string]int{}}
 	about := &indexNotes{Complete: t.Complete, Why: t.Why}
 	notes := index.Notes{Group: kinds.group, Any: about}
 	for _, log := range sink.calls.Log() {
@@ -200,21 +198,21 @@ func (i *indexing) room() error {
 
 // indexedRun is a run whose history lies in an index.
 type indexedRun struct {
-	rec *recording
+	rec *recording.Recording
 	*index.Index
 }
 
 // Place implements query.Run.
-func (r *indexedRun) Place(pc trace.Addr) query.Place { return queryPlace(r.rec.symbols, pc) }
+func (r *indexedRun) Place(pc trace.Addr) query.Place { return queryPlace(r.rec.Symbols, pc) }
 
 // During implements query.Run.
 func (r *indexedRun) During(t mgpp.Timestamp) string {
-	return query.During(r.rec.prog.Funcs, func(fn int) query.CallLog { return r.CallsOf(fn) }, t)
+	return query.During(r.rec.Prog.Funcs, func(fn int) query.CallLog { return r.CallsOf(fn) }, t)
 }
 
 // Calls implements query.Times.
 func (r *indexedRun) Calls(function string) query.CallLog {
-	if fn := query.FuncNamed(r.rec.prog.Funcs, function); fn >= 0 {
+	if fn := query.FuncNamed(r.rec.Prog.Funcs, function); fn >= 0 {
 		return r.CallsOf(fn)
 	}
 	return nil
@@ -224,7 +222,7 @@ func (r *indexedRun) Calls(function string) query.CallLog {
 func (r *indexedRun) OnLine(file string, line int, n uint64) (mgpp.Timestamp, uint64, error) {
 	var pcs []trace.Addr
 	for pc := range r.Statements() {
-		if onLine(r.rec.symbols, pc, file, line) {
+		if onLine(r.rec.Symbols, pc, file, line) {
 			pcs = append(pcs, pc)
 		}
 	}
@@ -233,7 +231,7 @@ func (r *indexedRun) OnLine(file string, line int, n uint64) (mgpp.Timestamp, ui
 }
 
 // Began implements query.Times.
-func (r *indexedRun) Began() string { return r.rec.prog.Began }
+func (r *indexedRun) Began() string { return r.rec.Prog.Began }
 
 // ask opens the index, or takes the history into memory where there is none.
 func (q *Queries) ask(path string, t *queryTyping) error {
@@ -251,7 +249,7 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 		return q.build(t)
 	}
 	x.CallSite = analysis.CallSite
-	run := &indexedRun{q.rec, x}
+	run := &indexedRun{q.Recording, x}
 	q.x, q.times = x, run
 	q.typing, q.about = t, indexNotes{Kinds: &t.kinds}
 	if err := x.Notes(&q.about); err != nil {
@@ -261,6 +259,6 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 	if t.kinds == nil {
 		t.kinds = []nodeKind{}
 	}
-	q.answers = query.Answers{Names: query.NewNames(x, x, t), Run: run}
+	q.Answers = query.Answers{Names: query.NewNames(x, x, t), Run: run}
 	return nil
 }

@@ -1,4 +1,4 @@
-package session
+package main
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// sizeUnits are the units of ParseSize, by their first letter: decimal, and binary
+// sizeUnits are the units of parseSize, by their first letter: decimal, and binary
 // ones with an i.
 const sizeUnits = "kmgtp"
 
-// ParseSize parses a number of bytes as people write it: "2GB", "1.5 GiB", "512M",
+// parseSize parses a number of bytes as people write it: "2GB", "1.5 GiB", "512M",
 // "1000000". K, M, G, T, P are powers of 1000 with or without a B, and powers of
 // 1024 as KiB, Ki and so on; capitals do not matter.
-func ParseSize(text string) (int64, error) {
+func parseSize(text string) (int64, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	n := strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 	if n < 0 {

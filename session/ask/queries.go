@@ -1,0 +1,281 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"mgtrace/mgpp"
+	"mgtrace/mgpp/index"
+	"mgtrace/query"
+	"mgtrace/render"
+	"mgtrace/report"
+	"mgtrace/session/allocfree"
+	"mgtrace/session/analysis"
+	"mgtrace/session/recording"
+)
+
+// Options say what all questions to a trace have in common.
+type Options struct {
+	recording.Files
+	Spec      string             // a specification's file gives types and their names; "": none
+	AllocFree *allocfree.Options // nil: the blocks are those that the recording has
+	JSON      bool
+	Color     bool
+	Out       io.Writer
+	Index     bool                    // also where the trace is so short that it needs none
+	Progress  func(done, total int64) // of making an index; nil: none
+	Memory    MemoryLimit             // of making an index, or of the history where there is none
+}
+
+// Queries is a trace that is asked.
+type Queries struct {
+	Recording *recording.Recording
+	Options   Options
+	Answers   query.Answers
+	times     query.Times
+	x         *index.Index // nil: the history is in memory
+	run       *builtRun    // that history
+	origins   query.Origins
+	typing    *queryTyping
+	about     indexNotes
+}
+
+// Open opens a trace for questions. Close it after use.
+func Open(path string, o Options) (*Queries, error) {
+	path, err := allocfree.Path(context.Background(), path, o.Files, o.AllocFree)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := recording.Open(path, o.Files)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queries{Recording: rec, Options: o}
+	t, err := newQueryTyping(rec, o.Spec)
+	if err == nil {
+		err = q.ask(path, t)
+	}
+	if err != nil {
+		q.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// Close closes the trace.
+func (q *Queries) Close() {
+	if q.x != nil {
+		_ = q.x.Close() // only read from
+	}
+	q.Recording.Close()
+}
+
+// Failed is what went wrong in reading the index.
+func (q *Queries) Failed() error {
+	if q.x == nil || q.x.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: delete the .idx file beside the trace, it is made again", q.x.Err())
+}
+
+// build takes the whole history into memory.
+func (q *Queries) build(t *queryTyping) error {
+	hist := mgpp.New(mgpp.Options{})
+	run := &builtRun{rec: q.Recording, hist: hist, calls: query.NewCalls(&q.Recording.Prog), total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
+	tr, err := q.Recording.Feed(context.Background(), run)
+	if err != nil {
+		return err
+	}
+	q.times, q.run = run, run
+	q.about = indexNotes{Complete: tr.Complete, Why: tr.Why, Seen: run.seen, Events: run.kinds[:]}
+	q.typing = t
+	var cells *query.Names
+	q.origins, cells = t.names(hist)
+	q.Answers = query.Answers{Names: cells, Run: run}
+	return nil
+}
+
+// Time finds a time as the user writes it.
+func (q *Queries) Time(s string) (mgpp.Timestamp, error) {
+	t, err := query.ParseTime(s)
+	if err != nil {
+		return 0, err
+	}
+	return query.Find(t, q.times)
+}
+
+// print writes an answer.
+func (q *Queries) print(answer Answer) error {
+	if err := q.Failed(); err != nil {
+		return err
+	}
+	if !q.Options.JSON {
+		return answer.Text(q.Options.Out, q.Options.Color)
+	}
+	e := json.NewEncoder(q.Options.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(answer)
+}
+
+// Who tells which statements wrote a cell, an address or a path, newest first: at
+// most so many of them, 0: all.
+func (q *Queries) Who(expr, at string, most int) error {
+	p, err := query.ParsePath(expr)
+	if err != nil {
+		return err
+	}
+	t, err := q.Time(at)
+	if err != nil {
+		return err
+	}
+	c, err := q.Answers.Resolve(p, q.Answers.History().At(t))
+	if err != nil {
+		return q.Explain(err, t)
+	}
+	w := q.Answers.Who(c, t, at, most)
+	return q.print(&w)
+}
+
+// Explain adds to why a path ends the statement that made it end there.
+func (q *Queries) Explain(err error, t mgpp.Timestamp) error {
+	if failed := q.Failed(); failed != nil {
+		return failed
+	}
+	var e *query.ResolveError
+	if !errors.As(err, &e) || e.Cell.Size == 0 || e.Cell.Node == 0 {
+		return err
+	}
+	for w := range q.Answers.Writers(e.Cell, t) {
+		p := q.Answers.Run.Place(w.Op.PC)
+		where := p.Address
+		if p.File != "" {
+			where = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		return fmt.Errorf("%w (since change %s, %s: %s)", err, report.Thousands(uint64(w.Op.Time)), where, w.What)
+	}
+	return err
+}
+
+// History tells what a node lived through up to a time.
+func (q *Queries) History(node, until string, most int) error {
+	t, err := q.Time(until)
+	if err != nil {
+		return err
+	}
+	id, err := q.node(node, t)
+	if err != nil {
+		return err
+	}
+	l := q.Answers.Life(id, t, most)
+	return q.print(&l)
+}
+
+// node finds a node by a path or by an address in it.
+func (q *Queries) node(s string, t mgpp.Timestamp) (mgpp.NodeID, error) {
+	p, err := query.ParsePath(s)
+	if err != nil {
+		return 0, err
+	}
+	c, err := q.Answers.Resolve(p, q.Answers.History().At(t))
+	if err != nil {
+		return 0, q.Explain(err, t)
+	}
+	if c.Node == 0 {
+		return 0, fmt.Errorf("%s: no node was there at change %s or before", s, report.Thousands(uint64(t)))
+	}
+	return c.Node, nil
+}
+
+// SnapshotOptions say what part of the memory graph to tell, and how.
+type SnapshotOptions struct {
+	At   string
+	Diff string // "T1,T2": what changed between instead
+	Node string // this node and what it leads to
+	Type string // nodes of this type only
+	Max  int    // nodes; 0: all
+	Path string // a picture: .svg, .dot or .json; "" or "-": text, or JSON, to Out
+	DOT  bool
+	SVG  bool
+}
+
+// Snapshot tells or draws the memory graph at a time, or what changed between two.
+func (q *Queries) Snapshot(ctx context.Context, o SnapshotOptions) error {
+	if o.Diff != "" {
+		return q.diff(ctx, o)
+	}
+	t, err := q.Time(o.At)
+	if err != nil {
+		return err
+	}
+	choice := query.Choice{Type: o.Type, Max: o.Max}
+	if o.Node != "" {
+		id, err := q.node(o.Node, t)
+		if err != nil {
+			return err
+		}
+		choice.Around = []mgpp.NodeID{id}
+	}
+	if _, ok := q.Answers.Types()[o.Type]; o.Type != "" && !ok {
+		_, err := q.Answers.Node(o.Type, 1)
+		return err
+	}
+	s := q.Answers.Names.Snapshot(t, choice)
+	title := fmt.Sprintf("%s at change %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(t)))
+	return q.show(ctx, o, func() *render.Graph { return q.Answers.Picture(s, title) }, func() Answer {
+		a := q.Answers.Snapshot(s, o.At)
+		return &a
+	})
+}
+
+func (q *Queries) diff(ctx context.Context, o SnapshotOptions) error {
+	a, b, ok := strings.Cut(o.Diff, ",")
+	if !ok {
+		return fmt.Errorf("--diff %s: write two times with a comma between: --diff 100,200 or --diff 'call 5 of insert,return 5 of insert'", o.Diff)
+	}
+	from, err := q.Time(a)
+	if err != nil {
+		return err
+	}
+	to, err := q.Time(b)
+	if err != nil {
+		return err
+	}
+	if from > to {
+		return fmt.Errorf("--diff %s: change %d is not before change %d", o.Diff, from, to)
+	}
+	d := q.Answers.Names.Diff(from, to, o.Max)
+	title := fmt.Sprintf("%s from change %s to %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(from)), report.Thousands(uint64(to)))
+	return q.show(ctx, o, func() *render.Graph { return q.Answers.PictureOfDiff(d, title) }, func() Answer {
+		a := q.Answers.Diff(d)
+		return &a
+	})
+}
+
+// Answer is what can be printed as text, and as JSON.
+type Answer interface {
+	Text(w io.Writer, color bool) error
+}
+
+// Tell prints what is no picture. A path is for pictures only.
+func (q *Queries) Tell(path string, a Answer) error {
+	if path != "" && path != "-" {
+		return fmt.Errorf("-o %s: name a picture .svg or .dot; text and JSON go to standard output", path)
+	}
+	return q.print(a)
+}
+
+// show writes an answer in the form that was asked for.
+func (q *Queries) show(ctx context.Context, o SnapshotOptions, picture func() *render.Graph, answer func() Answer) error {
+	dot := o.DOT || strings.HasSuffix(o.Path, ".dot")
+	svg := o.SVG || strings.HasSuffix(o.Path, ".svg")
+	if dot || svg {
+		return analysis.ShowPicture(ctx, q.Options.Out, o.Path, dot, picture())
+	}
+	return q.Tell(o.Path, answer())
+}

@@ -1,0 +1,412 @@
+package mining
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/constraints/mine"
+	"mgtrace/constraints/syntax"
+	"mgtrace/cxxname"
+	"mgtrace/mgpp"
+	"mgtrace/objfile"
+	"mgtrace/probe"
+	"mgtrace/probe/evidence"
+	"mgtrace/session/analysis"
+	"mgtrace/session/recording"
+	"mgtrace/session/specfile"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// HasTypes refuses types that the program does not have.
+func HasTypes(p *symbol.Program, names []string) error {
+	for _, name := range names {
+		if last := cxxname.WithoutArgs(name); !plainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
+			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }, or class Tree<int>::Node", name)
+		}
+		tree, errs := syntax.Parse("--type", fmt.Sprintf("type it = %q;", name))
+		if len(errs) == 0 {
+			_, errs = check.Check(tree, p)
+		}
+		for _, e := range errs {
+			if !e.Warning {
+				return fmt.Errorf("--type %s: %s", name, e.Msg)
+			}
+		}
+	}
+	return nil
+}
+
+func plainName(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// LeadingGlobals lists the objects in static memory that may lead to nodes: pointers
+// to structures, and structures, with a name that is theirs alone.
+func LeadingGlobals(p *symbol.Program) []check.Variable {
+	const maxSize = 4096 // bytes; larger ones are tables, not heads
+	var out []check.Variable
+	seen := map[string]int{}
+	for _, f := range p.Objs {
+		for _, v := range f.Globals() {
+			seen[v.Name]++
+			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !plainName(v.Name) || f != p.Objs[0] {
+				continue
+			}
+			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.Kind == types.Struct
+			if pointer || v.Type.Kind == types.Struct && len(v.Type.PointerFields()) > 0 {
+				out = append(out, symbol.Variable(v))
+			}
+		}
+	}
+	return slices.DeleteFunc(out, func(v check.Variable) bool { return seen[v.Name] > 1 })
+}
+
+// maxWatched is how many functions are watched without a look at what they are
+// about.
+const maxWatched = 250
+
+// WorthWatching lists the functions whose calls may be C-points: those that the
+// program's sources define. Where there are many, those that have to do with the
+// types.
+func WorthWatching(p *symbol.Program, names []string) []string {
+	names = slices.Clone(names)
+	for _, name := range names {
+		for _, t := range p.LookupType(cxxname.Normal(name)) {
+			names = append(names, t.Name)
+		}
+	}
+	seen := map[string]bool{"": true}
+	var out []string
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, obj := range p.Objs {
+		funcs := slices.DeleteFunc(slices.Clone(obj.Funcs()), func(f objfile.Func) bool { return f.File == "" || f.IFunc || f.Size == 0 })
+		many := len(funcs) > maxWatched
+		for _, f := range funcs {
+			if !many || about(obj, f, names) {
+				add(f.Base)
+			}
+		}
+		for _, in := range obj.Inlined("*") {
+			if !many {
+				add(in.Name)
+			}
+		}
+	}
+	return out
+}
+
+// about reports whether a function has a parameter, a result or a variable that is,
+// or leads to, one of the types; without names, any structure with a pointer to its
+// own kind.
+func about(obj *objfile.File, f objfile.Func, names []string) bool {
+	means := func(t *types.Type) bool {
+		for t != nil && t.Kind == types.Pointer {
+			t = t.Elem
+		}
+		if t == nil || t.Kind != types.Struct {
+			return false
+		}
+		if len(names) == 0 {
+			return recursive(t)
+		}
+		return slices.Contains(names, t.Name) || slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool {
+			return s.Type.Elem != nil && slices.Contains(names, s.Type.Elem.Name)
+		})
+	}
+	if means(obj.ReturnType(f.Addr)) {
+		return true
+	}
+	for _, at := range []uint64{f.Addr, f.Addr + f.Size/2, f.Addr + f.Size - 1} {
+		if slices.ContainsFunc(obj.Variables(at), func(v objfile.Variable) bool { return means(v.Type) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// recursive: a structure with a pointer to its own kind, or to a part of its own
+// kind, such as a link.
+func recursive(t *types.Type) bool {
+	return t.Kind == types.Struct && slices.ContainsFunc(t.PointerFields(), func(s types.Scalar) bool { return within(s.Type.Elem, t, 0) })
+}
+
+// within reports whether a type is the structure, or a structure in it.
+func within(part, whole *types.Type, depth int) bool {
+	if part == nil || part.Kind != types.Struct {
+		return false
+	}
+	return typing.SameType(part, whole) || depth < 4 && slices.ContainsFunc(whole.Members, func(m types.Member) bool {
+		return m.Type != nil && m.Type.Kind == types.Struct && within(part, m.Type, depth+1)
+	})
+}
+
+// Options say what of a recording is looked at.
+type Options struct {
+	Types      []string // of nodes; none: the one that the run allocates
+	Base       string   // a specification's file whose types are mined, and whose constraints are not proposed again; "": none
+	Globals    []check.Variable
+	Allocators []probe.Allocator
+	Note       func(what string) // progress; nil: none
+}
+
+// Propose finds what held in a recording.
+func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Result, error) {
+	p := rec.Program()
+	if p == nil {
+		return nil, errors.New("the program's debug information is not at hand")
+	}
+	spec, tree, err := baseOf(o.Base, p)
+	if err != nil {
+		return nil, err
+	}
+	spec.CPoints = everyBoundary(rec.Prog.Funcs)
+	log := &callLog{open: map[trace.ThreadID][]int{}}
+	a := analysis.New(spec, &rec.Prog, rec.Symbols, analysis.Options{NoLocate: true, Observe: log.point})
+	log.hist = a.Hist
+	a.Schedule.BusyToo()
+	sink, err := rec.Completed(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	t, err := rec.Feed(ctx, sink)
+	if err != nil {
+		return nil, err
+	}
+	if !t.Complete {
+		return nil, fmt.Errorf("the recording is not complete (%s): nothing can be said of what is missing", t.Why)
+	}
+	log.finish()
+	if f := a.Checker.MemoryFaults(); len(f) > 0 {
+		at, _, _ := rec.Symbols.Where(a.Hist.Op(f[0].Time).PC)
+		return nil, fmt.Errorf("the run was not healthy: %s at %s:%d; mgtrace run ./prog tells more", f[0].Kind, symbol.Short(at.File), at.Line)
+	}
+	finder := evidence.NewFinder(rec.Symbols.Sources.Line)
+	names := o.Types
+	if len(names)+len(spec.Types) == 0 {
+		if names, err = onlyType(proposals(a.Hist, rec.Symbols, finder, p)); err != nil {
+			return nil, err
+		}
+	}
+	run := &mine.Run{
+		Program: p, History: a.Hist, Bias: a.Bias(), Calls: log.calls, Globals: o.Globals, Types: names, Base: tree, Directives: allocatorDirectives(o.Allocators),
+		Ended: log.ended, Progress: o.Note,
+		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.Symbols) },
+		Library: inHeaders(rec.Prog.Funcs),
+		FuncOf: func(pc trace.Addr) string {
+			if f := rec.Symbols.Frames(pc); len(f) > 0 {
+				return plainFunc(f[0].Function)
+			}
+			return ""
+		},
+	}
+	res, err := mine.Mine(ctx, run)
+	if errors.Is(err, mine.ErrNoNodes) {
+		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.Hist, rec.Symbols, finder, p)))
+	}
+	return res, err
+}
+
+// baseOf reads a specification for what it says of nodes, without its constraints.
+func baseOf(file string, p check.Program) (*check.Spec, *syntax.File, error) {
+	if file == "" {
+		return &check.Spec{}, nil, nil
+	}
+	spec, tree, _, err := specfile.Read(file, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec.Constraints = nil // the run is taken to be healthy
+	return spec, tree, nil
+}
+
+// allocatorDirectives say in a specification what --alloc and --free say of a run: each
+// directive has room for what gives out blocks and what takes them back.
+func allocatorDirectives(list []probe.Allocator) []string {
+	var gives, frees []probe.Allocator
+	for _, a := range list {
+		switch {
+		case a.Like != "":
+			return []string{fmt.Sprintf("# run it with --alloc %s=%s too", a.Func, a.Like)}
+		case a.Func != "":
+			gives = append(gives, a)
+		default:
+			frees = append(frees, a)
+		}
+	}
+	var out []string
+	for i := range max(len(gives), len(frees)) {
+		if len(gives) == 0 {
+			break // what is never given out is not freed
+		}
+		a := gives[min(i, len(gives)-1)]
+		args := fmt.Sprintf("size=%d", a.Size)
+		if a.Size == 0 {
+			args = fmt.Sprintf("bytes=%d", a.Fixed)
+		}
+		if a.Count > 0 {
+			args += fmt.Sprintf(", count=%d", a.Count)
+		}
+		text := fmt.Sprintf("allocator %s(%s)", a.Func, args)
+		if i < len(frees) {
+			text += fmt.Sprintf(" frees %s(%d)", frees[i].Free, frees[i].FreeArg)
+		}
+		out = append(out, text+";")
+	}
+	return out
+}
+
+// plainFunc is a function's name without a clone's suffix.
+func plainFunc(name string) string {
+	base, _, _ := strings.Cut(name, ".")
+	return base
+}
+
+// inHeaders returns which functions are those of headers of the system.
+func inHeaders(funcs []trace.Func) func(name string) bool {
+	set := map[string]bool{}
+	for _, f := range funcs {
+		set[f.Name] = objfile.SystemHeader(f.File)
+	}
+	return func(name string) bool { return set[name] }
+}
+
+// everyBoundary makes all recorded functions C-points.
+func everyBoundary(funcs []trace.Func) []check.CPoint {
+	var out []check.CPoint
+	for _, f := range funcs {
+		out = append(out, check.CPoint{Func: f.Name, Entry: true, Exit: true, Each: true})
+	}
+	return out
+}
+
+// callLog notes the calls of watched functions.
+type callLog struct {
+	hist  *mgpp.History
+	calls []mine.Call
+	open  map[trace.ThreadID][]int
+	ended bool
+}
+
+// point takes the boundary of a call.
+func (l *callLog) point(c eval.CPoint) {
+	now := l.hist.Now()
+	depth := 0
+	for _, o := range c.Open {
+		if o.Thread == c.Thread {
+			depth++
+		}
+	}
+	stack := l.open[c.Thread]
+	switch c.Kind {
+	case "entry":
+		stack = stack[:min(depth, len(stack))] // what exceptions and longjmp left
+		call := mine.Call{Func: c.Function, Thread: c.Thread, Parent: -1, Depth: len(stack), Enter: now}
+		for _, i := range stack {
+			call.Inner = call.Inner || l.calls[i].Func == c.Function
+		}
+		if len(stack) > 0 {
+			call.Parent = stack[len(stack)-1]
+		}
+		l.open[c.Thread] = append(stack, len(l.calls))
+		l.calls = append(l.calls, call)
+	case "return":
+		if depth < len(stack) {
+			call := &l.calls[stack[depth]]
+			call.Leave, call.Left = now, true
+			l.open[c.Thread] = stack[:depth]
+		}
+	case "exit":
+		l.ended = true
+		l.finish()
+	}
+}
+
+// finish ends the calls that are open.
+func (l *callLog) finish() {
+	for i := range l.calls {
+		if c := &l.calls[i]; !c.Left && c.Leave == 0 {
+			c.Leave = l.hist.Now()
+		}
+	}
+}
+
+// proposal is a type that the run allocated and that may be one of nodes.
+type proposal struct {
+	name  string
+	count int
+}
+
+// proposals lists the structures of the program, not of its libraries, with pointers to
+// their own kind that were allocated.
+func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, p check.Program) []proposal {
+	y := typing.Sharing(finder, &check.Spec{}, symbols)
+	byStack := map[*trace.Addr]string{}
+	counts := map[string]int{}
+	for n := range h.Nodes() {
+		if len(n.Stack) == 0 || n.Global != 0 {
+			continue
+		}
+		name, ok := byStack[&n.Stack[0]]
+		if !ok {
+			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
+				name = e.Type.Name
+			}
+			byStack[&n.Stack[0]] = name
+		}
+		if name != "" {
+			counts[name]++
+		}
+	}
+	var out []proposal
+	for name, n := range counts {
+		out = append(out, proposal{name, n})
+	}
+	slices.SortFunc(out, func(a, b proposal) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return out
+}
+
+// onlyType takes the only type there is.
+func onlyType(p []proposal) ([]string, error) {
+	switch len(p) {
+	case 0:
+		return nil, errors.New("the run allocated no structure with a pointer to its own kind, as far as debug information tells: say which one is meant with --type")
+	case 1:
+		return []string{p[0].name}, nil
+	}
+	return nil, fmt.Errorf("which structure? --type NAME (repeatable); the run allocated %s", listed(p))
+}
+
+func listed(p []proposal) string {
+	var s []string
+	for _, x := range p {
+		s = append(s, fmt.Sprintf("%d %s", x.count, x.name))
+	}
+	if len(s) == 0 {
+		return "no structure with a pointer to its own kind"
+	}
+	return strings.Join(s[:min(12, len(s))], ", ")
+}

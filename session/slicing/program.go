@@ -1,0 +1,86 @@
+package slicing
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"mgtrace/query"
+	"mgtrace/session/symbol"
+	"mgtrace/slice"
+	"mgtrace/slice/tell"
+	"mgtrace/trace"
+)
+
+// files is native.Files over the images of a recording.
+type files struct{ s *symbol.Table }
+
+func (f files) Code(pc uint64, n int) []byte {
+	im, ok := f.s.Image(trace.Addr(pc))
+	if !ok || im.Obj == nil {
+		return nil
+	}
+	return im.Obj.Code(pc-uint64(im.Bias), n)
+}
+
+func (f files) Function(pc uint64) (entry uint64, returns, ok bool) {
+	im, ok := f.s.Image(trace.Addr(pc))
+	if !ok || im.Obj == nil {
+		return 0, true, false
+	}
+	fn, ok := im.Obj.FuncAt(pc - uint64(im.Bias))
+	return fn.Addr + uint64(im.Bias), !fn.NoReturn && !neverReturns[fn.Base], ok
+}
+
+// neverReturns are functions of libraries without debug information.
+var neverReturns = map[string]bool{ // read-only
+	"abort": true, "exit": true, "_exit": true, "_Exit": true, "quick_exit": true, "__assert_fail": true, "__assert": true,
+	"__stack_chk_fail": true, "__fortify_fail": true, "__chk_fail": true, "longjmp": true, "siglongjmp": true, "__longjmp_chk": true,
+	"pthread_exit": true, "__cxa_throw": true, "__cxa_rethrow": true, "_Unwind_Resume": true, "__libc_fatal": true, "__libc_message": true,
+}
+
+// names is tell.Program.
+type names struct {
+	s     *symbol.Table
+	cells *query.Names // of the history
+}
+
+func (n names) Place(pc uint64) tell.Place {
+	at := trace.Addr(pc)
+	f, _, source := n.s.Where(at)
+	p := tell.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: n.s.Address(at), Module: "code in no file"}
+	if im, ok := n.s.Image(at); ok {
+		p.Module, p.Own = filepath.Base(im.Path), im.Traced
+		p.Linker = strings.HasPrefix(p.Module, "ld-") || p.Module == "ld.so"
+		if p.Function == "" && im.Obj != nil {
+			if fn, ok := im.Obj.FuncAt(pc - uint64(im.Bias)); ok {
+				p.Function = fn.Name
+			}
+		}
+	}
+	return p
+}
+
+func (n names) Kernel(c slice.Cause) string {
+	switch c.Kind {
+	case slice.Syscall:
+		if name := syscallNames[c.Number]; name != "" {
+			return "system call " + name
+		}
+		return fmt.Sprintf("system call %d", c.Number)
+	case slice.SignalFrame:
+		return fmt.Sprintf("signal %d", c.Number)
+	case slice.Gap:
+		return "unknown: instructions that were not recorded"
+	}
+	return "unknown: another process or thread wrote there"
+}
+
+// syscallNames are those of system calls that write to memory (asm/unistd_64.h).
+var syscallNames = map[int64]string{ // read-only
+	0: "read", 4: "stat", 5: "fstat", 6: "lstat", 7: "poll", 9: "mmap", 11: "munmap", 12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 17: "pread64",
+	19: "readv", 22: "pipe", 25: "mremap", 35: "nanosleep", 45: "recvfrom", 47: "recvmsg", 56: "clone", 59: "execve", 61: "wait4", 63: "uname", 72: "fcntl",
+	78: "getdents", 79: "getcwd", 89: "readlink", 96: "gettimeofday", 97: "getrlimit", 98: "getrusage", 99: "sysinfo", 158: "arch_prctl",
+	202: "futex", 204: "sched_getaffinity", 217: "getdents64", 218: "set_tid_address", 228: "clock_gettime", 232: "epoll_wait", 262: "newfstatat",
+	267: "readlinkat", 273: "set_robust_list", 281: "epoll_pwait", 293: "pipe2", 295: "preadv", 302: "prlimit64", 318: "getrandom", 332: "statx", 334: "rseq", 435: "clone3",
+}

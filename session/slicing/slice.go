@@ -1,0 +1,216 @@
+package slicing
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"mgtrace/flow"
+	"mgtrace/query"
+	"mgtrace/render"
+	"mgtrace/report"
+	"mgtrace/session/ask"
+	"mgtrace/session/recording"
+	"mgtrace/slice"
+	"mgtrace/slice/native"
+	"mgtrace/slice/tell"
+)
+
+// Options say what slice is asked for, and in what form.
+type Options struct {
+	Suspect   *report.Suspect // slice from this one; nil: from a criterion
+	At        string          // the time at which a cell is looked at
+	Forward   bool
+	NoAddress bool
+	NoControl bool
+	All       bool // library code line by line
+	Most      int  // statements; 0: all
+	Path      string
+	DOT, SVG  bool
+	Progress  func(done, total int64) // of making the index; nil: none
+}
+
+// slicer is a full recording that can be sliced.
+type slicer struct {
+	rec    *recording.Recording
+	flow   *flow.Reader
+	source *native.Source
+	x      *slice.Index
+	file   *os.File
+}
+
+// indexPath is where the index of a trace's flow lies: beside it.
+func indexPath(trace string) string { return trace + ".slice" }
+
+// openSlicer opens the flow of a trace and its index, which is made first if it is
+// not there.
+func openSlicer(rec *recording.Recording, progress func(done, total int64)) (*slicer, error) {
+	f, err := rec.Flow()
+	if err != nil {
+		return nil, err
+	}
+	s := &slicer{rec: rec, flow: f}
+	s.source = native.New(f, files{rec.Symbols})
+	if err := s.index(indexPath(rec.Path), progress); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *slicer) close() {
+	_ = s.flow.Close() // only read from
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+}
+
+// key names the flow that an index is of, and how the index was made.
+func (s *slicer) key() (k [16]byte) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v %d %d restores=no", s.flow.Head(), s.flow.Insts(), s.flow.Blocks()))
+	copy(k[:], sum[:])
+	return k
+}
+
+// index opens the index, or makes it.
+func (s *slicer) index(path string, progress func(done, total int64)) error {
+	if s.open(path) == nil {
+		return nil
+	}
+	p, err := slice.NewProgram(s.source)
+	if err != nil {
+		return err
+	}
+	o := slice.BuildOptions{Key: s.key()}
+	if total := int64(s.flow.Insts()); progress != nil {
+		o.Progress = func(at uint64) { progress(int64(at), total) }
+		defer progress(total, total)
+	}
+	if err := recording.Replace(path, func(f *os.File) error { return slice.BuildIndex(f, p, o) }); err != nil {
+		return fmt.Errorf("make the index of the instructions: %w", err)
+	}
+	return s.open(path)
+}
+
+func (s *slicer) open(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		s.x, err = slice.OpenIndex(f, info.Size(), s.source)
+	}
+	if err == nil && s.x.Key != s.key() {
+		err = slice.ErrIndex
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	s.file = f
+	return nil
+}
+
+// Print tells where a value came from, or what depends on it: of a suspect, of a
+// cell as Who takes it, of a register before an execution of an instruction
+// (rax@0x401234#3) or at the crash (rax@crash), of the instruction executed at an
+// instant (@12345), or of what the program crashed with (crash).
+func Print(ctx context.Context, q *ask.Queries, criterion string, o Options) error {
+	s, err := openSlicer(q.Recording, o.Progress)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var c start
+	if o.Suspect != nil {
+		c, err = s.suspect(q.Answers.History(), o.Suspect)
+	} else {
+		c, err = s.from(ctx, q, criterion, o.At)
+	}
+	if err != nil {
+		return err
+	}
+	a, err := s.tell(ctx, c, q.Answers.Names, o)
+	if err != nil {
+		return err
+	}
+	return write(ctx, q, a, o)
+}
+
+// tell computes a slice and puts it into words.
+func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Options) (*report.Slice, error) {
+	compute := s.x.Backward
+	if o.Forward {
+		compute = s.x.Forward
+	}
+	sl, err := compute(ctx, c.nodes, slice.Options{NoAddress: o.NoAddress, NoControl: o.NoControl})
+	if err != nil {
+		return nil, err
+	}
+	a, err := tell.Slice(s.x, sl, names{s.rec.Symbols, cells}, tell.Options{Criterion: c.words, Forward: o.Forward, Most: o.Most, All: o.All})
+	if err != nil {
+		return nil, err
+	}
+	if s.source.Unknown > 0 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s not in the table of effects: taken to read and write everything", report.Plural(s.source.Unknown, "instruction is", "instructions are")))
+	}
+	if err := s.flow.Err(); err != nil {
+		a.Notes = append(a.Notes, fmt.Sprintf("the instructions end early: %v", err))
+	}
+	return a, nil
+}
+
+// Suspects says of the first n suspects of each C-point where their values came from.
+// A suspect of which that cannot be said has a warning.
+func Suspects(ctx context.Context, rec *recording.Recording, r *report.Report, cells *query.Names, n int, o Options) error {
+	s, err := openSlicer(rec, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for i := range r.CPoints {
+		su := r.CPoints[i].Suspects
+		for k := range su[:min(len(su), n)] {
+			c, err := s.suspect(cells.History(), &su[k])
+			if err != nil {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("no slice: %v", err))
+				continue
+			}
+			if su[k].Slice, err = s.tell(ctx, c, cells, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// write writes the answer in the form that was asked for.
+func write(ctx context.Context, q *ask.Queries, a *report.Slice, o Options) error {
+	dot := o.DOT || strings.HasSuffix(o.Path, ".dot")
+	if !dot && !o.SVG && !strings.HasSuffix(o.Path, ".svg") {
+		return q.Tell(o.Path, answer{a})
+	}
+	picture := a.DOT()
+	if !dot {
+		var err error
+		if picture, err = render.LayOut(ctx, picture); err != nil {
+			return err
+		}
+	}
+	if o.Path == "" || o.Path == "-" {
+		_, err := q.Options.Out.Write(picture)
+		return err
+	}
+	return os.WriteFile(o.Path, picture, 0o666)
+}
+
+// answer is a slice that is printed like other answers.
+type answer struct{ *report.Slice }
+
+func (a answer) Text(w io.Writer, color bool) error {
+	return a.Slice.Text(w, report.TextOptions{Color: color})
+}
