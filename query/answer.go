@@ -188,6 +188,8 @@ type SnapshotAnswer struct {
 	Asked string       `json:"asked"`
 	Live  int          `json:"live"`
 	Nodes []NodeAnswer `json:"nodes"`
+
+	Clusters []ClusterAnswer `json:"clusters,omitempty"`
 }
 
 // Snapshot answers what there was at a time.
@@ -195,6 +197,9 @@ func (a *Answers) Snapshot(s Snapshot, asked string) SnapshotAnswer {
 	out := SnapshotAnswer{Time: uint64(s.Time), Asked: asked, Live: s.Live, Nodes: []NodeAnswer{}}
 	for _, n := range s.Nodes {
 		out.Nodes = append(out.Nodes, a.state(n))
+	}
+	for i := range s.Clusters {
+		out.Clusters = append(out.Clusters, a.cluster(&s.Clusters[i]))
 	}
 	return out
 }

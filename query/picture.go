@@ -19,10 +19,23 @@ func (a *Answers) Picture(s Snapshot, title string) *render.Graph {
 	for _, n := range s.Nodes {
 		d.shown[n.ID] = true
 	}
+	parts := d.parts(s.Clusters)
+	left := s.Live - len(s.Nodes)
 	for _, n := range s.Nodes {
 		d.node(n, render.Plain, nil)
 	}
-	d.folded(s.Live - len(s.Nodes))
+	for _, p := range parts {
+		if p.Ended {
+			d.node(p.Block, render.Old, nil)
+		} else {
+			d.node(p.Block, render.Plain, nil)
+			left--
+		}
+	}
+	for i := range s.Clusters {
+		d.cluster(&s.Clusters[i])
+	}
+	d.folded(left)
 	return d.g
 }
 

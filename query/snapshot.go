@@ -12,6 +12,8 @@ type Snapshot struct {
 	Time  mgpp.Timestamp
 	Nodes []NodeState
 	Live  int // nodes that live then, those that are not listed among them
+
+	Clusters []Cluster // see Names.Join
 }
 
 // NodeState is a node at a time.

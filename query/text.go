@@ -155,6 +155,9 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 			p.f("    %s %s\n", f.Name, f.Value)
 		}
 	}
+	for i := range s.Clusters {
+		p.cluster(&s.Clusters[i])
+	}
 	if n := s.Live - len(s.Nodes); n > 0 {
 		p.f("… and %s: --max N shows more, --node and --type others\n", count(n, "other node", "other nodes"))
 	}

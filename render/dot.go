@@ -26,6 +26,7 @@ var looks = [...]look{
 	Plain:   {"#444444", "#f4f4f4", "#222222", "solid", "1"},
 	Old:     {"#999999", "#fafafa", "#888888", "dashed", "1"},
 	Folded:  {"#999999", "#ffffff", "#666666", "dotted", "1"},
+	Merged:  {"#6a3d9a", "#f4effa", "#4a2a70", "dashed", "1.5"},
 	Changed: {"#0057b7", "#dcebfb", "#00366f", "bold", "2"},
 	Broken:  {"#c1121f", "#fde0dd", "#8b0000", "bold", "2.5"},
 	Hidden:  {"transparent", "transparent", "transparent", "invis", "0"},
@@ -50,6 +51,9 @@ func dot(g *Graph) []byte {
 	fmt.Fprintf(&b, "]\n  node [shape=plain fontname=%s fontsize=%g]\n  edge [fontname=%s fontsize=%g arrowsize=0.7]\n", font, nodeSize, font, edgeSize)
 	for i := range g.Nodes {
 		node(&b, &g.Nodes[i])
+	}
+	for i := range g.Boxes {
+		around(&b, i, &g.Boxes[i])
 	}
 	for i := range g.Edges {
 		edge(&b, &g.Edges[i])
@@ -88,6 +92,16 @@ func node(b *bytes.Buffer, n *Node) {
 		return
 	}
 	fmt.Fprintf(b, "  %s [tooltip=%s label=<%s>]\n", quote(n.ID), quote(n.Tip), table(n, l))
+}
+
+// around draws a box around nodes: Graphviz's clusters.
+func around(b *bytes.Buffer, i int, x *Box) {
+	l := looks[Merged]
+	fmt.Fprintf(b, "  subgraph cluster_%d {\n    graph [label=%s labelloc=t labeljust=l fontsize=%g color=%s fontcolor=%s style=%s]\n   ", i, quote(x.Title), nodeSize, quote(l.line), quote(l.text), l.style)
+	for _, id := range x.Nodes {
+		fmt.Fprintf(b, " %s", quote(id))
+	}
+	b.WriteString("\n  }\n")
 }
 
 // table is a node's box: its title above a row for each field.

@@ -8,6 +8,7 @@ const (
 	Plain   Mark = iota
 	Old          // no longer valid: dashed
 	Folded       // stands for others
+	Merged       // joins what became one
 	Changed      // differs between the pictures of a pair
 	Broken       // part of what is wrong
 	Hidden       // keeps its place but is not drawn
@@ -19,6 +20,7 @@ type Graph struct {
 	Notes []string // lines below the title
 	Nodes []Node
 	Edges []Edge
+	Boxes []Box
 
 	ordered bool   // nodes stand in the order of the fields that lead to them
 	widths  widths // set by Align
@@ -50,4 +52,10 @@ type Edge struct {
 	To    string
 	Label string
 	Mark  Mark
+}
+
+// Box is drawn around nodes.
+type Box struct {
+	Title string
+	Nodes []string // their IDs
 }

@@ -312,3 +312,12 @@ func TestWriteError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBox draws a cluster: two nodes in a box, and the merge edge that holds them.
+func TestBox(t *testing.T) {
+	golden(t, "box", &Graph{
+		Nodes: []Node{{ID: "n1", Title: "chunk#1"}, {ID: "n2", Title: "chunk#2", Mark: Old}, {ID: "n3", Title: "chunk#3"}},
+		Edges: []Edge{{From: "n1", To: "n2", Label: "(26)", Mark: Merged}, {From: "n3", To: "n1"}},
+		Boxes: []Box{{Title: "cluster at 0x1060, \"64\" bytes", Nodes: []string{"n1", "n2"}}},
+	})
+}

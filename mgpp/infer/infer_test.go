@@ -224,7 +224,7 @@ func random(seed uint64) (steps []func(*Graph)) {
 		a, b, v := addr(), addr(), uint64(rnd.IntN(2))*uint64(addr())
 		switch rnd.IntN(8) {
 		case 5:
-			steps = append(steps, func(g *Graph) { g.Begin(a, Moment{PC: 4}) })
+			steps = append(steps, func(g *Graph) { g.Begin(a, Moment{Instant: g.present.Instant, PC: 4}) })
 		case 6:
 			steps = append(steps, func(g *Graph) { g.End(5, a) })
 		case 7:

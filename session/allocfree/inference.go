@@ -248,6 +248,9 @@ func (i *inference) write(w *trace.Writer) error {
 			}
 		}
 	}
+	if err := attachClusters(w, i.feed.Graph()); err != nil {
+		return err
+	}
 	lives := i.lives()
 	upTo := func(at trace.Instant, wall int64) error {
 		for len(lives) > 0 && lives[0].Instant <= at {

@@ -226,6 +226,11 @@ func (q *Queries) Snapshot(ctx context.Context, o SnapshotOptions) error {
 		return err
 	}
 	s := q.Answers.Names.Snapshot(t, choice)
+	clusters, err := q.clusters(t)
+	if err != nil {
+		return err
+	}
+	q.Answers.Join(&s, clusters, o.Node == "" && o.Type == "")
 	title := fmt.Sprintf("%s at change %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(t)))
 	return q.show(ctx, o, func() *render.Graph { return q.Answers.Picture(s, title) }, func() Answer {
 		a := q.Answers.Snapshot(s, o.At)
