@@ -247,6 +247,7 @@ func (c *checker) alternatives(t *NodeType, d *syntax.TypeDecl, cells []EdgeCell
 	return out
 }
 
+// pointee is what a pointer leads to, nil for void.
 func pointee(t *types.Type) *types.Type {
 	if t.Elem == nil || t.Elem.Kind == types.Void {
 		return nil
@@ -309,7 +310,8 @@ func sameType(a, b *types.Type) bool {
 	case a == nil || b == nil:
 		return false
 	case a.Kind == types.Pointer && b.Kind == types.Pointer:
-		return sameType(a.Elem, b.Elem)
+		x, y := pointee(a), pointee(b)
+		return x == nil && y == nil || sameType(x, y)
 	}
 	aggregate := func(t *types.Type) bool {
 		return t.Kind == types.Struct || t.Kind == types.Union || t.Kind == types.Opaque

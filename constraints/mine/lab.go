@@ -28,6 +28,10 @@ type candidate struct {
 	states      int      // in so many states it must have been seen
 	crowd       int      // a state counts only with so many instances; 0: with any
 	implies     []string // keys of candidates that need not be said beside it
+	arrays      []string // ARRAY types that it needs
+	family      string   // of those of one family one is enough; "": it has none
+	joined      bool     // it needs the types to make one structure
+	edges       string   // the fields that stand in it because they do
 	weak        bool     // an observation rather than a law: stated in a comment only
 
 	dead  bool
@@ -49,11 +53,13 @@ type header struct {
 	types      []typeDecl
 	globals    []string
 	directives []string // cells, nil
+	together   []string // types that make one structure
 }
 
 type typeDecl struct {
 	name   string
 	source string   // the program's name of it, where that is none of the language; else ""
+	elem   string   // of the elements: it is an ARRAY type; else ""
 	edges  []string // nil: all
 	given  bool     // the user's file declares it
 }
@@ -89,10 +95,11 @@ func (h *header) text() string {
 	var b strings.Builder
 	b.WriteString(h.given)
 	for _, t := range h.types {
-		if !t.given {
+		if !t.given && t.elem == "" {
 			b.WriteString(t.text() + "\n")
 		}
 	}
+	b.WriteString(h.arrayText())
 	for _, g := range h.globals {
 		fmt.Fprintf(&b, "global %s;\n", g)
 	}
@@ -102,7 +109,24 @@ func (h *header) text() string {
 	return b.String()
 }
 
+// arrayText declares the arrays, and what makes one structure with them.
+func (h *header) arrayText() string {
+	var b strings.Builder
+	for _, t := range h.types {
+		if t.elem != "" {
+			b.WriteString(t.text() + "\n")
+		}
+	}
+	if len(h.together) > 0 {
+		fmt.Fprintf(&b, "together %s;\n", strings.Join(h.together, ", "))
+	}
+	return b.String()
+}
+
 func (t *typeDecl) text() string {
+	if t.elem != "" {
+		return fmt.Sprintf("ARRAY %s OF %s;", t.name, t.elem)
+	}
 	name := t.name
 	if t.source != "" {
 		name = fmt.Sprintf("%s = %q", t.name, t.source)

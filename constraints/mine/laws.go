@@ -73,7 +73,7 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 // but there are many that it could be: one will do that was seen in several states.
 func (m *maker) end(key, words, formula string) { m.atEnd(m.add(key, words, formula)) }
 
-func (m *maker) ends(key, words, text string) { m.atEnd(m.say(key, words, text)) }
+func (m *maker) ends(key, words, text string) { m.atEnd(m.say(key, words, m.qualified(text))) }
 
 func (m *maker) atEnd(c *candidate) {
 	c.need, c.states = 1, 5
@@ -301,7 +301,7 @@ func (m *maker) compare(key, words, guard, left, op, right string, k int64) *can
 	}
 	c := m.add(key, words, formula)
 	rel := relations[op]
-	c.left, c.right = left, right
+	c.left, c.right = m.qualified(left), m.qualified(right)
 	c.holds = func(a, b float64) bool { return rel(a, b+float64(k)) }
 	c.need = 3
 	return c
@@ -331,7 +331,7 @@ const maxSpelt = 8
 
 // attr declares an attribute computed over all children.
 func (m *maker) attr(name, rule string) attribute {
-	return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.%s = %s;", m.name, name, m.name, name, rule)}
+	return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.%s = %s;", m.name, name, m.name, name, m.qualified(rule))}
 }
 
 func over(fn, name string, pointers []string) string {
@@ -430,7 +430,7 @@ func (m *maker) levels(s shape, ptrs []string) {
 		return
 	}
 	child := s.links[0].name
-	level := attribute{"LEVEL", fmt.Sprintf("%s.LEVEL;  %s X;  X.ISLEAF == TRUE => X.LEVEL = 1 || X.LEVEL = (X.%s[0]).LEVEL + 1;", m.name, m.name, child)}
+	level := attribute{"LEVEL", m.qualified(fmt.Sprintf("%s.LEVEL;  %s X;  X.ISLEAF == TRUE => X.LEVEL = 1 || X.LEVEL = (X.%s[0]).LEVEL + 1;", m.name, m.name, child))}
 	c := m.add("level", "all leaves are on one level",
 		fmt.Sprintf("for I in 1 to %d, X.%s[I] != NULL => (X.%s[I]).LEVEL == (X.%s[0]).LEVEL", len(ptrs)-1, child, child, child)).with(level)
 	c.left, c.right = fmt.Sprintf("(X.%s[I]).LEVEL", child), fmt.Sprintf("(X.%s[0]).LEVEL", child)

@@ -109,35 +109,15 @@ func (m *mining) prepare() error {
 			m.head.declare(t)
 		}
 	}
-	bare, err := compile(r, &m.head, nil)
+	base, err := m.explore()
 	if err != nil {
 		return err
 	}
-	m.globals = leading(r.Globals, bare.spec.Types)
-	for _, g := range m.globals {
-		if !slices.ContainsFunc(bare.spec.Globals, func(d check.Global) bool { return d.Name == g.name }) {
-			m.head.globals = append(m.head.globals, g.name)
+	if several := m.manifold(base); len(several) > 0 && len(several) < len(m.head.types) {
+		m.head.types = slices.DeleteFunc(m.head.types, func(d typeDecl) bool { return d.elem != "" || slices.Contains(several, d.name) })
+		if base, err = m.explore(); err != nil {
+			return err
 		}
-	}
-	base, err := compile(r, &m.head, nil)
-	if err != nil {
-		return err
-	}
-	r.progress("looking for changes")
-	m.land = survey(r, base.graph)
-	for i, t := range base.spec.Types {
-		if m.land.births[t.Name] == 0 && !m.head.types[i].given {
-			return fmt.Errorf("%s: %w", t.Name, ErrNoNodes)
-		}
-	}
-	if len(m.land.moments) == 0 {
-		return ErrNoMoments
-	}
-	m.quiet, _ = thin(m.land.quiet(), maxMoments)
-	m.looks = m.land.looks(m.quiet)
-	m.places = map[int]bool{}
-	for _, q := range m.quiet {
-		m.places[q.place] = true
 	}
 	if nils := m.sentinels(base); len(nils) > 0 {
 		m.head.directives = append(m.head.directives, nils...)
@@ -147,6 +127,46 @@ func (m *mining) prepare() error {
 	}
 	m.portray(base)
 	return nil
+}
+
+// explore finds what leads to the nodes, and the moments at which to look at them.
+func (m *mining) explore() (*trial, error) {
+	r := m.run
+	bare, err := compile(r, &m.head, nil)
+	if err != nil {
+		return nil, err
+	}
+	m.globals = leading(r.Globals, bare.spec.Types)
+	m.head.globals = nil
+	for _, g := range m.globals {
+		if !slices.ContainsFunc(bare.spec.Globals, func(d check.Global) bool { return d.Name == g.name }) {
+			m.head.globals = append(m.head.globals, g.name)
+		}
+	}
+	if m.head.given == "" {
+		m.blocks(bare.spec)
+	}
+	base, err := compile(r, &m.head, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.progress("looking for changes")
+	m.land = survey(r, base.graph)
+	for i, t := range base.spec.Types {
+		if m.land.births[t.Name] == 0 && !m.head.types[i].given && !t.Array {
+			return nil, fmt.Errorf("%s: %w", t.Name, ErrNoNodes)
+		}
+	}
+	if len(m.land.moments) == 0 {
+		return nil, ErrNoMoments
+	}
+	m.quiet, _ = thin(m.land.quiet(), maxMoments)
+	m.looks = m.land.looks(m.quiet)
+	m.places = map[int]bool{}
+	for _, q := range m.quiet {
+		m.places[q.place] = true
+	}
+	return base, nil
 }
 
 // given takes over the types that the user's file declares.
@@ -211,7 +231,7 @@ func (m *mining) shapes(ctx context.Context) error {
 		}
 		m.found = append(m.found, s)
 		if !m.head.types[i].given {
-			m.head.types[i].edges = newMaker(p).edges(s)
+			m.head.types[i].edges = newMaker(p).edgeList(s)
 		}
 	}
 	return nil
@@ -330,18 +350,26 @@ func (m *mining) sentinels(t *trial) []string {
 // laws looks for what holds on top of the shapes.
 func (m *mining) laws(ctx context.Context) error {
 	m.run.progress("trying laws")
+	m.join()
 	base, err := compile(m.run, &m.head, nil)
 	if err != nil {
 		return err
 	}
 	m.portray(base)
 	for i, p := range m.portraits {
+		if p.typ.Array {
+			continue
+		}
 		mk := newMaker(p)
 		s := m.found[i]
 		s.links, s.backs = mk.same(s.links), mk.same(s.backs)
+		if slices.Contains(m.head.together, mk.name) {
+			mk.edgesAre(s)
+		}
 		mk.laws(s, m.globals, m.portraits)
+		mk.arraysOf(tablesOf(p.typ, base.spec.Types), m.portraits)
 		if len(m.portraits) > 1 {
-			mk.countsOf(m.head.names())
+			mk.countsOf(m.portraits)
 		}
 		m.cands = append(m.cands, mk.out...)
 	}
@@ -498,9 +526,15 @@ func (m *mining) prune(held []*candidate, r *Result) {
 		}
 	}
 	held = slices.DeleteFunc(held, func(c *candidate) bool { return implied[c.key] || m.base.states(c) })
+	held = families(held)
 	labels(held)
 	for _, c := range held {
 		m.base.apart(c)
+	}
+	if !slices.ContainsFunc(held, func(c *candidate) bool { return c.joined }) {
+		for _, c := range held {
+			c.unqualify()
+		}
 	}
 	for _, c := range held {
 		for i, f := range r.CPoints {

@@ -161,8 +161,8 @@ func (m *maker) filled(a *array, n *field, s shape) {
 // between: the keys of a child, and of all below it, lie between those beside it.
 func (m *maker) between(a *array, n *field, child *link) {
 	last := func(name, key, next string) attribute {
-		return attribute{name, fmt.Sprintf("%s.%s;  %s X;  X.ISLEAF == TRUE => X.%s = X.%s[%s] || X.%s = (X.%s[%s]).%s;",
-			m.name, name, m.name, name, a.name, key, name, child.name, next, name)}
+		return attribute{name, m.qualified(fmt.Sprintf("%s.%s;  %s X;  X.ISLEAF == TRUE => X.%s = X.%s[%s] || X.%s = (X.%s[%s]).%s;",
+			m.name, name, m.name, name, a.name, key, name, child.name, next, name))}
 	}
 	id := strings.ToUpper(strings.ReplaceAll(a.name+"_"+n.name, ".", "_"))
 	low, high := last("LOW_"+id, "0", "0"), last("HIGH_"+id, "X."+n.name+" - 1", "X."+n.name)
@@ -193,13 +193,13 @@ func (m *maker) totals(globals []global) {
 }
 
 // countsOf: fields of a head that count the nodes of other types.
-func (m *maker) countsOf(types []string) {
+func (m *maker) countsOf(others []*portrait) {
 	for _, f := range m.fields {
 		if !f.counts() {
 			continue
 		}
-		for _, t := range types {
-			if t != m.name {
+		for _, o := range others {
+			if t := o.name(); t != m.name && !o.typ.Array {
 				m.compare("total "+f.name+" "+t, fmt.Sprintf("%s is the number of %s", f.name, t), "", "X."+f.name, "==", fmt.Sprintf("COUNT(%s)", t), 0)
 			}
 		}

@@ -9,14 +9,16 @@ import (
 // maker makes candidates about one type.
 type maker struct {
 	*portrait
-	name string
-	out  []*candidate
+	name  string
+	edges string // the fields that degrees and paths are about, where other types' edges count too; "": all
+	out   []*candidate
 }
 
 func newMaker(p *portrait) *maker { return &maker{portrait: p, name: p.typ.Name} }
 
 // add makes a candidate of a formula over X (and Y, where it occurs).
 func (m *maker) add(key, words, formula string) *candidate {
+	formula = m.qualified(formula)
 	vars := "X"
 	if strings.Contains(formula, "> Y") || strings.Contains(formula, ") Y") {
 		vars = "X, Y"
@@ -26,7 +28,7 @@ func (m *maker) add(key, words, formula string) *candidate {
 
 // say makes a candidate of a whole statement.
 func (m *maker) say(key, words, text string) *candidate {
-	c := &candidate{key: m.name + " " + key, need: 4}
+	c := &candidate{key: m.name + " " + key, need: 4, edges: m.edges}
 	c.Type, c.Words, c.Text = m.name, words, text
 	m.out = append(m.out, c)
 	return c
@@ -201,9 +203,9 @@ func (m *maker) turned(s, own []*link, held func(string) bool) bool {
 	return false
 }
 
-// edges returns the field list of the type's declaration, nil if all its pointers
+// edgeList returns the field list of the type's declaration, nil if all its pointers
 // are edges.
-func (m *maker) edges(s shape) []string {
+func (m *maker) edgeList(s shape) []string {
 	var out []string
 	all := true
 	for _, l := range m.links {

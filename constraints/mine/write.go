@@ -56,7 +56,20 @@ func (r *Result) needed() *header {
 	h.globals = slices.DeleteFunc(slices.Clone(h.globals), func(g string) bool {
 		return !slices.ContainsFunc(r.stated, func(c *candidate) bool { return mentions(c.Text, g) })
 	})
+	h.arraysFor(r.stated)
 	return &h
+}
+
+// arraysFor leaves the arrays that candidates need, and one structure if one of them is
+// about that.
+func (h *header) arraysFor(cands []*candidate) {
+	if !slices.ContainsFunc(cands, func(c *candidate) bool { return c.joined }) {
+		h.together = nil
+	}
+	h.types = slices.DeleteFunc(slices.Clone(h.types), func(t typeDecl) bool {
+		needs := func(c *candidate) bool { return slices.Contains(c.arrays, t.name) }
+		return t.elem != "" && !slices.Contains(h.together, t.name) && !slices.ContainsFunc(cands, needs)
+	})
 }
 
 // mentions reports whether a statement refers to an object in static memory.
@@ -91,7 +104,7 @@ func capital(s string) string {
 		return s
 	}
 	// A name of the program's at the beginning stays as it is.
-	if first, _, _ := strings.Cut(s, " "); !slices.Contains([]string{"there", "every", "a", "the", "no", "all", "each", "one", "where", "two", "at", "an", "edges", "search"}, first) {
+	if first, _, _ := strings.Cut(s, " "); !slices.Contains([]string{"there", "every", "a", "the", "no", "all", "each", "one", "where", "two", "at", "an", "edges", "search", "what", "those"}, first) {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
@@ -151,6 +164,13 @@ func (r *Result) writeMaybe(b *strings.Builder) {
 	for _, g := range r.header.globals {
 		if !slices.Contains(r.needed().globals, g) && slices.ContainsFunc(r.maybe, func(c *candidate) bool { return mentions(c.Text, g) }) {
 			fmt.Fprintf(b, "# global %s;\n", g)
+		}
+	}
+	all := r.header
+	all.arraysFor(append(slices.Clone(r.stated), r.maybe[:min(len(r.maybe), maxMaybe)]...))
+	for _, line := range strings.Split(all.arrayText(), "\n") {
+		if line != "" && !strings.Contains(r.needed().arrayText(), line) {
+			fmt.Fprintf(b, "# %s\n", line)
 		}
 	}
 	for i, c := range r.maybe {

@@ -1,0 +1,545 @@
+package mine
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/types"
+)
+
+// table is an array that a node has: a member, or a block that a field leads to.
+type table struct {
+	name  string      // of the field: "bucket"
+	elem  *types.Type // of the elements
+	block string      // the ARRAY type of the block; "": the array is a member
+	count int64       // of a member: its elements
+}
+
+// maxTables bounds the arrays of a type that laws are made of.
+const maxTables = 8
+
+// blocks declares ARRAY types for what the nodes' pointers may lead to: blocks of
+// pointers to nodes, of numbers, and of structures that are no nodes. One that the
+// language refuses is none.
+func (m *mining) blocks(spec *check.Spec) {
+	var elems []*types.Type
+	for _, nt := range spec.Types {
+		if nt.Array {
+			elems = append(elems, nt.Elem)
+		}
+	}
+	for _, nt := range spec.Types {
+		if nt.Array || nt.Layout == nil {
+			continue
+		}
+		for _, s := range nt.Layout.Scalars() {
+			if s.Type == nil || s.Type.Kind != types.Pointer || s.Type.Elem == nil || s.VTable || internal(s.Path) || strings.Contains(s.Path, "[") {
+				continue
+			}
+			e := s.Type.Elem
+			if slices.ContainsFunc(elems, func(o *types.Type) bool { return sameElem(e, o) }) {
+				continue
+			}
+			for _, text := range elemTexts(e, spec.Types) {
+				d := typeDecl{name: unused(s.Path[strings.LastIndexByte(s.Path, '.')+1:]+"_array", m.head.names()), elem: text}
+				m.head.types = append(m.head.types, d)
+				if _, err := compile(m.run, &m.head, nil); err == nil {
+					elems = append(elems, e)
+					break
+				}
+				m.head.types = m.head.types[:len(m.head.types)-1]
+			}
+		}
+	}
+}
+
+// manifold lists the types whose blocks hold several of them, one behind the other: they
+// are the elements of arrays.
+func (m *mining) manifold(t *trial) []string {
+	var out []string
+	for i, nt := range t.spec.Types {
+		if nt.Array || nt.Layout == nil || nt.Layout.Size <= 0 || m.head.types[i].given {
+			continue
+		}
+		blocks, several := 0, 0
+		for _, at := range m.looks {
+			for _, o := range t.graph.Live(nt, at, nil) {
+				blocks++
+				if n := int64(t.graph.Size(o, at)); n >= 2*nt.Layout.Size && n%nt.Layout.Size == 0 {
+					several++
+				}
+			}
+		}
+		if several > 0 && several == blocks {
+			out = append(out, nt.Name)
+		}
+	}
+	return out
+}
+
+// elemTexts are the ways to write the type of the elements of an array; none: it is no
+// array that laws are made of.
+func elemTexts(e *types.Type, nodes []*check.NodeType) []string {
+	node := func(t *types.Type) *check.NodeType {
+		for _, n := range nodes {
+			if sameStruct(t, n.Layout) {
+				return n
+			}
+		}
+		return nil
+	}
+	switch e.Kind {
+	case types.Int, types.Uint:
+		if e.Size > 1 { // a block of characters is a text
+			return []string{e.Name}
+		}
+	case types.Pointer:
+		if n := node(e.Elem); n != nil {
+			return []string{n.Name + " *"}
+		}
+		if e.Elem == nil || e.Elem.Kind == types.Void {
+			return []string{"void *"}
+		}
+	case types.Struct:
+		if node(e) == nil && plain(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) }) {
+			return []string{"struct " + e.Name, e.Name}
+		}
+	}
+	return nil
+}
+
+// within reports whether a type is that of a member of another: pointers to it lead into
+// that.
+func within(t, whole *types.Type) bool {
+	return whole != nil && slices.ContainsFunc(whole.Members, func(m types.Member) bool { return sameStruct(t, m.Type) || within(t, m.Type) })
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// plain: a name as C has it.
+func plain(name string) bool { return identifier.MatchString(name) }
+
+func sameElem(a, b *types.Type) bool {
+	if a == nil || b == nil || a.Kind != b.Kind {
+		return false
+	}
+	if a.Kind == types.Pointer {
+		void := func(t *types.Type) bool { return t == nil || t.Kind == types.Void }
+		return void(a.Elem) && void(b.Elem) || sameElem(a.Elem, b.Elem)
+	}
+	return a.Name == b.Name && a.Size == b.Size
+}
+
+// tablesOf lists the arrays of a type.
+func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
+	var out []*table
+	if t.Layout == nil || t.Array {
+		return nil
+	}
+	for _, s := range t.Layout.Scalars() {
+		if s.Type == nil || s.Type.Kind != types.Pointer || strings.Contains(s.Path, "[") || internal(s.Path) {
+			continue
+		}
+		for _, n := range all {
+			if n.Array && sameElem(s.Type.Elem, n.Elem) {
+				out = append(out, &table{name: s.Path, elem: n.Elem, block: n.Name})
+			}
+		}
+	}
+	for i := range t.Edges {
+		if c := &t.Edges[i]; c.Count > 1 && c.Elem != nil && !sameStruct(c.Elem, t.Layout) {
+			out = append(out, &table{name: c.Name, elem: &types.Type{Kind: types.Pointer, Elem: c.Elem}, count: c.Count})
+		}
+	}
+	return out[:min(len(out), maxTables)]
+}
+
+// fields are the names under which the array's cells are edges, in a list of fields.
+func (a *table) fields() string {
+	if a.block != "" {
+		return a.block
+	}
+	return a.name
+}
+
+// arraysOf makes the candidates about arrays: how far they are filled, orders, heaps,
+// places that elements know, buckets of hashes, arrays that are the inverse of others.
+func (m *maker) arraysOf(tables []*table, others []*portrait) {
+	for _, a := range tables {
+		var target *portrait // what its elements lead to
+		if a.elem.Kind == types.Pointer {
+			for _, o := range others {
+				if sameStruct(a.elem.Elem, o.typ.Layout) {
+					target = o
+				}
+			}
+		}
+		m.hangs(a, target, others)
+		sizes := m.sizes(a)
+		for _, n := range sizes {
+			m.capacity(a, n)
+			if a.elem.Kind == types.Pointer {
+				m.rings(a, n, sizes)
+				c := m.add("filled "+a.name+" "+n.name, fmt.Sprintf("the first %s of %s are not NULL", n.name, a.name), fmt.Sprintf("for I in 0 to %s, X.%s[I] != NULL", n.last(), a.name)).needs(a)
+				c.need, c.family = 8, a.name
+			}
+			for _, f := range values(a, target) {
+				m.ordered(a, n, f)
+				m.placed(a, n, f)
+			}
+			for _, f := range keys(a, target) {
+				m.hashed(a, n, f)
+			}
+			for _, b := range tables {
+				m.inverses(a, b, n)
+			}
+		}
+		if target != nil {
+			m.chained(a, target, sizes)
+		}
+	}
+}
+
+// size is a number of elements: a field of the node, or the length of a member.
+type size struct {
+	name  string // in words
+	text  string // in formulas
+	field *field // nil: a constant
+	count int64  // of a constant
+}
+
+// last is the index of the last element.
+func (n size) last() string {
+	if n.field == nil {
+		return fmt.Sprint(n.count - 1)
+	}
+	return n.text + " - 1"
+}
+
+// most is the greatest number that it was.
+func (n size) most() int64 {
+	if n.field == nil {
+		return n.count
+	}
+	return n.field.max
+}
+
+// sizes are the numbers of elements that an array may have, the smallest first.
+func (m *maker) sizes(a *table) []size {
+	var out []size
+	if a.count > 0 {
+		out = append(out, size{name: fmt.Sprint(a.count), text: fmt.Sprint(a.count), count: a.count})
+	}
+	for _, f := range m.fields {
+		if (f.typ.Kind == types.Int || f.typ.Kind == types.Uint) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && (a.count == 0 || f.max <= a.count) {
+			out = append(out, size{name: f.name, text: "X." + f.name, field: f})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b size) int { return cmp.Compare(a.most(), b.most()) })
+	return out
+}
+
+// needs says that a candidate is understood only with the type of an array's block.
+func (c *candidate) needs(a *table) *candidate {
+	if a.block != "" {
+		c.arrays = append(c.arrays, a.block)
+	}
+	return c
+}
+
+// loop makes a comparison of the elements of an array.
+func (m *maker) loop(key, words, lo, hi, left, op, right string, a *table) *candidate {
+	c := m.compare(key, words, "", left, op, right, 0).needs(a)
+	c.Text = fmt.Sprintf("%s X;  for I in %s to %s, %s %s %s;", m.name, lo, hi, left, op, right)
+	c.need, c.family = 4, left+op+right
+	return c
+}
+
+// index makes a statement that a number is the place of an element: each place at which it
+// holds is evidence.
+func (m *maker) index(key, words, hi, guard, number string, a *table) *candidate {
+	if guard != "" {
+		guard += " => "
+	}
+	c := m.say(key, words, fmt.Sprintf("%s X;  for I in 0 to %s, %s%s == I;", m.name, hi, guard, number)).needs(a)
+	c.need, c.family = 8, guard+number
+	return c
+}
+
+// values are the numbers that an element has: itself, or "." and a field; those of what
+// it leads to as well.
+func values(a *table, target *portrait) []string {
+	switch {
+	case target != nil:
+		return numbersIn(target.typ.Layout)
+	case a.elem.Kind == types.Struct:
+		return numbersIn(a.elem)
+	case a.elem.Kind == types.Int || a.elem.Kind == types.Uint:
+		return []string{""}
+	}
+	return nil
+}
+
+// maxNumbers bounds the numbers of an element that laws are made of.
+const maxNumbers = 8
+
+func numbersIn(t *types.Type) []string {
+	var out []string
+	for _, s := range t.Scalars() {
+		if s.Type == nil || strings.Contains(s.Path, "[") || internal(s.Path) || len(out) == maxNumbers {
+			continue
+		}
+		switch s.Type.Kind {
+		case types.Int, types.Uint, types.Float:
+			out = append(out, "."+s.Path)
+		}
+	}
+	return out
+}
+
+// keys are the numbers that may tell in which bucket something is: of what the element,
+// or a pointer in it, leads to.
+func keys(a *table, target *portrait) [][2]string {
+	var out [][2]string
+	add := func(pointer string, t *types.Type) {
+		for _, s := range t.Scalars() {
+			if s.Type != nil && !strings.Contains(s.Path, "[") && (s.Type.Kind == types.Int || s.Type.Kind == types.Uint) && len(out) < maxNumbers {
+				out = append(out, [2]string{pointer, pointer + "." + s.Path})
+			}
+		}
+	}
+	switch {
+	case target != nil:
+		add("", target.typ.Layout)
+	case a.elem.Kind == types.Struct:
+		for _, s := range a.elem.PointerFields() {
+			if s.Type.Elem != nil && s.Type.Elem.Kind == types.Struct && !strings.Contains(s.Path, "[") {
+				add("."+s.Path, s.Type.Elem)
+			}
+		}
+	}
+	return out
+}
+
+// capacity: a number says how many elements there are, or are in use.
+func (m *maker) capacity(a *table, n size) {
+	if a.block == "" || n.field == nil {
+		return
+	}
+	count := fmt.Sprintf("X.%s.COUNT", a.name)
+	m.compare(fmt.Sprintf("capacity %s %s ==", a.name, n.name), fmt.Sprintf("%s is the number of elements of %s", n.name, a.name), "", n.text, "==", count, 0).
+		needs(a).because(fmt.Sprintf("capacity %s %s <=", a.name, n.name))
+	m.compare(fmt.Sprintf("capacity %s %s <=", a.name, n.name), fmt.Sprintf("%s has room for %s elements", a.name, n.name), "", n.text, "<=", count, 0).needs(a)
+}
+
+// rings: the elements in use begin somewhere, and go on at the front behind the last one.
+func (m *maker) rings(a *table, n size, sizes []size) {
+	for _, first := range m.fields {
+		for _, length := range sizes {
+			if n.field == nil || first == n.field || first == length.field || n == length || first.min != 0 || first.max < 2 || first.max >= length.most() || n.most() > length.most() {
+				continue
+			}
+			at := fmt.Sprintf("X.%s[(X.%s + I) %% %s]", a.name, first.name, length.text)
+			c := m.add(fmt.Sprintf("ring %s %s %s %s", a.name, first.name, n.name, length.name), fmt.Sprintf("%s of %s are not NULL, from %s on, around at %s", n.name, a.name, first.name, length.name),
+				fmt.Sprintf("for I in 0 to %s, %s != NULL", n.last(), at)).needs(a)
+			c.need = 8
+		}
+	}
+}
+
+// ordered: the elements in use are sorted, or make a heap, in an array that begins with 0
+// or 1.
+func (m *maker) ordered(a *table, n size, f string) {
+	if n.field == nil {
+		return
+	}
+	what := strings.TrimSpace(a.name + " " + strings.TrimPrefix(f, "."))
+	at := func(i string) string { return fmt.Sprintf("X.%s[%s]%s", a.name, i, f) }
+	heap := func(base, op string) string { return fmt.Sprintf("heap %s %s %s %s", what, n.name, base, op) }
+	for _, op := range []string{"<=", ">="} {
+		m.loop(heap("0", op), fmt.Sprintf("the first %s of %s are a heap", n.name, what), "1", n.last(), at("(I - 1) / 2"), op, at("I"), a)
+		m.loop(heap("1", op), fmt.Sprintf("%s are a heap that begins with 1", what), "2", n.text, at("I / 2"), op, at("I"), a)
+		m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), fmt.Sprintf("the first %s of %s are in order", n.name, what), "1", n.last(), at("I - 1"), op, at("I"), a).
+			because(heap("0", op), heap("1", op))
+	}
+}
+
+// placed: an element knows its place.
+func (m *maker) placed(a *table, n size, f string) {
+	if f == "" {
+		return
+	}
+	guard := ""
+	if a.elem.Kind == types.Pointer {
+		guard = fmt.Sprintf("X.%s[I] != NULL", a.name)
+	}
+	c := m.index(fmt.Sprintf("place %s%s %s", a.name, f, n.name), fmt.Sprintf("%s is its place in %s", f[1:], a.name), n.last(), guard, fmt.Sprintf("X.%s[I]%s", a.name, f), a)
+	what := a.name + " " + f[1:]
+	c.because("sorted "+what+" "+n.name+" <=", "heap "+what+" "+n.name+" 0 <=", "heap "+what+" "+n.name+" 1 <=", fmt.Sprintf("hash %s%s %s", a.name, f, n.name))
+}
+
+// hashed: what hangs on an element belongs there, by a number modulo the length.
+func (m *maker) hashed(a *table, n size, f [2]string) {
+	pointer, key := fmt.Sprintf("X.%s[I]%s", a.name, f[0]), fmt.Sprintf("X.%s[I]%s", a.name, f[1])
+	m.index(fmt.Sprintf("hash %s%s %s", a.name, f[1], n.name), fmt.Sprintf("what hangs on %s is there by its %s", a.name, f[1][1:]), n.last(),
+		pointer+" != NULL", fmt.Sprintf("%s %% %s", key, n.text), a)
+}
+
+// hangs: each node hangs on one element, or on the chain that begins there.
+func (m *maker) hangs(a *table, target *portrait, others []*portrait) {
+	for _, o := range others {
+		if o.name() == m.name || o.typ.Array || target != nil && target != o || target == nil && len(a.elem.PointerFields()) == 0 {
+			continue
+		}
+		say := func(link, fields string) *candidate {
+			c := m.say(strings.TrimSpace(fmt.Sprintf("hangs %s %s %s", o.name(), a.name, link)), fmt.Sprintf("each %s hangs on %s of a %s, once", o.name(), a.name, m.name),
+				fmt.Sprintf("%s X;  X.INDEGREE(%s) == 1;", o.name(), fields)).needs(a)
+			c.joined = true
+			return c
+		}
+		say("", a.fields())
+		for _, l := range o.own() {
+			if !l.array {
+				c := say(l.name, a.fields()+", "+l.name)
+				c.implies = append(c.implies, o.name()+" forest "+l.name)
+			}
+		}
+	}
+}
+
+// chained: the nodes of a chain are in one bucket.
+func (m *maker) chained(a *table, target *portrait, sizes []size) {
+	for _, l := range target.own() {
+		for _, f := range target.fields {
+			for _, n := range sizes {
+				if l.array || f.typ.Kind != types.Int && f.typ.Kind != types.Uint || len(f.values) < 8 {
+					continue
+				}
+				by := strings.Replace(n.text, "X.", "H.", 1)
+				c := m.say(fmt.Sprintf("bucket %s %s %s %s", target.name(), l.name, f.name, n.name), fmt.Sprintf("those of one chain over %s are in one bucket of %s", l.name, a.name), "").needs(a)
+				head := fmt.Sprintf("forall %s H; forall ", m.name)
+				if n.field == nil {
+					head = ""
+				}
+				c.Text = fmt.Sprintf("%s%s X;  X.%s != NULL => X.%s.%s %% %s == X.%s %% %s;", head, target.name(), l.name, l.name, f.name, by, f.name, by)
+				c.need = 8
+			}
+		}
+	}
+}
+
+// inverses: one array leads back where another came from, or one field of an array's
+// elements where another did; negative is none.
+func (m *maker) inverses(a, b *table, n size) {
+	number := func(t *table) bool { return t.elem.Kind == types.Int || t.elem.Kind == types.Uint }
+	if number(a) && number(b) {
+		m.index(fmt.Sprintf("inverse %s %s %s", a.name, b.name, n.name), fmt.Sprintf("%s says where in %s each of its first %s is", a.name, b.name, n.name), n.last(), "",
+			fmt.Sprintf("X.%s[X.%s[I]]", a.name, b.name), a)
+	}
+	if a != b || a.elem.Kind != types.Struct {
+		return
+	}
+	fields := numbersIn(a.elem)
+	guards := []string{""}
+	for _, s := range a.elem.Scalars() {
+		if s.BitSize == 1 || s.Type != nil && s.Type.Kind == types.Bool {
+			guards = append(guards, fmt.Sprintf("X.%s[I].%s != 0 and ", a.name, s.Path))
+		}
+	}
+	for _, f := range fields {
+		for _, g := range fields {
+			for i, guard := range guards {
+				at := fmt.Sprintf("X.%s[I]%s", a.name, f)
+				c := m.index(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, i), fmt.Sprintf("%s leads back where %s came from, in the first %s of %s", g[1:], f[1:], n.name, a.name), n.last(),
+					guard+at+" >= 0", fmt.Sprintf("X.%s[%s]%s", a.name, at, g), a)
+				for j := i + 1; j < len(guards); j++ {
+					c.because(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, j))
+				}
+			}
+		}
+	}
+}
+
+// join makes one structure of the types whose arrays lead to nodes, so that a node's
+// edges can be counted with those of the array that it hangs on.
+func (m *mining) join() {
+	if m.head.given != "" {
+		return // the file says which do
+	}
+	var all []*check.NodeType
+	for _, p := range m.portraits {
+		all = append(all, p.typ)
+	}
+	var joined []string
+	for _, p := range m.portraits {
+		for _, a := range tablesOf(p.typ, all) {
+			for _, o := range m.portraits {
+				leads := a.elem.Kind == types.Struct && len(a.elem.PointerFields()) > 0 || a.elem.Kind == types.Pointer && sameStruct(a.elem.Elem, o.typ.Layout)
+				if o != p && !o.typ.Array && leads && m.land.births[a.block] > 0 == (a.block != "") {
+					joined = append(joined, p.name(), a.block, o.name())
+				}
+			}
+		}
+	}
+	for _, n := range m.head.names() {
+		if slices.Contains(joined, n) {
+			m.head.together = append(m.head.together, n)
+		}
+	}
+}
+
+// families leaves of statements that say the same of the first so many elements, with
+// other numbers, the one that was seen of most; of alike ones that of the smallest number.
+func families(held []*candidate) []*candidate {
+	best := map[[2]string]*candidate{}
+	of := func(c *candidate) [2]string { return [2]string{c.Type, c.family} }
+	for _, c := range held {
+		if b := best[of(c)]; b == nil || c.Stated && !b.Stated || c.Stated == b.Stated && c.Held > b.Held {
+			best[of(c)] = c
+		}
+	}
+	return slices.DeleteFunc(held, func(c *candidate) bool { return c.family != "" && best[of(c)] != c })
+}
+
+// edgesAre makes degrees and paths be about the edges of a shape alone.
+func (m *maker) edgesAre(s shape) {
+	if m.edges = names(s.links); m.edges == "" {
+		m.edges = names(m.own())
+	}
+}
+
+var (
+	bareDegree = regexp.MustCompile(`\.(INDEGREE|OUTDEGREE|ISROOT|ISLEAF)\b(\(?)`)
+	bareEdge   = regexp.MustCompile(`(->>?) `)
+)
+
+// qualified names the edges in a formula that does not.
+func (m *maker) qualified(formula string) string {
+	if m.edges == "" {
+		return formula
+	}
+	formula = bareDegree.ReplaceAllStringFunc(formula, func(s string) string {
+		if strings.HasSuffix(s, "(") {
+			return s
+		}
+		return s + "(" + m.edges + ")"
+	})
+	return bareEdge.ReplaceAllString(formula, "$1("+m.edges+") ")
+}
+
+// unqualify takes the edges out of a candidate's formulas again: where no others count, those
+// of the type are all.
+func (c *candidate) unqualify() {
+	if c.edges == "" {
+		return
+	}
+	named := regexp.MustCompile(`(\.(?:INDEGREE|OUTDEGREE|ISROOT|ISLEAF)|->>?)\(` + regexp.QuoteMeta(c.edges) + `\)`)
+	c.Text = named.ReplaceAllString(c.Text, "$1")
+	for i, a := range c.attr {
+		c.attr[i].text = named.ReplaceAllString(a.text, "$1")
+	}
+}
