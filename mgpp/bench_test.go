@@ -2,7 +2,6 @@ package mgpp
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -43,31 +42,6 @@ func churn(n, reach int) []trace.Event {
 		}
 	}
 	return events
-}
-
-func BenchmarkApply(b *testing.B) {
-	for _, reach := range []int{64, 1 << 20} {
-		b.Run(fmt.Sprint(reach), func(b *testing.B) { benchmarkApply(b, churn(1<<20, reach)) })
-	}
-}
-
-func benchmarkApply(b *testing.B, events []trace.Event) {
-	b.ReportAllocs()
-	var h *History
-	ops := 0
-	for b.Loop() {
-		h = New(Options{})
-		for i := range events {
-			if _, err := h.Apply(&events[i]); err != nil {
-				b.Fatal(err)
-			}
-		}
-		ops += int(h.Now())
-	}
-	b.ReportMetric(float64(ops)/b.Elapsed().Seconds()/1e6, "Mchanges/s")
-	s := h.Stats()
-	b.ReportMetric(float64(s.Bytes)/float64(s.Ops), "bytes/change")
-	b.ReportMetric(float64(s.Bytes-uint64(s.Nodes)*nodeBytes)/float64(s.Ops), "bytes/change-without-nodes")
 }
 
 func BenchmarkTarget(b *testing.B) {
