@@ -176,12 +176,15 @@ static __always_inline void submit(struct thread *t, struct record *r, bool urge
 
 /* Holds the target while the ring is fuller than hold_at. `held` grows after
  * the signal was sent: the reader answers each growth with a SIGCONT, so none
- * of its SIGCONTs can come before the SIGSTOP that it answers. */
+ * of its SIGCONTs can come before the SIGSTOP that it answers.
+ * The signal is the thread's own. One to the process waits for the thread that
+ * got it first to run again, and until then those of the others are the same
+ * pending signal and stop nobody: they filled the ring meanwhile. */
 static __always_inline void hold(struct thread *t)
 {
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < hold_at)
 		return;
-	if (bpf_send_signal(SIGSTOP_NR) == 0)
+	if (bpf_send_signal_thread(SIGSTOP_NR) == 0)
 		__sync_fetch_and_add(&held, 1);
 }
 
