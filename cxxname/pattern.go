@@ -52,6 +52,7 @@ func IsCold(name string) bool {
 //	Tree::insert            qualified
 //	insert(int, char *)     one overload
 //	List<*>::push           "*" is any characters; List::push is every List's
+//	List<int>::push         arguments that follow, as defaults do, can be left out
 //	_ZN4Tree6insertEi       a name of the symbol table
 //
 // Names are compared by Plain: std::string is std::__cxx11::basic_string<…>.
@@ -158,11 +159,30 @@ func normalParams(s string) []string {
 	return params
 }
 
-// Match says whether the pattern means a function: by its whole name, or, if inner,
-// also by its last components, "insert" being "Tree::insert".
-func (p *Pattern) Match(n *Name, inner bool) bool {
+// Closeness is how much of a function's name a pattern says.
+type Closeness int
+
+const (
+	Whole  Closeness = iota // all of it
+	Ending                  // the last components: "insert" is "Tree::insert"
+	Begun                   // these, and the first template arguments of each
+	farthest
+)
+
+// Closest asks for what a pattern means by ever less of the names, until there is some.
+func Closest[T any](find func(Closeness) []T) []T {
+	for how := Whole; how < farthest; how++ {
+		if found := find(how); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// Match says whether the pattern means a function, if it says so much of its name.
+func (p *Pattern) Match(n *Name, how Closeness) bool {
 	if p.name != n.linkage && p.name != n.base && (p.symbol == "" || p.symbol != n.linkage) &&
-		!matchName(p.name, n.full, inner) && !matchName(p.key, n.key, inner) && !matchName(p.name, n.plain, inner) {
+		!matchName(p.name, n.full, how) && !matchName(p.key, n.key, how) && !matchName(p.name, n.plain, how) {
 		return false
 	}
 	if p.params == nil || p.anyParam {
@@ -179,32 +199,28 @@ func (p *Pattern) Match(n *Name, inner bool) bool {
 	return true
 }
 
-// Find returns the indices of the names that a pattern means: those whose whole
-// name it is, else those whose last components it is.
-func Find(pattern string, names []Name) (found []int) {
+// Find returns the indices of the names that a pattern means: those of which it says most.
+func Find(pattern string, names []Name) []int {
 	p := Parse(pattern)
-	for _, inner := range [...]bool{false, true} {
+	return Closest(func(how Closeness) (found []int) {
 		for i := range names {
-			if p.Match(&names[i], inner) {
+			if p.Match(&names[i], how) {
 				found = append(found, i)
 			}
 		}
-		if len(found) > 0 {
-			break
-		}
-	}
-	return found
+		return found
+	})
 }
 
-func matchName(want, name string, inner bool) bool {
+func matchName(want, name string, how Closeness) bool {
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	want = strings.ReplaceAll(want, "(anonymous namespace)::", "")
 	for {
-		if glob(want, name) {
+		if glob(want, name) || how == Begun && Begins(want, name) {
 			return true
 		}
 		var ok bool
-		if name, ok = Inner(name); !ok || !inner {
+		if name, ok = Inner(name); !ok || how == Whole {
 			return false
 		}
 	}

@@ -315,3 +315,48 @@ func Inner(name string) (inner string, ok bool) {
 	}
 	return name, false
 }
+
+// Begins says whether a plain name is the full one but for template arguments, of each
+// template all or the last ones: "Map<int>::put" of "Map<int,double,4>::put<char>".
+func Begins(name, full string) bool {
+	template, args, rest, ok := cutTemplate(full)
+	if !ok {
+		return name == full
+	}
+	name, ok = strings.CutPrefix(name, template)
+	if !ok {
+		return false
+	}
+	if template, first, after, ok := cutTemplate(name); ok && template == "" {
+		if len(first) > len(args) {
+			return false
+		}
+		for i := range first {
+			if !Begins(first[i], args[i]) {
+				return false
+			}
+		}
+		name = after
+	}
+	return Begins(name, rest)
+}
+
+// cutTemplate cuts a name at its first template arguments.
+func cutTemplate(name string) (template string, args []string, rest string, ok bool) {
+	p := plainer{s: name}
+	depth, start := 0, 0
+	for ; p.at < len(name); p.at++ {
+		switch c := name[p.at]; {
+		case (c == '<' || c == '>') && p.operator():
+		case c == '<':
+			if depth++; depth == 1 {
+				start = p.at
+			}
+		case c == '>':
+			if depth--; depth == 0 {
+				return name[:start], splitArgs(name[start+1 : p.at]), name[p.at+1:], true
+			}
+		}
+	}
+	return name, nil, "", false
+}

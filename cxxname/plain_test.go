@@ -82,6 +82,24 @@ func TestInner(t *testing.T) {
 	}
 }
 
+func TestBegins(t *testing.T) {
+	for full, names := range map[string]map[string]bool{
+		"Map<int,double,4>::put": {"Map<int,double>::put": true, "Map<int>::put": true, "Map::put": true, "Map<int,double,4>::put": true,
+			"Map<double>::put": false, "Map<int,double,4,5>::put": false, "Map<int>": false, "Map<int>::pu": false, "Ma::put": false, "Map<4>::put": false},
+		"Arena::make<Sym,int&>":         {"Arena::make<Sym>": true, "Arena::make": true, "Arena::make<int&>": false, "Arena<Sym>::make": false},
+		"A<B<int,C>,D<E>>::F<G>":        {"A<B<int>>::F": true, "A<B,D>::F<G>": true, "A<B,E>::F": false, "A<D>::F": false},
+		"A<int>::operator<":             {"A::operator<": true, "A::operator<<": false},
+		"std::vector<std::list<int>>::": {"": false},
+		"f":                             {"f": true, "f<int>": false, "": false},
+	} {
+		for name, want := range names {
+			if got := Begins(name, full); got != want {
+				t.Errorf("%q begins %q: %v", name, full, got)
+			}
+		}
+	}
+}
+
 func FuzzPlain(f *testing.F) {
 	for _, s := range []string{"a<b,c>::d", "operator<", "a<<b>", "x>", "std::vector<int,std::allocator<int>>", "<", ",", "a<b"} {
 		f.Add(s)
@@ -90,6 +108,7 @@ func FuzzPlain(f *testing.F) {
 		Plain(s)
 		Short(s)
 		WithoutArgs(s)
+		Begins(WithoutArgs(s), s)
 		for ok := true; ok; s, ok = Inner(s) {
 		}
 	})

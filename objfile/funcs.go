@@ -158,10 +158,9 @@ func (f *File) FuncsNamed(pat string) []Func {
 	}
 	funcs := f.Funcs()
 	p := cxxname.Parse(pat)
-	for _, inner := range [...]bool{false, true} {
-		var found []Func
+	return cxxname.Closest(func(how cxxname.Closeness) (found []Func) {
 		for i := range funcs {
-			if name, ok := f.matchFunc(&p, i, inner); ok {
+			if name, ok := f.matchFunc(&p, i, how); ok {
 				fn := funcs[i]
 				if name > 0 { // an alias: the name that was asked for
 					fn.Linkage, fn.Aliases = fn.Aliases[name-1], swapped(fn.Aliases, name-1, fn.Linkage)
@@ -170,19 +169,16 @@ func (f *File) FuncsNamed(pat string) []Func {
 				found = append(found, fn)
 			}
 		}
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
+		return found
+	})
 }
 
-func (f *File) matchFunc(p *cxxname.Pattern, i int, inner bool) (name int, ok bool) {
+func (f *File) matchFunc(p *cxxname.Pattern, i int, how cxxname.Closeness) (name int, ok bool) {
 	if cxxname.IsCold(f.funcs[i].Linkage) {
 		return 0, false
 	}
 	for j := range f.names[i] {
-		if p.Match(&f.names[i][j], inner) {
+		if p.Match(&f.names[i][j], how) {
 			return j, true
 		}
 	}
@@ -199,30 +195,27 @@ func swapped(list []string, i int, s string) []string {
 // as FuncsNamed has it, by entry.
 func (f *File) Inlined(pat string) []Inlined {
 	p := cxxname.Parse(pat)
-	for _, inner := range [...]bool{false, true} {
+	found := cxxname.Closest(func(how cxxname.Closeness) (found []Inlined) {
 		matched := map[*funcDesc]bool{}
-		var found []Inlined
 		for _, ui := range f.info().infos {
 			for _, s := range f.subprograms(ui) {
-				found = f.inlinedIn(found, &p, inner, matched, s.desc, f.scopes(s))
+				found = f.inlinedIn(found, &p, how, matched, s.desc, f.scopes(s))
 			}
 		}
-		if len(found) > 0 {
-			sort.SliceStable(found, func(i, j int) bool { return found[i].Entry < found[j].Entry })
-			return found
-		}
-	}
-	return nil
+		return found
+	})
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Entry < found[j].Entry })
+	return found
 }
 
-func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, inner bool, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
+func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, how cxxname.Closeness, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
 	for _, c := range s.inner {
 		within := in
 		if c.inlined {
 			is, known := matched[c.desc]
 			if !known {
 				n := cxxname.Of(c.desc.linkageName())
-				is = p.Match(&n, inner)
+				is = p.Match(&n, how)
 				matched[c.desc] = is
 			}
 			if is {
@@ -230,7 +223,7 @@ func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, inner bool, matche
 			}
 			within = c.desc
 		}
-		found = f.inlinedIn(found, p, inner, matched, within, c)
+		found = f.inlinedIn(found, p, how, matched, within, c)
 	}
 	return found
 }

@@ -306,7 +306,8 @@ func (x *typeIndex) addConst(name string, v int64) {
 
 // lookup finds the types that a specification means by a normal name: those of
 // this very name, else those whose plain name is the same, else the only one whose
-// name ends with it: "Lru::Entry" is "cache::Lru<int>::Entry" if there is no other.
+// name ends with it ("Lru::Entry" is "cache::Lru<int>::Entry" if there is no other),
+// and else the only one that ends so but for template arguments left out.
 func (x *typeIndex) lookup(name string) []typeRef {
 	if refs := x.types[name]; len(refs) > 0 {
 		return refs
@@ -317,12 +318,10 @@ func (x *typeIndex) lookup(name string) []typeRef {
 	plain := cxxname.Plain(name)
 	names := x.plain[plain]
 	if len(names) == 0 {
-		names = x.ending[plain]
-		for _, n := range names {
-			if cxxname.Plain(n) != cxxname.Plain(names[0]) {
-				return nil
-			}
-		}
+		names = x.only(x.ending[plain], func(string) bool { return true })
+	}
+	if len(names) == 0 {
+		names = x.only(x.ending[cxxname.WithoutArgs(plain)], func(full string) bool { return beginsEnding(plain, full) })
 	}
 	var found []typeRef
 	for _, n := range names {
@@ -330,6 +329,32 @@ func (x *typeIndex) lookup(name string) []typeRef {
 	}
 	sort.Slice(found, func(i, j int) bool { return found[i].ref.Off < found[j].ref.Off })
 	return found
+}
+
+// only returns the names of the one type that is meant; none if there are several.
+func (x *typeIndex) only(among []string, meant func(plain string) bool) (names []string) {
+	one := ""
+	for _, n := range among {
+		switch plain := cxxname.Plain(n); {
+		case !meant(plain):
+		case one != "" && one != plain:
+			return nil
+		default:
+			one = plain
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// beginsEnding: a name is the end of a full one but for template arguments.
+func beginsEnding(name, full string) bool {
+	for end, ok := full, true; ok; end, ok = cxxname.Inner(end) {
+		if cxxname.Begins(name, end) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *typeIndex) indexPlain() {

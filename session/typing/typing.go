@@ -25,9 +25,11 @@ type Blocks struct {
 	symbols *symbol.Table
 	finder  *evidence.Finder
 	stacks  map[*trace.Addr]Verdict
-	bySize  map[trace.Addr]*sizeSite // by return address
-	before  *beforeTyping            // nil: nothing was there before recording began
-	bare    map[string]*objfile.File // see codeOf
+	named   map[string]map[string]bool // by what a rule says, the functions
+	among   int                        // of so many images
+	bySize  map[trace.Addr]*sizeSite   // by return address
+	before  *beforeTyping              // nil: nothing was there before recording began
+	bare    map[string]*objfile.File   // see codeOf
 }
 
 // Verdict is what a stack decides about its blocks.
@@ -317,9 +319,33 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 
 func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
 	if r.Func != "" {
-		return isNamed(f.Function, r.Func) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+		return t.means(r.Func, f.Function) && (r.Call == 0 || r.Call == t.callOn(f, pc))
 	}
 	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+}
+
+// means says whether a function is one that a rule names: as the rest of a specification
+// names functions, or, outside of the files that are traced, by its full name.
+func (t *Blocks) means(pattern, function string) bool {
+	if n := len(t.symbols.Images); n != t.among { // the program has loaded another
+		t.named, t.among = map[string]map[string]bool{}, n
+	}
+	meant, ok := t.named[pattern]
+	if !ok {
+		meant = map[string]bool{}
+		for i := range t.symbols.Images {
+			if im := &t.symbols.Images[i]; im.Obj != nil && im.Traced {
+				for _, fn := range im.Obj.FuncsNamed(pattern) {
+					meant[fn.Name] = true
+				}
+				for _, in := range im.Obj.Inlined(pattern) {
+					meant[in.Name] = true
+				}
+			}
+		}
+		t.named[pattern] = meant
+	}
+	return meant[function] || isNamed(function, pattern)
 }
 
 // isNamed says whether a function has a name, with its parameters or without.
