@@ -10,7 +10,8 @@ import (
 
 // This file knows what of the C++ library's types is in use at a time: the value of a
 // std::optional, the alternative of a std::variant, the block of a std::string that is not
-// short. Pointers in the rest are left from what was there before.
+// short, the elements of a container that is not empty. Pointers in the rest are left from
+// what was there before, or lead back.
 
 // holds adds a condition: the member m of the structure in which the cell lies is value.
 func (c *EdgeCell) holds(m types.Member, value uint64) {
@@ -31,9 +32,13 @@ func engaged(t *types.Type) (types.Member, bool) {
 	return types.Member{}, false
 }
 
-// isString: a std::string and its kin, whose short ones lie in themselves.
-func isString(t *types.Type) bool {
-	return strings.HasPrefix(cxxname.Plain(t.Name), "std::basic_string<")
+// pointsInside: objects of this type have pointers into themselves, which say that there is
+// nothing elsewhere: a short std::string, and the end of a std::list or std::map, the only
+// bucket of a hash table, with which an empty one begins. None of the elements lies in them.
+func pointsInside(t *types.Type) bool {
+	name := cxxname.Plain(t.Name)
+	return slices.ContainsFunc([]string{"std::basic_string<", "std::_List_base<", "std::_Rb_tree<", "std::_Hashtable<"},
+		func(s string) bool { return strings.HasPrefix(name, s) })
 }
 
 // variantCells lists the pointers of what a std::variant holds, each in use with the

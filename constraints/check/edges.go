@@ -157,8 +157,8 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 				if isOptional {
 					cell.holds(flag, 1)
 				}
-				if isString(t) {
-					cell.Inline = t.Size
+				if pointsInside(t) {
+					cell.Own = Span{-cell.Offset, t.Size - cell.Offset}
 				}
 				if t.Kind == types.Union {
 					cell.InUnion = true

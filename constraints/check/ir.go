@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"mgtrace/constraints/syntax"
 	"mgtrace/types"
 )
@@ -39,8 +41,12 @@ type NodeType struct {
 	Group             int         // types joined by "together" share it
 	Intrusive         bool        // membership by enter/leave only
 	DanglingAtCPoints bool        // "check dangling for T;"
+	Bases             []*NodeType // declared types that its class derives from
 	Pos               syntax.Pos
 }
+
+// Is reports whether nodes of type t are objects of u's class.
+func (t *NodeType) Is(u *NodeType) bool { return t == u || t != nil && slices.Contains(t.Bases, u) }
 
 // EdgeCell is a pointer cell, or an array of them, of a NodeType.
 type EdgeCell struct {
@@ -59,9 +65,9 @@ type EdgeCell struct {
 	// Holds is what else has to be in memory for the cell to be in use: the flag of a
 	// std::optional, the index of a std::variant.
 	Holds []Holds
-	// Inline: a pointer into the Inline bytes from the cell on is no edge but leads to what
-	// lies beside it: a short std::string. 0: there is no such thing.
-	Inline int64
+	// Own is the object of the C++ library that the cell is part of, in bytes from the cell: a
+	// pointer into it is no edge, as that of a short std::string or an empty std::map.
+	Own Span
 	// Weak: a pointer to what lives no more is expired and reads as NULL (std::weak_ptr).
 	Weak bool
 	// Part: what it points to is a member or base of declared types, and may be one of
@@ -70,6 +76,9 @@ type EdgeCell struct {
 	// InUnion: other members of a union may lie at the same place.
 	InUnion bool
 }
+
+// Span is what lies at the offsets Lo to Hi - 1; empty: nothing.
+type Span struct{ Lo, Hi int64 }
 
 // Holds says that an unsigned number of Size bytes, Off bytes behind a cell, is Value.
 type Holds struct {

@@ -43,6 +43,13 @@ func (c *checker) nodeTypes() {
 			c.checkCounts(t, d)
 		}
 	}
+	for _, t := range c.spec.Types {
+		for _, u := range c.spec.Types {
+			if t.Layout != nil && !t.Array && !u.Array && u.isBase(t.Layout) {
+				t.Bases = append(t.Bases, u)
+			}
+		}
+	}
 	for _, s := range c.file.Stmts {
 		if g, ok := s.(*syntax.Together); ok {
 			c.together(g)

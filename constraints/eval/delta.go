@@ -144,7 +144,7 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	for i := range d.ch.Dirt {
 		o := &d.ch.Dirt[i]
 		own := s.chain.global != 0 && len(s.chain.hops) == 0 // it lies in the declared object itself
-		if s.typ != nil && e.g.Object(o.Obj).Type != s.typ || own && e.g.Object(o.Obj).Global != s.chain.global {
+		if s.typ != nil && !e.g.Object(o.Obj).Type.Is(s.typ) || own && e.g.Object(o.Obj).Global != s.chain.global {
 			continue
 		}
 		if s.kind == readsIn {

@@ -218,8 +218,8 @@ func pointee(x check.Expr) *check.NodeType {
 	return nil
 }
 
-// follow returns where a pointer leads; to a node of type to, if one is
-// expected.
+// follow returns where a pointer leads; to a node of type to, or of a class that derives
+// from it, if one is expected.
 func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 	if !p.defined() {
 		return location{bad: p}
@@ -234,7 +234,7 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 		return location{bad: undef(throughDead, at)}
 	}
 	l := location{addr: trace.Addr(p.bits), obj: p.obj}
-	if to != nil && (p.obj == 0 || e.g.Object(p.obj).Type != to) {
+	if to != nil && (p.obj == 0 || !e.g.Object(p.obj).Type.Is(to)) {
 		l.obj = e.g.ObjectOf(e.t, mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}, to)
 		if l.obj == 0 {
 			l.bad = undef(notExpected, at)
@@ -269,7 +269,7 @@ func (e *env) objectOf(p value, want *check.NodeType, at check.Expr) (graph.ObjI
 	switch {
 	case !l.ok():
 		return 0, l.bad
-	case l.obj == 0:
+	case l.obj == 0, want != nil && e.g.Object(l.obj).Type != want: // what is computed of nodes, is so of each type for itself
 		return 0, undef(notExpected, at)
 	}
 	return l.obj, value{}

@@ -245,6 +245,14 @@ func standardFree(name string) bool {
 	return strings.HasPrefix(name, "operator delete") || strings.HasPrefix(name, "_Zd")
 }
 
+// onlyBase reports whether a type stands for those that derive from it, and for no nodes.
+func (c *Checker) onlyBase(t *check.NodeType) bool {
+	ranges := slices.ContainsFunc(c.spec.Constraints, func(k *check.Constraint) bool {
+		return slices.ContainsFunc(k.Vars, func(v check.Var) bool { return v.Type == t })
+	})
+	return !ranges && slices.ContainsFunc(c.spec.Types, func(u *check.NodeType) bool { return u != t && u.Is(t) && c.g.EverBorn(u) })
+}
+
 // Warnings returns what the user should know at the end, since silence would
 // look like health: types never allocated, guards that never held, C-points
 // never reached.
@@ -252,7 +260,7 @@ func (c *Checker) Warnings(s *Schedule) []string {
 	c.g.Advance()
 	var out []string
 	for _, t := range c.spec.Types {
-		if !c.g.EverBorn(t) && !c.globalOf(t) {
+		if !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t) {
 			out = append(out, fmt.Sprintf("type %s was never allocated: nothing of it was checked", t.Name))
 		}
 	}

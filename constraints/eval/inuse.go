@@ -16,7 +16,7 @@ type inUse struct{ *Checker }
 
 // Applies implements graph.Uses.
 func (c inUse) Applies(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) bool {
-	if !k.Conditional() && k.Inline == 0 && !isArray(c.g, o) {
+	if !k.Conditional() && k.Own == (check.Span{}) && !isArray(c.g, o) {
 		return true
 	}
 	return c.env(v).applies(o, k, i) == yes
@@ -41,7 +41,7 @@ func isArray(g *graph.Graph, o graph.ObjID) bool {
 // applies tells whether an element of a cell counts.
 func (e *env) applies(o graph.ObjID, c *check.EdgeCell, elem int64) tri {
 	r := yes
-	if len(c.Holds) > 0 || c.Inline > 0 {
+	if len(c.Holds) > 0 || c.Own != (check.Span{}) {
 		r = e.active(c, e.g.CellAddr(o, c, elem))
 	}
 	if r == yes && (c.Cond != nil || c.Lo != nil || c.Hi != nil) {
@@ -95,8 +95,10 @@ func (e *env) active(c *check.EdgeCell, addr trace.Addr) tri {
 			return no
 		}
 	}
-	if to, ok := e.word(addr); ok && c.Inline > 0 && to-uint64(addr) < uint64(c.Inline) {
-		return no
+	if c.Own != (check.Span{}) {
+		if to, ok := e.word(addr); ok && int64(to-uint64(addr)) >= c.Own.Lo && int64(to-uint64(addr)) < c.Own.Hi {
+			return no
+		}
 	}
 	return yes
 }

@@ -12,12 +12,12 @@ func (c *Checker) reads() []graph.Reads {
 	r := make([]graph.Reads, len(c.spec.Types))
 	c.eachSite(func(s *site) {
 		for _, h := range s.chain.hops {
-			h.read(r)
+			c.followed(h, r)
 		}
 		if (s.kind != readsBytes && s.kind != readsPath && s.kind != readsPin) || s.edges {
 			return
 		}
-		eachOf(r, s.typ, func(x *graph.Reads) {
+		c.eachOf(r, s.typ, func(x *graph.Reads) {
 			switch {
 			case s.kind == readsPath: // edges: those of the path's fields are cells
 			case s.hi < 0:
@@ -29,7 +29,7 @@ func (c *Checker) reads() []graph.Reads {
 	})
 	check.Walk(c.spec, func(x check.Expr) {
 		if l, ok := x.(*check.Load); ok && isPointer(l) { // may be followed backwards, as a hop is
-			hop{l}.read(r)
+			c.followed(hop{l}, r)
 		}
 	})
 	for i := range c.spec.Nils {
@@ -57,28 +57,27 @@ func (c *Checker) eachSite(f func(*site)) {
 	}
 }
 
-// eachOf calls f for a type's reads, for all of them if the type is unknown.
-func eachOf(r []graph.Reads, t *check.NodeType, f func(*graph.Reads)) {
-	if t != nil {
-		f(&r[t.Index])
-		return
-	}
+// eachOf calls f for the reads of a type and of those that derive from it, for all of them
+// if the type is unknown.
+func (c *Checker) eachOf(r []graph.Reads, t *check.NodeType, f func(*graph.Reads)) {
 	for i := range r {
-		f(&r[i])
+		if t == nil || c.spec.Types[i].Is(t) {
+			f(&r[i])
+		}
 	}
 }
 
-// read notes the pointers that a hop may follow: see hop.matches.
-func (h hop) read(r []graph.Reads) {
+// followed notes the pointers that a hop may follow: see hop.matches.
+func (c *Checker) followed(h hop, r []graph.Reads) {
 	pointers := func(x *graph.Reads) { x.Pointers = true }
 	if h.load == nil {
-		eachOf(r, nil, pointers)
+		c.eachOf(r, nil, pointers)
 		return
 	}
 	p := &h.load.Place
 	switch b := p.Base.(type) {
 	case *check.Node:
-		eachOf(r, b.Type, func(x *graph.Reads) {
+		c.eachOf(r, b.Type, func(x *graph.Reads) {
 			if len(p.Steps) > 0 {
 				x.Pointers = true
 			} else {
@@ -87,9 +86,9 @@ func (h hop) read(r []graph.Reads) {
 		})
 	case *check.GlobalRef: // of globals everything is read
 	case *check.Load:
-		eachOf(r, b.To, pointers)
+		c.eachOf(r, b.To, pointers)
 	default:
-		eachOf(r, nil, pointers)
+		c.eachOf(r, nil, pointers)
 	}
 }
 

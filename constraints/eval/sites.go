@@ -250,7 +250,7 @@ func (h hop) matches(g *graph.Graph, r *graph.Ref) bool {
 		off := int64(r.Addr - g.Object(r.From).Addr)
 		return g.Object(r.From).Type == b.Type && (off == p.Offset || len(p.Steps) > 0)
 	case *check.Load:
-		return b.To == nil || g.Object(r.From).Type == b.To
+		return b.To == nil || g.Object(r.From).Type.Is(b.To)
 	case *check.GlobalRef:
 		return g.Object(r.From).Global == b.Global+1
 	}
