@@ -102,6 +102,9 @@ type Input struct {
 	Cut bool
 	// Statement maps a program counter to the identity of its statement.
 	Statement func(trace.Addr) string
+	// Library reports that a statement is a library's: what did not run there is no fault of
+	// the program's. Nil: none is.
+	Library func(trace.Addr) bool
 	// MaxOperations bounds the traceback; 0: no bound.
 	MaxOperations int
 	// Broken is how many instances are inconsistent at a time. It is asked for many

@@ -23,6 +23,7 @@ type habits struct {
 	index map[string]int
 	byPC  map[place]int
 	names []string // of its statement
+	alien []bool   // it is a library's
 	times []int    // executions
 	near  [2]map[[2]int]int
 	last  []mgpp.Timestamp // the newest execution
@@ -86,6 +87,7 @@ func (h *habits) at(p place) int {
 		i = len(h.times)
 		h.index[name] = i
 		h.names = append(h.names, h.in.Statement(p.pc))
+		h.alien = append(h.alien, h.in.Library != nil && h.in.Library(p.pc))
 		h.times = append(h.times, 0)
 		h.last = append(h.last, 0)
 	}
@@ -176,7 +178,7 @@ func (h *habits) breaches(tb *contributions) []breach {
 				continue // it may have been about to run
 			}
 			for _, o := range list {
-				if slices.Contains(around[side], o) || h.excluded(o, around[side]) {
+				if slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
 					continue
 				}
 				only, elsewhere := h.companions(usual[o][side], around[side], side, st)

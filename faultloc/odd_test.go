@@ -134,6 +134,21 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// TestLibrary: what a library's code did not do is no habit that the program has broken.
+func TestLibrary(t *testing.T) {
+	for _, library := range []bool{true, false} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(8))
+		w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n8")
+		in := w.input()
+		in.Library = func(pc trace.Addr) bool { return library && pc == 41 }
+		s := Locate(in).Suspects
+		if got := slices.ContainsFunc(s, func(s Suspect) bool { return s.has(Habit) }); got == library {
+			t.Errorf("the statement that did not run is a library's %t: a habit %t", library, got)
+		}
+	}
+}
+
 // TestWhole: after what a statement did the structure was whole, so that another is
 // the more suspicious.
 func TestWhole(t *testing.T) {

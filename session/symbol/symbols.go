@@ -94,6 +94,13 @@ func own(frames []objfile.Frame) int {
 	return slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) })
 }
 
+// Library reports that a statement is in a library's header and that nothing tells for which
+// of the user's own it ran.
+func (s *Table) Library(pc trace.Addr) bool {
+	frames := s.Frames(pc)
+	return len(frames) > 0 && frames[0].File != "" && own(frames) < 0
+}
+
 // Own is the innermost address in the user's own code, of the calls of a stack (their
 // return addresses), innermost first. Without one it is the innermost in the program,
 // or else of all.
