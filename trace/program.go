@@ -46,6 +46,7 @@ type Last struct {
 
 // Inferred says of what, and how, blocks were found.
 type Inferred struct {
+	Version    int      `json:"version"`              // of what is told of them
 	Flow       string   `json:"flow"`                 // Program.Flow of that recording
 	Allocators []string `json:"allocators,omitempty"` // functions that were left out
 	Heap       []string `json:"heap,omitempty"`       // objects in static memory that were taken for heap

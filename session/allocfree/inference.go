@@ -37,6 +37,9 @@ type Options struct {
 // the one that it was made of.
 func nodesPath(path string) string { return path + ".nodes" }
 
+// version is that of what a trace of blocks tells: one of another version is made again.
+const version = 2
+
 // Path returns the path of the trace that is asked: path itself, or the one
 // whose blocks were found without knowing the allocator, which is made if it is not there.
 func Path(ctx context.Context, path string, files recording.Files, o *Options) (string, error) {
@@ -48,7 +51,7 @@ func Path(ctx context.Context, path string, files recording.Files, o *Options) (
 		return "", err
 	}
 	defer rec.Close()
-	want := &trace.Inferred{Flow: rec.Prog.Flow, Allocators: o.Allocators, Heap: o.Heap}
+	want := &trace.Inferred{Version: version, Flow: rec.Prog.Flow, Allocators: o.Allocators, Heap: o.Heap}
 	out := nodesPath(path)
 	if r, err := trace.Open(out); err == nil {
 		have := r.Program().Inferred
