@@ -21,7 +21,7 @@ type History interface {
 
 // Structure is what the repair search asks of the typed graph.
 type Structure interface {
-	Object(graph.ObjID) graph.Object
+	Object(graph.ObjID) *graph.Object
 	// Cell returns the scalar field that covers addr.
 	Cell(addr trace.Addr, v mgpp.View) (Cell, bool)
 	// At returns the object that lies at addr, 0 if none does.

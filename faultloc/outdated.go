@@ -144,17 +144,39 @@ func (tb *contributions) brokeFirst(in Input, cured []bool, of func(mgpp.Timesta
 // right: all that is cured held at a time, and not all of it would have been in a
 // hypothetical graph.
 func right(in Input, cured []bool, at, other mgpp.View) bool {
+	was, would := in.verdicts(at), in.verdicts(other)
 	needed := false
 	for i, inc := range in.Found {
 		if !cured[i] {
 			continue
 		}
-		if in.Model.Eval(inc.Instance, at).Verdict == eval.Broken || in.stopped() {
+		if was(inc.Instance) || in.stopped() {
 			return false
 		}
-		needed = needed || in.Model.Eval(inc.Instance, other).Verdict == eval.Broken
+		needed = needed || would(inc.Instance)
 	}
 	return needed
+}
+
+// maxAsked is how many instances are evaluated one by one: of more it is cheaper to find
+// all that is broken.
+const maxAsked = 16
+
+// verdicts tells of what is inconsistent whether it is so on a view.
+func (in *Input) verdicts(v mgpp.View) func(eval.Instance) bool {
+	if len(in.Found) <= maxAsked {
+		return func(i eval.Instance) bool { return in.Model.Eval(i, v).Verdict == eval.Broken }
+	}
+	var broken map[eval.Instance]bool
+	return func(i eval.Instance) bool {
+		if broken == nil {
+			broken = map[eval.Instance]bool{}
+			for _, i := range in.Model.Broken(v) {
+				broken[i] = true
+			}
+		}
+		return broken[i]
+	}
 }
 
 // broke is the first operation since then that broke for good what the repair cures.

@@ -160,12 +160,17 @@ func includes(a, b []bool) bool {
 // of them read.
 func (l *lab) cells() []candidate {
 	at := map[trace.Addr]int{}
+	cellOf := map[trace.Addr]Cell{} // instances read much the same; of size 0: there is none
 	var out []candidate
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxRepairFound)] {
 		mine := map[trace.Addr]bool{}
 		for _, addr := range l.reads(inc.Instance) {
-			c, ok := l.in.Cells.Cell(addr, l.view)
-			if !ok || mine[c.Addr] {
+			c, known := cellOf[addr]
+			if !known {
+				c, _ = l.in.Cells.Cell(addr, l.view)
+				cellOf[addr] = c
+			}
+			if c.Size == 0 || mine[c.Addr] {
 				continue
 			}
 			mine[c.Addr] = true

@@ -152,6 +152,32 @@ func (m *memory) cellTimes(h head, width, b uint32, out []uint32, t, floor uint3
 	}
 }
 
+// single returns the newest version at or before t of n bytes in one word, n at most 8,
+// if all of them have the same; 0 if they have not, or it is not easily seen.
+func (m *memory) single(addr uint64, n, t uint32) uint32 {
+	p := m.lookup(addr)
+	b := uint32(addr & 7)
+	if p == nil || p.words == nil || b+n > 8 {
+		return 0
+	}
+	h, v := p.words[addr&pageMask>>3], m.find(p.whole, t)
+	for width := uint32(8); h.split(); {
+		s := m.splits.at(int(h &^ tagMask))
+		v = max(v, m.find(s.whole, t))
+		width /= 2
+		switch {
+		case b+n <= width:
+			h = s.lo
+		case b >= width:
+			h = s.hi
+			b -= width
+		default:
+			return 0
+		}
+	}
+	return max(v, m.find(h, t))
+}
+
 // last returns the newest version at or before t of any byte of [addr, addr+n).
 func (m *memory) last(addr, n uint64, t uint32) (v uint32) {
 	m.eachCell(addr, n, func(h head) {

@@ -60,8 +60,15 @@ func (h *History) readNode(id NodeID, off uint64, b *Bytes, t uint32, undone, ti
 	n := len(b.Data)
 	b.Written = slices.Grow(b.Written[:0], n)[:n]
 	b.Newest = 0
-	var window [64]uint32
 	addr := h.nodes.at(id).start + off
+	if undone == nil && times == nil && n <= 8 {
+		if v := h.mem.single(addr, uint32(n), t); v != 0 && v >= h.nodes.at(id).birth && !h.nodes.at(id).is(nodeResized) {
+			h.fetch(v, addr, b, 0, n)
+			b.Newest = Timestamp(v)
+			return
+		}
+	}
+	var window [64]uint32
 	for i := 0; i < n; i += len(window) {
 		k := min(len(window), n-i)
 		h.mem.times(addr+uint64(i), window[:k], t)

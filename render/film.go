@@ -314,7 +314,7 @@ func (c *camera) nodes(i int) string {
 }
 
 // missed: an object is dead, and a pointer that is drawn still leads to it.
-func (c *camera) missed(i int, dead graph.Object) bool {
+func (c *camera) missed(i int, dead *graph.Object) bool {
 	for b := range c.seen[i] {
 		for k := range c.seen[i][b].fields {
 			if f := &c.seen[i][b].fields[k]; f.State == mgpp.Dangling && f.Pointer && c.formerTarget(i, f) == dead.ID {

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"slices"
 
 	"mgtrace/constraints/check"
@@ -71,6 +72,14 @@ func (a *attributes) empty() {
 	clear(a.loopOf)
 	clear(a.pending)
 	a.under, a.hidden = nil, nil
+}
+
+// copyTo gives another what a knows.
+func (a *attributes) copyTo(b *attributes) {
+	for i := range a.memo {
+		maps.Copy(b.memo[i], a.memo[i])
+	}
+	maps.Copy(b.loopOf, a.loopOf)
 }
 
 // attrOf evaluates X.HEIGHT.

@@ -136,6 +136,11 @@ func (l *location) ok() bool { return l.bad.why == 0 }
 
 // place evaluates where p lies.
 func (e *env) place(p *check.Place, at check.Expr) location {
+	if n, ok := p.Base.(*check.Node); ok && len(p.Steps) == 0 && p.Cell == nil && e.vars[n.Slot] != 0 { // the common case
+		if o := e.g.Object(e.vars[n.Slot]); o.Type == nil || !o.Type.Array {
+			return location{addr: o.Addr + trace.Addr(p.Offset), obj: o.ID}
+		}
+	}
 	l := e.base(p.Base)
 	if !l.ok() {
 		return l
@@ -506,14 +511,43 @@ func (e *env) done() { e.depth-- }
 // recorder collects what an evaluation depends on.
 type recorder struct {
 	deps   []Dep
-	seen   map[Dep]bool              // nil as long as there are few
+	id     uint64                    // of this recorder, see trail.told; 0: it follows no trail
+	seen   map[depKey]bool           // nil as long as there are few
+	room   map[depKey]bool           // empty, for seen; nil: it is made
 	counts map[*check.Aggregate]bool // walked
 }
 
 func newRecorder() *recorder { return &recorder{} }
 
-// fewDeps is how many dependencies are looked through one by one.
-const fewDeps = 16
+// record returns the recorder of an evaluation, which is over before the next one begins.
+func (c *Checker) record() *recorder {
+	c.records++
+	if len(c.depRoom) > manyDeps { // clearing it costs what it ever held
+		c.depRoom = nil
+	}
+	if c.depRoom == nil {
+		c.depRoom = map[depKey]bool{}
+	}
+	clear(c.depRoom)
+	return &recorder{id: c.records, room: c.depRoom}
+}
+
+const (
+	// fewDeps is how many dependencies are looked through one by one.
+	fewDeps = 16
+	// manyDeps is how many a map may hold to be used again.
+	manyDeps = 1 << 14
+)
+
+// depKey is what a Dep is, in two words.
+type depKey struct{ a, b uint64 }
+
+func (d *Dep) key() depKey {
+	if d.Kind == DepBytes {
+		return depKey{uint64(d.Addr), d.Size<<8 | uint64(d.Kind)}
+	}
+	return depKey{uint64(d.Obj)<<32 | uint64(d.Node), uint64(d.Type)<<8 | uint64(d.Kind)}
+}
 
 func (r *recorder) dep(d Dep) {
 	if r.seen == nil {
@@ -522,15 +556,17 @@ func (r *recorder) dep(d Dep) {
 		}
 		r.deps = append(r.deps, d)
 		if len(r.deps) == fewDeps {
-			r.seen = make(map[Dep]bool, 4*fewDeps)
-			for _, d := range r.deps {
-				r.seen[d] = true
+			if r.seen = r.room; r.seen == nil {
+				r.seen = make(map[depKey]bool, 4*fewDeps)
+			}
+			for i := range r.deps {
+				r.seen[r.deps[i].key()] = true
 			}
 		}
 		return
 	}
-	if !r.seen[d] {
-		r.seen[d] = true
+	n := len(r.seen)
+	if r.seen[d.key()] = true; len(r.seen) > n {
 		r.deps = append(r.deps, d)
 	}
 }

@@ -116,7 +116,7 @@ func (c *Checker) at(t mgpp.Timestamp) *state {
 // near: to go to t operation by operation is cheaper than to evaluate everything anew.
 // From one check of the present to the next it always is: what changed has been noted.
 func (c *Checker) near(s *state, t mgpp.Timestamp) bool {
-	return t == c.g.Now() && c.g.Followed(s.env.t) || max(s.env.t, t)-min(s.env.t, t) <= mgpp.Timestamp(64+8*s.size)
+	return t == c.g.Now() && c.g.Followed(s.env.t) || max(s.env.t, t)-min(s.env.t, t) <= mgpp.Timestamp(64+3*s.size)
 }
 
 // advance brings a state to another time, later or earlier.

@@ -201,7 +201,7 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 	defer c.halted()
 	c.begin()
 	e := c.env(v)
-	e.rec = newRecorder()
+	e.rec = c.record()
 	defer func() { e.rec = nil; c.spend(e) }()
 	if c.fieldNils {
 		e.recordNils()

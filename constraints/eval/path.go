@@ -154,6 +154,7 @@ type trail struct {
 	queue []graph.ObjID         // the start first
 	by    map[graph.ObjID]int32 // of what was reached: the place in the queue of what led there first
 	parts [][]Dep               // by place in the queue: what the step from there read, as far as it has come
+	told  []uint64              // by place in the queue: the recorder that was told of the step last
 }
 
 // trailKey names the start of a trail and the fields that it follows.
@@ -181,21 +182,32 @@ func (e *env) trail(fields []string, from graph.ObjID) *trail {
 func (w *trail) leads(e *env, fields []string, to graph.ObjID) bool {
 	for {
 		if at, ok := w.by[to]; ok {
-			for ; ; at = w.by[w.queue[at]] {
-				e.rec.all(w.parts[at])
+			for ; w.tell(e.rec, at); at = w.by[w.queue[at]] {
 				if at == 0 {
-					return true
+					break
 				}
 			}
+			return true
 		}
 		if len(w.parts) == len(w.queue) {
-			for _, part := range w.parts {
-				e.rec.all(part)
+			for at := range w.parts {
+				w.tell(e.rec, int32(at))
 			}
 			return false
 		}
 		w.step(e, fields)
 	}
+}
+
+// tell gives a recorder what a step read. It is false where it knows, and so knows all
+// that leads there: operands are evaluated several times.
+func (w *trail) tell(r *recorder, at int32) bool {
+	if r.id != 0 && w.told[at] == r.id {
+		return false
+	}
+	w.told[at] = r.id
+	r.all(w.parts[at])
+	return true
 }
 
 // step takes the next object's successors.
@@ -207,7 +219,7 @@ func (w *trail) step(e *env, fields []string) {
 	e.rec = newRecorder()
 	e.rec.dep(Dep{Kind: DepLife, Obj: o})
 	next := e.successors(o, fields, e.c.visits.next[:0])
-	w.parts = append(w.parts, e.rec.deps)
+	w.parts, w.told = append(w.parts, e.rec.deps), append(w.told, 0)
 	e.rec = outer
 	for _, n := range next {
 		if _, known := w.by[n]; !known {

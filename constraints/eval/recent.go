@@ -38,21 +38,14 @@ func (c *Checker) env(v mgpp.View) *env {
 // moved returns an evaluator of v that knows what e knows and still holds.
 func (c *Checker) moved(e *env, v mgpp.View) *env {
 	fresh := newEnv(c, v)
-	if e == nil || len(c.spec.Attributes) == 0 {
+	if len(c.spec.Attributes) == 0 {
 		return fresh
 	}
-	from, to := min(e.t, fresh.t), max(e.t, fresh.t)
-	known := 0
-	for _, m := range e.attrs.memo {
-		known += len(m)
-	}
-	if known == 0 || to-from > mgpp.Timestamp(64+4*known) {
-		return fresh // evaluating anew is cheaper than looking through these operations
-	}
 	var ch graph.Changes
-	ch.Reset()
-	c.g.Between(from, to, &ch)
-	if ch.All {
+	if e == nil || !c.between(e, fresh, &ch) {
+		if s := c.state; s != nil && s.env.t == fresh.t {
+			s.env.attrs.copyTo(&fresh.attrs) // it knows those of all nodes
+		}
 		return fresh
 	}
 	d := c.newDelta(&ch)
@@ -66,6 +59,22 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 		delete(fresh.beneath, k)
 	}
 	return fresh
+}
+
+// between finds what changed between the views of two evaluators. It is false where
+// evaluating anew is cheaper than looking through these operations for what a knows.
+func (c *Checker) between(a, b *env, ch *graph.Changes) bool {
+	from, to := min(a.t, b.t), max(a.t, b.t)
+	known := 0
+	for _, m := range a.attrs.memo {
+		known += len(m)
+	}
+	if known == 0 || to-from > mgpp.Timestamp(64+4*known) {
+		return false
+	}
+	ch.Reset()
+	c.g.Between(from, to, ch)
+	return !ch.All
 }
 
 // hypothetical returns an evaluator of a hypothetical view. Attributes that it

@@ -137,12 +137,13 @@ func (g *Graph) History() History { return g.hist }
 // Now is the time up to which the history is taken over.
 func (g *Graph) Now() mgpp.Timestamp { return g.now }
 
-// Object returns an object; the zero Object for 0 or an unknown ID.
-func (g *Graph) Object(o ObjID) Object {
+// Object returns an object, to be read until the next call of Advance; the zero Object
+// for 0 or an unknown ID.
+func (g *Graph) Object(o ObjID) *Object {
 	if int(o) >= len(g.objs) {
-		return Object{}
+		o = 0
 	}
-	return g.objs[o].Object
+	return &g.objs[o].Object
 }
 
 // Objects returns the number of objects there ever were; IDs go from 1 to it.
