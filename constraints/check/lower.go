@@ -235,8 +235,8 @@ func (s *scope) end(e syntax.Expr, r *syntax.Relation) (operand, bool) {
 }
 
 // cellNames resolves a field of a list such as ->(next): names of edge cells of
-// t, or (any, or t unknown) of some type. The elements of an ARRAY type go by the
-// type's name.
+// t, or (any, or t unknown) of some type. The elements of an ARRAY type, and the pointers
+// in them, go by the type's name.
 func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 	var found, all []string
 	for _, u := range s.spec.Types {
@@ -249,7 +249,7 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 				name = u.Name
 			}
 			all = addOnce(all, name)
-			if names(f.Name, name) {
+			if names(f.Name, name) || u.Array && f.Name == u.Name {
 				found = addOnce(found, cell.Name)
 			}
 		}

@@ -53,10 +53,12 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 		}
 	}
 	for _, h := range others {
+		var heads []string
 		for _, l := range h.links {
 			if h.name() == m.name || !l.leadsTo(m.name) || l.array {
 				continue
 			}
+			heads = append(heads, l.name)
 			if s.kind == tree {
 				m.ends("root "+h.name()+"."+l.name, fmt.Sprintf("each root hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X;", m.name, h.name(), l.name))
@@ -64,6 +66,30 @@ func (m *maker) structure(s shape, globals []global, others []*portrait) {
 			if list {
 				m.ends("last "+h.name()+"."+l.name, fmt.Sprintf("each last one hangs on the %s of a %s", l.name, h.name()),
 					fmt.Sprintf("forall %s X; exists %s H;  X.ISLEAF == TRUE => H.%s == X;", m.name, h.name(), l.name))
+			}
+		}
+		if s.kind == tree {
+			m.twoHeads(h.name(), heads)
+		}
+	}
+}
+
+// maxHeads bounds the pointers of a head of which all pairs are tried.
+const maxHeads = 6
+
+// twoHeads: each root hangs on one of two pointers, as where nodes go from one list to another.
+func (m *maker) twoHeads(owner string, heads []string) {
+	single := func(l string) string { return m.name + " root " + owner + "." + l }
+	heads = heads[:min(len(heads), maxHeads)]
+	for i, a := range heads {
+		for _, b := range heads[i+1:] {
+			pair := "root " + owner + "." + a + " " + b
+			m.ends(pair, fmt.Sprintf("each root hangs on the %s or the %s of a %s", a, b, owner),
+				fmt.Sprintf("forall %s X; exists %s H;  X.ISROOT == TRUE => H.%s == X or H.%s == X;", m.name, owner, a, b))
+			for _, c := range m.out {
+				if c.key == single(a) || c.key == single(b) {
+					c.because(pair)
+				}
 			}
 		}
 	}

@@ -126,6 +126,13 @@ func (m *mining) prepare() error {
 		}
 	}
 	m.portray(base)
+	if heads := m.embedded(); len(heads) > 0 {
+		m.head.directives = append(m.head.directives, heads...)
+		if base, err = m.explore(); err != nil {
+			return err
+		}
+		m.portray(base)
+	}
 	return nil
 }
 
@@ -190,8 +197,8 @@ func (m *mining) portray(t *trial) {
 	}
 }
 
-// trust compiles candidates, drops those that fail more often than not where the
-// structure should be whole, and checks the others at all quiet moments.
+// trust compiles candidates, drops those that fail at more than three in four moments at
+// which the structure should be whole, and checks the others at all quiet moments.
 func (m *mining) trust(ctx context.Context, cands []*candidate) error {
 	t, err := compile(m.run, &m.head, cands)
 	if err != nil {
@@ -201,7 +208,8 @@ func (m *mining) trust(ctx context.Context, cands []*candidate) error {
 		return err
 	}
 	for _, c := range t.cands {
-		if c.Held == 0 || 2*c.BrokenViews > c.Views {
+		// A fact may fail at every other moment: where a function begins that links a node.
+		if c.Held == 0 || 4*c.BrokenViews > 3*c.Views {
 			c.dead = true
 		}
 	}
@@ -244,7 +252,7 @@ func (m *mining) shapeOf(ctx context.Context, p *portrait) (shape, error) {
 		return shape{}, err
 	}
 	held := map[string]bool{}
-	for _, c := range agree(mk.out, m.places) {
+	for _, c := range agree(mk.out, m.places, m.ends()) {
 		held[c.key] = true
 	}
 	return mk.recognise(func(key string) bool { return held[key] }), nil
@@ -415,7 +423,7 @@ func (m *mining) points(ctx context.Context) error {
 // settle is points, for which the candidates are swept anew.
 func (m *mining) settle(ctx context.Context) error {
 	var sure []*candidate
-	for _, c := range agree(m.cands, clone(m.places)) {
+	for _, c := range agree(m.cands, clone(m.places), m.ends()) {
 		if ok, _ := c.justified(); ok && !c.weak {
 			sure = append(sure, c)
 		}

@@ -66,7 +66,7 @@ func TestAgree(t *testing.T) {
 	}
 	places := map[int]bool{insert: true, remove: true, helper: true, exit: true}
 	var got []string
-	for _, c := range agree(all, places) {
+	for _, c := range agree(all, places, nil) {
 		got = append(got, c.key)
 	}
 	if want := []string{"tree", "order", "balance", "up"}; !slices.Equal(got, want) {
@@ -74,6 +74,29 @@ func TestAgree(t *testing.T) {
 	}
 	if want := []int{insert, remove, exit}; !slices.Equal(sortedKeys(places), want) {
 		t.Errorf("places %v, want %v", sortedKeys(places), want)
+	}
+}
+
+// TestAgreeBetween: a fact that fails nearly always where a function begins, and where the one
+// that made the node is left, and nowhere else, is right; one that fails there now and then,
+// or always where a function is left, is not.
+func TestAgreeBetween(t *testing.T) {
+	const begin, left, other, more = 0, 1, 2, 3
+	for _, c := range []struct {
+		fails map[int]int
+		want  bool
+	}{
+		{map[int]int{begin: 20}, true},
+		{map[int]int{begin: 19, left: 10}, true},
+		{map[int]int{begin: 7}, false},
+		{map[int]int{left: 10}, false},
+	} {
+		linked := &candidate{key: "linked", fails: c.fails}
+		places := map[int]bool{begin: true, left: true, other: true, more: true}
+		facts := agree([]*candidate{linked, {key: "up", fails: map[int]int{}}, {key: "down", fails: map[int]int{}}}, places, map[int]end{begin: {true, 20}, left: {false, 10}})
+		if slices.Contains(facts, linked) != c.want || places[begin] == (c.want && c.fails[begin] > 0) {
+			t.Errorf("it failed %v: %d facts stay, places %v", c.fails, len(facts), sortedKeys(places))
+		}
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 // which many facts fail that hold elsewhere is no C-point, a fact that fails at many
 // places is none. It drops the worse of the two, measured by the share of what
 // contradicts it, until no contradiction is left; cands are those that stay, and
-// places (by number) those that count.
-func agree(cands []*candidate, places map[int]bool) (facts []*candidate) {
+// places (by number) those that count. ends says how often and where they were checked.
+func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*candidate) {
 	fails := func(c *candidate, p int) bool { return places[p] && c.fails[p] > 0 }
 	share := func(c *candidate) float64 {
 		n := 0
@@ -48,12 +48,56 @@ func agree(cands []*candidate, places map[int]bool) (facts []*candidate) {
 				place, share = p, s
 			}
 		}
-		if share > most && len(places) > 2 {
+		between := betweenCalls(facts[worst], places, ends)
+		switch {
+		case share > most && len(places) > 2:
 			delete(places, place)
-		} else {
+		case len(between) > 0 && len(places) > len(between)+1:
+			for _, p := range between {
+				delete(places, p)
+			}
+		default:
 			facts = slices.Delete(facts, worst, worst+1)
 		}
 	}
+}
+
+// end is one of a function's: where it begins, or else where it is left.
+type end struct {
+	begins  bool
+	moments int // that were checked
+}
+
+// betweenCalls are the places between the call that makes a node and the one that links it:
+// where the one begins, and maybe where the other is left, a fact fails in nine of ten cases,
+// and nowhere else. None: that is not what contradicts the fact.
+func betweenCalls(c *candidate, places map[int]bool, ends map[int]end) []int {
+	const many = 8 // moments that show what is always so
+	var out []int
+	begins := false
+	for _, p := range sortedKeys(places) {
+		if n := c.fails[p]; n > 0 {
+			e := ends[p]
+			if c.weak || e.moments < many || 10*n < 9*e.moments || len(out) == 2 {
+				return nil
+			}
+			out, begins = append(out, p), begins || e.begins
+		}
+	}
+	if !begins {
+		return nil
+	}
+	return out
+}
+
+// ends describes the places of the quiet moments.
+func (m *mining) ends() map[int]end {
+	out := map[int]end{}
+	for _, q := range m.quiet {
+		p := m.land.places[q.place]
+		out[q.place] = end{begins: p.fn != "" && !p.exit, moments: out[q.place].moments + 1}
+	}
+	return out
 }
 
 func sortedKeys(m map[int]bool) []int {
