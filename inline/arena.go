@@ -3,6 +3,7 @@ package inline
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -79,6 +80,15 @@ func (a *arena) order() *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(a.process(layout.Order)))
 }
 
+// tracer is the word that tells threads whether their tracer was killed.
+func (a *arena) tracer() *uint32 { return (*uint32)(unsafe.Pointer(&a.mem[layout.Tracer])) }
+
+// comeBack ends the wait of those that have seen it.
+func (a *arena) comeBack() {
+	atomic.StoreUint32(a.tracer(), 0)
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a.tracer())), futexWake, math.MaxInt32, 0, 0, 0) // nobody waits
+}
+
 // stamp takes a stamp for the tracer: as long as there is one thread, which may be
 // taking one without LOCK, that thread's last.
 func (a *arena) stamp() uint64 {
@@ -105,16 +115,25 @@ func (a *arena) take(th *target.Stopped) (*slot, error) {
 	if at+slotSize(a.buffer) > a.size() {
 		return nil, errThreads
 	}
-	s := &slot{arena: a, base: a.base + at, mem: a.mem[at : at+slotSize(a.buffer) : at+slotSize(a.buffer)]}
+	s := a.slotAt(at)
 	for i := range s.guard {
-		s.at[i] = layout.BlockSize + layout.HookStack + uint64(i)*(a.buffer+layout.Guard)
-		s.guard[i] = s.at[i] + a.buffer
 		if err := a.guards.protect(th, s.base+s.guard[i], layout.Guard); err != nil {
 			return nil, err
 		}
 	}
 	a.slots = append(a.slots, s)
 	return s, nil
+}
+
+// slotAt is the slot whose memory begins at an offset.
+func (a *arena) slotAt(at uint64) *slot {
+	end := at + slotSize(a.buffer)
+	s := &slot{arena: a, base: a.base + at, mem: a.mem[at:end:end]}
+	for i := range s.guard {
+		s.at[i] = layout.BlockSize + layout.HookStack + uint64(i)*(a.buffer+layout.Guard)
+		s.guard[i] = s.at[i] + a.buffer
+	}
+	return s
 }
 
 // slot is the memory of one thread. The tracer's goroutine and the reader share

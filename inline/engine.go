@@ -18,6 +18,7 @@ import (
 	"mgtrace/inline/patch"
 	"mgtrace/probe"
 	"mgtrace/target"
+	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	// and Warnings says so.
 	Filter bool
 	Matter matter.Blocks // with Filter
+	// Undo is told how to take the engine out before it is put in, for TakeBack, if
+	// this process may be killed and the other one is to live; nil: it dies as well.
+	Undo *undo.Writer
 
 	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }
@@ -105,8 +109,9 @@ type Engine struct {
 	failure  error        // of the tracer's side (under streams)
 	exit     *capture.Hit // the last event (under streams)
 	closed   bool
-	extended bool // the reader does not know yet of a library (under streams)
-	removed  bool // everything is out of the process
+	extended bool     // the reader does not know yet of a library (under streams)
+	removed  bool     // everything is out of the process
+	undo     []uint64 // entries in Options.Undo
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
@@ -313,7 +318,11 @@ func (e *Engine) Close() error {
 	if _, ended := e.proc.Status(); !ended && !e.removed && e.arena != nil {
 		err := e.remove()
 		inUse = err != nil && !killed(err)
+		e.removed = err == nil
 		errs = append(errs, err)
+	}
+	if !inUse {
+		errs = append(errs, e.nothingToUndo())
 	}
 	if e.arena != nil && !inUse { // else threads are in trampolines still, and the tracer looks there
 		if e.arena.guards != nil {

@@ -47,6 +47,7 @@ type run struct {
 	limit   string   // of ulimit(1), for the program
 	follow  string   // the program that is meant, if another is started
 	keep    bool     // events, for the test to look at
+	failing bool     // event fails: the program is to go on without the engine
 	// attached is called before the program goes on.
 	attached func(e *Engine, p *target.Process)
 	// during is called beside the running program.
@@ -132,7 +133,10 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 	wg.Go(func() {
 		defer close(over)
 		runErr = e.Run(ctx, capture.Events(r.take))
-		if runErr != nil {
+		switch {
+		case runErr != nil && r.failing:
+			runErr = e.Close() // the target goes on
+		case runErr != nil:
 			cancel() // ends the target
 		}
 	})
@@ -154,7 +158,7 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 			return // another program
 		}
 		if e.removed {
-			return
+			return // with nothing to compare
 		}
 		r.audited = true
 		r.known, r.differ = r.memory.audit(t, r.own(), p.ReadMemory)

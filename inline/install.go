@@ -71,7 +71,7 @@ func (e *Engine) share() error {
 			e.warnings = append(e.warnings, fmt.Sprintf("all stores are recorded: %v", err))
 		}
 	}
-	return nil
+	return e.noteShared()
 }
 
 // reached is told that a thread waits at its guard page. Let go on without a
@@ -147,6 +147,9 @@ func (e *Engine) installWith(u *unit, syscalls func([]target.SyscallReq) error) 
 	copy(e.arena.mem[e.at.sites-e.arena.base:], e.tables.Sites)
 	copy(e.arena.mem[e.at.stores-e.arena.base:], e.tables.Stores)
 	runs := pageRuns(u.plan.Trampolines)
+	if err := e.noteUnit(u, runs); err != nil {
+		return err
+	}
 	reqs := make([]target.SyscallReq, len(runs))
 	for i, r := range runs {
 		reqs[i] = target.SyscallReq{Nr: unix.SYS_MMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo, unix.PROT_READ | unix.PROT_EXEC,
@@ -179,7 +182,7 @@ func (e *Engine) patch(u *unit) error {
 	}
 	e.units = append(e.units, u)
 	e.regions.add(u)
-	return writePatches(e.proc, u.plan.Patches, nil, patched)
+	return writePatches(e.proc, u.plan.Patches, patched, false)
 }
 
 // near is how far apart two pieces may be that are mapped or written at once:
@@ -230,9 +233,10 @@ type code interface {
 // what lies between is cheaper than another system call.
 const closeBy = 512
 
-// writePatches changes code, whose process stands still. With from, only where
-// the code is that: a library may have been closed, and something else be there.
-func writePatches(m code, list []patch.Patch, from, to func(*patch.Patch) []byte) error {
+// writePatches changes code, whose process stands still. With check, only where there
+// is the original or the patch, or half of it (a tracer was killed while it wrote):
+// a library may have been closed, and something else be there.
+func writePatches(m code, list []patch.Patch, to func(*patch.Patch) []byte, check bool) error {
 	var buf []byte
 	for i := 0; i < len(list); {
 		lo, hi, j := list[i].Addr, list[i].Addr, i
@@ -243,7 +247,7 @@ func writePatches(m code, list []patch.Patch, from, to func(*patch.Patch) []byte
 		_, err := m.ReadMemory(buf, lo)
 		switch {
 		case err == nil:
-		case from != nil && errors.Is(err, mem.ErrUnreadable):
+		case check && errors.Is(err, mem.ErrUnreadable):
 			i = j
 			continue
 		default:
@@ -252,7 +256,7 @@ func writePatches(m code, list []patch.Patch, from, to func(*patch.Patch) []byte
 		changed := false
 		for ; i < j; i++ {
 			at := buf[list[i].Addr-lo:]
-			if from == nil || bytes.HasPrefix(at, from(&list[i])) {
+			if !check || isEither(at, &list[i]) {
 				copy(at, to(&list[i]))
 				changed = true
 			}
@@ -265,6 +269,16 @@ func writePatches(m code, list []patch.Patch, from, to func(*patch.Patch) []byte
 		}
 	}
 	return nil
+}
+
+// isEither says whether each byte of the code is that of the patch or the original's.
+func isEither(code []byte, p *patch.Patch) bool {
+	for i, b := range code[:len(p.New)] {
+		if b != p.New[i] && b != p.Old[i] {
+			return false
+		}
+	}
+	return true
 }
 
 func patched(p *patch.Patch) []byte  { return p.New }
@@ -300,7 +314,7 @@ func (e *Engine) remove() error {
 	}
 	if len(away) > 0 {
 		e.warnings = append(e.warnings, fmt.Sprintf("threads %v wait in the kernel (vfork) and come back to a trampoline: trampolines and buffers stay in the process, unused after that", away))
-		return nil
+		return e.nothingToUndo()
 	}
 	reqs := []target.SyscallReq{{Nr: unix.SYS_MUNMAP, Args: [6]uint64{e.arena.base, e.arena.size()}}}
 	if e.hook != 0 {
@@ -312,7 +326,7 @@ func (e *Engine) remove() error {
 	for _, r := range e.regions.mapped {
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo}})
 	}
-	return e.proc.Syscalls(reqs)
+	return errors.Join(e.proc.Syscalls(reqs), e.nothingToUndo())
 }
 
 // unpatchAll brings the threads out of the trampolines, and the code back. away
@@ -349,6 +363,7 @@ func (e *Engine) unpatchAll() (away []int, err error) {
 		}
 	}
 	e.units = nil
+	clear(e.of) // their memory goes
 	return away, nil
 }
 
@@ -365,7 +380,7 @@ func runs(pid, tid int) bool {
 
 // unpatch gives a unit's code back its bytes.
 func (e *Engine) unpatch(u *unit, m code) error {
-	return writePatches(m, u.plan.Patches, patched, original)
+	return writePatches(m, u.plan.Patches, original, true)
 }
 
 // regions finds what an address of the process is.

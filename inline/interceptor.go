@@ -597,6 +597,9 @@ func (i *interceptor) OnExec(th *target.Stopped) {
 	clear(e.of)
 	e.regions = regions{}
 	e.units = nil
+	if err := e.nothingToUndo(); err != nil {
+		e.fail(err)
+	}
 	e.awake()
 }
 
@@ -608,6 +611,9 @@ func (e *Engine) Ended(status uint64) {
 	e.streams.Lock()
 	e.exit, e.over = h, true
 	e.streams.Unlock()
+	if err := e.nothingToUndo(); err != nil {
+		e.fail(err)
+	}
 	e.awake()
 }
 

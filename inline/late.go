@@ -176,7 +176,7 @@ func (e *Engine) forget(th *target.Stopped, i int) error {
 			return fmt.Errorf("trampolines: %w", err)
 		}
 	}
-	return nil
+	return e.opts.Undo.Drop(u.undo)
 }
 
 // setImage notes where an image is, or that it is nowhere.

@@ -3,6 +3,7 @@ package inline
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"mgtrace/target"
+	"mgtrace/trace"
 )
 
 // The engine is taken out of a program whose threads are everywhere: in
@@ -47,6 +49,31 @@ func TestRemove(t *testing.T) {
 			}
 			t.Logf("%+v", r.stats)
 		})
+	}
+}
+
+// When what is recorded can not be kept any more (a full disk), the engine is taken out
+// and the program goes on; whoever asks for the rest at its end gets nothing.
+func TestSinkFails(t *testing.T) {
+	path := build(t, "threads.c")
+	args := []string{"mutexes", "4", "3000"}
+	output, code := native(t, path, args...)
+	full := errors.New("no space left")
+	events := 0
+	r := run{failing: true, event: func(*trace.Event) error {
+		if events++; events > 1000 {
+			return full
+		}
+		return nil
+	}}
+	if err := r.try(t, path, args...); err != nil {
+		t.Fatal(err)
+	}
+	if !r.engine.removed {
+		t.Error("the recording did not fail")
+	}
+	if r.output != output || r.status.Code != code || r.status.Signal != 0 {
+		t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
 	}
 }
 

@@ -23,6 +23,7 @@ type unit struct {
 	plan   *patch.Plan
 	late   bool          // opened later
 	mapped []patch.Range // what was mapped for its trampolines
+	undo   uint64        // number of its entry in Options.Undo
 }
 
 // hookPlace is a hook site by its number.

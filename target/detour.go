@@ -190,6 +190,9 @@ func (d *detour) end() error {
 	} else if th.lost.Signal != 0 {
 		th.lost = Siginfo{} // this stop can deliver it
 	}
+	if d.t.attached && d.info.Signal == 0 {
+		errs = append(errs, d.forgetStep())
+	}
 	errs = append(errs, setSigmask(th.tid, d.mask))
 	if d.info.Signal != 0 && !d.ignores {
 		errs = append(errs, setSiginfo(th.tid, d.info))
@@ -201,6 +204,36 @@ func (d *detour) end() error {
 		errs = append(errs, unix.PtraceInterrupt(th.tid))
 	}
 	return errors.Join(errs...)
+}
+
+// forgetStep has the kernel forget that the thread was stepped, which only a PTRACE_CONT
+// does: if this process were killed now, the thread would go on to a SIGTRAP, and die
+// of it. It executes nothing, and ends in the stop of an interrupt.
+func (d *detour) forgetStep() error {
+	tid := d.th.tid
+	for {
+		if err := unix.PtraceInterrupt(tid); err != nil {
+			return err
+		}
+		if err := ptrace(unix.PTRACE_CONT, tid, 0, 0); err != nil {
+			return err
+		}
+		ws, err := d.t.waitThread(d.th, syscallLimit)
+		switch {
+		case err != nil:
+			return err
+		case ws.Stopped() && int(ws>>16) == unix.PTRACE_EVENT_STOP:
+			d.retrap = d.retrap || isStopSignal(int(ws.StopSignal()))
+			return nil
+		case !ws.Stopped() || ws>>16 != 0:
+			return d.t.overtaken(d.th, ws)
+		}
+		info, err := getSiginfo(tid)
+		if err != nil {
+			return err
+		}
+		d.kept = append(d.kept, info)
+	}
 }
 
 // resent is a signal that was taken from a thread and sent again.

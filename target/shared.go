@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +20,9 @@ type Shared struct {
 	size int64
 	maps [][]byte
 }
+
+// sharedName is what the kernel shows it as.
+const sharedName = "mgtrace"
 
 // Share makes shared memory, of which nothing is mapped yet. Call Mapped when all is, and
 // Close in the end.
@@ -40,7 +45,7 @@ func (p *Process) memfd() (fd uint64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("map memory in the process: %w", err)
 	}
-	if err := p.WriteMemory([]byte("mgtrace\x00"), page); err != nil {
+	if err := p.WriteMemory([]byte(sharedName+"\x00"), page); err != nil {
 		return 0, err
 	}
 	fd, err = p.Syscall(unix.SYS_MEMFD_CREATE, page, unix.MFD_CLOEXEC)
@@ -50,6 +55,9 @@ func (p *Process) memfd() (fd uint64, err error) {
 	_, uerr := p.Syscall(unix.SYS_MUNMAP, page, pageSize)
 	return fd, errors.Join(err, uerr)
 }
+
+// File is the memory: what is mapped first begins at its start.
+func (s *Shared) File() *os.File { return s.file }
 
 // Map maps size more bytes into the process, at addr with protection prot, and here,
 // where they are valid until Close and can be written. They are zeros.
@@ -79,6 +87,32 @@ func (s *Shared) Map(addr, size uint64, prot int) ([]byte, error) {
 func (s *Shared) Mapped() error {
 	_, err := s.p.Syscall(unix.SYS_CLOSE, s.fd)
 	return err
+}
+
+// Unshare takes out of the stopped process what a tracer that was killed has shared with it.
+func (p *Process) Unshare() error {
+	maps, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	var reqs []SyscallReq
+	for _, m := range maps {
+		if m.Path == "/memfd:"+sharedName {
+			reqs = append(reqs, SyscallReq{Nr: unix.SYS_MUNMAP, Args: [6]uint64{m.Lo, m.Size()}})
+		}
+	}
+	dir := fmt.Sprintf("/proc/%d/fd/", p.PID())
+	fds, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("descriptors of the process: %w", err)
+	}
+	for _, f := range fds {
+		to, err := os.Readlink(dir + f.Name())
+		if n, e := strconv.Atoi(f.Name()); err == nil && e == nil && strings.HasPrefix(to, "/memfd:"+sharedName+" ") {
+			reqs = append(reqs, SyscallReq{Nr: unix.SYS_CLOSE, Args: [6]uint64{uint64(n)}})
+		}
+	}
+	return p.Syscalls(reqs)
 }
 
 // Close unmaps what is mapped here. What the process has it keeps.

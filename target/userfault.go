@@ -82,6 +82,9 @@ func (t *tracer) userfault(ranges []Range) (u *Userfault, err error) {
 	return &Userfault{os.NewFile(uintptr(fd), "userfaultfd")}, nil
 }
 
+// File is its descriptor. While any process has it, threads wait at missing pages.
+func (u *Userfault) File() *os.File { return u.file }
+
 // Register adds a range, of anonymous or shared memory. The process may run.
 func (u *Userfault) Register(r Range) error {
 	return u.control(func(fd int) error { return register(fd, r) })

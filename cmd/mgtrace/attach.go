@@ -37,21 +37,25 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
   mgtrace attach 4711 -o t.mgt --spec list.cons`,
 		Args: needProcess,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !isKeeper() {
-				return inFront(s)
-			}
-			ctx := keeping(c.Context())
-			if err := out.check(); err != nil {
-				return err
-			}
 			pid, err := strconv.Atoi(args[0])
 			if err != nil || pid <= 0 {
 				return fmt.Errorf("%q is not the number of a process: mgtrace attach $(pidof NAME)", args[0])
+			}
+			if !isKeeper() {
+				return inFront(c.Context(), s, pid)
+			}
+			ctx, log, err := keeping(c.Context())
+			if err != nil {
+				return err
+			}
+			if err := out.check(); err != nil {
+				return err
 			}
 			capture, err := ca.options(s, out.verbose)
 			if err != nil {
 				return err
 			}
+			capture.Undo = log
 			o := session.RunOptions{Analysis: out.wants(an.options()), Capture: capture, Record: record}
 			if err := win.apply(&o); err != nil {
 				return err

@@ -391,6 +391,51 @@ func TestAttachKilled(t *testing.T) {
 	})
 }
 
+// When the process that records is killed, the one in front of it takes out of the
+// program what it had put in.
+func TestAttachKeeperKilled(t *testing.T) {
+	times := 4
+	if testing.Short() {
+		times = 1
+	}
+	eachEngine(t, func(t *testing.T, engine string) {
+		list := startList(t)
+		maps := names(t, list)
+		for i := range times {
+			a := attach(t, list, "--engine", engine, "--spec", attachSpec)
+			a.recording(t)
+			time.Sleep(time.Duration(i) * 50 * time.Millisecond)
+			if err := syscall.Kill(child(t, a.cmd.Process.Pid), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if r := a.wait(t); r.status != 2 || !strings.Contains(r.stderr, "was let go and runs on") {
+				t.Fatalf("%d: status %d\n%s", i, r.status, r.stderr)
+			}
+			if now := names(t, list); !slices.Equal(now, maps) {
+				t.Fatalf("mapped before: %v, now: %v", maps, now)
+			}
+		}
+		list.finishes(t)
+	})
+}
+
+// child is the only child of a process.
+func child(t *testing.T, pid int) int {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		b, _ := os.ReadFile(task) // a thread that has ended
+		if n, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+			return n
+		}
+	}
+	t.Fatalf("process %d has no child", pid)
+	return 0
+}
+
 // names are what a process has mapped by name.
 func names(t *testing.T, r *running) (list []string) {
 	t.Helper()

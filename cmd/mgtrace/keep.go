@@ -8,19 +8,24 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"mgtrace/session/live"
+	"mgtrace/target/undo"
 )
 
 // A process that mgtrace has attached to must be let go in order: its code is
 // patched, and only mgtrace can put it right. So that nobody has to think of that
 // who kills mgtrace, the process is held by a child of it, the keeper, which lets
 // go when the mgtrace in front of it has ended, in whatever way. The keeper has a
-// session of its own: keys and signals to the job do not reach it.
+// session of its own: keys and signals to the job do not reach it. If it is the keeper
+// that is killed, the one in front takes out what it has put in: the keeper notes
+// that in a log whose other end is there.
 
-// keeperMark is the environment variable that makes a process a keeper, and keeperPipe
-// the descriptor on which it reads the end of the one in front.
+// keeperMark is the environment variable that makes a process a keeper, and keeperLog
+// the descriptor of its end of the log, which tells it also that the one in front has ended.
 const (
 	keeperMark = "MGTRACE_KEEPER"
-	keeperPipe = 3
+	keeperLog  = 3
 )
 
 // errAlone is why the keeper lets go.
@@ -29,14 +34,13 @@ var errAlone = errors.New("mgtrace was killed")
 // isKeeper says whether this process is a keeper.
 func isKeeper() bool { return os.Getenv(keeperMark) != "" }
 
-// inFront has a keeper run this command, hands on the signals that ask mgtrace to
-// end, and returns the keeper's exit status.
-func inFront(s streams) error {
-	r, w, err := os.Pipe()
+// inFront has a keeper run this command on a process, hands on the signals that ask
+// mgtrace to end, and returns the keeper's exit status.
+func inFront(ctx context.Context, s streams, pid int) error {
+	ours, theirs, err := undo.Pair()
 	if err != nil {
 		return err
 	}
-	defer w.Close()
 	// Before the keeper exists: a signal must find it or this process.
 	signals := make(chan os.Signal, 4)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -47,30 +51,34 @@ func inFront(s streams) error {
 	keeper := exec.Command("/proc/self/exe", os.Args[1:]...)
 	keeper.Args[0] = os.Args[0]
 	keeper.Stdin, keeper.Stdout, keeper.Stderr = s.in, s.out, s.err
-	keeper.ExtraFiles = []*os.File{r} // keeperPipe: the first beside the standard ones
+	keeper.ExtraFiles = []*os.File{theirs} // keeperLog: the first beside the standard ones
 	keeper.Env = append(os.Environ(), keeperMark+"=1")
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := keeper.Start(); err != nil {
 		return err
 	}
-	r.Close()
+	theirs.Close()
 	go func() {
 		for sig := range signals {
 			_ = keeper.Process.Signal(sig) // it has ended: so do we
 		}
 	}()
+	left, lerr := undo.Follow(ours)
 	err = keeper.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return err
 	}
 	status := keeper.ProcessState.Sys().(syscall.WaitStatus)
+	sig := status.Signal()
+	if len(left) > 0 || sig == syscall.SIGKILL {
+		if err := errors.Join(lerr, live.TakeBack(ctx, pid, left)); err != nil {
+			return fmt.Errorf("process %d, which recorded process %d, was killed (%s), and what it had put in could not be taken out: process %d may die: %w", keeper.Process.Pid, pid, keeper.ProcessState, pid, err)
+		}
+		return fmt.Errorf("process %d, which recorded process %d, was killed (%s): process %d was let go and runs on; what was recorded is lost, attach again", keeper.Process.Pid, pid, keeper.ProcessState, pid)
+	}
 	if !status.Signaled() {
 		return exitStatus(status.ExitStatus())
-	}
-	sig := status.Signal()
-	if sig == syscall.SIGKILL {
-		return fmt.Errorf("process %d, which held the one that was attached to, was killed: with the engine inline that one is still patched, and may die", keeper.Process.Pid)
 	}
 	// As if there were no keeper. It had not begun, or was told twice.
 	signal.Reset(sig)
@@ -78,18 +86,22 @@ func inFront(s streams) error {
 	return exitStatus(128 + int(sig)) // it was blocked
 }
 
-// keeping is the context of a keeper's work: it ends with the process in front.
-func keeping(ctx context.Context) context.Context {
+// keeping is the context of a keeper's work, which ends with the process in front, and
+// its end of the log.
+func keeping(ctx context.Context) (context.Context, *undo.Writer, error) {
 	os.Unsetenv(keeperMark)
 	// By its name it is not found: killall -9 mgtrace is for the one in front.
 	_ = os.WriteFile("/proc/self/comm", []byte("mgt-keeper"), 0)
 	// What it says may have no reader any more, which is no reason to end at once.
 	signal.Ignore(syscall.SIGPIPE)
+	log, err := undo.NewWriter(os.NewFile(keeperLog, "undo log"))
+	if err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	front := os.NewFile(keeperPipe, "front")
 	go func() {
-		_, _ = front.Read(make([]byte, 1)) // nobody writes: it returns at the end
+		log.Gone()
 		cancel(errAlone)
 	}()
-	return ctx
+	return ctx, log, nil
 }

@@ -35,7 +35,7 @@ var numbers = map[string]uint64{
 
 	"Order": layout.Order, "Many": layout.Many, "Config": layout.Config, "Shadow": layout.Shadow, "Funcs": layout.Funcs,
 	"Sites": layout.Sites, "Stores": layout.Stores, "Syscalls": layout.Syscalls, "Break": layout.Break,
-	"StackBytes": layout.StackBytes, "MaxData": layout.MaxData, "Lengths": layout.Lengths,
+	"StackBytes": layout.StackBytes, "Tracer": layout.Tracer, "TracerDied": layout.TracerDied, "OrphanSeconds": layout.OrphanSeconds, "MaxData": layout.MaxData, "Lengths": layout.Lengths,
 	"Verdicts": layout.Verdicts, "VerdictMask": layout.VerdictMask, "OpenByte": layout.OpenByte,
 	"ClosedByte": layout.ClosedByte, "SyscallCount": layout.SyscallCount, "ConfigFilter": layout.ConfigFilter,
 	"NamedCount": layout.NamedCount, "NamedLo": layout.NamedLo, "NamedSpan": layout.NamedSpan, "Named": layout.Named,

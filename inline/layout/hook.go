@@ -61,6 +61,7 @@ const (
 	Syscalls    = 0x70 // array of system call descriptors (syscalls.Desc), SyscallCount of them
 	Break       = 0x78 // u64: the program break; 0: not known
 	StackBytes  = 0x80 // u32: captured at outermost allocator entries, a multiple of 8
+	Tracer      = 0x84 // u32 futex: see TracerDied; else of no interest to the routine
 	MaxData     = 0x88 // u64: bytes of one write that are recorded
 	Lengths     = 0x90 // address of the table of lengths: see ConfigFilter; 0: none
 	Verdicts    = 0x98 // address of the table of verdicts on call sites; 0: none
@@ -73,6 +74,15 @@ const (
 	Named       = 0xc0 // address of ranges of code, two u64 each: where one begins, and its length
 
 	SyscallCount = 512
+)
+
+// TracerDied is the bit that the kernel sets in Tracer when the tracer is killed, before
+// it lets its threads go (FUTEX_OWNER_DIED in linux/futex.h). The routine then waits
+// until somebody has come who sets the word to 0, OrphanSeconds at most: a thread that
+// is made without a tracer, or a fork, would go wrong.
+const (
+	TracerDied    = 0x4000_0000
+	OrphanSeconds = 5
 )
 
 // Bits of Config.

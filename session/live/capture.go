@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/probe"
 	"mgtrace/session/specfile"
+	"mgtrace/target/undo"
 )
 
 // CaptureOptions say how to run and watch a program.
@@ -26,6 +27,10 @@ type CaptureOptions struct {
 	AllowUnprivileged bool
 	Progress          func(Progress) // nil: none; called about once a second
 	Log               func(format string, a ...any)
+
+	// Undo is told how to let a process go to which mgtrace has attached: for TakeBack, if
+	// this process is killed. nil: nobody would do it.
+	Undo *undo.Writer
 
 	Counts bool // nobody looks at the events: they need no stacks
 }

@@ -14,6 +14,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
+	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
 
@@ -127,17 +128,13 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
 	if name == trace.EngineKernel {
-		e, err := bpf.Attach(l.plan, l.proc.PID(), bpf.Options{Unwind: unwind, Static: static})
-		if err != nil {
-			return nil, err // not e: a nil pointer is no nil engine
-		}
-		return newKernelProbes(e), nil
+		return l.attachKernel(bpf.Options{Unwind: unwind, Static: static})
 	}
 	table, err := l.besideSanitizer()
 	if err != nil {
 		return nil, err
 	}
-	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts}
+	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts, Undo: l.o.Capture.Undo}
 	if !l.o.Capture.Everything && table {
 		o.Matter, o.Filter = typing.MatterTo(l.Spec, l.Symbols, len(l.late) > 0)
 		// The blocks of declared allocators lie in others.
@@ -187,12 +184,23 @@ type kernelProbes struct {
 	*bpf.Engine
 	detached context.Context
 	detach   context.CancelFunc
+	undo     *undo.Writer
+	heldBack uint64 // entry in undo
 }
 
-func newKernelProbes(e *bpf.Engine) *kernelProbes {
-	k := &kernelProbes{Engine: e}
+// attachKernel puts the kernel's probes in, which go with this process. The program may
+// be held back then, and that is noted.
+func (l *Program) attachKernel(o bpf.Options) (engine, error) {
+	k := &kernelProbes{undo: l.o.Capture.Undo}
+	var err error
+	if k.heldBack, err = noteHeldBack(k.undo, l.proc.PID()); err != nil {
+		return nil, err
+	}
+	if k.Engine, err = bpf.Attach(l.plan, l.proc.PID(), o); err != nil {
+		return nil, errors.Join(err, k.undo.Drop(k.heldBack))
+	}
 	k.detached, k.detach = context.WithCancel(context.Background())
-	return k
+	return k, nil
 }
 
 func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
@@ -210,6 +218,11 @@ func (k *kernelProbes) Run(ctx context.Context, sink capture.Sink) error {
 func (k *kernelProbes) Detach() error {
 	k.detach()
 	return nil
+}
+
+// Close removes the probes.
+func (k *kernelProbes) Close() error {
+	return errors.Join(k.Engine.Close(), k.undo.Drop(k.heldBack))
 }
 
 // Ended does nothing: the kernel tells how the process ends.

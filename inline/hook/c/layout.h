@@ -58,12 +58,15 @@
 #define Syscalls 0x70
 #define Break 0x78
 #define StackBytes 0x80
+#define Tracer 0x84
 #define MaxData 0x88
 #define Lengths 0x90
 #define Verdicts 0x98
 #define VerdictMask 0xa0
 #define OpenByte 0xa8
 #define ClosedByte 0xa9
+#define TracerDied 0x40000000
+#define OrphanSeconds 5
 #define SyscallCount 512
 #define ConfigFilter 1
 #define NamedCount 0xac

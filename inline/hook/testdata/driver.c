@@ -124,6 +124,18 @@ static void *release(void *held)
 	return 0;
 }
 
+/* Stands for who takes the place of a tracer that was killed. */
+static void *adopt(void *tracer)
+{
+	volatile uint32_t *w = tracer;
+
+	for (int i = 0; i < 100; i++)
+		sched_yield();
+	*w = 0;
+	syscall(SYS_futex, w, FUTEX_WAKE, 1, 0, 0, 0);
+	return 0;
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
@@ -173,6 +185,12 @@ int main(void)
 		case 'k':
 			a = num();
 			if (pthread_create(&helper, 0, release, (void *)a))
+				return 2;
+			pthread_detach(helper);
+			break;
+		case 'o':
+			a = num();
+			if (pthread_create(&helper, 0, adopt, (void *)a))
 				return 2;
 			pthread_detach(helper);
 			break;

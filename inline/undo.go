@@ -1,0 +1,254 @@
+package inline
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/inline/emit"
+	"mgtrace/inline/hook"
+	"mgtrace/inline/layout"
+	"mgtrace/inline/patch"
+	"mgtrace/probe"
+	"mgtrace/target"
+	"mgtrace/target/mem"
+	"mgtrace/target/undo"
+	"mgtrace/x86"
+)
+
+// undoEntry is what the engine notes in Options.Undo before it changes the process:
+// enough for another process to make an engine that can do one thing, to be taken out.
+type undoEntry struct {
+	Shared *undoShared
+	Unit   *undoUnit
+}
+
+// undoShared is noted when the memory is there that the threads use; with it the file
+// of that memory, and the userfaultfd: as long as somebody has it, threads wait at
+// their guard pages and do not write what lies behind.
+type undoShared struct {
+	Base, Size, Head, Buffer uint64 // of the arena
+	Sites, SitesEnd          uint64 // the hook routine's table, in the process
+	Hook, Shadow             uint64
+	Strict, Hold             bool
+	Filter                   emit.Filter
+}
+
+// undoUnit is a unit before it is installed. The original code is what lies there,
+// with Old where the patches are.
+type undoUnit struct {
+	Code        []patch.Range
+	Sites       []emit.Site // without Code
+	Patches     []patch.Patch
+	Trampolines []patch.Trampoline
+	Traps       []patch.Breakpoint
+	Mapped      []patch.Range
+}
+
+// noteShared notes what share has made.
+func (e *Engine) noteShared() error {
+	if e.opts.Undo == nil {
+		return nil
+	}
+	a := e.arena
+	files := []*os.File{a.shared.File()}
+	if a.guards.fault != nil {
+		files = append(files, a.guards.fault.File())
+	}
+	_, err := e.noteUndo(undoEntry{Shared: &undoShared{
+		Base: a.base, Size: a.size(), Head: a.head, Buffer: a.buffer,
+		Sites: e.at.sites, SitesEnd: e.at.stores, Hook: e.hook, Shadow: e.shadow,
+		Strict: e.opts.Strict, Hold: e.opts.Hold, Filter: e.filter,
+	}}, files...)
+	if err != nil {
+		return err
+	}
+	return e.proc.MarkEnd(a.tracer())
+}
+
+// noteUnit notes a unit whose trampolines will lie in the ranges.
+func (e *Engine) noteUnit(u *unit, mapped []patch.Range) error {
+	if e.opts.Undo == nil {
+		return nil
+	}
+	n := &undoUnit{Sites: slices.Clone(u.sites), Patches: u.plan.Patches, Trampolines: u.plan.Trampolines, Traps: u.plan.Traps, Mapped: mapped}
+	for i := range n.Sites {
+		n.Sites[i].Code = nil
+	}
+	for _, im := range u.images {
+		for _, c := range im.code {
+			n.Code = append(n.Code, patch.Range{Lo: c.Addr, Hi: c.Addr + uint64(len(c.Bytes))})
+		}
+	}
+	var err error
+	u.undo, err = e.noteUndo(undoEntry{Unit: n})
+	return err
+}
+
+func (e *Engine) noteUndo(entry undoEntry, files ...*os.File) (uint64, error) {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(&entry); err != nil {
+		return 0, fmt.Errorf("undo log: %w", err)
+	}
+	n, err := e.opts.Undo.Put(b.Bytes(), files...)
+	e.undo = append(e.undo, n)
+	return n, err
+}
+
+// nothingToUndo says that the process is as it was, or gone.
+func (e *Engine) nothingToUndo() error {
+	var errs []error
+	for _, n := range e.undo {
+		errs = append(errs, e.opts.Undo.Drop(n))
+	}
+	e.undo = nil
+	return errors.Join(errs...)
+}
+
+// TakeBack takes an engine out of a process, which must be held, whose tracer has been
+// killed: entries are what that has left of its Options.Undo. The process may have run
+// on meanwhile. What it has recorded is lost.
+func TakeBack(p *target.Process, entries []undo.Entry) error {
+	e := &Engine{proc: p, of: map[int]*slot{}, plan: &probe.Plan{}, done: make(chan struct{})}
+	close(e.done)        // nobody reads the log
+	e.opts.Static = true // and nobody asks which stores are wanted
+	var noted []*undoUnit
+	for _, entry := range entries {
+		var u undoEntry
+		if err := gob.NewDecoder(bytes.NewReader(entry.Description)).Decode(&u); err != nil {
+			return fmt.Errorf("undo log: %w", err)
+		}
+		switch {
+		case u.Unit != nil:
+			noted = append(noted, u.Unit)
+		case u.Shared != nil && len(entry.Files) > 0:
+			if err := e.inherit(u.Shared, entry.Files[0]); err != nil {
+				return err
+			}
+			defer func() { _ = unix.Munmap(e.arena.mem) }()
+		default:
+			return errors.New("undo log: an entry says nothing")
+		}
+	}
+	if e.arena != nil {
+		for _, n := range noted {
+			if err := e.inheritUnit(n); err != nil {
+				return err
+			}
+		}
+		if err := e.findThreads(); err != nil {
+			return err
+		}
+		if err := p.SetInterceptor((*interceptor)(e)); err != nil {
+			return err
+		}
+		if err := e.remove(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(append([]error{e.failure}, p.Unshare())...)
+}
+
+// inherit takes over the shared memory.
+func (e *Engine) inherit(s *undoShared, file *os.File) error {
+	mem, err := unix.Mmap(int(file.Fd()), 0, int(s.Size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	if err != nil {
+		return fmt.Errorf("map the shared memory: %w", err)
+	}
+	a := &arena{base: s.Base, mem: mem, head: s.Head, buffer: s.Buffer, guards: &guards{proc: e.proc}}
+	for at := a.head; at+slotSize(a.buffer) <= s.Size; at += slotSize(a.buffer) {
+		a.slots = append(a.slots, a.slotAt(at))
+	}
+	e.arena, e.at = a, tableAddrs{sites: s.Sites, stores: s.SitesEnd}
+	e.hook, e.shadow, e.filter = s.Hook, s.Shadow, s.Filter
+	e.opts.Strict, e.opts.Hold = s.Strict, s.Hold
+	a.comeBack()
+	e.tables = &hook.Tables{Sites: slices.Clone(mem[s.Sites-s.Base : s.SitesEnd-s.Base])}
+	return nil
+}
+
+// inheritUnit makes a unit as it was.
+func (e *Engine) inheritUnit(n *undoUnit) error {
+	u := &unit{sites: n.Sites, plan: &patch.Plan{Patches: n.Patches, Trampolines: n.Trampolines, Traps: n.Traps}}
+	im := &image{}
+	for _, r := range n.Code {
+		c := patch.Code{Addr: r.Lo, Bytes: make([]byte, r.Hi-r.Lo)}
+		k, _ := e.proc.ReadMemory(c.Bytes, r.Lo) // a closed library: nobody is in its trampolines
+		c.Bytes = c.Bytes[:k]
+		for _, p := range n.Patches {
+			if off := p.Addr - r.Lo; off < uint64(k) {
+				copy(c.Bytes[off:], p.Old)
+			}
+		}
+		im.code = append(im.code, c)
+	}
+	u.images = []*image{im}
+	for i := range u.sites {
+		s := &u.sites[i]
+		s.Code = im.at(s.PC)
+		if s.Hook != emit.None {
+			for len(e.places) <= s.Hook {
+				e.places = append(e.places, hookPlace{})
+			}
+			e.places[s.Hook] = hookPlace{u, i}
+		}
+		if in, err := x86.Decode(s.Code, s.PC); err == nil && s.Tag != emit.None {
+			for len(e.plan.Stores) <= s.Tag {
+				e.plan.Stores = append(e.plan.Stores, probe.Store{})
+			}
+			e.plan.Stores[s.Tag].Effect = in.Store
+		}
+	}
+	u.maker = emit.New(u.sites, emit.Options{Strict: e.opts.Strict, Filter: e.filter, Relocate: relocate})
+	maps, err := e.proc.Maps()
+	if err != nil {
+		return err
+	}
+	for _, r := range n.Mapped {
+		if mapsCode(maps, r) { // else it was not mapped yet, or not any more
+			u.mapped = append(u.mapped, r)
+		}
+	}
+	e.regions.mapped = append(e.regions.mapped, u.mapped...)
+	e.units = append(e.units, u)
+	e.regions.add(u)
+	return nil
+}
+
+// mapsCode says whether there is code of no file at a range.
+func mapsCode(maps []mem.Map, r patch.Range) bool {
+	return slices.ContainsFunc(maps, func(m mem.Map) bool {
+		return m.Lo <= r.Lo && r.Hi <= m.Hi && m.Exec && !m.Write && m.Path == ""
+	})
+}
+
+// findThreads finds the threads that have slots, which GS tells, and the buffers that
+// they write to.
+func (e *Engine) findThreads() error {
+	tids, err := e.proc.Threads()
+	if err != nil {
+		return err
+	}
+	for _, tid := range tids {
+		regs, err := e.proc.Regs(tid)
+		if err != nil {
+			continue // it is ending
+		}
+		for _, s := range e.arena.slots {
+			if s.base == regs.GSBase {
+				s := *s
+				s.tid = tid
+				if s.get(layout.End) == s.base+s.guard[1] {
+					s.cur = 1
+				}
+				e.of[tid] = &s
+			}
+		}
+	}
+	return nil
+}
