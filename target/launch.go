@@ -135,6 +135,9 @@ func (t *tracer) start(ctx context.Context, c Command, exe *Executable) error {
 	if err == nil {
 		err = t.adopt()
 	}
+	if err == nil && c.Follow == "" {
+		err = t.outlive()
+	}
 	if err != nil {
 		t.abandon()
 		return err
@@ -155,11 +158,17 @@ func fork(c Command, exe *Executable) (pid int, err error) {
 		}
 		return f.Fd()
 	}
+	// Until it is seized it would stay behind if this process were killed: stopped, or,
+	// before its PTRACE_TRACEME, as the tracee of whoever is its parent then.
+	sys := &syscall.SysProcAttr{Ptrace: true}
+	if c.Follow == "" {
+		sys.Pdeathsig = unix.SIGKILL
+	}
 	pid, err = syscall.ForkExec(exe.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   env,
 		Files: []uintptr{file(c.Stdin, 0), file(c.Stdout, 1), file(c.Stderr, 2)},
-		Sys:   &syscall.SysProcAttr{Ptrace: true},
+		Sys:   sys,
 	})
 	runtime.KeepAlive(c)
 	switch {
@@ -261,6 +270,15 @@ func (t *tracer) adopt() error {
 		return err
 	}
 	return x.traceable()
+}
+
+// outlive has the program not die any more of the end of the thread that started it:
+// PTRACE_O_EXITKILL sees to that, and it may be let go.
+func (t *tracer) outlive() error {
+	if _, err := t.syscall(t.threads[t.pid], unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, 0); err != nil {
+		return fmt.Errorf("start process %d: %w", t.pid, err)
+	}
+	return nil
 }
 
 // abandon ends all that a failed start has left.

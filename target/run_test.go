@@ -369,7 +369,8 @@ func TestEnvironmentAndDirectory(t *testing.T) {
 	}
 }
 
-// The program has the files open that it would have without us, none of ours.
+// The program has the files open that it would have without us, none of ours, and lives
+// on when its parent ends.
 func TestFilesOpen(t *testing.T) {
 	prog := build(t, "behave")
 	native, err := exec.Command(prog, "fds").Output()

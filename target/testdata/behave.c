@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,6 +151,10 @@ int main(int argc, char **argv)
 		return 7;
 	}
 	if (!strcmp(how, "fds")) {
+		int sig = 0;
+
+		prctl(PR_GET_PDEATHSIG, &sig);
+		printf("parent's death: %d\n", sig);
 		for (int fd = 3; fd < 256; fd++)
 			if (fcntl(fd, F_GETFD) >= 0)
 				printf("open %d\n", fd);
