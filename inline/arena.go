@@ -3,6 +3,7 @@ package inline
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
 	"unsafe"
@@ -58,6 +59,9 @@ func newArena(p *target.Process, tables, buffer uint64, slots int) (a *arena, er
 		if a.mem, err = a.shared.Map(a.base, size, unix.PROT_READ|unix.PROT_WRITE); err == nil {
 			break
 		}
+	}
+	if errors.Is(err, unix.EFBIG) {
+		err = fmt.Errorf("the limit of file size (RLIMIT_FSIZE, ulimit -f) holds for the log in shared memory too: raise it to %d MB, or use --engine ebpf", size>>20)
 	}
 	return a, err
 }
