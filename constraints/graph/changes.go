@@ -313,19 +313,23 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 	b := &g.objs[o]
 	t := v.Time()
 	size := g.Size(o, t)
-	for ci := range b.lay.cells {
-		k := b.lay.cells[ci].EdgeCell
-		for e, n := int64(0), elems(k, size); e < n; e++ {
-			off := k.Offset + e*k.Stride
-			if mask != ^uint64(0) && mask&Parts(off, off+8, size) == 0 {
-				continue
-			}
-			tgt := v.Target(cellAddr(b, k, e), k.Mask)
-			if to := g.resolve(tgt, k.Elem, b.Type, t); to != 0 {
-				c.Of(to).In = true
+	mark := func(lo, hi int64) {
+		for ci := range b.lay.cells {
+			k := b.lay.cells[ci].EdgeCell
+			first, end := b.lay.cells[ci].overlap(lo, hi, size)
+			for e := first; e < end; e++ {
+				if to := g.resolve(v.Target(cellAddr(b, k, e), k.Mask), k.Elem, b.Type, t); to != 0 {
+					c.Of(to).In = true
+				}
 			}
 		}
 	}
+	if mask == ^uint64(0) {
+		mark(0, int64(size))
+		return
+	}
+	d := Dirt{Mask: mask}
+	d.EachPart(size, mark) // of a large table, what changed
 }
 
 // conditional reports whether some cells of the layout count only sometimes.
