@@ -51,7 +51,7 @@ const (
 	segmentHead = 8
 
 	// segmentBits is what segments have unless a test wants smaller ones, and at most.
-	segmentBits = 12
+	segmentBits = 10
 )
 
 // ref is what a step refers to: the number of an op in the segment; or from refSource on a
