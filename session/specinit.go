@@ -55,6 +55,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 			c.Globals = append(c.Globals, g.Name)
 		}
 		c.CPoints = append(c.CPoints, mining.WorthWatching(p, o.Types)...)
+		c.StandardLibrary = mining.OfStandardLibrary(p, o.Types)
 		return mining.HasTypes(p, o.Types)
 	}
 	sum, status, held, err := recordBy(ctx, run, live.Launch)

@@ -11,13 +11,14 @@ import (
 // specification is made, and whether it then finds their fault. What it does not
 // find is said here: the run of btree.c ends before keys prove an order.
 var initialised = map[string]bool{
-	"avl": true, "binary-heap": true, "binary-tree": true, "bipartite": true, "btree": false, "btree-order": true,
+	"avl": true, "bags": true, "binary-heap": true, "binary-tree": true, "bipartite": true, "btree": false, "btree-order": true,
 	"circular-list": true, "dll": true, "doubly-linked-list": true, "handle-table": true, "hash-table": true, "leftist-heap": true, "message-ring": true,
 	"quadtree": true, "rb-sentinel": true, "rbtree": true, "red-black-tree": true, "template-tree": true, "timer-heap": true,
 }
 
 // initialTypes are those of programs whose structure is not one type that points to itself.
 var initialTypes = map[string][]string{
+	"bags":         {"--type", "Bag"},
 	"binary-heap":  {"--type", "heap"},
 	"handle-table": {"--type", "user", "--type", "table"},
 	"hash-table":   {"--type", "table", "--type", "entry"},

@@ -142,6 +142,9 @@ func pointerCells(t *types.Type, depth int) []EdgeCell {
 		if cells, ok := variantCells(t, depth); ok {
 			return cells
 		}
+		if strings.HasPrefix(t.Name, "std::enable_shared_from_this<") { // leads to the object itself
+			return nil
+		}
 		flag, isOptional := engaged(t)
 		for _, m := range t.Members {
 			if m.VTable || m.BitSize > 0 || m.Type == nil {

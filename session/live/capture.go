@@ -21,6 +21,7 @@ type CaptureOptions struct {
 	Allocators        []probe.Allocator
 	CPoints           []string // functions to watch beside those of the specification
 	Globals           []string
+	StandardLibrary   bool   // capture what the compiled part of the C++ library writes, whatever the specification
 	Window            Window // of the run that is recorded
 	Follow            string // wait for the program of this name
 	Timeout           time.Duration

@@ -309,7 +309,7 @@ func (l *Program) prepare(inProcess bool) (err error) {
 	if l.Spec, err = specfile.Load(l.o.Spec, p); err != nil {
 		return err
 	}
-	if specfile.OfStandardLibrary(l.Spec) {
+	if l.o.Capture.StandardLibrary || specfile.OfStandardLibrary(l.Spec) {
 		l.traceStandardLibrary(files)
 	}
 	if err := specfile.Inlined(l.Spec, p); err != nil {

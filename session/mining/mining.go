@@ -45,6 +45,18 @@ func HasTypes(p *symbol.Program, names []string) error {
 	return nil
 }
 
+// OfStandardLibrary: the compiled part of the C++ library writes to nodes of one of the types.
+func OfStandardLibrary(p *symbol.Program, names []string) bool {
+	for _, name := range names {
+		for _, t := range p.LookupType(cxxname.Normal(name)) {
+			if specfile.CompiledWrites(name, t) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func plainName(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {

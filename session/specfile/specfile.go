@@ -96,13 +96,16 @@ func summary(s *check.Spec, statements int) string {
 		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
 }
 
-// OfStandardLibrary: a declared type is one of the C++ library's own nodes,
-// which its compiled part links and balances (std::_Rb_tree_insert_and_rebalance),
-// or has a container inside that the compiled part writes to.
+// OfStandardLibrary: the compiled part of the C++ library writes to nodes of a declared type.
 func OfStandardLibrary(spec *check.Spec) bool {
-	return slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
-		return strings.HasPrefix(t.Source, "std::") || t.Layout != nil && compiledInside(t.Layout)
-	})
+	return slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return CompiledWrites(t.Source, t.Layout) })
+}
+
+// CompiledWrites: a type is one of the C++ library's own nodes, which its compiled part
+// links and balances (std::_Rb_tree_insert_and_rebalance), or has a container inside that
+// the compiled part writes to.
+func CompiledWrites(name string, layout *types.Type) bool {
+	return strings.HasPrefix(name, "std::") || layout != nil && compiledInside(layout)
 }
 
 // compiledInside: the compiled part of the C++ library writes to objects of a type.

@@ -44,6 +44,12 @@ int main() {
 	all->add(inner);
 	for (int i = 2; i < 12; i++)
 		(i % 3 ? all : inner)->add(new Disc(i));
+	for (int i = 20; i < 30; i++) {
+		auto *g = new Group<int>(i);
+		all->add(g);
+		g->add(new Disc(i));
+		g->add(new Disc(i + 10));
+	}
 	for (int i = 4; i < 10; i++)
 		(i % 3 ? all : inner)->remove(i);
 }
