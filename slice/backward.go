@@ -3,6 +3,7 @@ package slice
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 )
 
@@ -73,9 +74,6 @@ func (b *bucket) add(p pending) {
 //
 // Most steps of a piece are wanted for the same ops of it; what these depend on is in a
 // plan, so that a step costs what leads out of it, and not each of its ops.
-//
-// Three work at a time: one reads the segments that come next (ahead), the sweep
-// finds what is in the slice, and one notes what is to be told of it (tally).
 type sweep struct {
 	x       *Index
 	o       Options
@@ -83,48 +81,17 @@ type sweep struct {
 	buckets []*bucket
 	free    []*bucket
 	plans   planner
-	ahead   *ahead
-	tally   *tally
+	ways    *backwardWays
 
-	*swept
-	seg   *segment
-	cur   int      // its number
-	want  []uint64 // by op of the segment
-	found []found  // by source
-
-	last [1 << 12]pending // what was put into buckets last
+	seg  segment
+	cur  int // its number
+	want [segmentLen]uint64
+	need [segmentLen<<opBits + maxPieceOps]reached // of the segment's ops, if wanted
+	last [1 << 13]pending                          // what was put into buckets last
 }
 
-// swept is what was found out about a segment.
-type swept struct {
-	segment *aheadSegment
-	bucket  *bucket   // what was pending
-	need    []reached // by op, if it is wanted
-	taken   []taken   // the newest first
-}
-
-// taken is a step of the segment that is in the slice.
-type taken struct {
-	step uint32
-	plan *plan
-}
-
-// reached says how an op was reached, and how far it is from the criterion.
+// reached says how an op was reached.
 type reached struct {
-	dist uint32
-	via  via
-}
-
-// via is how an op was reached: the kind of the edge, with viaPending and what was pending, by
-// its place in the bucket; or else with the op of the segment, step<<opBits | op.
-type via uint32
-
-const viaPending via = 4
-
-const viaShift = 3
-
-// found is how a source was reached from the segment, if edge is not 0.
-type found struct {
 	via  Node
 	dist uint32
 	edge edgeID
@@ -134,43 +101,31 @@ type found struct {
 func (x *Index) Backward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
 	s := &sweep{x: x, o: o, out: newSlice(x, from, o), buckets: make([]*bucket, x.segments())}
 	s.plans = newPlanner(s.out)
+	s.ways = &backwardWays{plans: &s.plans, limit: o.pathLimit()}
+	s.out.ways = s.ways
 	for _, n := range from {
 		if n == 0 || n.Step() > x.Steps {
 			return nil, ErrIndex
 		}
 		s.push(pending{node: n})
 	}
-	s.ahead = x.readAhead()
-	defer s.ahead.stop()
-	s.tally = newTally(s.out)
-	err := s.run(ctx)
-	ways := s.tally.stop()
-	if err != nil {
-		return nil, err
-	}
-	ways.plans = s.plans.plans
-	s.out.ways = ways
-	s.plans.count()
-	return s.out, nil
-}
-
-func (s *sweep) run(ctx context.Context) error {
 	for i := len(s.buckets) - 1; i >= 0; i-- {
 		if s.buckets[i] == nil {
 			continue
 		}
-		if i&15 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if i&63 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if err := s.sweep(i); err != nil {
-			return err
+		if err := s.segment(i); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	s.plans.count()
+	return s.out, nil
 }
 
 func (s *sweep) push(p pending) {
-	i := s.x.segmentOf(p.node.Step())
+	i := segmentOf(p.node.Step())
 	b := s.buckets[i]
 	if b == nil {
 		if n := len(s.free); n > 0 {
@@ -183,85 +138,52 @@ func (s *sweep) push(p pending) {
 	b.add(p)
 }
 
-// sweep processes segment i, its last step first.
-func (s *sweep) sweep(i int) error {
+// segment processes segment i, its last step first.
+func (s *sweep) segment(i int) error {
 	s.cur = i
-	s.swept = s.tally.room()
-	if b := s.bucket; b != nil {
-		b.p, b.next = b.p[:0], 0
-		s.free = append(s.free, b)
-		s.ahead.put(s.segment)
+	g := &s.seg
+	if err := s.x.decode(i, g); err != nil {
+		return err
 	}
-	s.bucket = s.buckets[i]
+	clear(s.want[:])
+	s.ways.begin(i)
+	b := s.buckets[i]
+	for _, p := range b.p {
+		k, op := p.node.Step()-g.first, p.node.Op()
+		s.mark(int(k), op, reached{p.via, p.dist, p.edge})
+		s.plans.leads(p.edge, g.steps[k].piece, op)
+	}
+	b.p, b.next = b.p[:0], 0
+	s.free = append(s.free, b)
 	s.buckets[i] = nil
-	s.ahead.want(i, s.buckets)
-	s.segment = s.ahead.get(i)
-	if s.segment.err != nil {
-		return s.segment.err
-	}
-	g := &s.segment.segment
-	s.seg = g
-	s.want = zeroed(s.want, len(g.ops)/64+2)
-	s.found = zeroed(s.found, len(g.sources))
-	if len(s.need) < len(g.ops)+maxPieceOps {
-		s.need = make([]reached, len(g.ops)+maxPieceOps)
-	}
-	s.taken = s.taken[:0]
-	for j, p := range s.bucket.p {
-		d := &g.steps[p.node.Step()-g.first]
-		if int(p.node.Op()) >= len(d.piece.ops) {
-			return ErrIndex
-		}
-		s.local(d.base+uint32(p.node.Op()), p.dist, via(j)<<viaShift|viaPending|via(p.edge.kind()))
-	}
 	for k := len(g.steps) - 1; k >= 0; k-- {
-		if mask := s.wanted(&g.steps[k]); mask != 0 {
-			if err := s.step(k, mask); err != nil {
+		if s.want[k] != 0 {
+			if err := s.step(k); err != nil {
 				return err
 			}
 		}
 	}
-	for j, f := range s.found {
-		if f.edge != 0 {
-			s.push(pending{g.sources[j], f.via, f.dist, f.edge})
-		}
-	}
-	s.tally.add(s.swept)
 	return nil
 }
 
-// zeroed returns n zeros, in the room of a if that is enough.
-func zeroed[T any](a []T, n int) []T {
-	if cap(a) < n {
-		return make([]T, n, 2*n)
+// mark notes that an op of a step of the segment is wanted, and whether that is the
+// nearest way to it.
+func (s *sweep) mark(k int, op uint16, r reached) bool {
+	v := &s.need[s.seg.steps[k].base+uint32(op)]
+	if s.want[k]&(1<<op) != 0 && v.dist <= r.dist {
+		return false
 	}
-	a = a[:n]
-	clear(a)
-	return a
-}
-
-// wanted are the ops of a step that are wanted.
-func (s *sweep) wanted(d *stepDeps) uint64 {
-	at := d.base & 63
-	w := s.want[d.base>>6]>>at | s.want[d.base>>6+1]<<1<<(63-at)
-	return w & (1<<len(d.piece.ops) - 1)
-}
-
-// local goes to an op of the segment.
-func (s *sweep) local(n uint32, dist uint32, by via) {
-	w, bit, v := &s.want[n>>6], uint64(1)<<(n&63), &s.need[n]
-	if *w&bit == 0 || dist < v.dist {
-		*w |= bit
-		*v = reached{dist, by}
-	}
+	s.want[k] |= 1 << op
+	*v = r
+	return true
 }
 
 // step takes into the slice what is wanted of a step, with all that this depends on in
 // it, and goes to what that depends on.
-func (s *sweep) step(k int, mask uint64) error {
-	g := s.seg
+func (s *sweep) step(k int) error {
+	g := &s.seg
 	d := &g.steps[k]
-	p, err := s.plans.of(d.piece, mask)
+	p, err := s.plans.of(d.piece, s.want[k])
 	if err != nil {
 		return err
 	}
@@ -270,104 +192,140 @@ func (s *sweep) step(k int, mask uint64) error {
 			return err
 		}
 	}
-	p.steps++
-	s.taken = append(s.taken, taken{uint32(k), p})
-	need := (*[maxPieceOps]reached)(s.need[d.base:])
-	refs := g.refs[d.refs:][:d.piece.refs]
-	for i := range p.edges {
-		e := &p.edges[i]
-		to := refs[e.ref]
-		dist, op := p.nearest(e, need)
-		if to < refSource {
-			s.local(uint32(to), dist+1, use(k, op, e.kind))
-		} else {
-			s.leave(to, k, op, dist+1, p, i)
+	need := s.need[d.base:][:maxPieceOps]
+	nearer := false
+	for i, op := range p.wanted {
+		if need[op].dist < p.least[i] {
+			p.least[i], nearer = need[op].dist, true
 		}
+	}
+	if nearer {
+		s.nearer(k, p)
+	}
+	p.steps++
+	s.out.Ops += uint64(p.size)
+	s.ways.add(k, p, need, node(g.first, 0), &s.plans)
+	first := node(g.first+StepID(k), 0)
+	for id := p.first; id < p.end; id++ {
+		e := &s.plans.edges[id]
+		ref := g.ref(d.refs + uint32(e.ref))
+		if ref == nothing {
+			continue
+		}
+		if ref == beforeAll {
+			e.before++
+			continue
+		}
+		dist, op := s.plans.nearest(e, need)
+		r := reached{first + Node(op), dist + 1, id}
+		if ref < firstSource {
+			s.local(uint32(ref), r)
+			continue
+		}
+		src, ok := g.source(ref)
+		if !ok {
+			return ErrIndex
+		}
+		at, n, list := asList(src)
+		if !list {
+			s.source(Node(src), r)
+			continue
+		}
+		if at+n > len(g.lists)/4 {
+			return ErrIndex
+		}
+		s.list(g.lists[4*at:4*(at+n)], e, r)
 	}
 	return nil
 }
 
-// use says that an op was reached by one of the segment.
-func use(k int, op uint8, kind EdgeKind) via {
-	return via(k<<opBits|int(op))<<viaShift | via(kind)
+// local goes to an op of the segment.
+func (s *sweep) local(ref uint32, r reached) {
+	k, op := int(ref>>opBits), uint16(ref&(maxPieceOps-1))
+	if k >= len(s.seg.steps) {
+		return // a damaged index
+	}
+	s.mark(k, op, r)
+	s.plans.leads(r.edge, s.seg.steps[k].piece, op)
 }
 
-// leave follows an edge that does not lead to one op of the segment.
-func (s *sweep) leave(to ref, k int, op uint8, dist uint32, p *plan, i int) {
-	e := &p.edges[i]
-	switch {
-	case to == refNothing:
-	case to == refBefore:
-		e.before++
-	case to < refList:
-		s.source(to, found{node(s.seg.first+StepID(k), uint16(op)), dist, p.edgeID(i)})
-	default:
-		before := false
-		for j, to := range s.seg.list(to) {
-			switch {
-			case e.units != 0 && e.units&(1<<j) == 0, to == refNothing:
-			case to == refBefore:
-				before = true
-			case to < refSource:
-				s.local(uint32(to), dist, use(k, op, e.kind))
-			default:
-				s.source(to, found{node(s.seg.first+StepID(k), uint16(op)), dist, p.edgeID(i)})
+// source goes to an op of an older segment, unless that is pending.
+func (s *sweep) source(n Node, r reached) {
+	p := pending{n, r.via, r.dist, r.edge}
+	last := &s.last[(uint64(n)^uint64(r.edge)<<32)*0x9e3779b97f4a7c15>>51]
+	if last.node == n && last.edge == r.edge && last.dist <= r.dist {
+		return
+	}
+	if n == 0 || segmentOf(n.Step()) >= s.cur {
+		return // a damaged index
+	}
+	*last = p
+	s.push(p)
+}
+
+// list goes to several ops.
+func (s *sweep) list(elements []byte, e *edge, r reached) {
+	before := false
+	for i := 0; 4*i < len(elements); i++ {
+		if e.units != 0 && e.units&(1<<i) == 0 {
+			continue
+		}
+		switch el := binary.LittleEndian.Uint32(elements[4*i:]); {
+		case el == nothingInset:
+		case el == beforeAllInset:
+			before = true
+		case el < firstSource:
+			s.local(el, r)
+		default:
+			at := int(el &^ distant)
+			if 8*at+8 > len(s.seg.distant) {
+				return // a damaged index
 			}
-		}
-		if before {
-			e.before++
+			s.source(Node(binary.LittleEndian.Uint64(s.seg.distant[8*at:])), r)
 		}
 	}
-}
-
-// source goes to a source. All ways by one edge are one; by another edge it is pending too,
-// for that it leads there.
-func (s *sweep) source(to ref, f found) {
-	v := &s.found[to-refSource]
-	if v.edge == 0 || v.edge == f.edge {
-		if v.edge == 0 || f.dist < v.dist {
-			*v = f
-		}
-		return
+	if before {
+		e.before++
 	}
-	if f.dist < v.dist {
-		*v, f = f, *v
-	}
-	n := s.seg.sources[to-refSource]
-	last := &s.last[(uint64(n)^uint64(f.edge)<<32)*0x9e3779b97f4a7c15>>52]
-	if last.node == n && last.edge == f.edge {
-		return
-	}
-	*last = pending{n, f.via, f.dist, f.edge}
-	s.push(*last)
 }
 
 // within follows what a step reads that it has written itself, until all of it is wanted.
 func (s *sweep) within(k int, p *plan) (*plan, error) {
-	g := s.seg
+	g := &s.seg
 	d := &g.steps[k]
 	step := g.first + StepID(k)
 	for again := true; again; {
 		again = false
-		for i := range p.edges {
-			e := &p.edges[i]
+		for id := p.first; id < p.end; id++ {
+			e := &s.plans.edges[id]
 			if e.kind != ByMemory {
 				continue
 			}
-			dist, op := p.nearest(e, (*[maxPieceOps]reached)(s.need[d.base:]))
-			g.each(g.refs[d.refs+uint32(e.ref)], 0, func(def Node) {
-				if def == 0 || def.Step() != step {
-					return
+			dist, op := s.plans.nearest(e, s.need[d.base:][:maxPieceOps])
+			g.each(g.ref(d.refs+uint32(e.ref)), 0, func(def Node) {
+				if def != 0 && def.Step() == step {
+					again = s.mark(k, def.Op(), reached{node(step, uint16(op)), dist + 1, id}) || again
 				}
-				n := d.base + uint32(def.Op())
-				again = again || s.wanted(d)&(1<<def.Op()) == 0 || dist+1 < s.need[n].dist
-				s.local(n, dist+1, use(k, op, e.kind))
 			})
 		}
 		var err error
-		if p, err = s.plans.of(d.piece, s.wanted(d)); err != nil {
+		if p, err = s.plans.of(d.piece, s.want[k]); err != nil {
 			return nil, err
 		}
 	}
 	return p, nil
+}
+
+// nearer notes how far the ops of a step are from the criterion, where some of what is
+// wanted is nearer than it was at all steps before.
+func (s *sweep) nearer(k int, p *plan) {
+	d := &s.seg.steps[k]
+	var far distances
+	for _, op := range p.wanted {
+		far.from(op, s.need[d.base+uint32(op)].dist)
+	}
+	p.spread(&far, s.o)
+	for op := range bitsOf(p.all) {
+		s.out.reached(node(s.seg.first+StepID(k), uint16(op)), d, far[op].dist)
+	}
 }

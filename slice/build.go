@@ -15,8 +15,6 @@ type BuildOptions struct {
 	// register from where the same activation saved it defines nothing: what is in
 	// the register has its definition from before the save.
 	Restores bool
-	// bits is how many steps a segment has, as a power of 2; 0: segmentBits.
-	bits uint
 	// Progress, if not nil, is told now and then up to which instant it is made.
 	Progress func(instant uint64)
 }
@@ -70,14 +68,11 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice4"
+const indexMagic = "mgslice3"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
 func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
-	if o.bits == 0 {
-		o.bits = segmentBits
-	}
 	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]Node{}}
 	b.buf = append(b.buf, indexMagic...)
 	b.buf = append(b.buf, o.Key[:]...)
@@ -114,7 +109,7 @@ func (b *builder) resumed(thread uint32, handler uint64) {
 }
 
 func (b *builder) step(s *Step) error {
-	if (s.ID-1)&(1<<b.o.bits-1) == 0 {
+	if (s.ID-1)%segmentLen == 0 {
 		if err := b.segment(s); err != nil {
 			return err
 		}
@@ -288,7 +283,7 @@ func (b *builder) finish(p *Program, d *Doubts) error {
 	}
 	foot := []uint64{
 		pieces, uint64(len(p.pieces)), uint64(table), dir, uint64(crc32.ChecksumIEEE(b.dir)), uint64(b.steps), b.end,
-		d.Unwound, d.Returns, d.Lost, uint64(d.Unknown), uint64(d.Partial), uint64(d.Endless), d.Bypassed, uint64(b.o.bits),
+		d.Unwound, d.Returns, d.Lost, uint64(d.Unknown), uint64(d.Partial), uint64(d.Endless), d.Bypassed,
 	}
 	for _, v := range foot {
 		b.buf = binary.LittleEndian.AppendUint64(b.buf, v)
@@ -301,7 +296,7 @@ func (b *builder) finish(p *Program, d *Doubts) error {
 }
 
 // footLen is the length of the footer in bytes.
-const footLen = 16 * 8
+const footLen = 15 * 8
 
 func (b *builder) putPiece(k *Piece) {
 	if k.Code != nil {

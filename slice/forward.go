@@ -11,7 +11,7 @@ import (
 // goes once over the segments that come after them, and looks at the steps of those of
 // which a source is in the slice.
 func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	f := &forward{x: x, reader: x.reader(), o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}, users: make([][]uint64, len(x.pieces))}
+	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}, users: make([][]uint64, len(x.pieces))}
 	f.out.ways = &f.ways
 	first := x.Steps
 	for _, n := range from {
@@ -20,7 +20,7 @@ func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, 
 		}
 		first = min(first, n.Step())
 	}
-	for i := x.segmentOf(first); i < len(f.marks); i++ {
+	for i := segmentOf(first); i < len(f.marks); i++ {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -33,18 +33,17 @@ func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, 
 
 // forward is a forward slice in the making.
 type forward struct {
-	x      *Index
-	reader *segmentReader
-	o      Options
-	out    *Slice
-	seg    segment
-	cur    *marks // its own
-	first  bool   // a criterion is in it
-	hit    []bool // by source of the segment: it is in the slice
-	ways   forwardWays
-	marks  []*marks   // by segment; nil: nothing of it is in the slice
-	room   []uint32   // for distances
-	users  [][]uint64 // by piece, of each reference: the ops that use it; nil: not asked for yet
+	x     *Index
+	o     Options
+	out   *Slice
+	seg   segment
+	cur   *marks // its own
+	first bool   // a criterion is in it
+	hit   []bool // by source of the segment: it is in the slice; of a list: it has to be looked at
+	ways  forwardWays
+	marks []*marks   // by segment; nil: nothing of it is in the slice
+	room  []uint32   // for distances
+	users [][]uint64 // by piece, of each reference: the ops that use it; nil: not asked for yet
 }
 
 // needed says how an op was reached first.
@@ -56,17 +55,17 @@ type needed struct {
 
 // marks are the ops of a segment that are in the slice.
 type marks struct {
-	ops  []uint64   // by step
-	dist [][]uint32 // by step and op, if it is in the slice
+	ops  [segmentLen]uint64
+	dist [segmentLen][]uint32 // by op, if it is in the slice
 }
 
 // has says that an op is in the slice, and how far it is from the criterion.
 func (f *forward) has(n Node) (dist uint32, ok bool) {
-	i := f.x.segmentOf(n.Step())
+	i := segmentOf(n.Step())
 	if i >= len(f.marks) || f.marks[i] == nil {
 		return 0, false
 	}
-	m, k, op := f.marks[i], n.Step()-f.x.firstOf(i), n.Op()
+	m, k, op := f.marks[i], (n.Step()-1)%segmentLen, n.Op()
 	if m.ops[k]&(1<<op) == 0 {
 		return 0, false
 	}
@@ -76,17 +75,14 @@ func (f *forward) has(n Node) (dist uint32, ok bool) {
 // segment takes the ops of a segment that use something in the slice.
 func (f *forward) segment(i int) error {
 	g := &f.seg
-	if _, _, err := f.reader.readSources(i, g); err != nil {
+	if err := f.x.decode(i, g); err != nil {
 		return err
 	}
-	f.first = slices.ContainsFunc(f.out.Criteria, func(n Node) bool { return f.x.segmentOf(n.Step()) == i })
+	f.first = slices.ContainsFunc(f.out.Criteria, func(n Node) bool { return segmentOf(n.Step()) == i })
 	if !f.sources() && !f.first {
 		return nil
 	}
-	if err := f.reader.read(i, g); err != nil {
-		return err
-	}
-	f.cur = &marks{make([]uint64, len(g.steps)), make([][]uint32, len(g.steps))}
+	f.cur = &marks{}
 	f.marks[i] = f.cur
 	for k := range g.steps {
 		if ops := f.touched(k); f.first || ops != 0 {
@@ -98,16 +94,25 @@ func (f *forward) segment(i int) error {
 
 // sources finds which sources of the segment are in the slice, and says that one is.
 func (f *forward) sources() (any bool) {
+	g := &f.seg
+	le := binary.LittleEndian
 	f.hit = f.hit[:0]
-	for _, n := range f.seg.sources {
-		_, hit := f.has(n)
-		any = any || hit
+	for at := 0; at < len(g.sources); at += 8 {
+		s := le.Uint64(g.sources[at:])
+		_, _, hit := asList(s)
+		if !hit {
+			_, hit = f.has(Node(s))
+			any = any || hit
+		}
 		f.hit = append(f.hit, hit)
+	}
+	for at := 0; at < len(g.distant) && !any; at += 8 {
+		_, any = f.has(Node(le.Uint64(g.distant[at:])))
 	}
 	return any
 }
 
-// touched are the ops of a step that use something in the slice from outside of it.
+// touched are the ops of a step that may use something in the slice from outside of it.
 func (f *forward) touched(k int) (ops uint64) {
 	d := &f.seg.steps[k]
 	users := f.users[d.piece.ID-1]
@@ -115,26 +120,18 @@ func (f *forward) touched(k int) (ops uint64) {
 		users = d.piece.users()
 		f.users[d.piece.ID-1] = users
 	}
-	for i, r := range f.seg.refs[d.refs:][:d.piece.refs] {
-		if f.in(r) {
+	for i := range uint32(d.piece.refs) {
+		switch ref := f.seg.ref(d.refs + i); {
+		case ref >= beforeAll:
+		case ref >= firstSource:
+			if at := int(ref - firstSource); at < len(f.hit) && f.hit[at] {
+				ops |= users[i]
+			}
+		case f.cur.ops[ref>>opBits]&(1<<(ref&(maxPieceOps-1))) != 0:
 			ops |= users[i]
 		}
 	}
 	return ops
-}
-
-// in says that a reference, or an element of a list, is in the slice.
-func (f *forward) in(r ref) bool {
-	switch {
-	case r >= refBefore:
-		return false
-	case r >= refList:
-		return slices.ContainsFunc(f.seg.list(r), f.in)
-	case r >= refSource:
-		return f.hit[r-refSource]
-	}
-	k := f.seg.stepOf(uint32(r))
-	return f.cur.ops[k]&(1<<(uint32(r)-f.seg.steps[k].base)) != 0
 }
 
 // users are the ops that use each reference.
@@ -203,7 +200,7 @@ func (f *forward) uses(d *stepDeps, s StepID, op int, v *needed) {
 		}
 	}
 	uses := func(ref int, units uint8, kind EdgeKind) {
-		f.seg.each(f.seg.refs[d.refs+uint32(ref)], units, func(def Node) { from(def, kind) })
+		f.seg.each(f.seg.ref(d.refs+uint32(ref)), units, func(def Node) { from(def, kind) })
 	}
 	for use := range d.piece.within(op, f.o) {
 		from(node(s, use.op), usedAs(use.addr))

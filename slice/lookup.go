@@ -32,8 +32,8 @@ func (x *Index) At(n Node) (At, error) {
 		return At{}, ErrIndex
 	}
 	g := &x.met
-	if i := x.segmentOf(n.Step()); len(g.steps) == 0 || x.segmentOf(g.first) != i {
-		if err := x.lookup.read(i, g); err != nil {
+	if i := segmentOf(n.Step()); len(g.steps) == 0 || segmentOf(g.first) != i {
+		if err := x.decode(i, g); err != nil {
 			g.steps = nil
 			return At{}, err
 		}
@@ -48,7 +48,7 @@ func (x *Index) Find(instant uint64) (Node, error) {
 	i := sort.Search(x.segments(), func(i int) bool { return x.instant(i) > instant }) - 1
 	var g segment
 	for ; i >= 0; i-- {
-		if err := x.lookup.read(i, &g); err != nil {
+		if err := x.decode(i, &g); err != nil {
 			return 0, err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
@@ -105,8 +105,8 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 // it says no.
 func (x *Index) backwards(from StepID, yield func(StepID, *stepDeps) bool) error {
 	var g segment
-	for i := x.segmentOf(from); from > 0 && i >= 0; i-- {
-		if err := x.lookup.read(i, &g); err != nil {
+	for i := segmentOf(from); from > 0 && i >= 0; i-- {
+		if err := x.decode(i, &g); err != nil {
 			return err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
@@ -148,7 +148,7 @@ const branchWithin = 32
 // it is that which led to n.
 func (x *Index) Branch(n, near Node) (Node, error) {
 	var g segment
-	if err := x.lookup.read(x.segmentOf(n.Step()), &g); err != nil {
+	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
 		return 0, err
 	}
 	control := g.control(&g.steps[n.Step()-g.first])
@@ -170,7 +170,7 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 		if i < 0 || i >= x.segments() {
 			return nil
 		}
-		if err := x.lookup.read(i, &g); err != nil {
+		if err := x.decode(i, &g); err != nil {
 			return err
 		}
 		for k := range g.steps {
@@ -185,7 +185,7 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 		}
 		return nil
 	}
-	home := x.segmentOf(near.Step())
+	home := segmentOf(near.Step())
 	for away := 0; away < branchWithin && found == 0; away++ {
 		if err := search(home - away); err != nil {
 			return 0, err
@@ -220,7 +220,7 @@ func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, co
 		if i&1023 == 0 && ctx.Err() != nil {
 			return 0, count, ctx.Err()
 		}
-		if err := x.lookup.read(i, &g); err != nil {
+		if err := x.decode(i, &g); err != nil {
 			return 0, count, err
 		}
 		for k := range g.steps {
@@ -296,7 +296,7 @@ func (x *Index) Through(use, def Node) (units Regs, err error) {
 			if u.mask&(1<<i) == 0 {
 				continue
 			}
-			g.each(g.refs[d.refs+uint32(u.group)], 1<<i, func(n Node) {
+			g.each(g.ref(d.refs+uint32(u.group)), 1<<i, func(n Node) {
 				if n == def {
 					units.Add(p.groups[u.group].quad<<2 | i)
 				}

@@ -23,10 +23,10 @@ type Index struct {
 	pieces []*Piece
 	dir    []byte
 	data   uint64 // where the steps end
-	bits   uint   // a segment has 1<<bits steps
 
-	lookup *segmentReader
-	met    segment // the last one that At was asked for
+	window   []byte // a part of the file
+	windowAt uint64
+	met      segment // the last one that At was asked for
 }
 
 // dirEntry is the length of a segment's entry in the directory, in bytes.
@@ -57,12 +57,11 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 	}
 	end := uint64(size - footLen)
 	pieces, n, table, dir, dirSum := f[0], f[1], f[2], f[3], f[4]
-	if string(head[:len(indexMagic)]) != indexMagic || f[15] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
-		f[14] == 0 || f[14] > segmentBits || pieces > dir || dir > end || pieces < uint64(len(head)) || n > dir-pieces {
+	if string(head[:len(indexMagic)]) != indexMagic || f[14] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
+		pieces > dir || dir > end || pieces < uint64(len(head)) || n > dir-pieces {
 		return nil, ErrIndex
 	}
 	x.Steps, x.End, x.data = StepID(f[5]), f[6], pieces
-	x.bits = uint(f[14])
 	x.Doubts = Doubts{f[7], f[8], f[9], int(f[10]), int(f[11]), int(f[12]), f[13]}
 	raw := make([]byte, end-pieces)
 	if _, err := r.ReadAt(raw, int64(pieces)); err != nil {
@@ -71,10 +70,9 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 	x.dir = raw[dir-pieces:]
 	raw = raw[:dir-pieces]
 	if uint64(crc32.ChecksumIEEE(raw)) != table || uint64(crc32.ChecksumIEEE(x.dir)) != dirSum ||
-		uint64(len(x.dir)) != (uint64(x.Steps)+1<<x.bits-1)>>x.bits*dirEntry {
+		uint64(len(x.dir)) != (uint64(x.Steps)+segmentLen-1)/segmentLen*dirEntry {
 		return nil, ErrIndex
 	}
-	x.lookup = x.reader()
 	return x, x.readPieces(raw, n, s)
 }
 
@@ -103,11 +101,6 @@ func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
 	}
 	if c.bad {
 		return ErrIndex
-	}
-	ops := 0
-	for _, p := range x.pieces {
-		p.base = uint32(ops)
-		ops += len(p.ops)
 	}
 	return nil
 }
@@ -139,23 +132,15 @@ func (c *cursor) varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// segmentOf is the segment of a step, firstOf the first step of a segment.
-func (x *Index) segmentOf(s StepID) int     { return int((s - 1) >> x.bits) }
-func (x *Index) firstOf(segment int) StepID { return StepID(segment<<x.bits + 1) }
+func segmentOf(s StepID) int { return int((s - 1) >> segmentBits) }
 
 func (x *Index) segments() int { return len(x.dir) / dirEntry }
 
 // instant is that of a segment's first step.
 func (x *Index) instant(i int) uint64 { return binary.LittleEndian.Uint64(x.dir[i*dirEntry+8:]) }
 
-// window is a part of the file.
-type window struct {
-	b  []byte
-	at uint64
-}
-
-// bytes returns the encoded segment i, out of a window that is moved if needed.
-func (x *Index) bytes(i int, w *window) ([]byte, error) {
+// bytes returns the encoded segment i.
+func (x *Index) bytes(i int) ([]byte, error) {
 	lo, hi := binary.LittleEndian.Uint64(x.dir[i*dirEntry:]), x.data
 	if i+1 < x.segments() {
 		hi = binary.LittleEndian.Uint64(x.dir[(i+1)*dirEntry:])
@@ -163,7 +148,7 @@ func (x *Index) bytes(i int, w *window) ([]byte, error) {
 	if lo > hi || hi > x.data {
 		return nil, ErrIndex
 	}
-	if lo < w.at || hi > w.at+uint64(len(w.b)) {
+	if lo < x.windowAt || hi > x.windowAt+uint64(len(x.window)) {
 		// The window ends with what is asked for, or a little later: slices go backwards.
 		from := uint64(0)
 		if hi > windowLen*3/4 {
@@ -171,15 +156,15 @@ func (x *Index) bytes(i int, w *window) ([]byte, error) {
 		}
 		from = min(from, lo)
 		to := min(max(hi, from+windowLen), x.data)
-		if uint64(cap(w.b)) < to-from {
-			w.b = make([]byte, to-from)
+		if uint64(cap(x.window)) < to-from {
+			x.window = make([]byte, to-from)
 		}
-		w.b = w.b[:to-from]
-		if _, err := x.r.ReadAt(w.b, int64(from)); err != nil {
-			w.b = w.b[:0]
+		x.window = x.window[:to-from]
+		if _, err := x.r.ReadAt(x.window, int64(from)); err != nil {
+			x.window = x.window[:0]
 			return nil, err
 		}
-		w.at = from
+		x.windowAt = from
 	}
-	return w.b[lo-w.at : hi-w.at], nil
+	return x.window[lo-x.windowAt : hi-x.windowAt], nil
 }

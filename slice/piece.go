@@ -13,7 +13,6 @@ type Piece struct {
 	Cause Cause
 
 	start uint64
-	base  uint32 // the number of its first op among those of an index's pieces
 	ops   []pieceOp
 	insts []uint16 // op → instruction of Code
 
@@ -120,7 +119,7 @@ func (d *lastDefs) set(u uint8, op uint16) {
 }
 
 // The greatest numbers of ops and of reads of a piece; longer code is cut. With them the
-// ops of a step fit a word.
+// references of a segment's steps fit 16 bits.
 const (
 	maxPieceOps   = 1 << opBits
 	maxPieceReads = 64

@@ -15,67 +15,68 @@ type plan struct {
 	all    uint64 // with what they depend on in the piece
 	size   int    // how many ops that is
 
-	edges []edge
-	first edgeID // of the first
-	nears []near // from each edge to each wanted op that it is reached from
+	first, end edgeID
 
-	steps uint64 // in the slice
+	steps uint64   // in the slice
+	least []uint32 // the least distance from the criterion of each wanted op, at all steps
 }
 
 // edge is a reference of a step that ops of a plan use.
 type edge struct {
-	ref    uint16 // counted from the step's first
-	kind   EdgeKind
-	units  uint8  // of a group; 0: all that was read
-	near   near   // how far it is from a wanted op
-	others uint8  // how many more such there are
-	at     uint32 // of these in plan.nears
-	ops    uint64 // that use it
-	before uint64 // how often it led to what nothing in the recording wrote
+	ref   uint16 // counted from the step's first
+	kind  EdgeKind
+	units uint8 // of a group; 0: all that was read
+	plan  uint32
+	near  uint32 // in planner.nears: how far the edge is from each wanted op
+	count uint16
+	ops   uint64 // that use it
+
+	last   [2]uint64 // ops (piece and op) to which it led last
+	before uint64    // how often it led to what nothing in the recording wrote
 }
 
-// edgeID is the number of an edge among those of all plans, and its kind; 0: no edge, a
-// criterion.
+// edgeID is a place in planner.edges; 0: no edge, a criterion.
 type edgeID uint32
-
-// edgeID is that of the plan's i-th edge.
-func (p *plan) edgeID(i int) edgeID { return p.first + edgeID(i)<<2 | edgeID(p.edges[i].kind) }
-
-func (id edgeID) number() int    { return int(id >> 2) }
-func (id edgeID) kind() EdgeKind { return EdgeKind(id & 3) }
 
 // near is the op that uses an edge next to a wanted op, and how far it is from there.
 type near struct{ wanted, op, dist uint8 }
 
 // planner has the plans of a slice.
 type planner struct {
-	out   *Slice
-	known [][]*plan // by piece, those that were used last before the others
-	plans []*plan
-	edges int // of all plans, and one that is none
+	out    *Slice
+	latest []*plan // by piece
+	known  map[planKey]*plan
+	plans  []*plan
+	edges  []edge
+	nears  []near
+}
+
+type planKey struct {
+	piece uint32
+	mask  uint64
 }
 
 func newPlanner(s *Slice) planner {
-	return planner{out: s, known: make([][]*plan, len(s.x.pieces)), edges: 1}
+	return planner{out: s, latest: make([]*plan, len(s.x.pieces)), known: map[planKey]*plan{}, edges: make([]edge, 1)}
 }
 
 // of returns the plan for ops of a piece.
 func (l *planner) of(piece *Piece, mask uint64) (*plan, error) {
-	known := l.known[piece.ID-1]
-	for i, p := range known {
-		if p.mask == mask {
-			if i > 0 {
-				known[i], known[i-1] = known[i-1], p
-			}
-			return p, nil
+	p := l.latest[piece.ID-1]
+	if p != nil && p.mask == mask {
+		return p, nil
+	}
+	key := planKey{piece.ID, mask}
+	q := l.known[key]
+	if q == nil {
+		if len(piece.ops) < bits.Len64(mask) {
+			return nil, ErrIndex
 		}
+		q = l.make(piece, mask)
+		l.known[key] = q
 	}
-	if len(piece.ops) < bits.Len64(mask) {
-		return nil, ErrIndex
-	}
-	p := l.make(piece, mask)
-	l.known[piece.ID-1] = append(known, p)
-	return p, nil
+	l.latest[piece.ID-1] = q
+	return q, nil
 }
 
 // make works out a plan.
@@ -86,10 +87,11 @@ func (l *planner) of(piece *Piece, mask uint64) (*plan, error) {
 //  3. For each edge and each wanted op, the shortest way between them.
 func (l *planner) make(piece *Piece, mask uint64) *plan {
 	o := l.out.Options
-	p := &plan{id: uint32(len(l.plans)), piece: piece, mask: mask, all: mask, first: edgeID(l.edges << 2)}
+	p := &plan{id: uint32(len(l.plans)), piece: piece, mask: mask, all: mask, first: edgeID(len(l.edges))}
 	l.plans = append(l.plans, p)
 	for op := range bitsOf(mask) {
 		p.wanted = append(p.wanted, uint8(op))
+		p.least = append(p.least, ^uint32(0))
 	}
 	for op := len(piece.ops) - 1; op >= 0; op-- {
 		if p.all&(1<<op) == 0 {
@@ -97,31 +99,32 @@ func (l *planner) make(piece *Piece, mask uint64) *plan {
 		}
 		for use := range piece.within(op, o) {
 			p.all |= 1 << use.op
+			l.out.used(piece, use.op, staticOp{piece.ID, uint16(op), usedAs(use.addr)})
 		}
 	}
 	p.size = bits.OnesCount64(p.all)
 	for op := range bitsOf(p.all) {
 		for _, g := range piece.ops[op].groups {
 			if !g.addr || !o.NoAddress {
-				p.edge(op, edge{ref: g.group, units: g.mask, kind: usedAs(g.addr)})
+				l.edge(p, op, edge{ref: g.group, units: g.mask, kind: usedAs(g.addr)})
 			}
 		}
 		for _, r := range piece.ops[op].reads {
-			p.edge(op, edge{ref: uint16(len(piece.groups)) + r, kind: ByMemory})
+			l.edge(p, op, edge{ref: uint16(len(piece.groups)) + r, kind: ByMemory})
 		}
 		if !o.NoControl {
-			p.edge(op, edge{ref: uint16(piece.refs - 1), kind: ByControl})
+			l.edge(p, op, edge{ref: uint16(piece.refs - 1), kind: ByControl})
 		}
 	}
-	l.edges += len(p.edges)
+	p.end = edgeID(len(l.edges))
 	far := make([]distances, len(p.wanted))
 	for i, op := range p.wanted {
 		far[i].from(op, 0)
 		p.spread(&far[i], o)
 	}
-	for i := range p.edges {
-		e := &p.edges[i]
-		e.at = uint32(len(p.nears))
+	for id := p.first; id < p.end; id++ {
+		e := &l.edges[id]
+		e.near = uint32(len(l.nears))
 		for i, op := range p.wanted {
 			n := near{wanted: op, dist: unreached}
 			for u := range bitsOf(e.ops) {
@@ -130,11 +133,10 @@ func (l *planner) make(piece *Piece, mask uint64) *plan {
 				}
 			}
 			if n.dist != unreached {
-				p.nears = append(p.nears, n)
+				l.nears = append(l.nears, n)
 			}
 		}
-		e.near, e.others = p.nears[e.at], uint8(len(p.nears)-int(e.at)-1)
-		e.at++
+		e.count = uint16(uint32(len(l.nears)) - e.near)
 	}
 	return p
 }
@@ -143,42 +145,54 @@ func (l *planner) make(piece *Piece, mask uint64) *plan {
 const unreached = maxPieceOps + 1
 
 // edge adds that an op uses an edge.
-func (p *plan) edge(op int, e edge) {
-	for i := range p.edges {
-		if q := &p.edges[i]; q.ref == e.ref && q.units == e.units && q.kind == e.kind {
+func (l *planner) edge(p *plan, op int, e edge) {
+	for id := p.first; id < edgeID(len(l.edges)); id++ {
+		if q := &l.edges[id]; q.ref == e.ref && q.units == e.units && q.kind == e.kind {
 			q.ops |= 1 << op
 			return
 		}
 	}
-	e.ops = 1 << op
-	p.edges = append(p.edges, e)
+	e.plan, e.ops = p.id, 1<<op
+	l.edges = append(l.edges, e)
 }
 
 // nearest is the distance of an edge from the criterion, with those of the wanted ops, and
 // the op that uses it there.
-func (p *plan) nearest(e *edge, need *[maxPieceOps]reached) (dist uint32, op uint8) {
-	dist, op = need[e.near.wanted&(maxPieceOps-1)].dist+uint32(e.near.dist), e.near.op
-	if e.others == 0 {
-		return dist, op
-	}
-	for _, n := range p.nears[e.at:][:e.others] {
-		if d := need[n.wanted&(maxPieceOps-1)].dist + uint32(n.dist); d < dist {
+func (l *planner) nearest(e *edge, need []reached) (dist uint32, op uint8) {
+	nears := l.nears[e.near:][:e.count]
+	dist, op = need[nears[0].wanted].dist+uint32(nears[0].dist), nears[0].op
+	for _, n := range nears[1:] {
+		if d := need[n.wanted].dist + uint32(n.dist); d < dist {
 			dist, op = d, n.op
 		}
 	}
 	return dist, op
 }
 
+// leads notes that an edge leads to an op.
+func (l *planner) leads(id edgeID, piece *Piece, op uint16) {
+	e := &l.edges[id]
+	at := uint64(piece.ID)<<opBits | uint64(op)
+	to := &e.last[at&1]
+	if *to == at || id == 0 || int(op) >= len(piece.ops) {
+		return
+	}
+	*to = at
+	user := l.plans[e.plan].piece.ID
+	for u := range bitsOf(e.ops) {
+		l.out.used(piece, op, staticOp{user, uint16(u), e.kind})
+	}
+}
+
 // count tells the slice what was counted by plans.
 func (l *planner) count() {
 	for _, p := range l.plans {
-		l.out.Ops += p.steps * uint64(p.size)
 		row := l.out.of(p.piece)
 		for op := range bitsOf(p.all) {
 			row[op].Count += p.steps
 		}
-		for i := range p.edges {
-			e := &p.edges[i]
+		for id := p.first; id < p.end; id++ {
+			e := &l.edges[id]
 			for op := range bitsOf(e.ops) {
 				if e.kind == ByMemory {
 					row[op].BeforeMemory += e.before

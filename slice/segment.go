@@ -3,76 +3,223 @@ package slice
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
-	"sort"
 )
 
-// A segment is steps that are coded together: 1<<Index.bits of them. Nearly all uses have their
-// definition in the same segment, or share it with others of the segment. A step has
-// references: one for each of its groups, each of its reads, and the branch that it
-// depends on.
+// A segment is steps that are decoded together. Nearly all uses have their definition in
+// the same segment, or share it with others of the segment; so a use is a number of 16
+// bits, a reference:
 //
-//	segment: u32 references, u32 bytes of sources, sources, a bit for each step, a bit for
-//	         each reference, literals
+//	step<<opBits | op   of the segment's own steps
+//	firstSource + n     the segment's n-th source
+//	beforeAll           nothing in the recording wrote it
+//	nothing             nothing was read, or it is of no interest
 //
-// A source is an op of an older segment: how many numbers of ops it lies before the
-// segment's first (uvarint).
+// A source is an op of an older segment, or a list of references in 32 bits: of the units
+// of a group (four), or of memory that was written in parts. In lists, distant|n is the n-th
+// of more such ops.
 //
-// A bit says that the piece, or the reference, is as predicted (predictor). If it is not, a literal
-// (uvarint) says what it is. Of a step:
+//	segment: u32 references, sources, distant ops, elements of lists, bytes of extras,
+//	         u32 for each step: piece<<2 | reads what it wrote itself<<1 | has an extra,
+//	         u64 sources, u64 distant ops, u32 lists, u16 references,
+//	         extras: uvarint thread, [uvarint instants since the step before: of a cause]
 //
-//	0  another thread: uvarint, and the step's literal once more
-//	1  a piece that was not met in the segment: uvarint
-//	n  the piece that was met as the n-1st from the last
-//
-// A cause has its instants since the step before (uvarint) behind that. Of a reference, with
-// the lowest two bits:
-//
-//	0  an op of the segment: steps back<<opBits | op
-//	1  a source that was named before: how many were named behind it
-//	2  the next source: 0
-//	3  0: nothing in the recording wrote it; 1: nothing was read, or it is of no interest;
-//	   2: as it was before it was so; 1+n: a list of n references, of units of a group (four),
-//	   or of memory that was written in parts
+// The references of a step: its groups, its reads, the branch that it depends on.
 const (
-	litOwn = iota
-	litSource
-	litNewSource
-	litOther
+	segmentBits = 8
+	segmentLen  = 1 << segmentBits
 
-	otherBefore  = 0
-	otherNothing = 1
-	otherGuess   = 2
-	otherList    = 1 // + n; n > 1
+	firstSource = segmentLen << opBits
+	beforeAll   = 0xfffe
+	nothing     = 0xffff
 
-	litThread = 0
-	litPiece  = 1
+	// Of the elements of lists.
+	distant        = 1 << 31
+	beforeAllInset = 0xffff_fffe
+	nothingInset   = 0xffff_ffff
 
-	segmentHead = 8
-
-	// segmentBits is what segments have unless a test wants smaller ones, and at most.
-	segmentBits = 10
+	segmentHead = 5 * 4
 )
 
-// ref is what a step refers to: the number of an op in the segment; or from refSource on a
-// source; or from refList on a list, by its place; or one of the last two.
-type ref uint32
+// A piece has at most NumUnits/4 groups; each reference takes one source at most.
+var _ [beforeAll - firstSource - segmentLen*(NumUnits/4+maxPieceReads+1)]byte
 
-const (
-	refSource  ref = 1 << 30
-	refList    ref = 1 << 31
-	refBefore  ref = 1<<32 - 2 // nothing in the recording wrote it
-	refNothing ref = 1<<32 - 1 // nothing was read, or it is of no interest
-)
+// listOf is a source that is a list: its place, and its length.
+func listOf(at, n int) uint64 { return 1<<63 | uint64(at)<<32 | uint64(n) }
 
-// segment is steps in memory.
-type segment struct {
+// asList is the list that a source is.
+func asList(source uint64) (at, n int, list bool) {
+	return int(source >> 32 & (1<<31 - 1)), int(source & (1<<32 - 1)), source>>63 != 0
+}
+
+// segmentWriter takes down the steps of a segment.
+type segmentWriter struct {
 	first   StepID
-	steps   []stepDeps
-	ops     []uint32 // which op of the program: its piece's base, and its number there
-	refs    []ref
-	sources []Node
-	lists   []ref // of each, how long it is, and its elements
+	heads   []byte
+	sources []byte
+	distant []byte
+	lists   []byte
+	refs    []byte
+	extras  []byte
+
+	cur StepID
+	// The sources and distant ops that were used last: to be forgotten costs one more.
+	knownSources knownOps
+	knownDistant knownOps
+}
+
+// knownOps has the places of ops in a table of a segment.
+type knownOps [1024]struct {
+	node Node
+	of   StepID // the segment
+	at   uint32
+}
+
+// place returns the place of an op in a table, to which it is added if it is not known.
+func (k *knownOps) place(n Node, segment StepID, table *[]byte) uint32 {
+	e := &k[uint64(n)*0x9e3779b97f4a7c15>>54]
+	if e.node != n || e.of != segment {
+		e.node, e.of, e.at = n, segment, uint32(len(*table)/8)
+		*table = binary.LittleEndian.AppendUint64(*table, uint64(n))
+	}
+	return e.at
+}
+
+func (w *segmentWriter) begin(first StepID) {
+	w.first = first
+	w.heads, w.sources, w.distant, w.lists, w.refs, w.extras = w.heads[:0], w.sources[:0], w.distant[:0], w.lists[:0], w.refs[:0], w.extras[:0]
+}
+
+// end appends the segment to out.
+func (w *segmentWriter) end(out []byte) []byte {
+	le := binary.LittleEndian
+	if w.first == 0 {
+		return out
+	}
+	out = le.AppendUint32(out, uint32(len(w.refs)/2))
+	out = le.AppendUint32(out, uint32(len(w.sources)/8))
+	out = le.AppendUint32(out, uint32(len(w.distant)/8))
+	out = le.AppendUint32(out, uint32(len(w.lists)/4))
+	out = le.AppendUint32(out, uint32(len(w.extras)))
+	for _, part := range [...][]byte{w.heads, w.sources, w.distant, w.lists, w.refs, w.extras} {
+		out = append(out, part...)
+	}
+	return out
+}
+
+// step begins a step. Its references follow.
+func (w *segmentWriter) step(s *Step, other bool, since uint64) {
+	w.cur = s.ID
+	head := s.Piece.ID << 2
+	if cause := s.Piece.Code == nil; cause || other {
+		head |= 1
+		w.extras = binary.AppendUvarint(w.extras, uint64(s.Thread))
+		if cause {
+			w.extras = binary.AppendUvarint(w.extras, since)
+		}
+	}
+	w.heads = binary.LittleEndian.AppendUint32(w.heads, head)
+}
+
+func (w *segmentWriter) put(ref uint16) { w.refs = append(w.refs, byte(ref), byte(ref>>8)) }
+
+// ref is the reference to a definition.
+func (w *segmentWriter) ref(n Node) uint16 {
+	switch {
+	case n == 0:
+		return beforeAll
+	case n == ofFrame:
+		return nothing
+	case n.Step() >= w.first:
+		return uint16(n - node(w.first, 0))
+	}
+	return uint16(firstSource + w.knownSources.place(n, w.first, &w.sources))
+}
+
+// list puts down a reference to the last n elements.
+func (w *segmentWriter) list(n int) {
+	w.put(uint16(firstSource + len(w.sources)/8))
+	w.sources = binary.LittleEndian.AppendUint64(w.sources, listOf(len(w.lists)/4-n, n))
+}
+
+// element adds a definition to a list.
+func (w *segmentWriter) element(n Node) {
+	var e uint32
+	switch {
+	case n == 0:
+		e = beforeAllInset
+	case n == ofFrame:
+		e = nothingInset
+	case n.Step() >= w.first:
+		e = uint32(n - node(w.first, 0))
+	default:
+		e = distant | w.knownDistant.place(n, w.first, &w.distant)
+	}
+	w.lists = binary.LittleEndian.AppendUint32(w.lists, e)
+}
+
+// control puts down what a step depends on.
+func (w *segmentWriter) control(n Node) {
+	if n == 0 {
+		n = ofFrame
+	}
+	w.put(w.ref(n))
+}
+
+// units puts down who wrote the units of a group.
+func (w *segmentWriter) units(by *[4]Node, mask uint8) {
+	one, same, first := Node(0), true, true
+	for i, n := range by {
+		switch {
+		case mask&(1<<i) == 0:
+		case first:
+			one, first = n, false
+		case n != one:
+			same = false
+		}
+	}
+	if same {
+		w.put(w.ref(one))
+		return
+	}
+	for i, n := range by {
+		if mask&(1<<i) == 0 {
+			n = ofFrame
+		}
+		w.element(n)
+	}
+	w.list(len(by))
+}
+
+// memory puts down who wrote what is read.
+func (w *segmentWriter) memory(by []Node) {
+	for _, n := range by {
+		if n != ofFrame && n.Step() == w.cur {
+			w.heads[len(w.heads)-4] |= 2
+		}
+	}
+	switch len(by) {
+	case 0:
+		w.put(nothing)
+	case 1:
+		w.put(w.ref(by[0]))
+	default:
+		for _, n := range by {
+			w.element(n)
+		}
+		w.list(len(by))
+	}
+}
+
+// segment is decoded steps.
+type segment struct {
+	first StepID
+	steps []stepDeps
+
+	raw     []byte
+	sources []byte
+	distant []byte
+	lists   []byte
+	refs    []byte
 }
 
 // stepDeps is a step, and where its references are.
@@ -82,257 +229,116 @@ type stepDeps struct {
 	thread  uint32
 	refs    uint32 // the first
 	base    uint32 // the number of its first op among those of the segment
-	number  uint32 // of its piece among those that were met
 	own     bool   // it reads what it wrote itself
 }
 
-// segmentReader reads segments of an index.
-type segmentReader struct {
-	x *Index
-	window
-	predictor
-	named int // sources, so far
-}
-
-func (x *Index) reader() *segmentReader { return &segmentReader{x: x} }
-
-// readSources fills g with the sources of segment i, and nothing else, and returns what
-// follows; before that, how many references there are.
-func (r *segmentReader) readSources(i int, g *segment) (refs int, rest []byte, err error) {
-	raw, err := r.x.bytes(i, &r.window)
-	if err != nil {
-		return 0, nil, err
-	}
-	if len(raw) < segmentHead {
-		return 0, nil, damaged(i)
-	}
-	le := binary.LittleEndian
-	rest = raw[segmentHead:]
-	n := le.Uint32(raw[4:])
-	if uint64(n) > uint64(len(rest)) {
-		return 0, nil, damaged(i)
-	}
-	g.first, g.sources = r.x.firstOf(i), g.sources[:0]
-	first := node(g.first, 0)
-	for c := (cursor{b: rest[:n]}); c.at < len(c.b); {
-		before := Node(c.uvarint())
-		if before == 0 || before > first-node(1, 0) {
-			return 0, nil, damaged(i)
-		}
-		g.sources = append(g.sources, first-before)
-	}
-	return int(le.Uint32(raw)), rest[n:], nil
-}
-
-func damaged(segment int) error { return fmt.Errorf("%w: segment %d", ErrIndex, segment) }
-
-// read fills g with segment i.
-func (r *segmentReader) read(i int, g *segment) error {
-	refs, rest, err := r.readSources(i, g)
+// decode fills g with segment i.
+func (x *Index) decode(i int, g *segment) error {
+	raw, err := x.bytes(i)
 	if err != nil {
 		return err
 	}
-	x := r.x
-	n := int(min(x.Steps-g.first+1, 1<<x.bits))
-	heads := (n + 7) / 8
-	if len(rest) < heads+(refs+7)/8 {
-		return damaged(i)
+	damaged := fmt.Errorf("%w: segment %d", ErrIndex, i)
+	g.first = StepID(i<<segmentBits + 1)
+	n := int(min(x.Steps-g.first+1, segmentLen))
+	if len(raw) < segmentHead+4*n {
+		return damaged
 	}
-	known := rest[heads:]
-	lit := cursor{b: known[(refs+7)/8:]}
-	r.named = 0
-	r.begin()
-	g.steps, g.ops, g.lists = g.steps[:0], g.ops[:0], g.lists[:0]
-	g.refs = slices.Grow(g.refs[:0], refs)[:refs]
-	at := 0 // the step's first
-	thread, instant := binary.LittleEndian.Uint32(x.dir[i*dirEntry+16:]), x.instant(i)
-	before := -1 // the number of the piece before
-	for k := range n {
-		var number int
-		if rest[k>>3]>>(k&7)&1 != 0 && before >= 0 {
-			number = int(r.met[before].next) - 1
-		} else {
-			number = r.piece(&lit, &thread)
+	g.raw = append(g.raw[:0], raw...) // the window moves on
+	le := binary.LittleEndian
+	refs, sources, far, lists, extras := uint64(le.Uint32(g.raw)), uint64(le.Uint32(g.raw[4:])), uint64(le.Uint32(g.raw[8:])), uint64(le.Uint32(g.raw[12:])), uint64(le.Uint32(g.raw[16:]))
+	heads, rest := g.raw[segmentHead:segmentHead+4*n], g.raw[segmentHead+4*n:]
+	if uint64(len(rest)) != 8*sources+8*far+4*lists+2*refs+extras {
+		return damaged
+	}
+	g.sources, rest = rest[:8*sources], rest[8*sources:]
+	g.distant, rest = rest[:8*far], rest[8*far:]
+	g.lists, rest = rest[:4*lists], rest[4*lists:]
+	g.refs, rest = rest[:2*refs], rest[2*refs:]
+	c := cursor{b: rest}
+	thread, instant := le.Uint32(x.dir[i*dirEntry+16:]), x.instant(i)
+	ref, base := uint32(0), uint32(0)
+	if cap(g.steps) < segmentLen {
+		g.steps = make([]stepDeps, segmentLen)
+	}
+	g.steps = g.steps[:n]
+	for k := range g.steps {
+		head := le.Uint32(heads[4*k:])
+		id := head >> 2
+		if id == 0 || int(id) > len(x.pieces) {
+			return damaged
 		}
-		if number < 0 || number >= len(r.met) {
-			return damaged(i)
+		p := x.pieces[id-1]
+		if head&1 != 0 {
+			thread = uint32(c.uvarint())
+			if p.Code == nil {
+				instant += c.uvarint()
+			}
 		}
-		if before >= 0 {
-			r.met[before].next = uint32(number) + 1
-		}
-		before = number
-		m := &r.met[number]
-		p := m.piece
-		if p.Code == nil {
-			instant += lit.uvarint()
-		}
-		base := len(g.ops)
-		g.steps = append(g.steps, stepDeps{piece: p, instant: instant, thread: thread, refs: uint32(at), base: uint32(base), number: uint32(number)})
+		g.steps[k] = stepDeps{piece: p, instant: instant, thread: thread, refs: ref, base: base, own: head&2 != 0}
 		instant += uint64(p.N)
-		if at+p.refs > refs {
-			return damaged(i)
-		}
-		out := g.refs[at:][:p.refs]
-		for j, s := range r.slots[m.slots:][:p.refs] {
-			if bit := at + j; known[bit>>3]>>(bit&7)&1 != 0 {
-				out[j] = r.of(s.last)
-				continue
-			}
-			var ok bool
-			if out[j], ok = r.reference(&lit, &r.slots[int(m.slots)+j], g, k); !ok {
-				return damaged(i)
-			}
-		}
-		at += p.refs
-		m.latest = uint32(base)
-		g.ops = slices.Grow(g.ops, len(p.ops))[:base+len(p.ops)]
-		for j := range g.ops[base:] {
-			g.ops[base+j] = p.base + uint32(j)
-		}
+		ref += uint32(p.refs)
+		base += uint32(len(p.ops))
 	}
-	if lit.bad || at != refs {
-		return damaged(i)
+	if c.bad || uint64(ref) != refs {
+		return damaged
 	}
 	return nil
 }
 
-// piece reads which piece a step is of: its number; -1: the segment is damaged.
-func (r *segmentReader) piece(lit *cursor, thread *uint32) int {
-	v := lit.uvarint()
-	if v == litThread && !lit.bad {
-		*thread = uint32(lit.uvarint())
-		v = lit.uvarint()
+// ref is a reference of the segment.
+func (g *segment) ref(i uint32) uint16 { return binary.LittleEndian.Uint16(g.refs[2*i:]) }
+
+// own is the op of the segment's steps that a reference means.
+func (g *segment) own(ref uint32) Node { return node(g.first, 0) + Node(ref) }
+
+// source is the op, or the list, of a reference from firstSource on; false if the index
+// is damaged.
+func (g *segment) source(ref uint16) (uint64, bool) {
+	at := int(ref-firstSource) * 8
+	if at+8 > len(g.sources) {
+		return 0, false
 	}
-	switch {
-	case lit.bad || v == litThread:
-		return -1
-	case v == litPiece:
-		id := lit.uvarint()
-		if id == 0 || id > uint64(len(r.x.pieces)) {
-			return -1
-		}
-		p := r.x.pieces[id-1]
-		if _, ok := r.known(p); ok {
-			return -1
-		}
-		return int(r.meet(p))
-	}
-	return int(int64(len(r.met)) + litPiece - int64(min(v, 1<<32)))
-}
-
-// reference reads a reference of step k that is not as predicted.
-func (r *segmentReader) reference(lit *cursor, s *slot, g *segment, k int) (ref, bool) {
-	v := lit.uvarint()
-	switch kind, v := v&3, v>>2; {
-	case kind != litOther:
-		e, by, ok := r.element(kind, v, g, k)
-		if ok && by != noGuess {
-			s.was(by)
-		}
-		return e, ok
-	case v == otherBefore:
-		s.was(guess(refBefore))
-		return refBefore, !lit.bad
-	case v == otherNothing:
-		s.was(guess(refNothing))
-		return refNothing, true
-	case v == otherGuess:
-		s.was(s.other)
-		return r.of(s.last), true
-	default:
-		n := v - otherList
-		if n > uint64(len(lit.b)) {
-			return 0, false
-		}
-		at := len(g.lists)
-		g.lists = append(g.lists, ref(n))
-		for range n {
-			v := lit.uvarint()
-			e := refBefore
-			switch kind, v := v&3, v>>2; {
-			case kind != litOther:
-				var ok bool
-				if e, _, ok = r.element(kind, v, g, k); !ok {
-					return 0, false
-				}
-			case v == otherNothing:
-				e = refNothing
-			}
-			g.lists = append(g.lists, e)
-		}
-		return refList + ref(at), !lit.bad
-	}
-}
-
-// noGuess is what can not be guessed: what a step wrote itself.
-const noGuess = guess(refList)
-
-// element is an op of the segment, or a source, that a literal names; and how to guess it.
-func (r *segmentReader) element(kind, v uint64, g *segment, k int) (ref, guess, bool) {
-	switch kind {
-	case litOwn:
-		back, op := v>>opBits, uint32(v&(maxPieceOps-1))
-		if back > uint64(k) {
-			return 0, 0, false
-		}
-		d := &g.steps[k-int(back)]
-		if int(op) >= len(d.piece.ops) {
-			return 0, 0, false
-		}
-		by := guess(d.number<<opBits | op)
-		if back == 0 {
-			d.own, by = true, noGuess
-		}
-		return ref(d.base + op), by, true
-	case litSource:
-		if v >= uint64(r.named) {
-			return 0, 0, false
-		}
-		e := refSource + ref(uint64(r.named)-1-v)
-		return e, guess(e), true
-	default:
-		if r.named == len(g.sources) {
-			return 0, 0, false
-		}
-		e := refSource + ref(r.named)
-		r.named++
-		return e, guess(e), true
-	}
-}
-
-// stepOf is the step of the op of a number.
-func (g *segment) stepOf(number uint32) int {
-	return sort.Search(len(g.steps), func(k int) bool { return g.steps[k].base > number }) - 1
-}
-
-// node is the op of a number.
-func (g *segment) node(number uint32) Node {
-	k := g.stepOf(number)
-	return node(g.first+StepID(k), uint16(number-g.steps[k].base))
-}
-
-// list is a list: its elements.
-func (g *segment) list(at ref) []ref {
-	l := g.lists[at-refList:]
-	return l[1:][:l[0]]
+	return binary.LittleEndian.Uint64(g.sources[at:]), true
 }
 
 // each calls yield with the definitions that a reference means: of all memory that was
 // read, or of units of a group, and 0 for what nothing in the recording wrote. The same
-// may come again.
-func (g *segment) each(r ref, units uint8, yield func(Node)) {
+// may come again. What is damaged is passed over.
+func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
 	switch {
-	case r == refNothing:
-	case r == refBefore:
+	case ref == nothing:
+	case ref == beforeAll:
 		yield(0)
-	case r < refSource:
-		yield(g.node(uint32(r)))
-	case r < refList:
-		yield(g.sources[r-refSource])
+	case ref < firstSource:
+		yield(g.own(uint32(ref)))
 	default:
-		for i, e := range g.list(r) {
-			if units == 0 || units&(1<<i) != 0 {
-				g.each(e, 0, yield)
+		s, ok := g.source(ref)
+		if !ok {
+			return
+		}
+		at, n, list := asList(s)
+		if !list {
+			yield(Node(s))
+			return
+		}
+		if at+n > len(g.lists)/4 {
+			return
+		}
+		for i := range n {
+			if units != 0 && units&(1<<i) == 0 {
+				continue
+			}
+			switch e := binary.LittleEndian.Uint32(g.lists[4*(at+i):]); {
+			case e == nothingInset:
+			case e == beforeAllInset:
+				yield(0)
+			case e < firstSource:
+				yield(g.own(e))
+			default:
+				if at := int(e&^distant) * 8; at+8 <= len(g.distant) {
+					yield(Node(binary.LittleEndian.Uint64(g.distant[at:])))
+				}
 			}
 		}
 	}
@@ -340,11 +346,6 @@ func (g *segment) each(r ref, units uint8, yield func(Node)) {
 
 // control is the op that decided that a step is executed; 0: none is known.
 func (g *segment) control(d *stepDeps) (by Node) {
-	g.each(g.refs[int(d.refs)+d.piece.refs-1], 0, func(n Node) { by = n })
+	g.each(g.ref(d.refs+uint32(d.piece.refs)-1), 0, func(n Node) { by = n })
 	return by
-}
-
-// pieceOf is the piece of an op of the program.
-func (x *Index) pieceOf(static uint32) *Piece {
-	return x.pieces[sort.Search(len(x.pieces), func(i int) bool { return x.pieces[i].base > static })-1]
 }

@@ -14,9 +14,6 @@ import (
 // indexed makes the index of a run.
 func indexed(t *testing.T, s Source, o BuildOptions) (*Index, *Program) {
 	t.Helper()
-	if o.bits == 0 {
-		o.bits = 5 // the toys' runs are short
-	}
 	p, err := NewProgram(s)
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +34,8 @@ func (s *Slice) nodes() Set {
 	var out Set
 	w := s.ways.(*backwardWays)
 	for _, m := range w.marks {
-		first := w.x.firstOf(m.segment)
-		for k := range StepID(1) << w.x.bits {
+		first := StepID(m.segment<<segmentBits + 1)
+		for k := range StepID(segmentLen) {
 			if p, _ := w.step(first + k); p != nil {
 				for op := range bitsOf(p.all) {
 					out = append(out, node(first+k, uint16(op)))
