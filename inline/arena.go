@@ -162,30 +162,51 @@ func (s *slot) begin(tid int, hook uint64, stack [2]uint64) {
 	s.set(layout.StackHi, stack[1])
 	binary.LittleEndian.PutUint32(s.mem[layout.Thread:], uint32(tid))
 	s.use(0)
+	s.offer()
 }
 
-// use makes buffer i, which is empty, the one that is written to.
+// use makes buffer i, which is empty, the one that is written to. The thread is stopped.
 func (s *slot) use(i int) {
 	s.cur = i
+	s.set(layout.Next, 0)
 	atomic.StoreUint64(word(s.mem, layout.Cursor), s.base+s.at[i])
 	s.set(layout.End, s.base+s.guard[i])
+}
+
+// offer tells the thread, which may be running, that the other buffer is free: the hook
+// routine takes it when a quarter of this one is left.
+func (s *slot) offer() {
+	other := 1 - s.cur
+	s.set(layout.NextEnd, s.base+s.guard[other])
+	s.set(layout.Turn, s.base+s.guard[s.cur]-s.arena.buffer/4)
+	atomic.StoreUint64(word(s.mem, layout.Next), s.base+s.at[other])
 }
 
 func (s *slot) set(off, v uint64)     { *word(s.mem, off) = v }
 func (s *slot) get(off uint64) uint64 { return *word(s.mem, off) }
 
-// cursor is how many bytes of the current buffer are written.
-func (s *slot) cursor() uint64 {
-	return atomic.LoadUint64(word(s.mem, layout.Cursor)) - s.base - s.at[s.cur]
+// cursor says which buffer is written to, and how many bytes of it are written.
+func (s *slot) cursor() (buffer int, n uint64) {
+	at := atomic.LoadUint64(word(s.mem, layout.Cursor)) - s.base
+	if at >= s.at[1] {
+		buffer = 1
+	}
+	return buffer, at - s.at[buffer]
 }
 
 // guarded says whether an address of the process lies behind the current buffer.
-func (s *slot) guarded(addr uint64) bool { return s.behind(s.cur, addr) }
+func (s *slot) guarded(addr uint64) bool {
+	buffer, _ := s.cursor()
+	return s.behind(buffer, addr)
+}
 
 // outdated says whether it lies behind the other one: the thread touched that guard
 // before it got its buffer, and was stopped for something else (a poke) before
 // the kernel told of the fault.
-func (s *slot) outdated(addr uint64) bool { return s.behind(1-s.cur, addr) }
+func (s *slot) outdated(addr uint64) bool {
+	buffer, _ := s.cursor()
+	return s.behind(1-buffer, addr)
+}
 
 func (s *slot) behind(buffer int, addr uint64) bool {
 	return addr-s.base-s.guard[buffer] < layout.Guard

@@ -127,10 +127,13 @@ func (r *reader) round(all bool) (over bool, err error) {
 	if err == nil {
 		err = r.pass(all)
 	}
-	if n > 0 {
+	switch {
+	case n >= e.opts.Buffer/4: // as much or more has come meanwhile
+		r.quiet = 0
+	case n > 0:
 		r.quiet = shortest
-	} else {
-		r.quiet = min(2*r.quiet, longest)
+	default:
+		r.quiet = min(max(2*r.quiet, shortest), longest)
 	}
 	if e.opts.Hold {
 		r.quiet = holdTick
@@ -158,9 +161,9 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 		e.streams.Unlock()
 		return 0, nil
 	}
-	known, full := s.known, s.full && !s.taken
+	known := s.known
 	s.known = true
-	pieces, notes := s.take()
+	pieces, notes, full := s.take()
 	tid, stamp, stack := trace.ThreadID(s.tid), s.stamp, s.stack
 	var bias []uint64
 	var static []log.Range
@@ -251,6 +254,7 @@ func (r *reader) release() {
 	for _, s := range r.took {
 		r.e.streams.Lock()
 		s.full = false
+		s.offer()
 		starved, tid := s.starved, s.tid
 		r.e.streams.Unlock()
 		if starved && r.e.arena.guards.fault != nil {

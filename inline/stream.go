@@ -1,6 +1,9 @@
 package inline
 
-import "mgtrace/capture"
+import (
+	"mgtrace/capture"
+	"mgtrace/inline/layout"
+)
 
 // stream is what a thread has written and the reader has not taken yet. Bytes
 // are counted from the thread's beginning, through all changes of buffers.
@@ -33,17 +36,38 @@ type note struct {
 func (n *note) loose() bool { return n.hit != nil && n.hit.Op == capture.Fork }
 
 // position is the count at the cursor.
-func (s *slot) position() uint64 { return s.began + s.cursor() }
+func (s *slot) position() uint64 {
+	n := s.notice()
+	return s.began + n
+}
+
+// notice sees whether the thread has taken the other buffer by itself, which it can not
+// do again until it is offered one, and returns how many bytes of the current one are
+// written.
+func (s *slot) notice() (n uint64) {
+	buffer, n := s.cursor()
+	if buffer != s.cur {
+		s.left(s.get(layout.Left) - s.base - s.at[s.cur])
+		s.cur = buffer
+	}
+	return n
+}
+
+// left: the current buffer is full, with n bytes.
+func (s *slot) left(n uint64) {
+	s.full, s.taken, s.fullLen = true, false, n
+	s.began += n
+}
 
 // swap gives the thread, which is stopped, the other buffer. It is false if the
 // reader has not emptied it yet.
 func (s *slot) swap() bool {
+	n := s.notice()
 	if s.full {
 		s.starved = true
 		return false
 	}
-	s.full, s.taken, s.fullLen = true, false, s.cursor()
-	s.began += s.fullLen
+	s.left(n)
 	s.use(1 - s.cur)
 	s.starved = false
 	return true
@@ -56,18 +80,18 @@ type piece struct {
 }
 
 // take hands what is new to the reader: at most the rest of the full buffer and
-// what there is of the current one.
-func (s *slot) take() (pieces [2]piece, notes []note) {
-	if s.full && !s.taken {
+// what there is of the current one. last: it is all of the full one.
+func (s *slot) take() (pieces [2]piece, notes []note, last bool) {
+	n := s.notice()
+	if last = s.full && !s.taken; last {
 		from := s.fullLen - (s.began - s.read)
 		b := s.mem[s.at[1-s.cur]:]
 		pieces[0] = piece{s.read, b[from:s.fullLen]}
 		s.read, s.taken = s.began, true
 	}
-	n := s.cursor()
 	b := s.mem[s.at[s.cur]:]
 	pieces[1] = piece{s.read, b[s.read-s.began : n]}
 	s.read = s.began + n
 	notes, s.notes = s.notes, nil
-	return pieces, notes
+	return pieces, notes, last
 }

@@ -54,6 +54,50 @@ func TestSmallBuffers(t *testing.T) {
 	}
 }
 
+// A thread that is offered another buffer goes there early, or where a record finds no
+// room: what is recorded is the same, and nobody had to help.
+func TestTurn(t *testing.T) {
+	for _, c := range scenarios {
+		t.Run(c.name, func(t *testing.T) {
+			plan, tails := testPlan()
+			for _, first := range []struct{ size, turn uint64 }{
+				{1 << 16, 0}, {1 << 16, layout.NoteSize}, {1 << 16, layout.AllocSize},
+				{0, 0}, {layout.NoteSize, 1 << 16}, {layout.AllocSize + 8, 1 << 16}, {layout.WriteSize + 4, 1 << 16},
+			} {
+				m := newMachine(t, plan, tails, 1<<20)
+				m.offer(max(first.size, 4), first.turn)
+				c.run(m)
+				if m.peek(blockAt+layout.Next) != 0 {
+					continue // it ends before
+				}
+				got := append(m.told(m.first()), m.log()...)
+				if d := cmp.Diff(expected(c.want), got); d != "" || m.swaps != 0 {
+					t.Fatalf("%d bytes, to be left after %d: %d changes of buffers by the tracer; %s", first.size, first.turn, m.swaps, d)
+				}
+			}
+		})
+	}
+}
+
+// What follows goes to the same buffer: an offer is taken once.
+func TestTurnOnce(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	end := m.peek(blockAt + layout.End)
+	m.offer(1<<16, layout.StopSize)
+	var cursors []uint64
+	for range 3 {
+		m.call(fWatch, sp0, caller)
+		cursors = append(cursors, m.peek(blockAt+layout.Cursor))
+	}
+	if first := uint64(firstAt + layout.StopSize); cursors[0] != first || m.peek(blockAt+layout.Left) != first {
+		t.Errorf("the first buffer was left at %#x, its record ends at %#x", m.peek(blockAt+layout.Left), cursors[0])
+	}
+	if cursors[2]-cursors[1] != layout.StopSize || m.peek(blockAt+layout.End) != end {
+		t.Errorf("after the change the cursor was at %#x, then at %#x; the buffer ends at %#x", cursors[1], cursors[2], m.peek(blockAt+layout.End))
+	}
+}
+
 // A large write comes whole, up to the limit.
 func TestLarge(t *testing.T) {
 	data := bytes.Repeat([]byte("0123456789abcde"), heapSize/15)

@@ -23,7 +23,7 @@ var numbers = map[string]uint64{
 	"AllocCall": layout.AllocCall, "Writers": layout.Writers, "Pendings": layout.Pendings,
 	"WriterAt": layout.WriterAt, "PendingAt": layout.PendingAt, "WriterSize": layout.WriterSize,
 	"PendingSize": layout.PendingSize, "MaxOpen": layout.MaxOpen, "HookEnd": layout.HookEnd,
-	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
+	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
 	"BlockSize": layout.BlockSize, "HookStack": layout.HookStack,
 
 	"PendingSP": layout.PendingSP, "PendingAddr": layout.PendingAddr, "PendingBytes": layout.PendingBytes,

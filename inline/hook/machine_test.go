@@ -32,6 +32,7 @@ const (
 	verdictAt = 0x2006_0000
 	regsAt    = 0x2007_0000
 	bufferAt  = 0x2100_0000
+	firstAt   = 0x2200_0000 // of machine.offer
 	heapAt    = 0x3000_0000 // of the program
 	heapSize  = 0x4_0000    // nothing is mapped behind it
 	stackAt   = 0x3010_0000
@@ -301,6 +302,12 @@ func (m *machine) log() []string {
 	if _, err := io.ReadFull(m.out, buf); err != nil {
 		m.t.Fatal(err)
 	}
+	return m.told(buf)
+}
+
+// told returns what a log says, in words.
+func (m *machine) told(buf []byte) []string {
+	m.t.Helper()
 	m.got = nil
 	if err := m.merger.Add(thread, buf, false); err != nil {
 		m.t.Fatal(err)
@@ -309,6 +316,26 @@ func (m *machine) log() []string {
 		m.t.Fatalf("%v\n%x", err, buf)
 	}
 	return m.got
+}
+
+// offer has the routine begin in a buffer before the usual one, of size bytes, which it is
+// to leave for that when it has written turn of them.
+func (m *machine) offer(size, turn uint64) {
+	m.mmap(firstAt, (size+0xfff)&^0xfff, 3)
+	m.poke(blockAt+layout.Next, m.peek(blockAt+layout.Cursor))
+	m.poke(blockAt+layout.NextEnd, m.peek(blockAt+layout.End))
+	m.poke(blockAt+layout.Turn, firstAt+turn)
+	m.poke(blockAt+layout.Cursor, firstAt)
+	m.poke(blockAt+layout.End, firstAt+size)
+}
+
+// first is what the routine has written to that buffer before it left it.
+func (m *machine) first() []byte {
+	m.t.Helper()
+	if m.peek(blockAt+layout.Next) != 0 {
+		m.t.Fatal("it has not left the first buffer")
+	}
+	return m.read(firstAt, int(m.peek(blockAt+layout.Left)-firstAt))
 }
 
 func (m *machine) Stores(s *trace.Stores) error {

@@ -32,7 +32,15 @@ const (
 	// not held back, so that its return is to be forgotten; else they are 0.
 	OpenCall = Clock + 16
 	OpenFree = Clock + 24
-	HookEnd  = Clock + 32
+	// Next (u64) is where the other buffer begins if it is free, else 0: the tracer sets it
+	// while the thread runs. NextEnd is the End of that. The routine goes there by itself
+	// when Cursor has come to Turn, or where a record has no room, and leaves the old Cursor
+	// in Left before it changes Cursor.
+	Next    = Clock + 32
+	NextEnd = Clock + 40
+	Turn    = Clock + 48
+	Left    = Clock + 56
+	HookEnd = Clock + 64
 
 	// ClockEvery is how many records share a time, at most: reading the counter
 	// takes as long as all the rest of a short record. Behind a system call, where

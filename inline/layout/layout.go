@@ -1,7 +1,8 @@
 package layout
 
 // The thread block: GS's base. The trampolines reach it as gs:[offset]. Only the
-// thread that owns it writes it, and the tracer while that thread is stopped.
+// thread that owns it writes it, and the tracer while that thread is stopped (but for
+// Next and its kin).
 const (
 	Cursor   = 0x00 // address where the next record begins
 	Scratch0 = 0x08 // registers that a trampoline uses are kept here

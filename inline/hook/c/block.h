@@ -199,6 +199,9 @@ struct block {
 	u64 clock;	/* time stamp counter, as last read */
 	u32 readings, unused3;
 	u64 open_call, open_free;	/* -alloc.sp, in one of them: trampolines of returns look here first */
+	u64 next, next_end;	/* the other buffer, if it is free */
+	u64 turn;	/* from here on it is taken */
+	u64 left;	/* the cursor, when it was */
 };
 AT(block, cursor, Cursor);
 AT(block, end, End);
@@ -217,6 +220,10 @@ AT(block, clock, Clock);
 AT(block, readings, Readings);
 AT(block, open_call, OpenCall);
 AT(block, open_free, OpenFree);
+AT(block, next, Next);
+AT(block, next_end, NextEnd);
+AT(block, turn, Turn);
+AT(block, left, Left);
 SIZE(block, HookEnd);
 
 /* Records lie at multiples of four bytes. */

@@ -76,6 +76,7 @@ static __attribute__((used)) void hook_main(struct regs *r, u32 number, u32 phas
 			after_store(b, r, s, number, sp);
 		return;
 	}
+	turn_early(b);
 	prune(b, sp);
 	if (s->flags & SiteSyscall) {
 		before_call(b, r, s, number, sp);

@@ -25,7 +25,11 @@
 #define Readings 0x6e0
 #define OpenCall 0x6e8
 #define OpenFree 0x6f0
-#define HookEnd 0x6f8
+#define Next 0x6f8
+#define NextEnd 0x700
+#define Turn 0x708
+#define Left 0x710
+#define HookEnd 0x718
 #define ClockEvery 8
 #define BlockSize 0x1000
 #define HookStack 0x4000

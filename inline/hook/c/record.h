@@ -15,11 +15,36 @@ static __attribute__((noinline)) void swap(struct block *b)
 	asm volatile("hook_swap:\tcmpb $0, (%0)\nhook_swap_end:\n" : : "r"(b->end) : "cc", "memory");
 }
 
-/* Bytes left for a record, after a swap if there are not n. */
+/* Goes to the other buffer, which is free. The tracer notices by the cursor, which is
+ * therefore the last to change. */
+static __attribute__((noinline)) void turn(struct block *b)
+{
+	u64 next = b->next;
+
+	b->left = b->cursor;
+	b->end = b->next_end;
+	b->next = 0;
+	asm volatile("" : : : "memory");
+	b->cursor = next;
+	asm volatile("" : : : "memory");
+}
+
+/* Goes there early: trampolines can not, and to meet the guard page costs much more. */
+static inline void turn_early(struct block *b)
+{
+	if (b->next && b->cursor >= b->turn)
+		turn(b);
+}
+
+/* Bytes left for a record, after a change of buffers if there are not n. */
 static u64 room(struct block *b, u64 n)
 {
-	if (b->end - b->cursor < n)
-		swap(b);
+	if (b->end - b->cursor < n) {
+		if (b->next)
+			turn(b);
+		else
+			swap(b);
+	}
 	return b->end - b->cursor;
 }
 
