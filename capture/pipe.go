@@ -160,7 +160,7 @@ func (p *Pipe) run() {
 	for l := range p.full {
 		err := p.failed()
 		if err == nil {
-			if err = l.deliver(p.sink); err != nil {
+			if err = l.deliverAll(p.sink); err != nil {
 				p.mu.Lock()
 				p.err = err
 				p.mu.Unlock()
@@ -173,6 +173,14 @@ func (p *Pipe) run() {
 			taken <- err
 		}
 	}
+}
+
+func (l *load) deliverAll(sink Sink) error {
+	if b, ok := sink.(Batched); ok {
+		b.Begin()
+		defer b.End()
+	}
+	return l.deliver(sink)
 }
 
 func (l *load) deliver(sink Sink) (err error) {

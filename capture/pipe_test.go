@@ -102,6 +102,52 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// batches counts what it is given between Begin and End, which must not nest.
+type batches struct {
+	script
+	within bool
+	begun  int
+	missed int
+}
+
+func (b *batches) Begin() {
+	if b.within {
+		b.missed++
+	}
+	b.within, b.begun = true, b.begun+1
+}
+func (b *batches) End() { b.within = false }
+func (b *batches) Event(e *trace.Event) error {
+	if !b.within {
+		b.missed++
+	}
+	return b.script.Event(e)
+}
+
+// A sink that wants to know is told where what comes at once begins and ends, also when
+// it fails.
+func TestPipeBatches(t *testing.T) {
+	for _, fail := range []int{0, 50} {
+		b := batches{script: script{fail: fail}}
+		p := NewPipe(&b)
+		err := feed(p, 3, 300)
+		if err == nil {
+			err = p.Close()
+		} else {
+			_ = p.Close()
+		}
+		if (err != nil) != (fail > 0) {
+			t.Fatal(err)
+		}
+		if b.within || b.missed > 0 || b.begun == 0 {
+			t.Errorf("after %d beginnings: within one %v, %d events outside", b.begun, b.within, b.missed)
+		}
+		if fail == 0 && b.begun > 300 {
+			t.Errorf("%d beginnings for 300 items", b.begun)
+		}
+	}
+}
+
 // The sink's error ends the writing, at Flush at the latest, and nothing comes to
 // the sink after it.
 func TestPipeFails(t *testing.T) {

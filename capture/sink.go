@@ -12,6 +12,14 @@ type Sink interface {
 	Event(*trace.Event) error
 }
 
+// Batched is a Sink that would rather know when much comes at once, for what it does only
+// once then: between Begin and End one goroutine calls it. A Pipe tells it.
+type Batched interface {
+	Sink
+	Begin()
+	End()
+}
+
 // Events is a Sink that gets every store as an event.
 func Events(f func(*trace.Event) error) Sink { return &events{take: f} }
 

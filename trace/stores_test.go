@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,7 +113,11 @@ func eventsOf(items []item) (events []Event) {
 	return events
 }
 
-func (it *item) write(t testing.TB, w *Writer) {
+func (it *item) write(t testing.TB, w interface {
+	Write(*Event) error
+	WriteStores(*Stores) error
+	AddSites([]StoreSite) (uint32, error)
+}) {
 	t.Helper()
 	var err error
 	switch {
@@ -225,6 +230,67 @@ func TestStores(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestHeld: what is written by one who holds the writer is what was written, and others
+// wait meanwhile.
+func TestHeld(t *testing.T) {
+	items := randomItems(rand.New(rand.NewPCG(5, 1)), 200)
+	var b bytes.Buffer
+	w := NewWriter(&b, sampleProgram)
+	flushed := make(chan error)
+	for i := 0; i < len(items); i += 10 {
+		h := w.Hold()
+		go func() { flushed <- w.Flush() }()
+		for j := range items[i:min(i+10, len(items))] {
+			items[i+j].write(t, h)
+		}
+		w.Release()
+		if err := <-flushed; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(Trailer{Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(open(t, b.Bytes()))
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	if d := firstDiff(eventsOf(items), got); d != "" {
+		t.Fatal(d)
+	}
+}
+
+// TestWriterTables: stacks that begin or end alike, and names that are equal but lie elsewhere,
+// are told apart and found again.
+func TestWriterTables(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(6, 1))
+	var items []item
+	for range 5000 {
+		stack := make([]Addr, rnd.IntN(6))
+		for i := range stack {
+			stack[i] = 0x40_0000 + Addr(rnd.IntN(4))
+		}
+		name := strings.Clone(fmt.Sprint("f", rnd.IntN(100))[rnd.IntN(2):])
+		items = append(items, item{event: &Event{Kind: KindAlloc, Addr: 16, Size: 1, Name: name, Stack: stack}})
+	}
+	data := writeItems(t, items, 0)
+	got, err := readAll(open(t, data))
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	if d := firstDiff(eventsOf(items), got); d != "" {
+		t.Fatal(d)
+	}
+	w := newWriter(io.Discard)
+	for _, it := range items {
+		w.tables.string(it.event.Name)
+		w.tables.stack(it.event.Stack)
+	}
+	if strings, stacks := len(w.tables.strings), len(w.tables.stacks); strings > 201 || stacks > 1365 {
+		t.Errorf("%d strings and %d stacks in the tables", strings, stacks)
 	}
 }
 

@@ -3,15 +3,15 @@ package trace
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 )
 
 // writerTables are the strings and stacks so far.
 type writerTables struct {
 	strings map[string]uint64
 	stacks  map[string]uint64
-	last    string // the string that was asked for last, and its index
-	lastID  uint64
-	known   [256]knownStack // some of those that came last, by what they begin with
+	names   [1 << nameBits]knownString // some of those that came last, by where they lie
+	known   [1 << knownBits]knownStack // some of those that came last
 	key     []byte
 	newStr  []byte // coded, since the last block
 	newStk  []byte
@@ -19,9 +19,23 @@ type writerTables struct {
 	nStk    uint64
 }
 
+const (
+	nameBits  = 6
+	knownBits = 10
+	mix       = 0x9e3779b97f4a7c15
+)
+
+// knownString is a string and its index.
+type knownString struct {
+	s  string
+	id uint64
+}
+
 func (x *writerTables) string(s string) uint64 {
-	if s == x.last {
-		return x.lastID
+	at := uint64(uintptr(unsafe.Pointer(unsafe.StringData(s))))
+	k := &x.names[at*mix>>(64-nameBits)]
+	if k.s == s {
+		return k.id
 	}
 	id, ok := x.strings[s]
 	if !ok {
@@ -30,7 +44,7 @@ func (x *writerTables) string(s string) uint64 {
 		x.newStr = append(binary.AppendUvarint(x.newStr, uint64(len(s))), s...)
 		x.nStr++
 	}
-	x.last, x.lastID = s, id
+	*k = knownString{s, id}
 	return id
 }
 
@@ -41,11 +55,15 @@ type knownStack struct {
 }
 
 func (x *writerTables) stack(s []Addr) uint64 {
-	h := uint64(len(s))
-	for _, a := range s[:min(len(s), 3)] {
-		h = (h ^ uint64(a)) * 0x9e3779b97f4a7c15
+	rest := s
+	var h, g uint64 // two chains, of which the processor has both in hand
+	for ; len(rest) >= 2; rest = rest[2:] {
+		h, g = (h^uint64(rest[0]))*mix, (g^uint64(rest[1]))*mix
 	}
-	k := &x.known[h>>56]
+	if len(rest) > 0 {
+		h = (h ^ uint64(rest[0])) * mix
+	}
+	k := &x.known[(h^g>>knownBits)*mix>>(64-knownBits)]
 	if len(s) > 0 && slices.Equal(k.stack, s) {
 		return k.id
 	}

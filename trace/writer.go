@@ -160,12 +160,40 @@ func (t *Writer) writeOut(b block) {
 
 var errFinished = errors.New("trace is finished already") // read-only
 
+// Held is a Writer that one goroutine has for itself, so that it takes the lock once for
+// many calls.
+type Held Writer
+
+// Hold waits for what others do with the writer and keeps them off it until Release.
+func (t *Writer) Hold() *Held {
+	t.mu.Lock()
+	return (*Held)(t)
+}
+
+// Release ends what Hold began.
+func (t *Writer) Release() { t.mu.Unlock() }
+
+// Write is Writer.Write.
+func (h *Held) Write(e *Event) error { return (*Writer)(h).write(e) }
+
+// WriteStores is Writer.WriteStores.
+func (h *Held) WriteStores(s *Stores) error { return (*Writer)(h).writeStores(s) }
+
+// AddSites is Writer.AddSites.
+func (h *Held) AddSites(sites []StoreSite) (first uint32, err error) {
+	return (*Writer)(h).addSites(sites)
+}
+
 // Write appends an event; fields that its kind does not use are not stored.
 // Data longer than 32 MB is divided: of an image or a global the rest follows
 // as images, of a write only the first part is kept, as FlagPartial says.
 func (t *Writer) Write(e *Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.write(e)
+}
+
+func (t *Writer) write(e *Event) error {
 	switch {
 	case t.err != nil:
 		return t.err

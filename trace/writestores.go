@@ -8,6 +8,10 @@ import "encoding/binary"
 func (t *Writer) AddSites(sites []StoreSite) (first uint32, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.addSites(sites)
+}
+
+func (t *Writer) addSites(sites []StoreSite) (first uint32, err error) {
 	for i := range sites {
 		if err := sites[i].check(); err != nil {
 			return 0, err
@@ -32,6 +36,10 @@ func (t *Writer) AddSites(sites []StoreSite) (first uint32, err error) {
 func (t *Writer) WriteStores(s *Stores) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.writeStores(s)
+}
+
+func (t *Writer) writeStores(s *Stores) error {
 	switch {
 	case t.err != nil:
 		return t.err

@@ -213,9 +213,9 @@ func (g *gate) close(ev *trace.Event) error {
 	if err := g.in.deliver(&trace.Event{Kind: trace.KindCease, Thread: ev.Thread, Wall: ev.Wall, Name: "by request: " + g.Window.String()}); err != nil {
 		return err
 	}
-	g.in.mu.Lock()
+	g.in.lock()
 	g.in.onStop = nil // memory at the end is not that of the history's end
-	g.in.mu.Unlock()
+	g.in.unlock()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"mgtrace/capture"
 	"mgtrace/trace"
 )
 
@@ -12,6 +13,41 @@ type intake Program
 
 // tellEvery is how many events pass before a progress report knows of them, at most.
 const tellEvery = 1 << 12
+
+// Begin implements capture.Batched: a lock for each event would cost as much as the rest.
+func (in *intake) Begin() {
+	in.mu.Lock()
+	in.batch = true
+	for _, s := range in.sinks {
+		if b, ok := s.(capture.Batched); ok {
+			b.Begin()
+		}
+	}
+}
+
+// End implements capture.Batched.
+func (in *intake) End() {
+	for _, s := range in.sinks {
+		if b, ok := s.(capture.Batched); ok {
+			b.End()
+		}
+	}
+	in.batch = false
+	in.mu.Unlock()
+}
+
+// lock is for what is done between Begin and End too.
+func (in *intake) lock() {
+	if !in.batch {
+		in.mu.Lock()
+	}
+}
+
+func (in *intake) unlock() {
+	if !in.batch {
+		in.mu.Unlock()
+	}
+}
 
 // count counts events, stores among them.
 func (in *intake) count(events, stores int) {
@@ -28,8 +64,8 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 	if in.gate != nil {
 		in.gate.sites = sites
 	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
+	in.lock()
+	defer in.unlock()
 	for _, s := range in.sinks {
 		if err := s.Sites(sites); err != nil {
 			return err
@@ -54,21 +90,21 @@ func (in *intake) Stores(run *trace.Stores) error {
 	if len(in.sinks) == 0 {
 		return nil // and nobody to wait for
 	}
-	in.mu.Lock()
+	in.lock()
 	var err error
 	for i := 0; i < len(in.sinks) && err == nil; i++ {
 		err = in.sinks[i].Stores(run)
 	}
-	in.mu.Unlock()
+	in.unlock()
 	return err
 }
 
 // Event implements capture.Sink.
 func (in *intake) Event(ev *trace.Event) error {
 	if ev.Kind == trace.KindMap && len(in.late) > 0 {
-		in.mu.Lock()
+		in.lock()
 		(*Program)(in).mapped()
-		in.mu.Unlock()
+		in.unlock()
 	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
 		in.heed(ev.Stack, in.filter.Tell)
@@ -96,8 +132,8 @@ func (in *intake) deliver(ev *trace.Event) error {
 	if len(in.sinks) == 0 {
 		return nil
 	}
-	in.mu.Lock()
+	in.lock()
 	err := (*Program)(in).emit(ev)
-	in.mu.Unlock()
+	in.unlock()
 	return err
 }

@@ -71,6 +71,7 @@ type Program struct {
 	passed atomic.Uint64 // events, for who wants to know meanwhile
 
 	mu     sync.Mutex // guards what sink and the target's handlers share
+	batch  bool       // the goroutine that runs the sinks has mu for more than one call: intake.Begin
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	held   string                                   // why mgtrace ended the run; "" if it did not

@@ -21,6 +21,7 @@ type recorder struct {
 	ring *ring // instead of file and w, where only the newest part is kept
 
 	first uint32 // number in the trace of the first site of runs
+	to    writer // w, or w as it is held between Begin and End
 }
 
 func (r *recorder) writes() bool { return r.w != nil || r.ring != nil }
@@ -48,6 +49,7 @@ func (l *Program) recorder(path string) (*recorder, error) {
 	}
 	rec.file = f
 	rec.w = trace.NewWriter(f, l.Prog)
+	rec.to = rec.w
 	if err := rec.attach(); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
 	}
@@ -75,10 +77,32 @@ func (r *recorder) begin(path string) error {
 	return nil
 }
 
+// writer takes the history.
+type writer interface {
+	AddSites([]trace.StoreSite) (first uint32, err error)
+	Write(*trace.Event) error
+	WriteStores(*trace.Stores) error
+}
+
+// Begin implements capture.Batched.
+func (r *recorder) Begin() {
+	if r.ring == nil {
+		r.to = r.w.Hold()
+	}
+}
+
+// End implements capture.Batched.
+func (r *recorder) End() {
+	if r.ring == nil {
+		r.w.Release()
+		r.to = r.w
+	}
+}
+
 // Event implements capture.Sink.
 func (r *recorder) Event(ev *trace.Event) error {
 	if r.ring == nil {
-		return r.failed(r.w.Write(ev))
+		return r.failed(r.to.Write(ev))
 	}
 	// In this order: a segment that begins behind the event knows what it did.
 	r.ring.table.Event(ev)
@@ -91,7 +115,7 @@ func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
 		r.ring.SetSites(sites)
 		return nil
 	}
-	r.first, err = r.w.AddSites(sites)
+	r.first, err = r.to.AddSites(sites)
 	return r.failed(err)
 }
 
@@ -101,13 +125,13 @@ func (r *recorder) Stores(run *trace.Stores) error {
 		return r.failed(r.ring.WriteStores(run))
 	}
 	if r.first == 0 {
-		return r.failed(r.w.WriteStores(run))
+		return r.failed(r.to.WriteStores(run))
 	}
 	// The trace numbers all sites that there ever were.
 	for i := range run.Recs {
 		run.Recs[i].Site += r.first
 	}
-	err := r.w.WriteStores(run)
+	err := r.to.WriteStores(run)
 	for i := range run.Recs {
 		run.Recs[i].Site -= r.first
 	}
