@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"sync"
 
 	"mgtrace/trace"
@@ -75,11 +76,23 @@ func (p *Pipe) Sites(sites []trace.StoreSite) error {
 	return p.Flush()
 }
 
+// Room returns an empty slice with a capacity of n. The stores of a run that is collected
+// there, before anything else is given to the pipe, need not be copied.
+func (p *Pipe) Room(n int) []trace.StoreRec {
+	l := p.cur
+	l.recs = slices.Grow(l.recs, n)
+	return l.recs[len(l.recs):]
+}
+
 // Stores implements Sink.
 func (p *Pipe) Stores(s *trace.Stores) error {
 	l := p.cur
 	at, wide, instants := len(l.recs), len(l.wide), len(l.instants)
-	l.recs = append(l.recs, s.Recs...)
+	if n := len(s.Recs); n > 0 && n <= cap(l.recs)-at && &s.Recs[0] == &l.recs[:at+1][at] {
+		l.recs = l.recs[:at+n]
+	} else {
+		l.recs = append(l.recs, s.Recs...)
+	}
 	l.wide = append(l.wide, s.Wide...)
 	l.instants = append(l.instants, s.Instants...)
 	// Where append moves the array, runs of before keep the old one.

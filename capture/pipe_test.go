@@ -40,12 +40,17 @@ func (s *script) Event(e *trace.Event) error {
 func feed(sink Sink, seed uint64, n int) error {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	var run trace.Stores
+	own := make([]trace.StoreRec, 0, 700)
 	var data []byte
 	var args []uint64
 	for i := range n {
 		var err error
 		switch rng.IntN(6) {
 		case 0, 1, 2:
+			run.Recs = own[:0]
+			if p, ok := sink.(*Pipe); rng.IntN(2) == 0 && ok {
+				run.Recs = p.Room(700)
+			}
 			run = trace.Stores{Thread: trace.ThreadID(rng.IntN(3)), Wall: int64(i), Recs: run.Recs[:0], Wide: run.Wide[:0], Instants: run.Instants[:0]}
 			for range 1 + rng.IntN(700) {
 				run.Recs = append(run.Recs, trace.StoreRec{Site: rng.Uint32N(9), Addr: rng.Uint64(), Value: uint64(len(run.Wide))})

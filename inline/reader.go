@@ -42,7 +42,11 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	static := e.static()
 	e.streams.Unlock()
 	r := &reader{e: e, sink: sink, out: out, pipe: pipe}
-	r.merger = log.NewMerger(table, log.Options{Clock: log.NewClock(e.began.Since()), Static: static}, out)
+	o := log.Options{Clock: log.NewClock(e.began.Since()), Static: static}
+	if pipe != nil {
+		o.Room = pipe.Room
+	}
+	r.merger = log.NewMerger(table, o, out)
 	return r.run(ctx)
 }
 

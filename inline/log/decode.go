@@ -55,6 +55,9 @@ func (m *Merger) deliver(t *thread, limit uint64) (state, error) {
 func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st state, err error) {
 	b, off := s.buf, 0
 	for off < len(b) && st == empty && err == nil {
+		if len(m.run.Recs) == 0 {
+			m.run.Recs = m.room(batch)
+		}
 		off += m.plain(t, b[off:], limit == math.MaxUint64, keep)
 		if off == len(b) {
 			break

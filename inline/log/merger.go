@@ -22,6 +22,9 @@ type Sink interface {
 type Options struct {
 	Clock  Clock
 	Static []Range // data whose stores are not wanted
+	// Room returns an empty slice of that capacity, where a run is collected; nil: the
+	// merger has one.
+	Room func(n int) []trace.StoreRec
 }
 
 // Stats count what a merger has taken.
@@ -45,6 +48,7 @@ type Merger struct {
 	err     error
 
 	run     trace.Stores // the stores that are to be delivered next
+	room    func(n int) []trace.StoreRec
 	decoder Decoder
 }
 
@@ -76,14 +80,19 @@ type segment struct {
 
 // NewMerger returns a merger without threads.
 func NewMerger(table *Table, o Options, sink Sink) *Merger {
-	return &Merger{
+	m := &Merger{
 		table:   table,
 		decoder: Decoder{Clock: o.Clock},
 		static:  sortRanges(o.Static),
 		sink:    sink,
 		threads: make(map[trace.ThreadID]*thread),
-		run:     trace.Stores{Recs: make([]trace.StoreRec, 0, batch)},
+		room:    o.Room,
 	}
+	if m.room == nil {
+		own := make([]trace.StoreRec, 0, batch)
+		m.room = func(int) []trace.StoreRec { return own }
+	}
+	return m
 }
 
 // Extend replaces the table by one whose beginning is the same: the plan has

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mgtrace/inline/layout"
+	"mgtrace/trace"
 )
 
 // Many records at once say what each of them says alone: of stores of every form
@@ -40,7 +41,11 @@ func TestPlainIsOne(t *testing.T) {
 		var got [2]string
 		var stats [2]Stats
 		for i, pieces := range [][][]byte{{join(records...)}, records} {
-			m, s := merger(plan, strict, Options{Static: static})
+			o := Options{Static: static}
+			if i == 0 { // elsewhere each time
+				o.Room = func(n int) []trace.StoreRec { return make([]trace.StoreRec, 0, n) }
+			}
+			m, s := merger(plan, strict, o)
 			m.threads[1].stack = stack
 			for _, p := range pieces {
 				if err := m.Add(1, p, false); err != nil {
