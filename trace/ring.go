@@ -222,6 +222,9 @@ func (r *Ring) Finish(x Trailer) error {
 	if err := r.end(); err != nil {
 		return err
 	}
+	if err := r.makeRoom(); err != nil {
+		return err
+	}
 	for len(r.segs) > 0 {
 		if err := r.join(); err != nil {
 			return err
@@ -230,13 +233,26 @@ func (r *Ring) Finish(x Trailer) error {
 	return errors.Join(r.headW.Finish(x), r.head.file.Close())
 }
 
-// join moves the oldest segment into the file.
-func (r *Ring) join() error {
-	for len(r.segs) > 1 && r.used()+r.segs[0].size > r.limit {
+// makeRoom drops the oldest segments until there is room for any of the others beside
+// all of them: what a segment takes is doubled while it is joined. Later none may be
+// dropped, or there would be a gap in the history.
+func (r *Ring) makeRoom() error {
+	longest := func() (n int64) {
+		for _, s := range r.segs {
+			n = max(n, s.size)
+		}
+		return n
+	}
+	for len(r.segs) > 1 && r.used()+longest() > r.limit {
 		if err := r.drop(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// join moves the oldest segment into the file.
+func (r *Ring) join() error {
 	s := r.segs[0]
 	f, err := os.Open(s.file.Name())
 	if err != nil {

@@ -328,3 +328,45 @@ func TestRingSnapshot(t *testing.T) {
 		t.Error("a megabyte was enough")
 	}
 }
+
+// The parts of a ring differ in length. What is put into the one file is the newest part
+// without a gap, also where there is no room for a long one beside all others.
+func TestRingWhole(t *testing.T) {
+	const limit = 1<<20 + 1<<17
+	path := filepath.Join(t.TempDir(), "t.mgt")
+	x := &ringWorld{live: map[Addr]uint64{}}
+	r, err := NewRing(path, limit, Program{Path: "prog"}, x.snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Segments(); err != nil {
+		t.Fatal(err)
+	}
+	sites := []StoreSite{{PC: 1, Width: 8}, {PC: 2, Width: 8}, {PC: 3, Width: 8}}
+	r.SetSites(sites)
+	for i, kb := range []int64{90, 115, 90, 90, 90, 90, 90, 90, 90, 90, 55} {
+		if i > 0 {
+			if err := r.next(x.snapshot); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for r.length() < kb<<10 {
+			for range 20 {
+				x.step(t, r, sites)
+			}
+			if err := r.w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if r.number != 11 {
+		t.Fatalf("%d segments", r.number)
+	}
+	if err := r.Finish(Trailer{Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	first, end := checkRing(t, path, sites, true)
+	if first == 0 || end != x.n {
+		t.Errorf("events %d to %d of %d", first, end, x.n)
+	}
+}
