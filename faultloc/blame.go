@@ -69,7 +69,52 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
 	}
+	located(in, suspects)
 	return suspects
+}
+
+// located says where those statements should have run of which no habit says it: beside the
+// last change that concerned the field's node.
+func located(in Input, suspects []Suspect) {
+	for i := range suspects {
+		s := &suspects[i]
+		for k := range s.Evidence {
+			if e := &s.Evidence[k]; e.Kind == Missing {
+				e.Beside = s.Repair.nearest(in)
+			}
+		}
+	}
+}
+
+// nearest is the last operation since the last healthy C-point that concerned the node of a
+// repair's cell: that wrote to it, made it, or led to it, or freed what the cell leads to. 0:
+// none did.
+func (r *Repair) nearest(in Input) mgpp.Timestamp {
+	obj := in.Cells.Object(r.Cell.Obj)
+	within := func(addr trace.Addr) bool { return uint64(addr-obj.Addr) < obj.Size }
+	leads, _ := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	for t := in.At; t > in.Healthy && in.At-t < maxUnlike; t-- {
+		op := in.History.Op(t)
+		if !in.attributed(t) {
+			continue
+		}
+		switch op.Kind {
+		case mgpp.OpDeath:
+			if r.Cell.Pointer && leads-uint64(op.Addr) < op.Size {
+				return t
+			}
+		case mgpp.OpStore:
+			v, ok := read(in.Model.View(t), op.Addr, int(min(op.Size, 8)))
+			if within(op.Addr) || ok && op.Size == 8 && within(trace.Addr(v)) {
+				return t
+			}
+		default:
+			if within(op.Addr) {
+				return t
+			}
+		}
+	}
+	return 0
 }
 
 // accuse adds a repair to the evidence against the statement of t, if t wrote
@@ -83,7 +128,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 	case s.Repair == nil:
 		s.Repair = r
 		e := r.evidence(in)
-		e.Fitted = in.looksFor(Outdated) && e.settles() && !s.has(Unlike) && r.fitted(in, tb, t)
+		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
 		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)
 	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0:
@@ -105,16 +150,11 @@ func (s *Suspect) also(in Input, r *Repair) {
 	for i, c := range r.cured {
 		s.mends[i] = s.mends[i] || c
 	}
-	n := 0
-	for _, c := range s.mends {
-		if c {
-			n++
-		}
-	}
 	for i := range s.Evidence {
-		if e := &s.Evidence[i]; e.Kind == RepairCell && n > e.Cured {
-			e.Cured = n
-			e.More = true
+		if e := &s.Evidence[i]; e.Kind == RepairCell {
+			n := e.Cured
+			in.cures(e, s.mends)
+			e.More = e.More || e.Cured > n
 		}
 	}
 }
@@ -196,7 +236,9 @@ func statementsSince(in Input) map[string]bool {
 }
 
 func (r *Repair) evidence(in Input) Evidence {
-	return Evidence{Kind: RepairCell, Cured: r.Cured, Of: len(in.Found), Created: r.Created, Orphans: r.Orphans, Hides: r.Hides}
+	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Given: r.Given}
+	in.cures(&e, r.cured)
+	return e
 }
 
 // maxRewrites bounds the stores of a value that is there already.

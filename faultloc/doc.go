@@ -3,6 +3,7 @@
 // [Locate] starts from the inconsistencies at a C-point and reads like the
 // method (thesis chapter 4, restated in docs/design/locating.md):
 //
+//	core         what is broken, and what else may follow from that
 //	traceback    algorithm 3: the operations that contributed, by jumping from
 //	             change to change of what the verdicts depend on
 //	entered      what entered an inconsistency's dependencies when it broke:
@@ -11,8 +12,8 @@
 //	weigh        counterfactual: what holds without this one operation's bytes, or with
 //	             the operands of its store the other way round?
 //	repair       the one cell that would make all well
-//	blame        its writer, or the statement whose store is missing: habits of
-//	             the run, and like nodes, tell which
+//	blame        its writer, or the statement whose store is missing, and beside what:
+//	             habits of the run, and like nodes, tell which
 //	counted      a number was wrong already where others only counted on from it
 //	outdated     what was right, and then the constraints were broken without it
 //	markWhole    after what a statement did all was well once more

@@ -121,7 +121,8 @@ type Input struct {
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 
-	end mgpp.Timestamp // of the history, if that is not At
+	end  mgpp.Timestamp // of the history, if that is not At
+	core []bool         // by index in Found: what others may follow from; nil: all are
 }
 
 // last is the last operation that may be looked at.
@@ -195,6 +196,8 @@ const (
 type Evidence struct {
 	Kind    EvidenceKind
 	Cured   int  // Counterfactual, RepairCell: inconsistencies that would be gone
+	Core    int  // and how many of those from which the others may follow
+	Cores   int  // of how many; 0: all of Of
 	More    bool // RepairCell: with the repairs of further cells that the statement wrote
 	Of      int  // of how many; Missing: see Often
 	Created int  // and how many new ones there would be; -1: not counted
@@ -203,11 +206,12 @@ type Evidence struct {
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
 	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
 	Usual   bool // RepairCell: it has stored the same each time
+	Given   bool // RepairCell, Counterfactual: the field holds what the program was given
 	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
-	// Beside is Habit's other statement: where this one should have run; Unlike: the
-	// operation that is otherwise related to it.
+	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
+	// one should have run; Unlike: the operation that is otherwise related to it.
 	Beside mgpp.Timestamp
 	Law    Law            // Unlike: what held in all of Of executions
 	At     mgpp.Timestamp // Unlike: the execution
@@ -228,6 +232,7 @@ type Repair struct {
 	Created int         // new ones that there would be: fewer
 	Hides   bool        // a constraint would look at less
 	Orphans int         // nodes that nothing would lead to any more
+	Given   bool        // the cell holds what the program was given
 	cured   []bool      // by index in Input.Found
 }
 
@@ -268,6 +273,7 @@ func Locate(in Input) Result {
 
 // locate answers it for all that lies between the two C-points.
 func locate(in Input) Result {
+	in.core = core(&in)
 	tb := traceback(in)
 	if in.looksFor(Entered) {
 		entered(in, tb)

@@ -168,7 +168,9 @@ func (l *lab) together(s *Suspect) Evidence {
 		op := l.in.History.Op(t)
 		orphans += l.orphans(hypo, op.Addr, op.Size)
 	}
-	return Evidence{Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created, Orphans: orphans, Times: n}
+	e := Evidence{Kind: Counterfactual, Created: o.created, Orphans: orphans, Times: n}
+	l.in.cures(&e, o.cured)
+	return e
 }
 
 func (s *Suspect) has(k EvidenceKind) bool {
@@ -201,10 +203,23 @@ func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 	if o.n == 0 {
 		return Evidence{}
 	}
-	return Evidence{
-		Kind: Counterfactual, Cured: o.n, Of: len(l.in.Found), Created: o.created,
+	e := Evidence{
+		Kind: Counterfactual, Created: o.created,
 		Orphans: l.orphans(hypo, op.Addr, op.Size), Hides: l.hides(hypo, o.cured), Fitted: l.fitted(tb, o.cured, t),
 	}
+	if c, ok := l.cellAt(op); ok {
+		e.Given = !c.Pointer && l.given(c)
+	}
+	l.in.cures(&e, o.cured)
+	return e
+}
+
+// cellAt is the field that an operation wrote.
+func (l *lab) cellAt(op mgpp.Op) (c Cell, ok bool) {
+	if l.in.Cells == nil || op.Size > 8 {
+		return c, false
+	}
+	return l.in.Cells.Cell(op.Addr, l.view)
 }
 
 // fitted: what an operation did was right after it, until something else broke what would

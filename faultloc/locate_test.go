@@ -328,7 +328,7 @@ func init() {
 			name: "operands the wrong way round", spec: ringSpec, before: ring,
 			fault:   "20: x = calloc cnode\n41: x.next = c\n42: x.next = a",
 			correct: "20: x = calloc cnode\n41: x.next = c\n42: a.next = x",
-			want:    "wrote 42, omitted 32, wrote 20, wrote 41", evidence: Swapped,
+			want:    "wrote 42, wrote 20 | wrote 41", evidence: Swapped,
 		},
 		{
 			name: "the way back is missing", spec: mirrorSpec, before: insertions(6),
@@ -347,7 +347,7 @@ func init() {
 			name: "wrong element", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
 			fault:   "2: g.key[2] = 4\n3: g.n = 3",
 			correct: "2: g.key[2] = 8\n3: g.n = 3",
-			want:    "wrote 2, wrote 3, omitted 3", evidence: RepairCell,
+			want:    "wrote 2, wrote 3", evidence: RepairCell,
 		},
 		{
 			name: "a count that nothing raises", spec: countedSpec, before: "20: l = calloc list\ncpoint",
@@ -419,6 +419,11 @@ func TestCases(t *testing.T) {
 			first := r.Suspects[0]
 			if c.evidence != "" && !slices.ContainsFunc(first.Evidence, func(e Evidence) bool { return e.Kind == c.evidence }) {
 				t.Errorf("no %s among %+v", c.evidence, first.Evidence)
+			}
+			for _, e := range first.Evidence {
+				if e.Kind == Missing && e.Beside <= in.Healthy {
+					t.Errorf("it is missing beside %d, before the last healthy C-point", e.Beside)
+				}
 			}
 			if first.Second != c.second {
 				t.Errorf("second class: %t", first.Second)

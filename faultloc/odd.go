@@ -135,8 +135,9 @@ func (in *Input) across(op mgpp.Op) bool {
 	return false
 }
 
-// early: a node was freed to which something led, and that was changed only after that. Of
-// says how often the statement freed nodes to which nothing led, and never others.
+// early: a node was freed to which something led, and that was changed only after that, and
+// its statement has not done so before, as it does in recursive code that is right. Of says how
+// often it freed nodes to which nothing led.
 func (in *Input) early(op mgpp.Op) (Evidence, bool) {
 	e := Evidence{Kind: Early}
 	if in.Cells == nil || !in.led(op) || !in.unlinked(op) {
@@ -148,10 +149,10 @@ func (in *Input) early(op mgpp.Op) (Evidence, bool) {
 		e.Of++
 		return !linked && e.Of < maxLike
 	})
-	if linked || e.Of < minLike {
+	if e.Of < minLike {
 		e.Of = 0
 	}
-	return e, true
+	return e, !linked
 }
 
 // unlinked: soon after a node was freed a pointer was changed that led to it.

@@ -174,13 +174,15 @@ func TestWhole(t *testing.T) {
 
 // TestEarly: a free that broke something, of a node that was unlinked only after that.
 func TestEarly(t *testing.T) {
+	const before = "82: n1.prev = n4\n80: free n2\n81: n3.next = n1\n82: n1.prev = n3\ncpoint\n" // it always does so
 	for program, want := range map[string]bool{
-		"80: free n2\n81: n3.next = n1": true,
-		"81: n3.next = n1\n80: free n2": false,
+		"80: free n2\n81: n3.next = n1":            true,
+		"81: n3.next = n1\n80: free n2":            false,
+		before + "80: free n3\n81: n4.next = n1\n": false,
 	} {
 		w := newWorld(t, neighbours)
-		w.run(insertions(3))
-		w.run(program) // n1.prev leads to n2 still
+		w.run(insertions(4))
+		w.run(program) // n1.prev leads to what was freed
 		in := w.input()
 		early := slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.PC == 80 && s.has(Early) })
 		if len(in.Found) == 0 || early != want {

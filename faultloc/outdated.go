@@ -14,7 +14,7 @@ import (
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		r := &repairs[i]
-		if !r.evidence(in).settles() {
+		if !r.evidence(in).explains() {
 			continue
 		}
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
@@ -25,7 +25,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if t == 0 {
 			continue
 		}
-		e := Evidence{Kind: Outdated, Cured: r.Cured, Of: len(in.Found)}
+		e := Evidence{Kind: Outdated}
+		in.cures(&e, r.cured)
 		if link := in.linking(t); link != t {
 			t, e.Flips = link, 1
 		}
@@ -61,6 +62,9 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 	if in.Cells.Object(r.Cell.Obj).Birth > since || last > in.Healthy && !in.changed(last) && !in.again(last) {
 		return false // what is stored again is meant
 	}
+	if last > in.Healthy && in.unlinks(last) {
+		return false // as long as the node lived, it may have stood in for what is missing
+	}
 	fits := func(at mgpp.Timestamp) bool {
 		if r.Target != 0 && in.Cells.Object(r.Target).Birth > at { // it could not be stored then
 			return last <= in.Healthy
@@ -69,6 +73,21 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 		return right(in, r.cured, view, with(view, r.Cell, r.Value))
 	}
 	return fits(since) || fits(tb.until(in, r.cured, since))
+}
+
+// unlinks: an operation took out of a field a pointer to a node that has died since.
+func (in *Input) unlinks(t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	was, ok := read(in.Model.View(t-1), op.Addr, int(min(op.Size, 8)))
+	if !ok || op.Size != 8 {
+		return false
+	}
+	o := in.Cells.At(trace.Addr(was), in.Model.View(t-1))
+	if o == 0 {
+		return false
+	}
+	death := in.Cells.Object(o).Death
+	return death > t && death <= in.At
 }
 
 // again: an operation's statement has stored before what was there already, as one does that
@@ -141,7 +160,7 @@ func (tb *contributions) brokeFirst(in Input, cured []bool, of func(mgpp.Timesta
 	return first
 }
 
-// right: all that is cured held at a time, and not all of it would have been in a
+// right: all that is cured held at a time, and something would not have been in a
 // hypothetical graph.
 func right(in Input, cured []bool, at, other mgpp.View) bool {
 	was, would := in.verdicts(at), in.verdicts(other)
@@ -154,6 +173,9 @@ func right(in Input, cured []bool, at, other mgpp.View) bool {
 			return false
 		}
 		needed = needed || would(inc.Instance)
+	}
+	if !needed && in.Broken != nil {
+		needed = len(in.Model.Broken(other)) > in.Broken(at.Time())
 	}
 	return needed
 }
@@ -209,8 +231,8 @@ func (r *Repair) concerned(in Input, t mgpp.Timestamp) bool {
 }
 
 // linking is where a node becomes part of a structure, for its birth, or no longer is, for
-// its death: the store that first leads to it, or the last that ceases to. For another
-// operation, or without such a store, it is the operation itself.
+// its death, if only after that: the store that first leads to it, or the first that ceases to.
+// For another operation, or without such a store, it is the operation itself.
 func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 	op := in.History.Op(t)
 	leads := func(at, by mgpp.Timestamp) bool {
@@ -219,7 +241,7 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 			return false
 		}
 		v, ok := read(in.Model.View(at), o.Addr, 8)
-		return ok && v == uint64(op.Addr)
+		return ok && v-uint64(op.Addr) < op.Size
 	}
 	switch op.Kind {
 	case mgpp.OpBirth:
@@ -229,7 +251,7 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 			}
 		}
 	case mgpp.OpDeath:
-		for at := t - 1; at > in.Healthy; at-- {
+		for at := t + 1; at <= in.At && at-t < maxUnlinked; at++ {
 			if leads(at-1, at) && !leads(at, at) {
 				return at
 			}

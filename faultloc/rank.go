@@ -34,7 +34,7 @@ func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Times
 				s.Contributes = append(s.Contributes, i)
 			}
 		}
-		s.gather(t, c)
+		s.gather(in, t, c)
 	}
 	return out, unseen
 }
@@ -72,8 +72,8 @@ func statement(in Input, list *[]Suspect, t mgpp.Timestamp) *Suspect {
 }
 
 // gather adds what an operation did, and shows the one with the most flips.
-func (s *Suspect) gather(t mgpp.Timestamp, c *contribution) {
-	flips := c.lasting()
+func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
+	flips := c.breaks(&in)
 	kind := Touch
 	switch {
 	case c.second:
@@ -122,9 +122,11 @@ const (
 	worthRepair  = 500 // wrote, or should have written, the cell that mends all
 	worthPart    = 300 // that mends some
 	worthLoose   = 100 // but cuts a node off
-	worthOld     = 80  // Outdated
+	worthOld     = 200 // Outdated
+	worthGiven   = 80  // with another of the numbers that the program is given
 	worthHide    = 150 // an experiment that only makes a constraint look at less
 	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
+	worthMost    = 250 // in most of them
 	worthSeldom  = 100
 	worthAlways  = 500 // Habit: without exception, in many cases
 	worthUsual   = 300
@@ -154,9 +156,36 @@ const (
 	many   = 20
 )
 
-// part is worth's share of what an experiment cures, less what it breaks.
+// part is worth's share of what an experiment cures, less what it breaks: of what is at the
+// core, if something is.
 func (e Evidence) part(worth int) int {
-	return worth * max(0, e.Cured-max(0, e.Created)) / max(1, e.Of)
+	cured, of := e.Cured, e.Of
+	if e.Cores > 0 {
+		cured, of = e.Core, e.Cores
+	}
+	return worth * max(0, cured-max(0, e.Created)) / max(1, of)
+}
+
+// cures notes what an experiment cures.
+func (in *Input) cures(e *Evidence, cured []bool) {
+	e.Cured, e.Of, e.Core, e.Cores = 0, len(in.Found), 0, 0
+	for i, c := range cured {
+		if c {
+			e.Cured++
+		}
+		if in.core != nil && in.core[i] {
+			e.Cores++
+			if c {
+				e.Core++
+			}
+		}
+	}
+}
+
+// explains: it cures all, or all from which the rest may follow, and does no harm.
+func (e Evidence) explains() bool {
+	all := e.Cured == e.Of || e.Cores > 0 && e.Core == e.Cores
+	return all && e.Created == 0 && e.Orphans == 0 && !e.Hides
 }
 
 // worth of one piece of evidence.
@@ -172,6 +201,8 @@ func (e Evidence) worth() int {
 			return e.part(worthCut)
 		case e.Fitted, e.Onward:
 			return e.part(worthLoose)
+		case e.Given:
+			return e.part(worthGiven)
 		case e.Hides:
 			return e.part(worthHide)
 		case e.settles():
@@ -184,6 +215,8 @@ func (e Evidence) worth() int {
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
+		case e.Given:
+			return e.part(worthGiven)
 		case e.settles(), e.More && e.Cured == e.Of:
 			return worthRepair
 		}
@@ -194,6 +227,8 @@ func (e Evidence) worth() int {
 			return worthNothing
 		case e.Of >= enough && 5*e.Often >= 4*e.Of:
 			return worthOften
+		case e.Of >= enough && 2*e.Often > e.Of:
+			return worthMost
 		}
 		return worthSeldom
 	case Habit:
@@ -216,9 +251,9 @@ func (e Evidence) worth() int {
 		return worthUnlike
 	case Outdated:
 		if e.Flips > 0 {
-			return worthOld + worthFlip
+			return e.part(worthOld) + worthFlip
 		}
-		return worthOld
+		return e.part(worthOld)
 	case Last:
 		return worthLast
 	case Beside, Mirror:
@@ -253,7 +288,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual && !e.Given
 }
 
 // settled: some evidence against it settles the matter.
@@ -289,10 +324,14 @@ func (s *Suspect) worth() int {
 	return n
 }
 
-// share is the part of a worth that a repair cures of what is broken.
+// share is the part of a worth that a repair cures of what is broken; of one that
+// is a number that the program is given, nothing.
 func (s *Suspect) share(worth int) int {
 	for _, e := range s.Evidence {
 		if e.Kind == RepairCell {
+			if e.Given {
+				return 0
+			}
 			return e.part(worth)
 		}
 	}

@@ -1,6 +1,7 @@
 package faultloc
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -32,6 +33,7 @@ type candidate struct {
 	Cell
 	reaches int  // inconsistencies that depend on it
 	astray  bool // a pointer that leads to no node
+	fresh   bool // written since the last healthy C-point
 }
 
 // repair searches for (cell, value) pairs that make inconsistencies hold and
@@ -116,7 +118,28 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
 	}
 	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
+	best.Given = ok && !c.Pointer && l.given(c.Cell)
 	return best, ok
+}
+
+// given: like nodes get a field with their birth and keep it, and many of them have values of
+// their own in it, as in a key. It is what the program was given, not what it made out; another
+// one fits wherever the node may be.
+func (l *lab) given(c Cell) bool {
+	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
+	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	values := map[uint64]bool{}
+	for _, o := range like {
+		n := l.in.Cells.Object(o)
+		last := l.in.History.LastWrite(n.Addr+offset, size, l.in.At)
+		if last <= n.Birth || l.in.History.LastWrite(n.Addr+offset, size, last-1) > n.Birth {
+			return false
+		}
+		if v, ok := read(l.view, n.Addr+offset, c.Size); ok {
+			values[v] = true
+		}
+	}
+	return len(values) >= minLike && 4*len(values) >= len(like)
 }
 
 // with is the graph at the C-point with another value in a cell.
@@ -157,7 +180,8 @@ func includes(a, b []bool) bool {
 
 // cells lists the fields that the inconsistencies read, in the order in which
 // they read them, each once; pointers that lead nowhere come first, then those that most
-// of them read.
+// of them read, then those that were written since the last healthy C-point: a population
+// has many cells, and there are not trials for all.
 func (l *lab) cells() []candidate {
 	at := map[trace.Addr]int{}
 	cellOf := map[trace.Addr]Cell{} // instances read much the same; of size 0: there is none
@@ -179,18 +203,23 @@ func (l *lab) cells() []candidate {
 			} else if len(out) < 4*maxRepairCells {
 				at[c.Addr] = len(out)
 				v, known := read(l.view, c.Addr, c.Size)
-				out = append(out, candidate{c, 1, c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0})
+				astray := c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0
+				fresh := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At) > l.in.Healthy
+				out = append(out, candidate{c, 1, astray, fresh})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int {
-		if a.astray != b.astray {
-			if a.astray {
-				return -1
-			}
-			return 1
+	first := func(a, b bool) int {
+		switch {
+		case a == b:
+			return 0
+		case a:
+			return -1
 		}
-		return b.reaches - a.reaches
+		return 1
+	}
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(first(a.astray, b.astray), b.reaches-a.reaches, first(a.fresh, b.fresh))
 	})
 	return out[:min(len(out), maxRepairCells)]
 }
@@ -392,7 +421,10 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 	if known {
 		tag = now & 7
 	}
-	fits := func(o graph.ObjID) bool { return c.Fits == nil || o == 0 || c.Fits(o) }
+	loops := l.loops(c)
+	fits := func(o graph.ObjID) bool {
+		return (c.Fits == nil || o == 0 || c.Fits(o)) && (o != c.Obj || loops)
+	}
 	for _, v := range moved {
 		if fits(l.in.Cells.At(trace.Addr(v), l.view)) {
 			add(v | tag)
@@ -409,6 +441,17 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 		add(now ^ 1)
 		add(now ^ 2)
 	}
+}
+
+// loops: a pointer like this one leads to its own node, as in a ring of one; or there are too
+// few to tell.
+func (l *lab) loops(c Cell) bool {
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	return len(like) < minLike || slices.ContainsFunc(like, func(o graph.ObjID) bool {
+		v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
+		return ok && l.in.Cells.At(trace.Addr(v), l.view) == o
+	})
 }
 
 // tagged: pointers like this one carry something in their low bits.

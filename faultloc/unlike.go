@@ -343,7 +343,7 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 		b.law = LawNull
 	case !w.cell.Pointer && f.values && w.value != f.value:
 		b.law = LawSame
-	case !w.cell.Pointer && f.steps && !f.values && w.hadValue && w.value-w.was != f.step:
+	case !w.cell.Pointer && f.steps && f.step != 0 && !f.values && w.hadValue && w.value-w.was != f.step:
 		b.law = LawStep
 	}
 	if f != nil {

@@ -199,6 +199,7 @@ type Suspect struct {
 	Within      []Place  `json:"within,omitempty"`  // the functions of a library through which it did it, innermost first
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
 	Callers     []Place  `json:"callers,omitempty"` // the calls that led there, innermost first, where they are known
+	Merged      []Place  `json:"merged,omitempty"`  // statements that the compiler has made one store of with this one
 	Omission    Omission `json:"omission,omitzero"`
 	Near        *Place   `json:"near,omitempty"`    // omitted: the statement next to which it should have run
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed

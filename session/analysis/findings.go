@@ -147,7 +147,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		}
 	}
 	for i := range s.Evidence {
-		if e := &s.Evidence[i]; e.Kind == faultloc.Habit && e.Beside != 0 {
+		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing) && e.Beside != 0 {
 			f, _, _ := a.Symbols.Where(a.Hist.Op(e.Beside).PC)
 			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {
@@ -188,7 +188,7 @@ func (a *Analysis) Statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 	f, outer, source := a.Symbols.Where(pc)
 	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.Symbols.Address(pc)}
 	within, around := a.Symbols.Within(pc, stack)
-	s.Within, s.Inlined, s.Callers = PlacesOf(within), PlacesOf(outer), a.callers(around)
+	s.Within, s.Inlined, s.Callers, s.Merged = PlacesOf(within), PlacesOf(outer), a.callers(around), PlacesOf(a.Symbols.Merged(pc))
 	if first, lines := a.Symbols.Sources.Around(f.File, f.Line, contextful); lines != nil {
 		for i, l := range lines {
 			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})

@@ -40,6 +40,10 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Also = append(out.Also, fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", line, field))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
+	for _, p := range out.Merged {
+		out.Also = append(out.Also, fmt.Sprintf("the compiler made one store of it and of line %d: either may be meant", p.Line))
+		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
+	}
 	if len(out.Evidence) == 0 {
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
@@ -373,6 +377,10 @@ func excuse(e *faultloc.Evidence) string {
 		return "; but it has stored the same each time"
 	case e.Onward:
 		return "; but it only counted on from what was wrong already"
+	case e.Given:
+		return "; but such fields hold what the program was given, and another value fits anywhere"
+	case e.Cores > 0 && e.Core == e.Cores && e.Cured < e.Of:
+		return "; the others may follow from that"
 	}
 	return ""
 }

@@ -69,7 +69,53 @@ func (s *Table) Assign(stores []Store) {
 			}
 		}
 	}
+	for _, x := range stores {
+		s.merge(x)
+	}
 }
+
+// merge notes the statements that the compiler has made one store of:
+//
+//	45	n->prev = NULL;     movups %xmm0,0x8(%rax)    line 46
+//	46	n->next = head;
+//
+// The line at which the store stands assigns one of its fields, and the others are assigned by
+// the nearest lines that do so, in its function or in one that this is inlined into.
+func (s *Table) merge(x Store) {
+	frames := s.Frames(x.PC)
+	if len(x.Fields) < 2 || len(x.Fields) > maxMerged || own(frames) != 0 {
+		return
+	}
+	text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
+	here := func(field string) bool { return assigns(text, field, true) }
+	if !ok || !slices.ContainsFunc(x.Fields, here) {
+		return
+	}
+	var out []objfile.Frame
+	for _, field := range x.Fields {
+		if here(field) {
+			continue
+		}
+		for i := range frames {
+			if line, _ := s.assigning(&frames[i], []string{field}, func(int) bool { return false }); line > 0 {
+				f := frames[i]
+				f.Line, f.Column = line, 0
+				if !slices.Contains(out, f) {
+					out = append(out, f)
+				}
+				break
+			}
+		}
+	}
+	s.merged[x.PC] = out
+}
+
+// maxMerged bounds the fields of one store that are looked for.
+const maxMerged = 8
+
+// Merged returns the statements that the compiler has made one store of with the one at which
+// the store stands.
+func (s *Table) Merged(pc trace.Addr) []objfile.Frame { return s.merged[pc] }
 
 // Moved tells of a store that stands at a statement by what it assigns: the line that the
 // line table gives it, and the field.

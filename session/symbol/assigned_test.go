@@ -68,6 +68,30 @@ void remove(struct n *a) { a->flag = 0; }
 		}
 	}
 
+	// One store may do what two statements say.
+	for _, c := range []struct {
+		line   int
+		fields []string
+		want   string
+	}{
+		{3, []string{"next", "prev"}, "[4]"},
+		{4, []string{"next", "prev", "key"}, "[3 14]"},
+		{14, []string{"key"}, "[]"},          // it writes one field
+		{9, []string{"next", "prev"}, "[]"},  // a copy of all
+		{3, []string{"next", "other"}, "[]"}, // nobody assigns the other
+	} {
+		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+		s.frames[1] = at(c.line, false)
+		s.Assign([]Store{{1, c.fields}})
+		lines := []int{}
+		for _, f := range s.Merged(1) {
+			lines = append(lines, f.Line)
+		}
+		if got := fmt.Sprint(lines); got != c.want {
+			t.Errorf("%v at line %d: merged with %s, want %s", c.fields, c.line, got, c.want)
+		}
+	}
+
 	// Of two statements it is the one at which no other store is.
 	for line, want := range map[int]int{14: 16, 16: 14} {
 		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})

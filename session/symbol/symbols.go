@@ -29,12 +29,13 @@ type Table struct {
 	Sources *Sources
 	// assigned are the stores that the line table has at a line that does not do them.
 	assigned map[trace.Addr]assigned
+	merged   map[trace.Addr][]objfile.Frame // by store: what else it does, see merge
 }
 
 // New makes a table of mapped files.
 func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}}
+	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}}
 }
 
 // Add takes over a module that was mapped later.
