@@ -1,8 +1,7 @@
 package inline
 
 import (
-	"bytes"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,11 +90,11 @@ func (e *Engine) noteUnit(u *unit, mapped []patch.Range) error {
 }
 
 func (e *Engine) noteUndo(entry undoEntry, files ...*os.File) (uint64, error) {
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(&entry); err != nil {
+	b, err := json.Marshal(&entry)
+	if err != nil {
 		return 0, fmt.Errorf("undo log: %w", err)
 	}
-	n, err := e.opts.Undo.Put(b.Bytes(), files...)
+	n, err := e.opts.Undo.Put(b, files...)
 	e.undo = append(e.undo, n)
 	return n, err
 }
@@ -120,7 +119,7 @@ func TakeBack(p *target.Process, entries []undo.Entry) error {
 	var noted []*undoUnit
 	for _, entry := range entries {
 		var u undoEntry
-		if err := gob.NewDecoder(bytes.NewReader(entry.Description)).Decode(&u); err != nil {
+		if err := json.Unmarshal(entry.Description, &u); err != nil {
 			return fmt.Errorf("undo log: %w", err)
 		}
 		switch {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -33,7 +34,7 @@ var quiet = []int{
 	unix.SYS_MEMFD_CREATE, unix.SYS_TIMERFD_CREATE, unix.SYS_SIGNALFD4, unix.SYS_FALLOCATE, unix.SYS_RSEQ,
 }
 
-var writing = syscalls.Writing()
+var writing = sync.OnceValue(syscalls.Writing)
 
 // callFailed says that a system call's result is an error.
 func callFailed(result uint64) bool { return int64(result) < 0 && int64(result) > -4096 }
@@ -66,7 +67,7 @@ func (e *Engine) defines(th *target.Stopped, t *thread, nr uint64, regs *mem.Reg
 			at += 16
 		}
 	}
-	d, known := writing[uint32(nr)]
+	d, known := writing()[uint32(nr)]
 	switch {
 	case nr == unix.SYS_MADVISE:
 		if regs.RDX == unix.MADV_DONTNEED {
