@@ -206,6 +206,7 @@ type Evidence struct {
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
 	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
 	Usual   bool // RepairCell: it has stored the same each time
+	Named   bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Given   bool // RepairCell, Counterfactual: the field holds what the program was given
 	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death

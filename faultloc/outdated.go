@@ -30,6 +30,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if link := in.linking(t); link != t {
 			t, e.Flips = link, 1
 		}
+		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
 		known := len(suspects)
 		s := statement(in, &suspects, t)
 		if known < len(suspects) {
@@ -44,6 +45,11 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		})
 	}
 	return suspects
+}
+
+// everywhere: in all like nodes the statement has stored the field.
+func (s *Suspect) everywhere() bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Missing && !e.Apart && e.Of > 1 && e.Often == e.Of })
 }
 
 // strange: an operation's statement did what it never did before.

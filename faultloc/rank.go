@@ -123,6 +123,7 @@ const (
 	worthPart    = 300 // that mends some
 	worthLoose   = 100 // but cuts a node off
 	worthOld     = 200 // Outdated
+	worthNamed   = 50  // where it is known which statement is missing
 	worthGiven   = 80  // with another of the numbers that the program is given
 	worthHide    = 150 // an experiment that only makes a constraint look at less
 	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
@@ -250,6 +251,9 @@ func (e Evidence) worth() int {
 		}
 		return worthUnlike
 	case Outdated:
+		if e.Named {
+			return e.part(worthNamed)
+		}
 		if e.Flips > 0 {
 			return e.part(worthOld) + worthFlip
 		}
