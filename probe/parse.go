@@ -8,8 +8,7 @@ import (
 )
 
 // errAllocForm says how --alloc is written; ADDR=ROLE gives the behaviour of a
-// standard allocator to
-// a function without a name.
+// standard allocator to a function without a name.
 var errAllocForm = errors.New("write NAME(size=N), NAME(size=N, count=M), NAME(fixed=BYTES) or 0xADDR=malloc (calloc, realloc, free)")
 
 // ParseAllocator parses an allocator as the user writes it: "pool_get(size=2)",

@@ -2,6 +2,7 @@ package query
 
 import (
 	"iter"
+	"sort"
 
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -26,6 +27,12 @@ type History interface {
 	// Touched are the nodes that operations in (from, to] wrote to, made, resized or
 	// ended, in order of their numbers.
 	Touched(from, to mgpp.Timestamp) []mgpp.Touch
+}
+
+// AtInstant is the first operation of a history at an instant or behind it; one after the
+// last if there is none. Instants grow with operations.
+func AtInstant(h History, at trace.Instant) mgpp.Timestamp {
+	return mgpp.Timestamp(sort.Search(int(h.Now()), func(i int) bool { return h.Op(mgpp.Timestamp(i+1)).Instant >= at }) + 1)
 }
 
 // Origins counts nodes by where they were allocated. Origins are numbered from 0;

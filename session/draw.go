@@ -59,7 +59,11 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 		}
 		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.Prog.Path), at), Around: around, Max: o.Max})
 	}
-	return analysis.ShowPicture(ctx, o.Out, o.Path, o.DOT, g)
+	picture, err := analysis.Picture(ctx, o.DOT, g)
+	if err != nil {
+		return err
+	}
+	return analysis.ShowPicture(o.Out, o.Path, picture)
 }
 
 // evolution draws a frame for each change of a typed node in the range; nodes
@@ -104,7 +108,7 @@ func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times
 		suffix = ".dot"
 	}
 	for i, g := range frames {
-		if err := analysis.ShowPicture(ctx, o.Out, filepath.Join(o.Path, fmt.Sprintf("frame-%04d%s", i+1, suffix)), o.DOT, g); err != nil {
+		if err := analysis.WritePicture(ctx, filepath.Join(o.Path, fmt.Sprintf("frame-%04d%s", i+1, suffix)), o.DOT, g); err != nil {
 			return err
 		}
 	}

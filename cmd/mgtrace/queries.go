@@ -167,8 +167,13 @@ TIME is ` + timeHelp + `.`,
 	c.Flags().StringVar(&o.Node, "node", "", "this `NODE` and what it leads to, nearest first (qdtree#3)")
 	c.Flags().StringVar(&o.Type, "type", "", "nodes of this `TYPE` only")
 	c.Flags().IntVar(&o.Max, "max", 60, "at most this many nodes; 0: all")
-	c.Flags().StringVarP(&o.Path, "output", "o", "", "draw to `FILE`, .svg or .dot")
-	c.Flags().BoolVar(&o.SVG, "svg", false, "draw as SVG")
-	c.Flags().BoolVar(&o.DOT, "dot", false, "draw in Graphviz's language")
+	addForm(c, &o.Form)
 	return c
+}
+
+// addForm adds the flags of an answer that can be drawn.
+func addForm(c *cobra.Command, f *ask.Form) {
+	c.Flags().StringVarP(&f.Path, "output", "o", "", "draw to `FILE`, .svg or .dot")
+	c.Flags().BoolVar(&f.SVG, "svg", false, "draw as SVG")
+	c.Flags().BoolVar(&f.DOT, "dot", false, "draw in Graphviz's language")
 }

@@ -74,8 +74,6 @@ TIME is ` + timeHelp + `.`,
 	c.Flags().BoolVar(&o.NoControl, "no-control", false, "leave out branches that only decide whether a statement is executed")
 	c.Flags().BoolVar(&o.All, "all", false, "show the code of libraries line by line")
 	c.Flags().IntVarP(&o.Most, "number", "n", 30, "show at most `N` statements, the nearest; 0: all")
-	c.Flags().StringVarP(&o.Path, "output", "o", "", "draw to `FILE`, .svg or .dot")
-	c.Flags().BoolVar(&o.SVG, "svg", false, "draw as SVG")
-	c.Flags().BoolVar(&o.DOT, "dot", false, "draw in Graphviz's language")
+	addForm(c, &o.Form)
 	return c
 }

@@ -79,22 +79,19 @@ func WritePicture(ctx context.Context, path string, dot bool, g *render.Graph) e
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		return fmt.Errorf("write a picture: %w", err)
-	}
-	return nil
+	return ShowPicture(nil, path, b)
 }
 
 // ShowPicture writes a picture to a file, or to w if the path is "" or "-".
-func ShowPicture(ctx context.Context, w io.Writer, path string, dot bool, g *render.Graph) error {
-	if path != "" && path != "-" {
-		return WritePicture(ctx, path, dot, g)
+func ShowPicture(w io.Writer, path string, picture []byte) error {
+	if path == "" || path == "-" {
+		_, err := w.Write(picture)
+		return err
 	}
-	b, err := Picture(ctx, dot, g)
-	if err == nil {
-		_, err = w.Write(b)
+	if err := os.WriteFile(path, picture, 0o666); err != nil {
+		return fmt.Errorf("write a picture: %w", err)
 	}
-	return err
+	return nil
 }
 
 // Picture is a graph as SVG, or as DOT.

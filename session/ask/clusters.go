@@ -1,8 +1,6 @@
 package ask
 
 import (
-	"sort"
-
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/infer"
 	"mgtrace/query"
@@ -27,8 +25,7 @@ func (q *Queries) clusters(t mgpp.Timestamp) ([]query.Cluster, error) {
 		if o == nil {
 			return query.Moment{}
 		}
-		t := sort.Search(int(now), func(i int) bool { return h.Op(mgpp.Timestamp(i+1)).Instant >= o.At }) + 1
-		return query.Moment{Time: min(mgpp.Timestamp(t), now), PC: o.PC}
+		return query.Moment{Time: min(query.AtInstant(h, o.At), now), PC: o.PC}
 	}
 	var out []query.Cluster
 	for _, j := range joints {

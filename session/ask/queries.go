@@ -12,7 +12,6 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/index"
 	"mgtrace/query"
-	"mgtrace/render"
 	"mgtrace/report"
 	"mgtrace/session/allocfree"
 	"mgtrace/session/analysis"
@@ -199,9 +198,7 @@ type SnapshotOptions struct {
 	Node string // this node and what it leads to
 	Type string // nodes of this type only
 	Max  int    // nodes; 0: all
-	Path string // a picture: .svg, .dot or .json; "" or "-": text, or JSON, to Out
-	DOT  bool
-	SVG  bool
+	Form
 }
 
 // Snapshot tells or draws the memory graph at a time, or what changed between two.
@@ -232,7 +229,7 @@ func (q *Queries) Snapshot(ctx context.Context, o SnapshotOptions) error {
 	}
 	q.Answers.Join(&s, clusters, o.Node == "" && o.Type == "")
 	title := fmt.Sprintf("%s at change %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(t)))
-	return q.show(ctx, o, func() *render.Graph { return q.Answers.Picture(s, title) }, func() Answer {
+	return q.Show(o.Form, func(dot bool) ([]byte, error) { return analysis.Picture(ctx, dot, q.Answers.Picture(s, title)) }, func() Answer {
 		a := q.Answers.Snapshot(s, o.At)
 		return &a
 	})
@@ -256,7 +253,7 @@ func (q *Queries) diff(ctx context.Context, o SnapshotOptions) error {
 	}
 	d := q.Answers.Names.Diff(from, to, o.Max)
 	title := fmt.Sprintf("%s from change %s to %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(from)), report.Thousands(uint64(to)))
-	return q.show(ctx, o, func() *render.Graph { return q.Answers.PictureOfDiff(d, title) }, func() Answer {
+	return q.Show(o.Form, func(dot bool) ([]byte, error) { return analysis.Picture(ctx, dot, q.Answers.PictureOfDiff(d, title)) }, func() Answer {
 		a := q.Answers.Diff(d)
 		return &a
 	})
@@ -267,20 +264,26 @@ type Answer interface {
 	Text(w io.Writer, color bool) error
 }
 
-// Tell prints what is no picture. A path is for pictures only.
-func (q *Queries) Tell(path string, a Answer) error {
-	if path != "" && path != "-" {
-		return fmt.Errorf("-o %s: name a picture .svg or .dot; text and JSON go to standard output", path)
-	}
-	return q.print(a)
+// Form says how an answer is shown.
+type Form struct {
+	Path string // a picture: .svg or .dot; "" or "-": to Out
+	DOT  bool   // in Graphviz's language
+	SVG  bool   // neither, and a path that does not say so: text, or JSON
 }
 
-// show writes an answer in the form that was asked for.
-func (q *Queries) show(ctx context.Context, o SnapshotOptions, picture func() *render.Graph, answer func() Answer) error {
-	dot := o.DOT || strings.HasSuffix(o.Path, ".dot")
-	svg := o.SVG || strings.HasSuffix(o.Path, ".svg")
-	if dot || svg {
-		return analysis.ShowPicture(ctx, q.Options.Out, o.Path, dot, picture())
+// Show writes an answer in the form that was asked for; the picture as SVG, or in Graphviz's
+// language.
+func (q *Queries) Show(f Form, picture func(dot bool) ([]byte, error), answer func() Answer) error {
+	dot := f.DOT || strings.HasSuffix(f.Path, ".dot")
+	if dot || f.SVG || strings.HasSuffix(f.Path, ".svg") {
+		b, err := picture(dot)
+		if err != nil {
+			return err
+		}
+		return analysis.ShowPicture(q.Options.Out, f.Path, b)
 	}
-	return q.Tell(o.Path, answer())
+	if f.Path != "" && f.Path != "-" {
+		return fmt.Errorf("-o %s: name a picture .svg or .dot; text and JSON go to standard output", f.Path)
+	}
+	return q.print(answer())
 }

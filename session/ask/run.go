@@ -51,7 +51,7 @@ func (r *builtRun) Event(ev *trace.Event) error {
 	if _, err := r.hist.Apply(ev); err != nil {
 		return err
 	}
-	r.Note(ev)
+	r.note(ev)
 	r.kinds[ev.Kind]++
 	r.seen.event(ev)
 	r.events++
@@ -66,8 +66,8 @@ func (r *builtRun) room() error {
 	return r.ceiling.refuse("the history of the trace", r.hist.Stats().Bytes, r.events, r.total)
 }
 
-// Note takes down what happens when; the history has the event.
-func (r *builtRun) Note(ev *trace.Event) {
+// note takes down what happens when; the history has the event.
+func (r *builtRun) note(ev *trace.Event) {
 	r.calls.Event(ev, r.hist.Now())
 	if ev.Kind == trace.KindSignal {
 		r.crash, r.crashed = r.hist.Now(), true
@@ -139,12 +139,15 @@ func queryPlace(s *symbol.Table, pc trace.Addr) query.Place {
 }
 
 // Moments finds times of a history that somebody else builds.
-type Moments struct{ builtRun }
+type Moments struct{ run builtRun }
 
-// newMoments: whoever builds the history gives each event to note too.
+// NewMoments are the times of a history; whoever builds it gives each event to Note too.
 func NewMoments(rec *recording.Recording, h *mgpp.History) *Moments {
 	return &Moments{builtRun{rec: rec, hist: h, calls: query.NewCalls(&rec.Prog)}}
 }
+
+// Note takes down what happens when; the history has the event.
+func (m *Moments) Note(ev *trace.Event) { m.run.note(ev) }
 
 // Find turns a time as the user writes it into a timestamp.
 func (m *Moments) Find(s string) (mgpp.Timestamp, error) {
@@ -152,5 +155,5 @@ func (m *Moments) Find(s string) (mgpp.Timestamp, error) {
 	if err != nil {
 		return 0, err
 	}
-	return query.Find(t, m)
+	return query.Find(t, &m.run)
 }

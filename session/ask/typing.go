@@ -25,12 +25,13 @@ type queryTyping struct {
 }
 
 func newQueryTyping(rec *recording.Recording, specFile string) (*queryTyping, error) {
-	spec, err := specfile.Load(specFile, rec.Program())
+	p := rec.Program()
+	spec, err := specfile.Load(specFile, p)
 	if err != nil {
 		return nil, err
 	}
 	t := &queryTyping{Blocks: typing.New(spec, rec.Symbols), rec: rec}
-	t.p, _ = rec.Program().(*symbol.Program)
+	t.p, _ = p.(*symbol.Program)
 	return t, nil
 }
 

@@ -29,9 +29,10 @@ type Recording struct {
 	Reader  *trace.Reader
 	Prog    trace.Program
 	Symbols *symbol.Table
-	Warned  []string
+	Warned  []string // what of the program's files is not at hand, for the user
 }
 
+// Open opens a trace, and the files of the modules that it names.
 func Open(path string, o Files) (*Recording, error) {
 	r, err := trace.OpenWith(path, index.Directory(IndexPath(path)))
 	if err != nil {
@@ -49,6 +50,7 @@ func Open(path string, o Files) (*Recording, error) {
 	return rec, nil
 }
 
+// Close closes the trace.
 func (rec *Recording) Close() { _ = rec.Reader.Close() } // only read from
 
 // open finds the file of a module: in the trace, or on this machine if it is

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"mgtrace/flow"
 	"mgtrace/query"
@@ -26,11 +25,10 @@ type Options struct {
 	Forward   bool
 	NoAddress bool
 	NoControl bool
-	All       bool // library code line by line
-	Most      int  // statements; 0: all
-	Path      string
-	DOT, SVG  bool
+	All       bool                    // library code line by line
+	Most      int                     // statements; 0: all
 	Progress  func(done, total int64) // of making the index; nil: none
+	ask.Form
 }
 
 // slicer is a full recording that can be sliced.
@@ -138,7 +136,13 @@ func Print(ctx context.Context, q *ask.Queries, criterion string, o Options) err
 	if err != nil {
 		return err
 	}
-	return write(ctx, q, a, o)
+	picture := func(dot bool) ([]byte, error) {
+		if dot {
+			return a.DOT(), nil
+		}
+		return render.LayOut(ctx, a.DOT())
+	}
+	return q.Show(o.Form, picture, func() ask.Answer { return answer{a} })
 }
 
 // tell computes a slice and puts it into words.
@@ -186,26 +190,6 @@ func Suspects(ctx context.Context, rec *recording.Recording, r *report.Report, c
 		}
 	}
 	return nil
-}
-
-// write writes the answer in the form that was asked for.
-func write(ctx context.Context, q *ask.Queries, a *report.Slice, o Options) error {
-	dot := o.DOT || strings.HasSuffix(o.Path, ".dot")
-	if !dot && !o.SVG && !strings.HasSuffix(o.Path, ".svg") {
-		return q.Tell(o.Path, answer{a})
-	}
-	picture := a.DOT()
-	if !dot {
-		var err error
-		if picture, err = render.LayOut(ctx, picture); err != nil {
-			return err
-		}
-	}
-	if o.Path == "" || o.Path == "-" {
-		_, err := q.Options.Out.Write(picture)
-		return err
-	}
-	return os.WriteFile(o.Path, picture, 0o666)
 }
 
 // answer is a slice that is printed like other answers.

@@ -1,11 +1,10 @@
 package slicing
 
 import (
-	"sort"
-
 	"mgtrace/constraints/describe"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/query"
 	"mgtrace/session/symbol"
 	"mgtrace/slice"
 	"mgtrace/slice/tell"
@@ -37,9 +36,8 @@ func (n names) Value(l tell.Link) string {
 // heap names what a store of the history wrote to.
 func (n names) heap(instant uint64) string {
 	h := n.cells.History()
-	now := h.Now()
-	t := mgpp.Timestamp(sort.Search(int(now), func(i int) bool { return uint64(h.Op(mgpp.Timestamp(i+1)).Instant) >= instant }) + 1)
-	if t > now {
+	t := query.AtInstant(h, trace.Instant(instant))
+	if t > h.Now() {
 		return ""
 	}
 	if op := h.Op(t); uint64(op.Instant) == instant && op.Kind == mgpp.OpStore {
