@@ -84,8 +84,11 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 // unlinks: an operation took out of a field a pointer to a node that has died since.
 func (in *Input) unlinks(t mgpp.Timestamp) bool {
 	op := in.History.Op(t)
-	was, ok := read(in.Model.View(t-1), op.Addr, int(min(op.Size, 8)))
-	if !ok || op.Size != 8 {
+	if op.Size != 8 {
+		return false
+	}
+	was, ok := read(in.Model.View(t-1), op.Addr, 8)
+	if !ok {
 		return false
 	}
 	o := in.Cells.At(trace.Addr(was), in.Model.View(t-1))

@@ -47,7 +47,7 @@ func (m *mining) blocks(spec *check.Spec) {
 			for _, text := range elemTexts(e, spec.Types) {
 				d := typeDecl{name: unused(s.Path[strings.LastIndexByte(s.Path, '.')+1:]+"_array", m.head.names()), elem: text}
 				m.head.types = append(m.head.types, d)
-				if _, err := compile(m.run, &m.head, nil); err == nil {
+				if _, errs := load(m.head.text(), m.run.Program); len(errs) == 0 {
 					elems = append(elems, e)
 					break
 				}
@@ -105,7 +105,7 @@ func elemTexts(e *types.Type, nodes []*check.NodeType) []string {
 			return []string{"void *"}
 		}
 	case types.Struct:
-		if node(e) == nil && plain(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) }) {
+		if node(e) == nil && PlainName(e.Name) && !slices.ContainsFunc(nodes, func(n *check.NodeType) bool { return within(e, n.Layout) }) {
 			return []string{"struct " + e.Name, e.Name}
 		}
 	}
@@ -120,8 +120,8 @@ func within(t, whole *types.Type) bool {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// plain: a name as C has it.
-func plain(name string) bool { return identifier.MatchString(name) }
+// PlainName: a name as C has it, which a specification can say.
+func PlainName(name string) bool { return identifier.MatchString(name) }
 
 func sameElem(a, b *types.Type) bool {
 	if a == nil || b == nil || a.Kind != b.Kind {
@@ -235,7 +235,7 @@ func (m *maker) sizes(a *table) []size {
 		out = append(out, size{name: fmt.Sprint(a.count), text: fmt.Sprint(a.count), count: a.count})
 	}
 	for _, f := range m.fields {
-		if (f.typ.Kind == types.Int || f.typ.Kind == types.Uint) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && (a.count == 0 || f.max <= a.count) {
+		if integer(f.typ) && f.bits[1] == 0 && f.min >= 0 && f.max >= 2 && (a.count == 0 || f.max <= a.count) {
 			out = append(out, size{name: f.name, text: "X." + f.name, field: f})
 		}
 	}
@@ -278,7 +278,7 @@ func values(a *table, target *portrait) []string {
 		return numbersIn(target.typ.Layout)
 	case a.elem.Kind == types.Struct:
 		return numbersIn(a.elem)
-	case a.elem.Kind == types.Int || a.elem.Kind == types.Uint:
+	case integer(a.elem):
 		return []string{""}
 	}
 	return nil
@@ -307,7 +307,7 @@ func keys(a *table, target *portrait) [][2]string {
 	var out [][2]string
 	add := func(pointer string, t *types.Type) {
 		for _, s := range t.Scalars() {
-			if s.Type != nil && !strings.Contains(s.Path, "[") && (s.Type.Kind == types.Int || s.Type.Kind == types.Uint) && len(out) < maxNumbers {
+			if s.Type != nil && !strings.Contains(s.Path, "[") && integer(s.Type) && len(out) < maxNumbers {
 				out = append(out, [2]string{pointer, pointer + "." + s.Path})
 			}
 		}
@@ -416,7 +416,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 	for _, l := range target.own() {
 		for _, f := range target.fields {
 			for _, n := range sizes {
-				if l.array || f.typ.Kind != types.Int && f.typ.Kind != types.Uint || len(f.values) < 8 {
+				if l.array || !integer(f.typ) || len(f.values) < 8 {
 					continue
 				}
 				by := strings.Replace(n.text, "X.", "H.", 1)
@@ -435,7 +435,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 // inverses: one array leads back where another came from, or one field of an array's
 // elements where another did; negative is none.
 func (m *maker) inverses(a, b *table, n size) {
-	number := func(t *table) bool { return t.elem.Kind == types.Int || t.elem.Kind == types.Uint }
+	number := func(t *table) bool { return integer(t.elem) }
 	if number(a) && number(b) {
 		m.index(fmt.Sprintf("inverse %s %s %s", a.name, b.name, n.name), fmt.Sprintf("%s says where in %s each of its first %s is", a.name, b.name, n.name), n.last(), "",
 			fmt.Sprintf("X.%s[X.%s[I]]", a.name, b.name), a)

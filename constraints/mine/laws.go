@@ -295,7 +295,7 @@ func (m *maker) flags(s shape) {
 
 // counts: it may be a count.
 func (f *field) counts() bool {
-	return (f.typ.Kind == types.Int || f.typ.Kind == types.Uint) && f.min >= -1 && len(f.values) >= 2
+	return integer(f.typ) && f.min >= -1 && len(f.values) >= 2
 }
 
 func offset(k int64) string {

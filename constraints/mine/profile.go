@@ -130,7 +130,7 @@ func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 		}
 		switch m.Type.Kind {
 		case types.Array:
-			if e := m.Type.Elem; e != nil && m.Type.Count > 1 && (e.Kind == types.Int || e.Kind == types.Uint) && e.Size > 1 {
+			if e := m.Type.Elem; e != nil && m.Type.Count > 1 && integer(e) && e.Size > 1 {
 				p.arrays = append(p.arrays, &array{path + m.Name, m.Type.Count, e})
 			}
 		case types.Struct:
@@ -256,3 +256,6 @@ func (l *link) leadsBack() bool {
 	name := strings.ToLower(l.name[strings.LastIndex(l.name, ".")+1:])
 	return slices.ContainsFunc([]string{"prev", "pred", "parent", "back", "last", "owner"}, func(s string) bool { return strings.Contains(name, s) })
 }
+
+// integer: what is of the type is a whole number.
+func integer(t *types.Type) bool { return t.Kind == types.Int || t.Kind == types.Uint }

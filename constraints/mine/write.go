@@ -161,15 +161,17 @@ func (r *Result) writeMaybe(b *strings.Builder) {
 			known = append(known, a.text)
 		}
 	}
+	needed := r.needed()
 	for _, g := range r.header.globals {
-		if !slices.Contains(r.needed().globals, g) && slices.ContainsFunc(r.maybe, func(c *candidate) bool { return mentions(c.Text, g) }) {
+		if !slices.Contains(needed.globals, g) && slices.ContainsFunc(r.maybe, func(c *candidate) bool { return mentions(c.Text, g) }) {
 			fmt.Fprintf(b, "# global %s;\n", g)
 		}
 	}
 	all := r.header
 	all.arraysFor(append(slices.Clone(r.stated), r.maybe[:min(len(r.maybe), maxMaybe)]...))
+	said := needed.arrayText()
 	for _, line := range strings.Split(all.arrayText(), "\n") {
-		if line != "" && !strings.Contains(r.needed().arrayText(), line) {
+		if line != "" && !strings.Contains(said, line) {
 			fmt.Fprintf(b, "# %s\n", line)
 		}
 	}

@@ -29,7 +29,7 @@ import (
 // HasTypes refuses types that the program does not have.
 func HasTypes(p *symbol.Program, names []string) error {
 	for _, name := range names {
-		if last := cxxname.WithoutArgs(name); !plainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
+		if last := cxxname.WithoutArgs(name); !mine.PlainName(last[strings.LastIndexByte(last, ':')+1:]) || strings.Contains(name, `"`) {
 			return fmt.Errorf("--type %s: a name is expected, as in: struct qdtree { … }, or class Tree<int>::Node", name)
 		}
 		tree, errs := syntax.Parse("--type", fmt.Sprintf("type it = %q;", name))
@@ -57,15 +57,6 @@ func OfStandardLibrary(p *symbol.Program, names []string) bool {
 	return false
 }
 
-func plainName(s string) bool {
-	for i, r := range s {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // LeadingGlobals lists the objects in static memory that may lead to nodes: pointers
 // to structures, and structures, with a name that is theirs alone.
 func LeadingGlobals(p *symbol.Program) []check.Variable {
@@ -75,7 +66,7 @@ func LeadingGlobals(p *symbol.Program) []check.Variable {
 	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
 			seen[v.Name]++
-			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !plainName(v.Name) || f != p.Objs[0] {
+			if v.Type == nil || v.Loc.Kind != objfile.LocStatic || v.Size == 0 || v.Size > maxSize || !mine.PlainName(v.Name) || f != p.Objs[0] {
 				continue
 			}
 			pointer := v.Type.Kind == types.Pointer && v.Type.Elem != nil && v.Type.Elem.Kind == types.Struct
