@@ -1,6 +1,9 @@
 package mgpp
 
-import "mgtrace/trace"
+import (
+	"mgtrace/mgpp/coded"
+	"mgtrace/trace"
+)
 
 // Timestamp counts operations from 1. 0 is the time before the first.
 type Timestamp uint64
@@ -81,15 +84,15 @@ type View interface {
 	// Read fills b for [addr, addr+len(b.Data)). It reports false if the
 	// range is not wholly inside one live node.
 	Read(addr trace.Addr, b *Bytes) bool
-	// Target resolves a pointer cell of 8 bytes at addr, masked by mask (0:
-	// none), to the node that its value pointed into when it was stored.
-	Target(addr trace.Addr, mask uint64) Target
+	// Target resolves a pointer cell of 8 bytes at addr to the node that its
+	// value pointed into when it was stored.
+	Target(addr trace.Addr, as coded.Pointer) Target
 }
 
 // Target is what a pointer cell leads to.
 type Target struct {
 	State  TargetState
-	Value  uint64    // the masked value; valid unless Unwritten
+	Value  uint64    // the pointer, decoded; valid unless Unwritten
 	Node   NodeID    // State Points and Dangling: the node meant
 	Offset uint64    // bytes into that node
 	Reused NodeID    // Dangling: the node that lives at the address now, 0 if none

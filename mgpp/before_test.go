@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -59,7 +60,7 @@ func TestBefore(t *testing.T) {
 			t.Errorf("bytes at %#x: %+v", a, b)
 		}
 		next := order[(i+1)%len(order)]
-		if to := h.At(0).Target(a, 0); to.State != Points || h.Node(to.Node).Start != next {
+		if to := h.At(0).Target(a, coded.Plain); to.State != Points || h.Node(to.Node).Start != next {
 			t.Errorf("%#x leads to %+v, want %#x", a, to, next)
 		}
 	}
@@ -71,10 +72,10 @@ func TestBeforeAndAfter(t *testing.T) {
 	h := before(t, map[trace.Addr]uint64{a: 24, b: 40, c: 5000}, a, b, c)
 	apply(t, h, &trace.Event{Kind: trace.KindStore, Addr: a + 8, Size: 1, Data: []byte{0xff}})
 	apply(t, h, &trace.Event{Kind: trace.KindFree, Addr: b})
-	if to := h.At(h.Now()).Target(a, 0); to.State != Dangling {
+	if to := h.At(h.Now()).Target(a, coded.Plain); to.State != Dangling {
 		t.Errorf("a freed block: %+v", to)
 	}
-	if to := h.At(1).Target(a, 0); to.State != Points {
+	if to := h.At(1).Target(a, coded.Plain); to.State != Points {
 		t.Errorf("before that: %+v", to)
 	}
 	// A new block in its place has nothing of its bytes.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -55,6 +56,6 @@ func BenchmarkTarget(b *testing.B) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	v := h.At(h.Now())
 	for b.Loop() {
-		v.Target(events[rnd.IntN(len(events))].Addr, 0)
+		v.Target(events[rnd.IntN(len(events))].Addr, coded.Plain)
 	}
 }

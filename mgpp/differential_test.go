@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -343,8 +344,8 @@ func (g *generator) compareNode(t *testing.T, v View, id NodeID, n refNode, at u
 		if cell < n.start {
 			continue
 		}
-		mask := uint64(g.rnd.IntN(2)) * 3
-		got, want := v.Target(trace.Addr(cell), mask), g.r.target(id, cell, mask, at, undone...)
+		as := coded.Pointer{Tags: uint64(g.rnd.IntN(2)) * 3}
+		got, want := v.Target(trace.Addr(cell), as), g.r.target(id, cell, as, at, undone...)
 		if want.State == Wild && got.State == Dangling { // stored when it was dangling already
 			if f := g.h.Node(got.Node); f.Death == 0 || f.Death > got.Since {
 				t.Errorf("cell %#x: %+v, but node %+v was alive", cell, got, f)

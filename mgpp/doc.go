@@ -4,10 +4,10 @@
 //
 //	h := mgpp.New(mgpp.Options{})
 //	for each event { h.Apply(&event) } // or h.ApplyRun(&run, sites) for many stores
-//	v := h.At(t)                      // the graph at any time
-//	n := v.Target(cell, 0).Node       // where the pointer in that cell led
-//	w := h.LastWrite(cell, 8, t)      // the operation that put it there
-//	h.Op(w).PC                        // its statement
+//	v := h.At(t)                          // the graph at any time
+//	n := v.Target(cell, coded.Plain).Node // where the pointer in that cell led
+//	w := h.LastWrite(cell, 8, t)          // the operation that put it there
+//	h.Op(w).PC                            // its statement
 //
 // Time counts operations. A store, a bulk write, a birth, a death, a resize, a
 // moving realloc, an entry into or exit from membership is one operation each,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -31,7 +32,7 @@ func list() *mgpp.History {
 func ExampleHistory_At() {
 	h := list()
 	for _, t := range []mgpp.Timestamp{3, 4} {
-		target := h.At(t).Target(0x1000, 0)
+		target := h.At(t).Target(0x1000, coded.Plain)
 		fmt.Println(t, target.State == mgpp.Points, target.Node)
 	}
 	// Output:
@@ -54,7 +55,7 @@ func ExampleHistory_LastWrite() {
 func ExampleHistory_Without() {
 	h := list()
 	v := h.Without(h.At(4), 4)
-	fmt.Println(v.Target(0x1000, 0).Node)
+	fmt.Println(v.Target(0x1000, coded.Plain).Node)
 	// Output: 2
 }
 
@@ -62,7 +63,7 @@ func ExampleHistory_Without() {
 func ExampleWith() {
 	h := list()
 	v := mgpp.With(h.At(4), 0x1000, []byte{0x28, 0x10, 0, 0, 0, 0, 0, 0})
-	target := v.Target(0x1000, 0)
+	target := v.Target(0x1000, coded.Plain)
 	fmt.Println(target.Node, target.Offset)
 	// Output: 2 8
 }

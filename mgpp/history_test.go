@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -45,7 +46,7 @@ func TestFigure31(t *testing.T) {
 	const node, next = 0x1000, 0x1000
 	const newNode, newNext = 0x1020, 0x1020
 	edge := func(v View, cell trace.Addr) string {
-		switch x := v.Target(cell, 0); x.State {
+		switch x := v.Target(cell, coded.Plain); x.State {
 		case Points:
 			return fmt.Sprintf("(%d):%d->%d", x.Since, h.Op(x.Since).PC, x.Node)
 		case Null:
@@ -123,7 +124,7 @@ func TestTarget(t *testing.T) {
 			Target{State: Dangling, Value: 0x2000, Node: 2, Since: 5}},
 	} {
 		h := build(t, c.text)
-		if d := cmp.Diff(c.want, h.At(h.Now()).Target(0x1000, c.mask)); d != "" {
+		if d := cmp.Diff(c.want, h.At(h.Now()).Target(0x1000, coded.Pointer{Tags: c.mask})); d != "" {
 			t.Errorf("%s (-want +got)\n%s", c.name, d)
 		}
 	}
@@ -238,30 +239,30 @@ store addr=0x1000 data=0010000000000000
 store addr=0x1008 data=0000000000000000
 `)
 	v := h.At(5)
-	if x := h.Without(v, 4).Target(0x1000, 0); x.Node != 2 || x.Since != 3 {
+	if x := h.Without(v, 4).Target(0x1000, coded.Plain); x.Node != 2 || x.Since != 3 {
 		t.Errorf("without 4: %+v", x)
 	}
-	if x := h.Without(h.Without(v, 4), 3).Target(0x1000, 0); x.State != Unwritten {
+	if x := h.Without(h.Without(v, 4), 3).Target(0x1000, coded.Plain); x.State != Unwritten {
 		t.Errorf("without 4 and 3: %+v", x)
 	}
-	if x := h.Without(v, 3).Target(0x1000, 0); x.Node != 1 {
+	if x := h.Without(v, 3).Target(0x1000, coded.Plain); x.Node != 1 {
 		t.Errorf("without 3, which was overwritten: %+v", x)
 	}
 	w := With(v, 0x1008, []byte{8, 0x20})
-	if x := w.Target(0x1008, 0); x.State != Points || x.Node != 2 || x.Offset != 8 || x.Since != 5 {
+	if x := w.Target(0x1008, coded.Plain); x.State != Points || x.Node != 2 || x.Offset != 8 || x.Since != 5 {
 		t.Errorf("with a pointer: %+v", x)
 	}
-	if x := With(v, 0x1008, []byte{0x10, 0x20}).Target(0x1008, 0); x.State != Wild || x.Past != 2 {
+	if x := With(v, 0x1008, []byte{0x10, 0x20}).Target(0x1008, coded.Plain); x.State != Wild || x.Past != 2 {
 		t.Errorf("with a pointer past the end: %+v", x)
 	}
-	if x := h.Without(w, 4).Target(0x1000, 0); x.Node != 2 {
+	if x := h.Without(w, 4).Target(0x1000, coded.Plain); x.Node != 2 {
 		t.Errorf("undone beneath a hypothesis: %+v", x)
 	}
 	b := Bytes{Data: make([]byte, 4)}
 	if !w.Read(0x1006, &b) || !slices.Equal(b.Data, []byte{0, 0, 8, 0x20}) {
 		t.Errorf("%v", b)
 	}
-	if v.Target(0x1008, 0).State != Null {
+	if v.Target(0x1008, coded.Plain).State != Null {
 		t.Error("the hypothesis changed the graph")
 	}
 }
@@ -282,7 +283,7 @@ func TestEnter(t *testing.T) {
 		t.Error("the range on the stack is tracked, the block is not")
 	}
 	feed(t, h, "store addr=0x7ffe0008 data=0010000000000000\nalloc addr=0x7ffe0000 size=8")
-	if x := h.At(5).Target(0x7ffe0008, 0); x.Node != 1 {
+	if x := h.At(5).Target(0x7ffe0008, coded.Plain); x.Node != 1 {
 		t.Errorf("%+v", x)
 	}
 	if n := h.Node(2); n.Death != 6 || len(h.Anomalies()) != 0 {
@@ -365,7 +366,7 @@ realloc aux=0x100000000 addr=0x100000000 size=0x1000
 store addr=0x1ffff0000 data=01
 free addr=0x100000000
 `)
-	if x := h.At(2).Target(0x1ffff0000, 0); x.State != Points || x.Offset != 0 || h.Op(2).Node != 1 {
+	if x := h.At(2).Target(0x1ffff0000, coded.Plain); x.State != Points || x.Offset != 0 || h.Op(2).Node != 1 {
 		t.Errorf("%+v", x)
 	}
 	if _, ok := h.NodeAtTime(0x1ffff0000, 3); ok || h.Now() != 4 {

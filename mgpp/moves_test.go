@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -62,7 +63,7 @@ func TestManyMoves(t *testing.T) {
 		if !v.Read(s.addr, &b) || !slices.Equal(b.Data, s.data[:]) || !slices.Equal(b.Written, s.written[:]) {
 			t.Fatalf("at %d: %x, written %v; want %x, %v", s.at, b.Data, b.Written, s.data, s.written)
 		}
-		if x := v.Target(s.addr+8, 0); x.State != Points || x.Node != 1 || x.Since != stored {
+		if x := v.Target(s.addr+8, coded.Plain); x.State != Points || x.Node != 1 || x.Since != stored {
 			t.Errorf("at %d: the pointer is %+v, want one to node 1 since %d", s.at, x, stored)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -56,16 +57,16 @@ func (p *patched) Read(addr trace.Addr, b *Bytes) bool {
 	return true
 }
 
-func (p *patched) Target(addr trace.Addr, mask uint64) Target {
+func (p *patched) Target(addr trace.Addr, as coded.Pointer) Target {
 	if _, data := p.overlap(addr, 8); data == nil {
-		return p.View.Target(addr, mask)
+		return p.View.Target(addr, as)
 	}
 	var buf [8]byte
 	b := Bytes{Data: buf[:]}
 	if !p.Read(addr, &b) || slices.Contains(b.Written, false) {
 		return Target{}
 	}
-	r := Target{State: Null, Value: binary.LittleEndian.Uint64(buf[:]) &^ mask, Since: p.Time()}
+	r := Target{State: Null, Value: as.Decode(binary.LittleEndian.Uint64(buf[:])), Since: p.Time()}
 	if r.Value == 0 {
 		return r
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -70,8 +71,8 @@ func BenchmarkQuery(b *testing.B) {
 		{"who", func() { h.Op(h.LastWrite(cell(), 8, when())) }},
 		{"who-hot", func() { h.Op(h.LastWrite(nodeOf(0), 8, when())) }},
 		{"next", func() { h.NextWrite(cell(), 8, when()) }},
-		{"target", func() { h.At(when()).Target(cell(), 0) }},
-		{"target-now", func() { h.At(h.Now()).Target(cell(), 0) }},
+		{"target", func() { h.At(when()).Target(cell(), coded.Plain) }},
+		{"target-now", func() { h.At(h.Now()).Target(cell(), coded.Plain) }},
 		{"read", func() { h.At(when()).Read(nodeOf(scatter(rnd)), &Bytes{Data: make([]byte, 48)}) }},
 		{"node-at", func() { h.NodeAtTime(nodeOf(scatteredNodes-1-rnd.IntN(1000)), when()) }},
 		{"change", func() { h.Change(when()) }},
@@ -79,7 +80,7 @@ func BenchmarkQuery(b *testing.B) {
 			v := h.At(when())
 			for id := range h.Live(v.Time()) {
 				n, _ := v.Node(id)
-				v.Target(n.Start, 0)
+				v.Target(n.Start, coded.Plain)
 				break
 			}
 		}},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -312,7 +313,7 @@ func (r *reference) read(id NodeID, addr, n uint64, t uint32, undone ...uint32) 
 	return out
 }
 
-func (r *reference) target(id NodeID, addr, mask uint64, t uint32, undone ...uint32) Target {
+func (r *reference) target(id NodeID, addr uint64, as coded.Pointer, t uint32, undone ...uint32) Target {
 	var v uint64
 	var since uint32
 	for i, b := range r.read(id, addr, 8, t, undone...) {
@@ -322,7 +323,7 @@ func (r *reference) target(id NodeID, addr, mask uint64, t uint32, undone ...uin
 		v |= uint64(b.val) << (8 * i)
 		since = max(since, b.origin)
 	}
-	v &^= mask
+	v = as.Decode(v)
 	x := Target{State: Null, Value: v, Since: Timestamp(since)}
 	if v == 0 {
 		return x

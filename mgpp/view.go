@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -37,8 +38,8 @@ func (s *snapshot) Read(addr trace.Addr, b *Bytes) bool {
 	return s.h.read(uint64(addr), b, s.t, s.undone, nil)
 }
 
-func (s *snapshot) Target(addr trace.Addr, mask uint64) Target {
-	return s.h.target(uint64(addr), mask, s.t, s.undone)
+func (s *snapshot) Target(addr trace.Addr, as coded.Pointer) Target {
+	return s.h.target(uint64(addr), as, s.t, s.undone)
 }
 
 // read fills b from the live node at addr. times, if not nil, receives each
@@ -138,10 +139,10 @@ func (h *History) unversioned(id NodeID, since uint32, off uint64, b *Bytes, i, 
 }
 
 // target resolves the pointer cell at addr.
-func (h *History) target(addr, mask uint64, t uint32, undone []uint32) Target {
+func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint32) Target {
 	if undone == nil {
 		if value, v := h.plainWord(addr, t); v != 0 {
-			return h.resolve(value&^mask, v, t)
+			return h.resolve(as.Decode(value), v, t)
 		}
 	}
 	var data [8]byte
@@ -157,7 +158,7 @@ func (h *History) target(addr, mask uint64, t uint32, undone []uint32) Target {
 			since = max(since, h.origin(v, addr+uint64(i)))
 		}
 	}
-	return h.resolve(binary.LittleEndian.Uint64(data[:])&^mask, since, t)
+	return h.resolve(as.Decode(binary.LittleEndian.Uint64(data[:])), since, t)
 }
 
 // plainWord returns the word at addr, in a live node, and when it was stored, if that

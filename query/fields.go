@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -189,7 +190,7 @@ func (n *Names) read(v mgpp.View, f *Field) {
 	t := f.scalar.Type
 	f.Pointer = size == 8 && (t == nil || t.Kind == types.Pointer)
 	if f.Pointer {
-		f.Target = v.Target(f.Addr, 0)
+		f.Target = v.Target(f.Addr, coded.Plain)
 		if t != nil || f.Target.State == mgpp.Points || f.Target.State == mgpp.Dangling && plausible(f.Target.Value) {
 			f.Value = n.target(f.Target)
 			return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -181,7 +182,7 @@ func (n *Names) follow(at place, v mgpp.View, path string) (place, error) {
 	if at.dead {
 		return stop("its block was freed before change %d", v.Time())
 	}
-	t := v.Target(at.addr, 0)
+	t := v.Target(at.addr, coded.Plain)
 	switch t.State {
 	case mgpp.Unwritten:
 		return stop("it holds no known pointer at change %d", v.Time())

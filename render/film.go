@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -327,7 +328,7 @@ func (c *camera) missed(i int, dead *graph.Object) bool {
 
 // formerTarget is the object that a dangling pointer led to.
 func (c *camera) formerTarget(i int, f *describe.Field) graph.ObjID {
-	t := c.shots[i].View.Target(f.Addr, 0)
+	t := c.shots[i].View.Target(f.Addr, coded.Plain)
 	if t.State != mgpp.Dangling {
 		return 0
 	}

@@ -8,6 +8,7 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -258,7 +259,7 @@ func counted(g *graph.Graph, o graph.ObjID, addr trace.Addr) *check.EdgeCell {
 	return nil
 }
 
-func pointerValue(v mgpp.View, addr trace.Addr) uint64 { return v.Target(addr, 0).Value }
+func pointerValue(v mgpp.View, addr trace.Addr) uint64 { return v.Target(addr, coded.Plain).Value }
 
 // folded draws the rest: one node with a count, and the edges that lead there.
 func (s *snapshot) folded() {

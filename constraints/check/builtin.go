@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp/coded"
 )
 
 // builtinNames are the attributes that every type has (table 2.1 of the thesis
@@ -121,12 +122,12 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 
 func (s *scope) tagBits(x operand, b *Builtin, e *syntax.Select) operand {
 	ld, ok := x.expr.(*Load)
-	if !ok || x.cell == nil || x.cell.Mask == 0 {
+	if !ok || x.cell == nil || x.cell.Coded.Tags == 0 {
 		s.errorf(e.NamePos, "`%s` is no tagged pointer; one is declared by: tag T.f & 3;", x.src)
 		return operand{}
 	}
 	raw := *ld
-	raw.Mask, raw.To = 0, nil
-	b.Kind, b.Base, b.Mask = BuiltinTag, &raw, x.cell.Mask
+	raw.Coded, raw.To = coded.Plain, nil
+	b.Kind, b.Base, b.Coded = BuiltinTag, &raw, x.cell.Coded
 	return number(b)
 }

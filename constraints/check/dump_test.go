@@ -22,8 +22,8 @@ func dump(s *Spec) string {
 			if i >= t.Default {
 				b.WriteString(" on demand")
 			}
-			if c.Mask != 0 {
-				fmt.Fprintf(&b, " mask %#x", c.Mask)
+			if c.Coded.Tags != 0 {
+				fmt.Fprintf(&b, " mask %#x", c.Coded.Tags)
 			}
 			if c.Lo != nil {
 				fmt.Fprintf(&b, " [%s..%s]", show(c.Lo), show(c.Hi))
@@ -115,8 +115,8 @@ func show(e Expr) string {
 		if e.BitSize > 0 {
 			text += fmt.Sprintf(" bits %d+%d", e.BitOffset, e.BitSize)
 		}
-		if e.Mask != 0 {
-			text += fmt.Sprintf(" &~%#x", e.Mask)
+		if e.Coded.Tags != 0 {
+			text += fmt.Sprintf(" &~%#x", e.Coded.Tags)
 		}
 		if e.To != nil {
 			text += " to " + e.To.Name
@@ -131,7 +131,7 @@ func show(e Expr) string {
 	case *Degree:
 		return fmt.Sprintf("degree(%s in=%t %v)", show(e.Base), e.In, e.Fields)
 	case *Builtin:
-		return fmt.Sprintf("builtin%d(%s %#x)", e.Kind, show(e.Base), e.Mask)
+		return fmt.Sprintf("builtin%d(%s %#x)", e.Kind, show(e.Base), e.Coded.Tags)
 	case *Unary:
 		return fmt.Sprintf("%s(%s)", e.Op, show(e.X))
 	case *Binary:

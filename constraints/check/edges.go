@@ -7,6 +7,7 @@ import (
 
 	"mgtrace/constraints/syntax"
 	"mgtrace/cxxname"
+	"mgtrace/mgpp/coded"
 	"mgtrace/types"
 )
 
@@ -261,7 +262,7 @@ func pointee(t *types.Type) *types.Type {
 // canBeEdge: pointers to declared types, to members and bases of them or to what derives
 // from them, void pointers, and tagged words.
 func (c *checker) canBeEdge(cell EdgeCell) bool {
-	if cell.Elem == nil || cell.Mask != 0 || c.nodeOf(cell.Elem, nil) != nil {
+	if cell.Elem == nil || cell.Coded != coded.Plain || c.nodeOf(cell.Elem, nil) != nil {
 		return true
 	}
 	for _, t := range c.spec.Types {
@@ -370,7 +371,7 @@ func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
 	if !ok {
 		return
 	}
-	cell := EdgeCell{Name: g.Field.Name, Offset: p.Offset, Count: 1, Stride: 8, Mask: uint64(mask.Int)}
+	cell := EdgeCell{Name: g.Field.Name, Offset: p.Offset, Count: 1, Stride: 8, Coded: coded.Pointer{Tags: uint64(mask.Int)}}
 	x := p.Type
 	if x.Kind == types.Array && x.Elem != nil {
 		cell.Count, cell.Stride, x = x.Count, x.Elem.Size, x.Elem
@@ -404,7 +405,7 @@ func withTags(cells, tagged []EdgeCell) []EdgeCell {
 		placed := false
 		for i := range cells {
 			if cells[i].Offset == tag.Offset {
-				cells[i].Mask = tag.Mask
+				cells[i].Coded = tag.Coded
 				placed = true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/syntax"
+	"mgtrace/mgpp/coded"
 	"mgtrace/types"
 )
 
@@ -50,12 +51,12 @@ func (t *NodeType) Is(u *NodeType) bool { return t == u || t != nil && slices.Co
 
 // EdgeCell is a pointer cell, or an array of them, of a NodeType.
 type EdgeCell struct {
-	Name   string      // C path: "child", "link.next"
-	Offset int64       // bytes
-	Count  int64       // 1, the array's length, or -1: to the end of the allocation
-	Stride int64       // bytes
-	Mask   uint64      // tag bits, cleared before the word is followed
-	Elem   *types.Type // pointee, nil for void
+	Name   string        // C path: "child", "link.next"
+	Offset int64         // bytes
+	Count  int64         // 1, the array's length, or -1: to the end of the allocation
+	Stride int64         // bytes
+	Coded  coded.Pointer // how the word holds the pointer
+	Elem   *types.Type   // pointee, nil for void
 	// "cells T: child[Lo..Hi] if Cond": which elements are in use, inclusive
 	// (Lo, Hi nil: all of them if Cond holds; Cond nil: always). Expressions
 	// over one Var, slot 0, the node.
@@ -101,15 +102,15 @@ func (c *EdgeCell) Element(off int64) (elem int64, ok bool) {
 	return d / c.Stride, true
 }
 
-// MaskAt returns the tag bits of the edge cell at an offset of a node, 0 if there is none.
-func (t *NodeType) MaskAt(off int64) uint64 {
+// CodedAt says how the edge cell at an offset of a node holds its pointer; Plain if there is none.
+func (t *NodeType) CodedAt(off int64) coded.Pointer {
 	for i := range t.Edges {
 		c := &t.Edges[i]
 		if _, ok := c.Element(off); ok || off == c.Offset {
-			return c.Mask
+			return c.Coded
 		}
 	}
-	return 0
+	return coded.Plain
 }
 
 // Fill says which elements are in use of the array to which a pointer leads: those from
@@ -220,8 +221,8 @@ type (
 		Place              Place
 		Type               *types.Type
 		BitOffset, BitSize int
-		Mask               uint64 // tagged pointers: bits cleared
-		Weak               bool   // as EdgeCell.Weak
+		Coded              coded.Pointer // as EdgeCell.Coded
+		Weak               bool          // as EdgeCell.Weak
 		To                 *NodeType
 	}
 	// FieldN is X[e] with an e that is not constant: the e-th scalar from 1, of
@@ -258,13 +259,13 @@ type (
 		Fields []string
 	}
 	// Builtin is X.SIZE, A.COUNT, X.DANGLING, (X.f).EXISTS, X.p.TAG. The Base of
-	// Tag is a Load whose own Mask is 0: the word as it lies in memory; the
-	// value is word & Mask. The Base of the others is a node or a pointer.
+	// Tag is a Load whose own Coded is Plain: the word as it lies in memory; the
+	// value is its bits of Coded.Tags. The Base of the others is a node or a pointer.
 	Builtin struct {
-		Src  string
-		Kind BuiltinKind
-		Base Expr
-		Mask uint64 // Tag
+		Src   string
+		Kind  BuiltinKind
+		Base  Expr
+		Coded coded.Pointer // Tag
 	}
 	// Unary is -x, ~x, |x| (Op "abs"), not x (Op "not").
 	Unary struct {

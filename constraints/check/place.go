@@ -416,7 +416,7 @@ func (s *scope) load(o operand, src string) operand {
 	}
 	if cell != nil && o.kind == kindRef { // not another member of a union
 		o.cell = cell
-		ld.Mask = cell.Mask
+		ld.Coded = cell.Coded
 		if cell.Conditional() {
 			ld.Place.Cell = cell
 		}

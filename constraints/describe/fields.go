@@ -8,6 +8,7 @@ import (
 
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -152,11 +153,11 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 	case !f.Known:
 		f.Text = "partly written"
 	}
-	tag := mask(g, o, f.Addr)
-	if s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || tag != 0) {
+	as := codedAs(g, o, f.Addr)
+	if s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || as != coded.Plain) {
 		f.Pointer = true
-		pointer(g, v, o, &f)
-		if bits := binary.LittleEndian.Uint64(b.Data) & tag; bits != 0 && f.Known {
+		pointer(g, v, o, &f, as)
+		if bits := as.Tag(binary.LittleEndian.Uint64(b.Data)); bits != 0 && f.Known {
 			f.Text += fmt.Sprintf(" tag %d", bits)
 		}
 	} else if s.Type == bareWord && known > 0 {
@@ -168,8 +169,8 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 }
 
 // pointer fills in what a pointer field leads to.
-func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
-	tgt := v.Target(f.Addr, mask(g, o, f.Addr))
+func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field, as coded.Pointer) {
+	tgt := v.Target(f.Addr, as)
 	f.State = tgt.State
 	switch tgt.State {
 	case mgpp.Unwritten:
@@ -182,13 +183,13 @@ func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
 	f.Text = Target(g, tgt, f.Target)
 }
 
-// mask is the tag bits of the edge cell at addr.
-func mask(g *graph.Graph, o graph.ObjID, addr trace.Addr) uint64 {
+// codedAs says how the edge cell at addr holds its pointer.
+func codedAs(g *graph.Graph, o graph.ObjID, addr trace.Addr) coded.Pointer {
 	obj := g.Object(o)
 	if obj.Type == nil {
-		return 0
+		return coded.Plain
 	}
-	return obj.Type.MaskAt(int64(addr - obj.Addr))
+	return obj.Type.CodedAt(int64(addr - obj.Addr))
 }
 
 // Target puts a pointer's value into words: "qdtree#3", "qdtree#3+8",

@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -153,7 +154,7 @@ func (e *env) rootOf(r *check.Root) graph.ObjID {
 	if b.Type != nil && (r.Place == nil || off == 0 && r.Place.Type == b.Type.Layout) {
 		return g
 	}
-	tgt := e.v.Target(b.Addr+trace.Addr(off), 0)
+	tgt := e.v.Target(b.Addr+trace.Addr(off), coded.Plain)
 	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
 		return 0
 	}

@@ -8,6 +8,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -281,11 +282,11 @@ func (e *env) objectOf(p value, want *check.NodeType, at check.Expr) (graph.ObjI
 }
 
 // loadPointer reads the pointer cell at addr.
-func (e *env) loadPointer(addr trace.Addr, mask uint64, weak bool, to *check.NodeType, elem *types.Type, at check.Expr) value {
+func (e *env) loadPointer(addr trace.Addr, as coded.Pointer, weak bool, to *check.NodeType, elem *types.Type, at check.Expr) value {
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
 	}
-	tgt := e.v.Target(addr, mask)
+	tgt := e.v.Target(addr, as)
 	if tgt.State == mgpp.Unwritten {
 		e.bytes.Data, e.bytes.Written = e.data[:8], e.flags[:8]
 		if !e.v.Read(addr, &e.bytes) {
@@ -380,7 +381,7 @@ func (e *env) sentinels() []nilNode {
 		}
 		off := graph.StaticOffset(n.Place)
 		for _, o := range e.holders(n.Type) {
-			tgt := e.v.Target(e.g.Object(o).Addr+trace.Addr(off), 0)
+			tgt := e.v.Target(e.g.Object(o).Addr+trace.Addr(off), coded.Plain)
 			if tgt.State == mgpp.Points {
 				found = append(found, nilNode{tgt.Node, e.g.Resolve(e.t, tgt, nil, n.Type)})
 			}

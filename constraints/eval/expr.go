@@ -4,6 +4,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -80,7 +81,7 @@ func (e *env) load(x *check.Load) value {
 	}
 	var v value
 	if isPointer(x) {
-		v = e.loadPointer(l.addr, x.Mask, x.Weak, x.To, elemOf(x.Type), x)
+		v = e.loadPointer(l.addr, x.Coded, x.Weak, x.To, elemOf(x.Type), x)
 	} else {
 		v = e.scalar(l.addr, x.Type, x.BitOffset, x.BitSize, x)
 	}
@@ -97,7 +98,7 @@ func (e *env) load(x *check.Load) value {
 
 // isPointer reports whether a load reads a word that leads somewhere.
 func isPointer(x *check.Load) bool {
-	return x.Type != nil && x.Type.Kind == types.Pointer || x.To != nil || x.Mask != 0
+	return x.Type != nil && x.Type.Kind == types.Pointer || x.To != nil || x.Coded != coded.Plain
 }
 
 func elemOf(t *types.Type) *types.Type {
@@ -129,7 +130,7 @@ func (e *env) fieldN(x *check.FieldN) value {
 	}
 	var v value
 	if s.Type.Kind == types.Pointer && !s.VTable {
-		v = e.loadPointer(addr, x.Of.MaskAt(off+s.Offset), false, x.Of, s.Type.Elem, x)
+		v = e.loadPointer(addr, x.Of.CodedAt(off+s.Offset), false, x.Of, s.Type.Elem, x)
 	} else {
 		v = e.scalar(addr, s.Type, s.BitOffset, s.BitSize, x)
 	}
@@ -315,7 +316,7 @@ func (e *env) builtin(x *check.Builtin) value {
 			return undef(w, l)
 		}
 		v := e.decode(8, word.Type)
-		return value{kind: integer, bits: v.bits & x.Mask}
+		return value{kind: integer, bits: x.Coded.Tag(v.bits)}
 	case check.BuiltinExists:
 		return e.exists(x)
 	}
@@ -389,7 +390,7 @@ func (e *env) eachDangling(o graph.ObjID, f func(c *check.EdgeCell, elem int64, 
 			if e.rec != nil {
 				e.rec.dep(Dep{Kind: DepBytes, Addr: e.g.CellAddr(o, c, k), Size: 8})
 			}
-			tgt := e.v.Target(e.g.CellAddr(o, c, k), c.Mask)
+			tgt := e.v.Target(e.g.CellAddr(o, c, k), c.Coded)
 			if tgt.State == mgpp.Unwritten {
 				continue
 			}

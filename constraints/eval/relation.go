@@ -77,7 +77,7 @@ func (e *env) cell(from graph.ObjID, c *check.EdgeCell, k int64) (graph.ObjID, v
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
 	}
-	tgt := e.v.Target(addr, c.Mask)
+	tgt := e.v.Target(addr, c.Coded)
 	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten {
 		return 0, value{}
 	}

@@ -226,7 +226,7 @@ func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 		if !g.Alive(r.from, t-1) {
 			continue
 		}
-		if tgt := g.at(t-1).Target(k.Addr, k.Cell.Mask); tgt.Node == id || tgt.Past == id {
+		if tgt := g.at(t-1).Target(k.Addr, k.Cell.Coded); tgt.Node == id || tgt.Past == id {
 			off := int64(k.Addr - g.objs[r.from].Addr)
 			c.Of(r.from).Mask |= Parts(off, off+8, g.Size(r.from, t))
 		}
@@ -288,7 +288,7 @@ func (g *Graph) eachFilled(v mgpp.View, o ObjID, f func(array ObjID)) {
 			continue
 		}
 		for e, n := int64(0), elems(k, g.Size(o, t)); e < n; e++ {
-			if to := g.resolve(v.Target(cellAddr(b, k, e), k.Mask), k.Elem, b.Type, t); to != 0 {
+			if to := g.resolve(v.Target(cellAddr(b, k, e), k.Coded), k.Elem, b.Type, t); to != 0 {
 				f(to)
 			}
 		}
@@ -318,7 +318,7 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 			k := b.lay.cells[ci].EdgeCell
 			first, end := b.lay.cells[ci].overlap(lo, hi, size)
 			for e := first; e < end; e++ {
-				if to := g.resolve(v.Target(cellAddr(b, k, e), k.Mask), k.Elem, b.Type, t); to != 0 {
+				if to := g.resolve(v.Target(cellAddr(b, k, e), k.Coded), k.Elem, b.Type, t); to != 0 {
 					c.Of(to).In = true
 				}
 			}

@@ -80,7 +80,7 @@ func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
 				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {
 					continue
 				}
-				tgt := v.Target(k.Addr, c.Mask)
+				tgt := v.Target(k.Addr, c.Coded)
 				if g.resolve(tgt, c.Elem, src.Type, t) == o {
 					k.Off = tgt.Value - uint64(g.objs[o].Addr)
 					buf = append(buf, k)
@@ -169,7 +169,7 @@ func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 			if !g.applies(v, r) {
 				continue
 			}
-			tgt := v.Target(r.Addr, c.Mask)
+			tgt := v.Target(r.Addr, c.Coded)
 			if to := g.resolve(tgt, c.Elem, typ, t); to != 0 && g.objs[to].Type != nil {
 				r.Off = tgt.Value - uint64(g.objs[to].Addr)
 				out = append(out, g.edge(v, r, to))
@@ -191,7 +191,7 @@ func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
 		refs = g.AppendRefs(g.hist.At(b.Death-1), nil, o, refs[:0])
 	}
 	return slices.DeleteFunc(refs, func(r Ref) bool {
-		tgt := v.Target(r.Addr, r.Cell.Mask)
+		tgt := v.Target(r.Addr, r.Cell.Coded)
 		there := tgt.State == mgpp.Dangling || b.Member != 0 && tgt.Value-uint64(b.Addr) < b.Size
 		host := func(x Ref) bool { return x.Addr == r.Addr && g.objs[r.From].Type == nil && g.objs[x.From].Type != nil }
 		return !there || slices.ContainsFunc(refs, host) || !g.Alive(r.From, v.Time()) || !g.applies(v, r)
@@ -219,7 +219,7 @@ func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, i
 		if !ok || !c.InUnion || !g.Applies(v, o, c, elem) {
 			continue
 		}
-		if c.Conditional() || g.resolve(v.Target(g.CellAddr(o, c, elem), c.Mask), c.Elem, typ, v.Time()) != 0 {
+		if c.Conditional() || g.resolve(v.Target(g.CellAddr(o, c, elem), c.Coded), c.Elem, typ, v.Time()) != 0 {
 			return c, elem
 		}
 	}
@@ -228,7 +228,7 @@ func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, i
 
 func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
 	return Edge{From: r.From, To: to, Cell: r.Cell, Index: r.Elem, Addr: r.Addr, Offset: r.Off,
-		Since: v.Target(r.Addr, r.Cell.Mask).Since}
+		Since: v.Target(r.Addr, r.Cell.Coded).Since}
 }
 
 // InChange returns the newest time at or before t at which the edges into o

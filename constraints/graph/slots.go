@@ -25,7 +25,7 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	v := g.at(t)
 	b := &g.objs[r.from]
 	c := b.lay.cells[r.cell].EdgeCell
-	tgt := v.Target(cellAddr(b, c, r.elem), c.Mask)
+	tgt := v.Target(cellAddr(b, c, r.elem), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
 	if to != 0 {
 		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)

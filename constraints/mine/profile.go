@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"mgtrace/types"
 )
@@ -143,7 +144,7 @@ func (p *portrait) listArrays(t *types.Type, path string, depth int) {
 
 func (l *link) note(g *graph.Graph, v mgpp.View, o graph.ObjID, c *check.EdgeCell) {
 	for i := range graph.Elems(c, g.Size(o, v.Time())) {
-		tgt := v.Target(g.CellAddr(o, c, i), c.Mask)
+		tgt := v.Target(g.CellAddr(o, c, i), c.Coded)
 		switch tgt.State {
 		case mgpp.Null, mgpp.Unwritten:
 			l.null++
@@ -170,7 +171,7 @@ func (p *portrait) notePayload(r *Run, g *graph.Graph, times []mgpp.Timestamp) {
 			v := r.History.At(at)
 			nodes = g.Live(p.typ, at, nodes[:0])
 			for _, o := range nodes {
-				switch v.Target(g.Object(o).Addr+trace.Addr(place.Offset), 0).State {
+				switch v.Target(g.Object(o).Addr+trace.Addr(place.Offset), coded.Plain).State {
 				case mgpp.Null:
 					l.null++
 				case mgpp.Unwritten:

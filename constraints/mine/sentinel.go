@@ -61,7 +61,7 @@ func (m *mining) pointsTo(t *trial, n *check.NodeType, bias trace.Addr, v check.
 			for i := range n.Edges {
 				c := &n.Edges[i]
 				for e := range graph.Elems(c, t.graph.Size(o, at)) {
-					tgt := view.Target(t.graph.CellAddr(o, c, e), c.Mask)
+					tgt := view.Target(t.graph.CellAddr(o, c, e), c.Coded)
 					if tgt.State != mgpp.Null && tgt.State != mgpp.Unwritten && trace.Addr(tgt.Value) == lo {
 						return true
 					}

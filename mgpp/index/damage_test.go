@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -21,7 +22,7 @@ func answers(x *Index) string {
 		for _, id := range live {
 			n := x.Node(id)
 			b := mgpp.Bytes{Data: make([]byte, min(n.Size, 64))}
-			s += fmt.Sprintln(n, x.At(t).Read(n.Start, &b), b.Data, b.Written, x.At(t).Target(n.Start, 0), x.Of(id), x.Rank(x.Of(id), id))
+			s += fmt.Sprintln(n, x.At(t).Read(n.Start, &b), b.Data, b.Written, x.At(t).Target(n.Start, coded.Plain), x.Of(id), x.Rank(x.Of(id), id))
 		}
 	}
 	for pc, n := range x.Statements() {

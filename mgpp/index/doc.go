@@ -8,7 +8,7 @@
 //
 //	x, err := index.Open(path, reader)            // ErrStale: build it again
 //	x.LastWrite(cell, 8, t)                       // as of mgpp.History, which answers the same
-//	x.At(t).Target(cell, 0)
+//	x.At(t).Target(cell, coded.Plain)
 //
 // Building takes memory for the nodes that live, and a bounded amount for the rest. The file
 // is smaller than the trace, holds nothing that the trace does not, and may be

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 	"os"
 )
@@ -343,7 +344,7 @@ func compareAt(t *testing.T, h *mgpp.History, x *Index, at mgpp.Timestamp, rnd *
 		}
 		for off := uint64(0); off+8 <= min(n.Size, 80); off += uint64(1 + rnd.IntN(8)) {
 			c := n.Start + trace.Addr(off)
-			if d := cmp.Diff(v.Target(c, 0), w.Target(c, 0)); d != "" {
+			if d := cmp.Diff(v.Target(c, coded.Plain), w.Target(c, coded.Plain)); d != "" {
 				t.Fatalf("target of %#x at %d (-history +index)\n%s", uint64(c), at, d)
 			}
 		}

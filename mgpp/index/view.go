@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -184,7 +185,7 @@ func (x *Index) image(addr uint64) (byte, bool) {
 }
 
 // Target resolves a pointer.
-func (v *view) Target(addr trace.Addr, mask uint64) mgpp.Target {
+func (v *view) Target(addr trace.Addr, as coded.Pointer) mgpp.Target {
 	var data [8]byte
 	var written [8]bool
 	var times [8]uint64
@@ -192,7 +193,7 @@ func (v *view) Target(addr trace.Addr, mask uint64) mgpp.Target {
 	if !v.x.read(uint64(addr), &b, v.t, times[:], true) || slices.Contains(b.Written, false) {
 		return mgpp.Target{}
 	}
-	return v.x.resolve(binary.LittleEndian.Uint64(data[:])&^mask, slices.Max(times[:]), v.t)
+	return v.x.resolve(as.Decode(binary.LittleEndian.Uint64(data[:])), slices.Max(times[:]), v.t)
 }
 
 // resolve says what a value that was stored at a time leads to at t.

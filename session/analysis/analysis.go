@@ -13,6 +13,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
@@ -622,7 +623,7 @@ func (a *Analysis) linkedAgain(n *mgpp.Node, since mgpp.Timestamp) mgpp.Timestam
 		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
 			continue
 		}
-		if to := a.Hist.At(t).Target(op.Addr, 0); to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value)) {
+		if to := a.Hist.At(t).Target(op.Addr, coded.Plain); to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value)) {
 			return t
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/report"
 	"mgtrace/session/specfile"
 	"mgtrace/trace"
@@ -195,7 +196,7 @@ func (d *doubt) excuses(deps []eval.Dep, v mgpp.View) bool {
 }
 
 func (d *doubt) leadsToHidden(v mgpp.View, addr trace.Addr) bool {
-	to := v.Target(addr, 0)
+	to := v.Target(addr, coded.Plain)
 	return to.State == mgpp.Wild || to.State == mgpp.Points && d.untold(v, to.Node)
 }
 

@@ -78,7 +78,7 @@ func (a *Analysis) leftBehind(s *faultloc.Suspect, at mgpp.Timestamp) string {
 			continue
 		}
 		part := describe.Join(a.Graph.Name(r.From), f.Path)
-		if by := a.Symbols.Place(a.Hist.Op(v.Target(r.Addr, r.Cell.Mask).Since).PC); by != "" {
+		if by := a.Symbols.Place(a.Hist.Op(v.Target(r.Addr, r.Cell.Coded).Since).PC); by != "" {
 			part += ", stored at " + by
 		}
 		parts = append(parts, part)
