@@ -119,6 +119,40 @@ func (l *ring) link(p, q trace.Addr) {
 	l.put8(p+8, uint64(q))
 }
 
+const benchTable = `
+struct n { long key; struct n *next; };
+struct table { struct n *bucket[4096]; };
+global table;
+type n edges (next); type table;
+`
+
+// hash is a hash table of 4,096 chains in a declared global.
+type hash struct {
+	*world
+	r     *rand.Rand
+	first [4096]trace.Addr
+}
+
+func newHash(tb testing.TB, constraint string, n int) *hash {
+	h := &hash{world: newWorld(tb, benchTable+constraint), r: rand.New(rand.NewPCG(1, 2))}
+	h.global(1, "table", staticMemory, make([]byte, 8*len(h.first)))
+	for range n {
+		h.insert()
+	}
+	return h
+}
+
+// insert puts a node at the head of a random chain.
+func (h *hash) insert() {
+	a := h.alloc("n", 16, true)
+	key := h.r.IntN(1 << 20)
+	at := key % len(h.first)
+	h.put4(a, uint32(key))
+	h.put8(a+8, uint64(h.first[at]))
+	h.first[at] = a
+	h.put8(staticMemory+trace.Addr(8*at), uint64(a))
+}
+
 // structure is something that grows and is checked.
 type structure interface {
 	insert()
@@ -138,6 +172,13 @@ func BenchmarkCheck(b *testing.B) {
 		{"reached", func(tb testing.TB, n int) structure { return newRing(tb, benchRing+"all: n X; ::head ->> X;", n) }},
 		{"ranged", func(tb testing.TB, n int) structure {
 			return newRing(tb, benchRing+"root n from ::head.first via next;", n)
+		}},
+		{"hashed", func(tb testing.TB, n int) structure { return newHash(tb, "all: n X; ::table ->> X;", n) }},
+		{"chained", func(tb testing.TB, n int) structure {
+			return newHash(tb, "one: n X; X.INDEGREE + (::table.bucket[X.key % 4096] == X ? 1 : 0) == 1;", n)
+		}},
+		{"guarded", func(tb testing.TB, n int) structure {
+			return newHash(tb, "home: n X; ::table.bucket[X.key % 4096] == X => X.INDEGREE == 0;", n)
 		}},
 	} {
 		for _, n := range []int{100, 1000, 10_000, 100_000, 1_000_000} {

@@ -155,18 +155,22 @@ func (c *cycles) update(e *env, k *info, ch *graph.Changes) {
 // Whatever is in the order has all its successors there too, or is still to be
 // placed.
 func (o *order) place(e *env, k *info, d *graph.Dirt) bool {
-	size := e.g.Size(d.Obj, e.t)
-	changed := func(off int64) bool { return d.Life || d.Touches(off, off+8, size) }
+	all := d.Life
 	if !o.has(d.Obj) {
 		o.insert(d.Obj, 0)
-		changed = func(int64) bool { return true }
+		all = true
 	}
 	var succ []graph.ObjID
 	for todo := []graph.ObjID{d.Obj}; len(todo) > 0; {
 		u := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		succ = e.successorsBy(u, k.fields, changed, succ[:0])
-		changed = func(int64) bool { return true } // of what is new in the order, all
+		succ = succ[:0]
+		if all {
+			succ = e.successors(u, k.fields, succ)
+		} else {
+			d.EachPart(e.g.Size(u, e.t), func(lo, hi int64) { succ = e.successorsIn(u, k.fields, lo, hi, succ) })
+		}
+		all = true // of what is new in the order
 		for _, v := range succ {
 			if v == u {
 				return true

@@ -197,6 +197,18 @@ few:   node X; X.n == 1 => COUNT(node Y: ::head.slot[Y.key % 2] == Y) == 1;
 pair:  node X, Y; ::head.slot[Y.key % 2] == X and X ->(next) Y => X.n == Y.n;
 reach: node X; X.n == 0 => ::head.slot[0] == X or ::head.slot[0] ->> X;
 `, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"table": {`
+struct node { int key; int n; struct node *next; struct fan *fan; };
+struct fan { struct node *kid[100]; };
+struct head { struct node *slot[99]; struct fan *fan; };
+global head;
+type node; type fan; type head;
+reach: node X; X.n < 2 => ::head ->> X;
+kids:  fan F; node X; F ->(kid) X and X.key == 2 => X.n != 3;
+in:    node X; X.INDEGREE <= 2;
+to:    node X; X.n == 3 => X ->> ::head.fan;
+acyc:  node X, Y; X ->> Y => Y !->> X;
+`, []shape{{"node", 24, []uint64{8, 16}, []uint64{0, 4}, false}, {"fan", 800, []uint64{0, 8, 400, 408, 792}, nil, false}}},
 	"sentinel": {`
 struct rb { int red; int key; struct rb *left, *right, *parent; };
 struct head { struct rb *nil; struct rb *root; };
@@ -247,12 +259,15 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 		defined.wild = 3 // pointers into the middle read what else is unread
 	}
 	if len(defined.spec.Globals) > 0 {
-		defined.global(1, "head", staticMemory, make([]byte, 16))
-		defined.live = append(defined.live, staticMemory)
 		head := &shape{"", 16, []uint64{0}, []uint64{8}, false}
-		if name == "ways" || name == "buckets" {
+		switch name {
+		case "ways", "buckets":
 			head.pointers, head.numbers = []uint64{0, 8}, nil
+		case "table":
+			head = &shape{"", 800, []uint64{0, 8, 400, 784, 792}, nil, false}
 		}
+		defined.global(1, "head", staticMemory, make([]byte, head.size))
+		defined.live = append(defined.live, staticMemory)
 		defined.kind[staticMemory] = head
 	}
 	return defined

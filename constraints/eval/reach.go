@@ -67,19 +67,14 @@ func newReach(c *Checker) *reach {
 
 // rangeOf is what a root directive ranges over.
 func rangeOf(root *check.Root) *spanning {
-	keep := func(e *env, out []graph.ObjID) []graph.ObjID {
-		return slices.DeleteFunc(out, func(o graph.ObjID) bool { return o == 0 || e.isSentinel(o) })
-	}
 	return &spanning{
-		sources: func(e *env, buf []graph.ObjID) []graph.ObjID { return keep(e, append(buf, e.rootOf(root))) },
-		step: func(e *env, o graph.ObjID, buf []graph.ObjID) []graph.ObjID {
-			return keep(e, e.successors(o, root.Via, buf))
-		},
-		back: func(e *env, o graph.ObjID, buf []graph.ObjID) []graph.ObjID {
-			if e.isSentinel(o) {
-				return buf
+		fields: root.Via, ranges: true,
+		end: func(e *env) graph.ObjID {
+			o := e.rootOf(root)
+			if o != 0 && e.isSentinel(o) {
+				return 0
 			}
-			return e.predecessors(o, root.Via, buf)
+			return o
 		},
 	}
 }
@@ -87,21 +82,17 @@ func rangeOf(root *check.Root) *spanning {
 // wayOf is what a path leads to from an object that the specification names, or
 // from where one leads to it.
 func wayOf(x *check.Relation) *spanning {
-	forward := func(e *env, o graph.ObjID, buf []graph.ObjID) []graph.ObjID { return e.successors(o, x.Fields, buf) }
-	backward := func(e *env, o graph.ObjID, buf []graph.ObjID) []graph.ObjID { return e.predecessors(o, x.Fields, buf) }
 	end, _ := fixedEnd(x)
-	s := &spanning{step: forward, back: backward}
-	if end == x.To {
-		s = &spanning{step: backward, back: forward, in: true}
+	return &spanning{
+		fields: x.Fields, in: end == x.To,
+		end: func(e *env) graph.ObjID {
+			o, _ := e.object(end, nil)
+			if e.g.Object(o).Type == nil {
+				return 0
+			}
+			return o
+		},
 	}
-	s.sources = func(e *env, buf []graph.ObjID) []graph.ObjID {
-		o, _ := e.object(end, nil)
-		if o == 0 || e.g.Object(o).Type == nil {
-			return buf
-		}
-		return s.step(e, o, buf)
-	}
-	return s
 }
 
 // has reports whether a set has an object, on e's view.

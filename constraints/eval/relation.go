@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"math"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -162,11 +164,11 @@ func (e *env) outDegree(o graph.ObjID, typ *check.NodeType, fields []string) int
 // successors appends the objects that o's edges lead to, over all declared
 // types.
 func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []graph.ObjID {
-	return e.successorsBy(o, fields, func(int64) bool { return true }, buf)
+	return e.successorsIn(o, fields, 0, math.MaxInt64, buf)
 }
 
-// successorsBy is successors by cells at those offsets only that are wanted.
-func (e *env) successorsBy(o graph.ObjID, fields []string, wanted func(off int64) bool, buf []graph.ObjID) []graph.ObjID {
+// successorsIn is successors by those cells only that overlap the bytes [lo, hi) of o.
+func (e *env) successorsIn(o graph.ObjID, fields []string, lo, hi int64, buf []graph.ObjID) []graph.ObjID {
 	typ := e.g.Object(o).Type
 	if typ == nil {
 		return buf
@@ -177,10 +179,7 @@ func (e *env) successorsBy(o graph.ObjID, fields []string, wanted func(off int64
 			continue
 		}
 		c := &typ.Edges[i]
-		for k, end := int64(0), graph.Elems(c, size); k < end; k++ {
-			if !wanted(c.Offset + k*c.Stride) {
-				continue
-			}
+		for k, end := graph.Overlap(c, lo, hi, size); k < end; k++ {
 			if to, _ := e.cell(o, c, k); to != 0 {
 				buf = append(buf, to)
 			}

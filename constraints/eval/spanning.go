@@ -6,26 +6,26 @@ import (
 	"mgtrace/constraints/graph"
 )
 
-// spanning is the set of objects to which a way leads from some sources, with a
+// spanning is the set of objects to which a way leads from one object, with a
 // spanning forest that shows it: each member hangs under one that has an edge to
 // it. It is kept up as edges come and go.
 //
-// Object o is node o+1 of the trees. Node 1 is the origin: its edges lead to the
-// sources.
+// Object o is node o+1 of the trees. Node 1 is the origin, which stands for the object
+// at which the ways begin: that may be in the set too, if a way leads back to it.
 type spanning struct {
-	step, back func(e *env, o graph.ObjID, buf []graph.ObjID) []graph.ObjID // edges from an object, and to it
-	sources    func(e *env, buf []graph.ObjID) []graph.ObjID
-	in         bool // the edges that the way goes are those that lead to an object, not from it
+	end    func(e *env) graph.ObjID // where the ways begin, 0: nowhere
+	fields []string                 // the edges that count
+	in     bool                     // the edges that the way goes are those that lead to an object, not from it
+	ranges bool                     // a range: end is in it, sentinels are not
 
 	index int // in reach.all
 	nodes []spanNode
 	trees linkcut
 	size  int // members
 
-	first []graph.ObjID // the sources at the moment
-	was   []graph.ObjID // those before, where sure
-	sure  bool          // the trees stand for first: nothing was taken back since
-	loose []int32       // subtrees whose edge from above is gone
+	from  graph.ObjID // end at the moment
+	was   graph.ObjID // and before the last step
+	loose []int32     // subtrees whose edge from above is gone
 	queue []int32
 	succ  []graph.ObjID
 	pred  []graph.ObjID
@@ -121,32 +121,83 @@ func (s *spanning) rebuild(e *env) flips {
 	s.grow(origin)
 	s.nodes[origin].member = true
 	var undo []move
-	s.first, s.sure = s.sources(e, s.first[:0]), true
-	s.spread(e, origin, f, &undo)
+	s.from = s.end(e)
+	s.spread(e, origin, nil, f, &undo)
 	return f
 }
 
-// edges returns what n has edges to. What has died has none: something else may lie at
-// its address.
-func (s *spanning) edges(e *env, n int32) []graph.ObjID {
+// object is what a node stands for, 0 if that is nothing at the moment. What has died has no
+// edges: something else may lie at its address.
+func (s *spanning) object(e *env, n int32) graph.ObjID {
+	o := graph.ObjID(n - 1)
+	if n == origin {
+		o = s.from
+	}
+	if !e.g.Alive(o, e.t) {
+		return 0
+	}
+	return o
+}
+
+// edges returns what n has edges to, by cells that d touches only if that is not nil.
+func (s *spanning) edges(e *env, n int32, d *graph.Dirt) []graph.ObjID {
 	s.succ = s.succ[:0]
-	switch o := graph.ObjID(n - 1); {
-	case n == origin:
-		s.succ = append(s.succ, s.first...)
-	case e.g.Alive(o, e.t):
-		s.succ = s.step(e, o, s.succ)
+	switch o := s.object(e, n); {
+	case o == 0:
+	case n == origin && s.ranges:
+		s.succ = append(s.succ, o)
+	case s.in:
+		s.succ = e.predecessors(o, s.fields, s.succ)
+	case d == nil || d.Life:
+		s.succ = e.successors(o, s.fields, s.succ)
+	default:
+		d.EachPart(e.g.Size(o, e.t), func(lo, hi int64) { s.succ = e.successorsIn(o, s.fields, lo, hi, s.succ) })
+	}
+	if s.ranges {
+		s.succ = slices.DeleteFunc(s.succ, e.isSentinel)
 	}
 	return s.succ
 }
 
-// spread takes in what n has edges to and is not in yet, and what that leads to.
-func (s *spanning) spread(e *env, n int32, f flips, undo *[]move) {
+// sources returns what has edges to an object, which lives.
+func (s *spanning) sources(e *env, o graph.ObjID) []graph.ObjID {
+	s.pred = s.pred[:0]
+	switch {
+	case s.ranges && e.isSentinel(o):
+	case s.in:
+		s.pred = e.successors(o, s.fields, s.pred)
+	default:
+		s.pred = e.predecessors(o, s.fields, s.pred)
+	}
+	return s.pred
+}
+
+// leads reports whether p has an edge to m. It looks at the end that has few.
+func (s *spanning) leads(e *env, p, m int32) bool {
+	from, to := s.object(e, p), s.object(e, m)
+	switch {
+	case from == 0 || to == 0:
+		return false
+	case p == origin && s.ranges:
+		return from == to
+	case s.in || e.g.Size(from, e.t) > manyCells*8:
+		return slices.Contains(s.sources(e, to), from)
+	}
+	return slices.Contains(s.edges(e, p, nil), to)
+}
+
+// manyCells is for how many pointers an object may have room that are all looked at.
+const manyCells = 64
+
+// spread takes in what n has edges to and is not in yet, and what that leads to. Of n's
+// edges only those are looked at that d touches, if that is not nil.
+func (s *spanning) spread(e *env, n int32, d *graph.Dirt, f flips, undo *[]move) {
 	s.queue = append(s.queue[:0], n)
 	for len(s.queue) > 0 {
 		n := s.queue[len(s.queue)-1]
 		s.queue = s.queue[:len(s.queue)-1]
 		e.visited()
-		for _, o := range s.edges(e, n) {
+		for _, o := range s.edges(e, n, d) {
 			m := int32(o) + 1
 			s.grow(m)
 			if !s.nodes[m].member {
@@ -155,6 +206,7 @@ func (s *spanning) spread(e *env, n int32, f flips, undo *[]move) {
 				s.queue = append(s.queue, m)
 			}
 		}
+		d = nil
 	}
 }
 
@@ -164,34 +216,46 @@ func (s *spanning) spread(e *env, n int32, f flips, undo *[]move) {
 // Edges that are new only add. What hung by an edge that is gone looks for
 // another way in, first as a whole, then node by node: the cost is that of the
 // change where the rest of a subtree stays together, as it does when a list or a
-// tree is changed in some places, and else the size of what fell apart.
+// tree is changed in some places, and else the size of what fell apart. Of a table
+// with many pointers only those are looked at that changed.
 func (s *spanning) update(e *env, ch *graph.Changes) (f flips, undo []move) {
 	f = flips{}
-	s.was, s.first = s.first, s.sources(e, s.was[:0])
+	s.was, s.from = s.from, s.end(e)
 	s.loose = s.loose[:0]
-	var changed []int32
-	if !s.sure || !slices.Equal(s.was, s.first) {
-		changed, s.sure = append(changed, origin), true
-	}
-	for i := range ch.Dirt {
-		d := &ch.Dirt[i]
-		if (d.Life || !s.in && d.Mask != 0 || s.in && d.In) && s.has(d.Obj) {
-			changed = append(changed, int32(d.Obj)+1)
-		}
-	}
-	for _, n := range changed {
-		leads := among(s.edges(e, n))
-		for c := s.nodes[n].child; c != 0; {
+	if s.from != s.was {
+		for c := s.nodes[origin].child; c != 0; {
 			next := s.nodes[c].next
-			if !leads(graph.ObjID(c - 1)) {
-				s.unhang(c, &undo)
-				s.loose = append(s.loose, c)
-			}
+			s.part(e, c, &undo)
 			c = next
 		}
 	}
-	for _, n := range changed {
-		s.spread(e, n, f, &undo)
+	for i := range ch.Dirt { // an edge that is gone has changed both of its ends
+		d := &ch.Dirt[i]
+		if !s.has(d.Obj) || !s.enters(d) {
+			continue
+		}
+		p := graph.ObjID(s.nodes[d.Obj+1].parent - 1)
+		if p+1 == origin {
+			p = s.from
+		}
+		if x := ch.Find(p); x != nil && s.leaves(x) {
+			s.part(e, int32(d.Obj)+1, &undo)
+		}
+	}
+	if s.from != s.was {
+		s.spread(e, origin, nil, f, &undo)
+	}
+	for i := range ch.Dirt {
+		d := &ch.Dirt[i]
+		if !s.leaves(d) {
+			continue
+		}
+		if s.has(d.Obj) {
+			s.spread(e, int32(d.Obj)+1, d, f, &undo)
+		}
+		if d.Obj == s.from {
+			s.spread(e, origin, d, f, &undo)
+		}
 	}
 	for again := true; again && len(s.loose) > 0; {
 		had := len(s.loose)
@@ -202,32 +266,41 @@ func (s *spanning) update(e *env, ch *graph.Changes) (f flips, undo []move) {
 	return f, undo
 }
 
-// among returns a function that reports whether an object is one of some.
-func among(list []graph.ObjID) func(graph.ObjID) bool {
-	if len(list) <= 32 {
-		return func(o graph.ObjID) bool { return slices.Contains(list, o) }
+// leaves: edges from the object may be others, in the direction of the way.
+func (s *spanning) leaves(d *graph.Dirt) bool {
+	return d.Life || s.in && d.In || !s.in && d.Mask != 0
+}
+
+// enters: edges to the object may be others, in the direction of the way.
+func (s *spanning) enters(d *graph.Dirt) bool {
+	return d.Life || s.in && d.Mask != 0 || !s.in && d.In
+}
+
+// part makes the subtree at n a loose one unless the edge to it from above is still there.
+func (s *spanning) part(e *env, n int32, undo *[]move) {
+	if p := s.nodes[n].parent; p != 0 && !s.leads(e, p, n) {
+		s.unhang(n, undo)
+		s.loose = append(s.loose, n)
 	}
-	set := make(map[graph.ObjID]bool, len(list))
-	for _, o := range list {
-		set[o] = true
-	}
-	return func(o graph.ObjID) bool { return set[o] }
 }
 
 // rehang hangs a loose subtree under a member to which the origin leads.
 func (s *spanning) rehang(e *env, n int32, undo *[]move) bool {
-	o := graph.ObjID(n - 1)
-	if slices.Contains(s.first, o) {
+	e.visited()
+	o := s.object(e, n)
+	switch {
+	case o == 0:
+		return false // the cells that lead to it are those that did when it died
+	case s.ranges && o == s.from:
 		s.hang(n, origin, undo)
 		return true
 	}
-	e.visited()
-	if !e.g.Alive(o, e.t) {
-		return false // the cells that lead to it are those that did when it died
-	}
-	s.pred = s.back(e, o, s.pred[:0])
-	for _, p := range s.pred {
-		if s.has(p) && s.trees.root(int32(p)+1) == origin {
+	for _, p := range s.sources(e, o) {
+		switch {
+		case p == s.from && !s.ranges:
+			s.hang(n, origin, undo)
+			return true
+		case s.has(p) && s.trees.root(int32(p)+1) == origin:
 			s.hang(n, int32(p)+1, undo)
 			return true
 		}
@@ -250,14 +323,14 @@ func (s *spanning) scatter(e *env, f flips, undo *[]move) {
 	for _, n := range s.loose {
 		if !s.nodes[n].member && s.rehang(e, n, undo) {
 			s.turn(n, f)
-			s.spread(e, n, f, undo)
+			s.spread(e, n, nil, f, undo)
 		}
 	}
 }
 
-// revert takes a change back.
+// revert takes the last change back.
 func (s *spanning) revert(f flips, undo []move) {
-	s.sure = false
+	s.from = s.was
 	var ignored []move
 	for _, m := range slices.Backward(undo) {
 		if m.at > 0 {

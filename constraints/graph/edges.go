@@ -74,7 +74,7 @@ func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
 		src := &g.objs[from]
 		for ci := range src.lay.cells {
 			c := src.lay.cells[ci].EdgeCell
-			first, end := src.lay.cells[ci].overlap(lo, hi, g.Size(from, t))
+			first, end := Overlap(src.lay.cells[ci].EdgeCell, lo, hi, g.Size(from, t))
 			for e := first; e < end; e++ {
 				k := g.ref(ref{from, int32(ci), e})
 				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {

@@ -133,10 +133,10 @@ func (l *layout) slotOf(ci int, elem int64, size uint64) int {
 	return at + int(elem)
 }
 
-// overlap returns the elements [a, b) of c that a write of [lo, hi), offsets
-// in the object, touches.
-func (c *cell) overlap(lo, hi int64, size uint64) (a, b int64) {
-	n := elems(c.EdgeCell, size)
+// Overlap returns the elements [a, b) of a cell of an object of the size that the bytes
+// [lo, hi) of the object touch.
+func Overlap(c *check.EdgeCell, lo, hi int64, size uint64) (a, b int64) {
+	n := elems(c, size)
 	if n == 0 || hi <= c.Offset {
 		return 0, 0
 	}

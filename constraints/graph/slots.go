@@ -13,7 +13,7 @@ import (
 func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
 	lay, size := g.objs[o].lay, g.objs[o].Size
 	for ci := range lay.cells {
-		a, b := lay.cells[ci].overlap(lo, hi, size)
+		a, b := Overlap(lay.cells[ci].EdgeCell, lo, hi, size)
 		for e := a; e < b; e++ {
 			g.reread(ref{o, int32(ci), e}, t)
 		}
