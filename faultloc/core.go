@@ -26,7 +26,7 @@ func core(in *Input) []bool {
 	deps := 0
 	for i, inc := range in.Found {
 		r := in.Model.Eval(inc.Instance, view)
-		if deps += in.Model.Weight(r.Deps, in.At); deps > maxCoreDeps || in.stopped() {
+		if deps += in.Model.Weight(r.Deps, in.At, maxCoreDeps-deps); deps > maxCoreDeps || in.stopped() {
 			return nil
 		}
 		looks[i] = map[graph.ObjID]bool{}

@@ -33,12 +33,14 @@ type lab struct {
 	trials int
 	limit  int // of trials
 	listed int
-	wants  []uint64 // values that comparisons of inconsistencies want
-	start  uint64   // path cost at the beginning
+	wants  []uint64                      // values that comparisons of inconsistencies want
+	wrong  []candidate                   // what cells returned; nil: it was not asked
+	like   map[graph.ObjID][]graph.ObjID // what alike returned
+	start  uint64                        // path cost at the beginning
 }
 
 func newLab(in Input) *lab {
-	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, known: map[eval.Instance]bool{}, limit: maxTrials}
+	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, known: map[eval.Instance]bool{}, like: map[graph.ObjID][]graph.ObjID{}, limit: maxTrials}
 	for i, inc := range in.Found {
 		l.index[inc.Instance] = i
 	}

@@ -38,6 +38,7 @@ const (
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
 	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
+	maxSampled = 16      // inconsistencies of a constraint that are asked how much they depend on
 	maxSteps   = 64      // changes of one of them that are looked through
 	// maxDatedDeps bounds what these may depend on, in total.
 	maxDatedDeps = 1 << 13
@@ -93,7 +94,11 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
 	whole, broken := len(list)-1, len(list)
-	m.easy = m.cheapest()
+	var found []eval.Instance
+	for _, inc := range m.in.Found {
+		found = append(found, inc.Instance)
+	}
+	m.easy = m.oldest(found, m.in.At)
 	for step := 1; whole >= 0 && !m.whole(list[whole]) && !m.in.stopped(); step *= 2 {
 		whole, broken = max(whole-step, min(whole-1, 0)), whole
 	}
@@ -120,12 +125,12 @@ type moments struct {
 	broken  map[mgpp.Timestamp]int
 	deps    int             // of the instances that were asked since when
 	longest mgpp.Timestamp  // the longest time between two whole moments
-	easy    []eval.Instance // inconsistencies that are evaluated with little effort
+	easy    []eval.Instance // what was broken at some moment, and is evaluated with little effort
 	// Statements, and how often something was broken, and nothing, when one ran.
 	ran map[string]*[2]int
 }
 
-// whole: nothing is broken at t. What is broken for good is asked first.
+// whole: nothing is broken at t. What may be broken for long is asked first.
 func (m *moments) whole(t mgpp.Timestamp) bool {
 	view := m.in.Model.View(t)
 	for _, i := range m.easy {
@@ -133,22 +138,48 @@ func (m *moments) whole(t mgpp.Timestamp) bool {
 			return false
 		}
 	}
-	return m.at(t) == 0
+	if m.at(t) == 0 {
+		return true
+	}
+	if len(m.easy) < maxDated {
+		m.easy = append(m.easy, m.oldest(m.in.Model.Broken(view), t)...)
+	}
+	return false
 }
 
-// cheapest returns some of the inconsistencies that depend on little, each of another
-// constraint.
-func (m *moments) cheapest() (out []eval.Instance) {
-	view := m.in.Model.View(m.in.At)
-	known := map[int]bool{}
-	for _, inc := range m.in.Found[:min(len(m.in.Found), maxDated)] {
-		i := inc.Instance
-		if !known[i.Constraint] && m.in.Model.Weight(m.in.Model.Eval(i, view).Deps, m.in.At) <= maxEasy {
-			known[i.Constraint] = true
-			out = append(out, i)
+// oldest returns of the instances that are broken at t, and depend on little, of each
+// constraint the one that has been what it is for longest. Few are asked.
+func (m *moments) oldest(broken []eval.Instance, t mgpp.Timestamp) (out []eval.Instance) {
+	slices.SortFunc(broken, eval.Instance.Compare)
+	for len(broken) > 0 {
+		n := 1
+		for n < len(broken) && broken[n].Constraint == broken[0].Constraint {
+			n++
 		}
+		since := t + 1
+		for k := 0; k < n; k += 1 + n/maxSampled {
+			if last, ok := m.changed(broken[k], t); ok && last < since {
+				if since <= t {
+					out = out[:len(out)-1]
+				}
+				since, out = last, append(out, broken[k])
+			}
+		}
+		broken = broken[n:]
 	}
 	return out
+}
+
+// changed is when an instance was last affected before t; it is not ok if it depends on much.
+func (m *moments) changed(i eval.Instance, t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
+	deps := m.in.Model.Eval(i, m.in.Model.View(t)).Deps
+	if m.in.Model.Weight(deps, t, maxEasy) > maxEasy {
+		return 0, false
+	}
+	for _, d := range deps {
+		last = max(last, m.in.Model.LastChange(d, t))
+	}
+	return last, true
 }
 
 // before is when the oldest of the inconsistencies became one for good, as far as it

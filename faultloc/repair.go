@@ -19,6 +19,7 @@ const (
 	maxRepairFound  = 256 // inconsistencies whose dependencies are candidates
 	smallNumber     = 4096
 	maxRange        = 64 // like nodes that are asked for the range of a field
+	maxSample       = 16 // and whose values are tried
 	maxWanting      = 8  // inconsistencies that are asked which values they want
 	maxInto         = 8  // cells that lead to one node
 	maxRepairs      = 8
@@ -122,12 +123,22 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	return best, ok
 }
 
+// alike returns live objects of an object's type, nearest in time first.
+func (l *lab) alike(o graph.ObjID) []graph.ObjID {
+	like, known := l.like[o]
+	if !known {
+		like = l.in.Cells.Alike(o, l.view, maxRange)
+		l.like[o] = like
+	}
+	return like
+}
+
 // given: like nodes get a field with their birth and keep it, and many of them have values of
 // their own in it, as in a key. It is what the program was given, not what it made out; another
 // one fits wherever the node may be.
 func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
-	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
 	for _, o := range like {
 		n := l.in.Cells.Object(o)
@@ -183,6 +194,13 @@ func includes(a, b []bool) bool {
 // of them read, then those that were written since the last healthy C-point: a population
 // has many cells, and there are not trials for all.
 func (l *lab) cells() []candidate {
+	if l.wrong == nil {
+		l.wrong = l.findCells()
+	}
+	return l.wrong
+}
+
+func (l *lab) findCells() []candidate {
 	at := map[trace.Addr]int{}
 	cellOf := map[trace.Addr]Cell{} // instances read much the same; of size 0: there is none
 	var out []candidate
@@ -383,7 +401,7 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 	}
 	note(c.Addr)
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
-	for _, o := range l.in.Cells.Alike(c.Obj, l.view, maxRange) {
+	for _, o := range l.alike(c.Obj) {
 		note(l.in.Cells.Object(o).Addr + offset)
 	}
 	spread := hi - lo
@@ -447,7 +465,7 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 // few to tell.
 func (l *lab) loops(c Cell) bool {
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
-	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	like := l.alike(c.Obj)
 	return len(like) < minLike || slices.ContainsFunc(like, func(o graph.ObjID) bool {
 		v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
 		return ok && l.in.Cells.At(trace.Addr(v), l.view) == o
@@ -457,7 +475,7 @@ func (l *lab) loops(c Cell) bool {
 // tagged: pointers like this one carry something in their low bits.
 func (l *lab) tagged(c Cell) bool {
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
-	for _, o := range l.in.Cells.Alike(c.Obj, l.view, maxRange) {
+	for _, o := range l.alike(c.Obj) {
 		n := l.in.Cells.Object(o)
 		v, ok := read(l.view, n.Addr+offset, c.Size)
 		if to := l.in.Cells.At(trace.Addr(v), l.view); ok && v&3 != 0 && to != 0 && uint64(l.in.Cells.Object(to).Addr) == v&^7 {
@@ -475,7 +493,8 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 		return // an enumeration has no other values
 	}
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
-	for _, o := range l.in.Cells.Alike(c.Obj, l.view, 16) {
+	like := l.alike(c.Obj)
+	for _, o := range like[:min(len(like), maxSample)] {
 		if v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size); ok {
 			add(v)
 		}

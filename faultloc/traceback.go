@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"container/heap"
+	"math"
 	"slices"
 
 	"mgtrace/constraints/eval"
@@ -143,7 +144,7 @@ func seeds(in Input, view mgpp.View) []pending {
 		if in.stopped() {
 			return nil
 		}
-		p := pending{instance: inst, result: r, lasting: true, weight: in.Model.Weight(r.Deps, in.At)}
+		p := pending{instance: inst, result: r, lasting: true, weight: in.Model.Weight(r.Deps, in.At, math.MaxInt)}
 		deps += p.weight
 		out = append(out, p)
 	}

@@ -115,7 +115,7 @@ type comparer struct {
 	in     Input
 	h      *habits // statements as indices
 	seq    map[trace.ThreadID][]step
-	place  map[mgpp.Timestamp]int // index in its thread's sequence
+	place  []int // by Input.At less the operation's time: index in its thread's sequence
 	writes map[mgpp.Timestamp]*write
 }
 
@@ -127,7 +127,7 @@ func unlike(in Input, h *habits) []broken {
 	if in.Cells == nil || in.Healthy == 0 || in.At-in.Healthy > maxUnlike {
 		return nil
 	}
-	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: map[mgpp.Timestamp]int{}, writes: map[mgpp.Timestamp]*write{}}
+	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: make([]int, min(in.At, maxLearnt)), writes: map[mgpp.Timestamp]*write{}}
 	since := map[int][]mgpp.Timestamp{}
 	earlier := map[int][]mgpp.Timestamp{}
 	interval := len(in.Points)
@@ -140,7 +140,7 @@ func unlike(in Input, h *habits) []broken {
 			continue
 		}
 		st := h.statement(t)
-		c.place[t] = len(c.seq[op.Thread])
+		c.place[in.At-t] = len(c.seq[op.Thread])
 		c.seq[op.Thread] = append(c.seq[op.Thread], step{t, st, interval})
 		if op.Kind != mgpp.OpStore || op.Size > 8 {
 			continue
@@ -277,7 +277,7 @@ func (f *stored) add(w *write) {
 // each, with the relations that hold.
 func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at mgpp.Timestamp)) {
 	op := c.in.History.Op(t)
-	run, i := c.seq[op.Thread], c.place[t] // the newest first
+	run, i := c.seq[op.Thread], c.place[c.in.At-t] // the newest first
 	w := c.write(t)
 	for side, d := range [2]int{behind: -1, before: 1} {
 		var seen [nearWindow]int

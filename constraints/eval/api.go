@@ -101,6 +101,6 @@ type Model interface {
 	// among that. Of other dependencies it returns nil.
 	Beneath(d Dep, v mgpp.View) []Dep
 	// Weight is how much deps come to at t, with all that lies beneath them. What lies
-	// beneath two attributes counts twice.
-	Weight(deps []Dep, t mgpp.Timestamp) int
+	// beneath two attributes counts twice. Of more than most it says no more than that.
+	Weight(deps []Dep, t mgpp.Timestamp, most int) int
 }

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"math"
+
 	"mgtrace/mgpp"
 )
 
@@ -36,8 +38,9 @@ func (e *env) reads(k attrKey) []Dep {
 
 // beneathAttr sums up an attribute of the history's view: it goes down to what is not
 // summed up yet. Attributes that ask for each other (Tarjan's strongly connected
-// components) have one sum.
-func (e *env) beneathAttr(k attrKey) beneath {
+// components) have one sum. It is not ok if more than most lies beneath, and was found out
+// before all was summed up.
+func (e *env) beneathAttr(k attrKey, most int) (_ beneath, ok bool) {
 	type call struct {
 		key        attrKey
 		index, low int
@@ -50,6 +53,7 @@ func (e *env) beneathAttr(k attrKey) beneath {
 	var stack []attrKey          // of incomplete components
 	own := map[attrKey]beneath{} // by attribute of the stack: without incomplete ones
 	index := map[attrKey]int{}
+	found := 0 // what was entered comes to
 	enter := func(k attrKey) {
 		c := call{key: k, index: len(index) + 1, low: len(index) + 1}
 		var sum beneath
@@ -60,6 +64,7 @@ func (e *env) beneathAttr(k attrKey) beneath {
 				sum.add(beneath{e.c.LastChange(d, e.t), 1})
 			}
 		}
+		found += sum.weight
 		index[k], own[k] = c.index, sum
 		stack, calls = append(stack, k), append(calls, c)
 	}
@@ -67,6 +72,9 @@ func (e *env) beneathAttr(k attrKey) beneath {
 		enter(k)
 	}
 	for len(calls) > 0 {
+		if found > most {
+			return beneath{weight: found}, false
+		}
 		c := &calls[len(calls)-1]
 		if n := len(c.next); n > 0 {
 			to := c.next[n-1]
@@ -101,7 +109,7 @@ func (e *env) beneathAttr(k attrKey) beneath {
 		}
 		calls = calls[:len(calls)-1]
 	}
-	return e.beneath[k]
+	return e.beneath[k], true
 }
 
 // attrOfDep is the attribute that a dependency is.
@@ -118,15 +126,19 @@ func (c *Checker) Beneath(d Dep, v mgpp.View) (deps []Dep) {
 }
 
 // Weight implements Model.
-func (c *Checker) Weight(deps []Dep, t mgpp.Timestamp) (n int) {
+func (c *Checker) Weight(deps []Dep, t mgpp.Timestamp, most int) int {
 	defer c.halted()
 	c.begin()
 	var sum beneath
 	for _, d := range deps {
 		if d.Kind == DepAttr {
-			sum.add(c.env(c.hist.At(t)).beneathAttr(attrOfDep(d)))
+			b, _ := c.env(c.hist.At(t)).beneathAttr(attrOfDep(d), most-sum.weight)
+			sum.add(b)
 		} else {
 			sum.weight++
+		}
+		if sum.weight > most {
+			break
 		}
 	}
 	return sum.weight
@@ -136,7 +148,8 @@ func (c *Checker) Weight(deps []Dep, t mgpp.Timestamp) (n int) {
 func (c *Checker) attrChange(d Dep, t mgpp.Timestamp) (last mgpp.Timestamp) {
 	defer c.halted()
 	c.begin()
-	return c.env(c.hist.At(t)).beneathAttr(attrOfDep(d)).last
+	b, _ := c.env(c.hist.At(t)).beneathAttr(attrOfDep(d), math.MaxInt)
+	return b.last
 }
 
 // Leaves calls f for what lies beneath dependencies on a view and is no attribute, for

@@ -15,7 +15,7 @@ type state struct {
 	broken map[binding][]Inconsistency // a reason is given to them when it is asked for
 	cycles []cycles                    // by constraint; used where acyclic
 	counts []counted
-	size   int // objects that there were when it was made from scratch
+	size   int // objects that there are
 }
 
 // scratch evaluates everything on a view.
@@ -155,6 +155,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	d.gatherAttrs(after, changed)
 	s.settle(d, after, who, changed, true)
 	s.replace(d)
+	s.size += c.births(ch, before.t, t)
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
 			s.cycles[i].update(after, k, ch)
@@ -162,6 +163,23 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	}
 	c.spend(before)
 	c.spend(after)
+}
+
+// births returns how many more objects there are at one time than at another one.
+func (c *Checker) births(ch *graph.Changes, from, to mgpp.Timestamp) (n int) {
+	for i := range ch.Dirt {
+		d := &ch.Dirt[i]
+		if !d.Life || c.g.Object(d.Obj).Type == nil {
+			continue
+		}
+		if c.g.Alive(d.Obj, to) {
+			n++
+		}
+		if c.g.Alive(d.Obj, from) {
+			n--
+		}
+	}
+	return n
 }
 
 // nextEnv returns an evaluator of a view that knows nothing of it yet: the one that has
