@@ -344,7 +344,7 @@ func (g *generator) compareNode(t *testing.T, v View, id NodeID, n refNode, at u
 		if cell < n.start {
 			continue
 		}
-		as := coded.Pointer{Tags: uint64(g.rnd.IntN(2)) * 3}
+		as := coded.Pointer{Tags: uint64(g.rnd.IntN(2)) * 3, Shift: uint8(g.rnd.IntN(2)) * 12}
 		got, want := v.Target(trace.Addr(cell), as), g.r.target(id, cell, as, at, undone...)
 		if want.State == Wild && got.State == Dangling { // stored when it was dangling already
 			if f := g.h.Node(got.Node); f.Death == 0 || f.Death > got.Since {

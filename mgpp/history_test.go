@@ -88,43 +88,46 @@ func TestTarget(t *testing.T) {
 	const cell = "alloc addr=0x1000 size=16\n" // node 1
 	for _, c := range []struct {
 		name, text string
-		mask       uint64
+		as         coded.Pointer
 		want       Target
 	}{
-		{"unwritten", cell, 0, Target{}},
-		{"partly written", cell + "store addr=0x1000 data=00000000", 0, Target{}},
-		{"zeroed", "alloc flags=zeroed addr=0x1000 size=16", 0, Target{State: Null, Since: 1}},
-		{"null", cell + "store addr=0x1000 data=0000000000000000", 0, Target{State: Null, Since: 2}},
-		{"self", cell + "store addr=0x1000 data=0010000000000000", 0, Target{State: Points, Value: 0x1000, Node: 1, Since: 2}},
-		{"inside", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0820000000000000", 0,
+		{"unwritten", cell, coded.Plain, Target{}},
+		{"partly written", cell + "store addr=0x1000 data=00000000", coded.Plain, Target{}},
+		{"zeroed", "alloc flags=zeroed addr=0x1000 size=16", coded.Plain, Target{State: Null, Since: 1}},
+		{"null", cell + "store addr=0x1000 data=0000000000000000", coded.Plain, Target{State: Null, Since: 2}},
+		{"self", cell + "store addr=0x1000 data=0010000000000000", coded.Plain, Target{State: Points, Value: 0x1000, Node: 1, Since: 2}},
+		{"inside", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0820000000000000", coded.Plain,
 			Target{State: Points, Value: 0x2008, Node: 2, Offset: 8, Since: 3}},
-		{"tagged", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0320000000000000", 3,
+		{"tagged", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0320000000000000", coded.Pointer{Tags: 3},
 			Target{State: Points, Value: 0x2000, Node: 2, Since: 3}},
-		{"tag on null", cell + "store addr=0x1000 data=0100000000000000", 3, Target{State: Null, Since: 2}},
-		{"wild", cell + "store addr=0x1000 data=0020000000000000", 0, Target{State: Wild, Value: 0x2000, Since: 2}},
-		{"past the end", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=2020000000000000", 0,
+		{"tag on null", cell + "store addr=0x1000 data=0100000000000000", coded.Pointer{Tags: 3}, Target{State: Null, Since: 2}},
+		{"with its own address", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0120000000000000", coded.Pointer{Shift: 12},
+			Target{State: Points, Value: 0x2000, Node: 2, Since: 3}},
+		{"its own address is null", cell + "store addr=0x1000 data=0100000000000000", coded.Pointer{Shift: 12}, Target{State: Null, Since: 2}},
+		{"wild", cell + "store addr=0x1000 data=0020000000000000", coded.Plain, Target{State: Wild, Value: 0x2000, Since: 2}},
+		{"past the end", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=2020000000000000", coded.Plain,
 			Target{State: Wild, Value: 0x2020, Past: 2, Since: 3}},
-		{"stored before the node was born", cell + "store addr=0x1000 data=0020000000000000\nalloc addr=0x2000 size=32", 0,
+		{"stored before the node was born", cell + "store addr=0x1000 data=0020000000000000\nalloc addr=0x2000 size=32", coded.Plain,
 			Target{State: Wild, Value: 0x2000, Since: 2}},
-		{"dangling", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0020000000000000\nfree addr=0x2000", 0,
+		{"dangling", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0020000000000000\nfree addr=0x2000", coded.Plain,
 			Target{State: Dangling, Value: 0x2000, Node: 2, Since: 3}},
-		{"address reused", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0820000000000000\nfree addr=0x2000\nalloc addr=0x1ff0 size=64", 0,
+		{"address reused", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=0820000000000000\nfree addr=0x2000\nalloc addr=0x1ff0 size=64", coded.Plain,
 			Target{State: Dangling, Value: 0x2008, Node: 2, Offset: 8, Reused: 3, Since: 3}},
-		{"dangling when stored", cell + "alloc addr=0x2000 size=32\nfree addr=0x2000\nstore addr=0x1000 data=0020000000000000", 0,
+		{"dangling when stored", cell + "alloc addr=0x2000 size=32\nfree addr=0x2000\nstore addr=0x1000 data=0020000000000000", coded.Plain,
 			Target{State: Dangling, Value: 0x2000, Node: 2, Since: 4}},
-		{"shrunk below", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=1820000000000000\nrealloc aux=0x2000 addr=0x2000 size=16", 0,
+		{"shrunk below", cell + "alloc addr=0x2000 size=32\nstore addr=0x1000 data=1820000000000000\nrealloc aux=0x2000 addr=0x2000 size=16", coded.Plain,
 			Target{State: Wild, Value: 0x2018, Past: 2, Since: 3}},
 		{"carried by realloc", "alloc addr=0x3000 size=8\nalloc addr=0x2000 size=32\nstore addr=0x3000 data=0020000000000000\nfree addr=0x2000\n" +
-			"alloc addr=0x2000 size=32\nrealloc aux=0x3000 addr=0x1000 size=16", 0,
+			"alloc addr=0x2000 size=32\nrealloc aux=0x3000 addr=0x1000 size=16", coded.Plain,
 			Target{State: Dangling, Value: 0x2000, Node: 2, Reused: 3, Since: 3}},
-		{"carried twice", "alloc addr=0x3000 size=8\nstore addr=0x3000 data=0030000000000000\nrealloc aux=0x3000 addr=0x4000 size=16\nrealloc aux=0x4000 addr=0x1000 size=8", 0,
+		{"carried twice", "alloc addr=0x3000 size=8\nstore addr=0x3000 data=0030000000000000\nrealloc aux=0x3000 addr=0x4000 size=16\nrealloc aux=0x4000 addr=0x1000 size=8", coded.Plain,
 			Target{State: Dangling, Value: 0x3000, Node: 1, Since: 2}},
-		{"unread", cell + "store addr=0x1000 data=0000000000000000\nunread addr=0x1004 size=2", 0, Target{}},
-		{"two halves", cell + "alloc addr=0x2000 size=8\nstore addr=0x1000 data=00200000\nfree addr=0x2000\nstore addr=0x1004 data=00000000", 0,
+		{"unread", cell + "store addr=0x1000 data=0000000000000000\nunread addr=0x1004 size=2", coded.Plain, Target{}},
+		{"two halves", cell + "alloc addr=0x2000 size=8\nstore addr=0x1000 data=00200000\nfree addr=0x2000\nstore addr=0x1004 data=00000000", coded.Plain,
 			Target{State: Dangling, Value: 0x2000, Node: 2, Since: 5}},
 	} {
 		h := build(t, c.text)
-		if d := cmp.Diff(c.want, h.At(h.Now()).Target(0x1000, coded.Pointer{Tags: c.mask})); d != "" {
+		if d := cmp.Diff(c.want, h.At(h.Now()).Target(0x1000, c.as)); d != "" {
 			t.Errorf("%s (-want +got)\n%s", c.name, d)
 		}
 	}
@@ -251,6 +254,9 @@ store addr=0x1008 data=0000000000000000
 	w := With(v, 0x1008, []byte{8, 0x20})
 	if x := w.Target(0x1008, coded.Plain); x.State != Points || x.Node != 2 || x.Offset != 8 || x.Since != 5 {
 		t.Errorf("with a pointer: %+v", x)
+	}
+	if x := With(v, 0x1008, []byte{0x11, 0x20}).Target(0x1008, coded.Pointer{Shift: 12}); x.State != Wild || x.Value != 0x2010 {
+		t.Errorf("with its own address: %+v", x)
 	}
 	if x := With(v, 0x1008, []byte{0x10, 0x20}).Target(0x1008, coded.Plain); x.State != Wild || x.Past != 2 {
 		t.Errorf("with a pointer past the end: %+v", x)

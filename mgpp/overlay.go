@@ -66,7 +66,7 @@ func (p *patched) Target(addr trace.Addr, as coded.Pointer) Target {
 	if !p.Read(addr, &b) || slices.Contains(b.Written, false) {
 		return Target{}
 	}
-	r := Target{State: Null, Value: as.Decode(binary.LittleEndian.Uint64(buf[:])), Since: p.Time()}
+	r := Target{State: Null, Value: as.Decode(binary.LittleEndian.Uint64(buf[:]), uint64(addr)), Since: p.Time()}
 	if r.Value == 0 {
 		return r
 	}

@@ -323,7 +323,7 @@ func (r *reference) target(id NodeID, addr uint64, as coded.Pointer, t uint32, u
 		v |= uint64(b.val) << (8 * i)
 		since = max(since, b.origin)
 	}
-	v = as.Decode(v)
+	v = as.Decode(v, addr)
 	x := Target{State: Null, Value: v, Since: Timestamp(since)}
 	if v == 0 {
 		return x

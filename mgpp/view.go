@@ -142,7 +142,7 @@ func (h *History) unversioned(id NodeID, since uint32, off uint64, b *Bytes, i, 
 func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint32) Target {
 	if undone == nil {
 		if value, v := h.plainWord(addr, t); v != 0 {
-			return h.resolve(as.Decode(value), v, t)
+			return h.resolve(as.Decode(value, addr), v, t)
 		}
 	}
 	var data [8]byte
@@ -158,7 +158,7 @@ func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint3
 			since = max(since, h.origin(v, addr+uint64(i)))
 		}
 	}
-	return h.resolve(as.Decode(binary.LittleEndian.Uint64(data[:])), since, t)
+	return h.resolve(as.Decode(binary.LittleEndian.Uint64(data[:]), addr), since, t)
 }
 
 // plainWord returns the word at addr, in a live node, and when it was stored, if that

@@ -10,7 +10,6 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
-	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -328,7 +327,7 @@ func (c *camera) missed(i int, dead *graph.Object) bool {
 
 // formerTarget is the object that a dangling pointer led to.
 func (c *camera) formerTarget(i int, f *describe.Field) graph.ObjID {
-	t := c.shots[i].View.Target(f.Addr, coded.Plain)
+	t := c.shots[i].View.Target(f.Addr, f.Coded)
 	if t.State != mgpp.Dangling {
 		return 0
 	}

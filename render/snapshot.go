@@ -8,7 +8,6 @@ import (
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
-	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -216,7 +215,7 @@ func (s *snapshot) mark(f describe.Field) Mark {
 
 func (s *snapshot) field(o graph.ObjID, i int, f describe.Field, mark Mark) Field {
 	out := Field{Name: f.Path, Value: f.Text, Mark: mark}
-	bad := f.Pointer && (f.State == mgpp.Dangling || f.State == mgpp.Wild) && f.Target == 0 && !s.g.IsNil(pointerValue(s.v, f.Addr))
+	bad := f.Pointer && (f.State == mgpp.Dangling || f.State == mgpp.Wild) && f.Target == 0 && !s.g.IsNil(s.v.Target(f.Addr, f.Coded).Value)
 	if bad && mark == Plain && declared(s.g, o, f.Addr) {
 		out.Mark = Broken
 	}
@@ -258,8 +257,6 @@ func counted(g *graph.Graph, o graph.ObjID, addr trace.Addr) *check.EdgeCell {
 	}
 	return nil
 }
-
-func pointerValue(v mgpp.View, addr trace.Addr) uint64 { return v.Target(addr, coded.Plain).Value }
 
 // folded draws the rest: one node with a count, and the edges that lead there.
 func (s *snapshot) folded() {

@@ -70,7 +70,7 @@ var imports = []struct {
 	{"constraints/mine", true, "constraints/check constraints/eval constraints/graph constraints/syntax cxxname mgpp mgpp/coded trace types"},
 	{"faultloc", true, "constraints/eval constraints/graph mgpp trace"},
 	{"render/graphviz", true, ""},
-	{"render", true, "constraints/check constraints/describe constraints/graph mgpp mgpp/coded render/graphviz trace"},
+	{"render", true, "constraints/check constraints/describe constraints/graph mgpp render/graphviz trace"},
 	{"report", true, ""},
 	{"report/page", true, "report"},
 	{"report/sarif", true, "report"},

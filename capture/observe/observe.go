@@ -165,7 +165,7 @@ func (v *Observer) Mapped(images []Image) {
 		switch f.Role {
 		case probe.RoleWriter, probe.RoleWatch, probe.RoleWait:
 		default:
-			fn.hides = fn.traced && !f.Declared
+			fn.hides = fn.traced && !f.Declared && !v.plan.Inside
 		}
 		v.funcs[i] = fn
 	}

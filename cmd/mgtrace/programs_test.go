@@ -119,7 +119,7 @@ func execute(t *testing.T, env []string, stdin string, args ...string) result {
 //	spec: ../specs/x.cons    the specification, if it is not its own x.cons
 //	build: clang-14 -no-pie  the compiler and its flags; else gcc or g++
 //	run: --module LIB        further flags of mgtrace run
-//	engine: inline           the only one that can record it
+//	engine: inline           the kernel's probes can not record it
 //
 // Without either specification it is run without one, for its memory faults.
 type program struct {
@@ -128,7 +128,7 @@ type program struct {
 	stdin  string
 	build  []string
 	flags  []string
-	engine string   // the only one that can record it; "": all can
+	engine string   // of inline and ebpf the only one that can record it; "": both can
 	env    []string // for mgtrace, and so for it
 }
 

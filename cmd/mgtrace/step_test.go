@@ -34,3 +34,21 @@ func TestTranslateEngine(t *testing.T) {
 		})
 	}
 }
+
+// TestInside: the engines that see every instruction see what the C library's allocator
+// writes into its own memory, too.
+func TestInside(t *testing.T) {
+	needTracing(t)
+	for _, p := range programs(t) {
+		if p.name() != "fast-bin" {
+			continue
+		}
+		for _, engine := range []string{"step", "translate"} {
+			t.Run(engine, func(t *testing.T) {
+				t.Parallel()
+				testFault(t, p, engine, "-O0")
+				testTwin(t, p, engine, "-O0")
+			})
+		}
+	}
+}

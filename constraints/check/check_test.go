@@ -65,6 +65,7 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "list", File: "/src/a.c", Type: d.Lookup("list"), Addr: 0x4020, Size: 32},
 			{Name: "tasks", File: "/src/a.c", Type: d.Lookup("list_head"), Addr: 0x4040, Size: 16},
 			{Name: "rb_nil", File: "/src/a.c", Type: d.Lookup("rb"), Addr: 0x4050, Size: 32},
+			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 		},
 		lines: map[string]int{"/src/a.c": 50, "/src/b.c": 10},
 		marks: []Mark{{"/src/a.c", 24, "node"}, {"/src/a.c", 30, ""}, {"/src/b.c", 3, "nod"}},

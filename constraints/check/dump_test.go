@@ -25,6 +25,9 @@ func dump(s *Spec) string {
 			if c.Coded.Tags != 0 {
 				fmt.Fprintf(&b, " mask %#x", c.Coded.Tags)
 			}
+			if c.Coded.Shift != 0 {
+				fmt.Fprintf(&b, " address >> %d", c.Coded.Shift)
+			}
 			if c.Lo != nil {
 				fmt.Fprintf(&b, " [%s..%s]", show(c.Lo), show(c.Hi))
 			}
@@ -52,6 +55,13 @@ func dump(s *Spec) string {
 			fmt.Fprintf(&b, " %s %s", n.Type.Name, showPlace(*n.Place))
 		}
 		b.WriteByte('\n')
+	}
+	for _, r := range s.Reaches {
+		from := "a global"
+		if r.Of != nil {
+			from = r.Of.Name
+		}
+		fmt.Fprintf(&b, "enter %s from %s [%d, %d) any %t\n", r.Type.Name, from, r.Lo, r.Hi, r.Any)
 	}
 	for _, e := range s.Embeds {
 		fmt.Fprintf(&b, "embed %s in %s at %s +%d\n", e.Type.Name, e.Host.Name, e.Member, e.Offset)
@@ -117,6 +127,9 @@ func show(e Expr) string {
 		}
 		if e.Coded.Tags != 0 {
 			text += fmt.Sprintf(" &~%#x", e.Coded.Tags)
+		}
+		if e.Coded.Shift != 0 {
+			text += fmt.Sprintf(" ^address>>%d", e.Coded.Shift)
 		}
 		if e.To != nil {
 			text += " to " + e.To.Name

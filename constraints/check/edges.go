@@ -356,12 +356,26 @@ func isNode(n *NodeType, t *types.Type) bool {
 	return aggregate && t.Name != "" && cxxname.Normal(t.Name) == n.Source
 }
 
-// tag resolves "tag T.f & mask;".
+// tag resolves "tag T.f & mask;" and "tag T.f ^ ADDRESS >> shift;".
 func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
 	sc := &scope{checker: c}
-	t, mask := c.typeOf(g.Type), sc.integer(g.Mask)
-	if t == nil || mask == nil {
-		return
+	t, as := c.typeOf(g.Type), coded.Plain
+	if g.Shift != nil {
+		shift := sc.integer(g.Shift)
+		if t == nil || shift == nil {
+			return
+		}
+		if shift.Int < 1 || shift.Int > 63 {
+			c.errorf(g.Shift.Where(), "an address is shifted by 1 to 63 bits")
+			return
+		}
+		as.Shift = uint8(shift.Int)
+	} else {
+		mask := sc.integer(g.Mask)
+		if t == nil || mask == nil {
+			return
+		}
+		as.Tags = uint64(mask.Int)
 	}
 	if t.Layout == nil {
 		c.noLayout(t, g.Type.Pos)
@@ -371,7 +385,7 @@ func (c *checker) tag(g *syntax.Tag, tagged map[*NodeType][]EdgeCell) {
 	if !ok {
 		return
 	}
-	cell := EdgeCell{Name: g.Field.Name, Offset: p.Offset, Count: 1, Stride: 8, Coded: coded.Pointer{Tags: uint64(mask.Int)}}
+	cell := EdgeCell{Name: g.Field.Name, Offset: p.Offset, Count: 1, Stride: 8, Coded: as}
 	x := p.Type
 	if x.Kind == types.Array && x.Elem != nil {
 		cell.Count, cell.Stride, x = x.Count, x.Elem.Size, x.Elem
@@ -405,7 +419,7 @@ func withTags(cells, tagged []EdgeCell) []EdgeCell {
 		placed := false
 		for i := range cells {
 			if cells[i].Offset == tag.Offset {
-				cells[i].Coded = tag.Coded
+				cells[i].Coded = cells[i].Coded.With(tag.Coded)
 				placed = true
 			}
 		}

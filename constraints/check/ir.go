@@ -412,12 +412,15 @@ type Membership struct {
 	Pos    syntax.Pos
 }
 
-// Reach is "enter T from ::g.f;": what the pointers in that part of the object lead
-// to is a node, and what the edges of such nodes lead to, while they do.
+// Reach is "enter T from ::g.f;" or "enter T from U.f;": what the pointers in that part of
+// the object, or of each U, lead to is a node, and what the edges of such nodes lead to,
+// while they do.
 type Reach struct {
 	Type   *NodeType
-	Global int   // index in Spec.Globals
-	Lo, Hi int64 // the part: offsets in the object, half-open
+	Of     *NodeType // U; nil: an object in static memory
+	Global int       // its index in Spec.Globals
+	Lo, Hi int64     // the part: offsets in the object, half-open
+	Any    bool      // it is one pointer to void or to bytes, which leads to a T nevertheless
 	Pos    syntax.Pos
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -100,9 +101,12 @@ func (c *checker) operations() {
 		case *syntax.Nil:
 			c.sentinel(s)
 		case *syntax.Member:
-			if s.From != nil {
+			switch {
+			case s.From != nil:
 				c.reach(s)
-			} else {
+			case s.Of.Name != "":
+				c.reachOf(s)
+			default:
 				c.membership(s)
 			}
 		case *syntax.Root:
@@ -201,13 +205,37 @@ func (c *checker) reach(s *syntax.Member) {
 			}
 			r.Lo, at = o.place.Offset, o.place.Type
 		}
-		if at != nil && at.Size > 0 {
-			r.Hi = r.Lo + at.Size
-		}
-		if !slices.ContainsFunc(at.PointerFields(), func(f types.Scalar) bool { return leadsToNode(t, f.Type.Elem) }) {
-			c.errorf(s.From.Where(), "`%s` holds no pointer to %s", syntax.ExprString(s.From), t.Name)
-			return
-		}
+		c.reachIn(r, at, syntax.ExprString(s.From), s.From.Where())
+		return
+	}
+	c.spec.Reaches = append(c.spec.Reaches, r)
+}
+
+// reachOf resolves "enter T from U.f;".
+func (c *checker) reachOf(s *syntax.Member) {
+	t, of := c.typeOf(s.Type), c.typeOf(s.Of)
+	if t == nil || of == nil {
+		return
+	}
+	if of.Layout == nil {
+		c.noLayout(of, s.Of.Pos)
+		return
+	}
+	if p, ok := c.fieldPath(of, s.Field); ok {
+		t.Intrusive = true
+		c.reachIn(Reach{Type: t, Of: of, Lo: p.Offset, Hi: math.MaxInt64, Pos: s.Pos}, p.Type, of.Name+"."+s.Field.Name, s.Of.Pos)
+	}
+}
+
+// reachIn notes the pointers that make nodes, in a part that begins at r.Lo and is of type at.
+func (c *checker) reachIn(r Reach, at *types.Type, src string, pos syntax.Pos) {
+	if at.Size > 0 {
+		r.Hi = r.Lo + at.Size
+	}
+	r.Any = at.Kind == types.Pointer && (pointee(at) == nil || at.Elem.Size == 1)
+	if !r.Any && !slices.ContainsFunc(at.PointerFields(), func(f types.Scalar) bool { return leadsToNode(r.Type, f.Type.Elem) }) {
+		c.errorf(pos, "`%s` holds no pointer to %s", src, r.Type.Name)
+		return
 	}
 	c.spec.Reaches = append(c.spec.Reaches, r)
 }

@@ -24,7 +24,8 @@ type Field struct {
 	Type    *types.Type
 	Text    string // its value in words
 	Pointer bool
-	Target  graph.ObjID // Pointer: the object that it leads to, 0 if none
+	Coded   coded.Pointer // Pointer: how the bytes hold it
+	Target  graph.ObjID   // Pointer: the object that it leads to, 0 if none
 	State   mgpp.TargetState
 	Known   bool // every byte is known
 	Bits    Bits
@@ -153,11 +154,11 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 	case !f.Known:
 		f.Text = "partly written"
 	}
-	as := codedAs(g, o, f.Addr)
+	as := CodedAs(g, o, f.Addr)
 	if s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || as != coded.Plain) {
-		f.Pointer = true
-		pointer(g, v, o, &f, as)
-		if bits := as.Tag(binary.LittleEndian.Uint64(b.Data)); bits != 0 && f.Known {
+		f.Pointer, f.Coded = true, as
+		pointer(g, v, o, &f)
+		if bits := as.Tag(binary.LittleEndian.Uint64(b.Data), uint64(f.Addr)); bits != 0 && f.Known {
 			f.Text += fmt.Sprintf(" tag %d", bits)
 		}
 	} else if s.Type == bareWord && known > 0 {
@@ -169,8 +170,8 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 }
 
 // pointer fills in what a pointer field leads to.
-func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field, as coded.Pointer) {
-	tgt := v.Target(f.Addr, as)
+func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field) {
+	tgt := v.Target(f.Addr, f.Coded)
 	f.State = tgt.State
 	switch tgt.State {
 	case mgpp.Unwritten:
@@ -183,8 +184,8 @@ func pointer(g *graph.Graph, v mgpp.View, o graph.ObjID, f *Field, as coded.Poin
 	f.Text = Target(g, tgt, f.Target)
 }
 
-// codedAs says how the edge cell at addr holds its pointer.
-func codedAs(g *graph.Graph, o graph.ObjID, addr trace.Addr) coded.Pointer {
+// CodedAs says how the edge cell of an object at addr holds its pointer.
+func CodedAs(g *graph.Graph, o graph.ObjID, addr trace.Addr) coded.Pointer {
 	obj := g.Object(o)
 	if obj.Type == nil {
 		return coded.Plain

@@ -316,7 +316,7 @@ func (e *env) builtin(x *check.Builtin) value {
 			return undef(w, l)
 		}
 		v := e.decode(8, word.Type)
-		return value{kind: integer, bits: x.Coded.Tag(v.bits)}
+		return value{kind: integer, bits: x.Coded.Tag(v.bits, uint64(at.addr))}
 	case check.BuiltinExists:
 		return e.exists(x)
 	}

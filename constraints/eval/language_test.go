@@ -103,6 +103,26 @@ func TestLanguage(t *testing.T) {
 			a := w.dlist(3)
 			w.release(a[1])
 		}, []string{"c1 X=dnode#1: X.DANGLING is 1", "c1 X=dnode#3: X.DANGLING is 1"}},
+		{"combined with its own address", dnode + `tag dnode.next ^ ADDRESS >> 12; dnode X; X.next == NULL or X.next.prev == X;`, func(w *world) {
+			a := w.dlist(3)
+			for i, x := range a {
+				next := uint64(0)
+				if i < 2 {
+					next = uint64(a[i+1])
+				}
+				w.put8(x+8, next^uint64(x+8)>>12)
+			}
+		}, nil},
+		{"stored as it is where it is to be combined", dnode + `tag dnode.next ^ ADDRESS >> 12; dnode X; X.next == NULL or X.next.prev == X;`, func(w *world) {
+			a := w.dlist(2)
+			w.put8(a[1]+8, uint64(a[1]+8)>>12)
+		}, []string{"c1 X=dnode#1: X.next.prev is undefined: X.next does not lead to a node of that type"}},
+		{"tag bits in what is combined", dnode + `tag dnode.next ^ ADDRESS >> 12; tag dnode.next & 7; dnode X; X.next.TAG == X.key and X.next == X;`, func(w *world) {
+			for i, x := range w.dlist(2) {
+				w.put8(x+8, (uint64(x)+5)^uint64(x+8)>>12)
+				w.put4(x, uint32(5-i))
+			}
+		}, []string{"c1 X=dnode#2: X.next.TAG is 5, X.key is 4"}},
 		{"attribute of NULL", dnode + `dnode.LEN DEFAULT 10; dnode X; X.LEN = (X.next).LEN + 1; dnode X; X.LEN == 11;`, func(w *world) { w.dlist(2) },
 			[]string{"c1 X=dnode#1: X.LEN is 12"}},
 		{"attribute cycle", dnode + `dnode.LEN; dnode X; X.LEN = (X.next).LEN + 1; dnode X; X.key == 0 => X.LEN >= 0;`, func(w *world) {

@@ -292,3 +292,57 @@ enter chunk from ::arena;
 		t.Errorf("%d nodes before", n)
 	}
 }
+
+// A cache that is itself only found by an untyped pointer to it, and holds lists whose
+// links are combined with their own addresses.
+func TestReachedFromNodes(t *testing.T) {
+	tree, errs := syntax.Parse("test.cons", `
+struct entry { struct entry *next; long key; };
+struct cache { long n; struct entry *list[2]; struct entry *other; };
+struct state { char *start; };
+type cache;
+type entry;
+type state;
+global heap;
+tag entry.next ^ ADDRESS >> 12;
+enter cache from ::heap;
+enter entry from cache.list;
+`)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	spec, errs := check.Check(tree, nil)
+	for _, e := range errs {
+		if !e.Warning {
+			t.Fatal(e)
+		}
+	}
+	const global, heap = trace.Addr(0x1000), trace.Addr(0x10000)
+	spec.Globals[0].Layout = spec.Types[2].Layout
+	spec.Reaches[0].Lo, spec.Reaches[0].Hi, spec.Reaches[0].Any = 0, 8, true
+	h := mgpp.New(mgpp.Options{Arenas: true})
+	g := graph.New(spec, h, typing{spec}, graph.Options{})
+	apply(t, h, trace.Event{Kind: trace.KindGlobal, Addr: global, Size: 8, Aux: 1, Data: make([]byte, 8)})
+	apply(t, h, trace.Event{Kind: trace.KindMap, Addr: heap, Size: 0x1000})
+	link := func(cell, to trace.Addr) { put(t, h, cell, to^cell>>12) }
+	a, b := heap+0x100, heap+0x200
+	put(t, h, heap+8, a) // before it is known that it is a cache
+	link(a, b)
+	link(b, 0)
+	expect(t, g, h.At(h.Now()))
+	put(t, h, global, heap)
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "cache#1.list[0] -> entry#1", "entry#1.next -> entry#2")
+	put(t, h, heap+24, heap+0x300) // no list
+	link(a, 0)
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "cache#1.list[0] -> entry#1")
+	put(t, h, a, b) // as it is: it leads to b ^ a>>12
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "cache#1.list[0] -> entry#1", "entry#1.next -> entry#3")
+	put(t, h, global, 0)
+	g.Advance()
+	if n := len(g.Live(spec.Types[0], h.Now(), nil)) + len(g.Live(spec.Types[1], h.Now(), nil)); n != 0 {
+		t.Errorf("%d nodes, and nothing leads to the cache", n)
+	}
+}

@@ -19,9 +19,12 @@ import (
 func (g *Graph) reaches(b *object, c *cell) *check.NodeType {
 	for i := range g.spec.Reaches {
 		r := &g.spec.Reaches[i]
-		switch {
-		case !sameLayout(r.Type, c.Elem):
-		case b.Global == r.Global+1 && c.Offset >= r.Lo && c.Offset < r.Hi, b.Type == r.Type && b.Global == 0 && Counts(r.Type, c.EdgeCell, nil):
+		in := b.Global == r.Global+1
+		if r.Of != nil {
+			in = b.Type == r.Of
+		}
+		in = in && c.Offset >= r.Lo && c.Offset < r.Hi
+		if in && r.Any || sameLayout(r.Type, c.Elem) && (in || b.Type == r.Type && b.Global == 0 && Counts(r.Type, c.EdgeCell, nil)) {
 			return r.Type
 		}
 	}

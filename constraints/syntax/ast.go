@@ -88,12 +88,13 @@ type (
 		Name  string
 		Value Expr
 	}
-	// Tag is "tag T.f & e;".
+	// Tag is "tag T.f & e;" (Mask) or "tag T.f ^ ADDRESS >> e;" (Shift).
 	Tag struct {
 		At
 		Type  Ident
 		Field Path
 		Mask  Expr
+		Shift Expr
 	}
 	// Nil is "nil ::x;" (Global) or "nil T.f;".
 	Nil struct {
@@ -115,7 +116,7 @@ type (
 		Member     Path
 	}
 	// Member is "enter T at F(n) if e;" or "leave …". Arg 0: the returned pointer.
-	// With From it is "enter T from ::g.f;", and Func is empty.
+	// "enter T from ::g.f;" (From) and "enter T from U.f;" (Of, Field) have no Func.
 	Member struct {
 		At
 		Leave   bool
@@ -124,7 +125,9 @@ type (
 		FuncPos Pos
 		Arg     int
 		Cond    Expr // over "return"; nil: always
-		From    Expr // the pointers that lead to nodes; nil: a call enters them
+		From    Expr // an object in static memory, or a part, whose pointers lead to nodes
+		Of      Ident
+		Field   Path // a part of the nodes of type Of, whose pointers do
 	}
 	// Root is "root T from ::root via f, f;".
 	Root struct {

@@ -129,8 +129,14 @@ func (p *parser) typeField() (Ident, Path) {
 func (p *parser) tag() {
 	t := &Tag{At: At{p.next().pos}}
 	t.Type, t.Field = p.typeField()
-	p.expect("&", "and the mask of the tag bits after the field")
-	t.Mask = p.expr()
+	if p.accept("^") {
+		p.expectWord("ADDRESS", "after `^`: the word is combined with its own address")
+		p.expect(">>", "and how far the address is shifted after ADDRESS")
+		t.Shift = p.expr()
+	} else {
+		p.expect("&", "and the mask of the tag bits, or `^ ADDRESS >> 12`, after the field")
+		t.Mask = p.expr()
+	}
 	p.end("the tag")
 	p.add(t)
 }
@@ -172,17 +178,21 @@ func (p *parser) embed() {
 	p.add(e)
 }
 
-// member reads "enter T at F(n|return) [if e];", "leave …" and "enter T from ::g.f;".
+// member reads "enter T at F(n|return) [if e];", "leave …", "enter T from ::g.f;" and "enter T from U.f;".
 func (p *parser) member() {
 	t := p.next()
 	m := &Member{At: At{t.pos}, Leave: t.text == "leave"}
 	m.Type = p.ident("a type")
 	if !m.Leave && p.acceptWord("from") {
-		if !p.tok().is("::") {
-			p.unexpected("an object in static memory whose pointers lead to nodes, such as ::head,")
+		switch {
+		case p.tok().is("::"):
+			m.From = p.postfix(p.globalName())
+		case p.peek(1).is("."):
+			m.Of, m.Field = p.typeField()
+		default:
+			p.unexpected("an object in static memory, or a field of a type, whose pointers lead to nodes, such as ::head or table.slots,")
 		}
-		m.From = p.postfix(p.globalName())
-		p.end("the object")
+		p.end("the object or field")
 		p.add(m)
 		return
 	}

@@ -39,6 +39,9 @@ func StmtString(s Stmt) string {
 	case *Const:
 		return fmt.Sprintf("const %s = %s;", s.Name, ExprString(s.Value))
 	case *Tag:
+		if s.Shift != nil {
+			return fmt.Sprintf("tag %s.%s ^ ADDRESS >> %s;", s.Type.Name, s.Field.Name, ExprString(s.Shift))
+		}
 		return fmt.Sprintf("tag %s.%s & %s;", s.Type.Name, s.Field.Name, ExprString(s.Mask))
 	case *Nil:
 		if s.Global.Name != "" {
@@ -187,6 +190,9 @@ func rangeString(l Loop) string {
 func memberString(m *Member) string {
 	if m.From != nil {
 		return fmt.Sprintf("enter %s from %s;", m.Type.Name, ExprString(m.From))
+	}
+	if m.Of.Name != "" {
+		return fmt.Sprintf("enter %s from %s.%s;", m.Type.Name, m.Of.Name, m.Field.Name)
 	}
 	word, arg := "enter", "return"
 	if m.Leave {

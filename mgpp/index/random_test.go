@@ -344,7 +344,8 @@ func compareAt(t *testing.T, h *mgpp.History, x *Index, at mgpp.Timestamp, rnd *
 		}
 		for off := uint64(0); off+8 <= min(n.Size, 80); off += uint64(1 + rnd.IntN(8)) {
 			c := n.Start + trace.Addr(off)
-			if d := cmp.Diff(v.Target(c, coded.Plain), w.Target(c, coded.Plain)); d != "" {
+			as := coded.Pointer{Shift: uint8(rnd.IntN(2)) * 12}
+			if d := cmp.Diff(v.Target(c, as), w.Target(c, as)); d != "" {
 				t.Fatalf("target of %#x at %d (-history +index)\n%s", uint64(c), at, d)
 			}
 		}

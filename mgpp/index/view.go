@@ -193,7 +193,7 @@ func (v *view) Target(addr trace.Addr, as coded.Pointer) mgpp.Target {
 	if !v.x.read(uint64(addr), &b, v.t, times[:], true) || slices.Contains(b.Written, false) {
 		return mgpp.Target{}
 	}
-	return v.x.resolve(as.Decode(binary.LittleEndian.Uint64(data[:])), slices.Max(times[:]), v.t)
+	return v.x.resolve(as.Decode(binary.LittleEndian.Uint64(data[:]), uint64(addr)), slices.Max(times[:]), v.t)
 }
 
 // resolve says what a value that was stored at a time leads to at t.

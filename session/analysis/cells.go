@@ -40,7 +40,8 @@ func (c locatorCells) Fields(o graph.ObjID, v mgpp.View) []faultloc.Cell {
 func tryable(f *describe.Field) bool { return f.Size >= 1 && f.Size <= 8 }
 
 func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultloc.Cell {
-	cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size), Pointer: f.Pointer}
+	cell := faultloc.Cell{Obj: o, Path: f.Path, Addr: f.Addr, Size: int(f.Size)}
+	cell.Pointer = f.Pointer && f.Coded.Shift == 0 // else its bytes are no address
 	if f.Bits.Count > 0 {
 		cell.Parts = c.parts(o, f, v)
 	}
@@ -49,7 +50,7 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 			cell.Values = append(cell.Values, e.Value)
 		}
 	}
-	if f.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
+	if cell.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
 		elem := f.Type.Elem
 		cell.Fits = func(o graph.ObjID) bool { return leadsTo(elem, c.Object(o).Type) }
 	}

@@ -217,7 +217,12 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 		return strings.Join(parts, ", ")
 	}
 	value := fmt.Sprint(int64(r.Value))
-	switch {
+	as := describe.CodedAs(a.Graph, r.Cell.Obj, r.Cell.Addr)
+	switch pointer := as.Decode(r.Value, uint64(r.Cell.Addr)); {
+	case as.Shift != 0 && pointer == 0:
+		value = "NULL"
+	case as.Shift != 0:
+		value = fmt.Sprintf("%#x", pointer)
 	case r.Cell.Pointer && r.Target != 0:
 		value = a.Graph.Name(r.Target)
 		if off := r.Value - uint64(a.Graph.Object(r.Target).Addr); off != 0 && off < a.Graph.Object(r.Target).Size {
