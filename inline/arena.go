@@ -25,7 +25,7 @@ type arena struct {
 	mem    []byte // our view of it
 	shared *target.Shared
 	head   uint64 // bytes before the first slot
-	buffer uint64 // bytes of a buffer
+	buffer uint64 // bytes of a buffer of the first slots
 	guards *guards
 	slots  []*slot
 	unused []*slot // that had a thread which ended
@@ -35,17 +35,36 @@ type arena struct {
 // use (asan's shadow ends at 0x1000_7fff_8000).
 var arenaPlaces = []uint64{0x2000_0000_0000, 0x2400_0000_0000, 0x2800_0000_0000, 0x3000_0000_0000}
 
-// slotSize is what one thread takes of the arena. Pages that are never touched
-// take no memory.
+// largeSlots have buffers of full size, in which the reader may be late by milliseconds.
+// Threads that come later have smaller ones, for all of a buffer may be touched, and
+// programs that have hundreds of threads do not run them at the same time.
+const largeSlots = 8
+
+// bufferOf is the size of a buffer of slot i; full is that of the first one.
+func bufferOf(i int, full uint64) uint64 {
+	if i < largeSlots {
+		return full
+	}
+	return pageUp(min(full, max(full/4, minBuffer)))
+}
+
+// slotSize is what a slot takes of the arena. Pages that are never touched take no
+// memory.
 func slotSize(buffer uint64) uint64 {
 	return layout.BlockSize + layout.HookStack + 2*(buffer+layout.Guard)
+}
+
+// slotsSize is what the first n slots take.
+func slotsSize(n int, full uint64) uint64 {
+	first := min(n, largeSlots)
+	return uint64(first)*slotSize(full) + uint64(n-first)*slotSize(bufferOf(n, full))
 }
 
 // newArena makes the shared memory in the stopped process. tables is the size
 // of the hook routine's tables, bytes.
 func newArena(p *target.Process, tables, buffer uint64, slots int) (a *arena, err error) {
 	a = &arena{head: pageUp(layout.ProcessSize + tables), buffer: pageUp(buffer)}
-	size := a.head + uint64(slots)*slotSize(a.buffer)
+	size := a.head + slotsSize(slots, a.buffer)
 	if a.shared, err = p.Share(); err != nil {
 		return nil, err
 	}
@@ -115,11 +134,11 @@ func (a *arena) take(th *target.Stopped) (*slot, error) {
 		a.unused = a.unused[:n-1]
 		return s, nil
 	}
-	at := a.head + uint64(len(a.slots))*slotSize(a.buffer)
-	if at+slotSize(a.buffer) > a.size() {
+	i := len(a.slots)
+	if a.head+slotsSize(i+1, a.buffer) > a.size() {
 		return nil, errThreads
 	}
-	s := a.slotAt(at)
+	s := a.slotAt(i)
 	for i := range s.guard {
 		if err := a.guards.protect(th, s.base+s.guard[i], layout.Guard); err != nil {
 			return nil, err
@@ -129,13 +148,13 @@ func (a *arena) take(th *target.Stopped) (*slot, error) {
 	return s, nil
 }
 
-// slotAt is the slot whose memory begins at an offset.
-func (a *arena) slotAt(at uint64) *slot {
-	end := at + slotSize(a.buffer)
-	s := &slot{arena: a, base: a.base + at, mem: a.mem[at:end:end]}
+// slotAt is slot i.
+func (a *arena) slotAt(i int) *slot {
+	at, end := a.head+slotsSize(i, a.buffer), a.head+slotsSize(i+1, a.buffer)
+	s := &slot{arena: a, base: a.base + at, mem: a.mem[at:end:end], buffer: bufferOf(i, a.buffer)}
 	for i := range s.guard {
-		s.at[i] = layout.BlockSize + layout.HookStack + uint64(i)*(a.buffer+layout.Guard)
-		s.guard[i] = s.at[i] + a.buffer
+		s.at[i] = layout.BlockSize + layout.HookStack + uint64(i)*(s.buffer+layout.Guard)
+		s.guard[i] = s.at[i] + s.buffer
 	}
 	return s
 }
@@ -143,11 +162,12 @@ func (a *arena) slotAt(at uint64) *slot {
 // slot is the memory of one thread. The tracer's goroutine and the reader share
 // what is below lock.
 type slot struct {
-	arena *arena
-	base  uint64    // its thread block in the process
-	mem   []byte    // our view
-	at    [2]uint64 // offsets of the buffers
-	guard [2]uint64 // and of what lies behind them
+	arena  *arena
+	base   uint64    // its thread block in the process
+	mem    []byte    // our view
+	buffer uint64    // bytes of a buffer
+	at     [2]uint64 // offsets of the buffers
+	guard  [2]uint64 // and of what lies behind them
 	stream
 }
 
@@ -174,13 +194,17 @@ func (s *slot) use(i int) {
 }
 
 // offer tells the thread, which may be running, that the other buffer is free: the hook
-// routine takes it when a quarter of this one is left.
+// routine takes it soon. So a thread whose reader keeps up touches only the beginnings of
+// its buffers, and one whose reader is late has the rest of this one and all of the other.
 func (s *slot) offer() {
 	other := 1 - s.cur
 	s.set(layout.NextEnd, s.base+s.guard[other])
-	s.set(layout.Turn, s.base+s.guard[s.cur]-s.arena.buffer/4)
+	s.set(layout.Turn, s.base+s.at[s.cur]+s.buffer/turnAt)
 	atomic.StoreUint64(word(s.mem, layout.Next), s.base+s.at[other])
 }
+
+// turnAt: a thread turns to its other buffer when it has written this part of one.
+const turnAt = 16
 
 func (s *slot) set(off, v uint64)     { *word(s.mem, off) = v }
 func (s *slot) get(off uint64) uint64 { return *word(s.mem, off) }

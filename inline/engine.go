@@ -24,7 +24,7 @@ import (
 
 // Options of an engine; zero values stand for the defaults.
 type Options struct {
-	Buffer  int  // bytes of each of a thread's two buffers; default 4 MB, at least 64 KB
+	Buffer  int  // bytes of each of the two buffers of the first threads; default 16 MB, at least 64 KB
 	Stack   int  // bytes of stack captured at allocator calls; default probe.Plan.StackBytes; without Unwind none
 	MaxData int  // bytes recorded of one write; default 1 MB
 	Threads int  // at most so many at once; default 2048
@@ -51,7 +51,7 @@ type Options struct {
 
 func (o *Options) fill(plan *probe.Plan) {
 	if o.Buffer == 0 {
-		o.Buffer = 4 << 20
+		o.Buffer = 16 << 20
 	}
 	o.Buffer = max(o.Buffer, minBuffer)
 	switch {

@@ -323,7 +323,7 @@ func (e *Engine) waiting(regs *mem.Regs, s *slot) bool {
 	if regs.RIP == e.hook+hook.SwapAt {
 		return true // a record of the routine may be longer than the guard
 	}
-	if _, n := s.cursor(); n+layout.Guard <= s.arena.buffer {
+	if _, n := s.cursor(); n+layout.Guard <= s.buffer {
 		return false
 	}
 	pos, inside := e.where(regs, s)

@@ -21,7 +21,7 @@ const (
 // process, which maps it as well.
 func (o *Options) fit(p *target.Process) (warning string, err error) {
 	room := min(addressSpace(p.PID()), addressSpace(os.Getpid()))
-	log := func() uint64 { return uint64(o.Threads) * slotSize(uint64(o.Buffer)) }
+	log := func() uint64 { return slotsSize(o.Threads, uint64(o.Buffer)) }
 	if log() <= room/4 {
 		return "", nil
 	}

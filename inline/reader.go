@@ -132,7 +132,7 @@ func (r *reader) round(all bool) (over bool, err error) {
 		err = r.pass(all)
 	}
 	switch {
-	case n >= e.opts.Buffer/4: // as much or more has come meanwhile
+	case n >= e.opts.Buffer/turnAt: // as much or more has come meanwhile
 		r.quiet = 0
 	case n > 0:
 		r.quiet = shortest

@@ -160,8 +160,8 @@ func (e *Engine) inherit(s *undoShared, file *os.File) error {
 		return fmt.Errorf("map the shared memory: %w", err)
 	}
 	a := &arena{base: s.Base, mem: mem, head: s.Head, buffer: s.Buffer, guards: &guards{proc: e.proc}}
-	for at := a.head; at+slotSize(a.buffer) <= s.Size; at += slotSize(a.buffer) {
-		a.slots = append(a.slots, a.slotAt(at))
+	for i := 0; a.head+slotsSize(i+1, a.buffer) <= s.Size; i++ {
+		a.slots = append(a.slots, a.slotAt(i))
 	}
 	e.arena, e.at = a, tableAddrs{sites: s.Sites, stores: s.SitesEnd}
 	e.hook, e.shadow, e.filter = s.Hook, s.Shadow, s.Filter
