@@ -198,9 +198,7 @@ func (a *Answers) Snapshot(s Snapshot, asked string) SnapshotAnswer {
 	for _, n := range s.Nodes {
 		out.Nodes = append(out.Nodes, a.state(n))
 	}
-	for i := range s.Clusters {
-		out.Clusters = append(out.Clusters, a.cluster(&s.Clusters[i]))
-	}
+	out.Clusters = a.clusters(s.Clusters)
 	return out
 }
 
@@ -213,6 +211,9 @@ type DiffAnswer struct {
 	Changed []NodeChange `json:"changed"`
 	Passing int          `json:"born_and_died"`
 	Left    int          `json:"left_out,omitempty"`
+
+	Joined []ClusterAnswer `json:"joined,omitempty"`
+	Parted []ClusterAnswer `json:"parted,omitempty"`
 }
 
 // NodeChange is a node that changed.
@@ -256,5 +257,6 @@ func (a *Answers) Diff(d Diff) DiffAnswer {
 		}
 		out.Changed = append(out.Changed, c)
 	}
+	out.Joined, out.Parted = a.clusters(d.Joined), a.clusters(d.Parted)
 	return out
 }

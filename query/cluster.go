@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/mgpp"
 	"mgtrace/render"
@@ -41,13 +42,36 @@ func (n *Names) Join(s *Snapshot, clusters []Cluster, all bool) {
 	for i := range s.Nodes {
 		listed[s.Nodes[i].ID] = true
 	}
-	for _, c := range clusters {
-		c.Parts = n.occupied(c.Parts, s.Time)
-		wanted := all || slices.ContainsFunc(c.Parts, func(p Part) bool { return listed[p.Block.ID] })
-		if wanted && len(c.Parts) > 1 {
+	for _, c := range n.clusters(clusters, s.Time) {
+		if all || slices.ContainsFunc(c.Parts, func(p Part) bool { return listed[p.Block.ID] }) {
 			s.Clusters = append(s.Clusters, c)
 		}
 	}
+}
+
+// JoinDiff tells a difference of the clusters at its two times.
+func (n *Names) JoinDiff(d *Diff, before, after []Cluster) {
+	before, after = n.clusters(before, d.From), n.clusters(after, d.To)
+	d.Joined, d.Parted = without(after, before), without(before, after)
+}
+
+// without are the clusters that are not, with the same parts, among others.
+func without(clusters, others []Cluster) []Cluster {
+	return slices.DeleteFunc(slices.Clone(clusters), func(c Cluster) bool {
+		return slices.ContainsFunc(others, func(o Cluster) bool {
+			return slices.EqualFunc(c.Parts, o.Parts, func(p, q Part) bool { return p.Start == q.Start && p.Size == q.Size })
+		})
+	})
+}
+
+// clusters finds the blocks of clusters at a time, and leaves out what is one block then.
+func (n *Names) clusters(all []Cluster, t mgpp.Timestamp) (out []Cluster) {
+	for _, c := range all {
+		if c.Parts = n.occupied(c.Parts, t); len(c.Parts) > 1 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // occupied finds the blocks of parts. Memory that has none is no part of its own if it lies
@@ -155,6 +179,13 @@ func (a *Answers) cluster(c *Cluster) ClusterAnswer {
 	return out
 }
 
+func (a *Answers) clusters(all []Cluster) (out []ClusterAnswer) {
+	for i := range all {
+		out = append(out, a.cluster(&all[i]))
+	}
+	return out
+}
+
 func (a *Answers) moment(m Moment) (t uint64, by *Place) {
 	if m.Time == 0 {
 		return 0, nil
@@ -166,18 +197,20 @@ func (a *Answers) moment(m Moment) (t uint64, by *Place) {
 // partsTold is how many parts of a cluster are told in a line or drawn.
 const partsTold = 16
 
-func (p *printer) cluster(c *ClusterAnswer) {
-	p.f("%s\n", p.paint(bold, c.title))
+// cluster prints a cluster behind a sign.
+func (p *printer) cluster(sign string, c *ClusterAnswer) {
+	p.f("%s%s\n", sign, p.paint(bold, c.title))
+	indent := strings.Repeat(" ", len(sign)+4)
 	for i, x := range c.Parts {
 		if i == partsTold {
-			p.f("    … and %s\n", count(len(c.Parts)-i, "part more", "parts more"))
+			p.f("%s… and %s\n", indent, count(len(c.Parts)-i, "part more", "parts more"))
 			return
 		}
 		name := x.Name
 		if name == "" {
 			name = "memory that is no block yet"
 		}
-		p.f("    %s at %s, %s", name, x.Addr, byteCount(x.Size))
+		p.f("%s%s at %s, %s", indent, name, x.Addr, byteCount(x.Size))
 		switch {
 		case x.Merged > 0:
 			p.f(", merged at change %s by %s", report.Thousands(x.Merged), x.MergedBy.where())
@@ -202,23 +235,51 @@ func (d *drawing) parts(clusters []Cluster) (out []*Part) {
 	return out
 }
 
-// cluster draws a box around the parts, and the merge edges that hold them.
-func (d *drawing) cluster(c *Cluster) {
-	box := render.Box{Title: c.title()}
+// clusters draws clusters around their parts, those that parts returned as nodes, and
+// returns how many of these live.
+func (d *drawing) clusters(all []Cluster, parts []*Part, what string) (live int) {
+	for _, p := range parts {
+		if p.Ended {
+			d.node(p.Block, render.Old, nil)
+		} else {
+			d.node(p.Block, render.Plain, nil)
+			live++
+		}
+	}
+	for i := range all {
+		d.cluster(&all[i], what)
+	}
+	return live
+}
+
+// cluster draws a box around the parts, and the merge edges that hold them. What another
+// box has already stays there.
+func (d *drawing) cluster(c *Cluster, what string) {
+	box := render.Box{Title: what + c.title()}
+	before := ""
 	for i := range c.Parts[:min(len(c.Parts), partsTold)] {
 		p := &c.Parts[i]
 		id := drawnID(p.Block.ID)
 		if p.Block.ID == 0 {
 			id = fmt.Sprintf("m%x", uint64(p.Start))
+		}
+		if d.boxed[id] {
+			continue
+		}
+		d.boxed[id] = true
+		if p.Block.ID == 0 {
 			d.g.Nodes = append(d.g.Nodes, render.Node{ID: id, Title: fmt.Sprintf("%s, %s", hex(p.Start), byteCount(p.Size)), Mark: render.Folded})
 		}
-		if t := c.edge(i).Time; t > 0 {
-			d.g.Edges = append(d.g.Edges, render.Edge{From: box.Nodes[i-1], To: id, Label: fmt.Sprintf("(%d)", t), Mark: render.Merged})
+		if t := c.edge(i).Time; t > 0 && before != "" {
+			d.g.Edges = append(d.g.Edges, render.Edge{From: before, To: id, Label: fmt.Sprintf("(%d)", t), Mark: render.Merged})
 		}
 		box.Nodes = append(box.Nodes, id)
+		before = id
 	}
 	if n := len(c.Parts) - partsTold; n > 0 {
 		box.Title += fmt.Sprintf(", %s not drawn", count(n, "part", "parts"))
 	}
-	d.g.Boxes = append(d.g.Boxes, box)
+	if len(box.Nodes) > 0 {
+		d.g.Boxes = append(d.g.Boxes, box)
+	}
 }

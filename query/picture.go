@@ -24,23 +24,13 @@ func (a *Answers) Picture(s Snapshot, title string) *render.Graph {
 	for _, n := range s.Nodes {
 		d.node(n, render.Plain, nil)
 	}
-	for _, p := range parts {
-		if p.Ended {
-			d.node(p.Block, render.Old, nil)
-		} else {
-			d.node(p.Block, render.Plain, nil)
-			left--
-		}
-	}
-	for i := range s.Clusters {
-		d.cluster(&s.Clusters[i])
-	}
-	d.folded(left)
+	d.folded(left - d.clusters(s.Clusters, parts, ""))
 	return d.g
 }
 
 // PictureOfDiff draws what changed: the nodes that were born and the fields that
-// were written are marked Changed, nodes that died are drawn as they were, Old.
+// were written are marked Changed, nodes that died are drawn as they were, Old. Boxes say
+// which clusters are new and which are gone.
 func (a *Answers) PictureOfDiff(d Diff, title string) *render.Graph {
 	x := newDrawing(a.Names, title)
 	for _, list := range [][]NodeState{d.Born, d.Died} {
@@ -51,6 +41,7 @@ func (a *Answers) PictureOfDiff(d Diff, title string) *render.Graph {
 	for _, n := range d.Changed {
 		x.shown[n.ID] = true
 	}
+	joined, parted := x.parts(d.Joined), x.parts(d.Parted)
 	after := a.hist.At(d.To)
 	for _, n := range d.Changed {
 		var marked []string
@@ -65,6 +56,8 @@ func (a *Answers) PictureOfDiff(d Diff, title string) *render.Graph {
 	for _, n := range d.Died {
 		x.node(n, render.Old, nil)
 	}
+	x.clusters(d.Joined, joined, "new: ")
+	x.clusters(d.Parted, parted, "gone: ")
 	x.folded(d.Left)
 	return x.g
 }
@@ -73,11 +66,12 @@ type drawing struct {
 	n      *Names
 	g      *render.Graph
 	shown  map[mgpp.NodeID]bool
+	boxed  map[string]bool // nodes that are part of a cluster which is drawn
 	beyond []render.Edge
 }
 
 func newDrawing(n *Names, title string) *drawing {
-	return &drawing{n: n, g: &render.Graph{Title: title}, shown: map[mgpp.NodeID]bool{}}
+	return &drawing{n: n, g: &render.Graph{Title: title}, shown: map[mgpp.NodeID]bool{}, boxed: map[string]bool{}}
 }
 
 func drawnID(id mgpp.NodeID) string { return fmt.Sprintf("n%d", id) }

@@ -121,6 +121,9 @@ type Diff struct {
 	Changed  []NodeDiff  // alive at both
 	Passing  int         // nodes that were born and died in between
 	Left     int         // nodes of the lists that are left out
+
+	// Clusters at To that were none at From, and the other way round; see Names.JoinDiff.
+	Joined, Parted []Cluster
 }
 
 // NodeDiff is the fields of a node that differ.

@@ -156,7 +156,7 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 		}
 	}
 	for i := range s.Clusters {
-		p.cluster(&s.Clusters[i])
+		p.cluster("", &s.Clusters[i])
 	}
 	if n := s.Live - len(s.Nodes); n > 0 {
 		p.f("… and %s: --max N shows more, --node and --type others\n", count(n, "other node", "other nodes"))
@@ -197,6 +197,12 @@ func (d *DiffAnswer) Text(out io.Writer, color bool) error {
 	}
 	for i := range d.Died {
 		p.f("  - %s at %s, %s\n", p.paint(bold, d.Died[i].Name), d.Died[i].Addr, byteCount(d.Died[i].Size))
+	}
+	for i := range d.Joined {
+		p.cluster("  + ", &d.Joined[i])
+	}
+	for i := range d.Parted {
+		p.cluster("  - ", &d.Parted[i])
 	}
 	if d.Left > 0 {
 		p.f("… and %s: --max N shows more\n", count(d.Left, "other node", "other nodes"))

@@ -252,6 +252,15 @@ func (q *Queries) diff(ctx context.Context, o SnapshotOptions) error {
 		return fmt.Errorf("--diff %s: change %d is not before change %d", o.Diff, from, to)
 	}
 	d := q.Answers.Names.Diff(from, to, o.Max)
+	before, err := q.clusters(from)
+	if err != nil {
+		return err
+	}
+	after, err := q.clusters(to)
+	if err != nil {
+		return err
+	}
+	q.Answers.JoinDiff(&d, before, after)
 	title := fmt.Sprintf("%s from change %s to %s", filepath.Base(q.Recording.Prog.Path), report.Thousands(uint64(from)), report.Thousands(uint64(to)))
 	return q.Show(o.Form, func(dot bool) ([]byte, error) { return analysis.Picture(ctx, dot, q.Answers.PictureOfDiff(d, title)) }, func() Answer {
 		a := q.Answers.Diff(d)
