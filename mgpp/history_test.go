@@ -207,7 +207,7 @@ free thread=7 wall=60 pc=0x70 addr=0x1000 name="free" stack=0x70,0x71
 		{Time: 1, Kind: OpBirth, Thread: 7, Wall: 100, PC: 0x40, Addr: 0x1000, Size: 64, Node: 1, Name: "malloc", Stack: []trace.Addr{0x40, 0x41}},
 		{Time: 2, Kind: OpStore, Thread: 8, Wall: -1, PC: 0x50, Addr: 0x1008, Size: 4, Base: 0x1000, Flags: trace.FlagAtomic, Node: 1},
 		{Time: 3, Kind: OpStore, Thread: 8, Wall: 9000000000, PC: 0x51, Addr: 0x1010, Size: 16, Base: 0x9000, Node: 1},
-		{Time: 4, Kind: OpBulk, Thread: 7, Wall: 50, PC: 0x60, Addr: 0x1000, Size: 2, Base: 0x1000, Node: 1, Name: "system call 17"},
+		{Time: 4, Kind: OpBulk, Thread: 7, Wall: 50, PC: 0x60, Addr: 0x1000, Size: 2, Base: 0x1000, Node: 1, Name: "system call pread64"},
 		{Time: 5, Kind: OpDeath, Thread: 7, Wall: 60, PC: 0x70, Addr: 0x1000, Size: 64, Node: 1, Name: "free", Stack: []trace.Addr{0x70, 0x71}},
 	}
 	if d := cmp.Diff(want, slices.Collect(h.Ops(0, 100))); d != "" {

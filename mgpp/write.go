@@ -1,7 +1,6 @@
 package mgpp
 
 import (
-	"fmt"
 	"slices"
 
 	"mgtrace/trace"
@@ -161,7 +160,7 @@ func writeKind(k trace.Kind) OpKind {
 func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint32 {
 	s := site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: writeKind(ev.Kind), stray: stray}
 	if ev.Kind == trace.KindSyscall && ev.Name == "" {
-		s.name = h.ops.name(fmt.Sprintf("system call %d", ev.Aux))
+		s.name = h.ops.name("system call " + trace.SyscallName(ev.Aux))
 	} else {
 		s.name = h.ops.name(ev.Name)
 	}

@@ -1353,7 +1353,10 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	switch (d->rule) {
 	case SY_RESULT:
-		size = ret * d->size;
+		size = ret;
+		if (d->len && sysarg(regs, d->len) < size)
+			size = sysarg(regs, d->len);
+		size *= d->size;
 		break;
 	case SY_FIXED:
 		size = d->size;

@@ -177,6 +177,9 @@ func (v *Observer) AfterCall(id trace.ThreadID, r *mem.Regs, wrote func(addr, si
 	at := callArgument(r, int(d.Ptr))
 	switch d.Rule {
 	case syscalls.Result:
+		if d.Len != 0 {
+			result = min(result, callArgument(r, int(d.Len)))
+		}
 		put(at, result*uint64(d.Size))
 	case syscalls.Fixed:
 		put(at, uint64(d.Size))

@@ -11,11 +11,11 @@ package syscalls
 type Rule = uint8
 
 // The rules. All but the mappings write only if the result is not negative; the
-// engines' C sources (bpf/kernel/shared.h, inline/hook/layout.h) have the same
+// engines' C sources (bpf/kernel/shared.h, inline/hook/c/layout.h) have the same
 // numbers.
 const (
 	None    Rule = iota
-	Result       // result × Size bytes at argument Ptr
+	Result       // result × Size bytes at argument Ptr, and where Len is set not more than argument Len × Size
 	Fixed        // Size bytes at argument Ptr
 	IOVec        // result bytes over the iovec array at argument Ptr, argument Len of them
 	Message      // result bytes over the iovec array of the msghdr at argument Ptr
@@ -59,7 +59,7 @@ func Writing() map[uint32]Desc {
 		22:  {Rule: Fixed, Ptr: 1, Size: 8},          // pipe
 		25:  {Rule: Mremap},                          // mremap
 		36:  {Rule: Fixed, Ptr: 2, Size: 32},         // getitimer
-		45:  {Rule: Result, Ptr: 2, Size: 1},         // recvfrom
+		45:  {Rule: Result, Ptr: 2, Len: 3, Size: 1}, // recvfrom; MSG_TRUNC makes the result larger
 		47:  {Rule: Message, Ptr: 2},                 // recvmsg
 		53:  {Rule: Fixed, Ptr: 4, Size: 8},          // socketpair
 		63:  {Rule: Fixed, Ptr: 1, Size: 390},        // uname
@@ -71,16 +71,16 @@ func Writing() map[uint32]Desc {
 		98:  {Rule: Fixed, Ptr: 2, Size: 144},        // getrusage
 		99:  {Rule: Fixed, Ptr: 1, Size: 112},        // sysinfo
 		100: {Rule: Fixed, Ptr: 1, Size: 32},         // times
-		115: {Rule: Result, Ptr: 2, Size: 4},         // getgroups
+		115: {Rule: Result, Ptr: 2, Len: 1, Size: 4}, // getgroups; asked for 0, it only counts, as the next do
 		127: {Rule: Fixed, Ptr: 1, Size: 8},          // rt_sigpending
 		137: {Rule: Fixed, Ptr: 2, Size: 120},        // statfs
 		138: {Rule: Fixed, Ptr: 2, Size: 120},        // fstatfs
-		191: {Rule: Result, Ptr: 3, Size: 1},         // getxattr
-		192: {Rule: Result, Ptr: 3, Size: 1},         // lgetxattr
-		193: {Rule: Result, Ptr: 3, Size: 1},         // fgetxattr
-		194: {Rule: Result, Ptr: 2, Size: 1},         // listxattr
-		195: {Rule: Result, Ptr: 2, Size: 1},         // llistxattr
-		196: {Rule: Result, Ptr: 2, Size: 1},         // flistxattr
+		191: {Rule: Result, Ptr: 3, Len: 4, Size: 1}, // getxattr
+		192: {Rule: Result, Ptr: 3, Len: 4, Size: 1}, // lgetxattr
+		193: {Rule: Result, Ptr: 3, Len: 4, Size: 1}, // fgetxattr
+		194: {Rule: Result, Ptr: 2, Len: 3, Size: 1}, // listxattr
+		195: {Rule: Result, Ptr: 2, Len: 3, Size: 1}, // llistxattr
+		196: {Rule: Result, Ptr: 2, Len: 3, Size: 1}, // flistxattr
 		204: {Rule: Result, Ptr: 3, Size: 1},         // sched_getaffinity
 		217: {Rule: Result, Ptr: 2, Size: 1},         // getdents64
 		228: {Rule: Fixed, Ptr: 2, Size: 16},         // clock_gettime

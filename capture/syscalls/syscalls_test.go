@@ -7,7 +7,7 @@ func TestWriting(t *testing.T) {
 	for nr, d := range Writing() {
 		switch d.Rule {
 		case Result, Fixed:
-			if d.Ptr < 1 || d.Ptr > 6 || d.Size == 0 || d.Len != 0 {
+			if d.Ptr < 1 || d.Ptr > 6 || d.Size == 0 || d.Len > 6 || d.Rule == Fixed && d.Len != 0 {
 				t.Errorf("call %d: %+v", nr, d)
 			}
 		case IOVec, Array:

@@ -1,8 +1,6 @@
 package index
 
 import (
-	"fmt"
-
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -75,7 +73,7 @@ func (x *Index) write(op *mgpp.Op, ev *trace.Event) {
 		op.Kind = mgpp.OpUnread
 	case trace.KindSyscall:
 		if op.Name == "" {
-			op.Name = fmt.Sprintf("system call %d", ev.Aux)
+			op.Name = "system call " + trace.SyscallName(ev.Aux)
 		}
 	}
 	addr, size, _ := extent(ev)

@@ -385,7 +385,7 @@ func (v *overflows) access(f *provenance.Fault, n *provenance.Node) *report.Acce
 	a := &report.Access{Write: f.Write, Addr: fmt.Sprintf("%#x", uint64(f.Addr)), Size: f.Size, Distance: f.Beyond, Times: f.Count,
 		Instant: uint64(f.Instant), Through: v.block(n), By: v.library(f)}
 	if f.Syscall > 0 {
-		a.By = fmt.Sprintf("system call %d", f.Syscall-1)
+		a.By = "system call " + trace.SyscallName(uint64(f.Syscall-1))
 	}
 	if f.Other != 0 && f.Other != f.Node {
 		o := v.c.Node(f.Other)

@@ -90,7 +90,11 @@ func (e *Engine) defines(th *target.Stopped, t *thread, nr uint64, regs *mem.Reg
 	case !known:
 		rec.Why = "what this system call writes is not known"
 	case d.Rule == syscalls.Result:
-		add(args[d.Ptr], regs.RAX*uint64(d.Size))
+		n := regs.RAX
+		if d.Len != 0 {
+			n = min(n, args[d.Len])
+		}
+		add(args[d.Ptr], n*uint64(d.Size))
 	case d.Rule == syscalls.Fixed:
 		add(args[d.Ptr], uint64(d.Size))
 	case d.Rule == syscalls.Array:

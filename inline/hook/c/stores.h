@@ -298,6 +298,8 @@ static void after_call(struct block *b, const struct regs *r, const struct site 
 		return;
 	switch (d->rule) {
 	case CallResult:
+		if (d->len && call_argument(r, d->len) < result)
+			result = call_argument(r, d->len);
 		w.size = result * d->size;
 		break;
 	case CallFixed:

@@ -70,7 +70,7 @@ int main(void)
 	getsockname(pair[0], (struct sockaddr *)p, memset(p + 64, 16, 4));
 	getsockopt(pair[0], SOL_SOCKET, SO_TYPE, p + 128, (socklen_t *)(p + 64));
 	sigaltstack(NULL, (stack_t *)p);
-	if (syscall(SYS_getgroups, 0, NULL) < 0)
+	if (syscall(SYS_getgroups, 0, p) < 0)
 		return 4;
 
 	map = mmap(NULL, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
