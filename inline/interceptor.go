@@ -481,7 +481,7 @@ func (i *interceptor) OnThread(th *target.Stopped, from int) {
 		return
 	}
 	e.behindCall(&regs)
-	if e.begin(th, &regs, e.ownStack(th, &regs)) {
+	if e.begin(th, &regs, e.proc.NewStack(th, &regs)) {
 		e.awake()
 	}
 }
@@ -511,15 +511,6 @@ func (e *Engine) behindCall(regs *mem.Regs) {
 	if pos, ok := r.unit.maker.Where(r.Site, r.Addr, int(regs.RIP-r.Addr)); ok {
 		regs.RIP, regs.RCX = pos.PC, pos.PC
 	}
-}
-
-// ownStack is the stack of a new thread.
-func (e *Engine) ownStack(th *target.Stopped, regs *mem.Regs) [2]uint64 {
-	maps, err := e.proc.Maps()
-	if err != nil {
-		return [2]uint64{}
-	}
-	return target.NewStack(th, e.proc.PID(), maps, regs)
 }
 
 // OnForked implements target.Interceptor. A child with memory of its own runs on
@@ -571,7 +562,7 @@ func (e *Engine) sharedStack(child *target.Stopped, parent int, regs *mem.Regs) 
 	if s := e.of[parent]; s != nil && s.stack[0] <= regs.RSP && regs.RSP < s.stack[1] {
 		return s.stack
 	}
-	return e.ownStack(child, regs)
+	return e.proc.NewStack(child, regs)
 }
 
 // OnThreadEnd implements target.Interceptor.

@@ -61,14 +61,10 @@ func (e *Engine) begin(th *target.Stopped, from int, isThread bool) {
 	if e.over || err != nil {
 		return
 	}
-	maps, err := e.proc.Maps()
-	if err != nil {
-		return // it is ending
-	}
 	t := e.thread(th.TID())
-	stack := target.NewStack(th, e.proc.PID(), maps, &regs)
+	stack := e.proc.NewStack(th, &regs)
 	if !isThread && stack[0] == 0 {
-		stack = target.StackOf(e.proc.PID(), maps, &regs)
+		stack = e.proc.Stack(&regs)
 	}
 	e.Observer.Thread(t.id, stack)
 	e.tell(capture.Hit{Op: capture.Thread, Thread: t.id})

@@ -67,6 +67,9 @@ func (m *meddler) OnThread(th *Stopped, from int) {
 	}
 	regs, err := th.Regs()
 	if err == nil {
+		if s := th.th.given; from != 0 && regs.OrigRAX == unix.SYS_CLONE3 && (regs.RSP < s[0] || s[1] < regs.RSP || s[1]-regs.RSP > 256) {
+			m.t.Errorf("thread %d begins at %#x, on the stack %#x that it was given", th.TID(), regs.RSP, s)
+		}
 		regs.GSBase = 0x1000 * uint64(th.TID())
 		err = th.SetRegs(regs)
 	}

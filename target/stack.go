@@ -45,18 +45,56 @@ func mainStack(pid int, maps []mem.Map, m mem.Map) [2]uint64 {
 	return [2]uint64{min(lo, m.Lo), m.Hi}
 }
 
-// NewStack is the stack of a thread that has just been made. The arguments of clone3 lie
-// on the stack of the one that made it, which may have gone on and written over them.
-func NewStack(th *Stopped, pid int, maps []mem.Map, regs *mem.Regs) [2]uint64 {
-	if regs.OrigRAX == unix.SYS_CLONE3 { // struct clone_args: stack, stack_size
-		lo, err1 := mem.ReadUint64(th, regs.RDI+40)
-		size, err2 := mem.ReadUint64(th, regs.RDI+48)
-		const slack = 256 // what has been pushed; it begins at the upper end
-		if err1 == nil && err2 == nil && lo <= regs.RSP && lo+size-regs.RSP <= slack && size <= StackRoom {
-			return [2]uint64{lo, lo + size}
+// given is the stack that the system call in which a thread is gives to the thread that it
+// makes, if it says; else anything. The arguments of clone3 lie on the maker's own stack: once
+// it goes on it writes over them.
+func (t *tracer) given(maker *thread) [2]uint64 {
+	if t.interceptor == nil {
+		return [2]uint64{} // nobody asks
+	}
+	regs, err := getRegs(maker.tid)
+	if err != nil {
+		return [2]uint64{}
+	}
+	return cloneStack(&t.memory, &regs)
+}
+
+// cloneStack is the stack that the arguments of clone3 tell, of the registers of a thread
+// that is in that call. Of another call, or where they have been written over, it is
+// anything.
+func cloneStack(m mem.Memory, regs *mem.Regs) [2]uint64 {
+	const held = ^uint64(0) // which call it was is not known any more
+	if regs.OrigRAX != unix.SYS_CLONE3 && regs.OrigRAX != held {
+		return [2]uint64{}
+	}
+	// struct clone_args: stack, stack_size
+	lo, err1 := mem.ReadUint64(m, regs.RDI+40)
+	size, err2 := mem.ReadUint64(m, regs.RDI+48)
+	if err1 != nil || err2 != nil || size > StackRoom {
+		return [2]uint64{}
+	}
+	return [2]uint64{lo, lo + size}
+}
+
+// NewStack is the stack of a thread that has just been made. The mappings are read only if
+// nothing else tells: with thousands of threads that takes milliseconds.
+func (p *Process) NewStack(th *Stopped, regs *mem.Regs) [2]uint64 {
+	const slack = 256 // what has been pushed; it begins at the upper end
+	for _, s := range [][2]uint64{th.th.given, cloneStack(th, regs)} {
+		if s[0] <= regs.RSP && s[1]-regs.RSP <= slack {
+			return s
 		}
 	}
-	stack := StackOf(pid, maps, regs)
+	stack := p.Stack(regs)
 	stack[1] = min(stack[1], regs.RSP) // where it begins; thread-local objects lie above
 	return stack
+}
+
+// Stack is StackOf a thread of the process with the mappings as they are.
+func (p *Process) Stack(regs *mem.Regs) [2]uint64 {
+	maps, err := p.Maps()
+	if err != nil {
+		return [2]uint64{} // it is ending
+	}
+	return StackOf(p.PID(), maps, regs)
 }

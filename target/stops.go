@@ -194,11 +194,11 @@ func (t *tracer) onClone(th *thread) {
 	if err != nil {
 		return
 	}
-	child := int(msg)
+	child, given := int(msg), t.given(th)
 	if t.early[child] {
 		delete(t.early, child)
 		if early := t.threads[child]; early != nil && early.unborn {
-			early.unborn, early.from = false, th.tid
+			early.unborn, early.from, early.given = false, th.tid, given
 			if !early.parked {
 				t.process(early)
 			}
@@ -206,7 +206,8 @@ func (t *tracer) onClone(th *thread) {
 		return
 	}
 	if t.children[child] == nil && t.ours(child) {
-		t.addThread(child).from = th.tid
+		made := t.addThread(child)
+		made.from, made.given = th.tid, given
 		return
 	}
 	if t.interceptor != nil {

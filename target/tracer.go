@@ -62,17 +62,18 @@ type thread struct {
 	next    resumption      // how it goes on from a stop that was handled
 	exiting bool            // has reported PTRACE_EVENT_EXIT: runs no more of its own code
 
-	from    int     // the thread that made it
-	unborn  bool    // its first stop came before the report of who made it, and waits for that
-	shared  bool    // a process of its own that shares the program's memory
-	own     *memory // of a child process; nil: the program's
-	ready   bool    // among tracer.ready
-	told    told    // of what the stepper was told last
-	poked   bool    // OnInterrupted is asked for
-	toldEnd bool    // OnThreadEnd was called
-	again   bool    // while its stop was handled it was stopped by something else
-	settled bool    // it has left the system call in which it reported the event of status
-	message uint64  // of the event of status, once hasMsg
+	from    int       // the thread that made it
+	given   [2]uint64 // the stack that it was given, if that is known: NewStack
+	unborn  bool      // its first stop came before the report of who made it, and waits for that
+	shared  bool      // a process of its own that shares the program's memory
+	own     *memory   // of a child process; nil: the program's
+	ready   bool      // among tracer.ready
+	told    told      // of what the stepper was told last
+	poked   bool      // OnInterrupted is asked for
+	toldEnd bool      // OnThreadEnd was called
+	again   bool      // while its stop was handled it was stopped by something else
+	settled bool      // it has left the system call in which it reported the event of status
+	message uint64    // of the event of status, once hasMsg
 	hasMsg  bool
 	lent    Stopped        // what a borrower gets
 	lost    Siginfo        // signal in hand that its present stop can not deliver

@@ -155,18 +155,13 @@ func (r *Recorder) renew(wanted func(pc uint64) bool) {
 }
 
 // begun takes in a thread that has not executed anything yet.
-func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs, from int) error {
-	maps, err := r.proc.Maps()
-	if err != nil {
-		return err
-	}
-	stack := target.NewStack(th, r.proc.PID(), maps, regs)
+func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs) {
+	stack := r.proc.NewStack(th, regs)
 	if stack[0] == 0 {
-		stack = target.StackOf(r.proc.PID(), maps, regs)
+		stack = r.proc.Stack(regs)
 	}
 	r.owns(t, stack)
 	r.tell(capture.Hit{Op: capture.Thread, Thread: trace.ThreadID(t.tid)})
-	return nil
 }
 
 // owns tells which stack is a thread's: stores to it are not wanted.

@@ -126,9 +126,7 @@ func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, from int) error {
 	e.threads[t.tid] = t
 	regs.GSBase = t.base
 	if e.rec != nil {
-		if err := e.rec.begun(th, t, regs, from); err != nil {
-			return err
-		}
+		e.rec.begun(th, t, regs)
 	}
 	return e.sink.Other(&flow.Record{Kind: flow.Start, Thread: trace.ThreadID(t.tid), Number: uint64(from)})
 }
