@@ -26,64 +26,97 @@ type Site struct {
 // Sites merges a plan into distinct sites, sorted by image and offset.
 // Functions that are left through a uretprobe have no Leave site.
 func Sites(plan *probe.Plan) []Site {
-	m := merger{at: make(map[key]int)}
+	wishes := wishesOf(plan)
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		return cmp.Or(cmp.Compare(a.at.Image, b.at.Image), cmp.Compare(a.at.Offset, b.at.Offset))
+	})
+	sites := make([]Site, 0, len(wishes))
+	for i := range wishes {
+		w := &wishes[i]
+		n := len(sites) - 1
+		if n < 0 || sites[n].Image != w.at.Image || sites[n].Offset != w.at.Offset {
+			sites = append(sites, Site{Site: w.at, Store: -1, Locked: -1})
+			n++
+		}
+		w.grant(plan, &sites[n])
+	}
+	return sites
+}
+
+// wish is one thing that a plan wants at a site: number index of its kind.
+type wish struct {
+	at    probe.Site
+	kind  wishKind
+	index int32
+}
+
+type wishKind uint8
+
+const (
+	wishStore wishKind = iota
+	wishAfter
+	wishLocked
+	wishEnter
+	wishLeave
+	wishPoint
+	wishLanding
+	wishStack
+)
+
+func wishesOf(plan *probe.Plan) []wish {
+	wishes := make([]wish, 0, len(plan.Stores)+4*len(plan.Funcs)+len(plan.Landings)+len(plan.Stacks)+len(plan.Points))
+	add := func(at probe.Site, kind wishKind, index int) { wishes = append(wishes, wish{at, kind, int32(index)}) }
 	for i := range plan.Stores {
 		s := &plan.Stores[i]
 		if s.AfterOnly {
-			m.site(s.After).Locked = i
+			add(s.After, wishLocked, i)
 			continue
 		}
-		m.site(s.Site).Store = i
+		add(s.Site, wishStore, i)
 		if s.After != (probe.Site{}) {
-			m.site(s.After).After = true
+			add(s.After, wishAfter, i)
 		}
 	}
 	for i := range plan.Funcs {
 		f := &plan.Funcs[i]
-		e := m.site(f.Entry)
-		e.Enter = append(e.Enter, i)
+		add(f.Entry, wishEnter, i)
 		for _, r := range f.Returns {
-			l := m.site(r)
-			l.Leave = append(l.Leave, i)
-			l.Tail = isTail(plan, r)
+			add(r, wishLeave, i)
 		}
 	}
-	for _, l := range plan.Landings {
-		m.site(l).Landing = true
+	for i, l := range plan.Landings {
+		add(l, wishLanding, i)
 	}
-	for _, s := range plan.Stacks {
-		m.site(s).Stack = true
+	for i, s := range plan.Stacks {
+		add(s, wishStack, i)
 	}
 	for i := range plan.Points {
-		p := m.site(plan.Points[i].Site)
-		p.Points = append(p.Points, i)
+		add(plan.Points[i].Site, wishPoint, i)
 	}
-	slices.SortFunc(m.sites, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(a.Image, b.Image), cmp.Compare(a.Offset, b.Offset))
-	})
-	return m.sites
+	return wishes
 }
 
-type key struct {
-	image  int
-	offset uint64
-}
-
-type merger struct {
-	at    map[key]int
-	sites []Site
-}
-
-// site returns the site at s, which is valid until the next call.
-func (m *merger) site(s probe.Site) *Site {
-	k := key{s.Image, s.Offset}
-	i, ok := m.at[k]
-	if !ok {
-		i = len(m.sites)
-		m.at[k] = i
-		m.sites = append(m.sites, Site{Site: s, Store: -1, Locked: -1})
+// grant adds what is wanted to its site.
+func (w *wish) grant(plan *probe.Plan, s *Site) {
+	switch i := int(w.index); w.kind {
+	case wishStore:
+		s.Store = i
+	case wishAfter:
+		s.After = true
+	case wishLocked:
+		s.Locked = i
+	case wishEnter:
+		s.Enter = append(s.Enter, i)
+	case wishLeave:
+		s.Leave = append(s.Leave, i)
+		s.Tail = isTail(plan, w.at)
+	case wishPoint:
+		s.Points = append(s.Points, i)
+	case wishLanding:
+		s.Landing = true
+	case wishStack:
+		s.Stack = true
 	}
-	return &m.sites[i]
 }
 
 // isTail says whether the instruction that leaves a function is a jump and not

@@ -40,6 +40,7 @@ type File struct {
 
 	funcsOnce sync.Once
 	funcs     []Func
+	namesOnce sync.Once
 	names     [][]cxxname.Name // of funcs
 	globOnce  sync.Once
 	globals   []global

@@ -7,6 +7,7 @@ import (
 
 	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
+	"mgtrace/parallel"
 )
 
 // Funcs returns all functions with code, by address: one for each entry,
@@ -21,7 +22,7 @@ func (f *File) readFuncs() {
 	seen := map[uint64]bool{}
 	for _, ui := range f.info().infos {
 		for _, s := range f.subprograms(ui) {
-			if fn := f.funcOfSubprogram(s); !seen[fn.Addr] {
+			if fn := f.subprogramFunc(s); !seen[fn.Addr] {
 				seen[fn.Addr] = true
 				f.funcs = append(f.funcs, fn)
 			}
@@ -44,21 +45,49 @@ func (f *File) readFuncs() {
 		if _, inside := cold.find(s.addr); inside && cxxname.IsCold(s.name) {
 			continue
 		}
-		f.funcs = append(f.funcs, f.funcOfSymbol(i))
+		f.funcs = append(f.funcs, f.symbolFunc(i))
 	}
 	sort.Slice(f.funcs, func(i, j int) bool { return f.funcs[i].Addr < f.funcs[j].Addr })
-	f.names = make([][]cxxname.Name, len(f.funcs))
-	for i, fn := range f.funcs {
-		f.names[i] = append(f.names[i], cxxname.Of(fn.Linkage))
-		for _, a := range fn.Aliases {
-			f.names[i] = append(f.names[i], cxxname.Of(a))
+	each(len(f.funcs), func(i int) { f.funcs[i].name() })
+}
+
+// allNames returns the names of the functions of Funcs, for patterns: the symbol's, and
+// those of its aliases.
+func (f *File) allNames() [][]cxxname.Name {
+	f.namesOnce.Do(func() {
+		funcs := f.Funcs()
+		f.names = make([][]cxxname.Name, len(funcs))
+		each(len(funcs), func(i int) {
+			f.names[i] = append(f.names[i], cxxname.Of(funcs[i].Linkage))
+			for _, a := range funcs[i].Aliases {
+				f.names[i] = append(f.names[i], cxxname.Of(a))
+			}
+		})
+	})
+	return f.names
+}
+
+// each calls f for 0 … n-1, by several goroutines: to take a C++ name apart takes
+// microseconds, and there are many.
+func each(n int, f func(i int)) {
+	cuts := parallel.Cut(n, 256, func(int) int { return 1 })
+	parallel.Do(len(cuts)-1, func(k int) {
+		for i := cuts[k]; i < cuts[k+1]; i++ {
+			f(i)
 		}
-	}
+	})
 }
 
 // funcOfSubprogram joins a function of the debug information with the symbols
 // of its entry, whose names say more: clones, versions of constructors.
 func (f *File) funcOfSubprogram(s *subprogram) Func {
+	fn := f.subprogramFunc(s)
+	fn.name()
+	return fn
+}
+
+// subprogramFunc is funcOfSubprogram without Name and Base.
+func (f *File) subprogramFunc(s *subprogram) Func {
 	d := s.desc
 	fn := Func{
 		Linkage: d.linkage, Addr: s.ranges[0][0], Ranges: s.ranges, Size: s.ranges[0][1] - s.ranges[0][0],
@@ -68,18 +97,23 @@ func (f *File) funcOfSubprogram(s *subprogram) Func {
 		fn.Linkage = d.name
 	}
 	f.addSymbols(&fn, f.symbolTable().at(fn.Addr))
-	fn.name()
 	return fn
 }
 
 func (f *File) funcOfSymbol(i int) Func {
+	fn := f.symbolFunc(i)
+	fn.name()
+	return fn
+}
+
+// symbolFunc is funcOfSymbol without Name and Base.
+func (f *File) symbolFunc(i int) Func {
 	s := &f.symbolTable().funcs[i]
 	fn := Func{Addr: s.addr, Size: s.size}
 	if s.size > 0 {
 		fn.Ranges = append([][2]uint64{{s.addr, s.addr + s.size}}, s.parts...)
 	}
 	f.addSymbols(&fn, f.symbolTable().at(s.addr))
-	fn.name()
 	return fn
 }
 
@@ -156,11 +190,11 @@ func (f *File) FuncsNamed(pat string) []Func {
 		}
 		return []Func{{Name: pat, Base: pat, Addr: addr}}
 	}
-	funcs := f.Funcs()
+	funcs, names := f.Funcs(), f.allNames()
 	p := cxxname.Parse(pat)
 	return cxxname.Closest(func(how cxxname.Closeness) (found []Func) {
 		for i := range funcs {
-			if name, ok := f.matchFunc(&p, i, how); ok {
+			if name, ok := matchFunc(&p, &funcs[i], names[i], how); ok {
 				fn := funcs[i]
 				if name > 0 { // an alias: the name that was asked for
 					fn.Linkage, fn.Aliases = fn.Aliases[name-1], swapped(fn.Aliases, name-1, fn.Linkage)
@@ -173,12 +207,12 @@ func (f *File) FuncsNamed(pat string) []Func {
 	})
 }
 
-func (f *File) matchFunc(p *cxxname.Pattern, i int, how cxxname.Closeness) (name int, ok bool) {
-	if cxxname.IsCold(f.funcs[i].Linkage) {
+func matchFunc(p *cxxname.Pattern, fn *Func, names []cxxname.Name, how cxxname.Closeness) (name int, ok bool) {
+	if cxxname.IsCold(fn.Linkage) {
 		return 0, false
 	}
-	for j := range f.names[i] {
-		if p.Match(&f.names[i][j], how) {
+	for j := range names {
+		if p.Match(&names[j], how) {
 			return j, true
 		}
 	}

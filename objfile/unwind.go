@@ -50,8 +50,9 @@ func (f *File) Step(pc uint64, regs *Regs, mem ReadMem, bias uint64) (Regs, bool
 // SignalFrame says whether pc lies in the code that returns from a signal
 // handler: its caller is then where the signal struck, not a call.
 func (f *File) SignalFrame(pc uint64) bool {
-	_, _, d := f.frameRow(pc)
-	return d != nil && d.cie.signal
+	t := f.cfiTable()
+	i := findFDE(t.fdes, pc)
+	return i >= 0 && t.fdes[i].cie.signal
 }
 
 // Level is one activation on a stack.

@@ -1,18 +1,24 @@
 package probe
 
-import "mgtrace/x86"
+import (
+	"slices"
+
+	"mgtrace/x86"
+)
 
 // planStores adds the stores of one traced image to the plan.
 func (b *builder) planStores(image int) {
 	s := b.sweeps[image]
 	frames := s.frames()
 	library := b.library[image]
+	b.plan.Filtered += s.unwanted
+	b.plan.Stores = slices.Grow(b.plan.Stores, len(s.stores))
 	for i := range s.stores {
 		c := &s.stores[i]
 		switch {
 		case library[c.home]:
 			b.plan.Library++
-		case c.in.Effect == x86.EffectStore && c.in.Store.Base == x86.RBP && c.in.Store.Index == x86.NoReg && frames[c.home]:
+		case c.effect == x86.EffectStore && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home]:
 			b.plan.Filtered++
 		default:
 			b.planStore(image, s, c)
@@ -29,23 +35,19 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 			return true
 		}
 		st := &in.Store
-		keep := true
 		switch {
 		case st.Segment != 0:
-			keep = false
+			return false
 		case st.Base == x86.RSP && st.Index == x86.NoReg && st.Shape != x86.ShapeBit:
-			keep = false
+			return false
 		case st.Absolute():
 			at := uint64(st.Disp)
 			if st.RIPRelative {
 				at += addr + uint64(st.Len)
 			}
-			keep = b.hitsGlobal(image, at, uint64(st.Width))
+			return b.hitsGlobal(image, at, uint64(st.Width))
 		}
-		if !keep {
-			b.plan.Filtered++
-		}
-		return keep
+		return true
 	}
 }
 
@@ -101,7 +103,6 @@ func (s *sweep) owners() []int {
 
 // planStore plans one store, or says why it can not be captured.
 func (b *builder) planStore(image int, s *sweep, c *candidate) {
-	in := &c.in
 	site, ok := b.site(image, c.addr)
 	switch {
 	case !ok:
@@ -110,20 +111,21 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 	case !s.starts.has(c.addr):
 		b.unprobed(site, s, "data among the code: not certain to be an instruction")
 		return
-	case in.Effect == x86.EffectUnknown:
+	case c.effect == x86.EffectUnknown:
 		b.unprobed(site, s, "unknown instruction that may write memory")
 		return
-	case in.Store.Shape == x86.ShapeUnsupported:
+	case c.store.Shape == x86.ShapeUnsupported:
 		b.unprobed(site, s, "what it writes where can not be told from general registers")
 		return
 	}
 	if b.options.InProcess {
-		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: in.Store})
+		b.plan.Stores = append(b.plan.Stores, Store{Site: site, Effect: c.store})
 		return
 	}
+	in, _ := s.inst(c.addr) // it begins there
 	after, follows := b.after(image, s, c.addr+uint64(in.Len))
 	if probeable, reason := in.KernelProbeable(); !probeable {
-		if why := s.notOnlyAfter(c, after.Addr, follows); why != "" {
+		if why := s.notOnlyAfter(&in, c, after.Addr, follows); why != "" {
 			b.unprobed(site, s, reason+"; "+why)
 			return
 		}
@@ -161,12 +163,12 @@ func (b *builder) after(image int, s *sweep, next uint64) (Site, bool) {
 // of a function. Landing pads of exceptions are not looked at: no compiler
 // was seen to fall through into one from such a store, and a hit too many
 // would only report bytes as they are.
-func (s *sweep) notOnlyAfter(c *candidate, after uint64, follows bool) string {
-	if c.in.Store.Shape == x86.ShapeMasked || c.in.Store.Shape == x86.ShapeString {
+func (s *sweep) notOnlyAfter(in *x86.Inst, c *candidate, after uint64, follows bool) string {
+	if in.Store.Shape == x86.ShapeMasked || in.Store.Shape == x86.ShapeString {
 		return "and the bytes before it are not known"
 	}
 	for r := x86.RAX; r < 16; r++ {
-		if c.in.Store.Uses(r) && c.in.Clobbers(r) {
+		if in.Store.Uses(r) && in.Clobbers(r) {
 			return "and it changes the register that holds its address"
 		}
 	}
@@ -177,7 +179,7 @@ func (s *sweep) notOnlyAfter(c *candidate, after uint64, follows bool) string {
 		r.indirect = false // once
 		s.markTables(int(c.home))
 	}
-	if after != c.addr+uint64(c.in.Len) { // the engine takes it for the next
+	if after != c.addr+uint64(in.Len) { // the engine takes it for the next
 		return "and the nop behind it can not be probed either"
 	}
 	if s.targets.has(after) || after >= s.ranges[c.home].hi {

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"mgtrace/objfile"
+	"mgtrace/parallel"
 	"mgtrace/x86"
 )
 
@@ -13,8 +14,14 @@ type sweep struct {
 	ranges  []coderange // sorted, disjoint
 	starts  bitset      // instructions begin here
 	targets bitset      // direct branches, calls and jump tables lead here
-	stores  []candidate // by address
-	edges   []edge      // direct branches and calls
+	findings
+}
+
+// findings is what decoding collects.
+type findings struct {
+	stores   []candidate // by address
+	edges    []edge      // direct branches and calls
+	unwanted int         // stores that are left out by what they are
 }
 
 // coderange is a piece of code without gaps: a function or its unlikely part.
@@ -28,9 +35,10 @@ type coderange struct {
 
 // candidate is an instruction that writes memory, or may.
 type candidate struct {
-	addr uint64
-	in   x86.Inst
-	home int32 // index in ranges
+	addr   uint64
+	effect x86.Effect // EffectStore or EffectUnknown
+	home   int32      // index in ranges
+	store  x86.Store
 }
 
 // edge is a direct branch or call.
@@ -59,7 +67,20 @@ func (b *bitset) has(addr uint64) bool {
 	return i>>6 < uint64(len(b.bits)) && b.bits[i>>6]>>(i&63)&1 != 0
 }
 
-// newSweep decodes all code of a file. wanted says which stores are kept.
+// join adds the members of a set that begins at this one's base, or a multiple of 64
+// behind it, and that it has room for.
+func (b *bitset) join(o *bitset) {
+	at := b.bits[(o.base-b.base)>>6:]
+	for i, w := range o.bits {
+		at[i] |= w
+	}
+}
+
+// pieceBytes is how much code is decoded in one go, about.
+const pieceBytes = 256 << 10
+
+// newSweep decodes all code of a file. wanted says which stores are kept; it is called
+// by several goroutines.
 func newSweep(f *objfile.File, wanted func(addr uint64, in *x86.Inst) bool) *sweep {
 	s := &sweep{file: f}
 	ranges, _ := f.CodeRanges()
@@ -74,32 +95,73 @@ func newSweep(f *objfile.File, wanted func(addr uint64, in *x86.Inst) bool) *swe
 			r[0]++ // the unwind entry of __restore_rt begins a byte before it (glibc, sigaction.c)
 		}
 		s.ranges[i] = coderange{lo: r[0], hi: r[1]}
-		s.decode(int32(i), wanted)
 	}
+	cuts := parallel.Cut(len(ranges), pieceBytes, func(i int) int { return int(s.ranges[i].hi - s.ranges[i].lo) })
+	pieces := make([]*piece, len(cuts)-1)
+	parallel.Do(len(pieces), func(k int) { pieces[k] = s.piece(cuts[k], cuts[k+1], wanted) })
+	s.join(pieces)
 	s.checkBoundaries()
 	return s
 }
 
+// piece is a part of a sweep.
+type piece struct {
+	starts bitset
+	in     x86.Inst // at work: one for all, since wanted gets a pointer
+	findings
+}
+
+// piece decodes the ranges from, … to-1.
+func (s *sweep) piece(from, to int, wanted func(uint64, *x86.Inst) bool) *piece {
+	base := s.starts.base
+	p := &piece{starts: newBitset(base+(s.ranges[from].lo-base)&^63, s.ranges[to-1].hi)}
+	for i := from; i < to; i++ {
+		s.decode(p, int32(i), wanted)
+	}
+	return p
+}
+
+// join takes what all pieces found, in their order.
+func (s *sweep) join(pieces []*piece) {
+	stores, edges := 0, 0
+	for _, p := range pieces {
+		stores, edges = stores+len(p.stores), edges+len(p.edges)
+	}
+	s.stores, s.edges = make([]candidate, 0, stores), make([]edge, 0, edges)
+	for _, p := range pieces {
+		s.starts.join(&p.starts)
+		s.stores, s.edges = append(s.stores, p.stores...), append(s.edges, p.edges...)
+		s.unwanted += p.unwanted
+	}
+	for i := range s.edges {
+		s.targets.set(s.edges[i].to)
+	}
+}
+
 // decode sweeps one range. After a byte that begins no instruction it goes on
 // with the next: such a range is examined more closely by checkBoundaries.
-func (s *sweep) decode(home int32, wanted func(uint64, *x86.Inst) bool) {
+func (s *sweep) decode(p *piece, home int32, wanted func(uint64, *x86.Inst) bool) {
 	r := &s.ranges[home]
 	code := s.file.Code(r.lo, int(r.hi-r.lo))
+	in := &p.in
 	for pc := r.lo; pc-r.lo < uint64(len(code)); {
-		in, err := x86.Decode(code[pc-r.lo:], pc)
-		if err != nil {
+		var err error
+		if *in, err = x86.Decode(code[pc-r.lo:], pc); err != nil {
 			r.bad = true
 			pc++
 			continue
 		}
-		s.starts.set(pc)
-		s.note(r, &in)
+		p.starts.set(pc)
+		r.note(in)
 		if in.Direct {
-			s.targets.set(in.Target)
-			s.edges = append(s.edges, edge{from: pc, to: in.Target, home: home, call: in.Kind == x86.KindCall})
+			p.edges = append(p.edges, edge{from: pc, to: in.Target, home: home, call: in.Kind == x86.KindCall})
 		}
-		if (in.Effect == x86.EffectStore || in.Effect == x86.EffectUnknown) && wanted(pc, &in) {
-			s.stores = append(s.stores, candidate{pc, in, home})
+		switch {
+		case in.Effect != x86.EffectStore && in.Effect != x86.EffectUnknown:
+		case wanted(pc, in):
+			p.stores = append(p.stores, candidate{pc, in.Effect, home, in.Store})
+		default:
+			p.unwanted++
 		}
 		pc += uint64(in.Len)
 	}
@@ -107,7 +169,7 @@ func (s *sweep) decode(home int32, wanted func(uint64, *x86.Inst) bool) {
 
 // note collects what decides whether rbp is the frame pointer, and whether
 // jump tables matter.
-func (s *sweep) note(r *coderange, in *x86.Inst) {
+func (r *coderange) note(in *x86.Inst) {
 	switch {
 	case in.Kind == x86.KindJmp && !in.Direct:
 		r.indirect = true

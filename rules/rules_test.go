@@ -24,16 +24,17 @@ var imports = []struct {
 	from string
 }{
 	// Leaves.
+	{"parallel", true, ""},
 	{"cxxname", true, ""},
 	{"types", true, "cxxname"},
 	{"x86", true, ""},
 	{"objfile/dwarf", true, ""},
-	{"objfile", true, "cxxname objfile/dwarf types"},
+	{"objfile", true, "cxxname objfile/dwarf parallel types"},
 	// What the two sides share.
 	{"trace", true, ""},
 	{"flow", true, "trace x86"},
 	// Capture.
-	{"probe", true, "cxxname objfile trace x86"},
+	{"probe", true, "cxxname objfile parallel trace x86"},
 	{"probe/evidence", true, "objfile types x86"},
 	{"capture", true, "objfile probe trace"},
 	{"capture/syscalls", true, ""},
@@ -46,7 +47,7 @@ var imports = []struct {
 	{"bpf", false, "capture capture/syscalls probe trace x86"},
 	{"inline/layout", true, "x86"},
 	{"inline/matter", true, "inline/layout"},
-	{"inline/patch", true, "x86"},
+	{"inline/patch", true, "parallel x86"},
 	{"inline/emit", true, "capture inline/layout inline/patch probe x86"},
 	{"inline/hook", true, "capture capture/syscalls inline/layout probe x86"},
 	{"inline/log", true, "capture inline/hook inline/layout probe trace x86"},

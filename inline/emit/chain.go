@@ -36,12 +36,14 @@ func (l *link) next() uint64 { return l.pc + uint64(l.in.Len) }
 const cursorRegs = 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<14 | 1<<15
 
 // chain returns the links of the chain that begins at a site, and a register that
-// none of them names; none if there would be only one store.
-func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
+// none of them names; none if there would be only one store. The links are valid as
+// long as the generator is.
+func (g *generator) chain(m *Maker, i int) (links []link, cursor x86.Reg) {
 	if !m.chains || !m.reaches(i) || !m.mayLink(&m.sites[i]) {
 		return nil, 0
 	}
 	pc, code := m.sites[i].PC, m.sites[i].Code
+	g.links = g.links[:0]
 	stores, last, gap := 0, 0, 0
 	free, lastFree := uint32(cursorRegs), uint32(0)
 	for next := i; gap <= chainGap; gap++ {
@@ -64,9 +66,9 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 			}
 			l.site = next
 		}
-		links = append(links, l)
+		g.links = append(g.links, l)
 		if l.site != None {
-			stores, last, lastFree, gap = stores+1, len(links), free, -1
+			stores, last, lastFree, gap = stores+1, len(g.links), free, -1
 			if stores == chainStores || !m.reaches(next) {
 				break
 			}
@@ -82,7 +84,7 @@ func (m *Maker) chain(i int) (links []link, cursor x86.Reg) {
 	}
 	for r := range x86.Reg(16) {
 		if lastFree&(1<<r) != 0 {
-			return links[:last], r
+			return g.links[:last], r
 		}
 	}
 	return nil, 0
@@ -110,13 +112,14 @@ func (m *Maker) near(i int, to uint64) bool {
 // branch by its last byte: who goes on in front of that is taken for one who jumps
 // again, which costs 6 ns. With the prefixes of T1 the jump may end behind its opcode
 // and four bytes more; if not all instructions of those bytes can be copied, some are.
-func (m *Maker) tail(i int, pc uint64) (links []link) {
+func (g *generator) tail(m *Maker, i int, pc uint64) []link {
 	s := &m.sites[i]
 	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
 	least, end := s.PC+patch.JumpLen, s.PC+max(patch.JumpLen, uint64(in.Len)+patch.JumpLen-1)
 	if in.Len >= patch.JumpLen || !m.sorted || pc >= end {
 		return nil
 	}
+	g.last = g.last[:0]
 	next := i + 1
 	for next < len(m.sites) && m.sites[next].PC < pc {
 		next++
@@ -129,16 +132,16 @@ func (m *Maker) tail(i int, pc uint64) (links []link) {
 			next < len(m.sites) && m.sites[next].PC < behind {
 			break
 		}
-		links = append(links, link{pc, code, in, None})
+		g.last = append(g.last, link{pc, code, in, None})
 		pc += uint64(in.Len)
 		if ends {
-			return links
+			return g.last
 		}
 	}
 	if pc < least {
 		return nil
 	}
-	return links
+	return g.last
 }
 
 // reaches says whether the next site is near.
@@ -164,8 +167,8 @@ func chainable(code []byte, in *x86.Inst) bool {
 	return false
 }
 
-// links makes the trampoline of a chain, which is that of site i.
-func (g *generator) links(m *Maker, i int, links []link, cursor x86.Reg) error {
+// chainSite makes the trampoline of a chain, which is that of site i.
+func (g *generator) chainSite(m *Maker, i int, links []link, cursor x86.Reg) error {
 	g.chained, g.cursor = true, cursor
 	for n := range links {
 		l := &links[n]
@@ -200,7 +203,7 @@ func (g *generator) links(m *Maker, i int, links []link, cursor x86.Reg) error {
 // goOn appends the tail of site i's trampoline, behind the instruction that was made
 // last, and the jump back.
 func (g *generator) goOn(m *Maker, i int) error {
-	for _, l := range m.tail(i, g.state.next) {
+	for _, l := range g.tail(m, i, g.state.next) {
 		switch g.begins(l.pc, l.in, None); l.in.Kind {
 		case x86.KindJmp:
 			g.state.next = l.in.Target

@@ -112,7 +112,7 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 	}
 	l.PC = l.sites[0].PC
 	var cursor x86.Reg
-	if l.chain, cursor = l.maker.chain(0); l.chain != nil {
+	if l.chain, cursor = new(generator).chain(l.maker, 0); l.chain != nil {
 		l.Chained = 1 + uint64(cursor)
 	} else {
 		in, err := x86.Decode(l.sites[0].Code, l.PC)
@@ -136,8 +136,8 @@ func (l *line) emit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := l.maker.Size(0); n < len(tramp) || len(tramp) > len(l.Tramp) {
-		t.Fatalf("Size %d, trampoline of %d bytes", n, len(tramp))
+	if n, err := l.maker.Size(0); err != nil || n < len(tramp) || len(tramp) > len(l.Tramp) {
+		t.Fatalf("Size %d, %v, trampoline of %d bytes", n, err, len(tramp))
 	}
 	l.TrampLen = uint32(copy(l.Tramp[:], tramp))
 	l.positions = maps.Collect(l.maker.positions(0, trampBase))

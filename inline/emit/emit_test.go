@@ -182,8 +182,8 @@ func TestRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q in it", err, c.want)
 			}
-			if n := m.Size(0); n != 0 {
-				t.Errorf("Size %d of what has no trampoline", n)
+			if n, err := m.Size(0); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Size %d of what has no trampoline, error %v, want %q in it", n, err, c.want)
 			}
 			if _, ok := m.Where(0, 0x500000, 0); ok {
 				t.Error("a position in what has no trampoline")
@@ -217,7 +217,10 @@ func TestSyscallPosition(t *testing.T) {
 func TestSize(t *testing.T) {
 	for _, code := range []string{"488907", "48890511111100", "e800010000", "ff1511111100", "7405", "e2f0", "0f05", "f3a4", "c3"} {
 		m := maker(t, code, Options{}, 1, code == "0f05")
-		size := m.Size(0)
+		size, err := m.Size(0)
+		if err != nil {
+			t.Fatalf("%s: %v", code, err)
+		}
 		for _, at := range []uint64{0x400010, 0x10000, 0x30000000, 0x7fff0000} {
 			got, err := m.Emit(nil, 0, at)
 			if err != nil {
@@ -259,8 +262,8 @@ func FuzzEmit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n := m.Size(0); n < len(out) {
-			t.Fatalf("Size %d, %d bytes", n, len(out))
+		if n, err := m.Size(0); err != nil || n < len(out) {
+			t.Fatalf("Size %d, %v, %d bytes", n, err, len(out))
 		}
 		next := 0
 		for off, p := range m.positions(0, 0x500000) {

@@ -393,8 +393,8 @@ func makeSubject(t *testing.T, rng *rand.Rand, s *subject, code []byte) bool {
 		t.Errorf("%s: % x: %v", s.text, code[:in.Len], err)
 		return false
 	}
-	if n := s.maker.Size(0); n < len(tramp) {
-		t.Errorf("%s: Size %d, trampoline of %d bytes", s.text, n, len(tramp))
+	if n, err := s.maker.Size(0); err != nil || n < len(tramp) {
+		t.Errorf("%s: Size %d, %v, trampoline of %d bytes", s.text, n, err, len(tramp))
 	}
 	s.TrampLen = uint32(copy(s.Tramp[:], tramp))
 	s.Cursor = logBase

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
@@ -56,13 +57,13 @@ type Options struct {
 	Relocate func(buf, code []byte, from, to uint64) ([]byte, error)
 }
 
-// Maker makes the trampolines of a set of sites. It is immutable, so that
-// several goroutines may use it.
+// Maker makes the trampolines of a set of sites. Several goroutines may use it.
 type Maker struct {
 	sites   []Site
 	options Options
-	sorted  bool // by address: trampolines may go on behind their sites
-	chains  bool // stores of a straight line share a trampoline
+	sorted  bool      // by address: trampolines may go on behind their sites
+	chains  bool      // stores of a straight line share a trampoline
+	idle    sync.Pool // of *generator
 }
 
 // New returns a maker for sites, which it keeps and does not change. They must be
@@ -70,27 +71,46 @@ type Maker struct {
 // and for stores to share one; in strict order each takes a stamp, and none does.
 func New(sites []Site, options Options) *Maker {
 	sorted := slices.IsSortedFunc(sites, func(a, b Site) int { return cmp.Compare(a.PC, b.PC) })
-	return &Maker{sites, options, sorted, sorted && !options.Strict}
+	return &Maker{sites: sites, options: options, sorted: sorted, chains: sorted && !options.Strict,
+		idle: sync.Pool{New: func() any { return new(generator) }}}
+}
+
+// generator returns one for a trampoline that is appended to buf, to lie at address at.
+// It is to be released.
+func (m *Maker) generator(buf []byte, at uint64) *generator {
+	g := m.idle.Get().(*generator)
+	*g = generator{asm: asm{buf: buf, start: len(buf)}, at: at, options: &m.options,
+		links: g.links[:0], last: g.last[:0], steps: g.steps[:0], exits: g.exits[:0], room: g.room}
+	return g
+}
+
+// release takes a generator back, of which nothing is used any more.
+func (m *Maker) release(g *generator) {
+	g.buf, g.marks = nil, nil
+	m.idle.Put(g)
 }
 
 // Emit appends the trampoline of a site as it is to lie at address at.
 func (m *Maker) Emit(buf []byte, site int, at uint64) ([]byte, error) {
-	g := generator{asm: asm{buf: buf, start: len(buf)}, at: at, options: &m.options}
+	g := m.generator(buf, at)
+	defer m.release(g)
 	if err := g.trampoline(m, site); err != nil {
-		return buf, fmt.Errorf("trampoline of %#x: %w", m.sites[site].PC, err)
+		return buf, err
 	}
 	return g.buf, nil
 }
 
 // Span is the bytes of the code that the trampoline of a site stands for.
 func (m *Maker) Span(site int) int {
-	links, _ := m.chain(site)
+	g := m.generator(nil, 0)
+	defer m.release(g)
+	links, _ := g.chain(m, site)
 	if links == nil {
 		s := &m.sites[site]
 		in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
 		links = []link{{pc: s.PC, in: in}}
 	}
-	if tail := m.tail(site, links[len(links)-1].next()); tail != nil {
+	if tail := g.tail(m, site, links[len(links)-1].next()); len(tail) > 0 {
 		links = tail
 	}
 	return int(links[len(links)-1].next() - m.sites[site].PC)
@@ -101,23 +121,22 @@ func (m *Maker) Span(site int) int {
 const relocationSlack = 32
 
 // Size is an upper bound of the bytes of a site's trampoline, wherever it
-// lies; 0 if it can not have one.
-func (m *Maker) Size(site int) int {
-	var room [512]byte
+// lies, or why it can not have one.
+func (m *Maker) Size(site int) (int, error) {
 	s := &m.sites[site]
-	in, err := x86.Decode(s.Code, s.PC)
-	if err != nil {
-		return 0
+	g := m.generator(nil, s.PC+1<<16)
+	defer m.release(g)
+	g.buf = g.room[:0]
+	if err := g.trampoline(m, site); err != nil {
+		return 0, err
 	}
-	code, err := m.Emit(room[:0], site, s.PC+1<<16)
-	if err != nil {
-		return 0
-	}
-	n := len(code)
+	g.room = g.buf
+	n := len(g.buf)
+	in, _ := x86.Decode(s.Code, s.PC) // trampoline has
 	if o, mem := in.Operand(); in.Direct || mem && o.RIPRelative || in.Kind == x86.KindCall {
 		n += relocationSlack
 	}
-	return n
+	return n, nil
 }
 
 // Where tells what offset off of a site's trampoline at address at means. It is
@@ -180,7 +199,9 @@ func (m *Maker) Address(site int, r *Registers, kept uint64) uint64 {
 func (m *Maker) positions(site int, at uint64) iter.Seq2[int, Position] {
 	return func(yield func(int, Position) bool) {
 		marks := make([]mark, 0, 128)
-		g := generator{asm: asm{marks: &marks}, at: at, options: &m.options}
+		g := m.generator(nil, at)
+		defer m.release(g)
+		g.marks = &marks
 		if g.trampoline(m, site) != nil {
 			return
 		}
@@ -218,10 +239,14 @@ type generator struct {
 	at      uint64
 	options *Options
 	in      x86.Inst // at work
-	steps   []step
 	chained bool
 	cursor  x86.Reg // chained: it holds Cursor
+	steps   []step
 	exits   []exit
+
+	// Memory for chain, tail and Size.
+	links, last []link
+	room        []byte
 }
 
 // begins begins with an instruction, the store of a site or None.
@@ -233,12 +258,16 @@ func (g *generator) begins(pc uint64, in x86.Inst, site int) {
 }
 
 // trampoline makes the trampoline of a site.
-func (g *generator) trampoline(m *Maker, site int) error {
-	links, cursor := m.chain(site)
-	if links == nil {
-		return g.site(m, site)
+func (g *generator) trampoline(m *Maker, site int) (err error) {
+	if links, cursor := g.chain(m, site); links != nil {
+		err = g.chainSite(m, site, links, cursor)
+	} else {
+		err = g.site(m, site)
 	}
-	return g.links(m, site, links, cursor)
+	if err != nil {
+		return fmt.Errorf("trampoline of %#x: %w", m.sites[site].PC, err)
+	}
+	return nil
 }
 
 // site makes the trampoline of one instruction.

@@ -15,7 +15,10 @@ type testEmitter struct {
 	span  int // what it says that each trampoline stands for; 0: the instruction
 }
 
-func (e *testEmitter) Size(site int) int { return e.nops + 40 }
+func (e *testEmitter) Size(site int) (int, error) {
+	_, err := e.Emit(nil, site, e.addrs[site])
+	return e.nops + 40, err
+}
 
 func (e *testEmitter) Emit(buf []byte, site int, at uint64) ([]byte, error) {
 	start := len(buf)

@@ -64,7 +64,8 @@ func (p *planner) feasible(r *rel, x *target) bool {
 		keep = math.MaxUint32 << (8 * n)
 	}
 	w := r.window(r.value&keep, n).and(x.hop)
-	return w.lo <= w.hi && p.space.any(w, true)
+	_, ok := p.space.next(w, true)
+	return ok
 }
 
 // share looks for a spot of the lower jump that leaves one to the upper: the

@@ -1,10 +1,12 @@
 package patch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 
+	"mgtrace/parallel"
 	"mgtrace/x86"
 )
 
@@ -23,7 +25,8 @@ type planner struct {
 	space  *space
 	emit   Emitter
 	plan   *Plan
-	arena  []byte // where the bytes of trampolines are appended
+	made   []made
+	arena  []byte // where the bytes of trampolines are appended that are no site's
 
 	*image // the one at work
 	dense  *dense
@@ -46,11 +49,10 @@ func Make(code []Code, sites []Site, free []Range, e Emitter) (*Plan, error) {
 	}
 	sweep(p.images)
 	order := make([]int32, len(sites))
-	total, sizes := 0, make([]int, len(sites))
+	total, sizes := 0, sizesOf(sites, e)
 	for i := range sites {
 		order[i] = int32(i)
-		sizes[i] = e.Size(sites[i].ID)
-		total += sizes[i]
+		total += sizes[i].bytes
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return compare(sites[b].Addr, sites[a].Addr) })
 	order = p.admit(sites, order)
@@ -62,8 +64,31 @@ func Make(code []Code, sites []Site, free []Range, e Emitter) (*Plan, error) {
 			p.plan.TacticOf[order[at]] = p.site(&sites[order[at]], sizes[order[at]])
 		}
 	}
-	p.finish()
-	return p.plan, nil
+	return p.plan, p.finish()
+}
+
+// batch is how many sites one goroutine takes at once.
+const batch = 1 << 10
+
+// size is what Emitter.Size says of a site.
+type size struct {
+	bytes int
+	err   error
+}
+
+func sizesOf(sites []Site, e Emitter) []size {
+	sizes := make([]size, len(sites))
+	cuts := parallel.Cut(len(sites), batch, func(int) int { return 1 })
+	parallel.Do(len(cuts)-1, func(k int) {
+		for i := cuts[k]; i < cuts[k+1]; i++ {
+			s := &sizes[i]
+			s.bytes, s.err = e.Size(sites[i].ID)
+			if s.err == nil && s.bytes <= 0 {
+				s.err = fmt.Errorf("the emitter gives it %d bytes", s.bytes)
+			}
+		}
+	})
+	return sizes
 }
 
 func check(code []Code, free []Range) error {
@@ -133,7 +158,7 @@ func (p *planner) refuse(s *Site, err error) {
 }
 
 // site patches one site, and counts.
-func (p *planner) site(s *Site, size int) Tactic {
+func (p *planner) site(s *Site, size size) Tactic {
 	t, err := p.try(s, size)
 	if err != nil {
 		p.refuse(s, err)
@@ -143,7 +168,7 @@ func (p *planner) site(s *Site, size int) Tactic {
 	return t
 }
 
-func (p *planner) try(s *Site, size int) (Tactic, error) {
+func (p *planner) try(s *Site, size size) (Tactic, error) {
 	off := int(s.Addr - p.Addr)
 	for i := off; i < off+s.Len; i++ {
 		p.state[i] &^= pending
@@ -152,14 +177,14 @@ func (p *planner) try(s *Site, size int) (Tactic, error) {
 	if err != nil {
 		return Refused, err
 	}
-	if size <= 0 {
-		return Refused, fmt.Errorf("the emitter gives it %d bytes", size)
+	if size.err != nil {
+		return Refused, size.err
 	}
 	lo, hi := refers(&in, s.Addr)
 	x := &p.patched
 	*x = target{
 		off: off, len: s.Len, room: p.unlocked(off, s.Len), in: in, site: s,
-		size: size, reach: around(lo, hi, size), hop: around(lo, hi, JumpLen),
+		size: size.bytes, reach: around(lo, hi, size.bytes), hop: around(lo, hi, JumpLen),
 	}
 	if p.state[off]&prefixed != 0 {
 		x.skip = 1
@@ -242,13 +267,33 @@ func (p *planner) trap(x *target) (Tactic, error) {
 	return Trap, nil
 }
 
-// finish sorts what was made and finds the bytes that differ.
-func (p *planner) finish() {
+// finish makes the trampolines of sites, sorts what was made and finds the bytes that
+// differ.
+func (p *planner) finish() error {
 	pl := p.plan
-	slices.SortFunc(pl.Trampolines, func(a, b Trampoline) int { return compare(a.Addr, b.Addr) })
+	slices.SortFunc(p.made, func(a, b made) int { return compare(a.Addr, b.Addr) })
+	if err := p.fill(); err != nil {
+		return err
+	}
 	slices.SortFunc(pl.Traps, func(a, b Breakpoint) int { return compare(a.Addr, b.Addr) })
 	for _, m := range p.images {
-		for i := 0; i < len(m.new); i++ {
+		m.differ(func(a, b int) {
+			pl.Patches = append(pl.Patches, Patch{m.Addr + uint64(a), m.new[a:b:b], m.Bytes[a:b:b]})
+		})
+	}
+	pl.Pages = p.space.inUse()
+	return nil
+}
+
+// differ tells the runs of bytes that are not as they were.
+func (m *image) differ(f func(a, b int)) {
+	const stride = 64
+	for i := 0; i < len(m.new); {
+		if end := i + stride; end <= len(m.new) && bytes.Equal(m.new[i:end], m.Bytes[i:end]) {
+			i = end
+			continue
+		}
+		for end := min(i+stride, len(m.new)); i < end; i++ {
 			if m.new[i] == m.Bytes[i] {
 				continue
 			}
@@ -256,8 +301,7 @@ func (p *planner) finish() {
 			for i < len(m.new) && m.new[i] != m.Bytes[i] {
 				i++
 			}
-			pl.Patches = append(pl.Patches, Patch{m.Addr + uint64(a), m.new[a:i:i], m.Bytes[a:i:i]})
+			f(a, i)
 		}
 	}
-	pl.Pages = p.space.inUse()
 }

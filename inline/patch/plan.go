@@ -27,11 +27,12 @@ type Site struct {
 	ID   int // what the emitter knows it by
 }
 
-// Emitter makes the code for a site.
+// Emitter makes the code for a site. Several goroutines use it at once.
 type Emitter interface {
 	// Size is an upper bound for the bytes that Emit appends, wherever they are
-	// placed.
-	Size(site int) int
+	// placed: so much room they get. An error says why there can be none; else Emit
+	// fails nowhere in reach of what the instruction refers to.
+	Size(site int) (int, error)
 	// Emit appends the trampoline for the site (payload, displaced instruction,
 	// jump to the next instruction) as placed at address at. It must append
 	// the same bytes whenever it is asked the same.

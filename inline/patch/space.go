@@ -3,7 +3,6 @@ package patch
 import (
 	"math/bits"
 	"slices"
-	"sort"
 )
 
 const (
@@ -94,31 +93,31 @@ func compare(a, b uint64) int {
 
 // from returns the index of the first range that ends behind addr.
 func (s *space) from(addr uint64) int {
-	if len(s.ranges) < 4 {
-		for i := range s.ranges {
-			if s.ranges[i].hi > addr {
-				return i
-			}
+	lo, hi := 0, len(s.ranges)
+	for lo < hi {
+		if m := (lo + hi) / 2; s.ranges[m].hi > addr {
+			hi = m
+		} else {
+			lo = m + 1
 		}
-		return len(s.ranges)
 	}
-	return sort.Search(len(s.ranges), func(i int) bool { return s.ranges[i].hi > addr })
+	return lo
 }
 
-// any says whether something could lie in w: in a page with room, or if fresh in
-// any free page.
-func (s *space) any(w window, fresh bool) bool {
+// next returns the first address in w where something could lie: in a page with room,
+// or if fresh in any free page.
+func (s *space) next(w window, fresh bool) (uint64, bool) {
 	for i := s.from(w.lo); i < len(s.ranges) && s.ranges[i].lo <= w.hi; i++ {
-		if fresh {
-			return true
-		}
 		r := &s.ranges[i]
-		a, b := max(w.lo, r.lo)>>pageBits-r.base, min(w.hi, r.hi-1)>>pageBits-r.base
-		if _, ok := nextBit(r.open, int(a), int(b)); ok {
-			return true
+		lo := max(w.lo, r.lo)
+		if fresh {
+			return lo, true
+		}
+		if n, ok := nextBit(r.open, int(lo>>pageBits-r.base), int(min(w.hi, r.hi-1)>>pageBits-r.base)); ok {
+			return max(lo, (r.base+uint64(n))<<pageBits), true
 		}
 	}
-	return false
+	return 0, false
 }
 
 // nextBit finds the first set bit in [a, b].
@@ -355,7 +354,14 @@ type search struct {
 }
 
 // match returns the first address that the search accepts.
-func (s *space) match(q *search) (uint64, bool) { return s.matchByte(q, 3, 0) }
+func (s *space) match(q *search) (uint64, bool) {
+	if j := q.jump; j.fixed&0xff != 0 && q.tidy {
+		if x := int(uint8(j.next) + uint8(j.value)); lined(x, q.size) != x {
+			return 0, false // wherever it leads in a line
+		}
+	}
+	return s.matchByte(q, 3, 0)
+}
 
 func (s *space) matchByte(q *search, i int, value uint32) (uint64, bool) {
 	j := q.jump
@@ -372,14 +378,70 @@ func (s *space) matchByte(q *search, i int, value uint32) (uint64, bool) {
 	if j.fixed>>shift&0xff != 0 {
 		return s.matchByte(q, i-1, value|j.value&(0xff<<shift))
 	}
-	for b := range uint32(256) {
-		v := j.window(value|b<<shift, i).and(q.w)
-		if v.lo > v.hi || !s.any(v, q.fresh) {
-			continue
-		}
-		if at, ok := s.matchByte(q, i-1, value|b<<shift); ok || q.leaves < 0 {
-			return at, ok
+	if i == 1 && low == 0 {
+		return s.column(q, value|j.value&0xff)
+	}
+	// First the addresses behind the jump: displacements are signed.
+	halves := [2][2]uint32{{0, 127}, {128, 255}}
+	if i < 3 {
+		halves = [2][2]uint32{{0, 255}, {1, 0}}
+	}
+	for _, h := range halves {
+		end := j.window(value|h[1]<<shift, i).hi
+		for b := h[0]; b <= h[1]; b++ {
+			v := window{j.window(value|b<<shift, i).lo, end}
+			if v.lo > v.hi {
+				v.lo = 0 // below it lies nothing
+			}
+			at, ok := s.next(v.and(q.w), q.fresh)
+			if !ok {
+				break
+			}
+			b = uint32(at-j.next) >> shift & 0xff
+			if at, ok := s.matchByte(q, i-1, value|b<<shift); ok || q.leaves < 0 {
+				return at, ok
+			}
 		}
 	}
 	return 0, false
 }
+
+// column is matchByte where byte 1 is the only one that is still to be chosen: it looks at
+// addresses that lie 256 bytes apart.
+func (s *space) column(q *search, value uint32) (uint64, bool) {
+	const step = 256
+	first := q.jump.window(value, 0).lo
+	w := window{first, first + 255*step}.and(q.w)
+	for {
+		at, ok := s.next(w, q.fresh)
+		at += (first - at) % step
+		if !ok || at > w.hi {
+			return 0, false
+		}
+		w.lo = at + step
+		i := s.from(at)
+		if i == len(s.ranges) || at < s.ranges[i].lo {
+			continue
+		}
+		r := &s.ranges[i]
+		n := at>>pageBits - r.base
+		if !q.fresh && r.open[n>>6]>>(n&63)&1 == 0 {
+			continue
+		}
+		for end := min((r.base+n+1)<<pageBits-1, w.hi); at <= end; at += step {
+			if q.leaves--; q.leaves < 0 {
+				return 0, false
+			}
+			if i := r.index[n]; i != 0 && s.pages[i-1].has(int(at&(pageSize-1))) || at+uint64(q.size) > r.hi {
+				continue
+			}
+			if _, ok := s.inPage(r, int(n), at, at, q.size, false); ok && (q.accept == nil || q.accept(at, uint32(at-q.jump.next))) {
+				return at, true
+			}
+		}
+		w.lo = at
+	}
+}
+
+// has says whether a byte is used.
+func (p *page) has(at int) bool { return p.used[at>>6]>>(at&63)&1 != 0 }

@@ -2,7 +2,9 @@ package patch
 
 import (
 	"math/bits"
+	"sync/atomic"
 
+	"mgtrace/parallel"
 	"mgtrace/x86"
 )
 
@@ -42,6 +44,9 @@ func (m *image) inst(off int) (x86.Inst, error) {
 	return x86.Decode(m.Bytes[off:], m.Addr+uint64(off))
 }
 
+// pieceBytes is how much code is decoded in one go, about.
+const pieceBytes = 256 << 10
+
 // sweep finds the instructions of the ranges, and where direct branches lead.
 // What lies outside is locked.
 func sweep(images []*image) {
@@ -49,12 +54,15 @@ func sweep(images []*image) {
 		for i := range m.state {
 			m.state[i] = locked
 		}
-		for _, f := range m.Funcs {
-			lo, hi := max(f.Lo, m.Addr), min(f.Hi, m.end())
-			if lo < hi {
-				m.sweep(images, int(lo-m.Addr), int(hi-m.Addr))
+		cuts := parallel.Cut(len(m.Funcs), pieceBytes, func(i int) int { return int(m.Funcs[i].Hi - m.Funcs[i].Lo) })
+		parallel.Do(len(cuts)-1, func(k int) {
+			for _, f := range m.Funcs[cuts[k]:cuts[k+1]] {
+				lo, hi := max(f.Lo, m.Addr), min(f.Hi, m.end())
+				if lo < hi {
+					m.sweep(images, int(lo-m.Addr), int(hi-m.Addr))
+				}
 			}
-		}
+		})
 		for _, p := range m.Pinned {
 			if off := p - m.Addr; off < uint64(len(m.Bytes)) {
 				m.pin(images, int(off))
@@ -86,15 +94,15 @@ func (m *image) sweep(images []*image, lo, hi int) {
 	}
 }
 
-// branch notes that a branch of m leads to the address.
+// branch notes that a branch of m leads to the address. Several goroutines call it.
 func branch(images []*image, m *image, to uint64) {
 	if off := to - m.Addr; off < uint64(len(m.Bytes)) {
-		m.targets[off>>6] |= 1 << (off & 63)
+		atomic.OrUint64(&m.targets[off>>6], 1<<(off&63))
 		return
 	}
 	for _, o := range images {
 		if off := to - o.Addr; o != m && off < uint64(len(o.Bytes)) {
-			o.targets[off>>6] |= 1 << (off & 63)
+			atomic.OrUint64(&o.targets[off>>6], 1<<(off&63))
 		}
 	}
 }
