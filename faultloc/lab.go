@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"mgtrace/constraints/eval"
@@ -28,8 +29,7 @@ const (
 type lab struct {
 	in     Input
 	view   mgpp.View
-	index  map[eval.Instance]int  // of Found
-	known  map[eval.Instance]bool // broken at the C-point, in Found or not
+	index  map[eval.Instance]int // of Found
 	trials int
 	limit  int // of trials
 	listed int
@@ -40,12 +40,9 @@ type lab struct {
 }
 
 func newLab(in Input) *lab {
-	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, known: map[eval.Instance]bool{}, like: map[graph.ObjID][]graph.ObjID{}, limit: maxTrials}
+	l := &lab{in: in, view: in.Model.View(in.At), index: map[eval.Instance]int{}, like: map[graph.ObjID][]graph.ObjID{}, limit: maxTrials}
 	for i, inc := range in.Found {
 		l.index[inc.Instance] = i
-	}
-	for _, inst := range in.Model.Broken(l.view) {
-		l.known[inst] = true
 	}
 	l.start = l.searched()
 	return l
@@ -71,30 +68,27 @@ type outcome struct {
 	created int    // inconsistencies that are not there at the C-point
 }
 
-// try checks a hypothetical graph.
-func (l *lab) try(hypo mgpp.View) outcome {
+// try checks a hypothetical graph. It is not worth looking at where nothing is cured, or not by
+// lead more than is created.
+func (l *lab) try(hypo mgpp.View, lead int) (o outcome, worth bool) {
 	l.trials++
-	o := outcome{cured: make([]bool, len(l.in.Found)), n: len(l.in.Found)}
-	for i := range o.cured {
-		o.cured[i] = true
+	cured, created, ok := l.in.Model.Cures(hypo, lead)
+	l.listed += len(cured) + len(created) + 1
+	if !ok || l.in.stopped() {
+		return o, false
 	}
-	all := l.in.Model.Broken(hypo)
-	if l.in.stopped() {
-		return outcome{cured: make([]bool, len(l.in.Found)), created: len(l.known) + 1} // it proves nothing
-	}
-	l.listed += len(all) + 1
-	for _, inst := range all {
-		if i, ok := l.index[inst]; ok {
-			if o.cured[i] {
-				o.cured[i] = false
-				o.n--
-			}
-		} else if !l.known[inst] {
-			o.created++
+	o = outcome{cured: make([]bool, len(l.in.Found)), created: len(created)}
+	for _, inst := range cured {
+		if i, found := l.index[inst]; found {
+			o.cured[i] = true
+			o.n++
 		}
 	}
-	return o
+	return o, o.n > 0
 }
+
+// anyLead has everything tried that cures something.
+const anyLead = math.MinInt
 
 // weigh adds the counterfactual: the graph at the C-point without this one
 // operation's bytes.
@@ -144,7 +138,8 @@ func (l *lab) swap(s *Suspect) {
 	var back [8]byte
 	binary.LittleEndian.PutUint64(back[:], uint64(from.Addr))
 	hypo := mgpp.With(l.in.History.Without(l.view, op.Time), to.Addr+(op.Addr-from.Addr), back[:])
-	if o := l.try(hypo); o.n == len(l.in.Found) && o.created == 0 && l.orphans(hypo, op.Addr, 8) == 0 {
+	all := len(l.in.Found)
+	if o, ok := l.try(hypo, all); ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, 8) == 0 {
 		s.Evidence = append(s.Evidence, Evidence{Kind: Swapped, Cured: o.n, Of: o.n})
 	}
 }
@@ -165,7 +160,10 @@ func (l *lab) together(s *Suspect) Evidence {
 	if n < 2 || l.exhausted() {
 		return Evidence{}
 	}
-	o := l.try(hypo)
+	o, ok := l.try(hypo, anyLead)
+	if !ok {
+		return Evidence{}
+	}
 	for _, t := range s.Operations[:min(len(s.Operations), n)] {
 		op := l.in.History.Op(t)
 		orphans += l.orphans(hypo, op.Addr, op.Size)
@@ -201,8 +199,8 @@ func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 		return Evidence{} // lives can not be undone
 	}
 	hypo := l.in.History.Without(l.view, t)
-	o := l.try(hypo)
-	if o.n == 0 {
+	o, ok := l.try(hypo, anyLead)
+	if !ok {
 		return Evidence{}
 	}
 	e := Evidence{

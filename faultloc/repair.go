@@ -103,8 +103,8 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 			break
 		}
 		hypo := l.with(c.Cell, value)
-		o := l.try(hypo)
-		if o.n <= o.created || ok && o.n-o.created < best.gain() {
+		o, worth := l.try(hypo, max(1, best.gain()))
+		if !worth || o.n-o.created < max(1, best.gain()) {
 			continue
 		}
 		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, Created: o.created, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}

@@ -89,6 +89,10 @@ type Model interface {
 	All(v mgpp.View) []Inconsistency
 	// Broken returns the instances that All lists, in no order.
 	Broken(v mgpp.View) []Instance
+	// Cures compares a hypothetical view with the history's at its time: which instances
+	// are broken there only, and which on v only, in no order. It is not ok, and this may
+	// not be all, where none is cured, or by less than lead more than are created.
+	Cures(v mgpp.View, lead int) (cured, created []Instance, ok bool)
 	// Eval evaluates one instance.
 	Eval(i Instance, v mgpp.View) Result
 	// Touched returns a superset of the instances some argument of which

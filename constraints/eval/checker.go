@@ -189,16 +189,7 @@ func (c *Checker) All(v mgpp.View) (list []Inconsistency) {
 func (c *Checker) Broken(v mgpp.View) (list []Instance) {
 	defer c.halted()
 	c.begin()
-	s := c.on(v)
-	for _, l := range s.broken {
-		for i := range l {
-			list = append(list, l[i].Instance)
-		}
-	}
-	for _, inc := range s.cyclic(nil) {
-		list = append(list, inc.Instance)
-	}
-	return list
+	return c.on(v).instances()
 }
 
 // on returns what is known of a view.

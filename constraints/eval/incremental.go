@@ -234,11 +234,7 @@ func (s *state) replace(d *delta) {
 // from it by the delta. Of those that are broken in the state d says afterwards whether
 // they are among them.
 func (s *state) again(d *delta, e *env) (out []Inconsistency) {
-	for b := range s.broken {
-		if b.constraint >= 0 && b.constraint < len(d.anew) && d.anew[b.constraint] {
-			d.add(b)
-		}
-	}
+	s.addAnew(d)
 	for k, all := range d.all {
 		if all && !d.c.infos[k].acyclic {
 			out = d.c.allOf(e, k, out)
@@ -251,12 +247,21 @@ func (s *state) again(d *delta, e *env) (out []Inconsistency) {
 	}
 	for _, b := range danglingBindings(d) {
 		d.add(b)
-		t := e.c.spec.Types[b.constraint-len(d.c.infos)]
-		if inc, broken := e.danglingAt(t, b.nodes[0]); e.bindable(b.nodes[0], t) && broken {
-			out = append(out, inc)
-		}
+		out = append(out, e.checkDangling(b)...)
 	}
 	return out
+}
+
+// addAnew adds the broken bindings of constraints that read a pin which changed.
+func (s *state) addAnew(d *delta) {
+	if !slices.Contains(d.anew, true) {
+		return
+	}
+	for b := range s.broken {
+		if b.constraint >= 0 && b.constraint < len(d.anew) && d.anew[b.constraint] {
+			d.add(b)
+		}
+	}
 }
 
 // checkBinding evaluates one binding, for all indices.
@@ -269,6 +274,15 @@ func (e *env) checkBinding(k *info, b binding) []Inconsistency {
 		e.vars[i] = b.nodes[i]
 	}
 	return e.check(k, nil)
+}
+
+// checkDangling evaluates one of danglingBindings.
+func (e *env) checkDangling(b binding) []Inconsistency {
+	t := e.c.spec.Types[b.constraint-len(e.c.infos)]
+	if inc, broken := e.danglingAt(t, b.nodes[0]); e.bindable(b.nodes[0], t) && broken {
+		return []Inconsistency{inc}
+	}
+	return nil
 }
 
 // danglingBindings returns the bindings of "check dangling" that changed.
@@ -286,21 +300,10 @@ func danglingBindings(d *delta) []binding {
 
 // over returns what is known of a hypothetical view, given the history's at the same time.
 func (c *Checker) over(v mgpp.View, changed []graph.Span) *state {
-	base := c.at(v.Time())
-	ch := &c.changes
-	ch.Reset()
-	c.g.Against(v, changed, ch)
-	if ch.All {
+	base, after, d := c.suppose(v, changed)
+	if d == nil {
 		return c.scratch(v)
 	}
-	before, after := base.env, newEnv(c, v)
-	d := c.newDelta(ch)
-	d.reaches(before, after)
-	stale, who := d.gatherBoth(before, after)
-	after.attrs.under, after.attrs.hidden = &before.attrs, stale
-	changedAttrs := after.differing(before, stale)
-	d.gatherAttrs(after, changedAttrs)
-	base.settle(d, after, who, changedAttrs, false)
 	s := &state{env: after, broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
 	s.put(base.again(d, after))
 	for b, l := range base.broken {
@@ -310,11 +313,32 @@ func (c *Checker) over(v mgpp.View, changed []graph.Span) *state {
 	}
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
-			s.cycles[i].found = base.cycles[i].over(after, k, ch)
+			s.cycles[i].found = base.cycles[i].over(after, k, d.ch)
 		}
 	}
 	c.spend(after)
 	return s
+}
+
+// suppose returns the state of the history's view at the time of a hypothetical one, an
+// evaluator of that, and which bindings differ; nil if any may.
+func (c *Checker) suppose(v mgpp.View, changed []graph.Span) (base *state, after *env, d *delta) {
+	base = c.at(v.Time())
+	ch := &c.changes
+	ch.Reset()
+	c.g.Against(v, changed, ch)
+	if ch.All {
+		return base, nil, nil
+	}
+	before, after := base.env, newEnv(c, v)
+	d = c.newDelta(ch)
+	d.reaches(before, after)
+	stale, who := d.gatherBoth(before, after)
+	after.attrs.under, after.attrs.hidden = &before.attrs, stale
+	changedAttrs := after.differing(before, stale)
+	d.gatherAttrs(after, changedAttrs)
+	base.settle(d, after, who, changedAttrs, false)
+	return base, after, d
 }
 
 // gatherBoth gathers on both views: bindings, counts, and the attributes that

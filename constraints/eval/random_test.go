@@ -11,6 +11,7 @@ import (
 	"mgtrace/trace"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // kinds of structure for random histories: nodes of a size, with pointers and
@@ -454,6 +455,43 @@ func TestHypothetical(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a hypothetical view cures and creates is what differs from the history's.
+func TestCures(t *testing.T) {
+	worth := 0
+	each(t, 8, func(t *testing.T, s *script) {
+		for range 60 {
+			s.step()
+		}
+		now := s.h.Now()
+		for range 20 {
+			v, lead := s.hypothesis(now), s.r.IntN(5)-2
+			cured, created, ok := s.c.Cures(v, lead)
+			wantCured, wantCreated := eval.Differ(instances(eval.Scratch(s.c, s.h.At(now))), instances(eval.Scratch(s.c, v)))
+			if want := len(wantCured) > 0 && len(wantCured)-len(wantCreated) >= lead; ok != want {
+				t.Fatalf("worth it: %t, want %t", ok, want)
+			}
+			if !ok {
+				continue
+			}
+			worth++
+			sort := cmpopts.SortSlices(func(a, b eval.Instance) bool { return a.Compare(b) < 0 })
+			if d := cmp.Diff([][]eval.Instance{wantCured, wantCreated}, [][]eval.Instance{cured, created}, sort, cmpopts.EquateEmpty()); d != "" {
+				t.Fatalf("(-scratch +incremental):\n%s", d)
+			}
+		}
+	})
+	if worth == 0 {
+		t.Error("nothing was ever cured: the test tests nothing")
+	}
+}
+
+func instances(list []eval.Inconsistency) (out []eval.Instance) {
+	for _, inc := range list {
+		out = append(out, inc.Instance)
+	}
+	return out
 }
 
 func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {

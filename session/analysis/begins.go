@@ -233,6 +233,12 @@ func (m doubtingModel) Broken(v mgpp.View) (out []eval.Instance) {
 	return out
 }
 
+// Cures implements eval.Model.
+func (m doubtingModel) Cures(v mgpp.View, lead int) (cured, created []eval.Instance, ok bool) {
+	cured, created = eval.Differ(m.Broken(m.View(v.Time())), m.Broken(v))
+	return cured, created, len(cured) > 0 && len(cured)-len(created) >= lead
+}
+
 // Eval implements eval.Model.
 func (m doubtingModel) Eval(i eval.Instance, v mgpp.View) eval.Result {
 	r := m.Model.Eval(i, v)

@@ -1,0 +1,131 @@
+package eval
+
+import (
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+)
+
+// trial compares a hypothetical view with the history's at its time.
+type trial struct {
+	lead           int
+	cured, created []Instance
+}
+
+// Cures implements Model.
+//
+// Most hypothetical views cure nothing. So what is broken is evaluated first, and what is
+// not is left alone where nothing of it is cured, or as soon as too much else is broken.
+func (c *Checker) Cures(v mgpp.View, lead int) (cured, created []Instance, ok bool) {
+	defer c.halted()
+	c.begin()
+	c.g.Advance()
+	t := trial{lead: lead}
+	if base, after, d := c.suppose(v, graph.Changed(v)); d == nil {
+		t.compare(base.instances(), c.scratch(v).instances())
+	} else {
+		t.run(base, after, d)
+		c.spend(after)
+	}
+	return t.cured, t.created, t.worth()
+}
+
+// worth: it may still be worth it.
+func (t *trial) worth() bool { return len(t.cured) > 0 && len(t.cured)-len(t.created) >= t.lead }
+
+// run evaluates what a delta concerns.
+func (t *trial) run(base *state, after *env, d *delta) {
+	base.addAnew(d)
+	for _, b := range d.list {
+		if old := base.broken[b]; old != nil && !d.all[b.constraint] {
+			t.differ(old, after.checkBinding(&d.c.infos[b.constraint], b))
+		}
+	}
+	dangling := danglingBindings(d)
+	for _, b := range dangling {
+		t.differ(base.broken[b], after.checkDangling(b))
+	}
+	for k, all := range d.all {
+		if all && !d.c.infos[k].acyclic {
+			t.differ(base.of(k), d.c.allOf(after, k, nil))
+		}
+	}
+	t.differ(base.cyclic(nil), base.cyclesOver(d, after))
+	for _, b := range d.list {
+		if !t.worth() {
+			return
+		}
+		if base.broken[b] == nil && !d.all[b.constraint] {
+			t.differ(nil, after.checkBinding(&d.c.infos[b.constraint], b))
+		}
+	}
+}
+
+// differ notes what is in one of two lists only.
+func (t *trial) differ(before, after []Inconsistency) {
+	t.compare(instancesOf(before, nil), instancesOf(after, nil))
+}
+
+func (t *trial) compare(before, after []Instance) {
+	cured, created := Differ(before, after)
+	t.cured, t.created = append(t.cured, cured...), append(t.created, created...)
+}
+
+// Differ returns what is in one of two lists of instances only.
+func Differ(before, after []Instance) (cured, created []Instance) {
+	if len(before) == 0 || len(after) == 0 {
+		return before, after
+	}
+	was, is := map[Instance]bool{}, map[Instance]bool{}
+	for _, i := range before {
+		was[i] = true
+	}
+	for _, i := range after {
+		is[i] = true
+		if !was[i] {
+			created = append(created, i)
+		}
+	}
+	for _, i := range before {
+		if !is[i] {
+			cured = append(cured, i)
+		}
+	}
+	return cured, created
+}
+
+func instancesOf(list []Inconsistency, out []Instance) []Instance {
+	for i := range list {
+		out = append(out, list[i].Instance)
+	}
+	return out
+}
+
+// instances returns all that is broken, in no order.
+func (s *state) instances() (out []Instance) {
+	for _, l := range s.broken {
+		out = instancesOf(l, out)
+	}
+	return instancesOf(s.cyclic(nil), out)
+}
+
+// of returns what is broken of one constraint.
+func (s *state) of(constraint int) (out []Inconsistency) {
+	for b, l := range s.broken {
+		if b.constraint == constraint {
+			out = append(out, l...)
+		}
+	}
+	return out
+}
+
+// cyclesOver is cyclic on a view that differs from the state's by the delta.
+func (s *state) cyclesOver(d *delta, e *env) (out []Inconsistency) {
+	for i := range s.cycles {
+		if k := &d.c.infos[i]; k.acyclic {
+			for _, comp := range s.cycles[i].over(e, k, d.ch) {
+				out = append(out, e.cycleAt(k, comp))
+			}
+		}
+	}
+	return e.attributeCycles(&e.attrs, out)
+}
