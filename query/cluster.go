@@ -42,7 +42,7 @@ func (n *Names) Join(s *Snapshot, clusters []Cluster, all bool) {
 	for i := range s.Nodes {
 		listed[s.Nodes[i].ID] = true
 	}
-	for _, c := range n.clusters(clusters, s.Time) {
+	for _, c := range n.Clusters(clusters, s.Time) {
 		if all || slices.ContainsFunc(c.Parts, func(p Part) bool { return listed[p.Block.ID] }) {
 			s.Clusters = append(s.Clusters, c)
 		}
@@ -51,7 +51,7 @@ func (n *Names) Join(s *Snapshot, clusters []Cluster, all bool) {
 
 // JoinDiff tells a difference of the clusters at its two times.
 func (n *Names) JoinDiff(d *Diff, before, after []Cluster) {
-	before, after = n.clusters(before, d.From), n.clusters(after, d.To)
+	before, after = n.Clusters(before, d.From), n.Clusters(after, d.To)
 	d.Joined, d.Parted = without(after, before), without(before, after)
 }
 
@@ -64,8 +64,8 @@ func without(clusters, others []Cluster) []Cluster {
 	})
 }
 
-// clusters finds the blocks of clusters at a time, and leaves out what is one block then.
-func (n *Names) clusters(all []Cluster, t mgpp.Timestamp) (out []Cluster) {
+// Clusters finds the blocks of clusters at a time, and leaves out what is one block then.
+func (n *Names) Clusters(all []Cluster, t mgpp.Timestamp) (out []Cluster) {
 	for _, c := range all {
 		if c.Parts = n.occupied(c.Parts, t); len(c.Parts) > 1 {
 			out = append(out, c)
@@ -120,8 +120,8 @@ func (c *Cluster) span() (start trace.Addr, size uint64) {
 	return start, uint64(last.Start-start) + last.Size
 }
 
-// edge is the merge edge between a part and the one before it; Time 0: there is none.
-func (c *Cluster) edge(i int) Moment {
+// Edge is the merge edge between a part and the one before it; Time 0: there is none.
+func (c *Cluster) Edge(i int) Moment {
 	if i == 0 {
 		return Moment{}
 	}
@@ -132,8 +132,8 @@ func (c *Cluster) edge(i int) Moment {
 	return b
 }
 
-// title says what it is.
-func (c *Cluster) title() string {
+// Title says what it is.
+func (c *Cluster) Title() string {
 	start, size := c.span()
 	what := "one node until it is split"
 	if c.merged() {
@@ -165,14 +165,14 @@ type PartAnswer struct {
 
 func (a *Answers) cluster(c *Cluster) ClusterAnswer {
 	start, size := c.span()
-	out := ClusterAnswer{Kind: "split later", Addr: hex(start), Size: size, title: c.title()}
+	out := ClusterAnswer{Kind: "split later", Addr: hex(start), Size: size, title: c.Title()}
 	if c.merged() {
 		out.Kind = "merged"
 	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
 		x := PartAnswer{Name: p.Block.Name, Addr: hex(p.Start), Size: p.Size}
-		x.Merged, x.MergedBy = a.moment(c.edge(i))
+		x.Merged, x.MergedBy = a.moment(c.Edge(i))
 		x.Split, x.SplitBy = a.moment(p.Split)
 		out.Parts = append(out.Parts, x)
 	}
@@ -194,8 +194,8 @@ func (a *Answers) moment(m Moment) (t uint64, by *Place) {
 	return uint64(m.Time), &p
 }
 
-// partsTold is how many parts of a cluster are told in a line or drawn.
-const partsTold = 16
+// partsTold is how many parts of a cluster are told or drawn.
+const partsTold = render.MaxParts
 
 // cluster prints a cluster behind a sign.
 func (p *printer) cluster(sign string, c *ClusterAnswer) {
@@ -255,7 +255,7 @@ func (d *drawing) clusters(all []Cluster, parts []*Part, what string) (live int)
 // cluster draws a box around the parts, and the merge edges that hold them. What another
 // box has already stays there.
 func (d *drawing) cluster(c *Cluster, what string) {
-	box := render.Box{Title: what + c.title()}
+	box := render.Box{Title: what + c.Title()}
 	before := ""
 	for i := range c.Parts[:min(len(c.Parts), partsTold)] {
 		p := &c.Parts[i]
@@ -264,13 +264,14 @@ func (d *drawing) cluster(c *Cluster, what string) {
 			id = fmt.Sprintf("m%x", uint64(p.Start))
 		}
 		if d.boxed[id] {
+			before = ""
 			continue
 		}
 		d.boxed[id] = true
 		if p.Block.ID == 0 {
 			d.g.Nodes = append(d.g.Nodes, render.Node{ID: id, Title: fmt.Sprintf("%s, %s", hex(p.Start), byteCount(p.Size)), Mark: render.Folded})
 		}
-		if t := c.edge(i).Time; t > 0 && before != "" {
+		if t := c.Edge(i).Time; t > 0 && before != "" {
 			d.g.Edges = append(d.g.Edges, render.Edge{From: before, To: id, Label: fmt.Sprintf("(%d)", t), Mark: render.Merged})
 		}
 		box.Nodes = append(box.Nodes, id)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -320,4 +321,34 @@ func TestBox(t *testing.T) {
 		Edges: []Edge{{From: "n1", To: "n2", Label: "(26)", Mark: Merged}, {From: "n3", To: "n1"}},
 		Boxes: []Box{{Title: "cluster at 0x1060, \"64\" bytes", Nodes: []string{"n1", "n2"}}},
 	})
+}
+
+// TestJoined: a cluster of a node that is drawn, one that has died and memory that is no node.
+func TestJoined(t *testing.T) {
+	w, _ := small(t)
+	w.Free(0x3000)
+	cluster := Joined{Title: "cluster", Parts: []JoinedPart{
+		{Addr: 0x2000, Object: 2, Title: "node#2"}, {Addr: 0x3000, Object: 3, Title: "node#3", Merged: "(9)"}, {Addr: 0x3020, Title: "32 bytes"},
+	}}
+	elsewhere := Joined{Title: "elsewhere", Parts: []JoinedPart{{Addr: 0x8000, Title: "8 bytes"}, {Addr: 0x8008, Title: "8 bytes"}}}
+	o := Options{Joined: []Joined{cluster, elsewhere}}
+	g := Snapshot(w.G, w.Now(), o)
+	if d := cmp.Diff([]Box{{"cluster", []string{"n2", "m3000", "m3020"}}}, g.Boxes); d != "" {
+		t.Errorf("boxes (-want +got)\n%s", d)
+	}
+	marks := map[string]Mark{}
+	for _, n := range g.Nodes {
+		marks[n.ID] = n.Mark
+	}
+	if d := cmp.Diff(map[string]Mark{"n1": Plain, "n2": Plain, "m3000": Old, "m3020": Folded}, marks); d != "" {
+		t.Errorf("nodes (-want +got)\n%s", d)
+	}
+	if e := edgeTo(g, "n2", "m3000"); e == nil || e.Mark != Merged || e.Label != "(9)" || edgeTo(g, "m3000", "m3020") != nil {
+		t.Errorf("merge edge: %+v", e)
+	}
+	before, after := Pair(w.G, w.Now(), w.Now(), Options{}, o)
+	aligned(t, before, after)
+	if len(after.Boxes) != 0 || !slices.Equal(after.Notes, []string{"cluster"}) || edgeTo(before, "n2", "m3000").Mark != Hidden || edgeTo(after, "n2", "m3000").Mark != Merged {
+		t.Errorf("in a sequence: boxes %v, notes %q", after.Boxes, after.Notes)
+	}
 }

@@ -22,6 +22,8 @@ type Options struct {
 	Changed []trace.Addr
 	// Wrong are addresses of fields that are marked Broken.
 	Wrong []trace.Addr
+	// Joined is what is one node then and several at another time.
+	Joined []Joined
 }
 
 // defaultMax is how many nodes a person can still take in.
@@ -56,6 +58,7 @@ func Evolution(g *graph.Graph, views []mgpp.View, options []Options) []*Graph {
 		}
 		s.left = max(0, s.live()-len(s.chosen))
 		out[i] = s.draw()
+		boxesTold(out[i])
 	}
 	Align(out)
 	return out
@@ -86,6 +89,7 @@ func (s *snapshot) draw() *Graph {
 	for _, id := range s.chosen {
 		s.node(id)
 	}
+	s.joined()
 	s.folded()
 	return s.out
 }

@@ -91,7 +91,7 @@ var imports = []struct {
 	{"session/live", false, "bpf capture capture/observe constraints/check flow inline inline/matter objfile probe report session/contents session/specfile session/symbol session/typing step target target/core target/mem target/undo trace translate/engine types"},
 	{"session/recording", true, "capture constraints/check flow mgpp/index objfile session/contents session/symbol trace"},
 	{"session/allocfree", true, "constraints/check flow mgpp/infer mgpp/infer/native objfile probe report session/recording session/typing trace"},
-	{"session/ask", false, "capture constraints/check flow mgpp mgpp/index mgpp/infer probe/evidence query render report session/allocfree session/analysis session/recording session/specfile session/symbol session/typing trace types x86"},
+	{"session/ask", false, "capture constraints/check constraints/graph flow mgpp mgpp/index mgpp/infer probe/evidence query render report session/allocfree session/analysis session/recording session/specfile session/symbol session/typing trace types x86"},
 	{"session/slicing", false, "constraints/describe faultloc flow mgpp objfile query render report session/ask session/recording session/symbol slice slice/native slice/tell trace x86"},
 	{"session/overflow", false, "constraints/check flow objfile probe provenance report session/analysis session/recording session/symbol trace types"},
 	{"session/mining", false, "constraints/check constraints/eval constraints/graph constraints/mine constraints/syntax cxxname mgpp objfile probe probe/evidence session/analysis session/recording session/specfile session/symbol session/typing trace types"},

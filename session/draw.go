@@ -41,7 +41,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	}
 	a.Graph.Advance()
 	if o.From != "" {
-		return evolution(ctx, a, o, times)
+		return evolution(ctx, rec, ao.Spec, a, o, times)
 	}
 	at, err := times.Find(o.At)
 	if err != nil {
@@ -57,7 +57,13 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 		if err != nil {
 			return err
 		}
-		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.Prog.Path), at), Around: around, Max: o.Max})
+		joined, err := ask.Joined(rec, ao.Spec, a, []mgpp.Timestamp{at})
+		if err != nil {
+			return err
+		}
+		g = render.Snapshot(a.Graph, a.Hist.At(at), render.Options{
+			Title: fmt.Sprintf("%s at change %d", filepath.Base(rec.Prog.Path), at), Around: around, Max: o.Max, Joined: joined[0],
+		})
 	}
 	picture, err := analysis.Picture(ctx, o.DOT, g)
 	if err != nil {
@@ -68,7 +74,7 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 
 // evolution draws a frame for each change of a typed node in the range; nodes
 // keep their places.
-func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times *ask.Moments) error {
+func evolution(ctx context.Context, rec *recording.Recording, spec string, a *analysis.Analysis, o RenderOptions, times *ask.Moments) error {
 	from, err := times.Find(o.From)
 	if err != nil {
 		return err
@@ -95,6 +101,17 @@ func evolution(ctx context.Context, a *analysis.Analysis, o RenderOptions, times
 		options = append(options, render.Options{
 			Title: fmt.Sprintf("change %d  %s", t, a.Symbols.Place(op.PC)), Around: around, Max: o.Max, Changed: analysis.Changed(op),
 		})
+	}
+	at := make([]mgpp.Timestamp, len(views))
+	for i, v := range views {
+		at[i] = v.Time()
+	}
+	joined, err := ask.Joined(rec, spec, a, at)
+	if err != nil {
+		return err
+	}
+	for i := range options {
+		options[i].Joined = joined[i]
 	}
 	frames := render.Evolution(a.Graph, views, options)
 	if o.Path == "" || o.Path == "-" {

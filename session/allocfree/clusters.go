@@ -27,9 +27,9 @@ func attachClusters(w *trace.Writer, g *infer.Graph) error {
 	return w.Attach(clustersName, bytes.NewReader(b))
 }
 
-// Joints are the nodes at a time that were several before, or are later, of a trace whose
-// blocks were found; others have none.
-func Joints(rec *recording.Recording, at trace.Instant) ([]infer.Joint, error) {
+// Stretches are what attachClusters wrote, of a trace whose blocks were found; others have
+// none.
+func Stretches(rec *recording.Recording) ([]infer.Stretch, error) {
 	if rec.Prog.Inferred == nil {
 		return nil, nil
 	}
@@ -41,5 +41,5 @@ func Joints(rec *recording.Recording, at trace.Instant) ([]infer.Joint, error) {
 	if err := json.NewDecoder(r).Decode(&all); err != nil {
 		return nil, fmt.Errorf("%s of the trace: %w", clustersName, err)
 	}
-	return infer.Joints(all, at), nil
+	return all, nil
 }
