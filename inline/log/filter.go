@@ -28,14 +28,12 @@ type Filter struct {
 type zone struct {
 	lo, room uint64 // a store of any width at lo … lo+room-1 lies in it
 	n        uint64 // its length
-	count    uint64 // of a store: countRead, and 1 if it is wanted
+	wanted   bool
 }
 
 const (
 	numZones  = 256
 	zoneShift = 21 // static data lies that near to the heap
-
-	countRead = 1 << 32
 )
 
 // zoneOf is the place in Filter.zones of what is known about addr.
@@ -95,12 +93,9 @@ func (f *Filter) Wanted(addr, width uint64) bool {
 			return true // it reaches beyond
 		}
 		n := around.Hi - around.Lo
-		*z = zone{lo: around.Lo, n: n, room: max(n, trace.MaxStoreWidth-1) - (trace.MaxStoreWidth - 1), count: countRead}
-		if wanted {
-			z.count++
-		}
+		*z = zone{lo: around.Lo, n: n, room: max(n, trace.MaxStoreWidth-1) - (trace.MaxStoreWidth - 1), wanted: wanted}
 	}
-	return z.count != countRead
+	return z.wanted
 }
 
 // around returns the range with one answer that addr lies in, and the answer.

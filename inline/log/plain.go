@@ -17,13 +17,13 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 		end-- // the last record may be taken back
 	}
 	recs, n := m.run.Recs[:batch], len(m.run.Recs)
-	stores, zones := m.table.stores, t.known()
+	forms, zones := m.table.plain, t.known()
 	easy := uint8(formBase | formWide)
 	if anyPlace {
 		easy |= formStamp
 	}
 	for n < batch && off <= end {
-		used, kept, read := gather(b[off:], end-off, stores, zones, recs[n:])
+		used, kept, read := gather(b[off:], end-off, forms, zones, recs[n:])
 		n += kept
 		off += used
 		m.stats.Filtered += uint64(read - kept)
@@ -50,7 +50,10 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 		}
 		n++
 		rec.Site = tag >> layout.WordsBits
-		rec.Base = binary.LittleEndian.Uint64(r[f.base:]) & f.baseMask
+		rec.Base = 0
+		if f.form&formBase != 0 {
+			rec.Base = binary.LittleEndian.Uint64(r[f.base:])
+		}
 		rec.Value = binary.LittleEndian.Uint64(r[layout.StoreValue:]) & f.mask
 		if f.form&formWide != 0 {
 			rec.Value = m.wide(f, r)
@@ -62,46 +65,62 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 
 // gather decodes records of stores that have an address, a value of at most 8
 // bytes, perhaps a base, and no more, to addresses that are told by zones, to
-// recs. It stops at any other, at the first that begins beyond b[end], which has
-// at least longest bytes behind it, and when recs are full. It returns the bytes
+// recs. It stops at any other, before one begins beyond b[end], which has
+// at least longest bytes behind it, and when recs may be full. It returns the bytes
 // that it has read, the stores that are wanted, and the records.
 //
-// This is where the time goes. Where the next record begins hangs on the tag
-// alone, and whether a store is wanted is a number and no branch, so the processor
-// works on several records at once. The one check of r bounds all that is read of
-// any record, which is why that is done with pointers; and few variables live here,
-// so that most are in registers.
-func gather(b []byte, end int, stores []storeForm, zones *[numZones]zone, recs []trace.StoreRec) (off, n, read int) {
-	if end < 0 || len(recs) == 0 {
+// This is where the time goes. Where the next record begins hangs on the tag of this one:
+// that would have the processor wait for each in turn. So it is told by a jump, which it
+// predicts, as it does that most stores go where the one before went. The one check of r
+// bounds all that is read of any record, which is why that is done with pointers; and few
+// variables live here, so that most are in registers.
+func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []trace.StoreRec) (off, n, read int) {
+	if end < 0 {
 		return 0, 0, 0
 	}
-	start, known := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(zones)
-	to, count := unsafe.Pointer(unsafe.SliceData(recs)), uint64(0)
-	r := start
-	last := uintptr(start) + uintptr(end)
-	for uint32(count) < uint32(len(recs)) && uintptr(r) <= last {
+	start, first := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(unsafe.SliceData(recs))
+	r, to := start, first
+	most := min(len(recs), end/plainSize+1)
+	left := most
+	var lo, room uint64 // of the zone of the last store that is wanted
+	for ; left > 0; left-- {
 		tag := load32(r)
 		site := tag >> layout.WordsBits
-		if uint64(site) >= uint64(len(stores)) {
+		if uint64(site) >= uint64(len(forms)) {
 			break
 		}
-		f := (*storeForm)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(stores)), uintptr(site)*unsafe.Sizeof(storeForm{})))
-		if uint32(f.simple) != tag&layout.Words {
+		f := &forms[site]
+		if f.tag != tag {
 			break
 		}
-		addr := load64(unsafe.Add(r, layout.StoreAddr)) + f.disp
-		z := (*zone)(unsafe.Add(known, zoneOf(addr)*unsafe.Sizeof(zone{})))
-		if addr-z.lo >= z.room {
-			break
+		addr := load64(unsafe.Add(r, layout.StoreAddr)) + uint64(int64(f.disp))
+		if addr-lo >= room {
+			z := &zones[zoneOf(addr)]
+			if addr-z.lo >= z.room {
+				break
+			}
+			if !z.wanted {
+				r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
+				continue
+			}
+			lo, room = z.lo, z.room
 		}
-		rec := (*trace.StoreRec)(unsafe.Add(to, uintptr(uint32(count))*unsafe.Sizeof(trace.StoreRec{})))
-		rec.Site, rec.Addr = site, addr
-		rec.Base = load64(unsafe.Add(r, f.base)) & f.baseMask
+		rec := (*trace.StoreRec)(to)
+		rec.Site, rec.Addr, rec.Base = site, addr, 0
 		rec.Value = load64(unsafe.Add(r, layout.StoreValue)) & f.mask
-		count += z.count
+		to = unsafe.Add(to, unsafe.Sizeof(trace.StoreRec{}))
+		const words = (layout.StoreValue + 8) / 4 // with a value of 5 to 8 bytes
+		if tag&layout.Words == words {
+			r = unsafe.Add(r, 4*words)
+			continue
+		}
 		r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
+		if tag&layout.Words > words { // a base, behind all else
+			rec.Base = load64(unsafe.Add(r, -8))
+		}
 	}
-	return int(uintptr(r) - uintptr(start)), int(uint32(count)), int(count >> 32)
+	n = int(uintptr(to)-uintptr(first)) / int(unsafe.Sizeof(trace.StoreRec{}))
+	return int(uintptr(r) - uintptr(start)), n, most - left
 }
 
 // load32 and load64 read a number of the log.

@@ -10,21 +10,31 @@ import (
 // Table says what each store's record looks like. It is immutable.
 type Table struct {
 	stores []storeForm // by index in the plan
+	plain  []plainForm // the same, of those that gather decodes
 	sites  []trace.StoreSite
 }
 
 // storeForm is the form of a store's record.
 type storeForm struct {
-	mask     uint64 // of the value, if it has at most 8 bytes
-	disp     uint64 // what the address is more than the record says
-	baseMask uint64 // all ones if it has a base, else 0
-	size     uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
-	width    uint8  // of the value, bytes
-	form     uint8
-	simple   uint8 // its size in words if it is what gather decodes, else 0
-	// Offsets in the record, of the base StoreAddr if there is none.
+	mask  uint64 // of the value, if it has at most 8 bytes
+	disp  uint64 // what the address is more than the record says
+	size  uint8  // of the record, bytes; 0 (formHook): the hook routine records this store
+	width uint8  // of the value, bytes
+	form  uint8
+	// Offsets in the record.
 	base, stamp, flags uint8
 }
+
+// plainForm is the form of a record that has an address, a value of at most 8 bytes, and
+// perhaps a base: small, for a program has many stores.
+type plainForm struct {
+	mask uint64 // of the value
+	tag  uint32 // of the record; no store's if this is none that gather decodes
+	disp int32  // what the address is more than the record says
+}
+
+// plainSize is the greatest size of such a record, bytes.
+const plainSize = layout.StoreValue + 8 + 8
 
 // Sizes of a store's record, bytes.
 const (
@@ -45,6 +55,7 @@ const (
 func NewTable(plan *probe.Plan, strict bool) *Table {
 	t := &Table{
 		stores: make([]storeForm, len(plan.Stores)),
+		plain:  make([]plainForm, len(plan.Stores)),
 		sites:  make([]trace.StoreSite, len(plan.Stores)),
 	}
 	for i := range plan.Stores {
@@ -58,15 +69,13 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 				t.stores[i].disp = uint64(s.Effect.Disp)
 			}
 		}
+		t.plain[i] = t.stores[i].plain(i)
 	}
 	return t
 }
 
 func newForm(width int, p layout.StoreParts) storeForm {
-	f := storeForm{width: uint8(width), size: uint8(layout.StoreSize(width, p)), mask: ^uint64(0), base: layout.StoreAddr}
-	if p.Base {
-		f.baseMask = ^uint64(0)
-	}
+	f := storeForm{width: uint8(width), size: uint8(layout.StoreSize(width, p)), mask: ^uint64(0)}
 	if width < 8 {
 		f.mask = 1<<(8*width) - 1
 	}
@@ -89,10 +98,15 @@ func newForm(width int, p layout.StoreParts) storeForm {
 			at += 8
 		}
 	}
-	if f.form&^formBase == 0 {
-		f.simple = f.size / 4
-	}
 	return f
+}
+
+// plain is the form of store i for gather.
+func (f *storeForm) plain(i int) plainForm {
+	if f.form&^formBase != 0 {
+		return plainForm{tag: layout.Special}
+	}
+	return plainForm{mask: f.mask, tag: layout.Tag(i, int(f.size)), disp: int32(f.disp)}
 }
 
 // store returns the form of the record with a tag below Special, and its size in
