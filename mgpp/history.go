@@ -17,6 +17,9 @@ type Options struct {
 	// operations as any history does, but keeps no operation and no byte: what is
 	// asked about these has no meaning. See Number and Forget.
 	NodesOnly bool
+	// StacksStay says that the stacks of events are never changed, as those of a
+	// trace.Reader: then one that lies where another did is that one, and is not copied.
+	StacksStay bool
 	// Arenas makes what the program maps (brk, mmap) nodes of their own where no
 	// block is: what an allocator writes into its own memory is kept, and can be
 	// read. A block in an arena hides it as long as it lives.
@@ -39,10 +42,11 @@ type History struct {
 	stacks   []stackOf // of writes, ascending
 	doubtful []uint32  // operations that may have written beyond a live node; see Doubtful
 
-	recent [recentNodes]NodeID // the builder's last hits, by granule
-	freed  start               // what Freeable was asked last
-	hits   []NodeID            // the builder's scratch
-	died   []NodeID            // see Died
+	recent [recentNodes]NodeID  // the builder's last hits, by granule
+	near   *[nearPages]nearPage // the pages of the stores that were numbered last; nil: none are
+	freed  start                // what Freeable was asked last
+	hits   []NodeID             // the builder's scratch
+	died   []NodeID             // see Died
 
 	lastArena NodeID // the newest, which brk lets grow
 	flags     []bool // the builder's scratch
@@ -69,13 +73,17 @@ func New(o Options) *History {
 		o.Slack = 64
 	}
 	o.Slack = min(o.Slack, pageSize)
-	return &History{
+	h := &History{
 		options: o,
 		mem:     memory{pageIndex: newPageIndex()},
 		ops:     newOps(o.NodesOnly),
-		nodes:   newNodes(),
+		nodes:   newNodes(o.StacksStay),
 		owners:  newOwners(),
 	}
+	if o.NodesOnly {
+		h.near = new([nearPages]nearPage)
+	}
+	return h
 }
 
 // Now returns the timestamp of the newest operation.
@@ -273,6 +281,15 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 		v.Global, v.Moved = r.global, r.moved
 	}
 	return v
+}
+
+// Origin is the number of where a node comes from: those of one allocator and one stack
+// have the same; 0: it is not known.
+func (h *History) Origin(id NodeID) int {
+	if !h.has(id) {
+		return 0
+	}
+	return int(h.nodes.at(id).origin)
 }
 
 // NodeSize returns the node's size in bytes at t.

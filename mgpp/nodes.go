@@ -80,12 +80,21 @@ type nodes struct {
 
 	origins  []origin
 	originOf []uint32 // hash table of origins: index, 0 empty; a power of two
+	// lying is the origins by where their stacks lie; nil: stacks may change.
+	lying map[lyingStack]uint32
+}
+
+// lyingStack is the name of an allocator, and where a stack lies that is never changed.
+type lyingStack struct {
+	alloc uint32
+	depth int
+	first *trace.Addr
 }
 
 // hugeSize is where a block is too large for an owner per page.
 const hugeSize = 1 << 26
 
-func newNodes() nodes {
+func newNodes(stacksStay bool) nodes {
 	n := nodes{
 		resizes:  map[NodeID]*sizes{},
 		rare:     map[NodeID]rare{},
@@ -93,6 +102,9 @@ func newNodes() nodes {
 		originOf: make([]uint32, 1<<6),
 	}
 	n.all.add(node{})
+	if stacksStay {
+		n.lying = map[lyingStack]uint32{}
+	}
 	return n
 }
 
@@ -130,6 +142,20 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 	if alloc == 0 && len(stack) == 0 {
 		return 0
 	}
+	if ns.lying == nil || len(stack) == 0 {
+		return ns.internAny(alloc, stack)
+	}
+	k := lyingStack{alloc, len(stack), &stack[0]}
+	i, ok := ns.lying[k]
+	if !ok {
+		i = ns.internAny(alloc, stack)
+		ns.lying[k] = i
+	}
+	return i
+}
+
+// internAny is intern for a stack that may lie anywhere.
+func (ns *nodes) internAny(alloc uint32, stack []trace.Addr) uint32 {
 	o := origin{alloc, stack}
 	slot := ns.originSlot(&o)
 	if *slot != 0 {
@@ -137,7 +163,9 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 	}
 	i := uint32(len(ns.origins))
 	*slot = i
-	o.stack = slices.Clone(stack)
+	if ns.lying == nil {
+		o.stack = slices.Clone(stack)
+	}
 	ns.origins = append(ns.origins, o)
 	if 2*len(ns.origins) > len(ns.originOf) {
 		ns.originOf = make([]uint32, 2*len(ns.originOf))
@@ -173,6 +201,7 @@ func (ns *nodes) bytes() uint64 {
 	for i := range ns.origins {
 		n += uint64(len(ns.origins[i].stack)) * 8
 	}
+	n += uint64(len(ns.lying)) * 48
 	return n
 }
 

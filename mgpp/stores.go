@@ -140,10 +140,20 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 // Number gives a store the timestamp that it has in any history, 0 if it concerns
 // no node, and keeps nothing of it: of a history of nodes only.
 func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
+	number := uint64(addr) >> pageBits
+	near := &h.near[number%nearPages]
+	if near.page == number && near.granules != nil && uint64(addr)%granule+width <= granule && near.granules.alive[addr&pageMask/granule] {
+		h.ops.n++
+		return h.ops.n
+	}
 	if uint64(addr) > maxAddr-width {
 		return 0
 	}
-	if first, _ := h.within(h.mem.lookup(uint64(addr)), uint64(addr), width); !first {
+	p := h.mem.lookup(uint64(addr))
+	if p != nil && p.owners != nil {
+		near.page, near.granules = number, p.owners
+	}
+	if first, _ := h.within(p, uint64(addr), width); !first {
 		if _, keep := h.judge(uint64(base), uint64(addr), width); !keep {
 			h.dropped++
 			return 0
@@ -152,6 +162,15 @@ func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
 	h.ops.n++
 	return h.ops.n
 }
+
+// nearPage is one whose granules belong to nodes: most stores hit a page that was hit
+// shortly before, in a granule that lies in one node.
+type nearPage struct {
+	page     uint64 // its number
+	granules *granules
+}
+
+const nearPages = 1 << 10
 
 // Room reports whether there is room to number n stores.
 func (h *History) Room(n int) error { return h.roomForStores(n) }

@@ -19,8 +19,9 @@ const (
 	groupWords  = 1 << 19
 )
 
-// Builder makes the index of a trace from its events, in order. It keeps the nodes in
-// memory that live or were the last at their addresses, and a bounded amount of the rest.
+// Builder makes the index of a trace from its events, in order, as the reader gives them.
+// It keeps the nodes in memory that live or were the last at their addresses, and a bounded
+// amount of the rest.
 type Builder struct {
 	path   string
 	file   *os.File
@@ -64,7 +65,7 @@ func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
 	}
 	b := &Builder{
 		path: path, file: f, out: newOutput(f), of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
-		hist:  mgpp.New(mgpp.Options{NodesOnly: true}),
+		hist:  mgpp.New(mgpp.Options{NodesOnly: true, StacksStay: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
 		found: newFound(dir), chunk: -1,
@@ -128,7 +129,8 @@ func (b *Builder) endGroup() {
 	for i := range b.cells.slots {
 		if s := &b.cells.slots[i]; s.word != 0 {
 			since := b.chunkRows[b.first+s.last()][0]
-			b.cellRows.add(s.word-1, b.group, uint64(s.time)-since, s.value, packMasks(s))
+			r := b.cellRows.next()
+			r[0], r[1], r[2], r[3], r[4] = s.word-1, b.group, uint64(s.time)-since, s.value, packMasks(s)
 		}
 	}
 	b.cells.clear()
@@ -153,11 +155,12 @@ func (b *Builder) endSites() {
 	b.used = b.used[:0]
 }
 
-// took notes that n events, which are next, became so many operations each.
-func (b *Builder) took(n uint64, each uint64) {
-	if !b.inRun || b.run[2] != each {
+// took notes that n events, which are next, became so many operations each, the first of
+// them behind so many before.
+func (b *Builder) took(n, each, before uint64) {
+	if n > 0 && (!b.inRun || b.run[2] != each) {
 		b.endRun()
-		b.run, b.inRun = row{b.event, uint64(b.hist.Now()) - n*each, each}, true
+		b.run, b.inRun = row{b.event, before, each}, true
 	}
 	b.event += n
 	b.stores += n * each
@@ -177,6 +180,9 @@ func (b *Builder) Stores(run *trace.Stores) error {
 	if err := b.hist.Room(len(run.Recs)); err != nil {
 		return err
 	}
+	// Of the stores that were looked at last, so many became so many operations each,
+	// behind those before.
+	alike, each, before := uint64(0), uint64(0), uint64(b.hist.Now())
 	for i := range run.Recs {
 		r := &run.Recs[i]
 		if int(r.Site) >= len(b.sites) {
@@ -184,11 +190,15 @@ func (b *Builder) Stores(run *trace.Stores) error {
 		}
 		s := &b.sites[r.Site]
 		t := b.hist.Number(trace.Addr(r.Addr), s.BaseOf(r), uint64(s.Width))
+		if kept := uint64(min(t, 1)); kept != each {
+			b.took(alike, each, before)
+			before += alike * each
+			alike, each = 0, kept
+		}
+		alike++
 		if t == 0 {
-			b.took(1, 0)
 			continue
 		}
-		b.took(1, 1)
 		if s.Width <= 8 {
 			b.cells.store(r.Addr, r.Value, s.Width, t)
 		} else {
@@ -199,6 +209,7 @@ func (b *Builder) Stores(run *trace.Stores) error {
 		}
 		b.perSite[r.Site]++
 	}
+	b.took(alike, each, before)
 	return b.err
 }
 
@@ -214,7 +225,7 @@ func (b *Builder) Event(ev *trace.Event) error {
 		return err
 	}
 	now := b.hist.Now()
-	b.took(1, uint64(now-before))
+	b.took(1, uint64(now-before), uint64(before))
 	if now > before {
 		b.perPC[ev.PC] += uint64(now - before)
 	}
@@ -342,7 +353,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 // sorted writes a table of what a sorter has.
 func (b *Builder) sorted(d *description, name string, s *sorter) error {
 	t := newTable(b.out, s.cols)
-	if err := s.finish(func(r *row) { t.add(r[:]) }); err != nil {
+	if err := s.finish(t.add); err != nil {
 		return err
 	}
 	var err error
@@ -399,8 +410,8 @@ func (b *Builder) writeSmall(d *description) error {
 func (b *Builder) writePCs(d *description) error {
 	var totals []row
 	t := newTable(b.out, b.pcRows.cols)
-	err := b.pcRows.finish(func(r *row) {
-		t.add(r[:])
+	err := b.pcRows.finish(func(r []uint64) {
+		t.add(r)
 		if n := len(totals); n == 0 || totals[n-1][0] != r[0] {
 			totals = append(totals, row{r[0]})
 		}

@@ -13,13 +13,8 @@ func dirOf(path string) string { return filepath.Dir(path) }
 
 // origins numbers where nodes come from, 0: unknown.
 type origins struct {
-	number map[originKey]int
+	number []int // by mgpp.History.Origin; 0: none yet
 	all    []origin
-}
-
-type originKey struct {
-	alloc string
-	stack *trace.Addr // stacks are shared
 }
 
 type origin struct {
@@ -28,24 +23,23 @@ type origin struct {
 }
 
 func newOrigins() origins {
-	return origins{number: map[originKey]int{{}: 0}, all: []origin{{}}}
+	return origins{all: []origin{{}}}
 }
 
-func (o *origins) of(n *mgpp.Node) int {
-	k := originKey{alloc: n.Alloc}
-	if len(n.Stack) > 0 {
-		k.stack = &n.Stack[0]
+// of numbers that of a node, which has the number from in the history.
+func (o *origins) of(n *mgpp.Node, from int) int {
+	if n.Global != 0 || n.Tracked || from == 0 {
+		return 0
 	}
-	if n.Global != 0 || n.Tracked {
-		k = originKey{}
+	if k := from + 1 - len(o.number); k > 0 {
+		o.number = append(o.number, make([]int, k)...)
 	}
-	i, ok := o.number[k]
-	if !ok {
-		i = len(o.all)
-		o.number[k] = i
+	i := &o.number[from]
+	if *i == 0 {
+		*i = len(o.all)
 		o.all = append(o.all, origin{n.Alloc, n.Stack})
 	}
-	return i
+	return *i
 }
 
 // groups gives origins their groups, in the order in which they are asked for.
@@ -293,7 +287,7 @@ func (b *Builder) node(n *mgpp.Node) {
 	if n.Global != 0 {
 		special = uint64(n.Global)
 	}
-	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, uint64(f.origins.of(n))<<whatBits|what, special)
+	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, uint64(f.origins.of(n, b.hist.Origin(n.ID)))<<whatBits|what, special)
 }
 
 // writeNodes writes all that concerns nodes.
@@ -308,7 +302,9 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 	var inGroup []uint64 // how many nodes of each so far
 	nodes := newTable(b.out, maxCols)
 	nodes.mostCol = 4 // deaths
-	err := f.nodes.finish(func(r *row) {
+	err := f.nodes.finish(func(found []uint64) {
+		var r row
+		copy(r[:], found)
 		i := int(r[5] >> whatBits)
 		in := g.find(i, &f.all[i])
 		for in >= len(inGroup) {

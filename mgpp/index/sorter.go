@@ -1,48 +1,84 @@
 package index
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
-	"io"
+	"math/bits"
 	"os"
+	"slices"
 )
 
-// sorter sorts more rows than memory holds by their first two numbers: it sorts as
-// many as it may keep, writes them to a file as a run, and merges the runs in the end.
-// A run is sorted and written while the next one is collected. Rows that are alike in
-// both numbers keep no order.
+// sorter sorts more rows than memory holds by their first two numbers. It deals them out:
+// rows that agree in the upper bits of their first number are a bucket. When as many are
+// collected as it may keep, they are written to a file, those of a bucket together, while the
+// next are collected. In the end the buckets are read and sorted, one after another. One that is too
+// large for that is dealt out anew, and where all its first numbers are alike, by the second.
+// Rows that are alike in both numbers keep no order.
 type sorter struct {
 	cols  int
+	by    int      // the number that they are dealt out by: 0 or 1
 	cells []uint64 // of the rows that are collected, one row after another
 	most  int      // bytes of them
-	dir   string   // of the file of runs
+	dir   string   // of the file
 
-	// What follows belongs to the goroutine that writes a run, until busy says that it
-	// has ended; nil: there is none.
-	busy  chan struct{}
-	spare []uint64 // of the rows of the run before
+	// What follows belongs to the goroutine that writes, until busy says that it has ended;
+	// nil: there is none.
+	busy    chan struct{}
+	spare   []uint64 // of the rows that were collected before
+	buckets buckets
+	file    *os.File
+	at      int64 // bytes of it
+	forms   []form
+	out     []byte
+	err     error
+
 	order [2][]ranked
-	file  *os.File
-	out   *output
-	runs  []tableMeta
-	err   error
 }
 
-// sortBytes is how much a sorter collects for a run: it is sorted in a cache.
-const sortBytes = 4 << 20
+const (
+	// sortBytes is how much a sorter collects before it writes.
+	sortBytes = 4 << 20
+	// bucketTimes is how many times as much a bucket may be, to be sorted in memory.
+	bucketTimes = 4
+	// bucketRows is the least number of rows of a bucket that are written together, on average.
+	bucketRows = 64
+	// leastBuckets is how many there may be in any case.
+	leastBuckets = 16
+)
 
 func newSorter(cols int, dir string) *sorter {
 	return &sorter{cols: cols, most: sortBytes, dir: dir}
 }
 
 // add adds a row of as many numbers as the sorter has columns.
-func (s *sorter) add(r ...uint64) {
-	s.cells = append(s.cells, r...)
-	if len(s.cells)*8 >= s.most {
-		s.spill()
+func (s *sorter) add(r ...uint64) { copy(s.next(), r) }
+
+// next adds a row, and returns its numbers, which are to be set before another is added.
+func (s *sorter) next() []uint64 {
+	n := len(s.cells)
+	if n+s.cols > cap(s.cells) {
+		s.makeRoom()
+		n = len(s.cells)
+	}
+	s.cells = s.cells[:n+s.cols]
+	return s.cells[n:]
+}
+
+// makeRoom makes room for another row.
+func (s *sorter) makeRoom() {
+	most := s.most / 8 / s.cols * s.cols
+	if cap(s.cells) < most {
+		s.cells = append(make([]uint64, 0, min(max(4*cap(s.cells), 1<<10), most)), s.cells...)
+		return
+	}
+	s.spill()
+	if cap(s.cells) < most {
+		s.cells = make([]uint64, 0, most)
 	}
 }
 
-// wait waits for the run that is being written.
+// wait waits for what is being written.
 func (s *sorter) wait() {
 	if s.busy != nil {
 		<-s.busy
@@ -50,7 +86,7 @@ func (s *sorter) wait() {
 	}
 }
 
-// spill begins to write what has been collected as a run.
+// spill begins to write what has been collected.
 func (s *sorter) spill() {
 	s.wait()
 	run := s.cells
@@ -64,6 +100,19 @@ func (s *sorter) spill() {
 	}()
 }
 
+// form is how many bytes the numbers of each column take in a bucket of the file.
+type form [maxCols]uint8
+
+// bytes is how many a row takes.
+func (f *form) bytes() (n int) {
+	for _, k := range f {
+		n += int(k)
+	}
+	return n
+}
+
+// write writes rows to the file, bucket by bucket, with as many bytes for each column as its
+// largest number needs.
 func (s *sorter) write(run []uint64) {
 	if s.err != nil {
 		return
@@ -72,15 +121,244 @@ func (s *sorter) write(run []uint64) {
 		if s.file, s.err = os.CreateTemp(s.dir, "mgtrace-index-*"); s.err != nil {
 			return
 		}
-		s.out = newOutput(s.file)
 	}
-	t := newTable(s.out, s.cols)
-	for _, k := range s.sorted(run) {
-		t.add(run[int(k.row)*s.cols:][:s.cols])
+	var all row
+	for i := 0; i < len(run); i += s.cols {
+		for c, v := range run[i:][:s.cols] {
+			all[c] |= v
+		}
 	}
-	var m tableMeta
-	m, s.err = t.finish()
-	s.runs = append(s.runs, m)
+	var f form
+	for c, v := range all {
+		f[c] = uint8(bytesOf(v))
+	}
+	s.forms = append(s.forms, f)
+	s.buckets.deal(run, s.cols, s.by, max(s.most/8/s.cols/bucketRows, leastBuckets))
+	// A row may be written with as many bytes as behind says behind it: so much lies
+	// between two buckets.
+	width := f.bytes()
+	ends := s.buckets.count
+	n := 0
+	for p, rows := range ends {
+		if rows > 0 {
+			list := &s.buckets.list[p]
+			list.rows += int(rows)
+			list.segments = append(list.segments, segment{s.at + int64(n), rows, uint32(len(s.forms) - 1)})
+		}
+		ends[p] = uint32(n)
+		if rows > 0 {
+			n += int(rows)*width + behind
+		}
+	}
+	s.out = slices.Grow(s.out[:0], n)[:n]
+	for i, p := range s.buckets.of {
+		to := s.out[ends[p]:]
+		ends[p] += uint32(width)
+		at := 0
+		for c, v := range run[i*s.cols:][:s.cols] {
+			binary.LittleEndian.PutUint64(to[at:], v)
+			at += int(f[c])
+		}
+	}
+	_, s.err = s.file.WriteAt(s.out, s.at)
+	s.at += int64(n)
+}
+
+// buckets are what rows are dealt out to.
+type buckets struct {
+	shift uint // the bits of a number that do not tell buckets apart
+	list  []bucket
+	slots []uint32 // hash table of keys: index in list, plus 1; a power of two
+	of    []uint32 // the bucket of each row that was dealt out last
+	count []uint32 // how many of these each bucket has
+}
+
+// bucket is the rows of which a number has the same upper bits.
+type bucket struct {
+	key      uint64 // these bits
+	rows     int
+	segments []segment
+}
+
+// segment is some rows of a bucket that lie in the file together.
+type segment struct {
+	at   int64
+	rows uint32
+	form uint32 // number of it
+}
+
+// deal finds the bucket of each row. Where that makes too many, buckets are joined: they
+// never become one of all rows, which would be dealt out the same way again.
+func (bs *buckets) deal(run []uint64, cols, by, most int) {
+	n := len(run) / cols
+	bs.of = slices.Grow(bs.of[:0], n)[:n]
+	for !bs.try(run[by:], cols, most) {
+		old := bs.list
+		bs.shift += 3
+		bs.list, bs.slots, bs.count = nil, nil, nil
+		for _, o := range old {
+			if o.rows > 0 {
+				p := &bs.list[bs.find(o.key>>3)]
+				p.rows += o.rows
+				p.segments = append(p.segments, o.segments...)
+			}
+		}
+	}
+}
+
+// try deals out the rows of which the numbers are those given, each so many behind the one
+// before, to at most so many buckets; it reports whether they are enough.
+func (bs *buckets) try(numbers []uint64, cols, most int) bool {
+	clear(bs.count)
+	used := 0
+	for i := range bs.of {
+		p := bs.find(numbers[i*cols] >> bs.shift)
+		if bs.count[p] == 0 {
+			if used++; used > most {
+				return false
+			}
+		}
+		bs.count[p]++
+		bs.of[i] = p
+	}
+	return true
+}
+
+// find returns the bucket with a key.
+func (bs *buckets) find(key uint64) uint32 {
+	if 2*len(bs.list) >= len(bs.slots) {
+		bs.slots = make([]uint32, max(2*len(bs.slots), 1<<8))
+		for i := range bs.list {
+			*bs.slot(bs.list[i].key) = uint32(i + 1)
+		}
+	}
+	k := bs.slot(key)
+	if *k == 0 {
+		bs.list = append(bs.list, bucket{key: key})
+		bs.count = append(bs.count, 0)
+		*k = uint32(len(bs.list))
+	}
+	return *k - 1
+}
+
+func (bs *buckets) slot(key uint64) *uint32 {
+	mask := uint64(len(bs.slots) - 1)
+	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		k := &bs.slots[i&mask]
+		if *k == 0 || bs.list[*k-1].key == key {
+			return k
+		}
+	}
+}
+
+// finish gives all rows in order, each valid until the next, and removes what it wrote.
+func (s *sorter) finish(f func([]uint64)) error {
+	defer s.close()
+	s.wait()
+	if s.file == nil && s.err == nil {
+		s.give(s.cells, f)
+		return nil
+	}
+	if len(s.cells) > 0 {
+		s.write(s.cells)
+	}
+	s.cells, s.spare, s.out, s.buckets.of = nil, nil, nil, nil
+	list := s.buckets.list
+	slices.SortFunc(list, func(a, b bucket) int { return cmp.Compare(a.key, b.key) })
+	var room []uint64
+	for i := range list {
+		b := &list[i]
+		if b.rows*s.cols*8 > bucketTimes*s.most {
+			s.err = s.again(b, f)
+		} else {
+			room = slices.Grow(room[:0], b.rows*s.cols)
+			for _, x := range b.segments {
+				if s.err == nil {
+					room, s.err = s.read(x, room)
+				}
+			}
+			if s.err == nil {
+				s.give(room, f)
+			}
+		}
+		if s.err != nil {
+			break
+		}
+	}
+	return s.err
+}
+
+// read appends the rows of a segment.
+func (s *sorter) read(x segment, rows []uint64) ([]uint64, error) {
+	f := &s.forms[x.form]
+	width := f.bytes()
+	n := int(x.rows)*width + behind
+	s.out = slices.Grow(s.out[:0], n)[:n]
+	if _, err := s.file.ReadAt(s.out, x.at); err != nil {
+		return nil, err
+	}
+	from, to := len(rows), int(x.rows)*s.cols
+	rows = slices.Grow(rows, to)[:from+to]
+	at := 0
+	for c, n := range f[:s.cols] {
+		mask := lengthMasks[n]
+		for i, k := from+c, at; i < len(rows); i, k = i+s.cols, k+width {
+			rows[i] = binary.LittleEndian.Uint64(s.out[k:]) & mask
+		}
+		at += int(n)
+	}
+	return rows, nil
+}
+
+// each gives the rows of a bucket as they lie in the file, each valid until the next.
+func (s *sorter) each(b *bucket, f func([]uint64)) error {
+	var room []uint64
+	for _, x := range b.segments {
+		var err error
+		if room, err = s.read(x, room[:0]); err != nil {
+			return err
+		}
+		for r := range slices.Chunk(room, s.cols) {
+			f(r)
+		}
+	}
+	return nil
+}
+
+// again gives the rows of a large bucket in order.
+func (s *sorter) again(b *bucket, f func([]uint64)) error {
+	var first, differ row
+	n := 0
+	err := s.each(b, func(r []uint64) {
+		if n++; n == 1 {
+			copy(first[:], r)
+		}
+		for c := range keyCols {
+			differ[c] |= r[c] ^ first[c]
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if differ[0]|differ[1] == 0 {
+		return s.each(b, f)
+	}
+	sub := &sorter{cols: s.cols, most: s.most, dir: s.dir}
+	if differ[0] == 0 {
+		sub.by = 1
+	}
+	defer sub.close()
+	if err := s.each(b, func(r []uint64) { sub.add(r...) }); err != nil {
+		return err
+	}
+	return sub.finish(f)
+}
+
+// give gives rows in order.
+func (s *sorter) give(rows []uint64, f func([]uint64)) {
+	for _, k := range s.sorted(rows) {
+		f(rows[int(k.row)*s.cols:][:s.cols])
+	}
 }
 
 // ranked is a row with one of the numbers that it is sorted by.
@@ -116,7 +394,7 @@ func (s *sorter) sorted(run []uint64) []ranked {
 	return list
 }
 
-const digit = 11 // bits of a key that are sorted by at once
+const digit = 11 // bits of a key that are sorted by at once, at most
 
 // radix sorts a list stably by a column, from the lowest digit to the highest; it uses
 // another list of the same length.
@@ -126,20 +404,23 @@ func (s *sorter) radix(run []uint64, col int, list, other []ranked) (sorted, res
 		list[i].key = run[int(list[i].row)*s.cols+col]
 		differ |= list[i].key ^ list[0].key
 	}
-	for shift := 0; differ>>shift != 0; shift += digit {
+	var room [1 << digit]uint32
+	for shift := bits.TrailingZeros64(differ); differ>>shift != 0; shift += digit {
 		if differ>>shift&(1<<digit-1) == 0 {
 			continue
 		}
-		var at [1 << digit]int
+		at := room[:1<<min(bits.Len64(differ>>shift), digit)]
+		mask := uint64(len(at) - 1)
+		clear(at)
 		for i := range list {
-			at[list[i].key>>shift&(1<<digit-1)]++
+			at[list[i].key>>shift&mask]++
 		}
-		sum := 0
+		sum := uint32(0)
 		for d := range at {
 			at[d], sum = sum, sum+at[d]
 		}
 		for i := range list {
-			d := &at[list[i].key>>shift&(1<<digit-1)]
+			d := &at[list[i].key>>shift&mask]
 			other[*d] = list[i]
 			*d++
 		}
@@ -148,124 +429,11 @@ func (s *sorter) radix(run []uint64, col int, list, other []ranked) (sorted, res
 	return list, other
 }
 
-// mergeRun is a run that is merged.
-type mergeRun struct {
-	t     *table
-	block int
-	rows  rows
-	room  []byte
-	at    int
-	head  row
-}
-
-// next moves on; it reports whether there is another row.
-func (r *mergeRun) next() (bool, error) {
-	if r.at++; r.at < r.rows.len() {
-		r.head = r.rows.at(r.at)
-		return true, nil
-	}
-	if r.block == r.t.Blocks {
-		return false, nil
-	}
-	if r.block > 0 && r.block%pageBlocks == 0 {
-		r.t.pages[r.block/pageBlocks-1] = page{} // of the directory: it is behind
-	}
-	k, err := r.t.load(r.block, func(n int) []byte { return r.room[:n] })
-	r.block, r.at = r.block+1, 0
-	if err != nil {
-		return false, err
-	}
-	r.rows = k.rows(r.rows)
-	r.head = r.rows.at(0)
-	return true, nil
-}
-
-// finish gives all rows in order, and removes what it wrote.
-func (s *sorter) finish(f func(*row)) error {
-	defer s.close()
-	s.wait()
-	if s.file == nil && s.err == nil {
-		var r row
-		for _, k := range s.sorted(s.cells) {
-			copy(r[:], s.cells[int(k.row)*s.cols:][:s.cols])
-			f(&r)
-		}
-		return nil
-	}
-	if len(s.cells) > 0 {
-		s.write(s.cells)
-	}
-	s.free()
-	if s.err == nil {
-		s.err = s.out.w.Flush()
-	}
-	if s.err != nil {
-		return s.err
-	}
-	return s.merge(f)
-}
-
-// free lets go of the memory.
-func (s *sorter) free() {
-	s.cells, s.spare, s.order = nil, nil, [2][]ranked{}
-}
-
-// merge keeps the runs in a heap by their next rows.
-func (s *sorter) merge(f func(*row)) error {
-	var heap []*mergeRun
-	for _, m := range s.runs {
-		r := &mergeRun{t: &table{tableMeta: m, f: io.ReaderAt(s.file)}, room: make([]byte, maxBlock+behind), at: -1}
-		if err := r.t.open(); err != nil {
-			return err
-		}
-		if ok, err := r.next(); err != nil {
-			return err
-		} else if ok {
-			heap = append(heap, r)
-		}
-	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		down(heap, i)
-	}
-	for len(heap) > 0 {
-		f(&heap[0].head)
-		ok, err := heap[0].next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			heap[0] = heap[len(heap)-1]
-			heap = heap[:len(heap)-1]
-		}
-		if len(heap) > 0 {
-			down(heap, 0)
-		}
-	}
-	return nil
-}
-
-func down(heap []*mergeRun, i int) {
-	for {
-		k := 2*i + 1
-		if k >= len(heap) {
-			return
-		}
-		if k+1 < len(heap) && heap[k+1].head.less(&heap[k].head) {
-			k++
-		}
-		if !heap[k].head.less(&heap[i].head) {
-			return
-		}
-		heap[i], heap[k] = heap[k], heap[i]
-		i = k
-	}
-}
-
 // close removes the file and lets go of the memory. What it wrote is not wanted any
 // more.
 func (s *sorter) close() {
 	s.wait()
-	s.free()
+	s.cells, s.spare, s.out, s.order, s.buckets = nil, nil, nil, [2][]ranked{}, buckets{}
 	if s.file != nil {
 		s.err = errors.Join(s.err, s.file.Close(), os.Remove(s.file.Name()))
 		s.file = nil
