@@ -61,8 +61,14 @@ func (t *Reader) findPieces() {
 		return
 	}
 	t.pieces = map[string][]int{}
+	known := cursor{buf: t.attached}
 	for i, b := range t.blocks {
 		if b.kind != blockAttachment {
+			continue
+		}
+		if t.attached != nil {
+			name := string(known.take(known.plain()))
+			t.pieces[name] = append(t.pieces[name], i)
 			continue
 		}
 		if name, _, _, err := t.piece(b); err == nil {

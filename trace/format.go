@@ -102,15 +102,21 @@ func (k block) appendHeader(b []byte) []byte {
 
 // parseHeader is the inverse of appendHeader for exactly blockHeader bytes.
 func parseHeader(b []byte) (block, error) {
-	le := binary.LittleEndian
-	if le.Uint32(b[20:]) != checksum(b[:20]) {
+	if binary.LittleEndian.Uint32(b[20:]) != checksum(b[:20]) {
 		return block{}, fmt.Errorf("%w: a block's header does not match its checksum", ErrCorrupt)
 	}
-	k := block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
+	k := knownHeader(b)
 	if k.raw > maxBlock || k.length > maxBlock {
 		return block{}, fmt.Errorf("%w: a block of %d bytes", ErrCorrupt, max(k.raw, k.length))
 	}
 	return k, nil
+}
+
+// knownHeader is parseHeader for a header that was parsed before.
+func knownHeader(b []byte) block {
+	le := binary.LittleEndian
+	b = b[:blockHeader]
+	return block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
 }
 
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }

@@ -47,6 +47,7 @@ type Reader struct {
 	columns  scratch // of their stores
 	other    scratch
 	pieces   map[string][]int // blocks of each attachment; nil: not looked for yet
+	attached []byte           // the names in the blocks of attachments, as Directory has them; nil: they are not known
 	chunks   []Chunk          // nil: not read yet
 }
 
@@ -199,13 +200,15 @@ func newDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
 }
 
-// Directory returns the headers of all blocks, for OpenWith; nil if the trace is not
-// one whole file.
+// Directory returns the headers of all blocks and the names of the attachments, for
+// OpenWith; nil if the trace is not one whole file. It is not kept where it may change:
+// its headers are not checked again.
 func (t *Reader) Directory() []byte {
+	t.findPieces()
 	if t.damage != nil || t.trailer == nil {
 		return nil
 	}
-	var b []byte
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(t.blocks)))
 	end := int64(fileHeader)
 	for _, x := range t.blocks {
 		if x.at != end+blockHeader {
@@ -214,6 +217,17 @@ func (t *Reader) Directory() []byte {
 		b = x.appendHeader(b)
 		end = x.at + int64(x.length)
 	}
+	names := make([]string, len(t.blocks))
+	for name, blocks := range t.pieces {
+		for _, i := range blocks {
+			names[i] = name
+		}
+	}
+	for i, x := range t.blocks {
+		if x.kind == blockAttachment {
+			b = append(binary.AppendUvarint(b, uint64(len(names[i]))), names[i]...)
+		}
+	}
 	return b
 }
 
@@ -221,17 +235,18 @@ func (t *Reader) Directory() []byte {
 // file: of its size, with the same first and last block, whose headers have the
 // checksums of what they hold.
 func (t *Reader) follow(directory []byte) bool {
-	n := len(directory) / blockHeader
-	if n == 0 || len(directory)%blockHeader != 0 {
+	if len(directory) < 4 {
+		return false
+	}
+	n := int(binary.LittleEndian.Uint32(directory))
+	directory = directory[4:]
+	if n == 0 || n > len(directory)/blockHeader {
 		return false
 	}
 	blocks := make([]located, n)
 	end := int64(fileHeader)
 	for i := range blocks {
-		b, err := parseHeader(directory[i*blockHeader:][:blockHeader])
-		if err != nil {
-			return false
-		}
+		b := knownHeader(directory[i*blockHeader:])
 		blocks[i] = located{b, end + blockHeader}
 		end += blockHeader + int64(b.length)
 	}
@@ -244,7 +259,7 @@ func (t *Reader) follow(directory []byte) bool {
 			return false
 		}
 	}
-	t.blocks, t.end = blocks, end
+	t.blocks, t.end, t.attached = blocks, end, directory[n*blockHeader:]
 	return true
 }
 

@@ -359,22 +359,35 @@ func TestAttachments(t *testing.T) {
 	if err := w.Finish(Trailer{}); err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, b.Bytes())
-	if d := cmp.Diff([]string{"big", "empty", "exact"}, r.Attachments()); d != "" {
-		t.Error(d)
+	whole := open(t, b.Bytes())
+	known, err := newReader(bytes.NewReader(b.Bytes()), int64(b.Len()), whole.Directory())
+	if err != nil || known.attached == nil {
+		t.Fatalf("the trace was not opened by its directory: %v", err)
 	}
-	for name, want := range map[string][]byte{"big": big, "exact": big[:pieceBytes], "empty": {}} {
-		a, ok := r.Attachment(name)
-		got, err := io.ReadAll(a)
-		if !ok || err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %v, %d bytes, %v", name, ok, len(got), err)
+	for _, r := range []*Reader{whole, known} {
+		if d := cmp.Diff([]string{"big", "empty", "exact"}, r.Attachments()); d != "" {
+			t.Error(d)
+		}
+		for name, want := range map[string][]byte{"big": big, "exact": big[:pieceBytes], "empty": {}} {
+			a, ok := r.Attachment(name)
+			got, err := io.ReadAll(a)
+			if !ok || err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %v, %d bytes, %v", name, ok, len(got), err)
+			}
+		}
+		if _, ok := r.Attachment("none"); ok {
+			t.Error("there is an attachment that is not there")
 		}
 	}
-	if _, ok := r.Attachment("none"); ok {
-		t.Error("there is an attachment that is not there")
+	// The directory of another trace, and what is none.
+	for _, other := range [][]byte{open(t, write(t, sample(t), 100, true)).Directory(), {1, 2, 3}, {255, 255, 255, 255}, make([]byte, 100)} {
+		r, err := newReader(bytes.NewReader(b.Bytes()), int64(b.Len()), other)
+		if err != nil || r.attached != nil || len(r.Attachments()) != 3 {
+			t.Errorf("with %d bytes of another directory: %v", len(other), err)
+		}
 	}
 	// Cut within the large one.
-	r = open(t, b.Bytes()[:b.Len()/2])
+	r := open(t, b.Bytes()[:b.Len()/2])
 	for _, name := range r.Attachments() {
 		a, _ := r.Attachment(name)
 		if got, err := io.ReadAll(a); name == "big" && !errors.Is(err, ErrTruncated) && len(got) != len(big) {

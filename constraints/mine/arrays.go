@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mgtrace/constraints/check"
 	"mgtrace/types"
@@ -118,10 +119,10 @@ func within(t, whole *types.Type) bool {
 	return whole != nil && slices.ContainsFunc(whole.Members, func(m types.Member) bool { return sameStruct(t, m.Type) || within(t, m.Type) })
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+var identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*$`) })
 
 // PlainName: a name as C has it, which a specification can say.
-func PlainName(name string) bool { return identifier.MatchString(name) }
+func PlainName(name string) bool { return identifier().MatchString(name) }
 
 func sameElem(a, b *types.Type) bool {
 	if a == nil || b == nil || a.Kind != b.Kind {
@@ -513,8 +514,8 @@ func (m *maker) edgesAre(s shape) {
 }
 
 var (
-	bareDegree = regexp.MustCompile(`\.(INDEGREE|OUTDEGREE|ISROOT|ISLEAF)\b(\(?)`)
-	bareEdge   = regexp.MustCompile(`(->>?) `)
+	bareDegree = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(INDEGREE|OUTDEGREE|ISROOT|ISLEAF)\b(\(?)`) })
+	bareEdge   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(->>?) `) })
 )
 
 // qualified names the edges in a formula that does not.
@@ -522,13 +523,13 @@ func (m *maker) qualified(formula string) string {
 	if m.edges == "" {
 		return formula
 	}
-	formula = bareDegree.ReplaceAllStringFunc(formula, func(s string) string {
+	formula = bareDegree().ReplaceAllStringFunc(formula, func(s string) string {
 		if strings.HasSuffix(s, "(") {
 			return s
 		}
 		return s + "(" + m.edges + ")"
 	})
-	return bareEdge.ReplaceAllString(formula, "$1("+m.edges+") ")
+	return bareEdge().ReplaceAllString(formula, "$1("+m.edges+") ")
 }
 
 // unqualify takes the edges out of a candidate's formulas again: where no others count, those

@@ -321,8 +321,9 @@ func (b *Builder) Finish(n Notes) (err error) {
 			b.err = step(d)
 		}
 	}
+	var trace blob
 	if b.err == nil {
-		d.Trace, b.err = b.out.blob(b.trace)
+		trace, b.err = b.out.blob(b.trace)
 	}
 	if b.err == nil {
 		var list []byte
@@ -335,7 +336,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 		d.Notes, b.err = json.Marshal(n.Any)
 	}
 	if b.err == nil {
-		b.err = b.out.end(d)
+		b.err = b.out.end(d, trace)
 	}
 	if b.err == nil {
 		b.err = errors.Join(b.file.Chmod(0o644), b.file.Close())

@@ -18,11 +18,13 @@ var (
 )
 
 // A file is the magic with the version, tables and lists, and at the end the
-// description of it all as JSON, its length and checksum, and the magic again.
+// description of it all as JSON, its length and checksum, where the trace's directory
+// lies, which is wanted before the description, and the magic again.
 const (
-	magic   = "mgtindex"
-	version = 7
-	tail    = 4 + 4 + len(magic)
+	magic     = "mgtindex"
+	version   = 8
+	tail      = 4 + 4 + blobBytes + len(magic)
+	blobBytes = 8 + 8 + 4
 )
 
 // description says what lies where.
@@ -37,7 +39,6 @@ type description struct {
 	Tables   map[string]tableMeta `json:"tables"`
 	Origins  blob                 `json:"origins"`
 	Lives    blob                 `json:"lives"`
-	Trace    blob                 `json:"trace"` // its directory
 	Names    blob                 `json:"names"` // of its events, by their numbers in it
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
@@ -78,7 +79,8 @@ func (o *output) head() error {
 	return err
 }
 
-func (o *output) end(d *description) error {
+// end writes the description, and where the trace's directory lies.
+func (o *output) end(d *description, trace blob) error {
 	b, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -87,6 +89,9 @@ func (o *output) end(d *description) error {
 	n := uint32(len(b))
 	b = binary.LittleEndian.AppendUint32(b, n)
 	b = binary.LittleEndian.AppendUint32(b, sum)
+	b = binary.LittleEndian.AppendUint64(b, uint64(trace.At))
+	b = binary.LittleEndian.AppendUint64(b, uint64(trace.Len))
+	b = binary.LittleEndian.AppendUint32(b, trace.Sum)
 	b = append(b, magic...)
 	if _, err := o.Write(b); err != nil {
 		return err
@@ -94,8 +99,8 @@ func (o *output) end(d *description) error {
 	return o.w.Flush()
 }
 
-// describe reads the description of an index of size bytes.
-func describe(f io.ReaderAt, size int64) (*description, error) {
+// ending reads the end of an index of size bytes, from the description's length on.
+func ending(f io.ReaderAt, size int64) ([]byte, error) {
 	b := make([]byte, min(size, int64(tail)))
 	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil && err != io.EOF {
 		return nil, err
@@ -103,7 +108,29 @@ func describe(f io.ReaderAt, size int64) (*description, error) {
 	if len(b) < tail || string(b[len(b)-len(magic):]) != magic {
 		return nil, fmt.Errorf("%w: it has no end", ErrCorrupt)
 	}
-	end := b[len(b)-tail:]
+	return b, nil
+}
+
+// directory reads the trace's directory.
+func directory(f io.ReaderAt, size int64) ([]byte, error) {
+	end, err := ending(f, size)
+	if err != nil {
+		return nil, err
+	}
+	le, at := binary.LittleEndian, end[8:]
+	x := blob{int64(le.Uint64(at)), int64(le.Uint64(at[8:])), le.Uint32(at[16:])}
+	if x.Len > size {
+		return nil, ErrCorrupt
+	}
+	return x.read(f)
+}
+
+// describe reads the description of an index of size bytes.
+func describe(f io.ReaderAt, size int64) (*description, error) {
+	end, err := ending(f, size)
+	if err != nil {
+		return nil, err
+	}
 	n, sum := int64(binary.LittleEndian.Uint32(end)), binary.LittleEndian.Uint32(end[4:])
 	if n > size-int64(tail) {
 		return nil, ErrCorrupt

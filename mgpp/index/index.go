@@ -72,11 +72,7 @@ func Directory(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	d, err := describe(f, info.Size())
-	if err != nil {
-		return nil
-	}
-	b, err := d.Trace.read(f)
+	b, err := directory(f, info.Size())
 	if err != nil {
 		return nil
 	}

@@ -120,10 +120,26 @@ type table struct {
 	tableMeta
 	f      io.ReaderAt
 	top    []byte // the list of pages; nil: not read
-	pages  []page // of the directory; without bytes: not read
+	pages  int    // of the directory
+	kept   []kept // of them, by number: few are wanted again, and fresh memory costs as much as reading
 	cached map[int]*block
 	order  []int  // of cached, oldest first
 	room   []byte // for blocks to come
+	last   nearby // what blockBelow returned: the words of a node lie together
+}
+
+// kept is a page of the directory that was read.
+type kept struct {
+	page
+	number int // plus 1
+}
+
+// nearby is a block, where it is the last of which the first row is below a key: that is
+// above from and not above to.
+type nearby struct {
+	from, to row
+	block    *block // nil: nothing is known
+	i        int
 }
 
 const (
@@ -131,6 +147,8 @@ const (
 	cachedBlocks = 1 << 13
 	// roomBytes is how much memory is taken at once for blocks.
 	roomBytes = 1 << 15
+	// keptPages is how many pages of a directory are kept.
+	keptPages = 64
 )
 
 // open reads the list of pages.
@@ -147,7 +165,7 @@ func (t *table) open() error {
 	if err := t.directory(top, t.Dir+end, t.Sum); err != nil {
 		return err
 	}
-	t.top, t.pages = top, make([]page, pages)
+	t.top, t.pages, t.kept = top, pages, make([]kept, min(pages, keptPages))
 	return nil
 }
 
@@ -161,17 +179,19 @@ func (t *table) directory(b []byte, at int64, sum uint32) error {
 	return nil
 }
 
-// page returns a page of the directory. The table is open.
+// page returns a page of the directory, valid until another is asked for. The table is open.
 func (t *table) page(i int) (page, error) {
-	if t.pages[i].b == nil {
+	k := &t.kept[i%len(t.kept)]
+	if k.number != i+1 {
 		n := min(t.Blocks-i*pageBlocks, pageBlocks)
-		b := make([]byte, pageBytes(n, t.Most))
+		k.number = 0
+		b := slices.Grow(k.b[:0], pageBytes(n, t.Most))[:pageBytes(n, t.Most)]
 		if err := t.directory(b, t.Dir+int64(i)*int64(pageBytes(pageBlocks, t.Most)), binary.LittleEndian.Uint32(t.top[i*topBytes+16:])); err != nil {
 			return page{}, err
 		}
-		t.pages[i] = page{b, n}
+		*k = kept{page{b, n}, i + 1}
 	}
-	return t.pages[i], nil
+	return k.page, nil
 }
 
 // take takes n bytes of the room.
@@ -276,8 +296,11 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	}
 	// The last page whose first key is below, and of it the last block.
 	want := row{a, b}
+	if l := &t.last; l.block != nil && l.from.less(&want) && !l.to.less(&want) {
+		return l.block, l.i, nil
+	}
 	below := func(a, b uint64) bool { return (&row{a, b}).less(&want) }
-	at := sort.Search(len(t.pages), func(i int) bool {
+	at := sort.Search(t.pages, func(i int) bool {
 		e := t.top[i*topBytes:]
 		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
 	}) - 1
@@ -288,8 +311,14 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	i := at*pageBlocks + sort.Search(p.n, func(i int) bool { return !below(p.key(i)) }) - 1
+	in := sort.Search(p.n, func(i int) bool { return !below(p.key(i)) }) - 1
+	i := at*pageBlocks + in
 	k, err := t.block(i)
+	if t.last.block = nil; err == nil && in+1 < p.n {
+		t.last = nearby{block: k, i: i}
+		t.last.from[0], t.last.from[1] = p.key(in)
+		t.last.to[0], t.last.to[1] = p.key(in + 1)
+	}
 	return k, i, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mgtrace/constraints/check"
 	"mgtrace/flow"
@@ -141,7 +142,9 @@ func (v *overflows) part(n *provenance.Node, off uint64) uint64 {
 
 // textual are the functions of the C library whose destination is a text, never a
 // structure as a whole.
-var textual = regexp.MustCompile(`^_*(?:IO_)?(?:st[rp]n?(?:cpy|cat)|strl(?:cpy|cat)|v?sn?printf|v?f?s?scanf|f?gets|v?asprintf|wcs\w+)(?:_chk|_unlocked)?$`)
+var textual = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^_*(?:IO_)?(?:st[rp]n?(?:cpy|cat)|strl(?:cpy|cat)|v?sn?printf|v?f?s?scanf|f?gets|v?asprintf|wcs\w+)(?:_chk|_unlocked)?$`)
+})
 
 // first says that a write computed from the start of a structure is one to the array
 // with which it begins: a function writes text there, or the statement names the array.
@@ -149,7 +152,7 @@ func (v *overflows) first(n *provenance.Node, pc, call trace.Addr) bool {
 	at := pc
 	if call != 0 {
 		at = call
-		if textual.MatchString(v.called(pc, call)) {
+		if textual().MatchString(v.called(pc, call)) {
 			return true
 		}
 	}
@@ -364,17 +367,19 @@ func (v *overflows) library(f *provenance.Fault) string {
 
 // chosen is what glibc calls the variants of a function among which the processor
 // chooses: __strcpy_avx2, __memmove_avx_unaligned_erms.
-var chosen = regexp.MustCompile(`^_*(\w+?)(?:_(?:avx2|avx512|avx|evex512|evex|sse2|sse4_1|sse4_2|ssse3|sse42|erms|unaligned|rtm|no_vzeroupper|back|fma|x86_64))+$`)
+var chosen = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^_*(\w+?)(?:_(?:avx2|avx512|avx|evex512|evex|sse2|sse4_1|sse4_2|ssse3|sse42|erms|unaligned|rtm|no_vzeroupper|back|fma|x86_64))+$`)
+})
 
 func plainFunction(name string) string {
-	if m := chosen.FindStringSubmatch(name); m != nil {
+	if m := chosen().FindStringSubmatch(name); m != nil {
 		return m[1]
 	}
 	plain := strings.TrimLeft(name, "_")
 	if rest, ok := strings.CutPrefix(plain, "isoc99_"); ok { // scanf as C99 has it
 		plain = rest
 	}
-	if textual.MatchString(plain) {
+	if textual().MatchString(plain) {
 		return plain
 	}
 	return name

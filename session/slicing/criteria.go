@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
@@ -25,10 +26,12 @@ type start struct {
 
 // registerAt is a criterion like rax@0x401234#3: the register before the third
 // execution of the instruction; or like rax@crash.
-var registerAt = regexp.MustCompile(`^([a-z][a-z0-9]*)@(?:crash|(0x[0-9a-fA-F]+)(?:#([0-9]+))?)$`)
+var registerAt = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([a-z][a-z0-9]*)@(?:crash|(0x[0-9a-fA-F]+)(?:#([0-9]+))?)$`)
+})
 
 // instantAt is a criterion like @12345: the instruction with that number.
-var instantAt = regexp.MustCompile(`^@([0-9]+)$`)
+var instantAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^@([0-9]+)$`) })
 
 // suspect is what a suspect wrote. If it did not, it is the branch that decided that it
 // does not run, and what is there instead.
@@ -101,7 +104,7 @@ func (s *slicer) change(h opHistory, t mgpp.Timestamp, words string) (c start, e
 
 // from finds what the user names.
 func (s *slicer) from(ctx context.Context, q *ask.Queries, criterion, at string) (c start, err error) {
-	if m := instantAt.FindStringSubmatch(criterion); m != nil {
+	if m := instantAt().FindStringSubmatch(criterion); m != nil {
 		n, err := strconv.ParseUint(m[1], 10, 64)
 		if err != nil {
 			return c, err
@@ -110,7 +113,7 @@ func (s *slicer) from(ctx context.Context, q *ask.Queries, criterion, at string)
 		c.nodes, err = s.x.Written(n)
 		return c, err
 	}
-	if m := registerAt.FindStringSubmatch(criterion); m != nil {
+	if m := registerAt().FindStringSubmatch(criterion); m != nil {
 		units, ok := registerNamed(m[1])
 		switch {
 		case !ok:

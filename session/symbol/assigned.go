@@ -3,6 +3,7 @@ package symbol
 import (
 	"regexp"
 	"slices"
+	"sync"
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
@@ -175,23 +176,25 @@ func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 }
 
 var (
-	literals  = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|/\*.*?\*/|//.*`)
+	literals  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|/\*.*?\*/|//.*`) })
 	operators = `\s*(=([^=]|$)|\+\+|--|([-+*/%|&^]|<<|>>)=)`
 	// through is an assignment through a pointer, or to an element: to any field.
-	through = regexp.MustCompile(`(^|[;{}(]|\()\s*\*[^=;]*[^=!<>;]=[^=]|\]` + operators)
+	through = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(^|[;{}(]|\()\s*\*[^=;]*[^=!<>;]=[^=]|\]` + operators)
+	})
 	// macro is what looks like the use of one.
-	macro = regexp.MustCompile(`\b[A-Z][A-Z0-9_]*\s*\(`)
+	macro = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9_]*\s*\(`) })
 	// bulk is a call of what copies memory, as compilers expand it.
-	bulk = regexp.MustCompile(`\b(mem|str|bcopy|bzero|swap|exchange)\w*\s*\(`)
+	bulk = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(mem|str|bcopy|bzero|swap|exchange)\w*\s*\(`) })
 )
 
 // code is a line without its literals and comments.
-func code(text string) string { return literals.ReplaceAllString(text, "") }
+func code(text string) string { return literals().ReplaceAllString(text, "") }
 
 // mayStore: a line's text may store to one of the fields.
 func mayStore(text string, fields []string) bool {
 	text = code(text)
-	return len(fields) == 0 || through.MatchString(text) || macro.MatchString(text) || bulk.MatchString(text) ||
+	return len(fields) == 0 || through().MatchString(text) || macro().MatchString(text) || bulk().MatchString(text) ||
 		slices.ContainsFunc(fields, func(f string) bool { return assigns(text, f, false) })
 }
 

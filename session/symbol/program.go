@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"sync"
 
 	"mgtrace/constraints/check"
 	"mgtrace/objfile"
@@ -147,7 +148,7 @@ func (p *Program) Files() []string {
 }
 
 // cpointMark is the thesis's own mark, in a comment: ##C-POINT(qdtree).
-var cpointMark = regexp.MustCompile(`##C-POINT(?:\s*\(\s*([^)]*?)\s*\))?`)
+var cpointMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`##C-POINT(?:\s*\(\s*([^)]*?)\s*\))?`) })
 
 // Marks implements check.Program.
 func (p *Program) Marks() []check.Mark {
@@ -161,7 +162,7 @@ func (p *Program) Marks() []check.Mark {
 			continue
 		}
 		for i, line := range bytes.Split(text, []byte("\n")) {
-			if m := cpointMark.FindSubmatch(line); m != nil {
+			if m := cpointMark().FindSubmatch(line); m != nil {
 				p.marks = append(p.marks, check.Mark{File: file, Line: i + 1, For: string(m[1])})
 			}
 		}
