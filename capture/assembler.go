@@ -215,7 +215,7 @@ func (a *Assembler) leave(t *thread, h *Hit, f int, tail bool) {
 // were left by an exception, longjmp, or the return of a function that they
 // jumped to.
 func (a *Assembler) unwound(t *thread, h *Hit) {
-	for n := len(t.calls); n > 0 && (below(t.calls[n-1].sp, h.SP) || a.left(&t.calls[n-1], h)); n-- {
+	for n := len(t.calls); n > 0 && (Left(t.calls[n-1].sp, h.SP) || a.left(&t.calls[n-1], h)); n-- {
 		c := &t.calls[n-1]
 		if c.tail && h.Op == Stop && h.PC == c.ret && h.SP == c.sp+8 {
 			a.returned(h, *c, 0, h.Result) // right where it was called
@@ -225,7 +225,7 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 		t.calls = t.calls[:n-1]
 	}
 	n := len(t.allocs)
-	for n > 0 && below(t.allocs[n-1].sp, h.SP) {
+	for n > 0 && Left(t.allocs[n-1].sp, h.SP) {
 		n--
 	}
 	if n < len(t.allocs) {
@@ -236,9 +236,9 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 	}
 }
 
-// below says that a frame whose return address lies at frame has been left when
+// Left says that a frame whose return address lies at frame has been left when
 // the stack pointer is sp.
-func below(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
+func Left(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
 
 func (a *Assembler) thread(id trace.ThreadID) *thread {
 	if t := a.last; t != nil && t.id == id {

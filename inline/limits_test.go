@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"mgtrace/target"
 	"mgtrace/trace"
 )
 
@@ -128,29 +126,6 @@ func TestKilled(t *testing.T) {
 	if r.count[trace.KindStore] < 5000 {
 		t.Errorf("only %d stores", r.count[trace.KindStore])
 	}
-}
-
-// While the program sleeps nobody works.
-func TestIdle(t *testing.T) {
-	path := build(t, "limits.c")
-	r := run{}
-	r.during = func(e *Engine, p *target.Process) {
-		time.Sleep(time.Second)
-		before, began := cpuTime(t), time.Now()
-		time.Sleep(2500 * time.Millisecond)
-		used := cpuTime(t) - before
-		t.Logf("%v of processor time in %v", used, time.Since(began))
-	}
-	r.record(t, path, "sleep")
-}
-
-func cpuTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // Nothing stays behind when a recording is over: no mapping of the tracer, no

@@ -16,7 +16,7 @@ type tracer struct {
 	commands  chan func()    // work to do on the tracer's thread
 	callbacks chan func()    // work that the caller of Run does for the tracer
 	sigchld   chan os.Signal // some tracee may have something to report
-	signals   chan os.Signal // ours, while running (signals.go)
+	signals   chan os.Signal // ours, while running
 	closed    chan struct{}
 
 	root   int          // process that Launch started

@@ -4,7 +4,7 @@ package trace
 // (blocks, open calls) and needs nothing of those before: the oldest can be
 // dropped while recording goes on. See Ring.
 
-// NewSegment begins a segment: its bytes, without those of the file's header,
+// newSegment begins a segment: its bytes, without those of the file's header,
 // belong behind others of the same ring. What the caller writes up to Begin says
 // what is there. Chunks are written when about most bytes have been collected.
 func newSegment(w *ringFile, s Segment, most int) *Writer {

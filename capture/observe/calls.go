@@ -6,20 +6,13 @@ import (
 	"mgtrace/target/mem"
 )
 
-// sameStack: stack pointers further apart lie on different stacks.
-const sameStack = 64 << 20
-
-// below says that the frame whose return address lies at frame has been left when the
-// stack pointer is sp.
-func below(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
-
 // prune forgets calls whose frames are gone. What writers among them wrote is reported
 // as it is now.
 func (v *Observer) prune(t *thread, sp uint64) {
-	for n := len(t.writers); n > 0 && below(t.writers[n-1].sp, sp); n-- {
+	for n := len(t.writers); n > 0 && capture.Left(t.writers[n-1].sp, sp); n-- {
 		v.popWriter(t, false, 0)
 	}
-	if t.alloc.sp != 0 && below(t.alloc.sp, sp) {
+	if t.alloc.sp != 0 && capture.Left(t.alloc.sp, sp) {
 		t.alloc.sp = 0
 	}
 }

@@ -10,20 +10,23 @@ import (
 )
 
 const spawning = `
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 extern char **environ;
 int main(void) {
-	int bad = 0;
-	for (int i = 0; i < 400; i++) {
+	int bad = 0, more = 1;
+	struct pollfd in = { 0, POLLIN, 0 };
+	for (int i = 0; more; i++) {
 		char *args[] = { "sleep", "0.002", 0 };
-		void *block = malloc(100 + i);
+		void *block = malloc(100 + i % 1000);
 		pid_t p;
 		int status = 0;
 		if (posix_spawnp(&p, "sleep", 0, 0, args, environ) || waitpid(p, &status, 0) != p || status) bad++;
 		free(block);
+		more = poll(&in, 1, 0) == 0; /* until standard input is closed */
 	}
 	printf("%d failed\n", bad);
 	return bad != 0;
@@ -48,6 +51,10 @@ func TestAttachSpawning(t *testing.T) {
 		var out bytes.Buffer
 		c := exec.CommandContext(t.Context(), bin)
 		c.Stdout = &out
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +64,7 @@ func TestAttachSpawning(t *testing.T) {
 				t.Fatalf("status %d\n%s", r.status, r.stderr)
 			}
 		}
+		in.Close()
 		if err := c.Wait(); err != nil || out.String() != "0 failed\n" {
 			t.Errorf("the program: %v, %q", err, out.String())
 		}

@@ -276,7 +276,7 @@ func TestAttachTwin(t *testing.T) {
 			list := startList(t)
 			args := []string{"--engine", engine, "--spec", attachSpec}
 			if why == "timeout" {
-				args = append(args, "--timeout", "200ms")
+				args = append(args, "--timeout", "2s")
 			}
 			a := attach(t, list, args...)
 			a.recording(t)

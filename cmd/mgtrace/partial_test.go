@@ -84,17 +84,25 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// diskUse is what a trace takes with its segments.
+// diskUse is what a trace takes with its segments, of which none came or went while they
+// were looked at: else the sum would have what never was there together.
 func diskUse(t *testing.T, file string) (bytes int64, files int) {
 	t.Helper()
-	list, err := filepath.Glob(file + "*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range list {
-		if info, err := os.Stat(f); err == nil {
-			bytes, files = bytes+info.Size(), files+1
+	list := func() []string {
+		l, err := filepath.Glob(file + "*")
+		if err != nil {
+			t.Fatal(err)
 		}
+		return l
+	}
+	for now, then := list(), []string(nil); !slices.Equal(now, then); {
+		bytes, files = 0, 0
+		for _, f := range now {
+			if info, err := os.Stat(f); err == nil {
+				bytes, files = bytes+info.Size(), files+1
+			}
+		}
+		now, then = list(), now
 	}
 	return bytes, files
 }

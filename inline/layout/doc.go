@@ -4,6 +4,6 @@
 //
 // It has the thread block that GS points to, the process block, and the
 // records of the log. All offsets and sizes are in bytes, all numbers little
-// endian. hook/layout.h mirrors them for C; a test compares the two.
+// endian. hook/c/layout.h mirrors them for C; a test compares the two.
 // docs/design/inline.md tells how they are used.
 package layout

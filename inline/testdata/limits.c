@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DENY(nr) \
@@ -54,13 +53,6 @@ int main(int argc, char **argv)
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &pr);
 		execl("/proc/self/exe", argv[2], "plain", (char *)0);
-	} else if (!strcmp(m, "sleep")) {
-		for (long i = 0; i < 5; i++) {
-			struct timespec t = { 1, 0 };
-
-			p[i] = i;
-			nanosleep(&t, 0);
-		}
 	} else if (!strcmp(m, "gs")) {
 		syscall(SYS_arch_prctl, ARCH_SET_GS, p);
 	} else if (!strcmp(m, "unmaps")) {

@@ -11,7 +11,7 @@ import (
 
 // CaptureOptions say how to run and watch a program.
 type CaptureOptions struct {
-	Engine            string // "auto", "inline", "ebpf" or "step"
+	Engine            string // "auto" or one of trace.Engine…
 	Full              bool   // record every executed instruction beside the trace
 	Around            string // Full: only what runs within calls of this function
 	Everything        bool   // record also what can not matter to the specification

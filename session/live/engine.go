@@ -11,7 +11,6 @@ import (
 	"mgtrace/capture"
 	"mgtrace/inline"
 	"mgtrace/inline/matter"
-	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
 	"mgtrace/target/undo"
@@ -162,13 +161,7 @@ func (l *Program) unwinder() capture.Unwinder {
 	if l.o.Capture.Counts {
 		return nil
 	}
-	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
-		im, ok := l.Symbols.Image(trace.Addr(pc))
-		if !ok || im.Obj == nil {
-			return nil, 0, false
-		}
-		return im.Obj, uint64(im.Bias), true
-	}, unwindDepth)
+	return capture.CFI(l.file, unwindDepth)
 }
 
 // logTactics says how the sites are probed.

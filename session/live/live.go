@@ -80,7 +80,6 @@ type Program struct {
 	frozen bool                                     // the program was left stopped at its first inconsistent C-point
 	// refused: why the engine can not go on; it has ended the program. "": it can.
 	refused string
-	forks   int
 	execed  string
 	exited  bool // OnExit ran: the end was seen with memory still there
 	crash   *target.Crash
@@ -418,7 +417,6 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 			l.held = h.String()
 			l.stopped()
 		},
-		OnFork: func(int) { l.forks++ },
 		OnExec: func(exe string) { l.execed = exe },
 	})
 	gone := errors.Is(err, target.ErrDetached)

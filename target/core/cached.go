@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -149,7 +150,7 @@ func (w *walker) list(link, size, skip uint64) (chunks []uint64, ok bool) {
 // isChunk reports whether a chunk of that size was found at addr.
 func (w *walker) isChunk(addr, size uint64) bool {
 	for _, r := range w.regions {
-		i, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return compare(c.addr, addr) })
+		i, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return cmp.Compare(c.addr, addr) })
 		if found {
 			return r.chunks[i].size == size
 		}
@@ -160,7 +161,7 @@ func (w *walker) isChunk(addr, size uint64) bool {
 // inRegion reports whether addr is a chunk of any size.
 func (w *walker) inRegion(addr uint64) bool {
 	for _, r := range w.regions {
-		if _, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return compare(c.addr, addr) }); found {
+		if _, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return cmp.Compare(c.addr, addr) }); found {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -178,8 +179,8 @@ func (f *File) addSegments(progs []prog) {
 		f.Maps = append(f.Maps, mem.Map{Lo: s.lo, Hi: s.hi,
 			Read: p.flags&4 != 0, Write: p.flags&2 != 0, Exec: p.flags&1 != 0})
 	}
-	slices.SortStableFunc(f.segments, func(a, b segment) int { return compare(a.lo, b.lo) })
-	slices.SortStableFunc(f.Maps, func(a, b mem.Map) int { return compare(a.Lo, b.Lo) })
+	slices.SortStableFunc(f.segments, func(a, b segment) int { return cmp.Compare(a.lo, b.lo) })
+	slices.SortStableFunc(f.Maps, func(a, b mem.Map) int { return cmp.Compare(a.Lo, b.Lo) })
 	f.dropOverlaps()
 }
 
@@ -194,16 +195,6 @@ func (f *File) dropOverlaps() {
 		n++
 	}
 	f.segments, f.Maps = f.segments[:n], f.Maps[:n]
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // addFiles names the mappings of files (NT_FILE) and makes the files' bytes the

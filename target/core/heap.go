@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -334,5 +335,5 @@ func (w *walker) emit() {
 	for _, c := range w.mapped {
 		h.Blocks = append(h.Blocks, Block{Addr: c.addr + headerSize, Size: c.size - headerSize, Where: Mapped})
 	}
-	slices.SortFunc(h.Blocks, func(a, b Block) int { return compare(a.Addr, b.Addr) })
+	slices.SortFunc(h.Blocks, func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) })
 }

@@ -195,7 +195,7 @@ func attach(p *target.Process, sink Sink, o Options, rec *Recorder) (e *Engine, 
 	if err != nil {
 		return e, err
 	}
-	e.space = newSpace(maps)
+	e.space = new(space)
 	if err := e.share(maps); err != nil {
 		return e, err
 	}

@@ -37,8 +37,6 @@ type codeRange struct {
 	grows    bool // the stack: not all of it is mapped yet
 }
 
-func newSpace([]mem.Map) *space { return new(space) }
-
 func (s *space) addExec(c codeRange) {
 	s.dropExec(c.lo, c.hi)
 	s.exec = append(s.exec, c)
