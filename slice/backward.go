@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -41,11 +42,44 @@ func (o Options) pathLimit() int {
 // Criteria are what a slice begins with: ops, with all that they read.
 type Criteria []Node
 
+// How an op of the segment in hand is reached, in 64 bits, of which the least is the best:
+// the distance from the criterion, and in the lower half, the way:
+//
+//	n                                              by the n-th of what was pending
+//	localWay | (firstSource-1-op)<<2 | kind        by an op of the segment; the latest is the best
+type reached uint64
+
+const (
+	notReached = ^reached(0)
+	localWay   = 1 << 31
+	wayMask    = 1<<32 - 1
+)
+
+// reachedBy is how what an op of the segment uses is reached.
+func reachedBy(op Node, kind EdgeKind, dist uint32) reached {
+	return reached(dist)<<32 | localWay | reached(firstSource-1-op)<<2 | reached(kind)
+}
+
+func (r reached) dist() uint32 { return uint32(r >> 32) }
+
+// local is an op of the segment and how it uses what it reaches; false: it is pending.
+func (r reached) local() (op Node, kind EdgeKind, ok bool) {
+	return firstSource - 1 - Node(uint32(r)&^localWay>>2), EdgeKind(r & 3), r&localWay != 0
+}
+
+// way is the op by which another one was reached, and how it uses that.
+type way uint64
+
+func wayBy(via Node, kind EdgeKind) way { return way(via)<<2 | way(kind) }
+
+func (w way) via() Node      { return Node(w >> 2) }
+func (w way) kind() EdgeKind { return EdgeKind(w & 3) }
+
 // pending is an op of an older segment that is reached and not processed yet. There are
 // millions: 24 bytes, without pointers.
 type pending struct {
 	node Node
-	via  Node   // of which it is a definition
+	way  way
 	dist uint32 // from the criterion
 	edge edgeID // by which it was reached
 }
@@ -62,7 +96,15 @@ func (b *bucket) add(p pending) {
 		return
 	}
 	slices.SortFunc(b.p, func(p, q pending) int {
-		return cmp.Or(cmp.Compare(p.node, q.node), cmp.Compare(p.edge, q.edge), cmp.Compare(p.dist, q.dist), cmp.Compare(q.via, p.via))
+		switch {
+		case p.node != q.node:
+			return cmp.Compare(p.node, q.node)
+		case p.edge != q.edge:
+			return cmp.Compare(p.edge, q.edge)
+		case p.dist != q.dist:
+			return cmp.Compare(p.dist, q.dist)
+		}
+		return cmp.Compare(q.way, p.way)
 	})
 	b.p = slices.CompactFunc(b.p, func(p, q pending) bool { return p.node == q.node && p.edge == q.edge })
 	b.next = 2 * len(b.p)
@@ -80,28 +122,32 @@ type sweep struct {
 	out     *Slice
 	buckets []*bucket
 	free    []*bucket
-	plans   planner
+	plans   *planner
 	ways    *backwardWays
 
-	seg  segment
-	cur  int // its number
-	want [segmentLen]uint64
-	need [segmentLen<<opBits + maxPieceOps]reached // of the segment's ops, if wanted
-	last [1 << 13]pending                          // what was put into buckets last
+	ahead *ahead
+	seg   *segment
+	cur   int // its number
+	want  [segmentLen]uint64
+	need  [segmentLen<<opBits + maxPieceOps]reached // of the segment's ops
+	from  []pending                                 // what was pending in the segment
+	older []older                                   // by source, and by distant op
+	found []uint32                                  // those of older that are reached
+	last  [1 << 13]pending                          // what was put into buckets last
 }
 
-// reached says how an op was reached.
-type reached struct {
-	via  Node
-	dist uint32
+// older says how an op of an older segment is reached from the segment in hand.
+type older struct {
+	by   reached // 0: it is not
 	edge edgeID
 }
 
 // Backward returns the slice of the criteria: all that they depend on.
 func (x *Index) Backward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	s := &sweep{x: x, o: o, out: newSlice(x, from, o), buckets: make([]*bucket, x.segments())}
+	s := &sweep{x: x, o: o, out: newSlice(x, from, o), buckets: make([]*bucket, x.segments()), ahead: newAhead(x, false)}
+	defer s.ahead.stop()
 	s.plans = newPlanner(s.out)
-	s.ways = &backwardWays{plans: &s.plans, limit: o.pathLimit()}
+	s.ways = &backwardWays{plans: s.plans, limit: o.pathLimit()}
 	s.out.ways = s.ways
 	for _, n := range from {
 		if n == 0 || n.Step() > x.Steps {
@@ -140,22 +186,29 @@ func (s *sweep) push(p pending) {
 
 // segment processes segment i, its last step first.
 func (s *sweep) segment(i int) error {
-	s.cur = i
-	g := &s.seg
-	if err := s.x.decode(i, g); err != nil {
+	g, err := s.ahead.segment(i)
+	if err != nil {
 		return err
 	}
+	s.cur, s.seg = i, g
 	clear(s.want[:])
+	need := s.need[:g.ops]
+	for j := range need {
+		need[j] = notReached
+	}
+	if n := (len(g.sources) + len(g.distant)) / 8; len(s.older) < n {
+		s.older = make([]older, 2*n)
+	}
 	s.ways.begin(i)
 	b := s.buckets[i]
-	for _, p := range b.p {
-		k, op := p.node.Step()-g.first, p.node.Op()
-		s.mark(int(k), op, reached{p.via, p.dist, p.edge})
-		s.plans.leads(p.edge, g.steps[k].piece, op)
+	s.from = b.p
+	for j := range b.p {
+		p := &b.p[j]
+		to := s.local(uint32(p.node-node(g.first, 0)), reached(p.dist)<<32|reached(j))
+		if e := &s.plans.edges[p.edge]; e.last[to&1] != to {
+			s.plans.leads(p.edge, to)
+		}
 	}
-	b.p, b.next = b.p[:0], 0
-	s.free = append(s.free, b)
-	s.buckets[i] = nil
 	for k := len(g.steps) - 1; k >= 0; k-- {
 		if s.want[k] != 0 {
 			if err := s.step(k); err != nil {
@@ -163,63 +216,51 @@ func (s *sweep) segment(i int) error {
 			}
 		}
 	}
-	return nil
-}
-
-// mark notes that an op of a step of the segment is wanted, and whether that is the
-// nearest way to it.
-func (s *sweep) mark(k int, op uint16, r reached) bool {
-	v := &s.need[s.seg.steps[k].base+uint32(op)]
-	if s.want[k]&(1<<op) != 0 && v.dist <= r.dist {
-		return false
+	b.p, b.next = b.p[:0], 0
+	s.free = append(s.free, b)
+	s.buckets[i] = nil
+	for _, at := range s.found {
+		s.pend(at, s.older[at])
+		s.older[at] = older{}
 	}
-	s.want[k] |= 1 << op
-	*v = r
-	return true
+	s.found = s.found[:0]
+	return nil
 }
 
 // step takes into the slice what is wanted of a step, with all that this depends on in
 // it, and goes to what that depends on.
 func (s *sweep) step(k int) error {
-	g := &s.seg
+	g := s.seg
 	d := &g.steps[k]
-	p, err := s.plans.of(d.piece, s.want[k])
+	p, err := s.plans.of(d.id(), s.want[k])
 	if err != nil {
 		return err
 	}
-	if d.own {
+	if d.own() {
 		if p, err = s.within(k, p); err != nil {
 			return err
 		}
 	}
-	need := s.need[d.base:][:maxPieceOps]
-	nearer := false
-	for i, op := range p.wanted {
-		if need[op].dist < p.least[i] {
-			p.least[i], nearer = need[op].dist, true
-		}
-	}
-	if nearer {
-		s.nearer(k, p)
-	}
-	p.steps++
-	s.out.Ops += uint64(p.size)
-	s.ways.add(k, p, need, node(g.first, 0), &s.plans)
-	first := node(g.first+StepID(k), 0)
-	for id := p.first; id < p.end; id++ {
-		e := &s.plans.edges[id]
-		ref := g.ref(d.refs + uint32(e.ref))
-		if ref == nothing {
+	need := (*[maxPieceOps]reached)(s.need[d.base:])
+	s.took(k, p, need)
+	by := byStep(k)
+	refs := g.refs[2*int(d.refs):]
+	edges := s.plans.edges[p.first:p.end]
+	for i := range edges {
+		e := &edges[i]
+		id := p.first + edgeID(i)
+		ref := binary.LittleEndian.Uint16(refs[2*int(e.ref):])
+		if ref >= beforeAll {
+			if ref == beforeAll {
+				s.plans.uses[id].before++
+			}
 			continue
 		}
-		if ref == beforeAll {
-			e.before++
-			continue
-		}
-		dist, op := s.plans.nearest(e, need)
-		r := reached{first + Node(op), dist + 1, id}
+		r := s.plans.nearest(e, need) - by
 		if ref < firstSource {
-			s.local(uint32(ref), r)
+			if to := s.local(uint32(ref), r); e.last[to&1] != to {
+				s.plans.leads(id, to)
+			}
 			continue
 		}
 		src, ok := g.source(ref)
@@ -228,32 +269,90 @@ func (s *sweep) step(k int) error {
 		}
 		at, n, list := asList(src)
 		if !list {
-			s.source(Node(src), r)
+			s.source(uint32(ref-firstSource), r, id)
 			continue
 		}
 		if at+n > len(g.lists)/4 {
 			return ErrIndex
 		}
-		s.list(g.lists[4*at:4*(at+n)], e, r)
+		s.list(g.lists[4*at:4*(at+n)], e.units, r, id)
 	}
 	return nil
 }
 
-// local goes to an op of the segment.
-func (s *sweep) local(ref uint32, r reached) {
-	k, op := int(ref>>opBits), uint16(ref&(maxPieceOps-1))
-	if k >= len(s.seg.steps) {
-		return // a damaged index
+// took counts a step that is in the slice, and notes how its wanted ops were reached.
+func (s *sweep) took(k int, p *plan, need *[maxPieceOps]reached) {
+	p.steps++
+	s.out.Ops += uint64(p.size)
+	least := s.plans.least[p.least:]
+	nearest, nearer := notReached, false
+	for i, m := 0, p.mask; m != 0; i, m = i+1, m&(m-1) {
+		r := need[bits.TrailingZeros64(m)&(maxPieceOps-1)]
+		nearest = min(nearest, r)
+		if r.dist() < least[i] {
+			least[i], nearer = r.dist(), true
+		}
 	}
-	s.mark(k, op, r)
-	s.plans.leads(r.edge, s.seg.steps[k].piece, op)
+	if nearer {
+		s.nearer(k, p)
+	}
+	s.ways.add(k, p, need, nearest.dist(), s.from)
 }
 
-// source goes to an op of an older segment, unless that is pending.
-func (s *sweep) source(n Node, r reached) {
-	p := pending{n, r.via, r.dist, r.edge}
-	last := &s.last[(uint64(n)^uint64(r.edge)<<32)*0x9e3779b97f4a7c15>>51]
-	if last.node == n && last.edge == r.edge && last.dist <= r.dist {
+// byStep is what the ways by a step's ops are less than those by the same ops of the
+// segment's first step.
+func byStep(k int) reached { return reached(k) << (opBits + 2) }
+
+// local goes to an op of the segment. It returns which one of its piece that is:
+// piece<<opBits | op. In a damaged index, it may be one of a step that is none.
+func (s *sweep) local(ref uint32, r reached) uint32 {
+	k, op := ref>>opBits&(segmentLen-1), ref&(maxPieceOps-1)
+	d := &s.seg.steps[:segmentLen][k]
+	to := &s.need[uint32(d.base)&(1<<14-1)+op]
+	*to = min(*to, r)
+	s.want[k] |= 1 << op
+	return d.id()<<opBits | op
+}
+
+// source goes to an op of an older segment: a source, or behind those a distant op.
+func (s *sweep) source(at uint32, r reached, id edgeID) {
+	o := &s.older[at]
+	switch {
+	case o.by == 0:
+		*o = older{r, id}
+		s.found = append(s.found, at)
+	case o.edge == id:
+		o.by = min(o.by, r)
+	default:
+		other := older{r, id}
+		if r < o.by {
+			*o, other = other, *o
+		}
+		// Who else uses it is told to it once.
+		n := s.distant(at)
+		if u := &s.plans.uses[other.edge]; u.last != n {
+			u.last = n
+			s.pend(at, other)
+		}
+	}
+}
+
+// distant is an op of an older segment.
+func (s *sweep) distant(at uint32) Node {
+	b := s.seg.sources
+	if int(at) >= len(b)/8 {
+		b, at = s.seg.distant, at-uint32(len(b)/8)
+	}
+	return Node(binary.LittleEndian.Uint64(b[8*at:]))
+}
+
+// pend makes an op of an older segment pending, unless it is.
+func (s *sweep) pend(at uint32, o older) {
+	n := s.distant(at)
+	op, kind, _ := o.by.local()
+	p := pending{n, wayBy(node(s.seg.first, 0)+op, kind), o.by.dist(), o.edge}
+	last := &s.last[(uint64(n)^uint64(p.edge)<<32)*0x9e3779b97f4a7c15>>51]
+	if last.node == n && last.edge == p.edge && last.dist <= p.dist {
 		return
 	}
 	if n == 0 || segmentOf(n.Step()) >= s.cur {
@@ -264,10 +363,10 @@ func (s *sweep) source(n Node, r reached) {
 }
 
 // list goes to several ops.
-func (s *sweep) list(elements []byte, e *edge, r reached) {
+func (s *sweep) list(elements []byte, units uint8, r reached, id edgeID) {
 	before := false
 	for i := 0; 4*i < len(elements); i++ {
-		if e.units != 0 && e.units&(1<<i) == 0 {
+		if units != 0 && units&(1<<i) == 0 {
 			continue
 		}
 		switch el := binary.LittleEndian.Uint32(elements[4*i:]); {
@@ -275,25 +374,27 @@ func (s *sweep) list(elements []byte, e *edge, r reached) {
 		case el == beforeAllInset:
 			before = true
 		case el < firstSource:
-			s.local(el, r)
+			if to := s.local(el, r); s.plans.edges[id].last[to&1] != to {
+				s.plans.leads(id, to)
+			}
 		default:
-			at := int(el &^ distant)
-			if 8*at+8 > len(s.seg.distant) {
+			at := el &^ distant
+			if int(at) >= len(s.seg.distant)/8 {
 				return // a damaged index
 			}
-			s.source(Node(binary.LittleEndian.Uint64(s.seg.distant[8*at:])), r)
+			s.source(uint32(len(s.seg.sources)/8)+at, r, id)
 		}
 	}
 	if before {
-		e.before++
+		s.plans.uses[id].before++
 	}
 }
 
 // within follows what a step reads that it has written itself, until all of it is wanted.
 func (s *sweep) within(k int, p *plan) (*plan, error) {
-	g := &s.seg
+	g := s.seg
 	d := &g.steps[k]
-	step := g.first + StepID(k)
+	need := (*[maxPieceOps]reached)(s.need[d.base:])
 	for again := true; again; {
 		again = false
 		for id := p.first; id < p.end; id++ {
@@ -301,15 +402,19 @@ func (s *sweep) within(k int, p *plan) (*plan, error) {
 			if e.kind != ByMemory {
 				continue
 			}
-			dist, op := s.plans.nearest(e, s.need[d.base:][:maxPieceOps])
-			g.each(g.ref(d.refs+uint32(e.ref)), 0, func(def Node) {
-				if def != 0 && def.Step() == step {
-					again = s.mark(k, def.Op(), reached{node(step, uint16(op)), dist + 1, id}) || again
+			r := s.plans.nearest(e, need) - byStep(k)
+			g.each(g.ref(k, int(e.ref)), 0, func(def Node) {
+				if def == 0 || def.Step() != g.first+StepID(k) {
+					return
+				}
+				if to := &need[def.Op()]; s.want[k]&(1<<def.Op()) == 0 || r.dist() < to.dist() {
+					*to, again = r, true
+					s.want[k] |= 1 << def.Op()
 				}
 			})
 		}
 		var err error
-		if p, err = s.plans.of(d.piece, s.want[k]); err != nil {
+		if p, err = s.plans.of(d.id(), s.want[k]); err != nil {
 			return nil, err
 		}
 	}
@@ -321,11 +426,11 @@ func (s *sweep) within(k int, p *plan) (*plan, error) {
 func (s *sweep) nearer(k int, p *plan) {
 	d := &s.seg.steps[k]
 	var far distances
-	for _, op := range p.wanted {
-		far.from(op, s.need[d.base+uint32(op)].dist)
+	for op := range bitsOf(p.mask) {
+		far.from(op, s.need[int(d.base)+op].dist())
 	}
 	p.spread(&far, s.o)
 	for op := range bitsOf(p.all) {
-		s.out.reached(node(s.seg.first+StepID(k), uint16(op)), d, far[op].dist)
+		s.out.reached(node(s.seg.first+StepID(k), uint16(op)), s.seg, far[op].dist)
 	}
 }

@@ -1,9 +1,9 @@
 package slice
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -11,8 +11,8 @@ import (
 // goes once over the segments that come after them, and looks at the steps of those of
 // which a source is in the slice.
 func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), ways: forwardWays{limit: o.pathLimit()}, users: make([][]uint64, len(x.pieces))}
-	f.out.ways = &f.ways
+	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), plans: make([]*forwardPlan, len(x.pieces))}
+	f.out.ways = f
 	first := x.Steps
 	for _, n := range from {
 		if n == 0 || n.Step() > x.Steps {
@@ -20,269 +20,323 @@ func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, 
 		}
 		first = min(first, n.Step())
 	}
+	ahead := newAhead(x, true)
+	defer ahead.stop()
 	for i := segmentOf(first); i < len(f.marks); i++ {
-		if i&1023 == 0 && ctx.Err() != nil {
+		if i&63 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err := f.segment(i); err != nil {
+		g, err := ahead.segment(i)
+		if err != nil {
 			return nil, err
 		}
+		f.segment(i, g)
 	}
+	f.seg = nil
+	f.count()
 	return f.out, nil
 }
 
-// forward is a forward slice in the making.
+// forward is a forward slice, in the making and as the ways of its ops.
 type forward struct {
 	x     *Index
 	o     Options
 	out   *Slice
-	seg   segment
-	cur   *marks // its own
-	first bool   // a criterion is in it
-	hit   []bool // by source of the segment: it is in the slice; of a list: it has to be looked at
-	ways  forwardWays
-	marks []*marks   // by segment; nil: nothing of it is in the slice
-	room  []uint32   // for distances
-	users [][]uint64 // by piece, of each reference: the ops that use it; nil: not asked for yet
+	marks []*marks       // by segment; nil: nothing of it is in the slice
+	plans []*forwardPlan // by piece; nil: not asked for yet
+
+	seg    *segment
+	cur    *marks
+	first  bool   // a criterion is in the segment
+	hit    []far  // by source of the segment
+	values values // of the step in hand
 }
 
-// needed says how an op was reached first.
-type needed struct {
-	dist uint32 // + 1; 0: not at all
-	kind EdgeKind
-	via  Node
-}
+// far is how far something is from the criterion.
+type far uint32
+
+const (
+	notIn  = ^far(0)   // the slice
+	isList = notIn - 1 // as a source: its elements have to be looked at
+)
+
+// values are those of a step's references, and behind them of its ops.
+type values [1 << 8]far
+
+// Where they are fits 8 bits.
+var _ [1<<8 - (NumUnits/4 + maxPieceReads + 1 + maxPieceOps)]byte
 
 // marks are the ops of a segment that are in the slice.
 type marks struct {
-	ops  [segmentLen]uint64
-	dist [segmentLen][]uint32 // by op, if it is in the slice
+	base [segmentLen]uint16 // the number of a step's first op
+	far  []far              // by the op's number, + 1; 0: it is not in the slice
 }
 
-// has says that an op is in the slice, and how far it is from the criterion.
-func (f *forward) has(n Node) (dist uint32, ok bool) {
+// of is that of an op, step<<opBits | op.
+func (m *marks) of(op uint32) far {
+	at := uint32(m.base[op>>opBits&(segmentLen-1)]) + op&(maxPieceOps-1)
+	if at >= uint32(len(m.far)) {
+		return notIn // a damaged index
+	}
+	return m.far[at] - 1
+}
+
+// of is that of an op.
+func (f *forward) of(n Node) far {
 	i := segmentOf(n.Step())
-	if i >= len(f.marks) || f.marks[i] == nil {
-		return 0, false
+	if n == 0 || i >= len(f.marks) || f.marks[i] == nil {
+		return notIn
 	}
-	m, k, op := f.marks[i], (n.Step()-1)%segmentLen, n.Op()
-	if m.ops[k]&(1<<op) == 0 {
-		return 0, false
+	return f.marks[i].of(uint32(n - node(StepID(i<<segmentBits+1), 0)))
+}
+
+// forwardPlan is what there is to do for each step of a piece.
+type forwardPlan struct {
+	piece *Piece
+	uses  []use
+	of    []uint8  // of them, for most steps all that is needed
+	ends  []uint16 // by op: where its uses end
+	units []uint8  // by reference: those that are used, if it is of a group
+	least []far    // by op, at all steps
+
+	mask   uint64             // the ops in the slice of the step before
+	latest *uint64            // of counts
+	counts map[uint64]*uint64 // steps, by their ops in the slice
+}
+
+// use is the use of a value: of what a reference leads to, or of an op of the piece.
+type use struct {
+	of    uint8 // its place in values
+	units uint8 // of a group; 0: all
+	kind  EdgeKind
+}
+
+// someUnits are the units of a reference of which ops use different ones.
+const someUnits = 0xff
+
+func (f *forward) plan(id uint32) *forwardPlan {
+	p := f.plans[id-1]
+	if p == nil {
+		p = newForwardPlan(f.x.pieces[id-1], f.o)
+		f.plans[id-1] = p
 	}
-	return m.dist[k][op], true
+	return p
+}
+
+func newForwardPlan(piece *Piece, o Options) *forwardPlan {
+	p := &forwardPlan{piece: piece, units: make([]uint8, piece.refs), counts: map[uint64]*uint64{}}
+	used := make([]bool, piece.refs)
+	refer := func(ref int, units uint8, kind EdgeKind) {
+		if used[ref] && p.units[ref] != units {
+			p.units[ref] = someUnits
+		} else {
+			used[ref], p.units[ref] = true, units
+		}
+		p.uses = append(p.uses, use{uint8(ref), units, kind})
+	}
+	for op := range piece.ops {
+		if n := &piece.ops[op]; !n.frame {
+			for l := range piece.within(op, o) {
+				p.uses = append(p.uses, use{uint8(piece.refs + int(l.op)), 0, usedAs(l.addr)})
+			}
+			for _, g := range n.groups {
+				if !g.addr || !o.NoAddress {
+					refer(int(g.group), g.mask, usedAs(g.addr))
+				}
+			}
+			for _, r := range n.reads {
+				refer(len(piece.groups)+int(r), 0, ByMemory)
+			}
+			if !o.NoControl {
+				refer(piece.refs-1, 0, ByControl)
+			}
+		}
+		p.ends = append(p.ends, uint16(len(p.uses)))
+		p.least = append(p.least, notIn)
+	}
+	for _, u := range p.uses {
+		p.of = append(p.of, u.of)
+	}
+	return p
 }
 
 // segment takes the ops of a segment that use something in the slice.
-func (f *forward) segment(i int) error {
-	g := &f.seg
-	if err := f.x.decode(i, g); err != nil {
-		return err
-	}
+func (f *forward) segment(i int, g *segment) {
+	f.seg = g
 	f.first = slices.ContainsFunc(f.out.Criteria, func(n Node) bool { return segmentOf(n.Step()) == i })
 	if !f.sources() && !f.first {
-		return nil
+		return
 	}
-	f.cur = &marks{}
+	f.cur = &marks{far: make([]far, g.ops)}
 	f.marks[i] = f.cur
 	for k := range g.steps {
-		if ops := f.touched(k); f.first || ops != 0 {
-			f.step(k, ops)
-		}
+		f.cur.base[k] = g.steps[k].base
 	}
-	return nil
+	for k := range g.steps {
+		f.step(k)
+	}
 }
 
 // sources finds which sources of the segment are in the slice, and says that one is.
 func (f *forward) sources() (any bool) {
-	g := &f.seg
+	g := f.seg
 	le := binary.LittleEndian
 	f.hit = f.hit[:0]
 	for at := 0; at < len(g.sources); at += 8 {
 		s := le.Uint64(g.sources[at:])
-		_, _, hit := asList(s)
-		if !hit {
-			_, hit = f.has(Node(s))
-			any = any || hit
+		hit := isList
+		if _, _, list := asList(s); !list {
+			hit = f.of(Node(s))
+			any = any || hit != notIn
 		}
 		f.hit = append(f.hit, hit)
 	}
 	for at := 0; at < len(g.distant) && !any; at += 8 {
-		_, any = f.has(Node(le.Uint64(g.distant[at:])))
+		any = f.of(Node(le.Uint64(g.distant[at:]))) != notIn
 	}
 	return any
 }
 
-// touched are the ops of a step that may use something in the slice from outside of it.
-func (f *forward) touched(k int) (ops uint64) {
+// step takes the ops of a step that use something in the slice.
+func (f *forward) step(k int) {
 	d := &f.seg.steps[k]
-	users := f.users[d.piece.ID-1]
-	if users == nil {
-		users = d.piece.users()
-		f.users[d.piece.ID-1] = users
+	p := f.plan(d.id())
+	nearest, each := f.references(k, p)
+	if each = each || d.own(); nearest == notIn && !f.first && !each {
+		return
 	}
-	for i := range uint32(d.piece.refs) {
-		switch ref := f.seg.ref(d.refs + i); {
-		case ref >= beforeAll:
-		case ref >= firstSource:
-			if at := int(ref - firstSource); at < len(f.hit) && f.hit[at] {
-				ops |= users[i]
+	v := &f.values
+	var in uint64
+	of, at := p.of, 0
+	for op, end := range p.ends {
+		n := notIn
+		if each {
+			for _, u := range p.uses[at:end] {
+				n = min(n, f.value(k, u))
 			}
-		case f.cur.ops[ref>>opBits]&(1<<(ref&(maxPieceOps-1))) != 0:
-			ops |= users[i]
-		}
-	}
-	return ops
-}
-
-// users are the ops that use each reference.
-func (p *Piece) users() []uint64 {
-	out := make([]uint64, p.refs)
-	for op := range p.ops {
-		for _, g := range p.ops[op].groups {
-			out[g.group] |= 1 << op
-		}
-		for _, r := range p.ops[op].reads {
-			out[len(p.groups)+int(r)] |= 1 << op
-		}
-		out[p.refs-1] |= 1 << op
-	}
-	return out
-}
-
-// step takes the ops of a step that use something in the slice: of those that may, and
-// of those that use what the step itself has written or computed.
-func (f *forward) step(k int, ops uint64) {
-	d := &f.seg.steps[k]
-	s := f.seg.first + StepID(k)
-	for op := range d.piece.ops {
-		if !f.first && ops&(1<<op) == 0 && f.cur.ops[k] == 0 {
-			continue
-		}
-		n := node(s, uint16(op))
-		v := needed{}
-		if f.first && slices.Contains(f.out.Criteria, n) {
-			v.dist = 1
 		} else {
-			if d.piece.ops[op].frame {
-				continue
+			for _, i := range of[at:end] {
+				n = min(n, v[i])
 			}
-			f.uses(d, s, op, &v)
 		}
-		if v.dist == 0 {
+		at = int(end)
+		if n != notIn {
+			n++
+		}
+		if f.first && slices.Contains(f.out.Criteria, node(f.seg.first+StepID(k), uint16(op))) {
+			n = 0
+		}
+		v[p.piece.refs+op] = n
+		f.cur.far[int(d.base)+op] = n + 1
+		if n == notIn {
 			continue
 		}
-		f.out.take(n, d, v.dist-1)
-		f.ways.add(n, v.via, v.kind)
-		if f.cur.dist[k] == nil {
-			f.cur.dist[k] = f.distances(len(d.piece.ops))
-		}
-		f.cur.ops[k] |= 1 << op
-		f.cur.dist[k][op] = v.dist - 1
-	}
-}
-
-// distances returns room for those of some ops.
-func (f *forward) distances(n int) []uint32 {
-	if len(f.room) < n {
-		f.room = make([]uint32, 1<<14)
-	}
-	var out []uint32
-	out, f.room = f.room[:n:n], f.room[n:]
-	return out
-}
-
-// uses finds the nearest of an op's definitions that is in the slice.
-func (f *forward) uses(d *stepDeps, s StepID, op int, v *needed) {
-	o := &d.piece.ops[op]
-	from := func(def Node, kind EdgeKind) {
-		if dist, ok := f.has(def); ok && (v.dist == 0 || dist+2 < v.dist) {
-			*v = needed{dist + 2, kind, def}
+		in |= 1 << op
+		if n < p.least[op] {
+			p.least[op] = n
+			f.out.reached(node(f.seg.first+StepID(k), uint16(op)), f.seg, uint32(n))
 		}
 	}
-	uses := func(ref int, units uint8, kind EdgeKind) {
-		f.seg.each(f.seg.ref(d.refs+uint32(ref)), units, func(def Node) { from(def, kind) })
+	if in != 0 {
+		p.step(in)
 	}
-	for use := range d.piece.within(op, f.o) {
-		from(node(s, use.op), usedAs(use.addr))
+}
+
+// references finds the values of a step's references, and the nearest; or that ops
+// use different units of one.
+func (f *forward) references(k int, p *forwardPlan) (nearest far, each bool) {
+	nearest = notIn
+	refs := f.seg.refs[2*int(f.seg.steps[k].refs):]
+	for i, units := range p.units {
+		n := notIn
+		switch ref := binary.LittleEndian.Uint16(refs[2*i:]); {
+		case ref < firstSource:
+			n = f.cur.of(uint32(ref))
+		case ref < beforeAll && int(ref-firstSource) < len(f.hit):
+			if n = f.hit[ref-firstSource]; n != isList {
+				break
+			}
+			if each = each || units == someUnits; !each {
+				n = f.value(k, use{of: uint8(i), units: units})
+			}
+		}
+		f.values[i] = n
+		nearest = min(nearest, n)
 	}
-	for _, g := range o.groups {
-		if !g.addr || !f.o.NoAddress {
-			uses(int(g.group), g.mask, usedAs(g.addr))
+	return nearest, each
+}
+
+// value is that of a use of step k. Where a step reads what it wrote itself, that is known
+// only when its ops before are.
+func (f *forward) value(k int, u use) far {
+	n := notIn
+	f.defs(f.seg, k, u, func(def Node) { n = min(n, f.of(def)) })
+	return n
+}
+
+// defs calls yield with what a use of step k means.
+func (f *forward) defs(g *segment, k int, u use, yield func(Node)) {
+	if op := int(u.of) - g.piece(k).refs; op >= 0 {
+		yield(node(g.first+StepID(k), uint16(op)))
+	} else {
+		g.each(g.ref(k, int(u.of)), u.units, yield)
+	}
+}
+
+// step counts one of which these ops are in the slice.
+func (p *forwardPlan) step(in uint64) {
+	if in != p.mask {
+		p.mask, p.latest = in, p.counts[in]
+		if p.latest == nil {
+			p.latest = new(uint64)
+			p.counts[in] = p.latest
 		}
 	}
-	for _, r := range o.reads {
-		uses(len(d.piece.groups)+int(r), 0, ByMemory)
-	}
-	if !f.o.NoControl {
-		uses(d.piece.refs-1, 0, ByControl)
+	*p.latest++
+}
+
+// count tells the slice what was counted by plans.
+func (f *forward) count() {
+	for _, p := range f.plans {
+		if p == nil {
+			continue
+		}
+		for in, n := range p.counts {
+			row := f.out.of(p.piece)
+			for op := range bitsOf(in) {
+				row[op].Count += *n
+			}
+			f.out.Ops += *n * uint64(bits.OnesCount64(in))
+		}
 	}
 }
 
-// forwardWays are the ways of a forward slice. Ops come in ascending order.
-type forwardWays struct {
-	buf   []byte
-	marks []mark
-	last  Node
-	n     int
-	limit int
-	full  bool
-}
-
-// mark is a place in the log from which it can be read.
-type mark struct {
-	node Node
-	at   int
-}
-
-const markEvery = 128
-
-func (l *forwardWays) add(n, via Node, kind EdgeKind) {
-	if l.full {
-		return
-	}
-	if len(l.buf) > l.limit {
-		l.full = true
-		return
-	}
-	if l.n%markEvery == 0 {
-		l.marks = append(l.marks, mark{n, len(l.buf)})
-		l.last = n
-	}
-	l.n++
-	l.buf = binary.AppendUvarint(l.buf, uint64(n-l.last))
-	d := uint64(0)
-	if via != 0 {
-		d = uint64(n - via)
-	}
-	l.buf = binary.AppendUvarint(l.buf, d<<2|uint64(kind))
-	l.last = n
-}
-
-func (l *forwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
-	i, exact := slices.BinarySearchFunc(l.marks, n, func(m mark, n Node) int { return cmp.Compare(m.node, n) })
-	if !exact {
-		i--
-	}
-	if i < 0 {
+// find returns a definition of an op that is as near as the op says.
+func (f *forward) find(n Node) (via Node, kind EdgeKind, ok bool) {
+	away := f.of(n)
+	if away == notIn {
 		return 0, 0, false
 	}
-	c := cursor{b: l.buf, at: l.marks[i].at}
-	at := l.marks[i].node
-	for range markEvery {
-		if c.at >= len(c.b) {
-			break
-		}
-		at += Node(c.uvarint())
-		v := c.uvarint()
-		if at > n {
-			break
-		}
-		if at == n {
-			if v>>2 == 0 {
-				return 0, EdgeKind(v & 3), true
-			}
-			return n - Node(v>>2), EdgeKind(v & 3), true
-		}
+	if away == 0 {
+		return 0, 0, true
 	}
-	return 0, 0, false
+	at, err := f.x.At(n)
+	if err != nil {
+		return 0, 0, false
+	}
+	g := &f.x.met
+	k := int(n.Step() - g.first)
+	p := f.plan(at.Piece.ID)
+	begin := 0
+	if op := n.Op(); op > 0 {
+		begin = int(p.ends[op-1])
+	}
+	for _, u := range p.uses[begin:p.ends[n.Op()]] {
+		f.defs(g, k, u, func(def Node) {
+			if !ok && f.of(def) == away-1 {
+				via, kind, ok = def, u.kind, true
+			}
+		})
+	}
+	return via, kind, ok
 }

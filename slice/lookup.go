@@ -18,10 +18,11 @@ type At struct {
 // PC is the address of the instruction; 0 for a cause.
 func (a At) PC(n Node) uint64 { return a.Piece.PC(n.Op()) }
 
-func (d *stepDeps) at(op uint16) At {
-	a := At{d.piece, d.thread, d.instant}
-	if d.piece.Code != nil && int(op) < len(d.piece.insts) {
-		a.Instant += uint64(d.piece.insts[op] - d.piece.From)
+func (g *segment) at(k int, op uint16) At {
+	when := g.moment(k)
+	a := At{g.piece(k), when.thread, when.instant}
+	if p := a.Piece; p.Code != nil && int(op) < len(p.insts) {
+		a.Instant += uint64(p.insts[op] - p.From)
 	}
 	return a
 }
@@ -38,7 +39,7 @@ func (x *Index) At(n Node) (At, error) {
 			return At{}, err
 		}
 	}
-	return g.steps[n.Step()-g.first].at(n.Op()), nil
+	return g.at(int(n.Step()-g.first), n.Op()), nil
 }
 
 // Find returns the first op of the instruction that was executed at an instant.
@@ -52,12 +53,12 @@ func (x *Index) Find(instant uint64) (Node, error) {
 			return 0, err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
-			d := &g.steps[k]
-			if d.piece.Code == nil || instant < d.instant || instant >= d.instant+uint64(d.piece.N) {
+			p, begins := g.piece(k), g.moment(k).instant
+			if p.Code == nil || instant < begins || instant >= begins+uint64(p.N) {
 				continue
 			}
-			for op, in := range d.piece.insts {
-				if uint64(in-d.piece.From) == instant-d.instant {
+			for op, in := range p.insts {
+				if uint64(in-p.From) == instant-begins {
 					return node(g.first+StepID(k), uint16(op)), nil
 				}
 			}
@@ -103,14 +104,14 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 
 // backwards calls yield with the steps of all threads, from one back to the first, until
 // it says no.
-func (x *Index) backwards(from StepID, yield func(StepID, *stepDeps) bool) error {
+func (x *Index) backwards(from StepID, yield func(s StepID, p *Piece, thread uint32) bool) error {
 	var g segment
 	for i := segmentOf(from); from > 0 && i >= 0; i-- {
 		if err := x.decode(i, &g); err != nil {
 			return err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
-			if s := g.first + StepID(k); s <= from && !yield(s, &g.steps[k]) {
+			if s := g.first + StepID(k); s <= from && !yield(s, g.piece(k), g.moment(k).thread) {
 				return nil
 			}
 		}
@@ -123,18 +124,18 @@ func (x *Index) backwards(from StepID, yield func(StepID, *stepDeps) bool) error
 func (x *Index) Fault() (found Node, err error) {
 	after := map[uint32]bool{} // threads
 	var thread uint32
-	err = x.backwards(x.Steps, func(s StepID, d *stepDeps) bool {
-		cause := d.piece.Code == nil
+	err = x.backwards(x.Steps, func(s StepID, p *Piece, in uint32) bool {
+		cause := p.Code == nil
 		switch {
-		case found != 0 && cause && d.piece.Cause.Kind == Gap && (d.thread == 0 || d.thread == thread):
+		case found != 0 && cause && p.Cause.Kind == Gap && (in == 0 || in == thread):
 			found = 0
 			return false
-		case found != 0 && d.thread == thread:
+		case found != 0 && in == thread:
 			return false
-		case found == 0 && cause && d.piece.Cause.Kind == Fault && !after[d.thread]:
-			found, thread = node(s, 0), d.thread
+		case found == 0 && cause && p.Cause.Kind == Fault && !after[in]:
+			found, thread = node(s, 0), in
 		}
-		after[d.thread] = true
+		after[in] = true
 		return true
 	})
 	return found, err
@@ -151,7 +152,7 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
 		return 0, err
 	}
-	control := g.control(&g.steps[n.Step()-g.first])
+	control := g.control(int(n.Step() - g.first))
 	if control == 0 {
 		return 0, nil
 	}
@@ -174,13 +175,13 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 			return err
 		}
 		for k := range g.steps {
-			d := &g.steps[k]
-			if d.thread != from.Thread || d.piece.Code == nil || d.piece.PC(d.piece.control) != pc {
+			p := g.piece(k)
+			if g.moment(k).thread != from.Thread || p.Code == nil || p.PC(p.control) != pc {
 				continue
 			}
-			at := d.at(d.piece.control).Instant
+			at := g.at(k, p.control).Instant
 			if away := max(at, from.Instant) - min(at, from.Instant); away < least {
-				found, least = node(g.first+StepID(k), d.piece.control), away
+				found, least = node(g.first+StepID(k), p.control), away
 			}
 		}
 		return nil
@@ -224,7 +225,7 @@ func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, co
 			return 0, count, err
 		}
 		for k := range g.steps {
-			op, ok := ops[g.steps[k].piece.ID]
+			op, ok := ops[g.steps[k].id()]
 			if !ok {
 				continue
 			}
@@ -249,22 +250,22 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 		return nil, units, err
 	}
 	have := map[Node]bool{}
-	err = x.backwards(n.Step(), func(s StepID, d *stepDeps) bool {
-		if d.thread != a.Thread {
+	err = x.backwards(n.Step(), func(s StepID, p *Piece, in uint32) bool {
+		if in != a.Thread {
 			return true
 		}
-		if d.piece.Code == nil {
-			if d.piece.Cause.Kind == Gap {
+		if p.Code == nil {
+			if p.Cause.Kind == Gap {
 				defs, units = append(defs, node(s, 0)), Regs{}
 			}
 			return !units.Empty()
 		}
-		end := len(d.piece.ops)
+		end := len(p.ops)
 		if s == n.Step() {
 			end = int(n.Op())
 		}
 		for op := end - 1; op >= 0; op-- {
-			w := d.piece.op(uint16(op)).Write
+			w := p.op(uint16(op)).Write
 			if !w.Meets(&units) {
 				continue
 			}
@@ -290,13 +291,12 @@ func (x *Index) Through(use, def Node) (units Regs, err error) {
 		return p.through(use.Op(), def.Op()), nil
 	}
 	g := &x.met
-	d := &g.steps[use.Step()-g.first]
 	for _, u := range p.ops[use.Op()].groups {
 		for i := range uint8(4) {
 			if u.mask&(1<<i) == 0 {
 				continue
 			}
-			g.each(g.ref(d.refs+uint32(u.group)), 1<<i, func(n Node) {
+			g.each(g.ref(int(use.Step()-g.first), int(u.group)), 1<<i, func(n Node) {
 				if n == def {
 					units.Add(p.groups[u.group].quad<<2 | i)
 				}
@@ -344,18 +344,18 @@ func (x *Index) Callers(n Node, most int, yield func(pc uint64) bool) error {
 		return err
 	}
 	depth := 0
-	return x.backwards(n.Step()-1, func(_ StepID, d *stepDeps) bool {
+	return x.backwards(n.Step()-1, func(_ StepID, p *Piece, in uint32) bool {
 		if most--; most < 0 {
 			return false
 		}
 		switch {
-		case d.thread != a.Thread, d.piece.Code == nil:
-		case d.piece.end == cfg.Return:
+		case in != a.Thread, p.Code == nil:
+		case p.end == cfg.Return:
 			depth++
-		case d.piece.end == cfg.Call && depth > 0:
+		case p.end == cfg.Call && depth > 0:
 			depth--
-		case d.piece.end == cfg.Call:
-			return yield(d.piece.endPC)
+		case p.end == cfg.Call:
+			return yield(p.endPC)
 		}
 		return true
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // ErrIndex says that an index is damaged, or of something else. Make it again.
@@ -21,20 +22,28 @@ type Index struct {
 
 	r      io.ReaderAt
 	pieces []*Piece
+	sizes  []pieceSize
 	dir    []byte
 	data   uint64 // where the steps end
 
 	window   []byte // a part of the file
 	windowAt uint64
+	reads    uint64  // how much is read next, in bytes
 	met      segment // the last one that At was asked for
 }
+
+// pieceSize is what there is of a piece: what decoding needs, without reading the piece.
+type pieceSize struct{ insts, ops, refs uint16 }
 
 // dirEntry is the length of a segment's entry in the directory, in bytes.
 const dirEntry = 20
 
-// windowLen is how much of the file is read at a time, in bytes: segments in a row
+// How much of the file is read at a time, in bytes: the more, the longer segments in a row
 // are asked for one after the other.
-const windowLen = 1 << 18
+const (
+	windowLeast = 1 << 14
+	windowMost  = 1 << 18
+)
 
 // OpenIndex opens an index of the run that the source is of.
 func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
@@ -58,7 +67,7 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 	end := uint64(size - footLen)
 	pieces, n, table, dir, dirSum := f[0], f[1], f[2], f[3], f[4]
 	if string(head[:len(indexMagic)]) != indexMagic || f[14] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
-		pieces > dir || dir > end || pieces < uint64(len(head)) || n > dir-pieces {
+		pieces > dir || dir > end || pieces < uint64(len(head)) || n > min(dir-pieces, maxPieces) {
 		return nil, ErrIndex
 	}
 	x.Steps, x.End, x.data = StepID(f[5]), f[6], pieces
@@ -102,6 +111,9 @@ func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
 	if c.bad {
 		return ErrIndex
 	}
+	for _, p := range x.pieces {
+		x.sizes = append(x.sizes, pieceSize{p.N, uint16(len(p.ops)), uint16(p.refs)})
+	}
 	return nil
 }
 
@@ -139,27 +151,31 @@ func (x *Index) segments() int { return len(x.dir) / dirEntry }
 // instant is that of a segment's first step.
 func (x *Index) instant(i int) uint64 { return binary.LittleEndian.Uint64(x.dir[i*dirEntry+8:]) }
 
-// bytes returns the encoded segment i.
-func (x *Index) bytes(i int) ([]byte, error) {
-	lo, hi := binary.LittleEndian.Uint64(x.dir[i*dirEntry:]), x.data
-	if i+1 < x.segments() {
-		hi = binary.LittleEndian.Uint64(x.dir[(i+1)*dirEntry:])
+// more sets how much is read next, of which the farther end is so far from what was read.
+func (x *Index) more(away uint64) {
+	if away <= x.reads {
+		x.reads = min(2*x.reads, windowMost)
+	} else {
+		x.reads = windowLeast
 	}
-	if lo > hi || hi > x.data {
-		return nil, ErrIndex
+}
+
+// bytes returns the encoded segment i, until the next one is asked for.
+func (x *Index) bytes(i int) ([]byte, error) {
+	lo, hi, err := x.extent(i)
+	if err != nil {
+		return nil, err
 	}
 	if lo < x.windowAt || hi > x.windowAt+uint64(len(x.window)) {
-		// The window ends with what is asked for, or a little later: slices go backwards.
-		from := uint64(0)
-		if hi > windowLen*3/4 {
-			from = hi - windowLen*3/4
+		from, to := lo, hi
+		if end := x.windowAt + uint64(len(x.window)); lo < x.windowAt {
+			x.more(x.windowAt - lo)
+			from = min(lo, hi-min(hi, x.reads))
+		} else {
+			x.more(hi - end)
+			to = min(max(hi, lo+x.reads), x.data)
 		}
-		from = min(from, lo)
-		to := min(max(hi, from+windowLen), x.data)
-		if uint64(cap(x.window)) < to-from {
-			x.window = make([]byte, to-from)
-		}
-		x.window = x.window[:to-from]
+		x.window = slices.Grow(x.window[:0], int(to-from))[:to-from]
 		if _, err := x.r.ReadAt(x.window, int64(from)); err != nil {
 			x.window = x.window[:0]
 			return nil, err

@@ -125,6 +125,10 @@ const (
 	maxPieceReads = 64
 )
 
+// maxPieces is how many pieces an index has at most: an op of a piece, piece<<opBits | op,
+// is a number of 32 bits.
+const maxPieces = 1<<(32-opBits) - 1
+
 // newPiece works out what is static in instructions From … From+N-1.
 func newPiece(id uint32, c *Code, from, n uint16) *Piece {
 	p := &Piece{ID: id, Code: c, From: from, N: n, start: c.Insts[from].PC, slot: -1}

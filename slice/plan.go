@@ -8,75 +8,108 @@ import (
 // plan is what the wanted ops of a piece depend on: in the piece, all; and the edges that
 // lead out of it. It is the same for all steps of the piece of which the same is wanted.
 type plan struct {
-	id     uint32 // its place in planner.plans
-	piece  *Piece
-	mask   uint64 // the wanted ops
-	wanted []uint8
-	all    uint64 // with what they depend on in the piece
-	size   int    // how many ops that is
+	mask  uint64 // the wanted ops
+	all   uint64 // with what they depend on in the piece
+	size  uint32 // how many ops that is
+	id    uint32 // its place in planner.plans
+	least uint32 // in planner.least: the least distance from the criterion of each wanted op, at all steps
 
 	first, end edgeID
 
-	steps uint64   // in the slice
-	least []uint32 // the least distance from the criterion of each wanted op, at all steps
+	piece *Piece
+	steps uint64 // in the slice
 }
 
-// edge is a reference of a step that ops of a plan use.
+// edge is a reference of a step that ops of a plan use: what each step of the plan needs.
 type edge struct {
+	near  near   // that of the first wanted op that it is of use for
+	more  uint32 // in planner.nears: those of others
+	count uint16 // of the others
 	ref   uint16 // counted from the step's first
 	kind  EdgeKind
-	units uint8 // of a group; 0: all that was read
-	plan  uint32
-	near  uint32 // in planner.nears: how far the edge is from each wanted op
-	count uint16
-	ops   uint64 // that use it
+	units uint8     // of a group; 0: all that was read
+	last  [2]uint32 // ops (piece<<opBits | op) to which it led last
+}
 
-	last   [2]uint64 // ops (piece and op) to which it led last
-	before uint64    // how often it led to what nothing in the recording wrote
+// edgeUse is what else is known of an edge.
+type edgeUse struct {
+	ops    uint64 // that use it
+	plan   uint32
+	before uint64 // how often it led to what nothing in the recording wrote
+	last   Node   // the op to which it was noted last that it leads there too
 }
 
 // edgeID is a place in planner.edges; 0: no edge, a criterion.
 type edgeID uint32
 
-// near is the op that uses an edge next to a wanted op, and how far it is from there.
-type near struct{ wanted, op, dist uint8 }
+// near says how what an edge leads to is reached by way of a wanted op: what to add to the
+// distance of that, which is the distance and, as if the step were the segment's first, the
+// way by the op next to the wanted one that uses the edge.
+type near struct {
+	add    reached
+	wanted uint64
+}
+
+func (n near) than(need *[maxPieceOps]reached) reached {
+	return need[n.wanted&(maxPieceOps-1)]&^wayMask + n.add
+}
 
 // planner has the plans of a slice.
 type planner struct {
 	out    *Slice
-	latest []*plan // by piece
+	latest []latest // by piece
 	known  map[planKey]*plan
 	plans  []*plan
 	edges  []edge
+	uses   []edgeUse // of edges
 	nears  []near
+	least  []uint32
+
+	// What edges led to last.
+	seen [1 << 12]struct {
+		edge edgeID
+		to   uint32
+	}
 }
+
+// latest are the two plans of a piece that were asked for last.
+type latest [2]*plan
 
 type planKey struct {
 	piece uint32
 	mask  uint64
 }
 
-func newPlanner(s *Slice) planner {
-	return planner{out: s, latest: make([]*plan, len(s.x.pieces)), known: map[planKey]*plan{}, edges: make([]edge, 1)}
+func newPlanner(s *Slice) *planner {
+	return &planner{out: s, latest: make([]latest, len(s.x.pieces)), known: map[planKey]*plan{}, edges: make([]edge, 1), uses: make([]edgeUse, 1)}
 }
 
 // of returns the plan for ops of a piece.
-func (l *planner) of(piece *Piece, mask uint64) (*plan, error) {
-	p := l.latest[piece.ID-1]
-	if p != nil && p.mask == mask {
+func (l *planner) of(piece uint32, mask uint64) (*plan, error) {
+	if p := l.latest[piece-1][0]; p != nil && p.mask == mask {
 		return p, nil
 	}
-	key := planKey{piece.ID, mask}
-	q := l.known[key]
-	if q == nil {
+	return l.find(piece, mask)
+}
+
+// find is of, where the plan is not that of the piece's step before.
+func (l *planner) find(id uint32, mask uint64) (*plan, error) {
+	last := &l.latest[id-1]
+	if last[0], last[1] = last[1], last[0]; last[0] != nil && last[0].mask == mask {
+		return last[0], nil
+	}
+	key := planKey{id, mask}
+	p := l.known[key]
+	if p == nil {
+		piece := l.out.x.pieces[id-1]
 		if len(piece.ops) < bits.Len64(mask) {
 			return nil, ErrIndex
 		}
-		q = l.make(piece, mask)
-		l.known[key] = q
+		p = l.make(piece, mask)
+		l.known[key] = p
 	}
-	l.latest[piece.ID-1] = q
-	return q, nil
+	last[0] = p
+	return p, nil
 }
 
 // make works out a plan.
@@ -87,11 +120,10 @@ func (l *planner) of(piece *Piece, mask uint64) (*plan, error) {
 //  3. For each edge and each wanted op, the shortest way between them.
 func (l *planner) make(piece *Piece, mask uint64) *plan {
 	o := l.out.Options
-	p := &plan{id: uint32(len(l.plans)), piece: piece, mask: mask, all: mask, first: edgeID(len(l.edges))}
+	p := &plan{id: uint32(len(l.plans)), piece: piece, mask: mask, all: mask, first: edgeID(len(l.edges)), least: uint32(len(l.least))}
 	l.plans = append(l.plans, p)
-	for op := range bitsOf(mask) {
-		p.wanted = append(p.wanted, uint8(op))
-		p.least = append(p.least, ^uint32(0))
+	for range bitsOf(mask) {
+		l.least = append(l.least, ^uint32(0))
 	}
 	for op := len(piece.ops) - 1; op >= 0; op-- {
 		if p.all&(1<<op) == 0 {
@@ -102,7 +134,7 @@ func (l *planner) make(piece *Piece, mask uint64) *plan {
 			l.out.used(piece, use.op, staticOp{piece.ID, uint16(op), usedAs(use.addr)})
 		}
 	}
-	p.size = bits.OnesCount64(p.all)
+	p.size = uint32(bits.OnesCount64(p.all))
 	for op := range bitsOf(p.all) {
 		for _, g := range piece.ops[op].groups {
 			if !g.addr || !o.NoAddress {
@@ -117,26 +149,33 @@ func (l *planner) make(piece *Piece, mask uint64) *plan {
 		}
 	}
 	p.end = edgeID(len(l.edges))
-	far := make([]distances, len(p.wanted))
-	for i, op := range p.wanted {
-		far[i].from(op, 0)
-		p.spread(&far[i], o)
+	far := make([]distances, bits.Len64(mask))
+	for op := range bitsOf(mask) {
+		far[op].from(op, 0)
+		p.spread(&far[op], o)
 	}
 	for id := p.first; id < p.end; id++ {
 		e := &l.edges[id]
-		e.near = uint32(len(l.nears))
-		for i, op := range p.wanted {
-			n := near{wanted: op, dist: unreached}
-			for u := range bitsOf(e.ops) {
-				if at := far[i][u]; at.reached && at.dist < uint32(n.dist) {
-					n.op, n.dist = uint8(u), uint8(at.dist)
+		e.more = uint32(len(l.nears))
+		e.near.add = notReached
+		for wanted := range bitsOf(mask) {
+			op, dist := 0, uint32(unreached)
+			for u := range bitsOf(l.uses[id].ops) {
+				if at := far[wanted][u]; at.reached && at.dist < dist {
+					op, dist = u, at.dist
 				}
 			}
-			if n.dist != unreached {
+			if dist == unreached {
+				continue
+			}
+			n := near{reachedBy(node(0, 0)+Node(op), e.kind, dist+1), uint64(wanted)}
+			if e.near.add == notReached {
+				e.near = n
+			} else {
 				l.nears = append(l.nears, n)
 			}
 		}
-		e.count = uint16(uint32(len(l.nears)) - e.near)
+		e.count = uint16(uint32(len(l.nears)) - e.more)
 	}
 	return p
 }
@@ -148,39 +187,46 @@ const unreached = maxPieceOps + 1
 func (l *planner) edge(p *plan, op int, e edge) {
 	for id := p.first; id < edgeID(len(l.edges)); id++ {
 		if q := &l.edges[id]; q.ref == e.ref && q.units == e.units && q.kind == e.kind {
-			q.ops |= 1 << op
+			l.uses[id].ops |= 1 << op
 			return
 		}
 	}
-	e.plan, e.ops = p.id, 1<<op
 	l.edges = append(l.edges, e)
+	l.uses = append(l.uses, edgeUse{plan: p.id, ops: 1 << op})
 }
 
-// nearest is the distance of an edge from the criterion, with those of the wanted ops, and
-// the op that uses it there.
-func (l *planner) nearest(e *edge, need []reached) (dist uint32, op uint8) {
-	nears := l.nears[e.near:][:e.count]
-	dist, op = need[nears[0].wanted].dist+uint32(nears[0].dist), nears[0].op
-	for _, n := range nears[1:] {
-		if d := need[n.wanted].dist + uint32(n.dist); d < dist {
-			dist, op = d, n.op
+// nearest is how what an edge leads to is reached, with how the step's wanted ops are; the
+// step taken as the segment's first.
+func (l *planner) nearest(e *edge, need *[maxPieceOps]reached) reached {
+	r := e.near.than(need)
+	if e.count > 0 {
+		for _, n := range l.nears[e.more:][:e.count] {
+			r = min(r, n.than(need))
 		}
 	}
-	return dist, op
+	return r
 }
 
-// leads notes that an edge leads to an op.
-func (l *planner) leads(id edgeID, piece *Piece, op uint16) {
-	e := &l.edges[id]
-	at := uint64(piece.ID)<<opBits | uint64(op)
-	to := &e.last[at&1]
-	if *to == at || id == 0 || int(op) >= len(piece.ops) {
+// leads notes that an edge leads to an op of a piece, piece<<opBits | op.
+func (l *planner) leads(id edgeID, to uint32) {
+	l.edges[id].last[to&1] = to
+	seen := &l.seen[(uint64(id)<<32|uint64(to))*0x9e3779b97f4a7c15>>52]
+	if seen.edge == id && seen.to == to {
 		return
 	}
-	*to = at
-	user := l.plans[e.plan].piece.ID
-	for u := range bitsOf(e.ops) {
-		l.out.used(piece, op, staticOp{user, uint16(u), e.kind})
+	piece, op := to>>opBits, to&(maxPieceOps-1)
+	if id == 0 || piece == 0 {
+		return
+	}
+	p := l.out.x.pieces[piece-1]
+	if int(op) >= len(p.ops) {
+		return // a damaged index
+	}
+	seen.edge, seen.to = id, to
+	u := &l.uses[id]
+	user := l.plans[u.plan].piece.ID
+	for by := range bitsOf(u.ops) {
+		l.out.used(p, uint16(op), staticOp{user, uint16(by), l.edges[id].kind})
 	}
 }
 
@@ -192,12 +238,12 @@ func (l *planner) count() {
 			row[op].Count += p.steps
 		}
 		for id := p.first; id < p.end; id++ {
-			e := &l.edges[id]
-			for op := range bitsOf(e.ops) {
-				if e.kind == ByMemory {
-					row[op].BeforeMemory += e.before
+			u := &l.uses[id]
+			for op := range bitsOf(u.ops) {
+				if l.edges[id].kind == ByMemory {
+					row[op].BeforeMemory += u.before
 				} else {
-					row[op].BeforeRegister += e.before
+					row[op].BeforeRegister += u.before
 				}
 			}
 		}
@@ -213,7 +259,7 @@ type distances [maxPieceOps]struct {
 }
 
 // from makes an op one that is reached from elsewhere.
-func (f *distances) from(op uint8, dist uint32) {
+func (f *distances) from(op int, dist uint32) {
 	f[op].reached, f[op].by, f[op].dist = true, -1, dist
 }
 

@@ -91,17 +91,11 @@ func newSlice(x *Index, c Criteria, o Options) *Slice {
 	return &Slice{Criteria: c, Options: o, x: x, stats: make([][]Stat, len(x.pieces))}
 }
 
-// take counts an op of a step.
-func (s *Slice) take(n Node, d *stepDeps, dist uint32) {
-	s.reached(n, d, dist)
-	s.of(d.piece)[n.Op()].Count++
-	s.Ops++
-}
-
-// reached notes how far an op of a step is from the criterion.
-func (s *Slice) reached(n Node, d *stepDeps, dist uint32) {
-	if st := &s.of(d.piece)[n.Op()]; st.Piece == nil || dist < st.Distance {
-		at := d.at(n.Op())
+// reached notes how far an op of a segment is from the criterion.
+func (s *Slice) reached(n Node, g *segment, dist uint32) {
+	k := int(n.Step() - g.first)
+	if st := &s.of(g.piece(k))[n.Op()]; st.Piece == nil || dist < st.Distance {
+		at := g.at(k, n.Op())
 		st.Piece, st.Op, st.Distance, st.Nearest, st.Instant, st.Thread = at.Piece, n.Op(), dist, n, at.Instant, at.Thread
 	}
 }

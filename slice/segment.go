@@ -40,7 +40,8 @@ const (
 	segmentHead = 5 * 4
 )
 
-// A piece has at most NumUnits/4 groups; each reference takes one source at most.
+// A piece has at most NumUnits/4 groups; each reference takes one source at most, and where
+// a step's are fits 16 bits.
 var _ [beforeAll - firstSource - segmentLen*(NumUnits/4+maxPieceReads+1)]byte
 
 // listOf is a source that is a list: its place, and its length.
@@ -212,10 +213,15 @@ func (w *segmentWriter) memory(by []Node) {
 
 // segment is decoded steps.
 type segment struct {
+	x     *Index
 	first StepID
 	steps []stepDeps
+	ops   uint32 // of all its steps
 
-	raw     []byte
+	when    [segmentLen]moment // of the steps, if timed
+	timed   bool
+	extras  []byte
+	raw     []byte // if it is its own
 	sources []byte
 	distant []byte
 	lists   []byte
@@ -224,39 +230,85 @@ type segment struct {
 
 // stepDeps is a step, and where its references are.
 type stepDeps struct {
-	piece   *Piece
-	instant uint64
-	thread  uint32
-	refs    uint32 // the first
-	base    uint32 // the number of its first op among those of the segment
-	own     bool   // it reads what it wrote itself
+	head uint32
+	refs uint16 // the first
+	base uint16 // the number of its first op among those of the segment
 }
 
-// decode fills g with segment i.
+// id is that of its piece.
+func (d *stepDeps) id() uint32 { return d.head >> 2 }
+
+// own says that it reads what it wrote itself.
+func (d *stepDeps) own() bool { return d.head&2 != 0 }
+
+// piece is that of step k.
+func (g *segment) piece(k int) *Piece { return g.x.pieces[g.steps[k].id()-1] }
+
+// moment is the instant of a step, and the thread that executed it.
+type moment struct {
+	instant uint64
+	thread  uint32
+}
+
+// moment returns that of step k.
+func (g *segment) moment(k int) moment {
+	if !g.timed {
+		g.timed = true
+		i := segmentOf(g.first)
+		now := moment{g.x.instant(i), binary.LittleEndian.Uint32(g.x.dir[i*dirEntry+16:])}
+		c := cursor{b: g.extras}
+		for k := range g.steps {
+			now = g.extra(&c, k, now)
+			g.when[k] = now
+			now.instant += uint64(g.x.sizes[g.steps[k].id()-1].insts)
+		}
+	}
+	return g.when[k]
+}
+
+// extra is the moment of step k, with what the extras say of it, if that of the step before
+// ended now.
+func (g *segment) extra(c *cursor, k int, now moment) moment {
+	if d := &g.steps[k]; d.head&1 != 0 {
+		now.thread = uint32(c.uvarint())
+		if g.x.sizes[d.id()-1].insts == 0 {
+			now.instant += c.uvarint()
+		}
+	}
+	return now
+}
+
+// decode fills g with segment i, which it may keep.
 func (x *Index) decode(i int, g *segment) error {
 	raw, err := x.bytes(i)
 	if err != nil {
 		return err
 	}
-	damaged := fmt.Errorf("%w: segment %d", ErrIndex, i)
+	g.raw = append(g.raw[:0], raw...)
+	return x.parse(i, g, g.raw)
+}
+
+// parse fills g with segment i, which is in raw.
+func (x *Index) parse(i int, g *segment, raw []byte) error {
+	g.x = x
 	g.first = StepID(i<<segmentBits + 1)
 	n := int(min(x.Steps-g.first+1, segmentLen))
+	damaged := func() error { return fmt.Errorf("%w: segment %d", ErrIndex, i) }
 	if len(raw) < segmentHead+4*n {
-		return damaged
+		return damaged()
 	}
-	g.raw = append(g.raw[:0], raw...) // the window moves on
 	le := binary.LittleEndian
-	refs, sources, far, lists, extras := uint64(le.Uint32(g.raw)), uint64(le.Uint32(g.raw[4:])), uint64(le.Uint32(g.raw[8:])), uint64(le.Uint32(g.raw[12:])), uint64(le.Uint32(g.raw[16:]))
-	heads, rest := g.raw[segmentHead:segmentHead+4*n], g.raw[segmentHead+4*n:]
+	refs, sources, far, lists, extras := uint64(le.Uint32(raw)), uint64(le.Uint32(raw[4:])), uint64(le.Uint32(raw[8:])), uint64(le.Uint32(raw[12:])), uint64(le.Uint32(raw[16:]))
+	heads, rest := raw[segmentHead:segmentHead+4*n], raw[segmentHead+4*n:]
 	if uint64(len(rest)) != 8*sources+8*far+4*lists+2*refs+extras {
-		return damaged
+		return damaged()
 	}
 	g.sources, rest = rest[:8*sources], rest[8*sources:]
 	g.distant, rest = rest[:8*far], rest[8*far:]
 	g.lists, rest = rest[:4*lists], rest[4*lists:]
 	g.refs, rest = rest[:2*refs], rest[2*refs:]
+	g.extras, g.timed = rest, false
 	c := cursor{b: rest}
-	thread, instant := le.Uint32(x.dir[i*dirEntry+16:]), x.instant(i)
 	ref, base := uint32(0), uint32(0)
 	if cap(g.steps) < segmentLen {
 		g.steps = make([]stepDeps, segmentLen)
@@ -265,29 +317,28 @@ func (x *Index) decode(i int, g *segment) error {
 	for k := range g.steps {
 		head := le.Uint32(heads[4*k:])
 		id := head >> 2
-		if id == 0 || int(id) > len(x.pieces) {
-			return damaged
+		if id == 0 || int(id) > len(x.sizes) {
+			return damaged()
 		}
-		p := x.pieces[id-1]
+		g.steps[k] = stepDeps{head, uint16(ref), uint16(base)}
 		if head&1 != 0 {
-			thread = uint32(c.uvarint())
-			if p.Code == nil {
-				instant += c.uvarint()
-			}
+			g.extra(&c, k, moment{})
 		}
-		g.steps[k] = stepDeps{piece: p, instant: instant, thread: thread, refs: ref, base: base, own: head&2 != 0}
-		instant += uint64(p.N)
+		p := &x.sizes[id-1]
 		ref += uint32(p.refs)
-		base += uint32(len(p.ops))
+		base += uint32(p.ops)
 	}
+	g.ops = base
 	if c.bad || uint64(ref) != refs {
-		return damaged
+		return damaged()
 	}
 	return nil
 }
 
-// ref is a reference of the segment.
-func (g *segment) ref(i uint32) uint16 { return binary.LittleEndian.Uint16(g.refs[2*i:]) }
+// ref is reference i of step k.
+func (g *segment) ref(k, i int) uint16 {
+	return binary.LittleEndian.Uint16(g.refs[2*(int(g.steps[k].refs)+i):])
+}
 
 // own is the op of the segment's steps that a reference means.
 func (g *segment) own(ref uint32) Node { return node(g.first, 0) + Node(ref) }
@@ -344,8 +395,8 @@ func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
 	}
 }
 
-// control is the op that decided that a step is executed; 0: none is known.
-func (g *segment) control(d *stepDeps) (by Node) {
-	g.each(g.ref(d.refs+uint32(d.piece.refs)-1), 0, func(n Node) { by = n })
+// control is the op that decided that step k is executed; 0: none is known.
+func (g *segment) control(k int) (by Node) {
+	g.each(g.ref(k, g.piece(k).refs-1), 0, func(n Node) { by = n })
 	return by
 }

@@ -2,7 +2,7 @@ package slice
 
 import (
 	"cmp"
-	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -10,68 +10,64 @@ import (
 // reached. The others were reached through these, as their plan says.
 type backwardWays struct {
 	plans *planner
-	marks []wayMark // of segments, the newest first
-	parts [][]byte  // of partLen bytes, or less
-	limit int       // bytes
-	size  int
+	marks []wayMark  // of segments, the newest first
+	parts [][]uint32 // of partLen words, or a little more
+	limit int        // bytes
+	size  int        // bytes of the parts that are full
+	full  bool       // the limit was met
 	met   metSegment
 }
 
 // wayMark is where the steps of a segment are, the newest first.
 type wayMark struct{ segment, part, at int }
 
-// A step takes its number in the segment, its plan (u32), and for each wanted op the
-// distance from the criterion (u32) and how it was reached: the kind, with wayLocal and an
-// op of the segment (u16), or with wayFar and a Node, or with neither.
+// A step takes a word: its plan<<segmentBits | its number in the segment. Each wanted op takes
+// a word: how much farther it is from the criterion than the nearest one (16 bits up from
+// wayFarther; what is farther than a piece is long makes no difference), and how it was
+// reached: an op of the segment<<2 | the kind. With wayFar, that is in two words more.
 const (
-	wayLocal = 4
-	wayFar   = 8
+	wayFarther = 16
+	wayFar     = 1 << 31
 
-	wayHead = 1 + 4
-	wayMost = 4 + 1 + 8
-
-	partLen = 1 << 20
+	partLen = 1 << 18
 )
 
 // begin begins a segment.
 func (w *backwardWays) begin(segment int) {
-	w.room()
 	n := len(w.parts) - 1
+	if n < 0 || len(w.parts[n]) >= partLen {
+		if n >= 0 {
+			w.size += 4 * len(w.parts[n])
+		}
+		w.full = w.full || w.size > w.limit
+		if w.full {
+			return
+		}
+		n++
+		w.parts = append(w.parts, make([]uint32, 0, partLen+partLen/16))
+	}
 	w.marks = append(w.marks, wayMark{segment, n, len(w.parts[n])})
 }
 
-// room makes place for a segment in the last part.
-func (w *backwardWays) room() {
-	if n := len(w.parts); n == 0 || cap(w.parts[n-1])-len(w.parts[n-1]) < segmentLen*(wayHead+4*wayMost) {
-		w.parts = append(w.parts, make([]byte, 0, partLen))
-	}
-}
-
-// add takes down step k of the segment whose first op is first.
-func (w *backwardWays) add(k int, p *plan, need []reached, first Node, l *planner) {
-	if w.size > w.limit {
+// add takes down step k of the segment; from is what was pending in it.
+func (w *backwardWays) add(k int, p *plan, need *[maxPieceOps]reached, nearest uint32, from []pending) {
+	w.full = w.full || p.id >= 1<<(32-segmentBits)
+	if w.full {
 		return
 	}
-	le := binary.LittleEndian
-	n := len(w.parts) - 1
-	b := w.parts[n]
-	was := len(b)
-	b = le.AppendUint32(append(b, byte(k)), p.id)
-	for _, op := range p.wanted {
-		v := &need[op]
-		b = le.AppendUint32(b, v.dist)
-		switch kind := byte(l.edges[v.edge].kind); {
-		case v.via == 0:
-			b = append(b, kind)
-		case v.via-first < firstSource:
-			at := uint16(v.via - first)
-			b = append(b, kind|wayLocal, byte(at), byte(at>>8))
-		default:
-			b = le.AppendUint64(append(b, kind|wayFar), uint64(v.via))
+	part := &w.parts[len(w.parts)-1]
+	b := append(*part, p.id<<segmentBits|uint32(k))
+	for m := p.mask; m != 0; m &= m - 1 {
+		r := need[bits.TrailingZeros64(m)&(maxPieceOps-1)]
+		farther := min(r.dist()-nearest, maxPieceOps) << wayFarther
+		if op, kind, local := r.local(); local {
+			b = append(b, farther|uint32(wayBy(op, kind)))
+			continue
 		}
+		v := from[uint32(r)].way
+		b = append(b, farther|wayFar, uint32(v), uint32(v>>32))
 	}
-	w.parts[n] = b
-	w.size += len(b) - was
+	*part = b
 }
 
 func (w *backwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
@@ -81,18 +77,17 @@ func (w *backwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
 	}
 	var far distances
 	var from [maxPieceOps]Node
-	le := binary.LittleEndian
-	for _, op := range p.wanted {
-		far.from(op, le.Uint32(b))
-		tag := b[4]
-		far[op].kind = EdgeKind(tag & 3)
-		switch {
-		case tag&wayLocal != 0:
-			from[op] = node(w.met.first, 0) + Node(le.Uint16(b[5:]))
-		case tag&wayFar != 0:
-			from[op] = Node(le.Uint64(b[5:]))
+	for op := range bitsOf(p.mask) {
+		far.from(op, b[0]&^wayFar>>wayFarther)
+		v := way(b[0] & (1<<wayFarther - 1))
+		if b[0]&wayFar != 0 {
+			v = way(b[1]) | way(b[2])<<32
+			from[op] = v.via()
+		} else {
+			from[op] = node(w.met.first, 0) + v.via()
 		}
-		b = b[wayLen(tag):]
+		far[op].kind = v.kind()
+		b = b[wayLen(b[0]):]
 	}
 	p.spread(&far, w.plans.out.Options)
 	at := far[n.Op()]
@@ -102,27 +97,24 @@ func (w *backwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
 	return from[n.Op()], at.kind, true
 }
 
-// wayLen is how long the way of an op is, in bytes.
-func wayLen(tag byte) int {
-	switch {
-	case tag&wayLocal != 0:
-		return 4 + 1 + 2
-	case tag&wayFar != 0:
-		return 4 + 1 + 8
+// wayLen is how long the way of an op is, in words.
+func wayLen(first uint32) int {
+	if first&wayFar != 0 {
+		return 3
 	}
-	return 4 + 1
+	return 1
 }
 
 // metSegment is a segment that steps were looked for in: where they are.
 type metSegment struct {
 	first StepID // 0: none
-	b     []byte
+	b     []uint32
 	at    [segmentLen]int32 // 0: the step is not in the slice; else its place in b + 1
 }
 
 // step returns the plan of a step, and the ways of its wanted ops; nil if the step is not
 // in the slice, or was not kept.
-func (w *backwardWays) step(s StepID) (*plan, []byte) {
+func (w *backwardWays) step(s StepID) (*plan, []uint32) {
 	m := &w.met
 	segment := segmentOf(s)
 	if m.first == 0 || segmentOf(m.first) != segment {
@@ -133,7 +125,7 @@ func (w *backwardWays) step(s StepID) (*plan, []byte) {
 		return nil, nil
 	}
 	b := m.b[at-1:]
-	return w.plans.plans[binary.LittleEndian.Uint32(b[1:])], b[wayHead:]
+	return w.plans.plans[b[0]>>segmentBits], b[1:]
 }
 
 // meet finds where the steps of a segment are.
@@ -150,11 +142,11 @@ func (w *backwardWays) meet(segment int) {
 		m.b = m.b[:w.marks[i+1].at-mark.at]
 	}
 	for at := 0; at < len(m.b); {
-		m.at[m.b[at]] = int32(at) + 1
-		p := w.plans.plans[binary.LittleEndian.Uint32(m.b[at+1:])]
-		at += wayHead
-		for range p.wanted {
-			at += wayLen(m.b[at+4])
+		m.at[m.b[at]&(segmentLen-1)] = int32(at) + 1
+		p := w.plans.plans[m.b[at]>>segmentBits]
+		at++
+		for range bitsOf(p.mask) {
+			at += wayLen(m.b[at])
 		}
 	}
 }

@@ -11,5 +11,6 @@
 // Side by side are the plain algorithm (4, of DrDebug's kind), which is stopped after a
 // minute (and then not tried for the run's other criteria), algorithm 5, and the index.
 // The first two read the run's steps from a file, backwards. All times are processor time
-// of this process, and the slices of the three are compared.
+// of this process; since a slice by the index uses two processors, it has the time that elapsed
+// too. The slices of the three are compared.
 package main

@@ -210,13 +210,13 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 	if err != nil {
 		return err
 	}
-	type row struct{ plain, filtered, index string }
+	type row struct{ plain, filtered, index, elapsed string }
 	rows := make([]row, len(goals))
 	sizes := make([]uint64, len(goals))
 	nodes := make([]slice.Node, len(goals))
 	statements := make([]int, len(goals))
 	for i, g := range goals {
-		began := used()
+		began, wall := used(), time.Now()
 		if nodes[i], err = x.Find(g); err != nil {
 			return err
 		}
@@ -224,6 +224,7 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 		if err != nil {
 			return err
 		}
+		rows[i].elapsed = fmt.Sprintf("%.3f", time.Since(wall).Seconds())
 		rows[i].index = fmt.Sprintf("%.3f", (used() - began).Seconds())
 		sizes[i], statements[i] = sl.Ops, len(sl.Stats())
 	}
@@ -253,9 +254,9 @@ func (b *bench) slices(s *native.Source, r *flow.Reader, image *image, insts uin
 			return err
 		}
 	}
-	fmt.Printf("  criterion  plain (4), s  filtered (5), s  index, s  ops in the slice  of the program\n")
+	fmt.Printf("  criterion  plain (4), s  filtered (5), s  index, s  elapsed, s  ops in the slice  of the program\n")
 	for i, r := range rows {
-		fmt.Printf("  %9d  %12s  %15s  %8s  %16d  %14d\n", i+1, r.plain, r.filtered, r.index, sizes[i], statements[i])
+		fmt.Printf("  %9d  %12s  %15s  %8s  %10s  %16d  %14d\n", i+1, r.plain, r.filtered, r.index, r.elapsed, sizes[i], statements[i])
 	}
 	fmt.Printf("  at most %d MB of memory for the slices by the index\n\n", indexPeak>>20)
 	return nil
