@@ -88,7 +88,7 @@ func (s *Table) merge(x Store) {
 		return
 	}
 	text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-	here := func(field string) bool { return assigns(text, field, true) }
+	here := func(field string) bool { return assignment(field, true).MatchString(code(text)) }
 	if !ok || !slices.ContainsFunc(x.Fields, here) {
 		return
 	}
@@ -130,9 +130,10 @@ func (s *Table) Moved(pc trace.Addr) (line int, field string, ok bool) {
 func (s *Table) assigning(f *objfile.Frame, fields []string, taken func(line int) bool) (best int, of string) {
 	first, body := s.body(f)
 	for _, field := range fields {
+		assigns := assignment(field, true)
 		for k, text := range body {
 			n := first + k
-			if !assigns(text, field, true) {
+			if !assigns.MatchString(text) {
 				continue
 			}
 			if best == 0 || taken(best) && !taken(n) || taken(best) == taken(n) && abs(n-f.Line) < abs(best-f.Line) {
@@ -145,8 +146,8 @@ func (s *Table) assigning(f *objfile.Frame, fields []string, taken func(line int
 
 func abs(n int) int { return max(n, -n) }
 
-// body returns the lines of a frame's function, from its declaration to the brace that
-// closes it; nil if they are not known.
+// body returns the lines of a frame's function, without literals and comments, from its
+// declaration to the brace that closes it; nil if they are not known.
 func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 	if f.Declared == 0 || f.Line < f.Declared {
 		return 0, nil
@@ -157,8 +158,9 @@ func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 		if !ok {
 			return 0, nil
 		}
+		text = code(text)
 		lines = append(lines, text)
-		for _, c := range code(text) {
+		for _, c := range text {
 			switch {
 			case c == '{':
 				depth, open = depth+1, true
@@ -195,15 +197,15 @@ func code(text string) string { return literals().ReplaceAllString(text, "") }
 func mayStore(text string, fields []string) bool {
 	text = code(text)
 	return len(fields) == 0 || through().MatchString(text) || macro().MatchString(text) || bulk().MatchString(text) ||
-		slices.ContainsFunc(fields, func(f string) bool { return assigns(text, f, false) })
+		slices.ContainsFunc(fields, func(f string) bool { return assignment(f, false).MatchString(text) })
 }
 
-// assigns: a line's text has an assignment to a field; of a member only, if so wanted.
-func assigns(text, field string, member bool) bool {
+// assignment matches code that assigns to a field; as to a member only, if so wanted.
+func assignment(field string, member bool) *regexp.Regexp {
 	before := `(^|\W)`
 	if member {
 		before = `(->|\.)\s*`
 	}
 	q := regexp.QuoteMeta(field)
-	return regexp.MustCompile(before + q + `\s*(\[[^=]*\])?` + operators + `|(\+\+|--)[\w\s.>()*-]*\b` + q + `\b`).MatchString(code(text))
+	return regexp.MustCompile(before + q + `\s*(\[[^=]*\])?` + operators + `|(\+\+|--)[\w\s.>()*-]*\b` + q + `\b`)
 }
