@@ -514,6 +514,7 @@ type recorder struct {
 	deps   []Dep
 	id     uint64                    // of this recorder, see trail.told; 0: it follows no trail
 	seen   map[depKey]bool           // nil as long as there are few
+	whole  map[depKey]bool           // those of a whole trail, which are not in seen; nil: there is none
 	room   map[depKey]bool           // empty, for seen; nil: it is made
 	counts map[*check.Aggregate]bool // walked
 }
@@ -551,6 +552,9 @@ func (d *Dep) key() depKey {
 }
 
 func (r *recorder) dep(d Dep) {
+	if r.whole[d.key()] {
+		return
+	}
 	if r.seen == nil {
 		if slices.Contains(r.deps, d) {
 			return
@@ -575,6 +579,37 @@ func (r *recorder) dep(d Dep) {
 func (r *recorder) all(deps []Dep) {
 	for _, d := range deps {
 		r.dep(d)
+	}
+}
+
+// trail is all for what a whole trail read, with the keys of that.
+func (r *recorder) trail(deps []Dep, keys map[depKey]bool) {
+	if r.whole != nil || len(r.deps) > fewDeps || len(deps) <= fewDeps {
+		r.all(deps)
+		return
+	}
+	had := len(r.deps)
+	if r.seen == nil {
+		if r.seen = r.room; r.seen == nil {
+			r.seen = map[depKey]bool{}
+		}
+	}
+	common := false
+	for i := range r.deps {
+		k := r.deps[i].key()
+		r.seen[k] = true
+		common = common || keys[k]
+	}
+	r.whole = keys
+	r.deps = slices.Grow(r.deps, len(deps)+fewDeps)
+	if !common {
+		r.deps = append(r.deps, deps...)
+		return
+	}
+	for _, d := range deps {
+		if !slices.Contains(r.deps[:had], d) {
+			r.deps = append(r.deps, d)
+		}
 	}
 }
 

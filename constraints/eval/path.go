@@ -155,6 +155,12 @@ type trail struct {
 	by    map[graph.ObjID]int32 // of what was reached: the place in the queue of what led there first
 	parts [][]Dep               // by place in the queue: what the step from there read, as far as it has come
 	told  []uint64              // by place in the queue: the recorder that was told of the step last
+
+	// Of a trail that is at its end: what all its steps read, and the recorder that was told
+	// of that last.
+	all     []Dep
+	keys    map[depKey]bool // of all
+	allTold uint64
 }
 
 // trailKey names the start of a trail and the fields that it follows.
@@ -190,9 +196,7 @@ func (w *trail) leads(e *env, fields []string, to graph.ObjID) bool {
 			return true
 		}
 		if len(w.parts) == len(w.queue) {
-			for at := range w.parts {
-				w.tell(e.rec, int32(at))
-			}
+			w.tellAll(e.rec)
 			return false
 		}
 		w.step(e, fields)
@@ -208,6 +212,22 @@ func (w *trail) tell(r *recorder, at int32) bool {
 	w.told[at] = r.id
 	r.all(w.parts[at])
 	return true
+}
+
+// tellAll gives a recorder what all steps read, of a trail that is at its end.
+func (w *trail) tellAll(r *recorder) {
+	if r.id != 0 && w.allTold == r.id {
+		return
+	}
+	w.allTold = r.id
+	if w.all == nil {
+		rec := newRecorder()
+		for _, part := range w.parts {
+			rec.all(part)
+		}
+		w.all, w.keys = rec.deps, rec.seen
+	}
+	r.trail(w.all, w.keys)
 }
 
 // step takes the next object's successors.

@@ -43,8 +43,12 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 			}
 		}
 	}
-	for _, s := range changed {
-		buf = g.appendChanged(v, s, o, buf)
+	if len(changed) > 0 {
+		for _, m := range g.moved(v, changed) {
+			if m.to == o {
+				buf = append(buf, m.Ref)
+			}
+		}
 	}
 	return buf
 }
@@ -67,9 +71,29 @@ func (g *Graph) ref(r ref) Ref {
 	return Ref{From: r.from, Cell: c.EdgeCell, Edge: c.edge, Elem: r.elem, Addr: cellAddr(b, c.EdgeCell, r.elem)}
 }
 
-// appendChanged appends the cells in a changed range that lead to o.
-func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
-	t, had := v.Time(), len(buf)
+// movedRef is a cell in a changed range, with the object to which it leads now.
+type movedRef struct {
+	Ref
+	to ObjID
+}
+
+// moved returns the cells in the changed ranges of a view that lead to objects. Whoever asks
+// about many objects has the same ranges each time: they are resolved once.
+func (g *Graph) moved(v mgpp.View, changed []Span) []movedRef {
+	m := &g.lastMoved
+	if m.of == &changed[0] && m.at == v.Time() && m.now == g.now {
+		return m.refs
+	}
+	m.of, m.at, m.now, m.refs = &changed[0], v.Time(), g.now, nil
+	for _, s := range changed {
+		g.resolveIn(v, s, &m.refs)
+	}
+	return m.refs
+}
+
+// resolveIn appends the cells in one changed range that are not there yet.
+func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
+	t := v.Time()
 	g.overlapping(v, 0, s.Lo, s.Hi, t, func(from ObjID, lo, hi int64) {
 		src := &g.objs[from]
 		for ci := range src.lay.cells {
@@ -77,18 +101,17 @@ func (g *Graph) appendChanged(v mgpp.View, s Span, o ObjID, buf []Ref) []Ref {
 			first, end := Overlap(src.lay.cells[ci].EdgeCell, lo, hi, g.Size(from, t))
 			for e := first; e < end; e++ {
 				k := g.ref(ref{from, int32(ci), e})
-				if slices.ContainsFunc(buf[had:], func(r Ref) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {
+				if slices.ContainsFunc(*refs, func(r movedRef) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {
 					continue
 				}
 				tgt := v.Target(k.Addr, c.Coded)
-				if g.resolve(tgt, c.Elem, src.Type, t) == o {
-					k.Off = tgt.Value - uint64(g.objs[o].Addr)
-					buf = append(buf, k)
+				if to := g.resolve(tgt, c.Elem, src.Type, t); to != 0 {
+					k.Off = tgt.Value - uint64(g.objs[to].Addr)
+					*refs = append(*refs, movedRef{k, to})
 				}
 			}
 		}
 	})
-	return buf
 }
 
 // Beside calls f for the other objects that overlap o in the same block: the

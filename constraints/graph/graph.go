@@ -37,6 +37,13 @@ type Graph struct {
 	lives   func(ObjID) bool
 	untyped []bool // by mgpp.Origin: its blocks are of no declared type
 
+	lastMoved struct { // what moved returned last
+		of   *Span
+		at   mgpp.Timestamp
+		now  mgpp.Timestamp
+		refs []movedRef
+	}
+
 	following bool // see Follow
 	since     mgpp.Timestamp
 	pending   Changes // between since and now
