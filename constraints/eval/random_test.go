@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -45,6 +46,32 @@ dang:  dnode X; X.DANGLING == 0;
 live:  dnode X; X.next == NULL or (X.next).EXISTS == TRUE;
 check dangling for dnode;
 `, []shape{{"dnode", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"coded": {`
+struct dnode { int key; int n; struct dnode *next, *prev; };
+type dnode;
+tag dnode.next ^ ADDRESS >> 12; tag dnode.prev ^ ADDRESS >> 12; tag dnode.prev & 7;
+dnode.LEN; dnode X; X.LEN = (X.next).LEN + 1;
+forth: dnode X, Y; X.next == Y => Y.prev == X;
+back:  dnode X; X.prev != NULL => X.prev.next == X;
+self:  dnode X; X !->>(next) X;
+len:   dnode X; X.n == 3 => X.LEN < 4;
+in:    dnode X; X.INDEGREE(next) <= 1 and X.INDEGREE <= 2;
+flag:  dnode X; X.prev.TAG == 0 or X.n > 1;
+dang:  dnode X; X.DANGLING == 0;
+`, []shape{{"dnode", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"reached": {`
+struct entry { struct entry *next; int key; int n; };
+struct cache { int count; int most; struct entry *list[2]; };
+type cache; type entry edges (next);
+tag entry.next ^ ADDRESS >> 12;
+enter entry from cache.list;
+entry.LEN; entry X; X.LEN = (X.next).LEN + 1;
+count: cache C; for I in 0 to 1, (C.list[I]).LEN <= C.count;
+keys:  entry X; X.next == NULL or X.next.key >= X.key;
+in:    entry X; X.INDEGREE <= 1;
+acyc:  entry X, Y; X ->> Y => Y !->> X;
+few:   COUNT(entry) <= 3;
+`, []shape{{"cache", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"tree": {`
 struct tree { int key; int h; struct tree *left, *right; };
 type tree;
@@ -245,17 +272,34 @@ some:  node X, Y; X.n == 2 => Y.key == 1 and Y.n == 2;
 // script makes random operations of a kind.
 type script struct {
 	*world
-	r      *rand.Rand
-	shapes []shape
-	live   []trace.Addr
-	kind   map[trace.Addr]*shape
-	dead   []trace.Addr
-	wild   int // 1 in wild pointers leads nowhere good
+	r       *rand.Rand
+	shapes  []shape
+	live    []trace.Addr
+	kind    map[trace.Addr]*shape
+	dead    []trace.Addr
+	wild    int             // 1 in wild pointers leads nowhere good
+	coded   map[string]bool // shapes whose pointers are combined with their own addresses, by type
+	entries []trace.Addr    // where pointers lead; nil: to all that live
 }
 
 func newScript(tb testing.TB, name string, seed uint64) *script {
 	s := randomSpecs[name]
 	defined := &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+	switch name {
+	case "coded":
+		defined.coded = map[string]bool{"dnode": true}
+	case "reached":
+		defined.coded = map[string]bool{"": true}
+		const heap = 0x8000 // an allocator's, with memory for entries in front of the blocks
+		defined.apply(trace.Event{Kind: trace.KindMap, Addr: heap, Size: 0x40000})
+		k := &shape{"", 16, []uint64{0}, []uint64{8, 12}, false}
+		for i := range trace.Addr(8) {
+			entry := heap + 16*i
+			defined.live = append(defined.live, entry)
+			defined.entries = append(defined.entries, entry)
+			defined.kind[entry] = k
+		}
+	}
 	if name == "unread" {
 		defined.wild = 3 // pointers into the middle read what else is unread
 	}
@@ -292,14 +336,15 @@ func (s *script) step() {
 	switch n := s.r.IntN(22); {
 	case n >= 20:
 		s.bulk(a)
-	case n == 0 && a != staticMemory:
+	case n == 0 && s.size[a] > 0:
 		s.release(a)
 		s.live = slices.Delete(s.live, i, i+1)
 		s.dead = append(s.dead, a)
 	case n == 1 && k.variable:
 		s.resize(a)
 	case n < 12 && len(k.pointers) > 0:
-		s.put8(a+trace.Addr(k.pointers[s.r.IntN(len(k.pointers))]), uint64(s.pointer()))
+		cell := a + trace.Addr(k.pointers[s.r.IntN(len(k.pointers))])
+		s.put8(cell, s.pointer(k, cell))
 	case len(k.numbers) > 0:
 		s.put4(a+trace.Addr(k.numbers[s.r.IntN(len(k.numbers))]), uint32(s.r.IntN(4)))
 	}
@@ -345,19 +390,32 @@ func (s *script) resize(a trace.Addr) {
 	s.size[to] = size
 }
 
-func (s *script) pointer() trace.Addr {
+// pointer is what a cell is to hold.
+func (s *script) pointer(k *shape, cell trace.Addr) uint64 {
+	p := uint64(s.place())
+	if s.coded[k.typ] {
+		p ^= uint64(cell) >> 12
+	}
+	return p
+}
+
+func (s *script) place() trace.Addr {
+	to := s.live
+	if s.entries != nil {
+		to = s.entries
+	}
 	switch s.r.IntN(4) {
 	case 0:
 		return 0
 	case 1:
-		if s.r.IntN(s.wild) == 0 && len(s.dead) > 0 {
+		if s.r.IntN(s.wild) == 0 && len(s.dead) > 0 && s.entries == nil {
 			return s.dead[s.r.IntN(len(s.dead))]
 		}
 		if s.r.IntN(s.wild) == 0 {
-			return s.live[s.r.IntN(len(s.live))] + 8
+			return to[s.r.IntN(len(to))] + 8
 		}
 	}
-	return s.live[s.r.IntN(len(s.live))]
+	return to[s.r.IntN(len(to))]
 }
 
 func each(t *testing.T, seeds int, f func(t *testing.T, s *script)) {
@@ -502,12 +560,8 @@ func (s *script) hypothesis(now mgpp.Timestamp) mgpp.View {
 	a := s.live[s.r.IntN(len(s.live))]
 	k := s.kind[a]
 	if len(k.pointers) > 0 && s.r.IntN(3) > 0 {
-		p := uint64(s.pointer())
-		var b [8]byte
-		for i := range b {
-			b[i] = byte(p >> (8 * i))
-		}
-		return mgpp.With(v, a+trace.Addr(k.pointers[s.r.IntN(len(k.pointers))]), b[:])
+		cell := a + trace.Addr(k.pointers[s.r.IntN(len(k.pointers))])
+		return mgpp.With(v, cell, binary.LittleEndian.AppendUint64(nil, s.pointer(k, cell)))
 	}
 	if len(k.numbers) == 0 {
 		return mgpp.With(v, a, []byte{0})

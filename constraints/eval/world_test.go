@@ -77,7 +77,8 @@ const staticMemory = 0x900
 
 func newWorld(tb testing.TB, text string) *world {
 	tb.Helper()
-	w := &world{tb: tb, spec: parse(tb, text), h: mgpp.New(mgpp.Options{}), next: 0x10000, free: map[uint64][]trace.Addr{}, size: map[trace.Addr]uint64{}}
+	spec := parse(tb, text)
+	w := &world{tb: tb, spec: spec, h: mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}), next: 0x10000, free: map[uint64][]trace.Addr{}, size: map[trace.Addr]uint64{}}
 	w.g = graph.New(w.spec, w.h, w, graph.Options{})
 	w.c = eval.NewChecker(w.spec, w.h, w.g, eval.Options{})
 	return w

@@ -141,10 +141,10 @@ func (g *Graph) Against(v mgpp.View, changed []Span, c *Changes) {
 // changedBy notes what one operation changed.
 func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 	t := op.Time
+	g.turnedBy(t, c)
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
-		g.turnedBy(t, c)
 		for _, o := range g.of(op.Node) {
 			if g.objs[o].Death == t {
 				g.turned(o, t, c)

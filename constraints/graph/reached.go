@@ -69,13 +69,13 @@ func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
 // reached is the Object.Member of a node that pointers made.
 const reached = -1
 
-// turn is the birth or death of a reached node by a write.
+// turn is the birth or death of a reached node.
 type turn struct {
 	time mgpp.Timestamp
 	obj  ObjID
 }
 
-// turnedBy notes the reached nodes that the write at t made or ended.
+// turnedBy notes the reached nodes that the operation at t made or ended.
 func (g *Graph) turnedBy(t mgpp.Timestamp, c *Changes) {
 	i := sort.Search(len(g.turns), func(i int) bool { return g.turns[i].time >= t })
 	for ; i < len(g.turns) && g.turns[i].time == t; i++ {
