@@ -53,6 +53,16 @@ func startVictim(dir string, t *target) (*victim, error) {
 	return v, v.said("ready\n")
 }
 
+// unharmed is shape.unharmed of the victim. How it ended is told.
+func (v *victim) unharmed(before shape, patience time.Duration) error {
+	err := before.unharmed(v.cmd.Process.Pid, patience)
+	if errors.Is(err, errGone) {
+		<-v.ended
+		err = fmt.Errorf("%w: %v", err, v.cmd.ProcessState)
+	}
+	return err
+}
+
 // said waits until the target has printed something.
 func (v *victim) said(text string) error {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -111,31 +121,60 @@ func (s *soak) attachments(ctx context.Context, r *rand.Rand, dir string, t *tar
 		return err
 	}
 	for ; *i < s.attachesOfOne && ctx.Err() == nil; *i++ {
-		how := endings[r.IntN(len(endings))]
-		atTarget := r.IntN(20) == 0
+		e := ending{how: endings[r.IntN(len(endings))]}
+		e.target = r.IntN(20) == 0
 		delay := time.Duration(r.Float64() * float64(longestAttach))
-		if err := s.oneAttach(filepath.Join(dir, strconv.Itoa(*i)), t, v, how, atTarget, delay); err != nil {
-			return fmt.Errorf("%s after %s: %w", signalName(how), delay, err)
+		e.keeper = !e.target && r.IntN(6) == 0
+		err := s.oneAttach(filepath.Join(dir, strconv.Itoa(*i)), t, v, e, delay)
+		if err == nil && !e.target {
+			err = v.unharmed(before, s.patience)
 		}
-		if atTarget {
+		if e.keeper && t.fragile && (err == nil || errors.Is(err, errGone)) {
+			if err != nil {
+				s.count(fmt.Sprintf("attached to %s: it died with the keeper", t.name))
+			}
+			*i++
+			return nil // its answer need not be right
+		}
+		if err != nil {
+			return fmt.Errorf("%s after %s: %w", e, delay, err)
+		}
+		if e.target {
 			*i++
 			return nil
 		}
-		if err := before.unharmed(v.cmd.Process.Pid, s.patience); err != nil {
-			return fmt.Errorf("%s after %s: %w", signalName(how), delay, err)
-		}
 	}
 	return v.finish(s.patience)
+}
+
+// An ending is how an attachment ends: who gets which signal.
+type ending struct {
+	how    syscall.Signal // mgtrace, if nobody else gets SIGKILL
+	target bool
+	keeper bool // of `mgtrace attach`, once it records: the process that holds the target
+}
+
+func (e ending) String() string {
+	switch {
+	case e.target:
+		return "target killed"
+	case e.keeper:
+		return "keeper killed"
+	}
+	return "mgtrace ended by " + signalName(e.how)
 }
 
 // longestAttach is how long an attachment lasts at most.
 const longestAttach = 1500 * time.Millisecond
 
 // oneAttach attaches once and ends mgtrace, or the target.
-func (s *soak) oneAttach(dir string, t *target, v *victim, how syscall.Signal, atTarget bool, delay time.Duration) error {
+func (s *soak) oneAttach(dir string, t *target, v *victim, e ending, delay time.Duration) error {
 	tracer, err := s.trace(dir, s.attach, map[string]string{"pid": strconv.Itoa(v.cmd.Process.Pid)}, nil, nil)
 	if err != nil {
 		return err
+	}
+	if e.keeper {
+		tracer.said("attached to process", s.patience)
 	}
 	select {
 	case <-time.After(delay):
@@ -143,17 +182,18 @@ func (s *soak) oneAttach(dir string, t *target, v *victim, how syscall.Signal, a
 		said, _ := os.ReadFile(filepath.Join(dir, "stderr"))
 		return fmt.Errorf("mgtrace ended with status %s: %s", statusName(tracer.status()), bytes.TrimSpace(said))
 	}
-	what := "mgtrace ended by " + signalName(how)
-	if atTarget {
-		what = "target killed"
+	switch {
+	case e.target:
 		v.kill()
-	} else {
-		tracer.signal(how)
+	case e.keeper:
+		tracer.killChild(s.patience)
+	default:
+		tracer.signal(e.how)
 	}
 	err = tracer.wait(s.patience)
 	if err := errors.Join(err, tracer.clean(s.patience)); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return err
 	}
-	s.count(fmt.Sprintf("attached to %s: %s → status %s", t.name, what, statusName(tracer.status())))
+	s.count(fmt.Sprintf("attached to %s: %s → status %s", t.name, e, statusName(tracer.status())))
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +49,7 @@ func (s *soak) oneLaunch(ctx context.Context, r *rand.Rand, dir string) error {
 		case <-ctx.Done():
 		}
 		if victim != "mgtrace" {
-			s.killTarget(tracer)
+			tracer.killChild(s.patience)
 		}
 		if victim != "target" {
 			tracer.signal(how)
@@ -83,23 +82,6 @@ func (s *soak) took(t *target, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.window = (3*t.window + d) / 4
-}
-
-// killTarget kills the process that the tracer has started, or waits for it first.
-func (s *soak) killTarget(t *tracer) {
-	for end := time.Now().Add(s.patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		for _, pid := range marked(t.mark) {
-			if statusField(pid, "PPid") == strconv.Itoa(t.cmd.Process.Pid) {
-				syscall.Kill(pid, syscall.SIGKILL)
-				return
-			}
-		}
-		select {
-		case <-t.ended:
-			return
-		default:
-		}
-	}
 }
 
 func signalName(s syscall.Signal) string {

@@ -57,7 +57,7 @@ func run() (found bool, err error) {
 	flag.Uint64Var(&s.seed, "seed", uint64(time.Now().UnixNano())%1_000_000, "of all random choices")
 	flag.DurationVar(&s.patience, "patience", 20*time.Second, "how long what ought to end may take")
 	flag.StringVar(&s.launch, "launch-command", "record --engine {engine} -o {file} {program} --", "mgtrace's arguments of a launch")
-	flag.StringVar(&s.attach, "attach-command", "attach --engine {engine} -o {file} {pid}", "mgtrace's arguments of an attachment")
+	flag.StringVar(&s.attach, "attach-command", "attach -v --engine {engine} -o {file} {pid}", "mgtrace's arguments of an attachment, with -v")
 	flag.Parse()
 	if flag.NArg() > 0 || *parallel < 1 {
 		return false, errors.New("usage: soak [flags]")

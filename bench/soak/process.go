@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -48,11 +49,14 @@ func statusField(pid int, name string) string {
 	return ""
 }
 
+// errGone says that a target does not live any more.
+var errGone = errors.New("the target has ended")
+
 // unharmed waits until harmed has nothing to say: what the kernel takes out, it
 // takes out a little later.
 func (before shape) unharmed(pid int, patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		if err := before.harmed(pid); err == nil || time.Now().After(end) {
+		if err := before.harmed(pid); err == nil || errors.Is(err, errGone) || time.Now().After(end) {
 			return err
 		}
 	}
@@ -112,7 +116,11 @@ func shapeOf(pid int) (shape, error) {
 
 // harmed says what is not as it was before, or that the process is stopped or traced.
 func (before shape) harmed(pid int) error {
-	if state := statusField(pid, "State"); state == "" || strings.ContainsAny(state[:1], "TtZX") {
+	state := statusField(pid, "State")
+	switch {
+	case state == "" || strings.ContainsAny(state[:1], "ZX"):
+		return errGone
+	case strings.ContainsAny(state[:1], "Tt"):
 		return fmt.Errorf("the target's state is %q", state)
 	}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -77,6 +78,39 @@ func (s *soak) trace(dir, line string, values map[string]string, args []string, 
 }
 
 func (t *tracer) signal(s syscall.Signal) { t.cmd.Process.Signal(s) } // it may have ended
+
+// said waits until the tracer has said something on its standard error, or has ended.
+func (t *tracer) said(text string, patience time.Duration) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		out, _ := os.ReadFile(filepath.Join(t.dir, "stderr"))
+		select {
+		case <-t.ended:
+			return
+		default:
+		}
+		if bytes.Contains(out, []byte(text)) {
+			return
+		}
+	}
+}
+
+// killChild kills the process that the tracer has started, the target or the keeper, or
+// waits for it first.
+func (t *tracer) killChild(patience time.Duration) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for _, pid := range marked(t.mark) {
+			if statusField(pid, "PPid") == strconv.Itoa(t.cmd.Process.Pid) {
+				syscall.Kill(pid, syscall.SIGKILL)
+				return
+			}
+		}
+		select {
+		case <-t.ended:
+			return
+		default:
+		}
+	}
+}
 
 // wait waits for the tracer's end, or makes it end.
 func (t *tracer) wait(patience time.Duration) error {
