@@ -46,6 +46,7 @@ type Builder struct {
 	perSite []uint64
 	used    []uint32
 	perPC   map[trace.Addr]uint64
+	recent  [recentPCs]atPC     // of events, by the low bits of the statement: not in perPC yet
 	images  map[uint64]struct{} // pages
 
 	found            found
@@ -141,10 +142,28 @@ func (b *Builder) endGroup() {
 func (b *Builder) endChunk() {
 	b.endRun()
 	b.endSites()
+	for i := range b.recent {
+		b.endPC(&b.recent[i])
+	}
 	for pc, n := range b.perPC {
 		b.pcRows.add(uint64(pc), uint64(b.chunk), n)
 	}
 	clear(b.perPC)
+}
+
+// atPC is how many operations of events a statement made.
+type atPC struct {
+	pc  trace.Addr
+	ops uint64
+}
+
+const recentPCs = 64
+
+func (b *Builder) endPC(p *atPC) {
+	if p.ops > 0 {
+		b.perPC[p.pc] += p.ops
+		p.ops = 0
+	}
 }
 
 func (b *Builder) endSites() {
@@ -227,7 +246,12 @@ func (b *Builder) Event(ev *trace.Event) error {
 	now := b.hist.Now()
 	b.took(1, uint64(now-before), uint64(before))
 	if now > before {
-		b.perPC[ev.PC] += uint64(now - before)
+		p := &b.recent[ev.PC%recentPCs]
+		if p.pc != ev.PC {
+			b.endPC(p)
+			p.pc = ev.PC
+		}
+		p.ops += uint64(now - before)
 	}
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
@@ -240,7 +264,7 @@ func (b *Builder) Event(ev *trace.Event) error {
 			b.images[a] = struct{}{}
 		}
 	case trace.KindSignal:
-		b.crash = &now
+		b.crash = new(now)
 	}
 	for id := nodes + 1; id <= b.hist.NodeCount(); id++ {
 		n := b.hist.Node(mgpp.NodeID(id))

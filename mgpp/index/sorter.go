@@ -327,24 +327,25 @@ func (s *sorter) each(b *bucket, f func([]uint64)) error {
 
 // again gives the rows of a large bucket in order.
 func (s *sorter) again(b *bucket, f func([]uint64)) error {
-	var first, differ row
-	n := 0
+	var last row
+	n, alike, ascend := 0, true, true // whether the first numbers are alike, and the rows come in order
 	err := s.each(b, func(r []uint64) {
-		if n++; n == 1 {
-			copy(first[:], r)
+		x := row{r[0], r[1]}
+		if n > 0 {
+			alike = alike && x[0] == last[0]
+			ascend = ascend && !x.less(&last)
 		}
-		for c := range keyCols {
-			differ[c] |= r[c] ^ first[c]
-		}
+		last = x
+		n++
 	})
 	if err != nil {
 		return err
 	}
-	if differ[0]|differ[1] == 0 {
+	if ascend {
 		return s.each(b, f)
 	}
 	sub := &sorter{cols: s.cols, most: s.most, dir: s.dir}
-	if differ[0] == 0 {
+	if alike {
 		sub.by = 1
 	}
 	defer sub.close()

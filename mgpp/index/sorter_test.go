@@ -24,6 +24,7 @@ func TestSorter(t *testing.T) {
 		{"some near", 30007, func(i uint64) (uint64, uint64) { return rnd.Uint64N(1<<44) >> (i % 3 * 20), i }},
 		{"one first number", 30007, func(uint64) (uint64, uint64) { return 5, rnd.Uint64N(1 << 20) }},
 		{"two first numbers", 30007, func(i uint64) (uint64, uint64) { return i % 2, 1 << 40 >> (i % 20) }},
+		{"in order", 30007, func(i uint64) (uint64, uint64) { return 5, i }},
 		{"alike", 30007, func(uint64) (uint64, uint64) { return 5, 6 }},
 	} {
 		t.Run(x.name, func(t *testing.T) {
