@@ -130,7 +130,7 @@ func (p *parser) tag() {
 	t := &Tag{At: At{p.next().pos}}
 	t.Type, t.Field = p.typeField()
 	if p.accept("^") {
-		p.expectWord("ADDRESS", "after `^`: the word is combined with its own address")
+		p.expectWord("ADDRESS", "after `^`")
 		p.expect(">>", "and how far the address is shifted after ADDRESS")
 		t.Shift = p.expr()
 	} else {
