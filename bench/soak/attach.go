@@ -125,21 +125,19 @@ func (s *soak) attachments(ctx context.Context, r *rand.Rand, dir string, t *tar
 		e.target = r.IntN(20) == 0
 		delay := time.Duration(r.Float64() * float64(longestAttach))
 		e.keeper = !e.target && r.IntN(6) == 0
-		err := s.oneAttach(filepath.Join(dir, strconv.Itoa(*i)), t, v, e, delay)
+		status, err := s.oneAttach(filepath.Join(dir, strconv.Itoa(*i)), v, e, delay)
+		outcome := fmt.Sprintf("attached to %s: %s → status %s", t.name, e, status)
 		if err == nil && !e.target {
 			err = v.unharmed(before, s.patience)
 		}
-		if e.keeper && t.fragile && (err == nil || errors.Is(err, errGone)) {
-			if err != nil {
-				s.count(fmt.Sprintf("attached to %s: it died with the keeper", t.name))
-			}
-			*i++
-			return nil // its answer need not be right
+		if e.keeper && t.fragile && errors.Is(err, errGone) {
+			outcome, err = outcome+", and the target died", nil
 		}
 		if err != nil {
 			return fmt.Errorf("%s after %s: %w", e, delay, err)
 		}
-		if e.target {
+		s.count(outcome)
+		if e.target || e.keeper && t.fragile { // then its answer need not be right
 			*i++
 			return nil
 		}
@@ -167,11 +165,11 @@ func (e ending) String() string {
 // longestAttach is how long an attachment lasts at most.
 const longestAttach = 1500 * time.Millisecond
 
-// oneAttach attaches once and ends mgtrace, or the target.
-func (s *soak) oneAttach(dir string, t *target, v *victim, e ending, delay time.Duration) error {
+// oneAttach attaches once and brings about the ending. It returns mgtrace's status.
+func (s *soak) oneAttach(dir string, v *victim, e ending, delay time.Duration) (status string, err error) {
 	tracer, err := s.trace(dir, s.attach, map[string]string{"pid": strconv.Itoa(v.cmd.Process.Pid)}, nil, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if e.keeper {
 		tracer.said("attached to process", s.patience)
@@ -180,7 +178,7 @@ func (s *soak) oneAttach(dir string, t *target, v *victim, e ending, delay time.
 	case <-time.After(delay):
 	case <-tracer.ended: // with the target alive it has no reason to
 		said, _ := os.ReadFile(filepath.Join(dir, "stderr"))
-		return fmt.Errorf("mgtrace ended with status %s: %s", statusName(tracer.status()), bytes.TrimSpace(said))
+		return "", fmt.Errorf("mgtrace ended with status %s: %s", statusName(tracer.status()), bytes.TrimSpace(said))
 	}
 	switch {
 	case e.target:
@@ -191,9 +189,5 @@ func (s *soak) oneAttach(dir string, t *target, v *victim, e ending, delay time.
 		tracer.signal(e.how)
 	}
 	err = tracer.wait(s.patience)
-	if err := errors.Join(err, tracer.clean(s.patience)); err != nil {
-		return err
-	}
-	s.count(fmt.Sprintf("attached to %s: %s → status %s", t.name, e, statusName(tracer.status())))
-	return nil
+	return statusName(tracer.status()), errors.Join(err, tracer.clean(s.patience))
 }
