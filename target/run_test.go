@@ -263,6 +263,8 @@ func TestInterruptAndResume(t *testing.T) {
 	s := launch(t, Command{Path: build(t, "behave"), Args: []string{"spin"}})
 	done := make(chan ExitStatus)
 	go func() { done <- s.run(t.Context(), Handlers{}) }()
+	// One that makes a thread may sleep where nothing interrupts it, and counts as stopped.
+	waitFor(t, "with all threads", func() bool { tids, err := s.p.Threads(); return err == nil && len(tids) == 4 })
 	for range 50 {
 		time.Sleep(2 * time.Millisecond)
 		if err := s.p.Interrupt(); err != nil {
