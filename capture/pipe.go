@@ -54,25 +54,27 @@ type load struct {
 	events   []trace.Event
 	bytes    []byte
 	args     []uint64
-	taken    chan error // told when all of it and what came before has been taken; nil: nobody waits
+	sites    []trace.StoreSite // new ones, after all else
+	run      trace.Stores      // that is being delivered
+	taken    chan error        // told when all of it and what came before has been taken; nil: nobody waits
 }
 
-// item is a run of stores, an event (the next one), or new sites.
+// item is an event, the next one, or a run of stores, whose parts are the next ones.
+// Events can be as frequent as stores: it is small.
 type item struct {
-	run    trace.Stores
-	sites  []trace.StoreSite
-	events bool
+	wall                 int64
+	thread               trace.ThreadID
+	recs, wide, instants int32 // how many of each; no recs: an event
 }
 
 func (l *load) reset() {
-	clear(l.items)
 	clear(l.events)
 	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
 }
 
 // Sites implements Sink.
 func (p *Pipe) Sites(sites []trace.StoreSite) error {
-	p.cur.items = append(p.cur.items, item{sites: sites})
+	p.cur.sites = sites
 	return p.Flush()
 }
 
@@ -86,20 +88,19 @@ func (p *Pipe) Room(n int) []trace.StoreRec {
 
 // Stores implements Sink.
 func (p *Pipe) Stores(s *trace.Stores) error {
+	n := len(s.Recs)
+	if n == 0 {
+		return nil
+	}
 	l := p.cur
-	at, wide, instants := len(l.recs), len(l.wide), len(l.instants)
-	if n := len(s.Recs); n > 0 && n <= cap(l.recs)-at && &s.Recs[0] == &l.recs[:at+1][at] {
+	if at := len(l.recs); n <= cap(l.recs)-at && &s.Recs[0] == &l.recs[:at+1][at] {
 		l.recs = l.recs[:at+n]
 	} else {
 		l.recs = append(l.recs, s.Recs...)
 	}
 	l.wide = append(l.wide, s.Wide...)
 	l.instants = append(l.instants, s.Instants...)
-	// Where append moves the array, runs of before keep the old one.
-	l.items = append(l.items, item{run: trace.Stores{
-		Thread: s.Thread, Wall: s.Wall, Recs: l.recs[at:len(l.recs):len(l.recs)], Wide: l.wide[wide:len(l.wide):len(l.wide)],
-		Instants: l.instants[instants:len(l.instants):len(l.instants)],
-	}})
+	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants))})
 	if len(l.recs) >= loadRecs {
 		return p.send()
 	}
@@ -110,7 +111,7 @@ func (p *Pipe) Stores(s *trace.Stores) error {
 // well: it waits until the sink has seen it.
 func (p *Pipe) Event(ev *trace.Event) error {
 	l := p.cur
-	l.items = append(l.items, item{events: true})
+	l.items = append(l.items, item{})
 	l.events = append(l.events, *ev)
 	e := &l.events[len(l.events)-1]
 	if len(ev.Data) > 0 {
@@ -197,20 +198,29 @@ func (l *load) deliverAll(sink Sink) error {
 }
 
 func (l *load) deliver(sink Sink) (err error) {
-	events := l.events
+	events, recs, wide, instants := l.events, l.recs, l.wide, l.instants
+	run := &l.run
 	for i := range l.items {
-		switch it := &l.items[i]; {
-		case it.events:
+		it := &l.items[i]
+		if it.recs == 0 {
 			err = sink.Event(&events[0])
 			events = events[1:]
-		case it.sites != nil:
-			err = sink.Sites(it.sites)
-		default:
-			err = sink.Stores(&it.run)
+		} else {
+			run.Thread, run.Wall = it.thread, it.wall
+			run.Recs, recs = cut(recs, it.recs)
+			run.Wide, wide = cut(wide, it.wide)
+			run.Instants, instants = cut(instants, it.instants)
+			err = sink.Stores(run)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	if l.sites != nil {
+		err = sink.Sites(l.sites)
+	}
+	return err
 }
+
+// cut returns the first n of s, which can not grow, and the rest.
+func cut[T any](s []T, n int32) (first, rest []T) { return s[:n:n], s[n:] }
