@@ -1,13 +1,12 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -195,44 +194,43 @@ func (p *Process) ReadMemory(buf []byte, addr uint64) (int, error) {
 
 // Maps lists what is mapped, in the order of addresses.
 func (p *Process) Maps() ([]mem.Map, error) {
-	var maps []mem.Map
-	err := p.proc("maps", func(f *os.File) (err error) {
-		maps, err = mem.ParseMaps(f)
-		return err
-	})
-	if err == nil && len(maps) == 0 {
-		err = ErrExited
+	b, err := p.proc("maps")
+	if err != nil {
+		return nil, err
 	}
-	return maps, err
+	return mem.ParseMaps(bytes.NewReader(b))
 }
 
 // Auxv returns the auxiliary vector.
 func (p *Process) Auxv() (mem.Auxv, error) {
-	var v mem.Auxv
-	err := p.proc("auxv", func(f *os.File) error {
-		b, err := io.ReadAll(f)
-		v = mem.ParseAuxv(b)
-		return err
-	})
-	return v, err
+	b, err := p.proc("auxv")
+	return mem.ParseAuxv(b), err
 }
 
-// proc opens a file of /proc that tells of the address space. It asks a thread
-// that lives: the first one may have ended before others.
-func (p *Process) proc(name string, read func(*os.File) error) error {
-	tid := p.t.pid
-	if err := p.do(func() { tid = p.t.live() }); err != nil {
-		return err
+// proc reads a file of /proc that tells of the address space. The first thread may have
+// ended before others: then the file is that of one that has not. The tracer is not
+// asked, who may be waiting for the one who reads.
+func (p *Process) proc(name string) ([]byte, error) {
+	select {
+	case <-p.t.closed:
+		return nil, ErrExited
+	default:
 	}
-	f, err := os.Open("/proc/" + strconv.Itoa(tid) + "/" + name)
-	if err != nil {
-		return fmt.Errorf("%s of process %d: %w", name, p.t.pid, err)
+	dir := fmt.Sprintf("/proc/%d/", p.t.pid)
+	b, err := os.ReadFile(dir + name)
+	if err == nil && len(b) > 0 {
+		return b, nil
 	}
-	defer f.Close()
-	if err := read(f); err != nil {
-		return fmt.Errorf("%s of process %d: %w", name, p.t.pid, err)
+	threads, _ := os.ReadDir(dir + "task") // none: it has ended
+	for _, th := range threads {
+		if b, err := os.ReadFile(dir + "task/" + th.Name() + "/" + name); err == nil && len(b) > 0 {
+			return b, nil
+		}
 	}
-	return nil
+	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		err = ErrExited
+	}
+	return nil, fmt.Errorf("%s of process %d: %w", name, p.t.pid, err)
 }
 
 // live is a thread that still has the address space, the first if it may be.

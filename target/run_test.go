@@ -130,6 +130,45 @@ func TestMemoryAtTheEnd(t *testing.T) {
 	}
 }
 
+// What is mapped can be asked while the tracer waits for the one who asks, also where
+// the first thread has ended.
+func TestMapsWhileTheTracerWaits(t *testing.T) {
+	for _, args := range []string{"code 3", "thread last"} {
+		t.Run(args, func(t *testing.T) {
+			s := launch(t, Command{Path: build(t, "behave"), Args: strings.Fields(args)})
+			asked := false
+			s.run(t.Context(), Handlers{OnExit: func(Exit) {
+				asked = true
+				maps, err := []mem.Map(nil), error(nil)
+				answered := make(chan struct{})
+				go func() {
+					defer close(answered)
+					maps, err = s.p.Maps()
+				}()
+				if e := s.p.Do(func() {
+					select {
+					case <-answered:
+					case <-time.After(patienceOfTests / 4):
+						t.Error("no answer while the tracer waits")
+					}
+				}); e != nil {
+					t.Error(e)
+				}
+				<-answered
+				if err != nil || len(maps) == 0 {
+					t.Errorf("%d mappings, %v", len(maps), err)
+				}
+			}})
+			if !asked {
+				t.Error("no end was told")
+			}
+			if maps, err := s.p.Maps(); !errors.Is(err, ErrExited) {
+				t.Errorf("after the end: %d mappings, %v", len(maps), err)
+			}
+		})
+	}
+}
+
 func TestCrashDetails(t *testing.T) {
 	for _, c := range []struct {
 		args  string
