@@ -208,12 +208,12 @@ func (e *Engine) adopt() error {
 		if err != nil {
 			return err
 		}
+		if regs.GSBase != 0 { // whoever has a slot gets GS base 0 in the end
+			return fmt.Errorf("thread %d uses the GS segment itself: --engine ebpf can record it", tid)
+		}
 		s, err := e.give(nil, tid, target.StackOf(e.proc.PID(), maps, &regs), false)
 		if err != nil {
 			return err
-		}
-		if regs.GSBase != 0 {
-			return fmt.Errorf("thread %d uses the GS segment itself: --engine ebpf can record it", tid)
 		}
 		regs.GSBase = s.base
 		if err := e.proc.SetRegs(tid, regs); err != nil {

@@ -2,6 +2,7 @@ package inline
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"errors"
 	"os"
@@ -74,6 +75,49 @@ func TestSinkFails(t *testing.T) {
 	}
 	if r.output != output || r.status.Code != code || r.status.Signal != 0 {
 		t.Errorf("%v:\n%s\nwithout mgtrace: %d\n%s", r.status, r.output, code, output)
+	}
+}
+
+// A thread that uses GS itself is refused, and keeps its GS; another one is recorded,
+// and has none again when the engine is gone.
+func TestOwnGS(t *testing.T) {
+	path := build(t, "threads.c")
+	for _, own := range []uint64{0, 0x123000} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		p, err := target.Launch(ctx, target.Command{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.RunToLoaded(ctx); err != nil {
+			t.Fatal(err)
+		}
+		regs, err := p.Regs(p.PID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		regs.GSBase = own
+		if err := p.SetRegs(p.PID(), regs); err != nil {
+			t.Fatal(err)
+		}
+		var r run
+		r.prepare(t, ctx, p)
+		e, err := Attach(r.plan, p, Options{})
+		if refused := err != nil && strings.Contains(err.Error(), "uses the GS segment itself"); refused != (own != 0) {
+			t.Fatalf("GS base %#x: %v", own, err)
+		}
+		if err == nil {
+			if regs, err = p.Regs(p.PID()); err != nil || regs.GSBase == 0 {
+				t.Errorf("GS base %#x under the engine, %v", regs.GSBase, err)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if regs, err = p.Regs(p.PID()); err != nil || regs.GSBase != own {
+			t.Errorf("GS base %#x is %#x when the engine is gone, %v", own, regs.GSBase, err)
+		}
 	}
 }
 
