@@ -27,7 +27,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 		return nil, err
 	}
 	defer f.Close()
-	exe, images, failed, err := coreImages(f, program, o)
+	exe, images, err := coreImages(f, program, o)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,10 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 	}
 	a.Crashed(syscall.Signal(f.Signal))
 	r := &report.Report{Program: exe, Engine: "core", Complete: len(f.Missing) == 0, Why: f.Missing}
-	for _, err := range failed {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
+	for i := range images {
+		if err := images[i].Err; err != nil {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
+		}
 	}
 	for _, p := range heap.Problems {
 		r.Warnings = append(r.Warnings, "heap: "+p)
@@ -67,7 +69,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 
 // coreImages opens the files that were mapped; program stands for the file of
 // the program itself if it lies elsewhere now.
-func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []symbol.Image, failed []error, err error) {
+func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []symbol.Image, err error) {
 	for _, m := range f.Maps {
 		if m.File() && (program == "" || filepath.Base(m.Path) == filepath.Base(program)) {
 			exe = m.Path
@@ -75,25 +77,25 @@ func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, im
 		}
 	}
 	if exe == "" {
-		return "", nil, nil, fmt.Errorf("the core file does not name its program: say which it was with --program FILE")
+		return "", nil, fmt.Errorf("the core file does not name its program: say which it was with --program FILE")
 	}
 	maps := append([]mem.Map(nil), f.Maps...)
 	for i := range maps {
 		maps[i].Exec = maps[i].Exec || maps[i].File() // note NT_FILE has no permissions
 	}
-	images, failed = symbol.Load(maps, exe, "", nil, objfile.Options{DebugDirs: o.DebugDirs})
+	images = symbol.Load(maps, exe, "", nil, objfile.Options{DebugDirs: o.DebugDirs})
 	if program != "" {
 		p, err := objfile.Open(program, objfile.Options{DebugDirs: o.DebugDirs})
 		if err != nil {
-			return "", nil, nil, err
+			return "", nil, err
 		}
 		for i := range images {
 			if images[i].Path == exe {
-				images[i].Obj, images[i].BuildID = p, p.BuildID()
+				images[i].Obj, images[i].BuildID, images[i].Err = p, p.BuildID(), nil
 			}
 		}
 	}
-	return exe, images, failed, nil
+	return exe, images, nil
 }
 
 func coreProgram(main *symbol.Image, symbols *symbol.Table) check.Program {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -54,7 +55,7 @@ func (p *Process) Exe() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("program of process %d: %w", p.t.pid, err)
 	}
-	return exe, nil
+	return strings.TrimSuffix(exe, " (deleted)"), nil // what is mapped says that: mem.Map
 }
 
 // Run lets the program run until it has ended and everything that Launch

@@ -141,12 +141,14 @@ func (l *Program) load() error {
 		return err
 	}
 	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
-	images, failed := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.DebugDirs})
-	if len(images) == 0 || images[0].Obj == nil {
-		if len(failed) > 0 {
-			return fmt.Errorf("%s: %w", exe, failed[0])
-		}
+	images := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.DebugDirs})
+	if len(images) == 0 || images[0].Path != exe {
 		return fmt.Errorf("%s: its file is not among what is mapped", exe)
+	}
+	for _, im := range images {
+		if im.Traced && im.Err != nil {
+			return fmt.Errorf("%s can not be recorded: %w", im.Path, im.Err)
+		}
 	}
 	for _, m := range l.o.Capture.Modules {
 		if anyTraced(images[1:], m) {
@@ -158,9 +160,6 @@ func (l *Program) load() error {
 		}
 		l.late = append(l.late, im)
 	}
-	for _, err := range failed {
-		l.warn("%v: its functions have no names", err)
-	}
 	l.Symbols = symbol.New(images, &symbol.Sources{Dirs: l.o.SourceDirs})
 	l.Prog = trace.Program{
 		Path: exe, Args: l.o.Args, PID: l.proc.PID(), Kernel: kernelRelease(),
@@ -168,6 +167,9 @@ func (l *Program) load() error {
 	}
 	for _, im := range append(l.Symbols.Images, l.late...) {
 		l.Prog.Modules = append(l.Prog.Modules, im.Module)
+		if im.Err != nil {
+			l.warn("%v: its functions have no names, and calls of them are not seen", im.Err)
+		}
 	}
 	return nil
 }
@@ -208,7 +210,7 @@ func (l *Program) opened() {
 	}
 	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
 	for _, m := range maps {
-		if !m.File() || m.Offset != 0 || known[m.Path] {
+		if !m.File() || m.Offset != 0 || m.Deleted || known[m.Path] {
 			continue
 		}
 		known[m.Path] = true

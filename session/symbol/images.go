@@ -12,18 +12,17 @@ import (
 
 // Load opens every ELF file that is mapped with code, the program itself
 // first. root is prepended to the paths (the process's own root directory).
-// Files that can not be opened are images without symbols, and named in failed.
-func Load(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []Image, failed []error) {
+// Files that can not be opened are images without symbols.
+func Load(maps []mem.Map, exe, root string, traced []string, o objfile.Options) (images []Image) {
 	seen := map[string]bool{}
 	for _, m := range maps {
-		if !m.Exec || !m.File() || seen[m.Path] {
+		if !m.Exec || !m.File() || unnamed(m) || seen[m.Path] {
 			continue
 		}
 		seen[m.Path] = true
 		im := Image{Module: trace.Module{Path: m.Path, Lo: trace.Addr(m.Lo), Hi: trace.Addr(m.Hi)}}
-		f, err := objfile.Open(filepath.Join(root, m.Path), o)
-		if err != nil {
-			failed = append(failed, err)
+		if f, err := openMapped(m, root, o); err != nil {
+			im.Err = err
 		} else {
 			im.Obj = f
 			im.BuildID = f.BuildID()
@@ -38,7 +37,23 @@ func Load(maps []mem.Map, exe, root string, traced []string, o objfile.Options) 
 			images = append(images, im)
 		}
 	}
-	return images, failed
+	return images
+}
+
+// unnamed says that memory, which /proc/PID/maps shows as a deleted file, never had a name:
+// of memfd_create(2), shmget(2), and what is shared with children or of huge pages.
+func unnamed(m mem.Map) bool {
+	return m.Deleted && (strings.HasPrefix(m.Path, "/memfd:") || strings.HasPrefix(m.Path, "/SYSV") ||
+		m.Path == "/dev/zero" || m.Path == "/anon_hugepage")
+}
+
+// openMapped opens the file of a mapping, unless what lies at its path now is not what
+// was mapped.
+func openMapped(m mem.Map, root string, o objfile.Options) (*objfile.File, error) {
+	if m.Deleted {
+		return nil, fmt.Errorf("%s was replaced or removed after it was mapped (start the program anew)", m.Path)
+	}
+	return objfile.Open(filepath.Join(root, m.Path), o)
 }
 
 // LoadLate opens a library that the program has not mapped when it starts: it

@@ -13,11 +13,12 @@ import (
 	"mgtrace/types"
 )
 
-// Image is a mapped file with its symbols. File is nil where it could not be
+// Image is a mapped file with its symbols. Obj is nil where it could not be
 // read; addresses in it then have no names.
 type Image struct {
 	trace.Module
 	Obj *objfile.File
+	Err error // of Load: why there is no Obj
 }
 
 // Table turns addresses of the process into functions and source lines. It
