@@ -169,10 +169,11 @@ func (w *walker) inRegion(addr uint64) bool {
 }
 
 // mainArena finds libc's main_arena by its pointer to the top chunk, in the
-// variables of some module, and by its bins. 0: not found.
+// variables of some module (which are never shared, as a database's gigabytes are),
+// and by its bins. 0: not found.
 func (w *walker) mainArena(maps []mem.Map, top uint64) uint64 {
 	for i, m := range maps {
-		variables := m.Write && (m.File() || i > 0 && maps[i-1].File() && maps[i-1].Hi == m.Lo)
+		variables := m.Write && !m.Shared && (m.File() || i > 0 && maps[i-1].File() && maps[i-1].Hi == m.Lo)
 		if !variables {
 			continue
 		}

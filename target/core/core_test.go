@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,6 +287,38 @@ func TestBrokenHeader(t *testing.T) {
 	if lost > 1 {
 		t.Errorf("%d blocks lost to one broken header", lost)
 	}
+}
+
+// Variables are sought in what is private: a shared file may have gigabytes.
+func TestBlocksBesideSharedFile(t *testing.T) {
+	f := open(t, crash(t, nil).core, Options{})
+	want := Blocks(f, f.Maps)
+	for _, shared := range []bool{true, false} {
+		file := mem.Map{Lo: 0x10000, Hi: 0x110000, Read: true, Write: true, Shared: shared, Path: "/tmp/db"}
+		m := &counted{Memory: f, file: file}
+		if got := Blocks(m, append([]mem.Map{file}, f.Maps...)); !slices.Equal(got.Blocks, want.Blocks) {
+			t.Errorf("shared %v: %d blocks, %d without the file", shared, len(got.Blocks), len(want.Blocks))
+		}
+		if (m.reads == 0) != shared {
+			t.Errorf("shared %v: %d reads", shared, m.reads)
+		}
+	}
+}
+
+// counted is a memory with one more mapping, of zeros, whose reads it counts.
+type counted struct {
+	mem.Memory
+	file  mem.Map
+	reads int
+}
+
+func (c *counted) ReadMemory(b []byte, addr uint64) (int, error) {
+	if addr < c.file.Lo || addr >= c.file.Hi {
+		return c.Memory.ReadMemory(b, addr)
+	}
+	c.reads++
+	clear(b)
+	return len(b), nil
 }
 
 // A program may reserve terabytes.
