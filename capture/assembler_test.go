@@ -297,6 +297,24 @@ free free 5000 size 0 pc 9007`},
 			m.h.Thread = 1
 			m.uret(fMalloc, 900, 5000)
 		}, "[2] alloc malloc 6000 size 2 pc 9007\nalloc malloc 5000 size 1 pc 9007"},
+		{"declared allocator that clears its arena first", func(m *machine) {
+			m.call(fMalloc, 900, 8)
+			m.uret(fMalloc, 900, 3000)
+			m.call(fGet, 900, 1)
+			m.store(850, 3000, 1)
+			m.store(850, 5000, 9) // so early that it is forgotten
+			for i := range uint64(2 * maxHeld) {
+				m.store(850, 10000+i, 0)
+			}
+			m.store(850, 5000, 2)
+			m.store(850, 3000, 3)
+			m.ret(fGet, 900, 5000)
+		}, `
+alloc malloc 3000 size 8 pc 9007
+store 3000 size 1 01
+store 3000 size 1 03
+alloc pool_get 5000 size 16 pc 9007
+store 5000 size 1 02`},
 		{"declared allocator", func(m *machine) {
 			m.call(fMalloc, 900, 8)
 			m.uret(fMalloc, 900, 3000) // the pool's header: a live block

@@ -178,13 +178,30 @@ func (a *Assembler) keep(t *thread, e *trace.Event) {
 	if e.Kind == trace.KindBulk && a.ownBooks(t) {
 		return
 	}
-	if !a.holds(t) || len(t.held) >= maxHeld {
+	if !a.holds(t) {
 		a.send(e)
 		return
 	}
 	c := *e
 	c.Data = slices.Clone(e.Data)
+	if len(t.held) >= maxHeld {
+		a.releaseOlder(t)
+	}
 	t.held = append(t.held, c)
+}
+
+// releaseOlder makes room: of the older half of the writes held back those to live
+// blocks are sent, and the others taken for the allocator's own. What it wrote so early
+// to the block that it will return is not known then.
+func (a *Assembler) releaseOlder(t *thread) {
+	older := t.held[:len(t.held)/2]
+	for i := range older {
+		if a.moves(t) || a.live.contains(uint64(older[i].Addr)) {
+			a.ev = older[i]
+			a.send(&a.ev)
+		}
+	}
+	t.held = slices.Delete(t.held, 0, len(older))
 }
 
 // holds says that the thread is inside a declared allocator, or inside a realloc
