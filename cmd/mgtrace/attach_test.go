@@ -302,6 +302,18 @@ func TestAttachTwin(t *testing.T) {
 	})
 }
 
+// Engines that must see a program from its start are refused, and the process goes on.
+func TestAttachRefusesEngine(t *testing.T) {
+	list := startList(t)
+	for _, engine := range []string{"step", "translate"} {
+		r := attach(t, list, "--engine", engine).wait(t)
+		if r.status != 2 || !strings.Contains(r.stderr, "--engine "+engine+" needs a program that mgtrace starts") {
+			t.Errorf("%s: status %d\n%s", engine, r.status, r.stderr)
+		}
+	}
+	list.finishes(t)
+}
+
 // A process that is blocked in read gets what it waits for: while mgtrace is
 // attached, and after.
 func TestAttachBlocked(t *testing.T) {

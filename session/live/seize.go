@@ -27,8 +27,8 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	if _, err := enginesFor(&o.Capture); err != nil {
 		return nil, err
 	}
-	if o.Capture.Engine == trace.EngineStep {
-		return nil, errors.New("--engine step needs a program that mgtrace starts: attach with another engine")
+	if e := o.Capture.Engine; e == trace.EngineStep || e == trace.EngineTranslate {
+		return nil, fmt.Errorf("--engine %s needs a program that mgtrace starts: attach with another engine", e)
 	}
 	if l.proc, err = target.Attach(ctx, pid); err != nil {
 		return nil, err
