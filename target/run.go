@@ -200,8 +200,11 @@ func (r *run) onInterrupt() {
 	}
 }
 
+// onTimer judges by what the program has reported until now, also what nobody has taken
+// yet: this process may have had no processor for as long.
 func (r *run) onTimer() {
 	r.check = nil
+	r.t.fail(r.t.reap())
 	if r.interrupts == 0 && !r.t.pending(unix.SIGINT) {
 		r.end(Hold{Reason: HoldInterrupt, Signal: unix.SIGINT})
 	}
@@ -213,9 +216,12 @@ func (t *tracer) ignores(s syscall.Signal) bool {
 }
 
 // pending reports whether the process has yet to take a signal: it blocks it,
-// or reads it with sigwait(3).
+// reads it with sigwait(3), or is held with the signal in hand.
 func (t *tracer) pending(s syscall.Signal) bool {
 	for _, th := range t.threads {
+		if th.parked && th.inHand() && th.status.StopSignal() == s {
+			return true
+		}
 		st := procStatus(strconv.Itoa(th.tid))
 		if (st.uint("SigPnd", 16)|st.uint("ShdPnd", 16))>>(s-1)&1 != 0 {
 			return true

@@ -383,6 +383,36 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 	}
 }
 
+// A program that has met a SIGINT, or just meets it, is not held for that, however late
+// the tracer looks; one that has not is.
+func TestLateLookAtInterrupt(t *testing.T) {
+	for _, met := range []bool{true, false} {
+		s := launch(t, Command{Path: build(t, "behave"), Args: []string{"ready", "handle"}})
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			s.run(t.Context(), Handlers{})
+		}()
+		waitFor(t, "ready", func() bool { return s.output() == "ready" })
+		err := s.p.Do(func() { // the tracer takes no report meanwhile
+			if met {
+				unix.Kill(s.p.PID(), unix.SIGINT)
+				for end := time.Now().Add(patienceOfTests / 4); runState(s.p.PID()) != 't'; time.Sleep(time.Millisecond) {
+					if time.Now().After(end) {
+						t.Error("the signal is not being delivered")
+						return
+					}
+				}
+			}
+			s.p.t.run.onTimer()
+		})
+		<-over
+		if want := map[bool]string{true: "exit exit status 7", false: "hold interrupted, exit SIGKILL"}[met]; err != nil || s.trace() != want {
+			t.Errorf("met %v: events %q, want %q; %v", met, s.trace(), want, err)
+		}
+	}
+}
+
 func TestStandardInput(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
