@@ -182,13 +182,16 @@ func (t *Reader) takeKnowledge(b located) error {
 func (t *Reader) takeTables(raw []byte) error {
 	c := cursor{buf: raw}
 	for n := c.count(1); n > 0; n-- {
-		t.strings = append(t.strings, string(c.take(c.plain())))
+		s := c.take(c.plain())
+		c.bad = c.bad || len(s) == 0 // it is not stored, and would need more memory than it has bytes
+		t.strings = append(t.strings, string(s))
 	}
 	if t.plain && !c.bad {
 		return nil
 	}
 	for n := c.count(1); n > 0; n-- {
 		s := make([]Addr, c.count(1))
+		c.bad = c.bad || len(s) == 0
 		for i := range s {
 			s[i] = Addr(c.delta())
 		}

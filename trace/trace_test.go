@@ -475,6 +475,25 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
+// The empty string and the empty stack are not stored: a block of them, which compresses
+// to nothing, would take gigabytes of memory.
+func TestEmptyInTables(t *testing.T) {
+	for _, c := range []struct {
+		raw  string
+		good bool
+	}{
+		{"\x01\x01a\x01\x01\x02", true},
+		{"\x00\x01\x01\x02", true},
+		{"\x01\x00\x01\x01\x02", false},
+		{"\x01\x01a\x01\x00", false},
+	} {
+		r := Reader{strings: []string{""}, stacks: [][]Addr{nil}}
+		if err := r.takeTables([]byte(c.raw)); (err == nil) != c.good || err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%q: %v", c.raw, err)
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	events := sample(f)
 	f.Add(write(f, events, 0, true))
