@@ -107,12 +107,12 @@ func (t *Reader) withSegments(f *os.File) (*Reader, error) {
 		}
 	}
 	j.add(f, 0, end)
-	if err := j.addSegments(f.Name(), last.Ring, numbers); err != nil {
-		return nil, errors.Join(err, (&joined{parts: j.parts[1:]}).close())
+	var r *Reader
+	if err = j.addSegments(f.Name(), last.Ring, numbers); err == nil {
+		r, err = NewReader(j, j.size)
 	}
-	r, err := NewReader(j, j.size)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, (&joined{parts: j.parts[1:]}).close())
 	}
 	r.close = j.close
 	return r, nil
@@ -133,11 +133,11 @@ func (j *joined) addSegments(path, ring string, numbers []int) error {
 			return err
 		}
 		info, err := s.Stat()
-		if err == nil {
-			j.add(s, int64(fileHeader), info.Size())
-			err = checkSegment(s, ring)
-		}
 		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		j.add(s, int64(fileHeader), info.Size())
+		if err := checkSegment(s, ring); err != nil {
 			return err
 		}
 	}

@@ -262,6 +262,34 @@ func TestRingKilled(t *testing.T) {
 	if first, end := checkRing(t, path, sites, false); end != x.n || first == 0 {
 		t.Errorf("moved: events %d to %d", first, end)
 	}
+	// What was opened is closed where it can not be read together.
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, whole := range []bool{false, true} {
+		first, err := NewReader(f, int64(len(head)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !whole {
+			first.end = 1
+		}
+		before := descriptors(t, dir)
+		both, err := first.withSegments(f)
+		if (err == nil) != whole {
+			t.Errorf("whole %v: %v", whole, err)
+		}
+		opened := descriptors(t, dir) - before
+		if (opened > 0) != whole {
+			t.Errorf("whole %v: %d files are open", whole, opened)
+		}
+		if whole {
+			if err := both.Close(); err != nil { // and f
+				t.Error(err)
+			}
+		}
+	}
 	// A segment of another recording is not taken for one of this.
 	other, err := NewRing(filepath.Join(dir, "o.mgt"), 1<<21, Program{}, x.snapshot)
 	if err != nil {
@@ -273,6 +301,21 @@ func TestRingKilled(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a foreign segment: %v", err)
 	}
+}
+
+// descriptors counts the files of a directory that are open.
+func descriptors(t *testing.T, dir string) (n int) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, fd := range fds {
+		if path, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && filepath.Dir(path) == dir {
+			n++
+		}
+	}
+	return n
 }
 
 // TestRingSnapshot: where there is no room to tell all that is there, it is told
