@@ -61,10 +61,7 @@ func (e *Engine) mapSlots() error {
 		e.unused = append(e.unused, &thread{base: base, mem: b[i*n : (i+1)*n : (i+1)*n], log: int(pageUp(uint64(e.opts.Buffer)))})
 		reqs = append(reqs, target.SyscallReq{Nr: unix.SYS_MPROTECT, Args: [6]uint64{base + uint64(n) - pageSize, pageSize, unix.PROT_NONE}})
 	}
-	if err := e.proc.Syscalls(reqs); err != nil {
-		return err
-	}
-	return errors.Join(reqs[0].Err, reqs[maxThreads-1].Err)
+	return e.protect(reqs, "guard pages of the logs")
 }
 
 func (t *thread) get(off int) uint64    { return binary.LittleEndian.Uint64(t.mem[off:]) }
