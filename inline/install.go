@@ -158,13 +158,20 @@ func (e *Engine) installWith(u *unit, syscalls func([]target.SyscallReq) error) 
 	if err := syscalls(reqs); err != nil {
 		return err
 	}
-	for i := range reqs {
-		if reqs[i].Err != nil || reqs[i].Result != runs[i].Lo {
-			return fmt.Errorf("map trampolines at %#x: %w", runs[i].Lo, reqs[i].Err)
+	var failed error
+	for i, r := range runs {
+		at, err := reqs[i].Result, reqs[i].Err
+		if err == nil { // to be taken away again, also if another one fails
+			u.mapped = append(u.mapped, patch.Range{Lo: at, Hi: at + r.Hi - r.Lo})
+		}
+		if err != nil || at != r.Lo {
+			failed = errors.Join(failed, fmt.Errorf("map trampolines at %#x: %#x, %w", r.Lo, at, err))
 		}
 	}
-	u.mapped = runs
-	e.regions.mapped = append(e.regions.mapped, runs...)
+	e.regions.mapped = append(e.regions.mapped, u.mapped...)
+	if failed != nil {
+		return failed
+	}
 	if err := writeTrampolines(e.proc, u.plan.Trampolines); err != nil {
 		return err
 	}

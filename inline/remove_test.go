@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"mgtrace/inline/patch"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/trace"
 )
 
@@ -83,16 +85,7 @@ func TestSinkFails(t *testing.T) {
 func TestOwnGS(t *testing.T) {
 	path := build(t, "threads.c")
 	for _, own := range []uint64{0, 0x123000} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		p, err := target.Launch(ctx, target.Command{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		if err := p.RunToLoaded(ctx); err != nil {
-			t.Fatal(err)
-		}
+		p, r := loaded(t, path)
 		regs, err := p.Regs(p.PID())
 		if err != nil {
 			t.Fatal(err)
@@ -101,8 +94,6 @@ func TestOwnGS(t *testing.T) {
 		if err := p.SetRegs(p.PID(), regs); err != nil {
 			t.Fatal(err)
 		}
-		var r run
-		r.prepare(t, ctx, p)
 		e, err := Attach(r.plan, p, Options{})
 		if refused := err != nil && strings.Contains(err.Error(), "uses the GS segment itself"); refused != (own != 0) {
 			t.Fatalf("GS base %#x: %v", own, err)
@@ -119,6 +110,64 @@ func TestOwnGS(t *testing.T) {
 			t.Errorf("GS base %#x is %#x when the engine is gone, %v", own, regs.GSBase, err)
 		}
 	}
+}
+
+// Where some of a unit's trampolines can not be mapped, the others are taken away with
+// the engine, as those of a unit that is whole.
+func TestMappedInPart(t *testing.T) {
+	const free = 0x10000000
+	path := build(t, "threads.c")
+	for _, whole := range []bool{true, false} {
+		p, r := loaded(t, path)
+		e, err := Attach(r.plan, p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unit{plan: &patch.Plan{Trampolines: []patch.Trampoline{{Addr: free, Bytes: []byte{int3}}}}}
+		if !whole {
+			taken := patch.Trampoline{Addr: e.images[0].code[0].Addr, Bytes: []byte{int3}}
+			u.plan.Trampolines = append(u.plan.Trampolines, taken)
+		}
+		if err := e.install(u); (err == nil) != whole {
+			t.Errorf("whole %v: %v", whole, err)
+		}
+		mapped := func() bool {
+			maps, err := p.Maps()
+			if err != nil {
+				t.Error(err)
+			}
+			_, ok := mem.FindMap(maps, free)
+			return ok
+		}
+		if !mapped() {
+			t.Errorf("whole %v: the first one is not mapped", whole)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if mapped() {
+			t.Errorf("whole %v: the first one is left behind", whole)
+		}
+		checkRemoved(t, e, p)
+	}
+}
+
+// loaded is a program that is held where its libraries are loaded, and its plan.
+func loaded(t *testing.T, path string) (*target.Process, *run) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	p, err := target.Launch(ctx, target.Command{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	if err := p.RunToLoaded(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r := new(run)
+	r.prepare(t, ctx, p)
+	return p, r
 }
 
 func checkRemoved(t *testing.T, e *Engine, p *target.Process) {
