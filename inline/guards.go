@@ -49,8 +49,9 @@ func (g *guards) protect(th *target.Stopped, addr, size uint64) (err error) {
 	return nil
 }
 
-// watch tells reached of each thread that waits at a guard, until closed.
-func (g *guards) watch(reached func(tid int)) {
+// watch tells reached of each thread that waits at a guard, until closed, or failed why
+// it can not any more.
+func (g *guards) watch(reached func(tid int), failed func(error)) {
 	if g.fault == nil {
 		return
 	}
@@ -58,10 +59,13 @@ func (g *guards) watch(reached func(tid int)) {
 		buf := make([]target.Fault, 64)
 		for {
 			n, err := g.fault.Read(buf)
-			if err != nil {
-				if !errors.Is(err, os.ErrClosed) && errors.Is(err, unix.EAGAIN) {
-					continue
-				}
+			switch {
+			case errors.Is(err, unix.EAGAIN):
+				continue
+			case errors.Is(err, os.ErrClosed):
+				return
+			case err != nil:
+				failed(fmt.Errorf("threads that wait at their guard pages: %w", err))
 				return
 			}
 			for _, f := range buf[:n] {

@@ -55,7 +55,7 @@ func (e *Engine) share() error {
 	if a.guards, err = newGuards(e.proc, e.opts.sigsegv); err != nil {
 		return err
 	}
-	a.guards.watch(e.reached)
+	a.guards.watch(e.reached, e.fail)
 	if e.hook, err = e.proc.Syscall(unix.SYS_MMAP, 0, hookPages,
 		unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0); err != nil {
 		return fmt.Errorf("map the hook routine: %w", err)
