@@ -84,10 +84,11 @@ var imports = []struct {
 	{"report/page/browsertest", false, ""},
 	// Edges.
 	{"session/symbol", true, "constraints/check objfile target/mem trace types"},
+	{"session/callers", true, "objfile session/symbol trace x86"},
 	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe session/symbol types"},
 	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
-	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp mgpp/coded objfile render report session/specfile session/symbol session/typing target/core target/mem trace types"},
+	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp mgpp/coded objfile render report session/callers session/specfile session/symbol session/typing target/core target/mem trace types"},
 	{"session/live", false, "bpf capture capture/observe constraints/check flow inline inline/matter objfile probe report session/contents session/specfile session/symbol session/typing step target target/core target/mem target/undo trace translate/engine types"},
 	{"session/recording", true, "capture constraints/check flow mgpp/index objfile session/contents session/symbol trace"},
 	{"session/allocfree", true, "constraints/check flow mgpp/infer mgpp/infer/native objfile probe report session/recording session/typing trace"},

@@ -15,6 +15,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/mgpp/coded"
 	"mgtrace/report"
+	"mgtrace/session/callers"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -44,6 +45,7 @@ type Analysis struct {
 
 	points    []*point
 	around    map[trace.ThreadID]around // what the next write of a thread is part of
+	callers   *callers.Graph            // nil: not asked for yet
 	unsure    []*point                  // at inlined boundaries, see settle
 	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
 	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken

@@ -77,6 +77,12 @@ func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
 	return call{}, false
 }
 
+// ofThread returns the call in which a thread was when it did operation t, if it was in one.
+func (c *calls) ofThread(thread trace.ThreadID, t mgpp.Timestamp) (call, bool) {
+	k, ok := c.during(t)
+	return k, ok && k.Thread == thread
+}
+
 // at names the call during which operation t was done, "" if none.
 func (c *calls) at(t mgpp.Timestamp) string {
 	if k, ok := c.during(t); ok {

@@ -12,6 +12,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/report"
+	"mgtrace/session/callers"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -125,7 +126,9 @@ func (a *Analysis) values(o graph.ObjID, v mgpp.View) report.NodeValues {
 func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) report.Suspect {
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
-		stack = a.Hist.Op(s.Operation).Stack
+		if stack = a.Hist.Op(s.Operation).Stack; stack == nil {
+			stack = a.ledTo(s.Operation)
+		}
 	}
 	out := a.Statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
@@ -164,6 +167,24 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	return out
 }
 
+// ledTo returns the stack of calls from which a store was done, as far as that is certain: those
+// that the watched function that was open can have made.
+func (a *Analysis) ledTo(t mgpp.Timestamp) []trace.Addr {
+	op := a.Hist.Op(t)
+	k, ok := a.calls.ofThread(op.Thread, t)
+	if !ok || op.PC == 0 {
+		return nil
+	}
+	entry, ok := a.Symbols.Entry(k.Function)
+	if !ok {
+		return nil
+	}
+	if a.callers == nil {
+		a.callers = callers.New(a.Symbols)
+	}
+	return append([]trace.Addr{op.PC + 1}, a.callers.Between(entry, op.PC)...)
+}
+
 // maxLastOf bounds how far back lastOf looks, in changes.
 const maxLastOf = 1000
 
@@ -188,7 +209,7 @@ func (a *Analysis) Statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 	f, outer, source := a.Symbols.Where(pc)
 	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.Symbols.Address(pc)}
 	within, around := a.Symbols.Within(pc, stack)
-	s.Within, s.Inlined, s.Callers, s.Merged = PlacesOf(within), PlacesOf(outer), a.callers(around), PlacesOf(a.Symbols.Merged(pc))
+	s.Within, s.Inlined, s.Callers, s.Merged = PlacesOf(within), PlacesOf(outer), a.calledFrom(around), PlacesOf(a.Symbols.Merged(pc))
 	if first, lines := a.Symbols.Sources.Around(f.File, f.Line, contextful); lines != nil {
 		for i, l := range lines {
 			s.Context = append(s.Context, report.Line{Line: first + i, Text: l})
@@ -212,9 +233,9 @@ func PlacesOf(frames []objfile.Frame) []report.Place {
 	return out
 }
 
-// callers names the calls of a stack, as far as they are the program's own and their
+// calledFrom names the calls of a stack, as far as they are the program's own and their
 // source is known.
-func (a *Analysis) callers(stack []trace.Addr) []report.Place {
+func (a *Analysis) calledFrom(stack []trace.Addr) []report.Place {
 	var out []report.Place
 	for _, ret := range stack {
 		if im, ok := a.Symbols.Image(ret - 1); !ok || !im.Traced {

@@ -175,6 +175,26 @@ func (s *Table) Address(pc trace.Addr) string {
 	return fmt.Sprintf("%s+%#x", name, at)
 }
 
+// Entry is where the function of the program's own begins that has this name, if one alone has.
+func (s *Table) Entry(name string) (entry trace.Addr, ok bool) {
+	for i := range s.Images {
+		im := &s.Images[i]
+		if !im.Traced || im.Obj == nil {
+			continue
+		}
+		for _, fn := range im.Obj.FuncsNamed(name) {
+			if fn.Name != name {
+				continue
+			}
+			if ok {
+				return 0, false
+			}
+			entry, ok = im.Bias+trace.Addr(fn.Addr), true
+		}
+	}
+	return entry, ok
+}
+
 // TypeNamed finds a type of the program by its name in C, a pointer too.
 func (s *Table) TypeNamed(name string) *types.Type {
 	if to, ok := strings.CutSuffix(name, "*"); ok {

@@ -1,0 +1,142 @@
+package callers
+
+import (
+	"slices"
+
+	"mgtrace/objfile"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+	"mgtrace/x86"
+)
+
+// Graph has the calls of a program's own functions, each function read when it is asked for.
+// It is not safe for concurrent use.
+type Graph struct {
+	symbols *symbol.Table
+	funcs   map[trace.Addr]*function // by entry; nil: not the program's own
+}
+
+// function is what is known of one.
+type function struct {
+	calls []call
+	// open: it may lead to where its code does not say. So is what is not of a position-independent
+	// executable: others have addresses of functions among their constants, or call their own
+	// through slots of the dynamic linker.
+	open bool
+}
+
+// call is a way from one function into another.
+type call struct {
+	to  trace.Addr // the entry
+	ret trace.Addr // behind the call; 0: nothing returns here (a tail call, or an address that is taken)
+}
+
+// New makes a graph of the functions of the traced images.
+func New(s *symbol.Table) *Graph { return &Graph{s, map[trace.Addr]*function{}} }
+
+// Limits.
+const (
+	maxReached = 1 << 12 // functions
+	maxDepth   = 64      // calls
+)
+
+// Between returns the return addresses of the calls that led from a function, by its entry,
+// to an instruction, the innermost first: up to the first that is not certain.
+//
+//  1. what can be reached from the function; nothing is certain if that is open
+//  2. of the instruction's function, and then of its caller's, the only call in there
+func (g *Graph) Between(from, pc trace.Addr) []trace.Addr {
+	type site struct{ caller, ret trace.Addr }
+	sites := map[trace.Addr][]site{} // by the function called
+	reached := []trace.Addr{from}
+	for i := 0; i < len(reached); i++ {
+		f := g.function(reached[i])
+		if f == nil {
+			continue
+		}
+		if f.open || len(reached) > maxReached {
+			return nil
+		}
+		for _, c := range f.calls {
+			sites[c.to] = append(sites[c.to], site{reached[i], c.ret})
+			if !slices.Contains(reached, c.to) {
+				reached = append(reached, c.to)
+			}
+		}
+	}
+	at, _, ok := g.entry(pc)
+	var stack []trace.Addr
+	for ok && at != from && len(sites[at]) == 1 && len(stack) < maxDepth {
+		s := sites[at][0]
+		if s.ret == 0 {
+			break
+		}
+		stack = append(stack, s.ret)
+		at = s.caller
+	}
+	return stack
+}
+
+// entry is that of the function of the program's own that an address lies in.
+func (g *Graph) entry(pc trace.Addr) (trace.Addr, *symbol.Image, bool) {
+	im, ok := g.symbols.Image(pc)
+	if !ok || !im.Traced || im.Obj == nil {
+		return 0, nil, false
+	}
+	fn, ok := im.Obj.FuncAt(uint64(pc - im.Bias))
+	return im.Bias + trace.Addr(fn.Addr), im, ok && fn.Size > 0
+}
+
+// function reads one, if that is not done.
+func (g *Graph) function(entry trace.Addr) *function {
+	if f, known := g.funcs[entry]; known {
+		return f
+	}
+	var f *function
+	if at, im, ok := g.entry(entry); ok && at == entry {
+		fn, _ := im.Obj.FuncAt(uint64(entry - im.Bias))
+		f = &function{open: !im.Obj.PIE()}
+		for _, r := range fn.Ranges {
+			g.read(f, fn, im, im.Obj.Code(r[0], int(r[1]-r[0])), r[0])
+		}
+	}
+	g.funcs[entry] = f
+	return f
+}
+
+// read adds what a piece of a function's code may lead to.
+func (g *Graph) read(f *function, fn objfile.Func, im *symbol.Image, code []byte, pc uint64) {
+	for len(code) > 0 {
+		in, err := x86.Decode(code, pc)
+		if err != nil {
+			f.open = true
+			return
+		}
+		next := pc + uint64(in.Len)
+		switch in.Kind {
+		case x86.KindCall:
+			if in.Direct {
+				f.calls = append(f.calls, call{im.Bias + trace.Addr(in.Target), im.Bias + trace.Addr(next)})
+			}
+			f.open = f.open || !in.Direct
+		case x86.KindJmp, x86.KindJcc:
+			if in.Direct && !fn.Contains(in.Target) {
+				f.calls = append(f.calls, call{to: im.Bias + trace.Addr(in.Target)})
+			}
+			f.open = f.open || !in.Direct
+		}
+		if to, ok := taken(&in, next); ok {
+			if at, _, own := g.entry(im.Bias + trace.Addr(to)); own && at == im.Bias+trace.Addr(to) {
+				f.calls = append(f.calls, call{to: at})
+			}
+		}
+		code, pc = code[in.Len:], next
+	}
+}
+
+// taken is the address that an instruction computes, relative to the next one.
+func taken(in *x86.Inst, next uint64) (uint64, bool) {
+	o, mem := in.Operand()
+	_, lea := in.IsLea()
+	return next + uint64(o.Disp), mem && lea && o.RIPRelative
+}
