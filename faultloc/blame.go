@@ -30,9 +30,12 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	for i := range repairs {
 		r := &repairs[i]
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		suspects = accuse(in, tb, suspects, r, r.lastChange(in))
-		if in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0 {
-			suspects = accuse(in, tb, suspects, r, last) // of a value that was there, but wrong already
+		meant := in.History.Op(last).Kind == mgpp.OpStore && r.Orphans == 0
+		if meant {
+			suspects = accuse(in, tb, suspects, r, last, false) // of a value that was there, but wrong already
+		}
+		if t := r.lastChange(in); t != last || !meant {
+			suspects = accuse(in, tb, suspects, r, t, meant && t == firstWrite(in, r.Cell, in.Cells.Object(r.Cell.Obj).Birth))
 		}
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) {
 			continue
@@ -118,8 +121,9 @@ func (r *Repair) nearest(in Input) mgpp.Timestamp {
 }
 
 // accuse adds a repair to the evidence against the statement of t, if t wrote
-// its cell since all was well.
-func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.Timestamp) []Suspect {
+// its cell since all was well; again: it gave a new node the value, and another statement has
+// stored the same since: a first value is there to be replaced.
+func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.Timestamp, again bool) []Suspect {
 	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
 		return suspects
 	}
@@ -128,6 +132,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 	case s.Repair == nil:
 		s.Repair = r
 		e := r.evidence(in)
+		e.Again = again
 		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
 		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)

@@ -30,7 +30,9 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 			if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) || !r.wrongBy(in, t, next) {
 				break
 			}
-			first, next = t, t
+			if next = t; !in.usual(t) {
+				first = t
+			}
 		}
 		if first == 0 || in.Statement(in.History.Op(first).PC) == in.Statement(in.History.Op(last).PC) {
 			continue

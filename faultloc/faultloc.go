@@ -205,7 +205,8 @@ type Evidence struct {
 	Hides   bool // only because a constraint would look at less
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
 	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
-	Usual   bool // RepairCell: it has stored the same each time
+	Again   bool // RepairCell: another statement has stored the same since
+	Usual   bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Named   bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Given   bool // RepairCell, Counterfactual: the field holds what the program was given
 	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already

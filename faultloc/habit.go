@@ -178,8 +178,8 @@ func (h *habits) breaches(tb *contributions) []breach {
 				continue // it may have been about to run
 			}
 			for _, o := range list {
-				if slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
-					continue
+				if o == st || slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
+					continue // how often a statement repeats itself says nothing
 				}
 				only, elsewhere := h.companions(usual[o][side], around[side], side, st)
 				if elsewhere && !h.always(side, st, o) || !only && h.ranNear(t, o, side) {

@@ -207,19 +207,21 @@ func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 		Kind: Counterfactual, Created: o.created,
 		Orphans: l.orphans(hypo, op.Addr, op.Size), Hides: l.hides(hypo, o.cured), Fitted: l.fitted(tb, o.cured, t),
 	}
-	if c, ok := l.cellAt(op); ok {
+	if c, ok := l.in.cellAt(op, l.view); ok {
 		e.Given = !c.Pointer && l.given(c)
 	}
+	_, counted := l.in.step(t)
+	e.Usual = counted && l.in.looksFor(Outdated) && l.in.usual(t)
 	l.in.cures(&e, o.cured)
 	return e
 }
 
-// cellAt is the field that an operation wrote.
-func (l *lab) cellAt(op mgpp.Op) (c Cell, ok bool) {
-	if l.in.Cells == nil || op.Size > 8 {
+// cellAt is the field of a view that an operation wrote.
+func (in *Input) cellAt(op mgpp.Op, v mgpp.View) (c Cell, ok bool) {
+	if in.Cells == nil || op.Size > 8 {
 		return c, false
 	}
-	return l.in.Cells.Cell(op.Addr, l.view)
+	return in.Cells.Cell(op.Addr, v)
 }
 
 // fitted: what an operation did was right after it, until something else broke what would

@@ -222,7 +222,7 @@ var cases = []locateCase{
 		name: "missing recolouring", spec: rbSpec, before: rbTree, // a rotation to the right around a
 		fault:   "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0",
 		correct: "1: e = calloc rb\n2: e.key = 10\n5: c.left = e\n6: e.parent = c\n14: a.left = NULL\n15: c.right = a\n16: a.parent = c\n17: r.left = c\n18: c.parent = r\n12: a.color = 0\n9: c.color = 1",
-		want:    "omitted 9, wrote 5, wrote 12, wrote 17 | wrote 16, wrote 15", evidence: Missing,
+		want:    "omitted 9, wrote 15, wrote 12, wrote 17, wrote 5 | wrote 16", evidence: Missing,
 	},
 	{
 		name: "dropped back pointer", spec: listSpecDL, before: insertions(8),
@@ -375,6 +375,37 @@ func init() {
 			correct: "2: a.mate = b\n3: b.mate = a\n6: o.married = 1\n4: a.mate = NULL\n5: b.mate = NULL\n7: o.married = 0",
 			want:    "wrote 4, wrote 3, wrote 7", evidence: Outdated,
 		},
+		{
+			// the buffer is full, and the end of its gap is not moved when it grows: that the gap
+			// began one further on, as after each key, is not what is wrong
+			name: "counted as always", spec: gapSpec, before: typed(8),
+			fault:   "22: l.gapend = 8\n25: l.cap = 16\n30: l.gap = 9",
+			correct: "22: l.gapend = 16\n25: l.cap = 16\n30: l.gap = 9",
+			want:    "wrote 22, wrote 30", evidence: RepairCell,
+		},
+		{
+			// a's part is exchanged for one, and then for another: only from then on is the
+			// total that mends it the right one
+			name: "right since a later change", spec: sumSpec, before: sums + "1: d = calloc part\n1: e = calloc part\n2: d.own = 9\n2: e.own = 5\n9: d.total = 9\n9: e.total = 5\ncpoint\n",
+			fault:   "31: b.left = d\n32: b.left = e\n35: a.total = 11\n36: r.total = 12",
+			correct: "31: b.left = d\n32: b.left = e\n34: b.total = 9\n35: a.total = 11\n36: r.total = 12",
+			want:    "wrote 32, omitted 36, wrote 31", evidence: Outdated,
+		},
+		{
+			// x is put behind n3, and its prev, which is NULL as it is in new nodes, is taken from the wrong one
+			name: "stored again", spec: listSpecDL, before: insertions(4),
+			fault:   "30: x = malloc dnode\n31: x.key = 96\n32: x.prev = NULL\n73: x.prev = NULL\n74: x.next = n3\n75: n4.next = x\n76: n3.prev = x",
+			correct: "30: x = malloc dnode\n31: x.key = 96\n32: x.prev = NULL\n73: x.prev = n4\n74: x.next = n3\n75: n4.next = x\n76: n3.prev = x",
+			want:    "wrote 73, wrote 75, wrote 32 | wrote 74", evidence: RepairCell,
+		},
+		{
+			// nobody's part is NULL: to set it so mends what a freed part has broken, as it
+			// always would
+			name: "never NULL", spec: partSpec, before: expressions(10),
+			fault:   "19: free v3\n25: e5.part = v3",
+			correct: "25: e5.part = v3",
+			want:    "wrote 19, wrote 25, omitted 25",
+		},
 	}...)
 }
 
@@ -386,6 +417,39 @@ type office;
 mates: person X; X.mate == NULL or X.mate.mate == X;
 count: office O; 2 * O.married == COUNT(person X: X.mate != NULL);
 `
+
+// gapSpec is a text with a gap.
+const gapSpec = `
+struct line { long cap, gap, gapend; };
+type line;
+gap: line L; L.gap <= L.gapend and L.gapend <= L.cap;
+`
+
+// typed is a text of so many keys.
+func typed(n int) string {
+	b := "1: l = calloc line\n2: l.cap = 8\n3: l.gapend = 8\ncpoint\n"
+	for i := range n {
+		b += fmt.Sprintf("30: l.gap = %d\ncpoint\n", i+1)
+	}
+	return b
+}
+
+// partSpec are expressions that each have a part.
+const partSpec = `
+struct val { long n; };
+struct ex { struct val *part; };
+type val;
+type ex;
+check dangling for ex;
+`
+
+// expressions are n, each with a part of its own.
+func expressions(n int) (b string) {
+	for i := range n {
+		b += fmt.Sprintf("7: v%[1]d = malloc val\n8: e%[1]d = malloc ex\n9: e%[1]d.part = v%[1]d\ncpoint\n", i)
+	}
+	return b
+}
 
 // countedSpec is an ordered list that knows its length and its lowest key.
 const countedSpec = `

@@ -210,8 +210,8 @@ func TestCrossed(t *testing.T) {
 	}
 }
 
-// TestUsual: a statement that stored the constant that it always has did well, one that stored
-// something else did not.
+// TestUsual: a statement that stored the constant that it always has, or counted by the step that
+// it always has, did well, one that stored something else did not.
 func TestUsual(t *testing.T) {
 	for _, c := range []struct {
 		before int
@@ -224,6 +224,32 @@ func TestUsual(t *testing.T) {
 		if in := w.input(); in.usual(in.At) != c.want {
 			t.Errorf("%s after %d nodes: usual %t", c.value, c.before, !c.want)
 		}
+	}
+}
+
+func TestUsualStep(t *testing.T) {
+	for _, c := range []struct {
+		before int
+		next   string
+		want   bool
+	}{{minLike, "9", true}, {minLike, "10", false}, {minLike - 1, "8", false}} {
+		w := newWorld(t, gapSpec)
+		w.run(typed(c.before))
+		w.run("30: l.gap = " + c.next)
+		if in := w.input(); in.usual(in.At) != c.want {
+			t.Errorf("%s after %d keys: usual %t", c.next, c.before, !c.want)
+		}
+	}
+}
+
+// TestGivenOnce: without an operation, and with another value in its field, is one experiment
+// where the field holds what the program was given.
+func TestGivenOnce(t *testing.T) {
+	without := Evidence{Kind: Counterfactual, Cured: 1, Of: 1, Given: true}
+	other := Evidence{Kind: RepairCell, Cured: 1, Of: 1, Given: true}
+	s := Suspect{Kind: Wrote, Evidence: []Evidence{without, other}}
+	if got := s.worth(); got != worthGiven {
+		t.Errorf("both are worth %d, one %d", got, worthGiven)
 	}
 }
 

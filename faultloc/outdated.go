@@ -29,6 +29,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		in.cures(&e, r.cured)
 		if link := in.linking(t); link != t {
 			t, e.Flips = link, 1
+		} else if !r.Cell.Pointer {
+			t = r.since(in, tb, t)
 		}
 		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
 		known := len(suspects)
@@ -111,22 +113,40 @@ func (in *Input) again(last mgpp.Timestamp) bool {
 }
 
 // usual: an operation stored the constant that its statement has stored each time up to the
-// last healthy C-point. Then it is not that one which is wrong.
+// last healthy C-point, or counted by the step by which it has always counted. Then it is not
+// that one which is wrong.
 func (in *Input) usual(t mgpp.Timestamp) bool {
 	op := in.History.Op(t)
 	if op.Kind != mgpp.OpStore || op.Size > 8 {
 		return false
 	}
-	value, ok := read(in.Model.View(t), op.Addr, int(op.Size))
+	value, known := read(in.Model.View(t), op.Addr, int(op.Size))
+	step, counts := in.step(t)
 	n := 0
 	in.earlier(t, in.Healthy, func(t mgpp.Timestamp) bool {
 		o := in.History.Op(t)
-		v, known := read(in.Model.View(t), o.Addr, int(op.Size))
-		ok = ok && known && v == value
+		v, ok := read(in.Model.View(t), o.Addr, int(op.Size))
+		known = known && ok && v == value
+		by, ok := in.step(t)
+		counts = counts && ok && by == step
 		n++
-		return ok && n < maxLike
+		return (known || counts) && n < maxLike
 	})
-	return ok && n >= minLike
+	return (known || counts) && n >= minLike
+}
+
+// step is by how much an operation changed the number that it wrote; not ok, if not at all.
+func (in *Input) step(t mgpp.Timestamp) (by uint64, ok bool) {
+	op := in.History.Op(t)
+	if op.Size > 8 {
+		return 0, false
+	}
+	if c, ok := in.cellAt(op, in.Model.View(t)); !ok || c.Pointer {
+		return 0, false
+	}
+	was, ok := read(in.Model.View(t-1), op.Addr, int(op.Size))
+	is, ok2 := read(in.Model.View(t), op.Addr, int(op.Size))
+	return is - was, ok && ok2 && is != was
 }
 
 // earlier calls f for the executions up to a time of an operation's instruction before it,
@@ -239,6 +259,32 @@ func (r *Repair) concerned(in Input, t mgpp.Timestamp) bool {
 	return false
 }
 
+// since is the first operation, from one on that broke what the repair cures, after which the
+// repair's number was the right one: before that it would have been wrong as well.
+func (r *Repair) since(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Timestamp {
+	asked := 0
+	for _, at := range slices.Backward(tb.order) {
+		if at < t {
+			continue
+		}
+		if asked++; asked > maxSince || in.stopped() {
+			break
+		}
+		broken := in.verdicts(with(in.Model.View(at), r.Cell, r.Value))
+		still := false
+		for i, inc := range in.Found {
+			still = still || r.cured[i] && broken(inc.Instance)
+		}
+		if !still && in.attributed(at) && in.wrote(at) {
+			return at
+		}
+	}
+	return t
+}
+
+// maxSince bounds the operations after which a number is asked whether it was right.
+const maxSince = 32
+
 // linking is where a node becomes part of a structure, for its birth, or no longer is, for
 // its death, if only after that: the store that first leads to it, or the first that ceases to.
 // For another operation, or without such a store, it is the operation itself.
@@ -246,8 +292,8 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 	op := in.History.Op(t)
 	leads := func(at, by mgpp.Timestamp) bool {
 		o := in.History.Op(by)
-		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.attributed(by) {
-			return false
+		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.attributed(by) || uint64(o.Addr-op.Addr) < op.Size {
+			return false // its pointers to itself do not link it
 		}
 		v, ok := read(in.Model.View(at), o.Addr, 8)
 		return ok && v-uint64(op.Addr) < op.Size

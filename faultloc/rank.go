@@ -200,7 +200,7 @@ func (e Evidence) worth() int {
 			return worthNothing
 		case e.Orphans > 0:
 			return e.part(worthCut)
-		case e.Fitted, e.Onward:
+		case e.Fitted, e.Onward, e.Usual:
 			return e.part(worthLoose)
 		case e.Given:
 			return e.part(worthGiven)
@@ -212,7 +212,7 @@ func (e Evidence) worth() int {
 		return e.part(worthSome)
 	case RepairCell:
 		switch {
-		case e.Orphans > 0, e.Fitted, e.Onward, e.Usual:
+		case e.Orphans > 0, e.Fitted, e.Onward, e.Usual, e.Again:
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
@@ -292,7 +292,7 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual && !e.Given
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual && !e.Again && !e.Given
 }
 
 // settled: some evidence against it settles the matter.
@@ -311,7 +311,7 @@ func (s *Suspect) Best() *Evidence {
 }
 
 func (s *Suspect) worth() int {
-	n := 0
+	n, given := 0, 0 // given: of the experiments with a given value, which say the same
 	for _, e := range s.Evidence {
 		w := e.worth()
 		if e.Kind == Missing {
@@ -319,6 +319,9 @@ func (s *Suspect) worth() int {
 		}
 		if e.Kind == RepairCell && s.Kind == Omitted && !slices.ContainsFunc(s.Evidence, Evidence.firm) {
 			w = min(w, worthVague)
+		}
+		if e.Given {
+			w, given = max(0, w-given), max(w, given)
 		}
 		n += w
 	}

@@ -454,7 +454,9 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 		}
 		add(uint64(l.in.Cells.Object(o).Addr) | tag)
 	}
-	add(0)
+	if l.ends(c) {
+		add(0)
+	}
 	if known && l.tagged(c) {
 		add(now ^ 1)
 		add(now ^ 2)
@@ -469,6 +471,29 @@ func (l *lab) loops(c Cell) bool {
 	return len(like) < minLike || slices.ContainsFunc(like, func(o graph.ObjID) bool {
 		v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
 		return ok && l.in.Cells.At(trace.Addr(v), l.view) == o
+	})
+}
+
+// ends: a pointer like this one is NULL, or was; or there are too few to tell. Where none ever
+// was, NULL makes what a pointer should lead to go away, and mends nothing.
+func (l *lab) ends(c Cell) bool {
+	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
+	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	return len(like) < minLike || slices.ContainsFunc(like, func(o graph.ObjID) bool {
+		n := l.in.Cells.Object(o)
+		t := l.in.At
+		for range maxVersions {
+			view := l.in.Model.View(t)
+			v, ok := read(view, n.Addr+offset, c.Size)
+			if same, known := l.in.Cells.Cell(n.Addr+offset, view); ok && v == 0 && known && same.Path == c.Path { // of a union
+				return true
+			}
+			if t = l.in.History.LastWrite(n.Addr+offset, uint64(c.Size), t); t <= n.Birth {
+				break
+			}
+			t--
+		}
+		return false
 	})
 }
 

@@ -378,8 +378,10 @@ func excuse(e *faultloc.Evidence) string {
 	switch {
 	case e.Fitted:
 		return "; but what it stored was right at that time"
+	case e.Again:
+		return "; but another statement has stored the same since"
 	case e.Usual:
-		return "; but it has stored the same each time"
+		return "; but it has stored the same, or counted by the same, each time"
 	case e.Onward:
 		return "; but it only counted on from what was wrong already"
 	case e.Given:
