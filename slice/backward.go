@@ -27,8 +27,8 @@ func (k EdgeKind) String() string {
 type Options struct {
 	NoAddress bool // not those that only tell where in memory a value lies
 	NoControl bool // not those on branches
-	// Paths bounds the memory for paths, in bytes; 0: 256 MB. Statements found
-	// beyond it have a distance and no path.
+	// Paths bounds the memory for paths of a backward slice, in bytes; 0: 256 MB.
+	// Statements found beyond it have a distance and no path.
 	Paths int
 }
 

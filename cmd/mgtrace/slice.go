@@ -25,10 +25,11 @@ trace needs its instructions beside it (mgtrace record --full).
 
 CRITERION is what was stored in a cell (as mgtrace who takes it: qdtree#17.child[0],
 ::root, 0x55d108d582d0), a register before an execution of an instruction
-(rax@0x401234#3; without # the last one) or at the crash (rax@crash), the instruction
-that was executed at an instant (@12345), or crash: what the instruction that the
-program died of had been given, and what led to it. --suspect N is the change of the N-th suspect that mgtrace locate
-lists with the same specification.
+(rax@0x401234#3; without # the last one; the address is that in the process, or as
+objdump has it of the program) or at the crash (rax@crash), the instruction that was
+executed at an instant (@12345), or crash: what the instruction that the program died
+of had been given, and what led to it. --suspect N is the change of the N-th suspect
+that mgtrace locate lists with the same specification.
 
 Code of libraries is folded to one line for each function.
 

@@ -159,10 +159,13 @@ func (s *slicer) register(ctx context.Context, units slice.Regs, reg, address, n
 			return c, err
 		}
 	}
+	pc = s.running(pc)
 	at, count, err := s.x.Executed(ctx, pc, n)
 	switch {
 	case err != nil:
 		return c, err
+	case at == 0 && count == 0:
+		return c, fmt.Errorf("%s: the instruction was executed 0 times; addresses are those of the process, or as objdump has them of the program", address)
 	case at == 0:
 		return c, fmt.Errorf("%s: the instruction was executed %s", address, report.Plural(int(count), "time", "times"))
 	}
@@ -179,6 +182,20 @@ func (s *slicer) register(ctx context.Context, units slice.Regs, reg, address, n
 	c.nodes = defs
 	c.words = fmt.Sprintf("%s before execution %d of %s", reg, n, s.rec.Symbols.Address(trace.Addr(pc)))
 	return c, nil
+}
+
+// running is the address in the process of what the user means by an address: that, or, where
+// nothing was mapped there, one in the file of the program.
+func (s *slicer) running(pc uint64) uint64 {
+	if _, ok := s.rec.Symbols.Image(trace.Addr(pc)); ok {
+		return pc
+	}
+	for _, im := range s.rec.Symbols.Images {
+		if at := im.Bias + trace.Addr(pc); im.Traced && im.Lo <= at && at < im.Hi {
+			return uint64(at)
+		}
+	}
+	return pc
 }
 
 // registerNamed returns the units of a register by its name.
