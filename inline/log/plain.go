@@ -78,8 +78,8 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 	if end < 0 {
 		return 0, 0, 0
 	}
-	start, first := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(unsafe.SliceData(recs))
-	r, to := start, first
+	start, to := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(unsafe.SliceData(recs))
+	r := start
 	most := min(len(recs), end/plainSize+1)
 	left := most
 	var lo, room uint64 // of the zone of the last store that is wanted
@@ -105,10 +105,10 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 			}
 			lo, room = z.lo, z.room
 		}
-		rec := (*trace.StoreRec)(to)
+		rec := (*trace.StoreRec)(unsafe.Add(to, uintptr(n)*unsafe.Sizeof(trace.StoreRec{})))
+		n++
 		rec.Site, rec.Addr, rec.Base = site, addr, 0
 		rec.Value = load64(unsafe.Add(r, layout.StoreValue)) & f.mask
-		to = unsafe.Add(to, unsafe.Sizeof(trace.StoreRec{}))
 		const words = (layout.StoreValue + 8) / 4 // with a value of 5 to 8 bytes
 		if tag&layout.Words == words {
 			r = unsafe.Add(r, 4*words)
@@ -119,7 +119,6 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 			rec.Base = load64(unsafe.Add(r, -8))
 		}
 	}
-	n = int(uintptr(to)-uintptr(first)) / int(unsafe.Sizeof(trace.StoreRec{}))
 	return int(uintptr(r) - uintptr(start)), n, most - left
 }
 
