@@ -1,10 +1,11 @@
 package objfile
 
 import (
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 	"sync"
 
 	"mgtrace/cxxname"
@@ -34,6 +35,10 @@ type File struct {
 
 	cfiOnce sync.Once
 	cfi     cfiTable
+
+	rangesOnce sync.Once
+	ranges     [][2]uint64 // CodeRanges
+	guessed    bool
 
 	codeMu sync.Mutex
 	code   map[int][]byte // contents of segments, by index in Progs
@@ -290,8 +295,14 @@ func (f *File) LoadRange() (lo, hi uint64) {
 // sorted and disjoint: the functions that .eh_frame and symbols delimit. What
 // lies between them may be padding or data and is left out, as are the stubs
 // of the procedure linkage table. guessed says that the file delimits no
-// functions, so that the ranges are whole executable sections.
+// functions, so that the ranges are whole executable sections. The slice must not be
+// changed.
 func (f *File) CodeRanges() (ranges [][2]uint64, guessed bool) {
+	f.rangesOnce.Do(func() { f.ranges, f.guessed = f.codeRanges() })
+	return f.ranges, f.guessed
+}
+
+func (f *File) codeRanges() (ranges [][2]uint64, guessed bool) {
 	add := func(lo, hi uint64) {
 		if lo < hi && f.executable(lo) && f.executable(hi-1) && !f.symbolTable().inPLT(lo) {
 			ranges = append(ranges, [2]uint64{lo, hi})
@@ -323,7 +334,7 @@ func (f *File) CodeRanges() (ranges [][2]uint64, guessed bool) {
 
 // mergeRanges sorts ranges and joins those that overlap.
 func mergeRanges(r [][2]uint64) [][2]uint64 {
-	sort.Slice(r, func(i, j int) bool { return r[i][0] < r[j][0] })
+	slices.SortFunc(r, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
 	out := r[:0]
 	for _, x := range r {
 		if n := len(out); n > 0 && x[0] < out[n-1][1] {
