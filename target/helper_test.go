@@ -50,7 +50,8 @@ type job struct {
 	cmd    *exec.Cmd
 	events *bufio.Scanner
 	seen   []string
-	pid    int // of the program
+	pid    int          // of the program
+	before unix.Termios // modes of the terminal, when nothing had been started
 	screen chan string
 	text   strings.Builder
 }
@@ -84,6 +85,7 @@ func startJob(t *testing.T, prog string, args ...string) *job {
 	t.Helper()
 	j := &job{t: t, screen: make(chan string, 1000)}
 	j.master, j.slave = openPTY(t)
+	j.before = j.modes()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -201,10 +203,9 @@ func TestCtrlC(t *testing.T) {
 // goes on; its terminal modes are put back.
 func TestSecondCtrlC(t *testing.T) {
 	j := startJob(t, self(t), build(t, "screen"))
-	before := j.modes()
 	j.event("pid")
 	j.expect("ready")
-	if j.modes() == before {
+	if j.modes() == j.before {
 		t.Fatal("the program did not change the terminal")
 	}
 	j.keys("\x03")
@@ -219,7 +220,7 @@ func TestSecondCtrlC(t *testing.T) {
 	if err := j.cmd.Wait(); err != nil {
 		t.Errorf("the tracer ended with %v", err)
 	}
-	if j.modes() != before {
+	if j.modes() != j.before {
 		t.Error("the terminal is not as it was")
 	}
 }
