@@ -177,9 +177,6 @@ func BenchmarkCheck(b *testing.B) {
 		{"chained", func(tb testing.TB, n int) structure {
 			return newHash(tb, "one: n X; X.INDEGREE + (::table.bucket[X.key % 4096] == X ? 1 : 0) == 1;", n)
 		}},
-		{"guarded", func(tb testing.TB, n int) structure {
-			return newHash(tb, "home: n X; ::table.bucket[X.key % 4096] == X => X.INDEGREE == 0;", n)
-		}},
 	} {
 		for _, n := range []int{100, 1000, 10_000, 100_000, 1_000_000} {
 			if n <= 100_000 {
