@@ -22,9 +22,11 @@ type habits struct {
 	in    Input
 	index map[string]int
 	byPC  map[place]int
-	names []string // of its statement
-	alien []bool   // it is a library's
-	times []int    // executions
+	names []string     // of its statement
+	alien []bool       // it is a library's
+	first []trace.Addr // the instruction that ran first
+	many  []bool       // it has several instructions that store
+	times []int        // executions
 	near  [2]map[[2]int]int
 	last  []mgpp.Timestamp // the newest execution
 	usual map[int]bool     // statements that usually run next to some other
@@ -90,7 +92,9 @@ func (h *habits) at(p place) int {
 		h.alien = append(h.alien, h.in.Library != nil && h.in.Library(p.pc))
 		h.times = append(h.times, 0)
 		h.last = append(h.last, 0)
+		h.first, h.many = append(h.first, p.pc), append(h.many, false)
 	}
+	h.many[i] = h.many[i] || h.first[i] != p.pc
 	h.byPC[p] = i
 	return i
 }
@@ -178,8 +182,11 @@ func (h *habits) breaches(tb *contributions) []breach {
 				continue // it may have been about to run
 			}
 			for _, o := range list {
-				if o == st || slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
-					continue // how often a statement repeats itself says nothing
+				if o == st && !h.many[o] {
+					continue // how often a store repeats says nothing
+				}
+				if slices.Contains(around[side], o) || h.alien[o] || h.excluded(o, around[side]) {
+					continue
 				}
 				only, elsewhere := h.companions(usual[o][side], around[side], side, st)
 				if elsewhere && !h.always(side, st, o) || !only && h.ranNear(t, o, side) {
