@@ -39,7 +39,8 @@ func (y typing) Owners(n mgpp.Node) int64 {
 	return 0
 }
 
-func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
+// checked is a specification without debug information.
+func checked(t *testing.T, text string) *check.Spec {
 	t.Helper()
 	tree, errs := syntax.Parse("test.cons", text)
 	if len(errs) > 0 {
@@ -51,6 +52,12 @@ func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
 			t.Fatal(e)
 		}
 	}
+	return spec
+}
+
+func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
+	t.Helper()
+	spec := checked(t, text)
 	h := mgpp.New(mgpp.Options{})
 	return h, graph.New(spec, h, typing{spec}, graph.Options{})
 }
@@ -231,7 +238,7 @@ func TestParts(t *testing.T) {
 // An allocator's free list: nodes are made by the pointers that lead to them, in
 // memory where no block is, and end with the last of these.
 func TestReached(t *testing.T) {
-	tree, errs := syntax.Parse("test.cons", `
+	spec := checked(t, `
 struct chunk { long size; struct chunk *fd, *bk, *other; };
 struct bins { long n; struct chunk *bin[2]; struct chunk *top; };
 type chunk (fd, bk);
@@ -239,15 +246,6 @@ type bins;
 global arena;
 enter chunk from ::arena;
 `)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	spec, errs := check.Check(tree, nil)
-	for _, e := range errs {
-		if !e.Warning {
-			t.Fatal(e)
-		}
-	}
 	const arena, heap = trace.Addr(0x1000), trace.Addr(0x10000)
 	bin, top := arena+8, arena+24
 	spec.Globals[0].Layout = spec.Types[1].Layout
@@ -296,7 +294,7 @@ enter chunk from ::arena;
 // A cache that is itself only found by an untyped pointer to it, and holds lists whose
 // links are combined with their own addresses.
 func TestReachedFromNodes(t *testing.T) {
-	tree, errs := syntax.Parse("test.cons", `
+	spec := checked(t, `
 struct entry { struct entry *next; long key; };
 struct cache { long n; struct entry *list[2]; struct entry *other; };
 struct state { char *start; };
@@ -308,15 +306,6 @@ tag entry.next ^ ADDRESS >> 12;
 enter cache from ::heap;
 enter entry from cache.list;
 `)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	spec, errs := check.Check(tree, nil)
-	for _, e := range errs {
-		if !e.Warning {
-			t.Fatal(e)
-		}
-	}
 	const global, heap = trace.Addr(0x1000), trace.Addr(0x10000)
 	spec.Globals[0].Layout = spec.Types[2].Layout
 	spec.Reaches[0].Lo, spec.Reaches[0].Hi, spec.Reaches[0].Any = 0, 8, true

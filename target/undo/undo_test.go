@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// What was put and not dropped is kept when the maker ends, with its files.
-func TestLog(t *testing.T) {
+// pair is a log's two ends: of the one that survives, and the maker's.
+func pair(t *testing.T) (*os.File, *Writer) {
+	t.Helper()
 	survivor, maker, err := Pair()
 	if err != nil {
 		t.Fatal(err)
@@ -17,6 +18,12 @@ func TestLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return survivor, w
+}
+
+// What was put and not dropped is kept when the maker ends, with its files.
+func TestLog(t *testing.T) {
+	survivor, w := pair(t)
 	type result struct {
 		entries []Entry
 		err     error
@@ -67,14 +74,7 @@ func TestLog(t *testing.T) {
 
 // A maker whose survivor has ended goes on, and is told so; without a log nothing is noted.
 func TestAlone(t *testing.T) {
-	survivor, maker, err := Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := NewWriter(maker)
-	if err != nil {
-		t.Fatal(err)
-	}
+	survivor, w := pair(t)
 	_ = survivor.Close()
 	w.Gone()
 	if _, err := w.Put([]byte("x")); err != nil {
