@@ -194,14 +194,9 @@ func (a *Assembler) keep(t *thread, e *trace.Event) {
 // blocks are sent, and the others taken for the allocator's own. What it wrote so early
 // to the block that it will return is not known then.
 func (a *Assembler) releaseOlder(t *thread) {
-	older := t.held[:len(t.held)/2]
-	for i := range older {
-		if a.moves(t) || a.live.contains(uint64(older[i].Addr)) {
-			a.ev = older[i]
-			a.send(&a.ev)
-		}
-	}
-	t.held = slices.Delete(t.held, 0, len(older))
+	n := len(t.held) / 2
+	a.sendHeld(t, t.held[:n], 0, 0)
+	t.held = slices.Delete(t.held, 0, n)
 }
 
 // holds says that the thread is inside a declared allocator, or inside a realloc
@@ -245,19 +240,24 @@ func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
 // release sends the writes held back that go to [addr, addr+size) or to live
 // blocks, and drops the others.
 func (a *Assembler) release(t *thread, addr, size uint64) {
+	a.sendHeld(t, t.held, addr, size)
+	clear(t.held)
+	t.held = t.held[:0]
+}
+
+// sendHeld sends those of some writes held back that release sends.
+func (a *Assembler) sendHeld(t *thread, held []trace.Event, addr, size uint64) {
 	moves := a.moves(t)
-	for i := range t.held {
-		at := uint64(t.held[i].Addr)
+	for i := range held {
+		at := uint64(held[i].Addr)
 		// What was stored where the bytes were moved to was stored before that, or
 		// is what was moved: the realloc accounts for it.
 		if moves && at-addr < size {
 			continue
 		}
 		if moves || at-addr < size || a.live.contains(at) {
-			a.ev = t.held[i]
+			a.ev = held[i]
 			a.send(&a.ev)
 		}
 	}
-	clear(t.held)
-	t.held = t.held[:0]
 }

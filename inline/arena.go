@@ -45,7 +45,7 @@ func bufferOf(i int, full uint64) uint64 {
 	if i < largeSlots {
 		return full
 	}
-	return pageUp(min(full, max(full/4, minBuffer)))
+	return pageUp(max(full/4, minBuffer))
 }
 
 // slotSize is what a slot takes of the arena. Pages that are never touched take no

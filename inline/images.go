@@ -73,9 +73,6 @@ func (im *image) functions(ranges [][2]uint64) {
 		c := &im.code[i]
 		lo, hi := c.Addr, c.Addr+uint64(len(c.Bytes))
 		for _, r := range ranges {
-			if im.File.SignalFrame(r[0]) && r[0]+1 < r[1] {
-				r[0]++ // the unwind entry of __restore_rt begins a byte before it (glibc, sigaction.c)
-			}
 			a, b := max(r[0]+im.bias, lo), min(r[1]+im.bias, hi)
 			if a < b {
 				c.Funcs = append(c.Funcs, patch.Range{Lo: a, Hi: b})

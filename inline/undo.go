@@ -221,9 +221,8 @@ func (e *Engine) inheritUnit(n *undoUnit) error {
 
 // mapsCode says whether there is code of no file at a range.
 func mapsCode(maps []mem.Map, r patch.Range) bool {
-	return slices.ContainsFunc(maps, func(m mem.Map) bool {
-		return m.Lo <= r.Lo && r.Hi <= m.Hi && m.Exec && !m.Write && m.Path == ""
-	})
+	m, ok := mem.FindMap(maps, r.Lo)
+	return ok && r.Hi <= m.Hi && m.Exec && !m.Write && m.Path == ""
 }
 
 // findThreads finds the threads that have slots, which GS tells, and the buffers that

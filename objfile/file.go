@@ -298,7 +298,14 @@ func (f *File) LoadRange() (lo, hi uint64) {
 // functions, so that the ranges are whole executable sections. The slice must not be
 // changed.
 func (f *File) CodeRanges() (ranges [][2]uint64, guessed bool) {
-	f.rangesOnce.Do(func() { f.ranges, f.guessed = f.codeRanges() })
+	f.rangesOnce.Do(func() {
+		f.ranges, f.guessed = f.codeRanges()
+		for i := range f.ranges {
+			if r := &f.ranges[i]; f.SignalFrame(r[0]) && r[0]+1 < r[1] {
+				r[0]++ // the unwind entry of __restore_rt begins a byte before it (glibc, sigaction.c)
+			}
+		}
+	})
 	return f.ranges, f.guessed
 }
 

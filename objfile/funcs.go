@@ -22,7 +22,7 @@ func (f *File) readFuncs() {
 	seen := map[uint64]bool{}
 	for _, ui := range f.info().infos {
 		for _, s := range f.subprograms(ui) {
-			if fn := f.subprogramFunc(s); !seen[fn.Addr] {
+			if fn := f.funcOfSubprogram(s); !seen[fn.Addr] {
 				seen[fn.Addr] = true
 				f.funcs = append(f.funcs, fn)
 			}
@@ -45,7 +45,7 @@ func (f *File) readFuncs() {
 		if _, inside := cold.find(s.addr); inside && cxxname.IsCold(s.name) {
 			continue
 		}
-		f.funcs = append(f.funcs, f.symbolFunc(i))
+		f.funcs = append(f.funcs, f.funcOfSymbol(i))
 	}
 	sort.Slice(f.funcs, func(i, j int) bool { return f.funcs[i].Addr < f.funcs[j].Addr })
 	each(len(f.funcs), func(i int) { f.funcs[i].name() })
@@ -70,9 +70,8 @@ func (f *File) allNames() [][]cxxname.Name {
 // each calls f for 0 … n-1, by several goroutines: to take a C++ name apart takes
 // microseconds, and there are many.
 func each(n int, f func(i int)) {
-	cuts := parallel.Cut(n, 256, func(int) int { return 1 })
-	parallel.Do(len(cuts)-1, func(k int) {
-		for i := cuts[k]; i < cuts[k+1]; i++ {
+	parallel.Batches(n, 256, func(from, to int) {
+		for i := from; i < to; i++ {
 			f(i)
 		}
 	})
@@ -80,14 +79,8 @@ func each(n int, f func(i int)) {
 
 // funcOfSubprogram joins a function of the debug information with the symbols
 // of its entry, whose names say more: clones, versions of constructors.
+// Name and Base are left to Func.name.
 func (f *File) funcOfSubprogram(s *subprogram) Func {
-	fn := f.subprogramFunc(s)
-	fn.name()
-	return fn
-}
-
-// subprogramFunc is funcOfSubprogram without Name and Base.
-func (f *File) subprogramFunc(s *subprogram) Func {
 	d := s.desc
 	fn := Func{
 		Linkage: d.linkage, Addr: s.ranges[0][0], Ranges: s.ranges, Size: s.ranges[0][1] - s.ranges[0][0],
@@ -100,14 +93,8 @@ func (f *File) subprogramFunc(s *subprogram) Func {
 	return fn
 }
 
+// funcOfSymbol is a function that only the symbols tell of, without Name and Base.
 func (f *File) funcOfSymbol(i int) Func {
-	fn := f.symbolFunc(i)
-	fn.name()
-	return fn
-}
-
-// symbolFunc is funcOfSymbol without Name and Base.
-func (f *File) symbolFunc(i int) Func {
 	s := &f.symbolTable().funcs[i]
 	fn := Func{Addr: s.addr, Size: s.size}
 	if s.size > 0 {
@@ -149,10 +136,15 @@ func (fn *Func) name() {
 	}
 }
 
+func (fn Func) named() Func {
+	fn.name()
+	return fn
+}
+
 // FuncAt returns the function that holds addr.
 func (f *File) FuncAt(addr uint64) (Func, bool) {
 	if _, s := f.subprogramAt(addr); s != nil {
-		return f.funcOfSubprogram(s), true
+		return f.funcOfSubprogram(s).named(), true
 	}
 	t := f.symbolTable()
 	i, ok := t.ranges.find(addr)
@@ -164,7 +156,7 @@ func (f *File) FuncAt(addr uint64) (Func, bool) {
 	if p := t.funcs[i].partOf; p >= 0 {
 		i = p
 	}
-	return f.funcOfSymbol(i), true
+	return f.funcOfSymbol(i).named(), true
 }
 
 // FuncsNamed returns the functions that a pattern names, by address.

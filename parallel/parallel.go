@@ -30,6 +30,12 @@ func Do(n int, f func(i int)) {
 	done.Wait()
 }
 
+// Batches calls f for the contiguous pieces [from, to) of 0 … n-1 that have the given size,
+// but for the last one, as Do does.
+func Batches(n, size int, f func(from, to int)) {
+	Do((n+size-1)/size, func(k int) { f(k*size, min((k+1)*size, n)) })
+}
+
 // Cut divides 0 … n-1 into contiguous pieces of about the given size, where of tells the
 // size of each number: piece k is the half-open [cuts[k], cuts[k+1]).
 func Cut(n, size int, of func(i int) int) (cuts []int) {

@@ -30,3 +30,22 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestBatches(t *testing.T) {
+	for _, n := range []int{0, 1, 3, 7} {
+		calls := make([]atomic.Int32, n)
+		Batches(n, 3, func(from, to int) {
+			if from >= to || to-from > 3 {
+				t.Errorf("a piece from %d to %d", from, to)
+			}
+			for i := from; i < to; i++ {
+				calls[i].Add(1)
+			}
+		})
+		for i := range calls {
+			if c := calls[i].Load(); c != 1 {
+				t.Errorf("%d calls for %d of %d", c, i, n)
+			}
+		}
+	}
+}

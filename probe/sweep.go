@@ -91,9 +91,6 @@ func newSweep(f *objfile.File, wanted func(addr uint64, in *x86.Inst) bool) *swe
 	s.starts, s.targets = newBitset(lo, hi), newBitset(lo, hi)
 	s.ranges = make([]coderange, len(ranges))
 	for i, r := range ranges {
-		if f.SignalFrame(r[0]) && r[0]+1 < r[1] {
-			r[0]++ // the unwind entry of __restore_rt begins a byte before it (glibc, sigaction.c)
-		}
 		s.ranges[i] = coderange{lo: r[0], hi: r[1]}
 	}
 	cuts := parallel.Cut(len(ranges), pieceBytes, func(i int) int { return int(s.ranges[i].hi - s.ranges[i].lo) })

@@ -52,21 +52,17 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig gosyscall.Signal, info ta
 
 // OnThread implements target.Interceptor.
 func (i *interceptor) OnThread(th *target.Stopped, from int) {
-	(*Engine)(i).begin(th, from, true)
+	(*Engine)(i).begin(th, from)
 }
 
 // begin takes in a new thread, or a process that shares the memory.
-func (e *Engine) begin(th *target.Stopped, from int, isThread bool) {
+func (e *Engine) begin(th *target.Stopped, from int) {
 	regs, err := th.Regs()
 	if e.over || err != nil {
 		return
 	}
 	t := e.thread(th.TID())
-	stack := e.proc.NewStack(th, &regs)
-	if !isThread && stack[0] == 0 {
-		stack = e.proc.Stack(&regs)
-	}
-	e.Observer.Thread(t.id, stack)
+	e.Observer.Thread(t.id, e.proc.NewStack(th, &regs))
 	e.tell(capture.Hit{Op: capture.Thread, Thread: t.id})
 	e.fail(e.flow.begin(t.id, from))
 }
@@ -79,7 +75,7 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 		return
 	}
 	if shares {
-		e.begin(child, parent, false)
+		e.begin(child, parent)
 	}
 	e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
 }

@@ -107,7 +107,7 @@ struct fn {
 /* How a system call writes memory. */
 enum {
 	SY_NONE,
-	SY_RESULT,	/* result × size bytes at argument ptr */
+	SY_RESULT,	/* result × size bytes at argument ptr; where len is set, not more than argument len × size */
 	SY_FIXED,	/* size bytes at argument ptr if the result is not negative */
 	SY_IOVEC,	/* result bytes over the iovec array at argument ptr, argument len of them */
 	SY_MSGHDR,	/* result bytes over the iovec of the msghdr at argument ptr */

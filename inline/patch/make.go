@@ -78,9 +78,8 @@ type size struct {
 
 func sizesOf(sites []Site, e Emitter) []size {
 	sizes := make([]size, len(sites))
-	cuts := parallel.Cut(len(sites), batch, func(int) int { return 1 })
-	parallel.Do(len(cuts)-1, func(k int) {
-		for i := cuts[k]; i < cuts[k+1]; i++ {
+	parallel.Batches(len(sites), batch, func(from, to int) {
+		for i := from; i < to; i++ {
 			s := &sizes[i]
 			s.bytes, s.err = e.Size(sites[i].ID)
 			if s.err == nil && s.bytes <= 0 {

@@ -92,11 +92,9 @@ func (p *planner) add(t made) {
 // lists all.
 func (p *planner) fill() error {
 	p.plan.Trampolines = make([]Trampoline, len(p.made))
-	cuts := parallel.Cut(len(p.made), batch, func(int) int { return 1 })
-	errs := make([]error, len(cuts)-1)
-	parallel.Do(len(errs), func(k int) {
-		from, to := cuts[k], cuts[k+1]
-		errs[k] = fill(p.emit, p.made[from:to], p.plan.Trampolines[from:to])
+	errs := make([]error, len(p.made)/batch+1)
+	parallel.Batches(len(p.made), batch, func(from, to int) {
+		errs[from/batch] = fill(p.emit, p.made[from:to], p.plan.Trampolines[from:to])
 	})
 	return errors.Join(errs...)
 }

@@ -156,11 +156,7 @@ func (r *Recorder) renew(wanted func(pc uint64) bool) {
 
 // begun takes in a thread that has not executed anything yet.
 func (r *Recorder) begun(th *target.Stopped, t *thread, regs *mem.Regs) {
-	stack := r.proc.NewStack(th, regs)
-	if stack[0] == 0 {
-		stack = r.proc.Stack(regs)
-	}
-	r.owns(t, stack)
+	r.owns(t, r.proc.NewStack(th, regs))
 	r.tell(capture.Hit{Op: capture.Thread, Thread: trace.ThreadID(t.tid)})
 }
 
