@@ -26,6 +26,9 @@ func Render(ctx context.Context, path string, ao AnalysisOptions, o RenderOption
 	if ao.Spec == "" {
 		return errors.New("which types should be drawn? name them with --spec FILE")
 	}
+	if o.From != "" && (o.Path == "" || o.Path == "-") {
+		return errors.New("an evolution is many pictures: say where with -o DIRECTORY")
+	}
 	path, err := allocfree.Path(ctx, path, ao.Files, ao.AllocFree)
 	if err != nil {
 		return err
@@ -87,6 +90,7 @@ func evolution(ctx context.Context, rec *recording.Recording, spec string, a *an
 	if err != nil {
 		return err
 	}
+	var at []mgpp.Timestamp
 	var views []mgpp.View
 	var options []render.Options
 	for t := from; t <= to; t++ {
@@ -97,14 +101,10 @@ func evolution(ctx context.Context, rec *recording.Recording, spec string, a *an
 		if len(views) == maxFrames {
 			return fmt.Errorf("more than %d changes between %d and %d: choose a shorter range", maxFrames, from, to)
 		}
-		views = append(views, a.Hist.At(t))
+		at, views = append(at, t), append(views, a.Hist.At(t))
 		options = append(options, render.Options{
 			Title: fmt.Sprintf("change %d  %s", t, a.Symbols.Place(op.PC)), Around: around, Max: o.Max, Changed: analysis.Changed(op),
 		})
-	}
-	at := make([]mgpp.Timestamp, len(views))
-	for i, v := range views {
-		at[i] = v.Time()
 	}
 	joined, err := ask.Joined(rec, spec, a, at)
 	if err != nil {
@@ -114,9 +114,6 @@ func evolution(ctx context.Context, rec *recording.Recording, spec string, a *an
 		options[i].Joined = joined[i]
 	}
 	frames := render.Evolution(a.Graph, views, options)
-	if o.Path == "" || o.Path == "-" {
-		return errors.New("an evolution is many pictures: say where with -o DIRECTORY")
-	}
 	if err := os.MkdirAll(o.Path, 0o777); err != nil {
 		return fmt.Errorf("write pictures: %w", err)
 	}

@@ -85,16 +85,11 @@ func (p *Process) NewStack(th *Stopped, regs *mem.Regs) [2]uint64 {
 			return s
 		}
 	}
-	stack := p.Stack(regs)
-	stack[1] = min(stack[1], regs.RSP) // where it begins; thread-local objects lie above
-	return stack
-}
-
-// Stack is StackOf a thread of the process with the mappings as they are.
-func (p *Process) Stack(regs *mem.Regs) [2]uint64 {
 	maps, err := p.Maps()
 	if err != nil {
 		return [2]uint64{} // it is ending
 	}
-	return StackOf(p.PID(), maps, regs)
+	stack := StackOf(p.PID(), maps, regs)
+	stack[1] = min(stack[1], regs.RSP) // where it begins; thread-local objects lie above
+	return stack
 }

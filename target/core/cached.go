@@ -149,23 +149,25 @@ func (w *walker) list(link, size, skip uint64) (chunks []uint64, ok bool) {
 
 // isChunk reports whether a chunk of that size was found at addr.
 func (w *walker) isChunk(addr, size uint64) bool {
-	for _, r := range w.regions {
-		i, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return cmp.Compare(c.addr, addr) })
-		if found {
-			return r.chunks[i].size == size
-		}
-	}
-	return false
+	c, found := w.chunkAt(addr)
+	return found && c.size == size
 }
 
 // inRegion reports whether addr is a chunk of any size.
 func (w *walker) inRegion(addr uint64) bool {
+	_, found := w.chunkAt(addr)
+	return found
+}
+
+// chunkAt is the chunk that was found at addr.
+func (w *walker) chunkAt(addr uint64) (chunk, bool) {
 	for _, r := range w.regions {
-		if _, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return cmp.Compare(c.addr, addr) }); found {
-			return true
+		i, found := slices.BinarySearchFunc(r.chunks, addr, func(c chunk, addr uint64) int { return cmp.Compare(c.addr, addr) })
+		if found {
+			return r.chunks[i], true
 		}
 	}
-	return false
+	return chunk{}, false
 }
 
 // mainArena finds libc's main_arena by its pointer to the top chunk, in the

@@ -1,8 +1,8 @@
 // Package undo is a log of changes in another process, kept where it outlives their
 // maker: if that is killed, whoever has the other end takes them back.
 //
-//	maker:    l := undo.NewWriter(conn); l.Put(1, description, files…); … change …; l.Drop(1)
-//	survivor: kept, err := undo.Follow(conn)   // returns when the maker has ended
+//	maker:    l, err := undo.NewWriter(end); n, err := l.Put(description, files…); … change …; l.Drop(n)
+//	survivor: kept, err := undo.Follow(end)   // returns when the maker has ended
 //
 // An entry must be put before its change is made. What it says is the business of
 // the one who makes changes of that kind; files that both need to have (memory that
@@ -10,7 +10,6 @@
 package undo
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -147,7 +146,6 @@ func (w *Writer) Gone() {
 
 // Entry is a change that has not been taken back.
 type Entry struct {
-	Number      uint64
 	Description []byte
 	Files       []*os.File
 }
@@ -184,12 +182,12 @@ func Follow(end *os.File) ([]Entry, error) {
 		delete(kept, number)
 	}
 	list := make([]Entry, 0, len(kept))
-	for _, n := range slices.SortedFunc(maps.Keys(kept), cmp.Compare) {
+	for _, n := range slices.Sorted(maps.Keys(kept)) {
 		text, err := io.ReadAll(io.NewSectionReader(kept[n][0], 0, 1<<62))
 		if err != nil {
 			return nil, fmt.Errorf("undo log: %w", err)
 		}
-		list = append(list, Entry{n, text, kept[n][1:]})
+		list = append(list, Entry{text, kept[n][1:]})
 	}
 	return list, nil
 }
