@@ -99,16 +99,20 @@ func (t *Reader) withSegments(f *os.File) (*Reader, error) {
 	}
 	j := &joined{}
 	// A segment that was being moved into the file is there in part.
-	end := t.end
+	end, before := t.end, 0
 	for _, b := range t.blocks {
-		if b.kind == blockSegment && int(b.count) >= numbers[0] {
+		if b.kind != blockSegment {
+			continue
+		}
+		if int(b.count) >= numbers[0] {
 			end = b.at - blockHeader
 			break
 		}
+		before = int(b.count)
 	}
 	j.add(f, 0, end)
 	var r *Reader
-	if err = j.addSegments(f.Name(), last.Ring, numbers); err == nil {
+	if err = j.addSegments(f.Name(), last.Ring, before, numbers); err == nil {
 		r, err = NewReader(j, j.size)
 	}
 	if err != nil {
@@ -118,17 +122,18 @@ func (t *Reader) withSegments(f *os.File) (*Reader, error) {
 	return r, nil
 }
 
-// addSegments adds the segments of a ring. The oldest ones may have been removed
-// since they were listed.
-func (j *joined) addSegments(path, ring string, numbers []int) error {
-	for i, n := range numbers {
-		if i > 0 && n != numbers[i-1]+1 {
-			return fmt.Errorf("%w: segment %d is missing", ErrCorrupt, n-1)
-		}
+// addSegments adds the segments of a ring behind segment `before`, 0: the file has none.
+// The oldest ones may have been removed since they were listed.
+func (j *joined) addSegments(path, ring string, before int, numbers []int) error {
+	for _, n := range numbers {
 		s, err := os.Open(segmentPath(path, n))
 		if errors.Is(err, os.ErrNotExist) && len(j.parts) == 1 {
 			continue
 		}
+		if err == nil && before > 0 && n != before+1 {
+			err = errors.Join(fmt.Errorf("%w: segment %d is missing", ErrCorrupt, before+1), s.Close())
+		}
+		before = n
 		if err != nil {
 			return err
 		}

@@ -181,7 +181,7 @@ func (t *Reader) takeKnowledge(b located) error {
 
 func (t *Reader) takeTables(raw []byte) error {
 	c := cursor{buf: raw}
-	for n := c.count(1); n > 0; n-- {
+	for n := c.count(1); n > 0 && !c.bad; n-- {
 		s := c.take(c.plain())
 		c.bad = c.bad || len(s) == 0 // it is not stored, and would need more memory than it has bytes
 		t.strings = append(t.strings, string(s))
@@ -189,7 +189,7 @@ func (t *Reader) takeTables(raw []byte) error {
 	if t.plain && !c.bad {
 		return nil
 	}
-	for n := c.count(1); n > 0; n-- {
+	for n := c.count(1); n > 0 && !c.bad; n-- {
 		s := make([]Addr, c.count(1))
 		c.bad = c.bad || len(s) == 0
 		for i := range s {

@@ -262,6 +262,17 @@ func TestRingKilled(t *testing.T) {
 	if first, end := checkRing(t, path, sites, false); end != x.n || first == 0 {
 		t.Errorf("moved: events %d to %d", first, end)
 	}
+	// The one behind it is missing.
+	second := r.segs[1].file.Name()
+	if err := os.Rename(second, second+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a segment is missing behind the one in the file: %v", err)
+	}
+	if err := os.Rename(second+".away", second); err != nil {
+		t.Fatal(err)
+	}
 	// What was opened is closed where it can not be read together.
 	f, err := os.Open(path)
 	if err != nil {

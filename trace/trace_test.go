@@ -486,10 +486,15 @@ func TestEmptyInTables(t *testing.T) {
 		{"\x00\x01\x01\x02", true},
 		{"\x01\x00\x01\x01\x02", false},
 		{"\x01\x01a\x01\x00", false},
+		{"\x64" + strings.Repeat("\x00", 100), false},
+		{"\x00\x64" + strings.Repeat("\x00", 100), false},
 	} {
 		r := Reader{strings: []string{""}, stacks: [][]Addr{nil}}
 		if err := r.takeTables([]byte(c.raw)); (err == nil) != c.good || err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%q: %v", c.raw, err)
+		}
+		if len(r.strings)+len(r.stacks) > 4 {
+			t.Errorf("%q: %d strings and %d stacks", c.raw, len(r.strings), len(r.stacks))
 		}
 	}
 }
