@@ -65,6 +65,12 @@ type Node struct {
 	Arena   bool // tracked memory in which an allocator has its blocks; see Options.Arenas
 }
 
+// Resize is a change of a node's size in place.
+type Resize struct {
+	Time      Timestamp
+	Was, Size uint64 // bytes, before and from then on
+}
+
 // Bytes is the content of a memory range at a time.
 type Bytes struct {
 	Data    []byte

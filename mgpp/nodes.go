@@ -311,15 +311,17 @@ func (ns *nodes) eachFixed(addr, end uint64, f func(NodeID) bool) {
 	}
 }
 
-// Resizes returns when the node was resized in place, in order.
-func (h *History) Resizes(id NodeID) []Timestamp {
+// Resizes returns how the node was resized in place, in order.
+func (h *History) Resizes(id NodeID) []Resize {
 	if !h.has(id) || !h.nodes.at(id).is(nodeResized) {
 		return nil
 	}
-	list := h.nodes.resizes[id].list
-	out := make([]Timestamp, len(list))
-	for i, r := range list {
-		out[i] = Timestamp(r.time)
+	s := h.nodes.resizes[id]
+	out := make([]Resize, len(s.list))
+	was := s.born
+	for i, r := range s.list {
+		out[i] = Resize{Timestamp(r.time), was, r.size}
+		was = r.size
 	}
 	return out
 }

@@ -209,7 +209,8 @@ func (n *Names) read(v mgpp.View, f *Field) {
 func (n *Names) unwritten(v mgpp.View, f *Field) string {
 	id, _ := v.NodeAt(f.Addr)
 	node, _ := v.Node(id)
-	if t := n.hist.LastWrite(f.Addr, f.Size, v.Time()); t > node.Birth || node.Before || node.Global != 0 {
+	since := n.since(&node, v.Time())(f.Addr)
+	if t := n.hist.LastWrite(f.Addr, f.Size, v.Time()); t > since || since == node.Birth && (node.Before || node.Global != 0) {
 		return "unknown"
 	}
 	return "never written"

@@ -19,8 +19,8 @@ type History interface {
 	FormerAt(addr trace.Addr, t mgpp.Timestamp) (mgpp.NodeID, bool)
 	Node(mgpp.NodeID) mgpp.Node
 	NodeSize(mgpp.NodeID, mgpp.Timestamp) uint64
-	// Resizes are when the node was resized in place.
-	Resizes(mgpp.NodeID) []mgpp.Timestamp
+	// Resizes are how the node was resized in place, in order.
+	Resizes(mgpp.NodeID) []mgpp.Resize
 	NodeCount() int
 	Live(mgpp.Timestamp) iter.Seq[mgpp.NodeID]
 	LiveCount(mgpp.Timestamp) int

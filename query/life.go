@@ -2,9 +2,11 @@ package query
 
 import (
 	"slices"
+	"sort"
 
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/trace"
 )
 
 // Life is what a node lived through.
@@ -26,21 +28,15 @@ func (n *Names) Life(id mgpp.NodeID, until mgpp.Timestamp, most int) Life {
 		l.Changes = append(l.Changes, n.lifeAt(node.Death))
 		end = node.Death - 1
 	}
-	resizes := n.hist.Resizes(id)
-	size := node.Size
-	for _, t := range resizes {
-		size = max(size, n.hist.NodeSize(id, t-1))
-	}
-	whole := Cell{Name: l.Name, Node: id, Addr: node.Start, Size: max(size, 1), Type: l.Type.Type}
+	resizes := upTo(n.hist.Resizes(id), end)
+	whole := Cell{Name: l.Name, Node: id, Addr: node.Start, Size: n.hist.NodeSize(id, end), Type: l.Type.Type}
 	for most == 0 || len(l.Changes) < most {
-		at := n.hist.LastWrite(node.Start, max(size, 1), end)
-		if k := len(resizes); k > 0 && resizes[k-1] > end {
-			resizes = resizes[:k-1]
-			continue
-		}
-		if k := len(resizes); k > 0 && resizes[k-1] > at {
-			l.Changes = append(l.Changes, n.lifeAt(resizes[k-1]))
-			resizes = resizes[:k-1]
+		at := n.hist.LastWrite(node.Start, max(whole.Size, 1), end)
+		if k := len(resizes) - 1; k >= 0 && resizes[k].Time > at {
+			// What lay behind it before it grew was another one's.
+			l.Changes = append(l.Changes, n.lifeAt(resizes[k].Time))
+			end, whole.Size = resizes[k].Time-1, resizes[k].Was
+			resizes = resizes[:k]
 			continue
 		}
 		if at <= node.Birth {
@@ -50,13 +46,31 @@ func (n *Names) Life(id mgpp.NodeID, until mgpp.Timestamp, most int) Life {
 			slices.Reverse(l.Changes)
 			return l
 		}
-		whole.Size = n.hist.NodeSize(id, at)
 		l.Changes = append(l.Changes, n.written(n.hist.Op(at), whole))
 		end = at - 1
 	}
 	l.Left = true
 	slices.Reverse(l.Changes)
 	return l
+}
+
+// upTo are the resizes that were made at or before a time.
+func upTo(list []mgpp.Resize, t mgpp.Timestamp) []mgpp.Resize {
+	return list[:sort.Search(len(list), func(i int) bool { return list[i].Time > t })]
+}
+
+// since is from when on a byte that is in a node at a time has been in it without a break: its
+// birth, or the resize that brought it in. What was written there before was another's.
+func (n *Names) since(node *mgpp.Node, t mgpp.Timestamp) func(trace.Addr) mgpp.Timestamp {
+	resizes := upTo(n.hist.Resizes(node.ID), t)
+	return func(addr trace.Addr) mgpp.Timestamp {
+		for _, r := range slices.Backward(resizes) {
+			if r.Was <= uint64(addr-node.Start) {
+				return r.Time
+			}
+		}
+		return node.Birth
+	}
 }
 
 func (n *Names) lifeAt(t mgpp.Timestamp) Change {

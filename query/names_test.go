@@ -95,6 +95,59 @@ func (w *world) who(expr string, t mgpp.Timestamp) []string {
 	return out
 }
 
+// TestGrown: a block grows in place to where another one was, which had been written. That
+// is not the block's, and what was in it while it was smaller is not its content any more.
+func TestGrown(t *testing.T) {
+	w := newWorld(t)
+	resize := func(size uint64) {
+		w.apply(trace.Event{Kind: trace.KindRealloc, Aux: 0x1000, Addr: 0x1000, Size: size, Name: "realloc", PC: 0x600})
+	}
+	w.alloc("", 0x1000, 16)                                                // 1
+	w.alloc("", 0x1010, 16)                                                // 2
+	w.put(0x1008, 8, 1)                                                    // 3
+	w.put(0x1010, 8, 2)                                                    // 4
+	w.apply(trace.Event{Kind: trace.KindFree, Addr: 0x1010, Name: "free"}) // 5
+	resize(32)                                                             // 6
+	w.put(0x1010, 8, 3)                                                    // 7
+	resize(8)                                                              // 8
+	resize(32)                                                             // 9
+	w.put(0x1018, 8, 4)                                                    // 10
+	for _, c := range []struct {
+		expr string
+		at   mgpp.Timestamp
+		want []string
+	}{
+		{"0x1010", 7, []string{"block#1+16 8", "7 never written → 0x3", "6 block#1 was resized to 32 bytes"}},
+		{"0x1010", 10, []string{"block#1+16 8", "9 block#1 was resized to 32 bytes"}},
+		{"0x1018", 10, []string{"block#1+24 8", "10 never written → 0x4", "9 block#1 was resized to 32 bytes"}},
+		{"0x1008", 7, []string{"block#1+8 8", "3 never written → 0x1", "1 block#1 was allocated, 16 bytes"}},
+		{"0x1000", 10, []string{"block#1+0 8", "1 block#1 was allocated, 16 bytes"}},
+		{"0x1010", 4, []string{"block#2+0 8", "4 never written → 0x2", "2 block#2 was allocated, 16 bytes"}},
+	} {
+		if d := cmp.Diff(c.want, w.who(c.expr, c.at)); d != "" {
+			t.Errorf("%s at %d (-want +got):\n%s", c.expr, c.at, d)
+		}
+	}
+	for _, c := range []struct {
+		id    mgpp.NodeID
+		until mgpp.Timestamp
+		want  []mgpp.Timestamp
+	}{
+		{1, 10, []mgpp.Timestamp{1, 3, 6, 7, 8, 9, 10}},
+		{1, 6, []mgpp.Timestamp{1, 3, 6}},
+		{1, 5, []mgpp.Timestamp{1, 3}},
+		{2, 10, []mgpp.Timestamp{2, 4, 5}},
+	} {
+		var got []mgpp.Timestamp
+		for _, x := range w.names().Life(c.id, c.until, 0).Changes {
+			got = append(got, x.Op.Time)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("life of %d until %d (-want +got):\n%s", c.id, c.until, d)
+		}
+	}
+}
+
 // TestWho: paths, and what is told of each cell, on a list that is moved and freed.
 func TestWho(t *testing.T) {
 	w := newWorld(t)

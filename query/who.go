@@ -19,33 +19,37 @@ type Change struct {
 
 // Writers returns what made a cell what it is at t, newest first: every write to
 // it, reallocs that carried it over and what was written before them, and at last
-// the allocation of its node.
+// the allocation of its node, or the realloc by which that grew to have it.
 func (n *Names) Writers(c Cell, t mgpp.Timestamp) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		node := n.hist.Node(c.Node)
 		if c.Dead {
 			t = min(t, node.Death-1)
 		}
+		since := n.since(&node, t)
 		for {
 			at := n.hist.LastWrite(c.Addr, c.Size, t)
-			if at == 0 || c.Node != 0 && at < node.Birth {
+			if at == 0 || at < since(c.Addr) {
 				break
 			}
+			t = at - 1
 			op := n.hist.Op(at)
-			if op.Kind == mgpp.OpMove && op.Other == c.Node {
+			switch {
+			case op.Kind == mgpp.OpMove && op.Other == c.Node:
 				if !yield(Change{Op: op, What: n.life(op)}) {
 					return
 				}
 				old := n.hist.Node(op.Node)
 				c.Addr = old.Start + (c.Addr - node.Start)
 				c.Node, node = old.ID, old
-			} else if !yield(n.written(op, c)) {
+				since = n.since(&node, t)
+			case at < since(max(op.Addr, c.Addr)): // before that part of the cell was the node's
+			case !yield(n.written(op, c)):
 				return
 			}
-			t = at - 1
 		}
-		if c.Node != 0 && node.Birth > 0 {
-			if op := n.hist.Op(node.Birth); op.Kind == mgpp.OpBirth {
+		if first := since(c.Addr); first > 0 {
+			if op := n.hist.Op(first); op.Kind == mgpp.OpBirth || op.Kind == mgpp.OpResize {
 				yield(Change{Op: op, What: n.life(op)})
 			}
 		}

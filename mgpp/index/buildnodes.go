@@ -269,14 +269,13 @@ func (b *Builder) node(n *mgpp.Node) {
 		})
 	}
 	size := n.Size
-	if times := b.hist.Resizes(n.ID); len(times) > 0 {
+	if list := b.hist.Resizes(n.ID); len(list) > 0 {
 		what |= bitResized
-		size = b.hist.NodeSize(n.ID, times[0]-1)
+		size = list[0].Was
 		f.resizes.add(uint64(n.ID), uint64(n.Birth), size)
-		for _, t := range times {
-			s := b.hist.NodeSize(n.ID, t)
-			f.resizes.add(uint64(n.ID), uint64(t), s)
-			own(t, s)
+		for _, r := range list {
+			f.resizes.add(uint64(n.ID), uint64(r.Time), r.Size)
+			own(r.Time, r.Size)
 		}
 	}
 	own(n.Birth, size)

@@ -179,16 +179,18 @@ func (x *Index) NodeSize(id mgpp.NodeID, t mgpp.Timestamp) uint64 {
 	return x.sizeAt(&n, uint64(t))
 }
 
-// Resizes returns when the node was resized in place.
-func (x *Index) Resizes(id mgpp.NodeID) (out []mgpp.Timestamp) {
+// Resizes returns how the node was resized in place.
+func (x *Index) Resizes(id mgpp.NodeID) (out []mgpp.Resize) {
 	n, ok := x.node(id)
 	if !ok || !n.is(bitResized) {
 		return nil
 	}
+	was := uint64(0)
 	for i, r := range x.sizes(id) {
 		if i > 0 {
-			out = append(out, mgpp.Timestamp(r[1]))
+			out = append(out, mgpp.Resize{Time: mgpp.Timestamp(r[1]), Was: was, Size: r[2]})
 		}
+		was = r[2]
 	}
 	return out
 }
