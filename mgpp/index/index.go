@@ -13,8 +13,12 @@ import (
 	"mgtrace/trace"
 )
 
-// recentNodes is how many nodes are remembered, by their numbers and by where they lie.
-const recentNodes = 1 << 10
+const (
+	// knownNodes is how many nodes are remembered by their numbers.
+	knownNodes = 1 << 10
+	// recentNodes is how many are by where they lie.
+	recentNodes = 1 << 8
+)
 
 // Index answers about a trace as mgpp.History does. A failure of reading gives
 // empty answers, and is told by Err: ask it when all is answered. It is used by one
@@ -29,8 +33,9 @@ type Index struct {
 	origins map[int]origin    // that were read
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first
-	known   [recentNodes]node // that were found by their numbers
-	recent  [recentNodes]node // and by an address in 16 bytes
+	known   [knownNodes]node  // that were found by their numbers
+	recent  [recentNodes]node // and by an address in 16 bytes: lasting ones
+	latest  node              // that was found by an address or asked for, a lasting one
 	times   []uint64          // room for those of the bytes that are read
 	err     error
 

@@ -40,7 +40,7 @@ func (x *Index) moved(n *node) mgpp.NodeID {
 
 // node returns a node, whole or not.
 func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
-	if have := &x.known[id%recentNodes]; id != 0 && have.id == id {
+	if have := &x.known[id%knownNodes]; id != 0 && have.id == id {
 		return *have, true
 	}
 	return x.whole(id)
@@ -51,7 +51,7 @@ func (x *Index) whole(id mgpp.NodeID) (n node, ok bool) {
 	if id == 0 || int(id) > x.d.Nodes {
 		return node{}, false
 	}
-	have := &x.known[id%recentNodes]
+	have := &x.known[id%knownNodes]
 	if have.id == id && have.whole {
 		return *have, true
 	}
@@ -65,7 +65,7 @@ func (x *Index) whole(id mgpp.NodeID) (n node, ok bool) {
 // owner returns the node of a row of cover.
 func (x *Index) owner(r *row) (n node, ok bool) {
 	id := mgpp.NodeID(r[2])
-	have := &x.known[id%recentNodes]
+	have := &x.known[id%knownNodes]
 	if id != 0 && have.id == id {
 		return *have, true
 	}
@@ -218,18 +218,28 @@ func (x *Index) eachOwnerOf(cover, t uint64, f func(n *node, from uint64) bool) 
 
 // liveAt returns the node that contains addr at t.
 func (x *Index) liveAt(addr, t uint64) (found node, ok bool) {
+	if x.latest.lives(addr, t) {
+		return x.latest, true
+	}
 	recent := &x.recent[addr>>4%recentNodes]
-	if recent.id != 0 && recent.alive(t) && addr-recent.start < recent.size {
+	if recent.lives(addr, t) {
 		return *recent, true
 	}
-	found, ok = x.findLive(addr, t)
-	if ok && !found.is(bitResized|bitFixed) { // else it may end elsewhere, or another be there too
-		for a := found.start >> 4; a<<4 < found.start+min(found.size, 64); a++ {
-			x.recent[a%recentNodes] = found
-		}
-		*recent = found
+	if found, ok = x.findLive(addr, t); ok && found.lasting() {
+		x.latest, *recent, x.recent[found.start>>4%recentNodes] = found, found, found
 	}
 	return found, ok
+}
+
+// lives says whether a node that is remembered by its address is what lives there.
+func (n *node) lives(addr, t uint64) bool {
+	return n.id != 0 && n.alive(t) && addr-n.start < n.size
+}
+
+// lasting says whether all bytes of a node are its own as long as it lives: it was not resized,
+// and is a block, or an object in static memory, which ends where a block begins there.
+func (n *node) lasting() bool {
+	return !n.is(bitResized) && (!n.is(bitFixed) || n.global())
 }
 
 // findLive looks for blocks first, of which one is there at most: it may lie in memory

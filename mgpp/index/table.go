@@ -119,13 +119,18 @@ func (t *tableWriter) finish() (tableMeta, error) {
 type table struct {
 	tableMeta
 	f      io.ReaderAt
-	top    []byte // the list of pages; nil: not read
-	pages  int    // of the directory
-	kept   []kept // of them, by number: few are wanted again, and fresh memory costs as much as reading
-	cached map[int]*block
-	order  []int  // of cached, oldest first
-	room   []byte // for blocks to come
-	last   nearby // what blockBelow returned: the words of a node lie together
+	top    []byte   // the list of pages; nil: not read
+	pages  int      // of the directory
+	kept   []kept   // of them, by number: few are wanted again, and fresh memory costs as much as reading
+	cached []cached // blocks, by number
+	loads  int      // of blocks
+	last   nearby   // what blockBelow returned: the words of a node lie together
+}
+
+// cached is a block that was read.
+type cached struct {
+	block
+	number int // plus 1
 }
 
 // kept is a page of the directory that was read.
@@ -137,18 +142,19 @@ type kept struct {
 // nearby is a block, where it is the last of which the first row is below a key: that is
 // above from and not above to.
 type nearby struct {
-	from, to row
-	block    *block // nil: nothing is known
+	from, to row // alike: nothing is known
 	i        int
 }
 
 const (
-	// cachedBlocks is how many blocks of each table are kept.
-	cachedBlocks = 1 << 13
-	// roomBytes is how much memory is taken at once for blocks.
-	roomBytes = 1 << 15
+	// leastCached and mostCached are how many blocks of each table are kept: more, the more
+	// were read. A short question touches little memory so.
+	leastCached, mostCached = 1 << 6, 1 << 13
+	// blockRoom is what the memory for a block is a multiple of, so that it is enough for most
+	// others.
+	blockRoom = 256
 	// keptPages is how many pages of a directory are kept.
-	keptPages = 64
+	keptPages = 32
 )
 
 // open reads the list of pages.
@@ -194,42 +200,38 @@ func (t *table) page(i int) (page, error) {
 	return k.page, nil
 }
 
-// take takes n bytes of the room.
-func (t *table) take(n int) []byte {
-	if len(t.room) < n {
-		t.room = make([]byte, max(roomBytes, n))
-	}
-	b := t.room[:n:n]
-	t.room = t.room[n:]
-	return b
-}
-
-// block returns a block, which is kept for a while.
+// block returns a block, valid until another is asked for.
 func (t *table) block(i int) (*block, error) {
-	if k, ok := t.cached[i]; ok {
-		return k, nil
+	if len(t.cached) > 0 {
+		if k := &t.cached[i%len(t.cached)]; k.number == i+1 {
+			return &k.block, nil
+		}
 	}
 	if err := t.open(); err != nil {
 		return nil, err
 	}
-	k, err := t.load(i, t.take)
-	if err != nil {
+	if n := len(t.cached); n == 0 || t.loads > 8*n && n < mostCached {
+		old := t.cached
+		t.cached = make([]cached, max(2*n, leastCached))
+		for _, k := range old {
+			if k.number > 0 {
+				t.cached[(k.number-1)%len(t.cached)] = k
+			}
+		}
+	}
+	t.loads++
+	k := &t.cached[i%len(t.cached)]
+	k.number = 0
+	var err error
+	if k.block, err = t.load(i, k.b); err != nil {
 		return nil, err
 	}
-	if t.cached == nil {
-		t.cached = map[int]*block{}
-	}
-	if len(t.order) == cachedBlocks {
-		delete(t.cached, t.order[0])
-		t.order = t.order[1:]
-	}
-	t.cached[i] = &k
-	t.order = append(t.order, i)
-	return &k, nil
+	k.number = i + 1
+	return &k.block, nil
 }
 
-// load reads a block into room that it takes. The table is open.
-func (t *table) load(i int, take func(n int) []byte) (block, error) {
+// load reads a block into the room of another, if it is enough. The table is open.
+func (t *table) load(i int, room []byte) (block, error) {
 	p, err := t.page(i / pageBlocks)
 	if err != nil {
 		return block{}, err
@@ -238,7 +240,10 @@ func (t *table) load(i int, take func(n int) []byte) (block, error) {
 	if at < 0 || n > maxBlock {
 		return block{}, errBlock
 	}
-	b := take(n + max(sumBytes, behind))
+	b := room[:cap(room)]
+	if need := n + max(sumBytes, behind); len(b) < need {
+		b = make([]byte, (need+blockRoom-1)/blockRoom*blockRoom)
+	}
 	if _, err := t.f.ReadAt(b[:n+sumBytes], at); err != nil && err != io.EOF {
 		return block{}, err
 	}
@@ -296,8 +301,9 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	}
 	// The last page whose first key is below, and of it the last block.
 	want := row{a, b}
-	if l := &t.last; l.block != nil && l.from.less(&want) && !l.to.less(&want) {
-		return l.block, l.i, nil
+	if l := &t.last; l.from.less(&want) && !l.to.less(&want) {
+		k, err := t.block(l.i)
+		return k, l.i, err
 	}
 	below := func(a, b uint64) bool { return (&row{a, b}).less(&want) }
 	at := sort.Search(t.pages, func(i int) bool {
@@ -313,12 +319,12 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	}
 	in := sort.Search(p.n, func(i int) bool { return !below(p.key(i)) }) - 1
 	i := at*pageBlocks + in
-	k, err := t.block(i)
-	if t.last.block = nil; err == nil && in+1 < p.n {
-		t.last = nearby{block: k, i: i}
+	if in+1 < p.n {
+		t.last.i = i
 		t.last.from[0], t.last.from[1] = p.key(in)
 		t.last.to[0], t.last.to[1] = p.key(in + 1)
 	}
+	k, err := t.block(i)
 	return k, i, err
 }
 

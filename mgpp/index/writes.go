@@ -1,8 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 
 	"mgtrace/mgpp"
@@ -175,11 +177,19 @@ func (x *Index) carriedSize(n *node) uint64 {
 	return min(x.sizeAt(&old, n.birth-1), x.bornSize(n))
 }
 
-// written adds the nodes that operations in (a, b] wrote to.
+// written adds the nodes that operations in (a, b] wrote to. It goes by address, so that
+// what tells of one piece of memory is read once.
 func (x *Index) written(a, b uint64, seen mgpp.Touches) {
+	var order []int
 	for c := x.chunkOf(a + 1); c <= x.chunkOf(b); c++ {
 		p := x.part(c, b)
-		for i, to := p.by(a), p.by(b); i < to; i++ {
+		from, to := p.by(a), p.by(b)
+		order = slices.Grow(order[:0], to-from)
+		for i := from; i < to; i++ {
+			order = append(order, i)
+		}
+		slices.SortFunc(order, func(i, k int) int { return cmp.Or(cmp.Compare(p.words[i], p.words[k]), i-k) })
+		for _, i := range order {
 			base, t := p.words[i]<<3, uint64(p.recs[i].time)
 			for mask := p.recs[i].mask; mask != 0; {
 				addr := base + uint64(bits.TrailingZeros8(mask))
