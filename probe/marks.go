@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"mgtrace/trace"
 )
@@ -66,7 +67,7 @@ func (b *builder) noLine(l Line) error {
 }
 
 // A mark is a comment ##C-POINT(type) in the source.
-var markRE = regexp.MustCompile(`##C-POINT\(\s*([^()]*?)\s*\)`)
+var markRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`##C-POINT\(\s*([^()]*?)\s*\)`) })
 
 // planMarks binds the marks in the sources of the traced images to the
 // statements that follow them.
@@ -103,7 +104,7 @@ func systemHeader(file string) bool {
 
 // marksOf binds the marks of one line.
 func (b *builder) marksOf(image int, file string, n int, line string) {
-	for _, m := range markRE.FindAllStringSubmatchIndex(line, -1) {
+	for _, m := range markRE().FindAllStringSubmatchIndex(line, -1) {
 		kind := line[m[2]:m[3]]
 		from := n + 1
 		if _, rest, ok := strings.Cut(line[m[1]:], "*/"); ok && strings.TrimSpace(rest) != "" {

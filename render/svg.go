@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"mgtrace/render/graphviz"
 )
@@ -30,14 +31,14 @@ func LayOut(ctx context.Context, dot []byte) ([]byte, error) {
 }
 
 // fontSize matches a text size in Graphviz's output.
-var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
+var fontSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`font-size="([0-9.]+)"`) })
 
 // shrinkText draws text a little smaller than it was laid out: the sizes of
 // letters are those of Helvetica, and the reader's font may be wider (DejaVu
 // Sans, which Debian falls back to, by an eighth).
 func shrinkText(svg []byte) []byte {
-	return fontSize.ReplaceAllFunc(svg, func(m []byte) []byte {
-		size, err := strconv.ParseFloat(string(fontSize.FindSubmatch(m)[1]), 64)
+	return fontSize().ReplaceAllFunc(svg, func(m []byte) []byte {
+		size, err := strconv.ParseFloat(string(fontSize().FindSubmatch(m)[1]), 64)
 		if err != nil {
 			return m
 		}
