@@ -11,12 +11,13 @@ import (
 	"mgtrace/trace"
 )
 
-// Limits of the experiments. A trial costs what its change concerns and what
-// is broken already, but where paths are searched it may cost the graph.
+// Limits of the experiments. A trial evaluates what is broken and concerned by its change,
+// and, only if that cures something, what else its change concerns; where paths are searched
+// it may cost the graph.
 const (
 	maxWeighed  = 24      // counterfactuals
 	maxTrials   = 240     // hypothetical graphs checked
-	maxBroken   = 1 << 17 // inconsistencies listed by trials, in total
+	maxBroken   = 1 << 17 // inconsistencies that trials cured or created, in total
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
 	maxTogether = 24      // operations of one statement that are undone together
 	maxHidden   = 8       // inconsistencies that are asked whether their constraint still looks there

@@ -94,11 +94,7 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
 	whole, broken := len(list)-1, len(list)
-	var found []eval.Instance
-	for _, inc := range m.in.Found {
-		found = append(found, inc.Instance)
-	}
-	m.easy = m.oldest(found, m.in.At)
+	m.easy = m.oldest(eval.Instances(m.in.Found, nil), m.in.At)
 	for step := 1; whole >= 0 && !m.whole(list[whole]) && !m.in.stopped(); step *= 2 {
 		whole, broken = max(whole-step, min(whole-1, 0)), whole
 	}
@@ -156,14 +152,15 @@ func (m *moments) oldest(broken []eval.Instance, t mgpp.Timestamp) (out []eval.I
 		for n < len(broken) && broken[n].Constraint == broken[0].Constraint {
 			n++
 		}
+		var best eval.Instance
 		since := t + 1
 		for k := 0; k < n; k += 1 + n/maxSampled {
 			if last, ok := m.changed(broken[k], t); ok && last < since {
-				if since <= t {
-					out = out[:len(out)-1]
-				}
-				since, out = last, append(out, broken[k])
+				best, since = broken[k], last
 			}
+		}
+		if since <= t {
+			out = append(out, best)
 		}
 		broken = broken[n:]
 	}
@@ -176,10 +173,7 @@ func (m *moments) changed(i eval.Instance, t mgpp.Timestamp) (last mgpp.Timestam
 	if m.in.Model.Weight(deps, t, maxEasy) > maxEasy {
 		return 0, false
 	}
-	for _, d := range deps {
-		last = max(last, m.in.Model.LastChange(d, t))
-	}
-	return last, true
+	return eval.LastChange(m.in.Model, deps, t), true
 }
 
 // before is when the oldest of the inconsistencies became one for good, as far as it
@@ -202,10 +196,7 @@ func (m *moments) since(p pending) mgpp.Timestamp {
 	t, r := m.in.At, p.result
 	for n := 0; n < maxSteps && (n == 0 || m.deps < maxDatedDeps); n++ {
 		m.deps += len(r.Deps)
-		last := m.in.Healthy
-		for _, d := range r.Deps {
-			last = max(last, m.in.Model.LastChange(d, t))
-		}
+		last := eval.LastChange(m.in.Model, r.Deps, t)
 		if last <= m.in.Healthy {
 			return m.in.Healthy + 1
 		}

@@ -200,7 +200,7 @@ func (e Evidence) worth() int {
 			return worthNothing
 		case e.Orphans > 0:
 			return e.part(worthCut)
-		case e.Fitted, e.Onward, e.Usual:
+		case e.doubted():
 			return e.part(worthLoose)
 		case e.Given:
 			return e.part(worthGiven)
@@ -212,7 +212,7 @@ func (e Evidence) worth() int {
 		return e.part(worthSome)
 	case RepairCell:
 		switch {
-		case e.Orphans > 0, e.Fitted, e.Onward, e.Usual, e.Again:
+		case e.Orphans > 0, e.doubted():
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
@@ -292,8 +292,11 @@ func (e Evidence) worth() int {
 
 // settles: the experiment leaves nothing broken and nobody cut off.
 func (e Evidence) settles() bool {
-	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.Fitted && !e.Onward && !e.Usual && !e.Again && !e.Given
+	return (e.Kind == Counterfactual || e.Kind == RepairCell) && e.Cured == e.Of && e.Created == 0 && e.Orphans == 0 && !e.More && !e.Hides && !e.doubted() && !e.Given
 }
+
+// doubted: something says that what the experiment is about was right.
+func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.Again }
 
 // settled: some evidence against it settles the matter.
 func settled(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }

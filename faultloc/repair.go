@@ -331,7 +331,7 @@ func (l *lab) inMotion(tb *contributions) []uint64 {
 }
 
 // values lists plausible values of a cell: what it held before; for pointers
-// what is in motion, the nodes nearby, NULL; for numbers what the same field
+// what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what the same field
 // holds in other nodes, their neighbours and, in a byte, other bits.
 func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	now, known := read(l.view, c.Addr, c.Size)
@@ -478,7 +478,7 @@ func (l *lab) loops(c Cell) bool {
 // was, NULL makes what a pointer should lead to go away, and mends nothing.
 func (l *lab) ends(c Cell) bool {
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
-	like := l.in.Cells.Alike(c.Obj, l.view, maxRange)
+	like := l.alike(c.Obj)
 	return len(like) < minLike || slices.ContainsFunc(like, func(o graph.ObjID) bool {
 		n := l.in.Cells.Object(o)
 		t := l.in.At

@@ -259,9 +259,7 @@ type queue struct{ items []pending }
 
 // add puts p, whose result holds at t, into the queue.
 func (q *queue) add(m eval.Model, p pending, t mgpp.Timestamp) {
-	for _, d := range p.result.Deps {
-		p.next = max(p.next, m.LastChange(d, t))
-	}
+	p.next = max(p.next, eval.LastChange(m, p.result.Deps, t))
 	heap.Push(q, p)
 }
 

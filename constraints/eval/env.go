@@ -561,18 +561,23 @@ func (r *recorder) dep(d Dep) {
 		}
 		r.deps = append(r.deps, d)
 		if len(r.deps) == fewDeps {
-			if r.seen = r.room; r.seen == nil {
-				r.seen = make(map[depKey]bool, 4*fewDeps)
-			}
-			for i := range r.deps {
-				r.seen[r.deps[i].key()] = true
-			}
+			r.index()
 		}
 		return
 	}
 	n := len(r.seen)
 	if r.seen[d.key()] = true; len(r.seen) > n {
 		r.deps = append(r.deps, d)
+	}
+}
+
+// index has seen know the dependencies that there are.
+func (r *recorder) index() {
+	if r.seen = r.room; r.seen == nil {
+		r.seen = make(map[depKey]bool, 4*fewDeps)
+	}
+	for i := range r.deps {
+		r.seen[r.deps[i].key()] = true
 	}
 }
 
@@ -590,16 +595,9 @@ func (r *recorder) trail(deps []Dep, keys map[depKey]bool) {
 	}
 	had := len(r.deps)
 	if r.seen == nil {
-		if r.seen = r.room; r.seen == nil {
-			r.seen = map[depKey]bool{}
-		}
+		r.index()
 	}
-	common := false
-	for i := range r.deps {
-		k := r.deps[i].key()
-		r.seen[k] = true
-		common = common || keys[k]
-	}
+	common := slices.ContainsFunc(r.deps, func(d Dep) bool { return keys[d.key()] })
 	r.whole = keys
 	r.deps = slices.Grow(r.deps, len(deps)+fewDeps)
 	if !common {

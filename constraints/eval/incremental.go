@@ -304,20 +304,27 @@ func (c *Checker) over(v mgpp.View, changed []graph.Span) *state {
 	if d == nil {
 		return c.scratch(v)
 	}
-	s := &state{env: after, broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
+	s := &state{env: after, broken: map[binding][]Inconsistency{}}
 	s.put(base.again(d, after))
 	for b, l := range base.broken {
 		if !d.has(b) {
 			s.broken[b] = l
 		}
 	}
-	for i := range c.infos {
-		if k := &c.infos[i]; k.acyclic {
-			s.cycles[i].found = base.cycles[i].over(after, k, d.ch)
-		}
-	}
+	s.cycles = base.cyclesOver(d, after)
 	c.spend(after)
 	return s
+}
+
+// cyclesOver returns the cycles on a view that differs from the state's by the delta.
+func (s *state) cyclesOver(d *delta, e *env) []cycles {
+	out := make([]cycles, len(s.cycles))
+	for i := range out {
+		if k := &d.c.infos[i]; k.acyclic {
+			out[i].found = s.cycles[i].over(e, k, d.ch)
+		}
+	}
+	return out
 }
 
 // suppose returns the state of the history's view at the time of a hypothetical one, an

@@ -4,6 +4,15 @@ import (
 	"mgtrace/mgpp"
 )
 
+// LastChange returns the newest operation at or before t that touched one of the
+// dependencies, 0 if none.
+func LastChange(m Model, deps []Dep, t mgpp.Timestamp) (last mgpp.Timestamp) {
+	for _, d := range deps {
+		last = max(last, m.LastChange(d, t))
+	}
+	return last
+}
+
 // LastChange returns the newest operation at or before t that touched the
 // dependency, 0 if none.
 func (c *Checker) LastChange(d Dep, t mgpp.Timestamp) mgpp.Timestamp {

@@ -155,22 +155,17 @@ func (c *cycles) update(e *env, k *info, ch *graph.Changes) {
 // Whatever is in the order has all its successors there too, or is still to be
 // placed.
 func (o *order) place(e *env, k *info, d *graph.Dirt) bool {
-	all := d.Life
+	part := d
 	if !o.has(d.Obj) {
 		o.insert(d.Obj, 0)
-		all = true
+		part = nil
 	}
 	var succ []graph.ObjID
 	for todo := []graph.ObjID{d.Obj}; len(todo) > 0; {
 		u := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		succ = succ[:0]
-		if all {
-			succ = e.successors(u, k.fields, succ)
-		} else {
-			d.EachPart(e.g.Size(u, e.t), func(lo, hi int64) { succ = e.successorsIn(u, k.fields, lo, hi, succ) })
-		}
-		all = true // of what is new in the order
+		succ = e.successorsBy(u, k.fields, part, succ[:0])
+		part = nil // of what is new in the order, all
 		for _, v := range succ {
 			if v == u {
 				return true

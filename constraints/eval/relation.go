@@ -167,6 +167,15 @@ func (e *env) successors(o graph.ObjID, fields []string, buf []graph.ObjID) []gr
 	return e.successorsIn(o, fields, 0, math.MaxInt64, buf)
 }
 
+// successorsBy is successors by those cells only that d touches, if that is not nil.
+func (e *env) successorsBy(o graph.ObjID, fields []string, d *graph.Dirt, buf []graph.ObjID) []graph.ObjID {
+	if d == nil || d.Life {
+		return e.successors(o, fields, buf)
+	}
+	d.EachPart(e.g.Size(o, e.t), func(lo, hi int64) { buf = e.successorsIn(o, fields, lo, hi, buf) })
+	return buf
+}
+
 // successorsIn is successors by those cells only that overlap the bytes [lo, hi) of o.
 func (e *env) successorsIn(o graph.ObjID, fields []string, lo, hi int64, buf []graph.ObjID) []graph.ObjID {
 	typ := e.g.Object(o).Type

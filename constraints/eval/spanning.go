@@ -148,10 +148,8 @@ func (s *spanning) edges(e *env, n int32, d *graph.Dirt) []graph.ObjID {
 		s.succ = append(s.succ, o)
 	case s.in:
 		s.succ = e.predecessors(o, s.fields, s.succ)
-	case d == nil || d.Life:
-		s.succ = e.successors(o, s.fields, s.succ)
 	default:
-		d.EachPart(e.g.Size(o, e.t), func(lo, hi int64) { s.succ = e.successorsIn(o, s.fields, lo, hi, s.succ) })
+		s.succ = e.successorsBy(o, s.fields, d, s.succ)
 	}
 	if s.ranges {
 		s.succ = slices.DeleteFunc(s.succ, e.isSentinel)

@@ -18,7 +18,6 @@ type trial struct {
 func (c *Checker) Cures(v mgpp.View, lead int) (cured, created []Instance, ok bool) {
 	defer c.halted()
 	c.begin()
-	c.g.Advance()
 	t := trial{lead: lead}
 	if base, after, d := c.suppose(v, graph.Changed(v)); d == nil {
 		t.compare(base.instances(), c.scratch(v).instances())
@@ -30,7 +29,12 @@ func (c *Checker) Cures(v mgpp.View, lead int) (cured, created []Instance, ok bo
 }
 
 // worth: it may still be worth it.
-func (t *trial) worth() bool { return len(t.cured) > 0 && len(t.cured)-len(t.created) >= t.lead }
+func (t *trial) worth() bool { return Worth(t.cured, t.created, t.lead) }
+
+// Worth: Cures is ok with what is cured and created.
+func Worth(cured, created []Instance, lead int) bool {
+	return len(cured) > 0 && len(cured)-len(created) >= lead
+}
 
 // run evaluates what a delta concerns.
 func (t *trial) run(base *state, after *env, d *delta) {
@@ -40,8 +44,7 @@ func (t *trial) run(base *state, after *env, d *delta) {
 			t.differ(old, after.checkBinding(&d.c.infos[b.constraint], b))
 		}
 	}
-	dangling := danglingBindings(d)
-	for _, b := range dangling {
+	for _, b := range danglingBindings(d) {
 		t.differ(base.broken[b], after.checkDangling(b))
 	}
 	for k, all := range d.all {
@@ -49,7 +52,8 @@ func (t *trial) run(base *state, after *env, d *delta) {
 			t.differ(base.of(k), d.c.allOf(after, k, nil))
 		}
 	}
-	t.differ(base.cyclic(nil), base.cyclesOver(d, after))
+	over := state{env: after, cycles: base.cyclesOver(d, after)}
+	t.differ(base.cyclic(nil), over.cyclic(nil))
 	for _, b := range d.list {
 		if !t.worth() {
 			return
@@ -62,7 +66,7 @@ func (t *trial) run(base *state, after *env, d *delta) {
 
 // differ notes what is in one of two lists only.
 func (t *trial) differ(before, after []Inconsistency) {
-	t.compare(instancesOf(before, nil), instancesOf(after, nil))
+	t.compare(Instances(before, nil), Instances(after, nil))
 }
 
 func (t *trial) compare(before, after []Instance) {
@@ -93,7 +97,8 @@ func Differ(before, after []Instance) (cured, created []Instance) {
 	return cured, created
 }
 
-func instancesOf(list []Inconsistency, out []Instance) []Instance {
+// Instances appends those of inconsistencies.
+func Instances(list []Inconsistency, out []Instance) []Instance {
 	for i := range list {
 		out = append(out, list[i].Instance)
 	}
@@ -103,9 +108,9 @@ func instancesOf(list []Inconsistency, out []Instance) []Instance {
 // instances returns all that is broken, in no order.
 func (s *state) instances() (out []Instance) {
 	for _, l := range s.broken {
-		out = instancesOf(l, out)
+		out = Instances(l, out)
 	}
-	return instancesOf(s.cyclic(nil), out)
+	return Instances(s.cyclic(nil), out)
 }
 
 // of returns what is broken of one constraint.
@@ -116,16 +121,4 @@ func (s *state) of(constraint int) (out []Inconsistency) {
 		}
 	}
 	return out
-}
-
-// cyclesOver is cyclic on a view that differs from the state's by the delta.
-func (s *state) cyclesOver(d *delta, e *env) (out []Inconsistency) {
-	for i := range s.cycles {
-		if k := &d.c.infos[i]; k.acyclic {
-			for _, comp := range s.cycles[i].over(e, k, d.ch) {
-				out = append(out, e.cycleAt(k, comp))
-			}
-		}
-	}
-	return e.attributeCycles(&e.attrs, out)
 }

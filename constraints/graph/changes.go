@@ -316,7 +316,7 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 	mark := func(lo, hi int64) {
 		for ci := range b.lay.cells {
 			k := b.lay.cells[ci].EdgeCell
-			first, end := Overlap(b.lay.cells[ci].EdgeCell, lo, hi, size)
+			first, end := Overlap(k, lo, hi, size)
 			for e := first; e < end; e++ {
 				if to := g.resolve(v.Target(cellAddr(b, k, e), k.Coded), k.Elem, b.Type, t); to != 0 {
 					c.Of(to).In = true

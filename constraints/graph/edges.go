@@ -98,7 +98,7 @@ func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
 		src := &g.objs[from]
 		for ci := range src.lay.cells {
 			c := src.lay.cells[ci].EdgeCell
-			first, end := Overlap(src.lay.cells[ci].EdgeCell, lo, hi, g.Size(from, t))
+			first, end := Overlap(c, lo, hi, g.Size(from, t))
 			for e := first; e < end; e++ {
 				k := g.ref(ref{from, int32(ci), e})
 				if slices.ContainsFunc(*refs, func(r movedRef) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {

@@ -8,7 +8,7 @@ import (
 	"mgtrace/trace"
 )
 
-// Nodes of a type that is reached ("enter T from ::g.f;") have no allocation and no
+// Nodes of a type that is reached ("enter T from ::g.f;", or "from U.f") have no allocation and no
 // call that makes them: an allocator's own memory is divided by nothing but the
 // pointers that lead into it (thesis 3.2.1, observation 2: pointers point to the
 // head of a node). Such a node lives from the store of the first pointer that

@@ -436,8 +436,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 // inverses: one array leads back where another came from, or one field of an array's
 // elements where another did; negative is none.
 func (m *maker) inverses(a, b *table, n size) {
-	number := func(t *table) bool { return integer(t.elem) }
-	if number(a) && number(b) {
+	if integer(a.elem) && integer(b.elem) {
 		m.index(fmt.Sprintf("inverse %s %s %s", a.name, b.name, n.name), fmt.Sprintf("%s says where in %s each of its first %s is", a.name, b.name, n.name), n.last(), "",
 			fmt.Sprintf("X.%s[X.%s[I]]", a.name, b.name), a)
 	}

@@ -94,6 +94,13 @@ type doubt struct {
 	dropped int
 	seen    map[eval.Instance]bool // counted in dropped
 	model   doubtingModel
+	base    *certainly
+}
+
+// certainly is what is broken for certain at a time.
+type certainly struct {
+	at     mgpp.Timestamp
+	broken []eval.Instance
 }
 
 // doubtful is an edge cell of an object.
@@ -226,17 +233,15 @@ type doubtingModel struct {
 func (m doubtingModel) All(v mgpp.View) []eval.Inconsistency { return m.d.certain(m.Model.All(v), v) }
 
 // Broken implements eval.Model.
-func (m doubtingModel) Broken(v mgpp.View) (out []eval.Instance) {
-	for _, inc := range m.All(v) {
-		out = append(out, inc.Instance)
-	}
-	return out
-}
+func (m doubtingModel) Broken(v mgpp.View) []eval.Instance { return eval.Instances(m.All(v), nil) }
 
 // Cures implements eval.Model.
 func (m doubtingModel) Cures(v mgpp.View, lead int) (cured, created []eval.Instance, ok bool) {
-	cured, created = eval.Differ(m.Broken(m.View(v.Time())), m.Broken(v))
-	return cured, created, len(cured) > 0 && len(cured)-len(created) >= lead
+	if t := v.Time(); m.d.base == nil || m.d.base.at != t { // all trials of a location are at one time
+		m.d.base = &certainly{t, m.Broken(m.View(t))}
+	}
+	cured, created = eval.Differ(m.d.base.broken, m.Broken(v))
+	return cured, created, eval.Worth(cured, created, lead)
 }
 
 // Eval implements eval.Model.

@@ -77,7 +77,7 @@ func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
 	return call{}, false
 }
 
-// ofThread returns the call in which a thread was when it did operation t, if it was in one.
+// ofThread returns the call during which a thread did operation t, if it was that thread's call.
 func (c *calls) ofThread(thread trace.ThreadID, t mgpp.Timestamp) (call, bool) {
 	k, ok := c.during(t)
 	return k, ok && k.Thread == thread

@@ -211,10 +211,7 @@ func (s *story) verdicts() {
 		for step >= 0 && read < maxRead {
 			t := s.time(step)
 			r := s.a.model().Eval(inst, s.a.Checker.View(t))
-			since := mgpp.Timestamp(0)
-			for _, d := range r.Deps {
-				since = max(since, s.a.Checker.LastChange(d, t))
-			}
+			since := eval.LastChange(s.a.Checker, r.Deps, t)
 			read += len(r.Deps)
 			for ; step >= 0 && s.time(step) >= since; step-- {
 				if r.Verdict == eval.Broken {

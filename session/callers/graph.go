@@ -1,8 +1,6 @@
 package callers
 
 import (
-	"slices"
-
 	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -58,10 +56,10 @@ func (g *Graph) Between(from, pc trace.Addr) []trace.Addr {
 			return nil
 		}
 		for _, c := range f.calls {
-			sites[c.to] = append(sites[c.to], site{reached[i], c.ret})
-			if !slices.Contains(reached, c.to) {
+			if len(sites[c.to]) == 0 && c.to != from {
 				reached = append(reached, c.to)
 			}
+			sites[c.to] = append(sites[c.to], site{reached[i], c.ret})
 		}
 	}
 	at, _, ok := g.entry(pc)
