@@ -62,7 +62,8 @@ Each block is written as a whole, so a file that ends anywhere is good up to its
 last whole block. Types that a reader does not know are skipped. A *chunk* is a
 block of events, with the block of stores right before it if it has runs: with the
 tables and sites of all blocks before, it can be read alone. While recording the
-stores are written uncompressed; packing compresses them and changes nothing else.
+stores are written uncompressed, and the events of a chunk with runs too unless only the
+newest part is kept; packing compresses them and changes nothing else.
 
 Where only the newest part is kept, a file without a trailer goes on in the files
 beside it whose names are its own and ".seg-" with a number, in the order of these:

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // Pack writes the trace of src to dst in its most compact form: the blocks that
@@ -19,13 +17,11 @@ func Pack(dst io.Writer, src *Reader, progress func(done, total int64)) error {
 	if src.damage != nil && !errors.Is(src.damage, ErrTruncated) {
 		return fmt.Errorf("pack: %w", src.damage)
 	}
-	// On the stores of real programs the slower levels save a twentieth and take
-	// half as long again, or three times as long.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	z, err := newEncoder()
 	if err != nil {
 		return err
 	}
-	w := &Writer{w: dst, zstd: z}
+	w := &Writer{out: outlet{w: dst, zstd: z}}
 	if _, err := dst.Write(binary.LittleEndian.AppendUint32([]byte(magic), version)); err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
@@ -37,8 +33,7 @@ func Pack(dst io.Writer, src *Reader, progress func(done, total int64)) error {
 		if b.codec == codecRaw {
 			w.writeBlock(b.kind, uint64(b.count), raw)
 		} else {
-			w.out = append(append(w.out[:0], emptyHeader[:]...), src.other.packed...)
-			w.writeOut(b.block)
+			w.err = w.out.write(b.block, append(w.out.room(), src.other.packed...))
 		}
 		if w.err != nil {
 			return fmt.Errorf("pack: %w", w.err)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -8,8 +9,6 @@ import (
 	"io"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 const (
@@ -21,16 +20,16 @@ const (
 // Writer writes a trace. Events are collected and written in blocks: when
 // enough have come, or a second after the first of them. What has been written
 // is readable whatever happens to the writer. After an error (a full disk)
-// every call returns that error; the file is good up to its last whole block.
+// every call returns that error, with Apart one of the next calls and Flush and
+// Finish at the latest; the file is good up to its last whole block.
 //
 // A Writer may be used by several goroutines.
 type Writer struct {
 	mu   sync.Mutex
-	w    io.Writer
+	out  outlet
 	err  error // sticky
 	done bool
 
-	zstd     *zstd.Encoder
 	timer    *time.Timer
 	armed    bool
 	rows     int    // events and runs collected
@@ -47,7 +46,7 @@ type Writer struct {
 	tables   writerTables
 	index    indexWriter
 	attached map[string]bool
-	raw, out []byte // scratch
+	raw      []byte // scratch
 }
 
 // run is the run of stores that is not a row yet.
@@ -96,18 +95,26 @@ func NewWriter(w io.Writer, p Program) *Writer {
 	return t
 }
 
+// Apart is for a program that waits: blocks are written on a goroutine of their own, while
+// more is collected, and chunks with runs of stores are not compressed at all. Flush and
+// Finish wait until everything has been written.
+func (t *Writer) Apart() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.out.ahead = blocksAhead
+}
+
 // newWriter begins a file.
 func newWriter(w io.Writer) *Writer {
 	t := &Writer{
-		w:        w,
+		out:      outlet{w: w},
 		attached: map[string]bool{},
 		tables:   writerTables{strings: map[string]uint64{"": 0}, stacks: map[string]uint64{"": 0}},
 	}
 	t.index.reset()
 	t.timer = time.AfterFunc(time.Hour, t.onTimer)
 	t.timer.Stop()
-	t.zstd, t.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-	if t.err != nil {
+	if t.out.zstd, t.err = newEncoder(); t.err != nil {
 		return t
 	}
 	head := binary.LittleEndian.AppendUint32([]byte(magic), version)
@@ -124,38 +131,22 @@ func (t *Writer) writeJSON(k blockType, count uint64, v any) {
 	t.writeBlock(k, count, b)
 }
 
-// writeBlock compresses and writes one block.
+// writeBlock writes one block, compressed.
 func (t *Writer) writeBlock(k blockType, count uint64, raw []byte) {
+	t.put(k, codecZstd, count, append(t.out.room(), raw...))
+}
+
+// put gives a block away, whose payload lies behind room for a header.
+func (t *Writer) put(k blockType, c codec, count uint64, buf []byte) {
 	if t.err != nil {
 		return
 	}
-	if len(raw) > maxBlock {
-		t.err = fmt.Errorf("%s block of %d bytes is too long", blockSpecs[k].name, len(raw))
+	n := len(buf) - blockHeader
+	if n > maxBlock {
+		t.err = fmt.Errorf("%s block of %d bytes is too long", blockSpecs[k].name, n)
 		return
 	}
-	t.out = t.zstd.EncodeAll(raw, append(t.out[:0], emptyHeader[:]...))
-	c := codecZstd
-	if len(t.out)-blockHeader >= len(raw) {
-		t.out = append(t.out[:blockHeader], raw...)
-		c = codecRaw
-	}
-	t.writeOut(block{kind: k, codec: c, raw: uint32(len(raw)), count: uint32(count)})
-}
-
-var emptyHeader [blockHeader]byte // read-only
-
-// writeOut writes the block whose payload is in out behind room for its header,
-// with one Write.
-func (t *Writer) writeOut(b block) {
-	b.length, b.sum = uint32(len(t.out)-blockHeader), checksum(t.out[blockHeader:])
-	b.appendHeader(t.out[:0])
-	n, err := t.w.Write(t.out)
-	if err == nil && n < len(t.out) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		t.err = fmt.Errorf("write trace: %w", err)
-	}
+	t.err = t.out.put(waiting{k, c, uint32(count), buf})
 }
 
 var errFinished = errors.New("trace is finished already") // read-only
@@ -336,6 +327,12 @@ func (t *Writer) Flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
+	return t.written()
+}
+
+// written waits until all blocks are.
+func (t *Writer) written() error {
+	t.err = cmp.Or(t.err, t.out.wait())
 	return t.err
 }
 
@@ -356,12 +353,15 @@ func (t *Writer) flush() {
 	}
 	t.flushTables()
 	t.flushSites()
-	t.flushStores()
+	packed := codecZstd
+	if runs := t.flushStores(); runs && t.out.ahead > 0 {
+		packed = codecRaw
+	}
 	if c := &t.columns[0][fieldInstants]; c.any != 0 {
 		t.clothe(c)
 	}
 	t.bare = 0
-	raw := binary.AppendUvarint(t.raw[:0], uint64(t.rows))
+	raw := binary.AppendUvarint(t.out.room(), uint64(t.rows))
 	raw = appendColumn(raw, 0, fieldKind, t.kinds)
 	for k := range t.columns {
 		for f := range t.columns[k] {
@@ -372,8 +372,7 @@ func (t *Writer) flush() {
 			c.reset()
 		}
 	}
-	t.raw = raw
-	t.writeBlock(blockEvents, t.count, raw)
+	t.put(blockEvents, packed, t.count, raw)
 	t.rows, t.count, t.buffered, t.kinds = 0, 0, 0, t.kinds[:0]
 	if t.index.endChunk() {
 		t.flushIndex()
@@ -402,5 +401,5 @@ func (t *Writer) Finish(x Trailer) error {
 		t.writeJSON(blockTrailer, 0, x)
 	}
 	t.done = true
-	return t.err
+	return t.written()
 }

@@ -114,16 +114,16 @@ func (t *Writer) closeRun() {
 	t.run.n = 0
 }
 
-// flushStores writes the stores of the rows. They are not compressed: at
+// flushStores writes the stores of the rows, if there are any. They are not compressed: at
 // recording speed that would cost more than all the rest (Pack does it).
-func (t *Writer) flushStores() {
+func (t *Writer) flushStores() bool {
 	if t.err != nil || t.stores == nil || t.stores.n == 0 {
-		return
+		return false
 	}
 	n := t.stores.n
 	t.index.pages.take(&t.stores.touched)
-	t.out = t.stores.appendBlock(append(t.out[:0], emptyHeader[:]...))
-	t.writeOut(block{kind: blockStores, codec: codecRaw, raw: uint32(len(t.out) - blockHeader), count: uint32(n)})
+	t.put(blockStores, codecRaw, uint64(n), t.stores.appendBlock(t.out.room()))
+	return true
 }
 
 func (t *Writer) flushSites() {

@@ -49,6 +49,7 @@ func (l *Program) recorder(path string) (*recorder, error) {
 	}
 	rec.file = f
 	rec.w = trace.NewWriter(f, l.Prog)
+	rec.w.Apart()
 	rec.to = rec.w
 	if err := rec.attach(); err != nil {
 		return nil, fmt.Errorf("record to %s: %w", path, errors.Join(err, f.Close()))
