@@ -267,7 +267,7 @@ func (t *tracer) detachThread(th *thread) {
 	signal := th.next.signal
 	if th.parked && th.inHand() {
 		// Not yet handled: the program's, unless the tracer sent it.
-		if info, err := getSiginfo(th.tid); err == nil {
+		if info, err := th.siginfo(); err == nil {
 			info, _ = th.original(info)
 			signal = int(th.status.StopSignal())
 			if unix.Signal(signal) == unix.SIGCONT && info.Code == siUser && info.PID == os.Getpid() {
@@ -280,4 +280,5 @@ func (t *tracer) detachThread(th *thread) {
 		signal = 0
 	}
 	_ = ptrace(unix.PTRACE_DETACH, th.tid, 0, uintptr(signal))
+	t.denote(th)
 }

@@ -40,68 +40,48 @@ func (t *tracer) call(addr uint64) (result uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	d, err := t.depart(th)
-	if err != nil {
-		return 0, err
-	}
-	before, err := getRegs(th.tid)
-	if err != nil {
-		return 0, errors.Join(err, d.end())
-	}
 	vector, err := getXState(th.tid)
 	if err != nil {
-		return 0, errors.Join(err, d.end())
+		return 0, err
 	}
-	result, err = d.call(before, addr)
-	if !th.again && t.knows(th) {
-		err = errors.Join(err, setXState(th.tid, vector))
-	}
-	return result, errors.Join(err, d.back(before))
+	err = t.away(th, t.gate, func(d *detour, gate uint64, before mem.Regs) (err error) {
+		result, err = d.call(gate, before, addr)
+		if !th.again && t.knows(th) {
+			err = errors.Join(err, setXState(th.tid, vector))
+		}
+		return err
+	})
+	return result, err
 }
 
-func (d *detour) call(before mem.Regs, addr uint64) (result uint64, err error) {
-	entry, err := d.t.returnPoint()
-	if err != nil {
+func (d *detour) call(gate uint64, before mem.Regs, addr uint64) (result uint64, err error) {
+	d.called = true
+	if err := prepare(d.th.tid, before, addr, gate); err != nil {
 		return 0, err
 	}
-	if err := d.t.setTrap(entry); err != nil {
-		return 0, err
+	for {
+		var fault *FaultError
+		switch err := d.run(unix.PTRACE_SYSCALL, callLimit); {
+		case errors.Is(err, ErrBlocked):
+			return 0, errors.New("it does not return")
+		case errors.As(err, &fault):
+			return 0, fmt.Errorf("it ended with %w", fault)
+		case err != nil:
+			return 0, err
+		}
+		regs, err := getRegs(d.th.tid)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case d.trapped:
+			return 0, fmt.Errorf("it ended with SIGTRAP at %#x", regs.RIP)
+		case regs.RIP == gate+gateCall+2:
+			// To the end of the call that is none.
+			return regs.RDI, d.run(unix.PTRACE_SYSCALL, syscallLimit)
+		}
+		// It makes a system call itself.
 	}
-	defer func() {
-		err = errors.Join(err, d.t.clearTraps())
-		delete(d.t.spent, entry) // its trap was taken here
-	}()
-	if err := prepare(d.th.tid, before, addr, entry); err != nil {
-		return 0, err
-	}
-	var fault *FaultError
-	switch err := d.run(unix.PTRACE_CONT, callLimit); {
-	case errors.Is(err, ErrBlocked):
-		return 0, errors.New("it does not return")
-	case errors.As(err, &fault):
-		return 0, fmt.Errorf("it ended with %w", fault)
-	case err != nil:
-		return 0, err
-	}
-	regs, err := getRegs(d.th.tid)
-	if err != nil {
-		return 0, err
-	}
-	if regs.RIP != entry+1 {
-		return 0, fmt.Errorf("it ended with SIGTRAP at %#x", regs.RIP)
-	}
-	return regs.RAX, nil
-}
-
-// returnPoint is where the called function returns to, into a breakpoint: the
-// program's entry point, which nothing calls.
-func (t *tracer) returnPoint() (uint64, error) {
-	raw := make([]byte, 4096)
-	n, err := readProc(t.pid, "auxv", raw)
-	if err != nil {
-		return 0, err
-	}
-	return mem.ParseAuxv(raw[:n])[mem.AuxEntry], nil
 }
 
 // prepare makes the thread enter the function as if it had been called from

@@ -24,21 +24,30 @@ const (
 // (force_sig_info_to_task in kernel/signal.c).
 const detourSignals = faultSignals | 1<<(unix.SIGSYS-1)
 
+// detourMask is the mask of a thread on a detour, as the kernel says it.
+const detourMask = ^uint64(detourSignals | 1<<(unix.SIGKILL-1) | 1<<(unix.SIGSTOP-1))
+
 // detour is what a stopped thread does for the tracer and not for the program:
 // single steps, injected system calls. At its end the thread stands as if there
 // had been none: mask, the signal that it is about to get, and signals that
 // arrived meanwhile are kept. Registers are the caller's.
 //
-// A detour ends in a stop by SIGTRAP, in which any signal can be delivered with
-// PTRACE_CONT, and in which the kernel will still restart the system call that
-// the thread was in (arch_do_signal_or_restart looks at orig_rax and rax after
-// all signals are dealt with).
+// It ends in a stop in which the kernel will still restart the system call that the
+// thread was in (arch_do_signal_or_restart looks at orig_rax and rax after all
+// signals are dealt with): of a SIGTRAP, in which any signal can be delivered with
+// PTRACE_CONT; or of an interrupt, in which none can, and the one in hand is sent
+// again. The second is that of a detour that has made system calls, and, because a
+// SIGTRAP would end the thread if this process were killed, of any that a process
+// makes to which we have attached.
 type detour struct {
 	t       *tracer
 	th      *thread
 	info    Siginfo // of the signal in hand; Signal 0: none
 	mask    uint64
 	ignores bool      // the process ignores SIGTRAP
+	ran     bool      // it has executed anything
+	called  bool      // system calls, which end in no stop of a signal
+	trapped bool      // a SIGTRAP was forced on it
 	kept    []Siginfo // signals that came meanwhile and can not be blocked
 	retrap  bool      // a group-stop or an interrupt has to be reported again
 	// leaks: the trap flag was set by a step and the kernel believes that it was
@@ -58,19 +67,26 @@ func (t *tracer) depart(th *thread) (*detour, error) {
 	}
 	d := &detour{t: t, th: th}
 	var err error
-	if th.lost.Signal != 0 {
-		d.info = th.lost
-	} else if th.inHand() {
-		if d.info, err = getSiginfo(th.tid); err != nil {
+	if th.lost.Signal != 0 || th.inHand() {
+		if d.info, err = th.siginfo(); err != nil {
 			return nil, err
 		}
 	}
 	if d.mask, err = getSigmask(th.tid); err != nil {
 		return nil, err
 	}
+	t.noteDetour(th, d.mask, &d.info)
 	d.ignores = procStatus(strconv.Itoa(th.tid)).uint("SigIgn", 16)>>(unix.SIGTRAP-1)&1 != 0
 	d.retrap = int(th.status>>16) == unix.PTRACE_EVENT_STOP && isStopSignal(int(th.status.StopSignal()))
-	return d, setSigmask(th.tid, ^uint64(detourSignals))
+	return d, setSigmask(th.tid, detourMask)
+}
+
+// siginfo is the signal that a thread is about to get.
+func (th *thread) siginfo() (Siginfo, error) {
+	if th.lost.Signal != 0 {
+		return th.lost, nil
+	}
+	return getSiginfo(th.tid)
 }
 
 // inHand reports whether the thread is about to get a signal.
@@ -94,7 +110,8 @@ func (t *tracer) settle(th *thread) error {
 	if err != nil {
 		return err
 	}
-	if err := setSigmask(th.tid, ^uint64(detourSignals)); err != nil {
+	t.noteDetour(th, mask, &Siginfo{})
+	if err := setSigmask(th.tid, detourMask); err != nil {
 		return err
 	}
 	if err := unix.PtraceInterrupt(th.tid); err != nil {
@@ -110,6 +127,7 @@ func (t *tracer) settle(th *thread) error {
 	if err := setSigmask(th.tid, mask); err != nil && !gone(err) {
 		return err
 	}
+	t.denote(th)
 	th.settled = true
 	if int(ws>>16) != unix.PTRACE_EVENT_STOP {
 		return t.overtaken(th, ws)
@@ -135,9 +153,13 @@ func (t *tracer) overtaken(th *thread, ws unix.WaitStatus) error {
 }
 
 // run lets the thread go on by request until it is stopped by a SIGTRAP that
-// an instruction caused. A *FaultError tells of another fault, which is not
-// delivered.
+// an instruction caused, or, by PTRACE_SYSCALL, where a system call begins or ends. A
+// *FaultError tells of another fault, which is not delivered.
 func (d *detour) run(request int, limit time.Duration) error {
+	if d.info.Signal != 0 {
+		d.th.noteOwed()
+	}
+	d.ran = true
 	for {
 		if err := ptrace(request, d.th.tid, 0, 0); err != nil {
 			return fmt.Errorf("thread %d: %w", d.th.tid, err)
@@ -152,20 +174,29 @@ func (d *detour) run(request int, limit time.Duration) error {
 		case event == unix.PTRACE_EVENT_STOP:
 			d.retrap = true
 			continue
+		case ws.StopSignal() == syscallStop:
+			return nil
 		}
-		info, err := getSiginfo(d.th.tid)
-		if err != nil {
+		if done, err := d.signal(); done || err != nil {
 			return err
 		}
-		switch {
-		case !info.Synchronous():
-			d.kept = append(d.kept, info) // somebody sent it
-		case info.Signal == int(unix.SIGTRAP):
-			return nil
-		default:
-			return &FaultError{info}
-		}
 	}
+}
+
+// signal takes the signal of a stop: done is a SIGTRAP that an instruction caused.
+func (d *detour) signal() (done bool, err error) {
+	info, err := getSiginfo(d.th.tid)
+	switch {
+	case err != nil:
+		return false, err
+	case !info.Synchronous():
+		d.kept = append(d.kept, info) // somebody sent it
+		return false, nil
+	case info.Signal == int(unix.SIGTRAP):
+		d.trapped = true
+		return true, nil
+	}
+	return false, &FaultError{info}
 }
 
 // end puts mask and signals back. It is to be called whatever run said, after
@@ -173,6 +204,7 @@ func (d *detour) run(request int, limit time.Duration) error {
 func (d *detour) end() error {
 	th := d.th
 	if !d.t.knows(th) || th.again || !th.stopped {
+		d.t.denote(th)
 		return nil
 	}
 	var errs []error
@@ -184,18 +216,23 @@ func (d *detour) end() error {
 		}
 		errs = append(errs, err)
 	}
-	if d.ignores {
+	if d.ignores && d.trapped {
 		errs = append(errs, d.ignoreTrap())
-		th.lost = d.info
-	} else if th.lost.Signal != 0 {
-		th.lost = Siginfo{} // this stop can deliver it
 	}
-	if d.t.attached && d.info.Signal == 0 {
-		errs = append(errs, d.forgetStep())
+	switch {
+	case !d.ran:
+	case d.called, d.t.attached && !d.info.Synchronous():
+		errs = append(errs, d.quiet(false))
+		th.lost = d.info
+	default:
+		th.lost = Siginfo{} // this stop can deliver it
+		if d.info.Signal != 0 {
+			errs = append(errs, setSiginfo(th.tid, d.info))
+		}
 	}
 	errs = append(errs, setSigmask(th.tid, d.mask))
-	if d.info.Signal != 0 && !d.ignores {
-		errs = append(errs, setSiginfo(th.tid, d.info))
+	if th.lost.Signal == 0 {
+		d.t.denote(th)
 	}
 	for _, info := range d.kept {
 		errs = append(errs, th.sendAgain(d.t.pid, resent{info: info}))
@@ -206,17 +243,54 @@ func (d *detour) end() error {
 	return errors.Join(errs...)
 }
 
-// forgetStep has the kernel forget that the thread was stepped, which only a PTRACE_CONT
-// does: if this process were killed now, the thread would go on to a SIGTRAP, and die
-// of it. It executes nothing, and ends in the stop of an interrupt.
-func (d *detour) forgetStep() error {
+// runUntil lets the thread go on until done, which is asked again and again, and
+// interrupts it then.
+func (d *detour) runUntil(done func() bool, limit time.Duration) error {
+	const pause = 100 * time.Microsecond
+	d.ran, d.called = true, true
+	for end := time.Now().Add(limit); ; {
+		if err := ptrace(unix.PTRACE_CONT, d.th.tid, 0, 0); err != nil {
+			return fmt.Errorf("thread %d: %w", d.th.tid, err)
+		}
+		ws, err := d.t.waitOne(d.th.tid, pause)
+		for errors.Is(err, context.DeadlineExceeded) && !done() && time.Now().Before(end) {
+			ws, err = d.t.waitOne(d.th.tid, pause)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			late := !done()
+			if err := d.quiet(true); err != nil || !late {
+				return err
+			}
+			return ErrBlocked
+		}
+		switch event := int(ws >> 16); {
+		case err != nil:
+			return err
+		case !ws.Stopped(), event != 0 && event != unix.PTRACE_EVENT_STOP:
+			return d.t.overtaken(d.th, ws)
+		case event == unix.PTRACE_EVENT_STOP:
+			d.retrap = true
+			continue
+		}
+		if trapped, err := d.signal(); trapped || err != nil {
+			return errors.Join(err, ErrBlocked)
+		}
+	}
+}
+
+// quiet leads to the stop of an interrupt; runs: the thread is not stopped. Else it executes
+// nothing for that. If this process is killed then, nothing happens to the thread, and
+// the kernel has forgotten that it was stepped, which would lead it to a SIGTRAP.
+func (d *detour) quiet(runs bool) error {
 	tid := d.th.tid
-	for {
+	for ; ; runs = false {
 		if err := unix.PtraceInterrupt(tid); err != nil {
 			return err
 		}
-		if err := ptrace(unix.PTRACE_CONT, tid, 0, 0); err != nil {
-			return err
+		if !runs {
+			if err := ptrace(unix.PTRACE_CONT, tid, 0, 0); err != nil {
+				return err
+			}
 		}
 		ws, err := d.t.waitThread(d.th, syscallLimit)
 		switch {
@@ -268,60 +342,36 @@ func (th *thread) original(info Siginfo) (_ Siginfo, handled bool) {
 		return info, false
 	}
 	delete(th.resent, info.Signal)
+	if th.lost.Signal != 0 {
+		th.lost = old.info
+		return old.info, old.handled
+	}
 	if setSiginfo(th.tid, old.info) != nil {
 		return info, false // killed meanwhile
 	}
 	return old.info, old.handled
 }
 
-// ignoreTrap makes the process ignore SIGTRAP again, after a trap was forced on
-// it. The system call is bounded by PTRACE_SYSCALL, which causes no signal; the
-// thread ends in the stop of an interrupt.
+// ignoreTrap makes the process ignore SIGTRAP again, after a trap was forced on it.
 func (d *detour) ignoreTrap() error {
 	tid := d.th.tid
 	before, err := getRegs(tid)
 	if err != nil {
 		return err
 	}
-	gate, done, err := d.t.gate(d.th)
+	at, done, err := d.t.callAt(d.th)
 	if err != nil {
 		return err
 	}
 	defer done()
 	// struct kernel_sigaction { handler, flags, restorer, mask }, below the red zone.
-	at := (before.RSP-redZone)&^15 - 32
+	sigaction := (before.RSP-redZone)&^15 - 32
 	action := binary.LittleEndian.AppendUint64(make([]byte, 0, 32), 1) // SIG_IGN
-	if err := poke(tid, at, action[:32]); err != nil {
+	if err := poke(tid, sigaction, action[:32]); err != nil {
 		return err
 	}
-	regs := injected(before, gate, unix.SYS_RT_SIGACTION, uint64(unix.SIGTRAP), at, 0, 8)
-	if err := setRegs(tid, regs); err != nil {
+	if _, err := d.syscall(at, before, unix.SYS_RT_SIGACTION, uint64(unix.SIGTRAP), sigaction, 0, 8); err != nil {
 		return err
-	}
-	for range 2 { // entry and exit of the system call
-		if err := ptrace(unix.PTRACE_SYSCALL, tid, 0, 0); err != nil {
-			return err
-		}
-		ws, err := d.t.waitThread(d.th, syscallLimit)
-		if err != nil {
-			return err
-		}
-		if ws>>16 != 0 || !ws.Stopped() {
-			return d.t.overtaken(d.th, ws)
-		}
-	}
-	if err := unix.PtraceInterrupt(tid); err != nil {
-		return err
-	}
-	if err := ptrace(unix.PTRACE_CONT, tid, 0, 0); err != nil {
-		return err
-	}
-	ws, err := d.t.waitThread(d.th, syscallLimit)
-	if err != nil {
-		return err
-	}
-	if int(ws>>16) != unix.PTRACE_EVENT_STOP {
-		return d.t.overtaken(d.th, ws)
 	}
 	return setRegs(tid, before)
 }

@@ -64,50 +64,106 @@ func (t *tracer) worker() (*thread, error) {
 	case !t.holding():
 		return nil, ErrRunning
 	}
+	var found *thread
 	for _, th := range t.sorted() {
 		event := int(th.status >> 16)
 		if th.stopped && !th.exiting && event != unix.PTRACE_EVENT_VFORK && event != unix.PTRACE_EVENT_EXIT {
-			return th, nil
+			if !th.inHand() {
+				return th, nil // no signal has to be sent again
+			}
+			found = th
 		}
 	}
-	return nil, ErrBusy
+	if found == nil {
+		return nil, ErrBusy
+	}
+	return found, nil
 }
 
-// gate is where the process has a syscall instruction: in the vdso, or written
-// over the program's entry point until done is called.
-func (t *tracer) gate(th *thread) (addr uint64, done func(), err error) {
-	if t.gateAddr != 0 {
-		return t.gateAddr, func() {}, nil
+// gateCode is where threads execute what the tracer wants of them, in a process that
+// outlives the tracer, and where functions return to that it calls. It is written over the
+// program's entry point for the moment, which nothing executes again. Nothing in it
+// raises a signal, of which a thread would die whose tracer is killed: it waits at the
+// end until somebody puts it right (PutRight).
+//
+// For system calls of others the instruction in the vdso will do, which is executable
+// whatever an engine does with the program's code.
+var gateCode = []byte{
+	0x48, 0x97, //       xchg rdi, rax    a function returns here: what it returns is kept,
+	0x83, 0xc8, 0xff, // or eax, -1       and the call that follows is none
+	0x0f, 0x05, //       syscall
+	0xeb, 0xfe, //       jmp itself
+}
+
+const gateCall = 5 // where the system call begins
+
+// callAt is where a thread makes system calls, until done is called.
+func (t *tracer) callAt(th *thread) (addr uint64, done func(), err error) {
+	if !t.attached {
+		if t.vdsoCall == 0 {
+			t.vdsoCall, err = t.findCall(th)
+		}
+		if t.vdsoCall != 0 || err != nil {
+			return t.vdsoCall, func() {}, err
+		}
 	}
-	insn := []byte{0x0f, 0x05}
+	addr, done, err = t.gate(th)
+	return addr + gateCall, done, err
+}
+
+// findCall finds a syscall instruction in the vdso; 0: there is none.
+func (t *tracer) findCall(th *thread) (uint64, error) {
 	maps, err := readMaps(th.tid)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	for _, m := range maps {
 		if m.Path != "[vdso]" {
 			continue
 		}
 		code := make([]byte, m.Size())
-		if _, err := t.memory.ReadMemory(code, m.Lo); err == nil {
-			if i := bytes.Index(code, insn); i >= 0 {
-				t.gateAddr = m.Lo + uint64(i)
-				return t.gateAddr, func() {}, nil
+		if _, err := th.memory(t).ReadMemory(code, m.Lo); err == nil {
+			if i := bytes.Index(code, gateCode[gateCall:gateCall+2]); i >= 0 {
+				return m.Lo + uint64(i), nil
 			}
 		}
 	}
-	entry, err := t.returnPoint()
+	return 0, nil
+}
+
+// gate writes gateCode, until done is called.
+func (t *tracer) gate(th *thread) (addr uint64, done func(), err error) {
+	if t.gates == 0 {
+		if t.gateAddr, err = t.entryPoint(); err != nil {
+			return 0, nil, err
+		}
+		t.gateOld = make([]byte, len(gateCode))
+		if _, err := th.memory(t).ReadMemory(t.gateOld, t.gateAddr); err != nil {
+			return 0, nil, err
+		}
+		t.noteGate(t.gateAddr, t.gateOld)
+		if err := th.memory(t).write(th.tid, t.gateAddr, gateCode); err != nil {
+			t.noteGate(0, nil)
+			return 0, nil, err
+		}
+	}
+	t.gates++
+	return t.gateAddr, func() {
+		if t.gates--; t.gates == 0 {
+			_ = th.memory(t).write(th.tid, t.gateAddr, t.gateOld) // it has ended
+			t.noteGate(0, nil)
+		}
+	}, nil
+}
+
+// entryPoint is the program's.
+func (t *tracer) entryPoint() (uint64, error) {
+	raw := make([]byte, 4096)
+	n, err := readProc(t.pid, "auxv", raw)
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	old := make([]byte, len(insn))
-	if _, err := t.memory.ReadMemory(old, entry); err != nil {
-		return 0, nil, err
-	}
-	if err := poke(th.tid, entry, insn); err != nil {
-		return 0, nil, err
-	}
-	return entry, func() { _ = poke(th.tid, entry, old) }, nil
+	return mem.ParseAuxv(raw[:n])[mem.AuxEntry], nil
 }
 
 // syscall has one stopped thread make a system call.
@@ -117,38 +173,48 @@ func (t *tracer) syscall(th *thread, nr uint64, args ...uint64) (result uint64, 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
+	err = t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) (err error) {
+		result, err = d.syscall(call, before, nr, args...)
+		return err
+	})
+	return result, err
+}
+
+// away has a stopped thread make a detour by a place, from which it comes back with the
+// registers that it had before.
+func (t *tracer) away(th *thread, place func(*thread) (uint64, func(), error), f func(d *detour, at uint64, before mem.Regs) error) error {
 	d, err := t.depart(th)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	before, err := getRegs(th.tid)
 	if err != nil {
-		return 0, errors.Join(err, d.end())
+		return errors.Join(err, d.end())
 	}
-	result, err = d.syscall(before, nr, args...)
-	return result, errors.Join(err, d.back(before))
-}
-
-// back sets the registers and ends the detour.
-func (d *detour) back(regs mem.Regs) error {
-	if d.th.again || !d.t.knows(d.th) || !d.th.stopped {
-		return nil // it has ended, or is about to
-	}
-	return errors.Join(setRegs(d.th.tid, regs), d.end())
-}
-
-func (d *detour) syscall(before mem.Regs, nr uint64, args ...uint64) (uint64, error) {
-	gate, done, err := d.t.gate(d.th)
+	at, done, err := place(th)
 	if err != nil {
-		return 0, err
+		return errors.Join(err, d.end())
 	}
 	defer done()
+	th.noteCall(&before)
+	err = f(d, at, before)
+	if th.again || !t.knows(th) || !th.stopped {
+		return errors.Join(err, d.end()) // it has ended, or is about to
+	}
+	return errors.Join(err, setRegs(th.tid, before), d.end())
+}
+
+// syscall leaves the registers for the caller to restore.
+func (d *detour) syscall(call uint64, before mem.Regs, nr uint64, args ...uint64) (uint64, error) {
+	d.called = true
 	for {
-		if err := setRegs(d.th.tid, injected(before, gate, nr, args...)); err != nil {
+		if err := setRegs(d.th.tid, injected(before, call, nr, args...)); err != nil {
 			return 0, err
 		}
-		if err := d.run(unix.PTRACE_SINGLESTEP, syscallLimit); err != nil {
-			return 0, err
+		for range 2 { // where it begins, and where it ends
+			if err := d.run(unix.PTRACE_SYSCALL, syscallLimit); err != nil {
+				return 0, err
+			}
 		}
 		regs, err := getRegs(d.th.tid)
 		if err != nil {
@@ -195,9 +261,16 @@ func (t *tracer) unfilter(th *thread) (restore func() error, err error) {
 	return nil, fmt.Errorf("%w; as root mgtrace could suspend it", ErrSeccomp)
 }
 
-const entrySize = 64 // of a batch: number, six arguments, result
+const (
+	callSize  = 64 // of a call in a batch: number, six arguments, result
+	batchPage = 4096
 
-// batchCode makes the system calls of the entries in [r12, r13), then traps.
+	// notMade is the result of a call that has not been made: no error, and no address
+	// of the program's.
+	notMade = 1 << 63
+)
+
+// batchCode makes the system calls in [r12, r13), and waits.
 var batchCode = []byte{
 	0x49, 0x8b, 0x04, 0x24, //         mov rax, [r12]
 	0x49, 0x8b, 0x7c, 0x24, 8, //      mov rdi, [r12+8]
@@ -211,7 +284,7 @@ var batchCode = []byte{
 	0x49, 0x83, 0xc4, 64, //           add r12, 64
 	0x4d, 0x39, 0xec, //               cmp r12, r13
 	0x72, 0xce, //                     jb the first
-	0xcc, //                           int3
+	0xeb, 0xfe, //                     jmp itself
 }
 
 // batchAt is where that memory is put, if it is free: far from the program, so
@@ -219,7 +292,7 @@ var batchCode = []byte{
 const batchAt = 0x1f00_0000_0000
 
 // batch makes the calls in a loop in memory of its own: code that only the
-// tracer writes, and the entries.
+// tracer writes, and the calls.
 func (t *tracer) batch(th *thread, reqs []SyscallReq) (err error) {
 	if len(reqs) == 0 {
 		return nil
@@ -229,77 +302,69 @@ func (t *tracer) batch(th *thread, reqs []SyscallReq) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	d, err := t.depart(th)
-	if err != nil {
-		return err
-	}
-	before, err := getRegs(th.tid)
-	if err != nil {
-		return errors.Join(err, d.end())
-	}
-	return errors.Join(d.batch(before, reqs), d.back(before))
+	return t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) error { return d.batch(call, before, reqs) })
 }
 
-func (d *detour) batch(before mem.Regs, reqs []SyscallReq) (err error) {
+func (d *detour) batch(call uint64, before mem.Regs, reqs []SyscallReq) (err error) {
 	const private = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
-	size := uint64(len(reqs)*entrySize+4095) &^ 4095
-	code, err := d.syscall(before, unix.SYS_MMAP, batchAt, 4096, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
+	size := uint64(len(reqs)*callSize+4095) &^ 4095
+	d.t.noteBatch(batchAt, batchAt+1<<20, size)
+	defer d.t.noteBatch(0, 0, 0)
+	code, err := d.syscall(call, before, unix.SYS_MMAP, batchAt, batchPage, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the loop: %w", err)
 	}
-	defer func() { err = errors.Join(err, d.unmap(before, code, 4096)) }()
-	data, err := d.syscall(before, unix.SYS_MMAP, batchAt+1<<20, size, unix.PROT_READ|unix.PROT_WRITE, private, noSyscall, 0)
+	defer func() { err = errors.Join(err, d.unmap(call, before, code, batchPage)) }()
+	data, err := d.syscall(call, before, unix.SYS_MMAP, batchAt+1<<20, size, unix.PROT_READ|unix.PROT_WRITE, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the calls: %w", err)
 	}
-	defer func() { err = errors.Join(err, d.unmap(before, data, size)) }()
+	defer func() { err = errors.Join(err, d.unmap(call, before, data, size)) }()
+	d.t.noteBatch(code, data, size)
 	if err := d.t.writeMemory(d.th.tid, code, batchCode); err != nil {
 		return err
 	}
-	entries := make([]byte, 0, size)
+	calls := make([]byte, 0, size)
 	for i := range reqs {
-		entries = binary.LittleEndian.AppendUint64(entries, reqs[i].Nr)
+		calls = binary.LittleEndian.AppendUint64(calls, reqs[i].Nr)
 		for _, a := range reqs[i].Args {
-			entries = binary.LittleEndian.AppendUint64(entries, a)
+			calls = binary.LittleEndian.AppendUint64(calls, a)
 		}
-		entries = binary.LittleEndian.AppendUint64(entries, 0)
+		calls = binary.LittleEndian.AppendUint64(calls, notMade)
 	}
-	if err := d.t.writeMemory(d.th.tid, data, entries); err != nil {
+	if err := d.t.writeMemory(d.th.tid, data, calls); err != nil {
 		return err
 	}
 	regs := injected(before, code, 0)
-	regs.R12, regs.R13 = data, data+uint64(len(entries))
+	regs.R12, regs.R13 = data, data+uint64(len(calls))
 	if err := setRegs(d.th.tid, regs); err != nil {
 		return err
 	}
-	run := d.run(unix.PTRACE_CONT, syscallLimit+time.Duration(len(reqs))*time.Millisecond)
+	last := data + uint64(len(calls)) - 8
+	run := d.runUntil(func() bool {
+		result, err := mem.ReadUint64(&d.t.memory, last)
+		return err == nil && result != notMade
+	}, syscallLimit+time.Duration(len(reqs))*time.Millisecond)
 	if errors.Is(run, ErrExited) {
 		return run
 	}
 	// What was made was made, even if the loop did not get to its end.
-	made := uint64(len(entries))
-	if now, err := getRegs(d.th.tid); err == nil && run != nil {
-		made = now.R12 - data
-	}
-	if _, err := d.t.memory.ReadMemory(entries, data); err != nil {
+	if _, err := d.t.memory.ReadMemory(calls, data); err != nil {
 		return errors.Join(run, err)
 	}
 	for i := range reqs {
-		at := i * entrySize
-		if uint64(at) >= made {
-			reqs[i].Err = run
-			continue
+		reqs[i].Result = binary.LittleEndian.Uint64(calls[i*callSize+56:])
+		if reqs[i].Err = errno(reqs[i].Result); reqs[i].Result == notMade {
+			reqs[i].Result, reqs[i].Err = 0, run
 		}
-		reqs[i].Result = binary.LittleEndian.Uint64(entries[at+56:])
-		reqs[i].Err = errno(reqs[i].Result)
 	}
 	return run
 }
 
-func (d *detour) unmap(before mem.Regs, addr, size uint64) error {
+func (d *detour) unmap(call uint64, before mem.Regs, addr, size uint64) error {
 	if d.th.again || !d.t.knows(d.th) {
 		return nil
 	}
-	_, err := d.syscall(before, unix.SYS_MUNMAP, addr, size)
+	_, err := d.syscall(call, before, unix.SYS_MUNMAP, addr, size)
 	return err
 }

@@ -301,11 +301,13 @@ func (s *Stopped) WriteMemory(b []byte, addr uint64) error {
 	return s.memory().write(s.th.tid, addr, b)
 }
 
-func (s *Stopped) memory() *memory {
-	if s.th.own != nil {
-		return s.th.own
+func (s *Stopped) memory() *memory { return s.th.memory(s.t) }
+
+func (th *thread) memory(t *tracer) *memory {
+	if th.own != nil {
+		return th.own
 	}
-	return &s.t.memory
+	return &t.memory
 }
 
 // intercept tells the interceptor of a signal; false: it is not delivered.
@@ -385,7 +387,7 @@ func (t *tracer) handleShared(th *thread) {
 	signal := int(th.status.StopSignal())
 	switch event := int(th.status >> 16); event {
 	case 0:
-		info, err := getSiginfo(th.tid)
+		info, err := th.siginfo()
 		if err != nil {
 			return // killed meanwhile
 		}

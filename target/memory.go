@@ -21,7 +21,7 @@ type memory struct {
 }
 
 func (t *tracer) openMemory() error {
-	t.gateAddr = 0
+	t.vdsoCall = 0
 	return t.memory.open(t.pid)
 }
 

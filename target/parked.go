@@ -73,7 +73,7 @@ func (t *tracer) tellFault(th *thread) bool {
 	if !isFault(signal) {
 		return false
 	}
-	info, err := getSiginfo(th.tid)
+	info, err := th.siginfo()
 	if err != nil {
 		return false // killed meanwhile
 	}

@@ -23,7 +23,11 @@ const (
 // attachOptions are those of every tracee. Children by fork are attached by the kernel only so
 // that they can be reported; they are let go at their first stop.
 const attachOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
-	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT
+	unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACEEXIT | unix.PTRACE_O_TRACESYSGOOD
+
+// syscallStop is the signal of a stop of PTRACE_SYSCALL. It is none that there is: if the
+// tracer is killed then, nothing happens to the thread.
+const syscallStop = unix.SIGTRAP | 0x80
 
 // traceOptions are those of a process that we started: it ends with us.
 const traceOptions = attachOptions | unix.PTRACE_O_EXITKILL
@@ -37,8 +41,12 @@ func (t *tracer) options() uintptr {
 
 // The functions below must be called on the tracer's thread.
 
+// requested is called behind each request: a test ends this process there.
+var requested = func() {}
+
 func ptrace(request, tid int, addr, data uintptr) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0)
+	requested()
 	if errno != 0 {
 		return errno
 	}
@@ -47,6 +55,7 @@ func ptrace(request, tid int, addr, data uintptr) error {
 
 func ptracePointer(request, tid int, addr uintptr, data unsafe.Pointer) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, uintptr(data), 0, 0)
+	requested()
 	if errno != 0 {
 		return errno
 	}

@@ -48,7 +48,7 @@ func (t *tracer) handle(th *thread) {
 // unless it is the tracer's own doing.
 func (t *tracer) onSignal(th *thread, signal int) {
 	th.next.signal = signal
-	info, err := getSiginfo(th.tid)
+	info, err := th.siginfo()
 	if err != nil {
 		return // killed meanwhile
 	}

@@ -27,10 +27,17 @@ var programs = builds{made: make(map[string]string)}
 
 func TestMain(m *testing.M) {
 	if helper := os.Getenv("TARGET_TEST_TRACER"); helper != "" {
-		if helper != "1" {
-			os.Exit(attachMain(helper, os.Args[1:]))
+		switch helper {
+		case "1":
+			os.Exit(tracerMain(os.Args[1:]))
+		case "detours":
+			if err := detoursMain(os.Args[1:]); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(tracerMain(os.Args[1:]))
+		os.Exit(attachMain(helper, os.Args[1:]))
 	}
 	dir, err := os.MkdirTemp("", "target")
 	if err != nil {

@@ -45,7 +45,11 @@ type tracer struct {
 	shared      map[int]*thread // processes that share the program's memory
 	detached    bool            // it was let go: status is not its end
 	attached    bool            // the process was not started by us: it outlives us
-	gateAddr    uint64          // of a syscall instruction; 0: not yet looked for
+	vdsoCall    uint64          // a syscall instruction in the vdso; 0: not yet looked for
+	gates       int             // how many use the gate
+	gateAddr    uint64          // where it is then
+	gateOld     []byte          // what was there
+	notes       *Notes          // nil: nobody is to put anything right
 	thread      int             // the kernel's id of the tracer's thread
 
 	memory   memory
@@ -78,6 +82,8 @@ type thread struct {
 	lent    Stopped        // what a borrower gets
 	lost    Siginfo        // signal in hand that its present stop can not deliver
 	resent  map[int]resent // signals that were sent again in place of these
+	noted   entry          // in the tracer's notes; nil: none
+	notedAt int            // which entry that is
 }
 
 // note takes a new stop.
@@ -172,6 +178,7 @@ func (t *tracer) onEnd(tid int, ws unix.WaitStatus) {
 	delete(t.children, tid)
 	if th := t.lookup(tid); th != nil {
 		th.stopped = false
+		t.denote(th)
 		t.tellEnd(th)
 		if th.shared {
 			t.dropShared(th)
@@ -335,6 +342,7 @@ func (t *tracer) resume(th *thread) {
 	}
 	if err == nil || gone(err) {
 		th.stopped, th.lost = false, Siginfo{}
+		t.denote(th)
 	}
 }
 

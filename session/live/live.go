@@ -75,6 +75,7 @@ type Program struct {
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	held   string                                   // why mgtrace ended the run; "" if it did not
+	denote func()                                   // of noteDetours; nil: launched
 	before *found                                   // what a process that we have attached to had already; nil: launched
 	left   string                                   // why mgtrace let such a process go; "" if it did not
 	frozen bool                                     // the program was left stopped at its first inconsistent C-point
@@ -558,6 +559,9 @@ func (l *Program) Close() {
 	l.full.abandon()
 	if l.proc != nil {
 		_ = l.proc.Close()
+	}
+	if l.denote != nil {
+		l.denote()
 	}
 }
 

@@ -43,6 +43,9 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	if err := refuseGo(pid); err != nil {
 		return nil, err
 	}
+	if l.denote, err = noteDetours(o.Capture.Undo, l.proc); err != nil {
+		return nil, err
+	}
 	if err := l.load(); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,280 @@
+package target
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+// Notes are memory in which the tracer of a process that outlives it notes what it
+// does to threads for a moment: detours, and the code that these need. If the tracer
+// is killed, another process that has the memory puts the threads right (Process.PutRight).
+// What is noted is noted before it is done, and a note is taken away afterwards.
+type Notes struct {
+	file *os.File
+	mem  []byte
+	free []int // entries that are not in use
+}
+
+// Where things lie in that memory: first what the process has one of, then an entry for
+// each thread that is on a detour.
+const (
+	notedSize = 4096
+	notedMost = 4096 // threads on detours at the same time
+
+	notedGate  = 0  // u64: address of the gate's code, 0: there is none
+	notedCode  = 8  // what was there
+	notedLoop  = 24 // u64: address of the page of a batch's code, 0: none
+	notedCalls = 32 // u64, u64: address and size of its entries
+
+	entryTID   = 0                        // u32, 0: not in use
+	entryCall  = 4                        // u32: what the thread executes is not its own
+	entryOwed  = 8                        // u32: the signal of entryInfo was taken from it
+	entryMask  = 16                       // u64
+	entryRegs  = 24                       // struct user_regs_struct, with entryCall
+	entryInfo  = entryRegs + mem.RegsSize // siginfo_t
+	entryNoted = 512
+)
+
+const notesSize = notedSize + notedMost*entryNoted
+
+// NewNotes makes notes.
+func NewNotes() (*Notes, error) {
+	fd, err := unix.MemfdCreate("notes", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("notes: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "notes")
+	if err := f.Truncate(notesSize); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("notes: %w", err)
+	}
+	return OpenNotes(f)
+}
+
+// OpenNotes takes over the file of notes that another process has made.
+func OpenNotes(f *os.File) (*Notes, error) {
+	b, err := unix.Mmap(int(f.Fd()), 0, notesSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("notes: %w", err)
+	}
+	n := &Notes{file: f, mem: b}
+	for i := notedMost - 1; i >= 0; i-- {
+		n.free = append(n.free, i)
+	}
+	return n, nil
+}
+
+// File is the memory's.
+func (n *Notes) File() *os.File { return n.file }
+
+// Close lets the notes go. The process must not be traced with them any more.
+func (n *Notes) Close() error { return errors.Join(unix.Munmap(n.mem), n.file.Close()) }
+
+func (n *Notes) set(at int, v uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&n.mem[at])), v)
+}
+
+func (n *Notes) get(at int) uint64 { return binary.LittleEndian.Uint64(n.mem[at:]) }
+
+// KeepNotes has the tracer note its detours from now on.
+func (p *Process) KeepNotes(n *Notes) error { return p.do(func() { p.t.notes = n }) }
+
+// entry is a thread's place in the notes; nil: it has none.
+type entry []byte
+
+func (e entry) word(at int) *uint32 { return (*uint32)(unsafe.Pointer(&e[at])) }
+
+// noteDetour notes a thread that is about to make a detour: its mask, and the signal
+// that it was about to get.
+func (t *tracer) noteDetour(th *thread, mask uint64, info *Siginfo) {
+	n := t.notes
+	if n == nil {
+		return
+	}
+	if th.noted == nil {
+		if len(n.free) == 0 {
+			return // so many at once: what is not noted can not be put right
+		}
+		th.notedAt = n.free[len(n.free)-1]
+		n.free = n.free[:len(n.free)-1]
+		at := notedSize + th.notedAt*entryNoted
+		th.noted = n.mem[at : at+entryNoted]
+	}
+	binary.LittleEndian.PutUint64(th.noted[entryMask:], mask)
+	copy(th.noted[entryInfo:], info.raw[:])
+	atomic.StoreUint32(th.noted.word(entryTID), uint32(th.tid))
+}
+
+// noteCall notes that a thread will execute what is not its own, and its registers.
+func (th *thread) noteCall(regs *mem.Regs) {
+	if th.noted == nil {
+		return
+	}
+	copy(th.noted[entryRegs:], (*[mem.RegsSize]byte)(unsafe.Pointer(regs))[:])
+	atomic.StoreUint32(th.noted.word(entryCall), 1)
+}
+
+// noteOwed notes that the signal in hand of a thread is not delivered by the stop that
+// told of it.
+func (th *thread) noteOwed() {
+	if th.noted != nil {
+		atomic.StoreUint32(th.noted.word(entryOwed), 1)
+	}
+}
+
+// denote takes back what was noted of a thread.
+func (t *tracer) denote(th *thread) {
+	if th.noted == nil {
+		return
+	}
+	atomic.StoreUint32(th.noted.word(entryTID), 0)
+	*th.noted.word(entryCall), *th.noted.word(entryOwed) = 0, 0
+	t.notes.free = append(t.notes.free, th.notedAt)
+	th.noted = nil
+}
+
+// noteGate notes the code that the gate's is about to be written over; nil: that is
+// there again.
+func (t *tracer) noteGate(at uint64, old []byte) {
+	switch {
+	case t.notes == nil:
+	case old == nil:
+		t.notes.set(notedGate, 0)
+	default:
+		copy(t.notes.mem[notedCode:], old)
+		t.notes.set(notedGate, at)
+	}
+}
+
+// noteBatch notes the memory of a batch.
+func (t *tracer) noteBatch(code, calls, size uint64) {
+	if t.notes == nil {
+		return
+	}
+	t.notes.set(notedCalls, calls)
+	t.notes.set(notedCalls+8, size)
+	t.notes.set(notedLoop, code)
+}
+
+// callGrace is how long a function may take that a tracer which was killed has called.
+const callGrace = 100 * time.Millisecond
+
+// PutRight ends the detours that a tracer of this process, which is held, had begun
+// when it was killed. Signals that it had taken from threads are sent to them again.
+func (p *Process) PutRight(n *Notes) error {
+	for end := time.Now().Add(callGrace); ; {
+		var left bool
+		var err error
+		if e := p.do(func() { left, err = p.t.putRight(n) }); e != nil || err != nil {
+			return errors.Join(e, err)
+		}
+		if !left || time.Now().After(end) {
+			break
+		}
+		// A function that was called has not returned to the gate yet.
+		if err := p.Resume(); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+		if err := p.Interrupt(); err != nil {
+			return err
+		}
+	}
+	var err error
+	return errors.Join(p.do(func() { err = p.t.clearUp(n) }), err)
+}
+
+// putRight puts threads right that are at the gate or did not get so far; left: one may
+// still come there.
+func (t *tracer) putRight(n *Notes) (left bool, err error) {
+	var errs []error
+	for i := range notedMost {
+		e := entry(n.mem[notedSize+i*entryNoted:][:entryNoted])
+		tid := int(*e.word(entryTID))
+		th := t.threads[tid]
+		if tid == 0 || th == nil || !th.stopped || th.ends() {
+			continue
+		}
+		if *e.word(entryCall) != 0 {
+			regs, err := getRegs(tid)
+			if err != nil {
+				continue // killed meanwhile
+			}
+			if !n.inside(regs.RIP) {
+				// It was called and has not returned, or was not called yet, or has gone on.
+				left = true
+				continue
+			}
+			noted := *(*mem.Regs)(unsafe.Pointer(&e[entryRegs]))
+			errs = append(errs, setRegs(tid, noted))
+			*e.word(entryCall) = 0
+		}
+		errs = append(errs, t.putBack(th, e))
+	}
+	return left, errors.Join(errs...)
+}
+
+// putBack puts mask and signal of a thread back, unless it has gone on.
+func (t *tracer) putBack(th *thread, e entry) error {
+	*e.word(entryTID) = 0
+	if mask, err := getSigmask(th.tid); err == nil && mask == detourMask {
+		if err := setSigmask(th.tid, binary.LittleEndian.Uint64(e[entryMask:])); err != nil {
+			return err
+		}
+	}
+	if *e.word(entryOwed) == 0 {
+		return nil
+	}
+	info := decodeSiginfo([128]byte(e[entryInfo:]))
+	return unix.Tgkill(t.pid, th.tid, unix.Signal(info.Signal))
+}
+
+// inside says whether code at an address is the tracer's.
+func (n *Notes) inside(pc uint64) bool {
+	gate, loop := n.get(notedGate), n.get(notedLoop)
+	return gate != 0 && pc-gate <= uint64(len(gateCode)) || loop != 0 && pc-loop <= uint64(len(batchCode))
+}
+
+// clearUp takes the code out of the process that detours needed.
+func (t *tracer) clearUp(n *Notes) error {
+	for i := range notedMost {
+		// Mask and signal of those that were not called after all.
+		e := entry(n.mem[notedSize+i*entryNoted:][:entryNoted])
+		if th := t.threads[int(*e.word(entryTID))]; th != nil && th.stopped && !th.ends() {
+			if err := t.putBack(th, e); err != nil {
+				return err
+			}
+		}
+	}
+	if at := n.get(notedGate); at != 0 {
+		if err := t.writeMemory(t.live(), at, n.mem[notedCode:notedCode+len(gateCode)]); err != nil {
+			return err
+		}
+	}
+	maps, err := readMaps(t.live())
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range [][2]uint64{{n.get(notedLoop), batchPage}, {n.get(notedCalls), n.get(notedCalls + 8)}} {
+		mapped := slices.ContainsFunc(maps, func(m mem.Map) bool {
+			return m.Lo == r[0] && m.Size() == r[1] && m.Path == ""
+		})
+		if th, err := t.worker(); err == nil && mapped {
+			_, err := t.syscall(th, unix.SYS_MUNMAP, r[0], r[1])
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,157 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
+)
+
+// detoursMain is this test binary as a tracer that is killed behind a number of its
+// requests to the kernel; or, if that is large, comes to its end.
+func detoursMain(args []string) error {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	left, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	function, err := strconv.ParseUint(args[2], 0, 64)
+	if err != nil {
+		return err
+	}
+	n, err := OpenNotes(os.NewFile(3, "notes"))
+	if err != nil {
+		return err
+	}
+	p, err := Attach(context.Background(), pid)
+	if err != nil {
+		return err
+	}
+	if err := p.KeepNotes(n); err != nil {
+		return err
+	}
+	tids, err := p.Threads()
+	if err != nil {
+		return err
+	}
+	requested = func() {
+		if left--; left == 0 {
+			unix.Kill(os.Getpid(), unix.SIGKILL)
+		}
+	}
+	for _, tid := range tids {
+		var err error
+		e := p.Do(func() {
+			var s *Stopped
+			if s, err = p.Thread(tid); err == nil {
+				_, err = s.Syscall(unix.SYS_GETTID)
+			}
+		})
+		if err := errors.Join(e, err); err != nil {
+			return err
+		}
+	}
+	if got, err := p.Call(function); err != nil || got != 42 {
+		return fmt.Errorf("the function returns %d, %w", got, err)
+	}
+	reqs := make([]SyscallReq, 100)
+	for i := range reqs {
+		reqs[i].Nr = unix.SYS_GETPID
+	}
+	if err := p.Syscalls(reqs); err != nil {
+		return err
+	}
+	if r := reqs[99]; r.Err != nil || int(r.Result) != pid {
+		return fmt.Errorf("getpid is %d, %w", r.Result, r.Err)
+	}
+	return p.Close()
+}
+
+// masks are the signals that the threads of a process block.
+func masks(t *testing.T, pid int) (list []string) {
+	t.Helper()
+	for _, tid := range tasks(pid) {
+		list = append(list, procStatus(strconv.Itoa(tid))["SigBlk"])
+	}
+	slices.Sort(list)
+	return list
+}
+
+// A tracer that has threads make detours, killed at any moment: once its notes have been
+// followed, all is as it was.
+func TestKilledOnDetour(t *testing.T) {
+	r := start(t, build(t, "steady"))
+	r.line()
+	p := attach(t, r.pid())
+	function := symbol(t, p, "answer")
+	entry := make([]byte, 64)
+	at, err := p.t.entryPoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.ReadMemory(entry, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	blocked := masks(t, r.pid())
+	rounds := 0
+	for killed := true; killed; rounds++ {
+		notes, err := NewNotes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self(t), strconv.Itoa(r.pid()), strconv.Itoa(rounds+1), fmt.Sprint(function))
+		cmd.Env = append(os.Environ(), "TARGET_TEST_TRACER=detours")
+		cmd.ExtraFiles = []*os.File{notes.File()}
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		killed = errors.As(err, &exit) && exit.Sys().(interface{ Signaled() bool }).Signaled()
+		if err != nil && !killed {
+			t.Fatalf("the tracer: %v\n%s", err, out)
+		}
+		p := attach(t, r.pid())
+		if err := p.PutRight(notes); err != nil {
+			t.Errorf("killed behind request %d: %v", rounds+1, err)
+		}
+		code := make([]byte, len(entry))
+		if _, err := p.ReadMemory(code, at); err != nil || !slices.Equal(code, entry) {
+			t.Fatalf("killed behind request %d: the code is %x, was %x; %v", rounds+1, code, entry, err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if now := masks(t, r.pid()); !slices.Equal(now, blocked) {
+			t.Fatalf("killed behind request %d: blocked are %v, were %v", rounds+1, now, blocked)
+		}
+		if maps, err := readMaps(r.pid()); err != nil || slices.ContainsFunc(maps, func(m mem.Map) bool { return m.Lo>>40 == batchAt>>40 }) {
+			t.Errorf("killed behind request %d: memory is left: %v, %v", rounds+1, maps, err)
+		}
+		notes.Close()
+		if _, err := r.in.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rounds < 100 {
+		t.Errorf("the tracer had come to its end after %d requests", rounds)
+	}
+	if got, want := r.end(), fmt.Sprintf("rounds %d", rounds); got != want {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+	r.cmd.Wait()
+	if code := r.cmd.ProcessState.ExitCode(); code != 7 {
+		t.Errorf("status %d", code)
+	}
+}
