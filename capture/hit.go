@@ -10,7 +10,7 @@ type Op uint8
 const (
 	Store      Op = iota + 1 // Index in Plan.Stores; Addr, Size, Base, Offset, Data
 	Bulk                     // Index in Plan.Funcs: it wrote; as Store. PC: its return address
-	Syscall                  // Index: number; as Store
+	Syscall                  // Index: number; as Store. PC: where it returns to, or where the open writer does that made it
 	Stop                     // Index in the sites; Regs, Result; Base at the return of RolePosix; Stack, Size, Base at an outermost allocator entry, Stack at a site of Plan.Stacks
 	Return                   // Index in Plan.Funcs: it returned Result; Base as for Stop
 	Map                      // Addr, Size

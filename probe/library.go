@@ -46,9 +46,8 @@ var allocators = []entry{
 var allocatorPrefixes = []string{"", "__interceptor_", "___interceptor_", "je_", "tc_", "mi_", "__libc_"}
 
 // writers are the functions that write memory for their caller, by their
-// extent (manual pages, section 3). Those that write through hidden pointers
-// (scanf, getline, strtok) or by system calls (read, recv) are not here: the
-// latter are events of their own, the former show in the audit.
+// extent (manual pages, sections 2 and 3). Those that write through hidden pointers
+// (scanf, getline, strtok) are not here: they show in the audit.
 var writers = []entry{
 	{names: "memcpy memmove mempcpy __mempcpy memset memfrob", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
 	{names: "__memcpy_chk __memmove_chk __mempcpy_chk __memset_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
@@ -77,6 +76,19 @@ var writers = []entry{
 	{names: "fread fread_unlocked", fn: Func{Dst: 1, Len: 2, Extent: ExtentResultProduct}, unsafe: true},
 	{names: "__fread_chk __fread_unlocked_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentResultProduct}, unsafe: true},
 	{names: "qsort qsort_r", fn: Func{Dst: 1, Len: 2, Count: 3, Extent: ExtentProduct}, unsafe: true},
+
+	// Those that write by a system call, which is an event of its own. Dst is where, or
+	// what says where (package capture/syscalls).
+	{names: "read __read_chk pread pread64 __pread_chk __pread64_chk readv preadv preadv64 preadv2 preadv64v2 process_vm_readv " +
+		"recv __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg", fn: Func{Dst: 2, Extent: ExtentCall}, unsafe: true},
+	{names: "poll __poll_chk ppoll __ppoll_chk getrandom getentropy", fn: Func{Dst: 1, Extent: ExtentCall}, unsafe: true},
+	{names: "epoll_wait epoll_pwait epoll_pwait2", fn: Func{Dst: 2, Extent: ExtentCall}, unsafe: true},
+	{names: "pipe pipe2 getcwd __getcwd_chk uname sysinfo times sigpending", fn: Func{Dst: 1, Extent: ExtentCall}},
+	{names: "stat stat64 lstat lstat64 fstat fstat64 statfs statfs64 fstatfs fstatfs64 readlink __readlink_chk getdents64 " +
+		"getrusage getrlimit getrlimit64 getgroups getitimer clock_getres listxattr llistxattr flistxattr", fn: Func{Dst: 2, Extent: ExtentCall}},
+	{names: "fstatat fstatat64 readlinkat __readlinkat_chk getxattr lgetxattr fgetxattr sched_getaffinity", fn: Func{Dst: 3, Extent: ExtentCall}},
+	{names: "socketpair prlimit prlimit64", fn: Func{Dst: 4, Extent: ExtentCall}},
+	{names: "statx", fn: Func{Dst: 5, Extent: ExtentCall}},
 
 	// Objects of the library inside the program's own (sizes of glibc on x86-64,
 	// bits/pthreadtypes-arch.h). Those that wait are left out: they can be cancelled.

@@ -143,6 +143,7 @@ const (
 	ExtentReturned                    // the result is the end pointer (stpcpy): [Dst, result]
 	ExtentBounded                     // snprintf: min(result+1, argument Len)
 	ExtentFixed                       // Fixed bytes, if Dst is not NULL (pthread_mutex_lock)
+	ExtentCall                        // what a system call in it writes, which is told by itself, of the function's caller (read)
 )
 
 // Func is a function of interest. Arguments count from 1 (RDI). A writer is of

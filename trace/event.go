@@ -88,7 +88,7 @@ type Event struct {
 	Wall   int64 // nanoseconds since recording began; -1 if unknown
 	// Instant is that of the instruction that did it, in a full recording.
 	Instant Instant
-	PC      Addr // the statement: address of the instruction (store), or return address of the outermost allocator or writer
+	PC      Addr // the statement: address of the instruction (store), or return address of the outermost allocator or writer, or of a system call outside of those
 	Addr    Addr
 	Size    uint64 // bytes; for Store, Bulk, Syscall, Image: len(Data) unless FlagPartial
 	Base    Addr

@@ -1304,6 +1304,22 @@ static long scatter_one(__u32 i, struct scatter *v)
 	return 0;
 }
 
+/* Whom the write of a system call is told of, by where that returns to: the caller of the
+ * library's function that has made it, if such a writer is open. */
+static __always_inline __u64 caller(struct thread *t, struct pt_regs *regs)
+{
+	__u64 pc = regs->ip;
+	__u32 func = t->w.func;
+	struct fn *f;
+
+	if (t->w.sp < regs->sp)
+		return pc;	/* none is open, or it has been left */
+	f = bpf_map_lookup_elem(&funcs, &func);
+	if (f && (f->extent == EXTENT_CALL || (f->skip_lo <= pc && pc < f->skip_hi)))
+		return t->w.pc;
+	return pc;
+}
+
 static __always_inline void mapping(struct thread *t, struct pt_regs *regs, __u8 rule, __u64 ret)
 {
 	__u64 pc = regs->ip, sp = regs->sp, was;
@@ -1368,7 +1384,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	case SY_MSGHDR:
 		v.t = t;
 		v.nr = nr;
-		v.pc = regs->ip;
+		v.pc = caller(t, regs);
 		v.sp = regs->sp;
 		v.left = ret;
 		v.vec = addr;
@@ -1382,7 +1398,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		hold(t);
 		return 0;
 	}
-	span(t, R_SYSCALL, nr, regs->ip, regs->sp, addr, size);
+	span(t, R_SYSCALL, nr, caller(t, regs), regs->sp, addr, size);
 	emit_atomic(t);
 	hold(t);
 	return 0;

@@ -250,3 +250,29 @@ func TestCalls(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What a system call writes is told of the caller of the library's function that makes it.
+func TestCallsInWriters(t *testing.T) {
+	w := newWorld(t, []probe.Func{{Name: "recv", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentCall}})
+	read := func(pc, sp uint64) {
+		r := mem.Regs{RIP: pc, RSP: sp, RDI: 3, RSI: 0x1010, RDX: 4}
+		_ = w.o.BeforeCall(1, &r)
+		r.RIP, r.RAX = pc+2, 4
+		_ = w.o.AfterCall(1, &r, func(addr, size uint64) {})
+	}
+	w.entered(0, 0x7f00, 0x40020, 3, 0x1010, 4)
+	read(0x50104, 0x7ef0)
+	w.returns(0, 0x7f00, 4)
+	read(0x40030, 0x7f00) // the program's own
+	w.entered(0, 0x7e00, 0x40020, 3, 0x1010, 4)
+	read(0x40040, 0x7f00) // after a longjmp out of it
+	w.entered(0, 0x7e00, 0x50020, 3, 0x1010, 4)
+	read(0x50104, 0x7df0) // the library for itself
+	var pcs []uint64
+	for _, h := range w.hits {
+		pcs = append(pcs, h.PC)
+	}
+	if d := cmp.Diff([]uint64{0x40020, 0x40032, 0x40042, 0x50106}, pcs); d != "" {
+		t.Error(d)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/capture"
 	"mgtrace/capture/syscalls"
+	"mgtrace/probe"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
 	"mgtrace/x86"
@@ -165,7 +166,7 @@ func (v *Observer) AfterCall(id trace.ThreadID, r *mem.Regs, wrote func(addr, si
 		v.mapping(t, r, d.Rule, wrote)
 		return v.err
 	}
-	s := span{op: capture.Syscall, index: int(t.call), pc: r.RIP, sp: r.RSP}
+	s := span{op: capture.Syscall, index: int(t.call), pc: v.caller(t, r), sp: r.RSP}
 	put := func(addr, size uint64) {
 		if addr == 0 || size == 0 {
 			return
@@ -208,6 +209,25 @@ func callArgument(r *mem.Regs, n int) uint64 {
 		return r.R10
 	}
 	return argument(r, n)
+}
+
+// caller is whom the write of a system call is told of, by where that returns to.
+func (v *Observer) caller(t *thread, r *mem.Regs) uint64 {
+	if n := len(t.writers); n > 0 {
+		w := &t.writers[n-1]
+		return v.Caller(w.fn, w.pc, w.sp, r)
+	}
+	return r.RIP
+}
+
+// Caller is whom the write of a system call is told of that returns with registers r, while
+// a call of a writer is open, which is entered with sp and returns to ret: that one's caller,
+// if it is the function of the library that has made the system call.
+func (v *Observer) Caller(writer int, ret, sp uint64, r *mem.Regs) uint64 {
+	if f := &v.funcs[writer]; sp >= r.RSP && (f.Extent == probe.ExtentCall || f.own(r.RIP)) {
+		return ret
+	}
+	return r.RIP
 }
 
 // mapping reports what was mapped: memory that has been written, with zeros or a file.

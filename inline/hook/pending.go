@@ -38,6 +38,28 @@ func Innermost(block []byte) (p Pending, ok bool) {
 	return p, true
 }
 
+// Writer is an open call of a function that writes.
+type Writer struct {
+	Func int    // its index in the plan
+	SP   uint64 // with which it was entered
+	PC   uint64 // where it returns to
+}
+
+// OpenWriter returns the innermost one of the thread of a block. It may have been left by
+// an exception or longjmp since.
+func OpenWriter(block []byte) (w Writer, ok bool) {
+	n := binary.LittleEndian.Uint32(block[layout.Writers:])
+	if n == 0 || n > layout.MaxOpen {
+		return w, false
+	}
+	b := block[layout.WriterAt+(int(n)-1)*layout.WriterSize:]
+	return Writer{
+		Func: int(binary.LittleEndian.Uint32(b[layout.WriterFunc:])),
+		SP:   binary.LittleEndian.Uint64(b[layout.WriterSP:]),
+		PC:   binary.LittleEndian.Uint64(b[layout.WriterPC:]),
+	}, true
+}
+
 // Forget takes off what Innermost returned: it will not execute, or the tracer
 // reports itself what it did.
 func Forget(block []byte) {

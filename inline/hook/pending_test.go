@@ -95,3 +95,21 @@ func BenchmarkRoutine(b *testing.B) {
 		})
 	}
 }
+
+// The innermost open call of a writer, and none where none is open.
+func TestOpenWriter(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	block := func() []byte { return m.read(blockAt, layout.HookEnd) }
+	if w, ok := hook.OpenWriter(block()); ok {
+		t.Errorf("none is open: %+v", w)
+	}
+	m.call(fRecv, sp0, caller, 3, heap, 5)
+	if w, ok := hook.OpenWriter(block()); !ok || w != (hook.Writer{Func: fRecv, SP: sp0, PC: caller}) {
+		t.Errorf("open is %+v, %v", w, ok)
+	}
+	m.ret(fRecv, 0, sp0, 5)
+	if w, ok := hook.OpenWriter(block()); ok {
+		t.Errorf("it has returned: %+v", w)
+	}
+}

@@ -27,7 +27,8 @@ const (
 	fSnprintf
 	fMutex
 	fQsort
-	fOwn // a writer in the program itself
+	fOwn  // a writer in the program itself
+	fRecv // around a system call
 )
 
 // The stores of the test plan, at 0x100 × (index + 1) of the program.
@@ -64,6 +65,7 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		fFread:     {Name: "fread", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentResultProduct},
 		fStpcpy:    {Name: "stpcpy", Role: probe.RoleWriter, Dst: 1, Extent: probe.ExtentReturned},
 		fSnprintf:  {Name: "snprintf", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentBounded},
+		fRecv:      {Name: "recv", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentCall},
 		fMutex:     {Name: "mutex", Role: probe.RoleWriter, Dst: 1, Fixed: 40, Extent: probe.ExtentFixed},
 		fQsort:     {Name: "qsort", Role: probe.RoleWriter, Dst: 1, Len: 2, Count: 3, Extent: probe.ExtentProduct},
 		fOwn:       {Name: "own", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentArg},

@@ -242,6 +242,29 @@ var scenarios = []struct {
 		store 0 30001000+8 base 30001000 pc 400100: 0000000000000000
 		store 1 30001060+1 base 30001060 pc 400200: 00`},
 
+	{"a system call is told of the caller of the library's function that makes it", func(m *machine) {
+		m.text(heap, "hello")
+		m.call(fRecv, sp0, caller, 3, heap, 5)
+		m.regs[rsp] = sp0 - 32
+		m.syscall(0, 5, nil, 3, heap, 5)
+		m.ret(fRecv, 0, sp0, 5)
+		m.syscall(0, 4, nil, 3, heap, 4) // the program's own
+		m.call(fRecv, sp0-64, caller, 3, heap, 3)
+		m.regs[rsp] = sp0 // longjmp out of it
+		m.syscall(0, 3, nil, 3, heap, 3)
+		m.call(fRecv, sp0, libCode+4, 3, heap, 2) // the library for itself
+		m.syscall(0, 2, nil, 3, heap, 2)
+		m.ret(fRecv, 0, sp0, 2)
+		m.call(fQsort, sp0, caller, heap, 1, 1) // which has called back
+		m.regs[rsp] = sp0 - 64
+		m.syscall(0, 1, nil, 3, heap, 1)
+	}, `
+		syscall 0 30001000+5 base 30001000 pc 400500: 68656c6c6f
+		syscall 0 30001000+4 base 30001000 pc 409002: 68656c6c
+		syscall 0 30001000+3 base 30001000 pc 409002: 68656c
+		syscall 0 30001000+2 base 30001000 pc 409002: 6865
+		syscall 0 30001000+1 base 30001000 pc 409002: 68
+	`},
 	{"system calls", func(m *machine) {
 		m.regs[rsp] = sp0
 		m.text(heap, "hello")

@@ -22,6 +22,9 @@ const (
 	PendingAt = 0x2d8 // array, oldest first, PendingSize each
 
 	WriterSize  = 64
+	WriterSP    = 0  // u64: the stack pointer at its entry
+	WriterPC    = 8  // u64: its return address
+	WriterFunc  = 56 // u32: its index in the plan
 	PendingSize = 128
 	MaxOpen     = 8 // of either; the oldest makes room for another
 

@@ -275,7 +275,7 @@ func CallSite(ev *trace.Event) {
 
 func ofCall(k trace.Kind) bool {
 	switch k {
-	case trace.KindBulk, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
+	case trace.KindBulk, trace.KindSyscall, trace.KindAlloc, trace.KindFree, trace.KindRealloc, trace.KindRefused:
 		return true
 	}
 	return false

@@ -378,7 +378,7 @@ func (r *Recorder) stored(t *thread, l *translate.Layout, rec []byte, n int, at 
 	return nil
 }
 
-// called tells of a system call, which has returned with these registers.
+// called tells of a system call, which has returned with these registers, which it may change.
 func (r *Recorder) called(t *thread, nr uint64, regs *mem.Regs) {
 	r.Instant = r.latest(t)
 	id := trace.ThreadID(t.tid)
@@ -390,6 +390,9 @@ func (r *Recorder) called(t *thread, nr uint64, regs *mem.Regs) {
 		err = r.Observer.BeforeCall(id, &was)
 	}
 	t.calls = false
+	if w, ok := hook.OpenWriter(t.mem); ok {
+		regs.RIP = r.Observer.Caller(w.Func, w.PC, w.SP, regs)
+	}
 	if err = errors.Join(err, r.Observer.AfterCall(id, regs, func(uint64, uint64) {})); err != nil {
 		r.fail(err)
 	}

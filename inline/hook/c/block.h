@@ -162,6 +162,9 @@ struct writer {
 	u64 window;	/* its own stores to so many bytes at dst are not wanted */
 	u32 func, unused;
 };
+AT(writer, sp, WriterSP);
+AT(writer, pc, WriterPC);
+AT(writer, func, WriterFunc);
 SIZE(writer, WriterSize);
 
 /* An open complex store or system call. */

@@ -19,6 +19,9 @@
 #define WriterAt 0xd8
 #define PendingAt 0x2d8
 #define WriterSize 64
+#define WriterSP 0
+#define WriterPC 8
+#define WriterFunc 56
 #define PendingSize 128
 #define MaxOpen 8
 #define Clock 0x6d8
@@ -245,6 +248,7 @@
 #define ExtentReturned 7
 #define ExtentBounded 8
 #define ExtentFixed 9
+#define ExtentCall 10
 
 /* capture/syscalls.Rule. */
 #define CallNone 0

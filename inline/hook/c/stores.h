@@ -252,6 +252,22 @@ static void put_vector(struct block *b, struct span *s, u64 vec, u64 count, u64 
 	}
 }
 
+/* Whom the write of a system call is told of, by where that returns to: the caller of the
+ * library's function that has made it, if such a writer is open. */
+static u64 caller(struct block *b, u64 pc, u64 sp)
+{
+	const struct writer *w;
+	const struct func *f;
+
+	if (!b->writers)
+		return pc;
+	w = &b->writer[b->writers - 1];
+	f = &b->process->funcs[w->func];
+	if (w->sp < sp)
+		return pc;	/* it has been left */
+	return f->extent == ExtentCall || within(f, pc) ? w->pc : pc;
+}
+
 static void mapping(struct block *b, const struct regs *r, u8 rule, u64 pc, u64 sp, u64 result)
 {
 	u64 was;
@@ -289,7 +305,7 @@ static void after_call(struct block *b, const struct regs *r, const struct site 
 	}
 	w.addr = w.base = call_argument(r, d->ptr);
 	w.size = 0;
-	w.pc = s->pc;
+	w.pc = caller(b, s->pc, sp);
 	w.sp = sp;
 	w.op = WriteSyscall;
 	w.index = p->call;
