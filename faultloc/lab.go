@@ -19,10 +19,12 @@ const (
 	maxTrials   = 240     // hypothetical graphs checked
 	maxBroken   = 1 << 17 // inconsistencies that trials cured or created, in total
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
-	maxTogether = 24      // operations of one statement that are undone together
-	maxHidden   = 8       // inconsistencies that are asked whether their constraint still looks there
-	maxReached  = 256     // objects through which a cut off node is looked for
-	maxUndone   = 32      // pointer cells of one operation that are looked at for orphans
+	longSearch  = 1 << 14 // and if there were so many, not more trials than:
+	fewTrials   = 32
+	maxTogether = 24  // operations of one statement that are undone together
+	maxHidden   = 8   // inconsistencies that are asked whether their constraint still looks there
+	maxReached  = 256 // objects through which a cut off node is looked for
+	maxUndone   = 32  // pointer cells of one operation that are looked at for orphans
 )
 
 // lab makes experiments with the graph at the C-point: what would be broken if
@@ -59,7 +61,11 @@ func (l *lab) searched() uint64 {
 
 // exhausted: no more trials.
 func (l *lab) exhausted() bool {
-	return l.in.stopped() || l.trials >= l.limit || l.listed >= maxBroken || l.searched()-l.start >= maxSearched
+	if l.in.stopped() || l.trials >= l.limit || l.listed >= maxBroken {
+		return true
+	}
+	searched := l.searched() - l.start
+	return searched >= maxSearched || searched >= longSearch && l.trials >= fewTrials
 }
 
 // outcome of a trial.
