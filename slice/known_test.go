@@ -2,6 +2,7 @@ package slice
 
 import (
 	"context"
+	"io"
 	"slices"
 	"testing"
 
@@ -344,5 +345,45 @@ func TestThreads(t *testing.T) {
 	}
 	if n := len(sl.Stats()); n != 2 {
 		t.Errorf("%d ops, want 2: the gap is one", n)
+	}
+}
+
+// What a thread had in its registers is let go of when it has ended: programs make one for
+// each request.
+func TestManyThreads(t *testing.T) {
+	const x = 0
+	s := &toy{m: newMachine([]minst{{op: mInput, dst: x}, {op: mEnd}, {op: mStore, dst: x, a: -1, imm: 64, size: 8}, {op: mEnd}})}
+	m := s.m
+	for thread := range uint32(100) {
+		m.thread = 1
+		for _, e := range []Event{{Kind: Started, Thread: 2 + thread, Parent: 1}, {Kind: Executed}, {Kind: Ended, Thread: 2 + thread}} {
+			if e.Kind != Executed {
+				s.events = append(s.events, e)
+				continue
+			}
+			for _, pc := range []int{0, 2} {
+				m.pc = pc
+				if err := m.run(1000, func(e *Event) error { s.events = append(s.events, *e); return nil }); err != nil {
+					t.Fatal(err)
+				}
+				m.thread = 2 + thread
+			}
+		}
+	}
+	p, err := NewProgram(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBuilder(io.Discard, BuildOptions{})
+	if err := b.build(p); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.regs) != 1 {
+		t.Errorf("the registers of %d threads, want those of the first", len(b.regs))
+	}
+	// The last thread stored what the first one had when it began it.
+	_, sl := three(t, s, s.last(2), Options{})
+	if d := cmp.Diff([]int{0, 1, 2}, lines(sl)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -39,6 +39,9 @@ func (x *Index) At(n Node) (At, error) {
 			return At{}, err
 		}
 	}
+	if int(n.Op()) >= len(g.piece(int(n.Step()-g.first)).ops) {
+		return At{}, ErrIndex
+	}
 	return g.at(int(n.Step()-g.first), n.Op()), nil
 }
 

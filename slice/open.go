@@ -67,7 +67,7 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 	end := uint64(size - footLen)
 	pieces, n, table, dir, dirSum := f[0], f[1], f[2], f[3], f[4]
 	if string(head[:len(indexMagic)]) != indexMagic || f[14] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
-		pieces > dir || dir > end || pieces < uint64(len(head)) || n > min(dir-pieces, maxPieces) {
+		pieces > dir || dir > end || pieces < uint64(len(head)) || n > min(dir-pieces, maxPieces) || f[5] > end*segmentLen {
 		return nil, ErrIndex
 	}
 	x.Steps, x.End, x.data = StepID(f[5]), f[6], pieces
@@ -92,7 +92,7 @@ func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
 		if code := c.uvarint(); code != 0 {
 			from, n := c.uvarint(), c.uvarint()
 			k := s.Code(uint32(code))
-			if k == nil || n == 0 || from+n > uint64(len(k.Insts)) || c.bad {
+			if k == nil || n == 0 || n > uint64(len(k.Insts)) || from > uint64(len(k.Insts))-n || c.bad {
 				return fmt.Errorf("%w: piece %d has no code", ErrIndex, id)
 			}
 			x.pieces = append(x.pieces, newPiece(id, k, uint16(from), uint16(n)))

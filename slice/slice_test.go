@@ -3,6 +3,8 @@ package slice
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,4 +113,50 @@ func threeFrom(t *testing.T, s Source, from func(*Index) Criteria, o Options) (*
 		t.Errorf("algorithm 5 and the index differ (-5 +index):\n%s", d)
 	}
 	return x, sl
+}
+
+// What an index says of itself is held to what there is, also where its checksums are right.
+func TestForgedIndex(t *testing.T) {
+	s, _ := ran(3, true)
+	x, p := indexed(t, s, BuildOptions{})
+	code := p.pieces[0].Code
+	for _, c := range []struct {
+		from, n uint64
+		good    bool
+	}{
+		{0, uint64(len(code.Insts)), true},
+		{1, uint64(len(code.Insts)), false},
+		{1<<64 - 1, 2, false},
+	} {
+		raw := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(code.ID)), c.from), c.n)
+		if err := new(Index).readPieces(raw, 1, s); (err == nil) != c.good || err != nil && !errors.Is(err, ErrIndex) {
+			t.Errorf("instructions %d to %d of %d: %v", c.from, c.from+c.n, len(code.Insts), err)
+		}
+	}
+	for _, steps := range []StepID{x.Steps, 1<<64 - 100} {
+		var out bytes.Buffer
+		b := newBuilder(&out, BuildOptions{})
+		if steps == x.Steps {
+			track := newTracker(p, b.step)
+			if err := track.run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.steps = steps
+		if err := b.finish(p, &Doubts{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenIndex(bytes.NewReader(out.Bytes()), int64(out.Len()), s); (err == nil) != (steps == x.Steps) || err != nil && !errors.Is(err, ErrIndex) {
+			t.Errorf("%d steps: %v", steps, err)
+		}
+	}
+	for op := range uint16(maxPieceOps) {
+		n := node(1, op)
+		a, err := x.At(n)
+		if want := int(op) < len(x.pieces[0].ops); (err == nil) != want {
+			t.Errorf("op %d: %v", op, err)
+		} else if want && a.PC(n) == 0 {
+			t.Errorf("op %d has no address", op)
+		}
+	}
 }

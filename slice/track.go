@@ -47,9 +47,10 @@ type tracker struct {
 	hooks   hooks
 }
 
-// hooks tell where a thread has its registers from. A function may be nil.
+// hooks tell where a thread has its registers from, and until when. A function may be nil.
 type hooks struct {
 	started     func(thread, parent uint32)
+	ended       func(thread uint32)
 	interrupted func(thread uint32, handler uint64) // frame
 	resumed     func(thread uint32, handler uint64)
 }
@@ -150,6 +151,9 @@ func (t *tracker) event(e *Event) error {
 	case Ended:
 		delete(t.threads, e.Thread)
 		t.cur = nil
+		if t.hooks.ended != nil {
+			t.hooks.ended(e.Thread)
+		}
 	}
 	return nil
 }

@@ -144,6 +144,8 @@ func (f *Feed) Record(r *flow.Record) {
 		for _, m := range r.Mem {
 			f.forget(m)
 		}
+	case flow.End:
+		delete(f.threads, r.Thread)
 	case flow.Gap:
 		f.threads, f.memory = map[trace.ThreadID]*thread{}, map[uint64]value{}
 	}
