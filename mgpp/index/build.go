@@ -24,6 +24,7 @@ const (
 // amount of the rest.
 type Builder struct {
 	path   string
+	mode   os.FileMode
 	file   *os.File
 	out    *output
 	hist   *mgpp.History
@@ -57,15 +58,16 @@ type Builder struct {
 	err              error
 }
 
-// NewBuilder begins the index of a trace, to be put in path when it is finished.
-func NewBuilder(path string, r *trace.Reader) (*Builder, error) {
+// NewBuilder begins the index of a trace, to be put in path when it is finished. Who may
+// read the trace may read the index, which has what memory held: mode is that of its file.
+func NewBuilder(path string, mode os.FileMode, r *trace.Reader) (*Builder, error) {
 	dir := dirOf(path)
 	f, err := os.CreateTemp(dir, "mgtrace-index-*")
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	b := &Builder{
-		path: path, file: f, out: newOutput(f), of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
+		path: path, mode: mode.Perm(), file: f, out: newOutput(f), of: r.Fingerprint(), trace: r.Directory(), names: r.Names, chunks: r.Chunks(),
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true, StacksStay: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
@@ -93,11 +95,10 @@ func (b *Builder) Abandon() {
 // Nodes is the history as far as it has come, of nodes only.
 func (b *Builder) Nodes() *mgpp.History { return b.hist }
 
-// Sites says what the stores of runs are.
+// Sites says what the stores of runs are, whenever that changes: another segment's count
+// from 0 again.
 func (b *Builder) Sites(sites []trace.StoreSite) error {
-	if len(sites) < len(b.sites) { // another segment's, which count from 0 again
-		b.endSites()
-	}
+	b.endSites()
 	b.sites = sites
 	for len(b.perSite) < len(sites) {
 		b.perSite = append(b.perSite, 0)
@@ -363,7 +364,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 		b.err = b.out.end(d, trace)
 	}
 	if b.err == nil {
-		b.err = errors.Join(b.file.Chmod(0o644), b.file.Close())
+		b.err = errors.Join(b.file.Chmod(b.mode), b.file.Close())
 	}
 	if b.err == nil {
 		b.err = os.Rename(b.file.Name(), b.path)

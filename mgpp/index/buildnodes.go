@@ -197,7 +197,7 @@ func decodeLives(b []byte) ([]Population, error) {
 		return v
 	}
 	n := number()
-	if n > uint64(len(b)) {
+	if n > uint64(len(b))/(2+2*LifeParts) {
 		return nil, ErrCorrupt
 	}
 	out := make([]Population, n)

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -73,6 +75,57 @@ func TestDamage(t *testing.T) {
 	}
 	if told == 0 {
 		t.Error("no damage was found")
+	}
+}
+
+// TestForged: what the description of an index says is held to what there is, where its
+// checksum is right too.
+func TestForged(t *testing.T) {
+	_, path := program(t, 3, 300)
+	build(t, path)
+	whole, err := os.ReadFile(path + ".idx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, forge := range map[string]func(d *description){
+		"good":               func(*description) {},
+		"covers":             func(d *description) { d.MaxLevel = 1 << 40 },
+		"groups":             func(d *description) { d.Groups = 1 << 40 },
+		"no nodes":           func(d *description) { d.Nodes = -1 },
+		"more operations":    func(d *description) { d.Now = 1 << 60 },
+		"fewer operations":   func(d *description) { d.Now = 1 },
+		"calls":              func(d *description) { d.CallsOf = []int{-5} },
+		"no table of chunks": func(d *description) { delete(d.Tables, tabChunks) },
+	} {
+		d, err := describe(bytes.NewReader(whole), int64(len(whole)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var forged bytes.Buffer
+		forged.Write(whole[:len(whole)-tail-len(text)])
+		forge(d)
+		if err := newOutput(&forged).end(d, blob{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+".forged", forged.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		x, err := Open(path+".forged", r)
+		if (err == nil) != (name == "good") || err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			x.Close()
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 // from a file beside the trace that says where in the trace to look, and from the
 // few chunks of the trace that it names.
 //
-//	b, err := index.NewBuilder(path, reader)      // once for a trace
+//	b, err := index.NewBuilder(path, mode, reader) // once for a trace
 //	for each event { b.Event(&e) } // or b.Stores(&run)
 //	err = b.Finish(index.Notes{})
 //

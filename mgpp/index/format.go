@@ -25,6 +25,7 @@ const (
 	version   = 8
 	tail      = 4 + 4 + blobBytes + len(magic)
 	blobBytes = 8 + 8 + 4
+	maxNow    = 1<<31 - 1 // as of mgpp.History
 )
 
 // description says what lies where.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -96,6 +97,9 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 	if d.Of != r.Fingerprint() {
 		return nil, ErrStale
 	}
+	if d.Nodes < 0 || d.Now > maxNow || d.MaxLevel < 0 || d.MaxLevel >= levels || d.Groups < 0 || d.Groups > d.Nodes+1 || slices.ContainsFunc(d.CallsOf, func(n int) bool { return n < 0 }) {
+		return nil, ErrCorrupt
+	}
 	x := &Index{f: f, r: r, d: d, tables: map[string]*table{}, origins: map[int]origin{}, parts: map[int]*part{}}
 	for name, m := range d.Tables {
 		if m.Cols < 2 || m.Cols > maxCols || m.Blocks < 0 || m.Dir < 0 || m.Blocks > 1<<26 || m.Rows > uint64(m.Blocks)*blockRows {
@@ -109,10 +113,18 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		for uint64(len(x.groups)) <= min(c[2], uint64(count)) {
 			x.groups = append(x.groups, len(x.chunks))
 		}
+		last := chunk{}
+		if n := len(x.chunks); n > 0 {
+			last = x.chunks[n-1]
+		}
+		if c[0] < last.ops || c[0] > uint64(d.Now) || c[1] < last.event || len(x.chunks) == count {
+			x.fail(ErrCorrupt)
+			return false
+		}
 		x.chunks = append(x.chunks, chunk{c[0], c[1], c[2]})
 		return true
 	})
-	if x.err != nil || len(x.chunks) != count {
+	if x.err != nil || len(x.chunks) != count || count == 0 && d.Now > 0 {
 		return nil, errors.Join(ErrCorrupt, x.err)
 	}
 	// Nodes have the stacks that matter. Only now: of an index that is no good another

@@ -65,6 +65,9 @@ const (
 	// maxAsked is how many words are looked for one after another in a part before a
 	// table of them is made.
 	maxAsked = 12
+	// maxRoom is for how many operations of a chunk room is made before they are decoded:
+	// few chunks have more.
+	maxRoom = 1 << 16
 )
 
 // part decodes a chunk, as far as the operation at t; as a whole if it was not far enough
@@ -81,7 +84,7 @@ func (x *Index) part(chunk int, t uint64) *part {
 	if !again {
 		until = min(t, until)
 	}
-	n := until - min(from, until)
+	n := min(until-min(from, until), maxRoom)
 	n += n / 16
 	p := &part{until: until, words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
 	x.fail(x.decode(chunk, p))

@@ -2,7 +2,9 @@ package index
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -198,7 +200,7 @@ func buildWith(t testing.TB, path string, feed func(testing.TB, *Builder, *trace
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	b, err := NewBuilder(path+".idx", r)
+	b, err := NewBuilder(path+".idx", 0o600, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +237,48 @@ func feedAnd(t testing.TB, b *Builder, r *trace.Reader, f func(n uint64)) {
 		}
 		n++
 		f(n)
+	}
+}
+
+// TestSites: where the stores of another segment follow, which counts its sites from 0 again,
+// each statement has its own.
+func TestSites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.mgt")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := trace.NewWriter(f, trace.Program{})
+	first, second := []trace.StoreSite{{PC: 1, Width: 8}}, []trace.StoreSite{{PC: 2, Width: 8}, {PC: 3, Width: 8}}
+	for _, sites := range [][]trace.StoreSite{first, second} { // as long as what the builder is given
+		if _, err := w.AddSites(sites); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(sites ...uint32) *trace.Stores {
+		s := &trace.Stores{Thread: 1}
+		for i, site := range sites {
+			s.Recs = append(s.Recs, trace.StoreRec{Site: site, Addr: uint64(0x1000 + 8*i)})
+		}
+		return s
+	}
+	block := &trace.Event{Kind: trace.KindAlloc, Addr: 0x1000, Size: 64, Name: "malloc"}
+	if err := errors.Join(w.Write(block), w.WriteStores(run(0, 0, 1, 2)), w.Finish(trace.Trailer{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x := buildWith(t, path, func(t testing.TB, b *Builder, r *trace.Reader) {
+		for err := r.Next(new(trace.Event)); err == nil; {
+			err = r.Next(new(trace.Event))
+		}
+		if err := errors.Join(b.Event(block), b.Sites(first), b.Stores(run(0, 0)), b.Sites(second), b.Stores(run(0, 1))); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if d := cmp.Diff(map[trace.Addr]uint64{0: 1, 1: 2, 2: 1, 3: 1}, maps.Collect(x.Statements())); d != "" {
+		t.Error(d)
+	}
+	if info, err := os.Stat(path + ".idx"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the index may be read by others than the trace: %v, %v", info.Mode(), err)
 	}
 }
 

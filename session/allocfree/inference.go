@@ -70,7 +70,7 @@ func Path(ctx context.Context, path string, files recording.Files, o *Options) (
 	if err := i.follow(ctx, o); err != nil {
 		return "", err
 	}
-	err = recording.Replace(out, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
+	err = recording.Replace(out, rec.Path, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
 	if err != nil {
 		return "", fmt.Errorf("write the blocks that were found: %w", err)
 	}

@@ -44,7 +44,7 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	default:
 		return nil, err
 	}
-	switch err := q.index(path); {
+	switch err := q.index(path, info.Mode()); {
 	case errors.Is(err, errNoPlace):
 		return nil, q.Recording.Reader.Seek(0)
 	case err != nil:
@@ -57,9 +57,9 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 // memory instead.
 var errNoPlace = errors.New("no place for an index")
 
-// index makes the index.
-func (q *Queries) index(path string) error {
-	b, err := index.NewBuilder(recording.IndexPath(path), q.Recording.Reader)
+// index makes the index of a trace whose file has that mode.
+func (q *Queries) index(path string, mode os.FileMode) error {
+	b, err := index.NewBuilder(recording.IndexPath(path), mode, q.Recording.Reader)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}

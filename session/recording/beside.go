@@ -9,8 +9,9 @@ import (
 // IndexPath is where the index of a trace lies.
 func IndexPath(path string) string { return path + ".idx" }
 
-// Replace writes a file beside its place and puts it there when it is on disk.
-func Replace(path string, write func(*os.File) error) (err error) {
+// Replace writes a file beside its place and puts it there when it is on disk. A new one may
+// be read by whom the recording that it is made of may be: it has what memory held.
+func Replace(path, of string, write func(*os.File) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -23,14 +24,17 @@ func Replace(path string, write func(*os.File) error) (err error) {
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 		}
 	}()
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	info, err := os.Stat(path)
+	if err != nil {
+		info, err = os.Stat(of)
+	}
+	if err != nil {
+		return err
 	}
 	if err := write(f); err != nil {
 		return err
 	}
-	if err := errors.Join(f.Chmod(mode), f.Sync()); err != nil {
+	if err := errors.Join(f.Chmod(info.Mode().Perm()), f.Sync()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

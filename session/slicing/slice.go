@@ -87,7 +87,7 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 		o.Progress = func(at uint64) { progress(int64(at), total) }
 		defer progress(total, total)
 	}
-	if err := recording.Replace(path, func(f *os.File) error { return slice.BuildIndex(f, p, o) }); err != nil {
+	if err := recording.Replace(path, s.rec.Path, func(f *os.File) error { return slice.BuildIndex(f, p, o) }); err != nil {
 		return fmt.Errorf("make the index of the instructions: %w", err)
 	}
 	return s.open(path)
