@@ -19,6 +19,10 @@ const (
 	groupWords  = 1 << 19
 )
 
+// longBytes is how much a write has at least that is not taken down word by word: what
+// memset or read wrote is as one row whatever its length.
+const longBytes = 1 << 18
+
 // Builder makes the index of a trace from its events, in order, as the reader gives them.
 // It keeps the nodes in memory that live or were the last at their addresses, and a bounded
 // amount of the rest.
@@ -52,6 +56,8 @@ type Builder struct {
 
 	found            found
 	chunkRows        []row
+	long             uint64 // longBytes; tests have other ones
+	longRows         []row
 	keptRows, deaths *sorter
 	cellRows, pcRows *sorter
 	crash            *mgpp.Timestamp
@@ -71,7 +77,7 @@ func NewBuilder(path string, mode os.FileMode, r *trace.Reader) (*Builder, error
 		hist:  mgpp.New(mgpp.Options{NodesOnly: true, StacksStay: true}),
 		kinds: make([]uint64, trace.NumKinds), cells: newCells(), perPC: map[trace.Addr]uint64{}, images: map[uint64]struct{}{},
 		cellRows: newSorter(5, dir), pcRows: newSorter(3, dir), keptRows: newSorter(3, dir), deaths: newSorter(2, dir),
-		found: newFound(dir), chunk: -1,
+		found: newFound(dir), chunk: -1, long: longBytes,
 	}
 	b.err = b.out.head()
 	return b, nil
@@ -257,8 +263,7 @@ func (b *Builder) Event(ev *trace.Event) error {
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		if now > before {
-			addr, size, data := extent(ev)
-			b.cells.write(addr, size, data, uint32(now))
+			b.write(ev, uint32(now))
 		}
 	case trace.KindImage, trace.KindGlobal:
 		for a := uint64(ev.Addr) >> 12; a<<12 < uint64(ev.Addr)+uint64(len(ev.Data)); a++ {
@@ -279,6 +284,17 @@ func (b *Builder) Event(ev *trace.Event) error {
 	}
 	b.forget()
 	return b.err
+}
+
+// write takes an event that wrote at t. Of a long one the words that the group has already
+// get what it wrote, so that their rows have what the group left there.
+func (b *Builder) write(ev *trace.Event, t uint32) {
+	addr, size, data := extent(ev)
+	lo, hi := cut(addr, size, data, b.long, func(addr, size uint64, data []byte) { b.cells.write(addr, size, data, t) })
+	if lo < hi {
+		b.cells.overwrite(lo, hi, data[min(lo-addr, uint64(len(data))):], t)
+		b.longRows = append(b.longRows, row{uint64(t), lo, hi})
+	}
 }
 
 // extent is the memory that a write wrote, and what is known of it.
@@ -339,7 +355,7 @@ func (b *Builder) Finish(n Notes) (err error) {
 	b.endGroup()
 	d := &description{
 		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
-		Kinds: b.kinds, Crash: b.crash, Tables: map[string]tableMeta{},
+		Kinds: b.kinds, Crash: b.crash, Tables: map[string]tableMeta{}, Long: b.long,
 	}
 	for _, step := range []func(*description) error{b.writeCells, func(d *description) error { return b.writeNodes(d, n.Group) }, b.writeSmall, func(d *description) error { return b.writeCalls(d, n.Calls) }} {
 		if b.err == nil {
@@ -426,6 +442,7 @@ func (b *Builder) writeCells(d *description) error {
 func (b *Builder) writeSmall(d *description) error {
 	return errors.Join(
 		b.table(d, tabChunks, 3, b.chunkRows),
+		b.table(d, tabLongs, 3, b.longRows),
 		b.sorted(d, tabKept, b.keptRows),
 		b.sorted(d, tabDeaths, b.deaths),
 		b.writePCs(d),

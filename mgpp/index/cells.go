@@ -100,6 +100,39 @@ func (c *cells) write(addr, size uint64, data []byte, t uint32) {
 	eachWord(addr, size, data, func(word, value uint64, mask, known uint8) { c.put(word, value, mask, known, t) })
 }
 
+// overwrite writes the words of [lo, hi) that were written before, of which the first bytes
+// are data.
+func (c *cells) overwrite(lo, hi uint64, data []byte, t uint32) {
+	c.within(lo, hi, func(s *cell) {
+		value, known := wordOf(data, (s.word-1)<<3-lo)
+		c.put(s.word-1, value, 0xff, known, t)
+	})
+}
+
+// wordOf is the word at an offset of a write, as far as its first bytes, data, tell it.
+func wordOf(data []byte, off uint64) (value uint64, known uint8) {
+	for k := range uint64(8) {
+		if off+k < uint64(len(data)) {
+			value |= uint64(data[off+k]) << (8 * k)
+			known |= 1 << k
+		}
+	}
+	return value, known
+}
+
+// cut gives f what of a write is taken down word by word: all, or the ends of a long one, of
+// which the words [lo, hi) between are not. data is its first bytes.
+func cut(addr, size uint64, data []byte, long uint64, f func(addr, size uint64, data []byte)) (lo, hi uint64) {
+	lo, hi = (addr+7)&^7, (addr+size)&^7
+	if hi < lo || hi-lo < max(long, 1) {
+		f(addr, size, data)
+		return 0, 0
+	}
+	f(addr, lo-addr, data)
+	f(hi, addr+size-hi, data[min(hi-addr, uint64(len(data))):])
+	return lo, hi
+}
+
 // eachWord cuts a write into words.
 func eachWord(addr, size uint64, data []byte, f func(word, value uint64, mask, known uint8)) {
 	for i := uint64(0); i < size; {
@@ -120,18 +153,21 @@ func eachWord(addr, size uint64, data []byte, f func(word, value uint64, mask, k
 
 // disown notes that a block begins at [lo, hi): what was written there before is
 // not its content.
-func (c *cells) disown(lo, hi uint64) {
+func (c *cells) disown(lo, hi uint64) { c.within(lo, hi, func(s *cell) { s.drop(lo, hi) }) }
+
+// within gives the words that were written and have a byte in [lo, hi).
+func (c *cells) within(lo, hi uint64, f func(*cell)) {
 	if (hi-lo)/8 > uint64(len(c.slots)) {
 		for i := range c.slots {
 			if s := &c.slots[i]; s.word != 0 && (s.word-1)<<3 < hi && s.word<<3 > lo {
-				s.drop(lo, hi)
+				f(s)
 			}
 		}
 		return
 	}
 	for w := lo >> 3; w<<3 < hi; w++ {
 		if s := c.find(w + 1); s.word != 0 {
-			s.drop(lo, hi)
+			f(s)
 		}
 	}
 }

@@ -22,7 +22,7 @@ var (
 // lies, which is wanted before the description, and the magic again.
 const (
 	magic     = "mgtindex"
-	version   = 8
+	version   = 9
 	tail      = 4 + 4 + blobBytes + len(magic)
 	blobBytes = 8 + 8 + 4
 	maxNow    = 1<<31 - 1 // as of mgpp.History
@@ -46,6 +46,7 @@ type description struct {
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
 	Groups   int                  `json:"groups"`
 	MaxLevel int                  `json:"max_level"` // of cover, that is used
+	Long     uint64               `json:"long"`      // bytes that a long write has at least
 }
 
 // blob is bytes in the file.
@@ -162,6 +163,8 @@ const (
 	// [word] [group] time since the last chunk that wrote there began, value, masks: what
 	// a group left in memory, and which of its chunks wrote there
 	tabCells = "cells"
+	// [time] [first address] end: long writes, of which each is the words between only
+	tabLongs = "longs"
 	// [word] [0] value, known: what memory held before the history
 	tabImages = "images"
 	// [birth] [number] start, size at last, death, what (the bits below, and the origin),

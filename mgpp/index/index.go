@@ -38,6 +38,8 @@ type Index struct {
 	recent  [recentNodes]node // and by an address in 16 bytes: lasting ones
 	latest  node              // that was found by an address or asked for, a lasting one
 	times   []uint64          // room for those of the bytes that are read
+	longs   []longWrite       // by time
+	long    longData          // of the one that was asked for last
 	err     error
 
 	// CallSite changes an event of the trace before it becomes an operation; nil: it
@@ -125,6 +127,13 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		return true
 	})
 	if x.err != nil || len(x.chunks) != count || count == 0 && d.Now > 0 {
+		return nil, errors.Join(ErrCorrupt, x.err)
+	}
+	x.scan(tabLongs, 0, func(r *row) bool {
+		x.longs = append(x.longs, longWrite{r[0], r[1], r[2]})
+		return true
+	})
+	if x.err != nil {
 		return nil, errors.Join(ErrCorrupt, x.err)
 	}
 	// Nodes have the stacks that matter. Only now: of an index that is no good another

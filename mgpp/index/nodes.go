@@ -208,6 +208,40 @@ func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
 	}
 }
 
+// fewGranules is how many times 16 bytes of a range are looked up one by one; of a longer one
+// all rows are read.
+const fewGranules = 64
+
+// eachOwnerIn gives the nodes that became owners of memory in a range at or before t, some
+// several times, in no order; false may end those of a cover that are older. Where a place
+// has more than most of them, older ones may be left out.
+func (x *Index) eachOwnerIn(addr, size, t uint64, most int, f func(n *node, from uint64) bool) {
+	if size <= 16*fewGranules {
+		for a := addr; a < addr+size; a = a&^15 + 16 {
+			k := 0
+			x.eachOwner(a, t, func(n *node, from uint64) bool {
+				k++
+				return f(n, from) && k < most
+			})
+		}
+		return
+	}
+	for level := range x.d.MaxLevel + 1 {
+		last := coverKey(level, addr+size-1)
+		x.scan(tabCover, x.search(tabCover, coverKey(level, addr), 0), func(r *row) bool {
+			if r[0] > last {
+				return false
+			}
+			if r[1] <= t {
+				if n, ok := x.owner(r); ok {
+					f(&n, r[1])
+				}
+			}
+			return true
+		})
+	}
+}
+
 // eachOwnerOf is eachOwner for one cover.
 func (x *Index) eachOwnerOf(cover, t uint64, f func(n *node, from uint64) bool) {
 	x.eachBefore(tabCover, cover, t+1, func(r *row) bool {

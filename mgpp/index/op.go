@@ -108,18 +108,14 @@ const maxOwners = 64
 // byte at all, the one that starts closest to its beginning.
 func (x *Index) nearest(addr, size, t uint64) (found mgpp.NodeID) {
 	best := uint64(0)
-	for a := addr; a < addr+size; a = a&^15 + 16 {
-		k := 0
-		x.eachOwner(a, t, func(n *node, _ uint64) bool {
-			distance := max(n.start, addr) - min(n.start, addr)
-			if n.alive(t) && n.start < addr+size && n.start+max(x.sizeAt(n, t), 1) > addr &&
-				(found == 0 || distance < best || distance == best && n.id < found) {
-				found, best = n.id, distance
-			}
-			k++
-			return k < maxOwners
-		})
-	}
+	x.eachOwnerIn(addr, size, t, maxOwners, func(n *node, _ uint64) bool {
+		distance := max(n.start, addr) - min(n.start, addr)
+		if n.alive(t) && n.start < addr+size && n.start+max(x.sizeAt(n, t), 1) > addr &&
+			(found == 0 || distance < best || distance == best && n.id < found) {
+			found, best = n.id, distance
+		}
+		return true
+	})
 	return found
 }
 

@@ -122,7 +122,7 @@ func (x *Index) decode(chunk int, p *part) error {
 			p.keep(ev, first, last)
 			if writes(ev.Kind) {
 				addr, size, data := extent(ev)
-				p.write(addr, size, data, uint32(last), noSite)
+				cut(addr, size, data, x.d.Long, func(addr, size uint64, data []byte) { p.write(addr, size, data, uint32(last), noSite) })
 			}
 			return nil
 		}

@@ -317,7 +317,12 @@ func TestRandomPrograms(t *testing.T) {
 	for seed := range uint64(rounds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			h, path := program(t, seed, 100+10*int(seed))
-			x := build(t, path)
+			x := buildWith(t, path, func(t testing.TB, b *Builder, r *trace.Reader) {
+				if seed%2 == 1 {
+					b.long = 8 * seed
+				}
+				Feed(t, b, r)
+			})
 			compare(t, h, x)
 			if x.Err() != nil {
 				t.Fatal(x.Err())

@@ -83,20 +83,25 @@ type wordReader struct {
 	written    []bool
 	times      []uint64
 	exact      bool
+	long       uint64 // the newest long write of the word, since the node began; 0: none
 }
 
 // read goes back through what was written until each byte has an answer. What a group
 // left is in the row of the word; where that says too little, the chunks that wrote
-// there are decoded. If that of t is decoded, it is asked first.
+// there are decoded. If that of t is decoded, it is asked first. What is older than a long
+// write ends it.
 func (r *wordReader) read() {
 	x := r.x
 	now := x.groupOf(r.t)
 	if now > 0 && r.t > 0 {
+		if r.long = x.lastLong(r.word<<3, 8, r.t); r.long < r.n.birth {
+			r.long = 0
+		}
 		if p := x.decoded(r.t); p != nil && !r.fromPart(p) {
 			return
 		}
 		x.leftBefore(r.word, now+1, func(c *left) bool {
-			if c.group < now && c.time < r.n.birth {
+			if c.group < now && c.time < r.n.birth || c.time < r.long {
 				return false
 			}
 			if c.touched&r.want == 0 {
@@ -116,13 +121,26 @@ func (r *wordReader) read() {
 			return r.want != 0
 		})
 	}
+	r.fromLong()
 	r.unversioned(r.want)
+}
+
+// fromLong answers what a long write has written.
+func (r *wordReader) fromLong() {
+	if r.long > 0 && r.want != 0 {
+		value, known := r.x.longWord(r.long, r.word)
+		r.take(0xff, known, value, r.long)
+	}
 }
 
 // fromPart reads from the writes of a chunk, until t. It reports whether bytes are left
 // that have no answer.
 func (r *wordReader) fromPart(p *part) bool {
 	return p.newest(r.word, r.t, func(c *rec) bool {
+		if uint64(c.time) < r.long {
+			r.fromLong()
+			return false
+		}
 		r.take(c.mask, c.known, c.value, uint64(c.time))
 		return r.want != 0
 	})

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -23,17 +24,23 @@ func (x *Index) LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.T
 		return 0
 	}
 	size = min(size, 1<<32, 1<<57-a)
-	if p := x.decoded(at); p != nil {
-		if found := p.last(a, size, at); found != 0 {
-			return mgpp.Timestamp(max(found, x.carried(a, size, found, at)))
+	found := max(x.lastWord(a, size, at), x.lastLong(a, size, at))
+	return mgpp.Timestamp(max(found, x.carried(a, size, found, at)))
+}
+
+// lastWord is the newest of the writes that are taken down word by word. One that is older
+// than a long write may be left out.
+func (x *Index) lastWord(addr, size, t uint64) uint64 {
+	if p := x.decoded(t); p != nil {
+		if found := p.last(addr, size, t); found != 0 {
+			return found
 		}
 	}
-	g := x.groupOf(at)
-	found := x.lastIn(g, a, size, at)
-	if found == 0 {
-		found = x.lastBefore(a, size, g)
+	g := x.groupOf(t)
+	if found := x.lastIn(g, addr, size, t); found != 0 {
+		return found
 	}
-	return mgpp.Timestamp(max(found, x.carried(a, size, found, at)))
+	return x.lastBefore(addr, size, g)
 }
 
 // lastIn returns the newest write of a group, at or before t.
@@ -151,20 +158,18 @@ func (x *Index) carried(addr, size, after, t uint64) (at uint64) {
 	if x.d.Moves == 0 {
 		return 0
 	}
-	for a := addr; a < addr+size; a = a&^15 + 16 {
-		x.eachOwner(a, t, func(n *node, from uint64) bool {
-			if from <= max(after, at) {
+	x.eachOwnerIn(addr, size, t, math.MaxInt, func(n *node, from uint64) bool {
+		if from <= max(after, at) {
+			return false
+		}
+		if n.birth > max(after, at) && n.is(bitMoved) {
+			if k := x.carriedSize(n); k > 0 && n.start < addr+size && n.start+k > addr {
+				at = n.birth
 				return false
 			}
-			if n.birth > max(after, at) && n.is(bitMoved) {
-				if k := x.carriedSize(n); k > 0 && n.start < addr+size && n.start+k > addr {
-					at = n.birth
-					return false
-				}
-			}
-			return true
-		})
-	}
+		}
+		return true
+	})
 	return at
 }
 
@@ -204,6 +209,7 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 			}
 		}
 	}
+	x.writtenLong(a, b, seen)
 }
 
 // AtWall returns the last operation at or before a time since recording began, in
