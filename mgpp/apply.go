@@ -72,7 +72,13 @@ func (h *History) Apply(ev *trace.Event) (Timestamp, error) {
 // and a split or two of each word that it touches, and a head of each granule.
 func (h *History) room(ev *trace.Event) error {
 	n := max(ev.Size, uint64(len(ev.Data)))
-	if n > maxExtent || ev.Kind == trace.KindUnmap || ev.Kind == trace.KindMap {
+	switch {
+	case ev.Kind == trace.KindRealloc && n > maxExtent:
+		n = 0
+		if old := h.startingAt(ev.Aux, h.ops.n); old != 0 && ev.Aux != uint64(ev.Addr) {
+			n = min(h.nodes.at(old).size, ev.Size) // that are carried
+		}
+	case n > maxExtent, ev.Kind == trace.KindUnmap, ev.Kind == trace.KindMap:
 		n = 0 // refused later, or a block that is not in the pages
 	}
 	return h.roomFor(1, n>>pageBits+2, min(n, 2*pageSize)+64)
@@ -286,7 +292,7 @@ func (h *History) resize(ev *trace.Event, id NodeID) {
 	had := n.size
 	h.nodes.setSize(id, ev.Size, t)
 	switch {
-	case had < hugeSize && ev.Size >= hugeSize:
+	case had < h.nodes.huge.least && ev.Size >= h.nodes.huge.least:
 		h.own(id, n.start, ev.Size, t)
 	case ev.Size > had:
 		h.own(id, n.start+had, ev.Size-had, t)

@@ -21,6 +21,8 @@ type generator struct {
 	h   *History
 	r   *reference
 	n   *History // of nodes only; nil: there is none
+
+	large bool // many blocks have a page and more
 }
 
 const (
@@ -64,6 +66,9 @@ func (g *generator) start() uint64 {
 }
 
 func (g *generator) size() uint64 {
+	if g.large && g.rnd.IntN(3) == 0 {
+		return pageSize + uint64(g.rnd.IntN(2*pageSize))
+	}
 	switch g.rnd.IntN(12) {
 	case 0:
 		return 0
@@ -201,6 +206,10 @@ func TestDifferential(t *testing.T) {
 
 func differ(t *testing.T, seed uint64, events int) {
 	g := &generator{rnd: rand.New(rand.NewPCG(seed, 1)), h: New(Options{Slack: testSlack}), r: newReference(testSlack), n: New(Options{Slack: testSlack, NodesOnly: true})}
+	if seed%3 == 1 { // many blocks that are found apart from the pages
+		g.large = true
+		g.h.nodes.huge.least, g.n.nodes.huge.least = pageSize, pageSize
+	}
 	for i := range 2 {
 		e := trace.Event{Kind: trace.KindGlobal, Addr: trace.Addr(testLow + 0x40 + i*0x100), Size: 24, Aux: uint64(i + 1), Data: g.data(20)}
 		if _, err := g.h.Apply(&e); err != nil {

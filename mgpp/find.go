@@ -1,6 +1,9 @@
 package mgpp
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Which node is, or was, at an address.
 
@@ -50,8 +53,8 @@ func (h *History) liveIn(p *page, addr uint64, t uint32) (found NodeID) {
 
 // liveApart looks among the nodes that are not in the pages.
 func (h *History) liveApart(addr uint64, t uint32) (found NodeID) {
-	for _, id := range slices.Backward(h.nodes.huge) {
-		if h.nodes.at(id).alive(t) && h.holds(id, addr, t) {
+	for id := range h.hugeAt(addr, t) {
+		if h.nodes.at(id).alive(t) {
 			return id
 		}
 	}
@@ -88,7 +91,7 @@ func (h *History) formerAt(addr uint64, t uint32) (found NodeID) {
 	if found != 0 && h.nodes.at(found).alive(t) {
 		return found
 	}
-	for _, id := range slices.Backward(h.nodes.huge) {
+	for id := range h.hugeAt(addr, t) {
 		if !take(id) {
 			return id
 		}
@@ -117,16 +120,44 @@ func (h *History) startingAt(addr uint64, t uint32) (found NodeID) {
 	if p != nil {
 		h.eachOwner(p, addr, t, false, match)
 	}
-	for i := len(h.nodes.huge) - 1; i >= 0 && found == 0; i-- {
-		match(h.nodes.huge[i])
+	for _, list := range h.nodes.huge.at(addr) {
+		for i := len(list) - 1; i >= 0 && found == 0 && match(list[i]); i-- {
+			if h.nodes.at(list[i]).birth <= t && h.holds(list[i], addr, t) {
+				break // as in hugeAt
+			}
+		}
 	}
 	return found
+}
+
+// hugeAt gives the huge blocks that had addr last, at or before t: of those before none lives
+// any more.
+func (h *History) hugeAt(addr uint64, t uint32) iter.Seq[NodeID] {
+	return func(yield func(NodeID) bool) {
+		for _, list := range h.nodes.huge.at(addr) {
+			for _, id := range slices.Backward(list) {
+				if h.nodes.at(id).birth > t || !h.holds(id, addr, t) {
+					continue
+				}
+				if !yield(id) {
+					return
+				}
+				break
+			}
+		}
+	}
+}
+
+// hugeNear reports whether a huge block was ever near addr.
+func (h *History) hugeNear(addr uint64) bool {
+	l := h.nodes.huge.at(addr)
+	return len(l[0])+len(l[1]) > 0
 }
 
 // vacant reports that no node lives in [addr, addr+size) now, without looking
 // at everything: false if it is not easily seen.
 func (h *History) vacant(addr, size uint64) bool {
-	if len(h.nodes.huge)+len(h.nodes.fixed) > 0 || addr&pageMask+size > pageSize {
+	if len(h.nodes.huge.live)+len(h.nodes.fixed) > 0 || addr&pageMask+size > pageSize {
 		return false
 	}
 	p := h.mem.lookup(addr)
@@ -191,7 +222,11 @@ func (h *History) overlapping(buf []NodeID, addr, size uint64, t uint32) []NodeI
 			}
 		}
 	}
-	for _, id := range h.nodes.huge {
+	large := h.nodes.huge.all
+	if t == h.ops.n {
+		large = h.nodes.huge.live
+	}
+	for _, id := range large {
 		take(id)
 	}
 	h.nodes.eachFixed(addr, end, take)

@@ -112,7 +112,7 @@ func (h *History) thinOwners() []NodeID {
 			t.thin(&p.owners.owner[g], at, at+granule, floor)
 		}
 	}
-	ids := slices.Concat(t.ids, h.nodes.huge, h.nodes.fixed)
+	ids := slices.Concat(t.ids, h.nodes.huge.all, h.nodes.fixed)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }

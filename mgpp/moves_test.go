@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -65,6 +66,34 @@ func TestManyMoves(t *testing.T) {
 		}
 		if x := v.Target(s.addr+8, coded.Plain); x.State != Points || x.Node != 1 || x.Since != stored {
 			t.Errorf("at %d: the pointer is %+v, want one to node 1 since %d", s.at, x, stored)
+		}
+	}
+}
+
+// TestLargeMove: a realloc that would carry more than a history has pages for is refused; one
+// that carries little to a large block is not.
+func TestLargeMove(t *testing.T) {
+	for _, c := range []struct {
+		had, size uint64
+		want      error
+	}{{1 << 41, 1 << 41, ErrFull}, {1 << 41, 64, nil}, {64, 1 << 41, nil}} {
+		h := New(Options{})
+		for _, ev := range []trace.Event{
+			{Kind: trace.KindAlloc, Addr: 0x1000_0000, Size: c.had, Name: "malloc"},
+			{Kind: trace.KindStore, Addr: 0x1000_0010, Size: 8, Data: []byte("carried!")},
+		} {
+			if _, err := h.Apply(&ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const to = 0x4000_0000_0000
+		_, err := h.Apply(&trace.Event{Kind: trace.KindRealloc, Aux: 0x1000_0000, Addr: to, Size: c.size, Name: "realloc"})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%d bytes become %d: %v", c.had, c.size, err)
+		}
+		b := Bytes{Data: make([]byte, 8)}
+		if in := h.At(h.Now()).Read(to+0x10, &b); in != (err == nil) || in && string(b.Data) != "carried!" {
+			t.Errorf("%d bytes become %d: %v %q", c.had, c.size, in, b.Data)
 		}
 	}
 }

@@ -26,6 +26,7 @@ const (
 	nodeRare                          // nodes.rare has more about it
 	nodeBefore                        // a block that was there before the history: no operation made it
 	nodeArena                         // memory that an allocator got from the kernel; see Options.Arenas
+	nodeHuge                          // it is, or was, in nodes.huge
 )
 
 // alive reports whether the node lives at t.
@@ -67,7 +68,7 @@ type nodes struct {
 	all     slab[node]
 	fixed   []NodeID // by start
 	longest uint64   // size of the largest fixed one
-	huge    []NodeID // by birth
+	huge
 	resizes map[NodeID]*sizes
 	rare    map[NodeID]rare
 	live    int
@@ -91,8 +92,30 @@ type lyingStack struct {
 	first *trace.Addr
 }
 
-// hugeSize is where a block is too large for an owner per page.
-const hugeSize = 1 << 26
+// huge are the blocks that are too large for an owner per page.
+type huge struct {
+	least uint64   // bytes of one
+	all   []NodeID // in the order in which they became so
+	live  []NodeID // now
+	// near has those that ever had a byte in a piece of memory of `least` bytes, in the order in
+	// which they came there: in one piece blocks of many times take turns.
+	near map[uint64][]NodeID
+}
+
+const (
+	hugeSize = 1 << 26
+	// A block in more pieces than hugePieces is said to be in the piece everywhere.
+	hugePieces = 1 << 10
+	everywhere = ^uint64(0)
+)
+
+// at are those that may have had addr.
+func (h *huge) at(addr uint64) [2][]NodeID {
+	if len(h.all) == 0 {
+		return [2][]NodeID{}
+	}
+	return [2][]NodeID{h.near[addr/h.least], h.near[everywhere]}
+}
 
 func newNodes(stacksStay bool) nodes {
 	n := nodes{
@@ -100,6 +123,7 @@ func newNodes(stacksStay bool) nodes {
 		rare:     map[NodeID]rare{},
 		origins:  []origin{{}},
 		originOf: make([]uint32, 1<<6),
+		huge:     huge{least: hugeSize, near: map[uint64][]NodeID{}},
 	}
 	n.all.add(node{})
 	if stacksStay {
@@ -126,14 +150,32 @@ func (ns *nodes) add(n node) NodeID {
 
 // end records the death of a node at t.
 func (ns *nodes) end(id NodeID, t uint32) {
-	ns.at(id).death = t
+	n := ns.at(id)
+	n.death = t
+	if n.is(nodeHuge) {
+		i := slices.Index(ns.huge.live, id)
+		ns.huge.live = slices.Delete(ns.huge.live, i, i+1)
+	}
 	ns.live--
 	ns.died(id, t)
 }
 
+// addHuge adds a block that has become huge, or larger than it was.
 func (ns *nodes) addHuge(id NodeID) {
-	if !slices.Contains(ns.huge, id) {
-		ns.huge = append(ns.huge, id)
+	h, n := &ns.huge, ns.at(id)
+	known := n.is(nodeHuge)
+	if !known {
+		n.flags |= nodeHuge
+		h.all, h.live = append(h.all, id), append(h.live, id)
+	}
+	first, count := n.start/h.least, (n.start+n.size-1)/h.least-n.start/h.least+1
+	if count > hugePieces {
+		first, count = everywhere, 1
+	}
+	for i := range count {
+		if l := h.near[first+i]; !known || !slices.Contains(l, id) {
+			h.near[first+i] = append(l, id)
+		}
 	}
 }
 

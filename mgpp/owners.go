@@ -82,7 +82,7 @@ func (p *page) granuleOwner(addr uint64) uint32 {
 
 // own makes the node the owner of [start, start+size) from time t on.
 func (h *History) own(id NodeID, start, size uint64, t uint32) {
-	if h.nodes.at(id).size >= hugeSize {
+	if h.nodes.at(id).size >= h.nodes.huge.least {
 		h.nodes.addHuge(id)
 		return
 	}
@@ -121,7 +121,7 @@ func (h *History) ownPart(p *page, id NodeID, o, n uint64, t uint32) {
 // setAlive notes that [start, start+size) lies in a live node now, or that it
 // does no more. Granules that do so in part never count as alive.
 func (h *History) setAlive(start, size uint64, alive bool) {
-	if size >= hugeSize {
+	if size >= h.nodes.huge.least {
 		return // nor do those of the largest
 	}
 	lo, hi := start&^(granule-1), (start+size+granule-1)&^(granule-1)

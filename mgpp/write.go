@@ -87,7 +87,7 @@ func (h *History) judge(base, addr, size uint64) (stray, keep bool) {
 // ever was. Most stores of most programs are to their stacks.
 func (h *History) desert(base, addr, size uint64) bool {
 	lo, hi := addr-min(addr, h.options.Slack), addr+size+h.options.Slack
-	if hi-lo > pageSize || len(h.nodes.huge) > 0 || h.mem.lookup(lo) != nil || h.mem.lookup(hi) != nil || h.mem.lookup(base) != nil {
+	if hi-lo > pageSize || h.hugeNear(lo) || h.hugeNear(hi) || h.hugeNear(base) || h.mem.lookup(lo) != nil || h.mem.lookup(hi) != nil || h.mem.lookup(base) != nil {
 		return false
 	}
 	found := false
