@@ -178,12 +178,26 @@ func (a *Assembler) stop(t *thread, h *Hit) {
 		e := a.event(h, trace.KindLine)
 		e.Aux = uint64(a.plan.Points[p].ID)
 		if a.inlinePt[p] {
-			e.Flags = trace.FlagInline
+			e.Flags, e.SP = trace.FlagInline, belowReturn(h, &a.plan.Points[p].Frame)
 		}
 		a.send(e)
 	}
 	for _, f := range s.Leave {
 		a.leave(t, h, f, s.Tail)
+	}
+}
+
+// belowReturn is what frames are told apart by: the word below the return address. It lies below
+// what Call and Return have of the same frame, and not below what they have of its callees. 0:
+// nothing tells where the frame is.
+func belowReturn(h *Hit, f *probe.Frame) trace.Addr {
+	switch {
+	case !f.Known:
+		return 0
+	case f.ByBP:
+		return trace.Addr(h.Regs.BP + uint64(f.Offset) - 16)
+	default:
+		return trace.Addr(h.SP + uint64(f.Offset) - 16)
 	}
 }
 

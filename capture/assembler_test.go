@@ -55,7 +55,7 @@ func testPlan() *probe.Plan {
 	}
 	p.Points = []probe.Point{
 		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 1, Point: trace.Point{Kind: "line"}},
-		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 2, Point: trace.Point{Kind: "inline-entry"}},
+		{Site: probe.Site{Addr: 0x500, Offset: 0x500}, ID: 2, Point: trace.Point{Kind: "inline-entry"}, Frame: probe.Frame{Known: true, Offset: 32}},
 	}
 	p.Stores = []probe.Store{
 		{Site: probe.Site{Addr: 0x600, Offset: 0x600}, Effect: x86.Store{Width: 8}},
@@ -101,7 +101,12 @@ func show(e *trace.Event) string {
 		fmt.Fprintf(&b, " %d(%d) sp %d", e.Aux, e.Args[0], e.SP)
 	case trace.KindReturn:
 		fmt.Fprintf(&b, " %d = %d sp %d", e.Aux, e.Ret, e.SP)
-	case trace.KindLine, trace.KindSignal, trace.KindExit, trace.KindFork:
+	case trace.KindLine:
+		fmt.Fprintf(&b, " %d", e.Aux)
+		if e.SP != 0 {
+			fmt.Fprintf(&b, " sp %d", e.SP)
+		}
+	case trace.KindSignal, trace.KindExit, trace.KindFork:
 		fmt.Fprintf(&b, " %d", e.Aux)
 	case trace.KindRealloc:
 		fmt.Fprintf(&b, " %d → %d size %d pc %d", e.Aux, e.Addr, e.Size, e.PC)
@@ -407,7 +412,7 @@ call 1(1) sp 900`},
 		}, "call 1(1) sp 900\nstore 1 size 1 01\nreturn 1 = 10 sp 900"},
 		{"points", func(m *machine) {
 			m.stop(0x500, Hit{SP: 900})
-		}, "line 1\nline 2 inline"},
+		}, "line 1\nline 2 sp 916 inline"},
 		{"flags of a store", func(m *machine) {
 			m.hit(Hit{Op: Store, Index: 1, SP: 900, Addr: 1, Size: 1, Data: []byte{1}, Flags: Late})
 		}, "store 1 size 1 01 late atomic"},

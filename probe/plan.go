@@ -173,6 +173,15 @@ type Point struct {
 	Site
 	ID    trace.PointID
 	Point trace.Point
+	Frame Frame // of a boundary of an inlined instance: the frame that it is in
+}
+
+// Frame tells where a frame lies, by call frame information: its canonical frame address
+// is the stack pointer, or RBP, plus an offset.
+type Frame struct {
+	Known  bool // it is as simple as that
+	ByBP   bool // RBP, not the stack pointer
+	Offset int64
 }
 
 // Unprobed is a store that can not be captured.

@@ -217,8 +217,17 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 		behind := addr + uint64(in.Len)
 		return in.IsNop() && !s.targets.has(behind) && b.point(image, behind, p)
 	}
-	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p})
+	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p, Frame: frameAt(s.file, addr)})
 	return true
+}
+
+// frameAt tells where the frame lies of which an address is an instruction.
+func frameAt(file *objfile.File, addr uint64) Frame {
+	r, ok := file.Rule(addr)
+	return Frame{
+		Known: ok && !r.Outermost && (r.CFA == objfile.RegSP || r.CFA == objfile.RegBP),
+		ByBP:  r.CFA == objfile.RegBP, Offset: r.Offset,
+	}
 }
 
 // enteredElsewhere says that the entry of an instance lies before its instructions, as gcc

@@ -97,7 +97,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindUnmap:       {"unmap", "size bytes at addr were unmapped", set(fieldAddr, fieldSize)},
 	KindCall:        {"call", "a watched function (aux) was entered; sp: address of its return address; args: its first integer arguments", set(fieldAux, fieldSP, fieldArgs)},
 	KindReturn:      {"return", "a watched function (aux) was left; sp as at its call; ret: its result", set(fieldAux, fieldSP, fieldRet)},
-	KindLine:        {"line", "a watched line or boundary of an inlined instance (aux) was reached", set(fieldAux, fieldSP)},
+	KindLine:        {"line", "a watched line or boundary of an inlined instance (aux) was reached; sp, of an instance: the word below the return address of the frame that it is in, 0 if not known", set(fieldAux, fieldSP)},
 	KindThreadStart: {"thread-start", "the thread began", set(fieldAux)},
 	KindThreadExit:  {"thread-exit", "the thread ended", set(fieldAux)},
 	KindFork:        {"fork", "a child process (aux) was forked; it runs on untraced", set(fieldAux)},

@@ -117,6 +117,12 @@ func TestSchedule(t *testing.T) {
 		{"inlined in a frame that is gone", "cpoint insert;",
 			[]string{"line 1 1 80", "line 1 1 90"},
 			[]string{"entry insert call 1", "entry insert call 2"}, 0},
+		{"recursion behind an inlined part", "cpoint insert;",
+			[]string{"line 1 1 80", "call 1 1 70", "line 1 3 62", "call 1 1 50", "ret 1 1 50", "line 1 4 62", "ret 1 1 70", "line 1 2 80"},
+			[]string{"entry insert call 1", "return insert call 1"}, 0},
+		{"called anew where a frame with an inlined part was", "cpoint insert;",
+			[]string{"line 1 1 80", "call 1 1 88", "ret 1 1 88"},
+			[]string{"entry insert call 1", "entry insert call 2", "return insert call 2"}, 0},
 		{"by pattern", "cpoint List::push;", []string{"call 1 3 100"}, []string{"entry ns::List<int>::push(int) call 1"}, 0},
 	}
 	for _, test := range tests {
