@@ -16,8 +16,9 @@ type allocCall struct {
 	ret   uint64
 	ptr   uint64
 	size  uint64
-	known bool // size is known
-	tail  bool // it jumped to another allocator, which returns in its place
+	known bool   // size is known
+	tail  bool   // it jumped to another allocator, which returns in its place
+	chunk uint64 // of a declared allocator's call: the most that it took from another one, bytes
 	stack []trace.Addr
 }
 
@@ -35,6 +36,7 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		if !outer.known && c.known && a.plan.Funcs[outer.fn].Role == probe.RoleStrdup {
 			outer.size, outer.known = c.size, true
 		}
+		a.inside(h, outer, &c)
 		t.allocs = append(t.allocs, c)
 		return
 	}
@@ -151,11 +153,12 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, fla
 		return
 	}
 	a.releaseOthers(t, block, c.size)
+	a.divide(h, c, block)
 	e := a.allocEvent(h, c, trace.KindAlloc)
 	e.Flags = flags
 	e.Addr = trace.Addr(block)
 	if a.live != nil {
-		a.live.add(block, c.size)
+		a.live.add(block, c.size, c.fn)
 	}
 	a.send(e)
 	a.release(t, block, c.size)
@@ -178,12 +181,15 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 		return
 	}
 	a.releaseOthers(t, block, c.size)
+	if block != c.ptr {
+		a.endChunk(h, c)
+	}
 	e := a.allocEvent(h, c, trace.KindRealloc)
 	e.Addr = trace.Addr(block)
 	e.Aux = c.ptr
 	if a.live != nil {
 		a.live.remove(c.ptr)
-		a.live.add(block, c.size)
+		a.live.add(block, c.size, c.fn)
 	}
 	a.send(e)
 	a.release(t, block, c.size)
@@ -191,6 +197,7 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 
 // freed reports the end of a block.
 func (a *Assembler) freed(h *Hit, c *allocCall) {
+	a.endChunk(h, c)
 	e := a.allocEvent(h, c, trace.KindFree)
 	e.Addr = trace.Addr(c.ptr)
 	e.Size = 0

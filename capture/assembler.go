@@ -31,6 +31,7 @@ type Assembler struct {
 	threads map[trace.ThreadID]*thread
 	last    *thread // the one that was asked for last
 	live    *blocks // nil: no declared allocator needs it
+	divided dividedBlocks
 	ev      trace.Event
 	err     error
 

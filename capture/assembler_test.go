@@ -347,6 +347,50 @@ store 5000 size 1 02
 free pool_put 5000 size 0 pc 9007
 store 3000 size 1 00
 store 5000 size 1 04`},
+		{"a chunk that a declared allocator took ends with its pieces", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160) // of 5000 on; its return may not be told
+			m.ret(fGet, 900, 5016)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5048)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5160) // of another one
+			m.call(fPut, 900, 5016)
+			m.ret(fPut, 900, 0)
+			m.call(fFree, 900, 4000) // something else
+			m.ret(fFree, 900, 0)
+			m.call(fFree, 900, 5000)
+			m.ret(fFree, 900, 0)
+		}, `
+alloc pool_get 5016 size 16 pc 9007
+alloc pool_get 5048 size 16 pc 9007
+alloc pool_get 5160 size 16 pc 9007
+free pool_put 5016 size 0 pc 9007
+free free 4000 size 0 pc 9007
+free free 5048 size 0 pc 9007
+free free 5000 size 0 pc 9007`},
+		{"a block that a declared allocator divides is none, and ends with its pieces", func(m *machine) {
+			m.call(fMalloc, 900, 160)
+			m.uret(fMalloc, 900, 5000)
+			m.call(fMalloc, 900, 160)
+			m.uret(fMalloc, 900, 6000)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5000)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5016)
+			m.call(fFree, 900, 6000)
+			m.ret(fFree, 900, 0)
+			m.call(fFree, 900, 5000)
+			m.ret(fFree, 900, 0)
+		}, `
+alloc malloc 5000 size 160 pc 9007
+alloc malloc 6000 size 160 pc 9007
+unmap 5000 size 160
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 5016 size 16 pc 9007
+free free 6000 size 0 pc 9007
+free free 5016 size 0 pc 9007
+free free 5000 size 0 pc 9007`},
 		{"watched calls nest and return", func(m *machine) {
 			m.call(fInsert, 900, 1)
 			m.call(fInsert, 800, 2)
@@ -578,8 +622,8 @@ func TestSites(t *testing.T) {
 
 func TestBlocks(t *testing.T) {
 	b := newBlocks()
-	b.add(4000, 200) // over a page boundary
-	b.add(10, 0)
+	b.add(4000, 200, 0) // over a page boundary
+	b.add(10, 0, 0)
 	for _, c := range []struct {
 		addr uint64
 		want bool
@@ -588,7 +632,7 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("contains(%d) = %v", c.addr, got)
 		}
 	}
-	b.add(4000, 8)
+	b.add(4000, 8, 0)
 	if b.contains(4100) {
 		t.Error("a smaller block took the place of a larger one")
 	}

@@ -1,0 +1,101 @@
+package capture
+
+import (
+	"cmp"
+	"slices"
+
+	"mgtrace/probe"
+	"mgtrace/trace"
+)
+
+// Declared allocators divide larger blocks, chunks, into those that they give out, pieces.
+// A chunk that the program took before, as an arena's own malloc does, was told as a block; it
+// is none any more once a piece of it is given out. One that is taken inside of the allocator's
+// call is told to nobody. When a chunk is freed, or moves, its pieces are freed.
+
+// dividedBlocks are the chunks.
+type dividedBlocks struct {
+	sizes   map[uint64]uint64 // by address, of those that were told
+	taken   []takenChunk      // of the others, by piece
+	largest uint64            // size of one of these
+}
+
+// takenChunk is a chunk that was taken in the call that gave out a piece. Where it begins is
+// known when it is freed.
+type takenChunk struct{ piece, size uint64 }
+
+// inside takes a call of an allocator inside of that of another one.
+func (a *Assembler) inside(h *Hit, outer, c *allocCall) {
+	if !a.plan.Funcs[outer.fn].Declared || a.plan.Funcs[c.fn].Declared {
+		return
+	}
+	switch a.plan.Funcs[c.fn].Role {
+	case probe.RoleFree:
+		a.endChunk(h, c)
+	default:
+		if c.known {
+			outer.chunk = max(outer.chunk, c.size)
+		}
+	}
+}
+
+// divide notes of what chunk a declared allocator gives out a piece.
+func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
+	if !a.plan.Funcs[c.fn].Declared {
+		return
+	}
+	d := &a.divided
+	if c.chunk >= 2*max(c.size, 1) {
+		d.largest = max(d.largest, c.chunk)
+		i, found := slices.BinarySearchFunc(d.taken, piece, byPiece)
+		if found {
+			d.taken[i].size = c.chunk
+		} else {
+			d.taken = slices.Insert(d.taken, i, takenChunk{piece, c.chunk})
+		}
+	}
+	chunk, size, by, ok := a.live.holding(piece)
+	if !ok || by == c.fn || size <= c.size || piece+c.size > chunk+size {
+		return // no piece of it: a free was missed
+	}
+	if d.sizes == nil {
+		d.sizes = map[uint64]uint64{}
+	}
+	d.sizes[chunk] = size
+	a.memory(h, trace.KindUnmap, chunk, size) // what it holds is no block's now
+}
+
+func byPiece(t takenChunk, piece uint64) int { return cmp.Compare(t.piece, piece) }
+
+// end forgets the chunk that begins at an address, and returns its size; 0: there is none.
+func (d *dividedBlocks) end(addr uint64) (size uint64) {
+	size = d.sizes[addr]
+	delete(d.sizes, addr)
+	i, _ := slices.BinarySearchFunc(d.taken, addr, byPiece)
+	for ; i < len(d.taken) && d.taken[i].piece-addr < d.largest; i++ {
+		if t := d.taken[i]; t.piece-addr < t.size {
+			d.taken = slices.Delete(d.taken, i, i+1)
+			return max(size, t.size)
+		}
+	}
+	return size
+}
+
+// endChunk frees the pieces of a chunk that another allocator's call frees or moves.
+func (a *Assembler) endChunk(h *Hit, c *allocCall) {
+	if a.live == nil || a.plan.Funcs[c.fn].Declared {
+		return
+	}
+	if _, ok := a.live.size[c.ptr]; ok && a.divided.sizes[c.ptr] == 0 && !a.plan.Funcs[a.live.by[c.ptr]].Declared {
+		return // a block like any other
+	}
+	for _, piece := range a.live.within(c.ptr, a.divided.end(c.ptr)) {
+		if piece == c.ptr && a.plan.Funcs[c.fn].Role == probe.RoleFree {
+			continue // the free's own
+		}
+		e := a.allocEvent(h, c, trace.KindFree)
+		e.Addr, e.Size = trace.Addr(piece), 0
+		a.live.remove(piece)
+		a.send(e)
+	}
+}
