@@ -474,6 +474,13 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	for i := range res.Suspects {
 		c.Suspects = append(c.Suspects, a.suspect(i+1, &res.Suspects[i], p.time))
 	}
+	if len(res.Suspects) > 0 {
+		out, ok := a.takenOut(&res.Suspects[0], p.time)
+		if ok && !slices.ContainsFunc(c.Suspects, func(s report.Suspect) bool { return s.Path == out.Path && s.Line == out.Line }) {
+			out.Rank, out.Contributes = len(c.Suspects)+1, c.Suspects[0].Contributes
+			c.Suspects = append(c.Suspects, out)
+		}
+	}
 	c.Notes = append(c.Notes, a.locationNotes(&res)...)
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)

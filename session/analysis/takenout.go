@@ -1,0 +1,55 @@
+package analysis
+
+import (
+	"fmt"
+
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// maxSinceOut bounds the changes between the one that took a node out and its free.
+const maxSinceOut = 1024
+
+// takenOut is a suspect beside a free that left a pointer to what it freed: the statement
+// that took the node out before. Where that was done, the pointer should have changed too.
+func (a *Analysis) takenOut(s *faultloc.Suspect, at mgpp.Timestamp) (out report.Suspect, ok bool) {
+	left := a.leftBehind(s, at)
+	op := a.Hist.Op(s.Operation)
+	if left == "" || op.Kind != mgpp.OpDeath {
+		return out, false
+	}
+	n := a.Hist.Node(op.Node)
+	t := a.unlinked(&n)
+	if t == 0 || a.Hist.Op(t).PC == 0 {
+		return out, false
+	}
+	out = a.accomplice(t, fmt.Sprintf("it took %s out before that was freed, and a pointer to it was left", a.Graph.Name(a.Graph.Former(op.Node))))
+	out.Why = report.Sentence(out.Evidence[0])
+	out.Also = []string{left}
+	out.Evidence = append(out.Evidence, left)
+	return out, true
+}
+
+// unlinked is the change that took a pointer to a freed node away, if none was stored after it.
+func (a *Analysis) unlinked(n *mgpp.Node) mgpp.Timestamp {
+	for t := n.Death - 1; t > n.Birth && n.Death-t <= maxSinceOut; t-- {
+		op := a.Hist.Op(t)
+		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
+			continue
+		}
+		leads := func(at mgpp.Timestamp) bool {
+			to := a.Hist.At(at).Target(op.Addr, coded.Plain)
+			return to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value))
+		}
+		switch {
+		case leads(t):
+			return 0
+		case leads(t - 1):
+			return t
+		}
+	}
+	return 0
+}
