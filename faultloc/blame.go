@@ -519,9 +519,13 @@ func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such, again bool) (m
 	return out, of
 }
 
-// like reports whether the field at addr held such a value as the repair's at t.
+// like reports whether the field at addr held such a value as the repair's at t. What another
+// member of a union held is none.
 func (r *Repair) like(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
 	v, ok := read(in.Model.View(t), addr, r.Cell.Size)
+	if c, known := in.Cells.Cell(addr, in.Model.View(t)); !known || c.Path != r.Cell.Path {
+		return false
+	}
 	if r.Cell.Pointer {
 		return ok && (v == 0) == (r.Value == 0)
 	}

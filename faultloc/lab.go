@@ -37,6 +37,7 @@ type lab struct {
 	limit  int // of trials
 	listed int
 	wants  []uint64                      // values that comparisons of inconsistencies want
+	lacks  []int64                       // by how much the sides of their equations differ
 	wrong  []candidate                   // what cells returned; nil: it was not asked
 	like   map[graph.ObjID][]graph.ObjID // what alike returned
 	start  uint64                        // path cost at the beginning

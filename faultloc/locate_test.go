@@ -197,6 +197,39 @@ cpoint
 cpoint
 `
 
+const setsSpec = `
+struct sets { long n; long parent[6]; long size[6]; };
+type sets;
+sum: sets F; F.n == SUM(I in 0 to 5: F.parent[I] == I ? F.size[I] : 0);
+`
+
+// Disjoint sets {0, 1}, {2}, {3, 4, 5}.
+const setsUnited = `
+10: s = calloc sets
+11: s.n = 6
+12: s.parent[1] = 1
+12: s.parent[2] = 2
+12: s.parent[3] = 3
+12: s.parent[4] = 4
+12: s.parent[5] = 5
+13: s.size[0] = 1
+13: s.size[1] = 1
+13: s.size[2] = 1
+13: s.size[3] = 1
+13: s.size[4] = 1
+13: s.size[5] = 1
+cpoint
+50: s.parent[1] = 0
+51: s.size[0] = 2
+cpoint
+50: s.parent[4] = 3
+51: s.size[3] = 2
+cpoint
+50: s.parent[5] = 3
+51: s.size[3] = 3
+cpoint
+`
+
 type locateCase struct {
 	name, spec, before, fault, correct string
 	want                               string // of the faulty run
@@ -253,6 +286,12 @@ var cases = []locateCase{
 		fault:   "30: x = malloc dnode\n31: x.key = 1\n40: x.next = NULL",
 		correct: "30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = NULL",
 		want:    "omitted 40, wrote 30", evidence: Beside,
+	},
+	{
+		name: "wrong number in a sum", spec: setsSpec, before: setsUnited,
+		fault:   "50: s.parent[3] = 0\n51: s.size[0] = 3",
+		correct: "50: s.parent[3] = 0\n51: s.size[0] = 5",
+		want:    "wrote 51, wrote 50", evidence: RepairCell,
 	},
 	{
 		name: "wrong key", spec: listSpecDL, before: insertions(6),

@@ -52,7 +52,7 @@ func (l *lab) repair(tb *contributions) []Repair {
 		return nil
 	}
 	moved := append(l.inMotion(tb), l.newborn(tb)...)
-	l.wants = l.wanted()
+	l.wants, l.lacks = l.wanted()
 	var out, flawed []Repair
 	most := 0
 	cells := l.cells()
@@ -350,6 +350,15 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			add(v)
 		}
 	}
+	if known && !c.Pointer && len(c.Values) == 0 {
+		for _, d := range l.lacks {
+			for _, v := range [2]uint64{now + uint64(d), now - uint64(d)} {
+				if fits(v, c.Size) && plausible(v) && int64(v) >= 0 {
+					add(v)
+				}
+			}
+		}
+	}
 	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < 3; n++ {
 		if v, ok := read(l.in.Model.View(t-1), c.Addr, c.Size); ok {
 			add(v)
@@ -414,23 +423,29 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 	}
 }
 
-// wanted returns the values that the comparisons of the inconsistencies want.
-func (l *lab) wanted() []uint64 {
+// wanted returns the values that the comparisons of the inconsistencies want, and by how much
+// those that they compare differ.
+func (l *lab) wanted() (values []uint64, lacks []int64) {
 	m, ok := l.in.Model.(interface {
 		Wants(eval.Instance, mgpp.View) []uint64
+		Lacks(eval.Instance, mgpp.View) []int64
 	})
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	var out []uint64
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
 		for _, v := range m.Wants(inc.Instance, l.view) {
-			if !slices.Contains(out, v) && len(out) < maxRepairValues/2 {
-				out = append(out, v)
+			if !slices.Contains(values, v) && len(values) < maxRepairValues/2 {
+				values = append(values, v)
+			}
+		}
+		for _, d := range m.Lacks(inc.Instance, l.view) {
+			if !slices.Contains(lacks, d) && len(lacks) < maxWanting {
+				lacks = append(lacks, d)
 			}
 		}
 	}
-	return out
+	return values, lacks
 }
 
 // pointers may carry a tag in their low bits.

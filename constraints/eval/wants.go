@@ -16,13 +16,8 @@ const maxWants = 16
 // Attributes and degrees are computed, so that what is wanted of them is of no use.
 func (c *Checker) Wants(i Instance, v mgpp.View) (out []uint64) {
 	defer c.halted()
-	c.begin()
-	if i.Constraint < 0 || i.Constraint >= len(c.infos) || c.infos[i.Constraint].acyclic {
-		return nil
-	}
-	e := c.env(v)
-	k := &c.infos[i.Constraint]
-	if ok, _ := e.bindInstance(k, i); !ok || k.Universal < len(k.Vars) {
+	k, e := c.bound(i, v)
+	if k == nil {
 		return nil
 	}
 	add := func(x check.Expr, by int64) {
@@ -56,4 +51,43 @@ func (c *Checker) Wants(i Instance, v mgpp.View) (out []uint64) {
 		}
 	})
 	return out
+}
+
+// Lacks returns by how much the sides of the equations of an instance differ: of "X.n ==
+// SUM(…)" what one of the numbers in the sum may be wrong by.
+func (c *Checker) Lacks(i Instance, v mgpp.View) (out []int64) {
+	defer c.halted()
+	k, e := c.bound(i, v)
+	if k == nil {
+		return nil
+	}
+	walk(k.Body, func(x check.Expr) {
+		b, ok := x.(*check.Binary)
+		if !ok || b.Op != "==" {
+			return
+		}
+		l, r := e.eval(b.X), e.eval(b.Y)
+		if !l.defined() || !r.defined() || l.kind != integer || r.kind != integer || l.bits == r.bits {
+			return
+		}
+		if d := int64(l.bits - r.bits); !slices.Contains(out, d) && len(out) < maxWants {
+			out = append(out, d)
+		}
+	})
+	return out
+}
+
+// bound returns the constraint of an instance with its variables bound; nil if nothing can be
+// asked of its comparisons.
+func (c *Checker) bound(i Instance, v mgpp.View) (*info, *env) {
+	c.begin()
+	if i.Constraint < 0 || i.Constraint >= len(c.infos) || c.infos[i.Constraint].acyclic {
+		return nil, nil
+	}
+	e := c.env(v)
+	k := &c.infos[i.Constraint]
+	if ok, _ := e.bindInstance(k, i); !ok || k.Universal < len(k.Vars) {
+		return nil, nil
+	}
+	return k, e
 }
