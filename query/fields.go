@@ -102,11 +102,11 @@ func (n *Names) each(v mgpp.View, id mgpp.NodeID, lo, hi uint64, f func(Field) b
 	}
 	if !t.Array {
 		if scalars(t.Type, t.Offset, "", give) {
-			flexible(t.Type, t.Offset, lo, size, give)
+			flexible(t.Type, t.Offset, lo, hi, size, give)
 		}
 		return
 	}
-	elements(t.Type, t.Offset, lo, size, "", give)
+	elements(t.Type, t.Offset, lo, hi, size, "", give)
 }
 
 // scalars gives those of one layout; of a union its words, since which member is meant is
@@ -133,22 +133,23 @@ func scalars(t *types.Type, base int64, prefix string, give func(types.Scalar, i
 }
 
 // flexible gives the elements of a flexible array at the end of a layout.
-func flexible(t *types.Type, base int64, lo, size uint64, give func(types.Scalar, int64, string) bool) {
+func flexible(t *types.Type, base int64, lo, hi, size uint64, give func(types.Scalar, int64, string) bool) {
 	if len(t.Members) == 0 {
 		return
 	}
 	m := t.Members[len(t.Members)-1]
 	if m.Type != nil && m.Type.Kind == types.Array && m.Type.Count <= 0 && m.Type.Elem != nil {
-		elements(m.Type.Elem, base+m.Offset, lo, size, m.Name, give)
+		elements(m.Type.Elem, base+m.Offset, lo, hi, size, m.Name, give)
 	}
 }
 
-// elements gives those of an array that goes on to the end of the node.
-func elements(t *types.Type, base int64, lo, size uint64, name string, give func(types.Scalar, int64, string) bool) {
+// elements gives those that may overlap [lo, hi) of an array that goes on to the end of the
+// node.
+func elements(t *types.Type, base int64, lo, hi, size uint64, name string, give func(types.Scalar, int64, string) bool) {
 	if t.Size <= 0 {
 		return
 	}
-	for i := max(0, int64(lo)-base) / t.Size; base+(i+1)*t.Size <= int64(size); i++ {
+	for i := max(0, int64(lo)-base) / t.Size; base+(i+1)*t.Size <= int64(size) && uint64(base+i*t.Size) < hi; i++ {
 		if !scalars(t, base+i*t.Size, fmt.Sprintf("%s[%d]", name, i), give) {
 			return
 		}

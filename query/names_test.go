@@ -95,6 +95,26 @@ func (w *world) who(expr string, t mgpp.Timestamp) []string {
 	return out
 }
 
+// TestLongArray: of an array with billions of elements the one that is asked for is looked at.
+func TestLongArray(t *testing.T) {
+	w := newWorld(t)
+	const at, size = 0x10000000000, listSize << 34
+	w.alloc("list[]", at, size)         // 1
+	w.put(at+2*listSize+nextAt, 8, at)  // 2
+	w.put(at+size-listSize+keyAt, 4, 7) // 3
+	w.alloc("str", at+2*size, 1<<40)    // 4
+	w.put(at+2*size+4+1<<30, 1, 'x')    // 5
+	for expr, want := range map[string][]string{
+		"list[]#1[2].next":          {"list[]#1[2].next 8", "2 never written → list[]#1", "1 list[]#1 was allocated, 687,194,767,360 bytes"},
+		"list[]#1[17179869183].key": {"list[]#1[17179869183].key 4", "3 never written → 7", "1 list[]#1 was allocated, 687,194,767,360 bytes"},
+		"str#1.text[1073741824]":    {"str#1.text[1073741824] 1", "5 never written → 120 'x'", "4 str#1 was allocated, 1,099,511,627,776 bytes"},
+	} {
+		if d := cmp.Diff(want, w.who(expr, w.h.Now())); d != "" {
+			t.Errorf("%s (-want +got):\n%s", expr, d)
+		}
+	}
+}
+
 // TestGrown: a block grows in place to where another one was, which had been written. That
 // is not the block's, and what was in it while it was smaller is not its content any more.
 func TestGrown(t *testing.T) {
