@@ -67,8 +67,8 @@ type item struct {
 	recs, wide, instants int32 // how many of each; no recs: an event
 }
 
+// reset empties the load. What its events refer to is its own memory, or lives on anyway.
 func (l *load) reset() {
-	clear(l.events)
 	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
 }
 

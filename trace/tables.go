@@ -54,17 +54,15 @@ type knownStack struct {
 	id    uint64
 }
 
+// stack returns the index of a stack. Producers keep one copy of each: it is sought by where
+// it lies first.
 func (x *writerTables) stack(s []Addr) uint64 {
-	rest := s
-	var h, g uint64 // two chains, of which the processor has both in hand
-	for ; len(rest) >= 2; rest = rest[2:] {
-		h, g = (h^uint64(rest[0]))*mix, (g^uint64(rest[1]))*mix
+	if len(s) == 0 {
+		return 0
 	}
-	if len(rest) > 0 {
-		h = (h ^ uint64(rest[0])) * mix
-	}
-	k := &x.known[(h^g>>knownBits)*mix>>(64-knownBits)]
-	if len(s) > 0 && slices.Equal(k.stack, s) {
+	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(s))))
+	k := &x.known[at*mix>>(64-knownBits)]
+	if slices.Equal(k.stack, s) {
 		return k.id
 	}
 	id := x.lookup(s)

@@ -55,18 +55,20 @@ func (m *Merger) deliver(t *thread, limit uint64) (state, error) {
 func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st state, err error) {
 	b, off := s.buf, 0
 	for off < len(b) && st == empty && err == nil {
-		if len(m.run.Recs) == 0 {
-			m.run.Recs = m.room(batch)
-		}
-		off += m.plain(t, b[off:], limit == math.MaxUint64, keep)
-		if off == len(b) {
-			break
-		}
-		if len(m.run.Recs) == batch {
-			if err = m.flush(t); err != nil {
+		if len(b)-off >= shortest && binary.LittleEndian.Uint32(b[off:]) < layout.Special {
+			if len(m.run.Recs) == 0 {
+				m.run.Recs = m.room(batch)
+			}
+			off += m.plain(t, b[off:], limit == math.MaxUint64, keep)
+			if off == len(b) {
 				break
 			}
-			continue
+			if len(m.run.Recs) == batch {
+				if err = m.flush(t); err != nil {
+					break
+				}
+				continue
+			}
 		}
 		var n int
 		n, st, err = m.one(t, b[off:], limit, keep)

@@ -100,7 +100,8 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 	h, err := m.decoder.decode(t.id, &t.Filter, kind, r[:n])
 	t.wall = m.decoder.hit.Wall
 	if err == nil && h != nil {
-		err = m.event(t, h)
+		m.stats.Hits++
+		err = m.sink.Hit(h)
 	}
 	if err != nil {
 		return 0, empty, err
@@ -108,7 +109,7 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 	return n, empty, nil
 }
 
-// event delivers a hit.
+// event delivers a hit that the tracer made.
 func (m *Merger) event(t *thread, h *capture.Hit) error {
 	if err := m.flush(t); err != nil {
 		return err
