@@ -70,6 +70,7 @@ type run struct {
 	Found    bool     `json:"found"`    // an inconsistency, or a memory fault
 	Memory   bool     `json:"memory"`   // the latter
 	Rank     int      `json:"rank"`     // of the first suspect that is true, 0: none is
+	Own      int      `json:"own"`      // of the first that is so by its own line, 0: none is
 	Reported int      `json:"reported"` // suspects
 	Millis   float64  `json:"ms"`       // to locate
 	Examined int      `json:"examined"`
@@ -274,7 +275,11 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 	r.Memory = p.Fault != ""
 	for i, x := range p.Suspects {
 		r.Suspects = append(r.Suspects, fmt.Sprintf("%s %d", x.Kind, x.Line))
-		if r.Rank == 0 && m.named(x) {
+		own := m.named(x)
+		if r.Own == 0 && own {
+			r.Own = i + 1
+		}
+		if r.Rank == 0 && (own || m.called(x)) {
 			r.Rank = i + 1
 		}
 	}
@@ -292,6 +297,13 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 // other one: that is a place too. Of merged stores it says which statements they are.
 func (m *mutant) named(x report.Suspect) bool {
 	return m.names(x.Line) || slices.ContainsFunc(x.Merged, func(p report.Place) bool { return m.names(p.Line) }) || m.Missing && x.Kind == "omitted" && x.Near != nil && m.names(x.Near.Line)
+}
+
+// called: the report says that the suspect was called from the fault, or inlined there.
+func (m *mutant) called(x report.Suspect) bool {
+	return slices.ContainsFunc(slices.Concat(x.Callers, x.Inlined), func(p report.Place) bool {
+		return filepath.Ext(p.File) == ".c" && m.names(p.Line) // the workload is no part of the program
+	})
 }
 
 // Why nothing, or not the true statement, is named.

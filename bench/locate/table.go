@@ -13,6 +13,7 @@ import (
 // tally counts runs.
 type tally struct {
 	runs, found, named, first int
+	own                       int     // first by the line of the suspect itself
 	examined                  float64 // sum of ranks, of those named
 	reported                  int
 	millis                    []float64
@@ -35,16 +36,19 @@ func (t *tally) add(r *run) {
 	if r.Rank == 1 {
 		t.first++
 	}
+	if r.Own == 1 {
+		t.own++
+	}
 }
 
-// row is "found, named, first, examined, reported, median and worst time".
+// row is "found, named, first, by its own line, examined, reported, median and worst time".
 func (t *tally) row() string {
 	slices.Sort(t.millis)
 	median, worst := "-", "-"
 	if n := len(t.millis); n > 0 {
 		median, worst = fmt.Sprintf("%.0f", t.millis[n/2]), fmt.Sprintf("%.0f", t.millis[n-1])
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%s", t.runs, t.found, t.named, share(t.first, t.found),
+	return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s", t.runs, t.found, t.named, share(t.first, t.found), share(t.own, t.found),
 		ratio(t.examined, t.named), ratio(float64(t.reported), t.found), median+"\t"+worst)
 }
 
@@ -62,7 +66,7 @@ func ratio(x float64, n int) string {
 	return fmt.Sprintf("%.1f", x/float64(n))
 }
 
-const heads = "mutants\tfound\tnamed\tfirst\texamined\treported\tms\tworst ms"
+const heads = "mutants\tfound\tnamed\tfirst\town line\texamined\treported\tms\tworst ms"
 
 // print writes the tables.
 func (c *campaign) print(w io.Writer, outcomes []*outcome) {

@@ -56,6 +56,7 @@ type Analysis struct {
 	faults    int              // memory faults seen so far
 	signal    *report.Exit     // the last fault or fatal signal
 	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
+	diedIn    trace.ThreadID   // died: the thread
 	audit     *report.Audit
 	begins    *Begin               // nil: with the program
 	pools     map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools

@@ -30,7 +30,7 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 		switch syscall.Signal(ev.Aux) {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
 			if im, ok := a.Symbols.Image(pc); ok && im.Traced {
-				a.died = pc
+				a.died, a.diedIn = pc, ev.Thread
 			}
 		}
 	}

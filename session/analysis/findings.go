@@ -127,8 +127,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
 		if stack = a.Hist.Op(s.Operation).Stack; stack == nil {
-			stack = a.ledTo(s.Operation)
+			stack = a.ledTo(a.Hist.Op(s.Operation).Thread, s.Operation, s.PC)
 		}
+	}
+	if s.Kind == faultloc.Died {
+		stack = a.ledTo(a.diedIn, a.Hist.Now(), s.PC)
 	}
 	out := a.Statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
@@ -167,12 +170,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	return out
 }
 
-// ledTo returns the stack of calls from which a store was done, as far as that is certain: those
-// that the watched function that was open can have made.
-func (a *Analysis) ledTo(t mgpp.Timestamp) []trace.Addr {
-	op := a.Hist.Op(t)
-	k, ok := a.calls.ofThread(op.Thread, t)
-	if !ok || op.PC == 0 {
+// ledTo returns the stack of calls from which a thread came to an instruction at a time, as far as
+// that is certain: those that the watched function that was open can have made.
+func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr) []trace.Addr {
+	k, ok := a.calls.ofThread(thread, t)
+	if !ok || pc == 0 {
 		return nil
 	}
 	entry, ok := a.Symbols.Entry(k.Function)
@@ -182,7 +184,7 @@ func (a *Analysis) ledTo(t mgpp.Timestamp) []trace.Addr {
 	if a.callers == nil {
 		a.callers = callers.New(a.Symbols)
 	}
-	return append([]trace.Addr{op.PC + 1}, a.callers.Between(entry, op.PC)...)
+	return append([]trace.Addr{pc + 1}, a.callers.Between(entry, pc)...)
 }
 
 // maxLastOf bounds how far back lastOf looks, in changes.
