@@ -22,7 +22,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		h = learn(in)
 		suspects = unkept(in, tb, h, suspects, repairs, l)
 		if in.looksFor(Unlike) {
-			suspects = accuseUnlike(in, h, suspects)
+			suspects = accuseUnlike(in, h, l.fields(), suspects)
 		}
 	}
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
@@ -59,7 +59,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 				s, ok = mirror(in, r)
 			}
 			if !ok && in.looksFor(Last) {
-				s, ok = lastHere(in, r)
+				s, ok = lastHere(in, tb, r)
 			}
 		}
 		if ok && !slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && in.Statement(o.PC) == in.Statement(s.PC) }) {
@@ -68,6 +68,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	if in.looksFor(Basis) && in.Cells != nil {
 		suspects = counted(in, suspects, repairs)
+		suspects = copied(in, suspects, repairs)
 	}
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
@@ -136,7 +137,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
 		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)
-	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0:
+	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0 && !(in.looksFor(Outdated) && r.evidence(in).explains() && r.fitted(in, tb, t)):
 		s.also(in, r)
 	}
 	if len(s.Operations) == 0 {
@@ -167,10 +168,7 @@ func (s *Suspect) also(in Input, r *Repair) {
 // unkept accuses statements that did not run where they always do, as far as they
 // write such a field as the inconsistencies read.
 func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
-	fields := map[string]bool{}
-	for _, c := range l.cells() {
-		fields[general(c.Path)] = true
-	}
+	fields := l.fields()
 	for _, b := range h.breaches(tb) {
 		example := h.last[b.missing]
 		if !in.wrote(example) {
@@ -192,7 +190,7 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		if s.Repair == nil && !fields[general(cell.Path)] && !concerns(in, example) {
 			continue
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Alone: s.Repair == nil || !s.Evidence[0].settles(), Only: b.only})
+		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: s.Repair == nil || !s.Evidence[0].settles(), Only: b.only})
 		suspects = append(suspects, s)
 	}
 	return suspects
@@ -447,20 +445,41 @@ func mirror(in Input, r *Repair) (Suspect, bool) {
 
 // lastHere finds where a change of a field is missing that nothing has changed since
 // the last healthy C-point, and that no statement is known to change: near the statement
-// that was the last to write to the same node.
-func lastHere(in Input, r *Repair) (Suspect, bool) {
+// that wrote the element next to it, of an array, or else was the last to write to the same node.
+func lastHere(in Input, tb *contributions, r *Repair) (Suspect, bool) {
 	if !r.evidence(in).settles() || in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At) > in.Healthy {
 		return Suspect{}, false
 	}
 	obj := in.Cells.Object(r.Cell.Obj)
-	t := in.History.LastWrite(obj.Addr, obj.Size, in.At)
+	t, element := r.element(in, tb), true
+	if t == 0 {
+		t, element = in.History.LastWrite(obj.Addr, obj.Size, in.At), false
+	}
 	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
 		return Suspect{}, false
 	}
 	return Suspect{
 		Kind: Omitted, PC: in.History.Op(t).PC, Operation: t, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Last}},
+		Evidence: []Evidence{r.evidence(in), {Kind: Last, Element: element}},
 	}, true
+}
+
+// element is the last store, since the last healthy C-point and before what broke the constraints
+// for good, into an element of an array next to a repair's; 0: there was none, or it is in no
+// array.
+func (r *Repair) element(in Input, tb *contributions) (last mgpp.Timestamp) {
+	broke := r.broke(in, tb, in.Healthy)
+	size := trace.Addr(r.Cell.Size)
+	for _, addr := range [2]trace.Addr{r.Cell.Addr - size, r.Cell.Addr + size} {
+		c, ok := in.Cells.Cell(addr, in.Model.View(in.At))
+		if !ok || c.Obj != r.Cell.Obj || c.Path == r.Cell.Path || general(c.Path) != general(r.Cell.Path) {
+			continue
+		}
+		if t := in.History.LastWrite(addr, uint64(size), broke); t > in.Healthy && in.attributed(t) && in.wrote(t) {
+			last = max(last, t)
+		}
+	}
+	return last
 }
 
 // maxBeside bounds how far from a field, in bytes, another counts as beside it.

@@ -180,6 +180,11 @@ const (
 	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
 	Outdated       EvidenceKind = "outdated"       // it broke what a field that was right would mend, had it been stored again
 	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
+	Copied         EvidenceKind = "copied"         // it was the first to store a number that is wrong and was copied
+	Stale          EvidenceKind = "stale"          // it freed a node to which a pointer was stored again after that
+	Lost           EvidenceKind = "lost"           // it ended the newest link to a node to which nothing leads
+	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
+	Instead        EvidenceKind = "instead"        // had it written another field of the node, inconsistencies would be gone
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
@@ -205,23 +210,28 @@ type Evidence struct {
 	Hides   bool // only because a constraint would look at less
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
 	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
-	Again   bool // RepairCell: another statement has stored the same since
+	Again   bool // RepairCell: another statement has stored the same since; Lost: the link had been made since the last healthy C-point
 	Usual   bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
+	Element bool // Last: it wrote the element next to the field, of an array
 	Named   bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Given   bool // RepairCell, Counterfactual: the field holds what the program was given
+	Next    bool // Crash: it came right behind a change beside which a store is missing that would mend all
 	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Unlike: the operation that is otherwise related to it.
 	Beside mgpp.Timestamp
-	Law    Law            // Unlike: what held in all of Of executions
-	At     mgpp.Timestamp // Unlike: the execution
-	Turned bool           // Unlike: the law is Beside's statement's
-	Later  bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
-	Times  int            // Counterfactual: of so many of its operations together; 0: of one
-	Alone  bool           // Habit: to write what the statement writes would not mend all
-	Only   bool           // Habit: what usually runs on its other side did run
+	// Between: Habit: between that operation and Beside something has always run, this statement in
+	// Often of Of cases.
+	Between mgpp.Timestamp
+	Law     Law            // Unlike: what held in all of Of executions
+	At      mgpp.Timestamp // Unlike: the execution
+	Turned  bool           // Unlike: the law is Beside's statement's
+	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
+	Times   int            // Counterfactual: of so many of its operations together; 0: of one
+	Alone   bool           // Habit: to write what the statement writes would not mend all
+	Only    bool           // Habit: what usually runs on its other side did run
 }
 
 // Repair is a cell and a value for it that would make inconsistencies hold and
@@ -289,10 +299,22 @@ func locate(in Input) Result {
 	if in.looksFor(RepairCell) {
 		repairs = lab.repair(tb)
 	}
+	if in.looksFor(Instead) && in.Cells != nil {
+		lab.instead(suspects, repairs)
+	}
 	if !in.stopped() {
 		suspects = blame(in, tb, suspects, repairs, lab)
 		markWhole(in, suspects)
 		suspects = odd(in, suspects)
+		if in.Cells != nil && in.looksFor(Lost) {
+			suspects = lost(in, tb, suspects)
+		}
+		if in.Cells != nil && in.looksFor(Doomed) {
+			suspects = doomed(in, suspects)
+		}
+		if in.Cells != nil {
+			suspects = stale(in, suspects)
+		}
 	}
 	suspects, others := rank(suspects)
 	return Result{

@@ -28,8 +28,10 @@ type habits struct {
 	many  []bool       // it has several instructions that store
 	times []int        // executions
 	near  [2]map[[2]int]int
-	last  []mgpp.Timestamp // the newest execution
-	usual map[int]bool     // statements that usually run next to some other
+	next  map[[2]int]int         // how often one statement ran right behind another
+	past  map[[2]int]map[int]int // and what ran between them, where there was one
+	last  []mgpp.Timestamp       // the newest execution
+	usual map[int]bool           // statements that usually run next to some other
 }
 
 // place is an instruction in calls of a function.
@@ -51,6 +53,7 @@ type breach struct {
 	often   int            // it did in so many
 	of      int            // of so many cases
 	only    bool           // what usually runs on its far side did run
+	between mgpp.Timestamp // the operation on the other side, of a gap
 }
 
 // learn reads habits off the run up to the last healthy C-point; where there is none,
@@ -58,6 +61,7 @@ type breach struct {
 func learn(in Input) *habits {
 	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}}
 	h.near[behind], h.near[before] = map[[2]int]int{}, map[[2]int]int{}
+	h.next, h.past = map[[2]int]int{}, map[[2]int]map[int]int{}
 	to := in.Healthy
 	if to == 0 {
 		to = in.At
@@ -70,8 +74,49 @@ func learn(in Input) *habits {
 				h.near[side][[2]int{st, o}]++
 			}
 		}
+		h.follow(st, around[behind])
 	})
 	return h
+}
+
+// follow learns what ran behind a statement.
+func (h *habits) follow(st int, behind []int) {
+	if len(behind) > 0 {
+		h.next[[2]int{st, behind[0]}]++
+	}
+	if len(behind) > 1 {
+		ends := [2]int{st, behind[1]}
+		if h.past[ends] == nil {
+			h.past[ends] = map[int]int{}
+		}
+		h.past[ends][behind[0]]++
+	}
+}
+
+// gap tells what is missing between two statements of which one ran right behind the other, as
+// it never did before: nearly always there was one between them, though not always the same.
+func (h *habits) gap(st, next int) (between map[int]int, of int) {
+	between = h.past[[2]int{st, next}]
+	for _, n := range between {
+		of += n
+	}
+	if of < many || 10*of < 9*h.times[st] || h.next[[2]int{st, next}] > 0 {
+		return nil, 0
+	}
+	return between, of
+}
+
+// skipped notes what is missing in the gap between two operations of a thread, by their
+// statements.
+func (h *habits) skipped(found map[int]breach, st, next int, prev, t mgpp.Timestamp) {
+	between, of := h.gap(st, next)
+	for o, n := range between {
+		was, ok := found[o]
+		if h.alien[o] || 10*n < of || ok && (was.between == 0 || n <= was.often) {
+			continue
+		}
+		found[o] = breach{missing: o, beside: t, often: n, of: of, only: true, between: prev}
+	}
 }
 
 // statement is the index of an operation's statement.
@@ -176,7 +221,13 @@ func (h *habits) breaches(tb *contributions) []breach {
 	}
 	found := map[int]breach{}
 	from := max(int64(h.in.Healthy)+1, int64(h.in.At)-maxLearnt)
+	last := map[trace.ThreadID]mgpp.Timestamp{}
 	h.walk(mgpp.Timestamp(from), h.in.At, func(t mgpp.Timestamp, st int, around [2][]int, cut [2]bool) {
+		thread := h.in.History.Op(t).Thread
+		if prev := last[thread]; prev > 0 && len(around[before]) > 0 && h.in.Healthy > 0 {
+			h.skipped(found, around[before][0], st, prev, t)
+		}
+		last[thread] = t
 		for side, list := range usual[st] {
 			if cut[side] {
 				continue // it may have been about to run
@@ -195,7 +246,7 @@ func (h *habits) breaches(tb *contributions) []breach {
 				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][[2]int{st, o}] < 49*h.times[st]) {
 					continue // in a whole run there is an exception to everything
 				}
-				b := breach{o, t, h.near[side][[2]int{st, o}], h.times[st], only}
+				b := breach{missing: o, beside: t, often: h.near[side][[2]int{st, o}], of: h.times[st], only: only}
 				was, ok := found[o]
 				nearer := side == behind && !was.firmer(b) // of several places the last before it
 				if !ok || b.firmer(was) || nearer {

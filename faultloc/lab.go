@@ -21,6 +21,7 @@ const (
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
 	longSearch  = 1 << 14 // and if there were so many, not more trials than:
 	fewTrials   = 32
+	maxInstead  = 64  // hypothetical graphs with a store into another field
 	maxTogether = 24  // operations of one statement that are undone together
 	maxHidden   = 8   // inconsistencies that are asked whether their constraint still looks there
 	maxReached  = 256 // objects through which a cut off node is looked for
@@ -39,6 +40,7 @@ type lab struct {
 	wants  []uint64                      // values that comparisons of inconsistencies want
 	lacks  []int64                       // by how much the sides of their equations differ
 	wrong  []candidate                   // what cells returned; nil: it was not asked
+	paths  map[string]bool               // what fields returned
 	like   map[graph.ObjID][]graph.ObjID // what alike returned
 	start  uint64                        // path cost at the beginning
 }
@@ -149,6 +151,43 @@ func (l *lab) swap(s *Suspect) {
 	all := len(l.in.Found)
 	if o, ok := l.try(hypo, all); ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, 8) == 0 {
 		s.Evidence = append(s.Evidence, Evidence{Kind: Swapped, Cured: o.n, Of: o.n})
+	}
+}
+
+// instead makes experiments with other fields of the node that a store wrote to: with p->right = q
+// for p->left = q. They are made where no repair mends all.
+func (l *lab) instead(suspects []Suspect, repairs []Repair) {
+	if slices.ContainsFunc(repairs, func(r Repair) bool { return r.evidence(l.in).settles() }) {
+		return
+	}
+	all := len(l.in.Found)
+	l.limit = min(maxTrials, l.trials+maxInstead)
+	defer func() { l.limit = maxTrials }()
+	for i := range suspects {
+		s := &suspects[i]
+		op := l.in.History.Op(s.Operation)
+		if s.Operation <= l.in.Healthy || op.Kind != mgpp.OpStore || op.Size > 8 || settled(*s) {
+			continue
+		}
+		cell, ok := l.in.Cells.Cell(op.Addr, l.view)
+		v, known := read(l.in.Model.View(op.Time), op.Addr, int(op.Size))
+		if !ok || !known || cell.Addr != op.Addr || cell.Size != int(op.Size) {
+			continue
+		}
+		without := l.in.History.Without(l.view, op.Time)
+		for _, c := range l.in.Cells.Fields(cell.Obj, l.view) {
+			if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
+				continue
+			}
+			if l.exhausted() {
+				return
+			}
+			hypo := with(without, c, v)
+			if o, ok := l.try(hypo, all); ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 {
+				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: o.n, Of: o.n})
+				break
+			}
+		}
 	}
 }
 

@@ -315,7 +315,7 @@ var cases = []locateCase{
 		name: "wrong count", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
 		fault:   "2: g.key[2] = 8\n3: g.n = 4",
 		correct: "2: g.key[2] = 8\n3: g.n = 3",
-		want:    "wrote 3, omitted 3, wrote 2", evidence: RepairCell,
+		want:    "wrote 3, omitted 2, wrote 2", evidence: RepairCell,
 	},
 	{
 		name: "wrong rotation", spec: avlSpec, before: avlTree,

@@ -67,9 +67,16 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 	}
 	if in.Died != 0 && in.looksFor(Crash) {
-		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At}}})
+		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last())}}})
 	}
 	return suspects
+}
+
+// lacking: beside an operation a store is missing that would mend all.
+func lacking(suspects []Suspect, t mgpp.Timestamp) bool {
+	return slices.ContainsFunc(suspects, func(s Suspect) bool {
+		return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated && e.At == t && e.explains() })
+	})
 }
 
 // broke: an operation is among those of a suspect that broke something for good.

@@ -94,6 +94,26 @@ func TestFreedAndDied(t *testing.T) {
 	}
 }
 
+// TestDiedNext: where a store is missing beside the last change, the statement in which the run
+// ended would have done it.
+func TestDiedNext(t *testing.T) {
+	for program, want := range map[string]bool{
+		"30: x = malloc dnode\n31: x.key = 90\n40: x.next = n3":                  true,
+		"30: x = malloc dnode\n40: x.next = n3\n31: x.key = 90":                  false,
+		"30: x = malloc dnode\n31: x.key = 90\n40: x.next = n3\n41: n3.prev = x": false,
+	} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(3))
+		w.run(program)
+		in := w.input()
+		in.Cut, in.Died = true, 77
+		s := Locate(in).Suspects
+		if got := s[0].Kind == Died && s[0].Evidence[0].Next; got != want {
+			t.Errorf("%q: %+v, want next %t", program, s, want)
+		}
+	}
+}
+
 // TestElsewhere: what a statement does in nodes like this one is missing where it would
 // have run, not where the program was at something else.
 func TestElsewhere(t *testing.T) {

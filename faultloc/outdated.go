@@ -33,6 +33,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			t = r.since(in, tb, t)
 		}
 		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
+		e.At = t
 		known := len(suspects)
 		s := statement(in, &suspects, t)
 		if known < len(suspects) {

@@ -134,6 +134,7 @@ const (
 	worthAlone   = 150 // Habit: of a statement whose field would not mend all
 	worthOnly    = 400 // the same, but only that one is missing
 	worthNew     = 900 // Unlike: a field that it never wrote before, or none
+	worthStrange = 600 // a number that no node held
 	worthUnlike  = 350 // another law
 	worthLater   = 100 // Unlike: another statement broke a law before
 	worthLast    = 0
@@ -141,12 +142,16 @@ const (
 	worthGarbage = 600
 	worthStray   = 600
 	worthBasis   = 700 // in place of what the statements lose that counted on
+	worthLost    = 400 // Lost: the link had been made since the last healthy C-point
+	worthDoomed  = 150
+	worthTaken   = 200 // with the node that had the link
 	worthEarly   = 350 // Early: as it never did before
 	worthStill   = 200
 	worthFreed   = 60
 	worthCrash   = 150
-	worthAfter   = 50 // a crash when all was broken already
-	worthVague   = 90 // a repair by a statement of which nothing firm says that it is missing
+	worthNext    = 600 // a crash where the store that is missing would come next
+	worthAfter   = 50  // a crash when all was broken already
+	worthVague   = 90  // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
 	worthNothing = 0
 )
@@ -234,6 +239,8 @@ func (e Evidence) worth() int {
 		return worthSeldom
 	case Habit:
 		switch {
+		case e.Between > 0:
+			return worthOnly
 		case e.Alone && e.Only && e.Of >= many && 50*e.Often >= 49*e.Of:
 			return worthOnly
 		case e.Alone:
@@ -248,6 +255,8 @@ func (e Evidence) worth() int {
 			return worthLater
 		case e.Law == LawField || e.Law == LawOutside:
 			return worthNew
+		case e.Law == LawEnumerator || e.Law == LawNegative:
+			return worthStrange
 		}
 		return worthUnlike
 	case Outdated:
@@ -259,6 +268,9 @@ func (e Evidence) worth() int {
 		}
 		return e.part(worthOld)
 	case Last:
+		if e.Element {
+			return worthSeldom
+		}
 		return worthLast
 	case Beside, Mirror:
 		return worthSeldom
@@ -268,8 +280,15 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Stray, Crossed:
 		return worthStray
-	case Basis:
+	case Basis, Copied, Stale:
 		return e.part(worthBasis)
+	case Doomed:
+		return worthDoomed
+	case Lost:
+		if e.Again {
+			return worthLost
+		}
+		return worthTaken
 	case Early:
 		if e.Of > 0 {
 			return worthEarly
@@ -278,11 +297,14 @@ func (e Evidence) worth() int {
 	case Freed:
 		return worthFreed
 	case Crash:
-		if e.Later {
+		switch {
+		case e.Later:
 			return worthAfter
+		case e.Next:
+			return worthNext
 		}
 		return worthCrash
-	case Swapped:
+	case Swapped, Instead:
 		return worthAll
 	case Flip:
 		return worthFlip
@@ -357,7 +379,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Basis, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.
@@ -375,7 +397,7 @@ func rank(suspects []Suspect) (first, others []Suspect) {
 			cmp.Compare(b.Operation, a.Operation),
 		)
 	})
-	if len(suspects) == 0 || !settled(suspects[0]) {
+	if len(suspects) == 0 || !settled(suspects[0]) || suspects[0].has(Last) {
 		return suspects, nil
 	}
 	for _, s := range suspects {

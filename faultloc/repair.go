@@ -195,9 +195,17 @@ func includes(a, b []bool) bool {
 // has many cells, and there are not trials for all.
 func (l *lab) cells() []candidate {
 	if l.wrong == nil {
+		l.paths = map[string]bool{}
 		l.wrong = l.findCells()
 	}
 	return l.wrong
+}
+
+// fields are the paths, without indices, of what the inconsistencies read, be it too much for
+// candidates.
+func (l *lab) fields() map[string]bool {
+	l.cells()
+	return l.paths
 }
 
 func (l *lab) findCells() []candidate {
@@ -211,6 +219,7 @@ func (l *lab) findCells() []candidate {
 			if !known {
 				c, _ = l.in.Cells.Cell(addr, l.view)
 				cellOf[addr] = c
+				l.paths[general(c.Path)] = true
 			}
 			if c.Size == 0 || mine[c.Addr] {
 				continue
@@ -388,19 +397,17 @@ func (l *lab) fits(c Cell, v uint64) bool {
 	return o != 0 && uint64(l.in.Cells.Object(o).Addr) == v && (c.Fits == nil || c.Fits(o))
 }
 
-// plausible tells which numbers a field may hold by what it holds in like nodes: none
+// plausible tells which numbers a field may hold by what it holds in like nodes, and has held here: none
 // large that is far beyond the least and the greatest. A count that were a key would be no repair, and
 // to try it may take for ever.
 func (l *lab) plausible(c Cell) func(uint64) bool {
 	if c.Pointer || len(l.wants) == 0 {
 		return func(uint64) bool { return true }
 	}
-	shift := 64 - 8*min(c.Size, 8)
-	signed := func(v uint64) int64 { return int64(v<<shift) >> shift }
 	lo, hi, known := int64(0), int64(0), false
-	note := func(addr trace.Addr) {
-		v, ok := read(l.view, addr, c.Size)
-		switch n := signed(v); {
+	note := func(view mgpp.View, addr trace.Addr) {
+		v, ok := read(view, addr, c.Size)
+		switch n := signed(v, c.Size); {
 		case !ok:
 		case !known:
 			lo, hi, known = n, n, true
@@ -408,17 +415,21 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 			lo, hi = min(lo, n), max(hi, n)
 		}
 	}
-	note(c.Addr)
+	note(l.view, c.Addr)
+	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < maxVersions; n++ {
+		note(l.in.Model.View(t-1), c.Addr)
+		t = l.in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
+	}
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
 	for _, o := range l.alike(c.Obj) {
-		note(l.in.Cells.Object(o).Addr + offset)
+		note(l.view, l.in.Cells.Object(o).Addr+offset)
 	}
 	spread := hi - lo
 	if spread < 0 { // they lie too far apart for a number
 		spread = 0
 	}
 	return func(v uint64) bool {
-		n := signed(v)
+		n := signed(v, c.Size)
 		return !known || n >= -smallNumber && n <= smallNumber || n >= lo-spread-2 && n <= hi+spread+2
 	}
 }

@@ -48,6 +48,11 @@ const (
 	LawNode    Law = "node"    // the pointer led to the node that Beside's statement wrote to
 	LawBeside  Law = "beside"  // it wrote to the node that Beside's statement wrote to
 	LawInto    Law = "into"    // it wrote to the node to which Beside's statement stored a pointer
+
+	LawEnumerator Law = "enumerator" // it stored what is no enumerator, as nodes hold in the field
+	LawNegative   Law = "negative"   // it stored a negative number where no node held one
+	LawFar        Law = "far"        // it stored a number far from all that nodes held
+	LawKept       Law = "kept"       // it changed a number that nodes keep
 )
 
 // relations are the laws about another statement, a bit each.
@@ -97,8 +102,9 @@ type stored struct {
 
 // related is what held with a neighbour: in n executions it was there.
 type related struct {
-	n    int
-	mask uint8
+	n     int
+	mask  uint8
+	shown [len(relations)]int // in so many it held of more than two zeros
 }
 
 // broken is a law that an execution broke.
@@ -112,22 +118,24 @@ type broken struct {
 
 // comparer compares executions.
 type comparer struct {
-	in     Input
-	h      *habits // statements as indices
-	seq    map[trace.ThreadID][]step
-	place  []int // by Input.At less the operation's time: index in its thread's sequence
-	writes map[mgpp.Timestamp]*write
+	in      Input
+	h       *habits // statements as indices
+	seq     map[trace.ThreadID][]step
+	place   []int // by Input.At less the operation's time: index in its thread's sequence
+	writes  map[mgpp.Timestamp]*write
+	customs map[field]*custom
+	fields  map[string]bool // that the inconsistencies read
 }
 
 // unlike returns the executions since the last healthy C-point that broke a law of
 // their statement, the likeliest to be wrong first: those that broke a law about
 // themselves alone; then, since of a law about two either may be wrong, those that are
 // part of most laws that are broken; then the oldest.
-func unlike(in Input, h *habits) []broken {
+func unlike(in Input, h *habits, fields map[string]bool) []broken {
 	if in.Cells == nil || in.Healthy == 0 || in.At-in.Healthy > maxUnlike {
 		return nil
 	}
-	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: make([]int, min(in.At, maxLearnt)), writes: map[mgpp.Timestamp]*write{}}
+	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: make([]int, min(in.At, maxLearnt)), writes: map[mgpp.Timestamp]*write{}, customs: map[field]*custom{}, fields: fields}
 	since := map[int][]mgpp.Timestamp{}
 	earlier := map[int][]mgpp.Timestamp{}
 	interval := len(in.Points)
@@ -153,14 +161,22 @@ func unlike(in Input, h *habits) []broken {
 	}
 	var out, pairs []broken
 	for st, list := range since {
-		if len(earlier[st]) < minLike || in.stopped() {
-			continue
+		if in.stopped() {
+			break
 		}
-		p := c.profile(earlier[st])
+		var p *profile
+		if len(earlier[st]) >= minLike {
+			p = c.profile(earlier[st])
+		}
 		for _, t := range list {
-			if b, ok := c.alone(p, t); ok {
+			b, ok := c.ofField(t, earlier[st])
+			if !ok && p != nil {
+				b, ok = c.alone(p, t)
+			}
+			switch {
+			case ok:
 				out = append(out, b)
-			} else {
+			case p != nil:
 				pairs = c.pairs(p, t, pairs)
 			}
 		}
@@ -249,12 +265,16 @@ func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
 			f.add(w)
 		}
 		p.n++
-		c.around(t, func(k neighbour, mask uint8, _ mgpp.Timestamp) {
-			if r := p.near[k]; r != nil {
-				r.n++
-				r.mask &= mask
-			} else {
-				p.near[k] = &related{1, mask}
+		c.around(t, func(k neighbour, mask, shown uint8, _ mgpp.Timestamp) {
+			r := p.near[k]
+			if r == nil {
+				r = &related{mask: mask}
+				p.near[k] = r
+			}
+			r.n++
+			r.mask &= mask
+			for i := range r.shown {
+				r.shown[i] += int(shown >> i & 1)
 			}
 		})
 	}
@@ -275,7 +295,7 @@ func (f *stored) add(w *write) {
 
 // around calls f for the statements that ran near t, each side's nearest execution of
 // each, with the relations that hold.
-func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at mgpp.Timestamp)) {
+func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask, shown uint8, at mgpp.Timestamp)) {
 	op := c.in.History.Op(t)
 	run, i := c.seq[op.Thread], c.place[c.in.At-t] // the newest first
 	w := c.write(t)
@@ -290,41 +310,45 @@ func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at m
 				continue
 			}
 			seen[k-1] = run[j].st + 1
-			f(neighbour{run[j].st, side}, c.relate(w, run[j].t), run[j].t)
+			mask, shown := c.relate(w, run[j].t)
+			f(neighbour{run[j].st, side}, mask, shown, run[j].t)
 		}
 	}
 }
 
-// relate is which relations hold between an execution and another operation.
-func (c *comparer) relate(w *write, t mgpp.Timestamp) uint8 {
+// relate is which relations hold between an execution and another operation, and which of them
+// are shown: that two values are both 0 shows nothing.
+func (c *comparer) relate(w *write, t mgpp.Timestamp) (m, shown uint8) {
 	o := c.in.History.Op(t)
 	if !w.ok || !w.hasValue {
-		return 0
+		return 0, 0
 	}
-	m := uint8(0)
 	set := func(i int, holds bool) {
 		if holds {
 			m |= 1 << i
+		}
+		if holds && w.value != 0 || i > 1 {
+			shown |= 1 << i
 		}
 	}
 	if o.Kind == mgpp.OpBirth {
 		set(2, w.cell.Pointer && w.value == uint64(o.Addr))
 		set(3, c.in.Cells.Object(w.obj).Addr == o.Addr)
-		return m
+		return m, shown
 	}
 	if o.Kind != mgpp.OpStore || o.Size > 8 {
-		return 0
+		return 0, 0
 	}
 	n := c.write(t)
 	if !n.ok {
-		return 0
+		return 0, 0
 	}
-	set(0, n.hadValue && n.was == w.value && n.cell.Pointer == w.cell.Pointer && w.value != 0)
-	set(1, n.hasValue && n.value == w.value && n.cell.Pointer == w.cell.Pointer && w.value != 0)
+	set(0, n.hadValue && n.was == w.value && n.cell.Pointer == w.cell.Pointer)
+	set(1, n.hasValue && n.value == w.value && n.cell.Pointer == w.cell.Pointer)
 	set(2, w.cell.Pointer && w.value != 0 && uint64(c.in.Cells.Object(n.obj).Addr) == w.value)
 	set(3, n.obj == w.obj)
 	set(4, n.cell.Pointer && n.hasValue && n.value != 0 && uint64(c.in.Cells.Object(w.obj).Addr) == n.value)
-	return m
+	return m, shown
 }
 
 // alone holds an execution to the laws of its statement about itself.
@@ -358,13 +382,13 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 	if w := c.write(t); !w.ok || !w.hasValue || len(p.fields) > maxFields {
 		return out
 	}
-	c.around(t, func(k neighbour, mask uint8, at mgpp.Timestamp) {
+	c.around(t, func(k neighbour, mask, _ uint8, at mgpp.Timestamp) {
 		r := p.near[k]
 		if r == nil || r.n < minRelated {
 			return
 		}
 		for i, law := range relations {
-			if r.mask&^mask&(1<<i) != 0 {
+			if r.mask&^mask&(1<<i) != 0 && r.shown[i] >= minLike {
 				out = append(out, broken{t: t, law: law, of: r.n, beside: at})
 				return
 			}
@@ -375,8 +399,8 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 
 // accuseUnlike adds to the suspects what broke a law. Of several executions it is the
 // first that counts.
-func accuseUnlike(in Input, h *habits, suspects []Suspect) []Suspect {
-	for i, b := range unlike(in, h) {
+func accuseUnlike(in Input, h *habits, fields map[string]bool, suspects []Suspect) []Suspect {
+	for i, b := range unlike(in, h, fields) {
 		st := in.Statement(in.History.Op(b.t).PC)
 		known := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.Kind == Wrote && in.Statement(s.PC) == st })
 		if i > 0 && !known {

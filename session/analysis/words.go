@@ -98,6 +98,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 	case faultloc.Omitted:
 		return a.whyOmitted(s)
 	case faultloc.Died:
+		if best != nil && best.Next {
+			return "The program died in this statement, right behind a change beside which a store is missing that would mend all."
+		}
 		return "The program died in this statement, before the call was over: what is inconsistent may just have been on its way."
 	}
 	if best != nil {
@@ -129,6 +132,16 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "It wrote into a block by an address of another one."
 		case faultloc.Basis:
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
+		case faultloc.Copied:
+			return "It was the first to store the number that is wrong, which was copied from there."
+		case faultloc.Stale:
+			return "It freed a node, and a pointer to that was stored only afterwards: something still led to it."
+		case faultloc.Doomed:
+			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
+		case faultloc.Lost:
+			return report.Sentence(lost(best))
+		case faultloc.Instead:
+			return fmt.Sprintf("Had it written another field of the node, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Swapped:
 			return fmt.Sprintf("With its operands the other way round, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Idle:
@@ -170,10 +183,20 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 		case faultloc.Missing:
 			text += fmt.Sprintf("; in %d of %d like nodes it did", e.Often, e.Of)
 		case faultloc.Habit:
+			if e.Between != 0 {
+				text += "; " + a.gap(e)
+				continue
+			}
 			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 		}
 	}
 	return text + "."
+}
+
+// gap says that nothing ran between two statements where something always did.
+func (a *Analysis) gap(e *faultloc.Evidence) string {
+	return fmt.Sprintf("in %d cases something ran between %s and %s, this statement in %d of them; at %s, nothing did",
+		e.Of, a.Symbols.Place(a.Hist.Op(e.Between).PC), a.Symbols.Place(a.Hist.Op(e.Beside).PC), e.Often, a.when(e.Beside))
 }
 
 // implied: a piece of evidence tells nothing that the sentence does not. To set
@@ -251,12 +274,18 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
 	case faultloc.Habit:
+		if e.Between != 0 {
+			return a.gap(&e)
+		}
 		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:
 		return fmt.Sprintf("with %s stored beside it, %s would be gone and nothing else would break: it was right before", a.repair(s.Repair), ofAll(e.Cured, e.Of))
 	case faultloc.Last:
+		if e.Element {
+			return "it wrote the next element of the array"
+		}
 		return "it was the last to write to the node"
 	case faultloc.Flip:
 		if e.Flips > 1 {
@@ -279,8 +308,21 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "its address was computed from that of another block"
 	case faultloc.Basis:
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
+	case faultloc.Copied:
+		return "it was the first to store the number that is wrong, which was copied from there"
+	case faultloc.Stale:
+		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
+	case faultloc.Doomed:
+		return "it stored a pointer to a node that was freed after that"
+	case faultloc.Lost:
+		return lost(&e)
 	case faultloc.Crash:
+		if e.Next {
+			return "the program died in it, right behind a change beside which a store is missing"
+		}
 		return "the program died in it"
+	case faultloc.Instead:
+		return fmt.Sprintf("had it written another field of the node, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Swapped:
 		return fmt.Sprintf("with its operands the other way round, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Idle:
@@ -325,6 +367,14 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		return before + " it counted by another number"
 	case faultloc.LawSame:
 		return before + " it stored another value, and always the same"
+	case faultloc.LawEnumerator:
+		return "it stored what is no value of the field's type; other nodes hold none"
+	case faultloc.LawNegative:
+		return "it stored a negative number; none of " + report.Plural(e.Of, "like node", "like nodes") + " held one before"
+	case faultloc.LawFar:
+		return "it stored a number far from those of " + report.Plural(e.Of, "like node", "like nodes")
+	case faultloc.LawKept:
+		return "it changed a number that " + report.Plural(e.Of, "like node", "like nodes") + " kept as they first got it"
 	case faultloc.LawMoved:
 		return before + ", the value that it stored was the one that " + other + " overwrote; not here"
 	case faultloc.LawCopied:
@@ -371,6 +421,14 @@ func early(e *faultloc.Evidence) string {
 		text += fmt.Sprintf("; in %s before nothing led to it any more", report.Plural(e.Of, "execution", "executions"))
 	}
 	return text
+}
+
+// lost says how a node was lost.
+func lost(e *faultloc.Evidence) string {
+	if e.Again {
+		return "it overwrote the newest link to a node to which nothing leads any more"
+	}
+	return "it took out a node, which was freed, with the only link to another one to which nothing leads any more"
 }
 
 // excuse is why an experiment says less against a statement than it seems to.

@@ -1,0 +1,202 @@
+package faultloc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// asked runs a program from where a world was healthy, and says what the first suspect did, on
+// what evidence of a kind; "healthy" if nothing is broken.
+func asked(t *testing.T, spec, before, program string, k EvidenceKind) string {
+	t.Helper()
+	w := newWorld(t, spec)
+	w.run(before)
+	w.run(program)
+	in := w.input()
+	if len(in.Found) == 0 {
+		return "healthy"
+	}
+	return first(Locate(in), k)
+}
+
+// TestCopied: a wrong number is the fault of who stored it first, if it was wrong there.
+func TestCopied(t *testing.T) {
+	const bags = "1: g = calloc bag\n2: g.key[0] = 3\n2: g.key[1] = 5\n3: g.n = 2\n1: h = calloc bag\n2: h.key[0] = 7\n2: h.key[1] = 9\n3: h.n = 2\ncpoint\n"
+	const moved = "60: g.key[2] = %[1]d\n61: g.n = 3\n62: h.key[1] = %[1]d\n63: g.n = 2\n64: g.key[2] = 0"
+	for program, want := range map[string]string{
+		fmt.Sprintf(moved, 1): "wrote 60 copied",
+		fmt.Sprintf(moved, 8): "healthy",
+		"62: h.key[1] = 1":    "wrote 62",
+		// It was right where it was first.
+		"59: g.key[0] = 2\n60: g.key[1] = 4\n62: h.key[1] = 4": "wrote 62",
+	} {
+		if got := asked(t, bagSpec, bags, program, Copied); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestStale: a pointer to what was freed before is the fault of the free, or beside it.
+func TestStale(t *testing.T) {
+	const spec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
+	const knots = "1: a = calloc knot\n1: b = calloc knot\n1: c = calloc knot\n2: a.spare = c\ncpoint\n"
+	for program, want := range map[string]string{
+		"70: free c\n71: b.next = c\n72: a.spare = NULL": "wrote 70 stale",
+		"71: b.next = c\n72: a.spare = NULL":             "healthy",
+		"71: b.next = c\n70: free c":                     "wrote 71",
+	} {
+		if got := asked(t, spec, knots, program, Stale); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestLost: a node to which nothing leads any more is the fault of who overwrote its newest
+// link, or of who took out, before it was freed, the node that led to it.
+func TestLost(t *testing.T) {
+	const spec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
+	const tree = "1: a = calloc twig\n2: a.key = 100\n1: b = calloc twig\n2: b.key = 50\n3: a.left = b\n1: c = calloc twig\n2: c.key = 10\n4: b.left = c\ncpoint\n"
+	for program, want := range map[string]string{
+		"40: a.right = c\n41: a.right = NULL\n42: free b\n43: a.left = NULL": "wrote 41 lost",
+		"40: a.right = c\n42: free b\n43: a.left = NULL":                     "healthy",
+		"50: a.left = NULL\n51: a.key = 101\n52: free b":                     "wrote 50 lost",
+		"50: a.left = c\n51: a.key = 101\n52: free b":                        "healthy",
+		"50: a.left = NULL\n51: a.key = 101":                                 "wrote 50",
+	} {
+		if got := asked(t, spec, tree, program, Lost); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestDoomed: a pointer to what is freed next should not have been stored, if it is still there.
+func TestDoomed(t *testing.T) {
+	const spec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
+	const knots = "1: a = calloc knot\n1: b = calloc knot\n1: c = calloc knot\n2: a.next = c\ncpoint\n"
+	for program, want := range map[string]string{
+		"70: b.next = c\n71: a.next = NULL\n72: free c":                    "wrote 70 doomed",
+		"70: b.next = c\n71: a.next = NULL\n72: b.next = NULL\n73: free c": "healthy",
+		"72: free c": "wrote 72", // the pointer was there before
+		"69: d = calloc knot\n70: b.next = d\n72: free d": "wrote 70",
+	} {
+		if got := asked(t, spec, knots, program, Doomed); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestInstead: a store into another field than the one that would have been right.
+func TestInstead(t *testing.T) {
+	const before = "1: d = calloc avl\n2: d.key = 25\ncpoint\n"
+	for program, want := range map[string]string{
+		"60: d.left = c\n61: a.left = d":  "wrote 61 instead",
+		"60: d.left = c\n61: a.right = d": "healthy",
+	} {
+		const tree = "1: a = calloc avl\n2: a.key = 10\n1: b = calloc avl\n2: b.key = 5\n3: a.left = b\n1: c = calloc avl\n2: c.key = 20\n3: a.right = c\n"
+		if got := asked(t, strings.Split(avlSpec, "root: ")[0], tree+before, program, Instead); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// numbered makes n nodes with numbers, each linked to the one before; every second one is
+// linked by another statement.
+func numbered(n int) string {
+	var b strings.Builder
+	b.WriteString("1: n0 = calloc item\n2: n0.key = 5000\n3: n0.kind = 1\ncpoint\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "1: n%d = calloc item\n2: n%d.key = %d\n3: n%d.kind = 1\n", i, i, 5000-100*i, i)
+		fmt.Fprintf(&b, "%d: n%d.%s = n%d\n7: n%d.rank = %d\ncpoint\n", 5+i%2, i, [2]string{"left", "right"}[i%2], i-1, i, i%5)
+	}
+	return b.String()
+}
+
+const itemSpec = `
+struct item { struct item *left, *right; int key, kind, rank; };
+type item edges (left, right);
+order: item X, Y; X -> Y => X.key < Y.key;
+near: item X, Y; X -> Y => Y.key - X.key <= 100;
+known: item X; X.kind == 1;
+led: item X; X.key < 5000 => X.OUTDEGREE >= 1;
+`
+
+// kinds are cells of which those named kind hold 0, 1 or 2.
+type kinds struct{ testCells }
+
+func (k kinds) Cell(addr trace.Addr, v mgpp.View) (Cell, bool) {
+	c, ok := k.testCells.Cell(addr, v)
+	if c.Path == "kind" {
+		c.Values = []int64{0, 1, 2}
+	}
+	return c, ok
+}
+
+// TestFieldLaws: a store that is the first to hold what no node held in the field.
+func TestFieldLaws(t *testing.T) {
+	law := func(program string, pc int) (l Law) {
+		w := newWorld(t, itemSpec)
+		w.run(numbered(30))
+		w.run(program)
+		in := w.input()
+		for _, s := range Locate(in).Suspects {
+			for _, e := range s.Evidence {
+				if e.Kind == Unlike && int(s.PC) == pc {
+					l = e.Law
+				}
+			}
+		}
+		return l
+	}
+	for _, c := range []struct {
+		program string
+		pc      int
+		want    Law
+	}{
+		{"60: n9.key = -10", 60, LawNegative},
+		{"60: n9.key = 9000", 60, LawFar},
+		{"60: n9.kind = 2", 60, LawKept},
+		{"60: n9.key = 4000", 60, LawKept},
+		{"60: n9.rank = 2\n61: n9.kind = 2", 60, ""}, // no constraint asks for ranks
+		{"2: n9.key = 5001", 2, LawKept},
+	} {
+		if got := law(c.program, c.pc); got != c.want {
+			t.Errorf("%q: law %q, want %q", c.program, got, c.want)
+		}
+	}
+	// An enumeration has no other values, if its nodes hold none.
+	for program, want := range map[string]Law{"60: n9.kind = 7": LawEnumerator, "60: n9.kind = 2": LawKept} {
+		w := newWorld(t, itemSpec)
+		w.run(numbered(30))
+		w.run(program)
+		in := w.input()
+		in.Cells = kinds{testCells{Graph: w.graph}}
+		if e := Locate(in).Suspects[0].Evidence; !slices.ContainsFunc(e, func(e Evidence) bool { return e.Kind == Unlike && e.Law == want }) {
+			t.Errorf("%s: %+v, want law %s", program, e, want)
+		}
+	}
+	// What a statement has done before it may do again.
+	w := newWorld(t, itemSpec)
+	w.run(numbered(30) + "60: n30.key = 2050\ncpoint\n")
+	w.run("60: n9.key = 3900")
+	if s := Locate(w.input()).Suspects; len(s) == 0 || s[0].has(Unlike) {
+		t.Errorf("a statement that changed the field before: %+v", s)
+	}
+}
+
+// TestGap: between two statements one of several has always run.
+func TestGap(t *testing.T) {
+	for program, want := range map[string]string{
+		"1: x = calloc item\n2: x.key = 1950\n3: x.kind = 1\n7: x.rank = 2":                   "omitted 5 habit",
+		"1: x = calloc item\n2: x.key = 1950\n3: x.kind = 1\n6: x.right = n30\n7: x.rank = 2": "healthy",
+	} {
+		got := asked(t, itemSpec, numbered(30), program, Habit)
+		if got = strings.Replace(got, "omitted 6", "omitted 5", 1); got != want { // either may be missing
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}

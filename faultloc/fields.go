@@ -1,0 +1,116 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+)
+
+// What nodes hold in a field is alike too, whoever stores it: no number is negative, all are
+// enumerators, all lie in a range, or each node keeps the first that it got. A store that is the
+// first to break such a law is accused, however seldom its statement runs.
+
+// maxFieldNodes is how many nodes are asked what they hold in a field.
+const maxFieldNodes = 256
+
+// farNumber is where numbers begin that may be far from others; counts and ranks are less.
+const farNumber = 1024
+
+// custom is what nodes held in a field at the last healthy C-point.
+type custom struct {
+	n       int   // nodes that held a number
+	lo, hi  int64 // the least and the greatest
+	strange int   // held what is no enumerator
+	kept    bool  // none has got another number than its first
+}
+
+// ofField returns the law of its field that an execution broke, which its statement has kept
+// earlier.
+func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, bool) {
+	w := c.write(t)
+	if !w.ok || !w.hasValue || !c.fields[w.field.path] || w.cell.Pointer || len(w.cell.Parts) > 0 {
+		return broken{}, false
+	}
+	b := broken{t: t}
+	number := signed(w.value, w.cell.Size)
+	strange := !enumerator(&w.cell, w.value)
+	changed := w.hadValue && w.was != w.value && c.in.Cells.Object(w.obj).Birth <= c.in.Healthy
+	if !strange && !changed && number >= 0 && number < farNumber {
+		return b, false
+	}
+	u := c.custom(w)
+	switch b.of = u.n; {
+	case u.n < minRelated:
+	case strange && 10*u.strange <= u.n:
+		b.law = LawEnumerator
+	case number < 0 && u.lo >= 0:
+		b.law = LawNegative
+	case u.far(number):
+		b.law = LawFar
+	case changed && u.kept && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }):
+		b.law = LawKept
+	}
+	return b, b.law != ""
+}
+
+// replaced: an execution gave a node another number than it had got before.
+func (c *comparer) replaced(t mgpp.Timestamp) bool {
+	w := c.write(t)
+	return w.ok && c.in.changed(t) && c.in.History.LastWrite(w.cell.Addr, uint64(w.cell.Size), t-1) > c.in.Cells.Object(w.obj).Birth
+}
+
+// signed is a number of some bytes.
+func signed(v uint64, size int) int64 {
+	shift := 64 - 8*size
+	return int64(v<<shift) >> shift
+}
+
+// far: a number lies far from all that nodes hold, which differ much.
+func (u *custom) far(n int64) bool {
+	spread := uint64(u.hi - u.lo)
+	return spread >= farNumber && (n > u.hi && uint64(n-u.hi) > spread/4 || n < u.lo && uint64(u.lo-n) > spread/4)
+}
+
+// enumerator: a cell that holds enumerators only may hold a number.
+func enumerator(c *Cell, v uint64) bool {
+	if len(c.Values) == 0 {
+		return true
+	}
+	mask := ^uint64(0) >> (64 - 8*c.Size)
+	for _, e := range c.Values {
+		if uint64(e)&mask == v&mask {
+			return true
+		}
+	}
+	return false
+}
+
+// custom learns what nodes hold in the field that was written.
+func (c *comparer) custom(w *write) *custom {
+	u := c.customs[w.field]
+	if u != nil {
+		return u
+	}
+	u = &custom{kept: true}
+	c.customs[w.field] = u
+	offset, size := w.cell.Addr-c.in.Cells.Object(w.obj).Addr, uint64(w.cell.Size)
+	view := c.in.Model.View(c.in.Healthy)
+	for _, o := range c.in.Cells.Alike(w.obj, view, maxFieldNodes) {
+		n := c.in.Cells.Object(o)
+		v, ok := read(view, n.Addr+offset, w.cell.Size)
+		if !ok {
+			continue
+		}
+		number := signed(v, w.cell.Size)
+		if u.n++; u.n == 1 {
+			u.lo, u.hi = number, number
+		}
+		u.lo, u.hi = min(u.lo, number), max(u.hi, number)
+		if !enumerator(&w.cell, v) {
+			u.strange++
+		}
+		last := c.in.History.LastWrite(n.Addr+offset, size, c.in.Healthy)
+		u.kept = u.kept && c.in.History.LastWrite(n.Addr+offset, size, last-min(last, 1)) <= n.Birth
+	}
+	return u
+}
