@@ -273,6 +273,12 @@ func (h *History) applyRealloc(ev *trace.Event) {
 	}
 	old := h.startingAt(ev.Aux, h.ops.n)
 	if old == 0 {
+		if old = h.unmappedBy(ev.Thread, ev.Aux); old != 0 {
+			delete(h.unmapped, ev.Thread)
+			h.clear(ev, uint64(ev.Addr), ev.Size, 0)
+			h.move(ev, old)
+			return
+		}
 		h.badFree(ev, trace.Addr(ev.Aux))
 		h.applyAlloc(ev, ev.Addr)
 		return
@@ -301,7 +307,7 @@ func (h *History) resize(ev *trace.Event, id NodeID) {
 	h.setAlive(n.start, ev.Size, true)
 }
 
-// move ends old and begins its successor with the bytes carried over.
+// move ends old, unless an unmap has, and begins its successor with the bytes carried over.
 func (h *History) move(ev *trace.Event, old NodeID) {
 	size := min(h.nodes.at(old).size, ev.Size)
 	var m move
@@ -315,7 +321,9 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	if !h.ops.none {
 		h.ops.moves = append(h.ops.moves, m)
 	}
-	h.end(old, t)
+	if h.nodes.at(old).death == 0 {
+		h.end(old, t)
+	}
 	n := h.nodes.at(id)
 	n.birth = t
 	n.flags = n.flags&^nodeZeroed | nodeRare
@@ -339,6 +347,9 @@ func (h *History) carry(old NodeID, size uint64) move {
 	}
 	m.behind = 0
 	now := h.ops.n
+	if n := h.nodes.at(old); n.death != 0 {
+		now = n.death - 1
+	}
 	data := make([]byte, size)
 	var times [64]uint32
 	for off := uint64(0); off < size; off += uint64(len(times)) {
@@ -364,13 +375,35 @@ func (h *History) applyUnmap(ev *trace.Event) {
 		return
 	}
 	lo, hi := uint64(ev.Addr), uint64(ev.Addr)+ev.Size
-	h.hits = h.overlapping(h.hits, lo, ev.Size, h.ops.n)
+	before := h.ops.n
+	h.hits = h.overlapping(h.hits, lo, ev.Size, before)
 	for _, id := range h.hits {
 		if n := h.nodes.at(id); n.start >= lo && n.start+n.size <= hi {
 			h.die(ev, id)
 		}
 	}
+	if h.ops.n > before {
+		h.unmapped[ev.Thread] = span{before, h.ops.n}
+	}
 	h.mapped = append(h.mapped, mapping{h.ops.n, lo, hi})
+}
+
+// unmappedBy is the node that started at addr and that the thread's last unmap has ended; 0 if
+// that is none. An allocator moves a large block by mapping its memory elsewhere (mremap),
+// which is told before the realloc that does it.
+func (h *History) unmappedBy(thread trace.ThreadID, addr uint64) NodeID {
+	last, ok := h.unmapped[thread]
+	if !ok {
+		return 0
+	}
+	id := h.formerAt(addr, h.ops.n)
+	if id == 0 {
+		return 0
+	}
+	if n := h.nodes.at(id); n.start == addr && !n.is(nodeFixed) && n.death > last.after && n.death <= last.to {
+		return id
+	}
+	return 0
 }
 
 // applyGlobal makes a declared object a node: from the start if nothing has

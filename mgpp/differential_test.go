@@ -22,6 +22,8 @@ type generator struct {
 	r   *reference
 	n   *History // of nodes only; nil: there is none
 
+	unmapped []uint64 // where blocks began that were unmapped last
+
 	large bool // many blocks have a page and more
 }
 
@@ -135,16 +137,25 @@ func (g *generator) next(t *testing.T) {
 		e = g.write()
 	case k < 80:
 		e = trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(g.addr()), Size: g.size(), Flags: trace.Flags(g.rnd.IntN(2)) * trace.FlagZeroed, Name: "malloc"}
-	case k < 88:
+	case k < 87:
 		e = trace.Event{Kind: trace.KindFree, Addr: trace.Addr(g.start())}
-	case k < 96:
+	case k < 95:
 		e = trace.Event{Kind: trace.KindRealloc, Aux: g.start(), Size: g.size()}
+		if n := len(g.unmapped); n > 0 && g.rnd.IntN(2) == 0 {
+			e.Aux = g.unmapped[g.rnd.IntN(n)]
+		}
 		e.Addr = trace.Addr(e.Aux)
 		if g.rnd.IntN(2) == 0 {
 			e.Addr = trace.Addr(g.addr())
 		}
 	case k < 97:
 		e = trace.Event{Kind: trace.KindUnmap, Addr: trace.Addr(g.addr() &^ 0xff), Size: 0x100}
+		g.unmapped = nil
+		for id := range g.h.Live(g.h.Now()) {
+			if n := g.h.Node(id); n.Start >= e.Addr && n.Start < e.Addr+0x100 {
+				g.unmapped = append(g.unmapped, uint64(n.Start))
+			}
+		}
 	default:
 		g.member(t)
 		return

@@ -45,8 +45,10 @@ type History struct {
 	recent [recentNodes]NodeID  // the builder's last hits, by granule
 	near   *[nearPages]nearPage // the pages of the stores that were numbered last; nil: none are
 	freed  start                // what Freeable was asked last
-	hits   []NodeID             // the builder's scratch
-	died   []NodeID             // see Died
+	// unmapped are the operations by which each thread's last unmap ended nodes.
+	unmapped map[trace.ThreadID]span
+	hits     []NodeID // the builder's scratch
+	died     []NodeID // see Died
 
 	lastArena NodeID // the newest, which brk lets grow
 	flags     []bool // the builder's scratch
@@ -60,6 +62,9 @@ type stackOf struct {
 	time   uint32
 	origin uint32
 }
+
+// span is the operations (after, to].
+type span struct{ after, to uint32 }
 
 // mapping is a range that was mapped or unmapped after time operations.
 type mapping struct {
@@ -79,6 +84,8 @@ func New(o Options) *History {
 		ops:     newOps(o.NodesOnly),
 		nodes:   newNodes(o.StacksStay),
 		owners:  newOwners(),
+
+		unmapped: map[trace.ThreadID]span{},
 	}
 	if o.NodesOnly {
 		h.near = new([nearPages]nearPage)
@@ -203,7 +210,7 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 	case shapeMove:
 		m := &h.ops.moves[h.ops.value(t)]
 		if m.behind > 0 {
-			h.readNode(m.old, off, &Bytes{Data: dst, Written: ok}, t-1, nil, nil)
+			h.readNode(m.old, off, &Bytes{Data: dst, Written: ok}, h.nodes.at(m.old).death-1, nil, nil)
 			return
 		}
 		copy(dst, h.ops.arena.get(m.data, m.size)[off:])
@@ -236,7 +243,7 @@ func (h *History) origin(t uint32, addr uint64) uint32 {
 	}
 	if m.behind > 0 {
 		var times [1]uint32
-		h.readNode(m.old, off, &Bytes{Data: make([]byte, 1)}, t-1, nil, times[:])
+		h.readNode(m.old, off, &Bytes{Data: make([]byte, 1)}, h.nodes.at(m.old).death-1, nil, times[:])
 		return h.origin(times[0], h.nodes.at(m.old).start+off)
 	}
 	return m.runs[m.runAt(off)].origin()

@@ -97,3 +97,38 @@ func TestLargeMove(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmapped: a large block is moved by mapping its memory elsewhere, which is told before the
+// realloc. What another thread unmapped, or was freed, is not moved.
+func TestUnmapped(t *testing.T) {
+	const from, to, size = 0x7000_0000, 0x7100_0000, 0x40000
+	for name, c := range map[string]struct {
+		ends trace.Event
+		by   trace.ThreadID
+		want bool
+	}{
+		"mremap":         {trace.Event{Kind: trace.KindUnmap, Thread: 1, Addr: from, Size: size}, 1, true},
+		"another thread": {trace.Event{Kind: trace.KindUnmap, Thread: 2, Addr: from, Size: size}, 1, false},
+		"freed":          {trace.Event{Kind: trace.KindFree, Thread: 1, Addr: from + 16}, 1, false},
+	} {
+		h := New(Options{})
+		for _, ev := range []trace.Event{
+			{Kind: trace.KindAlloc, Thread: 1, Addr: from + 16, Size: size - 32, Name: "malloc"},
+			{Kind: trace.KindStore, Thread: 1, Addr: from + 24, Size: 8, Data: []byte("carried!")},
+			c.ends,
+			{Kind: trace.KindMap, Thread: 1, Addr: to, Size: 2 * size},
+			{Kind: trace.KindRealloc, Thread: c.by, Aux: from + 16, Addr: to + 16, Size: 2*size - 32, Name: "realloc"},
+		} {
+			if _, err := h.Apply(&ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := Bytes{Data: make([]byte, 8)}
+		if !h.At(h.Now()).Read(to+24, &b) || slices.Contains(b.Written, false) == c.want || c.want && string(b.Data) != "carried!" {
+			t.Errorf("%s: %q %v", name, b.Data, b.Written)
+		}
+		if op := h.Op(h.Now()); (op.Kind == OpMove) != c.want || (len(h.Anomalies()) == 0) != c.want {
+			t.Errorf("%s: %+v, %v", name, op, h.Anomalies())
+		}
+	}
+}

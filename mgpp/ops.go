@@ -46,7 +46,7 @@ type wide struct {
 const wideBytes = 40
 
 // move is what a realloc carried over. The history still has it where it was, in the old
-// node as it was just before.
+// node as it was just before its death.
 type move struct {
 	old  NodeID
 	size uint64

@@ -20,6 +20,8 @@ type reference struct {
 	maps  []refMap
 	bad   []AnomalyKind
 	drops uint64
+
+	unmapped map[NodeID]bool // by the last unmap that ended any
 }
 
 type refGraph map[NodeID]refNode
@@ -137,10 +139,15 @@ func (r *reference) apply(e *trace.Event) {
 	case trace.KindRealloc:
 		r.realloc(e)
 	case trace.KindUnmap:
+		ended := map[NodeID]bool{}
 		for _, id := range r.live().overlapping(uint64(e.Addr), uint64(e.Addr)+e.Size) {
 			if n := r.live()[id]; n.start >= uint64(e.Addr) && n.end() <= uint64(e.Addr)+e.Size {
 				r.die(id)
+				ended[id] = true
 			}
+		}
+		if len(ended) > 0 {
+			r.unmapped = ended
 		}
 		r.maps = append(r.maps, refMap{r.now(), uint64(e.Addr), uint64(e.Addr) + e.Size})
 	case trace.KindGlobal:
@@ -270,6 +277,12 @@ func (r *reference) badFree(addr uint64) {
 
 func (r *reference) realloc(e *trace.Event) {
 	old := r.live().starting(e.Aux)
+	if was, id := r.former(e.Aux); old == 0 && r.live().at(e.Aux) == 0 && r.unmapped[id] && !was.fixed && was.start == e.Aux { // mremap
+		r.unmapped = nil
+		r.clear(uint64(e.Addr), e.Size, 0)
+		r.move(e, id, was)
+		return
+	}
 	if old == 0 {
 		r.badFree(e.Aux)
 		r.clear(uint64(e.Addr), e.Size, 0)
@@ -278,17 +291,29 @@ func (r *reference) realloc(e *trace.Event) {
 	}
 	r.clear(uint64(e.Addr), e.Size, old)
 	was := r.live()[old]
-	kept := min(uint64(len(was.bytes)), e.Size)
-	bytes := append(slices.Clone(was.bytes[:kept]), make([]refByte, e.Size-kept)...)
 	if uint64(e.Addr) == e.Aux {
 		_, g := r.op(refOp{kind: OpResize, node: old})
-		was.bytes = bytes
+		was.bytes = was.carried(e.Size)
 		g[old] = was
 		return
 	}
+	r.move(e, old, was)
+}
+
+// carried is the bytes of a node that has become so long.
+func (n refNode) carried(size uint64) []refByte {
+	kept := min(uint64(len(n.bytes)), size)
+	return append(slices.Clone(n.bytes[:kept]), make([]refByte, size-kept)...)
+}
+
+// move makes the successor of a node, which may have died.
+func (r *reference) move(e *trace.Event, old NodeID, was refNode) {
+	kept, bytes := min(uint64(len(was.bytes)), e.Size), was.carried(e.Size)
 	r.bases++
 	t, g := r.op(refOp{kind: OpMove, addr: uint64(e.Addr), size: kept, node: old, other: r.bases})
-	r.bury(g, old, t)
+	if _, alive := g[old]; alive {
+		r.bury(g, old, t)
+	}
 	for i := range bytes[:kept] {
 		bytes[i].newest = t
 	}

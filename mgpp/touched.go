@@ -59,7 +59,9 @@ func (h *History) Touched(from, to Timestamp) []Touch {
 				}
 			}
 		case OpMove:
-			seen.All(h.ops.moves[h.ops.value(t)].old)
+			if old := h.ops.moves[h.ops.value(t)].old; h.nodes.at(old).death == t { // else an unmap had ended it
+				seen.All(old)
+			}
 			seen.All(h.maker(t))
 		case OpBirth, OpDeath, OpResize:
 			seen.All(h.maker(t))

@@ -21,8 +21,9 @@ import (
 // generator makes random programs in a small memory, so that blocks come to lie
 // where others were.
 type generator struct {
-	rnd *rand.Rand
-	h   *mgpp.History
+	rnd      *rand.Rand
+	h        *mgpp.History
+	unmapped []uint64 // where blocks began that were unmapped last
 }
 
 const low = 0x10f00
@@ -109,22 +110,32 @@ func (g *generator) event() trace.Event {
 	case k < 84:
 		return trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(g.addr()), Size: g.size(), Flags: trace.Flags(g.rnd.IntN(2)) * trace.FlagZeroed,
 			Name: []string{"malloc", "calloc"}[g.rnd.IntN(2)], Stack: []trace.Addr{0x400, trace.Addr(g.rnd.IntN(3))}}
-	case k < 91:
+	case k < 90:
 		return trace.Event{Kind: trace.KindFree, Addr: trace.Addr(g.start()), Name: "free"}
-	case k < 99:
+	case k < 98:
 		e := trace.Event{Kind: trace.KindRealloc, Aux: g.start(), Size: g.size(), Name: "realloc", Stack: []trace.Addr{0x500}}
+		if n := len(g.unmapped); n > 0 && g.rnd.IntN(2) == 0 {
+			e.Aux = g.unmapped[g.rnd.IntN(n)]
+		}
 		e.Addr = trace.Addr(e.Aux)
 		if g.rnd.IntN(2) == 0 {
 			e.Addr = trace.Addr(g.addr())
 		}
 		return e
 	}
-	return trace.Event{Kind: trace.KindUnmap, Addr: trace.Addr(g.addr() &^ 0xff), Size: 0x100}
+	e := trace.Event{Kind: trace.KindUnmap, Addr: trace.Addr(g.addr() &^ 0xff), Size: 0x100}
+	g.unmapped = nil
+	for id := range g.h.Live(g.h.Now()) {
+		if n := g.h.Node(id); n.Start >= e.Addr && n.Start < e.Addr+0x100 {
+			g.unmapped = append(g.unmapped, uint64(n.Start))
+		}
+	}
+	return e
 }
 
 // program is a random program: its trace, in many chunks, and its history.
 func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
-	g := &generator{rand.New(rand.NewPCG(seed, 1)), mgpp.New(mgpp.Options{})}
+	g := &generator{rnd: rand.New(rand.NewPCG(seed, 1)), h: mgpp.New(mgpp.Options{})}
 	path := filepath.Join(t.TempDir(), "t.mgt")
 	f, err := os.Create(path)
 	if err != nil {

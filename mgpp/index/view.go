@@ -186,7 +186,7 @@ func (r *wordReader) unversioned(mask uint8) {
 		switch {
 		case first && n.is(bitMoved) && off < x.carriedSize(n):
 			if old, ok := x.node(x.moved(n)); ok {
-				x.readNode(&old, off, r.data[i:i+1], r.written[i:i+1], r.times[i:i+1], n.birth-1, r.exact)
+				x.readNode(&old, off, r.data[i:i+1], r.written[i:i+1], r.times[i:i+1], old.death-1, r.exact)
 			}
 		case first && n.is(bitZeroed):
 			r.written[i], r.times[i] = true, n.birth
