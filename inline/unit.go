@@ -93,19 +93,43 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 			e.numbers[key] = n
 		}
 		site.Hook = n
-		site.Leaves = e.leaves(s)
+		site.Leaves, site.Frees = e.leaves(s), e.frees(s)
 	}
 	u.sites = append(u.sites, site)
 	return nil
 }
 
-// leaves says whether a site returns from allocators, and does nothing else. What an
-// allocator jumps to at its end is inside of the call still.
-func (e *Engine) leaves(s *capture.Site) bool {
-	if s.Tail || len(s.Leave) == 0 || len(s.Enter)+len(s.Points) > 0 || s.Store >= 0 || s.Landing || s.Stack {
+// leaves says from what a site returns that does nothing else. What an allocator jumps to
+// at its end is inside of the call still. Where all writers are recorded each return of one
+// concerns the hook routine.
+func (e *Engine) leaves(s *capture.Site) emit.Leaving {
+	all := func(is func(f int) bool) bool {
+		return !slices.ContainsFunc(s.Leave, func(f int) bool { return !is(f) })
+	}
+	switch {
+	case s.Tail || len(s.Leave) == 0 || len(s.Enter) > 0 || !onlyCalls(s):
+		return emit.Anything
+	case all(e.tables.Whole):
+		return emit.Allocators
+	case e.filter.On && all(func(f int) bool { return e.plan.Funcs[f].Role == probe.RoleWriter }):
+		return emit.Writers
+	}
+	return emit.Anything
+}
+
+// frees says whether a site begins a free of a block of which the tracer need not be told if
+// stores to it are not recorded, and does nothing else.
+func (e *Engine) frees(s *capture.Site) bool {
+	if !e.filter.On || !e.opts.Matter.Forget || len(s.Enter) != 1 || len(s.Leave) > 0 || !onlyCalls(s) {
 		return false
 	}
-	return !slices.ContainsFunc(s.Leave, func(f int) bool { return !e.tables.Whole(f) })
+	f := &e.plan.Funcs[s.Enter[0]]
+	return f.Role == probe.RoleFree && f.Ptr == 1 && e.tables.Whole(s.Enter[0])
+}
+
+// onlyCalls: nothing but entries and returns of functions is at a site.
+func onlyCalls(s *capture.Site) bool {
+	return len(s.Points) == 0 && s.Store < 0 && !s.Landing && !s.Stack
 }
 
 // holds says whether a C-point may be at a site.

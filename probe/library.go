@@ -122,6 +122,12 @@ var fixedSizes = map[string]uint64{
 	"localtime_r": 56, "gmtime_r": 56, "sigemptyset": 128, "sigfillset": 128,
 }
 
+// acquirers are the writers that take a lock.
+var acquirers = map[string]bool{
+	"pthread_mutex_lock": true, "pthread_mutex_trylock": true, "sem_trywait": true,
+	"pthread_rwlock_rdlock": true, "pthread_rwlock_wrlock": true, "pthread_rwlock_tryrdlock": true, "pthread_rwlock_trywrlock": true,
+}
+
 // writerPrefixes: the sanitizers intercept writers, and the compiler calls
 // __asan_memcpy and the like itself.
 var writerPrefixes = []string{"", "__interceptor_", "___interceptor_", "__asan_", "__msan_", "__tsan_", "__hwasan_"}
@@ -155,6 +161,7 @@ func (c catalogue) add(e entry, prefixes []string) {
 		if size := fixedSizes[name]; size != 0 {
 			e.fn.Fixed = size
 		}
+		e.fn.Acquires = acquirers[name]
 		for _, prefix := range prefixes {
 			if prefix != "" && strings.HasPrefix(name, "_Z") {
 				continue

@@ -163,6 +163,7 @@ type Func struct {
 	Uretprobe                  bool
 	Ptr, Size, Count, Dst, Len int
 	Fixed                      uint64 // RoleMalloc without Size, ExtentFixed: bytes
+	Acquires                   bool   // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent                     Extent
 	File                       string
 	Line                       int

@@ -38,7 +38,7 @@ type trial struct {
 	Reload                      [1024]uint16
 	Shadow, Seed                uint64
 	Chained                     uint64
-	Open                        [2]uint64 // OpenCall, OpenFree
+	Open                        [4]uint64 // OpenCall, OpenFree, OpenWriter, AllocCall
 }
 
 type outcome struct {
@@ -73,7 +73,7 @@ type result struct {
 	Hook                   [2]hookCall
 	End                    snap
 	Snaps, Places          uint64
-	Left                   [3]uint64 // AllocCall, which was 1, and Open
+	Left                   [3]uint64 // AllocCall, OpenCall, OpenFree in the end
 }
 
 // harness builds the harness and returns its path.

@@ -80,40 +80,84 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 	s.saved = 0
 }
 
-// unlessOpen appends jumps over what follows unless the outermost open call of an
-// allocator returns to where the stack pointer leads; one of free is forgotten, which the
-// routine has told of already. It returns the places of the jumps' displacements, for
+// The lengths of the instructions that jrcxz leads over, bytes.
+const (
+	lenMov    = 9 // to or from the thread block
+	lenMovImm = 13
+	lenLea    = 4
+	lenJrcxz  = 2
+	lenJmp    = 5
+)
+
+// unlessOpen appends jumps over what follows unless an open call returns to where the
+// stack pointer leads: the outermost one of an allocator, the innermost one of a writer, which
+// an allocator may have jumped to. One of free is forgotten where allocators return, which
+// the routine has told of already. It returns the places of the jumps' displacements, for
 // here. It leaves the flags alone.
-func (g *generator) unlessOpen() (over []int) {
+func (g *generator) unlessOpen(from Leaving) (over []int) {
 	const (
-		mov, movImm, lea, jrcxz, jmp = 9, 13, 4, 2, 5 // bytes
-		toFree                       = mov + lea + jrcxz + mov + jmp
-		toHook                       = mov + jmp + 2*movImm + mov + jmp
+		one    = lenMov + lenLea + lenJrcxz // to look at a word
+		leave  = lenMov + lenJmp            // see over
+		forget = leave + 2*lenMovImm
 	)
-	leave := func() { // with rcx as it was
-		open := g.state
-		g.restore(x86.RCX)
-		g.begin()
-		g.bytes(0xe9)
-		over = append(over, g.off())
-		g.int32(0)
-		g.state = open
+	type word struct {
+		at int32
+		to byte
+	}
+	words := []word{{layout.OpenFree, one + leave}, {layout.OpenCall, leave + forget}}
+	if from == Writers {
+		words = []word{{layout.OpenWriter, 2*one + leave}, {layout.OpenFree, one + leave}, {layout.OpenCall, leave}}
 	}
 	g.save(x86.RCX, layout.Scratch0)
-	for _, x := range [...]struct {
-		word int32
-		to   byte
-	}{{layout.OpenFree, toFree}, {layout.OpenCall, toHook}} {
-		g.load(x86.RCX, 8, slot(x.word))
+	for _, w := range words {
+		g.load(x86.RCX, 8, slot(w.at))
 		g.lea(x86.RCX, mem{base: x86.RSP, index: x86.RCX, scale: 1})
-		g.plain(0xe3, x.to) // jrcxz
+		g.plain(0xe3, w.to) // jrcxz
 	}
-	leave()
-	g.storeImm(slot(layout.AllocCall), 8, 0)
-	g.storeImm(slot(layout.OpenFree), 8, 0)
-	leave()
+	over = append(over, g.over())
+	if from == Allocators {
+		g.storeImm(slot(layout.AllocCall), 8, 0)
+		g.storeImm(slot(layout.OpenFree), 8, 0)
+		over = append(over, g.over())
+	}
 	g.restore(x86.RCX)
 	return over
+}
+
+// unlessClosed appends a jump over what follows if no call of an allocator is open and
+// the granule at which the first argument points is closed.
+func (g *generator) unlessClosed() (over []int) {
+	const short = 2 // jmp with a displacement of one byte
+	g.save(x86.RCX, layout.Scratch0)
+	g.load(x86.RCX, 8, slot(layout.AllocCall))
+	g.plain(0xe3, short) // jrcxz
+	g.begin()
+	g.bytes(0xeb, 0)
+	open := g.off()
+	g.imm(x86.RCX, layout.GranuleShift)
+	g.shrx(x86.RCX, x86.RDI, x86.RCX)
+	g.state.fault = FaultOperand
+	g.op(0x0fbe, 8, x86.RCX, false, mem{base: x86.RCX, index: x86.NoReg, disp: g.options.Filter.Shadow}) // movsx
+	g.plain(0xe3, short)                                                                                 // jrcxz
+	g.begin()
+	g.bytes(0xeb, lenMov+lenJmp)
+	over = append(over, g.over())
+	g.buf[g.start+open-1] = byte(g.off() - open)
+	g.restore(x86.RCX)
+	return over
+}
+
+// over appends a jump to what here will say, with rcx as it was, and returns the place of its
+// displacement.
+func (g *generator) over() int {
+	open := g.state
+	g.restore(x86.RCX)
+	g.begin()
+	g.bytes(0xe9)
+	at := g.off()
+	g.int32(0)
+	g.state = open
+	return at
 }
 
 // here has jumps of unlessOpen lead to what is appended next.

@@ -85,26 +85,33 @@ func TestHooks(t *testing.T) {
 	judge(t, subjects)
 }
 
-// TestLeaves: where allocators are left the routine is called only if the outermost open
+// TestLeaves: where allocators and writers are left the routine is called only if an open
 // call returns there, and one of free is forgotten.
 func TestLeaves(t *testing.T) {
 	a := &author{rng: rand.New(rand.NewPCG(7, 8))}
 	var subjects []*subject
 	for _, c := range []struct {
-		open    func(sp uint64) [2]uint64
+		from    Leaving
+		open    func(sp uint64) [4]uint64
 		hooks   int
 		forgets bool
 	}{
-		{func(uint64) [2]uint64 { return [2]uint64{} }, 0, false},
-		{func(sp uint64) [2]uint64 { return [2]uint64{-sp, 0} }, 1, false},
-		{func(sp uint64) [2]uint64 { return [2]uint64{-sp - 8, 0} }, 0, false},
-		{func(sp uint64) [2]uint64 { return [2]uint64{0, -sp} }, 0, true},
-		{func(sp uint64) [2]uint64 { return [2]uint64{0, -sp - 8} }, 0, false},
+		{Allocators, func(uint64) [4]uint64 { return [4]uint64{0, 0, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 0, true},
+		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp - 8, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, 0, -sp, 1} }, 0, false},
+		{Writers, func(uint64) [4]uint64 { return [4]uint64{} }, 0, false},
+		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{0, 0, -sp, 0} }, 1, false},
+		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, -sp - 8, 1} }, 0, false},
+		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 1, false},
 	} {
 		for round := range 12 {
 			s := a.write("", &variants[0])
 			s.text = "ret"
-			s.site = Site{Tag: None, Hook: 5, Leaves: true}
+			s.site = Site{Tag: None, Hook: 5, Leaves: c.from}
 			s.Open = c.open(s.Regs[4])
 			if round%2 == 0 {
 				s.Mode = modeStep
@@ -115,6 +122,41 @@ func TestLeaves(t *testing.T) {
 			s.hooks, s.forgets = c.hooks, c.forgets
 			subjects = append(subjects, s)
 		}
+	}
+	judge(t, subjects)
+}
+
+// TestFrees: where a block is freed whose stores are not recorded the routine is not called,
+// unless a call of an allocator is open.
+func TestFrees(t *testing.T) {
+	a := &author{rng: rand.New(rand.NewPCG(9, 10))}
+	var subjects []*subject
+	for i := range variants {
+		v := &variants[i]
+		if !v.opt.Filter.On || v.opt.Filter.Fixed {
+			continue
+		}
+		for round := range 16 {
+			s := a.write("", v)
+			s.text = "push rbx"
+			s.site = Site{Tag: None, Hook: 5, Frees: true}
+			s.Regs[7] = s.EA
+			s.Open[3] = uint64(round / 2 % 2)
+			if round%2 == 0 {
+				s.Mode = modeStep
+			}
+			if !a.finish(t, s, append([]byte{0x53}, make([]byte, 16)...)) {
+				t.Fatal("no trampoline")
+			}
+			s.hooks = 1
+			if v.shadow == 0 && s.Open[3] == 0 {
+				s.hooks = 0
+			}
+			subjects = append(subjects, s)
+		}
+	}
+	if len(subjects) == 0 {
+		t.Fatal("no variant has a filter")
 	}
 	judge(t, subjects)
 }

@@ -28,10 +28,24 @@ type Site struct {
 	// After: the routine is called after the instruction too, as for a system
 	// call. It is implied by a complex store.
 	After bool
-	// Leaves: the instruction returns from allocators, and that is all. The routine is
-	// called only if the outermost call of one returns here (layout.OpenCall).
-	Leaves bool
+	// Leaves: the instruction returns from such functions, and that is all. The routine is
+	// called only if an open call returns here (layout.OpenCall, layout.OpenWriter).
+	Leaves Leaving
+	// Frees: the instruction begins a function that frees the block at its first argument, and
+	// that is all. The routine is called only if stores to the block are recorded, or a call
+	// of an allocator is open. It needs a Filter that is not Fixed.
+	Frees bool
 }
+
+// Leaving says from what an instruction returns.
+type Leaving uint8
+
+// What the routine follows from its entry to its return.
+const (
+	Anything Leaving = iota // or nothing
+	Allocators
+	Writers
+)
 
 // complex says whether the hook routine records a store of the site: it needs the
 // flags for that.
@@ -301,8 +315,11 @@ func (g *generator) site(m *Maker, index int) error {
 	}
 	if s.Hook != None {
 		var over []int
-		if s.Leaves {
-			over = g.unlessOpen()
+		switch {
+		case s.Leaves != Anything:
+			over = g.unlessOpen(s.Leaves)
+		case s.Frees:
+			over = g.unlessClosed()
 		}
 		g.hook(uint32(s.Hook), layout.PhaseBefore, s.complex(&in))
 		g.here(over)

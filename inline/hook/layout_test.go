@@ -24,7 +24,7 @@ var numbers = map[string]uint64{
 	"WriterAt": layout.WriterAt, "PendingAt": layout.PendingAt, "WriterSize": layout.WriterSize,
 	"WriterSP": layout.WriterSP, "WriterPC": layout.WriterPC, "WriterFunc": layout.WriterFunc,
 	"PendingSize": layout.PendingSize, "MaxOpen": layout.MaxOpen, "HookEnd": layout.HookEnd,
-	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
+	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "OpenWriter": layout.OpenWriter, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
 	"BlockSize": layout.BlockSize, "HookStack": layout.HookStack,
 
 	"PendingSP": layout.PendingSP, "PendingAddr": layout.PendingAddr, "PendingBytes": layout.PendingBytes,
@@ -83,8 +83,8 @@ var numbers = map[string]uint64{
 	"KindAlloc": layout.KindAlloc, "AllocFunc": layout.AllocFunc, "AllocRet": layout.AllocRet, "AllocSP": layout.AllocSP,
 	"AllocPtr": layout.AllocPtr, "AllocBytes": layout.AllocBytes, "AllocResult": layout.AllocResult,
 	"AllocSize": layout.AllocSize, "AllocRegs": layout.AllocRegs, "AllocStack": layout.AllocStack,
-	"FuncWhole": layout.FuncWhole,
-	"WriteOp":   layout.WriteOp, "WriteFlags": layout.WriteFlags, "WriteIndex": layout.WriteIndex,
+	"FuncWhole": layout.FuncWhole, "FuncAcquires": layout.FuncAcquires,
+	"WriteOp": layout.WriteOp, "WriteFlags": layout.WriteFlags, "WriteIndex": layout.WriteIndex,
 	"WriteBytes": layout.WriteBytes, "WritePC": layout.WritePC, "WriteSP": layout.WriteSP,
 	"WriteAddr": layout.WriteAddr, "WriteLen": layout.WriteLen, "WriteBase": layout.WriteBase,
 	"WriteOff": layout.WriteOff, "WriteSize": layout.WriteSize, "WriteStore": layout.WriteStore,
@@ -94,7 +94,7 @@ var numbers = map[string]uint64{
 	"NoteOp":       layout.NoteOp, "NoteIndex": layout.NoteIndex, "NotePC": layout.NotePC, "NoteSP": layout.NoteSP,
 	"NoteAddr": layout.NoteAddr, "NoteLen": layout.NoteLen, "NoteBase": layout.NoteBase, "NoteSize": layout.NoteSize,
 	"NoteMap": layout.NoteMap, "NoteUnmap": layout.NoteUnmap, "NoteBreak": layout.NoteBreak,
-	"NoteReturn": layout.NoteReturn, "NoteLost": layout.NoteLost, "NoteQuiet": layout.NoteQuiet,
+	"NoteReturn": layout.NoteReturn, "NoteLost": layout.NoteLost, "NoteQuiet": layout.NoteQuiet, "NoteOrder": layout.NoteOrder,
 
 	"ShapeFixed": uint64(x86.ShapeFixed), "ShapeString": uint64(x86.ShapeString), "ShapeMasked": uint64(x86.ShapeMasked),
 	"ShapeCond": uint64(x86.ShapeCond), "ShapeBit": uint64(x86.ShapeBit),

@@ -139,3 +139,31 @@ func TestForget(t *testing.T) {
 		}
 	}
 }
+
+// A lock that lies where nothing is recorded is taken after another thread gave it back all
+// the same: the call that takes it has a stamp.
+func TestLockOrder(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	m.filter(false, layout.ConfigSettled|layout.ConfigForget)
+	m.named([2]uint64{caller + 0x100, 1})
+	stamps := func(f int, args ...uint64) uint64 {
+		before := m.peek(processAt + layout.Order)
+		m.call(f, sp0, caller, args...)
+		m.ret(f, 0, sp0, 0)
+		if got := m.log(); len(got) > 0 {
+			t.Errorf("recorded: %v", got)
+		}
+		return m.peek(processAt+layout.Order) - before
+	}
+	if n := stamps(fMutex, heap); n != 0 {
+		t.Errorf("one thread: %d stamps", n)
+	}
+	m.poke(processAt+layout.Many, 1)
+	if n := stamps(fMutex, heap); n != 1 {
+		t.Errorf("several threads: %d stamps", n)
+	}
+	if n := stamps(fMemcpy, heap, heap+64, 32); n != 0 {
+		t.Errorf("a write that is no lock: %d stamps", n)
+	}
+}

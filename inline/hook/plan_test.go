@@ -66,7 +66,7 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		fStpcpy:    {Name: "stpcpy", Role: probe.RoleWriter, Dst: 1, Extent: probe.ExtentReturned},
 		fSnprintf:  {Name: "snprintf", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentBounded},
 		fRecv:      {Name: "recv", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentCall},
-		fMutex:     {Name: "mutex", Role: probe.RoleWriter, Dst: 1, Fixed: 40, Extent: probe.ExtentFixed},
+		fMutex:     {Name: "mutex", Role: probe.RoleWriter, Dst: 1, Fixed: 40, Extent: probe.ExtentFixed, Acquires: true},
 		fQsort:     {Name: "qsort", Role: probe.RoleWriter, Dst: 1, Len: 2, Count: 3, Extent: probe.ExtentProduct},
 		fOwn:       {Name: "own", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentArg},
 	} {

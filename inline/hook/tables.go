@@ -166,6 +166,9 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced, open bool)
 	if f.Declared {
 		d[layout.FuncFlags] |= layout.FuncDeclared
 	}
+	if f.Acquires {
+		d[layout.FuncFlags] |= layout.FuncAcquires
+	}
 	// Stores inside a standard allocator are its own book-keeping. What is
 	// recorded inside one of a file that is not traced was called back by it. If its
 	// books are asked for (Plan.Inside), it is open.

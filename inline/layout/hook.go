@@ -43,7 +43,10 @@ const (
 	NextEnd = Clock + 40
 	Turn    = Clock + 48
 	Left    = Clock + 56
-	HookEnd = Clock + 64
+	// OpenWriter (u64) is the negative of where the return address of the innermost of Writers
+	// lies; 0: there is none.
+	OpenWriter = Clock + 64
+	HookEnd    = Clock + 72
 
 	// ClockEvery is how many records share a time, at most: reading the counter
 	// takes as long as all the rest of a short record. Behind a system call, where
@@ -210,6 +213,7 @@ const (
 	FuncTraced               // stores of its file are recorded: its calls become windows (NoteQuiet)
 	FuncDeclared             // an allocator of the program's own: its blocks may share granules
 	FuncWhole                // an outermost call of it is one record, KindAlloc, and what it calls is none
+	FuncAcquires             // a writer that takes a lock: its return needs a stamp
 )
 
 // A store descriptor, of a store that is Complex.
@@ -335,4 +339,5 @@ const (
 	NoteReturn            // function Index, which had jumped to another, returned Addr; Base as StopBlock
 	NoteLost              // Len records could not be written
 	NoteQuiet             // from here on stores to Len bytes at Addr are not wanted; none at all if Index is not 0
+	NoteOrder             // nothing but its stamp
 )

@@ -233,6 +233,7 @@ func (d *Decoder) note(f *Filter, r []byte) error {
 	case layout.NoteQuiet:
 		f.quiet = index != 0
 		f.window = Range{addr, addr + min(size, ^addr)}
+	case layout.NoteOrder:
 	default:
 		return fmt.Errorf("a note of kind %d", op)
 	}

@@ -68,11 +68,12 @@ struct test {
 	u64 shadow;		/* byte of all granules */
 	u64 seed;
 	u64 chained;		/* 1 + the register that holds the cursor at a reload; 0: none */
-	u64 open[2];		/* what the thread block says of an open call of an allocator */
+	u64 open[4];		/* what the thread block says of open calls: OPEN_CALL, OPEN_FREE, OPEN_WRITER, ALLOC_CALL */
 };
 
 #define ALLOC_CALL 0x98		/* in the thread block, as layout has them */
 #define OPEN_CALL 0x6e8		/* and OPEN_FREE behind it */
+#define OPEN_WRITER 0x718
 
 #define MODE_STEP 1
 #define MODE_SWAP 2
@@ -106,7 +107,7 @@ struct result {
 	struct hook_call hook[2];
 	struct snap end;	/* where a fault came; else the end */
 	u64 snaps, places;
-	u64 left[3];		/* ALLOC_CALL, and what became of test.open */
+	u64 left[3];		/* ALLOC_CALL, OPEN_CALL and OPEN_FREE in the end */
 };
 
 static struct test *t;
@@ -322,8 +323,9 @@ static void one(void)
 	b[7] = PROCESS;
 	b[9] = BLOCK + BLOCK_SIZE;
 	b[12] = (u64)hook_entry;
-	b[ALLOC_CALL / 8] = 1;
-	memcpy(b + OPEN_CALL / 8, t->open, sizeof(t->open));
+	memcpy(b + OPEN_CALL / 8, t->open, 2 * sizeof(u64));
+	b[OPEN_WRITER / 8] = t->open[2];
+	b[ALLOC_CALL / 8] = t->open[3];
 	*(u64 *)PROCESS = 1000;
 	data();
 	moved = 1;
@@ -338,7 +340,7 @@ static void one(void)
 		}
 	res.vector_diff = differ(native, (u8 *)STATE + 0x3000);
 	res.left[0] = b[ALLOC_CALL / 8];
-	memcpy(res.left + 1, b + OPEN_CALL / 8, sizeof(t->open));
+	memcpy(res.left + 1, b + OPEN_CALL / 8, 2 * sizeof(u64));
 	res.cursor = b[0];
 	res.order = *(u64 *)PROCESS;
 	memcpy(res.log, (void *)LOG, 4096);

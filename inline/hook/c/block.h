@@ -205,6 +205,7 @@ struct block {
 	u64 next, next_end;	/* the other buffer, if it is free */
 	u64 turn;	/* from here on it is taken */
 	u64 left;	/* the cursor, when it was */
+	u64 open_writer;	/* -sp of the last of writer: see open_call */
 };
 AT(block, cursor, Cursor);
 AT(block, end, End);
@@ -227,6 +228,7 @@ AT(block, next, Next);
 AT(block, next_end, NextEnd);
 AT(block, turn, Turn);
 AT(block, left, Left);
+AT(block, open_writer, OpenWriter);
 SIZE(block, HookEnd);
 
 /* Records lie at multiples of four bytes. */

@@ -99,7 +99,8 @@ static void stop(struct block *b, const struct regs *r, const struct site *s, u6
 
 /* ---- writers ---- */
 
-static void leave_writer(struct block *b, struct writer *w, bool returned, u64 result)
+/* Records what a writer wrote. It is false if nothing of that is to be recorded. */
+static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 result)
 {
 	const struct func *f = &b->process->funcs[w->func];
 	struct span s = { .addr = w->dst, .pc = w->pc, .sp = w->sp, .op = WriteBulk, .index = w->func };
@@ -146,16 +147,27 @@ static void leave_writer(struct block *b, struct writer *w, bool returned, u64 r
 			s.size = (u64)n + 1 < w->len ? (u64)n + 1 : w->len;
 		break;
 	}
-	put(b, &s);
+	return put(b, &s);
+}
+
+/* Says how many writers are open. */
+static inline void set_writers(struct block *b, u32 n)
+{
+	b->writers = n;
+	b->open_writer = n ? -b->writer[n - 1].sp : 0;
 }
 
 /* Takes the innermost open writer off and records what it wrote. */
 static void pop_writer(struct block *b, bool returned, u64 result)
 {
-	struct writer *w = &b->writer[--b->writers];
+	struct writer *w = &b->writer[b->writers - 1];
 
-	leave_writer(b, w, returned, result);
-	if (b->process->funcs[w->func].flags & FuncTraced)
+	u32 flags = b->process->funcs[w->func].flags;
+
+	set_writers(b, b->writers - 1);
+	if (!leave_writer(b, w, returned, result) && flags & FuncAcquires && b->process->many)
+		note(b, NoteOrder, 0, 0, 0, 0, 0, 0);
+	if (flags & FuncTraced)
 		quiet(b);
 }
 
@@ -170,6 +182,12 @@ static inline bool within(const struct func *f, u64 pc)
 static bool called_back(const struct func *o, u64 pc)
 {
 	return o->skip_hi && !within(o, pc);
+}
+
+/* Says whether what a writer writes is known to be its window when it is entered. */
+static inline bool bounded(const struct func *f)
+{
+	return f->extent == ExtentArg || f->extent == ExtentProduct || f->extent == ExtentMinArg || f->extent == ExtentFixed;
 }
 
 static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp)
@@ -205,6 +223,8 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 		w.old = string_length(w.dst);
 		break;
 	}
+	if (!b->writers && bounded(f) && !(f->flags & FuncAcquires) && filters(b->process) && !any_open(b->process, w.dst, w.window))
+		return;
 	if (b->writers) {
 		top = &b->writer[b->writers - 1];
 		o = &b->process->funcs[top->func];
@@ -216,7 +236,7 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 			 * called anew, and was left unseen before. */
 			if (top->pc == w.pc && top->dst == w.dst && top->func != func)
 				return;
-			b->writers--;
+			set_writers(b, b->writers - 1);
 		}
 	}
 	if (b->writers == MaxOpen) {
@@ -224,7 +244,8 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 		b->writers--;
 		note(b, NoteLost, 0, 0, 0, 0, 1, 0);
 	}
-	b->writer[b->writers++] = w;
+	b->writer[b->writers] = w;
+	set_writers(b, b->writers + 1);
 	if (f->flags & FuncTraced)
 		quiet(b);
 }

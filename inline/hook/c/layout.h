@@ -32,7 +32,8 @@
 #define NextEnd 0x700
 #define Turn 0x708
 #define Left 0x710
-#define HookEnd 0x718
+#define OpenWriter 0x718
+#define HookEnd 0x720
 #define ClockEvery 8
 #define BlockSize 0x1000
 #define HookStack 0x4000
@@ -146,6 +147,7 @@
 #define FuncTraced 2
 #define FuncDeclared 4
 #define FuncWhole 8
+#define FuncAcquires 16
 
 /* Store. */
 #define StoreDescDisp 0
@@ -229,6 +231,7 @@
 #define NoteReturn 4
 #define NoteLost 5
 #define NoteQuiet 6
+#define NoteOrder 7
 
 /* x86.Shape. */
 #define ShapeFixed 0

@@ -157,8 +157,8 @@ static struct written *start_write(struct block *b, const struct span *s, u64 or
 }
 
 /* Records the bytes of s, chunk by chunk. What follows a byte that can not be
- * read is told as one chunk without bytes. */
-static __attribute__((noinline)) void put(struct block *b, const struct span *s)
+ * read is told as one chunk without bytes. It is false if none of them is to be recorded. */
+static __attribute__((noinline)) bool put(struct block *b, const struct span *s)
 {
 	u64 max = b->process->max_data, limit = s->size < max ? s->size : max;
 	u64 off = 0, order = 0, n, left, bad = 0;
@@ -166,12 +166,12 @@ static __attribute__((noinline)) void put(struct block *b, const struct span *s)
 	struct written *w;
 
 	if (filters(b->process) && !any_open(b->process, s->addr, s->size))
-		return;
+		return 0;
 	while (off < limit) {
 		left = limit - off;
 		if (!reserve(b, sizeof(*w) + (bad ? 0 : PAD(left < SMALL ? left : SMALL)))) {
 			if (bad || b->end - b->cursor < sizeof(*w) + 64)
-				return;
+				return 1;
 			b->missed--;	/* a buffer smaller than SMALL will do */
 		}
 		if (!order)
@@ -180,7 +180,7 @@ static __attribute__((noinline)) void put(struct block *b, const struct span *s)
 			w = start_write(b, s, order, off, left);
 			w->flags |= WriteUnread | last;
 			commit(b, sizeof(*w));
-			return;
+			return 1;
 		}
 		n = (b->end - b->cursor - sizeof(*w)) & ~3ul;
 		if (n > CHUNK)
@@ -197,6 +197,7 @@ static __attribute__((noinline)) void put(struct block *b, const struct span *s)
 		w->flags |= off < limit ? WriteMore : last;
 		commit(b, sizeof(*w) + PAD(n));
 	}
+	return 1;
 }
 
 #endif
