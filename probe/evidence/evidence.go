@@ -122,6 +122,10 @@ func (f *Finder) examine(fr Frame) *Told {
 		found = append(found, finding{t: t, why: "allocated by " + name})
 		code, agreed = combine(found)
 	}
+	if name, t := ofLibrary(fr.File, fr.Addr-1); t != nil {
+		found = append(found, finding{t: t, why: "allocated by " + name})
+		code, agreed = combine(found)
+	}
 	text, textWhy, clear := f.fromSource(fr, w.callee)
 	switch {
 	case !agreed:

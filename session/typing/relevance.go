@@ -15,7 +15,7 @@ import (
 )
 
 // Relevance says which blocks can matter to a specification: those of its types,
-// of the types that it reads through pointers, of types that hold one of these,
+// of the other types that it reads through pointers, of types that hold one of these,
 // and those whose type is not certain. It tells the engine what each return address
 // says, so that the engine comes to the same result from a stack as typing does.
 type Relevance struct {
@@ -43,8 +43,9 @@ func MatterTo(spec *check.Spec, symbols *symbol.Table, later bool) (m matter.Blo
 	if !filterable(spec) || later && len(spec.Allocs) > 0 {
 		return m, false
 	}
+	t := New(spec, symbols)
 	for i := range spec.Allocs {
-		code := codeNamed(&spec.Allocs[i], symbols)
+		code := t.codeNamed(&spec.Allocs[i])
 		if len(code) == 0 {
 			return m, false
 		}
@@ -76,10 +77,11 @@ func asksForBlocks(spec *check.Spec) bool {
 func (r *Relevance) Forgets() bool { return r != nil && r.matter.Forget }
 
 // codeNamed is where the return addresses lie that an alloc rule may mean: of any call of
-// its function, or line. One lies behind the call. None: that is not known.
-func codeNamed(r *check.AllocRule, symbols *symbol.Table) (code []matter.Code) {
-	for i := range symbols.Images {
-		im := &symbols.Images[i]
+// its function, or line, or of the one that it numbers. One lies behind the call. None: that
+// is not known.
+func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
+	for i := range t.symbols.Images {
+		im := &t.symbols.Images[i]
 		if im.Obj == nil {
 			continue
 		}
@@ -104,11 +106,36 @@ func codeNamed(r *check.AllocRule, symbols *symbol.Table) (code []matter.Code) {
 			}
 			ranges = append(ranges, funcs[i].Ranges...)
 		}
+		if r.Call > 0 {
+			for _, ret := range t.callsMeant(r, im, ranges) {
+				code = append(code, matter.Code{Lo: uint64(ret), Hi: uint64(ret) + 1})
+			}
+			continue
+		}
 		for _, x := range ranges {
 			code = append(code, matter.Code{Lo: uint64(im.Bias) + x[0] + 1, Hi: uint64(im.Bias) + x[1] + 1})
 		}
 	}
 	return code
+}
+
+// callsMeant are the return addresses of the calls in some code that a rule with a number
+// means.
+func (t *Blocks) callsMeant(r *check.AllocRule, im *symbol.Image, ranges [][2]uint64) (meant []trace.Addr) {
+	for _, x := range ranges {
+		fn, ok := im.Obj.FuncAt(x[0])
+		if !ok {
+			continue
+		}
+		t.eachCall(im, &fn, func(ret trace.Addr, frames []objfile.Frame, number func(objfile.Frame) int) bool {
+			at := uint64(ret - im.Bias)
+			if x[0] < at && at <= x[1] && slices.ContainsFunc(frames, func(f objfile.Frame) bool { return t.namesPlace(r, f) && number(f) == r.Call }) {
+				meant = append(meant, ret)
+			}
+			return true
+		})
+	}
+	return meant
 }
 
 // joined sorts ranges, and joins those that touch.
@@ -145,13 +172,38 @@ func (r *Relevance) ofTypes(spec *check.Spec) {
 	}
 }
 
-// ofReads adds what is read through pointers.
+// ofReads adds what is read through pointers. Through one to a declared type nothing but
+// nodes of it is read, and of what a pointer leads to that is asked for an attribute or
+// compared with a node, nothing but which node it is.
 func (r *Relevance) ofReads(spec *check.Spec) {
+	onlyNodes := map[check.Expr]bool{}
 	check.Walk(spec, func(e check.Expr) {
-		if l, ok := e.(*check.Load); ok && l.Type != nil && l.Type.Kind == types.Pointer {
-			r.add(l.Type.Elem)
+		switch x := e.(type) {
+		case *check.Attr:
+			onlyNodes[x.Base] = true
+		case *check.Degree:
+			onlyNodes[x.Base] = true
+		case *check.Relation:
+			onlyNodes[x.From], onlyNodes[x.To] = true, true
+		case *check.Binary:
+			if isNode(x.X) || isNode(x.Y) {
+				onlyNodes[x.X], onlyNodes[x.Y] = true, true
+			}
+		case *check.Load:
+			if x.Type != nil && x.Type.Kind == types.Pointer && (x.Weak || x.To == nil && !onlyNodes[x]) {
+				r.add(x.Type.Elem)
+			}
 		}
 	})
+}
+
+// isNode: an expression is a node, or none, whatever memory holds.
+func isNode(e check.Expr) bool {
+	switch e.(type) {
+	case *check.Node, *check.Null:
+		return true
+	}
+	return false
 }
 
 func (r *Relevance) add(t *types.Type) {

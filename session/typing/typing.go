@@ -318,10 +318,15 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 }
 
 func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
+	return t.namesPlace(r, f) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+}
+
+// namesPlace: the rule is for calls in that function, or on that line.
+func (t *Blocks) namesPlace(r *check.AllocRule, f objfile.Frame) bool {
 	if r.Func != "" {
-		return t.means(r.Func, f.Function) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+		return t.means(r.Func, f.Function)
 	}
-	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File) && (r.Call == 0 || r.Call == t.callOn(f, pc))
+	return f.Line == r.Line && symbol.PathEndsWith(f.File, r.File)
 }
 
 // means says whether a function is one that a rule names: as the rest of a specification
@@ -356,7 +361,7 @@ func isNamed(function, name string) bool {
 
 // callOn numbers the call that returns to pc among the calls of its line, from
 // 1 in the order of their addresses; 0 if that can not be told.
-func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) int {
+func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) (n int) {
 	im, ok := t.symbols.Image(pc - 1)
 	if !ok || im.Obj == nil {
 		return 0
@@ -365,7 +370,25 @@ func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) int {
 	if !ok {
 		return 0
 	}
-	n := 0
+	t.eachCall(im, &fn, func(ret trace.Addr, _ []objfile.Frame, number func(objfile.Frame) int) bool {
+		if ret == pc {
+			n = number(f)
+		}
+		return ret != pc
+	})
+	return n
+}
+
+// eachCall calls f for each call of a function, in the order of their addresses, until it
+// returns false: with the return address, the frames of the call, and a function that numbers
+// it among the calls of a frame's line.
+func (t *Blocks) eachCall(im *symbol.Image, fn *objfile.Func, f func(ret trace.Addr, frames []objfile.Frame, number func(objfile.Frame) int) bool) {
+	type line struct {
+		file   string
+		number int
+	}
+	calls := map[line]int{}
+	number := func(f objfile.Frame) int { return calls[line{f.File, f.Line}] }
 	for _, r := range fn.Ranges {
 		code := im.Obj.Code(r[0], int(r[1]-r[0]))
 		for at := r[0]; len(code) > 0; {
@@ -378,15 +401,16 @@ func (t *Blocks) callOn(f objfile.Frame, pc trace.Addr) int {
 			if inst.Kind != x86.KindCall {
 				continue
 			}
-			if g := t.symbols.Frames(im.Bias + trace.Addr(at) - 1); len(g) > 0 && g[0].File == f.File && g[0].Line == f.Line {
-				n++
+			ret := im.Bias + trace.Addr(at)
+			frames := t.symbols.Frames(ret - 1)
+			if len(frames) > 0 {
+				calls[line{frames[0].File, frames[0].Line}]++
 			}
-			if im.Bias+trace.Addr(at) == pc {
-				return n
+			if !f(ret, frames, number) {
+				return
 			}
 		}
 	}
-	return 0
 }
 
 // ofSize is the last resort: the one declared type of that size, as long as the

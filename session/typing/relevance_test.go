@@ -1,0 +1,114 @@
+package typing
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/syntax"
+	"mgtrace/objfile"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+)
+
+const program = `
+#include <stdlib.h>
+struct base { int kind; };
+struct text { struct base is; long length; };
+struct node { struct base is; struct node *next; struct base *up; struct text *text; char *name; };
+struct node *two(struct node **other) { *other = malloc(sizeof **other); return malloc(sizeof **other); }
+int main(void) { struct node *n, *m = two(&n); m->next = n; m->text = calloc(1, sizeof *m->text); return 0; }
+`
+
+// build compiles the program.
+func build(t *testing.T) *objfile.File {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "prog")
+	if err := os.WriteFile(exe+".c", []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-O0", "-g", "-o", exe, exe+".c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := objfile.Open(exe, objfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// specified checks a specification against a program.
+func specified(t *testing.T, f *objfile.File, text string) (*check.Spec, *symbol.Table) {
+	t.Helper()
+	tree, errs := syntax.Parse("test.cons", text)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	sources := &symbol.Sources{}
+	spec, errs := check.Check(tree, &symbol.Program{Objs: []*objfile.File{f}, Paths: []string{f.Path()}, Sources: sources})
+	for _, e := range errs {
+		if !e.Warning {
+			t.Fatal(e)
+		}
+	}
+	image := symbol.Image{Module: trace.Module{Path: f.Path(), Hi: 1 << 20, Traced: true}, Obj: f}
+	return spec, symbol.New([]symbol.Image{image}, sources)
+}
+
+// TestReads: blocks matter that a specification reads through pointers, and not those of
+// which it only asks whether they are nodes, and which.
+func TestReads(t *testing.T) {
+	f := build(t)
+	const attribute = "type node edges (next, up);\nnode.DEPTH;\nnode X; X.DEPTH = (X.next).DEPTH + 1;\n"
+	for constraint, want := range map[string]string{
+		"(X.next).DEPTH == X.DEPTH - 1": "node",
+		"X.up == NULL or X.up == X":     "node",
+		"X.next == X.up":                "node base",
+		"X.next.up == X":                "node",
+		"X.up.kind == 0":                "node base",
+		"X.text == NULL":                "node",
+		"X.text.length > 0":             "node text",
+		"X.text == X.next.text":         "node text",
+	} {
+		spec, _ := specified(t, f, attribute+"node X; "+constraint+";\n")
+		r := &Relevance{}
+		r.ofTypes(spec)
+		r.ofReads(spec)
+		var got []string
+		for _, x := range r.types {
+			got = append(got, x.Name)
+		}
+		if have := strings.Join(got, " "); have != want {
+			t.Errorf("%s: %s matter, not %s", constraint, have, want)
+		}
+	}
+}
+
+// TestNamedCode: of a rule that numbers a call, the place behind that call counts; of
+// another, all of the function.
+func TestNamedCode(t *testing.T) {
+	f := build(t)
+	all, symbols := specified(t, f, "type node;\nalloc node at two;\n")
+	m, ok := MatterTo(all, symbols, false)
+	if !ok || len(m.Named) != 1 || !m.Only {
+		t.Fatalf("%v %v", m, ok)
+	}
+	two := m.Named[0]
+	var calls []uint64
+	for _, number := range []string{"1", "2"} {
+		spec, symbols := specified(t, f, "type node;\nalloc node at two call "+number+";\n")
+		m, ok := MatterTo(spec, symbols, false)
+		if !ok || len(m.Named) != 1 || m.Named[0].Hi != m.Named[0].Lo+1 {
+			t.Fatalf("call %s: %v %v", number, m, ok)
+		}
+		calls = append(calls, m.Named[0].Lo)
+	}
+	if !slices.IsSorted(calls) || calls[0] == calls[1] || calls[0] < two.Lo || calls[1] >= two.Hi {
+		t.Errorf("calls return to %x, in %x", calls, two)
+	}
+}
