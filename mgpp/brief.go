@@ -8,6 +8,8 @@ type Brief struct {
 	Kind   OpKind
 	Addr   trace.Addr // of a write
 	Size   uint64     // of a write, bytes
+	Value  uint64     // of a store, if Valued
+	Valued bool       // it is at hand: stores of most values of up to 8 bytes
 	Node   NodeID     // what was born, died or was resized; OpMove: the new node
 	Old    NodeID     // OpMove: the node that it was before
 	Origin Origin     // OpBirth, OpMove: that of Node
@@ -29,6 +31,9 @@ func (h *History) Brief(t Timestamp) Brief {
 	case OpStore, OpBulk, OpUnread:
 		addr, size := h.extent(u)
 		b.Addr, b.Size = trace.Addr(addr), size
+		if s.shape == shapeInline {
+			b.Value, b.Valued = uint64(s.high)<<32|uint64(h.ops.value(u)), true
+		}
 	case OpBirth:
 		b.Node = h.maker(u)
 		b.Origin = Origin(h.nodes.at(b.Node).origin)

@@ -2,6 +2,7 @@ package mgpp
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mgtrace/trace"
@@ -57,7 +58,9 @@ func TestBrief(t *testing.T) {
 		}
 		doubtful[at] = true
 	}
-	left, writes := 0, 0
+	left, writes, valued := 0, 0, 0
+	var word [8]byte
+	var known [8]bool
 	for op := range h.Ops(1, h.Now()) {
 		b := h.Brief(op.Time)
 		if kind, pc := h.Statement(op.Time); kind != op.Kind || pc != op.PC {
@@ -68,6 +71,14 @@ func TestBrief(t *testing.T) {
 		case OpStore, OpBulk:
 			writes++
 			want.Addr, want.Size = op.Addr, op.Size
+			want.Value, want.Valued = b.Value, b.Valued && op.Size <= 8
+			if got := (Bytes{Data: word[:min(op.Size, 8)], Written: known[:min(op.Size, 8)]}); b.Valued && op.Node != 0 && h.At(op.Time).Read(op.Addr, &got) && !slices.Contains(got.Written, false) {
+				valued++
+				want.Value = 0
+				for i, x := range got.Data {
+					want.Value |= uint64(x) << (8 * i)
+				}
+			}
 			n := h.nodeAt(op.Node, uint32(op.Time))
 			if op.Node == 0 || op.Addr < n.Start || op.Addr+trace.Addr(op.Size) > n.Start+trace.Addr(n.Size) {
 				if left++; !doubtful[op.Time] {
@@ -82,6 +93,9 @@ func TestBrief(t *testing.T) {
 		if b != want {
 			t.Errorf("at %d %+v, want %+v", op.Time, b, want)
 		}
+	}
+	if valued < writes/10 {
+		t.Errorf("of %d writes the values of %d are at hand", writes, valued)
 	}
 	if left == 0 || len(doubtful) > left+writes/100 {
 		t.Errorf("%d of %d writes left their node, %d are doubtful", left, writes, len(doubtful))

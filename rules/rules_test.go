@@ -64,7 +64,7 @@ var imports = []struct {
 	{"mgpp/infer/native", true, "flow mgpp/infer trace x86"},
 	{"constraints/syntax", true, ""},
 	{"constraints/check", true, "constraints/syntax cxxname mgpp/coded types"},
-	{"constraints/graph", true, "constraints/check mgpp trace types"},
+	{"constraints/graph", true, "constraints/check mgpp mgpp/coded trace types"},
 	{"constraints/graph/graphtest", true, "constraints/check constraints/graph constraints/syntax mgpp trace"},
 	{"constraints/describe", true, "constraints/graph mgpp mgpp/coded trace types"},
 	{"constraints/eval", true, "constraints/check constraints/graph cxxname mgpp mgpp/coded trace types"},

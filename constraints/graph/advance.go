@@ -96,7 +96,7 @@ func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
 		if g.following {
 			g.pending.Of(o).Mask |= Parts(lo, hi, b.Size)
 		}
-		g.refresh(o, lo, hi, t)
+		g.stored(o, lo, hi, op, t)
 	}
 	return true
 }

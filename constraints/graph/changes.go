@@ -1,8 +1,12 @@
 package graph
 
 import (
+	"math/bits"
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -103,6 +107,13 @@ func (c *Changes) Of(o ObjID) *Dirt {
 	return &c.Dirt[i]
 }
 
+// otherIn notes that edges into an object changed, if it is one.
+func (c *Changes) otherIn(o ObjID) {
+	if o != 0 {
+		c.Of(o).In = true
+	}
+}
+
 // copy makes c, which has no dirt, that of another.
 func (c *Changes) copy(from *Changes) {
 	c.All, c.Untyped = c.All || from.All, c.Untyped || from.Untyped
@@ -116,16 +127,21 @@ func (c *Changes) copy(from *Changes) {
 // these operations cost, unless Advance has noted it (Follow). Both times must be taken over already.
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
+		v0, v1 := g.hist.At(t0), g.hist.At(t1)
 		c.copy(&g.pending)
-	} else {
-		for t := t0 + 1; t <= t1; t++ {
-			if b := g.hist.Brief(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
-				op := g.hist.Op(t)
-				g.changedBy(&op, c)
-			}
+		if g.knowsIn() {
+			g.prune(v0, v1, c)
+		}
+		g.spread(v0, v1, c, g.knowsIn())
+		return
+	}
+	for t := t0 + 1; t <= t1; t++ {
+		if b := g.hist.Brief(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
+			op := g.hist.Op(t)
+			g.changedBy(&op, c)
 		}
 	}
-	g.spread(g.hist.At(t0), g.hist.At(t1), c)
+	g.spread(g.hist.At(t0), g.hist.At(t1), c, false)
 }
 
 // Against adds to c what differs between a hypothetical view and the history
@@ -135,7 +151,7 @@ func (g *Graph) Against(v mgpp.View, changed []Span, c *Changes) {
 	for _, s := range changed {
 		g.wrote(v, 0, s.Lo, s.Hi, t, c)
 	}
-	g.spread(g.hist.At(t), v, c)
+	g.spread(g.hist.At(t), v, c, false)
 }
 
 // changedBy notes what one operation changed.
@@ -204,15 +220,15 @@ func (g *Graph) lived(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
 	c.Of(o).Life = true
 	c.All = c.All || g.sentinelCell(&g.objs[o], ^uint64(0))
+	followed := c == &g.pending && g.knowsIn() && !g.objs[o].lay.conditional
 	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
-		v := g.at(at)
-		g.refs = g.AppendRefs(v, nil, o, g.refs[:0])
+		g.refs = g.appendRefs(at, nil, o, g.refs[:0])
 		for _, r := range g.refs {
 			off := int64(r.Addr - g.objs[r.From].Addr)
 			c.Of(r.From).Mask |= Parts(off, off+8, g.Size(r.From, at))
 		}
-		if g.Alive(o, at) {
-			g.markTargets(v, o, ^uint64(0), c)
+		if !followed && g.Alive(o, at) {
+			g.markTargets(g.at(at), o, ^uint64(0), c)
 		}
 	}
 }
@@ -234,8 +250,8 @@ func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 }
 
 // spread carries dirt along edges: the objects that dirty cells lead to, in
-// either view, have other in-edges.
-func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
+// either view, have other in-edges. followed: point has noted them already.
+func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 	g.refill(v0, v1, c)
 	for i := 0; i < len(c.Dirt); i++ { // grows: the targets are appended
 		d := c.Dirt[i]
@@ -247,9 +263,11 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
 			c.All = true
 		}
 		mask := d.Mask
-		if conditional(b.lay) {
+		if b.lay.conditional {
 			mask = ^uint64(0)
 			c.Dirt[i].Mask = mask
+		} else if followed {
+			continue
 		}
 		for _, v := range [2]mgpp.View{v0, v1} {
 			if g.Alive(d.Obj, v.Time()) {
@@ -258,6 +276,49 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes) {
 		}
 	}
 }
+
+// prune takes what is the same in both views out of c: of a program that calls a function,
+// which puts a node on a stack and takes it off again, nothing remains.
+func (g *Graph) prune(v0, v1 mgpp.View, c *Changes) {
+	kept := c.Dirt[:0]
+	clear(c.index)
+	for _, d := range c.Dirt {
+		before, after := g.Alive(d.Obj, v0.Time()), g.Alive(d.Obj, v1.Time())
+		if before && after && !d.Life && d.Mask != 0 {
+			g.differing(v0, v1, &d)
+		}
+		if (before || after) && (d.Mask != 0 || d.In || d.Life) {
+			c.index[d.Obj] = len(kept)
+			kept = append(kept, d)
+		}
+	}
+	c.Dirt = kept
+}
+
+// differing leaves those words of an object dirty that differ: a pointer also if the block
+// that it leads to is another one at the same address, or what lies in the block.
+func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
+	b := &g.objs[d.Obj]
+	if Grain(b.Size) != 8 || b.Addr%8 != 0 || b.lay.conditional {
+		return
+	}
+	for rest := d.Mask; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(rest)
+		if b.Type != nil && b.Type.CodedAt(int64(8*i)) != coded.Plain {
+			continue
+		}
+		addr := b.Addr + trace.Addr(8*i)
+		t0, t1 := v0.Target(addr, coded.Plain), v1.Target(addr, coded.Plain)
+		if t0.State != mgpp.Unwritten && t0.State == t1.State && t0.Value == t1.Value && t0.Node == t1.Node && t0.Past == t1.Past &&
+			!slices.ContainsFunc(g.of(t0.Node), func(o ObjID) bool { return g.Alive(o, v0.Time()) != g.Alive(o, v1.Time()) }) {
+			d.Mask &^= 1 << i
+		}
+	}
+}
+
+// knowsIn: what leads where is decided by the cells that hold pointers alone, but for
+// conditional ones. Then point knows of all other edges.
+func (g *Graph) knowsIn() bool { return !g.members.any() && !g.fills }
 
 // refill notes the elements of arrays that are in use in one of the views only, since
 // something changed that says so.
@@ -330,16 +391,6 @@ func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
 	}
 	d := Dirt{Mask: mask}
 	d.EachPart(size, mark) // of a large table, what changed
-}
-
-// conditional reports whether some cells of the layout count only sometimes.
-func conditional(l *layout) bool {
-	for i := range l.cells {
-		if l.cells[i].Conditional() {
-			return true
-		}
-	}
-	return false
 }
 
 // sentinelCell reports whether the mask touches a field that names a sentinel

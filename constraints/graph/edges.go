@@ -26,7 +26,19 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 	if o == 0 || int(o) >= len(g.objs) {
 		return buf
 	}
-	t := v.Time()
+	buf = g.appendRefs(v.Time(), changed, o, buf)
+	if len(changed) > 0 {
+		for _, m := range g.moved(v, changed) {
+			if m.to == o {
+				buf = append(buf, m.Ref)
+			}
+		}
+	}
+	return buf
+}
+
+// appendRefs is AppendRefs without the cells that lead to o as they are changed.
+func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref) []Ref {
 	b := &g.objs[o]
 	for i := range b.in {
 		if r := &b.in[i]; r.since <= t {
@@ -40,13 +52,6 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 		for i := first; i < len(b.past); i++ {
 			if p := &b.past[i]; p.since <= t {
 				buf = g.appendRef(buf, &p.inRef, changed)
-			}
-		}
-	}
-	if len(changed) > 0 {
-		for _, m := range g.moved(v, changed) {
-			if m.to == o {
-				buf = append(buf, m.Ref)
 			}
 		}
 	}

@@ -35,6 +35,7 @@ type Graph struct {
 	places  places
 	turns   []turn // of reached nodes, by time
 	lives   func(ObjID) bool
+	fills   bool   // some object's layout does
 	untyped []bool // by mgpp.Origin: its blocks are of no declared type
 
 	lastMoved struct { // what moved returned last
@@ -334,6 +335,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 	if lay == nil {
 		lay = g.layouts[o.Type.Index]
 	}
+	g.fills = g.fills || lay.fills
 	b := object{Object: o, lay: lay, slots: make([]slot, lay.slots(o.Size)), pos: -1}
 	if o.Global > 0 {
 		g.globals[o.Global-1] = o.ID

@@ -174,6 +174,50 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+// What is as it was between two checks did not change, and a node that lived only in between
+// is nobody's concern. A pointer to another node at the same address is another one.
+func TestChangedBack(t *testing.T) {
+	for _, replaced := range []bool{false, true} {
+		h, g := setup(t, nodes)
+		alloc(t, h, "node", 0x1000, 24)
+		alloc(t, h, "node", 0x2000, 24)
+		put(t, h, 0x1008, 0x2000)
+		put(t, h, 0x1010, 0)
+		before := h.Now()
+		g.Advance()
+		g.Follow()
+		alloc(t, h, "node", 0x3000, 24)
+		put(t, h, 0x1008, 0x3000)
+		put(t, h, 0x1010, 1)
+		put(t, h, 0x3008, 0x2000)
+		if replaced {
+			apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x2000})
+			alloc(t, h, "node", 0x2000, 24)
+		}
+		put(t, h, 0x1008, 0x2000)
+		put(t, h, 0x1010, 0)
+		apply(t, h, trace.Event{Kind: trace.KindFree, Addr: 0x3000})
+		g.Advance()
+		var c graph.Changes
+		c.Reset()
+		g.Between(before, h.Now(), &c)
+		if d := c.Find(3); d != nil {
+			t.Errorf("replaced: %v: what lived in between is told: %+v", replaced, d)
+		}
+		if d := c.Find(1); (d != nil && d.Mask != 0) != replaced {
+			t.Errorf("replaced: %v: the pointer's node: %+v", replaced, d)
+		}
+		if d := c.Find(2); d == nil || !d.In || d.Life != replaced {
+			t.Errorf("replaced: %v: what it leads to: %+v", replaced, d)
+		}
+		want := "node#1.child[0] -> node#2"
+		if replaced {
+			want = "node#1.child[0] -> node#4"
+		}
+		expect(t, g, h.At(h.Now()), want)
+	}
+}
+
 func TestReallocatedTable(t *testing.T) {
 	h, g := setup(t, nodes)
 	alloc(t, h, "node", 0x1000, 24)

@@ -16,6 +16,8 @@ type layout struct {
 	flex  bool
 	fills bool // some cell says which elements of an array are in use
 
+	conditional bool // some cells count only sometimes
+
 	some  bool     // only some bytes matter (reads.go)
 	words []uint64 // by word of 8 bytes, a bit: it matters
 }
@@ -64,6 +66,7 @@ func (l *layout) add(c *check.EdgeCell, edge bool) {
 		l.fixed += int(c.Count)
 	}
 	l.fills = l.fills || c.Fills != nil
+	l.conditional = l.conditional || c.Conditional()
 	l.cells = append(l.cells, k)
 }
 

@@ -22,7 +22,7 @@ func (g *Graph) SetReads(reads []Reads, fields []string) {
 		return
 	}
 	for i, l := range g.layouts {
-		if r := &reads[i]; !r.All && !l.typ.Array && !conditional(l) && !l.fills && !g.nested(l.typ) && !g.ofGlobal(l.typ) {
+		if r := &reads[i]; !r.All && !l.typ.Array && !l.conditional && !l.fills && !g.nested(l.typ) && !g.ofGlobal(l.typ) {
 			l.restrict(r, fields)
 		}
 	}

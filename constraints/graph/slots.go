@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
 	"mgtrace/trace"
 )
 
@@ -18,6 +19,44 @@ func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
 			g.reread(ref{o, int32(ci), e}, t)
 		}
 	}
+}
+
+// stored is refresh for a write of which the history need not be asked where it leads, most
+// often.
+func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) {
+	b := &g.objs[o]
+	lay, size := b.lay, b.Size
+	to, off, known := ObjID(0), uint64(0), false
+	if op.Valued && op.Size == 8 {
+		to, off, known = g.leads(op.Value)
+	}
+	for ci := range lay.cells {
+		c := lay.cells[ci].EdgeCell
+		first, end := Overlap(c, lo, hi, size)
+		for e := first; e < end; e++ {
+			r := ref{o, int32(ci), e}
+			if known && c.Coded == coded.Plain && cellAddr(&g.objs[o], c, e) == op.Addr {
+				g.point(r, to, off, t)
+			} else {
+				g.reread(r, t)
+			}
+		}
+	}
+}
+
+// leads returns the object that a pointer leads to that is stored now, and where in it; not
+// known is where there may be several, or a block without objects.
+func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
+	if value == 0 {
+		return 0, 0, true
+	}
+	o, sure := g.places.over(trace.Addr(value), 1)
+	if !sure || o == 0 || g.isNil(value) {
+		return 0, 0, false
+	}
+	b := &g.objs[o]
+	off = value - uint64(b.Addr)
+	return o, off, b.Death == 0 && value >= uint64(b.Addr) && off < b.Size
 }
 
 // reread resolves one cell at t and notes where it leads.
@@ -83,6 +122,10 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	left := s.to
 	if left != 0 {
 		g.unlink(s, t)
+	}
+	if g.following {
+		g.pending.otherIn(left)
+		g.pending.otherIn(to)
 	}
 	s.to, s.since = to, t
 	if to != 0 {
