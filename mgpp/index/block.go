@@ -224,15 +224,14 @@ func parseBlock(b []byte, cols int) (block, error) {
 func (k *block) half() int { return (k.n + 1) / 2 }
 
 // cell returns the number of a row in a column.
-func (k *block) cell(c, i int) (v uint64) {
+func (k *block) cell(c, i int) uint64 {
 	x := &k.columns[c]
 	if x.form != varied {
 		return x.packed(k.b, i)
 	}
-	for in := k.varying(x); in.i <= i; {
-		v = in.next()
-	}
-	return v
+	var room [blockRows]uint64
+	k.varied(x, room[:i+1])
+	return room[i]
 }
 
 // packed returns number i of a packed column.
@@ -241,23 +240,16 @@ func (x *column) packed(b []byte, i int) uint64 {
 	return x.least + binary.LittleEndian.Uint64(b[uint(x.at)+bit>>3:])>>(bit&7)&(1<<x.form-1)
 }
 
-// varying gives the numbers of a column that varies, one after another.
-type varying struct {
-	b, lengths []byte
-	at, i      int
-	value      uint64
-}
-
-func (k *block) varying(x *column) varying {
-	return varying{b: k.b, lengths: k.b[x.at:][:k.half()], at: int(x.at) + k.half()}
-}
-
-func (v *varying) next() uint64 {
-	l := v.lengths[v.i>>1] >> (v.i & 1 << 2) & 15
-	v.i++
-	v.value += unzigzag(binary.LittleEndian.Uint64(v.b[v.at:]) & lengthMasks[l])
-	v.at += int(l)
-	return v.value
+// varied decodes the first numbers of a column that varies, as many as out has room for.
+func (k *block) varied(x *column, out []uint64) {
+	lengths := k.b[x.at:][:k.half()]
+	b, value := k.b[int(x.at)+k.half():], uint64(0)
+	for i := range out {
+		l := lengths[i>>1] >> (i & 1 << 2) & 15
+		value += unzigzag(binary.LittleEndian.Uint64(b) & lengthMasks[l])
+		b = b[l:]
+		out[i] = value
+	}
 }
 
 // row returns row i.
@@ -289,10 +281,7 @@ func (k *block) rows(room rows) rows {
 	for c := range k.cols {
 		out, x := cells[c*k.n:][:k.n], &k.columns[c]
 		if x.form == varied {
-			in := k.varying(x)
-			for i := range out {
-				out[i] = in.next()
-			}
+			k.varied(x, out)
 			continue
 		}
 		for i := range out {
