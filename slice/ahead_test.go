@@ -24,7 +24,7 @@ func chain(instructions uint64) *toy {
 // a run is decoded ahead.
 func TestAhead(t *testing.T) {
 	const segments = 100
-	x, _ := indexed(t, chain(2*segmentLen*segments), BuildOptions{})
+	x, _ := limited(t, chain(2*segmentLen*segments), BuildOptions{}, single)
 	if x.segments() != segments {
 		t.Fatalf("%d segments, want %d", x.segments(), segments)
 	}
@@ -73,6 +73,7 @@ func TestAheadDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.limits = single
 	var b bytes.Buffer
 	if err := BuildIndex(&b, p, BuildOptions{}); err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestAheadDamaged(t *testing.T) {
 // A slice of all of a long run is whole, both ways.
 func TestChain(t *testing.T) {
 	const rounds = segmentLen * 50
-	x, _ := indexed(t, chain(2*rounds), BuildOptions{})
+	x, _ := limited(t, chain(2*rounds), BuildOptions{}, single)
 	first, last := at(t, x, 1), at(t, x, 2*rounds-1)
 	back, err := x.Backward(context.Background(), last, Options{})
 	if err != nil {

@@ -114,7 +114,7 @@ func (b *bucket) add(p pending) {
 // uses of a definition come after it, so that when a step is processed, all that
 // lead to it are known, with the shortest way.
 //
-// Most steps of a piece are wanted for the same ops of it; what these depend on is in a
+// Most steps of a shape are wanted for the same ops of it; what these depend on is in a
 // plan, so that a step costs what leads out of it, and not each of its ops.
 type sweep struct {
 	x       *Index
@@ -129,11 +129,11 @@ type sweep struct {
 	seg   *segment
 	cur   int // its number
 	want  [segmentLen]uint64
-	need  [segmentLen<<opBits + maxPieceOps]reached // of the segment's ops
-	from  []pending                                 // what was pending in the segment
-	older []older                                   // by source, and by distant op
-	found []uint32                                  // those of older that are reached
-	last  [1 << 13]pending                          // what was put into buckets last
+	need  [segmentLen<<opBits + maxStepOps]reached // of the segment's ops
+	from  []pending                                // what was pending in the segment
+	older []older                                  // by source, and by distant op
+	found []uint32                                 // those of older that are reached
+	last  [1 << 13]pending                         // what was put into buckets last
 }
 
 // older says how an op of an older segment is reached from the segment in hand.
@@ -241,8 +241,9 @@ func (s *sweep) step(k int) error {
 			return err
 		}
 	}
-	need := (*[maxPieceOps]reached)(s.need[d.base:])
+	need := (*[maxStepOps]reached)(s.need[d.base:])
 	s.took(k, p, need)
+	p.relaxed(need)
 	by := byStep(k)
 	refs := g.refs[2*int(d.refs):]
 	edges := s.plans.edges[p.first:p.end]
@@ -281,13 +282,13 @@ func (s *sweep) step(k int) error {
 }
 
 // took counts a step that is in the slice, and notes how its wanted ops were reached.
-func (s *sweep) took(k int, p *plan, need *[maxPieceOps]reached) {
+func (s *sweep) took(k int, p *plan, need *[maxStepOps]reached) {
 	p.steps++
 	s.out.Ops += uint64(p.size)
 	least := s.plans.least[p.least:]
 	nearest, nearer := notReached, false
 	for i, m := 0, p.mask; m != 0; i, m = i+1, m&(m-1) {
-		r := need[bits.TrailingZeros64(m)&(maxPieceOps-1)]
+		r := need[bits.TrailingZeros64(m)&(maxStepOps-1)]
 		nearest = min(nearest, r)
 		if r.dist() < least[i] {
 			least[i], nearer = r.dist(), true
@@ -299,19 +300,31 @@ func (s *sweep) took(k int, p *plan, need *[maxPieceOps]reached) {
 	s.ways.add(k, p, need, nearest.dist(), s.from)
 }
 
+// relaxed makes of how the wanted ops of a step are reached from elsewhere how far all are
+// that edges are used by. Their ways are lost.
+func (p *plan) relaxed(need *[maxStepOps]reached) {
+	for _, r := range p.relax {
+		to := &need[r.to&(maxStepOps-1)]
+		*to = min(*to, need[r.from&(maxStepOps-1)]+1<<32)
+	}
+}
+
 // byStep is what the ways by a step's ops are less than those by the same ops of the
 // segment's first step.
 func byStep(k int) reached { return reached(k) << (opBits + 2) }
 
-// local goes to an op of the segment. It returns which one of its piece that is:
-// piece<<opBits | op. In a damaged index, it may be one of a step that is none.
+// local goes to an op of the segment. It returns the number of the op of the program that
+// it is. In a damaged index, it may be one of a step that is none; or 0.
 func (s *sweep) local(ref uint32, r reached) uint32 {
-	k, op := ref>>opBits&(segmentLen-1), ref&(maxPieceOps-1)
+	k, op := ref>>opBits&(segmentLen-1), ref&(maxStepOps-1)
 	d := &s.seg.steps[:segmentLen][k]
 	to := &s.need[uint32(d.base)&(1<<14-1)+op]
 	*to = min(*to, r)
 	s.want[k] |= 1 << op
-	return d.id()<<opBits | op
+	if at := d.static + op; at < uint32(len(s.x.statics)) {
+		return s.x.statics[at]
+	}
+	return 0
 }
 
 // source goes to an op of an older segment: a source, or behind those a distant op.
@@ -390,20 +403,19 @@ func (s *sweep) list(elements []byte, units uint8, r reached, id edgeID) {
 	}
 }
 
-// within follows what a step reads that it has written itself, until all of it is wanted.
+// within follows the references of a step to ops of its own, until all of it is wanted.
 func (s *sweep) within(k int, p *plan) (*plan, error) {
 	g := s.seg
 	d := &g.steps[k]
-	need := (*[maxPieceOps]reached)(s.need[d.base:])
+	need := (*[maxStepOps]reached)(s.need[d.base:])
 	for again := true; again; {
 		again = false
+		all := *need
+		p.relaxed(&all)
 		for id := p.first; id < p.end; id++ {
 			e := &s.plans.edges[id]
-			if e.kind != ByMemory {
-				continue
-			}
-			r := s.plans.nearest(e, need) - byStep(k)
-			g.each(g.ref(k, int(e.ref)), 0, func(def Node) {
+			r := s.plans.nearest(e, &all) - byStep(k)
+			g.each(g.ref(k, int(e.ref)), e.units, func(def Node) {
 				if def == 0 || def.Step() != g.first+StepID(k) {
 					return
 				}
@@ -430,7 +442,11 @@ func (s *sweep) nearer(k int, p *plan) {
 		far.from(op, s.need[int(d.base)+op].dist())
 	}
 	p.spread(&far, s.o)
-	for op := range bitsOf(p.all) {
+	// The latest first: two may be of the same instruction.
+	for op := bits.Len64(p.all) - 1; op >= 0; op-- {
+		if p.all&(1<<op) == 0 {
+			continue
+		}
 		s.out.reached(node(s.seg.first+StepID(k), uint16(op)), s.seg, far[op].dist)
 	}
 }

@@ -68,7 +68,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice3"
+const indexMagic = "mgslice4"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
@@ -78,13 +78,15 @@ func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
 
 func newBuilder(out io.Writer, o BuildOptions) *builder {
 	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]Node{}}
+	b.seg.shapes = shapeTable{ids: map[string]uint32{}, most: maxShapes}
 	b.buf = append(b.buf, indexMagic...)
 	b.buf = append(b.buf, o.Key[:]...)
 	return b
 }
 
 func (b *builder) build(p *Program) error {
-	t := newTracker(p, b.step)
+	b.seg.shapes.most = p.limits.shapes
+	t := newTracker(p, b.part)
 	t.hooks = hooks{started: b.started, ended: b.ended, interrupted: b.interrupted, resumed: b.resumed}
 	if err := t.run(); err != nil {
 		return err
@@ -122,8 +124,9 @@ func (b *builder) resumed(thread uint32, handler uint64) {
 	}
 }
 
-func (b *builder) step(s *Step) error {
-	if (s.ID-1)%segmentLen == 0 {
+func (b *builder) part(s *Part) error {
+	step := s.First.Step()
+	if s.First.Op() == 0 && (step-1)%segmentLen == 0 {
 		if err := b.segment(s); err != nil {
 			return err
 		}
@@ -136,7 +139,7 @@ func (b *builder) step(s *Step) error {
 		}
 	}
 	p := s.Piece
-	b.seg.step(s, s.Thread != b.thread, s.Instant-max(b.end, b.began))
+	b.seg.part(s, s.Thread != b.thread, s.Instant-max(b.end, b.began))
 	b.thread = s.Thread
 	for _, g := range p.groups {
 		b.seg.units((*[4]Node)(b.cur.by[g.quad<<2:g.quad<<2+4]), g.mask)
@@ -147,17 +150,17 @@ func (b *builder) step(s *Step) error {
 		b.accesses(s)
 	}
 	b.seg.control(s.Control)
-	b.define(s.ID, p)
-	b.steps = s.ID
+	b.define(s.First, p)
+	b.steps = step
 	b.end = s.Instant + uint64(p.N)
 	return nil
 }
 
-// define makes a step's ops the last writers of what they wrote.
-func (b *builder) define(s StepID, p *Piece) {
+// define makes the ops of a part the last writers of what they wrote.
+func (b *builder) define(first Node, p *Piece) {
 	by := &b.cur.by
 	for _, w := range p.writes {
-		by[w.unit] = p.writer(s, w.op)
+		by[w.unit] = p.writer(first, w.op)
 	}
 	for _, r := range b.loads {
 		copy(by[r.quad<<2:r.quad<<2+4], r.def[:])
@@ -165,18 +168,18 @@ func (b *builder) define(s StepID, p *Piece) {
 	b.loads = b.loads[:0]
 }
 
-// writer is an op of a step, as that which wrote something.
-func (p *Piece) writer(s StepID, op uint16) Node {
+// writer is an op of a part, as that which wrote something.
+func (p *Piece) writer(first Node, op uint16) Node {
 	if p.frames&(1<<op) != 0 {
 		return ofFrame
 	}
-	return node(s, op)
+	return first + Node(op)
 }
 
 func (b *builder) put(v uint64) { b.buf = binary.AppendUvarint(b.buf, v) }
 
 // accesses goes through the memory that the instructions touch, in their order.
-func (b *builder) accesses(s *Step) {
+func (b *builder) accesses(s *Part) {
 	p := s.Piece
 	copies := p.copies
 	for i := range p.accesses {
@@ -187,16 +190,16 @@ func (b *builder) accesses(s *Step) {
 			c, copies = &copies[0], copies[1:]
 		}
 		if a.read >= 0 {
-			b.read(m)
+			b.read(m, s.First.Op()+p.readBy[a.read])
 			if c != nil && c.load && !b.o.Restores && m.Size == 8 {
 				b.load(s, c, m)
 			}
 		}
 		if a.write && m.Size > 0 {
-			b.memory.write(m.Addr, uint64(m.Size), p.writer(s.ID, p.writers[a.writer]))
+			b.memory.write(m.Addr, uint64(m.Size), p.writer(s.First, p.writers[a.writer]))
 			if c != nil && !c.load && c.group >= 0 && m.Size == 8 {
 				v := b.cur.save(m.Addr)
-				v.addr, v.by, v.frame, v.quad = m.Addr, node(s.ID, p.writers[a.writer]), s.Frame, c.quad
+				v.addr, v.by, v.frame, v.quad = m.Addr, s.First+Node(p.writers[a.writer]), s.Frame, c.quad
 				copy(v.def[:], b.cur.by[c.quad<<2:c.quad<<2+4])
 			}
 		}
@@ -204,7 +207,7 @@ func (b *builder) accesses(s *Step) {
 }
 
 // load notes that a register gets back what the same activation saved.
-func (b *builder) load(s *Step, c *copyOp, m Mem) {
+func (b *builder) load(s *Part, c *copyOp, m Mem) {
 	v := b.cur.save(m.Addr)
 	if v.addr != m.Addr || v.quad != c.quad || v.frame != s.Frame || len(b.found) != 1 || b.found[0] != v.by {
 		return
@@ -216,41 +219,42 @@ func (b *builder) load(s *Step, c *copyOp, m Mem) {
 	b.count++
 }
 
-// read writes the definitions of memory that is read; they are in found then.
-func (b *builder) read(m Mem) {
+// read writes the definitions of memory that is read, first by an op of the step; they are
+// in found then.
+func (b *builder) read(m Mem, by uint16) {
 	b.found = b.found[:0]
 	if m.Size > 0 {
 		b.found = b.memory.read(m.Addr, uint64(m.Size), b.found)
 	}
-	b.seg.memory(b.found)
+	b.seg.memory(b.found, int(by))
 }
 
 // caused takes down what was written without an instruction.
-func (b *builder) caused(s *Step) {
+func (b *builder) caused(s *Part) {
 	b.found = b.found[:0]
 	for _, m := range s.Reads {
 		b.found = b.memory.read(m.Addr, uint64(m.Size), b.found)
 	}
-	b.seg.memory(b.found)
+	b.seg.memory(b.found, 0)
 	for _, m := range s.Mem {
 		if m.Size > 0 {
-			b.memory.write(m.Addr, uint64(m.Size), node(s.ID, 0))
+			b.memory.write(m.Addr, uint64(m.Size), s.First)
 		}
 	}
 	if s.Piece.Cause.Kind != Gap {
 		return
 	}
-	b.memory.floor = node(s.ID, 0)
+	b.memory.floor = s.First
 	clear(b.aside)
 	for _, w := range b.regs {
 		for u := range w.by {
-			w.by[u] = node(s.ID, 0)
+			w.by[u] = s.First
 		}
 	}
 }
 
 // segment begins a segment.
-func (b *builder) segment(s *Step) error {
+func (b *builder) segment(s *Part) error {
 	b.buf = b.seg.end(b.buf)
 	if len(b.buf) > 1<<18 {
 		if err := b.flush(); err != nil {
@@ -260,7 +264,7 @@ func (b *builder) segment(s *Step) error {
 			b.o.Progress(s.Instant)
 		}
 	}
-	b.seg.begin(s.ID)
+	b.seg.begin(s.First.Step())
 	b.began, b.thread = s.Instant, s.Thread
 	b.dir = binary.LittleEndian.AppendUint64(b.dir, b.at+uint64(len(b.buf)))
 	b.dir = binary.LittleEndian.AppendUint64(b.dir, s.Instant)
@@ -276,7 +280,7 @@ func (b *builder) flush() error {
 	return err
 }
 
-// finish writes the pieces, the directory and the footer, which says where they are.
+// finish writes the pieces, the shapes, the directory and the footer, which says where they are.
 func (b *builder) finish(p *Program, d *Doubts) error {
 	b.buf = b.seg.end(b.buf)
 	if err := b.flush(); err != nil {
@@ -286,6 +290,7 @@ func (b *builder) finish(p *Program, d *Doubts) error {
 	for _, k := range p.pieces {
 		b.putPiece(k)
 	}
+	b.buf = append(b.buf, b.seg.shapes.raw...)
 	table := crc32.ChecksumIEEE(b.buf)
 	if err := b.flush(); err != nil {
 		return err
@@ -296,7 +301,7 @@ func (b *builder) finish(p *Program, d *Doubts) error {
 		return err
 	}
 	foot := []uint64{
-		pieces, uint64(len(p.pieces)), uint64(table), dir, uint64(crc32.ChecksumIEEE(b.dir)), uint64(b.steps), b.end,
+		pieces, uint64(len(p.pieces)), uint64(len(b.seg.shapes.ids)), uint64(table), dir, uint64(crc32.ChecksumIEEE(b.dir)), uint64(b.steps), b.end,
 		d.Unwound, d.Returns, d.Lost, uint64(d.Unknown), uint64(d.Partial), uint64(d.Endless), d.Bypassed,
 	}
 	for _, v := range foot {
@@ -310,7 +315,7 @@ func (b *builder) finish(p *Program, d *Doubts) error {
 }
 
 // footLen is the length of the footer in bytes.
-const footLen = 15 * 8
+const footLen = 16 * 8
 
 func (b *builder) putPiece(k *Piece) {
 	if k.Code != nil {

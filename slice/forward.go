@@ -11,7 +11,7 @@ import (
 // goes once over the segments that come after them, and looks at the steps of those of
 // which a source is in the slice.
 func (x *Index) Forward(ctx context.Context, from Criteria, o Options) (*Slice, error) {
-	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), plans: make([]*forwardPlan, len(x.pieces))}
+	f := &forward{x: x, o: o, out: newSlice(x, from, o), marks: make([]*marks, x.segments()), plans: make([]*forwardPlan, len(x.shapes))}
 	f.out.ways = f
 	first := x.Steps
 	for _, n := range from {
@@ -43,7 +43,7 @@ type forward struct {
 	o     Options
 	out   *Slice
 	marks []*marks       // by segment; nil: nothing of it is in the slice
-	plans []*forwardPlan // by piece; nil: not asked for yet
+	plans []*forwardPlan // by shape; nil: not asked for yet
 
 	seg    *segment
 	cur    *marks
@@ -64,7 +64,7 @@ const (
 type values [1 << 8]far
 
 // Where they are fits 8 bits.
-var _ [1<<8 - (NumUnits/4 + maxPieceReads + 1 + maxPieceOps)]byte
+var _ [1<<8 - (maxStepRefs + maxStepOps)]byte
 
 // marks are the ops of a segment that are in the slice.
 type marks struct {
@@ -74,7 +74,7 @@ type marks struct {
 
 // of is that of an op, step<<opBits | op.
 func (m *marks) of(op uint32) far {
-	at := uint32(m.base[op>>opBits&(segmentLen-1)]) + op&(maxPieceOps-1)
+	at := uint32(m.base[op>>opBits&(segmentLen-1)]) + op&(maxStepOps-1)
 	if at >= uint32(len(m.far)) {
 		return notIn // a damaged index
 	}
@@ -90,9 +90,9 @@ func (f *forward) of(n Node) far {
 	return f.marks[i].of(uint32(n - node(StepID(i<<segmentBits+1), 0)))
 }
 
-// forwardPlan is what there is to do for each step of a piece.
+// forwardPlan is what there is to do for each step of a shape.
 type forwardPlan struct {
-	piece *Piece
+	shape *shape
 	uses  []use
 	of    []uint8  // of them, for most steps all that is needed
 	ends  []uint16 // by op: where its uses end
@@ -104,7 +104,7 @@ type forwardPlan struct {
 	counts map[uint64]*uint64 // steps, by their ops in the slice
 }
 
-// use is the use of a value: of what a reference leads to, or of an op of the piece.
+// use is the use of a value: of what a reference leads to, or of an op of the step.
 type use struct {
 	of    uint8 // its place in values
 	units uint8 // of a group; 0: all
@@ -117,38 +117,30 @@ const someUnits = 0xff
 func (f *forward) plan(id uint32) *forwardPlan {
 	p := f.plans[id-1]
 	if p == nil {
-		p = newForwardPlan(f.x.pieces[id-1], f.o)
+		p = newForwardPlan(f.x.shape(id), f.o)
 		f.plans[id-1] = p
 	}
 	return p
 }
 
-func newForwardPlan(piece *Piece, o Options) *forwardPlan {
-	p := &forwardPlan{piece: piece, units: make([]uint8, piece.refs), counts: map[uint64]*uint64{}}
-	used := make([]bool, piece.refs)
-	refer := func(ref int, units uint8, kind EdgeKind) {
-		if used[ref] && p.units[ref] != units {
-			p.units[ref] = someUnits
-		} else {
-			used[ref], p.units[ref] = true, units
-		}
-		p.uses = append(p.uses, use{uint8(ref), units, kind})
-	}
-	for op := range piece.ops {
-		if n := &piece.ops[op]; !n.frame {
-			for l := range piece.within(op, o) {
-				p.uses = append(p.uses, use{uint8(piece.refs + int(l.op)), 0, usedAs(l.addr)})
+func newForwardPlan(shape *shape, o Options) *forwardPlan {
+	p := &forwardPlan{shape: shape, units: make([]uint8, shape.refs), counts: map[uint64]*uint64{}}
+	used := make([]bool, shape.refs)
+	for op := range shape.ops {
+		if shape.frames&(1<<op) == 0 {
+			for u := range shape.within(op, o) {
+				p.uses = append(p.uses, use{uint8(shape.refs + int(u.op)), 0, u.kind})
 			}
-			for _, g := range n.groups {
-				if !g.addr || !o.NoAddress {
-					refer(int(g.group), g.mask, usedAs(g.addr))
+			for _, u := range shape.ops[op].refs {
+				if !o.follows(u.kind) {
+					continue
 				}
-			}
-			for _, r := range n.reads {
-				refer(len(piece.groups)+int(r), 0, ByMemory)
-			}
-			if !o.NoControl {
-				refer(piece.refs-1, 0, ByControl)
+				if used[u.ref] && p.units[u.ref] != u.units {
+					p.units[u.ref] = someUnits
+				} else {
+					used[u.ref], p.units[u.ref] = true, u.units
+				}
+				p.uses = append(p.uses, use{uint8(u.ref), u.units, u.kind})
 			}
 		}
 		p.ends = append(p.ends, uint16(len(p.uses)))
@@ -226,7 +218,7 @@ func (f *forward) step(k int) {
 		if f.first && slices.Contains(f.out.Criteria, node(f.seg.first+StepID(k), uint16(op))) {
 			n = 0
 		}
-		v[p.piece.refs+op] = n
+		v[p.shape.refs+op] = n
 		f.cur.far[int(d.base)+op] = n + 1
 		if n == notIn {
 			continue
@@ -276,7 +268,7 @@ func (f *forward) value(k int, u use) far {
 
 // defs calls yield with what a use of step k means.
 func (f *forward) defs(g *segment, k int, u use, yield func(Node)) {
-	if op := int(u.of) - g.piece(k).refs; op >= 0 {
+	if op := int(u.of) - g.shape(k).refs; op >= 0 {
 		yield(node(g.first+StepID(k), uint16(op)))
 	} else {
 		g.each(g.ref(k, int(u.of)), u.units, yield)
@@ -302,9 +294,8 @@ func (f *forward) count() {
 			continue
 		}
 		for in, n := range p.counts {
-			row := f.out.of(p.piece)
 			for op := range bitsOf(in) {
-				row[op].Count += *n
+				f.out.of(p.shape, uint16(op)).Count += *n
 			}
 			f.out.Ops += *n * uint64(bits.OnesCount64(in))
 		}
@@ -320,13 +311,11 @@ func (f *forward) find(n Node) (via Node, kind EdgeKind, ok bool) {
 	if away == 0 {
 		return 0, 0, true
 	}
-	at, err := f.x.At(n)
+	g, k, err := f.x.meet(n)
 	if err != nil {
 		return 0, 0, false
 	}
-	g := &f.x.met
-	k := int(n.Step() - g.first)
-	p := f.plan(at.Piece.ID)
+	p := f.plan(g.steps[k].id())
 	begin := 0
 	if op := n.Op(); op > 0 {
 		begin = int(p.ends[op-1])

@@ -3,46 +3,61 @@ package slice
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"mgtrace/slice/cfg"
 )
 
-// At describes the step of a node: its piece, thread and the instant of its instruction.
+// At describes an executed op: the op of its piece, thread and the instant of its
+// instruction.
 type At struct {
 	Piece   *Piece
+	Op      uint16
 	Thread  uint32
 	Instant uint64
 }
 
 // PC is the address of the instruction; 0 for a cause.
-func (a At) PC(n Node) uint64 { return a.Piece.PC(n.Op()) }
+func (a At) PC() uint64 { return a.Piece.PC(a.Op) }
 
 func (g *segment) at(k int, op uint16) At {
 	when := g.moment(k)
-	a := At{g.piece(k), when.thread, when.instant}
-	if p := a.Piece; p.Code != nil && int(op) < len(p.insts) {
+	part, op := g.shape(k).of(op)
+	a := At{part.piece, op, when.thread, when.instant + uint64(part.insts)}
+	if p := a.Piece; p.Code != nil {
 		a.Instant += uint64(p.insts[op] - p.From)
 	}
 	return a
 }
 
-// At looks up a node.
-func (x *Index) At(n Node) (At, error) {
+// meet returns the segment of a node and the number of its step there, until the next one
+// is asked for.
+func (x *Index) meet(n Node) (g *segment, k int, err error) {
 	if n == 0 || n.Step() > x.Steps {
-		return At{}, ErrIndex
+		return nil, 0, ErrIndex
 	}
-	g := &x.met
+	g = &x.met
 	if i := segmentOf(n.Step()); len(g.steps) == 0 || segmentOf(g.first) != i {
 		if err := x.decode(i, g); err != nil {
 			g.steps = nil
-			return At{}, err
+			return nil, 0, err
 		}
 	}
-	if int(n.Op()) >= len(g.piece(int(n.Step()-g.first)).ops) {
-		return At{}, ErrIndex
+	k = int(n.Step() - g.first)
+	if int(n.Op()) >= len(g.shape(k).ops) {
+		return nil, 0, ErrIndex
 	}
-	return g.at(int(n.Step()-g.first), n.Op()), nil
+	return g, k, nil
+}
+
+// At looks up a node.
+func (x *Index) At(n Node) (At, error) {
+	g, k, err := x.meet(n)
+	if err != nil {
+		return At{}, err
+	}
+	return g.at(k, n.Op()), nil
 }
 
 // Find returns the first op of the instruction that was executed at an instant.
@@ -56,12 +71,12 @@ func (x *Index) Find(instant uint64) (Node, error) {
 			return 0, err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
-			p, begins := g.piece(k), g.moment(k).instant
-			if p.Code == nil || instant < begins || instant >= begins+uint64(p.N) {
+			begins := g.moment(k).instant
+			if instant < begins || instant >= begins+uint64(g.x.sizes[g.steps[k].id()-1].insts) {
 				continue
 			}
-			for op, in := range p.insts {
-				if uint64(in-p.From) == instant-begins {
+			for op := range g.shape(k).ops {
+				if g.at(k, uint16(op)).Instant == instant {
 					return node(g.first+StepID(k), uint16(op)), nil
 				}
 			}
@@ -87,11 +102,9 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 	}
 	p := a.Piece
 	var out Criteria
-	for op := first.Op(); int(op) < len(p.insts) && p.insts[op] == p.insts[first.Op()]; op++ {
-		for _, w := range p.writers {
-			if w == op {
-				out = append(out, node(first.Step(), op))
-			}
+	for op := a.Op; int(op) < len(p.insts) && p.insts[op] == p.insts[a.Op]; op++ {
+		if slices.Contains(p.writers, op) {
+			out = append(out, first+Node(op-a.Op))
 		}
 	}
 	if len(out) > 0 {
@@ -105,17 +118,21 @@ func (x *Index) Written(instant uint64) (Criteria, error) {
 	return Criteria{first}, nil
 }
 
-// backwards calls yield with the steps of all threads, from one back to the first, until
-// it says no.
-func (x *Index) backwards(from StepID, yield func(s StepID, p *Piece, thread uint32) bool) error {
+// backwards calls yield with the executed pieces of all threads, by their first ops, from that
+// of an op back to the first, until it says no.
+func (x *Index) backwards(from Node, yield func(first Node, p *Piece, thread uint32) bool) error {
 	var g segment
-	for i := segmentOf(from); from > 0 && i >= 0; i-- {
+	for i := segmentOf(from.Step()); from.Step() > 0 && i >= 0; i-- {
 		if err := x.decode(i, &g); err != nil {
 			return err
 		}
 		for k := len(g.steps) - 1; k >= 0; k-- {
-			if s := g.first + StepID(k); s <= from && !yield(s, g.piece(k), g.moment(k).thread) {
-				return nil
+			parts := g.shape(k).parts
+			for j := len(parts) - 1; j >= 0; j-- {
+				p := &parts[j]
+				if first := node(g.first+StepID(k), p.first); first <= from && !yield(first, p.piece, g.moment(k).thread) {
+					return nil
+				}
 			}
 		}
 	}
@@ -127,7 +144,7 @@ func (x *Index) backwards(from StepID, yield func(s StepID, p *Piece, thread uin
 func (x *Index) Fault() (found Node, err error) {
 	after := map[uint32]bool{} // threads
 	var thread uint32
-	err = x.backwards(x.Steps, func(s StepID, p *Piece, in uint32) bool {
+	err = x.backwards(node(x.Steps, maxStepOps-1), func(first Node, p *Piece, in uint32) bool {
 		cause := p.Code == nil
 		switch {
 		case found != 0 && cause && p.Cause.Kind == Gap && (in == 0 || in == thread):
@@ -136,7 +153,7 @@ func (x *Index) Fault() (found Node, err error) {
 		case found != 0 && in == thread:
 			return false
 		case found == 0 && cause && p.Cause.Kind == Fault && !after[in]:
-			found, thread = node(s, 0), in
+			found, thread = first, in
 		}
 		after[in] = true
 		return true
@@ -155,7 +172,13 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
 		return 0, err
 	}
-	control := g.control(int(n.Step() - g.first))
+	k := int(n.Step() - g.first)
+	s := g.shape(k)
+	if int(n.Op()) >= len(s.ops) {
+		return 0, ErrIndex
+	}
+	part, _ := s.of(n.Op())
+	control := g.control(k, part)
 	if control == 0 {
 		return 0, nil
 	}
@@ -163,7 +186,7 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 	if err != nil || branch.Piece.Code == nil {
 		return 0, err
 	}
-	pc := branch.PC(control)
+	pc := branch.PC()
 	from, err := x.At(near)
 	if err != nil {
 		return 0, err
@@ -178,13 +201,19 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 			return err
 		}
 		for k := range g.steps {
-			p := g.piece(k)
-			if g.moment(k).thread != from.Thread || p.Code == nil || p.PC(p.control) != pc {
+			if g.moment(k).thread != from.Thread {
 				continue
 			}
-			at := g.at(k, p.control).Instant
-			if away := max(at, from.Instant) - min(at, from.Instant); away < least {
-				found, least = node(g.first+StepID(k), p.control), away
+			for _, part := range g.shape(k).parts {
+				p := part.piece
+				if p.Code == nil || p.PC(p.control) != pc {
+					continue
+				}
+				op := part.first + p.control
+				at := g.at(k, op).Instant
+				if away := max(at, from.Instant) - min(at, from.Instant); away < least {
+					found, least = node(g.first+StepID(k), op), away
+				}
 			}
 		}
 		return nil
@@ -207,17 +236,25 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 // Executed returns the nth execution of the instruction at an address, counted
 // from 1, or the last one (0); and how many there are, or were until it.
 func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, count uint64, err error) {
-	ops := map[uint32]uint16{} // piece → the instruction's first op
+	in := map[*Piece]uint16{} // the instruction's first op
 	for _, p := range x.pieces {
 		for op := range p.insts {
 			if p.Code != nil && p.PC(uint16(op)) == pc {
-				ops[p.ID] = uint16(op)
+				in[p] = uint16(op)
 				break
 			}
 		}
 	}
-	if len(ops) == 0 {
+	if len(in) == 0 {
 		return 0, 0, nil
+	}
+	ops := make([][]uint16, len(x.shapes)) // by shape
+	for i := range x.shapes {
+		for _, part := range x.shape(uint32(i + 1)).parts {
+			if op, ok := in[part.piece]; ok {
+				ops[i] = append(ops[i], part.first+op)
+			}
+		}
 	}
 	var g segment
 	for i := range x.segments() {
@@ -228,14 +265,12 @@ func (x *Index) Executed(ctx context.Context, pc uint64, nth uint64) (n Node, co
 			return 0, count, err
 		}
 		for k := range g.steps {
-			op, ok := ops[g.steps[k].id()]
-			if !ok {
-				continue
-			}
-			count++
-			n = node(g.first+StepID(k), op)
-			if count == nth {
-				return n, count, nil
+			for _, op := range ops[g.steps[k].id()-1] {
+				count++
+				n = node(g.first+StepID(k), op)
+				if count == nth {
+					return n, count, nil
+				}
 			}
 		}
 	}
@@ -253,19 +288,19 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 		return nil, units, err
 	}
 	have := map[Node]bool{}
-	err = x.backwards(n.Step(), func(s StepID, p *Piece, in uint32) bool {
+	err = x.backwards(n, func(first Node, p *Piece, in uint32) bool {
 		if in != a.Thread {
 			return true
 		}
 		if p.Code == nil {
 			if p.Cause.Kind == Gap {
-				defs, units = append(defs, node(s, 0)), Regs{}
+				defs, units = append(defs, first), Regs{}
 			}
 			return !units.Empty()
 		}
 		end := len(p.ops)
-		if s == n.Step() {
-			end = int(n.Op())
+		if n-first < Node(end) {
+			end = int(n - first)
 		}
 		for op := end - 1; op >= 0; op-- {
 			w := p.op(uint16(op)).Write
@@ -273,7 +308,7 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 				continue
 			}
 			units.AndNot(&w)
-			if def := node(s, uint16(op)); !have[def] {
+			if def := first + Node(op); !have[def] {
 				have[def] = true
 				defs = append(defs, def)
 			}
@@ -290,16 +325,20 @@ func (x *Index) Through(use, def Node) (units Regs, err error) {
 		return units, err
 	}
 	p := a.Piece
-	if use.Step() == def.Step() {
-		return p.through(use.Op(), def.Op()), nil
+	g, k, err := x.meet(use)
+	if err != nil {
+		return units, err
 	}
-	g := &x.met
-	for _, u := range p.ops[use.Op()].groups {
+	part, op := g.shape(k).of(use.Op())
+	if first := use - Node(op); def >= first && def < use {
+		return p.through(op, uint16(def-first)), nil
+	}
+	for _, u := range p.ops[op].groups {
 		for i := range uint8(4) {
 			if u.mask&(1<<i) == 0 {
 				continue
 			}
-			g.each(g.ref(int(use.Step()-g.first), int(u.group)), 1<<i, func(n Node) {
+			g.origin(k, &part.uses[u.group], 1<<i, func(n Node) {
 				if n == def {
 					units.Add(p.groups[u.group].quad<<2 | i)
 				}
@@ -347,7 +386,7 @@ func (x *Index) Callers(n Node, most int, yield func(pc uint64) bool) error {
 		return err
 	}
 	depth := 0
-	return x.backwards(n.Step()-1, func(_ StepID, p *Piece, in uint32) bool {
+	return x.backwards(n-Node(a.Op)-1, func(_ Node, p *Piece, in uint32) bool {
 		if most--; most < 0 {
 			return false
 		}

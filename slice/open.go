@@ -13,7 +13,7 @@ import (
 var ErrIndex = errors.New("not an index of this run")
 
 // Index is the dependences of a run: for each use its definition. It is in a file;
-// in memory are its pieces and its directory, less than a byte for every step.
+// in memory are its pieces, shapes and directory.
 type Index struct {
 	Doubts
 	Steps StepID
@@ -22,18 +22,20 @@ type Index struct {
 
 	r      io.ReaderAt
 	pieces []*Piece
-	sizes  []pieceSize
+	ops    uint32   // of all pieces, + 1
+	shapes []*shape // by ID - 1; nil: not asked for yet
 	dir    []byte
 	data   uint64 // where the steps end
+	// Of shapes.
+	rawShapes [][]byte
+	sizes     []shapeSize
+	statics   []uint32 // ops of shapes: their numbers among the ops of all pieces
 
 	window   []byte // a part of the file
 	windowAt uint64
 	reads    uint64  // how much is read next, in bytes
 	met      segment // the last one that At was asked for
 }
-
-// pieceSize is what there is of a piece: what decoding needs, without reading the piece.
-type pieceSize struct{ insts, ops, refs uint16 }
 
 // dirEntry is the length of a segment's entry in the directory, in bytes.
 const dirEntry = 20
@@ -65,13 +67,13 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 		f[i] = binary.LittleEndian.Uint64(foot[i*8:])
 	}
 	end := uint64(size - footLen)
-	pieces, n, table, dir, dirSum := f[0], f[1], f[2], f[3], f[4]
-	if string(head[:len(indexMagic)]) != indexMagic || f[14] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
-		pieces > dir || dir > end || pieces < uint64(len(head)) || n > min(dir-pieces, maxPieces) || f[5] > end*segmentLen {
+	pieces, n, shapes, table, dir, dirSum := f[0], f[1], f[2], f[3], f[4], f[5]
+	if string(head[:len(indexMagic)]) != indexMagic || f[15] != uint64(crc32.ChecksumIEEE(foot[:footLen-8])) ||
+		pieces > dir || dir > end || pieces < uint64(len(head)) || max(n, shapes) > min(dir-pieces, maxTable) || f[6] > end*segmentLen {
 		return nil, ErrIndex
 	}
-	x.Steps, x.End, x.data = StepID(f[5]), f[6], pieces
-	x.Doubts = Doubts{f[7], f[8], f[9], int(f[10]), int(f[11]), int(f[12]), f[13]}
+	x.Steps, x.End, x.data = StepID(f[6]), f[7], pieces
+	x.Doubts = Doubts{f[8], f[9], f[10], int(f[11]), int(f[12]), int(f[13]), f[14]}
 	raw := make([]byte, end-pieces)
 	if _, err := r.ReadAt(raw, int64(pieces)); err != nil {
 		return nil, err
@@ -82,11 +84,14 @@ func OpenIndex(r io.ReaderAt, size int64, s Source) (*Index, error) {
 		uint64(len(x.dir)) != (uint64(x.Steps)+segmentLen-1)/segmentLen*dirEntry {
 		return nil, ErrIndex
 	}
-	return x, x.readPieces(raw, n, s)
+	c := cursor{b: raw}
+	if err := x.readPieces(&c, n, s); err != nil {
+		return nil, err
+	}
+	return x, x.readShapes(&c, shapes)
 }
 
-func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
-	c := cursor{b: raw}
+func (x *Index) readPieces(c *cursor, n uint64, s Source) error {
 	for i := range n {
 		id := uint32(i + 1)
 		if code := c.uvarint(); code != 0 {
@@ -111,8 +116,10 @@ func (x *Index) readPieces(raw []byte, n uint64, s Source) error {
 	if c.bad {
 		return ErrIndex
 	}
+	x.ops = 1
 	for _, p := range x.pieces {
-		x.sizes = append(x.sizes, pieceSize{p.N, uint16(len(p.ops)), uint16(p.refs)})
+		p.number = x.ops
+		x.ops += uint32(len(p.ops))
 	}
 	return nil
 }

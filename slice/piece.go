@@ -12,9 +12,10 @@ type Piece struct {
 	N     uint16 // instructions
 	Cause Cause
 
-	start uint64
-	ops   []pieceOp
-	insts []uint16 // op → instruction of Code
+	start  uint64
+	number uint32 // in an index: of its first op among those of all pieces, from 1
+	ops    []pieceOp
+	insts  []uint16 // op → instruction of Code
 
 	// writes are the units written, with the op that did it last.
 	writes  []unitWrite
@@ -29,8 +30,11 @@ type Piece struct {
 	reads    []uint16
 	writers  []uint16
 
-	// refs is how many references a step has in an index: one for each group, one for each
-	// read, and the branch that it depends on.
+	// readBy is by read the first op that has it.
+	readBy []uint16
+
+	// refs is how many references it has to where its values are from: one for each group,
+	// one for each read, and the branch that it depends on.
 	refs int
 
 	copies []copyOp
@@ -118,16 +122,9 @@ func (d *lastDefs) set(u uint8, op uint16) {
 	d.defs[i-1][u&3] = op + 1
 }
 
-// The greatest numbers of ops and of reads of a piece; longer code is cut. With them the
-// references of a segment's steps fit 16 bits.
-const (
-	maxPieceOps   = 1 << opBits
-	maxPieceReads = 64
-)
-
-// maxPieces is how many pieces an index has at most: an op of a piece, piece<<opBits | op,
-// is a number of 32 bits.
-const maxPieces = 1<<(32-opBits) - 1
+// maxPieceReads is how many reads a piece has at most; longer code is cut, as with more than
+// maxStepOps ops.
+const maxPieceReads = 64
 
 // newPiece works out what is static in instructions From … From+N-1.
 func newPiece(id uint32, c *Code, from, n uint16) *Piece {
@@ -181,6 +178,7 @@ func newPiece(id uint32, c *Code, from, n uint16) *Piece {
 					if acc.read < 0 {
 						acc.read = int32(len(p.reads))
 						p.reads = append(p.reads, uint16(base+a))
+						p.readBy = append(p.readBy, uint16(len(p.ops)))
 					}
 					o.reads = append(o.reads, uint16(acc.read))
 				}
@@ -260,7 +258,7 @@ func (p *Piece) noteCopy(in *Inst, base int) {
 // newCause is the piece of a cause: one op that reads and writes what it did. All the
 // memory that it reads is one read.
 func newCause(id uint32, cause Cause, reads, writes *Regs) *Piece {
-	p := &Piece{ID: id, Cause: cause, slot: -1, insts: []uint16{0}, writers: []uint16{0}, reads: []uint16{0}}
+	p := &Piece{ID: id, Cause: cause, slot: -1, insts: []uint16{0}, writers: []uint16{0}, reads: []uint16{0}, readBy: []uint16{0}}
 	o := pieceOp{reads: p.reads}
 	for u := range reads.Units {
 		q := u >> 2
@@ -280,12 +278,12 @@ func newCause(id uint32, cause Cause, reads, writes *Regs) *Piece {
 	return p
 }
 
-// decides is the op of a step that decides where control goes.
-func (p *Piece) decides(s StepID) Node {
+// decides is the op that decides where control goes; first is the piece's first.
+func (p *Piece) decides(first Node) Node {
 	if p.frames&(1<<p.control) != 0 {
 		return 0
 	}
-	return node(s, p.control)
+	return first + Node(p.control)
 }
 
 // PC returns the address of the instruction of an op; 0 if a cause did it.

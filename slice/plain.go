@@ -17,27 +17,27 @@ func (r *Recorded) Plain(ctx context.Context, from Criteria, o Options) (Set, er
 // coalesced ranges, a mask of registers for each thread, and a hash set of
 // branches; they are asked before an instruction is looked at.
 func (r *Recorded) Filtered(ctx context.Context, from Criteria, o Options) (Set, error) {
-	f := filter{o: o, regs: map[uint32]*Regs{}, branches: map[StepID]struct{}{}}
+	f := filter{o: o, regs: map[uint32]*Regs{}, branches: map[Node]struct{}{}}
 	return r.backward(ctx, from, &f)
 }
 
 // wants is what a slice still looks for.
 type wants interface {
 	// hit says that an op defines something that is looked for.
-	hit(s *Step, o *Op, mem []Mem) bool
-	// control says that something in the slice depends on the last branch of the step.
-	control(s *Step) bool
+	hit(s *Part, o *Op, mem []Mem) bool
+	// control says that something in the slice depends on the last branch of the part.
+	control(s *Part) bool
 	// kill takes out what an op of the slice defines.
-	kill(s *Step, o *Op, mem []Mem)
+	kill(s *Part, o *Op, mem []Mem)
 	// use puts in what an op of the slice reads.
-	use(s *Step, o *Op, mem []Mem)
-	// gap says that nothing from before the step is of use any more.
-	gap(s *Step) bool
+	use(s *Part, o *Op, mem []Mem)
+	// gap says that nothing from before the part is of use any more.
+	gap(s *Part) bool
 	// begin says that a thread has its registers from its parent.
 	begin(thread, parent uint32)
 }
 
-// backward goes through all steps, the last first.
+// backward goes through all parts, the last first.
 //
 //  1. An instruction is in the slice as far as its ops define what is looked for,
 //     or decide a branch that is.
@@ -46,35 +46,33 @@ type wants interface {
 func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, error) {
 	start := map[Node]bool{}
 	starts := r.starts
-	last := StepID(0)
 	for _, n := range from {
 		if n == 0 || n.Step() > r.Steps() {
 			return nil, ErrIndex
 		}
 		start[n] = true
-		last = max(last, n.Step())
 	}
 	var out Set
-	var s Step
-	for id := last; id > 0; id-- {
-		if id&0xff == 0 && ctx.Err() != nil {
+	var s Part
+	for i := r.parts.n; i > 0; i-- {
+		if i&0xff == 0 && ctx.Err() != nil {
 			return out, ctx.Err()
 		}
-		for len(starts) > 0 && starts[len(starts)-1].after >= id {
+		for len(starts) > 0 && starts[len(starts)-1].after >= i {
 			w.begin(starts[len(starts)-1].thread, starts[len(starts)-1].parent)
 			starts = starts[:len(starts)-1]
 		}
-		if err := r.Step(id, &s); err != nil {
+		if err := r.read(i-1, &s); err != nil {
 			return out, err
 		}
 		if s.Piece.Code == nil && s.Piece.Cause.Kind == Gap {
-			if w.gap(&s) || start[node(id, 0)] {
-				out = append(out, node(id, 0))
+			if w.gap(&s) || start[s.First] {
+				out = append(out, s.First)
 				w.use(&s, &Op{}, nil)
 			}
 			continue
 		}
-		decides := node(id, s.Piece.control)
+		decides := s.Piece.decides(s.First)
 		branch := w.control(&s)
 		s.insts(func(first Node, ops []Op, mem []Mem) {
 			var taken uint64
@@ -122,7 +120,7 @@ type plain struct {
 	o        Options
 	mem      []span
 	regs     []regUse
-	branches []StepID
+	branches []Node
 }
 
 type span struct{ lo, hi uint64 } // [lo, hi)
@@ -132,7 +130,7 @@ type regUse struct {
 	unit   uint8
 }
 
-func (p *plain) hit(s *Step, o *Op, mem []Mem) (found bool) {
+func (p *plain) hit(s *Part, o *Op, mem []Mem) (found bool) {
 	for _, u := range p.regs {
 		if u.thread == s.Thread && o.Write.Has(u.unit) {
 			return true
@@ -149,16 +147,16 @@ func (p *plain) hit(s *Step, o *Op, mem []Mem) (found bool) {
 	return found
 }
 
-func (p *plain) control(s *Step) bool {
+func (p *plain) control(s *Part) bool {
 	for _, b := range p.branches {
-		if b == s.ID {
+		if b == s.Piece.decides(s.First) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *plain) kill(s *Step, o *Op, mem []Mem) {
+func (p *plain) kill(s *Part, o *Op, mem []Mem) {
 	regs := p.regs[:0]
 	for _, u := range p.regs {
 		if u.thread != s.Thread || !o.Write.Has(u.unit) {
@@ -187,18 +185,18 @@ func (p *plain) kill(s *Step, o *Op, mem []Mem) {
 	})
 }
 
-func (p *plain) use(s *Step, o *Op, mem []Mem) {
+func (p *plain) use(s *Part, o *Op, mem []Mem) {
 	read := p.o.uses(o)
 	for u := range read.Units {
 		p.regs = append(p.regs, regUse{s.Thread, u})
 	}
 	s.touched(o.MemRead, mem, s.Reads, func(lo, hi uint64) { p.mem = append(p.mem, span{lo, hi}) })
 	if s.Control != 0 && !p.o.NoControl {
-		p.branches = append(p.branches, s.Control.Step())
+		p.branches = append(p.branches, s.Control)
 	}
 }
 
-func (p *plain) gap(s *Step) bool {
+func (p *plain) gap(s *Part) bool {
 	any := len(p.mem)+len(p.regs) > 0 || p.control(s)
 	p.mem, p.regs = nil, nil
 	return any
@@ -219,7 +217,7 @@ type filter struct {
 	regs     map[uint32]*Regs
 	cur      *Regs
 	thread   uint32
-	branches map[StepID]struct{}
+	branches map[Node]struct{}
 }
 
 func (f *filter) of(thread uint32) *Regs {
@@ -235,7 +233,7 @@ func (f *filter) of(thread uint32) *Regs {
 	return r
 }
 
-func (f *filter) hit(s *Step, o *Op, mem []Mem) (found bool) {
+func (f *filter) hit(s *Part, o *Op, mem []Mem) (found bool) {
 	if f.of(s.Thread).Meets(&o.Write) {
 		return true
 	}
@@ -246,26 +244,26 @@ func (f *filter) hit(s *Step, o *Op, mem []Mem) (found bool) {
 	return found
 }
 
-func (f *filter) control(s *Step) bool {
-	_, ok := f.branches[s.ID]
+func (f *filter) control(s *Part) bool {
+	_, ok := f.branches[s.Piece.decides(s.First)]
 	return ok
 }
 
-func (f *filter) kill(s *Step, o *Op, mem []Mem) {
+func (f *filter) kill(s *Part, o *Op, mem []Mem) {
 	f.of(s.Thread).AndNot(&o.Write)
 	s.touched(o.MemWrite, mem, s.Mem, f.mem.remove)
 }
 
-func (f *filter) use(s *Step, o *Op, mem []Mem) {
+func (f *filter) use(s *Part, o *Op, mem []Mem) {
 	read := f.o.uses(o)
 	f.of(s.Thread).Or(&read)
 	s.touched(o.MemRead, mem, s.Reads, f.mem.add)
 	if s.Control != 0 && !f.o.NoControl {
-		f.branches[s.Control.Step()] = struct{}{}
+		f.branches[s.Control] = struct{}{}
 	}
 }
 
-func (f *filter) gap(s *Step) bool {
+func (f *filter) gap(s *Part) bool {
 	any := f.mem.n > 0 || f.control(s)
 	for _, r := range f.regs {
 		any = any || !r.Empty()

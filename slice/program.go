@@ -21,7 +21,12 @@ type Program struct {
 	whole  [][]*Piece // by code ID
 	partly map[partKey][]*Piece
 	causes map[causeKey]*Piece
+	limits limits
 }
+
+// limits are how many stretches of more than one piece, and how many shapes, are made of a
+// run: else both could be as many as its steps.
+type limits struct{ stretches, shapes int }
 
 type partKey struct {
 	code    uint32
@@ -38,6 +43,7 @@ func newProgram(s Source) *Program {
 		source: s, static: s.Static(), funcs: map[uint64]*cfg.Func{}, targets: map[uint64][]uint64{},
 		entries: map[uint64]bool{}, cuts: map[uint64]bool{},
 		partly: map[partKey][]*Piece{}, causes: map[causeKey]*Piece{},
+		limits: limits{maxStretches, maxShapes},
 	}
 }
 
@@ -215,7 +221,7 @@ func (p *Program) of(c *Code, from, n uint16) []*Piece {
 		for ; end < from+n && !p.cuts[c.Insts[end].PC]; end++ {
 			ops += len(c.Insts[end].Ops)
 			reads += int(c.Insts[end].Accesses)
-			if ops > maxPieceOps || reads > maxPieceReads {
+			if ops > maxStepOps || reads > maxPieceReads {
 				break
 			}
 		}

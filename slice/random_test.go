@@ -184,7 +184,8 @@ func TestSameSlices(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n := uint64(len(s.m.executed))
 		for _, o := range []Options{{}, {NoAddress: true}, {NoControl: true}} {
-			three(t, s, 1+r.Uint64N(n), o)
+			instant := 1 + r.Uint64N(n)
+			threeWith(t, s, func(x *Index) Criteria { return at(t, x, instant) }, o, someLimits[done%len(someLimits)])
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -203,7 +204,7 @@ func TestForward(t *testing.T) {
 		if s == nil || len(s.m.executed) > 4000 {
 			continue
 		}
-		x, _ := indexed(t, s, BuildOptions{})
+		x, _ := limited(t, s, BuildOptions{}, someLimits[seed%uint64(len(someLimits))])
 		var all Set
 		for i := range s.m.executed {
 			all = append(all, at(t, x, uint64(i+1))[0])
@@ -244,9 +245,13 @@ func TestCounts(t *testing.T) {
 		if s == nil {
 			continue
 		}
-		x, _ := indexed(t, s, BuildOptions{})
+		l := limits{maxStretches, maxShapes}
+		if seed%2 == 0 {
+			l = single
+		}
+		x, _ := limited(t, s, BuildOptions{}, l)
 		segments = max(segments, x.segments())
-		sl, err := x.Backward(context.Background(), at(t, x, s.last(lastOf(prog))), Options{NoAddress: seed%2 == 0})
+		sl, err := x.Backward(context.Background(), at(t, x, s.last(lastOf(prog))), Options{NoAddress: seed%4 < 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,7 +266,7 @@ func TestCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counts[static{a.Piece, n.Op()}]++
+			counts[static{a.Piece, a.Op}]++
 		}
 		if sl.Ops != uint64(len(nodes)) {
 			t.Errorf("seed %d: %d ops, want %d", seed, sl.Ops, len(nodes))

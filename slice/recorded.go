@@ -6,13 +6,14 @@ import (
 	"io"
 )
 
-// Recorded is the steps of a run, for the algorithms that go through all of them
+// Recorded is the parts of a run's steps, for the algorithms that go through all of them
 // backwards: in two files that begin empty, since there are many. It is not safe for
 // concurrent use.
 type Recorded struct {
 	Program *Program
 	Doubts  Doubts
-	steps   table
+	parts   table
+	last    StepID
 	mem     table
 	starts  []beginning
 	buf     []Mem
@@ -24,25 +25,25 @@ type Storage interface {
 	io.WriterAt
 }
 
-// beginning is that of a thread, after a step: it has its registers from its parent.
+// beginning is that of a thread, after so many parts: it has its registers from its parent.
 type beginning struct {
-	after          StepID
+	after          uint64
 	thread, parent uint32
 }
 
-// The lengths of rows in bytes. A step: piece, thread, control, instant, where its
+// The lengths of rows in bytes. A part: piece, thread, control, instant, where its
 // accesses begin in mem, and, of a cause, how many of them are reads, which come
-// last; those of the next step end them. An access: address, size.
+// last; those of the next part end them; its first op. An access: address, size.
 const (
-	stepRow = 4 + 4 + 8 + 8 + 8 + 4
+	partRow = 4 + 4 + 8 + 8 + 8 + 4 + 8
 	memRow  = 8 + 4
 )
 
 // Record reads a run into two files.
-func (p *Program) Record(steps, mem Storage) (*Recorded, error) {
-	r := &Recorded{Program: p, steps: table{f: steps, row: stepRow}, mem: table{f: mem, row: memRow}}
-	t := newTracker(p, r.step)
-	start := func(thread, parent uint32) { r.starts = append(r.starts, beginning{r.Steps(), thread, parent}) }
+func (p *Program) Record(parts, mem Storage) (*Recorded, error) {
+	r := &Recorded{Program: p, parts: table{f: parts, row: partRow}, mem: table{f: mem, row: memRow}}
+	t := newTracker(p, r.part)
+	start := func(thread, parent uint32) { r.starts = append(r.starts, beginning{r.parts.n, thread, parent}) }
 	// While a handler runs, what the thread's registers had is another thread's.
 	aside := func(handler uint64) uint32 { return uint32(handler) | 1<<31 }
 	t.hooks = hooks{
@@ -54,11 +55,12 @@ func (p *Program) Record(steps, mem Storage) (*Recorded, error) {
 		return nil, err
 	}
 	r.Doubts = t.doubts
-	return r, errors.Join(r.steps.flush(), r.mem.flush())
+	return r, errors.Join(r.parts.flush(), r.mem.flush())
 }
 
-func (r *Recorded) step(s *Step) error {
-	b := r.steps.next()
+func (r *Recorded) part(s *Part) error {
+	r.last = s.First.Step()
+	b := r.parts.next()
 	le := binary.LittleEndian
 	le.PutUint32(b, s.Piece.ID)
 	le.PutUint32(b[4:], s.Thread)
@@ -66,6 +68,7 @@ func (r *Recorded) step(s *Step) error {
 	le.PutUint64(b[16:], s.Instant)
 	le.PutUint64(b[24:], r.mem.n)
 	le.PutUint32(b[32:], uint32(len(s.Reads)))
+	le.PutUint64(b[36:], uint64(s.First))
 	for _, list := range [2][]Mem{s.Mem, s.Reads} {
 		for _, m := range list {
 			b := r.mem.next()
@@ -73,31 +76,31 @@ func (r *Recorded) step(s *Step) error {
 			le.PutUint32(b[8:], m.Size)
 		}
 	}
-	return errors.Join(r.steps.err, r.mem.err)
+	return errors.Join(r.parts.err, r.mem.err)
 }
 
 // Steps is how many there are.
-func (r *Recorded) Steps() StepID { return StepID(r.steps.n) }
+func (r *Recorded) Steps() StepID { return r.last }
 
-// Step fills s with a step, which is valid until the next call. Its frame is not
+// read fills s with part i, which is valid until the next call. Its frame is not
 // known.
-func (r *Recorded) Step(id StepID, s *Step) error {
+func (r *Recorded) read(i uint64, s *Part) error {
 	le := binary.LittleEndian
 	end := r.mem.n
-	if uint64(id) < r.steps.n {
-		end = le.Uint64(r.steps.at(uint64(id))[24:])
+	if i+1 < r.parts.n {
+		end = le.Uint64(r.parts.at(i + 1)[24:])
 	}
-	b := r.steps.at(uint64(id - 1))
-	*s = Step{ID: id, Piece: r.Program.Piece(le.Uint32(b)), Thread: le.Uint32(b[4:]), Control: Node(le.Uint64(b[8:])), Instant: le.Uint64(b[16:])}
+	b := r.parts.at(i)
+	*s = Part{First: Node(le.Uint64(b[36:])), Piece: r.Program.Piece(le.Uint32(b)), Thread: le.Uint32(b[4:]), Control: Node(le.Uint64(b[8:])), Instant: le.Uint64(b[16:])}
 	from, reads := le.Uint64(b[24:]), int(le.Uint32(b[32:]))
 	r.buf = r.buf[:0]
-	for i := from; i < end; i++ {
-		m := r.mem.at(i)
+	for at := from; at < end; at++ {
+		m := r.mem.at(at)
 		r.buf = append(r.buf, Mem{le.Uint64(m), le.Uint32(m[8:])})
 	}
 	n := len(r.buf) - reads
 	s.Mem, s.Reads = r.buf[:n], r.buf[n:]
-	return errors.Join(r.steps.err, r.mem.err)
+	return errors.Join(r.parts.err, r.mem.err)
 }
 
 // table is rows in a file, written in order, and read mostly backwards.
@@ -154,12 +157,12 @@ func (t *table) at(i uint64) []byte {
 	return t.buf[at : at+t.row]
 }
 
-// insts calls f with the ops of each instruction of a step, the last instruction
+// insts calls f with the ops of each instruction of a part, the last instruction
 // first, and the accesses that the bits of its ops mean. A cause is one instruction.
-func (s *Step) insts(f func(first Node, ops []Op, mem []Mem)) {
+func (s *Part) insts(f func(first Node, ops []Op, mem []Mem)) {
 	p := s.Piece
 	if p.Code == nil {
-		f(node(s.ID, 0), []Op{p.causeOp()}, nil)
+		f(s.First, []Op{p.causeOp()}, nil)
 		return
 	}
 	mem := len(s.Mem)
@@ -168,7 +171,7 @@ func (s *Step) insts(f func(first Node, ops []Op, mem []Mem)) {
 		in := &p.Code.Insts[i]
 		mem -= int(in.Accesses)
 		op -= len(in.Ops)
-		f(node(s.ID, uint16(op)), in.Ops, s.Mem[mem:mem+int(in.Accesses)])
+		f(s.First+Node(op), in.Ops, s.Mem[mem:mem+int(in.Accesses)])
 	}
 }
 
@@ -185,7 +188,7 @@ func (p *Piece) causeOp() Op {
 }
 
 // touched calls f with the memory that an op reads, or writes.
-func (s *Step) touched(mask uint32, mem []Mem, cause []Mem, f func(lo, hi uint64)) {
+func (s *Part) touched(mask uint32, mem []Mem, cause []Mem, f func(lo, hi uint64)) {
 	if s.Piece.Code == nil {
 		for _, m := range cause {
 			f(m.Addr, m.Addr+uint64(m.Size))

@@ -52,36 +52,15 @@ type User struct {
 // maxUsers bounds the users that are told of an op.
 const maxUsers = 8
 
-// staticOp is an op of the program, and how it uses a value.
-type staticOp struct {
-	piece uint32 // its ID
-	op    uint16
-	kind  EdgeKind
-}
-
-// used notes that an op is used by another.
-func (s *Slice) used(p *Piece, op uint16, by staticOp) {
-	st := &s.of(p)[op]
-	if len(st.Users) == maxUsers {
-		return
-	}
-	u := User{s.x.pieces[by.piece-1], by.op, by.kind}
-	for _, v := range st.Users {
-		if v == u {
-			return
-		}
-	}
-	st.Users = append(st.Users, u)
-}
-
-// of returns the ops of a piece.
-func (s *Slice) of(p *Piece) []Stat {
-	row := s.stats[p.ID-1]
+// of returns what there is of an op of a shape.
+func (s *Slice) of(from *shape, op uint16) *Stat {
+	part, op := from.of(op)
+	row := s.stats[part.piece.ID-1]
 	if row == nil {
-		row = make([]Stat, len(p.ops))
-		s.stats[p.ID-1] = row
+		row = make([]Stat, len(part.piece.ops))
+		s.stats[part.piece.ID-1] = row
 	}
-	return row
+	return &row[op]
 }
 
 // PC is the address of the instruction; 0 for what a cause did.
@@ -94,9 +73,9 @@ func newSlice(x *Index, c Criteria, o Options) *Slice {
 // reached notes how far an op of a segment is from the criterion.
 func (s *Slice) reached(n Node, g *segment, dist uint32) {
 	k := int(n.Step() - g.first)
-	if st := &s.of(g.piece(k))[n.Op()]; st.Piece == nil || dist < st.Distance {
+	if st := s.of(g.shape(k), n.Op()); st.Piece == nil || dist < st.Distance {
 		at := g.at(k, n.Op())
-		st.Piece, st.Op, st.Distance, st.Nearest, st.Instant, st.Thread = at.Piece, n.Op(), dist, n, at.Instant, at.Thread
+		st.Piece, st.Op, st.Distance, st.Nearest, st.Instant, st.Thread = at.Piece, at.Op, dist, n, at.Instant, at.Thread
 	}
 }
 

@@ -19,11 +19,11 @@ import (
 // of more such ops.
 //
 //	segment: u32 references, sources, distant ops, elements of lists, bytes of extras,
-//	         u32 for each step: piece<<2 | reads what it wrote itself<<1 | has an extra,
+//	         u32 for each step: shape<<2 | a reference leads to the step itself<<1 | has an extra,
 //	         u64 sources, u64 distant ops, u32 lists, u16 references,
 //	         extras: uvarint thread, [uvarint instants since the step before: of a cause]
 //
-// The references of a step: its groups, its reads, the branch that it depends on.
+// Which use of the step has which reference is in its shape.
 const (
 	segmentBits = 8
 	segmentLen  = 1 << segmentBits
@@ -40,9 +40,15 @@ const (
 	segmentHead = 5 * 4
 )
 
-// A piece has at most NumUnits/4 groups; each reference takes one source at most, and where
-// a step's are fits 16 bits.
-var _ [beforeAll - firstSource - segmentLen*(NumUnits/4+maxPieceReads+1)]byte
+// Flags of a step's head, below its shape.
+const (
+	headExtra = 1 << iota
+	headOwn
+	headBits = iota
+)
+
+// Each reference takes one source at most, and where a step's are fits 16 bits.
+var _ [beforeAll - firstSource - segmentLen*maxStepRefs]byte
 
 // listOf is a source that is a list: its place, and its length.
 func listOf(at, n int) uint64 { return 1<<63 | uint64(at)<<32 | uint64(n) }
@@ -62,11 +68,25 @@ type segmentWriter struct {
 	refs    []byte
 	extras  []byte
 
-	cur StepID
+	shapes shapeTable
+	cur    StepID
+	head   uint32 // of the step, but for its shape
+	shape  []byte // of the step, as far as it goes
+	own    int    // where its references begin in refs
+	at     int    // the first op of the part in hand
+
+	// The references of the step: a table with more places than it has references.
+	referred [1 << referredBits]struct {
+		of  StepID
+		ref uint16
+		at  uint8
+	}
 	// The sources and distant ops that were used last: to be forgotten costs one more.
 	knownSources knownOps
 	knownDistant knownOps
 }
+
+const referredBits = 9
 
 // knownOps has the places of ops in a table of a segment.
 type knownOps [1024]struct {
@@ -96,6 +116,7 @@ func (w *segmentWriter) end(out []byte) []byte {
 	if w.first == 0 {
 		return out
 	}
+	w.endStep()
 	out = le.AppendUint32(out, uint32(len(w.refs)/2))
 	out = le.AppendUint32(out, uint32(len(w.sources)/8))
 	out = le.AppendUint32(out, uint32(len(w.distant)/8))
@@ -107,18 +128,29 @@ func (w *segmentWriter) end(out []byte) []byte {
 	return out
 }
 
-// step begins a step. Its references follow.
-func (w *segmentWriter) step(s *Step, other bool, since uint64) {
-	w.cur = s.ID
-	head := s.Piece.ID << 2
-	if cause := s.Piece.Code == nil; cause || other {
-		head |= 1
-		w.extras = binary.AppendUvarint(w.extras, uint64(s.Thread))
-		if cause {
-			w.extras = binary.AppendUvarint(w.extras, since)
+// part begins a part, and if it is the first, its step. What it uses follows.
+func (w *segmentWriter) part(s *Part, other bool, since uint64) {
+	w.at = int(s.First.Op())
+	if w.at == 0 {
+		w.endStep()
+		w.cur, w.head, w.shape, w.own = s.First.Step(), 0, append(w.shape[:0], 0), len(w.refs)
+		if cause := s.Piece.Code == nil; cause || other {
+			w.head = headExtra
+			w.extras = binary.AppendUvarint(w.extras, uint64(s.Thread))
+			if cause {
+				w.extras = binary.AppendUvarint(w.extras, since)
+			}
 		}
 	}
-	w.heads = binary.LittleEndian.AppendUint32(w.heads, head)
+	w.shape = binary.AppendUvarint(w.shape, uint64(s.Piece.ID))
+}
+
+// endStep puts down the head of the step in hand.
+func (w *segmentWriter) endStep() {
+	if w.cur != 0 {
+		w.heads = binary.LittleEndian.AppendUint32(w.heads, w.shapes.id(w.shape)<<headBits|w.head)
+		w.cur = 0
+	}
 }
 
 func (w *segmentWriter) put(ref uint16) { w.refs = append(w.refs, byte(ref), byte(ref>>8)) }
@@ -131,14 +163,22 @@ func (w *segmentWriter) ref(n Node) uint16 {
 	case n == ofFrame:
 		return nothing
 	case n.Step() >= w.first:
+		w.leads(n)
 		return uint16(n - node(w.first, 0))
 	}
 	return uint16(firstSource + w.knownSources.place(n, w.first, &w.sources))
 }
 
+// leads notes a reference to an op of the segment.
+func (w *segmentWriter) leads(n Node) {
+	if n.Step() == w.cur {
+		w.head |= headOwn
+	}
+}
+
 // list puts down a reference to the last n elements.
 func (w *segmentWriter) list(n int) {
-	w.put(uint16(firstSource + len(w.sources)/8))
+	w.refer(uint16(firstSource + len(w.sources)/8))
 	w.sources = binary.LittleEndian.AppendUint64(w.sources, listOf(len(w.lists)/4-n, n))
 }
 
@@ -151,6 +191,7 @@ func (w *segmentWriter) element(n Node) {
 	case n == ofFrame:
 		e = nothingInset
 	case n.Step() >= w.first:
+		w.leads(n)
 		e = uint32(n - node(w.first, 0))
 	default:
 		e = distant | w.knownDistant.place(n, w.first, &w.distant)
@@ -158,12 +199,66 @@ func (w *segmentWriter) element(n Node) {
 	w.lists = binary.LittleEndian.AppendUint32(w.lists, e)
 }
 
-// control puts down what a step depends on.
+// use puts down a use of which the first is by an op of the step.
+func (w *segmentWriter) use(n Node, by int) {
+	if w.shapes.most > 0 {
+		switch {
+		case n == 0:
+			w.shape = append(w.shape, originBefore)
+			return
+		case n == ofFrame:
+			w.shape = append(w.shape, originNothing)
+			return
+		case n.Step() == w.cur && int(n.Op()) < by:
+			w.shape = append(w.shape, originOwn+byte(n.Op()))
+			return
+		}
+	}
+	w.refer(w.ref(n))
+}
+
+// refer puts down a reference of the step, unless it has it already.
+func (w *segmentWriter) refer(ref uint16) {
+	if at := (len(w.refs) - w.own) / 2; w.shapes.most > 0 && at < 1<<8-originAgain {
+		i := uint32(ref) * 0x9e3779b9 >> (32 - referredBits)
+		for ; w.referred[i].of == w.cur; i = (i + 1) & (1<<referredBits - 1) {
+			if k := &w.referred[i]; k.ref == ref {
+				w.shape = append(w.shape, originAgain+k.at)
+				return
+			}
+		}
+		w.referred[i].of, w.referred[i].ref, w.referred[i].at = w.cur, ref, uint8(at)
+	}
+	w.shape = append(w.shape, originRef)
+	w.put(ref)
+}
+
+// splits says that a use of so many parts is one in the shape.
+func (w *segmentWriter) splits(n int) bool {
+	return w.shapes.most > 0 && n <= maxParts && (len(w.refs)-w.own)/2+n <= maxSplit
+}
+
+// parts puts down a use of what several ops wrote.
+func (w *segmentWriter) parts(all []Node, by int) {
+	if w.splits(len(all)) {
+		w.shape = append(w.shape, originParts, byte(len(all)))
+		for _, n := range all {
+			w.use(n, by)
+		}
+		return
+	}
+	for _, n := range all {
+		w.element(n)
+	}
+	w.list(len(all))
+}
+
+// control puts down what a part depends on.
 func (w *segmentWriter) control(n Node) {
 	if n == 0 {
 		n = ofFrame
 	}
-	w.put(w.ref(n))
+	w.use(n, w.at)
 }
 
 // units puts down who wrote the units of a group.
@@ -179,35 +274,31 @@ func (w *segmentWriter) units(by *[4]Node, mask uint8) {
 		}
 	}
 	if same {
-		w.put(w.ref(one))
+		w.use(one, w.at)
 		return
 	}
+	var used [4]Node
 	for i, n := range by {
 		if mask&(1<<i) == 0 {
 			n = ofFrame
 		}
-		w.element(n)
+		used[i] = n
 	}
-	w.list(len(by))
+	if !w.splits(len(used)) {
+		w.shape[0] = shapeLists
+	}
+	w.parts(used[:], w.at)
 }
 
-// memory puts down who wrote what is read.
-func (w *segmentWriter) memory(by []Node) {
-	for _, n := range by {
-		if n != ofFrame && n.Step() == w.cur {
-			w.heads[len(w.heads)-4] |= 2
-		}
-	}
-	switch len(by) {
+// memory puts down who wrote what is read, first by an op of the step.
+func (w *segmentWriter) memory(written []Node, by int) {
+	switch len(written) {
 	case 0:
-		w.put(nothing)
+		w.use(ofFrame, by)
 	case 1:
-		w.put(w.ref(by[0]))
+		w.use(written[0], by)
 	default:
-		for _, n := range by {
-			w.element(n)
-		}
-		w.list(len(by))
+		w.parts(written, by)
 	}
 }
 
@@ -233,16 +324,18 @@ type stepDeps struct {
 	head uint32
 	refs uint16 // the first
 	base uint16 // the number of its first op among those of the segment
+	// Where its ops are in Index.statics.
+	static uint32
 }
 
-// id is that of its piece.
-func (d *stepDeps) id() uint32 { return d.head >> 2 }
+// id is that of its shape.
+func (d *stepDeps) id() uint32 { return d.head >> headBits }
 
-// own says that it reads what it wrote itself.
-func (d *stepDeps) own() bool { return d.head&2 != 0 }
+// own says that a reference of it leads to an op of its own.
+func (d *stepDeps) own() bool { return d.head&headOwn != 0 }
 
-// piece is that of step k.
-func (g *segment) piece(k int) *Piece { return g.x.pieces[g.steps[k].id()-1] }
+// shape is that of step k.
+func (g *segment) shape(k int) *shape { return g.x.shape(g.steps[k].id()) }
 
 // moment is the instant of a step, and the thread that executed it.
 type moment struct {
@@ -269,7 +362,7 @@ func (g *segment) moment(k int) moment {
 // extra is the moment of step k, with what the extras say of it, if that of the step before
 // ended now.
 func (g *segment) extra(c *cursor, k int, now moment) moment {
-	if d := &g.steps[k]; d.head&1 != 0 {
+	if d := &g.steps[k]; d.head&headExtra != 0 {
 		now.thread = uint32(c.uvarint())
 		if g.x.sizes[d.id()-1].insts == 0 {
 			now.instant += c.uvarint()
@@ -316,12 +409,12 @@ func (x *Index) parse(i int, g *segment, raw []byte) error {
 	g.steps = g.steps[:n]
 	for k := range g.steps {
 		head := le.Uint32(heads[4*k:])
-		id := head >> 2
+		id := head >> headBits
 		if id == 0 || int(id) > len(x.sizes) {
 			return damaged()
 		}
-		g.steps[k] = stepDeps{head, uint16(ref), uint16(base)}
-		if head&1 != 0 {
+		g.steps[k] = stepDeps{head, uint16(ref), uint16(base), x.sizes[id-1].static}
+		if head&headExtra != 0 {
 			g.extra(&c, k, moment{})
 		}
 		p := &x.sizes[id-1]
@@ -395,8 +488,8 @@ func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
 	}
 }
 
-// control is the op that decided that step k is executed; 0: none is known.
-func (g *segment) control(k int) (by Node) {
-	g.each(g.ref(k, g.piece(k).refs-1), 0, func(n Node) { by = n })
+// control is the op that decided that a part of step k is executed; 0: none is known.
+func (g *segment) control(k int, p *shapePart) (by Node) {
+	g.origin(k, &p.uses[p.piece.refs-1], 0, func(n Node) { by = n })
 	return by
 }

@@ -3,15 +3,18 @@ package slice
 // Node is an op of a step: step<<opBits | op. 0: before the recording.
 type Node uint64
 
-// A piece has at most 64 ops: a word has a bit for each.
-const opBits = 6
+// A step has at most 64 ops: a word has a bit for each.
+const (
+	opBits     = 6
+	maxStepOps = 1 << opBits
+)
 
 func node(s StepID, op uint16) Node { return Node(uint64(s)<<opBits | uint64(op)) }
 
 // Step is the step that the op is of.
 func (n Node) Step() StepID { return StepID(n >> opBits) }
 
-// Op is the op of the step's piece.
+// Op is the number of the op in the step.
 func (n Node) Op() uint16 { return uint16(n) & (1<<opBits - 1) }
 
 // shadow has for every byte of memory the op that wrote it last. It is as large as

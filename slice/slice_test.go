@@ -13,13 +13,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// single makes each piece a step: a run that is not long has many segments then.
+var single = limits{0, maxShapes}
+
+// someLimits are met, or are not.
+var someLimits = []limits{single, {5, maxShapes}, {maxStretches, 3}, {maxStretches, maxShapes}}
+
 // indexed makes the index of a run.
 func indexed(t *testing.T, s Source, o BuildOptions) (*Index, *Program) {
+	t.Helper()
+	return limited(t, s, o, limits{maxStretches, maxShapes})
+}
+
+// limited is indexed, with other limits.
+func limited(t *testing.T, s Source, o BuildOptions, l limits) (*Index, *Program) {
 	t.Helper()
 	p, err := NewProgram(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.limits = l
 	var b bytes.Buffer
 	if err := BuildIndex(&b, p, o); err != nil {
 		t.Fatal(err)
@@ -69,16 +82,24 @@ func scratch(t *testing.T, dir, name string) *os.File {
 }
 
 // three computes a slice of an instant with each of the algorithms and wants them the
-// same.
+// same, whatever the limits.
 func three(t *testing.T, s Source, instant uint64, o Options) (*Index, *Slice) {
 	t.Helper()
 	return threeFrom(t, s, func(x *Index) Criteria { return at(t, x, instant) }, o)
 }
 
 // threeFrom is three for another criterion.
-func threeFrom(t *testing.T, s Source, from func(*Index) Criteria, o Options) (*Index, *Slice) {
+func threeFrom(t *testing.T, s Source, from func(*Index) Criteria, o Options) (x *Index, sl *Slice) {
 	t.Helper()
-	x, p := indexed(t, s, BuildOptions{Restores: true})
+	for _, l := range someLimits {
+		x, sl = threeWith(t, s, from, o, l)
+	}
+	return x, sl
+}
+
+func threeWith(t *testing.T, s Source, from func(*Index) Criteria, o Options, l limits) (*Index, *Slice) {
+	t.Helper()
+	x, _ := limited(t, s, BuildOptions{Restores: true}, l)
 	c := from(x)
 	sl, err := x.Backward(context.Background(), c, o)
 	if err != nil {
@@ -88,12 +109,12 @@ func threeFrom(t *testing.T, s Source, from func(*Index) Criteria, o Options) (*
 	if err != nil {
 		t.Fatal(err)
 	}
+	p2.limits = l
 	dir := t.TempDir()
 	r, err := p2.Record(scratch(t, dir, "steps"), scratch(t, dir, "mem"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = p
 	filtered, err := r.Filtered(context.Background(), c, o)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +150,7 @@ func TestForgedIndex(t *testing.T) {
 		{1<<64 - 1, 2, false},
 	} {
 		raw := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(code.ID)), c.from), c.n)
-		if err := new(Index).readPieces(raw, 1, s); (err == nil) != c.good || err != nil && !errors.Is(err, ErrIndex) {
+		if err := new(Index).readPieces(&cursor{b: raw}, 1, s); (err == nil) != c.good || err != nil && !errors.Is(err, ErrIndex) {
 			t.Errorf("instructions %d to %d of %d: %v", c.from, c.from+c.n, len(code.Insts), err)
 		}
 	}
@@ -137,7 +158,7 @@ func TestForgedIndex(t *testing.T) {
 		var out bytes.Buffer
 		b := newBuilder(&out, BuildOptions{})
 		if steps == x.Steps {
-			track := newTracker(p, b.step)
+			track := newTracker(p, b.part)
 			if err := track.run(); err != nil {
 				t.Fatal(err)
 			}
@@ -150,12 +171,17 @@ func TestForgedIndex(t *testing.T) {
 			t.Errorf("%d steps: %v", steps, err)
 		}
 	}
-	for op := range uint16(maxPieceOps) {
+	g, k, err := x.meet(node(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := len(g.shape(k).ops)
+	for op := range uint16(maxStepOps) {
 		n := node(1, op)
 		a, err := x.At(n)
-		if want := int(op) < len(x.pieces[0].ops); (err == nil) != want {
+		if want := int(op) < ops; (err == nil) != want {
 			t.Errorf("op %d: %v", op, err)
-		} else if want && a.PC(n) == 0 {
+		} else if want && a.PC() == 0 {
 			t.Errorf("op %d has no address", op)
 		}
 	}

@@ -2,13 +2,14 @@ package slice
 
 import "mgtrace/slice/cfg"
 
-// StepID is the number of an executed piece, in the one order of all threads;
-// from 1. 0 is what was before the recording.
+// StepID is the number of a step, in the one order of all threads; from 1. 0 is what was
+// before the recording. A step is as many pieces as a thread executed one after the other,
+// of at most maxStepOps ops.
 type StepID uint64
 
-// Step is the execution of a piece.
-type Step struct {
-	ID      StepID
+// Part is the execution of a piece, a part of a step or all of it.
+type Part struct {
+	First   Node   // its first op
 	Instant uint64 // of its first instruction; of a cause, of the instruction after it
 	Thread  uint32
 	Piece   *Piece
@@ -39,11 +40,14 @@ type tracker struct {
 	p       *Program
 	threads map[uint32]*thread
 	cur     *thread
-	step    Step
-	last    StepID
+	part    Part
+	known   stretches
+	last    StepID   // that of the part in hand
+	stretch *stretch // that it is of, as far as it goes
+	until   uint64   // the instant after it
 	frames  uint64
 	doubts  Doubts
-	sink    func(*Step) error
+	sink    func(*Part) error
 	hooks   hooks
 }
 
@@ -84,11 +88,11 @@ type open struct {
 	branch Node
 }
 
-func newTracker(p *Program, sink func(*Step) error) *tracker {
-	return &tracker{p: p, threads: map[uint32]*thread{}, sink: sink}
+func newTracker(p *Program, sink func(*Part) error) *tracker {
+	return &tracker{p: p, threads: map[uint32]*thread{}, sink: sink, known: stretches{most: p.limits.stretches}}
 }
 
-// run reads the run and gives its steps to sink. A step is valid until that returns.
+// run reads the run and gives its parts to sink. A part is valid until that returns.
 func (t *tracker) run() error {
 	if err := t.p.source.Scan(t.event); err != nil {
 		return err
@@ -173,9 +177,8 @@ func (t *tracker) resumed(th *thread) {
 }
 
 func (t *tracker) caused(th *thread, e *Event, p *Piece) error {
-	t.last++
-	s := &t.step
-	*s = Step{ID: t.last, Instant: e.Instant, Thread: e.Thread, Piece: p, Mem: e.Mem, Reads: e.Reads}
+	s := &t.part
+	*s = Part{First: t.place(e.Thread, e.Instant, p), Instant: e.Instant, Thread: e.Thread, Piece: p, Mem: e.Mem, Reads: e.Reads}
 	if n := len(th.frames); n > 0 {
 		s.Control, s.Frame = th.frames[n-1].control(), th.frames[n-1].serial
 	}
@@ -207,10 +210,10 @@ func (t *tracker) executed(th *thread, e *Event) error {
 		for n := len(f.open); n > 0 && f.open[n-1].join == p.start; n-- {
 			f.open = f.open[:n-1]
 		}
-		t.last++
-		th.last = p.decides(t.last)
-		s := &t.step
-		s.ID, s.Instant, s.Thread, s.Piece = t.last, instant, th.id, p
+		s := &t.part
+		first := t.place(th.id, instant, p)
+		th.last = p.decides(first)
+		s.First, s.Instant, s.Thread, s.Piece = first, instant, th.id, p
 		s.Mem, s.Reads = mem[:len(p.accesses)], nil
 		s.Control, s.Frame = f.control(), f.serial
 		if err := t.sink(s); err != nil {
@@ -221,6 +224,24 @@ func (t *tracker) executed(th *thread, e *Event) error {
 		mem = mem[len(p.accesses):]
 	}
 	return nil
+}
+
+// place returns the first op of a piece that is executed: in the step in hand, or in the
+// next one.
+func (t *tracker) place(thread uint32, instant uint64, p *Piece) Node {
+	var w *stretch
+	if t.stretch != nil && t.part.Thread == thread && t.until == instant {
+		w = t.known.with(t.stretch, p)
+	}
+	op := 0
+	if w != nil {
+		op = t.stretch.ops
+	} else {
+		t.last++
+		w = t.known.of(p)
+	}
+	t.stretch, t.until = w, instant+uint64(p.N)
+	return node(t.last, uint16(op))
 }
 
 // control is the branch that decided that the frame goes where it goes.
@@ -321,8 +342,8 @@ func (p *Piece) met(f *cfg.Func) {
 	p.parts = p.parts && p.Code != nil
 }
 
-// leave takes down the branch, call or return that a step ends with.
-func (t *tracker) leave(th *thread, f *frame, s *Step) {
+// leave takes down the branch, call or return that a part ends with.
+func (t *tracker) leave(th *thread, f *frame, s *Part) {
 	p := s.Piece
 	switch p.end {
 	case cfg.Next, cfg.Jump, cfg.Link:
@@ -335,14 +356,14 @@ func (t *tracker) leave(th *thread, f *frame, s *Step) {
 			return
 		}
 		if n := len(f.open); n > 0 && f.open[n-1].join == p.join {
-			f.open[n-1].branch = p.decides(s.ID) // the next round of a loop, or the second half of a condition
+			f.open[n-1].branch = p.decides(s.First) // the next round of a loop, or the second half of a condition
 			return
 		}
-		f.open = append(f.open, open{p.join, p.decides(s.ID)})
+		f.open = append(f.open, open{p.join, p.decides(s.First)})
 	case cfg.Call:
 		th.via = f.control()
 		if !p.direct {
-			th.via = p.decides(s.ID)
+			th.via = p.decides(s.First)
 		}
 		th.pending, th.slot = cfg.Call, slotOf(s)
 	case cfg.Return:
@@ -350,7 +371,7 @@ func (t *tracker) leave(th *thread, f *frame, s *Step) {
 	}
 }
 
-func slotOf(s *Step) uint64 {
+func slotOf(s *Part) uint64 {
 	if i := s.Piece.slot; i >= 0 && i < len(s.Mem) {
 		return s.Mem[i].Addr
 	}

@@ -15,6 +15,7 @@ type backwardWays struct {
 	limit int        // bytes
 	size  int        // bytes of the parts that are full
 	full  bool       // the limit was met
+	first Node       // of the segment in hand
 	met   metSegment
 }
 
@@ -22,9 +23,9 @@ type backwardWays struct {
 type wayMark struct{ segment, part, at int }
 
 // A step takes a word: its plan<<segmentBits | its number in the segment. Each wanted op takes
-// a word: how much farther it is from the criterion than the nearest one (16 bits up from
-// wayFarther; what is farther than a piece is long makes no difference), and how it was
-// reached: an op of the segment<<2 | the kind. With wayFar, that is in two words more.
+// a word: how much farther it is from the criterion than the nearest one (15 bits up from
+// wayFarther), and how it was reached: an op of the segment<<2 | the kind. With wayFar, how
+// much farther it is has 31 bits, and how it was reached is in two words more.
 const (
 	wayFarther = 16
 	wayFar     = 1 << 31
@@ -34,6 +35,7 @@ const (
 
 // begin begins a segment.
 func (w *backwardWays) begin(segment int) {
+	w.first = node(StepID(segment<<segmentBits+1), 0)
 	n := len(w.parts) - 1
 	if n < 0 || len(w.parts[n]) >= partLen {
 		if n >= 0 {
@@ -50,7 +52,7 @@ func (w *backwardWays) begin(segment int) {
 }
 
 // add takes down step k of the segment; from is what was pending in it.
-func (w *backwardWays) add(k int, p *plan, need *[maxPieceOps]reached, nearest uint32, from []pending) {
+func (w *backwardWays) add(k int, p *plan, need *[maxStepOps]reached, nearest uint32, from []pending) {
 	w.full = w.full || p.id >= 1<<(32-segmentBits)
 	if w.full {
 		return
@@ -58,13 +60,17 @@ func (w *backwardWays) add(k int, p *plan, need *[maxPieceOps]reached, nearest u
 	part := &w.parts[len(w.parts)-1]
 	b := append(*part, p.id<<segmentBits|uint32(k))
 	for m := p.mask; m != 0; m &= m - 1 {
-		r := need[bits.TrailingZeros64(m)&(maxPieceOps-1)]
-		farther := min(r.dist()-nearest, maxPieceOps) << wayFarther
-		if op, kind, local := r.local(); local {
-			b = append(b, farther|uint32(wayBy(op, kind)))
+		r := need[bits.TrailingZeros64(m)&(maxStepOps-1)]
+		farther := r.dist() - nearest
+		op, kind, local := r.local()
+		if local && farther < wayFar>>wayFarther {
+			b = append(b, farther<<wayFarther|uint32(wayBy(op, kind)))
 			continue
 		}
-		v := from[uint32(r)].way
+		v := wayBy(w.first+op, kind)
+		if !local {
+			v = from[uint32(r)].way
+		}
 		b = append(b, farther|wayFar, uint32(v), uint32(v>>32))
 	}
 	*part = b
@@ -76,14 +82,15 @@ func (w *backwardWays) find(n Node) (via Node, kind EdgeKind, ok bool) {
 		return 0, 0, false
 	}
 	var far distances
-	var from [maxPieceOps]Node
+	var from [maxStepOps]Node
 	for op := range bitsOf(p.mask) {
-		far.from(op, b[0]&^wayFar>>wayFarther)
 		v := way(b[0] & (1<<wayFarther - 1))
 		if b[0]&wayFar != 0 {
+			far.from(op, b[0]&^wayFar)
 			v = way(b[1]) | way(b[2])<<32
 			from[op] = v.via()
 		} else {
+			far.from(op, b[0]>>wayFarther)
 			from[op] = node(w.met.first, 0) + v.via()
 		}
 		far[op].kind = v.kind()

@@ -228,7 +228,7 @@ func (t *teller) way(r *row) error {
 			return err
 		}
 		before = at
-		key, what := t.statement(at.Piece, at.PC(h.Node))
+		key, what := t.statement(at.Piece, at.PC())
 		inLibrary := what.Module != ""
 		if key == last || inLibrary && library && i < len(path)-1 {
 			continue
@@ -259,7 +259,7 @@ func (t *teller) link(h slice.Hop, at slice.At, i int, path []slice.Hop, before 
 	if t.o.Forward {
 		use, def, useAt, defAt = def, use, defAt, useAt
 	}
-	l = Link{Kind: h.Kind, Use: useAt.PC(use), Def: defAt.PC(def), Instant: defAt.Instant}
+	l = Link{Kind: h.Kind, Use: useAt.PC(), Def: defAt.PC(), Instant: defAt.Instant}
 	if h.Kind != slice.ByMemory {
 		l.Regs, err = t.x.Through(use, def)
 	}
