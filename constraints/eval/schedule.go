@@ -61,7 +61,7 @@ type Schedule struct {
 	reached []bool
 	skipped int
 	order   uint64
-	handled trace.ThreadID // a fault that the program handled, after which it has not gone on; 0: none
+	faults  trace.Faults
 	crashed bool
 	leaves  bool // exit was called
 	busyToo bool // see BusyToo
@@ -178,9 +178,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 		return s.leaving(ev)
 	}
-	if ev.Thread == s.handled && s.handled != 0 && goesOn(ev.Kind) {
-		s.handled = 0
-	}
+	crash := s.faults.Event(ev)
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		if !trace.Locks(ev.Name) {
@@ -196,13 +194,14 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		delete(s.threads, ev.Thread)
 		delete(s.wrote, ev.Thread)
 	case trace.KindSignal:
-		if ev.Flags&trace.FlagHandled != 0 {
-			s.handled = ev.Thread
-			return nil
+		if crash {
+			return s.crash(ev)
 		}
-		return s.crash(ev)
 	case trace.KindExit:
-		return s.exit(ev)
+		if crash {
+			return s.crash(ev)
+		}
+		return s.end(ev)
 	case trace.KindExec:
 		return s.end(ev)
 	case trace.KindTruncated:
@@ -219,33 +218,11 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open()}}
 }
 
-// signalled reports whether a wait status is that of a process that a signal
-// ended (wait(2), WIFSIGNALED).
-func signalled(status uint64) bool { return status&0x7f != 0 && status&0x7f != 0x7f }
-
-// goesOn reports whether an event shows that the program's own code runs on
-// after a signal that it handles. The report of a sanitizer is not its own code.
-// GoesOn notes that a thread executes the program's instructions: after a fault
-// that the program handled it is over.
-func (s *Schedule) GoesOn(id trace.ThreadID) {
-	if id == s.handled {
-		s.handled = 0
-	}
-}
+// GoesOn notes that a thread executes the program's instructions.
+func (s *Schedule) GoesOn(id trace.ThreadID) { s.faults.GoesOn(id) }
 
 // Writes notes that a thread changes memory, by a store or through an allocator.
 func (s *Schedule) Writes(id trace.ThreadID) { s.wrote[id] = true }
-
-func goesOn(k trace.Kind) bool {
-	return k == trace.KindStore || k == trace.KindCall || k == trace.KindReturn || k == trace.KindLine
-}
-
-func (s *Schedule) exit(ev *trace.Event) []CPoint {
-	if signalled(ev.Aux) || s.handled != 0 {
-		return s.crash(ev)
-	}
-	return s.end(ev)
-}
 
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
@@ -258,7 +235,7 @@ func (s *Schedule) leaving(ev *trace.Event) []CPoint {
 	if s.leaves {
 		return nil
 	}
-	if s.handled != 0 {
+	if s.faults.Handling() {
 		return s.crash(ev)
 	}
 	points := s.end(ev)

@@ -63,11 +63,14 @@ func (p *places) over(addr trace.Addr, size uint64) (o ObjID, sure bool) {
 	if size > 1<<placePageShift {
 		return 0, false
 	}
-	end := addr + trace.Addr(size)
-	for first := true; addr < end; addr = addr>>placeShift<<placeShift + 1<<placeShift {
-		x := ObjID(0)
-		if pg := p.page(addr); pg != nil {
-			x = pg.at(addr)
+	if size == 0 {
+		return 0, true
+	}
+	last := max(addr, addr+trace.Addr(size)-1) // what is asked for may be at the end of all addresses
+	for unit, first := addr>>placeShift, true; unit <= last>>placeShift; unit++ {
+		x, at := ObjID(0), unit<<placeShift
+		if pg := p.page(at); pg != nil {
+			x = pg.at(at)
 		}
 		if x == several || !first && x != o {
 			return 0, false
