@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,15 @@ static void *spinner(void *arg)
 	return arg;
 }
 
+static sem_t begun;
+
+/* The C library blocks signals until a thread is here. */
+static void *begin(void *f)
+{
+	sem_post(&begun);
+	return ((void *(*)(void *))f)(0);
+}
+
 __attribute__((used)) static long answer(void) { return 42; } // for who calls it
 
 int main(void)
@@ -90,7 +100,9 @@ int main(void)
 
 	pipe(quiet);
 	for (int i = 0; i < 6; i++)
-		pthread_create(&t, 0, fs[i], 0);
+		pthread_create(&t, 0, begin, fs[i]);
+	for (int i = 0; i < 6; i++)
+		sem_wait(&begun);
 	puts("ready");
 	fflush(stdout);
 	for (;;) {
