@@ -61,6 +61,7 @@ type Builder struct {
 	keptRows, deaths *sorter
 	cellRows, pcRows *sorter
 	crash            *mgpp.Timestamp
+	faults           trace.Faults
 	err              error
 }
 
@@ -203,6 +204,7 @@ func (b *Builder) endRun() {
 func (b *Builder) Stores(run *trace.Stores) error {
 	b.begin()
 	b.kinds[trace.KindStore] += uint64(len(run.Recs))
+	b.faults.GoesOn(run.Thread)
 	if err := b.hist.Room(len(run.Recs)); err != nil {
 		return err
 	}
@@ -269,7 +271,8 @@ func (b *Builder) Event(ev *trace.Event) error {
 		for a := uint64(ev.Addr) >> 12; a<<12 < uint64(ev.Addr)+uint64(len(ev.Data)); a++ {
 			b.images[a] = struct{}{}
 		}
-	case trace.KindSignal:
+	}
+	if b.faults.Event(ev) && b.crash == nil {
 		b.crash = new(now)
 	}
 	for id := nodes + 1; id <= b.hist.NodeCount(); id++ {

@@ -18,6 +18,7 @@ type builtRun struct {
 	sites   []trace.StoreSite
 	crash   mgpp.Timestamp
 	crashed bool
+	faults  trace.Faults
 	seen    Seen
 	kinds   [trace.NumKinds]uint64
 	events  uint64
@@ -69,7 +70,7 @@ func (r *builtRun) room() error {
 // note takes down what happens when; the history has the event.
 func (r *builtRun) note(ev *trace.Event) {
 	r.calls.Event(ev, r.hist.Now())
-	if ev.Kind == trace.KindSignal {
+	if r.faults.Event(ev) && !r.crashed {
 		r.crash, r.crashed = r.hist.Now(), true
 	}
 }
@@ -80,6 +81,7 @@ func (r *builtRun) Sites(sites []trace.StoreSite) error { r.sites = sites; retur
 // Stores implements capture.Sink.
 func (r *builtRun) Stores(run *trace.Stores) error {
 	r.kinds[trace.KindStore] += uint64(len(run.Recs))
+	r.faults.GoesOn(run.Thread)
 	r.seen.Lasted = max(r.seen.Lasted, run.Wall)
 	r.events += uint64(len(run.Recs))
 	if err := r.room(); err != nil {
