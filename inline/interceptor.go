@@ -513,6 +513,18 @@ func (e *Engine) behindCall(regs *mem.Regs) {
 	}
 }
 
+// OnFork implements target.Interceptor.
+func (i *interceptor) OnFork(maker *target.Stopped, child int) { i.engine().forked(maker.TID(), child) }
+
+// forked tells of a child process.
+func (e *Engine) forked(parent, child int) {
+	if s := e.teller(parent); s != nil {
+		h := e.hit(capture.Fork, s.tid)
+		h.Index = child
+		e.note(s, h)
+	}
+}
+
 // OnForked implements target.Interceptor. A child with memory of its own runs on
 // as if there were no mgtrace; one that shares the program's is a thread of it.
 func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
@@ -535,10 +547,8 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 			return // killed meanwhile
 		}
 	}
-	if s := e.teller(parent); s != nil {
-		h := e.hit(capture.Fork, s.tid)
-		h.Index = child.TID()
-		e.note(s, h)
+	if parent == 0 {
+		e.forked(parent, child.TID())
 	}
 }
 

@@ -30,8 +30,8 @@ type note struct {
 	hit   *capture.Hit // nil: the last record before it did not execute
 }
 
-// loose: the thread ran on when this was noted (a fork, of which the child's stop
-// tells). The record before it may be that of a store which has not executed yet, and
+// loose: the thread may have run on when this was noted (a fork, where its maker could not
+// tell and the child's stop does). The record before it may be that of a store which has not executed yet, and
 // is taken back behind the note.
 func (n *note) loose() bool { return n.hit != nil && n.hit.Op == capture.Fork }
 

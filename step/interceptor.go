@@ -67,6 +67,18 @@ func (e *Engine) begin(th *target.Stopped, from int) {
 	e.fail(e.flow.begin(t.id, from))
 }
 
+// OnFork implements target.Interceptor.
+func (i *interceptor) OnFork(maker *target.Stopped, child int) {
+	(*Engine)(i).forked(maker.TID(), child)
+}
+
+// forked tells of a child process.
+func (e *Engine) forked(parent, child int) {
+	if !e.over {
+		e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child})
+	}
+}
+
 // OnForked implements target.Interceptor. A child with memory of its own runs on as if
 // there were no mgtrace.
 func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
@@ -77,7 +89,9 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	if shares {
 		e.begin(child, parent)
 	}
-	e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
+	if parent == 0 {
+		e.forked(parent, child.TID())
+	}
 }
 
 // OnThreadEnd implements target.Interceptor.

@@ -25,10 +25,13 @@ type Interceptor interface {
 	OnSignal(th *Stopped, sig syscall.Signal, info Siginfo) (deliver bool)
 	// OnThread: a new thread, before its first instruction. from made it.
 	OnThread(th *Stopped, from int)
+	// OnFork: a thread, which stands behind the system call, has made a process.
+	// OnForked follows, maybe when the thread has ended.
+	OnFork(maker *Stopped, child int)
 	// OnForked: a new process, before its first instruction. If it shares the
 	// memory it stays traced until it executes a program or ends; else it is
 	// let go after the call. parent is the thread that made it, 0 if that has
-	// ended without telling.
+	// ended without telling: then there was no OnFork.
 	OnForked(child *Stopped, parent int, shares bool)
 	// OnThreadEnd: a thread, or a child that shared the memory, executes no
 	// instruction of the program any more.
@@ -429,6 +432,7 @@ func (t *tracer) onFork(maker *thread, pid int) {
 		t.children[pid] = c
 	}
 	c.made, c.parent, c.shares = true, maker.tid, t.sharesMemory(maker)
+	t.tell(maker, func(i Interceptor, s *Stopped) { i.OnFork(s, pid) })
 	t.onChild(pid, c)
 }
 

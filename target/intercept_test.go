@@ -79,6 +79,8 @@ func (m *meddler) OnThread(th *Stopped, from int) {
 	m.step(th)
 }
 
+func (m *meddler) OnFork(*Stopped, int) {}
+
 func (m *meddler) OnForked(child *Stopped, parent int, shares bool) {
 	m.forked++
 	if shares {

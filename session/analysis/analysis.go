@@ -65,6 +65,7 @@ type Analysis struct {
 	unended   *unended             // a call that seems to have no end; nil: there was none
 	auditing  *auditor             // between the KindMemory events of a recording
 	forks     int
+	forked    mgpp.Timestamp // the last operation before the last of them
 	warned    []string
 }
 
@@ -215,7 +216,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindFork:
-		a.forks++
+		a.forks, a.forked = a.forks+1, a.Hist.Now()
 	case trace.KindSignal:
 		a.Signalled(ev)
 	case trace.KindExit:
@@ -696,7 +697,10 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)
-	if a.forks > 0 {
+	switch {
+	case a.forks > 0 && a.forked == a.Hist.Now():
+		r.Warnings = append(r.Warnings, "the program forked, and changed nothing that is recorded after that: if it went on in the child process, as a daemon does, that was not seen; have it stay in the foreground, or use mgtrace attach on the child")
+	case a.forks > 0:
 		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")
 	}
 	for _, g := range a.Hist.Gaps() {

@@ -334,6 +334,24 @@ func (e *Engine) newThread(th *target.Stopped, from int) {
 	}
 }
 
+// OnFork implements target.Interceptor.
+func (i *interceptor) OnFork(maker *target.Stopped, child int) {
+	i.engine().forked(maker.TID(), child)
+}
+
+// forked tells of a child process, behind what its maker did before.
+func (e *Engine) forked(parent, child int) {
+	if e.over {
+		return
+	}
+	if t := e.threads[parent]; t != nil {
+		e.drain(t)
+	}
+	if e.rec != nil {
+		e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child})
+	}
+}
+
 // OnForked implements target.Interceptor. A child with memory of its own runs on as
 // if there were no mgtrace; one that shares the program's is a thread of it.
 func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
@@ -341,14 +359,11 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	if e.over {
 		return
 	}
-	if t := e.threads[parent]; t != nil {
-		e.drain(t)
+	if parent == 0 {
+		e.forked(parent, child.TID())
 	}
 	if shares {
 		e.newThread(child, parent)
-		if e.rec != nil {
-			e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
-		}
 		return
 	}
 	regs, err := child.Regs()
@@ -356,9 +371,6 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 		return // killed meanwhile
 	}
 	t := e.threads[parent]
-	if e.rec != nil {
-		defer e.rec.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child.TID()})
-	}
 	r := e.region(regs.RIP)
 	if t == nil || r == nil || r.find(regs.RIP) == nil {
 		return
