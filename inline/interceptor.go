@@ -514,10 +514,8 @@ func (e *Engine) behindCall(regs *mem.Regs) {
 }
 
 // OnFork implements target.Interceptor.
-func (i *interceptor) OnFork(maker *target.Stopped, child int) { i.engine().forked(maker.TID(), child) }
-
-// forked tells of a child process.
-func (e *Engine) forked(parent, child int) {
+func (i *interceptor) OnFork(parent, child int) {
+	e := i.engine()
 	if s := e.teller(parent); s != nil {
 		h := e.hit(capture.Fork, s.tid)
 		h.Index = child
@@ -536,20 +534,15 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	e.behindCall(&regs)
 	if shares {
 		e.begin(child, &regs, e.sharedStack(child, parent, &regs))
-	} else {
-		regs.GSBase = 0
-		for _, u := range e.units {
-			if err := e.unpatch(u, child); err != nil && !killed(err) {
-				e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
-			}
-		}
-		if err := child.SetRegs(regs); err != nil {
-			return // killed meanwhile
+		return
+	}
+	regs.GSBase = 0
+	for _, u := range e.units {
+		if err := e.unpatch(u, child); err != nil && !killed(err) {
+			e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
 		}
 	}
-	if parent == 0 {
-		e.forked(parent, child.TID())
-	}
+	_ = child.SetRegs(regs) // it may have been killed meanwhile
 }
 
 // teller is the slot of a thread, or if that has ended of another one.

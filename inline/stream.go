@@ -31,7 +31,7 @@ type note struct {
 }
 
 // loose: the thread may have run on when this was noted (a fork, where its maker could not
-// tell and the child's stop does). The record before it may be that of a store which has not executed yet, and
+// tell). The record before it may be that of a store which has not executed yet, and
 // is taken back behind the note.
 func (n *note) loose() bool { return n.hit != nil && n.hit.Op == capture.Fork }
 

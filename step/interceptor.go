@@ -68,13 +68,8 @@ func (e *Engine) begin(th *target.Stopped, from int) {
 }
 
 // OnFork implements target.Interceptor.
-func (i *interceptor) OnFork(maker *target.Stopped, child int) {
-	(*Engine)(i).forked(maker.TID(), child)
-}
-
-// forked tells of a child process.
-func (e *Engine) forked(parent, child int) {
-	if !e.over {
+func (i *interceptor) OnFork(parent, child int) {
+	if e := (*Engine)(i); !e.over {
 		e.tell(capture.Hit{Op: capture.Fork, Thread: trace.ThreadID(parent), Index: child})
 	}
 }
@@ -82,15 +77,8 @@ func (e *Engine) forked(parent, child int) {
 // OnForked implements target.Interceptor. A child with memory of its own runs on as if
 // there were no mgtrace.
 func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
-	e := (*Engine)(i)
-	if e.over {
-		return
-	}
 	if shares {
-		e.begin(child, parent)
-	}
-	if parent == 0 {
-		e.forked(parent, child.TID())
+		(*Engine)(i).begin(child, parent)
 	}
 }
 

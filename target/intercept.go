@@ -25,13 +25,12 @@ type Interceptor interface {
 	OnSignal(th *Stopped, sig syscall.Signal, info Siginfo) (deliver bool)
 	// OnThread: a new thread, before its first instruction. from made it.
 	OnThread(th *Stopped, from int)
-	// OnFork: a thread, which stands behind the system call, has made a process.
-	// OnForked follows, maybe when the thread has ended.
-	OnFork(maker *Stopped, child int)
+	// OnFork: a thread, which stands behind the system call, has made a process; parent
+	// is 0 if it has ended without telling. OnForked follows, maybe when it has ended.
+	OnFork(parent, child int)
 	// OnForked: a new process, before its first instruction. If it shares the
 	// memory it stays traced until it executes a program or ends; else it is
-	// let go after the call. parent is the thread that made it, 0 if that has
-	// ended without telling: then there was no OnFork.
+	// let go after the call. parent is that of OnFork.
 	OnForked(child *Stopped, parent int, shares bool)
 	// OnThreadEnd: a thread, or a child that shared the memory, executes no
 	// instruction of the program any more.
@@ -335,6 +334,13 @@ func (t *tracer) tell(th *thread, f func(i Interceptor, s *Stopped)) {
 	t.giveBack(s)
 }
 
+// tellFork tells of a child process.
+func (t *tracer) tellFork(c *child, pid int) {
+	if t.interceptor != nil {
+		t.interceptor.OnFork(c.parent, pid)
+	}
+}
+
 // tellEnd tells once that a thread has ended.
 func (t *tracer) tellEnd(th *thread) {
 	if t.interceptor == nil || th.toldEnd {
@@ -380,7 +386,10 @@ func (t *tracer) onChild(pid int, c *child) {
 // abandonChildren lets go of children whose parent can not report any more.
 func (t *tracer) abandonChildren() {
 	for pid, c := range t.children {
-		c.made = true
+		if !c.made {
+			c.made = true
+			t.tellFork(c, pid)
+		}
 		t.onChild(pid, c)
 	}
 }
@@ -432,7 +441,7 @@ func (t *tracer) onFork(maker *thread, pid int) {
 		t.children[pid] = c
 	}
 	c.made, c.parent, c.shares = true, maker.tid, t.sharesMemory(maker)
-	t.tell(maker, func(i Interceptor, s *Stopped) { i.OnFork(s, pid) })
+	t.tellFork(c, pid)
 	t.onChild(pid, c)
 }
 

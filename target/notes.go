@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -93,6 +92,8 @@ func (p *Process) KeepNotes(n *Notes) error { return p.do(func() { p.t.notes = n
 // entry is a thread's place in the notes; nil: it has none.
 type entry []byte
 
+func (n *Notes) entry(i int) entry { return n.mem[notedSize+i*entryNoted:][:entryNoted] }
+
 func (e entry) word(at int) *uint32 { return (*uint32)(unsafe.Pointer(&e[at])) }
 
 // noteDetour notes a thread that is about to make a detour: its mask, and the signal
@@ -108,8 +109,7 @@ func (t *tracer) noteDetour(th *thread, mask uint64, info *Siginfo) {
 		}
 		th.notedAt = n.free[len(n.free)-1]
 		n.free = n.free[:len(n.free)-1]
-		at := notedSize + th.notedAt*entryNoted
-		th.noted = n.mem[at : at+entryNoted]
+		th.noted = n.entry(th.notedAt)
 	}
 	binary.LittleEndian.PutUint64(th.noted[entryMask:], mask)
 	copy(th.noted[entryInfo:], info.raw[:])
@@ -200,7 +200,7 @@ func (p *Process) PutRight(n *Notes) error {
 func (t *tracer) putRight(n *Notes) (left bool, err error) {
 	var errs []error
 	for i := range notedMost {
-		e := entry(n.mem[notedSize+i*entryNoted:][:entryNoted])
+		e := n.entry(i)
 		tid := int(*e.word(entryTID))
 		th := t.threads[tid]
 		if tid == 0 || th == nil || !th.stopped || th.ends() {
@@ -250,7 +250,7 @@ func (n *Notes) inside(pc uint64) bool {
 func (t *tracer) clearUp(n *Notes) error {
 	for i := range notedMost {
 		// Mask and signal of those that were not called after all.
-		e := entry(n.mem[notedSize+i*entryNoted:][:entryNoted])
+		e := n.entry(i)
 		if th := t.threads[int(*e.word(entryTID))]; th != nil && th.stopped && !th.ends() {
 			if err := t.putBack(th, e); err != nil {
 				return err
@@ -268,10 +268,11 @@ func (t *tracer) clearUp(n *Notes) error {
 	}
 	var errs []error
 	for _, r := range [][2]uint64{{n.get(notedLoop), batchPage}, {n.get(notedCalls), n.get(notedCalls + 8)}} {
-		mapped := slices.ContainsFunc(maps, func(m mem.Map) bool {
-			return m.Lo == r[0] && m.Size() == r[1] && m.Path == ""
-		})
-		if th, err := t.worker(); err == nil && mapped {
+		m, ok := mem.FindMap(maps, r[0])
+		if !ok || m.Lo != r[0] || m.Size() != r[1] || m.Path != "" {
+			continue
+		}
+		if th, err := t.worker(); err == nil {
 			_, err := t.syscall(th, unix.SYS_MUNMAP, r[0], r[1])
 			errs = append(errs, err)
 		}

@@ -134,11 +134,8 @@ func (g *generator) unlessClosed() (over []int) {
 	g.begin()
 	g.bytes(0xeb, 0)
 	open := g.off()
-	g.imm(x86.RCX, layout.GranuleShift)
-	g.shrx(x86.RCX, x86.RDI, x86.RCX)
-	g.state.fault = FaultOperand
-	g.op(0x0fbe, 8, x86.RCX, false, mem{base: x86.RCX, index: x86.NoReg, disp: g.options.Filter.Shadow}) // movsx
-	g.plain(0xe3, short)                                                                                 // jrcxz
+	g.shadow(x86.RCX, x86.RDI)
+	g.plain(0xe3, short) // jrcxz
 	g.begin()
 	g.bytes(0xeb, lenMov+lenJmp)
 	over = append(over, g.over())

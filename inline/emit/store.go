@@ -308,6 +308,15 @@ func (g *generator) commit(p *storePlan) {
 	}
 }
 
+// shadow appends to = the byte in the shadow table of the granule at an address. It leaves the
+// flags alone.
+func (g *generator) shadow(to, addr x86.Reg) {
+	g.imm(to, layout.GranuleShift)
+	g.shrx(to, addr, to)
+	g.state.fault = FaultOperand
+	g.op(0x0fbe, 8, to, false, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow}) // movsx
+}
+
 // advance appends rec += Fixed + size/4 × the granule's byte in the shadow
 // table, by as many LEAs as that takes: they leave the flags alone. The scratch register val has been saved, and is not needed any more.
 func (g *generator) advance(p *storePlan) {
@@ -318,10 +327,7 @@ func (g *generator) advance(p *storePlan) {
 	if p.disp != 0 {
 		g.lea(p.addr, at(p.addr, p.disp))
 	}
-	g.imm(p.val, 4)
-	g.shrx(p.val, p.addr, p.val)
-	g.state.fault = FaultOperand
-	g.op(0x0fbe, 8, p.val, false, mem{base: p.val, index: x86.NoReg, disp: f.Shadow}) // movsx
+	g.shadow(p.val, p.addr)
 	g.changed(p.val)
 	fixed := 0
 	if f.Fixed {

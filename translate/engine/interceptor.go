@@ -334,13 +334,9 @@ func (e *Engine) newThread(th *target.Stopped, from int) {
 	}
 }
 
-// OnFork implements target.Interceptor.
-func (i *interceptor) OnFork(maker *target.Stopped, child int) {
-	i.engine().forked(maker.TID(), child)
-}
-
-// forked tells of a child process, behind what its maker did before.
-func (e *Engine) forked(parent, child int) {
+// OnFork implements target.Interceptor. The child is told of behind what its maker did before.
+func (i *interceptor) OnFork(parent, child int) {
+	e := i.engine()
 	if e.over {
 		return
 	}
@@ -358,9 +354,6 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 	e := i.engine()
 	if e.over {
 		return
-	}
-	if parent == 0 {
-		e.forked(parent, child.TID())
 	}
 	if shares {
 		e.newThread(child, parent)
