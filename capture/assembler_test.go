@@ -637,8 +637,8 @@ func TestBlocks(t *testing.T) {
 		t.Error("a smaller block took the place of a larger one")
 	}
 	b.removeRange(0, 1<<20)
-	if len(b.size) != 0 || len(b.pages) != 0 {
-		t.Errorf("left: %v %v", b.size, b.pages)
+	if len(b.at) != 0 || len(b.pages) != 0 {
+		t.Errorf("left: %v %v", b.at, b.pages)
 	}
 }
 

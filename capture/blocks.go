@@ -9,10 +9,14 @@ import (
 // that they touch; large ones are few, and are searched one by one: what a block
 // costs must not depend on a size that is not to be trusted.
 type blocks struct {
-	size  map[uint64]uint64   // by address
-	by    map[uint64]int      // what gave them out, by address: index in Plan.Funcs
+	at    map[uint64]block    // by address
 	pages map[uint64][]uint64 // addresses of the small blocks that touch a page
 	large []uint64            // addresses of the others
+}
+
+type block struct {
+	size uint64
+	by   int // what gave it out: index in Plan.Funcs
 }
 
 const (
@@ -21,7 +25,7 @@ const (
 )
 
 func newBlocks() *blocks {
-	return &blocks{size: make(map[uint64]uint64), by: make(map[uint64]int), pages: make(map[uint64][]uint64)}
+	return &blocks{at: make(map[uint64]block), pages: make(map[uint64][]uint64)}
 }
 
 // pagesOf returns the first and last page of a range; large ones have none.
@@ -36,7 +40,7 @@ func pagesOf(addr, size uint64) (lo, hi uint64, large bool) {
 
 func (b *blocks) add(addr, size uint64, by int) {
 	b.remove(addr)
-	b.size[addr], b.by[addr] = size, by
+	b.at[addr] = block{size, by}
 	lo, hi, large := pagesOf(addr, size)
 	if large {
 		b.large = append(b.large, addr)
@@ -48,13 +52,12 @@ func (b *blocks) add(addr, size uint64, by int) {
 }
 
 func (b *blocks) remove(addr uint64) {
-	size, ok := b.size[addr]
+	gone, ok := b.at[addr]
 	if !ok {
 		return
 	}
-	delete(b.size, addr)
-	delete(b.by, addr)
-	lo, hi, large := pagesOf(addr, size)
+	delete(b.at, addr)
+	lo, hi, large := pagesOf(addr, gone.size)
 	if large {
 		b.large = without(b.large, addr)
 		return
@@ -86,50 +89,41 @@ func (b *blocks) removeRange(addr, size uint64) {
 
 // within returns the addresses of the blocks that begin in [addr, addr+size), in order.
 func (b *blocks) within(addr, size uint64) []uint64 {
-	found := map[uint64]bool{}
-	note := func(x uint64) {
-		if x-addr < size {
-			found[x] = true
-		}
-	}
+	var found []uint64
 	lo, hi, large := pagesOf(addr, size)
 	if large {
-		for x := range b.size {
-			note(x)
-		}
+		found = slices.Collect(maps.Keys(b.at))
 	} else {
-		for _, x := range b.large {
-			note(x)
-		}
+		found = append(found, b.large...)
 		for p := lo; p <= hi; p++ {
-			for _, x := range b.pages[p] {
-				note(x)
-			}
+			found = append(found, b.pages[p]...)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	found = slices.DeleteFunc(found, func(x uint64) bool { return x-addr >= size })
+	slices.Sort(found)
+	return slices.Compact(found) // one on two pages is found twice
 }
 
 // contains says whether addr lies in a live block. A nil set holds nothing.
 func (b *blocks) contains(addr uint64) bool {
-	_, _, _, ok := b.holding(addr)
+	_, _, ok := b.holding(addr)
 	return ok
 }
 
-// holding returns the live block in which addr lies, and what gave it out.
-func (b *blocks) holding(addr uint64) (start, size uint64, by int, ok bool) {
+// holding returns the live block in which addr lies, and where that begins.
+func (b *blocks) holding(addr uint64) (start uint64, in block, ok bool) {
 	if b == nil {
-		return 0, 0, 0, false
+		return 0, block{}, false
 	}
-	in := func(x uint64) bool { return addr-x < b.size[x] }
+	holds := func(x uint64) bool { return addr-x < b.at[x].size }
 	list := b.pages[addr>>pageShift]
-	i := slices.IndexFunc(list, in)
+	i := slices.IndexFunc(list, holds)
 	if i < 0 {
 		list = b.large
-		i = slices.IndexFunc(list, in)
+		i = slices.IndexFunc(list, holds)
 	}
 	if i < 0 {
-		return 0, 0, 0, false
+		return 0, block{}, false
 	}
-	return list[i], b.size[list[i]], b.by[list[i]], true
+	return list[i], b.at[list[i]], true
 }

@@ -54,15 +54,15 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 			d.taken = slices.Insert(d.taken, i, takenChunk{piece, c.chunk})
 		}
 	}
-	chunk, size, by, ok := a.live.holding(piece)
-	if !ok || by == c.fn || size <= c.size || piece+c.size > chunk+size {
+	chunk, in, ok := a.live.holding(piece)
+	if !ok || in.by == c.fn || in.size <= c.size || piece+c.size > chunk+in.size {
 		return // no piece of it: a free was missed
 	}
 	if d.sizes == nil {
 		d.sizes = map[uint64]uint64{}
 	}
-	d.sizes[chunk] = size
-	a.memory(h, trace.KindUnmap, chunk, size) // what it holds is no block's now
+	d.sizes[chunk] = in.size
+	a.memory(h, trace.KindUnmap, chunk, in.size) // what it holds is no block's now
 }
 
 func byPiece(t takenChunk, piece uint64) int { return cmp.Compare(t.piece, piece) }
@@ -86,7 +86,7 @@ func (a *Assembler) endChunk(h *Hit, c *allocCall) {
 	if a.live == nil || a.plan.Funcs[c.fn].Declared {
 		return
 	}
-	if _, ok := a.live.size[c.ptr]; ok && a.divided.sizes[c.ptr] == 0 && !a.plan.Funcs[a.live.by[c.ptr]].Declared {
+	if b, ok := a.live.at[c.ptr]; ok && a.divided.sizes[c.ptr] == 0 && !a.plan.Funcs[b.by].Declared {
 		return // a block like any other
 	}
 	for _, piece := range a.live.within(c.ptr, a.divided.end(c.ptr)) {

@@ -178,7 +178,9 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 		return s.leaving(ev)
 	}
-	crash := s.faults.Event(ev)
+	if s.faults.Event(ev) {
+		return s.crash(ev)
+	}
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		if !trace.Locks(ev.Name) {
@@ -193,16 +195,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	case trace.KindThreadExit:
 		delete(s.threads, ev.Thread)
 		delete(s.wrote, ev.Thread)
-	case trace.KindSignal:
-		if crash {
-			return s.crash(ev)
-		}
-	case trace.KindExit:
-		if crash {
-			return s.crash(ev)
-		}
-		return s.end(ev)
-	case trace.KindExec:
+	case trace.KindExit, trace.KindExec:
 		return s.end(ev)
 	case trace.KindTruncated:
 		return s.crash(ev)

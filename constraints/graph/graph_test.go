@@ -7,7 +7,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
-	"mgtrace/constraints/syntax"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 
@@ -39,25 +39,9 @@ func (y typing) Owners(n mgpp.Node) int64 {
 	return 0
 }
 
-// checked is a specification without debug information.
-func checked(t *testing.T, text string) *check.Spec {
-	t.Helper()
-	tree, errs := syntax.Parse("test.cons", text)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
-	spec, errs := check.Check(tree, nil)
-	for _, e := range errs {
-		if !e.Warning {
-			t.Fatal(e)
-		}
-	}
-	return spec
-}
-
 func setup(t *testing.T, text string) (*mgpp.History, *graph.Graph) {
 	t.Helper()
-	spec := checked(t, text)
+	spec := graphtest.Spec(t, text, nil)
 	h := mgpp.New(mgpp.Options{})
 	return h, graph.New(spec, h, typing{spec}, graph.Options{})
 }
@@ -282,14 +266,14 @@ func TestParts(t *testing.T) {
 // An allocator's free list: nodes are made by the pointers that lead to them, in
 // memory where no block is, and end with the last of these.
 func TestReached(t *testing.T) {
-	spec := checked(t, `
+	spec := graphtest.Spec(t, `
 struct chunk { long size; struct chunk *fd, *bk, *other; };
 struct bins { long n; struct chunk *bin[2]; struct chunk *top; };
 type chunk (fd, bk);
 type bins;
 global arena;
 enter chunk from ::arena;
-`)
+`, nil)
 	const arena, heap = trace.Addr(0x1000), trace.Addr(0x10000)
 	bin, top := arena+8, arena+24
 	spec.Globals[0].Layout = spec.Types[1].Layout
@@ -338,7 +322,7 @@ enter chunk from ::arena;
 // A cache that is itself only found by an untyped pointer to it, and holds lists whose
 // links are combined with their own addresses.
 func TestReachedFromNodes(t *testing.T) {
-	spec := checked(t, `
+	spec := graphtest.Spec(t, `
 struct entry { struct entry *next; long key; };
 struct cache { long n; struct entry *list[2]; struct entry *other; };
 struct state { char *start; };
@@ -349,7 +333,7 @@ global heap;
 tag entry.next ^ ADDRESS >> 12;
 enter cache from ::heap;
 enter entry from cache.list;
-`)
+`, nil)
 	const global, heap = trace.Addr(0x1000), trace.Addr(0x10000)
 	spec.Globals[0].Layout = spec.Types[2].Layout
 	spec.Reaches[0].Lo, spec.Reaches[0].Hi, spec.Reaches[0].Any = 0, 8, true

@@ -12,13 +12,7 @@ import (
 
 // refresh re-reads the cells of o that overlap [lo, hi).
 func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
-	lay, size := g.objs[o].lay, g.objs[o].Size
-	for ci := range lay.cells {
-		a, b := Overlap(lay.cells[ci].EdgeCell, lo, hi, size)
-		for e := a; e < b; e++ {
-			g.reread(ref{o, int32(ci), e}, t)
-		}
-	}
+	g.stored(o, lo, hi, &mgpp.Brief{}, t)
 }
 
 // stored is refresh for a write of which the history need not be asked where it leads, most

@@ -27,7 +27,7 @@ func ofLibrary(f *objfile.File, pc uint64) (name string, t *types.Type) {
 	}
 	for i := range ofLibraryFunctions {
 		l := &ofLibraryFunctions[i]
-		if linkage, _, _ := strings.Cut(fn.Linkage, "@"); strings.HasPrefix(linkage, l.linkage) {
+		if strings.HasPrefix(fn.Linkage, l.linkage) {
 			return fn.Name, l.typ
 		}
 	}

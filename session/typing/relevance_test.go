@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mgtrace/constraints/check"
-	"mgtrace/constraints/syntax"
+	"mgtrace/constraints/graph/graphtest"
 	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -45,17 +45,8 @@ func build(t *testing.T) *objfile.File {
 // specified checks a specification against a program.
 func specified(t *testing.T, f *objfile.File, text string) (*check.Spec, *symbol.Table) {
 	t.Helper()
-	tree, errs := syntax.Parse("test.cons", text)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
 	sources := &symbol.Sources{}
-	spec, errs := check.Check(tree, &symbol.Program{Objs: []*objfile.File{f}, Paths: []string{f.Path()}, Sources: sources})
-	for _, e := range errs {
-		if !e.Warning {
-			t.Fatal(e)
-		}
-	}
+	spec := graphtest.Spec(t, text, &symbol.Program{Objs: []*objfile.File{f}, Paths: []string{f.Path()}, Sources: sources})
 	image := symbol.Image{Module: trace.Module{Path: f.Path(), Hi: 1 << 20, Traced: true}, Obj: f}
 	return spec, symbol.New([]symbol.Image{image}, sources)
 }

@@ -33,18 +33,25 @@ type World struct {
 // New begins one with the types of a specification.
 func New(tb testing.TB, spec string) *World {
 	tb.Helper()
-	tree, errs := syntax.Parse("test.cons", spec)
+	s := Spec(tb, spec, nil)
+	h := mgpp.New(mgpp.Options{})
+	return &World{tb: tb, H: h, G: graph.New(s, h, typing{s}, graph.Options{})}
+}
+
+// Spec parses and checks a specification. A nil program has no debug information.
+func Spec(tb testing.TB, text string, prog check.Program) *check.Spec {
+	tb.Helper()
+	tree, errs := syntax.Parse("test.cons", text)
 	if len(errs) > 0 {
 		tb.Fatal(errs)
 	}
-	s, errs := check.Check(tree, nil)
+	spec, errs := check.Check(tree, prog)
 	for _, e := range errs {
 		if !e.Warning {
 			tb.Fatal(e)
 		}
 	}
-	h := mgpp.New(mgpp.Options{})
-	return &World{tb: tb, H: h, G: graph.New(s, h, typing{s}, graph.Options{})}
+	return spec
 }
 
 // typing reads the type of a block off the name of its allocator.
