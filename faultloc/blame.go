@@ -68,7 +68,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	if in.looksFor(Basis) && in.Cells != nil {
 		suspects = counted(in, suspects, repairs)
-		suspects = copied(in, suspects, repairs)
+		if in.looksFor(Copied) {
+			suspects = copied(in, suspects, repairs)
+		}
 	}
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)

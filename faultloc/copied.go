@@ -5,7 +5,6 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
-	"mgtrace/trace"
 )
 
 // A wrong value may have been copied. Who stored it first is where to look: who copied it did
@@ -23,7 +22,7 @@ const maxCopied = 1 << 10
 func copied(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		r := &repairs[i]
-		if r.Cell.Pointer || r.Created > 0 || r.Hides || len(r.Cell.Parts) > 0 {
+		if !r.ofNumber() {
 			continue
 		}
 		last := r.lastChange(in)
@@ -38,7 +37,7 @@ func copied(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 
 // source is the first store of the number that an operation left in the repair's cell, into the
 // same field, from where on such constraints were broken as the repair mends; 0: none was.
-func (r *Repair) source(in Input, last mgpp.Timestamp) (first mgpp.Timestamp) {
+func (r *Repair) source(in Input, last mgpp.Timestamp) mgpp.Timestamp {
 	if last <= in.Healthy || !in.attributed(last) {
 		return 0
 	}
@@ -46,7 +45,7 @@ func (r *Repair) source(in Input, last mgpp.Timestamp) (first mgpp.Timestamp) {
 	if !ok || now == 0 {
 		return 0
 	}
-	for t := last - 1; t > in.Healthy && last-t < maxCopied; t-- {
+	for t := max(in.Healthy, last-min(last, maxCopied)) + 1; t < last; t++ {
 		op := in.History.Op(t)
 		if op.Kind != mgpp.OpStore || op.Size != uint64(r.Cell.Size) || op.Addr == r.Cell.Addr || !in.attributed(t) {
 			continue
@@ -58,10 +57,10 @@ func (r *Repair) source(in Input, last mgpp.Timestamp) (first mgpp.Timestamp) {
 		}
 		c, ok := in.Cells.Cell(op.Addr, view)
 		if ok && c.Addr == op.Addr && general(c.Path) == general(r.Cell.Path) && in.Cells.Object(c.Obj).Type == in.Cells.Object(r.Cell.Obj).Type && r.wrongAt(in, c, t, last) {
-			first = t
+			return t
 		}
 	}
-	return first
+	return 0
 }
 
 // wrongAt: between a store into a cell and another operation, constraints of what the repair mends
@@ -85,7 +84,7 @@ func (r *Repair) wrongAt(in Input, c Cell, t, until mgpp.Timestamp) bool {
 func stale(in Input, suspects []Suspect) []Suspect {
 	for i := range suspects {
 		s := &suspects[i]
-		if !s.has(Flip) || in.Cells == nil {
+		if !s.has(Flip) {
 			continue
 		}
 		for _, t := range s.Operations[:min(len(s.Operations), maxLinked)] {
@@ -102,14 +101,11 @@ func stale(in Input, suspects []Suspect) []Suspect {
 // died is when the node died to which an operation stored a pointer; 0: it stored none, or the
 // node lived.
 func (in *Input) died(t mgpp.Timestamp) mgpp.Timestamp {
-	op := in.History.Op(t)
-	if op.Kind != mgpp.OpStore || op.Size != 8 || t <= in.Healthy {
+	if t <= in.Healthy {
 		return 0
 	}
-	view := in.Model.View(t)
-	c, ok := in.Cells.Cell(op.Addr, view)
-	v, known := read(view, op.Addr, 8)
-	if !ok || !known || !c.Pointer || v == 0 || in.ofBlock(trace.Addr(v), view) {
+	v, ok := in.astray(in.History.Op(t))
+	if !ok {
 		return 0
 	}
 	for at := t - 1; at > in.Healthy && t-at < maxCopied; at-- {
@@ -123,9 +119,6 @@ func (in *Input) died(t mgpp.Timestamp) mgpp.Timestamp {
 // passOn adds evidence against the first of two operations, and takes most of the weight from
 // what experiments say against the last one's statement.
 func passOn(in Input, suspects []Suspect, r *Repair, last, first mgpp.Timestamp, k EvidenceKind) []Suspect {
-	if !in.looksFor(k) {
-		return suspects
-	}
 	known := len(suspects)
 	s := statement(in, &suspects, first)
 	if s.has(k) {
@@ -146,11 +139,6 @@ func passOn(in Input, suspects []Suspect, r *Repair, last, first mgpp.Timestamp,
 		s.Operations = append(s.Operations, first)
 	}
 	s.Evidence = append(s.Evidence, e)
-	on := statement(in, &suspects, last)
-	for i := range on.Evidence {
-		if e := &on.Evidence[i]; e.Kind == Counterfactual || e.Kind == RepairCell {
-			e.Onward = true
-		}
-	}
+	onward(in, &suspects, last)
 	return suspects
 }

@@ -24,36 +24,39 @@ func asked(t *testing.T, spec, before, program string, k EvidenceKind) string {
 	return first(Locate(in), k)
 }
 
-// TestCopied: a wrong number is the fault of who stored it first, if it was wrong there.
-func TestCopied(t *testing.T) {
-	const bags = "1: g = calloc bag\n2: g.key[0] = 3\n2: g.key[1] = 5\n3: g.n = 2\n1: h = calloc bag\n2: h.key[0] = 7\n2: h.key[1] = 9\n3: h.n = 2\ncpoint\n"
-	const moved = "60: g.key[2] = %[1]d\n61: g.n = 3\n62: h.key[1] = %[1]d\n63: g.n = 2\n64: g.key[2] = 0"
-	for program, want := range map[string]string{
-		fmt.Sprintf(moved, 1): "wrote 60 copied",
-		fmt.Sprintf(moved, 8): "healthy",
-		"62: h.key[1] = 1":    "wrote 62",
-		// It was right where it was first.
-		"59: g.key[0] = 2\n60: g.key[1] = 4\n62: h.key[1] = 4": "wrote 62",
-	} {
-		if got := asked(t, bagSpec, bags, program, Copied); got != want {
+// checkAsked holds what is said of programs to what is wanted.
+func checkAsked(t *testing.T, spec, before string, k EvidenceKind, wants map[string]string) {
+	t.Helper()
+	for program, want := range wants {
+		if got := asked(t, spec, before, program, k); got != want {
 			t.Errorf("%q: %s, want %s", program, got, want)
 		}
 	}
 }
 
+// TestCopied: a wrong number is the fault of who stored it first, if it was wrong there.
+func TestCopied(t *testing.T) {
+	const bags = "1: g = calloc bag\n2: g.key[0] = 3\n2: g.key[1] = 5\n3: g.n = 2\n1: h = calloc bag\n2: h.key[0] = 7\n2: h.key[1] = 9\n3: h.n = 2\ncpoint\n"
+	const moved = "60: g.key[2] = %[1]d\n61: g.n = 3\n62: h.key[1] = %[1]d\n63: g.n = 2\n64: g.key[2] = 0"
+	checkAsked(t, bagSpec, bags, Copied, map[string]string{
+		fmt.Sprintf(moved, 1): "wrote 60 copied",
+		fmt.Sprintf(moved, 8): "healthy",
+		"62: h.key[1] = 1":    "wrote 62",
+		// It was right where it was first.
+		"59: g.key[0] = 2\n60: g.key[1] = 4\n62: h.key[1] = 4": "wrote 62",
+	})
+}
+
+const knotSpec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
+
 // TestStale: a pointer to what was freed before is the fault of the free, or beside it.
 func TestStale(t *testing.T) {
-	const spec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
 	const knots = "1: a = calloc knot\n1: b = calloc knot\n1: c = calloc knot\n2: a.spare = c\ncpoint\n"
-	for program, want := range map[string]string{
+	checkAsked(t, knotSpec, knots, Stale, map[string]string{
 		"70: free c\n71: b.next = c\n72: a.spare = NULL": "wrote 70 stale",
 		"71: b.next = c\n72: a.spare = NULL":             "healthy",
 		"71: b.next = c\n70: free c":                     "wrote 71",
-	} {
-		if got := asked(t, spec, knots, program, Stale); got != want {
-			t.Errorf("%q: %s, want %s", program, got, want)
-		}
-	}
+	})
 }
 
 // TestLost: a node to which nothing leads any more is the fault of who overwrote its newest
@@ -61,47 +64,34 @@ func TestStale(t *testing.T) {
 func TestLost(t *testing.T) {
 	const spec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
 	const tree = "1: a = calloc twig\n2: a.key = 100\n1: b = calloc twig\n2: b.key = 50\n3: a.left = b\n1: c = calloc twig\n2: c.key = 10\n4: b.left = c\ncpoint\n"
-	for program, want := range map[string]string{
+	checkAsked(t, spec, tree, Lost, map[string]string{
 		"40: a.right = c\n41: a.right = NULL\n42: free b\n43: a.left = NULL": "wrote 41 lost",
 		"40: a.right = c\n42: free b\n43: a.left = NULL":                     "healthy",
 		"50: a.left = NULL\n51: a.key = 101\n52: free b":                     "wrote 50 lost",
 		"50: a.left = c\n51: a.key = 101\n52: free b":                        "healthy",
 		"50: a.left = NULL\n51: a.key = 101":                                 "wrote 50",
-	} {
-		if got := asked(t, spec, tree, program, Lost); got != want {
-			t.Errorf("%q: %s, want %s", program, got, want)
-		}
-	}
+	})
 }
 
 // TestDoomed: a pointer to what is freed next should not have been stored, if it is still there.
 func TestDoomed(t *testing.T) {
-	const spec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
 	const knots = "1: a = calloc knot\n1: b = calloc knot\n1: c = calloc knot\n2: a.next = c\ncpoint\n"
-	for program, want := range map[string]string{
+	checkAsked(t, knotSpec, knots, Doomed, map[string]string{
 		"70: b.next = c\n71: a.next = NULL\n72: free c":                    "wrote 70 doomed",
 		"70: b.next = c\n71: a.next = NULL\n72: b.next = NULL\n73: free c": "healthy",
 		"72: free c": "wrote 72", // the pointer was there before
 		"69: d = calloc knot\n70: b.next = d\n72: free d": "wrote 70",
-	} {
-		if got := asked(t, spec, knots, program, Doomed); got != want {
-			t.Errorf("%q: %s, want %s", program, got, want)
-		}
-	}
+	})
 }
 
 // TestInstead: a store into another field than the one that would have been right.
 func TestInstead(t *testing.T) {
 	const before = "1: d = calloc avl\n2: d.key = 25\ncpoint\n"
-	for program, want := range map[string]string{
+	const tree = "1: a = calloc avl\n2: a.key = 10\n1: b = calloc avl\n2: b.key = 5\n3: a.left = b\n1: c = calloc avl\n2: c.key = 20\n3: a.right = c\n"
+	checkAsked(t, strings.Split(avlSpec, "root: ")[0], tree+before, Instead, map[string]string{
 		"60: d.left = c\n61: a.left = d":  "wrote 61 instead",
 		"60: d.left = c\n61: a.right = d": "healthy",
-	} {
-		const tree = "1: a = calloc avl\n2: a.key = 10\n1: b = calloc avl\n2: b.key = 5\n3: a.left = b\n1: c = calloc avl\n2: c.key = 20\n3: a.right = c\n"
-		if got := asked(t, strings.Split(avlSpec, "root: ")[0], tree+before, program, Instead); got != want {
-			t.Errorf("%q: %s, want %s", program, got, want)
-		}
-	}
+	})
 }
 
 // numbered makes n nodes with numbers, each linked to the one before; every second one is

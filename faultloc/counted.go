@@ -20,7 +20,7 @@ const (
 func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		r := &repairs[i]
-		if r.Cell.Pointer || r.Created > 0 || r.Hides || len(r.Cell.Parts) > 0 {
+		if !r.ofNumber() {
 			continue
 		}
 		last := r.lastChange(in)
@@ -50,14 +50,25 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 			s.Operations = append(s.Operations, first)
 		}
 		s.Evidence = append(s.Evidence, Evidence{Kind: Basis, Cured: r.Cured, Of: len(in.Found)})
-		on := statement(in, &suspects, last)
-		for k := range on.Evidence {
-			if e := &on.Evidence[k]; e.Kind == Counterfactual || e.Kind == RepairCell {
-				e.Onward = true
-			}
-		}
+		onward(in, &suspects, last)
 	}
 	return suspects
+}
+
+// ofNumber: the repair gives a field another number, and does no harm.
+func (r *Repair) ofNumber() bool {
+	return !r.Cell.Pointer && r.Created == 0 && !r.Hides && len(r.Cell.Parts) == 0
+}
+
+// onward marks what experiments say against an operation's statement that went on from what was
+// wrong already.
+func onward(in Input, suspects *[]Suspect, t mgpp.Timestamp) {
+	s := statement(in, suspects, t)
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == Counterfactual || e.Kind == RepairCell {
+			e.Onward = true
+		}
+	}
 }
 
 // wrongBy: the first time that the constraints told, after a store at t and before the next,

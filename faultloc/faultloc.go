@@ -226,7 +226,7 @@ type Evidence struct {
 	// Often of Of cases.
 	Between mgpp.Timestamp
 	Law     Law            // Unlike: what held in all of Of executions
-	At      mgpp.Timestamp // Unlike: the execution
+	At      mgpp.Timestamp // Unlike: the execution; Outdated: the change beside which the store is missing
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
 	Times   int            // Counterfactual: of so many of its operations together; 0: of one
@@ -312,7 +312,7 @@ func locate(in Input) Result {
 		if in.Cells != nil && in.looksFor(Doomed) {
 			suspects = doomed(in, suspects)
 		}
-		if in.Cells != nil {
+		if in.Cells != nil && in.looksFor(Stale) {
 			suspects = stale(in, suspects)
 		}
 	}

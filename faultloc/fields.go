@@ -76,13 +76,7 @@ func enumerator(c *Cell, v uint64) bool {
 	if len(c.Values) == 0 {
 		return true
 	}
-	mask := ^uint64(0) >> (64 - 8*c.Size)
-	for _, e := range c.Values {
-		if uint64(e)&mask == v&mask {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Values, func(e int64) bool { return signed(uint64(e), c.Size) == signed(v, c.Size) })
 }
 
 // custom learns what nodes hold in the field that was written.

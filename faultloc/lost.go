@@ -112,11 +112,7 @@ func (in *Input) unlinker(death mgpp.Op) mgpp.Timestamp {
 		return 0
 	}
 	for t := death.Time - 1; t > in.Healthy && death.Time-t < maxOdd; t-- {
-		op := in.History.Op(t)
-		if op.Kind != mgpp.OpStore || op.Size != 8 || !in.changed(t) {
-			continue
-		}
-		if was, ok := read(in.Model.View(t-1), op.Addr, 8); ok && was == uint64(death.Addr) {
+		if in.tookOut(t, death.Addr) {
 			return t
 		}
 	}

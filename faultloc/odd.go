@@ -86,13 +86,19 @@ func broke(suspects []Suspect, t mgpp.Timestamp) bool {
 
 // wild: an operation stored a pointer that leads to where nothing was ever written.
 func (in *Input) wild(op mgpp.Op) bool {
-	if in.Cells == nil || op.Size != 8 {
-		return false
+	to, ok := in.astray(op)
+	return ok && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0
+}
+
+// astray is the pointer that an operation stored, if it leads to no block.
+func (in *Input) astray(op mgpp.Op) (to uint64, ok bool) {
+	if in.Cells == nil || op.Kind != mgpp.OpStore || op.Size != 8 {
+		return 0, false
 	}
 	v := in.Model.View(op.Time)
 	cell, ok := in.Cells.Cell(op.Addr, v)
 	to, known := read(v, op.Addr, 8)
-	return ok && known && cell.Pointer && to != 0 && !in.ofBlock(trace.Addr(to), v) && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0
+	return to, ok && known && cell.Pointer && to != 0 && !in.ofBlock(trace.Addr(to), v)
 }
 
 // ofBlock: an address lies in a block or a node, or right behind a block, where an array
@@ -165,15 +171,21 @@ func (in *Input) early(op mgpp.Op) (Evidence, bool) {
 // unlinked: soon after a node was freed a pointer was changed that led to it.
 func (in *Input) unlinked(op mgpp.Op) bool {
 	for t := op.Time + 1; t <= in.At && t-op.Time < maxUnlinked; t++ {
-		o := in.History.Op(t)
-		if o.Kind != mgpp.OpStore || o.Size != 8 || !in.changed(t) {
-			continue
-		}
-		if was, ok := read(in.Model.View(t-1), o.Addr, 8); ok && was == uint64(op.Addr) {
+		if in.tookOut(t, op.Addr) {
 			return true
 		}
 	}
 	return false
+}
+
+// tookOut: an operation changed a pointer that led to an address.
+func (in *Input) tookOut(t mgpp.Timestamp, addr trace.Addr) bool {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpStore || op.Size != 8 || !in.changed(t) {
+		return false
+	}
+	was, ok := read(in.Model.View(t-1), op.Addr, 8)
+	return ok && was == uint64(addr)
 }
 
 // led: something led to what an operation freed.

@@ -368,11 +368,8 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			}
 		}
 	}
-	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < 3; n++ {
-		if v, ok := read(l.in.Model.View(t-1), c.Addr, c.Size); ok {
-			add(v)
-		}
-		t = l.in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
+	for _, v := range l.held(c, 3) {
+		add(v)
 	}
 	if c.Pointer {
 		l.pointers(c, now, known, moved, add)
@@ -382,13 +379,24 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	return out
 }
 
+// held is what a cell held before each of its last writes, the newest first.
+func (l *lab) held(c Cell, writes int) (out []uint64) {
+	t := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At)
+	for ; t > 0 && writes > 0; writes-- {
+		if v, ok := read(l.in.Model.View(t-1), c.Addr, c.Size); ok {
+			out = append(out, v)
+		}
+		t = l.in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
+	}
+	return out
+}
+
 // fits: a number has room in so many bytes.
 func fits(v uint64, size int) bool {
 	if size >= 8 {
 		return true
 	}
-	shift := 64 - 8*size
-	return v>>(8*size) == 0 || uint64(int64(v<<shift)>>shift) == v
+	return v>>(8*size) == 0 || uint64(signed(v, size)) == v
 }
 
 // fits: a pointer leads to where a cell's pointers may lead to.
@@ -405,8 +413,7 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 		return func(uint64) bool { return true }
 	}
 	lo, hi, known := int64(0), int64(0), false
-	note := func(view mgpp.View, addr trace.Addr) {
-		v, ok := read(view, addr, c.Size)
+	note := func(v uint64, ok bool) {
 		switch n := signed(v, c.Size); {
 		case !ok:
 		case !known:
@@ -415,14 +422,13 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 			lo, hi = min(lo, n), max(hi, n)
 		}
 	}
-	note(l.view, c.Addr)
-	for t, n := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At), 0; t > 0 && n < maxVersions; n++ {
-		note(l.in.Model.View(t-1), c.Addr)
-		t = l.in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
+	note(read(l.view, c.Addr, c.Size))
+	for _, v := range l.held(c, maxVersions) {
+		note(v, true)
 	}
 	offset := c.Addr - l.in.Cells.Object(c.Obj).Addr
 	for _, o := range l.alike(c.Obj) {
-		note(l.view, l.in.Cells.Object(o).Addr+offset)
+		note(read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size))
 	}
 	spread := hi - lo
 	if spread < 0 { // they lie too far apart for a number

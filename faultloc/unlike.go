@@ -58,6 +58,9 @@ const (
 // relations are the laws about another statement, a bit each.
 var relations = [...]Law{LawMoved, LawCopied, LawNode, LawBeside, LawInto}
 
+// equal are the relations of two equal values: that both are 0 shows nothing.
+const equal = 1<<0 | 1<<1
+
 // field is a field of a type.
 type field struct {
 	typ  string
@@ -265,7 +268,7 @@ func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
 			f.add(w)
 		}
 		p.n++
-		c.around(t, func(k neighbour, mask, shown uint8, _ mgpp.Timestamp) {
+		c.around(t, func(k neighbour, mask uint8, _ mgpp.Timestamp) {
 			r := p.near[k]
 			if r == nil {
 				r = &related{mask: mask}
@@ -273,8 +276,11 @@ func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
 			}
 			r.n++
 			r.mask &= mask
+			if w.value == 0 {
+				mask &^= equal
+			}
 			for i := range r.shown {
-				r.shown[i] += int(shown >> i & 1)
+				r.shown[i] += int(mask >> i & 1)
 			}
 		})
 	}
@@ -295,7 +301,7 @@ func (f *stored) add(w *write) {
 
 // around calls f for the statements that ran near t, each side's nearest execution of
 // each, with the relations that hold.
-func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask, shown uint8, at mgpp.Timestamp)) {
+func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask uint8, at mgpp.Timestamp)) {
 	op := c.in.History.Op(t)
 	run, i := c.seq[op.Thread], c.place[c.in.At-t] // the newest first
 	w := c.write(t)
@@ -310,45 +316,41 @@ func (c *comparer) around(t mgpp.Timestamp, f func(k neighbour, mask, shown uint
 				continue
 			}
 			seen[k-1] = run[j].st + 1
-			mask, shown := c.relate(w, run[j].t)
-			f(neighbour{run[j].st, side}, mask, shown, run[j].t)
+			f(neighbour{run[j].st, side}, c.relate(w, run[j].t), run[j].t)
 		}
 	}
 }
 
-// relate is which relations hold between an execution and another operation, and which of them
-// are shown: that two values are both 0 shows nothing.
-func (c *comparer) relate(w *write, t mgpp.Timestamp) (m, shown uint8) {
+// relate is which relations hold between an execution and another operation.
+func (c *comparer) relate(w *write, t mgpp.Timestamp) uint8 {
 	o := c.in.History.Op(t)
 	if !w.ok || !w.hasValue {
-		return 0, 0
+		return 0
 	}
+	m := uint8(0)
 	set := func(i int, holds bool) {
 		if holds {
 			m |= 1 << i
-		}
-		if holds && w.value != 0 || i > 1 {
-			shown |= 1 << i
 		}
 	}
 	if o.Kind == mgpp.OpBirth {
 		set(2, w.cell.Pointer && w.value == uint64(o.Addr))
 		set(3, c.in.Cells.Object(w.obj).Addr == o.Addr)
-		return m, shown
+		return m
 	}
 	if o.Kind != mgpp.OpStore || o.Size > 8 {
-		return 0, 0
+		return 0
 	}
 	n := c.write(t)
 	if !n.ok {
-		return 0, 0
+		return 0
 	}
 	set(0, n.hadValue && n.was == w.value && n.cell.Pointer == w.cell.Pointer)
 	set(1, n.hasValue && n.value == w.value && n.cell.Pointer == w.cell.Pointer)
 	set(2, w.cell.Pointer && w.value != 0 && uint64(c.in.Cells.Object(n.obj).Addr) == w.value)
 	set(3, n.obj == w.obj)
 	set(4, n.cell.Pointer && n.hasValue && n.value != 0 && uint64(c.in.Cells.Object(w.obj).Addr) == n.value)
-	return m, shown
+	return m
 }
 
 // alone holds an execution to the laws of its statement about itself.
@@ -382,7 +384,7 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 	if w := c.write(t); !w.ok || !w.hasValue || len(p.fields) > maxFields {
 		return out
 	}
-	c.around(t, func(k neighbour, mask, _ uint8, at mgpp.Timestamp) {
+	c.around(t, func(k neighbour, mask uint8, at mgpp.Timestamp) {
 		r := p.near[k]
 		if r == nil || r.n < minRelated {
 			return

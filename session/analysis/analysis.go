@@ -634,11 +634,17 @@ func (a *Analysis) linkedAgain(n *mgpp.Node, since mgpp.Timestamp) mgpp.Timestam
 		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
 			continue
 		}
-		if to := a.Hist.At(t).Target(op.Addr, coded.Plain); to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value)) {
+		if a.leads(op.Addr, n, t) {
 			return t
 		}
 	}
 	return 0
+}
+
+// leads: at a time, a pointer at an address led into a block.
+func (a *Analysis) leads(addr trace.Addr, n *mgpp.Node, t mgpp.Timestamp) bool {
+	to := a.Hist.At(t).Target(addr, coded.Plain)
+	return to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value))
 }
 
 const (
@@ -657,7 +663,7 @@ func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok
 	return s, true, true
 }
 
-// accomplice is the statement of another operation that made a memory fault one.
+// accomplice is the statement of another operation that has its part in what a suspect did.
 func (a *Analysis) accomplice(t mgpp.Timestamp, evidence string) report.Suspect {
 	op := a.Hist.Op(t)
 	s := a.Statement(op.PC, op.Stack)

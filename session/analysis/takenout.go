@@ -5,9 +5,7 @@ import (
 
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
-	"mgtrace/mgpp/coded"
 	"mgtrace/report"
-	"mgtrace/trace"
 )
 
 // maxSinceOut bounds the changes between the one that took a node out and its free.
@@ -40,14 +38,10 @@ func (a *Analysis) unlinked(n *mgpp.Node) mgpp.Timestamp {
 		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
 			continue
 		}
-		leads := func(at mgpp.Timestamp) bool {
-			to := a.Hist.At(at).Target(op.Addr, coded.Plain)
-			return to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value))
-		}
 		switch {
-		case leads(t):
+		case a.leads(op.Addr, n, t):
 			return 0
-		case leads(t - 1):
+		case a.leads(op.Addr, n, t-1):
 			return t
 		}
 	}

@@ -122,8 +122,6 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return fmt.Sprintf("This change broke %s that held before.", report.Plural(best.Flips, "constraint instance", "constraint instances"))
 		case faultloc.Garbage:
 			return "It freed memory, and after that a pointer was stored that leads to where nothing ever was: it was read from what had been freed."
-		case faultloc.Early:
-			return report.Sentence(early(best))
 		case faultloc.Freed:
 			return "It freed memory in the call in which the program died: what it freed may still have been used."
 		case faultloc.Stray:
@@ -132,18 +130,10 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "It wrote into a block by an address of another one."
 		case faultloc.Basis:
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
-		case faultloc.Copied:
-			return "It was the first to store the number that is wrong, which was copied from there."
-		case faultloc.Stale:
-			return "It freed a node, and a pointer to that was stored only afterwards: something still led to it."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Lost:
-			return report.Sentence(lost(best))
-		case faultloc.Instead:
-			return fmt.Sprintf("Had it written another field of the node, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
-		case faultloc.Swapped:
-			return fmt.Sprintf("With its operands the other way round, %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
+		case faultloc.Early, faultloc.Copied, faultloc.Stale, faultloc.Lost, faultloc.Instead, faultloc.Swapped:
+			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
 		case faultloc.Entered:
