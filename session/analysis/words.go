@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mgtrace/constraints/describe"
-	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
@@ -438,29 +437,4 @@ func excuse(e *faultloc.Evidence) string {
 		return "; the others may follow from that"
 	}
 	return ""
-}
-
-// faultEvidence says why a memory fault needs no search: its statement did it.
-func faultEvidence(f *eval.MemoryFault) string {
-	switch f.Kind {
-	case "bounds":
-		return "this statement itself wrote outside its block"
-	case "use after free":
-		return "this statement itself wrote to freed memory"
-	}
-	return "this statement itself freed what it must not free"
-}
-
-// blockLife says where the block of a memory fault came from and went.
-func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
-	n := a.Hist.Node(f.Node)
-	var out []string
-	say := func(verb string, t mgpp.Timestamp) {
-		if op := a.Hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
-			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.Symbols.Place(op.PC), a.when(t)))
-		}
-	}
-	say("allocated", n.Birth)
-	say("freed", n.Death)
-	return out
 }

@@ -1,0 +1,159 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"mgtrace/constraints/describe"
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// blame reports a memory fault: the statement that did it is the suspect.
+func (a *Analysis) blame(c *report.CPoint, f *eval.MemoryFault) {
+	var stack []trace.Addr
+	if op := a.Hist.Op(f.Time); op.PC == f.PC {
+		stack = op.Stack
+	}
+	s := a.Statement(f.PC, stack)
+	s.Rank, s.Kind, s.Operations = 1, "wrote", 1
+	s.Timestamp, s.Thread = uint64(f.Time), uint32(f.Thread)
+	s.Change = f.Reason
+	s.When = a.when(f.Time)
+	s.Contributes = []string{f.Kind}
+	s.Also = a.blockLife(f)
+	s.Evidence = append([]string{faultEvidence(f)}, s.Also...)
+	s.Why = report.Sentence(s.Evidence[0])
+	c.File, c.Path, c.Line, c.Function = s.File, s.Path, s.Line, s.Function
+	c.Inconsistencies = []report.Inconsistency{{Constraint: f.Kind, Nodes: map[string]string{"X": describe.Node(a.Graph, f.Node)}, Reason: f.Reason, Total: 1}}
+	c.Suspects = []report.Suspect{s}
+	other, first, ok := a.freedBy(f)
+	if !ok {
+		other, first, ok = a.allocatedBy(f)
+	}
+	if ok {
+		other.Contributes = s.Contributes
+		c.Suspects = append(c.Suspects, other)
+		if first {
+			slices.Reverse(c.Suspects)
+		}
+		for i := range c.Suspects {
+			c.Suspects[i].Rank = i + 1
+		}
+	}
+}
+
+// freedBy is the free before a use or another free of the block: it may be the one
+// that is wrong. It goes before a use that follows at once, by the block's own address, if
+// something still led to the block when it was freed, or was made to lead to it after that.
+func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
+	n := a.Hist.Node(f.Node)
+	death := n.Death
+	if f.Kind != "use after free" && f.Kind != "double free" || death == 0 || death > f.Time {
+		return s, false, false
+	}
+	s = a.accomplice(death, "it freed the block before that")
+	i, _ := slices.BinarySearch(a.checkedAt, f.Time)
+	since := i == 0 || a.checkedAt[i-1] <= death
+	base := a.Hist.Op(f.Time).Base
+	meant := base == 0 || inBlock(&n, base)
+	if f.Kind != "use after free" || f.Obj == 0 || !since || !meant || f.Time-death > maxSinceFree {
+		return s, false, true
+	}
+	if led := len(a.Graph.Into(f.Obj, a.Hist.At(death-1), maxInto)); led > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s still led to it then", report.Plural(led, "pointer", "pointers")))
+		s.Why = report.Sentence(fmt.Sprintf("it freed the block while %s still led to it, and it was written to after that", report.Plural(led, "pointer", "pointers")))
+		return s, true, true
+	}
+	if by := a.linkedAgain(&n, f.Time); by != 0 {
+		place := a.Symbols.Place(a.Hist.Op(by).PC)
+		s.Evidence = append(s.Evidence, "a pointer to it was stored after that at "+place)
+		s.Why = report.Sentence("it freed the block, to which a pointer was stored after that at " + place)
+		return s, true, true
+	}
+	return s, false, true
+}
+
+func inBlock(n *mgpp.Node, addr trace.Addr) bool {
+	return addr >= n.Start && addr < n.Start+trace.Addr(n.Size)
+}
+
+// linkedAgain is the first operation soon after a time that stored, elsewhere, a pointer to a
+// block that is freed: the program was not through with it. 0: there is none before another
+// block has the memory.
+func (a *Analysis) linkedAgain(n *mgpp.Node, since mgpp.Timestamp) mgpp.Timestamp {
+	for t := since + 1; t <= a.Hist.Now() && t-since <= maxSinceFree; t++ {
+		op := a.Hist.Op(t)
+		if op.Kind == mgpp.OpBirth && inBlock(n, op.Addr) {
+			return 0
+		}
+		if op.Kind != mgpp.OpStore || op.Size != 8 || inBlock(n, op.Addr) {
+			continue
+		}
+		if a.leads(op.Addr, n, t) {
+			return t
+		}
+	}
+	return 0
+}
+
+// leads: at a time, a pointer at an address led into a block.
+func (a *Analysis) leads(addr trace.Addr, n *mgpp.Node, t mgpp.Timestamp) bool {
+	to := a.Hist.At(t).Target(addr, coded.Plain)
+	return to.State != mgpp.Unwritten && inBlock(n, trace.Addr(to.Value))
+}
+
+const (
+	maxInto      = 8   // pointers to a freed block that are counted
+	maxSinceFree = 256 // changes between a free and a use that follows at once
+)
+
+// allocatedBy is the allocation of a block that is smaller than its type.
+func (a *Analysis) allocatedBy(f *eval.MemoryFault) (s report.Suspect, first, ok bool) {
+	n, o := a.Hist.Node(f.Node), a.Graph.Object(f.Obj)
+	if f.Kind != "bounds" || o.Type == nil || o.Type.Layout == nil || uint64(o.Type.Layout.Size) <= n.Size || a.Hist.Op(n.Birth).PC == 0 {
+		return s, false, false
+	}
+	s = a.accomplice(n.Birth, fmt.Sprintf("it allocated %s, where %s takes %d", report.Plural(int(n.Size), "byte", "bytes"), o.Type.Name, o.Type.Layout.Size))
+	s.Why = report.Sentence(s.Evidence[0])
+	return s, true, true
+}
+
+// accomplice is the statement of another operation that has its part in what a suspect did.
+func (a *Analysis) accomplice(t mgpp.Timestamp, evidence string) report.Suspect {
+	op := a.Hist.Op(t)
+	s := a.Statement(op.PC, op.Stack)
+	s.Kind, s.Operations = "wrote", 1
+	s.Timestamp, s.Thread, s.When = uint64(t), uint32(op.Thread), a.when(t)
+	s.Change = describe.Change(a.Graph, a.Hist, t)
+	s.Evidence = []string{evidence}
+	return s
+}
+
+// faultEvidence says why a memory fault needs no search: its statement did it.
+func faultEvidence(f *eval.MemoryFault) string {
+	switch f.Kind {
+	case "bounds":
+		return "this statement itself wrote outside its block"
+	case "use after free":
+		return "this statement itself wrote to freed memory"
+	}
+	return "this statement itself freed what it must not free"
+}
+
+// blockLife says where the block of a memory fault came from and went.
+func (a *Analysis) blockLife(f *eval.MemoryFault) []string {
+	n := a.Hist.Node(f.Node)
+	var out []string
+	say := func(verb string, t mgpp.Timestamp) {
+		if op := a.Hist.Op(t); t != 0 && t <= f.Time && op.PC != 0 {
+			out = append(out, fmt.Sprintf("the block was %s at %s (%s)", verb, a.Symbols.Place(op.PC), a.when(t)))
+		}
+	}
+	say("allocated", n.Birth)
+	say("freed", n.Death)
+	return out
+}
