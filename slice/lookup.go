@@ -168,17 +168,12 @@ const branchWithin = 32
 // branch that decided about the execution of n; 0: there is none, or none that is near, or
 // it is that which led to n.
 func (x *Index) Branch(n, near Node) (Node, error) {
-	var g segment
-	if err := x.decode(segmentOf(n.Step()), &g); err != nil {
+	met, k, err := x.meet(n)
+	if err != nil {
 		return 0, err
 	}
-	k := int(n.Step() - g.first)
-	s := g.shape(k)
-	if int(n.Op()) >= len(s.ops) {
-		return 0, ErrIndex
-	}
-	part, _ := s.of(n.Op())
-	control := g.control(k, part)
+	part, _ := met.shape(k).of(n.Op())
+	control := met.control(k, part)
 	if control == 0 {
 		return 0, nil
 	}
@@ -191,6 +186,7 @@ func (x *Index) Branch(n, near Node) (Node, error) {
 	if err != nil {
 		return 0, err
 	}
+	var g segment
 	var found Node
 	least := ^uint64(0)
 	search := func(i int) error {
@@ -320,16 +316,12 @@ func (x *Index) Defined(n Node, units Regs) (defs Criteria, before Regs, err err
 
 // Through returns the units of registers in which an op uses what another one defined.
 func (x *Index) Through(use, def Node) (units Regs, err error) {
-	a, err := x.At(use)
-	if err != nil {
-		return units, err
-	}
-	p := a.Piece
 	g, k, err := x.meet(use)
 	if err != nil {
 		return units, err
 	}
 	part, op := g.shape(k).of(use.Op())
+	p := part.piece
 	if first := use - Node(op); def >= first && def < use {
 		return p.through(op, uint16(def-first)), nil
 	}

@@ -67,7 +67,6 @@ func (t *shapeTable) id(raw []byte) uint32 {
 
 // shape is a shape, with what each op depends on.
 type shape struct {
-	id     uint32
 	parts  []shapePart
 	ops    []shapeOp
 	static []uint32 // part of Index.statics
@@ -229,7 +228,7 @@ func (x *Index) shape(id uint32) *shape {
 func (x *Index) newShape(id uint32) *shape {
 	raw := x.rawShapes[id-1]
 	size := &x.sizes[id-1]
-	s := &shape{id: id, refs: int(size.refs), static: x.statics[size.static:][:size.ops]}
+	s := &shape{refs: int(size.refs), static: x.statics[size.static:][:size.ops]}
 	insts := 0
 	// It was without an error when the index was opened.
 	_, _ = x.eachPart(raw, func(p *Piece, uses []origin) {

@@ -33,7 +33,8 @@ func Pack(dst io.Writer, src *Reader, progress func(done, total int64)) error {
 		if b.codec == codecRaw {
 			w.writeBlock(b.kind, uint64(b.count), raw)
 		} else {
-			w.err = w.out.write(b.block, append(w.out.room(), src.other.packed...))
+			w.raw = append(append(w.raw[:0], emptyHeader[:]...), src.other.packed...)
+			w.err = w.out.write(b.block, w.raw)
 		}
 		if w.err != nil {
 			return fmt.Errorf("pack: %w", w.err)

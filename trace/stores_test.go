@@ -233,6 +233,18 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// sameItems wants a file to have what was written.
+func sameItems(t testing.TB, items []item, data []byte) {
+	t.Helper()
+	got, err := readAll(open(t, data))
+	if err != io.EOF {
+		t.Fatal(err)
+	}
+	if d := firstDiff(eventsOf(items), got); d != "" {
+		t.Fatal(d)
+	}
+}
+
 // TestHeld: what is written by one who holds the writer is what was written, and others
 // wait meanwhile.
 func TestHeld(t *testing.T) {
@@ -254,13 +266,7 @@ func TestHeld(t *testing.T) {
 	if err := w.Finish(Trailer{Complete: true}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readAll(open(t, b.Bytes()))
-	if err != io.EOF {
-		t.Fatal(err)
-	}
-	if d := firstDiff(eventsOf(items), got); d != "" {
-		t.Fatal(d)
-	}
+	sameItems(t, items, b.Bytes())
 }
 
 // TestWriterTables: stacks that begin or end alike, and names that are equal but lie elsewhere,
@@ -277,13 +283,7 @@ func TestWriterTables(t *testing.T) {
 		items = append(items, item{event: &Event{Kind: KindAlloc, Addr: 16, Size: 1, Name: name, Stack: stack}})
 	}
 	data := writeItems(t, items, 0)
-	got, err := readAll(open(t, data))
-	if err != io.EOF {
-		t.Fatal(err)
-	}
-	if d := firstDiff(eventsOf(items), got); d != "" {
-		t.Fatal(d)
-	}
+	sameItems(t, items, data)
 	w := newWriter(io.Discard)
 	for _, it := range items {
 		w.tables.string(it.event.Name)

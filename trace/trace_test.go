@@ -412,6 +412,18 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 	return d.Buffer.Write(b)
 }
 
+// check: the file is good up to its last whole block.
+func (d *fullDisk) check(t *testing.T, want []Event) {
+	t.Helper()
+	got, err := readAll(open(t, d.Bytes()))
+	if !errors.Is(err, ErrTruncated) || len(got) == 0 {
+		t.Errorf("%d events, %v", len(got), err)
+	}
+	if diff := cmp.Diff(want[:len(got)], got, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFullDisk(t *testing.T) {
 	d := &fullDisk{n: 2000}
 	w := NewWriter(d, sampleProgram)
@@ -428,13 +440,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, errNoSpace) || !errors.Is(w.Finish(Trailer{}), errNoSpace) {
 		t.Errorf("got %v", err)
 	}
-	got, err := readAll(open(t, d.Bytes()))
-	if !errors.Is(err, ErrTruncated) || len(got) == 0 {
-		t.Errorf("%d events, %v", len(got), err)
-	}
-	if diff := cmp.Diff(want[:len(got)], got, cmpopts.EquateEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	d.check(t, want)
 }
 
 func TestLongData(t *testing.T) {

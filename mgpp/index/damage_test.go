@@ -33,11 +33,9 @@ func answers(x *Index) string {
 	return s + fmt.Sprintln(x.Populations(), x.Touched(0, x.Now()))
 }
 
-// TestDamage: an index of which any byte is wrong is refused, or says so when it is
-// asked, or answers as it should. It never answers something else.
-func TestDamage(t *testing.T) {
-	_, path := program(t, 3, 300)
-	want := answers(build(t, path))
+// files are the index of a trace, and the trace.
+func files(t *testing.T, path string) ([]byte, *trace.Reader) {
+	t.Helper()
 	whole, err := os.ReadFile(path + ".idx")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +44,16 @@ func TestDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { r.Close() })
+	return whole, r
+}
+
+// TestDamage: an index of which any byte is wrong is refused, or says so when it is
+// asked, or answers as it should. It never answers something else.
+func TestDamage(t *testing.T) {
+	_, path := program(t, 3, 300)
+	want := answers(build(t, path))
+	whole, r := files(t, path)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	told := 0
 	for range 100 {
@@ -83,15 +90,7 @@ func TestDamage(t *testing.T) {
 func TestForged(t *testing.T) {
 	_, path := program(t, 3, 300)
 	build(t, path)
-	whole, err := os.ReadFile(path + ".idx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := trace.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	whole, r := files(t, path)
 	for name, forge := range map[string]func(d *description){
 		"good":               func(*description) {},
 		"covers":             func(d *description) { d.MaxLevel = 1 << 40 },
