@@ -35,6 +35,13 @@ type hookPlace struct {
 // collect lists the sites of some images (by index in the plan): those of the
 // capture plan, and system calls.
 func (e *Engine) collect(u *unit, indices []int) error {
+	n := 0
+	for i := range e.sites {
+		if slices.Contains(indices, e.sites[i].Image) {
+			n++
+		}
+	}
+	u.sites = make([]emit.Site, 0, n+spareSites)
 	for i := range e.sites {
 		s := &e.sites[i]
 		if !slices.Contains(indices, s.Image) {

@@ -271,10 +271,21 @@ func (f *File) segmentData(i int) []byte {
 	data, ok := f.code[i]
 	if !ok {
 		p := f.main.elf.Progs[i]
-		data, _ = io.ReadAll(io.NewSectionReader(p, 0, int64(min(p.Filesz, 1<<40))))
+		data = contents(p, int64(min(p.Filesz, 1<<40)))
 		f.code[i] = data
 	}
 	return data
+}
+
+// contents reads n bytes, or what there is of them.
+func contents(r io.ReaderAt, n int64) []byte {
+	if _, err := r.ReadAt(make([]byte, 1), n-1); err != nil { // a damaged header: no memory for what it says
+		data, _ := io.ReadAll(io.NewSectionReader(r, 0, n))
+		return data
+	}
+	data := make([]byte, n)
+	k, _ := io.ReadFull(io.NewSectionReader(r, 0, n), data)
+	return data[:k]
 }
 
 // LoadRange returns the half-open range of virtual addresses that the file occupies.

@@ -1,7 +1,9 @@
 package objfile
 
 import (
+	"cmp"
 	"debug/elf"
+	"slices"
 	"sort"
 	"strings"
 
@@ -143,17 +145,26 @@ func (t *symbolTable) read(f *File, im *image, list func(*elf.File) ([]elf.Symbo
 // sortSymbols sorts by address and preference of names, and drops doubles and
 // labels inside functions.
 func sortSymbols(list []symbol) []symbol {
-	sort.SliceStable(list, func(i, j int) bool {
+	order := make([]int32, len(list)) // to move symbols takes longer than to compare them
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
 		a, b := &list[i], &list[j]
-		if a.addr != b.addr {
-			return a.addr < b.addr
+		switch {
+		case a.addr != b.addr:
+			return cmp.Compare(a.addr, b.addr)
+		case a.better(b):
+			return -1
+		case b.better(a):
+			return 1
 		}
-		return a.better(b)
+		return cmp.Compare(i, j)
 	})
-	out := list[:0]
+	out := make([]symbol, 0, len(list))
 	var end uint64 // of the typed symbols so far
-	for _, s := range list {
-		n := len(out)
+	for _, i := range order {
+		s, n := &list[i], len(out)
 		if n > 0 && out[n-1].addr == s.addr && out[n-1].name == s.name {
 			continue
 		}
@@ -163,7 +174,7 @@ func sortSymbols(list []symbol) []symbol {
 		if s.typed {
 			end = max(end, s.addr+s.size)
 		}
-		out = append(out, s)
+		out = append(out, *s)
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 	if len(images) == 0 {
 		return nil, errors.New("no program to plan for")
 	}
-	b := &builder{request: req, options: o, ids: map[watchKey]trace.FuncID{}}
+	b := &builder{request: req, options: o, ids: map[watchKey]trace.FuncID{}, exitsOf: map[exitsKey][]Site{}}
 	if err := b.takeImages(images); err != nil {
 		return nil, err
 	}
@@ -73,6 +73,7 @@ type builder struct {
 	sweeps  []*sweep // by image; nil where its code is not needed
 	library [][]bool // by image and range: code of the C library in a static program
 	ids     map[watchKey]trace.FuncID
+	exitsOf map[exitsKey][]Site
 }
 
 // takeImages copies the images and marks those that are traced.

@@ -18,8 +18,29 @@ const maxTails = 16
 
 // exits lists where a function is left: RET instructions, and jumps out of it.
 // An indirect jump counts as leaving unless it looks like that of a switch.
-// Those that the kernel refuses are warned of.
+// Those that the kernel refuses are warned of. Many functions end in the same ones:
+// what is returned is kept, and must not be changed.
 func (b *builder) exits(l located) []Site {
+	key := exitsKey{image: l.image, addr: l.fn.Addr, ranges: len(l.fn.Ranges)}
+	if key.ranges > 0 {
+		key.end = l.fn.Ranges[0][1]
+	}
+	sites, ok := b.exitsOf[key]
+	if !ok {
+		sites = b.findExits(l)
+		b.exitsOf[key] = sites
+	}
+	return sites
+}
+
+// exitsKey is a function as exits looks at it, by its ranges or along its paths.
+type exitsKey struct {
+	image     int
+	addr, end uint64
+	ranges    int
+}
+
+func (b *builder) findExits(l located) []Site {
 	var sites []Site
 	for _, addr := range b.exitAddrs(l) {
 		if site, ok := b.site(l.image, addr); ok {
@@ -80,7 +101,7 @@ func throughPLT(f *objfile.File, addr uint64) uint64 {
 // returns lists the instructions with which a function of the library leaves:
 // its own exits, and the RET instructions of those that it jumps to.
 func (b *builder) returns(l located) []Site {
-	sites := append(b.exits(l), b.finalExits(l)...)
+	sites := slices.Concat(b.exits(l), b.finalExits(l))
 	slices.SortFunc(sites, func(a, b Site) int { return cmp.Compare(a.Addr, b.Addr) })
 	return slices.Compact(sites)
 }
@@ -153,33 +174,47 @@ func (b *builder) landing(image int, addr uint64) {
 
 func (b *builder) exitAddrs(l located) (addrs []uint64) {
 	s := b.code(l.image)
-	inside := func(addr uint64) bool { return l.fn.Contains(addr) }
-	ranges := l.fn.Ranges
-	if len(ranges) == 0 {
-		body := s.body(l.fn.Addr)
-		inside = body.has
-		ranges = [][2]uint64{{body.base, body.base + 64*uint64(len(body.bits))}}
+	inside := l.fn.Contains
+	var recent recent
+	look := func(pc uint64) (next uint64) {
+		in, err := x86.Decode(s.file.Code(pc, x86.MaxLen), pc)
+		if err != nil {
+			return pc + 1
+		}
+		if leaves(&in, recent.list, inside) {
+			addrs = append(addrs, pc)
+		}
+		recent.add(&in)
+		return pc + uint64(in.Len)
 	}
-	for _, r := range ranges {
-		var recent []x86.Inst
+	for _, r := range l.fn.Ranges {
+		recent.list = recent.list[:0]
 		for pc := r[0]; pc < r[1]; {
-			if len(l.fn.Ranges) == 0 && !inside(pc) {
-				pc++
-				continue
-			}
-			in, err := x86.Decode(s.file.Code(pc, x86.MaxLen), pc)
-			if err != nil {
-				pc++
-				continue
-			}
-			if leaves(&in, recent, inside) {
-				addrs = append(addrs, pc)
-			}
-			recent = append(recent, in)
-			pc += uint64(in.Len)
+			pc = look(pc)
+		}
+	}
+	if len(l.fn.Ranges) > 0 {
+		return addrs
+	}
+	body := s.body(l.fn.Addr)
+	inside = body.has
+	var next uint64
+	for pc := range body.all() {
+		if pc >= next {
+			next = look(pc)
 		}
 	}
 	return addrs
+}
+
+// recent is the last instructions of a piece of code, lookBack or a few more.
+type recent struct{ list []x86.Inst }
+
+func (r *recent) add(in *x86.Inst) {
+	if n := len(r.list); n == 4*lookBack {
+		r.list = append(r.list[:0], r.list[n-lookBack:]...)
+	}
+	r.list = append(r.list, *in)
 }
 
 // leaves says that control leaves the function at in.
@@ -229,10 +264,12 @@ func (s *sweep) body(entry uint64) bitset {
 	if i := s.home(entry); i >= 0 {
 		hi = min(hi, s.ranges[i].hi)
 	}
-	called := map[uint64]bool{}
-	for _, e := range s.edges {
-		if e.call {
-			called[e.to] = true
+	if s.called == nil {
+		s.called = map[uint64]bool{}
+		for _, e := range s.edges {
+			if e.call {
+				s.called[e.to] = true
+			}
 		}
 	}
 	body := newBitset(lo, hi)
@@ -240,7 +277,7 @@ func (s *sweep) body(entry uint64) bitset {
 	for len(work) > 0 {
 		pc := work[len(work)-1]
 		work = work[:len(work)-1]
-		for pc >= lo && pc < hi && !body.has(pc) && (pc == entry || !called[pc]) {
+		for pc >= lo && pc < hi && !body.has(pc) && (pc == entry || !s.called[pc]) {
 			in, err := x86.Decode(s.file.Code(pc, x86.MaxLen), pc)
 			if err != nil {
 				break

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"iter"
+	"math/bits"
 	"sort"
 
 	"mgtrace/objfile"
@@ -11,9 +13,10 @@ import (
 // sweep is the machine code of one image, decoded once from end to end.
 type sweep struct {
 	file    *objfile.File
-	ranges  []coderange // sorted, disjoint
-	starts  bitset      // instructions begin here
-	targets bitset      // direct branches, calls and jump tables lead here
+	ranges  []coderange     // sorted, disjoint
+	starts  bitset          // instructions begin here
+	targets bitset          // direct branches, calls and jump tables lead here
+	called  map[uint64]bool // direct calls lead here; made by body
 	findings
 }
 
@@ -65,6 +68,19 @@ func (b *bitset) set(addr uint64) {
 func (b *bitset) has(addr uint64) bool {
 	i := addr - b.base
 	return i>>6 < uint64(len(b.bits)) && b.bits[i>>6]>>(i&63)&1 != 0
+}
+
+// all goes through the members in order.
+func (b *bitset) all() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for i, w := range b.bits {
+			for ; w != 0; w &= w - 1 {
+				if !yield(b.base + uint64(i*64+bits.TrailingZeros64(w))) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // join adds the members of a set that begins at this one's base, or a multiple of 64

@@ -25,7 +25,7 @@ const (
 // which of its pages are in use, and which of those have room.
 type space struct {
 	ranges []room
-	pages  []page
+	pages  []*page
 }
 
 // room is one free range.
@@ -196,7 +196,7 @@ func (s *space) inPage(r *room, n int, lo, hi uint64, size int, tidy bool) (uint
 		}
 		return base + uint64(a), a <= b && (a+size <= pageSize || s.free(r, n+1, size-(pageSize-a)))
 	}
-	p := &s.pages[r.index[n]-1]
+	p := s.pages[r.index[n]-1]
 	whole := a == 0 && b == pageSize-1
 	if whole && (p.run < size || tidy && p.tidy < size) {
 		return 0, false
@@ -267,11 +267,11 @@ func (s *space) mark(at uint64, size int, used bool) {
 		off := int(at & (pageSize - 1))
 		k := min(size, pageSize-off)
 		if r.index[n] == 0 {
-			s.pages = append(s.pages, page{run: pageSize, tidy: pageSize})
+			s.pages = append(s.pages, &page{run: pageSize, tidy: pageSize})
 			r.index[n] = int32(len(s.pages))
 			r.open[n>>6] |= 1 << (n & 63)
 		}
-		p := &s.pages[r.index[n]-1]
+		p := s.pages[r.index[n]-1]
 		if !used {
 			p.run, p.tidy = pageSize, pageSize
 			r.open[n>>6] |= 1 << (n & 63)
