@@ -34,6 +34,7 @@ type Index struct {
 	origins map[int]origin    // that were read
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first
+	sieve   *sieve            // of what was touched last; nil: there is none
 	known   [knownNodes]node  // that were found by their numbers
 	recent  [recentNodes]node // and by an address in 16 bytes: lasting ones
 	latest  node              // that was found by an address or asked for, a lasting one

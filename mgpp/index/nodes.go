@@ -445,7 +445,9 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.Touch {
 			}
 		}
 	}
-	return seen.List()
+	list := seen.List()
+	x.sift(list)
+	return list
 }
 
 // ended adds the nodes that were born or died in (a, b], and those that were resized.

@@ -16,9 +16,14 @@ type part struct {
 	words []uint64 // of recs: a search for one of them reads nothing else
 	recs  []rec    // by time
 	heads []uint32 // hash table: index in recs + 1 of the newest write to a word; nil: not made
+	of    *sieve   // the words of the table; nil: all
 	prev  []uint32 // of each: index + 1 of the write to the same word before; 0: none here
 	shift uint
 	asked int // words that were looked for without the table
+
+	// only: it has what is left in the words of a sieve at its end, and nothing of what is
+	// below. Nil: all writes.
+	only *sieve
 
 	sites  []uint32 // of recs: of a store of a run; noSite: of an event
 	runs   []partRun
@@ -73,10 +78,7 @@ const (
 // part decodes a chunk, as far as the operation at t; as a whole if it was not far enough
 // before.
 func (x *Index) part(chunk int, t uint64) *part {
-	from, until := x.chunks[chunk].ops, uint64(x.d.Now)
-	if chunk+1 < len(x.chunks) {
-		until = x.chunks[chunk+1].ops
-	}
+	from, until := x.chunks[chunk].ops, x.endOf(chunk)
 	old, again := x.parts[chunk]
 	if again && min(t, until) <= old.until {
 		return old
@@ -100,6 +102,14 @@ func (x *Index) part(chunk int, t uint64) *part {
 	return p
 }
 
+// endOf is the last operation of a chunk.
+func (x *Index) endOf(chunk int) uint64 {
+	if chunk+1 < len(x.chunks) {
+		return x.chunks[chunk+1].ops
+	}
+	return uint64(x.d.Now)
+}
+
 // decoded is the part of the operation at t, if it is decoded that far; else nil.
 func (x *Index) decoded(t uint64) *part {
 	if p := x.parts[x.chunkOf(t)]; p != nil && t <= p.until {
@@ -119,7 +129,9 @@ func (x *Index) decode(chunk int, p *part) error {
 			if last < first {
 				return nil
 			}
-			p.keep(ev, first, last)
+			if p.only == nil {
+				p.keep(ev, first, last)
+			}
 			if writes(ev.Kind) {
 				addr, size, data := extent(ev)
 				cut(addr, size, data, x.d.Long, func(addr, size uint64, data []byte) { p.write(addr, size, data, uint32(last), noSite) })
@@ -127,7 +139,9 @@ func (x *Index) decode(chunk int, p *part) error {
 			return nil
 		}
 		sites := x.r.Sites()
-		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
+		if p.only == nil {
+			p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
+		}
 		for recs := run.Recs; len(recs) > 0 && k.op < p.until; {
 			n, t := k.some(len(recs))
 			if k.each > 0 {
@@ -148,9 +162,7 @@ func (p *part) stores(recs []trace.StoreRec, wide []byte, sites []trace.StoreSit
 		w := sites[r.Site].Width
 		if off := r.Addr & 7; w <= 8 && off+uint64(w) <= 8 {
 			mask := uint8(uint16(1)<<w-1) << off
-			p.words = append(p.words, r.Addr>>3)
-			p.recs = append(p.recs, rec{value: r.Value << (8 * off) & byteMasks[mask], time: t, mask: mask, known: mask})
-			p.sites = append(p.sites, r.Site)
+			p.add(r.Addr>>3, rec{value: r.Value << (8 * off) & byteMasks[mask], time: t, mask: mask, known: mask}, r.Site)
 			continue
 		}
 		if w <= 8 {
@@ -213,10 +225,18 @@ func (p *part) straddling(addr, value uint64, width uint8, t, site uint32) {
 
 func (p *part) write(addr, size uint64, data []byte, t, site uint32) {
 	eachWord(addr, size, data, func(word, value uint64, mask, known uint8) {
-		p.words = append(p.words, word)
-		p.recs = append(p.recs, rec{value: value, time: t, mask: mask, known: known})
-		p.sites = append(p.sites, site)
+		p.add(word, rec{value: value, time: t, mask: mask, known: known}, site)
 	})
+}
+
+func (p *part) add(word uint64, r rec, site uint32) {
+	if p.only != nil {
+		p.leave(word, r)
+		return
+	}
+	p.words = append(p.words, word)
+	p.recs = append(p.recs, r)
+	p.sites = append(p.sites, site)
 }
 
 // eachBatch gives the events of a chunk, or runs of stores. What is called says to
@@ -312,16 +332,41 @@ func (k *keptRuns) some(n int) (events int, t uint64) {
 	return int(took), t
 }
 
-// link makes the table of words.
-func (p *part) link() {
-	n := 1 << max(bits.Len(uint(len(p.recs)+len(p.recs)/2)), 4)
-	p.heads, p.prev = make([]uint32, n), make([]uint32, len(p.recs))
+// link makes the table of words: of those of a sieve, if there is one.
+func (p *part) link(of *sieve) {
+	p.of, p.prev = of, make([]uint32, len(p.recs))
+	n := len(p.words)
+	if of != nil {
+		n = min(n, of.words) // few others pass
+	}
+	n = 1 << max(bits.Len(uint(fullest(n))), 4)
+	for !p.fill(n) {
+		n *= 2
+	}
+}
+
+// fullest is the least number of slots for so many words.
+func fullest(words int) int { return words + words/3 }
+
+// fill fills a table of n slots; it reports whether these are enough.
+func (p *part) fill(n int) bool {
+	p.heads = make([]uint32, n)
 	p.shift = uint(64 - bits.TrailingZeros(uint(n)))
+	used := 0
 	for i, w := range p.words {
+		if p.of != nil && !p.of.has(w) {
+			continue
+		}
 		h := p.slot(w)
+		if *h == 0 {
+			if used++; fullest(used) > n {
+				return false
+			}
+		}
 		p.prev[i] = *h
 		*h = uint32(i + 1)
 	}
+	return true
 }
 
 func (p *part) slot(word uint64) *uint32 {
@@ -342,7 +387,7 @@ func (p *part) by(t uint64) int {
 // newest gives the writes to a word at or before t, newest first, until f returns
 // false; it reports whether f always returned true.
 func (p *part) newest(word, t uint64, f func(*rec) bool) bool {
-	if p.heads == nil {
+	if p.heads == nil || p.of != nil && !p.of.has(word) {
 		if p.asked++; p.asked <= maxAsked {
 			for i := p.by(t) - 1; i >= 0; i-- {
 				if p.words[i] == word && !f(&p.recs[i]) {
@@ -351,7 +396,7 @@ func (p *part) newest(word, t uint64, f func(*rec) bool) bool {
 			}
 			return true
 		}
-		p.link()
+		p.link(nil)
 	}
 	for i := *p.slot(word); i != 0; i = p.prev[i-1] {
 		if r := &p.recs[i-1]; uint64(r.time) <= t && !f(r) {

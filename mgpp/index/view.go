@@ -113,7 +113,7 @@ func (r *wordReader) read() {
 			// A row has the time of its newest byte.
 			mixed := r.exact && c.touched&^r.want != 0 || r.n.is(bitResized)
 			if later || mixed {
-				c.chunks.until(x.chunkOf(r.t)).newest(func(chunk int) bool { return r.fromPart(x.part(chunk, r.t)) })
+				c.chunks.until(x.chunkOf(r.t)).newest(func(chunk int) bool { return r.fromPart(x.partOf(chunk, r.t, r.word)) })
 				return r.want != 0
 			}
 			r.take(c.own, c.known, c.value, c.time)
