@@ -18,6 +18,7 @@ import (
 //  1. before: when the oldest of the inconsistencies became one for good
 //  2. the last stretch before that in which nothing was broken: the operation of the
 //     program that broke it began in it, at from at the earliest
+//     Of a call that does not end it is the first stretch of whole moments behind which none comes for long.
 //  3. to: the moment before a statement runs next that, up to then, always ran on a
 //     structure that was whole. Where there is no such statement: a moment later than
 //     operations usually took, at which no more is broken than at any other near it
@@ -31,7 +32,9 @@ import (
 // Limits of the search for moments.
 const (
 	farAway    = 256     // operations between C-points from which on it is worth the search
+	neverEnds  = 1 << 12 // operations of a call that was not over from which on it is
 	lookBack   = 192     // operations before the break that are looked at for whole moments, at first
+	lookBefore = 512     // operations before a call that does not end that are
 	maxScanned = 1 << 12 // moments that are looked at in all
 	minAfter   = 48      // operations after the break that are looked at, at least
 	maxAfter   = 256     // and at most
@@ -60,11 +63,17 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 		return n, nil, false
 	}
 	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, ran: map[string]*[2]int{}}
+	last := mgpp.Timestamp(0)
 	if n, ok = m.betweenCalls(); ok {
-		return m.found(n)
+		if n.To < in.At || n.To-n.From <= neverEnds {
+			return m.found(n)
+		}
+		if last, ok = m.firstBroken(n.From); !ok {
+			return m.found(n)
+		}
+	} else {
+		last, ok = m.lastWhole(m.before())
 	}
-	before := m.before()
-	last, ok := m.lastWhole(before)
 	if !ok || m.empty(last) || in.stopped() {
 		return n, nil, false
 	}
@@ -229,20 +238,36 @@ func (m *moments) lastWhole(t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 		if hi-lo > step {
 			lo = hi - step
 		}
-		for at, gap := lo, mgpp.Timestamp(0); at < hi && !m.in.stopped(); at++ {
-			if m.at(at) == 0 {
-				if ok {
-					m.longest = max(m.longest, gap)
-				}
-				last, ok, gap = at, true, 0
-			} else {
-				gap++
-			}
-		}
-		if ok || lo == m.in.Healthy {
+		if last, ok = m.scan(lo, hi, hi-lo); ok || lo == m.in.Healthy {
 			break
 		}
 		hi, step = lo, 2*step
+	}
+	return last, ok
+}
+
+// firstBroken is the last moment at which nothing is broken before it is for long, in a call that
+// began at a whole one and did not end. How long it usually takes the operations before that call tell.
+func (m *moments) firstBroken(from mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
+	m.scan(from-min(from, lookBefore), from, lookBefore)
+	patience, to := max(farAway, 4*m.longest), min(m.in.At, from+maxScanned)
+	last, ok = m.scan(from, to, patience)
+	return last, ok && to-last > patience
+}
+
+// scan looks at the moments from lo to hi, until for so many of them something is broken: which
+// is the last at which nothing is, and how long does it take from one to the next?
+func (m *moments) scan(lo, hi, patience mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
+	gap := mgpp.Timestamp(0)
+	for at := lo; at < hi && gap < patience && !m.in.stopped(); at++ {
+		if m.at(at) > 0 {
+			gap++
+			continue
+		}
+		if ok {
+			m.longest = max(m.longest, gap)
+		}
+		last, ok, gap = at, true, 0
 	}
 	return last, ok
 }
@@ -286,7 +311,7 @@ func (m *moments) statement(t mgpp.Timestamp) string {
 
 // learn counts on what the statements up to t ran.
 func (m *moments) learn(t mgpp.Timestamp) {
-	for at := t; at > m.in.Healthy; at-- {
+	for at := t; at > 0; at-- {
 		n, known := m.broken[at-1]
 		if !known {
 			break

@@ -76,6 +76,42 @@ func TestNarrowBetweenCalls(t *testing.T) {
 	}
 }
 
+// TestNarrowNeverEnds: of a call that does not end, not all that it did is looked at, but what it
+// did when the structure ceased to be whole.
+func TestNarrowNeverEnds(t *testing.T) {
+	const begins, ends = 200, 1300 // the insertions of the last call
+	lines := strings.Split(insertions(ends), "cpoint\n")
+	for _, at := range []int{begins, begins + 150, ends} {
+		w := newWorld(t, listSpecDL)
+		var between []mgpp.Timestamp
+		for i, op := range lines {
+			if i <= begins {
+				between = append(between, w.hist.Now())
+			}
+			w.run(op)
+			if i == at && i < ends {
+				w.run(fmt.Sprintf("50: n%d.prev = n%d", i-1, i-2))
+			}
+		}
+		in := w.input()
+		in.Healthy, in.Broken, in.Moments = 0, w.checker.CountBroken, between
+		r := Locate(in)
+		if at == ends {
+			if r.Narrowed != nil || len(r.Suspects) > 0 {
+				t.Errorf("nothing is wrong, and %s", summary(r))
+			}
+			continue
+		}
+		began := mgpp.Timestamp(2 + 5*at) // the operations up to then
+		if n := r.Narrowed; n == nil || n.Broke != began+1 || n.To > began+farAway {
+			t.Errorf("the fault is operation %d, narrowed to %+v", began+1, n)
+		}
+		if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+			t.Errorf("the fault is operation %d: %s", began+1, summary(r))
+		}
+	}
+}
+
 // TestNotNarrow: where C-points are near, they are what counts.
 func TestNotNarrow(t *testing.T) {
 	w := newWorld(t, listSpecDL)
