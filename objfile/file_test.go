@@ -369,6 +369,22 @@ func TestCXXTypes(t *testing.T) {
 	}
 }
 
+// TestTypeNames looks types up by names that lack their scopes: that is the type, anonymous
+// namespaces or not, unless there are several.
+func TestTypeNames(t *testing.T) {
+	for _, c := range judged {
+		u := open(t, compile(t, c, t.TempDir(), "names.cc"), Options{}).Universe()
+		for name, want := range map[string]int{
+			"Entry": 1, "store::Entry": 1, "store::(anonymous namespace)::Entry": 1,
+			"Twice": 0, "store::Twice": 1, "other::Twice": 1,
+		} {
+			if got := u.Lookup(name); len(got) != want {
+				t.Errorf("%s: %s: %d types, want %d", c.name(), name, len(got), want)
+			}
+		}
+	}
+}
+
 // TestUniverseOneType expects one type for a structure that two units define.
 func TestUniverseOneType(t *testing.T) {
 	for _, flags := range []string{"-g -gdwarf-4 -fdebug-types-section", "-g -gdwarf-5 -fdebug-types-section", "-g -flto -O2"} {

@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -331,13 +332,14 @@ func (x *typeIndex) lookup(name string) []typeRef {
 	return found
 }
 
-// only returns the names of the one type that is meant; none if there are several.
+// only returns the names of the one type that is meant; none if there are several. A type
+// in an anonymous namespace has two names, with and without it.
 func (x *typeIndex) only(among []string, meant func(plain string) bool) (names []string) {
 	one := ""
 	for _, n := range among {
 		switch plain := cxxname.Plain(n); {
 		case !meant(plain):
-		case one != "" && one != plain:
+		case one != "" && one != plain && !slices.Equal(x.types[names[0]], x.types[n]):
 			return nil
 		default:
 			one = plain

@@ -445,16 +445,53 @@ func (c *checker) embeds() {
 			c.noLayout(host, e.Host.Pos)
 			continue
 		}
-		p, ok := c.fieldPath(host, e.Member)
-		if !ok {
-			continue
+		for _, m := range c.membersAt(host, e.Member, t) {
+			c.spec.Embeds = append(c.spec.Embeds, Embed{Type: t, Host: host, Member: e.Member.Name, Offset: m.Offset, Pos: e.Pos})
 		}
-		if !isNode(t, p.Type) {
-			c.errorf(e.Member.Pos, "`%s.%s` is %s, not %s", host.Name, e.Member.Name, p.Type, t.Name)
-			continue
-		}
-		c.spec.Embeds = append(c.spec.Embeds, Embed{Type: t, Host: host, Member: e.Member.Name, Offset: p.Offset, Pos: e.Pos})
 	}
+}
+
+// membersAt returns the members of host of type t that a path leads to. An array on its
+// way stands for its elements.
+func (c *checker) membersAt(host *NodeType, path syntax.Path, t *NodeType) []types.Place {
+	isT := func(m *types.Type) bool { return isNode(t, m) }
+	members := []types.Place{{Type: host.Layout}}
+	for step := range strings.SplitSeq(path.Name, ".") {
+		var next []types.Place
+		for _, m := range members {
+			p, err := m.Type.Find(step)
+			if err != nil {
+				c.errorf(path.Pos, "%s", strings.TrimSuffix(err.Error(), "."))
+				return nil
+			}
+			p.Offset += m.Offset
+			next = appendElements(next, p, isT)
+		}
+		members = next
+	}
+	switch {
+	case len(members) == 0:
+		c.errorf(path.Pos, "`%s.%s` has no fixed number of elements", host.Name, path.Name)
+	case len(members) > maxCells:
+		c.errorf(path.Pos, "`%s.%s` has more than %d elements", host.Name, path.Name, maxCells)
+		return nil
+	case !isT(members[0].Type):
+		c.errorf(path.Pos, "`%s.%s` is %s, not %s", host.Name, path.Name, members[0].Type, t.Name)
+		return nil
+	}
+	return members
+}
+
+// appendElements appends p or, if it is an array, its elements, down to those that are
+// meant or have none, and not much more than maxCells.
+func appendElements(to []types.Place, p types.Place, meant func(*types.Type) bool) []types.Place {
+	if p.Type.Kind != types.Array || p.Type.Elem == nil || meant(p.Type) {
+		return append(to, p)
+	}
+	for i := int64(0); i < p.Type.Count && len(to) <= maxCells; i++ {
+		to = appendElements(to, types.Place{Type: p.Type.Elem, Offset: p.Offset + i*p.Type.Elem.Size}, meant)
+	}
+	return to
 }
 
 // withoutEmbedded drops the cells that belong to an embedded node.

@@ -248,6 +248,23 @@ embed link in doc at root;
 	}
 }
 
+// TestEmbeddedArray has nodes in an array of structures, which point to each other.
+func TestEmbeddedArray(t *testing.T) {
+	h, g := setup(t, `
+struct link { struct link *next; };
+struct shard { long used; struct link head; };
+struct cache { struct shard shards[3]; struct link *all; };
+type link; type cache;
+embed link in cache at shards.head;
+`)
+	alloc(t, h, "cache", 0x1000, 56)
+	put(t, h, 0x1008, 0x1028) // shards[0].head.next = &shards[2].head
+	put(t, h, 0x1030, 0x1018) // all = &shards[1].head
+	put(t, h, 0x1010, 0x1008) // shards[1].used is a number, whatever it is
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "cache#1.all -> link#2", "link#1.next -> link#3")
+}
+
 func TestParts(t *testing.T) {
 	for _, test := range []struct {
 		lo, hi int64
