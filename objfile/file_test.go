@@ -234,6 +234,9 @@ func TestLines(t *testing.T) {
 		for _, a := range addrs {
 			fr := f.Frames(a)
 			there = there || fr[0].Line == line
+			if _, n := f.LineBefore(a); n == 0 || fr[0].Line != 0 && n != fr[0].Line {
+				t.Errorf("%s: %#x is of line %d, and behind %d", c.name(), a, fr[0].Line, n)
+			}
 			if fr[len(fr)-1].Function != "push" {
 				t.Errorf("%s: frames of %#x: %v", c.name(), a, fr)
 			}

@@ -72,6 +72,30 @@ func (f *File) LineCode(file string, line int) [][2]uint64 {
 	return code
 }
 
+// LineBefore returns the line of the code before addr, in the same function, that has one: a
+// compiler gives none (0) to what it has moved or merged. The line is 0 if there is none.
+func (f *File) LineBefore(addr uint64) (file string, line int) {
+	ui, s := f.subprogramAt(addr)
+	if s == nil {
+		return "", 0
+	}
+	low := addr
+	for _, r := range s.ranges {
+		if r[0] <= addr && addr < r[1] {
+			low = r[0]
+		}
+	}
+	t := ui.unit.Lines()
+	if t == nil {
+		return "", 0
+	}
+	row, ok := t.Before(addr, low)
+	if !ok {
+		return "", 0
+	}
+	return t.File(row.File), row.Line
+}
+
 // NearestLine returns the first line from line on that has code.
 func (f *File) NearestLine(file string, line int) (int, bool) {
 	best := 0

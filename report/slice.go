@@ -31,6 +31,7 @@ type SliceStatement struct {
 	File     string      `json:"file,omitempty"`
 	Path     string      `json:"path,omitempty"`
 	Line     int         `json:"line,omitempty"`
+	Near     bool        `json:"near,omitempty"` // the compiler gives the code no line: Line is that of the code before it
 	Function string      `json:"function,omitempty"`
 	Source   string      `json:"source,omitempty"`
 	Module   string      `json:"module,omitempty"` // of library code
@@ -82,7 +83,7 @@ func (s *SliceStatement) Where() string {
 		}
 		return w
 	case s.File != "":
-		w := s.File + ":" + strconv.Itoa(s.Line)
+		w := s.at()
 		if s.Function != "" {
 			w += " in " + s.Function
 		}
@@ -99,9 +100,18 @@ func (s *SliceStatement) Short() string {
 	case s.Module != "":
 		return orUnknown(s.Function) + " (" + s.Module + ")"
 	case s.File != "":
-		return s.File + ":" + strconv.Itoa(s.Line)
+		return s.at()
 	}
 	return s.Address
+}
+
+// at names a statement with a line: "parse.c:31".
+func (s *SliceStatement) at() string {
+	w := s.File + ":" + strconv.Itoa(s.Line)
+	if s.Near {
+		w = "near " + w
+	}
+	return w
 }
 
 // Words tells in a sentence how the criterion depends on a statement.

@@ -68,7 +68,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice4"
+const indexMagic = "mgslice5"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.

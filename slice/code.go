@@ -77,7 +77,7 @@ type Inst struct {
 	Accesses uint8 // how many; at most 32
 	End      cfg.Kind
 	Target   uint64 // of cfg.Jump and cfg.Cond
-	Direct   bool   // of cfg.Call: to one place always, be it through a slot of the dynamic linker
+	Direct   bool   // of cfg.Call: to one place always, be it through a slot of the dynamic linker; of cfg.Indirect: the same, if it leaves its function
 
 	// Slot is the access that has a call's or a return's address on the stack, -1: none.
 	Slot int8

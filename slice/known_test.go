@@ -140,6 +140,43 @@ func TestKnown(t *testing.T) {
 			from: 6, want: []int{0, 2, 3, 6, 8},
 		},
 		{
+			// What decides about nothing has met again before.
+			name: "a function that is jumped to depends on the jump",
+			prog: []minst{
+				{op: mInput, dst: a},
+				{op: mInput, dst: b},
+				{op: mInput, dst: c},
+				{op: mInput, dst: y}, // decides about nothing
+				{op: mCall, a: -1, target: 7},
+				{op: mMix, dst: z, a: x, b: -1},
+				{op: mEnd},
+				{op: mIf, a: c, target: 9}, // 7
+				{op: mNop},
+				{op: mIf, a: y, target: 11}, // 9
+				{op: mNop},
+				{op: mTailBy, a: a, target: 12, other: 14}, // 11
+				{op: mMix, dst: x, a: b, b: -1},
+				{op: mRet},
+				{op: mMix, dst: x, a: b, b: b}, // 14
+				{op: mRet},
+			},
+			from: 5, want: []int{0, 1, 5, 11, 12},
+		},
+		{
+			name: "behind the return from a function that was jumped to",
+			prog: []minst{
+				{op: mInput, dst: a},
+				{op: mInput, dst: b},
+				{op: mCall, a: -1, target: 6},
+				{op: mMix, dst: x, a: b, b: -1},
+				{op: mMix, dst: z, a: x, b: -1},
+				{op: mEnd},
+				{op: mTailBy, a: a, target: 7, other: 7}, // 6
+				{op: mRet},
+			},
+			from: 4, want: []int{1, 3, 4},
+		},
+		{
 			name: "without addresses",
 			prog: []minst{
 				{op: mInput, dst: a},

@@ -26,6 +26,7 @@ const (
 	mSwitch // to target + (a&3)*step
 	mCall
 	mCallBy // to one of two functions, by a
+	mTailBy // the same as the last thing that a function does: a jump
 	mRet
 	mPush
 	mPop
@@ -87,9 +88,9 @@ func newMachine(prog []minst) *machine {
 	}
 	m.regs[mStack] = mTop
 	for _, in := range prog {
-		if in.op == mCall || in.op == mCallBy {
+		if in.op == mCall || in.op == mCallBy || in.op == mTailBy {
 			m.entries[in.target] = true
-			if in.op == mCallBy {
+			if in.op != mCall {
 				m.entries[in.other] = true
 			}
 		}
@@ -160,10 +161,10 @@ func (in *minst) describe(i int) Inst {
 			o.Addr.AndNot(&v)
 		}
 		one()
-	case mIf, mSwitch:
+	case mIf, mSwitch, mTailBy:
 		out.End = cfg.Cond
 		out.Target = mPC(in.target)
-		if in.op == mSwitch {
+		if in.op != mIf {
 			out.End = cfg.Indirect
 		}
 		o.Read = low(in.a)
@@ -202,7 +203,7 @@ func (in *minst) describe(i int) Inst {
 
 func (in *minst) ends() bool {
 	switch in.op {
-	case mIf, mJump, mSwitch, mCall, mCallBy, mRet, mEnd:
+	case mIf, mJump, mSwitch, mCall, mCallBy, mTailBy, mRet, mEnd:
 		return true
 	}
 	return false
@@ -275,7 +276,7 @@ func (m *machine) stepOne() (mem []Mem) {
 				to = in.target + m.pc + 1 - to
 			case mSwitch:
 				to = in.target + int(flip&3)*in.other
-			case mCallBy:
+			case mCallBy, mTailBy:
 				to = in.target + in.other - to
 			}
 		}
@@ -328,8 +329,10 @@ func (m *machine) stepOne() (mem []Mem) {
 	case mCall:
 		push(mPC(next))
 		next = in.target
-	case mCallBy:
-		push(mPC(next))
+	case mCallBy, mTailBy:
+		if in.op == mCallBy {
+			push(mPC(next))
+		}
 		to := in.target
 		if reg(in.a)&1 != 0 {
 			to = in.other

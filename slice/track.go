@@ -352,14 +352,19 @@ func (t *tracker) leave(th *thread, f *frame, s *Part) {
 		if p.fn != f.fn {
 			p.met(f.fn)
 		}
-		if !p.parts {
+		join := p.join
+		switch {
+		case p.parts:
+		case p.end == cfg.Indirect && !p.direct:
+			join = cfg.Exit // a tail call: the function that it goes to depends on it
+		default:
 			return
 		}
-		if n := len(f.open); n > 0 && f.open[n-1].join == p.join {
+		if n := len(f.open); n > 0 && f.open[n-1].join == join {
 			f.open[n-1].branch = p.decides(s.First) // the next round of a loop, or the second half of a condition
 			return
 		}
-		f.open = append(f.open, open{p.join, p.decides(s.First)})
+		f.open = append(f.open, open{join, p.decides(s.First)})
 	case cfg.Call:
 		th.via = f.control()
 		if !p.direct {

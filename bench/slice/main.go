@@ -416,6 +416,9 @@ func (m *image) Code(pc uint64, n int) []byte {
 	return nil
 }
 
+// Linker implements native.Files: it is in the file of nothing.
+func (m *image) Linker(uint64) bool { return false }
+
 // Function implements native.Files.
 func (m *image) Function(pc uint64) (entry uint64, returns, ok bool) {
 	i := sort.Search(len(m.functions), func(i int) bool { return m.functions[i].Value > pc }) - 1

@@ -82,6 +82,26 @@ func (t *LineTable) Files() []string { return t.files }
 
 // Row returns the row that covers addr.
 func (t *LineTable) Row(addr uint64) (Row, bool) {
+	if rows, i := t.find(addr); rows != nil {
+		return rows[i], true
+	}
+	return Row{}, false
+}
+
+// Before returns the nearest row with a line among the one that covers addr and those
+// before it from low on.
+func (t *LineTable) Before(addr, low uint64) (Row, bool) {
+	rows, i := t.find(addr)
+	for ; rows != nil && i >= 0 && rows[i].Addr >= low; i-- {
+		if rows[i].Line > 0 {
+			return rows[i], true
+		}
+	}
+	return Row{}, false
+}
+
+// find returns the sequence that has addr, and the row that covers it; nil if there is none.
+func (t *LineTable) find(addr uint64) (rows []Row, row int) {
 	t.once.Do(t.run)
 	i := sort.Search(len(t.seqs), func(i int) bool { return t.seqs[i].lo > addr }) - 1
 	// Sequences rarely overlap; where they do, one further back may hold addr.
@@ -92,10 +112,10 @@ func (t *LineTable) Row(addr uint64) (Row, bool) {
 		}
 		j := sort.Search(len(s.rows), func(j int) bool { return s.rows[j].Addr > addr }) - 1
 		if j >= 0 && !s.rows[j].End {
-			return s.rows[j], true
+			return s.rows, j
 		}
 	}
-	return Row{}, false
+	return nil, 0
 }
 
 // Sequences calls visit with the rows of each sequence.

@@ -32,6 +32,17 @@ func (f files) Function(pc uint64) (entry uint64, returns, ok bool) {
 	return fn.Addr + uint64(im.Bias), !fn.NoReturn && !neverReturns[fn.Base], ok
 }
 
+func (f files) Linker(pc uint64) bool {
+	im, ok := f.s.Image(trace.Addr(pc))
+	return ok && linker(im)
+}
+
+// linker says that an image is the dynamic linker.
+func linker(im *symbol.Image) bool {
+	name := filepath.Base(im.Path)
+	return strings.HasPrefix(name, "ld-") || name == "ld.so"
+}
+
 // neverReturns are functions of libraries without debug information.
 var neverReturns = map[string]bool{ // read-only
 	"abort": true, "exit": true, "_exit": true, "_Exit": true, "quick_exit": true, "__assert_fail": true, "__assert": true,
@@ -50,8 +61,10 @@ func (n names) Place(pc uint64) tell.Place {
 	f, _, source := n.s.Where(at)
 	p := tell.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: n.s.Address(at), Module: "code in no file"}
 	if im, ok := n.s.Image(at); ok {
-		p.Module, p.Own = filepath.Base(im.Path), im.Traced
-		p.Linker = strings.HasPrefix(p.Module, "ld-") || p.Module == "ld.so"
+		p.Module, p.Own, p.Linker = filepath.Base(im.Path), im.Traced, linker(im)
+		if p.File != "" && p.Line == 0 && im.Obj != nil {
+			n.near(&p, im, pc)
+		}
 		if p.Function == "" && im.Obj != nil {
 			if fn, ok := im.Obj.FuncAt(pc - uint64(im.Bias)); ok {
 				p.Function = fn.Name
@@ -59,6 +72,17 @@ func (n names) Place(pc uint64) tell.Place {
 		}
 	}
 	return p
+}
+
+// near gives an instruction that is of no line the one before.
+func (n names) near(p *tell.Place, im *symbol.Image, pc uint64) {
+	file, line := im.Obj.LineBefore(pc - uint64(im.Bias))
+	if line == 0 {
+		return
+	}
+	p.File, p.Path, p.Line, p.Near = symbol.Short(file), file, line, true
+	source, _ := n.s.Sources.Line(file, line)
+	p.Source = strings.TrimSpace(source)
 }
 
 func (n names) Kernel(c slice.Cause) string {

@@ -356,6 +356,9 @@ func (r *recorded) Code(pc uint64, n int) []byte {
 	return nil
 }
 
+// Linker implements Files: the program has none.
+func (r *recorded) Linker(uint64) bool { return false }
+
 // Function implements Files.
 func (r *recorded) Function(pc uint64) (entry uint64, returns, ok bool) {
 	all, _ := r.file.Symbols()

@@ -16,6 +16,8 @@ type Files interface {
 	// Function returns the entry of the function that has the address, and whether it
 	// ever returns; false if no symbol says.
 	Function(pc uint64) (entry uint64, returns, ok bool)
+	// Linker says that the dynamic linker's code is at the address.
+	Linker(pc uint64) bool
 }
 
 // Source is a flow as slice.Source.
@@ -67,6 +69,9 @@ func (s *Source) Code(id uint32) *slice.Code {
 		var unknown int
 		c, unknown = describe(id, s.r.Block(flow.BlockID(id)))
 		s.Unknown += unknown
+		if last := &c.Insts[len(c.Insts)-1]; last.End == cfg.Indirect && s.files != nil && s.files.Linker(last.PC) {
+			last.Direct = true // to the function that was looked up, when it is called for the first time; or to the program
+		}
 		s.codes[id] = c
 	}
 	return c

@@ -13,6 +13,7 @@ import (
 type Place struct {
 	File, Path string
 	Line       int
+	Near       bool // it has no line: Line is that of the code before
 	Function   string
 	Source     string // the text of the line
 	Address    string // how it is called without a line
@@ -134,7 +135,7 @@ func (t *teller) statement(piece *slice.Piece, pc uint64) (string, report.SliceS
 		return "kernel:" + k, report.SliceStatement{Kernel: k}
 	}
 	p := t.place(pc)
-	st := report.SliceStatement{File: p.File, Path: p.Path, Line: p.Line, Function: p.Function, Source: p.Source}
+	st := report.SliceStatement{File: p.File, Path: p.Path, Line: p.Line, Near: p.Near, Function: p.Function, Source: p.Source}
 	switch {
 	case (!p.Own || p.File == "") && !t.o.All:
 		st = report.SliceStatement{Function: p.Function, Module: p.Module}
@@ -143,7 +144,7 @@ func (t *teller) statement(piece *slice.Piece, pc uint64) (string, report.SliceS
 		st.Address = p.Address
 		return "at:" + p.Address, st
 	}
-	return fmt.Sprintf("%s:%d", p.Path, p.Line), st
+	return fmt.Sprintf("%s:%d %t", p.Path, p.Line, p.Near), st
 }
 
 // statements are those of the slice, the nearest first.
