@@ -289,6 +289,17 @@ func TestVariablesAndTypes(t *testing.T) {
 			if !ok || v.Type == nil || v.Type.Name != g.typ || v.Loc.Kind != LocStatic || g.file != "" && !strings.HasSuffix(v.File, g.file) {
 				t.Errorf("%s: global %s: %+v", c.name(), g.name, v)
 			}
+			first, last := uint64(v.Loc.Offset), uint64(v.Loc.Offset)+v.Size-1
+			for _, at := range []uint64{first, last} {
+				if in, ok := f.GlobalAt(at); !ok || !cmp.Equal(in.Loc, v.Loc) || in.Type != v.Type {
+					t.Errorf("%s: global %s at %#x: %+v, %v", c.name(), g.name, at, in, ok)
+				}
+			}
+			for _, at := range []uint64{first - 1, last + 1} {
+				if in, ok := f.GlobalAt(at); ok && cmp.Equal(in.Loc, v.Loc) {
+					t.Errorf("%s: %#x is in %s", c.name(), at, g.name)
+				}
+			}
 		}
 		fn := f.FuncsNamed("push")[0]
 		var got []string

@@ -374,6 +374,24 @@ func (g *global) variable(f *File) Variable {
 	return v
 }
 
+// GlobalAt returns the variable in static memory that an address is in, if debug information
+// tells of one. It converts the type of that variable alone.
+func (f *File) GlobalAt(addr uint64) (Variable, bool) {
+	f.globOnce.Do(f.readGlobals)
+	var best *global
+	for i := range f.globals {
+		g := &f.globals[i]
+		if at := uint64(g.v.Loc.Offset); g.typ.Unit != nil && at <= addr && (best == nil || at > uint64(best.v.Loc.Offset)) {
+			best = g
+		}
+	}
+	if best == nil {
+		return Variable{}, false
+	}
+	v := best.variable(f)
+	return v, addr-uint64(v.Loc.Offset) < max(v.Size, 1)
+}
+
 // Global returns a variable in static memory by name, qualified or plain; file
 // tells several apart as in LineAddrs, "" takes any. Variables of files and
 // classes go before those of functions.

@@ -5,23 +5,31 @@ import (
 	"slices"
 )
 
-// batchLen is how many segments are decoded at once, at most.
-const batchLen = 16
+const (
+	// batchLen is how many segments are decoded at once, at most.
+	batchLen = 16
+
+	// maxBatches is how many batches there are at most: batchLen of one segment each that are
+	// gathered, as many that are measured, and two that are being decoded.
+	maxBatches = 2*batchLen + 2
+)
 
 // batch is segments in a row, decoded.
 type batch struct {
-	first int // segment
-	segs  []segment
-	errs  []error
-	buf   []byte
+	first  int // segment
+	segs   []segment
+	errs   []error
+	buf    []byte
+	marked []markedSegment // of a backward slice, the newest first
+	steps  []markedStep    // of these
 }
 
 func (b *batch) has(i int) bool { return i >= b.first && i < b.first+len(b.segs) }
 
 // load decodes n segments from the first on. A damaged one is an error of its own.
 func (x *Index) load(b *batch, first, n int) {
-	if b.segs == nil {
-		b.segs, b.errs = make([]segment, batchLen), make([]error, batchLen)
+	if cap(b.segs) < n {
+		b.segs, b.errs = make([]segment, n), make([]error, n)
 	}
 	b.first, b.segs, b.errs = first, b.segs[:n], b.errs[:n]
 	from, _, err := x.extent(first)
@@ -69,10 +77,26 @@ type ahead struct {
 	now, next *batch
 	loading   chan struct{} // nil: next is not being decoded
 	used      int           // segments of now that were asked for
+
+	through func(*batch) // what is done with batches of which no more is asked for; then they are free
+	free    chan *batch
+	made    int // batches
 }
 
 func newAhead(x *Index, ascending bool) *ahead {
-	return &ahead{x: x, ascending: ascending, now: &batch{}, next: &batch{}}
+	a := &ahead{x: x, ascending: ascending, free: make(chan *batch, maxBatches)}
+	a.through = func(b *batch) { a.free <- b }
+	a.now, a.next = a.take(), a.take()
+	return a
+}
+
+// take returns a batch that is free.
+func (a *ahead) take() *batch {
+	if len(a.free) == 0 && a.made < maxBatches {
+		a.made++
+		return &batch{}
+	}
+	return <-a.free
 }
 
 // segment returns segment i, until another is asked for.
@@ -89,15 +113,18 @@ func (a *ahead) segment(i int) (*segment, error) {
 func (a *ahead) move(i int) {
 	last := len(a.now.segs)
 	dense := last > 0 && 2*a.used >= last
+	away := a.now.first - i
+	if a.ascending {
+		away = i - (a.now.first + last - 1)
+	}
 	a.used = 0
 	a.stop()
+	a.through(a.now)
 	if a.next.has(i) {
-		a.now, a.next = a.next, a.now
+		a.now, a.next = a.next, a.take()
+		a.next.segs = a.next.segs[:0]
 	} else {
-		away := a.now.first - i
-		if a.ascending {
-			away = i - (a.now.first + last - 1)
-		}
+		a.now = a.take()
 		n := 1
 		if dense && away <= last {
 			n = min(2*last, batchLen)

@@ -3,6 +3,7 @@ package slice
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 )
@@ -68,7 +69,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice5"
+const indexMagic = "mgslice6"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
@@ -255,6 +256,9 @@ func (b *builder) caused(s *Part) {
 
 // segment begins a segment.
 func (b *builder) segment(s *Part) error {
+	if s.First.Step() > maxSteps-segmentLen {
+		return errors.New("the run is too long for an index")
+	}
 	b.buf = b.seg.end(b.buf)
 	if len(b.buf) > 1<<18 {
 		if err := b.flush(); err != nil {

@@ -55,10 +55,7 @@ type forward struct {
 // far is how far something is from the criterion.
 type far uint32
 
-const (
-	notIn  = ^far(0)   // the slice
-	isList = notIn - 1 // as a source: its elements have to be looked at
-)
+const notIn = ^far(0) // the slice
 
 // values are those of a step's references, and behind them of its ops.
 type values [1 << 8]far
@@ -172,19 +169,14 @@ func (f *forward) segment(i int, g *segment) {
 // sources finds which sources of the segment are in the slice, and says that one is.
 func (f *forward) sources() (any bool) {
 	g := f.seg
-	le := binary.LittleEndian
 	f.hit = f.hit[:0]
-	for at := 0; at < len(g.sources); at += 8 {
-		s := le.Uint64(g.sources[at:])
-		hit := isList
-		if _, _, list := asList(s); !list {
-			hit = f.of(Node(s))
-			any = any || hit != notIn
-		}
+	for at := range g.sourcesN() {
+		hit := f.of(g.earlier(at))
+		any = any || hit != notIn
 		f.hit = append(f.hit, hit)
 	}
-	for at := 0; at < len(g.distant) && !any; at += 8 {
-		any = f.of(Node(le.Uint64(g.distant[at:]))) != notIn
+	for at := g.sourcesN(); at < g.sourcesN()+uint32(len(g.distant)/sourceLen) && !any; at++ {
+		any = f.of(g.earlier(at)) != notIn
 	}
 	return any
 }
@@ -244,10 +236,11 @@ func (f *forward) references(k int, p *forwardPlan) (nearest far, each bool) {
 		switch ref := binary.LittleEndian.Uint16(refs[2*i:]); {
 		case ref < firstSource:
 			n = f.cur.of(uint32(ref))
-		case ref < beforeAll && int(ref-firstSource) < len(f.hit):
-			if n = f.hit[ref-firstSource]; n != isList {
-				break
+		case ref < f.seg.firstList:
+			if at := int(ref - firstSource); at < len(f.hit) {
+				n = f.hit[at]
 			}
+		case ref < beforeAll:
 			if each = each || units == someUnits; !each {
 				n = f.value(k, use{of: uint8(i), units: units})
 			}

@@ -1,48 +1,43 @@
 package slice
 
 import (
-	"encoding/binary"
 	"iter"
 	"math/bits"
-	"slices"
 )
 
 // plan is what the wanted ops of a shape depend on: in the step, all; and the edges that
 // lead out of it. It is the same for all steps of the shape of which the same is wanted.
 type plan struct {
-	mask  uint64 // the wanted ops
-	all   uint64 // with what they depend on in the step
-	size  uint32 // how many ops that is
-	id    uint32 // its place in planner.plans
-	least uint32 // in planner.least: the least distance from the criterion of each wanted op, at all steps
-
-	relax      []relax
+	shape      *shape
+	mask       uint64 // the wanted ops
+	all        uint64 // with what they depend on in the step
+	size       uint32 // how many ops that is
 	first, end edgeID
-
-	shape *shape
-	steps uint64 // in the slice
+	steps      uint64 // in the slice
+	routes     *routes
 }
-
-// relax is an edge within a step, from an op to one that it uses.
-type relax struct{ from, to uint8 }
 
 // edge is a reference of a step that ops of a plan use: what each step of the plan needs.
 type edge struct {
-	last  [2]uint32 // ops of the program to which it led last
-	more  uint32    // in planner.more: other ops by which it may be reached on a shortest way
-	count uint8     // of them
-	op    uint8     // by which it may be
-	ref   uint16    // counted from the step's first
-	kind  EdgeKind
-	units uint8 // of a group; 0: all that was read
+	last   [2]uint32 // ops of the program to which it led last
+	before uint64    // how often it led to what nothing in the recording wrote
+	ref    uint8     // counted from the step's first
+	units  uint8     // of a group; 0: all that was read
 }
 
-// edgeUse is what else is known of an edge.
-type edgeUse struct {
-	ops    uint64 // that use it
-	users  uint32 // these: the place in planner.sets
-	before uint64 // how often it led to what nothing in the recording wrote
-	last   Node   // the op to which it was noted last that it leads there too
+// edgeUses are who uses an edge. They stay as they are.
+type edgeUses struct {
+	by     uint32 // in planner.by: where they begin
+	static uint32 // in Index.statics: where the shape's ops begin
+	n      uint8  // of them
+	ref    uint8
+	units  uint8
+}
+
+// kindUse is a use by several ops.
+type kindUse struct {
+	ops  uint64
+	kind EdgeKind
 }
 
 // edgeID is a place in planner.edges; 0: no edge, a criterion.
@@ -51,199 +46,167 @@ type edgeID uint32
 // planner has the plans of a slice.
 type planner struct {
 	out    *Slice
-	latest []latest // by shape
+	shapes []*planned // by shape; nil: not asked for yet
+	latest [1 << 12]*plan
 	known  map[planKey]*plan
 	plans  []*plan
 	edges  []edge
-	uses   []edgeUse // of edges
-	more   []uint8
-	least  []uint32
+	uses   []edgeUses // of edges
+	by     []kindUse
 
 	users [][maxUsers]user // of ops of the program
-	sets  [][]user         // of users of edges
-	set   map[string]uint32
 
 	// Whom edges led to last.
-	seen [1 << 14]struct{ users, to uint32 }
+	seen [1 << 14]struct {
+		edge edgeID
+		to   uint32
+	}
+}
+
+// planned is a shape, as the slice's options have it.
+type planned struct {
+	shape  *shape
+	static uint32   // in Index.statics: where its ops begin
+	within []uint64 // by op: the ops of the step that it uses
+	edges  []plannedEdge
+	told   uint64 // the ops of which it was noted what they use in the step
+	latest *plan
+}
+
+// plannedEdge is a reference, and which ops use it.
+type plannedEdge struct {
+	ref   uint16
+	units uint8
+	by    []kindUse
 }
 
 // user is an op of the program that uses another one: its number<<2 | kind, + 1; 0: none.
 type user uint32
 
-// latest are the two plans of a shape that were asked for last.
-type latest [2]*plan
-
 type planKey struct {
-	shape uint32
+	shape *planned
 	mask  uint64
 }
 
 func newPlanner(s *Slice) *planner {
-	return &planner{out: s, latest: make([]latest, len(s.x.shapes)), users: make([][maxUsers]user, s.x.ops), set: map[string]uint32{}, known: map[planKey]*plan{}, edges: make([]edge, 1), uses: make([]edgeUse, 1), sets: make([][]user, 1)}
+	return &planner{out: s, shapes: make([]*planned, len(s.x.shapes)), users: make([][maxUsers]user, s.x.ops), known: map[planKey]*plan{}, edges: make([]edge, 1), uses: make([]edgeUses, 1)}
 }
 
 // of returns the plan for ops of a shape.
-func (l *planner) of(shape uint32, mask uint64) (*plan, error) {
-	if p := l.latest[shape-1][0]; p != nil && p.mask == mask {
+func (l *planner) of(id uint32, mask uint64) (*plan, error) {
+	s := l.shapes[id-1]
+	if s == nil {
+		s = newPlanned(l.out.x.shape(id), l.out.Options)
+		s.static = l.out.x.sizes[id-1].static
+		l.shapes[id-1] = s
+	}
+	if p := s.latest; p != nil && p.mask == mask {
 		return p, nil
 	}
-	return l.find(shape, mask)
-}
-
-// find is of, where the plan is not that of the shape's step before.
-func (l *planner) find(id uint32, mask uint64) (*plan, error) {
-	last := &l.latest[id-1]
-	if last[0], last[1] = last[1], last[0]; last[0] != nil && last[0].mask == mask {
-		return last[0], nil
-	}
-	key := planKey{id, mask}
-	p := l.known[key]
-	if p == nil {
-		shape := l.out.x.shape(id)
-		if len(shape.ops) < bits.Len64(mask) {
+	latest := &l.latest[(mask^uint64(id)<<32)*0x9e3779b97f4a7c15>>52]
+	p := *latest
+	if p == nil || p.shape != s.shape || p.mask != mask {
+		if len(s.shape.ops) < bits.Len64(mask) {
 			return nil, ErrIndex
 		}
-		p = l.make(shape, mask)
-		l.known[key] = p
+		key := planKey{s, mask}
+		if p = l.known[key]; p == nil {
+			p = l.make(s, mask)
+			l.known[key] = p
+		}
+		*latest = p
 	}
-	last[0] = p
+	s.latest = p
 	return p, nil
 }
 
-// make works out a plan.
-//
-//  1. The ops: from the last to the first, what a wanted op uses is wanted.
-//  2. The edges: what these use from elsewhere.
-//  3. By which of its ops an edge may be reached on a shortest way; and by which of these
-//     such an op. An op that is used only by ops that use the same is none: they are nearer.
-func (l *planner) make(shape *shape, mask uint64) *plan {
-	o := l.out.Options
-	p := &plan{id: uint32(len(l.plans)), shape: shape, mask: mask, all: mask, first: edgeID(len(l.edges)), least: uint32(len(l.least))}
-	l.plans = append(l.plans, p)
-	for range bitsOf(mask) {
-		l.least = append(l.least, ^uint32(0))
-	}
-	var users [maxStepOps]uint64
-	for op := len(shape.ops) - 1; op >= 0; op-- {
-		if p.all&(1<<op) == 0 {
-			continue
-		}
+func newPlanned(shape *shape, o Options) *planned {
+	s := &planned{shape: shape, within: make([]uint64, len(shape.ops))}
+	for op := range shape.ops {
 		for use := range shape.within(op, o) {
-			p.all |= 1 << use.op
-			users[use.op] |= 1 << op
-			l.used(shape.static[use.op], userOf(shape, op, use.kind))
+			s.within[op] |= 1 << use.op
 		}
-	}
-	p.size = uint32(bits.OnesCount64(p.all))
-	for op := range bitsOf(p.all) {
 		for _, u := range shape.ops[op].refs {
 			if o.follows(u.kind) {
-				l.edge(p, op, u)
+				s.uses(op, u)
 			}
 		}
 	}
-	p.end = edgeID(len(l.edges))
-	// Those of users that are nearer than all others of them.
-	nearest := func(of uint64) (ops uint64) {
-		for u := range bitsOf(of) {
-			if mask&(1<<u) != 0 || users[u]&^of != 0 {
-				ops |= 1 << u
-			}
-		}
-		return ops
-	}
-	var needed uint64
-	for id := p.first; id < p.end; id++ {
-		e := &l.edges[id]
-		l.uses[id].users = l.setOf(shape, l.uses[id].ops, e.kind)
-		ops := nearest(l.uses[id].ops)
-		needed |= ops
-		e.op, e.count, e.more = uint8(bits.TrailingZeros64(ops)), uint8(bits.OnesCount64(ops)-1), uint32(len(l.more))
-		for u := range bitsOf(ops & (ops - 1)) {
-			l.more = append(l.more, uint8(u))
-		}
-	}
-	for op := range len(shape.ops) {
-		if needed&(1<<op) == 0 {
-			continue
-		}
-		from := nearest(users[op])
-		needed |= from
-		for u := range bitsOf(from) {
-			p.relax = append(p.relax, relax{uint8(u), uint8(op)})
-		}
-	}
-	slices.Reverse(p.relax) // users first
-	return p
+	return s
 }
 
-// edge adds that an op uses a reference.
-func (l *planner) edge(p *plan, op int, u refUse) {
-	for id := p.first; id < edgeID(len(l.edges)); id++ {
-		if q := &l.edges[id]; q.ref == u.ref && q.units == u.units && q.kind == u.kind {
-			l.uses[id].ops |= 1 << op
+// uses adds that an op uses a reference.
+func (s *planned) uses(op int, u refUse) {
+	var e *plannedEdge
+	for i := range s.edges {
+		if e = &s.edges[i]; e.ref == u.ref && e.units == u.units {
+			for j := range e.by {
+				if e.by[j].kind == u.kind {
+					e.by[j].ops |= 1 << op
+					return
+				}
+			}
+			e.by = append(e.by, kindUse{1 << op, u.kind})
 			return
 		}
 	}
-	l.edges = append(l.edges, edge{ref: u.ref, units: u.units, kind: u.kind})
-	l.uses = append(l.uses, edgeUse{ops: 1 << op})
+	s.edges = append(s.edges, plannedEdge{u.ref, u.units, []kindUse{{1 << op, u.kind}}})
 }
 
-// nearest is how what an edge leads to is reached, with how the step's ops are; the
-// step taken as the segment's first.
-func (l *planner) nearest(e *edge, need *[maxStepOps]reached) reached {
-	r := by(e.op, need)
-	if e.count > 0 {
-		for _, op := range l.more[e.more:][:e.count] {
-			r = min(r, by(op, need))
+// make works out a plan.
+func (l *planner) make(s *planned, mask uint64) *plan {
+	p := &plan{shape: s.shape, mask: mask, all: mask, first: edgeID(len(l.edges))}
+	for op := len(s.shape.ops) - 1; op >= 0; op-- {
+		if p.all&(1<<op) == 0 {
+			continue
+		}
+		p.all |= s.within[op]
+		if s.told&(1<<op) == 0 {
+			s.told |= 1 << op
+			for use := range s.shape.within(op, l.out.Options) {
+				l.used(s.shape.static[use.op], userOf(s.shape.static[op], use.kind))
+			}
 		}
 	}
-	return r + reached(e.kind)
-}
-
-// by is how what an op uses is reached by it, but for the kind of use.
-func by(op uint8, need *[maxStepOps]reached) reached {
-	op &= maxStepOps - 1
-	return need[op]&^wayMask + reachedBy(Node(op), 0, 1)
+	p.size = uint32(bits.OnesCount64(p.all))
+	for i := range s.edges {
+		e := &s.edges[i]
+		from := len(l.by)
+		for _, u := range e.by {
+			if u.ops &= p.all; u.ops != 0 {
+				l.by = append(l.by, u)
+			}
+		}
+		if n := len(l.by) - from; n > 0 {
+			l.edges = append(l.edges, edge{ref: uint8(e.ref), units: e.units})
+			l.uses = append(l.uses, edgeUses{uint32(from), s.static, uint8(n), uint8(e.ref), e.units})
+		}
+	}
+	p.end = edgeID(len(l.edges))
+	p.routes = &routes{id: uint32(len(l.plans)), shape: s.shape, uses: s.within, mask: mask, all: p.all, edges: l.uses[p.first:p.end], users: l.by}
+	l.plans = append(l.plans, p)
+	return p
 }
 
 // leads notes that an edge leads to an op of the program.
 func (l *planner) leads(id edgeID, to uint32) {
 	l.edges[id].last[to&1] = to
-	users := l.uses[id].users
-	seen := &l.seen[(uint64(users)<<32|uint64(to))*0x9e3779b97f4a7c15>>50]
-	if seen.users == users && seen.to == to {
+	seen := &l.seen[(uint64(id)<<32|uint64(to))*0x9e3779b97f4a7c15>>50]
+	if seen.edge == id && seen.to == to {
 		return
 	}
-	seen.users, seen.to = users, to
-	for _, u := range l.sets[users] {
-		l.used(to, u)
+	seen.edge, seen.to = id, to
+	e := &l.uses[id]
+	for _, by := range l.by[e.by:][:e.n] {
+		for ops := by.ops; ops != 0; ops &= ops - 1 {
+			op := l.out.x.statics[int(e.static)+bits.TrailingZeros64(ops)]
+			l.used(to, userOf(op, by.kind))
+		}
 	}
 }
 
-// setOf is the place in sets of ops of a shape that use something.
-func (l *planner) setOf(s *shape, ops uint64, kind EdgeKind) uint32 {
-	var all []user
-	for op := range bitsOf(ops) {
-		all = append(all, userOf(s, op, kind))
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	var key []byte
-	for _, u := range all {
-		key = binary.LittleEndian.AppendUint32(key, uint32(u))
-	}
-	at, ok := l.set[string(key)]
-	if !ok {
-		at = uint32(len(l.sets))
-		l.set[string(key)] = at
-		l.sets = append(l.sets, all)
-	}
-	return at
-}
-
-// userOf is an op of a shape that uses something.
-func userOf(s *shape, op int, kind EdgeKind) user { return user(s.static[op]<<2|uint32(kind)) + 1 }
+// userOf is an op of the program that uses something.
+func userOf(op uint32, kind EdgeKind) user { return user(op<<2|uint32(kind)) + 1 }
 
 // used notes that an op of the program is used by another, if few users of it are known.
 func (l *planner) used(op uint32, by user) {
@@ -282,8 +245,11 @@ func (l *planner) count() {
 			}
 		}
 		for id := p.first; id < p.end; id++ {
-			for op := range bitsOf(l.uses[id].ops) {
-				before(l.out.of(p.shape, uint16(op)), l.edges[id].kind, l.uses[id].before)
+			e := &l.uses[id]
+			for _, by := range l.by[e.by:][:e.n] {
+				for op := range bitsOf(by.ops) {
+					before(l.out.of(p.shape, uint16(op)), by.kind, l.edges[id].before)
+				}
 			}
 		}
 	}
@@ -299,33 +265,6 @@ func (l *planner) usersOf(op uint32) (all []User) {
 		all = append(all, User{p, op, EdgeKind((u - 1) & 3)})
 	}
 	return all
-}
-
-// distances are those of the ops of a step from the criterion.
-type distances [maxStepOps]struct {
-	reached bool
-	kind    EdgeKind
-	by      int8 // the op of the step by which it is reached so; -1: from elsewhere
-	dist    uint32
-}
-
-// from makes an op one that is reached from elsewhere.
-func (f *distances) from(op int, dist uint32) {
-	f[op].reached, f[op].by, f[op].dist = true, -1, dist
-}
-
-// spread goes from what is reached from elsewhere to what that depends on.
-func (p *plan) spread(f *distances, o Options) {
-	for op := len(p.shape.ops) - 1; op >= 0; op-- {
-		if !f[op].reached {
-			continue
-		}
-		for use := range p.shape.within(op, o) {
-			if at := &f[use.op]; !at.reached || f[op].dist+1 < at.dist {
-				at.reached, at.dist, at.by, at.kind = true, f[op].dist+1, int8(op), use.kind
-			}
-		}
-	}
 }
 
 // within is what an op uses of its step.

@@ -3,6 +3,7 @@ package slice
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 )
 
 // A segment is steps that are decoded together. Nearly all uses have their definition in
@@ -10,17 +11,18 @@ import (
 // bits, a reference:
 //
 //	step<<opBits | op   of the segment's own steps
-//	firstSource + n     the segment's n-th source
+//	firstSource + n     the segment's n-th source: an op of an older segment
+//	beforeAll - 1 - n   the segment's n-th list
 //	beforeAll           nothing in the recording wrote it
 //	nothing             nothing was read, or it is of no interest
 //
-// A source is an op of an older segment, or a list of references in 32 bits: of the units
-// of a group (four), or of memory that was written in parts. In lists, distant|n is the n-th
-// of more such ops.
+// A list is references in 32 bits: of the units of a group (four), or of memory that was
+// written in parts. In lists, distant|n is the n-th of more ops of older segments.
 //
-//	segment: u32 references, sources, distant ops, elements of lists, bytes of extras,
+//	segment: u32 references, sources, distant ops, lists, elements of these, bytes of extras,
 //	         u32 for each step: shape<<2 | a reference leads to the step itself<<1 | has an extra,
-//	         u64 sources, u64 distant ops, u32 lists, u16 references,
+//	         40 bits sources, 40 bits distant ops, u64 lists (where its elements begin<<32 | how many),
+//	         u32 elements, u16 references,
 //	         extras: uvarint thread, [uvarint instants since the step before: of a cause]
 //
 // Which use of the step has which reference is in its shape.
@@ -37,7 +39,11 @@ const (
 	beforeAllInset = 0xffff_fffe
 	nothingInset   = 0xffff_ffff
 
-	segmentHead = 5 * 4
+	segmentHead = 6 * 4
+
+	// sourceLen is the length of a source in bytes: for as many steps as a run may have.
+	sourceLen = 5
+	maxSteps  = 1<<(8*sourceLen-opBits) - 1
 )
 
 // Flags of a step's head, below its shape.
@@ -47,26 +53,19 @@ const (
 	headBits = iota
 )
 
-// Each reference takes one source at most, and where a step's are fits 16 bits.
+// Each reference takes one source at most, or a list, and where a step's are fits 16 bits.
 var _ [beforeAll - firstSource - segmentLen*maxStepRefs]byte
-
-// listOf is a source that is a list: its place, and its length.
-func listOf(at, n int) uint64 { return 1<<63 | uint64(at)<<32 | uint64(n) }
-
-// asList is the list that a source is.
-func asList(source uint64) (at, n int, list bool) {
-	return int(source >> 32 & (1<<31 - 1)), int(source & (1<<32 - 1)), source>>63 != 0
-}
 
 // segmentWriter takes down the steps of a segment.
 type segmentWriter struct {
-	first   StepID
-	heads   []byte
-	sources []byte
-	distant []byte
-	lists   []byte
-	refs    []byte
-	extras  []byte
+	first    StepID
+	heads    []byte
+	sources  []byte
+	distant  []byte
+	lists    []byte
+	elements []byte
+	refs     []byte
+	extras   []byte
 
 	shapes shapeTable
 	cur    StepID
@@ -81,33 +80,57 @@ type segmentWriter struct {
 		ref uint16
 		at  uint8
 	}
-	// The sources and distant ops that were used last: to be forgotten costs one more.
 	knownSources knownOps
 	knownDistant knownOps
 }
 
 const referredBits = 9
 
-// knownOps has the places of ops in a table of a segment.
-type knownOps [1024]struct {
-	node Node
-	of   StepID // the segment
-	at   uint32
+// knownOps has the places of ops in a table of a segment. At most half of it is taken.
+type knownOps struct {
+	of []knownOp // as many as a power of two
+}
+
+type knownOp struct {
+	node    Node
+	at      uint32
+	segment uint32 // + 1
+}
+
+// entry is that of an op, or where it would be.
+func (k *knownOps) entry(n Node, segment uint32) *knownOp {
+	for i := uint64(n) * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		if e := &k.of[i&uint64(len(k.of)-1)]; e.segment != segment || e.node == n {
+			return e
+		}
+	}
 }
 
 // place returns the place of an op in a table, to which it is added if it is not known.
-func (k *knownOps) place(n Node, segment StepID, table *[]byte) uint32 {
-	e := &k[uint64(n)*0x9e3779b97f4a7c15>>54]
-	if e.node != n || e.of != segment {
-		e.node, e.of, e.at = n, segment, uint32(len(*table)/8)
-		*table = binary.LittleEndian.AppendUint64(*table, uint64(n))
+func (k *knownOps) place(n Node, first StepID, table *[]byte) uint32 {
+	segment := uint32(segmentOf(first) + 1)
+	if at := len(*table) / sourceLen; 2*at >= len(k.of) {
+		old := k.of
+		k.of = make([]knownOp, max(2*len(old), 1024))
+		for _, e := range old {
+			if e.segment == segment {
+				*k.entry(e.node, segment) = e
+			}
+		}
+	}
+	e := k.entry(n, segment)
+	if e.segment != segment {
+		*e = knownOp{n, uint32(len(*table) / sourceLen), segment}
+		*table = binary.LittleEndian.AppendUint32(*table, uint32(n))
+		*table = append(*table, byte(n>>32))
 	}
 	return e.at
 }
 
 func (w *segmentWriter) begin(first StepID) {
 	w.first = first
-	w.heads, w.sources, w.distant, w.lists, w.refs, w.extras = w.heads[:0], w.sources[:0], w.distant[:0], w.lists[:0], w.refs[:0], w.extras[:0]
+	w.heads, w.sources, w.distant, w.lists = w.heads[:0], w.sources[:0], w.distant[:0], w.lists[:0]
+	w.elements, w.refs, w.extras = w.elements[:0], w.refs[:0], w.extras[:0]
 }
 
 // end appends the segment to out.
@@ -118,11 +141,12 @@ func (w *segmentWriter) end(out []byte) []byte {
 	}
 	w.endStep()
 	out = le.AppendUint32(out, uint32(len(w.refs)/2))
-	out = le.AppendUint32(out, uint32(len(w.sources)/8))
-	out = le.AppendUint32(out, uint32(len(w.distant)/8))
-	out = le.AppendUint32(out, uint32(len(w.lists)/4))
+	out = le.AppendUint32(out, uint32(len(w.sources)/sourceLen))
+	out = le.AppendUint32(out, uint32(len(w.distant)/sourceLen))
+	out = le.AppendUint32(out, uint32(len(w.lists)/8))
+	out = le.AppendUint32(out, uint32(len(w.elements)/4))
 	out = le.AppendUint32(out, uint32(len(w.extras)))
-	for _, part := range [...][]byte{w.heads, w.sources, w.distant, w.lists, w.refs, w.extras} {
+	for _, part := range [...][]byte{w.heads, w.sources, w.distant, w.lists, w.elements, w.refs, w.extras} {
 		out = append(out, part...)
 	}
 	return out
@@ -178,8 +202,8 @@ func (w *segmentWriter) leads(n Node) {
 
 // list puts down a reference to the last n elements.
 func (w *segmentWriter) list(n int) {
-	w.refer(uint16(firstSource + len(w.sources)/8))
-	w.sources = binary.LittleEndian.AppendUint64(w.sources, listOf(len(w.lists)/4-n, n))
+	w.refer(uint16(beforeAll - 1 - len(w.lists)/8))
+	w.lists = binary.LittleEndian.AppendUint64(w.lists, uint64(len(w.elements)/4-n)<<32|uint64(n))
 }
 
 // element adds a definition to a list.
@@ -196,7 +220,7 @@ func (w *segmentWriter) element(n Node) {
 	default:
 		e = distant | w.knownDistant.place(n, w.first, &w.distant)
 	}
-	w.lists = binary.LittleEndian.AppendUint32(w.lists, e)
+	w.elements = binary.LittleEndian.AppendUint32(w.elements, e)
 }
 
 // use puts down a use of which the first is by an op of the step.
@@ -317,6 +341,9 @@ type segment struct {
 	distant []byte
 	lists   []byte
 	refs    []byte
+
+	elements  []byte
+	firstList uint16 // references from here to beforeAll are lists
 }
 
 // stepDeps is a step, and where its references are.
@@ -391,14 +418,20 @@ func (x *Index) parse(i int, g *segment, raw []byte) error {
 		return damaged()
 	}
 	le := binary.LittleEndian
-	refs, sources, far, lists, extras := uint64(le.Uint32(raw)), uint64(le.Uint32(raw[4:])), uint64(le.Uint32(raw[8:])), uint64(le.Uint32(raw[12:])), uint64(le.Uint32(raw[16:]))
+	var sizes [segmentHead / 4]uint64
+	for i := range sizes {
+		sizes[i] = uint64(le.Uint32(raw[4*i:]))
+	}
+	refs, sources, far, lists, elements, extras := sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]
 	heads, rest := raw[segmentHead:segmentHead+4*n], raw[segmentHead+4*n:]
-	if uint64(len(rest)) != 8*sources+8*far+4*lists+2*refs+extras {
+	if uint64(len(rest)) != sourceLen*(sources+far)+8*lists+4*elements+2*refs+extras || sources+lists > beforeAll-firstSource {
 		return damaged()
 	}
-	g.sources, rest = rest[:8*sources], rest[8*sources:]
-	g.distant, rest = rest[:8*far], rest[8*far:]
-	g.lists, rest = rest[:4*lists], rest[4*lists:]
+	g.firstList = uint16(beforeAll - lists)
+	g.sources, rest = rest[:sourceLen*sources], rest[sourceLen*sources:]
+	g.distant, rest = rest[:sourceLen*far], rest[sourceLen*far:]
+	g.lists, rest = rest[:8*lists], rest[8*lists:]
+	g.elements, rest = rest[:4*elements], rest[4*elements:]
 	g.refs, rest = rest[:2*refs], rest[2*refs:]
 	g.extras, g.timed = rest, false
 	c := cursor{b: rest}
@@ -436,19 +469,36 @@ func (g *segment) ref(k, i int) uint16 {
 // own is the op of the segment's steps that a reference means.
 func (g *segment) own(ref uint32) Node { return node(g.first, 0) + Node(ref) }
 
-// source is the op, or the list, of a reference from firstSource on; false if the index
+// sourcesN is how many sources there are.
+func (g *segment) sourcesN() uint32 { return uint32(len(g.sources) / sourceLen) }
+
+// earlier is an op of an older segment: a source, or behind those a distant op; 0 if the index
 // is damaged.
-func (g *segment) source(ref uint16) (uint64, bool) {
-	at := int(ref-firstSource) * 8
-	if at+8 > len(g.sources) {
-		return 0, false
+func (g *segment) earlier(at uint32) Node {
+	b := g.sources
+	if n := g.sourcesN(); at >= n {
+		b, at = g.distant, at-n
 	}
-	return binary.LittleEndian.Uint64(g.sources[at:]), true
+	i := sourceLen * uint64(at)
+	if i+sourceLen > uint64(len(b)) {
+		return 0
+	}
+	return Node(binary.LittleEndian.Uint32(b[i:])) | Node(b[i+4])<<32
+}
+
+// list is the elements of a reference from firstList on; none if the index is damaged.
+func (g *segment) list(ref uint16) []byte {
+	l := binary.LittleEndian.Uint64(g.lists[8*(beforeAll-1-int(ref)):])
+	at, n := l>>32, l&(1<<32-1)
+	if at+n > uint64(len(g.elements)/4) {
+		return nil
+	}
+	return g.elements[4*at : 4*(at+n)]
 }
 
 // each calls yield with the definitions that a reference means: of all memory that was
 // read, or of units of a group, and 0 for what nothing in the recording wrote. The same
-// may come again. What is damaged is passed over.
+// may come again. What is damaged is as if nothing had written it.
 func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
 	switch {
 	case ref == nothing:
@@ -456,33 +506,31 @@ func (g *segment) each(ref uint16, units uint8, yield func(Node)) {
 		yield(0)
 	case ref < firstSource:
 		yield(g.own(uint32(ref)))
+	case ref < g.firstList:
+		yield(g.earlier(uint32(ref - firstSource)))
 	default:
-		s, ok := g.source(ref)
-		if !ok {
-			return
-		}
-		at, n, list := asList(s)
-		if !list {
-			yield(Node(s))
-			return
-		}
-		if at+n > len(g.lists)/4 {
-			return
-		}
-		for i := range n {
-			if units != 0 && units&(1<<i) == 0 {
-				continue
-			}
-			switch e := binary.LittleEndian.Uint32(g.lists[4*(at+i):]); {
-			case e == nothingInset:
+		for e := range of(g.list(ref), units) {
+			switch {
 			case e == beforeAllInset:
 				yield(0)
 			case e < firstSource:
 				yield(g.own(e))
 			default:
-				if at := int(e&^distant) * 8; at+8 <= len(g.distant) {
-					yield(Node(binary.LittleEndian.Uint64(g.distant[at:])))
-				}
+				yield(g.earlier(g.sourcesN() + e&^distant))
+			}
+		}
+	}
+}
+
+// of are the elements of a list that are of units of a group, but for those that are of no interest.
+func of(list []byte, units uint8) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i := 0; 4*i < len(list); i++ {
+			if units != 0 && units&(1<<i) == 0 {
+				continue
+			}
+			if e := binary.LittleEndian.Uint32(list[4*i:]); e != nothingInset && !yield(e) {
+				return
 			}
 		}
 	}

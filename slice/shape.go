@@ -228,7 +228,7 @@ func (x *Index) shape(id uint32) *shape {
 func (x *Index) newShape(id uint32) *shape {
 	raw := x.rawShapes[id-1]
 	size := &x.sizes[id-1]
-	s := &shape{refs: int(size.refs), static: x.statics[size.static:][:size.ops]}
+	s := &shape{refs: int(size.refs), static: x.statics[size.static:][:size.ops], ops: make([]shapeOp, 0, size.ops)}
 	insts := 0
 	// It was without an error when the index was opened.
 	_, _ = x.eachPart(raw, func(p *Piece, uses []origin) {
@@ -243,9 +243,11 @@ func (x *Index) newShape(id uint32) *shape {
 func (s *shape) add(p *Piece, uses []origin, lists bool) {
 	part, first := uint8(len(s.parts)-1), uint16(len(s.ops))
 	s.frames |= p.frames << first
+	var local []stepUse // of all ops
+	var refs []refUse
 	for i := range p.ops {
 		from := &p.ops[i]
-		op := shapeOp{part: part}
+		op := shapeOp{part: part, local: local[len(local):], refs: refs[len(refs):]}
 		for _, l := range from.local {
 			op.uses(l.op+first, usedAs(l.addr))
 		}
@@ -256,6 +258,8 @@ func (s *shape) add(p *Piece, uses []origin, lists bool) {
 			op.from(&uses[len(p.groups)+int(r)], 0, false, ByMemory)
 		}
 		op.from(&uses[p.refs-1], 0, false, ByControl)
+		local, refs = op.local, op.refs
+		op.local, op.refs = slices.Clip(op.local), slices.Clip(op.refs)
 		s.ops = append(s.ops, op)
 	}
 }

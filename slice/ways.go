@@ -52,15 +52,15 @@ func (w *backwardWays) begin(segment int) {
 }
 
 // add takes down step k of the segment; from is what was pending in it.
-func (w *backwardWays) add(k int, p *plan, need *[maxStepOps]reached, nearest uint32, from []pending) {
+func (w *backwardWays) add(k int, p *routes, need *[maxStepOps]reached, nearest uint32, from []pending) {
 	w.full = w.full || p.id >= 1<<(32-segmentBits)
 	if w.full {
 		return
 	}
 	part := &w.parts[len(w.parts)-1]
 	b := append(*part, p.id<<segmentBits|uint32(k))
-	for m := p.mask; m != 0; m &= m - 1 {
-		r := need[bits.TrailingZeros64(m)&(maxStepOps-1)]
+	for _, op := range p.wanted {
+		r := need[op&(maxStepOps-1)]
 		farther := r.dist() - nearest
 		op, kind, local := r.local()
 		if local && farther < wayFar>>wayFarther {
@@ -121,7 +121,7 @@ type metSegment struct {
 
 // step returns the plan of a step, and the ways of its wanted ops; nil if the step is not
 // in the slice, or was not kept.
-func (w *backwardWays) step(s StepID) (*plan, []uint32) {
+func (w *backwardWays) step(s StepID) (*routes, []uint32) {
 	m := &w.met
 	segment := segmentOf(s)
 	if m.first == 0 || segmentOf(m.first) != segment {
@@ -132,7 +132,7 @@ func (w *backwardWays) step(s StepID) (*plan, []uint32) {
 		return nil, nil
 	}
 	b := m.b[at-1:]
-	return w.plans.plans[b[0]>>segmentBits], b[1:]
+	return w.plans.plans[b[0]>>segmentBits].routes, b[1:]
 }
 
 // meet finds where the steps of a segment are.
@@ -150,9 +150,9 @@ func (w *backwardWays) meet(segment int) {
 	}
 	for at := 0; at < len(m.b); {
 		m.at[m.b[at]&(segmentLen-1)] = int32(at) + 1
-		p := w.plans.plans[m.b[at]>>segmentBits]
+		p := w.plans.plans[m.b[at]>>segmentBits].routes
 		at++
-		for range bitsOf(p.mask) {
+		for range bits.OnesCount64(p.mask) {
 			at += wayLen(m.b[at])
 		}
 	}

@@ -7,10 +7,10 @@ import "testing"
 func TestNearestWay(t *testing.T) {
 	use := shapeOp{local: []stepUse{{0, ByRegister}}}
 	s := &shape{ops: []shapeOp{{}, use, use, {}}}
-	p := &plan{shape: s, mask: 0b1110, all: 0b1111}
+	p := &routes{shape: s, mask: 0b1110, wanted: []uint8{1, 2, 3}, all: 0b1111}
 	for _, far := range []uint32{2, 100, 1 << 14, 1 << 16, 1 << 30} {
 		for _, nearer := range []uint16{1, 2} {
-			w := &backwardWays{plans: &planner{out: &Slice{}, plans: []*plan{p}}, limit: 1 << 20}
+			w := &backwardWays{plans: &planner{out: &Slice{}, plans: []*plan{{routes: p}}}, limit: 1 << 20}
 			w.begin(0)
 			need := &[maxStepOps]reached{}
 			need[1], need[2] = reachedBy(node(8, 0), ByMemory, far+9), reachedBy(node(9, 0), ByMemory, far+9)

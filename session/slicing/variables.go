@@ -93,7 +93,9 @@ func (n names) variable(pc uint64) string {
 		want.Kind, want.Reg = objfile.LocRegOffset, dwarfRegs[o.Base]
 	}
 	if want.Kind == objfile.LocStatic {
-		vars = append(vars, im.Obj.Globals()...)
+		if v, ok := im.Obj.GlobalAt(uint64(want.Offset)); ok {
+			vars = append(vars, v)
+		}
 	}
 	for _, v := range vars {
 		off := want.Offset - v.Loc.Offset
