@@ -62,8 +62,8 @@ func (t *Reader) findPieces() {
 	}
 	t.pieces = map[string][]int{}
 	known := cursor{buf: t.attached}
-	for i, b := range t.blocks {
-		if b.kind != blockAttachment {
+	for i := range t.blocks.len() {
+		if t.blocks.kind(i) != blockAttachment {
 			continue
 		}
 		if t.attached != nil {
@@ -71,7 +71,7 @@ func (t *Reader) findPieces() {
 			t.pieces[name] = append(t.pieces[name], i)
 			continue
 		}
-		if name, _, _, err := t.piece(b); err == nil {
+		if name, _, _, err := t.piece(t.blocks.get(i)); err == nil {
 			t.pieces[name] = append(t.pieces[name], i)
 		} else if t.damage == nil {
 			t.damage = err
@@ -128,7 +128,7 @@ func (a *attachment) advance() {
 		a.err = fmt.Errorf("attachment %s: %w", a.name, ErrTruncated)
 		return
 	}
-	_, last, data, err := a.t.piece(a.t.blocks[a.blocks[0]])
+	_, last, data, err := a.t.piece(a.t.blocks.get(a.blocks[0]))
 	a.blocks = a.blocks[1:]
 	a.data = slices.Clone(data)
 	if last {

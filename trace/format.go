@@ -119,5 +119,10 @@ func knownHeader(b []byte) block {
 	return block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
 }
 
+// headerLength and headerCount are the length of a block in the file and its count, by its
+// header.
+func headerLength(b []byte) uint32 { return binary.LittleEndian.Uint32(b[8:]) }
+func headerCount(b []byte) uint32  { return binary.LittleEndian.Uint32(b[12:]) }
+
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }

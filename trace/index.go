@@ -219,23 +219,22 @@ func (c *Chunk) MayTouch(addr Addr, size uint64) bool {
 }
 
 // EventCount is how many events there are, each store counted. It needs no index.
-func (t *Reader) EventCount() (n uint64) {
-	for i := range t.blocks {
-		if t.blocks[i].kind == blockEvents {
-			n += uint64(t.blocks[i].count)
-		}
-	}
-	return n
-}
+func (t *Reader) EventCount() uint64 { return t.eventCount }
 
 // ChunkCount is how many chunks there are. It needs no index.
-func (t *Reader) ChunkCount() (n int) {
-	for i := range t.blocks {
-		if t.blocks[i].kind == blockEvents {
-			n++
+func (t *Reader) ChunkCount() int { return t.chunkCount }
+
+// count counts what the headers of blocks tell.
+func (t *Reader) count() {
+	for i := range t.blocks.len() {
+		switch t.blocks.kind(i) {
+		case blockEvents:
+			t.eventCount += uint64(t.blocks.count(i))
+			t.chunkCount++
+		case blockSegment:
+			t.segmented = true
 		}
 	}
-	return n
 }
 
 // Chunks returns the trace's chunks in order. The index is read at the first
@@ -246,7 +245,7 @@ func (t *Reader) Chunks() []Chunk {
 	}
 	first := uint64(0)
 	indexed := 0
-	for _, b := range t.blocks {
+	for _, b := range t.blocks.all() {
 		switch b.kind {
 		case blockEvents:
 			t.chunks = append(t.chunks, Chunk{First: first, Count: uint64(b.count)})
@@ -286,19 +285,20 @@ func (t *Reader) takeIndex(b located, chunks []Chunk) {
 func (t *Reader) Seek(n uint64) error {
 	first := uint64(0)
 	start := 0 // the block behind the last events block passed
-	for i, b := range t.blocks {
-		if b.kind != blockEvents {
+	for i := range t.blocks.len() {
+		if t.blocks.kind(i) != blockEvents {
 			continue
 		}
-		if n < first+uint64(b.count) {
+		events := uint64(t.blocks.count(i))
+		if n < first+events {
 			break
 		}
-		first += uint64(b.count)
+		first += events
 		start = i + 1
 	}
 	t.failed = nil
 	t.forget()
-	if t.segmented() { // what is known may be another segment's
+	if t.segmented { // what is known may be another segment's
 		t.learned, t.strings, t.stacks, t.pending = 0, []string{""}, [][]Addr{nil}, nil
 		t.sites.sites, t.sites.forms = nil, nil
 	}
@@ -316,11 +316,10 @@ func (t *Reader) Seek(n uint64) error {
 // learn takes in the tables and sites of the blocks before block end.
 func (t *Reader) learn(end int) error {
 	for ; t.learned < end; t.learned++ {
-		b := t.blocks[t.learned]
-		if b.kind != blockTables && b.kind != blockSites && b.kind != blockSegment {
+		if k := t.blocks.kind(t.learned); k != blockTables && k != blockSites && k != blockSegment {
 			continue
 		}
-		if err := t.takeKnowledge(b); err != nil {
+		if err := t.takeKnowledge(t.learned); err != nil {
 			return fmt.Errorf("%w (in block %d)", err, t.learned)
 		}
 	}
@@ -343,13 +342,4 @@ func (t *Reader) skip(n uint64) error {
 		}
 	}
 	return nil
-}
-
-func (t *Reader) segmented() bool {
-	for _, b := range t.blocks {
-		if b.kind == blockSegment {
-			return true
-		}
-	}
-	return false
 }

@@ -97,20 +97,20 @@ func (t *Reader) batch(e *Event, n uint64) (*Stores, error) {
 
 // advance takes in the next block.
 func (t *Reader) advance() error {
-	if t.failed != nil || t.next >= len(t.blocks) {
+	if t.failed != nil || t.next >= t.blocks.len() {
 		return t.atEnd()
 	}
 	if t.stores.left > 0 {
 		return t.fail(fmt.Errorf("%w: %d stores of no run", ErrCorrupt, t.stores.left))
 	}
-	b := t.blocks[t.next]
+	b := t.blocks.get(t.next)
 	t.next++
 	var err error
 	switch b.kind {
 	case blockTables, blockSites, blockSegment:
 		if t.learned < t.next { // unless Seek went back
 			t.learned = t.next
-			err = t.takeKnowledge(b)
+			err = t.takeKnowledge(t.next - 1)
 		}
 	case blockStores:
 		var raw []byte
@@ -132,11 +132,11 @@ func (t *Reader) advance() error {
 
 // loadEvents takes in a block of events, which is next.
 func (t *Reader) loadEvents() error {
-	if t.next >= len(t.blocks) {
+	if t.next >= t.blocks.len() {
 		t.forget()
 		return nil // cut off between the two
 	}
-	b := t.blocks[t.next]
+	b := t.blocks.get(t.next)
 	if b.kind != blockEvents {
 		return fmt.Errorf("%w: a block of stores before one of type %d", ErrCorrupt, b.kind)
 	}
@@ -151,15 +151,16 @@ func (t *Reader) loadEvents() error {
 	return err
 }
 
-// takeKnowledge takes in a block of tables or sites.
-func (t *Reader) takeKnowledge(b located) error {
+// takeKnowledge takes in block i, of tables or sites.
+func (t *Reader) takeKnowledge(i int) error {
+	b := t.blocks.get(i)
 	if b.kind == blockSegment {
 		t.strings, t.stacks, t.pending = []string{""}, [][]Addr{nil}, nil
 		t.sites.sites, t.sites.forms = nil, nil
 		return nil
 	}
 	if t.plain && b.kind == blockTables {
-		t.pending = append(t.pending, b)
+		t.pending = append(t.pending, i)
 		return nil
 	}
 	raw, err := t.payload(b, &t.other)

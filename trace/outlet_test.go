@@ -32,7 +32,7 @@ func TestApart(t *testing.T) {
 		sameItems(t, items, data)
 	}
 	runs, raw, packed := false, 0, 0
-	for _, k := range open(t, b.Bytes()).blocks {
+	for _, k := range open(t, b.Bytes()).blocks.found {
 		switch {
 		case k.kind == blockStores:
 			runs = true

@@ -19,11 +19,17 @@ type Reader struct {
 	close func() error
 	zstd  *zstd.Decoder
 
-	blocks  []located
+	blocks  blockList
 	end     int64 // of the last whole block
 	damage  error // why the blocks end where they do; nil at the end of the file
 	program Program
-	trailer *Trailer
+	about   uint32 // checksum of its description
+
+	fingerprint uint64 // 0: not known yet
+	eventCount  uint64
+	chunkCount  int
+	segmented   bool // there is a segment
+	trailer     *Trailer
 
 	next     int    // block to read next
 	failed   error  // why reading ended before the blocks did
@@ -38,7 +44,7 @@ type Reader struct {
 	strings  []string
 	stacks   [][]Addr
 	plain    bool            // stacks are passed by, and names looked up when an event has one
-	pending  []located       // blocks of tables that have not been looked into
+	pending  []int           // blocks of tables that have not been looked into
 	names    func() []string // what given is to be; nil: it is that, or nothing is given
 	given    []string        // the strings of all tables
 	sites    siteTable
@@ -53,12 +59,6 @@ type Reader struct {
 
 // scratch holds a block's bytes as they are in the file and as they were.
 type scratch struct{ packed, raw []byte }
-
-// located is a block and where its payload lies.
-type located struct {
-	block
-	at int64
-}
 
 // Open opens the trace in a file. Close it after use.
 func Open(path string) (*Reader, error) { return OpenWith(path, nil) }
@@ -148,21 +148,23 @@ func (t *Reader) open(directory []byte) error {
 	if !t.follow(directory) {
 		t.scan()
 	}
-	if len(t.blocks) == 0 || t.blocks[0].kind != blockProgram {
+	if t.blocks.len() == 0 || t.blocks.get(0).kind != blockProgram {
 		if t.damage != nil {
 			return fmt.Errorf("%w, before the description of its program", t.damage)
 		}
 		return fmt.Errorf("%w: it does not begin with the description of its program", ErrCorrupt)
 	}
-	raw, err := t.payload(t.blocks[0], &t.other)
+	raw, err := t.payload(t.blocks.get(0), &t.other)
 	if err == nil {
+		t.about = checksum(raw)
 		err = json.Unmarshal(raw, &t.program)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the description of its program: %w", ErrCorrupt, err)
 	}
-	t.blocks = withoutSnapshots(t.blocks)
-	last := t.blocks[len(t.blocks)-1]
+	t.blocks.found = withoutSnapshots(t.blocks.found)
+	t.count()
+	last := t.blocks.get(t.blocks.len() - 1)
 	if t.damage != nil || last.kind != blockTrailer {
 		return nil
 	}
@@ -200,31 +202,32 @@ func newDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
 }
 
-// Directory returns the headers of all blocks and the names of the attachments, for
-// OpenWith; nil if the trace is not one whole file. It is not kept where it may change:
+// Directory returns the headers of all blocks, their fingerprint and the names of the
+// attachments, for OpenWith; nil if the trace is not one whole file. It is not kept where it may change:
 // its headers are not checked again.
 func (t *Reader) Directory() []byte {
 	t.findPieces()
 	if t.damage != nil || t.trailer == nil {
 		return nil
 	}
-	b := binary.LittleEndian.AppendUint32(nil, uint32(len(t.blocks)))
+	b := binary.LittleEndian.AppendUint32(nil, uint32(t.blocks.len()))
+	b = binary.LittleEndian.AppendUint64(b, t.Fingerprint())
 	end := int64(fileHeader)
-	for _, x := range t.blocks {
+	for _, x := range t.blocks.all() {
 		if x.at != end+blockHeader {
 			return nil // some are left out
 		}
 		b = x.appendHeader(b)
 		end = x.at + int64(x.length)
 	}
-	names := make([]string, len(t.blocks))
+	names := make([]string, t.blocks.len())
 	for name, blocks := range t.pieces {
 		for _, i := range blocks {
 			names[i] = name
 		}
 	}
-	for i, x := range t.blocks {
-		if x.kind == blockAttachment {
+	for i := range names {
+		if t.blocks.kind(i) == blockAttachment {
 			b = append(binary.AppendUvarint(b, uint64(len(names[i]))), names[i]...)
 		}
 	}
@@ -235,31 +238,25 @@ func (t *Reader) Directory() []byte {
 // file: of its size, with the same first and last block, whose headers have the
 // checksums of what they hold.
 func (t *Reader) follow(directory []byte) bool {
-	if len(directory) < 4 {
+	if len(directory) < 4+8 {
 		return false
 	}
-	n := int(binary.LittleEndian.Uint32(directory))
-	directory = directory[4:]
+	n, fingerprint := int(binary.LittleEndian.Uint32(directory)), binary.LittleEndian.Uint64(directory[4:])
+	directory = directory[4+8:]
 	if n == 0 || n > len(directory)/blockHeader {
 		return false
 	}
-	blocks := make([]located, n)
-	end := int64(fileHeader)
-	for i := range blocks {
-		b := knownHeader(directory[i*blockHeader:])
-		blocks[i] = located{b, end + blockHeader}
-		end += blockHeader + int64(b.length)
-	}
+	blocks, end := listOf(directory[:n*blockHeader])
 	if end != t.size {
 		return false
 	}
 	var head [blockHeader]byte
 	for _, i := range [2]int{0, n - 1} {
-		if _, err := t.r.ReadAt(head[:], blocks[i].at-blockHeader); err != nil && err != io.EOF || string(head[:]) != string(directory[i*blockHeader:][:blockHeader]) {
+		if _, err := t.r.ReadAt(head[:], blocks.get(i).at-blockHeader); err != nil && err != io.EOF || string(head[:]) != string(directory[i*blockHeader:][:blockHeader]) {
 			return false
 		}
 	}
-	t.blocks, t.end, t.attached = blocks, end, directory[n*blockHeader:]
+	t.blocks, t.end, t.attached, t.fingerprint = blocks, end, directory[n*blockHeader:], fingerprint
 	return true
 }
 
@@ -286,7 +283,7 @@ func (t *Reader) scan() {
 			t.damage = ErrTruncated
 			return
 		}
-		t.blocks = append(t.blocks, located{b, at})
+		t.blocks.found = append(t.blocks.found, located{b, at})
 		t.end = at + int64(b.length)
 	}
 }
@@ -329,7 +326,7 @@ func (t *Reader) payload(b located, s *scratch) ([]byte, error) {
 // them: then no table needs to be read for the name of an event; else it is nil.
 func (t *Reader) PassStacks(names func() []string) {
 	t.plain = true
-	if !t.segmented() {
+	if !t.segmented {
 		t.names = names
 	}
 }
@@ -337,7 +334,7 @@ func (t *Reader) PassStacks(names func() []string) {
 // Names are the names of all events, when all have been read; nil of a trace in
 // segments, each of which has its own.
 func (t *Reader) Names() []string {
-	if t.segmented() {
+	if t.segmented {
 		return nil
 	}
 	return t.strings
@@ -354,7 +351,7 @@ func (t *Reader) name(i uint64) (string, bool) {
 	for i >= uint64(len(t.strings)) && len(t.pending) > 0 {
 		b := t.pending[0]
 		t.pending = t.pending[1:]
-		raw, err := t.payload(b, &t.other)
+		raw, err := t.payload(t.blocks.get(b), &t.other)
 		if err == nil {
 			err = t.takeTables(raw)
 		}
@@ -371,19 +368,21 @@ func (t *Reader) name(i uint64) (string, bool) {
 // Fingerprint tells traces apart, and states of one that is being written. Packing
 // does not change it.
 func (t *Reader) Fingerprint() uint64 {
+	if t.fingerprint != 0 {
+		return t.fingerprint
+	}
 	x := uint64(14695981039346656037)
 	add := func(v uint64) {
 		x = (x ^ v) * 0x9e3779b97f4a7c15
 		x ^= x >> 32
 	}
-	for _, b := range t.blocks {
+	for i := range t.blocks.len() {
+		b := t.blocks.header(i)
 		add(uint64(b.kind) | uint64(b.count)<<8)
 		add(uint64(b.raw))
 	}
-	program, err := json.Marshal(t.program)
-	if err == nil {
-		add(uint64(checksum(program)))
-	}
+	add(uint64(t.about))
+	t.fingerprint = x
 	return x
 }
 

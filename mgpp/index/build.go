@@ -55,7 +55,7 @@ type Builder struct {
 	images  map[uint64]struct{} // pages
 
 	found            found
-	chunkRows        []row
+	chunkList        []chunk
 	long             uint64 // longBytes; tests have other ones
 	longRows         []row
 	keptRows, deaths *sorter
@@ -124,7 +124,7 @@ func (b *Builder) begin() {
 			b.endGroup()
 		}
 		b.cells.chunk = 1 << (b.chunk - b.first)
-		b.chunkRows = append(b.chunkRows, row{uint64(b.hist.Now()), b.chunks[b.chunk].First, b.group})
+		b.chunkList = append(b.chunkList, chunk{uint64(b.hist.Now()), b.chunks[b.chunk].First, b.group})
 	}
 }
 
@@ -137,7 +137,7 @@ func (b *Builder) closes() bool {
 func (b *Builder) endGroup() {
 	for i := range b.cells.slots {
 		if s := &b.cells.slots[i]; s.word != 0 {
-			since := b.chunkRows[b.first+s.last()][0]
+			since := b.chunkList[b.first+s.last()].ops
 			r := b.cellRows.next()
 			r[0], r[1], r[2], r[3], r[4] = s.word-1, b.group, uint64(s.time)-since, s.value, packMasks(s)
 		}
@@ -365,6 +365,9 @@ func (b *Builder) Finish(n Notes) (err error) {
 			b.err = step(d)
 		}
 	}
+	if b.err == nil {
+		d.Chunks, b.err = b.out.blob(encodeChunks(b.chunkList))
+	}
 	var trace blob
 	if b.err == nil {
 		trace, b.err = b.out.blob(b.trace)
@@ -444,7 +447,6 @@ func (b *Builder) writeCells(d *description) error {
 
 func (b *Builder) writeSmall(d *description) error {
 	return errors.Join(
-		b.table(d, tabChunks, 3, b.chunkRows),
 		b.table(d, tabLongs, 3, b.longRows),
 		b.sorted(d, tabKept, b.keptRows),
 		b.sorted(d, tabDeaths, b.deaths),

@@ -262,10 +262,11 @@ func (b *Builder) node(n *mgpp.Node) {
 	} else {
 		f.ends.add(death, uint64(n.ID))
 	}
+	origin := uint64(f.origins.of(n, b.hist.Origin(n.ID))) << whatBits
 	own := func(time mgpp.Timestamp, size uint64) {
 		eachCover(uint64(n.Start), uint64(n.Start)+size, func(level int, key uint64) {
 			f.maxLevel = max(f.maxLevel, level)
-			f.cover.add(key, uint64(time), uint64(n.ID), firstGranule(key)-uint64(n.Start), n.Size, death, what)
+			f.cover.add(key, uint64(time), uint64(n.ID), firstGranule(key)-uint64(n.Start), n.Size, death, origin|what)
 		})
 	}
 	size := n.Size
@@ -286,7 +287,7 @@ func (b *Builder) node(n *mgpp.Node) {
 	if n.Global != 0 {
 		special = uint64(n.Global)
 	}
-	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, uint64(f.origins.of(n, b.hist.Origin(n.ID)))<<whatBits|what, special)
+	f.nodes.add(uint64(n.Birth), uint64(n.ID), uint64(n.Start), n.Size, death, origin|what, special)
 }
 
 // writeNodes writes all that concerns nodes.
@@ -329,10 +330,21 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 	for _, t := range []struct {
 		name string
 		rows *sorter
-	}{{tabCover, f.cover}, {tabEnds, f.ends}, {tabGroups, byGroup}, {tabResizes, f.resizes}} {
+	}{{tabEnds, f.ends}, {tabGroups, byGroup}, {tabResizes, f.resizes}} {
 		if err := b.sorted(d, t.name, t.rows); err != nil {
 			return err
 		}
+	}
+	cover := newTable(b.out, f.cover.cols)
+	err = f.cover.finish(func(r []uint64) {
+		r[6] = uint64(g.of[r[6]>>whatBits])<<whatBits | r[6]&whatMask
+		cover.add(r)
+	})
+	if err != nil {
+		return err
+	}
+	if d.Tables[tabCover], err = cover.finish(); err != nil {
+		return err
 	}
 	records, rows := f.origins.encode()
 	if err := b.table(d, tabOrigins, 4, rows); err != nil {

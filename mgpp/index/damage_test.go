@@ -92,14 +92,14 @@ func TestForged(t *testing.T) {
 	build(t, path)
 	whole, r := files(t, path)
 	for name, forge := range map[string]func(d *description){
-		"good":               func(*description) {},
-		"covers":             func(d *description) { d.MaxLevel = 1 << 40 },
-		"groups":             func(d *description) { d.Groups = 1 << 40 },
-		"no nodes":           func(d *description) { d.Nodes = -1 },
-		"more operations":    func(d *description) { d.Now = 1 << 60 },
-		"fewer operations":   func(d *description) { d.Now = 1 },
-		"calls":              func(d *description) { d.CallsOf = []int{-5} },
-		"no table of chunks": func(d *description) { delete(d.Tables, tabChunks) },
+		"good":              func(*description) {},
+		"covers":            func(d *description) { d.MaxLevel = 1 << 40 },
+		"groups":            func(d *description) { d.Groups = 1 << 40 },
+		"no nodes":          func(d *description) { d.Nodes = -1 },
+		"more operations":   func(d *description) { d.Now = 1 << 60 },
+		"fewer operations":  func(d *description) { d.Now = 1 },
+		"calls":             func(d *description) { d.CallsOf = []int{-5} },
+		"no list of chunks": func(d *description) { d.Chunks = blob{} },
 	} {
 		d, err := describe(bytes.NewReader(whole), int64(len(whole)))
 		if err != nil {
@@ -137,7 +137,7 @@ func TestDamageKeepsTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole[x.d.Tables[tabChunks].Dir] ^= 1
+	whole[x.d.Chunks.At] ^= 1
 	if err := os.WriteFile(path+".idx", whole, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ var (
 // lies, which is wanted before the description, and the magic again.
 const (
 	magic     = "mgtindex"
-	version   = 11
+	version   = 12
 	tail      = 4 + 4 + blobBytes + len(magic)
 	blobBytes = 8 + 8 + 4
 	maxNow    = 1<<31 - 1 // as of mgpp.History
@@ -40,7 +40,8 @@ type description struct {
 	Tables   map[string]tableMeta `json:"tables"`
 	Origins  blob                 `json:"origins"`
 	Lives    blob                 `json:"lives"`
-	Names    blob                 `json:"names"` // of its events, by their numbers in it
+	Chunks   blob                 `json:"chunks"` // each chunkBytes: operations before, first event, group
+	Names    blob                 `json:"names"`  // of its events, by their numbers in it
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
@@ -156,8 +157,6 @@ func describe(f io.ReaderAt, size int64) (*description, error) {
 
 // The tables, with their columns. Those in brackets sort a table.
 const (
-	// [ops before] [first event] group
-	tabChunks = "chunks"
 	// [first event] [ops before] ops of each event: runs of events alike
 	tabKept = "kept"
 	// [word] [group] time since the last chunk that wrote there began, value, masks: what
@@ -172,7 +171,7 @@ const (
 	tabNodes = "nodes"
 	// [level and number] [time] node, with what is asked of it mostly: how far before the
 	// end of the memory's first granule it starts, its size at last, its death, what (the
-	// bits only): which memory became whose
+	// bits, and its group): which memory became whose
 	tabCover = "cover"
 	// [number] [offset] length and checksum of its record in Origins
 	tabOrigins = "origins"
@@ -201,6 +200,7 @@ const (
 	bitResized
 	bitMoved
 	whatBits = 6
+	whatMask = 1<<whatBits - 1
 )
 
 // packMasks codes the masks of a cell so that a word that was written as a whole has

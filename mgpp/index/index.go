@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	// knownNodes is how many nodes are remembered by their numbers.
-	knownNodes = 1 << 10
 	// recentNodes is how many are by where they lie.
 	recentNodes = 1 << 8
 )
@@ -35,7 +33,7 @@ type Index struct {
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first
 	sieve   *sieve            // of what was touched last; nil: there is none
-	known   [knownNodes]node  // that were found by their numbers
+	known   knownNodes        // that were found by their numbers
 	recent  [recentNodes]node // and by an address in 16 bytes: lasting ones
 	latest  node              // that was found by an address or asked for, a lasting one
 	times   []uint64          // room for those of the bytes that are read
@@ -46,13 +44,6 @@ type Index struct {
 	// CallSite changes an event of the trace before it becomes an operation; nil: it
 	// does not.
 	CallSite func(*trace.Event)
-}
-
-// chunk is a row of the table of chunks.
-type chunk struct {
-	ops   uint64 // before it
-	event uint64 // its first
-	group uint64
 }
 
 // Open opens the index of a trace. The error is ErrStale if it is of another one, or
@@ -110,25 +101,8 @@ func open(f *os.File, r *trace.Reader) (*Index, error) {
 		}
 		x.tables[name] = &table{tableMeta: m, f: f}
 	}
-	count := r.ChunkCount()
-	x.chunks = make([]chunk, 0, min(d.Tables[tabChunks].Rows, uint64(count)))
-	x.scan(tabChunks, 0, func(c *row) bool {
-		for uint64(len(x.groups)) <= min(c[2], uint64(count)) {
-			x.groups = append(x.groups, len(x.chunks))
-		}
-		last := chunk{}
-		if n := len(x.chunks); n > 0 {
-			last = x.chunks[n-1]
-		}
-		if c[0] < last.ops || c[0] > uint64(d.Now) || c[1] < last.event || len(x.chunks) == count {
-			x.fail(ErrCorrupt)
-			return false
-		}
-		x.chunks = append(x.chunks, chunk{c[0], c[1], c[2]})
-		return true
-	})
-	if x.err != nil || len(x.chunks) != count || count == 0 && d.Now > 0 {
-		return nil, errors.Join(ErrCorrupt, x.err)
+	if err := x.takeChunks(r.ChunkCount()); err != nil {
+		return nil, err
 	}
 	x.scan(tabLongs, 0, func(r *row) bool {
 		x.longs = append(x.longs, longWrite{r[0], r[1], r[2]})

@@ -17,11 +17,12 @@ type node struct {
 	birth, death uint64 // death: alive if it never died
 	start, size  uint64 // size: its last
 	what         uint64 // the bits; of a whole one its origin too
+	group        uint64
 
 	// Only a whole one has what follows.
-	whole       bool
-	special     uint64
-	group, rank uint64 // it is number rank of its group, from 1
+	whole   bool
+	special uint64
+	rank    uint64 // it is number rank of its group, from 1
 }
 
 func (n *node) is(bit uint64) bool  { return n.what&bit != 0 }
@@ -40,7 +41,7 @@ func (x *Index) moved(n *node) mgpp.NodeID {
 
 // node returns a node, whole or not.
 func (x *Index) node(id mgpp.NodeID) (n node, ok bool) {
-	if have := &x.known[id%knownNodes]; id != 0 && have.id == id {
+	if have := x.known.find(id); have != nil {
 		return *have, true
 	}
 	return x.whole(id)
@@ -51,29 +52,26 @@ func (x *Index) whole(id mgpp.NodeID) (n node, ok bool) {
 	if id == 0 || int(id) > x.d.Nodes {
 		return node{}, false
 	}
-	have := &x.known[id%knownNodes]
-	if have.id == id && have.whole {
+	if have := x.known.find(id); have != nil && have.whole {
 		return *have, true
 	}
 	r, ok := x.rowAt(tabNodes, uint64(id)-1)
-	if ok {
-		*have = node{id: mgpp.NodeID(r[1]), birth: r[0], death: r[4], start: r[2], size: r[3], what: r[5], whole: true, special: r[6], group: r[7], rank: r[8]}
+	if !ok {
+		return node{}, false
 	}
-	return *have, ok
+	return *x.known.add(node{id: id, birth: r[0], death: r[4], start: r[2], size: r[3], what: r[5], whole: true, special: r[6], group: r[7], rank: r[8]}), true
 }
 
 // owner returns the node of a row of cover.
 func (x *Index) owner(r *row) (n node, ok bool) {
 	id := mgpp.NodeID(r[2])
-	have := &x.known[id%knownNodes]
-	if id != 0 && have.id == id {
+	if have := x.known.find(id); have != nil {
 		return *have, true
 	}
 	if r[6]&bitResized != 0 || id == 0 || int(id) > x.d.Nodes { // the row may be of a resize
 		return x.whole(id)
 	}
-	*have = node{id: id, birth: r[1], death: r[5], start: firstGranule(r[0]) - r[3], size: r[4], what: r[6]}
-	return *have, true
+	return *x.known.add(node{id: id, birth: r[1], death: r[5], start: firstGranule(r[0]) - r[3], size: r[4], what: r[6] & whatMask, group: r[6] >> whatBits}), true
 }
 
 // NodeCount returns the number of nodes that ever were.
@@ -387,7 +385,7 @@ func (x *Index) Count() int { return max(x.d.Groups, 1) }
 
 // Of returns the group of a node.
 func (x *Index) Of(id mgpp.NodeID) int {
-	n, ok := x.whole(id)
+	n, ok := x.node(id)
 	if !ok || n.group >= uint64(x.Count()) {
 		return 0
 	}
