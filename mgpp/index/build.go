@@ -130,17 +130,16 @@ func (b *Builder) begin() {
 
 // closes says whether the group is long enough.
 func (b *Builder) closes() bool {
-	return b.chunk-b.first >= groupChunks || b.cells.used >= groupWords || b.stores >= groupOften*uint64(b.cells.used)
+	return b.chunk-b.first >= groupChunks || len(b.cells.list) >= groupWords || b.stores >= groupOften*uint64(len(b.cells.list))
 }
 
 // endGroup takes down what the group left in memory, and begins the next.
 func (b *Builder) endGroup() {
-	for i := range b.cells.slots {
-		if s := &b.cells.slots[i]; s.word != 0 {
-			since := b.chunkList[b.first+s.last()].ops
-			r := b.cellRows.next()
-			r[0], r[1], r[2], r[3], r[4] = s.word-1, b.group, uint64(s.time)-since, s.value, packMasks(s)
-		}
+	for i := range b.cells.list {
+		s := &b.cells.list[i]
+		since := b.chunkList[b.first+s.last()].ops
+		r := b.cellRows.next()
+		r[0], r[1], r[2], r[3], r[4] = s.word, b.group, uint64(s.time)-since, s.value, packMasks(s)
 	}
 	b.cells.clear()
 	b.group++

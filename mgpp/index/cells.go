@@ -4,15 +4,15 @@ import "math/bits"
 
 // cells is what the operations of a group leave in memory, by word of 8 bytes.
 type cells struct {
-	slots []cell
-	used  int
+	list  []cell   // in the order in which they were written first
+	slots []uint32 // hash table: where in list, plus 1; 0: the slot is free
 	shift uint
 	chunk uint8 // the bit of the chunk that writes
 }
 
 // cell is a word that was written.
 type cell struct {
-	word    uint64 // its address / 8, plus 1; 0: the slot is free
+	word    uint64 // its address / 8
 	value   uint64
 	time    uint32
 	touched uint8 // bytes that were written
@@ -31,25 +31,32 @@ func newCells() *cells {
 }
 
 func (c *cells) grow(n int) {
-	old := c.slots
-	c.slots = make([]cell, n)
+	c.slots = make([]uint32, n)
 	c.shift = uint(64 - bits.TrailingZeros(uint(n)))
-	for i := range old {
-		if old[i].word != 0 {
-			*c.find(old[i].word) = old[i]
+	for i := range c.list {
+		*c.slot(c.list[i].word) = uint32(i + 1)
+	}
+}
+
+// slot returns the slot of a word, or the free one where it belongs.
+func (c *cells) slot(word uint64) *uint32 {
+	mask := uint64(len(c.slots) - 1)
+	for i := word * 0x9e3779b97f4a7c15 >> c.shift; ; i++ {
+		s := &c.slots[i&mask]
+		if *s == 0 || c.list[*s-1].word == word {
+			return s
 		}
 	}
 }
 
-// find returns the slot of a word, or the free one where it belongs.
-func (c *cells) find(word uint64) *cell {
-	mask := uint64(len(c.slots) - 1)
-	for i := word * 0x9e3779b97f4a7c15 >> c.shift; ; i++ {
-		s := &c.slots[i&mask]
-		if s.word == word || s.word == 0 {
-			return s
-		}
+// add makes a word one that was written, whose free slot that is.
+func (c *cells) add(slot *uint32, word uint64) *cell {
+	c.list = append(c.list, cell{word: word})
+	*slot = uint32(len(c.list))
+	if 2*len(c.list) > len(c.slots) {
+		c.grow(2 * len(c.slots))
 	}
+	return &c.list[len(c.list)-1]
 }
 
 // byteMasks[m] has all bits of the bytes that m names. Read-only.
@@ -66,14 +73,11 @@ var byteMasks = func() (t [256]uint64) {
 
 // put writes bytes of one word: those of mask are in value, known or not.
 func (c *cells) put(word, value uint64, mask, known uint8, t uint32) {
-	s := c.find(word + 1)
-	if s.word == 0 {
-		if 2*c.used >= len(c.slots) {
-			c.grow(2 * len(c.slots))
-			s = c.find(word + 1)
-		}
-		c.used++
-		s.word = word + 1
+	var s *cell
+	if slot := c.slot(word); *slot != 0 {
+		s = &c.list[*slot-1]
+	} else {
+		s = c.add(slot, word)
 	}
 	s.value = s.value&^byteMasks[mask] | value&byteMasks[known]
 	s.time = t
@@ -104,8 +108,8 @@ func (c *cells) write(addr, size uint64, data []byte, t uint32) {
 // are data.
 func (c *cells) overwrite(lo, hi uint64, data []byte, t uint32) {
 	c.within(lo, hi, func(s *cell) {
-		value, known := wordOf(data, (s.word-1)<<3-lo)
-		c.put(s.word-1, value, 0xff, known, t)
+		value, known := wordOf(data, s.word<<3-lo)
+		c.put(s.word, value, 0xff, known, t)
 	})
 }
 
@@ -157,24 +161,24 @@ func (c *cells) disown(lo, hi uint64) { c.within(lo, hi, func(s *cell) { s.drop(
 
 // within gives the words that were written and have a byte in [lo, hi).
 func (c *cells) within(lo, hi uint64, f func(*cell)) {
-	if (hi-lo)/8 > uint64(len(c.slots)) {
-		for i := range c.slots {
-			if s := &c.slots[i]; s.word != 0 && (s.word-1)<<3 < hi && s.word<<3 > lo {
+	if (hi-lo)/8 > uint64(len(c.list)) {
+		for i := range c.list {
+			if s := &c.list[i]; s.word<<3 < hi && (s.word+1)<<3 > lo {
 				f(s)
 			}
 		}
 		return
 	}
 	for w := lo >> 3; w<<3 < hi; w++ {
-		if s := c.find(w + 1); s.word != 0 {
-			f(s)
+		if s := *c.slot(w); s != 0 {
+			f(&c.list[s-1])
 		}
 	}
 }
 
 // drop disowns the bytes of a word that lie in [lo, hi).
 func (s *cell) drop(lo, hi uint64) {
-	a := (s.word - 1) << 3
+	a := s.word << 3
 	mask := rangeMask(a, lo, hi)
 	s.own &^= mask
 	s.known &^= mask
@@ -197,5 +201,5 @@ func rangeMask(a, lo, hi uint64) uint8 {
 
 func (c *cells) clear() {
 	clear(c.slots)
-	c.used = 0
+	c.list = c.list[:0]
 }
