@@ -263,7 +263,10 @@ func (f *outputFlags) write(r *report.Report, w io.Writer) error {
 		file  string
 		write func(io.Writer) error
 	}{
-		{f.report, print},
+		{f.report, func(w io.Writer) error {
+			shown := &printable{to: w}
+			return errors.Join(print(shown), shown.Flush())
+		}},
 		{f.html, func(w io.Writer) error { return page.Write(w, r) }},
 		{f.sarif, func(w io.Writer) error { return sarif.Write(w, r, sarif.Options{Version: version(), Root: workDir()}) }},
 	}
@@ -317,8 +320,8 @@ func (f *outputFlags) check() error {
 	return nil
 }
 
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
+func isTerminal(w io.Writer) bool {
+	f, ok := beneath(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -50,7 +50,7 @@ func inFront(ctx context.Context, s streams, pid int) error {
 	}
 	keeper := exec.Command("/proc/self/exe", os.Args[1:]...)
 	keeper.Args[0] = os.Args[0]
-	keeper.Stdin, keeper.Stdout, keeper.Stderr = s.in, s.out, s.err
+	keeper.Stdin, keeper.Stdout, keeper.Stderr = s.in, beneath(s.out), beneath(s.err)
 	keeper.ExtraFiles = []*os.File{theirs} // keeperLog: the first beside the standard ones
 	keeper.Env = append(os.Environ(), keeperMark+"=1")
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -29,11 +29,13 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 
 // Main runs mgtrace and returns its exit status.
 func Main(args []string, in io.Reader, out, errw io.Writer) int {
-	cmd := newRoot(streams{in, out, errw}, args)
+	shown, told := &printable{to: out}, &printable{to: errw}
+	defer func() { _ = errors.Join(shown.Flush(), told.Flush()) }()
+	cmd := newRoot(streams{in, shown, told}, args)
 	cmd.SetArgs(args)
 	cmd.SetIn(in)
-	cmd.SetOut(out)
-	cmd.SetErr(errw)
+	cmd.SetOut(shown)
+	cmd.SetErr(told)
 	err := cmd.ExecuteContext(context.Background())
 	var status exitStatus
 	switch {
@@ -42,7 +44,7 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	case errors.As(err, &status):
 		return int(status)
 	}
-	fmt.Fprintf(errw, "mgtrace: %v\n", err)
+	fmt.Fprintf(told, "mgtrace: %v\n", err)
 	return statusFailed
 }
 
