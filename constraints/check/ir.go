@@ -424,6 +424,24 @@ type Reach struct {
 	Pos    syntax.Pos
 }
 
+// BeginsWith reports whether a pointer to part leads to the start of a T: part is T's layout, or
+// what it has for its first member (C11 6.7.2.1, paragraph 15).
+func (t *NodeType) BeginsWith(part *types.Type) bool {
+	if part == nil || t.Array {
+		return false
+	}
+	for at, depth := t.Layout, 0; at != nil && depth < maxNesting; depth++ {
+		if at == part || part.Name != "" && at.Name == part.Name && at.Kind == part.Kind {
+			return true
+		}
+		if at.Kind != types.Struct || len(at.Members) == 0 || at.Members[0].Offset != 0 {
+			return false
+		}
+		at = at.Members[0].Type
+	}
+	return false
+}
+
 // AllocRule is "alloc T at quad.c:16, new_node [call 2] [offset 8];".
 type AllocRule struct {
 	Type   *NodeType

@@ -233,16 +233,11 @@ func (c *checker) reachIn(r Reach, at *types.Type, src string, pos syntax.Pos) {
 		r.Hi = r.Lo + at.Size
 	}
 	r.Any = at.Kind == types.Pointer && (pointee(at) == nil || at.Elem.Size == 1)
-	if !r.Any && !slices.ContainsFunc(at.PointerFields(), func(f types.Scalar) bool { return leadsToNode(r.Type, f.Type.Elem) }) {
+	if !r.Any && !slices.ContainsFunc(at.PointerFields(), func(f types.Scalar) bool { return r.Type.BeginsWith(f.Type.Elem) }) {
 		c.errorf(pos, "`%s` holds no pointer to %s", src, r.Type.Name)
 		return
 	}
 	c.spec.Reaches = append(c.spec.Reaches, r)
-}
-
-// leadsToNode reports whether a pointer to elem is one to a node of type t.
-func leadsToNode(t *NodeType, elem *types.Type) bool {
-	return elem != nil && t.Layout != nil && (elem == t.Layout || elem.Name != "" && elem.Name == t.Layout.Name)
 }
 
 // hasFunc asks whether the program has a function; "0x…" is an address.

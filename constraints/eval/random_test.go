@@ -72,6 +72,19 @@ in:    entry X; X.INDEGREE <= 1;
 acyc:  entry X, Y; X ->> Y => Y !->> X;
 few:   COUNT(entry) <= 3;
 `, []shape{{"cache", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"overlapping": {`
+struct entry { struct entry *next; int key; int n; struct entry *other; long more; };
+struct cache { int count; int most; struct entry *list[2]; };
+type cache; type entry edges (next);
+tag entry.next ^ ADDRESS >> 12;
+enter entry from cache.list;
+entry.LEN; entry X; X.LEN = (X.next).LEN + 1;
+count: cache C; for I in 0 to 1, (C.list[I]).LEN <= C.count;
+keys:  entry X; X.next == NULL or X.next.key >= X.key;
+other: entry X, Y; X.other == Y => Y.key <= X.key;
+in:    entry X; X.INDEGREE <= 1;
+few:   COUNT(entry) <= 3;
+`, []shape{{"cache", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
 	"tree": {`
 struct tree { int key; int h; struct tree *left, *right; };
 type tree;
@@ -288,7 +301,7 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 	switch name {
 	case "coded":
 		defined.coded = map[string]bool{"dnode": true}
-	case "reached":
+	case "reached", "overlapping": // entries are 16 bytes apart, which is less than an overlapping one has
 		defined.coded = map[string]bool{"": true}
 		const heap = 0x8000 // an allocator's, with memory for entries in front of the blocks
 		defined.apply(trace.Event{Kind: trace.KindMap, Addr: heap, Size: 0x40000})

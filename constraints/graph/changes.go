@@ -310,7 +310,8 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 		addr := b.Addr + trace.Addr(8*i)
 		t0, t1 := v0.Target(addr, coded.Plain), v1.Target(addr, coded.Plain)
 		if t0.State != mgpp.Unwritten && t0.State == t1.State && t0.Value == t1.Value && t0.Node == t1.Node && t0.Past == t1.Past &&
-			!slices.ContainsFunc(g.of(t0.Node), func(o ObjID) bool { return g.Alive(o, v0.Time()) != g.Alive(o, v1.Time()) }) {
+			!slices.ContainsFunc(g.of(t0.Node), func(o ObjID) bool { return g.Alive(o, v0.Time()) != g.Alive(o, v1.Time()) }) &&
+			!g.members.turned(g, trace.Addr(t0.Value), v0.Time(), v1.Time()) {
 			d.Mask &^= 1 << i
 		}
 	}

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -151,6 +153,13 @@ func (m *members) containing(g *Graph, addr trace.Addr, t mgpp.Timestamp, f func
 			}
 		}
 	}
+}
+
+// turned reports whether other intrusive objects contain addr at t1 than at t0.
+func (m *members) turned(g *Graph, addr trace.Addr, t0, t1 mgpp.Timestamp) bool {
+	return slices.ContainsFunc(m.granules[addr>>granuleShift], func(p *place) bool {
+		return addr >= p.addr && addr < p.addr+trace.Addr(p.size) && p.at(g, t0) != p.at(g, t1)
+	})
 }
 
 // overlapping calls f for each intrusive object alive at t that [lo, hi) touches.

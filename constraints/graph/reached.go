@@ -24,7 +24,7 @@ func (g *Graph) reaches(b *object, c *cell) *check.NodeType {
 			in = b.Type == r.Of
 		}
 		in = in && c.Offset >= r.Lo && c.Offset < r.Hi
-		if in && r.Any || sameLayout(r.Type, c.Elem) && (in || b.Type == r.Type && b.Global == 0 && Counts(r.Type, c.EdgeCell, nil)) {
+		if in && r.Any || r.Type.BeginsWith(c.Elem) && (in || b.Type == r.Type && b.Global == 0 && Counts(r.Type, c.EdgeCell, nil)) {
 			return r.Type
 		}
 	}
@@ -36,14 +36,15 @@ func (g *Graph) reaches(b *object, c *cell) *check.NodeType {
 const alignment = 16
 
 // reach makes the node that a pointer leads to, if the cell makes nodes, and
-// returns it; 0 if it does not.
-func (g *Graph) reach(r ref, tgt mgpp.Target, t mgpp.Timestamp) ObjID {
+// returns it; 0 if it does not. at is the object that the pointer leads into, 0 if into none:
+// within another node of the type that pointers made it is the head of one of its own.
+func (g *Graph) reach(r ref, tgt mgpp.Target, at ObjID, t mgpp.Timestamp) ObjID {
 	if len(g.spec.Reaches) == 0 || tgt.State != mgpp.Points || tgt.Value%alignment != 0 || g.isNil(tgt.Value) {
 		return 0
 	}
 	b := &g.objs[r.from]
 	typ := g.reaches(b, &b.lay.cells[r.cell])
-	if typ == nil || typ.Layout == nil {
+	if typ == nil || typ.Layout == nil || at != 0 && (g.objs[at].Member != reached || g.objs[at].Type != typ || g.objs[at].Addr == trace.Addr(tgt.Value)) {
 		return 0
 	}
 	o := Object{Type: typ, Addr: trace.Addr(tgt.Value), Size: uint64(typ.Layout.Size), Birth: t, Member: reached, Why: "a pointer leads to it"}
@@ -59,11 +60,28 @@ func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
 	b := &g.objs[o]
 	addr, size := b.Addr, b.Size
 	g.refresh(o, 0, int64(size), t)
-	for _, r := range g.members.awaited(addr, size) {
+	refs := g.members.awaited(addr, size)
+	g.members.overlapping(g, addr, addr+trace.Addr(size), t, func(p ObjID, lo, hi int64) {
+		if p != o && g.objs[p].Member == reached {
+			refs = append(refs, g.leadingTo(p, uint64(lo), uint64(hi))...)
+		}
+	})
+	for _, r := range refs {
 		if g.holds(r) {
 			g.reread(r, t)
 		}
 	}
+}
+
+// leadingTo returns the cells that lead to offsets [lo, hi) of an object.
+func (g *Graph) leadingTo(o ObjID, lo, hi uint64) []ref {
+	var refs []ref
+	for i := range g.objs[o].in {
+		if r := &g.objs[o].in[i]; r.off >= lo && r.off < hi {
+			refs = append(refs, r.ref)
+		}
+	}
+	return refs
 }
 
 // reached is the Object.Member of a node that pointers made.
@@ -99,4 +117,7 @@ func (g *Graph) abandon(o ObjID, t mgpp.Timestamp) {
 	}
 	g.turns = append(g.turns, turn{t, o})
 	g.end(o, t)
+	for _, r := range g.leadingTo(o, 0, g.objs[o].Size) {
+		g.reread(r, t)
+	}
 }

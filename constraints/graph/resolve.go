@@ -14,7 +14,8 @@ import (
 // with a
 // pointee of type elem leads to at t, 0 if it leads to none. Where several objects
 // contain the address (an embedded node and its host) it is the one of the
-// type pointed to, else one of from's structure, else the outermost.
+// type pointed to, else one of from's structure, else the outermost; of nodes that
+// pointers made, the one whose head is nearest.
 func (g *Graph) Resolve(t mgpp.Timestamp, tgt mgpp.Target, elem *types.Type, from *check.NodeType) ObjID {
 	return g.resolve(tgt, elem, from, t)
 }
@@ -25,7 +26,7 @@ func (g *Graph) resolve(tgt mgpp.Target, elem *types.Type, from *check.NodeType,
 	}
 	best, rank := ObjID(0), -1
 	g.containing(tgt, t, func(o ObjID) {
-		if r := preference(&g.objs[o], elem, from); best == 0 || r > rank || r == rank && g.objs[o].Size > g.objs[best].Size {
+		if r := preference(&g.objs[o], elem, from); best == 0 || r > rank || r == rank && g.fitsBetter(o, best) {
 			best, rank = o, r
 		}
 	})
@@ -41,11 +42,22 @@ func (g *Graph) ObjectOf(t mgpp.Timestamp, tgt mgpp.Target, want *check.NodeType
 	best := ObjID(0)
 	g.containing(tgt, t, func(o ObjID) {
 		b := &g.objs[o]
-		if (want == nil || b.Type == want) && (best == 0 || b.Size > g.objs[best].Size) {
+		if (want == nil || b.Type == want) && (best == 0 || g.fitsBetter(o, best)) {
 			best = o
 		}
 	})
 	return best
+}
+
+// fitsBetter reports whether a pointer into both o and p is rather one to o: of nodes that
+// pointers made, which may overlap (a chunk of malloc's may be smaller than its structure), to
+// the one with the nearer head, else to the outer one.
+func (g *Graph) fitsBetter(o, p ObjID) bool {
+	a, b := &g.objs[o], &g.objs[p]
+	if a.Member == reached && b.Member == reached {
+		return a.Addr > b.Addr
+	}
+	return a.Size > b.Size
 }
 
 // containing calls f for each object that a pointer leads into at t.

@@ -60,13 +60,13 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	c := b.lay.cells[r.cell].EdgeCell
 	tgt := v.Target(cellAddr(b, c, r.elem), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
-	if to != 0 {
-		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)
+	if made := g.reach(r, tgt, to, t); made != 0 {
+		g.point(r, made, 0, t)
+		g.begun(made, t)
 		return
 	}
-	if to = g.reach(r, tgt, t); to != 0 {
-		g.point(r, to, 0, t)
-		g.begun(to, t)
+	if to != 0 {
+		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)
 		return
 	}
 	g.point(r, 0, 0, t)
