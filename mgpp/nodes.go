@@ -68,6 +68,7 @@ type nodes struct {
 	all     slab[node]
 	fixed   []NodeID // by start
 	longest uint64   // size of the largest fixed one
+	overlap bool     // some of the fixed ones have an address in common
 	huge
 	resizes map[NodeID]*sizes
 	rare    map[NodeID]rare
@@ -328,6 +329,10 @@ func (ns *nodes) insertFixed(id NodeID) {
 		}
 		return 1
 	})
+	ns.eachFixed(n.start, n.start+n.size, func(x NodeID) bool {
+		ns.overlap = ns.overlap || ns.at(x).start+ns.at(x).size > n.start
+		return !ns.overlap
+	})
 	ns.fixed = slices.Insert(ns.fixed, i, id)
 	ns.longest = max(ns.longest, n.size)
 }
@@ -352,6 +357,9 @@ func (ns *nodes) eachFixed(addr, end uint64, f func(NodeID) bool) {
 		}
 	}
 }
+
+// Overlap reports whether objects in static memory overlap, as a variable with two names does.
+func (h *History) Overlap() bool { return h.nodes.overlap }
 
 // Resizes returns how the node was resized in place, in order.
 func (h *History) Resizes(id NodeID) []Resize {

@@ -38,7 +38,8 @@ func (s Touches) List() []Touch {
 }
 
 // Touched returns the nodes that the operations in (from, to] wrote to, made,
-// resized or ended, in order of NodeID. Writes that hit no live node touch none.
+// resized or ended, in order of NodeID. Writes that hit no live node touch none; one to
+// several objects in static memory that overlap (a variable with two names) touches all of them.
 func (h *History) Touched(from, to Timestamp) []Touch {
 	seen := Touches{}
 	var buf []NodeID
@@ -46,7 +47,7 @@ func (h *History) Touched(from, to Timestamp) []Touch {
 		switch s := h.ops.site(t); s.kind {
 		case OpStore, OpBulk, OpUnread:
 			addr, size := h.extent(t)
-			if id := h.liveAt(addr, t); id != 0 && h.holds(id, addr+size-1, t) {
+			if id := h.liveAt(addr, t); id != 0 && h.holds(id, addr+size-1, t) && !(h.nodes.overlap && h.nodes.at(id).is(nodeFixed)) {
 				lo := addr - h.nodes.at(id).start
 				seen.Write(id, lo, lo+size)
 				continue

@@ -323,6 +323,7 @@ func (b *Builder) writeNodes(d *description, assign func(alloc string, stack []t
 	if err != nil {
 		return err
 	}
+	d.Overlap = b.hist.Overlap()
 	d.MaxLevel, d.Moves, d.Groups = f.maxLevel, f.moves, g.count
 	if d.Tables[tabNodes], err = nodes.finish(); err != nil {
 		return err

@@ -46,8 +46,9 @@ type description struct {
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
 	CallsOf  []int                `json:"calls_of,omitempty"` // how many of each function
 	Groups   int                  `json:"groups"`
-	MaxLevel int                  `json:"max_level"` // of cover, that is used
-	Long     uint64               `json:"long"`      // bytes that a long write has at least
+	MaxLevel int                  `json:"max_level"`         // of cover, that is used
+	Overlap  bool                 `json:"overlap,omitempty"` // objects in static memory may overlap
+	Long     uint64               `json:"long"`              // bytes that a long write has at least
 }
 
 // blob is bytes in the file.

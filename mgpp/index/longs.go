@@ -50,7 +50,7 @@ func (x *Index) longWord(t, word uint64) (value uint64, known uint8) {
 // writtenLong adds the nodes that long writes in (a, b] wrote to.
 func (x *Index) writtenLong(a, b uint64, seen mgpp.Touches) {
 	for _, l := range x.longsBy(b)[len(x.longsBy(a)):] {
-		if n, ok := x.liveAt(l.lo, l.time); ok && x.holds(&n, l.hi-1, l.time) {
+		if n, ok := x.liveAt(l.lo, l.time); ok && x.holds(&n, l.hi-1, l.time) && !(n.is(bitFixed) && x.d.Overlap) {
 			seen.Write(n.id, l.lo-n.start, l.hi-n.start)
 			continue
 		}

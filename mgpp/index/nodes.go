@@ -257,7 +257,7 @@ func (x *Index) liveAt(addr, t uint64) (found node, ok bool) {
 	if recent.lives(addr, t) {
 		return *recent, true
 	}
-	if found, ok = x.findLive(addr, t); ok && found.lasting() {
+	if found, ok = x.findLive(addr, t); ok && x.lasting(&found) {
 		x.latest, *recent, x.recent[found.start>>4%recentNodes] = found, found, found
 	}
 	return found, ok
@@ -269,21 +269,22 @@ func (n *node) lives(addr, t uint64) bool {
 }
 
 // lasting says whether all bytes of a node are its own as long as it lives: it was not resized,
-// and is a block, or an object in static memory, which ends where a block begins there.
-func (n *node) lasting() bool {
-	return !n.is(bitResized) && (!n.is(bitFixed) || n.global())
+// and is a block, or an object in static memory, which ends where a block begins there, unless
+// another one overlaps it.
+func (x *Index) lasting(n *node) bool {
+	return !n.is(bitResized) && (!n.is(bitFixed) || n.global() && !x.d.Overlap)
 }
 
 // findLive looks for blocks first, of which one is there at most: it may lie in memory
-// that is a node, too.
+// that is a node, too. Of objects in static memory that overlap it is the one that begins last.
 func (x *Index) findLive(addr, t uint64) (found node, ok bool) {
 	for level := 0; level <= x.d.MaxLevel && (!ok || found.is(bitFixed)); level++ {
 		x.eachOwnerOf(coverKey(level, addr), t, func(n *node, _ uint64) bool {
 			if n.alive(t) && x.holds(n, addr, t) {
-				if !ok || n.id > found.id {
+				if !ok || n.before(&found) {
 					found, ok = *n, true
 				}
-				return false
+				return n.is(bitFixed) && x.d.Overlap
 			}
 			// What was there before it began has ended; but it may have only the rest of
 			// the granule.
@@ -291,6 +292,14 @@ func (x *Index) findLive(addr, t uint64) (found node, ok bool) {
 		})
 	}
 	return found, ok
+}
+
+// before reports whether of two nodes with an address in common it is n that has it.
+func (n *node) before(o *node) bool {
+	if n.is(bitFixed) != o.is(bitFixed) {
+		return o.is(bitFixed)
+	}
+	return n.start > o.start || n.start == o.start && n.id > o.id
 }
 
 // FormerAt returns the node that contained addr last, at or before t, alive or dead.
@@ -304,10 +313,11 @@ func (x *Index) formerAt(addr, t uint64) (found node, ok bool) {
 		if !x.holds(n, addr, t) {
 			return true
 		}
-		if !ok || n.alive(t) && !found.alive(t) || !found.alive(t) && n.death > found.death {
+		switch living := n.alive(t); {
+		case !ok, living && (!found.alive(t) || n.before(&found)), !living && !found.alive(t) && n.death > found.death:
 			found, ok = *n, true
 		}
-		return false
+		return n.is(bitFixed) && x.d.Overlap
 	})
 	return found, ok
 }

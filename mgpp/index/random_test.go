@@ -186,9 +186,14 @@ func program(t testing.TB, seed uint64, events int) (*mgpp.History, string) {
 			t.Fatal(err)
 		}
 	}
-	// Where two of the globals are, blocks come to lie; the two others share 16 bytes.
-	for i, at := range []int{0x40, 0x140, -0x80, -0x68} {
-		apply(&trace.Event{Kind: trace.KindGlobal, Addr: trace.Addr(low + at), Size: 24, Aux: uint64(i + 1), Data: g.data(20)})
+	// Where two of the globals are, blocks come to lie; two others share 16 bytes, of some programs
+	// with one that overlaps both, and one is there twice.
+	globals, static := []int{0x40, 0x140, -0x80, -0x68}, g.data(0x200)
+	if g.rnd.IntN(2) == 0 {
+		globals = append(globals, -0x74, -0x68)
+	}
+	for i, at := range globals {
+		apply(&trace.Event{Kind: trace.KindGlobal, Addr: trace.Addr(low + at), Size: 24, Aux: uint64(i + 1), Data: static[0x80+at:][:20]})
 	}
 	apply(&trace.Event{Kind: trace.KindAlloc, Flags: trace.FlagBefore, Addr: low + 0x200, Size: 32, Name: "malloc"})
 	apply(&trace.Event{Kind: trace.KindImage, Addr: low + 0x200, Size: 24, Data: g.data(24)})

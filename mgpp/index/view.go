@@ -25,7 +25,7 @@ func (v *view) Node(id mgpp.NodeID) (mgpp.Node, bool) {
 	if !ok || !n.alive(v.t) {
 		return mgpp.Node{}, false
 	}
-	if n.lasting() { // its bytes are asked for next
+	if v.x.lasting(&n) { // its bytes are asked for next
 		v.x.latest = n
 	}
 	return v.x.nodeAt(&n, v.t), true

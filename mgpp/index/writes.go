@@ -203,6 +203,11 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 					mask &= mask - 1
 					continue
 				}
+				if n.is(bitFixed) && x.d.Overlap {
+					x.writtenFixed(addr, t, seen)
+					mask &= mask - 1
+					continue
+				}
 				in := mask & rangeMask(base, addr, n.start+x.sizeAt(&n, t))
 				seen.Write(n.id, addr-n.start, base+uint64(bits.Len8(in))-n.start)
 				mask &^= in
@@ -210,6 +215,16 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 		}
 	}
 	x.writtenLong(a, b, seen)
+}
+
+// writtenFixed adds the objects in static memory that have a byte which was written at t.
+func (x *Index) writtenFixed(addr, t uint64, seen mgpp.Touches) {
+	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
+		if n.is(bitFixed) && n.alive(t) && x.holds(n, addr, t) {
+			seen.Write(n.id, addr-n.start, addr-n.start+1)
+		}
+		return true
+	})
 }
 
 // AtWall returns the last operation at or before a time since recording began, in
