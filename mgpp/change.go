@@ -28,28 +28,39 @@ func (h *History) Change(t Timestamp) []Change {
 	if t == 0 || t > h.Now() {
 		return nil
 	}
-	u := uint32(t)
-	addr, size := h.extent(u)
+	addr, size := h.extent(uint32(t))
 	if size == 0 {
 		return nil
 	}
-	c := Change{Addr: trace.Addr(addr), Old: newBytes(size), New: newBytes(size)}
-	c.New.Newest = t
-	h.fetch(u, addr, &c.New, 0, int(size))
-	if h.ops.site(u).kind != OpMove { // a new block held nothing
-		h.readLoose(addr, &c.Old, u-1)
-	}
-	return []Change{c}
+	return []Change{h.changed(uint32(t), addr, size)}
 }
+
+// changed returns what the operation at t changed of [addr, addr+size), a part of its extent.
+func (h *History) changed(t uint32, addr, size uint64) Change {
+	c := Change{Addr: trace.Addr(addr), Old: newBytes(size), New: newBytes(size)}
+	c.New.Newest = Timestamp(t)
+	h.fetch(t, addr, &c.New, 0, int(size))
+	if h.ops.site(t).kind != OpMove { // a new block held nothing
+		h.readLoose(addr, &c.Old, t-1)
+	}
+	return c
+}
+
+// compared is how many bytes of a change are looked at together: a change may be of gigabytes.
+const compared = 64 << 10
 
 // SameValue reports whether the operation at t stored what was there already.
 func (h *History) SameValue(t Timestamp) bool {
-	for _, c := range h.Change(t) {
-		if c.Same() {
-			return true
+	if t == 0 || t > h.Now() {
+		return false
+	}
+	addr, size := h.extent(uint32(t))
+	for off := uint64(0); off < size; off += compared {
+		if c := h.changed(uint32(t), addr+off, min(size-off, compared)); !c.Same() {
+			return false
 		}
 	}
-	return false
+	return size > 0
 }
 
 func newBytes(n uint64) Bytes {

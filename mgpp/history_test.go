@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -226,6 +227,25 @@ free thread=7 wall=60 pc=0x70 addr=0x1000 name="free" stack=0x70,0x71
 
 func TestSameValue(t *testing.T) {
 	h := build(t, "alloc addr=0x1000 size=16\nstore addr=0x1000 data=05\nstore addr=0x1000 data=05\nstore addr=0x1000 data=06")
+	for at, want := range []bool{false, false, false, true, false} {
+		if got := h.SameValue(Timestamp(at)); got != want {
+			t.Errorf("at %d: %v", at, got)
+		}
+	}
+}
+
+// A change of more than is compared together.
+func TestSameValueLong(t *testing.T) {
+	h := New(Options{})
+	data := bytes.Repeat([]byte{7}, 2*compared+100)
+	write := func() {
+		h.Apply(&trace.Event{Kind: trace.KindBulk, Addr: 0x100000, Size: uint64(len(data)), Data: data, Name: "memcpy"})
+	}
+	h.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: 0x100000, Size: uint64(len(data)), Name: "malloc"})
+	write()
+	write()
+	data[len(data)-1]++
+	write()
 	for at, want := range []bool{false, false, false, true, false} {
 		if got := h.SameValue(Timestamp(at)); got != want {
 			t.Errorf("at %d: %v", at, got)

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -233,5 +234,34 @@ func TestWho(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s at %d (-want +got):\n%s", c.expr, c.at, d)
 		}
+	}
+}
+
+// TestDiffLong: a node of which more was written than is compared together; what was written
+// again as it was does not differ.
+func TestDiffLong(t *testing.T) {
+	w := newWorld(t)
+	const at, size = 0x100000, 3 * compared
+	w.apply(trace.Event{Kind: trace.KindAlloc, Addr: at, Size: size, Flags: trace.FlagZeroed, Name: "", PC: 0x400})
+	before := w.h.Now()
+	var want []string
+	for i, off := range []trace.Addr{0, compared - 8, compared, 2*compared - 4, 2*compared + 16, size - 8} {
+		v := uint64(1 + i)
+		if off == 2*compared+16 {
+			v = 0
+		} else {
+			want = append(want, fmt.Sprintf("%#x", at+off&^7))
+		}
+		w.put(at+off, 4, v)
+	}
+	d := w.names().Diff(before, w.h.Now(), 0)
+	var got []string
+	for _, c := range d.Changed {
+		for _, f := range c.After.Fields {
+			got = append(got, fmt.Sprintf("%#x", uint64(f.Addr)&^7))
+		}
+	}
+	if d := cmp.Diff(want, slices.Compact(got)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

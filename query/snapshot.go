@@ -172,6 +172,9 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 	return d
 }
 
+// compared is how many bytes of a node are compared together: one may have gigabytes.
+const compared = 64 << 10
+
 // comparison is of a node at two times, in the part that was touched.
 type comparison struct {
 	n             *Names
@@ -185,9 +188,14 @@ type comparison struct {
 func (c *comparison) each(f func(a, b Field, had, has bool) bool) {
 	end := min(c.touch.Hi, max(c.was.Size, c.is.Size))
 	both := min(c.was.Size, c.is.Size, end)
-	x, y := part(c.before, c.was, c.touch.Lo, both), part(c.after, c.is, c.touch.Lo, both)
+	var x, y mgpp.Bytes
+	lo, hi := uint64(0), uint64(0) // what of both they are
 	for i := c.touch.Lo; i < end; {
-		if k := i - c.touch.Lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
+		if i < both && i >= hi {
+			lo, hi = i, min(i+compared, both)
+			x, y = part(c.before, c.was, lo, hi), part(c.after, c.is, lo, hi)
+		}
+		if k := i - lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
 			i++
 			continue
 		}
@@ -249,9 +257,6 @@ func (c *comparison) tell() NodeDiff {
 
 // part reads the bytes [lo, hi) of a node, by offset.
 func part(v mgpp.View, n mgpp.Node, lo, hi uint64) mgpp.Bytes {
-	if lo >= hi {
-		return mgpp.Bytes{}
-	}
 	b := mgpp.Bytes{Data: make([]byte, hi-lo), Written: make([]bool, hi-lo)}
 	v.Read(n.Start+trace.Addr(lo), &b)
 	return b
