@@ -16,12 +16,14 @@ const (
 
 // batch is segments in a row, decoded.
 type batch struct {
-	first  int // segment
-	segs   []segment
-	errs   []error
-	buf    []byte
-	marked []markedSegment // of a backward slice, the newest first
-	steps  []markedStep    // of these
+	first int // segment
+	segs  []segment
+	errs  []error
+	buf   []byte
+
+	prepared bool
+	marked   []markedSegment // of a backward slice, the newest first
+	steps    []markedStep    // of these
 }
 
 func (b *batch) has(i int) bool { return i >= b.first && i < b.first+len(b.segs) }
@@ -31,6 +33,7 @@ func (x *Index) load(b *batch, first, n int) {
 	if cap(b.segs) < n {
 		b.segs, b.errs = make([]segment, n), make([]error, n)
 	}
+	b.prepared = false
 	b.first, b.segs, b.errs = first, b.segs[:n], b.errs[:n]
 	from, _, err := x.extent(first)
 	_, to, err2 := x.extent(first + n - 1)
@@ -78,6 +81,9 @@ type ahead struct {
 	loading   chan struct{} // nil: next is not being decoded
 	used      int           // segments of now that were asked for
 
+	// prepare, if not nil, is called with each batch that is decoded meanwhile, and before that
+	// with the batch in hand, unless it was; and with the segment up to which all are done with.
+	prepare func(b *batch, done int)
 	through func(*batch) // what is done with batches of which no more is asked for; then they are free
 	free    chan *batch
 	made    int // batches
@@ -139,11 +145,18 @@ func (a *ahead) move(i int) {
 		i = a.now.first + batchLen
 	}
 	if i >= 0 && i < a.x.segments() {
-		done := make(chan struct{})
+		if a.prepare != nil && !a.now.prepared {
+			a.prepare(a.now, a.now.first)
+		}
+		done, now := make(chan struct{}), a.now.first
 		a.loading = done
 		go func() {
 			defer close(done)
 			a.load(a.next, i, batchLen)
+			if a.prepare != nil {
+				a.prepare(a.next, now)
+				a.next.prepared = true
+			}
 		}()
 	}
 }

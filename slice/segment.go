@@ -341,6 +341,7 @@ type segment struct {
 	distant []byte
 	lists   []byte
 	refs    []byte
+	known   []far // of its sources, what was known of a forward slice when it was decoded
 
 	elements  []byte
 	firstList uint16 // references from here to beforeAll are lists
@@ -433,7 +434,7 @@ func (x *Index) parse(i int, g *segment, raw []byte) error {
 	g.lists, rest = rest[:8*lists], rest[8*lists:]
 	g.elements, rest = rest[:4*elements], rest[4*elements:]
 	g.refs, rest = rest[:2*refs], rest[2*refs:]
-	g.extras, g.timed = rest, false
+	g.extras, g.timed, g.known = rest, false, g.known[:0]
 	c := cursor{b: rest}
 	ref, base := uint32(0), uint32(0)
 	if cap(g.steps) < segmentLen {
