@@ -240,8 +240,7 @@ func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, how cxxname.Closen
 		if c.inlined {
 			is, known := matched[c.desc]
 			if !known {
-				n := cxxname.Of(c.desc.linkageName())
-				is = p.Match(&n, how)
+				is = p.Match(c.desc.forPatterns(), how)
 				matched[c.desc] = is
 			}
 			if is {
@@ -277,6 +276,12 @@ func (f *File) InlinedAt(addr uint64) (found []Inlined) {
 		}
 	}
 	return found
+}
+
+// forPatterns is the name of the function as patterns see it.
+func (d *funcDesc) forPatterns() *cxxname.Name {
+	d.patterned.Do(func() { d.pattern = cxxname.Of(d.linkageName()) })
+	return &d.pattern
 }
 
 func (d *funcDesc) linkageName() string {

@@ -70,6 +70,9 @@ type funcDesc struct {
 	line     int
 	noReturn bool
 	result   dwarf.Ref
+
+	patterned sync.Once
+	pattern   cxxname.Name // see forPatterns
 }
 
 // HasDWARF says whether there is debug information.

@@ -21,7 +21,7 @@ func (l *Program) sanitizer() (name string, within bool) {
 	for name, s := range sanitizers {
 		for _, im := range l.Symbols.Images {
 			base := filepath.Base(im.Path)
-			if im.Traced && im.Obj != nil && len(im.Obj.FuncsNamed(s.entry)) > 0 {
+			if im.Traced && im.Obj != nil && len(im.Obj.FuncsLinked(func(name string) bool { return name == s.entry })) > 0 {
 				return name, true
 			}
 			if strings.HasPrefix(base, "lib"+s.library+".so") || strings.HasPrefix(base, "libclang_rt."+s.library) {

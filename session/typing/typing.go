@@ -305,7 +305,7 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 		return Verdict{}, false
 	}
 	for _, pc := range stack {
-		for _, f := range t.symbols.Frames(pc - 1) {
+		for _, f := range t.framesOf(pc - 1) {
 			for i := range t.spec.Allocs {
 				r := &t.spec.Allocs[i]
 				if t.names(r, f, pc) {
@@ -315,6 +315,14 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 		}
 	}
 	return Verdict{}, false
+}
+
+// framesOf is the functions that code belongs to, as codeOf has them.
+func (t *Blocks) framesOf(pc trace.Addr) []objfile.Frame {
+	if im, ok := t.symbols.Image(pc); ok && im.Obj != nil && !im.Traced {
+		return t.codeOf(im).Frames(uint64(pc - im.Bias))
+	}
+	return t.symbols.Frames(pc)
 }
 
 func (t *Blocks) names(r *check.AllocRule, f objfile.Frame, pc trace.Addr) bool {
