@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"mgtrace/capture"
 	"mgtrace/inline/emit"
@@ -35,39 +36,29 @@ type hookPlace struct {
 // collect lists the sites of some images (by index in the plan): those of the
 // capture plan, and system calls.
 func (e *Engine) collect(u *unit, indices []int) error {
+	indices = slices.Clone(indices)
+	slices.SortFunc(indices, func(a, b int) int { return cmp.Compare(e.images[a].bias, e.images[b].bias) })
 	n := 0
-	for i := range e.sites {
-		if slices.Contains(indices, e.sites[i].Image) {
-			n++
-		}
+	for _, index := range indices {
+		from, to := e.sitesOf(index)
+		n += to - from
 	}
 	u.sites = make([]emit.Site, 0, n+spareSites)
-	for i := range e.sites {
-		s := &e.sites[i]
-		if !slices.Contains(indices, s.Image) {
-			continue
-		}
-		if err := e.addSite(u, i, s); err != nil {
-			return err
-		}
-	}
 	for _, index := range indices {
-		im := e.images[index]
-		if !entersKernel(im.Image, e.plan, index) {
-			continue
-		}
-		for _, pc := range im.syscalls() {
-			end := pc + uint64(len(syscallCode))
-			key := placeKey{index, pc - im.bias}
-			n, ok := e.numbered(key, end)
-			if !ok {
-				n = e.tables.AddSyscall(end)
-				e.numbers[key] = n
+		im, begin := e.images[index], len(u.sites)
+		for i, to := e.sitesOf(index); i < to; i++ {
+			if err := e.addSite(u, i, &e.sites[i]); err != nil {
+				return err
 			}
-			u.sites = append(u.sites, emit.Site{PC: pc, Code: im.at(pc), Tag: emit.None, Hook: n, After: true})
 		}
+		if entersKernel(im.Image, e.plan, index) {
+			for _, pc := range im.syscalls() {
+				u.sites = append(u.sites, e.syscallSite(index, pc))
+			}
+		}
+		slices.SortFunc(u.sites[begin:], bySitePC)
 	}
-	slices.SortFunc(u.sites, func(a, b emit.Site) int { return cmp.Compare(a.PC, b.PC) })
+	slices.SortFunc(u.sites, bySitePC) // mostly they are
 	for i := range u.sites {
 		if n := u.sites[i].Hook; n != emit.None {
 			for len(e.places) <= n {
@@ -77,6 +68,29 @@ func (e *Engine) collect(u *unit, indices []int) error {
 		}
 	}
 	return nil
+}
+
+func bySitePC(a, b emit.Site) int { return cmp.Compare(a.PC, b.PC) }
+
+// sitesOf is where the sites of an image lie among all.
+func (e *Engine) sitesOf(image int) (from, to int) {
+	behind := func(image int) int {
+		return sort.Search(len(e.sites), func(i int) bool { return e.sites[i].Image > image })
+	}
+	return behind(image - 1), behind(image)
+}
+
+// syscallSite is the site of a system call's instruction at pc in the process.
+func (e *Engine) syscallSite(image int, pc uint64) emit.Site {
+	im := e.images[image]
+	end := pc + uint64(len(syscallCode))
+	key := placeKey{image, pc - im.bias}
+	n, ok := e.numbered(key, end)
+	if !ok {
+		n = e.tables.AddSyscall(end)
+		e.numbers[key] = n
+	}
+	return emit.Site{PC: pc, Code: im.at(pc), Tag: emit.None, Hook: n, After: true}
 }
 
 func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {

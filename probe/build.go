@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mgtrace/objfile"
+	"mgtrace/parallel"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
@@ -121,6 +122,13 @@ func (b *builder) modules() string {
 
 // sweepImages decodes the code of the traced images.
 func (b *builder) sweepImages() {
+	parallel.Do(len(b.plan.Images), func(i int) { // what files keep once it has been asked for
+		im := b.plan.Images[i]
+		im.File.FuncsLinked(func(string) bool { return false })
+		if im.Traced || b.options.InProcess {
+			im.File.CodeRanges()
+		}
+	})
 	for i, im := range b.plan.Images {
 		if im.Traced {
 			b.sweeps[i] = newSweep(im.File, b.wanted(i))

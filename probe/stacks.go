@@ -1,11 +1,13 @@
 package probe
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"mgtrace/cxxname"
 	"mgtrace/objfile"
+	"mgtrace/parallel"
 	"mgtrace/x86"
 )
 
@@ -30,14 +32,18 @@ func (b *builder) planStacks(image int) {
 		return
 	}
 	file := b.plan.Images[image].File
-	var fn objfile.Func // of the last store: the stores are in the order of their addresses
-	mentioned := false
+	about := b.funcsAbout(file)
+	var code [][2]uint64
+	for _, fn := range about {
+		code = append(code, fn.Ranges...)
+	}
+	slices.SortFunc(code, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+	next := 0 // the stores are in the order of their addresses
 	want := func(addr uint64) bool {
-		if !fn.Contains(addr) {
-			fn, _ = file.FuncAt(addr)
-			mentioned = mentions(fn.Name, b.request.Stacks)
+		for next < len(code) && code[next][1] <= addr {
+			next++
 		}
-		return mentioned && inHeaders(file.Frames(addr))
+		return next < len(code) && code[next][0] <= addr && inHeaders(file.Frames(addr))
 	}
 	for i := range b.plan.Stores {
 		if s := &b.plan.Stores[i]; s.Image == image && !s.AfterOnly && want(s.Addr) {
@@ -45,10 +51,7 @@ func (b *builder) planStacks(image int) {
 		}
 	}
 	s := b.sweeps[image]
-	for _, fn := range file.Funcs() {
-		if !mentions(fn.Name, b.request.Stacks) {
-			continue
-		}
+	for _, fn := range about {
 		for _, r := range fn.Ranges {
 			for at := r[0]; at < r[1]; {
 				in, err := x86.Decode(file.Code(at, int(r[1]-at)), at)
@@ -62,6 +65,24 @@ func (b *builder) planStacks(image int) {
 			}
 		}
 	}
+}
+
+// funcsAbout are the functions in whose names types of interest stand.
+func (b *builder) funcsAbout(file *objfile.File) (about []objfile.Func) {
+	const batch = 256
+	funcs := file.Funcs()
+	is := make([]bool, len(funcs))
+	parallel.Batches(len(funcs), batch, func(from, to int) {
+		for i := from; i < to; i++ {
+			is[i] = mentions(funcs[i].Name, b.request.Stacks)
+		}
+	})
+	for i := range funcs {
+		if is[i] {
+			about = append(about, funcs[i])
+		}
+	}
+	return about
 }
 
 // callsWriter reports whether an instruction calls a function that writes in bulk

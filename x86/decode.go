@@ -1,6 +1,9 @@
 package x86
 
-import "errors"
+import (
+	"encoding/binary"
+	"errors"
+)
 
 // Why an instruction can not be decoded.
 var (
@@ -101,8 +104,26 @@ type enc struct {
 func (e *enc) mem() bool { return e.hasModRM && e.mod != 3 }
 
 // Decode decodes the instruction at the start of code, whose address is pc.
-func Decode(code []byte, pc uint64) (Inst, error) {
+func Decode(code []byte, pc uint64) (in Inst, err error) {
+	if err := in.read(code, pc); err != nil {
+		return Inst{}, err
+	}
+	in.classify()
+	in.effect()
+	in.Store.Len = in.Len
+	return in, nil
+}
+
+// Extent is Decode for who only wants to know how long the instruction is, and where it
+// leads if it is a direct call or jump.
+func Extent(code []byte, pc uint64) (length int, target uint64, direct bool, err error) {
 	var in Inst
+	err = in.read(code, pc)
+	return in.Len, in.Target, in.Direct, err
+}
+
+// read takes an instruction apart.
+func (in *Inst) read(code []byte, pc uint64) error {
 	if len(code) > MaxLen {
 		code = code[:MaxLen]
 	}
@@ -115,15 +136,12 @@ func Decode(code []byte, pc uint64) (Inst, error) {
 	}
 	switch {
 	case r.short && len(code) < MaxLen:
-		return Inst{}, ErrTruncated
+		return ErrTruncated
 	case r.short || form == '?': // or longer than any instruction can be
-		return Inst{}, ErrUnknown
+		return ErrUnknown
 	}
 	in.Len = r.at
-	in.classify()
-	in.effect()
-	in.Store.Len = in.Len
-	return in, nil
+	return nil
 }
 
 // reader takes bytes off the instruction; past its end it gives zeros and
@@ -148,20 +166,24 @@ func (r *reader) byte() byte {
 	return b
 }
 
-// int reads n bytes, little-endian, sign-extended.
+// int reads n bytes (1, 2, 4 or 8), little-endian, sign-extended.
 func (r *reader) int(n int) int64 {
 	if r.at+n > len(r.code) {
 		r.short = true
 		r.at += n
 		return 0
 	}
-	var v uint64
-	for i := range n {
-		v |= uint64(r.code[r.at+i]) << (8 * i)
-	}
+	b := r.code[r.at:]
 	r.at += n
-	shift := 64 - 8*n
-	return int64(v<<shift) >> shift
+	switch n {
+	case 1:
+		return int64(int8(b[0]))
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(b)))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	}
+	return int64(binary.LittleEndian.Uint64(b))
 }
 
 // opcode reads prefixes and opcode and returns the form of what follows.
@@ -207,6 +229,11 @@ func (e *enc) prefixes(r *reader) byte {
 			e.rex = b
 			continue
 		}
+		if !prefixes.has(b) {
+			e.w = e.rex&8 != 0
+			e.r, e.x, e.b = e.rex<<1&8, e.rex<<2&8, e.rex<<3&8
+			return b
+		}
 		switch b {
 		case 0x66:
 			e.opsize = true
@@ -224,10 +251,6 @@ func (e *enc) prefixes(r *reader) byte {
 			e.segment = 'g'
 		case 0x26, 0x2e, 0x36, 0x3e:
 			e.badSegment = true
-		default:
-			e.w = e.rex&8 != 0
-			e.r, e.x, e.b = e.rex<<1&8, e.rex<<2&8, e.rex<<3&8
-			return b
 		}
 		e.rex = 0
 		if r.short {

@@ -277,10 +277,16 @@ func FuzzDecode(f *testing.F) {
 		KernelProbeable(code)
 		Text(code, 0x400000)
 		if err != nil {
+			if _, _, _, also := Extent(code, 0x400000); also != err {
+				t.Fatalf("% x: Extent says %v", code, also)
+			}
 			return
 		}
 		if in.Len < 1 || in.Len > MaxLen || in.Len > len(code) {
 			t.Fatalf("% x: length %d", code, in.Len)
+		}
+		if n, target, direct, err := Extent(code, 0x400000); err != nil || n != in.Len || target != in.Target || direct != in.Direct {
+			t.Fatalf("% x: Extent %d, %#x, %v, %v", code, n, target, direct, err)
 		}
 		again, err := Decode(code[:in.Len], 0x400000)
 		if err != nil || again != in {

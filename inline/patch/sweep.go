@@ -77,20 +77,20 @@ func sweep(images []*image) {
 func (m *image) sweep(images []*image, lo, hi int) {
 	var doubt state
 	for off := lo; off < hi; {
-		in, err := x86.Decode(m.Bytes[off:hi], m.Addr+uint64(off))
+		length, target, direct, err := x86.Extent(m.Bytes[off:hi], m.Addr+uint64(off))
 		if err != nil { // data among the instructions
 			doubt = doubtful
 			off++
 			continue
 		}
-		m.state[off] = doubt | state(in.Len)
-		for i := off + 1; i < off+in.Len; i++ {
+		m.state[off] = doubt | state(length)
+		for i := off + 1; i < off+length; i++ {
 			m.state[i] = doubt
 		}
-		if in.Direct {
-			branch(images, m, in.Target)
+		if direct {
+			branch(images, m, target)
 		}
-		off += in.Len
+		off += length
 	}
 }
 
