@@ -120,7 +120,7 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 	return nil
 }
 
-// leaves says from what a site returns that does nothing else. What an allocator jumps to
+// leaves says what a site leaves that does nothing else. What an allocator jumps to
 // at its end is inside of the call still. Where all writers are recorded each return of one
 // concerns the hook routine.
 func (e *Engine) leaves(s *capture.Site) emit.Leaving {
@@ -128,7 +128,11 @@ func (e *Engine) leaves(s *capture.Site) emit.Leaving {
 		return !slices.ContainsFunc(s.Leave, func(f int) bool { return !is(f) })
 	}
 	switch {
-	case s.Tail || len(s.Leave) == 0 || len(s.Enter) > 0 || !onlyCalls(s):
+	case len(s.Leave) == 0 || len(s.Enter) > 0 || !onlyCalls(s):
+		return emit.Anything
+	case all(e.tables.Whole) && s.Tail:
+		return emit.Tails
+	case s.Tail:
 		return emit.Anything
 	case all(e.tables.Whole):
 		return emit.Allocators

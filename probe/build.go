@@ -63,6 +63,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 	}
 	b.plan.Globals, b.plan.Inside = slices.Clone(req.Globals), req.Inside
 	b.sort()
+	b.markPlain()
 	return &b.plan, nil
 }
 

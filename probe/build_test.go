@@ -453,6 +453,39 @@ func TestCPlusPlus(t *testing.T) {
 	}
 }
 
+// TestPlain: the C++ library's operators keep no books, those that a program has of its
+// own may, and so may all in a program that malloc is a part of.
+func TestPlain(t *testing.T) {
+	library := open(t, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6")
+	library.Traced = true
+	for _, c := range []struct {
+		name   string
+		plain  bool
+		at     int // image
+		images []*Image
+	}{
+		{"library", true, 1, []*Image{compile(t, "lists.cc", "-O2"), library}},
+		{"own", false, 0, []*Image{compile(t, "operators.cc", "-O2"), library}},
+		{"static", false, 0, []*Image{compile(t, "lists.cc", "-O2", "-static")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Build(Request{}, c.images, Options{InProcess: true, Resolve: func(_ *Image, a uint64) (uint64, error) { return a, nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"operator new(unsigned long)", "operator delete(void*)", "operator delete(void*, unsigned long)"} {
+				i := slices.IndexFunc(p.Funcs, func(f Func) bool { return f.Name == name && f.Entry.Image == c.at })
+				if i < 0 {
+					t.Fatalf("%s is not planned", name)
+				}
+				if plain := p.Funcs[i].Plain; plain != c.plain {
+					t.Errorf("%s: plain %v", name, plain)
+				}
+			}
+		})
+	}
+}
+
 // TestSanitizer: the program's calls reach the interceptors.
 func TestSanitizer(t *testing.T) {
 	for _, static := range []string{"-shared-libasan", "-static-libasan"} {

@@ -157,6 +157,9 @@ type Func struct {
 	// Declared says that the user named this allocator (Request.Allocators):
 	// what it writes into blocks that it hands out belongs to the program.
 	Declared bool
+	// Plain says that it is an operator of the C++ library in a traced file, which has its
+	// blocks from another file's malloc: it keeps no books, so no store need be left out.
+	Plain bool
 	// Returns are its RET instructions and tail jumps. Empty and Uretprobe
 	// true: a uretprobe is safe (neither throws nor recurses).
 	Returns                    []Site

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"mgtrace/inline/layout"
 	"mgtrace/x86"
@@ -104,9 +105,12 @@ func (g *generator) unlessOpen(from Leaving) (over []int) {
 		at int32
 		to byte
 	}
-	words := []word{{layout.OpenFree, one + leave}, {layout.OpenCall, leave + forget}}
-	if from == Writers {
-		words = []word{{layout.OpenWriter, 2*one + leave}, {layout.OpenFree, one + leave}, {layout.OpenCall, leave}}
+	words := []word{{layout.OpenFree, one + leave}, {layout.OpenCall, leave}}
+	switch from {
+	case Allocators:
+		words[1].to += forget
+	case Writers:
+		words = slices.Insert(words, 0, word{layout.OpenWriter, 2*one + leave})
 	}
 	g.save(x86.RCX, layout.Scratch0)
 	for _, w := range words {

@@ -107,6 +107,11 @@ func TestLeaves(t *testing.T) {
 		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, -sp - 8, 1} }, 0, false},
 		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
 		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 1, false},
+		{Tails, func(uint64) [4]uint64 { return [4]uint64{} }, 0, false},
+		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 1, false},
+		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, 0, 1} }, 0, false},
+		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp - 8, -sp, 1} }, 0, false},
 	} {
 		for round := range 12 {
 			s := a.write("", &variants[0])

@@ -28,7 +28,7 @@ type Site struct {
 	// After: the routine is called after the instruction too, as for a system
 	// call. It is implied by a complex store.
 	After bool
-	// Leaves: the instruction returns from such functions, and that is all. The routine is
+	// Leaves: the instruction leaves such functions, and that is all. The routine is
 	// called only if an open call returns here (layout.OpenCall, layout.OpenWriter).
 	Leaves Leaving
 	// Frees: the instruction begins a function that frees the block at its first argument, and
@@ -37,7 +37,7 @@ type Site struct {
 	Frees bool
 }
 
-// Leaving says from what an instruction returns.
+// Leaving says what an instruction leaves.
 type Leaving uint8
 
 // What the routine follows from its entry to its return.
@@ -45,6 +45,7 @@ const (
 	Anything Leaving = iota // or nothing
 	Allocators
 	Writers
+	Tails // allocators, by a jump to another function
 )
 
 // complex says whether the hook routine records a store of the site: it needs the

@@ -1,6 +1,9 @@
 package hook_test
 
 import (
+	"testing"
+
+	"mgtrace/inline/hook"
 	"mgtrace/probe"
 	"mgtrace/x86"
 )
@@ -102,4 +105,16 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		p.Stores = append(p.Stores, probe.Store{Site: probe.Site{Addr: at, Offset: at}, Effect: e})
 	}
 	return p, tails
+}
+
+// TestPlain: stores inside an operator that keeps books are held back, and its calls can not
+// be told by what trampolines look at; those of the C++ library can.
+func TestPlain(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		plan, _ := testPlan()
+		plan.Funcs[fNew].Plain = plain
+		if whole := hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 }).Whole(fNew); whole != plain {
+			t.Errorf("plain %v: whole %v", plain, whole)
+		}
+	}
 }

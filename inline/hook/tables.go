@@ -173,7 +173,7 @@ func function(d []byte, f *probe.Func, skipLo, skipHi uint64, traced, open bool)
 	// recorded inside one of a file that is not traced was called back by it. If its
 	// books are asked for (Plan.Inside), it is open.
 	standard := allocates(f.Role) && !f.Declared && !open
-	if traced && standard {
+	if traced && standard && !f.Plain {
 		d[layout.FuncFlags] |= layout.FuncHides
 	}
 	// Nobody needs to know what happens inside the others: what declared ones write
