@@ -42,7 +42,7 @@ func (w *lastWrites) save(addr uint64) *save { return &w.saves[addr>>3%uint64(le
 const ofFrame = ^Node(0)
 
 // builder writes an index: segments of steps (see segmentWriter), and a directory of
-// them: u64 offset, u64 instant, u32 thread.
+// them: u64 offset, u64 instant, u32 thread, u32 checksum.
 type builder struct {
 	w      *bufio.Writer
 	o      BuildOptions
@@ -69,7 +69,7 @@ type restore struct {
 }
 
 // indexMagic begins an index; the digit is its version.
-const indexMagic = "mgslice6"
+const indexMagic = "mgslice7"
 
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
@@ -259,7 +259,7 @@ func (b *builder) segment(s *Part) error {
 	if s.First.Step() > maxSteps-segmentLen {
 		return errors.New("the run is too long for an index")
 	}
-	b.buf = b.seg.end(b.buf)
+	b.endSegment()
 	if len(b.buf) > 1<<18 {
 		if err := b.flush(); err != nil {
 			return err
@@ -277,6 +277,16 @@ func (b *builder) segment(s *Part) error {
 	return nil
 }
 
+// endSegment ends the segment in hand, if there is one.
+func (b *builder) endSegment() {
+	if len(b.dir) == 0 {
+		return
+	}
+	from := len(b.buf)
+	b.buf = b.seg.end(b.buf)
+	b.dir = binary.LittleEndian.AppendUint32(b.dir, crc32.ChecksumIEEE(b.buf[from:]))
+}
+
 func (b *builder) flush() error {
 	_, err := b.w.Write(b.buf)
 	b.at += uint64(len(b.buf))
@@ -286,7 +296,7 @@ func (b *builder) flush() error {
 
 // finish writes the pieces, the shapes, the directory and the footer, which says where they are.
 func (b *builder) finish(p *Program, d *Doubts) error {
-	b.buf = b.seg.end(b.buf)
+	b.endSegment()
 	if err := b.flush(); err != nil {
 		return err
 	}

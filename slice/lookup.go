@@ -85,7 +85,7 @@ func (x *Index) Find(instant uint64) (Node, error) {
 			break
 		}
 	}
-	return 0, fmt.Errorf("no instruction of the recording has the instant %d; the last one's is %d", instant, x.End-1)
+	return 0, fmt.Errorf("no instruction of the recording has the instant %d; the last one's is %d", instant, x.End-min(x.End, 1))
 }
 
 // Written returns what wrote to memory at an instant: an op of the instruction that

@@ -38,7 +38,7 @@ type Index struct {
 }
 
 // dirEntry is the length of a segment's entry in the directory, in bytes.
-const dirEntry = 20
+const dirEntry = 24
 
 // How much of the file is read at a time, in bytes: the more, the longer segments in a row
 // are asked for one after the other.

@@ -442,6 +442,7 @@ func FuzzIndex(f *testing.F) {
 		b := bytes.Clone(good)
 		if int(at) < len(b) {
 			copy(b[at:], with)
+			reseal(b)
 		}
 		x, err := OpenIndex(bytes.NewReader(b), int64(len(b)), s)
 		if err != nil {

@@ -3,6 +3,7 @@ package slice
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"iter"
 )
 
@@ -415,10 +416,10 @@ func (x *Index) parse(i int, g *segment, raw []byte) error {
 	g.first = StepID(i<<segmentBits + 1)
 	n := int(min(x.Steps-g.first+1, segmentLen))
 	damaged := func() error { return fmt.Errorf("%w: segment %d", ErrIndex, i) }
-	if len(raw) < segmentHead+4*n {
+	le := binary.LittleEndian
+	if len(raw) < segmentHead+4*n || crc32.ChecksumIEEE(raw) != le.Uint32(x.dir[i*dirEntry+20:]) {
 		return damaged()
 	}
-	le := binary.LittleEndian
 	var sizes [segmentHead / 4]uint64
 	for i := range sizes {
 		sizes[i] = uint64(le.Uint32(raw[4*i:]))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,6 +135,80 @@ func threeWith(t *testing.T, s Source, from func(*Index) Criteria, o Options, l 
 		t.Errorf("algorithm 5 and the index differ (-5 +index):\n%s", d)
 	}
 	return x, sl
+}
+
+// reseal gives an index that was changed the checksums of what it has.
+func reseal(b []byte) {
+	le := binary.LittleEndian
+	if len(b) < footLen {
+		return
+	}
+	end := uint64(len(b) - footLen)
+	foot := b[end:]
+	pieces, dir := le.Uint64(foot), le.Uint64(foot[4*8:])
+	if pieces > dir || dir > end {
+		return
+	}
+	for at := dir; at+dirEntry <= end; at += dirEntry {
+		lo, hi := le.Uint64(b[at:]), pieces
+		if next := at + dirEntry; next+dirEntry <= end {
+			hi = le.Uint64(b[next:])
+		}
+		if lo <= hi && hi <= pieces {
+			le.PutUint32(b[at+20:], crc32.ChecksumIEEE(b[lo:hi]))
+		}
+	}
+	le.PutUint64(foot[3*8:], uint64(crc32.ChecksumIEEE(b[pieces:dir])))
+	le.PutUint64(foot[5*8:], uint64(crc32.ChecksumIEEE(b[dir:end])))
+	le.PutUint64(foot[15*8:], uint64(crc32.ChecksumIEEE(foot[:15*8])))
+}
+
+// No byte of an index can be another without that being noticed; with checksums made anew
+// some can.
+func TestDamagedIndex(t *testing.T) {
+	s, prog := ran(3, true)
+	x, p := indexed(t, s, BuildOptions{})
+	var out bytes.Buffer
+	if err := BuildIndex(&out, p, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	good := out.Bytes()
+	goal, err := x.Find(s.last(lastOf(prog)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(b []byte) error {
+		x, err := OpenIndex(bytes.NewReader(b), int64(len(b)), s)
+		if err != nil {
+			return err
+		}
+		a := newAhead(x, true)
+		defer a.stop()
+		for i := range x.segments() {
+			if _, err := a.segment(i); err != nil {
+				return err
+			}
+		}
+		_, err = x.Backward(context.Background(), Criteria{goal}, Options{})
+		return err
+	}
+	if err := read(good); err != nil {
+		t.Fatal(err)
+	}
+	unseen := 0
+	for at := len(indexMagic) + len(x.Key); at < len(good); at += len(good)/80 + 1 {
+		b := bytes.Clone(good)
+		b[at] ^= 1 << (at % 8)
+		if err := read(b); !errors.Is(err, ErrIndex) {
+			t.Fatalf("byte %d of %d is another: %v", at, len(good), err)
+		}
+		if reseal(b); read(b) == nil {
+			unseen++
+		}
+	}
+	if unseen == 0 {
+		t.Error("resealing does not work: the checksums found nothing that nothing else finds")
+	}
 }
 
 // What an index says of itself is held to what there is, also where its checksums are right.

@@ -134,6 +134,10 @@ func (l *Program) emit(ev *trace.Event) error {
 
 // printFlow prints what was recorded of the executed instructions.
 func printFlow(w io.Writer, s *flow.Summary) error {
+	if s.Instructions == 0 {
+		_, err := fmt.Fprintf(w, "mgtrace: no executed instructions: the part that was asked for was never reached (%s)\n", s.File)
+		return err
+	}
 	_, err := fmt.Fprintf(w, "mgtrace: %s executed instructions with %s accesses to memory, in %s (%s bytes, %.2f an instruction)\n",
 		report.Thousands(s.Instructions), report.Thousands(s.Accesses), s.File, report.Thousands(s.Bytes), s.PerInsn)
 	return err

@@ -94,6 +94,9 @@ func (s *slicer) change(h opHistory, t mgpp.Timestamp, words string) (c start, e
 		return c, fmt.Errorf("%s: it is no change, there is nothing to slice from", words)
 	}
 	op := h.Op(t)
+	if part := s.flow.Head().Part; op.Instant == 0 && part != "" {
+		return c, fmt.Errorf("%s: change %d was not in the part of the run whose instructions were recorded (%s): record another part, or all of it", words, t, part)
+	}
 	if op.Instant == 0 {
 		return c, fmt.Errorf("%s: which instruction made change %d was not recorded; ask for one of its values with REG@PC", words, t)
 	}
@@ -105,7 +108,7 @@ func (s *slicer) change(h opHistory, t mgpp.Timestamp, words string) (c start, e
 // from finds what the user names.
 func (s *slicer) from(ctx context.Context, q *ask.Queries, criterion, at string) (c start, err error) {
 	if m := instantAt().FindStringSubmatch(criterion); m != nil {
-		n, err := strconv.ParseUint(m[1], 10, 64)
+		n, err := number(m[1], 10)
 		if err != nil {
 			return c, err
 		}
@@ -125,6 +128,9 @@ func (s *slicer) from(ctx context.Context, q *ask.Queries, criterion, at string)
 	}
 	if criterion == atCrash {
 		return s.crashed(q)
+	}
+	if strings.Contains(criterion, "@") {
+		return c, fmt.Errorf("%s: a register is asked for as rax@0x401234#3 or rax@crash, an instruction as @12345", criterion)
 	}
 	p, err := query.ParsePath(criterion)
 	if err != nil {
@@ -149,14 +155,17 @@ func (s *slicer) from(ctx context.Context, q *ask.Queries, criterion, at string)
 
 // register is what a register was before an execution of an instruction.
 func (s *slicer) register(ctx context.Context, units slice.Regs, reg, address, nth string) (c start, err error) {
-	pc, err := strconv.ParseUint(strings.TrimPrefix(address, "0x"), 16, 64)
+	pc, err := number(strings.TrimPrefix(address, "0x"), 16)
 	if err != nil {
 		return c, err
 	}
 	n := uint64(0)
 	if nth != "" {
-		if n, err = strconv.ParseUint(nth, 10, 64); err != nil {
+		if n, err = number(nth, 10); err != nil {
 			return c, err
+		}
+		if n == 0 {
+			return c, fmt.Errorf("%s@%s#%s: executions are counted from 1", reg, address, nth)
 		}
 	}
 	pc = s.running(pc)
@@ -182,6 +191,15 @@ func (s *slicer) register(ctx context.Context, units slice.Regs, reg, address, n
 	c.nodes = defs
 	c.words = fmt.Sprintf("%s before execution %d of %s", reg, n, s.rec.Symbols.Address(trace.Addr(pc)))
 	return c, nil
+}
+
+// number reads digits.
+func number(digits string, base int) (uint64, error) {
+	n, err := strconv.ParseUint(digits, base, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: the number is too large", digits)
+	}
+	return n, nil
 }
 
 // running is the address in the process of what the user means by an address: that, or, where

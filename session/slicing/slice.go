@@ -1,8 +1,10 @@
 package slicing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -75,7 +77,7 @@ func (s *slicer) key() (k [16]byte) {
 
 // index opens the index, or makes it.
 func (s *slicer) index(path string, progress func(done, total int64)) error {
-	if s.open(path) == nil {
+	if s.open(path, s.key()) == nil {
 		return nil
 	}
 	p, err := slice.NewProgram(s.source)
@@ -83,6 +85,9 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 		return err
 	}
 	o := slice.BuildOptions{Key: s.key()}
+	if s.source.Damage != nil {
+		o.Key = [16]byte{} // it is made again the next time, when that is to be said again
+	}
 	if total := int64(s.flow.Insts()); progress != nil {
 		o.Progress = func(at uint64) { progress(int64(at), total) }
 		defer progress(total, total)
@@ -90,10 +95,10 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 	if err := recording.Replace(path, s.rec.Path, func(f *os.File) error { return slice.BuildIndex(f, p, o) }); err != nil {
 		return fmt.Errorf("make the index of the instructions: %w", err)
 	}
-	return s.open(path)
+	return s.open(path, o.Key)
 }
 
-func (s *slicer) open(path string) error {
+func (s *slicer) open(path string, key [16]byte) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -102,7 +107,7 @@ func (s *slicer) open(path string) error {
 	if err == nil {
 		s.x, err = slice.OpenIndex(f, info.Size(), s.source)
 	}
-	if err == nil && s.x.Key != s.key() {
+	if err == nil && s.x.Key != key {
 		err = slice.ErrIndex
 	}
 	if err != nil {
@@ -130,11 +135,11 @@ func Print(ctx context.Context, q *ask.Queries, criterion string, o Options) err
 		c, err = s.from(ctx, q, criterion, o.At)
 	}
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	a, err := s.tell(ctx, c, q.Answers.Names, o)
 	if err != nil {
-		return err
+		return s.explain(err)
 	}
 	picture := func(dot bool) ([]byte, error) {
 		if dot {
@@ -144,6 +149,21 @@ func Print(ctx context.Context, q *ask.Queries, criterion string, o Options) err
 	}
 	return q.Show(o.Form, picture, func() ask.Answer { return answer{a} })
 }
+
+// explain adds to an error what is wrong with the files.
+func (s *slicer) explain(err error) error {
+	if errors.Is(err, slice.ErrIndex) {
+		path := indexPath(s.rec.Path)
+		return fmt.Errorf("%s is damaged (%w): delete it, and it is made again", path, err)
+	}
+	if damage := s.damage(); damage != nil {
+		return fmt.Errorf("%w; the instructions end early: %v", err, damage)
+	}
+	return err
+}
+
+// damage is why the instructions end early; nil if they do not.
+func (s *slicer) damage() error { return cmp.Or(s.flow.Err(), s.source.Damage) }
 
 // tell computes a slice and puts it into words.
 func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Options) (*report.Slice, error) {
@@ -162,7 +182,7 @@ func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Option
 	if s.source.Unknown > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s not in the table of effects: taken to read and write everything", report.Plural(s.source.Unknown, "instruction is", "instructions are")))
 	}
-	if err := s.flow.Err(); err != nil {
+	if err := s.damage(); err != nil {
 		a.Notes = append(a.Notes, fmt.Sprintf("the instructions end early: %v", err))
 	}
 	return a, nil
@@ -185,7 +205,7 @@ func Suspects(ctx context.Context, rec *recording.Recording, r *report.Report, c
 				continue
 			}
 			if su[k].Slice, err = s.tell(ctx, c, cells, o); err != nil {
-				return err
+				return s.explain(err)
 			}
 		}
 	}
