@@ -86,7 +86,7 @@ type buckets[T any] struct {
 }
 
 // bucketLen is the least length at which repetitions are thrown out of a bucket.
-const bucketLen = 4096
+const bucketLen = 8192
 
 func (b *buckets[T]) add(segment int, v T) {
 	p := b.of[segment]
@@ -123,7 +123,7 @@ type marker struct {
 	ahead *ahead
 
 	pending buckets[uint64] // (step<<opBits | op) of its segment<<32 | the edge that leads there
-	last    [1 << 13]told   // what was put into buckets last
+	last    [1 << 15]told   // what was put into buckets last
 	known   []uint64        // while repetitions are thrown out: what there is, + 1
 
 	gathered  []*batch // to be measured
@@ -281,7 +281,7 @@ func (m *marker) step(k int) (*routes, error) {
 			m.local(uint32(ref), p.first+edgeID(i))
 		case ref == nothing:
 		case ref == beforeAll:
-			e.before++
+			m.plans.before[p.first+edgeID(i)]++
 		default:
 			if err := m.source(ref, e.units, p.first+edgeID(i)); err != nil {
 				return nil, err
@@ -301,7 +301,7 @@ func (m *marker) local(ref uint32, id edgeID) {
 		return
 	}
 	to := m.x.statics[at]
-	if e := &m.plans.edges[id]; e.last[to&1] != to {
+	if e := &m.plans.edges[id]; e.last[to&3] != to {
 		m.plans.leads(id, to)
 	}
 }
@@ -326,7 +326,7 @@ func (m *marker) source(ref uint16, units uint8, id edgeID) error {
 		}
 	}
 	if before {
-		m.plans.edges[id].before++
+		m.plans.before[id]++
 	}
 	return nil
 }
@@ -341,7 +341,7 @@ func (m *marker) earlier(at uint32, id edgeID) error {
 	}
 	m.older[at] = id
 	n := m.seg.earlier(at)
-	last := &m.last[(uint64(n)^uint64(id)<<32)*0x9e3779b97f4a7c15>>51]
+	last := &m.last[(uint64(n)^uint64(id)<<32)*0x9e3779b97f4a7c15>>49]
 	if *last == (told{n, id}) {
 		return nil
 	}

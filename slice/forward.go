@@ -161,7 +161,7 @@ func newForwardPlan(shape *shape, o Options) *forwardPlan {
 					by(uint8(r), uint8(r>>8)+1)
 				}
 			}
-			for _, u := range shape.ops[op].refs {
+			for _, u := range shape.usedRefs(op) {
 				if !o.follows(u.kind) {
 					continue
 				}
@@ -170,8 +170,8 @@ func newForwardPlan(shape *shape, o Options) *forwardPlan {
 				} else {
 					used[u.ref], p.units[u.ref] = true, u.units
 				}
-				p.uses = append(p.uses, use{uint8(u.ref), u.units, u.kind})
-				by(uint8(u.ref), 1)
+				p.uses = append(p.uses, use{u.ref, u.units, u.kind})
+				by(u.ref, 1)
 			}
 			for ref, n := range away[:shape.refs] {
 				if n > 0 {

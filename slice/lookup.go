@@ -330,7 +330,7 @@ func (x *Index) Through(use, def Node) (units Regs, err error) {
 			if u.mask&(1<<i) == 0 {
 				continue
 			}
-			g.origin(k, &part.uses[u.group], 1<<i, func(n Node) {
+			g.origin(k, part.uses[u.group], 1<<i, func(n Node) {
 				if n == def {
 					units.Add(p.groups[u.group].quad<<2 | i)
 				}

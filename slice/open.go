@@ -30,6 +30,7 @@ type Index struct {
 	rawShapes [][]byte
 	sizes     []shapeSize
 	statics   []uint32 // ops of shapes: their numbers among the ops of all pieces
+	made      shape    // memory for one in the making
 
 	window   []byte // a part of the file
 	windowAt uint64

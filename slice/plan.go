@@ -19,10 +19,9 @@ type plan struct {
 
 // edge is a reference of a step that ops of a plan use: what each step of the plan needs.
 type edge struct {
-	last   [2]uint32 // ops of the program to which it led last
-	before uint64    // how often it led to what nothing in the recording wrote
-	ref    uint8     // counted from the step's first
-	units  uint8     // of a group; 0: all that was read
+	last  [4]uint32 // ops of the program to which it led last
+	ref   uint8     // counted from the step's first
+	units uint8     // of a group; 0: all that was read
 }
 
 // edgeUses are who uses an edge. They stay as they are.
@@ -47,10 +46,12 @@ type edgeID uint32
 type planner struct {
 	out    *Slice
 	shapes []*planned // by shape; nil: not asked for yet
+	last   []latest   // by shape
 	latest [1 << 12]*plan
 	known  map[planKey]*plan
 	plans  []*plan
 	edges  []edge
+	before []uint64   // how often an edge led to what nothing in the recording wrote
 	uses   []edgeUses // of edges
 	by     []kindUse
 
@@ -70,12 +71,17 @@ type planned struct {
 	within []uint64 // by op: the ops of the step that it uses
 	edges  []plannedEdge
 	told   uint64 // the ops of which it was noted what they use in the step
-	latest *plan
+}
+
+// latest is the plan of a shape that was asked for last.
+type latest struct {
+	mask uint64 // 0: none was
+	plan *plan
 }
 
 // plannedEdge is a reference, and which ops use it.
 type plannedEdge struct {
-	ref   uint16
+	ref   uint8
 	units uint8
 	by    []kindUse
 }
@@ -89,19 +95,24 @@ type planKey struct {
 }
 
 func newPlanner(s *Slice) *planner {
-	return &planner{out: s, shapes: make([]*planned, len(s.x.shapes)), users: make([][maxUsers]user, s.x.ops), known: map[planKey]*plan{}, edges: make([]edge, 1), uses: make([]edgeUses, 1)}
+	return &planner{out: s, shapes: make([]*planned, len(s.x.shapes)), last: make([]latest, len(s.x.shapes)), users: make([][maxUsers]user, s.x.ops), known: map[planKey]*plan{}, edges: make([]edge, 1), before: make([]uint64, 1), uses: make([]edgeUses, 1)}
 }
 
 // of returns the plan for ops of a shape.
 func (l *planner) of(id uint32, mask uint64) (*plan, error) {
+	if last := &l.last[id-1]; last.mask == mask {
+		return last.plan, nil
+	}
+	return l.find(id, mask)
+}
+
+// find is of, where the plan is not that of the shape's step before.
+func (l *planner) find(id uint32, mask uint64) (*plan, error) {
 	s := l.shapes[id-1]
 	if s == nil {
 		s = newPlanned(l.out.x.shape(id), l.out.Options)
 		s.static = l.out.x.sizes[id-1].static
 		l.shapes[id-1] = s
-	}
-	if p := s.latest; p != nil && p.mask == mask {
-		return p, nil
 	}
 	latest := &l.latest[(mask^uint64(id)<<32)*0x9e3779b97f4a7c15>>52]
 	p := *latest
@@ -116,7 +127,7 @@ func (l *planner) of(id uint32, mask uint64) (*plan, error) {
 		}
 		*latest = p
 	}
-	s.latest = p
+	l.last[id-1].mask, l.last[id-1].plan = mask, p
 	return p, nil
 }
 
@@ -126,7 +137,7 @@ func newPlanned(shape *shape, o Options) *planned {
 		for use := range shape.within(op, o) {
 			s.within[op] |= 1 << use.op
 		}
-		for _, u := range shape.ops[op].refs {
+		for _, u := range shape.usedRefs(op) {
 			if o.follows(u.kind) {
 				s.uses(op, u)
 			}
@@ -178,8 +189,9 @@ func (l *planner) make(s *planned, mask uint64) *plan {
 			}
 		}
 		if n := len(l.by) - from; n > 0 {
-			l.edges = append(l.edges, edge{ref: uint8(e.ref), units: e.units})
-			l.uses = append(l.uses, edgeUses{uint32(from), s.static, uint8(n), uint8(e.ref), e.units})
+			l.before = append(l.before, 0)
+			l.edges = append(l.edges, edge{ref: e.ref, units: e.units})
+			l.uses = append(l.uses, edgeUses{uint32(from), s.static, uint8(n), e.ref, e.units})
 		}
 	}
 	p.end = edgeID(len(l.edges))
@@ -190,7 +202,7 @@ func (l *planner) make(s *planned, mask uint64) *plan {
 
 // leads notes that an edge leads to an op of the program.
 func (l *planner) leads(id edgeID, to uint32) {
-	l.edges[id].last[to&1] = to
+	l.edges[id].last[to&3] = to
 	seen := &l.seen[(uint64(id)<<32|uint64(to))*0x9e3779b97f4a7c15>>50]
 	if seen.edge == id && seen.to == to {
 		return
@@ -238,7 +250,7 @@ func (l *planner) count() {
 				st.Users = l.usersOf(p.shape.static[op])
 			}
 			st.Count += p.steps
-			for _, kind := range p.shape.ops[op].before {
+			for _, kind := range p.shape.usedBefore(op) {
 				if l.out.Options.follows(kind) {
 					before(st, kind, p.steps)
 				}
@@ -248,7 +260,7 @@ func (l *planner) count() {
 			e := &l.uses[id]
 			for _, by := range l.by[e.by:][:e.n] {
 				for op := range bitsOf(by.ops) {
-					before(l.out.of(p.shape, uint16(op)), by.kind, l.edges[id].before)
+					before(l.out.of(p.shape, uint16(op)), by.kind, l.before[id])
 				}
 			}
 		}
@@ -270,7 +282,7 @@ func (l *planner) usersOf(op uint32) (all []User) {
 // within is what an op uses of its step.
 func (s *shape) within(op int, o Options) iter.Seq[stepUse] {
 	return func(yield func(stepUse) bool) {
-		for _, u := range s.ops[op].local {
+		for _, u := range s.localUses(op) {
 			if o.follows(u.kind) && s.frames&(1<<u.op) == 0 && !yield(u) {
 				return
 			}

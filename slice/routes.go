@@ -39,13 +39,27 @@ type exit struct {
 	units uint8  // of a group; 0: all that was read
 }
 
-// exitWay is a way out of a step.
+// exitWay is a way out of a step: how what the edge leads to is reached, the step taken as
+// the segment's first.
 type exitWay struct {
-	// How what the edge leads to is reached by it, if from is reached without a dependence, and
-	// the step is the segment's first.
-	by   reached
-	from uint8
+	way  uint16 // the lower half of reached, but for localWay
+	far  uint8  // dependences from there
+	from uint8  // an op whose distance is known
 }
+
+// exitBy is the way out by which what is behind the exit is reached so, if an op is reached
+// without a dependence.
+func exitBy(r reached, from int) exitWay {
+	return exitWay{uint16(r), uint8(r.dist()), uint8(from)}
+}
+
+// by is how what is behind the exit is reached.
+func (w *exitWay) by(far *[maxStepOps]reached) reached {
+	return far[w.from&(maxStepOps-1)] + (reached(w.far)<<32 | localWay | reached(w.way))
+}
+
+// A way by an op of the segment's first step fits 16 bits.
+var _ [1<<16 - firstSource<<2]byte
 
 // A reference fits 8 bits.
 var _ [1<<8 - maxStepRefs]byte
@@ -60,11 +74,10 @@ func (p *routes) relax(far *[maxStepOps]reached) {
 
 // by is how what an exit leads to is reached, the step taken as the segment's first.
 func (p *routes) by(e *exit, far *[maxStepOps]reached) reached {
-	r := far[e.from&(maxStepOps-1)] + e.by
+	r := e.by(far)
 	if e.count > 0 {
 		for i := range p.more[e.more:][:e.count] {
-			w := &p.more[int(e.more)+i]
-			r = min(r, far[w.from&(maxStepOps-1)]+w.by)
+			r = min(r, p.more[int(e.more)+i].by(far))
 		}
 	}
 	return r
@@ -189,9 +202,9 @@ func (p *routes) work() {
 			}
 		}
 		first := bits.TrailingZeros64(in)
-		e := exit{exitWay{best[first], uint8(first)}, uint32(len(p.more)), 0, uses.ref, uses.units}
+		e := exit{exitBy(best[first], first), uint32(len(p.more)), 0, uses.ref, uses.units}
 		for b := range bitsOf(in & (in - 1)) {
-			p.more = append(p.more, exitWay{best[b], uint8(b)})
+			p.more = append(p.more, exitBy(best[b], b))
 			e.count++
 		}
 		p.out = append(p.out, e)

@@ -540,6 +540,6 @@ func of(list []byte, units uint8) iter.Seq[uint32] {
 
 // control is the op that decided that a part of step k is executed; 0: none is known.
 func (g *segment) control(k int, p *shapePart) (by Node) {
-	g.origin(k, &p.uses[p.piece.refs-1], 0, func(n Node) { by = n })
+	g.origin(k, p.uses[p.piece.refs-1], 0, func(n Node) { by = n })
 	return by
 }

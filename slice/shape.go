@@ -67,11 +67,17 @@ func (t *shapeTable) id(raw []byte) uint32 {
 
 // shape is a shape, with what each op depends on.
 type shape struct {
-	parts  []shapePart
-	ops    []shapeOp
-	static []uint32 // part of Index.statics
-	frames uint64   // ops that are of no interest (Op.Frame)
-	refs   int
+	parts   []shapePart
+	ops     []shapeOp
+	static  []uint32 // part of Index.statics
+	frames  uint64   // ops that are of no interest (Op.Frame)
+	refs    int
+	origins origins
+
+	// Of all ops, one after the other.
+	locals  []stepUse
+	refUses []refUse
+	befores []EdgeKind
 }
 
 // shapePart is a piece of a shape.
@@ -82,33 +88,59 @@ type shapePart struct {
 	uses  []origin // of the piece's references
 }
 
-// shapeOp is an op of a shape.
+// shapeOp is an op of a shape, and where what it uses ends.
 type shapeOp struct {
 	part   uint8
-	local  []stepUse
-	refs   []refUse
-	before []EdgeKind // uses of what was there before the recording
+	local  uint16 // in shape.locals
+	ref    uint16 // in shape.refUses
+	before uint16 // in shape.befores
 }
+
+// ends are those of the op before, at which an op's uses begin.
+func (s *shape) ends(op int) shapeOp {
+	if op == 0 {
+		return shapeOp{}
+	}
+	return s.ops[op-1]
+}
+
+// localUses are what an op uses of the step's own ops.
+func (s *shape) localUses(op int) []stepUse { return s.locals[s.ends(op).local:s.ops[op].local] }
+
+// usedRefs are the references that an op uses.
+func (s *shape) usedRefs(op int) []refUse { return s.refUses[s.ends(op).ref:s.ops[op].ref] }
+
+// usedBefore are an op's uses of what was there before the recording.
+func (s *shape) usedBefore(op int) []EdgeKind { return s.befores[s.ends(op).before:s.ops[op].before] }
 
 // stepUse is a use of an op of the step.
 type stepUse struct {
-	op   uint16
+	op   uint8
 	kind EdgeKind
 }
 
 // refUse is a use of what a reference of the step leads to.
 type refUse struct {
-	ref   uint16
+	ref   uint8
 	units uint8 // of a group, if the reference is a list; 0: all
 	kind  EdgeKind
 }
 
 // origin says where something that a piece uses is from.
 type origin struct {
-	kind  uint8 // originRef, originNothing, originBefore, originParts or originOwn
-	at    uint16
-	parts []origin
+	kind uint8 // originRef, originNothing, originBefore, originParts or originOwn
+	n    uint8 // of originParts: how many
+	at   uint16
 }
+
+// origins are those of a shape.
+type origins struct {
+	uses  []origin // of its pieces, one after the other
+	parts []origin // of uses that have several, from their place (at) on
+}
+
+// of are those that one is of.
+func (o *origins) of(one origin) []origin { return o.parts[one.at:][:one.n] }
 
 // maxTable is how many pieces, and how many shapes, an index has at most: so that the number of
 // an op among those of all pieces leaves room for two bits more in 32 (user).
@@ -122,6 +154,7 @@ type shapeSize struct {
 
 // readShapes finds the shapes in raw.
 func (x *Index) readShapes(c *cursor, n uint64) error {
+	var from origins
 	for range n {
 		size := c.uvarint()
 		if size > uint64(len(c.b)-c.at) || c.bad {
@@ -130,7 +163,7 @@ func (x *Index) readShapes(c *cursor, n uint64) error {
 		raw := c.b[c.at:][:size]
 		c.at += int(size)
 		s := shapeSize{static: uint32(len(x.statics))}
-		refs, err := x.eachPart(raw, func(p *Piece, uses []origin) {
+		refs, err := x.eachPart(raw, &from, func(p *Piece, _ []origin) {
 			s.insts += p.N
 			s.ops += uint16(len(p.ops))
 			for op := range p.ops {
@@ -148,9 +181,10 @@ func (x *Index) readShapes(c *cursor, n uint64) error {
 	return nil
 }
 
-// eachPart calls part with the pieces of a shape, and where what they use is from; and
-// returns how many references its steps have.
-func (x *Index) eachPart(raw []byte, part func(p *Piece, uses []origin)) (refs int, err error) {
+// eachPart makes from where what a shape uses is from, and calls part with its pieces, and what
+// they use of that; and returns how many references its steps have.
+func (x *Index) eachPart(raw []byte, from *origins, part func(p *Piece, uses []origin)) (refs int, err error) {
+	from.uses, from.parts = from.uses[:0], from.parts[:0]
 	if len(raw) == 0 {
 		return 0, ErrIndex
 	}
@@ -162,15 +196,15 @@ func (x *Index) eachPart(raw []byte, part func(p *Piece, uses []origin)) (refs i
 			return 0, ErrIndex
 		}
 		p := x.pieces[id-1]
-		uses := make([]origin, p.refs)
+		begin := len(from.uses)
 		ops += len(p.ops)
-		for i := range uses {
-			uses[i] = c.origin(ops, &refs)
+		for range p.refs {
+			from.uses = append(from.uses, c.origin(ops, &refs, from))
 		}
 		if c.bad || ops > maxStepOps || refs > maxStepRefs {
 			return 0, ErrIndex
 		}
-		part(p, uses)
+		part(p, from.uses[begin:])
 	}
 	if ops == 0 {
 		return 0, ErrIndex
@@ -179,7 +213,7 @@ func (x *Index) eachPart(raw []byte, part func(p *Piece, uses []origin)) (refs i
 }
 
 // origin reads one; ops is how many the step has so far, refs how many references.
-func (c *cursor) origin(ops int, refs *int) origin {
+func (c *cursor) origin(ops int, refs *int, from *origins) origin {
 	if c.at >= len(c.b) {
 		c.bad = true
 		return origin{kind: originNothing}
@@ -196,13 +230,15 @@ func (c *cursor) origin(ops int, refs *int) origin {
 			c.bad = true
 			return origin{kind: originNothing}
 		}
-		o := origin{kind: originParts, parts: make([]origin, n)}
-		for i := range o.parts {
+		o := origin{kind: originParts, n: uint8(n), at: uint16(len(from.parts))}
+		for range n {
+			part := origin{kind: originNothing}
 			if c.at < len(c.b) && c.b[c.at] == originParts {
 				c.bad = true
-				break
+			} else {
+				part = c.origin(ops, refs, from)
 			}
-			o.parts[i] = c.origin(ops, refs)
+			from.parts = append(from.parts, part)
 		}
 		return o
 	case v < originOwn:
@@ -229,75 +265,82 @@ func (x *Index) newShape(id uint32) *shape {
 	raw := x.rawShapes[id-1]
 	size := &x.sizes[id-1]
 	s := &shape{refs: int(size.refs), static: x.statics[size.static:][:size.ops], ops: make([]shapeOp, 0, size.ops)}
+	s.origins, s.locals, s.refUses, s.befores = x.made.origins, x.made.locals[:0], x.made.refUses[:0], x.made.befores[:0]
 	insts := 0
 	// It was without an error when the index was opened.
-	_, _ = x.eachPart(raw, func(p *Piece, uses []origin) {
+	_, _ = x.eachPart(raw, &s.origins, func(p *Piece, uses []origin) {
 		s.parts = append(s.parts, shapePart{p, uint16(len(s.ops)), insts, uses})
 		s.add(p, uses, raw[0] == shapeLists)
 		insts += int(p.N)
 	})
+	x.made = shape{origins: s.origins, locals: s.locals, refUses: s.refUses, befores: s.befores}
+	s.origins = origins{slices.Clone(s.origins.uses), slices.Clone(s.origins.parts)}
+	s.locals, s.refUses, s.befores = slices.Clone(s.locals), slices.Clone(s.refUses), slices.Clone(s.befores)
+	s.parts = slices.Clone(s.parts)
+	uses := s.origins.uses
+	for i := range s.parts {
+		n := len(s.parts[i].uses)
+		s.parts[i].uses, uses = uses[:n:n], uses[n:]
+	}
 	return s
 }
 
 // add adds the ops of a piece.
 func (s *shape) add(p *Piece, uses []origin, lists bool) {
-	part, first := uint8(len(s.parts)-1), uint16(len(s.ops))
+	part, first := uint8(len(s.parts)-1), uint8(len(s.ops))
 	s.frames |= p.frames << first
-	var local []stepUse // of all ops
-	var refs []refUse
 	for i := range p.ops {
 		from := &p.ops[i]
-		op := shapeOp{part: part, local: local[len(local):], refs: refs[len(refs):]}
 		for _, l := range from.local {
-			op.uses(l.op+first, usedAs(l.addr))
+			s.uses(uint8(l.op)+first, usedAs(l.addr))
 		}
 		for _, g := range from.groups {
-			op.from(&uses[g.group], g.mask, lists, usedAs(g.addr))
+			s.from(uses[g.group], g.mask, lists, usedAs(g.addr))
 		}
 		for _, r := range from.reads {
-			op.from(&uses[len(p.groups)+int(r)], 0, false, ByMemory)
+			s.from(uses[len(p.groups)+int(r)], 0, false, ByMemory)
 		}
-		op.from(&uses[p.refs-1], 0, false, ByControl)
-		local, refs = op.local, op.refs
-		op.local, op.refs = slices.Clip(op.local), slices.Clip(op.refs)
-		s.ops = append(s.ops, op)
+		s.from(uses[p.refs-1], 0, false, ByControl)
+		s.ops = append(s.ops, shapeOp{part, uint16(len(s.locals)), uint16(len(s.refUses)), uint16(len(s.befores))})
 	}
 }
 
-// uses adds a use of an op of the step.
-func (op *shapeOp) uses(def uint16, kind EdgeKind) {
-	if u := (stepUse{def, kind}); !slices.Contains(op.local, u) {
-		op.local = append(op.local, u)
+// uses adds a use of an op of the step by the next op.
+func (s *shape) uses(def uint8, kind EdgeKind) {
+	if u := (stepUse{def, kind}); !slices.Contains(s.locals[s.ends(len(s.ops)).local:], u) {
+		s.locals = append(s.locals, u)
 	}
 }
 
-// from adds a use of what is from o, or of units of it.
-func (op *shapeOp) from(o *origin, units uint8, lists bool, kind EdgeKind) {
+// from adds a use of what is from o, or of units of it, by the next op.
+func (s *shape) from(o origin, units uint8, lists bool, kind EdgeKind) {
 	before := false
-	add := func(o *origin) {
+	add := func(o origin) {
 		switch o.kind {
 		case originOwn:
-			op.uses(o.at, kind)
+			s.uses(uint8(o.at), kind)
 		case originBefore:
 			before = true
 		case originRef:
-			u := refUse{o.at, 0, kind}
+			u := refUse{uint8(o.at), 0, kind}
 			if lists {
 				u.units = units
 			}
-			if !slices.Contains(op.refs, u) {
-				op.refs = append(op.refs, u)
+			if !slices.Contains(s.refUses[s.ends(len(s.ops)).ref:], u) {
+				s.refUses = append(s.refUses, u)
 			}
 		}
 	}
 	add(o)
-	for i := range o.parts {
-		if units == 0 || units&(1<<i) != 0 {
-			add(&o.parts[i])
+	if o.kind == originParts {
+		for i, part := range s.origins.of(o) {
+			if units == 0 || units&(1<<i) != 0 {
+				add(part)
+			}
 		}
 	}
 	if before {
-		op.before = append(op.before, kind)
+		s.befores = append(s.befores, kind)
 	}
 }
 
@@ -324,7 +367,7 @@ func (s *shape) of(op uint16) (*shapePart, uint16) {
 
 // origin calls yield with the definitions that an origin of step k means, or units of it:
 // as segment.each.
-func (g *segment) origin(k int, o *origin, units uint8, yield func(Node)) {
+func (g *segment) origin(k int, o origin, units uint8, yield func(Node)) {
 	switch o.kind {
 	case originOwn:
 		yield(node(g.first+StepID(k), o.at))
@@ -333,9 +376,9 @@ func (g *segment) origin(k int, o *origin, units uint8, yield func(Node)) {
 	case originRef:
 		g.each(g.ref(k, int(o.at)), units, yield)
 	case originParts:
-		for i := range o.parts {
+		for i, part := range g.shape(k).origins.of(o) {
 			if units == 0 || units&(1<<i) != 0 {
-				g.origin(k, &o.parts[i], 0, yield)
+				g.origin(k, part, 0, yield)
 			}
 		}
 	}

@@ -5,8 +5,8 @@ import "testing"
 // The way to what two ops of a step use is by the nearer of them, however much nearer than
 // both a third one is.
 func TestNearestWay(t *testing.T) {
-	use := shapeOp{local: []stepUse{{0, ByRegister}}}
-	s := &shape{ops: []shapeOp{{}, use, use, {}}}
+	use := stepUse{0, ByRegister}
+	s := &shape{ops: []shapeOp{{}, {local: 1}, {local: 2}, {local: 2}}, locals: []stepUse{use, use}}
 	p := &routes{shape: s, mask: 0b1110, wanted: []uint8{1, 2, 3}, all: 0b1111}
 	for _, far := range []uint32{2, 100, 1 << 14, 1 << 16, 1 << 30} {
 		for _, nearer := range []uint16{1, 2} {
