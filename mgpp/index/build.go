@@ -11,14 +11,6 @@ import (
 	"mgtrace/trace"
 )
 
-// How long a group is: until it has written each of its words so often, or has so
-// many chunks or words. A query decodes one group, or a part of it.
-const (
-	groupOften  = 16
-	groupChunks = 4 // at most 8: cell.chunks has a bit for each
-	groupWords  = 1 << 19
-)
-
 // longBytes is how much a write has at least that is not taken down word by word: what
 // memset or read wrote is as one row whatever its length.
 const longBytes = 1 << 18
@@ -38,12 +30,9 @@ type Builder struct {
 	chunks []trace.Chunk
 	sites  []trace.StoreSite
 
-	event  uint64 // number of the next
-	chunk  int    // that it is in
-	group  uint64
-	stores uint64 // operations of the group
-	first  int    // chunk of the group
-	kinds  []uint64
+	event uint64 // number of the next
+	chunk int    // that it is in
+	kinds []uint64
 
 	run     row // of events alike
 	inRun   bool
@@ -120,33 +109,22 @@ func (b *Builder) begin() {
 			b.endChunk()
 		}
 		b.chunk++
-		if b.group == 0 || b.closes() {
-			b.endGroup()
-		}
-		b.cells.chunk = 1 << (b.chunk - b.first)
-		b.chunkList = append(b.chunkList, chunk{uint64(b.hist.Now()), b.chunks[b.chunk].First, b.group})
+		b.chunkList = append(b.chunkList, chunk{uint64(b.hist.Now()), b.chunks[b.chunk].First})
 	}
 }
 
-// closes says whether the group is long enough.
-func (b *Builder) closes() bool {
-	return b.chunk-b.first >= groupChunks || len(b.cells.list) >= groupWords || b.stores >= groupOften*uint64(len(b.cells.list))
-}
-
-// endGroup takes down what the group left in memory, and begins the next.
-func (b *Builder) endGroup() {
+// endCells takes down what the chunk left in memory.
+func (b *Builder) endCells() {
 	for i := range b.cells.list {
 		s := &b.cells.list[i]
-		since := b.chunkList[b.first+s.last()].ops
 		r := b.cellRows.next()
-		r[0], r[1], r[2], r[3], r[4] = s.word, b.group, uint64(s.time)-since, s.value, packMasks(s)
+		r[0], r[1], r[2], r[3], r[4] = s.word, uint64(b.chunk), uint64(s.time)-b.chunkList[b.chunk].ops, s.value, packMasks(s)
 	}
 	b.cells.clear()
-	b.group++
-	b.first, b.stores = b.chunk, 0
 }
 
 func (b *Builder) endChunk() {
+	b.endCells()
 	b.endRun()
 	b.endSites()
 	for i := range b.recent {
@@ -189,7 +167,6 @@ func (b *Builder) took(n, each, before uint64) {
 		b.run, b.inRun = row{b.event, before, each}, true
 	}
 	b.event += n
-	b.stores += n * each
 }
 
 func (b *Builder) endRun() {
@@ -288,8 +265,8 @@ func (b *Builder) Event(ev *trace.Event) error {
 	return b.err
 }
 
-// write takes an event that wrote at t. Of a long one the words that the group has already
-// get what it wrote, so that their rows have what the group left there.
+// write takes an event that wrote at t. Of a long one the words that the chunk has already
+// get what it wrote, so that their rows have what the chunk left there.
 func (b *Builder) write(ev *trace.Event, t uint32) {
 	addr, size, data := extent(ev)
 	lo, hi := cut(addr, size, data, b.long, func(addr, size uint64, data []byte) { b.cells.write(addr, size, data, t) })
@@ -353,8 +330,9 @@ type Call struct {
 func (b *Builder) Finish(n Notes) (err error) {
 	defer b.Abandon()
 	b.begin()
-	b.endChunk()
-	b.endGroup()
+	if b.chunk >= 0 {
+		b.endChunk()
+	}
 	d := &description{
 		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
 		Kinds: b.kinds, Crash: b.crash, Tables: map[string]tableMeta{}, Long: b.long,

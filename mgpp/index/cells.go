@@ -2,12 +2,11 @@ package index
 
 import "math/bits"
 
-// cells is what the operations of a group leave in memory, by word of 8 bytes.
+// cells is what the operations of a chunk leave in memory, by word of 8 bytes.
 type cells struct {
 	list  []cell   // in the order in which they were written first
 	slots []uint32 // hash table: where in list, plus 1; 0: the slot is free
 	shift uint
-	chunk uint8 // the bit of the chunk that writes
 }
 
 // cell is a word that was written.
@@ -18,14 +17,10 @@ type cell struct {
 	touched uint8 // bytes that were written
 	own     uint8 // of these, since a block began there
 	known   uint8 // of these, with a value that is known
-	chunks  uint8 // of the group, that wrote: a bit each
 }
 
-// last is the chunk that wrote last, from the group's first.
-func (s *cell) last() int { return bits.Len8(s.chunks) - 1 }
-
 func newCells() *cells {
-	c := &cells{chunk: 1}
+	c := &cells{}
 	c.grow(1 << 12)
 	return c
 }
@@ -82,7 +77,6 @@ func (c *cells) put(word, value uint64, mask, known uint8, t uint32) {
 	s.value = s.value&^byteMasks[mask] | value&byteMasks[known]
 	s.time = t
 	s.touched |= mask
-	s.chunks |= c.chunk
 	s.own |= mask
 	s.known = s.known&^mask | known
 }

@@ -9,17 +9,15 @@ import (
 type chunk struct {
 	ops   uint64 // before it
 	event uint64 // its first
-	group uint64
 }
 
-const chunkBytes = 3 * 8
+const chunkBytes = 2 * 8
 
 func encodeChunks(list []chunk) []byte {
 	b := make([]byte, 0, chunkBytes*len(list))
 	for _, c := range list {
-		for _, v := range [...]uint64{c.ops, c.event, c.group} {
-			b = binary.LittleEndian.AppendUint64(b, v)
-		}
+		b = binary.LittleEndian.AppendUint64(b, c.ops)
+		b = binary.LittleEndian.AppendUint64(b, c.event)
 	}
 	return b
 }
@@ -37,12 +35,9 @@ func (x *Index) takeChunks(count int) error {
 	var last chunk
 	for i := range x.chunks {
 		le, at := binary.LittleEndian, b[i*chunkBytes:]
-		c := chunk{le.Uint64(at), le.Uint64(at[8:]), le.Uint64(at[16:])}
-		if c.ops < last.ops || c.ops > uint64(x.d.Now) || c.event < last.event || c.group < last.group || c.group > uint64(count) {
+		c := chunk{le.Uint64(at), le.Uint64(at[8:])}
+		if c.ops < last.ops || c.ops > uint64(x.d.Now) || c.event < last.event {
 			return ErrCorrupt
-		}
-		for uint64(len(x.groups)) <= c.group {
-			x.groups = append(x.groups, i)
 		}
 		x.chunks[i], last = c, c
 	}

@@ -22,7 +22,7 @@ var (
 // lies, which is wanted before the description, and the magic again.
 const (
 	magic     = "mgtindex"
-	version   = 12
+	version   = 13
 	tail      = 4 + 4 + blobBytes + len(magic)
 	blobBytes = 8 + 8 + 4
 	maxNow    = 1<<31 - 1 // as of mgpp.History
@@ -40,7 +40,7 @@ type description struct {
 	Tables   map[string]tableMeta `json:"tables"`
 	Origins  blob                 `json:"origins"`
 	Lives    blob                 `json:"lives"`
-	Chunks   blob                 `json:"chunks"` // each chunkBytes: operations before, first event, group
+	Chunks   blob                 `json:"chunks"` // each chunkBytes: operations before, first event
 	Names    blob                 `json:"names"`  // of its events, by their numbers in it
 	Notes    json.RawMessage      `json:"notes,omitempty"`
 	Moves    int                  `json:"moves"`              // nodes that a realloc moved
@@ -160,8 +160,7 @@ func describe(f io.ReaderAt, size int64) (*description, error) {
 const (
 	// [first event] [ops before] ops of each event: runs of events alike
 	tabKept = "kept"
-	// [word] [group] time since the last chunk that wrote there began, value, masks: what
-	// a group left in memory, and which of its chunks wrote there
+	// [word] [chunk] time since the chunk began, value, masks: what a chunk left in memory
 	tabCells = "cells"
 	// [time] [first address] end: long writes, of which each is the words between only
 	tabLongs = "longs"
@@ -204,18 +203,16 @@ const (
 	whatMask = 1<<whatBits - 1
 )
 
-// packMasks codes the masks of a cell so that a word that was written as a whole has
-// only the chunks, and that of the first chunk 0.
+// packMasks codes the masks of a cell so that a word that was written as a whole has 0.
 func packMasks(c *cell) uint64 {
-	return uint64(c.chunks^1) | uint64(^c.touched)<<8 | uint64(c.touched^c.own)<<16 | uint64(c.own^c.known)<<24
+	return uint64(^c.touched) | uint64(c.touched^c.own)<<8 | uint64(c.own^c.known)<<16
 }
 
-// unpackMasks returns the bytes of a word and the chunks of its group that wrote to it: a
-// bit each, from the group's first.
-func unpackMasks(v uint64) (touched, own, known, chunks uint8) {
-	touched = ^uint8(v >> 8)
-	own = touched ^ uint8(v>>16)
-	return touched, own, own ^ uint8(v>>24), uint8(v) ^ 1
+// unpackMasks returns the bytes of a word that were written, as in cell.
+func unpackMasks(v uint64) (touched, own, known uint8) {
+	touched = ^uint8(v)
+	own = touched ^ uint8(v>>8)
+	return touched, own, own ^ uint8(v>>16)
 }
 
 // A cover is a range of 16 << 2l bytes, at a multiple of that: level l.

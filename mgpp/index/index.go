@@ -28,11 +28,9 @@ type Index struct {
 	d       *description
 	tables  map[string]*table
 	chunks  []chunk
-	groups  []int             // the first chunk of each, from 1 on
 	origins map[int]origin    // that were read
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first
-	sieve   *sieve            // of what was touched last; nil: there is none
 	known   knownNodes        // that were found by their numbers
 	recent  [recentNodes]node // and by an address in 16 bytes: lasting ones
 	latest  node              // that was found by an address or asked for, a lasting one

@@ -415,25 +415,6 @@ func (x *Index) chunkOf(t uint64) int {
 	return max(sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i].ops >= t })-1, 0)
 }
 
-// groupOf returns the number of the group that made the operation at t.
-func (x *Index) groupOf(t uint64) uint64 {
-	if len(x.chunks) == 0 {
-		return 0
-	}
-	return x.chunks[x.chunkOf(t)].group
-}
-
-// chunksOf returns the chunks [lo, hi) of a group.
-func (x *Index) chunksOf(g uint64) (lo, hi int) {
-	first := func(g uint64) int {
-		if g < uint64(len(x.groups)) {
-			return x.groups[g]
-		}
-		return len(x.chunks)
-	}
-	return first(g), first(g + 1)
-}
-
 // Touched returns the nodes that operations in (from, to] wrote to, made, resized or
 // ended.
 func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.Touch {
@@ -454,7 +435,7 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.Touch {
 		}
 	}
 	list := seen.List()
-	x.sift(list)
+	x.expect(list)
 	return list
 }
 

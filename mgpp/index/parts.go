@@ -16,14 +16,10 @@ type part struct {
 	words []uint64 // of recs: a search for one of them reads nothing else
 	recs  []rec    // by time
 	heads []uint32 // hash table: index in recs + 1 of the newest write to a word; nil: not made
-	of    *sieve   // the words of the table; nil: all
+	of    *wordSet // the words of the table; nil: all
 	prev  []uint32 // of each: index + 1 of the write to the same word before; 0: none here
 	shift uint
 	asked int // words that were looked for without the table
-
-	// only: it has what is left in the words of a sieve at its end, and nothing of what is
-	// below. Nil: all writes.
-	only *sieve
 
 	sites  []uint32 // of recs: of a store of a run; noSite: of an event
 	runs   []partRun
@@ -78,7 +74,10 @@ const (
 // part decodes a chunk, as far as the operation at t; as a whole if it was not far enough
 // before.
 func (x *Index) part(chunk int, t uint64) *part {
-	from, until := x.chunks[chunk].ops, x.endOf(chunk)
+	from, until := x.chunks[chunk].ops, uint64(x.d.Now)
+	if chunk+1 < len(x.chunks) {
+		until = x.chunks[chunk+1].ops
+	}
 	old, again := x.parts[chunk]
 	if again && min(t, until) <= old.until {
 		return old
@@ -102,14 +101,6 @@ func (x *Index) part(chunk int, t uint64) *part {
 	return p
 }
 
-// endOf is the last operation of a chunk.
-func (x *Index) endOf(chunk int) uint64 {
-	if chunk+1 < len(x.chunks) {
-		return x.chunks[chunk+1].ops
-	}
-	return uint64(x.d.Now)
-}
-
 // decoded is the part of the operation at t, if it is decoded that far; else nil.
 func (x *Index) decoded(t uint64) *part {
 	if p := x.parts[x.chunkOf(t)]; p != nil && t <= p.until {
@@ -129,9 +120,7 @@ func (x *Index) decode(chunk int, p *part) error {
 			if last < first {
 				return nil
 			}
-			if p.only == nil {
-				p.keep(ev, first, last)
-			}
+			p.keep(ev, first, last)
 			if writes(ev.Kind) {
 				addr, size, data := extent(ev)
 				cut(addr, size, data, x.d.Long, func(addr, size uint64, data []byte) { p.write(addr, size, data, uint32(last), noSite) })
@@ -139,9 +128,7 @@ func (x *Index) decode(chunk int, p *part) error {
 			return nil
 		}
 		sites := x.r.Sites()
-		if p.only == nil {
-			p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
-		}
+		p.runs = append(p.runs, partRun{len(p.recs), run.Thread, run.Wall, sites, len(run.Instants) > 0})
 		for recs := run.Recs; len(recs) > 0 && k.op < p.until; {
 			n, t := k.some(len(recs))
 			if k.each > 0 {
@@ -162,7 +149,9 @@ func (p *part) stores(recs []trace.StoreRec, wide []byte, sites []trace.StoreSit
 		w := sites[r.Site].Width
 		if off := r.Addr & 7; w <= 8 && off+uint64(w) <= 8 {
 			mask := uint8(uint16(1)<<w-1) << off
-			p.add(r.Addr>>3, rec{value: r.Value << (8 * off) & byteMasks[mask], time: t, mask: mask, known: mask}, r.Site)
+			p.words = append(p.words, r.Addr>>3)
+			p.recs = append(p.recs, rec{value: r.Value << (8 * off) & byteMasks[mask], time: t, mask: mask, known: mask})
+			p.sites = append(p.sites, r.Site)
 			continue
 		}
 		if w <= 8 {
@@ -225,18 +214,10 @@ func (p *part) straddling(addr, value uint64, width uint8, t, site uint32) {
 
 func (p *part) write(addr, size uint64, data []byte, t, site uint32) {
 	eachWord(addr, size, data, func(word, value uint64, mask, known uint8) {
-		p.add(word, rec{value: value, time: t, mask: mask, known: known}, site)
+		p.words = append(p.words, word)
+		p.recs = append(p.recs, rec{value: value, time: t, mask: mask, known: known})
+		p.sites = append(p.sites, site)
 	})
-}
-
-func (p *part) add(word uint64, r rec, site uint32) {
-	if p.only != nil {
-		p.leave(word, r)
-		return
-	}
-	p.words = append(p.words, word)
-	p.recs = append(p.recs, r)
-	p.sites = append(p.sites, site)
 }
 
 // eachBatch gives the events of a chunk, or runs of stores. What is called says to
@@ -332,8 +313,8 @@ func (k *keptRuns) some(n int) (events int, t uint64) {
 	return int(took), t
 }
 
-// link makes the table of words: of those of a sieve, if there is one.
-func (p *part) link(of *sieve) {
+// link makes the table of words: of those of a set, if there is one.
+func (p *part) link(of *wordSet) {
 	p.of, p.prev = of, make([]uint32, len(p.recs))
 	n := len(p.words)
 	if of != nil {
@@ -427,29 +408,4 @@ func (p *part) last(addr, size, t uint64) (at uint64) {
 		})
 	}
 	return at
-}
-
-// A span is the chunks of a group, of which each bit names one, from the first on.
-type span struct {
-	first int
-	bits  uint64
-}
-
-// until leaves out what is behind a chunk.
-func (s span) until(chunk int) span {
-	if n := chunk - s.first + 1; n < 64 {
-		s.bits &= 1<<max(n, 0) - 1
-	}
-	return s
-}
-
-// newest gives the chunks, newest first, until f returns false.
-func (s span) newest(f func(chunk int) bool) {
-	for s.bits != 0 {
-		top := bits.Len64(s.bits) - 1
-		s.bits &^= 1 << top
-		if !f(s.first + top) {
-			return
-		}
-	}
 }

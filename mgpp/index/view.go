@@ -86,14 +86,14 @@ type wordReader struct {
 	long       uint64 // the newest long write of the word, since the node began; 0: none
 }
 
-// read goes back through what was written until each byte has an answer. What a group
-// left is in the row of the word; where that says too little, the chunks that wrote
-// there are decoded. If that of t is decoded, it is asked first. What is older than a long
+// read goes back through what was written until each byte has an answer. What a chunk
+// left is in the row of the word; where that says too little, the chunk is decoded. If that of
+// t is decoded, it is asked first. What is older than a long
 // write ends it.
 func (r *wordReader) read() {
 	x := r.x
-	now := x.groupOf(r.t)
-	if now > 0 && r.t > 0 {
+	if r.t > 0 {
+		now := x.chunkOf(r.t)
 		if r.long = x.lastLong(r.word<<3, 8, r.t); r.long < r.n.birth {
 			r.long = 0
 		}
@@ -101,20 +101,19 @@ func (r *wordReader) read() {
 			return
 		}
 		x.leftBefore(r.word, now+1, func(c *left) bool {
-			if c.group < now && c.time < r.n.birth || c.time < r.long {
+			if c.chunk < now && c.time < r.n.birth || c.time < r.long {
 				return false
 			}
 			if c.touched&r.want == 0 {
 				return true
 			}
-			// What the group of t left is what was there at t if nothing has been
+			// What the chunk of t left is what was there at t if nothing has been
 			// written since, and no block may have begun there.
-			later := c.group == now && (c.time > r.t || c.touched&^c.own != 0)
+			later := c.chunk == now && (c.time > r.t || c.touched&^c.own != 0)
 			// A row has the time of its newest byte.
 			mixed := r.exact && c.touched&^r.want != 0 || r.n.is(bitResized)
 			if later || mixed {
-				c.chunks.until(x.chunkOf(r.t)).newest(func(chunk int) bool { return r.fromPart(x.partOf(chunk, r.t, r.word)) })
-				return r.want != 0
+				return r.fromPart(x.part(c.chunk, r.t))
 			}
 			r.take(c.own, c.known, c.value, c.time)
 			r.unversioned(c.touched &^ c.own)

@@ -36,84 +36,74 @@ func (x *Index) lastWord(addr, size, t uint64) uint64 {
 			return found
 		}
 	}
-	g := x.groupOf(t)
-	if found := x.lastIn(g, addr, size, t); found != 0 {
+	chunk := x.chunkOf(t)
+	if found := x.lastIn(chunk, addr, size, t); found != 0 {
 		return found
 	}
-	return x.lastBefore(addr, size, g)
+	return x.lastBefore(addr, size, chunk)
 }
 
-// lastIn returns the newest write of a group, at or before t.
-func (x *Index) lastIn(g, addr, size, t uint64) (found uint64) {
-	first, end := x.chunksOf(g)
-	look := span{first, 1<<(end-first) - 1}
+// lastIn returns the newest write of a chunk, at or before t.
+func (x *Index) lastIn(chunk int, addr, size, t uint64) (found uint64) {
 	lo, hi := addr>>3, (addr+size-1)>>3
-	if hi-lo < fewWords {
-		look.bits = 0
-		for w := lo; w <= hi; w++ {
-			c, ok := x.leftIn(w, g)
-			want := rangeMask(w<<3, addr, addr+size)
-			switch {
-			case !ok || c.touched&want == 0:
-			case c.time <= t && c.touched&^want == 0:
-				found = max(found, c.time)
-			default:
-				look.bits |= c.chunks.bits
-			}
+	look := hi-lo >= fewWords
+	for w := lo; w <= hi && !look; w++ {
+		c, ok := x.leftIn(w, chunk)
+		want := rangeMask(w<<3, addr, addr+size)
+		switch {
+		case !ok || c.touched&want == 0:
+		case c.time <= t && c.touched&^want == 0:
+			found = max(found, c.time)
+		default:
+			look = true
 		}
 	}
-	look.until(x.chunkOf(t)).newest(func(chunk int) bool {
-		at := x.part(chunk, t).last(addr, size, t)
-		found = max(found, at)
-		return at == 0
-	})
+	if look {
+		found = x.part(chunk, t).last(addr, size, t)
+	}
 	return found
 }
 
-// left is what a group left in a word: a row of the table of cells.
+// left is what a chunk left in a word: a row of the table of cells.
 type left struct {
-	word, group         uint64
+	word                uint64
+	chunk               int
 	time                uint64 // of the newest of the bytes
 	value               uint64
 	touched, own, known uint8 // as in cell
-	chunks              span  // that wrote there
 }
 
 func (x *Index) left(r *row) (c left) {
-	c.word, c.group, c.value = r[0], r[1], r[3]
-	var chunks uint8
-	c.touched, c.own, c.known, chunks = unpackMasks(r[4])
-	first, end := x.chunksOf(c.group)
-	last := first + bits.Len8(chunks) - 1
-	if chunks == 0 || last >= end {
-		x.fail(fmt.Errorf("%w: a word of group %d", ErrCorrupt, c.group))
+	if r[1] >= uint64(len(x.chunks)) {
+		x.fail(fmt.Errorf("%w: a word of chunk %d", ErrCorrupt, r[1]))
 		return left{}
 	}
-	c.time = x.chunks[last].ops + r[2]
-	c.chunks = span{first, uint64(chunks)}
+	c.word, c.chunk, c.value = r[0], int(r[1]), r[3]
+	c.time = x.chunks[c.chunk].ops + r[2]
+	c.touched, c.own, c.known = unpackMasks(r[4])
 	return c
 }
 
-// leftIn is what a group left in a word; false if it did not write there.
-func (x *Index) leftIn(word, g uint64) (left, bool) {
-	r, _, ok, err := x.table(tabCells).before(word, g+1)
-	if x.fail(err) || !ok || r[1] != g {
+// leftIn is what a chunk left in a word; false if it did not write there.
+func (x *Index) leftIn(word uint64, chunk int) (left, bool) {
+	r, _, ok, err := x.table(tabCells).before(word, uint64(chunk)+1)
+	if x.fail(err) || !ok || r[1] != uint64(chunk) {
 		return left{}, false
 	}
 	return x.left(&r), true
 }
 
-// lastBefore returns the newest write of the groups before one.
-func (x *Index) lastBefore(addr, size, before uint64) uint64 {
-	var newest, time uint64 // the group that wrote last, and when, at the latest
+// lastBefore returns the newest write of the chunks before one.
+func (x *Index) lastBefore(addr, size uint64, before int) uint64 {
+	newest, time := -1, uint64(0) // the chunk that wrote last, and when, at the latest
 	exact := true
 	take := func(c *left) {
 		want := rangeMask(c.word<<3, addr, addr+size)
-		if c.touched&want == 0 || c.group < newest || c.group >= before {
+		if c.touched&want == 0 || c.chunk < newest || c.chunk >= before {
 			return
 		}
-		if c.group > newest {
-			newest, time, exact = c.group, 0, true
+		if c.chunk > newest {
+			newest, time, exact = c.chunk, 0, true
 		}
 		time = max(time, c.time)
 		exact = exact && c.touched&^want == 0
@@ -124,7 +114,7 @@ func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 			x.leftBefore(w, before, func(c *left) bool {
 				had := newest
 				take(c)
-				return newest == had && c.group > newest // they are given newest first
+				return newest == had && c.chunk > newest // they are given newest first
 			})
 		}
 	} else {
@@ -137,16 +127,16 @@ func (x *Index) lastBefore(addr, size, before uint64) uint64 {
 			return true
 		})
 	}
-	if newest == 0 || exact {
+	if newest < 0 || exact {
 		return time
 	}
 	return x.lastIn(newest, addr, size, uint64(x.d.Now))
 }
 
-// leftBefore gives what the groups before one left in a word, newest first, until f
+// leftBefore gives what the chunks before one left in a word, newest first, until f
 // returns false.
-func (x *Index) leftBefore(word, before uint64, f func(*left) bool) {
-	x.eachBefore(tabCells, word, before, func(r *row) bool {
+func (x *Index) leftBefore(word uint64, before int, f func(*left) bool) {
+	x.eachBefore(tabCells, word, uint64(before), func(r *row) bool {
 		c := x.left(r)
 		return f(&c)
 	})
