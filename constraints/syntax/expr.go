@@ -277,7 +277,7 @@ func (p *parser) primary() Expr {
 	case t.is("::"):
 		return p.globalName()
 	}
-	p.unexpected("a value")
+	p.unexpected(aValue)
 	return nil
 }
 
@@ -360,7 +360,7 @@ func (p *parser) word() Expr {
 			didYouMean(t.text, []string{"COUNT", "SUM", "MIN", "MAX"}))
 	}
 	if reserved(t.text) {
-		p.unexpected("a value")
+		p.unexpected(aValue)
 	}
 	p.next()
 	return &Name{at, t.text}

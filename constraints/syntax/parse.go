@@ -84,6 +84,9 @@ func describe(t token) string {
 	return "`" + t.text + "`"
 }
 
+// aValue is what is wanted where an expression begins.
+const aValue = "a value"
+
 // unexpected fails at the current token.
 func (p *parser) unexpected(want string) {
 	t := p.tok()
@@ -94,6 +97,10 @@ func (p *parser) unexpected(want string) {
 		p.fail(t.pos, "write `and` for `&&`")
 	case t.is("!"):
 		p.fail(t.pos, "write `not` for `!`")
+	case t.is("&") && want == aValue:
+		p.fail(t.pos, "leave out the `&`: a node stands for its address, and a pointer is equal to a node that it points into")
+	case t.is("*") && want == aValue:
+		p.fail(t.pos, "leave out the `*`: a dot or an index leads through a pointer: X.next.key, X.table[0]")
 	case t.is("||") && want != "":
 		p.fail(t.pos, "%s is expected here; `||` stands only between the two assignments of a rule: write `or` for a logical or", want)
 	}

@@ -99,10 +99,14 @@ func contains(list []string, s string) bool {
 // splitSuffix splits "f:exit" at its last single colon.
 func splitSuffix(s string) (head, tail string, ok bool) {
 	i := strings.LastIndexByte(s, ':')
-	if i <= 0 || s[i-1] == ':' || identLen(s[i+1:])+digitLen(s[i+1:]) != len(s)-i-1 {
+	if i < 0 {
 		return s, "", false
 	}
-	return s[:i], s[i+1:], true
+	head, tail = strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+1:])
+	if head == "" || head[len(head)-1] == ':' || identLen(tail)+digitLen(tail) != len(tail) {
+		return s, "", false
+	}
+	return head, tail, true
 }
 
 func digitLen(s string) int {
