@@ -217,7 +217,11 @@ func (b *builder) point(image int, addr uint64, p trace.Point) bool {
 		behind := addr + uint64(in.Len)
 		return in.IsNop() && !s.targets.has(behind) && b.point(image, behind, p)
 	}
-	b.plan.Points = append(b.plan.Points, Point{Site: site, Point: p, Frame: frameAt(s.file, addr)})
+	at := Point{Site: site, Point: p}
+	if strings.HasPrefix(p.Kind, "inline-") {
+		at.Frame = frameAt(s.file, addr)
+	}
+	b.plan.Points = append(b.plan.Points, at)
 	return true
 }
 

@@ -74,19 +74,18 @@ const indexMagic = "mgslice7"
 // BuildIndex reads the run once more, and writes the index of all its
 // dependences to out.
 func BuildIndex(out io.Writer, p *Program, o BuildOptions) error {
-	return newBuilder(out, o).build(p)
+	return newBuilder(out, o, p.limits.shapes).build(p)
 }
 
-func newBuilder(out io.Writer, o BuildOptions) *builder {
+func newBuilder(out io.Writer, o BuildOptions, shapes int) *builder {
 	b := &builder{w: bufio.NewWriterSize(out, 1<<20), o: o, memory: newShadow(), regs: map[uint32]*lastWrites{}, thread: ^uint32(0), aside: map[uint64][NumUnits]Node{}}
-	b.seg.shapes = shapeTable{ids: map[string]uint32{}, most: maxShapes}
+	b.seg.shapes = shapeTable{ids: map[string]uint32{}, most: shapes}
 	b.buf = append(b.buf, indexMagic...)
 	b.buf = append(b.buf, o.Key[:]...)
 	return b
 }
 
 func (b *builder) build(p *Program) error {
-	b.seg.shapes.most = p.limits.shapes
 	t := newTracker(p, b.part)
 	t.hooks = hooks{started: b.started, ended: b.ended, interrupted: b.interrupted, resumed: b.resumed}
 	if err := t.run(); err != nil {

@@ -411,7 +411,7 @@ func TestManyThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBuilder(io.Discard, BuildOptions{})
+	b := newBuilder(io.Discard, BuildOptions{}, p.limits.shapes)
 	if err := b.build(p); err != nil {
 		t.Fatal(err)
 	}

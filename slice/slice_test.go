@@ -231,7 +231,7 @@ func TestForgedIndex(t *testing.T) {
 	}
 	for _, steps := range []StepID{x.Steps, 1<<64 - 100} {
 		var out bytes.Buffer
-		b := newBuilder(&out, BuildOptions{})
+		b := newBuilder(&out, BuildOptions{}, p.limits.shapes)
 		if steps == x.Steps {
 			track := newTracker(p, b.part)
 			if err := track.run(); err != nil {

@@ -34,6 +34,7 @@ const (
 	notedCode  = 8  // what was there
 	notedLoop  = 24 // u64: address of the page of a batch's code, 0: none
 	notedCalls = 32 // u64, u64: address and size of its entries
+	notedFull  = 48 // u64: 1 if there was no room for a thread once
 
 	entryTID   = 0                        // u32, 0: not in use
 	entryCall  = 4                        // u32: what the thread executes is not its own
@@ -105,7 +106,8 @@ func (t *tracer) noteDetour(th *thread, mask uint64, info *Siginfo) {
 	}
 	if th.noted == nil {
 		if len(n.free) == 0 {
-			return // so many at once: what is not noted can not be put right
+			n.set(notedFull, 1)
+			return
 		}
 		th.notedAt = n.free[len(n.free)-1]
 		n.free = n.free[:len(n.free)-1]
@@ -192,7 +194,11 @@ func (p *Process) PutRight(n *Notes) error {
 		}
 	}
 	var err error
-	return errors.Join(p.do(func() { err = p.t.clearUp(n) }), err)
+	e := p.do(func() { err = p.t.clearUp(n) })
+	if n.get(notedFull) != 0 {
+		e = errors.Join(e, fmt.Errorf("%d threads were not where they had been at a time; others may be left so", notedMost))
+	}
+	return errors.Join(e, err)
 }
 
 // putRight puts threads right that are at the gate or did not get so far; left: one may
@@ -272,10 +278,11 @@ func (t *tracer) clearUp(n *Notes) error {
 		if !ok || m.Lo != r[0] || m.Size() != r[1] || m.Path != "" {
 			continue
 		}
-		if th, err := t.worker(); err == nil {
-			_, err := t.syscall(th, unix.SYS_MUNMAP, r[0], r[1])
-			errs = append(errs, err)
+		th, err := t.worker()
+		if err == nil {
+			_, err = t.syscall(th, unix.SYS_MUNMAP, r[0], r[1])
 		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

@@ -88,6 +88,43 @@ func masks(t *testing.T, pid int) (list []string) {
 	return list
 }
 
+// That there was no room for a thread's note is told when the notes are followed.
+func TestNotesFull(t *testing.T) {
+	r := start(t, build(t, "steady"))
+	r.line()
+	p := attach(t, r.pid())
+	notes, err := NewNotes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notes.Close()
+	if err := p.KeepNotes(notes); err != nil {
+		t.Fatal(err)
+	}
+	free := notes.free
+	for _, full := range []bool{false, true} {
+		if notes.free = free; full {
+			notes.free = nil
+		}
+		var err error
+		e := p.Do(func() {
+			var s *Stopped
+			if s, err = p.Thread(r.pid()); err == nil {
+				_, err = s.Syscall(unix.SYS_GETPID)
+			}
+		})
+		if err := errors.Join(e, err); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.PutRight(notes); (err != nil) != full {
+			t.Errorf("full %v: %v", full, err)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A tracer that has threads make detours, killed at any moment: once its notes have been
 // followed, all is as it was.
 func TestKilledOnDetour(t *testing.T) {

@@ -114,12 +114,15 @@ func (c *Changes) otherIn(o ObjID) {
 	}
 }
 
-// copy makes c, which has no dirt, that of another.
-func (c *Changes) copy(from *Changes) {
+// copy makes c, which has no dirt, that of another; keep, if it is given, may clean some, and
+// says whether any is left.
+func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 	c.All, c.Untyped = c.All || from.All, c.Untyped || from.Untyped
-	c.Dirt = append(c.Dirt, from.Dirt...)
-	for i := range c.Dirt {
-		c.index[c.Dirt[i].Obj] = i
+	for _, d := range from.Dirt {
+		if keep == nil || keep(&d) {
+			c.index[d.Obj] = len(c.Dirt)
+			c.Dirt = append(c.Dirt, d)
+		}
 	}
 }
 
@@ -128,10 +131,11 @@ func (c *Changes) copy(from *Changes) {
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
 		v0, v1 := g.hist.At(t0), g.hist.At(t1)
-		c.copy(&g.pending)
+		var differs func(*Dirt) bool
 		if g.knowsIn() {
-			g.prune(v0, v1, c)
+			differs = func(d *Dirt) bool { return g.prune(v0, v1, d) }
 		}
+		c.copy(&g.pending, differs)
 		g.spread(v0, v1, c, g.knowsIn())
 		return
 	}
@@ -277,22 +281,15 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 	}
 }
 
-// prune takes what is the same in both views out of c: of a program that calls a function,
-// which puts a node on a stack and takes it off again, nothing remains.
-func (g *Graph) prune(v0, v1 mgpp.View, c *Changes) {
-	kept := c.Dirt[:0]
-	clear(c.index)
-	for _, d := range c.Dirt {
-		before, after := g.Alive(d.Obj, v0.Time()), g.Alive(d.Obj, v1.Time())
-		if before && after && !d.Life && d.Mask != 0 {
-			g.differing(v0, v1, &d)
-		}
-		if (before || after) && (d.Mask != 0 || d.In || d.Life) {
-			c.index[d.Obj] = len(kept)
-			kept = append(kept, d)
-		}
+// prune takes what is the same in both views out of d, and says whether something remains: of
+// a program that calls a function, which puts a node on a stack and takes it off again,
+// nothing does.
+func (g *Graph) prune(v0, v1 mgpp.View, d *Dirt) bool {
+	before, after := g.Alive(d.Obj, v0.Time()), g.Alive(d.Obj, v1.Time())
+	if before && after && !d.Life && d.Mask != 0 {
+		g.differing(v0, v1, d)
 	}
-	c.Dirt = kept
+	return (before || after) && (d.Mask != 0 || d.In || d.Life)
 }
 
 // differing leaves those words of an object dirty that differ: a pointer also if the block

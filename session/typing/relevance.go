@@ -122,14 +122,17 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 // callsMeant are the return addresses of the calls in some code that a rule with a number
 // means.
 func (t *Blocks) callsMeant(r *check.AllocRule, im *symbol.Image, ranges [][2]uint64) (meant []trace.Addr) {
+	seen := map[uint64]bool{} // functions: one may have many of the ranges
 	for _, x := range ranges {
 		fn, ok := im.Obj.FuncAt(x[0])
-		if !ok {
+		if !ok || seen[fn.Addr] {
 			continue
 		}
+		seen[fn.Addr] = true
 		t.eachCall(im, &fn, func(ret trace.Addr, frames []objfile.Frame, number func(objfile.Frame) int) bool {
 			at := uint64(ret - im.Bias)
-			if x[0] < at && at <= x[1] && slices.ContainsFunc(frames, func(f objfile.Frame) bool { return t.namesPlace(r, f) && number(f) == r.Call }) {
+			behind := func(x [2]uint64) bool { return x[0] < at && at <= x[1] }
+			if slices.ContainsFunc(ranges, behind) && slices.ContainsFunc(frames, func(f objfile.Frame) bool { return t.namesPlace(r, f) && number(f) == r.Call }) {
 				meant = append(meant, ret)
 			}
 			return true
