@@ -284,17 +284,12 @@ func (g *generator) writeParts(p *storePlan, temp x86.Reg) {
 	}
 }
 
-// logAhead is how far behind the record that is being written the log is fetched, bytes. A
-// reader that is late has the thread write where it has not been for megabytes, and each
-// line of the log would be waited for. It never faults, whatever lies there.
-const logAhead = 1024
-
 // commit appends what advances the cursor.
 func (g *generator) commit(p *storePlan) {
 	if g.options.Filter.On {
 		g.advance(p)
 	} else {
-		g.op(0x0f0d, 4, 1, false, at(p.rec, logAhead)) // prefetchw
+		g.op(0x0f0d, 4, 1, false, at(p.rec, layout.LogAhead)) // prefetchw
 		g.lea(p.rec, at(p.rec, p.size))
 	}
 	g.store(slot(layout.Cursor), 8, p.rec)

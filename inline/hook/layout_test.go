@@ -25,7 +25,7 @@ var numbers = map[string]uint64{
 	"WriterSP": layout.WriterSP, "WriterPC": layout.WriterPC, "WriterFunc": layout.WriterFunc,
 	"PendingSize": layout.PendingSize, "MaxOpen": layout.MaxOpen, "HookEnd": layout.HookEnd,
 	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "OpenWriter": layout.OpenWriter, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
-	"BlockSize": layout.BlockSize, "HookStack": layout.HookStack,
+	"LogAhead": layout.LogAhead, "BlockSize": layout.BlockSize, "HookStack": layout.HookStack,
 
 	"PendingSP": layout.PendingSP, "PendingAddr": layout.PendingAddr, "PendingBytes": layout.PendingBytes,
 	"PendingBase": layout.PendingBase, "PendingSite": layout.PendingSite, "PendingCall": layout.PendingCall,

@@ -30,6 +30,11 @@ const (
 	Guard = 0x1000
 )
 
+// LogAhead is how far behind the record that is being written the log is fetched, bytes. A
+// reader that is late has the thread write where it has not been for megabytes, and each
+// line of the log would be waited for. It never faults, whatever lies there.
+const LogAhead = 1024
+
 // The process block, shared by all threads.
 const (
 	Order = 0x00 // u64: the last stamp given out; only ever incremented

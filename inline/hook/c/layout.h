@@ -34,6 +34,7 @@
 #define Left 0x710
 #define OpenWriter 0x718
 #define HookEnd 0x720
+#define LogAhead 1024
 #define ClockEvery 8
 #define BlockSize 0x1000
 #define HookStack 0x4000
