@@ -9,7 +9,7 @@
 // A query is timed twice: as a whole process, and inside of one, from opening the
 // trace to the last byte of the answer. Both are what a user waits for, with all
 // files in the page cache; the first has the start of the program in it. Each is
-// asked many times; the fastest and the median are printed, and those of the processor
+// asked many times, at times all over the run; the fastest and the median are printed, and those of the processor
 // time, for the machine may be busy.
 //
 // Then it runs the eight programs of the thesis's table 3.1, or their current versions, on

@@ -160,9 +160,15 @@ func (b *bench) info(path string) (changes uint64, err error) {
 	return info.Changes, err
 }
 
+// question is asked at a time, as a process and inside of one; ask is nil for info.
+type question struct {
+	what string
+	args func(at uint64) []string
+	ask  func(q *ask.Queries, at uint64) error
+}
+
 // ask asks the trace.
 func (b *bench) ask(path string, changes uint64) error {
-	half := fmt.Sprint(changes / 2)
 	first := "block#1"
 	for _, name := range []string{"::root", "tree#1"} {
 		if exec.Command(b.mgtrace, "who", path, name).Run() == nil {
@@ -171,38 +177,52 @@ func (b *bench) ask(path string, changes uint64) error {
 		}
 	}
 	fmt.Printf("%-34s %21s %18s %21s %18s\n", "", "inside, fastest/median", "processor", "process", "processor")
-	for _, q := range []struct {
-		what string
-		args []string
-		ask  func(*ask.Queries) error
-	}{
-		{"who (a cell that changes often)", []string{"who", path, first, "--at", half, "-n", "1"}, func(q *ask.Queries) error { return q.Who(first, half, 1) }},
-		{"who, five writers, by a path", []string{"who", path, first + "->left", "--at", half}, func(q *ask.Queries) error { return q.Who(first+"->left", half, 5) }},
-		{"who, at the end", []string{"who", path, first, "-n", "1"}, func(q *ask.Queries) error { return q.Who(first, "end", 1) }},
-		{"history of a node", []string{"history", path, "tree#1000"}, func(q *ask.Queries) error { return q.History("tree#1000", "end", 50) }},
-		{"snapshot, 60 nodes", []string{"snapshot", path, "--node", first, "--at", half}, func(q *ask.Queries) error {
-			return q.Snapshot(context.Background(), ask.SnapshotOptions{Node: first, At: half, Max: 60})
-		}},
-		{"diff of 100 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+100)}, func(q *ask.Queries) error {
-			return q.Snapshot(context.Background(), ask.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+100), Max: 60})
-		}},
-		{"diff of 1000 changes", []string{"snapshot", path, "--diff", half + "," + fmt.Sprint(changes/2+1000)}, func(q *ask.Queries) error {
-			return q.Snapshot(context.Background(), ask.SnapshotOptions{Diff: half + "," + fmt.Sprint(changes/2+1000), Max: 60})
-		}},
-		{"info", []string{"info", path}, nil},
+	for _, q := range []question{
+		{"who (a cell that changes often)",
+			func(at uint64) []string { return []string{"who", path, first, "--at", fmt.Sprint(at), "-n", "1"} },
+			func(q *ask.Queries, at uint64) error { return q.Who(first, fmt.Sprint(at), 1) }},
+		{"who, five writers, by a path",
+			func(at uint64) []string { return []string{"who", path, first + "->left", "--at", fmt.Sprint(at)} },
+			func(q *ask.Queries, at uint64) error { return q.Who(first+"->left", fmt.Sprint(at), 5) }},
+		{"who, at the end",
+			func(uint64) []string { return []string{"who", path, first, "-n", "1"} },
+			func(q *ask.Queries, _ uint64) error { return q.Who(first, "end", 1) }},
+		{"history of a node",
+			func(uint64) []string { return []string{"history", path, "tree#1000"} },
+			func(q *ask.Queries, _ uint64) error { return q.History("tree#1000", "end", 50) }},
+		{"snapshot, 60 nodes",
+			func(at uint64) []string { return []string{"snapshot", path, "--node", first, "--at", fmt.Sprint(at)} },
+			func(q *ask.Queries, at uint64) error {
+				return q.Snapshot(context.Background(), ask.SnapshotOptions{Node: first, At: fmt.Sprint(at), Max: 60})
+			}},
+		diff(path, 100),
+		diff(path, 1000),
+		{"info", func(uint64) []string { return []string{"info", path} }, nil},
 	} {
-		if err := b.query(path, q.what, q.args, q.ask); err != nil {
+		if err := b.query(path, q, changes); err != nil {
 			fmt.Printf("%-34s %v\n", q.what, err)
 		}
 	}
 	return nil
 }
 
-// query asks one question many times.
-func (b *bench) query(path, what string, args []string, question func(*ask.Queries) error) error {
+// diff asks what so many changes did.
+func diff(path string, n uint64) question {
+	times := func(at uint64) string { return fmt.Sprintf("%d,%d", at, at+n) }
+	return question{fmt.Sprintf("diff of %d changes", n),
+		func(at uint64) []string { return []string{"snapshot", path, "--diff", times(at)} },
+		func(q *ask.Queries, at uint64) error {
+			return q.Snapshot(context.Background(), ask.SnapshotOptions{Diff: times(at), Max: 60})
+		}}
+}
+
+// query asks one question many times, from a tenth of the run to nine tenths: what an answer
+// costs depends on where it lies in its part of the trace.
+func (b *bench) query(path string, x question, changes uint64) error {
 	var inside, insideProcessor, process, processor []time.Duration
-	for range b.rounds {
-		c := exec.Command(b.mgtrace, args...)
+	for i := range b.rounds {
+		at := changes/10 + changes*8/10*uint64(i)/uint64(max(b.rounds-1, 1))
+		c := exec.Command(b.mgtrace, x.args(at)...)
 		began := time.Now()
 		if err := c.Run(); err != nil {
 			return err
@@ -211,7 +231,7 @@ func (b *bench) query(path, what string, args []string, question func(*ask.Queri
 		processor = append(processor, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
 		began = time.Now()
 		used := ownProcessor()
-		if question == nil {
+		if x.ask == nil {
 			if err := ask.Info(io.Discard, path, ask.InfoOptions{}); err != nil {
 				return err
 			}
@@ -221,7 +241,7 @@ func (b *bench) query(path, what string, args []string, question func(*ask.Queri
 				return err
 			}
 			q.Quick()
-			err = question(q)
+			err = x.ask(q, at)
 			q.Close()
 			if err != nil {
 				return err
@@ -230,7 +250,7 @@ func (b *bench) query(path, what string, args []string, question func(*ask.Queri
 		inside = append(inside, time.Since(began))
 		insideProcessor = append(insideProcessor, ownProcessor()-used)
 	}
-	fmt.Printf("%-34s", what)
+	fmt.Printf("%-34s", x.what)
 	for _, d := range [][]time.Duration{inside, insideProcessor, process, processor} {
 		slices.Sort(d)
 		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -88,6 +88,8 @@ func (x *Index) part(chunk int, t uint64) *part {
 	n := min(until-min(from, until), maxRoom)
 	n += n / 16
 	p := &part{until: until, words: make([]uint64, 0, n), recs: make([]rec, 0, n), sites: make([]uint32, 0, n)}
+	// Room that is not used is not touched either; to grow is to copy into more fresh memory.
+	p.runs, p.events = make([]partRun, 0, n/8+1), make([]partEvent, 0, n/8+1)
 	x.fail(x.decode(chunk, p))
 	x.parts[chunk] = p
 	if again {
