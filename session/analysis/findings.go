@@ -184,8 +184,44 @@ func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr)
 	if a.callers == nil {
 		a.callers = callers.New(a.Symbols)
 	}
-	return append([]trace.Addr{pc + 1}, a.callers.Between(entry, pc)...)
+	calls := a.callers.Between(entry, pc)
+	if among := a.ranAmong(k, t, entry, pc); len(among) > len(calls) {
+		calls = among
+	}
+	return append([]trace.Addr{pc + 1}, calls...)
 }
+
+// ranAmong is what else the thread did in a call tells of how it came to the statement of an operation, or,
+// behind the last of all, to another one.
+func (a *Analysis) ranAmong(k call, t mgpp.Timestamp, entry, pc trace.Addr) []trace.Addr {
+	to := k.to
+	if to == 0 {
+		to = a.Hist.Now()
+	}
+	var ran []trace.Addr
+	at := -1
+	for u := max(k.from, t-min(t, maxAmong)) + 1; u <= min(to, t+maxAmong); u++ {
+		op := a.Hist.Op(u)
+		if op.Thread != k.Thread || op.PC == 0 {
+			continue
+		}
+		if u == t && a.Symbols.Statement(op.PC) == a.Symbols.Statement(pc) {
+			at = len(ran)
+		}
+		ran = append(ran, op.PC)
+	}
+	switch {
+	case at >= 0:
+	case t == a.Hist.Now():
+		at, ran = len(ran), append(ran, pc)
+	default:
+		return nil
+	}
+	return a.callers.Among(entry, ran, at, t-min(t, maxAmong) <= k.from)
+}
+
+// maxAmong bounds the operations on either side of one that tell how the thread came to it.
+const maxAmong = 64
 
 // maxLastOf bounds how far back lastOf looks, in changes.
 const maxLastOf = 1000

@@ -1,6 +1,9 @@
 package callers
 
 import (
+	"cmp"
+	"slices"
+
 	"mgtrace/objfile"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -16,7 +19,9 @@ type Graph struct {
 
 // function is what is known of one.
 type function struct {
-	calls []call
+	code    []inst // in order of addresses
+	calls   []call
+	reached map[int][]int // what reach returned
 	// open: it may lead to where its code does not say. So is what is not of a position-independent
 	// executable: others have addresses of functions among their constants, or call their own
 	// through slots of the dynamic linker.
@@ -25,8 +30,10 @@ type function struct {
 
 // call is a way from one function into another.
 type call struct {
-	to  trace.Addr // the entry
-	ret trace.Addr // behind the call; 0: nothing returns here (a tail call, or an address that is taken)
+	at    trace.Addr // the instruction
+	to    trace.Addr // the entry
+	ret   trace.Addr // behind the call; 0: nothing returns here (a tail call, or an address that is taken)
+	taken bool       // an address is taken
 }
 
 // New makes a graph of the functions of the traced images.
@@ -44,26 +51,19 @@ const (
 //  1. what can be reached from the function; nothing is certain if that is open
 //  2. of the instruction's function, and then of its caller's, the only call in there
 func (g *Graph) Between(from, pc trace.Addr) []trace.Addr {
-	type site struct{ caller, ret trace.Addr }
-	sites := map[trace.Addr][]site{} // by the function called
-	reached := []trace.Addr{from}
-	for i := 0; i < len(reached); i++ {
-		f := g.function(reached[i])
-		if f == nil {
-			continue
-		}
-		if f.open || len(reached) > maxReached {
-			return nil
-		}
-		for _, c := range f.calls {
-			if len(sites[c.to]) == 0 && c.to != from {
-				reached = append(reached, c.to)
-			}
-			sites[c.to] = append(sites[c.to], site{reached[i], c.ret})
-		}
+	sites, ok := g.sites(from)
+	if !ok {
+		return nil
+	}
+	return g.only(sites, from, pc, nil)
+}
+
+// only goes on with a stack that led to an instruction where of a function there is one call.
+func (g *Graph) only(sites map[trace.Addr][]site, from, pc trace.Addr, stack []trace.Addr) []trace.Addr {
+	if len(stack) > 0 {
+		pc = stack[len(stack)-1] - 1
 	}
 	at, _, ok := g.entry(pc)
-	var stack []trace.Addr
 	for ok && at != from && len(sites[at]) == 1 && len(stack) < maxDepth {
 		s := sites[at][0]
 		if s.ret == 0 {
@@ -73,6 +73,35 @@ func (g *Graph) Between(from, pc trace.Addr) []trace.Addr {
 		at = s.caller
 	}
 	return stack
+}
+
+// site is a call of a function.
+type site struct {
+	caller, ret trace.Addr
+	taken       bool
+}
+
+// sites returns the calls of all functions that can be reached from one, by the function called; it
+// is not ok if that is not known.
+func (g *Graph) sites(from trace.Addr) (_ map[trace.Addr][]site, ok bool) {
+	sites := map[trace.Addr][]site{}
+	reached := []trace.Addr{from}
+	for i := 0; i < len(reached); i++ {
+		f := g.function(reached[i])
+		if f == nil {
+			continue
+		}
+		if f.open || len(reached) > maxReached {
+			return nil, false
+		}
+		for _, c := range f.calls {
+			if len(sites[c.to]) == 0 && c.to != from {
+				reached = append(reached, c.to)
+			}
+			sites[c.to] = append(sites[c.to], site{reached[i], c.ret, c.taken})
+		}
+	}
+	return sites, true
 }
 
 // entry is that of the function of the program's own that an address lies in.
@@ -97,6 +126,7 @@ func (g *Graph) function(entry trace.Addr) *function {
 		for _, r := range fn.Ranges {
 			g.read(f, fn, im, im.Obj.Code(r[0], int(r[1]-r[0])), r[0])
 		}
+		slices.SortFunc(f.code, func(a, b inst) int { return cmp.Compare(a.at, b.at) })
 	}
 	g.funcs[entry] = f
 	return f
@@ -111,21 +141,27 @@ func (g *Graph) read(f *function, fn objfile.Func, im *symbol.Image, code []byte
 			return
 		}
 		next := pc + uint64(in.Len)
+		at := im.Bias + trace.Addr(pc)
+		i := inst{at: at, kind: in.Kind, next: im.Bias + trace.Addr(next)}
+		if in.Direct {
+			i.to = im.Bias + trace.Addr(in.Target)
+		}
+		f.code = append(f.code, i)
 		switch in.Kind {
 		case x86.KindCall:
 			if in.Direct {
-				f.calls = append(f.calls, call{im.Bias + trace.Addr(in.Target), im.Bias + trace.Addr(next)})
+				f.calls = append(f.calls, call{at: at, to: i.to, ret: i.next})
 			}
 			f.open = f.open || !in.Direct
 		case x86.KindJmp, x86.KindJcc:
 			if in.Direct && !fn.Contains(in.Target) {
-				f.calls = append(f.calls, call{to: im.Bias + trace.Addr(in.Target)})
+				f.calls = append(f.calls, call{at: at, to: i.to})
 			}
 			f.open = f.open || !in.Direct
 		}
 		if to, ok := taken(&in, next); ok {
-			if at, _, own := g.entry(im.Bias + trace.Addr(to)); own && at == im.Bias+trace.Addr(to) {
-				f.calls = append(f.calls, call{to: at})
+			if fn, _, own := g.entry(im.Bias + trace.Addr(to)); own && fn == im.Bias+trace.Addr(to) {
+				f.calls = append(f.calls, call{at: at, to: fn, taken: true})
 			}
 		}
 		code, pc = code[in.Len:], next

@@ -28,7 +28,12 @@ void again(int v) { if (v) again(v - 1); set(v); } // in again
 int main(void) { insert(1); change(2); return 0; }
 `
 
-func TestBetween(t *testing.T) {
+// bias is where a program is said to lie.
+const bias = 0x10000
+
+// compiled returns the calls of a program, its debug information, and the file that it is of.
+func compiled(t *testing.T, source string, flags ...string) (*Graph, *objfile.File, string) {
+	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc")
 	}
@@ -37,6 +42,30 @@ func TestBetween(t *testing.T) {
 	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if text, err := exec.Command("gcc", append(flags, "-g", "-o", bin, c)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	f, err := objfile.Open(bin, objfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	lo, hi := f.LoadRange()
+	im := symbol.Image{Module: trace.Module{Path: bin, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f}
+	return New(symbol.New([]symbol.Image{im}, &symbol.Sources{})), f, c
+}
+
+// comments are those of the lines of calls.
+func comments(table *symbol.Table, stack []trace.Addr) (out []string) {
+	for _, ret := range stack {
+		_, _, text := table.Where(ret - 1)
+		_, comment, _ := strings.Cut(text, "// ")
+		out = append(out, comment)
+	}
+	return out
+}
+
+func TestBetween(t *testing.T) {
 	for _, test := range []struct {
 		flags, from string
 		want        []string // comments of the lines of the calls, innermost first
@@ -52,34 +81,72 @@ func TestBetween(t *testing.T) {
 		{"-pie -fPIE", "compare", []string{"in compare"}},
 	} {
 		t.Run(test.flags+" "+test.from, func(t *testing.T) {
-			args := append(strings.Fields(test.flags), "-g", "-O0", "-o", bin, c)
-			if text, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			f, err := objfile.Open(bin, objfile.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			const bias = 0x10000
-			lo, hi := f.LoadRange()
-			im := symbol.Image{Module: trace.Module{Path: bin, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f}
-			table := symbol.New([]symbol.Image{im}, &symbol.Sources{})
-			from, ok := table.Entry(test.from)
+			g, f, c := compiled(t, source, append(strings.Fields(test.flags), "-O0")...)
+			from, ok := g.symbols.Entry(test.from)
 			if !ok {
 				t.Fatalf("no function %s", test.from)
 			}
 			lines := f.LineAddrs(c, 3)
-			stack := New(table).Between(from, bias+trace.Addr(slices.Max(lines)))
-			var got []string
-			for _, ret := range stack {
-				_, _, text := table.Where(ret - 1)
-				_, comment, _ := strings.Cut(text, "// ")
-				got = append(got, comment)
-			}
+			got := comments(g.symbols, g.Between(from, bias+trace.Addr(slices.Max(lines))))
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+const run = `static int *cell, *other, *third;
+static void set(int v) { *cell = v; }
+static void one(void) {
+	*other = 1;
+	set(1); }                  // in one
+static void two(void) {
+	*third = 1;
+	set(2); }                  // in two
+void change(int v) { if (v) {
+	one(); } else {            // one
+	two(); } }                 // two
+void both(void) {
+	one();                     // one
+	one(); }                   // one again
+void again(int v) {
+	*other = v; if (v)
+	again(v - 1);              // again
+	set(v); }                  // in again
+int main(void) { int a, b, c; cell = &a; other = &b; third = &c; change(1); both(); again(2); return 0; }
+`
+
+// TestAmong: what else ran tells by which of several calls a function was reached.
+func TestAmong(t *testing.T) {
+	g, f, c := compiled(t, run, "-pie", "-fPIE", "-O0")
+	const cell, other, third = 2, 4, 7 // lines
+	for _, test := range []struct {
+		from   string
+		ran    []int // lines
+		i      int
+		begins bool
+		want   []string
+	}{
+		{"change", []int{other, cell}, 1, true, []string{"in one", "one"}},
+		{"change", []int{third, cell}, 1, true, []string{"in two", "two"}},
+		{"change", []int{cell}, 0, true, nil},                                               // other may have hit what is not recorded
+		{"change", []int{other, cell}, 1, false, []string{"in one", "one"}},                 // one is called there only
+		{"both", []int{other, cell, other, cell}, 3, true, []string{"in one", "one again"}}, // it was called twice
+		{"both", []int{other, cell, other, cell}, 1, true, []string{"in one", "one"}},
+		{"both", []int{other, cell}, 1, true, []string{"in one"}}, // the first or the second
+		{"again", []int{16, 16, cell, cell}, 3, true, []string{"in again"}},
+		{"change", []int{16, cell}, 1, true, nil}, // again is not called there
+	} {
+		var ran []trace.Addr
+		for _, line := range test.ran {
+			ran = append(ran, bias+trace.Addr(slices.Max(f.LineAddrs(c, line))))
+		}
+		from, ok := g.symbols.Entry(test.from)
+		if !ok {
+			t.Fatalf("no function %s", test.from)
+		}
+		if got := comments(g.symbols, g.Among(from, ran, test.i, test.begins)); !slices.Equal(got, test.want) {
+			t.Errorf("%s, lines %v, the %d-th: %q, want %q", test.from, test.ran, test.i, got, test.want)
+		}
 	}
 }
