@@ -46,10 +46,16 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran)
 		}
 		if !ok && in.looksFor(Beside) && r.neverWritten(in, last) {
-			if t, found := idle(in, r); found {
+			t, found := idle(in, r)
+			kind := Idle
+			if !found && in.looksFor(Vain) {
+				t, found = l.vain(r)
+				kind = Vain
+			}
+			if found {
 				w := statement(in, &suspects, t)
 				w.Repair, w.Operation, w.Operations = r, t, []mgpp.Timestamp{t}
-				w.Evidence = append(w.Evidence, r.evidence(in), Evidence{Kind: Idle})
+				w.Evidence = append(w.Evidence, r.evidence(in), Evidence{Kind: kind})
 				continue
 			}
 			s, ok = beside(in, r)
@@ -184,7 +190,7 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		value, known := read(in.Model.View(example), cell.Addr, cell.Size)
 		s := Suspect{Kind: Omitted, PC: op.PC, Operation: example}
 		for i := range repairs {
-			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && r.Created == 0 && s.Repair == nil && known && (value == 0) == (r.Value == 0) {
+			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && r.Created == 0 && s.Repair == nil && known && (b.text && cell.Pointer || (value == 0) == (r.Value == 0)) {
 				s.Repair, s.Contributes = r, r.mended(in)
 				s.Evidence = append(s.Evidence, r.evidence(in))
 			}
@@ -192,7 +198,7 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		if s.Repair == nil && !fields[general(cell.Path)] && !concerns(in, example) {
 			continue
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: s.Repair == nil || !s.Evidence[0].settles(), Only: b.only})
+		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: s.Repair == nil || !b.text && !s.Evidence[0].settles(), Only: b.only})
 		suspects = append(suspects, s)
 	}
 	return suspects
@@ -408,6 +414,31 @@ func idle(in Input, r *Repair) (best mgpp.Timestamp, ok bool) {
 	}
 	return best, ok
 }
+
+// vain finds a store into another field of the node that another one replaced while the node was still
+// being filled in, so that it was of no use, and whose value would do in the field that was never written.
+func (l *lab) vain(r *Repair) (mgpp.Timestamp, bool) {
+	in := l.in
+	birth := in.Cells.Object(r.Cell.Obj).Birth
+	for _, c := range in.Cells.Fields(r.Cell.Obj, l.view) {
+		first := firstWrite(in, c, birth)
+		if c.Size != r.Cell.Size || c.Pointer != r.Cell.Pointer || first <= in.Healthy || !in.attributed(first) || in.History.Op(first).Kind != mgpp.OpStore {
+			continue
+		}
+		v, ok := read(in.Model.View(first), c.Addr, c.Size)
+		next := in.History.LastWrite(c.Addr, uint64(c.Size), min(in.At, first+maxVain))
+		if !ok || next == first || !in.changed(next) || in.function(next) != in.function(first) || l.exhausted() {
+			continue
+		}
+		if o, worth := l.try(l.with(r.Cell, v), r.Cured); worth && o.n >= r.Cured && o.created == 0 {
+			return first, true
+		}
+	}
+	return 0, false
+}
+
+// maxVain is within how many operations a first value is replaced while its node is being filled in.
+const maxVain = 8
 
 // firstWrite is when a field of a node was written for the first time, 0 if never.
 func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {

@@ -102,6 +102,9 @@ type Input struct {
 	Cut bool
 	// Statement maps a program counter to the identity of its statement.
 	Statement func(trace.Addr) string
+	// Function names the function in whose text a statement stands, "" where that is not known.
+	// Nil: it never is.
+	Function func(trace.Addr) string
 	// Library reports that a statement is a library's: what did not run there is no fault of
 	// the program's. Nil: none is.
 	Library func(trace.Addr) bool
@@ -134,6 +137,14 @@ func (in *Input) within(t mgpp.Timestamp) string {
 		return ""
 	}
 	return in.Within(t)
+}
+
+// function is Function of an operation's statement, as far as it is known.
+func (in *Input) function(t mgpp.Timestamp) string {
+	if in.Function == nil {
+		return ""
+	}
+	return in.Function(in.History.Op(t).PC)
 }
 
 func (in *Input) stopped() bool { return in.Stopped != nil && in.Stopped() }
@@ -177,6 +188,7 @@ const (
 	Last           EvidenceKind = "last"           // it was the last to write to the node in which a field is missing
 	Beside         EvidenceKind = "beside"         // it wrote the field beside one that was never written
 	Idle           EvidenceKind = "idle"           // it stored what a field held already, beside one that was never written
+	Vain           EvidenceKind = "vain"           // what it stored was replaced at once, and would do in a field that was never written
 	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
 	Outdated       EvidenceKind = "outdated"       // it broke what a field that was right would mend, had it been stored again
 	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
@@ -195,6 +207,13 @@ const (
 	Flip           EvidenceKind = "flip"           // it turned what is broken at the C-point from holding to broken, for good
 	Entered        EvidenceKind = "entered"        // it wrote what a flip made part of a broken constraint
 	Touch          EvidenceKind = "touch"          // it changed an argument of what was broken
+)
+
+// Rules whose evidence is of a kind that others give too, for Input.Without.
+const (
+	Gap     EvidenceKind = "gap"    // a Habit: between two statements one of several
+	Text    EvidenceKind = "text"   // a Habit: what stands next to each other in a function
+	OfField EvidenceKind = "fields" // an Unlike: what nodes hold in a field, whoever stores it
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
@@ -220,7 +239,8 @@ type Evidence struct {
 	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
-	// one should have run; Unlike: the operation that is otherwise related to it.
+	// one should have run; Outdated: what the function did last for the node, if more than the
+	// change; Unlike: the operation that is otherwise related to it.
 	Beside mgpp.Timestamp
 	// Between: Habit: between that operation and Beside something has always run, this statement in
 	// Often of Of cases.

@@ -28,7 +28,7 @@ type custom struct {
 // earlier.
 func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, bool) {
 	w := c.write(t)
-	if !w.ok || !w.hasValue || !c.fields[w.field.path] || w.cell.Pointer || len(w.cell.Parts) > 0 {
+	if !c.in.looksFor(OfField) || !w.ok || !w.hasValue || !c.fields[w.field.path] || w.cell.Pointer || len(w.cell.Parts) > 0 {
 		return broken{}, false
 	}
 	b := broken{t: t}
@@ -40,9 +40,9 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 	}
 	u := c.custom(w)
 	switch b.of = u.n; {
-	case u.n < minRelated:
-	case strange && 10*u.strange <= u.n:
+	case strange && u.n >= enough && 10*u.strange <= u.n: // its type says as much
 		b.law = LawEnumerator
+	case u.n < minRelated:
 	case number < 0 && u.lo >= 0:
 		b.law = LawNegative
 	case u.far(number):

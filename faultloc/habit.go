@@ -32,6 +32,14 @@ type habits struct {
 	past  map[[2]int]map[int]int // and what ran between them, where there was one
 	last  []mgpp.Timestamp       // the newest execution
 	usual map[int]bool           // statements that usually run next to some other
+
+	// Of statements in calls of any function:
+	plain    []int              // the statement as such, by statement in calls of a function
+	function []string           // the function in whose text it stands
+	byName   map[string]int     // plain by its name
+	beside   [2][]body          // by plain
+	border   [2]map[int]bool    // plain, next to what is of another function
+	pairs    [2]map[[2]int]bool // plain, directly next to each other
 }
 
 // place is an instruction in calls of a function.
@@ -53,13 +61,17 @@ type breach struct {
 	often   int            // it did in so many
 	of      int            // of so many cases
 	only    bool           // what usually runs on its far side did run
+	text    bool           // it stands next to the other one in the text of a function
 	between mgpp.Timestamp // the operation on the other side, of a gap
 }
 
 // learn reads habits off the run up to the last healthy C-point; where there is none,
 // off the whole run, since what is wrong for long is rare for all that.
 func learn(in Input) *habits {
-	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}}
+	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}, byName: map[string]int{}}
+	for side := range h.pairs {
+		h.border[side], h.pairs[side] = map[int]bool{}, map[[2]int]bool{}
+	}
 	h.near[behind], h.near[before] = map[[2]int]int{}, map[[2]int]int{}
 	h.next, h.past = map[[2]int]int{}, map[[2]int]map[int]int{}
 	to := in.Healthy
@@ -75,6 +87,7 @@ func learn(in Input) *habits {
 			}
 		}
 		h.follow(st, around[behind])
+		h.adjoin(st, around)
 	})
 	return h
 }
@@ -138,6 +151,17 @@ func (h *habits) at(p place) int {
 		h.times = append(h.times, 0)
 		h.last = append(h.last, 0)
 		h.first, h.many = append(h.first, p.pc), append(h.many, false)
+		plain, known := h.byName[h.names[i]]
+		if !known {
+			plain = len(h.byName)
+			h.byName[h.names[i]] = plain
+		}
+		h.plain = append(h.plain, plain)
+		f := ""
+		if h.in.Function != nil {
+			f = h.in.Function(p.pc)
+		}
+		h.function = append(h.function, f)
 	}
 	h.many[i] = h.many[i] || h.first[i] != p.pc
 	h.byPC[p] = i
@@ -224,10 +248,15 @@ func (h *habits) breaches(tb *contributions) []breach {
 	last := map[trace.ThreadID]mgpp.Timestamp{}
 	h.walk(mgpp.Timestamp(from), h.in.At, func(t mgpp.Timestamp, st int, around [2][]int, cut [2]bool) {
 		thread := h.in.History.Op(t).Thread
-		if prev := last[thread]; prev > 0 && len(around[before]) > 0 && h.in.Healthy > 0 {
+		if prev := last[thread]; prev > 0 && len(around[before]) > 0 && h.in.Healthy > 0 && h.in.looksFor(Gap) {
 			h.skipped(found, around[before][0], st, prev, t)
 		}
 		last[thread] = t
+		for side := range around {
+			if !cut[side] && h.in.Healthy > 0 && h.in.looksFor(Text) {
+				h.tear(found, side, st, around[side], t)
+			}
+		}
 		for side, list := range usual[st] {
 			if cut[side] {
 				continue // it may have been about to run

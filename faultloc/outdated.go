@@ -33,7 +33,7 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			t = r.since(in, tb, t)
 		}
 		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
-		e.At = t
+		e.At, e.Beside = t, r.until(in, t)
 		known := len(suspects)
 		s := statement(in, &suspects, t)
 		if known < len(suspects) {
@@ -48,6 +48,32 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		})
 	}
 	return suspects
+}
+
+// until is the last of the operations with which the function of one at t went on that were near the
+// repair: the store may be missing behind that as well. Of a free it is the last before it, since
+// what is freed is taken out before. 0: there is none.
+func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
+	op, f := in.History.Op(t), in.function(t)
+	free := op.Kind == mgpp.OpDeath
+	for at := t; f != "" && (last == 0 || !free); {
+		if free {
+			at--
+		} else {
+			at++
+		}
+		if at <= in.Healthy || at > in.At {
+			break
+		}
+		switch {
+		case in.History.Op(at).Thread != op.Thread || !in.attributed(at):
+		case in.function(at) != f:
+			return last
+		case r.near(in, at):
+			last = at
+		}
+	}
+	return last
 }
 
 // everywhere: in all like nodes the statement has stored the field.
@@ -238,13 +264,15 @@ func (r *Repair) broke(in Input, tb *contributions, since mgpp.Timestamp) mgpp.T
 	})
 }
 
-// concerned: an operation wrote to the node of a pointer that would mend all, or to the one
-// that it should lead to, or stored or overwrote a pointer to one of these.
+// concerned: of a repair with a pointer an operation is near the repair.
 func (r *Repair) concerned(in Input, t mgpp.Timestamp) bool {
+	return !r.Cell.Pointer || in.History.Op(t).Kind != mgpp.OpStore || r.near(in, t)
+}
+
+// near: an operation wrote to the node of the repair's cell or to the one that it should lead to, or
+// stored or overwrote a pointer to one of these.
+func (r *Repair) near(in Input, t mgpp.Timestamp) bool {
 	op := in.History.Op(t)
-	if !r.Cell.Pointer || op.Kind != mgpp.OpStore {
-		return true
-	}
 	theirs := func(addr trace.Addr, at mgpp.Timestamp) bool {
 		o := in.Cells.At(addr, in.Model.View(at))
 		return o != 0 && (o == r.Cell.Obj || o == r.Target)

@@ -221,7 +221,7 @@ func (e Evidence) worth() int {
 			return e.part(worthLoose)
 		case e.Hides:
 			return e.part(worthHide)
-		case e.Given:
+		case e.Given && !e.More:
 			return e.part(worthGiven)
 		case e.settles(), e.More && e.Cured == e.Of:
 			return worthRepair
@@ -274,7 +274,7 @@ func (e Evidence) worth() int {
 		return worthLast
 	case Beside, Mirror:
 		return worthSeldom
-	case Idle:
+	case Idle, Vain:
 		return worthIdle
 	case Garbage:
 		return worthGarbage
@@ -379,7 +379,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -20,6 +20,7 @@ const (
 	smallNumber     = 4096
 	maxRange        = 64 // like nodes that are asked for the range of a field
 	maxSample       = 16 // and whose values are tried
+	fewRead         = 8  // cells that an inconsistency reads that tells precisely what is wrong
 	maxWanting      = 8  // inconsistencies that are asked which values they want
 	maxInto         = 8  // cells that lead to one node
 	maxRepairs      = 8
@@ -35,6 +36,7 @@ type candidate struct {
 	reaches int  // inconsistencies that depend on it
 	astray  bool // a pointer that leads to no node
 	fresh   bool // written since the last healthy C-point
+	among   int  // the fewest cells that an inconsistency reads that reads it
 }
 
 // repair searches for (cell, value) pairs that make inconsistencies hold and
@@ -214,7 +216,8 @@ func (l *lab) findCells() []candidate {
 	var out []candidate
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxRepairFound)] {
 		mine := map[trace.Addr]bool{}
-		for _, addr := range l.reads(inc.Instance) {
+		reads := l.reads(inc.Instance)
+		for _, addr := range reads {
 			c, known := cellOf[addr]
 			if !known {
 				c, _ = l.in.Cells.Cell(addr, l.view)
@@ -227,12 +230,13 @@ func (l *lab) findCells() []candidate {
 			mine[c.Addr] = true
 			if i, known := at[c.Addr]; known {
 				out[i].reaches++
+				out[i].among = min(out[i].among, len(reads))
 			} else if len(out) < 4*maxRepairCells {
 				at[c.Addr] = len(out)
 				v, known := read(l.view, c.Addr, c.Size)
 				astray := c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0
 				fresh := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At) > l.in.Healthy
-				out = append(out, candidate{c, 1, astray, fresh})
+				out = append(out, candidate{c, 1, astray, fresh, len(reads)})
 			}
 		}
 	}
@@ -245,8 +249,10 @@ func (l *lab) findCells() []candidate {
 		}
 		return 1
 	}
+	many := len(out) > fewTrials // there may be no trials for all
+	precise := func(c *candidate) bool { return many && c.fresh && c.among <= fewRead }
 	slices.SortStableFunc(out, func(a, b candidate) int {
-		return cmp.Or(first(a.astray, b.astray), b.reaches-a.reaches, first(a.fresh, b.fresh))
+		return cmp.Or(first(a.astray, b.astray), first(precise(&a), precise(&b)), b.reaches-a.reaches, first(a.fresh, b.fresh))
 	})
 	return out[:min(len(out), maxRepairCells)]
 }

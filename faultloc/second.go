@@ -6,6 +6,7 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // entered adds the suspects of the second class: when an operation flips an
@@ -31,16 +32,19 @@ const maxEntered = 4096
 // writers adds the last writers, before t, of what entered by the flip at t.
 func (tb *contributions) writers(in Input, t mgpp.Timestamp, f *flip) {
 	known := map[eval.Dep]bool{}
-	eval.Leaves(in.Model, f.before, in.Model.View(t-1), func(d eval.Dep) bool {
-		known[d] = true
-		return true
-	})
+	op := in.History.Op(t)
+	if !f.slept {
+		eval.Leaves(in.Model, f.before, in.Model.View(t-1), func(d eval.Dep) bool {
+			known[d] = true
+			return true
+		})
+	}
 	n := 0
 	eval.Leaves(in.Model, f.after, in.Model.View(t), func(d eval.Dep) bool {
 		if n++; n > maxEntered {
 			return false
 		}
-		if known[d] || d.Kind != eval.DepBytes {
+		if known[d] || d.Kind != eval.DepBytes || d.Addr < op.Addr+trace.Addr(op.Size) && op.Addr < d.Addr+trace.Addr(d.Size) {
 			return true
 		}
 		w := in.History.LastWrite(d.Addr, d.Size, t-1)

@@ -62,6 +62,7 @@ type flip struct {
 	instance      eval.Instance
 	before, after []eval.Dep
 	lasting       bool // broken from then on to the C-point
+	slept         bool // before, it was not asked for what it depends on
 }
 
 // pending is a member of P: an inconsistency of the graph at the point that
@@ -245,7 +246,7 @@ func (tb *contributions) add(t mgpp.Timestamp, p pending, was eval.Result) {
 	}
 	c.instances = append(c.instances, p.instance)
 	if was.Verdict != eval.Broken {
-		c.flipped = append(c.flipped, flip{p.instance, was.Deps, p.result.Deps, p.lasting})
+		c.flipped = append(c.flipped, flip{p.instance, was.Deps, p.result.Deps, p.lasting, was.Verdict != eval.Holds})
 	}
 }
 

@@ -201,7 +201,7 @@ type Suspect struct {
 	Callers     []Place  `json:"callers,omitempty"` // the calls that led there, innermost first, where they are known
 	Merged      []Place  `json:"merged,omitempty"`  // statements that the compiler has made one store of with this one
 	Omission    Omission `json:"omission,omitzero"`
-	Near        *Place   `json:"near,omitempty"`    // omitted: the statement next to which it should have run
+	Near        *Place   `json:"near,omitempty"`    // the statement next to which it should have run, or next to which a store is missing as well
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed
 	Context     []Line   `json:"context,omitempty"` // the lines around
 	Before      string   `json:"before,omitempty"`  // picture files

@@ -296,7 +296,7 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 // named: the suspect is the fault. Of a statement that did not run it says next to which
 // other one: that is a place too. Of merged stores it says which statements they are.
 func (m *mutant) named(x report.Suspect) bool {
-	return m.names(x.Line) || slices.ContainsFunc(x.Merged, func(p report.Place) bool { return m.names(p.Line) }) || m.Missing && x.Kind == "omitted" && x.Near != nil && m.names(x.Near.Line)
+	return m.names(x.Line) || slices.ContainsFunc(x.Merged, func(p report.Place) bool { return m.names(p.Line) }) || m.Missing && x.Near != nil && m.names(x.Near.Line)
 }
 
 // called: the report says that the suspect was called from the fault, or inlined there.

@@ -454,7 +454,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	a.assignStores()
 	in := faultloc.Input{
 		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
-		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Library: a.Symbols.Library,
+		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
 		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {

@@ -153,7 +153,7 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		}
 	}
 	for i := range s.Evidence {
-		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing) && e.Beside != 0 {
+		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated) && e.Beside != 0 {
 			f, _, _ := a.Symbols.Where(a.Hist.Op(e.Beside).PC)
 			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {

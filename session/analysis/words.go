@@ -113,7 +113,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.RepairCell:
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Outdated:
-			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it, %s would be gone and nothing else would break.", a.repair(s.Repair), ofAll(best.Cured, best.Of))
+			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(s.Repair), a.until(best), ofAll(best.Cured, best.Of))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
@@ -135,11 +135,22 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
+		case faultloc.Vain:
+			return "What it stored was replaced while the node was still being filled in; in the field that nothing has written it would do: " + a.repair(s.Repair) + "."
 		case faultloc.Entered:
 			return "It wrote what a later change made part of a broken constraint."
 		}
 	}
 	return fmt.Sprintf("It changed %s.", beneath(out.Contributes))
+}
+
+// until names the statement up to which a store may be missing, if that is not the suspect itself.
+func (a *Analysis) until(e *faultloc.Evidence) string {
+	here, there := a.Symbols.Place(a.Hist.Op(e.At).PC), a.Symbols.Place(a.Hist.Op(e.Beside).PC)
+	if e.Beside == 0 || there == here {
+		return ""
+	}
+	return ", or next to " + there
 }
 
 // beneath names what constraints depend on.
@@ -270,7 +281,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:
-		return fmt.Sprintf("with %s stored beside it, %s would be gone and nothing else would break: it was right before", a.repair(s.Repair), ofAll(e.Cured, e.Of))
+		return fmt.Sprintf("with %s stored beside it%s, %s would be gone and nothing else would break: it was right before", a.repair(s.Repair), a.until(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Last:
 		if e.Element {
 			return "it wrote the next element of the array"
@@ -283,6 +294,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it turned a constraint from true to false"
 	case faultloc.Missing:
 		return fmt.Sprintf("in %d of %d like nodes this statement set the field; here it did not", e.Often, e.Of)
+	case faultloc.Vain:
+		return "what it stored was replaced at once, and would do in the field that nothing has written"
 	case faultloc.Mirror:
 		return "it stored a pointer of which the way back is missing"
 	case faultloc.Garbage:

@@ -151,6 +151,15 @@ func (s *Table) Statement(pc trace.Addr) string {
 	return fmt.Sprintf("%#x", uint64(pc))
 }
 
+// Function names the function in whose text the statement of an address stands; "" where it has none.
+func (s *Table) Function(pc trace.Addr) string {
+	f, _, _ := s.Where(pc)
+	if f.File == "" {
+		return ""
+	}
+	return f.File + ":" + f.Function
+}
+
 // Place names the statement of an address shortly: "list.c:15".
 func (s *Table) Place(pc trace.Addr) string {
 	if f, _, _ := s.Where(pc); f.File != "" {
