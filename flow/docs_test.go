@@ -105,7 +105,8 @@ the one before, zigzag) and its size; a module as JSON (length, bytes). Kinds: %
 %d end, %d define, %d signal, %d gap, %d map, %d unmap. Causes of a define: %d system call,
 %d signal, %d another; its address is where the thread goes on behind it. The first one is of
 execve: the stack as the program finds it. The ranges of a signal that is a division by zero
-are what the instruction had read.
+are what the instruction had read. Two ranges of mremap are where the memory is now, all of
+it, and where it was.
 `,
 		magic, version, sectionHeader, sectionHead, sectionBlocks, sectionChunk, sectionTrailer, codecRaw, codecZstd, maxSection, sectionHeader-4,
 		"flow", maxInsts, Reads, Writes, Stack, derivedNot, derivedAbsolute, derivedOf, derivedOf-1, derivedNot, chunkRecords, numColumns,

@@ -152,6 +152,18 @@ type Record struct {
 	Module  *trace.Module // nil if Kind is not Map
 }
 
+// mremap is the number of the system call that gives memory another address.
+const mremap = 25
+
+// Moved says that a Define of mremap(2) moved memory: to is all of the mapping as it is now,
+// from as it was, which is there no more. Else it has only what was added.
+func (r *Record) Moved() (to, from Mem, ok bool) {
+	if r.Kind != Define || r.Cause != BySyscall || r.Number != mremap || len(r.Mem) != 2 || r.Mem[0].Size >= 1<<31 {
+		return Mem{}, Mem{}, false // longer ranges are in parts
+	}
+	return r.Mem[0], r.Mem[1], true
+}
+
 // Head begins a flow.
 type Head struct {
 	Trace  string   `json:"trace"` // Program.Flow of the trace it belongs to

@@ -119,8 +119,9 @@ const rtSigreturn = 15
 // define: the kernel wrote, for a system call or a signal's frame.
 func (c *Checker) define(r *flow.Record) {
 	t := c.threadOf(r.Thread)
+	_, _, moved := r.Moved()
 	for _, m := range r.Mem {
-		if r.Cause == flow.BySyscall {
+		if r.Cause == flow.BySyscall && !moved {
 			c.judgeSyscall(t, m, r.Number)
 		}
 		c.mem.fill(uint64(m.Addr), uint64(m.Size), None)

@@ -87,7 +87,7 @@ func newBuilder(out io.Writer, o BuildOptions, shapes int) *builder {
 
 func (b *builder) build(p *Program) error {
 	t := newTracker(p, b.part)
-	t.hooks = hooks{started: b.started, ended: b.ended, interrupted: b.interrupted, resumed: b.resumed}
+	t.hooks = hooks{started: b.started, ended: b.ended, interrupted: b.interrupted, resumed: b.resumed, moved: func(to, from Mem) { b.memory.move(to.Addr, from.Addr, uint64(to.Size)) }}
 	if err := t.run(); err != nil {
 		return err
 	}

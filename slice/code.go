@@ -114,6 +114,7 @@ const (
 	Resumed                      // it has ended: registers are as they were before it
 	Started                      // the thread, by the thread Parent
 	Ended                        // the thread
+	Moved                        // whole pages: Mem[0] is what Mem[1], of the same size, was until now
 )
 
 // Event is what happened next in the run.

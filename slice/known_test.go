@@ -262,6 +262,39 @@ func TestSignal(t *testing.T) {
 	}
 }
 
+// What was in memory is at another address, and no more where it was.
+func TestMoved(t *testing.T) {
+	const a, b, c, d, x, y, z = 0, 1, 2, 3, 4, 5, 6
+	s := &toy{m: newMachine([]minst{
+		{op: mInput, dst: a},
+		{op: mInput, dst: b, imm: 1},
+		{op: mInput, dst: c, imm: 2},
+		{op: mInput, dst: d, imm: 3},
+		{op: mStore, dst: a, a: -1, imm: 0x1040, size: 8},
+		{op: mStore, dst: b, a: -1, imm: 0x1048, size: 8},
+		{op: mStore, dst: c, a: -1, imm: 0x1ffc, size: 4}, // the end of the page
+		{op: mStore, dst: d, a: -1, imm: 0x6000, size: 4}, // it will come before this
+		{op: mLoad, dst: x, a: -1, imm: 0x5040, size: 8},
+		{op: mLoad, dst: y, a: -1, imm: 0x1048, size: 8},
+		{op: mMix, dst: x, a: x, b: y},
+		{op: mLoad, dst: z, a: -1, imm: 0x5ffc, size: 8},
+		{op: mEnd},
+	})}
+	add := func(e *Event) error { s.events = append(s.events, *e); return nil }
+	if err := s.m.run(8, add); err != nil {
+		t.Fatal(err)
+	}
+	_ = add(&Event{Kind: Moved, Thread: 1, Instant: s.m.instant, Mem: []Mem{{0x5000, 0x1000}, {0x1000, 0x1000}}})
+	if err := s.m.run(100, add); err != nil {
+		t.Fatal(err)
+	}
+	for inst, want := range map[int][]int{10: {0, 4, 8, 9, 10}, 11: {2, 3, 6, 7, 11}} {
+		if _, sl := three(t, s, s.last(inst), Options{}); !slices.Equal(lines(sl), want) {
+			t.Errorf("instruction %d: %v, want %v", inst, lines(sl), want)
+		}
+	}
+}
+
 // An instruction that faults depends on what it had been given, and on the branch that
 // led to it: also if it is the first of a function.
 func TestFault(t *testing.T) {

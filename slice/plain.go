@@ -35,6 +35,8 @@ type wants interface {
 	gap(s *Part) bool
 	// begin says that a thread has its registers from its parent.
 	begin(thread, parent uint32)
+	// move says that memory had another address before.
+	move(to, from Mem)
 }
 
 // backward goes through all parts, the last first.
@@ -45,7 +47,7 @@ type wants interface {
 //  3. What they read is, and the branch that they depend on.
 func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, error) {
 	start := map[Node]bool{}
-	starts := r.starts
+	starts, moves := r.starts, r.moves
 	for _, n := range from {
 		if n == 0 || n.Step() > r.Steps() {
 			return nil, ErrIndex
@@ -61,6 +63,10 @@ func (r *Recorded) backward(ctx context.Context, from Criteria, w wants) (Set, e
 		for len(starts) > 0 && starts[len(starts)-1].after >= i {
 			w.begin(starts[len(starts)-1].thread, starts[len(starts)-1].parent)
 			starts = starts[:len(starts)-1]
+		}
+		for len(moves) > 0 && moves[len(moves)-1].after >= i {
+			w.move(moves[len(moves)-1].to, moves[len(moves)-1].from)
+			moves = moves[:len(moves)-1]
 		}
 		if err := r.read(i-1, &s); err != nil {
 			return out, err
@@ -210,6 +216,36 @@ func (p *plain) begin(thread, parent uint32) {
 	}
 }
 
+func (p *plain) move(to, from Mem) {
+	mem := p.mem
+	p.mem = nil
+	for _, m := range mem {
+		p.mem = append(p.mem, elsewhere(m, to, from)...)
+	}
+}
+
+// elsewhere is where wanted memory was before a move, in parts: what is now where the moved
+// memory was had no writer.
+func elsewhere(m span, to, from Mem) (was []span) {
+	put := func(lo, hi, add uint64) {
+		if lo < hi {
+			was = append(was, span{lo + add, hi + add})
+		}
+	}
+	for _, free := range outside(m, to) {
+		for _, s := range outside(free, from) {
+			put(s.lo, s.hi, 0)
+		}
+	}
+	put(max(m.lo, to.Addr), min(m.hi, to.Addr+uint64(to.Size)), from.Addr-to.Addr)
+	return was
+}
+
+// outside is the parts of a span that are not in a range.
+func outside(m span, r Mem) []span {
+	return []span{{m.lo, min(m.hi, max(m.lo, r.Addr))}, {max(m.lo, min(m.hi, r.Addr+uint64(r.Size))), m.hi}}
+}
+
 // filter has sets that are asked fast.
 type filter struct {
 	o        Options
@@ -277,4 +313,15 @@ func (f *filter) begin(thread, parent uint32) {
 	r := *f.of(thread)
 	*f.of(thread) = Regs{}
 	f.of(parent).Or(&r)
+}
+
+func (f *filter) move(to, from Mem) {
+	var all []span
+	f.mem.each(func(s span) { all = append(all, s) })
+	f.mem = ranges{}
+	for _, m := range all {
+		for _, s := range elsewhere(m, to, from) {
+			f.mem.add(s.lo, s.hi)
+		}
+	}
 }

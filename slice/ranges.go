@@ -74,6 +74,18 @@ func (r *ranges) remove(lo, hi uint64) {
 	r.root = r.join(a, c)
 }
 
+// each calls yield with the ranges, ascending.
+func (r *ranges) each(yield func(span)) { r.from(r.root, yield) }
+
+func (r *ranges) from(at uint32, yield func(span)) {
+	if at != 0 {
+		n := r.nodes[at]
+		r.from(n.left, yield)
+		yield(span{n.lo, n.hi})
+		r.from(n.right, yield)
+	}
+}
+
 func (r *ranges) covers(lo, hi uint64) bool {
 	at := r.root
 	for at != 0 {

@@ -16,6 +16,7 @@ type Recorded struct {
 	last    StepID
 	mem     table
 	starts  []beginning
+	moves   []movement
 	buf     []Mem
 }
 
@@ -29,6 +30,12 @@ type Storage interface {
 type beginning struct {
 	after          uint64
 	thread, parent uint32
+}
+
+// movement is memory that got another address after so many parts.
+type movement struct {
+	after    uint64
+	to, from Mem
 }
 
 // The lengths of rows in bytes. A part: piece, thread, control, instant, where its
@@ -50,6 +57,7 @@ func (p *Program) Record(parts, mem Storage) (*Recorded, error) {
 		started:     start,
 		interrupted: func(thread uint32, handler uint64) { start(aside(handler), thread) },
 		resumed:     func(thread uint32, handler uint64) { start(thread, aside(handler)) },
+		moved:       func(to, from Mem) { r.moves = append(r.moves, movement{r.parts.n, to, from}) },
 	}
 	if err := t.run(); err != nil {
 		return nil, err

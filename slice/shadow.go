@@ -89,6 +89,20 @@ func (s *shadow) write(addr uint64, size uint64, n Node) {
 	}
 }
 
+// move gives pages another address: their writers stay. Where they were nothing was written.
+func (s *shadow) move(to, from, size uint64) {
+	clear(s.near[:])
+	for at := uint64(0); at < size; at += 1 << pageBits {
+		old, now := (from+at)>>pageBits, (to+at)>>pageBits
+		if p := s.pages[old]; p != nil {
+			s.pages[now] = p
+		} else {
+			delete(s.pages, now)
+		}
+		delete(s.pages, old)
+	}
+}
+
 // read appends the writers of a range to out, without repetition of neighbours.
 func (s *shadow) read(addr uint64, size uint64, out []Node) []Node {
 	for size > 0 {

@@ -51,12 +51,14 @@ type tracker struct {
 	hooks   hooks
 }
 
-// hooks tell where a thread has its registers from, and until when. A function may be nil.
+// hooks tell where a thread has its registers from, and until when; and that memory has
+// another address. A function may be nil.
 type hooks struct {
 	started     func(thread, parent uint32)
 	ended       func(thread uint32)
 	interrupted func(thread uint32, handler uint64) // frame
 	resumed     func(thread uint32, handler uint64)
+	moved       func(to, from Mem)
 }
 
 // thread is what is open in a thread.
@@ -144,6 +146,10 @@ func (t *tracker) event(e *Event) error {
 		}
 	case Resumed:
 		t.resumed(th)
+	case Moved:
+		if t.hooks.moved != nil {
+			t.hooks.moved(e.Mem[0], e.Mem[1])
+		}
 	case Started:
 		*th = thread{id: e.Thread}
 		if o := t.threads[e.Parent]; o != nil && o != th {

@@ -237,7 +237,7 @@ func (v *Observer) mapping(t *thread, r *mem.Regs, rule syscalls.Rule, wrote fun
 		wrote(r.RAX, r.RSI)
 		v.note(t, capture.Map, r.RIP, r.RSP, r.RAX, r.RSI, 0)
 	case syscalls.Mremap:
-		wrote(r.RAX, r.RDX)
+		syscalls.Remapped(r.RDI, r.RSI, r.RAX, r.RDX, wrote)
 		v.note(t, capture.Unmap, r.RIP, r.RSP, r.RDI, r.RSI, 0)
 		v.note(t, capture.Map, r.RIP, r.RSP, r.RAX, r.RDX, 0)
 	case syscalls.Brk:

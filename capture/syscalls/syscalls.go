@@ -26,6 +26,20 @@ const (
 	Brk
 )
 
+// Remapped calls wrote with the memory that mremap(2) gave other contents: what was added to
+// the mapping; or, if that has moved, all of it, and then where it was.
+func Remapped(old, oldSize, now, size uint64, wrote func(addr, size uint64)) {
+	const page = 4096
+	oldSize, size = (oldSize+page-1)&^(page-1), (size+page-1)&^(page-1)
+	switch {
+	case now != old:
+		wrote(now, size)
+		wrote(old, oldSize)
+	case size > oldSize:
+		wrote(old+oldSize, size-oldSize)
+	}
+}
+
 // Calls is more than the greatest number of a system call in the table.
 const Calls = 512
 

@@ -102,6 +102,14 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 	for _, m := range r.Mem {
 		s.mem = append(s.mem, slice.Mem{Addr: uint64(m.Addr), Size: m.Size})
 	}
+	if to, from, ok := r.Moved(); ok {
+		size := min(to.Size, from.Size)
+		moved := []slice.Mem{{Addr: uint64(to.Addr), Size: size}, {Addr: uint64(from.Addr), Size: size}}
+		if err := f(&slice.Event{Kind: slice.Moved, Instant: uint64(r.Instant), Thread: uint32(r.Thread), Mem: moved}); err != nil || to.Size == size {
+			return err
+		}
+		s.mem = append(s.mem[:0], slice.Mem{Addr: uint64(to.Addr) + uint64(size), Size: to.Size - size})
+	}
 	*e = slice.Event{Instant: uint64(r.Instant), Thread: uint32(r.Thread), Mem: s.mem}
 	switch r.Kind {
 	case flow.Exec:
@@ -118,7 +126,7 @@ func (s *Source) event(r *flow.Record, e *slice.Event, f func(*slice.Event) erro
 				e.Kind = slice.Resumed
 				break
 			}
-			if len(r.Mem) == 0 {
+			if len(s.mem) == 0 {
 				return nil
 			}
 			e.Cause.Kind, e.Cause.PC = slice.Syscall, uint64(r.PC)

@@ -111,7 +111,7 @@ func (e *Engine) defines(th *target.Stopped, t *thread, nr uint64, regs *mem.Reg
 	case d.Rule == syscalls.Mmap:
 		add(regs.RAX, pageUp(regs.RSI))
 	case d.Rule == syscalls.Mremap:
-		add(regs.RAX, pageUp(regs.RDX))
+		syscalls.Remapped(regs.RDI, regs.RSI, regs.RAX, regs.RDX, add)
 	case d.Rule == syscalls.Brk:
 		if old := e.brk; old != 0 && old < regs.RAX {
 			add(old, regs.RAX-old)
