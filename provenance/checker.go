@@ -21,6 +21,9 @@ type Options struct {
 	// whole. pc is the instruction, call the program's call of the library that it
 	// belongs to, 0 if it is the program's own.
 	First func(n *Node, pc, call trace.Addr) bool
+	// Array says that a store of the address of a block's start into the variable at disp
+	// from RBP makes that one a pointer to the array with which the block begins.
+	Array func(n *Node, pc trace.Addr, disp int64) bool
 	// MaxFaults bounds the faults that are kept. 0: 1000.
 	MaxFaults int
 }
@@ -240,6 +243,9 @@ func (c *Checker) step(t *thread, o *op, mems []flow.Mem) {
 			v[i] = c.get(t, o, d.Words[i][1], 8, mems)
 		}
 		c.wipe(t, o, mems, None)
+		if d.N == 1 && v[0].Node() != 0 && v[0].within() == atStart {
+			v[0] = c.assigned(o, v[0])
+		}
 		for i := range d.N {
 			c.put(t, o, d.Words[i][0], 8, mems, v[i])
 		}
@@ -257,6 +263,20 @@ func (c *Checker) step(t *thread, o *op, mems []flow.Mem) {
 		c.wipe(t, o, mems, None)
 		c.put(t, o, d.To, d.Width, mems, v)
 	}
+}
+
+// assigned is the tag of the address of a block's start that an instruction copies: one that
+// stores it into a variable may make it an address of the array there.
+func (c *Checker) assigned(o *op, v Tag) Tag {
+	to := &o.d.Words[0][0]
+	if to.Kind != x86.InMemory || int(to.Reg) >= len(o.mems) || o.library || c.o.Array == nil {
+		return v
+	}
+	m := &o.mems[to.Reg]
+	if m.base != int8(x86.RBP) || m.index >= 0 || !c.o.Array(&c.heap.nodes[v.Node()], o.pc, m.disp) {
+		return v
+	}
+	return address(v.Node(), array)
 }
 
 // result is the tag of what arithmetic gives.

@@ -123,7 +123,7 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 		n := &c.heap.nodes[id]
 		if n.alive() && n.holds(uint64(x.Addr), uint64(x.Size)) {
 			if w := tag.within(); w >= part && m.write && c.o.Part != nil {
-				c.judgePart(t, o.pc, n, x, uint64(w-part))
+				c.judgePart(t, o.pc, n, x, w)
 			}
 			continue
 		}
@@ -131,14 +131,18 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 	}
 }
 
-// judgePart looks at a write within its block.
-func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, off uint64) {
+// judgePart looks at a write within its block, through an address of which within is known.
+func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, within uint32) {
+	off := uint64(0)
+	if within > part && within != array {
+		off = uint64(within - part)
+	}
 	size := c.o.Part(n, off)
 	at := uint64(x.Addr-n.Start) - off
 	if size == 0 || int64(at) < 0 || at < size && uint64(x.Size) <= size-at {
 		return // in front of it an address may have been computed for what lies there
 	}
-	if off == 0 && (c.o.First == nil || !c.o.First(n, pc, c.programCall(t, pc))) {
+	if off == 0 && within != array && (c.o.First == nil || !c.o.First(n, pc, c.programCall(t, pc))) {
 		return
 	}
 	f := Fault{Kind: PartOverflow, Write: true, Part: off, PartLen: size, Beyond: int64(at + uint64(x.Size) - size)}
@@ -193,11 +197,7 @@ func (c *Checker) judgeSyscall(t *thread, x flow.Mem, number uint64) {
 			continue
 		}
 		if w := t.general[r].within(); n.alive() && n.holds(uint64(x.Addr), uint64(x.Size)) && w >= atStart && c.o.Part != nil && len(t.calls) > 0 {
-			off := uint64(0)
-			if w > part {
-				off = uint64(w - part)
-			}
-			c.judgePart(t, t.calls[len(t.calls)-1].Ret-1, n, x, off)
+			c.judgePart(t, t.calls[len(t.calls)-1].Ret-1, n, x, w)
 			return
 		}
 		f := Fault{Kind: Overflow, Write: true, Syscall: number + 1, Beyond: int64(uint64(x.Addr)+uint64(x.Size)) - int64(uint64(n.Start)+n.Size)}

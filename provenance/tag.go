@@ -9,6 +9,8 @@ type NodeID uint32
 //	Unknown               nobody knows
 //	address(n, within)    of block n; see the constants below for what within says
 //	difference(p, q)      an address of block p less one of block q; either may be 0
+//	half(n)               the low 4 bytes of an address of block n, of which nothing is followed
+//	                      but that two of them differ by a number
 type Tag uint64
 
 // The tags without a block.
@@ -19,10 +21,11 @@ const (
 
 // What is known of an address besides its block.
 const (
-	anywhere uint32 = 0       // nothing
-	atStart  uint32 = 1       // it is the block's first byte
-	part     uint32 = 2       // part+off: it was computed from that of what begins off bytes behind the start
-	perhaps  uint32 = 1 << 31 // it is one of the block, or a number, or of something else: not judged
+	anywhere uint32 = 0         // nothing
+	atStart  uint32 = 1         // it is the block's first byte
+	part     uint32 = 2         // part+off: it was computed from that of what begins off bytes behind the start
+	array    uint32 = 1<<31 - 1 // it is one in the array with which the block begins, and not of the whole
+	perhaps  uint32 = 1 << 31   // it is one of the block, or a number, or of something else: not judged
 )
 
 const isDifference Tag = 1 << 63
@@ -53,6 +56,14 @@ func (t Tag) Node() NodeID {
 // within says more of an address.
 func (t Tag) within() uint32 { return uint32(t) }
 
+// half is difference(n, 0), which address(n, anywhere) is else.
+func half(n NodeID) Tag { return isDifference | Tag(n) }
+
+func (t Tag) isHalf() bool {
+	p, q := t.parts()
+	return t&isDifference != 0 && p != 0 && q == 0
+}
+
 // parts takes a tag apart into p − q. It must not be Unknown.
 func (t Tag) parts() (p, q NodeID) {
 	if t&isDifference != 0 {
@@ -75,6 +86,12 @@ func add(a, b Tag) Tag {
 	}
 	ap, aq := a.parts()
 	bp, bq := b.parts()
+	if a.isHalf() || b.isHalf() {
+		if ap == bq && bp == aq {
+			return None
+		}
+		return Unknown
+	}
 	// p1 − q1 + p2 − q2: what is on both sides goes.
 	if ap == bq {
 		ap, bq = 0, 0
@@ -122,7 +139,7 @@ func mask(a Tag, b int64) Tag {
 		return None
 	case a.Node() != 0 && b < 0:
 		return a.moved()
-	case a.Node() != 0 && b < 1<<16:
+	case (a.Node() != 0 || a.isHalf()) && b >= 0 && b < 1<<16:
 		return None
 	}
 	return Unknown
@@ -135,8 +152,8 @@ func mix(a, b Tag) Tag {
 		a, b = b, a
 		fallthrough
 	case b == None:
-		if n := a.Node(); n != 0 {
-			return address(n, a.within()&perhaps)
+		if a.Node() != 0 {
+			return a.moved()
 		}
 	}
 	if a == None && b == None {
@@ -163,11 +180,10 @@ func either(a, b Tag) Tag {
 	return Unknown
 }
 
-// narrow is the tag of the low 4 bytes of a value: what is left of an address is none
-// that could be followed.
+// narrow is the tag of the low 4 bytes of a value.
 func narrow(a Tag) Tag {
-	if a.Node() != 0 {
-		return Unknown
+	if n := a.Node(); n != 0 {
+		return half(n)
 	}
 	return a
 }

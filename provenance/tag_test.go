@@ -33,7 +33,9 @@ func TestTags(t *testing.T) {
 		{"p & 15", mask(p, 15), None},
 		{"p & 0xffffffff", mask(p, 0xffffffff), Unknown},
 		{"(p - q) & 15", mask(d, 15), Unknown},
-		{"p | 1", mix(p, None), inP},
+		{"p | 1", mix(p, None), address(1, part)},
+		{"the array of p | 1", mix(address(1, array), None), address(1, array)},
+		{"the array of p + number", add(address(1, array), None), address(1, array)},
 		{"number ^ q", mix(None, q), inQ},
 		{"p ^ q", mix(p, q), Unknown},
 		{"number | number", mix(None, None), None},
@@ -42,7 +44,18 @@ func TestTags(t *testing.T) {
 		{"p or a number", either(p, None), address(1, perhaps)},
 		{"that - p", add(address(1, perhaps), negate(p)), None},
 		{"p or q", either(p, q), Unknown},
-		{"the low half of p", narrow(p), Unknown},
+		{"the low half of p", narrow(p), half(1)},
+		{"that + number", add(None, half(1)), half(1)},
+		{"that - that", add(half(1), negate(half(1))), None},
+		{"p - that", add(p, negate(half(1))), None},
+		{"that - the low half of q", add(half(1), negate(half(2))), Unknown},
+		{"that + that", add(half(1), half(1)), Unknown},
+		{"that + q", add(half(1), q), Unknown},
+		{"that & 15", mask(half(1), 15), None},
+		{"that * 8", scale(half(1), 8), Unknown},
+		{"that | 1", mix(half(1), None), Unknown},
+		{"that or p", either(half(1), p), Unknown},
+		{"its own low half", narrow(half(1)), half(1)},
 		{"the low half of p - q", narrow(d), d},
 	} {
 		if c.got != c.want {
@@ -61,7 +74,7 @@ func TestMemory(t *testing.T) {
 	if m.word(0x1000, 8) != p || m.word(0x1ffc, 8) != p || m.word(0x1008, 8) != None || m.word(0x5000, 8) != None {
 		t.Error("an address was lost")
 	}
-	if m.word(0x1004, 8) != Unknown || m.word(0x1002, 8) != Unknown || m.word(0x1000, 4) != Unknown || m.word(0xffc, 8) != Unknown {
+	if m.word(0x1004, 8) != Unknown || m.word(0x1002, 8) != Unknown || m.word(0x1000, 4) != half(1) || m.word(0xffc, 8) != Unknown {
 		t.Error("a part of an address is an address")
 	}
 	m.fill(0x1003, 1, None)

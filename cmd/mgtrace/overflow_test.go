@@ -32,6 +32,7 @@ func shapes() (all []shape) {
 		add("FUNCTION", "overflow", "-O0")
 		add("MEMBER", "field overflow", "-O2", "-DINDIRECT")
 		add("STRUCT", "field overflow", "-O0")
+		add("STRUCT", "field overflow", "-O0", "-DSET")
 		add("STRUCT", "field overflow", "-O1", "-DINDIRECT")
 		if i%5 == 1 { // the target decides on nothing that is measured
 			add("JUMP", "overflow", "-O2")

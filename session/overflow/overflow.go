@@ -29,7 +29,7 @@ func Check(ctx context.Context, rec *recording.Recording) (*report.Report, error
 		return nil, err
 	}
 	defer f.Close()
-	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, a: analysis.New(&check.Spec{}, &rec.Prog, rec.Symbols, analysis.Options{})}
+	v := &overflows{rec: rec, flow: f, parts: map[trace.Addr]*types.Type{}, names: map[[2]trace.Addr]string{}, sets: map[[2]trace.Addr]bool{}, a: analysis.New(&check.Spec{}, &rec.Prog, rec.Symbols, analysis.Options{})}
 	if err := v.follow(ctx); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,7 @@ type overflows struct {
 	a     *analysis.Analysis         // for statements and types
 	parts map[trace.Addr]*types.Type // by where the blocks were allocated
 	names map[[2]trace.Addr]string   // of functions of libraries that were called
+	sets  map[[2]trace.Addr]bool     // statements that set a pointer to an array, by where the block was allocated
 }
 
 // follow takes events and instructions in the order of their instants.
@@ -58,7 +59,7 @@ func (v *overflows) follow(ctx context.Context) error {
 			im, ok := v.rec.Symbols.Image(pc)
 			return !ok || !im.Traced
 		},
-		Part: v.part, First: v.first,
+		Part: v.part, First: v.first, Array: v.assigned,
 	})
 	return v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
 		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
@@ -156,12 +157,57 @@ func (v *overflows) first(n *provenance.Node, pc, call trace.Addr) bool {
 			return true
 		}
 	}
-	name := v.fieldName(n, 0)
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		name = name[i+1:]
-	}
+	name := v.firstField(n)
 	_, _, source := v.rec.Symbols.Where(at)
 	return name != "" && (named(source, name) || v.passed(n, at, name))
+}
+
+// firstField is the name of the array with which a structure begins, in its own one.
+func (v *overflows) firstField(n *provenance.Node) string {
+	name := v.fieldName(n, 0)
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// assigned says that the statement at pc sets a variable to the array with which a structure
+// begins: p = s->name. The variable is a pointer to scalars as the array has them, and lies
+// where it is stored to, which no other does: as without optimisation. An optimising compiler may
+// take p for s from then on.
+func (v *overflows) assigned(n *provenance.Node, pc trace.Addr, disp int64) bool {
+	key := [2]trace.Addr{pc, n.BornPC}
+	sets, known := v.sets[key]
+	if !known {
+		sets = v.part(n, 0) != 0 && v.setsPointer(n, pc, disp)
+		v.sets[key] = sets
+	}
+	return sets
+}
+
+func (v *overflows) setsPointer(n *provenance.Node, pc trace.Addr, disp int64) bool {
+	elem := arrayAt(v.parts[n.BornPC], 0).Elem
+	im, ok := v.rec.Symbols.Image(pc)
+	if !ok || im.Obj == nil {
+		return false
+	}
+	var there []objfile.Variable
+	for _, x := range im.Obj.Variables(uint64(pc - im.Bias)) {
+		if x.Loc == (objfile.Location{Kind: objfile.LocRegOffset, Reg: dwarfRBP, Offset: disp}) {
+			there = append(there, x)
+		}
+	}
+	if len(there) != 1 || !pointsTo(&there[0], elem) {
+		return false
+	}
+	_, _, source := v.rec.Symbols.Where(pc)
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(there[0].Name) + `\s*=\s*(?:\([\w\s]+\*\s*\)\s*)?&?[\w\s>.()*\[\]-]*(?:->|\.)\s*` +
+		regexp.QuoteMeta(v.firstField(n)) + `\s*(?:\[\s*0\s*\])?\s*[;,]`).MatchString(source)
+}
+
+// dwarfRBP is the number of RBP in debug information (x86-64 psABI, figure 3.36).
+const dwarfRBP = 6
+
+// pointsTo says that a variable is a pointer to scalars like elem.
+func pointsTo(x *objfile.Variable, elem *types.Type) bool {
+	return x.Type.IsPointerTo() && x.Type.Elem.Kind == elem.Kind && x.Type.Elem.Size == elem.Size
 }
 
 // passed says that the function that has the statement at was given the array's address:
@@ -188,7 +234,7 @@ func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool 
 				return true
 			}
 			if !slices.ContainsFunc(im.Obj.Variables(uint64(pc-im.Bias)), func(x objfile.Variable) bool {
-				return x.Type.IsPointerTo() && x.Type.Elem.Kind == array.Elem.Kind && x.Type.Elem.Size == array.Elem.Size && named(text, x.Name)
+				return pointsTo(&x, array.Elem) && named(text, x.Name)
 			}) {
 				return false
 			}

@@ -97,6 +97,10 @@ int main(void)
 		r->next = list;
 		*copy = *r;
 		memcpy(r, copy, sizeof *r);
+		char *at = r->name; /* of the array, and then of the whole */
+		at[0] = 'R';
+		at = (char *)r;
+		memcpy(at, copy, sizeof *r);
 		like(r, r->name, copy);
 		struct record *aligned;
 		if (posix_memalign((void **)&aligned, 64, sizeof *aligned))

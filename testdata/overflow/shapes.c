@@ -12,6 +12,8 @@
  *	-DHOW=MEMCPY STRCPY STRNCPY STRCAT STRNCAT SPRINTF SNPRINTF SSCANF READ LOOP POINTER
  *	-DINDIRECT          the destination is reached through a pointer in another function,
  *	                    and what is copied lies in a block too
+ *	-DSET               the destination is a pointer that another statement has set (STRUCT),
+ *	                    and the length a difference of the low halves of addresses
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -113,7 +115,13 @@ int main(void)
 	struct first *s = malloc(sizeof *s);
 	s->call = harmless;
 	s->more = 1;
+#ifdef SET
+	char *to = s->buffer;
+	length = (unsigned int)(to + reach) - (unsigned int)to;
+	FILL(to); /* FAULT */
+#else
 	FILL(s->buffer); /* FAULT */
+#endif
 	s->more++;
 #elif TARGET == MEMBER
 	struct member *s = malloc(sizeof *s);
