@@ -35,13 +35,14 @@ func (w *printable) Write(p []byte) (int, error) {
 	w.rest = nil
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
+		k := plain(text)
+		out, text = append(out, text[:k]...), text[k:]
 		if !isWhole(text) {
 			w.rest = text
 			break
 		}
-		var n int
-		out, n = appendPrintable(out, text)
-		text = text[n:]
+		out, k = appendPrintable(out, text)
+		text = text[k:]
 	}
 	if _, err := w.to.Write(out); err != nil {
 		return 0, err
@@ -61,6 +62,16 @@ func (w *printable) Flush() error {
 	}
 	_, err := w.to.Write(out)
 	return err
+}
+
+// plain is how many bytes text begins with that are of ASCII and shown as they are.
+func plain(text []byte) int {
+	for i, c := range text {
+		if (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // isWhole reports whether text begins with a whole character that is no beginning of a sequence
