@@ -4,7 +4,8 @@
 /*
  * The fault of free-list.c (figure 3.8 of the thesis) in a thread: what is copied runs over
  * a free block in the thread's own arena. thread-bins.cons says what must hold for the lists
- * of all arenas.
+ * of all arenas, when no thread is about to change one: they take turns, and all are there
+ * before the first begins and until the last has ended.
  * FAULT: the & in front of tmp->target.
  */
 #include <pthread.h>
@@ -24,6 +25,9 @@ struct work {
 	unsigned seed;
 	char *blocks[BLOCKS];
 };
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all_there;
 
 static size_t any(struct work *w, size_t n)
 {
@@ -60,29 +64,43 @@ void copy(struct node *tmp, const char *value, size_t size)
 	tmp->size = size;
 }
 
-void work(struct work *w)
+static void steps(struct work *w, int n)
 {
-	char value[64];
-	char *target = malloc(sizeof value);
-	struct node *tmp = malloc(sizeof *tmp);
-	char *large = malloc(2000), *last = malloc(24);
-
-	memset(value, 'x', sizeof value);
-	strcpy(large, "large");
-	strcpy(last, "last");
-	for (int i = 0; i < 200; i++)
+	for (int i = 0; i < n; i++) {
+		pthread_mutex_lock(&turn);
 		step(w);
-	tmp->target = target;
-	free(large); /* which lies behind tmp */
-	copy(tmp, value, sizeof value);
-	for (int i = 0; i < 40; i++)
-		step(w);
-	printf("%s %zu\n", last, tmp->size);
+		pthread_mutex_unlock(&turn);
+	}
 }
 
-static void *begin(void *arg)
+static struct node *make(char **large)
 {
-	work(arg);
+	struct node *tmp;
+
+	pthread_mutex_lock(&turn);
+	tmp = malloc(sizeof *tmp);
+	*large = malloc(2000); /* lies behind tmp */
+	tmp->target = malloc(64);
+	pthread_mutex_unlock(&turn);
+	return tmp;
+}
+
+static void *work(void *arg)
+{
+	struct work *w = arg;
+	struct node *tmp;
+	char *large, value[64];
+
+	pthread_barrier_wait(&all_there);
+	memset(value, 'x', sizeof value);
+	tmp = make(&large);
+	steps(w, 200);
+	pthread_mutex_lock(&turn);
+	free(large);
+	copy(tmp, value, sizeof value);
+	pthread_mutex_unlock(&turn);
+	steps(w, 40);
+	pthread_barrier_wait(&all_there);
 	return NULL;
 }
 
@@ -90,11 +108,13 @@ int main(void)
 {
 	static struct work all[THREADS];
 
+	pthread_barrier_init(&all_there, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {
 		all[i].seed = (unsigned)i + 1;
-		pthread_create(&all[i].thread, NULL, begin, &all[i]);
+		pthread_create(&all[i].thread, NULL, work, &all[i]);
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(all[i].thread, NULL);
+	puts("done");
 	return 0;
 }
