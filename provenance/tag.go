@@ -56,7 +56,7 @@ func (t Tag) Node() NodeID {
 // within says more of an address.
 func (t Tag) within() uint32 { return uint32(t) }
 
-// half is difference(n, 0), which address(n, anywhere) is else.
+// half is coded as the difference of n and no block, which as a whole is address(n, anywhere).
 func half(n NodeID) Tag { return isDifference | Tag(n) }
 
 func (t Tag) isHalf() bool {
