@@ -195,9 +195,15 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 	a.release(t, block, c.size)
 }
 
-// freed reports the end of a block.
+// freed reports the end of a block, or of a chunk: where no piece lies at its beginning, one may
+// have been freed there, and it is not that one which is freed again.
 func (a *Assembler) freed(h *Hit, c *allocCall) {
-	a.endChunk(h, c)
+	if size := a.endChunk(h, c); size > 0 {
+		if _, piece := a.live.at[c.ptr]; !piece {
+			a.memory(h, trace.KindUnmap, c.ptr, size)
+			return
+		}
+	}
 	e := a.allocEvent(h, c, trace.KindFree)
 	e.Addr = trace.Addr(c.ptr)
 	e.Size = 0

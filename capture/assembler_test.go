@@ -368,7 +368,23 @@ alloc pool_get 5160 size 16 pc 9007
 free pool_put 5016 size 0 pc 9007
 free free 4000 size 0 pc 9007
 free free 5048 size 0 pc 9007
-free free 5000 size 0 pc 9007`},
+unmap 5000 size 160`},
+		{"a chunk ends whose first piece was freed before", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160)
+			m.ret(fGet, 900, 5000)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5016)
+			m.call(fPut, 900, 5000)
+			m.ret(fPut, 900, 0)
+			m.call(fFree, 900, 5000)
+			m.ret(fFree, 900, 0)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 5016 size 16 pc 9007
+free pool_put 5000 size 0 pc 9007
+free free 5016 size 0 pc 9007
+unmap 5000 size 160`},
 		{"a block that a declared allocator divides is none, and ends with its pieces", func(m *machine) {
 			m.call(fMalloc, 900, 160)
 			m.uret(fMalloc, 900, 5000)

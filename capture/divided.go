@@ -81,15 +81,17 @@ func (d *dividedBlocks) end(addr uint64) (size uint64) {
 	return size
 }
 
-// endChunk frees the pieces of a chunk that another allocator's call frees or moves.
-func (a *Assembler) endChunk(h *Hit, c *allocCall) {
+// endChunk frees the pieces of a chunk that another allocator's call frees or moves, and returns
+// its size; 0: it is none.
+func (a *Assembler) endChunk(h *Hit, c *allocCall) (size uint64) {
 	if a.live == nil || a.plan.Funcs[c.fn].Declared {
-		return
+		return 0
 	}
 	if b, ok := a.live.at[c.ptr]; ok && a.divided.sizes[c.ptr] == 0 && !a.plan.Funcs[b.by].Declared {
-		return // a block like any other
+		return 0 // a block like any other
 	}
-	for _, piece := range a.live.within(c.ptr, a.divided.end(c.ptr)) {
+	size = a.divided.end(c.ptr)
+	for _, piece := range a.live.within(c.ptr, size) {
 		if piece == c.ptr && a.plan.Funcs[c.fn].Role == probe.RoleFree {
 			continue // the free's own
 		}
@@ -98,4 +100,5 @@ func (a *Assembler) endChunk(h *Hit, c *allocCall) {
 		a.live.remove(piece)
 		a.send(e)
 	}
+	return size
 }
