@@ -40,6 +40,7 @@ type slicer struct {
 	source *native.Source
 	x      *slice.Index
 	file   *os.File
+	unkept error // why the index is not beside the trace; nil: it is
 }
 
 // indexPath is where the index of a trace's flow lies: beside it.
@@ -92,10 +93,36 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 		o.Progress = func(at uint64) { progress(int64(at), total) }
 		defer progress(total, total)
 	}
-	if err := recording.Replace(path, s.rec.Path, func(f *os.File) error { return slice.BuildIndex(f, p, o) }); err != nil {
-		return fmt.Errorf("make the index of the instructions: %w", err)
+	build := func(f *os.File) error { return slice.BuildIndex(f, p, o) }
+	if s.unkept = recording.Replace(path, s.rec.Path, build); s.unkept == nil {
+		return s.open(path, o.Key)
 	}
-	return s.open(path, o.Key)
+	if err := s.aside(build); err != nil {
+		return fmt.Errorf("make the index of the instructions: %w", errors.Join(s.unkept, err))
+	}
+	return nil
+}
+
+// aside makes an index where temporary files are, which nobody else sees: beside the trace
+// there is no room for it, or no right to write.
+func (s *slicer) aside(build func(*os.File) error) error {
+	f, err := os.CreateTemp("", "mgtrace-slice-*")
+	if err != nil {
+		return err
+	}
+	s.file = f
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	if err := build(f); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s.x, err = slice.OpenIndex(f, info.Size(), s.source)
+	return err
 }
 
 func (s *slicer) open(path string, key [16]byte) error {
@@ -181,6 +208,9 @@ func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Option
 	}
 	if s.source.Unknown > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s not in the table of effects: taken to read and write everything", report.Plural(s.source.Unknown, "instruction is", "instructions are")))
+	}
+	if s.unkept != nil {
+		a.Notes = append(a.Notes, fmt.Sprintf("the index is made for each question, it can not be kept: %v", s.unkept))
 	}
 	if err := s.damage(); err != nil {
 		a.Notes = append(a.Notes, fmt.Sprintf("the instructions end early: %v", err))
