@@ -111,7 +111,7 @@ func analyseFile(ctx context.Context, path string, o AnalysisOptions, noLocate b
 		if err != nil {
 			return nil, err
 		}
-		if err := slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress}); err != nil {
+		if err := slicing.Suspects(ctx, rec, r, cells, o.Slice, slicing.Options{Most: o.SliceMost, NoAddress: o.NoAddress, Progress: o.Indexing}); err != nil {
 			return nil, err
 		}
 	}

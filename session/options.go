@@ -20,10 +20,11 @@ type AnalysisOptions struct {
 	Steps    bool   // list what happened since the last healthy C-point
 	Film     bool   // and draw it
 	recording.Files
-	Timeout   time.Duration // of the analysis of a recording; 0: none
-	Slice     int           // of so many suspects say where their values came from; needs the recorded instructions
-	SliceMost int           // by at most so many statements; 0: all
-	NoAddress bool          // of these leave out what only tells where a value lies
+	Timeout   time.Duration           // of the analysis of a recording; 0: none
+	Slice     int                     // of so many suspects say where their values came from; needs the recorded instructions
+	SliceMost int                     // by at most so many statements; 0: all
+	Indexing  func(done, total int64) // told while the index is made that a slice needs; nil: none
+	NoAddress bool                    // of these leave out what only tells where a value lies
 	// AllocFree has the blocks of a recording found without knowing the allocator; nil: they
 	// are those that it has.
 	AllocFree *allocfree.Options

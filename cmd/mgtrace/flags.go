@@ -60,9 +60,10 @@ func (f *sliceFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noAddress, "no-address", false, "with --slice: leave out what only tells where in memory a value lies")
 }
 
-func (f *sliceFlags) apply(o session.AnalysisOptions) session.AnalysisOptions {
+func (f *sliceFlags) apply(s streams, o session.AnalysisOptions) session.AnalysisOptions {
 	if f.slice {
 		o.Slice, o.SliceMost, o.NoAddress = max(f.suspects, 1), f.most, f.noAddress
+		o.Indexing = progress(s, "making the index of the instructions")
 	}
 	return o
 }

@@ -28,7 +28,7 @@ func newLocate(s streams) *cobra.Command {
 			if err := an.allocFree.check(); err != nil {
 				return err
 			}
-			r, err := session.Locate(c.Context(), args[0], sl.apply(out.wants(an.options())))
+			r, err := session.Locate(c.Context(), args[0], sl.apply(s, out.wants(an.options())))
 			if err != nil {
 				return err
 			}

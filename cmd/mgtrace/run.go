@@ -43,7 +43,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err != nil {
 				return err
 			}
-			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: sl.apply(out.wants(an.options())), Capture: capture, Record: record}
+			o := session.RunOptions{Program: args[0], Args: args[1:], Analysis: sl.apply(s, out.wants(an.options())), Capture: capture, Record: record}
 			if sl.slice && ca.watch {
 				return errors.New("--slice needs the whole run, --watch stops it: which?")
 			}

@@ -81,17 +81,18 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 	if s.open(path, s.key()) == nil {
 		return nil
 	}
+	o := slice.BuildOptions{Key: s.key()}
+	if total := int64(s.flow.Insts()); progress != nil {
+		o.Progress = func(at uint64) { progress(int64(at), total) }
+		progress(0, max(total, 1)) // the first reading does not tell how far it is
+		defer progress(total, total)
+	}
 	p, err := slice.NewProgram(s.source)
 	if err != nil {
 		return err
 	}
-	o := slice.BuildOptions{Key: s.key()}
 	if s.source.Damage != nil {
 		o.Key = [16]byte{} // it is made again the next time, when that is to be said again
-	}
-	if total := int64(s.flow.Insts()); progress != nil {
-		o.Progress = func(at uint64) { progress(int64(at), total) }
-		defer progress(total, total)
 	}
 	build := func(f *os.File) error { return slice.BuildIndex(f, p, o) }
 	if s.unkept = recording.Replace(path, s.rec.Path, build); s.unkept == nil {
@@ -221,7 +222,7 @@ func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Option
 // Suspects says of the first n suspects of each C-point where their values came from.
 // A suspect of which that cannot be said has a warning.
 func Suspects(ctx context.Context, rec *recording.Recording, r *report.Report, cells *query.Names, n int, o Options) error {
-	s, err := openSlicer(rec, nil)
+	s, err := openSlicer(rec, o.Progress)
 	if err != nil {
 		return err
 	}
