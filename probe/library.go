@@ -46,8 +46,7 @@ var allocators = []entry{
 var allocatorPrefixes = []string{"", "__interceptor_", "___interceptor_", "je_", "tc_", "mi_", "__libc_"}
 
 // writers are the functions that write memory for their caller, by their
-// extent (manual pages, sections 2 and 3). Those that write through hidden pointers
-// (scanf, getline, strtok) are not here: they show in the audit.
+// extent (manual pages, sections 2 and 3). strtok goes on in strtok_r.
 var writers = []entry{
 	{names: "memcpy memmove mempcpy __mempcpy memset memfrob", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
 	{names: "__memcpy_chk __memmove_chk __mempcpy_chk __memset_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentArg}},
@@ -68,6 +67,11 @@ var writers = []entry{
 	// struct obstack, by the functions behind the macros.
 	{names: "_obstack_begin _obstack_begin_1 _obstack_newchunk obstack_free _obstack_free",
 		fn: Func{Dst: 1, Fixed: 88, Extent: ExtentFixed}, unsafe: true},
+	{names: "strsep __strsep_g", fn: Func{Dst: 1, Extent: ExtentSplit}},
+	{names: "strtok_r __strtok_r", fn: Func{Dst: 3, Extent: ExtentSplit}},
+	{names: "strtol strtoul strtoll strtoull strtoq strtouq strtoimax strtoumax strtod strtof strtold " +
+		"__isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull __isoc23_strtoimax __isoc23_strtoumax",
+		fn: Func{Dst: 2, Fixed: 8, Extent: ExtentFixed}},
 	{names: "gethostname", fn: Func{Dst: 1, Extent: ExtentString}},
 
 	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
@@ -75,6 +79,14 @@ var writers = []entry{
 	{names: "gets fgets fgets_unlocked __gets_chk __fgets_chk __fgets_unlocked_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
 	{names: "fread fread_unlocked", fn: Func{Dst: 1, Len: 2, Extent: ExtentResultProduct}, unsafe: true},
 	{names: "__fread_chk __fread_unlocked_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentResultProduct}, unsafe: true},
+	{names: "getline __getline", fn: Func{Dst: 1, Len: 2, Extent: ExtentLine}, unsafe: true},
+	{names: "getdelim __getdelim", fn: Func{Dst: 1, Len: 2, Extent: ExtentLine}, unsafe: true},
+	{names: "scanf __isoc99_scanf __isoc23_scanf", fn: Func{Dst: 1, Extent: ExtentFormat}, unsafe: true},
+	{names: "fscanf __isoc99_fscanf __isoc23_fscanf sscanf __isoc99_sscanf __isoc23_sscanf",
+		fn: Func{Dst: 2, Extent: ExtentFormat}, unsafe: true},
+	{names: "vscanf __isoc99_vscanf __isoc23_vscanf", fn: Func{Dst: 1, Len: 2, Extent: ExtentFormat}, unsafe: true},
+	{names: "vfscanf __isoc99_vfscanf __isoc23_vfscanf vsscanf __isoc99_vsscanf __isoc23_vsscanf __vsscanf __vfscanf",
+		fn: Func{Dst: 2, Len: 3, Extent: ExtentFormat}, unsafe: true},
 	{names: "qsort qsort_r", fn: Func{Dst: 1, Len: 2, Count: 3, Extent: ExtentProduct}, unsafe: true},
 
 	// Those that write by a system call, which is an event of its own. Dst is where, or
@@ -171,10 +183,11 @@ func (c catalogue) add(e entry, prefixes []string) {
 	}
 }
 
-// plainName is a standard name without what a sanitizer puts before it: what
-// the user wrote.
+// plainName is a standard name without what a sanitizer puts before it, or a header of the
+// C library that declares scanf as a standard has it: what the user wrote.
 func plainName(linkage string) string {
-	for _, p := range []string{"___interceptor_", "__interceptor_", "__asan_", "__msan_", "__tsan_", "__hwasan_", "__libc_"} {
+	for _, p := range []string{"___interceptor_", "__interceptor_", "__asan_", "__msan_", "__tsan_", "__hwasan_", "__libc_",
+		"__isoc99_", "__isoc23_"} {
 		if rest, ok := strings.CutPrefix(linkage, p); ok {
 			return rest
 		}

@@ -144,6 +144,9 @@ const (
 	ExtentBounded                     // snprintf: min(result+1, argument Len)
 	ExtentFixed                       // Fixed bytes, if Dst is not NULL (pthread_mutex_lock)
 	ExtentCall                        // what a system call in it writes, which is told by itself, of the function's caller (read)
+	ExtentLine                        // getline: the buffer whose address is at Dst, with the result's bytes and a NUL; that address and the size at Len, if they are new
+	ExtentFormat                      // scanf: what Dst, a format, says of the pointers behind it, or in the va_list that is argument Len if that is not 0
+	ExtentSplit                       // strsep: the pointer at Dst, if it is new; the NUL before where it leads, if the result is not NULL
 )
 
 // Func is a function of interest. Arguments count from 1 (RDI). A writer is of

@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	own     = 0x700
+	own     = layout.HookEnd
 	Limit   = own + 0x00 // a block that begins a record behind it asks for room first
 	Flags   = own + 0x08 // RAX as lahf; seto al left it
 	SavedSP = own + 0x10 // the program's stack pointer while flags are looked at, or a site is noted

@@ -4,6 +4,7 @@
  * instructions, one for uretprobes, and a few tracepoints. docs/design/bpf.md
  * tells how they play together. */
 #include "kernel.h"
+#include "../../inline/hook/c/format.h"
 #include "shared.h"
 #include <stdbool.h>
 #include <bpf/bpf_helpers.h>
@@ -99,8 +100,17 @@ struct pending {
 /* A call of a writer function that has not returned. sp 0: none. */
 struct writer {
 	__u64 sp, pc;
-	__u64 dst, len, count;
-	__u64 old;	/* append: length of the string before */
+	__u64 dst;
+	union {
+		struct {
+			__u64 len, count;
+			__u64 old;	/* append: length of the string before; line, split: the pointer before */
+		};
+		__u64 passed[5];	/* format: the arguments behind it that registers held */
+		struct {	/* format: pointers in a va_list */
+			__u64 saved, saved_count, more;	/* where some lie, how many, and where the others do */
+		};
+	};
 	__u64 window;	/* its own stores to so many bytes at dst are not reported */
 	__u32 func;
 	__u32 unused;
@@ -126,6 +136,7 @@ struct thread {
 	__u8 alloc_hides, alloc_uret, unused[2];
 	struct pending p;
 	struct writer w;
+	struct format format;	/* here for the reason why a span is */
 	struct span s;
 };
 
@@ -704,6 +715,24 @@ static __always_inline bool is_trampoline(__u64 pc)
 	return pc == BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
+/* Notes where the pointers behind a format are: in registers and on the stack, or in a
+ * va_list (System V ABI, 3.5.7). */
+static __always_inline void enter_format(struct writer *w, struct fn *f, struct pt_regs *ctx)
+{
+	__u64 list = argument(ctx, f->len);
+	__u32 used, i;
+
+	if (f->len) {
+		used = word(list);
+		w->saved = word(list + 16) + used;
+		w->saved_count = used <= 48 ? (48 - used) / 8 : 0;
+		w->more = word(list + 8);
+		return;
+	}
+	for (i = 0; i < 5; i++)
+		w->passed[i] = argument(ctx, f->dst + 1 + i);
+}
+
 static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, __u32 func)
 {
 	struct fn *f = bpf_map_lookup_elem(&funcs, &func);
@@ -738,6 +767,19 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	w->count = count;
 	w->window = max_data;
 	switch (f->extent) {
+	case EXTENT_LINE:
+		w->window = 0;
+		w->count = word(len);
+		w->old = word(dst);
+		break;
+	case EXTENT_SPLIT:
+		w->window = 0;
+		w->old = word(dst);
+		break;
+	case EXTENT_FORMAT:
+		w->window = 0;
+		enter_format(w, f, ctx);
+		break;
 	case EXTENT_PRODUCT:
 	case EXTENT_ARG:
 	case EXTENT_MIN_ARG:
@@ -752,6 +794,106 @@ static __always_inline void enter_writer(struct thread *t, struct pt_regs *ctx, 
 	}
 	if (!f->hides)
 		w->window = 0;	/* its stores are not probed: what is was called back, or is a handler */
+}
+
+/* Sends n bytes at addr, as the thread's span says. */
+static __always_inline void emit_at(struct thread *t, __u64 addr, __u64 n)
+{
+	t->s.addr = t->s.base = addr;
+	t->s.size = n;
+	emit_sleepable(t);
+}
+
+/* The state of leave_format's loop. */
+struct scan {
+	struct thread *t;
+	__u64 sp;
+	__u32 first;	/* number of the argument behind the format; 0: the others are in a va_list */
+	__u32 unused;
+};
+
+/* The pointer of number n behind a format, from 0. */
+static __always_inline __u64 behind_format(struct scan *v, __u64 n)
+{
+	struct writer *w = &v->t->w;
+	__u64 passed = 7 - v->first;
+
+	if (!v->first)
+		return word(n < w->saved_count ? w->saved + 8 * n : w->more + 8 * (n - w->saved_count));
+	if (n >= passed)
+		return word(v->sp + 8 + 8 * (n - passed));
+	BOUND(n, 4);
+	return w->passed[n];
+}
+
+static long scan_one(__u32 i, struct scan *v)
+{
+	struct format *f = &v->t->format;
+	__u64 addr;
+	char c = 0;
+
+	bpf_copy_from_user(&c, 1, (void *)(v->t->w.dst + i));	/* else it ends here */
+	if (format_step(f, c)) {
+		addr = behind_format(v, f->argument);
+		if (f->block) {
+			emit_at(v->t, addr, 8);
+			addr = word(addr);
+		}
+		emit_at(v->t, addr, f->size ? f->size : string_length(addr) + 1);
+	}
+	return f->state == FORMAT_END;
+}
+
+/* Sends what scanf and its kin wrote. */
+static __noinline int leave_format(struct thread *t, struct fn *f, int assigned)
+{
+	struct scan v = {};
+
+	if (!t || !f)
+		return 0;
+	v.t = t;
+	v.sp = t->s.sp;
+	v.first = f->len ? 0 : f->dst + 1;
+	format_start(&t->format, assigned);
+	bpf_loop(FORMAT_MAX, scan_one, &v, 0);
+	return 0;
+}
+
+/* Sends what getline and its kin wrote: where the buffer is and how large, if that is new. */
+static __noinline int leave_line(struct thread *t, __s64 n)
+{
+	struct writer *w;
+	__u64 at;
+
+	if (!t)
+		return 0;
+	w = &t->w;
+	at = word(w->dst);
+	if (at != w->old)
+		emit_at(t, w->dst, 8);
+	if (word(w->len) != w->count)
+		emit_at(t, w->len, 8);
+	if (n >= 0)
+		emit_at(t, at, n + 1);
+	return 0;
+}
+
+/* Sends what strsep and its kin wrote: how far they have come, and the end of the token. */
+static __noinline int leave_split(struct thread *t, __u64 token)
+{
+	__u64 at;
+	__u8 end = 1;
+
+	if (!t)
+		return 0;
+	at = word(t->w.dst);
+	if (at != t->w.old)
+		emit_at(t, t->w.dst, 8);
+	if (token && at)
+		bpf_copy_from_user(&end, 1, (void *)(at - 1));
+	if (!end)
+		emit_at(t, at - 1, 1);
+	return 0;
 }
 
 /* Reports what the thread's open writer wrote. returned: its result is known. */
@@ -812,6 +954,12 @@ static __noinline int leave_writer(struct thread *t, bool returned, __u64 result
 		if (returned && n >= 0 && w->len)
 			s->size = n + 1 < w->len ? n + 1 : w->len;
 		break;
+	case EXTENT_LINE:
+		return leave_line(t, returned ? n : -1);
+	case EXTENT_SPLIT:
+		return leave_split(t, returned ? result : 0);
+	case EXTENT_FORMAT:
+		return leave_format(t, f, returned ? (int)n : -1);
 	}
 	emit_sleepable(t);
 	return 0;

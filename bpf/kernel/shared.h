@@ -94,7 +94,7 @@ enum { FR_PLAIN, FR_POSIX, FR_STRDUP };
 
 enum { EXTENT_ARG, EXTENT_PRODUCT, EXTENT_STRING, EXTENT_APPEND, EXTENT_RESULT,
        EXTENT_RESULT_PRODUCT, EXTENT_MIN_ARG, EXTENT_RETURNED, EXTENT_BOUNDED, EXTENT_FIXED,
-       EXTENT_CALL };	/* probe.Extent */
+       EXTENT_CALL, EXTENT_LINE, EXTENT_FORMAT, EXTENT_SPLIT };	/* probe.Extent */
 
 struct fn {
 	__u64 skip_lo, skip_hi;	/* writer: calls from this code are not reported */

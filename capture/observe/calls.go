@@ -133,6 +133,12 @@ func (v *Observer) enterWriter(t *thread, r *mem.Regs, fn int) {
 		w.window = f.Fixed
 	case probe.ExtentAppend:
 		w.old = v.length(w.dst)
+	case probe.ExtentLine:
+		w.window, w.count, w.old = 0, v.word(w.len), v.word(w.dst)
+	case probe.ExtentSplit:
+		w.window, w.old = 0, v.word(w.dst)
+	case probe.ExtentFormat:
+		w.window, w.format = 0, v.behindFormat(f, r)
 	}
 	if n := len(t.writers); n > 0 {
 		top := &t.writers[n-1]
@@ -194,7 +200,37 @@ func (v *Observer) popWriter(t *thread, returned bool, result uint64) {
 		if n := int32(result); returned && n >= 0 && w.len != 0 {
 			s.size = min(uint64(n)+1, w.len)
 		}
+	case probe.ExtentLine:
+		if v.word(w.dst) != w.old {
+			v.putAt(t, s, w.dst, 8)
+		}
+		if v.word(w.len) != w.count {
+			v.putAt(t, s, w.len, 8)
+		}
+		if returned && n >= 0 {
+			s.addr, s.size = v.word(w.dst), result+1
+			s.base = s.addr
+		}
+	case probe.ExtentSplit:
+		at := v.word(w.dst)
+		if at != w.old {
+			v.putAt(t, s, w.dst, 8)
+		}
+		var end [1]byte
+		if n, _ := v.memory.ReadMemory(end[:], at-1); returned && result != 0 && n == 1 && end[0] == 0 { // n tells
+			s.addr, s.base, s.size = at-1, at-1, 1
+		}
+	case probe.ExtentFormat:
+		if returned {
+			v.putFormat(t, &w, s, int32(result))
+		}
 	}
+	v.put(t, &s)
+}
+
+// putAt reports what s says, of size bytes at addr.
+func (v *Observer) putAt(t *thread, s span, addr, size uint64) {
+	s.addr, s.base, s.size = addr, addr, size
 	v.put(t, &s)
 }
 

@@ -123,8 +123,9 @@ type allocCall struct {
 
 type writerCall struct {
 	sp, pc, dst, len, count uint64
-	old                     uint64 // append: length of the string before
+	old                     uint64 // append: length of the string before; line, split: the pointer before
 	window                  uint64
+	format                  pointers
 	fn                      int
 }
 

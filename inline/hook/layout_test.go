@@ -103,6 +103,7 @@ var numbers = map[string]uint64{
 	"ExtentResult": uint64(probe.ExtentResult), "ExtentResultProduct": uint64(probe.ExtentResultProduct),
 	"ExtentMinArg": uint64(probe.ExtentMinArg), "ExtentReturned": uint64(probe.ExtentReturned),
 	"ExtentBounded": uint64(probe.ExtentBounded), "ExtentFixed": uint64(probe.ExtentFixed), "ExtentCall": uint64(probe.ExtentCall),
+	"ExtentLine": uint64(probe.ExtentLine), "ExtentFormat": uint64(probe.ExtentFormat), "ExtentSplit": uint64(probe.ExtentSplit),
 	"CallNone": uint64(syscalls.None), "CallResult": uint64(syscalls.Result), "CallFixed": uint64(syscalls.Fixed),
 	"CallIOVec": uint64(syscalls.IOVec), "CallMessage": uint64(syscalls.Message), "CallArray": uint64(syscalls.Array),
 	"CallMmap": uint64(syscalls.Mmap), "CallMunmap": uint64(syscalls.Munmap), "CallMremap": uint64(syscalls.Mremap),

@@ -32,6 +32,10 @@ const (
 	fQsort
 	fOwn  // a writer in the program itself
 	fRecv // around a system call
+	fGetline
+	fSplit
+	fSscanf
+	fVscanf
 )
 
 // The stores of the test plan, at 0x100 × (index + 1) of the program.
@@ -69,6 +73,10 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		fStpcpy:    {Name: "stpcpy", Role: probe.RoleWriter, Dst: 1, Extent: probe.ExtentReturned},
 		fSnprintf:  {Name: "snprintf", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentBounded},
 		fRecv:      {Name: "recv", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentCall},
+		fGetline:   {Name: "getline", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentLine},
+		fSplit:     {Name: "strtok_r", Role: probe.RoleWriter, Dst: 3, Extent: probe.ExtentSplit},
+		fSscanf:    {Name: "sscanf", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentFormat},
+		fVscanf:    {Name: "vscanf", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentFormat},
 		fMutex:     {Name: "mutex", Role: probe.RoleWriter, Dst: 1, Fixed: 40, Extent: probe.ExtentFixed, Acquires: true},
 		fQsort:     {Name: "qsort", Role: probe.RoleWriter, Dst: 1, Len: 2, Count: 3, Extent: probe.ExtentProduct},
 		fOwn:       {Name: "own", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentArg},

@@ -135,6 +135,99 @@ var scenarios = []struct {
 		bulk mutex 30001100+40 base 30001100 pc 400500: ` + strings.Repeat("00", 40) + `
 		bulk qsort 30001000+12 base 30001000 pc 400500: 7477656c7665206279746573`},
 
+	{"formats", func(m *machine) {
+		to := func(i uint64) uint64 { return heap + 0x100*i }
+		scan := func(format string, assigned uint64) {
+			m.text(heap+0x1000, format)
+			for i := range uint64(3) {
+				m.poke(sp0+8+8*i, to(5+i))
+			}
+			m.call(fSscanf, sp0, caller, heap, heap+0x1000, to(1), to(2), to(3), to(4))
+			m.ret(fSscanf, 0, sp0, assigned)
+		}
+		m.text(to(1), "one")
+		m.text(to(5), "five")
+		scan("%3s%hhd %hi%lld %[^]x]%lf%Lf", 7)
+		scan("%*d%*[]^]%% %2$p", 1)
+		scan("%d%d", 0xffffffff) // EOF
+		scan("%d %n,%n%d", 1)    // the second may not have been reached
+		scan("%d,%n%d", 2)
+		scan("%c%lc%5c%ls%f", 5)
+		scan("%d%y%d", 2) // not known, nor what follows
+		m.poke(to(1), to(7))
+		m.text(to(7), "block")
+		scan("%ms", 1)
+
+		m.poke(heap+0x40, 0x1234_0000_0028) // gp_offset; then the two addresses
+		m.poke(heap+0x48, heap+0xa0)
+		m.poke(heap+0x50, heap+0x58)
+		m.poke(heap+0x58+40, to(2))
+		m.poke(heap+0xa0, to(3))
+		m.text(heap+0x1000, "%d%hd")
+		m.call(fVscanf, sp0, caller, heap+0x1000, heap+0x40)
+		m.ret(fVscanf, 0, sp0, 2)
+	}, `
+		bulk sscanf 30001100+4 base 30001100 pc 400500: 6f6e6500
+		bulk sscanf 30001200+1 base 30001200 pc 400500: 00
+		bulk sscanf 30001300+2 base 30001300 pc 400500: 0000
+		bulk sscanf 30001400+8 base 30001400 pc 400500: 0000000000000000
+		bulk sscanf 30001500+5 base 30001500 pc 400500: 6669766500
+		bulk sscanf 30001600+8 base 30001600 pc 400500: 0000000000000000
+		bulk sscanf 30001700+10 base 30001700 pc 400500: 00000000000000000000
+		bulk sscanf 30001200+8 base 30001200 pc 400500: 0000000000000000
+		bulk sscanf 30001100+4 base 30001100 pc 400500: 6f6e6500
+		bulk sscanf 30001200+4 base 30001200 pc 400500: 00000000
+		bulk sscanf 30001100+4 base 30001100 pc 400500: 6f6e6500
+		bulk sscanf 30001200+4 base 30001200 pc 400500: 00000000
+		bulk sscanf 30001300+4 base 30001300 pc 400500: 00000000
+		bulk sscanf 30001100+1 base 30001100 pc 400500: 6f
+		bulk sscanf 30001200+4 base 30001200 pc 400500: 00000000
+		bulk sscanf 30001300+5 base 30001300 pc 400500: 0000000000
+		bulk sscanf 30001500+4 base 30001500 pc 400500: 66697665
+		bulk sscanf 30001100+4 base 30001100 pc 400500: 6f6e6500
+		bulk sscanf 30001100+8 base 30001100 pc 400500: 0017003000000000
+		bulk sscanf 30001700+6 base 30001700 pc 400500: 626c6f636b00
+		bulk vscanf 30001200+4 base 30001200 pc 400500: 00000000
+		bulk vscanf 30001300+2 base 30001300 pc 400500: 0000`},
+
+	{"tokens", func(m *machine) {
+		split := func(to, token uint64) {
+			m.call(fSplit, sp0, caller, 0, 0, heap)
+			m.poke(heap, to)
+			m.ret(fSplit, 0, sp0, token)
+		}
+		m.text(heap+0x100, "one\x00two")
+		split(heap+0x104, heap+0x100)
+		split(heap+0x107, heap+0x104) // the string ends where the token does
+		split(heap+0x107, 0)
+		split(0, heap+0x107)
+	}, `
+		bulk strtok_r 30001000+8 base 30001000 pc 400500: 0411003000000000
+		bulk strtok_r 30001103+1 base 30001103 pc 400500: 00
+		bulk strtok_r 30001000+8 base 30001000 pc 400500: 0711003000000000
+		bulk strtok_r 30001000+8 base 30001000 pc 400500: 0000000000000000`},
+
+	{"lines", func(m *machine) {
+		line := func(buffer, size, result uint64) {
+			m.call(fGetline, sp0, caller, heap, heap+8, 3)
+			m.poke(heap, buffer)
+			m.poke(heap+8, size)
+			m.ret(fGetline, 0, sp0, result)
+		}
+		m.text(heap+0x100, "a line\n")
+		line(heap+0x100, 120, 7)
+		line(heap+0x100, 120, 2)
+		line(heap+0x100, 240, 1) // it grew where it was
+		line(heap+0x200, 240, ^uint64(0))
+	}, `
+		bulk getline 30001000+8 base 30001000 pc 400500: 0011003000000000
+		bulk getline 30001008+8 base 30001008 pc 400500: 7800000000000000
+		bulk getline 30001100+8 base 30001100 pc 400500: 61206c696e650a00
+		bulk getline 30001100+3 base 30001100 pc 400500: 61206c
+		bulk getline 30001008+8 base 30001008 pc 400500: f000000000000000
+		bulk getline 30001100+2 base 30001100 pc 400500: 6120
+		bulk getline 30001000+8 base 30001000 pc 400500: 0012003000000000`},
+
 	{"writers inside writers", func(m *machine) {
 		m.call(fMemcpy, sp0, libCode+4, heap, 0, 4) // the library for itself
 		m.ret(fMemcpy, 0, sp0, 0)

@@ -19,12 +19,12 @@ const (
 	Writers   = 0xd0  // u32: how many calls of writers are open
 	Pendings  = 0xd4  // u32: how many complex stores and system calls are open
 	WriterAt  = 0xd8  // their array, outermost first, WriterSize each
-	PendingAt = 0x2d8 // array, oldest first, PendingSize each
+	PendingAt = 0x358 // array, oldest first, PendingSize each
 
-	WriterSize  = 64
+	WriterSize  = 80
 	WriterSP    = 0  // u64: the stack pointer at its entry
 	WriterPC    = 8  // u64: its return address
-	WriterFunc  = 56 // u32: its index in the plan
+	WriterFunc  = 72 // u32: its index in the plan
 	PendingSize = 128
 	MaxOpen     = 8 // of either; the oldest makes room for another
 

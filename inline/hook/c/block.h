@@ -157,8 +157,17 @@ struct alloc {
 /* An open call of a writer. */
 struct writer {
 	u64 sp, pc;
-	u64 dst, len, count;
-	u64 old;	/* append: length of the string before */
+	u64 dst;
+	union {
+		struct {
+			u64 len, count;
+			u64 old;	/* append: length of the string before; line, split: the pointer before */
+		};
+		u64 passed[5];	/* format: the arguments behind it that registers held */
+		struct {	/* format: pointers in a va_list */
+			u64 saved, saved_count, more;	/* where some lie, how many, and where the others do */
+		};
+	};
 	u64 window;	/* its own stores to so many bytes at dst are not wanted */
 	u32 func, unused;
 };

@@ -2,6 +2,7 @@
 #ifndef MGTRACE_INLINE_CALLS_H
 #define MGTRACE_INLINE_CALLS_H
 
+#include "format.h"
 #include "record.h"
 
 /* Stack pointers further apart lie on different stacks. */
@@ -99,6 +100,89 @@ static void stop(struct block *b, const struct regs *r, const struct site *s, u6
 
 /* ---- writers ---- */
 
+/* Notes where the pointers behind a format are: in registers and on the stack, or in a
+ * va_list (System V ABI, 3.5.7). */
+static __attribute__((noinline)) void enter_format(struct writer *w, const struct func *f, const struct regs *r)
+{
+	u64 list = argument(r, f->len);
+	u32 used, i;
+
+	if (f->len) {
+		used = word(list);
+		w->saved = word(list + 16) + used;
+		w->saved_count = used <= 48 ? (48 - used) / 8 : 0;
+		w->more = word(list + 8);
+		return;
+	}
+	for (i = 0; i < 5; i++)
+		w->passed[i] = argument(r, f->dst + 1 + i);
+}
+
+/* The pointer of number n behind a format, from 0. */
+static u64 behind_format(const struct writer *w, const struct func *f, u64 n)
+{
+	u64 passed = 6 - f->dst;
+
+	if (f->len)
+		return word(n < w->saved_count ? w->saved + 8 * n : w->more + 8 * (n - w->saved_count));
+	return n < passed ? w->passed[n] : word(w->sp + 8 + 8 * (n - passed));
+}
+
+/* Records what scanf and its kin wrote. */
+static __attribute__((noinline)) bool leave_format(struct block *b, const struct writer *w, struct span *s, s32 assigned)
+{
+	const struct func *f = &b->process->funcs[w->func];
+	struct format format;
+	bool any = 0;
+	u64 at;
+	u8 c;
+
+	format_start(&format, assigned);
+	for (at = w->dst; at < w->dst + FORMAT_MAX && format.state != FORMAT_END; at++) {
+		if (fetch(&c, at, 1))
+			break;
+		if (!format_step(&format, c))
+			continue;
+		s->addr = behind_format(w, f, format.argument);
+		if (format.block) {
+			any |= put_at(b, s, s->addr, 8);
+			s->addr = word(s->addr);
+		}
+		any |= put_at(b, s, s->addr, format.size ? format.size : string_length(s->addr) + 1);
+	}
+	return any;
+}
+
+/* Records what getline and its kin wrote: where the buffer is and how large, if that is new. */
+static __attribute__((noinline)) bool leave_line(struct block *b, const struct writer *w, struct span *s, s64 n)
+{
+	bool any = 0;
+
+	if (word(w->dst) != w->old)
+		any |= put_at(b, s, w->dst, 8);
+	if (word(w->len) != w->count)
+		any |= put_at(b, s, w->len, 8);
+	if (n >= 0)
+		any |= put_at(b, s, word(w->dst), n + 1);
+	return any;
+}
+
+/* Records what strsep and its kin wrote: how far they have come, and the end of the token. */
+static __attribute__((noinline)) bool leave_split(struct block *b, const struct writer *w, struct span *s, u64 token)
+{
+	u64 at = word(w->dst);
+	bool any = 0;
+	u8 end = 1;
+
+	if (at != w->old)
+		any |= put_at(b, s, w->dst, 8);
+	if (token && at)
+		fetch(&end, at - 1, 1);
+	if (!end)
+		any |= put_at(b, s, at - 1, 1);
+	return any;
+}
+
 /* Records what a writer wrote. It is false if nothing of that is to be recorded. */
 static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 result)
 {
@@ -146,6 +230,12 @@ static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 r
 		if (returned && n >= 0 && w->len)
 			s.size = (u64)n + 1 < w->len ? (u64)n + 1 : w->len;
 		break;
+	case ExtentLine:
+		return leave_line(b, w, &s, returned ? n : -1);
+	case ExtentSplit:
+		return leave_split(b, w, &s, returned ? result : 0);
+	case ExtentFormat:
+		return leave_format(b, w, &s, returned ? n : -1);
 	}
 	return put(b, &s);
 }
@@ -184,17 +274,12 @@ static bool called_back(const struct func *o, u64 pc)
 	return o->skip_hi && !within(o, pc);
 }
 
-/* Says whether what a writer writes is known to be its window when it is entered. */
-static inline bool bounded(const struct func *f)
-{
-	return f->extent == ExtentArg || f->extent == ExtentProduct || f->extent == ExtentMinArg || f->extent == ExtentFixed;
-}
-
 static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp)
 {
 	const struct func *f = &b->process->funcs[func], *o;
 	struct alloc *a = &b->alloc;
 	struct writer w = { .sp = sp, .dst = argument(r, f->dst), .func = func }, *top;
+	bool bounded = 0;	/* its window is what it writes */
 
 	if (a->sp > sp && a->f->flags & (FuncHides | FuncWhole))
 		return;		/* inside an allocator: its own business */
@@ -215,15 +300,30 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 	case ExtentArg:
 	case ExtentMinArg:
 		w.window = w.len;
+		bounded = 1;
 		break;
 	case ExtentFixed:
 		w.window = f->fixed;
+		bounded = 1;
 		break;
 	case ExtentAppend:
 		w.old = string_length(w.dst);
 		break;
+	case ExtentLine:
+		w.window = 0;
+		w.count = word(w.len);
+		w.old = word(w.dst);
+		break;
+	case ExtentSplit:
+		w.window = 0;
+		w.old = word(w.dst);
+		break;
+	case ExtentFormat:
+		w.window = 0;
+		enter_format(&w, f, r);
+		break;
 	}
-	if (!b->writers && bounded(f) && !(f->flags & FuncAcquires) && filters(b->process) && !any_open(b->process, w.dst, w.window))
+	if (!b->writers && bounded && !(f->flags & FuncAcquires) && filters(b->process) && !any_open(b->process, w.dst, w.window))
 		return;
 	if (b->writers) {
 		top = &b->writer[b->writers - 1];

@@ -208,4 +208,12 @@ static __attribute__((noinline)) bool put(struct block *b, const struct span *s)
 	return 1;
 }
 
+/* Records n bytes at addr, as s says. */
+static bool put_at(struct block *b, struct span *s, u64 addr, u64 n)
+{
+	s->addr = s->base = addr;
+	s->size = n;
+	return put(b, s);
+}
+
 #endif
