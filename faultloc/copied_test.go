@@ -73,6 +73,45 @@ func TestLost(t *testing.T) {
 	})
 }
 
+const (
+	bucketSpec = "struct entry { struct entry *next, *all; long key; };\nstruct slots { struct entry *e[2]; };\nstruct table { struct slots *slots; struct entry *all; };\n" +
+		"type entry; type slots; type table;\ntogether entry, slots, table;\n"
+	buckets = "1: t = calloc table\n1: s = calloc slots\n2: t.slots = s\n1: a = calloc entry\n2: s.e[0] = a\n1: b = calloc entry\n2: a.next = b\n3: t.all = b\n3: b.all = a\ncpoint\n"
+)
+
+// TestLostFromOne: a node that is in two lists is lost from the one that the constraint is about.
+func TestLostFromOne(t *testing.T) {
+	const moved = "40: n = calloc slots\n41: n.e[0] = a\n42: a.next = %s\n41: n.e[%d] = b\n42: b.next = %s\n44: t.slots = n\n43: free s"
+	for program, want := range map[string]trace.Addr{
+		fmt.Sprintf(moved, "a", 0, "b"):    41,
+		fmt.Sprintf(moved, "NULL", 0, "a"): 0,
+		fmt.Sprintf(moved, "NULL", 1, "b"): 0,
+	} {
+		w := newWorld(t, bucketSpec+"reach: table T; entry X; T ->>(slots, e, next) X;\n")
+		w.run(buckets)
+		w.run(program)
+		in, got := w.input(), trace.Addr(0)
+		for _, s := range Locate(in).Suspects {
+			if s.has(Lost) {
+				got = s.PC
+			}
+		}
+		if got != want || len(in.Found) > 0 != (want > 0) {
+			t.Errorf("%q: %d inconsistencies, lost at %d, want %d", program, len(in.Found), got, want)
+		}
+	}
+}
+
+// TestFresh: a field that was written since all was well is tried beside one that was not and
+// mends as well.
+func TestFresh(t *testing.T) {
+	const replaced = "1: c = calloc entry\n50: c.next = %s\n51: s.e[0] = c\n52: b.all = c\n53: free a"
+	checkAsked(t, bucketSpec+"led: entry X; slots S; X.INDEGREE(e, next) == 1 or S.e[1] == X;\n", buckets, RepairCell, map[string]string{
+		fmt.Sprintf(replaced, "NULL"): "wrote 50 repair",
+		fmt.Sprintf(replaced, "b"):    "healthy",
+	})
+}
+
 // TestDoomed: a pointer to what is freed next should not have been stored, if it is still there.
 func TestDoomed(t *testing.T) {
 	const knots = "1: a = calloc knot\n1: b = calloc knot\n1: c = calloc knot\n2: a.next = c\ncpoint\n"

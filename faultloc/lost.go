@@ -1,6 +1,9 @@
 package faultloc
 
 import (
+	"slices"
+
+	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -10,7 +13,8 @@ import (
 // end of the last link to it. But that may have been due, as where a node is moved, and its old
 // place is freed; then the newest link to it is the one that should be there.
 
-// lost accuses, for each node of an inconsistency to which nothing leads any more,
+// lost accuses, for each node of an inconsistency to which nothing leads any more by the fields
+// that the constraints ask about (a node may be in two lists, and missing in one),
 //
 //   - the store that overwrote the newest link to it, if that was made since the last healthy
 //     C-point
@@ -44,7 +48,7 @@ func (in *Input) lostNodes(tb *contributions) (out []graph.ObjID) {
 			return
 		}
 		seen[o] = true
-		if obj := in.Cells.Object(o); (obj.Death == 0 || obj.Death > in.At) && len(in.Cells.Into(o, view, 1)) == 0 {
+		if obj := in.Cells.Object(o); (obj.Death == 0 || obj.Death > in.At) && len(in.links(o, view)) == 0 {
 			out = append(out, o)
 		}
 	}
@@ -63,10 +67,32 @@ func (in *Input) lostNodes(tb *contributions) (out []graph.ObjID) {
 	return out
 }
 
+// links returns the cells that lead to o, of other nodes and of the fields that the constraints
+// which are broken ask about, if they do.
+func (in *Input) links(o graph.ObjID, v mgpp.View) (out []trace.Addr) {
+	m, ok := in.Model.(interface {
+		Links(eval.Instance, graph.ObjID, mgpp.View) ([]trace.Addr, bool)
+	})
+	asks, seen := false, map[int]bool{}
+	for _, inc := range in.Found {
+		if k := inc.Instance.Constraint; ok && !seen[k] {
+			seen[k] = true
+			of, asked := m.Links(inc.Instance, o, v)
+			out, asks = append(out, of...), asks || asked
+		}
+	}
+	if !asks {
+		return in.Cells.Into(o, v, maxLinks)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Limits of the search for what lost a node.
 const (
 	maxLed    = 64 // nodes that are asked whether something leads to them
 	maxLost   = 8  // nodes to which nothing does
+	maxLinks  = 16 // cells that lead to one, where the constraints ask about no fields
 	maxLinked = 64 // operations of a statement that may have linked what is freed
 )
 
@@ -77,14 +103,15 @@ func (in *Input) loser(o graph.ObjID) (t mgpp.Timestamp, overwritten bool) {
 	link, cell := mgpp.Timestamp(0), trace.Addr(0)
 	for t := in.At; t > in.Healthy && in.At-t < maxOdd; t-- {
 		if op := in.History.Op(t); op.Kind == mgpp.OpStore && op.Size == 8 {
-			if v, ok := read(in.Model.View(t), op.Addr, 8); ok && v == addr {
+			v := in.Model.View(t)
+			if to, ok := read(v, op.Addr, 8); ok && to == addr && slices.Contains(in.links(o, v), op.Addr) {
 				link, cell = t, op.Addr
 				break
 			}
 		}
 	}
 	if link == 0 {
-		into := in.Cells.Into(o, in.Model.View(in.Healthy), 2)
+		into := in.links(o, in.Model.View(in.Healthy))
 		if len(into) != 1 {
 			return 0, false
 		}

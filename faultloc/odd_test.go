@@ -297,3 +297,34 @@ func TestExcluded(t *testing.T) {
 		t.Errorf("%s, want 61 omitted, and not 41", summary(r))
 	}
 }
+
+// TestUsers: a statement with several users, as a list's own functions have, has written a field
+// before if it did so in calls of another function.
+func TestUsers(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		w := newWorld(t, neighbours)
+		w.run("1: c = calloc dnode\n1: d = calloc dnode")
+		if known {
+			w.run("8: d.next = c\n7: c.prev = d")
+		}
+		setup := w.hist.Now()
+		for i := range 20 {
+			w.run(fmt.Sprintf("1: a%[1]d = calloc dnode\n1: b%[1]d = calloc dnode\n9: b%[1]d.prev = a%[1]d\n7: a%[1]d.next = b%[1]d", i))
+		}
+		w.run("cpoint\n1: e = calloc dnode\n1: f = calloc dnode\n7: e.prev = f")
+		in := w.input()
+		in.Within = func(at mgpp.Timestamp) string {
+			if at <= setup {
+				return "setup"
+			}
+			return "insert"
+		}
+		odd := false
+		for _, s := range Locate(in).Suspects {
+			odd = odd || slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Law == LawField })
+		}
+		if odd == known {
+			t.Errorf("written before in calls of another function %t: accused of a new field %t", known, odd)
+		}
+	}
+}

@@ -74,10 +74,11 @@ func (l *lab) repair(tb *contributions) []Repair {
 			out = append(out, r)
 		}
 	}
-	if most < len(l.in.Found) {
+	if all := len(l.in.Found); most < all || !l.fresh(out) {
 		l.limit = min(maxTrials, l.trials+maxMovedTrials)
 		for _, c := range l.movedCells(tb, cells) {
-			if r, ok := l.mend(c, moved); ok && r.Created == 0 && r.Cured > most {
+			r, ok := l.mend(c, moved)
+			if ok && r.Created == 0 && (r.Cured > most || most == all && r.Cured == all && r.Orphans == 0 && l.fresh([]Repair{r})) {
 				most = r.Cured
 				out = append(out, r)
 			}
@@ -92,6 +93,14 @@ func (l *lab) repair(tb *contributions) []Repair {
 	}
 	slices.SortStableFunc(flawed, func(a, b Repair) int { return b.gain() - a.gain() })
 	return append(out, flawed[:min(len(flawed), maxFlawed)]...)
+}
+
+// fresh: one of the cells was written since the last healthy C-point. What was not is no place
+// where something went wrong, and what should lead from nodes that were may mend as well.
+func (l *lab) fresh(repairs []Repair) bool {
+	return slices.ContainsFunc(repairs, func(r Repair) bool {
+		return l.in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), l.in.At) > l.in.Healthy
+	})
 }
 
 // gain orders repairs: what they cure, less what they break.

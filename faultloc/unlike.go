@@ -362,7 +362,7 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	case !w.ok && p.outside == 0:
 		b.law = LawOutside
 	case !w.ok || len(p.fields) > maxFields:
-	case f == nil && p.outside == 0:
+	case f == nil && p.outside == 0 && !c.elsewhere(t):
 		b.law = LawField
 	case f == nil || f.n < minLike || !w.hasValue:
 	case w.cell.Pointer && (f.nulls == 0 && w.value == 0 || f.nulls == f.n && w.value != 0):
@@ -376,6 +376,17 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 		b.of = f.n
 	}
 	return b, b.law != ""
+}
+
+// elsewhere: in a call of another function, the statement has written the field that it wrote
+// at t: it has several users, as list_init may have.
+func (c *comparer) elsewhere(t mgpp.Timestamp) (wrote bool) {
+	c.in.earlier(t, c.in.Healthy, func(e mgpp.Timestamp) bool {
+		w := c.write(e)
+		wrote = w.ok && w.field == c.write(t).field
+		return !wrote
+	})
+	return wrote
 }
 
 // pairs appends the laws about an execution and its neighbours that are broken, one for

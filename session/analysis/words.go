@@ -430,9 +430,9 @@ func early(e *faultloc.Evidence) string {
 // lost says how a node was lost.
 func lost(e *faultloc.Evidence) string {
 	if e.Again {
-		return "it overwrote the newest link to a node to which nothing leads any more"
+		return "it overwrote the newest link to a node that is lost now"
 	}
-	return "it took out a node, which was freed, with the only link to another one to which nothing leads any more"
+	return "it took out a node, which was freed, with the only link to another one that is lost now"
 }
 
 // excuse is why an experiment says less against a statement than it seems to.
