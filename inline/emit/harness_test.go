@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mgtrace/inline/layout"
 )
 
 // What testdata/harness.c and this file agree on.
@@ -83,7 +85,9 @@ func harness(t *testing.T) string {
 		t.Skip("needs gcc to execute trampolines:", err)
 	}
 	path := filepath.Join(t.TempDir(), "harness")
-	out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-mgeneral-regs-only", "-o", path, "testdata/harness.c").CombinedOutput()
+	out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-mgeneral-regs-only",
+		fmt.Sprintf("-DALLOC_CALL=%d", layout.AllocCall), fmt.Sprintf("-DOPEN_CALL=%d", layout.OpenCall), fmt.Sprintf("-DOPEN_WRITER=%d", layout.OpenWriter),
+		"-o", path, "testdata/harness.c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

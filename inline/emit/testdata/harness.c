@@ -71,9 +71,8 @@ struct test {
 	u64 open[4];		/* what the thread block says of open calls: OPEN_CALL, OPEN_FREE, OPEN_WRITER, ALLOC_CALL */
 };
 
-#define ALLOC_CALL 0x98		/* in the thread block, as layout has them */
-#define OPEN_CALL 0x6e8		/* and OPEN_FREE behind it */
-#define OPEN_WRITER 0x718
+/* ALLOC_CALL, OPEN_CALL (and OPEN_FREE behind it) and OPEN_WRITER are given to the compiler: where
+   layout has them in the thread block. */
 
 #define MODE_STEP 1
 #define MODE_SWAP 2
