@@ -78,6 +78,11 @@ type funcDesc struct {
 // HasDWARF says whether there is debug information.
 func (f *File) HasDWARF() bool { return f.info().data != nil }
 
+// Prepare reads what questions for names wait for when the first of them is asked: the
+// table of the debug information and the variables in static memory. For a goroutine beside
+// other work.
+func (f *File) Prepare() { f.globOnce.Do(f.readGlobals) }
+
 // DebugPath returns the path of the separate debug file, "" if there is none.
 func (f *File) DebugPath() string {
 	if im := f.separate(); im != nil {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	"mgtrace/flow"
 	"mgtrace/query"
@@ -193,13 +195,38 @@ func (s *slicer) explain(err error) error {
 // damage is why the instructions end early; nil if they do not.
 func (s *slicer) damage() error { return cmp.Or(s.flow.Err(), s.source.Damage) }
 
+// prepare reads debug information, which telling needs, beside the computation of the
+// slice, the program's own first: of libc it takes as long as a small slice. The function
+// that it returns ends that behind the file that is being read.
+func (s *slicer) prepare() (end func()) {
+	var (
+		enough atomic.Bool
+		reader sync.WaitGroup
+	)
+	reader.Go(func() {
+		for _, own := range []bool{true, false} {
+			for i := range s.rec.Symbols.Images {
+				if im := &s.rec.Symbols.Images[i]; im.Obj != nil && im.Traced == own && !enough.Load() {
+					im.Obj.Prepare()
+				}
+			}
+		}
+	})
+	return func() {
+		enough.Store(true)
+		reader.Wait()
+	}
+}
+
 // tell computes a slice and puts it into words.
 func (s *slicer) tell(ctx context.Context, c start, cells *query.Names, o Options) (*report.Slice, error) {
 	compute := s.x.Backward
 	if o.Forward {
 		compute = s.x.Forward
 	}
+	prepared := s.prepare()
 	sl, err := compute(ctx, c.nodes, slice.Options{NoAddress: o.NoAddress, NoControl: o.NoControl})
+	prepared()
 	if err != nil {
 		return nil, err
 	}
