@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"mgtrace/flow"
 	"mgtrace/query"
@@ -195,25 +195,39 @@ func (s *slicer) explain(err error) error {
 // damage is why the instructions end early; nil if they do not.
 func (s *slicer) damage() error { return cmp.Or(s.flow.Err(), s.source.Damage) }
 
-// prepare reads debug information, which telling needs, beside the computation of the
+// longSlice is how long a slice is computed before debug information is read beside it: a
+// short one needs little of that, and would wait for it.
+const longSlice = 50 * time.Millisecond
+
+// prepare reads debug information, which telling needs, beside the computation of a long
 // slice, the program's own first: of libc it takes as long as a small slice. The function
 // that it returns ends that behind the file that is being read.
 func (s *slicer) prepare() (end func()) {
-	var (
-		enough atomic.Bool
-		reader sync.WaitGroup
-	)
+	var reader sync.WaitGroup
+	enough := make(chan struct{})
 	reader.Go(func() {
+		select {
+		case <-enough:
+			return
+		case <-time.After(longSlice):
+		}
 		for _, own := range []bool{true, false} {
 			for i := range s.rec.Symbols.Images {
-				if im := &s.rec.Symbols.Images[i]; im.Obj != nil && im.Traced == own && !enough.Load() {
+				im := &s.rec.Symbols.Images[i]
+				if im.Obj == nil || im.Traced != own {
+					continue
+				}
+				select {
+				case <-enough:
+					return
+				default:
 					im.Obj.Prepare()
 				}
 			}
 		}
 	})
 	return func() {
-		enough.Store(true)
+		close(enough)
 		reader.Wait()
 	}
 }
