@@ -175,50 +175,34 @@ func (w *walk) through(c config, entry trace.Addr, target int, add, found func(c
 	}
 	for _, k := range f.reach(f.inst(c.at)) {
 		in := &f.code[k]
-		if at == entry && k == target {
-			hit := c
-			hit.at = in.at
-			found(hit)
-		}
-		for _, call := range f.calls {
-			if call.at == in.at && call.ret != 0 && w.leads[call.to] {
-				add(c.call(call.to, call.ret))
-			}
-		}
 		next := c
 		next.at = in.at
-		w.leave(next, add)
-	}
-	return true
-}
-
-// leave follows an instruction that returns, or jumps to another function.
-func (w *walk) leave(c config, add func(config)) {
-	at, _, _ := w.g.entry(c.at)
-	f := w.g.function(at)
-	k := f.inst(c.at)
-	if k < 0 {
-		return
-	}
-	for _, call := range f.calls {
-		if call.at == f.code[k].at && call.ret == 0 && w.leads[call.to] {
-			next := c
-			next.at = call.to
-			add(next)
+		if at == entry && k == target {
+			found(next)
 		}
-	}
-	switch {
-	case f.code[k].kind != x86.KindRet:
-	case c.n > 0:
-		add(c.back())
-	case c.deep:
-		for _, s := range w.sites[at] {
-			next := c
-			if next.at = s.ret; s.ret != 0 {
+		for _, call := range f.calls {
+			switch {
+			case call.at != in.at || !w.leads[call.to]:
+			case call.ret != 0:
+				add(next.call(call.to, call.ret))
+			default: // it jumps there
+				next.at = call.to
 				add(next)
 			}
 		}
+		switch {
+		case in.kind != x86.KindRet:
+		case c.n > 0:
+			add(c.back())
+		case c.deep:
+			for _, s := range w.sites[at] {
+				if next.at = s.ret; s.ret != 0 {
+					add(next)
+				}
+			}
+		}
 	}
+	return true
 }
 
 // aim finds the functions from which one can be reached.
