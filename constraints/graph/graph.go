@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"mgtrace/constraints/check"
@@ -472,12 +473,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 // reachedAnew re-reads the cells whose pointers lead to where o ends now or
 // ended before: they lead into it no more, or again.
 func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
-	var refs []ref
-	for _, r := range g.objs[o].in {
-		if r.off >= size {
-			refs = append(refs, r.ref)
-		}
-	}
+	refs := g.leadingTo(o, size, math.MaxUint64)
 	host := g.objs[o].Host
 	refs = append(refs, g.loose[host]...)
 	g.loose[host] = compact(g.loose[host])

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"slices"
 
 	"mgtrace/constraints/check"
@@ -85,11 +86,7 @@ func (g *Graph) left(op *mgpp.Op, t mgpp.Timestamp) {
 		return
 	}
 	g.end(o, t)
-	var refs []ref
-	for _, r := range g.objs[o].in {
-		refs = append(refs, r.ref)
-	}
-	for _, r := range refs {
+	for _, r := range g.leadingTo(o, 0, math.MaxUint64) {
 		g.reread(r, t)
 	}
 }
