@@ -453,7 +453,7 @@ func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {
 // mirror finds where a pointer is missing that nothing has changed since the last
 // healthy C-point: near the statement that has since made its target lead to its node.
 func mirror(in Input, r *Repair) (Suspect, bool) {
-	if !r.evidence(in).settles() || !r.Cell.Pointer || r.Target == 0 || in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At) > in.Healthy {
+	if !r.evidence(in).settles() || !r.Cell.Pointer || r.Target == 0 || in.fresh(r.Cell) {
 		return Suspect{}, false
 	}
 	view := in.Model.View(in.At)
@@ -480,7 +480,7 @@ func mirror(in Input, r *Repair) (Suspect, bool) {
 // the last healthy C-point, and that no statement is known to change: near the statement
 // that wrote the element next to it, of an array, or else was the last to write to the same node.
 func lastHere(in Input, tb *contributions, r *Repair) (Suspect, bool) {
-	if !r.evidence(in).settles() || in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At) > in.Healthy {
+	if !r.evidence(in).settles() || in.fresh(r.Cell) {
 		return Suspect{}, false
 	}
 	obj := in.Cells.Object(r.Cell.Obj)

@@ -74,11 +74,14 @@ func (l *lab) repair(tb *contributions) []Repair {
 			out = append(out, r)
 		}
 	}
-	if all := len(l.in.Found); most < all || !l.fresh(out) {
+	// What was not written since all was well is no place where something went wrong, and what
+	// should lead from nodes that were may mend as well.
+	fresh := func(r Repair) bool { return l.in.fresh(r.Cell) }
+	if all := len(l.in.Found); most < all || !slices.ContainsFunc(out, fresh) {
 		l.limit = min(maxTrials, l.trials+maxMovedTrials)
 		for _, c := range l.movedCells(tb, cells) {
 			r, ok := l.mend(c, moved)
-			if ok && r.Created == 0 && (r.Cured > most || most == all && r.Cured == all && r.Orphans == 0 && l.fresh([]Repair{r})) {
+			if ok && r.Created == 0 && (r.Cured > most || most == all && r.Cured == all && r.Orphans == 0 && fresh(r)) {
 				most = r.Cured
 				out = append(out, r)
 			}
@@ -95,12 +98,9 @@ func (l *lab) repair(tb *contributions) []Repair {
 	return append(out, flawed[:min(len(flawed), maxFlawed)]...)
 }
 
-// fresh: one of the cells was written since the last healthy C-point. What was not is no place
-// where something went wrong, and what should lead from nodes that were may mend as well.
-func (l *lab) fresh(repairs []Repair) bool {
-	return slices.ContainsFunc(repairs, func(r Repair) bool {
-		return l.in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), l.in.At) > l.in.Healthy
-	})
+// fresh: a cell was written since the last healthy C-point.
+func (in *Input) fresh(c Cell) bool {
+	return in.History.LastWrite(c.Addr, uint64(c.Size), in.At) > in.Healthy
 }
 
 // gain orders repairs: what they cure, less what they break.
@@ -244,8 +244,7 @@ func (l *lab) findCells() []candidate {
 				at[c.Addr] = len(out)
 				v, known := read(l.view, c.Addr, c.Size)
 				astray := c.Pointer && known && v != 0 && l.in.Cells.At(trace.Addr(v), l.view) == 0
-				fresh := l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At) > l.in.Healthy
-				out = append(out, candidate{c, 1, astray, fresh, len(reads)})
+				out = append(out, candidate{c, 1, astray, l.in.fresh(c), len(reads)})
 			}
 		}
 	}
