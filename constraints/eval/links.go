@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
@@ -31,15 +33,8 @@ func (c *Checker) Links(i Instance, o graph.ObjID, v mgpp.View) (out []trace.Add
 	refs := e.inRefs(o)
 	for j := range refs {
 		r := &refs[j]
-		from := e.g.Object(r.From).Type
-		if !r.Edge || r.From == o || from == nil || !e.g.Alive(r.From, e.t) || e.applies(r.From, r.Cell, r.Elem) != yes {
-			continue
-		}
-		for _, fields := range lists {
-			if graph.Counts(from, r.Cell, fields) {
-				out = append(out, r.Addr)
-				break
-			}
+		if r.From != o && slices.ContainsFunc(lists, func(fields []string) bool { return e.isEdge(r, fields) }) {
+			out = append(out, r.Addr)
 		}
 	}
 	e.done()

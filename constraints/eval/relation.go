@@ -204,12 +204,16 @@ func (e *env) predecessors(o graph.ObjID, fields []string, buf []graph.ObjID) []
 	}
 	refs := e.inRefs(o)
 	for i := range refs {
-		r := &refs[i]
-		from := e.g.Object(r.From).Type
-		if r.Edge && from != nil && e.g.Alive(r.From, e.t) && graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes {
-			buf = append(buf, r.From)
+		if e.isEdge(&refs[i], fields) {
+			buf = append(buf, refs[i].From)
 		}
 	}
 	e.done()
 	return buf
+}
+
+// isEdge reports whether a pointer cell is an edge by one of the fields.
+func (e *env) isEdge(r *graph.Ref, fields []string) bool {
+	from := e.g.Object(r.From).Type
+	return r.Edge && from != nil && e.g.Alive(r.From, e.t) && graph.Counts(from, r.Cell, fields) && e.applies(r.From, r.Cell, r.Elem) == yes
 }
