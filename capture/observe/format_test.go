@@ -1,6 +1,12 @@
 package observe
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,34 +16,80 @@ import (
 	"mgtrace/target/mem"
 )
 
-// What formats say was written. package inline/hook is tested with the same ones.
+// What formats say was written.
+var formats = []struct {
+	format   string
+	assigned int
+	want     []conversion
+}{
+	{"%3s%hhd %hi%lld %[^]x]%lf%Lf", 7, []conversion{{0, 0, false}, {1, 1, false}, {2, 2, false}, {3, 8, false}, {4, 0, false}, {5, 8, false}, {6, 10, false}}},
+	{"%3s%hhd %hi%lld %[^]x]%lf%Lf", 2, []conversion{{0, 0, false}, {1, 1, false}}},
+	{"%*d%*[]^]%% %2$p", 1, []conversion{{1, 8, false}}},
+	{"%d%d", -1, nil},
+	{"%d %n,%n%d", 1, []conversion{{0, 4, false}, {1, 4, false}}},
+	{"%d,%n%d", 2, []conversion{{0, 4, false}, {1, 4, false}, {2, 4, false}}},
+	{"%n", 0, []conversion{{0, 4, false}}},
+	{"%*d%n", 0, nil},
+	{"%c%lc%5c%ls%f", 5, []conversion{{0, 1, false}, {1, 4, false}, {2, 5, false}, {4, 4, false}}},
+	{"%d%y%d", 2, []conversion{{0, 4, false}}},
+	{"%ms %m[a-z]%3mc", 3, []conversion{{0, 0, true}, {1, 0, true}, {2, 3, true}}},
+	{"%zu%jd%td%qd%'d%Id", 6, []conversion{{0, 8, false}, {1, 8, false}, {2, 8, false}, {3, 8, false}, {4, 4, false}, {5, 4, false}}},
+	{"%[^]%d]%[]%d]%[a]%d", 4, []conversion{{0, 0, false}, {1, 0, false}, {2, 0, false}, {3, 4, false}}},
+	{"%[", 1, nil},
+	{"%[^", 1, nil},
+	{"%[]", 1, nil},
+	{"100%", 1, nil},
+}
+
 func TestScanned(t *testing.T) {
-	for _, c := range []struct {
-		format   string
-		assigned int
-		want     []conversion
-	}{
-		{"%3s%hhd %hi%lld %[^]x]%lf%Lf", 7, []conversion{{0, 0, false}, {1, 1, false}, {2, 2, false}, {3, 8, false}, {4, 0, false}, {5, 8, false}, {6, 10, false}}},
-		{"%3s%hhd %hi%lld %[^]x]%lf%Lf", 2, []conversion{{0, 0, false}, {1, 1, false}}},
-		{"%*d%*[]^]%% %2$p", 1, []conversion{{1, 8, false}}},
-		{"%d%d", -1, nil},
-		{"%d %n,%n%d", 1, []conversion{{0, 4, false}, {1, 4, false}}},
-		{"%d,%n%d", 2, []conversion{{0, 4, false}, {1, 4, false}, {2, 4, false}}},
-		{"%n", 0, []conversion{{0, 4, false}}},
-		{"%*d%n", 0, nil},
-		{"%c%lc%5c%ls%f", 5, []conversion{{0, 1, false}, {1, 4, false}, {2, 5, false}, {4, 4, false}}},
-		{"%d%y%d", 2, []conversion{{0, 4, false}}},
-		{"%ms %m[a-z]%3mc", 3, []conversion{{0, 0, true}, {1, 0, true}, {2, 3, true}}},
-		{"%zu%jd%td%qd%'d%Id", 6, []conversion{{0, 8, false}, {1, 8, false}, {2, 8, false}, {3, 8, false}, {4, 4, false}, {5, 4, false}}},
-		{"%[", 1, nil},
-		{"%[^", 1, nil},
-		{"%[]", 1, nil},
-		{"100%", 1, nil},
-	} {
+	for _, c := range formats {
 		var got []conversion
 		scanned([]byte(c.format), c.assigned, func(x conversion) { got = append(got, x) })
 		if d := cmp.Diff(c.want, got, cmp.AllowUnexported(conversion{})); d != "" {
 			t.Errorf("%q, %d assigned: %s", c.format, c.assigned, d)
+		}
+	}
+}
+
+// The C that the hook routine and the kernel's programs read formats with says the same of
+// each of these, and of two after each other, however many conversions assigned.
+func TestScannedInC(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "formats")
+	if out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-o", bin, "testdata/formats.c").CombinedOutput(); errors.Is(err, exec.ErrNotFound) {
+		t.Skip("needs gcc:", err)
+	} else if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var in bytes.Buffer
+	var asked, want []string
+	ask := func(format string) {
+		for assigned := -1; assigned < 15; assigned++ {
+			fmt.Fprintf(&in, "%d\x00%s\x00", assigned, format)
+			asked = append(asked, fmt.Sprintf("%q, %d assigned", format, assigned))
+			line := ""
+			scanned([]byte(format), assigned, func(x conversion) { line += fmt.Sprint(x) })
+			want = append(want, line)
+		}
+	}
+	for _, a := range formats {
+		ask(a.format)
+		for _, b := range formats {
+			ask(a.format + b.format)
+		}
+	}
+	c := exec.Command(bin)
+	c.Stdin = &in
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(got) != len(want) {
+		t.Fatalf("%d answers to %d formats", len(got), len(want))
+	}
+	for i, line := range got {
+		if line != want[i] {
+			t.Errorf("%s: in C %s, want %s", asked[i], line, want[i])
 		}
 	}
 }
