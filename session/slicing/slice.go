@@ -80,10 +80,10 @@ func (s *slicer) key() (k [16]byte) {
 
 // index opens the index, or makes it.
 func (s *slicer) index(path string, progress func(done, total int64)) error {
-	if s.open(path, s.key()) == nil {
+	o := slice.BuildOptions{Key: s.key()}
+	if s.open(path, o.Key) == nil {
 		return nil
 	}
-	o := slice.BuildOptions{Key: s.key()}
 	if total := int64(s.flow.Insts()); progress != nil {
 		o.Progress = func(at uint64) { progress(int64(at), total) }
 		progress(0, max(total, 1)) // the first reading does not tell how far it is
@@ -120,12 +120,7 @@ func (s *slicer) aside(build func(*os.File) error) error {
 	if err := build(f); err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	s.x, err = slice.OpenIndex(f, info.Size(), s.source)
-	return err
+	return s.read(f)
 }
 
 func (s *slicer) open(path string, key [16]byte) error {
@@ -133,10 +128,7 @@ func (s *slicer) open(path string, key [16]byte) error {
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		s.x, err = slice.OpenIndex(f, info.Size(), s.source)
-	}
+	err = s.read(f)
 	if err == nil && s.x.Key != key {
 		err = slice.ErrIndex
 	}
@@ -146,6 +138,16 @@ func (s *slicer) open(path string, key [16]byte) error {
 	}
 	s.file = f
 	return nil
+}
+
+// read reads the index that a file has.
+func (s *slicer) read(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s.x, err = slice.OpenIndex(f, info.Size(), s.source)
+	return err
 }
 
 // Print tells where a value came from, or what depends on it: of a suspect, of a
