@@ -250,18 +250,12 @@ func (m *measurer) nearer(k int, p *routes, need *[maxStepOps]reached) {
 	for _, op := range p.wanted {
 		far[op] = need[op].dist()
 	}
+	// The latest first: what an op uses comes before it, and two may be of the same instruction.
 	for all := p.all; all != 0; {
 		op := bits.Len64(all) - 1
 		all &^= 1 << op
-		for uses := p.uses[op]; uses != 0; uses &= uses - 1 {
-			use := bits.TrailingZeros64(uses)
+		for use := range bitsOf(p.uses[op]) {
 			far[use] = min(far[use], far[op]+1)
-		}
-	}
-	// The latest first: two may be of the same instruction.
-	for op := bits.Len64(p.all) - 1; op >= 0; op-- {
-		if p.all&(1<<op) == 0 {
-			continue
 		}
 		m.out.reached(node(m.seg.first+StepID(k), uint16(op)), m.seg, far[op])
 	}
