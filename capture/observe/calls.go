@@ -208,8 +208,7 @@ func (v *Observer) popWriter(t *thread, returned bool, result uint64) {
 			v.putAt(t, s, w.len, 8)
 		}
 		if returned && n >= 0 {
-			s.addr, s.size = v.word(w.dst), result+1
-			s.base = s.addr
+			v.putAt(t, s, v.word(w.dst), result+1)
 		}
 	case probe.ExtentSplit:
 		at := v.word(w.dst)
@@ -218,7 +217,7 @@ func (v *Observer) popWriter(t *thread, returned bool, result uint64) {
 		}
 		var end [1]byte
 		if n, _ := v.memory.ReadMemory(end[:], at-1); returned && result != 0 && n == 1 && end[0] == 0 { // n tells
-			s.addr, s.base, s.size = at-1, at-1, 1
+			v.putAt(t, s, at-1, 1)
 		}
 	case probe.ExtentFormat:
 		if returned {
