@@ -49,8 +49,10 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 
 // alloc takes an outermost call that an engine has followed itself.
 func (a *Assembler) alloc(t *thread, h *Hit) {
-	a.replaced(t, h, nil)
-	a.replacedAllocs(t, h)
+	if t.inside() {
+		a.replaced(t, h, nil)
+		a.replacedAllocs(t, h)
+	}
 	var c allocCall // and no literal: it would be made elsewhere and copied
 	c.fn, c.sp, c.ret, c.ptr, c.size, c.known = h.Index, h.SP, h.Regs.Ret, h.Addr, h.Size, true
 	c.stack = a.backtrace(t, h)
@@ -153,7 +155,9 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, fla
 		return
 	}
 	a.releaseOthers(t, block, c.size)
-	a.divide(h, c, block)
+	if a.live != nil {
+		a.divide(h, c, block)
+	}
 	e := a.allocEvent(h, c, trace.KindAlloc)
 	e.Flags = flags
 	e.Addr = trace.Addr(block)
@@ -226,7 +230,7 @@ func (a *Assembler) allocEvent(h *Hit, c *allocCall, k trace.Kind) *trace.Event 
 // first.
 func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
 	if a.unwind == nil || len(h.Stack) < 8 {
-		return a.returns.intern([]trace.Addr{trace.Addr(h.Regs.Ret)})
+		return a.returns.one(trace.Addr(h.Regs.Ret))
 	}
 	return a.walk(t, h, h.Regs.Ret, h.SP+8)
 }

@@ -51,6 +51,9 @@ type thread struct {
 	held   []trace.Event // writes inside a declared allocator; their Data is owned
 }
 
+// inside says that a call of the thread is open.
+func (t *thread) inside() bool { return len(t.calls)+len(t.allocs) > 0 }
+
 // New returns an assembler for hits at sites, which must be Sites(plan). It
 // gives each event to sink, whose error ends the recording. unwind may be nil:
 // stacks then hold the return address alone.
@@ -87,7 +90,7 @@ func (a *Assembler) Hit(h *Hit) error {
 		return err
 	}
 	t := a.thread(h.Thread)
-	if h.Op != Bulk && h.Flags&Late == 0 { // those carry an earlier stack pointer
+	if t.inside() && h.Op != Bulk && h.Flags&Late == 0 { // those carry an earlier stack pointer
 		a.unwound(t, h)
 	}
 	a.dispatch(t, h)
@@ -206,7 +209,7 @@ func (a *Assembler) enter(t *thread, h *Hit, f int) {
 	switch a.plan.Funcs[f].Role {
 	case probe.RoleWatch:
 		a.enterWatched(t, h, f)
-	case probe.RoleWriter, probe.RoleWait: // the engine follows a writer itself and reports Bulk
+	case probe.RoleWriter: // the engine follows it itself and reports Bulk
 	default:
 		if h.Flags&Whole == 0 {
 			a.enterAlloc(t, h, f)

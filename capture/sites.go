@@ -79,7 +79,9 @@ func wishesOf(plan *probe.Plan) []wish {
 	}
 	for i := range plan.Funcs {
 		f := &plan.Funcs[i]
-		add(f.Entry, wishEnter, i)
+		if f.Role != probe.RoleWait { // it matters when it returns
+			add(f.Entry, wishEnter, i)
+		}
 		for _, r := range f.Returns {
 			add(r, wishLeave, i)
 		}

@@ -17,14 +17,19 @@ const onesBits = 8
 
 // intern returns the copy that is kept of a stack.
 func (s *stackSet) intern(stack []trace.Addr) []trace.Addr {
-	if len(stack) != 1 {
-		return s.find(stack)
+	if len(stack) == 1 {
+		return s.one(stack[0])
 	}
-	one := &s.ones[uint64(stack[0])*0x9e3779b97f4a7c15>>(64-onesBits)]
-	if len(*one) == 0 || (*one)[0] != stack[0] {
-		*one = s.find(stack)
+	return s.find(stack)
+}
+
+// one returns the copy that is kept of a stack of one address.
+func (s *stackSet) one(pc trace.Addr) []trace.Addr {
+	have := &s.ones[uint64(pc)*0x9e3779b97f4a7c15>>(64-onesBits)]
+	if len(*have) == 0 || (*have)[0] != pc {
+		*have = s.find([]trace.Addr{pc})
 	}
-	return *one
+	return *have
 }
 
 func (s *stackSet) find(stack []trace.Addr) []trace.Addr {

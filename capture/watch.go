@@ -31,10 +31,21 @@ func (a *Assembler) open(calls []probe.OpenCall) {
 func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {
 	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC})
 	e := a.event(h, trace.KindCall)
+	if a.fromInstance(h.Regs.Ret, a.plan.Funcs[f].ID) {
+		e.Flags |= trace.FlagInline
+	}
 	e.Aux = uint64(a.plan.Funcs[f].ID)
 	e.SP = trace.Addr(h.SP)
 	e.Args = h.Regs.Args[:]
 	a.send(e)
+}
+
+// fromInstance: a call that returns to ret was made in an inlined instance of the function.
+func (a *Assembler) fromInstance(ret uint64, f trace.FuncID) bool {
+	return slices.ContainsFunc(a.plan.Inlined[f], func(in probe.Instance) bool {
+		call := ret - 1 - a.plan.Images[in.Image].Bias
+		return slices.ContainsFunc(in.Ranges, func(r [2]uint64) bool { return r[0] <= call && call < r[1] })
+	})
 }
 
 // replaced closes the calls whose return address lies where that of the

@@ -220,7 +220,7 @@ func (a *Assembler) moves(t *thread) bool {
 // releaseOthers sends the writes held back that go to live blocks other than
 // [addr, addr+size), and keeps those inside it.
 func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
-	if a.moves(t) {
+	if len(t.held) == 0 || a.moves(t) {
 		return
 	}
 	kept := t.held[:0]
@@ -240,6 +240,9 @@ func (a *Assembler) releaseOthers(t *thread, addr, size uint64) {
 // release sends the writes held back that go to [addr, addr+size) or to live
 // blocks, and drops the others.
 func (a *Assembler) release(t *thread, addr, size uint64) {
+	if len(t.held) == 0 {
+		return
+	}
 	a.sendHeld(t, t.held, addr, size)
 	clear(t.held)
 	t.held = t.held[:0]

@@ -1,6 +1,7 @@
 package faultloc
 
 import (
+	"maps"
 	"slices"
 
 	"mgtrace/mgpp"
@@ -70,13 +71,12 @@ func (h *habits) tear(found map[int]breach, side, st int, around []int, t mgpp.T
 	if !ok {
 		return
 	}
-	for o, b := range found { // of such calls too
-		if h.plain[o] == h.plain[missing] {
-			if b.often == b.of && b.of >= of {
-				return
-			}
-			delete(found, o)
+	same := func(o int) bool { return h.plain[o] == h.plain[missing] } // in such calls too
+	for o, b := range found {
+		if same(o) && b.often == b.of && b.of >= of {
+			return
 		}
 	}
+	maps.DeleteFunc(found, func(o int, _ breach) bool { return same(o) })
 	found[missing] = breach{missing: missing, beside: t, often: of, of: of, only: true, text: true}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -103,15 +102,6 @@ func (a *arena) order() *atomic.Uint64 {
 	return (*atomic.Uint64)(unsafe.Pointer(a.process(layout.Order)))
 }
 
-// tracer is the word that tells threads whether their tracer was killed.
-func (a *arena) tracer() *uint32 { return (*uint32)(unsafe.Pointer(&a.mem[layout.Tracer])) }
-
-// comeBack ends the wait of those that have seen it.
-func (a *arena) comeBack() {
-	atomic.StoreUint32(a.tracer(), 0)
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(a.tracer())), futexWake, math.MaxInt32, 0, 0, 0) // nobody waits
-}
-
 // stamp takes a stamp for the tracer: as long as there is one thread, which may be
 // taking one without LOCK, that thread's last.
 func (a *arena) stamp() uint64 {
@@ -208,6 +198,9 @@ const turnAt = 16
 
 func (s *slot) set(off, v uint64)     { *word(s.mem, off) = v }
 func (s *slot) get(off uint64) uint64 { return *word(s.mem, off) }
+
+// owner is the thread whose slot it is.
+func (s *slot) owner() int { return int(binary.LittleEndian.Uint32(s.mem[layout.Thread:])) }
 
 // cursor says which buffer is written to, and how many bytes of it are written.
 func (s *slot) cursor() (buffer int, n uint64) {

@@ -345,6 +345,12 @@ func (e *Engine) leave(th *target.Stopped, s *slot) error {
 		if err != nil {
 			return err
 		}
+		if e.caught(&regs) { // by a tracer that was killed
+			regs.RIP = s.get(layout.Back)
+			if err := th.SetRegs(regs); err != nil {
+				return err
+			}
+		}
 		pos, inside := e.where(&regs, s)
 		if !inside {
 			return nil
@@ -394,17 +400,22 @@ func (e *Engine) leave(th *target.Stopped, s *slot) error {
 // an int3 instead of the trampoline for this once.
 func (e *Engine) finishHook(th *target.Stopped, s *slot) error {
 	const returnAddr = hookRegs - 8
-	back := s.get(returnAddr)
-	s.set(returnAddr, e.hook+catch)
+	if back := s.get(returnAddr); back != e.hook+catch { // else a tracer was killed in here
+		s.set(layout.Back, back)
+		s.set(returnAddr, e.hook+catch)
+	}
 	err := th.Continue()
 	regs, rerr := th.Regs()
-	if rerr == nil && regs.RIP == e.hook+catch+1 {
-		regs.RIP = back
+	if rerr == nil && e.caught(&regs) {
+		regs.RIP = s.get(layout.Back)
 		return th.SetRegs(regs)
 	}
-	s.set(returnAddr, back)
+	s.set(returnAddr, s.get(layout.Back))
 	return err
 }
+
+// caught says whether a thread is at the int3 behind the hook routine, or behind that.
+func (e *Engine) caught(regs *mem.Regs) bool { return regs.RIP-e.hook-catch <= 1 }
 
 // betweenPhases says that a thread is at a system call's instruction, which has
 // not executed or has been interrupted. From the site all of it can begin anew.

@@ -64,10 +64,7 @@ func (e *Engine) noteShared() error {
 		Sites: e.at.sites, SitesEnd: e.at.stores, Hook: e.hook, Shadow: e.shadow,
 		Strict: e.opts.Strict, Hold: e.opts.Hold, Filter: e.filter,
 	}}, files...)
-	if err != nil {
-		return err
-	}
-	return e.proc.MarkEnd(a.tracer())
+	return err
 }
 
 // noteUnit notes a unit whose trampolines will lie in the ranges.
@@ -111,8 +108,9 @@ func (e *Engine) nothingToUndo() error {
 
 // TakeBack takes an engine out of a process, which must be held, whose tracer has been
 // killed: entries are what that has left of its Options.Undo. The process may have run
-// on meanwhile. What it has recorded is lost.
-func TakeBack(p *target.Process, entries []undo.Entry) error {
+// on meanwhile. What it has recorded is lost. Of the children, processes that were being made,
+// each with memory of its own, it is taken out as well.
+func TakeBack(p *target.Process, children []*target.Process, entries []undo.Entry) error {
 	e := &Engine{proc: p, of: map[int]*slot{}, plan: &probe.Plan{}, done: make(chan struct{})}
 	close(e.done)        // nobody reads the log
 	e.opts.Static = true // and nobody asks which stores are wanted
@@ -143,6 +141,11 @@ func TakeBack(p *target.Process, entries []undo.Entry) error {
 		if err := e.findThreads(); err != nil {
 			return err
 		}
+		for _, c := range children {
+			if err := e.disown(c); err != nil {
+				return fmt.Errorf("process %d: %w", c.PID(), err)
+			}
+		}
 		if err := p.SetInterceptor((*interceptor)(e)); err != nil {
 			return err
 		}
@@ -166,7 +169,6 @@ func (e *Engine) inherit(s *undoShared, file *os.File) error {
 	e.arena, e.at = a, tableAddrs{sites: s.Sites, stores: s.SitesEnd}
 	e.hook, e.shadow, e.filter = s.Hook, s.Shadow, s.Filter
 	e.opts.Strict, e.opts.Hold = s.Strict, s.Hold
-	a.comeBack()
 	e.tables = &hook.Tables{Sites: slices.Clone(mem[s.Sites-s.Base : s.SitesEnd-s.Base])}
 	return nil
 }
@@ -226,27 +228,67 @@ func mapsCode(maps []mem.Map, r patch.Range) bool {
 }
 
 // findThreads finds the threads that have slots, which GS tells, and the buffers that
-// they write to.
+// they write to. One that has just been made has that of its maker.
 func (e *Engine) findThreads() error {
 	tids, err := e.proc.Threads()
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, tid := range tids {
-		regs, err := e.proc.Regs(tid)
-		if err != nil {
-			continue // it is ending
-		}
-		for _, s := range e.arena.slots {
-			if s.base == regs.GSBase {
-				s := *s
-				s.tid = tid
-				if s.get(layout.End) == s.base+s.guard[1] {
-					s.cur = 1
-				}
-				e.of[tid] = &s
+		err := e.proc.Do(func() {
+			th, err := e.proc.Thread(tid)
+			if err != nil {
+				return // it is ending
 			}
+			regs, err := th.Regs()
+			if err != nil {
+				return
+			}
+			for _, s := range e.arena.slots {
+				switch s := *s; {
+				case s.base != regs.GSBase:
+				case s.owner() != tid:
+					failed = errors.Join(failed, e.begins(th, &regs))
+				default:
+					s.tid = tid
+					if s.get(layout.End) == s.base+s.guard[1] {
+						s.cur = 1
+					}
+					e.of[tid] = &s
+				}
+			}
+		})
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+	return failed
+}
+
+// begins has a new thread or process begin without a slot.
+func (e *Engine) begins(th *target.Stopped, regs *mem.Regs) error {
+	e.behindCall(regs)
+	regs.GSBase = 0
+	return th.SetRegs(*regs)
+}
+
+// disown has a child begin as if there were no engine, if it has not begun yet.
+func (e *Engine) disown(c *target.Process) error {
+	var failed error
+	err := c.Do(func() {
+		th, err := c.Thread(c.PID())
+		if err != nil {
+			return // it has been killed
+		}
+		regs, err := th.Regs()
+		if err != nil || regs.GSBase-e.arena.base >= e.arena.size() {
+			return
+		}
+		failed = e.begins(th, &regs)
+		for _, u := range e.units {
+			failed = errors.Join(failed, e.unpatch(u, th))
+		}
+	})
+	return errors.Join(err, failed)
 }

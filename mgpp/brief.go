@@ -1,6 +1,11 @@
 package mgpp
 
-import "mgtrace/trace"
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/trace"
+)
 
 // Brief is what of an operation costs no search: enough to tell whether it
 // matters.
@@ -44,6 +49,18 @@ func (h *History) Brief(t Timestamp) Brief {
 		b.Node = h.maker(u)
 	}
 	return b
+}
+
+// Wrote returns the word that the write at t put at an address, if it wrote all of it and its
+// bytes are known.
+func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known bool) {
+	if lo, size := h.extent(uint32(t)); uint64(addr) < lo || uint64(addr)+8 > lo+size {
+		return 0, false
+	}
+	var data [8]byte
+	var written [8]bool
+	h.fetch(uint32(t), uint64(addr), &Bytes{Data: data[:], Written: written[:]}, 0, 8)
+	return binary.LittleEndian.Uint64(data[:]), !slices.Contains(written[:], false)
 }
 
 // Statement returns what an operation did, and the address of its statement, without a

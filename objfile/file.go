@@ -20,9 +20,7 @@ type File struct {
 	find    *finder
 	opts    Options
 
-	pie, shared bool
-	interp      string
-	needed      []string
+	dynamic func() dynamic
 
 	separateOnce sync.Once
 	separateFile *image // see separate
@@ -100,20 +98,26 @@ func newFile(path string, im *image, o Options) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotExecutable)
 	}
 	f := &File{path: path, main: im, opts: o, buildID: im.buildID(), code: map[int][]byte{}}
-	f.readDynamic()
+	f.dynamic = sync.OnceValue(f.readDynamic)
 	f.conv.file = f
 	f.universe = types.NewUniverse(&f.conv)
 	return f, nil
 }
 
-// readDynamic fills what the dynamic linker would read.
-func (f *File) readDynamic() {
+// dynamic is what the dynamic linker would read.
+type dynamic struct {
+	interp      string
+	needed      []string
+	pie, shared bool
+}
+
+func (f *File) readDynamic() (d dynamic) {
 	defer func() { _ = recover() }() // debug/elf on corrupted sections
 	for _, p := range f.main.elf.Progs {
 		if p.Type == elf.PT_INTERP && p.Filesz > 0 && p.Filesz < 4096 {
 			b := make([]byte, p.Filesz)
 			if _, err := p.ReadAt(b, 0); err == nil {
-				f.interp = cString(b)
+				d.interp = cString(b)
 			}
 		}
 	}
@@ -121,10 +125,11 @@ func (f *File) readDynamic() {
 		const df1PIE = 0x08000000
 		flags, _ := f.main.elf.DynValue(elf.DT_FLAGS_1)
 		soname, _ := f.main.elf.DynString(elf.DT_SONAME)
-		f.pie = len(flags) > 0 && flags[0]&df1PIE != 0 || f.interp != "" && len(soname) == 0
-		f.shared = !f.pie
+		d.pie = len(flags) > 0 && flags[0]&df1PIE != 0 || d.interp != "" && len(soname) == 0
+		d.shared = !d.pie
 	}
-	f.needed, _ = f.main.elf.ImportedLibraries()
+	d.needed, _ = f.main.elf.ImportedLibraries()
+	return d
 }
 
 func cString(b []byte) string {
@@ -154,20 +159,20 @@ func (f *File) Path() string { return f.path }
 func (f *File) BuildID() string { return f.buildID }
 
 // PIE says whether the file is a position-independent executable.
-func (f *File) PIE() bool { return f.pie }
+func (f *File) PIE() bool { return f.dynamic().pie }
 
 // SharedObject says whether the file is a shared library. Like a PIE it is
 // mapped anywhere.
-func (f *File) SharedObject() bool { return f.shared }
+func (f *File) SharedObject() bool { return f.dynamic().shared }
 
 // Static says whether the program runs without the dynamic linker.
-func (f *File) Static() bool { return f.interp == "" && len(f.needed) == 0 }
+func (f *File) Static() bool { return f.dynamic().interp == "" && len(f.dynamic().needed) == 0 }
 
 // Interp returns the path of the dynamic linker, "" if there is none.
-func (f *File) Interp() string { return f.interp }
+func (f *File) Interp() string { return f.dynamic().interp }
 
 // Needed returns the libraries that the file is linked with.
-func (f *File) Needed() []string { return append([]string(nil), f.needed...) }
+func (f *File) Needed() []string { return append([]string(nil), f.dynamic().needed...) }
 
 // Entry returns the address of the first instruction.
 func (f *File) Entry() uint64 { return f.main.elf.Entry }

@@ -315,6 +315,27 @@ func TestVariablesAndTypes(t *testing.T) {
 	}
 }
 
+// TestParamsOfCopies: a copy of a function for some of its calls has its parameters in their
+// order, though gcc tells of those that are not passed first.
+func TestParamsOfCopies(t *testing.T) {
+	f := open(t, compile(t, config{"gcc", "-g -O3"}, t.TempDir(), "grab.c"), Options{})
+	i := slices.IndexFunc(f.Funcs(), func(fn Func) bool { return strings.HasPrefix(fn.Linkage, "grab.constprop") })
+	if i < 0 {
+		t.Skip("this compiler makes no copy")
+	}
+	var got []string
+	for _, p := range f.Params(f.Funcs()[i].Addr) {
+		got = append(got, p.Name)
+	}
+	if want := []string{"from", "bytes", "zero"}; !slices.Equal(got, want) {
+		t.Errorf("parameters %v, want %v", got, want)
+	}
+	p := f.Params(f.Funcs()[i].Addr)
+	if p[1].Loc != (Location{Kind: LocConst, Offset: 32}) || p[2].Loc.Kind != LocReg || p[2].Loc.Reg != 5 {
+		t.Errorf("bytes at %+v, zero at %+v", p[1].Loc, p[2].Loc)
+	}
+}
+
 // TestParamsABI checks the calling convention's places at -O0, where the debug
 // information does not have them.
 func TestParamsABI(t *testing.T) {

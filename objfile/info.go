@@ -53,7 +53,7 @@ type scope struct {
 	inlined bool
 	ranges  [][2]uint64
 	entry   uint64
-	vars    []dwarf.Ref
+	vars    []*scopeVar
 	inner   []*scope
 	desc    *funcDesc // inlined: of what
 
@@ -355,7 +355,7 @@ func (f *File) readScopes(s *subprogram) *scope {
 		parent := stack[depth-1]
 		switch e.Tag {
 		case dwarf.TagFormalParameter, dwarf.TagVariable:
-			parent.vars = append(parent.vars, e.Ref())
+			parent.vars = append(parent.vars, &scopeVar{ref: e.Ref()})
 		case dwarf.TagLexicalBlock, dwarf.TagInlinedSubroutine, dwarf.TagTryBlock, dwarf.TagCatchBlock:
 			in := f.newScope(e)
 			if in == nil {

@@ -1,7 +1,10 @@
 package objfile
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"sync"
 
 	"mgtrace/cxxname"
 	"mgtrace/objfile/dwarf"
@@ -20,8 +23,8 @@ func (f *File) Variables(addr uint64) []Variable {
 	frame := 0
 	chain := f.scopes(s).at(addr)
 	for i := len(chain) - 1; i >= 0; i-- {
-		for _, r := range chain[i].vars {
-			if v, ok := f.variable(r, s, addr); ok {
+		for _, sv := range chain[i].vars {
+			if v, ok := f.variable(sv, s, addr); ok {
 				v.Frame = frame
 				vars = append(vars, v)
 			}
@@ -42,53 +45,81 @@ type varDesc struct {
 	param       bool
 	declaration bool
 	artificial  bool
+	offset      uint64 // of the entry that the others complete
 }
 
 func describeVar(r dwarf.Ref) (v varDesc) {
 	var e dwarf.Entry
 	for hop := 0; hop < maxHops && r.Read(&e); hop++ {
-		if hop == 0 {
-			v.param = e.Tag == dwarf.TagFormalParameter
-			v.declaration = e.Flag(dwarf.AttrDeclaration)
-		}
-		if v.name == "" {
-			v.name = e.String(dwarf.AttrName)
-		}
-		if v.typ.Unit == nil {
-			v.typ = e.Target(dwarf.AttrType)
-		}
-		if n, ok := e.Uint(dwarf.AttrDeclFile); ok && v.file == "" {
-			v.file = e.Unit.FileName(n)
-		}
-		if n, ok := e.Uint(dwarf.AttrDeclLine); ok && v.line == 0 {
-			v.line = int(n)
-		}
-		v.artificial = v.artificial || e.Flag(dwarf.AttrArtificial)
+		v.add(&e, hop)
 		r = origin(&e)
 	}
 	return v
 }
 
-// variable describes the variable r of function s at addr; not ok if it is
+// add takes what the entry says that completes the one before it, hop entries from the first.
+func (v *varDesc) add(e *dwarf.Entry, hop int) {
+	if hop == 0 {
+		v.param = e.Tag == dwarf.TagFormalParameter
+		v.declaration = e.Flag(dwarf.AttrDeclaration)
+	}
+	if v.name == "" {
+		v.name = e.String(dwarf.AttrName)
+	}
+	if v.typ.Unit == nil {
+		v.typ = e.Target(dwarf.AttrType)
+	}
+	if n, ok := e.Uint(dwarf.AttrDeclFile); ok && v.file == "" {
+		v.file = e.Unit.FileName(n)
+	}
+	if n, ok := e.Uint(dwarf.AttrDeclLine); ok && v.line == 0 {
+		v.line = int(n)
+	}
+	v.offset = e.Off
+	v.artificial = v.artificial || e.Flag(dwarf.AttrArtificial)
+}
+
+// scopeVar is a variable of a scope. Its entries are read when it is asked for: where it is at
+// one address after the other, mostly.
+type scopeVar struct {
+	ref     dwarf.Ref
+	once    sync.Once
+	desc    varDesc
+	entries []dwarf.Entry // its own, and those that it completes
+}
+
+func (v *scopeVar) read() {
+	v.once.Do(func() {
+		var e dwarf.Entry
+		for r := v.ref; len(v.entries) < maxHops && r.Read(&e); e = (dwarf.Entry{}) {
+			v.desc.add(&e, len(v.entries))
+			v.entries = append(v.entries, e)
+			r = origin(&e)
+		}
+	})
+}
+
+// variable describes the variable v of function s at addr; not ok if it is
 // only declared there.
-func (f *File) variable(r dwarf.Ref, s *subprogram, addr uint64) (Variable, bool) {
-	d := describeVar(r)
+func (f *File) variable(v *scopeVar, s *subprogram, addr uint64) (Variable, bool) {
+	v.read()
+	d := &v.desc
 	if d.name == "" {
 		return Variable{}, false
 	}
-	loc, found, _ := f.location(r, s, addr)
+	loc, found, _ := f.location(v, s, addr)
 	if !found && d.declaration {
 		return Variable{}, false
 	}
 	return Variable{Name: d.name, Type: f.conv.convert(d.typ), Loc: loc, Param: d.param, File: d.file, Line: d.line}, true
 }
 
-// location finds where the variable r is at addr: its entry says, or (a static
-// variable of an inlined function) an entry that it completes. list says that
+// location finds where the variable v, which has been read, is at addr: its entry says, or (a
+// static variable of an inlined function) an entry that it completes. list says that
 // the compiler tells places apart by address.
-func (f *File) location(r dwarf.Ref, s *subprogram, addr uint64) (loc Location, found, list bool) {
-	var e dwarf.Entry
-	for hop := 0; hop < maxHops && r.Read(&e); hop++ {
+func (f *File) location(v *scopeVar, s *subprogram, addr uint64) (loc Location, found, list bool) {
+	for i := range v.entries {
+		e := &v.entries[i]
 		if expr, list, ok := e.ExprAt(dwarf.AttrLocation, addr); ok {
 			ev := locator{file: f, unit: e.Unit, sub: s, addr: addr}
 			return ev.locate(expr), true, list
@@ -96,14 +127,13 @@ func (f *File) location(r dwarf.Ref, s *subprogram, addr uint64) (loc Location, 
 		if n, ok := e.Uint(dwarf.AttrConstValue); ok {
 			return Location{Kind: LocConst, Offset: int64(n)}, true, false
 		}
-		r = origin(&e)
 	}
 	return Location{}, false, false
 }
 
-// argRegs are the registers of integer arguments in order, by DWARF number:
+// ArgRegs are the registers of integer arguments in order, by DWARF number:
 // rdi, rsi, rdx, rcx, r8, r9 (x86-64 psABI, section 3.2.3).
-var argRegs = [...]int{5, 4, 1, 2, 8, 9}
+var ArgRegs = [...]int{5, 4, 1, 2, 8, 9}
 
 // Params returns the parameters of the function whose entry is fn, in order,
 // where they are at its first instruction: the debug information's word where
@@ -120,16 +150,16 @@ func (f *File) Params(fn uint64) []Variable {
 		abi.ints = 1
 	}
 	var vars []Variable
-	for _, r := range f.scopes(s).vars {
-		d := describeVar(r)
+	for _, sv := range declared(f.scopes(s).vars) {
+		d := &sv.desc
 		if !d.param {
 			continue
 		}
 		v := Variable{Name: d.name, Type: f.conv.convert(d.typ), Param: true, File: d.file, Line: d.line}
-		loc, _, list := f.location(r, s, fn)
+		loc, _, list := f.location(sv, s, fn)
 		byABI := abi.place(v.Type, loc.Kind == LocIndirect || f.passedByReference(d.typ))
 		switch {
-		case list && loc.Kind != LocNone:
+		case loc.Kind == LocConst, list && loc.Kind != LocNone:
 			v.Loc = loc
 		case conforms:
 			v.Loc = byABI
@@ -137,6 +167,17 @@ func (f *File) Params(fn uint64) []Variable {
 		vars = append(vars, v)
 	}
 	return vars
+}
+
+// declared reads the variables of a function, and sorts them as its declaration has them: gcc
+// tells of the parameters that a copy does without before the others.
+func declared(vars []*scopeVar) []*scopeVar {
+	for _, v := range vars {
+		v.read()
+	}
+	return slices.SortedStableFunc(slices.Values(vars), func(a, b *scopeVar) int {
+		return cmp.Compare(a.desc.offset, b.desc.offset)
+	})
 }
 
 // conforms says whether the function surely follows the calling convention: it
@@ -159,12 +200,11 @@ func (f *File) conforms(fn uint64, s *subprogram) bool {
 
 // optimised says whether some variable of the function has a location list.
 func (f *File) optimised(s *subprogram) bool {
-	var e dwarf.Entry
-	for _, r := range f.scopes(s).vars {
-		if !r.Read(&e) {
+	for _, v := range f.scopes(s).vars {
+		if v.read(); len(v.entries) == 0 {
 			continue
 		}
-		if _, list, ok := e.ExprAt(dwarf.AttrLocation, s.ranges[0][0]); !ok || list {
+		if _, list, ok := v.entries[0].ExprAt(dwarf.AttrLocation, s.ranges[0][0]); !ok || list {
 			return true
 		}
 	}
@@ -201,7 +241,7 @@ func (a *argAllocator) place(t *types.Type, byReference bool) Location {
 		}
 	}
 	switch {
-	case len(classes) == 0 || a.ints+ints > len(argRegs) || a.floats+floats > 8:
+	case len(classes) == 0 || a.ints+ints > len(ArgRegs) || a.floats+floats > 8:
 		return a.memory(t)
 	case len(classes) == 1 && ints == 1:
 		return a.integer()
@@ -215,13 +255,13 @@ func (a *argAllocator) place(t *types.Type, byReference bool) Location {
 }
 
 func (a *argAllocator) integer() Location {
-	if a.ints >= len(argRegs) {
+	if a.ints >= len(ArgRegs) {
 		loc := Location{Kind: LocRegOffset, Reg: RegSP, Offset: a.stack}
 		a.stack += 8
 		return loc
 	}
 	a.ints++
-	return Location{Kind: LocReg, Reg: argRegs[a.ints-1]}
+	return Location{Kind: LocReg, Reg: ArgRegs[a.ints-1]}
 }
 
 func (a *argAllocator) memory(t *types.Type) Location {

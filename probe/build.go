@@ -46,7 +46,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 	if len(images) == 0 {
 		return nil, errors.New("no program to plan for")
 	}
-	b := &builder{request: req, options: o, ids: map[watchKey]trace.FuncID{}, exitsOf: map[exitsKey][]Site{}}
+	b := &builder{request: req, options: o, ids: map[watchKey]trace.FuncID{}, exitsOf: map[exitsKey][]Site{}, plan: Plan{Inlined: map[trace.FuncID][]Instance{}}}
 	if err := b.takeImages(images); err != nil {
 		return nil, err
 	}

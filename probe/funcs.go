@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/cxxname"
+	"mgtrace/objfile"
 	"mgtrace/x86"
 )
 
@@ -67,7 +69,7 @@ func (b *builder) declare(pattern string, f Func, taken map[Site]bool) error {
 			g.Name = l.fn.Name
 		}
 		g.File, g.Line = l.fn.File, l.fn.Line
-		if !b.enter(&g, l) {
+		if !b.rearranged(&g, l) || !b.enter(&g, l) {
 			continue
 		}
 		g.Returns = b.exits(l)
@@ -81,6 +83,42 @@ func (b *builder) declare(pattern string, f Func, taken map[Site]bool) error {
 		b.plan.Funcs = append(b.plan.Funcs, g)
 	}
 	return nil
+}
+
+// rearranged finds the arguments in a copy that the compiler made of an allocator for some
+// of its calls: what is the same in all of them is passed no more, and what follows takes
+// its place.
+func (b *builder) rearranged(f *Func, l located) bool {
+	if cxxname.BaseLinkage(l.fn.Linkage) == l.fn.Linkage {
+		return true
+	}
+	params := b.plan.Images[l.image].File.Params(l.fn.Addr)
+	place := func(arg int) objfile.Location {
+		if arg > len(params) {
+			return objfile.Location{}
+		}
+		return params[arg-1].Loc
+	}
+	if f.Size > 0 && place(f.Size).Kind == objfile.LocConst && (f.Count == 0 || place(f.Count).Kind == objfile.LocConst) {
+		f.Fixed = uint64(place(f.Size).Offset)
+		if f.Count > 0 {
+			f.Fixed *= uint64(place(f.Count).Offset)
+		}
+		f.Size, f.Count = 0, 0
+	}
+	for _, arg := range []*int{&f.Ptr, &f.Size, &f.Count} {
+		if *arg == 0 {
+			continue
+		}
+		loc := place(*arg)
+		reg := slices.Index(objfile.ArgRegs[:], loc.Reg)
+		if loc.Kind != objfile.LocReg || reg < 0 {
+			b.warn("%s is a copy of %s that the compiler made, and takes its arguments in another way: what it does is not seen; -O0 helps, or -fno-ipa-cp -fno-ipa-sra", l.fn.Linkage, l.fn.Base)
+			return false
+		}
+		*arg = reg + 1
+	}
+	return true
 }
 
 // enter fills the entry of a function if it can be probed.

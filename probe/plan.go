@@ -61,14 +61,21 @@ type Plan struct {
 	Landings []Site
 	Stacks   []Site // stores, and calls of writers, before which the stack is wanted
 	Globals  []Global
-	Open     []OpenCall   // calls of watched functions that recording finds open, each thread's outermost first
-	Watched  []trace.Func // what FuncID stands for: Watched[id-1]
+	Inlined  map[trace.FuncID][]Instance // of watched functions
+	Open     []OpenCall                  // calls of watched functions that recording finds open, each thread's outermost first
+	Watched  []trace.Func                // what FuncID stands for: Watched[id-1]
 	Unprobed []Unprobed
 	Warnings []string
 	Notes    []string // what is not captured for a reason that is no cause for concern
 	Filtered int      // stores left out by rule: to the stack, to thread-local or other static data
 	Inside   bool     // stores inside the C library's allocator are captured
 	Library  int      // stores left out because they belong to the C library inside a static program
+}
+
+// Instance is where an inlined instance of a function lies.
+type Instance struct {
+	Image  int         // index in Plan.Images
+	Ranges [][2]uint64 // half-open
 }
 
 // OpenCall is a call of a watched function that began before recording did.

@@ -182,6 +182,7 @@ func (b *builder) watchInlined(l instance) {
 			}
 		}
 	}
+	b.plan.Inlined[id] = append(b.plan.Inlined[id], Instance{l.image, l.at.Ranges})
 	point.Kind = "inline-entry"
 	if !b.point(l.image, l.at.Entry, point) {
 		b.warn("the entry of %s can not be probed", where)

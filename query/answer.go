@@ -98,7 +98,13 @@ func (a *Answers) Who(c Cell, t mgpp.Timestamp, asked string, most int) Who {
 	if c.Type != nil {
 		w.Type = c.Type.String()
 	}
-	if c.Node != 0 && !c.Dead {
+	switch {
+	case c.Node == 0 || c.Dead:
+	case c.as:
+		f := c.field()
+		a.read(a.hist.At(t), &f)
+		w.Value = f.Value
+	default:
 		if f, ok := a.FieldAt(a.hist.At(t), c.Node, c.Addr); ok && f.Addr == c.Addr && f.Size >= c.Size {
 			w.Value = f.Value
 		}

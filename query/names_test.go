@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ const layouts = `
 struct pair { int a; int b; };
 struct list { int key; char tag; struct list *next; struct pair pair; struct list *kids[2]; };
 struct str { int n; char text[]; };
+struct any { int kind; union { long id; double cost; struct list *list; char tag[8]; struct { unsigned low:4, high:4; } bits; } u; };
 `
 
 // layout of struct list, bytes
@@ -109,6 +111,27 @@ func TestLongArray(t *testing.T) {
 		"list[]#1[2].next":          {"list[]#1[2].next 8", "2 never written → list[]#1", "1 list[]#1 was allocated, 687,194,767,360 bytes"},
 		"list[]#1[17179869183].key": {"list[]#1[17179869183].key 4", "3 never written → 7", "1 list[]#1 was allocated, 687,194,767,360 bytes"},
 		"str#1.text[1073741824]":    {"str#1.text[1073741824] 1", "5 never written → 120 'x'", "4 str#1 was allocated, 1,099,511,627,776 bytes"},
+	} {
+		if d := cmp.Diff(want, w.who(expr, w.h.Now())); d != "" {
+			t.Errorf("%s (-want +got):\n%s", expr, d)
+		}
+	}
+}
+
+// TestMember: a member of a union has the value that the path says, not that of its bytes.
+func TestMember(t *testing.T) {
+	w := newWorld(t)
+	w.alloc("any", 0x1000, 16)              // 1
+	w.alloc("list", 0x2000, listSize)       // 2
+	w.put(0x1008, 8, math.Float64bits(1.5)) // 3
+	w.put(0x1008, 8, 0x2000)                // 4
+	w.put(0x1008+3, 1, 'x')                 // 5
+	for expr, want := range map[string][]string{
+		"any#1.u.id":       {"any#1.u 8", "5 8192 → 2013274112", "4 4609434218613702656 → 8192", "3 never written → 4609434218613702656", "1 any#1 was allocated, 16 bytes"},
+		"any#1.u.cost":     {"any#1.u 8", "5 4.0474e-320 → 9.946895744e-315", "4 1.5 → 4.0474e-320", "3 never written → 1.5", "1 any#1 was allocated, 16 bytes"},
+		"any#1.u.list":     {"any#1.u 8", "5 list#1 → 0x78002000 (no node)", "4 0x3ff8000000000000 (no node) → list#1", "3 never written → 0x3ff8000000000000 (no node)", "1 any#1 was allocated, 16 bytes"},
+		"any#1.u.tag[3]":   {"any#1.u+3 1", "5 0 → 120 'x'", "4 0, as before", "3 never written → 0", "1 any#1 was allocated, 16 bytes"},
+		"any#1.u.bits.low": {"any#1.u 4", "5 list#1 → 0x78002000", "4 0x3ff8000000000000 → list#1", "3 never written → 0x3ff8000000000000", "1 any#1 was allocated, 16 bytes"},
 	} {
 		if d := cmp.Diff(want, w.who(expr, w.h.Now())); d != "" {
 			t.Errorf("%s (-want +got):\n%s", expr, d)

@@ -17,6 +17,15 @@ type Cell struct {
 	Addr trace.Addr
 	Size uint64      // bytes
 	Type *types.Type // nil: unknown
+
+	// as: the layout of the node does not say what lies there, a union's member mostly, but
+	// the path does: it is read as of the cell's type.
+	as bool
+}
+
+// field is the cell as a field of its own type.
+func (c Cell) field() Field {
+	return Field{Addr: c.Addr, Size: c.Size, scalar: types.Scalar{Size: int64(c.Size), Type: c.Type}}
 }
 
 // ResolveError says where a path ends, and why.
@@ -36,6 +45,7 @@ type place struct {
 	addr  trace.Addr
 	typ   *types.Type // nil: unknown
 	array bool        // of typ, up to the end of the node
+	bits  bool        // of typ are a bit-field
 }
 
 // Resolve follows a path in the graph of a view.
@@ -76,7 +86,7 @@ func (n *Names) root(p Path, v mgpp.View) (place, error) {
 		return place{}, fmt.Errorf("%s does not exist at change %d: it was allocated at change %d", n.Name(id), v.Time(), node.Birth)
 	}
 	_, alive := v.Node(id)
-	return place{id, !alive, node.Start + trace.Addr(max(t.Offset, 0)), t.Type, t.Array}, nil
+	return place{node: id, dead: !alive, addr: node.Start + trace.Addr(max(t.Offset, 0)), typ: t.Type, array: t.Array}, nil
 }
 
 // rootAt is an address: the field there, if it lies in a node.
@@ -133,7 +143,7 @@ func (n *Names) step(at place, s Step, v mgpp.View, p Path, i int) (place, error
 	if m.Type == nil {
 		return stop("the type of %s is not known", s.Field)
 	}
-	return place{at.node, at.dead, at.addr + trace.Addr(off), m.Type, false}, nil
+	return place{node: at.node, dead: at.dead, addr: at.addr + trace.Addr(off), typ: m.Type, bits: m.BitSize > 0}, nil
 }
 
 // element is an element of an array, or of what a pointer leads to.
@@ -170,7 +180,7 @@ func (n *Names) element(at place, i int64, v mgpp.View, p Path, step int) (place
 			return stop("element %d lies beyond its end, %d bytes", i, size)
 		}
 	}
-	return place{at.node, at.dead, to, elem, false}, nil
+	return place{node: at.node, dead: at.dead, addr: to, typ: elem}, nil
 }
 
 // follow follows a pointer.
@@ -197,7 +207,7 @@ func (n *Names) follow(at place, v mgpp.View, path string) (place, error) {
 				elem = nil
 			}
 		}
-		return place{t.Node, false, trace.Addr(t.Value), elem, false}, nil
+		return place{node: t.Node, addr: trace.Addr(t.Value), typ: elem}, nil
 	}
 	return stop("it is %s at change %d", n.target(t), v.Time())
 }
@@ -223,6 +233,7 @@ func (n *Names) cell(at place, v mgpp.View) Cell {
 		c.Size = 8 - off%8
 		c.Name += fmt.Sprintf("+%d", off)
 	}
+	c.as = ok && f.scalar.Type == nil && c.Type != nil && c.Type.Kind < types.Struct && c.Type.Kind > types.Void && !at.bits && c.Size <= size-off
 	if c.Size > size-off {
 		c.Size = size - off
 	}

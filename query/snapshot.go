@@ -139,6 +139,7 @@ type NodeDiff struct {
 func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 	d := Diff{From: from, To: to}
 	before, after := n.hist.At(from), n.hist.At(to)
+	x := comparison{n: n, before: before, after: after}
 	listed := 0
 	full := func() bool {
 		if most > 0 && listed >= most {
@@ -163,7 +164,7 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 				d.Died = append(d.Died, n.state(before, was))
 			}
 		default:
-			x := comparison{n: n, before: before, after: after, was: was, is: is, touch: touch}
+			x.was, x.is, x.touch = was, is, touch
 			if x.differs() && !full() {
 				d.Changed = append(d.Changed, x.tell())
 			}
@@ -175,12 +176,14 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 // compared is how many bytes of a node are compared together: one may have gigabytes.
 const compared = 64 << 10
 
-// comparison is of a node at two times, in the part that was touched.
+// comparison is of a node at two times, in the part that was touched. It is used for one node
+// after another.
 type comparison struct {
 	n             *Names
 	before, after mgpp.View
 	was, is       mgpp.Node
 	touch         mgpp.Touch
+	x, y          mgpp.Bytes // room for what it reads
 }
 
 // each gives the fields of which a byte differs, without values, until f returns false.
@@ -188,12 +191,13 @@ type comparison struct {
 func (c *comparison) each(f func(a, b Field, had, has bool) bool) {
 	end := min(c.touch.Hi, max(c.was.Size, c.is.Size))
 	both := min(c.was.Size, c.is.Size, end)
-	var x, y mgpp.Bytes
+	x, y := &c.x, &c.y
 	lo, hi := uint64(0), uint64(0) // what of both they are
 	for i := c.touch.Lo; i < end; {
 		if i < both && i >= hi {
 			lo, hi = i, min(i+compared, both)
-			x, y = part(c.before, c.was, lo, hi), part(c.after, c.is, lo, hi)
+			part(c.before, c.was, lo, hi, x)
+			part(c.after, c.is, lo, hi, y)
 		}
 		if k := i - lo; i < both && x.Data[k] == y.Data[k] && x.Written[k] == y.Written[k] {
 			i++
@@ -255,9 +259,9 @@ func (c *comparison) tell() NodeDiff {
 	return d
 }
 
-// part reads the bytes [lo, hi) of a node, by offset.
-func part(v mgpp.View, n mgpp.Node, lo, hi uint64) mgpp.Bytes {
-	b := mgpp.Bytes{Data: make([]byte, hi-lo), Written: make([]bool, hi-lo)}
-	v.Read(n.Start+trace.Addr(lo), &b)
-	return b
+// part reads the bytes [lo, hi) of a node, by offset, into the room of others.
+func part(v mgpp.View, n mgpp.Node, lo, hi uint64, b *mgpp.Bytes) {
+	b.Data = append(b.Data[:0], make([]byte, hi-lo)...)
+	b.Written = append(b.Written[:0], make([]bool, hi-lo)...)
+	v.Read(n.Start+trace.Addr(lo), b)
 }

@@ -88,7 +88,11 @@ func (n *Names) written(op mgpp.Op, c Cell) Change {
 	var parts []string
 	fields, more := 0, 0
 	path, size := "", uint64(0) // of the last
-	n.each(after, c.Node, uint64(lo-start), uint64(hi-start), func(f Field) bool {
+	each := func(f func(Field) bool) { n.each(after, c.Node, uint64(lo-start), uint64(hi-start), f) }
+	if c.as {
+		each = func(f func(Field) bool) { f(c.field()) }
+	}
+	each(func(f Field) bool {
 		was, is := f, f
 		n.read(before, &was)
 		n.read(after, &is)

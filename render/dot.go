@@ -6,6 +6,7 @@ import (
 	"html"
 	"io"
 	"strings"
+	"unicode"
 )
 
 // maxText is how many characters of a text are drawn.
@@ -170,10 +171,10 @@ func shorten(s string) string {
 	return s
 }
 
-// clean drops what neither DOT nor XML can carry.
+// clean drops what neither DOT nor XML can carry, and what would show text in another order.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r == 0x7f || r == 0xfffd || r == 0xfffe || r == 0xffff {
+		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) || r == 0xfffd || r == 0xfffe || r == 0xffff {
 			return -1
 		}
 		return r

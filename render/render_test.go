@@ -275,7 +275,7 @@ func TestManyFields(t *testing.T) {
 // TestHostile: names and values come from the program; none breaks a picture.
 func TestHostile(t *testing.T) {
 	evil := []string{
-		`"`, `\`, `\"`, "a\nb", `<b>&amp;</table>`, "]]>", "\x00\x01\x1b[31m", "\xff\xfe", "\ufffe\uffff", "\u202e", "{|}", "\\N\\G",
+		`"`, `\`, `\"`, "a\nb", `<b>&amp;</table>`, "]]>", "\x00\x01\x1b[31m", "\xff\xfe", "\ufffe\uffff", "\u202e\u009b", "{|}", "\\N\\G",
 		"-->", "<!DOCTYPE x>", "std::map<int, char *>::operator<", strings.Repeat("long ", 100), "", "'", "#", "é→†",
 	}
 	g := &Graph{Title: strings.Join(evil, ""), Notes: evil}
@@ -286,6 +286,9 @@ func TestHostile(t *testing.T) {
 		g.Edges = append(g.Edges, Edge{From: id, Port: "f0", To: fmt.Sprint(0, evil[0]), Label: s, Mark: mark})
 	}
 	text := layOut(t, g)
+	if strings.ContainsAny(text, "\u202e\u009b") {
+		t.Error("the picture has what shows text in another order")
+	}
 	for _, want := range []string{"<b>&amp;</table>", "std::map<int, char *>::operator<", "é→†", "-->"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in the picture", want)

@@ -24,6 +24,6 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 		return nil, err
 	}
 	defer l.Close()
-	r, _, err := checked(ctx, l, o.Analysis)
+	r, _, err := checked(ctx, l, o.Analysis, patienceAttached)
 	return r, err
 }

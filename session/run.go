@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"mgtrace/report"
 	"mgtrace/session/analysis"
@@ -35,15 +36,27 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.Close()
-	r, status, err := checked(ctx, l, o.Analysis)
+	r, status, err := checked(ctx, l, o.Analysis, patience)
 	return r, exitCode(status), err
 }
 
+// How long C-points are still checked when mgtrace is to end (Ctrl-C, SIGTERM, a timeout):
+// a slow specification may be far behind the program. A process that is attached to stands
+// still meanwhile.
+const (
+	patience         = 10 * time.Second
+	patienceAttached = 2 * time.Second
+)
+
 // checked lets the program run to its end, checks it meanwhile, and makes the report.
 // What it was told to record is written as well.
-func checked(ctx context.Context, l *live.Program, o AnalysisOptions) (*report.Report, target.ExitStatus, error) {
+func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience time.Duration) (*report.Report, target.ExitStatus, error) {
 	a := analysis.New(l.Spec, &l.Prog, l.Symbols, o.analysis())
+	checks, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	a.Heed(checks)
 	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
+	x.Urged = func() { time.AfterFunc(patience, func() { stop(context.DeadlineExceeded) }) }
 	if l.Filters() {
 		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
 		x.Heed = a.Relevance.Heed
@@ -54,6 +67,9 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions) (*report.R
 	}
 	if why := l.HeldBy(); why != "" {
 		a.HeldExit(why)
+	}
+	if !a.Interrupted() {
+		a.Heed(context.Background()) // a fault is located, however long that takes
 	}
 	r := analysis.NewReport(&l.Prog, &t)
 	if err := a.Finish(ctx, r); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -16,23 +15,32 @@ import (
 // Attach becomes the tracer of a process that runs, and returns it stopped. It
 // lives on when we let go of it: at Detach, at Close, at the end of Run from
 // outside, or when this process ends in whatever way.
-func Attach(ctx context.Context, pid int) (*Process, error) {
+func Attach(ctx context.Context, pid int) (*Process, error) { return AttachNoted(ctx, pid, nil) }
+
+// AttachNoted is Attach for a tracer that keeps notes from the first, for the case that it is
+// killed.
+func AttachNoted(ctx context.Context, pid int, n *Notes) (*Process, error) {
 	if err := attachable(pid); err != nil {
 		return nil, err
 	}
 	t := newTracer()
 	t.attached, t.root, t.pid = true, pid, pid
 	started := make(chan error, 1)
-	go func() {
-		// As in Launch; the kernel detaches what this thread still traces.
-		runtime.LockOSThread()
+	// As in Launch; the kernel detaches what this thread still traces.
+	onThread(func() {
 		t.thread = unix.Gettid()
-		err := t.attach(ctx)
+		var err error
+		if n != nil {
+			err = t.keepNotes(n)
+		}
+		if err == nil {
+			err = t.attach(ctx)
+		}
 		started <- err
 		if err == nil {
 			t.serve()
 		}
-	}()
+	})
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("attach to %w", err)
 	}
@@ -242,6 +250,10 @@ func (t *tracer) detach() error {
 	if errors.Is(err, ErrBusy) {
 		err = nil
 	}
+	if t.notes != nil && t.notes.get(notedTrap) != 0 {
+		// The last thread that made steps ended at them.
+		err = errors.Join(err, t.unshield(t.trapTo))
+	}
 	for _, th := range t.all() {
 		if th.stopped {
 			t.detachThread(th)
@@ -279,6 +291,7 @@ func (t *tracer) detachThread(th *thread) {
 		_ = th.sendAgain(t.pid, resent{th.lost, true})
 		signal = 0
 	}
+	th.noteOwed(false)
 	_ = ptrace(unix.PTRACE_DETACH, th.tid, 0, uintptr(signal))
 	t.denote(th)
 }

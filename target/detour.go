@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -44,7 +43,8 @@ type detour struct {
 	th      *thread
 	info    Siginfo // of the signal in hand; Signal 0: none
 	mask    uint64
-	ignores bool      // the process ignores SIGTRAP
+	trap    uint64    // what the process does at SIGTRAP: sigDefault, sigIgnore, sigHandler
+	shields bool      // it is one of those for which SIGTRAP leads to the gate
 	ran     bool      // it has executed anything
 	called  bool      // system calls, which end in no stop of a signal
 	trapped bool      // a SIGTRAP was forced on it
@@ -76,10 +76,22 @@ func (t *tracer) depart(th *thread) (*detour, error) {
 		return nil, err
 	}
 	t.noteDetour(th, d.mask, &d.info)
-	d.ignores = procStatus(strconv.Itoa(th.tid)).uint("SigIgn", 16)>>(unix.SIGTRAP-1)&1 != 0
+	switch handled, ignored := action(th.tid, int(unix.SIGTRAP)); {
+	case handled:
+		d.trap = sigHandler
+	case ignored:
+		d.trap = sigIgnore
+	}
 	d.retrap = int(th.status>>16) == unix.PTRACE_EVENT_STOP && isStopSignal(int(th.status.StopSignal()))
 	return d, setSigmask(th.tid, detourMask)
 }
+
+// What a process does at a signal, as in struct kernel_sigaction; any other: a handler.
+const (
+	sigDefault = iota
+	sigIgnore
+	sigHandler
+)
 
 // siginfo is the signal that a thread is about to get.
 func (th *thread) siginfo() (Siginfo, error) {
@@ -157,7 +169,7 @@ func (t *tracer) overtaken(th *thread, ws unix.WaitStatus) error {
 // *FaultError tells of another fault, which is not delivered.
 func (d *detour) run(request int, limit time.Duration) error {
 	if d.info.Signal != 0 {
-		d.th.noteOwed()
+		d.th.noteOwed(true)
 	}
 	d.ran = true
 	for {
@@ -205,6 +217,9 @@ func (d *detour) end() error {
 	th := d.th
 	if !d.t.knows(th) || th.again || !th.stopped {
 		d.t.denote(th)
+		if d.shields {
+			d.t.shields--
+		}
 		return nil
 	}
 	var errs []error
@@ -216,8 +231,11 @@ func (d *detour) end() error {
 		}
 		errs = append(errs, err)
 	}
-	if d.ignores && d.trapped {
-		errs = append(errs, d.ignoreTrap())
+	switch {
+	case d.shields:
+		errs = append(errs, d.unshield())
+	case d.trap == sigIgnore && d.trapped:
+		errs = append(errs, d.trapTo(sigIgnore))
 	}
 	switch {
 	case !d.ran:
@@ -352,8 +370,8 @@ func (th *thread) original(info Siginfo) (_ Siginfo, handled bool) {
 	return old.info, old.handled
 }
 
-// ignoreTrap makes the process ignore SIGTRAP again, after a trap was forced on it.
-func (d *detour) ignoreTrap() error {
+// trapTo sets what the process does at SIGTRAP. Registers are left as they were.
+func (d *detour) trapTo(to uint64) error {
 	tid := d.th.tid
 	before, err := getRegs(tid)
 	if err != nil {
@@ -366,15 +384,26 @@ func (d *detour) ignoreTrap() error {
 	defer done()
 	// struct kernel_sigaction { handler, flags, restorer, mask }, below the red zone.
 	sigaction := (before.RSP-redZone)&^15 - 32
-	action := binary.LittleEndian.AppendUint64(make([]byte, 0, 32), 1) // SIG_IGN
+	action := binary.LittleEndian.AppendUint64(make([]byte, 0, 32), to)
+	if to >= sigHandler {
+		action = binary.LittleEndian.AppendUint64(action, saRestorer)
+		action = binary.LittleEndian.AppendUint64(action, 0)
+		action = binary.LittleEndian.AppendUint64(action, ^uint64(0))
+	}
 	if err := poke(tid, sigaction, action[:32]); err != nil {
 		return err
 	}
+	d.th.noteCall(&before)
 	if _, err := d.syscall(at, before, unix.SYS_RT_SIGACTION, uint64(unix.SIGTRAP), sigaction, 0, 8); err != nil {
 		return err
 	}
-	return setRegs(tid, before)
+	err = setRegs(tid, before)
+	d.th.noteCall(nil)
+	return err
 }
+
+// saRestorer is SA_RESTORER, without which the kernel calls no handler.
+const saRestorer = 0x0400_0000
 
 // waitThread waits for the next report of one thread and leaves those of others.
 // A thread that does not report in time is interrupted: ErrBlocked.

@@ -95,7 +95,10 @@ var gateCode = []byte{
 	0xeb, 0xfe, //       jmp itself
 }
 
-const gateCall = 5 // where the system call begins
+const (
+	gateCall = 5 // where the system call begins
+	gateWait = 7 // where a thread waits
+)
 
 // callAt is where a thread makes system calls, until done is called.
 func (t *tracer) callAt(th *thread) (addr uint64, done func(), err error) {
@@ -201,7 +204,9 @@ func (t *tracer) away(th *thread, place func(*thread) (uint64, func(), error), f
 	if th.again || !t.knows(th) || !th.stopped {
 		return errors.Join(err, d.end()) // it has ended, or is about to
 	}
-	return errors.Join(err, setRegs(th.tid, before), d.end())
+	err = errors.Join(err, setRegs(th.tid, before))
+	th.noteCall(nil)
+	return errors.Join(err, d.end())
 }
 
 // syscall leaves the registers for the caller to restore.

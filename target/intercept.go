@@ -203,10 +203,8 @@ func (s *Stopped) Step() error {
 	if _, err := s.ReadMemory(code[:], regs.RIP); err == nil && entersKernel(code) || InSyscall(regs) {
 		return ErrInSyscall
 	}
-	if s.d == nil {
-		if s.d, err = s.t.depart(s.th); err != nil {
-			return err
-		}
+	if err := s.departs(); err != nil {
+		return err
 	}
 	err = s.d.run(unix.PTRACE_SINGLESTEP, stepLimit)
 	if err != nil {
@@ -223,6 +221,17 @@ func (s *Stopped) Step() error {
 		}
 	}
 	return nil
+}
+
+// departs begins a detour that ends in a SIGTRAP, if none has begun.
+func (s *Stopped) departs() (err error) {
+	if s.d != nil {
+		return nil
+	}
+	if s.d, err = s.t.depart(s.th); err != nil {
+		return err
+	}
+	return s.d.shield()
 }
 
 // hideTrapFlag takes the trap flag of a step out of the flags that it pushed.
@@ -249,10 +258,8 @@ func (s *Stopped) Continue() error {
 	if InSyscall(regs) {
 		return ErrInSyscall
 	}
-	if s.d == nil {
-		if s.d, err = s.t.depart(s.th); err != nil {
-			return err
-		}
+	if err := s.departs(); err != nil {
+		return err
 	}
 	if s.d.leaks {
 		if err := setRegs(s.th.tid, regs); err != nil {

@@ -35,6 +35,9 @@ const (
 	notedLoop  = 24 // u64: address of the page of a batch's code, 0: none
 	notedCalls = 32 // u64, u64: address and size of its entries
 	notedFull  = 48 // u64: 1 if there was no room for a thread once
+	notedBy    = 56 // u64: the tracer's thread, which an heir may trace
+	notedHeir  = 64 // u64: 0 until it is known whether there is one; heirThere, heirNot
+	notedTrap  = 72 // u64: 1 + what the process does at SIGTRAP, which leads to the gate; 0: it does not
 
 	entryTID   = 0                        // u32, 0: not in use
 	entryCall  = 4                        // u32: what the thread executes is not its own
@@ -43,6 +46,12 @@ const (
 	entryRegs  = 24                       // struct user_regs_struct, with entryCall
 	entryInfo  = entryRegs + mem.RegsSize // siginfo_t
 	entryNoted = 512
+)
+
+// Whether there is an heir.
+const (
+	heirThere = 1 + iota
+	heirNot
 )
 
 const notesSize = notedSize + notedMost*entryNoted
@@ -85,10 +94,49 @@ func (n *Notes) set(at int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&n.mem[at])), v)
 }
 
-func (n *Notes) get(at int) uint64 { return binary.LittleEndian.Uint64(n.mem[at:]) }
+func (n *Notes) get(at int) uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&n.mem[at])))
+}
 
-// KeepNotes has the tracer note its detours from now on.
-func (p *Process) KeepNotes(n *Notes) error { return p.do(func() { p.t.notes = n }) }
+// heirPatience is how long it may take until the one who has the notes and the tracer have
+// found each other.
+const heirPatience = 2 * time.Second
+
+// await waits for a word to be set.
+func (n *Notes) await(at int) uint64 {
+	for end := time.Now().Add(heirPatience); ; time.Sleep(time.Millisecond) {
+		if v := n.get(at); v != 0 || time.Now().After(end) {
+			return v
+		}
+	}
+}
+
+// keepNotes has the tracer note what it does, and waits for its heir, if there can be one.
+func (t *tracer) keepNotes(n *Notes) error {
+	// An heir would be told of each signal, most of which say that the program has stopped.
+	// A fault that is blocked would end this process without a word.
+	var mask unix.Sigset_t
+	mask.Val[0] = ^uint64(detourSignals)
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil); err != nil {
+		return fmt.Errorf("block the signals of the tracer: %w", err)
+	}
+	t.notes = n
+	n.set(notedBy, uint64(t.thread))
+	n.await(notedHeir)
+	return nil
+}
+
+// Inherit makes this process the heir of the tracer of process pid that keeps the notes, or
+// soon will. It is nil if the kernel does not permit that.
+func (n *Notes) Inherit(pid int) *Heir {
+	h, err := inherit(int(n.await(notedBy)), pid)
+	if err != nil {
+		n.set(notedHeir, heirNot)
+		return nil
+	}
+	n.set(notedHeir, heirThere)
+	return h
+}
 
 // entry is a thread's place in the notes; nil: it has none.
 type entry []byte
@@ -118,21 +166,44 @@ func (t *tracer) noteDetour(th *thread, mask uint64, info *Siginfo) {
 	atomic.StoreUint32(th.noted.word(entryTID), uint32(th.tid))
 }
 
-// noteCall notes that a thread will execute what is not its own, and its registers.
+// noteSignal notes the signal in hand of a thread that has just stopped: it is the tracer's
+// since that was told of it. A fault comes again by itself.
+func (t *tracer) noteSignal(th *thread) {
+	if t.notes == nil || !th.inHand() {
+		return
+	}
+	info, err := getSiginfo(th.tid)
+	if err != nil || info.Synchronous() {
+		return
+	}
+	t.noteDetour(th, detourMask, &info) // which no mask is exchanged for
+	th.noteOwed(true)
+}
+
+// noteCall notes that a thread will execute what is not its own, and its registers; nil: it
+// has them again.
 func (th *thread) noteCall(regs *mem.Regs) {
 	if th.noted == nil {
+		return
+	}
+	if regs == nil {
+		atomic.StoreUint32(th.noted.word(entryCall), 0)
 		return
 	}
 	copy(th.noted[entryRegs:], (*[mem.RegsSize]byte)(unsafe.Pointer(regs))[:])
 	atomic.StoreUint32(th.noted.word(entryCall), 1)
 }
 
-// noteOwed notes that the signal in hand of a thread is not delivered by the stop that
-// told of it.
-func (th *thread) noteOwed() {
-	if th.noted != nil {
-		atomic.StoreUint32(th.noted.word(entryOwed), 1)
+// noteOwed notes whether the signal in hand of a thread is still to be sent on to it.
+func (th *thread) noteOwed(owed bool) {
+	if th.noted == nil {
+		return
 	}
+	var w uint32
+	if owed {
+		w = 1
+	}
+	atomic.StoreUint32(th.noted.word(entryOwed), w)
 }
 
 // denote takes back what was noted of a thread.
@@ -217,13 +288,15 @@ func (t *tracer) putRight(n *Notes) (left bool, err error) {
 			if err != nil {
 				continue // killed meanwhile
 			}
-			if !n.inside(regs.RIP) {
-				// It was called and has not returned, or was not called yet, or has gone on.
-				left = true
+			noted := *(*mem.Regs)(unsafe.Pointer(&e[entryRegs]))
+			switch {
+			case n.inside(regs.RIP):
+				errs = append(errs, setRegs(tid, noted))
+			case regs.RIP == noted.RIP && regs.RSP == noted.RSP: // it was not called yet
+			default:
+				left = true // it has not returned, or has gone on
 				continue
 			}
-			noted := *(*mem.Regs)(unsafe.Pointer(&e[entryRegs]))
-			errs = append(errs, setRegs(tid, noted))
 			*e.word(entryCall) = 0
 		}
 		errs = append(errs, t.putBack(th, e))
@@ -261,6 +334,11 @@ func (t *tracer) clearUp(n *Notes) error {
 			if err := t.putBack(th, e); err != nil {
 				return err
 			}
+		}
+	}
+	if trap := n.get(notedTrap); trap != 0 {
+		if err := t.trapTo(trap - 1); err != nil {
+			return err
 		}
 	}
 	if at := n.get(notedGate); at != 0 {

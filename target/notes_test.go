@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -30,15 +31,16 @@ func detoursMain(args []string) error {
 	if err != nil {
 		return err
 	}
+	steps, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
 	n, err := OpenNotes(os.NewFile(3, "notes"))
 	if err != nil {
 		return err
 	}
-	p, err := Attach(context.Background(), pid)
+	p, err := AttachNoted(context.Background(), pid, n)
 	if err != nil {
-		return err
-	}
-	if err := p.KeepNotes(n); err != nil {
 		return err
 	}
 	tids, err := p.Threads()
@@ -54,9 +56,16 @@ func detoursMain(args []string) error {
 		var err error
 		e := p.Do(func() {
 			var s *Stopped
-			if s, err = p.Thread(tid); err == nil {
-				_, err = s.Syscall(unix.SYS_GETTID)
+			if s, err = p.Thread(tid); err != nil {
+				return
 			}
+			for range steps {
+				if err = s.Step(); errors.Is(err, ErrInSyscall) {
+					err = nil
+				}
+			}
+			_, e := s.Syscall(unix.SYS_GETTID)
+			err = errors.Join(err, e)
 		})
 		if err := errors.Join(e, err); err != nil {
 			return err
@@ -98,9 +107,7 @@ func TestNotesFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer notes.Close()
-	if err := p.KeepNotes(notes); err != nil {
-		t.Fatal(err)
-	}
+	p.t.notes = notes
 	free := notes.free
 	for _, full := range []bool{false, true} {
 		if notes.free = free; full {
@@ -126,8 +133,13 @@ func TestNotesFull(t *testing.T) {
 }
 
 // A tracer that has threads make detours, killed at any moment: once its notes have been
-// followed, all is as it was.
+// followed, all is as it was. Steps need an heir.
 func TestKilledOnDetour(t *testing.T) {
+	t.Run("heir", func(t *testing.T) { testKilled(t, true, 2) })
+	t.Run("alone", func(t *testing.T) { testKilled(t, false, 0) })
+}
+
+func testKilled(t *testing.T, inherits bool, steps int) {
 	r := start(t, build(t, "steady"))
 	r.line()
 	p := attach(t, r.pid())
@@ -144,23 +156,45 @@ func TestKilledOnDetour(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocked := masks(t, r.pid())
+	caught := procStatus(strconv.Itoa(r.pid()))["SigCgt"]
 	rounds := 0
 	for killed := true; killed; rounds++ {
 		notes, err := NewNotes()
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(self(t), strconv.Itoa(r.pid()), strconv.Itoa(rounds+1), fmt.Sprint(function))
+		if !inherits {
+			notes.set(notedHeir, heirNot)
+		}
+		cmd := exec.Command(self(t), strconv.Itoa(r.pid()), strconv.Itoa(rounds+1), fmt.Sprint(function), strconv.Itoa(steps))
 		cmd.Env = append(os.Environ(), "TARGET_TEST_TRACER=detours")
 		cmd.ExtraFiles = []*os.File{notes.File()}
-		out, err := cmd.CombinedOutput()
+		var said strings.Builder
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var stopped []int
+		if inherits {
+			heir := notes.Inherit(r.pid())
+			if heir == nil {
+				t.Fatal("the tracer can not be traced")
+			}
+			stopped = heir.Stopped()
+		}
+		err = cmd.Wait()
 		var exit *exec.ExitError
 		killed = errors.As(err, &exit) && exit.Sys().(interface{ Signaled() bool }).Signaled()
 		if err != nil && !killed {
-			t.Fatalf("the tracer: %v\n%s", err, out)
+			t.Fatalf("the tracer: %v\n%s", err, &said)
 		}
 		p := attach(t, r.pid())
-		if err := p.PutRight(notes); err != nil {
+		for _, pid := range stopped {
+			if err := unix.Kill(pid, unix.SIGCONT); err != nil || pid != r.pid() {
+				t.Fatalf("process %d was stopped: %v", pid, err)
+			}
+		}
+		if err := errors.Join(p.Undeliver(), p.PutRight(notes)); err != nil {
 			t.Errorf("killed behind request %d: %v", rounds+1, err)
 		}
 		code := make([]byte, len(entry))
@@ -172,6 +206,9 @@ func TestKilledOnDetour(t *testing.T) {
 		}
 		if now := masks(t, r.pid()); !slices.Equal(now, blocked) {
 			t.Fatalf("killed behind request %d: blocked are %v, were %v", rounds+1, now, blocked)
+		}
+		if now := procStatus(strconv.Itoa(r.pid()))["SigCgt"]; now != caught {
+			t.Fatalf("killed behind request %d: caught are %v, were %v", rounds+1, now, caught)
 		}
 		if maps, err := readMaps(r.pid()); err != nil || slices.ContainsFunc(maps, func(m mem.Map) bool { return m.Lo>>40 == batchAt>>40 }) {
 			t.Errorf("killed behind request %d: memory is left: %v, %v", rounds+1, maps, err)

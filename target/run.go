@@ -26,6 +26,10 @@ type Handlers struct {
 	// OnCrash and OnHold too. All memory can still be read. It is not called
 	// when the kernel ends the process without reporting that (SIGKILL may).
 	OnExit func(Exit)
+	// OnUrge: somebody wants the run over (Hold's reasons), before OnHold, or while
+	// OnCrash or OnExit is still at work. Called once at most, by the tracer, which it
+	// must not keep waiting.
+	OnUrge func()
 	// OnHold: the run is being ended from outside. All threads are stopped,
 	// and when OnHold returns the process is killed.
 	OnHold func(Hold)
@@ -102,6 +106,8 @@ type run struct {
 	ended    chan error // one value, when it is over
 
 	crashed  bool // OnCrash was called
+	last     bool // the process is at its end: in OnCrash or OnExit, or after
+	urged    bool // OnUrge was called
 	held     bool // OnHold was called
 	finished bool
 	stopWith int // stop signal that is the job's: when it stops the process, we stop too
@@ -158,7 +164,7 @@ func (r *run) timer() <-chan time.Time {
 }
 
 func (r *run) done() <-chan struct{} {
-	if r == nil || r.held {
+	if r == nil || r.urged {
 		return nil
 	}
 	return r.ctx.Done()
@@ -230,17 +236,37 @@ func (t *tracer) pending(s syscall.Signal) bool {
 	return false
 }
 
-// end holds the process, lets the handler see it, and kills it. From here on
-// our signals have their usual effect: another Ctrl-C ends us, and the kernel
-// the process.
+// urge tells the handler that somebody wants the run over. From here on our signals
+// have their usual effect: another Ctrl-C ends us, and the kernel the process.
+func (r *run) urge() {
+	if r.urged {
+		return
+	}
+	r.urged = true
+	if r.t.signals != nil {
+		signal.Stop(r.t.signals)
+	}
+	if f := r.handlers.OnUrge; f != nil {
+		f()
+	}
+}
+
+// impatience is what urges a handler of the process's end: signals that were sent to us,
+// which are no longer for the process, and the context's end.
+func (r *run) impatience() (<-chan os.Signal, <-chan struct{}) {
+	if r == nil || !r.last || r.urged {
+		return nil, nil
+	}
+	return r.t.signals, r.ctx.Done()
+}
+
+// end holds the process, lets the handler see it, and kills it.
 func (r *run) end(h Hold) {
 	if r.held || r.finished {
 		return
 	}
 	r.held = true
-	if r.t.signals != nil {
-		signal.Stop(r.t.signals)
-	}
+	r.urge()
 	if f := r.handlers.OnHold; f != nil && r.t.status == nil {
 		r.t.holds++
 		_ = r.t.stopAll() // as in whileHeld

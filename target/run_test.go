@@ -169,6 +169,41 @@ func TestMapsWhileTheTracerWaits(t *testing.T) {
 	}
 }
 
+// Who is at work on the end of the process hears that the run is to be over.
+func TestUrgedAtTheEnd(t *testing.T) {
+	for _, haste := range []bool{false, true} {
+		s := launch(t, Command{Path: build(t, "behave"), Args: []string{"code", "3"}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		urged := make(chan struct{})
+		st := s.run(ctx, Handlers{
+			OnUrge: func() { close(urged) },
+			OnExit: func(Exit) {
+				if !haste {
+					return
+				}
+				cancel()
+				select {
+				case <-urged:
+				case <-time.After(patienceOfTests / 4):
+					t.Error("not urged")
+				}
+			},
+			OnHold: func(h Hold) { t.Errorf("held at its end: %v", h) },
+		})
+		if st.Code != 3 {
+			t.Errorf("in haste %v: ended with %v", haste, st)
+		}
+		select {
+		case <-urged:
+			if !haste {
+				t.Error("urged by nobody")
+			}
+		default:
+		}
+	}
+}
+
 func TestCrashDetails(t *testing.T) {
 	for _, c := range []struct {
 		args  string

@@ -133,6 +133,7 @@ func (t *tracer) onFatal(th *thread, signal int, info Siginfo) {
 	if crash.Regs, err = getRegs(th.tid); err != nil {
 		return // killed meanwhile
 	}
+	t.run.last = true
 	t.whileHeld(func() { h.OnCrash(crash) })
 }
 
@@ -260,6 +261,7 @@ func (t *tracer) onExit(th *thread) {
 	if h.OnExit == nil || err != nil {
 		return
 	}
+	t.run.last = true
 	t.whileHeld(func() { h.OnExit(Exit{TID: th.tid, Status: exitStatus(unix.WaitStatus(msg))}) })
 }
 

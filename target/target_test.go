@@ -135,6 +135,7 @@ func (s *session) run(ctx context.Context, h Handlers) ExitStatus {
 				h.OnExit(e)
 			}
 		},
+		OnUrge: h.OnUrge,
 		OnHold: func(x Hold) {
 			s.log("hold %v", x)
 			if h.OnHold != nil {

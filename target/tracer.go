@@ -50,6 +50,8 @@ type tracer struct {
 	gateAddr    uint64          // where it is then
 	gateOld     []byte          // what was there
 	notes       *Notes          // nil: nobody is to put anything right
+	shields     int             // how many detours want that SIGTRAP ends nothing
+	unshielded  func()          // gives the gate back that it leads to then
 	thread      int             // the kernel's id of the tracer's thread
 
 	memory   memory
@@ -100,6 +102,16 @@ func (th *thread) note(ws unix.WaitStatus) {
 			_ = restartable(th.tid) // ESRCH: killed meanwhile
 		}
 	}
+}
+
+// wasStepped reports whether a stop is that before the first instruction of a handler to which
+// a thread was led by a step: of a tracer that was killed, if this one makes no such steps.
+func (th *thread) wasStepped() bool {
+	if !th.inHand() || th.status.StopSignal() != unix.SIGTRAP {
+		return false
+	}
+	info, err := getSiginfo(th.tid)
+	return err == nil && info.Code == trapHandler
 }
 
 // eventMessage is what PTRACE_GETEVENTMSG says of its last event.
@@ -225,6 +237,11 @@ func (t *tracer) onStop(tid int, ws unix.WaitStatus) {
 		return
 	}
 	th.note(ws)
+	if t.attached && th.wasStepped() {
+		// No signal: it is told of the delivery of one.
+		th.status = unix.WaitStatus(unix.PTRACE_EVENT_STOP<<16 | unix.SIGTRAP<<8 | 0x7f)
+	}
+	t.noteSignal(th)
 	if int(ws>>16) == unix.PTRACE_EVENT_EXIT {
 		// Killed: what made it may have ended without reporting it.
 		th.unborn = false
@@ -334,6 +351,7 @@ func (t *tracer) resume(th *thread) {
 		t.makeReady(th)
 		return
 	}
+	th.noteOwed(false)
 	err := t.resumeTID(th.tid, th.next)
 	if th.next.listen && errors.Is(err, unix.EIO) {
 		// A detour has led it out of the group-stop: back into it.
@@ -387,6 +405,7 @@ func (t *tracer) callback(f func()) {
 	done := make(chan struct{})
 	queue := t.callbacks
 	for {
+		signals, over := t.run.impatience()
 		select {
 		case queue <- func() { defer close(done); f() }:
 			queue = nil
@@ -394,6 +413,12 @@ func (t *tracer) callback(f func()) {
 			return
 		case command := <-t.commands:
 			command()
+		case s := <-signals:
+			if s != unix.SIGTSTP {
+				t.run.urge()
+			}
+		case <-over:
+			t.run.urge()
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package trace
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // located is a block and where its payload lies.
 type located struct {
@@ -45,7 +48,7 @@ func (l *blockList) get(i int) located {
 	for k := i / listStep * listStep; k < i; k++ {
 		at += int64(headerLength(l.heads[k*blockHeader:])) + blockHeader
 	}
-	return located{knownHeader(l.heads[i*blockHeader:]), at}
+	return located{l.header(i), at}
 }
 
 // header is a block's header.
@@ -74,11 +77,17 @@ func (l *blockList) count(i int) uint32 {
 
 // all gives all blocks in order.
 func (l *blockList) all() iter.Seq2[int, located] {
+	if l.heads == nil {
+		return slices.All(l.found)
+	}
 	return func(yield func(int, located) bool) {
+		at := int64(fileHeader)
 		for i := range l.len() {
-			if !yield(i, l.get(i)) {
+			b := located{l.header(i), at + blockHeader}
+			if !yield(i, b) {
 				return
 			}
+			at = b.at + int64(b.length)
 		}
 	}
 }

@@ -70,7 +70,7 @@ const (
 	FlagPartial                   // Bulk, Syscall: Data is only the first bytes of Size
 	FlagRMW                       // Store: read-modify-write
 	FlagLate                      // Store: value was read at the thread's next stop, not at the instruction itself
-	FlagInline                    // Line: belongs to an inlined instance
+	FlagInline                    // Line: belongs to an inlined instance. Call: made in an inlined instance of the function itself
 	FlagUnwound                   // Return: the frame was left by an exception or longjmp; Ret is not valid
 	FlagHandled                   // Signal: the program has a handler, and may go on
 	FlagBefore                    // Alloc, Call: it was there when recording began

@@ -48,7 +48,7 @@ func (t *Writer) collected() int64 {
 func (t *Writer) pending() int64 {
 	n := t.buffered
 	if c := t.stores; c != nil {
-		n += c.n + len(c.sites) + len(c.addrs) + len(c.values) + len(c.extra)
+		n += c.size()
 	}
 	return int64(n)
 }

@@ -38,6 +38,9 @@ type storeDecoder struct {
 	special                            [piece]uint16
 }
 
+// piece is how many stores are decoded at a time, which stay in the first cache.
+const piece = 1 << 9
+
 // load takes a block of stores, which it refers to; raw has 8 bytes behind its
 // length. It proves that the columns have what the codes say.
 func (d *storeDecoder) load(raw []byte) error {
@@ -113,7 +116,6 @@ func (d *storeDecoder) next(recs []StoreRec, wide []byte) ([]byte, error) {
 func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) {
 	codes := d.codes[:len(recs)]
 	in := d.sites
-	next := &d.known.next
 	forms := d.table.forms
 	site := d.site
 	number, mask := uint32(d.number), d.numberMask
@@ -123,9 +125,9 @@ func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) 
 		stored := binary.LittleEndian.Uint32(in[at:at+4]) & mask
 		at += number & missed
 		last := site
-		site = next[last%slots]
+		site = d.known[last%slots].next
 		site ^= (site ^ stored) & missed
-		next[last%slots] = site
+		d.known[last%slots].next = site
 		recs[i] = StoreRec{Site: site}
 		if int(site) >= len(forms) {
 			return nil, fmt.Errorf("%w: a store of site %d of %d", ErrCorrupt, site, len(forms))
@@ -141,15 +143,15 @@ func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) 
 func (d *storeDecoder) nextAddrs(recs []StoreRec) {
 	codes := d.codes[:len(recs)]
 	in := d.addrs
-	last := &d.known.last
 	addr := d.addr
 	at := 0
 	for i := range recs {
 		r := &recs[i]
 		k := &codeTable[codes[i]]
-		offset := last[r.Site%slots].offset + unzigzag(binary.LittleEndian.Uint64(in[at:at+8])&k.addrMask)
+		last := &d.known[r.Site%slots]
+		offset := last.offset + unzigzag(binary.LittleEndian.Uint64(in[at:at+8])&k.addrMask)
 		at += int(k.addr)
-		last[r.Site%slots].offset = offset
+		last.offset = offset
 		addr += offset
 		r.Addr = addr
 	}
@@ -160,14 +162,14 @@ func (d *storeDecoder) nextAddrs(recs []StoreRec) {
 func (d *storeDecoder) nextValues(recs []StoreRec) {
 	codes := d.codes[:len(recs)]
 	in := d.values
-	last := &d.known.last
 	at := 0
 	for i := range recs {
 		r := &recs[i]
 		k := &codeTable[codes[i]]
-		v := last[r.Site%slots].value ^ binary.LittleEndian.Uint64(in[at:at+8])&k.valueMask
+		last := &d.known[r.Site%slots]
+		v := last.value ^ binary.LittleEndian.Uint64(in[at:at+8])&k.valueMask
 		at += int(k.value)
-		last[r.Site%slots].value = v
+		last.value = v
 		r.Value = v
 	}
 	d.values = in[at:]
@@ -183,7 +185,7 @@ func (d *storeDecoder) nextMore(recs []StoreRec, special []uint16, wide []byte) 
 			if !ok {
 				return wide, fmt.Errorf("%w: the base of a store", ErrCorrupt)
 			}
-			base := &d.known.base[r.Site%slots]
+			base := &d.known[r.Site%slots].base
 			*base += unzigzag(w)
 			r.Base = *base
 		}

@@ -28,29 +28,26 @@ import (
 // alone. They are kept for the low bits of a site's number: two sites with the
 // same ones spoil each other's predictions, nothing else.
 //
-// What decides the speed is that the loops have no branch that depends on the
-// data (every number is written as 8 bytes, of which the next one overwrites
-// what was too much) and few enough variables for the registers. So stores are
-// collected in columns, whatever runs they come in, and coded a piece at a time,
-// which stays in the first cache, in a few loops, which write to arrays at fixed
-// places: these take no registers and need no checks.
+// What decides the speed is how many instructions a store takes. One loop codes those of a
+// run, up to one of several words or with a base; no branch in it depends on the data (every
+// number is written as 8 bytes, of which the next one overwrites what was too much); and it
+// writes to arrays at fixed places, which take no registers and need no checks.
 
 const (
 	maxStores = 1 << 16 // stores of a block that is read
 	full      = 1 << 15 // of one that is written: the part of a history that a query decodes
-	piece     = 1 << 9  // stores that are coded at a time
 	slots     = 1 << 12 // of predictions
 	numCodes  = 9 * 9 * 2
 )
 
 // predictions is what is known of the sites, by the low bits of their numbers.
-type predictions struct {
-	next [slots]uint32   // the site that came after it
-	last [slots]struct { // side by side: a load waits for a store before it whose address has the same low bits
-		offset uint64 // its last address minus that of the store before
-		value  uint64 // its last value, or the first word of it
-	}
-	base [slots]uint64 // its last base
+type predictions [slots]prediction
+
+type prediction struct {
+	offset uint64 // the site's last address minus that of the store before
+	value  uint64 // its last value, or the first word of it
+	base   uint64 // its last base
+	next   uint32 // the site that came after it
 }
 
 // storeEncoder collects the stores of a block.
@@ -58,25 +55,17 @@ type storeEncoder struct {
 	table  *siteTable
 	known  predictions
 	n      int    // stores
-	held   int    // of them, that are in the piece and not coded yet
 	site   uint32 // the last
 	addr   uint64 // the last
 	number int    // bytes of a site's number
 
-	codes, sites, addrs, values, extra []byte // the columns of the block
-
-	// The piece: of values the first word.
-	numbers [piece]uint32
-	places  [piece]uint64
-	words   [piece]uint64
-
-	// The columns of the piece, with room for the last number's 8 bytes.
-	pieceCodes  [piece]byte
-	pieceSites  [4*piece + 4]byte
-	pieceAddrs  [8*piece + 8]byte
-	pieceValues [8*piece + 8]byte
-
-	special [piece]uint16 // which stores that are added have more than that
+	// The columns of the block, with room for the last number's 8 bytes, and how long they are.
+	codes                   [full]byte // n
+	sites                   [4*full + 4]byte
+	addrs                   [8*full + 8]byte
+	values                  [8*full + 8]byte
+	nSites, nAddrs, nValues uint
+	extra                   []byte
 
 	touched [1 << pageBits]uint8 // pages, by the low bits of their numbers: 1, else 0
 }
@@ -88,130 +77,96 @@ func newStoreEncoder(t *siteTable) *storeEncoder {
 // room is how many stores the block takes yet.
 func (c *storeEncoder) room() int { return full - c.n }
 
+// size is how many bytes the block has, about.
+func (c *storeEncoder) size() int { return c.n + int(c.nSites+c.nAddrs+c.nValues) + len(c.extra) }
+
 var (
 	errSite = errors.New("a store of no known site")                    // read-only
 	errWide = errors.New("a store whose value lies outside of its run") // read-only
 )
 
-// add takes stores, at most as many as there is room for, and marks the pages
-// where they begin. At an error those of the piece that it is about have not been
-// taken, and the block must be ended.
+// add takes stores, at most as many as there is room for. At an error it has taken those
+// before the one that it is about, and the block must be ended.
 func (c *storeEncoder) add(recs []StoreRec, wide []byte) error {
-	for len(recs) > 0 {
-		part := recs[:min(piece-c.held, len(recs))]
-		recs = recs[len(part):]
-		special, err := c.look(part)
+	for {
+		n := c.table.plain(recs)
+		c.code(recs[:n])
+		if n == len(recs) {
+			return nil
+		}
+		word, err := c.codeMore(&recs[n], wide)
 		if err != nil {
 			return err
 		}
-		if len(special) > 0 {
-			if err := c.codeMore(part, special, wide); err != nil {
-				return err
-			}
-		}
-		c.n += len(part)
-		if c.held += len(part); c.held == piece {
-			c.code()
-		}
+		c.code([]StoreRec{{Site: recs[n].Site, Addr: recs[n].Addr, Value: word}})
+		recs = recs[n+1:]
 	}
-	return nil
 }
 
-// code codes the piece.
-func (c *storeEncoder) code() {
-	c.codeSites()
-	c.codeWords()
-	c.held = 0
-}
-
-// look adds stores to the piece, marks pages, and finds those that have more than
-// an address and one word.
-func (c *storeEncoder) look(recs []StoreRec) (special []uint16, err error) {
-	numbers, places, words := c.numbers[c.held:][:len(recs)], c.places[c.held:][:len(recs)], c.words[c.held:][:len(recs)]
-	forms, pages := c.table.forms, &c.touched
-	n := uint(0)
-	for i := range recs {
-		site, addr := recs[i].Site, recs[i].Addr
-		if int(site) >= len(forms) {
-			return nil, fmt.Errorf("%w: %d of %d", errSite, site, len(forms))
-		}
-		numbers[i], places[i], words[i] = site, addr, recs[i].Value
-		c.special[n%piece] = uint16(i)
-		n += uint(forms[site] & formMore)
-		pages[addr>>pageShift%(1<<pageBits)] = 1
-	}
-	return c.special[:n], nil
-}
-
-// codeSites codes the numbers of the sites.
-func (c *storeEncoder) codeSites() {
-	last := c.site
-	number := uint(c.number)
-	n := uint(0)
-	for i, site := range c.numbers[:c.held] {
-		wrong := c.known.next[last%slots] ^ site
-		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
-		c.known.next[last%slots] = site
-		last = site
-		binary.LittleEndian.PutUint32(c.pieceSites[n%(4*piece):][:4], site)
-		n += number & uint(missed)
-		c.pieceCodes[i] = byte(missed) & 81
-	}
-	c.site = last
-	c.sites = append(c.sites, c.pieceSites[:n]...)
-}
-
-// codeWords codes the addresses and the words, and completes the codes.
-func (c *storeEncoder) codeWords() {
+// code codes sites, addresses, and values of one word, and marks the pages where stores
+// begin.
+func (c *storeEncoder) code(recs []StoreRec) {
 	addr := c.addr
-	nAddrs, nValues := uint(0), uint(0)
-	for i, site := range c.numbers[:c.held] {
-		last := &c.known.last[site%slots]
-		offset := c.places[i] - addr
-		addr = c.places[i]
+	nSites, nAddrs, nValues := c.nSites, c.nAddrs, c.nValues
+	last := &c.known[c.site%slots]
+	for i := range recs {
+		r := &recs[i]
+		site := r.Site
+		wrong := last.next ^ site
+		last.next = site
+		binary.LittleEndian.PutUint32(c.sites[nSites%(4*full):][:4], site)
+		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
+		nSites += uint(uint32(c.number) & missed)
+
+		last = &c.known[site%slots]
+		offset := r.Addr - addr
+		addr = r.Addr
+		c.touched[addr>>pageShift%(1<<pageBits)] = 1
 		a := zigzag(offset - last.offset)
 		last.offset = offset
-		binary.LittleEndian.PutUint64(c.pieceAddrs[nAddrs%(8*piece):][:8], a)
+		binary.LittleEndian.PutUint64(c.addrs[nAddrs%(8*full):][:8], a)
 		aLen := bytesOf(a)
 		nAddrs += aLen
 
-		v := c.words[i] ^ last.value
-		last.value = c.words[i]
-		binary.LittleEndian.PutUint64(c.pieceValues[nValues%(8*piece):][:8], v)
+		v := r.Value ^ last.value
+		last.value = r.Value
+		binary.LittleEndian.PutUint64(c.values[nValues%(8*full):][:8], v)
 		vLen := bytesOf(v)
 		nValues += vLen
-		c.pieceCodes[i] += byte(aLen + 9*vLen)
+		c.codes[uint(c.n+i)%full] = byte(aLen+9*vLen) + byte(missed)&81
+	}
+	if n := len(recs); n > 0 {
+		c.site = recs[n-1].Site
+		c.n += n
 	}
 	c.addr = addr
-	c.codes = append(c.codes, c.pieceCodes[:c.held]...)
-	c.addrs = append(c.addrs, c.pieceAddrs[:nAddrs]...)
-	c.values = append(c.values, c.pieceValues[:nValues]...)
+	c.nSites, c.nAddrs, c.nValues = nSites, nAddrs, nValues
 }
 
-// codeMore codes what the special of the stores that look has added have beyond
-// address and word, and takes the first words of their values.
-func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) error {
-	c.extra = slices.Grow(c.extra, len(special)*(MaxStoreWidth+2*9))
+// codeMore codes what a store has beyond address and word, and returns the first word of
+// its value.
+func (c *storeEncoder) codeMore(r *StoreRec, wide []byte) (word uint64, err error) {
+	if int(r.Site) >= len(c.table.forms) {
+		return 0, fmt.Errorf("%w: %d of %d", errSite, r.Site, len(c.table.forms))
+	}
+	form := c.table.forms[r.Site]
+	c.extra = slices.Grow(c.extra, MaxStoreWidth+2*9)
 	extra := c.extra[:cap(c.extra)]
 	n := len(c.extra)
-	for _, i := range special {
-		r := &recs[i]
-		form := c.table.forms[r.Site]
-		if form&formBase != 0 {
-			base := &c.known.base[r.Site%slots]
-			n += putWord(extra[n:], zigzag(r.Base-*base))
-			*base = r.Base
-		}
-		if form&formWide == 0 {
-			continue
-		}
+	if form&formBase != 0 {
+		base := &c.known[r.Site%slots].base
+		n += putWord(extra[n:], zigzag(r.Base-*base))
+		*base = r.Base
+	}
+	word = r.Value
+	if form&formWide != 0 {
 		width := uint64(c.table.sites[r.Site].Width)
 		if uint64(len(wide)) < width || r.Value > uint64(len(wide))-width {
-			return fmt.Errorf("%w: %d bytes at %d of %d", errWide, width, r.Value, len(wide))
+			return 0, fmt.Errorf("%w: %d bytes at %d of %d", errWide, width, r.Value, len(wide))
 		}
 		b := wide[r.Value : r.Value+width]
-		before := binary.LittleEndian.Uint64(b)
-		c.words[(c.held+int(i))%piece] = before
+		word = binary.LittleEndian.Uint64(b)
+		before := word
 		for b = b[8:]; len(b) >= 8; b = b[8:] {
 			w := binary.LittleEndian.Uint64(b)
 			n += putWord(extra[n:], w^before)
@@ -222,7 +177,7 @@ func (c *storeEncoder) codeMore(recs []StoreRec, special []uint16, wide []byte) 
 		}
 	}
 	c.extra = extra[:n]
-	return nil
+	return word, nil
 }
 
 // tail is the number whose bytes are b, fewer than 8.
@@ -247,15 +202,17 @@ func bytesOf(v uint64) uint { return uint(bits.Len64(v)+7) >> 3 }
 
 // appendBlock appends the block's payload to b and begins anew.
 func (c *storeEncoder) appendBlock(b []byte) []byte {
-	c.code()
-	for _, n := range []int{c.n, c.number, len(c.sites), len(c.addrs), len(c.values), len(c.extra)} {
-		b = binary.AppendUvarint(b, uint64(n))
+	columns := [...][]byte{c.sites[:c.nSites], c.addrs[:c.nAddrs], c.values[:c.nValues], c.extra}
+	b = binary.AppendUvarint(b, uint64(c.n))
+	b = binary.AppendUvarint(b, uint64(c.number))
+	for _, column := range columns {
+		b = binary.AppendUvarint(b, uint64(len(column)))
 	}
-	for _, column := range []*[]byte{&c.codes, &c.sites, &c.addrs, &c.values, &c.extra} {
-		b = append(b, *column...)
-		*column = (*column)[:0]
+	b = append(b, c.codes[:c.n]...)
+	for _, column := range columns {
+		b = append(b, column...)
 	}
-	c.n, c.site, c.addr = 0, 0, 0
+	c.n, c.site, c.addr, c.nSites, c.nAddrs, c.nValues, c.extra = 0, 0, 0, 0, 0, 0, c.extra[:0]
 	c.known = predictions{}
 	c.number = siteBytes(len(c.table.sites))
 	return b

@@ -431,7 +431,7 @@ func TestPages(t *testing.T) {
 }
 
 // TestBadStores: a store that does not fit its site ends the recording, and
-// what was written before its piece is kept.
+// what was written before it is kept.
 func TestBadStores(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -460,7 +460,7 @@ func TestBadStores(t *testing.T) {
 				t.Errorf("afterwards: %v", err)
 			}
 			got, err := readAll(open(t, b.Bytes()))
-			if len(got) != 2 || !errors.Is(err, ErrTruncated) {
+			if len(got) != 3 || !errors.Is(err, ErrTruncated) {
 				t.Errorf("%d events, %v", len(got), err)
 			}
 		})

@@ -21,7 +21,7 @@ type writerTables struct {
 
 const (
 	nameBits  = 6
-	knownBits = 10
+	knownBits = 12
 	mix       = 0x9e3779b97f4a7c15
 )
 

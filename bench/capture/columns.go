@@ -33,7 +33,6 @@ var columns = []column{
 		if c.spec == "" {
 			return nil, errNoSpec
 		}
-		c.modules = nil // the specifications speak of the program's own nodes
 		return b.mgtrace(c, "run", "--engine", b.engine, "--spec", c.spec), nil
 	}},
 	{"full", false, 100, func(b *bench, c command) ([]string, error) {

@@ -5,7 +5,7 @@
 //	go run ./bench/capture -divide 20 -n 1 -skip disk,spec,ebpf    # every instruction, beside lackey
 //
 // Each program does fixed work, made with a fixed seed in a temporary directory:
-// two to four seconds natively on the machine that this was written on. A row has
+// two to four seconds natively on the machine that this was written on, m4 half a second. A row has
 //
 //	native      seconds of wall time without any tool, from fork to the end
 //	Mstores     millions of store records that `everything` consumed; bulk writes
@@ -17,7 +17,7 @@
 //	            (record --everything --discard)
 //	disk        the same into a file (record --everything -o FILE), without fsync
 //	spec        history built and checked against a specification (run --spec),
-//	            for the programs that have one in work/
+//	            for the programs that have one: in work/, m4 in testdata/real
 //	full        every instruction and every address, into a file (record --full)
 //	none        Valgrind translating the program and doing nothing else
 //	memcheck    Valgrind's memory checker
@@ -38,7 +38,12 @@
 // it can be believed where other work shares the processors.
 //
 // Traced programs are given their own shared library (sqlite3 its libsqlite3) by
-// --module, since the program itself is only a command line there.
+// --module, since the program itself is only a command line there. m4 is built from Debian's
+// source package, as `make bench-real` does.
+//
+// The specifications are those of someone who looks for a fault in the program's main
+// structure. How often it is checked decides what that costs: index, ledger and xmllint are
+// checked now and then, bash and sqlite3 at each insertion, m4 before and after each lookup.
 //
 // Start-up is the time of a bash that does nothing under mgtrace, minus native.
 package main

@@ -5,8 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"mgtrace/bench/real/debian"
 )
 
 // A command is a program ready to run.
@@ -36,6 +39,7 @@ var programs = []program{
 	{"git", 4_000, makeGit},
 	{"cc1", 130, makeCC1},
 	{"xmllint", 1_000_000, makeXML},
+	{"m4", 100_000, makeM4},
 	{"index (C)", 7_000, compiled("gcc", "index.c", "index.cons")},
 	{"ledger (C++)", 2_500_000, compiled("g++", "ledger.cpp", "ledger.cons", "-pthread")},
 }
@@ -115,7 +119,7 @@ DELETE FROM item WHERE number %% 10 = 7;
 SELECT word, count(*), sum(number) FROM item GROUP BY word ORDER BY 2 DESC, 1 LIMIT 5;
 SELECT count(*), sum(a.number - b.number) FROM item a JOIN item b ON b.id = a.link WHERE a.number < 50000;
 `, rows))
-	return command{argv: []string{path, "-batch", ":memory:"}, stdin: stdin, modules: []string{"libsqlite3.so.0"}}, err
+	return command{argv: []string{path, "-batch", ":memory:"}, stdin: stdin, modules: []string{"libsqlite3.so.0"}, spec: w.spec("pages.cons")}, err
 }
 
 func makeGawk(w *workshop, lines int) (command, error) {
@@ -215,7 +219,23 @@ func makeXML(w *workshop, items int) (command, error) {
 	}
 	x.WriteString("</store>\n")
 	file, err := w.write("store.xml", x.String())
-	return command{argv: []string{path, "--format", file}, modules: []string{"libxml2.so.2"}}, err
+	return command{argv: []string{path, "--format", file}, modules: []string{"libxml2.so.2"}, spec: w.spec("tree.cons")}, err
+}
+
+// makeM4 builds m4 from Debian's source package, with debug information and the
+// specification of testdata/real.
+func makeM4(w *workshop, rounds int) (command, error) {
+	root := filepath.Join(w.source, "..", "..", "..")
+	sources, err := debian.Open(filepath.Join(root, "out", "real"), filepath.Join(root, "testdata", "real"))
+	if err != nil {
+		return command{}, err
+	}
+	m4 := debian.Programs[slices.IndexFunc(debian.Programs, func(p debian.Program) bool { return p.Name == "m4" })]
+	built, err := sources.Build(m4, "-O2", nil)
+	return command{
+		argv: []string{built.Binary, fmt.Sprintf("-Drounds=%d", rounds), filepath.Join(w.source, "symbols.m4")},
+		spec: sources.Spec(m4),
+	}, err
 }
 
 // A random is a linear congruential generator: the same work on every machine and

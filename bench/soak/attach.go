@@ -130,14 +130,11 @@ func (s *soak) attachments(ctx context.Context, r *rand.Rand, dir string, t *tar
 		if err == nil && !e.target {
 			err = v.unharmed(before, s.patience)
 		}
-		if e.keeper && t.fragile && errors.Is(err, errGone) {
-			outcome, err = outcome+", and the target died", nil
-		}
 		if err != nil {
 			return fmt.Errorf("%s after %s: %w", e, delay, err)
 		}
 		s.count(outcome)
-		if e.target || e.keeper && t.fragile { // then its answer need not be right
+		if e.target {
 			*i++
 			return nil
 		}

@@ -20,8 +20,7 @@
 //
 // An attachment traces a target that has run for a while, and is ended by SIGINT,
 // SIGTERM or SIGKILL, or the target is killed, or, once it is recorded, the keeper, the
-// process of mgtrace that holds the target: of that, threads, forks and signals may die
-// (docs/limits.md), which is counted, but nothing else may come to them. Afterwards the target is not stopped
+// process of mgtrace that holds the target. Afterwards the target is not stopped
 // or traced, has the descriptors and the executable memory that it had, byte for byte,
 // no new named mappings and at most 16 MB more memory. After some attachments the
 // target is told to end by SIGTERM and must give the right answer.

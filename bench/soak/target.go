@@ -12,14 +12,11 @@ import (
 
 // A target is one of the programs of targets/, compiled.
 type target struct {
-	name string
-	path string
-	fed  bool // reads from standard input
-	// fragile: it makes threads, children or signals all the time, and may die with the
-	// keeper of an attachment (docs/limits.md).
-	fragile bool
-	rounds  int           // of a launch
-	window  time.Duration // what such a launch takes if left alone, lately
+	name   string
+	path   string
+	fed    bool          // reads from standard input
+	rounds int           // of a launch
+	window time.Duration // what such a launch takes if left alone, lately
 }
 
 // feedBytes is how much a target that reads gets in a launch with an end, feedStep how
@@ -33,7 +30,7 @@ const (
 // prepare compiles the targets and finds out how many rounds are enough.
 func (s *soak) prepare(source string, calibrate bool) error {
 	for _, name := range []string{"list", "threads", "forks", "signals", "blocked"} {
-		t := &target{name: name, path: filepath.Join(s.dir, name), fed: name == "blocked", fragile: name != "list" && name != "blocked", rounds: 8}
+		t := &target{name: name, path: filepath.Join(s.dir, name), fed: name == "blocked", rounds: 8}
 		out, err := exec.Command("gcc", "-O1", "-g", "-pthread", "-o", t.path, filepath.Join(source, name+".c")).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("gcc %s.c: %w\n%s", name, err, out)

@@ -209,7 +209,6 @@ func (v *Observer) place(i int) *place {
 			p.flags |= stops
 		case probe.RoleWriter:
 			p.writer = f
-		case probe.RoleWait:
 		default:
 			p.flags |= stops | withStack | entersAlloc
 			p.alloc = f

@@ -264,10 +264,7 @@ func (f *outputFlags) write(r *report.Report, w io.Writer) error {
 		file  string
 		write func(io.Writer) error
 	}{
-		{f.report, func(w io.Writer) error {
-			shown := &printable{to: w}
-			return errors.Join(print(shown), shown.Flush())
-		}},
+		{f.report, print},
 		{f.html, func(w io.Writer) error { return page.Write(w, r) }},
 		{f.sarif, func(w io.Writer) error { return sarif.Write(w, r, sarif.Options{Version: version(), Root: workDir()}) }},
 	}
@@ -301,7 +298,8 @@ func toFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	b := bufio.NewWriter(file)
-	return errors.Join(write(b), b.Flush(), file.Close())
+	shown := &printable{to: b}
+	return errors.Join(write(shown), shown.Flush(), b.Flush(), file.Close())
 }
 
 func (f *outputFlags) colored(w io.Writer) bool {

@@ -63,7 +63,8 @@ func inFront(ctx context.Context, s streams, pid int) error {
 			_ = keeper.Process.Signal(sig) // it has ended: so do we
 		}
 	}()
-	left, lerr := undo.Follow(ours)
+	heir := live.NewHeir(pid)
+	left, lerr := undo.Follow(ours, heir.Begin)
 	err = keeper.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -72,11 +73,12 @@ func inFront(ctx context.Context, s streams, pid int) error {
 	status := keeper.ProcessState.Sys().(syscall.WaitStatus)
 	sig := status.Signal()
 	if len(left) > 0 || sig == syscall.SIGKILL {
-		if err := errors.Join(lerr, live.TakeBack(ctx, pid, left)); err != nil {
+		if err := errors.Join(lerr, heir.TakeBack(ctx, left)); err != nil {
 			return fmt.Errorf("process %d, which recorded process %d, was killed (%s), and what it had put in could not be taken out: process %d may die: %w", keeper.Process.Pid, pid, keeper.ProcessState, pid, err)
 		}
 		return fmt.Errorf("process %d, which recorded process %d, was killed (%s): process %d was let go and runs on; what was recorded is lost, attach again", keeper.Process.Pid, pid, keeper.ProcessState, pid)
 	}
+	heir.Release()
 	if !status.Signaled() {
 		return exitStatus(status.ExitStatus())
 	}

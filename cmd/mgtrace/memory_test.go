@@ -101,9 +101,12 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 	_ = os.Remove(path + ".idx") // it is there
-	stderr, _, err := run("info", path, "--memory", "64MB")
+	stderr, peak, err := run("info", path, "--memory", "64MB")
 	if err == nil || !strings.Contains(stderr, "Allow about --memory") {
 		t.Errorf("a million nodes in 64 MB: %v\n%s", err, stderr)
+	}
+	if peak > 64e6 {
+		t.Errorf("it took %d MB to refuse 64 MB", peak/1e6)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "mgtrace-index-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

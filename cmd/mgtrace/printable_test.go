@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"mgtrace/report"
 )
 
 // What a terminal would obey is shown instead, wherever writes are divided.
@@ -67,5 +71,25 @@ func TestNamesArePrintable(t *testing.T) {
 	}
 	if got := out.String() + errs.String(); strings.ContainsAny(got, "\x1b\x07") || !strings.Contains(got, `\u001b]0;owned\u0007.mgt`) {
 		t.Errorf("%q", got)
+	}
+}
+
+// So are the files of a report: nothing in them is shown in another order than it stands.
+func TestReportFilesArePrintable(t *testing.T) {
+	name := "list\u202ec.evil\x1b]0;owned\x07"
+	r := &report.Report{Program: "/bin/" + name, Complete: true, Warnings: []string{"warned of " + name}, Sources: []report.SourceFile{{Path: name, Parts: []report.SourcePart{{First: 1, Lines: []string{name}}}}}}
+	dir := t.TempDir()
+	f := outputFlags{color: "never", report: filepath.Join(dir, "text"), html: filepath.Join(dir, "html"), sarif: filepath.Join(dir, "sarif")}
+	if err := f.write(r, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{f.report, f.html, f.sarif} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(string(text), "\u202e\x1b\x07") || !strings.Contains(string(text), `list\u202ec.evil`) {
+			t.Errorf("%s:\n%q", filepath.Base(file), text)
+		}
 	}
 }

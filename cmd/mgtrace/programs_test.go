@@ -291,6 +291,43 @@ func testFault(t *testing.T, p program, engine, opt string) {
 	t.Errorf("the true statement (line %v) is not among the suspects:\n%s", truth, strings.Join(got, "\n"))
 }
 
+// What compilers do with functions and blocks of which they see all is no fault: a count that
+// stays in a register over all of main, a store that nothing reads, a block in static memory, a
+// copy of a function for some of its calls, which is passed less, and recursion that begins in
+// an inlined instance whose entry is not known.
+func TestOptimised(t *testing.T) {
+	all := slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t))
+	for _, c := range []struct {
+		name, compiler, flags string
+		judged                bool // the fault is found: it is in what memory holds
+	}{
+		{"vertex-heap", "gcc", "-O2", true},
+		{"vertex-heap", "clang-14", "-O2", false},
+		{"page-cache", "gcc", "-O2", true},
+		{"expressions", "clang-14", "-O2", true},
+		{"avl-recursive", "gcc", "-O3", true},
+		{"arena-table", "gcc", "-O3 -fno-inline", true},
+		{"static-arena", "gcc", "-O3 -fwhole-program", true},
+	} {
+		t.Run(c.name+"/"+c.compiler, func(t *testing.T) {
+			t.Parallel()
+			p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == c.name })]
+			p.build = []string{c.compiler}
+			flags := strings.Fields(c.flags)
+			if twin := p.run(t, "inline", p.compile(t, flags...)); twin.status != 0 {
+				t.Errorf("the twin: status %d\n%s", twin.status, twin.stdout)
+			}
+			want := 0
+			if c.judged {
+				want = 1
+			}
+			if r := p.run(t, "inline", p.compile(t, append(flags, "-DFAULT")...)); r.status != want {
+				t.Errorf("with its fault: status %d, want %d\n%s", r.status, want, r.stderr)
+			}
+		})
+	}
+}
+
 // A program with a sanitizer, which claims much of the address space, is recorded like any
 // other: it finds its fault, and is silent without.
 func TestSanitizers(t *testing.T) {

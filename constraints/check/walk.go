@@ -18,10 +18,7 @@ func Walk(s *Spec, f func(Expr)) {
 		}
 	}
 	for _, c := range s.Constraints {
-		w.all(c.Guard, c.Body)
-		for i := range c.Loops {
-			w.all(c.Loops[i].Lo, c.Loops[i].Hi, c.Loops[i].Guard)
-		}
+		c.Walk(f)
 	}
 	for i := range s.Nils {
 		w.place(s.Nils[i].Place)
@@ -31,6 +28,15 @@ func Walk(s *Spec, f func(Expr)) {
 	}
 	for i := range s.Roots {
 		w.place(s.Roots[i].Place)
+	}
+}
+
+// Walk calls f for every expression of the constraint.
+func (c *Constraint) Walk(f func(Expr)) {
+	w := walker{f}
+	w.all(c.Guard, c.Body)
+	for i := range c.Loops {
+		w.all(c.Loops[i].Lo, c.Loops[i].Hi, c.Loops[i].Guard)
 	}
 }
 

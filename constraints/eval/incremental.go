@@ -125,8 +125,9 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	ch.Reset()
 	c.g.Between(min(s.env.t, t), max(s.env.t, t), ch)
 	v := c.hist.At(t)
-	if ch.All {
-		*s = *c.scratch(v)
+	size := s.size + c.births(ch, s.env.t, t)
+	if ch.All || len(ch.Dirt) > 64+size {
+		*s = *c.scratch(v) // all of it is concerned, or most of what was
 		return
 	}
 	if len(ch.Dirt) == 0 && !(ch.Untyped && c.strays) {
@@ -155,7 +156,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	d.gatherAttrs(after, changed)
 	s.settle(d, after, who, changed, true)
 	s.replace(d)
-	s.size += c.births(ch, before.t, t)
+	s.size = size
 	for i := range c.infos {
 		if k := &c.infos[i]; k.acyclic {
 			s.cycles[i].update(after, k, ch)

@@ -35,6 +35,7 @@ type Activation struct {
 	sp       trace.Addr
 	at       place
 	order    uint64
+	inner    bool // it was called by an inlined instance of the function, whose entry may not have been seen
 }
 
 // place tells inlined instances of a function apart: where it was inlined.
@@ -254,15 +255,17 @@ func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.
 	if !slices.ContainsFunc(s.threads[ev.Thread], func(a Activation) bool { return len(s.funcs[a.fn]) > 0 }) {
 		delete(s.wrote, ev.Thread)
 	}
+	inner := ev.Kind == trace.KindCall && ev.Flags&trace.FlagInline != 0
 	outermost := !s.inside(ev.Thread, fn)
 	if outermost {
 		s.counts[fn]++
 	}
 	call := s.counts[fn]
+	outermost = outermost && !inner
 	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
 	s.threads[ev.Thread] = append(s.threads[ev.Thread], Activation{
-		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, fn: fn, sp: ev.SP, at: at, order: s.order,
+		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, fn: fn, sp: ev.SP, at: at, order: s.order, inner: inner,
 	})
 	return out
 }
@@ -281,12 +284,12 @@ func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bo
 	if i < 0 {
 		return nil
 	}
-	call := stack[i].Call
+	call, inner := stack[i].Call, stack[i].inner
 	s.threads[ev.Thread] = stack[:i]
 	if !whole {
 		return nil
 	}
-	return s.emit(ev.Thread, fn, at, "return", call, !s.inside(ev.Thread, fn))
+	return s.emit(ev.Thread, fn, at, "return", call, !inner && !s.inside(ev.Thread, fn))
 }
 
 // unwind drops the inlined activations whose frame is gone: a frame lies above

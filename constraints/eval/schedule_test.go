@@ -41,6 +41,8 @@ func event(tb testing.TB, text string) trace.Event {
 		ev.Kind = trace.KindCall
 	case "call?":
 		ev.Kind, ev.Flags = trace.KindCall, trace.FlagBefore
+	case "call>":
+		ev.Kind, ev.Flags = trace.KindCall, trace.FlagInline
 	case "ret!":
 		ev.Kind, ev.Flags = trace.KindReturn, trace.FlagUnwound
 	case "ret":
@@ -79,6 +81,9 @@ func TestSchedule(t *testing.T) {
 		{"each", "cpoint insert:each;",
 			[]string{"call 1 1 100", "call 1 1 90", "ret 1 1 90", "ret 1 1 100"},
 			[]string{"entry insert call 1", "entry insert call 1", "return insert call 1", "return insert call 1"}, 0},
+		{"called by an inlined instance that was not seen", "cpoint insert;",
+			[]string{"call> 1 1 90", "ret 1 1 90", "call> 1 1 90", "ret 1 1 90", "call 1 1 100", "ret 1 1 100"},
+			[]string{"entry insert call 3", "return insert call 3"}, 0},
 		{"unwound", "cpoint insert, delete;",
 			[]string{"call 1 1 100", "call 1 2 90", "ret! 1 2 90", "ret! 1 1 100", "call 1 1 100"},
 			[]string{"entry insert call 1", "entry delete call 1", "entry insert call 2"}, 0},

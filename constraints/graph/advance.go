@@ -71,9 +71,6 @@ func (g *Graph) passes(t mgpp.Timestamp) bool {
 
 // passesWrite is passes for a write.
 func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
-	if g.members.any() {
-		return false
-	}
 	o, sure := g.places.over(op.Addr, op.Size)
 	if !sure {
 		return false
@@ -81,6 +78,9 @@ func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
 	if o == 0 {
 		g.pending.Untyped = true
 		return true
+	}
+	if g.members.any() {
+		return false // what its pointers lead to may become a node, or be one no more
 	}
 	b := &g.objs[o]
 	end, hi := b.Addr+trace.Addr(b.Size), op.Addr+trace.Addr(op.Size)

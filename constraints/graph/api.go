@@ -50,6 +50,8 @@ type History interface {
 	Now() mgpp.Timestamp
 	Op(mgpp.Timestamp) mgpp.Op
 	Brief(mgpp.Timestamp) mgpp.Brief
+	// Wrote is the word that the write at t put at an address, if that is known.
+	Wrote(t mgpp.Timestamp, addr trace.Addr) (v uint64, known bool)
 	At(mgpp.Timestamp) mgpp.View
 	// NodeCount is the number of nodes that ever were, Node one of them.
 	NodeCount() int

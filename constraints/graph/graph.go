@@ -268,9 +268,7 @@ func (g *Graph) count(o ObjID, n mgpp.Node) {
 	if off := c.Owners(n); off > 0 && uint64(off)+ownersSize <= n.Size {
 		b := &g.objs[o]
 		b.owners = n.Start + trace.Addr(off)
-		if !g.members.any() {
-			g.places.put(o, b.owners, b.owners+ownersSize, g.lives)
-		}
+		g.places.put(o, b.owners, b.owners+ownersSize, g.lives)
 	}
 }
 
@@ -358,9 +356,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 			g.hosts[o.Host] = o.ID
 		}
 	}
-	if !g.members.any() {
-		g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
-	}
+	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
 	if carried {
 		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
 	}
@@ -463,7 +459,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 		}
 	}
 	b.Size, b.slots = size, fresh
-	if size > old && !g.members.any() {
+	if size > old {
 		g.places.put(o, b.Addr+trace.Addr(old), b.Addr+trace.Addr(size), g.lives)
 	}
 	g.refresh(o, int64(min(old, size)), int64(size), t)

@@ -20,22 +20,33 @@ func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
 func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) {
 	b := &g.objs[o]
 	lay, size := b.lay, b.Size
-	to, off, known := ObjID(0), uint64(0), false
-	if op.Valued && op.Size == 8 {
-		to, off, known = g.leads(op.Value)
-	}
 	for ci := range lay.cells {
 		c := lay.cells[ci].EdgeCell
 		first, end := Overlap(c, lo, hi, size)
 		for e := first; e < end; e++ {
 			r := ref{o, int32(ci), e}
-			if known && c.Coded == coded.Plain && cellAddr(&g.objs[o], c, e) == op.Addr {
-				g.point(r, to, off, t)
-			} else {
-				g.reread(r, t)
+			if c.Coded == coded.Plain {
+				if v, known := g.word(op, cellAddr(&g.objs[o], c, e), t); known {
+					if to, off, known := g.leads(v); known {
+						g.point(r, to, off, t)
+						continue
+					}
+				}
 			}
+			g.reread(r, t)
 		}
 	}
+}
+
+// word is what a write put into the pointer at an address, if it is known, and wrote all of it.
+func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint64, known bool) {
+	switch {
+	case op.Size > 8:
+		return g.hist.Wrote(t, addr)
+	case op.Size == 8 && op.Addr == addr:
+		return op.Value, op.Valued
+	}
+	return 0, false
 }
 
 // leads returns the object that a pointer leads to that is stored now, and where in it; not

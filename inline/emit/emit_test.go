@@ -71,7 +71,6 @@ func meaning(p *Position) string {
 		add(true, "r%d=%+#x", h.Reg, h.Off)
 	}
 	add(p.Flags == FlagsSlot, "flags in slot")
-	add(p.Flags == FlagsStack, "flags on hook stack")
 	add(p.Fault == FaultProgram, "fault: program")
 	add(p.Fault == FaultLog, "fault: log, reload %d, skip %d", p.Reload, p.Skip)
 	add(p.Fault == FaultOperand, "fault: operand, skip %d", p.Skip)

@@ -9,8 +9,8 @@ import (
 )
 
 // hook appends a call of the hook routine on its own stack. layout/regs.go
-// tells what it finds there. flags: it is given the flags too. If not they are
-// kept as for a stamp: to push and pop them would take as long as all the rest.
+// tells what it finds there. flags: it is given the flags too. They are kept as for a
+// stamp: to pop them would take as long as all the rest, and no other flag changes.
 func (g *generator) hook(site, phase uint32, flags bool) {
 	s := &g.state
 	g.store(slot(layout.SavedSP), 8, x86.RSP)
@@ -23,9 +23,6 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 	g.int32(int32(site | phase<<31))
 	if flags {
 		g.plain(0x9c) // pushfq
-		// The tracer may be stepping: its trap flag must not come back with popfq.
-		g.plain(0x81, 0x24, 0x24, 0xff, 0xfe, 0xff, 0xff) // and dword ptr [rsp], ^0x100
-		s.flags = FlagsStack
 	} else {
 		g.moveSP(-8)
 	}
@@ -43,10 +40,8 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 	s.saved = 0xffff
 	s.place[x86.RSP] = rsp
 
-	if !flags {
-		g.keepFlags()
-		s.flags = FlagsSlot
-	}
+	g.keepFlags()
+	s.flags = FlagsSlot
 	g.plain(0x48, 0x89, 0xe7) // mov rdi, rsp
 	g.changed(x86.RDI)
 	g.imm(x86.RSI, uint64(site))
@@ -56,10 +51,8 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 	s.held = hookClobbers
 	s.busy = phase == layout.PhaseBefore
 	s.called = s.busy
-	if !flags {
-		g.load(x86.RAX, 8, slot(layout.Flags))
-		g.putFlags()
-	}
+	g.load(x86.RAX, 8, slot(layout.Flags))
+	g.putFlags()
 	skip := int8(0) // bytes of registers that are as they were
 	for r := range x86.Reg(16) {
 		switch {
@@ -71,11 +64,6 @@ func (g *generator) hook(site, phase uint32, flags bool) {
 			skip = 0
 		}
 		g.pop(r)
-	}
-	if flags {
-		g.moveSP(skip)
-		g.plain(0x9d) // popfq
-		s.flags = FlagsLive
 	}
 	g.restore(x86.RSP)
 	s.saved = 0

@@ -174,9 +174,6 @@ func (m *Maker) InHook(site int, word uint32) Position {
 	k.executed = word&layout.PhaseBit != 0
 	in, _ := x86.Decode(s.Code, s.PC) // a site that has a trampoline
 	k.called, k.busy, k.flags = !k.executed, true, FlagsSlot
-	if s.complex(&in) {
-		k.flags = FlagsStack
-	}
 	k.allOnStack()
 	k.pc, k.next, k.site = s.PC, s.PC+uint64(in.Len), site
 	return k.position()

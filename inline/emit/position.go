@@ -55,9 +55,8 @@ type FlagsAt uint8
 
 // The places of flags.
 const (
-	FlagsLive  FlagsAt = iota // in RFLAGS
-	FlagsSlot                 // the status flags in gs:[Flags] as LAHF; SETO AL leave them in RAX; the others live
-	FlagsStack                // in struct regs on the hook stack
+	FlagsLive FlagsAt = iota // in RFLAGS
+	FlagsSlot                // the status flags in gs:[Flags] as LAHF; SETO AL leave them in RAX; the others live
 )
 
 // Position is what a thread's place in a trampoline means.
@@ -109,19 +108,12 @@ func (p *Position) Restore(r *Registers, word func(Place) (uint64, error)) error
 		}
 		now.General[h.Reg] = v
 	}
-	switch p.Flags {
-	case FlagsSlot:
+	if p.Flags == FlagsSlot {
 		v, err := word(Place{Off: layout.Flags})
 		if err != nil {
 			return err
 		}
 		now.Flags = StatusFlags(now.Flags, v)
-	case FlagsStack:
-		v, err := word(onStack(layout.RegsFlags))
-		if err != nil {
-			return err
-		}
-		now.Flags = v
 	}
 	*r = now
 	return nil

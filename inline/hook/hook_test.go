@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -118,6 +119,71 @@ func TestLarge(t *testing.T) {
 			if partial != (n > want) || uint64(len(text)) != 2*want || text != hex.EncodeToString(data[:want]) {
 				t.Errorf("%d of %d: %d bytes, partial %v", n, size, len(text)/2, partial)
 			}
+		}
+	}
+}
+
+// A short write comes whole, however many bytes it has, and as far as it can be read.
+func TestShort(t *testing.T) {
+	const end = uint64(heapAt + heapSize)
+	data := []byte("0123456789abcdefghijklmnopqrstuvwxyz")
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<20)
+	for size := range uint64(len(data)) {
+		for there := range size + 1 {
+			m.write(end-there, data[:there])
+			m.call(fMemcpy, sp0, caller, end-there, 0, size)
+			m.ret(fMemcpy, 0, sp0, 0)
+			want := []string{fmt.Sprintf("bulk memcpy %x+%d base %x pc 400500: %x", end-there, size, end-there, data[:there])}
+			switch {
+			case size == 0:
+				want = nil
+			case there < size:
+				want[0] += fmt.Sprintf(" and %d unread", size-there)
+			}
+			if d := cmp.Diff(want, m.log()); d != "" {
+				t.Fatalf("%d of %d bytes: %s", there, size, d)
+			}
+		}
+	}
+}
+
+// A string that goes downwards leaves the direction flag set, however long it is.
+func TestDirection(t *testing.T) {
+	for _, words := range []uint64{1, 100} {
+		plan, tails := testPlan()
+		m := newMachine(t, plan, tails, 1<<20)
+		data := bytes.Repeat([]byte("movsq..."), int(words))
+		m.regs[flags], m.regs[rdi], m.regs[rcx] = 0x400, heap+8*(words-1), words
+		m.store(sMovs, func() { m.write(heap, data) })
+		want := []string{fmt.Sprintf("store 0 %x+%d base %x pc 400100: %x", heap, 8*words, heap+8*(words-1), data)}
+		if d := cmp.Diff(want, m.log()); d != "" {
+			t.Errorf("%d words: %s", words, d)
+		}
+	}
+}
+
+// Records share a time while the routine is called often.
+func TestClock(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	for _, c := range []struct {
+		name            string
+		readings, clock uint64
+		left            uint32
+		shared          bool
+	}{
+		{"the counter was just read", 7, 1234, 6, true},
+		{"for the last time", 1, 1234, 0, true},
+		{"it was read long ago", 0, 1234, 0, false},
+	} {
+		m.poke(blockAt+layout.Clock, c.clock)
+		m.poke(blockAt+layout.Readings, c.readings)
+		m.call(fWatch, sp0, caller)
+		time := binary.LittleEndian.Uint64(m.read(m.peek(blockAt+layout.Cursor)-layout.StopSize+layout.SpecialTime, 8))
+		left := uint32(m.peek(blockAt + layout.Readings))
+		if now := m.peek(blockAt + layout.Clock); time != now || left != c.left || (time == c.clock) != c.shared {
+			t.Errorf("%s: time %d, counter %d, for %d more", c.name, time, now, left)
 		}
 	}
 }

@@ -24,7 +24,7 @@ var numbers = map[string]uint64{
 	"WriterAt": layout.WriterAt, "PendingAt": layout.PendingAt, "WriterSize": layout.WriterSize,
 	"WriterSP": layout.WriterSP, "WriterPC": layout.WriterPC, "WriterFunc": layout.WriterFunc,
 	"PendingSize": layout.PendingSize, "MaxOpen": layout.MaxOpen, "HookEnd": layout.HookEnd,
-	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "OpenWriter": layout.OpenWriter, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery,
+	"Clock": layout.Clock, "OpenCall": layout.OpenCall, "OpenFree": layout.OpenFree, "Next": layout.Next, "NextEnd": layout.NextEnd, "Turn": layout.Turn, "Left": layout.Left, "OpenWriter": layout.OpenWriter, "Readings": layout.Readings, "ClockEvery": layout.ClockEvery, "ClockBrisk": layout.ClockBrisk,
 	"LogAhead": layout.LogAhead, "BlockSize": layout.BlockSize, "HookStack": layout.HookStack,
 
 	"PendingSP": layout.PendingSP, "PendingAddr": layout.PendingAddr, "PendingBytes": layout.PendingBytes,
@@ -36,7 +36,7 @@ var numbers = map[string]uint64{
 
 	"Order": layout.Order, "Many": layout.Many, "Config": layout.Config, "Shadow": layout.Shadow, "Funcs": layout.Funcs,
 	"Sites": layout.Sites, "Stores": layout.Stores, "Syscalls": layout.Syscalls, "Break": layout.Break,
-	"StackBytes": layout.StackBytes, "Tracer": layout.Tracer, "TracerDied": layout.TracerDied, "OrphanSeconds": layout.OrphanSeconds, "MaxData": layout.MaxData, "Lengths": layout.Lengths,
+	"StackBytes": layout.StackBytes, "MaxData": layout.MaxData, "Lengths": layout.Lengths,
 	"Verdicts": layout.Verdicts, "VerdictMask": layout.VerdictMask, "OpenByte": layout.OpenByte,
 	"ClosedByte": layout.ClosedByte, "SyscallCount": layout.SyscallCount, "ConfigFilter": layout.ConfigFilter,
 	"NamedCount": layout.NamedCount, "NamedLo": layout.NamedLo, "NamedSpan": layout.NamedSpan, "Named": layout.Named,
@@ -56,7 +56,7 @@ var numbers = map[string]uint64{
 	"SiteAllocEnter": layout.SiteAllocEnter, "SiteAllocLeave": layout.SiteAllocLeave,
 	"SiteWriterEnter": layout.SiteWriterEnter, "SiteWriterLeave": layout.SiteWriterLeave,
 	"SiteTail": layout.SiteTail, "SiteReturn": layout.SiteReturn, "SiteSyscall": layout.SiteSyscall,
-	"SiteHold": layout.SiteHold,
+	"SiteHold": layout.SiteHold, "SiteOrder": layout.SiteOrder,
 
 	"FuncSkipLo": layout.FuncSkipLo, "FuncSkipHi": layout.FuncSkipHi, "FuncFixed": layout.FuncFixed,
 	"FuncRole": layout.FuncRole, "FuncExtent": layout.FuncExtent, "FuncFlags": layout.FuncFlags,

@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,5 +166,27 @@ func TestLockOrder(t *testing.T) {
 	}
 	if n := stamps(fMemcpy, heap, heap+64, 32); n != 0 {
 		t.Errorf("a write that is no lock: %d stamps", n)
+	}
+}
+
+// What follows a call that has waited for another thread happens after what that one did.
+func TestWaitOrder(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	for _, s := range m.sites {
+		if slices.Contains(s.Enter, fWait) {
+			t.Errorf("the routine is called where it is entered, at %#x", s.Offset)
+		}
+	}
+	for many, want := range []uint64{0, 1} {
+		m.poke(processAt+layout.Many, uint64(many))
+		before := m.peek(processAt + layout.Order)
+		m.ret(fWait, 0, sp0, 0)
+		if n := m.peek(processAt+layout.Order) - before; n != want {
+			t.Errorf("other threads %d: %d stamps", many, n)
+		}
+		if got := m.log(); len(got) > 0 {
+			t.Errorf("recorded: %v", got)
+		}
 	}
 }

@@ -36,6 +36,7 @@ const (
 	fSplit
 	fSscanf
 	fVscanf
+	fWait // it waits for another thread
 )
 
 // The stores of the test plan, at 0x100 × (index + 1) of the program.
@@ -78,6 +79,7 @@ func testPlan() (*probe.Plan, map[uint64]bool) {
 		fSscanf:    {Name: "sscanf", Role: probe.RoleWriter, Dst: 2, Extent: probe.ExtentFormat},
 		fVscanf:    {Name: "vscanf", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentFormat},
 		fMutex:     {Name: "mutex", Role: probe.RoleWriter, Dst: 1, Fixed: 40, Extent: probe.ExtentFixed, Acquires: true},
+		fWait:      {Name: "join", Role: probe.RoleWait},
 		fQsort:     {Name: "qsort", Role: probe.RoleWriter, Dst: 1, Len: 2, Count: 3, Extent: probe.ExtentProduct},
 		fOwn:       {Name: "own", Role: probe.RoleWriter, Dst: 1, Len: 2, Extent: probe.ExtentArg},
 	} {

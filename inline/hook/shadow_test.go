@@ -145,25 +145,6 @@ func TestShadowLengths(t *testing.T) {
 	m.log()
 }
 
-// A thread whose tracer was killed waits until somebody has come, and has lost nothing.
-func TestOrphan(t *testing.T) {
-	plan, tails := testPlan()
-	m := newMachine(t, plan, tails, 1<<16)
-	number := m.tables.Add(m.sites, m.at(0x9000), progCode+0x9000, false)
-	m.write(sitesAt, m.tables.Sites)
-	m.write(processAt+layout.Tracer, binary.LittleEndian.AppendUint32(nil, layout.TracerDied))
-	m.command('o', processAt+layout.Tracer)
-	m.regs[rsp] = sp0
-	m.hook(number, 0)
-	if n := binary.LittleEndian.Uint32(m.read(processAt+layout.Tracer, 4)); n != 0 {
-		t.Errorf("the word is %#x: it did not wait", n)
-	}
-	want := []string{fmt.Sprintf("stop 9000 pc 409000 sp %x = 0 from 0 (0 0)", uint64(sp0))}
-	if d := cmp.Diff(want, m.log()); d != "" {
-		t.Error(d)
-	}
-}
-
 // A held thread goes on when its word has changed, and has its record by then.
 func TestHold(t *testing.T) {
 	plan, tails := testPlan()

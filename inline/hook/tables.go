@@ -124,7 +124,6 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterEnter
 			writer = f + 1
-		case probe.RoleWait:
 		default:
 			flags |= layout.SiteStack | layout.SiteAllocEnter
 			alloc = f + 1
@@ -132,8 +131,10 @@ func (t *Tables) flags(s *capture.Site) (flags uint32, alloc, writer int) {
 	}
 	for _, f := range s.Leave {
 		switch t.plan.Funcs[f].Role {
-		case probe.RoleWatch, probe.RoleWait: // the stop has a stamp
+		case probe.RoleWatch:
 			flags |= layout.SiteStop
+		case probe.RoleWait:
+			flags |= layout.SiteOrder
 		case probe.RoleWriter:
 			flags |= layout.SiteWriterLeave
 		default:

@@ -29,7 +29,7 @@ const (
 	MaxOpen     = 8 // of either; the oldest makes room for another
 
 	Clock    = PendingAt + MaxOpen*PendingSize // u64: the time stamp counter as last read
-	Readings = Clock + 8                       // u32: records since; 0: the next one reads it
+	Readings = Clock + 8                       // u32: how many records still share that time; 0: the next one reads it
 	// OpenCall and OpenFree (u64): one of them is the negative of where the return
 	// address of AllocCall lies, OpenFree if that is a FuncWhole free whose stores are
 	// not held back, so that its return is to be forgotten; else they are 0.
@@ -48,10 +48,16 @@ const (
 	OpenWriter = Clock + 64
 	HookEnd    = Clock + 72
 
+	// Back (u64): where the routine was to return to, if the tracer has it return elsewhere.
+	Back = HookEnd
+
 	// ClockEvery is how many records share a time, at most: reading the counter
-	// takes as long as all the rest of a short record. Behind a system call, where
+	// takes longer than all the rest of a short record. Behind a system call, where
 	// time passes, it is read anew.
-	ClockEvery = 8
+	ClockEvery = 64
+	// ClockBrisk is how many ticks may have passed from one reading to the next for
+	// ClockEvery records to share the next: of a slower program each record has its own.
+	ClockBrisk = 1 << 16
 )
 
 // An open complex store or system call. The tracer reads it when a signal stops
@@ -75,7 +81,6 @@ const (
 	Syscalls    = 0x70 // array of system call descriptors (syscalls.Desc), SyscallCount of them
 	Break       = 0x78 // u64: the program break; 0: not known
 	StackBytes  = 0x80 // u32: captured at outermost allocator entries, a multiple of 8
-	Tracer      = 0x84 // u32 futex: see TracerDied; else of no interest to the routine
 	MaxData     = 0x88 // u64: bytes of one write that are recorded
 	Lengths     = 0x90 // address of the table of lengths: see ConfigFilter; 0: none
 	Verdicts    = 0x98 // address of the table of verdicts on call sites; 0: none
@@ -88,15 +93,6 @@ const (
 	Named       = 0xc0 // address of ranges of code, two u64 each: where one begins, and its length
 
 	SyscallCount = 512
-)
-
-// TracerDied is the bit that the kernel sets in Tracer when the tracer is killed, before
-// it lets its threads go (FUTEX_OWNER_DIED in linux/futex.h). The routine then waits
-// until somebody has come who sets the word to 0, OrphanSeconds at most: a thread that
-// is made without a tracer, or a fork, would go wrong.
-const (
-	TracerDied    = 0x4000_0000
-	OrphanSeconds = 5
 )
 
 // Bits of Config.
@@ -179,6 +175,7 @@ const (
 	SiteReturn                  // the leaving is a RET
 	SiteSyscall                 // a system call
 	SiteHold                    // hold the thread when its record is whole
+	SiteOrder                   // what follows happens after what another thread did: a stamp
 )
 
 // A function descriptor. Arguments count from 1, 0: none.

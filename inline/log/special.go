@@ -39,8 +39,8 @@ type Decoder struct {
 	Clock    Clock
 	Filtered uint64 // stores that are not wanted
 
-	hit   capture.Hit
-	zeros []byte // data of hits that could not be read
+	hits  [layout.KindAlloc + 1]capture.Hit // by kind: what one of them never tells of stays zero
+	zeros []byte                            // data of hits that could not be read
 }
 
 // Decode decodes the special record of a thread at the start of r, and returns how
@@ -54,7 +54,10 @@ func (d *Decoder) Decode(id trace.ThreadID, f *Filter, r []byte) (h *capture.Hit
 	if n == 0 {
 		return nil, 0, noRecord(tag, r)
 	}
-	h, err = d.decode(id, f, kind, r[:n])
+	h, told, err := d.decode(id, f, kind, r[:n])
+	if !told || err != nil {
+		h = nil
+	}
 	return h, n, err
 }
 
@@ -62,23 +65,21 @@ func noRecord(tag uint32, r []byte) error {
 	return fmt.Errorf("no such record: tag %#x, size %d in %d", tag, binary.LittleEndian.Uint32(r[4:]), len(r))
 }
 
-func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h *capture.Hit, err error) {
-	d.hit = capture.Hit{} // and no literal: it would be made elsewhere and copied
-	d.hit.Thread, d.hit.Wall = id, d.Clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))
+// decode decodes a record of a kind. told: somebody is to know of the hit.
+func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h *capture.Hit, told bool, err error) {
+	h, told = &d.hits[kind], true
+	h.Thread, h.Wall = id, d.Clock.Wall(binary.LittleEndian.Uint64(r[layout.SpecialTime:]))
 	switch kind {
 	case layout.KindStop:
-		d.stop(r)
+		decodeStop(h, r)
 	case layout.KindWrite:
-		err = d.write(f, r)
+		told, err = d.decodeWrite(h, f, r)
 	case layout.KindNote:
-		err = d.note(f, r)
+		told, err = decodeNote(h, f, r)
 	case layout.KindAlloc:
-		d.alloc(r)
+		decodeAlloc(h, r)
 	}
-	if err != nil || d.hit.Op == 0 {
-		return nil, err
-	}
-	return &d.hit, nil
+	return h, told, err
 }
 
 // special delivers the special record at the start of r. It returns the bytes
@@ -97,9 +98,9 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 	if err := m.flush(t); err != nil {
 		return 0, empty, err
 	}
-	h, err := m.decoder.decode(t.id, &t.Filter, kind, r[:n])
-	t.wall = m.decoder.hit.Wall
-	if err == nil && h != nil {
+	h, told, err := m.decoder.decode(t.id, &t.Filter, kind, r[:n])
+	t.wall = h.Wall
+	if err == nil && told {
 		m.stats.Hits++
 		err = m.sink.Hit(h)
 	}
@@ -118,17 +119,18 @@ func (m *Merger) event(t *thread, h *capture.Hit) error {
 	return m.sink.Hit(h)
 }
 
-func (d *Decoder) stop(r []byte) {
-	h, u64 := &d.hit, word(r)
-	h.Op = capture.Stop
-	h.Index = int(binary.LittleEndian.Uint32(r[layout.StopSite:]))
+func decodeStop(h *capture.Hit, record []byte) {
+	r := (*[layout.StopSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 	flags := binary.LittleEndian.Uint32(r[layout.StopFlags:])
+	h.Op, h.Flags = capture.Stop, 0
 	if flags&layout.StopNested != 0 {
 		h.Flags |= capture.Nested
 	}
 	if flags&layout.StopWhole != 0 {
 		h.Flags |= capture.Whole
 	}
+	h.Index = int(binary.LittleEndian.Uint32(r[layout.StopSite:]))
 	h.PC, h.SP = u64(layout.StopPC), u64(layout.StopSP)
 	h.Result, h.Base = u64(layout.StopResult), u64(layout.StopBlock)
 	g := &h.Regs
@@ -139,23 +141,25 @@ func (d *Decoder) stop(r []byte) {
 	for i, p := range [...]*uint64{&g.BX, &g.BP, &g.R12, &g.R13, &g.R14, &g.R15} {
 		*p = u64(layout.StopRegs + 8*(7+i))
 	}
-	h.Stack = r[layout.StopSize:]
+	h.Stack = record[layout.StopSize:]
 }
 
-func (d *Decoder) alloc(r []byte) {
-	h, u64 := &d.hit, word(r)
+func decodeAlloc(h *capture.Hit, record []byte) {
+	r := (*[layout.AllocSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 	h.Op = capture.Alloc
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.AllocFunc:]))
 	h.SP, h.Regs.Ret = u64(layout.AllocSP), u64(layout.AllocRet)
 	h.Addr, h.Size, h.Result = u64(layout.AllocPtr), u64(layout.AllocBytes), u64(layout.AllocResult)
-	if len(r) < layout.AllocStack {
-		return
+	h.Stack = nil
+	if len(record) < layout.AllocStack {
+		return // and the registers mean nothing
 	}
 	g := &h.Regs
 	for i, p := range [...]*uint64{&g.BX, &g.BP, &g.R12, &g.R13, &g.R14, &g.R15} {
-		*p = u64(layout.AllocRegs + 8*i)
+		*p = binary.LittleEndian.Uint64(record[layout.AllocRegs+8*i:])
 	}
-	h.Stack = r[layout.AllocStack:]
+	h.Stack = record[layout.AllocStack:]
 }
 
 // writeOps translates the operations of a KindWrite.
@@ -163,24 +167,40 @@ var writeOps = [...]capture.Op{
 	layout.WriteStore: capture.Store, layout.WriteBulk: capture.Bulk, layout.WriteSyscall: capture.Syscall,
 }
 
-// write leaves d.hit without an operation if the bytes are not wanted.
-func (d *Decoder) write(f *Filter, r []byte) error {
-	h, u64 := &d.hit, word(r)
+// writeFlags translates the flags of a KindWrite, all of them at once.
+var writeFlags = func() (table [1 << numWriteFlags]capture.HitFlags) {
+	for i, flag := range [numWriteFlags]capture.HitFlags{capture.Late, capture.More, capture.Unread, capture.Masked, capture.Partial} {
+		for bits := range table {
+			if bits>>i&1 != 0 {
+				table[bits] |= flag
+			}
+		}
+	}
+	return table
+}()
+
+// numWriteFlags is how many flags a KindWrite has, from WriteLate to WritePartial.
+const numWriteFlags = 5
+
+// decodeWrite says whether the bytes are wanted.
+func (d *Decoder) decodeWrite(h *capture.Hit, f *Filter, record []byte) (told bool, err error) {
+	r := (*[layout.WriteSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 	op := binary.LittleEndian.Uint32(r[layout.WriteOp:])
 	flags := binary.LittleEndian.Uint32(r[layout.WriteFlags:])
 	n := binary.LittleEndian.Uint32(r[layout.WriteBytes:])
 	if op == 0 || int64(op) >= int64(len(writeOps)) {
-		return fmt.Errorf("a write of kind %d", op)
+		return false, fmt.Errorf("a write of kind %d", op)
 	}
 	h.Addr, h.Size, h.Base, h.Offset = u64(layout.WriteAddr), u64(layout.WriteLen), u64(layout.WriteBase), u64(layout.WriteOff)
 	switch {
 	case flags&layout.WriteUnread == 0:
-		if uint64(n) > uint64(len(r)-layout.WriteSize) {
-			return fmt.Errorf("a write of %d bytes in a record of %d", n, len(r))
+		if uint64(n) > uint64(len(record)-layout.WriteSize) {
+			return false, fmt.Errorf("a write of %d bytes in a record of %d", n, len(record))
 		}
-		h.Data = r[layout.WriteSize:][:n]
+		h.Data = record[layout.WriteSize:][:n]
 	case n > maxUnread:
-		return fmt.Errorf("%d bytes that could not be read", n)
+		return false, fmt.Errorf("%d bytes that could not be read", n)
 	default:
 		if len(d.zeros) < int(n) {
 			d.zeros = make([]byte, n)
@@ -191,34 +211,22 @@ func (d *Decoder) write(f *Filter, r []byte) error {
 		if flags&layout.WriteMore == 0 {
 			d.Filtered++
 		}
-		return nil
+		return false, nil
 	}
-	h.Op = writeOps[op]
-	for _, x := range [...]struct {
-		bit  uint32
-		flag capture.HitFlags
-	}{
-		{layout.WriteLate, capture.Late},
-		{layout.WriteMore, capture.More},
-		{layout.WriteUnread, capture.Unread},
-		{layout.WriteMasked, capture.Masked},
-		{layout.WritePartial, capture.Partial},
-	} {
-		if flags&x.bit != 0 {
-			h.Flags |= x.flag
-		}
-	}
+	h.Op, h.Flags = writeOps[op], writeFlags[flags%uint32(len(writeFlags))]
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.WriteIndex:]))
 	h.PC, h.SP = u64(layout.WritePC), u64(layout.WriteSP)
-	return nil
+	return true, nil
 }
 
-func (d *Decoder) note(f *Filter, r []byte) error {
-	h, u64 := &d.hit, word(r)
+// decodeNote says whether there is more to a note than its time and place.
+func decodeNote(h *capture.Hit, f *Filter, record []byte) (told bool, err error) {
+	r := (*[layout.NoteSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 	op := binary.LittleEndian.Uint32(r[layout.NoteOp:])
 	index := binary.LittleEndian.Uint32(r[layout.NoteIndex:])
 	addr, size := u64(layout.NoteAddr), u64(layout.NoteLen)
-	h.PC, h.SP = u64(layout.NotePC), u64(layout.NoteSP)
+	*h = capture.Hit{Thread: h.Thread, Wall: h.Wall, PC: u64(layout.NotePC), SP: u64(layout.NoteSP)}
 	switch op {
 	case layout.NoteMap:
 		h.Op, h.Addr, h.Size = capture.Map, addr, size
@@ -235,12 +243,7 @@ func (d *Decoder) note(f *Filter, r []byte) error {
 		f.window = Range{addr, addr + min(size, ^addr)}
 	case layout.NoteOrder:
 	default:
-		return fmt.Errorf("a note of kind %d", op)
+		return false, fmt.Errorf("a note of kind %d", op)
 	}
-	return nil
-}
-
-// word reads the u64s of a record.
-func word(r []byte) func(int) uint64 {
-	return func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
+	return h.Op != 0, nil
 }

@@ -175,10 +175,10 @@ func (x *Index) rowAt(name string, i uint64) (row, bool) {
 
 // eachBefore gives the rows below (a, b) that have the number a too, the last first, until
 // f returns false.
-func (x *Index) eachBefore(name string, a, b uint64, f func(*row) bool) {
+func (x *Index) eachBefore(name string, a, b uint64, f func(row) bool) {
 	t := x.table(name)
 	r, i, ok, err := t.before(a, b)
-	for !x.fail(err) && ok && f(&r) && i > 0 {
+	for !x.fail(err) && ok && f(r) && i > 0 {
 		i--
 		r, err = t.at(i)
 		ok = r[0] == a

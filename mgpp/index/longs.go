@@ -50,12 +50,12 @@ func (x *Index) longWord(t, word uint64) (value uint64, known uint8) {
 // writtenLong adds the nodes that long writes in (a, b] wrote to.
 func (x *Index) writtenLong(a, b uint64, seen mgpp.Touches) {
 	for _, l := range x.longsBy(b)[len(x.longsBy(a)):] {
-		if n, ok := x.liveAt(l.lo, l.time); ok && x.holds(&n, l.hi-1, l.time) && !(n.is(bitFixed) && x.d.Overlap) {
+		if n, ok := x.liveAt(l.lo, l.time); ok && x.holds(&n, l.hi-1, l.time) && !x.overlapped(&n) {
 			seen.Write(n.id, l.lo-n.start, l.hi-n.start)
 			continue
 		}
-		x.eachOwnerIn(l.lo, l.hi-l.lo, l.time, maxOwners, func(n *node, _ uint64) bool {
-			lo, hi := max(l.lo, n.start), min(l.hi, n.start+x.sizeAt(n, l.time))
+		x.eachOwnerIn(l.lo, l.hi-l.lo, l.time, maxOwners, func(n node, _ uint64) bool {
+			lo, hi := max(l.lo, n.start), min(l.hi, n.start+x.sizeAt(&n, l.time))
 			if lo < hi && n.alive(l.time) {
 				seen.Write(n.id, lo-n.start, hi-n.start)
 			}

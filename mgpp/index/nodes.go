@@ -200,7 +200,7 @@ func (x *Index) holds(n *node, addr, t uint64) bool {
 // eachOwner gives the nodes that became owners of memory that covers addr at or
 // before t, with the time, of each cover the newest first, until f returns false,
 // which ends those of the cover.
-func (x *Index) eachOwner(addr, t uint64, f func(n *node, from uint64) bool) {
+func (x *Index) eachOwner(addr, t uint64, f func(n node, from uint64) bool) {
 	for level := range x.d.MaxLevel + 1 {
 		x.eachOwnerOf(coverKey(level, addr), t, f)
 	}
@@ -213,11 +213,11 @@ const fewGranules = 64
 // eachOwnerIn gives the nodes that became owners of memory in a range at or before t, some
 // several times, in no order; false may end those of a cover that are older. Where a place
 // has more than most of them, older ones may be left out.
-func (x *Index) eachOwnerIn(addr, size, t uint64, most int, f func(n *node, from uint64) bool) {
+func (x *Index) eachOwnerIn(addr, size, t uint64, most int, f func(n node, from uint64) bool) {
 	if size <= 16*fewGranules {
 		for a := addr; a < addr+size; a = a&^15 + 16 {
 			k := 0
-			x.eachOwner(a, t, func(n *node, from uint64) bool {
+			x.eachOwner(a, t, func(n node, from uint64) bool {
 				k++
 				return f(n, from) && k < most
 			})
@@ -232,7 +232,7 @@ func (x *Index) eachOwnerIn(addr, size, t uint64, most int, f func(n *node, from
 			}
 			if r[1] <= t {
 				if n, ok := x.owner(r); ok {
-					f(&n, r[1])
+					f(n, r[1])
 				}
 			}
 			return true
@@ -241,10 +241,10 @@ func (x *Index) eachOwnerIn(addr, size, t uint64, most int, f func(n *node, from
 }
 
 // eachOwnerOf is eachOwner for one cover.
-func (x *Index) eachOwnerOf(cover, t uint64, f func(n *node, from uint64) bool) {
-	x.eachBefore(tabCover, cover, t+1, func(r *row) bool {
-		n, ok := x.owner(r)
-		return ok && f(&n, r[1])
+func (x *Index) eachOwnerOf(cover, t uint64, f func(n node, from uint64) bool) {
+	x.eachBefore(tabCover, cover, t+1, func(r row) bool {
+		n, ok := x.owner(&r)
+		return ok && f(n, r[1])
 	})
 }
 
@@ -275,16 +275,19 @@ func (x *Index) lasting(n *node) bool {
 	return !n.is(bitResized) && (!n.is(bitFixed) || n.global() && !x.d.Overlap)
 }
 
+// overlapped says whether bytes of a node may be another one's too: both are in static memory.
+func (x *Index) overlapped(n *node) bool { return n.is(bitFixed) && x.d.Overlap }
+
 // findLive looks for blocks first, of which one is there at most: it may lie in memory
 // that is a node, too. Of objects in static memory that overlap it is the one that begins last.
 func (x *Index) findLive(addr, t uint64) (found node, ok bool) {
 	for level := 0; level <= x.d.MaxLevel && (!ok || found.is(bitFixed)); level++ {
-		x.eachOwnerOf(coverKey(level, addr), t, func(n *node, _ uint64) bool {
-			if n.alive(t) && x.holds(n, addr, t) {
+		x.eachOwnerOf(coverKey(level, addr), t, func(n node, _ uint64) bool {
+			if n.alive(t) && x.holds(&n, addr, t) {
 				if !ok || n.before(&found) {
-					found, ok = *n, true
+					found, ok = n, true
 				}
-				return n.is(bitFixed) && x.d.Overlap
+				return x.overlapped(&n)
 			}
 			// What was there before it began has ended; but it may have only the rest of
 			// the granule.
@@ -309,15 +312,15 @@ func (x *Index) FormerAt(addr trace.Addr, t mgpp.Timestamp) (mgpp.NodeID, bool) 
 }
 
 func (x *Index) formerAt(addr, t uint64) (found node, ok bool) {
-	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
-		if !x.holds(n, addr, t) {
+	x.eachOwner(addr, t, func(n node, _ uint64) bool {
+		if !x.holds(&n, addr, t) {
 			return true
 		}
 		switch living := n.alive(t); {
 		case !ok, living && (!found.alive(t) || n.before(&found)), !living && !found.alive(t) && n.death > found.death:
-			found, ok = *n, true
+			found, ok = n, true
 		}
-		return n.is(bitFixed) && x.d.Overlap
+		return x.overlapped(&n)
 	})
 	return found, ok
 }

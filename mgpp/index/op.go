@@ -108,9 +108,9 @@ const maxOwners = 64
 // byte at all, the one that starts closest to its beginning.
 func (x *Index) nearest(addr, size, t uint64) (found mgpp.NodeID) {
 	best := uint64(0)
-	x.eachOwnerIn(addr, size, t, maxOwners, func(n *node, _ uint64) bool {
+	x.eachOwnerIn(addr, size, t, maxOwners, func(n node, _ uint64) bool {
 		distance := max(n.start, addr) - min(n.start, addr)
-		if n.alive(t) && n.start < addr+size && n.start+max(x.sizeAt(n, t), 1) > addr &&
+		if n.alive(t) && n.start < addr+size && n.start+max(x.sizeAt(&n, t), 1) > addr &&
 			(found == 0 || distance < best || distance == best && n.id < found) {
 			found, best = n.id, distance
 		}
@@ -160,9 +160,9 @@ func (x *Index) movesTo(n *node, t uint64) bool {
 
 // startingAt is the live block that starts at addr.
 func (x *Index) startingAt(addr, t uint64) (found node, ok bool) {
-	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
+	x.eachOwner(addr, t, func(n node, _ uint64) bool {
 		if n.start == addr && n.alive(t) && !n.is(bitFixed) {
-			found, ok = *n, true
+			found, ok = n, true
 		}
 		return !ok
 	})

@@ -149,12 +149,12 @@ type nearby struct {
 const (
 	// leastCached and mostCached are how many blocks of each table are kept: more, the more
 	// were read. A short question touches little memory so.
-	leastCached, mostCached = 1 << 6, 1 << 13
+	leastCached, mostCached = 1 << 5, 1 << 13
 	// blockRoom is what the memory for a block is a multiple of, so that it is enough for most
 	// others.
 	blockRoom = 256
 	// keptPages is how many pages of a directory are kept.
-	keptPages = 32
+	keptPages = 8
 )
 
 // open reads the list of pages.

@@ -54,7 +54,7 @@ func (x *Index) read(addr uint64, b *mgpp.Bytes, t uint64, times []uint64, exact
 		return false
 	}
 	b.Written = slices.Grow(b.Written[:0], len(b.Data))[:len(b.Data)]
-	x.readNode(&n, addr-n.start, b.Data, b.Written, times, t, exact)
+	x.readNode(n, addr-n.start, b.Data, b.Written, times, t, exact)
 	b.Newest = 0
 	for _, at := range times {
 		b.Newest = max(b.Newest, mgpp.Timestamp(at))
@@ -63,7 +63,7 @@ func (x *Index) read(addr uint64, b *mgpp.Bytes, t uint64, times []uint64, exact
 }
 
 // readNode reads bytes of a node from an offset on, at t.
-func (x *Index) readNode(n *node, off uint64, data []byte, written []bool, times []uint64, t uint64, exact bool) {
+func (x *Index) readNode(n node, off uint64, data []byte, written []bool, times []uint64, t uint64, exact bool) {
 	addr := n.start + off
 	end := addr + uint64(len(data))
 	for w := addr >> 3; w<<3 < end; w++ {
@@ -75,7 +75,7 @@ func (x *Index) readNode(n *node, off uint64, data []byte, written []bool, times
 // wordReader reads bytes of one word.
 type wordReader struct {
 	x          *Index
-	n          *node
+	n          node
 	t          uint64
 	word, addr uint64
 	want       uint8 // bytes that have no answer yet
@@ -100,7 +100,7 @@ func (r *wordReader) read() {
 		if p := x.decoded(r.t); p != nil && !r.fromPart(p) {
 			return
 		}
-		x.leftBefore(r.word, now+1, func(c *left) bool {
+		x.leftBefore(r.word, now+1, func(c left) bool {
 			if c.chunk < now && c.time < r.n.birth || c.time < r.long {
 				return false
 			}
@@ -154,7 +154,7 @@ func (r *wordReader) take(mask, known uint8, value, at uint64) {
 			continue
 		}
 		a := r.word<<3 + k
-		if since := r.x.since(r.n, a-r.n.start, r.t); at < since {
+		if since := r.x.since(&r.n, a-r.n.start, r.t); at < since {
 			r.unversioned(1 << k)
 			continue
 		}
@@ -173,7 +173,7 @@ func (r *wordReader) take(mask, known uint8, value, at uint64) {
 func (r *wordReader) unversioned(mask uint8) {
 	mask &= r.want
 	r.want &^= mask
-	x, n := r.x, r.n
+	x, n := r.x, &r.n
 	for k := range uint64(8) {
 		if mask>>k&1 == 0 {
 			continue
@@ -185,7 +185,7 @@ func (r *wordReader) unversioned(mask uint8) {
 		switch {
 		case first && n.is(bitMoved) && off < x.carriedSize(n):
 			if old, ok := x.node(x.moved(n)); ok {
-				x.readNode(&old, off, r.data[i:i+1], r.written[i:i+1], r.times[i:i+1], old.death-1, r.exact)
+				x.readNode(old, off, r.data[i:i+1], r.written[i:i+1], r.times[i:i+1], old.death-1, r.exact)
 			}
 		case first && n.is(bitZeroed):
 			r.written[i], r.times[i] = true, n.birth

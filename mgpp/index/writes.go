@@ -111,9 +111,9 @@ func (x *Index) lastBefore(addr, size uint64, before int) uint64 {
 	lo, hi := addr>>3, (addr+size-1)>>3
 	if hi-lo < fewWords {
 		for w := lo; w <= hi; w++ {
-			x.leftBefore(w, before, func(c *left) bool {
+			x.leftBefore(w, before, func(c left) bool {
 				had := newest
-				take(c)
+				take(&c)
 				return newest == had && c.chunk > newest // they are given newest first
 			})
 		}
@@ -135,11 +135,8 @@ func (x *Index) lastBefore(addr, size uint64, before int) uint64 {
 
 // leftBefore gives what the chunks before one left in a word, newest first, until f
 // returns false.
-func (x *Index) leftBefore(word uint64, before int, f func(*left) bool) {
-	x.eachBefore(tabCells, word, uint64(before), func(r *row) bool {
-		c := x.left(r)
-		return f(&c)
-	})
+func (x *Index) leftBefore(word uint64, before int, f func(left) bool) {
+	x.eachBefore(tabCells, word, uint64(before), func(r row) bool { return f(x.left(&r)) })
 }
 
 // carried returns the newest move after a time, at or before t, that carried bytes
@@ -148,12 +145,12 @@ func (x *Index) carried(addr, size, after, t uint64) (at uint64) {
 	if x.d.Moves == 0 {
 		return 0
 	}
-	x.eachOwnerIn(addr, size, t, math.MaxInt, func(n *node, from uint64) bool {
+	x.eachOwnerIn(addr, size, t, math.MaxInt, func(n node, from uint64) bool {
 		if from <= max(after, at) {
 			return false
 		}
 		if n.birth > max(after, at) && n.is(bitMoved) {
-			if k := x.carriedSize(n); k > 0 && n.start < addr+size && n.start+k > addr {
+			if k := x.carriedSize(&n); k > 0 && n.start < addr+size && n.start+k > addr {
 				at = n.birth
 				return false
 			}
@@ -193,7 +190,7 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 					mask &= mask - 1
 					continue
 				}
-				if n.is(bitFixed) && x.d.Overlap {
+				if x.overlapped(&n) {
 					x.writtenFixed(addr, t, seen)
 					mask &= mask - 1
 					continue
@@ -209,8 +206,8 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 
 // writtenFixed adds the objects in static memory that have a byte which was written at t.
 func (x *Index) writtenFixed(addr, t uint64, seen mgpp.Touches) {
-	x.eachOwner(addr, t, func(n *node, _ uint64) bool {
-		if n.is(bitFixed) && n.alive(t) && x.holds(n, addr, t) {
+	x.eachOwner(addr, t, func(n node, _ uint64) bool {
+		if n.is(bitFixed) && n.alive(t) && x.holds(&n, addr, t) {
 			seen.Write(n.id, addr-n.start, addr-n.start+1)
 		}
 		return true

@@ -1,6 +1,8 @@
 "use strict";
 (function () {
-	const data = JSON.parse(document.getElementById("data").textContent);
+	// What would show text in another order is written as the page itself has it, \u202e.
+	const shown = (s) => s.replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+	const data = JSON.parse(document.getElementById("data").textContent, (_, v) => (typeof v === "string" ? shown(v) : v));
 	const files = new Map(data.sources.map((s) => [s.path, s]));
 	const players = [];
 	let current = null; // the player that keys go to

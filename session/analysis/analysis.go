@@ -45,6 +45,7 @@ type Analysis struct {
 	around    map[trace.ThreadID]around // what the next write of a thread is part of
 	callers   *callers.Graph            // nil: not asked for yet
 	unsure    []*point                  // at inlined boundaries, see settle
+	elisions  elisions                  // stores that the compiler has left out
 	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
 	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
 	sound     eval.CPoint               // that C-point, if its Kind is set
@@ -65,6 +66,7 @@ type Analysis struct {
 	forks     int
 	forked    mgpp.Timestamp // the last operation before the last of them
 	warned    []string
+	unchecked int // C-points that were left out since the analysis was to end
 }
 
 // point is a C-point at which something is inconsistent.
@@ -74,6 +76,7 @@ type point struct {
 	healthy  mgpp.Timestamp // the last healthy C-point before it
 	sound    eval.CPoint    // that C-point, if its Kind is set
 	found    []eval.Inconsistency
+	late     bool              // at an inlined boundary: what is broken depends on stores that may be done later
 	fault    *eval.MemoryFault // a memory fault instead
 	suspects []faultloc.Suspect
 }
@@ -99,7 +102,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -224,7 +227,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		if a.o.Observe != nil {
 			a.o.Observe(c)
 		} else {
-			a.checkAt(c)
+			a.checkAt(c, ev.PC)
 		}
 	}
 	switch ev.Kind {
@@ -307,7 +310,7 @@ func (a *Analysis) cacheFlush(ev *trace.Event) bool {
 }
 
 // checkAt checks the specification at a C-point.
-func (a *Analysis) checkAt(c eval.CPoint) {
+func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 	if a.done {
 		return
 	}
@@ -316,26 +319,27 @@ func (a *Analysis) checkAt(c eval.CPoint) {
 	if a.done {
 		return
 	}
+	found := a.Checker.Check(now, c.For)
+	if a.Checker.Stopped() {
+		a.unchecked++ // whoever feeds the analysis may see too that its context is over
+		return
+	}
 	a.checked++
 	if n := len(a.checkedAt); n == 0 || a.checkedAt[n-1] < now {
 		a.checkedAt = append(a.checkedAt, now)
-	}
-	found := a.Checker.Check(now, c.For)
-	if a.Checker.Stopped() {
-		return // whoever feeds the analysis sees that its context is over
 	}
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
 	if len(found) > 0 {
-		found = a.unpooled(found, now)
+		found = a.counted(a.unpooled(found, now))
 	}
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
 	}
 	p := &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: found}
 	if c.Inlined {
-		a.suspend(p)
+		a.suspend(p, pc)
 		return
 	}
 	a.found(p)
@@ -349,6 +353,9 @@ func (a *Analysis) found(p *point) {
 			fresh = append(fresh, inc)
 			a.known[inc.Instance] = true
 		}
+	}
+	if p.Kind != "crash" {
+		fresh = a.meant(fresh, a.Hist.At(p.time))
 	}
 	if p.found = fresh; len(fresh) == 0 {
 		return
@@ -570,6 +577,10 @@ func (a *Analysis) summarise(r *report.Report) {
 	default:
 		r.Complete = false
 		r.Why = append(r.Why, u.String())
+	}
+	if a.unchecked > 0 {
+		r.Complete = false
+		r.Why = append(r.Why, fmt.Sprintf("mgtrace was to end before it had checked the last %s", report.Plural(a.unchecked, "C-point", "C-points")))
 	}
 	a.reportBegin(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 
@@ -75,6 +77,35 @@ func TestGroupByCause(t *testing.T) {
 	want := slices.Concat([]int{1000, 1, 1}, slices.Repeat([]int{1}, maxShown), []int{100 - maxShown})
 	if d := cmp.Diff(want, sizes); d != "" || total != len(found) {
 		t.Errorf("%d of %d (-want +got):\n%s", total, len(found), d)
+	}
+}
+
+// C-points to which the analysis does not come before it is to end are told.
+func TestUnchecked(t *testing.T) {
+	for _, hasty := range []bool{false, true} {
+		a := New(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		a.Heed(ctx)
+		a.checkAt(eval.CPoint{}, 0)
+		if hasty {
+			cancel()
+		}
+		a.checkAt(eval.CPoint{}, 0)
+		a.checkAt(eval.CPoint{}, 0)
+		r := &report.Report{Complete: true}
+		if err := a.Finish(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		want := &report.Report{Complete: true}
+		want.Checked.CPoints = 3
+		if hasty {
+			want.Complete, want.Checked.CPoints = false, 1
+			want.Why = []string{"mgtrace was to end before it had checked the last 2 C-points"}
+		}
+		if r.Complete != want.Complete || r.Checked.CPoints != want.Checked.CPoints || !slices.Equal(r.Why, want.Why) {
+			t.Errorf("in haste %v: %d checked, complete %v, %q", hasty, r.Checked.CPoints, r.Complete, r.Why)
+		}
 	}
 }
 

@@ -13,22 +13,22 @@ import (
 const maxAssigned = 1 << 20
 
 // assignStores finds the statements of the stores of the history that the line table has
-// at a line that does not do them.
-func (a *Analysis) assignStores() {
+// at a line that does not do them. It returns the fields that each has written, by
+// instruction.
+func (a *Analysis) assignStores() map[trace.Addr][]string {
 	cells := locatorCells{a.Graph}
-	seen := map[trace.Addr]bool{}
+	fields := map[trace.Addr][]string{}
 	var stores []symbol.Store
 	now := a.Hist.Now()
 	for t := now; t > 0 && now-t < maxAssigned; t-- {
 		kind, pc := a.Hist.Statement(t)
-		if kind != mgpp.OpStore || pc == 0 || seen[pc] {
+		if _, seen := fields[pc]; seen || kind != mgpp.OpStore || pc == 0 {
 			continue
 		}
 		op, v := a.Hist.Op(t), a.Hist.At(t)
 		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
 			continue // out of bounds, it hits a field that is not meant
 		}
-		seen[op.PC] = true
 		x := symbol.Store{PC: op.PC}
 		for at := op.Addr; at < op.Addr+trace.Addr(op.Size); {
 			c, ok := cells.Cell(at, v)
@@ -40,9 +40,11 @@ func (a *Analysis) assignStores() {
 			}
 			at = c.Addr + trace.Addr(c.Size)
 		}
+		fields[op.PC] = x.Fields
 		stores = append(stores, x)
 	}
 	a.Symbols.Assign(stores)
+	return fields
 }
 
 // within: an address is in the object that another one is in.

@@ -23,9 +23,10 @@ func ends(k trace.Kind) bool {
 	return k == trace.KindExit || k == trace.KindExec || k == trace.KindSignal || k == trace.KindCease || k == trace.KindTruncated
 }
 
-// suspend takes what was found broken at an inlined boundary. It settles what was
-// unsure of the thread if something has changed since; what is new is unsure now.
-func (a *Analysis) suspend(p *point) {
+// suspend takes what was found broken at an inlined boundary, at an instruction. It settles
+// what was unsure of the thread if something has changed since, and the function that is
+// inlined into has no store left to do; what is new is unsure now.
+func (a *Analysis) suspend(p *point, pc trace.Addr) {
 	p.found = slices.Clone(p.found) // the checker's own so far
 	kept := a.unsure[:0]
 	for _, q := range a.unsure {
@@ -35,11 +36,14 @@ func (a *Analysis) suspend(p *point) {
 		}
 		q.found = both(q.found, p.found)
 		p.found = slices.DeleteFunc(p.found, func(x eval.Inconsistency) bool { return has(q.found, x) })
-		switch {
-		case len(q.found) == 0 || a.done:
-		case q.time < p.time:
-			a.found(q)
-		default:
+		if q.time < p.time && !q.late && !a.done {
+			sure := *q
+			sure.found = a.timely(q.found, a.Hist.At(p.time), pc)
+			q.found = slices.DeleteFunc(q.found, func(x eval.Inconsistency) bool { return has(sure.found, x) })
+			q.late = true
+			a.found(&sure)
+		}
+		if len(q.found) > 0 {
 			kept = append(kept, q)
 		}
 	}
@@ -61,10 +65,13 @@ func (a *Analysis) settle(ev *trace.Event) {
 			continue
 		}
 		found := both(p.found, a.Checker.Check(a.Hist.Now(), p.For))
+		if a.Checker.Stopped() {
+			return
+		}
 		if p.found = found; len(found) > 0 {
 			a.found(p)
 		}
-		if a.done || a.Checker.Stopped() {
+		if a.done {
 			return
 		}
 	}

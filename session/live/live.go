@@ -74,6 +74,7 @@ type Program struct {
 	batch  bool       // the goroutine that runs the sinks has mu for more than one call: intake.Begin
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
+	onUrge func()                                   // somebody wants mgtrace to end
 	held   string                                   // why mgtrace ended the run; "" if it did not
 	denote func()                                   // of noteDetours; nil: launched
 	before *found                                   // what a process that we have attached to had already; nil: launched
@@ -410,6 +411,7 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 	status, err = l.proc.Run(ctx, target.Handlers{
 		OnCrash: func(c target.Crash) { l.crash = &c; l.stopped() },
 		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
+		OnUrge:  l.onUrge,
 		OnHold: func(h target.Hold) {
 			if l.before != nil {
 				if leaveErr = l.leave(h, engineDone); leaveErr != nil {

@@ -20,6 +20,9 @@ type Observer struct {
 	// Stopped is called while the program is held at its crash or end: it may read the
 	// memory, and emit more events.
 	Stopped func(read func([]byte, trace.Addr) int, emit func(*trace.Event) error) error
+	// Urged is called when somebody wants mgtrace to end (Ctrl-C, SIGTERM, its timeout), while
+	// the program stands still and what it did is still being brought in. By any goroutine.
+	Urged func()
 	// Audit is what a recording is to say of that.
 	Audit func() *trace.Audit
 	// Found ends the recording, with Options.Capture.Watch, as soon as it is true.
@@ -35,7 +38,7 @@ func (l *Program) Observe(ctx context.Context, x *Observer) (status target.ExitS
 		}
 	}
 	l.sinks = append(l.sinks, x)
-	l.heed = x.Heed
+	l.heed, l.onUrge = x.Heed, x.Urged
 	rec, err := l.recorder(l.o.Record)
 	if err != nil {
 		return status, t, err

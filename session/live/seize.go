@@ -30,9 +30,15 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	if e := o.Capture.Engine; e == trace.EngineStep || e == trace.EngineTranslate {
 		return nil, fmt.Errorf("--engine %s needs a program that mgtrace starts: attach with another engine", e)
 	}
-	if l.proc, err = target.Attach(ctx, pid); err != nil {
+	notes, denote, err := noteDetours(o.Capture.Undo)
+	if err != nil {
 		return nil, err
 	}
+	if l.proc, err = target.AttachNoted(ctx, pid, notes); err != nil {
+		denote()
+		return nil, err
+	}
+	l.denote = denote
 	held := time.Now()
 	started := l // a return of an error sets l to nil
 	defer func() {
@@ -41,9 +47,6 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 		}
 	}()
 	if err := refuseGo(pid); err != nil {
-		return nil, err
-	}
-	if l.denote, err = noteDetours(o.Capture.Undo, l.proc); err != nil {
 		return nil, err
 	}
 	if err := l.load(); err != nil {

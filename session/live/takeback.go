@@ -17,46 +17,113 @@ import (
 // dyingLimit is how long a tracer that has been killed may take to let its process go.
 const dyingLimit = 10 * time.Second
 
-// TakeBack puts a process right which was attached to by an mgtrace that has been
-// killed: entries are what that has left of its Capture.Undo.
-func TakeBack(ctx context.Context, pid int, entries []undo.Entry) error {
+// Heir puts a process right which was attached to by an mgtrace that has been killed.
+type Heir struct {
+	pid   int
+	notes *target.Notes
+	heir  *target.Heir // nil: what the tracer leaves runs on
+}
+
+// NewHeir makes the heir of the one that attaches to a process.
+func NewHeir(pid int) *Heir { return &Heir{pid: pid} }
+
+// Begin is told of the first entry of Capture.Undo.
+func (h *Heir) Begin(e undo.Entry) {
+	if len(e.Files) == 0 || string(e.Description) != detours {
+		return
+	}
+	var err error
+	if h.notes, err = target.OpenNotes(e.Files[0]); err != nil {
+		h.notes = nil // TakeBack says so
+		return
+	}
+	h.heir = h.notes.Inherit(h.pid)
+}
+
+// TakeBack puts the process right: entries are what is left of Capture.Undo.
+func (h *Heir) TakeBack(ctx context.Context, entries []undo.Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, dyingLimit)
 	defer cancel()
+	stopped := h.stopped()
 	var notes *target.Notes
 	var inside []undo.Entry
 	for _, e := range entries {
 		switch {
 		case len(e.Files) > 0 && string(e.Description) == heldBack:
+			if len(stopped) > 0 {
+				continue // see below
+			}
 			// Its probes are gone. It may have been held back.
 			_ = unix.PidfdSendSignal(int(e.Files[0].Fd()), unix.SIGCONT, nil, 0) // it has ended
-		case len(e.Files) > 0 && string(e.Description) == detours:
-			var err error
-			if notes, err = target.OpenNotes(e.Files[0]); err != nil {
-				return err
+		case string(e.Description) == detours:
+			if notes = h.notes; notes == nil {
+				return errors.New("undo log: the notes of detours can not be mapped")
 			}
-			defer notes.Close()
 		default:
 			inside = append(inside, e)
 		}
 	}
-	p, err := target.Attach(ctx, pid)
-	for ; errors.Is(err, target.ErrTraced); p, err = target.Attach(ctx, pid) {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	p, err := attachTo(ctx, h.pid)
 	if errors.Is(err, target.ErrNoProcess) || errors.Is(err, target.ErrExited) {
 		return nil
 	}
 	if err != nil {
+		goOn(stopped)
 		return err
 	}
-	if notes != nil {
-		err = p.PutRight(notes)
+	var children []*target.Process
+	for _, pid := range stopped {
+		if pid == h.pid {
+			continue
+		}
+		c, err := attachTo(ctx, pid)
+		if errors.Is(err, target.ErrNoProcess) || errors.Is(err, target.ErrExited) {
+			continue
+		}
+		if err != nil {
+			goOn(stopped)
+			return errors.Join(err, p.Close())
+		}
+		defer c.Close()
+		children = append(children, c)
 	}
-	return errors.Join(err, inline.TakeBack(p, inside), p.Close())
+	goOn(stopped) // from here on it is we who hold them
+	err = p.Undeliver()
+	if notes != nil {
+		err = errors.Join(err, p.PutRight(notes))
+	}
+	return errors.Join(err, inline.TakeBack(p, children, inside), p.Close())
+}
+
+// Release is for a tracer that has come to its end by itself: what it had not let go goes on.
+func (h *Heir) Release() { goOn(h.stopped()) }
+
+func (h *Heir) stopped() []int {
+	if h.heir == nil {
+		return nil
+	}
+	return h.heir.Stopped()
+}
+
+func goOn(stopped []int) {
+	for _, pid := range stopped {
+		_ = unix.Kill(pid, unix.SIGCONT) // it has ended
+	}
+}
+
+// attachTo is Attach once nobody else traces a process.
+func attachTo(ctx context.Context, pid int) (*target.Process, error) {
+	for {
+		p, err := target.Attach(ctx, pid)
+		if !errors.Is(err, target.ErrTraced) {
+			return p, err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // Descriptions of the entries that are not package inline's.
@@ -65,24 +132,24 @@ const (
 	detours  = "detours"   // with the file of target.Notes
 )
 
-// noteDetours has the tracer note for TakeBack what it does to threads for a moment. done
-// is to be called when it does nothing to them any more.
-func noteDetours(log *undo.Writer, p *target.Process) (done func(), err error) {
+// noteDetours makes notes for TakeBack of what the tracer does to threads for a moment; nil:
+// nobody is there who would follow them. done is to be called when it does nothing to them
+// any more.
+func noteDetours(log *undo.Writer) (notes *target.Notes, done func(), err error) {
 	if log == nil {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
-	notes, err := target.NewNotes()
-	if err != nil {
-		return nil, err
+	if notes, err = target.NewNotes(); err != nil {
+		return nil, nil, err
 	}
 	entry, err := log.Put([]byte(detours), notes.File())
-	if err == nil {
-		err = p.KeepNotes(notes)
+	if err != nil {
+		return nil, nil, errors.Join(err, notes.Close())
 	}
-	return func() {
+	return notes, func() {
 		_ = log.Drop(entry) // nobody is there any more to follow it
 		_ = notes.Close()
-	}, err
+	}, nil
 }
 
 // noteHeldBack notes that a process may be stopped for want of room when this one is

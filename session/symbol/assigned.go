@@ -200,12 +200,21 @@ func mayStore(text string, fields []string) bool {
 		slices.ContainsFunc(fields, func(f string) bool { return assignment(f, false).MatchString(text) })
 }
 
+// What may stand before and behind the name of a field.
+const (
+	ofMember = `(->|\.)\s*`
+	index    = `\s*(\[[^=]*\])?`
+)
+
 // assignment matches code that assigns to a field; as to a member only, if so wanted.
 func assignment(field string, member bool) *regexp.Regexp {
-	before := `(^|\W)`
 	if member {
-		before = `(->|\.)\s*`
+		return assigns(ofMember, field, index)
 	}
+	return assigns(`(^|\W)`, field, index)
+}
+
+func assigns(before, field, behind string) *regexp.Regexp {
 	q := regexp.QuoteMeta(field)
-	return regexp.MustCompile(before + q + `\s*(\[[^=]*\])?` + operators + `|(\+\+|--)[\w\s.>()*-]*\b` + q + `\b`)
+	return regexp.MustCompile(before + q + behind + operators + `|(\+\+|--)[\w\s.>()*-]*\b` + q + `\b`)
 }

@@ -3,6 +3,7 @@ package typing
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/cxxname"
@@ -98,7 +99,10 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 				ranges = append(ranges, in.Ranges...)
 			}
 		default:
-			funcs = im.Obj.FuncsLinked(func(linkage string) bool { return isNamed(cxxname.Demangle(linkage), r.Func) })
+			literal := literalOf(r.Func)
+			funcs = im.Obj.FuncsLinked(func(linkage string) bool {
+				return strings.Contains(linkage, literal) && isNamed(cxxname.Demangle(linkage), r.Func)
+			})
 		}
 		for i := range funcs {
 			if len(funcs[i].Ranges) == 0 {
@@ -117,6 +121,15 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 		}
 	}
 	return code
+}
+
+// literalOf is what a symbol table has in the name of each function of a name: the name, if it
+// is a plain one. Few have it, and demangling takes a microsecond.
+func literalOf(name string) string {
+	if strings.ContainsAny(name, ":<(~ ") || strings.HasPrefix(name, "operator") {
+		return ""
+	}
+	return name
 }
 
 // callsMeant are the return addresses of the calls in some code that a rule with a number

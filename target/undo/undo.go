@@ -151,8 +151,8 @@ type Entry struct {
 }
 
 // Follow keeps the entries until the maker has ended, and returns those that are
-// left, in the order in which they were put.
-func Follow(end *os.File) ([]Entry, error) {
+// left, in the order in which they were put. first is told of the first one as it comes.
+func Follow(end *os.File, first func(Entry)) ([]Entry, error) {
 	conn, err := connection(end)
 	if err != nil {
 		return nil, err
@@ -176,6 +176,13 @@ func Follow(end *os.File) ([]Entry, error) {
 		number := binary.LittleEndian.Uint64(message[:])
 		if len(files) > 0 {
 			kept[number] = files
+			if number == 1 {
+				e, err := entryOf(files)
+				if err != nil {
+					return nil, err
+				}
+				first(e)
+			}
 			continue
 		}
 		closeAll(kept[number])
@@ -183,13 +190,22 @@ func Follow(end *os.File) ([]Entry, error) {
 	}
 	list := make([]Entry, 0, len(kept))
 	for _, n := range slices.Sorted(maps.Keys(kept)) {
-		text, err := io.ReadAll(io.NewSectionReader(kept[n][0], 0, 1<<62))
+		e, err := entryOf(kept[n])
 		if err != nil {
-			return nil, fmt.Errorf("undo log: %w", err)
+			return nil, err
 		}
-		list = append(list, Entry{text, kept[n][1:]})
+		list = append(list, e)
 	}
 	return list, nil
+}
+
+// entryOf reads an entry, whose description is the first of its files.
+func entryOf(files []*os.File) (Entry, error) {
+	text, err := io.ReadAll(io.NewSectionReader(files[0], 0, 1<<62))
+	if err != nil {
+		return Entry{}, fmt.Errorf("undo log: %w", err)
+	}
+	return Entry{text, files[1:]}, nil
 }
 
 // received are the files of a message.

@@ -28,9 +28,9 @@ func TestLog(t *testing.T) {
 		entries []Entry
 		err     error
 	}
-	done := make(chan result)
+	done, first := make(chan result), make(chan string, 1)
 	go func() {
-		entries, err := Follow(survivor)
+		entries, err := Follow(survivor, func(e Entry) { first <- string(e.Description) })
 		done <- result{entries, err}
 	}()
 	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -43,6 +43,9 @@ func TestLog(t *testing.T) {
 	}
 	if _, err := w.Put([]byte("first"), f); err != nil {
 		t.Fatal(err)
+	}
+	if e := <-first; e != "first" {
+		t.Errorf("the first entry is %q", e)
 	}
 	for range 2000 { // more than a socket holds
 		n, err := w.Put([]byte("passing"), f)

@@ -107,7 +107,7 @@ struct process {
 	const struct store *stores;
 	const struct sysdesc *syscalls;
 	u64 brk;
-	u32 stack_bytes, tracer;
+	u32 stack_bytes, unused1;
 	u64 max_data;
 	u8 *lengths;
 	const struct verdict *verdicts;
@@ -127,7 +127,6 @@ AT(process, stores, Stores);
 AT(process, syscalls, Syscalls);
 AT(process, brk, Break);
 AT(process, stack_bytes, StackBytes);
-AT(process, tracer, Tracer);
 AT(process, max_data, MaxData);
 AT(process, lengths, Lengths);
 AT(process, verdicts, Verdicts);

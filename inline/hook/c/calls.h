@@ -15,18 +15,13 @@ static inline bool below(u64 frame, u64 sp)
 	return frame < sp && sp - frame < SAME_STACK;
 }
 
+/* The registers of arguments 1 to 6 (System V ABI, 3.2.3), four bits each. */
+#define ARGUMENTS (RDI << 4 | RSI << 8 | RDX << 12 | RCX << 16 | R8 << 20 | R9 << 24)
+
 /* Argument n of a function call, from 1; 0 if n is 0. */
-static u64 argument(const struct regs *r, u8 n)
+static inline u64 argument(const struct regs *r, u8 n)
 {
-	switch (n) {
-	case 1: return r->gp[RDI];
-	case 2: return r->gp[RSI];
-	case 3: return r->gp[RDX];
-	case 4: return r->gp[RCX];
-	case 5: return r->gp[R8];
-	case 6: return r->gp[R9];
-	}
-	return 0;
+	return n ? r->gp[ARGUMENTS >> 4 * n & 15] : 0;
 }
 
 /* Tells the reader which stores of the thread are not wanted from here on: those
@@ -47,6 +42,13 @@ static void quiet(struct block *b)
 	note(b, NoteQuiet, a->sp && a->f->flags & FuncHides, 0, 0, addr, len, 0);
 }
 
+/* Gives what follows a later place than what other threads did before. */
+static void note_order(struct block *b)
+{
+	if (b->process->many)
+		note(b, NoteOrder, 0, 0, 0, 0, 0, 0);
+}
+
 /* ---- stops ---- */
 
 /* The bytes of the stack from sp on that are captured. */
@@ -59,7 +61,7 @@ static inline u64 captured(struct block *b, u64 sp)
 	return n;
 }
 
-static void stop(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool stack, u32 flags)
+static __attribute__((noinline)) void stop(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool stack, u32 flags)
 {
 	u64 n = stack ? captured(b, sp) : 0, left;
 	struct alloc *a = &b->alloc;
@@ -255,8 +257,8 @@ static void pop_writer(struct block *b, bool returned, u64 result)
 	u32 flags = b->process->funcs[w->func].flags;
 
 	set_writers(b, b->writers - 1);
-	if (!leave_writer(b, w, returned, result) && flags & FuncAcquires && b->process->many)
-		note(b, NoteOrder, 0, 0, 0, 0, 0, 0);
+	if (!leave_writer(b, w, returned, result) && flags & FuncAcquires)
+		note_order(b);
 	if (flags & FuncTraced)
 		quiet(b);
 }
@@ -278,73 +280,82 @@ static void enter_writer(struct block *b, const struct regs *r, u32 func, u64 sp
 {
 	const struct func *f = &b->process->funcs[func], *o;
 	struct alloc *a = &b->alloc;
-	struct writer w = { .sp = sp, .dst = argument(r, f->dst), .func = func }, *top;
+	u64 dst = argument(r, f->dst), len = argument(r, f->len), pc, window = 0;
 	bool bounded = 0;	/* its window is what it writes */
+	struct writer *w;
 
 	if (a->sp > sp && a->f->flags & (FuncHides | FuncWhole))
 		return;		/* inside an allocator: its own business */
 	if (a->sp == sp && a->tail)
 		return;		/* an allocator jumped here at its end (strdup to memcpy) */
-	if (!w.dst)
+	if (!dst)
 		return;
-	w.pc = word(sp);
-	if (within(f, w.pc))
+	pc = word(sp);
+	if (within(f, pc))
 		return;		/* called by the library itself */
-	w.len = argument(r, f->len);
-	w.count = argument(r, f->count);
-	w.window = b->process->max_data;
 	switch (f->extent) {
 	case ExtentProduct:
-		w.len *= w.count;
+		len *= argument(r, f->count);
 		/* fallthrough */
 	case ExtentArg:
 	case ExtentMinArg:
-		w.window = w.len;
+		window = len;
 		bounded = 1;
 		break;
 	case ExtentFixed:
-		w.window = f->fixed;
+		window = f->fixed;
 		bounded = 1;
 		break;
-	case ExtentAppend:
-		w.old = string_length(w.dst);
-		break;
 	case ExtentLine:
-		w.window = 0;
-		w.count = word(w.len);
-		w.old = word(w.dst);
-		break;
 	case ExtentSplit:
-		w.window = 0;
-		w.old = word(w.dst);
-		break;
 	case ExtentFormat:
-		w.window = 0;
-		enter_format(&w, f, r);
 		break;
+	default:
+		window = b->process->max_data;
 	}
-	if (!b->writers && bounded && !(f->flags & FuncAcquires) && filters(b->process) && !any_open(b->process, w.dst, w.window))
+	if (!b->writers && bounded && !(f->flags & FuncAcquires) && filters(b->process) && !any_open(b->process, dst, window))
 		return;
 	if (b->writers) {
-		top = &b->writer[b->writers - 1];
-		o = &b->process->funcs[top->func];
-		if (top->sp > sp && !called_back(o, w.pc))
+		w = &b->writer[b->writers - 1];
+		o = &b->process->funcs[w->func];
+		if (w->sp > sp && !called_back(o, pc))
 			return;
-		if (top->sp == sp) {
+		if (w->sp == sp) {
 			/* From one place one function is called: another one
 			 * was jumped to (__strcpy_chk to memcpy). The same is
 			 * called anew, and was left unseen before. */
-			if (top->pc == w.pc && top->dst == w.dst && top->func != func)
+			if (w->pc == pc && w->dst == dst && w->func != func)
 				return;
 			set_writers(b, b->writers - 1);
 		}
 	}
 	if (b->writers == MaxOpen) {
-		fetch(&b->writer[0], (u64)&b->writer[1], sizeof(w) * (MaxOpen - 1));
+		fetch(&b->writer[0], (u64)&b->writer[1], sizeof(*w) * (MaxOpen - 1));
 		b->writers--;
 		note(b, NoteLost, 0, 0, 0, 0, 1, 0);
 	}
-	b->writer[b->writers] = w;
+	w = &b->writer[b->writers];
+	w->sp = sp;
+	w->pc = pc;
+	w->dst = dst;
+	w->len = len;
+	w->window = window;
+	w->func = func;
+	switch (f->extent) {
+	case ExtentAppend:
+		w->old = string_length(dst);
+		break;
+	case ExtentLine:
+		w->count = word(len);
+		w->old = word(dst);
+		break;
+	case ExtentSplit:
+		w->old = word(dst);
+		break;
+	case ExtentFormat:
+		enter_format(w, f, r);
+		break;
+	}
 	set_writers(b, b->writers + 1);
 	if (f->flags & FuncTraced)
 		quiet(b);
@@ -485,29 +496,35 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 		quiet(b);
 }
 
-/* The outermost allocator call returns. Records what posix_memalign and strdup
- * wrote beside allocating. */
+/* Records what an allocator wrote beside allocating. */
+static __attribute__((noinline)) void put_beside(struct block *b, u64 addr, u64 size)
+{
+	const struct alloc *a = &b->alloc;
+	struct span s = { .pc = a->pc, .sp = a->sp, .op = WriteBulk, .index = a->index };
+
+	put_at(b, &s, addr, size);
+}
+
+/* The outermost allocator call returns. */
 static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 {
 	struct alloc *a = &b->alloc;
 	struct process *p = b->process;
-	struct span s = { .pc = a->pc, .sp = a->sp, .op = WriteBulk, .index = a->index };
-	u64 block = result;
+	u64 block = result, wrote = 0, size = 0;	/* so many bytes there, beside allocating */
 
 	switch (a->f->role) {
 	case RolePosix:
 		block = 0;
 		if ((s32)result == 0) {
-			s.addr = a->ptr;
-			s.size = 8;
+			wrote = a->ptr;
+			size = 8;
 			block = word(a->ptr);
 		}
 		break;
 	case RoleStrdup:
 		if (result) {
-			s.addr = result;
-			s.size = string_length(result) + 1;
-			a->size = s.size;
+			wrote = result;
+			size = a->size = string_length(result) + 1;
 		}
 		break;
 	case RoleRealloc:
@@ -516,8 +533,8 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 		if (result && result == a->ptr) {
 			a->closed = !a->known;	/* in place it stays what it was */
 		} else if (result && filters(p) && adopts(p, a)) {
-			s.addr = result;
-			s.size = a->size;
+			wrote = result;
+			size = a->size;
 		}
 		break;
 	case RoleFree:
@@ -528,9 +545,8 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 		shadow_block(p, a->f, block, a->size, a->closed);
 	if (a->f->flags & FuncWhole && a->f->role != RoleFree)
 		tell_alloc(b, r, block);
-	s.base = s.addr;
-	if (s.size)
-		put(b, &s);
+	if (size)
+		put_beside(b, wrote, size);
 	drop_alloc(b);
 }
 
@@ -538,9 +554,9 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 
 /* Forgets calls whose frames are gone. What writers among them wrote is recorded
  * as it is now. */
-static void prune(struct block *b, u64 sp)
+static inline void prune(struct block *b, u64 sp)
 {
-	while (b->writers && below(b->writer[b->writers - 1].sp, sp))
+	while (b->open_writer && below(-b->open_writer, sp))
 		pop_writer(b, 0, 0);
 	if (b->alloc.sp && below(b->alloc.sp, sp))
 		drop_alloc(b);
@@ -566,24 +582,36 @@ static void leave_site(struct block *b, const struct regs *r, u32 flags, u64 sp)
 	}
 }
 
+/* The points of a site, and the allocators that it enters or leaves. */
+static inline void stops(struct block *b, const struct regs *r, const struct site *s, u64 sp, bool nested)
+{
+	struct alloc *a = &b->alloc;
+	u32 flags = s->flags;
+	bool allocates = flags & (SiteAllocEnter | SiteAllocLeave);
+	const struct func *outer = flags & SiteAllocEnter && !nested ? &b->process->funcs[s->alloc - 1] : a->sp ? a->f : 0;
+	bool whole = allocates && (!outer || outer->flags & FuncWhole);
+
+	if (flags & SiteStop || (allocates && !whole))
+		stop(b, r, s, sp, flags & SiteStack && !nested,
+		     whole ? StopWhole : nested && flags & SiteStack ? StopNested : 0);
+}
+
 /* The functions and points of a site. */
-static void functions(struct block *b, const struct regs *r, const struct site *s, u64 sp)
+static inline void functions(struct block *b, const struct regs *r, const struct site *s, u64 sp)
 {
 	struct alloc *a = &b->alloc;
 	u32 flags = s->flags;
 	/* One that an allocator jumped to is inside it too. */
 	bool nested = a->sp > sp || (a->sp == sp && a->tail);
-	bool allocates = flags & (SiteAllocEnter | SiteAllocLeave);
-	const struct func *outer = flags & SiteAllocEnter && !nested ? &b->process->funcs[s->alloc - 1] : a->sp ? a->f : 0;
-	bool whole = allocates && (!outer || outer->flags & FuncWhole);
 
 	if (flags & SiteWriterEnter)
 		enter_writer(b, r, s->writer - 1, sp);
-	if (flags & SiteStop || (allocates && !whole))
-		stop(b, r, s, sp, flags & SiteStack && !nested,
-		     whole ? StopWhole : nested && flags & SiteStack ? StopNested : 0);
-	if (flags & SiteWriterLeave && !(flags & SiteTail) && b->writers && b->writer[b->writers - 1].sp == sp)
+	if (flags & (SiteStop | SiteAllocEnter | SiteAllocLeave))
+		stops(b, r, s, sp, nested);
+	if (flags & SiteWriterLeave && !(flags & SiteTail) && b->open_writer == -sp)
 		pop_writer(b, 1, r->gp[RAX]);
+	if (flags & SiteOrder)
+		note_order(b);
 	if (flags & SiteAllocEnter && !nested)
 		enter_alloc(b, r, s->alloc - 1, sp);
 	if (flags & (SiteAllocLeave | SiteReturn))

@@ -35,7 +35,8 @@
 #define OpenWriter 0x798
 #define HookEnd 0x7a0
 #define LogAhead 1024
-#define ClockEvery 8
+#define ClockEvery 64
+#define ClockBrisk 0x10000
 #define BlockSize 0x1000
 #define HookStack 0x4000
 
@@ -67,15 +68,12 @@
 #define Syscalls 0x70
 #define Break 0x78
 #define StackBytes 0x80
-#define Tracer 0x84
 #define MaxData 0x88
 #define Lengths 0x90
 #define Verdicts 0x98
 #define VerdictMask 0xa0
 #define OpenByte 0xa8
 #define ClosedByte 0xa9
-#define TracerDied 0x40000000
-#define OrphanSeconds 5
 #define SyscallCount 512
 #define ConfigFilter 1
 #define NamedCount 0xac
@@ -124,6 +122,7 @@
 #define SiteReturn 128
 #define SiteSyscall 256
 #define SiteHold 512
+#define SiteOrder 1024
 
 /* Function. */
 #define FuncSkipLo 0

@@ -12,6 +12,7 @@
 	".long " from " - hook_start, " to " - hook_start, " on " - hook_start\n" \
 	".popsection\n"
 
+#define DF 0x400	/* the direction flag */
 #define LONG 512ul	/* bytes: from there on `rep movsb` is faster than a loop */
 
 /* Copies n bytes. Returns how many of them, at the end, could not be read. A word
@@ -21,12 +22,16 @@ static inline u64 fetch(void *to, u64 from, u64 n)
 	u64 word;
 
 	if (n >= LONG) {
-		/* The program's direction flag may be set. */
+		/* The program's direction flag may be set. To pop all flags would take longer. */
 		asm volatile("	pushfq\n"
+			     "	popq %3\n"
 			     "	cld\n"
 			     "1:	rep movsb\n"
-			     "2:	popfq\n" FIXUP("1b", "2b", "2b")
-			     : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+			     "2:	testq %4, %3\n"
+			     "	jz 3f\n"
+			     "	std\n"
+			     "3:\n" FIXUP("1b", "2b", "2b")
+			     : "+D"(to), "+S"(from), "+c"(n), "=&r"(word) : "i"(DF) : "cc", "memory");
 		return n;
 	}
 	asm volatile("	subq $8, %2\n"
@@ -37,6 +42,11 @@ static inline u64 fetch(void *to, u64 from, u64 n)
 		     "	addq $8, %1\n"
 		     "	subq $8, %2\n"
 		     "	jae 1b\n"
+		     "	cmpq $-8, %2\n"
+		     "	je 3f\n"
+		     "7:	movq (%1,%2), %3\n"
+		     "8:	movq %3, (%0,%2)\n"
+		     "	movq $-8, %2\n"
 		     "3:	addq $8, %2\n"
 		     "	jz 6f\n"
 		     "4:	movb (%1), %b3\n"
@@ -45,7 +55,7 @@ static inline u64 fetch(void *to, u64 from, u64 n)
 		     "	addq $1, %1\n"
 		     "	subq $1, %2\n"
 		     "	jnz 4b\n"
-		     "6:\n" FIXUP("1b", "2b", "3b") FIXUP("4b", "5b", "6b")
+		     "6:\n" FIXUP("1b", "2b", "3b") FIXUP("7b", "8b", "3b") FIXUP("4b", "5b", "6b")
 		     : "+r"(to), "+r"(from), "+r"(n), "=&q"(word) : : "cc", "memory");
 	return n;
 }

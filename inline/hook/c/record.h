@@ -72,9 +72,14 @@ static inline u64 ticks(void)
 /* The time of a record. */
 static inline u64 now(struct block *b)
 {
-	if (!b->readings)
-		b->clock = ticks();
-	b->readings = (b->readings + 1) % ClockEvery;
+	u64 t;
+
+	if (!b->readings) {
+		t = ticks();
+		b->readings = t - b->clock < ClockBrisk ? ClockEvery : 1;
+		b->clock = t;
+	}
+	b->readings--;
 	return b->clock;
 }
 
@@ -119,8 +124,9 @@ static inline void fill_note(struct block *b, u32 op, u32 index, u64 pc, u64 sp,
 	commit(b, sizeof(*n));
 }
 
-/* Makes room for a record of n bytes. What was missed before is told first. */
-static bool reserve(struct block *b, u64 n)
+/* Makes room for a record of n bytes, by a change of buffers. What was missed before is told
+ * first. */
+static __attribute__((noinline)) bool reserve_slowly(struct block *b, u64 n)
 {
 	u32 missed = b->missed;
 
@@ -132,6 +138,12 @@ static bool reserve(struct block *b, u64 n)
 		return 1;
 	b->missed++;
 	return 0;
+}
+
+/* Makes room for a record of n bytes; mostly there is. */
+static inline bool reserve(struct block *b, u64 n)
+{
+	return (!b->missed && b->end - b->cursor >= n) || reserve_slowly(b, n);
 }
 
 static __attribute__((noinline)) void note(struct block *b, u32 op, u32 index, u64 pc, u64 sp,
@@ -165,21 +177,19 @@ static struct written *start_write(struct block *b, const struct span *s, u64 or
 }
 
 /* Records the bytes of s, chunk by chunk. What follows a byte that can not be
- * read is told as one chunk without bytes. It is false if none of them is to be recorded. */
-static __attribute__((noinline)) bool put(struct block *b, const struct span *s)
+ * read is told as one chunk without bytes. */
+static __attribute__((noinline)) void put_chunks(struct block *b, const struct span *s)
 {
 	u64 max = b->process->max_data, limit = s->size < max ? s->size : max;
 	u64 off = 0, order = 0, n, left, bad = 0;
 	u32 last = limit < s->size ? WritePartial : 0;
 	struct written *w;
 
-	if (filters(b->process) && !any_open(b->process, s->addr, s->size))
-		return 0;
 	while (off < limit) {
 		left = limit - off;
 		if (!reserve(b, sizeof(*w) + (bad ? 0 : PAD(left < SMALL ? left : SMALL)))) {
 			if (bad || b->end - b->cursor < sizeof(*w) + 64)
-				return 1;
+				return;
 			b->missed--;	/* a buffer smaller than SMALL will do */
 		}
 		if (!order)
@@ -188,7 +198,7 @@ static __attribute__((noinline)) bool put(struct block *b, const struct span *s)
 			w = start_write(b, s, order, off, left);
 			w->flags |= WriteUnread | last;
 			commit(b, sizeof(*w));
-			return 1;
+			return;
 		}
 		n = (b->end - b->cursor - sizeof(*w)) & ~3ul;
 		if (n > CHUNK)
@@ -205,6 +215,31 @@ static __attribute__((noinline)) bool put(struct block *b, const struct span *s)
 		w->flags |= off < limit ? WriteMore : last;
 		commit(b, sizeof(*w) + PAD(n));
 	}
+}
+
+/* Records the bytes of s, mostly few, as one record. It is false if that can not be. */
+static inline bool put_whole(struct block *b, const struct span *s)
+{
+	struct written *w = (struct written *)b->cursor;
+	u64 n = s->size, order;
+
+	if (n > SMALL || n > b->process->max_data || b->missed || b->end - b->cursor < sizeof(*w) + PAD(n))
+		return 0;
+	order = stamp(b);	/* who writes these bytes meanwhile comes later */
+	if (fetch(w + 1, s->addr, n))
+		return 0;
+	start_write(b, s, order, 0, n);
+	commit(b, sizeof(*w) + PAD(n));
+	return 1;
+}
+
+/* Records the bytes of s. It is false if none of them is to be recorded. */
+static bool put(struct block *b, const struct span *s)
+{
+	if (filters(b->process) && !any_open(b->process, s->addr, s->size))
+		return 0;
+	if (s->size && !put_whole(b, s))
+		put_chunks(b, s);
 	return 1;
 }
 

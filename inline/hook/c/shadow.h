@@ -167,7 +167,7 @@ static u64 take_length(struct process *p, u64 addr)
 
 /* A block was allocated. It is opened, or closed: then the bytes that it may
  * share with another block are left as they are. */
-static void shadow_block(struct process *p, const struct func *f, u64 addr, u64 size, bool closed)
+static __attribute__((noinline)) void shadow_block(struct process *p, const struct func *f, u64 addr, u64 size, bool closed)
 {
 	bool whole = !(addr & (Granule - 1)) && !(f->flags & FuncDeclared);
 	u64 lo = addr >> GranuleShift, hi;

@@ -5,7 +5,6 @@
 
 #include "calls.h"
 
-#define DF 0x400
 #define RED_ZONE 128	/* bytes below the stack pointer (System V ABI, 3.2.2) */
 
 /* Opens an entry for what is about to execute at sp. Entries of frames that are
@@ -89,7 +88,7 @@ static bool compares(const struct store *d)
 	return d->width <= sizeof(((struct pending *)0)->old) && (d->shape == ShapeMasked || d->shape == ShapeCond);
 }
 
-static void before_store(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+static __attribute__((noinline)) void before_store(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	const struct store *d = &b->process->stores[s->store - 1];
 	u64 addr, size = d->width, base = 0, n;
@@ -167,7 +166,7 @@ static bool changed(const struct pending *p)
 
 #define ZF 0x40
 
-static void after_store(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+static __attribute__((noinline)) void after_store(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	const struct store *d = &b->process->stores[s->store - 1];
 	struct pending *p = pop(b, number, sp);
@@ -211,7 +210,7 @@ static void before_unmap(struct block *b, const struct regs *r, u64 pc, u64 sp)
 	note(b, NoteUnmap, 0, pc, sp, addr, size, 0);
 }
 
-static void before_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+static __attribute__((noinline)) void before_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	u64 nr = r->gp[RAX];
 	struct pending *p;
@@ -288,7 +287,7 @@ static void mapping(struct block *b, const struct regs *r, u8 rule, u64 pc, u64 
 	}
 }
 
-static void after_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+static __attribute__((noinline)) void after_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	struct pending *p = pop(b, number, sp);
 	const struct sysdesc *d;

@@ -113,6 +113,31 @@ static u64 repeat(u64 regs, unsigned site, unsigned phases, u64 n)
 	return now() - start;
 }
 
+#define DF 0x400
+
+/* Calls the routine with the direction flag as struct regs at regs has it. It must come back. */
+static void call(u64 regs, u64 site, u64 phase)
+{
+	register u64 kept asm("r12") = ((u64 *)regs)[16] & DF;
+	u64 want = kept, got = code;
+
+	asm volatile("	lea -128(%%rsp), %%rsp\n"	/* the red zone */
+		     "	testq %1, %1\n"
+		     "	jz 1f\n"
+		     "	std\n"
+		     "1:	call *%0\n"
+		     "	pushfq\n"
+		     "	popq %0\n"
+		     "	cld\n"
+		     "	lea 128(%%rsp), %%rsp\n"
+		     : "+b"(got), "+r"(kept), "+D"(regs), "+S"(site), "+d"(phase)
+		     : : "rax", "rcx", "r8", "r9", "r10", "r11", "cc", "memory");
+	if ((got & DF) != want) {
+		fprintf(stderr, "the direction flag has changed\n");
+		exit(2);
+	}
+}
+
 static void *release(void *held)
 {
 	volatile uint32_t *w = held;
@@ -120,18 +145,6 @@ static void *release(void *held)
 	while (*w != 1)
 		sched_yield();
 	*w = 2;
-	syscall(SYS_futex, w, FUTEX_WAKE, 1, 0, 0, 0);
-	return 0;
-}
-
-/* Stands for who takes the place of a tracer that was killed. */
-static void *adopt(void *tracer)
-{
-	volatile uint32_t *w = tracer;
-
-	for (int i = 0; i < 100; i++)
-		sched_yield();
-	*w = 0;
 	syscall(SYS_futex, w, FUTEX_WAKE, 1, 0, 0, 0);
 	return 0;
 }
@@ -180,17 +193,11 @@ int main(void)
 			break;
 		case 'h':
 			a = num(), b = num(), c = num();
-			((void (*)(u64, unsigned, unsigned))code)(a, b, c);
+			call(a, b, c);
 			break;
 		case 'k':
 			a = num();
 			if (pthread_create(&helper, 0, release, (void *)a))
-				return 2;
-			pthread_detach(helper);
-			break;
-		case 'o':
-			a = num();
-			if (pthread_create(&helper, 0, adopt, (void *)a))
 				return 2;
 			pthread_detach(helper);
 			break;

@@ -1,0 +1,172 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+)
+
+// A compiler that sees all that is done with a block may keep one of its fields in a
+// register, and store it late or never, and may leave out what nothing reads. What
+// memory holds there is not what the program means.
+
+// elisions is what is known of stores that the compiler has left out.
+type elisions struct {
+	stored map[trace.Addr][]string // the fields that instructions have stored
+	at     mgpp.Timestamp          // by then
+	asked  map[elision]statement
+}
+
+// elision asks for a member in the machine function with this entry, see symbol.Table.Elided.
+type elision struct {
+	entry trace.Addr
+	symbol.Member
+	moved bool
+}
+
+// statement is a line; 0 where there is none.
+type statement struct {
+	file string
+	line int
+}
+
+// elided is a statement that assigns a member by its text and not by its instructions.
+func (a *Analysis) elided(entry trace.Addr, m symbol.Member, moved bool) statement {
+	k := elision{entry, m, moved}
+	x, known := a.elisions.asked[k]
+	if !known {
+		if now := a.Hist.Now(); a.elisions.stored == nil || a.elisions.at < now {
+			a.elisions.stored, a.elisions.at = a.assignStores(), now
+		}
+		x.file, x.line, _ = a.Symbols.Elided(entry, m, a.elisions.stored, moved)
+		a.elisions.asked[k] = x
+	}
+	return x
+}
+
+// timely leaves inconsistencies out that depend on a field which the machine function that pc is
+// in may be about to store.
+func (a *Analysis) timely(found []eval.Inconsistency, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
+	entry, ok := a.Symbols.Begin(pc)
+	if !ok {
+		return found
+	}
+	return a.without(found, v, func(d eval.Dep) bool {
+		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
+		return ok && a.elided(entry, memberOf(c.Path), false).line > 0
+	})
+}
+
+// meant leaves inconsistencies out that depend on a field that is not stored, or not any more:
+// it was never written, or what writes to its block is one function that leads nobody to it. A
+// warning says so once of each statement.
+func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsistency {
+	return a.without(found, v, func(d eval.Dep) bool {
+		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
+		id, in := v.NodeAt(d.Addr)
+		if !ok || !in {
+			return false
+		}
+		never := a.Hist.LastWrite(d.Addr, d.Size, v.Time()) == 0
+		if !never && len(a.Graph.In(v, c.Obj)) > 0 {
+			return false
+		}
+		makers := a.makers(id)
+		if !never && len(makers) > 1 {
+			return false
+		}
+		m := memberOf(c.Path)
+		for _, entry := range makers {
+			if x := a.elided(entry, m, true); x.line > 0 {
+				text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
+					m.Name, symbol.Short(x.file), x.line)
+				if !slices.Contains(a.warned, text) {
+					a.warned = append(a.warned, text)
+				}
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func memberOf(path string) symbol.Member {
+	return symbol.Member{Name: lastName(path), Element: strings.HasSuffix(path, "]")}
+}
+
+// makers are the machine functions, by their entries, that made a block or wrote to it.
+func (a *Analysis) makers(id mgpp.NodeID) (out []trace.Addr) {
+	add := func(t mgpp.Timestamp) {
+		_, pc := a.Hist.Statement(t)
+		if entry, ok := a.Symbols.Begin(pc); ok && !slices.Contains(out, entry) {
+			out = append(out, entry)
+		}
+	}
+	n := a.Hist.Node(id)
+	add(n.Birth)
+	for t := range a.Hist.Versions(n.Start, n.Size) {
+		add(t)
+	}
+	return out
+}
+
+// Of so many inconsistencies and dependencies it is asked what they depend on.
+const (
+	maxMeant  = 256
+	maxLeaves = 1 << 16
+)
+
+// without leaves inconsistencies out that depend on certain bytes. Those that there is no time to
+// ask are as the others of their constraint.
+func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eval.Dep) bool) (out []eval.Inconsistency) {
+	leaves := 0
+	left := map[int]bool{} // constraints of which some were left out
+	for i, inc := range found {
+		some := left[inc.Instance.Constraint]
+		if i < maxMeant && leaves < maxLeaves {
+			some = false
+			eval.Leaves(a.Checker, a.Checker.Eval(inc.Instance, v).Deps, v, func(d eval.Dep) bool {
+				leaves++
+				some = d.Kind == eval.DepBytes && bad(d)
+				return !some && leaves < maxLeaves
+			})
+		}
+		if some {
+			left[inc.Instance.Constraint] = true
+		} else {
+			out = append(out, inc)
+		}
+	}
+	return out
+}
+
+// counted leaves inconsistencies out that ask for edges by a field of which no node was
+// there yet: what compilers know to be made once they put into static memory, and a node
+// may be declared that lies on a stack. (Checker.Warnings tells of types never allocated.)
+func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
+	return slices.DeleteFunc(slices.Clone(found), func(inc eval.Inconsistency) bool {
+		k := inc.Instance.Constraint
+		if k < 0 || k >= len(a.spec.Constraints) {
+			return false
+		}
+		asks := false
+		a.spec.Constraints[k].Walk(func(e check.Expr) {
+			d, ok := e.(*check.Degree)
+			asks = asks || ok && d.In && slices.ContainsFunc(d.Fields, a.ownerless)
+		})
+		return asks
+	})
+}
+
+// ownerless: no node that has the field was ever there.
+func (a *Analysis) ownerless(field string) bool {
+	return !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
+		return a.Graph.EverBorn(t) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return c.Name == field })
+	})
+}
