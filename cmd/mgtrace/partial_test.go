@@ -197,13 +197,13 @@ func (w *lineWaiter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLastUnknownFields: most nodes are older than the history, and there is no room
-// to keep what memory holds of all of them. What depends on their fields is not
-// judged; the rest is.
+// TestLastUnknownFields: half of the nodes are older than the history, however well it
+// is packed, and there is no room to keep what memory holds of all of them. What depends
+// on their fields is not judged; the rest is.
 func TestLastUnknownFields(t *testing.T) {
 	bin, spec := churn(t)
 	for _, c := range []struct{ bad, suspect string }{{"0", ""}, {"99500", "/* FAULT */"}} {
-		r := mgtrace(t, "", "run", "--engine", "inline", "--last", "1300kB", bin, "--spec", spec, "--", "100000", c.bad, "0", "20000")
+		r := mgtrace(t, "", "run", "--engine", "inline", "--last", "1300kB", bin, "--spec", spec, "--", "100000", c.bad, "0", "40000")
 		if !slices.ContainsFunc(r.report.Notes, func(s string) bool { return strings.Contains(s, "not judged") }) {
 			t.Errorf("notes: %q", r.report.Notes)
 		}
