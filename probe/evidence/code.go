@@ -109,6 +109,11 @@ func (s *state) branch(op x86asm.Op) (taken, falls bool) {
 
 // afterCall forgets what a call may change.
 func (s *state) afterCall(result value) {
+	for r := range s.reg {
+		if result.call != 0 && s.reg[r].call == result.call {
+			s.reg[r] = value{} // what it returned the last time
+		}
+	}
 	for _, r := range [...]int{0, 1, 2, 6, 7, 8, 9, 10, 11} {
 		s.reg[r] = value{}
 	}
@@ -116,10 +121,10 @@ func (s *state) afterCall(result value) {
 	s.test = -1
 }
 
-// resultOf returns the result of a call, as far as it is known.
-func (w *walk) resultOf(target uint64, direct bool, st *state) value {
+// resultOf returns the result of a call that returns to ret, as far as it is known.
+func (w *walk) resultOf(target uint64, direct bool, ret uint64, st *state) value {
 	if !direct {
-		return value{}
+		return value{call: ret}
 	}
 	switch w.calleeName(target) {
 	case "memset", "memcpy", "memmove", "strcpy", "strncpy":
@@ -131,7 +136,7 @@ func (w *walk) resultOf(target uint64, direct bool, st *state) value {
 	if t := pointee(w.file.ReturnType(target)); t != nil {
 		return value{kind: pointer, to: t}
 	}
-	return value{}
+	return value{call: ret}
 }
 
 // passes reports whether a function returns its first argument, as one does that
@@ -226,8 +231,9 @@ func (w *walk) through(block []located, sp int64) state {
 	st := state{test: -1, sp: sp}
 	for _, in := range block {
 		if in.inst.Op == x86asm.CALL {
-			target, direct := w.target(in.inst, in.pc+uint64(in.inst.Len))
-			st.afterCall(w.resultOf(target, direct, &st))
+			ret := in.pc + uint64(in.inst.Len)
+			target, direct := w.target(in.inst, ret)
+			st.afterCall(w.resultOf(target, direct, ret, &st))
 		} else if !w.step(in.pc, in.inst, &st) {
 			st = state{test: -1, sp: st.sp}
 		}

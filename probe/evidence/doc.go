@@ -7,7 +7,8 @@
 // The type is the static one through which the new pointer is first stored or
 // read. To find it, the machine code behind the call is followed with abstract
 // values: where the new pointer is in registers and stack slots, and what other
-// registers point to. It tells when the pointer
+// registers point to; what a call has returned as void * is a pointer to what it is stored
+// as. It tells when the pointer
 //
 //   - lies where debug information places a variable of pointer type,
 //   - is stored into a field, array element or global of pointer type,

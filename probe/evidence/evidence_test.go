@@ -20,7 +20,7 @@ import (
 
 // TestSites compiles programs in many ways, runs them, and compares what is
 // found for the stack of every allocation with the comment on its source line.
-// A type that is not found is counted; a wrong one fails.
+// A type that is not found is counted, or fails where the comment says so; a wrong one fails.
 func TestSites(t *testing.T) {
 	recorder := filepath.Join(t.TempDir(), "recorder.so")
 	compile(t, "gcc", "-O1", "-g0", "-shared", "-fPIC", "-o", recorder, "testdata/recorder.c", "-ldl")
@@ -199,8 +199,12 @@ func (r *recording) judge(t *testing.T, f *Finder, withText bool) (s score) {
 		}
 		e := f.ForStack(stack)
 		s.sites++
+		want, must := strings.CutSuffix(want, " for sure")
 		elem, isArray := strings.CutSuffix(want, "[]")
 		switch {
+		case e.Type == nil && must:
+			t.Errorf("%s: %s was not found: %s", where, want, e.Why)
+			continue
 		case e.Type == nil:
 			if testing.Verbose() {
 				t.Logf("%s (text %v): %s not found: %s", where, withText, want, e.Why)

@@ -93,11 +93,19 @@ func (w *walk) nullTestOfSlot(in x86asm.Inst, st *state) int8 {
 	return -1
 }
 
-// mov copies between registers, memory and immediates.
+// mov copies between registers, memory and immediates. What a call has returned as void * is
+// a pointer as is stored where it goes:
+//
+//	head->tbl = malloc(…); head->tbl->buckets = malloc(…)
 func (w *walk) mov(pc uint64, in x86asm.Inst, st *state) {
 	v := w.operand(pc, in, in.Args[1], st)
 	if m, ok := in.Args[0].(x86asm.Mem); ok {
 		w.storeTo(m, v, int64(in.MemBytes), st)
+		if v.kind == unknown && v.call != 0 {
+			if t, _ := w.pointerStoredAt(w.address(pc, in, m, st)); t != nil && t.Kind != types.Void && t.Kind != types.Func {
+				st.learn(v.call, t)
+			}
+		}
 		return
 	}
 	setArg(in.Args[0], v, st)

@@ -19,6 +19,7 @@ type value struct {
 	to     *types.Type // pointer
 	off    int64       // bytes behind the pointer; number: the number
 	stride int64
+	call   uint64 // unknown: the result of the call that returns here, 0 if it is none
 }
 
 func (v value) isFresh() bool { return v.kind == fresh && v.stride == 0 }
@@ -121,6 +122,15 @@ func (s *state) store(k slotKey, v value, size int64) {
 	if v.kind != unknown && size == 8 && len(s.slots) < maxSlots {
 		s.slots = append(s.slots, slot{k, v})
 		s.stored = v.kind == fresh
+	}
+}
+
+// learn: what a call returned is a pointer to t.
+func (s *state) learn(call uint64, t *types.Type) {
+	for r := range s.reg {
+		if s.reg[r].call == call {
+			s.reg[r] = value{kind: pointer, to: t}
+		}
 	}
 }
 

@@ -107,13 +107,13 @@ func (w *walk) follow(p path, todo []path) []path {
 			if direct && w.noReturn(target) {
 				return todo
 			}
-			p.st.afterCall(w.resultOf(target, direct, &p.st))
+			p.st.afterCall(w.resultOf(target, direct, next, &p.st))
 			p.pc = next
 		case in.Op == x86asm.JMP && direct && w.inFunction(target):
 			p.pc = target
 		case in.Op == x86asm.JMP:
 			w.note(&p, w.atCall(target, direct, &p.st))
-			if p.st.reg[0] = w.resultOf(target, direct, &p.st); p.st.reg[0].kind == fresh {
+			if p.st.reg[0] = w.resultOf(target, direct, next, &p.st); p.st.reg[0].kind == fresh {
 				w.atReturn(&p)
 			}
 			return todo

@@ -1,6 +1,6 @@
 // Allocation sites of C programs. A comment of the form "=T" names the type of
 // what its line allocates; "=T[]" of many; "=T|U" if only the source text tells
-// T, and all else U.
+// T, and all else U; "=T for sure" fails where it is not found.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +154,19 @@ struct table *make_table(size_t n)
 	t->slots = calloc(n, sizeof *t->slots); // =bucket *[]
 	t->free_list = NULL;
 	return t;
+}
+
+/* What malloc returned is in no variable, as where a macro did this. */
+struct member { int id; struct index *index; };
+struct index { struct group { struct member *first; long members; } *groups; long n; };
+__attribute__((noinline)) void enrol(struct member *m)
+{
+	m->index = malloc(16); // =index
+	if (!m->index)
+		abort();
+	m->index->n = 8;
+	m->index->groups = malloc(8 * 16); // =group[] for sure
+	m->index->groups[0].first = m;
 }
 
 void put(struct table *t, const char *key, int value)
@@ -434,6 +447,8 @@ int main(int argc, char **argv)
 	struct table *tab = make_table(16);
 	put(tab, "a", 1);
 	put_slot(tab, argc);
+	struct member who = {argc, NULL};
+	enrol(&who);
 	fill_slots(argc + 2);
 	struct point *p = grow(points(argc + 4), argc + 9);
 	struct link jobs = {&jobs, &jobs};
