@@ -39,22 +39,7 @@ int main(int argc, char **argv)
 		"-O0": {{"length", false}: 0, {"unused", false}: 0, {"a", false}: 0, {"slot", true}: 0, {"capacity", false}: 0},
 		"-O2": {{"length", false}: 5, {"unused", false}: 16},
 	} {
-		dir := t.TempDir()
-		source, bin := filepath.Join(dir, "heap.c"), filepath.Join(dir, "heap")
-		if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command("gcc", flag, "-g", "-o", bin, source).CombinedOutput(); err != nil {
-			t.Skipf("%v\n%s", err, out)
-		}
-		f, err := objfile.Open(bin, objfile.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		lo, hi := f.LoadRange()
-		s := New([]Image{{Module: trace.Module{Path: bin, Lo: trace.Addr(lo), Hi: trace.Addr(hi), Traced: true}, Obj: f}}, &Sources{})
-		main := trace.Addr(f.FuncsNamed("main")[0].Addr)
+		s, main := built(t, text, "gcc", flag, "-g")
 		for m, line := range want {
 			_, got, ok := s.Elided(main, m, nil, true)
 			if got != line || ok != (line > 0) {
@@ -62,4 +47,77 @@ int main(int argc, char **argv)
 			}
 		}
 	}
+}
+
+// TestSunk: a field that an inlined function assigns is kept in a register until the loop around it
+// ends, and is stored there, at its own line; one that is stored in each round, or in some, or behind
+// the function's own loop, is not elided.
+func TestSunk(t *testing.T) {
+	clang := compiler("clang")
+	if clang == "" {
+		t.Skip("no clang")
+	}
+	const text = `#include <stdlib.h>
+struct list { struct item *first; int count; };
+struct item { struct item *next; int key; };
+static inline void push(struct list *l, int key)
+{
+	struct item *i = malloc(sizeof *i), **at = &l->first;
+	i->key = key;
+	while (*at && (*at)->key < key)
+		at = &(*at)->next;
+	i->next = *at;
+	*at = i;
+	l->count++;
+	if (key & 1)
+		i->next = l->first;
+	l->first = i;
+}
+int main(int argc, char **argv)
+{
+	struct list *l = calloc(1, sizeof *l);
+	for (int i = 0; i < argc * 5; i++)
+		push(l, i * 7 % 11);
+	return l->count + l->first->key;
+}
+`
+	s, main := built(t, text, clang, "-O2", "-g")
+	for m, want := range map[Member]int{{"count", false}: 12, {"next", false}: 0, {"key", false}: 0} {
+		if _, got, _ := s.Elided(main, m, nil, false); got != want {
+			t.Errorf("%+v is elided at line %d, want %d", m, got, want)
+		}
+	}
+}
+
+// built is a program of one file with the entry of its main.
+func built(t *testing.T, text, cc string, flags ...string) (*Table, trace.Addr) {
+	t.Helper()
+	dir := t.TempDir()
+	source, bin := filepath.Join(dir, "prog.c"), filepath.Join(dir, "prog")
+	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(cc, append(flags, "-o", bin, source)...).CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	f, err := objfile.Open(bin, objfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	lo, hi := f.LoadRange()
+	s := New([]Image{{Module: trace.Module{Path: bin, Lo: trace.Addr(lo), Hi: trace.Addr(hi), Traced: true}, Obj: f}}, &Sources{})
+	return s, trace.Addr(f.FuncsNamed("main")[0].Addr)
+}
+
+// compiler is the newest of a compiler's versions, "" if there is none.
+func compiler(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	found, _ := filepath.Glob("/usr/bin/" + name + "-[0-9]*")
+	if len(found) == 0 {
+		return ""
+	}
+	return found[len(found)-1]
 }

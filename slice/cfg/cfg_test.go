@@ -2,6 +2,7 @@ package cfg
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -64,31 +65,112 @@ func (t *toy) reaches(pc, without uint64) bool {
 	return false
 }
 
+// random is a program of n instructions.
+func random(seed uint64) (p *toy, n uint64) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	p = &toy{targets: map[uint64][]uint64{}}
+	n = 4 + r.Uint64N(20)
+	any := func() uint64 { return 1 + r.Uint64N(n) }
+	for pc := uint64(1); pc <= n; pc++ {
+		in := Inst{Len: 1}
+		switch r.IntN(8) {
+		case 0, 1, 2:
+			in.Kind, in.Target = Cond, any()
+		case 3:
+			in.Kind, in.Target = Jump, any()
+		case 4:
+			if in.Kind = Indirect; r.IntN(2) == 0 {
+				p.targets[pc] = []uint64{any(), any()}
+			}
+		case 5:
+			in.Kind = []Kind{Return, Stop, Call}[r.IntN(3)]
+		}
+		p.insts = append(p.insts, in)
+	}
+	return p, n
+}
+
+// TestLoops: an instruction is in a loop if a way leads from it to itself; the outermost loop
+// around it has all that ways lead to from it and back; loops lie in one another or apart; each
+// is one, and the inner ones come first.
+func TestLoops(t *testing.T) {
+	loops := 0
+	for seed := range uint64(500) {
+		p, n := random(seed)
+		way := func(from, to uint64) bool {
+			seen := map[uint64]bool{}
+			todo := slices.Clone(p.next(from))
+			for len(todo) > 0 {
+				x := todo[len(todo)-1]
+				todo = todo[:len(todo)-1]
+				if x == to {
+					return true
+				}
+				if x == 0 || x > n || seen[x] {
+					continue
+				}
+				seen[x] = true
+				todo = append(todo, p.next(x)...)
+			}
+			return false
+		}
+		found := Loops(1, p)
+		loops += len(found)
+		for a := uint64(1); a <= n; a++ {
+			var around []Loop
+			for _, l := range found {
+				if l.Contains(a) {
+					around = append(around, l)
+				}
+			}
+			if a != 1 && !way(1, a) {
+				continue
+			}
+			if (len(around) > 0) != way(a, a) {
+				t.Fatalf("seed %d: %d is in %d loops", seed, a, len(around))
+			}
+			for b := uint64(1); b <= n && len(around) > 0; b++ {
+				if outer := around[len(around)-1].Contains(b); outer != (b == a || way(a, b) && way(b, a)) {
+					t.Fatalf("seed %d: the outermost loop around %d has %d: %v", seed, a, b, outer)
+				}
+				for i := 1; i < len(around); i++ {
+					if around[i-1].Contains(b) && !around[i].Contains(b) {
+						t.Fatalf("seed %d: of the loops around %d, an inner one has %d and an outer one not", seed, a, b)
+					}
+				}
+			}
+		}
+	}
+	if loops < 500 {
+		t.Errorf("only %d loops", loops)
+	}
+}
+
+// A loop in a loop, with an if in the inner one.
+func TestNested(t *testing.T) {
+	// 1; do { 2; do { 3; if (…) 4; 5 } while; 6 } while; 7
+	p := &toy{insts: []Inst{{Len: 1}, {Len: 1}, {Len: 1, Kind: Cond, Target: 5}, {Len: 1}, {Len: 1, Kind: Cond, Target: 3},
+		{Len: 1, Kind: Cond, Target: 2}, {Len: 1, Kind: Return}}}
+	found := Loops(1, p)
+	want := [][]uint64{{3, 4, 5}, {2, 3, 4, 5, 6}}
+	if len(found) != len(want) {
+		t.Fatalf("%d loops, want %d", len(found), len(want))
+	}
+	for i, l := range found {
+		for pc := uint64(1); pc <= 7; pc++ {
+			if l.Contains(pc) != slices.Contains(want[i], pc) {
+				t.Errorf("loop %d has %d: %v", i, pc, l.Contains(pc))
+			}
+		}
+	}
+}
+
 // TestJoins compares with the definition: the join is on all ways from the branch
 // to the exit, and of those addresses the first: no other is on all ways to it.
 func TestJoins(t *testing.T) {
 	branches := 0
 	for seed := range uint64(500) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		p := &toy{targets: map[uint64][]uint64{}}
-		n := 4 + r.Uint64N(20)
-		any := func() uint64 { return 1 + r.Uint64N(n) }
-		for pc := uint64(1); pc <= n; pc++ {
-			in := Inst{Len: 1}
-			switch r.IntN(8) {
-			case 0, 1, 2:
-				in.Kind, in.Target = Cond, any()
-			case 3:
-				in.Kind, in.Target = Jump, any()
-			case 4:
-				if in.Kind = Indirect; r.IntN(2) == 0 {
-					p.targets[pc] = []uint64{any(), any()}
-				}
-			case 5:
-				in.Kind = []Kind{Return, Stop, Call}[r.IntN(3)]
-			}
-			p.insts = append(p.insts, in)
-		}
+		p, n := random(seed)
 		f := Build(1, p)
 		for pc := uint64(1); pc <= n; pc++ {
 			kind := p.insts[pc-1].Kind

@@ -74,10 +74,15 @@ func (f *Func) Joins(yield func(uint64)) {
 }
 
 // Contains says that the instruction at pc is the function's.
-func (f *Func) Contains(pc uint64) bool {
-	i, exact := slices.BinarySearchFunc(f.blocks, pc, func(s span, pc uint64) int { return cmp.Compare(s.lo, pc) })
-	return exact || i > 0 && pc < f.blocks[i-1].hi
+func (f *Func) Contains(pc uint64) bool { return contains(f.blocks, pc) }
+
+// contains says that an address is in one of the spans, which ascend.
+func contains(spans []span, pc uint64) bool {
+	i, exact := slices.BinarySearchFunc(spans, pc, func(s span, pc uint64) int { return cmp.Compare(s.lo, pc) })
+	return exact || i > 0 && pc < spans[i-1].hi
 }
+
+func before(x, y span) int { return cmp.Compare(x.lo, y.lo) }
 
 // maxInsts bounds a function. What lies beyond is unknown code.
 const maxInsts = 1 << 18
@@ -98,14 +103,7 @@ type builder struct {
 //  2. Cut into basic blocks, with their successors.
 //  3. Immediate post-dominators give each branch its join.
 func Build(entry uint64, code Code) *Func {
-	b := &builder{code: code, f: &Func{Entry: entry, joins: map[uint64]uint64{}}, insts: map[uint64]Inst{}, leads: map[uint64]bool{}}
-	b.lead(entry)
-	for len(b.work) > 0 {
-		pc := b.work[len(b.work)-1]
-		b.work = b.work[:len(b.work)-1]
-		b.follow(pc)
-	}
-	g := b.graph()
+	b, g := explore(entry, code)
 	b.f.Endless = g.postDominate()
 	for i := range g.blocks {
 		k := &g.blocks[i]
@@ -117,10 +115,22 @@ func Build(entry uint64, code Code) *Func {
 			b.f.joins[k.last] = join
 		}
 	}
-	slices.SortFunc(b.f.blocks, func(x, y span) int { return cmp.Compare(x.lo, y.lo) })
+	slices.SortFunc(b.f.blocks, before)
 	slices.Sort(b.f.Tails)
 	b.f.Tails = slices.Compact(b.f.Tails)
 	return b.f
+}
+
+// explore finds a function's basic blocks; b.f.blocks has where each block of the graph lies.
+func explore(entry uint64, code Code) (*builder, *graph) {
+	b := &builder{code: code, f: &Func{Entry: entry, joins: map[uint64]uint64{}}, insts: map[uint64]Inst{}, leads: map[uint64]bool{}}
+	b.lead(entry)
+	for len(b.work) > 0 {
+		pc := b.work[len(b.work)-1]
+		b.work = b.work[:len(b.work)-1]
+		b.follow(pc)
+	}
+	return b, b.graph()
 }
 
 func (b *builder) lead(pc uint64) {
