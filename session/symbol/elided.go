@@ -37,7 +37,7 @@ func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 // where the function is inlined, or behind the loop that this place is in.
 func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string, moved bool) (file string, line int, ok bool) {
 	im, ok := s.Image(entry)
-	if !ok || im.Obj == nil {
+	if !ok || im.Obj == nil || m.Name == "" { // elements of a block that is an array have no name to look for
 		return "", 0, false
 	}
 	fn, ok := im.Obj.FuncAt(uint64(entry - im.Bias))
