@@ -23,11 +23,12 @@ type elisions struct {
 	asked  map[elision]statement
 }
 
-// elision asks for a member in the machine function with this entry, see symbol.Table.Elided.
+// elision asks for a member in the machine function with this entry, or at this instruction of
+// it if it is pending there: see symbol.Table.Elided and Pending.
 type elision struct {
-	entry trace.Addr
+	pc trace.Addr
 	symbol.Member
-	moved bool
+	pending bool
 }
 
 // statement is a line; 0 where there is none.
@@ -37,14 +38,17 @@ type statement struct {
 }
 
 // elided is a statement that assigns a member by its text and not by its instructions.
-func (a *Analysis) elided(entry trace.Addr, m symbol.Member, moved bool) statement {
-	k := elision{entry, m, moved}
+func (a *Analysis) elided(k elision) statement {
 	x, known := a.elisions.asked[k]
 	if !known {
 		if now := a.Hist.Now(); a.elisions.stored == nil || a.elisions.at < now {
 			a.elisions.stored, a.elisions.at = a.assignStores(), now
 		}
-		x.file, x.line, _ = a.Symbols.Elided(entry, m, a.elisions.stored, moved)
+		ask := a.Symbols.Elided
+		if k.pending {
+			ask = a.Symbols.Pending
+		}
+		x.file, x.line, _ = ask(k.pc, k.Member, a.elisions.stored)
 		a.elisions.asked[k] = x
 	}
 	return x
@@ -53,13 +57,9 @@ func (a *Analysis) elided(entry trace.Addr, m symbol.Member, moved bool) stateme
 // timely leaves inconsistencies out that depend on a field which the machine function that pc is
 // in may be about to store.
 func (a *Analysis) timely(found []eval.Inconsistency, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
-	entry, ok := a.Symbols.Begin(pc)
-	if !ok {
-		return found
-	}
 	return a.without(found, v, func(d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
-		return ok && a.elided(entry, memberOf(c.Path), false).line > 0
+		return ok && a.elided(elision{pc, memberOf(c.Path), true}).line > 0
 	})
 }
 
@@ -83,7 +83,7 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		}
 		m := memberOf(c.Path)
 		for _, entry := range makers {
-			if x := a.elided(entry, m, true); x.line > 0 {
+			if x := a.elided(elision{entry, m, false}); x.line > 0 {
 				text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
 					m.Name, symbol.Short(x.file), x.line)
 				if !slices.Contains(a.warned, text) {

@@ -32,63 +32,69 @@ func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 // Elided finds a statement that assigns a member by its text, in the machine function with an
 // entry or in one that is inlined there, though no instruction there stores it: the compiler
 // keeps the value in a register, or has found that nothing reads it. stored tells the fields
-// of the stores that ran, by instruction; any other may store the member. Where moved is set,
-// a store counts that is done later: one that stands at another line (Assign), in another place
-// where the function is inlined, or behind the loop that this place is in.
-func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string, moved bool) (file string, line int, ok bool) {
-	im, ok := s.Image(entry)
-	if !ok || im.Obj == nil || m.Name == "" { // elements of a block that is an array have no name to look for
+// of the stores that ran, by instruction; any other may store the member. A store counts that
+// stands at another line (Assign).
+func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+	c := s.function(entry)
+	if c == nil {
 		return "", 0, false
 	}
-	fn, ok := im.Obj.FuncAt(uint64(entry - im.Bias))
-	if !ok {
+	does := map[statement]bool{}
+	for _, in := range c.insts {
+		ran, mine := in.stores(m, stored, c.bias)
+		if !mine {
+			continue
+		}
+		frames := slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at)))
+		if ran && (len(frames) == 0 || frames[0].Line == 0) {
+			return "", 0, false // it may be that of any statement
+		}
+		for _, f := range frames {
+			does[statement{file: f.File, line: f.Line}] = true
+		}
+	}
+	return s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] })
+}
+
+// Pending finds a statement that assigns a member by its text, and whose value may still have to be
+// stored at an instruction of the machine function: a way leads there from the statement, and no
+// store of it lies on that way. In each place where a function is inlined its statements have
+// stores of their own; one behind the loop that this place is in comes late, as the compiler
+// keeps the value in a register until then.
+func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+	entry, _ := s.Begin(pc)
+	c := s.function(entry)
+	if c == nil {
 		return "", 0, false
 	}
 	does := map[statement][]uint64{} // the instructions that store the member
-	parts := map[inlined]*part{}
-	plain := true // where all jumps lead is known
-	for _, r := range fn.Ranges {
-		code, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
-		for len(code) > 0 {
-			in, err := x86.Decode(code, at)
-			if err != nil {
-				return "", 0, false
+	for _, in := range c.insts {
+		if _, mine := in.stores(m, stored, c.bias); mine {
+			for i, f := range in.frames {
+				k := statement{f.File, f.Line, place(in.frames[i+1:])}
+				does[k] = append(does[k], in.at)
 			}
-			plain = plain && (in.Kind != x86.KindJmp || in.Direct)
-			pc, frames := im.Bias+trace.Addr(at), im.Obj.Frames(at)
-			for i := range frames {
-				f := &frames[i]
-				k := inlined{f.File, f.Declared, place(frames[i+1:], moved)}
-				if parts[k] == nil {
-					parts[k] = &part{}
-				}
-				parts[k].code = append(parts[k].code, at)
-				if f.Line > 0 {
-					parts[k].frame = f
-				}
-			}
-			if fields, ran := stored[pc]; slices.Contains(fields, m.Name) || !ran && in.Effect == x86.EffectStore && in.Store.Base != x86.RSP {
-				if moved {
-					frames = slices.Concat(s.Frames(pc), s.Merged(pc))
-				}
-				if moved && ran && (len(frames) == 0 || frames[0].Line == 0) {
-					return "", 0, false // it may be that of any statement
-				}
-				for i, f := range frames {
-					k := statement{f.File, f.Line, place(frames[i+1:], moved)}
-					does[k] = append(does[k], at)
-				}
-			}
-			code, at = code[in.Len:], at+uint64(in.Len)
 		}
 	}
-	var loops []cfg.Loop
-	if !moved && plain {
-		loops = cfg.Loops(fn.Addr, machine{im.Obj, &fn})
+	return s.meaning(c, m, func(k statement, p *part) bool {
+		stores, from := does[k], p.code
+		if len(stores) > 0 {
+			if from = p.looped(c.loops, stores); k.calls == "" || from == nil {
+				return false
+			}
+		}
+		return c.flow == nil || c.flow.Reached(from, func(at uint64) bool { return slices.Contains(stores, at) })[uint64(pc-c.bias)]
+	})
+}
+
+// meaning finds the first statement that assigns a member by its text and of which a question
+// is true.
+func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) (file string, line int, ok bool) {
+	if m.Name == "" { // an element of a block that is an array has no name to look for
+		return "", 0, false
 	}
 	assigns := m.assigned()
-	var found []statement
-	for in, p := range parts {
+	for in, p := range c.parts {
 		if p.frame == nil {
 			continue
 		}
@@ -96,17 +102,90 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		for i, text := range body {
 			k := statement{in.file, first + i, in.calls}
 			// What the preprocessor leaves out has no instructions at all.
-			if assigns.MatchString(text) && len(im.Obj.LineAddrs(k.file, k.line)) > 0 &&
-				(len(does[k]) == 0 || in.calls != "" && p.sunk(does[k], loops)) {
-				found = append(found, k)
+			if assigns.MatchString(text) && len(c.obj.LineAddrs(k.file, k.line)) > 0 && (!ok || cmp.Or(cmp.Compare(k.file, file), cmp.Compare(k.line, line)) < 0) && ask(k, p) {
+				file, line, ok = k.file, k.line, true
 			}
 		}
 	}
-	if len(found) == 0 {
-		return "", 0, false
+	return file, line, ok
+}
+
+// function is a machine function.
+type function struct {
+	obj   *objfile.File
+	bias  trace.Addr
+	insts []inst
+	parts map[inlined]*part
+	flow  *cfg.Graph // nil where it is not known where all jumps lead
+	loops []cfg.Loop
+}
+
+type inst struct {
+	at     uint64
+	frames []objfile.Frame
+	store  bool // to other memory than the stack
+}
+
+// stores says whether an instruction stores a member, and whether it ran: then it is known.
+func (in *inst) stores(m Member, stored map[trace.Addr][]string, bias trace.Addr) (ran, mine bool) {
+	fields, ran := stored[bias+trace.Addr(in.at)]
+	return ran, slices.Contains(fields, m.Name) || !ran && in.store
+}
+
+// function reads the machine function with an entry, nil if that can not be.
+func (s *Table) function(entry trace.Addr) *function {
+	c, known := s.functions[entry]
+	if !known {
+		c = s.read(entry)
+		s.functions[entry] = c
 	}
-	k := slices.MinFunc(found, func(a, b statement) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
-	return k.file, k.line, true
+	return c
+}
+
+func (s *Table) read(entry trace.Addr) *function {
+	im, ok := s.Image(entry)
+	if !ok || im.Obj == nil {
+		return nil
+	}
+	fn, ok := im.Obj.FuncAt(uint64(entry - im.Bias))
+	if !ok {
+		return nil
+	}
+	c := &function{obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}}
+	direct := true
+	for _, r := range fn.Ranges {
+		text, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
+		for len(text) > 0 {
+			in, err := x86.Decode(text, at)
+			if err != nil {
+				return nil
+			}
+			direct = direct && (in.Kind != x86.KindJmp || in.Direct)
+			c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP})
+			text, at = text[in.Len:], at+uint64(in.Len)
+		}
+	}
+	if direct {
+		c.flow = cfg.Explore(fn.Addr, machine{im.Obj, &fn})
+		c.loops = c.flow.Loops()
+	}
+	return c
+}
+
+// add takes the next instruction.
+func (c *function) add(in inst) {
+	c.insts = append(c.insts, in)
+	for i := range in.frames {
+		f := &in.frames[i]
+		k := inlined{f.File, f.Declared, place(in.frames[i+1:])}
+		if c.parts[k] == nil {
+			c.parts[k] = &part{}
+		}
+		c.parts[k].code = append(c.parts[k].code, in.at)
+		if f.Line > 0 {
+			c.parts[k].frame = f
+		}
+	}
 }
 
 // inlined is a function in a machine function, at one place of those where it is inlined.
@@ -129,12 +208,8 @@ type part struct {
 	code  []uint64       // its instructions, with those of what is inlined into it
 }
 
-// place names the place at which a function is inlined by the frames around it; all places are
-// one where they are not told apart.
-func place(around []objfile.Frame, alike bool) string {
-	if alike {
-		return ""
-	}
+// place names the place at which a function is inlined by the frames around it.
+func place(around []objfile.Frame) string {
 	var b strings.Builder
 	for _, f := range around {
 		fmt.Fprintf(&b, "%s:%d:%d ", f.File, f.Line, f.Column)
@@ -142,22 +217,24 @@ func place(around []objfile.Frame, alike bool) string {
 	return b.String()
 }
 
-// sunk reports whether the function is inlined into a loop and the stores stand outside of it:
-// the compiler keeps the value in a register until the loop ends. A loop that is all the
-// function's own is none that it is inlined into.
-func (p *part) sunk(stores []uint64, loops []cfg.Loop) bool {
+// looped returns what is of the function in the loop into which it is inlined, if the stores
+// stand outside of that. A loop that is all the function's own is none that it is inlined into.
+func (p *part) looped(loops []cfg.Loop, stores []uint64) (in []uint64) {
 	for _, l := range loops { // inner ones first
-		n := 0
-		for _, pc := range p.code {
-			if l.Contains(pc) {
-				n++
+		in = in[:0]
+		for _, at := range p.code {
+			if l.Contains(at) {
+				in = append(in, at)
 			}
 		}
-		if n > 0 && n < l.Len() {
-			return !slices.ContainsFunc(stores, l.Contains)
+		if len(in) > 0 && len(in) < l.Len() {
+			if slices.ContainsFunc(stores, l.Contains) {
+				return nil
+			}
+			return in
 		}
 	}
-	return false
+	return nil
 }
 
 // machine is the code of a function, for its loops.

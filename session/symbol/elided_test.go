@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"mgtrace/objfile"
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 	} {
 		s, main := built(t, text, "gcc", flag, "-g")
 		for m, line := range want {
-			_, got, ok := s.Elided(main, m, nil, true)
+			_, got, ok := s.Elided(main, m, nil)
 			if got != line || ok != (line > 0) {
 				t.Errorf("%s: %+v is elided at line %d, want %d", flag, m, got, line)
 			}
@@ -51,10 +52,10 @@ int main(int argc, char **argv)
 	}
 }
 
-// TestSunk: a field that an inlined function assigns is kept in a register until the loop around it
-// ends, and is stored there, at its own line; one that is stored in each round, or in some, or behind
-// the function's own loop, is not elided.
-func TestSunk(t *testing.T) {
+// TestPending: a field that an inlined function assigns is kept in a register until the loop around it
+// ends, and is stored there, at its own line: from the function on it is pending, and no more from there
+// on. One that is stored in each round, or in some, or behind the function's own loop, never is.
+func TestPending(t *testing.T) {
 	clang := compiler("clang")
 	if clang == "" {
 		t.Skip("no clang")
@@ -80,13 +81,30 @@ int main(int argc, char **argv)
 	struct list *l = calloc(1, sizeof *l);
 	for (int i = 0; i < argc * 5; i++)
 		push(l, i * 7 % 11);
+	free(l->first);
 	return l->count + l->first->key;
 }
 `
 	s, main := built(t, text, clang, "-O2", "-g")
-	for m, want := range map[Member]int{{"count", false}: 12, {"next", false}: 0, {"key", false}: 0} {
-		if _, got, _ := s.Elided(main, m, nil, false); got != want {
-			t.Errorf("%+v is elided at line %d, want %d", m, got, want)
+	at := func(line int) trace.Addr {
+		for _, in := range slices.Backward(s.function(main).insts) {
+			if len(in.frames) > 0 && in.frames[0].Line == line {
+				return main - trace.Addr(s.function(main).insts[0].at) + trace.Addr(in.at)
+			}
+		}
+		t.Fatalf("line %d has no code", line)
+		return 0
+	}
+	for m, want := range map[Member]map[int]int{
+		{"count", false}: {20: 12, 21: 12, 18: 0, 19: 0, 22: 0},
+		{"first", false}: {20: 0, 21: 0, 22: 0},
+		{"next", false}:  {20: 0, 21: 0, 22: 0},
+		{"key", false}:   {20: 0, 21: 0, 22: 0},
+	} {
+		for line, want := range want {
+			if _, got, _ := s.Pending(at(line), m, nil); got != want {
+				t.Errorf("%+v is pending at line %d: of %d, want %d", m, line, got, want)
+			}
 		}
 	}
 }

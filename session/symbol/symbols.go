@@ -31,12 +31,14 @@ type Table struct {
 	// assigned are the stores that the line table has at a line that does not do them.
 	assigned map[trace.Addr]assigned
 	merged   map[trace.Addr][]objfile.Frame // by store: what else it does, see merge
+	// functions are those of which Elided or Pending was asked, by their entries; nil where code is unknown.
+	functions map[trace.Addr]*function
 }
 
 // New makes a table of mapped files.
 func New(images []Image, sources *Sources) *Table {
 	sort.Slice(images, func(i, j int) bool { return images[i].Lo < images[j].Lo })
-	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}}
+	return &Table{Images: images, frames: map[trace.Addr][]objfile.Frame{}, Sources: sources, assigned: map[trace.Addr]assigned{}, merged: map[trace.Addr][]objfile.Frame{}, functions: map[trace.Addr]*function{}}
 }
 
 // Add takes over a module that was mapped later.

@@ -114,7 +114,7 @@ func TestLoops(t *testing.T) {
 			}
 			return false
 		}
-		found := Loops(1, p)
+		found := Explore(1, p).Loops()
 		loops += len(found)
 		for a := uint64(1); a <= n; a++ {
 			var around []Loop
@@ -125,6 +125,11 @@ func TestLoops(t *testing.T) {
 			}
 			if a != 1 && !way(1, a) {
 				continue
+			}
+			for b := uint64(1); b <= n; b++ {
+				if got := Explore(1, p).Reached([]uint64{a}, func(uint64) bool { return false })[b]; got != way(a, b) {
+					t.Fatalf("seed %d: a way leads from %d to %d: %v", seed, a, b, got)
+				}
 			}
 			if (len(around) > 0) != way(a, a) {
 				t.Fatalf("seed %d: %d is in %d loops", seed, a, len(around))
@@ -151,7 +156,7 @@ func TestNested(t *testing.T) {
 	// 1; do { 2; do { 3; if (…) 4; 5 } while; 6 } while; 7
 	p := &toy{insts: []Inst{{Len: 1}, {Len: 1}, {Len: 1, Kind: Cond, Target: 5}, {Len: 1}, {Len: 1, Kind: Cond, Target: 3},
 		{Len: 1, Kind: Cond, Target: 2}, {Len: 1, Kind: Return}}}
-	found := Loops(1, p)
+	found := Explore(1, p).Loops()
 	want := [][]uint64{{3, 4, 5}, {2, 3, 4, 5, 6}}
 	if len(found) != len(want) {
 		t.Fatalf("%d loops, want %d", len(found), len(want))
@@ -162,6 +167,9 @@ func TestNested(t *testing.T) {
 				t.Errorf("loop %d has %d: %v", i, pc, l.Contains(pc))
 			}
 		}
+	}
+	if got := Explore(1, p).Reached([]uint64{3}, func(pc uint64) bool { return pc == 5 }); len(got) != 2 || !got[4] || !got[5] {
+		t.Errorf("from 3 as far as 5: %v", got)
 	}
 }
 

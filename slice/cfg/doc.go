@@ -6,7 +6,7 @@
 //	f := cfg.Build(entry, code)
 //	join, ok := f.Join(pc) // of the branch instruction at pc
 //
-// [Loops] finds the loops of a function.
+// [Explore] finds the loops of a function, and what is reached from where.
 //
 // It reads no files and executes nothing: instructions, and the targets that
 // indirect jumps were seen to have, come from a [Code].

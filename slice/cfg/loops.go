@@ -14,17 +14,50 @@ func (l Loop) Contains(pc uint64) bool { return contains(l.blocks, pc) }
 // Len is the number of its instructions.
 func (l Loop) Len() int { return l.insts }
 
-// Loops returns the loops of the function at entry, each before those around it.
+// Graph is the code of a function, as far as direct jumps lead.
+type Graph struct {
+	b *builder
+	g *graph
+}
+
+// Explore follows all ways from a function's entry.
+func Explore(entry uint64, code Code) *Graph {
+	b, g := explore(entry, code)
+	return &Graph{b, g}
+}
+
+// Reached returns the instructions that may come to be executed after one of some, on ways that
+// end at those of which stop says so.
+func (g *Graph) Reached(from []uint64, stop func(pc uint64) bool) map[uint64]bool {
+	seen := map[uint64]bool{}
+	todo := slices.Clone(from)
+	for len(todo) > 0 {
+		pc := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		in, ok := g.b.insts[pc]
+		if !ok || stop(pc) {
+			continue
+		}
+		g.b.successors(pc, in, func(to uint64) {
+			if !seen[to] {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		})
+	}
+	return seen
+}
+
+// Loops returns the loops of the function, each before those around it.
 //
 //  1. Blocks from which ways lead to one another are a loop (strongly connected
 //     components).
 //  2. Those of them to which a way leads from outside are its heads. What is still a loop
 //     without the ways to its heads is a loop inside: Steensgaard, "Sequentializing Program
 //     Dependence Graphs for Irreducible Programs" (1993).
-func Loops(entry uint64, code Code) []Loop {
-	b, g := explore(entry, code)
-	f := &forest{g: g, cut: make([]bool, len(g.blocks))}
-	all := make([]int, len(g.blocks))
+func (g *Graph) Loops() []Loop {
+	f := &forest{g: g.g, cut: make([]bool, len(g.g.blocks))}
+	all := make([]int, len(g.g.blocks))
 	for i := range all {
 		all[i] = i
 	}
@@ -32,8 +65,8 @@ func Loops(entry uint64, code Code) []Loop {
 	out := make([]Loop, len(f.found))
 	for i, in := range f.found {
 		for _, k := range in {
-			out[i].blocks = append(out[i].blocks, b.f.blocks[k])
-			out[i].insts += b.count(b.f.blocks[k])
+			out[i].blocks = append(out[i].blocks, g.b.f.blocks[k])
+			out[i].insts += g.b.count(g.b.f.blocks[k])
 		}
 		slices.SortFunc(out[i].blocks, before)
 	}
