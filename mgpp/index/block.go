@@ -33,7 +33,10 @@ const (
 // row is a row of a table of any number of columns.
 type row [maxCols]uint64
 
-func (a *row) less(b *row) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
+// key is the numbers of a row that a table is sorted by.
+type key [keyCols]uint64
+
+func (a key) less(b key) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }
 
 // rows are those of a block, decoded: one column after another.
 type rows struct {
@@ -261,13 +264,13 @@ func (k *block) row(i int) (out row) {
 }
 
 // below is how many of the rows are below a key, and the key of the last of them.
-func (k *block) below(a, b uint64) (n int, last [keyCols]uint64) {
+func (k *block) below(a, b uint64) (n int, last key) {
 	n = sort.Search(k.n, func(i int) bool {
 		x := k.columns[0].packed(k.b, i)
 		return x > a || x == a && k.columns[1].packed(k.b, i) >= b
 	})
 	if n > 0 {
-		last = [keyCols]uint64{k.cell(0, n-1), k.cell(1, n-1)}
+		last = key{k.cell(0, n-1), k.cell(1, n-1)}
 	}
 	return n, last
 }

@@ -46,8 +46,9 @@ func appendPage(b []byte, at int64, part []dirEntry, most bool) []byte {
 	return b
 }
 
-func (p page) key(i int) (a, b uint64) {
-	return binary.LittleEndian.Uint64(p.b[8+8*i:]), binary.LittleEndian.Uint64(p.b[8+8*(p.n+i):])
+// key is that of the first row of a block.
+func (p page) key(i int) key {
+	return key{binary.LittleEndian.Uint64(p.b[8+8*i:]), binary.LittleEndian.Uint64(p.b[8+8*(p.n+i):])}
 }
 
 // place is where a block lies, and how many bytes it has without its checksum.

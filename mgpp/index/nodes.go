@@ -342,7 +342,7 @@ func (x *Index) Live(t mgpp.Timestamp) iter.Seq[mgpp.NodeID] {
 			if x.fail(err) {
 				return
 			}
-			if first, _ := p.key(b % pageBlocks); first > at {
+			if p.key(b % pageBlocks)[0] > at {
 				return
 			}
 			if p.most(b%pageBlocks) <= at {
@@ -438,7 +438,7 @@ func (x *Index) Touched(from, to mgpp.Timestamp) []mgpp.Touch {
 		}
 	}
 	list := seen.List()
-	x.expect(list)
+	x.expect(list, a, b)
 	return list
 }
 

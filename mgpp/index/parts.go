@@ -389,6 +389,15 @@ func (p *part) newest(word, t uint64, f func(*rec) bool) bool {
 	return true
 }
 
+// wrote reports whether the newest write to a word at or before t wrote all of it.
+func (p *part) wrote(word, t uint64) (whole bool) {
+	p.newest(word, t, func(r *rec) bool {
+		whole = r.mask == 0xff
+		return false
+	})
+	return whole
+}
+
 // last returns the newest write at or before t to a byte of [addr, addr+size).
 func (p *part) last(addr, size, t uint64) (at uint64) {
 	if lo, hi := addr>>3, (addr+size-1)>>3; hi-lo > fewWords {

@@ -327,13 +327,13 @@ func (s *sorter) each(b *bucket, f func([]uint64)) error {
 
 // again gives the rows of a large bucket in order.
 func (s *sorter) again(b *bucket, f func([]uint64)) error {
-	var last row
+	var last key
 	n, alike, ascend := 0, true, true // whether the first numbers are alike, and the rows come in order
 	err := s.each(b, func(r []uint64) {
-		x := row{r[0], r[1]}
+		x := key{r[0], r[1]}
 		if n > 0 {
 			alike = alike && x[0] == last[0]
-			ascend = ascend && !x.less(&last)
+			ascend = ascend && !x.less(last)
 		}
 		last = x
 		n++

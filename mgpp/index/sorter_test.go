@@ -42,7 +42,7 @@ func TestSorter(t *testing.T) {
 			if err := s.finish(func(r []uint64) {
 				x := row{}
 				copy(x[:], r)
-				if n := len(got); n > 0 && x.less(&got[n-1]) {
+				if n := len(got); n > 0 && (key{x[0], x[1]}).less(key{got[n-1][0], got[n-1][1]}) {
 					t.Fatalf("row %d, %v, comes after %v", n, x, got[n-1])
 				}
 				got = append(got, x)

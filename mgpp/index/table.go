@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"slices"
 	"sort"
 )
@@ -125,6 +126,8 @@ type table struct {
 	cached []cached // blocks, by number
 	loads  int      // of blocks
 	last   nearby   // what blockBelow returned: the words of a node lie together
+
+	foreseen []foreseen // by number
 }
 
 // cached is a block that was read.
@@ -142,9 +145,11 @@ type kept struct {
 // nearby is a block, where it is the last of which the first row is below a key: that is
 // above from and not above to.
 type nearby struct {
-	from, to row // alike: nothing is known
+	from, to key // alike: nothing is known
 	i        int
 }
+
+func (n *nearby) has(want key) bool { return n.from.less(want) && !n.to.less(want) }
 
 const (
 	// leastCached and mostCached are how many blocks of each table are kept: more, the more
@@ -189,19 +194,29 @@ func (t *table) directory(b []byte, at int64, sum uint32) error {
 func (t *table) page(i int) (page, error) {
 	k := &t.kept[i%len(t.kept)]
 	if k.number != i+1 {
-		n := min(t.Blocks-i*pageBlocks, pageBlocks)
 		k.number = 0
-		b := slices.Grow(k.b[:0], pageBytes(n, t.Most))[:pageBytes(n, t.Most)]
-		if err := t.directory(b, t.Dir+int64(i)*int64(pageBytes(pageBlocks, t.Most)), binary.LittleEndian.Uint32(t.top[i*topBytes+16:])); err != nil {
+		p, err := t.readPage(i, k.b)
+		if err != nil {
 			return page{}, err
 		}
-		*k = kept{page{b, n}, i + 1}
+		*k = kept{p, i + 1}
 	}
 	return k.page, nil
 }
 
+// readPage reads a page of the directory into the room of another, if it is enough.
+func (t *table) readPage(i int, room []byte) (page, error) {
+	n := min(t.Blocks-i*pageBlocks, pageBlocks)
+	b := slices.Grow(room[:0], pageBytes(n, t.Most))[:pageBytes(n, t.Most)]
+	err := t.directory(b, t.Dir+int64(i)*int64(pageBytes(pageBlocks, t.Most)), binary.LittleEndian.Uint32(t.top[i*topBytes+16:]))
+	return page{b, n}, err
+}
+
 // block returns a block, valid until another is asked for.
 func (t *table) block(i int) (*block, error) {
+	if k := t.foreseenAt(i); k != nil {
+		return k, nil
+	}
 	if len(t.cached) > 0 {
 		if k := &t.cached[i%len(t.cached)]; k.number == i+1 {
 			return &k.block, nil
@@ -222,21 +237,20 @@ func (t *table) block(i int) (*block, error) {
 	t.loads++
 	k := &t.cached[i%len(t.cached)]
 	k.number = 0
-	var err error
-	if k.block, err = t.load(i, k.b); err != nil {
+	p, err := t.page(i / pageBlocks)
+	if err != nil {
+		return nil, err
+	}
+	if k.block, err = t.load(p, i%pageBlocks, k.b); err != nil {
 		return nil, err
 	}
 	k.number = i + 1
 	return &k.block, nil
 }
 
-// load reads a block into the room of another, if it is enough. The table is open.
-func (t *table) load(i int, room []byte) (block, error) {
-	p, err := t.page(i / pageBlocks)
-	if err != nil {
-		return block{}, err
-	}
-	at, n := p.place(i % pageBlocks)
+// load reads block i of a page into the room of another, if it is enough.
+func (t *table) load(p page, i int, room []byte) (block, error) {
+	at, n := p.place(i)
 	if at < 0 || n > maxBlock {
 		return block{}, errBlock
 	}
@@ -299,17 +313,15 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	if err := t.open(); err != nil {
 		return nil, 0, err
 	}
-	// The last page whose first key is below, and of it the last block.
-	want := row{a, b}
-	if l := &t.last; l.from.less(&want) && !l.to.less(&want) {
-		k, err := t.block(l.i)
-		return k, l.i, err
+	want := key{a, b}
+	if t.last.has(want) {
+		k, err := t.block(t.last.i)
+		return k, t.last.i, err
 	}
-	below := func(a, b uint64) bool { return (&row{a, b}).less(&want) }
-	at := sort.Search(t.pages, func(i int) bool {
-		e := t.top[i*topBytes:]
-		return !below(binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:]))
-	}) - 1
+	if f := t.foreseenBelow(want); f != nil {
+		return &f.block, f.i, nil
+	}
+	at := t.pageBelow(want)
 	if at < 0 {
 		return nil, 0, nil
 	}
@@ -317,15 +329,35 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	in := sort.Search(p.n, func(i int) bool { return !below(p.key(i)) }) - 1
-	i := at*pageBlocks + in
-	if in+1 < p.n {
-		t.last.i = i
-		t.last.from[0], t.last.from[1] = p.key(in)
-		t.last.to[0], t.last.to[1] = p.key(in + 1)
+	t.last = t.nearby(p, at, want)
+	k, err := t.block(t.last.i)
+	return k, t.last.i, err
+}
+
+// pageBelow returns the last page of which the first key is below another; -1 if there is
+// none. The table is open.
+func (t *table) pageBelow(want key) int {
+	return sort.Search(t.pages, func(i int) bool { return !t.firstOf(i).less(want) }) - 1
+}
+
+// firstOf is the first key of a page.
+func (t *table) firstOf(i int) key {
+	e := t.top[i*topBytes:]
+	return key{binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])}
+}
+
+// nearby finds the last block of a page, which has the number at, of which the first row is
+// below a key. The first row of the page is.
+func (t *table) nearby(p page, at int, want key) nearby {
+	in := max(sort.Search(p.n, func(i int) bool { return !p.key(i).less(want) })-1, 0)
+	n := nearby{from: p.key(in), to: key{math.MaxUint64, math.MaxUint64}, i: at*pageBlocks + in}
+	switch {
+	case in+1 < p.n:
+		n.to = p.key(in + 1)
+	case at+1 < t.pages:
+		n.to = t.firstOf(at + 1)
 	}
-	k, err := t.block(i)
-	return k, i, err
+	return n
 }
 
 // scan gives the rows from number i on until f returns false.

@@ -1,6 +1,10 @@
 package index
 
-import "mgtrace/mgpp"
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+)
 
 // wordSet is words that are asked about next, and few others: a table of them is a twentieth of
 // that of all words of a part.
@@ -38,13 +42,19 @@ func (s *wordSet) add(lo, hi uint64) bool {
 	return true
 }
 
-// expect expects questions about what was touched, unless that is too much.
-func (x *Index) expect(touched []mgpp.Touch) {
+// expect expects questions about what was touched in (a, b], of both times, unless that is too
+// much.
+func (x *Index) expect(touched []mgpp.Touch, a, b uint64) {
 	var s wordSet
+	var words []uint64 // of nodes that lived at both times
 	for _, touch := range touched {
 		n, ok := x.node(touch.Node)
-		if !ok || !s.add(n.start+min(touch.Lo, n.size), n.start+min(touch.Hi, n.size)) {
+		lo, hi := n.start+min(touch.Lo, n.size), n.start+min(touch.Hi, n.size)
+		if !ok || !s.add(lo, hi) {
 			return
+		}
+		for w := lo >> 3; w<<3 < hi && n.alive(a) && n.alive(b); w++ {
+			words = append(words, w)
 		}
 	}
 	for _, p := range x.parts {
@@ -52,4 +62,13 @@ func (x *Index) expect(touched []mgpp.Touch) {
 			p.link(&s)
 		}
 	}
+	slices.Sort(words)
+	now, p := uint64(x.chunkOf(a)), x.decoded(a)
+	var keys []key
+	for _, w := range words {
+		if p == nil || !p.wrote(w, a) {
+			keys = append(keys, key{w, now + 1})
+		}
+	}
+	x.fail(x.table(tabCells).foresee(keys))
 }

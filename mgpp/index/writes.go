@@ -181,6 +181,7 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 			order = append(order, i)
 		}
 		slices.SortFunc(order, func(i, k int) int { return cmp.Or(cmp.Compare(p.words[i], p.words[k]), i-k) })
+		x.foreseeOwners(p, order)
 		for _, i := range order {
 			base, t := p.words[i]<<3, uint64(p.recs[i].time)
 			for mask := p.recs[i].mask; mask != 0; {
@@ -202,6 +203,22 @@ func (x *Index) written(a, b uint64, seen mgpp.Touches) {
 		}
 	}
 	x.writtenLong(a, b, seen)
+}
+
+// foreseeOwners foresees that it is asked whose memory some writes were made to, which are in
+// order of address. Of 16 bytes behind 16 others the owner is mostly known then.
+func (x *Index) foreseeOwners(p *part, order []int) {
+	var keys []key
+	last := uint64(0) // the last 16 bytes that were written to, plus 1
+	for _, i := range order {
+		if g := p.words[i]/2 + 1; g != last {
+			if g != last+1 || last == 0 {
+				keys = append(keys, key{coverKey(0, p.words[i]<<3), uint64(p.recs[i].time) + 1})
+			}
+			last = g
+		}
+	}
+	x.fail(x.table(tabCover).foresee(keys))
 }
 
 // writtenFixed adds the objects in static memory that have a byte which was written at t.
