@@ -380,3 +380,30 @@ enter entry from cache.list;
 		t.Errorf("%d nodes, and nothing leads to the cache", n)
 	}
 }
+
+// What a specification reads is told by the byte: a count beside a flag is not the flag.
+func TestReadsBytes(t *testing.T) {
+	h, g := setup(t, "struct node { char flag; int count; struct node *next; long wide[20]; }; type node;")
+	g.SetReads([]graph.Reads{{Spans: [][2]int64{{0, 1}, {16, 24}, {100, 176}}}}, nil)
+	alloc(t, h, "node", 0x1000, 176)
+	for _, c := range []struct {
+		at    trace.Addr
+		size  int
+		dirty bool
+	}{
+		{0, 1, true}, {4, 4, false}, {1, 7, false}, {0, 8, true}, {8, 8, true}, // next is an edge
+		{16, 4, true}, {15, 1, true}, {24, 8, false}, {60, 8, false}, {64, 36, false}, {64, 37, true}, {32, 144, true}, {99, 1, false}, {175, 1, true},
+	} {
+		g.Advance()
+		g.Follow()
+		from := h.Now()
+		apply(t, h, trace.Event{Kind: trace.KindStore, Addr: 0x1000 + c.at, Size: uint64(c.size), Data: slices.Repeat([]byte{byte(from)}, c.size)})
+		g.Advance()
+		var ch graph.Changes
+		ch.Reset()
+		g.Between(from, h.Now(), &ch)
+		if got := len(ch.Dirt) > 0; got != c.dirty {
+			t.Errorf("%d bytes at %d: dirty %v", c.size, c.at, got)
+		}
+	}
+}

@@ -19,7 +19,7 @@ type layout struct {
 	conditional bool // some cells count only sometimes
 
 	some  bool     // only some bytes matter (reads.go)
-	words []uint64 // by word of 8 bytes, a bit: it matters
+	bytes []uint64 // by byte, a bit: it matters
 }
 
 // cell is a pointer cell, or array of them, with the place of its elements

@@ -51,19 +51,18 @@ func (g *Graph) ofGlobal(t *check.NodeType) bool {
 	return false
 }
 
-// restrict has the layout keep the cells that matter, and remember which words
-// of 8 bytes do.
+// restrict has the layout keep the cells that matter, and remember which bytes do.
 func (l *layout) restrict(r *Reads, fields []string) {
 	l.some = true
 	for _, s := range r.Spans {
 		if s[0] < 0 {
-			l.some, l.words = false, nil
+			l.some, l.bytes = false, nil
 			return // before the object: nobody knows what that is
 		}
 		l.mark(s[0], s[1])
 	}
 	cells := l.cells
-	*l = layout{typ: l.typ, some: true, words: l.words}
+	*l = layout{typ: l.typ, some: true, bytes: l.bytes}
 	for i := range cells {
 		c := cells[i].EdgeCell
 		if r.Pointers || cells[i].edge && (Counts(l.typ, c, nil) || Counts(l.typ, c, fields)) || c.Count < 0 || l.readsCell(c) {
@@ -94,13 +93,19 @@ func (l *layout) markCell(c *check.EdgeCell) {
 	}
 }
 
+// mark notes that the bytes [lo, hi) are read.
 func (l *layout) mark(lo, hi int64) {
-	for w := lo / 8; w*8 < hi; w++ {
-		for int(w/64) >= len(l.words) {
-			l.words = append(l.words, 0)
-		}
-		l.words[w/64] |= 1 << (w % 64)
+	if n := int(hi+63) / 64; n > len(l.bytes) {
+		l.bytes = append(l.bytes, make([]uint64, n-len(l.bytes))...)
 	}
+	for ; lo < hi; lo = lo&^63 + 64 {
+		l.bytes[lo/64] |= within(lo, hi)
+	}
+}
+
+// within are the bits of those bytes of [lo, hi) that lie in the 64 of lo.
+func within(lo, hi int64) uint64 {
+	return ^uint64(0) << (lo % 64) & (^uint64(0) >> (63 - (min(hi, lo&^63+64)-1)%64))
 }
 
 // reads reports whether the specification reads any of the bytes [lo, hi) of
@@ -109,8 +114,8 @@ func (l *layout) reads(lo, hi int64) bool {
 	if !l.some {
 		return true
 	}
-	for w := lo / 8; w*8 < hi && int(w/64) < len(l.words); w++ {
-		if l.words[w/64]>>(w%64)&1 != 0 {
+	for ; lo < hi && int(lo/64) < len(l.bytes); lo = lo&^63 + 64 {
+		if l.bytes[lo/64]&within(lo, hi) != 0 {
 			return true
 		}
 	}
