@@ -344,20 +344,24 @@ func TestAttachBlocked(t *testing.T) {
 // Attaching again and again, ended at any moment, leaves a threaded program as it
 // was.
 func TestAttachAgain(t *testing.T) {
-	times := 50
-	if testing.Short() {
-		times = 5
-	}
 	eachEngine(t, func(t *testing.T, engine string) {
+		times := 50
+		if engine == "ebpf" {
+			times = 12 // each waits seconds for the kernel where other programs fork
+		}
+		if testing.Short() {
+			times = 5
+		}
 		list := startList(t)
 		maps := names(t, list)
 		for i := range times {
+			later := time.Duration(i*50/times) * time.Millisecond
 			a := attach(t, list, "--engine", engine, "--spec", attachSpec)
 			if i%4 > 0 {
 				a.recording(t)
-				time.Sleep(time.Duration(i) * time.Millisecond)
+				time.Sleep(later)
 			} else {
-				time.Sleep(time.Duration(i) * 10 * time.Millisecond) // anywhere
+				time.Sleep(10 * later) // anywhere
 			}
 			r := a.ends(t, syscall.SIGINT)
 			if r.status != 0 && (i%4 > 0 || len(r.report.CPoints) > 0) {

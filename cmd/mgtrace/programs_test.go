@@ -243,11 +243,15 @@ func faults(t *testing.T, source string) []int {
 
 // TestPrograms runs every program of testdata/programs under each engine, twice:
 // with its fault, which must be among the suspects, and as its correct twin,
-// which must stay silent.
+// which must stay silent. To put in and take out the kernel's probes is mostly waiting, one
+// program after the other: there every second program is an optimised one.
 func TestPrograms(t *testing.T) {
-	for _, p := range programs(t) {
-		for _, opt := range []string{"-O0", "-O2"} {
+	for i, p := range programs(t) {
+		for k, opt := range []string{"-O0", "-O2"} {
 			for _, engine := range []string{"inline", "ebpf"} {
+				if engine == "ebpf" && p.engine == "" && i%2 != k {
+					continue
+				}
 				t.Run(p.name()+opt+"/"+engine, func(t *testing.T) {
 					if p.engine != "" && engine != p.engine {
 						t.Skipf("only the engine %s records what this specification needs", p.engine)
