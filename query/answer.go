@@ -98,9 +98,12 @@ func (a *Answers) Who(c Cell, t mgpp.Timestamp, asked string, most int) Who {
 	if c.Type != nil {
 		w.Type = c.Type.String()
 	}
+	if c.as.BitSize > 0 {
+		w.Type += fmt.Sprintf(":%d", c.as.BitSize)
+	}
 	switch {
 	case c.Node == 0 || c.Dead:
-	case c.as:
+	case c.as.Type != nil:
 		f := c.field()
 		a.read(a.hist.At(t), &f)
 		w.Value = f.Value

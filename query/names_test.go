@@ -26,6 +26,7 @@ const layouts = `
 struct pair { int a; int b; };
 struct list { int key; char tag; struct list *next; struct pair pair; struct list *kids[2]; };
 struct str { int n; char text[]; };
+struct flags { unsigned count:20, dirty:1, kind:2, wide:3; char tag; };
 struct any { int kind; union { long id; double cost; struct list *list; char tag[8]; struct { unsigned low:4, high:4; } bits; } u; };
 `
 
@@ -131,7 +132,29 @@ func TestMember(t *testing.T) {
 		"any#1.u.cost":     {"any#1.u 8", "5 4.0474e-320 → 9.946895744e-315", "4 1.5 → 4.0474e-320", "3 never written → 1.5", "1 any#1 was allocated, 16 bytes"},
 		"any#1.u.list":     {"any#1.u 8", "5 list#1 → 0x78002000 (no node)", "4 0x3ff8000000000000 (no node) → list#1", "3 never written → 0x3ff8000000000000 (no node)", "1 any#1 was allocated, 16 bytes"},
 		"any#1.u.tag[3]":   {"any#1.u+3 1", "5 0 → 120 'x'", "4 0, as before", "3 never written → 0", "1 any#1 was allocated, 16 bytes"},
-		"any#1.u.bits.low": {"any#1.u 4", "5 list#1 → 0x78002000", "4 0x3ff8000000000000 → list#1", "3 never written → 0x3ff8000000000000", "1 any#1 was allocated, 16 bytes"},
+		"any#1.u.bits.low": {"any#1.u 1", "4 0, as before", "3 never written → 0", "1 any#1 was allocated, 16 bytes"},
+	} {
+		if d := cmp.Diff(want, w.who(expr, w.h.Now())); d != "" {
+			t.Errorf("%s (-want +got):\n%s", expr, d)
+		}
+	}
+}
+
+// TestBits: a bit-field is the one that the path names, whatever lies beside it in its bytes.
+func TestBits(t *testing.T) {
+	w := newWorld(t)
+	w.alloc("flags", 0x1000, 8) // 1
+	w.put(0x1000, 4, 7)         // 2
+	w.put(0x1002, 1, 0xb0)      // 3
+	w.put(0x1002, 1, 0xd3)      // 4
+	w.put(0x1003, 1, 0x02)      // 5
+	w.put(0x1004, 1, 'x')       // 6
+	for expr, want := range map[string][]string{
+		"flags#1.count": {"flags#1.count 3", "4 7 → 196615", "3 7, as before", "2 never written → 7", "1 flags#1 was allocated, 8 bytes"},
+		"flags#1.dirty": {"flags#1.dirty 1", "4 1, as before", "3 0 → 1", "2 never written → 0", "1 flags#1 was allocated, 8 bytes"},
+		"flags#1.kind":  {"flags#1.kind 1", "4 1 → 2", "3 0 → 1", "2 never written → 0", "1 flags#1 was allocated, 8 bytes"},
+		"flags#1.wide":  {"flags#1.wide 2", "5 1 → 5", "4 1, as before", "3 0 → 1", "2 never written → 0", "1 flags#1 was allocated, 8 bytes"},
+		"flags#1.tag":   {"flags#1.tag 1", "6 never written → 120 'x'", "1 flags#1 was allocated, 8 bytes"},
 	} {
 		if d := cmp.Diff(want, w.who(expr, w.h.Now())); d != "" {
 			t.Errorf("%s (-want +got):\n%s", expr, d)

@@ -18,15 +18,14 @@ type Cell struct {
 	Size uint64      // bytes
 	Type *types.Type // nil: unknown
 
-	// as: the layout of the node does not say what lies there, a union's member mostly, but
-	// the path does: it is read as of the cell's type.
-	as bool
+	// as is what the path says that lies there, where the layout of the node does not, as of a
+	// union's member, or where it is a bit-field, beside others in the same bytes; else its Type
+	// is nil.
+	as types.Scalar
 }
 
-// field is the cell as a field of its own type.
-func (c Cell) field() Field {
-	return Field{Addr: c.Addr, Size: c.Size, scalar: types.Scalar{Size: int64(c.Size), Type: c.Type}}
-}
+// field is the cell as the field that the path says.
+func (c Cell) field() Field { return Field{Addr: c.Addr, Size: c.Size, scalar: c.as} }
 
 // ResolveError says where a path ends, and why.
 type ResolveError struct {
@@ -45,7 +44,8 @@ type place struct {
 	addr  trace.Addr
 	typ   *types.Type // nil: unknown
 	array bool        // of typ, up to the end of the node
-	bits  bool        // of typ are a bit-field
+	bit   int         // of a bit-field: where it begins in the byte
+	bits  int         // and how many it has; 0: it is none
 }
 
 // Resolve follows a path in the graph of a view.
@@ -143,7 +143,12 @@ func (n *Names) step(at place, s Step, v mgpp.View, p Path, i int) (place, error
 	if m.Type == nil {
 		return stop("the type of %s is not known", s.Field)
 	}
-	return place{node: at.node, dead: at.dead, addr: at.addr + trace.Addr(off), typ: m.Type, bits: m.BitSize > 0}, nil
+	next := place{node: at.node, dead: at.dead, addr: at.addr + trace.Addr(off), typ: m.Type, bits: m.BitSize}
+	if m.BitSize > 0 {
+		next.addr += trace.Addr(m.BitOffset / 8)
+		next.bit = m.BitOffset % 8
+	}
+	return next, nil
 }
 
 // element is an element of an array, or of what a pointer leads to.
@@ -223,6 +228,8 @@ func (n *Names) cell(at place, v mgpp.View) Cell {
 	c.Name = n.Name(at.node)
 	f, ok := n.fieldOf(at, v)
 	switch {
+	case at.bits > 0:
+		c.Size = uint64(at.bit+at.bits+7) / 8
 	case at.typ != nil && at.array:
 		c.Size = size - off
 	case at.typ != nil && at.typ.Size > 0:
@@ -233,7 +240,9 @@ func (n *Names) cell(at place, v mgpp.View) Cell {
 		c.Size = 8 - off%8
 		c.Name += fmt.Sprintf("+%d", off)
 	}
-	c.as = ok && f.scalar.Type == nil && c.Type != nil && c.Type.Kind < types.Struct && c.Type.Kind > types.Void && !at.bits && c.Size <= size-off
+	if scalar := c.Type != nil && c.Type.Kind < types.Struct && c.Type.Kind > types.Void; ok && scalar && c.Size <= size-off && (at.bits > 0 || f.scalar.Type == nil) {
+		c.as = types.Scalar{Size: int64(c.Size), Type: c.Type, BitOffset: at.bit, BitSize: at.bits}
+	}
 	if c.Size > size-off {
 		c.Size = size - off
 	}
@@ -252,6 +261,9 @@ func (n *Names) fieldOf(at place, v mgpp.View) (f Field, ok bool) {
 		v = n.hist.At(n.hist.Node(at.node).Death - 1)
 	}
 	n.each(v, at.node, off, off+1, func(x Field) bool {
+		if at.bits > 0 && x.scalar.BitSize > 0 && (x.Addr != at.addr || x.scalar.BitOffset != at.bit) {
+			return true // another bit-field of the byte
+		}
 		f, ok = x, true
 		return false
 	})

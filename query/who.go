@@ -89,7 +89,7 @@ func (n *Names) written(op mgpp.Op, c Cell) Change {
 	fields, more := 0, 0
 	path, size := "", uint64(0) // of the last
 	each := func(f func(Field) bool) { n.each(after, c.Node, uint64(lo-start), uint64(hi-start), f) }
-	if c.as {
+	if c.as.Type != nil {
 		each = func(f func(Field) bool) { f(c.field()) }
 	}
 	each(func(f Field) bool {
