@@ -219,6 +219,7 @@ type DiffAnswer struct {
 	Died    []NodeAnswer `json:"died"`
 	Changed []NodeChange `json:"changed"`
 	Passing int          `json:"born_and_died"`
+	In      DiffCounts   `json:"in_all"` // of which the lists may leave some out
 	Left    int          `json:"left_out,omitempty"`
 
 	Joined []ClusterAnswer `json:"joined,omitempty"`
@@ -243,7 +244,7 @@ type FieldChange struct {
 
 // Diff answers what changed.
 func (a *Answers) Diff(d Diff) DiffAnswer {
-	out := DiffAnswer{From: uint64(d.From), To: uint64(d.To), Passing: d.Passing, Left: d.Left, Born: []NodeAnswer{}, Died: []NodeAnswer{}, Changed: []NodeChange{}}
+	out := DiffAnswer{From: uint64(d.From), To: uint64(d.To), Passing: d.Passing, In: d.In, Left: d.Left(), Born: []NodeAnswer{}, Died: []NodeAnswer{}, Changed: []NodeChange{}}
 	for _, n := range d.Born {
 		out.Born = append(out.Born, a.state(n))
 	}

@@ -162,6 +162,30 @@ func TestBits(t *testing.T) {
 	}
 }
 
+// TestDiffCounts: of a difference it is told how many nodes were born, freed and changed, also of
+// those that are not listed.
+func TestDiffCounts(t *testing.T) {
+	w := newWorld(t)
+	at := func(i int) trace.Addr { return 0x1000 + trace.Addr(i)*64 }
+	for i := range 6 {
+		w.alloc("list", at(i), listSize)
+	}
+	from := w.h.Now()
+	for i := range 3 {
+		w.put(at(i)+keyAt, 4, 1)
+	}
+	for i := 3; i < 5; i++ {
+		w.apply(trace.Event{Kind: trace.KindFree, Addr: at(i), Name: "free"})
+	}
+	w.alloc("list", at(9), listSize)
+	for most, left := range map[int]int{0: 0, 1: 5, 4: 2, 6: 0} {
+		d := w.names().Diff(from, w.h.Now(), most)
+		if want := (DiffCounts{Born: 1, Died: 2, Changed: 3}); d.In != want || d.Left() != left {
+			t.Errorf("at most %d: %+v, %d left out; want %+v, %d", most, d.In, d.Left(), want, left)
+		}
+	}
+}
+
 // TestGrown: a block grows in place to where another one was, which had been written. That
 // is not the block's, and what was in it while it was smaller is not its content any more.
 func TestGrown(t *testing.T) {

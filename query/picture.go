@@ -58,7 +58,7 @@ func (a *Answers) PictureOfDiff(d Diff, title string) *render.Graph {
 	}
 	x.clusters(d.Joined, joined, "new: ")
 	x.clusters(d.Parted, parted, "gone: ")
-	x.folded(d.Left)
+	x.folded(d.Left())
 	return x.g
 }
 

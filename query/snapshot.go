@@ -120,10 +120,22 @@ type Diff struct {
 	Died     []NodeState // as they were at From
 	Changed  []NodeDiff  // alive at both
 	Passing  int         // nodes that were born and died in between
-	Left     int         // nodes of the lists that are left out
+	In       DiffCounts  // how many nodes belong in the lists
 
 	// Clusters at To that were none at From, and the other way round; see Names.JoinDiff.
 	Joined, Parted []Cluster
+}
+
+// DiffCounts is how many nodes were born, died and changed between two times.
+type DiffCounts struct {
+	Born    int `json:"born"`
+	Died    int `json:"died"`
+	Changed int `json:"changed"`
+}
+
+// Left is how many nodes the lists leave out.
+func (d *Diff) Left() int {
+	return d.In.Born + d.In.Died + d.In.Changed - len(d.Born) - len(d.Died) - len(d.Changed)
 }
 
 // NodeDiff is the fields of a node that differ.
@@ -141,13 +153,14 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 	before, after := n.hist.At(from), n.hist.At(to)
 	x := comparison{n: n, before: before, after: after}
 	listed := 0
-	full := func() bool {
+	// room counts a node, and reports whether it is listed.
+	room := func(of *int) bool {
+		*of++
 		if most > 0 && listed >= most {
-			d.Left++
-			return true
+			return false
 		}
 		listed++
-		return false
+		return true
 	}
 	for _, touch := range n.hist.Touched(from, to) {
 		was, had := before.Node(touch.Node)
@@ -156,16 +169,16 @@ func (n *Names) Diff(from, to mgpp.Timestamp, most int) Diff {
 		case !had && !has:
 			d.Passing++
 		case !had:
-			if !full() {
+			if room(&d.In.Born) {
 				d.Born = append(d.Born, n.state(after, is))
 			}
 		case !has:
-			if !full() {
+			if room(&d.In.Died) {
 				d.Died = append(d.Died, n.state(before, was))
 			}
 		default:
 			x.was, x.is, x.touch = was, is, touch
-			if x.differs() && !full() {
+			if x.differs() && room(&d.In.Changed) {
 				d.Changed = append(d.Changed, x.tell())
 			}
 		}

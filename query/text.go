@@ -167,7 +167,7 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 // Text prints what changed.
 func (d *DiffAnswer) Text(out io.Writer, color bool) error {
 	p := &printer{color: color}
-	p.f("from change %s to change %s: %s born, %d freed, %d changed", report.Thousands(d.From), report.Thousands(d.To), count(len(d.Born), "node", "nodes"), len(d.Died), len(d.Changed))
+	p.f("from change %s to change %s: %s born, %s freed, %s changed", report.Thousands(d.From), report.Thousands(d.To), count(d.In.Born, "node", "nodes"), report.Thousands(uint64(d.In.Died)), report.Thousands(uint64(d.In.Changed)))
 	if d.Passing > 0 {
 		p.f(", %s born and freed in between", report.Thousands(uint64(d.Passing)))
 	}

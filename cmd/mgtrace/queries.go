@@ -68,13 +68,13 @@ func (f *queryFlags) ask(s streams, path string, question func(*ask.Queries) err
 	}
 	an := f.an.options()
 	o := ask.Options{Files: an.Files, Spec: an.Spec, AllocFree: an.AllocFree, JSON: f.out.json, Color: f.out.colored(s.out), Out: s.out, Index: f.index, Progress: progress(s, "making the index "+path+".idx"), Memory: memory}
-	q, err := ask.Open(path, o)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	q.Quick()
-	return question(q)
+	return ask.Ask(path, o, func(q *ask.Queries) error {
+		q.Quick()
+		for _, w := range q.Warnings() {
+			fmt.Fprintf(s.err, "mgtrace: %s\n", w)
+		}
+		return question(q)
+	})
 }
 
 const timeHelp = `a change number, end, crash, "call N of F", "return N of F", "line FILE:LINE#N", +1.5s after the start, or 15:04:05.25`

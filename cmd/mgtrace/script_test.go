@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,6 +34,7 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"damage": damage},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "capture":
@@ -43,6 +45,20 @@ func TestScript(t *testing.T) {
 			return false, nil
 		},
 	})
+}
+
+// damage changes a byte of a file, so many tenths of its length from its beginning.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage FILE TENTHS")
+	}
+	tenths, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	b[len(b)*tenths/10] ^= 0xff
+	ts.Check(os.WriteFile(path, b, 0o600))
 }
 
 // canCapture: this machine and user have what all engines need, or what one needs beside.

@@ -333,6 +333,9 @@ func (b *Builder) Finish(n Notes) (err error) {
 	if b.chunk >= 0 {
 		b.endChunk()
 	}
+	for _, c := range b.chunks[b.chunk+1:] { // behind what could be read of a trace that is damaged
+		b.chunkList = append(b.chunkList, chunk{uint64(b.hist.Now()), c.First})
+	}
 	d := &description{
 		Version: version, Of: b.of, Now: b.hist.Now(), Events: b.event, Nodes: b.hist.NodeCount(),
 		Kinds: b.kinds, Crash: b.crash, Tables: map[string]tableMeta{}, Long: b.long,

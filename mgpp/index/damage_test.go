@@ -167,6 +167,47 @@ func TestDamageKeepsTrace(t *testing.T) {
 	}
 }
 
+// TestDamagedTrace: the index of a trace of which a block in the middle is damaged is that of what
+// could be read, and finds times and statements in that.
+func TestDamagedTrace(t *testing.T) {
+	h, path := program(t, 5, 2000)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x := build(t, path)
+	now := x.Now()
+	if now == 0 || now >= h.Now() {
+		t.Fatalf("%d of %d operations could be read", now, h.Now())
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		at := mgpp.Timestamp(rnd.Uint64N(uint64(now) + 1))
+		addr := trace.Addr(low + rnd.IntN(0x300))
+		if want, got := h.LastWrite(addr, 8, at), x.LastWrite(addr, 8, at); got != want {
+			t.Errorf("last write to %#x at %d: %d, want %d", uint64(addr), at, got, want)
+		}
+		if want, got := h.Op(at), x.Op(at); got.Kind != want.Kind || got.Addr != want.Addr {
+			t.Errorf("operation %d: %v, want %v", at, got, want)
+		}
+	}
+	for pc, n := range x.Statements() {
+		if at, count := x.Nth([]trace.Addr{pc}, 0); at == 0 || count != n || h.Op(at).PC != pc {
+			t.Errorf("%#x made %d operations, the last %d; want %d", uint64(pc), count, at, n)
+		}
+	}
+	if at := x.AtWall(1 << 60); at == 0 || at > now {
+		t.Errorf("the last operation by the clock is %d of %d", at, now)
+	}
+	if x.Err() != nil {
+		t.Error(x.Err())
+	}
+}
+
 // TestStale: the index of another trace is refused.
 func TestStale(t *testing.T) {
 	_, path := program(t, 1, 100)

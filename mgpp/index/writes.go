@@ -240,6 +240,9 @@ func (x *Index) AtWall(ns int64) mgpp.Timestamp {
 		return ok && first > ns
 	})
 	for i--; i >= 0; i-- {
+		if x.chunks[i].ops == uint64(x.d.Now) {
+			continue // it has none, and perhaps could not be read
+		}
 		at := uint64(0)
 		x.fail(x.eachOp(i, func(ev *trace.Event, run *trace.Stores, _ int, first, last uint64) bool {
 			wall := int64(-1)

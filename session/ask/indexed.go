@@ -38,6 +38,10 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	}
 	x, err := index.Open(recording.IndexPath(path), q.Recording.Reader)
 	switch {
+	case err == nil && q.Options.Anew:
+		if err := x.Close(); err != nil {
+			return nil, err
+		}
 	case err == nil:
 		return x, nil
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, index.ErrStale), errors.Is(err, index.ErrCorrupt):

@@ -38,14 +38,11 @@ func Info(w io.Writer, path string, o InfoOptions) error {
 	if o.Events {
 		return printEvents(w, path)
 	}
-	q, err := Open(path, Options{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory})
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	i := q.info()
-	i.Flow = flowInfo(q.Recording)
-	return q.print(i)
+	return Ask(path, Options{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory}, func(q *Queries) error {
+		i := q.info()
+		i.Flow = flowInfo(q.Recording)
+		return q.print(i)
+	})
 }
 
 // printEvents prints every event as text.

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,7 @@ type Options struct {
 	Color     bool
 	Out       io.Writer
 	Index     bool                    // also where the trace is so short that it needs none
+	Anew      bool                    // an index that is there is not asked, but made anew
 	Progress  func(done, total int64) // of making an index; nil: none
 	Memory    MemoryLimit             // of making an index, or of the history where there is none
 }
@@ -74,12 +76,41 @@ func (q *Queries) Close() {
 	q.Recording.Close()
 }
 
-// Failed is what went wrong in reading the index.
+// Warnings are what answers do not tell: that the trace is a part of the recording, whose end
+// is then the end of that part, and what of the program's files is not at hand.
+func (q *Queries) Warnings() (out []string) {
+	if !q.about.Complete && q.about.Why != "" {
+		out = append(out, "the trace is a part of the run: "+q.about.Why)
+	}
+	return append(out, q.Recording.Warned...)
+}
+
+// Failed is what went wrong in reading the index, or the trace where it says.
 func (q *Queries) Failed() error {
-	if q.x == nil || q.x.Err() == nil {
+	if q.x == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: delete the .idx file beside the trace, it is made again", q.x.Err())
+	return q.x.Err()
+}
+
+// Ask opens a trace and asks it. An index that turns out to be damaged is made anew, and asked
+// again: nothing has been told then.
+func Ask(path string, o Options, question func(*Queries) error) error {
+	err := askOnce(path, o, question)
+	if !errors.Is(err, index.ErrCorrupt) {
+		return err
+	}
+	o.Anew = true
+	return askOnce(path, o, question)
+}
+
+func askOnce(path string, o Options, question func(*Queries) error) error {
+	q, err := Open(path, o)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	return question(q)
 }
 
 // build takes the whole history into memory.
@@ -286,7 +317,7 @@ func (q *Queries) Show(f Form, picture func(dot bool) ([]byte, error), answer fu
 	dot := f.DOT || strings.HasSuffix(f.Path, ".dot")
 	if dot || f.SVG || strings.HasSuffix(f.Path, ".svg") {
 		b, err := picture(dot)
-		if err != nil {
+		if err := cmp.Or(q.Failed(), err); err != nil {
 			return err
 		}
 		return analysis.ShowPicture(q.Options.Out, f.Path, b)
