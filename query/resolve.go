@@ -66,6 +66,17 @@ func (n *Names) Resolve(p Path, v mgpp.View) (Cell, error) {
 	return c, nil
 }
 
+// ResolveNode follows a path to a node: that which its last field points to, if it is a pointer, or
+// in which it lies. 0: no node was at the address.
+func (n *Names) ResolveNode(p Path, v mgpp.View) (mgpp.NodeID, error) {
+	c, err := n.Resolve(p, v)
+	if err != nil || len(p.Steps) == 0 || c.Type == nil || c.Type.Kind != types.Pointer {
+		return c.Node, err
+	}
+	at, err := n.follow(place{node: c.Node, dead: c.Dead, addr: c.Addr, typ: c.Type}, v, p.String())
+	return at.node, err
+}
+
 func (n *Names) root(p Path, v mgpp.View) (place, error) {
 	r := p.Root
 	if r.Global == "" && r.Node == "" {

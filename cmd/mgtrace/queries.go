@@ -121,7 +121,8 @@ func newHistory(s streams) *cobra.Command {
 		Use:   "history TRACE NODE",
 		Short: "Tell what a node lived through: birth, every change, death, with statements",
 		Long: `Tell what a node lived through, in order of time. NODE is its type and number
-(qdtree#17), an address in it, or a path that leads to it (::root.child[2]).
+(qdtree#17), an address in it, or a path: to a pointer to it (::root.child[2]) or to a
+field of it.
 
 TIME is ` + timeHelp + `.`,
 		Example: `  mgtrace history t.mgt qdtree#17

@@ -206,20 +206,20 @@ func (q *Queries) History(node, until string, most int) error {
 	return q.print(&l)
 }
 
-// node finds a node by a path or by an address in it.
+// node finds a node by a path that leads to it or by an address in it.
 func (q *Queries) node(s string, t mgpp.Timestamp) (mgpp.NodeID, error) {
 	p, err := query.ParsePath(s)
 	if err != nil {
 		return 0, err
 	}
-	c, err := q.Answers.Resolve(p, q.Answers.History().At(t))
+	id, err := q.Answers.ResolveNode(p, q.Answers.History().At(t))
 	if err != nil {
 		return 0, q.Explain(err, t)
 	}
-	if c.Node == 0 {
+	if id == 0 {
 		return 0, fmt.Errorf("%s: no node was there at change %s or before", s, report.Thousands(uint64(t)))
 	}
-	return c.Node, nil
+	return id, nil
 }
 
 // SnapshotOptions say what part of the memory graph to tell, and how.
