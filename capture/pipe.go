@@ -54,6 +54,7 @@ type load struct {
 	events   []trace.Event
 	bytes    []byte
 	args     []uint64
+	calls    []trace.StoreSite // sites that are new, before all else
 	sites    []trace.StoreSite // new ones, after all else
 	run      trace.Stores      // that is being delivered
 	taken    chan error        // told when all of it and what came before has been taken; nil: nobody waits
@@ -65,17 +66,24 @@ type item struct {
 	wall                 int64
 	thread               trace.ThreadID
 	recs, wide, instants int32 // how many of each; no recs: an event
+	calls                int32 // among recs
 }
 
 // reset empties the load. What its events refer to is its own memory, or lives on anyway.
 func (l *load) reset() {
-	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0]}
+	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0], calls: l.calls[:0]}
 }
 
 // Sites implements Sink.
 func (p *Pipe) Sites(sites []trace.StoreSite) error {
 	p.cur.sites = sites
 	return p.Flush()
+}
+
+// Calls implements Mixed, if the other sink does.
+func (p *Pipe) Calls(fresh []trace.StoreSite) error {
+	p.cur.calls = append(p.cur.calls, fresh...)
+	return nil
 }
 
 // Room returns an empty slice with a capacity of n. The stores of a run that is collected
@@ -100,7 +108,7 @@ func (p *Pipe) Stores(s *trace.Stores) error {
 	}
 	l.wide = append(l.wide, s.Wide...)
 	l.instants = append(l.instants, s.Instants...)
-	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants))})
+	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants)), int32(s.Calls)})
 	if len(l.recs) >= loadRecs {
 		return p.send()
 	}
@@ -198,6 +206,11 @@ func (l *load) deliverAll(sink Sink) error {
 }
 
 func (l *load) deliver(sink Sink) (err error) {
+	if len(l.calls) > 0 {
+		if err := sink.(Mixed).Calls(l.calls); err != nil {
+			return err
+		}
+	}
 	events, recs, wide, instants := l.events, l.recs, l.wide, l.instants
 	run := &l.run
 	for i := range l.items {
@@ -206,7 +219,7 @@ func (l *load) deliver(sink Sink) (err error) {
 			err = sink.Event(&events[0])
 			events = events[1:]
 		} else {
-			run.Thread, run.Wall = it.thread, it.wall
+			run.Thread, run.Wall, run.Calls = it.thread, it.wall, int(it.calls)
 			run.Recs, recs = cut(recs, it.recs)
 			run.Wide, wide = cut(wide, it.wide)
 			run.Instants, instants = cut(instants, it.instants)

@@ -15,6 +15,7 @@ import (
 // script is a sink that writes down what it is given.
 type script struct {
 	lines []string
+	calls int // sites
 	fail  int // at this line
 }
 
@@ -30,7 +31,16 @@ func (s *script) note(format string, a ...any) error {
 
 func (s *script) Sites(sites []trace.StoreSite) error { return s.note("sites %v", sites) }
 func (s *script) Stores(r *trace.Stores) error {
-	return s.note("run %d %d %v %x %v", r.Thread, r.Wall, r.Recs, r.Wide, r.Instants)
+	if r.Calls > 0 && s.calls == 0 {
+		return s.note("calls in runs, and nobody has told of any")
+	}
+	return s.note("run %d %d %v %d %x %v", r.Thread, r.Wall, r.Recs, r.Calls, r.Wide, r.Instants)
+}
+
+// Calls implements Mixed: a pipe may tell of calls earlier than it was told.
+func (s *script) Calls(fresh []trace.StoreSite) error {
+	s.calls += len(fresh)
+	return nil
 }
 func (s *script) Event(e *trace.Event) error {
 	return s.note("%v %d %x %v %v %q", e.Kind, e.Aux, e.Data, e.Args, e.Stack, e.Name)
@@ -59,7 +69,13 @@ func feed(sink Sink, seed uint64, n int) error {
 			for range len(run.Recs) * rng.IntN(2) {
 				run.Instants = append(run.Instants, trace.Instant(rng.Uint64()))
 			}
-			err = sink.Stores(&run)
+			if rng.IntN(2) == 0 {
+				run.Calls = len(run.Recs) / 2
+				err = sink.(Mixed).Calls([]trace.StoreSite{trace.CallSite("memcpy", trace.Addr(i), 8)})
+			}
+			if err == nil {
+				err = sink.Stores(&run)
+			}
 		case 3:
 			err = sink.Sites([]trace.StoreSite{{PC: trace.Addr(i)}})
 		default:
@@ -103,6 +119,9 @@ func TestPipe(t *testing.T) {
 		}
 		if !slices.Equal(want.lines, got.lines) {
 			t.Fatal(cmp.Diff(want.lines, got.lines))
+		}
+		if want.calls != got.calls {
+			t.Errorf("%d calls of %d", got.calls, want.calls)
 		}
 	}
 }

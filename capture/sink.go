@@ -20,6 +20,14 @@ type Batched interface {
 	End()
 }
 
+// Mixed is a Sink whose runs may have calls of library functions among their stores
+// (trace.StoreSite.Name), which costs less than an event for each.
+type Mixed interface {
+	Sink
+	// Calls appends sites, of calls, to those that there are since Sites was called last.
+	Calls(fresh []trace.StoreSite) error
+}
+
 // Events is a Sink that gets every store as an event.
 func Events(f func(*trace.Event) error) Sink { return &events{take: f} }
 

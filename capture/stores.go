@@ -19,7 +19,8 @@ func (a *Assembler) Runs(sites []trace.StoreSite, sink func(*trace.Stores) error
 // frame that was left without a return is noticed at the thread's next hit.
 //
 // A run goes to the sink of Runs as it is, unless the thread is inside a
-// declared allocator. There is no work for each store.
+// declared allocator, or inside another one and the run has calls. There is no work for
+// each store.
 func (a *Assembler) Stores(s *trace.Stores) error {
 	if a.err != nil || len(s.Recs) == 0 {
 		return a.err
@@ -28,7 +29,7 @@ func (a *Assembler) Stores(s *trace.Stores) error {
 	if t.write.open {
 		a.cut(t) // the rest of a write was lost
 	}
-	if a.runs != nil && !a.holds(t) {
+	if a.runs != nil && !a.holds(t) && !(s.Calls > 0 && a.ownBooks(t)) {
 		if a.err == nil {
 			a.err = a.runs(s)
 		}

@@ -29,6 +29,9 @@ func storePlan() (*probe.Plan, []trace.StoreSite) {
 		}
 		sites = append(sites, site)
 	}
+	for _, w := range []uint8{1, 8, 64} {
+		sites = append(sites, trace.CallSite(p.Funcs[fCopy].Name, 9, w))
+	}
 	return p, sites
 }
 
@@ -85,6 +88,9 @@ func (p *player) stores(t *testing.T, s *trace.Stores) {
 		h := Hit{
 			Op: Store, Index: int(r.Site), Thread: s.Thread, Wall: s.Wall, PC: uint64(site.PC),
 			Addr: r.Addr, Size: uint64(site.Width), Base: uint64(site.BaseOf(r)),
+		}
+		if site.IsCall() {
+			h.Op, h.Index = Bulk, fCopy
 		}
 		if site.Width > 8 {
 			h.Data = s.Wide[r.Value:][:site.Width]
@@ -155,7 +161,11 @@ func play(t *testing.T, p *player, rnd *rand.Rand) {
 			s := trace.Stores{Thread: th, Wall: int64(rnd.IntN(100))}
 			for range rnd.IntN(6) {
 				r := trace.StoreRec{Site: uint32(rnd.IntN(len(p.sites))), Addr: uint64(4990 + rnd.IntN(100)), Base: uint64(rnd.IntN(5000)), Value: rnd.Uint64()}
-				switch site := &p.sites[r.Site]; {
+				site := &p.sites[r.Site]
+				if site.IsCall() {
+					s.Calls++
+				}
+				switch {
 				case site.Width > 8:
 					r.Value = uint64(len(s.Wide))
 					for range site.Width {
@@ -185,7 +195,7 @@ func TestRunErrors(t *testing.T) {
 	}
 	p = newPlayer(true, false)
 	s.Recs[0].Site = 99
-	if err := p.asm.Stores(&s); err == nil || err.Error() != "run of stores: no index 99 in 6" {
+	if err := p.asm.Stores(&s); err == nil || err.Error() != "run of stores: no index 99 in 9" {
 		t.Errorf("got %v", err)
 	}
 }

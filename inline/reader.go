@@ -26,6 +26,7 @@ const (
 // process.
 func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	defer close(e.done)
+	_, mixed := sink.(capture.Mixed)
 	var pipe *capture.Pipe
 	if e.opts.Apart && !e.opts.Hold && runtime.GOMAXPROCS(0) > 1 {
 		pipe = capture.NewPipe(sink)
@@ -45,6 +46,12 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	o := log.Options{Clock: log.NewClock(e.began.Since()), Static: static}
 	if pipe != nil {
 		o.Room = pipe.Room
+	}
+	if mixed {
+		o.Calls = func(sites []trace.StoreSite, known int) error {
+			out.Runs(sites, sink.Stores)
+			return sink.(capture.Mixed).Calls(sites[known:])
+		}
 	}
 	r.merger = log.NewMerger(table, o, out)
 	return r.run(ctx)

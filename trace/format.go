@@ -12,7 +12,8 @@ import (
 
 const (
 	magic   = "mgtrace\x00"
-	version = 2
+	version = 4
+	older   = 2 // the same without blocks of calls; two bits away, so that one that is flipped is noticed
 
 	fileHeader  = len(magic) + 4
 	blockHeader = 24
@@ -47,6 +48,7 @@ const (
 	blockIndex
 	blockSegment
 	blockBegin
+	blockCalls
 	blockEnd
 )
 
@@ -59,11 +61,12 @@ var blockSpecs = [blockEnd]blockSpec{
 	blockEvents:     {"events", "the number of events, then columns to the end: kind (0: all kinds), field, length, bytes. A column that is missing holds zeros. Kind 255 is a run of stores, which has thread, wall and a number of stores"},
 	blockAttachment: {"attachment", "one piece of a named file: length of the name, name, 1 if it is the last piece else 0, bytes"},
 	blockTrailer:    {"trailer", "a Trailer as JSON; the last block. Without one the file was cut off"},
-	blockSites:      {"sites", "store instructions that are new with the next stores block: their number, then for each pc (as the difference from the one before, zigzag), width, flags, form of the base (0: none, 1: the address minus a constant, 2: in each store) and that constant (zigzag). Numbers count on from block to block, from 0"},
+	blockSites:      {"sites", "store instructions that are new with the next stores block: their number, then for each pc (as the difference from the one before, zigzag), width, flags, form of the base (0: none, 1: the address minus a constant, 2: in each store) and that constant (zigzag). Numbers count on from block to block, those of calls among them, from 0"},
 	blockStores:     {"stores", "the stores of the runs of the next events block. See below"},
 	blockIndex:      {"index", "for each chunk since the last index (count: how many): the first wall clock and what the last is later, both zigzag; then the number of runs of pages touched and for each what lies between it and the one before and its length less 1. A page is 4096 bytes and its number is taken modulo 32768. Stores count where they begin. May be missing"},
 	blockSegment:    {"segment", "a Segment as JSON (count: its number). Strings, stacks and sites are counted from the beginning again. The chunks up to the next begin block say what was there when the segment began: they are read in the first segment of a trace only"},
 	blockBegin:      {"begin", "nothing: what was there has been told"},
+	blockCalls:      {"calls", "calls of library functions that are new with the next stores block, each as far as it writes so many bytes, from its destination argument on: their number, then for each the return address (as the difference from the one before, zigzag), width, length of the function's name, name. They are numbered as sites are, and what they write stands among the stores of runs: as an event it is bulk"},
 }
 
 // codec says how a payload is compressed.

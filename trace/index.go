@@ -316,7 +316,7 @@ func (t *Reader) Seek(n uint64) error {
 // learn takes in the tables and sites of the blocks before block end.
 func (t *Reader) learn(end int) error {
 	for ; t.learned < end; t.learned++ {
-		if k := t.blocks.kind(t.learned); k != blockTables && k != blockSites && k != blockSegment {
+		if k := t.blocks.kind(t.learned); k != blockTables && k != blockSites && k != blockCalls && k != blockSegment {
 			continue
 		}
 		if err := t.takeKnowledge(t.learned); err != nil {

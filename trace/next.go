@@ -32,26 +32,35 @@ func (t *Reader) Next(e *Event) error {
 }
 
 // NextBatch reads what comes next: a run of stores, or, if it returns nil, one
-// event into e. Both are valid until the next call. A run is returned in
-// pieces if it is long. Errors are those of Next.
+// event into e, which what a call wrote is too. Both are valid until the next call. A run
+// is returned in pieces if it is long. Errors are those of Next.
 func (t *Reader) NextBatch(e *Event) (*Stores, error) {
-	if t.at < len(t.run.Recs) { // what Next left
-		t.run.Recs = t.run.Recs[t.at:]
-		if len(t.run.Instants) > 0 {
-			t.run.Instants = t.run.Instants[t.at:]
+	if t.at == len(t.run.Recs) {
+		if s, err := t.batch(e, batchStores); s == nil {
+			if err == nil {
+				t.read++
+			}
+			return nil, err
 		}
-	} else if s, err := t.batch(e, batchStores); s == nil {
-		if err == nil {
-			t.read++
-		}
-		return nil, err
 	}
-	t.at = len(t.run.Recs)
-	t.read += uint64(t.at)
-	return &t.run, nil
+	at, n := t.at, len(t.run.Recs)-t.at
+	if t.run.Calls > 0 {
+		n = untilCall(t.run.Recs[at:], t.sites.sites)
+	}
+	if n == 0 {
+		return nil, t.Next(e)
+	}
+	t.at += n
+	t.read += uint64(n)
+	t.part.Thread, t.part.Wall, t.part.Recs, t.part.Wide = t.run.Thread, t.run.Wall, t.run.Recs[at:t.at], t.run.Wide
+	t.part.Instants = nil
+	if len(t.run.Instants) > 0 {
+		t.part.Instants = t.run.Instants[at:t.at]
+	}
+	return &t.part, nil
 }
 
-// Sites are the store instructions of the trace as far as it has been read:
+// Sites are the store instructions and calls of the trace as far as it has been read:
 // those of all stores that Next and NextBatch have returned. Do not change them.
 func (t *Reader) Sites() []StoreSite { return t.sites.sites }
 
@@ -83,10 +92,11 @@ func (t *Reader) batch(e *Event, n uint64) (*Stores, error) {
 	}
 	recs := t.buffer[:n]
 	var err error
+	t.stores.calls = 0
 	if t.run.Wide, err = t.stores.next(recs, t.run.Wide[:0]); err != nil {
 		return nil, t.fail(err)
 	}
-	t.run.Recs = recs
+	t.run.Recs, t.run.Calls = recs, t.stores.calls
 	t.inRun -= n
 	if t.run.Instants, err = t.events.instants(int(n), t.instants[:0]); err != nil {
 		return nil, t.fail(err)
@@ -107,7 +117,7 @@ func (t *Reader) advance() error {
 	t.next++
 	var err error
 	switch b.kind {
-	case blockTables, blockSites, blockSegment:
+	case blockTables, blockSites, blockCalls, blockSegment:
 		if t.learned < t.next { // unless Seek went back
 			t.learned = t.next
 			err = t.takeKnowledge(t.next - 1)
@@ -151,7 +161,7 @@ func (t *Reader) loadEvents() error {
 	return err
 }
 
-// takeKnowledge takes in block i, of tables or sites.
+// takeKnowledge takes in block i, of tables, sites or calls.
 func (t *Reader) takeKnowledge(i int) error {
 	b := t.blocks.get(i)
 	if b.kind == blockSegment {
@@ -168,9 +178,12 @@ func (t *Reader) takeKnowledge(i int) error {
 		return err
 	}
 	strings, stacks, sites := len(t.strings), len(t.stacks), len(t.sites.sites)
-	if b.kind == blockTables {
+	switch b.kind {
+	case blockTables:
 		err = t.takeTables(raw)
-	} else {
+	case blockCalls:
+		err = t.takeCalls(raw)
+	default:
 		err = t.takeSites(raw)
 	}
 	if err != nil { // all or nothing: numbers count on
@@ -220,6 +233,27 @@ func (t *Reader) takeSites(raw []byte) error {
 	}
 	if c.bad || len(c.buf) > 0 {
 		return fmt.Errorf("%w: a block of sites", ErrCorrupt)
+	}
+	return nil
+}
+
+func (t *Reader) takeCalls(raw []byte) error {
+	c := cursor{buf: raw}
+	name := "" // of the call before: few functions write
+	for n := c.count(4); n > 0; n-- {
+		pc := Addr(c.delta())
+		width := c.byte()
+		if s := c.take(c.plain()); string(s) != name {
+			name = string(s)
+		}
+		s := CallSite(name, pc, width)
+		if c.bad || name == "" || s.check() != nil {
+			return fmt.Errorf("%w: a block of calls", ErrCorrupt)
+		}
+		t.sites.add(s)
+	}
+	if c.bad || len(c.buf) > 0 {
+		return fmt.Errorf("%w: a block of calls", ErrCorrupt)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ type Reader struct {
 	run      Stores    // the stores decoded last, in buffer
 	instants []Instant // of them
 	at       int       // in run: what Next gives next
+	part     Stores    // of run, that NextBatch has returned
 	inRun    uint64    // stores of the row that are not decoded yet
 	strings  []string
 	stacks   [][]Addr
@@ -137,8 +138,8 @@ func (t *Reader) checkMagic() error {
 	if n < fileHeader {
 		return fmt.Errorf("%w in its first bytes", ErrTruncated)
 	}
-	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version {
-		return fmt.Errorf("%w: it has version %d, this program reads %d", ErrVersion, v, version)
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version && v != older {
+		return fmt.Errorf("%w: it has version %d, this program reads %d and %d", ErrVersion, v, older, version)
 	}
 	return nil
 }

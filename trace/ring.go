@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -143,7 +144,13 @@ func (r *Ring) length() int64 {
 func (r *Ring) SetSites(sites []StoreSite) {
 	r.offset += uint32(len(r.global))
 	r.forgetSites()
-	r.sites, r.local = sites, make([]uint32, len(sites))
+	r.sites, r.local = slices.Clip(sites), make([]uint32, len(sites))
+}
+
+// AddSites appends to them.
+func (r *Ring) AddSites(sites []StoreSite) {
+	r.sites = append(r.sites, sites...)
+	r.local = append(r.local, make([]uint32, len(sites))...)
 }
 
 func (r *Ring) forgetSites() {

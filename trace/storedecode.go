@@ -29,6 +29,7 @@ type storeDecoder struct {
 	table *siteTable
 	known predictions
 	left  int
+	calls int // that have been decoded
 	site  uint32
 	addr  uint64
 
@@ -112,7 +113,7 @@ func (d *storeDecoder) next(recs []StoreRec, wide []byte) ([]byte, error) {
 }
 
 // nextSites decodes the sites of a piece and finds the stores that have more
-// than an address and a word.
+// than an address and a word, and the calls.
 func (d *storeDecoder) nextSites(recs []StoreRec) (special []uint16, err error) {
 	codes := d.codes[:len(recs)]
 	in := d.sites
@@ -180,6 +181,9 @@ func (d *storeDecoder) nextMore(recs []StoreRec, special []uint16, wide []byte) 
 	for _, i := range special {
 		r := &recs[i]
 		form := d.table.forms[r.Site]
+		if form&formCall != 0 {
+			d.calls++
+		}
 		if form&formBase != 0 {
 			w, ok := d.extraWord()
 			if !ok {

@@ -8,15 +8,27 @@ import (
 // MaxStoreWidth is the most bytes that one store of a run writes (AVX-512).
 const MaxStoreWidth = 64
 
-// StoreSite is a store instruction. Sites are numbered in the order in which
-// Writer.AddSites got them, from 0.
+// StoreSite is a store instruction, or a call of a library function as far as it writes
+// so many bytes: what memcpy and its kin write is little, mostly, and as frequent as
+// stores. Sites are numbered in the order in which Writer.AddSites got them, from 0.
 type StoreSite struct {
-	PC    Addr
+	PC    Addr  // of a call: its return address
 	Width uint8 // bytes that it writes, 1 to MaxStoreWidth
 	Flags Flags // of each of its stores
 	Base  BaseForm
 	Disp  int64 // BaseOffset: the address minus the base
+	// Name is the function of a call; empty: an instruction.
+	Name string
 }
+
+// CallSite is a call of a library function that writes so many bytes at its destination
+// argument.
+func CallSite(function string, ret Addr, width uint8) StoreSite {
+	return StoreSite{PC: ret, Width: width, Base: BaseOffset, Name: function}
+}
+
+// IsCall says that the site is a call.
+func (s *StoreSite) IsCall() bool { return s.Name != "" }
 
 // BaseForm says where the base of a site's stores is found.
 type BaseForm uint8
@@ -45,11 +57,14 @@ func (s *StoreSite) check() error {
 	if s.Width < 1 || s.Width > MaxStoreWidth || s.Base >= baseEnd {
 		return fmt.Errorf("store site at %#x: width %d, form of base %d", uint64(s.PC), s.Width, s.Base)
 	}
+	if s.IsCall() && *s != CallSite(s.Name, s.PC, s.Width) {
+		return fmt.Errorf("site of a call of %s at %#x: flags %v, form of base %d", s.Name, uint64(s.PC), s.Flags, s.Base)
+	}
 	return nil
 }
 
-// StoreRec is one store: a KindStore event whose bytes are all known, without
-// what its site and its run say.
+// StoreRec is one store, or what one call wrote: a KindStore or KindBulk event whose bytes
+// are all known, without what its site and its run say.
 type StoreRec struct {
 	Site uint32 // index of its StoreSite
 	Addr uint64
@@ -66,6 +81,7 @@ type Stores struct {
 	Thread ThreadID
 	Wall   int64 // of the run; see Event.Wall
 	Recs   []StoreRec
+	Calls  int    // how many of Recs are of calls
 	Wide   []byte // values wider than 8 bytes
 	// Instants are those of Recs, in a full recording; else there are none.
 	Instants []Instant
@@ -81,6 +97,9 @@ func (s *Stores) Event(i int, sites []StoreSite, e *Event) {
 	*e = Event{
 		Kind: KindStore, Flags: site.Flags, Thread: s.Thread, Wall: s.Wall, PC: site.PC,
 		Addr: Addr(r.Addr), Size: uint64(site.Width), Base: site.BaseOf(r), Instant: s.InstantOf(i),
+	}
+	if site.IsCall() {
+		e.Kind, e.Name = KindBulk, site.Name
 	}
 	if site.Width > 8 {
 		e.Data = s.Wide[r.Value:][:site.Width:site.Width]
@@ -98,6 +117,57 @@ func (s *Stores) InstantOf(i int) Instant {
 	return s.Instants[i]
 }
 
+// Splitter gives runs with calls to who wants those as events.
+type Splitter struct {
+	part  Stores
+	event Event
+}
+
+// Split gives the stores before, between and behind the calls of a run as runs of their own,
+// in order. sites are those of the run.
+func (x *Splitter) Split(s *Stores, sites []StoreSite, to interface {
+	Stores(*Stores) error
+	Event(*Event) error
+}) error {
+	left := s.Calls
+	x.part = *s
+	x.part.Calls = 0
+	for at := 0; at < len(s.Recs); {
+		n := len(s.Recs) - at
+		if left > 0 {
+			n = untilCall(s.Recs[at:], sites)
+		}
+		if n == 0 {
+			left--
+			s.Event(at, sites, &x.event)
+			if err := to.Event(&x.event); err != nil {
+				return err
+			}
+			at++
+			continue
+		}
+		x.part.Recs = s.Recs[at:][:n:n]
+		if len(s.Instants) > 0 {
+			x.part.Instants = s.Instants[at:][:n:n]
+		}
+		if err := to.Stores(&x.part); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// untilCall is how many stores there are before the first call.
+func untilCall(recs []StoreRec, sites []StoreSite) int {
+	for i := range recs {
+		if sites[recs[i].Site].IsCall() {
+			return i
+		}
+	}
+	return len(recs)
+}
+
 // siteTable is the sites of a trace so far.
 type siteTable struct {
 	sites []StoreSite
@@ -105,9 +175,10 @@ type siteTable struct {
 }
 
 const (
-	formMore = 1 << iota // either of these:
+	formMore = 1 << iota // any of these:
 	formWide             // more than one word of value
 	formBase             // a base
+	formCall             // a name
 )
 
 func (t *siteTable) add(s StoreSite) {
@@ -118,6 +189,9 @@ func (t *siteTable) add(s StoreSite) {
 	if s.Base == BaseOwn {
 		f |= formMore | formBase
 	}
+	if s.IsCall() {
+		f |= formMore | formCall
+	}
 	t.sites = append(t.sites, s)
 	t.forms = append(t.forms, f)
 }
@@ -127,7 +201,7 @@ func (t *siteTable) add(s StoreSite) {
 func (t *siteTable) plain(recs []StoreRec) int {
 	forms := t.forms
 	for i := range recs {
-		if site := recs[i].Site; uint64(site) >= uint64(len(forms)) || forms[site] != 0 {
+		if site := recs[i].Site; uint64(site) >= uint64(len(forms)) || forms[site]&(formWide|formBase) != 0 {
 			return i
 		}
 	}

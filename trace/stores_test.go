@@ -28,6 +28,7 @@ func randomItems(rnd *rand.Rand, n int) []item {
 	var sites []StoreSite
 	more := func(n int) {
 		var fresh []StoreSite
+		calls := len(sites) > 0 && rnd.IntN(3) == 0
 		for range n {
 			s := StoreSite{
 				PC: Addr(rnd.Uint64() >> rnd.IntN(64)), Width: [...]uint8{1, 2, 4, 8, 8, 10, 16, 32, 64, 9}[rnd.IntN(10)],
@@ -35,6 +36,9 @@ func randomItems(rnd *rand.Rand, n int) []item {
 			}
 			if s.Base == BaseOffset {
 				s.Disp = int64(rnd.IntN(1000) - 500)
+			}
+			if calls {
+				s = CallSite([...]string{"memcpy", "memset", "strcpy"}[rnd.IntN(3)], s.PC, uint8(1+rnd.IntN(MaxStoreWidth)))
 			}
 			fresh = append(fresh, s)
 		}
@@ -80,6 +84,9 @@ func randomStore(rnd *rand.Rand, sites int, s *Stores) StoreRec {
 // add appends r as its site wants it.
 func (s *Stores) add(r StoreRec, rnd *rand.Rand, sites []StoreSite) {
 	site := &sites[r.Site]
+	if site.IsCall() {
+		s.Calls++
+	}
 	if site.Base != BaseOwn {
 		r.Base = 0
 	}
@@ -173,6 +180,9 @@ func readBatches(r *Reader, rnd *rand.Rand) (events []Event, err error) {
 		}
 		for i := range s.Recs {
 			s.Event(i, r.Sites(), &e)
+			if e.Kind != KindStore {
+				return events, fmt.Errorf("a run has %v", e.Kind)
+			}
 			events = append(events, clone(e))
 		}
 	}
@@ -193,7 +203,7 @@ func firstDiff(want, got []Event) string {
 	for i := range min(len(want), len(got)) {
 		a, b := &want[i], &got[i]
 		if a.Kind != b.Kind || a.Flags != b.Flags || a.Thread != b.Thread || a.Wall != b.Wall || a.Instant != b.Instant || a.PC != b.PC || a.Addr != b.Addr ||
-			a.Size != b.Size || a.Base != b.Base || !bytes.Equal(a.Data, b.Data) || a.Kind != KindStore {
+			a.Size != b.Size || a.Base != b.Base || !bytes.Equal(a.Data, b.Data) || a.Name != b.Name || a.Kind != KindStore && a.Kind != KindBulk {
 			if d := cmp.Diff(*a, *b, cmpopts.EquateEmpty()); d != "" {
 				return fmt.Sprintf("event %d (-want +got)\n%s", i, d)
 			}
@@ -231,6 +241,74 @@ func TestStores(t *testing.T) {
 			}
 		}
 	}
+}
+
+// kept is a sink that keeps events.
+type kept struct {
+	t      *testing.T
+	sites  []StoreSite
+	events []Event
+}
+
+func (k *kept) Event(e *Event) error {
+	k.events = append(k.events, clone(*e))
+	return nil
+}
+
+func (k *kept) Stores(s *Stores) error {
+	for i := range s.Recs {
+		if k.sites[s.Recs[i].Site].IsCall() || s.Calls > 0 {
+			k.t.Fatal("a call in a run")
+		}
+		var e Event
+		s.Event(i, k.sites, &e)
+		k.events = append(k.events, clone(e))
+	}
+	return nil
+}
+
+// TestSplit: runs with calls, given to who wants those as events, are the same events.
+func TestSplit(t *testing.T) {
+	items := randomItems(rand.New(rand.NewPCG(8, 1)), 200)
+	k := &kept{t: t}
+	var x Splitter
+	var run *Stores
+	calls := 0
+	for _, it := range items {
+		k.sites = append(k.sites, it.sites...)
+		if it.event != nil {
+			_ = k.Event(it.event)
+		} else if run = it.stores; run != nil {
+			_ = x.Split(run, k.sites, k)
+			calls += run.Calls
+		}
+	}
+	if d := firstDiff(eventsOf(items), k.events); d != "" {
+		t.Error(d)
+	}
+	if calls == 0 {
+		t.Error("no calls")
+	}
+	run = &Stores{Calls: 1, Recs: []StoreRec{{}, {Site: 1}, {}}}
+	sites := []StoreSite{{Width: 8}, CallSite("memcpy", 1, 8)}
+	if n := testing.AllocsPerRun(10, func() { _ = x.Split(run, sites, nowhere{}) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) Event(*Event) error   { return nil }
+func (nowhere) Stores(*Stores) error { return nil }
+
+// TestOlder: a trace of the version before, which has no calls, is read, packed too.
+func TestOlder(t *testing.T) {
+	s := Stores{Thread: 1, Recs: []StoreRec{{Addr: 8, Value: 1}, {Addr: 16, Value: 2}}}
+	items := []item{{sites: []StoreSite{{PC: 1, Width: 8}}}, {stores: &s}}
+	data := writeItems(t, items, 0)
+	data[len(magic)] = older
+	sameItems(t, items, data)
+	sameItems(t, items, pack(t, data))
 }
 
 // sameItems wants a file to have what was written.
@@ -466,7 +544,7 @@ func TestBadStores(t *testing.T) {
 		})
 	}
 	w := NewWriter(io.Discard, sampleProgram)
-	for _, s := range []StoreSite{{}, {Width: MaxStoreWidth + 1}, {Width: 8, Base: baseEnd}} {
+	for _, s := range []StoreSite{{}, {Width: MaxStoreWidth + 1}, {Width: 8, Base: baseEnd}, {Width: 8, Name: "memcpy"}, CallSite("memcpy", 1, 0)} {
 		if _, err := w.AddSites([]StoreSite{s}); err == nil {
 			t.Errorf("%+v was taken", s)
 		}
@@ -506,6 +584,9 @@ func FuzzStores(f *testing.F) {
 	var sites []StoreSite
 	for i := range uint64(20) {
 		s := StoreSite{PC: Addr(i), Width: [...]uint8{1, 4, 8, 16, 10}[i%5], Base: BaseForm(i % 3)}
+		if i%7 == 6 {
+			s = CallSite("memcpy", s.PC, s.Width)
+		}
 		sites = append(sites, s)
 		table.add(s)
 	}
@@ -522,6 +603,7 @@ func FuzzStores(f *testing.F) {
 		f.Add(c.appendBlock(nil), []byte{})
 	}
 	f.Add([]byte{}, binary.AppendUvarint([]byte{1, 2, 8, 0, 2}, 16))
+	f.Add([]byte{}, []byte{1, 2, 8, 1, 'f'})
 	f.Fuzz(func(t *testing.T, raw, more []byte) {
 		var b bytes.Buffer
 		w := NewWriter(&b, sampleProgram)
@@ -529,7 +611,7 @@ func FuzzStores(f *testing.F) {
 			t.Fatal(err)
 		}
 		w.flushSites()
-		w.writeBlock(blockSites, 0, more)
+		w.writeBlock(blockSites+(blockCalls-blockSites)*blockType(len(more)%2), 0, more)
 		d := storeDecoder{table: table}
 		rows := binary.AppendUvarint([]byte{1, 0, byte(fieldKind), 1, kindRun, 0, byte(fieldRun)}, 3)
 		n := 0

@@ -318,9 +318,10 @@ func TestForeign(t *testing.T) {
 		{"empty", "", ErrNotTrace},
 		{"elf", "\x7fELF and so on and on", ErrNotTrace},
 		{"short", magic[:5], ErrNotTrace},
-		{"newer", magic + "\x03\x00\x00\x00", ErrVersion},
+		{"newer", magic + "\x05\x00\x00\x00", ErrVersion},
+		{"older", magic + "\x01\x00\x00\x00", ErrVersion},
 		{"head", magic + "\x02\x00", ErrTruncated},
-		{"bare", magic + "\x02\x00\x00\x00", ErrCorrupt},
+		{"bare", magic + "\x04\x00\x00\x00", ErrCorrupt},
 	} {
 		path := filepath.Join(dir, c.name)
 		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {

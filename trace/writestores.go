@@ -2,7 +2,7 @@ package trace
 
 import "encoding/binary"
 
-// AddSites appends store instructions to the trace's sites and returns the
+// AddSites appends store instructions and calls to the trace's sites and returns the
 // number of the first. It may be called while recording, before the first
 // store of any of them.
 func (t *Writer) AddSites(sites []StoreSite) (first uint32, err error) {
@@ -126,24 +126,36 @@ func (t *Writer) flushStores() bool {
 	return true
 }
 
+// flushSites writes the sites that have not been: those of instructions and of calls in
+// blocks of their own, in the order of their numbers.
 func (t *Writer) flushSites() {
-	fresh := t.sites.sites[t.sitesOut:]
-	if len(fresh) == 0 {
-		return
+	for fresh := t.sites.sites[t.sitesOut:]; len(fresh) > 0; {
+		kind, n := blockSites, 1
+		if fresh[0].IsCall() {
+			kind = blockCalls
+		}
+		for n < len(fresh) && fresh[n].IsCall() == fresh[0].IsCall() {
+			n++
+		}
+		raw := binary.AppendUvarint(t.raw[:0], uint64(n))
+		pc := Addr(0)
+		for i := range fresh[:n] {
+			s := &fresh[i]
+			raw = binary.AppendUvarint(raw, zigzag(uint64(s.PC-pc)))
+			raw = append(raw, s.Width)
+			pc = s.PC
+			if s.IsCall() {
+				raw = append(binary.AppendUvarint(raw, uint64(len(s.Name))), s.Name...)
+				continue
+			}
+			raw = binary.AppendUvarint(raw, uint64(s.Flags))
+			raw = append(raw, byte(s.Base))
+			raw = binary.AppendUvarint(raw, zigzag(uint64(s.Disp)))
+		}
+		t.raw = raw
+		t.writeBlock(kind, 0, raw)
+		fresh = fresh[n:]
 	}
-	raw := binary.AppendUvarint(t.raw[:0], uint64(len(fresh)))
-	pc := Addr(0)
-	for i := range fresh {
-		s := &fresh[i]
-		raw = binary.AppendUvarint(raw, zigzag(uint64(s.PC-pc)))
-		raw = append(raw, s.Width)
-		raw = binary.AppendUvarint(raw, uint64(s.Flags))
-		raw = append(raw, byte(s.Base))
-		raw = binary.AppendUvarint(raw, zigzag(uint64(s.Disp)))
-		pc = s.PC
-	}
-	t.raw = raw
-	t.writeBlock(blockSites, 0, raw)
 	t.sitesOut = len(t.sites.sites)
 }
 

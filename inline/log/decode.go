@@ -151,10 +151,14 @@ func (m *Merger) flush(t *thread) error {
 	if n == 0 {
 		return nil
 	}
+	if err := m.calls.announce(); err != nil {
+		return err
+	}
 	m.run.Thread, m.run.Wall = t.id, t.wall
-	m.stats.Stores += uint64(n)
+	m.stats.Stores += uint64(n - m.run.Calls)
+	m.stats.Hits += uint64(m.run.Calls)
 	err := m.sink.Stores(&m.run)
-	m.run.Recs, m.run.Wide = m.run.Recs[:0], m.run.Wide[:0]
+	m.run.Recs, m.run.Wide, m.run.Calls = m.run.Recs[:0], m.run.Wide[:0], 0
 	return err
 }
 

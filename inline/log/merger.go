@@ -22,6 +22,9 @@ type Sink interface {
 type Options struct {
 	Clock  Clock
 	Static []Range // data whose stores are not wanted
+	// Calls tells of more sites of runs: behind the known ones, which have been told of, are
+	// calls. A call that writes little becomes a record of a run then; nil: all are hits.
+	Calls func(sites []trace.StoreSite, known int) error
 	// Room returns an empty slice of that capacity, where a run is collected; nil: the
 	// merger has one.
 	Room func(n int) []trace.StoreRec
@@ -49,6 +52,7 @@ type Merger struct {
 
 	run     trace.Stores // the stores that are to be delivered next
 	room    func(n int) []trace.StoreRec
+	calls   calls
 	decoder Decoder
 }
 
@@ -87,7 +91,9 @@ func NewMerger(table *Table, o Options, sink Sink) *Merger {
 		sink:    sink,
 		threads: make(map[trace.ThreadID]*thread),
 		room:    o.Room,
+		calls:   calls{tell: o.Calls},
 	}
+	m.calls.begin(table)
 	if m.room == nil {
 		own := make([]trace.StoreRec, 0, batch)
 		m.room = func(int) []trace.StoreRec { return own }
@@ -99,6 +105,7 @@ func NewMerger(table *Table, o Options, sink Sink) *Merger {
 // grown. static replaces Options.Static.
 func (m *Merger) Extend(table *Table, static []Range) {
 	m.table, m.static = table, sortRanges(static)
+	m.calls.begin(table)
 	for _, t := range m.threads {
 		t.setStatic(m.static)
 	}

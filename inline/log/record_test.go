@@ -108,16 +108,52 @@ func note(op int, index uint32, addr, size, stamp uint64) []byte {
 	return b
 }
 
+// written makes a KindWrite of a whole write of data.
+func written(op, index int, pc, addr uint64, data []byte, stamp, time uint64) []byte {
+	b := append(special(layout.KindWrite, layout.WriteSize, stamp, time), data...)
+	b = append(b, 0xaa, 0xaa, 0xaa)[:layout.WriteSize+(len(data)+3)&^3]
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)))
+	binary.LittleEndian.PutUint32(b[layout.WriteOp:], uint32(op))
+	binary.LittleEndian.PutUint32(b[layout.WriteIndex:], uint32(index))
+	binary.LittleEndian.PutUint32(b[layout.WriteBytes:], uint32(len(data)))
+	binary.LittleEndian.PutUint64(b[layout.WritePC:], pc)
+	binary.LittleEndian.PutUint64(b[layout.WriteAddr:], addr)
+	binary.LittleEndian.PutUint64(b[layout.WriteLen:], uint64(len(data)))
+	binary.LittleEndian.PutUint64(b[layout.WriteBase:], addr)
+	return b
+}
+
 // recorder is a sink that writes down what it gets.
 type recorder struct {
 	table *Table
 	got   []string
+
+	sites []trace.StoreSite // with calls, as the merger has told; nil: it has not
+	calls int               // that came in runs
+}
+
+func (s *recorder) tell(sites []trace.StoreSite, known int) error {
+	if len(s.sites) > 0 && known != len(s.sites) || len(s.sites) == 0 && known != len(s.table.Sites()) {
+		return fmt.Errorf("%d sites are known, not %d", len(s.sites), known)
+	}
+	s.sites = sites
+	return nil
 }
 
 func (s *recorder) Stores(run *trace.Stores) error {
 	var e trace.Event
+	sites := s.table.Sites()
+	if s.sites != nil {
+		sites = s.sites
+	}
+	s.calls += run.Calls
 	for i := range run.Recs {
-		run.Event(i, s.table.Sites(), &e)
+		run.Event(i, sites, &e)
+		if e.Kind == trace.KindBulk { // as the hit would be told
+			s.got = append(s.got, fmt.Sprintf("[%d] hit %d of %s pc %x %x+%d base %x data %x wall %d",
+				e.Thread, capture.Bulk, e.Name, uint64(e.PC), uint64(e.Addr), e.Size, uint64(e.Base), e.Data, e.Wall))
+			continue
+		}
 		s.got = append(s.got, fmt.Sprintf("[%d] store %d %x base %x pc %x: %x%s",
 			e.Thread, run.Recs[i].Site, uint64(e.Addr), uint64(e.Base), uint64(e.PC), e.Data, flagNames(e.Flags)))
 	}
@@ -136,6 +172,11 @@ func flagNames(f trace.Flags) string {
 }
 
 func (s *recorder) Hit(h *capture.Hit) error {
+	if h.Op == capture.Bulk && h.Index < len(s.table.funcs) {
+		s.got = append(s.got, fmt.Sprintf("[%d] hit %d of %s pc %x %x+%d base %x data %x wall %d",
+			h.Thread, h.Op, s.table.funcs[h.Index], h.PC, h.Addr, h.Size, h.Base, h.Data, h.Wall))
+		return nil
+	}
 	s.got = append(s.got, fmt.Sprintf("[%d] hit %d index %d %x+%d data %x wall %d", h.Thread, h.Op, h.Index, h.Addr, h.Size, h.Data, h.Wall))
 	return nil
 }

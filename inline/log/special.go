@@ -95,6 +95,11 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 		return 0, beyond, nil
 	}
 	t.place = place
+	if kind == layout.KindWrite && m.calls.tell != nil {
+		if took, err := m.call(t, r[:n]); took || err != nil {
+			return n, empty, err
+		}
+	}
 	if err := m.flush(t); err != nil {
 		return 0, empty, err
 	}

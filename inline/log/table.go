@@ -12,6 +12,7 @@ type Table struct {
 	stores []storeForm // by index in the plan
 	plain  []plainForm // the same, of those that gather decodes
 	sites  []trace.StoreSite
+	funcs  []string // names by index in the plan
 }
 
 // storeForm is the form of a store's record.
@@ -57,6 +58,10 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 		stores: make([]storeForm, len(plan.Stores)),
 		plain:  make([]plainForm, len(plan.Stores)),
 		sites:  make([]trace.StoreSite, len(plan.Stores)),
+		funcs:  make([]string, len(plan.Funcs)),
+	}
+	for i := range plan.Funcs {
+		t.funcs[i] = plan.Funcs[i].Name
 	}
 	for i := range plan.Stores {
 		s := &plan.Stores[i]

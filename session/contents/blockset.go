@@ -128,5 +128,8 @@ func (b *Set) Event(ev *trace.Event) error {
 // Sites implements capture.Sink.
 func (b *Set) Sites([]trace.StoreSite) error { return nil }
 
+// Calls implements capture.Mixed.
+func (b *Set) Calls([]trace.StoreSite) error { return nil }
+
 // Stores implements capture.Sink.
 func (b *Set) Stores(*trace.Stores) error { return nil }

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"slices"
+
 	"mgtrace/capture"
 	"mgtrace/trace"
 )
@@ -61,9 +63,7 @@ func (in *intake) count(events, stores int) {
 
 // Sites implements capture.Sink.
 func (in *intake) Sites(sites []trace.StoreSite) error {
-	if in.gate != nil {
-		in.gate.sites = sites
-	}
+	in.know(slices.Clip(sites))
 	in.lock()
 	defer in.unlock()
 	for _, s := range in.sinks {
@@ -72,6 +72,28 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 		}
 	}
 	return nil
+}
+
+// Calls implements capture.Mixed. Sinks that are not mixed never see them.
+func (in *intake) Calls(fresh []trace.StoreSite) error {
+	in.know(append(in.sites, fresh...))
+	in.lock()
+	defer in.unlock()
+	for _, s := range in.sinks {
+		if m, ok := s.(capture.Mixed); ok {
+			if err := m.Calls(fresh); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (in *intake) know(sites []trace.StoreSite) {
+	in.sites = sites
+	if in.gate != nil {
+		in.gate.sites = sites
+	}
 }
 
 // Stores implements capture.Sink.
@@ -86,14 +108,21 @@ func (in *intake) Stores(run *trace.Stores) error {
 			return err
 		}
 	}
-	in.count(len(run.Recs), len(run.Recs))
+	in.count(len(run.Recs), len(run.Recs)-run.Calls)
 	if len(in.sinks) == 0 {
 		return nil // and nobody to wait for
 	}
 	in.lock()
 	var err error
 	for i := 0; i < len(in.sinks) && err == nil; i++ {
-		err = in.sinks[i].Stores(run)
+		s := in.sinks[i]
+		if run.Calls > 0 {
+			if _, ok := s.(capture.Mixed); !ok {
+				err = in.splitter.Split(run, in.sites, s)
+				continue
+			}
+		}
+		err = s.Stores(run)
 	}
 	in.unlock()
 	return err

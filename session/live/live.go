@@ -64,6 +64,10 @@ type Program struct {
 
 	late []symbol.Image // modules that the program may dlopen: not mapped yet
 
+	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
+	sites    []trace.StoreSite
+	splitter trace.Splitter
+
 	// Counted by the goroutine that runs the engine.
 	events uint64
 	stores uint64        // among them

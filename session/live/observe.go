@@ -98,6 +98,9 @@ type watcher struct{ found func() bool }
 // Sites implements capture.Sink.
 func (w watcher) Sites([]trace.StoreSite) error { return nil }
 
+// Calls implements capture.Mixed.
+func (w watcher) Calls([]trace.StoreSite) error { return nil }
+
 // Stores implements capture.Sink.
 func (w watcher) Stores(*trace.Stores) error { return nil }
 

@@ -120,6 +120,16 @@ func (r *recorder) Sites(sites []trace.StoreSite) (err error) {
 	return r.failed(err)
 }
 
+// Calls implements capture.Mixed.
+func (r *recorder) Calls(fresh []trace.StoreSite) error {
+	if r.ring != nil {
+		r.ring.AddSites(fresh)
+		return nil
+	}
+	_, err := r.to.AddSites(fresh)
+	return r.failed(err)
+}
+
 // Stores implements capture.Sink.
 func (r *recorder) Stores(run *trace.Stores) error {
 	if r.ring != nil {

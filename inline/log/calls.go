@@ -1,0 +1,121 @@
+package log
+
+import (
+	"encoding/binary"
+
+	"mgtrace/inline/layout"
+	"mgtrace/trace"
+)
+
+// maxCalls bounds the sites of calls: what more of them write comes as hits. A program has
+// as many as it has calls of memcpy and its kin, for each number of bytes.
+const maxCalls = 1 << 16
+
+// calls are the sites that stand behind those of the plan: calls of library functions that
+// wrote no more than a store may, by function, return address, and number of bytes.
+type calls struct {
+	tell  func(sites []trace.StoreSite, known int) error // Options.Calls
+	funcs []string
+	sites []trace.StoreSite // those of the plan first
+	told  int               // of sites
+	most  int               // sites there may be
+	known map[callKey]uint32
+	near  [1 << nearCalls]nearCall // some of those that came last
+}
+
+const nearCalls = 10
+
+type callKey struct {
+	pc uint64
+	of uint64 // index of the function << 8 | bytes
+}
+
+type nearCall struct {
+	key  callKey
+	site uint32
+}
+
+// begin forgets all calls: the sites of the plan are others.
+func (c *calls) begin(table *Table) {
+	if c.tell == nil {
+		return
+	}
+	n := len(table.sites)
+	c.funcs, c.sites, c.told, c.most = table.funcs, table.sites[:n:n], n, n+maxCalls
+	c.known = make(map[callKey]uint32)
+	clear(c.near[:])
+}
+
+// site is the number of a call's site. It is false if there is no such function, or no room
+// for one more.
+func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
+	key := callKey{pc, uint64(index)<<8 | uint64(bytes)}
+	near := &c.near[(pc^key.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
+	if near.key == key {
+		return near.site, true
+	}
+	site, ok := c.known[key]
+	if !ok {
+		if uint64(index) >= uint64(len(c.funcs)) || c.funcs[index] == "" || len(c.sites) == c.most {
+			return 0, false
+		}
+		site = uint32(len(c.sites))
+		c.sites = append(c.sites, trace.CallSite(c.funcs[index], trace.Addr(pc), uint8(bytes)))
+		c.known[key] = site
+	}
+	*near = nearCall{key, site}
+	return site, true
+}
+
+// announce tells of the sites that are new.
+func (c *calls) announce() error {
+	if c.told == len(c.sites) || c.tell == nil {
+		return nil
+	}
+	known := c.told
+	c.told = len(c.sites)
+	return c.tell(c.sites, known)
+}
+
+// call puts what a call wrote into the run, if it is as a store's: few bytes, all known, from
+// the destination on. What else a call writes is left to others.
+func (m *Merger) call(t *thread, record []byte) (took bool, err error) {
+	r := (*[layout.WriteSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
+	// The operation and the flags, of which there are none, as one number.
+	if u64(layout.WriteOp) != layout.WriteBulk {
+		return false, nil
+	}
+	n := u64(layout.WriteLen)
+	addr := u64(layout.WriteAddr)
+	if n-1 >= trace.MaxStoreWidth || uint64(binary.LittleEndian.Uint32(r[layout.WriteBytes:])) != n ||
+		n > uint64(len(record)-layout.WriteSize) || u64(layout.WriteBase) != addr || u64(layout.WriteOff) != 0 {
+		return false, nil
+	}
+	site, ok := m.calls.site(binary.LittleEndian.Uint32(r[layout.WriteIndex:]), u64(layout.WritePC), int(n))
+	if !ok {
+		return false, nil
+	}
+	if wall := m.decoder.Clock.Wall(u64(layout.SpecialTime)); wall != t.wall || len(m.run.Recs) == batch {
+		if err := m.flush(t); err != nil {
+			return false, err
+		}
+		t.wall = wall
+	}
+	if len(m.run.Recs) == 0 {
+		m.run.Recs = m.room(batch)
+	}
+	rec := trace.StoreRec{Site: site, Addr: addr}
+	data := record[layout.WriteSize:][:n]
+	if n > 8 {
+		rec.Value = uint64(len(m.run.Wide))
+		m.run.Wide = append(m.run.Wide, data...)
+	} else {
+		for i, b := range data {
+			rec.Value |= uint64(b) << (8 * i)
+		}
+	}
+	m.run.Recs = append(m.run.Recs, rec)
+	m.run.Calls++
+	return true, nil
+}
