@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // Stores are coded against a prediction:
@@ -28,10 +29,10 @@ import (
 // alone. They are kept for the low bits of a site's number: two sites with the
 // same ones spoil each other's predictions, nothing else.
 //
-// What decides the speed is how many instructions a store takes. One loop codes those of a
-// run, up to one of several words or with a base; no branch in it depends on the data (every
-// number is written as 8 bytes, of which the next one overwrites what was too much); and it
-// writes to arrays at fixed places, which take no registers and need no checks.
+// What decides the speed is how many instructions a store takes. One loop looks for those of
+// several words or with a base; another one codes all else, and no branch in it depends on
+// the data (every number is written as 8 bytes, of which the next one overwrites what was too
+// much).
 
 const (
 	maxStores = 1 << 16 // stores of a block that is read
@@ -52,8 +53,8 @@ type prediction struct {
 
 // storeEncoder collects the stores of a block.
 type storeEncoder struct {
-	table  *siteTable
 	known  predictions
+	table  *siteTable
 	n      int    // stores
 	site   uint32 // the last
 	addr   uint64 // the last
@@ -66,6 +67,7 @@ type storeEncoder struct {
 	values                  [8*full + 8]byte
 	nSites, nAddrs, nValues uint
 	extra                   []byte
+	wides                   [piece]wideOffset // scratch of add
 
 	touched [1 << pageBits]uint8 // pages, by the low bits of their numbers: 1, else 0
 }
@@ -86,37 +88,107 @@ var (
 )
 
 // add takes stores, at most as many as there is room for. At an error it has taken those
-// before the one that it is about, and the block must be ended.
+// before the one that it is about, and the block must be ended. While it runs, the value of
+// a wide store is its first word.
 func (c *storeEncoder) add(recs []StoreRec, wide []byte) error {
-	for {
-		n := c.table.plain(recs)
-		c.code(recs[:n])
-		if n == len(recs) {
-			return nil
-		}
-		word, err := c.codeMore(&recs[n], wide)
-		if err != nil {
+	for len(recs) > 0 {
+		part := recs[:min(piece, len(recs))]
+		if err := c.addPiece(part, wide); err != nil {
 			return err
 		}
-		c.code([]StoreRec{{Site: recs[n].Site, Addr: recs[n].Addr, Value: word}})
-		recs = recs[n+1:]
+		recs = recs[len(part):]
 	}
+	return nil
+}
+
+func (c *storeEncoder) addPiece(recs []StoreRec, wide []byte) (err error) {
+	c.extra = slices.Grow(c.extra, piece*maxMore)
+	extra := unsafe.Pointer(unsafe.SliceData(c.extra))
+	more := unsafe.Add(extra, len(c.extra))
+	forms := c.table.forms
+	n, wides := 0, 0
+	for ; n < len(recs); n++ {
+		r := &recs[n]
+		if uint64(r.Site) >= uint64(len(forms)) {
+			err = fmt.Errorf("%w: %d of %d", errSite, r.Site, len(forms))
+			break
+		}
+		form := forms[r.Site]
+		if form&formBase != 0 {
+			base := &c.known[r.Site%slots].base
+			more = putWord(more, zigzag(r.Base-*base))
+			*base = r.Base
+		}
+		if form&formWide != 0 {
+			width := uint64(c.table.sites[r.Site].Width)
+			if uint64(len(wide)) < width || r.Value > uint64(len(wide))-width {
+				err = fmt.Errorf("%w: %d bytes at %d of %d", errWide, width, r.Value, len(wide))
+				break
+			}
+			b := wide[r.Value:][:width]
+			c.wides[wides%piece] = wideOffset{n, r.Value}
+			wides++
+			r.Value = binary.LittleEndian.Uint64(b)
+			more = codeWords(more, r.Value, b[8:])
+		}
+	}
+	c.extra = c.extra[:uintptr(more)-uintptr(extra)]
+	c.code(recs[:n])
+	for _, w := range c.wides[:wides] {
+		recs[w.rec].Value = w.offset
+	}
+	return err
+}
+
+// wideOffset is what the value of a wide store was.
+type wideOffset struct {
+	rec    int
+	offset uint64
+}
+
+// maxMore is how many bytes of the last column a store takes, at most: a base, and all words
+// of the widest but the first, each behind its length; and what the last of them was written
+// with that does not count.
+const maxMore = 9 + (MaxStoreWidth/8-1)*9 + 8
+
+// codeWords codes the words of a wide store behind the first one.
+func codeWords(to unsafe.Pointer, before uint64, b []byte) unsafe.Pointer {
+	for ; len(b) >= 8; b = b[8:] {
+		w := binary.LittleEndian.Uint64(b)
+		to = putWord(to, w^before)
+		before = w
+	}
+	if len(b) > 0 {
+		to = putWord(to, tail(b))
+	}
+	return to
 }
 
 // code codes sites, addresses, and values of one word, and marks the pages where stores
 // begin.
+//
+// This is where the time goes, and what counts is how many instructions there are and how
+// many registers they want. So what is written is reached by pointers, one for each column.
+// The columns have room for the stores that a block takes, each of the longest.
 func (c *storeEncoder) code(recs []StoreRec) {
+	if len(recs) > full-c.n {
+		panic("trace: more stores than a block takes")
+	}
+	codes := unsafe.Pointer(&c.codes[c.n%full])
+	sites := unsafe.Pointer(&c.sites[c.nSites])
+	addrs := unsafe.Pointer(&c.addrs[c.nAddrs])
+	values := unsafe.Pointer(&c.values[c.nValues])
+	number := uint32(c.number)
 	addr := c.addr
-	nSites, nAddrs, nValues := c.nSites, c.nAddrs, c.nValues
 	last := &c.known[c.site%slots]
 	for i := range recs {
 		r := &recs[i]
 		site := r.Site
 		wrong := last.next ^ site
 		last.next = site
-		binary.LittleEndian.PutUint32(c.sites[nSites%(4*full):][:4], site)
+		put32(sites, site)
 		missed := uint32(int32(wrong|-wrong) >> 31) // all ones, or 0
-		nSites += uint(uint32(c.number) & missed)
+		sites = unsafe.Add(sites, number&missed)
 
 		last = &c.known[site%slots]
 		offset := r.Addr - addr
@@ -124,61 +196,30 @@ func (c *storeEncoder) code(recs []StoreRec) {
 		c.touched[addr>>pageShift%(1<<pageBits)] = 1
 		a := zigzag(offset - last.offset)
 		last.offset = offset
-		binary.LittleEndian.PutUint64(c.addrs[nAddrs%(8*full):][:8], a)
+		put64(addrs, a)
 		aLen := bytesOf(a)
-		nAddrs += aLen
+		addrs = unsafe.Add(addrs, aLen)
 
 		v := r.Value ^ last.value
 		last.value = r.Value
-		binary.LittleEndian.PutUint64(c.values[nValues%(8*full):][:8], v)
+		put64(values, v)
 		vLen := bytesOf(v)
-		nValues += vLen
-		c.codes[uint(c.n+i)%full] = byte(aLen+9*vLen) + byte(missed)&81
+		values = unsafe.Add(values, vLen)
+		*(*byte)(unsafe.Add(codes, i)) = byte(aLen+9*vLen) + byte(missed)&81
 	}
 	if n := len(recs); n > 0 {
 		c.site = recs[n-1].Site
 		c.n += n
 	}
 	c.addr = addr
-	c.nSites, c.nAddrs, c.nValues = nSites, nAddrs, nValues
+	c.nSites = uint(uintptr(sites) - uintptr(unsafe.Pointer(&c.sites)))
+	c.nAddrs = uint(uintptr(addrs) - uintptr(unsafe.Pointer(&c.addrs)))
+	c.nValues = uint(uintptr(values) - uintptr(unsafe.Pointer(&c.values)))
 }
 
-// codeMore codes what a store has beyond address and word, and returns the first word of
-// its value.
-func (c *storeEncoder) codeMore(r *StoreRec, wide []byte) (word uint64, err error) {
-	if int(r.Site) >= len(c.table.forms) {
-		return 0, fmt.Errorf("%w: %d of %d", errSite, r.Site, len(c.table.forms))
-	}
-	form := c.table.forms[r.Site]
-	c.extra = slices.Grow(c.extra, MaxStoreWidth+2*9)
-	extra := c.extra[:cap(c.extra)]
-	n := len(c.extra)
-	if form&formBase != 0 {
-		base := &c.known[r.Site%slots].base
-		n += putWord(extra[n:], zigzag(r.Base-*base))
-		*base = r.Base
-	}
-	word = r.Value
-	if form&formWide != 0 {
-		width := uint64(c.table.sites[r.Site].Width)
-		if uint64(len(wide)) < width || r.Value > uint64(len(wide))-width {
-			return 0, fmt.Errorf("%w: %d bytes at %d of %d", errWide, width, r.Value, len(wide))
-		}
-		b := wide[r.Value : r.Value+width]
-		word = binary.LittleEndian.Uint64(b)
-		before := word
-		for b = b[8:]; len(b) >= 8; b = b[8:] {
-			w := binary.LittleEndian.Uint64(b)
-			n += putWord(extra[n:], w^before)
-			before = w
-		}
-		if len(b) > 0 {
-			n += putWord(extra[n:], tail(b))
-		}
-	}
-	c.extra = extra[:n]
-	return word, nil
-}
+// put32 and put64 write a number of a column.
+func put32(p unsafe.Pointer, v uint32) { binary.LittleEndian.PutUint32((*[4]byte)(p)[:], v) }
+func put64(p unsafe.Pointer, v uint64) { binary.LittleEndian.PutUint64((*[8]byte)(p)[:], v) }
 
 // tail is the number whose bytes are b, fewer than 8.
 func tail(b []byte) uint64 {
@@ -187,14 +228,13 @@ func tail(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-// putWord writes the length of a number and its bytes, 9 at most, of which it
-// returns how many count.
-func putWord(b []byte, w uint64) int {
-	_ = b[8]
+// putWord writes the length of a number and its bytes, 9 at most, and returns what lies behind
+// those that count.
+func putWord(to unsafe.Pointer, w uint64) unsafe.Pointer {
 	n := bytesOf(w)
-	b[0] = byte(n)
-	binary.LittleEndian.PutUint64(b[1:9], w)
-	return 1 + int(n)
+	*(*byte)(to) = byte(n)
+	put64(unsafe.Add(to, 1), w)
+	return unsafe.Add(to, 1+n)
 }
 
 // bytesOf is how many bytes a number takes: 0 for 0.

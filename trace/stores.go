@@ -196,18 +196,6 @@ func (t *siteTable) add(s StoreSite) {
 	t.forms = append(t.forms, f)
 }
 
-// plain is how many of the stores there are before the first one of no known site, or that
-// has more than address and word.
-func (t *siteTable) plain(recs []StoreRec) int {
-	forms := t.forms
-	for i := range recs {
-		if site := recs[i].Site; uint64(site) >= uint64(len(forms)) || forms[site]&(formWide|formBase) != 0 {
-			return i
-		}
-	}
-	return len(recs)
-}
-
 // siteBytes is how many bytes the number of any of n sites takes in a block.
 func siteBytes(n int) int {
 	switch {

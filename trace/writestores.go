@@ -32,7 +32,7 @@ func (t *Writer) addSites(sites []StoreSite) (first uint32, err error) {
 
 // WriteStores appends a run of stores. It takes a few nanoseconds for each; the
 // cost of a run is that of an event. A store that does not fit its site ends
-// the recording: what came before it is kept.
+// the recording: what came before it is kept. While it runs, it changes the stores of s.
 func (t *Writer) WriteStores(s *Stores) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
