@@ -25,6 +25,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 			suspects = accuseUnlike(in, h, l.fields(), suspects)
 		}
 	}
+	suspects = oneWay(in, suspects, repairs)
 	destroyed := slices.ContainsFunc(repairs, func(r Repair) bool { return r.restores(in, tb) })
 	ran := statementsSince(in)
 	for i := range repairs {
@@ -36,6 +37,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		}
 		if t := r.lastChange(in); t != last || !meant {
 			suspects = accuse(in, tb, suspects, r, t, meant && t == firstWrite(in, r.Cell, in.Cells.Object(r.Cell.Obj).Birth))
+		}
+		if t := r.taker(in, tb, last); t != 0 && in.looksFor(Taken) {
+			suspects = passOn(in, suspects, r, last, t, Taken)
 		}
 		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) {
 			continue
@@ -141,7 +145,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 	case s.Repair == nil:
 		s.Repair = r
 		e := r.evidence(in)
-		e.Again = again
+		e.Again = again || r.initial(in, t)
 		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
 		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)
@@ -453,27 +457,93 @@ func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {
 // mirror finds where a pointer is missing that nothing has changed since the last
 // healthy C-point: near the statement that has since made its target lead to its node.
 func mirror(in Input, r *Repair) (Suspect, bool) {
-	if !r.evidence(in).settles() || !r.Cell.Pointer || r.Target == 0 || in.fresh(r.Cell) {
+	if !r.evidence(in).settles() || in.fresh(r.Cell) {
 		return Suspect{}, false
 	}
+	t := r.back(in)
+	if t == 0 {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(t).PC, Operation: t, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Mirror}},
+	}, true
+}
+
+// back is the last store, since the last healthy C-point, of a pointer that leads from the repair's target to its
+// node: the way back. 0: there is none.
+func (r *Repair) back(in Input) (last mgpp.Timestamp) {
+	if !r.Cell.Pointer || r.Target == 0 || r.Target == r.Cell.Obj {
+		return 0
+	}
 	view := in.Model.View(in.At)
-	best := mgpp.Timestamp(0)
 	for _, c := range in.Cells.Fields(r.Target, view) {
 		v, ok := read(view, c.Addr, c.Size)
 		if !ok || !c.Pointer || v == 0 || in.Cells.At(trace.Addr(v), view) != r.Cell.Obj {
 			continue
 		}
-		if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > max(in.Healthy, best) && in.attributed(t) && in.wrote(t) {
-			best = t
+		if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > max(in.Healthy, last) && in.attributed(t) && in.wrote(t) {
+			last = t
 		}
 	}
-	if best == 0 {
-		return Suspect{}, false
+	return last
+}
+
+// taker is the operation that took the repair's value out of its cell, and broke for good what it mends, where the last
+// one that wrote there came only after that, from another function: who moves what he finds does well. 0: there is none.
+func (r *Repair) taker(in Input, tb *contributions, last mgpp.Timestamp) mgpp.Timestamp {
+	if !r.Cell.Pointer || r.Value == 0 || !r.evidence(in).settles() {
+		return 0
 	}
-	return Suspect{
-		Kind: Omitted, PC: in.History.Op(best).PC, Operation: best, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Mirror}},
-	}, true
+	for t, n := last, 0; t > in.Healthy && n < maxRewrites; n++ {
+		if was, ok := read(in.Model.View(t-1), r.Cell.Addr, r.Cell.Size); ok && was == r.Value {
+			c := tb.byOp[t]
+			if t == last || !in.attributed(t) || !in.wrote(t) || c == nil || c.lasting() == 0 || in.Statement(in.History.Op(t).PC) == in.Statement(in.History.Op(last).PC) {
+				return 0
+			}
+			return t
+		}
+		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
+	}
+	return 0
+}
+
+// oneWay accuses what made the target of a missing pointer lead back to its node, where the pointer has
+// its node's first value still: who gives a new node that does not know yet where it will be.
+func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
+	if !in.looksFor(Mirror) {
+		return suspects
+	}
+	for i := range repairs {
+		r := &repairs[i]
+		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+		if last <= in.Healthy || !r.evidence(in).explains() || !r.initial(in, last) {
+			continue
+		}
+		t := r.back(in)
+		known := len(suspects)
+		s := statement(in, &suspects, t)
+		if known < len(suspects) {
+			s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
+		}
+		if s.Repair == nil {
+			s.Repair, s.Operation = r, t
+		}
+		if !s.has(Mirror) {
+			e := r.evidence(in)
+			e.Kind = Mirror
+			s.Evidence = append(s.Evidence, e)
+		}
+	}
+	return suspects
+}
+
+// initial: an operation gave the repair's cell the first value of a new node, and something else has made the target
+// lead back to that since.
+func (r *Repair) initial(in Input, t mgpp.Timestamp) bool {
+	birth := in.Cells.Object(r.Cell.Obj).Birth
+	back := r.back(in)
+	return birth > in.Healthy && back > t && t == firstWrite(in, r.Cell, birth) && in.function(back) != in.function(t)
 }
 
 // lastHere finds where a change of a field is missing that nothing has changed since

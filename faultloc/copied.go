@@ -127,7 +127,7 @@ func passOn(in Input, suspects []Suspect, r *Repair, last, first mgpp.Timestamp,
 	e := Evidence{Kind: k, Cured: len(in.Found), Of: len(in.Found)}
 	if r != nil {
 		in.cures(&e, r.cured)
-		if s.Repair == nil && k == Copied {
+		if s.Repair == nil && k == Copied || k == Taken {
 			s.Repair = r
 		}
 		if known < len(suspects) {

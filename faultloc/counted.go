@@ -34,6 +34,9 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 				first = t
 			}
 		}
+		if first == 0 {
+			first = r.aside(in, last)
+		}
 		if first == 0 || in.Statement(in.History.Op(first).PC) == in.Statement(in.History.Op(last).PC) {
 			continue
 		}
@@ -53,6 +56,25 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		onward(in, &suspects, last)
 	}
 	return suspects
+}
+
+// aside is a store that changed the number by as much as it is wrong now, from where on it was only counted
+// on ("q->count = 0; q->count++;"); 0: there is none.
+func (r *Repair) aside(in Input, last mgpp.Timestamp) mgpp.Timestamp {
+	now, ok := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	if _, counts := in.step(last); !ok || !counts || last <= in.Healthy {
+		return 0
+	}
+	for t, n := last, 0; n < maxCounted; n++ {
+		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
+		if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
+			return 0
+		}
+		if by, ok := in.step(t); ok && signed(by+r.Value-now, r.Cell.Size) == 0 && !in.usual(t) {
+			return t
+		}
+	}
+	return 0
 }
 
 // ofNumber: the repair gives a field another number, and does no harm.

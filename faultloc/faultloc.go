@@ -98,6 +98,8 @@ type Input struct {
 	// Within names the call during which an operation ran: what a statement does in calls
 	// of one function says nothing of what it does in those of another. Nil: not known.
 	Within func(mgpp.Timestamp) string
+	// Args are the integer arguments of that call, nil where they are not known. Nil: they never are.
+	Args func(mgpp.Timestamp) []uint64
 	// Cut: At is in the middle of something, as a crash is.
 	Cut bool
 	// Statement maps a program counter to the identity of its statement.
@@ -194,6 +196,7 @@ const (
 	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
 	Copied         EvidenceKind = "copied"         // it was the first to store a number that is wrong and was copied
 	Stale          EvidenceKind = "stale"          // it freed a node to which a pointer was stored again after that
+	Taken          EvidenceKind = "taken"          // it took out what a field should hold still, before others wrote there
 	Lost           EvidenceKind = "lost"           // it ended the newest link to a node to which nothing leads
 	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
 	Instead        EvidenceKind = "instead"        // had it written another field of the node, inconsistencies would be gone
@@ -211,9 +214,11 @@ const (
 
 // Rules whose evidence is of a kind that others give too, for Input.Without.
 const (
-	Gap     EvidenceKind = "gap"    // a Habit: between two statements one of several
-	Text    EvidenceKind = "text"   // a Habit: what stands next to each other in a function
-	OfField EvidenceKind = "fields" // an Unlike: what nodes hold in a field, whoever stores it
+	Gap      EvidenceKind = "gap"     // a Habit: between two statements one of several
+	Text     EvidenceKind = "text"    // a Habit: what stands next to each other in a function
+	OfField  EvidenceKind = "fields"  // an Unlike: what nodes hold in a field, whoever stores it
+	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
+	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
@@ -246,6 +251,7 @@ type Evidence struct {
 	// Often of Of cases.
 	Between mgpp.Timestamp
 	Law     Law            // Unlike: what held in all of Of executions
+	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike: the execution; Outdated: the change beside which the store is missing
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call

@@ -3,6 +3,7 @@ package faultloc
 import (
 	"slices"
 
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 )
 
@@ -107,4 +108,78 @@ func (c *comparer) custom(w *write) *custom {
 		u.kept = u.kept && c.in.History.LastWrite(n.Addr+offset, size, last-min(last, 1)) <= n.Birth
 	}
 	return u
+}
+
+// handed are the stores that left a new node with another number than what the call in which it was made was given,
+// where all like nodes have a number by as much more than an argument of theirs. It may be the first time that the
+// statement runs: the law is of the nodes.
+func (c *comparer) handed() (out []broken) {
+	if c.in.Args == nil || c.in.Cut || !c.in.looksFor(OfField) {
+		return nil
+	}
+	view := c.in.Model.View(c.in.At)
+	nodes := 0
+	for t := c.in.Healthy + 1; t <= c.in.At && nodes < maxNewborn; t++ {
+		op := c.in.History.Op(t)
+		if op.Kind != mgpp.OpBirth {
+			continue
+		}
+		o := c.in.Cells.At(op.Addr, view)
+		if o == 0 || c.in.Cells.Object(o).Birth != t {
+			continue
+		}
+		nodes++
+		for _, cell := range c.in.Cells.Fields(o, view) {
+			if cell.Pointer || len(cell.Parts) > 0 || len(cell.Values) > 0 || !c.fields[general(cell.Path)] {
+				continue
+			}
+			arg, by, of := c.handedLaw(o, cell)
+			args := c.in.Args(t)
+			v, ok := read(view, cell.Addr, cell.Size)
+			if arg == 0 || arg > len(args) || !ok || signed(v-args[arg-1], cell.Size) == by {
+				continue
+			}
+			if w := c.in.History.LastWrite(cell.Addr, uint64(cell.Size), c.in.At); w > c.in.Healthy && c.in.attributed(w) {
+				out = append(out, broken{t: w, law: LawHanded, of: of, origin: Origin{Arg: arg, By: by}})
+			}
+		}
+	}
+	return out
+}
+
+// handedLaw is the argument of the calls in which like nodes were made that they all hold in a field, and by how
+// much more that is; arg 0: there is none.
+func (c *comparer) handedLaw(o graph.ObjID, cell Cell) (arg int, by int64, of int) {
+	offset := cell.Addr - c.in.Cells.Object(o).Addr
+	view := c.in.Model.View(c.in.Healthy)
+	var diff [maxArgs]int64
+	alive := [maxArgs]bool{}
+	values := map[uint64]bool{}
+	for _, like := range c.in.Cells.Alike(o, view, maxFieldNodes) {
+		n := c.in.Cells.Object(like)
+		v, ok := read(view, n.Addr+offset, cell.Size)
+		args := c.in.Args(n.Birth)
+		if !ok || args == nil {
+			continue
+		}
+		values[v] = true
+		some := false
+		for k := range min(len(args), maxArgs) {
+			d := signed(v-args[k], cell.Size)
+			if of == 0 {
+				diff[k], alive[k] = d, true
+			}
+			alive[k] = alive[k] && d == diff[k]
+			some = some || alive[k]
+		}
+		if of++; !some {
+			return 0, 0, 0
+		}
+	}
+	for k := range alive {
+		if alive[k] && of >= minRelated && len(values) >= minLike {
+			return k + 1, diff[k], of
+		}
+	}
+	return 0, 0, 0
 }

@@ -27,7 +27,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		}
 		e := Evidence{Kind: Outdated}
 		in.cures(&e, r.cured)
-		if link := in.linking(t); link != t {
+		if back := r.back(in); back > t && in.looksFor(Mirror) {
+			t = back // the one way was stored, and not the other
+		} else if link := in.linking(t); link != t {
 			t, e.Flips = link, 1
 		} else if !r.Cell.Pointer {
 			t = r.since(in, tb, t)

@@ -253,7 +253,7 @@ func (e Evidence) worth() int {
 		switch {
 		case e.Later:
 			return worthLater
-		case e.Law == LawField || e.Law == LawOutside:
+		case e.Law == LawField || e.Law == LawOutside || e.Law == LawOrigin || e.Law == LawHanded:
 			return worthNew
 		case e.Law == LawEnumerator || e.Law == LawNegative:
 			return worthStrange
@@ -272,7 +272,12 @@ func (e Evidence) worth() int {
 			return worthSeldom
 		}
 		return worthLast
-	case Beside, Mirror:
+	case Beside:
+		return worthSeldom
+	case Mirror:
+		if e.Of > 0 {
+			return e.part(worthRepair)
+		}
 		return worthSeldom
 	case Idle, Vain:
 		return worthIdle
@@ -280,7 +285,7 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Stray, Crossed:
 		return worthStray
-	case Basis, Copied, Stale:
+	case Basis, Copied, Stale, Taken:
 		return e.part(worthBasis)
 	case Doomed:
 		return worthDoomed
@@ -379,7 +384,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Taken, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -48,11 +48,14 @@ const (
 	LawNode    Law = "node"    // the pointer led to the node that Beside's statement wrote to
 	LawBeside  Law = "beside"  // it wrote to the node that Beside's statement wrote to
 	LawInto    Law = "into"    // it wrote to the node to which Beside's statement stored a pointer
+	LawReached Law = "reached" // a pointer led there from the node that Beside's statement wrote to, or a step in an array
+	LawOrigin  Law = "origin"  // the value was the one that Origin held
 
 	LawEnumerator Law = "enumerator" // it stored what is no enumerator, as nodes hold in the field
 	LawNegative   Law = "negative"   // it stored a negative number where no node held one
 	LawFar        Law = "far"        // it stored a number far from all that nodes held
 	LawKept       Law = "kept"       // it changed a number that nodes keep
+	LawHanded     Law = "handed"     // it left a new node with another number than what the call was given
 )
 
 // relations are the laws about another statement, a bit each.
@@ -77,6 +80,7 @@ type write struct {
 	was      uint64
 	hasValue bool
 	hadValue bool
+	at       mgpp.Timestamp
 }
 
 // neighbour is a statement that ran near, before or behind.
@@ -91,6 +95,8 @@ type profile struct {
 	fields  map[field]*stored // at most maxDistinct
 	outside int
 	near    map[neighbour]*related
+	origins []origin
+	reaches map[int]*reach // by the statement before
 }
 
 // stored is what is known of a statement's stores into one field.
@@ -117,6 +123,7 @@ type broken struct {
 	of     int
 	beside mgpp.Timestamp // the neighbour's operation; 0: the law is about this one alone
 	turned bool           // the law is the neighbour's
+	origin Origin
 }
 
 // comparer compares executions.
@@ -141,6 +148,7 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: make([]int, min(in.At, maxLearnt)), writes: map[mgpp.Timestamp]*write{}, customs: map[field]*custom{}, fields: fields}
 	since := map[int][]mgpp.Timestamp{}
 	earlier := map[int][]mgpp.Timestamp{}
+	anywhere := map[int][]mgpp.Timestamp{} // earlier, in calls of any function: by habits.plain
 	interval := len(in.Points)
 	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
 		for interval > 0 && in.Points[interval-1] >= t {
@@ -158,11 +166,18 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 		}
 		if t > in.Healthy {
 			since[st] = append(since[st], t)
-		} else if len(since[st]) > 0 && len(earlier[st]) < maxLike {
+			anywhere[h.plain[st]] = nil
+			continue
+		}
+		if len(since[st]) > 0 && len(earlier[st]) < maxLike {
 			earlier[st] = append(earlier[st], t)
 		}
+		if list, ran := anywhere[h.plain[st]]; ran && len(list) < maxLike {
+			anywhere[h.plain[st]] = append(list, t)
+		}
 	}
-	var out, pairs []broken
+	out := c.handed()
+	var pairs []broken
 	for st, list := range since {
 		if in.stopped() {
 			break
@@ -170,6 +185,8 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 		var p *profile
 		if len(earlier[st]) >= minLike {
 			p = c.profile(earlier[st])
+		} else if list := anywhere[h.plain[st]]; in.looksFor(OfReach) && len(list) >= minRelated {
+			p = &profile{reaches: c.reaches(list)}
 		}
 		for _, t := range list {
 			b, ok := c.ofField(t, earlier[st])
@@ -233,7 +250,7 @@ func (c *comparer) write(t mgpp.Timestamp) *write {
 	if w := c.writes[t]; w != nil {
 		return w
 	}
-	w := &write{}
+	w := &write{at: t}
 	c.writes[t] = w
 	op := c.in.History.Op(t)
 	v := c.in.Model.View(t)
@@ -283,6 +300,12 @@ func (c *comparer) profile(ops []mgpp.Timestamp) *profile {
 				r.shown[i] += int(mask >> i & 1)
 			}
 		})
+	}
+	if c.in.looksFor(OfOrigin) && len(p.fields) <= maxFields {
+		p.origins = c.origins(ops)
+	}
+	if c.in.looksFor(OfReach) {
+		p.reaches = c.reaches(ops)
 	}
 	return p
 }
@@ -359,6 +382,7 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	b := broken{t: t, of: p.n}
 	f := p.fields[w.field]
 	switch {
+	case p.n == 0:
 	case !w.ok && p.outside == 0:
 		b.law = LawOutside
 	case !w.ok || len(p.fields) > maxFields:
@@ -374,6 +398,9 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 	}
 	if f != nil {
 		b.of = f.n
+	}
+	if o := c.strayed(p.origins, t); b.law == "" && o != nil {
+		b.law, b.of, b.origin = LawOrigin, o.n, o.Origin
 	}
 	return b, b.law != ""
 }
@@ -394,6 +421,9 @@ func (c *comparer) elsewhere(t mgpp.Timestamp) (wrote bool) {
 func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 	if w := c.write(t); !w.ok || !w.hasValue || len(p.fields) > maxFields {
 		return out
+	}
+	if of, beside := c.jumped(p.reaches, t); of > 0 {
+		return append(out, broken{t: t, law: LawReached, of: of, beside: beside})
 	}
 	c.around(t, func(k neighbour, mask uint8, at mgpp.Timestamp) {
 		r := p.near[k]
@@ -429,7 +459,7 @@ func accuseUnlike(in Input, h *habits, fields map[string]bool, suspects []Suspec
 		for k := range s.Evidence {
 			s.Evidence[k].Fitted = false // what it never did before is not right by accident
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0})
+		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0, Origin: b.origin})
 	}
 	return suspects
 }

@@ -233,7 +233,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
 		outermost, in := a.Schedule.Outermost(ev.Thread)
-		a.calls.note(ev.Thread, outermost, in, a.Hist.Now())
+		a.calls.note(ev.Thread, outermost, in, ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }
@@ -462,7 +462,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
-		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
+		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray

@@ -27,7 +27,7 @@ func TestCalls(t *testing.T) {
 	event := func(kind trace.Kind, thread trace.ThreadID, aux uint64, sp trace.Addr, now mgpp.Timestamp) {
 		s.Event(&trace.Event{Kind: kind, Thread: thread, Aux: aux, SP: sp}, now)
 		outermost, in := s.Outermost(thread)
-		c.note(thread, outermost, in, now)
+		c.note(thread, outermost, in, nil, now)
 	}
 	event(trace.KindCall, 1, 1, 80, 10)
 	event(trace.KindCall, 1, 1, 70, 12) // recursion is one call

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"mgtrace/constraints/eval"
@@ -20,12 +21,14 @@ type calls struct {
 type call struct {
 	eval.Activation
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
+	args     []uint64       // its integer arguments; nil: not known
 }
 
 func newCalls() *calls { return &calls{open: map[trace.ThreadID]int{}} }
 
-// note takes note of the outermost call that a thread is in at time now, if it is in one.
-func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, now mgpp.Timestamp) {
+// note takes note of the outermost call that a thread is in at time now, if it is in one. The
+// arguments are those of a call that begins now.
+func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, args []uint64, now mgpp.Timestamp) {
 	if i, was := c.open[thread]; was {
 		if in && c.log[i].Activation == outermost {
 			return
@@ -35,7 +38,7 @@ func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, 
 	}
 	if in {
 		c.open[thread] = len(c.log)
-		c.log = append(c.log, call{Activation: outermost, from: now})
+		c.log = append(c.log, call{Activation: outermost, from: now, args: slices.Clone(args)})
 	}
 }
 
@@ -89,6 +92,13 @@ func (c *calls) at(t mgpp.Timestamp) string {
 		return fmt.Sprintf("call %s of %s", report.Thousands(uint64(k.Call)), k.Function)
 	}
 	return ""
+}
+
+// argsOf are the integer arguments of the call during which operation t was done, nil if they are
+// not known.
+func (c *calls) argsOf(t mgpp.Timestamp) []uint64 {
+	k, _ := c.during(t)
+	return k.args
 }
 
 // function names the watched function during whose call operation t was done, "" if none.

@@ -131,12 +131,14 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Early, faultloc.Copied, faultloc.Stale, faultloc.Lost, faultloc.Instead, faultloc.Swapped:
+		case faultloc.Early, faultloc.Copied, faultloc.Stale, faultloc.Taken, faultloc.Lost, faultloc.Instead, faultloc.Swapped:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
 		case faultloc.Vain:
 			return "What it stored was replaced while the node was still being filled in; in the field that nothing has written it would do: " + a.repair(s.Repair) + "."
+		case faultloc.Mirror:
+			return "It stored a pointer of which the way back is missing: with " + a.repair(s.Repair) + fmt.Sprintf(", %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Entered:
 			return "It wrote what a later change made part of a broken constraint."
 		}
@@ -316,6 +318,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it was the first to store the number that is wrong, which was copied from there"
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
+	case faultloc.Taken:
+		return "it took out what should be there still (" + a.repair(s.Repair) + "), and others have only moved what was left"
 	case faultloc.Doomed:
 		return "it stored a pointer to a node that was freed after that"
 	case faultloc.Lost:
@@ -356,6 +360,8 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 			return before + " " + other + " stored the value that it stored; not here"
 		case faultloc.LawNode:
 			return before + " " + other + " stored a pointer to the node that it wrote to; not here"
+		case faultloc.LawReached:
+			return before + " the same pointer, or the same step in an array, led from where it wrote to where " + other + " did; not here"
 		case faultloc.LawInto:
 			return before + " " + other + " wrote to the node to which it stored a pointer; not here"
 		}
@@ -377,8 +383,14 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		return "it stored a negative number; none of " + report.Plural(e.Of, "like node", "like nodes") + " held one before"
 	case faultloc.LawFar:
 		return "it stored a number far from those of " + report.Plural(e.Of, "like node", "like nodes")
+	case faultloc.LawHanded:
+		return "it left a new node with another number than " + origin(e.Origin) + " in which it was made; " + report.Plural(e.Of, "like node", "like nodes") + " have that"
 	case faultloc.LawKept:
 		return "it changed a number that " + report.Plural(e.Of, "like node", "like nodes") + " kept as they first got it"
+	case faultloc.LawReached:
+		return before + " the same pointer, or the same step in an array, led there from where " + other + " wrote; not here"
+	case faultloc.LawOrigin:
+		return before + " it had its value from " + origin(e.Origin) + "; not here"
 	case faultloc.LawMoved:
 		return before + ", the value that it stored was the one that " + other + " overwrote; not here"
 	case faultloc.LawCopied:
@@ -452,4 +464,23 @@ func excuse(e *faultloc.Evidence) string {
 		return "; the others may follow from that"
 	}
 	return ""
+}
+
+// origin tells where a value came from.
+func origin(o faultloc.Origin) string {
+	from := ""
+	switch {
+	case o.Arg > 0:
+		from = fmt.Sprintf("argument %d of the call", o.Arg)
+	case o.Far != 0:
+		from = fmt.Sprintf("the element %+d of the array", o.Far)
+	case o.Via != "":
+		from = o.Via + "." + o.Field
+	default:
+		from = o.Field
+	}
+	if o.By != 0 {
+		return fmt.Sprintf("%s %+d", from, o.By)
+	}
+	return from
 }
