@@ -132,6 +132,43 @@ func TestNotesFull(t *testing.T) {
 	}
 }
 
+// A handler that the kernel takes away when it calls it is there again when its signal is
+// taken back, and is called once.
+func TestUndeliverOneShot(t *testing.T) {
+	r := start(t, build(t, "oneshot"))
+	r.line()
+	const rounds = 3
+	for i := range rounds {
+		p := attach(t, r.pid())
+		handler := symbol(t, p, "handler")
+		if err := unix.Kill(r.pid(), unix.SIGUSR1); err != nil {
+			t.Fatal(err)
+		}
+		if at, err := p.RunTo(t.Context(), handler); err != nil || at != handler {
+			t.Fatalf("round %d: at %#x, %v", i, at, err)
+		}
+		if caught := procStatus(strconv.Itoa(r.pid()))["SigCgt"]; strings.TrimLeft(caught, "0") != "" {
+			t.Fatalf("round %d: the handler is still there: %s", i, caught)
+		}
+		if err := p.Undeliver(); err != nil {
+			t.Error(err)
+		}
+		p.Do(func() {
+			if s, err := p.Thread(r.pid()); err != nil {
+				t.Error(err)
+			} else if regs, err := s.Regs(); err != nil || regs.RIP == handler {
+				t.Errorf("round %d: the thread is at the handler: %v", i, err)
+			}
+		})
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := r.end(), fmt.Sprintf("calls %d values 0", rounds); got != want {
+		t.Errorf("the program says %q, want %q", got, want)
+	}
+}
+
 // A tracer that has threads make detours, killed at any moment: once its notes have been
 // followed, all is as it was. Steps need an heir.
 func TestKilledOnDetour(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"golang.org/x/sys/unix"
+
+	"mgtrace/target/mem"
 )
 
 // A step, and a run to an int3, end in a SIGTRAP, of which a process dies whose tracer is
@@ -75,7 +77,8 @@ const (
 	frameContext = 8
 	frameInfo    = frameContext + 304
 
-	saSiginfo = 4 // SA_SIGINFO
+	saSiginfo   = 4           // SA_SIGINFO
+	saResethand = 0x8000_0000 // SA_RESETHAND
 )
 
 // Undeliver takes back the signals, of all threads of a process that is held, whose handlers
@@ -111,16 +114,27 @@ func (t *tracer) undeliver(th *thread) (bool, error) {
 		return false, nil
 	}
 	sig := unix.Signal(regs.RDI)
+	// struct kernel_sigaction { handler, flags, restorer, mask }, below the red zone.
 	action := make([]byte, 32)
 	at := (regs.RSP-redZone)&^15 - 32
 	if _, err := t.syscall(th, unix.SYS_RT_SIGACTION, uint64(sig), 0, at, 8); err != nil {
 		return false, err
 	}
-	if _, err := t.memory.ReadMemory(action, at); err != nil || binary.LittleEndian.Uint64(action) != regs.RIP {
+	if _, err := t.memory.ReadMemory(action, at); err != nil {
 		return false, err
 	}
+	flags := binary.LittleEndian.Uint64(action[8:])
+	switch handler := binary.LittleEndian.Uint64(action); {
+	case handler == regs.RIP:
+	case handler == sigDefault && flags&saResethand != 0:
+		if ok, err := t.rearm(th, sig, &regs, at, action); !ok || err != nil {
+			return false, err
+		}
+	default:
+		return false, nil
+	}
 	info := Siginfo{Signal: int(sig)}
-	if binary.LittleEndian.Uint64(action[8:])&saSiginfo != 0 {
+	if flags&saSiginfo != 0 {
 		var raw [128]byte
 		if _, err := t.memory.ReadMemory(raw[:], regs.RSI); err != nil {
 			return false, err
@@ -132,6 +146,22 @@ func (t *tracer) undeliver(th *thread) (bool, error) {
 		return true, err // of a step
 	}
 	return true, th.sendAgain(t.pid, resent{info: info})
+}
+
+// rearm gives a signal a handler again which the kernel has taken away as it called it
+// (SA_RESETHAND; get_signal in kernel/signal.c), and nothing else of its action: the one
+// that a thread is about to execute, if it would return to the action's restorer.
+func (t *tracer) rearm(th *thread, sig unix.Signal, regs *mem.Regs, at uint64, action []byte) (bool, error) {
+	back, err := mem.ReadUint64(&t.memory, regs.RSP)
+	if err != nil || back != binary.LittleEndian.Uint64(action[16:]) {
+		return false, nil
+	}
+	binary.LittleEndian.PutUint64(action, regs.RIP)
+	if err := t.writeMemory(th.tid, at, action); err != nil {
+		return false, err
+	}
+	_, err = t.syscall(th, unix.SYS_RT_SIGACTION, uint64(sig), at, 0, 8)
+	return err == nil, err
 }
 
 // sigreturn has a thread go back to what a signal has interrupted, and returns the mask that
