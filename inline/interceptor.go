@@ -1,9 +1,11 @@
 package inline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"syscall"
 	"time"
 
@@ -36,16 +38,23 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 	}
 	synchronous := info.Synchronous()
 	if synchronous {
+		_, inside := e.where(&regs, s)
 		if e.fault(th, s, &regs, sig, info) {
 			return false
 		}
-		e.blame(&regs, s, info.Addr)
+		if inside && sig == unix.SIGSYS {
+			_ = th.SetSiginfo(info.WithAddr(regs.RIP)) // si_call_addr; ESRCH: killed meanwhile
+		}
+		e.blame(&regs, s, inside, info)
 	} else {
 		e.settle(th, s)
 	}
 	e.signalled(th, s, sig, info)
 	return true
 }
+
+// rdtsc is the instruction.
+var rdtsc = []byte{0x0f, 0x31}
 
 // fault handles a fault of an instruction. It is true if the program need not
 // know.
@@ -69,6 +78,13 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 		}
 		if fix, ok := hook.Fixup(off); ok {
 			regs.RIP = e.hook + fix
+			return th.SetRegs(*regs) == nil
+		}
+		if bytes.HasPrefix(hook.Code[off:], rdtsc) {
+			// The program may not read the counter (PR_SET_TSC, strict seccomp); we may.
+			t := target.Now().Ticks
+			regs.RDX, regs.RAX = t>>32, t&math.MaxUint32
+			regs.RIP += uint64(len(rdtsc))
 			return th.SetRegs(*regs) == nil
 		}
 		return e.shadowFault(th, sig, info.Addr)
@@ -97,14 +113,29 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 	return false
 }
 
-// blame fails if a fault that the program gets may be the engine's: what it needs is gone.
-func (e *Engine) blame(regs *mem.Regs, s *slot, fault uint64) {
-	switch a := s.arena; {
+// blame fails if a fault that the program gets may be the engine's: what it needs is gone, or
+// code of ours may not do what the program's own may. inside: the thread was in such code.
+func (e *Engine) blame(regs *mem.Regs, s *slot, inside bool, info target.Siginfo) {
+	const (
+		userDispatch = 2       // SYS_USER_DISPATCH
+		misaligned   = 1       // BUS_ADRALN
+		checks       = 1 << 18 // EFLAGS.AC
+	)
+	a := s.arena
+	why := ""
+	switch {
 	case regs.GSBase != s.base:
-		e.fail(errors.New("the program has set the GS base, which this engine needs for itself, and met a fault that it may not meet alone: record it with --engine ebpf"))
-	case fault-a.base < uint64(len(a.mem)):
-		e.fail(errors.New("the program has unmapped or protected memory of this engine, and met a fault that it may not meet alone: record it with --engine ebpf"))
+		why = "the program has set the GS base, which this engine needs for itself, and met a fault that it may not meet alone"
+	case inside && info.Signal == int(unix.SIGSYS) && info.Code == userDispatch:
+		why = "the program has its system calls handed back to it by where they are made (PR_SET_SYSCALL_USER_DISPATCH), and this engine makes them elsewhere"
+	case inside && info.Signal == int(unix.SIGBUS) && info.Code == misaligned && regs.EFlags&checks != 0:
+		why = "the program has the processor check alignment (EFLAGS.AC), which the records of this engine do not have"
+	case info.Addr-a.base < uint64(len(a.mem)):
+		why = "the program has unmapped or protected memory of this engine, and met a fault that it may not meet alone"
+	default:
+		return
 	}
+	e.fail(errors.New(why + ": record it with --engine ebpf"))
 }
 
 // where tells what a thread's program counter means, if it is in a trampoline

@@ -16,12 +16,24 @@ import (
 // same: the engine makes none in its name once it runs, but for new threads.
 func TestSeccomp(t *testing.T) {
 	path := build(t, "limits.c")
-	for _, mode := range []string{"strict", "filter"} {
+	for _, mode := range []string{"strict", "filter", "trap"} {
 		t.Run(mode, func(t *testing.T) {
 			r := run{options: Options{Buffer: 64 << 10}}
 			r.same(t, path, mode)
 		})
 	}
+}
+
+// A program that may not read the time stamp counter does not notice that it is read for
+// records.
+func TestTimeless(t *testing.T) {
+	(&run{}).same(t, build(t, "limits.c"), "timeless")
+}
+
+// A program that locks all its memory does not lock the log.
+func TestLocked(t *testing.T) {
+	r := run{options: Options{Threads: 16}}
+	r.same(t, build(t, "limits.c"), "locked")
 }
 
 // A program that has a filter from its beginning which kills it for what Attach
@@ -72,8 +84,10 @@ func TestLimits(t *testing.T) {
 func TestTaken(t *testing.T) {
 	path := build(t, "limits.c")
 	for mode, want := range map[string]string{
-		"gs":     "the program has set the GS base",
-		"unmaps": "the program has unmapped or protected memory of this engine",
+		"gs":       "the program has set the GS base",
+		"unmaps":   "the program has unmapped or protected memory of this engine",
+		"dispatch": "the program has its system calls handed back",
+		"aligned":  "the program has the processor check alignment",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			var r run

@@ -69,12 +69,19 @@ func (s *Shared) Map(addr, size uint64, prot int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map the shared memory: %w", err)
 	}
-	if _, err := s.p.Syscall(unix.SYS_MMAP, addr, size, uint64(prot),
+	if _, err := s.p.Syscall(unix.SYS_MMAP, addr, size, unix.PROT_NONE,
 		unix.MAP_SHARED|unix.MAP_NORESERVE|unix.MAP_FIXED_NOREPLACE, s.fd, uint64(s.size)); err != nil {
+		if errors.Is(err, unix.EAGAIN) {
+			err = fmt.Errorf("%w: it has locked its memory (mlockall), of which it may not have so much (RLIMIT_MEMLOCK, ulimit -l)", err)
+		}
 		return nil, errors.Join(fmt.Errorf("map %d MB of shared memory at %#x in the process: %w", size>>20, addr, err), unix.Munmap(b))
 	}
 	s.size += int64(size)
 	s.maps = append(s.maps, b)
+	// In a process that has locked what it will map (mlockall) the kernel would have filled it.
+	if _, err := s.p.Syscall(unix.SYS_MPROTECT, addr, size, uint64(prot)); err != nil {
+		return nil, fmt.Errorf("shared memory: %w", err)
+	}
 	for _, advice := range []uint64{unix.MADV_DONTFORK, unix.MADV_DONTDUMP} {
 		if _, err := s.p.Syscall(unix.SYS_MADVISE, addr, size, advice); err != nil {
 			return nil, fmt.Errorf("shared memory: %w", err)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
 
 #define DENY(nr) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
@@ -30,6 +36,35 @@ static void strict(int filter)
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (prctl(PR_SET_SECCOMP, filter ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT, &p))
 		syscall(SYS_exit, 77);
+}
+
+static volatile int trapped;
+static volatile char handed; /* 1: system calls are handed back */
+
+/* Of a system call that was not made. */
+static void on_call(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+
+	handed = 0;
+	trapped = info->si_call_addr == (void *)u->uc_mcontext.gregs[REG_RIP] ? 1 : 2;
+}
+
+static void trap_getppid(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog p = { sizeof(f) / sizeof(*f), f };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p);
+	getppid();
+	if (trapped != 1)
+		syscall(SYS_exit, 76);
 }
 
 int main(int argc, char **argv)
@@ -71,6 +106,35 @@ int main(int argc, char **argv)
 		struct rlimit l = { 64 << 20, 64 << 20 };
 
 		setrlimit(RLIMIT_AS, &l);
+	} else if (!strcmp(m, "locked")) {
+		struct rusage u;
+
+		mlockall(MCL_CURRENT);
+		getrusage(RUSAGE_SELF, &u);
+		if (u.ru_maxrss > 100 << 10)
+			syscall(SYS_exit, 75);
+	} else if (!strcmp(m, "timeless")) {
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+		for (int i = 0; i < 300; i++) {
+			void *volatile q = malloc(i);
+
+			free(q);
+		}
+	} else if (!strcmp(m, "trap") || !strcmp(m, "dispatch")) {
+		struct sigaction a = { .sa_sigaction = on_call, .sa_flags = SA_SIGINFO };
+
+		sigaction(SIGSYS, &a, 0);
+		if (m[0] == 't')
+			trap_getppid();
+		else {
+			/* But that of getppid. */
+			prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, (unsigned long)getppid, 64ul, &handed);
+			handed = 1;
+			getppid();
+			handed = 0;
+		}
+	} else if (!strcmp(m, "aligned")) {
+		asm volatile("pushfq\n\torl $0x40000, (%%rsp)\n\tpopfq" : : : "memory", "cc");
 	} else if (!strcmp(m, "endless"))
 		for (long i = 0;; i++) {
 			volatile long *q = malloc(64), *v = p;

@@ -210,7 +210,27 @@ static void before_unmap(struct block *b, const struct regs *r, u64 pc, u64 sp)
 	note(b, NoteUnmap, 0, pc, sp, addr, size, 0);
 }
 
-static __attribute__((noinline)) void before_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+/*
+ * mlockall(2) would have the kernel fill all that is mapped: the log, which has gigabytes,
+ * and the shadow table, which has terabytes. So it locks what is there, and the rest as it
+ * is touched.
+ */
+#define MLOCKALL_NR 151
+#define MCL_ONFAULT 4
+
+static void before_lock(struct block *b, struct regs *r, u32 number, u64 sp)
+{
+	struct pending *p;
+
+	if (r->gp[RDI] & MCL_ONFAULT)
+		return;
+	r->gp[RDI] |= MCL_ONFAULT;
+	p = push(b, number, sp);
+	p->call = MLOCKALL_NR;
+	p->shape = PendingSystem;
+}
+
+static __attribute__((noinline)) void before_call(struct block *b, struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	u64 nr = r->gp[RAX];
 	struct pending *p;
@@ -219,8 +239,11 @@ static __attribute__((noinline)) void before_call(struct block *b, const struct 
 	if (nr >= SyscallCount)
 		return;
 	rule = b->process->syscalls[nr].rule;
-	if (rule == CallNone)
+	if (rule == CallNone) {
+		if (nr == MLOCKALL_NR)
+			before_lock(b, r, number, sp);
 		return;
+	}
 	if (rule == CallMunmap) {
 		before_unmap(b, r, s->pc, sp);
 		return;
@@ -287,7 +310,7 @@ static void mapping(struct block *b, const struct regs *r, u8 rule, u64 pc, u64 
 	}
 }
 
-static __attribute__((noinline)) void after_call(struct block *b, const struct regs *r, const struct site *s, u32 number, u64 sp)
+static __attribute__((noinline)) void after_call(struct block *b, struct regs *r, const struct site *s, u32 number, u64 sp)
 {
 	struct pending *p = pop(b, number, sp);
 	const struct sysdesc *d;
@@ -295,6 +318,10 @@ static __attribute__((noinline)) void after_call(struct block *b, const struct r
 	struct span w;
 
 	b->readings = 0;
+	if (p && p->call == MLOCKALL_NR) {
+		r->gp[RDI] &= ~(u64)MCL_ONFAULT;
+		return;
+	}
 	if (!p || (s64)result < 0)
 		return;
 	d = &b->process->syscalls[p->call];
