@@ -81,12 +81,10 @@ func (e *Engine) breakpoint() (*unit, error) {
 	return &unit{plan: &patch.Plan{Patches: []patch.Patch{{Addr: e.notify, New: []byte{int3}, Old: old}}}}, nil
 }
 
-// librariesChanged is called with a thread that has run into the breakpoint. It
-// returns from the linker's function.
+// librariesChanged is called with a thread that has run into the breakpoint. It returns from
+// the linker's function at once: a tracer that is killed while it looks at a library leaves the
+// thread where it can go on.
 func (e *Engine) librariesChanged(th *target.Stopped) {
-	if err := e.placeLibraries(th); err != nil {
-		e.fail(fmt.Errorf("a library that the program opens: %w", err))
-	}
 	regs, err := th.Regs()
 	if err != nil {
 		return // killed meanwhile
@@ -98,7 +96,12 @@ func (e *Engine) librariesChanged(th *target.Stopped) {
 	}
 	regs.RIP = back
 	regs.RSP += 8
-	_ = th.SetRegs(regs) // ESRCH: killed meanwhile
+	if th.SetRegs(regs) != nil {
+		return // killed meanwhile
+	}
+	if err := e.placeLibraries(th); err != nil {
+		e.fail(fmt.Errorf("a library that the program opens: %w", err))
+	}
 }
 
 // placeLibraries patches the libraries that have appeared and forgets those that

@@ -184,6 +184,9 @@ func checkRemoved(t *testing.T, e *Engine, p *target.Process) {
 		t.Errorf("%d pieces of code of no file", n)
 	}
 	for _, im := range e.images {
+		if im == nil {
+			continue // not mapped yet
+		}
 		f, err := elf.Open(im.Path)
 		if err != nil {
 			t.Error(err)

@@ -189,6 +189,9 @@ func (e *Engine) inheritUnit(n *undoUnit) error {
 		im.code = append(im.code, c)
 	}
 	u.images = []*image{im}
+	if len(n.Trampolines) == 0 && len(n.Patches) == 1 {
+		e.notify = n.Patches[0].Addr // breakpoint made it
+	}
 	for i := range u.sites {
 		s := &u.sites[i]
 		s.Code = im.at(s.PC)
@@ -245,6 +248,11 @@ func (e *Engine) findThreads() error {
 			if err != nil {
 				return
 			}
+			if e.trapped(regs.RIP - 1) {
+				// The tracer was told of the int3, and killed before it did anything.
+				regs.RIP--
+				failed = errors.Join(failed, th.SetRegs(regs))
+			}
 			for _, s := range e.arena.slots {
 				switch s := *s; {
 				case s.base != regs.GSBase:
@@ -264,6 +272,13 @@ func (e *Engine) findThreads() error {
 		}
 	}
 	return failed
+}
+
+// trapped says whether there is an int3 at an address. Who is behind it has executed it: it
+// lies on the first byte of a store, or of a function that only returns.
+func (e *Engine) trapped(addr uint64) bool {
+	_, ok := e.regions.traps[addr]
+	return ok || addr == e.notify && addr != 0
 }
 
 // begins has a new thread or process begin without a slot.
