@@ -16,11 +16,12 @@ type Options struct {
 	// Part says how long the array is that begins off bytes behind the start of a
 	// block of known layout; 0: none does.
 	Part func(n *Node, off uint64) uint64
-	// First says that a write through an address that was computed from the start of
-	// a block is one to the array with which it begins, and not to the block as a
-	// whole. pc is the instruction, call the program's call of the library that it
-	// belongs to, 0 if it is the program's own.
-	First func(n *Node, pc, call trace.Addr) bool
+	// Meant says that a write through an address that was computed from the start of
+	// a block is one to the array that begins off bytes behind it: not to the block as a
+	// whole, where that is 0, nor to another array, to whose elements the number that was
+	// added leads with a number that an index had added before. pc is the instruction, call
+	// the program's call of the library that it belongs to, 0 if it is the program's own.
+	Meant func(n *Node, off uint64, pc, call trace.Addr) bool
 	// Array says that a store of the address of a block's start into the variable at disp
 	// from RBP makes that one a pointer to the array with which the block begins.
 	Array func(n *Node, pc trace.Addr, disp int64) bool
@@ -286,8 +287,12 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 	b := scale(c.get(t, o, d.B, d.Width, mems), max(d.Scale, 1))
 	switch d.How {
 	case x86.HowAdd:
-		if b == None && a.Node() != 0 && d.Width == 8 && (d.B.Kind == x86.NoPlace || d.Const > 1) {
-			return c.displaced(a, d.Const, o.library)
+		switch {
+		case b != None || a.Node() == 0 || d.Width != 8 || o.library:
+		case d.B.Kind == x86.NoPlace:
+			return displaced(a, d.Const)
+		case a.within() == atStart && d.Const > 1:
+			return guessed(a, d.Const)
 		}
 		return add(a, b)
 	case x86.HowSub:
@@ -313,18 +318,6 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 		return either(a, c.get(t, o, d.To, d.Width, mems))
 	}
 	return Unknown
-}
-
-// displaced is the tag of a + n. Where a program adds a number to the start of a
-// block, the result is an address of what begins there.
-func (c *Checker) displaced(a Tag, n int64, library bool) Tag {
-	switch {
-	case n == 0 || a.within() != atStart && a.within() != part:
-		return a
-	case library || n < 2 || n > 1<<30:
-		return a.moved()
-	}
-	return address(a.Node(), part+uint32(n))
 }
 
 // rest is the tag of what depends on everything that is read.

@@ -74,6 +74,8 @@ func TestChecker(t *testing.T) {
 		}
 		return 0
 	}}
+	meant := parts
+	meant.Meant = func(_ *Node, off uint64, _, _ trace.Addr) bool { return off == 8 }
 	for _, c := range []struct {
 		name, lines string
 		o           Options
@@ -103,7 +105,12 @@ func TestChecker(t *testing.T) {
 		{"freed twice", "free\nfree", Options{}, []string{"-262143: double free write 0 of 2 hits 0 beyond 0"}},
 		{"an array in a structure", "48 8d 47 08\n48 89 00 @ 1008/8\n48 89 40 04 @ 100c/8", parts, []string{"2: field overflow write 8 of 1 hits 0 beyond 4"}}, // lea rax, [rdi+8]
 		{"another field", "48 8d 47 10\n48 89 00 @ 1010/8\n48 89 47 0c @ 100c/8", parts, nil},
-		{"a loop over it", "c6 44 0f 08 01 @ 1010/1", parts, []string{"0: field overflow write 1 of 1 hits 0 beyond 1"}}, // mov [rdi+rcx+8], 1
+		{"a loop over it", "c6 44 0f 08 01 @ 1010/1", meant, []string{"0: field overflow write 1 of 1 hits 0 beyond 1"}}, // mov [rdi+rcx+8], 1
+		{"a loop over it, or over another", "c6 44 0f 08 01 @ 1010/1", parts, nil},
+		{"an element of it, or of another", "48 8d 44 0f 08\n88 00 @ 1010/1", parts, nil}, // lea rax, [rdi+rcx+8]
+		{"an element of it", "48 8d 44 0f 08\n88 00 @ 1010/1", meant, []string{"1: field overflow write 1 of 1 hits 0 beyond 1"}},
+		{"or so", "48 01 cf\n48 83 c7 08\n88 07 @ 1010/1", parts, nil}, // add rdi, rcx; add rdi, 8
+		{"and it, so", "48 01 cf\n48 83 c7 08\n88 07 @ 1010/1", meant, []string{"2: field overflow write 1 of 1 hits 0 beyond 1"}},
 	} {
 		if d := cmp.Diff(c.want, run(t, c.o, c.lines)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)

@@ -104,8 +104,8 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 			case x != None:
 				tag = add(tag, scale(x, m.scale))
 			case tag.Node() == 0 || tag.within() != atStart:
-			case !o.library && m.disp > 1 && m.disp < 1<<30:
-				tag = address(tag.Node(), part+uint32(m.disp))
+			case !o.library:
+				tag = guessed(tag, m.disp)
 			default:
 				tag = tag.moved()
 			}
@@ -133,16 +133,20 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 
 // judgePart looks at a write within its block, through an address of which within is known.
 func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, within uint32) {
-	off := uint64(0)
-	if within > part && within != array {
-		off = uint64(within - part)
+	off, sure := uint64(0), within == array
+	switch {
+	case within == array:
+	case within >= guess:
+		off = uint64(within - guess)
+	case within > part:
+		off, sure = uint64(within-part), true
 	}
 	size := c.o.Part(n, off)
 	at := uint64(x.Addr-n.Start) - off
 	if size == 0 || int64(at) < 0 || at < size && uint64(x.Size) <= size-at {
 		return // in front of it an address may have been computed for what lies there
 	}
-	if off == 0 && within != array && (c.o.First == nil || !c.o.First(n, pc, c.programCall(t, pc))) {
+	if !sure && (c.o.Meant == nil || !c.o.Meant(n, off, pc, c.programCall(t, pc))) {
 		return
 	}
 	f := Fault{Kind: PartOverflow, Write: true, Part: off, PartLen: size, Beyond: int64(at + uint64(x.Size) - size)}

@@ -59,7 +59,7 @@ func (v *overflows) follow(ctx context.Context) error {
 			im, ok := v.rec.Symbols.Image(pc)
 			return !ok || !im.Traced
 		},
-		Part: v.part, First: v.first, Array: v.assigned,
+		Part: v.part, Meant: v.meant, Array: v.assigned,
 	})
 	return v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
 		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
@@ -147,24 +147,26 @@ var textual = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^_*(?:IO_)?(?:st[rp]n?(?:cpy|cat)|strl(?:cpy|cat)|v?sn?printf|v?f?s?scanf|f?gets|v?asprintf|wcs\w+)(?:_chk|_unlocked)?$`)
 })
 
-// first says that a write computed from the start of a structure is one to the array
-// with which it begins: a function writes text there, or the statement names the array.
-func (v *overflows) first(n *provenance.Node, pc, call trace.Addr) bool {
+// meant says that a write computed from the start of a structure is one to the array that begins off
+// bytes behind it: a function writes text to the array with which it begins, or the statement
+// names the array.
+func (v *overflows) meant(n *provenance.Node, off uint64, pc, call trace.Addr) bool {
 	at := pc
 	if call != 0 {
 		at = call
-		if textual().MatchString(v.called(pc, call)) {
+		if off == 0 && textual().MatchString(v.called(pc, call)) {
 			return true
 		}
 	}
-	name := v.firstField(n)
+	name := v.arrayName(n, off)
 	_, _, source := v.rec.Symbols.Where(at)
 	return name != "" && (named(source, name) || v.passed(n, at, name))
 }
 
-// firstField is the name of the array with which a structure begins, in its own one.
-func (v *overflows) firstField(n *provenance.Node) string {
-	name := v.fieldName(n, 0)
+// arrayName is the name of the array that begins off bytes behind the start of a structure, in
+// its own one.
+func (v *overflows) arrayName(n *provenance.Node, off uint64) string {
+	name := v.fieldName(n, off)
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
@@ -199,7 +201,7 @@ func (v *overflows) setsPointer(n *provenance.Node, pc trace.Addr, disp int64) b
 	}
 	_, _, source := v.rec.Symbols.Where(pc)
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(there[0].Name) + `\s*=\s*(?:\([\w\s]+\*\s*\)\s*)?&?[\w\s>.()*\[\]-]*(?:->|\.)\s*` +
-		regexp.QuoteMeta(v.firstField(n)) + `\s*(?:\[\s*0\s*\])?\s*[;,]`).MatchString(source)
+		regexp.QuoteMeta(v.arrayName(n, 0)) + `\s*(?:\[\s*0\s*\])?\s*[;,]`).MatchString(source)
 }
 
 // dwarfRBP is the number of RBP in debug information (x86-64 psABI, figure 3.36).

@@ -56,8 +56,50 @@ __attribute__((noinline)) static void clear(char *p, size_t n)
 		p[i] = 0;
 }
 
+/* Arrays whose elements gcc reaches, without optimisation, by the offset of the array before. */
+struct series {
+	int id;
+	char name[16];
+	int values[10];
+	short pairs[6][2];
+	double last;
+};
+
+static void set(struct series *r, int i, int v)
+{
+	r->values[i] = v;
+	r->pairs[i % 6][i % 2] = v;
+}
+
+static void number(int *to, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = i;
+}
+
+static void several(void)
+{
+	struct series *r = calloc(1, sizeof *r);
+	strcpy(r->name, "a name of 15 by");
+	for (int i = 0; i < 10; i++)
+		set(r, i, i * i);
+	for (int i = 16; i < 26; i++)
+		r->values[i - 16] = i;
+	for (int i = 0; i < 10; i++) {
+		int *p = &r->values[i];
+		*p += 1;
+	}
+	for (int i = 0; i < 2; i++) {
+		memset(&r->values[4 * i], 0, 4 * sizeof(int));
+		number(r->values + 5 * i, 5);
+	}
+	printf("%s %d %d\n", r->name, r->values[9], r->pairs[5][1]);
+	free(r);
+}
+
 int main(void)
 {
+	several();
 	char *words[40], *line = NULL, *text = NULL;
 	size_t room = 0, total = 0;
 	for (int i = 0; i < 40; i++) {
