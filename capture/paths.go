@@ -18,7 +18,6 @@ import (
 //
 // What else frames have saved plays no part.
 type path struct {
-	key   pathKey
 	stack []trace.Addr // never changed
 	regs  []givenReg
 	words []stackWord
@@ -36,6 +35,25 @@ const (
 
 func (k pathKey) hash() uint64 {
 	return (k.pc*0x9e3779b97f4a7c15 ^ k.sp) * 0x9e3779b97f4a7c15 >> (64 - pathBits)
+}
+
+// pathTable is the paths that are known, by the hash of where they begin.
+type pathTable [1 << pathBits]pathSet
+
+// pathSet is a few of them. Where each begins lies together, in one line of the cache.
+type pathSet struct {
+	keys  [pathWays]pathKey
+	paths [pathWays]path
+}
+
+// find returns a path that begins at key and leads on as this stack does; nil: none is known.
+func (s *pathSet) find(key pathKey, regs *objfile.Regs, stack *Window) *path {
+	for i := range s.keys {
+		if s.keys[i] == key && s.paths[i].leads(regs, stack) {
+			return &s.paths[i]
+		}
+	}
+	return nil
 }
 
 // givenReg is a register of the beginning.
@@ -65,8 +83,8 @@ func (p *path) leads(regs *objfile.Regs, stack *Window) bool {
 }
 
 // learn replaces the path by what has been marked.
-func (p *path) learn(key pathKey, stack []trace.Addr, m *marks) {
-	p.key, p.stack, p.end = key, stack, m.end
+func (p *path) learn(stack []trace.Addr, m *marks) {
+	p.stack, p.end = stack, m.end
 	p.regs = append(p.regs[:0], m.regs...)
 	p.words = append(p.words[:0], m.words...)
 }

@@ -22,8 +22,8 @@ func TestPaths(t *testing.T) {
 	ranges, _ := f.CodeRanges()
 	find := func(pc uint64) (*objfile.File, uint64, bool) { return f, 0, pc < 0x7000_0000 }
 	rng := rand.New(rand.NewPCG(3, 4))
-	remembers := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: make([]path, pathWays<<pathBits)}
-	forgets := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: make([]path, pathWays<<pathBits)}
+	remembers := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
+	forgets := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
 	recognised, changed := 0, 0
 	for range 400 {
 		// Few frames, so that many words are return addresses of them.
@@ -62,9 +62,9 @@ func TestPaths(t *testing.T) {
 			a, b := regs, regs
 			stack := Window{Base: base, Data: data[:len(data)-8*(rng.IntN(30)/29)*rng.IntN(40)]}
 			key := pathKey{regs.PC(), regs.SP()}
-			known := slices.ContainsFunc(remembers.paths[key.hash()*pathWays:][:pathWays], func(p path) bool { return p.key == key && p.leads(&a, &stack) })
+			known := remembers.paths[key.hash()].find(key, &a, &stack) != nil
 			got := remembers.unwind(&a, &stack)
-			clear(forgets.paths)
+			clear(forgets.paths[:])
 			want := forgets.unwind(&b, &stack)
 			if !slices.Equal(got, want) {
 				t.Fatalf("recognised (%v) as %#x, is %#x", known, got, want)

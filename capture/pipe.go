@@ -11,7 +11,7 @@ import (
 // processor's cache, enough that handing over costs nothing.
 const (
 	loadRecs   = 1 << 12 // stores
-	loadEvents = 1 << 9
+	loadEvents = 1 << 10
 	loadBytes  = 1 << 16 // of data of events
 	loads      = 6       // that are under way, at most
 )

@@ -49,7 +49,7 @@ type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 // same places again and again: it remembers the rules of frames that it has met,
 // and whole stacks. What find has told of an address must stay so.
 func CFI(find FindFile, depth int) Unwinder {
-	u := &unwinder{find: find, depth: depth, frames: make([]frame, 1<<frameBits), paths: make([]path, pathWays<<pathBits)}
+	u := &unwinder{find: find, depth: depth, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
 	return u.unwind
 }
 
@@ -57,7 +57,7 @@ type unwinder struct {
 	find   FindFile
 	depth  int
 	frames []frame
-	paths  []path
+	paths  *pathTable
 	evict  int
 	marks  marks
 	stacks stackSet
@@ -66,18 +66,18 @@ type unwinder struct {
 
 func (u *unwinder) unwind(regs *objfile.Regs, stack *Window) []trace.Addr {
 	key := pathKey{regs.PC(), regs.SP()}
-	set := u.paths[key.hash()*pathWays:][:pathWays]
-	for i := range set {
-		if p := &set[i]; p.key == key && p.leads(regs, stack) {
-			return p.stack
-		}
+	set := &u.paths[key.hash()]
+	if p := set.find(key, regs, stack); p != nil {
+		return p.stack
 	}
 	u.marks.begin(stack.Base)
 	u.pcs = u.walk(regs, stack, append(u.pcs[:0], trace.Addr(regs.PC())))
 	result := u.stacks.intern(u.pcs)
 	if u.marks.sound {
 		u.evict++
-		set[u.evict%pathWays].learn(key, result, &u.marks)
+		i := u.evict % pathWays
+		set.keys[i] = key
+		set.paths[i].learn(result, &u.marks)
 	}
 	return result
 }
