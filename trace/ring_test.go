@@ -115,10 +115,10 @@ func checkRing(t *testing.T, path string, sites []StoreSite, whole bool) (first,
 		i := end
 		end++
 		switch ev.Kind {
-		case KindStore:
+		case KindStore, KindBulk:
 			k := i - uint64(ev.Wall) // its run's first event
 			want := StoreRec{Site: uint32(i % uint64(len(sites))), Addr: (i - k) * 8, Value: i * 0x9e3779b97f4a7c15}
-			if k > 7 || ev.PC != sites[want.Site].PC || uint64(ev.Addr) != want.Addr || binary.LittleEndian.Uint64(ev.Data) != want.Value {
+			if k > 7 || ev.PC != sites[want.Site].PC || ev.Name != sites[want.Site].Name || uint64(ev.Addr) != want.Addr || binary.LittleEndian.Uint64(ev.Data) != want.Value {
 				t.Fatalf("event %d: %+v", i, ev)
 			}
 		case KindAlloc:
@@ -141,6 +141,7 @@ func checkRing(t *testing.T, path string, sites []StoreSite, whole bool) (first,
 // it is one file.
 func TestRing(t *testing.T) {
 	const limit = 1<<20 + 1<<17
+	const known = 600 // of the sites, before the first call is met
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.mgt")
 	if err := os.WriteFile(path+".seg-99", []byte("of an earlier recording"), 0o666); err != nil {
@@ -157,8 +158,16 @@ func TestRing(t *testing.T) {
 	sites := make([]StoreSite, 700)
 	for i := range sites {
 		sites[i] = StoreSite{PC: Addr(0x400000 + 16*i), Width: 8}
+		if i >= known {
+			sites[i] = CallSite(fmt.Sprint("copy", i%3), sites[i].PC, 8)
+		}
 	}
-	r.SetSites(sites)
+	know := func() {
+		r.SetSites(sites[:known])
+		r.AddSites(sites[known : known+10])
+		r.AddSites(sites[known+10:])
+	}
+	know()
 	most, written := int64(0), uint64(0)
 	for n := 0; x.n < 5_000_000; n++ {
 		x.step(t, r, sites)
@@ -169,7 +178,7 @@ func TestRing(t *testing.T) {
 		switch {
 		case n%150_000 == 77_777:
 			// The same sites, as after a dlopen: they have new numbers in the segment.
-			r.SetSites(sites)
+			know()
 		case n%250_000 == 249_999: // as if it were killed here
 			if err := r.w.Flush(); err != nil {
 				t.Fatal(err)
