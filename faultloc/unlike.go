@@ -182,6 +182,9 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 		if in.stopped() {
 			break
 		}
+		if h.alien[st] {
+			continue // it does what it is called for
+		}
 		var p *profile
 		if len(earlier[st]) >= minLike {
 			p = c.profile(earlier[st])

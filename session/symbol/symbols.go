@@ -98,11 +98,17 @@ func own(frames []objfile.Frame) int {
 	return slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) })
 }
 
-// Library reports that a statement is in a library's header and that nothing tells for which
-// of the user's own it ran.
+// Library reports that a statement is in a library's header, or in a file without debug information
+// where another has some, and that nothing tells for which of the user's own it ran.
 func (s *Table) Library(pc trace.Addr) bool {
 	frames := s.Frames(pc)
-	return len(frames) > 0 && frames[0].File != "" && own(frames) < 0
+	if len(frames) > 0 && frames[0].File != "" {
+		return own(frames) < 0
+	}
+	im, ok := s.Image(pc)
+	return ok && im.Obj != nil && !im.Obj.HasDWARF() && slices.ContainsFunc(s.Images, func(im Image) bool {
+		return im.Traced && im.Obj != nil && im.Obj.HasDWARF()
+	})
 }
 
 // Own is the innermost address in the user's own code, of the calls of a stack (their
