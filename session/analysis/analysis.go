@@ -46,6 +46,7 @@ type Analysis struct {
 	callers   *callers.Graph            // nil: not asked for yet
 	unsure    []*point                  // at inlined boundaries, see settle
 	elisions  elisions                  // stores that the compiler has left out
+	tails     map[tail]trace.Addr       // what jumped returned
 	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
 	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
 	sound     eval.CPoint               // that C-point, if its Kind is set
@@ -102,7 +103,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -176,9 +177,14 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.event = *ev
 		ev = &a.event
 	}
+	ret := ev.PC
 	CallSite(ev)
 	if ofCall(ev.Kind) && len(ev.Stack) > 0 {
-		ev.PC = a.Symbols.Own(ev.Stack)
+		ev.PC, ret = a.Symbols.Own(ev.Stack), ev.Stack[0]
+	}
+	switch ev.Kind {
+	case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
+		ev.PC = a.jumped(ev.PC, ret, ev.Name)
 	}
 	if len(a.unsure) > 0 && settles(ev.Kind) {
 		a.settle(ev)
@@ -274,6 +280,30 @@ func CallSite(ev *trace.Event) {
 	if ofCall(ev.Kind) && ev.PC > 0 {
 		ev.PC--
 	}
+}
+
+// jumped is the statement of a call that returns to ret: of the jump that stood in its place, where
+// pc is not that of the call itself.
+func (a *Analysis) jumped(pc, ret trace.Addr, callee string) trace.Addr {
+	if pc != ret-1 {
+		return pc
+	}
+	k := tail{ret, callee}
+	at, known := a.tails[k]
+	if !known {
+		at = pc
+		if jump, ok := a.Symbols.Tail(ret, callee); ok {
+			at = jump
+		}
+		a.tails[k] = at
+	}
+	return at
+}
+
+// tail asks by which jump a call has come to another function, see symbol.Table.Tail.
+type tail struct {
+	ret    trace.Addr
+	callee string
 }
 
 func ofCall(k trace.Kind) bool {
