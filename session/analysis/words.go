@@ -36,7 +36,11 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Evidence = append(out.Evidence, left)
 	}
 	if line, field, ok := a.Symbols.Moved(s.PC); ok {
-		out.Also = append(out.Also, fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", line, field))
+		text := fmt.Sprintf("the line table gives this store line %d, which does not write %s: the compiler merged or moved it", line, field)
+		if line == 0 {
+			text = fmt.Sprintf("the line table gives this store no line: this one writes %s", field)
+		}
+		out.Also = append(out.Also, text)
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
 	for _, p := range out.Merged {

@@ -19,7 +19,7 @@ import (
 // What is stored tells better: the field has a name, and the text of the function a
 // statement that assigns it. The line table is believed where a statement begins at the
 // instruction, as without optimisation it always does, and where the text of its line may
-// store to the field.
+// store to the field. Of stores of several branches that it made one, clang says no line.
 
 // assigned is a store's place by what it assigns.
 type assigned struct {
@@ -52,7 +52,7 @@ func (s *Table) Assign(stores []Store) {
 			continue
 		}
 		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-		if ok && frames[0].Within && !mayStore(text, x.Fields) {
+		if frames[0].Line == 0 || ok && frames[0].Within && !mayStore(text, x.Fields) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true
@@ -61,18 +61,58 @@ func (s *Table) Assign(stores []Store) {
 	for _, x := range homeless {
 		frames := s.Frames(x.PC)
 		for i := range frames {
-			f := &frames[i]
-			if line, field := s.assigning(f, x.Fields, func(n int) bool { return taken[place{f.File, n}] }); line > 0 {
+			f := frames[i]
+			if f.Line == 0 {
+				f.Line = s.lineBefore(x.PC, &f)
+			}
+			busy := func(n int) bool { return taken[place{f.File, n}] }
+			if line, field := s.assigning(&f, x.Fields, busy); line > 0 {
 				moved := slices.Clone(frames[i:])
 				moved[0].Line, moved[0].Column = line, 0
 				s.assigned[x.PC] = assigned{moved, field, frames[0].Line}
+				if frames[0].Line == 0 {
+					s.merged[x.PC] = s.others(moved, x.Fields, busy)
+				}
 				break
 			}
 		}
 	}
 	for _, x := range stores {
-		s.merge(x)
+		if s.merged[x.PC] == nil {
+			s.merge(x)
+		}
 	}
+}
+
+// lineBefore is the line of the instruction before one in the same function that has a line; that
+// at which the function is declared if there is none near.
+func (s *Table) lineBefore(pc trace.Addr, of *objfile.Frame) int {
+	for at := pc; at > pc-maxBefore; at-- {
+		frames := s.Frames(at)
+		if i := slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File == of.File && f.Declared == of.Declared && f.Line > 0 }); i >= 0 {
+			return frames[i].Line
+		}
+	}
+	return of.Declared
+}
+
+// maxBefore bounds the search for an instruction with a line, bytes.
+const maxBefore = 64
+
+// others are the other lines of a function that assign one of the fields and have no store: the
+// compiler has made one store of several, without a line.
+func (s *Table) others(frames []objfile.Frame, fields []string, taken func(line int) bool) (out []objfile.Frame) {
+	first, body := s.body(&frames[0])
+	for k, text := range body {
+		f := frames[0]
+		if f.Line = first + k; f.Line == frames[0].Line || taken(f.Line) || len(out) == maxMerged {
+			continue
+		}
+		if slices.ContainsFunc(fields, func(field string) bool { return assignment(field, true).MatchString(text) }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // merge notes the statements that the compiler has made one store of:

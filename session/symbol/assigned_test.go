@@ -103,6 +103,35 @@ void remove(struct n *a) { a->flag = 0; }
 	}
 }
 
+// TestNoLine: of a store without a line it is the nearest of the statements that assign the field and
+// have no store, and the others of the function may be meant as well.
+func TestNoLine(t *testing.T) {
+	const text = `void cut(struct n *a)
+{
+	if (a->next)
+		a->next->prev = a->prev;
+	else
+		a->tail->prev = NULL;
+	a->next = NULL;
+}
+`
+	s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+	frame := func(line int) []objfile.Frame {
+		return []objfile.Frame{{Function: "cut", File: "list.c", Line: line, Declared: 1}}
+	}
+	s.frames[0x105], s.frames[0x110], s.frames[0x118] = frame(6), frame(0), frame(7)
+	s.Assign([]Store{{0x110, []string{"prev"}}, {0x118, []string{"next"}}})
+	if f, _, _ := s.Where(0x110); f.Line != 6 {
+		t.Errorf("the store without a line is at line %d, want 6", f.Line)
+	}
+	if m := s.Merged(0x110); len(m) != 1 || m[0].Line != 4 {
+		t.Errorf("it is one with %v, want line 4", m)
+	}
+	if line, field, ok := s.Moved(0x110); line != 0 || field != "prev" || !ok {
+		t.Errorf("moved: %d %s %v", line, field, ok)
+	}
+}
+
 func TestMayStore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"n->next = p;":                   true,
