@@ -193,6 +193,7 @@ func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 		return 0, nil
 	}
 	depth, open := 0, false
+	var choices []int // depth at each #if that is open: its branches have braces of their own
 	for n := f.Declared; n-f.Declared < maxBody; n++ {
 		text, ok := s.Sources.Line(f.File, n)
 		if !ok {
@@ -200,6 +201,18 @@ func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 		}
 		text = code(text)
 		lines = append(lines, text)
+		if d := directive().FindStringSubmatch(text); d != nil {
+			switch top := len(choices) - 1; {
+			case d[1] == "if":
+				choices = append(choices, depth)
+			case top < 0: // the function is in a branch
+			case d[1] == "endif":
+				choices = choices[:top]
+			default:
+				depth = choices[top]
+			}
+			continue
+		}
 		for _, c := range text {
 			switch {
 			case c == '{':
@@ -218,7 +231,9 @@ func (s *Table) body(f *objfile.Frame) (first int, lines []string) {
 }
 
 var (
-	literals  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|/\*.*?\*/|//.*`) })
+	literals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'|/\*.*?\*/|//.*`) })
+	// directive begins, changes or ends a choice of the preprocessor.
+	directive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*(if|else|elif|endif)`) })
 	operators = `\s*(=([^=]|$)|\+\+|--|([-+*/%|&^]|<<|>>)=)`
 	// through is an assignment through a pointer, or to an element: to any field.
 	through = sync.OnceValue(func() *regexp.Regexp {

@@ -132,6 +132,32 @@ func TestNoLine(t *testing.T) {
 	}
 }
 
+// TestChoices: each branch of a choice of the preprocessor may open a brace, and one closes them.
+func TestChoices(t *testing.T) {
+	const text = `void f(struct n *a)
+{
+#ifdef FAST
+	for (; a; a = a->next) {
+#elif defined(SLOW)
+	while (a) {
+#else
+	if (a) {
+#  if 1
+		a->prev = NULL;
+#  endif
+#endif
+		a->next = NULL;
+	}
+}
+void g(struct n *a) { a->key = 1; }
+`
+	s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+	first, body := s.body(&objfile.Frame{File: "list.c", Line: 3, Declared: 1})
+	if first != 1 || len(body) != 15 {
+		t.Errorf("from line %d on %d lines, want from 1 on 15", first, len(body))
+	}
+}
+
 func TestMayStore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"n->next = p;":                   true,
