@@ -17,6 +17,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.across(others)
 	m.degrees(s)
 	m.heights(s)
+	m.members(m.typ.Layout, "", 0)
 	m.orders(s)
 	m.colours(s)
 	m.numbers(s)
@@ -133,6 +134,48 @@ func (m *maker) aside(s shape) {
 				continue
 			}
 			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+		}
+	}
+}
+
+// members makes the candidates about structures in a node that link to their own kind, as the
+// links and heads of lists do (struct list_head of Linux, wl_list of Wayland): whatever it lies
+// in, the one that a link leads to leads back to this.
+func (m *maker) members(t *types.Type, path string, depth int) {
+	if t == nil || depth > maxNesting {
+		return
+	}
+	for _, f := range t.Members {
+		if f.Name == "" || f.Type == nil || internal(path+f.Name) {
+			continue
+		}
+		in, at, loop := f.Type, "X."+path+f.Name, ""
+		if in.Kind == types.Array && in.Count > 1 && in.Elem != nil {
+			loop = fmt.Sprintf("for I in 0 to %d, ", in.Count-1)
+			in, at = in.Elem, at+"[I]"
+		}
+		if in.Kind != types.Struct {
+			continue
+		}
+		var links []string
+		for _, l := range in.Members {
+			if l.Name != "" && l.Type != nil && l.Type.Kind == types.Pointer && sameStruct(l.Type.Elem, in) {
+				links = append(links, l.Name)
+			}
+		}
+		for _, p := range links {
+			for _, q := range links {
+				if p == q || len(links) > maxSubsets {
+					continue
+				}
+				name := path + f.Name
+				c := m.add("member "+name+" "+p+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name+"."+p),
+					fmt.Sprintf("%s%s.%s != NULL => %s.%s.%s == %s", loop, at, p, at, p, q, at))
+				m.atEnd(c.because("back "+name+"."+p+" "+name+"."+q, "self "+name+"."+p)) // a head may be the only one
+			}
+		}
+		if len(links) == 0 && loop == "" {
+			m.members(in, path+f.Name+".", depth+1)
 		}
 	}
 }

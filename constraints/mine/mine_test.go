@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/constraints/syntax"
@@ -181,5 +182,43 @@ func TestApart(t *testing.T) {
 	b.apart(c)
 	if got, want := c.attr[0].text+" "+c.Label+": "+c.Text, "n.HEIGHT_2;  n X;  X.HEIGHT_2 = (X.l).HEIGHT_2 + 1; height_2: n X;  X.height == X.HEIGHT_2;"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestMembers: structures in a node that link to their own kind; what is written of them is the language's.
+func TestMembers(t *testing.T) {
+	const layout = `
+struct ring { struct ring *next, *prev; };
+struct owner { int n; struct ring jobs; struct { struct ring lru; } by; struct ring slot[4]; struct owner *next; };
+`
+	d, errs := types.ParseC(layout)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	m := newMaker(&portrait{typ: &check.NodeType{Name: "owner", Layout: d.Lookup("owner")}})
+	m.members(m.typ.Layout, "", 0)
+	want := []string{
+		"owner X;  X.jobs.next != NULL => X.jobs.next.prev == X.jobs;",
+		"owner X;  X.jobs.prev != NULL => X.jobs.prev.next == X.jobs;",
+		"owner X;  X.by.lru.next != NULL => X.by.lru.next.prev == X.by.lru;",
+		"owner X;  X.by.lru.prev != NULL => X.by.lru.prev.next == X.by.lru;",
+		"owner X;  for I in 0 to 3, X.slot[I].next != NULL => X.slot[I].next.prev == X.slot[I];",
+		"owner X;  for I in 0 to 3, X.slot[I].prev != NULL => X.slot[I].prev.next == X.slot[I];",
+	}
+	var got []string
+	text := layout + "type owner;\n"
+	for _, c := range m.out {
+		got = append(got, c.Text)
+		text += c.Text + "\n"
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	tree, errs2 := syntax.Parse("", text)
+	if len(errs2) == 0 {
+		_, errs2 = check.Check(tree, nil)
+	}
+	for _, e := range errs2 {
+		t.Error(e.Format(text))
 	}
 }
