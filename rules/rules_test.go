@@ -85,7 +85,7 @@ var imports = []struct {
 	// Edges.
 	{"session/symbol", true, "constraints/check objfile slice/cfg target/mem trace types x86"},
 	{"session/callers", true, "objfile session/symbol trace x86"},
-	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe session/symbol types"},
+	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe report session/symbol types"},
 	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
 	{"session/contents", true, "capture trace"},
 	{"session/analysis", false, "constraints/check constraints/describe constraints/eval constraints/graph faultloc mgpp mgpp/coded objfile render report session/callers session/specfile session/symbol session/typing target/core target/mem trace types"},

@@ -186,7 +186,7 @@ func (s *scope) memberType(x operand, name string, pos syntax.Pos) *types.Type {
 	case t == nil && x.node != nil:
 		s.noLayout(x.node, pos)
 	case t == nil && x.typ != nil && x.typ.Kind == types.Pointer && (x.typ.Elem == nil || x.typ.Elem.Kind == types.Void):
-		s.errorf(pos, "`%s` is a void pointer: it is not known what it points to, so it has no `%s`", x.src, name)
+		s.errorf(pos, "`%s` is a void pointer: it is not known what it points to, so it has no `%s`; name the node it leads to: T Y;  %s == Y => … Y.%s", x.src, name, x.src, name)
 	case t == nil && s.prog == nil:
 		s.unknownWithout(pos, "`%s`", x.src)
 	case t == nil:

@@ -324,8 +324,8 @@ func (c *Checker) Label(i Instance) string {
 	return ""
 }
 
-// For reports whether an instance is a matter of nodes of type t: what a
-// C-point "… for T" checks. Nil is everything.
+// For reports whether an instance is a matter of nodes of type t, one of which it is about or
+// which it counts: what a C-point "… for T" checks. Nil is everything.
 func (c *Checker) For(i Instance, t *check.NodeType) bool {
 	switch n := len(c.spec.Constraints); {
 	case t == nil:
@@ -335,6 +335,12 @@ func (c *Checker) For(i Instance, t *check.NodeType) bool {
 	case i.Constraint >= n:
 		return c.spec.Types[i.Constraint-n] == t
 	default:
-		return slices.ContainsFunc(c.spec.Constraints[i.Constraint].Vars, func(v check.Var) bool { return v.Type == t })
+		k := c.spec.Constraints[i.Constraint]
+		of := slices.ContainsFunc(k.Vars, func(v check.Var) bool { return v.Type == t })
+		k.Walk(func(e check.Expr) {
+			a, ok := e.(*check.Aggregate)
+			of = of || ok && !a.Sum && a.Type == t
+		})
+		return of
 	}
 }

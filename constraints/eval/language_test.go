@@ -190,6 +190,26 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
+// TestFor: a constraint is a matter of the nodes that it is about, and of those that it counts.
+func TestFor(t *testing.T) {
+	w := newWorld(t, `
+struct node { int key; };
+struct other { int key; };
+type node;
+type other;
+few: COUNT(node) == 0;
+own: node X; X.key == 1;
+alien: other X; X.key == 1;
+`)
+	w.alloc("node", 4, true)
+	w.alloc("other", 4, true)
+	for i, want := range [][]string{{"few: COUNT(node) is 1", "own X=node#1: X.key is 0"}, {"alien X=other#1: X.key is 0"}} {
+		if d := cmp.Diff(want, w.lines(w.c.Check(w.h.Now(), w.spec.Types[i]))); d != "" {
+			t.Errorf("for type %d (-want +got):\n%s", i, d)
+		}
+	}
+}
+
 const rooted = `
 struct node { int key; struct node *next; };
 global head;

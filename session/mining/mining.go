@@ -223,7 +223,8 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 	}
 	res, err := mine.Mine(ctx, run)
 	if errors.Is(err, mine.ErrNoNodes) {
-		return nil, fmt.Errorf("%w in this run; it allocated %s", err, listed(proposals(a.Hist, rec.Symbols, finder, p)))
+		return nil, fmt.Errorf("%w in this run; it allocated %s (of an allocator of the program's own tell --alloc: --alloc 'pool_get(size=1)' --free 'pool_put(1)')",
+			err, listed(proposals(a.Hist, rec.Symbols, finder, p)))
 	}
 	return res, err
 }

@@ -12,6 +12,7 @@ import (
 	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/probe"
+	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/types"
 )
@@ -92,8 +93,9 @@ func Describe(file, prog string, debugDirs []string) (string, error) {
 }
 
 func summary(s *check.Spec, statements int) string {
-	return fmt.Sprintf("%d types, %d attributes, %d constraints, %d C-points (%d statements)",
-		len(s.Types), len(s.Attributes), len(s.Constraints), len(s.CPoints), statements)
+	return fmt.Sprintf("%s, %s, %s, %s (%s)", report.Plural(len(s.Types), "type", "types"), report.Plural(len(s.Attributes), "attribute", "attributes"),
+		report.Plural(len(s.Constraints), "constraint", "constraints"), report.Plural(len(s.CPoints), "C-point", "C-points"),
+		report.Plural(statements, "statement", "statements"))
 }
 
 // OfStandardLibrary: the compiled part of the C++ library writes to nodes of a declared type.
