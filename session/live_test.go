@@ -285,9 +285,9 @@ int main(void) {
 			{stack(0), 24, "a"}, {stack(1), 24, "a by size"}, {stack(1), 24, "a by size"}, {stack(3), 40, "-"},
 			{stack(5), 24, "a by size"}, {stack(5), 32, "-"}, {stack(5), 24, "-"}, {nil, 24, "-"},
 		}, []string{"prog.c:11 allocates 24 bytes, taken as a by size alone", "prog.c:13 allocates blocks of several sizes"}},
-		{"rules", "type a;\ntype b;\nalloc b at make;\nalloc a at prog.c:12;\n", []ask{
+		{"rules", "type a;\ntype b;\nalloc b at make;\nalloc a at prog.c:12;\nalloc a at prog.c:10;\n", []ask{
 			{append(made, stack(7)...), 24, "b alloc rule"}, {stack(3), 40, "a alloc rule"}, {stack(1), 24, "-"},
-		}, nil},
+		}, []string{"alloc a at prog.c:10: no block was allocated there"}},
 		{"one of two calls", "type a;\ntype b;\nalloc b at prog.c:14 call 3;\n", []ask{
 			{append(made, stack(7)...), 24, "a by size"}, {append(made, stack(9)...), 24, "b alloc rule"},
 		}, nil},
@@ -316,6 +316,9 @@ int main(void) {
 			}
 		}
 		sized := strings.Join(ty.Warnings(), "\n")
+		if strings.Contains(sized, "alloc b at") {
+			t.Errorf("%s: a rule that is followed: %s", c.name, sized)
+		}
 		for _, w := range c.warn {
 			if !strings.Contains(sized, w) {
 				t.Errorf("%s: no warning %q in %q", c.name, w, sized)

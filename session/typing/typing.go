@@ -25,6 +25,7 @@ type Blocks struct {
 	symbols *symbol.Table
 	finder  *evidence.Finder
 	stacks  map[*trace.Addr]Verdict
+	ruled   map[*check.AllocRule]bool  // rules that gave a block its type
 	named   map[string]map[string]bool // by what a rule says, the functions
 	among   int                        // of so many images
 	bySize  map[trace.Addr]*sizeSite   // by return address
@@ -59,6 +60,7 @@ func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *
 		spec: spec, symbols: symbols,
 		finder: finder,
 		stacks: map[*trace.Addr]Verdict{},
+		ruled:  map[*check.AllocRule]bool{},
 		bySize: map[trace.Addr]*sizeSite{},
 	}
 }
@@ -309,6 +311,7 @@ func (t *Blocks) ByRule(stack []trace.Addr) (Verdict, bool) {
 			for i := range t.spec.Allocs {
 				r := &t.spec.Allocs[i]
 				if t.names(r, f, pc) {
+					t.ruled[r] = true
 					return Verdict{Type: r.Type, Offset: r.Offset, Why: "alloc rule"}, true
 				}
 			}
@@ -469,13 +472,30 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 	return found
 }
 
-// Warnings say what was typed by size alone.
+// Warnings say what was typed by size alone, and which rules gave no block its type.
 func (t *Blocks) Warnings() []string {
 	out := t.sizedSites()
+	for i := range t.spec.Allocs {
+		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
+			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there", r.Type.Name, placeOf(r)))
+		}
+	}
 	if t.before != nil {
 		out = append(out, t.before.warnings()...)
 	}
 	return out
+}
+
+// placeOf is what a rule names, as it is written.
+func placeOf(r *check.AllocRule) string {
+	text := r.Func
+	if text == "" {
+		text = fmt.Sprintf("%s:%d", r.File, r.Line)
+	}
+	if r.Call > 0 {
+		text += fmt.Sprintf(" call %d", r.Call)
+	}
+	return text
 }
 
 // sizedSites says which allocation sites were typed by size: never silently.
