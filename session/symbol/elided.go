@@ -98,7 +98,7 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 		if p.frame == nil {
 			continue
 		}
-		first, body := s.body(p.frame)
+		first, body := s.expanded(p.frame, c)
 		for i, text := range body {
 			k := statement{in.file, first + i, in.calls}
 			// What the preprocessor leaves out has no instructions at all.
@@ -110,8 +110,24 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 	return file, line, ok
 }
 
+// expanded is the body of a function, each line with what its macros stand for.
+func (s *Table) expanded(f *objfile.Frame, c *function) (first int, lines []string) {
+	k := inlined{file: f.File, declared: f.Declared}
+	if s.bodies[k] == nil {
+		_, body := s.body(f)
+		macros := s.Sources.Macros(f.File, c.files)
+		lines := make([]string, len(body))
+		for i := range body {
+			lines[i] = body[i] + " ; " + macros.Expand(body[i:])
+		}
+		s.bodies[k] = lines
+	}
+	return f.Declared, s.bodies[k]
+}
+
 // function is a machine function.
 type function struct {
+	files []string // of the program's sources
 	obj   *objfile.File
 	bias  trace.Addr
 	insts []inst
@@ -151,7 +167,7 @@ func (s *Table) read(entry trace.Addr) *function {
 	if !ok {
 		return nil
 	}
-	c := &function{obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}}
+	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}}
 	direct := true
 	for _, r := range fn.Ranges {
 		text, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]

@@ -13,7 +13,8 @@ type Sources struct {
 	Dirs     []string
 	Attached func(name string) ([]byte, bool) // nil: none
 
-	files map[string][]string
+	files  map[string][]string
+	macros map[string]Macros
 }
 
 // Line returns line n, from 1, without its newline.

@@ -1,0 +1,194 @@
+package symbol
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Macros expands the macros of a source file as far as it takes to see what a line assigns. It knows
+// no conditions: of several definitions of a name all are meant.
+type Macros map[string][]definition
+
+// definition is one of a macro.
+type definition struct {
+	params   []string // nil: it takes none
+	function bool     // it is used with parentheses
+	body     string
+}
+
+// Limits of the search for macros.
+const (
+	maxIncluded  = 200     // files
+	maxNested    = 16      // uses within what others stand for
+	maxExpansion = 1 << 14 // bytes that a line becomes
+	maxUse       = 40      // lines of a use
+)
+
+var (
+	defined  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*define\s+(\w+)(\(([^)]*)\))?(.*)$`) })
+	included = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*include\s*["<]([^">]+)[">]`) })
+	word     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_]\w*`) })
+	pasted   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*##\s*`) })
+)
+
+// Macros are those that a file defines, and the files that it includes: next to it, among those that
+// debug information names, or where the system has them.
+func (s *Sources) Macros(file string, known []string) Macros {
+	if m, ok := s.macros[file]; ok {
+		return m
+	}
+	m := Macros{}
+	files := []string{file}
+	for i := 0; i < len(files); i++ {
+		lines := s.Lines(files[i])
+		for n := 0; n < len(lines); n++ {
+			if in := included().FindStringSubmatch(lines[n]); in != nil && len(files) < maxIncluded {
+				if f := s.find(filepath.Dir(files[i]), in[1], known); f != "" && !slices.Contains(files, f) {
+					files = append(files, f)
+				}
+			}
+			if !defined().MatchString(lines[n]) {
+				continue
+			}
+			text := lines[n]
+			for strings.HasSuffix(text, `\`) && n+1 < len(lines) {
+				n++
+				text = strings.TrimSuffix(text, `\`) + " " + lines[n]
+			}
+			m.define(code(text))
+		}
+	}
+	if s.macros == nil {
+		s.macros = map[string]Macros{}
+	}
+	s.macros[file] = m
+	return m
+}
+
+func (m Macros) define(text string) {
+	d := defined().FindStringSubmatch(text)
+	if d == nil {
+		return
+	}
+	x := definition{function: d[2] != "", body: strings.TrimSpace(d[4])}
+	for _, p := range strings.Split(d[3], ",") {
+		if p = strings.TrimSpace(p); p == "..." {
+			p = "__VA_ARGS__"
+		}
+		x.params = append(x.params, p)
+	}
+	if x.body != "" && x.body != d[1] {
+		m[d[1]] = append(m[d[1]], x)
+	}
+}
+
+// find is the path of an included file, "" if it is not at hand.
+func (s *Sources) find(dir, name string, known []string) string {
+	for _, f := range known {
+		if PathEndsWith(f, name) {
+			return f
+		}
+	}
+	for _, d := range []string{dir, "/usr/local/include", "/usr/include"} {
+		if f := filepath.Join(d, name); len(s.Lines(f)) > 0 {
+			return f
+		}
+	}
+	return ""
+}
+
+// Expand writes out what the macros in the first of some lines stand for; "" if there are none. A
+// macro may be used over several lines: what it does is at the first.
+func (m Macros) Expand(lines []string) string {
+	text := lines[0]
+	if len(m) == 0 || defined().MatchString(text) || !slices.ContainsFunc(word().FindAllString(text, -1), func(w string) bool { return m[w] != nil }) {
+		return ""
+	}
+	for _, more := range lines[1:min(len(lines), maxUse)] {
+		if strings.Count(text, "(") <= strings.Count(text, ")") {
+			break
+		}
+		text += " " + more
+	}
+	return m.expand(text, nil)
+}
+
+func (m Macros) expand(text string, within []string) string {
+	var out strings.Builder
+	for text != "" && out.Len() < maxExpansion {
+		at := word().FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		name := text[at[0]:at[1]]
+		out.WriteString(text[:at[0]])
+		text = text[at[1]:]
+		if m[name] == nil || slices.Contains(within, name) || len(within) == maxNested {
+			out.WriteString(name)
+			continue
+		}
+		args, rest, ok := arguments(text)
+		for i := range m[name] {
+			d := &m[name][i]
+			switch {
+			case d.function && !ok:
+				out.WriteString(name)
+			case d.function:
+				out.WriteString(m.expand(d.with(args), append(within, name)))
+			default:
+				out.WriteString(m.expand(d.body, append(within, name)))
+			}
+			if i+1 < len(m[name]) {
+				out.WriteString(" ; ")
+			}
+		}
+		if ok && m[name][0].function {
+			text = rest
+		}
+	}
+	out.WriteString(text)
+	return out.String()
+}
+
+// arguments cuts what stands in parentheses at the beginning of a text, by commas.
+func arguments(text string) (args []string, rest string, ok bool) {
+	in := strings.TrimLeft(text, " \t")
+	if !strings.HasPrefix(in, "(") {
+		return nil, text, false
+	}
+	depth, from := 0, 1
+	for i, c := range in {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return append(args, strings.TrimSpace(in[from:i])), in[i+1:], true
+			}
+		case ',':
+			if depth == 1 {
+				args = append(args, strings.TrimSpace(in[from:i]))
+				from = i + 1
+			}
+		}
+	}
+	return nil, text, false
+}
+
+// with is what a use stands for.
+func (d *definition) with(args []string) string {
+	text := word().ReplaceAllStringFunc(d.body, func(w string) string {
+		i := slices.Index(d.params, w)
+		switch {
+		case i < 0 || i >= len(args):
+			return w
+		case w == "__VA_ARGS__":
+			return strings.Join(args[i:], ", ")
+		}
+		return args[i]
+	})
+	return pasted().ReplaceAllString(text, "")
+}
