@@ -59,7 +59,7 @@ var imports = []struct {
 	// Analysis.
 	{"mgpp/coded", true, ""},
 	{"mgpp", true, "mgpp/coded trace"},
-	{"mgpp/index", true, "mgpp mgpp/coded trace"},
+	{"mgpp/index", true, "mgpp mgpp/coded parallel trace"},
 	{"mgpp/infer", true, "trace"},
 	{"mgpp/infer/native", true, "flow mgpp/infer trace x86"},
 	{"constraints/syntax", true, ""},
