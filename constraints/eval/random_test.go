@@ -298,6 +298,7 @@ type script struct {
 func newScript(tb testing.TB, name string, seed uint64) *script {
 	s := randomSpecs[name]
 	defined := &script{world: newWorld(tb, s.text), r: rand.New(rand.NewPCG(seed, 1)), shapes: s.shapes, kind: map[trace.Addr]*shape{}, wild: 12}
+	defined.eager = seed%2 != 0
 	switch name {
 	case "coded":
 		defined.coded = map[string]bool{"dnode": true}

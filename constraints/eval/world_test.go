@@ -24,6 +24,8 @@ type world struct {
 	next trace.Addr
 	free map[uint64][]trace.Addr
 	size map[trace.Addr]uint64
+	// eager: the graph follows each write, and passes by those that concern nothing.
+	eager bool
 }
 
 func parse(tb testing.TB, text string) *check.Spec {
@@ -97,9 +99,17 @@ func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 
 func (w *world) apply(ev trace.Event) mgpp.Timestamp {
 	w.tb.Helper()
+	aside := false
+	if w.eager && (ev.Kind == trace.KindStore || ev.Kind == trace.KindBulk) {
+		w.g.Advance()
+		aside = w.g.Aside(ev.Addr, max(ev.Size, uint64(len(ev.Data))))
+	}
 	t, err := w.h.Apply(&ev)
 	if err != nil {
 		w.tb.Fatal(err)
+	}
+	if aside {
+		w.g.Passed()
 	}
 	return t
 }

@@ -45,6 +45,22 @@ func (g *Graph) Follow() {
 // Followed reports whether Advance has noted what changed since t.
 func (g *Graph) Followed(t mgpp.Timestamp) bool { return g.following && g.since == t }
 
+// Aside reports whether a write of size bytes at addr, the next thing to happen, concerns no
+// object. It is for who is about to put it into the history, of which everything else must be
+// taken over already, and calls Passed then: that is cheaper than to look at the operation again.
+func (g *Graph) Aside(addr trace.Addr, size uint64) bool {
+	o, sure := g.places.over(addr, size)
+	return sure && o == 0
+}
+
+// Passed takes over the operations of the history that are new: writes, all of them Aside.
+func (g *Graph) Passed() {
+	if now := g.hist.Now(); now > g.now {
+		g.now = now
+		g.pending.Untyped = true
+	}
+}
+
 // passes takes over an operation if that takes no look at the history: it changes
 // no object, or one object's bytes.
 func (g *Graph) passes(t mgpp.Timestamp) bool {

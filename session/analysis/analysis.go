@@ -218,8 +218,12 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	if err := a.members.Before(ev); err != nil {
 		return err
 	}
+	aside := ev.Kind == trace.KindBulk && a.asideBulk(ev)
 	if _, err := a.Hist.Apply(ev); err != nil {
 		return err
+	}
+	if aside {
+		a.Graph.Passed()
 	}
 	switch ev.Kind {
 	case trace.KindFork:
@@ -269,9 +273,11 @@ func (a *Analysis) Stores(run *trace.Stores) error {
 		rest.Recs, rest.Instants = rest.Recs[1:], rest.Instants[min(1, len(rest.Instants)):]
 		run = &rest
 	}
-	_, err := a.Hist.ApplyRun(run, a.stores)
+	if err := a.take(run); err != nil {
+		return err
+	}
 	a.unending()
-	return err
+	return nil
 }
 
 // CallSite makes PC an address inside the instruction that did it: events of
