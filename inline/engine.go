@@ -115,7 +115,7 @@ type Engine struct {
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
-type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, named, end uint64 }
+type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, late, named, end uint64 }
 
 // Attach patches a process according to the plan, which must be made for it
 // (probe.Options.InProcess). The process must be held; when Attach returns it

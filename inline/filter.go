@@ -67,6 +67,7 @@ func (e *Engine) filterStores() error {
 	e.fillNamed(e.opts.Matter.Named)
 	if e.opts.Matter.Forget {
 		config |= layout.ConfigForget
+		*a.process(layout.Late) = e.at.late
 	}
 	*a.process(layout.Config) |= config
 	*a.process(layout.Shadow) = at

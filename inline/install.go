@@ -51,7 +51,7 @@ func (e *Engine) share() error {
 	}
 	e.arena = a
 	base := a.base + layout.ProcessSize
-	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.named, base + sizes.end}
+	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.late, base + sizes.named, base + sizes.end}
 	if a.guards, err = newGuards(e.proc, e.opts.sigsegv); err != nil {
 		return err
 	}
@@ -111,7 +111,8 @@ func (e *Engine) tableSizes() (t tableAddrs) {
 	t.funcs = t.stores + align(complex*layout.StoreDescSize)
 	t.syscalls = t.funcs + align(len(e.tables.Funcs))
 	t.verdicts = t.syscalls + align(len(hook.Syscalls()))
-	t.named = t.verdicts + verdicts*layout.VerdictSize
+	t.late = t.verdicts + verdicts*layout.VerdictSize
+	t.named = t.late + layout.LateEntries*layout.LateSize
 	t.end = t.named + uint64(len(e.opts.Matter.Named))*16
 	return t
 }

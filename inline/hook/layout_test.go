@@ -40,6 +40,8 @@ var numbers = map[string]uint64{
 	"Verdicts": layout.Verdicts, "VerdictMask": layout.VerdictMask, "OpenByte": layout.OpenByte,
 	"ClosedByte": layout.ClosedByte, "SyscallCount": layout.SyscallCount, "ConfigFilter": layout.ConfigFilter,
 	"NamedCount": layout.NamedCount, "NamedLo": layout.NamedLo, "NamedSpan": layout.NamedSpan, "Named": layout.Named,
+	"Late": layout.Late, "LateNext": layout.LateNext, "LateWaiting": layout.LateWaiting,
+	"LateEntries": layout.LateEntries, "LateStack": layout.LateStack, "LateSize": layout.LateSize,
 	"ConfigSettled": layout.ConfigSettled, "ConfigForget": layout.ConfigForget,
 	"VerdictAddr": layout.VerdictAddr, "VerdictOffset": layout.VerdictOffset, "VerdictBP": layout.VerdictBP,
 	"VerdictBase": layout.VerdictBase, "VerdictSays": layout.VerdictSays,

@@ -92,6 +92,16 @@ const (
 	NamedSpan   = 0xb8 // u64
 	Named       = 0xc0 // address of ranges of code, two u64 each: where one begins, and its length
 
+	// Blocks of whose allocation no frame was known yet that decides (late.h), LateEntries
+	// of them; 0: none are kept. The routine's own, as are the two numbers behind it.
+	Late        = 0xc8
+	LateNext    = 0xd0 // u32: where it looks next
+	LateWaiting = 0xd4 // u32: how many are undecided
+
+	LateEntries = 512
+	LateStack   = 976 // bytes of the stack that each has
+	LateSize    = 1024
+
 	SyscallCount = 512
 )
 

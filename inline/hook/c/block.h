@@ -96,6 +96,18 @@ struct range {
 	u64 lo, size;
 };
 
+/* A block of whose allocation no frame was known yet that decides: see late.h. */
+struct late {
+	u64 addr, size;	/* addr 0: none */
+	u64 sp, bp;	/* at its allocation */
+	u64 window;	/* as much of the stack counts */
+	u32 looks;
+	bool cut;	/* not all of that is here */
+	bool decided;	/* it does not matter, and is closed but for its first granule */
+	u64 stack[LateStack / 8];
+};
+SIZE(late, LateSize);
+
 struct process {
 	u64 order, many;
 	u64 unused0[6];
@@ -116,6 +128,8 @@ struct process {
 	u32 named_count;
 	u64 named_lo, named_span;
 	const struct range *named;
+	struct late *late;
+	u32 late_next, late_waiting;
 };
 AT(process, order, Order);
 AT(process, many, Many);
@@ -137,6 +151,9 @@ AT(process, named_count, NamedCount);
 AT(process, named_lo, NamedLo);
 AT(process, named_span, NamedSpan);
 AT(process, named, Named);
+AT(process, late, Late);
+AT(process, late_next, LateNext);
+AT(process, late_waiting, LateWaiting);
 
 /* The outermost open call of an allocator. sp 0: none. */
 struct alloc {
@@ -148,7 +165,7 @@ struct alloc {
 	bool tail;	/* it jumped to another function */
 	bool closed;	/* the new block does not matter */
 	bool known;	/* the block at ptr does */
-	bool unused;
+	bool unsure;	/* it is not known yet whether the new block matters */
 	u64 granules : 56;	/* of the block at ptr, closed at the call; 0: none */
 	u64 was : 8;	/* what the shadow table held for them */
 };

@@ -3,6 +3,7 @@
 #define MGTRACE_INLINE_CALLS_H
 
 #include "format.h"
+#include "late.h"
 #include "record.h"
 
 /* Stack pointers further apart lie on different stacks. */
@@ -438,6 +439,21 @@ static bool ends_unknown(struct block *b, const struct regs *r, const struct fun
 	return p->config & ConfigForget && only_free(f) && !is_open(p, argument(r, f->ptr)) && !p->lengths;
 }
 
+/* Tells the end of a block that was closed late, and is about to be given to realloc: what it
+ * holds the tracer does not know. From here on it is as any block that does not matter. */
+static __attribute__((noinline)) void tell_end(struct block *b, const struct regs *r)
+{
+	struct alloc *a = &b->alloc;
+	u64 size = a->size;
+
+	a->known = 1;
+	a->size = 0;
+	tell_alloc(b, r, 0);	/* as realloc(ptr, 0) does */
+	a->known = 0;
+	a->size = size;
+	set_granules(b->process->shadow + (a->ptr >> GranuleShift), 1, b->process->closed);
+}
+
 /* Decides what becomes of the blocks of the outermost call, which has been entered. Of a
  * block that the tracer knows it must be told the end, which an open granule shows: so
  * where calls are forgotten, the others leave their blocks open. */
@@ -445,13 +461,18 @@ static void judge_alloc(struct block *b, const struct regs *r)
 {
 	struct process *p = b->process;
 	struct alloc *a = &b->alloc;
+	enum judgement judged = MATTERS;
 
 	if (a->f->role == RoleFree || a->f->role == RoleRealloc) {
+		if (late_ends(p, a->ptr) && a->f->role == RoleRealloc)
+			tell_end(b, r);
 		a->known = is_open(p, a->ptr);
 		shadow_close(p, a);
 	}
 	if (a->f->role != RoleFree && (!(p->config & ConfigForget) || (a->f->flags & FuncWhole && !a->known)))
-		a->closed = stays_closed(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
+		judged = judge_block(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
+	a->closed = judged == STAYS_CLOSED;
+	a->unsure = judged == NOT_KNOWN;
 }
 
 /* The outermost allocator call ends without having returned. */
@@ -487,7 +508,7 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	a->index = func;
 	a->tail = 0;
 	a->granules = 0;
-	a->closed = a->known = 0;
+	a->closed = a->known = a->unsure = 0;
 	if (filters(p))
 		judge_alloc(b, r);
 	if (f->role == RoleFree && f->flags & FuncWhole && a->ptr)
@@ -543,6 +564,8 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 	}
 	if (block && filters(p))
 		shadow_block(p, a->f, block, a->size, a->closed);
+	if (block && a->unsure && !a->closed && (a->f->flags & (FuncWhole | FuncDeclared)) == FuncWhole)
+		late_note(p, block, a->size, a->sp, r->gp[RBP], captured(b, a->sp));
 	if (a->f->flags & FuncWhole && a->f->role != RoleFree)
 		tell_alloc(b, r, block);
 	if (size)

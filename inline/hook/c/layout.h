@@ -80,6 +80,12 @@
 #define NamedLo 0xb0
 #define NamedSpan 0xb8
 #define Named 0xc0
+#define Late 0xc8
+#define LateNext 0xd0
+#define LateWaiting 0xd4
+#define LateEntries 512
+#define LateStack 976
+#define LateSize 1024
 #define ConfigSettled 2
 #define ConfigForget 4
 #define VerdictAddr 0

@@ -101,41 +101,73 @@ static bool named(struct process *p, u64 sp, u64 window, bool safe)
 	return 0;
 }
 
-/* Says whether a block stays closed that the call allocates whose return address lies
- * at sp. rbp is as it was when the call was made. As much of the stack is looked at as
- * the tracer is told: [sp, sp + window). safe: it is the thread's own stack. */
-static bool stays_closed(struct process *p, u64 sp, u64 bp, u64 window, bool safe)
+/* What frames say of a block. */
+enum judgement { MATTERS, STAYS_CLOSED, NOT_KNOWN };
+
+/* The stack of an allocation: the program's, or a copy of it. */
+struct frames {
+	u64 sp, window;	/* so many bytes of it count */
+	const u8 *copy;	/* 0: it is the program's */
+	bool cut;	/* the copy: more counted */
+};
+
+/* The word at an address of the stack; 0 if it is not there. */
+static inline u64 stack_word(const struct frames *f, u64 at)
 {
-	u64 cfa = sp + 8, limit = sp + window, next;
+	if (!f->copy)
+		return word(at);
+	return at - f->sp <= f->window - 8 ? *(const u64 *)(f->copy + (at - f->sp)) : 0;
+}
+
+/* Walks outwards from the call whose return address lies at f->sp. rbp is as it was when
+ * the call was made. */
+static enum judgement walk(struct process *p, const struct frames *f, u64 bp)
+{
+	u64 cfa = f->sp + 8, limit = f->sp + f->window, next;
 	u32 k, leans = 0;
 
-	if (p->named_count && named(p, sp, window, safe))
-		return 0;
-	if (p->config & ConfigSettled)
-		return 1;
-	if (!p->verdicts)
-		return 0;
 	for (k = 0; k < WalkFrames; k++) {
-		const struct verdict *v = verdict_on(p, word(cfa - 8));
+		const struct verdict *v = verdict_on(p, stack_word(f, cfa - 8));
 
-		if (!v || v->says & SaysOpen)
-			return 0;
+		if (!v)
+			return NOT_KNOWN;
+		if (v->says & SaysOpen)
+			return MATTERS;
 		if (v->says & SaysClosed)
-			return 1;
+			return STAYS_CLOSED;
 		if (!leans)
 			leans = v->says & (SaysLeansOpen | SaysLeansClosed);
 		if (v->says & SaysEnds || v->base == BaseNone)
 			break;
 		if (v->base == BaseUnknown)
-			return 0;
+			return MATTERS;
 		next = (v->base == BaseBP ? bp : cfa) + v->offset;
-		if (next <= cfa || next > limit)
+		if (next <= cfa || next > limit) {
+			if (f->cut)
+				return MATTERS;
 			break;
+		}
 		if (v->bp)
-			bp = word(next + v->bp);
+			bp = stack_word(f, next + v->bp);
 		cfa = next;
 	}
-	return leans == SaysLeansClosed;
+	return leans == SaysLeansClosed ? STAYS_CLOSED : MATTERS;
+}
+
+/* Says whether a block stays closed that the call allocates whose return address lies
+ * at sp. rbp is as it was when the call was made. As much of the stack is looked at as
+ * the tracer is told: [sp, sp + window). safe: it is the thread's own stack. */
+static enum judgement judge_block(struct process *p, u64 sp, u64 bp, u64 window, bool safe)
+{
+	struct frames f = { .sp = sp, .window = window };
+
+	if (p->named_count && named(p, sp, window, safe))
+		return MATTERS;
+	if (p->config & ConfigSettled)
+		return STAYS_CLOSED;
+	if (!p->verdicts)
+		return MATTERS;
+	return walk(p, &f, bp);
 }
 
 /* Notes the number of granules of the block at addr. A block of n granules has

@@ -1,0 +1,111 @@
+package hook_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mgtrace/inline/layout"
+)
+
+// A block of which it is known late that it does not matter is closed then, but for what
+// shows that its end must be told.
+func TestLate(t *testing.T) {
+	const (
+		lateAt = 0x6000_0000
+		mine   = caller + 0x100 // known from the beginning to matter
+		out    = caller + 0x200
+	)
+	open, closed := verdict{ret: mine, says: layout.SaysOpen}, verdict{ret: caller, says: layout.SaysClosed}
+	passes := verdict{ret: caller, base: layout.BaseSP, offset: 16}
+	var m *machine
+	malloc := func(from, addr, size uint64) {
+		m.call(fMalloc, sp0, from, size)
+		m.ret(fMalloc, 0, sp0, addr)
+	}
+	free := func(addr uint64) {
+		m.call(fFree, sp0, mine, addr)
+		m.ret(fFree, 0, sp0, 0)
+	}
+	realloc := func(from, addr, size, to uint64) {
+		m.call(fRealloc, sp0, from, addr, size)
+		m.ret(fRealloc, 0, sp0, to)
+	}
+	copied := func(to, n uint64) {
+		m.call(fMemcpy, sp0, mine, to, 0, n)
+		m.ret(fMemcpy, 0, sp0, to)
+	}
+	// learn has the tracer tell what it knows, and the routine look at all entries. What was on
+	// the stack is not there any more.
+	learn := func(list ...verdict) {
+		m.verdicts(64, append(list, open)...)
+		m.poke(sp0, mine)
+		m.poke(sp0+16, mine)
+		for range 1200 {
+			copied(heap+0x1000, 8) // which is closed
+		}
+	}
+	for _, s := range []struct {
+		name string
+		do   func()
+		want string   // granules
+		told []string // how the records begin, behind the first one
+	}{
+		{"closed", func() { learn(closed) }, "o...........", nil},
+		{"its first granule", func() { learn(closed); copied(heap, 4); copied(heap+16, 48) }, "o...........", []string{"memcpy"}},
+		{"its end", func() { learn(closed); free(heap) }, "o...........", []string{"free"}},
+		{"its memory for another", func() { learn(closed); free(heap); malloc(mine, heap, 48); learn(closed) }, "ooo.........", []string{"free", "malloc"}},
+		{"for one that does not matter", func() { learn(closed); free(heap); malloc(caller, heap, 48) }, "............", []string{"free"}},
+		{"it matters", func() { learn(verdict{ret: caller, says: layout.SaysOpen}) }, "oooo........", nil},
+		{"nothing is known", func() { learn() }, "oooo........", nil},
+		{"a frame further out", func() { learn(passes, verdict{ret: out, says: layout.SaysClosed}) }, "o...........", nil},
+		{"further out it matters", func() { learn(passes, verdict{ret: out, says: layout.SaysOpen}) }, "oooo........", nil},
+		{"one by one", func() { learn(passes); learn(passes, verdict{ret: out, says: layout.SaysClosed}) }, "o...........", nil},
+		{"its end before", func() { free(heap); malloc(mine, heap, 64); learn(closed) }, "oooo........", []string{"free", "malloc"}},
+		{"larger before", func() { realloc(caller, heap, 96, heap); learn(closed) }, "oooooo......", []string{"realloc"}},
+		{"elsewhere before", func() { realloc(caller, heap, 64, heap+128); learn(closed) }, "oooo....oooo", []string{"realloc"}},
+		{"larger", func() { learn(closed); realloc(caller, heap, 96, heap) }, "............", []string{"realloc"}},
+		{"elsewhere", func() { learn(closed); realloc(caller, heap, 64, heap+128) }, "............", []string{"realloc"}},
+		{"elsewhere it matters", func() { learn(closed); realloc(mine, heap, 64, heap+128) }, "........oooo", []string{"realloc", "realloc", "realloc"}}, // and its bytes
+		{"given up by realloc", func() { learn(closed); realloc(caller, heap, 0, 0); malloc(mine, heap, 16) }, "o...........", []string{"realloc", "malloc"}},
+		{"several threads", func() { m.poke(processAt+layout.Many, 1); learn(closed) }, "oooo........", nil},
+		{"a neighbour", func() { malloc(mine, heap+64, 64); learn(closed) }, "o...oooo....", []string{"malloc"}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			plan, tails := testPlan()
+			m = newMachine(t, plan, tails, 1<<20)
+			m.filter(false, layout.ConfigForget)
+			m.mmap(lateAt, layout.LateEntries*layout.LateSize, 3)
+			m.poke(processAt+layout.Late, lateAt)
+			m.verdicts(64, open)
+			m.poke(sp0, caller)
+			m.poke(sp0+16, out)
+			malloc(caller, heap, 64)
+			if got := m.log(); len(got) != 1 || !strings.Contains(got[0], "malloc") || m.granules(4) != "oooo" {
+				t.Fatalf("the block is not told: %v", got)
+			}
+			s.do()
+			if got := m.granules(len(s.want)); got != s.want {
+				t.Errorf("got %s, want %s", got, s.want)
+			}
+			got := m.log()
+			for i, line := range got {
+				if i >= len(s.told) || !strings.Contains(line, s.told[i]) {
+					t.Errorf("record %d: %s", i, line)
+				}
+			}
+			if len(got) != len(s.told) {
+				t.Errorf("%d records, want %q", len(got), s.told)
+			}
+			waiting, entries := m.peek(processAt+layout.LateNext)>>32, 0
+			for i := range uint64(layout.LateEntries) {
+				if m.peek(lateAt+i*layout.LateSize) != 0 {
+					entries++
+				}
+			}
+			if waiting > uint64(entries) {
+				t.Error(fmt.Sprint(waiting, " blocks wait in ", entries, " entries"))
+			}
+		})
+	}
+}
