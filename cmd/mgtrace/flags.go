@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -299,7 +300,8 @@ func toFile(path string, write func(io.Writer) error) error {
 	}
 	b := bufio.NewWriter(file)
 	shown := &printable{to: b}
-	return errors.Join(write(shown), shown.Flush(), b.Flush(), file.Close())
+	err = cmp.Or(write(shown), shown.Flush(), b.Flush()) // each tells the first error again
+	return errors.Join(err, file.Close())
 }
 
 func (f *outputFlags) colored(w io.Writer) bool {
