@@ -543,7 +543,20 @@ func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 func (r *Repair) initial(in Input, t mgpp.Timestamp) bool {
 	birth := in.Cells.Object(r.Cell.Obj).Birth
 	back := r.back(in)
-	return birth > in.Healthy && back > t && t == firstWrite(in, r.Cell, birth) && in.function(back) != in.function(t)
+	return birth > in.Healthy && back > t && t == firstWrite(in, r.Cell, birth) && in.function(back) != in.function(t) && !r.kept(in)
+}
+
+// kept: most like nodes have in the repair's field what they got first.
+func (r *Repair) kept(in Input) bool {
+	offset, n, kept := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, 0, 0
+	for _, o := range in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxSample) {
+		obj := in.Cells.Object(o)
+		last := in.History.LastWrite(obj.Addr+offset, uint64(r.Cell.Size), in.At)
+		if n++; last > obj.Birth && in.History.LastWrite(obj.Addr+offset, uint64(r.Cell.Size), last-1) <= obj.Birth {
+			kept++
+		}
+	}
+	return n >= minLike && 2*kept > n
 }
 
 // lastHere finds where a change of a field is missing that nothing has changed since

@@ -88,7 +88,8 @@ func (c *comparer) origins(ops []mgpp.Timestamp) (out []origin) {
 	})
 }
 
-// strayed returns the origin that an execution did not have its value from, though it was there.
+// strayed returns the origin that an execution did not have its value from, though it was there. What was there, and what led
+// there, must have been so at the last healthy C-point: else it may be that which is wrong.
 func (c *comparer) strayed(list []origin, t mgpp.Timestamp) *origin {
 	w := c.write(t)
 	if !w.ok || !w.hasValue {
@@ -96,11 +97,37 @@ func (c *comparer) strayed(list []origin, t mgpp.Timestamp) *origin {
 	}
 	for i := range list {
 		o := &list[i]
-		if v, there := c.holds(&o.spot, w, t); there && signed(w.value-v, w.cell.Size) != o.By {
+		if v, there := c.holds(&o.spot, w, t); there && signed(w.value-v, w.cell.Size) != o.By && c.kept(&o.spot, w, t, v) {
 			return o
 		}
 	}
 	return nil
+}
+
+// kept: a spot held the same at the last healthy C-point as before an execution.
+func (c *comparer) kept(s *spot, w *write, t mgpp.Timestamp, v uint64) bool {
+	if s.arg > 0 {
+		return true
+	}
+	base := c.in.Cells.Object(w.obj)
+	if base.Birth > c.in.Healthy {
+		return false
+	}
+	now, then := c.in.Model.View(t-1), c.in.Model.View(c.in.Healthy)
+	at := base.Addr + s.at
+	switch {
+	case s.element:
+		at = w.cell.Addr + s.at
+	case s.to != 0:
+		is, _ := read(now, base.Addr+s.via, 8)
+		was, ok := read(then, base.Addr+s.via, 8)
+		if !ok || is != was {
+			return false
+		}
+		at = trace.Addr(is) + s.at
+	}
+	was, ok := read(then, at, w.cell.Size)
+	return ok && was == v
 }
 
 // spots are the places from which a statement may have what it stored.

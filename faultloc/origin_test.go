@@ -54,6 +54,7 @@ func TestOrigin(t *testing.T) {
 	for program, want := range map[string]Law{
 		"70: s43.next = s40\n71: s41.prev = s43\n72: free s42":                     LawOrigin, // not what s42 leads to
 		"70: s43.next = s41\n71: s41.prev = s43\n72: free s42\n73: s41.prev = s50": "",
+		"69: s42.next = s40\n70: s43.next = s41\n72: free s42":                     "", // what was there had been wrong before
 	} {
 		w := newWorld(t, stepSpec)
 		w.run(before.String())

@@ -63,12 +63,21 @@ func (c *comparer) jumped(m map[int]*reach, t mgpp.Timestamp) (of int, beside mg
 		return 0, 0
 	}
 	broken := r.same && (w.obj != from.obj || int64(w.cell.Addr-from.cell.Addr) != r.step) ||
-		slices.ContainsFunc(r.forth, func(at trace.Addr) bool { return !c.leads(from, at, w, t) }) ||
-		slices.ContainsFunc(r.back, func(at trace.Addr) bool { return !c.leads(w, at, from, t) })
+		slices.ContainsFunc(r.forth, func(at trace.Addr) bool { return !c.leads(from, at, w, t) && c.old(from, at, t) }) ||
+		slices.ContainsFunc(r.back, func(at trace.Addr) bool { return !c.leads(w, at, from, t) && c.old(w, at, t) })
 	if !broken {
 		return 0, 0
 	}
 	return r.n, p
+}
+
+// old: a pointer of a node led to the same at the last healthy C-point as right before a time. One that was
+// stored since then may be what is wrong.
+func (c *comparer) old(from *write, at trace.Addr, t mgpp.Timestamp) bool {
+	o := c.in.Cells.Object(from.obj)
+	is, ok := read(c.in.Model.View(t-1), o.Addr+at, 8)
+	was, ok2 := read(c.in.Model.View(c.in.Healthy), o.Addr+at, 8)
+	return o.Birth <= c.in.Healthy && ok && ok2 && is == was
 }
 
 // stores is what an operation wrote, nil if it is no store of a field.
