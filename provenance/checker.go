@@ -19,9 +19,9 @@ type Options struct {
 	// Meant says that a write through an address that was computed from the start of
 	// a block is one to the array that begins off bytes behind it: not to the block as a
 	// whole, where that is 0, nor to another array, to whose elements the number that was
-	// added leads with a number that an index had added before. pc is the instruction, call
+	// added leads together with an index: indexed, the program has added one. pc is the instruction, call
 	// the program's call of the library that it belongs to, 0 if it is the program's own.
-	Meant func(n *Node, off uint64, pc, call trace.Addr) bool
+	Meant func(n *Node, off uint64, indexed bool, pc, call trace.Addr) bool
 	// Array says that a store of the address of a block's start into the variable at disp
 	// from RBP makes that one a pointer to the array with which the block begins.
 	Array func(n *Node, pc trace.Addr, disp int64) bool
@@ -287,14 +287,16 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 	b := scale(c.get(t, o, d.B, d.Width, mems), max(d.Scale, 1))
 	switch d.How {
 	case x86.HowAdd:
+		if a == None {
+			a, b = b, a
+		}
 		switch {
 		case b != None || a.Node() == 0 || d.Width != 8 || o.library:
+			return add(a, b)
 		case d.B.Kind == x86.NoPlace:
-			return displaced(a, d.Const)
-		case a.within() == atStart && d.Const > 1:
-			return guessed(a, d.Const)
+			return c.displaced(a, d.Const)
 		}
-		return add(a, b)
+		return indexed(a, d.Const)
 	case x86.HowSub:
 		return add(a, negate(b))
 	case x86.HowNegate:
@@ -318,6 +320,44 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 		return either(a, c.get(t, o, d.To, d.Width, mems))
 	}
 	return Unknown
+}
+
+// displaced is the tag of a + n for an address a, as the program computes it. What is added to
+// the start of a block leads to what begins there, and what leads out of an array to what begins
+// behind it: a compiler adds the offset of a structure in another one first, and then that of a
+// field in it, which may begin with an array.
+func (c *Checker) displaced(a Tag, n int64) Tag {
+	w := a.within()
+	switch {
+	case w == part || w == guess:
+		return indexed(a, n)
+	case n == 0 || w < atStart || w >= guess:
+		return a
+	}
+	off := int64(0)
+	if w > part {
+		off = int64(w - part)
+		if size := c.part(a.Node(), off); n > 0 && n < size {
+			return a // an element
+		}
+	}
+	switch off += n; {
+	case off == 0:
+		return address(a.Node(), atStart)
+	case w == atStart && off < 2:
+		return a.moved()
+	case off < 2 || off >= int64(guess-part):
+		return address(a.Node(), anywhere)
+	}
+	return address(a.Node(), part+uint32(off))
+}
+
+// part is how long the array is that begins off bytes behind the start of a block, 0 if none does.
+func (c *Checker) part(id NodeID, off int64) int64 {
+	if c.o.Part == nil {
+		return 0
+	}
+	return int64(c.o.Part(&c.heap.nodes[id], uint64(off)))
 }
 
 // rest is the tag of what depends on everything that is read.

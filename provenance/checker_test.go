@@ -75,7 +75,7 @@ func TestChecker(t *testing.T) {
 		return 0
 	}}
 	meant := parts
-	meant.Meant = func(_ *Node, off uint64, _, _ trace.Addr) bool { return off == 8 }
+	meant.Meant = func(_ *Node, off uint64, _ bool, _, _ trace.Addr) bool { return off == 8 }
 	for _, c := range []struct {
 		name, lines string
 		o           Options
@@ -109,6 +109,8 @@ func TestChecker(t *testing.T) {
 		{"a loop over it, or over another", "c6 44 0f 08 01 @ 1010/1", parts, nil},
 		{"an element of it, or of another", "48 8d 44 0f 08\n88 00 @ 1010/1", parts, nil}, // lea rax, [rdi+rcx+8]
 		{"an element of it", "48 8d 44 0f 08\n88 00 @ 1010/1", meant, []string{"1: field overflow write 1 of 1 hits 0 beyond 1"}},
+		{"behind it, where another begins", "48 8d 47 08\n48 83 c0 10\n88 00 @ 1018/1", parts, nil}, // lea rax, [rdi+8]; add rax, 16
+		{"and relative to it", "48 8d 47 08\n88 40 10 @ 1018/1", parts, nil},
 		{"or so", "48 01 cf\n48 83 c7 08\n88 07 @ 1010/1", parts, nil}, // add rdi, rcx; add rdi, 8
 		{"and it, so", "48 01 cf\n48 83 c7 08\n88 07 @ 1010/1", meant, []string{"2: field overflow write 1 of 1 hits 0 beyond 1"}},
 	} {

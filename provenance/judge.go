@@ -99,18 +99,17 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 			tag = t.general[m.base]
 		}
 		if m.index >= 0 {
-			x := t.general[m.index]
-			switch {
-			case x != None:
+			if x := t.general[m.index]; x != None {
 				tag = add(tag, scale(x, m.scale))
-			case tag.Node() == 0 || tag.within() != atStart:
-			case !o.library:
-				tag = guessed(tag, m.disp)
-			default:
-				tag = tag.moved()
+			} else if !o.library && tag.within() == atStart && tag.Node() != 0 {
+				tag = indexed(tag, m.disp)
 			}
-		} else if o.library {
+		}
+		switch {
+		case o.library:
 			tag = tag.moved()
+		case m.write && m.disp != 0 && tag.within() > part && tag.within() < guess && tag.Node() != 0:
+			tag = c.displaced(tag, m.disp)
 		}
 		id := tag.Node()
 		if id == 0 || tag.within() == perhaps {
@@ -146,7 +145,7 @@ func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, withi
 	if size == 0 || int64(at) < 0 || at < size && uint64(x.Size) <= size-at {
 		return // in front of it an address may have been computed for what lies there
 	}
-	if !sure && (c.o.Meant == nil || !c.o.Meant(n, off, pc, c.programCall(t, pc))) {
+	if !sure && (c.o.Meant == nil || !c.o.Meant(n, off, within >= guess, pc, c.programCall(t, pc))) {
 		return
 	}
 	f := Fault{Kind: PartOverflow, Write: true, Part: off, PartLen: size, Beyond: int64(at + uint64(x.Size) - size)}

@@ -24,7 +24,7 @@ const (
 	anywhere uint32 = 0         // nothing
 	atStart  uint32 = 1         // it is the block's first byte
 	part     uint32 = 2         // part+off: it was computed from that of what begins off bytes behind the start
-	guess    uint32 = 1 << 30   // guess+off: so much and more was added, and that may be what begins there, indexed
+	guess    uint32 = 1 << 30   // guess+off: the program added so much and an index, and that may be what begins there
 	array    uint32 = 1<<31 - 1 // it is one in the array with which the block begins, and not of the whole
 	perhaps  uint32 = 1 << 31   // it is one of the block, or a number, or of something else: not judged
 )
@@ -115,26 +115,15 @@ func (t Tag) moved() Tag {
 	return t
 }
 
-// displaced is the tag of a + n for an address a. Where a program adds a number to the start of a
-// block, the result is an address of what begins there.
-func displaced(a Tag, n int64) Tag {
+// indexed is the tag of a + i + n for an address a, where i is an index that nothing is known
+// of. A compiler may have put a part of the offset of an array into i: gcc does with what is a
+// multiple of 16, without optimisation.
+func indexed(a Tag, n int64) Tag {
 	switch {
-	case n == 0 || a.within() != atStart && a.within() != part:
+	case a.within() != atStart && a.within() != part && a.within() != guess:
 		return a
-	case a.within() == part:
-		return guessed(a, n)
-	case n < 2 || n >= int64(guess-part):
-		return a.moved()
-	}
-	return address(a.Node(), part+uint32(n))
-}
-
-// guessed is the tag of a + i + n for the address a of a block's start, where i is an index that
-// nothing is known of. A compiler may have put a part of the offset of an array into i: gcc does
-// with what is a multiple of 16, without optimisation.
-func guessed(a Tag, n int64) Tag {
-	if n < 2 || n >= int64(array-guess) {
-		return address(a.Node(), part)
+	case n < 2 || n >= int64(array-guess):
+		return address(a.Node(), guess)
 	}
 	return address(a.Node(), guess+uint32(n))
 }

@@ -148,13 +148,13 @@ var textual = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // meant says that a write computed from the start of a structure is one to the array that begins off
-// bytes behind it: a function writes text to the array with which it begins, or the statement
-// names the array.
-func (v *overflows) meant(n *provenance.Node, off uint64, pc, call trace.Addr) bool {
+// bytes behind it: a function writes text there that was given the address of the structure, or the
+// statement names the array.
+func (v *overflows) meant(n *provenance.Node, off uint64, indexed bool, pc, call trace.Addr) bool {
 	at := pc
 	if call != 0 {
 		at = call
-		if off == 0 && textual().MatchString(v.called(pc, call)) {
+		if !indexed && textual().MatchString(v.called(pc, call)) {
 			return true
 		}
 	}
