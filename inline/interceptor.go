@@ -122,12 +122,13 @@ func (e *Engine) blame(regs *mem.Regs, s *slot, inside bool, info target.Siginfo
 		checks       = 1 << 18 // EFLAGS.AC
 	)
 	a := s.arena
-	why := ""
+	why, engine := "", "ebpf"
 	switch {
 	case regs.GSBase != s.base:
 		why = "the program has set the GS base, which this engine needs for itself, and met a fault that it may not meet alone"
 	case inside && info.Signal == int(unix.SIGSYS) && info.Code == userDispatch:
 		why = "the program has its system calls handed back to it by where they are made (PR_SET_SYSCALL_USER_DISPATCH), and this engine makes them elsewhere"
+		engine = "step" // the kernel's probes of returns are system calls too (uretprobe, Linux 6.11)
 	case inside && info.Signal == int(unix.SIGBUS) && info.Code == misaligned && regs.EFlags&checks != 0:
 		why = "the program has the processor check alignment (EFLAGS.AC), which the records of this engine do not have"
 	case info.Addr-a.base < uint64(len(a.mem)):
@@ -135,7 +136,7 @@ func (e *Engine) blame(regs *mem.Regs, s *slot, inside bool, info target.Siginfo
 	default:
 		return
 	}
-	e.fail(errors.New(why + ": record it with --engine ebpf"))
+	e.fail(fmt.Errorf("%s: record it with --engine %s", why, engine))
 }
 
 // where tells what a thread's program counter means, if it is in a trampoline
