@@ -171,9 +171,9 @@ func parseClock(s string) (time.Time, error) {
 }
 
 // SinceStart turns a clock into the time since the recording began, at an RFC
-// 3339 time. Without a date it is that of the recording, without a zone it is the
-// recording's.
-func (t Time) SinceStart(began string) (time.Duration, error) {
+// 3339 time. Without a date it is that of the recording, or the next day's if it
+// lasted until then; without a zone it is the recording's.
+func (t Time) SinceStart(began string, lasted time.Duration) (time.Duration, error) {
 	if t.Kind == AtWall {
 		return t.Wall, nil
 	}
@@ -191,8 +191,9 @@ func (t Time) SinceStart(began string) (time.Duration, error) {
 			year, month, day = start.Date()
 		}
 		c = time.Date(year, month, day, c.Hour(), c.Minute(), c.Second(), c.Nanosecond(), start.Location())
-		if d := c.Sub(start); d < 0 && d > -24*time.Hour && !strings.Contains(t.Clock, "-") { // past midnight
-			c = c.Add(24 * time.Hour)
+		dated := strings.Contains(t.Clock, "-")
+		if pastMidnight := start.Add(lasted).YearDay() != start.YearDay(); pastMidnight && !dated && c.Before(start) {
+			c = c.AddDate(0, 0, 1)
 		}
 	}
 	if c.Before(start) {
@@ -239,6 +240,8 @@ type Times interface {
 	AtWall(ns int64) mgpp.Timestamp
 	// Began is when recording began, in RFC 3339.
 	Began() string
+	// Lasted is when the last event came, since then.
+	Lasted() time.Duration
 }
 
 // CallLog is the calls of one function in order of their beginning.
@@ -273,7 +276,7 @@ func Find(t Time, in Times) (mgpp.Timestamp, error) {
 		}
 		return at, nil
 	case AtWall, AtClock:
-		d, err := t.SinceStart(in.Began())
+		d, err := t.SinceStart(in.Began(), in.Lasted())
 		if err != nil {
 			return 0, err
 		}

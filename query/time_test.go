@@ -69,10 +69,11 @@ func TestParseTime(t *testing.T) {
 type run struct {
 	calls   *Calls
 	crashed bool
+	lasted  time.Duration
 }
 
 func newRun() *run {
-	r := &run{calls: NewCalls(&trace.Program{Funcs: []trace.Func{{Name: "tree::insert(int)"}, {Name: "f"}}}), crashed: true}
+	r := &run{lasted: time.Minute, calls: NewCalls(&trace.Program{Funcs: []trace.Func{{Name: "tree::insert(int)"}, {Name: "f"}}}), crashed: true}
 	for _, x := range []struct {
 		kind trace.Kind
 		fn   uint64
@@ -92,6 +93,7 @@ func (r *run) Crash() (mgpp.Timestamp, bool)  { return 90, r.crashed }
 func (r *run) Calls(function string) CallLog  { return r.calls.Of(function) }
 func (r *run) AtWall(ns int64) mgpp.Timestamp { return mgpp.Timestamp(min(ns/1e9, 100)) }
 func (r *run) Began() string                  { return "2026-11-21T23:59:50+01:00" }
+func (r *run) Lasted() time.Duration          { return r.lasted }
 
 func (r *run) OnLine(file string, line int, n uint64) (mgpp.Timestamp, uint64, error) {
 	if file != "list.c" || line != 15 {
@@ -184,4 +186,17 @@ func FuzzParseTime(f *testing.F) {
 		}
 		_, _ = Find(x, newRun())
 	})
+}
+
+// A clock before the beginning is tomorrow's only if the run lasted until tomorrow.
+func TestFindEarlier(t *testing.T) {
+	r := newRun()
+	r.lasted = 9 * time.Second // until 23:59:59
+	w, err := ParseTime("23:00:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := Find(w, r); err == nil || !strings.Contains(err.Error(), "lies before the recording") {
+		t.Errorf("%d, %v", at, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"mgtrace/capture"
 	"mgtrace/constraints/check"
@@ -204,6 +205,7 @@ func (i *indexing) room() error {
 type indexedRun struct {
 	rec *recording.Recording
 	*index.Index
+	lasted time.Duration
 }
 
 // Place implements query.Run.
@@ -237,6 +239,9 @@ func (r *indexedRun) OnLine(file string, line int, n uint64) (mgpp.Timestamp, ui
 // Began implements query.Times.
 func (r *indexedRun) Began() string { return r.rec.Prog.Began }
 
+// Lasted implements query.Times.
+func (r *indexedRun) Lasted() time.Duration { return r.lasted }
+
 // ask opens the index, or takes the history into memory where there is none.
 func (q *Queries) ask(path string, t *queryTyping) error {
 	if t.ByStack() { // types by stack, which an index does not count
@@ -253,12 +258,13 @@ func (q *Queries) ask(path string, t *queryTyping) error {
 		return q.build(t)
 	}
 	x.CallSite = analysis.CallSite
-	run := &indexedRun{q.Recording, x}
+	run := &indexedRun{rec: q.Recording, Index: x}
 	q.x, q.times = x, run
 	q.typing, q.about = t, indexNotes{Kinds: &t.kinds}
 	if err := x.Notes(&q.about); err != nil {
 		return err
 	}
+	run.lasted = time.Duration(q.about.Lasted)
 	q.about.Events = x.Kinds()
 	if t.kinds == nil {
 		t.kinds = []nodeKind{}

@@ -1,6 +1,8 @@
 package ask
 
 import (
+	"time"
+
 	"mgtrace/capture"
 	"mgtrace/mgpp"
 	"mgtrace/query"
@@ -105,6 +107,8 @@ func (r *builtRun) Crash() (mgpp.Timestamp, bool) { return r.crash, r.crashed }
 func (r *builtRun) Calls(function string) query.CallLog { return r.calls.Of(function) }
 
 func (r *builtRun) Began() string { return r.rec.Prog.Began }
+
+func (r *builtRun) Lasted() time.Duration { return time.Duration(r.seen.Lasted) }
 
 func (r *builtRun) OnLine(file string, line int, n uint64) (at mgpp.Timestamp, count uint64, err error) {
 	for t := mgpp.Timestamp(1); t <= r.hist.Now(); t++ {
