@@ -83,7 +83,8 @@ type Who struct {
 	Addr    string         `json:"address"`
 	Size    uint64         `json:"size"`
 	Type    string         `json:"type,omitempty"`
-	Value   string         `json:"value,omitempty"` // at the time
+	Value   string         `json:"value,omitempty"`       // at the time
+	Held    string         `json:"memory_held,omitempty"` // at the end, where no recorded change explains it
 	Time    uint64         `json:"time"`
 	Asked   string         `json:"asked"` // the time as it was asked for
 	Now     uint64         `json:"changes_recorded"`

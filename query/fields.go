@@ -205,6 +205,9 @@ func (n *Names) read(v mgpp.View, f *Field) {
 	f.Value = types.Read(f.scalar, b.Data).String()
 }
 
+// neverWritten is the value of bytes that nothing was stored to.
+const neverWritten = "never written"
+
 // unwritten says of bytes that hold no known value whether nothing was stored or
 // what was stored is not known.
 func (n *Names) unwritten(v mgpp.View, f *Field) string {
@@ -214,7 +217,7 @@ func (n *Names) unwritten(v mgpp.View, f *Field) string {
 	if t := n.hist.LastWrite(f.Addr, f.Size, v.Time()); t > since || since == node.Birth && (node.Before || node.Global != 0) {
 		return "unknown"
 	}
-	return "never written"
+	return neverWritten
 }
 
 // plausible: a word of unknown type is taken for a pointer only if it can be one.
@@ -246,5 +249,5 @@ func (n *Names) target(t mgpp.Target) string {
 	case mgpp.Wild:
 		return addr + " (no node)"
 	}
-	return "never written"
+	return neverWritten
 }

@@ -103,6 +103,13 @@ func (w *Who) Text(out io.Writer, color bool) error {
 	default:
 		p.f(", %s\n", at)
 	}
+	switch {
+	case w.Held == "":
+	case w.Value == neverWritten:
+		p.f("  but memory held %s at the end: from before, or what wrote it was not recorded (code of a library? --module records one)\n", w.Held)
+	default:
+		p.f("  but memory held %s at the end: what wrote it was not recorded (code of a library? --module records one)\n", w.Held)
+	}
 	if len(w.Writers) == 0 {
 		p.f("  no recorded change has written it\n")
 	}

@@ -172,12 +172,9 @@ func (i *indexing) Event(ev *trace.Event) error {
 		return err
 	}
 	i.calls.Event(ev, i.Nodes().Now())
+	i.about.event(ev, i.seen)
 	i.seen++
-	if err := i.room(); err != nil {
-		return err
-	}
-	i.about.event(ev)
-	return nil
+	return i.room()
 }
 
 // Stores implements capture.Sink.

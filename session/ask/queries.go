@@ -169,6 +169,9 @@ func (q *Queries) Who(expr, at string, most int) error {
 		return q.Explain(err, t)
 	}
 	w := q.Answers.Who(c, t, at, most)
+	if err := q.compareHeld(&w, c, t); err != nil {
+		return err
+	}
 	return q.print(&w)
 }
 

@@ -33,10 +33,13 @@ type Seen struct {
 	Begins *infoBegins `json:"begins,omitempty"`
 	Ceases string      `json:"ceases,omitempty"`
 	Lasted int64       `json:"lasted"`
+	Held   held        `json:"held,omitzero"`
 }
 
-func (s *Seen) event(ev *trace.Event) {
+// event takes in event number n, from 0, each store counted.
+func (s *Seen) event(ev *trace.Event, n uint64) {
 	s.Lasted = max(s.Lasted, ev.Wall)
+	s.Held.event(ev, n)
 	switch ev.Kind {
 	case trace.KindBegin:
 		b := analysis.BeginOf(ev)
@@ -56,7 +59,7 @@ func (r *builtRun) Event(ev *trace.Event) error {
 	}
 	r.note(ev)
 	r.kinds[ev.Kind]++
-	r.seen.event(ev)
+	r.seen.event(ev, r.events)
 	r.events++
 	return r.room()
 }
