@@ -509,7 +509,8 @@ func (r *Repair) taker(in Input, tb *contributions, last mgpp.Timestamp) mgpp.Ti
 }
 
 // oneWay accuses what made the target of a missing pointer lead back to its node, where the pointer has
-// its node's first value still: who gives a new node that does not know yet where it will be.
+// its node's first value still: who gives a new node that does not know yet where it will be. If a habit
+// already names the statement that should have stored the pointer, nobody else is accused.
 func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	if !in.looksFor(Mirror) {
 		return suspects
@@ -517,7 +518,7 @@ func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		r := &repairs[i]
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		if last <= in.Healthy || !r.evidence(in).explains() || !r.initial(in, last) {
+		if last <= in.Healthy || !r.evidence(in).explains() || !r.initial(in, last) || slices.ContainsFunc(suspects, r.omittedBy) {
 			continue
 		}
 		t := r.back(in)
@@ -536,6 +537,11 @@ func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		}
 	}
 	return suspects
+}
+
+// omittedBy: a suspect is the statement that would have made the repair, by its habit.
+func (r *Repair) omittedBy(s Suspect) bool {
+	return s.Kind == Omitted && s.Repair != nil && s.Repair.Cell.Addr == r.Cell.Addr && s.Repair.Value == r.Value && s.has(Habit)
 }
 
 // initial: an operation gave the repair's cell the first value of a new node, and something else has made the target
