@@ -123,6 +123,20 @@ func TestDoomed(t *testing.T) {
 	})
 }
 
+// TestSaid: the store of a number that an equation says should be another one, and quite another than
+// the field ever held, is among the suspects.
+func TestSaid(t *testing.T) {
+	const spec = "struct stone { struct stone *next; int key; };\nstruct row { struct stone *first; int lowest; };\ntype row; type stone;\ntogether row, stone;\n" +
+		"lowest: row R; R.lowest == (R.first == NULL ? 0 : R.first.key);\n"
+	w := newWorld(t, spec)
+	w.run("1: r = calloc row\n2: r.lowest = 0\ncpoint\n")
+	w.run("3: s = calloc stone\n4: s.key = 22767\n5: r.first = s\n6: r.lowest = 1")
+	suspects := Locate(w.input()).Suspects
+	if !slices.ContainsFunc(suspects, func(s Suspect) bool { return s.PC == 6 && s.has(RepairCell) && s.Repair.Value == 22767 }) {
+		t.Errorf("%+v", suspects)
+	}
+}
+
 // TestInstead: a store into another field than the one that would have been right.
 func TestInstead(t *testing.T) {
 	const before = "1: d = calloc avl\n2: d.key = 25\ncpoint\n"

@@ -38,6 +38,7 @@ type lab struct {
 	limit  int // of trials
 	listed int
 	wants  []uint64                      // values that comparisons of inconsistencies want
+	said   map[trace.Addr][]uint64       // what their equations say that cells hold
 	lacks  []int64                       // by how much the sides of their equations differ
 	wrong  []candidate                   // what cells returned; nil: it was not asked
 	paths  map[string]bool               // what fields returned

@@ -22,6 +22,7 @@ const (
 	maxSample       = 16 // and whose values are tried
 	fewRead         = 8  // cells that an inconsistency reads that tells precisely what is wrong
 	maxWanting      = 8  // inconsistencies that are asked which values they want
+	maxSaid         = 4  // values that equations say one cell holds
 	maxInto         = 8  // cells that lead to one node
 	maxRepairs      = 8
 	maxFlawed       = 4  // repairs that break something
@@ -55,6 +56,7 @@ func (l *lab) repair(tb *contributions) []Repair {
 	}
 	moved := append(l.inMotion(tb), l.newborn(tb)...)
 	l.wants, l.lacks = l.wanted()
+	l.said = l.equations()
 	var out, flawed []Repair
 	most := 0
 	cells := l.cells()
@@ -354,7 +356,7 @@ func (l *lab) inMotion(tb *contributions) []uint64 {
 }
 
 // values lists plausible values of a cell: what it held before; for pointers
-// what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what the same field
+// what is in motion, the nodes nearby, and NULL where such pointers end; for numbers what an equation says, what the same field
 // holds in other nodes, their neighbours and, in a byte, other bits.
 func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	now, known := read(l.view, c.Addr, c.Size)
@@ -365,6 +367,13 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 		}
 		if (!known || v != now && c.inOnePart(v, now)) && !slices.Contains(out, v) && len(out) < maxRepairValues {
 			out = append(out, v)
+		}
+	}
+	if !c.Pointer && len(c.Values) == 0 {
+		for _, v := range l.said[c.Addr] {
+			if fits(v, c.Size) {
+				add(v)
+			}
 		}
 	}
 	plausible := l.plausible(c)
@@ -477,6 +486,26 @@ func (l *lab) wanted() (values []uint64, lacks []int64) {
 		}
 	}
 	return values, lacks
+}
+
+// equations returns what the equations of the inconsistencies say that cells hold, be it far from
+// what there was in them before.
+func (l *lab) equations() map[trace.Addr][]uint64 {
+	said := map[trace.Addr][]uint64{}
+	m, ok := l.in.Model.(interface {
+		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
+	})
+	if !ok {
+		return said
+	}
+	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
+		m.Says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
+			if was := said[addr]; !slices.Contains(was, v) && len(was) < maxSaid {
+				said[addr] = append(was, v)
+			}
+		})
+	}
+	return said
 }
 
 // pointers may carry a tag in their low bits.

@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // maxWants bounds the values that one instance wants.
@@ -51,6 +52,31 @@ func (c *Checker) Wants(i Instance, v mgpp.View) (out []uint64) {
 		}
 	})
 	return out
+}
+
+// Says returns what the equations of an instance say that single cells hold: of "X.a == X.b + 1"
+// the address of X.a, and the value of the other side, as Wants gives it. Bit-fields are left out.
+func (c *Checker) Says(i Instance, v mgpp.View, yield func(addr trace.Addr, bits uint64)) {
+	defer c.halted()
+	k, e := c.bound(i, v)
+	if k == nil {
+		return
+	}
+	say := func(cell, other check.Expr) {
+		x, ok := cell.(*check.Load)
+		if !ok || x.BitSize > 0 {
+			return
+		}
+		if l, w := e.place(&x.Place, x), e.eval(other); l.ok() && w.defined() && w.kind == integer {
+			yield(l.addr, w.bits)
+		}
+	}
+	walk(k.Body, func(x check.Expr) {
+		if b, ok := x.(*check.Binary); ok && b.Op == "==" {
+			say(b.X, b.Y)
+			say(b.Y, b.X)
+		}
+	})
 }
 
 // Lacks returns by how much the sides of the equations of an instance differ: of "X.n ==
