@@ -59,12 +59,13 @@ func TestStale(t *testing.T) {
 	})
 }
 
+const twigSpec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
+
 // TestLost: a node to which nothing leads any more is the fault of who overwrote its newest
 // link, or of who took out, before it was freed, the node that led to it.
 func TestLost(t *testing.T) {
-	const spec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
 	const tree = "1: a = calloc twig\n2: a.key = 100\n1: b = calloc twig\n2: b.key = 50\n3: a.left = b\n1: c = calloc twig\n2: c.key = 10\n4: b.left = c\ncpoint\n"
-	checkAsked(t, spec, tree, Lost, map[string]string{
+	checkAsked(t, twigSpec, tree, Lost, map[string]string{
 		"40: a.right = c\n41: a.right = NULL\n42: free b\n43: a.left = NULL": "wrote 41 lost",
 		"40: a.right = c\n42: free b\n43: a.left = NULL":                     "healthy",
 		"50: a.left = NULL\n51: a.key = 101\n52: free b":                     "wrote 50 lost",

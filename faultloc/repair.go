@@ -55,8 +55,7 @@ func (l *lab) repair(tb *contributions) []Repair {
 		return nil
 	}
 	moved := append(l.inMotion(tb), l.newborn(tb)...)
-	l.wants, l.lacks = l.wanted()
-	l.said = l.equations()
+	l.ask()
 	var out, flawed []Repair
 	most := 0
 	cells := l.cells()
@@ -369,7 +368,8 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 			out = append(out, v)
 		}
 	}
-	if !c.Pointer && len(c.Values) == 0 {
+	number := !c.Pointer && len(c.Values) == 0
+	if number {
 		for _, v := range l.said[c.Addr] {
 			if fits(v, c.Size) {
 				add(v)
@@ -378,11 +378,11 @@ func (l *lab) values(c Cell, moved []uint64) []uint64 {
 	}
 	plausible := l.plausible(c)
 	for _, v := range l.wants {
-		if !c.Pointer && len(c.Values) == 0 && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && l.fits(c, v) {
+		if number && fits(v, c.Size) && plausible(v) || c.Pointer && v != 0 && l.fits(c, v) {
 			add(v)
 		}
 	}
-	if known && !c.Pointer && len(c.Values) == 0 {
+	if known && number {
 		for _, d := range l.lacks {
 			for _, v := range [2]uint64{now + uint64(d), now - uint64(d)} {
 				if fits(v, c.Size) && plausible(v) && int64(v) >= 0 {
@@ -463,49 +463,37 @@ func (l *lab) plausible(c Cell) func(uint64) bool {
 	}
 }
 
-// wanted returns the values that the comparisons of the inconsistencies want, and by how much
-// those that they compare differ.
-func (l *lab) wanted() (values []uint64, lacks []int64) {
+// ask asks the inconsistencies which values their comparisons want, by how much those that they compare
+// differ, and what their equations say that cells hold, be it far from what there was in them before.
+func (l *lab) ask() {
 	m, ok := l.in.Model.(interface {
 		Wants(eval.Instance, mgpp.View) []uint64
 		Lacks(eval.Instance, mgpp.View) []int64
-	})
-	if !ok {
-		return nil, nil
-	}
-	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
-		for _, v := range m.Wants(inc.Instance, l.view) {
-			if !slices.Contains(values, v) && len(values) < maxRepairValues/2 {
-				values = append(values, v)
-			}
-		}
-		for _, d := range m.Lacks(inc.Instance, l.view) {
-			if !slices.Contains(lacks, d) && len(lacks) < maxWanting {
-				lacks = append(lacks, d)
-			}
-		}
-	}
-	return values, lacks
-}
-
-// equations returns what the equations of the inconsistencies say that cells hold, be it far from
-// what there was in them before.
-func (l *lab) equations() map[trace.Addr][]uint64 {
-	said := map[trace.Addr][]uint64{}
-	m, ok := l.in.Model.(interface {
 		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
 	})
 	if !ok {
-		return said
+		return
 	}
+	l.wants, l.lacks, l.said = nil, nil, map[trace.Addr][]uint64{}
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxWanting)] {
+		for _, v := range m.Wants(inc.Instance, l.view) {
+			l.wants = include(l.wants, v, maxRepairValues/2)
+		}
+		for _, d := range m.Lacks(inc.Instance, l.view) {
+			l.lacks = include(l.lacks, d, maxWanting)
+		}
 		m.Says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
-			if was := said[addr]; !slices.Contains(was, v) && len(was) < maxSaid {
-				said[addr] = append(was, v)
-			}
+			l.said[addr] = include(l.said[addr], v, maxSaid)
 		})
 	}
-	return said
+}
+
+// include adds a value to a list of at most so many, if it is not there.
+func include[T comparable](list []T, v T, most int) []T {
+	if slices.Contains(list, v) || len(list) >= most {
+		return list
+	}
+	return append(list, v)
 }
 
 // pointers may carry a tag in their low bits.

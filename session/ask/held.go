@@ -65,8 +65,8 @@ func (h *held) find(r *trace.Reader, addr trace.Addr, size uint64) ([]byte, erro
 	return nil, nil
 }
 
-// compareHeld adds to an answer what memory held of the cell at the end, where that is not what the
-// last recorded change left there, which is the last one before t.
+// compareHeld adds to an answer about time t what memory held of the cell at the end, where nothing that was
+// recorded later has written it, and that is not what is recorded.
 func (q *Queries) compareHeld(w *query.Who, c query.Cell, t mgpp.Timestamp) error {
 	if !q.Answers.Last(c, t) {
 		return nil
