@@ -19,22 +19,6 @@ func TestLate(t *testing.T) {
 	open, closed := verdict{ret: mine, says: layout.SaysOpen}, verdict{ret: caller, says: layout.SaysClosed}
 	passes := verdict{ret: caller, base: layout.BaseSP, offset: 16}
 	var m *machine
-	malloc := func(from, addr, size uint64) {
-		m.call(fMalloc, sp0, from, size)
-		m.ret(fMalloc, 0, sp0, addr)
-	}
-	free := func(addr uint64) {
-		m.call(fFree, sp0, mine, addr)
-		m.ret(fFree, 0, sp0, 0)
-	}
-	realloc := func(from, addr, size, to uint64) {
-		m.call(fRealloc, sp0, from, addr, size)
-		m.ret(fRealloc, 0, sp0, to)
-	}
-	copied := func(to, n uint64) {
-		m.call(fMemcpy, sp0, mine, to, 0, n)
-		m.ret(fMemcpy, 0, sp0, to)
-	}
 	// learn has the tracer tell what it knows, and the routine look at all entries. What was on
 	// the stack is not there any more.
 	learn := func(list ...verdict) {
@@ -42,7 +26,7 @@ func TestLate(t *testing.T) {
 		m.poke(sp0, mine)
 		m.poke(sp0+16, mine)
 		for range 1200 {
-			copied(heap+0x1000, 8) // which is closed
+			m.copied(mine, heap+0x1000, 8) // which is closed
 		}
 	}
 	for _, s := range []struct {
@@ -52,24 +36,24 @@ func TestLate(t *testing.T) {
 		told []string // how the records begin, behind the first one
 	}{
 		{"closed", func() { learn(closed) }, "o...........", nil},
-		{"its first granule", func() { learn(closed); copied(heap, 4); copied(heap+16, 48) }, "o...........", []string{"memcpy"}},
-		{"its end", func() { learn(closed); free(heap) }, "o...........", []string{"free"}},
-		{"its memory for another", func() { learn(closed); free(heap); malloc(mine, heap, 48); learn(closed) }, "ooo.........", []string{"free", "malloc"}},
-		{"for one that does not matter", func() { learn(closed); free(heap); malloc(caller, heap, 48) }, "............", []string{"free"}},
+		{"its first granule", func() { learn(closed); m.copied(mine, heap, 4); m.copied(mine, heap+16, 48) }, "o...........", []string{"memcpy"}},
+		{"its end", func() { learn(closed); m.free(mine, heap) }, "o...........", []string{"free"}},
+		{"its memory for another", func() { learn(closed); m.free(mine, heap); m.malloc(mine, heap, 48); learn(closed) }, "ooo.........", []string{"free", "malloc"}},
+		{"for one that does not matter", func() { learn(closed); m.free(mine, heap); m.malloc(caller, heap, 48) }, "............", []string{"free"}},
 		{"it matters", func() { learn(verdict{ret: caller, says: layout.SaysOpen}) }, "oooo........", nil},
 		{"nothing is known", func() { learn() }, "oooo........", nil},
 		{"a frame further out", func() { learn(passes, verdict{ret: out, says: layout.SaysClosed}) }, "o...........", nil},
 		{"further out it matters", func() { learn(passes, verdict{ret: out, says: layout.SaysOpen}) }, "oooo........", nil},
 		{"one by one", func() { learn(passes); learn(passes, verdict{ret: out, says: layout.SaysClosed}) }, "o...........", nil},
-		{"its end before", func() { free(heap); malloc(mine, heap, 64); learn(closed) }, "oooo........", []string{"free", "malloc"}},
-		{"larger before", func() { realloc(caller, heap, 96, heap); learn(closed) }, "oooooo......", []string{"realloc"}},
-		{"elsewhere before", func() { realloc(caller, heap, 64, heap+128); learn(closed) }, "oooo....oooo", []string{"realloc"}},
-		{"larger", func() { learn(closed); realloc(caller, heap, 96, heap) }, "............", []string{"realloc"}},
-		{"elsewhere", func() { learn(closed); realloc(caller, heap, 64, heap+128) }, "............", []string{"realloc"}},
-		{"elsewhere it matters", func() { learn(closed); realloc(mine, heap, 64, heap+128) }, "........oooo", []string{"realloc", "realloc", "realloc"}}, // and its bytes
-		{"given up by realloc", func() { learn(closed); realloc(caller, heap, 0, 0); malloc(mine, heap, 16) }, "o...........", []string{"realloc", "malloc"}},
+		{"its end before", func() { m.free(mine, heap); m.malloc(mine, heap, 64); learn(closed) }, "oooo........", []string{"free", "malloc"}},
+		{"larger before", func() { m.realloc(caller, heap, 96, heap); learn(closed) }, "oooooo......", []string{"realloc"}},
+		{"elsewhere before", func() { m.realloc(caller, heap, 64, heap+128); learn(closed) }, "oooo....oooo", []string{"realloc"}},
+		{"larger", func() { learn(closed); m.realloc(caller, heap, 96, heap) }, "............", []string{"realloc"}},
+		{"elsewhere", func() { learn(closed); m.realloc(caller, heap, 64, heap+128) }, "............", []string{"realloc"}},
+		{"elsewhere it matters", func() { learn(closed); m.realloc(mine, heap, 64, heap+128) }, "........oooo", []string{"realloc", "realloc", "realloc"}}, // and its bytes
+		{"given up by realloc", func() { learn(closed); m.realloc(caller, heap, 0, 0); m.malloc(mine, heap, 16) }, "o...........", []string{"realloc", "malloc"}},
 		{"several threads", func() { m.poke(processAt+layout.Many, 1); learn(closed) }, "oooo........", nil},
-		{"a neighbour", func() { malloc(mine, heap+64, 64); learn(closed) }, "o...oooo....", []string{"malloc"}},
+		{"a neighbour", func() { m.malloc(mine, heap+64, 64); learn(closed) }, "o...oooo....", []string{"malloc"}},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			plan, tails := testPlan()
@@ -80,7 +64,7 @@ func TestLate(t *testing.T) {
 			m.verdicts(64, open)
 			m.poke(sp0, caller)
 			m.poke(sp0+16, out)
-			malloc(caller, heap, 64)
+			m.malloc(caller, heap, 64)
 			if got := m.log(); len(got) != 1 || !strings.Contains(got[0], "malloc") || m.granules(4) != "oooo" {
 				t.Fatalf("the block is not told: %v", got)
 			}

@@ -264,6 +264,28 @@ func (m *machine) ret(f, n int, sp, result uint64) {
 	m.hook(m.numbers[m.at(m.plan.Funcs[f].Returns[n].Offset)], 0)
 }
 
+// malloc has an allocator be called from an address, and give out a block.
+func (m *machine) malloc(from, addr, size uint64) {
+	m.call(fMalloc, sp0, from, size)
+	m.ret(fMalloc, 0, sp0, addr)
+}
+
+func (m *machine) free(from, addr uint64) {
+	m.call(fFree, sp0, from, addr)
+	m.ret(fFree, 0, sp0, 0)
+}
+
+func (m *machine) realloc(from, addr, size, to uint64) {
+	m.call(fRealloc, sp0, from, addr, size)
+	m.ret(fRealloc, 0, sp0, to)
+}
+
+// copied has memcpy write n bytes.
+func (m *machine) copied(from, to, n uint64) {
+	m.call(fMemcpy, sp0, from, to, 0, n)
+	m.ret(fMemcpy, 0, sp0, to)
+}
+
 // syscall executes one that gives result, writing memory by effect.
 func (m *machine) syscall(nr, result uint64, effect func(), args ...uint64) {
 	for i, a := range args {

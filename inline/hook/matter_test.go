@@ -86,46 +86,30 @@ func TestForget(t *testing.T) {
 	m := newMachine(t, plan, tails, 1<<16)
 	m.filter(false, layout.ConfigSettled|layout.ConfigForget)
 	m.named([2]uint64{mine, 1})
-	malloc := func(from, addr, size uint64) {
-		m.call(fMalloc, sp0, from, size)
-		m.ret(fMalloc, 0, sp0, addr)
-	}
-	free := func(addr uint64) {
-		m.call(fFree, sp0, caller, addr)
-		m.ret(fFree, 0, sp0, 0)
-	}
-	realloc := func(from, addr, size, to uint64) {
-		m.call(fRealloc, sp0, from, addr, size)
-		m.ret(fRealloc, 0, sp0, to)
-	}
-	copied := func(to, n uint64) {
-		m.call(fMemcpy, sp0, caller, to, 0, n)
-		m.ret(fMemcpy, 0, sp0, to)
-	}
 	for _, s := range []struct {
 		name string
 		do   func()
 		want []string // how the records begin
 	}{
-		{"a block of others", func() { malloc(caller, heap, 32) }, nil},
-		{"a write into it", func() { copied(heap, 32) }, nil},
-		{"its end", func() { free(heap) }, nil},
-		{"a block that matters", func() { malloc(mine, heap, 32) }, []string{"malloc"}},
-		{"a write into it", func() { copied(heap+16, 16) }, []string{"memcpy"}},
-		{"one that reaches it", func() { copied(heap+24, 40) }, []string{"memcpy"}},
-		{"its end", func() { free(heap) }, []string{"free"}},
-		{"its end again", func() { free(heap) }, []string{"free"}},
-		{"its memory for others", func() { malloc(caller, heap, 48) }, nil},
-		{"which grows", func() { realloc(caller, heap, 64, heap) }, nil},
-		{"and begins to matter", func() { realloc(mine, heap, 64, heap+128) }, []string{"realloc", "realloc"}}, // and its bytes
-		{"in place it goes on to", func() { realloc(caller, heap+128, 80, heap+128) }, []string{"realloc"}},
-		{"it moves", func() { realloc(caller, heap+128, 64, heap+256) }, []string{"realloc"}},
-		{"its end", func() { free(heap + 256) }, []string{"free"}},
-		{"one of others", func() { malloc(caller, heap+256, 64) }, nil},
-		{"which stays where it is", func() { realloc(mine, heap+256, 96, heap+256) }, nil},
-		{"its end", func() { free(heap + 256) }, nil},
-		{"a call that is left unseen", func() { m.call(fMalloc, sp0, mine, 16); free(heap + 256) }, nil},
-		{"nothing", func() { free(0) }, nil},
+		{"a block of others", func() { m.malloc(caller, heap, 32) }, nil},
+		{"a write into it", func() { m.copied(caller, heap, 32) }, nil},
+		{"its end", func() { m.free(caller, heap) }, nil},
+		{"a block that matters", func() { m.malloc(mine, heap, 32) }, []string{"malloc"}},
+		{"a write into it", func() { m.copied(caller, heap+16, 16) }, []string{"memcpy"}},
+		{"one that reaches it", func() { m.copied(caller, heap+24, 40) }, []string{"memcpy"}},
+		{"its end", func() { m.free(caller, heap) }, []string{"free"}},
+		{"its end again", func() { m.free(caller, heap) }, []string{"free"}},
+		{"its memory for others", func() { m.malloc(caller, heap, 48) }, nil},
+		{"which grows", func() { m.realloc(caller, heap, 64, heap) }, nil},
+		{"and begins to matter", func() { m.realloc(mine, heap, 64, heap+128) }, []string{"realloc", "realloc"}}, // and its bytes
+		{"in place it goes on to", func() { m.realloc(caller, heap+128, 80, heap+128) }, []string{"realloc"}},
+		{"it moves", func() { m.realloc(caller, heap+128, 64, heap+256) }, []string{"realloc"}},
+		{"its end", func() { m.free(caller, heap+256) }, []string{"free"}},
+		{"one of others", func() { m.malloc(caller, heap+256, 64) }, nil},
+		{"which stays where it is", func() { m.realloc(mine, heap+256, 96, heap+256) }, nil},
+		{"its end", func() { m.free(caller, heap+256) }, nil},
+		{"a call that is left unseen", func() { m.call(fMalloc, sp0, mine, 16); m.free(caller, heap+256) }, nil},
+		{"nothing", func() { m.free(caller, 0) }, nil},
 	} {
 		s.do()
 		got := m.log()

@@ -62,41 +62,29 @@ func TestShadow(t *testing.T) {
 	plan, tails := testPlan()
 	m := newMachine(t, plan, tails, 1<<20)
 	m.filter(true, 0)
-	malloc := func(from, addr, size uint64) {
-		m.call(fMalloc, sp0, from, size)
-		m.ret(fMalloc, 0, sp0, addr)
-	}
-	free := func(addr uint64) {
-		m.call(fFree, sp0, caller, addr)
-		m.ret(fFree, 0, sp0, 0)
-	}
-	realloc := func(addr, size, to uint64) {
-		m.call(fRealloc, sp0, caller, addr, size)
-		m.ret(fRealloc, 0, sp0, to)
-	}
 	for _, s := range []struct {
 		name string
 		do   func()
 		want string
 	}{
-		{"24 bytes", func() { malloc(caller, heap, 24) }, "oo.............."},
-		{"a neighbour", func() { malloc(caller, heap+32, 33) }, "ooooo..........."},
-		{"free the first", func() { free(heap) }, "..ooo..........."},
-		{"again", func() { free(heap) }, "..ooo..........."},
-		{"not a block", func() { free(heap + 48) }, "..ooo..........."},
-		{"size 0", func() { malloc(caller, heap, 0) }, "o.ooo..........."},
-		{"grows where it is", func() { realloc(heap+32, 80, heap+32) }, "o.ooooo........."},
-		{"shrinks", func() { realloc(heap+32, 1, heap+32) }, "o.o............."},
-		{"moves", func() { realloc(heap+32, 40, heap+96) }, "o.....ooo......."},
-		{"fails", func() { realloc(heap+96, 1<<40, 0) }, "o.....ooo......."},
-		{"frees", func() { realloc(heap+96, 0, 0) }, "o..............."},
-		{"no memory", func() { malloc(caller, 0, 16) }, "o..............."},
+		{"24 bytes", func() { m.malloc(caller, heap, 24) }, "oo.............."},
+		{"a neighbour", func() { m.malloc(caller, heap+32, 33) }, "ooooo..........."},
+		{"free the first", func() { m.free(caller, heap) }, "..ooo..........."},
+		{"again", func() { m.free(caller, heap) }, "..ooo..........."},
+		{"not a block", func() { m.free(caller, heap+48) }, "..ooo..........."},
+		{"size 0", func() { m.malloc(caller, heap, 0) }, "o.ooo..........."},
+		{"grows where it is", func() { m.realloc(caller, heap+32, 80, heap+32) }, "o.ooooo........."},
+		{"shrinks", func() { m.realloc(caller, heap+32, 1, heap+32) }, "o.o............."},
+		{"moves", func() { m.realloc(caller, heap+32, 40, heap+96) }, "o.....ooo......."},
+		{"fails", func() { m.realloc(caller, heap+96, 1<<40, 0) }, "o.....ooo......."},
+		{"frees", func() { m.realloc(caller, heap+96, 0, 0) }, "o..............."},
+		{"no memory", func() { m.malloc(caller, 0, 16) }, "o..............."},
 		{"a call that does not matter", func() {
 			m.verdicts(64, verdict{ret: caller + 1, says: layout.SaysClosed}, verdict{ret: caller + 2, says: layout.SaysClosed})
-			malloc(caller+2, heap, 64)
+			m.malloc(caller+2, heap, 64)
 		}, "................"},
-		{"one that does", func() { malloc(caller, heap+64, 16) }, "....o..........."},
-		{"the block again for the other", func() { malloc(caller+1, heap+64, 16) }, "................"},
+		{"one that does", func() { m.malloc(caller, heap+64, 16) }, "....o..........."},
+		{"the block again for the other", func() { m.malloc(caller+1, heap+64, 16) }, "................"},
 		{"pool objects share a granule", func() {
 			m.call(fGet, sp0, caller)
 			m.ret(fGet, 0, sp0, heap+128)
