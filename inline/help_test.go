@@ -84,16 +84,34 @@ func (r *run) record(t testing.TB, path string, args ...string) {
 	}
 }
 
+// launch starts a program whose output can be read, and runs it until its libraries are loaded. The
+// caller closes both.
+func launch(t testing.TB, ctx context.Context, c target.Command) (*target.Process, *os.File) {
+	t.Helper()
+	rd, wr, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = wr, wr
+	p, err := target.Launch(ctx, c)
+	wr.Close()
+	if err == nil {
+		if err = p.RunToLoaded(ctx); err != nil {
+			p.Close()
+		}
+	}
+	if err != nil {
+		rd.Close()
+		t.Fatal(err)
+	}
+	return p, rd
+}
+
 // try runs a program under the engine; err is that of the engine or the tracer.
 func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	rd, wr, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rd.Close()
 	if r.limit != "" {
 		args = append([]string{"-c", "ulimit " + r.limit + ` && exec "$@"`, "sh", path}, args...)
 		path = "/bin/sh"
@@ -102,15 +120,9 @@ func (r *run) try(t testing.TB, path string, args ...string) (err error) {
 	if r.limit != "" {
 		follow = args[3]
 	}
-	p, err := target.Launch(ctx, target.Command{Path: path, Args: args, Stdout: wr, Stderr: wr, Follow: follow})
-	wr.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, rd := launch(t, ctx, target.Command{Path: path, Args: args, Follow: follow})
+	defer rd.Close()
 	defer p.Close()
-	if err := p.RunToLoaded(ctx); err != nil {
-		t.Fatal(err)
-	}
 	r.prepare(t, ctx, p)
 	if r.options.Unwind == nil {
 		r.options.Unwind = unwinder(r.plan)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
-	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -25,20 +24,9 @@ func TestTakeBackBehindInt3(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	rd, wr, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, rd := launch(t, ctx, target.Command{Path: path, Args: []string{lib}})
 	defer rd.Close()
-	p, err := target.Launch(ctx, target.Command{Path: path, Args: []string{lib}, Stdout: wr, Stderr: wr})
-	wr.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer p.Close()
-	if err := p.RunToLoaded(ctx); err != nil {
-		t.Fatal(err)
-	}
 	r := run{late: []string{lib}}
 	r.prepare(t, ctx, p)
 	entries, end := undoLog(t, &r.options)
