@@ -28,6 +28,7 @@ var imports = []struct {
 	{"cxxname", true, ""},
 	{"types", true, "cxxname"},
 	{"x86", true, ""},
+	{"objfile/compilertest", false, ""},
 	{"objfile/dwarf", true, ""},
 	{"objfile", true, "cxxname objfile/dwarf parallel types"},
 	// What the two sides share.

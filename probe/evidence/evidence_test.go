@@ -15,6 +15,7 @@ import (
 
 	"mgtrace/cxxname"
 	"mgtrace/objfile"
+	"mgtrace/objfile/compilertest"
 	"mgtrace/types"
 )
 
@@ -32,7 +33,7 @@ func TestSites(t *testing.T) {
 		{"g++", "sites.cc", "-O0|-O1|-O3|-O2 -no-pie"},
 		{"clang++", "sites.cc", "-O0|-O1|-O2 -fno-plt -fno-omit-frame-pointer"},
 	} {
-		if c.cc = compiler(c.cc); c.cc == "" {
+		if c.cc = compilertest.Newest(c.cc); c.cc == "" {
 			continue
 		}
 		for _, flags := range strings.Split(c.flags, "|") {
@@ -61,18 +62,6 @@ func (s *score) add(o score) {
 	s.sites += o.sites
 	s.right += o.right
 	s.arrays += o.arrays
-}
-
-// compiler returns the newest of a compiler's versions, "" if there is none.
-func compiler(name string) string {
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	found, _ := filepath.Glob("/usr/bin/" + name + "-[0-9]*")
-	if len(found) == 0 {
-		return ""
-	}
-	return found[len(found)-1]
 }
 
 func compile(t *testing.T, cc string, args ...string) {

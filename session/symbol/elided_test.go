@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mgtrace/objfile"
+	"mgtrace/objfile/compilertest"
 	"mgtrace/trace"
 )
 
@@ -56,7 +57,7 @@ int main(int argc, char **argv)
 // ends, and is stored there, at its own line, that of the macro which says so: from the function on it is pending, and no more from there
 // on. One that is stored in each round, or in some, or behind the function's own loop, never is.
 func TestPending(t *testing.T) {
-	clang := compiler("clang")
+	clang := compilertest.Newest("clang")
 	if clang == "" {
 		t.Skip("no clang")
 	}
@@ -130,16 +131,4 @@ func built(t *testing.T, text, cc string, flags ...string) (*Table, trace.Addr) 
 	lo, hi := f.LoadRange()
 	s := New([]Image{{Module: trace.Module{Path: bin, Lo: trace.Addr(lo), Hi: trace.Addr(hi), Traced: true}, Obj: f}}, &Sources{})
 	return s, trace.Addr(f.FuncsNamed("main")[0].Addr)
-}
-
-// compiler is the newest of a compiler's versions, "" if there is none.
-func compiler(name string) string {
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	found, _ := filepath.Glob("/usr/bin/" + name + "-[0-9]*")
-	if len(found) == 0 {
-		return ""
-	}
-	return found[len(found)-1]
 }
