@@ -24,5 +24,5 @@ func unwinder(plan *probe.Plan, pid int, maps []mapping) capture.Unwinder {
 			}
 		}
 		return nil, 0, false
-	}, 16)
+	}, 16).Unwind
 }

@@ -229,7 +229,10 @@ func (a *Assembler) allocEvent(h *Hit, c *allocCall, k trace.Kind) *trace.Event 
 // backtrace returns the return addresses above a function entry, innermost
 // first.
 func (a *Assembler) backtrace(t *thread, h *Hit) []trace.Addr {
-	if a.unwind == nil || len(h.Stack) < 8 {
+	switch {
+	case h.Calls != nil:
+		return h.Calls
+	case a.unwind == nil || len(h.Stack) < 8:
 		return a.returns.one(trace.Addr(h.Regs.Ret))
 	}
 	return a.walk(t, h, h.Regs.Ret, h.SP+8)

@@ -7,7 +7,7 @@
 // writes, and notices frames that were left without a return:
 //
 //	sites := capture.Sites(plan)            // what to probe; a Stop names its site
-//	a := capture.New(plan, sites, capture.CFI(find, 24), sink)
+//	a := capture.New(plan, sites, capture.CFI(find, 24).Unwind, sink)
 //	err := a.Hit(&capture.Hit{Op: capture.Stop, Index: 3, Thread: 7, …})
 //
 // An engine that delivers stores by the hundred million gives plain ones, whose

@@ -23,7 +23,7 @@ const (
 	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
-	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop. free: when it is entered
+	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop, or Calls. free: when it is entered
 )
 
 // HitFlags qualify a Hit.
@@ -68,4 +68,7 @@ type Hit struct {
 	Result  uint64 // rax
 	Regs    Regs
 	Stack   []byte // memory from SP upwards
+	// Calls are the return addresses that an Unwinder found on a stack like this one; they
+	// never change. nil: the engine does not know.
+	Calls []trace.Addr
 }

@@ -7,7 +7,7 @@ import (
 	"mgtrace/trace"
 )
 
-// A path is a stack that was unwound, with all that its unwinding depends on, so
+// A Path is a stack that was unwound, with all that its unwinding depends on, so
 // that it is recognised by looking at some words: by simple rules (frame.step) the
 // next frame follows from
 //
@@ -17,37 +17,40 @@ import (
 //     saved in a frame below.
 //
 // What else frames have saved plays no part.
-type path struct {
-	stack []trace.Addr // never changed
-	regs  []givenReg
-	words []stackWord
-	end   uint64 // a word could not be read there; 0: none
+type Path struct {
+	Stack []trace.Addr // never changed
+	Regs  []GivenReg
+	Words []StackWord
+	End   uint64 // the captured stack has no whole word there; 0: it has all that was wanted
 }
 
-// pathKey is where a path begins: programs come by the same places with the same
-// stack pointer.
-type pathKey struct{ pc, sp uint64 }
+// PathKey is where a path begins, after the return: programs come by the same places with
+// the same stack pointer.
+type PathKey struct{ PC, SP uint64 }
 
+// There are 1 << PathBits sets of PathWays paths.
 const (
-	pathBits = 10
-	pathWays = 4
+	PathBits = 10
+	PathWays = 4
+	PathHash = 0x9e3779b97f4a7c15
 )
 
-func (k pathKey) hash() uint64 {
-	return (k.pc*0x9e3779b97f4a7c15 ^ k.sp) * 0x9e3779b97f4a7c15 >> (64 - pathBits)
+// Set is the number of the set in which a path is looked for.
+func (k PathKey) Set() int {
+	return int((k.PC*PathHash ^ k.SP) * PathHash >> (64 - PathBits))
 }
 
-// pathTable is the paths that are known, by the hash of where they begin.
-type pathTable [1 << pathBits]pathSet
+// pathTable is the paths that are known.
+type pathTable [1 << PathBits]pathSet
 
 // pathSet is a few of them. Where each begins lies together, in one line of the cache.
 type pathSet struct {
-	keys  [pathWays]pathKey
-	paths [pathWays]path
+	keys  [PathWays]PathKey
+	paths [PathWays]Path
 }
 
 // find returns a path that begins at key and leads on as this stack does; nil: none is known.
-func (s *pathSet) find(key pathKey, regs *objfile.Regs, stack *Window) *path {
+func (s *pathSet) find(key PathKey, regs *objfile.Regs, stack *Window) *Path {
 	for i := range s.keys {
 		if s.keys[i] == key && s.paths[i].leads(regs, stack) {
 			return &s.paths[i]
@@ -56,45 +59,45 @@ func (s *pathSet) find(key pathKey, regs *objfile.Regs, stack *Window) *path {
 	return nil
 }
 
-// givenReg is a register of the beginning.
-type givenReg struct {
-	reg  int
-	want uint64
+// GivenReg is a register of the beginning, by DWARF's number.
+type GivenReg struct {
+	Reg  int
+	Want uint64
 }
 
-// stackWord is a word at off in the window.
-type stackWord struct{ off, want uint64 }
+// StackWord is a word at Off in the window.
+type StackWord struct{ Off, Want uint64 }
 
 // leads says that a stack is unwound as the path was.
-func (p *path) leads(regs *objfile.Regs, stack *Window) bool {
+func (p *Path) leads(regs *objfile.Regs, stack *Window) bool {
 	data := stack.Data
-	for i := range p.words {
-		w := &p.words[i]
-		if uint64(len(data)) < w.off+8 || binary.LittleEndian.Uint64(data[w.off:]) != w.want {
+	for i := range p.Words {
+		w := &p.Words[i]
+		if uint64(len(data)) < w.Off+8 || binary.LittleEndian.Uint64(data[w.Off:]) != w.Want {
 			return false
 		}
 	}
-	for i := range p.regs {
-		if g := &p.regs[i]; regs.R[g.reg] != g.want {
+	for i := range p.Regs {
+		if g := &p.Regs[i]; regs.R[g.Reg] != g.Want {
 			return false
 		}
 	}
-	return p.end == 0 || uint64(len(data)) < p.end+8
+	return p.End == 0 || uint64(len(data)) < p.End+8
 }
 
 // learn replaces the path by what has been marked.
-func (p *path) learn(stack []trace.Addr, m *marks) {
-	p.stack, p.end = stack, m.end
-	p.regs = append(p.regs[:0], m.regs...)
-	p.words = append(p.words[:0], m.words...)
+func (p *Path) learn(stack []trace.Addr, m *marks) {
+	p.Stack, p.End = stack, m.end
+	p.Regs = append(p.Regs[:0], m.regs...)
+	p.Words = append(p.Words[:0], m.words...)
 }
 
 // marks collect what an unwinding depends on.
 type marks struct {
 	base  uint64
 	sound bool // all of it is known
-	regs  []givenReg
-	words []stackWord
+	regs  []GivenReg
+	words []StackWord
 	end   uint64
 
 	place [objfile.RegPC]uint64 // where each register was saved last; 0: as it was given
@@ -109,9 +112,9 @@ func (m *marks) address(reg int, regs *objfile.Regs) {
 	switch at := m.place[reg]; {
 	case reg == objfile.RegSP:
 	case at == 0:
-		m.regs = append(m.regs, givenReg{reg, regs.R[reg]})
+		m.regs = append(m.regs, GivenReg{reg, regs.R[reg]})
 	default:
-		m.words = append(m.words, stackWord{at - m.base, regs.R[reg]})
+		m.words = append(m.words, StackWord{at - m.base, regs.R[reg]})
 	}
 }
 
@@ -119,7 +122,7 @@ func (m *marks) address(reg int, regs *objfile.Regs) {
 func (m *marks) read(addr, pc uint64, ok bool) {
 	switch off := addr - m.base; {
 	case ok:
-		m.words = append(m.words, stackWord{off, pc})
+		m.words = append(m.words, StackWord{off, pc})
 	case off >= 1<<32: // below the window, or far away
 		m.sound = false
 	default:

@@ -22,8 +22,8 @@ func TestPaths(t *testing.T) {
 	ranges, _ := f.CodeRanges()
 	find := func(pc uint64) (*objfile.File, uint64, bool) { return f, 0, pc < 0x7000_0000 }
 	rng := rand.New(rand.NewPCG(3, 4))
-	remembers := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
-	forgets := &unwinder{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
+	remembers := &CallFrames{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
+	forgets := &CallFrames{find: find, depth: 12, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
 	recognised, changed := 0, 0
 	for range 400 {
 		// Few frames, so that many words are return addresses of them.
@@ -61,11 +61,11 @@ func TestPaths(t *testing.T) {
 		for range 40 {
 			a, b := regs, regs
 			stack := Window{Base: base, Data: data[:len(data)-8*(rng.IntN(30)/29)*rng.IntN(40)]}
-			key := pathKey{regs.PC(), regs.SP()}
-			known := remembers.paths[key.hash()].find(key, &a, &stack) != nil
-			got := remembers.unwind(&a, &stack)
+			key := PathKey{regs.PC(), regs.SP()}
+			known := remembers.paths[key.Set()].find(key, &a, &stack) != nil
+			got := remembers.Unwind(&a, &stack)
 			clear(forgets.paths[:])
-			want := forgets.unwind(&b, &stack)
+			want := forgets.Unwind(&b, &stack)
 			if !slices.Equal(got, want) {
 				t.Fatalf("recognised (%v) as %#x, is %#x", known, got, want)
 			}

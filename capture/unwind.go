@@ -45,15 +45,19 @@ func (w *Window) write(addr, v uint64) {
 type FindFile func(pc uint64) (f *objfile.File, bias uint64, ok bool)
 
 // CFI returns an unwinder by call frame information that finds at most depth
-// return addresses, as far as the captured stack reaches. Programs allocate at the
-// same places again and again: it remembers the rules of frames that it has met,
-// and whole stacks. What find has told of an address must stay so.
-func CFI(find FindFile, depth int) Unwinder {
-	u := &unwinder{find: find, depth: depth, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
-	return u.unwind
+// return addresses, as far as the captured stack reaches. What find has told of an address
+// must stay so.
+func CFI(find FindFile, depth int) *CallFrames {
+	return &CallFrames{find: find, depth: depth, frames: make([]frame, 1<<frameBits), paths: new(pathTable)}
 }
 
-type unwinder struct {
+// CallFrames unwind by call frame information. Programs allocate at the same places again
+// and again: they remember the rules of frames that they have met, and whole stacks.
+type CallFrames struct {
+	// Learned is told of each whole stack that is remembered: at key in the set of that,
+	// as one of PathWays, in the place of what was there. It must not keep p. nil: nobody is.
+	Learned func(key PathKey, way int, p *Path)
+
 	find   FindFile
 	depth  int
 	frames []frame
@@ -64,26 +68,38 @@ type unwinder struct {
 	pcs    []trace.Addr // scratch
 }
 
-func (u *unwinder) unwind(regs *objfile.Regs, stack *Window) []trace.Addr {
-	key := pathKey{regs.PC(), regs.SP()}
-	set := &u.paths[key.hash()]
+// Unwinder is Unwind; nil if there are none.
+func (u *CallFrames) Unwinder() Unwinder {
+	if u == nil {
+		return nil
+	}
+	return u.Unwind
+}
+
+// Unwind is an Unwinder.
+func (u *CallFrames) Unwind(regs *objfile.Regs, stack *Window) []trace.Addr {
+	key := PathKey{regs.PC(), regs.SP()}
+	set := &u.paths[key.Set()]
 	if p := set.find(key, regs, stack); p != nil {
-		return p.stack
+		return p.Stack
 	}
 	u.marks.begin(stack.Base)
 	u.pcs = u.walk(regs, stack, append(u.pcs[:0], trace.Addr(regs.PC())))
 	result := u.stacks.intern(u.pcs)
 	if u.marks.sound {
 		u.evict++
-		i := u.evict % pathWays
+		i := u.evict % PathWays
 		set.keys[i] = key
 		set.paths[i].learn(result, &u.marks)
+		if u.Learned != nil {
+			u.Learned(key, i, &set.paths[i])
+		}
 	}
 	return result
 }
 
 // walk unwinds frame by frame, and marks on what the result depends.
-func (u *unwinder) walk(regs *objfile.Regs, stack *Window, out []trace.Addr) []trace.Addr {
+func (u *CallFrames) walk(regs *objfile.Regs, stack *Window, out []trace.Addr) []trace.Addr {
 	exact := false // PC is a return address: the call lies before it
 	for len(out) < u.depth {
 		pc := regs.PC()

@@ -13,6 +13,7 @@ var symbols = []string{
 	"add.isra.0",
 	"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", // std::basic_ostream<…>& std::operator<< <…>(…)
 	"_ZSt11make_uniqueI4NodeJRiEENSt8__detail9_MakeUniqIT_E15__single_objectEDpOT0_",
+	"_ZStlsIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_NSt6thread2idE",
 }
 
 func TestFind(t *testing.T) {
@@ -42,7 +43,11 @@ func TestFind(t *testing.T) {
 		"push(std::vector<int>&, int)": {4},
 		"add":                          {5},
 		"_ZN4Tree6insertEi":            {1},
-		"remove":                       nil,
+		// What is shown is found.
+		"std::basic_ostream<char>& std::operator<< <std::char_traits<char> >(std::basic_ostream<char>&, char const*)": {6},
+		"std::basic_ostream<char>& std::operator<< <char>(std::basic_ostream<char>&, std::thread::id)":                {8},
+		"operator<<": {6, 8},
+		"remove":     nil,
 	} {
 		check(t, pattern, Find(pattern, names), want)
 		if pattern == "add" { // the demangler does not know a C clone

@@ -209,9 +209,29 @@ func (p *plainer) args(end byte) (args []string, ok bool) {
 }
 
 // operator says that the bracket at p.at belongs to an operator's name.
-func (p *plainer) operator() bool {
-	before := strings.TrimRight(p.s[:p.at], "<>-=")
-	return strings.HasSuffix(before, "operator")
+func (p *plainer) operator() bool { return ofOperator(p.s, p.at) }
+
+// operators are those with brackets in their names, longer ones first.
+var operators = [...]string{"<=>", "<<=", ">>=", "->*", "<<", "<=", ">>", ">=", "->", "<", ">"}
+
+// ofOperator says that the bracket at an index belongs to an operator's name. Where nothing
+// stands between that and its template arguments, "<<" begins them if something follows that
+// can be one.
+func ofOperator(name string, at int) bool {
+	before := strings.TrimRight(name[:at], "<>-=")
+	if !strings.HasSuffix(before, "operator") {
+		return false
+	}
+	after := name[len(before):]
+	for _, op := range operators {
+		if rest, ok := strings.CutPrefix(after, op); ok {
+			if op == "<<" && rest != "" && strings.IndexByte("<( ", rest[0]) < 0 {
+				op = "<"
+			}
+			return at < len(before)+len(op)
+		}
+	}
+	return false
 }
 
 // piece is the plain form of what stands between brackets.
@@ -284,7 +304,7 @@ func WithoutArgs(name string) string {
 	depth := 0
 	for i := 0; i < len(name); i++ {
 		switch c := name[i]; {
-		case strings.HasSuffix(strings.TrimRight(name[:i], "<>-="), "operator"):
+		case (c == '<' || c == '>') && ofOperator(name, i):
 			b.WriteByte(c)
 		case c == '<':
 			depth++

@@ -21,6 +21,9 @@ func TestPlain(t *testing.T) {
 		{"A::operator<", "A::operator<"},
 		{"std::string::size", "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::size"},
 		{"A<int>::operator<<", "A<int>::operator<<"},
+		{"std::operator<<<char>", "std::operator<<<char,std::char_traits<char>>"},
+		{"f<int>::operator<<unsigned>", "f<int>::operator<<unsigned int>"},
+		{"A::operator-><long>", "A::operator-><long int>"},
 		{"Map<size_t>", "Map<unsigned long>", "Map<long unsigned int>"},
 	}
 	seen := map[string]int{}

@@ -78,9 +78,6 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	if in.looksFor(Basis) && in.Cells != nil {
 		suspects = counted(in, suspects, repairs)
-		if in.looksFor(Copied) {
-			suspects = copied(in, suspects, repairs)
-		}
 	}
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
@@ -137,7 +134,7 @@ func (r *Repair) nearest(in Input) mgpp.Timestamp {
 // its cell since all was well; again: it gave a new node the value, and another statement has
 // stored the same since: a first value is there to be replaced.
 func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.Timestamp, again bool) []Suspect {
-	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) {
+	if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) || in.clears(t) && r.Value != 0 {
 		return suspects
 	}
 	s := statement(in, &suspects, t)
@@ -360,10 +357,12 @@ func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
 	return false
 }
 
-// neverWritten: the cell has no value, neither from the start, as static memory has.
+// neverWritten: the cell has no value, neither from the start, as static memory has; or it has the zero of a new
+// node's memory that a statement cleared.
 func (r *Repair) neverWritten(in Input, last mgpp.Timestamp) bool {
 	_, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
-	return !known && last <= in.Cells.Object(r.Cell.Obj).Birth
+	birth := in.Cells.Object(r.Cell.Obj).Birth
+	return !known && last <= birth || birth > in.Healthy && in.clears(last)
 }
 
 // beside finds where the first value of a field is missing that was never written, and
@@ -444,10 +443,29 @@ func (l *lab) vain(r *Repair) (mgpp.Timestamp, bool) {
 // maxVain is within how many operations a first value is replaced while its node is being filled in.
 const maxVain = 8
 
+// clears: an operation wrote zeros over several fields at once, as is done with new memory: what any of them
+// should have held since, it is not to be asked.
+func (in *Input) clears(t mgpp.Timestamp) bool {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpBulk || op.Size <= 8 {
+		return false
+	}
+	view := in.Model.View(t)
+	for at := uint64(0); at+8 <= min(op.Size, maxCleared); at += 8 {
+		if v, ok := read(view, op.Addr+trace.Addr(at), 8); !ok || v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxCleared is of how many bytes all must be zero.
+const maxCleared = 256
+
 // firstWrite is when a field of a node was written for the first time, 0 if never.
 func firstWrite(in Input, c Cell, birth mgpp.Timestamp) (first mgpp.Timestamp) {
 	t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At)
-	for n := 0; t > birth && n < maxRewrites; n++ {
+	for n := 0; t > birth && n < maxRewrites && !in.clears(t); n++ {
 		first = t
 		t = in.History.LastWrite(c.Addr, uint64(c.Size), t-1)
 	}
@@ -479,7 +497,7 @@ func (r *Repair) back(in Input) (last mgpp.Timestamp) {
 	view := in.Model.View(in.At)
 	for _, c := range in.Cells.Fields(r.Target, view) {
 		v, ok := read(view, c.Addr, c.Size)
-		if !ok || !c.Pointer || v == 0 || in.Cells.At(trace.Addr(v), view) != r.Cell.Obj {
+		if !ok || !c.Pointer || v == 0 || in.Cells.At(trace.Addr(v), view) != r.Cell.Obj || !r.mutual(in, c) {
 			continue
 		}
 		if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > max(in.Healthy, last) && in.attributed(t) && in.wrote(t) {
@@ -487,6 +505,29 @@ func (r *Repair) back(in Input) (last mgpp.Timestamp) {
 		}
 	}
 	return last
+}
+
+// mutual: at the last healthy C-point the repair's field was not mostly something else than the way back of a
+// pointer like this one, which leads from the repair's target to its node.
+func (r *Repair) mutual(in Input, c Cell) bool {
+	way := c.Addr - in.Cells.Object(c.Obj).Addr
+	node := in.Cells.Object(r.Cell.Obj)
+	view := in.Model.View(in.Healthy)
+	is, not := 0, 0
+	for _, o := range in.Cells.Alike(c.Obj, view, maxSample) {
+		v, ok := read(view, in.Cells.Object(o).Addr+way, 8)
+		to := in.Cells.At(trace.Addr(v), view)
+		if !ok || v == 0 || to == 0 || in.Cells.Object(to).Type != node.Type {
+			continue
+		}
+		back, ok := read(view, in.Cells.Object(to).Addr+(r.Cell.Addr-node.Addr), 8)
+		if ok && in.Cells.At(trace.Addr(back), view) == o {
+			is++
+		} else {
+			not++
+		}
+	}
+	return is >= not
 }
 
 // taker is the operation that took the repair's value out of its cell, and broke for good what it mends, where the last

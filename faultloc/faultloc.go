@@ -50,8 +50,9 @@ type Cell struct {
 	Parts []Part
 	// Values are the values that are always plausible (enumerators).
 	Values []int64
-	// Fits tells whether a pointer of this type may lead to an object; nil: any.
-	Fits func(graph.ObjID) bool
+	// Places are where in an object that begins which a pointer of this type leads to, in bytes from its
+	// beginning; none: the pointer does not lead to such an object. Nil: to the beginning of any.
+	Places func(graph.ObjID) []uint64
 }
 
 // Part is a bit-field in a cell.
@@ -123,6 +124,9 @@ type Input struct {
 	Without []EvidenceKind
 	// Stray reports that a write hit no block, though it lies near one. Nil: none did.
 	Stray func(mgpp.Op) bool
+	// Elsewhere reports that at an address there may be something that is not recorded: of the
+	// program's files, or on a stack. Nil: nowhere.
+	Elsewhere func(trace.Addr) bool
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 
@@ -194,10 +198,8 @@ const (
 	Mirror         EvidenceKind = "mirror"         // it stored a pointer of which the way back is missing
 	Outdated       EvidenceKind = "outdated"       // it broke what a field that was right would mend, had it been stored again
 	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
-	Copied         EvidenceKind = "copied"         // it was the first to store a number that is wrong and was copied
 	Stale          EvidenceKind = "stale"          // it freed a node to which a pointer was stored again after that
 	Taken          EvidenceKind = "taken"          // it took out what a field should hold still, before others wrote there
-	Lost           EvidenceKind = "lost"           // it ended the newest link to a node to which nothing leads
 	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
 	Instead        EvidenceKind = "instead"        // had it written another field of the node, inconsistencies would be gone
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
@@ -234,7 +236,7 @@ type Evidence struct {
 	Hides   bool // only because a constraint would look at less
 	Apart   bool // Missing: nothing ran here of what usually runs next to it
 	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
-	Again   bool // RepairCell: another statement has stored the same since; Lost: the link had been made since the last healthy C-point
+	Again   bool // RepairCell: another statement has stored the same since
 	Usual   bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Element bool // Last: it wrote the element next to the field, of an array
 	Named   bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
@@ -332,9 +334,6 @@ func locate(in Input) Result {
 		suspects = blame(in, tb, suspects, repairs, lab)
 		markWhole(in, suspects)
 		suspects = odd(in, suspects)
-		if in.Cells != nil && in.looksFor(Lost) {
-			suspects = lost(in, tb, suspects)
-		}
 		if in.Cells != nil && in.looksFor(Doomed) {
 			suspects = doomed(in, suspects)
 		}

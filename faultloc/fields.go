@@ -22,7 +22,7 @@ type custom struct {
 	n       int   // nodes that held a number
 	lo, hi  int64 // the least and the greatest
 	strange int   // held what is no enumerator
-	kept    bool  // none has got another number than its first
+	kept    bool  // none has got another number than its first: says nothing where all are 0, as nobody has counted yet
 }
 
 // ofField returns the law of its field that an execution broke, which its statement has kept
@@ -48,7 +48,7 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 		b.law = LawNegative
 	case u.far(number):
 		b.law = LawFar
-	case changed && u.kept && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }):
+	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }):
 		b.law = LawKept
 	}
 	return b, b.law != ""

@@ -258,8 +258,8 @@ func (h *habits) breaches(tb *contributions) []breach {
 			}
 		}
 		for side, list := range usual[st] {
-			if cut[side] {
-				continue // it may have been about to run
+			if cut[side] || slices.Equal(around[side], []int{st}) {
+				continue // it may have been about to run, or lie beyond a loop
 			}
 			for _, o := range list {
 				if o == st && !h.many[o] {

@@ -386,7 +386,7 @@ func markWhole(in Input, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		later := func(t mgpp.Timestamp) bool { return t > whole || !in.changed(t) }
-		if s.Kind == Wrote && !s.has(Basis) && !s.has(Copied) && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
+		if s.Kind == Wrote && !s.has(Basis) && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
 			s.Whole = whole
 		}
 	}

@@ -84,11 +84,19 @@ func broke(suspects []Suspect, t mgpp.Timestamp) bool {
 	return slices.ContainsFunc(suspects, func(s Suspect) bool { return s.has(Flip) && slices.Contains(s.Operations, t) })
 }
 
-// wild: an operation stored a pointer that leads to where nothing was ever written.
+// wild: an operation stored a pointer that leads to where nothing was ever written, and
+// nothing can be.
 func (in *Input) wild(op mgpp.Op) bool {
 	to, ok := in.astray(op)
-	return ok && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0
+	return ok && !mark(to) && in.History.LastWrite(trace.Addr(to), 1, op.Time) == 0 && (in.Elsewhere == nil || !in.Elsewhere(trace.Addr(to)))
 }
+
+// mark: a number close to 0, on either side, that stands in a pointer's place is no address:
+// programs say by it that an entry is empty, or has been deleted.
+func mark(pointer uint64) bool { return pointer+maxMark < 2*maxMark }
+
+// maxMark is the size of a page: at the lowest one, and at the highest, nothing is mapped.
+const maxMark = 1 << 12
 
 // astray is the pointer that an operation stored, if it leads to no block.
 func (in *Input) astray(op mgpp.Op) (to uint64, ok bool) {

@@ -40,6 +40,14 @@ func TestOdd(t *testing.T) {
 	if _, in := broken("81: n2.next = n3"); first(Locate(in), Garbage) != "wrote 81" {
 		t.Errorf("nothing freed: %s", first(Locate(in), Garbage))
 	}
+	// A mark for what has been deleted, and a pointer to a function.
+	for _, to := range []string{"0x2", "0x7f0000001000"} {
+		_, in := broken("80: free n2\n81: n3.next = " + to + "\n82: n3.key = 500")
+		in.Elsewhere = func(a trace.Addr) bool { return a == 0x7f0000001000 }
+		if slices.ContainsFunc(Locate(in).Suspects, func(s Suspect) bool { return s.has(Garbage) }) {
+			t.Errorf("%s is taken for what was read from freed memory", to)
+		}
+	}
 	// A write behind a block, and one into it.
 	for _, offset := range []trace.Addr{24, 16} {
 		w, in := broken("82: n3.key = 500")

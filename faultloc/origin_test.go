@@ -143,6 +143,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
+const twigSpec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
+
 // TestTaken: who took out what should be there is to blame, not who moved what was left.
 func TestTaken(t *testing.T) {
 	const tree = "1: a = calloc twig\n2: a.key = 100\n1: b = calloc twig\n2: b.key = 50\n3: a.left = b\n1: c = calloc twig\n2: c.key = 10\n4: a.right = c\ncpoint\n"

@@ -142,9 +142,7 @@ const (
 	worthGarbage = 600
 	worthStray   = 600
 	worthBasis   = 700 // in place of what the statements lose that counted on
-	worthLost    = 400 // Lost: the link had been made since the last healthy C-point
 	worthDoomed  = 150
-	worthTaken   = 200 // with the node that had the link
 	worthEarly   = 350 // Early: as it never did before
 	worthStill   = 200
 	worthFreed   = 60
@@ -285,15 +283,10 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Stray, Crossed:
 		return worthStray
-	case Basis, Copied, Stale, Taken:
+	case Basis, Stale, Taken:
 		return e.part(worthBasis)
 	case Doomed:
 		return worthDoomed
-	case Lost:
-		if e.Again {
-			return worthLost
-		}
-		return worthTaken
 	case Early:
 		if e.Of > 0 {
 			return worthEarly
@@ -384,7 +377,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Copied, Stale, Taken, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

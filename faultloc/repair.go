@@ -145,24 +145,35 @@ func (l *lab) alike(o graph.ObjID) []graph.ObjID {
 	return like
 }
 
-// given: like nodes get a field with their birth and keep it, and many of them have values of
-// their own in it, as in a key. It is what the program was given, not what it made out; another
+// given: like nodes get a field with their birth and keep it, or have it from an argument of a call of the watched
+// function, and many of them have values of their own in it, as in a key. It is what the program was given, not what it made out; another
 // one fits wherever the node may be.
 func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
 	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
+	handed := 0
 	for _, o := range like {
 		n := l.in.Cells.Object(o)
 		last := l.in.History.LastWrite(n.Addr+offset, size, l.in.At)
-		if last <= n.Birth || l.in.History.LastWrite(n.Addr+offset, size, last-1) > n.Birth {
+		v, ok := read(l.view, n.Addr+offset, c.Size)
+		asked := ok && l.in.argument(last, v, c.Size)
+		if last <= n.Birth || !asked && l.in.History.LastWrite(n.Addr+offset, size, last-1) > n.Birth {
 			return false
 		}
-		if v, ok := read(l.view, n.Addr+offset, c.Size); ok {
+		if ok {
 			values[v] = true
 		}
+		if asked {
+			handed++
+		}
 	}
-	return len(values) >= minLike && 4*len(values) >= len(like)
+	return (len(values) >= minLike || len(values) > 1 && handed == len(like)) && 4*len(values) >= len(like)
+}
+
+// argument: a number is an argument of the call of the watched function in which an operation ran.
+func (in *Input) argument(t mgpp.Timestamp, v uint64, size int) bool {
+	return in.Args != nil && slices.ContainsFunc(in.Args(t), func(a uint64) bool { return signed(a, size) == signed(v, size) })
 }
 
 // with is the graph at the C-point with another value in a cell.
@@ -422,10 +433,18 @@ func fits(v uint64, size int) bool {
 	return v>>(8*size) == 0 || uint64(signed(v, size)) == v
 }
 
+// places is Places, of no object its beginning.
+func (c *Cell) places(o graph.ObjID) []uint64 {
+	if c.Places == nil || o == 0 {
+		return []uint64{0}
+	}
+	return c.Places(o)
+}
+
 // fits: a pointer leads to where a cell's pointers may lead to.
 func (l *lab) fits(c Cell, v uint64) bool {
 	o := l.in.Cells.At(trace.Addr(v), l.view)
-	return o != 0 && uint64(l.in.Cells.Object(o).Addr) == v && (c.Fits == nil || c.Fits(o))
+	return o != 0 && slices.Contains(c.places(o), v-uint64(l.in.Cells.Object(o).Addr))
 }
 
 // plausible tells which numbers a field may hold by what it holds in like nodes, and has held here: none
@@ -503,19 +522,18 @@ func (l *lab) pointers(c Cell, now uint64, known bool, moved []uint64, add func(
 		tag = now & 7
 	}
 	loops := l.loops(c)
-	fits := func(o graph.ObjID) bool {
-		return (c.Fits == nil || o == 0 || c.Fits(o)) && (o != c.Obj || loops)
-	}
 	for _, v := range moved {
-		if fits(l.in.Cells.At(trace.Addr(v), l.view)) {
+		if o := l.in.Cells.At(trace.Addr(v), l.view); len(c.places(o)) > 0 && (o != c.Obj || loops) {
 			add(v | tag)
 		}
 	}
 	for _, o := range l.nearby(c) {
-		if !fits(o) {
+		if o == c.Obj && !loops {
 			continue
 		}
-		add(uint64(l.in.Cells.Object(o).Addr) | tag)
+		for _, at := range c.places(o) {
+			add(uint64(l.in.Cells.Object(o).Addr) + at | tag)
+		}
 	}
 	if l.ends(c) {
 		add(0)

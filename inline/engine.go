@@ -36,7 +36,7 @@ type Options struct {
 	// Apart has the sink do its work beside the reader, a little later, where there
 	// are processors for it; what it has taken is certain when Sync returns.
 	Apart  bool
-	Unwind capture.Unwinder
+	Unwind *capture.CallFrames // the engine has it for itself, and Learned is its own
 	// Filter drops stores where they happen that reach no block which may
 	// matter: see Engine.Tell. Where that can not be had all are recorded,
 	// and Warnings says so.
@@ -115,7 +115,7 @@ type Engine struct {
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
-type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, late, named, end uint64 }
+type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, late, paths, named, end uint64 }
 
 // Attach patches a process according to the plan, which must be made for it
 // (probe.Options.InProcess). The process must be held; when Attach returns it

@@ -286,7 +286,7 @@ func (r *run) own() func(trace.Addr) bool {
 	}
 }
 
-func unwinder(plan *probe.Plan) capture.Unwinder {
+func unwinder(plan *probe.Plan) *capture.CallFrames {
 	return capture.CFI(func(pc uint64) (*objfile.File, uint64, bool) {
 		for _, im := range plan.Images {
 			lo, hi := im.File.LoadRange()

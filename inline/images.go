@@ -53,8 +53,36 @@ func locate(im *probe.Image, maps []mem.Map, memory mem.Memory) (*image, error) 
 		out.data = append(out.data, [2]uint64{out.bias + s[0], out.bias + s[1]})
 	}
 	ranges, _ := im.File.CodeRanges()
-	out.functions(ranges)
+	out.functions(withFollowed(ranges, im.Followed))
 	return out, nil
+}
+
+// withFollowed adds what of the followed ranges lies outside of the others, which are sorted and
+// disjoint, as the result is.
+func withFollowed(ranges, followed [][2]uint64) [][2]uint64 {
+	if len(followed) == 0 {
+		return ranges
+	}
+	all := slices.Clone(ranges)
+	end := uint64(0) // of what is covered
+	k := 0
+	for _, f := range slices.SortedFunc(slices.Values(followed), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) }) {
+		for lo := max(f[0], end); lo < f[1]; lo = end {
+			for k < len(ranges) && ranges[k][1] <= lo {
+				k++
+			}
+			hi := f[1]
+			end = hi
+			if k < len(ranges) && ranges[k][0] < hi {
+				hi, end = ranges[k][0], ranges[k][1]
+			}
+			if lo < hi {
+				all = append(all, [2]uint64{lo, hi})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+	return all
 }
 
 // imageAt finds a file among the mappings, with code.

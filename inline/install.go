@@ -51,7 +51,7 @@ func (e *Engine) share() error {
 	}
 	e.arena = a
 	base := a.base + layout.ProcessSize
-	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.late, base + sizes.named, base + sizes.end}
+	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.late, base + sizes.paths, base + sizes.named, base + sizes.end}
 	if a.guards, err = newGuards(e.proc, e.opts.sigsegv); err != nil {
 		return err
 	}
@@ -112,7 +112,11 @@ func (e *Engine) tableSizes() (t tableAddrs) {
 	t.syscalls = t.funcs + align(len(e.tables.Funcs))
 	t.verdicts = t.syscalls + align(len(hook.Syscalls()))
 	t.late = t.verdicts + verdicts*layout.VerdictSize
-	t.named = t.late + layout.LateEntries*layout.LateSize
+	t.paths = t.late + layout.LateEntries*layout.LateSize
+	t.named = t.paths
+	if e.opts.Stack > 0 {
+		t.named += hook.PathsSize
+	}
 	t.end = t.named + uint64(len(e.opts.Matter.Named))*16
 	return t
 }

@@ -34,7 +34,7 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 		sink = pipe
 	}
 	table := log.NewTable(e.plan, e.opts.Strict)
-	out := assembled{capture.New(e.plan, e.sites, e.opts.Unwind, sink.Event)}
+	out := assembled{capture.New(e.plan, e.sites, e.opts.Unwind.Unwinder(), sink.Event)}
 	if err := sink.Sites(table.Sites()); err != nil {
 		return err
 	}
@@ -44,6 +44,9 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	e.streams.Unlock()
 	r := &reader{e: e, sink: sink, out: out, pipe: pipe}
 	o := log.Options{Clock: log.NewClock(e.began.Since()), Static: static}
+	if e.opts.Stack > 0 {
+		o.Known = e.knowStacks().stack
+	}
 	if pipe != nil {
 		o.Room = pipe.Room
 	}

@@ -283,12 +283,15 @@ func (h *History) applyRealloc(ev *trace.Event) {
 		h.applyAlloc(ev, ev.Addr)
 		return
 	}
-	h.clear(ev, uint64(ev.Addr), ev.Size, old)
-	if uint64(ev.Addr) == ev.Aux {
-		h.resize(ev, old)
-	} else {
+	if uint64(ev.Addr) != ev.Aux {
+		h.clear(ev, uint64(ev.Addr), ev.Size, old)
 		h.move(ev, old)
+		return
 	}
+	if had := h.nodes.at(old).size; ev.Size > had {
+		h.clear(ev, uint64(ev.Addr)+had, ev.Size-had, old)
+	}
+	h.resize(ev, old)
 }
 
 func (h *History) resize(ev *trace.Event, id NodeID) {
@@ -303,8 +306,12 @@ func (h *History) resize(ev *trace.Event, id NodeID) {
 	case ev.Size > had:
 		h.own(id, n.start+had, ev.Size-had, t)
 	}
-	h.setAlive(n.start, had, false)
-	h.setAlive(n.start, ev.Size, true)
+	from := n.start
+	if max(had, ev.Size) < h.nodes.huge.least { // pages before the end of the shorter one are as they were
+		from = max(from, (n.start+min(had, ev.Size))&^pageMask)
+	}
+	h.setAlive(from, n.start+had-from, false)
+	h.setAlive(from, n.start+ev.Size-from, true)
 }
 
 // move ends old, unless an unmap has, and begins its successor with the bytes carried over.
@@ -357,8 +364,9 @@ func (h *History) carry(old NodeID, size uint64) move {
 		b := Bytes{Data: data[off : off+uint64(len(part))], Written: h.flags[:0]}
 		h.readNode(old, off, &b, now, nil, part)
 		h.flags = b.Written
+		h.origins(part, h.nodes.at(old).start+off)
 		for i, t := range part {
-			r := newRun(off+uint64(i), h.origin(t, h.nodes.at(old).start+off+uint64(i)), b.Written[i])
+			r := newRun(off+uint64(i), t, b.Written[i])
 			if k := len(m.runs); k == 0 || m.runs[k-1].stored != r.stored {
 				m.runs = append(m.runs, r)
 			}

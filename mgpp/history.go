@@ -230,23 +230,50 @@ func setAll(b []bool, v bool) {
 	}
 }
 
-// origin returns when the byte at addr, whose version is t, was stored before
-// any move.
-func (h *History) origin(t uint32, addr uint64) uint32 {
+// origins changes the versions of the bytes at addr, which lie in one node, to when each
+// was stored before any move.
+func (h *History) origins(times []uint32, addr uint64) {
+	for len(times) > 0 {
+		k := sameAsFirst(times)
+		h.origin(times[:k], addr)
+		times, addr = times[k:], addr+uint64(k)
+	}
+}
+
+// origin is origins of bytes of one version.
+func (h *History) origin(times []uint32, addr uint64) {
+	t := times[0]
 	if t == 0 || h.ops.site(t).kind != OpMove {
-		return t
+		return
 	}
 	m := &h.ops.moves[h.ops.value(t)]
 	off := addr - h.nodes.at(h.maker(t)).start
 	if off >= m.size {
-		return t
+		return
 	}
+	times = times[:min(uint64(len(times)), m.size-off)]
 	if m.behind > 0 {
-		var times [1]uint32
-		h.readNode(m.old, off, &Bytes{Data: make([]byte, 1)}, h.nodes.at(m.old).death-1, nil, times[:])
-		return h.origin(times[0], h.nodes.at(m.old).start+off)
+		old := h.nodes.at(m.old)
+		h.versions(m.old, off, times, old.death-1)
+		h.origins(times, old.start+off)
+		return
 	}
-	return m.runs[m.runAt(off)].origin()
+	r := m.runAt(off)
+	for i := range times {
+		if r+1 < len(m.runs) && m.runs[r+1].off() <= off+uint64(i) {
+			r++
+		}
+		times[i] = m.runs[r].origin()
+	}
+}
+
+// sameAsFirst is how many equal ones the versions begin with.
+func sameAsFirst(times []uint32) int {
+	k := 1
+	for k < len(times) && times[k] == times[0] {
+		k++
+	}
+	return k
 }
 
 // Ops returns the operations in [from, to].

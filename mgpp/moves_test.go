@@ -132,3 +132,79 @@ func TestUnmapped(t *testing.T) {
 		}
 	}
 }
+
+// TestMovesOfMuch: of a large block that realloc moves again and again, when its bytes were
+// stored is asked in pieces: byte by byte, through all the moves, took minutes.
+func TestMovesOfMuch(t *testing.T) {
+	h := New(Options{})
+	apply := func(ev trace.Event) Timestamp {
+		at, err := h.Apply(&ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	const step = 100_000
+	place := func(i int) trace.Addr { return trace.Addr(0x1000_0000 * (1 + i)) }
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: place(0), Size: step, Name: "malloc"})
+	var stored []Timestamp
+	for i := range 60 {
+		size := uint64(step * (i + 1))
+		if i > 0 {
+			apply(trace.Event{Kind: trace.KindRealloc, Addr: place(i), Aux: uint64(place(i - 1)), Size: size, Name: "realloc"})
+		}
+		stored = append(stored, apply(trace.Event{Kind: trace.KindStore, Addr: place(i) + trace.Addr(size) - 8, Size: 8, Data: []byte{0, 0, 0, 0x10, 0, 0, 0, 0}}))
+	}
+	v := h.At(h.Now())
+	for i, s := range stored {
+		at := place(len(stored)-1) + trace.Addr(step*(i+1)-8)
+		if x := v.Target(at, coded.Plain); x.Since != s {
+			t.Errorf("what was stored at %d counts as stored at %d", s, x.Since)
+		}
+	}
+}
+
+// TestGrownInPlace: a block that grows where it is, a little at a time, as a program reads its
+// input: what each step costs does not depend on how many there were before.
+func TestGrownInPlace(t *testing.T) {
+	h := New(Options{})
+	apply := func(ev trace.Event) {
+		if _, err := h.Apply(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const place, steps = 0x10000, 30_000
+	apply(trace.Event{Kind: trace.KindAlloc, Addr: place, Size: 16, Name: "malloc"})
+	for i := uint64(2); i <= steps; i++ {
+		apply(trace.Event{Kind: trace.KindRealloc, Addr: place, Aux: place, Size: 16 * i, Name: "realloc"})
+		apply(trace.Event{Kind: trace.KindStore, Addr: trace.Addr(place + 16*i - 1), Size: 1, Data: []byte{byte(i)}})
+		apply(trace.Event{Kind: trace.KindStore, Addr: place + 8, Size: 8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8}})
+	}
+	b := Bytes{Data: make([]byte, 16*steps)}
+	if !h.At(h.Now()).Read(place, &b) || b.Data[16*77-1] != 77 || !b.Written[16*77-1] || b.Written[16*77-2] {
+		t.Error("the block does not read as it was written")
+	}
+}
+
+// TestShrunkInPlace: of a block that became shorter within a page that was all its own, the
+// rest is in no block.
+func TestShrunkInPlace(t *testing.T) {
+	h := New(Options{})
+	const place, size = 4 * pageSize, 3 * pageSize
+	for _, ev := range []trace.Event{
+		{Kind: trace.KindAlloc, Addr: place, Size: size, Name: "malloc"},
+		{Kind: trace.KindRealloc, Addr: place, Aux: place, Size: size - pageSize/2, Name: "realloc"},
+		{Kind: trace.KindStore, Addr: place + size - pageSize/2 + 16, Size: 8, Data: make([]byte, 8)},
+		{Kind: trace.KindStore, Addr: place + size - pageSize, Size: 8, Data: make([]byte, 8)},
+	} {
+		if _, err := h.Apply(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if op := h.Op(h.Now() - 1); op.Node != 0 || op.Other != 1 {
+		t.Errorf("a store behind the block: %+v", op)
+	}
+	if op := h.Op(h.Now()); op.Node != 1 {
+		t.Errorf("a store into the block: %+v", op)
+	}
+}

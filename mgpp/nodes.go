@@ -48,17 +48,44 @@ type rare struct {
 	global trace.GlobalID
 }
 
-// sizes are those of a node that was resized in place.
-type sizes struct {
-	born uint64 // size at birth
-	list []resize
+// sizes are those of a node that was resized in place, in the order of time: none at all, that
+// of its birth, and what each resize made it.
+type sizes []resize
+
+// resize is one size of a node from a time on. below is the newest one before it that was not
+// larger, and jump one further down that way: any is found in logarithmic steps, as owners are.
+type resize struct {
+	size              uint64
+	time              uint32
+	below, jump, down uint32 // indices, and how many lie below
 }
 
-// resize is one size of a node from a time on.
-type resize struct {
-	time uint32
-	size uint64
-	min  uint64 // smallest size before this one
+const resizeBytes = 24
+
+func (s sizes) push(size uint64, t uint32) sizes {
+	k := uint32(len(s) - 1)
+	for s[k].size > size {
+		k = s[k].below
+	}
+	r := resize{size: size, time: t, below: k, jump: k, down: s[k].down + 1}
+	if j := s[s[k].jump]; s[k].down-j.down == j.down-s[j.jump].down {
+		r.jump = s[k].jump
+	}
+	return append(s, r)
+}
+
+// at returns the index of the size at t.
+func (s sizes) at(t uint32) int {
+	if k := len(s) - 1; s[k].time <= t {
+		return k
+	}
+	k, _ := slices.BinarySearchFunc(s, t, func(r resize, t uint32) int {
+		if r.time <= t {
+			return -1
+		}
+		return 1
+	})
+	return max(k-1, 1)
 }
 
 // nodes are all nodes, and those that owners.go does not find: globals and
@@ -70,7 +97,7 @@ type nodes struct {
 	longest uint64   // size of the largest fixed one
 	overlap bool     // some of the fixed ones have an address in common
 	huge
-	resizes map[NodeID]*sizes
+	resizes map[NodeID]sizes
 	rare    map[NodeID]rare
 	live    int
 	lifetimes
@@ -120,7 +147,7 @@ func (h *huge) at(addr uint64) [2][]NodeID {
 
 func newNodes(stacksStay bool) nodes {
 	n := nodes{
-		resizes:  map[NodeID]*sizes{},
+		resizes:  map[NodeID]sizes{},
 		rare:     map[NodeID]rare{},
 		origins:  []origin{{}},
 		originOf: make([]uint32, 1<<6),
@@ -238,7 +265,7 @@ func (ns *nodes) originSlot(o *origin) *uint32 {
 func (ns *nodes) bytes() uint64 {
 	n := uint64(ns.all.len()-ns.forgotten)*nodeBytes + ns.lifetimes.bytes() + uint64(len(ns.rare))*24
 	for _, s := range ns.resizes {
-		n += 64 + uint64(cap(s.list))*24
+		n += 64 + uint64(cap(s))*resizeBytes
 	}
 	n += uint64(cap(ns.origins))*32 + uint64(len(ns.originOf))*4
 	for i := range ns.origins {
@@ -252,7 +279,7 @@ func (ns *nodes) bytes() uint64 {
 func (ns *nodes) bornSize(id NodeID) uint64 {
 	n := ns.at(id)
 	if n.is(nodeResized) {
-		return ns.resizes[id].born
+		return ns.resizes[id][1].size
 	}
 	return n.size
 }
@@ -264,58 +291,40 @@ func (ns *nodes) sizeAt(id NodeID, t uint32) uint64 {
 		return n.size
 	}
 	s := ns.resizes[id]
-	i, _ := slices.BinarySearchFunc(s.list, t, func(r resize, t uint32) int {
-		if r.time <= t {
-			return -1
-		}
-		return 1
-	})
-	if i == 0 {
-		return s.born
-	}
-	return s.list[i-1].size
+	return s[s.at(t)].size
 }
 
 // since returns from when on the byte at offset off, which is inside the node
 // at t, has been inside without a break: its birth, or the last resize that
-// brought it in. Older versions are not its content.
-func (ns *nodes) since(id NodeID, off uint64, t uint32) uint32 {
+// brought it in. Older versions are not its content. So it is of those behind it, up to offset until.
+func (ns *nodes) since(id NodeID, off uint64, t uint32) (time uint32, until uint64) {
 	n := ns.at(id)
 	if !n.is(nodeResized) {
-		return n.birth
+		return n.birth, n.size
 	}
 	s := ns.resizes[id]
-	for i, r := range slices.Backward(s.list) {
-		if r.time > t {
-			continue
-		}
-		if r.min > off {
-			break
-		}
-		before := s.born
-		if i > 0 {
-			before = s.list[i-1].size
-		}
-		if before <= off {
-			return r.time
+	k := s.at(t)
+	if s[k].size <= off {
+		return s[k].time, off + 1 // outside
+	}
+	for s[k].size > off {
+		until = s[k].size
+		if j := s[k].jump; s[j].size > off {
+			k = int(j)
+		} else {
+			k = int(s[k].below)
 		}
 	}
-	return n.birth
+	return s[k+1].time, until
 }
 
-// setSize records a resize at time t.
 func (ns *nodes) setSize(id NodeID, size uint64, t uint32) {
 	n := ns.at(id)
 	s := ns.resizes[id]
 	if s == nil {
-		s = &sizes{born: n.size}
-		ns.resizes[id] = s
+		s = sizes{{}}.push(n.size, n.birth)
 	}
-	least := n.size
-	if k := len(s.list); k > 0 {
-		least = min(least, s.list[k-1].min)
-	}
-	s.list = append(s.list, resize{t, size, least})
+	ns.resizes[id] = s.push(size, t)
 	n.size = size
 	n.flags |= nodeResized
 }
@@ -367,11 +376,9 @@ func (h *History) Resizes(id NodeID) []Resize {
 		return nil
 	}
 	s := h.nodes.resizes[id]
-	out := make([]Resize, len(s.list))
-	was := s.born
-	for i, r := range s.list {
-		out[i] = Resize{Timestamp(r.time), was, r.size}
-		was = r.size
+	out := make([]Resize, len(s)-2)
+	for i, r := range s[2:] {
+		out[i] = Resize{Timestamp(r.time), s[i+1].size, r.size}
 	}
 	return out
 }

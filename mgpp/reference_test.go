@@ -289,14 +289,17 @@ func (r *reference) realloc(e *trace.Event) {
 		r.birth(e)
 		return
 	}
-	r.clear(uint64(e.Addr), e.Size, old)
 	was := r.live()[old]
 	if uint64(e.Addr) == e.Aux {
+		if had := uint64(len(was.bytes)); e.Size > had {
+			r.clear(uint64(e.Addr)+had, e.Size-had, old)
+		}
 		_, g := r.op(refOp{kind: OpResize, node: old})
 		was.bytes = was.carried(e.Size)
 		g[old] = was
 		return
 	}
+	r.clear(uint64(e.Addr), e.Size, old)
 	r.move(e, old, was)
 }
 

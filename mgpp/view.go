@@ -97,14 +97,16 @@ func (h *History) undo(addr uint64, times, undone []uint32) {
 // the node is none.
 func (h *History) readWindow(id NodeID, off uint64, times []uint32, b *Bytes, i int, t uint32) {
 	n := h.nodes.at(id)
-	since := n.birth
 	for j := 0; j < len(times); {
+		since, most := n.birth, len(times)
 		if n.is(nodeResized) {
-			since = h.nodes.since(id, off+uint64(j), t)
+			var until uint64
+			since, until = h.nodes.since(id, off+uint64(j), t)
+			most = int(min(uint64(most), until-off))
 		}
 		v := times[j]
 		k := j + 1
-		for k < len(times) && times[k] == v && !n.is(nodeResized) {
+		for k < most && times[k] == v {
 			k++
 		}
 		if v != 0 && v >= since {
@@ -117,6 +119,27 @@ func (h *History) readWindow(id NodeID, off uint64, times []uint32, b *Bytes, i 
 		}
 		b.Newest = max(b.Newest, Timestamp(v))
 		j = k
+	}
+}
+
+// versions fills times with the versions of the node's bytes from offset off on, at t, as
+// readNode tells them: one from before the byte belonged to the node is none.
+func (h *History) versions(id NodeID, off uint64, times []uint32, t uint32) {
+	n, born := h.nodes.at(id), h.nodes.bornSize(id)
+	h.mem.times(n.start+off, times, t)
+	since, until := n.birth, uint64(0)
+	for i, v := range times {
+		at := off + uint64(i)
+		if n.is(nodeResized) && at >= until {
+			since, until = h.nodes.since(id, at, t)
+		}
+		if v != 0 && v >= since {
+			continue
+		}
+		times[i] = 0
+		if n.is(nodeZeroed) && since == n.birth && at < born {
+			times[i] = n.birth
+		}
 	}
 }
 
@@ -152,12 +175,8 @@ func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint3
 	if !h.read(addr, &b, t, undone, times[:]) || slices.Contains(b.Written, false) {
 		return Target{}
 	}
-	var since uint32
-	for i, v := range times {
-		if v > since {
-			since = max(since, h.origin(v, addr+uint64(i)))
-		}
-	}
+	h.origins(times[:], addr)
+	since := slices.Max(times[:])
 	return h.resolve(as.Decode(binary.LittleEndian.Uint64(data[:]), addr), since, t)
 }
 

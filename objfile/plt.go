@@ -34,6 +34,17 @@ func (f *File) ImportSlot(addr uint64) string {
 	return f.imports[addr]
 }
 
+// Imports says that the file takes a symbol of this name from another file.
+func (f *File) Imports(name string) bool {
+	f.importsOnce.Do(f.readImports)
+	for _, n := range f.imports {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *File) readImports() {
 	f.imports = map[uint64]string{}
 	defer func() { _ = recover() }() // debug/elf on corrupted sections

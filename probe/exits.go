@@ -202,9 +202,20 @@ func (b *builder) exitAddrs(l located) (addrs []uint64) {
 	for pc := range body.all() {
 		if pc >= next {
 			next = look(pc)
+			b.followed(l.image, pc, next)
 		}
 	}
 	return addrs
+}
+
+// followed notes an instruction that was found on a path of execution. They come in order.
+func (b *builder) followed(image int, lo, hi uint64) {
+	im := b.plan.Images[image]
+	if k := len(im.Followed); k > 0 && im.Followed[k-1][1] == lo {
+		im.Followed[k-1][1] = hi
+	} else {
+		im.Followed = append(im.Followed, [2]uint64{lo, hi})
+	}
 }
 
 // recent is the last instructions of a piece of code, lookBack or a few more.

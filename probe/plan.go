@@ -97,6 +97,10 @@ type Image struct {
 	File   *objfile.File
 	Traced bool   // stores are captured, not only functions
 	Bias   uint64 // virtual address v of the file lies at Bias + v in the process
+
+	// Followed are ranges of code outside of the known functions to which functions of the
+	// library lead: musl's malloc is a jump to one that no symbol and no unwinding information tells.
+	Followed [][2]uint64
 }
 
 // Site is an instruction: Offset is its offset in the file, as a uprobe wants it.

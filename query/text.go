@@ -158,9 +158,7 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 	p.f("change %s: %s\n", report.Thousands(s.Time), count(s.Live, "node lives", "nodes live"))
 	for i := range s.Nodes {
 		p.node(&s.Nodes[i])
-		for _, f := range s.Nodes[i].Fields {
-			p.f("    %s %s\n", f.Name, f.Value)
-		}
+		p.fields("    ", s.Nodes[i].Fields)
 	}
 	for i := range s.Clusters {
 		p.cluster("", &s.Clusters[i])
@@ -169,6 +167,35 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 		p.f("… and %s: --max N shows more, --node and --type others\n", count(n, "other node", "other nodes"))
 	}
 	return p.to(out)
+}
+
+// fewAlike is how many elements in a row that hold the same are listed one by one, at most.
+const fewAlike = 3
+
+// fields lists fields, more than a few elements that hold the same as one.
+func (p *printer) fields(indent string, fields []FieldAnswer) {
+	for i, n := 0, 0; i < len(fields); i += n {
+		f := fields[i]
+		for n = 1; i+n < len(fields) && fields[i+n].Value == f.Value && withoutDigits(fields[i+n].Name) == withoutDigits(f.Name); n++ {
+		}
+		name := f.Name
+		if n > fewAlike {
+			name += " … " + fields[i+n-1].Name
+		} else {
+			n = 1
+		}
+		p.f("%s%s %s\n", indent, name, f.Value)
+	}
+}
+
+// withoutDigits is what the names of an array's elements have in common, and of a block's words.
+func withoutDigits(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 // Text prints what changed.
@@ -198,9 +225,7 @@ func (d *DiffAnswer) Text(out io.Writer, color bool) error {
 	for i := range d.Born {
 		n := &d.Born[i]
 		p.f("  + %s at %s, %s\n", p.paint(bold, n.Name), n.Addr, byteCount(n.Size))
-		for _, f := range n.Fields {
-			p.f("      %s %s\n", f.Name, f.Value)
-		}
+		p.fields("      ", n.Fields)
 	}
 	for i := range d.Died {
 		p.f("  - %s at %s, %s\n", p.paint(bold, d.Died[i].Name), d.Died[i].Addr, byteCount(d.Died[i].Size))

@@ -28,8 +28,11 @@ type Program struct {
 	Sites    int        `json:"sites"` // probed store sites
 	Warnings []string   `json:"warnings,omitempty"`
 	Notes    []string   `json:"notes,omitempty"`
-	Inside   bool       `json:"inside,omitempty"` // what the C library's allocator writes into its own memory was captured
-	Before   *Before    `json:"before,omitempty"` // nil: recorded from the program's start
+	// Granted is a traced file that asks how much of its blocks it may use beyond what it asked
+	// for (malloc_usable_size); "": none does.
+	Granted string  `json:"granted,omitempty"`
+	Inside  bool    `json:"inside,omitempty"` // what the C library's allocator writes into its own memory was captured
+	Before  *Before `json:"before,omitempty"` // nil: recorded from the program's start
 	// Flow names the executed instructions that lie beside the trace (package flow).
 	Flow string `json:"flow,omitempty"`
 	Last *Last  `json:"last,omitempty"` // nil: nothing of the history was dropped to save room

@@ -16,7 +16,7 @@ import (
 func subjects(t *testing.T) []*subject {
 	t.Helper()
 	var out []*subject
-	for _, name := range programs {
+	for _, name := range slices.Concat(programs, others) {
 		s, err := readSubject("programs", name)
 		if err != nil {
 			t.Fatal(err)

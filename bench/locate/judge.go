@@ -29,7 +29,7 @@ func readSubject(dir, name string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &subject{name, slices.Index(programs, name), dir, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
+	return &subject{name, slices.Index(slices.Concat(programs, others), name), dir, parse(string(text)), filepath.Join(dir, name+".cons")}, nil
 }
 
 // compile makes dir/OUT of the source dir/NAME.c. A compiler's refusal is its

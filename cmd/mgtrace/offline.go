@@ -28,6 +28,7 @@ func newLocate(s streams) *cobra.Command {
 			if err := an.allocFree.check(); err != nil {
 				return err
 			}
+			collectLate()
 			r, err := session.Locate(c.Context(), args[0], sl.apply(s, out.wants(an.options())))
 			if err != nil {
 				return err

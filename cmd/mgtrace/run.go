@@ -53,6 +53,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err := win.apply(&o); err != nil {
 				return err
 			}
+			collectLate()
 			r, exit, err := session.Run(c.Context(), o)
 			if err != nil {
 				return err

@@ -12,7 +12,7 @@ import (
 // find is said here: the run of btree.c ends before keys prove an order.
 var initialised = map[string]bool{
 	"avl": true, "bags": true, "binary-heap": true, "binary-tree": true, "bipartite": true, "btree": false, "btree-order": true,
-	"circular-list": true, "dll": true, "doubly-linked-list": true, "handle-table": true, "hash-table": true, "leftist-heap": true, "message-ring": true,
+	"circular-list": true, "dll": true, "doubly-linked-list": true, "handle-table": true, "hash-table": true, "leftist-heap": true, "message-ring": true, "outline": true,
 	"quadtree": true, "rb-sentinel": true, "rbtree": true, "red-black-tree": true, "template-tree": true, "timer-heap": true,
 }
 

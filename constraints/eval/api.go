@@ -36,6 +36,9 @@ const (
 type Result struct {
 	Verdict Verdict
 	Reason  string // Broken: why, with field names and values
+	// Through is the address through which it would have to be read, where that is why it
+	// is Broken: nothing is known there. 0: that is not why.
+	Through trace.Addr
 	// Args are the operands of the constraint as written, in order
 	// (algorithms.md: they define "contributed" and "related"). All operands
 	// are there, also those behind a decided "and" or "or".

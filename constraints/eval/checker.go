@@ -11,16 +11,21 @@ import (
 )
 
 // Options of a Checker.
-type Options struct{}
+type Options struct {
+	// Granted says that the program uses what its allocator grants it beyond what it asked for:
+	// a write behind a block is a memory fault only if it reaches another one.
+	Granted bool
+}
 
 // Checker evaluates a specification on a history: at any time, and on hypothetical
 // views, by what differs from what it has evaluated before. It is not safe for
 // concurrent use.
 type Checker struct {
-	spec  *check.Spec
-	hist  graph.History
-	g     *graph.Graph
-	infos []info // by constraint
+	options Options
+	spec    *check.Spec
+	hist    graph.History
+	g       *graph.Graph
+	infos   []info // by constraint
 
 	slots, indices int // largest frame
 	fieldNils      bool
@@ -67,9 +72,9 @@ type info struct {
 
 // NewChecker returns a checker of a history. The graph is the history's, and
 // is advanced by the checker.
-func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, _ Options) *Checker {
+func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, o Options) *Checker {
 	c := &Checker{
-		spec: spec, hist: hist, g: g, slots: 1, indices: 1,
+		options: o, spec: spec, hist: hist, g: g, slots: 1, indices: 1,
 		closed: map[*check.Aggregate]bool{},
 		uses:   map[check.Expr]uses{},
 		rooted: make([]bool, len(spec.Types)),

@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // NoIndex stands for a loop's index in an instance whose loop has no bounds
@@ -233,6 +234,11 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 		r.Reason = e.reason(k, whole)
 	}
 	r.Deps = e.rec.deps
+	if r.Verdict == Broken && whole {
+		if v := e.satisfied(k); !v.defined() {
+			r.Through = trace.Addr(v.bits)
+		}
+	}
 	return r
 }
 

@@ -340,7 +340,7 @@ func TestWarnings(t *testing.T) {
 	w.dlist(2)
 	w.c.Check(w.h.Now(), nil)
 	want := []string{
-		"type b was never allocated: nothing of it was checked",
+		"type b was never allocated, as far as debug information tells: nothing of it was checked (alloc b at FUNCTION; says which blocks are of it)",
 		"never: the guard never held: X.key == 99",
 		"C-point delete was never reached",
 	}

@@ -42,7 +42,8 @@ const (
 )
 
 // value is one of the language's values. Undefined ones say why, and where:
-// src is the expression that is NULL, dangling, unwritten and so on.
+// src is the expression that is NULL, dangling, unwritten and so on, bits the address
+// through which it was to be read, if nothing is known there.
 type value struct {
 	kind  kind
 	why   why

@@ -95,10 +95,10 @@ func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
 		g.pending.Untyped = true
 		return true
 	}
-	if g.members.any() {
+	if len(g.spec.Reaches) > 0 {
 		return false // what its pointers lead to may become a node, or be one no more
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	end, hi := b.Addr+trace.Addr(b.Size), op.Addr+trace.Addr(op.Size)
 	switch {
 	case b.Death == 0 && b.counts(op.Addr, hi):

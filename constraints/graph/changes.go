@@ -75,22 +75,19 @@ type Changes struct {
 	// Untyped: bytes of memory changed that is no object.
 	Untyped bool
 
-	index map[ObjID]int
+	index index // of Dirt
 }
 
 // Reset empties c for use again.
 func (c *Changes) Reset() {
+	c.index.empty(c.Dirt)
 	c.Dirt = c.Dirt[:0]
 	c.All, c.Untyped = false, false
-	if c.index == nil {
-		c.index = map[ObjID]int{}
-	}
-	clear(c.index)
 }
 
 // Find returns the dirt of o, nil if it has none.
 func (c *Changes) Find(o ObjID) *Dirt {
-	if i, ok := c.index[o]; ok {
+	if i := c.index.find(c.Dirt, o); i >= 0 {
 		return &c.Dirt[i]
 	}
 	return nil
@@ -98,13 +95,18 @@ func (c *Changes) Find(o ObjID) *Dirt {
 
 // Of returns the dirt of o, clean at first.
 func (c *Changes) Of(o ObjID) *Dirt {
-	i, ok := c.index[o]
-	if !ok {
-		i = len(c.Dirt)
-		c.Dirt = append(c.Dirt, Dirt{Obj: o})
-		c.index[o] = i
+	i := c.index.find(c.Dirt, o)
+	if i < 0 {
+		i = c.add(Dirt{Obj: o})
 	}
 	return &c.Dirt[i]
+}
+
+// add appends the dirt of an object that has none yet, and says where it is.
+func (c *Changes) add(d Dirt) int {
+	c.Dirt = append(c.Dirt, d)
+	c.index.add(c.Dirt)
+	return len(c.Dirt) - 1
 }
 
 // otherIn notes that edges into an object changed, if it is one.
@@ -120,8 +122,7 @@ func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 	c.All, c.Untyped = c.All || from.All, c.Untyped || from.Untyped
 	for _, d := range from.Dirt {
 		if keep == nil || keep(&d) {
-			c.index[d.Obj] = len(c.Dirt)
-			c.Dirt = append(c.Dirt, d)
+			c.add(d)
 		}
 	}
 }
@@ -166,7 +167,7 @@ func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		g.wrote(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, c)
 		for _, o := range g.of(op.Node) {
-			if g.objs[o].Death == t {
+			if g.objs.at(o).Death == t {
 				g.turned(o, t, c)
 			}
 		}
@@ -202,7 +203,7 @@ func (g *Graph) wrote(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.T
 	typed := false
 	g.overlapping(v, hint, lo, hi, t, func(o ObjID, a, b int64) {
 		typed = true
-		if g.objs[o].matters(a, b) {
+		if g.objs.at(o).matters(a, b) {
 			c.Of(o).Mask |= Parts(a, b, g.Size(o, t))
 		}
 	})
@@ -223,12 +224,12 @@ func (g *Graph) lived(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 // lead to it read differently, and what it leads to loses or gains an edge.
 func (g *Graph) turned(o ObjID, t mgpp.Timestamp, c *Changes) {
 	c.Of(o).Life = true
-	c.All = c.All || g.sentinelCell(&g.objs[o], ^uint64(0))
-	followed := c == &g.pending && g.knowsIn() && !g.objs[o].lay.conditional
+	c.All = c.All || g.sentinelCell(g.objs.at(o), ^uint64(0))
+	followed := c == &g.pending && g.knowsIn() && !g.objs.at(o).lay.conditional
 	for _, at := range [2]mgpp.Timestamp{t - 1, t} {
 		g.refs = g.appendRefs(at, nil, o, g.refs[:0])
 		for _, r := range g.refs {
-			off := int64(r.Addr - g.objs[r.From].Addr)
+			off := int64(r.Addr - g.objs.at(r.From).Addr)
 			c.Of(r.From).Mask |= Parts(off, off+8, g.Size(r.From, at))
 		}
 		if !followed && g.Alive(o, at) {
@@ -247,7 +248,7 @@ func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 			continue
 		}
 		if tgt := g.at(t-1).Target(k.Addr, k.Cell.Coded); tgt.Node == id || tgt.Past == id {
-			off := int64(k.Addr - g.objs[r.from].Addr)
+			off := int64(k.Addr - g.objs.at(r.from).Addr)
 			c.Of(r.from).Mask |= Parts(off, off+8, g.Size(r.from, t))
 		}
 	}
@@ -262,7 +263,7 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 		if d.Mask == 0 {
 			continue
 		}
-		b := &g.objs[d.Obj]
+		b := g.objs.at(d.Obj)
 		if g.sentinelCell(b, d.Mask) {
 			c.All = true
 		}
@@ -295,7 +296,7 @@ func (g *Graph) prune(v0, v1 mgpp.View, d *Dirt) bool {
 // differing leaves those words of an object dirty that differ: a pointer also if the block
 // that it leads to is another one at the same address, or what lies in the block.
 func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
-	b := &g.objs[d.Obj]
+	b := g.objs.at(d.Obj)
 	if Grain(b.Size) != 8 || b.Addr%8 != 0 || b.lay.conditional {
 		return
 	}
@@ -326,7 +327,7 @@ func (g *Graph) refill(v0, v1 mgpp.View, c *Changes) {
 	}
 	for i, n := 0, len(c.Dirt); i < n; i++ {
 		d := c.Dirt[i]
-		if b := &g.objs[d.Obj]; b.lay.fills && (d.Mask != 0 || d.Life) {
+		if b := g.objs.at(d.Obj); b.lay.fills && (d.Mask != 0 || d.Life) {
 			for _, v := range [2]mgpp.View{v0, v1} {
 				g.eachFilled(v, d.Obj, func(array ObjID) { g.reused(v0, v1, array, c) })
 			}
@@ -340,7 +341,7 @@ func (g *Graph) eachFilled(v mgpp.View, o ObjID, f func(array ObjID)) {
 	if !g.Alive(o, t) {
 		return
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	for ci := range b.lay.cells {
 		k := b.lay.cells[ci].EdgeCell
 		if k.Fills == nil {
@@ -369,7 +370,7 @@ func (g *Graph) reused(v0, v1 mgpp.View, array ObjID, c *Changes) {
 
 // markTargets notes that the in-edges of what o's masked cells lead to changed.
 func (g *Graph) markTargets(v mgpp.View, o ObjID, mask uint64, c *Changes) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	t := v.Time()
 	size := g.Size(o, t)
 	mark := func(lo, hi int64) {

@@ -23,7 +23,7 @@ type Ref struct {
 // it when o died if that is over. changed is Changed(v). It costs what o's in-edges cost: where nothing is changed,
 // nothing is read. Conditional cells are not filtered.
 func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Ref {
-	if o == 0 || int(o) >= len(g.objs) {
+	if o == 0 || int(o) >= g.objs.len() {
 		return buf
 	}
 	buf = g.appendRefs(v.Time(), changed, o, buf)
@@ -39,7 +39,7 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 
 // appendRefs is AppendRefs without the cells that lead to o as they are changed.
 func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref) []Ref {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	for i := range b.in {
 		if r := &b.in[i]; r.since <= t {
 			buf = g.appendRef(buf, r, changed)
@@ -71,7 +71,7 @@ func (g *Graph) appendRef(buf []Ref, r *inRef, changed []Span) []Ref {
 }
 
 func (g *Graph) ref(r ref) Ref {
-	b := &g.objs[r.from]
+	b := g.objs.at(r.from)
 	c := &b.lay.cells[r.cell]
 	return Ref{From: r.from, Cell: c.EdgeCell, Edge: c.edge, Elem: r.elem, Addr: cellAddr(b, c.EdgeCell, r.elem)}
 }
@@ -100,7 +100,7 @@ func (g *Graph) moved(v mgpp.View, changed []Span) []movedRef {
 func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
 	t := v.Time()
 	g.overlapping(v, 0, s.Lo, s.Hi, t, func(from ObjID, lo, hi int64) {
-		src := &g.objs[from]
+		src := g.objs.at(from)
 		for ci := range src.lay.cells {
 			c := src.lay.cells[ci].EdgeCell
 			first, end := Overlap(c, lo, hi, g.Size(from, t))
@@ -111,7 +111,7 @@ func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
 				}
 				tgt := v.Target(k.Addr, c.Coded)
 				if to := g.resolve(tgt, c.Elem, src.Type, t); to != 0 {
-					k.Off = tgt.Value - uint64(g.objs[to].Addr)
+					k.Off = tgt.Value - uint64(g.objs.at(to).Addr)
 					*refs = append(*refs, movedRef{k, to})
 				}
 			}
@@ -122,10 +122,10 @@ func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
 // Beside calls f for the other objects that overlap o in the same block: the
 // host of an embedded node, or what is embedded in o.
 func (g *Graph) Beside(o ObjID, t mgpp.Timestamp, f func(ObjID)) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	end := b.Addr + trace.Addr(b.Size)
 	for _, s := range g.of(b.Host) {
-		if x := &g.objs[s]; s != o && x.Addr < end && b.Addr < x.Addr+trace.Addr(x.Size) && g.Alive(s, t) {
+		if x := g.objs.at(s); s != o && x.Addr < end && b.Addr < x.Addr+trace.Addr(x.Size) && g.Alive(s, t) {
 			f(s)
 		}
 	}
@@ -143,7 +143,7 @@ func Elems(c *check.EdgeCell, size uint64) int64 { return elems(c, size) }
 
 // CellAddr returns the address of an element of one of o's cells.
 func (g *Graph) CellAddr(o ObjID, c *check.EdgeCell, elem int64) trace.Addr {
-	return cellAddr(&g.objs[o], c, elem)
+	return cellAddr(g.objs.at(o), c, elem)
 }
 
 // Counts reports whether a cell of a type is one of a field list, or one of
@@ -167,12 +167,12 @@ func Counts(t *check.NodeType, c *check.EdgeCell, fields []string) bool {
 
 // In returns the default edges into o.
 func (g *Graph) In(v mgpp.View, o ObjID) []Edge {
-	if !g.Alive(o, v.Time()) || g.objs[o].Type == nil {
+	if !g.Alive(o, v.Time()) || g.objs.at(o).Type == nil {
 		return nil
 	}
 	var out []Edge
 	for _, r := range g.AppendRefs(v, Changed(v), o, nil) {
-		if r.Edge && g.Alive(r.From, v.Time()) && Counts(g.objs[r.From].Type, r.Cell, nil) && g.applies(v, r) {
+		if r.Edge && g.Alive(r.From, v.Time()) && Counts(g.objs.at(r.From).Type, r.Cell, nil) && g.applies(v, r) {
 			out = append(out, g.edge(v, r, o))
 		}
 	}
@@ -182,11 +182,11 @@ func (g *Graph) In(v mgpp.View, o ObjID) []Edge {
 // Out returns the default edges out of o.
 func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 	t := v.Time()
-	if !g.Alive(o, t) || g.objs[o].Type == nil {
+	if !g.Alive(o, t) || g.objs.at(o).Type == nil {
 		return nil
 	}
 	var out []Edge
-	typ := g.objs[o].Type
+	typ := g.objs.at(o).Type
 	for i := range typ.Edges {
 		c := &typ.Edges[i]
 		if !Counts(typ, c, nil) {
@@ -198,8 +198,8 @@ func (g *Graph) Out(v mgpp.View, o ObjID) []Edge {
 				continue
 			}
 			tgt := v.Target(r.Addr, c.Coded)
-			if to := g.resolve(tgt, c.Elem, typ, t); to != 0 && g.objs[to].Type != nil {
-				r.Off = tgt.Value - uint64(g.objs[to].Addr)
+			if to := g.resolve(tgt, c.Elem, typ, t); to != 0 && g.objs.at(to).Type != nil {
+				r.Off = tgt.Value - uint64(g.objs.at(to).Addr)
 				out = append(out, g.edge(v, r, to))
 			}
 		}
@@ -213,7 +213,7 @@ func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
 	if g.Alive(o, v.Time()) {
 		return nil
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	refs := g.AppendRefs(v, Changed(v), o, nil)
 	if b.Member != 0 { // what led to it has been resolved anew since
 		refs = g.AppendRefs(g.hist.At(b.Death-1), nil, o, refs[:0])
@@ -221,7 +221,9 @@ func (g *Graph) Left(v mgpp.View, o ObjID) []Ref {
 	return slices.DeleteFunc(refs, func(r Ref) bool {
 		tgt := v.Target(r.Addr, r.Cell.Coded)
 		there := tgt.State == mgpp.Dangling || b.Member != 0 && tgt.Value-uint64(b.Addr) < b.Size
-		host := func(x Ref) bool { return x.Addr == r.Addr && g.objs[r.From].Type == nil && g.objs[x.From].Type != nil }
+		host := func(x Ref) bool {
+			return x.Addr == r.Addr && g.objs.at(r.From).Type == nil && g.objs.at(x.From).Type != nil
+		}
 		return !there || slices.ContainsFunc(refs, host) || !g.Alive(r.From, v.Time()) || !g.applies(v, r)
 	})
 }
@@ -237,7 +239,7 @@ func (g *Graph) Applies(v mgpp.View, o ObjID, c *check.EdgeCell, elem int64) boo
 // with its element: the specification says so, or it leads to an object. nil if there is
 // none.
 func (g *Graph) UsedInUnion(v mgpp.View, o ObjID, off int64) (*check.EdgeCell, int64) {
-	typ := g.objs[o].Type
+	typ := g.objs.at(o).Type
 	if typ == nil {
 		return nil, 0
 	}
@@ -262,18 +264,18 @@ func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
 // InChange returns the newest time at or before t at which the edges into o
 // changed, its birth if they never did.
 func (g *Graph) InChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
-	if o == 0 || int(o) >= len(g.objs) {
+	if o == 0 || int(o) >= g.objs.len() {
 		return 0
 	}
-	return max(newest(g.objs[o].inTimes, t), g.LifeChange(o, t))
+	return max(newest(g.objs.at(o).inTimes, t), g.LifeChange(o, t))
 }
 
 // LifeChange returns the newest birth, death or resize of o at or before t.
 func (g *Graph) LifeChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
-	if o == 0 || int(o) >= len(g.objs) {
+	if o == 0 || int(o) >= g.objs.len() {
 		return 0
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	if b.Death != 0 && b.Death <= t {
 		return b.Death
 	}

@@ -7,7 +7,7 @@ import "mgtrace/mgpp"
 func (g *Graph) Former(id mgpp.NodeID) ObjID {
 	best := ObjID(0)
 	for _, o := range g.of(id) {
-		if best == 0 || g.objs[o].Object.Size > g.objs[best].Object.Size {
+		if best == 0 || g.objs.at(o).Object.Size > g.objs.at(best).Object.Size {
 			best = o
 		}
 	}

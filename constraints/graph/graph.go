@@ -24,10 +24,11 @@ type Graph struct {
 	fixed   []mgpp.Node // globals that are still to appear
 	refs    []Ref       // scratch
 	view    mgpp.View   // the history at the last time asked for
-	objs    []object    // by ObjID; 0 is unused
-	ids     []ObjID     // ids[i] is i
-	hosts   []ObjID     // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
-	layouts []*layout   // by NodeType.Index
+	objs    objects
+	ids     []ObjID // ids[i] is i
+	hosts   []ObjID // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
+	slots   slotRoom
+	layouts []*layout // by NodeType.Index
 	pops    []population
 	globals []ObjID // by index in Spec.Globals
 	nils    []Span
@@ -111,7 +112,6 @@ type resize struct {
 func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	g := &Graph{
 		spec: spec, hist: hist, typing: typing, opts: opts,
-		objs:    make([]object, 1),
 		ids:     make([]ObjID, 1),
 		layouts: make([]*layout, len(spec.Types)),
 		pops:    make([]population, len(spec.Types)),
@@ -122,7 +122,8 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	for i, t := range spec.Types {
 		g.layouts[i] = newLayout(t)
 	}
-	g.lives = func(o ObjID) bool { return g.objs[o].Death == 0 }
+	g.lives = func(o ObjID) bool { return g.objs.at(o).Death == 0 }
+	g.objs.add(object{})
 	g.pending.Reset()
 	for _, n := range spec.Nils {
 		if n.Global != "" && n.Addr != 0 {
@@ -149,14 +150,14 @@ func (g *Graph) Now() mgpp.Timestamp { return g.now }
 // Object returns an object, to be read until the next call of Advance; the zero Object
 // for 0 or an unknown ID.
 func (g *Graph) Object(o ObjID) *Object {
-	if int(o) >= len(g.objs) {
+	if int(o) >= g.objs.len() {
 		o = 0
 	}
-	return &g.objs[o].Object
+	return &g.objs.at(o).Object
 }
 
 // Objects returns the number of objects there ever were; IDs go from 1 to it.
-func (g *Graph) Objects() int { return len(g.objs) - 1 }
+func (g *Graph) Objects() int { return g.objs.len() - 1 }
 
 // Global returns the object of Spec.Globals[i], 0 if it has not appeared.
 func (g *Graph) Global(i int) ObjID {
@@ -168,16 +169,16 @@ func (g *Graph) Global(i int) ObjID {
 
 // Alive reports whether an object lives at t.
 func (g *Graph) Alive(o ObjID, t mgpp.Timestamp) bool {
-	if o == 0 || int(o) >= len(g.objs) {
+	if o == 0 || int(o) >= g.objs.len() {
 		return false
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	return b.Birth <= t && (b.Death == 0 || t < b.Death)
 }
 
 // Size returns the size of an object at t, in bytes.
 func (g *Graph) Size(o ObjID, t mgpp.Timestamp) uint64 {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	for i := range b.resizes {
 		if t < b.resizes[i].until {
 			return b.resizes[i].size
@@ -188,10 +189,10 @@ func (g *Graph) Size(o ObjID, t mgpp.Timestamp) uint64 {
 
 // Name returns "qdtree#3", or "::head" for a global, "NULL" for 0.
 func (g *Graph) Name(o ObjID) string {
-	if o == 0 || int(o) >= len(g.objs) {
+	if o == 0 || int(o) >= g.objs.len() {
 		return "NULL"
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	switch {
 	case b.Global > 0:
 		return "::" + g.spec.Globals[b.Global-1].Name
@@ -210,10 +211,10 @@ func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID 
 		return append(buf, p.live...)
 	}
 	n, _ := slices.BinarySearchFunc(p.all, at+1, func(o ObjID, t mgpp.Timestamp) int {
-		return cmp.Compare(g.objs[o].Birth, t)
+		return cmp.Compare(g.objs.at(o).Birth, t)
 	})
 	for _, o := range p.all[:n] {
-		if d := g.objs[o].Death; d == 0 || at < d {
+		if d := g.objs.at(o).Death; d == 0 || at < d {
 			buf = append(buf, o)
 		}
 	}
@@ -266,7 +267,7 @@ func (g *Graph) count(o ObjID, n mgpp.Node) {
 		return
 	}
 	if off := c.Owners(n); off > 0 && uint64(off)+ownersSize <= n.Size {
-		b := &g.objs[o]
+		b := g.objs.at(o)
 		b.owners = n.Start + trace.Addr(off)
 		g.places.put(o, b.owners, b.owners+ownersSize, g.lives)
 	}
@@ -283,7 +284,7 @@ func (b *object) counts(lo, hi trace.Addr) bool {
 // disowned ends the objects of a block whose count of owners a write made 0.
 func (g *Graph) disowned(op *mgpp.Op, t mgpp.Timestamp) {
 	for _, o := range g.of(op.Node) {
-		b := &g.objs[o]
+		b := g.objs.at(o)
 		if b.Death != 0 || !b.counts(op.Addr, op.Addr+trace.Addr(op.Size)) {
 			continue
 		}
@@ -330,12 +331,12 @@ func (g *Graph) embedded(o Object, carried bool) {
 
 // add makes an object. carried: its cells may hold pointers already.
 func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
-	o.ID = ObjID(len(g.objs))
+	o.ID = ObjID(g.objs.len())
 	if lay == nil {
 		lay = g.layouts[o.Type.Index]
 	}
 	g.fills = g.fills || lay.fills
-	b := object{Object: o, lay: lay, slots: make([]slot, lay.slots(o.Size)), pos: -1}
+	b := object{Object: o, lay: lay, slots: g.slots.take(lay.slots(o.Size)), pos: -1}
 	if o.Global > 0 {
 		g.globals[o.Global-1] = o.ID
 	} else if p := &g.pops[o.Type.Index]; true {
@@ -346,7 +347,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		p.live = append(p.live, o.ID)
 		p.changes = appendTime(p.changes, o.Birth)
 	}
-	g.objs = append(g.objs, b)
+	g.objs.add(b)
 	g.ids = append(g.ids, o.ID)
 	if o.Host != 0 && o.Member == 0 {
 		if n := int(o.Host) + 1; n > len(g.hosts) {
@@ -376,7 +377,7 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 		g.end(o, t)
 	}
 	for _, o := range g.members.in(g, id, t) {
-		if g.objs[o].Member != reached { // pointers made it, and they are still there
+		if g.objs.at(o).Member != reached { // pointers made it, and they are still there
 			g.end(o, t)
 		}
 	}
@@ -389,7 +390,7 @@ func (g *Graph) of(id mgpp.NodeID) []ObjID {
 	}
 	first := g.hosts[id]
 	end := first + 1
-	for int(end) < len(g.objs) && g.objs[end].Host == id && g.objs[end].Member == 0 {
+	for int(end) < g.objs.len() && g.objs.at(end).Host == id && g.objs.at(end).Member == 0 {
 		end++
 	}
 	return g.ids[first:end]
@@ -397,7 +398,7 @@ func (g *Graph) of(id mgpp.NodeID) []ObjID {
 
 // end ends one object: it leaves its population, and its cells lead nowhere.
 func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	if b.Death != 0 {
 		return
 	}
@@ -412,7 +413,7 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 		p := &g.pops[b.Type.Index]
 		last := p.live[len(p.live)-1]
 		p.live[b.pos] = last
-		g.objs[last].pos = b.pos
+		g.objs.at(last).pos = b.pos
 		p.live = p.live[:len(p.live)-1]
 		p.changes = appendTime(p.changes, t)
 	}
@@ -426,7 +427,7 @@ func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 	}
 	end := n.Start + trace.Addr(n.Size)
 	for i, o := range g.of(op.Node) {
-		b := &g.objs[o]
+		b := g.objs.at(o)
 		size := uint64(0)
 		if end > b.Addr {
 			size = uint64(end - b.Addr)
@@ -441,7 +442,7 @@ func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 // resizeObject rebuilds the slots of o, for flexible cells move when the size
 // changes.
 func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	if size == b.Size {
 		return
 	}
@@ -470,7 +471,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 // ended before: they lead into it no more, or again.
 func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
 	refs := g.leadingTo(o, size, math.MaxUint64)
-	host := g.objs[o].Host
+	host := g.objs.at(o).Host
 	refs = append(refs, g.loose[host]...)
 	g.loose[host] = compact(g.loose[host])
 	for _, r := range refs {
@@ -507,13 +508,13 @@ func (g *Graph) overlapping(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t 
 		}
 		objs := g.of(id)
 		for _, o := range objs {
-			b := &g.objs[o]
+			b := g.objs.at(o)
 			size := trace.Addr(g.Size(o, t))
 			if b.Birth <= t && (b.Death == 0 || t < b.Death) && lo < b.Addr+size && hi > b.Addr {
 				f(o, int64(max(lo, b.Addr)-b.Addr), int64(min(hi, b.Addr+size)-b.Addr))
 			}
 		}
-		if len(objs) == 1 && hi <= g.objs[objs[0]].Addr+trace.Addr(g.Size(objs[0], t)) {
+		if len(objs) == 1 && hi <= g.objs.at(objs[0]).Addr+trace.Addr(g.Size(objs[0], t)) {
 			return
 		}
 		n, ok := v.Node(id)

@@ -71,7 +71,7 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 
 // holds reports whether the cell still exists.
 func (g *Graph) holds(r ref) bool {
-	b := &g.objs[r.from]
+	b := g.objs.at(r.from)
 	return b.Death == 0 && r.elem < elems(b.lay.cells[r.cell].EdgeCell, b.Size)
 }
 
@@ -93,7 +93,7 @@ func (g *Graph) left(op *mgpp.Op, t mgpp.Timestamp) {
 
 // add makes an intrusive object known by its address.
 func (m *members) add(g *Graph, id ObjID) {
-	o := &g.objs[id]
+	o := g.objs.at(id)
 	k := placeKey{o.Addr, o.Type.Index}
 	p := m.places[k]
 	if p == nil {
@@ -111,7 +111,7 @@ func (p *place) at(g *Graph, t mgpp.Timestamp) ObjID {
 	lo, hi := 0, len(p.objs)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if g.objs[p.objs[mid]].Birth <= t {
+		if g.objs.at(p.objs[mid]).Birth <= t {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -126,7 +126,7 @@ func (p *place) at(g *Graph, t mgpp.Timestamp) ObjID {
 // last returns the newest object of the place that was born at or before t.
 func (p *place) last(g *Graph, t mgpp.Timestamp) ObjID {
 	for i := len(p.objs) - 1; i >= 0; i-- {
-		if g.objs[p.objs[i]].Birth <= t {
+		if g.objs.at(p.objs[i]).Birth <= t {
 			return p.objs[i]
 		}
 	}

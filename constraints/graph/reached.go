@@ -42,9 +42,9 @@ func (g *Graph) reach(r ref, tgt mgpp.Target, at ObjID, t mgpp.Timestamp) ObjID 
 	if len(g.spec.Reaches) == 0 || tgt.State != mgpp.Points || tgt.Value%alignment != 0 || g.isNil(tgt.Value) {
 		return 0
 	}
-	b := &g.objs[r.from]
+	b := g.objs.at(r.from)
 	typ := g.reaches(b, &b.lay.cells[r.cell])
-	if typ == nil || typ.Layout == nil || at != 0 && (g.objs[at].Member != reached || g.objs[at].Type != typ || g.objs[at].Addr == trace.Addr(tgt.Value)) {
+	if typ == nil || typ.Layout == nil || at != 0 && (g.objs.at(at).Member != reached || g.objs.at(at).Type != typ || g.objs.at(at).Addr == trace.Addr(tgt.Value)) {
 		return 0
 	}
 	o := Object{Type: typ, Addr: trace.Addr(tgt.Value), Size: uint64(typ.Layout.Size), Birth: t, Member: reached, Why: "a pointer leads to it"}
@@ -57,12 +57,12 @@ func (g *Graph) reach(r ref, tgt mgpp.Target, at ObjID, t mgpp.Timestamp) ObjID 
 // begun reads the cells of a node that has just been reached, and again those that
 // led to where it is.
 func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	addr, size := b.Addr, b.Size
 	g.refresh(o, 0, int64(size), t)
 	refs := g.members.awaited(addr, size)
 	g.members.overlapping(g, addr, addr+trace.Addr(size), t, func(p ObjID, lo, hi int64) {
-		if p != o && g.objs[p].Member == reached {
+		if p != o && g.objs.at(p).Member == reached {
 			refs = append(refs, g.leadingTo(p, uint64(lo), uint64(hi))...)
 		}
 	})
@@ -76,8 +76,8 @@ func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
 // leadingTo returns the cells that lead to offsets [lo, hi) of an object.
 func (g *Graph) leadingTo(o ObjID, lo, hi uint64) []ref {
 	var refs []ref
-	for i := range g.objs[o].in {
-		if r := &g.objs[o].in[i]; r.off >= lo && r.off < hi {
+	for i := range g.objs.at(o).in {
+		if r := &g.objs.at(o).in[i]; r.off >= lo && r.off < hi {
 			refs = append(refs, r.ref)
 		}
 	}
@@ -105,19 +105,19 @@ func (g *Graph) turnedBy(t mgpp.Timestamp, c *Changes) {
 // Its own do not count, nor pointers that are no edges (a chunk of a large bin leads
 // to itself by fd_nextsize, and keeps that when it is taken).
 func (g *Graph) abandon(o ObjID, t mgpp.Timestamp) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	if b.Member != reached || b.Death != 0 {
 		return
 	}
 	for i := range b.in {
 		r := &b.in[i]
-		if from := &g.objs[r.from]; r.from != o && g.reaches(from, &from.lay.cells[r.cell]) != nil {
+		if from := g.objs.at(r.from); r.from != o && g.reaches(from, &from.lay.cells[r.cell]) != nil {
 			return
 		}
 	}
 	g.turns = append(g.turns, turn{t, o})
 	g.end(o, t)
-	for _, r := range g.leadingTo(o, 0, g.objs[o].Size) {
+	for _, r := range g.leadingTo(o, 0, g.objs.at(o).Size) {
 		g.reread(r, t)
 	}
 }

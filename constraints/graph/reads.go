@@ -18,7 +18,7 @@ type Reads struct {
 // Where objects lie within others, and for declared globals, all is taken to be
 // read: what a pointer into the one reads may be a byte of the other.
 func (g *Graph) SetReads(reads []Reads, fields []string) {
-	if g.now > 0 || len(g.objs) > 1 || len(reads) != len(g.layouts) {
+	if g.now > 0 || g.objs.len() > 1 || len(reads) != len(g.layouts) {
 		return
 	}
 	for i, l := range g.layouts {

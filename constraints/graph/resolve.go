@@ -26,7 +26,7 @@ func (g *Graph) resolve(tgt mgpp.Target, elem *types.Type, from *check.NodeType,
 	}
 	best, rank := ObjID(0), -1
 	g.containing(tgt, t, func(o ObjID) {
-		if r := preference(&g.objs[o], elem, from); best == 0 || r > rank || r == rank && g.fitsBetter(o, best) {
+		if r := preference(g.objs.at(o), elem, from); best == 0 || r > rank || r == rank && g.fitsBetter(o, best) {
 			best, rank = o, r
 		}
 	})
@@ -41,7 +41,7 @@ func (g *Graph) ObjectOf(t mgpp.Timestamp, tgt mgpp.Target, want *check.NodeType
 	}
 	best := ObjID(0)
 	g.containing(tgt, t, func(o ObjID) {
-		b := &g.objs[o]
+		b := g.objs.at(o)
 		if (want == nil || b.Type == want) && (best == 0 || g.fitsBetter(o, best)) {
 			best = o
 		}
@@ -53,7 +53,7 @@ func (g *Graph) ObjectOf(t mgpp.Timestamp, tgt mgpp.Target, want *check.NodeType
 // pointers made, which may overlap (a chunk of malloc's may be smaller than its structure), to
 // the one with the nearer head, else to the outer one.
 func (g *Graph) fitsBetter(o, p ObjID) bool {
-	a, b := &g.objs[o], &g.objs[p]
+	a, b := g.objs.at(o), g.objs.at(p)
 	if a.Member == reached && b.Member == reached {
 		return a.Addr > b.Addr
 	}
@@ -65,7 +65,7 @@ func (g *Graph) containing(tgt mgpp.Target, t mgpp.Timestamp, f func(ObjID)) {
 	addr := trace.Addr(tgt.Value)
 	if tgt.State == mgpp.Points {
 		for _, o := range g.of(tgt.Node) {
-			if b := &g.objs[o]; addr >= b.Addr && uint64(addr-b.Addr) < g.Size(o, t) && g.Alive(o, t) {
+			if b := g.objs.at(o); addr >= b.Addr && uint64(addr-b.Addr) < g.Size(o, t) && g.Alive(o, t) {
 				f(o)
 			}
 		}
@@ -120,7 +120,7 @@ func (g *Graph) At(v mgpp.View, addr trace.Addr) []ObjID {
 		tgt.State, tgt.Node = mgpp.Points, id
 	}
 	g.containing(tgt, v.Time(), func(o ObjID) { out = append(out, o) })
-	slices.SortStableFunc(out, func(a, b ObjID) int { return cmp.Compare(g.objs[b].Size, g.objs[a].Size) })
+	slices.SortStableFunc(out, func(a, b ObjID) int { return cmp.Compare(g.objs.at(b).Size, g.objs.at(a).Size) })
 	return out
 }
 
@@ -130,7 +130,7 @@ func (g *Graph) Covered(addr trace.Addr, t mgpp.Timestamp) ObjID {
 	best := ObjID(0)
 	for _, p := range g.members.granules[addr>>granuleShift] {
 		if addr >= p.addr && addr < p.addr+trace.Addr(p.size) {
-			if o := p.last(g, t); o != 0 && (best == 0 || g.objs[o].Death > g.objs[best].Death) {
+			if o := p.last(g, t); o != 0 && (best == 0 || g.objs.at(o).Death > g.objs.at(best).Death) {
 				best = o
 			}
 		}
@@ -142,7 +142,7 @@ func (g *Graph) Covered(addr trace.Addr, t mgpp.Timestamp) ObjID {
 // in, 0 if there was none.
 func (g *Graph) FormerAt(node mgpp.NodeID, addr uint64) ObjID {
 	for _, o := range g.of(node) {
-		if b := &g.objs[o]; addr >= uint64(b.Addr) && addr-uint64(b.Addr) < b.Size {
+		if b := g.objs.at(o); addr >= uint64(b.Addr) && addr-uint64(b.Addr) < b.Size {
 			return o
 		}
 	}

@@ -18,15 +18,15 @@ func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
 // stored is refresh for a write of which the history need not be asked where it leads, most
 // often.
 func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) {
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	lay, size := b.lay, b.Size
 	for ci := range lay.cells {
 		c := lay.cells[ci].EdgeCell
 		first, end := Overlap(c, lo, hi, size)
 		for e := first; e < end; e++ {
 			r := ref{o, int32(ci), e}
-			if c.Coded == coded.Plain {
-				if v, known := g.word(op, cellAddr(&g.objs[o], c, e), t); known {
+			if b.Member == 0 && c.Coded == coded.Plain { // a member need not lie in a block as a whole
+				if v, known := g.word(op, cellAddr(g.objs.at(o), c, e), t); known {
 					if to, off, known := g.leads(v); known {
 						g.point(r, to, off, t)
 						continue
@@ -50,7 +50,8 @@ func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint6
 }
 
 // leads returns the object that a pointer leads to that is stored now, and where in it; not
-// known is where there may be several, or a block without objects.
+// known is where there may be several, or a block without objects, or what need not lie in a
+// block that lives.
 func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 	if value == 0 {
 		return 0, 0, true
@@ -59,15 +60,15 @@ func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 	if !sure || o == 0 || g.isNil(value) {
 		return 0, 0, false
 	}
-	b := &g.objs[o]
+	b := g.objs.at(o)
 	off = value - uint64(b.Addr)
-	return o, off, b.Death == 0 && value >= uint64(b.Addr) && off < b.Size
+	return o, off, b.Death == 0 && b.Member == 0 && value >= uint64(b.Addr) && off < b.Size
 }
 
 // reread resolves one cell at t and notes where it leads.
 func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	v := g.at(t)
-	b := &g.objs[r.from]
+	b := g.objs.at(r.from)
 	c := b.lay.cells[r.cell].EdgeCell
 	tgt := v.Target(cellAddr(b, c, r.elem), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
@@ -77,7 +78,7 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 		return
 	}
 	if to != 0 {
-		g.point(r, to, tgt.Value-uint64(g.objs[to].Addr), t)
+		g.point(r, to, tgt.Value-uint64(g.objs.at(to).Addr), t)
 		return
 	}
 	g.point(r, 0, 0, t)
@@ -115,13 +116,13 @@ func cellAddr(b *object, c *check.EdgeCell, elem int64) trace.Addr {
 
 // point notes that cell r leads to the object from t on.
 func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
-	b := &g.objs[r.from]
+	b := g.objs.at(r.from)
 	at := b.lay.slotOf(int(r.cell), r.elem, b.Size)
 	if at >= len(b.slots) {
 		return
 	}
 	s := &b.slots[at]
-	if s.to == to && (to == 0 || g.objs[to].in[s.pos].off == off) {
+	if s.to == to && (to == 0 || g.objs.at(to).in[s.pos].off == off) {
 		return
 	}
 	left := s.to
@@ -134,7 +135,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	}
 	s.to, s.since = to, t
 	if to != 0 {
-		d := &g.objs[to]
+		d := g.objs.at(to)
 		d.inner = d.inner || off != 0
 		s.pos = int32(len(d.in))
 		d.in = append(d.in, inRef{ref: r, off: off, since: t})
@@ -147,7 +148,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 
 // unlink takes the cell of slot s out of its target's in list.
 func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
-	d := &g.objs[s.to]
+	d := g.objs.at(s.to)
 	gone := d.in[s.pos]
 	if gone.since < t {
 		d.past = append(d.past, pastRef{gone, t})
@@ -157,7 +158,7 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	if int(s.pos) != last {
 		moved := d.in[last]
 		d.in[s.pos] = moved
-		m := &g.objs[moved.from]
+		m := g.objs.at(moved.from)
 		m.slots[m.lay.slotOf(int(moved.cell), moved.elem, m.Size)].pos = s.pos
 	}
 	d.in = d.in[:last]

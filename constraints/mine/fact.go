@@ -134,6 +134,13 @@ func (c *candidate) justified() (bool, string) {
 	return true, ""
 }
 
+// loose says that a fact is about what numbers happen to be: bounds, values, and comparisons
+// that many other values satisfy as well.
+func (c *candidate) loose() bool { return c.weak || c.number || c.holds != nil && c.odds > manySatisfy }
+
+// manySatisfy is the share of random pairings from which on a comparison says little.
+const manySatisfy = 0.3
+
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

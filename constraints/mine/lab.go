@@ -32,6 +32,7 @@ type candidate struct {
 	family      string   // of those of one family one is enough; "": it has none
 	joined      bool     // it needs the types to make one structure
 	edges       string   // the fields that stand in it because they do
+	number      bool     // it says what a number of one node may be
 	weak        bool     // an observation rather than a law: stated in a comment only
 
 	dead  bool

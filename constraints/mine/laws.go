@@ -20,7 +20,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.members(m.typ.Layout, "", 0)
 	m.orders(s)
 	m.colours(s)
-	m.numbers(s)
+	m.numbers()
 	m.sortedArrays(s)
 	m.totals(globals)
 }
@@ -128,12 +128,40 @@ func (m *maker) aside(s shape) {
 			}
 		}
 	}
+	m.siblings(s)
 	for _, p := range m.own() {
 		for _, q := range m.links {
 			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
 				continue
 			}
 			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+		}
+	}
+}
+
+// siblings makes candidates about a tree whose nodes hang on one another in lists, as elements of
+// documents do: the way back along a list and up from its end, the one parent of all in it, and
+// what begins and ends it.
+func (m *maker) siblings(s shape) {
+	if len(s.links) < 2 {
+		return
+	}
+	edge := func(l *link) bool { return slices.Contains(s.links, l) }
+	back := func(l *link) bool { return slices.Contains(s.backs, l) }
+	for _, p := range m.own() {
+		for _, q := range m.own() {
+			if p == q || p.array || q.array || back(p) || back(q) || edge(p) && edge(q) {
+				continue
+			}
+			if edge(p) != edge(q) {
+				m.inverse(p, q)
+			}
+			if !edge(q) {
+				m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name)).need = 8
+			}
+			if q.set > 0 && q.null > 0 {
+				m.add("end "+p.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", p.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", p.name, p.name, q.name)).need = 8
+			}
 		}
 	}
 }
@@ -622,7 +650,7 @@ func (m *maker) colours(s shape) {
 			c.need = 12
 			c.because("sides " + f.name)
 			r := m.add(fmt.Sprintf("root %s %d", f.name, black), fmt.Sprintf("a root has %s %s", f.name, f.text(black)), fmt.Sprintf("X.ISROOT == TRUE => %s", is("X", black)))
-			r.need = 4
+			r.need, r.number = 4, true
 			if len(ptrs) != 2 {
 				continue
 			}

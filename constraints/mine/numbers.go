@@ -11,7 +11,8 @@ import (
 )
 
 // numbers: what a field holds, and how fields of one node compare.
-func (m *maker) numbers(s shape) {
+func (m *maker) numbers() {
+	before := len(m.out)
 	for _, f := range m.fields {
 		m.values(f)
 		m.bounds(f)
@@ -20,6 +21,9 @@ func (m *maker) numbers(s shape) {
 				m.pair(f, g)
 			}
 		}
+	}
+	for _, c := range m.out[before:] {
+		c.number = true
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 // places is none. It drops the worse of the two, measured by the share of what
 // contradicts it, until no contradiction is left; cands are those that stay, and
 // places (by number) those that count. ends says how often and where they were checked.
+//
+// Of facts that may well be accidents (candidate.loose) two have a say in what a place is:
+// a dozen numbers of nodes that were not given yet are no dozen reasons.
 func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*candidate) {
 	fails := func(c *candidate, p int) bool { return places[p] && c.fails[p] > 0 }
 	share := func(c *candidate) float64 {
@@ -37,14 +40,10 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 			return facts
 		}
 		place, share := -1, 0.0 // one contradiction alone does not tell who is wrong: then it is the fact
+		all := say(facts, func(*candidate) bool { return true })
 		for _, p := range sortedKeys(places) {
-			n := 0
-			for _, c := range facts {
-				if fails(c, p) {
-					n++
-				}
-			}
-			if s := float64(n) / float64(len(facts)); s > share && n > 1 {
+			n := say(facts, func(c *candidate) bool { return fails(c, p) })
+			if s := float64(n) / float64(all); s > share && n > 1 {
 				place, share = p, s
 			}
 		}
@@ -66,6 +65,21 @@ func agree(cands []*candidate, places map[int]bool, ends map[int]end) (facts []*
 type end struct {
 	begins  bool
 	moments int // that were checked
+}
+
+// say counts the facts of which something is true, of loose ones two at most.
+func say(facts []*candidate, is func(*candidate) bool) int {
+	firm, loose := 0, 0
+	for _, c := range facts {
+		switch {
+		case !is(c):
+		case c.loose():
+			loose++
+		default:
+			firm++
+		}
+	}
+	return firm + min(loose, 2)
 }
 
 // betweenCalls are the places between the call that makes a node and the one that links it:

@@ -102,11 +102,14 @@ func (p *parser) binary(min int) Expr {
 }
 
 func (p *parser) more(x Expr, min int) Expr {
-	for {
+	for n := 0; ; n++ {
 		t := p.operator()
 		prec := binaryPrec(t)
 		if prec == 0 || prec < min {
 			return x
+		}
+		if n == maxChain {
+			p.fail(t.pos, "this expression is too long (more than %d operators in a row)", maxChain)
 		}
 		if isRelation(t) {
 			x = p.relation(x)

@@ -25,10 +25,10 @@ func (e Error) Format(src string) string {
 	if e.Pos.Line > len(lines) {
 		return head
 	}
-	line := strings.TrimRight(lines[e.Pos.Line-1], "\r")
+	line, at := around([]rune(strings.TrimRight(lines[e.Pos.Line-1], "\r")), e.Pos.Col-1)
 	var pad strings.Builder
-	for i, r := range []rune(line) {
-		if i >= e.Pos.Col-1 {
+	for i, r := range line {
+		if i >= at {
 			break
 		}
 		if r == '\t' {
@@ -37,7 +37,22 @@ func (e Error) Format(src string) string {
 			pad.WriteByte(' ')
 		}
 	}
-	return fmt.Sprintf("%s  %s\n  %s^\n", head, line, pad.String())
+	return fmt.Sprintf("%s  %s\n  %s^\n", head, string(line), pad.String())
+}
+
+// lineShown is how many characters of a line are shown on each side of a place in it.
+const lineShown = 150
+
+// around returns what is shown of a line, and where the place that was at `at` is there.
+func around(line []rune, at int) ([]rune, int) {
+	at = min(at, len(line))
+	if rest := len(line) - at; rest > lineShown+1 {
+		line = append(line[:at+lineShown:at+lineShown], '…')
+	}
+	if at > lineShown+1 {
+		line, at = append([]rune{'…'}, line[at-lineShown:]...), lineShown+1
+	}
+	return line, at
 }
 
 // Nearest returns the candidate that name is most likely a misspelling of, ""

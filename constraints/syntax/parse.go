@@ -9,6 +9,10 @@ import (
 // maxDepth bounds the nesting of expressions, so that no input exhausts the stack.
 const maxDepth = 500
 
+// maxChain bounds the operators of one level that follow each other: a tree of them is as deep,
+// and each of its nodes has its text.
+const maxChain = 1000
+
 // Parse reads a specification. The file holds what could be understood; it is
 // whole only if there are no errors. Errors come in the order of their places.
 func Parse(name, src string) (*File, []Error) {
@@ -391,6 +395,9 @@ func (p *parser) clause() ([]Prefix, Expr) {
 			return prefixes, e
 		}
 		prefixes = append(prefixes, Prefix{Guard: e})
+		if len(prefixes) > maxChain {
+			p.fail(p.tok().pos, "this formula is too long (more than %d conditions in a row)", maxChain)
+		}
 	}
 }
 

@@ -201,9 +201,33 @@ func TestDeep(t *testing.T) {
 			t.Errorf("%q nested: no error", s)
 		}
 	}
+	for _, s := range []string{"1+", "X.v == 1 and ", "X.v == 1 => "} {
+		if _, errs := Parse("x", "c: T X; "+strings.Repeat(s, 20000)+"X.v == 1;"); len(errs) != 1 || !strings.Contains(errs[0].Msg, "in a row") {
+			t.Errorf("%q in a row: %v", s, errs)
+		}
+		if _, errs := Parse("x", "c: T X; "+strings.Repeat(s, 900)+"X.v == 1;"); len(errs) > 0 {
+			t.Errorf("%q in a row, 900: %v", s, errs)
+		}
+	}
 	Parse("x", "a"+strings.Repeat("[0]", 20000)+";")
 	Parse("x", strings.Repeat("a || ", 20000))
 	Parse("x", strings.Repeat("(a ||", 20000))
+}
+
+// TestLongLine: of a long line that is shown which lies around the place.
+func TestLongLine(t *testing.T) {
+	src := strings.Repeat("é", 50_000) + strings.Repeat("(", 50_000)
+	for _, col := range []int{1, 100, 152, 153, 50_000, 99_999, 100_000, 100_001} {
+		text := Error{Pos: Pos{File: "x", Line: 1, Col: col}, Msg: "no"}.Format(src)
+		lines := strings.Split(text, "\n")
+		if len(text) > 2000 || len(lines) != 4 {
+			t.Fatalf("column %d: %d bytes, %d lines", col, len(text), len(lines))
+		}
+		shown, caret := []rune(lines[1]), strings.Index(lines[2], "^")
+		if want := []rune(src + " ")[col-1]; caret < len(shown) && shown[caret] != want || caret == len(shown) && col <= 100_000 {
+			t.Errorf("column %d: the caret is under another character", col)
+		}
+	}
 }
 
 // FuzzParse: no panic, and what parses without errors prints to the same tree.

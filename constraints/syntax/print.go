@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -320,6 +321,22 @@ func ExprString(e Expr) string {
 	return operationString(e)
 }
 
+// chainString is ExprString of operators in a row, which lean to the left.
+func chainString(e *Binary) string {
+	var right []string
+	var x Expr = e
+	for {
+		b, ok := x.(*Binary)
+		if !ok {
+			break
+		}
+		right = append(right, " "+b.Op+" "+ExprString(b.Y))
+		x = b.X
+	}
+	slices.Reverse(right)
+	return ExprString(x) + strings.Join(right, "")
+}
+
 func operationString(e Expr) string {
 	switch e := e.(type) {
 	case *Unary:
@@ -330,7 +347,7 @@ func operationString(e Expr) string {
 	case *Abs:
 		return "|" + ExprString(e.X) + "|"
 	case *Binary:
-		return ExprString(e.X) + " " + e.Op + " " + ExprString(e.Y)
+		return chainString(e)
 	case *Cond:
 		return ExprString(e.C) + " ? " + ExprString(e.X) + " : " + ExprString(e.Y)
 	case *Relation:

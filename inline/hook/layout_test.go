@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/capture"
 	"mgtrace/capture/syscalls"
 	"mgtrace/inline/layout"
 	"mgtrace/probe"
@@ -40,6 +41,11 @@ var numbers = map[string]uint64{
 	"Verdicts": layout.Verdicts, "VerdictMask": layout.VerdictMask, "OpenByte": layout.OpenByte,
 	"ClosedByte": layout.ClosedByte, "SyscallCount": layout.SyscallCount, "ConfigFilter": layout.ConfigFilter,
 	"NamedCount": layout.NamedCount, "NamedLo": layout.NamedLo, "NamedSpan": layout.NamedSpan, "Named": layout.Named,
+	"Paths": layout.Paths, "PathBits": capture.PathBits, "PathWays": capture.PathWays, "PathHash": capture.PathHash,
+	"PathAt": layout.PathAt, "PathSet": layout.PathSet, "PathKey": layout.PathKey, "KeySP": layout.KeySP,
+	"KeySeq": layout.KeySeq, "KeyStack": layout.KeyStack, "PathSize": layout.PathSize,
+	"PathCounts": layout.PathCounts, "PathEnd": layout.PathEnd, "PathWant": layout.PathWant,
+	"PathWhere": layout.PathWhere, "PathWords": layout.PathWords,
 	"Late": layout.Late, "LateNext": layout.LateNext, "LateWaiting": layout.LateWaiting,
 	"LateEntries": layout.LateEntries, "LateStack": layout.LateStack, "LateSize": layout.LateSize,
 	"ConfigSettled": layout.ConfigSettled, "ConfigForget": layout.ConfigForget,
@@ -82,7 +88,7 @@ var numbers = map[string]uint64{
 	"StopSite": layout.StopSite, "StopFlags": layout.StopFlags, "StopPC": layout.StopPC, "StopSP": layout.StopSP,
 	"StopResult": layout.StopResult, "StopBlock": layout.StopBlock, "StopRegs": layout.StopRegs,
 	"StopSize": layout.StopSize, "StopNested": layout.StopNested, "StopWhole": layout.StopWhole,
-	"KindAlloc": layout.KindAlloc, "AllocFunc": layout.AllocFunc, "AllocRet": layout.AllocRet, "AllocSP": layout.AllocSP,
+	"KindAlloc": layout.KindAlloc, "AllocFunc": layout.AllocFunc, "AllocKnown": layout.AllocKnown, "AllocRet": layout.AllocRet, "AllocSP": layout.AllocSP,
 	"AllocPtr": layout.AllocPtr, "AllocBytes": layout.AllocBytes, "AllocResult": layout.AllocResult,
 	"AllocSize": layout.AllocSize, "AllocRegs": layout.AllocRegs, "AllocStack": layout.AllocStack,
 	"FuncWhole": layout.FuncWhole, "FuncAcquires": layout.FuncAcquires,

@@ -414,6 +414,9 @@ func (m *machine) say(h *capture.Hit, data string) {
 		if len(h.Stack) > 0 {
 			fmt.Fprintf(&b, " stack %d %x rbp %x", len(h.Stack), h.Stack[:8], h.Regs.BP)
 		}
+		if h.Calls != nil {
+			fmt.Fprintf(&b, " known %x", h.Calls[1])
+		}
 	case capture.Bulk, capture.Return:
 		fmt.Fprintf(&b, " %s", m.plan.Funcs[h.Index].Name)
 	default:

@@ -98,6 +98,8 @@ const (
 	LateNext    = 0xd0 // u32: where it looks next
 	LateWaiting = 0xd4 // u32: how many are undecided
 
+	Paths = 0xd8 // address of the sets of known stacks, 1 << capture.PathBits; 0: none
+
 	LateEntries = 512
 	LateStack   = 976 // bytes of the stack that each has
 	LateSize    = 1024
@@ -279,10 +281,30 @@ const (
 	StopWhole  = 2 // the site's allocators are told by KindAlloc
 )
 
+// A set of known stacks (capture.Path): where each begins, and what else must be as it was
+// when the tracer unwound it. The tracer writes sets while the routine reads them: a path
+// whose sequence number is odd, or has changed when all has been compared, is none.
+const (
+	PathKeys   = 0  // 4 × (u64 PC, u64 SP, u32 sequence number, u32 number of the stack, from 1)
+	PathAt     = 96 // 4 × a path
+	PathSize   = 504
+	PathSet    = PathAt + 4*PathSize
+	PathKey    = 24
+	KeySP      = 8
+	KeySeq     = 16
+	KeyStack   = 20
+	PathCounts = 0 // u16: registers (8 bits), words (8 bits)
+	PathEnd    = 2 // u16: fewer bytes of stack than these are captured; 0: any number
+	PathWant   = 8 // u64 × PathWords: the registers, then the words
+	PathWhere  = PathWant + 8*PathWords
+	PathWords  = 48 // where: u16 each, the register's ModRM number, the word's offset in the stack
+)
+
 // KindAlloc. If the stack is captured, AllocRegs follow and memory from the
 // place of the return address upwards; else the record ends with AllocSize.
 const (
 	AllocFunc   = 24 // u32: index of the function
+	AllocKnown  = 28 // u32: number of a known stack, which is not captured then; 0: none
 	AllocRet    = 32 // u64: its return address
 	AllocSP     = 40 // u64: where that lies
 	AllocPtr    = 48 // u64: the block that it takes; 0 if none

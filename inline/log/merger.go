@@ -25,6 +25,8 @@ type Options struct {
 	// Calls tells of more sites of runs: behind the known ones, which have been told of, are
 	// calls. A call that writes little becomes a record of a run then; nil: all are hits.
 	Calls func(sites []trace.StoreSite, known int) error
+	// Known is as in Decoder.
+	Known func(number uint32) []trace.Addr
 	// Room returns an empty slice of that capacity, where a run is collected; nil: the
 	// merger has one.
 	Room func(n int) []trace.StoreRec
@@ -86,7 +88,7 @@ type segment struct {
 func NewMerger(table *Table, o Options, sink Sink) *Merger {
 	m := &Merger{
 		table:   table,
-		decoder: Decoder{Clock: o.Clock},
+		decoder: Decoder{Clock: o.Clock, Known: o.Known},
 		static:  sortRanges(o.Static),
 		sink:    sink,
 		threads: make(map[trace.ThreadID]*thread),

@@ -319,6 +319,7 @@ func BenchmarkMerger(b *testing.B) {
 	}{
 		{"one thread, 8 bytes", []int{sQuad}, 1, false},
 		{"one thread, 16 bytes and more", []int{sTen, sVector}, 1, false},
+		{"one thread, one in 5 of 16 bytes", []int{sQuad, sLong, sQuad, sLong, sPair}, 1, false},
 		{"one thread, strict order", []int{sQuad}, 1, true},
 		{"one thread, mixed", []int{sQuad, sLong, sQuad, sByte, sIndex, sQuad, sLong, sVector}, 1, false},
 		{"four threads, 8 bytes", []int{sQuad}, 4, false},

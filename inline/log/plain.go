@@ -2,6 +2,7 @@ package log
 
 import (
 	"encoding/binary"
+	"slices"
 	"unsafe"
 
 	"mgtrace/inline/layout"
@@ -23,7 +24,8 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 		easy |= formStamp
 	}
 	for n < batch && off <= end {
-		used, kept, read := gather(b[off:], end-off, forms, zones, recs[n:])
+		m.run.Wide = slices.Grow(m.run.Wide, pair*(batch-n))
+		used, kept, read := gather(b[off:], end-off, forms, zones, recs[n:], &m.run.Wide)
 		n += kept
 		off += used
 		m.stats.Filtered += uint64(read - kept)
@@ -63,18 +65,18 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 	return off
 }
 
-// gather decodes records of stores that have an address, a value of at most 8
-// bytes, perhaps a base, and no more, to addresses that are told by zones, to
-// recs. It stops at any other, before one begins beyond b[end], which has
-// at least longest bytes behind it, and when recs may be full. It returns the bytes
-// that it has read, the stores that are wanted, and the records.
+// gather decodes records of stores that have a plainForm, to addresses that are told by
+// zones, to recs. It stops at any other, before one begins beyond b[end], which has
+// at least longest bytes behind it, and when recs may be full. Values of 16 bytes are
+// appended to wide, which has the capacity for as many as recs has room for. It returns
+// the bytes that it has read, the stores that are wanted, and the records.
 //
 // This is where the time goes. Where the next record begins hangs on the tag of this one:
 // that would have the processor wait for each in turn. So it is told by a jump, which it
 // predicts, as it does that most stores go where the one before went. The one check of r
 // bounds all that is read of any record, which is why that is done with pointers; and few
 // variables live here, so that most are in registers.
-func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []trace.StoreRec) (off, n, read int) {
+func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []trace.StoreRec, wide *[]byte) (off, n, read int) {
 	if end < 0 {
 		return 0, 0, 0
 	}
@@ -115,8 +117,15 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 			continue
 		}
 		r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
-		if tag&layout.Words > words { // a base, behind all else
-			rec.Base = load64(unsafe.Add(r, -8))
+		if tag&layout.Words > words { // a base, behind all else, or a value of 16 bytes
+			if f.mask != 0 {
+				rec.Base = load64(unsafe.Add(r, -8))
+				continue
+			}
+			at := len(*wide)
+			rec.Value = uint64(at)
+			*wide = (*wide)[:at+pair]
+			*(*[pair]byte)((*wide)[at:]) = *(*[pair]byte)(unsafe.Add(r, -pair))
 		}
 	}
 	return int(uintptr(r) - uintptr(start)), n, most - left

@@ -17,7 +17,7 @@ func TestPlainIsOne(t *testing.T) {
 	static := []Range{{0x5000_0000, 0x5000_1003}, {0x5000_4000, 0x5000_4001}, {0x7fff_0000_0000, 0x7fff_0010_0000}}
 	stack := Range{0x7ffd_0000_0000, 0x7ffd_0080_0000}
 	edges := []uint64{0, 0x5000_0000, 0x5000_1003, 0x5000_4000, 0x5000_5000, 0x7fff_0000_0000, 0x7fff_0010_0000, 0x7ffd_0000_0000, 0x7ffd_0080_0000}
-	forms := []int{sQuad, sLong, sByte, sIndex, sXchg, sCas, sVector, sTen, sGlobal}
+	forms := []int{sQuad, sLong, sByte, sIndex, sXchg, sCas, sVector, sPair, sTen, sGlobal}
 	plan := testPlan()
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 2))

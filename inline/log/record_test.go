@@ -24,6 +24,7 @@ const (
 	sTen           // fstp tbyte [rbx]
 	sGlobal        // mov [rip+…], eax
 	sString        // rep movsb: by the hook routine
+	sPair          // movups [rbx+8], xmm0
 )
 
 func testPlan() *probe.Plan {
@@ -39,6 +40,7 @@ func testPlan() *probe.Plan {
 		sTen:    {Operand: x86.Operand{Base: x86.Reg(3)}, Width: 10},
 		sGlobal: {Operand: x86.Operand{Base: x86.NoReg, RIPRelative: true, Disp: 0x100}, Width: 4},
 		sString: {Operand: x86.Operand{Base: x86.RDI}, Width: 1, Shape: x86.ShapeString, Rep: true},
+		sPair:   {Operand: x86.Operand{Base: x86.Reg(3), Disp: 8}, Width: 16},
 	} {
 		if i != sIndex && i != sVector {
 			e.Index = x86.NoReg

@@ -38,6 +38,8 @@ func specialSize(tag uint32, r []byte) (size int, kind uint32) {
 type Decoder struct {
 	Clock    Clock
 	Filtered uint64 // stores that are not wanted
+	// Known is the stack of a number by which the routine tells it; nil: there is none.
+	Known func(number uint32) []trace.Addr
 
 	hits  [layout.KindAlloc + 1]capture.Hit // by kind: what one of them never tells of stays zero
 	zeros []byte                            // data of hits that could not be read
@@ -77,7 +79,7 @@ func (d *Decoder) decode(id trace.ThreadID, f *Filter, kind uint32, r []byte) (h
 	case layout.KindNote:
 		told, err = decodeNote(h, f, r)
 	case layout.KindAlloc:
-		decodeAlloc(h, r)
+		err = d.decodeAlloc(h, r)
 	}
 	return h, told, err
 }
@@ -149,22 +151,32 @@ func decodeStop(h *capture.Hit, record []byte) {
 	h.Stack = record[layout.StopSize:]
 }
 
-func decodeAlloc(h *capture.Hit, record []byte) {
+func (d *Decoder) decodeAlloc(h *capture.Hit, record []byte) error {
 	r := (*[layout.AllocSize]byte)(record)
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
 	h.Op = capture.Alloc
 	h.Index = int(binary.LittleEndian.Uint32(r[layout.AllocFunc:]))
 	h.SP, h.Regs.Ret = u64(layout.AllocSP), u64(layout.AllocRet)
 	h.Addr, h.Size, h.Result = u64(layout.AllocPtr), u64(layout.AllocBytes), u64(layout.AllocResult)
-	h.Stack = nil
+	h.Stack, h.Calls = nil, nil
+	if number := binary.LittleEndian.Uint32(r[layout.AllocKnown:]); number != 0 {
+		if d.Known != nil {
+			h.Calls = d.Known(number)
+		}
+		if h.Calls == nil {
+			return fmt.Errorf("no stack has the number %d", number)
+		}
+		return nil
+	}
 	if len(record) < layout.AllocStack {
-		return // and the registers mean nothing
+		return nil // and the registers mean nothing
 	}
 	g := &h.Regs
 	for i, p := range [...]*uint64{&g.BX, &g.BP, &g.R12, &g.R13, &g.R14, &g.R15} {
 		*p = binary.LittleEndian.Uint64(record[layout.AllocRegs+8*i:])
 	}
 	h.Stack = record[layout.AllocStack:]
+	return nil
 }
 
 // writeOps translates the operations of a KindWrite.

@@ -26,16 +26,16 @@ type storeForm struct {
 	base, stamp, flags uint8
 }
 
-// plainForm is the form of a record that has an address, a value of at most 8 bytes, and
-// perhaps a base: small, for a program has many stores.
+// plainForm is the form of a record that has an address, and a value of at most 8 bytes and
+// perhaps a base, or one of 16 bytes: small, for a program has many stores.
 type plainForm struct {
-	mask uint64 // of the value
+	mask uint64 // of the value; 0: it has 16 bytes
 	tag  uint32 // of the record; no store's if this is none that gather decodes
 	disp int32  // what the address is more than the record says
 }
 
 // plainSize is the greatest size of such a record, bytes.
-const plainSize = layout.StoreValue + 8 + 8
+const plainSize = layout.StoreValue + pair
 
 // Sizes of a store's record, bytes.
 const (
@@ -108,11 +108,18 @@ func newForm(width int, p layout.StoreParts) storeForm {
 
 // plain is the form of store i for gather.
 func (f *storeForm) plain(i int) plainForm {
-	if f.form&^formBase != 0 {
+	p := plainForm{mask: f.mask, tag: layout.Tag(i, int(f.size)), disp: int32(f.disp)}
+	switch {
+	case f.form == formWide && f.width == pair:
+		p.mask = 0
+	case f.form&^formBase != 0:
 		return plainForm{tag: layout.Special}
 	}
-	return plainForm{mask: f.mask, tag: layout.Tag(i, int(f.size)), disp: int32(f.disp)}
+	return p
 }
+
+// pair is the width of the commonest wide stores, bytes.
+const pair = 16
 
 // store returns the form of the record with a tag below Special, and its size in
 // bytes: 0 if there is no such record.

@@ -40,6 +40,7 @@ type Analysis struct {
 	members *eval.Members
 	calls   *calls
 	stores  []trace.StoreSite // of runs
+	piece   trace.Stores      // of a run, being taken
 
 	points    []*point
 	around    map[trace.ThreadID]around // what the next write of a thread is part of
@@ -58,7 +59,8 @@ type Analysis struct {
 	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
 	diedIn    trace.ThreadID   // died: the thread
 	audit     *report.Audit
-	begins    *Begin               // nil: with the program
+	begins    *Begin // nil: with the program
+	stacks    *stacks
 	pools     map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
 	doubt     *doubt               // nil: the history begins with the program
 	ceased    string               // why the history ends before the program; "": it does not
@@ -103,7 +105,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, pools: map[graph.ObjID]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), pools: map[graph.ObjID]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -116,7 +118,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 	}
 	a.ctx = context.Background()
 	a.Graph = graph.New(spec, a.Hist, types, graph.Options{Bias: a.Bias()})
-	a.Checker = eval.NewChecker(spec, a.Hist, a.Graph, eval.Options{})
+	a.Checker = eval.NewChecker(spec, a.Hist, a.Graph, eval.Options{Granted: prog.Granted != ""})
 	a.Schedule = eval.NewSchedule(spec, prog)
 	a.members = eval.NewMembers(spec, prog, a.Hist)
 	return a
@@ -233,6 +235,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindExit:
 		a.Ended(ev)
 	}
+	a.stacks.note(ev)
 	for _, c := range a.Schedule.Event(ev, a.Hist.Now()) {
 		if a.o.Observe != nil {
 			a.o.Observe(c)
@@ -368,7 +371,7 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
 	if len(found) > 0 {
-		found = a.counted(a.unpooled(found, now))
+		found = a.offStack(a.counted(a.unpooled(found, now)), c)
 	}
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
@@ -498,7 +501,8 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	in := faultloc.Input{
 		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
-		Points: a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
+		Elsewhere: a.elsewhere,
+		Points:    a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
@@ -619,6 +623,7 @@ func (a *Analysis) summarise(r *report.Report) {
 		r.Why = append(r.Why, fmt.Sprintf("mgtrace was to end before it had checked the last %s", report.Plural(a.unchecked, "C-point", "C-points")))
 	}
 	a.reportBegin(r)
+	a.reportStacks(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(a.Schedule)...)

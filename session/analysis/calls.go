@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 
 	"mgtrace/constraints/eval"
@@ -15,7 +14,45 @@ import (
 // report can say when: "call 511 of insert".
 type calls struct {
 	open map[trace.ThreadID]int // index in log
-	log  []call                 // in order of from
+	log  callLog                // in order of from
+}
+
+// callLog is calls in pieces that stay where they are: a program may make millions, and to
+// copy those again and again would cost more than to note them.
+type callLog struct {
+	pieces [][]call // of callPiece each, but for the last
+	args   []uint64 // room for arguments, of many calls at a time
+}
+
+const (
+	callPiece = 1 << 10
+	argsPiece = 1 << 12
+)
+
+func (l *callLog) len() int {
+	if n := len(l.pieces); n > 0 {
+		return (n-1)*callPiece + len(l.pieces[n-1])
+	}
+	return 0
+}
+
+func (l *callLog) at(i int) *call { return &l.pieces[i/callPiece][i%callPiece] }
+
+// add appends a call, with a copy of its arguments.
+func (l *callLog) add(c call) {
+	if l.len()%callPiece == 0 {
+		l.pieces = append(l.pieces, make([]call, 0, callPiece))
+	}
+	if n := len(c.args); n > 0 {
+		if n > cap(l.args)-len(l.args) {
+			l.args = make([]uint64, 0, max(n, argsPiece))
+		}
+		at := len(l.args)
+		l.args = append(l.args, c.args...)
+		c.args = l.args[at : at+n : at+n]
+	}
+	last := &l.pieces[len(l.pieces)-1]
+	*last = append(*last, c)
 }
 
 type call struct {
@@ -30,15 +67,16 @@ func newCalls() *calls { return &calls{open: map[trace.ThreadID]int{}} }
 // arguments are those of a call that begins now.
 func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, args []uint64, now mgpp.Timestamp) {
 	if i, was := c.open[thread]; was {
-		if in && c.log[i].Activation == outermost {
+		k := c.log.at(i)
+		if in && k.Activation == outermost {
 			return
 		}
-		c.log[i].to = now
+		k.to = now
 		delete(c.open, thread)
 	}
 	if in {
-		c.open[thread] = len(c.log)
-		c.log = append(c.log, call{Activation: outermost, from: now, args: slices.Clone(args)})
+		c.open[thread] = c.log.len()
+		c.log.add(call{Activation: outermost, from: now, args: args})
 	}
 }
 
@@ -50,7 +88,8 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 		}
 	}
 	end := mgpp.Timestamp(0)
-	for i, k := range c.log {
+	for i := range c.log.len() {
+		k := c.log.at(i)
 		if i > 0 && k.from >= end {
 			add(end)
 		}
@@ -62,7 +101,7 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 		}
 		end = max(end, k.to)
 	}
-	if len(c.log) > 0 {
+	if c.log.len() > 0 {
 		add(end)
 	}
 	return out
@@ -70,11 +109,11 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 
 // during returns the call during which operation t was done; it is not ok if there is none.
 func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
-	i := sort.Search(len(c.log), func(i int) bool { return c.log[i].from >= t })
+	i := sort.Search(c.log.len(), func(i int) bool { return c.log.at(i).from >= t })
 	for n := 0; i > 0 && n < 64; n++ {
 		i--
-		if k := c.log[i]; k.to == 0 || t <= k.to {
-			return k, true
+		if k := c.log.at(i); k.to == 0 || t <= k.to {
+			return *k, true
 		}
 	}
 	return call{}, false

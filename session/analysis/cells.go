@@ -52,7 +52,7 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 	}
 	if cell.Pointer && f.Type != nil && f.Type.Elem != nil && (f.Type.Elem.Size > 0 || f.Type.Elem.Kind == types.Pointer) {
 		elem := f.Type.Elem
-		cell.Fits = func(o graph.ObjID) bool { return leadsTo(elem, c.Object(o).Type) }
+		cell.Places = func(o graph.ObjID) []uint64 { return places(elem, c.Object(o).Type) }
 	}
 	return cell
 }
@@ -69,27 +69,41 @@ func (c locatorCells) parts(o graph.ObjID, f *describe.Field, v mgpp.View) []fau
 	return out
 }
 
-// leadsTo: a pointer to elem may lead to a node of type t: it is one, or begins
-// with one (a base class, a first member).
-func leadsTo(elem *types.Type, t *check.NodeType) bool {
+// maxPlaces bounds where in a node a pointer may lead to.
+const maxPlaces = 4
+
+// places are where in a node of type t that begins which a pointer to elem leads to: at its beginning, if
+// it is one or begins with one (a base class), and its members, as a link that is embedded.
+func places(elem *types.Type, t *check.NodeType) []uint64 {
 	switch {
 	case t == nil || elem.Kind == types.Void:
-		return true
+		return []uint64{0}
 	case t.Array && t.Elem != nil:
-		return typing.SameType(elem, t.Elem)
+		if typing.SameType(elem, t.Elem) {
+			return []uint64{0}
+		}
+		return nil
 	case t.Layout == nil:
-		return true
+		return []uint64{0}
 	}
-	for at := t.Layout; at != nil; {
-		if typing.SameType(elem, at) {
-			return true
-		}
-		if len(at.Members) == 0 || at.Members[0].Offset != 0 {
-			return false
-		}
-		at = at.Members[0].Type
+	return within(nil, elem, t.Layout, 0)
+}
+
+// within adds where in a type another one begins.
+func within(out []uint64, elem, t *types.Type, at uint64) []uint64 {
+	if len(out) == maxPlaces {
+		return out
 	}
-	return false
+	if typing.SameType(elem, t) {
+		return append(out, at)
+	}
+	embedded := elem.Kind == types.Struct || elem.Kind == types.Union || elem.Kind == types.Pointer
+	for _, m := range t.Members {
+		if m.Offset >= 0 && m.BitSize == 0 && m.Type != nil && (m.Offset == 0 || embedded) {
+			out = within(out, elem, m.Type, at+uint64(m.Offset))
+		}
+	}
+	return out
 }
 
 func (c locatorCells) At(addr trace.Addr, v mgpp.View) graph.ObjID {

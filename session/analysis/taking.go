@@ -35,9 +35,10 @@ func (a *Analysis) take(run *trace.Stores) error {
 			}
 			aside = 0
 		}
-		piece := *run
+		piece := &a.piece
+		*piece = *run
 		piece.Recs, piece.Instants = run.Recs[from:to], run.Instants[min(from, len(run.Instants)):min(to, len(run.Instants))]
-		if _, err := a.Hist.ApplyRun(&piece, a.stores); err != nil {
+		if _, err := a.Hist.ApplyRun(piece, a.stores); err != nil {
 			return err
 		}
 		if aside > 0 {

@@ -135,7 +135,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Early, faultloc.Copied, faultloc.Stale, faultloc.Taken, faultloc.Lost, faultloc.Instead, faultloc.Swapped:
+		case faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -318,16 +318,12 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "its address was computed from that of another block"
 	case faultloc.Basis:
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
-	case faultloc.Copied:
-		return "it was the first to store the number that is wrong, which was copied from there"
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:
 		return "it took out what should be there still (" + a.repair(s.Repair) + "), and others have only moved what was left"
 	case faultloc.Doomed:
 		return "it stored a pointer to a node that was freed after that"
-	case faultloc.Lost:
-		return lost(&e)
 	case faultloc.Crash:
 		if e.Next {
 			return "the program died in it, right behind a change beside which a store is missing"
@@ -441,14 +437,6 @@ func early(e *faultloc.Evidence) string {
 		text += fmt.Sprintf("; in %s before nothing led to it any more", report.Plural(e.Of, "execution", "executions"))
 	}
 	return text
-}
-
-// lost says how a node was lost.
-func lost(e *faultloc.Evidence) string {
-	if e.Again {
-		return "it overwrote the newest link to a node that is lost now"
-	}
-	return "it took out a node, which was freed, with the only link to another one that is lost now"
 }
 
 // excuse is why an experiment says less against a statement than it seems to.

@@ -127,7 +127,7 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
 	if name == trace.EngineKernel {
-		return l.attachKernel(bpf.Options{Unwind: unwind, Static: static})
+		return l.attachKernel(bpf.Options{Unwind: unwind.Unwinder(), Static: static})
 	}
 	table, err := l.besideSanitizer()
 	if err != nil {
@@ -157,7 +157,7 @@ func (l *Program) wantsStatic() bool {
 }
 
 // unwinder tells the calls around an allocation; nil: nobody wants to know.
-func (l *Program) unwinder() capture.Unwinder {
+func (l *Program) unwinder() *capture.CallFrames {
 	if l.o.Capture.Counts {
 		return nil
 	}

@@ -183,7 +183,7 @@ func (l *Program) captureFollowed() error {
 	if err := l.native(func() error { return l.prepare(true) }); err != nil {
 		return err
 	}
-	if err := l.every.Begin(l.plan, observe.DeliveryOptions{Unwind: l.unwinder(), Static: l.wantsStatic()}); err != nil {
+	if err := l.every.Begin(l.plan, observe.DeliveryOptions{Unwind: l.unwinder().Unwinder(), Static: l.wantsStatic()}); err != nil {
 		return fmt.Errorf("engine %s: %w", l.followed, err)
 	}
 	l.o.Capture.log("engine %s: %s; ready in %s", l.followed, l.reasonFor(l.followed, false), time.Since(began).Round(time.Millisecond))

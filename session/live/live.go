@@ -173,6 +173,10 @@ func (l *Program) load() error {
 	}
 	for _, im := range append(l.Symbols.Images, l.late...) {
 		l.Prog.Modules = append(l.Prog.Modules, im.Module)
+		if im.Traced && im.Obj != nil && l.Prog.Granted == "" && im.Obj.Imports("malloc_usable_size") {
+			l.Prog.Granted = im.Path
+			l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("%s asks how much of its blocks it may use beyond what it asked for (malloc_usable_size): a write behind a block is judged only if it reaches another one", filepath.Base(im.Path)))
+		}
 		if im.Err != nil {
 			l.warn("%v: its functions have no names, and calls of them are not seen", im.Err)
 		}

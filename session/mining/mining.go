@@ -108,8 +108,11 @@ func WorthWatching(p *symbol.Program, names []string) []string {
 				add(f.Base)
 			}
 		}
+		if many {
+			continue
+		}
 		for _, in := range obj.Inlined("*") {
-			if !many {
+			if !objfile.SystemHeader(in.File) { // what these change is their callers' change
 				add(in.Name)
 			}
 		}
@@ -215,8 +218,11 @@ func Propose(ctx context.Context, rec *recording.Recording, o Options) (*mine.Re
 		Typing:  func(s *check.Spec) graph.Typing { return typing.Sharing(finder, s, rec.Symbols) },
 		Library: inHeaders(rec.Prog.Funcs),
 		FuncOf: func(pc trace.Addr) string {
-			if f := rec.Symbols.Frames(pc); len(f) > 0 {
-				return plainFunc(f[0].Function)
+			frames := rec.Symbols.Frames(pc)
+			for i, f := range frames {
+				if i == len(frames)-1 || !objfile.SystemHeader(f.File) {
+					return plainFunc(f.Function)
+				}
 			}
 			return ""
 		},

@@ -108,6 +108,36 @@ struct late {
 };
 SIZE(late, LateSize);
 
+/* A stack that the tracer knows, but for where it begins: see paths.h. */
+struct path {
+	u16 counts, end;
+	u32 unused;
+	u64 want[PathWords];
+	u16 where[PathWords];
+	u64 unused1[2];
+};
+AT(path, counts, PathCounts);
+AT(path, end, PathEnd);
+AT(path, want, PathWant);
+AT(path, where, PathWhere);
+SIZE(path, PathSize);
+
+struct path_key {
+	u64 pc, sp;
+	u32 seq, stack;
+};
+AT(path_key, sp, KeySP);
+AT(path_key, seq, KeySeq);
+AT(path_key, stack, KeyStack);
+SIZE(path_key, PathKey);
+
+struct path_set {
+	struct path_key keys[PathWays];
+	struct path paths[PathWays];
+};
+AT(path_set, paths, PathAt);
+SIZE(path_set, PathSet);
+
 struct process {
 	u64 order, many;
 	u64 unused0[6];
@@ -130,6 +160,7 @@ struct process {
 	const struct range *named;
 	struct late *late;
 	u32 late_next, late_waiting;
+	const struct path_set *paths;
 };
 AT(process, order, Order);
 AT(process, many, Many);
@@ -154,6 +185,7 @@ AT(process, named, Named);
 AT(process, late, Late);
 AT(process, late_next, LateNext);
 AT(process, late_waiting, LateWaiting);
+AT(process, paths, Paths);
 
 /* The outermost open call of an allocator. sp 0: none. */
 struct alloc {
@@ -283,11 +315,12 @@ SIZE(stop, StopSize);
 
 struct allocated {
 	struct head h;
-	u32 func, unused;
+	u32 func, known;
 	u64 ret, sp, ptr, bytes, result;
 	u64 regs[6];	/* and the stack; neither if it is not captured */
 } RECORD;
 AT(allocated, func, AllocFunc);
+AT(allocated, known, AllocKnown);
 AT(allocated, ret, AllocRet);
 AT(allocated, sp, AllocSP);
 AT(allocated, ptr, AllocPtr);

@@ -4,7 +4,7 @@
 
 #include "format.h"
 #include "late.h"
-#include "record.h"
+#include "paths.h"
 
 /* Stack pointers further apart lie on different stacks. */
 #define SAME_STACK (64ul << 20)
@@ -394,20 +394,24 @@ static inline bool adopts(struct process *p, const struct alloc *a)
 static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 {
 	struct alloc *a = &b->alloc;
-	u64 n = captured(b, a->sp), size = n ? AllocStack + n : AllocSize;
+	u64 n = captured(b, a->sp), size;
 	struct allocated *t;
+	u32 known = 0;
 
+	if (forgets(b->process, a) && (a->closed || a->f->role == RoleFree))
+		return;
+	if (n && (known = known_stack(b, r, a->pc, a->sp, n)))
+		n = 0;
+	size = n ? AllocStack + n : AllocSize;
 	if (n && room(b, size) < size) {
 		n = 0;		/* buffers smaller than a stack: none then */
 		size = AllocSize;
 	}
-	if (forgets(b->process, a) && (a->closed || a->f->role == RoleFree))
-		return;
 	if (!reserve(b, size))
 		return;
 	t = start(b, KindAlloc, stamp(b));
 	t->func = a->index;
-	t->unused = 0;
+	t->known = known;
 	t->ret = a->pc;
 	t->sp = a->sp;
 	t->ptr = adopts(b->process, a) ? 0 : a->ptr;

@@ -83,6 +83,22 @@
 #define Late 0xc8
 #define LateNext 0xd0
 #define LateWaiting 0xd4
+#define Paths 0xd8
+#define PathBits 10
+#define PathWays 4
+#define PathHash 0x9e3779b97f4a7c15
+#define PathAt 96
+#define PathSet 2112
+#define PathKey 24
+#define KeySP 8
+#define KeySeq 16
+#define KeyStack 20
+#define PathSize 504
+#define PathCounts 0
+#define PathEnd 2
+#define PathWant 8
+#define PathWhere 392
+#define PathWords 48
 #define LateEntries 512
 #define LateStack 976
 #define LateSize 1024
@@ -194,6 +210,7 @@
 #define StopWhole 2
 
 #define AllocFunc 24
+#define AllocKnown 28
 #define AllocRet 32
 #define AllocSP 40
 #define AllocPtr 48

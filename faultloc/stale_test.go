@@ -34,19 +34,6 @@ func checkAsked(t *testing.T, spec, before string, k EvidenceKind, wants map[str
 	}
 }
 
-// TestCopied: a wrong number is the fault of who stored it first, if it was wrong there.
-func TestCopied(t *testing.T) {
-	const bags = "1: g = calloc bag\n2: g.key[0] = 3\n2: g.key[1] = 5\n3: g.n = 2\n1: h = calloc bag\n2: h.key[0] = 7\n2: h.key[1] = 9\n3: h.n = 2\ncpoint\n"
-	const moved = "60: g.key[2] = %[1]d\n61: g.n = 3\n62: h.key[1] = %[1]d\n63: g.n = 2\n64: g.key[2] = 0"
-	checkAsked(t, bagSpec, bags, Copied, map[string]string{
-		fmt.Sprintf(moved, 1): "wrote 60 copied",
-		fmt.Sprintf(moved, 8): "healthy",
-		"62: h.key[1] = 1":    "wrote 62",
-		// It was right where it was first.
-		"59: g.key[0] = 2\n60: g.key[1] = 4\n62: h.key[1] = 4": "wrote 62",
-	})
-}
-
 const knotSpec = "struct knot { struct knot *next, *spare; };\ntype knot edges (next);\nwhole: knot X; X.next == NULL or X.next.spare == X.next.spare;\n"
 
 // TestStale: a pointer to what was freed before is the fault of the free, or beside it.
@@ -59,49 +46,11 @@ func TestStale(t *testing.T) {
 	})
 }
 
-const twigSpec = "struct twig { struct twig *left, *right; long key; };\ntype twig edges (left, right);\nheld: twig X; X.key < 100 => X.INDEGREE == 1;\n"
-
-// TestLost: a node to which nothing leads any more is the fault of who overwrote its newest
-// link, or of who took out, before it was freed, the node that led to it.
-func TestLost(t *testing.T) {
-	const tree = "1: a = calloc twig\n2: a.key = 100\n1: b = calloc twig\n2: b.key = 50\n3: a.left = b\n1: c = calloc twig\n2: c.key = 10\n4: b.left = c\ncpoint\n"
-	checkAsked(t, twigSpec, tree, Lost, map[string]string{
-		"40: a.right = c\n41: a.right = NULL\n42: free b\n43: a.left = NULL": "wrote 41 lost",
-		"40: a.right = c\n42: free b\n43: a.left = NULL":                     "healthy",
-		"50: a.left = NULL\n51: a.key = 101\n52: free b":                     "wrote 50 lost",
-		"50: a.left = c\n51: a.key = 101\n52: free b":                        "healthy",
-		"50: a.left = NULL\n51: a.key = 101":                                 "wrote 50",
-	})
-}
-
 const (
 	bucketSpec = "struct entry { struct entry *next, *all; long key; };\nstruct slots { struct entry *e[2]; };\nstruct table { struct slots *slots; struct entry *all; };\n" +
 		"type entry; type slots; type table;\ntogether entry, slots, table;\n"
 	buckets = "1: t = calloc table\n1: s = calloc slots\n2: t.slots = s\n1: a = calloc entry\n2: s.e[0] = a\n1: b = calloc entry\n2: a.next = b\n3: t.all = b\n3: b.all = a\ncpoint\n"
 )
-
-// TestLostFromOne: a node that is in two lists is lost from the one that the constraint is about.
-func TestLostFromOne(t *testing.T) {
-	const moved = "40: n = calloc slots\n41: n.e[0] = a\n42: a.next = %s\n41: n.e[%d] = b\n42: b.next = %s\n44: t.slots = n\n43: free s"
-	for program, want := range map[string]trace.Addr{
-		fmt.Sprintf(moved, "a", 0, "b"):    41,
-		fmt.Sprintf(moved, "NULL", 0, "a"): 0,
-		fmt.Sprintf(moved, "NULL", 1, "b"): 0,
-	} {
-		w := newWorld(t, bucketSpec+"reach: table T; entry X; T ->>(slots, e, next) X;\n")
-		w.run(buckets)
-		w.run(program)
-		in, got := w.input(), trace.Addr(0)
-		for _, s := range Locate(in).Suspects {
-			if s.has(Lost) {
-				got = s.PC
-			}
-		}
-		if got != want || len(in.Found) > 0 != (want > 0) {
-			t.Errorf("%q: %d inconsistencies, lost at %d, want %d", program, len(in.Found), got, want)
-		}
-	}
-}
 
 // TestFresh: a field that was written since all was well is tried beside one that was not and
 // mends as well.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+)
+
+// A history only grows: collecting garbage finds little, and costs as much as there is
+// history. So it is done as rarely as memory allows.
+const (
+	usualPercent = 100 // Go's own: as much garbage as is in use
+	latePercent  = 300
+	// garbageShare is the part of the memory that is free when mgtrace starts that more garbage
+	// than usual may take.
+	garbageShare = 4
+)
+
+// collectLate has the garbage collector wait longer than usual, as long as what is in use is
+// little for this machine. It holds for the whole process: a program calls it once. GOGC and
+// GOMEMLIMIT, if the user has set them, are left as they are.
+func collectLate() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	l := &late{room: freeMemory("/") / garbageShare}
+	if l.room > 0 {
+		l.adjust()
+	}
+}
+
+// late chooses the percentage anew after each collection.
+type late struct {
+	room    uint64 // bytes of garbage that may be more than is in use
+	percent int    // in force; 0: none yet
+}
+
+// collected is an object that is garbage at the next collection.
+type collected struct{ late *late }
+
+func (l *late) adjust() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	p := percentFor(live[0].Value.Uint64(), l.room)
+	if p != l.percent {
+		l.percent = p
+		debug.SetGCPercent(p)
+	}
+	if p > usualPercent {
+		runtime.SetFinalizer(&collected{late: l}, func(c *collected) { c.late.adjust() })
+	}
+}
+
+// percentFor is how much garbage there may be beside what is in use, in percent of that.
+func percentFor(live, room uint64) int {
+	if live == 0 {
+		return latePercent
+	}
+	return int(max(usualPercent, min(latePercent, 100*float64(room)/float64(live))))
+}
+
+// freeMemory is how many bytes may still be taken, as far as the files of Linux tell that lie
+// under a root directory: what the machine has, and what the control groups of this process
+// allow. 0: it is not known.
+func freeMemory(root string) uint64 {
+	free := memAvailable(filepath.Join(root, "proc/meminfo"))
+	for _, group := range memoryGroups(filepath.Join(root, "proc/self/cgroup")) {
+		for dir := group; ; dir = filepath.Dir(dir) { // a group is bound by those it lies in
+			for _, file := range [2]string{"sys/fs/cgroup/" + dir + "/memory.max", "sys/fs/cgroup/memory/" + dir + "/memory.limit_in_bytes"} {
+				if n, err := number(filepath.Join(root, file)); err == nil {
+					free = min(free, n)
+				}
+			}
+			if dir == "/" || dir == "." {
+				break
+			}
+		}
+	}
+	return free
+}
+
+func number(file string) (uint64, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64) // "max" is none
+}
+
+func memAvailable(file string) uint64 {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if w := strings.Fields(s.Text()); len(w) == 3 && w[0] == "MemAvailable:" && w[2] == "kB" {
+			n, _ := strconv.ParseUint(w[1], 10, 54) // 0: it is not known
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// memoryGroups are the control groups of a process that may limit its memory (cgroups(7),
+// "/proc/pid/cgroup"): that of version 2, and that of the controller of version 1.
+func memoryGroups(file string) []string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		p := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(p) == 3 && strings.HasPrefix(p[2], "/") && (p[1] == "" || strings.Contains(","+p[1]+",", ",memory,")) {
+			out = append(out, filepath.Clean(p[2]))
+		}
+	}
+	return out
+}

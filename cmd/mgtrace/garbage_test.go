@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+// As more is in use the collector waits less, down to what is usual.
+func TestCollectLate(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
+	percent := func() uint64 {
+		m := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(m)
+		return m[0].Value.Uint64()
+	}
+	(&late{room: 64 << 20}).adjust()
+	if got := percent(); got <= usualPercent {
+		t.Errorf("with little in use: %d %%", got)
+	}
+	kept := make([]byte, 128<<20)
+	for end := time.Now().Add(10 * time.Second); percent() != usualPercent; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("with much in use: %d %%", percent())
+		}
+		runtime.GC() // what notices is run behind it
+	}
+	runtime.KeepAlive(kept)
+}
+
+func TestPercentFor(t *testing.T) {
+	const gb = 1 << 30
+	for _, c := range []struct {
+		live, room uint64
+		want       int
+	}{
+		{0, gb, 300},
+		{gb / 8, gb, 300},
+		{gb / 2, gb, 200},
+		{gb, gb, 100},
+		{8 * gb, gb, 100},
+	} {
+		if got := percentFor(c.live, c.room); got != c.want {
+			t.Errorf("%d bytes in use, room for %d: %d %%, want %d", c.live, c.room, got, c.want)
+		}
+	}
+}
+
+// What a control group allows counts, or one that it lies in, of either version.
+func TestFreeMemory(t *testing.T) {
+	const meminfo = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  uint64
+	}{
+		"nothing is known": {nil, 0},
+		"no group":         {map[string]string{"proc/meminfo": meminfo}, 8000000 << 10},
+		"no limit": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "max\n",
+		}, 8000000 << 10},
+		"version 2, the outer group": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/memory.max": "500000000\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
+		}, 500000000},
+		"version 2, in a namespace": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "500000000\n",
+		}, 500000000},
+		"version 1": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "5:cpu:/x\n4:memory:/a\n0::/\n", "sys/fs/cgroup/memory/a/memory.limit_in_bytes": "400000000\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 400000000},
+		"version 1, mounted where its path is not": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "4:hugetlb,memory:/docker/1\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "400000000\n",
+		}, 400000000},
+	} {
+		root := t.TempDir()
+		for file, text := range c.files {
+			file = filepath.Join(root, file)
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := freeMemory(root); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+}

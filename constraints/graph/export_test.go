@@ -1,0 +1,16 @@
+package graph
+
+// AdvanceSlowly is Advance with a look at every operation in the history.
+func (g *Graph) AdvanceSlowly() {
+	for g.now < g.hist.Now() {
+		g.now++
+		op := g.hist.Op(g.now)
+		g.apply(&op)
+		if g.following {
+			g.changedBy(&op, &g.pending)
+		}
+	}
+}
+
+// Pending is what has changed since Follow.
+func (g *Graph) Pending() *Changes { return &g.pending }

@@ -1,0 +1,48 @@
+package graph
+
+// objects is all that there ever were, by ObjID; 0 is unused. They stay where they are, however
+// many come: there are as many as the program makes nodes.
+type objects struct {
+	chunks []*[objectChunk]object
+	n      int
+}
+
+const (
+	objectChunkBits = 9
+	objectChunk     = 1 << objectChunkBits
+)
+
+func (x *objects) at(o ObjID) *object {
+	return &x.chunks[o>>objectChunkBits][o%objectChunk]
+}
+
+func (x *objects) len() int { return x.n }
+
+func (x *objects) add(b object) {
+	if x.n%objectChunk == 0 {
+		x.chunks = append(x.chunks, new([objectChunk]object))
+	}
+	*x.at(ObjID(x.n)) = b
+	x.n++
+}
+
+// slotRoom is where the slots of objects come from, many at a time: most have few.
+type slotRoom struct{ left []slot }
+
+const (
+	slotRoomSize = 1 << 12
+	fewSlots     = 64 // that are worth it
+)
+
+// take returns n empty slots.
+func (r *slotRoom) take(n int) []slot {
+	if n > fewSlots {
+		return make([]slot, n)
+	}
+	if n > len(r.left) {
+		r.left = make([]slot, slotRoomSize)
+	}
+	s := r.left[:n:n]
+	r.left = r.left[n:]
+	return s
+}

@@ -1,0 +1,36 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/check"
+	"mgtrace/types"
+)
+
+// TestPlaces: where in a node a pointer may lead to.
+func TestPlaces(t *testing.T) {
+	number := &types.Type{Kind: types.Int, Name: "int", Size: 4, Signed: true}
+	link := &types.Type{Kind: types.Struct, Name: "link", Size: 16}
+	job := &types.Type{Kind: types.Struct, Name: "job", Size: 48}
+	toJob := &types.Type{Kind: types.Pointer, Size: 8, Elem: job}
+	toLink := &types.Type{Kind: types.Pointer, Size: 8, Elem: link}
+	link.Members = []types.Member{{Name: "next", Type: toLink}, {Name: "prev", Type: toLink, Offset: 8}}
+	job.Members = []types.Member{{Name: "key", Type: number}, {Name: "node", Type: link, Offset: 8}, {Name: "size", Type: number, Offset: 24}, {Name: "next", Type: toJob, Offset: 32}}
+	node := &check.NodeType{Name: "job", Layout: job}
+	for _, c := range []struct {
+		elem *types.Type
+		want []uint64
+	}{
+		{job, []uint64{0}},
+		{link, []uint64{8}},       // a list's link that is embedded
+		{toJob, []uint64{32}},     // the address of the pointer that leads to a node
+		{toLink, []uint64{8, 16}}, //
+		{number, []uint64{0}},     // numbers are met at the beginning only
+		{&types.Type{Kind: types.Struct, Name: "other", Size: 48}, nil},
+	} {
+		if got := places(c.elem, node); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.elem.Name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package analysis
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/report"
+	"mgtrace/trace"
+)
+
+// What a program keeps on its stacks is not recorded, and programs link heap nodes to it: the
+// head of a ring, a list of what is to be done, in a function's own variable. What would have
+// to be read there is not known, and nobody is accused of it. A pointer into the frame of a
+// function that has been left is another matter.
+
+// stacks knows, by the calls of watched functions, what of the stacks is in use.
+type stacks struct {
+	now, high map[trace.ThreadID]trace.Addr // of the thread's latest event, and the highest
+	prog      *trace.Program
+	unjudged  map[eval.Instance]bool
+	example   string // why, of the first of them
+}
+
+const (
+	// frames is how much a thread may have on its stack beyond what its events tell, bytes.
+	frames = 1 << 20
+	// mainStack is below the lowest address of the main thread's stack, and above what is
+	// mapped, images apart (Linux, mmap_base and arch_align_stack of x86).
+	mainStack = 0x7ffb_f000_0000
+)
+
+func newStacks(prog *trace.Program) *stacks {
+	return &stacks{now: map[trace.ThreadID]trace.Addr{}, high: map[trace.ThreadID]trace.Addr{}, prog: prog, unjudged: map[eval.Instance]bool{}}
+}
+
+// note takes note of where an event leaves its thread's stack.
+func (s *stacks) note(ev *trace.Event) {
+	switch {
+	case ev.Kind == trace.KindThreadExit:
+		delete(s.now, ev.Thread)
+		delete(s.high, ev.Thread)
+	case ev.SP != 0:
+		s.now[ev.Thread] = ev.SP
+		s.high[ev.Thread] = max(s.high[ev.Thread], ev.SP)
+	}
+}
+
+// inUse says whether an address lies on the stack of a thread, in what is in use at a C-point:
+// of the thread that is there exactly, of others as far as is known.
+func (s *stacks) inUse(addr trace.Addr, c eval.CPoint) bool {
+	known := false // of the main thread's
+	for t, low := range s.now {
+		if exact := t == c.Thread && !c.Inlined && (c.Kind == "entry" || c.Kind == "return"); !exact {
+			low -= min(low, frames)
+		}
+		if low <= addr && addr < s.high[t]+frames {
+			return true
+		}
+		known = known || s.main(low)
+	}
+	return !known && s.main(addr)
+}
+
+// main says whether an address is one of the main thread's stack, or nearly so high. Without
+// randomisation files are mapped as high.
+func (s *stacks) main(addr trace.Addr) bool {
+	return addr >= mainStack && !slices.ContainsFunc(s.prog.Modules, func(m trace.Module) bool { return filepath.IsAbs(m.Path) && addr < m.Hi })
+}
+
+// elsewhere says whether at an address there may be what is not recorded: in static memory,
+// or on a stack.
+func (a *Analysis) elsewhere(addr trace.Addr) bool {
+	return a.stacks.inUse(addr, eval.CPoint{}) ||
+		slices.ContainsFunc(a.prog.Modules, func(m trace.Module) bool { return m.Lo <= addr && addr < m.Hi })
+}
+
+// offStack leaves inconsistencies out that may be none, could what lies on a stack be read.
+func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
+	v := a.Checker.View(a.Hist.Now())
+	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
+		r := a.Checker.Eval(inc.Instance, v)
+		if r.Through == 0 || !a.stacks.inUse(r.Through, c) {
+			return false
+		}
+		if len(a.stacks.unjudged) == 0 {
+			a.stacks.example = fmt.Sprintf("%s: %s, %#x", a.Checker.Label(inc.Instance), r.Reason, uint64(r.Through))
+		}
+		a.stacks.unjudged[inc.Instance] = true
+		return true
+	})
+}
+
+// reportStacks says what was not judged.
+func (a *Analysis) reportStacks(r *report.Report) {
+	if n := len(a.stacks.unjudged); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged at some C-points, because a pointer leads to a variable on the program's stack, which is not recorded (%s)",
+			report.Plural(n, "constraint instance was", "constraint instances were"), a.stacks.example))
+	}
+}
