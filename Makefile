@@ -24,7 +24,7 @@ demo: setup-demo build
 	@scripts/demo
 
 test: setup-test build lint
-	$(GO) test -timeout 26m -parallel 6 ./...
+	$(GO) test -timeout 45m -parallel 6 ./...
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -48,11 +48,29 @@ func buildReal(t *testing.T, w *debian.Workshop, p debian.Program, optimise stri
 	return b
 }
 
+// readyAll makes the source packages of all the programs ready, two at a time: what they
+// do first, to find out about the machine, keeps one processor. Errors are told by the
+// tests that build them.
+func readyAll(w *debian.Workshop) {
+	todo := make(chan string)
+	for range 2 {
+		go func() {
+			for pkg := range todo {
+				_, _ = w.Source(pkg)
+			}
+		}()
+	}
+	for _, p := range debian.Programs {
+		todo <- p.Package
+	}
+	close(todo)
+}
+
 // runReal runs it on its input in a directory of its own.
 func runReal(t *testing.T, w *debian.Workshop, p debian.Program, binary string, flags ...string) result {
 	t.Helper()
 	t.Chdir(realInput(t, w, p))
-	args := append([]string{"run", "--timeout", "20s", "--spec", w.Spec(p)}, flags...)
+	args := append([]string{"run", "--timeout", "60s", "--spec", w.Spec(p)}, flags...)
 	args = append(args, p.Flags...)
 	args = append(args, binary, "--")
 	return mgtrace(t, "", append(args, w.Args(p)...)...)
@@ -71,6 +89,7 @@ func realInput(t *testing.T, w *debian.Workshop, p debian.Program) string {
 // without, and nothing is found; and each of their faults is named.
 func TestReal(t *testing.T) {
 	w := workshop(t)
+	go readyAll(w)
 	for _, p := range debian.Programs {
 		faults, err := w.Faults(p)
 		if err != nil {
@@ -117,7 +136,8 @@ func testRealHealthy(t *testing.T, w *debian.Workshop, p debian.Program, optimis
 
 func testRealFault(t *testing.T, w *debian.Workshop, p debian.Program, optimise string, f *debian.Fault) {
 	b := buildReal(t, w, p, optimise, f)
-	named(t, "run", runReal(t, w, p, b.Binary), b)
+	// Some faults make it run for ever.
+	named(t, "run", runReal(t, w, p, b.Binary, "--timeout", "10s"), b)
 }
 
 // TestRealAway: a recording that is analysed where there is neither the program nor its

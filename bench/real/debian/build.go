@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // ErrUnavailable is a source package that can not be had: there is no apt-get, no
@@ -18,10 +19,16 @@ var ErrUnavailable = errors.New("source package not available")
 
 // A Workshop is where programs are built. What was built is found there the next
 // time, unless something that it is made from has changed.
+//
+// Its methods may be called at the same time, but for Build of one and the same program.
 type Workshop struct {
-	dir   string
-	ours  string // testdata/real
-	lists bool   // the package lists were fetched
+	dir  string
+	ours string // testdata/real
+
+	sources sync.Map // of a source package's name: a *sync.Mutex, held while it is made ready
+
+	fetching sync.Mutex // held while apt-get runs
+	lists    bool       // the package lists were fetched
 }
 
 // Open is a workshop in dir, for the programs of testdata.
@@ -133,6 +140,9 @@ func (w *Workshop) Source(pkg string) (string, error) { return w.prepared(pkg) }
 
 // prepared fetches, unpacks and readies a source package.
 func (w *Workshop) prepared(pkg string) (string, error) {
+	one, _ := w.sources.LoadOrStore(pkg, new(sync.Mutex))
+	one.(*sync.Mutex).Lock()
+	defer one.(*sync.Mutex).Unlock()
 	tree := filepath.Join(w.dir, "packages", pkg)
 	stamp := newStamp(prepare[pkg])
 	if stamp.on(tree) {
@@ -162,6 +172,8 @@ var unavailable = regexp.MustCompile(`Could not resolve|Unable to connect|Failed
 // fetch downloads a source package, with package lists of our own: the machine's
 // need not name sources.
 func (w *Workshop) fetch(pkg string) error {
+	w.fetching.Lock()
+	defer w.fetching.Unlock()
 	aptGet := fmt.Sprintf(`apt-get -qq -o Dir::Etc::SourceList='%[1]s/sources.list' -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists='%[1]s/lists'`, w.dir)
 	script := aptGet + ` source --download-only "$PKG"`
 	if !w.lists {
