@@ -169,33 +169,15 @@ func (s *SnapshotAnswer) Text(out io.Writer, color bool) error {
 	return p.to(out)
 }
 
-// fewAlike is how many elements in a row that hold the same are listed one by one, at most.
-const fewAlike = 3
-
-// fields lists fields, more than a few elements that hold the same as one.
+// fields lists fields, neighbouring elements that hold the same as one.
 func (p *printer) fields(indent string, fields []FieldAnswer) {
-	for i, n := 0, 0; i < len(fields); i += n {
-		f := fields[i]
-		for n = 1; i+n < len(fields) && fields[i+n].Value == f.Value && withoutDigits(fields[i+n].Name) == withoutDigits(f.Name); n++ {
-		}
-		name := f.Name
-		if n > fewAlike {
-			name += " … " + fields[i+n-1].Name
-		} else {
-			n = 1
-		}
-		p.f("%s%s %s\n", indent, name, f.Value)
+	plain := make([]report.Field, len(fields))
+	for i, f := range fields {
+		plain[i] = report.Field{Name: f.Name, Value: f.Value}
 	}
-}
-
-// withoutDigits is what the names of an array's elements have in common, and of a block's words.
-func withoutDigits(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return -1
-		}
-		return r
-	}, name)
+	for _, f := range report.Fold(plain) {
+		p.f("%s%s %s\n", indent, f.Name, f.Value)
+	}
 }
 
 // Text prints what changed.

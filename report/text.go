@@ -166,7 +166,8 @@ func (p *printer) values(v NodeValues) {
 }
 
 // Fold makes one field of neighbouring elements of an array with the same value,
-// "key[3..7] never written", and of the characters of a string, `name "task18"`.
+// "key[3..7] never written", of such words of a node without a type, "+16..+40 0", and of
+// the characters of a string, `name "task18"`.
 func Fold(fields []Field) []Field {
 	var out []Field
 	for i := 0; i < len(fields); {
@@ -186,7 +187,11 @@ func Fold(fields []Field) []Field {
 		}
 		f := fields[i]
 		if n > i+2 { // two are as short as a range
-			f.Name = fmt.Sprintf("%s[%d..%d]", array, first, first+n-i-1)
+			if array == "" {
+				f.Name += ".." + fields[n-1].Name
+			} else {
+				f.Name = fmt.Sprintf("%s[%d..%d]", array, first, first+n-i-1)
+			}
 			i = n
 		} else {
 			i++
@@ -219,8 +224,13 @@ func stringOf(fields []Field) (s string, n int) {
 	return "", 0
 }
 
-// element takes "key[3]" apart.
+// element takes "key[3]" apart. The words of a node without a type, "+24", are elements of
+// an array without a name.
 func element(name string) (array string, index int, ok bool) {
+	if offset, word := strings.CutPrefix(name, "+"); word {
+		n, err := strconv.Atoi(offset)
+		return "", n / 8, err == nil && n%8 == 0
+	}
 	array, rest, ok := strings.Cut(name, "[")
 	if !ok || !strings.HasSuffix(rest, "]") {
 		return "", 0, false
