@@ -25,6 +25,9 @@ type Options struct {
 	// Array says that a store of the address of a block's start into the variable at disp
 	// from RBP makes that one a pointer to the array with which the block begins.
 	Array func(n *Node, pc trace.Addr, disp int64) bool
+	// Granted says that the program uses what its allocator grants it beyond what it asked for:
+	// an access behind a block is a fault only if it reaches another one that lives.
+	Granted bool
 	// MaxFaults bounds the faults that are kept. 0: 1000.
 	MaxFaults int
 }
@@ -50,7 +53,11 @@ func New(o Options) *Checker {
 	if o.MaxFaults == 0 {
 		o.MaxFaults = 1000
 	}
-	return &Checker{o: o, mem: newMemory(), threads: map[trace.ThreadID]*thread{}, heap: newHeap(), index: map[faultKey]int{}}
+	c := &Checker{o: o, mem: newMemory(), threads: map[trace.ThreadID]*thread{}, heap: newHeap(), index: map[faultKey]int{}}
+	if o.Granted {
+		c.heap.live = map[uint64][]NodeID{}
+	}
+	return c
 }
 
 // Faults returns what was found, in order of time.

@@ -76,6 +76,7 @@ func TestChecker(t *testing.T) {
 	}}
 	meant := parts
 	meant.Meant = func(_ *Node, off uint64, _ bool, _, _ trace.Addr) bool { return off == 8 }
+	grants := Options{Granted: true}
 	for _, c := range []struct {
 		name, lines string
 		o           Options
@@ -86,6 +87,11 @@ func TestChecker(t *testing.T) {
 		{"across the end", "48 89 47 1c @ 101c/8", Options{}, []string{"0: overflow write 8 of 1 hits 2 beyond 4"}},
 		{"in front", "48 89 46 f8 @ 1018/8", Options{}, []string{"0: overflow write 8 of 2 hits 1 beyond -8"}},
 		{"where nothing is", "48 89 46 20 @ 1040/8", Options{}, []string{"0: overflow write 8 of 2 hits 0 beyond 24"}},
+		{"granted", "48 89 46 10 @ 1030/8\n48 8b 46 0c @ 102c/8", grants, nil}, // mov [rsi+16], rax; mov rax, [rsi+12]
+		{"more than can be granted", "48 89 86 00 20 00 00 @ 3020/8", grants, []string{"0: overflow write 8 of 2 hits 0 beyond 8184"}},
+		{"of the next block, not granted", "48 89 47 1c @ 101c/8", grants, []string{"0: overflow write 8 of 1 hits 2 beyond 4"}},
+		{"of what was the next block", "free\n48 89 47 1c @ 101c/8", grants, nil},
+		{"in front of what was granted", "48 89 46 f8 @ 1018/8", grants, []string{"0: overflow write 8 of 2 hits 1 beyond -8"}},
 		{"read", "48 8b 47 20 @ 1020/8", Options{}, []string{"0: overflow read 8 of 1 hits 2 beyond 8"}},
 		{"read by a library", "48 8b 47 20 @ 1020/8", library, nil},
 		{"far read by a library", "48 8b 47 20 @ 2020/8", library, []string{"0: overflow read 8 of 1 hits 0 beyond 4104"}},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"mgtrace/flow"
 	"mgtrace/trace"
 	"mgtrace/x86"
 )
@@ -43,6 +44,7 @@ func (n *Node) holds(addr, size uint64) bool {
 type heap struct {
 	nodes []Node // by NodeID; 0 is unused
 	at    map[trace.Addr]NodeID
+	live  map[uint64][]NodeID // by the pages in which they start; nil: not wanted
 }
 
 func newHeap() heap { return heap{nodes: make([]Node, 1), at: map[trace.Addr]NodeID{}} }
@@ -119,6 +121,10 @@ func (c *Checker) born(ev *trace.Event) NodeID {
 		h.died(old, ev) // its free was missed
 	}
 	id := NodeID(len(h.nodes))
+	if h.live != nil {
+		p := uint64(ev.Addr) >> pageBits
+		h.live[p] = append(h.live[p], id)
+	}
 	h.nodes = append(h.nodes, Node{ID: id, Start: ev.Addr, Size: ev.Size, Name: ev.Name, Born: ev.Instant, BornPC: ev.PC, BornStack: slices.Clone(ev.Stack)})
 	h.at[ev.Addr] = id
 	c.given(ev.Thread, id)
@@ -141,6 +147,37 @@ func (c *Checker) given(id trace.ThreadID, n NodeID) {
 func (h *heap) died(id NodeID, ev *trace.Event) {
 	n := &h.nodes[id]
 	n.Died, n.DiedPC, n.DiedStack = max(ev.Instant, 1), ev.PC, slices.Clone(ev.Stack)
+	if h.live == nil {
+		return
+	}
+	p := uint64(n.Start) >> pageBits
+	if rest := slices.DeleteFunc(h.live[p], func(k NodeID) bool { return k == id }); len(rest) > 0 {
+		h.live[p] = rest
+	} else {
+		delete(h.live, p)
+	}
+}
+
+// granted is how many bytes behind a block an allocator may grant, or a fourth of the block if that
+// is more: it rounds up to a chunk or a class of sizes, or to pages.
+const granted = 4096
+
+// grants says that an access may be to what the allocator granted beyond the end of a live block:
+// it is near, and no other block that lives starts before its end.
+func (h *heap) grants(n *Node, x flow.Mem) bool {
+	start, end := uint64(n.Start), uint64(n.Start)+n.Size
+	hi := uint64(x.Addr) + uint64(x.Size)
+	if uint64(x.Addr) < start || hi <= end || hi-end > max(granted, n.Size/4) {
+		return false
+	}
+	for p := end >> pageBits; p <= (hi-1)>>pageBits; p++ {
+		for _, id := range h.live[p] {
+			if at := uint64(h.nodes[id].Start); at >= end && at < hi {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // containing is the block that lies at addr: one that lives, else the one that died

@@ -165,7 +165,7 @@ func (c *Checker) stray(t *thread, o *op, m *operand, n *Node, x flow.Mem) {
 		if f.Kind = UseAfterFree; o.library && !m.write && !n.holds(uint64(x.Addr), 1) {
 			return
 		}
-	} else if !m.write && harmless(o.library, n, x) {
+	} else if !m.write && harmless(o.library, n, x) || c.o.Granted && c.heap.grants(n, x) {
 		return
 	}
 	c.fault(t, o.pc, n, x, f)
@@ -207,7 +207,7 @@ func (c *Checker) judgeSyscall(t *thread, x flow.Mem, number uint64) {
 		switch {
 		case !n.alive():
 			f.Kind = UseAfterFree
-		case f.Beyond <= 0:
+		case f.Beyond <= 0, c.o.Granted && c.heap.grants(n, x):
 			continue
 		}
 		pc := trace.Addr(0)

@@ -53,9 +53,13 @@ func shapes() (all []shape) {
 
 func (s shape) compile(t *testing.T, flags ...string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), s.source)
-	args := append([]string{"-g", "-w", "-o", bin, "../../testdata/overflow/" + s.source + ".c"}, s.flags...)
-	if out, err := exec.Command("gcc", append(args, flags...)...).CombinedOutput(); err != nil {
+	return compileOverflow(t, "../../testdata/overflow/"+s.source+".c", append(slices.Clone(s.flags), flags...)...)
+}
+
+func compileOverflow(t *testing.T, source string, flags ...string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "prog")
+	if out, err := exec.Command("gcc", append([]string{"-g", "-w", "-o", bin, source}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	return bin
@@ -149,6 +153,22 @@ func TestOverflowResized(t *testing.T) {
 			(b.Resized != nil) != (want.resized != "") || b.Resized != nil && b.Resized.Line != lineOf(want.resized) {
 			t.Errorf("%s: line %d, %+v, resized %+v", want.mark, c.Line, b, b.Resized)
 		}
+	}
+}
+
+// A program that asks what its allocator granted it may use that, but not what lies behind.
+func TestOverflowGranted(t *testing.T) {
+	const source = "testdata/granted.c"
+	r := mgtrace(t, "", "overflow", compileOverflow(t, source))
+	if r.status != 0 || !slices.ContainsFunc(r.report.Notes, func(n string) bool { return strings.Contains(n, "malloc_usable_size") }) {
+		t.Errorf("correct: status %d: %s, notes %q", r.status, describeFaults(r.report), r.report.Notes)
+	}
+	r = mgtrace(t, "", "overflow", compileOverflow(t, source, "-DFAULT"))
+	if r.status != 1 || len(r.report.CPoints) != 1 {
+		t.Fatalf("status %d: %s", r.status, describeFaults(r.report))
+	}
+	if c := r.report.CPoints[0]; c.Line != faults(t, source)[0] || c.Access.Distance != 28 || c.Access.Hit == nil {
+		t.Errorf("line %d, %+v", c.Line, c.Access)
 	}
 }
 

@@ -59,7 +59,7 @@ func (v *overflows) follow(ctx context.Context) error {
 			im, ok := v.rec.Symbols.Image(pc)
 			return !ok || !im.Traced
 		},
-		Part: v.part, Meant: v.meant, Array: v.assigned,
+		Part: v.part, Meant: v.meant, Array: v.assigned, Granted: v.rec.Prog.Granted != "",
 	})
 	return v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
 		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
@@ -294,6 +294,7 @@ func (v *overflows) report() *report.Report {
 	r.Followed = &report.Followed{Instructions: v.flow.Insts(), Blocks: v.c.Nodes()}
 	r.Checked.Objects = map[string]int{}
 	r.Exit = v.a.Exit
+	r.Notes = append(r.Notes, v.rec.Prog.Notes...)
 	r.Warnings = append(r.Warnings, v.rec.Prog.Warnings...)
 	r.Warnings = append(r.Warnings, v.rec.Warned...)
 	if n := v.c.Gaps(); n > 0 {
