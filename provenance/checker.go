@@ -19,9 +19,10 @@ type Options struct {
 	// Meant says that a write through an address that was computed from the start of
 	// a block is one to the array that begins off bytes behind it: not to the block as a
 	// whole, where that is 0, nor to another array, to whose elements the number that was
-	// added leads together with an index: indexed, the program has added one. pc is the instruction, call
+	// added leads together with an index: indexed, the program has added one. The write is at bytes
+	// behind the start. pc is the instruction, call
 	// the program's call of the library that it belongs to, 0 if it is the program's own.
-	Meant func(n *Node, off uint64, indexed bool, pc, call trace.Addr) bool
+	Meant func(n *Node, off, at uint64, indexed bool, pc, call trace.Addr) bool
 	// Array says that a store of the address of a block's start into the variable at disp
 	// from RBP makes that one a pointer to the array with which the block begins.
 	Array func(n *Node, pc trace.Addr, disp int64) bool
@@ -155,7 +156,7 @@ func (c *Checker) exec(r *flow.Record) {
 	if r.N == 0 {
 		return
 	}
-	t.awaiting = false
+	t.awaiting, t.summed = false, 0
 	ops := b.ops[r.From : r.From+r.N]
 	base := ops[0].first
 	for i := range ops {
@@ -168,6 +169,7 @@ func (c *Checker) exec(r *flow.Record) {
 			}
 		}
 		c.step(t, o, mems)
+		t.sum(o)
 		if o.control != plain {
 			c.transfer(t, o, mems)
 		}

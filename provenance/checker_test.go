@@ -75,7 +75,7 @@ func TestChecker(t *testing.T) {
 		return 0
 	}}
 	meant := parts
-	meant.Meant = func(_ *Node, off uint64, _ bool, _, _ trace.Addr) bool { return off == 8 }
+	meant.Meant = func(_ *Node, off, _ uint64, _ bool, _, _ trace.Addr) bool { return off == 8 }
 	grants := Options{Granted: true}
 	for _, c := range []struct {
 		name, lines string

@@ -102,7 +102,7 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 			if x := t.general[m.index]; x != None {
 				tag = add(tag, scale(x, m.scale))
 			} else if !o.library && tag.within() == atStart && tag.Node() != 0 {
-				tag = indexed(tag, m.disp)
+				tag = indexed(tag, m.disp+t.summedUp(m))
 			}
 		}
 		switch {
@@ -130,6 +130,28 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 	}
 }
 
+// sum notes what the program has just added to a number that is in a register now, and forgets
+// that of registers which have been written.
+func (t *thread) sum(o *op) {
+	t.summed &^= o.wipes | o.touches
+	if o.plus >= 0 && !o.library && t.general[o.plus] == None {
+		t.summed |= 1 << o.plus
+		t.sums[o.plus] = o.d.Const
+	}
+}
+
+// summedUp is how much of the offset of an array the index of an access has in it: gcc adds what
+// is a multiple of 16 bytes to the index right before the access, without optimisation.
+func (t *thread) summedUp(m *operand) int64 {
+	if t.summed>>m.index&1 == 0 {
+		return 0
+	}
+	if n := t.sums[m.index] * int64(m.scale); n > 0 && n%16 == 0 {
+		return n
+	}
+	return 0
+}
+
 // judgePart looks at a write within its block, through an address of which within is known.
 func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, within uint32) {
 	off, sure := uint64(0), within == array
@@ -145,7 +167,7 @@ func (c *Checker) judgePart(t *thread, pc trace.Addr, n *Node, x flow.Mem, withi
 	if size == 0 || int64(at) < 0 || at < size && uint64(x.Size) <= size-at {
 		return // in front of it an address may have been computed for what lies there
 	}
-	if !sure && (c.o.Meant == nil || !c.o.Meant(n, off, within >= guess, pc, c.programCall(t, pc))) {
+	if !sure && (c.o.Meant == nil || !c.o.Meant(n, off, uint64(x.Addr-n.Start), within >= guess, pc, c.programCall(t, pc))) {
 		return
 	}
 	f := Fault{Kind: PartOverflow, Write: true, Part: off, PartLen: size, Beyond: int64(at + uint64(x.Size) - size)}

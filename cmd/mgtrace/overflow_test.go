@@ -172,6 +172,28 @@ func TestOverflowGranted(t *testing.T) {
 	}
 }
 
+// Arrays of numbers that are reached by an index, whatever the compiler adds to what.
+func TestOverflowNumbers(t *testing.T) {
+	const source = "testdata/numbers.c"
+	want := faults(t, source)
+	for _, optimised := range []string{"-O0", "-O1", "-O2"} {
+		t.Run(optimised, func(t *testing.T) {
+			t.Parallel()
+			if r := mgtrace(t, "", "overflow", compileOverflow(t, source, optimised)); r.status != 0 {
+				t.Errorf("correct: status %d: %s", r.status, describeFaults(r.report))
+			}
+			var got []int
+			r := mgtrace(t, "", "overflow", compileOverflow(t, source, optimised, "-DFAULT"))
+			for _, c := range r.report.CPoints {
+				got = append(got, c.Line)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("lines %v, want %v: %s", got, want, describeFaults(r.report))
+			}
+		})
+	}
+}
+
 // A recording serves as well as the program, a recording without instructions does not.
 func TestOverflowOfRecording(t *testing.T) {
 	s := shape{source: "shapes", flags: []string{"-O0", "-DTARGET=FUNCTION", "-DHOW=STRCPY"}}

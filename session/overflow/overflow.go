@@ -149,8 +149,9 @@ var textual = sync.OnceValue(func() *regexp.Regexp {
 
 // meant says that a write computed from the start of a structure is one to the array that begins off
 // bytes behind it: a function writes text there that was given the address of the structure, or the
-// statement names the array.
-func (v *overflows) meant(n *provenance.Node, off uint64, indexed bool, pc, call trace.Addr) bool {
+// statement names the array. Not one that names what lies where the write is as well, or that
+// assigns to something else: s->x[i-3] = s->y[0] writes to x, whatever the compiler adds to s.
+func (v *overflows) meant(n *provenance.Node, off, to uint64, indexed bool, pc, call trace.Addr) bool {
 	at := pc
 	if call != 0 {
 		at = call
@@ -158,9 +159,35 @@ func (v *overflows) meant(n *provenance.Node, off uint64, indexed bool, pc, call
 			return true
 		}
 	}
-	name := v.arrayName(n, off)
+	name, there := v.arrayName(n, off), v.arrayName(n, to)
 	_, _, source := v.rec.Symbols.Where(at)
-	return name != "" && (named(source, name) || v.passed(n, at, name))
+	switch {
+	case name == "":
+		return false
+	case named(source, name):
+		return writesTo(source, name, there)
+	}
+	return v.passed(n, at, name, there)
+}
+
+// destination is what stands in front of an assignment, and what is incremented.
+var destination = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([^;{}=,(]*[^;{}=,(!<>&|^%*/+-])(?:(?:[-+*/%&|^]|<<|>>)?=[^=]|\+\+|--)`)
+})
+
+// writesTo says that a line of source that names an array writes to it, rather than to what lies
+// there or to something else.
+func writesTo(line, array, there string) bool {
+	memory, to := false, ""
+	for _, m := range destination().FindAllStringSubmatch(line, -1) {
+		if strings.ContainsAny(m[1], "[]*.>") {
+			memory, to = true, to+m[1]
+		}
+	}
+	if !memory { // a call
+		to = line
+	}
+	return named(to, array) && !(there != array && there != "" && named(to, there))
 }
 
 // arrayName is the name of the array that begins off bytes behind the start of a structure, in
@@ -215,8 +242,9 @@ func pointsTo(x *objfile.Variable, elem *types.Type) bool {
 // passed says that the function that has the statement at was given the array's address:
 // the statement names a pointer to scalars as the array has them, and the call of the
 // function names the array, or such a pointer again. fill(s->name) says so of a write
-// through fill's char *.
-func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool {
+// through fill's char *. If the call names what lies where the write is as well, that may be
+// what is meant.
+func (v *overflows) passed(n *provenance.Node, at trace.Addr, name, there string) bool {
 	array := arrayAt(v.parts[n.BornPC], 0)
 	if array == nil {
 		return false
@@ -233,7 +261,7 @@ func (v *overflows) passed(n *provenance.Node, at trace.Addr, name string) bool 
 		for i, frame := range v.rec.Symbols.Frames(pc) {
 			text, _ := v.rec.Symbols.Sources.Line(frame.File, frame.Line)
 			if k+i > 0 && named(text, name) {
-				return true
+				return there == "" || there == name || !named(text, there)
 			}
 			if !slices.ContainsFunc(im.Obj.Variables(uint64(pc-im.Bias)), func(x objfile.Variable) bool {
 				return pointsTo(&x, array.Elem) && named(text, x.Name)
