@@ -114,7 +114,7 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 			e.numbers[key] = n
 		}
 		site.Hook = n
-		site.Leaves, site.Frees = e.leaves(s), e.frees(s)
+		site.Leaves, site.Frees, site.Opens = e.leaves(s), e.frees(s), e.opens(s)
 	}
 	u.sites = append(u.sites, site)
 	return nil
@@ -150,6 +150,42 @@ func (e *Engine) frees(s *capture.Site) bool {
 	}
 	f := &e.plan.Funcs[s.Enter[0]]
 	return f.Role == probe.RoleFree && f.Ptr == 1 && e.tables.Whole(s.Enter[0])
+}
+
+// argumentRegs are the registers of arguments 1 to 3 (System V ABI, 3.2.3).
+var argumentRegs = [...]x86.Reg{x86.RDI, x86.RSI, x86.RDX}
+
+// opens says what a site notes that begins a call and does nothing else: of an allocator that
+// is told when it returns and takes or gives a block, or of a function that writes as many
+// bytes as an argument says. Where only some blocks matter, the routine has more to do.
+func (e *Engine) opens(s *capture.Site) *emit.Opening {
+	if e.filter.On || len(s.Enter) != 1 || len(s.Leave) > 0 || !onlyCalls(s) {
+		return nil
+	}
+	index := s.Enter[0]
+	f := &e.plan.Funcs[index]
+	o := &emit.Opening{Index: index, At: x86.NoReg}
+	at, bytes := f.Ptr, f.Size
+	switch {
+	case f.Role == probe.RoleWriter:
+		if f.Extent != probe.ExtentArg || f.Acquires || e.plan.Images[f.Entry.Image].Traced {
+			return nil
+		}
+		o.Writer = true
+		at, bytes = f.Dst, f.Len
+	case !e.tables.Whole(index) || f.Role == probe.RoleFree || f.Count > 0:
+		return nil
+	default:
+		o.Func = e.at.funcs + uint64(index)*layout.FuncSize
+	}
+	if bytes < 1 || bytes > len(argumentRegs) || at > len(argumentRegs) || o.Writer && at < 1 {
+		return nil
+	}
+	if at > 0 {
+		o.At = argumentRegs[at-1]
+	}
+	o.Bytes = argumentRegs[bytes-1]
+	return o
 }
 
 // onlyCalls: nothing but entries and returns of functions is at a site.

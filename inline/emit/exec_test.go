@@ -44,6 +44,7 @@ type subject struct {
 	in        x86.Inst
 	hooks     int  // calls of the hook routine that must come
 	forgets   bool // the open call
+	notes     bool // a call, as site.Opens says
 	positions map[int]Position
 }
 
@@ -116,6 +117,8 @@ func (s *subject) compare(r *result, snaps []snap) string {
 		return fmt.Sprintf("memory differs at offset %#x", r.MemoryDiff)
 	case r.VectorDiff >= 0:
 		return fmt.Sprintf("vector state differs at %d", r.VectorDiff)
+	case s.notes:
+		return s.compareNotes(r, snaps)
 	case s.forgets && r.Left != [3]uint64{}, !s.forgets && r.Left != [3]uint64{s.Open[3], s.Open[0], s.Open[1]}:
 		return fmt.Sprintf("%#x is left of the open call", r.Left)
 	case int(r.Hooks) != s.hooks:
@@ -134,6 +137,41 @@ func (s *subject) compare(r *result, snaps []snap) string {
 	}
 	if msg := s.compareRecord(r); msg != "" {
 		return msg
+	}
+	return s.compareSnaps(r, snaps)
+}
+
+// compareNotes: the routine was not called, and the call is in the thread block.
+func (s *subject) compareNotes(r *result, snaps []snap) string {
+	noted := func(off int32) uint64 { return r.Noted[(off-layout.AllocCall)/8] }
+	const writers = layout.Writers &^ 7
+	o := s.site.Opens
+	sp := s.Regs[x86.RSP]
+	var block uint64
+	if o.At != x86.NoReg {
+		block = s.Regs[o.At]
+	}
+	want := map[int32]uint64{layout.CallSP: sp, layout.CallPC: target, layout.CallPtr: block, layout.CallBytes: s.Regs[o.Bytes], layout.CallFunc: o.Func, layout.CallIndex: uint64(o.Index)}
+	at, open := int32(layout.AllocCall), r.Left[1]
+	if o.Writer {
+		want = map[int32]uint64{layout.WriterSP: sp, layout.WriterPC: target, layout.WriterDst: block, layout.WriterLen: s.Regs[o.Bytes], layout.WriterFunc: uint64(o.Index)}
+		at, open = layout.WriterAt, r.Noted[18]
+		if n := uint32(noted(writers)); n != 1 {
+			return fmt.Sprintf("%d writers are open", n)
+		}
+	}
+	for off, v := range want {
+		if got := noted(at + off); got != v {
+			return fmt.Sprintf("word %d of the open call is %#x, not %#x", off, got, v)
+		}
+	}
+	switch {
+	case open != -sp:
+		return fmt.Sprintf("the open call is at %#x, not %#x", open, -sp)
+	case r.Hooks != 0:
+		return "the hook routine was called"
+	case [16]uint64(r.Native.Regs) != r.Moved.Regs || r.Native.Flags != cleanFlags(r.Moved.Flags):
+		return fmt.Sprintf("registers are %#x, flags %#x", r.Moved.Regs, r.Moved.Flags)
 	}
 	return s.compareSnaps(r, snaps)
 }
@@ -301,7 +339,7 @@ func (s *subject) compareHistory(k *snap, p *Position) string {
 		if p.Clean {
 			return "clean inside the hook routine"
 		}
-	case (s.site.Leaves != Anything || s.site.Frees) && s.hooks == 0:
+	case (s.site.Leaves != Anything || s.site.Frees || s.site.Opens != nil) && s.hooks == 0:
 		return "" // behind a call that was left out nobody can tell
 	case !p.Executed && (p.Called != (calls > 0) || p.Clean != (calls == 0)):
 		return fmt.Sprintf("%d calls of the hook routine, position %+v", calls, p)

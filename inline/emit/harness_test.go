@@ -75,7 +75,8 @@ type result struct {
 	Hook                   [2]hookCall
 	End                    snap
 	Snaps, Places          uint64
-	Left                   [3]uint64 // AllocCall, OpenCall, OpenFree in the end
+	Left                   [3]uint64  // AllocCall, OpenCall, OpenFree in the end
+	Noted                  [19]uint64 // all from AllocCall on, and OpenWriter
 }
 
 // harness builds the harness and returns its path.

@@ -136,6 +136,72 @@ func (g *generator) unlessClosed() (over []int) {
 	return over
 }
 
+// notes appends code that notes a call of a function, whose entry it is, and jumps over what
+// follows, unless another call is open. What says that a call is open is written last: before,
+// nothing has happened.
+func (g *generator) notes(o *Opening) (over []int) {
+	g.save(x86.RCX, layout.Scratch0)
+	open := []int32{layout.AllocCall}
+	if o.Writer {
+		open = append(open, layout.OpenWriter)
+	}
+	var busy []int
+	for _, w := range open {
+		g.load(x86.RCX, 8, slot(w))
+		g.plain(0xe3, lenMov+lenJmp) // jrcxz
+		busy = append(busy, g.over())
+	}
+	g.state.fault = FaultProgram
+	g.load(x86.RCX, 8, at(x86.RSP, 0))
+	if o.Writer {
+		g.noteWriter(o)
+	} else {
+		g.noteCall(o)
+	}
+	over = append(over, g.over())
+	g.restore(x86.RCX)
+	g.here(busy)
+	return over
+}
+
+// noteCall has the first open call of an allocator begin; rcx is where it returns to.
+func (g *generator) noteCall(o *Opening) {
+	member := func(off int32) mem { return slot(layout.AllocCall + off) }
+	g.store(member(layout.CallPC), 8, x86.RCX)
+	if o.At == x86.NoReg {
+		g.storeImm(member(layout.CallPtr), 8, 0)
+	} else {
+		g.store(member(layout.CallPtr), 8, o.At)
+	}
+	g.store(member(layout.CallBytes), 8, o.Bytes)
+	g.imm(x86.RCX, o.Func)
+	g.store(member(layout.CallFunc), 8, x86.RCX)
+	g.storeImm(member(layout.CallIndex), 8, uint64(o.Index))
+	g.negativeSP()
+	g.store(slot(layout.OpenCall), 8, x86.RCX)
+	g.store(member(layout.CallSP), 8, x86.RSP)
+}
+
+// noteWriter does so for a writer.
+func (g *generator) noteWriter(o *Opening) {
+	member := func(off int32) mem { return slot(layout.WriterAt + off) }
+	g.store(member(layout.WriterPC), 8, x86.RCX)
+	g.store(member(layout.WriterSP), 8, x86.RSP)
+	g.store(member(layout.WriterDst), 8, o.At)
+	g.store(member(layout.WriterLen), 8, o.Bytes)
+	g.storeImm(member(layout.WriterFunc), 8, uint64(o.Index))
+	g.storeImm(slot(layout.Writers), 4, 1)
+	g.negativeSP()
+	g.store(slot(layout.OpenWriter), 8, x86.RCX)
+}
+
+// negativeSP sets rcx to the negative of the stack pointer, and leaves the flags alone.
+func (g *generator) negativeSP() {
+	g.lea(x86.RCX, at(x86.RSP, 0))
+	g.plain(0x48, 0xf7, 0xd1) // not rcx
+	g.lea(x86.RCX, at(x86.RCX, 1))
+}
+
 // over appends a jump to what here will say, with rcx as it was, and returns the place of its
 // displacement.
 func (g *generator) over() int {

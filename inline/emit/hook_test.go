@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"mgtrace/x86"
 )
 
 // displacedForms are instructions at which the hook routine is called: function
@@ -162,6 +164,43 @@ func TestFrees(t *testing.T) {
 	}
 	if len(subjects) == 0 {
 		t.Fatal("no variant has a filter")
+	}
+	judge(t, subjects)
+}
+
+// TestOpens: a call that begins where no other is open is noted without the routine.
+func TestOpens(t *testing.T) {
+	const descriptor = 0x7f1234567890
+	a := &author{rng: rand.New(rand.NewPCG(11, 12))}
+	var subjects []*subject
+	for _, c := range []struct {
+		opens Opening
+		open  [4]uint64
+		notes bool
+	}{
+		{Opening{Index: 3, Func: descriptor, At: x86.NoReg, Bytes: x86.RDI}, [4]uint64{}, true},
+		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{0, 0, 64, 0}, true},
+		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{64, 0, 0, 64}, false},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{}, true},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{0, 0, 64, 0}, false},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{64, 0, 0, 64}, false},
+	} {
+		for round := range 8 {
+			s := a.write("", &variants[0])
+			s.text = "nop"
+			s.site = Site{Tag: None, Hook: 5, Opens: &c.opens}
+			s.Open, s.notes = c.open, c.notes
+			if round%2 == 0 {
+				s.Mode = modeStep
+			}
+			if !a.finish(t, s, append([]byte{0x90}, make([]byte, 16)...)) {
+				t.Fatal("no trampoline")
+			}
+			if s.hooks = 1; c.notes {
+				s.hooks = 0
+			}
+			subjects = append(subjects, s)
+		}
 	}
 	judge(t, subjects)
 }

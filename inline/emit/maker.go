@@ -35,6 +35,18 @@ type Site struct {
 	// that is all. The routine is called only if stores to the block are recorded, or a call
 	// of an allocator is open. It needs a Filter that is not Fixed.
 	Frees bool
+	// Opens: the instruction begins a function, and that is all; where no other call is open
+	// the trampoline notes the call by itself, and the routine is not called.
+	Opens *Opening
+}
+
+// Opening is a call as the routine would note it when it is entered.
+type Opening struct {
+	Writer bool
+	Index  int     // of the function in the plan
+	Func   uint64  // an allocator's descriptor (layout.FuncSize), in the process
+	At     x86.Reg // the argument with the block that an allocator takes, or where a writer writes; NoReg: none
+	Bytes  x86.Reg // the argument that says how much
 }
 
 // Leaving says what an instruction leaves.
@@ -318,6 +330,8 @@ func (g *generator) site(m *Maker, index int) error {
 			over = g.unlessOpen(s.Leaves)
 		case s.Frees:
 			over = g.unlessClosed()
+		case s.Opens != nil:
+			over = g.notes(s.Opens)
 		}
 		g.hook(uint32(s.Hook), layout.PhaseBefore, s.complex(&in))
 		g.here(over)

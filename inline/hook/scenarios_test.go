@@ -1,6 +1,10 @@
 package hook_test
 
-import "strings"
+import (
+	"strings"
+
+	"mgtrace/inline/layout"
+)
 
 // Where the tests' frames lie, and their callers.
 const (
@@ -253,6 +257,25 @@ var scenarios = []struct {
 		bulk qsort 30001000+4 base 30001000 pc 400500: 00000000
 		bulk own 30001000+2 base 30001000 pc 400500: 0000
 		bulk memcpy 30001010+3 base 30001010 pc 400500: 000000`},
+
+	{"writers that their trampolines noted", func(m *machine) {
+		for _, from := range []uint64{caller, libCode + 4} { // the library's own call is nobody's
+			m.poke(sp0, from)
+			w := uint64(blockAt + layout.WriterAt)
+			m.poke(w+layout.WriterSP, sp0)
+			m.poke(w+layout.WriterPC, from)
+			m.poke(w+layout.WriterDst, heap)
+			m.poke(w+layout.WriterLen, 4)
+			m.poke(w+layout.WriterFunc, fMemcpy)
+			m.poke(blockAt+layout.Writers, 1)
+			m.poke(blockAt+layout.OpenWriter, 1<<64-sp0)
+			m.ret(fMemcpy, 0, sp0, 0)
+		}
+		m.call(fMemcpy, sp0, caller, heap, 0, 2)
+		m.ret(fMemcpy, 0, sp0, 0)
+	}, `
+		bulk memcpy 30001000+4 base 30001000 pc 400500: 00000000
+		bulk memcpy 30001000+2 base 30001000 pc 400500: 0000`},
 
 	{"a writer left by longjmp", func(m *machine) {
 		m.call(fQsort, sp0, caller, heap, 2, 2)

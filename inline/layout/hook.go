@@ -15,16 +15,29 @@ const (
 	// the next record is a NoteLost that tells.
 	Missed = 0x94
 
-	AllocCall = 0x98  // the outermost open call of an allocator
+	AllocCall = 0x98  // the outermost open call of an allocator: see CallSP
 	Writers   = 0xd0  // u32: how many calls of writers are open
 	Pendings  = 0xd4  // u32: how many complex stores and system calls are open
 	WriterAt  = 0xd8  // their array, outermost first, WriterSize each
 	PendingAt = 0x358 // array, oldest first, PendingSize each
 
+	// An open call of an allocator. Trampolines note calls too (emit.Opening); what is not
+	// listed is 0 then.
+	CallSP    = 0  // u64: the stack pointer at its entry; 0: none is open
+	CallPC    = 8  // u64: its return address
+	CallPtr   = 16 // u64: the block that it takes
+	CallBytes = 24 // u64: requested
+	CallFunc  = 32 // u64: address of its descriptor
+	CallIndex = 40 // u32: its index in the plan, and 4 bytes that are 0 at its entry
+
+	// An open call of a writer. Trampolines note calls too, of those that write as many
+	// bytes as an argument says.
 	WriterSize  = 80
 	WriterSP    = 0  // u64: the stack pointer at its entry
 	WriterPC    = 8  // u64: its return address
-	WriterFunc  = 72 // u32: its index in the plan
+	WriterDst   = 16 // u64: where it writes
+	WriterLen   = 24 // u64: how much
+	WriterFunc  = 72 // u32: its index in the plan, and 4 bytes that nobody reads
 	PendingSize = 128
 	MaxOpen     = 8 // of either; the oldest makes room for another
 

@@ -107,6 +107,7 @@ struct result {
 	struct snap end;	/* where a fault came; else the end */
 	u64 snaps, places;
 	u64 left[3];		/* ALLOC_CALL, OPEN_CALL and OPEN_FREE in the end */
+	u64 noted[19];		/* all from ALLOC_CALL on, and OPEN_WRITER */
 };
 
 static struct test *t;
@@ -340,6 +341,8 @@ static void one(void)
 	res.vector_diff = differ(native, (u8 *)STATE + 0x3000);
 	res.left[0] = b[ALLOC_CALL / 8];
 	memcpy(res.left + 1, b + OPEN_CALL / 8, 2 * sizeof(u64));
+	memcpy(res.noted, b + ALLOC_CALL / 8, 18 * sizeof(u64));
+	res.noted[18] = b[OPEN_WRITER / 8];
 	res.cursor = b[0];
 	res.order = *(u64 *)PROCESS;
 	memcpy(res.log, (void *)LOG, 4096);

@@ -201,6 +201,13 @@ struct alloc {
 	u64 granules : 56;	/* of the block at ptr, closed at the call; 0: none */
 	u64 was : 8;	/* what the shadow table held for them */
 };
+AT(alloc, sp, CallSP);
+AT(alloc, pc, CallPC);
+AT(alloc, ptr, CallPtr);
+AT(alloc, size, CallBytes);
+AT(alloc, f, CallFunc);
+AT(alloc, index, CallIndex);
+AT(alloc, tail, CallIndex + 4);
 
 /* An open call of a writer. */
 struct writer {
@@ -221,6 +228,8 @@ struct writer {
 };
 AT(writer, sp, WriterSP);
 AT(writer, pc, WriterPC);
+AT(writer, dst, WriterDst);
+AT(writer, len, WriterLen);
 AT(writer, func, WriterFunc);
 SIZE(writer, WriterSize);
 

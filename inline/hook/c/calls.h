@@ -186,6 +186,11 @@ static __attribute__((noinline)) bool leave_split(struct block *b, const struct 
 	return any;
 }
 
+static inline bool within(const struct func *f, u64 pc)
+{
+	return f->skip_lo <= pc && pc < f->skip_hi;
+}
+
 /* Records what a writer wrote. It is false if nothing of that is to be recorded. */
 static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 result)
 {
@@ -194,6 +199,8 @@ static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 r
 	s64 n = result;
 	u64 v = 0;
 
+	if (within(f, w->pc))
+		return 0;	/* called by the library itself: a trampoline that notes a call does not look */
 	s.base = s.addr;
 	s.flags = returned ? 0 : WriteLate;
 	switch (f->extent) {
@@ -262,11 +269,6 @@ static void pop_writer(struct block *b, bool returned, u64 result)
 		note_order(b);
 	if (flags & FuncTraced)
 		quiet(b);
-}
-
-static inline bool within(const struct func *f, u64 pc)
-{
-	return f->skip_lo <= pc && pc < f->skip_hi;
 }
 
 /* Says whether a call of a writer inside another one, o, is to be recorded: only

@@ -14,6 +14,12 @@
 #define Held 0x90
 #define Missed 0x94
 #define AllocCall 0x98
+#define CallSP 0
+#define CallPC 8
+#define CallPtr 16
+#define CallBytes 24
+#define CallFunc 32
+#define CallIndex 40
 #define Writers 0xd0
 #define Pendings 0xd4
 #define WriterAt 0xd8
@@ -21,6 +27,8 @@
 #define WriterSize 80
 #define WriterSP 0
 #define WriterPC 8
+#define WriterDst 16
+#define WriterLen 24
 #define WriterFunc 72
 #define PendingSize 128
 #define MaxOpen 8
