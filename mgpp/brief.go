@@ -1,11 +1,6 @@
 package mgpp
 
-import (
-	"encoding/binary"
-	"slices"
-
-	"mgtrace/trace"
-)
+import "mgtrace/trace"
 
 // Brief is what of an operation costs no search: enough to tell whether it
 // matters.
@@ -57,10 +52,7 @@ func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known bool) {
 	if lo, size := h.extent(uint32(t)); uint64(addr) < lo || uint64(addr)+8 > lo+size {
 		return 0, false
 	}
-	var data [8]byte
-	var written [8]bool
-	h.fetch(uint32(t), uint64(addr), &Bytes{Data: data[:], Written: written[:]}, 0, 8)
-	return binary.LittleEndian.Uint64(data[:]), !slices.Contains(written[:], false)
+	return h.wordOf(uint32(t), uint64(addr))
 }
 
 // Statement returns what an operation did, and the address of its statement, without a

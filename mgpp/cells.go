@@ -155,7 +155,11 @@ func (m *memory) cellTimes(h head, width, b uint32, out []uint32, t, floor uint3
 // single returns the newest version at or before t of n bytes in one word, n at most 8,
 // if all of them have the same; 0 if they have not, or it is not easily seen.
 func (m *memory) single(addr uint64, n, t uint32) uint32 {
-	p := m.lookup(addr)
+	return m.singleIn(m.lookup(addr), addr, n, t)
+}
+
+// singleIn is single in the page of addr, nil if there is none.
+func (m *memory) singleIn(p *page, addr uint64, n, t uint32) uint32 {
 	b := uint32(addr & 7)
 	if p == nil || p.words == nil || b+n > 8 {
 		return 0
@@ -171,11 +175,22 @@ func (m *memory) single(addr uint64, n, t uint32) uint32 {
 		case b >= width:
 			h = s.hi
 			b -= width
-		default:
+		case m.newest(s.lo, t) > v || m.newest(s.hi, t) > v:
 			return 0
+		default:
+			return v // written as a whole since its parts were
 		}
 	}
 	return max(v, m.find(h, t))
+}
+
+// newest returns the newest version at or before t of any byte of a cell, 0 if there is none.
+func (m *memory) newest(h head, t uint32) uint32 {
+	if !h.split() {
+		return m.find(h, t)
+	}
+	s := m.splits.at(int(h &^ tagMask))
+	return max(m.find(s.whole, t), m.newest(s.lo, t), m.newest(s.hi, t))
 }
 
 // last returns the newest version at or before t of any byte of [addr, addr+n).

@@ -1,5 +1,7 @@
 package mgpp
 
+import "encoding/binary"
+
 // slab is an array that grows without copying: pointers into it stay valid.
 type slab[T any] struct {
 	chunks []*[slabChunk]T
@@ -61,10 +63,22 @@ func (w *words) add(v uint64) uint32 {
 func (w *words) addBytes(data []byte) uint32 {
 	i := w.alloc(uint32(len(data)+7) / 8)
 	dst := w.chunks[i/wordsChunk][i%wordsChunk:]
+	for ; len(data) >= 8; data, dst = data[8:], dst[1:] {
+		dst[0] = binary.LittleEndian.Uint64(data)
+	}
 	for k, b := range data {
-		dst[k/8] |= uint64(b) << (8 * (k % 8))
+		dst[0] |= uint64(b) << (8 * k)
 	}
 	return i
+}
+
+// word returns the 8 bytes from off on of what lies at index i, all of which it has.
+func (w *words) word(i uint32, off uint64) uint64 {
+	src := w.chunks[i/wordsChunk][uint64(i%wordsChunk)+off/8:]
+	if shift := 8 * (off % 8); shift != 0 {
+		return src[0]>>shift | src[1]<<(64-shift)
+	}
+	return src[0]
 }
 
 // copy fills dst with the bytes from off on of what lies at index i.

@@ -181,19 +181,14 @@ func (h *History) target(addr uint64, as coded.Pointer, t uint32, undone []uint3
 }
 
 // plainWord returns the word at addr, in a live node, and when it was stored, if that
-// was by one plain store of the word: as nearly all pointers are. The time is 0 where it
-// takes a longer look.
+// was by one write: as nearly all pointers are. The time is 0 where it takes a longer look.
 func (h *History) plainWord(addr uint64, t uint32) (value uint64, stored uint32) {
+	if addr&7 != 0 {
+		return 0, 0
+	}
 	p := h.mem.lookup(addr)
-	if p == nil || p.words == nil || p.whole != 0 || addr&7 != 0 {
-		return 0, 0
-	}
-	w := p.words[addr&pageMask>>3]
-	if w.split() {
-		return 0, 0
-	}
-	v := h.mem.find(w, t)
-	if v == 0 || h.ops.site(v).shape != shapeInline {
+	v := h.mem.singleIn(p, addr, 8, t)
+	if v == 0 {
 		return 0, 0
 	}
 	id := h.liveIn(p, addr, t)
@@ -203,7 +198,30 @@ func (h *History) plainWord(addr uint64, t uint32) (value uint64, stored uint32)
 	if n := h.nodes.at(id); id == 0 || n.is(nodeResized) || v < n.birth || addr-n.start+8 > n.size {
 		return 0, 0
 	}
-	return uint64(h.ops.site(v).high)<<32 | uint64(h.ops.value(v)), v
+	if value, known := h.wordOf(v, addr); known {
+		return value, v
+	}
+	return 0, 0
+}
+
+// wordOf returns the word at addr as a write made it that wrote all of it, if its bytes are
+// known.
+func (h *History) wordOf(t uint32, addr uint64) (value uint64, known bool) {
+	s := h.ops.site(t)
+	if s.shape == shapeInline {
+		return uint64(s.high)<<32 | uint64(h.ops.value(t)), true
+	}
+	start, _ := h.extent(t)
+	off := addr - start
+	switch s.shape {
+	case shapeWords:
+		return h.ops.words.word(h.ops.value(t), off), true
+	case shapeWide:
+		if w := h.ops.wides.at(int(h.ops.word(t))); off+8 <= w.known {
+			return binary.LittleEndian.Uint64(h.ops.arena.get(w.data, w.known)[off:]), true
+		}
+	}
+	return 0, false
 }
 
 // resolve says what a value that was stored at `since` leads to at t. The node
