@@ -64,6 +64,9 @@ func (s *state) drop(constraint int) {
 // list returns all inconsistencies in order.
 func (s *state) list() []Inconsistency {
 	var out []Inconsistency
+	if len(s.broken) > 0 {
+		s.env.g.Exact() // what is said of them, and what is asked next, is of other times too
+	}
 	for _, l := range s.broken {
 		for i := range l {
 			s.env.explain(&l[i])

@@ -101,7 +101,7 @@ func (w *world) apply(ev trace.Event) mgpp.Timestamp {
 	w.tb.Helper()
 	aside := false
 	if w.eager && (ev.Kind == trace.KindStore || ev.Kind == trace.KindBulk) {
-		w.g.Advance()
+		w.g.Trail()
 		aside = w.g.Aside(ev.Addr, max(ev.Size, uint64(len(ev.Data))))
 	}
 	t, err := w.h.Apply(&ev)

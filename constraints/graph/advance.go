@@ -9,13 +9,22 @@ import (
 // of a program concern nothing that is declared: they are passed by with a look
 // at where they wrote, or at where their block comes from.
 func (g *Graph) Advance() {
+	g.Trail()
+	g.settle()
+}
+
+// Trail is Advance without what may be put off (Defer): for who follows a running history, and
+// does not ask the graph yet for more than Aside.
+func (g *Graph) Trail() { g.trailTo(g.hist.Now()) }
+
+func (g *Graph) trailTo(end mgpp.Timestamp) {
 	for n := g.hist.NodeCount(); g.seen < n; {
 		g.seen++
 		if id := mgpp.NodeID(g.seen); g.hist.Fixed(id) {
 			g.fixed = append(g.fixed, g.hist.Node(id))
 		}
 	}
-	for end := g.hist.Now(); ; {
+	for {
 		for len(g.fixed) > 0 && g.fixed[0].Birth <= g.now {
 			g.born(g.fixed[0].ID, g.fixed[0].Birth, true)
 			g.fixed = g.fixed[1:]
@@ -28,18 +37,28 @@ func (g *Graph) Advance() {
 			continue
 		}
 		op := g.hist.Op(g.now)
-		g.apply(&op)
-		if g.following {
-			g.changedBy(&op, &g.pending)
-		}
+		g.take(&op)
+	}
+}
+
+// take takes over one operation, and notes what it changed.
+func (g *Graph) take(op *mgpp.Op) {
+	if g.put.taken++; g.defers() && g.putsOff(op) {
+		return
+	}
+	g.apply(op)
+	if g.following {
+		g.changedBy(op, &g.pending)
 	}
 }
 
 // Follow has Advance note from now on what changes, so that the next Between
 // from this time on need not look at the operations again.
 func (g *Graph) Follow() {
+	g.settle()
 	g.pending.Reset()
 	g.following, g.since = true, g.now
+	g.put.taken = 0
 }
 
 // Followed reports whether Advance has noted what changed since t.
@@ -108,13 +127,23 @@ func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
 	case op.Addr < b.Addr || hi > end:
 		return false
 	case b.matters(int64(op.Addr-b.Addr), int64(hi-b.Addr)):
-		lo, hi := int64(op.Addr-b.Addr), int64(hi-b.Addr)
-		if g.following {
-			g.pending.Of(o).Mask |= Parts(lo, hi, b.Size)
-		}
-		g.stored(o, lo, hi, op, t)
+		g.put.taken++
+		g.touched(o, int64(op.Addr-b.Addr), int64(hi-b.Addr), op, t)
 	}
 	return true
+}
+
+// touched takes over that a write touched [lo, hi) of an object.
+func (g *Graph) touched(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) {
+	b := g.objs.at(o)
+	switch {
+	case g.defers() && Grain(b.Size) == 8:
+		g.wait(o).soiled |= Parts(lo, hi, b.Size)
+		return
+	case g.following:
+		g.pending.Of(o).Mask |= Parts(lo, hi, b.Size)
+	}
+	g.stored(o, lo, hi, op, t)
 }
 
 // concerns reports whether a block is known to the graph: it holds objects, or

@@ -140,6 +140,9 @@ func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 		g.spread(v0, v1, c, g.knowsIn())
 		return
 	}
+	if g.put.lost {
+		g.Exact()
+	}
 	for t := t0 + 1; t <= t1; t++ {
 		if b := g.hist.Brief(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
 			op := g.hist.Op(t)

@@ -20,11 +20,14 @@
 // pointers that led to it, with the time from which and until which they did;
 // its in-degree at any time therefore costs its own in-edges and not the graph.
 //
+// What pointers do between two checks may be put off (Defer). As soon as somebody asks for other
+// times than the present and that of the last check, the graph is made anew with all of them (Exact).
+//
 // Of a program's changes few concern a specification. SetReads says which bytes
 // do; Advance passes the others by without asking the history where they lie, and
 // notes for the next Between what the rest touched (Follow).
 //
-// Invariants: an object's slots are its cells as of Now. Bytes that SetReads leaves
+// Invariants: an object's slots are its cells as of Now, but for what is put off. Bytes that SetReads leaves
 // out are in no cell, and are read only by pointers that lead into the middle of an
 // object, from which on all of its bytes count.
 //

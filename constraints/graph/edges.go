@@ -26,6 +26,7 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 	if o == 0 || int(o) >= g.objs.len() {
 		return buf
 	}
+	g.exactAt(v.Time())
 	buf = g.appendRefs(v.Time(), changed, o, buf)
 	if len(changed) > 0 {
 		for _, m := range g.moved(v, changed) {
@@ -41,7 +42,7 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref) []Ref {
 	b := g.objs.at(o)
 	for i := range b.in {
-		if r := &b.in[i]; r.since <= t {
+		if r := &b.in[i]; r.since <= t && !g.over(r.from, t) {
 			buf = g.appendRef(buf, r, changed)
 		}
 	}
@@ -56,6 +57,12 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 		}
 	}
 	return buf
+}
+
+// over reports whether an object has ended at t.
+func (g *Graph) over(o ObjID, t mgpp.Timestamp) bool {
+	d := g.objs.at(o).Death
+	return d != 0 && d <= t
 }
 
 // appendRef appends r unless it lies in a changed range: those are asked anew.
@@ -266,6 +273,9 @@ func (g *Graph) edge(v mgpp.View, r Ref, to ObjID) Edge {
 func (g *Graph) InChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
 	if o == 0 || int(o) >= g.objs.len() {
 		return 0
+	}
+	if g.put.lost {
+		g.Exact()
 	}
 	return max(newest(g.objs.at(o).inTimes, t), g.LifeChange(o, t))
 }

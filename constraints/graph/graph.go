@@ -50,6 +50,7 @@ type Graph struct {
 	following bool // see Follow
 	since     mgpp.Timestamp
 	pending   Changes // between since and now
+	put       putOff
 }
 
 // population is the objects of one type.
@@ -72,6 +73,7 @@ type object struct {
 	inTimes []mgpp.Timestamp // when its in-edges changed
 	inner   bool             // a pointer has led to its inside
 	resizes []resize
+	waits   waits
 }
 
 // slot is the state of one pointer cell now: the object it leads to, and where
@@ -122,7 +124,7 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	for i, t := range spec.Types {
 		g.layouts[i] = newLayout(t)
 	}
-	g.lives = func(o ObjID) bool { return g.objs.at(o).Death == 0 }
+	g.lives = g.living
 	g.objs.add(object{})
 	g.pending.Reset()
 	for _, n := range spec.Nils {
@@ -133,6 +135,8 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	}
 	return g
 }
+
+func (g *Graph) living(o ObjID) bool { return g.objs.at(o).Death == 0 }
 
 // SetUses installs Options.Uses after the fact: the evaluator needs the graph before
 // it can answer.
@@ -358,6 +362,9 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		}
 	}
 	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
+	if g.defers() {
+		g.wait(o.ID).turned = true
+	}
 	if carried {
 		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
 	}
@@ -403,12 +410,11 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 		return
 	}
 	b.Death = t
-	for ci := range b.lay.cells {
-		for e := int64(0); e < elems(b.lay.cells[ci].EdgeCell, b.Size); e++ {
-			g.point(ref{o, int32(ci), e}, 0, 0, t)
-		}
+	if g.defers() {
+		g.wait(o).turned = true
+	} else {
+		g.letGo(o, t)
 	}
-	b.slots = nil
 	if b.pos >= 0 {
 		p := &g.pops[b.Type.Index]
 		last := p.live[len(p.live)-1]
@@ -417,6 +423,17 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 		p.live = p.live[:len(p.live)-1]
 		p.changes = appendTime(p.changes, t)
 	}
+}
+
+// letGo has the cells of an object that has ended lead nowhere.
+func (g *Graph) letGo(o ObjID, t mgpp.Timestamp) {
+	b := g.objs.at(o)
+	for ci := range b.lay.cells {
+		for e := int64(0); e < elems(b.lay.cells[ci].EdgeCell, b.Size); e++ {
+			g.point(ref{o, int32(ci), e}, 0, 0, t)
+		}
+	}
+	b.slots = nil
 }
 
 // resized gives a block's object its new size.

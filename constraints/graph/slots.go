@@ -12,6 +12,10 @@ import (
 
 // refresh re-reads the cells of o that overlap [lo, hi).
 func (g *Graph) refresh(o ObjID, lo, hi int64, t mgpp.Timestamp) {
+	if size := g.objs.at(o).Size; g.defers() && Grain(size) == 8 {
+		g.wait(o).soiled |= Parts(lo, hi, size)
+		return
+	}
 	g.stored(o, lo, hi, &mgpp.Brief{}, t)
 }
 
@@ -159,7 +163,9 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 		moved := d.in[last]
 		d.in[s.pos] = moved
 		m := g.objs.at(moved.from)
-		m.slots[m.lay.slotOf(int(moved.cell), moved.elem, m.Size)].pos = s.pos
+		if m.slots != nil { // it has not ended
+			m.slots[m.lay.slotOf(int(moved.cell), moved.elem, m.Size)].pos = s.pos
+		}
 	}
 	d.in = d.in[:last]
 }

@@ -119,6 +119,9 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 	a.ctx = context.Background()
 	a.Graph = graph.New(spec, a.Hist, types, graph.Options{Bias: a.Bias()})
 	a.Checker = eval.NewChecker(spec, a.Hist, a.Graph, eval.Options{Granted: prog.Granted != ""})
+	if a.eager() {
+		a.Graph.Defer(fewAtOnce)
+	}
 	a.Schedule = eval.NewSchedule(spec, prog)
 	a.members = eval.NewMembers(spec, prog, a.Hist)
 	return a
@@ -418,6 +421,9 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 	a.Graph.Advance()
 	if !a.done {
 		a.memoryFaults()
+	}
+	if len(a.points) > 0 {
+		a.Graph.Exact()
 	}
 	for i, p := range a.points {
 		c := a.cpoint(p)

@@ -13,6 +13,9 @@ func (a *Analysis) eager() bool { return !a.done && a.o.Observe == nil && a.Typi
 // fewAside is how many stores that concern no object are not worth a piece of their own.
 const fewAside = 8
 
+// fewAtOnce is how many changes of objects behind a C-point are not worth putting off.
+const fewAtOnce = 64
+
 // take takes a run of stores into the history, in pieces all of which concern no object, or
 // some of which do.
 func (a *Analysis) take(run *trace.Stores) error {
@@ -20,7 +23,7 @@ func (a *Analysis) take(run *trace.Stores) error {
 		_, err := a.Hist.ApplyRun(run, a.stores)
 		return err
 	}
-	a.Graph.Advance()
+	a.Graph.Trail()
 	for from, n := 0, len(run.Recs); from < n; {
 		to := from
 		for to < n && a.aside(&run.Recs[to]) {
@@ -44,7 +47,7 @@ func (a *Analysis) take(run *trace.Stores) error {
 		if aside > 0 {
 			a.Graph.Passed()
 		} else {
-			a.Graph.Advance()
+			a.Graph.Trail()
 		}
 		from = to
 	}
@@ -62,6 +65,6 @@ func (a *Analysis) asideBulk(ev *trace.Event) bool {
 	if !a.eager() {
 		return false
 	}
-	a.Graph.Advance()
+	a.Graph.Trail()
 	return a.Graph.Aside(ev.Addr, max(ev.Size, uint64(len(ev.Data))))
 }

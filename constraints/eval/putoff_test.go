@@ -1,0 +1,120 @@
+package eval_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// A graph that puts off what happens between checks gives the same verdicts as one that does
+// not, at every check; and when somebody asks for other times, the same answers.
+func TestPutOff(t *testing.T) {
+	put, checks, broken := map[string]bool{}, 0, 0
+	each(t, 12, func(t *testing.T, s *script) {
+		own := graph.New(s.spec, s.h, s.world, graph.Options{})
+		at := eval.NewChecker(s.spec, s.h, own, eval.Options{})
+		if !s.g.Defer(s.r.IntN(3) * s.r.IntN(3)) {
+			return
+		}
+		put[s.spec.Types[0].Name] = true
+		for range 40 {
+			for range 1 + s.r.IntN(4)*s.r.IntN(12) {
+				s.step()
+			}
+			now := s.h.Now()
+			if s.r.IntN(8) == 0 {
+				s.g.Advance() // nobody checks
+			}
+			want, got := at.Broken(s.h.At(now)), s.c.Broken(s.h.At(now))
+			checks++
+			broken += len(want)
+			if d := gocmp.Diff(want, got, sorted, cmpopts.EquateEmpty()); d != "" {
+				t.Fatalf("at %d (-at once +put off):\n%s", now, d)
+			}
+			sameNow(t, s, own)
+			if s.r.IntN(40) == 0 {
+				break
+			}
+		}
+		switch s.r.IntN(3) { // what is asked first must not matter
+		case 0:
+			sameTouched(t, s, at)
+		case 1:
+			now := s.h.At(s.h.Now())
+			if d := gocmp.Diff(s.lines(at.All(now)), s.lines(s.c.All(now))); d != "" {
+				t.Fatalf("in words (-at once +put off):\n%s", d)
+			}
+		}
+		sameGraphs(t, s, own)
+		sameTouched(t, s, at)
+	})
+	if len(put) < 6 || checks < 1000 || broken < 1000 {
+		t.Errorf("put off with %d specifications, %d checks, %d times something broken: the test tests little", len(put), checks, broken)
+	}
+}
+
+var sorted = cmpopts.SortSlices(func(a, b eval.Instance) bool { return a.Compare(b) < 0 })
+
+// sameNow compares what leads where now, in any order. To what has ended a pointer that was
+// stored since the last check is not known to lead.
+func sameNow(t *testing.T, s *script, want *graph.Graph) {
+	t.Helper()
+	v := s.h.At(s.h.Now())
+	byAddr := func(a, b graph.Ref) int { return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.From, b.From)) }
+	for o := graph.ObjID(1); int(o) <= want.Objects(); o++ {
+		a, b := want.AppendRefs(v, nil, o, nil), s.g.AppendRefs(v, nil, o, nil)
+		slices.SortFunc(a, byAddr)
+		slices.SortFunc(b, byAddr)
+		if !s.g.Alive(o, v.Time()) {
+			a = slices.DeleteFunc(a, func(r graph.Ref) bool {
+				return !slices.ContainsFunc(b, func(x graph.Ref) bool { return x.Addr == r.Addr })
+			})
+		}
+		if !slices.EqualFunc(a, b, sameRef) {
+			t.Fatalf("now, %d, to %s:\n%v, want\n%v", v.Time(), s.g.Name(o), b, a)
+		}
+	}
+}
+
+// sameGraphs compares what leads where, in which order, and when that changed, at all times.
+func sameGraphs(t *testing.T, s *script, want *graph.Graph) {
+	t.Helper()
+	if want.Objects() != s.g.Objects() {
+		t.Fatalf("%d objects, want %d", s.g.Objects(), want.Objects())
+	}
+	for o := graph.ObjID(1); int(o) <= want.Objects(); o++ {
+		if a, b := *want.Object(o), *s.g.Object(o); a != b {
+			t.Fatalf("object %+v, want %+v", b, a)
+		}
+		for at := mgpp.Timestamp(0); at <= s.h.Now(); at += 2 {
+			v := s.h.At(at)
+			if a, b := want.AppendRefs(v, nil, o, nil), s.g.AppendRefs(v, nil, o, nil); !slices.EqualFunc(a, b, sameRef) {
+				t.Fatalf("at %d %s:\n%v, want\n%v", at, s.g.Name(o), b, a)
+			}
+			if a, b := want.InChange(o, at), s.g.InChange(o, at); a != b {
+				t.Fatalf("at %d %s: edges changed at %d, want %d", at, s.g.Name(o), b, a)
+			}
+		}
+	}
+}
+
+// sameRef: pointers that are no edges are cells that each graph has made for itself.
+func sameRef(a, b graph.Ref) bool {
+	return a.From == b.From && a.Cell.Name == b.Cell.Name && a.Edge == b.Edge && a.Elem == b.Elem && a.Addr == b.Addr && a.Off == b.Off
+}
+
+func sameTouched(t *testing.T, s *script, want *eval.Checker) {
+	t.Helper()
+	for at := mgpp.Timestamp(1); at <= s.h.Now(); at += 11 {
+		if d := gocmp.Diff(want.Touched(at), s.c.Touched(at), cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("touched at %d (-at once +put off):\n%s", at, d)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package graph
+
+import (
+	"mgtrace/constraints/check"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Between two checks nobody asks where pointers lead. So what is written into objects, and what
+// they led to when they end, is only noted (waits), and looked at once when the graph is asked for
+// (settle): pointers that are gone again by then have cost next to nothing.
+//
+// What leads where is known then for the present and for the time of the last Follow, and for no
+// other time. Who asks for one has the graph made anew from the history, as it is without this
+// (Exact).
+
+// putOff is what Advance puts off.
+type putOff struct {
+	on      bool
+	after   int     // so many operations after Follow on
+	taken   int     // operations since Follow that were looked at
+	waiting []ObjID // those objects whose waits say so
+	lost    bool    // something was put off: past and inTimes of objects are not complete
+}
+
+// waits is what has not been looked at of an object.
+type waits struct {
+	soiled uint64 // parts that were written
+	turned bool   // it began or ended
+	listed bool
+}
+
+// Defer has Trail put off what the operations of the history do to edges, from the one on that
+// follows so many of them after Follow: the first few are looked at sooner than noted. It must be
+// called before anything is taken over, else it changes nothing; nor does it where pointers make
+// objects, or calls do, or where it depends on numbers which pointers count. It reports whether
+// it does.
+func (g *Graph) Defer(after int) bool {
+	if g.now > 0 || g.objs.len() > 1 || !g.knowsIn() {
+		return false
+	}
+	for _, l := range g.layouts {
+		if l.conditional || l.fills {
+			return false
+		}
+	}
+	g.put.on, g.put.after = true, after
+	return true
+}
+
+// defers reports whether the next operation is put off.
+func (g *Graph) defers() bool { return g.put.on && g.put.taken > g.put.after }
+
+// wait puts an object on the list.
+func (g *Graph) wait(o ObjID) *waits {
+	w := &g.objs.at(o).waits
+	if !w.listed {
+		w.listed = true
+		g.put.waiting = append(g.put.waiting, o)
+	}
+	return w
+}
+
+// putsOff takes over an operation but for what can wait. It is false where that is nothing.
+func (g *Graph) putsOff(op *mgpp.Op) bool {
+	t := op.Time
+	switch op.Kind {
+	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		typed := false
+		g.overlapping(g.at(t), op.Node, op.Addr, op.Addr+trace.Addr(op.Size), t, func(o ObjID, lo, hi int64) {
+			typed = true
+			if g.objs.at(o).matters(lo, hi) {
+				g.touched(o, lo, hi, &mgpp.Brief{}, t)
+			}
+		})
+		g.pending.Untyped = g.pending.Untyped || !typed
+		g.disowned(op, t)
+	case mgpp.OpBirth:
+		g.born(op.Node, t, false)
+	case mgpp.OpDeath:
+		g.died(op.Node, t)
+		if g.following {
+			g.loosened(op.Node, t, &g.pending)
+		}
+	default: // these read cells and edges as they are
+		g.now--
+		g.settle()
+		g.now++
+		return false
+	}
+	return true
+}
+
+// settle looks at what waits.
+func (g *Graph) settle() {
+	list := g.put.waiting
+	if len(list) == 0 {
+		return
+	}
+	g.put.waiting, g.put.lost = nil, true
+	mark := g.following && !g.pending.All
+	if mark && g.tooMany(list) {
+		g.pending.All, mark = true, false
+	}
+	for _, o := range list {
+		b := g.objs.at(o)
+		if mark && (b.Death == 0 || b.Birth <= g.since) {
+			g.markWaiting(b)
+		}
+		if mask := b.waits.soiled; mask != 0 && b.Death == 0 {
+			g.eachCell(o, mask, func(r ref) { g.reread(r, g.now) })
+		}
+	}
+	for _, o := range list {
+		b := g.objs.at(o)
+		b.waits = waits{}
+		if b.Death == 0 {
+			continue
+		}
+		if mark && b.Birth <= g.since {
+			g.markLeading(b)
+		}
+		for i := range b.slots {
+			if s := &b.slots[i]; s.to != 0 && g.living(s.to) {
+				if g.following {
+					g.pending.otherIn(s.to)
+				}
+				g.unlink(s, g.now)
+			}
+		}
+		b.slots = nil
+	}
+	g.put.waiting = list[:0]
+}
+
+// tooMany: so many of the objects that wait have ended that all is evaluated anew. To say which
+// they are would be for nothing.
+func (g *Graph) tooMany(list []ObjID) bool {
+	most := 64
+	for i := range g.pops {
+		most += len(g.pops[i].live)
+	}
+	if len(list) <= most {
+		return false
+	}
+	for _, o := range list {
+		if b := g.objs.at(o); b.Death != 0 && b.Birth <= g.since {
+			most--
+		}
+	}
+	return most < 0
+}
+
+// markWaiting notes what has changed of an object.
+func (g *Graph) markWaiting(b *object) {
+	d := g.pending.Of(b.ID)
+	d.Mask |= b.waits.soiled
+	if b.waits.turned {
+		d.Life = true
+		g.pending.All = g.pending.All || g.sentinelCell(b, ^uint64(0))
+	}
+}
+
+// markLeading notes that the cells that lead to an object which has ended read differently.
+func (g *Graph) markLeading(b *object) {
+	for i := range b.in {
+		r := g.ref(b.in[i].ref)
+		from := g.objs.at(r.From)
+		if from.Death != 0 {
+			continue
+		}
+		off := int64(r.Addr - from.Addr)
+		g.pending.Of(r.From).Mask |= Parts(off, off+8, from.Size)
+	}
+}
+
+// eachCell calls f for the cells of an object in the parts of a mask.
+func (g *Graph) eachCell(o ObjID, mask uint64, f func(ref)) {
+	b := g.objs.at(o)
+	for ci := range b.lay.cells {
+		c := b.lay.cells[ci].EdgeCell
+		for e, n := int64(0), elems(c, b.Size); e < n; e++ {
+			if off := c.Offset + e*c.Stride; mask&Parts(off, off+8, b.Size) != 0 {
+				f(ref{o, int32(ci), e})
+			}
+		}
+	}
+}
+
+// Exact has the graph know what led where at all times, from now on and for all of the history
+// that it has taken over.
+func (g *Graph) Exact() {
+	if !g.put.on {
+		return
+	}
+	g.settle()
+	lost := g.put.lost
+	g.put = putOff{}
+	if !lost {
+		return
+	}
+	anew := New(g.spec, g.hist, known{g}, g.opts)
+	anew.layouts = g.layouts
+	anew.trailTo(g.now)
+	anew.typing = g.typing
+	anew.following, anew.since, anew.pending = g.following, g.since, g.pending
+	*g = *anew
+	g.lives = g.living
+}
+
+// exactAt is Exact, unless what is known of a time is exact already.
+func (g *Graph) exactAt(t mgpp.Timestamp) {
+	if g.put.lost && t != g.now && !g.Followed(t) {
+		g.Exact()
+	}
+}
+
+// known is the types that blocks have in a graph.
+type known struct{ g *Graph }
+
+func (k known) TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string) {
+	objs := k.g.of(n.ID)
+	if len(objs) == 0 {
+		return nil, 0, ""
+	}
+	o := k.g.Object(objs[0])
+	return o.Type, int64(o.Addr - n.Start), o.Why
+}
+
+// Owners implements Counting.
+func (k known) Owners(n mgpp.Node) int64 {
+	if c, ok := k.g.typing.(Counting); ok {
+		return c.Owners(n)
+	}
+	return 0
+}
