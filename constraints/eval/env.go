@@ -60,13 +60,14 @@ func newEnv(c *Checker, v mgpp.View) *env {
 	e := &env{c: c, g: c.g}
 	e.attrs.init(len(c.spec.Attributes))
 	e.push()
-	e.reset(v)
+	e.reset(v, graph.Changed(v))
 	return e
 }
 
-// reset moves e to another view and forgets everything but attributes.
-func (e *env) reset(v mgpp.View) {
-	e.v, e.t, e.changed = v, v.Time(), graph.Changed(v)
+// reset moves e to another view, which differs from the history's in some places (nil: it is that),
+// and forgets everything but attributes.
+func (e *env) reset(v mgpp.View, changed []graph.Span) {
+	e.v, e.t, e.changed = v, v.Time(), changed
 	e.now = e.g.Now()
 	e.nils, e.pops = nil, nil
 	clear(e.sums)

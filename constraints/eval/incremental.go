@@ -135,7 +135,7 @@ func (c *Checker) advance(s *state, t mgpp.Timestamp) {
 	}
 	if len(ch.Dirt) == 0 && !(ch.Untyped && c.strays) {
 		c.reach.still(s.env.t, t)
-		s.env.reset(v)
+		s.env.reset(v, nil)
 		return
 	}
 	before := s.env
@@ -186,7 +186,7 @@ func (c *Checker) births(ch *graph.Changes, from, to mgpp.Timestamp) (n int) {
 	return n
 }
 
-// nextEnv returns an evaluator of a view that knows nothing of it yet: the one that has
+// nextEnv returns an evaluator of a view of the history that knows nothing of it yet: the one that has
 // served the step before the last, if there is one.
 func (c *Checker) nextEnv(v mgpp.View) *env {
 	e := c.spare
@@ -194,7 +194,7 @@ func (c *Checker) nextEnv(v mgpp.View) *env {
 		return newEnv(c, v)
 	}
 	c.spare = nil
-	e.reset(v)
+	e.reset(v, nil)
 	e.attrs.empty()
 	return e
 }

@@ -28,7 +28,7 @@ func (c inUse) Used(v mgpp.View, o graph.ObjID) (lo, hi int64) {
 	if c.filling == nil {
 		c.filling = newEnv(c.Checker, v)
 	} else {
-		c.filling.reset(v)
+		c.filling.reset(v, graph.Changed(v))
 	}
 	return c.filling.part(o)
 }

@@ -131,6 +131,10 @@ func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 // these operations cost, unless Advance has noted it (Follow). Both times must be taken over already.
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
+		if len(g.pending.Dirt) == 0 { // as between most calls of a function that only looks something up
+			c.copy(&g.pending, nil)
+			return
+		}
 		v0, v1 := g.hist.At(t0), g.hist.At(t1)
 		var differs func(*Dirt) bool
 		if g.knowsIn() {

@@ -378,6 +378,9 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 	}
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
+		if !c.Inlined || len(a.unsure) == 0 {
+			return // of most C-points nothing remains
+		}
 	}
 	p := &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: found}
 	if c.Inlined {
