@@ -64,8 +64,9 @@ type Schedule struct {
 	order   uint64
 	faults  trace.Faults
 	crashed bool
-	leaves  bool // exit was called
-	busyToo bool // see BusyToo
+	leaves  bool     // exit was called
+	busyToo bool     // see BusyToo
+	out     []CPoint // those of the event that is being taken
 	ended   bool
 }
 
@@ -160,8 +161,9 @@ func (s *Schedule) Outermost(thread trace.ThreadID) (_ Activation, ok bool) {
 }
 
 // Event takes the next event, after which the history is at time now, and
-// returns the C-points that it is.
+// returns the C-points that it is, to be read until the next call.
 func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
+	s.out = s.out[:0]
 	if ev.Flags&trace.FlagBefore != 0 { // it was open already: no C-point
 		if ev.Kind == trace.KindCall && s.isExit(ev.Aux) {
 			s.leaves = true
@@ -341,15 +343,15 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 // instruction outside another instance, whose exit is met at the same address.
 func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
 	s.unwind(ev.Thread, ev.SP)
-	var out []CPoint
 	stack := s.threads[ev.Thread]
 	if n := len(stack); n > 0 && stack[n-1].fn == fn && stack[n-1].sp == ev.SP && stack[n-1].at != (place{}) {
 		if stack[n-1].at == at {
 			return nil
 		}
-		out = s.returned(ev, fn, stack[n-1].at, true)
+		s.returned(ev, fn, stack[n-1].at, true)
 	}
-	return append(out, s.entered(ev, fn, at, now)...)
+	s.entered(ev, fn, at, now)
+	return s.out
 }
 
 // inside reports whether a thread is inside a function.
@@ -366,7 +368,8 @@ func (s *Schedule) name(fn trace.FuncID) string {
 
 // emit makes the C-points of a function's entry or return.
 func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind string, call int, outermost bool) []CPoint {
-	var types []*check.NodeType
+	var few [4]*check.NodeType
+	types := few[:0]
 	for _, i := range s.funcs[fn] {
 		p := &s.spec.CPoints[i]
 		if (outermost || p.Each) && (kind == "entry" && p.Entry || kind == "return" && p.Exit) {
@@ -385,9 +388,9 @@ func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind s
 // is at work. A C-point for everything makes the others superfluous.
 func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 	if slices.Contains(types, nil) {
-		types = []*check.NodeType{nil}
+		types = append(types[:0], nil)
 	}
-	var out []CPoint
+	first := len(s.out)
 	for i, t := range types {
 		if slices.Contains(types[:i], t) {
 			continue
@@ -398,9 +401,9 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 		}
 		c.For = t
 		c.Open = s.Open()
-		out = append(out, c)
+		s.out = append(s.out, c)
 	}
-	return out
+	return s.out[first:]
 }
 
 // busy reports whether another thread is inside a C-point function for nodes
