@@ -32,8 +32,6 @@ type sorter struct {
 	forms   []form
 	out     []byte
 	err     error
-
-	order [2][]ranked
 }
 
 const (
@@ -251,74 +249,135 @@ func (bs *buckets) slot(key uint64) *uint32 {
 	}
 }
 
-// finish gives all rows in order, each valid until the next, and removes what it wrote.
+// finish gives all rows in order, each valid until the next, and removes what it wrote. While it
+// gives those of a bucket the next is read and sorted.
 func (s *sorter) finish(f func([]uint64)) error {
 	defer s.close()
 	s.wait()
 	if s.file == nil && s.err == nil {
-		s.give(s.cells, f)
+		new(arranged).give(s, s.cells, f)
 		return nil
 	}
 	if len(s.cells) > 0 {
 		s.write(s.cells)
 	}
+	if s.err != nil {
+		return s.err
+	}
 	s.cells, s.spare, s.out, s.buckets.of = nil, nil, nil, nil
 	list := s.buckets.list
 	slices.SortFunc(list, func(a, b bucket) int { return cmp.Compare(a.key, b.key) })
-	var room []uint64
-	for i := range list {
-		b := &list[i]
-		if b.rows*s.cols*8 > bucketTimes*s.most {
-			s.err = s.again(b, f)
-		} else {
-			room = slices.Grow(room[:0], b.rows*s.cols)
-			for _, x := range b.segments {
-				if s.err == nil {
-					room, s.err = s.read(x, room)
-				}
+	next, room, done := make(chan *arranged), make(chan *arranged, 2), make(chan struct{})
+	room <- new(arranged)
+	room <- new(arranged)
+	go func() {
+		defer close(next)
+		for i := range list {
+			var a *arranged
+			select {
+			case a = <-room:
+			case <-done:
+				return
 			}
-			if s.err == nil {
-				s.give(room, f)
+			s.arrange(&list[i], a)
+			select {
+			case next <- a:
+			case <-done:
+				return
 			}
+		}
+	}()
+	defer func() { // the other one has ended before the file is closed
+		close(done)
+		for range next {
+		}
+	}()
+	for a := range next {
+		if s.err = a.err; s.err == nil && a.large != nil {
+			s.err = s.again(a.large, f)
 		}
 		if s.err != nil {
-			break
+			return s.err
+		}
+		a.each(s.cols, f)
+		room <- a
+	}
+	return nil
+}
+
+// arranged is the rows of a bucket, and their order.
+type arranged struct {
+	rows  []uint64
+	list  []ranked
+	large *bucket // the bucket is too large, and has no rows here
+	err   error
+
+	bytes []byte // room
+	order [2][]ranked
+}
+
+// arrange reads and sorts a bucket.
+func (s *sorter) arrange(b *bucket, a *arranged) {
+	a.rows, a.list, a.large, a.err = a.rows[:0], nil, nil, nil
+	if b.rows*s.cols*8 > bucketTimes*s.most {
+		a.large = b
+		return
+	}
+	a.rows = slices.Grow(a.rows, b.rows*s.cols)
+	for _, x := range b.segments {
+		if a.err = s.read(x, a); a.err != nil {
+			return
 		}
 	}
-	return s.err
+	a.sort(s.cols)
+}
+
+// give gives rows in order.
+func (a *arranged) give(s *sorter, rows []uint64, f func([]uint64)) {
+	a.rows = rows
+	a.sort(s.cols)
+	a.each(s.cols, f)
+}
+
+// each gives the rows in order.
+func (a *arranged) each(cols int, f func([]uint64)) {
+	for _, k := range a.list {
+		f(a.rows[int(k.row)*cols:][:cols])
+	}
 }
 
 // read appends the rows of a segment.
-func (s *sorter) read(x segment, rows []uint64) ([]uint64, error) {
+func (s *sorter) read(x segment, a *arranged) error {
 	f := &s.forms[x.form]
 	width := f.bytes()
 	n := int(x.rows)*width + behind
-	s.out = slices.Grow(s.out[:0], n)[:n]
-	if _, err := s.file.ReadAt(s.out, x.at); err != nil {
-		return nil, err
+	a.bytes = slices.Grow(a.bytes[:0], n)[:n]
+	if _, err := s.file.ReadAt(a.bytes, x.at); err != nil {
+		return err
 	}
-	from, to := len(rows), int(x.rows)*s.cols
-	rows = slices.Grow(rows, to)[:from+to]
+	from, to := len(a.rows), int(x.rows)*s.cols
+	rows := slices.Grow(a.rows, to)[:from+to]
 	at := 0
 	for c, n := range f[:s.cols] {
 		mask := lengthMasks[n]
 		for i, k := from+c, at; i < len(rows); i, k = i+s.cols, k+width {
-			rows[i] = binary.LittleEndian.Uint64(s.out[k:]) & mask
+			rows[i] = binary.LittleEndian.Uint64(a.bytes[k:]) & mask
 		}
 		at += int(n)
 	}
-	return rows, nil
+	a.rows = rows
+	return nil
 }
 
 // each gives the rows of a bucket as they lie in the file, each valid until the next.
 func (s *sorter) each(b *bucket, f func([]uint64)) error {
-	var room []uint64
+	var a arranged
 	for _, x := range b.segments {
-		var err error
-		if room, err = s.read(x, room[:0]); err != nil {
+		a.rows = a.rows[:0]
+		if err := s.read(x, &a); err != nil {
 			return err
 		}
-		for r := range slices.Chunk(room, s.cols) {
+		for r := range slices.Chunk(a.rows, s.cols) {
 			f(r)
 		}
 	}
@@ -355,54 +414,47 @@ func (s *sorter) again(b *bucket, f func([]uint64)) error {
 	return sub.finish(f)
 }
 
-// give gives rows in order.
-func (s *sorter) give(rows []uint64, f func([]uint64)) {
-	for _, k := range s.sorted(rows) {
-		f(rows[int(k.row)*s.cols:][:s.cols])
-	}
-}
-
 // ranked is a row with one of the numbers that it is sorted by.
 type ranked struct {
 	key uint64
 	row uint32
 }
 
-// sorted returns the rows in order: sorted by the second number, unless they came so,
+// sort finds the order of the rows: sorted by the second number, unless they came so,
 // and then by the first, which leaves what is alike as it is.
-func (s *sorter) sorted(run []uint64) []ranked {
-	n := len(run) / s.cols
-	for i := range s.order {
-		if cap(s.order[i]) < n {
-			s.order[i] = make([]ranked, n)
+func (a *arranged) sort(cols int) {
+	n := len(a.rows) / cols
+	for i := range a.order {
+		if cap(a.order[i]) < n {
+			a.order[i] = make([]ranked, n)
 		}
-		s.order[i] = s.order[i][:n]
+		a.order[i] = a.order[i][:n]
 	}
-	list, other := s.order[0], s.order[1]
+	list, other := a.order[0], a.order[1]
 	var descends [2]bool
 	for i := range list {
 		list[i].row = uint32(i)
 		for c := range descends {
-			descends[c] = descends[c] || i > 0 && run[i*s.cols+c] < run[(i-1)*s.cols+c]
+			descends[c] = descends[c] || i > 0 && a.rows[i*cols+c] < a.rows[(i-1)*cols+c]
 		}
 	}
 	if descends[1] {
-		list, other = s.radix(run, 1, list, other)
+		list, other = radix(a.rows, cols, 1, list, other)
 	}
 	if descends[0] || descends[1] {
-		list, _ = s.radix(run, 0, list, other)
+		list, _ = radix(a.rows, cols, 0, list, other)
 	}
-	return list
+	a.list = list
 }
 
 const digit = 11 // bits of a key that are sorted by at once, at most
 
 // radix sorts a list stably by a column, from the lowest digit to the highest; it uses
 // another list of the same length.
-func (s *sorter) radix(run []uint64, col int, list, other []ranked) (sorted, rest []ranked) {
+func radix(run []uint64, cols, col int, list, other []ranked) (sorted, rest []ranked) {
 	differ := uint64(0)
 	for i := range list {
-		list[i].key = run[int(list[i].row)*s.cols+col]
+		list[i].key = run[int(list[i].row)*cols+col]
 		differ |= list[i].key ^ list[0].key
 	}
 	var room [1 << digit]uint32
@@ -434,7 +486,7 @@ func (s *sorter) radix(run []uint64, col int, list, other []ranked) (sorted, res
 // more.
 func (s *sorter) close() {
 	s.wait()
-	s.cells, s.spare, s.out, s.order, s.buckets = nil, nil, nil, [2][]ranked{}, buckets{}
+	s.cells, s.spare, s.out, s.buckets = nil, nil, nil, buckets{}
 	if s.file != nil {
 		s.err = errors.Join(s.err, s.file.Close(), os.Remove(s.file.Name()))
 		s.file = nil

@@ -61,3 +61,27 @@ func TestSorter(t *testing.T) {
 		})
 	}
 }
+
+// A bucket that can not be read ends it with an error, wherever it is, and leaves nothing behind.
+func TestSorterUnreadable(t *testing.T) {
+	for part := range int64(8) {
+		dir := t.TempDir()
+		s := newSorter(3, dir)
+		s.most = 2000 * 24
+		for i := range uint64(30007) {
+			s.add(i*0x9e3779b97f4a7c15>>20, i, i)
+		}
+		s.spill()
+		s.wait()
+		if err := s.file.Truncate(s.at * part / 8); err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		if err := s.finish(func([]uint64) { rows++ }); err == nil {
+			t.Errorf("cut off at %d of 8: no error, %d rows", part, rows)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}
