@@ -156,7 +156,7 @@ func (c *Checker) exec(r *flow.Record) {
 	if r.N == 0 {
 		return
 	}
-	t.awaiting, t.summed = false, 0
+	t.awaiting, t.sums.known = false, 0
 	ops := b.ops[r.From : r.From+r.N]
 	base := ops[0].first
 	for i := range ops {
@@ -169,7 +169,7 @@ func (c *Checker) exec(r *flow.Record) {
 			}
 		}
 		c.step(t, o, mems)
-		t.sum(o)
+		t.sums.take(o, o.sums && t.general[o.d.To.Reg&15] == None)
 		if o.control != plain {
 			c.transfer(t, o, mems)
 		}
@@ -296,8 +296,10 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 	b := scale(c.get(t, o, d.B, d.Width, mems), max(d.Scale, 1))
 	switch d.How {
 	case x86.HowAdd:
+		n := d.Const + t.sums.offset(d.B, d.Scale)
 		if a == None {
 			a, b = b, a
+			n = d.Const + t.sums.offset(d.A, 1)
 		}
 		switch {
 		case b != None || a.Node() == 0 || d.Width != 8 || o.library:
@@ -305,7 +307,7 @@ func (c *Checker) result(t *thread, o *op, mems []flow.Mem) Tag {
 		case d.B.Kind == x86.NoPlace:
 			return c.displaced(a, d.Const)
 		}
-		return indexed(a, d.Const)
+		return indexed(a, n)
 	case x86.HowSub:
 		return add(a, negate(b))
 	case x86.HowNegate:
@@ -340,6 +342,8 @@ func (c *Checker) displaced(a Tag, n int64) Tag {
 	switch {
 	case w == part || w == guess:
 		return indexed(a, n)
+	case w > guess && w < array && c.part(a.Node(), int64(w-guess)) == 0: // the rest of the offset
+		return indexed(address(a.Node(), guess), int64(w-guess)+n)
 	case n == 0 || w < atStart || w >= guess:
 		return a
 	}

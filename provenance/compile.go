@@ -21,7 +21,7 @@ type op struct {
 	vecReads  uint32     // vector registers
 	vecWrites []vecWrite // and words of them
 	writes    bool       // to memory
-	plus      int8       // general register that gets the sum of one and a number, 8 bytes wide; -1: none
+	sums      bool       // of general registers and a number into one, 8 bytes wide
 }
 
 type vecWrite struct {
@@ -62,7 +62,7 @@ func (c *Checker) compile(b *flow.Block) *block {
 		o := &out.ops[i]
 		o.pc = b.PC(i)
 		o.next = o.pc + trace.Addr(b.Insts[i].Len)
-		o.library, o.first, o.plus = library, int(b.Insts[i].Access), -1
+		o.library, o.first = library, int(b.Insts[i].Access)
 		in, err := x86.Decode(b.Bytes(i), uint64(o.pc))
 		if err != nil {
 			o.unknown(b, i)
@@ -86,9 +86,8 @@ func (o *op) take(in *x86.Inst) {
 	if in.Derive(&o.d); e.Unknown {
 		o.d = x86.Derived{}
 	}
-	if d := &o.d; d.How == x86.HowAdd && d.Width == 8 && d.To.Kind == x86.InGeneral && d.A.Kind == x86.InGeneral && d.B.Kind == x86.NoPlace {
-		o.plus = int8(d.To.Reg & 15)
-	}
+	d := &o.d
+	o.sums = d.How == x86.HowAdd && d.Width == 8 && d.To.Kind == x86.InGeneral && d.A.Kind != x86.InMemory && d.B.Kind != x86.InMemory
 	data := e.Read.AndNot(e.Addr)
 	for r := range 16 {
 		whole := x86.GPR(x86.Reg(r), 0, 8)
@@ -128,7 +127,7 @@ func (o *op) take(in *x86.Inst) {
 			// xsave and xrstor, around what must not change the vectors (the dynamic
 			// linker's resolver): tags stay where they are. How much is saved is not
 			// known exactly.
-			*o = op{pc: o.pc, next: o.next, library: o.library, first: o.first, plus: -1}
+			*o = op{pc: o.pc, next: o.next, library: o.library, first: o.first}
 			return
 		}
 		p := operand{base: register(m.Base), index: register(m.Index), scale: max(m.Scale, 1), read: m.Read, write: m.Write, disp: m.Disp, at: at, n: m.Entries()}

@@ -102,7 +102,7 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 			if x := t.general[m.index]; x != None {
 				tag = add(tag, scale(x, m.scale))
 			} else if !o.library && tag.within() == atStart && tag.Node() != 0 {
-				tag = indexed(tag, m.disp+t.summedUp(m))
+				tag = indexed(tag, m.disp+t.sums.in(m.index, m.scale))
 			}
 		}
 		switch {
@@ -128,28 +128,6 @@ func (c *Checker) judge(t *thread, o *op, mems []flow.Mem) {
 		}
 		c.stray(t, o, m, n, x)
 	}
-}
-
-// sum notes what the program has just added to a number that is in a register now, and forgets
-// that of registers which have been written.
-func (t *thread) sum(o *op) {
-	t.summed &^= o.wipes | o.touches
-	if o.plus >= 0 && !o.library && t.general[o.plus] == None {
-		t.summed |= 1 << o.plus
-		t.sums[o.plus] = o.d.Const
-	}
-}
-
-// summedUp is how much of the offset of an array the index of an access has in it: gcc adds what
-// is a multiple of 16 bytes to the index right before the access, without optimisation.
-func (t *thread) summedUp(m *operand) int64 {
-	if t.summed>>m.index&1 == 0 {
-		return 0
-	}
-	if n := t.sums[m.index] * int64(m.scale); n > 0 && n%16 == 0 {
-		return n
-	}
-	return 0
 }
 
 // judgePart looks at a write within its block, through an address of which within is known.

@@ -147,8 +147,7 @@ type thread struct {
 	id       trace.ThreadID
 	general  [16]Tag
 	vector   [32][8]Tag
-	summed   uint16    // registers to which the program has just added a number, by bit
-	sums     [16]int64 // that number
+	sums     sums
 	calls    flow.Calls
 	inside   int // how many calls are open up to the allocator that the thread is in; 0: in none
 	born     NodeID

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct series {
 	long id, more;
@@ -38,6 +39,11 @@ __attribute__((noinline)) static void pair(struct series *r, short i)
 	r->pairs[i] = (short)(i + r->second[0]); /* FAULT */
 }
 
+__attribute__((noinline)) static void blank(struct series *r, long i)
+{
+	memset(&r->others[i], 0, sizeof r->others[0] * 4); /* FAULT */
+}
+
 __attribute__((noinline)) static void shifted(struct series *r, long i)
 {
 	r->values[i - 4] = r->first[0];
@@ -54,6 +60,8 @@ int main(void)
 		sum(r, i, i);
 	for (int i = 0; i < 5 + OVER; i++)
 		pair(r, (short)i);
+	for (int i = 0; i < 12; i += 4)
+		blank(r, i + OVER);
 	for (int i = 4; i < 14; i++)
 		shifted(r, i);
 	printf("%d %g %d %d\n", r->values[9], r->sums[2], r->pairs[4], r->others[9]);
