@@ -42,6 +42,9 @@ func BaseLinkage(name string) string {
 // IsCold says whether a symbol is the unlikely part of a function, which has
 // no entry of its own.
 func IsCold(name string) bool {
+	if !strings.Contains(name, ".cold") {
+		return false // nearly all, and every pattern asks for each function
+	}
 	base, found := strings.CutSuffix(strings.TrimRight(name, "0123456789."), ".cold")
 	return found && base != ""
 }
@@ -62,13 +65,15 @@ type Pattern struct {
 	key      string   // its Plain
 	params   []string // normal; nil: any
 	anyParam bool     // "(*)"
+
+	anonymous bool // it names an anonymous namespace
 }
 
 // Parse reads a pattern.
 func Parse(s string) Pattern {
 	s = strings.TrimSpace(s)
 	name, params, has := splitParams(s)
-	p := Pattern{name: squeeze(withoutResult(name))}
+	p := Pattern{name: squeeze(withoutResult(name)), anonymous: strings.Contains(name, anonymous)}
 	if strings.HasPrefix(s, "_Z") {
 		p.symbol = Demangle(s)
 	}
@@ -92,10 +97,21 @@ type Name struct {
 	base    string   // and without a clone's suffix
 	params  []string // normal; nil if the name does not say
 	later   bool     // what they are is left to parameters: few patterns ask
+
+	anonymous bool // it is in an anonymous namespace
 }
 
 // Of is the name of a symbol, or a demangled one.
 func Of(linkage string) Name {
+	n := of(linkage)
+	n.anonymous = strings.Contains(n.full, anonymous)
+	return n
+}
+
+// anonymous is how the name of a namespace without a name begins.
+const anonymous = "(anonymous"
+
+func of(linkage string) Name {
 	base := BaseLinkage(linkage)
 	n := Name{linkage: linkage, base: base}
 	if strings.ContainsAny(linkage, "(<:") {
@@ -204,8 +220,11 @@ func Closest[T any](find func(Closeness) []T) []T {
 
 // Match says whether the pattern means a function, if it says so much of its name.
 func (p *Pattern) Match(n *Name, how Closeness) bool {
+	matches := func(want, name string) bool {
+		return (how == Begun || p.mayMatch(want, n, name)) && matchName(want, name, how)
+	}
 	if p.name != n.linkage && p.name != n.base && (p.symbol == "" || p.symbol != n.linkage) &&
-		!matchName(p.name, n.full, how) && !matchName(p.key, n.key, how) && !matchName(p.name, n.plain, how) {
+		!matches(p.name, n.full) && !matches(p.key, n.key) && !matches(p.name, n.plain) {
 		return false
 	}
 	if p.params == nil || p.anyParam {
@@ -237,11 +256,6 @@ func Find(pattern string, names []Name) []int {
 }
 
 func matchName(want, name string, how Closeness) bool {
-	const anonymous = "(anonymous"
-	if how != Begun && !strings.HasSuffix(name, want) && !strings.Contains(want, "*") &&
-		!strings.Contains(name, anonymous) && !strings.Contains(want, anonymous) {
-		return false // most of them
-	}
 	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
 	want = strings.ReplaceAll(want, "(anonymous namespace)::", "")
 	for {
@@ -253,6 +267,13 @@ func matchName(want, name string, how Closeness) bool {
 			return false
 		}
 	}
+}
+
+// mayMatch says whether a name ends with what follows the pattern's last "*": most do not,
+// and it can match only then. A name in a namespace without a name may be written without
+// that.
+func (p *Pattern) mayMatch(want string, n *Name, name string) bool {
+	return n.anonymous || p.anonymous || strings.HasSuffix(name, want[strings.LastIndexByte(want, '*')+1:])
 }
 
 // glob matches with "*" for any characters; that of "operator*" is itself.
