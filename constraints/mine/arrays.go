@@ -18,6 +18,7 @@ type table struct {
 	elem  *types.Type // of the elements
 	block string      // the ARRAY type of the block; "": the array is a member
 	count int64       // of a member: its elements
+	knows bool        // how many elements it has: a vector
 }
 
 // maxTables bounds the arrays of a type that laws are made of.
@@ -56,6 +57,17 @@ func (m *mining) blocks(spec *check.Spec) {
 			}
 		}
 	}
+}
+
+// withoutBlocks drops the arrays of pointers that no block is, and says whether there were
+// any: a pointer to a pointer may lead into a node, as that of sys/queue.h does, and would
+// be an edge in the trials, which declare the array, and none in what is written.
+func (m *mining) withoutBlocks() bool {
+	n := len(m.head.types)
+	m.head.types = slices.DeleteFunc(m.head.types, func(d typeDecl) bool {
+		return !d.given && strings.HasSuffix(d.elem, "*") && m.land.births[d.name] == 0
+	})
+	return len(m.head.types) < n
 }
 
 // manifold lists the types whose blocks hold several of them, one behind the other: they
@@ -147,7 +159,7 @@ func tablesOf(t *check.NodeType, all []*check.NodeType) []*table {
 		}
 		for _, n := range all {
 			if n.Array && sameElem(s.Type.Elem, n.Elem) {
-				out = append(out, &table{name: s.Path, elem: n.Elem, block: n.Name})
+				out = append(out, &table{name: s.Path, elem: n.Elem, block: n.Name, knows: s.End != 0})
 			}
 		}
 	}
@@ -185,7 +197,7 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 			m.capacity(a, n)
 			if a.elem.Kind == types.Pointer {
 				m.rings(a, n, sizes)
-				c := m.add("filled "+a.name+" "+n.name, fmt.Sprintf("the first %s of %s are not NULL", n.name, a.name), fmt.Sprintf("for I in 0 to %s, X.%s[I] != NULL", n.last(), a.name)).needs(a)
+				c := m.add("filled "+a.name+" "+n.name, n.of(a.name)+" are not NULL", fmt.Sprintf("for I in 0 to %s, X.%s[I] != NULL", n.last(), a.name)).needs(a)
 				c.need, c.family = 8, a.name
 			}
 			for _, f := range values(a, target) {
@@ -205,17 +217,26 @@ func (m *maker) arraysOf(tables []*table, others []*portrait) {
 	}
 }
 
-// size is a number of elements: a field of the node, or the length of a member.
+// size is a number of elements: a field of the node, the length of a member, or what a
+// vector says itself.
 type size struct {
-	name  string // in words
+	name  string // in words; "": all
 	text  string // in formulas
-	field *field // nil: a constant
-	count int64  // of a constant
+	field *field // nil: another
+	count int64  // of a member; 0: another
+}
+
+// of says which elements of an array these are.
+func (n size) of(array string) string {
+	if n.name == "" {
+		return "all elements of " + array
+	}
+	return "the first " + n.name + " of " + array
 }
 
 // last is the index of the last element.
 func (n size) last() string {
-	if n.field == nil {
+	if n.count > 0 {
 		return fmt.Sprint(n.count - 1)
 	}
 	return n.text + " - 1"
@@ -229,8 +250,12 @@ func (n size) most() int64 {
 	return n.field.max
 }
 
-// sizes are the numbers of elements that an array may have, the smallest first.
+// sizes are the numbers of elements that an array may have, the smallest first. A vector
+// has its own: what other numbers of the node are about is something else.
 func (m *maker) sizes(a *table) []size {
+	if a.knows {
+		return []size{{text: "X." + a.name + ".COUNT"}}
+	}
 	var out []size
 	if a.count > 0 {
 		out = append(out, size{name: fmt.Sprint(a.count), text: fmt.Sprint(a.count), count: a.count})
@@ -355,16 +380,16 @@ func (m *maker) rings(a *table, n size, sizes []size) {
 // ordered: the elements in use are sorted, or make a heap, in an array that begins with 0
 // or 1.
 func (m *maker) ordered(a *table, n size, f string) {
-	if n.field == nil {
+	if n.count > 0 {
 		return
 	}
 	what := strings.TrimSpace(a.name + " " + strings.TrimPrefix(f, "."))
 	at := func(i string) string { return fmt.Sprintf("X.%s[%s]%s", a.name, i, f) }
 	heap := func(base, op string) string { return fmt.Sprintf("heap %s %s %s %s", what, n.name, base, op) }
 	for _, op := range []string{"<=", ">="} {
-		m.loop(heap("0", op), fmt.Sprintf("the first %s of %s are a heap", n.name, what), "1", n.last(), at("(I - 1) / 2"), op, at("I"), a)
+		m.loop(heap("0", op), n.of(what)+" are a heap", "1", n.last(), at("(I - 1) / 2"), op, at("I"), a)
 		m.loop(heap("1", op), fmt.Sprintf("%s are a heap that begins with 1", what), "2", n.text, at("I / 2"), op, at("I"), a)
-		m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), fmt.Sprintf("the first %s of %s are in order", n.name, what), "1", n.last(), at("I - 1"), op, at("I"), a).
+		m.loop(fmt.Sprintf("sorted %s %s %s", what, n.name, op), n.of(what)+" are in order", "1", n.last(), at("I - 1"), op, at("I"), a).
 			because(heap("0", op), heap("1", op))
 	}
 }
@@ -423,7 +448,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 				by := strings.Replace(n.text, "X.", "H.", 1)
 				c := m.say(fmt.Sprintf("bucket %s %s %s %s", target.name(), l.name, f.name, n.name), fmt.Sprintf("those of one chain over %s are in one bucket of %s", l.name, a.name), "").needs(a)
 				head := fmt.Sprintf("forall %s H; forall ", m.name)
-				if n.field == nil {
+				if n.count > 0 {
 					head = ""
 				}
 				c.Text = fmt.Sprintf("%s%s X;  X.%s != NULL => X.%s.%s %% %s == X.%s %% %s;", head, target.name(), l.name, l.name, f.name, by, f.name, by)
@@ -437,7 +462,7 @@ func (m *maker) chained(a *table, target *portrait, sizes []size) {
 // elements where another did; negative is none.
 func (m *maker) inverses(a, b *table, n size) {
 	if integer(a.elem) && integer(b.elem) {
-		m.index(fmt.Sprintf("inverse %s %s %s", a.name, b.name, n.name), fmt.Sprintf("%s says where in %s each of its first %s is", a.name, b.name, n.name), n.last(), "",
+		m.index(fmt.Sprintf("inverse %s %s %s", a.name, b.name, n.name), fmt.Sprintf("%s says where %s are", a.name, n.of(b.name)), n.last(), "",
 			fmt.Sprintf("X.%s[X.%s[I]]", a.name, b.name), a)
 	}
 	if a != b || a.elem.Kind != types.Struct {
@@ -454,7 +479,7 @@ func (m *maker) inverses(a, b *table, n size) {
 		for _, g := range fields {
 			for i, guard := range guards {
 				at := fmt.Sprintf("X.%s[I]%s", a.name, f)
-				c := m.index(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, i), fmt.Sprintf("%s leads back where %s came from, in the first %s of %s", g[1:], f[1:], n.name, a.name), n.last(),
+				c := m.index(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, i), fmt.Sprintf("%s leads back where %s came from, in %s", g[1:], f[1:], n.of(a.name)), n.last(),
 					guard+at+" >= 0", fmt.Sprintf("X.%s[%s]%s", a.name, at, g), a)
 				for j := i + 1; j < len(guards); j++ {
 					c.because(fmt.Sprintf("link %s%s %s %s %d", a.name, f, g, n.name, j))

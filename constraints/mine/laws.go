@@ -18,6 +18,7 @@ func (m *maker) laws(s shape, globals []global, others []*portrait) {
 	m.degrees(s)
 	m.heights(s)
 	m.members(m.typ.Layout, "", 0)
+	m.waysBack()
 	m.orders(s)
 	m.colours(s)
 	m.numbers()
@@ -161,6 +162,29 @@ func (m *maker) siblings(s shape) {
 			}
 			if q.set > 0 && q.null > 0 {
 				m.add("end "+p.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", p.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", p.name, p.name, q.name)).need = 8
+			}
+		}
+	}
+}
+
+// waysBack makes the candidates about pointers to the pointer that leads to this node, as the
+// tqe_prev and le_prev of sys/queue.h and the pprev of Linux's hlist are. That pointer may lie
+// in a head that is not recorded: then it holds of what a link leads to.
+func (m *maker) waysBack() {
+	if m.typ.Layout == nil {
+		return
+	}
+	for _, s := range m.typ.Layout.Scalars() {
+		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || !sameStruct(s.Type.Elem.Elem, m.typ.Layout) || strings.Contains(s.Path, "[") {
+			continue
+		}
+		all := "way " + s.Path
+		m.add(all, s.Path+" leads to the pointer that leads here", fmt.Sprintf("X.%s[0] == X", s.Path))
+		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
+		for _, p := range m.own() {
+			if !p.array && strings.HasPrefix(p.name, entry) {
+				m.add(all+" "+p.name, fmt.Sprintf("the %s of what %s leads to leads to the pointer that leads there", s.Path, p.name),
+					fmt.Sprintf("X.%s != NULL => X.%s.%s[0] == X.%s", p.name, p.name, s.Path, p.name)).because(all)
 			}
 		}
 	}

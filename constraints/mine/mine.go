@@ -159,6 +159,11 @@ func (m *mining) explore() (*trial, error) {
 	}
 	r.progress("looking for changes")
 	m.land = survey(r, base.graph)
+	if m.withoutBlocks() {
+		if base, err = compile(r, &m.head, nil); err != nil {
+			return nil, err
+		}
+	}
 	for i, t := range base.spec.Types {
 		if m.land.births[t.Name] == 0 && !m.head.types[i].given && !t.Array {
 			return nil, fmt.Errorf("%s: %w", t.Name, ErrNoNodes)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// proposals makes a specification from a program of testdata, which is silent on that program.
+func proposals(t *testing.T, compiler, source string, types ...string) (spec, text string) {
+	t.Helper()
+	needTracing(t)
+	bin := filepath.Join(t.TempDir(), "healthy")
+	compileTo(t, bin, compiler, source)
+	spec = filepath.Join(t.TempDir(), "init.cons")
+	if r := mgtraceIn(t, "", append([]string{"spec", "init", bin, "-o", spec}, types...)...); r.status != 0 {
+		t.Fatalf("spec init: status %d\n%s", r.status, r.stderr)
+	}
+	text = read(t, spec)
+	if r := mgtraceIn(t, "", "run", "--spec", spec, bin); r.status != 0 {
+		t.Fatalf("its own run: status %d\n%s\n%s", r.status, r.stderr, text)
+	}
+	return spec, text
+}
+
+func compileTo(t *testing.T, bin, compiler, source string, flags ...string) {
+	t.Helper()
+	if out, err := exec.Command(compiler, append(flags, "-g", "-o", bin, source)...).CombinedOutput(); err != nil {
+		if _, missing := exec.LookPath(compiler); missing != nil {
+			t.Skip(missing)
+		}
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestSpecInitVector: a vector knows how many elements it has. Another number of the node is
+// not taken for that, and so does not speak against the functions that fill the vector.
+func TestSpecInitVector(t *testing.T) {
+	_, text := proposals(t, "g++", "testdata/steps.cpp", "--type", "Step")
+	if strings.Contains(text, "X.id - 1") {
+		t.Errorf("a number of the step is taken for the length of a vector:\n%s", text)
+	}
+	for _, want := range []string{"for I in 0 to X.needs.COUNT - 1, X.needs[I] != NULL", "\ncpoint need(Step*, Step*);"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestSpecInitWayBack: the specification of a queue of sys/queue.h, whose way back is a
+// pointer to a pointer, is understood, and finds one that is not kept.
+func TestSpecInitWayBack(t *testing.T) {
+	const source = "testdata/jobs.c"
+	spec, text := proposals(t, "gcc", source)
+	if !strings.Contains(text, "job X;  X.link.tqe_prev[0] == X;") && !strings.Contains(text, "X.link.tqe_next.link.tqe_prev[0] == X.link.tqe_next") {
+		t.Errorf("no way back:\n%s", text)
+	}
+	faulty := filepath.Join(t.TempDir(), "faulty")
+	compileTo(t, faulty, "gcc", source, "-DFAULT")
+	r := mgtrace(t, "", "run", "--spec", spec, faulty)
+	if r.status != 1 || len(r.report.CPoints[0].Suspects) == 0 {
+		t.Fatalf("status %d\n%s", r.status, r.stderr)
+	}
+	if s := r.report.CPoints[0].Suspects[0]; s.Source != "*after->link.tqe_prev = j;" && s.Source != "j->link.tqe_next = after;" {
+		t.Errorf("suspect %s", s.Source)
+	}
+}
