@@ -48,7 +48,7 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 		b.law = LawNegative
 	case u.far(number):
 		b.law = LawFar
-	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }):
+	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }) && c.called(t):
 		b.law = LawKept
 	}
 	return b, b.law != ""
@@ -58,6 +58,18 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 func (c *comparer) replaced(t mgpp.Timestamp) bool {
 	w := c.write(t)
 	return w.ok && c.in.changed(t) && c.in.History.LastWrite(w.cell.Addr, uint64(w.cell.Size), t-1) > c.in.Cells.Object(w.obj).Birth
+}
+
+// called: up to the last healthy C-point the function in whose call an operation ran had been called. What the
+// first call of all does, as the first deletion, nobody has done before.
+func (c *comparer) called(t mgpp.Timestamp) bool {
+	f := c.in.within(t)
+	for e := c.in.Healthy; e > 0 && c.in.Healthy-e < maxLearnt; e-- {
+		if c.in.within(e) == f {
+			return true
+		}
+	}
+	return false
 }
 
 // signed is a number of some bytes.

@@ -134,7 +134,7 @@ func (l *lab) weigh(tb *contributions, suspects []Suspect) {
 // q->next = p instead of p->next = q.
 func (l *lab) swap(s *Suspect) {
 	op := l.in.History.Op(s.Operation)
-	if l.in.Cells == nil || op.Kind != mgpp.OpStore || op.Size != 8 || l.exhausted() {
+	if l.in.Cells == nil || op.Kind != mgpp.OpStore || op.Size != 8 || l.exhausted() || l.in.practised(op.Time) {
 		return
 	}
 	cell, ok := l.in.Cells.Cell(op.Addr, l.view)
@@ -155,6 +155,16 @@ func (l *lab) swap(s *Suspect) {
 	}
 }
 
+// practised: an operation's instruction has often run up to the last healthy C-point. Its text is right.
+func (in *Input) practised(t mgpp.Timestamp) bool {
+	n := 0
+	in.earlier(t, in.Healthy, func(mgpp.Timestamp) bool {
+		n++
+		return n < minLike
+	})
+	return n == minLike
+}
+
 // instead makes experiments with other fields of the node that a store wrote to: with p->right = q
 // for p->left = q. They are made where no repair mends all.
 func (l *lab) instead(suspects []Suspect, repairs []Repair) {
@@ -167,7 +177,7 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 	for i := range suspects {
 		s := &suspects[i]
 		op := l.in.History.Op(s.Operation)
-		if s.Operation <= l.in.Healthy || op.Kind != mgpp.OpStore || op.Size > 8 || settled(*s) {
+		if s.Operation <= l.in.Healthy || op.Kind != mgpp.OpStore || op.Size > 8 || settled(*s) || l.in.practised(op.Time) {
 			continue
 		}
 		cell, ok := l.in.Cells.Cell(op.Addr, l.view)

@@ -366,28 +366,3 @@ func (in *Input) changed(t mgpp.Timestamp) bool {
 	is, ok2 := read(in.Model.View(t), op.Addr, int(op.Size))
 	return ok != ok2 || was != is
 }
-
-// markWhole notes which statements ran for the last time before a moment, since the last
-// healthy C-point, at which the structure was whole: what they did fitted. Not so a wrong
-// number: something else may have made it right for a while.
-func markWhole(in Input, suspects []Suspect) {
-	if in.Broken == nil || in.At-in.Healthy > farAway {
-		return
-	}
-	whole := mgpp.Timestamp(0)
-	for t := in.Healthy + 1; t < in.At && !in.stopped(); t++ {
-		if in.Broken(t) == 0 {
-			whole = t
-		}
-	}
-	if in.stopped() {
-		return
-	}
-	for i := range suspects {
-		s := &suspects[i]
-		later := func(t mgpp.Timestamp) bool { return t > whole || !in.changed(t) }
-		if s.Kind == Wrote && !s.has(Basis) && whole > 0 && !slices.ContainsFunc(s.Operations, later) {
-			s.Whole = whole
-		}
-	}
-}

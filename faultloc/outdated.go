@@ -29,6 +29,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		in.cures(&e, r.cured)
 		if back := r.back(in); back > t && in.looksFor(Mirror) {
 			t = back // the one way was stored, and not the other
+		} else if out := r.takenOut(in, t); out != 0 {
+			t = out
 		} else if link := in.linking(t); link != t {
 			t, e.Flips = link, 1
 		} else if !r.Cell.Pointer {
@@ -91,7 +93,7 @@ func strange(in Input, suspects []Suspect, t mgpp.Timestamp) bool {
 	})
 }
 
-// fitted: the value of the repair's cell was right when an operation last stored it, or at
+// fitted: the value of the repair's cell was right when an operation last stored it, or a number soon after that, or at
 // the last healthy C-point, or until something else was broken. What is broken now held
 // then, and would not have held with the value that mends it now.
 func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
@@ -109,8 +111,21 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 		view := in.Model.View(at)
 		return right(in, r.cured, view, with(view, r.Cell, r.Value))
 	}
-	return fits(since) || fits(tb.until(in, r.cured, since))
+	until := tb.until(in, r.cured, since)
+	if fits(since) || fits(until) {
+		return true
+	}
+	for t := since + 1; t < until && t <= since+maxSoon && last > in.Healthy && !r.Cell.Pointer; t++ {
+		if fits(t) {
+			return true
+		}
+	}
+	return false
 }
+
+// maxSoon is how many operations after a number was stored are asked whether it was right then: what is to
+// depend on it is often stored right behind it ("t->index = n; slot[n] = t;").
+const maxSoon = 4
 
 // unlinks: an operation took out of a field a pointer to a node that has died since.
 func (in *Input) unlinks(t mgpp.Timestamp) bool {
@@ -344,4 +359,23 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 		}
 	}
 	return t
+}
+
+// takenOut is where a pointer was left behind to a node that an operation freed: the last store before that, since the
+// last healthy C-point, that took another pointer to the node away. The free did well, and what is missing belongs
+// to taking the node out. 0: the operation is no such free, or there was no such store.
+func (r *Repair) takenOut(in Input, t mgpp.Timestamp) mgpp.Timestamp {
+	op := in.History.Op(t)
+	left, ok := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	if op.Kind != mgpp.OpDeath || !r.Cell.Pointer || !ok || left-uint64(op.Addr) >= op.Size {
+		return 0
+	}
+	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
+		o := in.History.Op(at)
+		own := uint64(o.Addr-op.Addr) < op.Size
+		if o.Thread == op.Thread && !own && in.attributed(at) && in.tookOut(at, op.Addr) {
+			return at
+		}
+	}
+	return 0
 }

@@ -319,7 +319,9 @@ func (e Evidence) settles() bool {
 func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.Again }
 
 // settled: some evidence against it settles the matter.
-func settled(s Suspect) bool { return slices.ContainsFunc(s.Evidence, Evidence.settles) }
+func settled(s Suspect) bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead })
+}
 
 // Best returns the piece of evidence that is worth most, of several the first;
 // nil if there is none.

@@ -120,6 +120,9 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 			continue
 		}
 		r := Repair{Cell: c.Cell, Value: value, Cured: o.n, Created: o.created, cured: o.cured, Orphans: l.orphans(hypo, c.Addr, uint64(c.Size))}
+		if c.Pointer && l.ownLoop(c.Cell, value) {
+			r.Orphans++
+		}
 		if !ok || r.gain() > best.gain() || r.Created < best.Created || r.Created == best.Created && r.Orphans < best.Orphans {
 			best, ok = r, true
 		}
@@ -133,6 +136,12 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
 	best.Given = ok && !c.Pointer && l.given(c.Cell)
 	return best, ok
+}
+
+// ownLoop: a pointer would lead to its own node, to which nothing else leads: that does not make it a part of
+// anything.
+func (l *lab) ownLoop(c Cell, value uint64) bool {
+	return value != 0 && l.in.Cells.At(trace.Addr(value), l.view) == c.Obj && len(l.in.Cells.Into(c.Obj, l.view, 1)) == 0
 }
 
 // alike returns live objects of an object's type, nearest in time first.
@@ -277,9 +286,9 @@ func (l *lab) findCells() []candidate {
 	return out[:min(len(out), maxRepairCells)]
 }
 
-// movedCells are the pointers of the nodes that contributing operations wrote, or
-// linked, since the last healthy C-point: what should lead from there is read by no
-// inconsistency as long as it does not.
+// movedCells are the pointers that were stored right before the C-point, and those of the nodes that
+// contributing operations wrote, or linked, since the last healthy C-point: what should lead from there is
+// read by no inconsistency as long as it does not.
 func (l *lab) movedCells(tb *contributions, have []candidate) []candidate {
 	var nodes []graph.ObjID
 	add := func(o graph.ObjID) {
@@ -298,16 +307,29 @@ func (l *lab) movedCells(tb *contributions, have []candidate) []candidate {
 		}
 	}
 	var out []candidate
+	take := func(c Cell) {
+		known := func(h candidate) bool { return h.Addr == c.Addr }
+		if c.Pointer && !slices.ContainsFunc(have, known) && !slices.ContainsFunc(out, known) && len(out) < maxRepairCells {
+			out = append(out, candidate{Cell: c})
+		}
+	}
+	for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxStored; t-- {
+		if op := l.in.History.Op(t); op.Kind == mgpp.OpStore && op.Size == 8 && l.in.attributed(t) {
+			if c, ok := l.in.Cells.Cell(op.Addr, l.view); ok && c.Addr == op.Addr {
+				take(c)
+			}
+		}
+	}
 	for _, o := range nodes {
 		for _, c := range l.in.Cells.Fields(o, l.view) {
-			known := slices.ContainsFunc(have, func(h candidate) bool { return h.Addr == c.Addr })
-			if c.Pointer && !known && len(out) < maxRepairCells {
-				out = append(out, candidate{Cell: c})
-			}
+			take(c)
 		}
 	}
 	return out
 }
+
+// maxStored is how many of the newest operations are looked at for pointers that they stored.
+const maxStored = 32
 
 // newborn returns the nodes that contributing operations made since the last healthy
 // C-point, and the newest that others made: what hangs nowhere may be what is missing.

@@ -519,8 +519,8 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	if in.Cut {
 		in.Died = a.died
 	}
-	if a.Relevance.Forgets() {
-		in.Without = []faultloc.EvidenceKind{faultloc.Garbage} // what is nowhere may be in such a block
+	if a.Relevance.Forgets() { // what is nowhere may be in such a block
+		in.Elsewhere = func(addr trace.Addr) bool { return addr < userEnd || a.elsewhere(addr) }
 	}
 	res := a.measured(p, in)
 	if a.begins != nil {

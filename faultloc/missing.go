@@ -1,0 +1,157 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Where a field should have been stored, the statement that gives it to like nodes did not run.
+
+// maxAlike bounds the like nodes that are asked who wrote their field.
+const maxAlike = 500
+
+// missing finds the statement that gives like nodes this field, but did not
+// here.
+//
+//  1. none, if the cell is wrong by what was written into it: by an operation
+//     that broke the constraints for good, or, in a node that was there at the
+//     last healthy C-point, by any since
+//  2. the candidates are those that wrote such a value into like nodes, but
+//     since the last healthy C-point not here; where the cell has had a value,
+//     those that give a new node its first one are none
+//  3. one that was silent since then goes before one that ran; then the one
+//     that wrote most of the nodes. One that ran, or where the node is new,
+//     must have written half of them
+func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran map[string]bool) (Suspect, bool) {
+	fresh := in.Healthy == 0 || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy
+	if c := tb.byOp[last]; c != nil && c.lasting() > 0 || last > in.Healthy && !fresh {
+		return Suspect{}, false
+	}
+	if fresh && last > in.Healthy && !usualValue(in, r, last) {
+		return Suspect{}, false
+	}
+	writers, of := usualWriters(in, r, fresh, last > in.Cells.Object(r.Cell.Obj).Birth)
+	here := map[string]bool{}
+	for t, n := last, 0; t > in.Healthy && n < maxRewrites; n++ {
+		here[in.Statement(in.History.Op(t).PC)] = true
+		t = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), t-1)
+	}
+	var best writer
+	silent := false
+	for st, w := range writers {
+		quiet := ran != nil && !ran[st]
+		if here[st] || (!quiet || fresh) && 2*w.often < of {
+			continue
+		}
+		if best.often == 0 || quiet && !silent || quiet == silent && w.before(best) {
+			best, silent = w, quiet
+		}
+	}
+	if best.often == 0 {
+		return Suspect{}, false
+	}
+	return Suspect{
+		Kind: Omitted, PC: in.History.Op(best.newest).PC, Operation: best.newest, Repair: r, Contributes: r.mended(in),
+		Evidence: []Evidence{r.evidence(in), {Kind: Missing, Often: best.often, Of: of}},
+	}, true
+}
+
+// usualValue: the statement of operation last gave like nodes the same value up to
+// the last healthy C-point. Then it is not what it wrote that is wrong.
+func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {
+	st := in.Statement(in.History.Op(last).PC)
+	value, ok := read(in.Model.View(last), r.Cell.Addr, r.Cell.Size)
+	if !ok {
+		return false
+	}
+	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
+	for _, o := range in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike) {
+		obj := in.Cells.Object(o)
+		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
+		for n := 0; t > obj.Birth && n < maxVersions; n++ {
+			if t <= in.Healthy && in.Statement(in.History.Op(t).PC) == st {
+				v, ok := read(in.Model.View(t), obj.Addr+offset, r.Cell.Size)
+				if ok && (v == value || r.Cell.Pointer && (v == 0) == (value == 0)) {
+					return true
+				}
+			}
+			t = in.History.LastWrite(obj.Addr+offset, size, t-1)
+		}
+	}
+	return false
+}
+
+// ownHabit: a suspect is the statement that always makes such a repair in such calls, and did not. That others store
+// the field elsewhere says nothing then.
+func (r *Repair) ownHabit(s Suspect) bool {
+	return r.omittedBy(s) && slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Habit && !e.Alone })
+}
+
+// writer is what is known of a statement that writes a field of like nodes.
+type writer struct {
+	often  int // nodes
+	newest mgpp.Timestamp
+}
+
+func (w writer) before(o writer) bool {
+	return w.often > o.often || w.often == o.often && w.newest > o.newest
+}
+
+// maxVersions bounds how far back the writers of one field are looked for.
+const maxVersions = 8
+
+// usualWriters returns the statements that like nodes have had the repair's
+// field from, and how many nodes had it from any. What counts is a store of
+// the repair's value, if that is a number; of a pointer, if it is one; of NULL.
+// If no node had such a value, any value counts, unless the node is new: what a
+// new node holds was written for it.
+func usualWriters(in Input, r *Repair, fresh, again bool) (map[string]writer, int) {
+	like := in.Cells.Alike(r.Cell.Obj, in.Model.View(in.At), maxAlike)
+	if w, of := fieldWriters(in, r, like, true, again); of > 0 || fresh {
+		return w, of
+	}
+	return fieldWriters(in, r, like, false, again)
+}
+
+// fieldWriters counts who wrote the field of the nodes: such a value only, if such;
+// not the first value of all, if again.
+func fieldWriters(in Input, r *Repair, nodes []graph.ObjID, such, again bool) (map[string]writer, int) {
+	offset, size := r.Cell.Addr-in.Cells.Object(r.Cell.Obj).Addr, uint64(r.Cell.Size)
+	out := map[string]writer{}
+	of := 0
+	for _, o := range nodes {
+		obj := in.Cells.Object(o)
+		mine := map[string]bool{}
+		t := in.History.LastWrite(obj.Addr+offset, size, in.At)
+		for n := 0; t > obj.Birth && n < maxVersions; n++ {
+			before := in.History.LastWrite(obj.Addr+offset, size, t-1)
+			first := before <= obj.Birth
+			if st := in.Statement(in.History.Op(t).PC); !mine[st] && in.attributed(t) && (!such || r.like(in, obj.Addr+offset, t)) && !(first && again) {
+				mine[st] = true
+				w := out[st]
+				out[st] = writer{w.often + 1, max(w.newest, t)}
+			}
+			t = before
+		}
+		if len(mine) > 0 {
+			of++
+		}
+	}
+	return out, of
+}
+
+// like reports whether the field at addr held such a value as the repair's at t. What another
+// member of a union held is none.
+func (r *Repair) like(in Input, addr trace.Addr, t mgpp.Timestamp) bool {
+	v, ok := read(in.Model.View(t), addr, r.Cell.Size)
+	if c, known := in.Cells.Cell(addr, in.Model.View(t)); !known || c.Path != r.Cell.Path {
+		return false
+	}
+	if r.Cell.Pointer {
+		return ok && (v == 0) == (r.Value == 0)
+	}
+	return ok && v == r.Value
+}
