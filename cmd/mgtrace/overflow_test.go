@@ -156,14 +156,18 @@ func TestOverflowResized(t *testing.T) {
 	}
 }
 
-// A program that asks what its allocator granted it may use that, but not what lies behind.
+// A program or a library that asks what the allocator granted it may use that, but not what lies
+// behind.
 func TestOverflowGranted(t *testing.T) {
 	const source = "testdata/granted.c"
-	r := mgtrace(t, "", "overflow", compileOverflow(t, source))
-	if r.status != 0 || !slices.ContainsFunc(r.report.Notes, func(n string) bool { return strings.Contains(n, "malloc_usable_size") }) {
-		t.Errorf("correct: status %d: %s, notes %q", r.status, describeFaults(r.report), r.report.Notes)
+	library := compileOverflow(t, source, "-DLIBRARY", "-shared", "-fPIC")
+	for _, bin := range []string{compileOverflow(t, source), compileOverflow(t, source, "-DMAIN", library)} {
+		r := mgtrace(t, "", "overflow", bin)
+		if r.status != 0 || !slices.ContainsFunc(r.report.Notes, func(n string) bool { return strings.Contains(n, "malloc_usable_size") }) {
+			t.Errorf("correct: status %d: %s, notes %q", r.status, describeFaults(r.report), r.report.Notes)
+		}
 	}
-	r = mgtrace(t, "", "overflow", compileOverflow(t, source, "-DFAULT"))
+	r := mgtrace(t, "", "overflow", compileOverflow(t, source, "-DFAULT"))
 	if r.status != 1 || len(r.report.CPoints) != 1 {
 		t.Fatalf("status %d: %s", r.status, describeFaults(r.report))
 	}

@@ -45,6 +45,23 @@ type overflows struct {
 	parts map[trace.Addr]*types.Type // by where the blocks were allocated
 	names map[[2]trace.Addr]string   // of functions of libraries that were called
 	sets  map[[2]trace.Addr]bool     // statements that set a pointer to an array, by where the block was allocated
+	// granted is a library that asks what the allocator granted it, where the program does not: what
+	// it writes is judged as well. "": there is none.
+	granted string
+}
+
+// grants says that memory behind blocks may be used that was granted beyond what was asked for.
+func (v *overflows) grants() bool {
+	if v.rec.Prog.Granted != "" { // which a note of the recording tells
+		return true
+	}
+	for _, im := range v.rec.Symbols.Images {
+		if im.Obj != nil && im.Obj.Imports("malloc_usable_size") {
+			v.granted = im.Path
+			return true
+		}
+	}
+	return false
 }
 
 // follow takes events and instructions in the order of their instants.
@@ -59,7 +76,7 @@ func (v *overflows) follow(ctx context.Context) error {
 			im, ok := v.rec.Symbols.Image(pc)
 			return !ok || !im.Traced
 		},
-		Part: v.part, Meant: v.meant, Array: v.assigned, Granted: v.rec.Prog.Granted != "",
+		Part: v.part, Meant: v.meant, Array: v.assigned, Granted: v.grants(),
 	})
 	return v.rec.Together(ctx, v.flow, v.event, func(r *flow.Record) error {
 		if r.Kind == flow.Exec && !v.c.Has(r.Block) {
@@ -323,6 +340,9 @@ func (v *overflows) report() *report.Report {
 	r.Checked.Objects = map[string]int{}
 	r.Exit = v.a.Exit
 	r.Notes = append(r.Notes, v.rec.Prog.Notes...)
+	if v.granted != "" {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s asks how much of its blocks it may use beyond what it asked for (malloc_usable_size): an access behind a block is judged only if it reaches another one", filepath.Base(v.granted)))
+	}
 	r.Warnings = append(r.Warnings, v.rec.Prog.Warnings...)
 	r.Warnings = append(r.Warnings, v.rec.Warned...)
 	if n := v.c.Gaps(); n > 0 {

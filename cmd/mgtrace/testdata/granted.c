@@ -1,6 +1,7 @@
 /*
  * A program that uses all of its blocks that the allocator grants it beyond what it asked for, by
- * its own code, a library and the kernel. -DFAULT: it writes on into the next block.
+ * its own code, a library and the kernel. -DFAULT: it writes on into the next block. -DLIBRARY is
+ * the part that may be in a library, -DMAIN the rest.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -10,7 +11,10 @@
 
 #define ASKED 20
 
-static long use(size_t asked)
+#ifdef MAIN
+long use(size_t asked);
+#else
+long use(size_t asked)
 {
 	char *p = malloc(asked);
 	size_t n = malloc_usable_size(p);
@@ -26,11 +30,17 @@ static long use(size_t asked)
 	free(p);
 	return sum;
 }
+#endif
 
+#ifndef LIBRARY
 int main(void)
 {
 	char *a = malloc(ASKED), *b = malloc(ASKED);
+#ifdef MAIN
+	size_t n = ASKED;
+#else
 	size_t n = malloc_usable_size(a);
+#endif
 
 	b[0] = 'b';
 #ifdef FAULT
@@ -41,3 +51,4 @@ int main(void)
 	fflush(stdout);
 	_exit(0);
 }
+#endif
