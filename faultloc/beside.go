@@ -22,18 +22,27 @@ func beside(in Input, r *Repair) (Suspect, bool) {
 	obj := in.Cells.Object(r.Cell.Obj)
 	size := uint64(r.Cell.Size)
 	for d := size; d <= maxBeside; d += size {
+		var near []mgpp.Timestamp
 		for _, addr := range [2]trace.Addr{r.Cell.Addr - trace.Addr(d), r.Cell.Addr + trace.Addr(d)} {
 			if addr < obj.Addr || uint64(addr-obj.Addr)+size > obj.Size {
 				continue
 			}
 			first := firstWrite(in, Cell{Addr: addr, Size: r.Cell.Size}, obj.Birth)
 			if first > in.Healthy && in.attributed(first) && in.wrote(first) {
-				return Suspect{
-					Kind: Omitted, PC: in.History.Op(first).PC, Operation: first, Repair: r, Contributes: r.mended(in),
-					Evidence: []Evidence{r.evidence(in), {Kind: Beside}},
-				}, true
+				near = append(near, first)
 			}
 		}
+		if len(near) == 0 {
+			continue
+		}
+		e := Evidence{Kind: Beside}
+		if len(near) > 1 { // either side is as near
+			e.Beside = near[1]
+		}
+		return Suspect{
+			Kind: Omitted, PC: in.History.Op(near[0]).PC, Operation: near[0], Repair: r, Contributes: r.mended(in),
+			Evidence: []Evidence{r.evidence(in), e},
+		}, true
 	}
 	return Suspect{}, false
 }

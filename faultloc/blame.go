@@ -76,6 +76,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
 	}
+	if in.looksFor(Matched) && in.Cells != nil {
+		suspects = matched(in, suspects, repairs)
+	}
 	located(in, suspects)
 	return suspects
 }

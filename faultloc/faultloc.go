@@ -221,6 +221,7 @@ const (
 	OfField  EvidenceKind = "fields"  // an Unlike: what nodes hold in a field, whoever stores it
 	OfReach  EvidenceKind = "reached" // an Unlike: what leads from node to node
 	OfOrigin EvidenceKind = "origin"  // an Unlike: where a value comes from
+	Matched  EvidenceKind = "matched" // an Outdated: what a count does not answer
 )
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
@@ -247,7 +248,8 @@ type Evidence struct {
 	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
-	// change; Unlike: the operation that is otherwise related to it.
+	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the
+	// other side of the field, as near.
 	Beside mgpp.Timestamp
 	// Between: Habit: between that operation and Beside something has always run, this statement in
 	// Often of Of cases.
@@ -260,6 +262,7 @@ type Evidence struct {
 	Times   int            // Counterfactual: of so many of its operations together; 0: of one
 	Alone   bool           // Habit: to write what the statement writes would not mend all
 	Only    bool           // Habit: what usually runs on its other side did run
+	Left    bool           // Habit: of a free, a node was taken out to which nothing leads any more, and is there still
 }
 
 // Repair is a cell and a value for it that would make inconsistencies hold and

@@ -17,6 +17,8 @@ const (
 	slotSpec  = "struct timer { long index; };\nstruct heap { struct timer *slot[4]; long used; };\ntype timer;\ntype heap;\nindex: heap H; for I in 0 to H.used - 1, H.slot[I].index == I;\n"
 	headSpec  = "struct node { struct node *next, *prev; };\nstruct head { struct node *first; };\ntype node;\ntype head;\ntogether node, head;\nlisted: node X; X.INDEGREE(next, first) == 1;\nfirst: head H; H.first == NULL or H.first.prev == NULL;\nback: node X; X.next == NULL or X.next.prev == X;\n"
 	tableSpec = "struct item { struct item *hnext; long key; };\nstruct table { struct item *slot[2]; };\ntype item;\ntype table;\ntogether item, table;\nhashed: item X; X.INDEGREE == 1;\n"
+	queueSpec = "struct item { struct item *next; };\nstruct queue { struct item *first; long count; };\ntype item;\ntype queue;\ntogether item, queue;\ncount: queue Q; Q.count == COUNT(item);\nlinked: item X; X.INDEGREE == 1;\n"
+	sumsSpec  = "struct piece { struct piece *next; long len; };\nstruct text { struct piece *first; long length; };\ntype piece;\ntype text;\npiece.LEN;\npiece P; P.LEN = P.len + (P.next).LEN;\nlength: text T; T.length == (T.first).LEN;\n"
 	heap3     = "1: h = calloc heap\n2: a = calloc timer\n3: h.slot[0] = a\n2: c = calloc timer\n3: h.slot[1] = c\n4: c.index = 1\n2: d = calloc timer\n3: h.slot[2] = d\n4: d.index = 2\n5: h.used = 3\ncpoint"
 	sifted    = "32: h.slot[3] = c\n33: c.index = 3\n32: h.slot[1] = a\n33: a.index = 1\n36: h.slot[0] = b\n"
 	poolSpec  = "struct obj { struct obj *next; long id; };\nstruct pool { struct obj *free; };\ntype obj;\ntype pool;\ntogether obj, pool;\nfree: obj O; O.INDEGREE == 1;\n"
@@ -43,6 +45,15 @@ func returns(n int) (b string) {
 	return b + "1: p = calloc pool\n4: a = calloc obj\n3: p.free = a\ncpoint"
 }
 
+// served are items that are made and taken out of a queue in front, and freed, as 22, 23 and 24 do each time.
+func served(n int) string {
+	b := "1: q = calloc queue\ncpoint\n"
+	for i := range n {
+		b += fmt.Sprintf("10: x%[1]d = calloc item\n11: q.first = x%[1]d\n12: q.count = 1\ncpoint\n22: q.first = NULL\n23: q.count = 0\n24: free x%[1]d\ncpoint\n", i)
+	}
+	return b + "10: x = calloc item\n11: q.first = x\n12: q.count = 1\ncpoint"
+}
+
 // TestJudged: of several statements of which each might be wrong, the one that is. Each has a correct twin.
 func TestJudged(t *testing.T) {
 	for _, c := range []struct{ name, spec, before, fault, correct, want string }{
@@ -57,6 +68,14 @@ func TestJudged(t *testing.T) {
 		{"left behind", headSpec, "1: h = calloc head\n2: a = calloc node\n2: b = calloc node\n3: h.first = a\n4: a.next = b\n5: b.prev = a\ncpoint", "44: b.prev = NULL\n90: free a", "42: h.first = b\n44: b.prev = NULL\n90: free a", "wrote 44"},
 		{"stored elsewhere", tableSpec, "1: t = calloc table\ncpoint", "131: x = malloc item\n135: x.hnext = NULL\n136: t.slot[1] = NULL", "131: x = malloc item\n135: x.hnext = NULL\n136: t.slot[1] = x", "wrote 136"},
 		{"right as often before", poolSpec, returns(10), "2: b = calloc obj\n12: b.next = a\n15: p.free = a", "2: b = calloc obj\n12: b.next = a\n15: p.free = b", "wrote 15"},
+		{"not freed", queueSpec, served(10), "22: q.first = NULL\n23: q.count = 0", "22: q.first = NULL\n23: q.count = 0\n24: free x", "omitted 24"},
+		{
+			// b is put in, and then c; only c is counted
+			"one answers the other", sumsSpec, "1: t = calloc text\n2: a = calloc piece\n3: a.len = 5\n4: t.first = a\n5: t.length = 5\n2: b = calloc piece\n3: b.len = 3\n2: c = calloc piece\n3: c.len = 4\ncpoint",
+			"21: a.next = b\n31: b.next = c\n58: t.length = 9",
+			"21: a.next = b\n22: t.length = 8\n31: b.next = c\n58: t.length = 12",
+			"wrote 21",
+		},
 	} {
 		for _, program := range []string{c.fault, c.correct} {
 			w := newWorld(t, c.spec)

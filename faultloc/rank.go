@@ -243,7 +243,7 @@ func (e Evidence) worth() int {
 			return worthOnly
 		case e.Alone:
 			return worthAlone
-		case e.Of >= many && 50*e.Often >= 49*e.Of:
+		case e.Left, e.Of >= many && 50*e.Often >= 49*e.Of:
 			return worthAlways
 		}
 		return worthUsual

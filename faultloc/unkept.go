@@ -6,20 +6,27 @@ import (
 
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // Where a habit was not kept, the statement that did not run is accused.
 
 // unkept accuses statements that did not run where they always do, as far as they
-// write such a field as the inconsistencies read.
+// write such a field as the inconsistencies read, or free nodes that those count.
 func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs []Repair, l *lab) []Suspect {
 	fields := l.fields()
 	for _, b := range h.breaches(tb) {
 		example := h.last[b.missing]
+		op := in.History.Op(example)
+		if op.Kind == mgpp.OpDeath && concerns(in, example) && in.leftOver(example) {
+			e := b.evidence(false)
+			e.Left = true
+			suspects = append(suspects, Suspect{Kind: Omitted, PC: op.PC, Operation: example, Evidence: []Evidence{e}})
+			continue
+		}
 		if !in.wrote(example) {
 			continue
 		}
-		op := in.History.Op(example)
 		cell, ok := in.Cells.Cell(op.Addr, in.Model.View(example))
 		if !ok {
 			continue
@@ -35,10 +42,37 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		if s.Repair == nil && !fields[general(cell.Path)] && !concerns(in, example) {
 			continue
 		}
-		s.Evidence = append(s.Evidence, Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: s.Repair == nil || !b.text && !s.Evidence[0].settles(), Only: b.only})
+		s.Evidence = append(s.Evidence, b.evidence(s.Repair == nil || !b.text && !s.Evidence[0].settles()))
 		suspects = append(suspects, s)
 	}
 	return suspects
+}
+
+// evidence of a habit that was not kept; alone: what the statement writes would not mend all.
+func (b *breach) evidence(alone bool) Evidence {
+	return Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: alone, Only: b.only}
+}
+
+// leftOver: since the last healthy C-point a node like the one that an operation freed was taken out, and nothing leads
+// to it any more: it should have been freed.
+func (in *Input) leftOver(free mgpp.Timestamp) bool {
+	now, before := in.Model.View(in.At), in.Model.View(free-1)
+	like := in.Cells.Object(in.Cells.At(in.History.Op(free).Addr, before)).Type
+	for t := in.At; t > in.Healthy && in.At-t < maxUnlinked; t-- {
+		op := in.History.Op(t)
+		if op.Kind != mgpp.OpStore || op.Size != 8 || !in.changed(t) {
+			continue
+		}
+		was, ok := read(in.Model.View(t-1), op.Addr, 8)
+		o := in.Cells.At(trace.Addr(was), now)
+		if !ok || o == 0 || in.Cells.Object(o).Type != like || in.Cells.Object(o).Birth > in.Healthy {
+			continue
+		}
+		if len(in.Cells.Into(o, now, 1)) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // concerns: the operation changed what a constraint asks of which an instance is broken.

@@ -178,6 +178,9 @@ type Field struct {
 	Value string `json:"value"`
 }
 
+// FreeMissing is the Change of a suspect that frees memory, and did not.
+const FreeMissing = "missing: its free"
+
 // Suspect is a statement that may have caused the inconsistencies.
 type Suspect struct {
 	Rank        int      `json:"rank"`

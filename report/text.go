@@ -267,6 +267,9 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	if s.Kind == "omitted" {
 		verb = " (a store is missing here)"
 	}
+	if s.Change == FreeMissing {
+		verb = " (a free is missing here)"
+	}
 	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(s.Function), verb)
 	if l := s.Outermost(); l != nil {
 		p.f("       through %s at %s:%d\n", l.Function, l.File, l.Line)

@@ -152,8 +152,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 			out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(beside)
 		}
 	}
+	if s.Kind == faultloc.Omitted && a.Hist.Op(s.Operation).Kind == mgpp.OpDeath {
+		out.Change = report.FreeMissing
+	}
 	for i := range s.Evidence {
-		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated) && e.Beside != 0 {
+		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated || e.Kind == faultloc.Beside) && e.Beside != 0 {
 			f, _, _ := a.Symbols.Where(a.Hist.Op(e.Beside).PC)
 			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {

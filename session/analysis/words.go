@@ -174,7 +174,7 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 	text := "It did not run here"
 	switch {
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Beside }):
-		text = "It wrote the field beside one that nothing has written: with " + a.repair(s.Repair)
+		text = "It wrote the field beside one that nothing has written" + a.otherSide(s) + ": with " + a.repair(s.Repair)
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Mirror }):
 		text = "It made " + a.Graph.Name(s.Repair.Target) + " lead there, and the way back is missing: with " + a.repair(s.Repair)
 	case slices.ContainsFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Last }):
@@ -194,9 +194,23 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 				continue
 			}
 			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
+			if e.Left {
+				text += ", though a node was taken out to which nothing leads any more"
+			}
 		}
 	}
 	return text + "."
+}
+
+// otherSide names the statement that wrote the field on the other side of one that nothing has written, if that
+// is as near.
+func (a *Analysis) otherSide(s *faultloc.Suspect) string {
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == faultloc.Beside && e.Beside != 0 {
+			return ", as " + a.Symbols.Place(a.Hist.Op(e.Beside).PC) + " did on its other side"
+		}
+	}
+	return ""
 }
 
 // gap says that nothing ran between two statements where something always did.
@@ -285,7 +299,11 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		if e.Between != 0 {
 			return a.gap(&e)
 		}
-		return fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
+		text := fmt.Sprintf("in %d of %d cases this statement ran next to %s; at %s, it did not", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
+		if e.Left {
+			text += ", though a node was taken out to which nothing leads any more"
+		}
+		return text
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:

@@ -1,0 +1,133 @@
+package faultloc
+
+import (
+	"slices"
+
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// A count changes with what it counts: as one item enters and another one leaves, it goes up and down again. Where it
+// is wrong in the end, the change of the one side that none of the other answers is where to look, not the last change
+// of the count.
+
+// maxMatched bounds the operations since the last healthy C-point whose changes are matched.
+const maxMatched = 64
+
+// jump is by how much an operation changed a number.
+type jump struct {
+	t  mgpp.Timestamp
+	by int64
+}
+
+// matched accuses the change that a count does not answer, where each change of the count answers one, and marks who
+// changed the count last as one that went on from a wrong number.
+func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
+	for i := range repairs {
+		r := &repairs[i]
+		last := r.lastChange(in)
+		if _, counts := in.step(last); !r.ofNumber() || !r.evidence(in).explains() || !counts || last <= in.Healthy || in.At-in.Healthy > maxMatched {
+			continue
+		}
+		left, ok := r.unanswered(in)
+		if !ok || len(left) == 0 {
+			continue
+		}
+		onward(in, &suspects, last)
+		if len(left) > 1 {
+			continue
+		}
+		t := in.linking(left[0].t)
+		if !in.attributed(t) || in.Statement(in.History.Op(t).PC) == in.Statement(in.History.Op(last).PC) {
+			continue
+		}
+		known := len(suspects)
+		s := statement(in, &suspects, t)
+		if known < len(suspects) {
+			s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
+		}
+		if s.Repair == nil {
+			s.Repair = r
+		}
+		if !s.has(Outdated) {
+			e := Evidence{Kind: Outdated, At: t, Beside: r.until(in, t), Flips: 1}
+			in.cures(&e, r.cured)
+			s.Evidence = append(s.Evidence, e)
+		}
+	}
+	return suspects
+}
+
+// unanswered are the changes, since the last healthy C-point, of what an equation says that the repair's number is, that
+// no change of the number answers; not ok, if the number changed by what answers none of them.
+func (r *Repair) unanswered(in Input) (left []jump, ok bool) {
+	says, ok := r.says(in)
+	if !ok {
+		return nil, false
+	}
+	was, ok := says(in.Healthy)
+	number, ok2 := read(in.Model.View(in.Healthy), r.Cell.Addr, r.Cell.Size)
+	if !ok || !ok2 || signed(number, r.Cell.Size) != was {
+		return nil, false
+	}
+	var own []jump
+	for t := in.Healthy + 1; t <= in.At; t++ {
+		is, ok := says(t)
+		n, ok2 := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
+		if !ok || !ok2 || in.stopped() {
+			return nil, false
+		}
+		if d := is - was; d != 0 {
+			left = append(left, jump{t, d})
+		}
+		if d := signed(n-number, r.Cell.Size); d != 0 {
+			own = append(own, jump{t, d})
+		}
+		was, number = is, n
+	}
+	for _, o := range own {
+		k := slices.IndexFunc(left, func(j jump) bool { return j.by == o.by })
+		if k < 0 {
+			return nil, false
+		}
+		left = slices.Delete(left, k, k+1)
+	}
+	return settledJumps(left), true
+}
+
+// settledJumps leaves out what was taken back by the next one, as one that moves a node does.
+func settledJumps(list []jump) (out []jump) {
+	for _, j := range list {
+		if n := len(out); n > 0 && out[n-1].by == -j.by {
+			out = out[:n-1]
+		} else {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// says asks an equation that the repair cures what the repair's number is at a time.
+func (r *Repair) says(in Input) (func(mgpp.Timestamp) (int64, bool), bool) {
+	m, ok := in.Model.(interface {
+		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
+	})
+	if !ok {
+		return nil, false
+	}
+	ask := func(i eval.Instance, t mgpp.Timestamp) (v int64, found bool) {
+		m.Says(i, in.Model.View(t), func(addr trace.Addr, bits uint64) {
+			if addr == r.Cell.Addr {
+				v, found = signed(bits, r.Cell.Size), true
+			}
+		})
+		return v, found
+	}
+	for _, i := range r.mended(in) {
+		if v, found := ask(i, in.At); found && v == signed(r.Value, r.Cell.Size) {
+			return func(t mgpp.Timestamp) (int64, bool) { return ask(i, t) }, true
+		}
+	}
+	return nil, false
+}
