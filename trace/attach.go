@@ -87,6 +87,27 @@ func (t *Reader) Attachment(name string) (io.Reader, bool) {
 	return &attachment{t: t, name: name, blocks: blocks}, ok
 }
 
+// ReadAttachment returns what an attached file holds; false if it is not there, or not whole.
+func (t *Reader) ReadAttachment(name string) ([]byte, bool) {
+	t.findPieces()
+	blocks, ok := t.pieces[name]
+	room := 0
+	for _, i := range blocks {
+		room += int(t.blocks.header(i).raw)
+	}
+	b := make([]byte, 0, min(room, maxBlock)) // more is believed when it is there
+	for _, i := range blocks {
+		_, last, data, err := t.piece(t.blocks.get(i))
+		if err != nil {
+			return nil, false
+		}
+		if b = append(b, data...); last {
+			return b, ok
+		}
+	}
+	return nil, false
+}
+
 // piece decodes an attachment block; data is valid until the next piece.
 func (t *Reader) piece(b located) (name string, last bool, data []byte, err error) {
 	raw, err := t.payload(b, &t.other)

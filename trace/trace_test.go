@@ -375,8 +375,14 @@ func TestAttachments(t *testing.T) {
 			if !ok || err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%s: %v, %d bytes, %v", name, ok, len(got), err)
 			}
+			if got, ok := r.ReadAttachment(name); !ok || !bytes.Equal(got, want) {
+				t.Errorf("%s, read at once: %v, %d bytes", name, ok, len(got))
+			}
 		}
 		if _, ok := r.Attachment("none"); ok {
+			t.Error("there is an attachment that is not there")
+		}
+		if _, ok := r.ReadAttachment("none"); ok {
 			t.Error("there is an attachment that is not there")
 		}
 	}
@@ -393,6 +399,9 @@ func TestAttachments(t *testing.T) {
 		a, _ := r.Attachment(name)
 		if got, err := io.ReadAll(a); name == "big" && !errors.Is(err, ErrTruncated) && len(got) != len(big) {
 			t.Errorf("cut: %d bytes, %v", len(got), err)
+		}
+		if got, ok := r.ReadAttachment(name); name == "big" && ok && len(got) != len(big) {
+			t.Errorf("cut, read at once: %d bytes", len(got))
 		}
 	}
 }

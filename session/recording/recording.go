@@ -95,12 +95,7 @@ func (rec *Recording) bytes(name string) ([]byte, bool) {
 	if name == "" {
 		return nil, false
 	}
-	r, ok := rec.Reader.Attachment(name)
-	if !ok {
-		return nil, false
-	}
-	b, err := io.ReadAll(r)
-	return b, err == nil
+	return rec.Reader.ReadAttachment(name)
 }
 
 // Program answers from the files whose stores were captured, as far as they are
