@@ -33,7 +33,9 @@ const list = `
 #include <stdlib.h>
 struct node { int key; struct node *next, *prev; };
 struct node *head;
+char *text;
 void append(int key) {
+	text = malloc(20);
 	struct node *n = malloc(sizeof *n), *last = head;
 	n->key = key;
 	n->next = n->prev = NULL;
@@ -212,12 +214,12 @@ func TestCore(t *testing.T) {
 	if _, missing := os.Stat(core); missing != nil {
 		t.Skipf("gdb made no core file: %v: %s", err, out)
 	}
-	ao := AnalysisOptions{Spec: write(t, dir, "list.cons", "type node;\nglobal head;\nback: node X; node Y; X.next == Y => Y.prev == X;\nfirst: node X; X.key == 1 => ::head == X;\n"), Pictures: filepath.Join(dir, "pictures")}
+	ao := AnalysisOptions{Spec: write(t, dir, "list.cons", "type node;\nglobal head;\nback: node X; node Y; X.next == Y => Y.prev == X;\nfirst: node X; X.key == 1 => ::head == X;\ncpoint append;\n"), Pictures: filepath.Join(dir, "pictures")}
 	r, err := Check(context.Background(), core, "", ao)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Checked.Objects["node"] != 5 || len(r.CPoints) != 1 || len(r.CPoints[0].Inconsistencies) != 1 || len(r.CPoints[0].Suspects) != 0 {
+	if r.Checked.Objects["node"] != 5 || len(r.CPoints) != 1 || len(r.CPoints[0].Inconsistencies) != 1 || len(r.CPoints[0].Suspects) != 0 || len(r.Warnings) > 0 {
 		t.Fatalf("%+v", r)
 	}
 	inc := r.CPoints[0].Inconsistencies[0]

@@ -66,6 +66,7 @@ type Analysis struct {
 	ceased    string               // why the history ends before the program; "": it does not
 	unended   *unended             // a call that seems to have no end; nil: there was none
 	auditing  *auditor             // between the KindMemory events of a recording
+	moment    bool                 // the history is of one moment: a core file
 	forks     int
 	forked    mgpp.Timestamp // the last operation before the last of them
 	warned    []string
@@ -635,7 +636,11 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportStacks(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
-	r.Warnings = append(r.Warnings, a.Checker.Warnings(a.Schedule)...)
+	points := a.Schedule
+	if a.moment {
+		points = nil // none could be reached
+	}
+	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
 	if a.Typing != nil {
 		r.Warnings = append(r.Warnings, a.Typing.Warnings()...)
 	}

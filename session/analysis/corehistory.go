@@ -8,9 +8,10 @@ import (
 	"mgtrace/trace"
 )
 
-// LoadCore makes a history of one moment: every block is born, then gets its
-// bytes, so that pointers lead to blocks that are there.
+// LoadCore makes a history of one moment: every block is there, then gets its
+// bytes, so that pointers lead to blocks that are there. It has no C-points.
 func (a *Analysis) LoadCore(m mem.Memory, heap *core.Heap) error {
+	a.moment = true
 	for i, g := range a.spec.Globals { // their bytes come last: they lead to blocks, which must be there
 		ev := trace.Event{Kind: trace.KindGlobal, Addr: a.Bias() + trace.Addr(g.Addr), Size: uint64(g.Size), Aux: uint64(i + 1), Name: g.Name}
 		if _, err := a.Hist.Apply(&ev); err != nil {
@@ -19,7 +20,7 @@ func (a *Analysis) LoadCore(m mem.Memory, heap *core.Heap) error {
 	}
 	blocks := heap.InUse()
 	for _, b := range blocks {
-		if _, err := a.Hist.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(b.Addr), Size: b.Size, Name: "malloc"}); err != nil {
+		if _, err := a.Hist.Apply(&trace.Event{Kind: trace.KindAlloc, Flags: trace.FlagBefore, Addr: trace.Addr(b.Addr), Size: b.Size, Name: "malloc"}); err != nil {
 			return err
 		}
 	}
