@@ -42,14 +42,7 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		if !in.attributed(t) || in.Statement(in.History.Op(t).PC) == in.Statement(in.History.Op(last).PC) {
 			continue
 		}
-		known := len(suspects)
-		s := statement(in, &suspects, t)
-		if known < len(suspects) {
-			s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
-		}
-		if s.Repair == nil {
-			s.Repair = r
-		}
+		s := r.accused(in, &suspects, t)
 		if !s.has(Outdated) {
 			e := Evidence{Kind: Outdated, At: t, Beside: r.until(in, t), Flips: 1}
 			in.cures(&e, r.cured)

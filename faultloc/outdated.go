@@ -38,20 +38,27 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		}
 		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
 		e.At, e.Beside = t, r.until(in, t)
-		known := len(suspects)
-		s := statement(in, &suspects, t)
-		if known < len(suspects) {
-			s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
-		}
-		if s.Repair == nil {
-			s.Repair = r
-		}
+		s := r.accused(in, &suspects, t)
 		s.Evidence = append(s.Evidence, e)
 		return slices.DeleteFunc(suspects, func(o Suspect) bool { // what would be missing elsewhere is this
 			return o.Kind == Omitted && o.Repair == r && (o.has(Mirror) || o.has(Last))
 		})
 	}
 	return suspects
+}
+
+// accused returns the suspect for the statement of operation t, which is why the repair would help;
+// added to the list if it is not there.
+func (r *Repair) accused(in Input, suspects *[]Suspect, t mgpp.Timestamp) *Suspect {
+	known := len(*suspects)
+	s := statement(in, suspects, t)
+	if known < len(*suspects) {
+		s.Operations, s.Contributes = []mgpp.Timestamp{t}, r.mended(in)
+	}
+	if s.Repair == nil {
+		s.Repair = r
+	}
+	return s
 }
 
 // until is the last of the operations with which the function of one at t went on that were near the
