@@ -9,17 +9,23 @@ import (
 	"mgtrace/trace"
 )
 
-// TestManyMoves: the bytes of a block that is moved many times are those that were stored, at
-// all times, and so are the times of their storing, however many moves lie between.
-func TestManyMoves(t *testing.T) {
-	h := New(Options{})
-	apply := func(ev trace.Event) Timestamp {
+// applier applies events that a history must take, and says when they were.
+func applier(t *testing.T, h *History) func(trace.Event) Timestamp {
+	return func(ev trace.Event) Timestamp {
+		t.Helper()
 		at, err := h.Apply(&ev)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return at
 	}
+}
+
+// TestManyMoves: the bytes of a block that is moved many times are those that were stored, at
+// all times, and so are the times of their storing, however many moves lie between.
+func TestManyMoves(t *testing.T) {
+	h := New(Options{})
+	apply := applier(t, h)
 	const size = 64
 	place := func(i int) trace.Addr { return trace.Addr(0x10000 + 0x1000*i) }
 	apply(trace.Event{Kind: trace.KindAlloc, Addr: 0x8000, Size: 16, Name: "malloc"}) // what is pointed to
@@ -137,13 +143,7 @@ func TestUnmapped(t *testing.T) {
 // stored is asked in pieces: byte by byte, through all the moves, took minutes.
 func TestMovesOfMuch(t *testing.T) {
 	h := New(Options{})
-	apply := func(ev trace.Event) Timestamp {
-		at, err := h.Apply(&ev)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return at
-	}
+	apply := applier(t, h)
 	const step = 100_000
 	place := func(i int) trace.Addr { return trace.Addr(0x1000_0000 * (1 + i)) }
 	apply(trace.Event{Kind: trace.KindAlloc, Addr: place(0), Size: step, Name: "malloc"})
