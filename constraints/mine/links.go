@@ -1,0 +1,162 @@
+package mine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/types"
+)
+
+// Pointers beside the edges of a structure: ways back, lists of siblings, links to other types.
+
+// aside makes candidates about pointers that are not the edges of the structure:
+// lists of their own, mutual ones, and those that are alike all along a list.
+func (m *maker) aside(s shape) {
+	if s.kind == network {
+		return
+	}
+	in := func(l *link) bool { return slices.Contains(s.links, l) || slices.Contains(s.backs, l) }
+	for _, p := range m.own() {
+		if in(p) {
+			continue
+		}
+		m.add("acyclic "+p.name, "there is no cycle over "+p.name, fmt.Sprintf("X ->>(%s) Y => Y !->>(%s) X", p.name, p.name))
+		m.add("forest "+p.name, "at most one "+p.name+" leads to a node", fmt.Sprintf("X.INDEGREE(%s) <= 1", p.name))
+		if !p.array { // an array's name is its place, which lies in its own node
+			m.add("self "+p.name, p.name+" leads to its own node", fmt.Sprintf("X.%s == X", p.name)).because("forest "+p.name, "nonnull "+p.name, "back "+p.name+" "+p.name)
+		}
+		for _, q := range m.own() {
+			if !in(q) {
+				m.inverse(p, q)
+			}
+		}
+	}
+	m.siblings(s)
+	for _, p := range m.own() {
+		for _, q := range m.links {
+			if p.array || q.array || !q.edge || q.set == 0 || q.to[m.name] > 0 {
+				continue
+			}
+			m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name))
+		}
+	}
+}
+
+// siblings makes candidates about a tree whose nodes hang on one another in lists, as elements of
+// documents do: the way back along a list and up from its end, the one parent of all in it, and
+// what begins and ends it.
+func (m *maker) siblings(s shape) {
+	if len(s.links) < 2 {
+		return
+	}
+	edge := func(l *link) bool { return slices.Contains(s.links, l) }
+	back := func(l *link) bool { return slices.Contains(s.backs, l) }
+	for _, p := range m.own() {
+		for _, q := range m.own() {
+			if p == q || p.array || q.array || back(p) || back(q) || edge(p) && edge(q) {
+				continue
+			}
+			if edge(p) != edge(q) {
+				m.inverse(p, q)
+			}
+			if !edge(q) {
+				m.add("same "+q.name+" "+p.name, fmt.Sprintf("%s is the same all along %s", q.name, p.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == X.%s", p.name, p.name, q.name, q.name)).need = 8
+			}
+			if q.set > 0 && q.null > 0 {
+				m.add("end "+p.name+" "+q.name, fmt.Sprintf("what %s leads to has no %s", p.name, q.name), fmt.Sprintf("X.%s != NULL => X.%s.%s == NULL", p.name, p.name, q.name)).need = 8
+			}
+		}
+	}
+}
+
+// waysBack makes the candidates about pointers to the pointer that leads to this node, as the
+// tqe_prev and le_prev of sys/queue.h and the pprev of Linux's hlist are. That pointer may lie
+// in a head that is not recorded: then it holds of what a link leads to.
+func (m *maker) waysBack() {
+	if m.typ.Layout == nil {
+		return
+	}
+	for _, s := range m.typ.Layout.Scalars() {
+		if s.Type == nil || s.Type.Kind != types.Pointer || !s.Type.Elem.IsPointerTo() || !sameStruct(s.Type.Elem.Elem, m.typ.Layout) || strings.Contains(s.Path, "[") {
+			continue
+		}
+		all := "way " + s.Path
+		m.add(all, s.Path+" leads to the pointer that leads here", fmt.Sprintf("X.%s[0] == X", s.Path))
+		entry := s.Path[:strings.LastIndexByte(s.Path, '.')+1] // the structure that both links are in
+		for _, p := range m.own() {
+			if !p.array && strings.HasPrefix(p.name, entry) {
+				m.add(all+" "+p.name, fmt.Sprintf("the %s of what %s leads to leads to the pointer that leads there", s.Path, p.name),
+					fmt.Sprintf("X.%s != NULL => X.%s.%s[0] == X.%s", p.name, p.name, s.Path, p.name)).because(all)
+			}
+		}
+	}
+}
+
+// members makes the candidates about structures in a node that link to their own kind, as the
+// links and heads of lists do (struct list_head of Linux, wl_list of Wayland): whatever it lies
+// in, the one that a link leads to leads back to this.
+func (m *maker) members(t *types.Type, path string, depth int) {
+	if t == nil || depth > maxNesting {
+		return
+	}
+	for _, f := range t.Members {
+		if f.Name == "" || f.Type == nil || internal(path+f.Name) {
+			continue
+		}
+		in, at, loop := f.Type, "X."+path+f.Name, ""
+		if in.Kind == types.Array && in.Count > 1 && in.Elem != nil {
+			loop = fmt.Sprintf("for I in 0 to %d, ", in.Count-1)
+			in, at = in.Elem, at+"[I]"
+		}
+		if in.Kind != types.Struct {
+			continue
+		}
+		var links []string
+		for _, l := range in.Members {
+			if l.Name != "" && l.Type != nil && l.Type.Kind == types.Pointer && sameStruct(l.Type.Elem, in) {
+				links = append(links, l.Name)
+			}
+		}
+		for _, p := range links {
+			for _, q := range links {
+				if p == q || len(links) > maxSubsets {
+					continue
+				}
+				name := path + f.Name
+				c := m.add("member "+name+" "+p+" "+q, fmt.Sprintf("the %s of what %s leads to leads back", q, name+"."+p),
+					fmt.Sprintf("%s%s.%s != NULL => %s.%s.%s == %s", loop, at, p, at, p, q, at))
+				m.atEnd(c.because("back "+name+"."+p+" "+name+"."+q, "self "+name+"."+p)) // a head may be the only one
+			}
+		}
+		if len(links) == 0 && loop == "" {
+			m.members(in, path+f.Name+".", depth+1)
+		}
+	}
+}
+
+// across makes candidates about what pointers to other types lead to.
+func (m *maker) across(others []*portrait) {
+	for _, o := range others {
+		for _, l := range m.links {
+			if o.name() == m.name || l.array || !l.leadsTo(o.name()) {
+				continue
+			}
+			for _, g := range o.fields {
+				for _, f := range m.fields {
+					if f.typ.Kind == g.typ.Kind && len(f.values) > 1 && len(g.values) > 1 {
+						m.compare("copy "+f.name+" "+l.name+"."+g.name, fmt.Sprintf("%s is the %s of its %s", f.name, g.name, l.name),
+							fmt.Sprintf("X.%s != NULL", l.name), "X."+f.name, "==", fmt.Sprintf("X.%s.%s", l.name, g.name), 0)
+					}
+				}
+				if v := g.sorted(); g.typ.Kind == types.Enum && len(v) > 1 && len(v) <= maxEnum {
+					for _, x := range v {
+						c := m.add(fmt.Sprintf("kind %s %s %d", l.name, g.name, x), fmt.Sprintf("%s leads to nodes with %s %s", l.name, g.name, g.text(x)),
+							fmt.Sprintf("X.%s != NULL => X.%s.%s == %s", l.name, l.name, g.name, g.text(x)))
+						c.need = 12
+					}
+				}
+			}
+		}
+	}
+}
