@@ -342,41 +342,6 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 	}
 }
 
-// carry is the move of the first size bytes of a node. Where they came through many moves
-// it copies them, with the times of their storing.
-func (h *History) carry(old NodeID, size uint64) move {
-	m := move{old: old, size: size, behind: 1}
-	if n := h.nodes.at(old); n.is(nodeRare) && h.nodes.rare[old].moved != 0 {
-		m.behind += h.ops.moves[h.ops.value(n.birth)].behind
-	}
-	if m.behind <= maxBehind {
-		return m
-	}
-	m.behind = 0
-	now := h.ops.n
-	if n := h.nodes.at(old); n.death != 0 {
-		now = n.death - 1
-	}
-	data := make([]byte, size)
-	var times [64]uint32
-	for off := uint64(0); off < size; off += uint64(len(times)) {
-		part := times[:min(uint64(len(times)), size-off)]
-		b := Bytes{Data: data[off : off+uint64(len(part))], Written: h.flags[:0]}
-		h.readNode(old, off, &b, now, nil, part)
-		h.flags = b.Written
-		h.origins(part, h.nodes.at(old).start+off)
-		for i, t := range part {
-			r := newRun(off+uint64(i), t, b.Written[i])
-			if k := len(m.runs); k == 0 || m.runs[k-1].stored != r.stored {
-				m.runs = append(m.runs, r)
-			}
-		}
-	}
-	m.runs = slices.Clone(m.runs) // which has no room for more
-	m.data = h.ops.arena.add(data)
-	return m
-}
-
 // applyUnmap ends the nodes that lie wholly in the range.
 func (h *History) applyUnmap(ev *trace.Event) {
 	if ev.Size == 0 || !h.plausible(ev, ev.Addr, ev.Size) {
