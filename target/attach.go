@@ -67,8 +67,7 @@ func attachable(pid int) error {
 	case (state == "Z" || state == "X") && len(tasks(pid)) < 2:
 		return fmt.Errorf("%s: %w: it is a zombie that its parent, process %s, has not waited for", who, ErrExited, st["PPid"])
 	case st.uint("TracerPid", 10) != 0:
-		tracer := procStatus(st["TracerPid"])
-		return fmt.Errorf("%s: %w: %s (process %s)", who, ErrTraced, tracer["Name"], tracer["Tgid"]) // TracerPid is a thread
+		return fmt.Errorf("%s: %w: %s", who, ErrTraced, st.tracer())
 	}
 	x, err := Inspect(fmt.Sprintf("/proc/%d/exe", pid))
 	if err != nil {
@@ -203,8 +202,7 @@ func attachDenied(pid int, err error) error {
 		return fmt.Errorf("%s: %w: %w", name, ErrDenied, err)
 	}
 	if st.uint("TracerPid", 10) != 0 {
-		tracer := procStatus(st["TracerPid"])
-		return fmt.Errorf("%s: %w: %s (process %s)", name, ErrTraced, tracer["Name"], tracer["Tgid"])
+		return fmt.Errorf("%s: %w: %s", name, ErrTraced, st.tracer())
 	}
 	theirs, ours := strings.Fields(st["Uid"]), strings.Fields(self["Uid"])
 	if len(theirs) == 4 && len(ours) == 4 && self.uint("CapEff", 16)>>unix.CAP_SYS_PTRACE&1 == 0 {

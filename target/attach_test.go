@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -304,4 +305,24 @@ func TestAttachRefused(t *testing.T) {
 		}
 	}
 	traced.run(t.Context(), Handlers{})
+}
+
+// TestTracerName: who traces is told by the name of the process, whatever that of its thread:
+// the keeper takes its name when it has threads already.
+func TestTracerName(t *testing.T) {
+	for _, tid := range tasks(os.Getpid()) {
+		comm := fmt.Sprintf("/proc/self/task/%d/comm", tid)
+		name, err := os.ReadFile(comm)
+		if tid == os.Getpid() || err != nil {
+			continue
+		}
+		if err := os.WriteFile(comm, []byte("exe"), 0); err != nil {
+			continue // it has ended
+		}
+		defer os.WriteFile(comm, name, 0)
+		want := fmt.Sprintf("%s (process %d)", procStatus("self")["Name"], os.Getpid())
+		if got := (status{"TracerPid": strconv.Itoa(tid)}).tracer(); got != want {
+			t.Errorf("thread %d is %s, want %s", tid, got, want)
+		}
+	}
 }

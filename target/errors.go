@@ -62,10 +62,8 @@ func refuse(name string, why error, detail string) error {
 // denied explains an EPERM of ptrace(2) or of starting a traced child.
 func denied(name string, err error) error {
 	self := procStatus("self")
-	if pid := self.uint("TracerPid", 10); pid != 0 {
-		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		return fmt.Errorf("%s: %w: %s (process %d) traces this one and its children",
-			name, ErrTraced, strings.TrimSpace(string(comm)), pid)
+	if self.uint("TracerPid", 10) != 0 {
+		return fmt.Errorf("%s: %w: %s traces this one and its children", name, ErrTraced, self.tracer())
 	}
 	scope, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	switch s := strings.TrimSpace(string(scope)); {
@@ -79,6 +77,13 @@ func denied(name string, err error) error {
 
 // status is the text of /proc/PID/status by key.
 type status map[string]string
+
+// tracer names the process that traces the one whose status this is. TracerPid is a thread, and
+// threads have names of their own: that of when they were made.
+func (s status) tracer() string {
+	pid := procStatus(s["TracerPid"])["Tgid"]
+	return fmt.Sprintf("%s (process %s)", procStatus(pid)["Name"], pid)
+}
 
 // procStatus reads /proc/who/status; it is empty if that is gone.
 func procStatus(who string) status {
