@@ -263,37 +263,44 @@ func TestSharedTail(t *testing.T) {
 }
 
 // Control that runs from one part of an instance through a few instructions of the
-// caller into another stays inside; into its entry, it leaves and comes again.
+// caller into another stays inside; from what its loop comes back to into its entry, it leaves
+// and comes again.
 func TestLoopAround(t *testing.T) {
 	im := compile(t, "tail.c", "-g", "-O0")
-	fn := im.File.FuncsNamed("put")[0]
-	var at []uint64 // instructions that control runs through
-	for pc := fn.Ranges[0][0]; pc < fn.Ranges[0][1]; {
-		in, err := x86.Decode(im.File.Code(pc, x86.MaxLen), pc)
-		if err != nil {
-			t.Fatal(err)
+	s := newSweep(im.File, func(uint64, *x86.Inst) bool { return false })
+	var at []uint64 // the body of the loop, up to a jump and behind it
+	var back uint64 // behind the jump that goes back to it
+	loop := im.File.FuncsNamed("main")[0].Ranges[0]
+	s.each(coderange{lo: loop[0], hi: loop[1]}, func(pc uint64, in *x86.Inst) {
+		if in.Kind == x86.KindJcc && in.Target < pc {
+			back = pc + uint64(in.Len)
+			for pc := in.Target; len(at) < 3; {
+				at = append(at, pc)
+				in, _ := s.inst(pc)
+				pc += uint64(in.Len)
+			}
 		}
-		if in.Kind != x86.KindOther && in.Kind != x86.KindCall {
-			break
-		}
-		at = append(at, pc)
-		pc += uint64(in.Len)
+	})
+	if back == 0 {
+		t.Fatal("main has no loop")
 	}
-	if len(at) < 7 {
-		t.Fatalf("%d instructions in a row", len(at))
+	jump, _ := s.inst(at[2])
+	if jump.Kind != x86.KindJcc || jump.Target < at[2] {
+		t.Fatalf("the loop does not begin with a condition: %+v", jump)
 	}
-	parts := [][2]uint64{{at[0], at[2]}, {at[3], at[5]}}
 	for _, test := range []struct {
+		name  string
+		parts [][2]uint64
 		entry uint64
 		exits []uint64
 	}{
-		{at[0], []uint64{at[5]}},
-		{at[3], []uint64{at[2], at[5]}},
+		{"in the middle", [][2]uint64{{at[0], at[1]}, {at[2], back}}, at[0], []uint64{back}},
+		{"before the entry", [][2]uint64{{at[0], at[1]}, {at[2], at[2] + uint64(jump.Len)}}, at[2], []uint64{at[2] + uint64(jump.Len), jump.Target}},
+		{"around", [][2]uint64{{at[0], at[1]}, {at[2], back}}, at[2], []uint64{at[1], back}},
 	} {
-		s := newSweep(im.File, func(uint64, *x86.Inst) bool { return false })
-		exits, certain := s.inlineExits(objfile.Inlined{Name: "f", Ranges: parts, Entry: test.entry})
+		exits, certain := s.inlineExits(objfile.Inlined{Name: "f", Ranges: test.parts, Entry: test.entry}, []uint64{test.entry})
 		if !certain || !slices.Equal(exits, test.exits) {
-			t.Errorf("entered at %#x: left at %#x, want %#x", test.entry, exits, test.exits)
+			t.Errorf("%s: entered at %#x: left at %#x, want %#x", test.name, test.entry, exits, test.exits)
 		}
 	}
 }

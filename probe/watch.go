@@ -184,14 +184,19 @@ func (b *builder) watchInlined(l instance) {
 	}
 	b.plan.Inlined[id] = append(b.plan.Inlined[id], Instance{l.image, l.at.Ranges})
 	point.Kind = "inline-entry"
-	if !b.point(l.image, l.at.Entry, point) {
+	entries := s.inlineEntries(l.at)
+	if len(entries) == 0 || !within(l.at.Ranges, l.at.Entry) && !slices.Contains(entries, l.at.Entry) {
+		entries = append(entries, l.at.Entry)
+	}
+	probed := slices.DeleteFunc(slices.Clone(entries), func(addr uint64) bool { return !b.point(l.image, addr, point) })
+	if len(probed) == 0 {
 		b.warn("the entry of %s can not be probed", where)
 		return
 	}
-	if s.enteredElsewhere(l.at) {
+	if len(probed) < len(entries) || len(entries) == 1 && s.enteredElsewhere(l.at) {
 		b.warn("the entry of %s is not among its instructions: calls of it may be missed", where)
 	}
-	exits, certain := s.inlineExits(l.at)
+	exits, certain := s.inlineExits(l.at, entries)
 	point.Kind = "inline-exit"
 	for _, addr := range exits {
 		if !b.point(l.image, addr, point) {
@@ -268,15 +273,22 @@ func (s *sweep) enteredElsewhere(at objfile.Inlined) bool {
 // passes from an inlined instance: the targets of its jumps, what lies behind
 // its ranges and the tails it shares with others, and its RET instructions
 // themselves. certain is false if an indirect jump may leave too.
-func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
-	ranges := s.bridge(at)
+func (s *sweep) inlineExits(at objfile.Inlined, entries []uint64) (exits []uint64, certain bool) {
+	_, exits, certain = s.extent(at, entries)
+	return exits, certain
+}
+
+// extent finds these, and the ranges of an instance with what it shares and what was scheduled
+// between them.
+func (s *sweep) extent(at objfile.Inlined, entries []uint64) (ranges [][2]uint64, exits []uint64, certain bool) {
+	ranges = s.bridge(at)
 	certain = true
 	var left []uint64
 	leave := func(addr uint64) {
 		if within(ranges, addr) || slices.Contains(left, addr) {
 			return
 		}
-		if end, shared := s.sharedTail(at, ranges, addr); shared {
+		if end, shared := s.sharedTail(at, entries, ranges, addr); shared {
 			ranges = append(ranges, [2]uint64{addr, end})
 			return
 		}
@@ -285,7 +297,7 @@ func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
 	for i := 0; i < len(ranges); i++ { // grows: tails that are shared
 		r := ranges[i]
 		var recent []x86.Inst
-		s.each(coderange{lo: r[0], hi: r[1]}, func(pc uint64, in *x86.Inst) {
+		s.unpadded(r, func(pc uint64, in *x86.Inst) {
 			recent = append(recent, *in)
 			next := pc + uint64(in.Len)
 			switch {
@@ -309,23 +321,25 @@ func (s *sweep) inlineExits(at objfile.Inlined) (exits []uint64, certain bool) {
 		}
 	}
 	slices.Sort(exits)
-	return exits, certain
+	return ranges, exits, certain
 }
 
 // sharedTail reports whether an instance that goes on at addr gets from there,
-// without a branch, back into itself, but not to its entry, or into the middle of another one beside it,
+// without a branch, back into itself, but not to an entry, or into the middle of another one beside it,
 // and where that ends. A compiler merges what two instances have in common at
 // their ends (gcc's cross-jumping), and debug information says of the code that is
 // left that it is one's of them: to the other it belongs as well.
-func (s *sweep) sharedTail(at objfile.Inlined, own [][2]uint64, addr uint64) (end uint64, shared bool) {
+func (s *sweep) sharedTail(at objfile.Inlined, entries []uint64, own [][2]uint64, addr uint64) (end uint64, shared bool) {
 	on := true
 	s.each(coderange{lo: addr, hi: addr + shortGap}, func(pc uint64, in *x86.Inst) {
 		switch {
 		case !on:
-		case pc == at.Entry: // it is left, and entered again
+		case slices.Contains(entries, pc): // it is left, and entered again
 			on = false
 		case within(own, pc):
 			end, shared, on = pc, true, false
+		case in.Kind == x86.KindJmp && in.Direct && within(own, in.Target) && !slices.Contains(entries, in.Target):
+			end, shared, on = pc+uint64(in.Len), true, false
 		default:
 			for _, other := range s.file.InlinedAt(pc) {
 				if on && !within(other.Ranges, at.Entry) { // not around the instance
@@ -370,7 +384,7 @@ func (s *sweep) bridge(at objfile.Inlined) [][2]uint64 {
 	for _, r := range sorted {
 		n := len(out)
 		gap := n > 0 && r[0] > out[n-1][1]
-		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= shortGap && !(gap && r[0] == at.Entry) && s.straight(out[n-1][1], r[0]) {
+		if n > 0 && r[0] >= out[n-1][1] && r[0]-out[n-1][1] <= shortGap && !(gap && r[0] == at.Entry && s.again(at, out[n-1])) && s.straight(out[n-1][1], r[0]) {
 			out[n-1][1] = r[1]
 			continue
 		}
@@ -379,11 +393,12 @@ func (s *sweep) bridge(at objfile.Inlined) [][2]uint64 {
 	return out
 }
 
-// straight says that control runs from lo to hi without branches.
+// straight says that control runs from lo to hi without branches, and comes there only
+// from before lo.
 func (s *sweep) straight(lo, hi uint64) bool {
 	ok := true
 	s.each(coderange{lo: lo, hi: hi}, func(pc uint64, in *x86.Inst) {
-		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall)
+		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall) && !s.targets.has(pc)
 	})
 	return ok
 }

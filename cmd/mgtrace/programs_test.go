@@ -310,6 +310,8 @@ func TestOptimised(t *testing.T) {
 		{"page-cache", "gcc", "-O2", true},
 		{"expressions", "clang-14", "-O2", true},
 		{"avl-recursive", "gcc", "-O3", true},
+		{"parented-treap", "clang-14", "-O2", true},
+		{"pairing-heap", "g++", "-O2", true},
 		{"arena-table", "gcc", "-O3 -fno-inline", true},
 		{"static-arena", "gcc", "-O3 -fwhole-program", true},
 	} {
@@ -327,6 +329,32 @@ func TestOptimised(t *testing.T) {
 			}
 			if r := p.run(t, "inline", p.compile(t, append(flags, "-DFAULT")...)); r.status != want {
 				t.Errorf("with its fault: status %d, want %d\n%s", r.status, want, r.stderr)
+			}
+		})
+	}
+}
+
+// Calls are the same in number wherever the compiler has inlined them: into loops, with what is
+// around in between, with parts of them elsewhere.
+func TestInlinedCalls(t *testing.T) {
+	needTracing(t)
+	for _, p := range programsIn(t, "../../testdata/optimised") {
+		if !slices.Contains([]string{"parented-treap", "pairing-heap"}, p.name()) {
+			continue
+		}
+		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
+			want := p.run(t, "inline", p.compile(t, "-O0")).report.Checked.CPoints
+			compilers := []string{"gcc", "clang-14"}
+			if strings.HasSuffix(p.source, ".cpp") {
+				compilers = []string{"g++", "clang++-14"}
+			}
+			for _, c := range compilers {
+				p.build = []string{c}
+				r := p.run(t, "inline", p.compile(t, "-O2"))
+				if r.status != 0 || r.report.Checked.CPoints != want {
+					t.Errorf("%s: status %d, %d C-points, want %d\n%s", c, r.status, r.report.Checked.CPoints, want, r.stderr)
+				}
 			}
 		})
 	}
