@@ -2,8 +2,10 @@ package mgpp
 
 import "slices"
 
+// What a realloc carries over.
+
 // carry is the move of the first size bytes of a node. Where they came through many moves
-// it copies them, with the times of their storing.
+// it notes where each was stored, and when.
 func (h *History) carry(old NodeID, size uint64) move {
 	m := move{old: old, size: size, behind: 1}
 	if n := h.nodes.at(old); n.is(nodeRare) && h.nodes.rare[old].moved != 0 {
@@ -17,26 +19,50 @@ func (h *History) carry(old NodeID, size uint64) move {
 	if n := h.nodes.at(old); n.death != 0 {
 		now = n.death - 1
 	}
-	c := carrier{h: h, data: make([]byte, size), known: h.flags}
+	c := carrier{h: h}
 	c.take(old, 0, size, now)
 	m.runs = slices.Clone(c.runs) // which has no room for more
-	m.data = h.ops.arena.add(c.data)
-	h.flags = c.known
 	return m
 }
 
-// A carrier copies what a block held through the moves that brought it there. A block that is
-// moved often is mostly as it was, so whole stretches of it are followed, not bytes: a program
-// that lets an array of megabytes grow, and whose allocator maps it elsewhere each time, copies
-// nothing.
-type carrier struct {
-	h     *History
-	data  []byte // from the block's first byte on
-	runs  []run
-	known []bool // for one stretch
+// carried copies bytes that a move carried, from offset off of the block on, and says which are
+// known.
+func (h *History) carried(m *move, off uint64, data []byte, known []bool) {
+	for r := m.runAt(off); len(data) > 0; r++ {
+		k := uint64(len(data))
+		if r+1 < len(m.runs) {
+			k = min(k, m.runs[r+1].off()-off)
+		}
+		h.stored(m.runs[r], off, data[:k], known[:k])
+		data, known, off = data[k:], known[k:], off+k
+	}
 }
 
-// take copies n bytes of a node from off on, as they were at t, to the same place.
+// stored copies the bytes of a run.
+func (h *History) stored(r run, off uint64, data []byte, known []bool) {
+	switch t := r.origin(); {
+	case !r.known(), t != 0 && h.ops.site(t).kind == OpBirth: // or zeros
+		clear(data)
+	case t == 0:
+		for i := range data {
+			data[i], _ = h.mem.imageByte(h.nodes.at(r.node).start + off + uint64(i))
+		}
+	default:
+		h.fetch(t, h.nodes.at(r.node).start+off, &Bytes{Data: data, Written: known}, 0, len(data))
+	}
+	setAll(known, r.known())
+}
+
+// A carrier finds where the bytes of a block were stored, through the moves that brought it
+// there. A block that is moved often is mostly as it was, so whole stretches of it are followed,
+// not bytes, and none is copied: a program may let an array of megabytes grow a hundred
+// thousand times, whose allocator maps it elsewhere each time and copies nothing.
+type carrier struct {
+	h    *History
+	runs []run
+}
+
+// take finds n bytes of a node from off on, as they were at t.
 func (c *carrier) take(id NodeID, off, n uint64, t uint32) {
 	node := c.h.nodes.at(id)
 	c.h.mem.eachStretch(node.start+off, n, t, func(k uint64, v uint32) {
@@ -50,20 +76,19 @@ func (c *carrier) take(id NodeID, off, n uint64, t uint32) {
 			if v == 0 || v < since {
 				c.unwritten(id, since, off, some)
 			} else {
-				c.written(v, node.start, off, some)
+				c.written(id, v, off, some)
 			}
 			off, k = off+some, k-some
 		}
 	})
 }
 
-// written copies n bytes that the operation v has stored in the node that starts at start.
-func (c *carrier) written(v uint32, start, off, n uint64) {
-	s := c.h.ops.site(v)
-	if s.kind != OpMove {
-		b := c.part(off, n)
-		c.h.fetch(v, start+off, &b, 0, int(n))
-		c.note(off, v, b.Written)
+// written finds n bytes that the operation v has stored in a node.
+func (c *carrier) written(id NodeID, v uint32, off, n uint64) {
+	if c.h.ops.site(v).kind != OpMove {
+		known := min(n, c.h.knownFrom(v, c.h.nodes.at(id).start+off))
+		c.run(off, known, v, true, id)
+		c.run(off+known, n-known, v, false, 0)
 		return
 	}
 	m := &c.h.ops.moves[c.h.ops.value(v)]
@@ -71,38 +96,53 @@ func (c *carrier) written(v uint32, start, off, n uint64) {
 		c.take(m.old, off, n, c.h.nodes.at(m.old).death-1)
 		return
 	}
-	copy(c.data[off:off+n], c.h.ops.arena.get(m.data, m.size)[off:])
 	for i, end := m.runAt(off), off+n; i < len(m.runs) && m.runs[i].off() < end; i++ {
-		c.run(newRun(max(off, m.runs[i].off()), m.runs[i].origin(), m.runs[i].known()))
+		r := m.runs[i]
+		c.run(max(off, r.off()), 1, r.origin(), r.known(), r.node)
 	}
 }
 
-// unwritten copies n bytes that no operation has written since they belong to the node.
+// unwritten finds n bytes that no operation has written since they belong to the node.
 func (c *carrier) unwritten(id NodeID, since uint32, off, n uint64) {
-	b := c.part(off, n)
-	v := c.h.unversioned(id, since, off, &b, 0, int(n))
-	c.note(off, v, b.Written)
-}
-
-// part is a piece of the data, with flags of what is known of it.
-func (c *carrier) part(off, n uint64) Bytes {
-	c.known = slices.Grow(c.known[:0], int(n))[:n]
-	return Bytes{Data: c.data[off : off+n], Written: c.known}
-}
-
-// note adds the runs of bytes that the operation v has stored.
-func (c *carrier) note(off uint64, v uint32, known []bool) {
-	for i, k := range known {
-		if i == 0 || k != known[i-1] {
-			c.run(newRun(off+uint64(i), v, k))
+	var data [64]byte
+	var known [64]bool
+	if node := c.h.nodes.at(id); !node.is(nodeZeroed | nodeFixed | nodeBefore) {
+		c.run(off, n, 0, false, 0)
+		return
+	}
+	for n > 0 {
+		k := min(n, uint64(len(data)))
+		v := c.h.unversioned(id, since, off, &Bytes{Data: data[:], Written: known[:]}, 0, int(k))
+		for i, is := range known[:k] {
+			if is {
+				c.run(off+uint64(i), 1, v, true, id)
+			} else {
+				c.run(off+uint64(i), 1, v, false, 0)
+			}
 		}
+		off, n = off+k, n-k
 	}
 }
 
-func (c *carrier) run(r run) {
-	if k := len(c.runs); k == 0 || c.runs[k-1].stored != r.stored {
+// run notes a run of n bytes, if there are any.
+func (c *carrier) run(off, n uint64, origin uint32, known bool, node NodeID) {
+	if n == 0 {
+		return
+	}
+	r := newRun(off, origin, known, node)
+	if k := len(c.runs); k == 0 || c.runs[k-1].stored != r.stored || c.runs[k-1].node != r.node {
 		c.runs = append(c.runs, r)
 	}
+}
+
+// knownFrom is how many of the bytes that an operation has stored are known from addr on, at
+// the least.
+func (h *History) knownFrom(t uint32, addr uint64) uint64 {
+	if h.ops.site(t).shape != shapeWide {
+		return ^uint64(0)
+	}
+	w := h.ops.wides.at(int(h.ops.word(t)))
+	return w.known - min(addr-w.addr, w.known)
 }
 
 // eachStretch calls f with the lengths of what the range consists of, and with the newest

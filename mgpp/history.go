@@ -51,7 +51,6 @@ type History struct {
 	died     []NodeID // see Died
 
 	lastArena NodeID // the newest, which brk lets grow
-	flags     []bool // the builder's scratch
 }
 
 // recentNodes is how many hits the builder remembers; a power of two.
@@ -213,14 +212,7 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 			h.readNode(m.old, off, &Bytes{Data: dst, Written: ok}, h.nodes.at(m.old).death-1, nil, nil)
 			return
 		}
-		copy(dst, h.ops.arena.get(m.data, m.size)[off:])
-		r := m.runAt(off)
-		for k := range ok {
-			if r+1 < len(m.runs) && m.runs[r+1].off() <= off+uint64(k) {
-				r++
-			}
-			ok[k] = m.runs[r].known()
-		}
+		h.carried(m, off, dst, ok)
 	}
 }
 

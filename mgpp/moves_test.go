@@ -62,7 +62,7 @@ func TestManyMoves(t *testing.T) {
 		}
 	}
 	if copied == 0 || copied == len(h.ops.moves) {
-		t.Errorf("%d of %d moves have copied", copied, len(h.ops.moves))
+		t.Errorf("%d of %d moves have runs", copied, len(h.ops.moves))
 	}
 	for _, s := range states {
 		v := h.At(s.at)

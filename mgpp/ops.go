@@ -50,32 +50,33 @@ const wideBytes = 40
 type move struct {
 	old  NodeID
 	size uint64
-	// behind is how many moves one looks through for the bytes, this one included; 0: they
-	// have been copied here.
+	// behind is how many moves one looks through for the bytes, this one included; 0: runs
+	// tell where they are.
 	behind uint8
-	data   arenaRef
 	runs   []run // ascending; the first is at 0
 }
 
 const maxBehind = 8
 
-// run says when the bytes of a moved block from an offset to the next run were
-// stored. Origin 0: at the beginning; unknown: never, or unreadable.
+// run says when, and in which node, the bytes of a moved block from an offset to the next run
+// were stored: at the same offset, which no move changes. Origin 0: at the beginning; unknown:
+// never, or unreadable.
 type run struct {
-	lo, hi uint32 // of the offset; three of 32 bits take 12 bytes, not 16
+	lo, hi uint32 // of the offset; four of 32 bits take 16 bytes, not 24
 	stored uint32 // origin, and runKnown
+	node   NodeID // 0: it does not matter
 }
 
 const (
-	runBytes = 12
+	runBytes = 16
 	runKnown = 1 << 31 // no time is as late
 )
 
-func newRun(off uint64, origin uint32, known bool) run {
+func newRun(off uint64, origin uint32, known bool, node NodeID) run {
 	if known {
 		origin |= runKnown
 	}
-	return run{uint32(off), uint32(off >> 32), origin}
+	return run{uint32(off), uint32(off >> 32), origin, node}
 }
 
 func (r run) off() uint64    { return uint64(r.hi)<<32 | uint64(r.lo) }
@@ -160,7 +161,7 @@ func (o *ops) bytes() uint64 {
 	n += o.sites.bytes() + o.walls.bytes() + o.instants.bytes() + o.bases.bytes()
 	n += uint64(o.wides.len()) * wideBytes
 	for i := range o.moves {
-		n += 56 + uint64(cap(o.moves[i].runs))*runBytes
+		n += 48 + uint64(cap(o.moves[i].runs))*runBytes
 	}
 	return n
 }
