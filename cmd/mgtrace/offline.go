@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -131,7 +132,8 @@ func newInfo(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := ask.InfoOptions{AllocFree: allocFree.options(), JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit}
+			o := ask.InfoOptions{AllocFree: allocFree.options(), JSON: json, Events: events, Index: index, Progress: progress(s, "making the index "+args[0]+".idx"), Memory: limit,
+				Warn: func(w string) { fmt.Fprintf(s.err, "mgtrace: %s\n", w) }}
 			return ask.Info(s.out, args[0], o)
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"mgtrace/capture"
@@ -51,6 +52,7 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	}
 	switch err := q.index(path, info.Mode()); {
 	case errors.Is(err, errNoPlace):
+		q.noIndex = err
 		return nil, q.Recording.Reader.Seek(0)
 	case err != nil:
 		return nil, err
@@ -58,9 +60,20 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	return index.Open(recording.IndexPath(path), q.Recording.Reader)
 }
 
-// errNoPlace: there can be no file beside the trace, and the history is taken into
-// memory instead.
-var errNoPlace = errors.New("no place for an index")
+// errNoPlace: there can be no file beside the trace, or none as large, and the history is
+// taken into memory instead.
+var errNoPlace = errors.New("there is no place for an index beside the trace")
+
+// unwritten says whether an index is not there because the disk, or what the user may have
+// of it, is full. Only the index is written: what fails so is not the trace.
+func unwritten(err error) error {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, full) {
+			return fmt.Errorf("%w: %w", errNoPlace, err)
+		}
+	}
+	return err
+}
 
 // index makes the index of a trace whose file has that mode.
 func (q *Queries) index(path string, mode os.FileMode) error {
@@ -75,7 +88,7 @@ func (q *Queries) index(path string, mode os.FileMode) error {
 	}
 	t, err := q.Recording.Feed(context.Background(), sink)
 	if err != nil {
-		return err
+		return unwritten(err)
 	}
 	if q.Options.Progress != nil {
 		q.Options.Progress(1, 1)
@@ -92,7 +105,7 @@ func (q *Queries) index(path string, mode os.FileMode) error {
 	}
 	about.Seen = sink.about
 	about.Kinds = &kinds.list // is filled while the nodes are written
-	return b.Finish(notes)
+	return unwritten(b.Finish(notes))
 }
 
 // indexNotes are what the index keeps for the session.

@@ -27,6 +27,7 @@ type InfoOptions struct {
 	Index     bool                    // make an index also where the trace is short
 	Progress  func(done, total int64) // of making it; nil: none
 	Memory    MemoryLimit
+	Warn      func(string) // told that there is no index; nil: nobody
 }
 
 // Info prints what a trace holds.
@@ -39,6 +40,11 @@ func Info(w io.Writer, path string, o InfoOptions) error {
 		return printEvents(w, path)
 	}
 	return Ask(path, Options{JSON: o.JSON, Out: w, Index: o.Index, Progress: o.Progress, Memory: o.Memory}, func(q *Queries) error {
+		for _, w := range q.unindexed() {
+			if o.Warn != nil {
+				o.Warn(w)
+			}
+		}
 		i := q.info()
 		i.Flow = flowInfo(q.Recording)
 		return q.print(i)

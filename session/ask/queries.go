@@ -44,6 +44,7 @@ type Queries struct {
 	origins   query.Origins
 	typing    *queryTyping
 	about     indexNotes
+	noIndex   error // why there is none although the trace is long
 }
 
 // Open opens a trace for questions. Close it after use.
@@ -77,12 +78,21 @@ func (q *Queries) Close() {
 }
 
 // Warnings are what answers do not tell: that the trace is a part of the recording, whose end
-// is then the end of that part, and what of the program's files is not at hand.
+// is then the end of that part, that there is no index, and what of the program's files is not
+// at hand.
 func (q *Queries) Warnings() (out []string) {
 	if !q.about.Complete && q.about.Why != "" {
 		out = append(out, "the trace is a part of the run: "+q.about.Why)
 	}
-	return append(out, q.Recording.Warned...)
+	return append(append(out, q.unindexed()...), q.Recording.Warned...)
+}
+
+// unindexed says why every question takes the whole trace into memory.
+func (q *Queries) unindexed() []string {
+	if q.noIndex == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%v: each question reads the whole trace into memory; make room, or copy the trace to where there is some", q.noIndex)}
 }
 
 // Failed is what went wrong in reading the index, or the trace where it says.
