@@ -64,6 +64,9 @@ func (e *Engine) filterStores() error {
 	if e.opts.Matter.Only {
 		config |= layout.ConfigSettled
 	}
+	if e.chunks() {
+		config |= layout.ConfigBehind
+	}
 	e.fillNamed(e.opts.Matter.Named)
 	if e.opts.Matter.Forget {
 		config |= layout.ConfigForget
@@ -76,6 +79,23 @@ func (e *Engine) filterStores() error {
 	a.mem[layout.OpenByte] = openByte
 	e.filter = emit.Filter{On: true, Shadow: shadowAt}
 	return e.openGlobals(e.plan.Globals)
+}
+
+// chunks says whether the program's only malloc is glibc's, which keeps the size of the next
+// block behind each.
+func (e *Engine) chunks() bool {
+	found := false
+	for i := range e.plan.Funcs {
+		f := &e.plan.Funcs[i]
+		if f.Name != "malloc" || f.Declared {
+			continue
+		}
+		if len(e.plan.Images[f.Entry.Image].File.FuncsNamed("__libc_malloc")) == 0 {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // fillNamed tells the hook routine which code opens what is allocated in it.

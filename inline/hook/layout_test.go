@@ -51,7 +51,7 @@ var numbers = map[string]uint64{
 	"PathWhere": layout.PathWhere, "PathWords": layout.PathWords,
 	"Late": layout.Late, "LateNext": layout.LateNext, "LateWaiting": layout.LateWaiting,
 	"LateEntries": layout.LateEntries, "LateStack": layout.LateStack, "LateSize": layout.LateSize,
-	"ConfigSettled": layout.ConfigSettled, "ConfigForget": layout.ConfigForget,
+	"ConfigSettled": layout.ConfigSettled, "ConfigForget": layout.ConfigForget, "ConfigBehind": layout.ConfigBehind,
 	"VerdictAddr": layout.VerdictAddr, "VerdictOffset": layout.VerdictOffset, "VerdictBP": layout.VerdictBP,
 	"VerdictBase": layout.VerdictBase, "VerdictSays": layout.VerdictSays,
 	"VerdictSize": layout.VerdictSize, "VerdictHash": layout.VerdictHash, "VerdictShift": layout.VerdictShift,

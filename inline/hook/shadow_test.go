@@ -57,6 +57,27 @@ func (m *machine) verdicts(entries int, list ...verdict) {
 	m.poke(processAt+layout.VerdictMask, uint64(entries-1))
 }
 
+// What glibc keeps behind a block is opened with it, and is no other block's.
+func TestShadowBehind(t *testing.T) {
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<20)
+	m.filter(false, layout.ConfigBehind)
+	for _, s := range []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"24 bytes", func() { m.malloc(caller, heap, 24) }, "oo......"},
+		{"32 bytes", func() { m.malloc(caller, heap+32, 32) }, "ooooo..."},
+		{"40 bytes behind it", func() { m.malloc(caller, heap+80, 40) }, "oooooooo"},
+	} {
+		s.do()
+		if diff := cmp.Diff(s.want, m.granules(8)); diff != "" {
+			t.Errorf("%s: %s", s.name, diff)
+		}
+	}
+}
+
 // The shadow table follows allocations and frees.
 func TestShadow(t *testing.T) {
 	plan, tails := testPlan()

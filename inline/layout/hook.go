@@ -134,6 +134,9 @@ const (
 	// ConfigForget: calls of FuncWhole leave no record if all blocks that they take
 	// and give stay closed.
 	ConfigForget
+	// ConfigBehind: the eight bytes behind a block are no other block's (glibc keeps the
+	// size of the next one there): they are opened with it, since to write there is a fault.
+	ConfigBehind
 )
 
 // A block is opened if any word of the stack that is captured at its allocation lies in

@@ -112,6 +112,7 @@
 #define LateSize 1024
 #define ConfigSettled 2
 #define ConfigForget 4
+#define ConfigBehind 8
 #define VerdictAddr 0
 #define VerdictOffset 8
 #define VerdictBP 12

@@ -197,8 +197,8 @@ static u64 take_length(struct process *p, u64 addr)
 	return n;
 }
 
-/* A block was allocated. It is opened, or closed: then the bytes that it may
- * share with another block are left as they are. */
+/* A block was allocated. It is opened, with what lies behind it where that is no other
+ * block's, or closed: then the bytes that it may share with another block are left as they are. */
 static __attribute__((noinline)) void shadow_block(struct process *p, const struct func *f, u64 addr, u64 size, bool closed)
 {
 	bool whole = !(addr & (Granule - 1)) && !(f->flags & FuncDeclared);
@@ -217,6 +217,8 @@ static __attribute__((noinline)) void shadow_block(struct process *p, const stru
 		if (hi <= lo)
 			return;
 	}
+	if (!closed && whole && p->config & ConfigBehind && size < USER - addr - 8)
+		hi = (addr + size + 8 + Granule - 1) >> GranuleShift;
 	set_granules(p->shadow + lo, hi - lo, closed ? p->closed : p->open);
 }
 
