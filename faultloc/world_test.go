@@ -85,6 +85,7 @@ func (w *world) TypeNames() []string             { return nil }
 func (w *world) LookupFunc(name string) []string { return []string{name} }
 func (w *world) FuncNames() []string             { return nil }
 func (w *world) GlobalNames() []string           { return nil }
+func (w *world) Scattered(string) bool           { return false }
 func (w *world) HasLine(string, int) (bool, int) { return true, 0 }
 func (w *world) Files() []string                 { return nil }
 func (w *world) Marks() []check.Mark             { return nil }

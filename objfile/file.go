@@ -47,6 +47,7 @@ type File struct {
 	names     [][]cxxname.Name // of funcs
 	globOnce  sync.Once
 	globals   []global
+	scattered []string // names of variables in static memory that lie in pieces
 	conv      converter
 	universe  *types.Universe
 

@@ -205,3 +205,16 @@ func dwos(t *testing.T, dir string) []string {
 	}
 	return files
 }
+
+// A variable that an optimising compiler has taken apart is at no address, and that is told.
+func TestScattered(t *testing.T) {
+	for flags, want := range map[string]bool{"-g -O0": false, "-g -O2": true} {
+		f := open(t, compile(t, config{"clang-14", flags}, t.TempDir(), "pieces.c"), Options{})
+		if _, found := f.Global("registry", ""); found == want || f.Scattered("registry") != want {
+			t.Errorf("%s: found %v, scattered %v, want %v", flags, found, f.Scattered("registry"), want)
+		}
+		if f.Scattered("whole") || f.Scattered("nothing") {
+			t.Errorf("%s: what is whole or nowhere is said to be scattered", flags)
+		}
+	}
+}

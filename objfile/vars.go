@@ -466,6 +466,15 @@ func (f *File) Global(name, file string) (Variable, bool) {
 	return best.variable(f), true
 }
 
+// Scattered reports whether a variable of that name is in static memory, but not in one piece: an
+// optimising compiler may keep the members of a structure that only one file knows apart, and only
+// those that are used.
+func (f *File) Scattered(name string) bool {
+	f.globOnce.Do(f.readGlobals)
+	name = cxxname.Normal(name)
+	return slices.ContainsFunc(f.scattered, func(s string) bool { return s == name || strings.HasSuffix(s, "::"+name) })
+}
+
 func (f *File) readGlobals() {
 	r := globalReader{file: f, seen: map[uint64]bool{}, declared: map[*dwarf.Unit]map[uint64]string{}}
 	for _, u := range f.info().units {
@@ -499,12 +508,19 @@ func (r *globalReader) unit(u *dwarf.Unit) {
 			return dwarf.Into
 		}
 		ev := locator{file: f, unit: u}
-		loc := ev.locate(e.Block(dwarf.AttrLocation))
-		if loc.Kind != LocStatic || r.seen[uint64(loc.Offset)] {
+		where := e.Block(dwarf.AttrLocation)
+		loc := ev.locate(where)
+		if loc.Kind == LocStatic && r.seen[uint64(loc.Offset)] {
 			return dwarf.Over
 		}
 		d := describeVar(e.Ref())
 		if d.name == "" {
+			return dwarf.Over
+		}
+		if loc.Kind != LocStatic {
+			if !sc.inFunction() && len(where) > 0 {
+				f.scattered = append(f.scattered, cxxname.Normal(sc.short(d.name)))
+			}
 			return dwarf.Over
 		}
 		name := r.declaredName(e.Target(dwarf.AttrSpecification))

@@ -96,6 +96,8 @@ func (p *fakeProgram) LookupGlobal(file, name string) (found []Variable) {
 	return found
 }
 
+func (p *fakeProgram) Scattered(name string) bool { return name == "scattered" }
+
 func (p *fakeProgram) GlobalNames() (names []string) {
 	for _, g := range p.globals {
 		names = addOnce(names, g.Name)

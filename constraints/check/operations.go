@@ -81,6 +81,8 @@ func (c *checker) findGlobal(file, name string, pos syntax.Pos) (v Variable, ok 
 		c.errorf(pos, "there are %d objects named `%s`; say which: %s", len(found), name, strings.Join(where, ", "))
 	case file != "" && len(c.prog.LookupGlobal("", name)) > 0:
 		c.errorf(pos, "%s has no object `%s` in static memory; there is one in %s", file, name, baseName(c.prog.LookupGlobal("", name)[0].File))
+	case c.prog.Scattered(name):
+		c.errorf(pos, "the compiler has taken `%s` apart, and keeps its members in different places, or in none: compile with -O0, or let another file see it (not static)", name)
 	default:
 		c.errorf(pos, "the program has no object `%s` in static memory%s", name, didYouMeanOrList(name, c.prog.GlobalNames()))
 	}

@@ -15,6 +15,8 @@ type Program interface {
 	// "" or the (tail of the) path of a source file that must define it.
 	LookupGlobal(file, name string) []Variable
 	GlobalNames() []string
+	// Scattered reports whether an object of that name is in static memory, but not in one piece.
+	Scattered(name string) bool
 	// HasLine reports whether a source line has code. If it has not, nearest
 	// is the nearest line of that file that has, 0 if there is no such file.
 	HasLine(file string, line int) (ok bool, nearest int)

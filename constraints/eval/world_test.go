@@ -71,6 +71,7 @@ func (p *program) TypeNames() []string             { return nil }
 func (p *program) LookupFunc(name string) []string { return []string{name} }
 func (p *program) FuncNames() []string             { return nil }
 func (p *program) GlobalNames() []string           { return nil }
+func (p *program) Scattered(string) bool           { return false }
 func (p *program) HasLine(string, int) (bool, int) { return true, 0 }
 func (p *program) Files() []string                 { return nil }
 func (p *program) Marks() []check.Mark             { return nil }

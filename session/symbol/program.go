@@ -111,13 +111,25 @@ func (p *Program) FileOf(g check.Global) string {
 
 // GlobalNames implements check.Program.
 func (p *Program) GlobalNames() []string {
-	var names []string
+	var names, bare []string // of debug information; of the symbol table only
 	for _, f := range p.Objs {
 		for _, v := range f.Globals() {
-			names = append(names, v.Name)
+			if v.Type != nil {
+				names = append(names, v.Name)
+			} else {
+				bare = append(bare, v.Name)
+			}
 		}
 	}
+	if len(names) == 0 {
+		return bare
+	}
 	return names
+}
+
+// Scattered implements check.Program.
+func (p *Program) Scattered(name string) bool {
+	return slices.ContainsFunc(p.Objs, func(f *objfile.File) bool { return f.Scattered(name) })
 }
 
 // Variable is a global variable as a specification knows it.
