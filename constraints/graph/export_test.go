@@ -14,3 +14,6 @@ func (g *Graph) AdvanceSlowly() {
 
 // Pending is what has changed since Follow.
 func (g *Graph) Pending() *Changes { return &g.pending }
+
+// Past is how many edges that led to an object are known.
+func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).past) }

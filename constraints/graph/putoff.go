@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"slices"
+	"sort"
+
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -18,9 +21,10 @@ import (
 type putOff struct {
 	on      bool
 	after   int     // so many operations after Follow on
+	keep    int     // past edges into an object that are kept in any case, see forget
 	taken   int     // operations since Follow that were looked at
 	waiting []ObjID // those objects whose waits say so
-	lost    bool    // something was put off: past and inTimes of objects are not complete
+	lost    bool    // something was put off or forgotten: past and inTimes of objects are not complete
 }
 
 // waits is what has not been looked at of an object.
@@ -44,8 +48,25 @@ func (g *Graph) Defer(after int) bool {
 			return false
 		}
 	}
-	g.put.on, g.put.after = true, after
+	g.put.on, g.put.after, g.put.keep = true, after, 16*after
 	return true
+}
+
+// forget gives up the edges that led to an object before the last Follow, if they are most of many: the
+// head of a list that is pushed to has had one for each of its nodes, and nobody asks for them as long as
+// nothing is broken.
+func (g *Graph) forget(b *object) {
+	if !g.put.on || !g.following || len(b.past) < g.put.keep {
+		return
+	}
+	first := sort.Search(len(b.past), func(i int) bool { return b.past[i].until > g.since })
+	if first == 0 || first < len(b.past)/2 {
+		return
+	}
+	b.past = append(b.past[:0], b.past[first:]...)
+	n, _ := slices.BinarySearch(b.inTimes, g.since+1)
+	b.inTimes = append(b.inTimes[:0], b.inTimes[n:]...)
+	g.put.lost = true
 }
 
 // defers reports whether the next operation is put off.

@@ -155,6 +155,9 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	d := g.objs.at(s.to)
 	gone := d.in[s.pos]
 	if gone.since < t {
+		if len(d.past) == cap(d.past) {
+			g.forget(d)
+		}
 		d.past = append(d.past, pastRef{gone, t})
 	}
 	d.inTimes = appendTime(d.inTimes, t)
