@@ -165,3 +165,35 @@ func TestAudit(t *testing.T) {
 		t.Errorf("again: %d events, %+v", len(emitted), a.audit)
 	}
 }
+
+// Calls during which nothing was done leave no more than their times.
+func TestIdleCalls(t *testing.T) {
+	c := newCalls()
+	call := func(n int, from, to mgpp.Timestamp) {
+		c.note(1, eval.Activation{Function: "f", Thread: 1, Call: n}, true, []uint64{uint64(n)}, from)
+		c.note(1, eval.Activation{}, false, nil, to)
+	}
+	call(1, 5, 5)
+	call(2, 5, 5)
+	call(3, 5, 10)
+	call(4, 12, 12)
+	call(5, 14, 20)
+	call(6, 20, 20)
+	call(7, 22, 22)
+	c.note(2, eval.Activation{Function: "g", Thread: 2, Call: 1}, true, nil, 30)
+	call(8, 31, 31) // the other is still open
+	if c.log.len() != 3 {
+		t.Errorf("%d calls are kept, want 3", c.log.len())
+	}
+	if d := cmp.Diff([]mgpp.Timestamp{5, 10, 12, 14, 20, 22, 30}, c.between()); d != "" {
+		t.Errorf("moments between calls (-want +got):\n%s", d)
+	}
+	for at, want := range map[mgpp.Timestamp]string{5: "", 6: "call 3 of f", 12: "", 15: "call 5 of f", 20: "call 5 of f", 21: "", 31: "call 1 of g"} {
+		if got := c.at(at); got != want {
+			t.Errorf("change %d: %q, want %q", at, got, want)
+		}
+	}
+	if d := cmp.Diff([]uint64{5}, c.argsOf(15)); d != "" {
+		t.Error(d)
+	}
+}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"sort"
 
 	"mgtrace/constraints/eval"
@@ -14,7 +15,8 @@ import (
 // report can say when: "call 511 of insert".
 type calls struct {
 	open map[trace.ThreadID]int // index in log
-	log  callLog                // in order of from
+	log  callLog                // in order of from; but for
+	idle []mgpp.Timestamp       // those that are over and during which nothing was done: their times, ascending
 }
 
 // callLog is calls in pieces that stay where they are: a program may make millions, and to
@@ -55,6 +57,16 @@ func (l *callLog) add(c call) {
 	*last = append(*last, c)
 }
 
+// pop takes back the newest call.
+func (l *callLog) pop() {
+	last := &l.pieces[len(l.pieces)-1]
+	k := &(*last)[len(*last)-1]
+	l.args = l.args[:len(l.args)-len(k.args)] // which are the newest, too
+	if *last = (*last)[:len(*last)-1]; len(*last) == 0 {
+		l.pieces = l.pieces[:len(l.pieces)-1]
+	}
+}
+
 type call struct {
 	eval.Activation
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
@@ -71,8 +83,13 @@ func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, 
 		if in && k.Activation == outermost {
 			return
 		}
-		k.to = now
 		delete(c.open, thread)
+		if k.to = now; k.from == now && i == c.log.len()-1 { // most calls of a program only look something up
+			c.log.pop()
+			if n := len(c.idle); n == 0 || c.idle[n-1] < now {
+				c.idle = append(c.idle, now)
+			}
+		}
 	}
 	if in {
 		c.open[thread] = c.log.len()
@@ -87,21 +104,34 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 			out = append(out, t)
 		}
 	}
-	end := mgpp.Timestamp(0)
-	for i := range c.log.len() {
-		k := c.log.at(i)
-		if i > 0 && k.from >= end {
+	first, end := true, mgpp.Timestamp(0)
+	begins := func(from mgpp.Timestamp) {
+		if !first && from >= end {
 			add(end)
 		}
-		if i == 0 || k.from >= end {
-			add(k.from)
+		if first || from >= end {
+			add(from)
 		}
+		first = false
+	}
+	idle := c.idle
+	over := func(before mgpp.Timestamp) { // takes the idle ones
+		for ; len(idle) > 0 && idle[0] < before; idle = idle[1:] {
+			begins(idle[0])
+			end = max(end, idle[0])
+		}
+	}
+	for i := range c.log.len() {
+		k := c.log.at(i)
+		over(k.from)
+		begins(k.from)
 		if k.to == 0 {
 			return out
 		}
 		end = max(end, k.to)
 	}
-	if c.log.len() > 0 {
+	over(math.MaxUint64)
+	if !first {
 		add(end)
 	}
 	return out
