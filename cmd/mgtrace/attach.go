@@ -72,8 +72,8 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 	ca.addCommon(c)
 	win.add(c)
 	out.add(c)
-	c.Flags().StringArrayVar(&ca.cpoints, "cpoint", nil, "watch this `FUNCTION` as a C-point (repeatable)")
-	c.Flags().StringArrayVar(&ca.globals, "global", nil, "record this object in static memory, `NAME` or FILE:NAME (repeatable)")
+	addRepeated(c, &ca.cpoints, "cpoint", "watch this `FUNCTION` as a C-point (repeatable)")
+	addRepeated(c, &ca.globals, "global", "record this object in static memory, `NAME` or FILE:NAME (repeatable)")
 	c.Flags().StringVarP(&record, "output", "o", "", "record the history to `FILE` as well")
 	c.Flags().BoolVar(&ca.watch, "watch", false, "stop the program at its first inconsistent C-point, alive, for a debugger")
 	c.Flags().Lookup("timeout").Usage = "let the process go after this time and report (30s, 5m)"

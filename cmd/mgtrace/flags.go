@@ -70,8 +70,8 @@ func (f *sliceFlags) apply(s streams, o session.AnalysisOptions) session.Analysi
 }
 
 func (f *analysisFlags) addDirs(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.sourceDirs, "source-dir", nil, "look for source files below `DIR` too (repeatable)")
-	c.Flags().StringArrayVar(&f.debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")
+	addRepeated(c, &f.sourceDirs, "source-dir", "look for source files below `DIR` too (repeatable)")
+	addRepeated(c, &f.debugDirs, "debug-dir", "look for separate debug files below `DIR` too, as below /usr/lib/debug (repeatable)")
 }
 
 // allocFreeFlags have the blocks of a recording found without knowing the allocator.
@@ -83,8 +83,8 @@ type allocFreeFlags struct {
 
 func (f *allocFreeFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.on, "alloc-free", false, "find the blocks without knowing the allocator, by what addresses are computed from (needs record --full)")
-	c.Flags().StringArrayVar(&f.allocators, "allocator", nil, "with --alloc-free: leave out what this function does; `NAME` gives out blocks, NAME(N) takes back its N-th argument (repeatable)")
-	c.Flags().StringArrayVar(&f.heap, "heap", nil, "with --alloc-free: this object in static memory is heap too, recorded with --global `NAME` (repeatable)")
+	addRepeated(c, &f.allocators, "allocator", "with --alloc-free: leave out what this function does; `NAME` gives out blocks, NAME(N) takes back its N-th argument (repeatable)")
+	addRepeated(c, &f.heap, "heap", "with --alloc-free: this object in static memory is heap too, recorded with --global `NAME` (repeatable)")
 }
 
 func (f *allocFreeFlags) check() error {
@@ -132,9 +132,9 @@ func (f *captureFlags) add(c *cobra.Command) {
 // addCommon adds those that a process which runs already has as well.
 func (f *captureFlags) addCommon(c *cobra.Command) {
 	c.Flags().StringVar(&f.engine, "engine", "auto", "how to capture: `ENGINE` auto, inline (inside the process), ebpf (the kernel's probes), translate (every instruction, by translated code: what --full uses) or step (every instruction, singly: very slow)")
-	c.Flags().StringArrayVar(&f.modules, "module", nil, "capture the stores of this shared library too (repeatable)")
-	c.Flags().StringArrayVar(&f.allocs, "alloc", nil, "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
-	c.Flags().StringArrayVar(&f.frees, "free", nil, "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
+	addRepeated(c, &f.modules, "module", "capture the stores of the shared library `NAME` too (repeatable)")
+	addRepeated(c, &f.allocs, "alloc", "an allocator of the program's own: `NAME(size=N)`, argument N being the size; also (size=N, count=M), (fixed=BYTES), or 0xADDR=malloc (repeatable)")
+	addRepeated(c, &f.frees, "free", "what frees its blocks: `NAME(N)`, the N-th argument (repeatable)")
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "stop the program after this time and report (30s, 5m)")
 	c.Flags().BoolVar(&f.progress, "progress", false, "show progress also where the program prints to the same terminal")
 	c.Flags().BoolVar(&f.all, "everything", false, "record every store to the heap, also those that can not matter to the specification (inline)")

@@ -40,7 +40,7 @@ func newSpec(s streams) *cobra.Command {
 			return nil
 		},
 	}
-	check.Flags().StringArrayVar(&debugDirs, "debug-dir", nil, "look for separate debug files below `DIR` too (repeatable)")
+	addRepeated(check, &debugDirs, "debug-dir", "look for separate debug files below `DIR` too (repeatable)")
 	spec.AddCommand(check, newSpecInit(s))
 	return spec
 }

@@ -69,7 +69,7 @@ taken from it, and what held beside its constraints is written behind its text.`
 	}
 	ca.addCommon(c)
 	an.addDirs(c)
-	c.Flags().StringArrayVar(&names, "type", nil, "the structure's `NAME` in the program: a struct, typedef or class (repeatable)")
+	addRepeated(c, &names, "type", "the structure's `NAME` in the program: a struct, typedef or class (repeatable)")
 	c.Flags().StringVar(&merge, "merge", "", "a specification's `FILE`: write it, and behind it what held that it does not say")
 	c.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; else standard output")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facts as one JSON object, those that are not stated too")
