@@ -86,7 +86,7 @@ func (q *Queries) index(path string, mode os.FileMode) error {
 	if err := q.Recording.Reader.Seek(0); err != nil {
 		return err
 	}
-	t, err := q.Recording.Feed(context.Background(), sink)
+	t, err := q.Recording.FeedAhead(context.Background(), sink)
 	if err != nil {
 		return unwritten(err)
 	}

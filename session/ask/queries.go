@@ -127,7 +127,7 @@ func askOnce(path string, o Options, question func(*Queries) error) error {
 func (q *Queries) build(t *queryTyping) error {
 	hist := mgpp.New(mgpp.Options{})
 	run := &builtRun{rec: q.Recording, hist: hist, calls: query.NewCalls(&q.Recording.Prog), total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
-	tr, err := q.Recording.Feed(context.Background(), run)
+	tr, err := q.Recording.FeedAhead(context.Background(), run)
 	if err != nil {
 		return err
 	}

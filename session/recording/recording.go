@@ -116,37 +116,60 @@ func (rec *Recording) Program() check.Program {
 // Feed gives everything to sink. A trace that was cut off has no trailer: one
 // is made that says so.
 func (rec *Recording) Feed(ctx context.Context, sink capture.Sink) (*trace.Trailer, error) {
-	var ev trace.Event
+	return rec.feed(ctx, sink, func(take func(*trace.Event, *trace.Stores, []trace.StoreSite) bool) error {
+		var ev trace.Event
+		for {
+			run, err := rec.Reader.NextBatch(&ev)
+			if err != nil {
+				return err
+			}
+			if !take(&ev, run, rec.Reader.Sites()) {
+				return nil
+			}
+		}
+	})
+}
+
+// FeedAhead is Feed for a sink that asks the recording nothing: what follows is read while the
+// sink works.
+func (rec *Recording) FeedAhead(ctx context.Context, sink capture.Sink) (*trace.Trailer, error) {
+	return rec.feed(ctx, sink, rec.Reader.Ahead)
+}
+
+// feed gives sink what each gives.
+func (rec *Recording) feed(ctx context.Context, sink capture.Sink, each func(func(*trace.Event, *trace.Stores, []trace.StoreSite) bool) error) (*trace.Trailer, error) {
 	var known []trace.StoreSite
-	for {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		run, err := rec.Reader.NextBatch(&ev)
+	var failed error // of the sink, or the end of ctx
+	err := each(func(ev *trace.Event, run *trace.Stores, sites []trace.StoreSite) bool {
 		switch {
-		case err == nil && run == nil:
-			err = sink.Event(&ev)
-		case err == nil:
-			if sites := rec.Reader.Sites(); len(sites) != len(known) || &sites[0] != &known[0] {
+		case ctx.Err() != nil:
+			failed = context.Cause(ctx)
+		case run == nil:
+			failed = sink.Event(ev)
+		default:
+			if len(sites) != len(known) || &sites[0] != &known[0] {
 				known = sites
-				err = sink.Sites(sites)
+				failed = sink.Sites(sites)
 			}
-			if err == nil {
-				err = sink.Stores(run)
+			if failed == nil {
+				failed = sink.Stores(run)
 			}
-		case errors.Is(err, io.EOF):
-			t, ok := rec.Reader.Trailer()
-			if !ok {
-				t.Why = "the trace has no end"
-			}
-			return &t, nil
-		case errors.Is(err, trace.ErrTruncated), errors.Is(err, trace.ErrCorrupt):
-			return &trace.Trailer{Why: err.Error()}, nil
 		}
-		if err != nil {
-			return nil, err
+		return failed == nil
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case errors.Is(err, io.EOF):
+		t, ok := rec.Reader.Trailer()
+		if !ok {
+			t.Why = "the trace has no end"
 		}
+		return &t, nil
+	case errors.Is(err, trace.ErrTruncated), errors.Is(err, trace.ErrCorrupt):
+		return &trace.Trailer{Why: err.Error()}, nil
 	}
+	return nil, err
 }
 
 // Completed makes a sink that is told what the bytes were when the history begins. It
