@@ -109,9 +109,21 @@ type nodes struct {
 
 	origins  []origin
 	originOf []uint32 // hash table of origins: index, 0 empty; a power of two
-	// lying is the origins by where their stacks lie; nil: stacks may change.
-	lying map[lyingStack]uint32
+	// lying is the origins by where their stacks lie; nil: stacks may change. recent are those
+	// that were asked for last.
+	lying  map[lyingStack]uint32
+	recent [recentOrigins]lyingOrigin
 }
+
+// lyingOrigin is the origin of a stack.
+type lyingOrigin struct {
+	lyingStack
+	origin uint32
+}
+
+// recentOrigins is how many there are of them: by the low bits of a stack's innermost address, a
+// call of an allocator, of which a program has few.
+const recentOrigins = 64
 
 // lyingStack is the name of an allocator, and where a stack lies that is never changed.
 type lyingStack struct {
@@ -216,11 +228,16 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 		return ns.internAny(alloc, stack)
 	}
 	k := lyingStack{alloc, len(stack), &stack[0]}
+	last := &ns.recent[stack[0]%recentOrigins]
+	if last.lyingStack == k {
+		return last.origin
+	}
 	i, ok := ns.lying[k]
 	if !ok {
 		i = ns.internAny(alloc, stack)
 		ns.lying[k] = i
 	}
+	*last = lyingOrigin{k, i}
 	return i
 }
 
