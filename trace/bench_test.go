@@ -108,6 +108,27 @@ func BenchmarkWriteStores(b *testing.B) {
 	reportStores(b, rounds*len(runs)*batch, count.n)
 }
 
+// BenchmarkWriteShortRuns is BenchmarkWriteStores where each run has a wall clock of its own, and
+// few stores: a program that calls its allocator or the system all the time.
+func BenchmarkWriteShortRuns(b *testing.B) {
+	const batch = 8
+	x := newWorkload(1)
+	runs := make([]Stores, maxStores/batch)
+	for i := range runs {
+		runs[i].Recs = make([]StoreRec, batch)
+		x.fill(&runs[i])
+		runs[i].Wall = int64(i) * 1700
+	}
+	count := &countWriter{}
+	w := NewWriter(count, Program{})
+	if _, err := w.AddSites(x.sites); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	rounds := writeRounds(b, w, runs)
+	reportStores(b, rounds*len(runs)*batch, count.n)
+}
+
 // writeRounds writes the runs again and again, each time as chunks of their
 // own. Other programs disturb the mean on a busy machine: the fastest round is
 // reported too.
