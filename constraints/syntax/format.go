@@ -13,16 +13,30 @@ import (
 //	  c1: qdtree X;  (X.ISROOT == FALSE => X.INDEGREE == 1;
 //	                                    ^
 func (e Error) Format(src string) string {
+	if e.Pos.Line < 1 {
+		return e.in(nil)
+	}
+	return e.in(strings.SplitN(src, "\n", e.Pos.Line+1))
+}
+
+// Format formats errors one after the other. There may be as many as lines.
+func Format(errs []Error, src string) string {
+	lines := strings.Split(src, "\n")
+	var b strings.Builder
+	for _, e := range errs {
+		b.WriteString(e.in(lines))
+	}
+	return b.String()
+}
+
+// in is Format of an error in lines.
+func (e Error) in(lines []string) string {
 	kind := ""
 	if e.Warning {
 		kind = "warning: "
 	}
 	head := fmt.Sprintf("%s: %s%s\n", e.Pos, kind, e.Msg)
-	if e.Pos.Line < 1 {
-		return head
-	}
-	lines := strings.SplitN(src, "\n", e.Pos.Line+1)
-	if e.Pos.Line > len(lines) {
+	if e.Pos.Line < 1 || e.Pos.Line > len(lines) {
 		return head
 	}
 	line, at := around([]rune(strings.TrimRight(lines[e.Pos.Line-1], "\r")), e.Pos.Col-1)

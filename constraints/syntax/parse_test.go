@@ -172,6 +172,20 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// Many errors are formatted as each alone.
+func TestFormatMany(t *testing.T) {
+	src := "type a;\n\ta X;  X.größe == ;\r\n\na Y; Y.x = ;"
+	_, errs := Parse("x.cons", src)
+	errs = append(errs, Error{Msg: "nowhere"}, Error{Pos: Pos{File: "x.cons", Line: 9, Col: 1}, Msg: "behind the end"})
+	want := ""
+	for _, e := range errs {
+		want += e.Format(src)
+	}
+	if diff := cmp.Diff(want, Format(errs, src)); diff != "" || len(errs) < 4 {
+		t.Errorf("%d errors: %s", len(errs), diff)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"left", "right", "parent", "INDEGREE", "OUTDEGREE", "x"}
 	for in, want := range map[string]string{"lfet": "left", "Right": "right", "parnt": "parent", "INDEGRE": "INDEGREE", "foo": "", "y": "", "key": ""} {

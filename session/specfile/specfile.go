@@ -24,19 +24,13 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
 	n := 0
 	for _, one := range e.Errors {
 		if !one.Warning {
 			n++
 		}
-		b.WriteString(one.Format(e.Source))
 	}
-	fmt.Fprintf(&b, "%d errors in the specification", n)
-	if n == 1 {
-		return strings.Replace(b.String(), "1 errors", "1 error", 1)
-	}
-	return b.String()
+	return fmt.Sprintf("%s%s in the specification", syntax.Format(e.Errors, e.Source), report.Plural(n, "error", "errors"))
 }
 
 // Load reads and checks a specification; "" gives the empty one.
@@ -84,12 +78,7 @@ func Describe(file, prog string, debugDirs []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	for _, w := range spec.Warnings {
-		b.WriteString(w.Format(text))
-	}
-	fmt.Fprintf(&b, "%s: good: %s", file, summary(spec, syntax.Statements(tree)))
-	return b.String(), nil
+	return fmt.Sprintf("%s%s: good: %s", syntax.Format(spec.Warnings, text), file, summary(spec, syntax.Statements(tree))), nil
 }
 
 func summary(s *check.Spec, statements int) string {
