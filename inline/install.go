@@ -160,17 +160,14 @@ func (e *Engine) installWith(u *unit, syscalls func([]target.SyscallReq) error) 
 		reqs[i] = target.SyscallReq{Nr: unix.SYS_MMAP, Args: [6]uint64{r.Lo, r.Hi - r.Lo, unix.PROT_READ | unix.PROT_EXEC,
 			unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE, ^uint64(0), 0}}
 	}
-	if err := syscalls(reqs); err != nil {
-		return err
-	}
-	var failed error
+	failed := syscalls(reqs)
 	for i, r := range runs {
 		at, err := reqs[i].Result, reqs[i].Err
-		if err == nil { // to be taken away again, also if another one fails
+		if err == nil && at != 0 { // to be taken away again, also if another one fails
 			u.mapped = append(u.mapped, patch.Range{Lo: at, Hi: at + r.Hi - r.Lo})
 		}
-		if err != nil || at != r.Lo {
-			failed = errors.Join(failed, fmt.Errorf("map trampolines at %#x: %#x, %w", r.Lo, at, err))
+		if failed == nil && (err != nil || at != r.Lo) {
+			failed = fmt.Errorf("map trampolines at %#x: %#x, %w", r.Lo, at, err)
 		}
 	}
 	e.regions.mapped = append(e.regions.mapped, u.mapped...)

@@ -262,8 +262,9 @@ func (d *detour) end() error {
 }
 
 // runUntil lets the thread go on until done, which is asked again and again, and
-// interrupts it then.
-func (d *detour) runUntil(done func() bool, limit time.Duration) error {
+// interrupts it then, or when the limit has passed and goesOn says that nothing has been
+// done since it was asked last.
+func (d *detour) runUntil(done, goesOn func() bool, limit time.Duration) error {
 	const pause = 100 * time.Microsecond
 	d.ran, d.called = true, true
 	for end := time.Now().Add(limit); ; {
@@ -271,7 +272,13 @@ func (d *detour) runUntil(done func() bool, limit time.Duration) error {
 			return fmt.Errorf("thread %d: %w", d.th.tid, err)
 		}
 		ws, err := d.t.waitOne(d.th.tid, pause)
-		for errors.Is(err, context.DeadlineExceeded) && !done() && time.Now().Before(end) {
+		for errors.Is(err, context.DeadlineExceeded) && !done() {
+			if now := time.Now(); now.After(end) {
+				if !goesOn() {
+					break
+				}
+				end = now.Add(limit)
+			}
 			ws, err = d.t.waitOne(d.th.tid, pause)
 		}
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -345,11 +344,18 @@ func (d *detour) batch(call uint64, before mem.Regs, reqs []SyscallReq) (err err
 	if err := setRegs(d.th.tid, regs); err != nil {
 		return err
 	}
-	last := data + uint64(len(calls)) - 8
-	run := d.runUntil(func() bool {
-		result, err := mem.ReadUint64(&d.t.memory, last)
+	made := 0
+	isMade := func(i int) bool {
+		result, err := mem.ReadUint64(&d.t.memory, data+uint64(i)*callSize+callSize-8)
 		return err == nil && result != notMade
-	}, syscallLimit+time.Duration(len(reqs))*time.Millisecond)
+	}
+	run := d.runUntil(func() bool { return isMade(len(reqs) - 1) }, func() bool {
+		before := made
+		for made < len(reqs) && isMade(made) {
+			made++
+		}
+		return made > before
+	}, syscallLimit)
 	if errors.Is(run, ErrExited) {
 		return run
 	}

@@ -382,6 +382,25 @@ func TestPoke(t *testing.T) {
 	}
 }
 
+// TestSlowSyscalls: calls that are made together may take long, if one after the other is made:
+// on a machine with much to do a few hundred mappings take seconds.
+func TestSlowSyscalls(t *testing.T) {
+	s := launch(t, Command{Path: build(t, "loaded")})
+	reqs := make([]SyscallReq, 4)
+	for i := range reqs {
+		reqs[i] = SyscallReq{Nr: unix.SYS_POLL, Args: [6]uint64{0, 0, uint64(syscallLimit.Milliseconds()) * 2 / 5}}
+	}
+	if err := s.p.Syscalls(reqs); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range reqs {
+		if r.Result != 0 || r.Err != nil {
+			t.Errorf("call %d: %#x, %v", i, r.Result, r.Err)
+		}
+	}
+	s.run(t.Context(), Handlers{})
+}
+
 func TestSyscalls(t *testing.T) {
 	for kind, flags := range kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -562,17 +562,22 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 }
 
 // Close takes the engine out, and ends a program that is still under watch.
-func (l *Program) Close() {
+func (l *Program) Close() { _ = l.close() } // the program has ended, or was told to
+
+// close says what could not be taken out of a program that goes on.
+func (l *Program) close() error {
+	var errs []error
 	if l.eng != nil {
-		_ = l.eng.Close()
+		errs = append(errs, l.eng.Close())
 	}
 	l.full.abandon()
 	if l.proc != nil {
-		_ = l.proc.Close()
+		errs = append(errs, l.proc.Close())
 	}
 	if l.denote != nil {
 		l.denote()
 	}
+	return errors.Join(errs...)
 }
 
 func kernelRelease() string {

@@ -42,8 +42,11 @@ func Seize(ctx context.Context, pid int, o Options) (l *Program, err error) {
 	held := time.Now()
 	started := l // a return of an error sets l to nil
 	defer func() {
-		if err != nil {
-			started.Close()
+		if err == nil {
+			return
+		}
+		if left := started.close(); left != nil && !errors.Is(left, target.ErrExited) {
+			err = fmt.Errorf("%w; what was put into process %d could not all be taken out: %w", err, pid, left)
 		}
 	}()
 	if err := refuseGo(pid); err != nil {
