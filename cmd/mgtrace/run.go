@@ -53,6 +53,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err := win.apply(&o); err != nil {
 				return err
 			}
+			hugePages()
 			collectLate()
 			r, exit, err := session.Run(c.Context(), o)
 			if err != nil {
@@ -131,6 +132,7 @@ the heap is whole.`,
 			if around != "" && !full {
 				return errors.New("--around limits which instructions --full records: add --full")
 			}
+			hugePages()
 			sum, err := session.Record(c.Context(), o)
 			if err != nil {
 				return err
