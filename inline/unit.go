@@ -59,11 +59,15 @@ func (e *Engine) collect(u *unit, indices []int) error {
 		slices.SortFunc(u.sites[begin:], bySitePC)
 	}
 	slices.SortFunc(u.sites, bySitePC) // mostly they are
+	hooks := len(e.places)
 	for i := range u.sites {
 		if n := u.sites[i].Hook; n != emit.None {
-			for len(e.places) <= n {
-				e.places = append(e.places, hookPlace{})
-			}
+			hooks = max(hooks, n+1)
+		}
+	}
+	e.places = append(e.places, make([]hookPlace, hooks-len(e.places))...)
+	for i := range u.sites {
+		if n := u.sites[i].Hook; n != emit.None {
 			e.places[n] = hookPlace{u, i}
 		}
 	}

@@ -3,7 +3,9 @@ package probe
 import (
 	"iter"
 	"math/bits"
+	"slices"
 	"sort"
+	"sync"
 
 	"mgtrace/objfile"
 	"mgtrace/parallel"
@@ -111,7 +113,15 @@ func newSweep(f *objfile.File, wanted func(addr uint64, in *x86.Inst) bool) *swe
 	}
 	cuts := parallel.Cut(len(ranges), pieceBytes, func(i int) int { return int(s.ranges[i].hi - s.ranges[i].lo) })
 	pieces := make([]*piece, len(cuts)-1)
-	parallel.Do(len(pieces), func(k int) { pieces[k] = s.piece(cuts[k], cuts[k+1], wanted) })
+	var rooms sync.Pool // *findings, to collect in
+	parallel.Do(len(pieces), func(k int) {
+		room, _ := rooms.Get().(*findings)
+		if room == nil {
+			room = new(findings)
+		}
+		pieces[k] = s.piece(cuts[k], cuts[k+1], room, wanted)
+		rooms.Put(room)
+	})
 	s.join(pieces)
 	s.checkBoundaries()
 	return s
@@ -124,13 +134,17 @@ type piece struct {
 	findings
 }
 
-// piece decodes the ranges from, … to-1.
-func (s *sweep) piece(from, to int, wanted func(uint64, *x86.Inst) bool) *piece {
+// piece decodes the ranges from, … to-1. What it finds grows in a room that other pieces
+// have used: most of the memory of a plan was arrays that had become too small.
+func (s *sweep) piece(from, to int, room *findings, wanted func(uint64, *x86.Inst) bool) *piece {
 	base := s.starts.base
 	p := &piece{starts: newBitset(base+(s.ranges[from].lo-base)&^63, s.ranges[to-1].hi)}
+	p.stores, p.edges = room.stores[:0], room.edges[:0]
 	for i := from; i < to; i++ {
 		s.decode(p, int32(i), wanted)
 	}
+	room.stores, room.edges = p.stores, p.edges
+	p.stores, p.edges = slices.Clone(p.stores), slices.Clone(p.edges)
 	return p
 }
 
