@@ -60,7 +60,7 @@ Which processes one may attach to is the kernel's decision: mgtrace doctor.`,
 			if err := win.apply(&o); err != nil {
 				return err
 			}
-			hugePages()
+			hugePages(forHistory)
 			collectLate()
 			r, err := session.Attach(ctx, pid, o)
 			if err != nil {

@@ -32,7 +32,6 @@ func collectLate() {
 	if l.room > 0 {
 		l.adjust()
 	}
-	go largePages(2 * l.room) // what is in use beside garbage
 }
 
 // late chooses the percentage anew after each collection.

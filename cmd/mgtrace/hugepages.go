@@ -11,30 +11,36 @@ import (
 )
 
 // A plan of a large program takes hundreds of megabytes, made while the program stands
-// still, and a quarter of the processor time went into their first use: there is a fault for each
-// page of 4 KB. Go itself asks for no huge pages.
+// still, and a history grows by gigabytes: a quarter of the processor time went into the first use of
+// memory, a fault for each page of 4 KB. Go itself asks for no huge pages.
 
+// Bytes of the heap that are asked for; beyond, pages are small.
 const (
-	heapAhead = 512 << 20 // bytes of the heap that are asked for; beyond, pages are small
-	hugePage  = 2 << 20
+	forPlan    = 512 << 20
+	forHistory = 4 << 30
 )
 
-// hugePages has the kernel give the heap pages of 2 MB as it grows, where that is to be asked
-// for and nothing speaks against it. Nothing is taken before it is used.
-func hugePages() {
-	if os.Getenv("GOMEMLIMIT") == "" && hugePagesFit("/", heapAhead) && !limited(unix.RLIMIT_AS) {
-		adviseHeap(heapAhead)
+const (
+	leastAhead = 64 << 20 // less is not worth it
+	hugePage   = 2 << 20
+)
+
+// hugePages has the kernel give the heap pages of 2 MB as it grows by n bytes, or by as much as half of what
+// is free, where that is to be asked for and nothing speaks against it. Nothing is taken before it is used.
+func hugePages(n uint64) {
+	n = min(n, freeMemory("/")/2)
+	if n >= leastAhead && os.Getenv("GOMEMLIMIT") == "" && hugePagesGiven("/") && !limited(unix.RLIMIT_AS) {
+		adviseHeap(n)
 	}
 }
 
-// hugePagesFit says, as far as the files of Linux tell that lie under a root directory, whether
-// there is a point in asking for huge pages, and room for n bytes of address space that are
-// not used.
-func hugePagesFit(root string, n uint64) bool {
+// hugePagesGiven says, as far as the files of Linux tell that lie under a root directory, whether
+// there is a point in asking for huge pages, and address space that is not used counts for nothing.
+func hugePagesGiven(root string) bool {
 	given, _ := os.ReadFile(filepath.Join(root, "sys/kernel/mm/transparent_hugepage/enabled"))
 	counted, err := number(filepath.Join(root, "proc/sys/vm/overcommit_memory"))
 	const never = 2 // overcommit: what is mapped counts, used or not
-	return strings.Contains(string(given), "[madvise]") && err == nil && counted != never && freeMemory(root) >= 2*n
+	return strings.Contains(string(given), "[madvise]") && err == nil && counted != never
 }
 
 func limited(resource int) bool {
@@ -45,7 +51,7 @@ func limited(resource int) bool {
 // adviseHeap lets the heap have n bytes, asks for huge pages there, and takes them back
 // before any was touched: the heap grows into what it has. It returns the first address
 // that was asked for.
-func adviseHeap(n int) (at uintptr, err error) {
+func adviseHeap(n uint64) (at uintptr, err error) {
 	if at, err = adviseFresh(n); err == nil {
 		debug.FreeOSMemory() // else the collector would think that as much is in use
 	}
@@ -53,7 +59,7 @@ func adviseHeap(n int) (at uintptr, err error) {
 }
 
 //go:noinline // what it allocates is garbage when it has returned
-func adviseFresh(n int) (at uintptr, err error) {
+func adviseFresh(n uint64) (at uintptr, err error) {
 	b := make([]byte, n)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) % hugePage
 	b = b[skip : skip+(uintptr(n)-skip)&^(hugePage-1)]

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,9 @@ func newLocate(s streams) *cobra.Command {
 			}
 			if err := an.allocFree.check(); err != nil {
 				return err
+			}
+			if f, err := os.Stat(args[0]); err == nil {
+				hugePages(min(forHistory, 6*uint64(f.Size()))) // 20 bytes a change, 3.5 in a packed trace
 			}
 			collectLate()
 			r, err := session.Locate(c.Context(), args[0], sl.apply(s, out.wants(an.options())))

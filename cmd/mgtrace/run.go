@@ -53,7 +53,7 @@ Flags stand before or after PROG; PROG's own arguments after --.`,
 			if err := win.apply(&o); err != nil {
 				return err
 			}
-			hugePages()
+			hugePages(forHistory)
 			collectLate()
 			r, exit, err := session.Run(c.Context(), o)
 			if err != nil {
@@ -132,7 +132,7 @@ the heap is whole.`,
 			if around != "" && !full {
 				return errors.New("--around limits which instructions --full records: add --full")
 			}
-			hugePages()
+			hugePages(forPlan)
 			sum, err := session.Record(c.Context(), o)
 			if err != nil {
 				return err
