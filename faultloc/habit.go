@@ -363,9 +363,29 @@ func (b breach) firmer(o breach) bool {
 	return b.of > o.of
 }
 
+// uncalled: other statements of a statement's function have run, and none of them since the last healthy
+// C-point: then it was not called, and it is not one of its statements that is missing.
+func (h *habits) uncalled(t mgpp.Timestamp, ran map[string]bool) bool {
+	st := h.statement(t)
+	others := false
+	for o, f := range h.function {
+		switch {
+		case f == "" || f != h.function[st]:
+		case ran[h.names[o]]:
+			return false
+		default:
+			others = others || h.plain[o] != h.plain[st]
+		}
+	}
+	return others
+}
+
 // apart: a statement has such as usually run next to it, and none of them ran since the
 // last healthy C-point: the program was elsewhere.
 func (h *habits) apart(t mgpp.Timestamp, ran map[string]bool) bool {
+	if h.uncalled(t, ran) {
+		return true
+	}
 	st, known := h.statement(t), false
 	for side := range h.near {
 		for pair := range h.near[side] {

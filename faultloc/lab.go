@@ -19,6 +19,7 @@ const (
 	maxTrials   = 240     // hypothetical graphs checked
 	maxBroken   = 1 << 17 // inconsistencies that trials cured or created, in total
 	maxSearched = 1 << 17 // nodes visited by path searches, in total
+	maxWorked   = 1 << 18 // steps of evaluation, in total: of a constraint over thousands of indices a trial costs as many
 	longSearch  = 1 << 14 // and if there were so many, not more trials than:
 	fewTrials   = 32
 	maxInstead  = 64  // hypothetical graphs with a store into another field
@@ -44,6 +45,7 @@ type lab struct {
 	paths  map[string]bool               // what fields returned
 	like   map[graph.ObjID][]graph.ObjID // what alike returned
 	start  uint64                        // path cost at the beginning
+	begun  uint64                        // and steps of evaluation
 }
 
 func newLab(in Input) *lab {
@@ -51,7 +53,7 @@ func newLab(in Input) *lab {
 	for i, inc := range in.Found {
 		l.index[inc.Instance] = i
 	}
-	l.start = l.searched()
+	l.start, l.begun = l.searched(), l.work()
 	return l
 }
 
@@ -63,9 +65,20 @@ func (l *lab) searched() uint64 {
 	return 0
 }
 
+// work is how many steps evaluation has made so far, if the model counts them.
+func (l *lab) work() uint64 {
+	if m, ok := l.in.Model.(interface{ Work() uint64 }); ok {
+		return m.Work()
+	}
+	return 0
+}
+
 // exhausted: no more trials.
 func (l *lab) exhausted() bool {
 	if l.in.stopped() || l.trials >= l.limit || l.listed >= maxBroken {
+		return true
+	}
+	if l.work()-l.begun >= maxWorked {
 		return true
 	}
 	searched := l.searched() - l.start

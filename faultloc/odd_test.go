@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -350,6 +351,85 @@ func TestUsers(t *testing.T) {
 		}
 		if odd == known {
 			t.Errorf("written before in calls of another function %t: accused of a new field %t", known, odd)
+		}
+	}
+}
+
+// TestZero: 0 from a statement that has stored many numbers, and never that, is odd.
+func TestZero(t *testing.T) {
+	w := newWorld(t, "struct node { struct node *next; long key; };\ntype node;\nordered: node X; X.next == NULL or X.key < X.next.key;\n")
+	w.run("30: n0 = calloc node\n31: n0.key = 7")
+	for i := 1; i < 24; i++ {
+		w.run(fmt.Sprintf("30: n%[1]d = calloc node\n31: n%[1]d.key = %[3]d\n33: n%[2]d.next = n%[1]d\ncpoint", i, i-1, 7+i*(i+3)))
+	}
+	w.run("30: x = calloc node\n31: x.key = 0\n33: n23.next = x")
+	if r := Locate(w.input()); r.Suspects[0].PC != 31 || !slices.ContainsFunc(r.Suspects[0].Evidence, func(e Evidence) bool { return e.Law == LawZero }) {
+		t.Errorf("%s, want 31 for its 0", summary(r))
+	}
+	w.run("31: x.key = 5000")
+	if r := Locate(w.input()); len(r.Suspects) > 0 {
+		t.Errorf("correct: %s", summary(r))
+	}
+}
+
+// TestGivenLarge: of few nodes, numbers that are larger than all changes are were not counted, but given: who linked
+// the nodes goes before who stored one of them.
+func TestGivenLarge(t *testing.T) {
+	for _, c := range []struct{ a, b, link, want string }{{"67853", "18803", "right", "wrote 40"}, {"67853", "18803", "left", ""}} {
+		w := newWorld(t, "struct node { struct node *left, *right; long key; };\ntype node;\norder: node X; (X.left == NULL or X.left.key < X.key) and (X.right == NULL or X.key < X.right.key);\n")
+		w.run("30: a = calloc node\n31: a.key = " + c.a + "\n30: z = calloc node\n31: z.key = 80911\ncpoint\n30: b = calloc node\n31: b.key = " + c.b + "\n40: a." + c.link + " = b")
+		got := ""
+		if r := Locate(w.input()); len(r.Suspects) > 0 {
+			got = fmt.Sprint(r.Suspects[0].Kind, " ", uint64(r.Suspects[0].PC))
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.link, got, c.want)
+		}
+	}
+}
+
+// busy is a model that has taken so many steps.
+type busy struct {
+	eval.Model
+	steps uint64
+}
+
+func (b *busy) Work() uint64 { return b.steps }
+
+// TestWorked: trials end after so many steps of evaluation.
+func TestWorked(t *testing.T) {
+	w := newWorld(t, gapSpec)
+	w.run(typed(1))
+	in := w.input()
+	m := &busy{in.Model, 7}
+	in.Model = m
+	l := newLab(in)
+	m.steps += maxWorked - 1
+	if l.exhausted() {
+		t.Error("too early")
+	}
+	if m.steps++; !l.exhausted() {
+		t.Error("never")
+	}
+}
+
+// TestUncalled: no statement of a function is missing of which none ran that usually do.
+func TestUncalled(t *testing.T) {
+	for _, ran := range []bool{true, false} {
+		w := newWorld(t, listSpecDL)
+		w.run("30: a = calloc dnode\n30: b = calloc dnode")
+		first := w.hist.Now() + 1
+		for range 10 {
+			w.run("40: a.next = b\n41: b.prev = a\n50: a.prev = NULL\ncpoint")
+		}
+		w.run("50: a.prev = b")
+		if ran {
+			w.run("41: b.prev = a")
+		}
+		in := w.input()
+		in.Function = func(pc trace.Addr) string { return fmt.Sprint(uint64(pc) / 10) }
+		if got := learn(in).uncalled(first, statementsSince(in)); got == ran {
+			t.Errorf("another statement ran %t: uncalled %t", ran, got)
 		}
 	}
 }

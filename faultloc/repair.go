@@ -155,13 +155,14 @@ func (l *lab) alike(o graph.ObjID) []graph.ObjID {
 }
 
 // given: like nodes get a field with their birth and keep it, or have it from an argument of a call of the watched
-// function, and many of them have values of their own in it, as in a key. It is what the program was given, not what it made out; another
+// function, and many of them have values of their own in it, as in a key; or few have, which are larger than all
+// changes are that could have counted so far. It is what the program was given, not what it made out; another
 // one fits wherever the node may be.
 func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
 	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
-	handed := 0
+	handed, large := 0, 0
 	for _, o := range like {
 		n := l.in.Cells.Object(o)
 		last := l.in.History.LastWrite(n.Addr+offset, size, l.in.At)
@@ -176,8 +177,11 @@ func (l *lab) given(c Cell) bool {
 		if asked {
 			handed++
 		}
+		if n := signed(v, c.Size); ok && max(n, -n) > int64(l.in.last()) {
+			large++
+		}
 	}
-	return (len(values) >= minLike || len(values) > 1 && handed == len(like)) && 4*len(values) >= len(like)
+	return (len(values) >= minLike || len(values) > 1 && (handed == len(like) || large == len(like))) && 4*len(values) >= len(like)
 }
 
 // argument: a number is an argument of the call of the watched function in which an operation ran.

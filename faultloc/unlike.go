@@ -41,6 +41,7 @@ const (
 	LawField   Law = "field"   // it wrote another field than ever before
 	LawOutside Law = "outside" // it wrote where no field is
 	LawNull    Law = "null"    // it stored NULL, or did not, unlike before
+	LawZero    Law = "zero"    // it stored 0, where it had stored many numbers and never that
 	LawStep    Law = "step"    // it counted by another number
 	LawSame    Law = "same"    // it stored another value than ever before
 	LawMoved   Law = "moved"   // the value was the one that Beside's statement overwrote
@@ -107,6 +108,7 @@ type stored struct {
 	steps  bool // all counted by step
 	value  uint64
 	values bool // all stored value
+	many   int  // so many times the value was another one than the time before
 }
 
 // related is what held with a neighbour: in n executions it was there.
@@ -321,6 +323,9 @@ func (f *stored) add(w *write) {
 	d := w.value - w.was
 	f.steps = f.steps && w.hadValue && w.hasValue && (f.n == 0 || d == f.step)
 	f.values = f.values && w.hasValue && (f.n == 0 || w.value == f.value)
+	if f.n > 0 && w.value != f.value {
+		f.many++
+	}
 	f.step, f.value = d, w.value
 	f.n++
 }
@@ -396,6 +401,8 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 		b.law = LawNull
 	case !w.cell.Pointer && f.values && w.value != f.value:
 		b.law = LawSame
+	case !w.cell.Pointer && w.value == 0 && f.nulls == 0 && 2*f.many > f.n && f.n >= minRelated:
+		b.law = LawZero
 	case !w.cell.Pointer && f.steps && f.step != 0 && !f.values && w.hadValue && w.value-w.was != f.step:
 		b.law = LawStep
 	}

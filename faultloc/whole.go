@@ -54,6 +54,6 @@ func (s *Suspect) idleAt(in Input, whole mgpp.Timestamp) bool {
 // oddAlone: it stored, or counted by, what it never did before.
 func (s *Suspect) oddAlone() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
-		return e.Kind == Unlike && !e.Later && (e.Law == LawSame || e.Law == LawStep || e.Law == LawNull)
+		return e.Kind == Unlike && !e.Later && (e.Law == LawSame || e.Law == LawZero || e.Law == LawStep || e.Law == LawNull)
 	})
 }
