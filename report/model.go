@@ -203,6 +203,7 @@ type Suspect struct {
 	Inlined     []Place  `json:"inlined,omitempty"` // the frames that it is inlined into
 	Callers     []Place  `json:"callers,omitempty"` // the calls that led there, innermost first, where they are known
 	Merged      []Place  `json:"merged,omitempty"`  // statements that the compiler has made one store of with this one
+	Shared      []Place  `json:"shared,omitempty"`  // statements that assign the field in question, and have no store of their own
 	Omission    Omission `json:"omission,omitzero"`
 	Near        *Place   `json:"near,omitempty"`    // the statement next to which it should have run, or next to which a store is missing as well
 	Operations  int      `json:"operations"`        // how many operations of this statement contributed

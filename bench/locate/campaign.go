@@ -294,9 +294,10 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 }
 
 // named: the suspect is the fault. Of a statement that did not run it says next to which
-// other one: that is a place too. Of merged stores it says which statements they are.
+// other one: that is a place too. Of merged stores it says which statements they are,
+// and which statements have no store of their own.
 func (m *mutant) named(x report.Suspect) bool {
-	return m.names(x.Line) || slices.ContainsFunc(x.Merged, func(p report.Place) bool { return m.names(p.Line) }) || m.Missing && x.Near != nil && m.names(x.Near.Line)
+	return m.names(x.Line) || slices.ContainsFunc(slices.Concat(x.Merged, x.Shared), func(p report.Place) bool { return m.names(p.Line) }) || m.Missing && x.Near != nil && m.names(x.Near.Line)
 }
 
 // called: the report says that the suspect was called from the fault, or inlined there.

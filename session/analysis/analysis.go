@@ -415,7 +415,7 @@ func (a *Analysis) memoryFaults() {
 	faults := a.Checker.MemoryFaults()
 	for ; a.faults < len(faults) && !a.done; a.faults++ {
 		f := faults[a.faults]
-		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "line", Thread: f.Thread}, time: f.Time, fault: &f})
+		a.points = append(a.points, &point{CPoint: eval.CPoint{Kind: "line", Thread: f.Thread}, time: f.Time, healthy: a.healthy, fault: &f})
 		a.done = !a.o.All
 	}
 }
@@ -433,6 +433,9 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 		c := a.cpoint(p)
 		if p.fault != nil {
 			a.blame(&c, p.fault)
+			if !a.o.NoLocate {
+				a.brokenBefore(&c, p)
+			}
 		} else if !a.o.NoLocate {
 			a.locate(&c, p)
 		}
@@ -507,22 +510,7 @@ func (a *Analysis) temporary(p *point) bool {
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
-	a.assignStores()
-	in := faultloc.Input{
-		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
-		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
-		Elsewhere: a.elsewhere,
-		Points:    a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
-	}
-	if a.doubt == nil {
-		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
-	}
-	if in.Cut {
-		in.Died = a.died
-	}
-	if a.Relevance.Forgets() { // what is nowhere may be in such a block
-		in.Elsewhere = func(addr trace.Addr) bool { return addr < userEnd || a.elsewhere(addr) }
-	}
+	in := a.question(p)
 	res := a.measured(p, in)
 	if a.begins != nil {
 		res.Suspects = slices.DeleteFunc(res.Suspects, func(s faultloc.Suspect) bool { return a.older(&s) })
@@ -542,6 +530,27 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
+}
+
+// question is what the fault locator is asked about a C-point.
+func (a *Analysis) question(p *point) faultloc.Input {
+	a.stored()
+	in := faultloc.Input{
+		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
+		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
+		Elsewhere: a.elsewhere,
+		Points:    a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
+	}
+	if a.doubt == nil {
+		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
+	}
+	if in.Cut {
+		in.Died = a.died
+	}
+	if a.Relevance.Forgets() { // what is nowhere may be in such a block
+		in.Elsewhere = func(addr trace.Addr) bool { return addr < userEnd || a.elsewhere(addr) }
+	}
+	return in
 }
 
 // model is what verdicts at any time are asked of.

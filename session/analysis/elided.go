@@ -7,7 +7,9 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
+	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 )
@@ -41,17 +43,23 @@ type statement struct {
 func (a *Analysis) elided(k elision) statement {
 	x, known := a.elisions.asked[k]
 	if !known {
-		if now := a.Hist.Now(); a.elisions.stored == nil || a.elisions.at < now {
-			a.elisions.stored, a.elisions.at = a.assignStores(), now
-		}
+		stored := a.stored()
 		ask := a.Symbols.Elided
 		if k.pending {
 			ask = a.Symbols.Pending
 		}
-		x.file, x.line, _ = ask(k.pc, k.Member, a.elisions.stored)
+		x.file, x.line, _ = ask(k.pc, k.Member, stored)
 		a.elisions.asked[k] = x
 	}
 	return x
+}
+
+// stored are the fields that instructions have stored by now.
+func (a *Analysis) stored() map[trace.Addr][]string {
+	if now := a.Hist.Now(); a.elisions.stored == nil || a.elisions.at < now {
+		a.elisions.stored, a.elisions.at = a.assignStores(), now
+	}
+	return a.elisions.stored
 }
 
 // timely leaves inconsistencies out that depend on a field which the machine function that pc is
@@ -95,6 +103,35 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		return false
 	})
 }
+
+// shared are the statements of which the compiler made no store of their own, near a suspect's: they assign, by
+// their text, the field that the repair would mend, or that the suspect wrote.
+func (a *Analysis) shared(s *faultloc.Suspect) []report.Place {
+	var out []report.Place
+	ask := func(c faultloc.Cell) {
+		_, static := a.Symbols.Image(c.Addr)
+		for _, p := range PlacesOf(a.Symbols.Shared(s.PC, memberOf(c.Path), static, a.stored())) {
+			if !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	if s.Repair != nil {
+		ask(s.Repair.Cell)
+	}
+	if op := a.Hist.Op(s.Operation); s.Operation > 0 && op.Kind == mgpp.OpStore {
+		if c, ok := (locatorCells{a.Graph}).Cell(op.Addr, a.Hist.At(s.Operation)); ok && (s.Repair == nil || memberOf(c.Path) != memberOf(s.Repair.Cell.Path)) {
+			ask(c)
+		}
+	}
+	if len(out) > maxShared {
+		return nil // any of many says nothing
+	}
+	return out
+}
+
+// maxShared bounds the statements without a store of their own that are shown of one suspect.
+const maxShared = 3
 
 func memberOf(path string) symbol.Member {
 	return symbol.Member{Name: lastName(path), Element: strings.HasSuffix(path, "]")}

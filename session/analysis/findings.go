@@ -164,13 +164,46 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 			}
 		}
 	}
+	after := a.afterReturn(s, &out, at)
+	if after != 0 {
+		f, _, _ := a.Symbols.Where(a.Hist.Op(after).PC)
+		out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
+	}
 	for _, i := range s.Contributes {
 		if l := a.Checker.Label(i); !slices.Contains(out.Contributes, l) {
 			out.Contributes = append(out.Contributes, l)
 		}
 	}
+	out.Shared = slices.DeleteFunc(a.shared(s), func(p report.Place) bool {
+		return p.Line == out.Line && p.File == out.File || slices.Contains(out.Merged, p)
+	})
 	a.reasons(s, &out, at)
+	if after != 0 {
+		out.Also = append(out.Also, fmt.Sprintf("its function returned then: the store may also be missing where %s went on, next to line %d", out.Near.Function, out.Near.Line))
+		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
+	}
 	return out
+}
+
+// afterReturn is where the function that called a statement's went on: what is missing beside a change may be missing
+// there, if the change was the last that its own function did about it. 0: it is not known, or there is nothing.
+func (a *Analysis) afterReturn(s *faultloc.Suspect, out *report.Suspect, to mgpp.Timestamp) mgpp.Timestamp {
+	around := slices.Concat(out.Inlined, out.Callers)
+	if s.Kind != faultloc.Wrote || len(around) == 0 || out.Near != nil || s.Best() == nil || s.Best().Kind != faultloc.Outdated {
+		return 0
+	}
+	thread := a.Hist.Op(s.Operation).Thread
+	for t := s.Operation + 1; t <= to && t-s.Operation < maxAmong; t++ {
+		op := a.Hist.Op(t)
+		if op.Thread != thread || op.PC == 0 {
+			continue
+		}
+		f, _, _ := a.Symbols.Where(op.PC)
+		if f.Function == around[0].Function && f.Line > around[0].Line && symbol.Short(f.File) == around[0].File {
+			return t
+		}
+	}
+	return 0
 }
 
 // ledTo returns the stack of calls from which a thread came to an instruction at a time, as far as

@@ -77,6 +77,54 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 	return s, false, true
 }
 
+// brokenBefore adds to the suspects of a memory fault who had broken the structure before it: an index, or a
+// pointer, that leads out of a block often comes of that. These go first where the structure was broken already
+// when the call began in which the fault is.
+func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
+	q := *p
+	q.time = p.fault.Time - 1
+	if p.healthy >= q.time || a.o.All {
+		return
+	}
+	q.found = a.Checker.All(a.Checker.View(q.time))
+	if len(q.found) == 0 {
+		return
+	}
+	in := a.question(&q)
+	began := p.healthy
+	if k, ok := a.calls.ofThread(p.fault.Thread, p.fault.Time); ok {
+		began = k.from
+	}
+	before := began > p.healthy && in.Broken != nil && in.Broken(began) > 0
+	res := a.measured(&q, in)
+	var more []report.Suspect
+	for i := range res.Suspects {
+		s := a.suspect(0, &res.Suspects[i], q.time)
+		same := func(o report.Suspect) bool { return o.Path == s.Path && o.Line == s.Line }
+		if len(more) < maxBefore && !slices.ContainsFunc(c.Suspects, same) && !slices.ContainsFunc(more, same) {
+			more = append(more, s)
+		}
+	}
+	if before {
+		c.Suspects = append(more, c.Suspects...)
+	} else {
+		c.Suspects = append(c.Suspects, more...)
+	}
+	for i := range c.Suspects {
+		c.Suspects[i].Rank = i + 1
+	}
+	if len(more) > 0 {
+		note := "the structure was broken already right before the memory fault"
+		if before {
+			note = "the structure was broken already when the call began in which the memory fault is"
+		}
+		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s): who broke it is among the suspects", note, report.Plural(len(q.found), "constraint instance", "constraint instances")))
+	}
+}
+
+// maxBefore bounds the suspects that are added to those of a memory fault.
+const maxBefore = 4
+
 func inBlock(n *mgpp.Node, addr trace.Addr) bool {
 	return addr >= n.Start && addr < n.Start+trace.Addr(n.Size)
 }

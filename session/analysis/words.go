@@ -47,6 +47,10 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Also = append(out.Also, fmt.Sprintf("the compiler made one store of it and of line %d: either may be meant", p.Line))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
 	}
+	for _, p := range out.Shared {
+		out.Also = append(out.Also, fmt.Sprintf("line %d assigns the field as well, and the compiler made no store of its own of it: it may be meant", p.Line))
+		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
+	}
 	if len(out.Evidence) == 0 {
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
@@ -393,6 +397,8 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		return before + " it was the other way round with NULL"
 	case faultloc.LawStep:
 		return before + " it counted by another number"
+	case faultloc.LawZero:
+		return before + " it stored another number each time or two, and never 0"
 	case faultloc.LawSame:
 		return before + " it stored another value, and always the same"
 	case faultloc.LawEnumerator:

@@ -53,7 +53,44 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 			does[statement{file: f.File, line: f.Line}] = true
 		}
 	}
-	return s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] })
+	return first(s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] }))
+}
+
+// Shared finds the statements that assign a member by their text, in the machine function with an
+// instruction or in one that is inlined there, and at which no instruction stores it: the compiler has found
+// that memory holds the value already, or has made one store of several that paths which meet have in common. A
+// store into static memory is none of a member that lies elsewhere.
+func (s *Table) Shared(pc trace.Addr, m Member, static bool, stored map[trace.Addr][]string) []objfile.Frame {
+	entry, _ := s.Begin(pc)
+	c := s.function(entry)
+	if c == nil {
+		return nil
+	}
+	does := map[statement]bool{}
+	for _, in := range c.insts {
+		if _, mine := in.stores(m, stored, c.bias); !mine || in.static && !static {
+			continue
+		}
+		for _, f := range slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at))) {
+			does[statement{file: f.File, line: f.Line}] = true
+		}
+	}
+	var out []objfile.Frame
+	for _, k := range s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] }) {
+		f := objfile.Frame{File: k.file, Line: k.line, Function: k.function}
+		if !slices.Contains(out, f) && len(out) < maxMerged {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// first is the first of some statements.
+func first(list []meant) (file string, line int, ok bool) {
+	if len(list) == 0 {
+		return "", 0, false
+	}
+	return list[0].file, list[0].line, true
 }
 
 // Pending finds a statement that assigns a member by its text, and whose value may still have to be
@@ -76,7 +113,7 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string)
 			}
 		}
 	}
-	return s.meaning(c, m, func(k statement, p *part) bool {
+	return first(s.meaning(c, m, func(k statement, p *part) bool {
 		stores, from := does[k], p.code
 		if len(stores) > 0 {
 			if from = p.looped(c.loops, stores); k.calls == "" || from == nil {
@@ -84,14 +121,21 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string)
 			}
 		}
 		return c.flow == nil || c.flow.Reached(from, func(at uint64) bool { return slices.Contains(stores, at) })[uint64(pc-c.bias)]
-	})
+	}))
 }
 
-// meaning finds the first statement that assigns a member by its text and of which a question
-// is true.
-func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) (file string, line int, ok bool) {
+// meant is a statement with the name of its function.
+type meant struct {
+	file     string
+	line     int
+	function string
+}
+
+// meaning finds the statements that assign a member by their text and of which a question
+// is true, in order.
+func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) (out []meant) {
 	if m.Name == "" { // an element of a block that is an array has no name to look for
-		return "", 0, false
+		return nil
 	}
 	assigns := m.assigned()
 	for in, p := range c.parts {
@@ -102,12 +146,13 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 		for i, text := range body {
 			k := statement{in.file, first + i, in.calls}
 			// What the preprocessor leaves out has no instructions at all.
-			if assigns.MatchString(text) && len(c.obj.LineAddrs(k.file, k.line)) > 0 && (!ok || cmp.Or(cmp.Compare(k.file, file), cmp.Compare(k.line, line)) < 0) && ask(k, p) {
-				file, line, ok = k.file, k.line, true
+			if assigns.MatchString(text) && len(c.obj.LineAddrs(k.file, k.line)) > 0 && ask(k, p) {
+				out = append(out, meant{k.file, k.line, p.frame.Function})
 			}
 		}
 	}
-	return file, line, ok
+	slices.SortFunc(out, func(a, b meant) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line)) })
+	return out
 }
 
 // expanded is the body of a function, each line with what its macros stand for.
@@ -140,6 +185,7 @@ type inst struct {
 	at     uint64
 	frames []objfile.Frame
 	store  bool // to other memory than the stack
+	static bool // to an address that does not depend on registers
 }
 
 // stores says whether an instruction stores a member, and whether it ran: then it is known.
@@ -177,7 +223,7 @@ func (s *Table) read(entry trace.Addr) *function {
 				return nil
 			}
 			direct = direct && (in.Kind != x86.KindJmp || in.Direct)
-			c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP})
+			c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, in.Store.Absolute()})
 			text, at = text[in.Len:], at+uint64(in.Len)
 		}
 	}

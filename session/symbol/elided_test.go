@@ -53,6 +53,37 @@ int main(int argc, char **argv)
 	}
 }
 
+// TestShared: a statement whose store the compiler leaves out, since memory holds the value already, is told beside
+// the others of the member, and none that has a store.
+func TestShared(t *testing.T) {
+	const text = `#include <stdlib.h>
+struct item { struct item *next; };
+struct list { struct item *first; int length; } *list;
+static void put(struct list *l, struct item *i)
+{
+	i->next = l->first;
+	l->first = i->next;
+	l->length++;
+}
+int main(int argc, char **argv)
+{
+	list = calloc(1, sizeof *list);
+	put(list, malloc(sizeof(struct item)));
+	return list->length + (list->first == NULL);
+}
+`
+	for flag, want := range map[string][]int{"-O0": nil, "-O2": {7}} {
+		s, main := built(t, text, "gcc", flag, "-g")
+		var got []int
+		for _, f := range s.Shared(main, Member{"first", false}, false, nil) {
+			got = append(got, f.Line)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: lines %v have no store of their own, want %v", flag, got, want)
+		}
+	}
+}
+
 // TestPending: a field that an inlined function assigns is kept in a register until the loop around it
 // ends, and is stored there, at its own line, that of the macro which says so: from the function on it is pending, and no more from there
 // on. One that is stored in each round, or in some, or behind the function's own loop, never is.
