@@ -23,6 +23,7 @@ type CPoint struct {
 	// Open are the C-point functions that have not returned yet, in the order
 	// in which they were called; the one concerned is not among them.
 	Open []Activation
+	Wall int64 // of crash: when it was, as trace.Event.Wall
 }
 
 // Activation is a call of a C-point function that has not returned.
@@ -31,6 +32,7 @@ type Activation struct {
 	Thread   trace.ThreadID
 	Since    mgpp.Timestamp // the last operation before it
 	Call     int
+	Wall     int64 // when it began, as trace.Event.Wall
 	fn       trace.FuncID
 	sp       trace.Addr
 	at       place
@@ -57,6 +59,7 @@ type Schedule struct {
 	funcs   map[trace.FuncID][]int // C-points of the specification, by function
 	points  map[trace.PointID]pointRule
 	threads map[trace.ThreadID][]Activation
+	ending  []Activation            // of threads that have ended, as long as no other has done anything since: all may be ending
 	wrote   map[trace.ThreadID]bool // threads that have written since they came to be inside of a C-point function
 	counts  map[trace.FuncID]int
 	reached []bool
@@ -185,6 +188,11 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		return s.crash(ev)
 	}
 	switch ev.Kind {
+	case trace.KindThreadExit, trace.KindMemory, trace.KindExit:
+	default:
+		s.ending = s.ending[:0]
+	}
+	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
 		if !trace.Locks(ev.Name) {
 			s.Writes(ev.Thread)
@@ -196,6 +204,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	case trace.KindLine:
 		return s.line(ev, trace.PointID(ev.Aux), now)
 	case trace.KindThreadExit:
+		s.ending = append(s.ending, s.threads[ev.Thread]...)
 		delete(s.threads, ev.Thread)
 		delete(s.wrote, ev.Thread)
 	case trace.KindExit, trace.KindExec:
@@ -211,11 +220,17 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 		return nil
 	}
 	s.crashed = true
-	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open()}}
+	for _, a := range s.ending {
+		s.threads[a.Thread] = append(s.threads[a.Thread], a)
+	}
+	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open(), Wall: ev.Wall}}
 }
 
 // GoesOn notes that a thread executes the program's instructions.
-func (s *Schedule) GoesOn(id trace.ThreadID) { s.faults.GoesOn(id) }
+func (s *Schedule) GoesOn(id trace.ThreadID) {
+	s.ending = s.ending[:0]
+	s.faults.GoesOn(id)
+}
 
 // Writes notes that a thread changes memory, by a store or through an allocator.
 func (s *Schedule) Writes(id trace.ThreadID) { s.wrote[id] = true }
@@ -267,7 +282,7 @@ func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.
 	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
 	s.threads[ev.Thread] = append(s.threads[ev.Thread], Activation{
-		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, fn: fn, sp: ev.SP, at: at, order: s.order, inner: inner,
+		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, Wall: ev.Wall, fn: fn, sp: ev.SP, at: at, order: s.order, inner: inner,
 	})
 	return out
 }

@@ -439,6 +439,10 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 		} else if !a.o.NoLocate {
 			a.locate(&c, p)
 		}
+		if a.midway(p) {
+			a.Warn(a.unjudged(p))
+			continue
+		}
 		if a.Checker.Stopped() {
 			if err := a.stopped(&c); err != nil {
 				return err
@@ -494,19 +498,6 @@ func (a *Analysis) cpoint(p *point) report.CPoint {
 		c.Temporary = a.temporary(p)
 	}
 	return c
-}
-
-// temporary: all that contributed lies in calls that were still open at the
-// crash, so the structure may just have been on its way.
-func (a *Analysis) temporary(p *point) bool {
-	for _, s := range p.suspects {
-		for _, t := range s.Operations {
-			if !slices.ContainsFunc(p.Open, func(o eval.Activation) bool { return o.Since < t }) {
-				return false
-			}
-		}
-	}
-	return len(p.suspects) > 0
 }
 
 func (a *Analysis) locate(c *report.CPoint, p *point) {
