@@ -48,6 +48,7 @@ type Inlined struct {
 	In       string // the function that contains it
 	CallFile string
 	CallLine int
+	Inner    bool // it lies in another inlined instance of the function, or is the rest of the function itself
 }
 
 // Variable is a variable or parameter in scope at an address, with its

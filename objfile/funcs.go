@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -225,7 +226,7 @@ func (f *File) Inlined(pat string) []Inlined {
 		matched := map[*funcDesc]bool{}
 		for _, ui := range f.info().infos {
 			for _, s := range f.subprograms(ui) {
-				found = f.inlinedIn(found, &p, how, matched, s.desc, f.scopes(s))
+				found = f.inlinedIn(found, &p, how, matched, []*funcDesc{s.desc}, f.scopes(s))
 			}
 		}
 		return found
@@ -234,23 +235,36 @@ func (f *File) Inlined(pat string) []Inlined {
 	return found
 }
 
-func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, how cxxname.Closeness, matched map[*funcDesc]bool, in *funcDesc, s *scope) []Inlined {
+// inlinedIn adds the instances in a scope; around are the function that they lie in and the
+// instances, outermost first.
+func (f *File) inlinedIn(found []Inlined, p *cxxname.Pattern, how cxxname.Closeness, matched map[*funcDesc]bool, around []*funcDesc, s *scope) []Inlined {
 	for _, c := range s.inner {
-		within := in
+		inside := around
 		if c.inlined {
 			is, known := matched[c.desc]
 			if !known {
 				is = p.Match(c.desc.forPatterns(), how)
 				matched[c.desc] = is
 			}
+			in := around[len(around)-1]
 			if is {
-				found = append(found, c.instance(in))
+				i := c.instance(in)
+				i.Inner = slices.Contains(around[1:], c.desc) || c.restOf(in)
+				found = append(found, i)
 			}
-			within = c.desc
+			inside = append(slices.Clip(around), c.desc)
 		}
-		found = f.inlinedIn(found, p, how, matched, within, c)
+		found = f.inlinedIn(found, p, how, matched, inside, c)
 	}
 	return found
+}
+
+// restOf reports whether an instance is what gcc has split off the function that it lies in,
+// and then inlined into it again: of a call that no one wrote it says that it is made where the
+// function is declared.
+func (c *scope) restOf(in *funcDesc) bool {
+	same := c.desc == in || c.desc.pretty == in.pretty && c.desc.file == in.file && c.desc.line == in.line
+	return same && c.callFile == in.file && c.callLine == in.line && (c.callCol == in.col || in.col == 0)
 }
 
 // instance describes an inlined instance within a function or another instance.

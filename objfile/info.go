@@ -68,6 +68,7 @@ type funcDesc struct {
 	pretty   string // demangled, with parameters where the linkage name has them
 	file     string
 	line     int
+	col      int
 	noReturn bool
 	result   dwarf.Ref
 
@@ -322,7 +323,8 @@ func (fd *funcDesc) add(e *dwarf.Entry) {
 	}
 	if fd.line == 0 {
 		n, _ := e.Uint(dwarf.AttrDeclLine)
-		fd.line = int(n)
+		col, _ := e.Uint(dwarf.AttrDeclColumn)
+		fd.line, fd.col = int(n), int(col)
 	}
 	fd.noReturn = fd.noReturn || e.Flag(dwarf.AttrNoReturn)
 	if fd.result.Unit == nil {

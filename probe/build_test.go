@@ -305,6 +305,45 @@ func TestLoopAround(t *testing.T) {
 	}
 }
 
+// What gcc has split off a function and inlined into it again is no call of it.
+func TestSplit(t *testing.T) {
+	im := compile(t, "split.c", "-g", "-O2")
+	inner := 0
+	for _, in := range im.File.Inlined("del_min") {
+		if in.Inner {
+			inner++
+		}
+	}
+	if inner == 0 {
+		t.Skip("gcc has not split it")
+	}
+	p := build(t, Request{Watch: []string{"del_min"}}, Options{InProcess: true}, im)
+	entries := 0
+	for _, q := range p.Points {
+		if q.Point.Kind == "inline-entry" {
+			entries++
+			if fn, _ := im.File.FuncAt(q.Addr); fn.Base != "main" {
+				t.Errorf("it is entered in %s: %+v", fn.Name, q)
+			}
+		}
+	}
+	if entries != 1 {
+		t.Errorf("%d entries, want that of the call in main: %+v", entries, p.Points)
+	}
+}
+
+// Turns of a loop that are unrolled one behind the other are told of.
+func TestUnrolled(t *testing.T) {
+	for flag, want := range map[string]bool{"-UUNROLL": false, "-DUNROLL": true} {
+		im := compile(t, "unrolled.c", "-g", "-O2", flag)
+		p := build(t, Request{Watch: []string{"put"}}, Options{InProcess: true}, im)
+		got := slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "several times in a row") })
+		if got != want {
+			t.Errorf("%s: %q, %+v", flag, p.Warnings, p.Points)
+		}
+	}
+}
+
 // An instance whose entry lies before its instructions, as gcc says of one in a loop, is
 // told of if control gets there without the entry: only the first of its calls may be seen.
 func TestEntryOutside(t *testing.T) {

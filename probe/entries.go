@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"slices"
 
 	"mgtrace/objfile"
@@ -13,51 +14,221 @@ import (
 // an unlikely end, or of a load that was taken out of a loop. So the code is asked: an
 // instance is entered where control comes to its instructions from others.
 
-// inlineEntries finds the instructions by which control comes into an instance. A part of it
-// that neither writes nor calls, from which no other is reached, is no call of the function:
-// the compiler has put it elsewhere.
+// inlineEntries finds the instructions by which control comes into an instance. Where it only
+// comes back to one, the instance was not left: a call begins with what the fullest of the calls
+// from elsewhere begins with. A part that neither writes nor calls, from which no other is
+// reached, is no call of the function: the compiler has put it elsewhere.
 func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 	fn, ok := s.file.FuncAt(at.Entry)
 	if !ok {
 		return nil
 	}
 	own, _, _ := s.extent(at, []uint64{at.Entry})
-	var first, beside []uint64 // come to from what is around, from another instance
+	g := s.around(fn, own)
+	var first, again []uint64 // come to by who was not in the instance yet, by who was
+	for _, to := range g.into {
+		switch {
+		case !s.acts(s.reach(own, []uint64{to})):
+		case slices.ContainsFunc(g.from[to], func(pc uint64) bool { return g.before[pc] }):
+			first = append(first, to)
+		default:
+			again = append(again, to)
+		}
+	}
+	if len(first) == 0 && s.acts(s.reach(own, []uint64{at.Entry})) { // by a jump table, or there is no other
+		first, again = []uint64{at.Entry}, slices.DeleteFunc(again, func(to uint64) bool { return to == at.Entry })
+	}
+	var fullest uint64
+	most := 0
+	for _, to := range first {
+		if n := len(s.deeds(own, to, false)); n > most {
+			fullest, most = to, n
+		}
+	}
+	begins := s.deeds(own, fullest, true)
+	alike := func(to uint64) bool {
+		for d := range s.deeds(own, to, false) {
+			if begins[d] {
+				return true
+			}
+		}
+		return false
+	}
+	// Of two that reach each other, the fullest is one. One that is come to again may be the head
+	// of a loop that what is ahead of it does nothing to, or the copy of a turn that was taken out.
+	add := func(to uint64) {
+		if to == fullest || s.idly(own, fullest)[to] || alike(to) && !s.reach(own, append(slices.Clone(entries), fullest))[to] {
+			entries = append(entries, to)
+		}
+	}
+	for _, to := range first {
+		add(to)
+	}
+	for _, to := range again {
+		add(to)
+	}
+	// What lies ahead of a loop, and does nothing without going into it, is not of the call: the
+	// rest is asked again.
+	own, _, _ = s.extent(at, entries)
+	idle := func(to uint64) bool { return !s.acts(s.reach(own, []uint64{to})) }
+	rest := at
+	rest.Ranges = slices.DeleteFunc(slices.Clone(at.Ranges), func(r [2]uint64) bool {
+		return slices.ContainsFunc(entries, func(to uint64) bool { return within([][2]uint64{r}, to) && idle(to) }) &&
+			!s.acts(s.reach([][2]uint64{r}, []uint64{r[0]}))
+	})
+	if n := len(rest.Ranges); n > 0 && n < len(at.Ranges) {
+		if !within(rest.Ranges, rest.Entry) {
+			rest.Entry = rest.Ranges[0][0]
+		}
+		return s.inlineEntries(rest)
+	}
+	entries = slices.DeleteFunc(entries, idle)
+	slices.Sort(entries)
+	return entries
+}
+
+// unrolled reports whether an instance seems to be several, one behind the other without a way
+// in between: the turns of a loop, of which debug information says that they are one. Then the
+// source does twice what it does.
+func (s *sweep) unrolled(at objfile.Inlined, entries []uint64) bool {
+	parts := slices.Clone(at.Ranges)
+	slices.SortFunc(parts, func(x, y [2]uint64) int { return cmp.Compare(x[0], y[0]) })
+	all, here := map[deed]bool{}, map[deed]int{} // the part of this row that had it last, from 1
+	twice := map[deed]bool{}
+	for i, r := range parts {
+		if i > 0 && (slices.Contains(entries, r[0]) || !s.runs(parts[i-1][1], r[0])) {
+			clear(here)
+			clear(twice)
+		}
+		part := i + 1
+		if i > 0 && parts[i-1][1] == r[0] {
+			part = i // they are one
+		}
+		s.each(coderange{lo: r[0], hi: r[1]}, func(pc uint64, _ *x86.Inst) {
+			if d, ok := s.deedAt(pc); ok {
+				all[d] = true
+				if here[d] > 0 && here[d] < part {
+					twice[d] = true
+				}
+				here[d] = part
+			}
+		})
+		if len(twice) > 1 { // one alone may be the copy of a struct
+			return true
+		}
+	}
+	return len(twice) > 0 && len(all) == 1
+}
+
+// runs reports whether control runs from lo to hi, not far, without branches.
+func (s *sweep) runs(lo, hi uint64) bool {
+	ok := hi-lo <= 4*shortGap
+	s.each(coderange{lo: lo, hi: hi}, func(_ uint64, in *x86.Inst) {
+		ok = ok && (in.Kind == x86.KindOther || in.Kind == x86.KindCall)
+	})
+	return ok
+}
+
+// surroundings tell how control comes to an instance.
+type surroundings struct {
+	into   []uint64            // its instructions to which others lead, by address
+	from   map[uint64][]uint64 // those others
+	before map[uint64]bool     // code of the function that is reached without the instance
+}
+
+// around follows the control flow of a function about the ranges of an instance.
+func (s *sweep) around(fn objfile.Func, own [][2]uint64) surroundings {
+	g := surroundings{from: map[uint64][]uint64{}, before: map[uint64]bool{}}
+	after, led := map[uint64][]uint64{}, map[uint64]bool{}
+	var all []uint64
 	for _, r := range fn.Ranges {
 		s.unpadded(r, func(pc uint64, in *x86.Inst) {
-			if within(own, pc) {
-				return
-			}
-			for _, to := range successors(pc, in) {
-				switch {
-				case !within(own, to):
-				case to != at.Entry && s.ofAnother(at, pc):
-					beside = append(beside, to)
-				default:
-					first = append(first, to)
+			all = append(all, pc)
+			after[pc] = successors(pc, in)
+			for _, to := range after[pc] {
+				led[to] = true
+				if within(own, to) && !within(own, pc) {
+					g.from[to] = append(g.from[to], pc)
 				}
 			}
 		})
 	}
-	// The end that two instances share is the one's, and the other comes to it: that is no call
-	// (see sharedTail). But of two in a row, the second is come to from the first only.
-	called := s.reach(own, first)
-	for _, to := range beside {
-		if !called[to] {
-			first = append(first, to)
-			called = s.reach(own, first)
+	for to := range g.from {
+		g.into = append(g.into, to)
+	}
+	slices.Sort(g.into)
+	does := map[uint64]bool{} // instructions of the instance from which it goes on to do something
+	for _, pc := range all {
+		if within(own, pc) {
+			does[pc] = s.acts(s.reach(own, []uint64{pc}))
 		}
 	}
-	if !called[at.Entry] { // by a jump table, or there is no other
-		first = append(first, at.Entry)
-	}
-	for _, to := range first {
-		if !slices.Contains(entries, to) && s.acts(s.reach(own, []uint64{to})) {
-			entries = append(entries, to)
+	work := []uint64{fn.Addr}
+	for _, pc := range all {
+		if !led[pc] && !within(own, pc) { // by a jump table, or an exception
+			work = append(work, pc)
 		}
 	}
-	slices.Sort(entries)
-	return entries
+	for len(work) > 0 {
+		pc := work[len(work)-1]
+		work = work[:len(work)-1]
+		if g.before[pc] || does[pc] {
+			continue
+		}
+		g.before[pc] = true
+		work = append(work, after[pc]...)
+	}
+	return g
+}
+
+// deed is where the source has something that writes or calls.
+type deed struct {
+	file         string
+	line, column int
+}
+
+// deeds are those of an instance from an instruction on; with begin, those only that nothing
+// is done before.
+func (s *sweep) deeds(own [][2]uint64, from uint64, begin bool) map[deed]bool {
+	code := s.reach(own, []uint64{from})
+	if begin {
+		code = s.idly(own, from)
+	}
+	deeds := map[deed]bool{}
+	for pc := range code {
+		if d, ok := s.deedAt(pc); ok {
+			deeds[d] = true
+		}
+	}
+	return deeds
+}
+
+func (s *sweep) deedAt(pc uint64) (_ deed, ok bool) {
+	frames := s.file.Frames(pc)
+	if len(frames) == 0 || !s.acts(map[uint64]bool{pc: true}) {
+		return deed{}, false
+	}
+	return deed{frames[0].File, frames[0].Line, frames[0].Column}, true
+}
+
+// idly are the instructions that control gets to from one without leaving the ranges, up to the
+// first that writes or calls.
+func (s *sweep) idly(ranges [][2]uint64, from uint64) map[uint64]bool {
+	reached := map[uint64]bool{}
+	for work := []uint64{from}; len(work) > 0; {
+		pc := work[len(work)-1]
+		work = work[:len(work)-1]
+		if reached[pc] || !within(ranges, pc) {
+			continue
+		}
+		if in, ok := s.inst(pc); ok {
+			reached[pc] = true
+			if !s.acts(map[uint64]bool{pc: true}) {
+				work = append(work, successors(pc, &in)...)
+			}
+		}
+	}
+	return reached
 }
 
 // unpadded visits the instructions of a range, but for what pads it behind a jump.
@@ -82,12 +253,6 @@ func successors(pc uint64, in *x86.Inst) (to []uint64) {
 		to = append(to, pc+uint64(in.Len))
 	}
 	return to
-}
-
-// ofAnother reports whether an instruction belongs to an inlined instance that is not
-// around this one.
-func (s *sweep) ofAnother(at objfile.Inlined, pc uint64) bool {
-	return slices.ContainsFunc(s.file.InlinedAt(pc), func(o objfile.Inlined) bool { return !within(o.Ranges, at.Ranges[0][0]) })
 }
 
 // reach are the instructions of the ranges that control gets to from some without leaving

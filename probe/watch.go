@@ -158,7 +158,9 @@ func (b *builder) inlined(pattern string) (found []instance) {
 	}
 	for _, i := range b.traced() {
 		for _, in := range b.plan.Images[i].File.Inlined(pattern) {
-			found = append(found, instance{i, in})
+			if !in.Inner { // its boundaries lie in the middle of a call
+				found = append(found, instance{i, in})
+			}
 		}
 	}
 	return found
@@ -185,7 +187,8 @@ func (b *builder) watchInlined(l instance) {
 	b.plan.Inlined[id] = append(b.plan.Inlined[id], Instance{l.image, l.at.Ranges})
 	point.Kind = "inline-entry"
 	entries := s.inlineEntries(l.at)
-	if len(entries) == 0 || !within(l.at.Ranges, l.at.Entry) && !slices.Contains(entries, l.at.Entry) {
+	named := len(entries) == 0 // by debug information only
+	if named {
 		entries = append(entries, l.at.Entry)
 	}
 	probed := slices.DeleteFunc(slices.Clone(entries), func(addr uint64) bool { return !b.point(l.image, addr, point) })
@@ -193,8 +196,10 @@ func (b *builder) watchInlined(l instance) {
 		b.warn("the entry of %s can not be probed", where)
 		return
 	}
-	if len(probed) < len(entries) || len(entries) == 1 && s.enteredElsewhere(l.at) {
+	if len(probed) < len(entries) || named && s.enteredElsewhere(l.at) {
 		b.warn("the entry of %s is not among its instructions: calls of it may be missed", where)
+	} else if s.unrolled(l.at, entries) {
+		b.warn("%s is there several times in a row, as its loop was unrolled: calls of it may be missed", where)
 	}
 	exits, certain := s.inlineExits(l.at, entries)
 	point.Kind = "inline-exit"

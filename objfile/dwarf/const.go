@@ -73,6 +73,7 @@ const (
 	AttrDataMemberLoc     Attr = 0x38
 	AttrDeclFile          Attr = 0x3a
 	AttrDeclLine          Attr = 0x3b
+	AttrDeclColumn        Attr = 0x39
 	AttrDeclaration       Attr = 0x3c
 	AttrEncoding          Attr = 0x3e
 	AttrExternal          Attr = 0x3f
