@@ -41,7 +41,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		s, ok := missing(in, tb, r, last, ran)
 		ok = ok && (h == nil || h.belongs(s.Operation, ran)) && !slices.ContainsFunc(suspects, r.ownHabit)
 		if ok && h != nil && ran != nil {
-			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran)
+			s.Evidence[len(s.Evidence)-1].Apart = h.apart(s.Operation, ran) || in.elsewhere(r, s.Operation)
 		}
 		if !ok && in.looksFor(Beside) && r.neverWritten(in, last) {
 			t, found := idle(in, r)
@@ -79,6 +79,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Matched) && in.Cells != nil {
 		suspects = matched(in, suspects, repairs)
 	}
+	yield(suspects)
 	located(in, suspects)
 	return suspects
 }

@@ -200,6 +200,7 @@ const (
 	Basis          EvidenceKind = "basis"          // a number was wrong when it stored it, and was counted on from there
 	Stale          EvidenceKind = "stale"          // it freed a node to which a pointer was stored again after that
 	Taken          EvidenceKind = "taken"          // it took out what a field should hold still, before others wrote there
+	Lost           EvidenceKind = "lost"           // it took the last pointer to a node away that lives
 	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
 	Instead        EvidenceKind = "instead"        // had it written another field of the node, inconsistencies would be gone
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
@@ -226,26 +227,28 @@ const (
 
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
 type Evidence struct {
-	Kind    EvidenceKind
-	Cured   int  // Counterfactual, RepairCell: inconsistencies that would be gone
-	Core    int  // and how many of those from which the others may follow
-	Cores   int  // of how many; 0: all of Of
-	More    bool // RepairCell: with the repairs of further cells that the statement wrote
-	Of      int  // of how many; Missing: see Often
-	Created int  // and how many new ones there would be; -1: not counted
-	Orphans int  // and how many nodes nothing would lead to any more
-	Hides   bool // only because a constraint would look at less
-	Apart   bool // Missing: nothing ran here of what usually runs next to it
-	Fitted  bool // RepairCell, Counterfactual: what it stored was right at that time
-	Again   bool // RepairCell: another statement has stored the same since
-	Usual   bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
-	Element bool // Last: it wrote the element next to the field, of an array
-	Named   bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
-	Given   bool // RepairCell, Counterfactual: the field holds what the program was given
-	Next    bool // Crash: it came right behind a change beside which a store is missing that would mend all
-	Onward  bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
-	Flips   int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
-	Often   int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	Kind       EvidenceKind
+	Cured      int  // Counterfactual, RepairCell: inconsistencies that would be gone
+	Core       int  // and how many of those from which the others may follow
+	Cores      int  // of how many; 0: all of Of
+	More       bool // RepairCell: with the repairs of further cells that the statement wrote
+	Of         int  // of how many; Missing: see Often
+	Created    int  // and how many new ones there would be; -1: not counted
+	Orphans    int  // and how many nodes nothing would lead to any more
+	Hides      bool // only because a constraint would look at less
+	Apart      bool // Missing: nothing ran here of what usually runs next to it
+	Fitted     bool // RepairCell, Counterfactual: what it stored was right at that time
+	Again      bool // RepairCell: another statement has stored the same since
+	Usual      bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
+	Element    bool // Last: it wrote the element next to the field, of an array
+	Named      bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
+	Given      bool // RepairCell, Counterfactual: the field holds what the program was given
+	Unanswered bool // Outdated: no change of the count answers this one, and each other has its answer
+	Born       bool // Flip: of births only, which ask what nothing has answered yet
+	Next       bool // Crash: it came right behind a change beside which a store is missing that would mend all
+	Onward     bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
+	Flips      int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
+	Often      int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
 	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the
@@ -342,6 +345,9 @@ func locate(in Input) Result {
 		}
 		if in.Cells != nil && in.looksFor(Stale) {
 			suspects = stale(in, suspects)
+		}
+		if in.Cells != nil && in.looksFor(Lost) {
+			suspects = lost(in, tb, suspects)
 		}
 	}
 	suspects, others := rank(suspects)

@@ -43,11 +43,13 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 			continue
 		}
 		s := r.accused(in, &suspects, t)
-		if !s.has(Outdated) {
+		k := slices.IndexFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated })
+		if k < 0 {
 			e := Evidence{Kind: Outdated, At: t, Beside: r.until(in, t), Flips: 1}
 			in.cures(&e, r.cured)
-			s.Evidence = append(s.Evidence, e)
+			s.Evidence, k = append(s.Evidence, e), len(s.Evidence)
 		}
+		s.Evidence[k].Unanswered = true
 	}
 	return suspects
 }

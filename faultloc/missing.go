@@ -59,6 +59,26 @@ func missing(in Input, tb *contributions, r *Repair, last mgpp.Timestamp, ran ma
 	}, true
 }
 
+// elsewhere: the function of a statement was called since the last healthy C-point, but for other nodes than that of a repair,
+// which is not new, and the one it should lead to: it is not one of its statements that is missing.
+func (in *Input) elsewhere(r *Repair, of mgpp.Timestamp) bool {
+	f, st := in.function(of), in.Statement(in.History.Op(of).PC)
+	if f == "" || in.At-in.Healthy > maxUnlike || in.Cells.Object(r.Cell.Obj).Birth > in.Healthy {
+		return false
+	}
+	called := false
+	for t := in.Healthy + 1; t <= in.At; t++ {
+		if !in.attributed(t) || in.function(t) != f || in.Statement(in.History.Op(t).PC) == st {
+			continue
+		}
+		if r.near(*in, t) {
+			return false
+		}
+		called = true
+	}
+	return called
+}
+
 // usualValue: the statement of operation last gave like nodes the same value up to
 // the last healthy C-point. Then it is not what it wrote that is wrong.
 func usualValue(in Input, r *Repair, last mgpp.Timestamp) bool {

@@ -87,10 +87,11 @@ func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == kind {
 			e.Flips += flips
+			e.Born = e.Born && in.History.Op(t).Kind == mgpp.OpBirth
 			return
 		}
 	}
-	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips})
+	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: in.History.Op(t).Kind == mgpp.OpBirth})
 }
 
 func (s *Suspect) flips() int {
@@ -151,6 +152,8 @@ const (
 	worthAfter   = 50  // a crash when all was broken already
 	worthVague   = 90  // a repair by a statement of which nothing firm says that it is missing
 	worthFlip    = 100
+	worthLost    = 200
+	worthBorn    = 20 // of a birth
 	worthNothing = 0
 )
 
@@ -261,6 +264,9 @@ func (e Evidence) worth() int {
 		if e.Named {
 			return e.part(worthNamed)
 		}
+		if e.Unanswered {
+			return e.part(worthOld) + 2*worthFlip
+		}
 		if e.Flips > 0 {
 			return e.part(worthOld) + worthFlip
 		}
@@ -285,6 +291,8 @@ func (e Evidence) worth() int {
 		return worthStray
 	case Basis, Stale, Taken:
 		return e.part(worthBasis)
+	case Lost:
+		return worthLost
 	case Doomed:
 		return worthDoomed
 	case Early:
@@ -305,6 +313,9 @@ func (e Evidence) worth() int {
 	case Swapped, Instead:
 		return worthAll
 	case Flip:
+		if e.Born {
+			return worthBorn
+		}
 		return worthFlip
 	}
 	return worthNothing
@@ -379,7 +390,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

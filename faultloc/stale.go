@@ -32,10 +32,20 @@ func stale(in Input, suspects []Suspect) []Suspect {
 			if death <= in.Healthy || !in.attributed(death) {
 				continue
 			}
+			if s.Operation == t && s.Repair.losesOther(in) {
+				continue
+			}
 			return passOn(in, suspects, s.Repair, t, death, Stale)
 		}
 	}
 	return suspects
+}
+
+// losesOther: the repair of a store puts a node there that lives, and to which nothing leads any more. That node would be
+// lost as well had the free come later.
+func (r *Repair) losesOther(in Input) bool {
+	return r != nil && r.Target != 0 && r.evidence(in).explains() && in.Cells.Object(r.Target).Birth <= in.Healthy &&
+		len(in.Cells.Into(r.Target, in.Model.View(in.At), 1)) == 0
 }
 
 // died is when the node died to which an operation stored a pointer; 0: it stored none, or the

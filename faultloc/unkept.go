@@ -48,6 +48,23 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 	return suspects
 }
 
+// yield has habits of statements whose field would mend nothing step back where it is known beside which change a store is
+// missing that mends all: the program may as well have gone another way.
+func yield(suspects []Suspect) {
+	if !slices.ContainsFunc(suspects, func(s Suspect) bool {
+		return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated && e.explains() && !e.Named })
+	}) {
+		return
+	}
+	for i := range suspects {
+		for k := range suspects[i].Evidence {
+			if e := &suspects[i].Evidence[k]; e.Kind == Habit && e.Alone {
+				e.Only = false
+			}
+		}
+	}
+}
+
 // evidence of a habit that was not kept; alone: what the statement writes would not mend all.
 func (b *breach) evidence(alone bool) Evidence {
 	return Evidence{Kind: Habit, Often: b.often, Of: b.of, Beside: b.beside, Between: b.between, Alone: alone, Only: b.only}

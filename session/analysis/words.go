@@ -139,7 +139,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
+		case faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -328,6 +328,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "what it stored was replaced at once, and would do in the field that nothing has written"
 	case faultloc.Mirror:
 		return "it stored a pointer of which the way back is missing"
+	case faultloc.Lost:
+		return "it took away the last pointer to a node that is there still"
 	case faultloc.Garbage:
 		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"
 	case faultloc.Early:
