@@ -29,7 +29,7 @@ func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 	for _, to := range g.into {
 		switch {
 		case !s.acts(s.reach(own, []uint64{to})):
-		case slices.ContainsFunc(g.from[to], func(pc uint64) bool { return g.before[pc] }):
+		case g.fresh[to]:
 			first = append(first, to)
 		default:
 			again = append(again, to)
@@ -131,53 +131,95 @@ func (s *sweep) runs(lo, hi uint64) bool {
 
 // surroundings tell how control comes to an instance.
 type surroundings struct {
-	into   []uint64            // its instructions to which others lead, by address
-	from   map[uint64][]uint64 // those others
-	before map[uint64]bool     // code of the function that is reached without the instance
+	into  []uint64        // its instructions to which others lead, by address
+	fresh map[uint64]bool // those to which it comes from where it can be without having done anything of the instance
 }
 
-// around follows the control flow of a function about the ranges of an instance.
+// around follows the control flow of a function about the ranges of an instance. It takes a few
+// passes over the function's instructions: there may be hundreds of instances in one of thousands.
 func (s *sweep) around(fn objfile.Func, own [][2]uint64) surroundings {
-	g := surroundings{from: map[uint64][]uint64{}, before: map[uint64]bool{}}
-	after, led := map[uint64][]uint64{}, map[uint64]bool{}
-	var all []uint64
-	for _, r := range fn.Ranges {
-		s.unpadded(r, func(pc uint64, in *x86.Inst) {
-			all = append(all, pc)
-			after[pc] = successors(pc, in)
-			for _, to := range after[pc] {
-				led[to] = true
-				if within(own, to) && !within(own, pc) {
-					g.from[to] = append(g.from[to], pc)
-				}
+	g := s.flow(fn)
+	inside := make([]bool, len(g.at))
+	for _, r := range own {
+		for i, _ := slices.BinarySearch(g.at, r[0]); i < len(g.at) && g.at[i] < r[1]; i++ {
+			inside[i] = true
+		}
+	}
+	does := make([]bool, len(g.at)) // instructions of the instance from which it goes on to do something
+	for changed := true; changed; {
+		changed = false
+		for i := len(g.at) - 1; i >= 0; i-- {
+			if inside[i] && !does[i] && (g.acts[i] || slices.ContainsFunc(g.next[i][:], func(to int32) bool { return to >= 0 && inside[to] && does[to] })) {
+				does[i], changed = true, true
 			}
-		})
-	}
-	for to := range g.from {
-		g.into = append(g.into, to)
-	}
-	slices.Sort(g.into)
-	does := map[uint64]bool{} // instructions of the instance from which it goes on to do something
-	for _, pc := range all {
-		if within(own, pc) {
-			does[pc] = s.acts(s.reach(own, []uint64{pc}))
 		}
 	}
-	work := []uint64{fn.Addr}
-	for _, pc := range all {
-		if !led[pc] && !within(own, pc) { // by a jump table, or an exception
-			work = append(work, pc)
+	var work []int32
+	for i := range g.at {
+		if g.at[i] == fn.Addr || !g.led[i] && !inside[i] { // by a jump table, or an exception
+			work = append(work, int32(i))
 		}
 	}
+	before := make([]bool, len(g.at)) // reached without the instance
 	for len(work) > 0 {
-		pc := work[len(work)-1]
+		i := work[len(work)-1]
 		work = work[:len(work)-1]
-		if g.before[pc] || does[pc] {
+		if i < 0 || before[i] || does[i] {
 			continue
 		}
-		g.before[pc] = true
-		work = append(work, after[pc]...)
+		before[i] = true
+		work = append(work, g.next[i][:]...)
 	}
+	out := surroundings{fresh: map[uint64]bool{}}
+	for i := range g.at {
+		for _, to := range g.next[i] {
+			if to >= 0 && inside[to] && !inside[i] {
+				out.into = append(out.into, g.at[to])
+				if before[i] {
+					out.fresh[g.at[to]] = true
+				}
+			}
+		}
+	}
+	slices.Sort(out.into)
+	out.into = slices.Compact(out.into)
+	return out
+}
+
+// flow is the control flow of a function, by the numbers of its instructions.
+type flow struct {
+	at   []uint64   // by address
+	next [][2]int32 // to which control may pass; -1: none, or out of the function
+	led  []bool     // some other passes to it
+	acts []bool     // it writes or calls
+}
+
+// flow is made once for each function.
+func (s *sweep) flow(fn objfile.Func) *flow {
+	if g, ok := s.flows[fn.Addr]; ok {
+		return g
+	}
+	g := &flow{}
+	ranges := slices.SortedFunc(slices.Values(fn.Ranges), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+	var next [][]uint64
+	for _, r := range ranges {
+		s.unpadded(r, func(pc uint64, in *x86.Inst) {
+			g.at, next, g.acts = append(g.at, pc), append(next, successors(pc, in)), append(g.acts, acts(in))
+		})
+	}
+	g.next, g.led = make([][2]int32, len(g.at)), make([]bool, len(g.at))
+	for i, to := range next {
+		g.next[i] = [2]int32{-1, -1}
+		for k, pc := range to {
+			if j, ok := slices.BinarySearch(g.at, pc); ok {
+				g.next[i][k], g.led[j] = int32(j), true
+			}
+		}
+	}
+	if s.flows == nil {
+		s.flows = map[uint64]*flow{}
+	}
+	s.flows[fn.Addr] = g
 	return g
 }
 
@@ -277,11 +319,15 @@ func (s *sweep) reach(ranges [][2]uint64, from []uint64) map[uint64]bool {
 // frame by the stack pointer.
 func (s *sweep) acts(code map[uint64]bool) bool {
 	for pc := range code {
-		if in, ok := s.inst(pc); ok && (in.Kind == x86.KindCall || in.Effect == x86.EffectStore && in.Store.Base != x86.RSP) {
+		if in, ok := s.inst(pc); ok && acts(&in) {
 			return true
 		}
 	}
 	return false
+}
+
+func acts(in *x86.Inst) bool {
+	return in.Kind == x86.KindCall || in.Effect == x86.EffectStore && in.Store.Base != x86.RSP
 }
 
 // again reports whether control gets to a part of an instance from its other parts: then it is no

@@ -15,10 +15,11 @@ import (
 // sweep is the machine code of one image, decoded once from end to end.
 type sweep struct {
 	file    *objfile.File
-	ranges  []coderange     // sorted, disjoint
-	starts  bitset          // instructions begin here
-	targets bitset          // direct branches, calls and jump tables lead here
-	called  map[uint64]bool // direct calls lead here; made by body
+	ranges  []coderange      // sorted, disjoint
+	starts  bitset           // instructions begin here
+	targets bitset           // direct branches, calls and jump tables lead here
+	called  map[uint64]bool  // direct calls lead here; made by body
+	flows   map[uint64]*flow // of functions that were asked about, by address
 	findings
 }
 
