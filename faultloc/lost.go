@@ -39,8 +39,7 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		if obj.Death != 0 && obj.Death <= in.At || obj.Birth > in.Healthy || len(in.Cells.Into(o, view, 1)) > 0 || len(in.Cells.Into(o, in.Model.View(in.Healthy), 1)) == 0 {
 			continue
 		}
-		c := tb.byOp[t]
-		if c == nil {
+		if tb.byOp[t] == nil {
 			continue
 		}
 		s := statement(in, &suspects, t)

@@ -61,10 +61,7 @@ func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 			entries = append(entries, to)
 		}
 	}
-	for _, to := range first {
-		add(to)
-	}
-	for _, to := range again {
+	for _, to := range slices.Concat(first, again) {
 		add(to)
 	}
 	// What lies ahead of a loop, and does nothing without going into it, is not of the call: the
@@ -246,8 +243,12 @@ func (s *sweep) deeds(own [][2]uint64, from uint64, begin bool) map[deed]bool {
 }
 
 func (s *sweep) deedAt(pc uint64) (_ deed, ok bool) {
+	in, ok := s.inst(pc)
+	if !ok || !acts(&in) {
+		return deed{}, false
+	}
 	frames := s.file.Frames(pc)
-	if len(frames) == 0 || !s.acts(map[uint64]bool{pc: true}) {
+	if len(frames) == 0 {
 		return deed{}, false
 	}
 	return deed{frames[0].File, frames[0].Line, frames[0].Column}, true
@@ -265,7 +266,7 @@ func (s *sweep) idly(ranges [][2]uint64, from uint64) map[uint64]bool {
 		}
 		if in, ok := s.inst(pc); ok {
 			reached[pc] = true
-			if !s.acts(map[uint64]bool{pc: true}) {
+			if !acts(&in) {
 				work = append(work, successors(pc, &in)...)
 			}
 		}
