@@ -34,6 +34,7 @@ const (
 	syscall       // enters the kernel
 	pushf         // would push the trap flag
 	vectors       // whose memory vector or opmask registers tell
+	cpuid         // a hypervisor executes it
 )
 
 // newPiece describes the code at pc; flow.ErrNoCode: there is no instruction.
@@ -68,6 +69,8 @@ func describe(in *x86.Inst, code []byte) (d inst) {
 	switch b := in.Branch(); {
 	case b == x86.BranchSyscall || b == x86.BranchSysenter || bytes.Equal(code, []byte{0xcd, 0x80}):
 		d.kind = syscall
+	case bytes.HasSuffix(code, []byte{0x0f, 0xa2}) && d.n == 0:
+		d.kind = cpuid
 	case code[len(code)-1] == 0x9c && len(code) <= 2 && d.n == 1:
 		d.kind = pushf
 	}

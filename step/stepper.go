@@ -42,29 +42,33 @@ func (e *Engine) thread(tid int) *thread {
 type stepper Engine
 
 // OnStep implements target.Stepper.
-// next: the instant of the instruction has been told to someone.
-func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) (enters, next bool) {
+// Next: the instant of the instruction has been told to someone.
+func (s *stepper) OnStep(th *target.Stopped, r *mem.Regs) target.Ahead {
 	e := (*Engine)(s)
 	t := e.thread(th.TID())
 	if t.pending {
 		in := t.inst()
 		if in != nil && in.rep && r.RIP == t.before.RIP {
-			return false, true // it goes on
+			return target.Ahead{Next: true} // it goes on
 		}
 		e.executed(th, t, r)
 	}
 	if e.over {
-		return false, false
+		return target.Ahead{}
 	}
 	if slices.Contains(e.halts, r.RIP) {
 		e.halted = r.RIP
 		th.Halt()
-		return false, false
+		return target.Ahead{}
 	}
 	hits := e.Hits()
 	e.about(th, t, r)
 	in := t.inst()
-	return in != nil && in.kind == syscall, e.Hits() != hits
+	kind := plain
+	if in != nil {
+		kind = in.kind
+	}
+	return target.Ahead{Enters: kind == syscall, Next: e.Hits() != hits, CPUID: kind == cpuid}
 }
 
 // inst is the instruction that the thread is about to execute; nil: nobody knows it.

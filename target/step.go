@@ -15,12 +15,18 @@ import (
 // the kernel keeps nobody: its turn comes when the call is done.
 type Stepper interface {
 	// OnStep: the thread stands before an instruction, with registers r, and all that
-	// it did before is done. enters: the instruction may wait in the kernel. next: it
-	// must be the next that is executed of all threads'.
-	OnStep(th *Stopped, r *mem.Regs) (enters, next bool)
+	// it did before is done.
+	OnStep(th *Stopped, r *mem.Regs) Ahead
 	// OnHandler: the thread has been led to a handler of the signal that OnSignal told
 	// of last, and stands before its first instruction.
 	OnHandler(th *Stopped, r *mem.Regs)
+}
+
+// Ahead is what a Stepper says of the instruction that a thread stands before.
+type Ahead struct {
+	Enters bool // it may wait in the kernel
+	Next   bool // it must be the next that is executed of all threads'
+	CPUID  bool // it is CPUID, which a hypervisor executes
 }
 
 // SetStepper has every thread of the process, which must be held, and of children that
@@ -39,21 +45,21 @@ const turn = 256
 
 // si_code of the stops of PTRACE_SINGLESTEP: behind an instruction (TRAP_TRACE), behind
 // a system call (TRAP_BRKPT, user_single_step_report in arch/x86/kernel/ptrace.c), at
-// a handler (SIGTRAP itself, ptrace_notify in kernel/signal.c).
+// a handler (SIGTRAP itself, ptrace_notify in kernel/signal.c); and of an int3 (SI_KERNEL).
 const (
 	trapBreak   = 1
 	trapTrace   = 2
 	trapHandler = int32(unix.SIGTRAP)
+	trapKernel  = 0x80
 )
 
 // told is an instruction that a thread stood before when OnStep was called. A stop of
 // another kind (a signal that nobody is told of, an interruption) may come before the
 // step's: then it has not been executed.
 type told struct {
-	is     bool
-	pc     uint64
-	enters bool // it may wait in the kernel
-	next   bool // it must be executed before another thread has its turn
+	is bool
+	pc uint64
+	Ahead
 }
 
 // stepped reports whether a SIGTRAP is the end of a step.
@@ -123,11 +129,15 @@ func (t *tracer) step() {
 			t.resume(th)
 			return
 		}
-		if n >= turn && th.told.is && !th.told.next {
+		if n >= turn && th.told.is && !th.told.Next {
 			break
 		}
 		signal := th.next.signal
 		th.next = resumption{}
+		var fence *fence
+		if th.told.is && th.told.CPUID && !waits {
+			fence = t.fence(th, regs.RIP)
+		}
 		if err := ptrace(unix.PTRACE_SINGLESTEP, th.tid, 0, uintptr(signal)); err != nil {
 			if gone(err) {
 				th.stopped = false
@@ -141,6 +151,9 @@ func (t *tracer) step() {
 		ws, err := awaitStep(th.tid)
 		if err != nil {
 			return
+		}
+		if ws.Stopped() {
+			fence.lift()
 		}
 		if !t.afterStep(th, ws) {
 			return
@@ -179,10 +192,10 @@ func (t *tracer) beforeStep(th *thread, regs *mem.Regs) (waits bool) {
 	if !th.told.is || th.told.pc != regs.RIP {
 		s := t.borrow(th)
 		th.told = told{is: true, pc: regs.RIP}
-		th.told.enters, th.told.next = t.stepper.OnStep(s, regs)
+		th.told.Ahead = t.stepper.OnStep(s, regs)
 		t.giveBack(s)
 	}
-	return th.told.enters || th.next.signal != 0
+	return th.told.Enters || th.next.signal != 0
 }
 
 // afterStep takes the report of a step; false: it was something else, which has been
@@ -193,7 +206,7 @@ func (t *tracer) afterStep(th *thread, ws unix.WaitStatus) bool {
 		return false
 	}
 	if ws>>16 == 0 && ws.StopSignal() == unix.SIGTRAP {
-		if info, err := getSiginfo(th.tid); err == nil && info.Code == trapTrace {
+		if info, err := getSiginfo(th.tid); err == nil && (info.Code == trapTrace || info.Code == trapKernel && th.told.CPUID) {
 			th.note(ws)
 			th.told.is = false
 			return true
@@ -206,7 +219,7 @@ func (t *tracer) afterStep(th *thread, ws unix.WaitStatus) bool {
 // onStepped handles the end of a step that was not waited for.
 func (t *tracer) onStepped(th *thread, info Siginfo) {
 	th.next.signal = 0
-	if info.Code == trapBreak && !th.told.enters {
+	if info.Code == trapBreak && !th.told.Enters {
 		return // the exec before the program's first instruction ends as every call does
 	}
 	th.told.is = false

@@ -20,14 +20,14 @@ type counter struct {
 	ended   int
 }
 
-func (c *counter) OnStep(th *Stopped, r *mem.Regs) (enters, next bool) {
+func (c *counter) OnStep(th *Stopped, r *mem.Regs) Ahead {
 	if pc, ok := c.before[th.TID()]; ok {
 		c.at[pc]++
 	}
 	c.before[th.TID()] = r.RIP
 	var code [2]byte
 	_, err := th.ReadMemory(code[:], r.RIP)
-	return err == nil && entersKernel(code), c.at[r.RIP]&1 == 1
+	return Ahead{Enters: err == nil && entersKernel(code), Next: c.at[r.RIP]&1 == 1, CPUID: isCPUID(code)}
 }
 
 func (c *counter) OnHandler(th *Stopped, _ *mem.Regs) {
@@ -93,7 +93,7 @@ func TestStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range symbols {
-		for name, want := range map[string]int{"tick": 123, "main": 1, "_start": 1, "work": 3, "mend": 1} {
+		for name, want := range map[string]int{"tick": 123, "main": 1, "_start": 1, "work": 3, "mend": 1, "behind": 256} {
 			if s.Name == name && c.at[s.Value] != want {
 				t.Errorf("%s was entered %d times instead of %d", name, c.at[s.Value], want)
 			}
