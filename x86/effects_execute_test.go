@@ -130,19 +130,40 @@ var extraForms = []string{
 // executor judges forms by executing them.
 type executor struct {
 	m       *machine
-	wrong   map[string]int
+	found   []string // by the trial at hand
+	wrong   map[string]bool
 	first   []string
+	once    []string // found by a trial, and not when it was made again
 	skipped map[string]int
 	judged  int
 	copies  int
 }
 
 func (x *executor) fail(f *form, format string, args ...any) {
-	msg := fmt.Sprintf(format, args...)
-	key := fmt.Sprint(f.row.line, msg)
-	if x.wrong[key]++; x.wrong[key] == 1 {
-		x.first = append(x.first, fmt.Sprintf("% x: %s: %s\n\ttable: %s", f.code, Text(f.code, exeCode), msg, tableLine(f.row)))
+	x.found = append(x.found, fmt.Sprintf(format, args...))
+}
+
+// judge makes a trial, and one that finds something once more: what a processor does once
+// and not again from the same state (seen in a virtual machine: SIGILL of a vmovd, one
+// time in 777,000) is none of the table's business.
+func (x *executor) judge(t *trial, source *rand.PCG) {
+	from := *source
+	if x.trial(t); len(x.found) == 0 {
+		return
 	}
+	was := x.found
+	x.found, *source = nil, from
+	x.trial(t)
+	for _, msg := range was {
+		text := fmt.Sprintf("% x: %s: %s\n\ttable: %s", t.form.code, Text(t.form.code, exeCode), msg, tableLine(t.form.row))
+		if !slices.Contains(x.found, msg) {
+			x.once = append(x.once, text)
+		} else if key := fmt.Sprint(t.form.row.line, msg); !x.wrong[key] {
+			x.wrong[key] = true
+			x.first = append(x.first, text)
+		}
+	}
+	x.found = nil
 }
 
 func tableLine(r *effectRow) string { return strings.Split(effectRows, "\n")[r.line] }
@@ -380,21 +401,25 @@ func (x *executor) moved(t *trial, here, there job) {
 // and compares what changes, and what that depends on, with the table.
 func TestEffectsByExecution(t *testing.T) {
 	all, unfit := forms(t)
-	x := &executor{m: newMachine(t), wrong: map[string]int{}, skipped: map[string]int{}}
+	x := &executor{m: newMachine(t), wrong: map[string]bool{}, skipped: map[string]int{}}
 	n := *trials
 	if n == 0 {
 		n = 4
 	}
-	r := rand.New(rand.NewPCG(1, 2))
-	tr := &trial{r: r, base: make(state, exeState)}
+	source := rand.NewPCG(1, 2)
+	tr := &trial{r: rand.New(source), base: make(state, exeState)}
 	for _, f := range all {
 		tr.form = f
 		for range n {
-			x.trial(tr)
+			x.judge(tr, source)
 		}
 	}
 	for _, w := range x.first {
 		t.Error(w)
+	}
+	t.Logf("found once, and not again: %q", x.once)
+	if most := x.judged/10000 + 1; len(x.once) > most {
+		t.Errorf("%d findings, of %d trials, were not made again: is it the processor?", len(x.once), x.judged)
 	}
 	x.report(t, all, unfit)
 }
