@@ -232,10 +232,28 @@ func (s *slot) loadCursor(regs *mem.Regs, pos *emit.Position) {
 	}
 }
 
+// unchange puts back what the hook routine has changed of a system call that the thread is in:
+// it begins anew, or is over.
+func (s *slot) unchange(th *target.Stopped, regs *mem.Regs) error {
+	p, ok := hook.Innermost(s.mem)
+	if !ok || !p.Changed {
+		return nil
+	}
+	hook.Forget(s.mem)
+	if p.Addr == 0 {
+		regs.RDI = p.Base
+		return nil
+	}
+	return th.WriteMemory(binary.LittleEndian.AppendUint64(nil, p.Base), p.Addr)
+}
+
 // back puts a thread at the program's own place, with the program's registers,
 // and takes a record back whose store has not executed.
 func (e *Engine) back(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Position) error {
 	if err := s.restore(regs, pos); err != nil {
+		return err
+	}
+	if err := s.unchange(th, regs); err != nil {
 		return err
 	}
 	if pos.Undo == emit.UndoSize || pos.Undo == emit.UndoLast && s.get(layout.Cursor) != s.get(layout.Last) {

@@ -18,7 +18,7 @@ func TestProcesses(t *testing.T) {
 		mode  string
 		forks int
 	}{
-		{"forks", 300}, {"threads", 80}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1},
+		{"forks", 300}, {"threads", 80}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1}, {"untraced", 30},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			r := run{options: Options{Buffer: 64 << 10}}

@@ -34,7 +34,7 @@ var numbers = map[string]uint64{
 	"PendingSP": layout.PendingSP, "PendingAddr": layout.PendingAddr, "PendingBytes": layout.PendingBytes,
 	"PendingBase": layout.PendingBase, "PendingSite": layout.PendingSite, "PendingCall": layout.PendingCall,
 	"PendingIndex": layout.PendingIndex, "PendingShape": layout.PendingShape, "PendingOld": layout.PendingOld,
-	"PendingSystem": layout.PendingSystem,
+	"PendingSystem": layout.PendingSystem, "PendingChanged": layout.PendingChanged,
 
 	"RegsGeneral": layout.RegsGeneral, "RegsFlags": layout.RegsFlags, "RegsSize": layout.RegsSize,
 

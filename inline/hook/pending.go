@@ -13,6 +13,7 @@ type Pending struct {
 	SP      uint64 // the program's stack pointer
 	Syscall bool   // a system call, of number Call
 	Call    int
+	Changed bool   // Syscall: the word at Addr (0: RDI) is another one than Base, which it was, until it has returned
 	Store   int    // else a store: its index in the plan
 	Addr    uint64 // lowest address that it will write
 	Size    uint64 // bytes
@@ -30,7 +31,11 @@ func Innermost(block []byte) (p Pending, ok bool) {
 	u32 := func(at int) int { return int(binary.LittleEndian.Uint32(b[at:])) }
 	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
 	p = Pending{Site: u32(layout.PendingSite), SP: u64(layout.PendingSP)}
-	if b[layout.PendingShape] == layout.PendingSystem {
+	switch b[layout.PendingShape] {
+	case layout.PendingChanged:
+		p.Changed, p.Addr, p.Base = true, u64(layout.PendingAddr), u64(layout.PendingBase)
+		fallthrough
+	case layout.PendingSystem:
 		p.Syscall, p.Call = true, u32(layout.PendingCall)
 		return p, true
 	}

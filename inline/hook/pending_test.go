@@ -96,6 +96,49 @@ func BenchmarkRoutine(b *testing.B) {
 	}
 }
 
+// What is changed of a system call until it has returned is as it was then, and the tracer
+// knows what it was: the program may be led away before.
+func TestChangedCall(t *testing.T) {
+	const lockAll, clone, clone3, untraced = 151, 56, 435, 0x00800000
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	look := func() (hook.Pending, bool) { return hook.Innermost(m.read(blockAt, layout.HookEnd)) }
+	m.poke(heap, untraced|17)
+	for _, c := range []struct {
+		call, arg, during, cell uint64
+		changed                 bool
+		at, was                 uint64
+	}{
+		{lockAll, 1, 5, untraced | 17, true, 0, 1},
+		{lockAll, 5, 5, untraced | 17, false, 0, 0},
+		{clone, untraced | 17, 17, untraced | 17, true, 0, untraced | 17},
+		{clone, 17, 17, untraced | 17, false, 0, 0},
+		{clone3, heap, heap, 17, true, heap, untraced | 17},
+		{clone3, heap + 8, heap + 8, untraced | 17, false, 0, 0},
+		{clone3, 8, 8, untraced | 17, false, 0, 0},
+	} {
+		word := func(at uint64) uint64 { return binary.LittleEndian.Uint64(m.read(at, 8)) }
+		rdiNow := func() uint64 { return word(regsAt + 8*rdi) }
+		m.regs[rsp], m.regs[rax], m.regs[rdi] = sp0, c.call, c.arg
+		m.hook(m.next, 0)
+		if rdiNow() != c.during || word(heap) != c.cell {
+			t.Errorf("%d: during the call rdi is %#x, the cell %#x", c.call, rdiNow(), word(heap))
+		}
+		p, ok := look()
+		if ok != c.changed || ok && (!p.Changed || p.Addr != c.at || p.Base != c.was) {
+			t.Errorf("%d: found %v, %+v", c.call, ok, p)
+		}
+		m.regs[rdi], m.regs[rax] = rdiNow(), 0
+		m.hook(m.next, 1)
+		if rdiNow() != c.arg || word(heap) != untraced|17 {
+			t.Errorf("%d: after the call rdi is %#x, the cell %#x", c.call, rdiNow(), word(heap))
+		}
+		if _, ok := look(); ok {
+			t.Errorf("%d: it is still open", c.call)
+		}
+	}
+}
+
 // The innermost open call of a writer, and none where none is open.
 func TestOpenWriter(t *testing.T) {
 	plan, tails := testPlan()

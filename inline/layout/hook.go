@@ -77,15 +77,17 @@ const (
 // the thread between the two phases.
 const (
 	PendingSP     = 0  // u64: stack pointer of the program
-	PendingAddr   = 8  // u64: lowest address that will be written
+	PendingAddr   = 8  // u64: lowest address that will be written; PendingChanged: what was changed, 0: RDI
 	PendingBytes  = 16 // u64: how many
-	PendingBase   = 24 // u64: address register; string: RDI before the first element
+	PendingBase   = 24 // u64: address register; string: RDI before the first element; PendingChanged: what was there
 	PendingSite   = 32 // u32: number of the hook site
 	PendingCall   = 36 // u32: number of the system call
 	PendingIndex  = 40 // u32: index of the store in the plan
 	PendingShape  = 44 // u8: x86.Shape; PendingSystem for a system call
 	PendingOld    = 64 // masked, conditional: so many bytes from before
 	PendingSystem = 0xff
+	// PendingChanged is a system call of which something is changed until it has returned.
+	PendingChanged = 0xfe
 )
 
 // The process block behind Sites. The tracer fills it in before any hook runs.

@@ -257,6 +257,53 @@ static void sharers(void)
 	printf("good %d\n", good);
 }
 
+#ifndef CLONE_UNTRACED
+#define CLONE_UNTRACED 0x00800000
+#endif
+
+/* clone(2) of which the registers are looked at afterwards. */
+static long raw_clone(long flags, void *sp)
+{
+	long r, rdi = flags;
+
+	asm volatile("xorl %%edx, %%edx\n\txorl %%r10d, %%r10d\n\txorl %%r8d, %%r8d\n\tsyscall"
+		     : "=a"(r), "+D"(rdi) : "0"(SYS_clone), "S"(sp) : "rcx", "rdx", "r8", "r10", "r11", "memory");
+	if (r && rdi != flags)
+		printf("rdi is %lx, not %lx\n", rdi, flags);
+	return r;
+}
+
+/* Nobody would be told of these. */
+static void untraced(void)
+{
+	unsigned long args[8];
+	long sum = grow(&list, 50);
+	int good = 0;
+
+	for (int i = 0; i < 10; i++) {
+		long *p = calloc(8, 8), pid = raw_clone(CLONE_UNTRACED | SIGCHLD, 0);
+
+		if (!pid)
+			_exit(child(sum));
+		good += ended(pid) == 42;
+
+		memset(args, 0, sizeof args);
+		args[0] = CLONE_UNTRACED;
+		args[4] = SIGCHLD;
+		pid = syscall(SYS_clone3, args, sizeof args);
+		if (!pid)
+			_exit(child(sum));
+		good += ended(pid) == 42 && args[0] == CLONE_UNTRACED;
+
+		pid = clone(sharing, stack[0] + sizeof(stack[0]), CLONE_UNTRACED | CLONE_VM | SIGCHLD, p);
+		good += ended(pid) == 5 && p[7] == 999;
+	}
+	args[0] = ~0ul;
+	good += syscall(SYS_clone3, args, sizeof args) == -1 && errno == EINVAL && args[0] == ~0ul;
+	good += syscall(SYS_clone3, 8, sizeof args) == -1 && errno == EFAULT;
+	printf("good %d\n", good);
+}
+
 /* The parent stores while its child is still to be seen. */
 static void signalled(void)
 {
@@ -293,6 +340,8 @@ int main(int argc, char **argv)
 		spawns();
 	else if (!strcmp(m, "sharers"))
 		sharers();
+	else if (!strcmp(m, "untraced"))
+		untraced();
 	else if (!strcmp(m, "exec")) {
 		printf("now\n");
 		execl("/bin/echo", "echo", "after", (char *)0);

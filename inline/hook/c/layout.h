@@ -59,6 +59,7 @@
 #define PendingShape 44
 #define PendingOld 64
 #define PendingSystem 0xff
+#define PendingChanged 0xfe
 
 /* Registers. */
 #define RegsGeneral 0

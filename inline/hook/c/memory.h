@@ -1,4 +1,4 @@
-/* Reading the program's memory. An instruction that may fault has an entry in
+/* Reading the program's memory, and writing there. An instruction that may fault has an entry in
  * .extable: where its range begins and ends, and where to go on after a fault,
  * as distances from the routine's beginning. The tracer, who sees the SIGSEGV
  * or SIGBUS, sets RIP accordingly. */
@@ -69,6 +69,16 @@ static inline bool load(u64 from, u64 *v)
 	asm volatile("1:\tmovq (%2), %0\n\txorl %1, %1\n2:\n" FIXUP("1b", "2b", "2b")
 		     : "+r"(word), "+r"(failed) : "r"(from) : "cc", "memory");
 	*v = word;
+	return !failed;
+}
+
+/* Stores a word at to. */
+static inline bool store(u64 to, u64 v)
+{
+	u32 failed = 1;
+
+	asm volatile("1:\tmovq %2, (%1)\n\txorl %0, %0\n2:\n" FIXUP("1b", "2b", "2b")
+		     : "+r"(failed) : "r"(to), "r"(v) : "cc", "memory");
 	return !failed;
 }
 

@@ -210,24 +210,57 @@ static void before_unmap(struct block *b, const struct regs *r, u64 pc, u64 sp)
 	note(b, NoteUnmap, 0, pc, sp, addr, size, 0);
 }
 
+#define CLONE_NR 56
+#define MLOCKALL_NR 151
+#define CLONE3_NR 435
+#define MCL_ONFAULT 4
+#define CLONE_UNTRACED 0x00800000
+
+/* Opens an entry for a system call of which something is changed until it has returned:
+ * the word at an address of the program (at 0: in rdi), which was something else. */
+static void changed_call(struct block *b, u32 number, u64 sp, u64 nr, u64 at, u64 was)
+{
+	struct pending *p = push(b, number, sp);
+
+	p->call = nr;
+	p->shape = PendingChanged;
+	p->addr = at;
+	p->base = was;
+}
+
 /*
+ * System calls that write nothing, but would do what the engine does not survive.
+ *
  * mlockall(2) would have the kernel fill all that is mapped: the log, which has gigabytes,
  * and the shadow table, which has terabytes. So it locks what is there, and the rest as it
  * is touched.
+ *
+ * Of a process or thread that is made with CLONE_UNTRACED nobody would tell the tracer: it
+ * has our code, and needs to be served.
  */
-#define MLOCKALL_NR 151
-#define MCL_ONFAULT 4
-
-static void before_lock(struct block *b, struct regs *r, u32 number, u64 sp)
+static __attribute__((noinline)) void before_other(struct block *b, struct regs *r, u32 number, u64 sp)
 {
-	struct pending *p;
+	u64 nr = r->gp[RAX], arg = r->gp[RDI], flags;
 
-	if (r->gp[RDI] & MCL_ONFAULT)
-		return;
-	r->gp[RDI] |= MCL_ONFAULT;
-	p = push(b, number, sp);
-	p->call = MLOCKALL_NR;
-	p->shape = PendingSystem;
+	switch (nr) {
+	case MLOCKALL_NR:
+		if (arg & MCL_ONFAULT)
+			return;
+		changed_call(b, number, sp, nr, 0, arg);
+		r->gp[RDI] |= MCL_ONFAULT;
+		break;
+	case CLONE_NR:
+		if (!(arg & CLONE_UNTRACED))
+			return;
+		changed_call(b, number, sp, nr, 0, arg);
+		r->gp[RDI] &= ~(u64)CLONE_UNTRACED;
+		break;
+	case CLONE3_NR:	/* struct clone_args begins with the flags */
+		flags = word(arg);
+		if (flags & CLONE_UNTRACED && store(arg, flags & ~(u64)CLONE_UNTRACED))
+			changed_call(b, number, sp, nr, arg, flags);
+		break;
+	}
 }
 
 static __attribute__((noinline)) void before_call(struct block *b, struct regs *r, const struct site *s, u32 number, u64 sp)
@@ -240,8 +273,7 @@ static __attribute__((noinline)) void before_call(struct block *b, struct regs *
 		return;
 	rule = b->process->syscalls[nr].rule;
 	if (rule == CallNone) {
-		if (nr == MLOCKALL_NR)
-			before_lock(b, r, number, sp);
+		before_other(b, r, number, sp);
 		return;
 	}
 	if (rule == CallMunmap) {
@@ -318,8 +350,11 @@ static __attribute__((noinline)) void after_call(struct block *b, struct regs *r
 	struct span w;
 
 	b->readings = 0;
-	if (p && p->call == MLOCKALL_NR) {
-		r->gp[RDI] &= ~(u64)MCL_ONFAULT;
+	if (p && p->shape == PendingChanged) {
+		if (p->addr)
+			store(p->addr, p->base);
+		else
+			r->gp[RDI] = p->base;
 		return;
 	}
 	if (!p || (s64)result < 0)
