@@ -60,18 +60,16 @@ func (t *Reader) findPieces() {
 	if t.pieces != nil {
 		return
 	}
+	if d := t.blocks.known; d != nil {
+		t.pieces = d.pieces
+		return
+	}
 	t.pieces = map[string][]int{}
-	known := cursor{buf: t.attached}
-	for i := range t.blocks.len() {
-		if t.blocks.kind(i) != blockAttachment {
+	for i, b := range t.blocks.found {
+		if b.kind != blockAttachment {
 			continue
 		}
-		if t.attached != nil {
-			name := string(known.take(known.plain()))
-			t.pieces[name] = append(t.pieces[name], i)
-			continue
-		}
-		if name, _, _, err := t.piece(t.blocks.get(i)); err == nil {
+		if name, _, _, err := t.piece(b); err == nil {
 			t.pieces[name] = append(t.pieces[name], i)
 		} else if t.damage == nil {
 			t.damage = err
@@ -93,11 +91,13 @@ func (t *Reader) ReadAttachment(name string) ([]byte, bool) {
 	blocks, ok := t.pieces[name]
 	room := 0
 	for _, i := range blocks {
-		room += int(t.blocks.header(i).raw)
+		if b, err := t.blocks.get(i); err == nil {
+			room += int(b.raw)
+		}
 	}
 	b := make([]byte, 0, min(room, maxBlock)) // more is believed when it is there
 	for _, i := range blocks {
-		_, last, data, err := t.piece(t.blocks.get(i))
+		_, last, data, err := t.pieceAt(i)
 		if err != nil {
 			return nil, false
 		}
@@ -106,6 +106,15 @@ func (t *Reader) ReadAttachment(name string) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// pieceAt is piece of the block of a number.
+func (t *Reader) pieceAt(i int) (name string, last bool, data []byte, err error) {
+	b, err := t.blocks.get(i)
+	if err != nil {
+		return "", false, nil, err
+	}
+	return t.piece(b)
 }
 
 // piece decodes an attachment block; data is valid until the next piece.
@@ -149,7 +158,7 @@ func (a *attachment) advance() {
 		a.err = fmt.Errorf("attachment %s: %w", a.name, ErrTruncated)
 		return
 	}
-	_, last, data, err := a.t.piece(a.t.blocks.get(a.blocks[0]))
+	_, last, data, err := a.t.pieceAt(a.blocks[0])
 	a.blocks = a.blocks[1:]
 	a.data = slices.Clone(data)
 	if last {

@@ -1,9 +1,6 @@
 package trace
 
-import (
-	"iter"
-	"slices"
-)
+import "iter"
 
 // located is a block and where its payload lies.
 type located struct {
@@ -12,82 +9,81 @@ type located struct {
 }
 
 // blockList is the blocks of a trace in order. Of a long trace whose directory is known, most
-// are never asked for: their headers stay as they are.
+// are never asked for, and their headers are not read.
 type blockList struct {
 	found []located // in the file; or
-	heads []byte    // the headers of all, one behind the other, and
-	at    []int64   // where the payload of every listStep-th of these lies
-}
-
-const listStep = 64
-
-// listOf is the blocks whose headers those are; the first lies behind the head of the file. It
-// returns where the last ends.
-func listOf(heads []byte) (l blockList, end int64) {
-	l.heads, l.at = heads, make([]int64, 0, len(heads)/blockHeader/listStep+1)
-	end = int64(fileHeader)
-	for i := range l.len() {
-		end += blockHeader
-		if i%listStep == 0 {
-			l.at = append(l.at, end)
-		}
-		end += int64(headerLength(heads[i*blockHeader:]))
-	}
-	return l, end
+	known *directory
 }
 
 // len is how many there are.
-func (l *blockList) len() int { return len(l.found) + len(l.heads)/blockHeader }
-
-// get returns a block.
-func (l *blockList) get(i int) located {
-	if l.heads == nil {
-		return l.found[i]
+func (l *blockList) len() int {
+	if l.known != nil {
+		return l.known.blocks
 	}
-	at := l.at[i/listStep]
-	for k := i / listStep * listStep; k < i; k++ {
-		at += int64(headerLength(l.heads[k*blockHeader:])) + blockHeader
-	}
-	return located{l.header(i), at}
+	return len(l.found)
 }
 
-// header is a block's header.
-func (l *blockList) header(i int) block {
-	if l.heads == nil {
-		return l.found[i].block
+// get returns a block. Only that of a directory can fail: it is read then.
+func (l *blockList) get(i int) (located, error) {
+	if l.known != nil {
+		return l.known.get(i)
 	}
-	return knownHeader(l.heads[i*blockHeader:])
+	return l.found[i], nil
 }
 
-// kind is a block's.
-func (l *blockList) kind(i int) blockType {
-	if l.heads == nil {
-		return l.found[i].kind
+// each gives all blocks in order, until one can not be read.
+func (l *blockList) each(f func(i int, b located)) error {
+	for i := range l.len() {
+		b, err := l.get(i)
+		if err != nil {
+			return err
+		}
+		f(i, b)
 	}
-	return blockType(l.heads[i*blockHeader])
+	return nil
 }
 
-// count is a block's.
-func (l *blockList) count(i int) uint32 {
-	if l.heads == nil {
-		return l.found[i].count
+// chunk finds the chunk of event n: its first block, behind the events of the one before, and
+// the events before.
+func (l *blockList) chunk(n uint64) (start int, first uint64, err error) {
+	if l.known != nil {
+		start, first = l.known.before(n)
 	}
-	return headerCount(l.heads[i*blockHeader:])
+	for ; start < l.len(); start++ {
+		b, err := l.get(start)
+		if err != nil {
+			return 0, 0, err
+		}
+		if b.kind == blockEvents {
+			if n < first+uint64(b.count) {
+				break
+			}
+			first += uint64(b.count)
+		}
+	}
+	for ; start > 0; start-- {
+		if b, err := l.get(start - 1); err != nil || b.kind == blockEvents {
+			return start, first, err
+		}
+	}
+	return start, first, nil
 }
 
-// all gives all blocks in order.
-func (l *blockList) all() iter.Seq2[int, located] {
-	if l.heads == nil {
-		return slices.All(l.found)
+// knows: what blocks of the kind hold is needed by chunks behind them.
+func (k blockType) knows() bool {
+	return k == blockTables || k == blockSites || k == blockCalls || k == blockSegment
+}
+
+// knowledge gives the blocks of [from, to) whose kind knows, and whether they are tables.
+func (l *blockList) knowledge(from, to int) iter.Seq2[int, bool] {
+	if l.known != nil {
+		return l.known.knowledge(from, to)
 	}
-	return func(yield func(int, located) bool) {
-		at := int64(fileHeader)
-		for i := range l.len() {
-			b := located{l.header(i), at + blockHeader}
-			if !yield(i, b) {
+	return func(yield func(int, bool) bool) {
+		for i, b := range l.found[from:max(from, to)] {
+			if b.kind.knows() && !yield(from+i, b.kind == blockTables) {
 				return
 			}
-			at = b.at + int64(b.length)
 		}
 	}
 }

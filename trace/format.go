@@ -108,24 +108,13 @@ func parseHeader(b []byte) (block, error) {
 	if binary.LittleEndian.Uint32(b[20:]) != checksum(b[:20]) {
 		return block{}, fmt.Errorf("%w: a block's header does not match its checksum", ErrCorrupt)
 	}
-	k := knownHeader(b)
+	le := binary.LittleEndian
+	k := block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
 	if k.raw > maxBlock || k.length > maxBlock {
 		return block{}, fmt.Errorf("%w: a block of %d bytes", ErrCorrupt, max(k.raw, k.length))
 	}
 	return k, nil
 }
-
-// knownHeader is parseHeader for a header that was parsed before.
-func knownHeader(b []byte) block {
-	le := binary.LittleEndian
-	b = b[:blockHeader]
-	return block{blockType(b[0]), codec(b[1]), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint32(b[16:])}
-}
-
-// headerLength and headerCount are the length of a block in the file and its count, by its
-// header.
-func headerLength(b []byte) uint32 { return binary.LittleEndian.Uint32(b[8:]) }
-func headerCount(b []byte) uint32  { return binary.LittleEndian.Uint32(b[12:]) }
 
 func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
 func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }

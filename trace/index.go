@@ -226,10 +226,14 @@ func (t *Reader) ChunkCount() int { return t.chunkCount }
 
 // count counts what the headers of blocks tell.
 func (t *Reader) count() {
-	for i := range t.blocks.len() {
-		switch t.blocks.kind(i) {
+	if d := t.blocks.known; d != nil {
+		t.eventCount, t.chunkCount, t.segmented = d.events, d.chunks, d.segmented
+		return
+	}
+	for i := range t.blocks.found {
+		switch b := &t.blocks.found[i]; b.kind {
 		case blockEvents:
-			t.eventCount += uint64(t.blocks.count(i))
+			t.eventCount += uint64(b.count)
 			t.chunkCount++
 		case blockSegment:
 			t.segmented = true
@@ -245,7 +249,7 @@ func (t *Reader) Chunks() []Chunk {
 	}
 	first := uint64(0)
 	indexed := 0
-	for _, b := range t.blocks.all() {
+	err := t.blocks.each(func(_ int, b located) {
 		switch b.kind {
 		case blockEvents:
 			t.chunks = append(t.chunks, Chunk{First: first, Count: uint64(b.count)})
@@ -256,6 +260,9 @@ func (t *Reader) Chunks() []Chunk {
 			}
 			indexed = len(t.chunks)
 		}
+	})
+	if err != nil && t.damage == nil {
+		t.damage = err
 	}
 	return t.chunks
 }
@@ -283,18 +290,9 @@ func (t *Reader) takeIndex(b located, chunks []Chunk) {
 // Seek makes event number n, from 0, the next one that is read, counting each
 // store. At the number of all events it is the end.
 func (t *Reader) Seek(n uint64) error {
-	first := uint64(0)
-	start := 0 // the block behind the last events block passed
-	for i := range t.blocks.len() {
-		if t.blocks.kind(i) != blockEvents {
-			continue
-		}
-		events := uint64(t.blocks.count(i))
-		if n < first+events {
-			break
-		}
-		first += events
-		start = i + 1
+	start, first, err := t.blocks.chunk(n)
+	if err != nil {
+		return err
 	}
 	t.failed = nil
 	t.forget()
@@ -315,14 +313,13 @@ func (t *Reader) Seek(n uint64) error {
 
 // learn takes in the tables and sites of the blocks before block end.
 func (t *Reader) learn(end int) error {
-	for ; t.learned < end; t.learned++ {
-		if k := t.blocks.kind(t.learned); k != blockTables && k != blockSites && k != blockCalls && k != blockSegment {
-			continue
-		}
-		if err := t.takeKnowledge(t.learned); err != nil {
-			return fmt.Errorf("%w (in block %d)", err, t.learned)
+	for i, tables := range t.blocks.knowledge(t.learned, end) {
+		if err := t.takeKnowledge(i, tables); err != nil {
+			t.learned = i
+			return fmt.Errorf("%w (in block %d)", err, i)
 		}
 	}
+	t.learned = max(t.learned, end)
 	return nil
 }
 

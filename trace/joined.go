@@ -100,7 +100,7 @@ func (t *Reader) withSegments(f *os.File) (*Reader, error) {
 	j := &joined{}
 	// A segment that was being moved into the file is there in part.
 	end, before := t.end, 0
-	for _, b := range t.blocks.all() {
+	for _, b := range t.blocks.found {
 		if b.kind != blockSegment {
 			continue
 		}
@@ -158,11 +158,11 @@ func checkSegment(f *os.File, ring string) error {
 	}
 	r := &Reader{r: f, size: info.Size()}
 	r.scan()
-	if r.blocks.len() == 0 {
+	if len(r.blocks.found) == 0 {
 		return nil
 	}
 	var s Segment
-	if r.blocks.get(0).kind != blockSegment || r.decode(r.blocks.get(0), &s) != nil || s.Ring != ring {
+	if first := r.blocks.found[0]; first.kind != blockSegment || r.decode(first, &s) != nil || s.Ring != ring {
 		return fmt.Errorf("%w: %s is of another recording", ErrCorrupt, f.Name())
 	}
 	return nil

@@ -113,14 +113,16 @@ func (t *Reader) advance() error {
 	if t.stores.left > 0 {
 		return t.fail(fmt.Errorf("%w: %d stores of no run", ErrCorrupt, t.stores.left))
 	}
-	b := t.blocks.get(t.next)
+	b, err := t.blocks.get(t.next)
+	if err != nil {
+		return t.fail(err)
+	}
 	t.next++
-	var err error
 	switch b.kind {
 	case blockTables, blockSites, blockCalls, blockSegment:
 		if t.learned < t.next { // unless Seek went back
 			t.learned = t.next
-			err = t.takeKnowledge(t.next - 1)
+			err = t.takeKnowledge(t.next-1, b.kind == blockTables)
 		}
 	case blockStores:
 		var raw []byte
@@ -146,7 +148,10 @@ func (t *Reader) loadEvents() error {
 		t.forget()
 		return nil // cut off between the two
 	}
-	b := t.blocks.get(t.next)
+	b, err := t.blocks.get(t.next)
+	if err != nil {
+		return err
+	}
 	if b.kind != blockEvents {
 		return fmt.Errorf("%w: a block of stores before one of type %d", ErrCorrupt, b.kind)
 	}
@@ -161,16 +166,19 @@ func (t *Reader) loadEvents() error {
 	return err
 }
 
-// takeKnowledge takes in block i, of tables, sites or calls.
-func (t *Reader) takeKnowledge(i int) error {
-	b := t.blocks.get(i)
+// takeKnowledge takes in block i, which knows something: tables, or something else.
+func (t *Reader) takeKnowledge(i int, tables bool) error {
+	if t.plain && tables {
+		t.pending = append(t.pending, i)
+		return nil
+	}
+	b, err := t.blocks.get(i)
+	if err != nil {
+		return err
+	}
 	if b.kind == blockSegment {
 		t.strings, t.stacks, t.pending = []string{""}, [][]Addr{nil}, nil
 		t.sites.sites, t.sites.forms = nil, nil
-		return nil
-	}
-	if t.plain && b.kind == blockTables {
-		t.pending = append(t.pending, i)
 		return nil
 	}
 	raw, err := t.payload(b, &t.other)

@@ -25,7 +25,11 @@ func Pack(dst io.Writer, src *Reader, progress func(done, total int64)) error {
 	if _, err := dst.Write(binary.LittleEndian.AppendUint32([]byte(magic), version)); err != nil {
 		return fmt.Errorf("pack: %w", err)
 	}
-	for _, b := range src.blocks.all() {
+	for i := range src.blocks.len() {
+		b, err := src.blocks.get(i)
+		if err != nil {
+			return fmt.Errorf("pack: %w", err)
+		}
 		raw, err := src.payload(b, &src.other)
 		if err != nil {
 			return fmt.Errorf("pack: %w", err)

@@ -54,7 +54,6 @@ type Reader struct {
 	columns  scratch // of their stores
 	other    scratch
 	pieces   map[string][]int // blocks of each attachment; nil: not looked for yet
-	attached []byte           // the names in the blocks of attachments, as Directory has them; nil: they are not known
 	chunks   []Chunk          // nil: not read yet
 }
 
@@ -146,16 +145,28 @@ func (t *Reader) checkMagic() error {
 
 // open finds the blocks, and reads the program and the trailer.
 func (t *Reader) open(directory []byte) error {
-	if !t.follow(directory) {
+	if t.blocks.known = parseDirectory(directory, t.r, t.size); t.blocks.known != nil {
+		t.end, t.fingerprint = t.size, t.blocks.known.fingerprint
+	} else {
 		t.scan()
 	}
-	if t.blocks.len() == 0 || t.blocks.get(0).kind != blockProgram {
+	var first, last located
+	var err error
+	if n := t.blocks.len(); n > 0 {
+		if first, err = t.blocks.get(0); err == nil {
+			last, err = t.blocks.get(n - 1)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if first.kind != blockProgram {
 		if t.damage != nil {
 			return fmt.Errorf("%w, before the description of its program", t.damage)
 		}
 		return fmt.Errorf("%w: it does not begin with the description of its program", ErrCorrupt)
 	}
-	raw, err := t.payload(t.blocks.get(0), &t.other)
+	raw, err := t.payload(first, &t.other)
 	if err == nil {
 		t.about = checksum(raw)
 		err = json.Unmarshal(raw, &t.program)
@@ -165,7 +176,6 @@ func (t *Reader) open(directory []byte) error {
 	}
 	t.blocks.found = withoutSnapshots(t.blocks.found)
 	t.count()
-	last := t.blocks.get(t.blocks.len() - 1)
 	if t.damage != nil || last.kind != blockTrailer {
 		return nil
 	}
@@ -201,64 +211,6 @@ func (t *Reader) decode(b located, v any) error {
 
 func newDecoder() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderLowmem(true))
-}
-
-// Directory returns the headers of all blocks, their fingerprint and the names of the
-// attachments, for OpenWith; nil if the trace is not one whole file. It is not kept where it may change:
-// its headers are not checked again.
-func (t *Reader) Directory() []byte {
-	t.findPieces()
-	if t.damage != nil || t.trailer == nil {
-		return nil
-	}
-	b := binary.LittleEndian.AppendUint32(nil, uint32(t.blocks.len()))
-	b = binary.LittleEndian.AppendUint64(b, t.Fingerprint())
-	end := int64(fileHeader)
-	for _, x := range t.blocks.all() {
-		if x.at != end+blockHeader {
-			return nil // some are left out
-		}
-		b = x.appendHeader(b)
-		end = x.at + int64(x.length)
-	}
-	names := make([]string, t.blocks.len())
-	for name, blocks := range t.pieces {
-		for _, i := range blocks {
-			names[i] = name
-		}
-	}
-	for i := range names {
-		if t.blocks.kind(i) == blockAttachment {
-			b = append(binary.AppendUvarint(b, uint64(len(names[i]))), names[i]...)
-		}
-	}
-	return b
-}
-
-// follow takes the blocks from a directory. It reports whether it is that of the
-// file: of its size, with the same first and last block, whose headers have the
-// checksums of what they hold.
-func (t *Reader) follow(directory []byte) bool {
-	if len(directory) < 4+8 {
-		return false
-	}
-	n, fingerprint := int(binary.LittleEndian.Uint32(directory)), binary.LittleEndian.Uint64(directory[4:])
-	directory = directory[4+8:]
-	if n == 0 || n > len(directory)/blockHeader {
-		return false
-	}
-	blocks, end := listOf(directory[:n*blockHeader])
-	if end != t.size {
-		return false
-	}
-	var head [blockHeader]byte
-	for _, i := range [2]int{0, n - 1} {
-		if _, err := t.r.ReadAt(head[:], blocks.get(i).at-blockHeader); err != nil && err != io.EOF || string(head[:]) != string(directory[i*blockHeader:][:blockHeader]) {
-			return false
-		}
-	}
-	t.blocks, t.end, t.attached, t.fingerprint = blocks, end, directory[n*blockHeader:], fingerprint
-	return true
 }
 
 // scan follows the headers to the end of the file or of what is whole.
@@ -352,7 +304,11 @@ func (t *Reader) name(i uint64) (string, bool) {
 	for i >= uint64(len(t.strings)) && len(t.pending) > 0 {
 		b := t.pending[0]
 		t.pending = t.pending[1:]
-		raw, err := t.payload(t.blocks.get(b), &t.other)
+		x, err := t.blocks.get(b)
+		var raw []byte
+		if err == nil {
+			raw, err = t.payload(x, &t.other)
+		}
 		if err == nil {
 			err = t.takeTables(raw)
 		}
@@ -377,8 +333,7 @@ func (t *Reader) Fingerprint() uint64 {
 		x = (x ^ v) * 0x9e3779b97f4a7c15
 		x ^= x >> 32
 	}
-	for i := range t.blocks.len() {
-		b := t.blocks.header(i)
+	for _, b := range t.blocks.found {
 		add(uint64(b.kind) | uint64(b.count)<<8)
 		add(uint64(b.raw))
 	}

@@ -362,7 +362,7 @@ func TestAttachments(t *testing.T) {
 	}
 	whole := open(t, b.Bytes())
 	known, err := newReader(bytes.NewReader(b.Bytes()), int64(b.Len()), whole.Directory())
-	if err != nil || known.attached == nil {
+	if err != nil || known.blocks.known == nil {
 		t.Fatalf("the trace was not opened by its directory: %v", err)
 	}
 	for _, r := range []*Reader{whole, known} {
@@ -389,7 +389,7 @@ func TestAttachments(t *testing.T) {
 	// The directory of another trace, and what is none.
 	for _, other := range [][]byte{open(t, write(t, sample(t), 100, true)).Directory(), {1, 2, 3}, {255, 255, 255, 255}, make([]byte, 100)} {
 		r, err := newReader(bytes.NewReader(b.Bytes()), int64(b.Len()), other)
-		if err != nil || r.attached != nil || len(r.Attachments()) != 3 {
+		if err != nil || r.blocks.known != nil || len(r.Attachments()) != 3 {
 			t.Errorf("with %d bytes of another directory: %v", len(other), err)
 		}
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"errors"
+	"sort"
 )
 
 // chunk is where a chunk of the trace begins.
@@ -11,15 +12,27 @@ type chunk struct {
 	event uint64 // its first
 }
 
+// chunks is the list of all, as it lies in the file: a question wants a few.
+type chunks []byte
+
 const chunkBytes = 2 * 8
 
-func encodeChunks(list []chunk) []byte {
-	b := make([]byte, 0, chunkBytes*len(list))
+func encodeChunks(list []chunk) chunks {
+	b := make(chunks, 0, chunkBytes*len(list))
 	for _, c := range list {
 		b = binary.LittleEndian.AppendUint64(b, c.ops)
 		b = binary.LittleEndian.AppendUint64(b, c.event)
 	}
 	return b
+}
+
+func (c chunks) len() int           { return len(c) / chunkBytes }
+func (c chunks) ops(i int) uint64   { return binary.LittleEndian.Uint64(c[i*chunkBytes:]) }
+func (c chunks) event(i int) uint64 { return binary.LittleEndian.Uint64(c[i*chunkBytes+8:]) }
+
+// of returns the number of the chunk that made the operation at t.
+func (c chunks) of(t uint64) int {
+	return max(sort.Search(c.len(), func(i int) bool { return c.ops(i) >= t })-1, 0)
 }
 
 // takeChunks reads the list of the chunks, which are so many.
@@ -31,15 +44,11 @@ func (x *Index) takeChunks(count int) error {
 	if len(b) != chunkBytes*count || count == 0 && x.d.Now > 0 {
 		return ErrCorrupt
 	}
-	x.chunks = make([]chunk, count)
-	var last chunk
-	for i := range x.chunks {
-		le, at := binary.LittleEndian, b[i*chunkBytes:]
-		c := chunk{le.Uint64(at), le.Uint64(at[8:])}
-		if c.ops < last.ops || c.ops > uint64(x.d.Now) || c.event < last.event {
+	x.chunks = b
+	for i := range count {
+		if x.chunks.ops(i) > uint64(x.d.Now) || i > 0 && (x.chunks.ops(i) < x.chunks.ops(i-1) || x.chunks.event(i) < x.chunks.event(i-1)) {
 			return ErrCorrupt
 		}
-		x.chunks[i], last = c, c
 	}
 	return nil
 }

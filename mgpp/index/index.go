@@ -27,7 +27,7 @@ type Index struct {
 	r       *trace.Reader
 	d       *description
 	tables  map[string]*table
-	chunks  []chunk
+	chunks  chunks
 	origins map[int]origin    // that were read
 	parts   map[int]*part     // chunks that were decoded
 	loaded  []int             // their numbers, oldest first

@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
-	"sort"
 
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -414,9 +413,7 @@ func (x *Index) Rank(group int, id mgpp.NodeID) int {
 }
 
 // chunkOf returns the number of the chunk that made the operation at t.
-func (x *Index) chunkOf(t uint64) int {
-	return max(sort.Search(len(x.chunks), func(i int) bool { return x.chunks[i].ops >= t })-1, 0)
-}
+func (x *Index) chunkOf(t uint64) int { return x.chunks.of(t) }
 
 // Touched returns the nodes that operations in (from, to] wrote to, made, resized or
 // ended.

@@ -44,7 +44,7 @@ func (x *Index) readEvent(t uint64, ev *trace.Event) (first, last uint64, ok boo
 // eventOf returns the number of the event that made the operation at t, and its
 // operations.
 func (x *Index) eventOf(t uint64) (event, first, last uint64, ok bool) {
-	begin := x.chunks[x.chunkOf(t)].event
+	begin := x.chunks.event(x.chunkOf(t))
 	i := x.search(tabKept, begin, 0)
 	// Of the rows from there on, that which holds t.
 	var have row

@@ -74,9 +74,9 @@ const (
 // part decodes a chunk, as far as the operation at t; as a whole if it was not far enough
 // before.
 func (x *Index) part(chunk int, t uint64) *part {
-	from, until := x.chunks[chunk].ops, uint64(x.d.Now)
-	if chunk+1 < len(x.chunks) {
-		until = x.chunks[chunk+1].ops
+	from, until := x.chunks.ops(chunk), uint64(x.d.Now)
+	if chunk+1 < x.chunks.len() {
+		until = x.chunks.ops(chunk + 1)
 	}
 	old, again := x.parts[chunk]
 	if again && min(t, until) <= old.until {
@@ -225,9 +225,9 @@ func (p *part) write(addr, size uint64, data []byte, t, site uint32) {
 // eachBatch gives the events of a chunk, or runs of stores. What is called says to
 // the third which operations they became; errEnough ends it.
 func (x *Index) eachBatch(chunk int, f func(*trace.Event, *trace.Stores, *keptRuns) error) error {
-	begin, end := x.chunks[chunk].event, x.d.Events
-	if chunk+1 < len(x.chunks) {
-		end = x.chunks[chunk+1].event
+	begin, end := x.chunks.event(chunk), x.d.Events
+	if chunk+1 < x.chunks.len() {
+		end = x.chunks.event(chunk + 1)
 	}
 	if err := x.r.Seek(begin); err != nil {
 		return err

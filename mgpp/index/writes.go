@@ -74,12 +74,12 @@ type left struct {
 }
 
 func (x *Index) left(r *row) (c left) {
-	if r[1] >= uint64(len(x.chunks)) {
+	if r[1] >= uint64(x.chunks.len()) {
 		x.fail(fmt.Errorf("%w: a word of chunk %d", ErrCorrupt, r[1]))
 		return left{}
 	}
 	c.word, c.chunk, c.value = r[0], int(r[1]), r[3]
-	c.time = x.chunks[c.chunk].ops + r[2]
+	c.time = x.chunks.ops(c.chunk) + r[2]
 	c.touched, c.own, c.known = unpackMasks(r[4])
 	return c
 }
@@ -240,7 +240,7 @@ func (x *Index) AtWall(ns int64) mgpp.Timestamp {
 		return ok && first > ns
 	})
 	for i--; i >= 0; i-- {
-		if x.chunks[i].ops == uint64(x.d.Now) {
+		if x.chunks.ops(i) == uint64(x.d.Now) {
 			continue // it has none, and perhaps could not be read
 		}
 		at := uint64(0)
@@ -266,7 +266,7 @@ func (x *Index) AtWall(ns int64) mgpp.Timestamp {
 // Nth returns operation n, from 1, of those that some statements made, of n 0 the
 // last, and how many there are.
 func (x *Index) Nth(pcs []trace.Addr, n uint64) (t mgpp.Timestamp, count uint64) {
-	perChunk := make([]uint64, len(x.chunks))
+	perChunk := make([]uint64, x.chunks.len())
 	wanted := map[trace.Addr]bool{}
 	for _, pc := range pcs {
 		wanted[pc] = true
