@@ -8,26 +8,25 @@ import (
 	"mgtrace/parallel"
 )
 
-// foreseen is a block that is asked for soon.
+// foreseen is a row that is asked for soon, the last that is below some keys: its own is from,
+// that of the row behind it to.
 type foreseen struct {
 	nearby
-	block
+	row row
 }
 
 const (
-	// foreseeFrom is of how many keys on blocks are read beforehand: of fewer, to share the
+	// foreseeFrom is of how many keys on rows are read beforehand: of fewer, to share the
 	// work costs as much as it saves.
 	foreseeFrom = 48
 	// foreseePart is how many keys are looked up one after another.
 	foreseePart = 32
-	// foreseeRoom is what memory for blocks is allocated by, bytes: to touch fresh memory costs
-	// as much as to read.
-	foreseeRoom = 32 << 10
 )
 
-// foresee reads the blocks that are asked for by keys, which ascend: the last of which the
-// first row is below each. To find and read a block takes some microseconds and needs no other,
-// so all processors do it together. What was foreseen before is forgotten.
+// foresee reads the rows that are asked for by keys, which ascend: the last that is below each.
+// To find and read a block takes some microseconds and needs no other, so all processors do it
+// together; of the block no more is kept, for to touch fresh memory costs as much as to read. What
+// was foreseen before is forgotten.
 func (t *table) foresee(keys []key) error {
 	t.foreseen = nil
 	if len(keys) < foreseeFrom || t.Blocks == 0 {
@@ -52,54 +51,52 @@ func (t *table) foresee(keys []key) error {
 	return cmp.Or(errs...)
 }
 
-// readBelow reads the blocks of some keys and returns how many they are. It changes nothing of
+// readBelow reads the rows of some keys and returns how many they are. It changes nothing of
 // the table.
 func (t *table) readBelow(keys []key, out []foreseen) (n int, err error) {
 	var p page
-	var room []byte
-	have := -1 // the number of p
-	for _, k := range keys {
-		if n > 0 && out[n-1].has(k) {
+	var k block
+	var in nearby // k, if it is any
+	have := -1    // the number of p
+	for _, want := range keys {
+		if n > 0 && out[n-1].has(want) {
 			continue
 		}
-		at := t.pageBelow(k)
-		if at < 0 {
-			continue
-		}
-		if at != have {
-			if p, err = t.readPage(at, p.b); err != nil {
+		if !in.has(want) {
+			at := t.pageBelow(want)
+			if at < 0 {
+				continue
+			}
+			if at != have {
+				if p, err = t.readPage(at, p.b); err != nil {
+					return n, err
+				}
+				have = at
+			}
+			in = t.nearby(p, at, want)
+			if k, err = t.load(p, in.i%pageBlocks, k.b); err != nil {
 				return n, err
 			}
-			have = at
 		}
-		if len(room) < maxBlock+behind {
-			room = make([]byte, foreseeRoom)
+		below, last := k.below(want[0], want[1])
+		if below == 0 {
+			return n, errBlock
 		}
-		f := &out[n]
-		f.nearby = t.nearby(p, at, k)
-		if f.block, err = t.load(p, f.i%pageBlocks, room); err != nil {
-			return n, err
+		f := foreseen{nearby{from: last, to: in.to, i: in.i*blockRows + below - 1}, k.row(below - 1)}
+		if below < k.n {
+			f.to = key{k.cell(0, below), k.cell(1, below)}
 		}
-		room = room[len(f.b):]
+		out[n] = f
 		n++
 	}
 	return n, nil
 }
 
-// foreseenBelow is blockBelow where the block was foreseen; else nil.
+// foreseenBelow is the last row below a key, if it was foreseen; else nil.
 func (t *table) foreseenBelow(want key) *foreseen {
 	i := sort.Search(len(t.foreseen), func(i int) bool { return !t.foreseen[i].from.less(want) }) - 1
 	if i < 0 || !t.foreseen[i].has(want) {
 		return nil
 	}
 	return &t.foreseen[i]
-}
-
-// foreseenAt returns a block by its number if it was foreseen; else nil.
-func (t *table) foreseenAt(i int) *block {
-	k, ok := slices.BinarySearchFunc(t.foreseen, i, func(f foreseen, i int) int { return cmp.Compare(f.i, i) })
-	if !ok {
-		return nil
-	}
-	return &t.foreseen[k].block
 }

@@ -214,9 +214,6 @@ func (t *table) readPage(i int, room []byte) (page, error) {
 
 // block returns a block, valid until another is asked for.
 func (t *table) block(i int) (*block, error) {
-	if k := t.foreseenAt(i); k != nil {
-		return k, nil
-	}
 	if len(t.cached) > 0 {
 		if k := &t.cached[i%len(t.cached)]; k.number == i+1 {
 			return &k.block, nil
@@ -282,6 +279,9 @@ func (t *table) at(i uint64) (row, error) {
 // search returns the number of the first row that is not below (a, b); Rows if
 // there is none.
 func (t *table) search(a, b uint64) (uint64, error) {
+	if f := t.foreseenBelow(key{a, b}); f != nil {
+		return uint64(f.i) + 1, nil
+	}
 	k, i, err := t.blockBelow(a, b)
 	if k == nil {
 		return 0, err
@@ -293,6 +293,12 @@ func (t *table) search(a, b uint64) (uint64, error) {
 // before returns the last row that is below (a, b) and has the number a too, and its
 // number; false if there is none.
 func (t *table) before(a, b uint64) (r row, i uint64, ok bool, err error) {
+	if f := t.foreseenBelow(key{a, b}); f != nil {
+		if f.from[0] != a {
+			return row{}, 0, false, nil
+		}
+		return f.row, uint64(f.i), true, nil
+	}
 	k, block, err := t.blockBelow(a, b)
 	if k == nil {
 		return row{}, 0, false, err
@@ -317,9 +323,6 @@ func (t *table) blockBelow(a, b uint64) (*block, int, error) {
 	if t.last.has(want) {
 		k, err := t.block(t.last.i)
 		return k, t.last.i, err
-	}
-	if f := t.foreseenBelow(want); f != nil {
-		return &f.block, f.i, nil
 	}
 	at := t.pageBelow(want)
 	if at < 0 {
