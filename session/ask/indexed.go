@@ -38,17 +38,15 @@ func (q *Queries) indexed(path string) (*index.Index, error) {
 	if info.Size() < indexBytes && q.Recording.Reader.EventCount() < indexEvents && !q.Options.Index {
 		return nil, nil
 	}
-	x, err := index.Open(recording.IndexPath(path), q.Recording.Reader)
-	switch {
-	case err == nil && q.Options.Anew:
-		if err := x.Close(); err != nil {
+	if !q.Options.Anew { // one that was opened has the reader pass by the stacks that another is made from
+		x, err := index.Open(recording.IndexPath(path), q.Recording.Reader)
+		switch {
+		case err == nil:
+			return x, nil
+		case errors.Is(err, os.ErrNotExist), errors.Is(err, index.ErrStale), errors.Is(err, index.ErrCorrupt):
+		default:
 			return nil, err
 		}
-	case err == nil:
-		return x, nil
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, index.ErrStale), errors.Is(err, index.ErrCorrupt):
-	default:
-		return nil, err
 	}
 	switch err := q.index(path, info.Mode()); {
 	case errors.Is(err, errNoPlace):
