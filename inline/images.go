@@ -18,8 +18,9 @@ import (
 type image struct {
 	*probe.Image
 	bias uint64
-	code []patch.Code // its executable mappings, by address
-	data [][2]uint64  // its writable segments, with their .bss
+	code []patch.Code  // its executable mappings, by address
+	data [][2]uint64   // its writable segments, with their .bss
+	kept []patch.Range // code that stays as it is: see keep
 }
 
 // locate finds an image among the mappings and reads its code as it is in
@@ -54,6 +55,7 @@ func locate(im *probe.Image, maps []mem.Map, memory mem.Memory) (*image, error) 
 	}
 	ranges, _ := im.File.CodeRanges()
 	out.functions(withFollowed(ranges, im.Followed))
+	out.keep()
 	return out, nil
 }
 
@@ -109,11 +111,91 @@ func (im *image) functions(ranges [][2]uint64) {
 	}
 }
 
-// at returns the bytes of the image from an address of the process on.
+// signature is how many bytes before the place where an interrupted sequence goes on the
+// kernel compares.
+const signature = 4
+
+// keep leaves critical sections of restartable sequences as they are: the kernel restarts a
+// thread there by its program counter, which would be elsewhere in a trampoline. The
+// instruction before is kept too: it tells the kernel of the section, which forgets it where
+// the thread is interrupted outside.
+func (im *image) keep() {
+	for _, r := range im.File.Restartable() {
+		for i := range im.code {
+			c := &im.code[i]
+			if lo, ok := before(c, r.Start+im.bias); ok {
+				im.kept = append(im.kept, patch.Range{Lo: lo, Hi: r.End + im.bias})
+			}
+		}
+		im.kept = append(im.kept, patch.Range{Lo: r.Abort + im.bias - signature, Hi: r.Abort + im.bias})
+	}
+	slices.SortFunc(im.kept, func(a, b patch.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	for i := range im.code {
+		c := &im.code[i]
+		for _, k := range im.kept {
+			c.Funcs = without(c.Funcs, k)
+		}
+	}
+}
+
+// before finds the function with an address, and there the instruction that ends at it; the
+// address itself if there is none.
+func before(c *patch.Code, addr uint64) (at uint64, ok bool) {
+	for _, f := range c.Funcs {
+		if f.Lo <= addr && addr < f.Hi {
+			return lastBefore(c, f.Lo, addr), true
+		}
+	}
+	return 0, false
+}
+
+// lastBefore is the address of the instruction before the one at addr, if decoding from lo on
+// leads there.
+func lastBefore(c *patch.Code, lo, addr uint64) uint64 {
+	last := addr
+	for pc := lo; pc < addr; {
+		n, _, _, err := x86.Extent(c.Bytes[pc-c.Addr:], pc)
+		if err != nil {
+			n = 1 // data among the instructions
+		}
+		if pc+uint64(n) == addr {
+			last = pc
+		}
+		pc += uint64(n)
+	}
+	return last
+}
+
+// without takes a range out of others, which are sorted and disjoint.
+func without(ranges []patch.Range, out patch.Range) []patch.Range {
+	var left []patch.Range
+	for _, r := range ranges {
+		if r.Hi <= out.Lo || out.Hi <= r.Lo {
+			left = append(left, r)
+			continue
+		}
+		if r.Lo < out.Lo {
+			left = append(left, patch.Range{Lo: r.Lo, Hi: out.Lo})
+		}
+		if out.Hi < r.Hi {
+			left = append(left, patch.Range{Lo: out.Hi, Hi: r.Hi})
+		}
+	}
+	return left
+}
+
+// at returns the bytes of the image from an address of the process on, up to where code begins
+// that is kept.
 func (im *image) at(addr uint64) []byte {
 	for i := range im.code {
 		if off := addr - im.code[i].Addr; off < uint64(len(im.code[i].Bytes)) {
-			return im.code[i].Bytes[off:]
+			b := im.code[i].Bytes[off:]
+			for _, k := range im.kept {
+				if k.Lo > addr {
+					return b[:min(uint64(len(b)), k.Lo-addr)]
+				}
+			}
+			return b
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package inline
 import (
 	"slices"
 	"testing"
+
+	"mgtrace/inline/patch"
 )
 
 func TestWithFollowed(t *testing.T) {
@@ -16,6 +18,25 @@ func TestWithFollowed(t *testing.T) {
 	} {
 		if got := withFollowed(known, c.followed); !slices.Equal(got, c.want) {
 			t.Errorf("with %v: %v, want %v", c.followed, got, c.want)
+		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	type list = []patch.Range
+	from := list{{Lo: 10, Hi: 20}, {Lo: 30, Hi: 40}}
+	for _, c := range []struct {
+		out  patch.Range
+		want list
+	}{
+		{patch.Range{Lo: 20, Hi: 30}, from},
+		{patch.Range{Lo: 12, Hi: 14}, list{{Lo: 10, Hi: 12}, {Lo: 14, Hi: 20}, {Lo: 30, Hi: 40}}},
+		{patch.Range{Lo: 10, Hi: 14}, list{{Lo: 14, Hi: 20}, {Lo: 30, Hi: 40}}},
+		{patch.Range{Lo: 15, Hi: 35}, list{{Lo: 10, Hi: 15}, {Lo: 35, Hi: 40}}},
+		{patch.Range{Lo: 5, Hi: 50}, nil},
+	} {
+		if got := without(from, c.out); !slices.Equal(got, c.want) {
+			t.Errorf("without %v: %v, want %v", c.out, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package probe
 import (
 	"slices"
 
+	"mgtrace/objfile"
 	"mgtrace/x86"
 )
 
@@ -111,6 +112,9 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 	case !s.starts.has(c.addr):
 		b.unprobed(site, s, "data among the code: not certain to be an instruction")
 		return
+	case restartable(s.restartable, c.addr):
+		b.unprobed(site, s, "in a restartable sequence (rseq), which the kernel knows by where it is executed")
+		return
 	case c.effect == x86.EffectUnknown:
 		b.unprobed(site, s, "unknown instruction that may write memory")
 		return
@@ -137,6 +141,11 @@ func (b *builder) planStore(image int, s *sweep, c *candidate) {
 		st.After = after
 	}
 	b.plan.Stores = append(b.plan.Stores, st)
+}
+
+// restartable says whether an address lies in one of the sequences.
+func restartable(list []objfile.Restartable, addr uint64) bool {
+	return slices.ContainsFunc(list, func(r objfile.Restartable) bool { return r.Start <= addr && addr < r.End })
 }
 
 // after is the first site behind a store that can be probed: at next, or behind

@@ -20,6 +20,8 @@ type sweep struct {
 	targets bitset           // direct branches, calls and jump tables lead here
 	called  map[uint64]bool  // direct calls lead here; made by body
 	flows   map[uint64]*flow // of functions that were asked about, by address
+	// restartable is where no store can be captured.
+	restartable []objfile.Restartable
 	findings
 }
 
@@ -101,7 +103,7 @@ const pieceBytes = 256 << 10
 // newSweep decodes all code of a file. wanted says which stores are kept; it is called
 // by several goroutines.
 func newSweep(f *objfile.File, wanted func(addr uint64, in *x86.Inst) bool) *sweep {
-	s := &sweep{file: f}
+	s := &sweep{file: f, restartable: f.Restartable()}
 	ranges, _ := f.CodeRanges()
 	if len(ranges) == 0 {
 		return s

@@ -1,0 +1,60 @@
+package objfile
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/binary"
+	"slices"
+)
+
+// Restartable is a critical section of a restartable sequence (rseq(2)), as virtual addresses:
+// a thread that the kernel interrupts between Start and End goes on at Abort.
+type Restartable struct{ Start, End, Abort uint64 }
+
+// restartableSize is the size of a struct rseq_cs: version, flags, start, length, abort.
+const restartableSize = 32
+
+// Restartable lists the critical sections that the file tells of, by address: those in the
+// section that librseq and those who do as it does put their descriptors into.
+func (f *File) Restartable() (list []Restartable) {
+	defer func() { _ = recover() }() // debug/elf on corrupted sections
+	s := f.main.elf.Section("__rseq_cs")
+	if s == nil || s.Type == elf.SHT_NOBITS {
+		return nil
+	}
+	b, err := s.Data()
+	if err != nil {
+		return nil
+	}
+	b = slices.Clone(b)
+	f.relocate(b, s.Addr)
+	for ; len(b) >= restartableSize; b = b[restartableSize:] {
+		word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+		r := Restartable{Start: word(1), End: word(1) + word(2), Abort: word(3)}
+		if r.Start < r.End && f.executable(r.Start) && f.executable(r.End-1) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Restartable) int { return cmp.Compare(a.Start, b.Start) })
+	return list
+}
+
+// relocate writes the virtual addresses that the dynamic linker will write into a part of the
+// file, less where that is loaded.
+func (f *File) relocate(b []byte, addr uint64) {
+	s := f.main.elf.Section(".rela.dyn")
+	if s == nil || s.Type != elf.SHT_RELA {
+		return
+	}
+	relas, err := s.Data()
+	if err != nil {
+		return
+	}
+	for ; len(relas) >= relaSize; relas = relas[relaSize:] {
+		word := func(i int) uint64 { return binary.LittleEndian.Uint64(relas[8*i:]) }
+		off := word(0) - addr
+		if off < uint64(len(b)) && uint64(len(b))-off >= 8 && elf.R_X86_64(word(1)&0xffffffff) == elf.R_X86_64_RELATIVE {
+			binary.LittleEndian.PutUint64(b[off:], word(2))
+		}
+	}
+}
