@@ -250,7 +250,9 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 	} else {
 		typ, off, why := g.typing.TypeOf(n)
 		if typ == nil {
-			g.noType(id, t)
+			if _, again := g.typing.(known); !again { // that says what was an object, and a block of no bytes was none
+				g.noType(id, t)
+			}
 			return
 		}
 		if typ.Intrusive || off < 0 || uint64(off) >= n.Size {

@@ -221,7 +221,7 @@ func (g *Graph) Exact() {
 		return
 	}
 	anew := New(g.spec, g.hist, known{g}, g.opts)
-	anew.layouts = g.layouts
+	anew.layouts, anew.untyped = g.layouts, g.untyped
 	anew.trailTo(g.now)
 	anew.typing = g.typing
 	anew.following, anew.since, anew.pending = g.following, g.since, g.pending

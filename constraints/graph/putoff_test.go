@@ -71,3 +71,40 @@ func TestForget(t *testing.T) {
 		t.Errorf("edges to the head changed at %d, want %d", n, all.InChange(1, 300))
 	}
 }
+
+// A block of no bytes is no node, and tells nothing of what else was allocated there: the graph that is
+// made anew has the same nodes under the same numbers.
+func TestExactAfterEmptyBlock(t *testing.T) {
+	const text = "struct node { long key; struct node *next; };\ntype node edges (next);\n"
+	spec, h := graphtest.Spec(t, text, nil), mgpp.New(mgpp.Options{})
+	g := graph.New(spec, h, typing{spec}, graph.Options{})
+	if !g.Defer(2) {
+		t.Fatal("nothing is put off")
+	}
+	apply := func(ev trace.Event) {
+		ev.PC = 1
+		if _, err := h.Apply(&ev); err != nil {
+			t.Fatal(err)
+		}
+		g.Advance()
+	}
+	g.Follow()
+	for i, size := range []uint64{16, 0, 16, 0, 16, 16} {
+		at := 0x1000 + 32*trace.Addr(i)
+		apply(trace.Event{Kind: trace.KindAlloc, Name: "alloc node", Addr: at, Size: size})
+		if i%2 == 1 {
+			apply(trace.Event{Kind: trace.KindFree, Name: "free", Addr: at})
+		}
+	}
+	var want, got []graph.Object
+	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
+		want = append(want, *g.Object(o))
+	}
+	g.Exact()
+	for o := graph.ObjID(1); int(o) <= g.Objects(); o++ {
+		got = append(got, *g.Object(o))
+	}
+	if len(want) != 4 || !slices.Equal(want, got) {
+		t.Errorf("made anew it has %+v, before %+v", got, want)
+	}
+}
