@@ -164,28 +164,48 @@ func demangledName(n Name) Name {
 }
 
 // withoutResult drops the type that the demangler puts in front of the name of a
-// template function: "void push<int>".
+// template function: "void push<int>". What follows the first operator belongs to the name, and so
+// does a "const" behind the parameters of a function that it lies in: "f() const::{lambda()#1}".
 func withoutResult(name string) string {
-	end := len(name)
-	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !IsWord(name[i-1])) {
-		end = i
-	} else if !strings.HasSuffix(name, ">") {
-		return name
+	end := outerOperator(name)
+	if end < 0 {
+		if !strings.HasSuffix(name, ">") {
+			return name
+		}
+		end = len(name)
 	}
 	depth := 0
 	for i := end - 1; i >= 0; i-- {
 		switch name[i] {
-		case '>', ')':
+		case '>', ')', '}':
 			depth++
-		case '<', '(':
+		case '<', '(', '{':
 			depth--
 		case ' ':
-			if depth == 0 {
+			if depth == 0 && !strings.HasPrefix(name[i+1:], "const::") {
 				return name[i+1:]
 			}
 		}
 	}
 	return name
+}
+
+// outerOperator is where the first operator is named outside of all brackets, -1: nowhere.
+func outerOperator(name string) int {
+	depth := 0
+	for i := range len(name) {
+		switch name[i] {
+		case '<', '(', '{':
+			depth++
+		case '>', ')', '}':
+			depth--
+		case 'o':
+			if depth == 0 && strings.HasPrefix(name[i:], "operator") && (i == 0 || !IsWord(name[i-1])) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // normalParams are the plain names of the parameters' types, as the demangler spells them:

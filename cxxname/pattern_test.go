@@ -14,6 +14,8 @@ var symbols = []string{
 	"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", // std::basic_ostream<…>& std::operator<< <…>(…)
 	"_ZSt11make_uniqueI4NodeJRiEENSt8__detail9_MakeUniqIT_E15__single_objectEDpOT0_",
 	"_ZStlsIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_NSt6thread2idE",
+	"_ZZNK4Plan5applyB5cxx11EiENKUliE_clEi", // Plan::apply[abi:cxx11](int) const::{lambda(int)#1}::operator()(int) const
+	"_Z6invokeIZN4TreeaSEOS0_EUliE_EvOT_i",  // void invoke<Tree::operator=(Tree&&)::{lambda(int)#1}>(…, int)
 }
 
 func TestFind(t *testing.T) {

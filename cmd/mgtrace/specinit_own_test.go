@@ -66,3 +66,14 @@ func TestSpecInitWayBack(t *testing.T) {
 		t.Errorf("suspect %s", s.Source)
 	}
 }
+
+// TestSpecInitOwnStructure: the structure that the program allocates is meant, not what the C library
+// does for fopen, nor what std::make_shared puts around it; and a lambda in the program is no hindrance.
+func TestSpecInitOwnStructure(t *testing.T) {
+	for _, compiler := range []string{"g++", "clang++-14"} {
+		_, text := proposals(t, compiler, "testdata/plans.cpp")
+		if !strings.Contains(text, "\ntype Plan;") || !strings.Contains(text, "\ncpoint add(std::shared_ptr<Plan>&, int);") {
+			t.Errorf("%s:\n%s", compiler, text)
+		}
+	}
+}

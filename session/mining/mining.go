@@ -92,15 +92,17 @@ func WorthWatching(p *symbol.Program, names []string) []string {
 			names = append(names, t.Name)
 		}
 	}
-	seen := map[string]bool{"": true}
+	seen := map[string]bool{"": true, "operator()": true} // a lambda's, where no more is known of it, would mean all
 	var out []string
-	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
 	for _, obj := range p.Objs {
+		add := func(name string) {
+			if !seen[name] {
+				seen[name] = true
+				if len(obj.FuncsNamed(name)) > 0 || len(obj.Inlined(name)) > 0 { // a C-point is named so; not all C++ names mean themselves
+					out = append(out, name)
+				}
+			}
+		}
 		funcs := slices.DeleteFunc(slices.Clone(obj.Funcs()), func(f objfile.Func) bool { return f.File == "" || f.IFunc || f.Size == 0 })
 		many := len(funcs) > maxWatched
 		for _, f := range funcs {
@@ -376,9 +378,11 @@ func proposals(h *mgpp.History, symbols *symbol.Table, finder *evidence.Finder, 
 			continue
 		}
 		name, ok := byStack[&n.Stack[0]]
-		if !ok {
-			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil && recursive(e.Type) && len(p.LookupType(cxxname.Normal(e.Type.Name))) > 0 {
-				name = e.Type.Name
+		if im, known := symbols.Image(n.Stack[0] - 1); !ok && known && im.Traced { // else a library's own, as fopen's: its stores are not recorded
+			if e := y.Evidence(n.Alloc, n.Stack); e.Type != nil {
+				if s := typing.Held(e.Type); s != nil && recursive(s) && len(p.LookupType(cxxname.Normal(s.Name))) > 0 {
+					name = s.Name
+				}
 			}
 			byStack[&n.Stack[0]] = name
 		}

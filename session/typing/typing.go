@@ -164,10 +164,53 @@ var holders = [...]string{countedBlock, "std::_List_node<", "std::_Fwd_list_node
 // held finds the node in a block of the C++ library's, if it holds just one: of
 // std::make_shared, or of a container that has its elements in blocks of their own.
 func (t *Blocks) held(block *types.Type) (nt *check.NodeType, offset int64) {
-	if !slices.ContainsFunc(holders[:], func(name string) bool { return strings.HasPrefix(block.Name, name) }) {
+	found := 0
+	inHolder(block, func(m *types.Type, at int64) bool {
+		n, off := t.derived(m)
+		if n != nil {
+			nt, offset = n, at+off
+			found++
+		}
+		return n != nil
+	})
+	if found != 1 {
 		return nil, 0
 	}
+	return nt, offset
+}
+
+// Held is the structure of the user's own in a block of the C++ library's, if there is just one.
+// Of other blocks it is the block.
+func Held(block *types.Type) (s *types.Type) {
+	if !library(block) {
+		return block
+	}
 	found := 0
+	inHolder(block, func(m *types.Type, _ int64) bool {
+		if library(m) {
+			return false
+		}
+		s = m
+		found++
+		return true
+	})
+	if found != 1 {
+		return nil
+	}
+	return s
+}
+
+// library reports whether a class is of the C++ library.
+func library(t *types.Type) bool {
+	return t.Name == "" || strings.HasPrefix(t.Name, "std::") || strings.HasPrefix(t.Name, "__gnu_cxx::")
+}
+
+// inHolder calls f for the structures inside of a block of the C++ library's that holds an object,
+// and for those inside of them unless f says that it takes it.
+func inHolder(block *types.Type, f func(m *types.Type, at int64) bool) {
+	if !slices.ContainsFunc(holders[:], func(name string) bool { return strings.HasPrefix(block.Name, name) }) {
+		return
+	}
 	var walk func(in *types.Type, at int64, depth int)
 	walk = func(in *types.Type, at int64, depth int) {
 		for i := range in.Members {
@@ -175,19 +218,12 @@ func (t *Blocks) held(block *types.Type) (nt *check.NodeType, offset int64) {
 			if m.Type == nil || m.Type.Kind != types.Struct || m.Offset < 0 || depth > maxHeld {
 				continue
 			}
-			if n, off := t.derived(m.Type); n != nil {
-				nt, offset = n, at+m.Offset+off
-				found++
-			} else {
+			if !f(m.Type, at+m.Offset) {
 				walk(m.Type, at+m.Offset, depth+1)
 			}
 		}
 	}
 	walk(block, 0, 0)
-	if found != 1 {
-		return nil, 0
-	}
-	return nt, offset
 }
 
 // maxHeld bounds how deep a node lies in the library's structures.
