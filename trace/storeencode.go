@@ -36,7 +36,7 @@ import (
 
 const (
 	maxStores = 1 << 16 // stores of a block that is read
-	full      = 1 << 14 // of one that is written: the part of a history that a query decodes
+	full      = 1 << 15 // of one that is written: the part of a history that a query decodes
 	slots     = 1 << 12 // of predictions
 	numCodes  = 9 * 9 * 2
 )

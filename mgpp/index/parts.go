@@ -60,9 +60,9 @@ type rec struct {
 }
 
 const (
-	// maxParts is how many parts are kept decoded, 1.5 MB each where stores are of one
+	// maxParts is how many parts are kept decoded, 3 MB each where stores are of one
 	// word.
-	maxParts = 64
+	maxParts = 32
 	// maxAsked is how many words are looked for one after another in a part before a
 	// table of them is made.
 	maxAsked = 12
