@@ -31,7 +31,7 @@ type directory struct {
 
 const (
 	// listStep: to read the headers of as many blocks takes some microseconds.
-	listStep      = 16
+	listStep      = 8
 	markBytes     = 8 + 8
 	directoryHead = 2*blockHeader + 4 + 8 + 8 + 4 + 1
 )

@@ -22,7 +22,7 @@ var (
 // lies, which is wanted before the description, and the magic again.
 const (
 	magic     = "mgtindex"
-	version   = 15
+	version   = 16
 	tail      = 4 + 4 + blobBytes + len(magic)
 	blobBytes = 8 + 8 + 4
 	maxNow    = 1<<31 - 1 // as of mgpp.History

@@ -88,7 +88,7 @@ type wordReader struct {
 
 // read goes back through what was written until each byte has an answer. What a chunk
 // left is in the row of the word; where that says too little, the chunk is decoded. If that of
-// t is decoded, it is asked first. What is older than a long
+// t is decoded, it is asked instead. What is older than a long
 // write ends it.
 func (r *wordReader) read() {
 	x := r.x
@@ -97,10 +97,14 @@ func (r *wordReader) read() {
 		if r.long = x.lastLong(r.word<<3, 8, r.t); r.long < r.n.birth {
 			r.long = 0
 		}
-		if p := x.decoded(r.t); p != nil && !r.fromPart(p) {
-			return
+		before := now + 1
+		if p := x.decoded(r.t); p != nil {
+			if !r.fromPart(p) {
+				return
+			}
+			before = now
 		}
-		x.leftBefore(r.word, now+1, func(c left) bool {
+		x.leftBefore(r.word, before, func(c left) bool {
 			if c.chunk < now && c.time < r.n.birth || c.time < r.long {
 				return false
 			}

@@ -67,7 +67,7 @@ func (x *Index) expect(touched []mgpp.Touch, a, b uint64) {
 	var keys []key
 	for _, w := range words {
 		if p == nil || !p.wrote(w, a) {
-			keys = append(keys, key{w, now + 1})
+			keys = append(keys, key{w, now})
 		}
 	}
 	x.fail(x.table(tabCells).foresee(keys))
