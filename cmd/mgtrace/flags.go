@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"mgtrace/probe"
@@ -239,7 +241,7 @@ type outputFlags struct {
 
 func (f *outputFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print the report as one JSON object")
-	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`")
+	c.Flags().StringVar(&f.report, "report", "", "write the report to `FILE`; - is standard output, for --html and --sarif too")
 	c.Flags().StringVar(&f.html, "html", "", "write the report as a page with the changes as pictures to `FILE`")
 	c.Flags().StringVar(&f.sarif, "sarif", "", "write the report for editors and code review, SARIF 2.1.0, to `FILE`")
 	c.Flags().StringVar(&f.color, "color", "auto", "colours: auto, always or never (auto heeds NO_COLOR)")
@@ -269,19 +271,18 @@ func (f *outputFlags) write(r *report.Report, w io.Writer) error {
 		{f.html, func(w io.Writer) error { return page.Write(w, r) }},
 		{f.sarif, func(w io.Writer) error { return sarif.Write(w, r, sarif.Options{Version: version(), Root: workDir()}) }},
 	}
-	if f.report == "" {
-		if err := print(w); err != nil {
-			return err
-		}
-	}
+	var errs []error
 	for _, form := range forms {
 		if form.file != "" {
 			if err := toFile(form.file, form.write); err != nil {
-				return fmt.Errorf("write the report: %w", err)
+				errs = append(errs, fmt.Errorf("write the report: %w", err))
 			}
 		}
 	}
-	return nil
+	if f.report == "" || errs != nil { // what a long run has found is not lost with a file
+		errs = append(errs, print(w))
+	}
+	return errors.Join(errs...)
 }
 
 // workDir is what paths are relative to, "" if nobody knows.
@@ -293,15 +294,46 @@ func workDir() string {
 	return dir
 }
 
+// standardOutput is its name in place of a file's.
+const standardOutput = "-"
+
 func toFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
+	file, err := os.Stdout, error(nil)
+	if path != standardOutput {
+		file, err = os.Create(path)
+	}
 	if err != nil {
 		return err
 	}
 	b := bufio.NewWriter(file)
 	shown := &printable{to: b}
 	err = cmp.Or(write(shown), shown.Flush(), b.Flush()) // each tells the first error again
+	if file == os.Stdout {
+		return err
+	}
 	return errors.Join(err, file.Close())
+}
+
+// writable refuses a file that can not be written as things are, without making it: that is
+// better known before a long run than behind it.
+func writable(path string) error {
+	at := path
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		at = filepath.Dir(path)
+	} else if err != nil {
+		return err
+	}
+	st, err := os.Stat(at)
+	switch {
+	case err != nil:
+		return err
+	case at == path && st.IsDir():
+		return fmt.Errorf("%s is a directory", path)
+	}
+	if err := unix.Access(at, unix.W_OK); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 func (f *outputFlags) colored(w io.Writer) bool {
@@ -317,6 +349,13 @@ func (f *outputFlags) colored(w io.Writer) bool {
 func (f *outputFlags) check() error {
 	if f.color != "auto" && f.color != "always" && f.color != "never" {
 		return errors.New("--color is auto, always or never")
+	}
+	for _, file := range []string{f.report, f.html, f.sarif} {
+		if file != "" && file != standardOutput {
+			if err := writable(file); err != nil {
+				return fmt.Errorf("write the report: %w", err)
+			}
+		}
 	}
 	return nil
 }

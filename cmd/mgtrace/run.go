@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -155,9 +157,10 @@ the heap is whole.`,
 	return c
 }
 
-func needProgram(_ *cobra.Command, args []string) error {
+func needProgram(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which program? try: mgtrace run ./prog --spec FILE")
+		example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+		return fmt.Errorf("which program? try: %s", example)
 	}
 	return nil
 }
