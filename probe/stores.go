@@ -19,7 +19,7 @@ func (b *builder) planStores(image int) {
 		switch {
 		case library[c.home]:
 			b.plan.Library++
-		case c.effect == x86.EffectStore && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home]:
+		case c.effect == x86.EffectStore && !b.orders(&c.store) && c.store.Base == x86.RBP && c.store.Index == x86.NoReg && frames[c.home]:
 			b.plan.Filtered++
 		default:
 			b.planStore(image, s, c)
@@ -29,7 +29,7 @@ func (b *builder) planStores(image int) {
 
 // wanted leaves out the stores that can not reach the heap by their operand
 // alone: thread-local data, the stack through rsp, and static data unless it is
-// a declared global.
+// a declared global, or the store orders threads.
 func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 	return func(addr uint64, in *x86.Inst) bool {
 		if in.Effect == x86.EffectUnknown {
@@ -39,6 +39,8 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 		switch {
 		case st.Segment != 0:
 			return false
+		case b.orders(st):
+			return true
 		case st.Base == x86.RSP && st.Index == x86.NoReg && st.Shape != x86.ShapeBit:
 			return false
 		case st.Absolute():
@@ -51,6 +53,10 @@ func (b *builder) wanted(image int) func(addr uint64, in *x86.Inst) bool {
 		return true
 	}
 }
+
+// orders says that a store is one that other threads may wait for, wherever it writes, and that
+// the engine must know of it: it sees no other order.
+func (b *builder) orders(st *x86.Store) bool { return st.Atomic && b.options.InProcess }
 
 func (b *builder) hitsGlobal(image int, addr, size uint64) bool {
 	for _, g := range b.request.Globals {

@@ -312,6 +312,21 @@ func (g *generator) shadow(to, addr x86.Reg) {
 	g.op(0x0fbe, 8, to, false, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow}) // movsx
 }
 
+// orders appends what keeps the record of a locked store wherever it writes: another thread may
+// have waited for it. Its stamp tells whether more than that is wanted. val is the granule's
+// byte.
+func (g *generator) orders(p *storePlan) {
+	if !g.options.Filter.Fixed {
+		g.lea(p.val, at(p.val, layout.ClosedStamp))
+	}
+	stamp := layout.StoreValue + layout.PaddedWidth(p.store.Width)
+	if p.parts.Base {
+		stamp += 8
+	}
+	g.log(func() { g.store(at(p.rec, stamp+7), 1, p.val) }) // which it has reached already
+	g.lea(p.rec, at(p.rec, p.size))
+}
+
 // advance appends rec += Fixed + size/4 × the granule's byte in the shadow
 // table, by as many LEAs as that takes: they leave the flags alone. The scratch register val has been saved, and is not needed any more.
 func (g *generator) advance(p *storePlan) {
@@ -324,6 +339,10 @@ func (g *generator) advance(p *storePlan) {
 	}
 	g.shadow(p.val, p.addr)
 	g.changed(p.val)
+	if p.store.Atomic && p.parts.Stamp && !g.options.Strict {
+		g.orders(p)
+		return
+	}
 	fixed := 0
 	if f.Fixed {
 		fixed = p.size

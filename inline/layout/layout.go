@@ -77,7 +77,8 @@ func Tag(index, size int) uint32 { return uint32(index)<<WordsBits | uint32(size
 //	then u64 value of the base register, if the address has one and it does not
 //	follow from it (PartsOf)
 //	then u64 stamp (Order after the increment), only if the store is locked
-//	or exchanges: taken behind it; or always in strict order: before it
+//	or exchanges: taken behind it; or always in strict order: before it. Its
+//	highest byte is ClosedStamp if the store itself is not wanted, else 0
 //	then u64 RAX as lahf; seto al left it, only for ShapeCond (zero flag: bit 14)
 //
 // The padded width is 4 for 1, 2 and 4 bytes, 8 for 8, 12 for 10, else the width.
@@ -86,6 +87,16 @@ const (
 	StoreAddr  = 4
 	StoreValue = 12
 )
+
+// ClosedStamp is the highest byte of a stamp in the record of a store to a closed granule, and
+// what the shadow table has there less than for an open one.
+const ClosedStamp = -4
+
+// Stamped returns a stamp from its word in a store's record, and whether the store is wanted.
+func Stamped(word uint64) (stamp uint64, wanted bool) {
+	const low = 1<<56 - 1
+	return word & low, word <= low
+}
 
 // PaddedWidth is the room that a value of width bytes takes in a store's record.
 func PaddedWidth(width int) int {

@@ -98,9 +98,11 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	case n > len(r):
 		return 0, empty, fmt.Errorf("record of store %d, of %d bytes in %d", tag>>layout.WordsBits, n, len(r))
 	}
-	place := t.place
+	place, open := t.place, true
 	if f.form&formStamp != 0 {
-		place = max(place, binary.LittleEndian.Uint64(r[f.stamp:]))
+		var stamp uint64
+		stamp, open = layout.Stamped(binary.LittleEndian.Uint64(r[f.stamp:]))
+		place = max(place, stamp)
 	}
 	switch {
 	case place > limit:
@@ -113,7 +115,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	t.place = place
 	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
 	switch {
-	case !t.Wanted(addr, uint64(f.width)):
+	case !open, !t.Wanted(addr, uint64(f.width)):
 		m.stats.Filtered++
 		return n, empty, nil
 	case f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0:

@@ -41,12 +41,15 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 			break
 		}
 		off += size
+		open := true
 		if f.form&formStamp != 0 {
-			t.place = max(t.place, binary.LittleEndian.Uint64(r[f.stamp:]))
+			var stamp uint64
+			stamp, open = layout.Stamped(binary.LittleEndian.Uint64(r[f.stamp:]))
+			t.place = max(t.place, stamp)
 		}
 		rec := &recs[n]
 		rec.Addr = binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
-		if !t.Wanted(rec.Addr, uint64(f.width)) {
+		if !open || !t.Wanted(rec.Addr, uint64(f.width)) {
 			m.stats.Filtered++
 			continue
 		}
