@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -75,5 +76,19 @@ func TestSpecInitOwnStructure(t *testing.T) {
 		if !strings.Contains(text, "\ntype Plan;") || !strings.Contains(text, "\ncpoint add(std::shared_ptr<Plan>&, int);") {
 			t.Errorf("%s:\n%s", compiler, text)
 		}
+	}
+}
+
+// TestUnknownFunctionOfTemplates: for a name that nothing has, the program's own functions are listed.
+func TestUnknownFunctionOfTemplates(t *testing.T) {
+	dir := t.TempDir()
+	bin, spec := filepath.Join(dir, "plans"), filepath.Join(dir, "plans.cons")
+	compileTo(t, bin, "g++", "testdata/plans.cpp")
+	if err := os.WriteFile(spec, []byte("type Plan;\ncpoint nothing_like_it;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := mgtraceIn(t, "", "spec", "check", spec, bin)
+	if r.status != 2 || !strings.Contains(r.stderr, "add(std::shared_ptr<Plan>&, int)") || strings.Contains(r.stderr, "_init") {
+		t.Errorf("status %d: %s", r.status, r.stderr)
 	}
 }

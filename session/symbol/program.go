@@ -72,13 +72,23 @@ func (p *Program) LookupFunc(pattern string) []string {
 	return slices.Compact(names)
 }
 
-// FuncNames implements check.Program.
+// FuncNames implements check.Program. Of a file with any from the user's own sources they are those, without
+// the start-up code and what templates of the C++ library were made into.
 func (p *Program) FuncNames() []string {
 	var names []string
 	for _, f := range p.Objs {
+		var own, others []string
 		for _, fn := range f.Funcs() {
-			names = append(names, fn.Name)
+			if fn.File != "" && !objfile.SystemHeader(fn.File) {
+				own = append(own, fn.Name)
+			} else {
+				others = append(others, fn.Name)
+			}
 		}
+		if len(own) == 0 {
+			own = others
+		}
+		names = append(names, own...)
 	}
 	return names
 }
