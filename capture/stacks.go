@@ -10,10 +10,15 @@ import (
 // places again and again.
 type stackSet struct {
 	byHash map[uint64][][]trace.Addr
-	ones   [1 << onesBits][]trace.Addr // of one address each, by it
+	ones   [1 << onesBits]oneStack // of one address each, by it
 }
 
 const onesBits = 8
+
+type oneStack struct {
+	pc    trace.Addr
+	stack []trace.Addr
+}
 
 // intern returns the copy that is kept of a stack.
 func (s *stackSet) intern(stack []trace.Addr) []trace.Addr {
@@ -26,10 +31,10 @@ func (s *stackSet) intern(stack []trace.Addr) []trace.Addr {
 // one returns the copy that is kept of a stack of one address.
 func (s *stackSet) one(pc trace.Addr) []trace.Addr {
 	have := &s.ones[uint64(pc)*0x9e3779b97f4a7c15>>(64-onesBits)]
-	if len(*have) == 0 || (*have)[0] != pc {
-		*have = s.find([]trace.Addr{pc})
+	if have.pc != pc || have.stack == nil {
+		*have = oneStack{pc, s.find([]trace.Addr{pc})}
 	}
-	return *have
+	return have.stack
 }
 
 func (s *stackSet) find(stack []trace.Addr) []trace.Addr {

@@ -71,48 +71,63 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 // gather decodes records of stores that have a plainForm, to addresses that are told by
 // zones, to recs. It stops at any other, before one begins beyond b[end], which has
 // at least longest bytes behind it, and when recs may be full. Values of 16 bytes are
-// appended to wide, which has the capacity for as many as recs has room for. It returns
-// the bytes that it has read, the stores that are wanted, and the records.
-//
-// This is where the time goes. Where the next record begins hangs on the tag of this one:
-// that would have the processor wait for each in turn. So it is told by a jump, which it
-// predicts, as it does that most stores go where the one before went. The one check of r
-// bounds all that is read of any record, which is why that is done with pointers; and few
-// variables live here, so that most are in registers.
+// appended to wide, which has the capacity for as many as recs has room for. The number of
+// forms is a power of two. It returns the bytes that it has read, the stores that are
+// wanted, and the records.
 func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []trace.StoreRec, wide *[]byte) (off, n, read int) {
 	if end < 0 {
 		return 0, 0, 0
 	}
-	start, to := unsafe.Pointer(unsafe.SliceData(b)), unsafe.Pointer(unsafe.SliceData(recs))
-	r := start
-	most := min(len(recs), end/plainSize+1)
-	left := most
-	var lo, room uint64 // of the zone of the last store that is wanted
-	for ; left > 0; left-- {
+	most := uintptr(min(len(recs), end/plainSize+1)) * recSize
+	o := others{zones: zones, wide: unsafe.Pointer(unsafe.SliceData(*wide)), used: uintptr(len(*wide))}
+	start := unsafe.Pointer(unsafe.SliceData(b))
+	r, at, left := common(start, unsafe.Pointer(unsafe.SliceData(recs)), most,
+		unsafe.Pointer(unsafe.SliceData(forms)), uintptr(len(forms)-1)*formSize, &o)
+	*wide = (*wide)[:o.used]
+	return int(uintptr(r) - uintptr(start)), int(at / recSize), int((at + most - left) / recSize)
+}
+
+// others is what common needs for the less common records.
+type others struct {
+	none  zone // empty
+	zones *[numZones]zone
+	wide  unsafe.Pointer // where values of 16 bytes go
+	used  uintptr        // bytes of that
+}
+
+// common is gather's loop. It decodes at most so many records, counted in bytes of what it makes of
+// them, from r on to what lies behind to. It returns where it has stopped, the bytes that it
+// has written, and most less what was not wanted.
+//
+// This is where the time goes. Where the next record begins hangs on the tag of this one:
+// that would have the processor wait for each in turn. So it is told by a jump, which it
+// predicts, as it does that most stores go where the one before went. The one check of at
+// bounds all that is read of any record, which is why that is done with pointers; and few
+// variables live here, so that all are in registers.
+func common(r, to unsafe.Pointer, most uintptr, forms unsafe.Pointer, mask uintptr, o *others) (on unsafe.Pointer, at, left uintptr) {
+	near := &o.none // the zone of the last store that is wanted
+	for at < most {
 		tag := load32(r)
-		site := tag >> layout.WordsBits
-		if uint64(site) >= uint64(len(forms)) {
-			break
-		}
-		f := &forms[site]
+		f := formOf(forms, mask, tag)
 		if f.tag != tag {
 			break
 		}
 		addr := load64(unsafe.Add(r, layout.StoreAddr)) + uint64(int64(f.disp))
-		if addr-lo >= room {
-			z := &zones[zoneOf(addr)]
+		if addr-near.lo >= near.room {
+			z := &o.zones[zoneOf(addr)]
 			if addr-z.lo >= z.room {
 				break
 			}
 			if !z.wanted {
 				r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
+				most -= recSize
 				continue
 			}
-			lo, room = z.lo, z.room
+			near = z
 		}
-		rec := (*trace.StoreRec)(unsafe.Add(to, uintptr(n)*unsafe.Sizeof(trace.StoreRec{})))
-		n++
-		rec.Site, rec.Addr, rec.Base = site, addr, 0
+		rec := (*trace.StoreRec)(unsafe.Add(to, at))
+		at += recSize
+		rec.Site, rec.Addr, rec.Base = tag>>layout.WordsBits, addr, 0
 		rec.Value = load64(unsafe.Add(r, layout.StoreValue)) & f.mask
 		const words = (layout.StoreValue + 8) / 4 // with a value of 5 to 8 bytes
 		if tag&layout.Words == words {
@@ -125,14 +140,25 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 				rec.Base = load64(unsafe.Add(r, -8))
 				continue
 			}
-			at := len(*wide)
-			rec.Value = uint64(at)
-			*wide = (*wide)[:at+pair]
-			*(*[pair]byte)((*wide)[at:]) = *(*[pair]byte)(unsafe.Add(r, -pair))
+			rec.Value = uint64(o.used)
+			*(*[pair]byte)(unsafe.Add(o.wide, o.used)) = *(*[pair]byte)(unsafe.Add(r, -pair))
+			o.used += pair
 		}
 	}
-	return int(uintptr(r) - uintptr(start)), n, most - left
+	return r, at, most
 }
+
+// formOf is the form of a store with this tag, if it has the same; mask is one less than the
+// number of forms, in bytes.
+func formOf(forms unsafe.Pointer, mask uintptr, tag uint32) *plainForm {
+	return (*plainForm)(unsafe.Add(forms, uintptr(tag>>(layout.WordsBits-formShift))&mask))
+}
+
+const (
+	recSize   = unsafe.Sizeof(trace.StoreRec{})
+	formShift = 4 // of formSize
+	formSize  = unsafe.Sizeof(plainForm{})
+)
 
 // load32 and load64 read a number of the log.
 func load32(p unsafe.Pointer) uint32 { return binary.LittleEndian.Uint32((*[4]byte)(p)[:]) }

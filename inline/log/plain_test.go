@@ -71,3 +71,25 @@ func TestPlainIsOne(t *testing.T) {
 		}
 	}
 }
+
+// No tag leads to a form where there is none, of a damaged log neither.
+func TestNoForm(t *testing.T) {
+	for n := range 70 {
+		plan := testPlan()
+		stores := plan.Stores
+		plan.Stores = nil
+		for i := range n {
+			plan.Stores = append(plan.Stores, stores[i%len(stores)])
+		}
+		forms := NewTable(plan, n%2 == 0).plain
+		for i := range forms {
+			f := &forms[i]
+			if i < n && f.tag < layout.Special {
+				continue
+			}
+			if m := len(forms) - 1; int(f.tag>>layout.WordsBits)&m == i {
+				t.Errorf("%d stores: the tag %#x leads to form %d, which is none", n, f.tag, i)
+			}
+		}
+	}
+}

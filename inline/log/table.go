@@ -1,6 +1,8 @@
 package log
 
 import (
+	"math/bits"
+
 	"mgtrace/inline/layout"
 	"mgtrace/probe"
 	"mgtrace/trace"
@@ -10,7 +12,7 @@ import (
 // Table says what each store's record looks like. It is immutable.
 type Table struct {
 	stores []storeForm // by index in the plan
-	plain  []plainForm // the same, of those that gather decodes
+	plain  []plainForm // the same, of those that gather decodes; behind them what is none up to a power of two
 	sites  []trace.StoreSite
 	funcs  []string // names by index in the plan
 }
@@ -30,7 +32,7 @@ type storeForm struct {
 // perhaps a base, or one of 16 bytes: small, for a program has many stores.
 type plainForm struct {
 	mask uint64 // of the value; 0: it has 16 bytes
-	tag  uint32 // of the record; no store's if this is none that gather decodes
+	tag  uint32 // of the record; see noForm if this is none that gather decodes
 	disp int32  // what the address is more than the record says
 }
 
@@ -56,7 +58,7 @@ const (
 func NewTable(plan *probe.Plan, strict bool) *Table {
 	t := &Table{
 		stores: make([]storeForm, len(plan.Stores)),
-		plain:  make([]plainForm, len(plan.Stores)),
+		plain:  make([]plainForm, 1<<bits.Len(uint(len(plan.Stores))|1)),
 		sites:  make([]trace.StoreSite, len(plan.Stores)),
 		funcs:  make([]string, len(plan.Funcs)),
 	}
@@ -75,6 +77,9 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 			}
 		}
 		t.plain[i] = t.stores[i].plain(i)
+	}
+	for i := len(plan.Stores); i < len(t.plain); i++ {
+		t.plain[i] = noForm(i)
 	}
 	return t
 }
@@ -113,10 +118,14 @@ func (f *storeForm) plain(i int) plainForm {
 	case f.form == formWide && f.width == pair:
 		p.mask = 0
 	case f.form&^formBase != 0:
-		return plainForm{tag: layout.Special}
+		return noForm(i)
 	}
 	return p
 }
+
+// noForm is form i where there is none: a record with its tag, which is no store's, is looked for
+// elsewhere, for gather looks only at the lower bits of an index.
+func noForm(i int) plainForm { return plainForm{tag: ^layout.Tag(i, 0)} }
 
 // pair is the width of the commonest wide stores, bytes.
 const pair = 16
