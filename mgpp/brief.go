@@ -55,6 +55,13 @@ func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known bool) {
 	return h.wordOf(uint32(t), uint64(addr))
 }
 
+// Word returns the word at an address at t, in a live node, and when it was stored, if that was by
+// one write that wrote all of it, as nearly all pointers are. The time is 0 where it takes a longer look.
+func (h *History) Word(addr trace.Addr, t Timestamp) (v uint64, stored Timestamp) {
+	v, at := h.plainWord(uint64(addr), h.clip(t))
+	return v, Timestamp(at)
+}
+
 // Statement returns what an operation did, and the address of its statement, without a
 // search.
 func (h *History) Statement(t Timestamp) (OpKind, trace.Addr) {

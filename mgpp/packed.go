@@ -59,7 +59,7 @@ func (c *column) bytes() uint64 {
 type packed struct {
 	least uint32
 	width uint8  // bits of a number, 0 to 32
-	bits  []byte // the numbers, from the low bit of the first byte on, and room to read 8 bytes at the last
+	bits  []byte // the numbers, from the low bit of the first byte on, 8 bytes at least
 }
 
 const packedBytes = 32 // of a packed without its bits
@@ -73,7 +73,8 @@ func pack(list []uint32) packed {
 	if p.width == 0 {
 		return p
 	}
-	n := (len(list)*int(p.width)+7)/8 + 8
+	// As many bytes as the numbers take: sizes that the allocator has, most often.
+	n := max(8, (len(list)*int(p.width)+31)/32*4)
 	p.bits = slices.Grow([]byte(nil), n)[:n]
 	out, word, filled := p.bits, uint64(0), uint(0)
 	for _, v := range list {
@@ -83,7 +84,9 @@ func pack(list []uint32) packed {
 			out, word, filled = out[4:], word>>32, filled-32
 		}
 	}
-	binary.LittleEndian.PutUint32(out, uint32(word))
+	if filled > 0 {
+		binary.LittleEndian.PutUint32(out, uint32(word))
+	}
 	return p
 }
 
@@ -92,5 +95,6 @@ func (p *packed) at(i uint32) uint32 {
 		return p.least
 	}
 	bit := uint64(i) * uint64(p.width)
-	return p.least + uint32(binary.LittleEndian.Uint64(p.bits[bit>>3:])>>(bit&7)&(1<<p.width-1))
+	from := min(bit>>3, uint64(len(p.bits)-8)) // the last 8 bytes have the last numbers
+	return p.least + uint32(binary.LittleEndian.Uint64(p.bits[from:])>>((bit-from<<3)&63)&(1<<p.width-1))
 }

@@ -186,7 +186,7 @@ func (d *delta) pinRoots(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	}
 	d.ch.Find(g).EachPart(e.g.Size(g, e.t), func(lo, hi int64) {
 		for k := max(0, (lo-s.lo)/s.stride); k < s.cells && s.lo+k*s.stride < hi; k++ {
-			v := e.loadPointer(e.g.Object(g).Addr+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
+			v := e.loadPointer(0, e.g.Object(g).Addr+trace.Addr(s.lo+k*s.stride), s.pin.Coded, s.pin.Weak, s.pin.To, elemOf(s.pin.Type), s.pin)
 			switch {
 			case v.isNull():
 			case v.kind == pointer && v.defined() && v.obj != 0:

@@ -286,10 +286,15 @@ func (e *env) objectOf(p value, want *check.NodeType, at check.Expr) (graph.ObjI
 	return l.obj, value{}
 }
 
-// loadPointer reads the pointer cell at addr.
-func (e *env) loadPointer(addr trace.Addr, as coded.Pointer, weak bool, to *check.NodeType, elem *types.Type, at check.Expr) value {
+// loadPointer reads the pointer cell at addr, which lies in an object, or in one that is not known (0).
+func (e *env) loadPointer(in graph.ObjID, addr trace.Addr, as coded.Pointer, weak bool, to *check.NodeType, elem *types.Type, at check.Expr) value {
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
+	}
+	if in != 0 && e.changed == nil && as == coded.Plain {
+		if o, word, known := e.g.Leads(in, addr, e.t); known {
+			return e.led(o, word)
+		}
 	}
 	tgt := e.v.Target(addr, as)
 	if tgt.State == mgpp.Unwritten {
@@ -305,6 +310,19 @@ func (e *env) loadPointer(addr trace.Addr, as coded.Pointer, weak bool, to *chec
 	}
 	if weak && e.expired(p) {
 		return null
+	}
+	return p
+}
+
+// led makes a value of a pointer that leads to an object, the only one of its block.
+func (e *env) led(o graph.ObjID, word uint64) value {
+	node := e.g.Object(o).Host
+	p := value{kind: pointer, tgt: mgpp.Points, bits: word, node: node, obj: o}
+	if e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node}) {
+		p = null
+	}
+	if e.rec != nil {
+		e.recordTarget(p)
 	}
 	return p
 }

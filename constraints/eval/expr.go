@@ -81,7 +81,7 @@ func (e *env) load(x *check.Load) value {
 	}
 	var v value
 	if isPointer(x) {
-		v = e.loadPointer(l.addr, x.Coded, x.Weak, x.To, elemOf(x.Type), x)
+		v = e.loadPointer(l.obj, l.addr, x.Coded, x.Weak, x.To, elemOf(x.Type), x)
 	} else {
 		v = e.scalar(l.addr, x.Type, x.BitOffset, x.BitSize, x)
 	}
@@ -130,7 +130,7 @@ func (e *env) fieldN(x *check.FieldN) value {
 	}
 	var v value
 	if s.Type.Kind == types.Pointer && !s.VTable {
-		v = e.loadPointer(addr, x.Of.CodedAt(off+s.Offset), false, x.Of, s.Type.Elem, x)
+		v = e.loadPointer(0, addr, x.Of.CodedAt(off+s.Offset), false, x.Of, s.Type.Elem, x)
 	} else {
 		v = e.scalar(addr, s.Type, s.BitOffset, s.BitSize, x)
 	}

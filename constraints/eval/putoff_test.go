@@ -8,6 +8,8 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
+	"mgtrace/trace"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,7 +18,7 @@ import (
 // A graph that puts off what happens between checks gives the same verdicts as one that does
 // not, at every check; and when somebody asks for other times, the same answers.
 func TestPutOff(t *testing.T) {
-	put, checks, broken := map[string]bool{}, 0, 0
+	put, checks, broken, led := map[string]bool{}, 0, 0, 0
 	each(t, 8, func(t *testing.T, s *script) {
 		own := graph.New(s.spec, s.h, s.world, graph.Options{})
 		at := eval.NewChecker(s.spec, s.h, own, eval.Options{})
@@ -39,6 +41,7 @@ func TestPutOff(t *testing.T) {
 				t.Fatalf("at %d (-at once +put off):\n%s", now, d)
 			}
 			sameNow(t, s, own)
+			led += sameLeads(t, s)
 			if s.r.IntN(40) == 0 {
 				break
 			}
@@ -55,8 +58,8 @@ func TestPutOff(t *testing.T) {
 		sameGraphs(t, s, own)
 		sameTouched(t, s, at)
 	})
-	if len(put) < 6 || checks < 800 || broken < 800 {
-		t.Errorf("put off with %d specifications, %d checks, %d times something broken: the test tests little", len(put), checks, broken)
+	if len(put) < 6 || checks < 800 || broken < 800 || led < 10_000 {
+		t.Errorf("put off with %d specifications, %d checks, %d times something broken, %d pointers: the test tests little", len(put), checks, broken, led)
 	}
 }
 
@@ -103,6 +106,32 @@ func sameGraphs(t *testing.T, s *script, want *graph.Graph) {
 			}
 		}
 	}
+}
+
+// sameLeads compares what the graph knows of where pointers lead now with the history. It returns how
+// many it knows.
+func sameLeads(t *testing.T, s *script) (known int) {
+	t.Helper()
+	now := s.h.Now()
+	v := s.h.At(now)
+	for o := graph.ObjID(1); int(o) <= s.g.Objects(); o++ {
+		if !s.g.Alive(o, now) {
+			continue
+		}
+		in := s.g.Object(o)
+		for at := in.Addr; at+8 <= in.Addr+trace.Addr(in.Size); at += 8 {
+			to, word, ok := s.g.Leads(o, at, now)
+			if !ok {
+				continue
+			}
+			known++
+			tgt := v.Target(at, coded.Plain)
+			if want := s.g.ObjectOf(now, tgt, nil); tgt.State != mgpp.Points || tgt.Value != word || tgt.Node != s.g.Object(to).Host || want != to {
+				t.Fatalf("at %d %s+%d: %s by %#x, want %s by %+v", now, s.g.Name(o), at-in.Addr, s.g.Name(to), word, s.g.Name(want), tgt)
+			}
+		}
+	}
+	return known
 }
 
 // sameRef: pointers that are no edges are cells that each graph has made for itself.

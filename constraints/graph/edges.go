@@ -46,12 +46,13 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 			buf = g.appendRef(buf, r, changed)
 		}
 	}
-	if first := len(b.past); first > 0 {
-		if b.past[first-1].until > t {
-			first = sort.Search(len(b.past), func(i int) bool { return b.past[i].until > t })
+	past := b.rare().past
+	if first := len(past); first > 0 {
+		if past[first-1].until > t {
+			first = sort.Search(len(past), func(i int) bool { return past[i].until > t })
 		}
-		for i := first; i < len(b.past); i++ {
-			if p := &b.past[i]; p.since <= t {
+		for i := first; i < len(past); i++ {
+			if p := &past[i]; p.since <= t {
 				buf = g.appendRef(buf, &p.inRef, changed)
 			}
 		}
@@ -289,9 +290,10 @@ func (g *Graph) LifeChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
 	if b.Death != 0 && b.Death <= t {
 		return b.Death
 	}
-	for i := len(b.resizes) - 1; i >= 0; i-- {
-		if b.resizes[i].until <= t {
-			return b.resizes[i].until
+	resizes := b.rare().resizes
+	for i := len(resizes) - 1; i >= 0; i-- {
+		if resizes[i].until <= t {
+			return resizes[i].until
 		}
 	}
 	if b.Birth <= t {

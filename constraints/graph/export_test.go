@@ -16,4 +16,4 @@ func (g *Graph) AdvanceSlowly() {
 func (g *Graph) Pending() *Changes { return &g.pending }
 
 // Past is how many edges that led to an object are known.
-func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).past) }
+func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).rare().past) }

@@ -61,19 +61,45 @@ type population struct {
 	count   int // ordinals given
 }
 
-// object is an Object with what the graph keeps about it.
+// object is an Object with what the graph keeps about it. There are as many as the program makes
+// nodes, and the first use of their memory costs more than what is done with it: what few have is apart.
 type object struct {
 	Object
 	lay     *layout
-	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
 	slots   []slot
-	pos     int32 // in its population's live
 	in      []inRef
-	past    []pastRef        // by until
-	inTimes []mgpp.Timestamp // when its in-edges changed
+	inTimes []mgpp.Timestamp // when its in-edges changed; not kept while anything may be put off
+	more    *more            // nil: it has nothing of that
+	soiled  uint64           // parts that were written, and have not been looked at
+	pos     int32            // in its population's live
+	turned  bool             // it began or ended, and that has not been looked at
+	waiting bool             // it is among putOff.waiting
 	inner   bool             // a pointer has led to its inside
+}
+
+// more is what few objects have.
+type more struct {
+	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
+	past    []pastRef  // by until
 	resizes []resize
-	waits   waits
+}
+
+var noMore more // read-only
+
+// rare returns what few objects have, to be read.
+func (b *object) rare() *more {
+	if b.more == nil {
+		return &noMore
+	}
+	return b.more
+}
+
+// toRare returns it to be changed.
+func (b *object) toRare() *more {
+	if b.more == nil {
+		b.more = new(more)
+	}
+	return b.more
 }
 
 // slot is the state of one pointer cell now: the object it leads to, and where
@@ -183,9 +209,11 @@ func (g *Graph) Alive(o ObjID, t mgpp.Timestamp) bool {
 // Size returns the size of an object at t, in bytes.
 func (g *Graph) Size(o ObjID, t mgpp.Timestamp) uint64 {
 	b := g.objs.at(o)
-	for i := range b.resizes {
-		if t < b.resizes[i].until {
-			return b.resizes[i].size
+	if b.more != nil {
+		for _, r := range b.more.resizes {
+			if t < r.until {
+				return r.size
+			}
 		}
 	}
 	return b.Size
@@ -274,8 +302,9 @@ func (g *Graph) count(o ObjID, n mgpp.Node) {
 	}
 	if off := c.Owners(n); off > 0 && uint64(off)+ownersSize <= n.Size {
 		b := g.objs.at(o)
-		b.owners = n.Start + trace.Addr(off)
-		g.places.put(o, b.owners, b.owners+ownersSize, g.lives)
+		at := n.Start + trace.Addr(off)
+		b.toRare().owners = at
+		g.places.put(o, at, at+ownersSize, g.lives)
 	}
 }
 
@@ -284,7 +313,8 @@ const ownersSize = 4
 
 // counts reports whether a write of [lo, hi) changes the number of b's owners.
 func (b *object) counts(lo, hi trace.Addr) bool {
-	return b.owners != 0 && lo < b.owners+ownersSize && hi > b.owners
+	at := b.rare().owners
+	return at != 0 && lo < at+ownersSize && hi > at
 }
 
 // disowned ends the objects of a block whose count of owners a write made 0.
@@ -296,7 +326,7 @@ func (g *Graph) disowned(op *mgpp.Op, t mgpp.Timestamp) {
 		}
 		var data [ownersSize]byte
 		var written [ownersSize]bool
-		if g.at(t).Read(b.owners, &mgpp.Bytes{Data: data[:], Written: written[:]}) && data == [ownersSize]byte{} && !slices.Contains(written[:], false) {
+		if g.at(t).Read(b.rare().owners, &mgpp.Bytes{Data: data[:], Written: written[:]}) && data == [ownersSize]byte{} && !slices.Contains(written[:], false) {
 			g.end(o, t)
 		}
 	}
@@ -465,7 +495,8 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 	if size == b.Size {
 		return
 	}
-	b.resizes = append(b.resizes, resize{t, b.Size})
+	m := b.toRare()
+	m.resizes = append(m.resizes, resize{t, b.Size})
 	old, oldSlots := b.Size, b.slots
 	fresh := make([]slot, b.lay.slots(size))
 	for ci := range b.lay.cells {

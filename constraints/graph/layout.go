@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mgtrace/constraints/check"
+	"mgtrace/mgpp/coded"
 	"mgtrace/types"
 )
 
@@ -17,6 +18,8 @@ type layout struct {
 	fills bool // some cell says which elements of an array are in use
 
 	conditional bool // some cells count only sometimes
+
+	at []int32 // by word of 8 bytes: the slot of the only cell that lies there, if its pointer is stored as it is
 
 	some  bool     // only some bytes matter (reads.go)
 	bytes []uint64 // by byte, a bit: it matters
@@ -42,7 +45,49 @@ func newLayout(t *check.NodeType) *layout {
 	if t.Layout != nil && !t.Array {
 		l.addHidden(t.Layout)
 	}
+	l.lay()
 	return l
+}
+
+// maxAt bounds the words of a type whose slots are found by where they lie.
+const maxAt = 1 << 12
+
+const free, shared = -1, -2 // in layout.at
+
+// lay notes which slots lie where.
+func (l *layout) lay() {
+	for i := range l.cells {
+		c := &l.cells[i]
+		for e := range c.Count { // none of a flexible cell
+			l.put(c.Offset+e*c.Stride, int32(c.slot)+int32(e), c.Coded == coded.Plain)
+		}
+	}
+	for i := range l.cells {
+		if c := &l.cells[i]; c.Count < 0 {
+			l.at = l.at[:max(0, min(c.Offset>>3, int64(len(l.at))))]
+		}
+	}
+}
+
+func (l *layout) put(off int64, slot int32, plain bool) {
+	for w := off >> 3; off >= 0 && w <= (off+7)>>3 && w < maxAt; w++ {
+		for int(w) >= len(l.at) {
+			l.at = append(l.at, free)
+		}
+		if l.at[w] == free && off&7 == 0 && plain {
+			l.at[w] = slot
+		} else {
+			l.at[w] = shared
+		}
+	}
+}
+
+// slotAt returns the slot of the cell at an offset, below 0 if that is not known.
+func (l *layout) slotAt(off int64) int32 {
+	if off < 0 || off&7 != 0 || off>>3 >= int64(len(l.at)) {
+		return free
+	}
+	return l.at[off>>3]
 }
 
 // untyped is the layout of a global of no declared type.

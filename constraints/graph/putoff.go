@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"slices"
 	"sort"
 
 	"mgtrace/constraints/check"
@@ -10,7 +9,7 @@ import (
 )
 
 // Between two checks nobody asks where pointers lead. So what is written into objects, and what
-// they led to when they end, is only noted (waits), and looked at once when the graph is asked for
+// they led to when they end, is only noted, and looked at once when the graph is asked for
 // (settle): pointers that are gone again by then have cost next to nothing.
 //
 // What leads where is known then for the present and for the time of the last Follow, and for no
@@ -23,15 +22,8 @@ type putOff struct {
 	after   int     // so many operations after Follow on
 	keep    int     // past edges into an object that are kept in any case, see forget
 	taken   int     // operations since Follow that were looked at
-	waiting []ObjID // those objects whose waits say so
+	waiting []ObjID // those objects that say so
 	lost    bool    // something was put off or forgotten: past and inTimes of objects are not complete
-}
-
-// waits is what has not been looked at of an object.
-type waits struct {
-	soiled uint64 // parts that were written
-	turned bool   // it began or ended
-	listed bool
 }
 
 // Defer has Trail put off what the operations of the history do to edges, from the one on that
@@ -55,17 +47,15 @@ func (g *Graph) Defer(after int) bool {
 // forget gives up the edges that led to an object before the last Follow, if they are most of many: the
 // head of a list that is pushed to has had one for each of its nodes, and nobody asks for them as long as
 // nothing is broken.
-func (g *Graph) forget(b *object) {
-	if !g.put.on || !g.following || len(b.past) < g.put.keep {
+func (g *Graph) forget(m *more) {
+	if !g.put.on || !g.following || len(m.past) < g.put.keep {
 		return
 	}
-	first := sort.Search(len(b.past), func(i int) bool { return b.past[i].until > g.since })
-	if first == 0 || first < len(b.past)/2 {
+	first := sort.Search(len(m.past), func(i int) bool { return m.past[i].until > g.since })
+	if first == 0 || first < len(m.past)/2 {
 		return
 	}
-	b.past = append(b.past[:0], b.past[first:]...)
-	n, _ := slices.BinarySearch(b.inTimes, g.since+1)
-	b.inTimes = append(b.inTimes[:0], b.inTimes[n:]...)
+	m.past = append(m.past[:0], m.past[first:]...)
 	g.put.lost = true
 }
 
@@ -73,13 +63,13 @@ func (g *Graph) forget(b *object) {
 func (g *Graph) defers() bool { return g.put.on && g.put.taken > g.put.after }
 
 // wait puts an object on the list.
-func (g *Graph) wait(o ObjID) *waits {
-	w := &g.objs.at(o).waits
-	if !w.listed {
-		w.listed = true
+func (g *Graph) wait(o ObjID) *object {
+	b := g.objs.at(o)
+	if !b.waiting {
+		b.waiting = true
 		g.put.waiting = append(g.put.waiting, o)
 	}
-	return w
+	return b
 }
 
 // putsOff takes over an operation but for what can wait. It is false where that is nothing.
@@ -128,13 +118,13 @@ func (g *Graph) settle() {
 		if mark && (b.Death == 0 || b.Birth <= g.since) {
 			g.markWaiting(b)
 		}
-		if mask := b.waits.soiled; mask != 0 && b.Death == 0 {
+		if mask := b.soiled; mask != 0 && b.Death == 0 {
 			g.eachCell(o, mask, func(r ref) { g.reread(r, g.now) })
 		}
 	}
 	for _, o := range list {
 		b := g.objs.at(o)
-		b.waits = waits{}
+		b.soiled, b.turned, b.waiting = 0, false, false
 		if b.Death == 0 {
 			continue
 		}
@@ -175,8 +165,8 @@ func (g *Graph) tooMany(list []ObjID) bool {
 // markWaiting notes what has changed of an object.
 func (g *Graph) markWaiting(b *object) {
 	d := g.pending.Of(b.ID)
-	d.Mask |= b.waits.soiled
-	if b.waits.turned {
+	d.Mask |= b.soiled
+	if b.turned {
 		d.Life = true
 		g.pending.All = g.pending.All || g.sentinelCell(b, ^uint64(0))
 	}

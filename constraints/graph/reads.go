@@ -70,6 +70,7 @@ func (l *layout) restrict(r *Reads, fields []string) {
 			l.markCell(c)
 		}
 	}
+	l.lay()
 }
 
 func (l *layout) readsCell(c *check.EdgeCell) bool {

@@ -69,11 +69,49 @@ func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 	return o, off, b.Death == 0 && b.Member == 0 && value >= uint64(b.Addr) && off < b.Size
 }
 
-// reread resolves one cell at t and notes where it leads.
+// led is leads for a pointer that has been stored at a time: by then the object was there, and it
+// was no smaller or larger.
+func (g *Graph) led(value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, known bool) {
+	to, off, known = g.leads(value)
+	if b := g.objs.at(to); known && to != 0 {
+		known = b.Birth <= stored && len(b.rare().resizes) == 0
+	}
+	return to, off, known
+}
+
+// Leads returns the object to which a pointer of o leads at t, and the pointer, where that is known
+// without a look at the history: t is now, and the object is the only one of its block.
+func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
+	if t != g.now || len(g.put.waiting) > 0 || g.members.any() {
+		return 0, 0, false
+	}
+	b := g.objs.at(o)
+	i := b.lay.slotAt(int64(addr - b.Addr))
+	if i < 0 || int(i) >= len(b.slots) || b.slots[i].to == 0 {
+		return 0, 0, false
+	}
+	s := &b.slots[i]
+	d := g.objs.at(s.to)
+	off := d.in[s.pos].off
+	if d.Death != 0 || off >= d.Size || len(d.rare().resizes) > 0 || len(g.of(d.Host)) != 1 {
+		return 0, 0, false
+	}
+	return s.to, uint64(d.Addr) + off, true
+}
+
+// reread resolves one cell at t, which is now, and notes where it leads.
 func (g *Graph) reread(r ref, t mgpp.Timestamp) {
-	v := g.at(t)
 	b := g.objs.at(r.from)
 	c := b.lay.cells[r.cell].EdgeCell
+	if c.Coded == coded.Plain && !g.members.any() {
+		if value, stored := g.hist.Word(cellAddr(b, c, r.elem), t); stored != 0 {
+			if to, off, known := g.led(value, stored); known {
+				g.point(r, to, off, t)
+				return
+			}
+		}
+	}
+	v := g.at(t)
 	tgt := v.Target(cellAddr(b, c, r.elem), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
 	if made := g.reach(r, tgt, to, t); made != 0 {
@@ -143,11 +181,20 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		d.inner = d.inner || off != 0
 		s.pos = int32(len(d.in))
 		d.in = append(d.in, inRef{ref: r, off: off, since: t})
-		d.inTimes = appendTime(d.inTimes, t)
+		g.inChanged(d, t)
 	}
 	if left != 0 {
 		g.abandon(left, t)
 	}
+}
+
+// inChanged notes when edges into an object change.
+func (g *Graph) inChanged(b *object, t mgpp.Timestamp) {
+	if g.put.on {
+		g.put.lost = true
+		return
+	}
+	b.inTimes = appendTime(b.inTimes, t)
 }
 
 // unlink takes the cell of slot s out of its target's in list.
@@ -155,12 +202,13 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	d := g.objs.at(s.to)
 	gone := d.in[s.pos]
 	if gone.since < t {
-		if len(d.past) == cap(d.past) {
-			g.forget(d)
+		m := d.toRare()
+		if len(m.past) == cap(m.past) {
+			g.forget(m)
 		}
-		d.past = append(d.past, pastRef{gone, t})
+		m.past = append(m.past, pastRef{gone, t})
 	}
-	d.inTimes = appendTime(d.inTimes, t)
+	g.inChanged(d, t)
 	last := len(d.in) - 1
 	if int(s.pos) != last {
 		moved := d.in[last]
