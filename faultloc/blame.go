@@ -16,7 +16,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		h = learn(in)
 		suspects = unkept(in, tb, h, suspects, repairs, l)
 		if in.looksFor(Unlike) {
-			suspects = accuseUnlike(in, h, l.fields(), suspects)
+			suspects = accuseUnlike(in, tb, h, l.fields(), suspects)
 		}
 	}
 	suspects = oneWay(in, suspects, repairs)

@@ -97,7 +97,7 @@ func init() {
 			name: "taken out with the next one", spec: chainSpec, before: chain(10),
 			fault:   "5: h.first = c7\n6: free c9",
 			correct: "5: h.first = c8\n6: free c9",
-			want:    "wrote 5, wrote 6", evidence: RepairCell,
+			want:    "wrote 5 | wrote 6", evidence: RepairCell,
 		},
 	}...)
 }

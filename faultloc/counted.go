@@ -24,16 +24,7 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 			continue
 		}
 		last := r.lastChange(in)
-		first, next := mgpp.Timestamp(0), last
-		for range maxCounted {
-			t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), next-min(next, 1))
-			if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) || !r.wrongBy(in, t, next) {
-				break
-			}
-			if next = t; !in.usual(t) {
-				first = t
-			}
-		}
+		first := r.countedFrom(in)
 		if first == 0 {
 			first = r.aside(in, last)
 		}
@@ -58,11 +49,61 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	return suspects
 }
 
+// countedFrom is the oldest store of the number, of one that is not what its statement always does, from which on it was wrong by
+// as much as it is now. 0: there is none.
+func (r *Repair) countedFrom(in Input) (first mgpp.Timestamp) {
+	next := r.lastChange(in)
+	for range maxCounted {
+		t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), next-min(next, 1))
+		if t <= in.Healthy || !in.attributed(t) || !in.wrote(t) || !r.wrongBy(in, t, next) {
+			break
+		}
+		if next = t; !in.usual(t) {
+			first = t
+		}
+	}
+	return first
+}
+
+// counted is the last store of the number by which it was not only counted on ("n->words++") from one that was wrong by as much
+// as it is now, with the repair as it was then. Of any other number it is the last store.
+func (r *Repair) counted(in Input) (*Repair, mgpp.Timestamp) {
+	last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+	if !r.ofNumber() || !in.looksFor(Basis) || r.countedFrom(in) != 0 {
+		return r, last
+	}
+	for range maxCounted {
+		by, ok := in.step(last)
+		prev := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), last-min(last, 1))
+		if last <= in.Healthy || !ok || !in.counts(last) {
+			break
+		}
+		shifted := *r
+		shifted.Value -= by
+		if !shifted.needed(in, max(prev, in.Healthy), last) {
+			break
+		}
+		r, last = &shifted, prev
+	}
+	return r, last
+}
+
+// needed: at some time between two, all that the repair cures was broken, and would have held with its number.
+func (r *Repair) needed(in Input, from, to mgpp.Timestamp) bool {
+	for t := from; t < to && t-from < maxUntilTold; t++ {
+		was, would := in.verdicts(in.Model.View(t)), in.verdicts(with(in.Model.View(t), r.Cell, r.Value))
+		if !slices.ContainsFunc(r.mended(in), func(i eval.Instance) bool { return in.stopped() || !was(i) || would(i) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // aside is a store that changed the number by as much as it is wrong now, from where on it was only counted
 // on ("q->count = 0; q->count++;"); 0: there is none.
 func (r *Repair) aside(in Input, last mgpp.Timestamp) mgpp.Timestamp {
 	now, ok := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
-	if _, counts := in.step(last); !ok || !counts || last <= in.Healthy {
+	if !ok || last <= in.Healthy || !in.counts(last) {
 		return 0
 	}
 	for t, n := last, 0; n < maxCounted; n++ {
@@ -75,6 +116,20 @@ func (r *Repair) aside(in Input, last mgpp.Timestamp) mgpp.Timestamp {
 		}
 	}
 	return 0
+}
+
+// counts: an operation changed the number by one, or by as much as its instruction did the time before.
+func (in *Input) counts(t mgpp.Timestamp) (counts bool) {
+	step, ok := in.step(t)
+	if !ok || step == 1 || step+1 == 0 {
+		return ok
+	}
+	in.earlier(t, t, func(e mgpp.Timestamp) bool {
+		by, ok := in.step(e)
+		counts = ok && by == step
+		return false
+	})
+	return counts
 }
 
 // ofNumber: the repair gives a field another number, and does no harm.

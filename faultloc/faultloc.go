@@ -201,8 +201,9 @@ const (
 	Stale          EvidenceKind = "stale"          // it freed a node to which a pointer was stored again after that
 	Taken          EvidenceKind = "taken"          // it took out what a field should hold still, before others wrote there
 	Lost           EvidenceKind = "lost"           // it took the last pointer to a node away that lives
+	Dropped        EvidenceKind = "dropped"        // it took a node out, and put nothing there of what that led to
 	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
-	Instead        EvidenceKind = "instead"        // had it written another field of the node, inconsistencies would be gone
+	Instead        EvidenceKind = "instead"        // had it written another field of the node, or that of another node, inconsistencies would be gone
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
@@ -240,6 +241,7 @@ type Evidence struct {
 	Fitted     bool // RepairCell, Counterfactual: what it stored was right at that time
 	Again      bool // RepairCell: another statement has stored the same since
 	Usual      bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
+	Elsewhere  bool // Instead: the same field of another node
 	Element    bool // Last: it wrote the element next to the field, of an array
 	Named      bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Given      bool // RepairCell, Counterfactual: the field holds what the program was given
@@ -340,6 +342,9 @@ func locate(in Input) Result {
 		suspects = blame(in, tb, suspects, repairs, lab)
 		markWhole(in, suspects)
 		suspects = odd(in, suspects)
+		if in.Cells != nil && in.looksFor(Dropped) {
+			suspects = dropped(in, tb, suspects)
+		}
 		if in.Cells != nil && in.looksFor(Doomed) {
 			suspects = doomed(in, suspects)
 		}

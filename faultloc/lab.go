@@ -178,8 +178,8 @@ func (in *Input) practised(t mgpp.Timestamp) bool {
 	return n == minLike
 }
 
-// instead makes experiments with other fields of the node that a store wrote to: with p->right = q
-// for p->left = q. They are made where no repair mends all.
+// instead makes experiments with other fields of the node that a store wrote to, with p->right = q
+// for p->left = q, and with the same field of other nodes, with r->left = q. They are made where no repair mends all.
 func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 	if slices.ContainsFunc(repairs, func(r Repair) bool { return r.evidence(l.in).settles() }) {
 		return
@@ -199,7 +199,7 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			continue
 		}
 		without := l.in.History.Without(l.view, op.Time)
-		for _, c := range l.in.Cells.Fields(cell.Obj, l.view) {
+		for _, c := range append(l.in.Cells.Fields(cell.Obj, l.view), l.sameField(cell)...) {
 			if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
 				continue
 			}
@@ -208,11 +208,29 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			}
 			hypo := with(without, c, v)
 			if o, ok := l.try(hypo, all); ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 {
-				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: o.n, Of: o.n})
+				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: o.n, Of: o.n, Elsewhere: c.Obj != cell.Obj})
 				break
 			}
 		}
 	}
+}
+
+// sameField is a field in other nodes of its type that the inconsistencies are about.
+func (l *lab) sameField(cell Cell) (out []Cell) {
+	node := l.in.Cells.Object(cell.Obj)
+	seen := []graph.ObjID{cell.Obj}
+	for _, inc := range l.in.Found[:min(len(l.in.Found), maxHidden)] {
+		for _, o := range inc.Instance.Nodes {
+			if o == 0 || slices.Contains(seen, o) || l.in.Cells.Object(o).Type != node.Type {
+				continue
+			}
+			seen = append(seen, o)
+			if c, ok := l.in.Cells.Cell(l.in.Cells.Object(o).Addr+(cell.Addr-node.Addr), l.view); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 // together is the counterfactual of several operations of one statement: a statement

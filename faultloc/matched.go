@@ -82,7 +82,12 @@ func (r *Repair) unanswered(in Input) (left []jump, ok bool) {
 		was, number = is, n
 	}
 	for _, o := range own {
-		k := slices.IndexFunc(left, func(j jump) bool { return j.by == o.by })
+		k := -1 // the nearest: a count is changed beside what it counts
+		for i, j := range left {
+			if j.by == o.by && (k < 0 || apart(j.t, o.t) < apart(left[k].t, o.t)) {
+				k = i
+			}
+		}
 		if k < 0 {
 			return nil, false
 		}
@@ -90,6 +95,9 @@ func (r *Repair) unanswered(in Input) (left []jump, ok bool) {
 	}
 	return settledJumps(left), true
 }
+
+// apart is how many operations lie between two.
+func apart(a, b mgpp.Timestamp) mgpp.Timestamp { return max(a, b) - min(a, b) }
 
 // settledJumps leaves out what was taken back by the next one, as one that moves a node does.
 func settledJumps(list []jump) (out []jump) {

@@ -13,16 +13,16 @@ import (
 // field should have been stored again, beside the change that broke the constraints.
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
-		r := &repairs[i]
-		if !r.evidence(in).explains() {
+		now := &repairs[i]
+		if !now.evidence(in).explains() {
 			continue
 		}
-		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
+		r, last := now.counted(in)
 		if !r.fitted(in, tb, last) || last > in.Healthy && strange(in, suspects, last) {
 			continue
 		}
 		t := r.broke(in, tb, max(last, in.Healthy))
-		if t == 0 {
+		if t == 0 || r != now && t >= now.lastChange(in) {
 			continue
 		}
 		e := Evidence{Kind: Outdated}
@@ -36,12 +36,15 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		} else if !r.Cell.Pointer {
 			t = r.since(in, tb, t)
 		}
-		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == r && o.everywhere() })
+		e.Named = slices.ContainsFunc(suspects, func(o Suspect) bool { return o.Kind == Omitted && o.Repair == now && o.everywhere() })
+		if r != now {
+			onward(in, &suspects, now.lastChange(in))
+		}
 		e.At, e.Beside = t, r.until(in, t)
 		s := r.accused(in, &suspects, t)
 		s.Evidence = append(s.Evidence, e)
 		return slices.DeleteFunc(suspects, func(o Suspect) bool { // what would be missing elsewhere is this
-			return o.Kind == Omitted && o.Repair == r && (o.has(Mirror) || o.has(Last))
+			return o.Kind == Omitted && o.Repair == now && (o.has(Mirror) || o.has(Last))
 		})
 	}
 	return suspects
@@ -77,8 +80,8 @@ func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 			break
 		}
 		switch {
-		case in.History.Op(at).Thread != op.Thread || !in.attributed(at):
-		case in.function(at) != f:
+		case in.History.Op(at).Thread != op.Thread || !in.attributed(at) || in.function(at) != f:
+		case in.History.Op(at).PC == op.PC: // it is called again, or goes round
 			return last
 		case r.near(in, at):
 			last = at
@@ -316,6 +319,7 @@ func (r *Repair) near(in Input, t mgpp.Timestamp) bool {
 // repair's number was the right one: before that it would have been wrong as well.
 func (r *Repair) since(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Timestamp {
 	asked := 0
+	_, told := r.says(in)
 	for _, at := range slices.Backward(tb.order) {
 		if at < t {
 			continue
@@ -323,10 +327,10 @@ func (r *Repair) since(in Input, tb *contributions, t mgpp.Timestamp) mgpp.Times
 		if asked++; asked > maxSince || in.stopped() {
 			break
 		}
-		broken := in.verdicts(with(in.Model.View(at), r.Cell, r.Value))
+		was, would := in.verdicts(in.Model.View(at)), in.verdicts(with(in.Model.View(at), r.Cell, r.Value))
 		still := false
-		for i, inc := range in.Found {
-			still = still || r.cured[i] && broken(inc.Instance)
+		for i, inc := range in.Found { // of a number that an equation tells, what was not broken yet did not ask for it yet
+			still = still || r.cured[i] && would(inc.Instance) && (!told || was(inc.Instance))
 		}
 		if !still && in.attributed(at) && in.wrote(at) {
 			return at
@@ -353,11 +357,20 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 	}
 	switch op.Kind {
 	case mgpp.OpBirth:
+		first := t
 		for at := t + 1; at <= in.At; at++ {
-			if leads(at, at) {
-				return at
+			if !leads(at, at) {
+				continue
+			}
+			view := in.Model.View(at)
+			if o := in.Cells.At(op.Addr, view); slices.Contains(in.Cells.Into(o, view, maxInto), in.History.Op(at).Addr) {
+				return at // not a way back, as its child's to its parent may be
+			}
+			if first == t {
+				first = at
 			}
 		}
+		return first
 	case mgpp.OpDeath:
 		for at := t + 1; at <= in.At && at-t < maxUnlinked; at++ {
 			if leads(at-1, at) && !leads(at, at) {

@@ -289,6 +289,8 @@ func (e Evidence) worth() int {
 		return worthGarbage
 	case Stray, Crossed:
 		return worthStray
+	case Dropped:
+		return e.part(worthRepair)
 	case Basis, Stale, Taken:
 		return e.part(worthBasis)
 	case Lost:
@@ -390,7 +392,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

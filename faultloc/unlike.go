@@ -450,10 +450,28 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 	return out
 }
 
+// ofValue: the law is about what was stored, not about where.
+func (l Law) ofValue() bool {
+	switch l {
+	case LawNull, LawZero, LawStep, LawSame, LawMoved, LawCopied, LawOrigin:
+		return true
+	}
+	return false
+}
+
+// reads: an operation wrote such a field as the inconsistencies read. Of another one it does not matter what it holds.
+func (in *Input) reads(fields map[string]bool, t mgpp.Timestamp) bool {
+	c, ok := in.cellAt(in.History.Op(t), in.Model.View(t))
+	return !ok || fields[general(c.Path)]
+}
+
 // accuseUnlike adds to the suspects what broke a law. Of several executions it is the
 // first that counts.
-func accuseUnlike(in Input, h *habits, fields map[string]bool, suspects []Suspect) []Suspect {
-	for i, b := range unlike(in, h, fields) {
+func accuseUnlike(in Input, tb *contributions, h *habits, fields map[string]bool, suspects []Suspect) []Suspect {
+	list := slices.DeleteFunc(unlike(in, h, fields), func(b broken) bool {
+		return b.law.ofValue() && tb.byOp[b.t] == nil && !in.reads(fields, b.t)
+	})
+	for i, b := range list {
 		st := in.Statement(in.History.Op(b.t).PC)
 		known := slices.ContainsFunc(suspects, func(s Suspect) bool { return s.Kind == Wrote && in.Statement(s.PC) == st })
 		if i > 0 && !known {

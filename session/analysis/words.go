@@ -139,7 +139,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
+		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -330,6 +330,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "it stored a pointer of which the way back is missing"
 	case faultloc.Lost:
 		return "it took away the last pointer to a node that is there still"
+	case faultloc.Dropped:
+		return fmt.Sprintf("it took a node out that was freed after that, and put nothing there of what the node led to: with that, %s would be gone", ofAll(e.Cured, e.Of))
 	case faultloc.Garbage:
 		return "it freed memory, and after that a pointer was stored that leads to where nothing ever was"
 	case faultloc.Early:
@@ -354,6 +356,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return "the program died in it"
 	case faultloc.Instead:
+		if e.Elsewhere {
+			return fmt.Sprintf("had it written the field of another node, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
+		}
 		return fmt.Sprintf("had it written another field of the node, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
 	case faultloc.Swapped:
 		return fmt.Sprintf("with its operands the other way round, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
