@@ -140,7 +140,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 	case s.Repair == nil:
 		s.Repair = r
 		e := r.evidence(in)
-		e.Again = again || r.initial(in, t)
+		e.Again = again || r.initial(in, t) || r.reset(in, t)
 		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
 		e.Usual = in.looksFor(Outdated) && in.usual(t)
 		s.Evidence = append(s.Evidence, e)

@@ -1,8 +1,11 @@
 package faultloc
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"mgtrace/trace"
 )
 
 // What small programs do wrong from the first time on: nothing is known from before. Each case has a correct twin.
@@ -15,6 +18,7 @@ const (
 		"inuse: slab S; S.inuse == 2 - (S.free).FREE;\nstate: slab S; S.state == (S.inuse == 2 ? 2 : S.inuse == 0 ? 0 : 1);\n"
 	leafSpec  = "struct leaf { long n, key[4]; };\nstruct tree { struct leaf *left, *right; long total; };\ntype leaf;\ntype tree;\ntotal: tree T; T.total == (T.left == NULL ? 0 : T.left.n) + (T.right == NULL ? 0 : T.right.n);\n"
 	nodesSpec = "struct node { struct node *kid, *up; };\nstruct tree { struct node *root; long nodes; };\ntype node edges (kid);\ntype tree;\nnodes: tree T; T.nodes == COUNT(node);\nup: node X; X.kid == NULL or X.kid.up == X;\n"
+	refsSpec  = "struct route { long refs; };\nstruct fib { long glue, routes; };\ntype route;\ntype fib;\nglue: fib F; F.glue == COUNT(route R: R.refs == 0);\nroutes: fib F; F.routes == COUNT(route R: R.refs > 0);\n"
 	chain3    = "1: t = calloc table\n2: a = calloc sym\n2: b = calloc sym\n2: c = calloc sym\n3: b.shadow = a\n3: c.shadow = b\n3: t.slot = c\ncpoint\n"
 	word      = "1: r = calloc node\n2: a = calloc node\n3: a.up = r\n4: r.kid = a\n5: a.word = 1\n6: a.words = 1\n6: r.words = 1\ncpoint\n"
 	slab      = "1: s = calloc slab\n2: a = calloc obj\n2: b = calloc obj\n3: s.inuse = 2\n4: s.state = 2\ncpoint\n"
@@ -52,9 +56,67 @@ func TestFew(t *testing.T) {
 			"45: m = calloc node\n46: m.up = a\n50: m.kid = b\n51: b.up = m\n53: a.kid = m\n32: l = calloc node\n33: l.up = b\n36: b.kid = l\n37: t.nodes = 3":                  "wrote 53 outdated",
 			"45: m = calloc node\n46: m.up = a\n50: m.kid = b\n51: b.up = m\n53: a.kid = m\n54: t.nodes = 3\n32: l = calloc node\n33: l.up = b\n36: b.kid = l\n37: t.nodes = 4": "healthy",
 		}},
+		{"a free that is not counted", nodesSpec, "1: t = calloc tree\n2: a = calloc node\n3: t.root = a\n4: t.nodes = 1\n2: b = calloc node\n5: b.up = a\n6: a.kid = b\n4: t.nodes = 2\ncpoint\n", Outdated, map[string]string{
+			"63: free b\n59: a.kid = NULL":                  "wrote 63 outdated",
+			"63: free b\n64: t.nodes = 1\n59: a.kid = NULL": "healthy",
+		}},
+		{"less than nothing", refsSpec, "1: f = calloc fib\n2: a = calloc route\n3: a.refs = 1\n4: f.routes = 1\ncpoint\n", Outdated, map[string]string{
+			"32: g = calloc route\n35: g.refs = 0\n":               "wrote 32 outdated",
+			"32: g = calloc route\n35: g.refs = 0\n67: f.glue = 1": "healthy",
+		}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			checkAsked(t, c.spec, c.before, c.kind, c.wants)
 		})
+	}
+}
+
+// TestReset: who takes a node out, and leaves NULL where NULL was, does not know where it will be; who links it does.
+func TestReset(t *testing.T) {
+	const spec = "struct task { struct task *next, *prev; };\ntype task;\nback: task T; T.next == NULL or T.next.prev == T;\n"
+	for program, want := range map[string]string{
+		"51: a.next = NULL\n51: a.prev = NULL\n80: b.next = a":                 "wrote 80",
+		"51: a.next = NULL\n51: a.prev = NULL\n80: b.next = a\n81: a.prev = b": "",
+	} {
+		w := newWorld(t, spec)
+		w.run("1: a = calloc task\n1: b = calloc task\n1: c = calloc task\n2: a.next = c\n3: c.prev = a\ncpoint")
+		w.run("50: c.prev = NULL\n" + program)
+		in := w.input()
+		in.Function = func(pc trace.Addr) string {
+			if pc >= 80 {
+				return "acquire"
+			}
+			return "unready"
+		}
+		if got, _, _ := strings.Cut(summary(Locate(in)), ","); got != want {
+			t.Errorf("%q: %s first, want %q", program, got, want)
+		}
+	}
+}
+
+// TestBothSides: of a field that nothing ever wrote, the statements that wrote the fields on either side are named.
+func TestBothSides(t *testing.T) {
+	const spec = "struct edge { long from, to, weight; };\ntype edge;\nto: edge E; E.to > 0;\n"
+	for program, want := range map[string]string{
+		"1: e = malloc edge\n2: e.from = 7\n4: e.weight = 5":              "omitted 2 beside 4",
+		"1: e = malloc edge\n2: e.from = 7\n3: e.to = 6\n4: e.weight = 5": "",
+		"1: e = malloc edge\n2: e.from = 7":                               "omitted 2",
+	} {
+		w := newWorld(t, spec)
+		w.run("9: d = malloc edge\n9: d.from = 3\n9: d.to = 4\n9: d.weight = 4\ncpoint")
+		w.run(program)
+		in, got := w.input(), ""
+		if r := Locate(in); len(r.Suspects) > 0 {
+			s := r.Suspects[0]
+			got, _, _ = strings.Cut(summary(r), ",")
+			for _, e := range s.Evidence {
+				if e.Kind == Beside && e.Beside != 0 {
+					got += fmt.Sprintf(" beside %d", in.History.Op(e.Beside).PC)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %q", program, got, want)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		r := &repairs[i]
 		last := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At)
-		if last <= in.Healthy || !r.evidence(in).explains() || !r.initial(in, last) || slices.ContainsFunc(suspects, r.omittedBy) {
+		if last <= in.Healthy || !r.evidence(in).explains() || !r.initial(in, last) && !r.reset(in, last) || slices.ContainsFunc(suspects, r.omittedBy) {
 			continue
 		}
 		t := r.back(in)
@@ -109,6 +109,14 @@ func (r *Repair) initial(in Input, t mgpp.Timestamp) bool {
 	birth := in.Cells.Object(r.Cell.Obj).Birth
 	back := r.back(in)
 	return birth > in.Healthy && back > t && t == firstWrite(in, r.Cell, birth) && in.function(back) != in.function(t) && !r.kept(in)
+}
+
+// reset: an operation left NULL in the repair's cell where NULL was, in another function than the one that has made the target
+// lead back since: who takes a node out does not know yet where it will be.
+func (r *Repair) reset(in Input, t mgpp.Timestamp) bool {
+	v, ok := read(in.Model.View(t), r.Cell.Addr, r.Cell.Size)
+	back := r.back(in)
+	return ok && v == 0 && !in.changed(t) && back > t && in.function(back) != in.function(t)
 }
 
 // kept: most like nodes have in the repair's field what they got first.

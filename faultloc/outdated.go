@@ -31,7 +31,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			t = back // the one way was stored, and not the other
 		} else if out := r.takenOut(in, t); out != 0 {
 			t = out
-		} else if link := in.linking(t); link != t {
+		} else if link := in.linking(t); link != t && in.History.Op(t).Kind == mgpp.OpDeath && !r.Cell.Pointer {
+			e.Beside = link // what is freed is not there any more, and taken out after that
+		} else if link != t {
 			t, e.Flips = link, 1
 		} else if !r.Cell.Pointer {
 			t = r.since(in, tb, t)
@@ -40,7 +42,9 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		if r != now {
 			onward(in, &suspects, now.lastChange(in))
 		}
-		e.At, e.Beside = t, r.until(in, t)
+		if e.At = t; e.Beside == 0 {
+			e.Beside = r.until(in, t)
+		}
 		s := r.accused(in, &suspects, t)
 		s.Evidence = append(s.Evidence, e)
 		return slices.DeleteFunc(suspects, func(o Suspect) bool { // what would be missing elsewhere is this

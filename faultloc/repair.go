@@ -633,7 +633,12 @@ func (l *lab) numbers(c Cell, now uint64, known bool, add func(uint64)) {
 	}
 	if known {
 		add(now + 1)
-		add(now - 1)
+		if now != 0 || slices.ContainsFunc(like, func(o graph.ObjID) bool {
+			v, ok := read(l.view, l.in.Cells.Object(o).Addr+offset, c.Size)
+			return ok && signed(v, c.Size) < 0
+		}) { // below 0 only where like nodes are
+			add(now - 1)
+		}
 	}
 	for _, o := range l.in.Cells.Near(c.Obj, l.view, 4) { // between neighbours in an order
 		if n := l.in.Cells.Object(o); n.Type != l.in.Cells.Object(c.Obj).Type {
