@@ -375,6 +375,9 @@ func (c *Checker) part(id NodeID, off int64) int64 {
 
 // rest is the tag of what depends on everything that is read.
 func (c *Checker) rest(t *thread, o *op, mems []flow.Mem) Tag {
+	if o.number {
+		return None
+	}
 	for r := o.reads; r != 0; r &= r - 1 {
 		if t.general[lowest(uint32(r))] != None {
 			return Unknown

@@ -22,6 +22,7 @@ type op struct {
 	vecWrites []vecWrite // and words of them
 	writes    bool       // to memory
 	sums      bool       // of general registers and a number into one, 8 bytes wide
+	number    bool       // what it gives is no address, whatever it is computed from
 }
 
 type vecWrite struct {
@@ -88,6 +89,7 @@ func (o *op) take(in *x86.Inst) {
 	}
 	d := &o.d
 	o.sums = d.How == x86.HowAdd && d.Width == 8 && d.To.Kind == x86.InGeneral && d.A.Kind != x86.InMemory && d.B.Kind != x86.InMemory
+	o.number = in.CountsBits()
 	data := e.Read.AndNot(e.Addr)
 	for r := range 16 {
 		whole := x86.GPR(x86.Reg(r), 0, 8)
@@ -101,6 +103,9 @@ func (o *op) take(in *x86.Inst) {
 		case e.Write.Intersects(whole):
 			o.touches |= bit
 		}
+	}
+	if o.number { // bsf of 0 leaves the register alone; that nobody asks for
+		o.wipes, o.touches = o.wipes|o.touches, 0
 	}
 	for r := range 32 {
 		if data.Intersects(x86.Vector(r, 0, 64)) {

@@ -68,6 +68,12 @@ func (in *Inst) Derive(d *Derived) {
 	}
 }
 
+// CountsBits says that the instruction gives a number of a bit, or how many are set (bsf, bsr,
+// tzcnt, lzcnt, popcnt): at most 64, whatever it is computed from.
+func (in *Inst) CountsBits() bool {
+	return !in.vex && !in.evex && in.opmap == map0F && (in.op == 0xbc || in.op == 0xbd || in.op == 0xb8 && in.rep)
+}
+
 func general(r byte) Place { return Place{Kind: InGeneral, Reg: r} }
 
 // e and g are the operands that ModRM names.

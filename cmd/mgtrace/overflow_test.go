@@ -158,6 +158,25 @@ func TestOverflowResized(t *testing.T) {
 
 // A program or a library that asks what the allocator granted it may use that, but not what lies
 // behind.
+// TestOverflowAppended: text that is appended is one byte too long, wherever the block lies that
+// it is appended to.
+func TestOverflowAppended(t *testing.T) {
+	source := "../../testdata/overflow/appended.c"
+	for _, at := range []string{"-DAT=0", "-DAT=1"} {
+		if r := mgtrace(t, "", "overflow", compileOverflow(t, source, at)); r.status != 0 || len(r.report.CPoints) != 0 {
+			t.Errorf("%s, the twin: status %d\n%+v\n%s", at, r.status, r.report.CPoints, r.stderr)
+		}
+		r := mgtrace(t, "", "overflow", compileOverflow(t, source, at, "-DFAULT"))
+		if r.status != 1 || len(r.report.CPoints) != 1 {
+			t.Errorf("%s: status %d, %d faults\n%s", at, r.status, len(r.report.CPoints), r.stderr)
+			continue
+		}
+		if c := r.report.CPoints[0]; c.Fault != "overflow" || c.Access == nil || c.Access.Distance != 1 || !slices.Contains(faults(t, source), c.Line) {
+			t.Errorf("%s: %s at line %d, %+v", at, c.Fault, c.Line, c.Access)
+		}
+	}
+}
+
 func TestOverflowGranted(t *testing.T) {
 	const source = "testdata/granted.c"
 	library := compileOverflow(t, source, "-DLIBRARY", "-shared", "-fPIC")
