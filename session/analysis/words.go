@@ -10,6 +10,7 @@ import (
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
+	"mgtrace/trace"
 )
 
 // reasons says why a statement is suspected: the best piece of evidence in one
@@ -244,15 +245,20 @@ func (a *Analysis) restores(s *faultloc.Suspect) bool {
 		return false
 	}
 	c := &s.Repair.Cell
-	b := mgpp.Bytes{Data: make([]byte, c.Size), Written: make([]bool, c.Size)}
-	if !a.Hist.At(s.Operation-1).Read(c.Addr, &b) || slices.Contains(b.Written, false) {
-		return false
+	was, ok := a.word(c.Addr, c.Size, s.Operation-1)
+	return ok && was == s.Repair.Value
+}
+
+// word is what up to eight bytes held at a time, if all of them are known.
+func (a *Analysis) word(addr trace.Addr, size int, t mgpp.Timestamp) (v uint64, ok bool) {
+	b := mgpp.Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+	if !a.Hist.At(t).Read(addr, &b) || slices.Contains(b.Written, false) {
+		return 0, false
 	}
-	was := uint64(0)
 	for i, x := range b.Data {
-		was |= uint64(x) << (8 * i)
+		v |= uint64(x) << (8 * i)
 	}
-	return was == s.Repair.Value
+	return v, true
 }
 
 func (a *Analysis) repair(r *faultloc.Repair) string {
@@ -401,7 +407,11 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 	case faultloc.LawOutside:
 		return before + " it wrote a field; here it wrote outside of all of them"
 	case faultloc.LawNull:
-		return before + " it was the other way round with NULL"
+		op := a.Hist.Op(e.At)
+		if v, ok := a.word(op.Addr, int(min(op.Size, 8)), e.At); ok && v == 0 {
+			return before + " it stored a pointer; here it stored NULL"
+		}
+		return before + " it stored NULL; here it stored a pointer"
 	case faultloc.LawStep:
 		return before + " it counted by another number"
 	case faultloc.LawZero:
