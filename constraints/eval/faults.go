@@ -262,14 +262,11 @@ func (c *Checker) onlyBase(t *check.NodeType) bool {
 }
 
 // Warnings returns what the user should know at the end, since silence would
-// look like health: no constraint at all, types never allocated, guards that never held,
-// C-points never reached.
+// look like health: types never allocated, guards that never held, C-points
+// never reached.
 func (c *Checker) Warnings(s *Schedule) []string {
 	c.g.Advance()
 	var out []string
-	if c.statesNothing() {
-		out = append(out, "the specification states no constraint: nothing of the structures was checked, memory faults alone (mgtrace spec init proposes constraints)")
-	}
 	for _, t := range c.spec.Types {
 		if !c.g.EverBorn(t) && !c.globalOf(t) && !c.onlyBase(t) {
 			out = append(out, fmt.Sprintf("type %s was never allocated, as far as debug information tells: nothing of it was checked (alloc %s at FUNCTION; says which blocks are of it)", t.Name, t.Name))
@@ -290,12 +287,6 @@ func (c *Checker) Warnings(s *Schedule) []string {
 		}
 	}
 	return out
-}
-
-// statesNothing: there is nothing that could be inconsistent at a C-point.
-func (c *Checker) statesNothing() bool {
-	return len(c.spec.Constraints) == 0 && len(c.spec.Attributes) == 0 &&
-		!slices.ContainsFunc(c.spec.Types, func(t *check.NodeType) bool { return t.DanglingAtCPoints })
 }
 
 func cpointName(p check.CPoint) string {

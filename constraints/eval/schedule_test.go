@@ -2,7 +2,6 @@ package eval_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -347,17 +346,5 @@ func TestWarnings(t *testing.T) {
 	}
 	if d := cmp.Diff(want, w.c.Warnings(s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
-	}
-}
-
-// TestStatesNothing: a specification that can not be violated says so.
-func TestStatesNothing(t *testing.T) {
-	for more, nothing := range map[string]bool{"": true, "dnode X; X.n >= 0;": false, "dnode.H; dnode X; X.H = 1;": false, "check dangling for dnode;": false} {
-		w := newWorld(t, dnode+more)
-		w.dlist(2)
-		got := slices.ContainsFunc(w.c.Warnings(nil), func(s string) bool { return strings.Contains(s, "states no constraint") })
-		if got != nothing {
-			t.Errorf("%q: said to state nothing: %t", more, got)
-		}
 	}
 }
