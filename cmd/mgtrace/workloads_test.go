@@ -80,7 +80,8 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// suites are parts of programs' own test suites: files that print the same each time.
+// suites are parts of programs' own test suites: files that print the same each time. (bash's printf asks the clock
+// twice, and complains where a second has begun in between.)
 var suites = []struct {
 	pkg   string   // Debian's source package
 	setup string   // in the directory where a test runs; $SOURCE is the package
@@ -92,7 +93,7 @@ var suites = []struct {
 		pkg: "bash", run: "bash ./", setup: `cp -r "$SOURCE/tests/." .`, env: []string{"THIS_SH=/bin/bash"},
 		tests: "appendop arith array assoc attr casemod complete comsub comsub-posix cprint dbg-support dstack exportfunc extglob2 " +
 			"getopts globstar herestr histexp iquote lastpipe mapfile nquote4 parser posixexp posixpat posixpipe precedence " +
-			"printf quote quotearray redir rhs-exp set-e set-x shopt strip tilde type",
+			"quote quotearray redir rhs-exp set-e set-x shopt strip tilde type",
 	},
 	{
 		pkg: "perl", run: "perl t/", setup: `cp -r "$SOURCE/t" . && ln -s "$SOURCE/installed" lib`, env: []string{"PERL_HASH_SEED=0"},
