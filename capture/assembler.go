@@ -35,6 +35,7 @@ type Assembler struct {
 	ev      trace.Event
 	err     error
 
+	args     []uint64     // of the call that is told
 	window   Window       // what unwinding reads
 	regs     objfile.Regs // scratch of unwinding
 	returns  stackSet     // return addresses alone, where there is no more

@@ -36,8 +36,24 @@ func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {
 	}
 	e.Aux = uint64(a.plan.Funcs[f].ID)
 	e.SP = trace.Addr(h.SP)
-	e.Args = h.Regs.Args[:]
+	e.Args = a.arguments(h, &a.plan.Funcs[f])
 	a.send(e)
+}
+
+// arguments are those of a call in their order; 0 for one that is nowhere. They are valid until
+// the next call.
+func (a *Assembler) arguments(h *Hit, f *probe.Func) []uint64 {
+	if f.Args == nil {
+		return h.Regs.Args[:]
+	}
+	a.args = a.args[:0]
+	for _, arg := range f.Args {
+		if arg.Reg >= 0 {
+			arg.Value = h.Regs.Args[arg.Reg]
+		}
+		a.args = append(a.args, arg.Value)
+	}
+	return a.args
 }
 
 // fromInstance: a call that returns to ret was made in an inlined instance of the function.

@@ -161,6 +161,8 @@ func (f *File) Params(fn uint64) []Variable {
 		switch {
 		case loc.Kind == LocConst, list && loc.Kind != LocNone:
 			v.Loc = loc
+		case loc.Kind == LocReg && slices.Contains(ArgRegs[:], loc.Reg):
+			v.Loc = loc // all the time, and no copy of it: that would be in a register that calls leave alone
 		case conforms:
 			v.Loc = byABI
 		}

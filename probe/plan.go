@@ -180,10 +180,21 @@ type Func struct {
 	Uretprobe                  bool
 	Ptr, Size, Count, Dst, Len int
 	Fixed                      uint64 // RoleMalloc without Size, ExtentFixed: bytes
-	Acquires                   bool   // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
-	Extent                     Extent
-	File                       string
-	Line                       int
+	// Args is where a RoleWatch has its first arguments at its entry; nil: the first six integer
+	// registers have them in order.
+	Args     []Arg
+	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
+	Extent   Extent
+	File     string
+	Line     int
+}
+
+// Arg is where an argument is: in an integer register, by its number among those that pass
+// arguments, or, with Reg < 0, nowhere that is known. A copy that the compiler made for some calls
+// has no place for what is the same in all of them: then that is its Value.
+type Arg struct {
+	Reg   int
+	Value uint64
 }
 
 // Point is a watched line or a boundary of an inlined instance.

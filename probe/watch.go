@@ -52,6 +52,34 @@ func (b *builder) watchID(image int, name string) (id trace.FuncID, f *trace.Fun
 	return id, &b.plan.Watched[id-1]
 }
 
+// argsOf is where a function has its first six arguments, nil if they are in the registers in
+// order, or nothing is known of them.
+func argsOf(file *objfile.File, entry uint64) []Arg {
+	var args []Arg
+	moved := false
+	for i, p := range file.Params(entry) {
+		if i == len(objfile.ArgRegs) {
+			break
+		}
+		arg := Arg{Reg: -1}
+		switch p.Loc.Kind {
+		case objfile.LocReg:
+			arg.Reg = slices.Index(objfile.ArgRegs[:], p.Loc.Reg)
+		case objfile.LocConst:
+			arg.Value = uint64(p.Loc.Offset)
+		}
+		args = append(args, arg)
+		moved = moved || arg.Reg != i
+	}
+	if !moved {
+		return nil
+	}
+	for i := len(args); i < len(objfile.ArgRegs); i++ {
+		args = append(args, Arg{Reg: i})
+	}
+	return args
+}
+
 func (b *builder) watch(l located) {
 	name := l.fn.Base
 	if name == "" {
@@ -70,6 +98,7 @@ func (b *builder) watch(l located) {
 			return // named twice
 		}
 	}
+	f.Args = argsOf(b.plan.Images[l.image].File, l.fn.Addr)
 	f.Returns = b.returns(l)
 	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {

@@ -122,13 +122,30 @@ func compiledInside(t *types.Type) bool {
 // structure look broken.
 func Inlined(spec *check.Spec, p *symbol.Program) error {
 	for _, m := range spec.Members {
-		if err := NotInlined(p, m.Func, m.Pos.String()); err != nil {
+		if err := errors.Join(NotInlined(p, m.Func, m.Pos.String()), passed(p, &m)); err != nil {
 			return err
 		}
 	}
 	for _, a := range spec.Allocators {
 		if err := errors.Join(NotInlined(p, a.Func, a.Pos.String()), NotInlined(p, a.Free, a.Pos.String())); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// passed refuses a copy of a function that the compiler made, and that does not take the
+// argument which tells the node in a register.
+func passed(p *symbol.Program, m *check.Membership) error {
+	for _, f := range p.Objs {
+		for _, fn := range f.FuncsNamed(m.Func) {
+			if m.Return || cxxname.BaseLinkage(fn.Linkage) == fn.Linkage {
+				continue
+			}
+			if params := f.Params(fn.Addr); m.Arg > len(params) || params[m.Arg-1].Loc.Kind != objfile.LocReg {
+				return fmt.Errorf("%s: the compiler has made a copy of %s (%s) that takes its arguments in another way: give it __attribute__((noipa)), or compile with -fno-ipa-cp -fno-ipa-sra",
+					m.Pos, m.Func, fn.Linkage)
+			}
 		}
 	}
 	return nil
