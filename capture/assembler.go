@@ -116,11 +116,11 @@ func (a *Assembler) check(h *Hit) error {
 }
 
 func (a *Assembler) dispatch(t *thread, h *Hit) {
-	if t.write.open && h.Op < Stop && h.Offset == 0 || t.write.open && h.Op >= Stop {
+	if t.write.open && (h.Offset == 0 || !h.Op.writes()) {
 		a.cut(t) // the rest of a write was lost
 	}
 	switch h.Op {
-	case Store, Bulk, Syscall:
+	case Store, Bulk, Syscall, Found:
 		a.write(t, h)
 	case Stop:
 		a.stop(t, h)

@@ -158,6 +158,8 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 	case Syscall:
 		e.Kind = trace.KindSyscall
 		e.Aux = uint64(h.Index)
+	case Found:
+		e.Kind, e.PC = trace.KindImage, 0
 	}
 	return e
 }

@@ -187,7 +187,7 @@ func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, 
 			interval++
 		}
 		op := h.in.History.Op(t)
-		if op.PC == 0 || op.Name == unseenWrite {
+		if op.PC == 0 || op.Name == trace.UnseenWrite {
 			continue
 		}
 		if _, ok := threads[op.Thread]; !ok {

@@ -584,7 +584,7 @@ func TestUnseen(t *testing.T) {
 	w := newWorld(t, listSpecDL)
 	w.run(insertions(4))
 	at, _ := w.cell("n2.prev")
-	w.apply(&trace.Event{Kind: trace.KindBulk, Addr: at, Size: 8, Data: make([]byte, 8), Name: unseenWrite, PC: 99})
+	w.apply(&trace.Event{Kind: trace.KindBulk, Addr: at, Size: 8, Data: make([]byte, 8), Name: trace.UnseenWrite, PC: 99})
 	r := Locate(w.input())
 	if summary(r) != "" || !slices.Equal(r.Unseen, []mgpp.Timestamp{w.hist.Now()}) {
 		t.Errorf("suspects %s, unseen %v", summary(r), r.Unseen)

@@ -39,14 +39,10 @@ func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Times
 	return out, unseen
 }
 
-// unseenWrite is what an audit calls an operation that made up for a
-// difference between the history and real memory.
-const unseenWrite = "unseen write"
-
 // attributed reports whether the statement of an operation is known.
 func (in *Input) attributed(t mgpp.Timestamp) bool {
 	op := in.History.Op(t)
-	return op.PC != 0 && op.Name != unseenWrite
+	return op.PC != 0 && op.Name != trace.UnseenWrite
 }
 
 func (in *Input) wrote(t mgpp.Timestamp) bool {

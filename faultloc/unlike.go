@@ -157,7 +157,7 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 			interval--
 		}
 		op := in.History.Op(t)
-		if op.PC == 0 || op.Name == unseenWrite {
+		if op.PC == 0 || op.Name == trace.UnseenWrite {
 			continue
 		}
 		st := h.statement(t)

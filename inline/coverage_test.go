@@ -116,7 +116,7 @@ func engineFor(t *testing.T, path string) (*Engine, []patch.Range) {
 	if e.images[0], err = locate(plan.Images[0], maps, bytes); err != nil {
 		t.Fatal(err)
 	}
-	e.tables = hook.New(plan, func(int) (lo, hi uint64) { return e.images[0].extent() })
+	e.tables = hook.New(plan, func(int) (lo, hi uint64) { return e.images[0].extent() }, nil)
 	return e, freeSpace(maps, brk)
 }
 

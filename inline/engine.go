@@ -84,6 +84,8 @@ type Engine struct {
 	shadow uint64 // of the shadow table; 0: none
 	places []hookPlace
 	began  target.Moment
+	clock  log.Clock    // set by Run
+	known  *knownStacks // set by Run; nil: stacks are not unwound
 
 	// Only the tracer's goroutine uses these.
 	units   []*unit
@@ -115,7 +117,7 @@ type Engine struct {
 }
 
 // tableAddrs is where the hook routine's tables lie in the process.
-type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, late, paths, named, end uint64 }
+type tableAddrs struct{ sites, stores, funcs, syscalls, verdicts, late, paths, barren, named, end uint64 }
 
 // Attach patches a process according to the plan, which must be made for it
 // (probe.Options.InProcess). The process must be held; when Attach returns it

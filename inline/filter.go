@@ -72,6 +72,9 @@ func (e *Engine) filterStores() error {
 		config |= layout.ConfigForget
 		*a.process(layout.Late) = e.at.late
 	}
+	if len(e.opts.Matter.Members) > 0 {
+		*a.process(layout.Barren), *a.process(layout.LeastBlock) = e.at.barren, e.opts.Matter.Least
+	}
 	*a.process(layout.Config) |= config
 	*a.process(layout.Shadow) = at
 	*a.process(layout.Verdicts) = e.at.verdicts

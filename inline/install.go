@@ -43,7 +43,7 @@ func (e *Engine) share() error {
 			return 0, 0
 		}
 		return e.images[i].extent()
-	})
+	}, e.opts.Matter.Members)
 	sizes := e.tableSizes()
 	a, err := newArena(e.proc, sizes.end, uint64(e.opts.Buffer), e.opts.Threads)
 	if err != nil {
@@ -51,7 +51,7 @@ func (e *Engine) share() error {
 	}
 	e.arena = a
 	base := a.base + layout.ProcessSize
-	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.late, base + sizes.paths, base + sizes.named, base + sizes.end}
+	e.at = tableAddrs{base + sizes.sites, base + sizes.stores, base + sizes.funcs, base + sizes.syscalls, base + sizes.verdicts, base + sizes.late, base + sizes.paths, base + sizes.barren, base + sizes.named, base + sizes.end}
 	if a.guards, err = newGuards(e.proc, e.opts.sigsegv); err != nil {
 		return err
 	}
@@ -113,9 +113,13 @@ func (e *Engine) tableSizes() (t tableAddrs) {
 	t.verdicts = t.syscalls + align(len(hook.Syscalls()))
 	t.late = t.verdicts + verdicts*layout.VerdictSize
 	t.paths = t.late + layout.LateEntries*layout.LateSize
-	t.named = t.paths
+	t.barren = t.paths
 	if e.opts.Stack > 0 {
-		t.named += hook.PathsSize
+		t.barren += hook.PathsSize
+	}
+	t.named = t.barren
+	if len(e.opts.Matter.Members) > 0 {
+		t.named += align(layout.BarrenSize)
 	}
 	t.end = t.named + uint64(len(e.opts.Matter.Named))*16
 	return t

@@ -1,6 +1,9 @@
 package inline
 
 import (
+	"slices"
+	"sync"
+
 	"mgtrace/capture"
 	"mgtrace/inline/hook"
 	"mgtrace/inline/layout"
@@ -13,6 +16,7 @@ type knownStacks struct {
 	table   []byte         // in shared memory
 	stacks  [][]trace.Addr // by number less one
 	numbers map[*trace.Addr]uint32
+	mu      sync.Mutex // guards stacks from who asks beside the reader
 }
 
 // knowStacks has the routine told of each stack that is unwound from here on.
@@ -29,11 +33,20 @@ func (k *knownStacks) learned(key capture.PathKey, way int, p *capture.Path) {
 	first := &p.Stack[0]
 	number := k.numbers[first]
 	if number == 0 {
+		k.mu.Lock()
 		k.stacks = append(k.stacks, p.Stack)
+		k.mu.Unlock()
 		number = uint32(len(k.stacks))
 		k.numbers[first] = number
 	}
 	hook.PutPath(k.table, key, way, p, number)
+}
+
+// number is that of a stack; 0: it has none. Any goroutine may ask.
+func (k *knownStacks) number(stack []trace.Addr) uint32 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return uint32(slices.IndexFunc(k.stacks, func(s []trace.Addr) bool { return slices.Equal(s, stack) }) + 1)
 }
 
 // stack is the one of a number; nil: there is none.

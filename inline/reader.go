@@ -43,9 +43,11 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	static := e.static()
 	e.streams.Unlock()
 	r := &reader{e: e, sink: sink, out: out, pipe: pipe}
-	o := log.Options{Clock: log.NewClock(e.began.Since()), Static: static}
+	e.clock = log.NewClock(e.began.Since())
+	o := log.Options{Clock: e.clock, Static: static}
 	if e.opts.Stack > 0 {
-		o.Known = e.knowStacks().stack
+		e.known = e.knowStacks()
+		o.Known = e.known.stack
 	}
 	if pipe != nil {
 		o.Room = pipe.Room

@@ -59,6 +59,9 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience t
 	x.Urged = func() { time.AfterFunc(patience, func() { stop(context.DeadlineExceeded) }) }
 	if l.Filters() {
 		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
+		if l.Matter().Barren {
+			a.CloseWith(l.Closer())
+		}
 		x.Heed = a.Relevance.Heed
 	}
 	status, t, err := l.Observe(ctx, &x)

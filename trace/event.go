@@ -22,7 +22,7 @@ const (
 	KindBulk    // a library function (Name) wrote Data at Addr; Base: its destination argument
 	KindSyscall // a system call (Aux: its number) wrote Data at Addr
 	KindUnread  // a write of Size bytes at Addr whose value could not be read (Name: why, or the writer)
-	KindImage   // Data is what memory at Addr held when recording began or when it was first touched (attach)
+	KindImage   // Data is what memory at Addr held when recording began or when it was first touched (attach), or when it was about to be part of a node: stores to it may not have been recorded
 
 	KindAlloc   // an allocator (Name) returned Size bytes at Addr. FlagZeroed as by calloc. Stack: return addresses, innermost first
 	KindFree    // Addr was freed (Name: by what). Stack as for KindAlloc
@@ -53,6 +53,12 @@ const (
 
 	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
 	kindEnd
+)
+
+// Names of a KindBulk that is no call: no statement of the program is known that wrote.
+const (
+	UnseenWrite     = "unseen write"     // memory was found to hold something else: an audit
+	UnrecordedWrite = "unrecorded write" // what became part of a node held this, from when stores to it were not recorded
 )
 
 // NumKinds is the number of kinds, for tables indexed by Kind.

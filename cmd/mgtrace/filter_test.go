@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,4 +78,35 @@ func told(r result) []string {
 		}
 	}
 	return out
+}
+
+// TestMembered: nodes that enter wherever they lie are found to hold what they hold, though most
+// of what is stored before, and beside them, is not recorded.
+func TestMembered(t *testing.T) {
+	needTracing(t)
+	const spec = "testdata/membered.cons"
+	for _, level := range []string{"-O0", "-O2"} {
+		bin := filepath.Join(t.TempDir(), "membered")
+		if out, err := exec.Command("gcc", "-g", level, "-o", bin, "testdata/membered.c").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for fault, suspect := range []string{"", "of[3]->prev = of[5]; /* PAGE */", "late->key = -1; /* LATE */"} {
+			t.Run(fmt.Sprintf("%s/%d", level, fault), func(t *testing.T) {
+				run := func(more ...string) result {
+					return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)
+				}
+				some, all := run(), run("--everything")
+				if d := cmp.Diff(told(all), told(some)); d != "" || all.status != min(fault, 1) {
+					t.Errorf("status %d (-everything +some):\n%s\n%s", all.status, d, some.stderr)
+				}
+				if suspect != "" && (len(some.report.CPoints) == 0 || len(some.report.CPoints[0].Suspects) == 0 || some.report.CPoints[0].Suspects[0].Source != suspect) {
+					t.Errorf("no suspect %q:\n%s", suspect, some.stdout)
+				}
+				note := slices.ContainsFunc(some.report.Notes, func(n string) bool { return strings.Contains(n, "had not been recorded") })
+				if !note && some.report.Events.Delivered < all.report.Events.Delivered/4 {
+					t.Errorf("nothing says that the node in the buffer was written before: %q", some.report.Notes)
+				}
+			})
+		}
+	}
 }

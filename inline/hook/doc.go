@@ -5,7 +5,7 @@
 // and checked in; go generate makes it anew.
 //
 //	copy(memory, hook.Code)               // anywhere; entry at its first byte
-//	t := hook.New(plan, image)            // what it needs to know of the plan
+//	t := hook.New(plan, image, members)          // what it needs to know of the plan
 //	n := t.Add(sites, i, pc, false)       // number of a hook site, for emit
 //	n = t.AddSyscall(pc)
 //	// t.Sites, t.Stores, t.Funcs, hook.Syscalls(): to memory, their addresses to

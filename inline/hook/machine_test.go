@@ -16,6 +16,7 @@ import (
 	"mgtrace/inline/hook"
 	"mgtrace/inline/layout"
 	"mgtrace/inline/log"
+	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/trace"
 )
@@ -102,7 +103,7 @@ type machine struct {
 }
 
 // newMachine starts one with a buffer of size bytes.
-func newMachine(t testing.TB, plan *probe.Plan, tails map[uint64]bool, size int) *machine {
+func newMachine(t testing.TB, plan *probe.Plan, tails map[uint64]bool, size int, members ...matter.Member) *machine {
 	t.Helper()
 	bin, err := driver()
 	if err != nil {
@@ -132,7 +133,7 @@ func newMachine(t testing.TB, plan *probe.Plan, tails map[uint64]bool, size int)
 	for i := range m.sites {
 		m.sites[i].Tail = tails[m.sites[i].Offset]
 	}
-	m.tables = hook.New(plan, func(int) (lo, hi uint64) { return libCode, libCode + 0x100_0000 })
+	m.tables = hook.New(plan, func(int) (lo, hi uint64) { return libCode, libCode + 0x100_0000 }, members)
 	for i := range m.sites {
 		m.numbers = append(m.numbers, m.tables.Add(m.sites, i, m.pc(i), false))
 	}
@@ -372,7 +373,7 @@ func (m *machine) Hit(h *capture.Hit) error {
 	}
 	var data []byte
 	switch h.Op {
-	case capture.Store, capture.Bulk, capture.Syscall:
+	case capture.Store, capture.Bulk, capture.Syscall, capture.Found:
 		if h.Flags&capture.Unread != 0 {
 			m.say(h, fmt.Sprintf("%x and %d unread", m.data, len(h.Data)))
 			m.data = nil
@@ -393,7 +394,7 @@ func (m *machine) Hit(h *capture.Hit) error {
 
 var opNames = map[capture.Op]string{
 	capture.Store: "store", capture.Bulk: "bulk", capture.Syscall: "syscall", capture.Stop: "stop",
-	capture.Return: "return", capture.Map: "map", capture.Unmap: "unmap", capture.Break: "break", capture.Lost: "lost", capture.Alloc: "alloc",
+	capture.Return: "return", capture.Map: "map", capture.Unmap: "unmap", capture.Break: "break", capture.Lost: "lost", capture.Alloc: "alloc", capture.Found: "found",
 }
 
 func (m *machine) say(h *capture.Hit, data string) {
@@ -425,7 +426,7 @@ func (m *machine) say(h *capture.Hit, data string) {
 	switch h.Op {
 	case capture.Return:
 		fmt.Fprintf(&b, " sp %x = %x", h.SP, h.Result)
-	case capture.Store, capture.Bulk, capture.Syscall:
+	case capture.Store, capture.Bulk, capture.Syscall, capture.Found:
 		fmt.Fprintf(&b, " %x+%d base %x pc %x: %s", h.Addr, h.Size, h.Base, h.PC, data)
 	case capture.Map, capture.Unmap, capture.Break, capture.Lost:
 		fmt.Fprintf(&b, " %x+%d base %x", h.Addr, h.Size, h.Base)

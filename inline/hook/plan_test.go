@@ -123,7 +123,7 @@ func TestPlain(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		plan, _ := testPlan()
 		plan.Funcs[fNew].Plain = plain
-		if whole := hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 }).Whole(fNew); whole != plain {
+		if whole := hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 }, nil).Whole(fNew); whole != plain {
 			t.Errorf("plain %v: whole %v", plain, whole)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"mgtrace/capture"
 	"mgtrace/capture/syscalls"
 	"mgtrace/inline/layout"
+	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/x86"
 )
@@ -15,13 +16,15 @@ import (
 type Tables struct {
 	Sites, Stores, Funcs []byte
 
-	plan *probe.Plan
+	plan    *probe.Plan
+	members []matter.Member
 }
 
 // New describes the functions of a plan. code returns the executable mappings
-// of an image, half-open: from there the library calls its own writers.
-func New(plan *probe.Plan, code func(image int) (lo, hi uint64)) *Tables {
-	t := &Tables{plan: plan, Funcs: make([]byte, len(plan.Funcs)*layout.FuncSize)}
+// of an image, half-open: from there the library calls its own writers. members are the
+// calls that make nodes: one of a function at most.
+func New(plan *probe.Plan, code func(image int) (lo, hi uint64), members []matter.Member) *Tables {
+	t := &Tables{plan: plan, members: members, Funcs: make([]byte, len(plan.Funcs)*layout.FuncSize)}
 	for i := range plan.Funcs {
 		f := &plan.Funcs[i]
 		traced := plan.Images[f.Entry.Image].Traced
@@ -87,7 +90,33 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 		t.Stores = append(t.Stores, storeDesc(s.Store, e)...)
 		store = len(t.Stores) / layout.StoreDescSize
 	}
-	return t.site(pc, flags, i, store, alloc, writer)
+	n := t.site(pc, flags, i, store, alloc, writer)
+	put32(t.Sites[n*layout.SiteSize:], layout.SiteMember, t.member(s))
+	return n
+}
+
+// member is what the entries at a site make a node of.
+func (t *Tables) member(s *capture.Site) uint32 {
+	for _, f := range s.Enter {
+		for _, m := range t.members {
+			fn := &t.plan.Funcs[f]
+			if fn.Role != probe.RoleWatch || fn.ID != m.Func {
+				continue
+			}
+			arg := m.Arg
+			if fn.Args != nil {
+				if arg > len(fn.Args) {
+					return 0
+				}
+				arg = fn.Args[arg-1].Reg + 1 // 0: nowhere
+			}
+			if arg == 0 {
+				return 0
+			}
+			return uint32(arg) | uint32(m.Size)<<4
+		}
+	}
+	return 0
 }
 
 // AddSyscall describes a SYSCALL instruction that ends at pc in the process.

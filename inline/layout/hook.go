@@ -115,6 +115,35 @@ const (
 
 	Paths = 0xd8 // address of the sets of known stacks, 1 << capture.PathBits; 0: none
 
+	// Where calls make nodes: address of what is kept for it (BarrenAsked…), the least block
+	// that may hold one (u64, bytes; 0: any may), and whether BarrenAsked is to be answered (u32).
+	Barren     = 0xe0
+	LeastBlock = 0xe8
+	Asked      = 0xf0
+
+	// The tracer asks that a part of a block be closed of which it thinks that no node will lie
+	// there, and the routine does it if, since the time up to which the tracer has read, the block
+	// has not ended and no node has been made in that part. Times are those of records.
+	BarrenBlock  = 0                          // u64: address of the block
+	BarrenAddr   = 8                          // u64: of the part
+	BarrenBytes  = 16                         // u64: its size
+	BarrenTime   = 24                         // u64: so far the tracer has read
+	BarrenAnswer = 32                         // u32: BarrenClosed or BarrenRefused
+	BarrenNext   = 36                         // u32: how many nodes were made, modulo 2^32
+	BarrenEnds   = 40                         // u64 × BarrenEnded, by a hash of the address: when a block there ended last
+	BarrenMade   = BarrenEnds + 8*BarrenEnded // (u64 low, u64 high, u64 time) × BarrenMembers: where nodes were made last
+	// Of blocks whose allocation has a known stack only a part may be open: (u32 number of the
+	// stack, 0: none; u32 size of the block, 0: any; u32 low, u32 high) × BarrenKinds, by the
+	// number. The tracer writes the number last, and takes it away.
+	BarrenAlike   = BarrenMade + 24*BarrenMembers
+	BarrenKind    = 16
+	BarrenSize    = BarrenAlike + BarrenKind*BarrenKinds
+	BarrenKinds   = 512
+	BarrenEnded   = 4096
+	BarrenMembers = 1024
+	BarrenClosed  = 1
+	BarrenRefused = 2
+
 	LateEntries = 512
 	LateStack   = 976 // bytes of the stack that each has
 	LateSize    = 1024
@@ -190,6 +219,7 @@ const (
 	SiteStore  = 16 // u32: index of its store descriptor + 1; 0: none
 	SiteAlloc  = 20 // u32: index of the allocator that is entered + 1
 	SiteWriter = 24 // u32: index of the writer that is entered + 1
+	SiteMember = 28 // u32: the argument that becomes a node (4 bits, from 1; 0: none), and its size in bytes
 	SiteSize   = 32
 )
 
@@ -355,6 +385,9 @@ const (
 	WriteStore = iota + 1
 	WriteBulk
 	WriteSyscall
+	// WriteFound: these bytes lay there when they became part of a node, and what had
+	// stored them was not recorded.
+	WriteFound
 )
 
 // Flags of a KindWrite, as capture.HitFlags means them.

@@ -20,6 +20,15 @@ func (c Clock) Wall(ticks uint64) int64 {
 	return int64((hi<<32 | lo>>32) &^ (1 << 63))
 }
 
+// Ticks returns a time of the counter that is not after any of which Wall makes ns.
+func (c Clock) Ticks(ns int64) uint64 {
+	if ns <= 0 || c.Mult == 0 || uint64(ns)>>32 >= c.Mult {
+		return c.Zero
+	}
+	n, _ := bits.Div64(uint64(ns)>>32, uint64(ns)<<32, c.Mult)
+	return c.Zero + n
+}
+
 // NewClock makes times since the counter was zero; by now it is end, after so long. The
 // longer ago that was, the more exact it is.
 func NewClock(zero, end uint64, elapsed time.Duration) Clock {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"mgtrace/inline/layout"
+	"mgtrace/trace"
 )
 
 // Blocks says which blocks matter: those with Named on the stack of their allocation, and
@@ -14,7 +15,24 @@ type Blocks struct {
 	// Forget: calls of the C library's allocators that concern only blocks which do not
 	// matter leave no record.
 	Forget bool
+	// Members are the calls that make nodes. What they are given is told when they begin, and
+	// opened, wherever it lies.
+	Members []Member
+	// Least is the size of the smallest block that may matter where nothing else tells, bytes.
+	Least uint64
+	// Barren: blocks of which nothing tells that they matter may be closed, if no member lies there.
+	Barren bool
 }
+
+// A Member is a call of a watched function of which an argument leads to a node.
+type Member struct {
+	Func trace.FuncID
+	Arg  int    // from 1
+	Size uint64 // of the node, bytes, below MaxMember
+}
+
+// MaxMember bounds Member.Size.
+const MaxMember = 1 << 28
 
 // Code is a range of addresses in the process.
 type Code struct{ Lo, Hi uint64 }

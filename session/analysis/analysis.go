@@ -42,35 +42,37 @@ type Analysis struct {
 	stores  []trace.StoreSite // of runs
 	piece   trace.Stores      // of a run, being taken
 
-	points    []*point
-	around    map[trace.ThreadID]around // what the next write of a thread is part of
-	callers   *callers.Graph            // nil: not asked for yet
-	unsure    []*point                  // at inlined boundaries, see settle
-	elisions  elisions                  // stores that the compiler has left out
-	tails     map[tail]trace.Addr       // what jumped returned
-	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
-	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
-	sound     eval.CPoint               // that C-point, if its Kind is set
-	checked   int
-	checkedAt []mgpp.Timestamp // of the C-points, ascending
-	done      bool             // an inconsistent C-point was found, and All is not set
-	faults    int              // memory faults seen so far
-	signal    *report.Exit     // the last fault or fatal signal
-	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
-	diedIn    trace.ThreadID   // died: the thread
-	audit     *report.Audit
-	begins    *Begin // nil: with the program
-	stacks    *stacks
-	pools     map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
-	doubt     *doubt               // nil: the history begins with the program
-	ceased    string               // why the history ends before the program; "": it does not
-	unended   *unended             // a call that seems to have no end; nil: there was none
-	auditing  *auditor             // between the KindMemory events of a recording
-	moment    bool                 // the history is of one moment: a core file
-	forks     int
-	forked    mgpp.Timestamp // the last operation before the last of them
-	warned    []string
-	unchecked int // C-points that were left out since the analysis was to end
+	points     []*point
+	around     map[trace.ThreadID]around // what the next write of a thread is part of
+	callers    *callers.Graph            // nil: not asked for yet
+	unsure     []*point                  // at inlined boundaries, see settle
+	elisions   elisions                  // stores that the compiler has left out
+	tails      map[tail]trace.Addr       // what jumped returned
+	known      map[eval.Instance]bool    // with All: reported at an earlier C-point already
+	healthy    mgpp.Timestamp            // the last C-point at which nothing was broken
+	sound      eval.CPoint               // that C-point, if its Kind is set
+	checked    int
+	checkedAt  []mgpp.Timestamp // of the C-points, ascending
+	done       bool             // an inconsistent C-point was found, and All is not set
+	faults     int              // memory faults seen so far
+	signal     *report.Exit     // the last fault or fatal signal
+	died       trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
+	diedIn     trace.ThreadID   // died: the thread
+	audit      *report.Audit
+	begins     *Begin // nil: with the program
+	stacks     *stacks
+	pools      map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
+	doubt      *doubt               // nil: the history begins with the program
+	ceased     string               // why the history ends before the program; "": it does not
+	unended    *unended             // a call that seems to have no end; nil: there was none
+	auditing   *auditor             // between the KindMemory events of a recording
+	moment     bool                 // the history is of one moment: a core file
+	forks      int
+	forked     mgpp.Timestamp // the last operation before the last of them
+	warned     []string
+	barren     *barren // nil: no block is closed
+	unrecorded int     // nodes of whose fields it is not known who wrote them before they entered
+	unchecked  int     // C-points that were left out since the analysis was to end
 }
 
 // point is a C-point at which something is inconsistent.
@@ -203,6 +205,8 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	case trace.KindAround:
 		a.takeAround(ev)
 		return nil
+	case trace.KindImage:
+		return a.image(ev)
 	case trace.KindStore, trace.KindBulk:
 		a.attribute(ev)
 	case trace.KindCease:
@@ -218,18 +222,13 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		return err // nothing but the history depends on blocks alone
 	case trace.KindAlloc, trace.KindRealloc:
 		a.Schedule.Writes(ev.Thread)
-		_, err := a.Hist.Apply(ev)
-		return err
+		return a.allocated(ev)
 	}
 	if err := a.members.Before(ev); err != nil {
 		return err
 	}
-	aside := ev.Kind == trace.KindBulk && a.asideBulk(ev)
-	if _, err := a.Hist.Apply(ev); err != nil {
+	if err := a.apply(ev); err != nil {
 		return err
-	}
-	if aside {
-		a.Graph.Passed()
 	}
 	switch ev.Kind {
 	case trace.KindFork:
@@ -283,6 +282,7 @@ func (a *Analysis) Stores(run *trace.Stores) error {
 	if err := a.take(run); err != nil {
 		return err
 	}
+	a.sample(run)
 	a.unending()
 	return nil
 }
@@ -636,6 +636,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportStacks(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
+	r.Notes = append(r.Notes, a.unrecordedNote()...)
 	points := a.Schedule
 	if a.moment {
 		points = nil // none could be reached

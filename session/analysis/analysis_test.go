@@ -146,7 +146,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	audit()
-	if len(emitted) != 2 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != unseenWrite {
+	if len(emitted) != 2 || emitted[0].Addr != 0x1002 || !cmp.Equal(emitted[0].Data, []byte{9, 9}) || emitted[0].Name != trace.UnseenWrite {
 		t.Errorf("emitted: %+v", emitted)
 	}
 	got := *a.audit

@@ -10,10 +10,6 @@ import (
 	"mgtrace/trace"
 )
 
-// unseenWrite is the name of the operations by which an audit brings the
-// history up to what memory really holds. Nobody is suspected of them.
-const unseenWrite = "unseen write"
-
 // maxUnseen bounds the ranges that are listed.
 const maxUnseen = 256
 
@@ -100,6 +96,9 @@ func (a *Analysis) foreign(id mgpp.NodeID) bool {
 	if n.Arena {
 		return true // its bytes are those of the blocks in it, and what these left
 	}
+	if a.closedLate(id) {
+		return true
+	}
 	if a.Relevance != nil && a.Relevance.Ignores(n.Stack) {
 		return true
 	}
@@ -153,7 +152,7 @@ func (u *auditor) unseen(addr trace.Addr, have, want []byte) error {
 			u.out.Unseen = append(u.out.Unseen, trace.Unseen{Addr: addr, Have: slices.Clone(have), Want: slices.Clone(want)})
 		}
 	}
-	return u.emit(&trace.Event{Kind: trace.KindBulk, Name: unseenWrite, Addr: addr, Size: uint64(len(have)), Data: slices.Clone(have), Wall: -1})
+	return u.emit(&trace.Event{Kind: trace.KindBulk, Name: trace.UnseenWrite, Addr: addr, Size: uint64(len(have)), Data: slices.Clone(have), Wall: -1})
 }
 
 // auditResult keeps the result of the last audit, with the differences in words.
@@ -196,7 +195,7 @@ func (a *Analysis) unseenWhere(x trace.Unseen) string {
 // lastSeen returns the last write to some bytes that was seen, 0 if there was none.
 func (a *Analysis) lastSeen(addr trace.Addr, size uint64) mgpp.Timestamp {
 	t := a.Hist.LastWrite(addr, size, a.Hist.Now())
-	for t > 0 && a.Hist.Op(t).Name == unseenWrite {
+	for t > 0 && a.Hist.Op(t).Name == trace.UnseenWrite {
 		t = a.Hist.LastWrite(addr, size, t-1)
 	}
 	return t

@@ -59,6 +59,18 @@ func (a *Analysis) aside(r *trace.StoreRec) bool {
 	return int(r.Site) < len(a.stores) && a.Graph.Aside(trace.Addr(r.Addr), uint64(a.stores[r.Site].Width))
 }
 
+// apply takes an event into the history.
+func (a *Analysis) apply(ev *trace.Event) error {
+	aside := ev.Kind == trace.KindBulk && a.asideBulk(ev)
+	if _, err := a.Hist.Apply(ev); err != nil {
+		return err
+	}
+	if aside {
+		a.Graph.Passed()
+	}
+	return nil
+}
+
 // asideBulk: what a library function is about to write concerns no object. The graph has
 // followed.
 func (a *Analysis) asideBulk(ev *trace.Event) bool {

@@ -39,6 +39,15 @@ type engine interface {
 type filter interface {
 	Filtering() bool
 	Tell(matter.Frame) bool
+	Closer
+}
+
+// Closer closes parts of blocks: see inline.Engine.
+type Closer interface {
+	CloseBarren(block, addr, size uint64, wall int64) bool
+	ClosedBarren() (closed, done bool)
+	CloseAlike(stack []trace.Addr, size, lo, hi uint64) bool
+	OpenAlike(stack []trace.Addr)
 }
 
 // enginesFor lists the engines to try for a value of --engine, in order: with --watch
@@ -135,9 +144,14 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts, Undo: l.o.Capture.Undo}
 	if !l.o.Capture.Everything && table {
-		o.Matter, o.Filter = typing.MatterTo(l.Spec, l.Symbols, len(l.late) > 0)
+		o.Matter, o.Filter = typing.MatterTo(l.Spec, &l.Prog, l.Symbols, len(l.late) > 0)
 		// The blocks of declared allocators lie in others.
-		o.Matter.Forget = o.Matter.Forget && !slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
+		declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
+		o.Matter.Forget, o.Matter.Barren = o.Matter.Forget && !declared, o.Matter.Barren && !declared
+	}
+	if !o.Filter {
+		o.Matter = matter.Blocks{}
+		o.Matter.Members, _ = typing.Entering(l.Spec, &l.Prog)
 	}
 	e, err := inline.Attach(l.plan, l.proc, o)
 	if err != nil {

@@ -88,6 +88,9 @@ func (l *Program) Filters() bool { return l.filter != nil }
 // Matter is what the engine was told of the blocks that do, if it Filters.
 func (l *Program) Matter() matter.Blocks { return l.matter }
 
+// Closer closes parts of blocks while the program runs, where Filters.
+func (l *Program) Closer() Closer { return l.filter }
+
 // HeldBy says why mgtrace ended the run; "" if it did not.
 func (l *Program) HeldBy() string { return l.held }
 

@@ -2,6 +2,7 @@ package typing
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,25 +24,59 @@ type Relevance struct {
 	typing *Blocks
 	matter matter.Blocks
 	types  []*types.Type
+	least  int64 // bytes of the smallest node that a call makes: where bytes are declared, it may lie; 0: none does
 	frames map[trace.Addr]matter.Frame
 	stacks map[*trace.Addr]bool // by the first word of a stack, which is interned: its blocks can not matter
 }
 
 // filterable says whether debug information or rules for callers can decide what
-// matters: not where membership makes any block a node.
+// matters: not where pointers make nodes of any memory.
 func filterable(spec *check.Spec) bool {
-	if spec == nil || len(spec.Types) == 0 || len(spec.Members)+len(spec.Reaches) > 0 {
+	if spec == nil || len(spec.Types) == 0 || len(spec.Reaches) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool {
-		return t.Intrusive || t.Layout == nil && t.Elem == nil
-	})
+	return !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return t.Layout == nil && t.Elem == nil })
+}
+
+// Entering lists the calls that make nodes, for an engine. all: it has all of them. It can not
+// tell what a function is about to return, nor several arguments.
+func Entering(spec *check.Spec, prog *trace.Program) (list []matter.Member, all bool) {
+	if spec == nil {
+		return nil, true
+	}
+	all = true
+	names := make([]cxxname.Name, len(prog.Funcs))
+	for i := range prog.Funcs {
+		names[i] = cxxname.Of(prog.Funcs[i].Name)
+	}
+	for i := range spec.Members {
+		m := &spec.Members[i]
+		if m.Leave {
+			continue
+		}
+		if m.Return || m.Type.Layout == nil || m.Type.Layout.Size <= 0 || m.Type.Layout.Size >= matter.MaxMember {
+			all = false
+			continue
+		}
+		for _, f := range cxxname.Find(m.Func, names) {
+			id := trace.FuncID(f + 1)
+			if slices.ContainsFunc(list, func(x matter.Member) bool { return x.Func == id }) {
+				all = false
+				continue
+			}
+			list = append(list, matter.Member{Func: id, Arg: m.Arg, Size: uint64(m.Type.Layout.Size)})
+		}
+	}
+	return list, all
 }
 
 // MatterTo says how to tell which blocks matter to a specification. It can not be told
 // where code that a rule names may come later, or is in too many pieces.
-func MatterTo(spec *check.Spec, symbols *symbol.Table, later bool) (m matter.Blocks, ok bool) {
+func MatterTo(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, later bool) (m matter.Blocks, ok bool) {
 	if !filterable(spec) || later && len(spec.Allocs) > 0 {
+		return m, false
+	}
+	if m.Members, ok = Entering(spec, prog); !ok {
 		return m, false
 	}
 	t := New(spec, symbols)
@@ -59,8 +94,24 @@ func MatterTo(spec *check.Spec, symbols *symbol.Table, later bool) (m matter.Blo
 	declared := len(r.types)
 	r.ofReads(spec)
 	m.Only = len(r.types) == declared && !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return !ruled(spec, t) })
-	m.Forget = !asksForBlocks(spec)
+	// The blocks in which nodes lie have an end, whatever they are.
+	m.Forget = !asksForBlocks(spec) && len(spec.Members) == 0
+	if len(spec.Members) > 0 && len(r.types) == declared {
+		m.Least, m.Barren = leastBlock(spec), !asksForBlocks(spec)
+	}
 	return m, len(m.Named) <= matter.MaxNamed
+}
+
+// leastBlock is the size of the smallest block that can be a node, or hold one, 0 if any can.
+func leastBlock(spec *check.Spec) uint64 {
+	least := int64(math.MaxInt64)
+	for _, t := range spec.Types {
+		if t.Layout == nil {
+			return 0
+		}
+		least = min(least, t.Layout.Size)
+	}
+	return uint64(max(least, 0))
 }
 
 // asksForBlocks: constraints ask whether a pointer leads to any block at all, or dangles.
@@ -172,6 +223,11 @@ func joined(code []matter.Code) []matter.Code {
 // engine that was told m.
 func NewRelevance(spec *check.Spec, m matter.Blocks, t *Blocks) *Relevance {
 	r := &Relevance{typing: t, matter: m, frames: map[trace.Addr]matter.Frame{}, stacks: map[*trace.Addr]bool{}}
+	for i := range spec.Members {
+		if size := spec.Members[i].Type.Layout.Size; r.least == 0 || size < r.least {
+			r.least = size
+		}
+	}
 	r.ofTypes(spec)
 	r.ofReads(spec)
 	for _, g := range spec.Globals {
@@ -239,7 +295,7 @@ func (r *Relevance) holds(t *types.Type) bool {
 	}
 	switch t.Kind {
 	case types.Array:
-		return r.holds(t.Elem)
+		return r.holds(t.Elem) || r.least > 0 && t.Elem != nil && t.Elem.Size == 1 && (t.Count < 0 || t.Count >= r.least)
 	case types.Struct, types.Union:
 		return slices.ContainsFunc(t.Members, func(m types.Member) bool { return m.Type != nil && m.Type.Kind != types.Pointer && r.holds(m.Type) })
 	}
@@ -314,7 +370,7 @@ func (r *Relevance) says(ret trace.Addr) matter.Says {
 		return matter.Ends
 	}
 	told := r.typing.finder.ForFrame(evidence.Frame{File: r.typing.codeOf(im), Addr: uint64(ret - im.Bias)})
-	open := told.Type == nil || r.holds(told.Type)
+	open := told.Type == nil || r.holds(told.Type) || r.least > 0 && told.Type.Size == 1
 	switch {
 	case told.Certain && open:
 		return matter.Open

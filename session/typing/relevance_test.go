@@ -85,7 +85,7 @@ func TestReads(t *testing.T) {
 func TestNamedCode(t *testing.T) {
 	f := build(t)
 	all, symbols := specified(t, f, "type node;\nalloc node at two;\n")
-	m, ok := MatterTo(all, symbols, false)
+	m, ok := MatterTo(all, &trace.Program{}, symbols, false)
 	if !ok || len(m.Named) != 1 || !m.Only {
 		t.Fatalf("%v %v", m, ok)
 	}
@@ -93,7 +93,7 @@ func TestNamedCode(t *testing.T) {
 	var calls []uint64
 	for _, number := range []string{"1", "2"} {
 		spec, symbols := specified(t, f, "type node;\nalloc node at two call "+number+";\n")
-		m, ok := MatterTo(spec, symbols, false)
+		m, ok := MatterTo(spec, &trace.Program{}, symbols, false)
 		if !ok || len(m.Named) != 1 || m.Named[0].Hi != m.Named[0].Lo+1 {
 			t.Fatalf("call %s: %v %v", number, m, ok)
 		}

@@ -48,7 +48,7 @@ func (e *Engine) shareNotes() (n *notes, err error) {
 // begin tells the routine of a plan.
 func (n *notes) begin(plan *probe.Plan, sites []capture.Site, o observe.DeliveryOptions) error {
 	n.plan, n.sites = plan, sites
-	n.tables = hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 })
+	n.tables = hook.New(plan, func(int) (lo, hi uint64) { return 0, 0 }, nil)
 	if len(n.tables.Funcs) > maxFuncs*layout.FuncSize {
 		return fmt.Errorf("there are more than %d functions", maxFuncs)
 	}
@@ -65,7 +65,7 @@ func (n *notes) begin(plan *probe.Plan, sites []capture.Site, o observe.Delivery
 
 // mapped tells where the files of the plan are now.
 func (n *notes) mapped(images []observe.Image) {
-	t := hook.New(n.plan, func(i int) (lo, hi uint64) { return images[i].Code[0], images[i].Code[1] })
+	t := hook.New(n.plan, func(i int) (lo, hi uint64) { return images[i].Code[0], images[i].Code[1] }, nil)
 	copy(n.mem[noteFuncs:], t.Funcs)
 }
 

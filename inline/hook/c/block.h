@@ -65,13 +65,14 @@ SIZE(func, FuncSize);
 
 struct site {
 	u64 pc;
-	u32 flags, index, store, alloc, writer, unused;
+	u32 flags, index, store, alloc, writer, member;
 };
 AT(site, flags, SiteFlags);
 AT(site, index, SiteIndex);
 AT(site, store, SiteStore);
 AT(site, alloc, SiteAlloc);
 AT(site, writer, SiteWriter);
+AT(site, member, SiteMember);
 SIZE(site, SiteSize);
 
 struct sysdesc {
@@ -138,6 +139,33 @@ struct path_set {
 AT(path_set, paths, PathAt);
 SIZE(path_set, PathSet);
 
+/* What is kept of blocks and nodes to answer the tracer: see member.h. */
+struct made {
+	u64 lo, hi, time;
+};
+
+struct kind {
+	u32 stack, size, lo, hi;
+};
+SIZE(kind, BarrenKind);
+
+struct barren {
+	u64 block, addr, size, time;
+	u32 answer, next;
+	u64 ends[BarrenEnded];
+	struct made made[BarrenMembers];
+	struct kind kinds[BarrenKinds];
+};
+AT(barren, addr, BarrenAddr);
+AT(barren, size, BarrenBytes);
+AT(barren, time, BarrenTime);
+AT(barren, answer, BarrenAnswer);
+AT(barren, next, BarrenNext);
+AT(barren, ends, BarrenEnds);
+AT(barren, made, BarrenMade);
+AT(barren, kinds, BarrenAlike);
+SIZE(barren, BarrenSize);
+
 struct process {
 	u64 order, many;
 	u64 unused0[6];
@@ -161,6 +189,9 @@ struct process {
 	struct late *late;
 	u32 late_next, late_waiting;
 	const struct path_set *paths;
+	struct barren *barren;
+	u64 least;
+	u32 asked, unused2;
 };
 AT(process, order, Order);
 AT(process, many, Many);
@@ -186,6 +217,9 @@ AT(process, late, Late);
 AT(process, late_next, LateNext);
 AT(process, late_waiting, LateWaiting);
 AT(process, paths, Paths);
+AT(process, barren, Barren);
+AT(process, least, LeastBlock);
+AT(process, asked, Asked);
 
 /* The outermost open call of an allocator. sp 0: none. */
 struct alloc {

@@ -4,6 +4,7 @@
 
 #include "format.h"
 #include "late.h"
+#include "member.h"
 #include "paths.h"
 
 /* Stack pointers further apart lie on different stacks. */
@@ -392,8 +393,9 @@ static inline bool adopts(struct process *p, const struct alloc *a)
 }
 
 /* Records the outermost call as a whole. Its stack and the registers that
- * unwinding needs are as they were when it was entered. */
-static void tell_alloc(struct block *b, const struct regs *r, u64 result)
+ * unwinding needs are as they were when it was entered. Returns the number of that stack, 0
+ * if it is not known. */
+static u32 tell_alloc(struct block *b, const struct regs *r, u64 result)
 {
 	struct alloc *a = &b->alloc;
 	u64 n = captured(b, a->sp), size;
@@ -401,7 +403,7 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 	u32 known = 0;
 
 	if (forgets(b->process, a) && (a->closed || a->f->role == RoleFree))
-		return;
+		return 0;
 	if (n && (known = known_stack(b, r, a->pc, a->sp, n)))
 		n = 0;
 	size = n ? AllocStack + n : AllocSize;
@@ -410,7 +412,7 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 		size = AllocSize;
 	}
 	if (!reserve(b, size))
-		return;
+		return 0;
 	t = start(b, KindAlloc, stamp(b));
 	t->func = a->index;
 	t->known = known;
@@ -429,6 +431,7 @@ static void tell_alloc(struct block *b, const struct regs *r, u64 result)
 		size -= (fetch(t + 1, a->sp, n) + 7) & ~7ul;
 	}
 	commit(b, size);
+	return known;
 }
 
 /* Says whether all of a call is told when it begins. */
@@ -474,8 +477,13 @@ static void judge_alloc(struct block *b, const struct regs *r)
 			tell_end(b, r);
 		a->known = is_open(p, a->ptr);
 		shadow_close(p, a);
+		note_end(b, a->ptr);
 	}
-	if (a->f->role != RoleFree && (!(p->config & ConfigForget) || (a->f->flags & FuncWhole && !a->known)))
+	if (p->barren && a->f->role == RoleRealloc && a->ptr && !a->known)
+		judged = STAYS_CLOSED;	/* what lies there the tracer does not know */
+	else if (a->size && a->size < p->least && a->f->role != RoleFree)
+		judged = STAYS_CLOSED;
+	else if (a->f->role != RoleFree && (!(p->config & ConfigForget) || (a->f->flags & FuncWhole && !a->known)))
 		judged = judge_block(p, a->sp, r->gp[RBP], captured(b, a->sp), b->stack_lo <= a->sp && a->sp < b->stack_hi);
 	a->closed = judged == STAYS_CLOSED;
 	a->unsure = judged == NOT_KNOWN;
@@ -538,6 +546,7 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 	struct alloc *a = &b->alloc;
 	struct process *p = b->process;
 	u64 block = result, wrote = 0, size = 0;	/* so many bytes there, beside allocating */
+	u32 stack;
 
 	switch (a->f->role) {
 	case RolePosix:
@@ -568,12 +577,15 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 		block = 0;
 		break;
 	}
-	if (block && filters(p))
+	if (block && filters(p) && !(p->barren && block == a->ptr && !a->known))
 		shadow_block(p, a->f, block, a->size, a->closed);
 	if (block && a->unsure && !a->closed && (a->f->flags & (FuncWhole | FuncDeclared)) == FuncWhole)
 		late_note(p, block, a->size, a->sp, r->gp[RBP], captured(b, a->sp));
-	if (a->f->flags & FuncWhole && a->f->role != RoleFree)
-		tell_alloc(b, r, block);
+	if (a->f->flags & FuncWhole && a->f->role != RoleFree) {
+		stack = tell_alloc(b, r, block);
+		if (p->barren && stack && block && a->f->role == RoleBlock)
+			close_alike(p, stack, block, a->size);
+	}
 	if (size)
 		put_beside(b, wrote, size);
 	drop_alloc(b);
@@ -633,6 +645,8 @@ static inline void functions(struct block *b, const struct regs *r, const struct
 	/* One that an allocator jumped to is inside it too. */
 	bool nested = a->sp > sp || (a->sp == sp && a->tail);
 
+	if (s->member)
+		tell_member(b, argument(r, s->member & 15), s->member >> 4, s->pc, sp);
 	if (flags & SiteWriterEnter)
 		enter_writer(b, r, s->writer - 1, sp);
 	if (flags & (SiteStop | SiteAllocEnter | SiteAllocLeave))

@@ -54,6 +54,8 @@ static __attribute__((used)) void hook_main(struct regs *r, u32 number, u32 phas
 	prune(b, sp);
 	if (b->process->late_waiting)
 		late_look(b->process);
+	if (b->process->asked)
+		answer(b->process);
 	if (s->flags & SiteSyscall) {
 		before_call(b, r, s, number, sp);
 		return;

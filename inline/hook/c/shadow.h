@@ -53,6 +53,17 @@ static bool any_open(struct process *p, u64 addr, u64 n)
 	return 0;
 }
 
+/* Says whether stores to any of the n bytes at addr, which are user memory, are not. */
+static bool any_closed(struct process *p, u64 addr, u64 n)
+{
+	const u8 *t = p->shadow + (addr >> GranuleShift), *end = p->shadow + ((addr + n - 1) >> GranuleShift);
+
+	for (; t <= end; t++)
+		if (*t == p->closed)
+			return 1;
+	return 0;
+}
+
 /* What is known of a return address; 0: nothing. */
 static const struct verdict *verdict_on(struct process *p, u64 address)
 {
