@@ -292,6 +292,21 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 	}
 	g.count(g.add(o, lay, carried), n)
 	g.embedded(o, carried)
+	if n.Before {
+		g.awaited(id, t)
+	}
+}
+
+// awaited re-reads the cells that led into a block when it had no object yet: of those that were
+// there before recording began, what lies below holds pointers to it already.
+func (g *Graph) awaited(id mgpp.NodeID, t mgpp.Timestamp) {
+	refs := g.loose[id]
+	delete(g.loose, id)
+	for _, r := range refs {
+		if g.holds(r) {
+			g.reread(r, t)
+		}
+	}
 }
 
 // count has the object of a block end when the count of its owners is 0, if there is one.

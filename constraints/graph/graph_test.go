@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,25 @@ type node;
 ARRAY table OF struct node *;
 together node, table;
 `
+
+// Blocks that were there before recording began have their bytes from the start: an edge leads to
+// one that the history tells later, too.
+func TestBefore(t *testing.T) {
+	h, g := setup(t, nodes)
+	for _, at := range []trace.Addr{0x1000, 0x2000, 0x3000} {
+		apply(t, h, trace.Event{Kind: trace.KindAlloc, Flags: trace.FlagBefore, Addr: at, Size: 24, Name: "malloc node"})
+	}
+	for at, to := range map[trace.Addr]trace.Addr{0x1000: 0x2000, 0x2000: 0x3000, 0x3000: 0x1000} {
+		child := make([]byte, 24)
+		binary.LittleEndian.PutUint64(child[8:], uint64(to))
+		apply(t, h, trace.Event{Kind: trace.KindImage, Flags: trace.FlagBefore, Addr: at, Size: 24, Data: child})
+	}
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "node#1.child[0] -> node#2", "node#2.child[0] -> node#3", "node#3.child[0] -> node#1")
+	put(t, h, 0x1008, 0x3000)
+	g.Advance()
+	expect(t, g, h.At(h.Now()), "node#1.child[0] -> node#3", "node#2.child[0] -> node#3", "node#3.child[0] -> node#1")
+}
 
 func TestObjectsAndEdges(t *testing.T) {
 	h, g := setup(t, nodes)
