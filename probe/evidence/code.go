@@ -130,6 +130,9 @@ func (w *walk) resultOf(target uint64, direct bool, ret uint64, st *state) value
 	case "memset", "memcpy", "memmove", "strcpy", "strncpy":
 		return st.reg[7]
 	}
+	if w.isPlacement(target) {
+		return st.reg[6]
+	}
 	if st.reg[7].kind == fresh && w.passes(target) {
 		return st.reg[7]
 	}
@@ -137,6 +140,13 @@ func (w *walk) resultOf(target uint64, direct bool, ret uint64, st *state) value
 		return value{kind: pointer, to: t}
 	}
 	return value{call: ret}
+}
+
+// isPlacement reports whether a function is the placement form of operator new or new[], which
+// returns its second argument (C++17 [new.delete.placement]). Without optimisation it is called.
+func (w *walk) isPlacement(target uint64) bool {
+	fn, ok := w.file.FuncAt(target)
+	return ok && (fn.Linkage == "_ZnwmPv" || fn.Linkage == "_ZnamPv")
 }
 
 // passes reports whether a function returns its first argument, as one does that

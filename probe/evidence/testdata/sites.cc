@@ -97,6 +97,18 @@ Node **nodes(int n)
 	return t;
 }
 
+// Placement new returns its second argument, by a call where nothing is optimised.
+struct Pool {
+	virtual ~Pool() {}
+	virtual void *take(std::size_t n) { return std::malloc(n); }
+};
+
+template <class T> __attribute__((noinline)) T *pooled(Pool &p)
+{
+	T *made = new (p.take(sizeof(T))) T(); // =Node for sure
+	return made;
+}
+
 Node *viaMalloc()
 {
 	auto n = static_cast<Node *>(std::malloc(sizeof(Node))); // =Node
@@ -132,6 +144,8 @@ int main(int argc, char **argv)
 	Pod *p = pods(argc + 2), *q = nothrow();
 	Node **t = nodes(argc + 3);
 	t[0] = viaMalloc();
+	Pool pool;
+	t[1] = pooled<Node>(pool);
 	std::map<int, int> m;
 	std::list<int> l;
 	std::vector<Node> v;
