@@ -42,37 +42,39 @@ type Analysis struct {
 	stores  []trace.StoreSite // of runs
 	piece   trace.Stores      // of a run, being taken
 
-	points     []*point
-	around     map[trace.ThreadID]around // what the next write of a thread is part of
-	callers    *callers.Graph            // nil: not asked for yet
-	unsure     []*point                  // at inlined boundaries, see settle
-	elisions   elisions                  // stores that the compiler has left out
-	tails      map[tail]trace.Addr       // what jumped returned
-	known      map[eval.Instance]bool    // with All: reported at an earlier C-point already
-	healthy    mgpp.Timestamp            // the last C-point at which nothing was broken
-	sound      eval.CPoint               // that C-point, if its Kind is set
-	checked    int
-	checkedAt  []mgpp.Timestamp // of the C-points, ascending
-	done       bool             // an inconsistent C-point was found, and All is not set
-	faults     int              // memory faults seen so far
-	signal     *report.Exit     // the last fault or fatal signal
-	died       trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
-	diedIn     trace.ThreadID   // died: the thread
-	audit      *report.Audit
-	begins     *Begin // nil: with the program
-	stacks     *stacks
-	pools      map[graph.ObjID]bool // blocks that were taken for nodes, and are likely to be pools
-	doubt      *doubt               // nil: the history begins with the program
-	ceased     string               // why the history ends before the program; "": it does not
-	unended    *unended             // a call that seems to have no end; nil: there was none
-	auditing   *auditor             // between the KindMemory events of a recording
-	moment     bool                 // the history is of one moment: a core file
-	forks      int
-	forked     mgpp.Timestamp // the last operation before the last of them
-	warned     []string
+	points    []*point
+	around    map[trace.ThreadID]around // what the next write of a thread is part of
+	callers   *callers.Graph            // nil: not asked for yet
+	unsure    []*point                  // at inlined boundaries, see settle
+	elisions  elisions                  // stores that the compiler has left out
+	tails     map[tail]trace.Addr       // what jumped returned
+	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
+	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
+	sound     eval.CPoint               // that C-point, if its Kind is set
+	checked   int
+	checkedAt []mgpp.Timestamp // of the C-points, ascending
+	done      bool             // an inconsistent C-point was found, and All is not set
+	faults    int              // memory faults seen so far
+	signal    *report.Exit     // the last fault or fatal signal
+	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
+	diedIn    trace.ThreadID   // died: the thread
+	audit     *report.Audit
+	begins    *Begin // nil: with the program
+	stacks    *stacks
+	pools     map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
+	unsized   map[eval.Instance]bool // not judged, see unrounded
+	doubt     *doubt                 // nil: the history begins with the program
+	ceased    string                 // why the history ends before the program; "": it does not
+	unended   *unended               // a call that seems to have no end; nil: there was none
+	auditing  *auditor               // between the KindMemory events of a recording
+	moment    bool                   // the history is of one moment: a core file
+	forks     int
+	forked    mgpp.Timestamp // the last operation before the last of them
+	warned    []string
+	unchecked int // C-points that were left out since the analysis was to end
+
 	barren     *barren // nil: no block is closed
 	unrecorded int     // nodes of whose fields it is not known who wrote them before they entered
-	unchecked  int     // C-points that were left out since the analysis was to end
 }
 
 // point is a C-point at which something is inconsistent.
@@ -108,7 +110,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), pools: map[graph.ObjID]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -375,7 +377,12 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
 	if len(found) > 0 {
-		found = a.offStack(a.counted(a.unpooled(found, now)), c)
+		found = a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), c)
+	}
+	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
+		a.checked--
+		a.unchecked++
+		return
 	}
 	if len(found) == 0 {
 		a.healthy, a.sound = now, c
@@ -634,6 +641,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	a.reportBegin(r)
 	a.reportStacks(r)
+	a.reportSizes(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
 	r.Notes = append(r.Notes, a.unrecordedNote()...)

@@ -209,8 +209,8 @@ func (r *rootWalk) cell(addr uint64, t *types.Type) {
 	}
 }
 
-// value follows one pointer. A block of pointers (a table) is followed here; a
-// structure is a root.
+// value follows one pointer. A block of pointers (a table) is followed here, and is a root if
+// static memory tells it, since the specification may declare it; a structure is a root.
 func (r *rootWalk) value(v uint64, t *types.Type) {
 	if !t.IsPointerTo() || t.Elem.Size <= 0 {
 		return
@@ -223,6 +223,11 @@ func (r *rootWalk) value(v uint64, t *types.Type) {
 	switch t.Elem.Kind {
 	case types.Pointer:
 		r.of[v] = "*"
+		if to := t.Elem.Elem; to != nil && (to.Kind == types.Struct || to.Kind == types.Union) && !r.exact {
+			if name := r.name(to); name != "" {
+				r.list = append(r.list, trace.Root{Addr: trace.Addr(v), Type: name + " *"})
+			}
+		}
 		for at := uint64(0); at+8 <= size; at += 8 {
 			r.cell(v+at, t.Elem)
 		}

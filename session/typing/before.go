@@ -3,6 +3,7 @@ package typing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
@@ -97,8 +98,14 @@ func (b *beforeTyping) warnings() []string {
 	return out
 }
 
-// typeNamed finds a type of the program by name.
+// typeNamed finds a type of the program by name: a structure, or pointers to one ("item *").
 func typeNamed(s *symbol.Table, name string) *types.Type {
+	if to, isPointer := strings.CutSuffix(name, " *"); isPointer {
+		if elem := typeNamed(s, to); elem != nil {
+			return &types.Type{Kind: types.Pointer, Size: 8, Elem: elem}
+		}
+		return nil
+	}
 	for _, im := range s.Images {
 		if !im.Traced || im.Obj == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
+	"mgtrace/probe/evidence"
 	"mgtrace/session/symbol"
 	"mgtrace/target/core"
 	"mgtrace/target/mem"
@@ -117,19 +118,37 @@ func (w *typeWalk) run() {
 	for len(w.queue) > 0 {
 		b := w.queue[len(w.queue)-1]
 		w.queue = w.queue[:len(w.queue)-1]
-		for _, nt := range w.t.spec.Types {
-			if !nt.Array && nt.Layout != nil && SameType(nt.Layout, b.typ) {
-				w.t.byAddr[trace.Addr(b.addr)] = nt
-			}
+		nt := w.declared(b.typ, w.blocks[b.addr])
+		if nt != nil {
+			w.t.byAddr[trace.Addr(b.addr)] = nt
 		}
 		step := max(b.typ.Size, 1)
 		for at := uint64(0); at+uint64(step) <= w.blocks[b.addr]; at += uint64(step) {
 			w.object(b.addr+at, b.typ)
-			if b.typ.Kind != types.Pointer {
-				break // an array of structures is told by its pointers' type only
+			if b.typ.Kind != types.Pointer && (nt == nil || !nt.Array) {
+				break // a pointer to a structure does not tell that there are many
 			}
 		}
 	}
+}
+
+// declared is the type of nodes that a block is of to which a pointer to t leads: a single t's, or
+// an ARRAY of them. Where both are declared, a block of more than one is the array.
+func (w *typeWalk) declared(t *types.Type, size uint64) *check.NodeType {
+	var one, many *check.NodeType
+	for _, nt := range w.t.spec.Types {
+		switch {
+		case !fits(nt, evidence.Evidence{Type: t}):
+		case !nt.Array:
+			one = nt
+		case !nt.Intrusive:
+			many = nt
+		}
+	}
+	if many != nil && (one == nil || size > core.Usable(uint64(t.Size))) {
+		return many
+	}
+	return one
 }
 
 // plausible reports whether the pointers of an object lead to blocks.
