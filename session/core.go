@@ -47,8 +47,13 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 		prog.Modules = append(prog.Modules, im.Module)
 	}
 	heap := core.Blocks(f, f.Maps)
+	stacks := make([][]objfile.Level, len(f.Threads))
+	for i := range f.Threads {
+		stacks[i] = typing.Activations(&f.Threads[i].Regs, symbols, f)
+	}
 	ao := o.analysis()
-	ao.NoLocate, ao.Typing = true, typing.Infer(f, heap, spec, main)
+	inferred := typing.Infer(f, heap, spec, symbols, stacks)
+	ao.NoLocate, ao.Typing = true, inferred
 	a := analysis.New(spec, prog, symbols, ao)
 	if err := a.LoadCore(f, heap); err != nil {
 		return nil, err
@@ -60,6 +65,7 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%v: its functions have no names", err))
 		}
 	}
+	r.Warnings = append(r.Warnings, inferred.Warnings()...)
 	for _, p := range heap.Problems {
 		r.Warnings = append(r.Warnings, "heap: "+p)
 	}

@@ -244,6 +244,87 @@ func TestCore(t *testing.T) {
 	}
 }
 
+// TestCoreTable: a table of chains to which a variable of a function leads is whole, though the
+// core file has malloc's sizes only, and names are as large as items.
+func TestCoreTable(t *testing.T) {
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		t.Skip(err)
+	}
+	bin, dir := compile(t, `
+#include <stdlib.h>
+#include <string.h>
+struct item { struct item *next; char *name; };
+struct table { struct item **slots; int size; };
+void done(void) {}
+int main(void)
+{
+	struct table *t = malloc(sizeof *t);
+	t->size = 8;
+	t->slots = calloc(t->size, sizeof *t->slots);
+	for (int i = 0; i < 20; i++) {
+		struct item *it = malloc(sizeof *it);
+		it->name = strdup("a name of item");
+		it->next = t->slots[i * 5 % 8];
+		t->slots[i * 5 % 8] = it;
+	}
+	done();
+	return t->size != 8;
+}
+`), t.TempDir()
+	core := filepath.Join(dir, "core")
+	out, err := exec.Command(gdb, "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "break done", "-ex", "run", "-ex", "generate-core-file "+core, "-ex", "kill", bin).CombinedOutput()
+	if _, missing := os.Stat(core); missing != nil {
+		t.Skipf("gdb made no core file: %v: %s", err, out)
+	}
+	spec := "type item;\ntype table;\nARRAY slots OF item *;\ntogether table, item, slots;\n" +
+		"reach: table T; item E; T ->> E;\none: item E; E.INDEGREE == 1;\nroom: table T; T.slots.COUNT == T.size;\n"
+	r, err := Check(context.Background(), core, "", AnalysisOptions{Spec: write(t, dir, "table.cons", spec)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Warnings) > 0 {
+		t.Errorf("warnings: %q", r.Warnings)
+	}
+	if o := r.Checked.Objects; o["item"] != 20 || o["table"] != 1 || o["slots"] != 1 || len(r.CPoints) > 0 {
+		t.Errorf("%v, found %+v, warnings %q", o, r.CPoints, r.Warnings)
+	}
+}
+
+// TestCoreSizes: what is taken as a node by its size alone is said.
+func TestCoreSizes(t *testing.T) {
+	gdb, err := exec.LookPath("gdb")
+	if err != nil {
+		t.Skip(err)
+	}
+	bin, dir := compile(t, `
+#include <stdlib.h>
+struct item { struct item *next; char name[40]; };
+void *hidden;
+void done(void) {}
+int main(void)
+{
+	struct item *it = calloc(1, sizeof *it);
+	hidden = it;
+	it = NULL;
+	done();
+	return 0;
+}
+`), t.TempDir()
+	core := filepath.Join(dir, "core")
+	out, err := exec.Command(gdb, "-q", "-batch", "-nx", "-ex", "set debuginfod enabled off", "-ex", "break done", "-ex", "run", "-ex", "generate-core-file "+core, "-ex", "kill", bin).CombinedOutput()
+	if _, missing := os.Stat(core); missing != nil {
+		t.Skipf("gdb made no core file: %v: %s", err, out)
+	}
+	r, err := Check(context.Background(), core, "", AnalysisOptions{Spec: write(t, dir, "item.cons", "type item;\nitem X; X.next == NULL;\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Checked.Objects["item"] != 1 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "by size alone") {
+		t.Errorf("%v, warnings %q", r.Checked.Objects, r.Warnings)
+	}
+}
+
 // TestTyping asks for the types of what each call of a function allocates.
 func TestTyping(t *testing.T) {
 	bin := compile(t, `

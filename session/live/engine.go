@@ -175,7 +175,7 @@ func (l *Program) unwinder() *capture.CallFrames {
 	if l.o.Capture.Counts {
 		return nil
 	}
-	return capture.CFI(l.file, unwindDepth)
+	return capture.CFI(l.Symbols.File, unwindDepth)
 }
 
 // logTactics says how the sites are probed.

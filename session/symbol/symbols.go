@@ -62,6 +62,15 @@ func (s *Table) Image(pc trace.Addr) (*Image, bool) {
 	return &s.Images[i], true
 }
 
+// File is the file that is mapped at an address, and where.
+func (s *Table) File(pc uint64) (f *objfile.File, bias uint64, ok bool) {
+	im, ok := s.Image(trace.Addr(pc))
+	if !ok || im.Obj == nil {
+		return nil, 0, false
+	}
+	return im.Obj, uint64(im.Bias), true
+}
+
 // Frames returns the source positions of an address, inlined ones innermost
 // first; nil if nothing is known.
 func (s *Table) Frames(pc trace.Addr) []objfile.Frame {

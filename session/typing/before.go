@@ -60,10 +60,7 @@ func (b *beforeTyping) infer() {
 		if made[r.Addr] {
 			continue // another block than the one that was a root
 		}
-		if typ := typeNamed(b.t.symbols, r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
-			w.seen[uint64(r.Addr)] = true
-			w.queue = append(w.queue, typedBlock{uint64(r.Addr), typ})
-		}
+		w.root(b.t.symbols, r)
 	}
 	w.run()
 	if len(t.byAddr) == 0 {

@@ -2,6 +2,7 @@ package typing
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
@@ -32,27 +33,42 @@ func (t *Inferred) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	return nil, 0, "nothing tells its type"
 }
 
-// Infer follows typed pointers, from the program's globals on: a block to
+// Infer follows typed pointers, from static memory and the stacks on: a block to
 // which a pointer to T leads is a T.
-func Infer(m mem.Memory, heap *core.Heap, spec *check.Spec, main *symbol.Image) *Inferred {
+func Infer(m mem.Memory, heap *core.Heap, spec *check.Spec, symbols *symbol.Table, stacks [][]objfile.Level) *Inferred {
 	t := &Inferred{byAddr: map[trace.Addr]*check.NodeType{}, spec: spec, unique: map[uint64]*check.NodeType{}}
 	blocks := map[uint64]uint64{}
 	for _, b := range heap.InUse() {
 		blocks[b.Addr] = b.Size
 	}
 	w := &typeWalk{m: m, blocks: blocks, seen: map[uint64]bool{}, t: t}
-	if main != nil && main.Obj != nil {
-		for _, g := range main.Obj.Globals() {
-			if g.Loc.Kind == objfile.LocStatic && g.Type != nil {
-				w.object(uint64(main.Bias)+uint64(g.Loc.Offset), g.Type)
-			}
-		}
+	for _, r := range Roots(m, symbols, heap.InUse(), stacks) {
+		w.root(symbols, r)
 	}
 	w.run()
 	if len(t.byAddr) == 0 {
 		t.bySizes()
 	}
 	return t
+}
+
+// Warnings say what was taken by size alone: never silently.
+func (t *Inferred) Warnings() []string {
+	var out []string
+	for _, nt := range t.spec.Types {
+		if nt.Layout != nil && t.unique[core.Usable(uint64(max(nt.Layout.Size, 0)))] == nt {
+			out = append(out, fmt.Sprintf("every block of %s's size was taken as %s by size alone: no typed pointer in static memory or on a stack led to any", nt.Name, nt.Name))
+		}
+	}
+	return out
+}
+
+// root takes a block that a root leads to.
+func (w *typeWalk) root(symbols *symbol.Table, r trace.Root) {
+	if typ := typeNamed(symbols, r.Type); typ != nil && !w.seen[uint64(r.Addr)] {
+		w.seen[uint64(r.Addr)] = true
+		w.queue = append(w.queue, typedBlock{uint64(r.Addr), typ})
+	}
 }
 
 // bySizes is the last resort, where no typed pointer leads to any node: malloc
