@@ -12,11 +12,11 @@ import (
 )
 
 // Of a block that was there before recording began, and of all in a core file, the size is known
-// that glibc's malloc gave it, up to 15 bytes more than the program asked for (malloc.c,
-// request2size): an array may seem to have an element more, whose bytes nobody means. Nobody is
+// that glibc's malloc gave it, mostly up to 15 bytes more than the program asked for (malloc.c,
+// request2size; what remains of a chunk and is none by itself comes on top): an array may seem to have an element more, whose bytes nobody means. Nobody is
 // accused of what depends on either.
 
-// rounding is the most that malloc gives beyond what was asked for, bytes.
+// rounding is the most that request2size adds, bytes.
 const rounding = 15
 
 // unrounded leaves inconsistencies out that may be none, were the sizes known that the program
@@ -104,7 +104,7 @@ func least(size uint64, array *check.NodeType) uint64 {
 // reportSizes says what was not judged.
 func (a *Analysis) reportSizes(r *report.Report) {
 	if n := len(a.unsized); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged, because of a block that was there before the history begins malloc tells the size only up to %d bytes",
-			report.Plural(n, "constraint instance was", "constraint instances were"), rounding))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s not judged, because of a block that was there before the history begins malloc tells the size only roughly",
+			report.Plural(n, "constraint instance was", "constraint instances were")))
 	}
 }
