@@ -232,6 +232,10 @@ func TestCore(t *testing.T) {
 	if r, err := Check(context.Background(), core, bin, ao); err != nil || !r.Found() {
 		t.Errorf("with the program named: %+v, %v", r, err)
 	}
+	ao.Pictures = filepath.Join(bin, "pictures")
+	if r, err := Check(context.Background(), core, bin, ao); err != nil || !r.Found() || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "write pictures: ") {
+		t.Errorf("without a place for pictures: %+v, %v", r, err)
+	}
 	cut, err := os.ReadFile(core)
 	if err != nil {
 		t.Fatal(err)

@@ -463,8 +463,9 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 			}
 		}
 		if a.o.Pictures != "" {
-			if err := a.draw(ctx, i, &c, p, p.suspects); err != nil {
-				return err
+			if err := a.draw(ctx, i, &c, p, p.suspects); err != nil { // what was found is not lost with a file
+				a.Warn(err.Error())
+				a.o.Pictures = ""
 			}
 		}
 		r.CPoints = append(r.CPoints, c)
