@@ -200,7 +200,10 @@ func (b *builder) inlined(pattern string) (found []instance) {
 func (b *builder) watchInlined(l instance) {
 	id, w := b.watchID(l.image, l.at.Name)
 	s := b.code(l.image)
-	where := fmt.Sprintf("the instance of %s that is inlined into %s at %s:%d", l.at.Name, l.at.In, l.at.CallFile, l.at.CallLine)
+	where := fmt.Sprintf("the instance of %s that is inlined into %s at %s", l.at.Name, l.at.In, l.at.CallFile)
+	if l.at.CallLine > 0 { // clang merges calls of several lines
+		where += fmt.Sprintf(":%d", l.at.CallLine)
+	}
 	point := trace.Point{Function: l.at.Name, Func: id, File: l.at.CallFile, Line: l.at.CallLine}
 	if w.File == "" {
 		w.File, w.Line = l.at.File, l.at.Line

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/mine"
@@ -38,6 +39,7 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	o.Types = withoutKeywords(o.Types)
 	var globals []check.Variable
 	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
 	run.Analysis.Spec = o.Base
@@ -73,4 +75,18 @@ func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
 	}
 	defer rec.Close()
 	return mining.Propose(ctx, rec, mining.Options{Types: o.Types, Base: o.Base, Globals: globals, Allocators: o.Capture.Allocators, Note: o.Note})
+}
+
+// withoutKeywords takes names as they stand in a declaration: "struct item" is item.
+func withoutKeywords(names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range out {
+		for _, keyword := range []string{"struct ", "class ", "union "} {
+			out[i] = strings.TrimSpace(strings.TrimPrefix(out[i], keyword))
+		}
+		if out[i] == "" {
+			out[i] = name
+		}
+	}
+	return out
 }

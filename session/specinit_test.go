@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +38,12 @@ func TestInitInterrupted(t *testing.T) {
 		if !r.Partial || len(r.Facts) > 0 != c.want || len(r.CPoints) > 0 || strings.Contains(text, "X.height == X.HEIGHT") != c.want || !strings.Contains(text, "INTERRUPTED") {
 			t.Errorf("interrupted when %s: partial %v, %d facts\n%s", c.at, r.Partial, len(r.Facts), text)
 		}
+	}
+}
+
+// TestInitKeyword: a type is named as it is declared, too.
+func TestInitKeyword(t *testing.T) {
+	if got, want := withoutKeywords([]string{"struct avltree", "avltree", "class geo::Tree<int>::Node", "structure"}), []string{"avltree", "avltree", "geo::Tree<int>::Node", "structure"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
