@@ -32,7 +32,8 @@ import (
 // What decides the speed is how many instructions a store takes. One loop looks for those of
 // several words or with a base; another one codes all else, and no branch in it depends on
 // the data (every number is written as 8 bytes, of which the next one overwrites what was too
-// much).
+// much). On x86-64 both are one, and written in assembly (storecode_amd64.s): what is here
+// does the same elsewhere, and there what is rare.
 
 const (
 	maxStores = 1 << 16 // stores of a block that is read
@@ -93,10 +94,17 @@ var (
 func (c *storeEncoder) add(recs []StoreRec, wide []byte) error {
 	for len(recs) > 0 {
 		part := recs[:min(piece, len(recs))]
-		if err := c.addPiece(part, wide); err != nil {
-			return err
+		fast := 0
+		if leadingZeros {
+			fast = c.addFast(part, wide)
+			part = part[fast:min(fast+1, len(part))]
 		}
-		recs = recs[len(part):]
+		if len(part) > 0 {
+			if err := c.addPiece(part, wide); err != nil {
+				return err
+			}
+		}
+		recs = recs[fast+len(part):]
 	}
 	return nil
 }

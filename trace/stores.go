@@ -179,12 +179,16 @@ const (
 	formWide             // more than one word of value
 	formBase             // a base
 	formCall             // a name
+	formPair             // with formWide: two words of value, whole ones
 )
 
 func (t *siteTable) add(s StoreSite) {
 	var f uint8
 	if s.Width > 8 {
 		f |= formMore | formWide
+	}
+	if s.Width == 16 {
+		f |= formPair
 	}
 	if s.Base == BaseOwn {
 		f |= formMore | formBase
