@@ -98,6 +98,27 @@ func (a *Assembler) Hit(h *Hit) error {
 	return a.err
 }
 
+// Plain says that a call of the C library's allocator in the thread is an event, and no more: it may
+// stand in a run.
+func (a *Assembler) Plain(id trace.ThreadID) bool {
+	t := a.thread(id)
+	return a.live == nil && !t.inside() && !t.write.open && len(t.held) == 0
+}
+
+// AllocOf is the event that an outermost call of a function is, and its flags: KindAlloc or KindFree;
+// 0: another one, or several.
+func AllocOf(f *probe.Func) (trace.Kind, trace.Flags) {
+	switch f.Role {
+	case probe.RoleFree:
+		return trace.KindFree, 0
+	case probe.RoleCalloc:
+		return trace.KindAlloc, trace.FlagZeroed
+	case probe.RoleRealloc, probe.RoleReallocArray, probe.RoleStrdup, probe.RoleWatch, probe.RoleWriter, probe.RoleWait:
+		return 0, 0
+	}
+	return trace.KindAlloc, 0
+}
+
 // check says whether the index of a hit exists.
 func (a *Assembler) check(h *Hit) error {
 	n := -1

@@ -28,6 +28,13 @@ type Mixed interface {
 	Calls(fresh []trace.StoreSite) error
 }
 
+// Allocating is a Mixed whose runs may have calls of allocators too (trace.StoreSite.Kind), if Allocs
+// says so when the recording begins.
+type Allocating interface {
+	Mixed
+	Allocs() bool
+}
+
 // Events is a Sink that gets every store as an event.
 func Events(f func(*trace.Event) error) Sink { return &events{take: f} }
 

@@ -27,6 +27,8 @@ const (
 func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 	defer close(e.done)
 	_, mixed := sink.(capture.Mixed)
+	a, allocs := sink.(capture.Allocating)
+	allocs = allocs && a.Allocs()
 	var pipe *capture.Pipe
 	if e.opts.Apart && !e.opts.Hold && runtime.GOMAXPROCS(0) > 1 {
 		pipe = capture.NewPipe(sink)
@@ -56,6 +58,9 @@ func (e *Engine) Run(ctx context.Context, sink capture.Sink) (err error) {
 		o.Calls = func(sites []trace.StoreSite, known int) error {
 			out.Runs(sites, sink.Stores)
 			return sink.(capture.Mixed).Calls(sites[known:])
+		}
+		if allocs {
+			o.Allocs = out.Plain
 		}
 	}
 	r.merger = log.NewMerger(table, o, out)

@@ -71,7 +71,7 @@ func (l *blockList) chunk(n uint64) (start int, first uint64, err error) {
 
 // knows: what blocks of the kind hold is needed by chunks behind them.
 func (k blockType) knows() bool {
-	return k == blockTables || k == blockSites || k == blockCalls || k == blockSegment
+	return k == blockTables || k == blockSites || k == blockCalls || k == blockAllocs || k == blockSegment
 }
 
 // knowledge gives the blocks of [from, to) whose kind knows, and whether they are tables.

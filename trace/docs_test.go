@@ -39,7 +39,7 @@ Generated from the tables in trace/kinds.go and trace/format.go by
 `+"`go test ./trace -update`"+`. Do not edit.
 
 A file is the bytes %q, the version (%d; files of version %d, which
-have no blocks of calls, are read too) as 32 bits, then blocks to the end.
+have no blocks of allocators, and of version %d, which have none of calls either, are read too) as 32 bits, then blocks to the end.
 Numbers of fixed width are little-endian. *Unsigned* is a varint of 7 bits a
 byte, lowest first; *difference* is the difference from the value before in the
 same column, beginning at 0 in each block, as a zigzag varint.
@@ -74,7 +74,7 @@ from its own.
 
 | type | name | payload |
 |---|---|---|
-`, magic, version, older, blockHeader, maxBlock, maxBlock)
+`, magic, version, older, oldest, blockHeader, maxBlock, maxBlock)
 	for k := blockProgram; k < blockEnd; k++ {
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", k, blockSpecs[k].name, blockSpecs[k].doc)
 	}

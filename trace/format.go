@@ -11,9 +11,11 @@ import (
 // generated from these tables and constants.
 
 const (
-	magic   = "mgtrace\x00"
-	version = 4
-	older   = 2 // the same without blocks of calls; two bits away, so that one that is flipped is noticed
+	magic = "mgtrace\x00"
+	// Versions are two bits apart, so that a bit that is flipped is noticed.
+	version = 7
+	older   = 4 // the same without blocks of allocators
+	oldest  = 2 // the same without blocks of calls
 
 	fileHeader  = len(magic) + 4
 	blockHeader = 24
@@ -49,6 +51,7 @@ const (
 	blockSegment
 	blockBegin
 	blockCalls
+	blockAllocs
 	blockEnd
 )
 
@@ -67,6 +70,7 @@ var blockSpecs = [blockEnd]blockSpec{
 	blockSegment:    {"segment", "a Segment as JSON (count: its number). Strings, stacks and sites are counted from the beginning again. The chunks up to the next begin block say what was there when the segment began: they are read in the first segment of a trace only"},
 	blockBegin:      {"begin", "nothing: what was there has been told"},
 	blockCalls:      {"calls", "calls of library functions that are new with the next stores block, each as far as it writes so many bytes, from its destination argument on: their number, then for each the return address (as the difference from the one before, zigzag), width, length of the function's name, name. They are numbered as sites are, and what they write stands among the stores of runs: as an event it is bulk"},
+	blockAllocs:     {"allocators", "calls of allocators and of free that are new with the next stores block: their number, then for each the return address (as the difference from the one before, zigzag), kind, flags, stack (index in the table of stacks), length of the function's name, name. They are numbered as sites are and stand among the stores of runs, with a width of 8 and no base: as events they are of their kind, at that address, and the value is the size, of a free 0"},
 }
 
 // codec says how a payload is compressed.

@@ -26,6 +26,9 @@ func (t *Reader) Next(e *Event) error {
 		}
 	}
 	t.run.Event(t.at, t.sites.sites, e)
+	if t.plain {
+		e.Stack = nil
+	}
 	t.at++
 	t.read++
 	return nil
@@ -119,7 +122,7 @@ func (t *Reader) advance() error {
 	}
 	t.next++
 	switch b.kind {
-	case blockTables, blockSites, blockCalls, blockSegment:
+	case blockTables, blockSites, blockCalls, blockAllocs, blockSegment:
 		if t.learned < t.next { // unless Seek went back
 			t.learned = t.next
 			err = t.takeKnowledge(t.next-1, b.kind == blockTables)
@@ -191,6 +194,8 @@ func (t *Reader) takeKnowledge(i int, tables bool) error {
 		err = t.takeTables(raw)
 	case blockCalls:
 		err = t.takeCalls(raw)
+	case blockAllocs:
+		err = t.takeAllocs(raw)
 	default:
 		err = t.takeSites(raw)
 	}
@@ -262,6 +267,30 @@ func (t *Reader) takeCalls(raw []byte) error {
 	}
 	if c.bad || len(c.buf) > 0 {
 		return fmt.Errorf("%w: a block of calls", ErrCorrupt)
+	}
+	return nil
+}
+
+func (t *Reader) takeAllocs(raw []byte) error {
+	c := cursor{buf: raw}
+	name := "" // of the call before
+	for n := c.count(5); n > 0; n-- {
+		pc := Addr(c.delta())
+		kind, flags, stack := Kind(c.byte()), Flags(c.plain()), c.plain()
+		if s := c.take(c.plain()); string(s) != name {
+			name = string(s)
+		}
+		s := AllocSite(kind, flags, name, pc, nil)
+		if c.bad || kind == 0 || s.check() != nil || !t.plain && stack >= uint64(len(t.stacks)) {
+			return fmt.Errorf("%w: a block of allocators", ErrCorrupt)
+		}
+		if !t.plain {
+			s.Stack = t.stacks[stack]
+		}
+		t.sites.add(s)
+	}
+	if c.bad || len(c.buf) > 0 {
+		return fmt.Errorf("%w: a block of allocators", ErrCorrupt)
 	}
 	return nil
 }

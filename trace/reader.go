@@ -137,8 +137,8 @@ func (t *Reader) checkMagic() error {
 	if n < fileHeader {
 		return fmt.Errorf("%w in its first bytes", ErrTruncated)
 	}
-	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version && v != older {
-		return fmt.Errorf("%w: it has version %d, this program reads %d and %d", ErrVersion, v, older, version)
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version && v != older && v != oldest {
+		return fmt.Errorf("%w: it has version %d, this program reads %d, %d and %d", ErrVersion, v, oldest, older, version)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ var leadingZeros = hasLeadingZeros() // read-only
 func hasLeadingZeros() bool
 
 // codeStores is what addPiece does, for the stores before the first one that has several words of
-// value but not two, or of these and a base, or is none that addPiece takes. It returns how many
+// value but not two, or of these and a base, or is a block of several pages, or none that addPiece takes. It returns how many
 // these are, and how many bytes of the last column, which go to more. A value of two words begins
 // before wide[pairs].
 //

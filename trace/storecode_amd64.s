@@ -66,7 +66,7 @@ next:
 	JAE     over
 	MOVBLZX (FORMS)(AX*1), DX
 	MOVQ    StoreRec_Value(STORE), CX
-	ANDL    $(const_formWide|const_formBase|const_formPair), DX
+	ANDL    $(const_formWide|const_formBase|const_formPair|const_formAlloc), DX
 	JNE     special
 
 code: // AX: the site, CX: the value or its first word
@@ -123,6 +123,8 @@ code: // AX: the site, CX: the value or its first word
 special:
 	CMPL DX, $const_formBase
 	JEQ  base
+	CMPL DX, $const_formAlloc
+	JEQ  block
 	CMPL DX, $(const_formWide|const_formPair)
 	JNE  over
 
@@ -135,6 +137,16 @@ special:
 	MOVQ 8(DX), DI
 	XORQ CX, DI
 	JMP  more
+
+block: // if it lies in one page
+	MOVL StoreRec_Addr(STORE), DX
+	ANDL $(1<<const_pageShift-1), DX
+	CMPQ CX, $(1<<const_pageShift)
+	JHI  over
+	ADDL CX, DX
+	CMPL DX, $(1<<const_pageShift)
+	JHI  over
+	JMP  code
 
 base:
 	MOVL AX, DX

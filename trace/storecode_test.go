@@ -21,6 +21,9 @@ func TestFast(t *testing.T) {
 			if i%11 == 6 {
 				s = CallSite("memcpy", s.PC, s.Width)
 			}
+			if i%11 == 5 {
+				s = AllocSite(KindAlloc, 0, "malloc", s.PC, nil)
+			}
 			sites = append(sites, s)
 			table.add(s)
 		}

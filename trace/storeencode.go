@@ -122,6 +122,9 @@ func (c *storeEncoder) addPiece(recs []StoreRec, wide []byte) (err error) {
 			break
 		}
 		form := forms[r.Site]
+		if form&formAlloc != 0 {
+			c.mark(r.Addr, r.Value)
+		}
 		if form&formBase != 0 {
 			base := &c.known[r.Site%slots].base
 			more = putWord(more, zigzag(r.Base-*base))
@@ -146,6 +149,14 @@ func (c *storeEncoder) addPiece(recs []StoreRec, wide []byte) (err error) {
 		recs[w.rec].Value = w.offset
 	}
 	return err
+}
+
+// mark marks the pages of a block; code does that of where it begins.
+func (c *storeEncoder) mark(addr, size uint64) {
+	pages := (addr%(1<<pageShift) + min(size, 1<<(pageShift+pageBits)) + 1<<pageShift - 1) >> pageShift
+	for i := range pages {
+		c.touched[(addr>>pageShift+i)%(1<<pageBits)] = 1
+	}
 }
 
 // wideOffset is what the value of a wide store was.

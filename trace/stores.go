@@ -10,21 +10,31 @@ const MaxStoreWidth = 64
 
 // StoreSite is a store instruction, or a call of a library function as far as it writes
 // so many bytes: what memcpy and its kin write is little, mostly, and as frequent as
-// stores. Sites are numbered in the order in which Writer.AddSites got them, from 0.
+// stores. Or it is a call of an allocator or of free by one stack, which are as frequent in some
+// programs. Sites are numbered in the order in which Writer.AddSites got them, from 0.
 type StoreSite struct {
 	PC    Addr  // of a call: its return address
-	Width uint8 // bytes that it writes, 1 to MaxStoreWidth
+	Width uint8 // bytes that it writes, 1 to MaxStoreWidth; of an allocator 8: its value is the size
 	Flags Flags // of each of its stores
 	Base  BaseForm
 	Disp  int64 // BaseOffset: the address minus the base
 	// Name is the function of a call; empty: an instruction.
 	Name string
+	// Kind is KindAlloc or KindFree where the call is of an allocator, else 0.
+	Kind  Kind
+	Stack []Addr // of a call of an allocator: as in an Event
 }
 
 // CallSite is a call of a library function that writes so many bytes at its destination
 // argument.
 func CallSite(function string, ret Addr, width uint8) StoreSite {
 	return StoreSite{PC: ret, Width: width, Base: BaseOffset, Name: function}
+}
+
+// AllocSite is a call of an allocator, or of free, by one stack: its stores are events of the kind,
+// KindAlloc or KindFree, at the block's address. Their value is its size, or 0.
+func AllocSite(k Kind, flags Flags, function string, ret Addr, stack []Addr) StoreSite {
+	return StoreSite{PC: ret, Width: 8, Flags: flags, Name: function, Kind: k, Stack: stack}
 }
 
 // IsCall says that the site is a call.
@@ -57,14 +67,23 @@ func (s *StoreSite) check() error {
 	if s.Width < 1 || s.Width > MaxStoreWidth || s.Base >= baseEnd {
 		return fmt.Errorf("store site at %#x: width %d, form of base %d", uint64(s.PC), s.Width, s.Base)
 	}
-	if s.IsCall() && *s != CallSite(s.Name, s.PC, s.Width) {
-		return fmt.Errorf("site of a call of %s at %#x: flags %v, form of base %d", s.Name, uint64(s.PC), s.Flags, s.Base)
+	wrong := false
+	switch {
+	case s.Kind == KindAlloc || s.Kind == KindFree:
+		wrong = !s.IsCall() || s.Width != 8 || s.Base != BaseNone || s.Disp != 0
+	case s.Kind != 0 || len(s.Stack) > 0:
+		wrong = true
+	case s.IsCall():
+		wrong = s.Flags != 0 || s.Base != BaseOffset || s.Disp != 0
+	}
+	if wrong {
+		return fmt.Errorf("site of a call of %q at %#x: kind %d, width %d, flags %v, form of base %d", s.Name, uint64(s.PC), s.Kind, s.Width, s.Flags, s.Base)
 	}
 	return nil
 }
 
 // StoreRec is one store, or what one call wrote: a KindStore or KindBulk event whose bytes
-// are all known, without what its site and its run say.
+// are all known, without what its site and its run say. Or it is a KindAlloc or KindFree event.
 type StoreRec struct {
 	Site uint32 // index of its StoreSite
 	Addr uint64
@@ -99,7 +118,13 @@ func (s *Stores) Event(i int, sites []StoreSite, e *Event) {
 		Addr: Addr(r.Addr), Size: uint64(site.Width), Base: site.BaseOf(r), Instant: s.InstantOf(i),
 	}
 	if site.IsCall() {
-		e.Kind, e.Name = KindBulk, site.Name
+		if e.Kind, e.Name = KindBulk, site.Name; site.Kind != 0 {
+			e.Kind, e.Stack, e.Size = site.Kind, site.Stack, 0
+			if site.Kind == KindAlloc {
+				e.Size = r.Value
+			}
+			return
+		}
 	}
 	if site.Width > 8 {
 		e.Data = s.Wide[r.Value:][:site.Width:site.Width]
@@ -175,11 +200,12 @@ type siteTable struct {
 }
 
 const (
-	formMore = 1 << iota // any of these:
-	formWide             // more than one word of value
-	formBase             // a base
-	formCall             // a name
-	formPair             // with formWide: two words of value, whole ones
+	formMore  = 1 << iota // any of these:
+	formWide              // more than one word of value
+	formBase              // a base
+	formCall              // a name
+	formPair              // with formWide: two words of value, whole ones
+	formAlloc             // a block begins or ends there
 )
 
 func (t *siteTable) add(s StoreSite) {
@@ -195,6 +221,9 @@ func (t *siteTable) add(s StoreSite) {
 	}
 	if s.IsCall() {
 		f |= formMore | formCall
+	}
+	if s.Kind != 0 {
+		f |= formAlloc
 	}
 	t.sites = append(t.sites, s)
 	t.forms = append(t.forms, f)

@@ -28,7 +28,7 @@ func randomItems(rnd *rand.Rand, n int) []item {
 	var sites []StoreSite
 	more := func(n int) {
 		var fresh []StoreSite
-		calls := len(sites) > 0 && rnd.IntN(3) == 0
+		calls, allocs := len(sites) > 0 && rnd.IntN(3) == 0, len(sites) > 0 && rnd.IntN(3) == 0
 		for range n {
 			s := StoreSite{
 				PC: Addr(rnd.Uint64() >> rnd.IntN(64)), Width: [...]uint8{1, 2, 4, 8, 8, 10, 16, 32, 64, 9}[rnd.IntN(10)],
@@ -39,6 +39,14 @@ func randomItems(rnd *rand.Rand, n int) []item {
 			}
 			if calls {
 				s = CallSite([...]string{"memcpy", "memset", "strcpy"}[rnd.IntN(3)], s.PC, uint8(1+rnd.IntN(MaxStoreWidth)))
+			}
+			if allocs {
+				kind := [...]Kind{KindAlloc, KindFree}[rnd.IntN(2)]
+				stack := make([]Addr, rnd.IntN(4))
+				for i := range stack {
+					stack[i] = Addr(rnd.IntN(5) * 1000)
+				}
+				s = AllocSite(kind, s.Flags, [...]string{"malloc", "calloc", "free"}[rnd.IntN(3)], s.PC, stack)
 			}
 			fresh = append(fresh, s)
 		}
@@ -89,6 +97,9 @@ func (s *Stores) add(r StoreRec, rnd *rand.Rand, sites []StoreSite) {
 	}
 	if site.Base != BaseOwn {
 		r.Base = 0
+	}
+	if site.Kind == KindFree {
+		r.Value = 0
 	}
 	if site.Width > 8 {
 		r.Value = uint64(len(s.Wide))
@@ -301,14 +312,16 @@ type nowhere struct{}
 func (nowhere) Event(*Event) error   { return nil }
 func (nowhere) Stores(*Stores) error { return nil }
 
-// TestOlder: a trace of the version before, which has no calls, is read, packed too.
+// TestOlder: traces of the versions before, which have no allocators or no calls, are read, packed too.
 func TestOlder(t *testing.T) {
 	s := Stores{Thread: 1, Recs: []StoreRec{{Addr: 8, Value: 1}, {Addr: 16, Value: 2}}}
 	items := []item{{sites: []StoreSite{{PC: 1, Width: 8}}}, {stores: &s}}
 	data := writeItems(t, items, 0)
-	data[len(magic)] = older
-	sameItems(t, items, data)
-	sameItems(t, items, pack(t, data))
+	for _, v := range []byte{older, oldest} {
+		data[len(magic)] = v
+		sameItems(t, items, data)
+		sameItems(t, items, pack(t, data))
+	}
 }
 
 // sameItems wants a file to have what was written.
@@ -459,7 +472,8 @@ func TestIndex(t *testing.T) {
 			}
 			for _, e := range events[c.First : c.First+c.Count] {
 				touches := kindSpecs[e.Kind].fields.has(fieldAddr) && uint64(e.Addr)-at < 8 ||
-					kindSpecs[e.Kind].fields.has(fieldData) && at-uint64(e.Addr) < uint64(len(e.Data))
+					kindSpecs[e.Kind].fields.has(fieldData) && at-uint64(e.Addr) < uint64(len(e.Data)) ||
+					e.Kind == KindAlloc && at-uint64(e.Addr) < e.Size
 				if touches && !may {
 					t.Fatalf("chunk %d does not have %#x, but %s", i, at, Format(e))
 				}
@@ -587,6 +601,9 @@ func FuzzStores(f *testing.F) {
 		if i%7 == 6 {
 			s = CallSite("memcpy", s.PC, s.Width)
 		}
+		if i%7 == 5 {
+			s = AllocSite(KindAlloc+Kind(i/7%2), 0, "malloc", s.PC, nil)
+		}
 		sites = append(sites, s)
 		table.add(s)
 	}
@@ -604,6 +621,7 @@ func FuzzStores(f *testing.F) {
 	}
 	f.Add([]byte{}, binary.AppendUvarint([]byte{1, 2, 8, 0, 2}, 16))
 	f.Add([]byte{}, []byte{1, 2, 8, 1, 'f'})
+	f.Add([]byte{}, []byte{1, 2, byte(KindAlloc), 0, 0, 2, 'f', 'f'})
 	f.Fuzz(func(t *testing.T, raw, more []byte) {
 		var b bytes.Buffer
 		w := NewWriter(&b, sampleProgram)
@@ -611,7 +629,7 @@ func FuzzStores(f *testing.F) {
 			t.Fatal(err)
 		}
 		w.flushSites()
-		w.writeBlock(blockSites+(blockCalls-blockSites)*blockType(len(more)%2), 0, more)
+		w.writeBlock([...]blockType{blockSites, blockCalls, blockAllocs}[len(more)%3], 0, more)
 		d := storeDecoder{table: table}
 		rows := binary.AppendUvarint([]byte{1, 0, byte(fieldKind), 1, kindRun, 0, byte(fieldRun)}, 3)
 		n := 0

@@ -43,10 +43,12 @@ type Writer struct {
 	stores   *storeEncoder // nil: none yet
 	sites    siteTable
 	sitesOut int // sites that have been written
-	tables   writerTables
-	index    indexWriter
-	attached map[string]bool
-	raw      []byte // scratch
+	// siteStacks are the stacks, by index, of those of allocators that have not been.
+	siteStacks []uint64
+	tables     writerTables
+	index      indexWriter
+	attached   map[string]bool
+	raw        []byte // scratch
 }
 
 // run is the run of stores that is not a row yet.

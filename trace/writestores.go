@@ -20,6 +20,9 @@ func (t *Writer) addSites(sites []StoreSite) (first uint32, err error) {
 	first = uint32(len(t.sites.sites))
 	for i := range sites {
 		t.sites.add(sites[i])
+		if sites[i].Kind != 0 {
+			t.siteStacks = append(t.siteStacks, t.tables.stack(sites[i].Stack))
+		}
 	}
 	if c := t.stores; c != nil {
 		if n := siteBytes(len(t.sites.sites)); n > c.number {
@@ -126,15 +129,24 @@ func (t *Writer) flushStores() bool {
 	return true
 }
 
-// flushSites writes the sites that have not been: those of instructions and of calls in
-// blocks of their own, in the order of their numbers.
+// block is the type of block that a site stands in.
+func (s *StoreSite) block() blockType {
+	switch {
+	case s.Kind != 0:
+		return blockAllocs
+	case s.IsCall():
+		return blockCalls
+	}
+	return blockSites
+}
+
+// flushSites writes the sites that have not been: those of instructions, of calls and of calls of
+// allocators in blocks of their own, in the order of their numbers. The tables have been written.
 func (t *Writer) flushSites() {
+	stacks := t.siteStacks
 	for fresh := t.sites.sites[t.sitesOut:]; len(fresh) > 0; {
-		kind, n := blockSites, 1
-		if fresh[0].IsCall() {
-			kind = blockCalls
-		}
-		for n < len(fresh) && fresh[n].IsCall() == fresh[0].IsCall() {
+		kind, n := fresh[0].block(), 1
+		for n < len(fresh) && fresh[n].block() == kind {
 			n++
 		}
 		raw := binary.AppendUvarint(t.raw[:0], uint64(n))
@@ -142,8 +154,15 @@ func (t *Writer) flushSites() {
 		for i := range fresh[:n] {
 			s := &fresh[i]
 			raw = binary.AppendUvarint(raw, zigzag(uint64(s.PC-pc)))
-			raw = append(raw, s.Width)
 			pc = s.PC
+			if s.Kind != 0 {
+				raw = binary.AppendUvarint(append(raw, byte(s.Kind)), uint64(s.Flags))
+				raw = binary.AppendUvarint(raw, stacks[0])
+				stacks = stacks[1:]
+				raw = append(binary.AppendUvarint(raw, uint64(len(s.Name))), s.Name...)
+				continue
+			}
+			raw = append(raw, s.Width)
 			if s.IsCall() {
 				raw = append(binary.AppendUvarint(raw, uint64(len(s.Name))), s.Name...)
 				continue
@@ -156,7 +175,7 @@ func (t *Writer) flushSites() {
 		t.writeBlock(kind, 0, raw)
 		fresh = fresh[n:]
 	}
-	t.sitesOut = len(t.sites.sites)
+	t.sitesOut, t.siteStacks = len(t.sites.sites), t.siteStacks[:0]
 }
 
 // flushIndex writes the index of the chunks that have none yet.

@@ -11,24 +11,39 @@ import (
 // as many as it has calls of memcpy and its kin, for each number of bytes.
 const maxCalls = 1 << 16
 
+// maxAllocs bounds the sites of allocators likewise. A program has as many as it has stacks where
+// one is called.
+const maxAllocs = 1 << 14
+
 // calls are the sites that stand behind those of the plan: calls of library functions that
-// wrote no more than a store may, by function, return address, and number of bytes.
+// wrote no more than a store may, by function, return address, and number of bytes; and calls of
+// allocators, by function, return address, and number of the stack.
 type calls struct {
-	tell  func(sites []trace.StoreSite, known int) error // Options.Calls
-	funcs []string
-	sites []trace.StoreSite // those of the plan first
-	told  int               // of sites
-	most  int               // sites there may be
-	known map[callKey]uint32
-	near  [1 << nearCalls]nearCall // some of those that came last
+	tell   func(sites []trace.StoreSite, known int) error // Options.Calls
+	funcs  []string
+	forms  []allocForm       // of funcs
+	sites  []trace.StoreSite // those of the plan first
+	told   int               // of sites
+	most   int               // sites there may be of calls that write, and before them
+	allocs int               // sites of allocators
+	known  map[callKey]uint32
+	near   [1 << nearCalls]nearCall // some of those that came last
+}
+
+// allocForm is what an outermost call of a function is; no kind: nothing that a run has.
+type allocForm struct {
+	kind  trace.Kind
+	flags trace.Flags
 }
 
 const nearCalls = 10
 
 type callKey struct {
 	pc uint64
-	of uint64 // index of the function << 8 | bytes
+	of uint64 // index of the function << 8 | bytes; or << 32 | number of the stack, with ofAlloc
 }
+
+const ofAlloc = 1 << 63
 
 type nearCall struct {
 	key  callKey
@@ -41,7 +56,7 @@ func (c *calls) begin(table *Table) {
 		return
 	}
 	n := len(table.sites)
-	c.funcs, c.sites, c.told, c.most = table.funcs, table.sites[:n:n], n, n+maxCalls
+	c.funcs, c.forms, c.sites, c.told, c.most, c.allocs = table.funcs, table.allocs, table.sites[:n:n], n, n+maxCalls, 0
 	c.known = make(map[callKey]uint32)
 	clear(c.near[:])
 }
@@ -50,17 +65,52 @@ func (c *calls) begin(table *Table) {
 // for one more.
 func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 	key := callKey{pc, uint64(index)<<8 | uint64(bytes)}
-	near := &c.near[(pc^key.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
+	near := c.nearest(key)
 	if near.key == key {
 		return near.site, true
 	}
 	site, ok := c.known[key]
 	if !ok {
-		if uint64(index) >= uint64(len(c.funcs)) || c.funcs[index] == "" || len(c.sites) == c.most {
+		if uint64(index) >= uint64(len(c.funcs)) || c.funcs[index] == "" || len(c.sites)-c.allocs == c.most {
 			return 0, false
 		}
 		site = uint32(len(c.sites))
 		c.sites = append(c.sites, trace.CallSite(c.funcs[index], trace.Addr(pc), uint8(bytes)))
+		c.known[key] = site
+	}
+	*near = nearCall{key, site}
+	return site, true
+}
+
+// nearest is where a call stands if it came last.
+func (c *calls) nearest(k callKey) *nearCall {
+	return &c.near[(k.pc^k.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
+}
+
+// alloc is the number of the site of an allocator's call by a stack, of which known knows the number;
+// 0: it is the return address alone. It is false if there is none, or no room for one more.
+func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32) []trace.Addr) (uint32, bool) {
+	key := callKey{pc, ofAlloc | uint64(index)<<32 | uint64(number)}
+	near := c.nearest(key)
+	if near.key == key {
+		return near.site, true
+	}
+	site, ok := c.known[key]
+	if !ok {
+		stack := []trace.Addr{trace.Addr(pc)}
+		if number != 0 {
+			if known == nil {
+				return 0, false
+			}
+			stack = known(number)
+		}
+		if stack == nil || c.funcs[index] == "" || c.allocs == maxAllocs {
+			return 0, false
+		}
+		form := &c.forms[index]
+		site = uint32(len(c.sites))
+		c.sites = append(c.sites, trace.AllocSite(form.kind, form.flags, c.funcs[index], trace.Addr(pc), stack))
+		c.allocs++
 		c.known[key] = site
 	}
 	*near = nearCall{key, site}
@@ -96,14 +146,8 @@ func (m *Merger) call(t *thread, record []byte) (took bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	if wall := m.decoder.Clock.Wall(u64(layout.SpecialTime)); wall != t.wall || len(m.run.Recs) == batch {
-		if err := m.flush(t); err != nil {
-			return false, err
-		}
-		t.wall = wall
-	}
-	if len(m.run.Recs) == 0 {
-		m.run.Recs = m.room(batch)
+	if err := m.at(t, u64(layout.SpecialTime)); err != nil {
+		return false, err
 	}
 	rec := trace.StoreRec{Site: site, Addr: addr}
 	data := record[layout.WriteSize:][:n]
@@ -118,4 +162,50 @@ func (m *Merger) call(t *thread, record []byte) (took bool, err error) {
 	m.run.Recs = append(m.run.Recs, rec)
 	m.run.Calls++
 	return true, nil
+}
+
+// alloc takes an outermost call of an allocator, or of free, into the run, if it is an event of which
+// the site and the block tell all.
+func (m *Merger) alloc(t *thread, record []byte) (took bool, err error) {
+	r := (*[layout.AllocSize]byte)(record)
+	u64 := func(at int) uint64 { return binary.LittleEndian.Uint64(r[at:]) }
+	index := binary.LittleEndian.Uint32(r[layout.AllocFunc:])
+	if len(record) != layout.AllocSize || uint64(index) >= uint64(len(m.calls.forms)) {
+		return false, nil
+	}
+	rec := trace.StoreRec{Addr: u64(layout.AllocResult), Value: u64(layout.AllocBytes)}
+	switch m.calls.forms[index].kind {
+	case trace.KindFree:
+		rec.Addr, rec.Value = u64(layout.AllocPtr), 0
+	case 0:
+		return false, nil
+	}
+	if rec.Addr == 0 || !m.allocs(t.id) {
+		return false, nil
+	}
+	site, ok := m.calls.alloc(index, u64(layout.AllocRet), binary.LittleEndian.Uint32(r[layout.AllocKnown:]), m.decoder.Known)
+	if !ok {
+		return false, nil
+	}
+	if err := m.at(t, u64(layout.SpecialTime)); err != nil {
+		return false, err
+	}
+	rec.Site = site
+	m.run.Recs = append(m.run.Recs, rec)
+	m.run.Calls++
+	return true, nil
+}
+
+// at makes room in a run of this time for a record that the time was read for.
+func (m *Merger) at(t *thread, time uint64) error {
+	if wall := m.decoder.Clock.Wall(time); wall != t.wall || len(m.run.Recs) == batch {
+		if err := m.flush(t); err != nil {
+			return err
+		}
+		t.wall = wall
+	}
+	if len(m.run.Recs) == 0 {
+		m.run.Recs = m.room(batch)
+	}
+	return nil
 }

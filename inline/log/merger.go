@@ -25,6 +25,9 @@ type Options struct {
 	// Calls tells of more sites of runs: behind the known ones, which have been told of, are
 	// calls. A call that writes little becomes a record of a run then; nil: all are hits.
 	Calls func(sites []trace.StoreSite, known int) error
+	// Allocs says that calls of allocators in a thread may become records of a run too, as things
+	// are; nil: none may. There are Calls then.
+	Allocs func(trace.ThreadID) bool
 	// Known is as in Decoder.
 	Known func(number uint32) []trace.Addr
 	// Room returns an empty slice of that capacity, where a run is collected; nil: the
@@ -55,6 +58,7 @@ type Merger struct {
 	run     trace.Stores // the stores that are to be delivered next
 	room    func(n int) []trace.StoreRec
 	calls   calls
+	allocs  func(trace.ThreadID) bool // Options.Allocs
 	decoder Decoder
 }
 
@@ -94,6 +98,7 @@ func NewMerger(table *Table, o Options, sink Sink) *Merger {
 		threads: make(map[trace.ThreadID]*thread),
 		room:    o.Room,
 		calls:   calls{tell: o.Calls},
+		allocs:  o.Allocs,
 	}
 	m.calls.begin(table)
 	if m.room == nil {

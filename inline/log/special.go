@@ -97,10 +97,15 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 		return 0, beyond, nil
 	}
 	t.place = place
-	if kind == layout.KindWrite && m.calls.tell != nil {
-		if took, err := m.call(t, r[:n]); took || err != nil {
-			return n, empty, err
-		}
+	took, err := false, error(nil)
+	switch {
+	case kind == layout.KindWrite && m.calls.tell != nil:
+		took, err = m.call(t, r[:n])
+	case kind == layout.KindAlloc && m.allocs != nil:
+		took, err = m.alloc(t, r[:n])
+	}
+	if took || err != nil {
+		return n, empty, err
 	}
 	if err := m.flush(t); err != nil {
 		return 0, empty, err

@@ -3,6 +3,7 @@ package log
 import (
 	"math/bits"
 
+	"mgtrace/capture"
 	"mgtrace/inline/layout"
 	"mgtrace/probe"
 	"mgtrace/trace"
@@ -14,7 +15,8 @@ type Table struct {
 	stores []storeForm // by index in the plan
 	plain  []plainForm // the same, of those that gather decodes; behind them what is none up to a power of two
 	sites  []trace.StoreSite
-	funcs  []string // names by index in the plan
+	funcs  []string    // names by index in the plan
+	allocs []allocForm // of funcs
 }
 
 // storeForm is the form of a store's record.
@@ -61,9 +63,11 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 		plain:  make([]plainForm, 1<<bits.Len(uint(len(plan.Stores))|1)),
 		sites:  make([]trace.StoreSite, len(plan.Stores)),
 		funcs:  make([]string, len(plan.Funcs)),
+		allocs: make([]allocForm, len(plan.Funcs)),
 	}
 	for i := range plan.Funcs {
 		t.funcs[i] = plan.Funcs[i].Name
+		t.allocs[i].kind, t.allocs[i].flags = capture.AllocOf(&plan.Funcs[i])
 	}
 	for i := range plan.Stores {
 		s := &plan.Stores[i]

@@ -16,6 +16,8 @@ type Set struct {
 	near  *area                // the one that was looked at last
 	at    trace.Addr           // its place in areas
 	odd   map[trace.Addr]uint64
+
+	kinds []trace.Kind // of sites that are allocators'
 }
 
 // An area has the sizes plus 1 of the blocks that start in 64 MB, by their granules
@@ -126,10 +128,34 @@ func (b *Set) Event(ev *trace.Event) error {
 }
 
 // Sites implements capture.Sink.
-func (b *Set) Sites([]trace.StoreSite) error { return nil }
+func (b *Set) Sites(sites []trace.StoreSite) error {
+	b.kinds = b.kinds[:0]
+	return b.Calls(sites)
+}
 
 // Calls implements capture.Mixed.
-func (b *Set) Calls([]trace.StoreSite) error { return nil }
+func (b *Set) Calls(fresh []trace.StoreSite) error {
+	for i := range fresh {
+		b.kinds = append(b.kinds, fresh[i].Kind)
+	}
+	return nil
+}
+
+// Allocs implements capture.Allocating.
+func (b *Set) Allocs() bool { return true }
 
 // Stores implements capture.Sink.
-func (b *Set) Stores(*trace.Stores) error { return nil }
+func (b *Set) Stores(run *trace.Stores) error {
+	if run.Calls == 0 {
+		return nil
+	}
+	for i := range run.Recs {
+		switch r := &run.Recs[i]; b.kinds[r.Site] {
+		case trace.KindAlloc:
+			b.add(trace.Addr(r.Addr), r.Value)
+		case trace.KindFree:
+			b.remove(trace.Addr(r.Addr))
+		}
+	}
+	return nil
+}

@@ -14,6 +14,12 @@ import (
 func TestBlockSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
 	b, want := NewSet(), map[trace.Addr]uint64{}
+	if err := b.Sites([]trace.StoreSite{{PC: 1, Width: 8}, trace.AllocSite(trace.KindAlloc, 0, "malloc", 1, nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Calls([]trace.StoreSite{trace.AllocSite(trace.KindFree, 0, "free", 1, nil)}); err != nil {
+		t.Fatal(err)
+	}
 	starts := []trace.Addr{0, 0x5555_5555_0000, 0x7fff_bfff_ff00, 0xffff_ffff_ffff_f000}
 	for range 20_000 {
 		at := func() trace.Addr {
@@ -39,7 +45,16 @@ func TestBlockSet(t *testing.T) {
 			ev.Kind = trace.KindFree
 			delete(want, ev.Addr)
 		}
-		if err := b.Event(&ev); err != nil {
+		if ev.Kind != trace.KindRealloc && rng.IntN(2) == 0 { // in a run
+			rec := trace.StoreRec{Site: 1, Addr: uint64(ev.Addr), Value: ev.Size}
+			if ev.Kind == trace.KindFree {
+				rec.Site, rec.Value = 2, 0
+			}
+			run := trace.Stores{Calls: 1, Recs: []trace.StoreRec{{Addr: uint64(at()), Value: 1}, rec}}
+			if err := b.Stores(&run); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := b.Event(&ev); err != nil {
 			t.Fatal(err)
 		}
 		if a := at(); b.Size(a) != want[a] {

@@ -89,6 +89,16 @@ func (in *intake) Calls(fresh []trace.StoreSite) error {
 	return nil
 }
 
+// Allocs implements capture.Allocating: nobody looks at each allocation.
+func (in *intake) Allocs() bool {
+	for _, s := range in.sinks {
+		if a, ok := s.(capture.Allocating); !ok || !a.Allocs() {
+			return false
+		}
+	}
+	return in.gate == nil && in.heed == nil && in.full == nil
+}
+
 func (in *intake) know(sites []trace.StoreSite) {
 	in.sites = sites
 	if in.gate != nil {

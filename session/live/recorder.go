@@ -130,6 +130,9 @@ func (r *recorder) Calls(fresh []trace.StoreSite) error {
 	return r.failed(err)
 }
 
+// Allocs implements capture.Allocating. A ring's table wants to know of each block.
+func (r *recorder) Allocs() bool { return r.ring == nil }
+
 // Stores implements capture.Sink.
 func (r *recorder) Stores(run *trace.Stores) error {
 	if r.ring != nil {
