@@ -51,6 +51,7 @@ type load struct {
 	recs     []trace.StoreRec
 	wide     []byte
 	instants []trace.Instant
+	allocs   []int32
 	events   []trace.Event
 	bytes    []byte
 	args     []uint64
@@ -66,12 +67,12 @@ type item struct {
 	wall                 int64
 	thread               trace.ThreadID
 	recs, wide, instants int32 // how many of each; no recs: an event
-	calls                int32 // among recs
+	calls, allocs        int32 // among recs
 }
 
 // reset empties the load. What its events refer to is its own memory, or lives on anyway.
 func (l *load) reset() {
-	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0], calls: l.calls[:0]}
+	*l = load{items: l.items[:0], recs: l.recs[:0], wide: l.wide[:0], instants: l.instants[:0], allocs: l.allocs[:0], events: l.events[:0], bytes: l.bytes[:0], args: l.args[:0], calls: l.calls[:0]}
 }
 
 // Sites implements Sink.
@@ -108,7 +109,8 @@ func (p *Pipe) Stores(s *trace.Stores) error {
 	}
 	l.wide = append(l.wide, s.Wide...)
 	l.instants = append(l.instants, s.Instants...)
-	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants)), int32(s.Calls)})
+	l.allocs = append(l.allocs, s.Allocs...)
+	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants)), int32(s.Calls), int32(len(s.Allocs))})
 	if len(l.recs) >= loadRecs {
 		return p.send()
 	}
@@ -211,7 +213,7 @@ func (l *load) deliver(sink Sink) (err error) {
 			return err
 		}
 	}
-	events, recs, wide, instants := l.events, l.recs, l.wide, l.instants
+	events, recs, wide, instants, allocs := l.events, l.recs, l.wide, l.instants, l.allocs
 	run := &l.run
 	for i := range l.items {
 		it := &l.items[i]
@@ -223,6 +225,7 @@ func (l *load) deliver(sink Sink) (err error) {
 			run.Recs, recs = cut(recs, it.recs)
 			run.Wide, wide = cut(wide, it.wide)
 			run.Instants, instants = cut(instants, it.instants)
+			run.Allocs, allocs = cut(allocs, it.allocs)
 			err = sink.Stores(run)
 		}
 		if err != nil {

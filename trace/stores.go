@@ -100,7 +100,9 @@ type Stores struct {
 	Thread ThreadID
 	Wall   int64 // of the run; see Event.Wall
 	Recs   []StoreRec
-	Calls  int    // how many of Recs are of calls
+	Calls  int // how many of Recs are of calls
+	// Allocs are the indices of those of allocators among Recs, in order.
+	Allocs []int32
 	Wide   []byte // values wider than 8 bytes
 	// Instants are those of Recs, in a full recording; else there are none.
 	Instants []Instant
@@ -156,7 +158,7 @@ func (x *Splitter) Split(s *Stores, sites []StoreSite, to interface {
 }) error {
 	left := s.Calls
 	x.part = *s
-	x.part.Calls = 0
+	x.part.Calls, x.part.Allocs = 0, nil
 	for at := 0; at < len(s.Recs); {
 		n := len(s.Recs) - at
 		if left > 0 {

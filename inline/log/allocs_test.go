@@ -37,7 +37,7 @@ func allocLog(rnd *rand.Rand, plan *probe.Plan, thread, n int) (log []byte) {
 		pc := uint64(0x401000 + 16*rnd.IntN(6))
 		block := uint64(0x50000 + 16*rnd.IntN(100))
 		switch k := rnd.IntN(8); {
-		case k == 0:
+		case k == 0, i == 0: // a stamp: what comes before could be in either order
 			log = append(log, written(layout.WriteBulk, 0, pc, block, []byte{1, 2, 3}, stamp, time)...)
 		case k < 5:
 			bytes, result := uint64(rnd.IntN(5000)), block

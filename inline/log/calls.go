@@ -28,6 +28,8 @@ type calls struct {
 	allocs int               // sites of allocators
 	known  map[callKey]uint32
 	near   [1 << nearCalls]nearCall // some of those that came last
+	// stacks are those of allocators that came last by each stack, by its number.
+	stacks []nearCall
 }
 
 // allocForm is what an outermost call of a function is; no kind: nothing that a run has.
@@ -59,13 +61,14 @@ func (c *calls) begin(table *Table) {
 	c.funcs, c.forms, c.sites, c.told, c.most, c.allocs = table.funcs, table.allocs, table.sites[:n:n], n, n+maxCalls, 0
 	c.known = make(map[callKey]uint32)
 	clear(c.near[:])
+	c.stacks = c.stacks[:0]
 }
 
 // site is the number of a call's site. It is false if there is no such function, or no room
 // for one more.
 func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 	key := callKey{pc, uint64(index)<<8 | uint64(bytes)}
-	near := c.nearest(key)
+	near := &c.near[(pc^key.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
 	if near.key == key {
 		return near.site, true
 	}
@@ -82,18 +85,12 @@ func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 	return site, true
 }
 
-// nearest is where a call stands if it came last.
-func (c *calls) nearest(k callKey) *nearCall {
-	return &c.near[(k.pc^k.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
-}
-
 // alloc is the number of the site of an allocator's call by a stack, of which known knows the number;
 // 0: it is the return address alone. It is false if there is none, or no room for one more.
 func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32) []trace.Addr) (uint32, bool) {
 	key := callKey{pc, ofAlloc | uint64(index)<<32 | uint64(number)}
-	near := c.nearest(key)
-	if near.key == key {
-		return near.site, true
+	if uint64(number) < uint64(len(c.stacks)) && c.stacks[number].key == key {
+		return c.stacks[number].site, true
 	}
 	site, ok := c.known[key]
 	if !ok {
@@ -113,7 +110,12 @@ func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32)
 		c.allocs++
 		c.known[key] = site
 	}
-	*near = nearCall{key, site}
+	if number < maxAllocs {
+		for uint32(len(c.stacks)) <= number {
+			c.stacks = append(c.stacks, nearCall{})
+		}
+		c.stacks[number] = nearCall{key, site}
+	}
 	return site, true
 }
 
@@ -191,6 +193,7 @@ func (m *Merger) alloc(t *thread, record []byte) (took bool, err error) {
 		return false, err
 	}
 	rec.Site = site
+	m.run.Allocs = append(m.run.Allocs, int32(len(m.run.Recs)))
 	m.run.Recs = append(m.run.Recs, rec)
 	m.run.Calls++
 	return true, nil

@@ -160,7 +160,7 @@ func (m *Merger) flush(t *thread) error {
 	m.stats.Stores += uint64(n - m.run.Calls)
 	m.stats.Hits += uint64(m.run.Calls)
 	err := m.sink.Stores(&m.run)
-	m.run.Recs, m.run.Wide, m.run.Calls = m.run.Recs[:0], m.run.Wide[:0], 0
+	m.run.Recs, m.run.Wide, m.run.Calls, m.run.Allocs = m.run.Recs[:0], m.run.Wide[:0], 0, m.run.Allocs[:0]
 	return err
 }
 

@@ -146,10 +146,7 @@ func (b *Set) Allocs() bool { return true }
 
 // Stores implements capture.Sink.
 func (b *Set) Stores(run *trace.Stores) error {
-	if run.Calls == 0 {
-		return nil
-	}
-	for i := range run.Recs {
+	for _, i := range run.Allocs {
 		switch r := &run.Recs[i]; b.kinds[r.Site] {
 		case trace.KindAlloc:
 			b.add(trace.Addr(r.Addr), r.Value)

@@ -50,7 +50,7 @@ func TestBlockSet(t *testing.T) {
 			if ev.Kind == trace.KindFree {
 				rec.Site, rec.Value = 2, 0
 			}
-			run := trace.Stores{Calls: 1, Recs: []trace.StoreRec{{Addr: uint64(at()), Value: 1}, rec}}
+			run := trace.Stores{Calls: 1, Allocs: []int32{1}, Recs: []trace.StoreRec{{Addr: uint64(at()), Value: 1}, rec}}
 			if err := b.Stores(&run); err != nil {
 				t.Fatal(err)
 			}
