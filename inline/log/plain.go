@@ -81,7 +81,11 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 	most := uintptr(min(len(recs), end/plainSize+1)) * recSize
 	o := others{zones: zones, wide: unsafe.Pointer(unsafe.SliceData(*wide)), used: uintptr(len(*wide))}
 	start := unsafe.Pointer(unsafe.SliceData(b))
-	r, at, left := common(start, unsafe.Pointer(unsafe.SliceData(recs)), most,
+	loop := common
+	if assembled {
+		loop = commonAssembled
+	}
+	r, at, left := loop(start, unsafe.Pointer(unsafe.SliceData(recs)), most,
 		unsafe.Pointer(unsafe.SliceData(forms)), uintptr(len(forms)-1)*formSize, &o)
 	*wide = (*wide)[:o.used]
 	return int(uintptr(r) - uintptr(start)), int(at / recSize), int((at + most - left) / recSize)
@@ -102,8 +106,8 @@ type others struct {
 // This is where the time goes. Where the next record begins hangs on the tag of this one:
 // that would have the processor wait for each in turn. So it is told by a jump, which it
 // predicts, as it does that most stores go where the one before went. The one check of at
-// bounds all that is read of any record, which is why that is done with pointers; and few
-// variables live here, so that all are in registers.
+// bounds all that is read of any record, which is why that is done with pointers. On x86-64
+// commonAssembled does the same.
 func common(r, to unsafe.Pointer, most uintptr, forms unsafe.Pointer, mask uintptr, o *others) (on unsafe.Pointer, at, left uintptr) {
 	near := &o.none // the zone of the last store that is wanted
 	for at < most {
@@ -112,14 +116,14 @@ func common(r, to unsafe.Pointer, most uintptr, forms unsafe.Pointer, mask uintp
 		if f.tag != tag {
 			break
 		}
-		addr := load64(unsafe.Add(r, layout.StoreAddr)) + uint64(int64(f.disp))
+		addr := load64(unsafe.Add(r, addrAt)) + uint64(int64(f.disp))
 		if addr-near.lo >= near.room {
 			z := &o.zones[zoneOf(addr)]
 			if addr-z.lo >= z.room {
 				break
 			}
 			if !z.wanted {
-				r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
+				r = unsafe.Add(r, uintptr(4*(tag&wordsMask)))
 				most -= recSize
 				continue
 			}
@@ -127,15 +131,14 @@ func common(r, to unsafe.Pointer, most uintptr, forms unsafe.Pointer, mask uintp
 		}
 		rec := (*trace.StoreRec)(unsafe.Add(to, at))
 		at += recSize
-		rec.Site, rec.Addr, rec.Base = tag>>layout.WordsBits, addr, 0
-		rec.Value = load64(unsafe.Add(r, layout.StoreValue)) & f.mask
-		const words = (layout.StoreValue + 8) / 4 // with a value of 5 to 8 bytes
-		if tag&layout.Words == words {
-			r = unsafe.Add(r, 4*words)
+		rec.Site, rec.Addr, rec.Base = tag>>siteShift, addr, 0
+		rec.Value = load64(unsafe.Add(r, valueAt)) & f.mask
+		if tag&wordsMask == usualWords {
+			r = unsafe.Add(r, 4*usualWords)
 			continue
 		}
-		r = unsafe.Add(r, uintptr(4*(tag&layout.Words)))
-		if tag&layout.Words > words { // a base, behind all else, or a value of 16 bytes
+		r = unsafe.Add(r, uintptr(4*(tag&wordsMask)))
+		if tag&wordsMask > usualWords { // a base, behind all else, or a value of 16 bytes
 			if f.mask != 0 {
 				rec.Base = load64(unsafe.Add(r, -8))
 				continue
@@ -151,13 +154,19 @@ func common(r, to unsafe.Pointer, most uintptr, forms unsafe.Pointer, mask uintp
 // formOf is the form of a store with this tag, if it has the same; mask is one less than the
 // number of forms, in bytes.
 func formOf(forms unsafe.Pointer, mask uintptr, tag uint32) *plainForm {
-	return (*plainForm)(unsafe.Add(forms, uintptr(tag>>(layout.WordsBits-formShift))&mask))
+	return (*plainForm)(unsafe.Add(forms, uintptr(tag>>(siteShift-formShift))&mask))
 }
 
 const (
 	recSize   = unsafe.Sizeof(trace.StoreRec{})
 	formShift = 4 // of formSize
 	formSize  = unsafe.Sizeof(plainForm{})
+
+	addrAt     = layout.StoreAddr
+	valueAt    = layout.StoreValue
+	siteShift  = layout.WordsBits
+	wordsMask  = layout.Words
+	usualWords = (layout.StoreValue + 8) / 4 // of a record with a value of 5 to 8 bytes
 )
 
 // load32 and load64 read a number of the log.
