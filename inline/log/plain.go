@@ -81,12 +81,14 @@ func gather(b []byte, end int, forms []plainForm, zones *[numZones]zone, recs []
 	most := uintptr(min(len(recs), end/plainSize+1)) * recSize
 	o := others{zones: zones, wide: unsafe.Pointer(unsafe.SliceData(*wide)), used: uintptr(len(*wide))}
 	start := unsafe.Pointer(unsafe.SliceData(b))
-	loop := common
-	if assembled {
-		loop = commonAssembled
+	to, table, mask := unsafe.Pointer(unsafe.SliceData(recs)), unsafe.Pointer(unsafe.SliceData(forms)), uintptr(len(forms)-1)*formSize
+	var r unsafe.Pointer
+	var at, left uintptr
+	if assembled { // and no variable for which: o would be on the heap
+		r, at, left = commonAssembled(start, to, most, table, mask, &o)
+	} else {
+		r, at, left = common(start, to, most, table, mask, &o)
 	}
-	r, at, left := loop(start, unsafe.Pointer(unsafe.SliceData(recs)), most,
-		unsafe.Pointer(unsafe.SliceData(forms)), uintptr(len(forms)-1)*formSize, &o)
 	*wide = (*wide)[:o.used]
 	return int(uintptr(r) - uintptr(start)), int(at / recSize), int((at + most - left) / recSize)
 }
