@@ -35,17 +35,19 @@ type env struct {
 	outside bool      // an index of a loop led outside the allocation
 	cost    uint64    // nodes visited by path searches
 
-	attrs   attributes
-	beneath map[attrKey]beneath        // those that were asked for
-	now     mgpp.Timestamp             // how much history there was: more of it changes what is alive
-	pops    [][]graph.ObjID            // populations by type
-	nils    *[]nilNode                 // sentinels that fields name; nil: not computed
-	sums    map[*check.Aggregate]value // aggregates over no outer variable
-	reaches map[pathKey]map[graph.ObjID]bool
-	trails  map[trailKey]*trail
-	refs    [][]graph.Ref // scratch by depth of use
-	depth   int
-	filled  filled // the array last asked about
+	attrs    attributes
+	beneath  map[attrKey]beneath        // those that were asked for
+	now      mgpp.Timestamp             // how much history there was: more of it changes what is alive
+	pops     [][]graph.ObjID            // populations by type
+	nils     *[]nilNode                 // sentinels that fields name; nil: not computed
+	sums     map[*check.Aggregate]value // aggregates over no outer variable
+	reaches  map[pathKey]map[graph.ObjID]bool
+	trails   map[trailKey]*trail
+	sweeps   map[sweepKey]*sweep // nil: its start was asked for once
+	sweeping int                 // how many are not
+	refs     [][]graph.Ref       // scratch by depth of use
+	depth    int
+	filled   filled // the array last asked about
 }
 
 const unbound = math.MinInt64
@@ -73,6 +75,8 @@ func (e *env) reset(v mgpp.View, changed []graph.Span) {
 	clear(e.sums)
 	clear(e.reaches)
 	clear(e.trails)
+	clear(e.sweeps)
+	e.sweeping = 0
 	e.filled = filled{}
 	e.bytes.Written = e.flags[:0]
 }

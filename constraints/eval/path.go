@@ -129,6 +129,9 @@ func (e *env) search(fields []string, from, to graph.ObjID) bool {
 	if e.rec != nil {
 		return e.trail(fields, from).leads(e, fields, to)
 	}
+	if w := e.sweep(fields, from); w != nil {
+		return w.leads(e, fields, to)
+	}
 	p := &e.c.visits
 	p.begin(e.g.Objects())
 	// The start is not marked: a path has at least one edge, and may return.
@@ -146,6 +149,70 @@ func (e *env) search(fields []string, from, to graph.ObjID) bool {
 		}
 		o = p.queue[i]
 	}
+}
+
+// sweep is a search from one object, of which it is asked again and again whether it reaches others,
+// as of a table for each of its items: it goes on for the next one where it ended.
+type sweep struct {
+	queue []graph.ObjID // the start first
+	seen  map[graph.ObjID]bool
+	steps int // so many of queue have been looked at
+}
+
+// sweepKey names its start and the fields that it follows, by the first of them.
+type sweepKey struct {
+	from   graph.ObjID
+	fields *string
+}
+
+const (
+	maxSweeps = 64      // that are kept for a view: other starts are searched anew each time
+	maxAsked  = 1 << 10 // starts that were asked for once
+)
+
+// sweep returns the one from an object, nil if this is the first search from there, or there are
+// too many.
+func (e *env) sweep(fields []string, from graph.ObjID) *sweep {
+	k := sweepKey{from: from}
+	if len(fields) > 0 {
+		k.fields = &fields[0]
+	}
+	w, asked := e.sweeps[k]
+	switch {
+	case w != nil:
+	case !asked && len(e.sweeps) < maxAsked:
+		if e.sweeps == nil {
+			e.sweeps = map[sweepKey]*sweep{}
+		}
+		e.sweeps[k] = nil
+	case asked && e.sweeping < maxSweeps:
+		w = &sweep{queue: []graph.ObjID{from}, seen: map[graph.ObjID]bool{}}
+		e.sweeps[k] = w
+		e.sweeping++
+	}
+	return w
+}
+
+// leads reports whether one or more edges lead from the start to an object.
+func (w *sweep) leads(e *env, fields []string, to graph.ObjID) bool {
+	for !w.seen[to] {
+		if w.steps == len(w.queue) {
+			return false
+		}
+		o := w.queue[w.steps]
+		w.steps++
+		e.visited()
+		e.c.visits.next = e.successors(o, fields, e.c.visits.next[:0])
+		for _, n := range e.c.visits.next {
+			if !w.seen[n] {
+				w.seen[n] = true
+				if n != w.queue[0] {
+					w.queue = append(w.queue, n)
+				}
+			}
+		}
+	}
+	return true
 }
 
 // trail is a search from one object whose dependencies are recorded. Many instances ask
