@@ -46,6 +46,10 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 const (
 	patience         = 10 * time.Second
 	patienceAttached = 2 * time.Second
+
+	// A program that mgtrace had to end may have left a structure without bounds: so long is looked
+	// for what broke it. Of a program that ended by itself that takes as long as it takes.
+	patienceLocating = 30 * time.Second
 )
 
 // checked lets the program run to its end, checks it meanwhile, and makes the report.
@@ -72,7 +76,12 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience t
 		a.HeldExit(why)
 	}
 	if !a.Interrupted() {
-		a.Heed(context.Background()) // a fault is located, however long that takes
+		locating, done := context.Background(), func() {}
+		if l.HeldBy() != "" {
+			locating, done = context.WithTimeout(locating, patienceLocating)
+		}
+		defer done()
+		a.Heed(locating)
 	}
 	r := analysis.NewReport(&l.Prog, &t)
 	if err := a.Finish(ctx, r); err != nil {
