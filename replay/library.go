@@ -1,0 +1,151 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+)
+
+// library does what a function of the library does, and returns to its caller.
+func (c *cpu) library(name string) {
+	ret := c.pop()
+	if n := len(c.frames); n > 0 && c.frames[n-1] == ret {
+		c.frames, c.calls = c.frames[:n-1], nil
+	}
+	a := func(i int) uint64 { return c.reg[[...]int{rdi, rsi, rdx, rcx}[i]] }
+	result := a(0)
+	switch name {
+	case "malloc", "_Znwm", "_Znam":
+		result = c.alloc(name, a(0), ret)
+	case "calloc":
+		result = c.alloc(name, a(0)*a(1), ret)
+	case "realloc":
+		result = c.realloc(a(0), a(1), ret)
+	case "free", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "_ZdaPvm":
+		c.free(name, a(0), ret)
+	case "memcpy", "memmove", "__memcpy_chk", "__memmove_chk":
+		c.bulk(name, a(0), a(1), c.bytes(a(1), a(2)), ret)
+	case "memset", "__memset_chk":
+		if n := a(2); n <= maxData {
+			c.bulk(name, a(0), 0, bytes.Repeat([]byte{byte(a(1))}, int(n)), ret)
+		} else {
+			c.fail(ErrLibrary)
+		}
+	case "strcpy", "__strcpy_chk", "stpcpy":
+		s := c.text(a(1), maxData)
+		c.bulk(name, a(0), a(1), append(s, 0), ret)
+		if name == "stpcpy" {
+			result += uint64(len(s))
+		}
+	case "strncpy", "__strncpy_chk":
+		s := c.text(a(1), a(2))
+		if n := a(2); n <= maxData {
+			c.bulk(name, a(0), a(1), append(s, make([]byte, int(n)-len(s))...), ret)
+		} else {
+			c.fail(ErrLibrary)
+		}
+	case "strcmp":
+		result = compared(c.text(a(0), maxData), c.text(a(1), maxData))
+	case "strncmp":
+		result = compared(c.text(a(0), a(2)), c.text(a(1), a(2)))
+	case "memcmp":
+		result = compared(c.bytes(a(0), a(2)), c.bytes(a(1), a(2)))
+	case "strlen":
+		result = uint64(len(c.text(a(0), maxData)))
+	case "strdup":
+		s := append(c.text(a(0), maxData), 0)
+		if result = c.alloc("malloc", uint64(len(s)), ret); c.run.Err == nil {
+			c.bulk(name, result, a(0), s, ret)
+		}
+	case "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk", "__fprintf_chk":
+		result = 1 // nothing of the program's memory changes
+	case "abs", "labs":
+		if result = uint64(signed(a(0), 4)); int64(result) < 0 {
+			result = -result
+		}
+	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
+		c.fail(ErrEnded)
+	default:
+		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+	}
+	c.pc = ret
+	c.reg[rax], c.from[rax] = result, nil
+	if !c.call.Brief {
+		c.from[rax] = c.here()
+		c.from[rax].PC-- // the call
+	}
+}
+
+func compared(a, b []byte) uint64 { return uint64(int64(cmp.Compare(bytes.Compare(a, b), 0))) }
+
+// bytes reads n of them.
+func (c *cpu) bytes(addr, n uint64) []byte {
+	if n > maxData {
+		c.fail(ErrLibrary)
+		return nil
+	}
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(c.load(addr+uint64(i), 1))
+	}
+	return out
+}
+
+// text reads a string, without its end, of limit bytes at most.
+func (c *cpu) text(addr, limit uint64) (out []byte) {
+	for n := uint64(0); n < min(limit, maxData) && c.run.Err == nil; n++ {
+		b := byte(c.load(addr+n, 1))
+		if b == 0 {
+			return out
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// bulk writes as a library function does that copies from an address, 0 if it does not.
+func (c *cpu) bulk(name string, addr, from uint64, data []byte, ret uint64) {
+	if len(data) == 0 {
+		return
+	}
+	c.put(addr, data)
+	if !stack(addr) {
+		c.run.Effects = append(c.run.Effects, Effect{Kind: Bulk, PC: ret, Addr: addr, Size: uint64(len(data)), Data: data, From: from, Name: name, Stack: c.stackOf(ret)})
+	}
+}
+
+// alloc makes a block.
+func (c *cpu) alloc(name string, size, ret uint64) (addr uint64) {
+	if size > 1<<30 {
+		c.fail(ErrLibrary)
+		return 0
+	}
+	if c.call.Place != nil {
+		addr = c.call.Place(c.allocs, size)
+	}
+	c.allocs++
+	if addr == 0 {
+		addr = c.heap
+		c.heap += (size + 63) &^ 15
+	}
+	c.sizes[addr] = size
+	e := Effect{Kind: Alloc, PC: ret, Addr: addr, Size: size, Name: name, Zeroed: name == "calloc", Stack: c.stackOf(ret)}
+	c.run.Effects = append(c.run.Effects, e)
+	c.put(addr, make([]byte, min(size, maxData)))
+	return addr
+}
+
+func (c *cpu) free(name string, addr, ret uint64) {
+	if addr != 0 {
+		c.run.Effects = append(c.run.Effects, Effect{Kind: Free, PC: ret, Addr: addr, Name: name, Stack: c.stackOf(ret)})
+	}
+}
+
+// realloc of a block that the call did not make is not known in size, and ends the run.
+func (c *cpu) realloc(addr, size, ret uint64) uint64 {
+	if addr == 0 {
+		return c.alloc("malloc", size, ret)
+	}
+	c.fail(fmt.Errorf("%w: realloc", ErrLibrary))
+	return 0
+}

@@ -1,0 +1,406 @@
+package replay
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// World is the program as it was when the call began.
+type World interface {
+	// Read fills what is known of [addr, addr+len(data)).
+	Read(addr uint64, data []byte, known []bool)
+	// Code returns the bytes of the instruction at an address, and of what follows; nil if there are none.
+	Code(pc uint64) []byte
+	// Import names the library function to which the stub at an address leads, "" if there is none.
+	Import(pc uint64) string
+}
+
+// Call is what is executed.
+type Call struct {
+	Entry    uint64
+	Args     []uint64 // integer arguments, six at most
+	MaxSteps int      // instructions
+	// Flip says that decision n, from 0, goes the other way: that of the instruction at pc. Nil: none does.
+	Flip func(n int, pc uint64) bool
+	// Alter returns what value n, from 0, is to be instead: one that the instruction at pc computed. Nil: all stay.
+	Alter func(n int, pc, value uint64) uint64
+	// Brief: the run need not say which decisions and values there were.
+	Brief bool
+	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
+	Place func(n int, size uint64) uint64
+}
+
+// Kind of an effect.
+type Kind uint8
+
+// The kinds.
+const (
+	Store Kind = iota
+	Bulk       // by a library function
+	Alloc
+	Free
+)
+
+// Effect is one thing that a run did to memory other than its own stack.
+type Effect struct {
+	Kind   Kind
+	PC     uint64 // of the instruction; of a library function's, the call's return address
+	Addr   uint64
+	Size   uint64
+	Data   []byte
+	From   uint64   // Bulk: where the data was copied from, 0 if it was not
+	Zeroed bool     // Alloc: as by calloc
+	Stack  []uint64 // return addresses, innermost first; of Store and Bulk only if the run is not brief
+	Origin *Origin  // Store: of the value; nil: not known
+	Name   string   // Bulk, Alloc, Free
+}
+
+// Decision is one conditional instruction: a jump, a move, or a number that is made of a condition.
+type Decision struct {
+	PC    uint64
+	Taken bool
+	Jump  bool   // by a jump
+	Flags uint64 // the instruction that compared
+	// Effects is how many there were before it.
+	Effects int
+	// Calls are the return addresses of the calls in which it was made, innermost first: shared, read-only.
+	Calls []uint64
+}
+
+// Value is one that an instruction computed, or that it kept on the stack.
+type Value struct {
+	PC      uint64
+	Value   uint64
+	Size    int // bytes
+	Effects int // how many there were before it
+	Calls   []uint64
+}
+
+// Run is what came of it.
+type Run struct {
+	Effects   []Effect
+	Values    []Value
+	Decisions []Decision
+	Steps     int
+	Result    uint64 // of the call
+	// Guessed is how often a value was taken for 0 that nobody knows.
+	Guessed int
+	Err     error // why it ended before the call returned
+}
+
+// Why a run ends early.
+var (
+	ErrEndless = errors.New("too many instructions")
+	ErrCode    = errors.New("instruction not known")
+	ErrLibrary = errors.New("library function not known")
+	ErrFault   = errors.New("no memory there")
+	ErrEnded   = errors.New("the program ended itself")
+)
+
+// Machine executes calls in a world. What it has learnt of the code and of memory it keeps.
+type Machine struct {
+	world World
+	code  map[uint64]*inst
+	base  map[uint64]*page // memory as it was
+}
+
+// New makes one.
+func New(w World) *Machine {
+	return &Machine{world: w, code: map[uint64]*inst{}, base: map[uint64]*page{}}
+}
+
+// inst is a decoded instruction.
+type inst struct {
+	x86asm.Inst
+	next uint64
+	then *inst  // the instruction at next, once it was looked up
+	cond int8   // its condition, as in the opcode; -1: none
+	name string // the import that a jump leads to
+}
+
+const (
+	pageBits = 8
+	pageSize = 1 << pageBits
+	stackTop = 0x7ffe_f000_0000 // of the run's own stack
+	stackLen = 1 << 20
+	outside  = stackTop - 64    // a return address: of the call that is executed
+	heapBase = 0x6100_0000_0000 // of blocks that have no place
+	maxData  = 1 << 16          // bytes that a library function writes, at most
+	maxDepth = 1 << 10
+)
+
+type page struct {
+	data  [pageSize]byte
+	known [pageSize]bool
+}
+
+// page0 is a page with its number.
+type page0 struct {
+	n uint64
+	p *page
+}
+
+// cpu is one run.
+type cpu struct {
+	m                 *Machine
+	call              *Call
+	pages             map[uint64]*page
+	reg               [16]uint64
+	xmm               [16][2]uint64
+	pc                uint64
+	cf, zf            bool
+	sf, of            bool
+	pf                bool
+	flags             uint64 // the instruction that set them
+	allocs            int
+	values, decisions int   // how many there were
+	recent, written   page0 // the pages that were used last
+	heap              uint64
+	from              [16]*Origin        // of what registers hold
+	kept              map[uint64]*Origin // of what lies on the stack
+	frames            []uint64           // return addresses, innermost last
+	sizes             map[uint64]uint64
+	calls             []uint64 // frames, innermost first, for decisions: made anew when these change
+	run               Run
+}
+
+// Run executes a call.
+func (m *Machine) Run(call Call) *Run {
+	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, sizes: map[uint64]uint64{}, kept: map[uint64]*Origin{}}
+	for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
+		if i < len(call.Args) {
+			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
+		}
+	}
+	c.reg[rsp] = stackTop - 4096
+	c.reg[rbp] = stackTop - 2048
+	c.push(outside)
+	c.pc = call.Entry
+	var in *inst
+	for c.run.Err == nil && c.pc != outside {
+		if c.run.Steps++; c.run.Steps > call.MaxSteps {
+			c.run.Err = ErrEndless
+			break
+		}
+		if in = m.follow(in, c.pc); in == nil {
+			c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc)
+			break
+		}
+		c.step(in)
+	}
+	c.run.Result = c.reg[rax]
+	return &c.run
+}
+
+// follow returns the instruction at pc, behind another one: mostly the next.
+func (m *Machine) follow(in *inst, pc uint64) *inst {
+	if in == nil || in.next != pc {
+		return m.decode(pc)
+	}
+	if in.then == nil {
+		in.then = m.decode(pc)
+	}
+	return in.then
+}
+
+// decode returns the instruction at pc, nil if it is not known.
+func (m *Machine) decode(pc uint64) *inst {
+	in, ok := m.code[pc]
+	if !ok {
+		in = m.read(pc)
+		m.code[pc] = in
+	}
+	return in
+}
+
+func (m *Machine) read(pc uint64) *inst {
+	text := m.world.Code(pc)
+	if len(text) >= 4 && text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && (text[3] == 0xfa || text[3] == 0xfb) { // endbr
+		return &inst{Inst: x86asm.Inst{Op: x86asm.NOP, Len: 4}, next: pc + 4, cond: -1, name: m.world.Import(pc)}
+	}
+	x, err := x86asm.Decode(text, 64)
+	if err != nil {
+		return nil
+	}
+	in := &inst{Inst: x, next: pc + uint64(x.Len), cond: -1, name: m.world.Import(pc)}
+	switch first, second := x.Opcode>>24, x.Opcode>>16&0xff; {
+	case first&0xf0 == 0x70:
+		in.cond = int8(first & 15)
+	case first == 0x0f && (second&0xf0 == 0x40 || second&0xf0 == 0x80 || second&0xf0 == 0x90):
+		in.cond = int8(second & 15)
+	}
+	return in
+}
+
+// fail ends the run.
+func (c *cpu) fail(err error) {
+	if c.run.Err == nil {
+		c.run.Err = err
+	}
+}
+
+// stack says that an address is of the run's own stack.
+func stack(addr uint64) bool { return addr-(stackTop-stackLen) < stackLen }
+
+// page returns the page of an address, to write to if that is wanted.
+func (c *cpu) page(addr uint64, write bool) *page {
+	n := addr >> pageBits
+	if p := c.pages[n]; p != nil {
+		return p
+	}
+	if stack(addr) {
+		p := &page{}
+		for i := range p.known {
+			p.known[i] = true
+		}
+		c.pages[n] = p
+		return p
+	}
+	p := c.m.base[n]
+	if p == nil {
+		p = &page{}
+		c.m.world.Read(n<<pageBits, p.data[:], p.known[:])
+		c.m.base[n] = p
+	}
+	if write {
+		q := *p
+		p = &q
+		c.pages[n] = p
+	}
+	return p
+}
+
+// load reads up to eight bytes.
+func (c *cpu) load(addr uint64, size int) (v uint64) {
+	if addr < 4096 {
+		c.fail(ErrFault)
+		return 0
+	}
+	off := int(addr & (pageSize - 1))
+	if off+size > pageSize {
+		for i := range size {
+			v |= c.load(addr+uint64(i), 1) << (8 * i)
+		}
+		return v
+	}
+	p := c.recent.p
+	if n := addr >> pageBits; p == nil || c.recent.n != n {
+		p = c.page(addr, false)
+		c.recent = page0{n, p}
+	}
+	for i := range size {
+		if !p.known[off+i] {
+			c.run.Guessed++
+			break
+		}
+	}
+	if size == 8 {
+		return binary.LittleEndian.Uint64(p.data[off:])
+	}
+	for i := range size {
+		v |= uint64(p.data[off+i]) << (8 * i)
+	}
+	return v
+}
+
+// put writes bytes, and notes nothing.
+func (c *cpu) put(addr uint64, data []byte) {
+	if addr < 4096 {
+		c.fail(ErrFault)
+		return
+	}
+	for len(data) > 0 {
+		p := c.written.p
+		if n := addr >> pageBits; p == nil || c.written.n != n {
+			p = c.page(addr, true)
+			c.written = page0{n, p}
+			if c.recent.n == n {
+				c.recent.p = p
+			}
+		}
+		off := addr & (pageSize - 1)
+		k := copy(p.data[off:], data)
+		for i := range k {
+			p.known[int(off)+i] = true
+		}
+		data, addr = data[k:], addr+uint64(k)
+	}
+}
+
+// store writes bytes by an instruction.
+func (c *cpu) store(addr uint64, data []byte) {
+	c.put(addr, data)
+	if !stack(addr) {
+		e := Effect{Kind: Store, PC: c.pc, Addr: addr, Size: uint64(len(data)), Data: append([]byte(nil), data...)}
+		if !c.call.Brief {
+			e.Stack = c.here().Calls
+		}
+		c.run.Effects = append(c.run.Effects, e)
+	}
+}
+
+func (c *cpu) storeInt(addr uint64, size int, v uint64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	c.store(addr, b[:size])
+}
+
+func (c *cpu) push(v uint64) {
+	c.reg[rsp] -= 8
+	if !stack(c.reg[rsp]) {
+		c.fail(ErrFault)
+		return
+	}
+	c.storeInt(c.reg[rsp], 8, v)
+}
+
+func (c *cpu) pop() uint64 {
+	v := c.load(c.reg[rsp], 8)
+	c.reg[rsp] += 8
+	return v
+}
+
+// alter is a value that the present instruction has computed, or what it is to be instead.
+func (c *cpu) alter(v uint64, size int) uint64 {
+	if c.call.Alter != nil {
+		v = mask(c.call.Alter(c.values, c.pc, v), size)
+	}
+	if c.values++; c.call.Brief {
+		return v
+	}
+	if c.calls == nil {
+		c.calls = c.stackOf(0)
+	}
+	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.calls})
+	return v
+}
+
+// decide is the outcome of a condition, unless it is to go the other way.
+func (c *cpu) decide(cond, jump bool) bool {
+	if c.call.Flip != nil && c.call.Flip(c.decisions, c.pc) {
+		cond = !cond
+	}
+	if c.decisions++; c.call.Brief {
+		return cond
+	}
+	if c.calls == nil {
+		c.calls = c.stackOf(0)
+	}
+	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.calls})
+	return cond
+}
+
+// stackOf lists return addresses, innermost first, behind one more if that is not 0.
+func (c *cpu) stackOf(first uint64) []uint64 {
+	out := make([]uint64, 0, len(c.frames)+1)
+	if first != 0 {
+		out = append(out, first)
+	}
+	for i := len(c.frames) - 1; i >= 0; i-- {
+		out = append(out, c.frames[i])
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+/* What a compiler makes of ordinary code: each line of the output is one call, with its result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef long num;
+
+#define CALL __attribute__((noinline)) num
+
+struct pair { num a, b; struct pair *next; int small; short tiny; char text[6]; };
+
+CALL arith(num a, num b) { return (a * 3 - b) ^ (a << 5) ^ (b >> 3) ^ ((unsigned long)a >> 7); }
+CALL divide(num a, num b) { return b == 0 ? -1 : a / b * 1000 + a % b; }
+CALL narrow(num a, num b) { int x = a, y = b; unsigned u = a; return (y == 0 ? 7 : x / (y == -1 ? 2 : y)) + (u >> 3) + (short)a + (signed char)b; }
+CALL bigger(num a, num b) { return a > b ? a - b : (unsigned long)a < (unsigned long)b ? b : a + b; }
+CALL choose(num a, num b)
+{
+    switch (a & 15) {
+    case 0: return b + 1;
+    case 1: return b * 5;
+    case 2: return b ^ 77;
+    case 3: return -b;
+    case 4: return ~b;
+    case 5: return b | 12;
+    case 6: return b & 99;
+    case 9: return b << 2;
+    default: return a;
+    }
+}
+CALL loops(num a, num b)
+{
+    num s = 0;
+    for (num i = 0; i < (a & 63); i++)
+        for (num j = i; j < (b & 15); j += 2)
+            s += i * j - (i == j);
+    return s;
+}
+CALL structs(num a, num b)
+{
+    struct pair p = { a, b, NULL, (int)a, (short)b, "abcde" }, q = p, *l = &q;
+    q.next = &p;
+    p.text[a & 3] = 'x';
+    num s = 0;
+    for (; l; l = l->next)
+        s += l->a * 2 + l->b + l->small + l->tiny + l->text[2] + l->text[1];
+    return s;
+}
+CALL chain(num a, num b)
+{
+    struct pair *head = NULL;
+    num s = 0;
+    for (num i = 0; i < (a & 7); i++) {
+        struct pair *p = calloc(1, sizeof *p);
+        p->a = i * b;
+        p->next = head;
+        head = p;
+        strcpy(p->text, i & 1 ? "odd" : "even");
+    }
+    while (head) {
+        struct pair *p = head;
+        head = p->next;
+        s = s * 3 + p->a + (num)strlen(p->text) + (strcmp(p->text, "odd") == 0);
+        free(p);
+    }
+    return s;
+}
+CALL sorted(num a, num b)
+{
+    int v[16], s = 0;
+    for (int i = 0; i < 16; i++)
+        v[i] = (int)((a >> i) ^ (b << i)) % 100;
+    for (int i = 1; i < 16; i++)
+        for (int j = i; j > 0 && v[j - 1] > v[j]; j--) {
+            int t = v[j];
+            v[j] = v[j - 1];
+            v[j - 1] = t;
+        }
+    for (int i = 0; i < 16; i++)
+        s = s * 7 + v[i];
+    return s;
+}
+CALL floats(num a, num b)
+{
+    double x = (double)(a % 1000), y = (double)(b % 1000 + 2000);
+    return (num)(x * 1.5 + y / 3 - (x < y ? 10.25 : 0.5));
+}
+CALL deep(num a, num b) { return (a & 31) == 0 ? b : deep((a & 31) - 1, b + a) + 1; }
+CALL bits(num a, num b) { return (num)__builtin_bswap64(a) + __builtin_ctzl(b | 256) + (a < 0) + (b != 0) * 2 + !a; }
+
+#define SHOW(f) printf(#f " %ld %ld %ld\n", a, b, f(a, b))
+
+int main(void)
+{
+    unsigned long s = 42;
+    for (int i = 0; i < 40; i++) {
+        num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
+        num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
+        SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits);
+    }
+    return 0;
+}

@@ -1,0 +1,134 @@
+package rerun
+
+import (
+	"bytes"
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+	"mgtrace/trace"
+)
+
+// Outcome is what an experiment changed that left nothing broken.
+type Outcome struct {
+	Differs int  // bytes that are others at the end
+	Words   int  // in how many words of eight bytes
+	Alike   bool // the same blocks were allocated and freed
+	Idle    bool // it did nothing at all: that nothing is broken by what is left out says little
+}
+
+// judge checks the specification behind a run. One that depends on memory of which nothing is known is not looked at.
+func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
+	if run.Err == nil && len(run.Effects) == 0 {
+		return Outcome{Idle: true}, len(r.was.Effects) > 0
+	}
+	if run.Err != nil || same(run, r.was) || run.Guessed > 0 && r.was.Guessed == 0 {
+		return o, false
+	}
+	is := final(run)
+	other := r.differing(is)
+	o = Outcome{Differs: len(other), Words: words(other), Alike: slices.Equal(lives(run), lives(r.was))}
+	if o.Alike && r.call.Broken > 0 {
+		return o, o.Differs > 0 && r.checked < maxChecked && r.cures(is, other)
+	}
+	if !r.asked {
+		r.asked = true
+		r.twin = newTwin(r.p, r.call.From)
+	}
+	return o, r.twin != nil && r.twin.healthy(run.Effects)
+}
+
+// cures: nothing would be broken at the call's end if memory were as a run left it that has allocated
+// and freed the same blocks. other are the bytes that differ.
+func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
+	v, before := r.p.History.At(r.call.To), r.p.History.At(r.call.From)
+	for i := 0; i < len(other); {
+		k := i + 1
+		for k < len(other) && other[k] == other[i]+uint64(k-i) {
+			k++
+		}
+		data := make([]byte, k-i)
+		for j := range data {
+			b, wrote := is[other[i+j]]
+			if !wrote {
+				old := mgpp.Bytes{Data: make([]byte, 1)}
+				before.Read(trace.Addr(other[i+j]), &old)
+				b = old.Data[0]
+			}
+			data[j] = b
+		}
+		v = mgpp.With(v, trace.Addr(other[i]), data)
+		i = k
+	}
+	defer r.worked(r.work())
+	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
+	return ok && len(cured) == r.call.Broken && len(created) == 0
+}
+
+// work is how many steps evaluation has made so far, if the model counts them.
+func (r *Rerun) work() uint64 {
+	if m, ok := r.p.Model.(interface{ Work() uint64 }); ok {
+		return m.Work()
+	}
+	return 0
+}
+
+// worked adds the steps that evaluation has made since.
+func (r *Rerun) worked(since uint64) { r.checked += r.work() - since }
+
+// same: two runs did the same.
+func same(a, b *replay.Run) bool {
+	return slices.EqualFunc(a.Effects, b.Effects, sameEffect)
+}
+
+func sameEffect(x, y replay.Effect) bool {
+	return x.Kind == y.Kind && x.Addr == y.Addr && x.Size == y.Size && bytes.Equal(x.Data, y.Data)
+}
+
+// differing are the bytes that a run left with other values than the call, or that one of them alone wrote, in order.
+func (r *Rerun) differing(is map[uint64]byte) (out []uint64) {
+	for addr, b := range is {
+		if w, ok := r.left[addr]; !ok || w != b {
+			out = append(out, addr)
+		}
+	}
+	for addr := range r.left {
+		if _, ok := is[addr]; !ok {
+			out = append(out, addr)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// words counts those that some addresses, in order, lie in.
+func words(addrs []uint64) (n int) {
+	for i, a := range addrs {
+		if i == 0 || a>>3 != addrs[i-1]>>3 {
+			n++
+		}
+	}
+	return n
+}
+
+// final is what a run left in the bytes that it wrote.
+func final(run *replay.Run) map[uint64]byte {
+	out := map[uint64]byte{}
+	for i := range run.Effects {
+		e := &run.Effects[i]
+		for k, b := range e.Data {
+			out[e.Addr+uint64(k)] = b
+		}
+	}
+	return out
+}
+
+// lives are the blocks that a run allocated and freed.
+func lives(run *replay.Run) (out [][2]uint64) {
+	for i := range run.Effects {
+		if e := &run.Effects[i]; e.Kind == replay.Alloc || e.Kind == replay.Free {
+			out = append(out, [2]uint64{uint64(e.Kind), e.Addr})
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package rerun
+
+import (
+	"bytes"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+)
+
+// effect is what an operation did, as a run would tell it.
+func effect(h *mgpp.History, op *mgpp.Op) (e replay.Effect, ok bool) {
+	e = replay.Effect{PC: uint64(op.PC), Addr: uint64(op.Addr), Size: op.Size}
+	switch op.Kind {
+	case mgpp.OpStore:
+		e.Kind = replay.Store
+	case mgpp.OpBulk:
+		e.Kind = replay.Bulk
+	case mgpp.OpBirth:
+		e.Kind = replay.Alloc
+	case mgpp.OpDeath:
+		e.Kind = replay.Free
+	default:
+		return e, false
+	}
+	if e.Kind == replay.Store || e.Kind == replay.Bulk {
+		b := mgpp.Bytes{Data: make([]byte, op.Size)}
+		if h.At(op.Time).Read(op.Addr, &b) {
+			e.Data = b.Data
+		}
+	}
+	return e, true
+}
+
+// agrees: an effect is the one that was recorded. What a library function wrote may depend on what is not known yet.
+func agrees(e, was *replay.Effect) bool {
+	if e.Kind != was.Kind || e.Addr != was.Addr || e.Kind != replay.Free && e.Size != was.Size {
+		return false
+	}
+	return e.Kind != replay.Store || e.PC == was.PC && (was.Data == nil || bytes.Equal(e.Data, was.Data))
+}
+
+// reproduces returns which effects of a run are those that were recorded, in this order; nil if not all are there. What
+// it did besides may not have been recorded, since nothing depends on it.
+func reproduces(run *replay.Run, was []replay.Effect) []int {
+	matched := make([]int, 0, len(was))
+	for k := range run.Effects {
+		if i := len(matched); i < len(was) && agrees(&run.Effects[k], &was[i]) {
+			matched = append(matched, k)
+		}
+	}
+	if len(matched) < len(was) {
+		return nil
+	}
+	return matched
+}

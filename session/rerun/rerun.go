@@ -1,0 +1,148 @@
+package rerun
+
+import (
+	"sort"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+)
+
+// Program is what of a session experiments are made on.
+type Program struct {
+	Spec    *check.Spec
+	History *mgpp.History
+	Model   eval.Model
+	Typing  graph.Typing
+	Symbols *symbol.Table
+	Bias    trace.Addr
+	// Pointers are what a pointer variable in static memory may hold at a time.
+	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
+}
+
+// Call is a call as the history has it.
+type Call struct {
+	Entry  trace.Addr
+	Args   []uint64 // its integer arguments
+	Thread trace.ThreadID
+	From   mgpp.Timestamp // the last operation before it
+	To     mgpp.Timestamp // the last one during it
+	Over   bool           // it has returned
+	// Broken is how many instances are inconsistent at To, if it is over; 0: that is not known.
+	Broken int
+}
+
+// Rerun is a call that does again what was recorded.
+type Rerun struct {
+	p       Program
+	call    Call
+	machine *replay.Machine
+	births  []mgpp.Op // during the call
+	was     *replay.Run
+	left    map[uint64]byte // what it left in the bytes that it wrote
+	matched []int           // the effects that were recorded, in order
+	twin    *twin           // nil: not made yet, or it can not be
+	asked   bool            // twin was asked for
+	steps   int             // instructions of experiments so far
+	checked uint64          // steps of evaluation of hypothetical views so far
+}
+
+// Limits. An instruction takes some 60 ns, 1,000 steps of evaluation some 150 µs.
+const (
+	maxCall    = 20_000  // instructions of the call as it was
+	maxChanges = 1 << 10 // operations of the call as it was
+	maxChoices = 4       // of what pointer variables may hold
+	maxTold    = 4       // runs until it does what was recorded
+	maxSteps   = 70_000  // instructions of all experiments with decisions, and of all with values
+	maxTrials  = 120     // experiments with decisions
+	maxEach    = 12      // of them with one instruction
+	maxValues  = 160     // experiments with values
+	maxChecked = 1 << 14 // steps of evaluation of hypothetical views
+)
+
+// New executes a call as it was; false: it does not do what was recorded.
+func New(p Program, call Call) (*Rerun, bool) {
+	r := &Rerun{p: p, call: call}
+	if call.To-call.From > maxChanges {
+		return nil, false
+	}
+	var was []replay.Effect
+	for t := call.From + 1; t <= call.To; t++ {
+		op := p.History.Op(t)
+		e, ok := effect(p.History, &op)
+		if !ok || op.Thread != call.Thread {
+			return nil, false
+		}
+		if e.Kind == replay.Alloc {
+			r.births = append(r.births, op)
+		}
+		was = append(was, e)
+	}
+	w := &world{view: p.History.At(call.From), symbols: p.Symbols, told: map[uint64]byte{}, pointers: func(addr trace.Addr) []uint64 { return p.Pointers(addr, call.From) }}
+	for w.choice = range maxChoices {
+		if r.execute(w, was); r.matched != nil || w.choice >= w.most {
+			break
+		}
+	}
+	r.left = final(r.was)
+	if call.Over && r.was.Err != nil || r.matched == nil {
+		return nil, false
+	}
+	return r, true
+}
+
+// execute executes the call as it was, and learns what it can of memory from what was recorded.
+func (r *Rerun) execute(w *world, was []replay.Effect) {
+	for range maxTold {
+		r.machine = replay.New(w)
+		r.was = nil
+		again := r.again()
+		again.MaxSteps, again.Brief = maxCall, false
+		r.was = r.machine.Run(again)
+		if r.was.Guessed == 0 || !w.learn(r.was, was) {
+			break
+		}
+	}
+	r.matched = reproduces(r.was, was)
+}
+
+// again is the call, for an experiment.
+func (r *Rerun) again() replay.Call {
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Place: r.place, Brief: true}
+	if r.was != nil {
+		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
+	}
+	return c
+}
+
+// run makes an experiment.
+func (r *Rerun) run(c replay.Call) *replay.Run {
+	run := r.machine.Run(c)
+	r.steps += run.Steps
+	return run
+}
+
+// place is where an allocation of a size lay, as far as there was one.
+func (r *Rerun) place(n int, size uint64) uint64 {
+	if n < len(r.births) && r.births[n].Size == size {
+		return uint64(r.births[n].Addr)
+	}
+	return 0
+}
+
+// Time is that of the last operation that was recorded before the n-th effect.
+func (r *Rerun) Time(n int) mgpp.Timestamp {
+	return r.call.From + mgpp.Timestamp(sort.SearchInts(r.matched, n))
+}
+
+// Effect is what an operation of the call was when it was executed again.
+func (r *Rerun) Effect(t mgpp.Timestamp) (*replay.Effect, bool) {
+	if t <= r.call.From || t > r.call.To {
+		return nil, false
+	}
+	return &r.was.Effects[r.matched[t-r.call.From-1]], true
+}

@@ -1,0 +1,60 @@
+package rerun
+
+import (
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+)
+
+// TestReproduces: what was recorded must all be there, in this order and with these values; there may be more.
+func TestReproduces(t *testing.T) {
+	store := func(pc, addr uint64, b byte) replay.Effect {
+		return replay.Effect{Kind: replay.Store, PC: pc, Addr: addr, Size: 1, Data: []byte{b}}
+	}
+	was := []replay.Effect{store(1, 16, 7), {Kind: replay.Free, PC: 2, Addr: 32}, store(3, 17, 8)}
+	run := func(effects ...replay.Effect) *replay.Run { return &replay.Run{Effects: effects} }
+	for _, c := range []struct {
+		name string
+		run  *replay.Run
+		want []int
+	}{
+		{"the same", run(was...), []int{0, 1, 2}},
+		{"more", run(was[0], store(9, 99, 1), was[1], was[2]), []int{0, 2, 3}},
+		{"less", run(was[0], was[1]), nil},
+		{"another order", run(was[1], was[0], was[2]), nil},
+		{"another value", run(was[0], was[1], store(3, 17, 9)), nil},
+		{"another statement", run(was[0], was[1], store(4, 17, 8)), nil},
+	} {
+		got := reproduces(c.run, was)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != c.want[i] {
+				t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestDiffering: the bytes that an experiment left otherwise, and in how many words they lie.
+func TestDiffering(t *testing.T) {
+	r := &Rerun{left: map[uint64]byte{16: 1, 17: 2, 40: 3}}
+	is := map[uint64]byte{16: 1, 17: 9, 48: 3} // 17 is another one, 40 was not written, and 48 was
+	got := r.differing(is)
+	if len(got) != 3 || got[0] != 17 || got[1] != 40 || got[2] != 48 || words(got) != 3 {
+		t.Errorf("%v in %d words, want 17, 40 and 48 in 3", got, words(got))
+	}
+}
+
+// TestTime: effects that were not recorded have no time of their own.
+func TestTime(t *testing.T) {
+	r := &Rerun{call: Call{From: 100, To: 103}, matched: []int{0, 2, 3}}
+	for n, want := range map[int]mgpp.Timestamp{0: 100, 1: 101, 2: 101, 3: 102, 4: 103} {
+		if got := r.Time(n); got != want {
+			t.Errorf("%d effects: %d, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package rerun
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+	"mgtrace/session/symbol"
+	"mgtrace/trace"
+)
+
+// world is the program as it was at a time, as far as the history and the files know it.
+type world struct {
+	view    mgpp.View
+	symbols *symbol.Table
+	told    map[uint64]byte // of what else is known
+	// pointers are what a pointer variable at an address may hold that is not recorded, and choice says which of
+	// these it is taken to hold; most is how many there were for one, at most.
+	pointers     func(trace.Addr) []uint64
+	choice, most int
+}
+
+// Read implements replay.World. Of static memory that is not recorded it is what the program began with, and of
+// pointers, since most are the root of something, to one of the nodes to which they may lead.
+func (w *world) Read(addr uint64, data []byte, known []bool) {
+	for i := 0; i < len(data); {
+		n := w.readNode(addr+uint64(i), data[i:], known[i:])
+		if n == 0 {
+			n = w.readImage(addr+uint64(i), data[i:], known[i:])
+		}
+		i += max(n, 1)
+	}
+	for i := range data {
+		if b, ok := w.told[addr+uint64(i)]; ok && !known[i] {
+			data[i], known[i] = b, true
+		}
+	}
+}
+
+// readNode reads what is of one block, and returns how much.
+func (w *world) readNode(addr uint64, data []byte, known []bool) int {
+	id, ok := w.view.NodeAt(trace.Addr(addr))
+	if !ok {
+		return 0
+	}
+	n, _ := w.view.Node(id)
+	k := min(uint64(len(data)), uint64(n.Start)+n.Size-addr)
+	b := mgpp.Bytes{Data: data[:k], Written: known[:k]}
+	w.view.Read(trace.Addr(addr), &b)
+	copy(known, b.Written)
+	return int(k)
+}
+
+// readImage reads what is of the file of the program or of a library.
+func (w *world) readImage(addr uint64, data []byte, known []bool) int {
+	im, ok := w.symbols.Image(trace.Addr(addr))
+	if !ok || im.Obj == nil {
+		return 0
+	}
+	k := min(uint64(len(data)), uint64(im.Hi)-addr, 8-addr&7) // behind it may lie an object that is recorded
+	copy(data[:k], im.Obj.Code(addr-uint64(im.Bias), int(k)))
+	for i := range k {
+		known[i] = true
+	}
+	if k == 8 {
+		list := w.pointers(trace.Addr(addr))
+		if w.most = max(w.most, len(list)); w.choice < len(list) {
+			binary.LittleEndian.PutUint64(data, list[w.choice])
+		}
+	}
+	return int(k)
+}
+
+// Code implements replay.World: of the program's own code.
+func (w *world) Code(pc uint64) []byte {
+	im, ok := w.symbols.Image(trace.Addr(pc))
+	if !ok || im.Obj == nil || !im.Traced {
+		return nil
+	}
+	return im.Obj.Code(pc-uint64(im.Bias), 16)
+}
+
+// Import implements replay.World.
+func (w *world) Import(pc uint64) string {
+	im, ok := w.symbols.Image(trace.Addr(pc))
+	if !ok || im.Obj == nil {
+		return ""
+	}
+	return im.Obj.Import(pc - uint64(im.Bias))
+}
+
+// learn takes from what was recorded what lay in memory that nobody had recorded, as a caller's
+// string on the stack does: what was copied from there. It reports whether there was any.
+func (w *world) learn(run *replay.Run, was []replay.Effect) (any bool) {
+	for i := range run.Effects {
+		e := &run.Effects[i]
+		if e.Kind != replay.Bulk || e.From == 0 {
+			continue
+		}
+		k := slices.IndexFunc(was, func(r replay.Effect) bool { return agrees(e, &r) })
+		if k < 0 {
+			continue
+		}
+		for j, b := range was[k].Data {
+			if at := e.From + uint64(j); e.Data[j] != b {
+				w.told[at], any = b, true
+			}
+		}
+	}
+	return any
+}
