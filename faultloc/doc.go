@@ -18,6 +18,7 @@
 //	outdated     what was right, and then the constraints were broken without it
 //	markWhole    after what a statement did all was well once more
 //	odd          writes that went astray, frees that came too early, the place of a crash
+//	decided      the call executed again: had a condition gone the other way, or a value been another one?
 //	rank         statements in order of suspicion
 //
 // An example: a list is linked by line 40 (n->next = q) and line 41
@@ -31,8 +32,8 @@
 //
 // The package knows neither source lines nor processes: a statement is a
 // program counter, and [Input.Statement] says which of them are the same line.
-// Everything that it asks of the checker is in eval.Model, and what it may ask
-// of the memory graph in [History] and [Structure].
+// Everything that it asks of the checker is in eval.Model, what it may ask
+// of the memory graph in [History] and [Structure], and what of code in [Rerun].
 //
 // It does not decide what is inconsistent, it draws nothing, and it puts
 // nothing into words: evidence is numbers.

@@ -127,6 +127,9 @@ type Input struct {
 	// Elsewhere reports that at an address there may be something that is not recorded: of the
 	// program's files, or on a stack. Nil: nowhere.
 	Elsewhere func(trace.Addr) bool
+	// Rerun is the call in which an operation was done, or which ended at At, to be executed once more; nil where that
+	// can not be done. Nil: it never can.
+	Rerun func(mgpp.Timestamp) Rerun
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 
@@ -165,6 +168,7 @@ const (
 	Wrote   Kind = "wrote"
 	Omitted Kind = "omitted" // its store is missing
 	Died    Kind = "died"    // the run ended in it
+	Decided Kind = "decided" // its condition went the wrong way
 )
 
 // Suspect is a statement under suspicion, with the operation that shows it best.
@@ -177,7 +181,8 @@ type Suspect struct {
 	Second      bool       // second class: wrote what later entered a broken constraint
 	Evidence    []Evidence // the best first
 	Repair      *Repair
-	mends       []bool // by index in Input.Found: with further cells; nil: Repair alone
+	mends       []bool       // by index in Input.Found: with further cells; nil: Repair alone
+	Calls       []trace.Addr // Decided: return addresses of the calls in which it was made, innermost first
 	// Whole: nothing was broken at that time, after all that it did; 0: not known.
 	Whole mgpp.Timestamp
 }
@@ -204,6 +209,9 @@ const (
 	Dropped        EvidenceKind = "dropped"        // it took a node out, and put nothing there of what that led to
 	Doomed         EvidenceKind = "doomed"         // it stored a pointer to a node that was freed after that
 	Instead        EvidenceKind = "instead"        // had it written another field of the node, or that of another node, inconsistencies would be gone
+	Switched       EvidenceKind = "switched"       // had its condition gone the other way, all would hold
+	Passed         EvidenceKind = "passed"         // another statement stored what it computed
+	Altered        EvidenceKind = "altered"        // had it computed another value, all would hold
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
@@ -229,28 +237,35 @@ const (
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
 type Evidence struct {
 	Kind       EvidenceKind
-	Cured      int  // Counterfactual, RepairCell: inconsistencies that would be gone
-	Core       int  // and how many of those from which the others may follow
-	Cores      int  // of how many; 0: all of Of
-	More       bool // RepairCell: with the repairs of further cells that the statement wrote
-	Of         int  // of how many; Missing: see Often
-	Created    int  // and how many new ones there would be; -1: not counted
-	Orphans    int  // and how many nodes nothing would lead to any more
-	Hides      bool // only because a constraint would look at less
-	Apart      bool // Missing: nothing ran here of what usually runs next to it
-	Fitted     bool // RepairCell, Counterfactual: what it stored was right at that time
-	Again      bool // RepairCell: another statement has stored the same since
-	Usual      bool // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
-	Elsewhere  bool // Instead: the same field of another node
-	Element    bool // Last: it wrote the element next to the field, of an array
-	Named      bool // Outdated: a statement that stores the field in all like nodes is a suspect itself
-	Given      bool // RepairCell, Counterfactual: the field holds what the program was given
-	Unanswered bool // Outdated: no change of the count answers this one, and each other has its answer
-	Born       bool // Flip: of births only, which ask what nothing has answered yet
-	Next       bool // Crash: it came right behind a change beside which a store is missing that would mend all
-	Onward     bool // RepairCell, Counterfactual: it counted on from a number that was wrong already
-	Flips      int  // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
-	Often      int  // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	Cured      int    // Counterfactual, RepairCell: inconsistencies that would be gone
+	Core       int    // and how many of those from which the others may follow
+	Cores      int    // of how many; 0: all of Of
+	More       bool   // RepairCell: with the repairs of further cells that the statement wrote
+	Of         int    // of how many; Missing: see Often
+	Created    int    // and how many new ones there would be; -1: not counted
+	Orphans    int    // and how many nodes nothing would lead to any more
+	Hides      bool   // only because a constraint would look at less
+	Apart      bool   // Missing: nothing ran here of what usually runs next to it
+	Fitted     bool   // RepairCell, Counterfactual: what it stored was right at that time
+	Again      bool   // RepairCell: another statement has stored the same since
+	Usual      bool   // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
+	Elsewhere  bool   // Instead: the same field of another node
+	Element    bool   // Last: it wrote the element next to the field, of an array
+	Named      bool   // Outdated: a statement that stores the field in all like nodes is a suspect itself
+	Was        uint64 // Altered: the value
+	Instead    uint64 // Altered: the one with which all would hold
+	Alike      bool   // Switched, Altered: the same blocks would have been allocated and freed
+	Copied     bool   // RepairCell, Counterfactual: another statement may as well be meant, of which one passed on what the other stored
+	Idle       bool   // Switched: the call would have done nothing at all
+	Dear       bool   // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
+	Differs    int    // Switched, Altered: how many bytes would be others
+	Given      bool   // RepairCell, Counterfactual: the field holds what the program was given
+	Unanswered bool   // Outdated: no change of the count answers this one, and each other has its answer
+	Born       bool   // Flip: of births only, which ask what nothing has answered yet
+	Next       bool   // Crash: it came right behind a change beside which a store is missing that would mend all
+	Onward     bool   // RepairCell, Counterfactual: it counted on from a number that was wrong already
+	Flips      int    // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
+	Often      int    // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
 	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the
@@ -354,6 +369,9 @@ func locate(in Input) Result {
 		if in.Cells != nil && in.looksFor(Lost) {
 			suspects = lost(in, tb, suspects)
 		}
+	}
+	if !in.stopped() {
+		suspects = decided(in, suspects)
 	}
 	suspects, others := rank(suspects)
 	return Result{

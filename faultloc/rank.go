@@ -113,44 +113,49 @@ func (r *Repair) mended(in Input) []eval.Instance {
 // harm is worth most; one that cures a part, that part; one that merely cuts a node
 // off, less than the flip and the repair of a field together.
 const (
-	worthAll     = 600 // counterfactual: cures all and does no harm
-	worthSome    = 300 // cures more than it breaks
-	worthCut     = 200 // cures, but cuts a node off
-	worthRepair  = 500 // wrote, or should have written, the cell that mends all
-	worthPart    = 300 // that mends some
-	worthLoose   = 100 // but cuts a node off
-	worthOld     = 200 // Outdated
-	worthNamed   = 50  // where it is known which statement is missing
-	worthGiven   = 80  // with another of the numbers that the program is given
-	worthHide    = 150 // an experiment that only makes a constraint look at less
-	worthOften   = 400 // Missing: in at least four of five like nodes the statement wrote the field
-	worthMost    = 250 // in most of them
-	worthSeldom  = 100
-	worthAlways  = 500 // Habit: without exception, in many cases
-	worthUsual   = 300
-	worthAlone   = 150 // Habit: of a statement whose field would not mend all
-	worthOnly    = 400 // the same, but only that one is missing
-	worthNew     = 900 // Unlike: a field that it never wrote before, or none
-	worthStrange = 600 // a number that no node held
-	worthUnlike  = 350 // another law
-	worthLater   = 100 // Unlike: another statement broke a law before
-	worthLast    = 0
-	worthIdle    = 100
-	worthGarbage = 600
-	worthStray   = 600
-	worthBasis   = 700 // in place of what the statements lose that counted on
-	worthDoomed  = 150
-	worthEarly   = 350 // Early: as it never did before
-	worthStill   = 200
-	worthFreed   = 60
-	worthCrash   = 150
-	worthNext    = 600 // a crash where the store that is missing would come next
-	worthAfter   = 50  // a crash when all was broken already
-	worthVague   = 90  // a repair by a statement of which nothing firm says that it is missing
-	worthFlip    = 100
-	worthLost    = 200
-	worthBorn    = 20 // of a birth
-	worthNothing = 0
+	worthAll      = 600 // counterfactual: cures all and does no harm
+	worthSome     = 300 // cures more than it breaks
+	worthCut      = 200 // cures, but cuts a node off
+	worthRepair   = 500 // wrote, or should have written, the cell that mends all
+	worthPart     = 300 // that mends some
+	worthLoose    = 100 // but cuts a node off
+	worthOld      = 200 // Outdated
+	worthNamed    = 50  // where it is known which statement is missing
+	worthGiven    = 80  // with another of the numbers that the program is given
+	worthHide     = 150 // an experiment that only makes a constraint look at less
+	worthOften    = 400 // Missing: in at least four of five like nodes the statement wrote the field
+	worthMost     = 250 // in most of them
+	worthSeldom   = 100
+	worthAlways   = 500 // Habit: without exception, in many cases
+	worthUsual    = 300
+	worthAlone    = 150 // Habit: of a statement whose field would not mend all
+	worthOnly     = 400 // the same, but only that one is missing
+	worthNew      = 900 // Unlike: a field that it never wrote before, or none
+	worthStrange  = 600 // a number that no node held
+	worthUnlike   = 350 // another law
+	worthLater    = 100 // Unlike: another statement broke a law before
+	worthLast     = 0
+	worthIdle     = 100
+	worthGarbage  = 600
+	worthStray    = 600
+	worthBasis    = 700 // in place of what the statements lose that counted on
+	worthDoomed   = 150
+	worthEarly    = 350 // Early: as it never did before
+	worthStill    = 200
+	worthFreed    = 60
+	worthCrash    = 150
+	worthNext     = 600 // a crash where the store that is missing would come next
+	worthAfter    = 50  // a crash when all was broken already
+	worthVague    = 90  // a repair by a statement of which nothing firm says that it is missing
+	worthFlip     = 100
+	worthLost     = 200
+	worthBorn     = 20 // of a birth
+	worthSwitched = 900
+	worthAltered  = 400
+	worthOther    = 150
+	worthIdleCall = 10
+	worthUnalike  = 60
+	worthNothing  = 0
 )
 
 // enough like nodes to call something usual; many cases to call a habit firm.
@@ -193,6 +198,10 @@ func (e Evidence) explains() bool {
 
 // worth of one piece of evidence.
 func (e Evidence) worth() int {
+	if e.Copied {
+		e.Copied = false
+		return 3 * e.worth() / 4
+	}
 	switch e.Kind {
 	case Counterfactual:
 		switch {
@@ -310,6 +319,21 @@ func (e Evidence) worth() int {
 		return worthCrash
 	case Swapped, Instead:
 		return worthAll
+	case Switched:
+		switch {
+		case e.Idle:
+			return worthIdleCall
+		case !e.Alike:
+			return worthUnalike
+		case e.Later, e.Dear:
+			return worthOther
+		}
+		return worthSwitched
+	case Altered:
+		if e.Later || e.Dear {
+			return worthUnalike
+		}
+		return worthAltered
 	case Flip:
 		if e.Born {
 			return worthBorn
@@ -388,7 +412,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

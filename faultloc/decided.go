@@ -1,0 +1,220 @@
+package faultloc
+
+import (
+	"cmp"
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// Rerun makes experiments with a call, which is executed once more on what was recorded: what would have left nothing
+// broken?
+type Rerun interface {
+	// Decisions are the conditions of which that is true had they gone the other way.
+	Decisions() []Experiment
+	// Values are the computed values of which that is true had they been others.
+	Values() []Experiment
+	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
+	// and its function has only passed it on; not where that is an argument of this call.
+	Passed(mgpp.Timestamp) (Passing, bool)
+	// Given: what an operation of this call stored is an argument of it, as it was.
+	Given(mgpp.Timestamp) bool
+}
+
+// Passing is a call that hands something on.
+type Passing struct {
+	PC    trace.Addr   // of the call
+	Calls []trace.Addr // return addresses of the calls around it, innermost first
+}
+
+// Experiment is one after which nothing is broken.
+type Experiment struct {
+	PC    trace.Addr     // of the instruction that decides, or computes
+	Calls []trace.Addr   // return addresses of the calls in which it was executed, innermost first
+	After mgpp.Timestamp // the last operation before it
+	// Times is how often a decision was made, where it went the other way each time.
+	Times        int
+	Was, Instead uint64 // the value, and the other one
+	// Alike: the same blocks are allocated and freed. Else the call does something else altogether, as one
+	// does that finds no such key.
+	Alike   bool
+	Idle    bool // the call does nothing at all
+	Differs int  // bytes that are others at the end
+	Words   int  // in how many words
+}
+
+// decided adds the decisions and values that would have left nothing broken.
+//
+// A store that is right in itself may have been made in the wrong case, or to the wrong place, and one that is missing
+// may have been left out by a condition: then no store is wrong, and the condition or the value is.
+//
+//  1. Decisions, those first with which least would have come otherwise: with the same blocks,
+//     and few other bytes. Where one field would mend all, which is less, another explanation is simpler.
+//  2. Where neither these nor a field explain it: values.
+func decided(in Input, suspects []Suspect) []Suspect {
+	if in.Rerun == nil || len(suspects) == 0 {
+		return suspects
+	}
+	worst := slices.MaxFunc(suspects, func(a, b Suspect) int { return cmp.Compare(a.worth(), b.worth()) })
+	r := in.Rerun(worst.Operation)
+	if r == nil {
+		return suspects
+	}
+	if in.looksFor(Passed) {
+		suspects = passed(in, r, suspects)
+	}
+	if !in.looksFor(Switched) {
+		return suspects
+	}
+	cell := smallest(in, r, suspects)
+	experiments := simplest(r.Decisions())
+	suspects = accuseDecided(in, suspects, experiments, Switched, cell)
+	if cell == 0 && (len(experiments) == 0 || !experiments[0].Alike) && in.looksFor(Altered) {
+		experiments = simplest(r.Values())
+		suspects = accuseDecided(in, suspects, experiments, Altered, cell)
+	}
+	if len(experiments) > 0 && experiments[0].Alike && cell == 0 {
+		in.excuse(r, suspects)
+	}
+	return suspects
+}
+
+// passed looks for where values come from that settle the matter: who only stores what was passed to it did so as it
+// was told, and the call that passed it is accused as well. It goes before it with a number, which is computed for one
+// use; with a pointer behind it: of the nodes that a function is passed it may have stored the wrong one.
+func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
+	for i := range suspects {
+		s := suspects[i]
+		if s.Kind != Wrote || !slices.ContainsFunc(s.Evidence, Evidence.explains) {
+			continue
+		}
+		o, ok := r.Passed(s.Operation)
+		if !ok || in.Statement(o.PC) == in.Statement(s.PC) {
+			continue
+		}
+		from := Suspect{Kind: Decided, PC: o.PC, Calls: o.Calls, Operation: s.Operation, Repair: s.Repair, Contributes: s.Contributes}
+		from.Evidence = append(from.Evidence, Evidence{Kind: Passed, At: s.Operation})
+		for k := range s.Evidence {
+			if e := &suspects[i].Evidence[k]; e.Kind == RepairCell || e.Kind == Counterfactual {
+				from.Evidence = append(from.Evidence, *e)
+				if other := &from.Evidence[len(from.Evidence)-1]; in.pointerAt(s.Operation) {
+					other.Copied = true
+				} else {
+					e.Copied = true
+				}
+			}
+		}
+		suspects = append(suspects, from)
+	}
+	return suspects
+}
+
+// pointerAt: an operation wrote a pointer.
+func (in *Input) pointerAt(t mgpp.Timestamp) bool {
+	c, ok := in.cellAt(in.History.Op(t), in.Model.View(in.At))
+	return ok && c.Pointer
+}
+
+// excuse: where an experiment explains all, who stored what the call was given did well.
+func (in *Input) excuse(r Rerun, suspects []Suspect) {
+	for i := range suspects {
+		s := &suspects[i]
+		if s.Repair == nil || !in.handed(r, s.Repair.Cell) {
+			continue
+		}
+		for k := range s.Evidence {
+			if e := &s.Evidence[k]; e.Kind == RepairCell || e.Kind == Counterfactual {
+				e.Given = true
+			}
+		}
+	}
+}
+
+// simplest orders experiments by how little they change.
+func simplest(list []Experiment) []Experiment {
+	slices.SortStableFunc(list, func(a, b Experiment) int {
+		if a.Alike != b.Alike {
+			return cmp.Compare(b2i(b.Alike), b2i(a.Alike))
+		}
+		if a.Idle != b.Idle {
+			return cmp.Compare(b2i(a.Idle), b2i(b.Idle))
+		}
+		return cmp.Or(cmp.Compare(a.Differs, b.Differs), -cmp.Compare(a.After, b.After))
+	})
+	return list
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// accuseDecided adds the statements of the first experiments to the suspects.
+func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind EvidenceKind, cell int) []Suspect {
+	var seen []string // statements
+	idle := 0
+	for _, x := range list {
+		key := in.Statement(x.PC)
+		if slices.Contains(seen, key) || kind == Altered && (!x.Alike || x.Words < 2) {
+			continue // what changes one word only is a repair, and was judged as such
+		}
+		if x.Idle {
+			if idle++; idle > maxIdle || cell > 0 || list[0].Alike {
+				continue // where something else explains it
+			}
+		}
+		if len(seen) == maxDecided {
+			break
+		}
+		e := Evidence{
+			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Differs: x.Differs,
+			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0, Dear: cell > 0 && x.Differs > cell,
+		}
+		seen = append(seen, key)
+		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
+			suspects[i].Evidence = append(suspects[i].Evidence, e)
+			continue
+		}
+		suspects = append(suspects, Suspect{Kind: Decided, PC: x.PC, Calls: x.Calls, Operation: x.After, Evidence: []Evidence{e}})
+	}
+	return suspects
+}
+
+// smallest is the size of the smallest field that would mend all by itself; 0: none would.
+func smallest(in Input, r Rerun, suspects []Suspect) (size int) {
+	for i := range suspects {
+		for _, e := range suspects[i].Evidence {
+			if n := suspects[i].alone(in, r, e); n > 0 && (size == 0 || n < size) {
+				size = n
+			}
+		}
+	}
+	return size
+}
+
+// alone is the size of the field with which a piece of evidence mends all.
+func (s *Suspect) alone(in Input, r Rerun, e Evidence) int {
+	switch {
+	case !e.settles():
+		return 0
+	case s.Repair != nil && in.handed(r, s.Repair.Cell):
+		return 0
+	case e.Kind == RepairCell:
+		return s.Repair.Cell.Size
+	}
+	return int(in.History.Op(s.Operation).Size)
+}
+
+// handed: a number is there that was an argument of the call. Nobody has computed it wrongly.
+func (in *Input) handed(r Rerun, c Cell) bool {
+	return !c.Pointer && r.Given(in.History.LastWrite(c.Addr, uint64(c.Size), in.At))
+}
+
+// maxDecided bounds the statements that are accused by experiments of a kind.
+const maxDecided = 4
+
+// maxIdle bounds those of them behind which the call would have done nothing: the last ones before it did something.
+const maxIdle = 1

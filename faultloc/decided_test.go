@@ -1,0 +1,100 @@
+package faultloc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// tried is a call whose experiments have been made.
+type tried struct {
+	decisions, values []Experiment
+	asked             *int // for values
+	given             mgpp.Timestamp
+}
+
+// Decisions implements Rerun.
+func (x tried) Decisions() []Experiment { return x.decisions }
+
+// Values implements Rerun.
+func (x tried) Values() []Experiment {
+	*x.asked++
+	return x.values
+}
+
+// Passed implements Rerun.
+func (x tried) Passed(mgpp.Timestamp) (Passing, bool) { return Passing{}, false }
+
+// Given implements Rerun.
+func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
+
+// ranks says which suspects there are, in order: kind and line, and whether an experiment is behind it.
+func ranks(r Result) string {
+	var out []string
+	for _, s := range r.Suspects {
+		text := fmt.Sprintf("%s %d", s.Kind, s.PC)
+		for _, k := range []EvidenceKind{Switched, Altered} {
+			if s.has(k) {
+				text += " " + string(k)
+			}
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+const heapSpec = "struct heap { long v[6]; long n; };\ntype heap;\norder: heap H; for I in 1 to H.n - 1, H.v[(I - 1) / 2] <= H.v[I];\n"
+
+// TestDecided: what experiments with the call tell goes before stores that are right in themselves, and behind
+// a field that would mend all.
+func TestDecided(t *testing.T) {
+	const (
+		before = "1: h = calloc heap\n2: h.v[0] = 5\n3: h.n = 1\ncpoint\n"
+		// 3 is to go above 5, and the comparison that lets it stops it.
+		sifted = "20: h.v[1] = 3\n21: h.n = 2\n"
+	)
+	const given = 4 // the store of 3
+	at := func(line trace.Addr, differs int) Experiment {
+		return Experiment{PC: line, Times: 1, Alike: true, Differs: differs, Words: 2, After: 5}
+	}
+	other := at(50, 4)
+	other.Alike = false
+	value := at(45, 16)
+	value.Was, value.Instead = 1, 0
+	for _, c := range []struct {
+		name  string
+		given mgpp.Timestamp
+		try   tried
+		first string // how the suspects begin
+		last  string // what is somewhere behind, "" nothing
+		asked int
+	}{
+		{"a decision", given, tried{decisions: []Experiment{at(30, 16)}}, "decided 30 switched, ", "wrote 20", 0},
+		{"the one that changes least", given, tried{decisions: []Experiment{at(30, 40), at(31, 16), at(30, 48)}}, "decided 31 switched, ", "decided 30 switched", 0},
+		{"one that does something else", given, tried{decisions: []Experiment{other, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
+		{"a value", given, tried{values: []Experiment{value}}, "wrote 21, decided 45 altered, ", "wrote 20", 1},
+		{"no value where a decision explains it", given, tried{decisions: []Experiment{at(30, 16)}, values: []Experiment{value}}, "decided 30 switched, ", "", 0},
+		{"a statement that stores too", given, tried{decisions: []Experiment{at(21, 16)}}, "wrote 21 switched", "", 0},
+		{"a field that would mend all", 0, tried{decisions: []Experiment{at(30, 16)}}, "wrote 20, ", "decided 30 switched", 0},
+		{"no experiment", given, tried{}, "wrote 20, ", "", 1},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			w := newWorld(t, heapSpec)
+			w.run(before + sifted)
+			in := w.input()
+			c.try.given, c.try.asked = c.given, new(int)
+			in.Rerun = func(mgpp.Timestamp) Rerun { return c.try }
+			got := ranks(Locate(in))
+			if !strings.HasPrefix(got, c.first) || !strings.Contains(got, c.last) || *c.try.asked != c.asked {
+				t.Errorf("%s; want %s… and %q behind it; values were asked for %d times, want %d", got, c.first, c.last, *c.try.asked, c.asked)
+			}
+			in.Without = []EvidenceKind{Switched, Altered}
+			if got := ranks(Locate(in)); strings.Contains(got, "decided") {
+				t.Errorf("without the evidence: %s", got)
+			}
+		})
+	}
+}
