@@ -196,7 +196,7 @@ type Suspect struct {
 	Contributes []string `json:"contributes"`
 	Evidence    []string `json:"evidence"`
 	Also        []string `json:"-"`    // of the evidence, what the sentence does not tell
-	Kind        string   `json:"kind"` // wrote, omitted
+	Kind        string   `json:"kind"` // wrote, omitted, died, decided
 	When        string   `json:"when,omitempty"`
 	Address     string   `json:"address"`           // program counter
 	Within      []Place  `json:"within,omitempty"`  // the functions of a library through which it did it, innermost first

@@ -14,6 +14,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/session/callers"
+	"mgtrace/session/rerun"
 	"mgtrace/session/symbol"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
@@ -45,6 +46,7 @@ type Analysis struct {
 	points    []*point
 	around    map[trace.ThreadID]around // what the next write of a thread is part of
 	callers   *callers.Graph            // nil: not asked for yet
+	again     *rerun.Rerun              // the call in which the fault was located last; nil: none
 	unsure    []*point                  // at inlined boundaries, see settle
 	elisions  elisions                  // stores that the compiler has left out
 	tails     map[tail]trace.Addr       // what jumped returned
@@ -543,6 +545,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
 	}
+	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	if in.Cut {
 		in.Died = a.died
 	}

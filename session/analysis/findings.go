@@ -127,15 +127,21 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	var stack []trace.Addr
 	if s.Operation > 0 && s.Kind == faultloc.Wrote {
 		if stack = a.Hist.Op(s.Operation).Stack; stack == nil {
+			stack = a.stackAgain(s.Operation)
+		}
+		if stack == nil {
 			stack = a.ledTo(a.Hist.Op(s.Operation).Thread, s.Operation, s.PC)
 		}
+	}
+	if s.Kind == faultloc.Decided {
+		stack = append([]trace.Addr{s.PC + 1}, s.Calls...)
 	}
 	if s.Kind == faultloc.Died {
 		stack = a.ledTo(a.diedIn, a.Hist.Now(), s.PC)
 	}
 	out := a.Statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)
-	if s.Operation > 0 {
+	if s.Operation > 0 && s.Kind != faultloc.Decided {
 		out.Timestamp = uint64(s.Operation)
 		if s.Kind == faultloc.Wrote {
 			op := a.Hist.Op(s.Operation)

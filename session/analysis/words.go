@@ -105,6 +105,8 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 	switch s.Kind {
 	case faultloc.Omitted:
 		return a.whyOmitted(s)
+	case faultloc.Decided:
+		return a.whyDecided(s, best)
 	case faultloc.Died:
 		if best != nil && best.Next {
 			return "The program died in this statement, right behind a change beside which a store is missing that would mend all."
@@ -140,7 +142,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped:
+		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Switched, faultloc.Altered:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -305,6 +307,12 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 			with = " and other fields that it wrote"
 		}
 		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
+	case faultloc.Passed:
+		return "it passed on what " + a.Symbols.Place(a.Hist.Op(e.At).PC) + " stored as it was"
+	case faultloc.Switched:
+		return a.switched(s, &e)
+	case faultloc.Altered:
+		return a.altered(s, &e)
 	case faultloc.Habit:
 		if e.Between != 0 {
 			return a.gap(&e)
@@ -516,4 +524,65 @@ func origin(o faultloc.Origin) string {
 		return fmt.Sprintf("%s %+d", from, o.By)
 	}
 	return from
+}
+
+// whyDecided tells why a statement is accused that stored nothing itself.
+func (a *Analysis) whyDecided(s *faultloc.Suspect, best *faultloc.Evidence) string {
+	text := a.evidence(s, *best)
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == faultloc.Passed && best.Kind == faultloc.RepairCell {
+			text = fmt.Sprintf("%s: with %s, %s would be gone%s", a.evidence(s, *e), a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
+		}
+	}
+	return report.Sentence(text)
+}
+
+// experiment says how it is known.
+const experiment = " (an experiment: the call was executed again on what was recorded)"
+
+// switched tells of the experiment with a condition.
+func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
+	text := "had this condition gone the other way" + a.during(s)
+	if e.Times > 1 {
+		text += fmt.Sprintf(", each of %d times", e.Times)
+	}
+	switch {
+	case e.Idle:
+		return text + ", the call would have done nothing, and so have left nothing broken" + experiment
+	case !e.Alike:
+		return text + ", the call would have left nothing broken, but done something else: other blocks would have been allocated or freed" + experiment
+	}
+	return text + ", the call would have left nothing broken" + experiment
+}
+
+// altered tells of the experiment with a value.
+func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
+	return fmt.Sprintf("had %s been computed here instead of %s%s, the call would have left nothing broken%s", a.number(e.Instead), a.number(e.Was), a.during(s), experiment)
+}
+
+// during names the call in which an experiment was made, as far as it is known.
+func (a *Analysis) during(s *faultloc.Suspect) string {
+	t := s.Operation
+	if s.Kind == faultloc.Decided {
+		t++ // the suspect's is the last before it
+	}
+	if in := a.calls.at(t); in != "" {
+		return " in " + in
+	}
+	return ""
+}
+
+// number names what a register held: a node, or a number.
+func (a *Analysis) number(v uint64) string {
+	if list := a.Graph.At(a.Hist.At(a.Hist.Now()), trace.Addr(v)); v > 1<<20 && len(list) > 0 {
+		name := a.Graph.Name(list[0])
+		if off := v - uint64(a.Graph.Object(list[0]).Addr); off != 0 {
+			name = fmt.Sprintf("%s+%d", name, off)
+		}
+		return name
+	}
+	if v > 1<<32 && int64(v) > 0 {
+		return fmt.Sprintf("%#x", v)
+	}
+	return fmt.Sprint(int64(v))
 }

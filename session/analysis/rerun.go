@@ -1,0 +1,164 @@
+package analysis
+
+import (
+	"regexp"
+	"slices"
+
+	"mgtrace/faultloc"
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+	"mgtrace/session/rerun"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// experiments is a call that can be executed once more, for the fault locator.
+type experiments struct {
+	a    *Analysis
+	call *rerun.Rerun
+}
+
+// experiments returns the call that p is the end of, or else the one during which operation t was done.
+func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
+	a.again = nil
+	r, ok := a.rerun(p.time, p.time, len(p.found))
+	if !ok {
+		r, ok = a.rerun(t, p.time, len(p.found))
+	}
+	if !ok {
+		return nil
+	}
+	a.again = r
+	return experiments{a, r}
+}
+
+// stackAgain is the stack of calls from which an operation was done, if it is one of the call that was executed again last.
+func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
+	if a.again == nil {
+		return nil
+	}
+	e, ok := a.again.Effect(t)
+	if !ok || e.Kind != replay.Store {
+		return nil
+	}
+	return append([]trace.Addr{a.Hist.Op(t).PC + 1}, addrsOf(e.Stack)...)
+}
+
+// Decisions implements faultloc.Rerun.
+func (x experiments) Decisions() (out []faultloc.Experiment) {
+	for _, s := range x.call.Switched() {
+		out = append(out, faultloc.Experiment{
+			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
+		})
+	}
+	return out
+}
+
+// Values implements faultloc.Rerun.
+func (x experiments) Values() (out []faultloc.Experiment) {
+	for _, s := range x.call.Altered() {
+		out = append(out, faultloc.Experiment{
+			PC: trace.Addr(s.PC), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
+		})
+	}
+	return out
+}
+
+// Passed implements faultloc.Rerun.
+func (x experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
+	e, ok := x.call.Effect(t)
+	if !ok || e.Origin == nil || e.Origin.Given || len(e.Origin.Calls) > len(e.Stack) {
+		return p, false
+	}
+	if len(e.Origin.Calls) < len(e.Stack) {
+		return faultloc.Passing{PC: trace.Addr(e.Stack[0] - 1), Calls: addrsOf(e.Stack[1:])}, true
+	}
+	from, _ := x.a.Symbols.Begin(trace.Addr(e.Origin.PC)) // a call that is a jump leaves no return address
+	to, _ := x.a.Symbols.Begin(trace.Addr(e.PC))
+	return faultloc.Passing{PC: trace.Addr(e.Origin.PC), Calls: addrsOf(e.Origin.Calls)}, from != to
+}
+
+// Given implements faultloc.Rerun.
+func (x experiments) Given(t mgpp.Timestamp) bool {
+	e, ok := x.call.Effect(t)
+	return ok && e.Origin != nil && e.Origin.Given
+}
+
+// rerun executes the call once more during which operation t was done.
+func (a *Analysis) rerun(t, now mgpp.Timestamp, found int) (*rerun.Rerun, bool) {
+	k, ok := a.calls.during(t)
+	if !ok || a.Typing == nil {
+		return nil, false
+	}
+	entry, ok := a.Symbols.Entry(k.Function)
+	if !ok || len(k.args) == 0 {
+		return nil, false
+	}
+	call := rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
+	if !call.Over {
+		call.To = now
+	} else if call.To == now {
+		call.Broken = found
+	}
+	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers}
+	return rerun.New(p, call)
+}
+
+func addrsOf(in []uint64) []trace.Addr {
+	out := make([]trace.Addr, len(in))
+	for i, x := range in {
+		out[i] = trace.Addr(x)
+	}
+	return slices.Clip(out)
+}
+
+// pointers are the nodes to which a pointer variable in static memory may lead at a time, by its type.
+func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
+	im, ok := a.Symbols.Image(addr)
+	if !ok || im.Obj == nil || !im.Traced {
+		return nil
+	}
+	v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
+	if !ok || v.Type == nil || v.Type.Kind != types.Pointer || v.Type.Elem == nil || v.Type.Elem.Name == "" || im.Bias+trace.Addr(v.Loc.Offset) != addr {
+		return nil
+	}
+	for _, t := range a.spec.Types {
+		if t.Layout != nil && t.Layout.Name == v.Type.Elem.Name && t.Layout.Size == v.Type.Elem.Size {
+			for _, o := range a.Graph.Live(t, at, nil) {
+				out = append(out, uint64(a.Graph.Object(o).Addr))
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// conditional finds text that decides something.
+var conditional = regexp.MustCompile(`\b(if|while|for|switch|case)\b|\?|&&|\|\||[<>=!]=|\b(assert|return)\b`)
+
+// maxAbove is how far above the line of a decision its condition is looked for.
+const maxAbove = 6
+
+// condition is an instruction of the line with the condition of a decision. Compilers give a move that depends on one
+// the line of the statement that it carries out, below it.
+func (a *Analysis) condition(pc trace.Addr) trace.Addr {
+	f, _, text := a.Symbols.Where(pc)
+	im, ok := a.Symbols.Image(pc)
+	if f.File == "" || !ok || conditional.MatchString(text) {
+		return pc
+	}
+	for line := f.Line - 1; line > max(f.Declared, f.Line-maxAbove); line-- {
+		if text, ok := a.Symbols.Sources.Line(f.File, line); !ok || !conditional.MatchString(text) {
+			continue
+		}
+		begin, _ := a.Symbols.Begin(pc)
+		for _, code := range im.Obj.LineCode(f.File, line) {
+			at := im.Bias + trace.Addr(code[0])
+			if b, ok := a.Symbols.Begin(at); ok && b == begin && code[0] < code[1] {
+				return at
+			}
+		}
+		return pc
+	}
+	return pc
+}
