@@ -90,7 +90,10 @@ func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
 			continue
 		}
 		o, ok := r.Passed(s.Operation)
-		if !ok || in.Statement(o.PC) == in.Statement(s.PC) {
+		same := func(x Suspect) bool {
+			return (x.Kind == Decided || x.Operation == s.Operation) && in.Statement(x.PC) == in.Statement(o.PC)
+		}
+		if !ok || slices.ContainsFunc(suspects, same) {
 			continue
 		}
 		from := Suspect{Kind: Decided, PC: o.PC, Calls: o.Calls, Operation: s.Operation, Repair: s.Repair, Contributes: s.Contributes}
