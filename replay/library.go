@@ -128,7 +128,6 @@ func (c *cpu) alloc(name string, size, ret uint64) (addr uint64) {
 		addr = c.heap
 		c.heap += (size + 63) &^ 15
 	}
-	c.sizes[addr] = size
 	e := Effect{Kind: Alloc, PC: ret, Addr: addr, Size: size, Name: name, Zeroed: name == "calloc", Stack: c.stackOf(ret)}
 	c.run.Effects = append(c.run.Effects, e)
 	c.put(addr, make([]byte, min(size, maxData)))

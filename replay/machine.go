@@ -162,14 +162,13 @@ type cpu struct {
 	from              [16]*Origin        // of what registers hold
 	kept              map[uint64]*Origin // of what lies on the stack
 	frames            []uint64           // return addresses, innermost last
-	sizes             map[uint64]uint64
-	calls             []uint64 // frames, innermost first, for decisions: made anew when these change
+	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	run               Run
 }
 
 // Run executes a call.
 func (m *Machine) Run(call Call) *Run {
-	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, sizes: map[uint64]uint64{}, kept: map[uint64]*Origin{}}
+	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}}
 	for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
 		if i < len(call.Args) {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
