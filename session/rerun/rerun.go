@@ -57,11 +57,11 @@ const (
 	maxChanges = 1 << 10 // operations of the call as it was
 	maxChoices = 4       // of what pointer variables may hold
 	maxTold    = 4       // runs until it does what was recorded
-	maxSteps   = 70_000  // instructions of all experiments with decisions, and of all with values
+	maxSteps   = 100_000 // instructions of all experiments with decisions, and of all with values
 	maxTrials  = 120     // experiments with decisions
 	maxEach    = 12      // of them with one instruction
-	maxValues  = 160     // experiments with values
-	maxChecked = 1 << 14 // steps of evaluation of hypothetical views
+	maxValues  = 300     // experiments with values
+	maxChecked = 1 << 15 // steps of evaluation of hypothetical views
 )
 
 // New executes a call as it was; false: it does not do what was recorded.
