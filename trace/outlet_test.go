@@ -53,7 +53,7 @@ func TestApart(t *testing.T) {
 
 // TestAhead: who writes apart goes on while the disk is busy.
 func TestAhead(t *testing.T) {
-	items := randomItems(rand.New(rand.NewPCG(4, 1)), 40)
+	items := randomItems(rand.New(rand.NewPCG(4, 1)), 15) // no more blocks than may wait
 	var b bytes.Buffer
 	free, busy := make(chan struct{}), false
 	w := NewWriter(writerFunc(func(p []byte) (int, error) {
