@@ -502,6 +502,7 @@ func (c *cpu) repeated(in *inst) {
 		c.fail(ErrLibrary)
 		return
 	}
+	c.run.Steps += int(n) // each is one
 	moves := in.Op == x86asm.MOVSB || in.Op == x86asm.MOVSW || in.Op == x86asm.MOVSQ
 	for range n {
 		v := c.reg[rax]
