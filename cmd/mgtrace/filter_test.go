@@ -91,6 +91,9 @@ func TestMembered(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		for fault, suspect := range []string{"", "of[3]->prev = of[5]; /* PAGE */", "late->key = -1; /* LATE */"} {
+			if level == "-O2" && fault == 1 {
+				continue // as the other
+			}
 			t.Run(fmt.Sprintf("%s/%d", level, fault), func(t *testing.T) {
 				run := func(more ...string) result {
 					return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)

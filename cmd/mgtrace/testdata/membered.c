@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 		jobs[i]->link.key = i;
 		enqueue(i, &jobs[i]->link);
 	}
-	for (int round = 0; round < 20; round++) {	/* nothing of this matters, as is seen by and by */
+	for (int round = 0; round < 8; round++) {	/* nothing of this matters, as is seen by and by */
 		touch(hot, 1024, 60);
 		touch(other, 2048, 30);
 		touch(grown, 640, 90);
