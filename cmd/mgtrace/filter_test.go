@@ -47,12 +47,7 @@ func TestFilter(t *testing.T) {
 						return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)
 					}
 					some, all := run(), run("--everything")
-					if d := cmp.Diff(told(all), told(some)); d != "" || all.status != min(fault, 1) {
-						t.Errorf("status %d (-everything +some):\n%s\n%s", all.status, d, some.stderr)
-					}
-					if suspect != "" && (len(some.report.CPoints) == 0 || len(some.report.CPoints[0].Suspects) == 0 || some.report.CPoints[0].Suspects[0].Source != suspect) {
-						t.Errorf("no suspect %q:\n%s", suspect, some.stdout)
-					}
+					sameFiltered(t, some, all, min(fault, 1), suspect)
 					// What debug information shows is asked while the program runs.
 					if a, b := some.report.Events.Delivered, all.report.Events.Delivered; rule != "" && fault == 0 && a > b*2/3 {
 						t.Errorf("%d events of %d were recorded", a, b)
@@ -60,6 +55,18 @@ func TestFilter(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// sameFiltered: what was found in some of the stores is what was found in all of them, with the first
+// suspect; "": nothing was found.
+func sameFiltered(t *testing.T, some, all result, status int, suspect string) {
+	t.Helper()
+	if d := cmp.Diff(told(all), told(some)); d != "" || all.status != status {
+		t.Errorf("status %d (-everything +some):\n%s\n%s", all.status, d, some.stderr)
+	}
+	if suspect != "" && (len(some.report.CPoints) == 0 || len(some.report.CPoints[0].Suspects) == 0 || some.report.CPoints[0].Suspects[0].Source != suspect) {
+		t.Errorf("no suspect %q:\n%s", suspect, some.stdout)
 	}
 }
 
@@ -99,12 +106,7 @@ func TestMembered(t *testing.T) {
 					return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)
 				}
 				some, all := run(), run("--everything")
-				if d := cmp.Diff(told(all), told(some)); d != "" || all.status != min(fault, 1) {
-					t.Errorf("status %d (-everything +some):\n%s\n%s", all.status, d, some.stderr)
-				}
-				if suspect != "" && (len(some.report.CPoints) == 0 || len(some.report.CPoints[0].Suspects) == 0 || some.report.CPoints[0].Suspects[0].Source != suspect) {
-					t.Errorf("no suspect %q:\n%s", suspect, some.stdout)
-				}
+				sameFiltered(t, some, all, min(fault, 1), suspect)
 				note := slices.ContainsFunc(some.report.Notes, func(n string) bool { return strings.Contains(n, "had not been recorded") })
 				if !note && some.report.Events.Delivered < all.report.Events.Delivered/4 {
 					t.Errorf("nothing says that the node in the buffer was written before: %q", some.report.Notes)

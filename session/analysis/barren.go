@@ -119,9 +119,8 @@ func (a *Analysis) sampleAt(addr trace.Addr, wall int64) {
 	}
 }
 
-// closeKind has blocks closed that will be allocated as this one was: where such blocks have no
-// nodes and one was closed, or where many have them, all in the same place.
-// It was sampled so often around an offset.
+// closeKind has blocks closed that will be allocated as this one was, which was sampled so often
+// around an offset: where such blocks have no nodes, or where many have them, all in the same place.
 func (b *barren) closeKind(n *mgpp.Node, off uint64, samples int) {
 	k := b.kind(n)
 	switch {

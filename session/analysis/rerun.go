@@ -109,7 +109,7 @@ func addrsOf(in []uint64) []trace.Addr {
 	for i, x := range in {
 		out[i] = trace.Addr(x)
 	}
-	return slices.Clip(out)
+	return out
 }
 
 // pointers are the nodes to which a pointer variable in static memory may lead at a time, by its type.

@@ -46,8 +46,8 @@ static __attribute__((noinline)) void tell_member(struct block *b, u64 addr, u64
 	put_at(b, &s, addr, size);
 }
 
-/* Says whether what the tracer asks for is as it was when the tracer read of it. Only as long as there is one thread: no
- * other one frees the block, or makes a node there, meanwhile. */
+/* Says whether what the tracer asks for is as it was when the tracer read of it. Only as
+ * long as there is one thread: no other one frees the block, or makes a node there, meanwhile. */
 static bool as_asked(struct process *p, const struct barren *n)
 {
 	u32 k;
