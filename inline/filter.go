@@ -85,15 +85,17 @@ func (e *Engine) filterStores() error {
 }
 
 // chunks says whether the program's only malloc is glibc's, which keeps the size of the next
-// block behind each.
+// block behind each. The symbol tables tell, as they tell of malloc: the debug information of
+// the whole C library takes longer to read than many a program runs.
 func (e *Engine) chunks() bool {
+	glibcs := func(linkage string) bool { return linkage == "__libc_malloc" }
 	found := false
 	for i := range e.plan.Funcs {
 		f := &e.plan.Funcs[i]
 		if f.Name != "malloc" || f.Declared {
 			continue
 		}
-		if len(e.plan.Images[f.Entry.Image].File.FuncsNamed("__libc_malloc")) == 0 {
+		if len(e.plan.Images[f.Entry.Image].File.FuncsLinked(glibcs)) == 0 {
 			return false
 		}
 		found = true
