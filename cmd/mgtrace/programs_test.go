@@ -68,14 +68,14 @@ type result struct {
 // mgtrace runs the command with --json --report added.
 func mgtrace(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	return mgtraceWith(t, nil, stdin, args...)
+	return mgtraceWith(t, "", nil, stdin, args...)
 }
 
-// mgtraceWith does so with variables added to its environment.
-func mgtraceWith(t *testing.T, env []string, stdin string, args ...string) result {
+// mgtraceWith does so in a directory, and with variables added to its environment.
+func mgtraceWith(t *testing.T, dir string, env []string, stdin string, args ...string) result {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.json")
-	r := execute(t, env, stdin, append([]string{args[0], "--json", "--report", file}, args[1:]...)...)
+	r := execute(t, dir, env, stdin, append([]string{args[0], "--json", "--report", file}, args[1:]...)...)
 	if b, err := os.ReadFile(file); err == nil {
 		if err := json.Unmarshal(b, &r.report); err != nil {
 			t.Fatalf("report: %v\n%s", err, b)
@@ -87,15 +87,16 @@ func mgtraceWith(t *testing.T, env []string, stdin string, args ...string) resul
 // mgtraceIn runs the command with a file, if one is named, as its standard input.
 func mgtraceIn(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	return execute(t, nil, stdin, args...)
+	return execute(t, "", nil, stdin, args...)
 }
 
-func execute(t *testing.T, env []string, stdin string, args ...string) result {
+func execute(t *testing.T, dir string, env []string, stdin string, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(append(os.Environ(), asMain+"=1"), env...)
+	cmd.Dir = dir
+	cmd.Env = append(append(cmd.Environ(), asMain+"=1"), env...)
 	if stdin != "" {
 		in, err := os.Open(stdin)
 		if err != nil {
@@ -219,7 +220,7 @@ func (p program) run(t *testing.T, engine, bin string) result {
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
-	return mgtraceWith(t, p.env, p.stdin, args...)
+	return mgtraceWith(t, "", p.env, p.stdin, args...)
 }
 
 // faults lists the lines of a source file that are marked FAULT.

@@ -69,11 +69,10 @@ func readyAll(w *debian.Workshop) {
 // runReal runs it on its input in a directory of its own.
 func runReal(t *testing.T, w *debian.Workshop, p debian.Program, binary string, flags ...string) result {
 	t.Helper()
-	t.Chdir(realInput(t, w, p))
 	args := append([]string{"run", "--timeout", "60s", "--spec", w.Spec(p)}, flags...)
 	args = append(args, p.Flags...)
 	args = append(args, binary, "--")
-	return mgtrace(t, "", append(args, w.Args(p)...)...)
+	return mgtraceWith(t, realInput(t, w, p), nil, "", append(args, w.Args(p)...)...)
 }
 
 func realInput(t *testing.T, w *debian.Workshop, p debian.Program) string {
@@ -99,6 +98,7 @@ func TestReal(t *testing.T) {
 			t.Errorf("%s has %d faults, want more", p.Name, len(faults))
 		}
 		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel() // with the others: its own builds are one after the other
 			for _, optimise := range []string{"-O0", "-O2"} {
 				t.Run("healthy"+optimise, func(t *testing.T) {
 					onEngines(t, func(t *testing.T, engine string) { testRealHealthy(t, w, p, optimise, engine) })
@@ -235,19 +235,19 @@ func testStrangers(t *testing.T, engine string) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(dir)
 	for _, s := range strangers {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			if _, err := exec.LookPath(s.name); err != nil {
 				t.Skip(err)
 			}
 			var out, errs bytes.Buffer
 			native := exec.Command(s.name, s.args...)
-			native.Stdout, native.Stderr = &out, &errs
+			native.Dir, native.Stdout, native.Stderr = dir, &out, &errs
 			if err := native.Run(); native.ProcessState == nil {
 				t.Fatal(err)
 			}
-			r := mgtrace(t, "", append([]string{"run", "--engine", engine, "--timeout", "60s", s.name, "--"}, s.args...)...)
+			r := mgtraceWith(t, dir, nil, "", append([]string{"run", "--engine", engine, "--timeout", "60s", s.name, "--"}, s.args...)...)
 			if r.status != 0 || len(r.report.CPoints) > 0 || !r.report.Complete || len(r.report.Warnings) > 0 {
 				t.Errorf("status %d, complete %v, warnings %q:\n%+v", r.status, r.report.Complete, r.report.Warnings, r.report.CPoints)
 			}
