@@ -95,20 +95,23 @@ type inferred struct {
 	edges, found  int // pointers between blocks at the end, and those of them that were found
 }
 
-// infer records a program with all its instructions and has its blocks found.
-func infer(t *testing.T, bin string, own bool, flags ...string) inferred {
+// recordAll records a program with all its instructions; own: one with an allocator of its own.
+func recordAll(t *testing.T, bin string, own bool, flags ...string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "t.mgt")
+	file = filepath.Join(t.TempDir(), "t.mgt")
 	args := []string{"record", "--full", "-o", file, bin}
 	if own {
 		args = append(args, "--cpoint", "take", "--cpoint", "give")
 	}
-	if slices.Contains(flags, "--heap") {
-		args = append(args, "--global", "memory")
-	}
-	if r := mgtraceIn(t, "", args...); r.status != 0 {
+	if r := mgtraceIn(t, "", append(args, flags...)...); r.status != 0 {
 		t.Fatal(r.stderr)
 	}
+	return file
+}
+
+// infer has the blocks of a recording found.
+func infer(t *testing.T, file string, own bool, flags ...string) inferred {
+	t.Helper()
 	truth, words := lives(t, file, own)
 	r := mgtraceIn(t, "", append([]string{"snapshot", file, "--alloc-free", "--json", "--max", "0"}, flags...)...)
 	if r.status != 0 {
@@ -217,7 +220,7 @@ func TestInferLibrary(t *testing.T) {
 					}
 					t.Setenv("LD_PRELOAD", paths[0])
 				}
-				got := infer(t, bin, false)
+				got := infer(t, recordAll(t, bin, false), false)
 				// Blocks that a library has for itself are not the program's.
 				if got.start != 61 || got.exact != 61 || got.falseNodes != 0 || got.found != 88 {
 					t.Errorf("%+v", got)
@@ -235,15 +238,16 @@ func TestInferOwn(t *testing.T) {
 		for _, opt := range []string{"-O0", "-O2"} {
 			t.Run(how+" "+opt, func(t *testing.T) {
 				flags := []string{opt, "-DHOW=" + how[:4]}
-				var heap []string
+				var heap, global []string
 				switch how {
 				case "ARENA":
 					flags[1] = "-DHOW=ARENA"
 				case "POOL -DSTATIC":
-					flags, heap = append(flags, "-DSTATIC"), []string{"--heap", "memory"}
+					flags = append(flags, "-DSTATIC")
+					heap, global = []string{"--heap", "memory"}, []string{"--global", "memory"}
 				}
-				bin := built(t, "own.c", flags...)
-				got := infer(t, bin, true, heap...)
+				file := recordAll(t, built(t, "own.c", flags...), true, global...)
+				got := infer(t, file, true, heap...)
 				whole := got.exact == got.places && got.falseNodes <= 2 && got.found == got.edges
 				if how == "HEAP" { // headers are nodes of their own; optimised code joins them with what is behind
 					whole = opt != "-O0" || got.exact == got.places && got.found == got.edges
@@ -251,7 +255,7 @@ func TestInferOwn(t *testing.T) {
 				if got.start != got.places || got.edges == 0 || !whole {
 					t.Errorf("unnamed: %+v", got)
 				}
-				got = infer(t, bin, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)
+				got = infer(t, file, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)
 				if got.exact != got.places || got.told != got.lives || got.falseNodes != 0 || got.found != got.edges {
 					t.Errorf("named: %+v", got)
 				}
