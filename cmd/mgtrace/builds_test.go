@@ -9,60 +9,67 @@ import (
 	"sync"
 )
 
-// builds are the programs that have been compiled in this run, each once.
-var builds compiled
+// builds are the programs that have been compiled in this run, and recordings of them, each made once.
+var builds made
 
-type compiled struct {
+type made struct {
 	mu  sync.Mutex
 	dir string
-	all map[string]*compilation // by the compiler's words
+	all map[string]*product // by the words of what makes it
 }
 
-type compilation struct {
+type product struct {
 	once sync.Once
-	bin  string
+	file string
 	err  error
 }
 
 // compile compiles a source file to a binary of that name, if that was not done yet.
-func (c *compiled) compile(compiler, source, name string, flags []string) (string, error) {
+func (m *made) compile(compiler, source, name string, flags []string) (string, error) {
 	words := append([]string{source}, flags...)
-	b, err := c.of(name, compiler+" "+strings.Join(words, " "))
+	return m.once(name, compiler+" "+strings.Join(words, " "), func(bin string) ([]byte, error) {
+		return exec.Command(compiler, append([]string{"-o", bin}, words...)...).CombinedOutput()
+	})
+}
+
+// once runs a command that makes a file, if that with these words was not run yet. An error has its output.
+func (m *made) once(name, words string, run func(file string) (output []byte, err error)) (string, error) {
+	p, err := m.of(name, words)
 	if err != nil {
 		return "", err
 	}
-	b.once.Do(func() {
-		if out, err := exec.Command(compiler, append([]string{"-o", b.bin}, words...)...).CombinedOutput(); err != nil {
-			b.err = fmt.Errorf("%s %s: %w\n%s", compiler, strings.Join(words, " "), err, out)
+	p.once.Do(func() {
+		if out, err := run(p.file); err != nil {
+			p.err = fmt.Errorf("%s: %w\n%s", words, err, out)
 		}
 	})
-	return b.bin, b.err
+	return p.file, p.err
 }
 
-// of is a compilation, which has a directory of its own.
-func (c *compiled) of(name, words string) (b *compilation, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if b = c.all[words]; b != nil {
-		return b, nil
+// of is a product, which has a directory of its own.
+func (m *made) of(name, words string) (p *product, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p = m.all[words]; p != nil {
+		return p, nil
 	}
-	if c.dir == "" {
-		if c.dir, err = os.MkdirTemp("", "mgtrace-programs-"); err != nil {
+	if m.dir == "" {
+		if m.dir, err = os.MkdirTemp("", "mgtrace-programs-"); err != nil {
 			return nil, err
 		}
-		c.all = map[string]*compilation{}
+		m.all = map[string]*product{}
 	}
-	dir, err := os.MkdirTemp(c.dir, "")
+	dir, err := os.MkdirTemp(m.dir, "")
 	if err != nil {
 		return nil, err
 	}
-	b = &compilation{bin: filepath.Join(dir, name)}
-	c.all[words] = b
-	return b, nil
+	p = &product{file: filepath.Join(dir, name)}
+	m.all[words] = p
+	return p, nil
 }
 
-func (c *compiled) remove() {
-	if c.dir != "" {
-		_ = os.RemoveAll(c.dir)
+func (m *made) remove() {
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir)
 	}
 }

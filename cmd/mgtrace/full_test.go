@@ -27,18 +27,29 @@ type executed struct {
 
 func (e executed) String() string { return fmt.Sprintf("%#x %#x", uint64(e.pc), e.mem) }
 
+// recording is one of a program with all that it executes, at fixed addresses: what several
+// tests look at is recorded once.
+func (p program) recording(t *testing.T, engine, bin string) (file string) {
+	t.Helper()
+	words := append([]string{"record", "--full", "--engine", engine, bin}, p.flags...)
+	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", os.Args[0]}, append(words, "-o", file)...)...)
+		cmd.Env = append(cmd.Environ(), asMain+"=1")
+		return cmd.CombinedOutput()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // full records a program with all that it executes, and returns the instructions, the
 // first having instant 1, and the events.
 func (p program) full(t *testing.T, engine, bin string) (insts []executed, evs []trace.Event, others map[flow.Kind][]flow.Record) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), engine+".mgt")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", os.Args[0], "record", "--full", "--engine", engine, "-o", file, bin}, p.flags...)...)
-	cmd.Env = append(cmd.Environ(), asMain+"=1")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", engine, err, out)
-	}
+	file := p.recording(t, engine, bin)
 	r, err := trace.Open(file)
 	if err != nil {
 		t.Fatal(err)

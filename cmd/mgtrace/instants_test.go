@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"mgtrace/flow"
@@ -31,14 +28,7 @@ func TestInstants(t *testing.T) {
 			t.Run(engine+"/"+p.name(), func(t *testing.T) {
 				t.Parallel()
 				bin := p.compile(t, "-O1", "-pthread", "-w")
-				file := filepath.Join(t.TempDir(), "t.mgt")
-				args := append([]string{"record", "--full", "--engine", engine, "-o", file}, p.flags...)
-				cmd := exec.CommandContext(t.Context(), os.Args[0], append(args, bin)...)
-				cmd.Env = append(cmd.Environ(), asMain+"=1")
-				if out, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
-				checkInstants(t, file)
+				checkInstants(t, p.recording(t, engine, bin))
 			})
 		}
 	}
