@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,9 +13,9 @@ const tableSpec = "testdata/table.cons"
 
 func buildTable(t *testing.T) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "table")
-	if out, err := exec.Command("gcc", "-g", "-O1", "-o", bin, "testdata/table.c").CombinedOutput(); err != nil {
-		t.Skipf("gcc: %v\n%s", err, out)
+	bin, err := builds.compile("gcc", "testdata/table.c", "table", []string{"-g", "-O1"})
+	if err != nil {
+		t.Skip(err)
 	}
 	return bin
 }

@@ -81,12 +81,12 @@ func (r *running) finishes(t *testing.T) {
 	}
 }
 
-// buildAttached compiles attach.c and starts it.
+// startList compiles attach.c and starts it.
 func startList(t *testing.T, args ...string) *running {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "attach")
-	if out, err := exec.Command("gcc", "-g", "-O1", "-pthread", "-o", bin, "testdata/attach.c").CombinedOutput(); err != nil {
-		t.Skipf("gcc: %v\n%s", err, out)
+	bin, err := builds.compile("gcc", "testdata/attach.c", "attach", []string{"-g", "-O1", "-pthread"})
+	if err != nil {
+		t.Skip(err)
 	}
 	r := start(t, bin, args...)
 	r.says(t, "ready")

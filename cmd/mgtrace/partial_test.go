@@ -18,11 +18,11 @@ import (
 func churn(t *testing.T) (bin, spec string) {
 	t.Helper()
 	needCapture(t)
-	bin = filepath.Join(t.TempDir(), "churn")
-	if out, err := exec.Command("gcc", "-g", "-O0", "-o", bin, "testdata/churn.c").CombinedOutput(); err != nil {
-		t.Skipf("%v: %s", err, out)
+	bin, err := builds.compile("gcc", "testdata/churn.c", "churn", []string{"-g", "-O0"})
+	if err != nil {
+		t.Skip(err)
 	}
-	spec, err := filepath.Abs("testdata/churn.cons")
+	spec, err = filepath.Abs("testdata/churn.cons")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func diskUse(t *testing.T, file string) (bytes int64, files int) {
 	return bytes, files
 }
 
-// TestLastOnDisk records a program whose whole trace would take fifty times the
+// TestLastOnDisk records a program whose whole trace would take fifteen times the
 // limit. At no time the files take more; a recorder that is killed leaves what it
 // had, which can be analysed.
 func TestLastOnDisk(t *testing.T) {
@@ -115,9 +115,9 @@ func TestLastOnDisk(t *testing.T) {
 	const limit = 1_300_000
 	for _, kill := range []bool{false, true} {
 		file := filepath.Join(t.TempDir(), "t.mgt")
-		nodes := "1500000" // about 45 bytes in the trace each
+		nodes := "450000" // about 45 bytes in the trace each
 		if kill {
-			nodes = "400000"
+			nodes = "150000"
 		}
 		args := []string{"record", "--engine", "inline", "--last", fmt.Sprint(limit), "-o", file, bin, "--spec", spec, "--", nodes, nodes}
 		if kill {
