@@ -37,6 +37,7 @@ int work(int i) { return ++calls * i; }
 // stores would be sought at wrong places. A program and a --module are refused then, of
 // another library a warning tells; the process goes on as it was.
 func TestAttachReplaced(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
 	}

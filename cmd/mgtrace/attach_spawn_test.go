@@ -36,6 +36,7 @@ int main(void) {
 // A process that is attached to and let go again while it makes children which
 // share its memory (posix_spawn) is as it was, and so are they.
 func TestAttachSpawning(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip(err)
 	}

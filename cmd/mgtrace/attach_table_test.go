@@ -23,6 +23,7 @@ func buildTable(t *testing.T) string {
 // TestAttachTable: a table of chains that was there before is whole, though malloc tells its size
 // only roughly; what breaks it while mgtrace is attached is found.
 func TestAttachTable(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for _, how := range []string{"healthy", "broken"} {
 			table := start(t, buildTable(t), []string{how}[:strings.Count(how, "broken")]...)

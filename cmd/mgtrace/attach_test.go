@@ -29,6 +29,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, engine string)) {
 			if engine == "ebpf" {
 				needCapture(t)
 			}
+			t.Parallel()
 			f(t, engine)
 		})
 	}
@@ -188,6 +189,7 @@ func bugLine(t *testing.T) int {
 // A fault that happens while mgtrace is attached is found, in a structure of which
 // most was there before; the program goes on when it is let go.
 func TestAttachFault(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		list := startList(t, "broken")
 		trace := filepath.Join(t.TempDir(), "t.mgt")
@@ -226,6 +228,7 @@ func TestAttachFault(t *testing.T) {
 // Of a part of what happens while mgtrace is attached a fault in it is found; healthy
 // programs are silent. Most of the structure was there before.
 func TestAttachParts(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		parts := [][]string{{"--last", "1200kB"}, {"--from", "append", "--after", "20"}, {"--after", "50ms"}}
 		if engine == "ebpf" {
@@ -262,6 +265,7 @@ func TestAttachParts(t *testing.T) {
 
 // A healthy program is silent, whatever ends the recording.
 func TestAttachTwin(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		for why, end := range map[string]func(*attachment, *running) result{
 			"interrupted":           func(a *attachment, _ *running) result { return a.ends(t, syscall.SIGINT) },
@@ -304,6 +308,7 @@ func TestAttachTwin(t *testing.T) {
 
 // Engines that must see a program from its start are refused, and the process goes on.
 func TestAttachRefusesEngine(t *testing.T) {
+	t.Parallel()
 	list := startList(t)
 	for _, engine := range []string{"step", "translate"} {
 		r := attach(t, list, "--engine", engine).wait(t)
@@ -317,6 +322,7 @@ func TestAttachRefusesEngine(t *testing.T) {
 // A process that is blocked in read gets what it waits for: while mgtrace is
 // attached, and after.
 func TestAttachBlocked(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		cat := start(t, "/bin/cat")
 		for i := range 4 {
@@ -344,6 +350,7 @@ func TestAttachBlocked(t *testing.T) {
 // Attaching again and again, ended at any moment, leaves a threaded program as it
 // was.
 func TestAttachAgain(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, engine string) {
 		times := 50
 		if engine == "ebpf" {
@@ -378,6 +385,7 @@ func TestAttachAgain(t *testing.T) {
 // Killed at any moment by SIGKILL, mgtrace leaves a threaded program as it was; what
 // it had recorded is reported.
 func TestAttachKilled(t *testing.T) {
+	t.Parallel()
 	times := 12
 	if testing.Short() {
 		times = 4
@@ -410,6 +418,7 @@ func TestAttachKilled(t *testing.T) {
 // When the process that records is killed, the one in front of it takes out of the
 // program what it had put in.
 func TestAttachKeeperKilled(t *testing.T) {
+	t.Parallel()
 	times := 4
 	if testing.Short() {
 		times = 1
@@ -470,6 +479,7 @@ func names(t *testing.T, r *running) (list []string) {
 
 // What can not be attached to is refused with the reason.
 func TestAttachRefused(t *testing.T) {
+	t.Parallel()
 	if out, err := exec.Command("gcc", "--version").CombinedOutput(); err != nil {
 		t.Skipf("gcc: %v\n%s", err, out)
 	}

@@ -41,6 +41,7 @@ import (
 //     in-process engine sees it;
 //   - the order of events around a fault: see settle.
 func TestEngines(t *testing.T) {
+	t.Parallel()
 	needCapture(t)
 	if _, err := exec.LookPath("setarch"); err != nil {
 		t.Skip(err)

@@ -10,6 +10,7 @@ import (
 // TestExperiments: where no store is wrong in itself, the condition, the value or the argument is named first that an
 // experiment with the call finds. What the twins do TestPrograms asks.
 func TestExperiments(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	for _, c := range []struct {
 		name, why string

@@ -16,6 +16,7 @@ import (
 // found in everything: however the specification tells which blocks are nodes, and though
 // they come from the wrappers that all blocks come from.
 func TestFilter(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	const source = "testdata/wrapped.c"
 	text, err := os.ReadFile(source)
@@ -90,6 +91,7 @@ func told(r result) []string {
 // TestMembered: nodes that enter wherever they lie are found to hold what they hold, though most
 // of what is stored before, and beside them, is not recorded.
 func TestMembered(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	const spec = "testdata/membered.cons"
 	for _, level := range []string{"-O0", "-O2"} {

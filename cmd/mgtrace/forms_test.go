@@ -21,6 +21,7 @@ const nasty = `a'b"<i>é😀&amp;.c`
 // TestForms: the quad tree's fault as a page in a browser and as SARIF, from a
 // source file whose name and text would do harm if they were not escaped.
 func TestForms(t *testing.T) {
+	t.Parallel()
 	src, err := os.ReadFile("../../testdata/programs/quadtree.c")
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +103,7 @@ func validSARIF(t *testing.T, file string) {
 // the leftist heap, so not every change can be listed; those of suspects are. A
 // memory fault tells of its block.
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	find := func(name string) result {
 		for _, p := range programs(t) {
 			if p.name() == name {

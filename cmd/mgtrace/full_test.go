@@ -102,6 +102,7 @@ func (p program) full(t *testing.T, engine, bin string) (insts []executed, evs [
 // TestFullInstants: an event's instant is that of its instruction, which touched what
 // the event says.
 func TestFullInstants(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		t.Run(p.name(), func(t *testing.T) {
@@ -134,6 +135,7 @@ func TestFullInstants(t *testing.T) {
 
 // TestFullEngines: both engines record the same instructions with the same addresses.
 func TestFullEngines(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("single steps cost tens of microseconds an instruction")
 	}
@@ -191,6 +193,7 @@ func defined(all []flow.Record) (s string) {
 // TestFullSignals: what is told of at sites is told once, wherever signals lead the
 // program away; without them it is as much.
 func TestFullSignals(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	bin := filepath.Join(t.TempDir(), "p")
 	if out, err := exec.Command("gcc", "-w", "-O1", "-g", "-fno-builtin", "-o", bin, "testdata/flow/ticks.c").CombinedOutput(); err != nil {
@@ -224,6 +227,7 @@ func TestFullSignals(t *testing.T) {
 // TestFullRefused: of a program that can not be translated to its end, what came before
 // is recorded, and both files say why there is no more.
 func TestFullRefused(t *testing.T) {
+	t.Parallel()
 	needCapture(t)
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "p")

@@ -95,25 +95,26 @@ type inferred struct {
 	edges, found  int // pointers between blocks at the end, and those of them that were found
 }
 
-// recordAll records a program with all its instructions; own: one with an allocator of its own.
-func recordAll(t *testing.T, bin string, own bool, flags ...string) (file string) {
+// recordAll records a program with all its instructions, with variables added to its environment;
+// own: one with an allocator of its own.
+func recordAll(t *testing.T, env []string, bin string, own bool, flags ...string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "t.mgt")
 	args := []string{"record", "--full", "-o", file, bin}
 	if own {
 		args = append(args, "--cpoint", "take", "--cpoint", "give")
 	}
-	if r := mgtraceIn(t, "", append(args, flags...)...); r.status != 0 {
+	if r := execute(t, "", env, "", append(args, flags...)...); r.status != 0 {
 		t.Fatal(r.stderr)
 	}
 	return file
 }
 
 // infer has the blocks of a recording found.
-func infer(t *testing.T, file string, own bool, flags ...string) inferred {
+func infer(t *testing.T, env []string, file string, own bool, flags ...string) inferred {
 	t.Helper()
 	truth, words := lives(t, file, own)
-	r := mgtraceIn(t, "", append([]string{"snapshot", file, "--alloc-free", "--json", "--max", "0"}, flags...)...)
+	r := execute(t, "", env, "", append([]string{"snapshot", file, "--alloc-free", "--json", "--max", "0"}, flags...)...)
 	if r.status != 0 {
 		t.Fatal(r.stderr)
 	}
@@ -208,19 +209,21 @@ func built(t *testing.T, source string, flags ...string) string {
 // TestInferLibrary: of a program that frees nothing, and writes every field, each block
 // is found with its exact start and size, whichever allocator gave it out.
 func TestInferLibrary(t *testing.T) {
+	t.Parallel()
 	needCapture(t)
 	for _, opt := range []string{"-O0", "-O2"} {
 		bin := built(t, "built.c", opt)
 		for _, name := range append([]string{"glibc"}, preloaded...) {
 			t.Run(name+opt, func(t *testing.T) {
+				var env []string
 				if name != "glibc" {
 					paths, err := filepath.Glob("/usr/lib/*/" + name)
 					if err != nil || len(paths) == 0 {
 						t.Skipf("%s is not installed", name)
 					}
-					t.Setenv("LD_PRELOAD", paths[0])
+					env = []string{"LD_PRELOAD=" + paths[0]}
 				}
-				got := infer(t, recordAll(t, bin, false), false)
+				got := infer(t, env, recordAll(t, env, bin, false), false)
 				// Blocks that a library has for itself are not the program's.
 				if got.start != 61 || got.exact != 61 || got.falseNodes != 0 || got.found != 88 {
 					t.Errorf("%+v", got)
@@ -233,6 +236,7 @@ func TestInferLibrary(t *testing.T) {
 // TestInferOwn: so are the blocks of a program that manages memory itself. Where its
 // functions are named, each life of a block is told, too.
 func TestInferOwn(t *testing.T) {
+	t.Parallel()
 	needCapture(t)
 	for _, how := range []string{"HEAP", "POOL", "SLAB", "ARENA", "POOL -DSTATIC"} {
 		for _, opt := range []string{"-O0", "-O2"} {
@@ -246,8 +250,8 @@ func TestInferOwn(t *testing.T) {
 					flags = append(flags, "-DSTATIC")
 					heap, global = []string{"--heap", "memory"}, []string{"--global", "memory"}
 				}
-				file := recordAll(t, built(t, "own.c", flags...), true, global...)
-				got := infer(t, file, true, heap...)
+				file := recordAll(t, nil, built(t, "own.c", flags...), true, global...)
+				got := infer(t, nil, file, true, heap...)
 				whole := got.exact == got.places && got.falseNodes <= 2 && got.found == got.edges
 				if how == "HEAP" { // headers are nodes of their own; optimised code joins them with what is behind
 					whole = opt != "-O0" || got.exact == got.places && got.found == got.edges
@@ -255,7 +259,7 @@ func TestInferOwn(t *testing.T) {
 				if got.start != got.places || got.edges == 0 || !whole {
 					t.Errorf("unnamed: %+v", got)
 				}
-				got = infer(t, file, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)
+				got = infer(t, nil, file, true, append(heap, "--allocator", "take", "--allocator", "give(1)")...)
 				if got.exact != got.places || got.told != got.lives || got.falseNodes != 0 || got.found != got.edges {
 					t.Errorf("named: %+v", got)
 				}

@@ -13,6 +13,7 @@ import (
 // it. A store's has its address and writes what it wrote; a call's is the first of the
 // function; what a system call wrote has the call's.
 func TestInstants(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	for _, engine := range []string{"step", "translate"} {
 		for _, p := range programsIn(t, "testdata/engines") {

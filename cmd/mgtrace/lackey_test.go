@@ -34,6 +34,7 @@ type access struct {
 // each access, with address and size. Two differences are allowed: the stack lies
 // elsewhere, and of a locked instruction lackey also tells the load by itself.
 func TestLackey(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	if _, err := exec.LookPath("valgrind"); err != nil {
 		t.Skip(err)

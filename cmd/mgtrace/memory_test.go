@@ -59,6 +59,7 @@ func highWater(pid int) int64 {
 // TestMemoryLimit makes an index in less memory than the history takes, and has it
 // refused in too little. The memory is what the kernel says that the process took.
 func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("a trace of three million events")
 	}

@@ -67,6 +67,7 @@ func compileOverflow(t *testing.T, source string, flags ...string) string {
 
 // TestOverflow finds every shape at its statement, and nothing in its healthy twin.
 func TestOverflow(t *testing.T) {
+	t.Parallel()
 	for i, s := range shapes() {
 		if testing.Short() && i%7 != 0 {
 			continue
@@ -130,6 +131,7 @@ func (s shape) testFault(t *testing.T) {
 
 // The origin of a block that grew is the realloc that gave it its size.
 func TestOverflowResized(t *testing.T) {
+	t.Parallel()
 	s := shape{source: "resized", flags: []string{"-O0"}}
 	if r := mgtrace(t, "", "overflow", s.compile(t)); r.status != 0 {
 		t.Errorf("correct: status %d: %s", r.status, describeFaults(r.report))
@@ -161,6 +163,7 @@ func TestOverflowResized(t *testing.T) {
 // TestOverflowAppended: text that is appended is one byte too long, wherever the block lies that
 // it is appended to.
 func TestOverflowAppended(t *testing.T) {
+	t.Parallel()
 	source := "../../testdata/overflow/appended.c"
 	for _, at := range []string{"-DAT=0", "-DAT=1"} {
 		if r := mgtrace(t, "", "overflow", compileOverflow(t, source, at)); r.status != 0 || len(r.report.CPoints) != 0 {
@@ -178,6 +181,7 @@ func TestOverflowAppended(t *testing.T) {
 }
 
 func TestOverflowGranted(t *testing.T) {
+	t.Parallel()
 	const source = "testdata/granted.c"
 	library := compileOverflow(t, source, "-DLIBRARY", "-shared", "-fPIC")
 	for _, bin := range []string{compileOverflow(t, source), compileOverflow(t, source, "-DMAIN", library)} {
@@ -197,6 +201,7 @@ func TestOverflowGranted(t *testing.T) {
 
 // Arrays of numbers that are reached by an index, whatever the compiler adds to what.
 func TestOverflowNumbers(t *testing.T) {
+	t.Parallel()
 	const source = "testdata/numbers.c"
 	want := faults(t, source)
 	for _, optimised := range []string{"-O0", "-O1", "-O2"} {
@@ -219,6 +224,7 @@ func TestOverflowNumbers(t *testing.T) {
 
 // A recording serves as well as the program, a recording without instructions does not.
 func TestOverflowOfRecording(t *testing.T) {
+	t.Parallel()
 	s := shape{source: "shapes", flags: []string{"-O0", "-DTARGET=FUNCTION", "-DHOW=STRCPY"}}
 	bin, dir := s.compile(t, "-DFAULT"), t.TempDir()
 	file := filepath.Join(dir, "t.mgt")
@@ -243,6 +249,7 @@ func TestOverflowOfRecording(t *testing.T) {
 
 // Programs that are used every day do none of this.
 func TestOverflowSilence(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][]string{
 		{"ls", "-la", "/etc"},
 		{"sort", "/etc/passwd"},
@@ -269,6 +276,7 @@ func TestOverflowSilence(t *testing.T) {
 
 // Nor do programs that do what is hard to tell from a fault.
 func TestOverflowHealthy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, source, flag string }{
 		{"gcc", "healthy.c", "-O0"}, {"gcc", "healthy.c", "-O2"}, {"g++", "healthy.cpp", "-O2"},
 	} {

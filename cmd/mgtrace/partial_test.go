@@ -40,6 +40,7 @@ func nodesFor(engine string) string {
 // TestLast: of a fault in the newest part of the history its statement is named; of
 // one before it, that it is older; a healthy program is healthy.
 func TestLast(t *testing.T) {
+	t.Parallel()
 	bin, spec := churn(t)
 	for _, engine := range []string{"inline", "ebpf"} {
 		n := nodesFor(engine)
@@ -111,6 +112,7 @@ func diskUse(t *testing.T, file string) (bytes int64, files int) {
 // limit. At no time the files take more; a recorder that is killed leaves what it
 // had, which can be analysed.
 func TestLastOnDisk(t *testing.T) {
+	t.Parallel()
 	bin, spec := churn(t)
 	const limit = 1_300_000
 	for _, kill := range []bool{false, true} {
@@ -201,6 +203,7 @@ func (w *lineWaiter) Write(p []byte) (int, error) {
 // is packed, and there is no room to keep what memory holds of all of them. What depends
 // on their fields is not judged; the rest is.
 func TestLastUnknownFields(t *testing.T) {
+	t.Parallel()
 	bin, spec := churn(t)
 	for _, c := range []struct{ bad, suspect string }{{"0", ""}, {"99500", "/* FAULT */"}} {
 		r := mgtrace(t, "", "run", "--engine", "inline", "--last", "1300kB", bin, "--spec", spec, "--", "100000", c.bad, "0", "40000")
@@ -218,6 +221,7 @@ func TestLastUnknownFields(t *testing.T) {
 
 // TestWindow: the history begins and ends where it is told to, with what there was.
 func TestWindow(t *testing.T) {
+	t.Parallel()
 	bin, spec := churn(t)
 	for _, engine := range []string{"inline", "ebpf"} {
 		for _, c := range []struct {

@@ -13,6 +13,7 @@ var preloaded = []string{"libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_mi
 // mgtrace too: faults are found, and correct programs are silent; under the kernel's probes
 // another program with each allocator.
 func TestPreloadedAllocators(t *testing.T) {
+	t.Parallel()
 	chosen := []string{"std-list", "binary-heap", "overrun"}
 	for i, name := range preloaded {
 		paths, err := filepath.Glob("/usr/lib/*/" + name)

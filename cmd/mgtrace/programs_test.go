@@ -248,6 +248,7 @@ func faults(t *testing.T, source string) []int {
 // load, put in and take out takes longer than most of the runs: under them each program
 // is run once, at one of the levels, in one of the forms, by turns; one that only they can record, in all.
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	for i, p := range programs(t) {
 		for k, opt := range []string{"-O0", "-O2"} {
 			for _, engine := range []string{"inline", "ebpf"} {
@@ -307,6 +308,7 @@ func testFault(t *testing.T, p program, engine, opt string) {
 // copy of a function for some of its calls, which is passed less, and recursion that begins in
 // an inlined instance whose entry is not known.
 func TestOptimised(t *testing.T) {
+	t.Parallel()
 	all := slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t))
 	for _, c := range []struct {
 		name, compiler, flags string
@@ -344,6 +346,7 @@ func TestOptimised(t *testing.T) {
 // Calls are the same in number wherever the compiler has inlined them: into loops, with what is
 // around in between, with parts of them elsewhere.
 func TestInlinedCalls(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	all := slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t))
 	for name, builds := range map[string][]string{
@@ -373,6 +376,7 @@ func TestInlinedCalls(t *testing.T) {
 // A program with a sanitizer, which claims much of the address space, is recorded like any
 // other: it finds its fault, and is silent without.
 func TestSanitizers(t *testing.T) {
+	t.Parallel()
 	needCapture(t) // ThreadSanitizer leaves only the kernel's probes
 	for flag, inline := range map[string]bool{"-fsanitize=address": true, "-fsanitize=thread": false, "-fsanitize=undefined": true} {
 		t.Run(flag, func(t *testing.T) {

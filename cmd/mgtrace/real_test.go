@@ -222,7 +222,10 @@ var strangers = []struct {
 	{"sqlite3", []string{":memory:", "create table t(a,b); insert into t values(1,2),(3,4); select sum(a) from t;"}},
 }
 
-func TestStrangers(t *testing.T) { onEngines(t, testStrangers) }
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	onEngines(t, testStrangers)
+}
 
 func testStrangers(t *testing.T, engine string) {
 	dir := t.TempDir()

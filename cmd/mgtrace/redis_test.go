@@ -19,6 +19,7 @@ import (
 // TestRedis: a server under load answers under the in-process engine as it does alone,
 // and ends as it does.
 func TestRedis(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"redis-server", "redis-cli", "redis-benchmark"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(err)

@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // TestScript runs the command line as a user does. Scripts that capture say so
 // with [capture], or [ebpf] if the kernel's probes must serve; the others need no privileges.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	programs, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)

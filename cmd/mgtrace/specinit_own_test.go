@@ -38,6 +38,7 @@ func compileTo(t *testing.T, bin, compiler, source string, flags ...string) {
 // TestSpecInitVector: a vector knows how many elements it has. Another number of the node is
 // not taken for that, and so does not speak against the functions that fill the vector.
 func TestSpecInitVector(t *testing.T) {
+	t.Parallel()
 	_, text := proposals(t, "g++", "testdata/steps.cpp", "--type", "Step")
 	if strings.Contains(text, "X.id - 1") {
 		t.Errorf("a number of the step is taken for the length of a vector:\n%s", text)
@@ -52,6 +53,7 @@ func TestSpecInitVector(t *testing.T) {
 // TestSpecInitWayBack: the specification of a queue of sys/queue.h, whose way back is a
 // pointer to a pointer, is understood, and finds one that is not kept.
 func TestSpecInitWayBack(t *testing.T) {
+	t.Parallel()
 	const source = "testdata/jobs.c"
 	spec, text := proposals(t, "gcc", source)
 	if !strings.Contains(text, "job X;  X.link.tqe_prev[0] == X;") && !strings.Contains(text, "X.link.tqe_next.link.tqe_prev[0] == X.link.tqe_next") {
@@ -71,6 +73,7 @@ func TestSpecInitWayBack(t *testing.T) {
 // TestSpecInitOwnStructure: the structure that the program allocates is meant, not what the C library
 // does for fopen, nor what std::make_shared puts around it; and a lambda in the program is no hindrance.
 func TestSpecInitOwnStructure(t *testing.T) {
+	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++-14"} {
 		_, text := proposals(t, compiler, "testdata/plans.cpp")
 		if !strings.Contains(text, "\ntype Plan;") || !strings.Contains(text, "\ncpoint add(std::shared_ptr<Plan>&, int);") {
@@ -81,6 +84,7 @@ func TestSpecInitOwnStructure(t *testing.T) {
 
 // TestUnknownFunctionOfTemplates: for a name that nothing has, the program's own functions are listed.
 func TestUnknownFunctionOfTemplates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	bin, spec := filepath.Join(dir, "plans"), filepath.Join(dir, "plans.cons")
 	compileTo(t, bin, "g++", "testdata/plans.cpp")

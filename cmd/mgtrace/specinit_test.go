@@ -29,6 +29,7 @@ var initialTypes = map[string][]string{
 // TestSpecInit makes a specification from the correct twin of a program. It is
 // silent on the twin and finds the fault of the other.
 func TestSpecInit(t *testing.T) {
+	t.Parallel()
 	if !canCapture("") {
 		t.Skip("this machine can not capture")
 	}

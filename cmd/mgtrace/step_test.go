@@ -8,6 +8,7 @@ import (
 // TestStepEngine records deterministic programs step by step and inside the process.
 // Both engines must deliver the same events, as TestEngines says.
 func TestStepEngine(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("an instruction costs tens of microseconds")
 	}
@@ -26,6 +27,7 @@ func TestStepEngine(t *testing.T) {
 
 // TestTranslateEngine records the same programs as translations of their code.
 func TestTranslateEngine(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		t.Run(p.name(), func(t *testing.T) {
@@ -38,6 +40,7 @@ func TestTranslateEngine(t *testing.T) {
 // TestInside: the engines that see every instruction see what the C library's allocator
 // writes into its own memory, too.
 func TestInside(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	for _, p := range programs(t) {
 		if p.name() != "fast-bin" {

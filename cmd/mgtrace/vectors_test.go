@@ -15,6 +15,7 @@ var sparse = regexp.MustCompile(`^(addr32 )?v?p?(gather|scatter|compress|expand|
 // TestFullVectors: where instructions access memory whose addresses vector registers and
 // masks decide.
 func TestFullVectors(t *testing.T) {
+	t.Parallel()
 	needTracing(t)
 	bin := filepath.Join(t.TempDir(), "p")
 	// At fixed addresses.

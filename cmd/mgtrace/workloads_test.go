@@ -72,6 +72,7 @@ var workloads = []workload{
 // TestWorkloads: real programs at work do under the in-process engine what they
 // do alone, everything is recorded, and not one store in a million needs a trap.
 func TestWorkloads(t *testing.T) {
+	t.Parallel()
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
