@@ -44,6 +44,7 @@ func TestFilter(t *testing.T) {
 			}
 			for fault, suspect := range []string{"", "n->prev = last; /* LINK */", "memcpy(&n->prev, &n, sizeof n); /* BAD */"} {
 				t.Run(fmt.Sprintf("%s/%s/%d", level, how, fault), func(t *testing.T) {
+					t.Parallel()
 					run := func(more ...string) result {
 						return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)
 					}
@@ -104,6 +105,7 @@ func TestMembered(t *testing.T) {
 				continue // as the other
 			}
 			t.Run(fmt.Sprintf("%s/%d", level, fault), func(t *testing.T) {
+				t.Parallel()
 				run := func(more ...string) result {
 					return mgtrace(t, "", append(append([]string{"run", "--engine", "inline", "--spec", spec}, more...), bin, "--", fmt.Sprint(fault))...)
 				}

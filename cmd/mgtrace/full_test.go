@@ -147,6 +147,7 @@ func TestFullEngines(t *testing.T) {
 			continue
 		}
 		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
 			bin := p.compile(t, "-O1", "-pthread", "-w")
 			got, evs, others := p.full(t, "translate", bin)
 			want, wantEvs, wantOthers := p.full(t, "step", bin)

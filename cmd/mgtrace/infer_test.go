@@ -215,6 +215,7 @@ func TestInferLibrary(t *testing.T) {
 		bin := built(t, "built.c", opt)
 		for _, name := range append([]string{"glibc"}, preloaded...) {
 			t.Run(name+opt, func(t *testing.T) {
+				t.Parallel()
 				var env []string
 				if name != "glibc" {
 					paths, err := filepath.Glob("/usr/lib/*/" + name)
@@ -241,6 +242,7 @@ func TestInferOwn(t *testing.T) {
 	for _, how := range []string{"HEAP", "POOL", "SLAB", "ARENA", "POOL -DSTATIC"} {
 		for _, opt := range []string{"-O0", "-O2"} {
 			t.Run(how+" "+opt, func(t *testing.T) {
+				t.Parallel()
 				flags := []string{opt, "-DHOW=" + how[:4]}
 				var heap, global []string
 				switch how {

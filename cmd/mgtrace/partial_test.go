@@ -240,6 +240,7 @@ func TestWindow(t *testing.T) {
 			{"behind", "2990", []string{"--from", "push", "--after", "3041", "--to", "check"}, 1, "", "what broke it is older", 0},
 		} {
 			t.Run(engine+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
 				args := append([]string{"run", "--engine", engine, bin, "--spec", spec}, c.flags...)
 				r := mgtrace(t, "", append(args, "--", "5000", c.bad)...)
 				if r.status != c.status || r.report.Complete || r.report.Begins == nil {

@@ -31,6 +31,7 @@ func TestTranslateEngine(t *testing.T) {
 	needTracing(t)
 	for _, p := range programsIn(t, "testdata/engines") {
 		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
 			bin := p.compile(t, "-O1", "-pthread", "-w")
 			compareThreads(t, p.events(t, "inline", bin), p.events(t, "translate", bin))
 		})
