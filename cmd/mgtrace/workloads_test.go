@@ -179,10 +179,14 @@ func (w *workload) run(t *testing.T, dir string, mgtrace ...string) ran {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
+	cache := os.Getenv("GOCACHE") // where Go's library is compiled already
+	if user, err := os.UserCacheDir(); cache == "" && err == nil {
+		cache = filepath.Join(user, "go-build")
+	}
 	command := func(name string, args ...string) *exec.Cmd {
 		c := exec.CommandContext(ctx, name, args...)
 		c.Dir = filepath.Join(dir, "work")
-		c.Env = append(os.Environ(), "HOME="+dir, "DATA="+data, "GIT_CONFIG_NOSYSTEM=1", "GO111MODULE=off", "PYTHONHASHSEED=1", "LC_ALL=C",
+		c.Env = append(os.Environ(), "HOME="+dir, "DATA="+data, "GIT_CONFIG_NOSYSTEM=1", "GO111MODULE=off", "GOCACHE="+cache, "PYTHONHASHSEED=1", "LC_ALL=C",
 			"GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000", asMain+"=1")
 		c.Env = append(c.Env, w.env...)
 		return c
