@@ -80,7 +80,7 @@ func (p program) events(t *testing.T, engine, bin string) recorded {
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // step by step, on a busy machine
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "setarch", args...)
 	cmd.Env = append(cmd.Environ(), asMain+"=1")

@@ -33,7 +33,7 @@ func (p program) recording(t *testing.T, engine, bin string) (file string) {
 	t.Helper()
 	words := append([]string{"record", "--full", "--engine", engine, bin}, p.flags...)
 	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // step by step, on a busy machine
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", os.Args[0]}, append(words, "-o", file)...)...)
 		cmd.Env = append(cmd.Environ(), asMain+"=1")
