@@ -244,6 +244,9 @@ func (c *cpu) fail(err error) {
 // stack says that an address is of the run's own stack.
 func stack(addr uint64) bool { return addr-(stackTop-stackLen) < stackLen }
 
+// nowhere says that no program has memory at an address: at the bottom, or above what a process may map.
+func nowhere(addr uint64) bool { return addr < 4096 || addr >= 1<<47-4096 }
+
 // page returns the page of an address, to write to if that is wanted.
 func (c *cpu) page(addr uint64, write bool) *page {
 	n := addr >> pageBits
@@ -274,7 +277,7 @@ func (c *cpu) page(addr uint64, write bool) *page {
 
 // load reads up to eight bytes.
 func (c *cpu) load(addr uint64, size int) (v uint64) {
-	if addr < 4096 {
+	if nowhere(addr) {
 		c.fail(ErrFault)
 		return 0
 	}
@@ -307,7 +310,7 @@ func (c *cpu) load(addr uint64, size int) (v uint64) {
 
 // put writes bytes, and notes nothing.
 func (c *cpu) put(addr uint64, data []byte) {
-	if addr < 4096 {
+	if nowhere(addr) {
 		c.fail(ErrFault)
 		return
 	}
