@@ -12,7 +12,8 @@ import (
 // broken?
 type Rerun interface {
 	// Decisions are the conditions of which that is true had they gone the other way.
-	Decisions() []Experiment
+	// Few: not many experiments are made, as something else explains it already.
+	Decisions(few bool) []Experiment
 	// Values are the computed values of which that is true had they been others.
 	Values() []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
@@ -38,8 +39,11 @@ type Experiment struct {
 	Was, Instead uint64 // the value, and the other one
 	// Alike: the same blocks are allocated and freed. Else the call does something else altogether, as one
 	// does that finds no such key.
-	Alike   bool
-	Idle    bool // the call does nothing at all
+	Alike bool
+	Idle  bool // the call does nothing at all
+	// Seen: in calls that left all whole it went the way that it went here.
+	Seen    bool
+	Less    bool // it does a part of what it did, and nothing else
 	Differs int  // bytes that are others at the end
 	Words   int  // in how many words
 }
@@ -68,7 +72,7 @@ func decided(in Input, suspects []Suspect) []Suspect {
 		return suspects
 	}
 	cell := smallest(in, r, suspects)
-	experiments := simplest(r.Decisions())
+	experiments := simplest(r.Decisions(cell > 0))
 	suspects = accuseDecided(in, suspects, experiments, Switched, cell)
 	if cell == 0 && (len(experiments) == 0 || !experiments[0].Alike) && in.looksFor(Altered) {
 		experiments = simplest(r.Values())
@@ -169,12 +173,12 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 				continue // where something else explains it
 			}
 		}
-		if len(seen) == maxDecided {
+		if len(seen) == maxDecided || cell > 0 && len(seen) == 1 {
 			break
 		}
 		e := Evidence{
-			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0, Dear: cell > 0 && x.Differs > cell,
+			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Differs: x.Differs,
+			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0, Dear: cell > 0, Seen: x.Seen,
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
@@ -201,11 +205,14 @@ func smallest(in Input, r Rerun, suspects []Suspect) (size int) {
 // alone is the size of the field with which a piece of evidence mends all.
 func (s *Suspect) alone(in Input, r Rerun, e Evidence) int {
 	switch {
+	case e.Kind == Outdated && e.explains() || e.Kind == RepairCell && e.More && e.explains() && !e.doubted():
 	case !e.settles():
 		return 0
+	}
+	switch {
 	case s.Repair != nil && in.handed(r, s.Repair.Cell):
 		return 0
-	case e.Kind == RepairCell:
+	case e.Kind != Counterfactual:
 		return s.Repair.Cell.Size
 	}
 	return int(in.History.Op(s.Operation).Size)

@@ -17,7 +17,7 @@ type tried struct {
 }
 
 // Decisions implements Rerun.
-func (x tried) Decisions() []Experiment { return x.decisions }
+func (x tried) Decisions(bool) []Experiment { return x.decisions }
 
 // Values implements Rerun.
 func (x tried) Values() []Experiment {
@@ -62,6 +62,8 @@ func TestDecided(t *testing.T) {
 	}
 	other := at(50, 4)
 	other.Alike = false
+	seen, less := at(30, 16), at(30, 16)
+	seen.Seen, less.Less = true, true
 	value := at(45, 16)
 	value.Was, value.Instead = 1, 0
 	for _, c := range []struct {
@@ -75,6 +77,9 @@ func TestDecided(t *testing.T) {
 		{"a decision", given, tried{decisions: []Experiment{at(30, 16)}}, "decided 30 switched, ", "wrote 20", 0},
 		{"the one that changes least", given, tried{decisions: []Experiment{at(30, 40), at(31, 16), at(30, 48)}}, "decided 31 switched, ", "decided 30 switched", 0},
 		{"one that does something else", given, tried{decisions: []Experiment{other, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
+		{"one that has gone this way in calls that ended well", given, tried{decisions: []Experiment{seen}}, "wrote 21, ", "decided 30 switched", 0},
+		{"one with which a part is left out", given, tried{decisions: []Experiment{less}}, "wrote 21, ", "decided 30 switched", 0},
+		{"a field that would mend all, and one that changes less", 0, tried{decisions: []Experiment{at(30, 4), at(31, 8)}}, "wrote 20, wrote 21, ", "decided 30 switched", 0},
 		{"a value", given, tried{values: []Experiment{value}}, "wrote 21, decided 45 altered, ", "wrote 20", 1},
 		{"no value where a decision explains it", given, tried{decisions: []Experiment{at(30, 16)}, values: []Experiment{value}}, "decided 30 switched, ", "", 0},
 		{"a statement that stores too", given, tried{decisions: []Experiment{at(21, 16)}}, "wrote 21 switched", "", 0},

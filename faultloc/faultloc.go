@@ -257,6 +257,8 @@ type Evidence struct {
 	Alike      bool   // Switched, Altered: the same blocks would have been allocated and freed
 	Copied     bool   // RepairCell, Counterfactual: another statement may as well be meant, of which one passed on what the other stored
 	Idle       bool   // Switched: the call would have done nothing at all
+	Less       bool   // Switched: the call would only have left out a part of what it did
+	Seen       bool   // Switched: it has gone this way before, in calls that ended well
 	Dear       bool   // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
 	Differs    int    // Switched, Altered: how many bytes would be others
 	Given      bool   // RepairCell, Counterfactual: the field holds what the program was given

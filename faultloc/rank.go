@@ -151,6 +151,7 @@ const (
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
 	worthSwitched = 900
+	worthLess     = 160 // with which a part of the call is left out
 	worthAltered  = 400
 	worthOther    = 150
 	worthIdleCall = 10
@@ -327,6 +328,8 @@ func (e Evidence) worth() int {
 			return worthUnalike
 		case e.Later, e.Dear:
 			return worthOther
+		case e.Less, e.Seen:
+			return worthLess
 		}
 		return worthSwitched
 	case Altered:

@@ -112,6 +112,9 @@ func New(w World) *Machine {
 	return &Machine{world: w, code: map[uint64]*inst{}, base: map[uint64]*page{}}
 }
 
+// Knows makes a machine for the same code know what another one has learnt of it.
+func (m *Machine) Knows(other *Machine) { m.code = other.code }
+
 // inst is a decoded instruction.
 type inst struct {
 	x86asm.Inst

@@ -16,6 +16,8 @@ import (
 type experiments struct {
 	a    *Analysis
 	call *rerun.Rerun
+	from mgpp.Timestamp     // of the call
+	ways map[uint64][2]bool // which ways decisions went in calls that ended well; nil: not asked yet
 }
 
 // experiments returns the call that p is the end of, or else the one during which operation t was done.
@@ -29,7 +31,7 @@ func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
 		return nil
 	}
 	a.again = r
-	return experiments{a, r}
+	return &experiments{a: a, call: r, from: r.From()}
 }
 
 // stackAgain is the stack of calls from which an operation was done, if it is one of the call that was executed again last.
@@ -45,17 +47,53 @@ func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
 }
 
 // Decisions implements faultloc.Rerun.
-func (x experiments) Decisions() (out []faultloc.Experiment) {
-	for _, s := range x.call.Switched() {
+func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
+	for _, s := range x.call.Switched(few) {
+		seen := x.wentBefore()[s.PC]
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: seen[b2i(s.Taken)], Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
 }
 
+// Of calls that ended well so many of the newest are executed again, and so many instructions of them.
+const (
+	maxWell      = 12
+	maxWellSteps = 20_000
+)
+
+// wentBefore tells which ways decisions went in the newest calls before this one.
+func (x *experiments) wentBefore() map[uint64][2]bool {
+	if x.ways != nil {
+		return x.ways
+	}
+	x.ways = map[uint64][2]bool{}
+	steps := 0
+	log := &x.a.calls.log
+	for i, n := log.len()-1, 0; i >= 0 && n < maxWell && steps < maxWellSteps; i-- {
+		k := log.at(i)
+		if k.to == 0 || k.to > x.from {
+			continue
+		}
+		n++
+		if r, ok := x.a.execute(k, x.from, 0, x.call); ok {
+			r.Went(x.ways)
+			steps += r.Steps()
+		}
+	}
+	return x.ways
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Values implements faultloc.Rerun.
-func (x experiments) Values() (out []faultloc.Experiment) {
+func (x *experiments) Values() (out []faultloc.Experiment) {
 	for _, s := range x.call.Altered() {
 		out = append(out, faultloc.Experiment{
 			PC: trace.Addr(s.PC), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
@@ -65,7 +103,7 @@ func (x experiments) Values() (out []faultloc.Experiment) {
 }
 
 // Passed implements faultloc.Rerun.
-func (x experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
+func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 	e, ok := x.call.Effect(t)
 	if !ok || e.Origin == nil || e.Origin.Given || len(e.Origin.Calls) > len(e.Stack) {
 		return p, false
@@ -79,7 +117,7 @@ func (x experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 }
 
 // Given implements faultloc.Rerun.
-func (x experiments) Given(t mgpp.Timestamp) bool {
+func (x *experiments) Given(t mgpp.Timestamp) bool {
 	e, ok := x.call.Effect(t)
 	return ok && e.Origin != nil && e.Origin.Given
 }
@@ -90,6 +128,11 @@ func (a *Analysis) rerun(t, now mgpp.Timestamp, found int) (*rerun.Rerun, bool) 
 	if !ok || a.Typing == nil {
 		return nil, false
 	}
+	return a.execute(&k, now, found, nil)
+}
+
+// execute executes a call once more; like: another one, of which the code is known.
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, like *rerun.Rerun) (*rerun.Rerun, bool) {
 	entry, ok := a.Symbols.Entry(k.Function)
 	if !ok || len(k.args) == 0 {
 		return nil, false
@@ -100,7 +143,7 @@ func (a *Analysis) rerun(t, now mgpp.Timestamp, found int) (*rerun.Rerun, bool) 
 	} else if call.To == now {
 		call.Broken = found
 	}
-	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers}
+	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Like: like}
 	return rerun.New(p, call)
 }
 

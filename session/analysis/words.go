@@ -552,7 +552,14 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	case !e.Alike:
 		return text + ", the call would have left nothing broken, but done something else: other blocks would have been allocated or freed" + experiment
 	}
-	return text + ", the call would have left nothing broken" + experiment
+	text += ", the call would have left nothing broken"
+	switch {
+	case e.Less:
+		text += ", but only have left out a part of what it did"
+	case e.Seen:
+		text += "; but it has gone this way before, in calls that ended well"
+	}
+	return text + experiment
 }
 
 // altered tells of the experiment with a value.

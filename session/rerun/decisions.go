@@ -22,12 +22,15 @@ func (s *Switched) At() trace.Addr {
 }
 
 // Switched makes the experiments with decisions: with each by itself, the last first, and with all of one
-// instruction, as where a condition is negated.
-func (r *Rerun) Switched() (out []Switched) {
+// instruction, as where a condition is negated. Few: only with the newest.
+func (r *Rerun) Switched(few bool) (out []Switched) {
 	each := map[uint64]int{}
-	trials := 0
+	trials, most, steps := 0, maxTrials, maxSteps
+	if few {
+		most, steps = maxTrials/5, maxSteps/5
+	}
 	try := func(i, times int, flip func(int, uint64) bool) {
-		if trials == maxTrials || r.steps >= maxSteps {
+		if trials == most || r.steps >= steps {
 			return
 		}
 		trials++

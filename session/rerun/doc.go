@@ -3,7 +3,7 @@
 // the specification is checked on what comes of it.
 //
 //	r, ok := rerun.New(rerun.Recorded{...})   // the call behaves as it was recorded
-//	for _, d := range r.Switched() { … }      // decisions without which all would be well
+//	for _, d := range r.Switched(false) { … }      // decisions without which all would be well
 //
 // It does nothing where the call can not be executed as it was recorded: then nothing is known.
 package rerun

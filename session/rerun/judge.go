@@ -14,6 +14,7 @@ type Outcome struct {
 	Differs int  // bytes that are others at the end
 	Words   int  // in how many words of eight bytes
 	Alike   bool // the same blocks were allocated and freed
+	Less    bool // it did a part of what the call did, in the same order, and nothing else
 	Idle    bool // it did nothing at all: that nothing is broken by what is left out says little
 }
 
@@ -27,7 +28,7 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	}
 	is := final(run)
 	other := r.differing(is)
-	o = Outcome{Differs: len(other), Words: words(other), Alike: slices.Equal(lives(run), lives(r.was))}
+	o = Outcome{Differs: len(other), Words: words(other), Alike: slices.Equal(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
 	if o.Alike && r.call.Broken > 0 {
 		return o, o.Differs > 0 && r.checked < maxChecked && r.cures(is, other)
 	}
@@ -83,6 +84,18 @@ func same(a, b *replay.Run) bool {
 
 func sameEffect(x, y replay.Effect) bool {
 	return x.Kind == y.Kind && x.Addr == y.Addr && x.Size == y.Size && bytes.Equal(x.Data, y.Data)
+}
+
+// part: all that one run did the other one did too, in the same order.
+func part(some, all []replay.Effect) bool {
+	for i := range some {
+		k := slices.IndexFunc(all, func(e replay.Effect) bool { return e.PC == some[i].PC && sameEffect(e, some[i]) })
+		if k < 0 {
+			return false
+		}
+		all = all[k+1:]
+	}
+	return true
 }
 
 // differing are the bytes that a run left with other values than the call, or that one of them alone wrote, in order.

@@ -22,6 +22,7 @@ type Program struct {
 	Bias    trace.Addr
 	// Pointers are what a pointer variable in static memory may hold at a time.
 	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
+	Like     *Rerun // another call, whose code need not be decoded again; may be nil
 }
 
 // Call is a call as the history has it.
@@ -99,6 +100,9 @@ func New(p Program, call Call) (*Rerun, bool) {
 func (r *Rerun) execute(w *world, was []replay.Effect) {
 	for range maxTold {
 		r.machine = replay.New(w)
+		if r.p.Like != nil {
+			r.machine.Knows(r.p.Like.machine)
+		}
 		r.was = nil
 		again := r.again()
 		again.MaxSteps, again.Brief = maxCall, false
@@ -117,6 +121,29 @@ func (r *Rerun) again() replay.Call {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}
 	return c
+}
+
+// From is the last operation before the call.
+func (r *Rerun) From() mgpp.Timestamp { return r.call.From }
+
+// Steps is how many instructions the call took as it was.
+func (r *Rerun) Steps() int { return r.was.Steps }
+
+// Went notes which ways the decisions of the call as it was went, by their instructions: not taken, and taken.
+func (r *Rerun) Went(ways map[uint64][2]bool) {
+	for i := range r.was.Decisions {
+		d := &r.was.Decisions[i]
+		w := ways[d.PC]
+		w[b2i(d.Taken)] = true
+		ways[d.PC] = w
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // run makes an experiment.

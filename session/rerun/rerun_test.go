@@ -39,6 +39,43 @@ func TestReproduces(t *testing.T) {
 	}
 }
 
+// TestPart: a run that did a part of what another one did, and nothing else, in the same order.
+func TestPart(t *testing.T) {
+	store := func(pc uint64, b byte) replay.Effect {
+		return replay.Effect{Kind: replay.Store, PC: pc, Addr: 16, Size: 1, Data: []byte{b}}
+	}
+	all := []replay.Effect{store(1, 7), store(2, 8), store(1, 7)}
+	for _, c := range []struct {
+		name string
+		some []replay.Effect
+		want bool
+	}{
+		{"nothing", nil, true},
+		{"all", all, true},
+		{"the ends", []replay.Effect{all[0], all[2]}, true},
+		{"another order", []replay.Effect{all[1], all[0], all[1]}, false},
+		{"another value", []replay.Effect{store(1, 9)}, false},
+		{"another statement", []replay.Effect{store(3, 7)}, false},
+		{"once more", append(all[:3:3], all[0]), false},
+	} {
+		if got := part(c.some, all); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestWent: which ways the decisions of calls went, each by itself.
+func TestWent(t *testing.T) {
+	ways := map[uint64][2]bool{}
+	for _, d := range [][]replay.Decision{{{PC: 1, Taken: true}, {PC: 2}}, {{PC: 1, Taken: true}, {PC: 2, Taken: true}}} {
+		r := &Rerun{was: &replay.Run{Decisions: d}}
+		r.Went(ways)
+	}
+	if ways[1] != [2]bool{false, true} || ways[2] != [2]bool{true, true} || len(ways) != 2 {
+		t.Errorf("%v", ways)
+	}
+}
+
 // TestDiffering: the bytes that an experiment left otherwise, and in how many words they lie.
 func TestDiffering(t *testing.T) {
 	r := &Rerun{left: map[uint64]byte{16: 1, 17: 2, 40: 3}}
