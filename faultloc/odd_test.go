@@ -388,6 +388,34 @@ func TestGivenLarge(t *testing.T) {
 	}
 }
 
+// TestGivenFew: of two nodes that each have what their call was given, another key fits as little as of many.
+func TestGivenFew(t *testing.T) {
+	for _, c := range []struct {
+		given bool
+		link  string
+		want  string
+	}{{true, "left", "wrote 40"}, {false, "left", "wrote 31"}, {true, "right", ""}} {
+		w := newWorld(t, "struct node { struct node *left, *right; long key; };\ntype node;\norder: node X; (X.left == NULL or X.left.key < X.key) and (X.right == NULL or X.key < X.right.key);\n")
+		w.run("30: a = calloc node\n31: a.key = 2\ncpoint\n30: b = calloc node\n31: b.key = 3\n40: a." + c.link + " = b")
+		in := w.input()
+		if c.given {
+			in.Args = func(at mgpp.Timestamp) []uint64 {
+				if at > in.Healthy {
+					return []uint64{3}
+				}
+				return []uint64{2}
+			}
+		}
+		got := ""
+		if r := Locate(in); len(r.Suspects) > 0 {
+			got = fmt.Sprint(r.Suspects[0].Kind, " ", uint64(r.Suspects[0].PC))
+		}
+		if got != c.want {
+			t.Errorf("given %v, %s: %q, want %q", c.given, c.link, got, c.want)
+		}
+	}
+}
+
 // busy is a model that has taken so many steps.
 type busy struct {
 	eval.Model

@@ -163,6 +163,9 @@ func (l *lab) given(c Cell) bool {
 	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
 	handed, large := 0, 0
+	if len(like) < minLike && !slices.Contains(like, c.Obj) {
+		like = append([]graph.ObjID{c.Obj}, like...) // of few nodes its own tells as much as another one
+	}
 	for _, o := range like {
 		n := l.in.Cells.Object(o)
 		last := l.in.History.LastWrite(n.Addr+offset, size, l.in.At)
