@@ -24,6 +24,8 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 		return nil, err
 	}
 	defer l.Close()
-	r, _, err := checked(ctx, l, o.Analysis, patienceAttached)
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	r, _, err := checked(ctx, l, o.Analysis, patienceAttached, func() { leave(errFull) })
 	return r, err
 }

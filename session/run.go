@@ -36,7 +36,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.Close()
-	r, status, err := checked(ctx, l, o.Analysis, patience)
+	r, status, err := checked(ctx, l, o.Analysis, patience, nil)
 	return r, exitCode(status), err
 }
 
@@ -53,8 +53,9 @@ const (
 )
 
 // checked lets the program run to its end, checks it meanwhile, and makes the report.
-// What it was told to record is written as well.
-func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience time.Duration) (*report.Report, target.ExitStatus, error) {
+// What it was told to record is written as well. full is called when there is no memory for
+// more history; nil: nobody needs to know.
+func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience time.Duration, full func()) (*report.Report, target.ExitStatus, error) {
 	a := analysis.New(l.Spec, &l.Prog, l.Symbols, o.analysis())
 	checks, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
@@ -68,7 +69,14 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience t
 		}
 		x.Heed = a.Relevance.Heed
 	}
+	enough := beforeMemoryIsFull(func(why string) {
+		l.Cease(why)
+		if full != nil {
+			full()
+		}
+	})
 	status, t, err := l.Observe(ctx, &x)
+	enough()
 	if err != nil {
 		return nil, status, err
 	}

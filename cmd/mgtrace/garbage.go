@@ -19,16 +19,27 @@ const (
 	// garbageShare is the part of the memory that is free when mgtrace starts that more garbage
 	// than usual may take.
 	garbageShare = 4
+	// What mgtrace may take of that memory at all, in percent, and what it may in any case:
+	// where it comes near, garbage is collected more often, and a history ends (session.Run).
+	limitPercent = 75
+	leastLimit   = 256 << 20
 )
 
 // collectLate has the garbage collector wait longer than usual, as long as what is in use is
-// little for this machine. It holds for the whole process: a program calls it once. GOGC and
-// GOMEMLIMIT, if the user has set them, are left as they are.
+// little for this machine, and limits what is. It holds for the whole process: a program calls
+// it once. GOGC and GOMEMLIMIT, if the user has set them, are left as they are.
 func collectLate() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	l := &late{room: freeMemory("/") / garbageShare}
+	free := freeMemory("/")
+	if free > 0 {
+		debug.SetMemoryLimit(int64(max(free/100*limitPercent, leastLimit)))
+	}
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	l := &late{room: free / garbageShare}
 	if l.room > 0 {
 		l.adjust()
 	}

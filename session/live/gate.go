@@ -210,13 +210,7 @@ func (g *gate) closes(ev *trace.Event) bool {
 
 func (g *gate) close(ev *trace.Event) error {
 	g.state = gateOver
-	if err := g.in.deliver(&trace.Event{Kind: trace.KindCease, Thread: ev.Thread, Wall: ev.Wall, Name: "by request: " + g.Window.String()}); err != nil {
-		return err
-	}
-	g.in.lock()
-	g.in.onStop = nil // memory at the end is not that of the history's end
-	g.in.unlock()
-	return nil
+	return g.in.cease(ev.Thread, ev.Wall, "by request: "+g.Window.String())
 }
 
 // missed says why nothing was recorded, "" if something was.

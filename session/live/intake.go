@@ -108,6 +108,9 @@ func (in *intake) know(sites []trace.StoreSite) {
 
 // Stores implements capture.Sink.
 func (in *intake) Stores(run *trace.Stores) error {
+	if over, err := in.ceased(run.Thread, run.Wall); over {
+		return err
+	}
 	if in.full != nil {
 		if err := in.full.event(&trace.Event{Kind: trace.KindStore, Thread: run.Thread, Wall: run.Wall}); err != nil {
 			return err
@@ -140,6 +143,9 @@ func (in *intake) Stores(run *trace.Stores) error {
 
 // Event implements capture.Sink.
 func (in *intake) Event(ev *trace.Event) error {
+	if over, err := in.ceased(ev.Thread, ev.Wall); err != nil || over && !aboutTheEnd(ev.Kind) {
+		return err
+	}
 	if ev.Kind == trace.KindMap && len(in.late) > 0 {
 		in.lock()
 		(*Program)(in).mapped()

@@ -74,6 +74,9 @@ type Program struct {
 	told   uint64        // in passed
 	passed atomic.Uint64 // events, for who wants to know meanwhile
 
+	ceasing atomic.Pointer[string] // why the history is to end before the program; nil: it is not
+	over    bool                   // it has ended; of the goroutine that runs the sinks
+
 	mu     sync.Mutex // guards what sink and the target's handlers share
 	batch  bool       // the goroutine that runs the sinks has mu for more than one call: intake.Begin
 	sinks  []capture.Sink
