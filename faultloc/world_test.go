@@ -89,6 +89,7 @@ func (w *world) Scattered(string) bool           { return false }
 func (w *world) HasLine(string, int) (bool, int) { return true, 0 }
 func (w *world) Files() []string                 { return nil }
 func (w *world) Marks() []check.Mark             { return nil }
+func (w *world) LibraryOf(string) string         { return "" }
 
 // TypeOf implements graph.Typing.
 func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {

@@ -28,11 +28,12 @@ func read(t *testing.T, path string) string {
 // fakeProgram is a program described by C declarations.
 type fakeProgram struct {
 	*types.Decls
-	u       *types.Universe
-	funcs   []string
-	globals []Variable
-	lines   map[string]int // files with their number of lines, all with code but line 1
-	marks   []Mark
+	u         *types.Universe
+	funcs     []string
+	globals   []Variable
+	lines     map[string]int // files with their number of lines, all with code but line 1
+	marks     []Mark
+	libraries map[string]string // of functions that no traced file has
 }
 
 const programTypes = `
@@ -67,8 +68,9 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "rb_nil", File: "/src/a.c", Type: d.Lookup("rb"), Addr: 0x4050, Size: 32},
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 		},
-		lines: map[string]int{"/src/a.c": 50, "/src/b.c": 10},
-		marks: []Mark{{"/src/a.c", 24, "node"}, {"/src/a.c", 30, ""}, {"/src/b.c", 3, "nod"}},
+		libraries: map[string]string{"g_slice_alloc": "libglib-2.0.so"},
+		lines:     map[string]int{"/src/a.c": 50, "/src/b.c": 10},
+		marks:     []Mark{{"/src/a.c", 24, "node"}, {"/src/a.c", 30, ""}, {"/src/b.c", 3, "nod"}},
 	}
 }
 
@@ -77,6 +79,7 @@ func (p *fakeProgram) TypeNames() []string                  { return p.u.Names()
 func (p *fakeProgram) Const(name string) (int64, bool)      { return p.u.Const(name) }
 func (p *fakeProgram) FuncNames() []string                  { return p.funcs }
 func (p *fakeProgram) Marks() []Mark                        { return p.marks }
+func (p *fakeProgram) LibraryOf(name string) string         { return p.libraries[name] }
 
 func (p *fakeProgram) LookupFunc(pattern string) (found []string) {
 	for _, f := range p.funcs {

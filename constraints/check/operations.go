@@ -247,6 +247,10 @@ func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
 	if c.prog == nil || strings.HasPrefix(pattern, "0x") || len(c.prog.LookupFunc(pattern)) > 0 {
 		return true
 	}
+	if lib := c.prog.LibraryOf(pattern); lib != "" {
+		c.errorf(pos, "`%s` is a function of %s, which is not recorded: add --module %s", pattern, lib, lib)
+		return false
+	}
 	c.errorf(pos, "the program has no function `%s`%s", pattern, didYouMeanOrList(pattern, c.prog.FuncNames()))
 	return false
 }

@@ -11,6 +11,9 @@ type Program interface {
 	// pattern means; clones and inlined instances may be among them.
 	LookupFunc(pattern string) []string
 	FuncNames() []string
+	// LibraryOf is a module that would have to be traced too for a function to be
+	// known, as --module names it; "" if none has a function of that name.
+	LibraryOf(pattern string) string
 	// LookupGlobal returns the objects in static memory of that name. file is
 	// "" or the (tail of the) path of a source file that must define it.
 	LookupGlobal(file, name string) []Variable

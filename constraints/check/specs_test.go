@@ -229,6 +229,7 @@ func (w *world) Scattered(string) bool           { return false }
 func (w *world) HasLine(string, int) (bool, int) { return true, 0 }
 func (w *world) Files() []string                 { return nil }
 func (w *world) Marks() []check.Mark             { return nil }
+func (w *world) LibraryOf(string) string         { return "" }
 
 func (w *world) LookupGlobal(_, name string) []check.Variable {
 	if v, ok := w.vars[name]; ok {

@@ -75,6 +75,7 @@ func (p *program) Scattered(string) bool           { return false }
 func (p *program) HasLine(string, int) (bool, int) { return true, 0 }
 func (p *program) Files() []string                 { return nil }
 func (p *program) Marks() []check.Mark             { return nil }
+func (p *program) LibraryOf(string) string         { return "" }
 
 const staticMemory = 0x900
 

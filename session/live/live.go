@@ -313,6 +313,8 @@ func (l *Program) prepare(inProcess bool) (err error) {
 		}
 		if im.Traced {
 			p.Objs, p.Paths = append(p.Objs, im.Obj), append(p.Paths, im.Path)
+		} else {
+			p.Others = append(p.Others, im)
 		}
 		files = append(files, &probe.Image{Path: im.Path, File: im.Obj, Traced: im.Traced, Bias: uint64(im.Bias)})
 	}

@@ -2,8 +2,10 @@ package symbol
 
 import (
 	"bytes"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"mgtrace/constraints/check"
@@ -17,6 +19,7 @@ type Program struct {
 	Objs    []*objfile.File
 	Paths   []string // of the files
 	Sources *Sources
+	Others  []Image      // that are mapped and not traced
 	marks   []check.Mark // nil: not looked for yet
 }
 
@@ -70,6 +73,22 @@ func (p *Program) LookupFunc(pattern string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// LibraryOf implements check.Program. The C library's own functions are no reason to trace
+// that: what they write is known without.
+func (p *Program) LibraryOf(pattern string) string {
+	for _, im := range p.Others {
+		base := filepath.Base(im.Path)
+		if im.Obj == nil || strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-") || strings.HasPrefix(base, "ld-") {
+			continue
+		}
+		if len(im.Obj.FuncsNamed(pattern)) > 0 {
+			name, _, _ := strings.Cut(base, ".so")
+			return name + ".so"
+		}
+	}
+	return ""
 }
 
 // FuncNames implements check.Program. Of a file with any from the user's own sources they are those, without
