@@ -513,13 +513,57 @@ func (t *Blocks) Warnings() []string {
 	out := t.sizedSites()
 	for i := range t.spec.Allocs {
 		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
-			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there", r.Type.Name, placeOf(r)))
+			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))
 		}
 	}
 	if t.before != nil {
 		out = append(out, t.before.warnings()...)
 	}
 	return out
+}
+
+// whyNone is why a rule may name a function that is not on the stack where it is meant, "" if
+// there is no such reason.
+func (t *Blocks) whyNone(r *check.AllocRule) string {
+	if slices.ContainsFunc(t.spec.Allocators, func(a check.Allocator) bool { return a.Func == r.Func }) {
+		return fmt.Sprintf(": %s is the allocator, name what calls it", r.Func)
+	}
+	for i := range t.symbols.Images {
+		im := &t.symbols.Images[i]
+		if r.Func == "" || im.Obj == nil || !im.Traced {
+			continue
+		}
+		for _, fn := range im.Obj.FuncsNamed(r.Func) {
+			if to, ok := endsIn(im, &fn); ok {
+				return fmt.Sprintf(": %s ends in a jump to %s, and is on the stack no more then; name what calls it", r.Func, to)
+			}
+		}
+	}
+	return ""
+}
+
+// endsIn is the function that one jumps to, the first of several.
+func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
+	for _, r := range fn.Ranges {
+		code, pc := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
+		for len(code) > 0 {
+			in, err := x86.Decode(code, pc)
+			if err != nil {
+				break
+			}
+			if in.Kind == x86.KindJmp && in.Direct && !fn.Contains(in.Target) {
+				if to, ok := im.Obj.FuncAt(in.Target); ok && to.Addr == in.Target {
+					return to.Name, true
+				}
+				if name := im.Obj.Import(in.Target); name != "" {
+					return name, true
+				}
+				return "another function", true
+			}
+			code, pc = code[in.Len:], pc+uint64(in.Len)
+		}
+	}
+	return "", false
 }
 
 // placeOf is what a rule names, as it is written.
