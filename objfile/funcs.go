@@ -160,6 +160,21 @@ func (f *File) FuncAt(addr uint64) (Func, bool) {
 	return f.funcOfSymbol(i).named(), true
 }
 
+// CodeAt is FuncAt, or else the range that the unwinder knows as one piece: a function without a
+// symbol, or a part of one, which has no name.
+func (f *File) CodeAt(addr uint64) (Func, bool) {
+	if fn, ok := f.FuncAt(addr); ok && fn.Size > 0 && fn.Contains(addr) {
+		return fn, true
+	}
+	t := f.cfiTable()
+	i := findFDE(t.fdes, addr)
+	if i < 0 || f.symbolTable().inPLT(addr) {
+		return Func{}, false
+	}
+	lo, hi := t.fdes[i].lo, t.fdes[i].hi
+	return Func{Addr: lo, Size: hi - lo, Ranges: [][2]uint64{{lo, hi}}}, true
+}
+
 // FuncsNamed returns the functions that a pattern names, by address.
 //
 //	insert                  a name, demangled, whatever its parameters

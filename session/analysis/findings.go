@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/describe"
@@ -184,6 +185,12 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		return p.Line == out.Line && p.File == out.File || slices.Contains(out.Merged, p)
 	})
 	a.reasons(s, &out, at)
+	if out.File == "" && s.Kind == faultloc.Wrote {
+		if from := a.askedBy(a.Hist.Op(s.Operation).Thread, s.Operation, s.PC); from != "" {
+			out.Also = append(out.Also, from)
+			out.Evidence = append(out.Evidence, from)
+		}
+	}
 	if after != 0 {
 		out.Also = append(out.Also, fmt.Sprintf("its function returned then: the store may also be missing where %s went on, next to line %d", out.Near.Function, out.Near.Line))
 		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
@@ -215,22 +222,54 @@ func (a *Analysis) afterReturn(s *faultloc.Suspect, out *report.Suspect, to mgpp
 // ledTo returns the stack of calls from which a thread came to an instruction at a time, as far as
 // that is certain: those that the watched function that was open can have made.
 func (a *Analysis) ledTo(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr) []trace.Addr {
-	k, ok := a.calls.ofThread(thread, t)
+	k, entry, ok := a.openAt(thread, t)
 	if !ok || pc == 0 {
 		return nil
-	}
-	entry, ok := a.Symbols.Entry(k.Function)
-	if !ok {
-		return nil
-	}
-	if a.callers == nil {
-		a.callers = callers.New(a.Symbols)
 	}
 	calls := a.callers.Between(entry, pc)
 	if among := a.ranAmong(k, t, entry, pc); len(among) > len(calls) {
 		calls = among
 	}
 	return append([]trace.Addr{pc + 1}, calls...)
+}
+
+// openAt is the call of a watched function that was open in a thread, and the function's entry.
+func (a *Analysis) openAt(thread trace.ThreadID, t mgpp.Timestamp) (k call, entry trace.Addr, ok bool) {
+	if k, ok = a.calls.ofThread(thread, t); !ok {
+		return k, 0, false
+	}
+	if a.callers == nil {
+		a.callers = callers.New(a.Symbols)
+	}
+	entry, ok = a.Symbols.Entry(k.Function)
+	return k, entry, ok
+}
+
+// maxAsked bounds the lines that askedBy names: of more none tells anything.
+const maxAsked = 3
+
+// askedBy says in words which lines of the program may have led to a statement of a library whose
+// source is not known, "" if that can not be told.
+func (a *Analysis) askedBy(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Addr) string {
+	k, entry, ok := a.openAt(thread, t)
+	if !ok {
+		return ""
+	}
+	var places []string
+	for _, at := range a.callers.Into(entry, pc) {
+		f, _, source := a.Symbols.Where(at)
+		place := fmt.Sprintf("%s:%d in %s (%s)", symbol.Short(f.File), f.Line, f.Function, source)
+		if f.File != "" && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	switch {
+	case len(places) == 0 || len(places) > maxAsked:
+		return ""
+	case len(places) == 1:
+		return fmt.Sprintf("it is a library's, without source: of what %s runs, only %s leads there by direct calls", k.Function, places[0])
+	}
+	return fmt.Sprintf("it is a library's, without source: of what %s runs, these lead there by direct calls: %s", k.Function, strings.Join(places, "; "))
 }
 
 // ranAmong is what else the thread did in a call tells of how it came to the statement of an operation, or,

@@ -21,8 +21,8 @@ func (a *Analysis) takenOut(s *faultloc.Suspect, at mgpp.Timestamp) (out report.
 	}
 	n := a.Hist.Node(op.Node)
 	t := a.unlinked(&n)
-	if t == 0 || a.Hist.Op(t).PC == 0 {
-		return out, false
+	if t == 0 || a.Hist.Op(t).PC == 0 || a.calls.at(t) != a.calls.at(s.Operation) {
+		return out, false // an earlier call that is over gave the pointer another target: nothing was taken out yet
 	}
 	out = a.accomplice(t, fmt.Sprintf("it took %s out before that was freed, and a pointer to it was left", a.Graph.Name(a.Graph.Former(op.Node))))
 	out.Why = report.Sentence(out.Evidence[0])

@@ -15,6 +15,7 @@ import (
 type Graph struct {
 	symbols *symbol.Table
 	funcs   map[trace.Addr]*function // by entry; nil: not the program's own
+	exports map[string]trace.Addr    // of defined: functions of other files, by name
 }
 
 // function is what is known of one.
@@ -37,7 +38,9 @@ type call struct {
 }
 
 // New makes a graph of the functions of the traced images.
-func New(s *symbol.Table) *Graph { return &Graph{s, map[trace.Addr]*function{}} }
+func New(s *symbol.Table) *Graph {
+	return &Graph{s, map[trace.Addr]*function{}, map[string]trace.Addr{}}
+}
 
 // Limits.
 const (
@@ -110,8 +113,8 @@ func (g *Graph) entry(pc trace.Addr) (trace.Addr, *symbol.Image, bool) {
 	if !ok || !im.Traced || im.Obj == nil {
 		return 0, nil, false
 	}
-	fn, ok := im.Obj.FuncAt(uint64(pc - im.Bias))
-	return im.Bias + trace.Addr(fn.Addr), im, ok && fn.Size > 0
+	fn, ok := im.Obj.CodeAt(uint64(pc - im.Bias))
+	return im.Bias + trace.Addr(fn.Addr), im, ok
 }
 
 // function reads one, if that is not done.
@@ -121,7 +124,7 @@ func (g *Graph) function(entry trace.Addr) *function {
 	}
 	var f *function
 	if at, im, ok := g.entry(entry); ok && at == entry {
-		fn, _ := im.Obj.FuncAt(uint64(entry - im.Bias))
+		fn, _ := im.Obj.CodeAt(uint64(entry - im.Bias))
 		f = &function{open: !im.Obj.PIE()}
 		for _, r := range fn.Ranges {
 			g.read(f, fn, im, im.Obj.Code(r[0], int(r[1]-r[0])), r[0])

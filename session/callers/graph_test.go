@@ -150,3 +150,97 @@ func TestAmong(t *testing.T) {
 		}
 	}
 }
+
+const library = `static struct item { struct item *next; int n; } *head;
+static void set(struct item *i) { i->next = head; head = i; }
+static void cut(struct item *i) { head = i->next; }
+__attribute__((noinline)) void push(struct item *i) { set(i); }
+void push_twice(struct item *i) { push(i); push(i); }
+void pop(struct item *i) { cut(i); }
+`
+
+const user = `struct item;
+void push(struct item *), push_twice(struct item *), pop(struct item *);
+static void helper(struct item *i) {
+	push_twice(i); }           // in helper
+void insert(struct item *i) {
+	pop(i);                    // pop
+	helper(i); }
+void both(struct item *i) {
+	push(i);                   // push
+	helper(i); }
+void drop(struct item *i) {
+	pop(i); }                  // drop
+int main(void) { insert(0); both(0); drop(0); return 0; }
+`
+
+// TestInto: the lines of a program that may have led to a store of a library without symbols of its own.
+func TestInto(t *testing.T) {
+	for _, flags := range []string{"-O0", "-O2"} {
+		dir := t.TempDir()
+		c, lib, bin := filepath.Join(dir, "l.c"), filepath.Join(dir, "libl.so"), filepath.Join(dir, "p")
+		write := func(path, text string) {
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := func(argv ...string) {
+			if text, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+		}
+		if _, err := exec.LookPath("gcc"); err != nil {
+			t.Skip("no gcc")
+		}
+		write(c, library)
+		run("gcc", "-shared", "-fPIC", "-g", flags, "-o", lib, c)
+		var images []symbol.Image
+		open := func(path string, bias trace.Addr) *objfile.File {
+			f, err := objfile.Open(path, objfile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			lo, hi := f.LoadRange()
+			images = append(images, symbol.Image{Module: trace.Module{Path: path, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f})
+			return f
+		}
+		whole, err := objfile.Open(lib, objfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := slices.Max(whole.LineAddrs(c, 2)) // of set, which at -O2 is a part of push and push_twice
+		whole.Close()
+		run("strip", "--strip-unneeded", lib)
+		user := user
+		write(filepath.Join(dir, "p.c"), user)
+		run("gcc", "-g", "-pie", "-fPIE", flags, "-o", bin, filepath.Join(dir, "p.c"), lib)
+		open(bin, bias)
+		const far = 0x1000000
+		open(lib, far)
+		g := New(symbol.New(images, &symbol.Sources{}))
+		for _, test := range []struct {
+			from string
+			want []string
+		}{
+			{"insert", []string{"in helper"}},
+			{"both", []string{"in helper", "push"}},
+			{"drop", nil},
+		} {
+			from, ok := g.symbols.Entry(test.from)
+			if !ok {
+				t.Fatalf("no function %s", test.from)
+			}
+			var got []string
+			for _, at := range g.Into(from, far+trace.Addr(store)) {
+				_, _, text := g.symbols.Where(at)
+				_, comment, _ := strings.Cut(text, "// ")
+				got = append(got, comment)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%s, %s: %q, want %q", flags, test.from, got, test.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package callers
+
+import (
+	"slices"
+
+	"mgtrace/objfile"
+	"mgtrace/trace"
+)
+
+// Into returns the calls, and the jumps in place of one, by which functions whose source is known, one
+// of them or what that can lead to, enter code without source by which an instruction is reached: a
+// statement of a library, and the lines that may have asked for it. Only direct calls are
+// followed, so others may lead there too.
+func (g *Graph) Into(from, pc trace.Addr) (calls []trace.Addr) {
+	target, _, ok := g.entry(pc)
+	if !ok {
+		return nil
+	}
+	type site struct{ caller, at trace.Addr }
+	sites := map[trace.Addr][]site{} // by the function called
+	reached := []trace.Addr{from}
+	known := map[trace.Addr]bool{from: true}
+	for i := 0; i < len(reached) && len(reached) < maxReached; i++ {
+		f := g.function(reached[i])
+		if f == nil {
+			continue
+		}
+		for _, c := range f.calls {
+			to := g.defined(c.to)
+			if !known[to] {
+				known[to] = true
+				reached = append(reached, to)
+			}
+			if !c.taken {
+				sites[to] = append(sites[to], site{reached[i], c.at})
+			}
+		}
+	}
+	work := []trace.Addr{target}
+	leads := map[trace.Addr]bool{target: true}
+	for ; len(work) > 0; work = work[1:] {
+		for _, s := range sites[work[0]] {
+			switch {
+			case !g.sourceless(s.caller):
+				if !slices.Contains(calls, s.at) {
+					calls = append(calls, s.at)
+				}
+			case !leads[s.caller]:
+				leads[s.caller] = true
+				work = append(work, s.caller)
+			}
+		}
+	}
+	slices.Sort(calls)
+	return calls
+}
+
+// sourceless: of a function the source is not known.
+func (g *Graph) sourceless(entry trace.Addr) bool {
+	f := g.symbols.Frames(entry)
+	return len(f) == 0 || f[0].File == ""
+}
+
+// defined is the entry of the function that a stub of the procedure linkage table stands for, if a
+// traced file has it; else what was given.
+func (g *Graph) defined(entry trace.Addr) trace.Addr {
+	im, ok := g.symbols.Image(entry)
+	if !ok || im.Obj == nil {
+		return entry
+	}
+	name := im.Obj.Import(uint64(entry - im.Bias))
+	if name == "" {
+		return entry
+	}
+	if to, known := g.exports[name]; known {
+		return to
+	}
+	to := entry
+	for _, other := range g.symbols.Images {
+		if other.Obj == nil || !other.Traced {
+			continue
+		}
+		found := other.Obj.FuncsLinked(func(linkage string) bool { return linkage == name })
+		if i := slices.IndexFunc(found, func(f objfile.Func) bool { return f.Size > 0 }); i >= 0 {
+			to = other.Bias + trace.Addr(found[i].Addr)
+			break
+		}
+	}
+	g.exports[name] = to
+	return to
+}
