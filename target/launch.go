@@ -153,10 +153,13 @@ func fork(c Command, exe *Executable) (pid int, err error) {
 		env = os.Environ()
 	}
 	file := func(f *os.File, fd uintptr) uintptr {
-		if f == nil {
-			return fd
+		switch {
+		case f != nil:
+			return f.Fd()
+		case Closed(int(fd)):
+			return ^uintptr(0) // none
 		}
-		return f.Fd()
+		return fd
 	}
 	// Until it is seized it would stay behind if this process were killed: stopped, or,
 	// before its PTRACE_TRACEME, as the tracee of whoever is its parent then.
