@@ -660,7 +660,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)
 	switch {
-	case a.forks > 0 && a.forked == a.Hist.Now():
+	case a.forks > 0 && a.forked == a.Hist.Now() && a.Exit != nil: // one that was let go had no time to
 		r.Warnings = append(r.Warnings, "the program forked, and changed nothing that is recorded after that: if it went on in the child process, as a daemon does, that was not seen; have it stay in the foreground, or use mgtrace attach on the child")
 	case a.forks > 0:
 		r.Notes = append(r.Notes, "the program forked; "+report.Plural(a.forks, "child process", "child processes")+" ran on untraced")

@@ -109,6 +109,30 @@ func TestUnchecked(t *testing.T) {
 	}
 }
 
+// TestForked: a program that ended and changed nothing after a fork may have gone on in its
+// child. One that was let go just then runs on.
+func TestForked(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		a := New(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{})
+		events := []trace.Event{{Kind: trace.KindFork, Aux: 7}}
+		if ended {
+			events = append(events, trace.Event{Kind: trace.KindExit})
+		}
+		for i := range events {
+			if err := a.Event(&events[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := &report.Report{Complete: true}
+		if err := a.Finish(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if warned := len(r.Warnings) > 0; warned != ended {
+			t.Errorf("ended %v: the warnings are %q", ended, r.Warnings)
+		}
+	}
+}
+
 // TestAudit compares a history with memory in which one store was not seen, one
 // byte was never written, and the end can not be read.
 func TestAudit(t *testing.T) {
