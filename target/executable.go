@@ -60,7 +60,10 @@ func Find(name, path string) (string, error) {
 	if refused != nil {
 		return "", refused
 	}
-	if _, err := os.Stat(name); err == nil {
+	if info, err := os.Stat(name); err == nil {
+		if info.IsDir() {
+			return "", refuse(name, ErrDirectory, "")
+		}
 		return "", refuse(name, ErrNotFound, "not in PATH; did you mean ./"+name+"?")
 	}
 	return "", refuse(name, ErrNotFound, "not in PATH")
@@ -164,7 +167,10 @@ func (x *Executable) readHeader(r io.ReaderAt) error {
 
 func (x *Executable) readLoader(r io.ReaderAt) error {
 	f, err := elf.NewFile(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(x.Path, ErrNotProgram, "the file is cut short")
+	case err != nil:
 		return refuse(x.Path, ErrNotProgram, err.Error())
 	}
 	for _, p := range f.Progs {

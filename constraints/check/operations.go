@@ -251,6 +251,10 @@ func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
 		c.errorf(pos, "`%s` is a function of %s, which is not recorded: add --module %s", pattern, lib, lib)
 		return false
 	}
+	if len(c.prog.Files()) == 0 {
+		c.errorf(pos, "the program has no debug information, and no symbol `%s`: compile it with -g, or name with --debug-dir where its debug file is", pattern)
+		return false
+	}
 	c.errorf(pos, "the program has no function `%s`%s", pattern, didYouMeanOrList(pattern, c.prog.FuncNames()))
 	return false
 }

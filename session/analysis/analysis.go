@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -619,6 +620,26 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 	return out
 }
 
+// undescribed says where debug information is missing, if the layout of a declared type is.
+func (a *Analysis) undescribed() (out []string) {
+	if !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool { return t.Layout == nil }) {
+		return nil
+	}
+	for _, im := range a.Symbols.Images {
+		if !im.Traced || im.Obj == nil {
+			continue
+		}
+		name := filepath.Base(im.Path)
+		if !im.Obj.HasDWARF() {
+			out = append(out, fmt.Sprintf("%s has no debug information: compile it with -g, or name with --debug-dir where its debug file is", name))
+		}
+		for _, w := range im.Obj.Warnings() {
+			out = append(out, fmt.Sprintf("%s: %s", name, w))
+		}
+	}
+	return out
+}
+
 // summarise fills in what the report says beside its findings.
 func (a *Analysis) summarise(r *report.Report) {
 	r.Events.Changes = uint64(a.Hist.Now())
@@ -654,6 +675,7 @@ func (a *Analysis) summarise(r *report.Report) {
 		points = nil // none could be reached
 	}
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
+	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {
 		r.Warnings = append(r.Warnings, a.Typing.Warnings()...)
 	}
