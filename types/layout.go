@@ -49,6 +49,10 @@ func (t *Type) sum(depth int) facts {
 	switch t.Kind {
 	case Void, Func:
 		f.scalars = 0
+	case Opaque: // one that is only declared, as std::string is by clang: where it ends is not known
+		if t.Size < 0 {
+			f.scalars = 0
+		}
 	case Array:
 		f = t.Elem.sum(depth + 1)
 		f.scalars *= max(t.Count, 0)

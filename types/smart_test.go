@@ -85,3 +85,13 @@ func TestSmart(t *testing.T) {
 		t.Error("a type that contains itself is a smart pointer")
 	}
 }
+
+// A member of a type that is only declared has no end, and is no field.
+func TestOnlyDeclared(t *testing.T) {
+	number := &Type{Kind: Int, Name: "int", Size: 4}
+	name := &Type{Kind: Opaque, Name: "std::string", Size: -1}
+	item := &Type{Kind: Struct, Name: "item", Size: 40, Members: []Member{{Name: "id", Type: number}, {Name: "name", Type: name, Offset: 8}}}
+	if got := item.Scalars(); len(got) != 1 || got[0].Path != "id" || item.NumScalars() != 1 {
+		t.Errorf("the fields are %v, %d", got, item.NumScalars())
+	}
+}

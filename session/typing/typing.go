@@ -2,6 +2,7 @@ package typing
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"mgtrace/mgpp"
 	"mgtrace/objfile"
 	"mgtrace/probe/evidence"
+	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
 	"mgtrace/types"
@@ -31,6 +33,8 @@ type Blocks struct {
 	bySize  map[trace.Addr]*sizeSite   // by return address
 	before  *beforeTyping              // nil: nothing was there before recording began
 	bare    map[string]*objfile.File   // see codeOf
+	several map[*check.NodeType]int64  // that blocks hold more than one of, and how many at most
+	rooms   map[string]*check.NodeType // containers whose elements lie in blocks that are no nodes
 }
 
 // Verdict is what a stack decides about its blocks.
@@ -40,6 +44,7 @@ type Verdict struct {
 	owners int64 // graph.Counting
 	Why    string
 	sized  bool // nothing told: size decides
+	many   bool // the code allocates many of the type, as far as is seen
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -61,7 +66,7 @@ func Sharing(finder *evidence.Finder, spec *check.Spec, symbols *symbol.Table) *
 		finder: finder,
 		stacks: map[*trace.Addr]Verdict{},
 		ruled:  map[*check.AllocRule]bool{},
-		bySize: map[trace.Addr]*sizeSite{},
+		bySize: map[trace.Addr]*sizeSite{}, several: map[*check.NodeType]int64{}, rooms: map[string]*check.NodeType{},
 	}
 }
 
@@ -82,6 +87,11 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if s.sized {
 		return t.ofSize(n)
 	}
+	if s.many {
+		if k := (int64(n.Size) - s.Offset) / s.Type.Layout.Size; k > 1 {
+			t.several[s.Type] = max(t.several[s.Type], k)
+		}
+	}
 	return s.Type, s.Offset, s.Why
 }
 
@@ -96,7 +106,17 @@ func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
 	if e.Type == nil {
 		return Verdict{sized: true, Why: e.Why}
 	}
-	if s, ok := t.ByEvidence(e); ok {
+	s, ok := t.ByEvidence(e)
+	if !ok || !s.Type.Array {
+		if c := t.container(stack); c != "" {
+			if ok {
+				t.rooms[c] = s.Type
+			}
+			return Verdict{Why: "room for the elements of a " + c}
+		}
+	}
+	if ok {
+		s.many = e.Array && !s.Type.Array && s.Type.Layout.Size > 0
 		return s
 	}
 	if nt, off := t.held(e.Type); nt != nil {
@@ -109,6 +129,27 @@ func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
 	}
 	return Verdict{Why: e.Why}
 }
+
+// container names the container of the C++ library that makes room for elements with this
+// call: room in which some of them, or none, begin to live later. "": it is another call.
+func (t *Blocks) container(stack []trace.Addr) string {
+	for _, pc := range stack[:min(len(stack), maxAllocate)] {
+		for _, f := range t.framesOf(pc - 1) {
+			switch {
+			case !strings.HasPrefix(f.Function, "std::"):
+				return ""
+			case strings.Contains(f.Function, ">::_M_allocate_node(") && strings.HasPrefix(f.Function, "std::_Deque_base<"):
+				return "std::deque"
+			case strings.Contains(f.Function, ">::_M_allocate(") && strings.HasPrefix(f.Function, "std::_Vector_base<"):
+				return "std::vector"
+			}
+		}
+	}
+	return ""
+}
+
+// maxAllocate is how many frames lie between operator new and the container, at -O0.
+const maxAllocate = 4
 
 // Owners implements graph.Counting.
 func (t *Blocks) Owners(n mgpp.Node) (offset int64) {
@@ -293,14 +334,14 @@ func (t *Blocks) codeOf(im *symbol.Image) *objfile.File {
 	return f
 }
 
-// ByEvidence is the declared type that evidence shows.
-func (t *Blocks) ByEvidence(e evidence.Evidence) (Verdict, bool) {
+// ByEvidence is the declared type that evidence shows: the first, but of many rather an ARRAY.
+func (t *Blocks) ByEvidence(e evidence.Evidence) (v Verdict, ok bool) {
 	for _, nt := range t.spec.Types {
-		if t.eligible(nt) && fits(nt, e) {
-			return Verdict{Type: nt, Offset: e.Offset, Why: e.Why}, true
+		if t.eligible(nt) && fits(nt, e) && (!ok || e.Array && nt.Array && !v.Type.Array) {
+			v, ok = Verdict{Type: nt, Offset: e.Offset, Why: e.Why}, true
 		}
 	}
-	return Verdict{}, false
+	return v, ok
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.
@@ -510,7 +551,7 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 
 // Warnings say what was typed by size alone, and which rules gave no block its type.
 func (t *Blocks) Warnings() []string {
-	out := t.sizedSites()
+	out := append(t.sizedSites(), t.arrays()...)
 	for i := range t.spec.Allocs {
 		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
 			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))
@@ -564,6 +605,21 @@ func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// arrays tells of declared types of which many lie in a block, where no ARRAY is declared.
+func (t *Blocks) arrays() (out []string) {
+	for _, nt := range t.spec.Types {
+		if k := t.several[nt]; k > 0 {
+			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q;", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name))
+		}
+		for _, c := range slices.Sorted(maps.Keys(t.rooms)) {
+			if t.rooms[c] == nt {
+				out = append(out, fmt.Sprintf("elements of a %s of %s are no nodes, and were not checked: its blocks are declared by ARRAY NAME OF %q;", c, nt.Name, nt.Layout.Name))
+			}
+		}
+	}
+	return out
 }
 
 // placeOf is what a rule names, as it is written.
