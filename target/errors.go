@@ -50,7 +50,7 @@ func (e *FaultError) Error() string {
 
 // refuse says why name can not be started. detail may be empty.
 func refuse(name string, why error, detail string) error {
-	if why == ErrNotFound {
+	if why == ErrNotFound || why == ErrDenied {
 		name += ":"
 	}
 	if detail == "" {

@@ -190,7 +190,7 @@ func (x *Executable) readLoader(r io.ReaderAt) error {
 func (x *Executable) traceable() error {
 	switch {
 	case !x.Readable:
-		return refuse(x.Path, ErrDenied, "its file can be executed but not read")
+		return refuse(x.Path, ErrDenied, "its file can be executed but not read; make it readable, or run mgtrace as root")
 	case x.Script():
 		return refuse(x.Path, ErrScript, fmt.Sprintf("the program that runs is its interpreter, %s; "+
 			"use --follow exec=NAME with the name of the program that it starts", strings.Join(x.Interpreter, " ")))

@@ -96,7 +96,7 @@ func (x *Executable) admit(allowUnprivileged bool) error {
 	}
 	if why := x.LosesPrivileges(CurrentUser()); why != "" && !allowUnprivileged {
 		return refuse(x.Path, ErrPrivileged, why+
-			" and would lose that under a tracer; run mgtrace with CAP_SYS_PTRACE, or allow it to run unprivileged")
+			" and would lose them under a tracer; run mgtrace with CAP_SYS_PTRACE, or without them by --allow-unprivileged")
 	}
 	return nil
 }

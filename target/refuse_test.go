@@ -141,3 +141,10 @@ func TestInspectPrivileges(t *testing.T) {
 		}
 	}
 }
+
+func TestUnreadable(t *testing.T) {
+	err := (&Executable{Path: "/bin/x"}).traceable()
+	if !errors.Is(err, ErrDenied) || !strings.HasPrefix(err.Error(), "/bin/x: tracing is not permitted: ") {
+		t.Error(err)
+	}
+}
