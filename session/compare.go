@@ -23,7 +23,7 @@ type CompareOptions struct {
 // CompareSpecs runs a healthy program, corrupts its structures in thought, and says
 // what of that which breaks the one specification the other one sees.
 func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, error) {
-	dir, err := os.MkdirTemp("", "mgtrace-")
+	dir, err := tempDir()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,12 +107,21 @@ type beginner func(context.Context, live.Options) (*live.Program, error)
 // look says what is wrong in a recording: Locate or Overflow.
 type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error)
 
+// tempDir makes a folder for a recording that is not to be kept.
+func tempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "mgtrace-")
+	if err != nil {
+		return "", fmt.Errorf("make room for the recording: %w; name another folder by TMPDIR", err)
+	}
+	return dir, nil
+}
+
 // recordThen records a program that begin makes ready, into o.Record or a temporary
 // file, and looks at the recording when it is over. The int is the program's own exit
 // status.
 func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r *report.Report, exit int, err error) {
 	if o.Record == "" {
-		dir, err := os.MkdirTemp("", "mgtrace-")
+		dir, err := tempDir()
 		if err != nil {
 			return nil, 0, err
 		}

@@ -34,7 +34,7 @@ type InitOptions struct {
 // InitSpec runs a program that is taken to be healthy, and finds what holds of its
 // structures.
 func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
-	dir, err := os.MkdirTemp("", "mgtrace-")
+	dir, err := tempDir()
 	if err != nil {
 		return nil, err
 	}
