@@ -128,6 +128,9 @@ func (t *Type) memberNames(add func(string), depth int) {
 
 // NoMember is the message for a name that Member does not find.
 func (t *Type) NoMember(name string) string {
+	if base := t.virtual(name, 0); base != nil {
+		return fmt.Sprintf("`%s` is a field of %s, a virtual base of %s: where that lies is not known", name, base, t)
+	}
 	msg := fmt.Sprintf("no field `%s` in %s", name, t)
 	names := t.MemberNames()
 	if near := nearest(name, names); near != "" {
@@ -137,6 +140,25 @@ func (t *Type) NoMember(name string) string {
 		return msg + "; it has " + strings.Join(names, ", ")
 	}
 	return msg
+}
+
+// virtual returns the virtual base, of t or a base of it, that has a member of that name.
+func (t *Type) virtual(name string, depth int) *Type {
+	if t == nil || depth > maxNesting {
+		return nil
+	}
+	for _, m := range t.Members {
+		if !m.Base || m.Type == nil {
+			continue
+		}
+		if _, _, ok := m.Type.Member(name); ok && m.Offset < 0 {
+			return m.Type
+		}
+		if base := m.Type.virtual(name, depth+1); base != nil {
+			return base
+		}
+	}
+	return nil
 }
 
 // Find resolves a C path from the start of t: "child[2]", "pos.x". It stops at

@@ -95,3 +95,14 @@ func TestOnlyDeclared(t *testing.T) {
 		t.Errorf("the fields are %v, %d", got, item.NumScalars())
 	}
 }
+
+// Where a virtual base lies is not known, and the message says that of a field of it.
+func TestVirtualBase(t *testing.T) {
+	id := Member{Name: "id", Type: &Type{Kind: Int, Name: "int", Size: 4}}
+	base := &Type{Kind: Struct, Name: "Base", Size: 4, Members: []Member{id}}
+	left := &Type{Kind: Struct, Name: "Left", Size: 8, Members: []Member{{Type: base, Base: true, Offset: -1}}}
+	most := &Type{Kind: Struct, Name: "Most", Size: 16, Members: []Member{{Type: left, Base: true}}}
+	if got, want := most.NoMember("id"), "`id` is a field of Base, a virtual base of Most: where that lies is not known"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
