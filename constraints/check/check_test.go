@@ -289,3 +289,14 @@ f X;  X.q[3].p[7] != NULL and X[1234568] != NULL;`
 		t.Errorf("%+v", spec.Types[0])
 	}
 }
+
+// TestOnlyDeclared: of a member's type the program has the name alone.
+func TestOnlyDeclared(t *testing.T) {
+	p := newProgram(t)
+	wide := p.LookupType("wide")[0]
+	wide.Members = append(wide.Members, types.Member{Name: "text", Offset: wide.Size, Type: &types.Type{Kind: types.Opaque, Name: "std::string", Size: -1}})
+	_, errs := Check(parse(t, "text.cons", "type wide; wide X; X.text == 1;"), p)
+	if len(errs) != 1 || !strings.Contains(errs[0].Msg, "`X.text` is std::string, of which only the name is known") {
+		t.Errorf("got %v", errs)
+	}
+}

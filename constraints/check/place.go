@@ -396,6 +396,10 @@ func (s *scope) load(o operand, src string) operand {
 		o.node = s.nodeOf(o.typ, nil)
 		return o
 	}
+	if o.typ.Kind == types.Opaque && o.typ.Size < 0 {
+		s.errorf(o.pos, "`%s` is %s, of which only the name is known: clang leaves out what a library defines, unless told -fstandalone-debug", src, o.typ)
+		return operand{}
+	}
 	if !o.readable() {
 		s.errorf(o.pos, "`%s` is %s, which cannot be read", src, o.typ)
 		return operand{}
