@@ -677,7 +677,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
 	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {
-		r.Warnings = append(r.Warnings, a.Typing.Warnings()...)
+		r.Warnings = append(r.Warnings, a.Typing.Warnings(a.divided)...)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)

@@ -52,3 +52,13 @@ func (a *Analysis) pooled(o graph.ObjID, at mgpp.Timestamp) bool {
 	}
 	return true
 }
+
+// divided: a warning was given of a block of the type that the program divides by itself.
+func (a *Analysis) divided(t *check.NodeType) bool {
+	for o := range a.pools {
+		if a.Graph.Object(o).Type == t {
+			return true
+		}
+	}
+	return false
+}

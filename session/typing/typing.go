@@ -549,9 +549,10 @@ func (t *Blocks) onlyOfSize(size uint64) *check.NodeType {
 	return found
 }
 
-// Warnings say what was typed by size alone, and which rules gave no block its type.
-func (t *Blocks) Warnings() []string {
-	out := append(t.sizedSites(), t.arrays()...)
+// Warnings say what was typed by size alone, where many of a type lie in a block, but of
+// those whose pieces were found, and which rules gave no block its type.
+func (t *Blocks) Warnings(divided func(*check.NodeType) bool) []string {
+	out := append(t.sizedSites(), t.arrays(divided)...)
 	for i := range t.spec.Allocs {
 		if r := &t.spec.Allocs[i]; t.before == nil && !t.ruled[r] {
 			out = append(out, fmt.Sprintf("alloc %s at %s: no block was allocated there%s", r.Type.Name, placeOf(r), t.whyNone(r)))
@@ -608,9 +609,9 @@ func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
 }
 
 // arrays tells of declared types of which many lie in a block, where no ARRAY is declared.
-func (t *Blocks) arrays() (out []string) {
+func (t *Blocks) arrays(divided func(*check.NodeType) bool) (out []string) {
 	for _, nt := range t.spec.Types {
-		if k := t.several[nt]; k > 0 {
+		if k := t.several[nt]; k > 0 && !divided(nt) {
 			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q;", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name))
 		}
 		for _, c := range slices.Sorted(maps.Keys(t.rooms)) {
