@@ -140,6 +140,8 @@ func TestRead(t *testing.T) {
 		{"wide", append(repeat(15, 0), 0x80), "-170141183460469231731687303715884105728"},
 		{"uwide", repeat(16, 0xff), "340282366920938463463374607431768211455"},
 		{"ld", []byte{0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0x40, 9, 9, 9, 9, 9, 9}, "3"},
+		{"ld", []byte{0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0x40}, "3"}, // all that a store writes
+		{"ld", []byte{0, 0, 0, 0, 0, 0, 0, 0xc0, 0}, "undefined"},
 		{"q", append(repeat(13, 0), 0x80, 0, 0xc0), "-3"},
 		{"h", []byte{0x00, 0x3e}, "1.5"},
 		{"f", []byte{0xcd, 0xcc, 0xcc, 0x3d}, "0.1"},

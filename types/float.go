@@ -5,6 +5,20 @@ import (
 	"strings"
 )
 
+// Stored is how many bytes of an object of t hold its value, from its beginning: of a
+// "long double" 10 of the 16, and a store writes no more.
+func (t *Type) Stored() int64 {
+	if t.isX87() {
+		return 10
+	}
+	return t.Size
+}
+
+// isX87: t is the 80-bit format.
+func (t *Type) isX87() bool {
+	return t.Kind == Float && t.Size >= 10 && t.Size <= 16 && !strings.Contains(t.Name, "128") && !strings.Contains(t.Name, "quad")
+}
+
 // float converts the bits of a floating-point type to the nearest float64.
 // Of the types of 16 bytes, "long double" is the 80-bit format of the x87
 // (Intel SDM vol. 1, 4.2.2), the others are IEEE binary128.
@@ -20,7 +34,7 @@ func (t *Type) float(lo, hi uint64) float64 {
 	case 8:
 		return math.Float64frombits(lo)
 	case 10, 12, 16:
-		if strings.Contains(t.Name, "128") || strings.Contains(t.Name, "quad") {
+		if !t.isX87() {
 			// 112 bits of fraction: the lowest 48 only decide rounding.
 			fraction := hi<<16 | lo>>48
 			if lo<<16 != 0 {

@@ -137,7 +137,7 @@ func (w *flattener) walk(t *Type, path string, offset int64, depth int) {
 	case t.Kind == Array:
 		w.elements(t, path, offset, depth)
 	default:
-		w.emit(Scalar{Path: path, Offset: offset, Size: t.Size, Type: t})
+		w.emit(Scalar{Path: path, Offset: offset, Size: t.Stored(), Type: t})
 	}
 }
 

@@ -34,9 +34,9 @@ func (t *Type) Decode(b []byte, bitOffset, bitSize int) Value {
 	}
 	bits := bitSize
 	if bits == 0 {
-		bits = int(min(t.Size, 16)) * 8
+		bits = int(min(t.Stored(), 16)) * 8
 	}
-	if bits < 0 || bits > 128 || bitOffset < 0 || bitOffset > len(b)*8-bits || bitSize == 0 && int64(len(b)) < t.Size {
+	if bits < 0 || bits > 128 || bitOffset < 0 || bitOffset > len(b)*8-bits || bitSize == 0 && int64(len(b)) < t.Stored() {
 		return Value{}
 	}
 	v := Value{Type: t, Bits: bits}

@@ -467,7 +467,7 @@ func (e *env) scalar(addr trace.Addr, t *types.Type, bitOffset, bitSize int, at 
 	if t == nil {
 		return undef(notScalar, at)
 	}
-	n := t.Size
+	n := t.Stored()
 	if bitSize > 0 {
 		addr += trace.Addr(bitOffset / 8)
 		bitOffset %= 8
