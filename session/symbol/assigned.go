@@ -259,6 +259,11 @@ func mayStore(text string, fields []string) bool {
 const (
 	ofMember = `(->|\.)\s*`
 	index    = `\s*(\[[^=]*\])?`
+
+	// ahead is an operator before its operand, of which operand is the beginning: "++(*n).", not
+	// what stands behind an operand, as in "for (…; i++) if (n->".
+	ahead   = `(^|[^\w\]\s]|\b(return|else|do))\s*(\+\+|--)[\s(*]*`
+	operand = `(\w+|\s|->|\.|\[[^=\]]*\]|\)\s*(->|\.))*`
 )
 
 // assignment matches code that assigns to a field; as to a member only, if so wanted.
@@ -271,5 +276,5 @@ func assignment(field string, member bool) *regexp.Regexp {
 
 func assigns(before, field, behind string) *regexp.Regexp {
 	q := regexp.QuoteMeta(field)
-	return regexp.MustCompile(before + q + behind + operators + `|(\+\+|--)[\w\s.>()*-]*\b` + q + `\b`)
+	return regexp.MustCompile(before + q + behind + operators + `|` + ahead + operand + `\b` + q + `\b`)
 }

@@ -160,11 +160,16 @@ void g(struct n *a) { a->key = 1; }
 
 func TestMayStore(t *testing.T) {
 	for text, want := range map[string]bool{
-		"n->next = p;":                   true,
-		"n->next == p;":                  false,
-		"next = p;":                      true, // a member in C++
-		"n->child.next [2] += p;":        true,
-		"++n->next;":                     true,
+		"n->next = p;":                true,
+		"n->next == p;":               false,
+		"next = p;":                   true, // a member in C++
+		"n->child.next [2] += p;":     true,
+		"++n->next;":                  true,
+		"if (n) --(*n).list[i].next;": true,
+		"return ++(n)->next;":         true,
+		"for (i = 0; i < k; i++) if (n->next[i] == m) m->last = n;": false,
+		"for (i = 0; i < k; ++i) if (n->next) m->last = n;":         false,
+		"k = i-- - n->next;":             false,
 		"n->nextest = n->next;":          false,
 		"return n ? n->next : 0;":        false,
 		"INIT_LIST(n);":                  true,
