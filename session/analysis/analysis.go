@@ -622,7 +622,7 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 
 // undescribed says where debug information is missing, if the layout of a declared type is.
 func (a *Analysis) undescribed() (out []string) {
-	if !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool { return t.Layout == nil }) {
+	if !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool { return t.Layout == nil && !t.Array }) {
 		return nil
 	}
 	for _, im := range a.Symbols.Images {
@@ -630,7 +630,7 @@ func (a *Analysis) undescribed() (out []string) {
 			continue
 		}
 		name := filepath.Base(im.Path)
-		if !im.Obj.HasDWARF() {
+		if !im.Obj.HasDWARF() && im.Path == a.prog.Path { // a library of the system has none
 			out = append(out, fmt.Sprintf("%s has no debug information: compile it with -g, or name with --debug-dir where its debug file is", name))
 		}
 		for _, w := range im.Obj.Warnings() {
