@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,10 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	cmd.SetIn(in)
 	cmd.SetOut(shown)
 	cmd.SetErr(told)
-	err := cmd.ExecuteContext(context.Background())
+	err := misnamed(cmd, args)
+	if err == nil {
+		err = cmd.ExecuteContext(context.Background())
+	}
 	var status exitStatus
 	switch {
 	case err == nil:
@@ -46,6 +50,19 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	}
 	fmt.Fprintf(told, "mgtrace: %v\n", err)
 	return statusFailed
+}
+
+// misnamed says that a command has no such one below it. cobra shows what there are, and
+// that ends with 0, as if nothing were found.
+func misnamed(root *cobra.Command, args []string) error {
+	if len(args) > 0 && args[0] == "completion" {
+		root.InitDefaultCompletionCmd(args...)
+	}
+	c, rest, err := root.Find(args)
+	if err != nil || c == root || c.Runnable() || len(rest) == 0 || rest[0] == "help" || strings.HasPrefix(rest[0], "-") {
+		return nil // whatever is wrong, cobra says it
+	}
+	return fmt.Errorf("unknown command %q for %q: see %s --help", rest[0], c.CommandPath(), c.CommandPath())
 }
 
 // commands are all that there are, in the order in which they are told. Read-only.
