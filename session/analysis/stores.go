@@ -29,7 +29,7 @@ func (a *Analysis) assignStores() map[trace.Addr][]string {
 		if op.Base != 0 && !a.within(op.Base, op.Addr, v) {
 			continue // out of bounds, it hits a field that is not meant
 		}
-		x := symbol.Store{PC: op.PC}
+		x := symbol.Store{PC: op.PC, Called: slices.Contains(op.Stack, op.PC+1)} // see attribute
 		for at := op.Addr; at < op.Addr+trace.Addr(op.Size); {
 			c, ok := cells.Cell(at, v)
 			if !ok {

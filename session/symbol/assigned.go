@@ -35,6 +35,7 @@ const maxBody = 2000
 type Store struct {
 	PC     trace.Addr
 	Fields []string
+	Called bool // the instruction is a call, of what stores: its line is right, whatever its text assigns
 }
 
 // Assign notes the statements of stores that the line table has elsewhere. Of several that
@@ -52,7 +53,7 @@ func (s *Table) Assign(stores []Store) {
 			continue
 		}
 		text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-		if frames[0].Line == 0 || ok && frames[0].Within && !mayStore(text, x.Fields) {
+		if frames[0].Line == 0 || ok && frames[0].Within && !x.Called && !mayStore(text, x.Fields) {
 			homeless = append(homeless, x)
 		} else {
 			taken[place{frames[0].File, frames[0].Line}] = true

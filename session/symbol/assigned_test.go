@@ -59,13 +59,21 @@ void remove(struct n *a) { a->flag = 0; }
 	} {
 		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
 		s.frames[1] = at(c.line, c.within)
-		s.Assign([]Store{{1, c.fields}})
+		s.Assign([]Store{{PC: 1, Fields: c.fields}})
 		if f, _, _ := s.Where(1); f.Line != c.want {
 			t.Errorf("%d: %v at line %d: at line %d, want %d", i, c.fields, c.line, f.Line, c.want)
 		}
 		if _, moved := s.assigned[1]; moved != (c.want != c.line) {
 			t.Errorf("%d: moved: %t", i, moved)
 		}
+	}
+
+	// What a function of a library that is called there stores is that line's.
+	s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+	s.frames[1] = at(8, true)
+	s.Assign([]Store{{PC: 1, Fields: []string{"prev"}, Called: true}})
+	if f, _, _ := s.Where(1); f.Line != 8 {
+		t.Errorf("a call at line 8 is at line %d", f.Line)
 	}
 
 	// One store may do what two statements say.
@@ -82,7 +90,7 @@ void remove(struct n *a) { a->flag = 0; }
 	} {
 		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
 		s.frames[1] = at(c.line, false)
-		s.Assign([]Store{{1, c.fields}})
+		s.Assign([]Store{{PC: 1, Fields: c.fields}})
 		lines := []int{}
 		for _, f := range s.Merged(1) {
 			lines = append(lines, f.Line)
@@ -96,7 +104,7 @@ void remove(struct n *a) { a->flag = 0; }
 	for line, want := range map[int]int{14: 16, 16: 14} {
 		s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
 		s.frames[1], s.frames[2] = at(15, true), at(line, true)
-		s.Assign([]Store{{1, []string{"key"}}, {2, []string{"key"}}})
+		s.Assign([]Store{{PC: 1, Fields: []string{"key"}}, {PC: 2, Fields: []string{"key"}}})
 		if got := fmt.Sprint(s.Place(1), " ", s.Place(2)); got != fmt.Sprintf("list.c:%d list.c:%d", want, line) {
 			t.Errorf("beside a store at line %d: %s", line, got)
 		}
@@ -120,7 +128,7 @@ func TestNoLine(t *testing.T) {
 		return []objfile.Frame{{Function: "cut", File: "list.c", Line: line, Declared: 1}}
 	}
 	s.frames[0x105], s.frames[0x110], s.frames[0x118] = frame(6), frame(0), frame(7)
-	s.Assign([]Store{{0x110, []string{"prev"}}, {0x118, []string{"next"}}})
+	s.Assign([]Store{{PC: 0x110, Fields: []string{"prev"}}, {PC: 0x118, Fields: []string{"next"}}})
 	if f, _, _ := s.Where(0x110); f.Line != 6 {
 		t.Errorf("the store without a line is at line %d, want 6", f.Line)
 	}
