@@ -35,8 +35,14 @@ func (a *Analysis) assignStores() map[trace.Addr][]string {
 			if !ok {
 				break
 			}
-			if name := lastName(c.Path); name != "" && !slices.Contains(x.Fields, name) {
-				x.Fields = append(x.Fields, name)
+			paths := []string{c.Path}
+			for _, p := range c.Parts { // the store may be to any of the bit-fields there
+				paths = append(paths, p.Path)
+			}
+			for _, path := range paths {
+				if name := lastName(path); name != "" && !slices.Contains(x.Fields, name) {
+					x.Fields = append(x.Fields, name)
+				}
 			}
 			at = c.Addr + trace.Addr(c.Size)
 		}
