@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
+	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
@@ -21,14 +23,23 @@ func (a *Analysis) takenOut(s *faultloc.Suspect, at mgpp.Timestamp) (out report.
 	}
 	n := a.Hist.Node(op.Node)
 	t := a.unlinked(&n)
-	if t == 0 || a.Hist.Op(t).PC == 0 || a.calls.at(t) != a.calls.at(s.Operation) {
-		return out, false // an earlier call that is over gave the pointer another target: nothing was taken out yet
+	if t == 0 || a.Hist.Op(t).PC == 0 || a.linkedIn(a.calls.at(t), op.Node, at) {
+		return out, false
 	}
 	out = a.accomplice(t, fmt.Sprintf("it took %s out before that was freed, and a pointer to it was left", a.Graph.Name(a.Graph.Former(op.Node))))
 	out.Why = report.Sentence(out.Evidence[0])
 	out.Also = []string{left}
 	out.Evidence = append(out.Evidence, left)
 	return out, true
+}
+
+// linkedIn: a pointer that was left to a freed node was stored in a call, which then gave the node
+// another place and did not take it out.
+func (a *Analysis) linkedIn(call string, id mgpp.NodeID, at mgpp.Timestamp) bool {
+	v := a.Hist.At(at)
+	return call != "" && slices.ContainsFunc(a.Graph.Left(v, a.Graph.Former(id)), func(r graph.Ref) bool {
+		return a.calls.at(v.Target(r.Addr, r.Cell.Coded).Since) == call
+	})
 }
 
 // unlinked is the change that took a pointer to a freed node away, if none was stored after it.
