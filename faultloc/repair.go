@@ -157,9 +157,12 @@ func (l *lab) alike(o graph.ObjID) []graph.ObjID {
 // given: like nodes get a field with their birth and keep it, or have it from an argument of a call of the watched
 // function, and many of them have values of their own in it, as in a key; or few have, which are larger than all
 // changes are that could have counted so far. It is what the program was given, not what it made out; another
-// one fits wherever the node may be.
+// one fits wherever the node may be. Not so what one call stored and then overwrote.
 func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
+	if l.overwritten(c) {
+		return false
+	}
 	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
 	handed, large := 0, 0
@@ -185,6 +188,25 @@ func (l *lab) given(c Cell) bool {
 		}
 	}
 	return (len(values) >= minLike || len(values) > 1 && (handed == len(like) || large == len(like))) && 4*len(values) >= len(like)
+}
+
+// overwritten: what a field holds was stored over what the same call had stored before, and it is not what
+// the call was given. Which call that was is known where functions are watched.
+func (l *lab) overwritten(c Cell) bool {
+	in, size := &l.in, uint64(c.Size)
+	last := in.History.LastWrite(c.Addr, size, in.At)
+	if last == 0 || len(in.Moments) == 0 {
+		return false
+	}
+	before := in.History.LastWrite(c.Addr, size, last-1)
+	if before <= in.Cells.Object(c.Obj).Birth {
+		return false
+	}
+	if i, _ := slices.BinarySearch(in.Moments, before); i < len(in.Moments) && in.Moments[i] < last {
+		return false // between two calls
+	}
+	v, ok := read(l.view, c.Addr, c.Size)
+	return ok && !in.argument(last, v, c.Size)
 }
 
 // argument: a number is an argument of the call of the watched function in which an operation ran.
