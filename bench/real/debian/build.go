@@ -31,7 +31,9 @@ type Workshop struct {
 	lists    bool       // the package lists were fetched
 }
 
-// Open is a workshop in dir, for the programs of testdata.
+// Open is a workshop in dir, for the programs of testdata. It is made a module of its own: the go
+// command, which may look for packages of this one meanwhile, does not enter it then, where
+// directories come and go.
 func Open(dir, testdata string) (*Workshop, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -39,6 +41,12 @@ func Open(dir, testdata string) (*Workshop, error) {
 	}
 	testdata, err = filepath.Abs(testdata)
 	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module sources\n"), 0o666); err != nil {
 		return nil, err
 	}
 	return &Workshop{dir: dir, ours: testdata}, os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o777)
