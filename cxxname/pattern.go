@@ -370,3 +370,9 @@ func splitArgs(s string) []string {
 	}
 	return args
 }
+
+// Is says whether a function has a name in full, with its parameters or without.
+func Is(function, name string) bool {
+	plain, _, _ := strings.Cut(function, "(")
+	return plain == name || function == name
+}

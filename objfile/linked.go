@@ -1,6 +1,10 @@
 package objfile
 
-import "mgtrace/cxxname"
+import (
+	"strings"
+
+	"mgtrace/cxxname"
+)
 
 // FuncsLinked returns the functions that the symbol tables define under names
 // that want accepts, by address; Linkage is the name accepted, and a function
@@ -22,4 +26,23 @@ func (f *File) FuncsLinked(want func(linkage string) bool) []Func {
 		found = append(found, fn)
 	}
 	return found
+}
+
+// FuncsInFull returns the functions that the symbol tables define under a name, demangled, with
+// its parameters or without: as FuncsLinked does, so that of a library "insert" is a function
+// of C, and none of the many of C++ that end so.
+func (f *File) FuncsInFull(name string) []Func {
+	literal := literalOf(name)
+	return f.FuncsLinked(func(linkage string) bool {
+		return strings.Contains(linkage, literal) && cxxname.Is(cxxname.Demangle(linkage), name)
+	})
+}
+
+// literalOf is what a symbol table has in the name of each function of a name: the name, if it
+// is a plain one. Few have it, and demangling takes a microsecond.
+func literalOf(name string) string {
+	if strings.ContainsAny(name, ":<(~ ") || strings.HasPrefix(name, "operator") {
+		return ""
+	}
+	return name
 }

@@ -16,6 +16,7 @@ import (
 
 	"mgtrace/probe"
 	"mgtrace/report"
+	"mgtrace/session/symbol"
 	"mgtrace/target"
 	"mgtrace/trace"
 )
@@ -132,19 +133,13 @@ func (l *Program) unlisted() {
 		switch {
 		case f.Declared && f.Role != probe.RoleFree:
 			b.Unknown = fmt.Sprintf("the blocks that %s gave out before can not be listed", f.Name)
-		case f.Name == "malloc" && !isLibC(im) && im != l.Prog.Path:
+		case f.Name == "malloc" && !symbol.IsLibC(im) && im != l.Prog.Path:
 			b.Unknown = fmt.Sprintf("malloc is that of %s, whose blocks can not be listed", im)
 		}
 	}
 	if b.Unknown != "" {
 		l.warn("%s: writes to those are not told from others, and no write is judged by what lies beside a block", b.Unknown)
 	}
-}
-
-// isLibC: the file is the C library of a dynamic program.
-func isLibC(path string) bool {
-	base := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 }
 
 // blocksBefore gives the blocks that were there to everybody who wants them: all

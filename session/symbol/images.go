@@ -97,6 +97,12 @@ func bias(f *objfile.File, m mem.Map) trace.Addr {
 	return trace.Addr(m.Lo - lo)
 }
 
+// IsLibC: the file is the C library of a dynamic program.
+func IsLibC(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
+}
+
 // MatchesModule: a module is named by its path, its file name, or its name
 // without version ("libfoo.so" for libfoo.so.1.2).
 func MatchesModule(path string, names []string) bool {

@@ -80,10 +80,10 @@ func (p *Program) LookupFunc(pattern string) []string {
 func (p *Program) LibraryOf(pattern string) string {
 	for _, im := range p.Others {
 		base := filepath.Base(im.Path)
-		if im.Obj == nil || strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-") || strings.HasPrefix(base, "ld-") {
+		if im.Obj == nil || IsLibC(im.Path) || strings.HasPrefix(base, "ld-") {
 			continue
 		}
-		if len(im.Obj.FuncsNamed(pattern)) > 0 {
+		if len(im.Obj.FuncsInFull(pattern)) > 0 {
 			name, _, _ := strings.Cut(base, ".so")
 			return name + ".so"
 		}

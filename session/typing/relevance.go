@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/cxxname"
@@ -150,10 +149,7 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 				ranges = append(ranges, in.Ranges...)
 			}
 		default:
-			literal := literalOf(r.Func)
-			funcs = im.Obj.FuncsLinked(func(linkage string) bool {
-				return strings.Contains(linkage, literal) && isNamed(cxxname.Demangle(linkage), r.Func)
-			})
+			funcs = im.Obj.FuncsInFull(r.Func)
 		}
 		for i := range funcs {
 			if len(funcs[i].Ranges) == 0 {
@@ -172,15 +168,6 @@ func (t *Blocks) codeNamed(r *check.AllocRule) (code []matter.Code) {
 		}
 	}
 	return code
-}
-
-// literalOf is what a symbol table has in the name of each function of a name: the name, if it
-// is a plain one. Few have it, and demangling takes a microsecond.
-func literalOf(name string) string {
-	if strings.ContainsAny(name, ":<(~ ") || strings.HasPrefix(name, "operator") {
-		return ""
-	}
-	return name
 }
 
 // callsMeant are the return addresses of the calls in some code that a rule with a number

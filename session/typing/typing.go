@@ -438,13 +438,7 @@ func (t *Blocks) means(pattern, function string) bool {
 		}
 		t.named[pattern] = meant
 	}
-	return meant[function] || isNamed(function, pattern)
-}
-
-// isNamed says whether a function has a name, with its parameters or without.
-func isNamed(function, name string) bool {
-	plain, _, _ := strings.Cut(function, "(")
-	return plain == name || function == name
+	return meant[function] || cxxname.Is(function, pattern)
 }
 
 // callOn numbers the call that returns to pc among the calls of its line, from
