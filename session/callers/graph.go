@@ -80,28 +80,35 @@ func (g *Graph) only(sites map[trace.Addr][]site, from, pc trace.Addr, stack []t
 
 // site is a call of a function.
 type site struct {
-	caller, ret trace.Addr
-	taken       bool
+	caller, at, ret trace.Addr
+	taken           bool
 }
 
 // sites returns the calls of all functions that can be reached from one, by the function called; it
 // is not ok if that is not known.
 func (g *Graph) sites(from trace.Addr) (_ map[trace.Addr][]site, ok bool) {
-	sites := map[trace.Addr][]site{}
+	return g.reached(from, func(f *function) bool { return f.open }, func(to trace.Addr) trace.Addr { return to })
+}
+
+// reached returns the calls of the functions that are reached from one: all, unless it is not ok,
+// because one that is reached stops it, or there are too many. end is where a call leads.
+func (g *Graph) reached(from trace.Addr, stops func(*function) bool, end func(trace.Addr) trace.Addr) (sites map[trace.Addr][]site, ok bool) {
+	sites = map[trace.Addr][]site{}
 	reached := []trace.Addr{from}
 	for i := 0; i < len(reached); i++ {
 		f := g.function(reached[i])
 		if f == nil {
 			continue
 		}
-		if f.open || len(reached) > maxReached {
-			return nil, false
+		if stops(f) || len(reached) > maxReached {
+			return sites, false
 		}
 		for _, c := range f.calls {
-			if len(sites[c.to]) == 0 && c.to != from {
-				reached = append(reached, c.to)
+			to := end(c.to)
+			if len(sites[to]) == 0 && to != from {
+				reached = append(reached, to)
 			}
-			sites[c.to] = append(sites[c.to], site{reached[i], c.ret, c.taken})
+			sites[to] = append(sites[to], site{reached[i], c.at, c.ret, c.taken})
 		}
 	}
 	return sites, true

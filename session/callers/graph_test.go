@@ -37,22 +37,35 @@ func compiled(t *testing.T, source string, flags ...string) (*Graph, *objfile.Fi
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("no gcc")
 	}
+	c, bin := build(t, source, "p", flags...)
+	im := mapped(t, bin, bias)
+	return New(symbol.New([]symbol.Image{im}, &symbol.Sources{})), im.Obj, c
+}
+
+// build compiles a program, or library, of that name.
+func build(t *testing.T, source, name string, flags ...string) (c, bin string) {
+	t.Helper()
 	dir := t.TempDir()
-	c, bin := filepath.Join(dir, "p.c"), filepath.Join(dir, "p")
+	c, bin = filepath.Join(dir, name+".c"), filepath.Join(dir, name)
 	if err := os.WriteFile(c, []byte(source), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := exec.Command("gcc", append(flags, "-g", "-o", bin, c)...).CombinedOutput(); err != nil {
+	if text, err := exec.Command("gcc", append([]string{"-g", "-o", bin, c}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	f, err := objfile.Open(bin, objfile.Options{})
+	return c, bin
+}
+
+// mapped is a traced file that is said to lie there.
+func mapped(t *testing.T, path string, bias trace.Addr) symbol.Image {
+	t.Helper()
+	f, err := objfile.Open(path, objfile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
 	lo, hi := f.LoadRange()
-	im := symbol.Image{Module: trace.Module{Path: bin, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f}
-	return New(symbol.New([]symbol.Image{im}, &symbol.Sources{})), f, c
+	return symbol.Image{Module: trace.Module{Path: path, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f}
 }
 
 // comments are those of the lines of calls.
@@ -176,48 +189,18 @@ int main(void) { insert(0); both(0); drop(0); return 0; }
 
 // TestInto: the lines of a program that may have led to a store of a library without symbols of its own.
 func TestInto(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc")
+	}
+	const far = 0x1000000
 	for _, flags := range []string{"-O0", "-O2"} {
-		dir := t.TempDir()
-		c, lib, bin := filepath.Join(dir, "l.c"), filepath.Join(dir, "libl.so"), filepath.Join(dir, "p")
-		write := func(path, text string) {
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+		c, lib := build(t, library, "libl.so", "-shared", "-fPIC", flags)
+		store := slices.Max(mapped(t, lib, far).Obj.LineAddrs(c, 2)) // of set, which at -O2 is a part of push and push_twice
+		if text, err := exec.Command("strip", "--strip-unneeded", "-o", lib+".stripped", lib).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
 		}
-		run := func(argv ...string) {
-			if text, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-		}
-		if _, err := exec.LookPath("gcc"); err != nil {
-			t.Skip("no gcc")
-		}
-		write(c, library)
-		run("gcc", "-shared", "-fPIC", "-g", flags, "-o", lib, c)
-		var images []symbol.Image
-		open := func(path string, bias trace.Addr) *objfile.File {
-			f, err := objfile.Open(path, objfile.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { f.Close() })
-			lo, hi := f.LoadRange()
-			images = append(images, symbol.Image{Module: trace.Module{Path: path, Lo: bias + trace.Addr(lo), Hi: bias + trace.Addr(hi), Bias: bias, Traced: true}, Obj: f})
-			return f
-		}
-		whole, err := objfile.Open(lib, objfile.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		store := slices.Max(whole.LineAddrs(c, 2)) // of set, which at -O2 is a part of push and push_twice
-		whole.Close()
-		run("strip", "--strip-unneeded", lib)
-		user := user
-		write(filepath.Join(dir, "p.c"), user)
-		run("gcc", "-g", "-pie", "-fPIE", flags, "-o", bin, filepath.Join(dir, "p.c"), lib)
-		open(bin, bias)
-		const far = 0x1000000
-		open(lib, far)
+		_, bin := build(t, user, "p", "-pie", "-fPIE", flags, lib)
+		images := []symbol.Image{mapped(t, bin, bias), mapped(t, lib+".stripped", far)}
 		g := New(symbol.New(images, &symbol.Sources{}))
 		for _, test := range []struct {
 			from string

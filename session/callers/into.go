@@ -16,31 +16,13 @@ func (g *Graph) Into(from, pc trace.Addr) (calls []trace.Addr) {
 	if !ok {
 		return nil
 	}
-	type site struct{ caller, at trace.Addr }
-	sites := map[trace.Addr][]site{} // by the function called
-	reached := []trace.Addr{from}
-	known := map[trace.Addr]bool{from: true}
-	for i := 0; i < len(reached) && len(reached) < maxReached; i++ {
-		f := g.function(reached[i])
-		if f == nil {
-			continue
-		}
-		for _, c := range f.calls {
-			to := g.defined(c.to)
-			if !known[to] {
-				known[to] = true
-				reached = append(reached, to)
-			}
-			if !c.taken {
-				sites[to] = append(sites[to], site{reached[i], c.at})
-			}
-		}
-	}
+	sites, _ := g.reached(from, func(*function) bool { return false }, g.defined) // what is left out may lead there too
 	work := []trace.Addr{target}
 	leads := map[trace.Addr]bool{target: true}
 	for ; len(work) > 0; work = work[1:] {
 		for _, s := range sites[work[0]] {
 			switch {
+			case s.taken:
 			case !g.sourceless(s.caller):
 				if !slices.Contains(calls, s.at) {
 					calls = append(calls, s.at)
