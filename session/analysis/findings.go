@@ -258,7 +258,7 @@ func (a *Analysis) askedBy(thread trace.ThreadID, t mgpp.Timestamp, pc trace.Add
 	var places []string
 	for _, at := range a.callers.Into(entry, pc) {
 		f, _, source := a.Symbols.Where(at)
-		place := fmt.Sprintf("%s:%d in %s (%s)", symbol.Short(f.File), f.Line, f.Function, source)
+		place := fmt.Sprintf("%s in %s (%s)", a.Symbols.Place(at), f.Function, source)
 		if f.File != "" && !slices.Contains(places, place) {
 			places = append(places, place)
 		}

@@ -16,8 +16,7 @@ import (
 type experiments struct {
 	a    *Analysis
 	call *rerun.Rerun
-	from mgpp.Timestamp     // of the call
-	ways map[uint64][2]bool // which ways decisions went in calls that ended well; nil: not asked yet
+	ways map[rerun.Way]bool // that decisions went in calls that ended well; nil: not asked yet
 }
 
 // experiments returns the call that p is the end of, or else the one during which operation t was done.
@@ -31,7 +30,7 @@ func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
 		return nil
 	}
 	a.again = r
-	return &experiments{a: a, call: r, from: r.From()}
+	return &experiments{a: a, call: r}
 }
 
 // stackAgain is the stack of calls from which an operation was done, if it is one of the call that was executed again last.
@@ -49,9 +48,8 @@ func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
 // Decisions implements faultloc.Rerun.
 func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
-		seen := x.wentBefore()[s.PC]
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: seen[b2i(s.Taken)], Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
@@ -64,32 +62,25 @@ const (
 )
 
 // wentBefore tells which ways decisions went in the newest calls before this one.
-func (x *experiments) wentBefore() map[uint64][2]bool {
+func (x *experiments) wentBefore() map[rerun.Way]bool {
 	if x.ways != nil {
 		return x.ways
 	}
-	x.ways = map[uint64][2]bool{}
+	x.ways = map[rerun.Way]bool{}
 	steps := 0
-	log := &x.a.calls.log
+	log, from := &x.a.calls.log, x.call.From()
 	for i, n := log.len()-1, 0; i >= 0 && n < maxWell && steps < maxWellSteps; i-- {
 		k := log.at(i)
-		if k.to == 0 || k.to > x.from {
+		if k.to == 0 || k.to > from {
 			continue
 		}
 		n++
-		if r, ok := x.a.execute(k, x.from, 0, x.call); ok {
+		if r, ok := x.a.execute(k, from, 0, x.call); ok {
 			r.Went(x.ways)
 			steps += r.Steps()
 		}
 	}
 	return x.ways
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Values implements faultloc.Rerun.

@@ -129,21 +129,18 @@ func (r *Rerun) From() mgpp.Timestamp { return r.call.From }
 // Steps is how many instructions the call took as it was.
 func (r *Rerun) Steps() int { return r.was.Steps }
 
-// Went notes which ways the decisions of the call as it was went, by their instructions: not taken, and taken.
-func (r *Rerun) Went(ways map[uint64][2]bool) {
-	for i := range r.was.Decisions {
-		d := &r.was.Decisions[i]
-		w := ways[d.PC]
-		w[b2i(d.Taken)] = true
-		ways[d.PC] = w
-	}
+// Way is a decision of an instruction.
+type Way struct {
+	PC    uint64
+	Taken bool
 }
 
-func b2i(b bool) int {
-	if b {
-		return 1
+// Went notes which ways the decisions of the call as it was went.
+func (r *Rerun) Went(ways map[Way]bool) {
+	for i := range r.was.Decisions {
+		d := &r.was.Decisions[i]
+		ways[Way{d.PC, d.Taken}] = true
 	}
-	return 0
 }
 
 // run makes an experiment.

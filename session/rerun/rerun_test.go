@@ -1,6 +1,7 @@
 package rerun
 
 import (
+	"maps"
 	"testing"
 
 	"mgtrace/mgpp"
@@ -66,12 +67,12 @@ func TestPart(t *testing.T) {
 
 // TestWent: which ways the decisions of calls went, each by itself.
 func TestWent(t *testing.T) {
-	ways := map[uint64][2]bool{}
+	ways := map[Way]bool{}
 	for _, d := range [][]replay.Decision{{{PC: 1, Taken: true}, {PC: 2}}, {{PC: 1, Taken: true}, {PC: 2, Taken: true}}} {
 		r := &Rerun{was: &replay.Run{Decisions: d}}
 		r.Went(ways)
 	}
-	if ways[1] != [2]bool{false, true} || ways[2] != [2]bool{true, true} || len(ways) != 2 {
+	if want := (map[Way]bool{{1, true}: true, {2, false}: true, {2, true}: true}); !maps.Equal(ways, want) {
 		t.Errorf("%v", ways)
 	}
 }
