@@ -273,6 +273,7 @@ func (r *reader) add(tid trace.ThreadID, bytes []byte, n *note) error {
 // wait for one.
 func (r *reader) release() {
 	for _, s := range r.took {
+		evict(s.fullBuffer())
 		r.e.streams.Lock()
 		s.full = false
 		s.offer()

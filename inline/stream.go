@@ -59,6 +59,9 @@ func (s *slot) left(n uint64) {
 	s.began += n
 }
 
+// fullBuffer is what the thread wrote to the buffer that is full.
+func (s *slot) fullBuffer() []byte { return s.mem[s.at[1-s.cur]:][:s.fullLen] }
+
 // swap gives the thread, which is stopped, the other buffer. It is false if the
 // reader has not emptied it yet.
 func (s *slot) swap() bool {
