@@ -188,11 +188,6 @@ func (t *tracer) traces(tid int) bool {
 	return int(procStatus(strconv.Itoa(tid)).uint("TracerPid", 10)) == t.thread
 }
 
-func ended(tid int) bool {
-	state, _, _ := strings.Cut(procStatus(strconv.Itoa(tid))["State"], " ")
-	return state == "" || state == "Z" || state == "X"
-}
-
 // attachDenied explains why the kernel refuses PTRACE_SEIZE.
 func attachDenied(pid int, err error) error {
 	who := strconv.Itoa(pid)

@@ -63,8 +63,14 @@ func (t *tracer) allQuiet() bool {
 
 // asleep reports whether a thread is gone or in an uninterruptible sleep.
 func asleep(tid int) bool {
+	return runState(tid) == 'D' || ended(tid)
+}
+
+// ended reports whether a thread runs no more. That of the process's first may not be
+// reported for long.
+func ended(tid int) bool {
 	switch runState(tid) {
-	case 0, 'D', 'Z', 'X', 'x':
+	case 0, 'Z', 'X', 'x':
 		return true
 	}
 	return false

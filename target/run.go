@@ -22,8 +22,8 @@ type Handlers struct {
 	// OnCrash: a signal whose default action is to end the process is about
 	// to do so. All threads are stopped. Called once at most.
 	OnCrash func(Crash)
-	// OnExit: the last thread is about to end, for whatever reason, after
-	// OnCrash and OnHold too. All memory can still be read. It is not called
+	// OnExit: the process is about to end, for whatever reason, after OnCrash and OnHold
+	// too: no thread runs any more of its code. All memory can still be read. It is not called
 	// when the kernel ends the process without reporting that (SIGKILL may).
 	OnExit func(Exit)
 	// OnUrge: somebody wants the run over (Hold's reasons), before OnHold, or while
@@ -55,7 +55,7 @@ type Crash struct {
 
 // Exit is the end of the process.
 type Exit struct {
-	TID    int // the thread that ends last
+	TID    int // the thread that ends last, or has the others end
 	Status ExitStatus
 }
 
@@ -107,6 +107,7 @@ type run struct {
 
 	crashed  bool // OnCrash was called
 	last     bool // the process is at its end: in OnCrash or OnExit, or after
+	exited   bool // OnExit was called
 	urged    bool // OnUrge was called
 	held     bool // OnHold was called
 	finished bool

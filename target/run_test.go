@@ -130,6 +130,29 @@ func TestMemoryAtTheEnd(t *testing.T) {
 	}
 }
 
+// The end is told once and with the memory there, also where the kernel kills threads that
+// have just stopped to be told of.
+func TestExitWhileThreadsBegin(t *testing.T) {
+	const want = "written before the end"
+	path := build(t, "behave")
+	for range 100 {
+		s, ends := launch(t, Command{Path: path, Args: []string{"burst"}}), 0
+		addr := symbol(t, s.p, "secret")
+		s.run(t.Context(), Handlers{OnExit: func(e Exit) {
+			ends++
+			if e.Status.Code != 3 {
+				t.Errorf("ends with %v", e.Status)
+			}
+			if got := readString(t, s.p, addr, len(want)); got != want {
+				t.Errorf("memory holds %q", got)
+			}
+		}})
+		if ends != 1 {
+			t.Fatalf("told of %d ends", ends)
+		}
+	}
+}
+
 // What is mapped can be asked while the tracer waits for the one who asks, also where
 // the first thread has ended.
 func TestMapsWhileTheTracerWaits(t *testing.T) {

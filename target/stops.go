@@ -246,32 +246,73 @@ func (t *tracer) onExec(th *thread) {
 	}
 }
 
-// onExit handles a thread that is about to end. The memory lives until the
-// last of them goes on from here.
+// onExit handles a thread that is about to end. The memory lives until the last of them goes
+// on from here; or the first, if it has all others end.
 func (t *tracer) onExit(th *thread) {
 	th.exiting = true
 	t.tellEnd(th)
-	for _, other := range t.threads {
-		if !other.exiting {
-			return
-		}
-	}
 	h := t.handlers()
 	msg, err := th.eventMessage()
-	if h.OnExit == nil || err != nil {
+	if h.OnExit == nil || err != nil || t.run.exited {
 		return
 	}
-	t.run.last = true
-	t.whileHeld(func() { h.OnExit(Exit{TID: th.tid, Status: exitStatus(unix.WaitStatus(msg))}) })
+	status := unix.WaitStatus(msg)
+	if !t.allExiting() && !endsGroup(th, status) {
+		return
+	}
+	t.whileStill(func() {
+		if t.othersEnd(th) {
+			t.run.last, t.run.exited = true, true
+			t.callback(func() { h.OnExit(Exit{TID: th.tid, Status: exitStatus(status)}) })
+		}
+	})
+}
+
+// endsGroup reports whether a thread at its end has all others end too. They are not waited
+// for one by one: when the kernel kills one in a stop that we are about to let it go from,
+// its exit is there already, and it is let go from that, unseen.
+func endsGroup(th *thread, status unix.WaitStatus) bool {
+	if status.Signaled() {
+		return true
+	}
+	regs, err := getRegs(th.tid)
+	return err == nil && regs.OrigRAX == unix.SYS_EXIT_GROUP
+}
+
+func (t *tracer) allExiting() bool {
+	for _, th := range t.threads {
+		if !th.exiting {
+			return false
+		}
+	}
+	return true
+}
+
+// othersEnd reports whether every other thread, all of which stand still, runs no more
+// of its own code, and tells of the ends that have not been told.
+func (t *tracer) othersEnd(th *thread) bool {
+	for _, other := range t.sorted() {
+		switch {
+		case other == th || other.exiting:
+		case other.ends() || !other.stopped && ended(other.tid):
+			t.tellEnd(other)
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // whileHeld runs a handler while no thread of the process runs.
-func (t *tracer) whileHeld(f func()) {
+func (t *tracer) whileHeld(f func()) { t.whileStill(func() { t.callback(f) }) }
+
+// whileStill does what the tracer has to do itself while no thread of the process runs.
+func (t *tracer) whileStill(f func()) {
 	t.holds++
 	// A thread that can not be stopped is the handler's risk, not a reason
 	// to leave it out: its memory is there all the same.
 	_ = t.stopAll()
-	t.callback(f)
+	f()
 	t.holds--
 	if t.holds == 0 {
 		t.release()

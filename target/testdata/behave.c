@@ -94,6 +94,11 @@ int main(int argc, char **argv)
 		}
 		puts("joined");
 	}
+	if (!strcmp(how, "burst")) { /* ends while its threads begin */
+		for (int i = 0; i < 3; i++)
+			pthread_create(&t[i], 0, spin, &counter[i]);
+		_exit(3);
+	}
 	if (!strcmp(how, "spin")) {
 		for (int i = 0; i < 3; i++)
 			pthread_create(&t[i], 0, spin, &counter[i]);
