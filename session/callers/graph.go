@@ -133,22 +133,19 @@ func (g *Graph) function(entry trace.Addr) *function {
 	if at, im, ok := g.entry(entry); ok && at == entry {
 		fn, _ := im.Obj.CodeAt(uint64(entry - im.Bias))
 		f = &function{open: !im.Obj.PIE()}
-		for _, r := range fn.Ranges {
-			g.read(f, fn, im, im.Obj.Code(r[0], int(r[1]-r[0])), r[0])
-		}
+		g.read(f, &fn, im)
 		slices.SortFunc(f.code, func(a, b inst) int { return cmp.Compare(a.at, b.at) })
 	}
 	g.funcs[entry] = f
 	return f
 }
 
-// read adds what a piece of a function's code may lead to.
-func (g *Graph) read(f *function, fn objfile.Func, im *symbol.Image, code []byte, pc uint64) {
-	for len(code) > 0 {
-		in, err := x86.Decode(code, pc)
-		if err != nil {
+// read adds what a function's code may lead to.
+func (g *Graph) read(f *function, fn *objfile.Func, im *symbol.Image) {
+	for pc, in := range im.Insts(fn) {
+		if in == nil {
 			f.open = true
-			return
+			continue
 		}
 		next := pc + uint64(in.Len)
 		at := im.Bias + trace.Addr(pc)
@@ -169,12 +166,11 @@ func (g *Graph) read(f *function, fn objfile.Func, im *symbol.Image, code []byte
 			}
 			f.open = f.open || !in.Direct
 		}
-		if to, ok := taken(&in, next); ok {
+		if to, ok := taken(in, next); ok {
 			if fn, _, own := g.entry(im.Bias + trace.Addr(to)); own && fn == im.Bias+trace.Addr(to) {
 				f.calls = append(f.calls, call{at: at, to: fn, taken: true})
 			}
 		}
-		code, pc = code[in.Len:], next
 	}
 }
 

@@ -215,17 +215,12 @@ func (s *Table) read(entry trace.Addr) *function {
 	}
 	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}}
 	direct := true
-	for _, r := range fn.Ranges {
-		text, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
-		for len(text) > 0 {
-			in, err := x86.Decode(text, at)
-			if err != nil {
-				return nil
-			}
-			direct = direct && (in.Kind != x86.KindJmp || in.Direct)
-			c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, in.Store.Absolute()})
-			text, at = text[in.Len:], at+uint64(in.Len)
+	for at, in := range im.Insts(&fn) {
+		if in == nil {
+			return nil
 		}
+		direct = direct && (in.Kind != x86.KindJmp || in.Direct)
+		c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, in.Store.Absolute()})
 	}
 	if direct {
 		c.flow = cfg.Explore(fn.Addr, machine{im.Obj, &fn})

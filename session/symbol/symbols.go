@@ -2,6 +2,7 @@ package symbol
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -11,6 +12,7 @@ import (
 	"mgtrace/objfile"
 	"mgtrace/trace"
 	"mgtrace/types"
+	"mgtrace/x86"
 )
 
 // Image is a mapped file with its symbols. Obj is nil where it could not be
@@ -19,6 +21,29 @@ type Image struct {
 	trace.Module
 	Obj *objfile.File
 	Err error // of Load: why there is no Obj
+}
+
+// Insts are the instructions of a function of the file, piece by piece, with the virtual address
+// of each; nil is one that is not known, and the rest of its piece is left out.
+func (im *Image) Insts(fn *objfile.Func) iter.Seq2[uint64, *x86.Inst] {
+	return func(yield func(uint64, *x86.Inst) bool) {
+		for _, r := range fn.Ranges {
+			code, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
+			for len(code) > 0 {
+				in, err := x86.Decode(code, at)
+				if err != nil {
+					if !yield(at, nil) {
+						return
+					}
+					break
+				}
+				if !yield(at, &in) {
+					return
+				}
+				code, at = code[in.Len:], at+uint64(in.Len)
+			}
+		}
+	}
 }
 
 // Table turns addresses of the process into functions and source lines. It

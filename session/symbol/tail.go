@@ -59,33 +59,27 @@ func tails(im *Image, entry uint64, callee string, depth int) (jumps []uint64, o
 	if !ok || fn.Addr != entry || fn.Size == 0 || depth == 0 {
 		return nil, false
 	}
-	for _, r := range fn.Ranges {
-		code, at := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
-		for len(code) > 0 {
-			in, err := x86.Decode(code, at)
-			if err != nil {
+	for at, in := range im.Insts(&fn) {
+		if in == nil {
+			return nil, false
+		}
+		o, memory := in.Operand()
+		switch {
+		case in.Kind != x86.KindJmp && in.Kind != x86.KindJcc || in.Direct && fn.Contains(in.Target):
+		case in.Direct && names(im, in.Target, callee):
+			jumps = append(jumps, at)
+		case in.Direct:
+			further, ok := tails(im, in.Target, callee, depth-1)
+			if !ok {
 				return nil, false
 			}
-			next := at + uint64(in.Len)
-			o, memory := in.Operand()
-			switch {
-			case in.Kind != x86.KindJmp && in.Kind != x86.KindJcc || in.Direct && fn.Contains(in.Target):
-			case in.Direct && names(im, in.Target, callee):
+			jumps = append(jumps, further...)
+		case memory && o.RIPRelative:
+			if is(im.Obj.ImportSlot(at+uint64(in.Len)+uint64(o.Disp)), callee) {
 				jumps = append(jumps, at)
-			case in.Direct:
-				further, ok := tails(im, in.Target, callee, depth-1)
-				if !ok {
-					return nil, false
-				}
-				jumps = append(jumps, further...)
-			case memory && o.RIPRelative:
-				if is(im.Obj.ImportSlot(next+uint64(o.Disp)), callee) {
-					jumps = append(jumps, at)
-				}
-			default:
-				return nil, false // by a register: anywhere
 			}
-			code, at = code[in.Len:], next
+		default:
+			return nil, false // by a register: anywhere
 		}
 	}
 	return jumps, true

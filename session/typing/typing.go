@@ -1,6 +1,7 @@
 package typing
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -471,26 +472,17 @@ func (t *Blocks) eachCall(im *symbol.Image, fn *objfile.Func, f func(ret trace.A
 	}
 	calls := map[line]int{}
 	number := func(f objfile.Frame) int { return calls[line{f.File, f.Line}] }
-	for _, r := range fn.Ranges {
-		code := im.Obj.Code(r[0], int(r[1]-r[0]))
-		for at := r[0]; len(code) > 0; {
-			inst, err := x86.Decode(code, at)
-			if err != nil || inst.Len == 0 {
-				break
-			}
-			at += uint64(inst.Len)
-			code = code[inst.Len:]
-			if inst.Kind != x86.KindCall {
-				continue
-			}
-			ret := im.Bias + trace.Addr(at)
-			frames := t.symbols.Frames(ret - 1)
-			if len(frames) > 0 {
-				calls[line{frames[0].File, frames[0].Line}]++
-			}
-			if !f(ret, frames, number) {
-				return
-			}
+	for at, in := range im.Insts(fn) {
+		if in == nil || in.Kind != x86.KindCall {
+			continue
+		}
+		ret := im.Bias + trace.Addr(at) + trace.Addr(in.Len)
+		frames := t.symbols.Frames(ret - 1)
+		if len(frames) > 0 {
+			calls[line{frames[0].File, frames[0].Line}]++
+		}
+		if !f(ret, frames, number) {
+			return
 		}
 	}
 }
@@ -580,24 +572,14 @@ func (t *Blocks) whyNone(r *check.AllocRule) string {
 
 // endsIn is the function that one jumps to, the first of several.
 func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
-	for _, r := range fn.Ranges {
-		code, pc := im.Obj.Code(r[0], int(r[1]-r[0])), r[0]
-		for len(code) > 0 {
-			in, err := x86.Decode(code, pc)
-			if err != nil {
-				break
-			}
-			if in.Kind == x86.KindJmp && in.Direct && !fn.Contains(in.Target) {
-				if to, ok := im.Obj.FuncAt(in.Target); ok && to.Addr == in.Target {
-					return to.Name, true
-				}
-				if name := im.Obj.Import(in.Target); name != "" {
-					return name, true
-				}
-				return "another function", true
-			}
-			code, pc = code[in.Len:], pc+uint64(in.Len)
+	for _, in := range im.Insts(fn) {
+		if in == nil || in.Kind != x86.KindJmp || !in.Direct || fn.Contains(in.Target) {
+			continue
 		}
+		if to, ok := im.Obj.FuncAt(in.Target); ok && to.Addr == in.Target {
+			return to.Name, true
+		}
+		return cmp.Or(im.Obj.Import(in.Target), "another function"), true
 	}
 	return "", false
 }
