@@ -33,7 +33,7 @@ type zone struct {
 
 const (
 	numZones  = 256
-	zoneShift = 21 // static data lies that near to the heap
+	zoneShift = 16 // static data lies that near to the heap where addresses are not random (setarch -R)
 )
 
 // zoneOf is the place in Filter.zones of what is known about addr.
