@@ -1,6 +1,7 @@
 package faultloc
 
 import (
+	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -58,6 +59,7 @@ func idle(in Input, r *Repair) (best mgpp.Timestamp, ok bool) {
 	for _, c := range fields {
 		filled = max(filled, firstWrite(in, c, birth))
 	}
+	filled = in.goesOn(r.Cell.Obj, filled)
 	gap := mgpp.Timestamp(0)
 	for _, c := range fields {
 		if c.Addr == r.Cell.Addr || c.Size != r.Cell.Size || c.Pointer != r.Cell.Pointer {
@@ -75,6 +77,19 @@ func idle(in Input, r *Repair) (best mgpp.Timestamp, ok bool) {
 		}
 	}
 	return best, ok
+}
+
+// goesOn is the last of the operations that follow one without another between, and write to the same node:
+// a field that has its value already may be written once more before the node is full.
+func (in *Input) goesOn(of graph.ObjID, t mgpp.Timestamp) mgpp.Timestamp {
+	obj := in.Cells.Object(of)
+	for t < in.At {
+		if op := in.History.Op(t + 1); op.Kind != mgpp.OpStore || uint64(op.Addr-obj.Addr) >= obj.Size {
+			break
+		}
+		t++
+	}
+	return t
 }
 
 // vain finds a store into another field of the node that another one replaced while the node was still

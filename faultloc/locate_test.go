@@ -382,6 +382,12 @@ func init() {
 			want:    "wrote 18, wrote 1 | wrote 17", evidence: Idle,
 		},
 		{
+			name: "one field again when all others are there", spec: rbSpec, before: rbTree,
+			fault:   "1: e = malloc rb\n2: e.key = 60\n3: e.color = 0\n17: e.left = NULL\n19: e.parent = NULL\n20: e.left = NULL\n5: b.left = e\n6: e.parent = b",
+			correct: "1: e = malloc rb\n2: e.key = 60\n3: e.color = 0\n17: e.left = NULL\n19: e.parent = NULL\n20: e.right = NULL\n5: b.left = e\n6: e.parent = b",
+			want:    "wrote 20, wrote 1 | wrote 17", evidence: Idle,
+		},
+		{
 			// with g.n = 2 nothing would ask for the third key
 			name: "wrong element", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
 			fault:   "2: g.key[2] = 4\n3: g.n = 3",

@@ -16,7 +16,7 @@ import (
 // reasons says why a statement is suspected: the best piece of evidence in one
 // sentence, and all of it as a list. at is the time of what is broken.
 func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Timestamp) {
-	best := s.Best()
+	best := headline(s)
 	for i := range s.Evidence {
 		e := &s.Evidence[i]
 		text := a.evidence(s, *e)
@@ -56,6 +56,21 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 		out.Evidence = []string{"it changed " + beneath(out.Contributes)}
 	}
 	out.Why = a.why(s, best, out)
+}
+
+// headline is the best evidence; where that is a repair of another field than the statement
+// wrote, the evidence that says so.
+func headline(s *faultloc.Suspect) *faultloc.Evidence {
+	best := s.Best()
+	if best == nil || best.Kind != faultloc.RepairCell {
+		return best
+	}
+	for i := range s.Evidence {
+		if e := &s.Evidence[i]; e.Kind == faultloc.Idle || e.Kind == faultloc.Vain {
+			return e
+		}
+	}
+	return best
 }
 
 // maxLeft bounds the pointers that are listed of those to a freed node.
@@ -234,6 +249,8 @@ func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool
 	case s.Kind == faultloc.Omitted:
 		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
+		return true
+	case e.Kind == faultloc.RepairCell && (best.Kind == faultloc.Idle || best.Kind == faultloc.Vain):
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
 		return e.Cured <= best.Cured && a.restores(s)
