@@ -67,9 +67,28 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 	}
 	if in.Died != 0 && in.looksFor(Crash) {
-		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last())}}})
+		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last()), Filling: in.filling(suspects)}}})
 	}
 	return suspects
+}
+
+// filling: the program died in the function that was filling in a node from which a suspect's store is missing, before
+// anything led to it. That may have been still to come.
+func (in *Input) filling(suspects []Suspect) bool {
+	f := ""
+	if in.Function != nil {
+		f = in.Function(in.Died)
+	}
+	return f != "" && in.At == in.last() && slices.ContainsFunc(suspects, func(s Suspect) bool {
+		if s.Kind != Omitted || s.Repair == nil {
+			return false
+		}
+		obj := in.Cells.Object(s.Repair.Cell.Obj)
+		last := in.History.LastWrite(obj.Addr, obj.Size, in.At)
+		return obj.Birth > in.Healthy && last > obj.Birth && in.attributed(last) && in.function(last) == f &&
+			s.Repair.neverWritten(*in, in.History.LastWrite(s.Repair.Cell.Addr, uint64(s.Repair.Cell.Size), in.At)) &&
+			len(in.Cells.Into(obj.ID, in.Model.View(in.At), 1)) == 0
+	})
 }
 
 // lacking: beside an operation a store is missing that would mend all.

@@ -123,6 +123,32 @@ func TestDiedNext(t *testing.T) {
 	}
 }
 
+// TestDiedFilling: what a node lacks was still to come where the run ended in the function that was filling
+// it in, and nothing led to it yet.
+func TestDiedFilling(t *testing.T) {
+	died := inFunctions(map[string][]int{"add": {30, 31, 32, 77}, "link": {40}})
+	elsewhere := inFunctions(map[string][]int{"add": {30, 31, 32}, "link": {40, 77}})
+	for _, c := range []struct {
+		program  string
+		function func(trace.Addr) string
+		want     bool
+	}{
+		{"30: x = malloc dnode\n31: x.key = 90\n32: x.prev = NULL", died, true},
+		{"30: x = malloc dnode\n31: x.key = 90\n32: x.prev = NULL", elsewhere, false},
+		{"30: x = malloc dnode\n31: x.key = 90\n32: x.prev = NULL\n40: n3.next = x", died, false},
+	} {
+		w := newWorld(t, neighbours)
+		w.run("30: n3 = malloc dnode\n31: n3.key = 1\n32: n3.prev = NULL\n33: n3.next = NULL\ncpoint")
+		w.run(c.program)
+		in := w.input()
+		in.Cut, in.Died, in.Function = true, 77, c.function
+		s := Locate(in).Suspects
+		if got := s[0].Kind == Died && s[0].Evidence[0].Filling; got != c.want {
+			t.Errorf("%q: %+v, want filling %t", c.program, s, c.want)
+		}
+	}
+}
+
 // TestElsewhere: what a statement does in nodes like this one is missing where it would
 // have run, not where the program was at something else.
 func TestElsewhere(t *testing.T) {

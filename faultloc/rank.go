@@ -144,7 +144,7 @@ const (
 	worthStill    = 200
 	worthFreed    = 60
 	worthCrash    = 150
-	worthNext     = 600 // a crash where the store that is missing would come next
+	worthNext     = 600 // a crash where the store that is missing would come next, or may
 	worthAfter    = 50  // a crash when all was broken already
 	worthVague    = 90  // a repair by a statement of which nothing firm says that it is missing
 	worthFlip     = 100
@@ -314,7 +314,7 @@ func (e Evidence) worth() int {
 		switch {
 		case e.Later:
 			return worthAfter
-		case e.Next:
+		case e.Next, e.Filling:
 			return worthNext
 		}
 		return worthCrash

@@ -126,6 +126,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		if best != nil && best.Next {
 			return "The program died in this statement, right behind a change beside which a store is missing that would mend all."
 		}
+		if best != nil && best.Filling {
+			return "The program died in this statement, while a new node was being filled in: what that lacks may have been still to come."
+		}
 		return "The program died in this statement, before the call was over: what is inconsistent may just have been on its way."
 	}
 	if best != nil {
