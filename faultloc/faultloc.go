@@ -250,6 +250,7 @@ type Evidence struct {
 	Again      bool   // RepairCell: another statement has stored the same since
 	Usual      bool   // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Elsewhere  bool   // Instead: the same field of another node
+	Unread     bool   // Instead: it wrote what nothing that is broken reads
 	Element    bool   // Last: it wrote the element next to the field, of an array
 	Named      bool   // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Was        uint64 // Altered: the value
@@ -355,6 +356,7 @@ func locate(in Input) Result {
 	}
 	if in.looksFor(Instead) && in.Cells != nil {
 		lab.instead(suspects, repairs)
+		suspects = lab.meant(suspects, repairs)
 	}
 	if !in.stopped() {
 		suspects = blame(in, tb, suspects, repairs, lab)

@@ -215,6 +215,57 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 	}
 }
 
+// meant finds stores that may have been meant for the field of a repair that mends all, and went to another one of
+// its node, which nothing that is broken reads: n->width += by for n->points += by. They changed it to the repair's
+// value, or a number by as much as that would be changed, and are of no use where they went.
+func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
+	all := len(l.in.Found)
+	l.limit = min(maxTrials, l.trials+maxInstead)
+	defer func() { l.limit = maxTrials }()
+	for i := range repairs {
+		r := &repairs[i]
+		if !r.evidence(l.in).explains() || len(r.Cell.Parts) > 0 {
+			continue
+		}
+		obj := l.in.Cells.Object(r.Cell.Obj)
+		for t := l.in.At; t > l.in.Healthy && l.in.At-t < maxUnlike && !l.exhausted(); t-- {
+			op := l.in.History.Op(t)
+			if op.Kind != mgpp.OpStore || uint64(op.Addr-obj.Addr) >= obj.Size || !l.in.attributed(t) || !l.suits(r, t) || l.in.practised(t) {
+				continue
+			}
+			hypo := with(l.in.History.Without(l.view, t), r.Cell, r.Value)
+			if o, ok := l.try(hypo, all); !ok || o.n != all || o.created > 0 || l.orphans(hypo, op.Addr, op.Size) > 0 {
+				continue
+			}
+			known := len(suspects)
+			if s := statement(l.in, &suspects, t); known < len(suspects) {
+				s.Operations, s.Contributes, s.Repair = []mgpp.Timestamp{t}, r.mended(l.in), r
+				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Unread: true})
+			}
+		}
+	}
+	return suspects
+}
+
+// suits: a store changed another field, which had a value, to what a repair would set its own to; a number by as much.
+func (l *lab) suits(r *Repair, t mgpp.Timestamp) bool {
+	op := l.in.History.Op(t)
+	c, ok := l.in.Cells.Cell(op.Addr, l.in.Model.View(t))
+	is, known := read(l.in.Model.View(t), op.Addr, r.Cell.Size)
+	if !ok || !known || c.Addr != op.Addr || c.Addr == r.Cell.Addr || c.Size != r.Cell.Size || int(op.Size) != c.Size || c.Pointer != r.Cell.Pointer || len(c.Parts) > 0 || !l.in.changed(t) {
+		return false
+	}
+	if first := firstWrite(l.in, c, l.in.Cells.Object(c.Obj).Birth); first == 0 || first == t {
+		return false // it gave the field its first value
+	}
+	if c.Pointer {
+		return is == r.Value && is != 0
+	}
+	was, ok := read(l.in.Model.View(t-1), op.Addr, c.Size)
+	now, held := read(l.view, r.Cell.Addr, c.Size)
+	return ok && held && signed(is-was, c.Size) == signed(r.Value-now, c.Size)
+}
+
 // sameField is a field in other nodes of its type that the inconsistencies are about.
 func (l *lab) sameField(cell Cell) (out []Cell) {
 	node := l.in.Cells.Object(cell.Obj)

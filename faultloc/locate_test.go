@@ -388,6 +388,13 @@ func init() {
 			want:    "wrote 20, wrote 1 | wrote 17", evidence: Idle,
 		},
 		{
+			// what is counted up is the wrong field, of which no constraint says anything
+			name: "another number of the node", spec: countedSpec, before: "20: l = calloc list\n23: l.spare = 7\ncpoint",
+			fault:   "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n42: l.lowest = 5\n40: l.first = x\n41: l.spare = 8",
+			correct: "30: x = malloc item\n31: x.next = NULL\n33: x.key = 5\n42: l.lowest = 5\n40: l.first = x\n41: l.length = 1",
+			want:    "wrote 41, wrote 40, wrote 30", evidence: Instead,
+		},
+		{
 			// with g.n = 2 nothing would ask for the third key
 			name: "wrong element", spec: bagSpec, before: "1: g = calloc bag\n2: g.key[0] = 3\n3: g.n = 1\ncpoint\n2: g.key[1] = 5\n3: g.n = 2\ncpoint",
 			fault:   "2: g.key[2] = 4\n3: g.n = 3",
@@ -499,7 +506,7 @@ func expressions(n int) (b string) {
 // countedSpec is an ordered list that knows its length and its lowest key.
 const countedSpec = `
 struct item { struct item *next; long key; };
-struct list { struct item *first; long length; long lowest; };
+struct list { struct item *first; long length; long lowest; long spare; };
 type item;
 type list;
 order: item X; X.next == NULL or X.key < X.next.key;

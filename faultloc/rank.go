@@ -142,6 +142,7 @@ const (
 	worthDoomed   = 150
 	worthEarly    = 350 // Early: as it never did before
 	worthStill    = 200
+	worthMeant    = 350 // Instead: to a field that nothing broken reads
 	worthFreed    = 60
 	worthCrash    = 150
 	worthNext     = 600 // a crash where the store that is missing would come next, or may
@@ -319,6 +320,9 @@ func (e Evidence) worth() int {
 		}
 		return worthCrash
 	case Swapped, Instead:
+		if e.Unread {
+			return worthMeant
+		}
 		return worthAll
 	case Switched:
 		switch {
@@ -356,7 +360,7 @@ func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.A
 
 // settled: some evidence against it settles the matter.
 func settled(s Suspect) bool {
-	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead })
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead && !e.Unread })
 }
 
 // Best returns the piece of evidence that is worth most, of several the first;

@@ -390,6 +390,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return "the program died in it"
 	case faultloc.Instead:
+		if e.Unread {
+			return fmt.Sprintf("had it set %s and not this field, %s would be gone%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), harm(&e))
+		}
 		if e.Elsewhere {
 			return fmt.Sprintf("had it written the field of another node, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
 		}
