@@ -309,6 +309,15 @@ func (h *History) nodeAt(id NodeID, t uint32) Node {
 	return v
 }
 
+// NodeThen returns a node as it was at t; it is not ok if it did not live then.
+func (h *History) NodeThen(id NodeID, t Timestamp) (n Node, ok bool) {
+	u := h.clip(t)
+	if !h.has(id) || !h.nodes.at(id).alive(u) {
+		return Node{}, false
+	}
+	return h.nodeAt(id, u), true
+}
+
 // Origin is the number of where a node comes from: those of one allocator and one stack
 // have the same; 0: it is not known.
 func (h *History) Origin(id NodeID) int {

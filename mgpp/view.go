@@ -23,10 +23,7 @@ func (h *History) At(t Timestamp) View { return &snapshot{h: h, t: h.clip(t)} }
 func (s *snapshot) Time() Timestamp { return Timestamp(s.t) }
 
 func (s *snapshot) Node(id NodeID) (Node, bool) {
-	if !s.h.has(id) || !s.h.nodes.at(id).alive(s.t) {
-		return Node{}, false
-	}
-	return s.h.nodeAt(id, s.t), true
+	return s.h.NodeThen(id, Timestamp(s.t))
 }
 
 func (s *snapshot) NodeAt(addr trace.Addr) (NodeID, bool) {

@@ -101,16 +101,21 @@ func (w *world) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 
 func (w *world) apply(ev trace.Event) mgpp.Timestamp {
 	w.tb.Helper()
-	aside := false
+	var obj graph.ObjID
+	sure, before := false, w.h.Now()
 	if w.eager && (ev.Kind == trace.KindStore || ev.Kind == trace.KindBulk) {
 		w.g.Trail()
-		aside = w.g.Aside(ev.Addr, max(ev.Size, uint64(len(ev.Data))))
+		obj, sure = w.g.Concerned(ev.Addr, max(ev.Size, uint64(len(ev.Data))))
 	}
 	t, err := w.h.Apply(&ev)
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	if aside {
+	switch {
+	case sure && obj != 0 && t == before+1:
+		op := w.h.Brief(t)
+		w.g.Wrote(obj, t, &op)
+	case sure && obj == 0:
 		w.g.Passed()
 	}
 	return t

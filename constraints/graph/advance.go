@@ -33,11 +33,17 @@ func (g *Graph) trailTo(end mgpp.Timestamp) {
 			return
 		}
 		g.now++
-		if g.passes(g.now) {
+		brief := g.hist.Brief(g.now)
+		if g.passes(&brief, g.now) {
 			continue
 		}
-		op := g.hist.Op(g.now)
-		g.take(&op)
+		switch brief.Kind {
+		case mgpp.OpBirth, mgpp.OpDeath: // of which nothing else is asked
+			g.take(&mgpp.Op{Time: g.now, Kind: brief.Kind, Node: brief.Node})
+		default:
+			op := g.hist.Op(g.now)
+			g.take(&op)
+		}
 	}
 }
 
@@ -68,7 +74,7 @@ func (g *Graph) Followed(t mgpp.Timestamp) bool { return g.following && g.since 
 // object. It is for who is about to put it into the history, of which everything else must be
 // taken over already, and calls Passed then: that is cheaper than to look at the operation again.
 func (g *Graph) Aside(addr trace.Addr, size uint64) bool {
-	o, sure := g.places.over(addr, size)
+	o, sure := g.Concerned(addr, size)
 	return sure && o == 0
 }
 
@@ -80,13 +86,49 @@ func (g *Graph) Passed() {
 	}
 }
 
+// Concerned returns the one object that a write of size bytes at addr concerns, 0 if it concerns none. It
+// is not sure where that takes a look at the history. It is for who is about to put one write, or
+// several in a row, into the history, of which everything else must be taken over already, and tells
+// the graph then (Wrote, Passed).
+func (g *Graph) Concerned(addr trace.Addr, size uint64) (o ObjID, sure bool) {
+	o, sure = g.places.over(addr, size)
+	if !sure || o == 0 {
+		return 0, sure
+	}
+	if len(g.spec.Reaches) > 0 {
+		return 0, false // what its pointers lead to may become a node, or be one no more
+	}
+	b := g.objs.at(o)
+	end, hi := b.Addr+trace.Addr(b.Size), addr+trace.Addr(size)
+	switch {
+	case b.Death == 0 && b.counts(addr, hi):
+		return 0, false
+	case b.Death != 0 || hi <= b.Addr || addr >= end:
+		return 0, true
+	}
+	return o, addr >= b.Addr && hi <= end
+}
+
+// Wrote takes over the operation at t, which is new, and those before it, which were Aside: a write
+// that Concerned an object.
+func (g *Graph) Wrote(o ObjID, t mgpp.Timestamp, op *mgpp.Brief) {
+	if t > g.now+1 {
+		g.pending.Untyped = true
+	}
+	g.now = t
+	g.wroteTo(o, op, t)
+}
+
 // passes takes over an operation if that takes no look at the history: it changes
 // no object, or one object's bytes.
-func (g *Graph) passes(t mgpp.Timestamp) bool {
-	op := g.hist.Brief(t)
+func (g *Graph) passes(op *mgpp.Brief, t mgpp.Timestamp) bool {
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
-		return g.passesWrite(&op, t)
+		o, sure := g.Concerned(op.Addr, op.Size)
+		if sure {
+			g.wroteTo(o, op, t)
+		}
+		return sure
 	case mgpp.OpBirth:
 		return g.isUntyped(op.Origin)
 	case mgpp.OpDeath, mgpp.OpResize:
@@ -104,33 +146,17 @@ func (g *Graph) passes(t mgpp.Timestamp) bool {
 	return true
 }
 
-// passesWrite is passes for a write.
-func (g *Graph) passesWrite(op *mgpp.Brief, t mgpp.Timestamp) bool {
-	o, sure := g.places.over(op.Addr, op.Size)
-	if !sure {
-		return false
-	}
+// wroteTo takes over a write that Concerned an object, or none.
+func (g *Graph) wroteTo(o ObjID, op *mgpp.Brief, t mgpp.Timestamp) {
 	if o == 0 {
 		g.pending.Untyped = true
-		return true
-	}
-	if len(g.spec.Reaches) > 0 {
-		return false // what its pointers lead to may become a node, or be one no more
+		return
 	}
 	b := g.objs.at(o)
-	end, hi := b.Addr+trace.Addr(b.Size), op.Addr+trace.Addr(op.Size)
-	switch {
-	case b.Death == 0 && b.counts(op.Addr, hi):
-		return false
-	case b.Death != 0 || hi <= b.Addr || op.Addr >= end:
-		g.pending.Untyped = true
-	case op.Addr < b.Addr || hi > end:
-		return false
-	case b.matters(int64(op.Addr-b.Addr), int64(hi-b.Addr)):
+	if lo := int64(op.Addr - b.Addr); b.matters(lo, lo+int64(op.Size)) {
 		g.put.taken++
-		g.touched(o, int64(op.Addr-b.Addr), int64(hi-b.Addr), op, t)
+		g.touched(o, lo, lo+int64(op.Size), op, t)
 	}
-	return true
 }
 
 // touched takes over that a write touched [lo, hi) of an object.

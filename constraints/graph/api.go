@@ -58,6 +58,8 @@ type History interface {
 	// NodeCount is the number of nodes that ever were, Node one of them.
 	NodeCount() int
 	Node(mgpp.NodeID) mgpp.Node
+	// NodeThen is a node as it was at a time, if it lived.
+	NodeThen(mgpp.NodeID, mgpp.Timestamp) (mgpp.Node, bool)
 	// Fixed reports whether no operation made the node.
 	Fixed(mgpp.NodeID) bool
 	// LastWrite is the newest operation at or before t that wrote into

@@ -259,7 +259,7 @@ func (g *Graph) EverBorn(t *check.NodeType) bool { return g.pops[t.Index].count 
 // born makes the objects of a new block: the one that its type declares, and
 // what is embedded in that. carried: the block has bytes already.
 func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
-	n, ok := g.at(t).Node(id)
+	n, ok := g.hist.NodeThen(id, t)
 	if !ok {
 		return
 	}

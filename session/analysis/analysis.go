@@ -34,15 +34,16 @@ type Analysis struct {
 	Exit         *report.Exit      // how the program ended; nil: not seen yet
 	TrailerAudit *trace.Audit      // what a recording's trailer is to say of the audit
 
-	o       Options
-	ctx     context.Context // of the whole analysis
-	spec    *check.Spec
-	prog    *trace.Program
-	event   trace.Event // of a call, being taken
-	members *eval.Members
-	calls   *calls
-	stores  []trace.StoreSite // of runs
-	piece   trace.Stores      // of a run, being taken
+	o         Options
+	ctx       context.Context // of the whole analysis
+	spec      *check.Spec
+	prog      *trace.Program
+	event     trace.Event // of a call, being taken
+	members   *eval.Members
+	calls     *calls
+	stores    []trace.StoreSite // of runs
+	piece     trace.Stores      // of a run, being taken
+	concerned []concerned       // scratch
 
 	points    []*point
 	around    map[trace.ThreadID]around // what the next write of a thread is part of

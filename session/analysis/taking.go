@@ -1,6 +1,10 @@
 package analysis
 
-import "mgtrace/trace"
+import (
+	"mgtrace/constraints/graph"
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
 
 // Most stores of a program concern no declared object. That takes one look at where they
 // go, while they come; to take them over later takes each of them out of the history again. So
@@ -10,14 +14,17 @@ import "mgtrace/trace"
 // be ready to, and where nothing is checked nobody asks.
 func (a *Analysis) eager() bool { return !a.done && a.o.Observe == nil && a.Typing != nil }
 
-// fewAside is how many stores that concern no object are not worth a piece of their own.
-const fewAside = 8
-
 // fewAtOnce is how many changes of objects behind a C-point are not worth putting off.
 const fewAtOnce = 64
 
-// take takes a run of stores into the history, in pieces all of which concern no object, or
-// some of which do.
+// concerned is a store of a run that concerns an object.
+type concerned struct {
+	index int // in the run
+	obj   graph.ObjID
+}
+
+// take takes a run of stores into the history, in pieces: the graph is told of those that concern
+// objects, most often without a look at what the history has made of them.
 func (a *Analysis) take(run *trace.Stores) error {
 	if !a.eager() {
 		_, err := a.Hist.ApplyRun(run, a.stores)
@@ -25,38 +32,63 @@ func (a *Analysis) take(run *trace.Stores) error {
 	}
 	a.Graph.Trail()
 	for from, n := 0, len(run.Recs); from < n; {
-		to := from
-		for to < n && a.aside(&run.Recs[to]) {
+		to := a.sure(run, from)
+		surely := to > from
+		if !surely { // one that takes a look
 			to++
 		}
-		aside := to - from
-		if aside < fewAside && to < n {
-			for left := fewAside; to < n && left > 0; to++ { // until so many in a row concern none
-				if left--; !a.aside(&run.Recs[to]) {
-					left = fewAside
-				}
-			}
-			aside = 0
-		}
-		piece := &a.piece
-		*piece = *run
-		piece.Recs, piece.Instants = run.Recs[from:to], run.Instants[min(from, len(run.Instants)):min(to, len(run.Instants))]
-		if _, err := a.Hist.ApplyRun(piece, a.stores); err != nil {
+		if err := a.takePiece(run, from, to, surely); err != nil {
 			return err
-		}
-		if aside > 0 {
-			a.Graph.Passed()
-		} else {
-			a.Graph.Trail()
 		}
 		from = to
 	}
 	return nil
 }
 
-// aside: a store of a run concerns no object.
-func (a *Analysis) aside(r *trace.StoreRec) bool {
-	return int(r.Site) < len(a.stores) && a.Graph.Aside(trace.Addr(r.Addr), uint64(a.stores[r.Site].Width))
+// sure finds out which objects the stores of a run from a place on concern, up to where that takes a look
+// at the history.
+func (a *Analysis) sure(run *trace.Stores, from int) (to int) {
+	a.concerned = a.concerned[:0]
+	for to = from; to < len(run.Recs); to++ {
+		r := &run.Recs[to]
+		if int(r.Site) >= len(a.stores) {
+			return to
+		}
+		o, sure := a.Graph.Concerned(trace.Addr(r.Addr), uint64(a.stores[r.Site].Width))
+		if !sure {
+			return to
+		}
+		if o != 0 {
+			a.concerned = append(a.concerned, concerned{to, o})
+		}
+	}
+	return to
+}
+
+// takePiece takes a part of a run into the history. surely: which objects it concerns is known.
+func (a *Analysis) takePiece(run *trace.Stores, from, to int, surely bool) error {
+	piece := run
+	if to-from < len(run.Recs) {
+		piece = &a.piece
+		*piece = *run
+		piece.Recs, piece.Instants = run.Recs[from:to], run.Instants[min(from, len(run.Instants)):min(to, len(run.Instants))]
+	}
+	before := a.Hist.Now()
+	if _, err := a.Hist.ApplyRun(piece, a.stores); err != nil {
+		return err
+	}
+	if !surely || len(a.concerned) > 0 && int(a.Hist.Now()-before) != to-from { // not all have become operations
+		a.Graph.Trail()
+		return nil
+	}
+	for _, c := range a.concerned {
+		r := &run.Recs[c.index]
+		width := a.stores[r.Site].Width
+		op := mgpp.Brief{Kind: mgpp.OpStore, Addr: trace.Addr(r.Addr), Size: uint64(width), Value: r.Value, Valued: width <= 8}
+		a.Graph.Wrote(c.obj, before+mgpp.Timestamp(c.index-from+1), &op)
+	}
+	a.Graph.Passed()
+	return nil
 }
 
 // apply takes an event into the history.
