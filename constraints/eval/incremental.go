@@ -63,6 +63,9 @@ func (s *state) drop(constraint int) {
 
 // list returns all inconsistencies in order.
 func (s *state) list() []Inconsistency {
+	if s.whole() {
+		return nil
+	}
 	var out []Inconsistency
 	if len(s.broken) > 0 {
 		s.env.g.Exact() // what is said of them, and what is asked next, is of other times too
@@ -76,6 +79,17 @@ func (s *state) list() []Inconsistency {
 	out = s.cyclic(out)
 	sortInconsistencies(out)
 	return out
+}
+
+// whole: nothing is inconsistent.
+func (s *state) whole() bool {
+	for i := range s.cycles {
+		if len(s.cycles[i].found) > 0 {
+			return false
+		}
+	}
+	a := &s.env.attrs
+	return len(s.broken) == 0 && len(a.loopOf) == 0 && (a.under == nil || len(a.under.loopOf) == 0)
 }
 
 // cyclic appends the cycles: of edges, and of attributes.

@@ -40,6 +40,9 @@ type Activation struct {
 	inner    bool // it was called by an inlined instance of the function, whose entry may not have been seen
 }
 
+// Order numbers activations in the order in which they began.
+func (a *Activation) Order() uint64 { return a.order }
+
 // place tells inlined instances of a function apart: where it was inlined.
 type place struct {
 	file string
@@ -56,12 +59,12 @@ type place struct {
 type Schedule struct {
 	spec    *check.Spec
 	prog    *trace.Program
-	funcs   map[trace.FuncID][]int // C-points of the specification, by function
+	funcs   [][]int // C-points of the specification, by function
 	points  map[trace.PointID]pointRule
-	threads map[trace.ThreadID][]Activation
-	ending  []Activation            // of threads that have ended, as long as no other has done anything since: all may be ending
-	wrote   map[trace.ThreadID]bool // threads that have written since they came to be inside of a C-point function
-	counts  map[trace.FuncID]int
+	threads map[trace.ThreadID]*scheduled
+	last    *scheduled   // the thread that was asked for last
+	ending  []Activation // of threads that have ended, as long as no other has done anything since: all may be ending
+	counts  []int        // of calls, by function
 	reached []bool
 	skipped int
 	order   uint64
@@ -71,6 +74,13 @@ type Schedule struct {
 	busyToo bool     // see BusyToo
 	out     []CPoint // those of the event that is being taken
 	ended   bool
+}
+
+// scheduled is what is known of a thread.
+type scheduled struct {
+	id    trace.ThreadID
+	stack []Activation
+	wrote bool // since it came to be inside of a C-point function
 }
 
 // pointRule is what a watched line or mark is a C-point for.
@@ -85,21 +95,18 @@ type pointRule struct {
 func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
 	s := &Schedule{
 		spec: spec, prog: prog,
-		funcs:   map[trace.FuncID][]int{},
 		points:  map[trace.PointID]pointRule{},
-		threads: map[trace.ThreadID][]Activation{},
-		wrote:   map[trace.ThreadID]bool{},
-		counts:  map[trace.FuncID]int{},
+		threads: map[trace.ThreadID]*scheduled{},
 		reached: make([]bool, len(spec.CPoints)),
 	}
 	names := functionNames(prog)
+	s.funcs, s.counts = make([][]int, len(names)+1), make([]int, len(names)+1)
 	for i, p := range spec.CPoints {
 		if p.Func == "" {
 			continue
 		}
 		for _, f := range cxxname.Find(p.Func, names) {
-			id := trace.FuncID(f + 1)
-			s.funcs[id] = append(s.funcs[id], i)
+			s.funcs[f+1] = append(s.funcs[f+1], i)
 		}
 	}
 	for i := range prog.Points {
@@ -132,6 +139,28 @@ func (s *Schedule) ruleOf(p *trace.Point) (pointRule, bool) {
 	return pointRule{}, false
 }
 
+// thread returns what is known of a thread.
+func (s *Schedule) thread(id trace.ThreadID) *scheduled {
+	if t := s.last; t != nil && t.id == id {
+		return t
+	}
+	t := s.threads[id]
+	if t == nil {
+		t = &scheduled{id: id}
+		s.threads[id] = t
+	}
+	s.last = t
+	return t
+}
+
+// pointsOf returns the C-points of a function.
+func (s *Schedule) pointsOf(fn trace.FuncID) []int {
+	if int(fn) >= len(s.funcs) {
+		return nil
+	}
+	return s.funcs[fn]
+}
+
 // BusyToo has the C-points made too at which another thread is inside: for one who
 // follows calls, and judges himself when to look.
 func (s *Schedule) BusyToo() { s.busyToo = true }
@@ -144,23 +173,33 @@ func (s *Schedule) Skipped() int { return s.skipped }
 // the order in which they were called.
 func (s *Schedule) Open() []Activation {
 	var out []Activation
-	for _, stack := range s.threads {
-		for _, a := range stack {
-			if len(s.funcs[a.fn]) > 0 {
-				out = append(out, a)
-			}
-		}
+	if len(s.threads) == 1 && s.last != nil { // the common case
+		return s.appendOpen(out, s.last)
+	}
+	for _, t := range s.threads {
+		out = s.appendOpen(out, t)
 	}
 	slices.SortFunc(out, func(a, b Activation) int { return cmp.Compare(a.order, b.order) })
 	return out
 }
 
-// Outermost returns the outermost activation of a watched function that a thread is in.
-func (s *Schedule) Outermost(thread trace.ThreadID) (_ Activation, ok bool) {
-	if stack := s.threads[thread]; len(stack) > 0 {
-		return stack[0], true
+// appendOpen appends the open activations of a thread.
+func (s *Schedule) appendOpen(out []Activation, t *scheduled) []Activation {
+	for i := range t.stack {
+		if len(s.pointsOf(t.stack[i].fn)) > 0 {
+			out = append(out, t.stack[i])
+		}
 	}
-	return Activation{}, false
+	return out
+}
+
+// Outermost returns the outermost activation of a watched function that a thread is in, to be read
+// until the next event; nil if it is in none.
+func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
+	if t := s.thread(thread); len(t.stack) > 0 {
+		return &t.stack[0]
+	}
+	return nil
 }
 
 // Event takes the next event, after which the history is at time now, and
@@ -173,7 +212,7 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 			return nil
 		}
 		s.event(ev, now)
-		s.wrote[ev.Thread] = true // as far as is known
+		s.thread(ev.Thread).wrote = true // as far as is known
 		return nil
 	}
 	return s.event(ev, now)
@@ -204,9 +243,9 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	case trace.KindLine:
 		return s.line(ev, trace.PointID(ev.Aux), now)
 	case trace.KindThreadExit:
-		s.ending = append(s.ending, s.threads[ev.Thread]...)
+		s.ending = append(s.ending, s.thread(ev.Thread).stack...)
 		delete(s.threads, ev.Thread)
-		delete(s.wrote, ev.Thread)
+		s.last = nil
 	case trace.KindExit, trace.KindExec:
 		return s.end(ev)
 	case trace.KindTruncated:
@@ -221,7 +260,8 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 	}
 	s.crashed = true
 	for _, a := range s.ending {
-		s.threads[a.Thread] = append(s.threads[a.Thread], a)
+		t := s.thread(a.Thread)
+		t.stack = append(t.stack, a)
 	}
 	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open(), Wall: ev.Wall}}
 }
@@ -233,7 +273,7 @@ func (s *Schedule) GoesOn(id trace.ThreadID) {
 }
 
 // Writes notes that a thread changes memory, by a store or through an allocator.
-func (s *Schedule) Writes(id trace.ThreadID) { s.wrote[id] = true }
+func (s *Schedule) Writes(id trace.ThreadID) { s.thread(id).wrote = true }
 
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
@@ -268,28 +308,49 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 
 // entered begins an activation.
 func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
-	s.unwind(ev.Thread, ev.SP)
-	if !slices.ContainsFunc(s.threads[ev.Thread], func(a Activation) bool { return len(s.funcs[a.fn]) > 0 }) {
-		delete(s.wrote, ev.Thread)
+	t := s.thread(ev.Thread)
+	t.unwind(ev.SP)
+	if !s.within(t) {
+		t.wrote = false
 	}
 	inner := ev.Kind == trace.KindCall && ev.Flags&trace.FlagInline != 0
-	outermost := !s.inside(ev.Thread, fn)
-	if outermost {
-		s.counts[fn]++
-	}
-	call := s.counts[fn]
+	outermost := !t.inside(fn)
+	call := s.count(fn, outermost)
 	outermost = outermost && !inner
 	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
-	s.threads[ev.Thread] = append(s.threads[ev.Thread], Activation{
-		Function: s.name(fn), Thread: ev.Thread, Since: now, Call: call, Wall: ev.Wall, fn: fn, sp: ev.SP, at: at, order: s.order, inner: inner,
-	})
+	t.stack = append(t.stack, Activation{})
+	a := &t.stack[len(t.stack)-1] // and no literal: it would be made elsewhere and copied
+	a.Function, a.Thread, a.Since, a.Call, a.Wall = s.name(fn), ev.Thread, now, call, ev.Wall
+	a.fn, a.sp, a.at, a.order, a.inner = fn, ev.SP, at, s.order, inner
 	return out
+}
+
+// within: a thread is inside of a C-point function.
+func (s *Schedule) within(t *scheduled) bool {
+	for i := range t.stack {
+		if len(s.pointsOf(t.stack[i].fn)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// count is which call of a function it is; begins: it is a new one.
+func (s *Schedule) count(fn trace.FuncID, begins bool) int {
+	for int(fn) >= len(s.counts) { // a function that the program has not got
+		s.counts = append(s.counts, 0)
+	}
+	if begins {
+		s.counts[fn]++
+	}
+	return s.counts[fn]
 }
 
 // returned ends an activation and those above it.
 func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bool) []CPoint {
-	stack := s.threads[ev.Thread]
+	t := s.thread(ev.Thread)
+	stack := t.stack
 	i := len(stack) - 1
 	for i >= 0 && (stack[i].fn != fn || stack[i].sp != ev.SP || stack[i].at != at) {
 		if at == (place{}) && stack[i].sp > ev.SP {
@@ -302,22 +363,21 @@ func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bo
 		return nil
 	}
 	call, inner := stack[i].Call, stack[i].inner
-	s.threads[ev.Thread] = stack[:i]
+	t.stack = stack[:i]
 	if !whole {
 		return nil
 	}
-	return s.emit(ev.Thread, fn, at, "return", call, !inner && !s.inside(ev.Thread, fn))
+	return s.emit(ev.Thread, fn, at, "return", call, !inner && !t.inside(fn))
 }
 
 // unwind drops the inlined activations whose frame is gone: a frame lies above
 // the stack pointer of what it calls. (Calls have a return of their own.)
-func (s *Schedule) unwind(thread trace.ThreadID, sp trace.Addr) {
-	stack := s.threads[thread]
-	n := len(stack)
-	for n > 0 && stack[n-1].at != (place{}) && sp != 0 && stack[n-1].sp < sp {
+func (t *scheduled) unwind(sp trace.Addr) {
+	n := len(t.stack)
+	for n > 0 && t.stack[n-1].at != (place{}) && sp != 0 && t.stack[n-1].sp < sp {
 		n--
 	}
-	s.threads[thread] = stack[:n]
+	t.stack = t.stack[:n]
 }
 
 // line is a watched line, a mark, or the boundary of an inlined instance.
@@ -331,7 +391,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 	case "inline-entry":
 		return s.inlineEntered(ev, p.Func, at, now)
 	case "inline-exit":
-		s.unwind(ev.Thread, ev.SP)
+		s.thread(ev.Thread).unwind(ev.SP)
 		return s.returned(ev, p.Func, at, true)
 	}
 	r, ok := s.points[id]
@@ -357,8 +417,9 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 // head of a loop in it, so that it is met again before the exit; or the first
 // instruction outside another instance, whose exit is met at the same address.
 func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
-	s.unwind(ev.Thread, ev.SP)
-	stack := s.threads[ev.Thread]
+	t := s.thread(ev.Thread)
+	t.unwind(ev.SP)
+	stack := t.stack
 	if n := len(stack); n > 0 && stack[n-1].fn == fn && stack[n-1].sp == ev.SP && stack[n-1].at != (place{}) {
 		if stack[n-1].at == at {
 			return nil
@@ -370,8 +431,13 @@ func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now
 }
 
 // inside reports whether a thread is inside a function.
-func (s *Schedule) inside(thread trace.ThreadID, fn trace.FuncID) bool {
-	return slices.ContainsFunc(s.threads[thread], func(a Activation) bool { return a.fn == fn })
+func (t *scheduled) inside(fn trace.FuncID) bool {
+	for i := range t.stack {
+		if t.stack[i].fn == fn {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Schedule) name(fn trace.FuncID) string {
@@ -385,7 +451,7 @@ func (s *Schedule) name(fn trace.FuncID) string {
 func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind string, call int, outermost bool) []CPoint {
 	var few [4]*check.NodeType
 	types := few[:0]
-	for _, i := range s.funcs[fn] {
+	for _, i := range s.pointsOf(fn) {
 		p := &s.spec.CPoints[i]
 		if (outermost || p.Each) && (kind == "entry" && p.Entry || kind == "return" && p.Exit) {
 			s.reached[i] = true
@@ -424,12 +490,15 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 // busy reports whether another thread is inside a C-point function for nodes
 // of type t and has written there; nil is for all types.
 func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) bool {
-	for other, stack := range s.threads {
-		if other == thread || !s.wrote[other] {
+	if len(s.threads) == 1 {
+		return false
+	}
+	for other, x := range s.threads {
+		if other == thread || !x.wrote {
 			continue
 		}
-		for i := range stack {
-			for _, p := range s.funcs[stack[i].fn] {
+		for i := range x.stack {
+			for _, p := range s.pointsOf(x.stack[i].fn) {
 				if f := s.spec.CPoints[p].For; f == nil || t == nil || f == t {
 					return true
 				}

@@ -254,8 +254,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	switch ev.Kind {
 	case trace.KindCall, trace.KindReturn, trace.KindLine, trace.KindThreadExit:
-		outermost, in := a.Schedule.Outermost(ev.Thread)
-		a.calls.note(ev.Thread, outermost, in, ev.Args, a.Hist.Now())
+		a.calls.note(ev.Thread, a.Schedule.Outermost(ev.Thread), ev.Args, a.Hist.Now())
 	}
 	return a.members.After(ev)
 }

@@ -26,8 +26,7 @@ func TestCalls(t *testing.T) {
 	c, s := newCalls(), eval.NewSchedule(&check.Spec{}, prog)
 	event := func(kind trace.Kind, thread trace.ThreadID, aux uint64, sp trace.Addr, now mgpp.Timestamp) {
 		s.Event(&trace.Event{Kind: kind, Thread: thread, Aux: aux, SP: sp}, now)
-		outermost, in := s.Outermost(thread)
-		c.note(thread, outermost, in, nil, now)
+		c.note(thread, s.Outermost(thread), nil, now)
 	}
 	event(trace.KindCall, 1, 1, 80, 10)
 	event(trace.KindCall, 1, 1, 70, 12) // recursion is one call
@@ -194,8 +193,8 @@ func TestAudit(t *testing.T) {
 func TestIdleCalls(t *testing.T) {
 	c := newCalls()
 	call := func(n int, from, to mgpp.Timestamp) {
-		c.note(1, eval.Activation{Function: "f", Thread: 1, Call: n}, true, []uint64{uint64(n)}, from)
-		c.note(1, eval.Activation{}, false, nil, to)
+		c.note(1, &eval.Activation{Function: "f", Thread: 1, Call: n}, []uint64{uint64(n)}, from)
+		c.note(1, nil, nil, to)
 	}
 	call(1, 5, 5)
 	call(2, 5, 5)
@@ -204,7 +203,7 @@ func TestIdleCalls(t *testing.T) {
 	call(5, 14, 20)
 	call(6, 20, 20)
 	call(7, 22, 22)
-	c.note(2, eval.Activation{Function: "g", Thread: 2, Call: 1}, true, nil, 30)
+	c.note(2, &eval.Activation{Function: "g", Thread: 2, Call: 1}, nil, 30)
 	call(8, 31, 31) // the other is still open
 	if c.log.len() != 3 {
 		t.Errorf("%d calls are kept, want 3", c.log.len())

@@ -14,16 +14,36 @@ import (
 // calls remembers the outermost calls of watched functions, inlined ones too, so that a
 // report can say when: "call 511 of insert".
 type calls struct {
-	open map[trace.ThreadID]int // index in log
-	log  callLog                // in order of from; but for
-	idle []mgpp.Timestamp       // those that are over and during which nothing was done: their times, ascending
+	open map[trace.ThreadID]openCall
+	log  callLog          // in order of from; but for
+	idle []mgpp.Timestamp // those that are over and during which nothing was done: their times, ascending
+}
+
+// openCall is a call in the log that has not returned.
+type openCall struct {
+	index int
+	order uint64 // eval.Activation.Order
 }
 
 // callLog is calls in pieces that stay where they are: a program may make millions, and to
 // copy those again and again would cost more than to note them.
 type callLog struct {
-	pieces [][]call // of callPiece each, but for the last
-	args   []uint64 // room for arguments, of many calls at a time
+	pieces [][]logged // of callPiece each, but for the last
+	args   [][]uint64 // of argsPiece each
+	used   uint32     // of args
+	names  []string   // of functions
+	nameOf map[string]uint32
+}
+
+// logged is a call as the log has it: with no pointers, and small.
+type logged struct {
+	wall            int64
+	since, from, to uint32 // of these there are no more operations in a history
+	args            uint32 // where they are
+	name            uint32
+	call            uint32
+	thread          trace.ThreadID
+	n               uint8 // of args
 }
 
 const (
@@ -38,30 +58,69 @@ func (l *callLog) len() int {
 	return 0
 }
 
-func (l *callLog) at(i int) *call { return &l.pieces[i/callPiece][i%callPiece] }
+func (l *callLog) logged(i int) *logged { return &l.pieces[i/callPiece][i%callPiece] }
 
-// add appends a call, with a copy of its arguments.
-func (l *callLog) add(c call) {
-	if l.len()%callPiece == 0 {
-		l.pieces = append(l.pieces, make([]call, 0, callPiece))
+// at returns a call. Its arguments are the log's.
+func (l *callLog) at(i int) (c call) {
+	k := l.logged(i)
+	c.Activation = eval.Activation{Function: l.names[k.name], Thread: k.thread, Since: mgpp.Timestamp(k.since), Call: int(k.call), Wall: k.wall}
+	c.from, c.to = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to)
+	if k.n > 0 {
+		at := k.args % argsPiece
+		c.args = l.args[k.args/argsPiece][at : at+uint32(k.n) : at+uint32(k.n)]
 	}
-	if n := len(c.args); n > 0 {
-		if n > cap(l.args)-len(l.args) {
-			l.args = make([]uint64, 0, max(n, argsPiece))
-		}
-		at := len(l.args)
-		l.args = append(l.args, c.args...)
-		c.args = l.args[at : at+n : at+n]
+	return c
+}
+
+// add appends a call that begins.
+func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64) {
+	if l.len()%callPiece == 0 {
+		l.pieces = append(l.pieces, make([]logged, 0, callPiece))
 	}
 	last := &l.pieces[len(l.pieces)-1]
-	*last = append(*last, c)
+	*last = append(*last, logged{
+		wall: a.Wall, since: uint32(a.Since), from: uint32(from), args: l.keep(args), name: l.name(a.Function),
+		call: uint32(a.Call), thread: a.Thread, n: uint8(len(args)),
+	})
+}
+
+// keep copies arguments, of which a call has a few, and returns where they are.
+func (l *callLog) keep(args []uint64) (at uint32) {
+	n := uint32(len(args))
+	if l.used%argsPiece+n > argsPiece {
+		l.used = (l.used/argsPiece + 1) * argsPiece
+	}
+	at = l.used
+	l.used += n
+	for n > 0 && int(at/argsPiece) >= len(l.args) {
+		l.args = append(l.args, make([]uint64, argsPiece))
+	}
+	if n > 0 {
+		copy(l.args[at/argsPiece][at%argsPiece:], args)
+	}
+	return at
+}
+
+// name numbers the name of a function.
+func (l *callLog) name(s string) uint32 {
+	if n := len(l.pieces); n > 0 && len(l.pieces[n-1]) > 0 {
+		if last := l.logged(l.len() - 1).name; l.names[last] == s {
+			return last
+		}
+	}
+	i, ok := l.nameOf[s]
+	if !ok {
+		i = uint32(len(l.names))
+		l.names = append(l.names, s)
+		l.nameOf[s] = i
+	}
+	return i
 }
 
 // pop takes back the newest call.
 func (l *callLog) pop() {
 	last := &l.pieces[len(l.pieces)-1]
-	k := &(*last)[len(*last)-1]
-	l.args = l.args[:len(l.args)-len(k.args)] // which are the newest, too
+	l.used = (*last)[len(*last)-1].args // which are the newest, too
 	if *last = (*last)[:len(*last)-1]; len(*last) == 0 {
 		l.pieces = l.pieces[:len(l.pieces)-1]
 	}
@@ -73,27 +132,30 @@ type call struct {
 	args     []uint64       // its integer arguments; nil: not known
 }
 
-func newCalls() *calls { return &calls{open: map[trace.ThreadID]int{}} }
+func newCalls() *calls {
+	return &calls{open: map[trace.ThreadID]openCall{}, log: callLog{nameOf: map[string]uint32{}}}
+}
 
-// note takes note of the outermost call that a thread is in at time now, if it is in one. The
+// note takes note of the outermost call that a thread is in at time now; nil: it is in none. The
 // arguments are those of a call that begins now.
-func (c *calls) note(thread trace.ThreadID, outermost eval.Activation, in bool, args []uint64, now mgpp.Timestamp) {
-	if i, was := c.open[thread]; was {
-		k := c.log.at(i)
-		if in && k.Activation == outermost {
+func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []uint64, now mgpp.Timestamp) {
+	if o, was := c.open[thread]; was {
+		if outermost != nil && o.order == outermost.Order() {
 			return
 		}
 		delete(c.open, thread)
-		if k.to = now; k.from == now && i == c.log.len()-1 { // most calls of a program only look something up
+		k := c.log.logged(o.index)
+		k.to = uint32(now)
+		if mgpp.Timestamp(k.from) == now && o.index == c.log.len()-1 { // most calls of a program only look something up
 			c.log.pop()
 			if n := len(c.idle); n == 0 || c.idle[n-1] < now {
 				c.idle = append(c.idle, now)
 			}
 		}
 	}
-	if in {
-		c.open[thread] = c.log.len()
-		c.log.add(call{Activation: outermost, from: now, args: args})
+	if outermost != nil {
+		c.open[thread] = openCall{c.log.len(), outermost.Order()}
+		c.log.add(outermost, now, args)
 	}
 }
 
@@ -122,13 +184,14 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 		}
 	}
 	for i := range c.log.len() {
-		k := c.log.at(i)
-		over(k.from)
-		begins(k.from)
+		k := c.log.logged(i)
+		from := mgpp.Timestamp(k.from)
+		over(from)
+		begins(from)
 		if k.to == 0 {
 			return out
 		}
-		end = max(end, k.to)
+		end = max(end, mgpp.Timestamp(k.to))
 	}
 	over(math.MaxUint64)
 	if !first {
@@ -139,11 +202,11 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 
 // during returns the call during which operation t was done; it is not ok if there is none.
 func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
-	i := sort.Search(c.log.len(), func(i int) bool { return c.log.at(i).from >= t })
+	i := sort.Search(c.log.len(), func(i int) bool { return mgpp.Timestamp(c.log.logged(i).from) >= t })
 	for n := 0; i > 0 && n < 64; n++ {
 		i--
-		if k := c.log.at(i); k.to == 0 || t <= k.to {
-			return *k, true
+		if k := c.log.logged(i); k.to == 0 || t <= mgpp.Timestamp(k.to) {
+			return c.log.at(i), true
 		}
 	}
 	return call{}, false

@@ -75,7 +75,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 			continue
 		}
 		n++
-		if r, ok := x.a.execute(k, from, 0, x.call); ok {
+		if r, ok := x.a.execute(&k, from, 0, x.call); ok {
 			r.Went(x.ways)
 			steps += r.Steps()
 		}
