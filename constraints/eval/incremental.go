@@ -23,12 +23,20 @@ func (c *Checker) scratch(v mgpp.View) *state {
 	c.reach.forget()
 	s := &state{env: newEnv(c, v), broken: map[binding][]Inconsistency{}, cycles: make([]cycles, len(c.infos))}
 	s.countAll()
+	together := make([][]*info, len(c.spec.Types))
 	for i := range c.infos {
-		if k := &c.infos[i]; k.acyclic {
+		switch k := &c.infos[i]; {
+		case k.acyclic:
 			s.cycles[i].rebuild(s.env, k)
-		} else {
+		case s.env.begins(k):
+			t := k.Vars[0].Type.Index
+			together[t] = append(together[t], k)
+		default:
 			s.put(c.allOf(s.env, i, nil))
 		}
+	}
+	for i, t := range c.spec.Types {
+		s.put(s.env.checkTogether(t, together[i], nil))
 	}
 	s.env.everyAttr()
 	s.put(s.env.danglings(nil))
@@ -37,6 +45,43 @@ func (c *Checker) scratch(v mgpp.View) *state {
 	}
 	c.spend(s.env)
 	return s
+}
+
+// begins reports whether the bindings of a constraint begin with each node of its first variable's type.
+func (e *env) begins(k *info) bool {
+	e.clearFrame()
+	for i := range k.Universal {
+		if k.Guard != nil && e.c.uses[k.Guard].vars&(1<<i) != 0 {
+			if _, ok := e.candidates(k.Guard, i, k.Vars[i].Type, nil); ok {
+				return false
+			}
+		}
+	}
+	return k.Universal > 0
+}
+
+// checkTogether appends the inconsistencies of constraints that begin with the nodes of a type, node by
+// node: what lies around a node is in the processor's cache for all of them.
+func (e *env) checkTogether(t *check.NodeType, list []*info, out []Inconsistency) []Inconsistency {
+	if len(list) == 0 {
+		return out
+	}
+	for _, o := range e.population(t) {
+		if !e.bindable(o, t) {
+			continue
+		}
+		for _, k := range list {
+			e.c.tick()
+			e.clearFrame()
+			e.vars[0] = o
+			if k.Universal == 1 { // without a closure: the common case
+				out = e.check(k, out)
+				continue
+			}
+			e.bind(k, k.Guard, k.Universal, func() { out = e.check(k, out) })
+		}
+	}
+	return out
 }
 
 func (c *Checker) spend(e *env) {

@@ -11,17 +11,17 @@ type ObjID uint32
 
 // Object is a typed node: a heap block of a declared type, an embedded member,
 // an intrusive member, or a declared global. It lives in [Birth, Death).
-type Object struct {
+type Object struct { // what checks ask for is in front: there are as many as the program makes nodes
 	ID      ObjID
-	Type    *check.NodeType // nil for a global of no declared type
-	Ordinal int             // "qdtree#3" is the third object of its type
 	Host    mgpp.NodeID     // the block it lies in; 0: none (intrusive, on the stack or unknown memory)
+	Type    *check.NodeType // nil for a global of no declared type
 	Addr    trace.Addr
 	Size    uint64 // at the end of what was taken over; see Graph.Size
 	Birth   mgpp.Timestamp
 	Death   mgpp.Timestamp // 0: alive
 	Global  int            // index in Spec.Globals plus 1; 0: no global
 	Member  int            // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches)
+	Ordinal int            // "qdtree#3" is the third object of its type
 	Why     string         // how the type is known, see Typing
 }
 

@@ -278,7 +278,7 @@ func (g *Graph) InChange(o ObjID, t mgpp.Timestamp) mgpp.Timestamp {
 	if g.put.lost {
 		g.Exact()
 	}
-	return max(newest(g.objs.at(o).inTimes, t), g.LifeChange(o, t))
+	return max(newest(g.objs.at(o).rare().inTimes, t), g.LifeChange(o, t))
 }
 
 // LifeChange returns the newest birth, death or resize of o at or before t.

@@ -68,13 +68,13 @@ type object struct {
 	lay     *layout
 	slots   []slot
 	in      []inRef
-	inTimes []mgpp.Timestamp // when its in-edges changed; not kept while anything may be put off
-	more    *more            // nil: it has nothing of that
-	soiled  uint64           // parts that were written, and have not been looked at
-	pos     int32            // in its population's live
-	turned  bool             // it began or ended, and that has not been looked at
-	waiting bool             // it is among putOff.waiting
-	inner   bool             // a pointer has led to its inside
+	more    *more  // nil: it has nothing of that
+	soiled  uint64 // parts that were written, and have not been looked at
+	pos     int32  // in its population's live
+	turned  bool   // it began or ended, and that has not been looked at
+	waiting bool   // it is among putOff.waiting
+	inner   bool   // a pointer has led to its inside
+	alone   bool   // no other object came with its block
 }
 
 // more is what few objects have.
@@ -82,6 +82,7 @@ type more struct {
 	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
 	past    []pastRef  // by until
 	resizes []resize
+	inTimes []mgpp.Timestamp // when its in-edges changed; not kept while anything may be put off
 }
 
 var noMore more // read-only
@@ -102,12 +103,12 @@ func (b *object) toRare() *more {
 	return b.more
 }
 
-// slot is the state of one pointer cell now: the object it leads to, and where
-// in that object's in list it stands.
+// slot is the state of one pointer cell now: the object it leads to, where in
+// it, and where in that object's in list it stands.
 type slot struct {
-	to    ObjID
-	pos   int32
-	since mgpp.Timestamp
+	to  ObjID
+	pos int32
+	off uint64
 }
 
 // ref names a pointer cell.
@@ -404,8 +405,11 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		if n := int(o.Host) + 1; n > len(g.hosts) {
 			g.hosts = append(g.hosts, make([]ObjID, n-len(g.hosts))...)
 		}
-		if g.hosts[o.Host] == 0 {
+		if first := g.hosts[o.Host]; first == 0 {
 			g.hosts[o.Host] = o.ID
+			g.objs.at(o.ID).alone = true
+		} else {
+			g.objs.at(first).alone = false
 		}
 	}
 	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)

@@ -92,11 +92,10 @@ func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, val
 	}
 	s := &b.slots[i]
 	d := g.objs.at(s.to)
-	off := d.in[s.pos].off
-	if d.Death != 0 || off >= d.Size || len(d.rare().resizes) > 0 || len(g.of(d.Host)) != 1 {
+	if !d.alone || d.Death != 0 || s.off >= d.Size || len(d.rare().resizes) > 0 {
 		return 0, 0, false
 	}
-	return s.to, uint64(d.Addr) + off, true
+	return s.to, uint64(d.Addr) + s.off, true
 }
 
 // reread resolves one cell at t, which is now, and notes where it leads.
@@ -164,7 +163,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		return
 	}
 	s := &b.slots[at]
-	if s.to == to && (to == 0 || g.objs.at(to).in[s.pos].off == off) {
+	if s.to == to && (to == 0 || s.off == off) {
 		return
 	}
 	left := s.to
@@ -175,7 +174,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		g.pending.otherIn(left)
 		g.pending.otherIn(to)
 	}
-	s.to, s.since = to, t
+	s.to, s.off = to, off
 	if to != 0 {
 		d := g.objs.at(to)
 		d.inner = d.inner || off != 0
@@ -194,7 +193,8 @@ func (g *Graph) inChanged(b *object, t mgpp.Timestamp) {
 		g.put.lost = true
 		return
 	}
-	b.inTimes = appendTime(b.inTimes, t)
+	m := b.toRare()
+	m.inTimes = appendTime(m.inTimes, t)
 }
 
 // unlink takes the cell of slot s out of its target's in list.
