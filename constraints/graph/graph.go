@@ -27,7 +27,8 @@ type Graph struct {
 	objs    objects
 	ids     []ObjID // ids[i] is i
 	hosts   []ObjID // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
-	slots   slotRoom
+	slots   room[slot]
+	ins     room[inRef]
 	layouts []*layout // by NodeType.Index
 	pops    []population
 	globals []ObjID // by index in Spec.Globals

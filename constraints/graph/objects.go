@@ -26,21 +26,21 @@ func (x *objects) add(b object) {
 	x.n++
 }
 
-// slotRoom is where the slots of objects come from, many at a time: most have few.
-type slotRoom struct{ left []slot }
+// room is where the slots, and the in-edges, of objects come from, many at a time: most have few.
+type room[T any] struct{ left []T }
 
 const (
-	slotRoomSize = 1 << 12
-	fewSlots     = 64 // that are worth it
+	roomSize = 1 << 12
+	fewOfAll = 64 // that are worth it
 )
 
-// take returns n empty slots.
-func (r *slotRoom) take(n int) []slot {
-	if n > fewSlots {
-		return make([]slot, n)
+// take returns n empty ones.
+func (r *room[T]) take(n int) []T {
+	if n > fewOfAll {
+		return make([]T, n)
 	}
 	if n > len(r.left) {
-		r.left = make([]slot, slotRoomSize)
+		r.left = make([]T, roomSize)
 	}
 	s := r.left[:n:n]
 	r.left = r.left[n:]

@@ -179,6 +179,9 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		d := g.objs.at(to)
 		d.inner = d.inner || off != 0
 		s.pos = int32(len(d.in))
+		if d.in == nil {
+			d.in = g.ins.take(fewIn)[:0]
+		}
 		d.in = append(d.in, inRef{ref: r, off: off, since: t})
 		g.inChanged(d, t)
 	}
@@ -186,6 +189,9 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		g.abandon(left, t)
 	}
 }
+
+// fewIn is how many pointers lead to most nodes, at most.
+const fewIn = 4
 
 // inChanged notes when edges into an object change.
 func (g *Graph) inChanged(b *object, t mgpp.Timestamp) {

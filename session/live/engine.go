@@ -158,7 +158,7 @@ func (l *Program) attach(name string) (engine, error) {
 		return nil, err
 	}
 	if e.Filtering() {
-		l.filter, l.matter = e, o.Matter
+		l.filter, l.tell, l.matter = e, e.Tell, o.Matter
 	}
 	l.warnings = e.Warnings
 	l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)

@@ -152,7 +152,7 @@ func (in *intake) Event(ev *trace.Event) error {
 		in.unlock()
 	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
-		in.heed(ev.Stack, in.filter.Tell)
+		in.heed(ev.Stack, in.tell)
 	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {
