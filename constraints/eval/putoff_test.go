@@ -18,7 +18,7 @@ import (
 // A graph that puts off what happens between checks gives the same verdicts as one that does
 // not, at every check; and when somebody asks for other times, the same answers.
 func TestPutOff(t *testing.T) {
-	put, checks, broken, led := map[string]bool{}, 0, 0, 0
+	put, checks, broken, led, wide := map[string]bool{}, 0, 0, 0, 0
 	each(t, 8, func(t *testing.T, s *script) {
 		own := graph.New(s.spec, s.h, s.world, graph.Options{})
 		at := eval.NewChecker(s.spec, s.h, own, eval.Options{})
@@ -46,6 +46,9 @@ func TestPutOff(t *testing.T) {
 				break
 			}
 		}
+		if s.g.Wide() {
+			wide++
+		}
 		switch s.r.IntN(3) { // what is asked first must not matter
 		case 0:
 			sameTouched(t, s, at)
@@ -58,8 +61,8 @@ func TestPutOff(t *testing.T) {
 		sameGraphs(t, s, own)
 		sameTouched(t, s, at)
 	})
-	if len(put) < 6 || checks < 800 || broken < 800 || led < 10_000 {
-		t.Errorf("put off with %d specifications, %d checks, %d times something broken, %d pointers: the test tests little", len(put), checks, broken, led)
+	if len(put) < 6 || checks < 800 || broken < 800 || led < 10_000 || wide < 5 {
+		t.Errorf("put off with %d specifications, %d checks, %d times something broken, %d pointers, %d graphs with all pointers: the test tests little", len(put), checks, broken, led, wide)
 	}
 }
 

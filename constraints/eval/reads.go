@@ -86,7 +86,14 @@ func (c *Checker) followed(h hop, r []graph.Reads) {
 		})
 	case *check.GlobalRef: // of globals everything is read
 	case *check.Load:
-		c.eachOf(r, b.To, pointers)
+		c.eachOf(r, b.To, func(x *graph.Reads) {
+			if b.To == nil || len(p.Steps) > 0 {
+				x.Pointers = true
+				return
+			}
+			x.Through = true
+			x.Spans = append(x.Spans, [2]int64{p.Offset, p.Offset + 8})
+		})
 	default:
 		c.eachOf(r, nil, pointers)
 	}

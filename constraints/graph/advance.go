@@ -11,6 +11,9 @@ import (
 func (g *Graph) Advance() {
 	g.Trail()
 	g.settle()
+	if g.inward {
+		g.widen()
+	}
 }
 
 // Trail is Advance without what may be put off (Defer): for who follows a running history, and

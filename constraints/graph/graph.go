@@ -19,27 +19,31 @@ type Graph struct {
 	typing Typing
 	opts   Options
 
-	now     mgpp.Timestamp
-	seen    int         // nodes of the history looked at
-	fixed   []mgpp.Node // globals that are still to appear
-	refs    []Ref       // scratch
-	view    mgpp.View   // the history at the last time asked for
-	objs    objects
-	ids     []ObjID // ids[i] is i
-	hosts   []ObjID // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
-	slots   room[slot]
-	ins     room[inRef]
-	layouts []*layout // by NodeType.Index
-	pops    []population
-	globals []ObjID // by index in Spec.Globals
-	nils    []Span
-	loose   map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
-	members members
-	places  places
-	turns   []turn // of reached nodes, by time
-	lives   func(ObjID) bool
-	fills   bool   // some object's layout does
-	untyped []bool // by mgpp.Origin: its blocks are of no declared type
+	now        mgpp.Timestamp
+	seen       int         // nodes of the history looked at
+	fixed      []mgpp.Node // globals that are still to appear
+	refs       []Ref       // scratch
+	view       mgpp.View   // the history at the last time asked for
+	objs       objects
+	ids        []ObjID // ids[i] is i
+	hosts      []ObjID // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
+	slots      room[slot]
+	ins        room[inRef]
+	layouts    []*layout // by NodeType.Index
+	pops       []population
+	globals    []ObjID // by index in Spec.Globals
+	nils       []Span
+	loose      map[mgpp.NodeID][]ref // pointers into blocks where no object is, or past their ends
+	members    members
+	places     places
+	turns      []turn // of reached nodes, by time
+	lives      func(ObjID) bool
+	fills      bool     // some object's layout does
+	reads      []Reads  // of SetReads
+	pathFields []string // likewise
+	inward     bool     // a pointer leads into the middle of an object whose layout is narrow
+	wide       bool     // see Wide
+	untyped    []bool   // by mgpp.Origin: its blocks are of no declared type
 
 	lastMoved struct { // what moved returned last
 		of   *Span

@@ -21,8 +21,9 @@ type layout struct {
 
 	at []int32 // by word of 8 bytes: the slot of the only cell that lies there, if its pointer is stored as it is
 
-	some  bool     // only some bytes matter (reads.go)
-	bytes []uint64 // by byte, a bit: it matters
+	some   bool     // only some bytes matter (reads.go)
+	narrow bool     // cells are missing that are read if a pointer leads into the middle of an object
+	bytes  []uint64 // by byte, a bit: it matters
 }
 
 // cell is a pointer cell, or array of them, with the place of its elements

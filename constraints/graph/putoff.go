@@ -211,12 +211,8 @@ func (g *Graph) Exact() {
 		return
 	}
 	anew := New(g.spec, g.hist, known{g}, g.opts)
-	anew.layouts, anew.untyped = g.layouts, g.untyped
-	anew.trailTo(g.now)
-	anew.typing = g.typing
-	anew.following, anew.since, anew.pending = g.following, g.since, g.pending
-	*g = *anew
-	g.lives = g.living
+	anew.layouts, anew.reads, anew.pathFields, anew.wide = g.layouts, g.reads, g.pathFields, g.wide
+	g.become(anew)
 }
 
 // exactAt is Exact, unless what is known of a time is exact already.

@@ -8,6 +8,7 @@ import "mgtrace/constraints/check"
 type Reads struct {
 	All      bool       // any byte
 	Pointers bool       // any pointer
+	Through  bool       // some of Spans are read where pointers lead: of an object into whose middle one leads, any pointer is
 	Spans    [][2]int64 // half-open, bytes from the object's start
 }
 
@@ -21,11 +22,49 @@ func (g *Graph) SetReads(reads []Reads, fields []string) {
 	if g.now > 0 || g.objs.len() > 1 || len(reads) != len(g.layouts) {
 		return
 	}
+	g.reads, g.pathFields = reads, fields
+	g.restrict(false)
+}
+
+// restrict has layouts keep what is read; wide: with all pointers where they may be read Through others.
+func (g *Graph) restrict(wide bool) {
+	g.wide = wide
 	for i, l := range g.layouts {
-		if r := &reads[i]; !r.All && !l.typ.Array && !l.conditional && !l.fills && !g.nested(l.typ) && !g.ofGlobal(l.typ) {
-			l.restrict(r, fields)
+		r := g.reads[i]
+		if r.Through && wide {
+			r.Pointers = true
+		}
+		if !r.All && !l.typ.Array && !l.conditional && !l.fills && !g.nested(l.typ) && !g.ofGlobal(l.typ) {
+			l.restrict(&r, g.pathFields)
+			l.narrow = r.Through && !r.Pointers
 		}
 	}
+}
+
+// widen has all pointers be cells that may be read Through others: one leads into the middle of an object
+// now. It happens once.
+func (g *Graph) widen() {
+	put := putOff{on: g.put.on, after: g.put.after, keep: g.put.keep, taken: g.put.taken}
+	anew := New(g.spec, g.hist, known{g}, g.opts)
+	anew.reads, anew.pathFields = g.reads, g.pathFields
+	anew.restrict(true)
+	g.become(anew)
+	g.put = put
+	g.pending.All = true // what was not a cell was not followed
+}
+
+// Wide reports whether a pointer has led into the middle of an object, so that all pointers there are
+// cells: see Reads.Through.
+func (g *Graph) Wide() bool { return g.wide }
+
+// become makes g a graph that is made anew from the history, of which nothing is taken over yet.
+func (g *Graph) become(anew *Graph) {
+	anew.untyped = g.untyped
+	anew.trailTo(g.now)
+	anew.typing = g.typing
+	anew.following, anew.since, anew.pending = g.following, g.since, g.pending
+	*g = *anew
+	g.lives = g.living
 }
 
 // nested reports whether objects of the type may overlap others.

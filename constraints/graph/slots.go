@@ -177,7 +177,10 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	s.to, s.off = to, off
 	if to != 0 {
 		d := g.objs.at(to)
-		d.inner = d.inner || off != 0
+		if off != 0 {
+			d.inner = true
+			g.inward = g.inward || d.lay.narrow
+		}
 		s.pos = int32(len(d.in))
 		if d.in == nil {
 			d.in = g.ins.take(fewIn)[:0]
