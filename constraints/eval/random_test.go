@@ -85,6 +85,21 @@ other: entry X, Y; X.other == Y => Y.key <= X.key;
 in:    entry X; X.INDEGREE <= 1;
 few:   COUNT(entry) <= 3;
 `, []shape{{"cache", 24, []uint64{8, 16}, []uint64{0, 4}, false}}},
+	"entered": {`
+struct page { int key; int n; struct page *next, *prev; };
+struct box { struct page *first; int n; int most; };
+type page edges (next, prev); type box;
+enter page at push(1);
+leave page at pop(1);
+page.LEN; page X; X.LEN = (X.next).LEN + 1;
+list:  page X; X.next == NULL or X.next.prev == X;
+keys:  page X, Y; X.next == Y => Y.key >= X.key;
+in:    page X; X.INDEGREE <= 2;
+acyc:  page X; X !->>(next) X;
+box:   box B; B.first == NULL or B.first.n < 3;
+live:  page X; X.prev == NULL or (X.prev).EXISTS == TRUE;
+few:   COUNT(page X: X.key == 1) <= 2;
+`, []shape{{"box", 16, []uint64{0}, []uint64{8, 12}, false}, {"", 96, []uint64{8, 16, 32, 40, 56, 64, 80}, []uint64{0, 4, 24, 28, 48, 52, 72}, false}}},
 	"tree": {`
 struct tree { int key; int h; struct tree *left, *right; };
 type tree;
@@ -293,6 +308,7 @@ type script struct {
 	wild    int             // 1 in wild pointers leads nowhere good
 	coded   map[string]bool // shapes whose pointers are combined with their own addresses, by type
 	entries []trace.Addr    // where pointers lead; nil: to all that live
+	enters  bool            // calls make nodes in blocks of no type, and end them
 }
 
 func newScript(tb testing.TB, name string, seed uint64) *script {
@@ -314,6 +330,7 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 			defined.kind[entry] = k
 		}
 	}
+	defined.enters = name == "entered"
 	if name == "unread" {
 		defined.wild = 3 // pointers into the middle read what else is unread
 	}
@@ -347,6 +364,10 @@ func (s *script) step() {
 	i := s.r.IntN(len(s.live))
 	a := s.live[i]
 	k := s.kind[a]
+	if s.enters && k.typ == "" && s.r.IntN(4) == 0 {
+		s.member(a + trace.Addr(s.r.IntN(3))*24 + trace.Addr(s.r.IntN(8)/7*8))
+		return
+	}
 	switch n := s.r.IntN(22); {
 	case n >= 20:
 		s.bulk(a)
@@ -361,6 +382,18 @@ func (s *script) step() {
 		s.put8(cell, s.pointer(k, cell))
 	case len(k.numbers) > 0:
 		s.put4(a+trace.Addr(k.numbers[s.r.IntN(len(k.numbers))]), uint32(s.r.IntN(4)))
+	}
+}
+
+// member makes a node of what lies at an address, or ends it.
+func (s *script) member(a trace.Addr) {
+	ev := trace.Event{Kind: trace.KindCall, Wall: -1, Thread: 1, PC: 7}
+	do, mark := s.h.Enter, 0
+	if s.r.IntN(3) == 0 {
+		do, mark = s.h.Leave, 1
+	}
+	if _, err := do(&ev, a, 24, mark); err != nil {
+		s.tb.Fatal(err)
 	}
 }
 
@@ -429,7 +462,11 @@ func (s *script) place() trace.Addr {
 			return to[s.r.IntN(len(to))] + 8
 		}
 	}
-	return to[s.r.IntN(len(to))]
+	a := to[s.r.IntN(len(to))]
+	if s.enters && s.kind[a].typ == "" {
+		a += trace.Addr(s.r.IntN(3)) * 24
+	}
+	return a
 }
 
 func each(t *testing.T, seeds int, f func(t *testing.T, s *script)) {

@@ -29,10 +29,10 @@ type putOff struct {
 // Defer has Trail put off what the operations of the history do to edges, from the one on that
 // follows so many of them after Follow: the first few are looked at sooner than noted. It must be
 // called before anything is taken over, else it changes nothing; nor does it where pointers make
-// objects, or calls do, or where it depends on numbers which pointers count. It reports whether
-// it does.
+// objects, or where it depends on numbers which pointers count. Where a call makes an object or ends it, what
+// was put off before is looked at first. It reports whether it does.
 func (g *Graph) Defer(after int) bool {
-	if g.now > 0 || g.objs.len() > 1 || !g.knowsIn() {
+	if g.now > 0 || g.objs.len() > 1 || g.fills || len(g.spec.Reaches) > 0 {
 		return false
 	}
 	for _, l := range g.layouts {
