@@ -5,7 +5,7 @@ import "mgtrace/trace"
 // Changed calls f for each range [lo, hi) that an operation undone by Without
 // had written: there the view may differ from the history at its time.
 func (s *snapshot) Changed(f func(lo, hi trace.Addr)) {
-	for _, t := range s.undone {
+	for _, t := range s.without() {
 		if t == 0 || t > s.h.ops.n {
 			continue
 		}

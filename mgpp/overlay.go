@@ -17,9 +17,10 @@ func (h *History) Without(v View, t Timestamp) View {
 	case *patched:
 		return &patched{h.Without(v.View, t), v.addr, v.data}
 	case *snapshot:
-		return &snapshot{h: v.h, t: v.t, undone: append(slices.Clip(v.undone), uint32(min(t, maxTime)))}
+		undone := append(slices.Clip(v.without()), uint32(min(t, maxTime)))
+		return &snapshot{h: v.h, t: v.t, undone: &undone}
 	}
-	return &snapshot{h: h, t: h.clip(v.Time()), undone: []uint32{uint32(min(t, maxTime))}}
+	return &snapshot{h: h, t: h.clip(v.Time()), undone: &[]uint32{uint32(min(t, maxTime))}}
 }
 
 // With returns the graph of v in which the bytes at addr are data, stored at

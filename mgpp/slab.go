@@ -1,6 +1,9 @@
 package mgpp
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // slab is an array that grows without copying: pointers into it stay valid.
 type slab[T any] struct {
@@ -95,7 +98,8 @@ func (w *words) bytes() uint64 { return uint64(len(w.chunks)) * wordsChunk * 8 }
 // arena keeps byte strings for ever.
 type arena struct {
 	chunks [][]byte
-	open   int // index of the chunk that is being filled, if chunks is not empty
+	open   int // index + 1 of the chunk that is being filled; 0: there is none
+	zeros  int // index + 1 of the chunk of zeros; 0: there is none
 	total  uint64
 }
 
@@ -108,23 +112,33 @@ const (
 	lastArenaChunk  = 1 << 20
 )
 
+// zeros are what many long writes write.
+var zeros [1 << 12]byte // read-only
+
 // add copies data and returns where it is. A long string gets a chunk of its
-// own, which leaves the open chunk open.
+// own, which leaves the open chunk open; zeros are the first of one chunk of these.
 func (a *arena) add(data []byte) arenaRef {
+	if len(data) <= len(zeros) && bytes.Equal(data, zeros[:len(data)]) {
+		if a.zeros == 0 {
+			a.chunks = append(a.chunks, zeros[:])
+			a.zeros = len(a.chunks)
+		}
+		return arenaRef(uint64(a.zeros-1) << 32)
+	}
 	size := min(max(a.total/4, firstArenaChunk), lastArenaChunk)
 	if uint64(len(data)) > size/4 {
 		a.chunks = append(a.chunks, append(make([]byte, 0, len(data)), data...))
 		a.total += uint64(len(data))
 		return arenaRef(uint64(len(a.chunks)-1) << 32)
 	}
-	if len(a.chunks) == 0 || cap(a.chunks[a.open])-len(a.chunks[a.open]) < len(data) {
+	if a.open == 0 || cap(a.chunks[a.open-1])-len(a.chunks[a.open-1]) < len(data) {
 		a.chunks = append(a.chunks, make([]byte, 0, size))
-		a.open = len(a.chunks) - 1
+		a.open = len(a.chunks)
 		a.total += size
 	}
-	c := a.chunks[a.open]
-	ref := arenaRef(uint64(a.open)<<32 | uint64(len(c)))
-	a.chunks[a.open] = append(c, data...)
+	c := a.chunks[a.open-1]
+	ref := arenaRef(uint64(a.open-1)<<32 | uint64(len(c)))
+	a.chunks[a.open-1] = append(c, data...)
 	return ref
 }
 

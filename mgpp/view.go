@@ -13,12 +13,20 @@ import (
 type snapshot struct {
 	h      *History
 	t      uint32
-	undone []uint32
+	undone *[]uint32 // nil: none; most snapshots are small
 }
 
 // At returns the memory graph at t: nodes with birth <= t < death, bytes as of
 // their newest version at or before t. Times after Now are Now.
 func (h *History) At(t Timestamp) View { return &snapshot{h: h, t: h.clip(t)} }
+
+// without are the operations that are undone.
+func (s *snapshot) without() []uint32 {
+	if s.undone == nil {
+		return nil
+	}
+	return *s.undone
+}
 
 func (s *snapshot) Time() Timestamp { return Timestamp(s.t) }
 
@@ -32,11 +40,11 @@ func (s *snapshot) NodeAt(addr trace.Addr) (NodeID, bool) {
 }
 
 func (s *snapshot) Read(addr trace.Addr, b *Bytes) bool {
-	return s.h.read(uint64(addr), b, s.t, s.undone, nil)
+	return s.h.read(uint64(addr), b, s.t, s.without(), nil)
 }
 
 func (s *snapshot) Target(addr trace.Addr, as coded.Pointer) Target {
-	return s.h.target(uint64(addr), as, s.t, s.undone)
+	return s.h.target(uint64(addr), as, s.t, s.without())
 }
 
 // read fills b from the live node at addr. times, if not nil, receives each

@@ -137,7 +137,7 @@ func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 		}
 		v0, v1 := g.hist.At(t0), g.hist.At(t1)
 		var differs func(*Dirt) bool
-		if g.knowsIn() {
+		if !g.fills && len(g.spec.Reaches) == 0 {
 			differs = func(d *Dirt) bool { return g.prune(v0, v1, d) }
 		}
 		c.copy(&g.pending, differs)

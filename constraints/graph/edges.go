@@ -308,6 +308,9 @@ func (g *Graph) PopulationChange(typ int, t mgpp.Timestamp) mgpp.Timestamp {
 	if typ < 0 || typ >= len(g.pops) {
 		return 0
 	}
+	if g.put.lost {
+		g.Exact()
+	}
 	return newest(g.pops[typ].changes, t)
 }
 

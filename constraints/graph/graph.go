@@ -402,7 +402,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		b.pos = int32(len(p.live))
 		p.all = append(p.all, o.ID)
 		p.live = append(p.live, o.ID)
-		p.changes = appendTime(p.changes, o.Birth)
+		g.popChanged(p, o.Birth)
 	}
 	g.objs.add(b)
 	g.ids = append(g.ids, o.ID)
@@ -425,6 +425,15 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
 	}
 	return o.ID
+}
+
+// popChanged notes when a population changes.
+func (g *Graph) popChanged(p *population, t mgpp.Timestamp) {
+	if g.put.on {
+		g.put.lost = true
+		return
+	}
+	p.changes = appendTime(p.changes, t)
 }
 
 func appendTime(s []mgpp.Timestamp, t mgpp.Timestamp) []mgpp.Timestamp {
@@ -477,7 +486,7 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 		p.live[b.pos] = last
 		g.objs.at(last).pos = b.pos
 		p.live = p.live[:len(p.live)-1]
-		p.changes = appendTime(p.changes, t)
+		g.popChanged(p, t)
 	}
 }
 

@@ -56,12 +56,12 @@ type Analysis struct {
 	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
 	sound     eval.CPoint               // that C-point, if its Kind is set
 	checked   int
-	checkedAt []mgpp.Timestamp // of the C-points, ascending
-	done      bool             // an inconsistent C-point was found, and All is not set
-	faults    int              // memory faults seen so far
-	signal    *report.Exit     // the last fault or fatal signal
-	died      trace.Addr       // the program's instruction, or call, that faulted; 0: it was another signal
-	diedIn    trace.ThreadID   // died: the thread
+	checkedAt times          // of the C-points
+	done      bool           // an inconsistent C-point was found, and All is not set
+	faults    int            // memory faults seen so far
+	signal    *report.Exit   // the last fault or fatal signal
+	died      trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
+	diedIn    trace.ThreadID // died: the thread
 	audit     *report.Audit
 	begins    *Begin // nil: with the program
 	stacks    *stacks
@@ -373,9 +373,7 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		return
 	}
 	a.checked++
-	if n := len(a.checkedAt); n == 0 || a.checkedAt[n-1] < now {
-		a.checkedAt = append(a.checkedAt, now)
-	}
+	a.checkedAt.add(now)
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
@@ -541,7 +539,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
 		Elsewhere: a.elsewhere,
-		Points:    a.checkedAt, Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
+		Points:    a.checkedAt.all(), Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray

@@ -15,8 +15,8 @@ import (
 // report can say when: "call 511 of insert".
 type calls struct {
 	open map[trace.ThreadID]openCall
-	log  callLog          // in order of from; but for
-	idle []mgpp.Timestamp // those that are over and during which nothing was done: their times, ascending
+	log  callLog // in order of from; but for
+	idle times   // those that are over and during which nothing was done: their times
 }
 
 // openCall is a call in the log that has not returned.
@@ -148,9 +148,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 		k.to = uint32(now)
 		if mgpp.Timestamp(k.from) == now && o.index == c.log.len()-1 { // most calls of a program only look something up
 			c.log.pop()
-			if n := len(c.idle); n == 0 || c.idle[n-1] < now {
-				c.idle = append(c.idle, now)
-			}
+			c.idle.add(now)
 		}
 	}
 	if outermost != nil {
@@ -176,7 +174,7 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 		}
 		first = false
 	}
-	idle := c.idle
+	idle := c.idle.all()
 	over := func(before mgpp.Timestamp) { // takes the idle ones
 		for ; len(idle) > 0 && idle[0] < before; idle = idle[1:] {
 			begins(idle[0])

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"mgtrace/constraints/describe"
 	"mgtrace/constraints/eval"
@@ -56,8 +57,8 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 		return s, false, false
 	}
 	s = a.accomplice(death, "it freed the block before that")
-	i, _ := slices.BinarySearch(a.checkedAt, f.Time)
-	since := i == 0 || a.checkedAt[i-1] <= death
+	i := sort.Search(a.checkedAt.len(), func(i int) bool { return a.checkedAt.at(i) >= f.Time })
+	since := i == 0 || a.checkedAt.at(i-1) <= death
 	base := a.Hist.Op(f.Time).Base
 	meant := base == 0 || inBlock(&n, base)
 	if f.Kind != "use after free" || f.Obj == 0 || !since || !meant || f.Time-death > maxSinceFree {

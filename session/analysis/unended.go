@@ -40,8 +40,8 @@ func (a *Analysis) unending() {
 		return
 	}
 	now, last := a.Hist.Now(), mgpp.Timestamp(0)
-	if n := len(a.checkedAt); n > 0 {
-		last = a.checkedAt[n-1]
+	if n := a.checkedAt.len(); n > 0 {
+		last = a.checkedAt.at(n - 1)
 	}
 	if now-last < longCall {
 		return
