@@ -196,10 +196,14 @@ func (s *Schedule) appendOpen(out []Activation, t *scheduled) []Activation {
 // Outermost returns the outermost activation of a watched function that a thread is in, to be read
 // until the next event; nil if it is in none.
 func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
-	if t := s.thread(thread); len(t.stack) > 0 {
-		return &t.stack[0]
+	t := s.last
+	if t == nil || t.id != thread {
+		t = s.threads[thread] // none is made for one that has ended
 	}
-	return nil
+	if t == nil || len(t.stack) == 0 {
+		return nil
+	}
+	return &t.stack[0]
 }
 
 // Event takes the next event, after which the history is at time now, and

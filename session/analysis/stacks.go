@@ -17,10 +17,17 @@ import (
 
 // stacks knows, by the calls of watched functions, what of the stacks is in use.
 type stacks struct {
-	now, high map[trace.ThreadID]trace.Addr // of the thread's latest event, and the highest
-	prog      *trace.Program
-	unjudged  map[eval.Instance]bool
-	example   string // why, of the first of them
+	threads  map[trace.ThreadID]*stack
+	last     *stack // the one that was noted last
+	prog     *trace.Program
+	unjudged map[eval.Instance]bool
+	example  string // why, of the first of them
+}
+
+// stack is a thread's.
+type stack struct {
+	thread    trace.ThreadID
+	now, high trace.Addr // of the latest event, and the highest
 }
 
 const (
@@ -35,30 +42,45 @@ const (
 )
 
 func newStacks(prog *trace.Program) *stacks {
-	return &stacks{now: map[trace.ThreadID]trace.Addr{}, high: map[trace.ThreadID]trace.Addr{}, prog: prog, unjudged: map[eval.Instance]bool{}}
+	return &stacks{threads: map[trace.ThreadID]*stack{}, prog: prog, unjudged: map[eval.Instance]bool{}}
 }
 
 // note takes note of where an event leaves its thread's stack.
 func (s *stacks) note(ev *trace.Event) {
 	switch {
 	case ev.Kind == trace.KindThreadExit:
-		delete(s.now, ev.Thread)
-		delete(s.high, ev.Thread)
+		delete(s.threads, ev.Thread)
+		s.last = nil
 	case ev.SP != 0:
-		s.now[ev.Thread] = ev.SP
-		s.high[ev.Thread] = max(s.high[ev.Thread], ev.SP)
+		t := s.of(ev.Thread)
+		t.now, t.high = ev.SP, max(t.high, ev.SP)
 	}
+}
+
+// of returns the stack of a thread.
+func (s *stacks) of(id trace.ThreadID) *stack {
+	if t := s.last; t != nil && t.thread == id {
+		return t
+	}
+	t := s.threads[id]
+	if t == nil {
+		t = &stack{thread: id}
+		s.threads[id] = t
+	}
+	s.last = t
+	return t
 }
 
 // inUse says whether an address lies on the stack of a thread, in what is in use at a C-point:
 // of the thread that is there exactly, of others as far as is known.
 func (s *stacks) inUse(addr trace.Addr, c eval.CPoint) bool {
 	known := false // of the main thread's
-	for t, low := range s.now {
-		if exact := t == c.Thread && !c.Inlined && (c.Kind == "entry" || c.Kind == "return"); !exact {
+	for id, t := range s.threads {
+		low := t.now
+		if exact := id == c.Thread && !c.Inlined && (c.Kind == "entry" || c.Kind == "return"); !exact {
 			low -= min(low, frames)
 		}
-		if low <= addr && addr < s.high[t]+frames {
+		if low <= addr && addr < t.high+frames {
 			return true
 		}
 		known = known || s.main(low)
