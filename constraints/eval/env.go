@@ -320,6 +320,9 @@ func (e *env) loadPointer(in graph.ObjID, addr trace.Addr, as coded.Pointer, wea
 
 // led makes a value of a pointer that leads to an object, the only one of its block.
 func (e *env) led(o graph.ObjID, word uint64) value {
+	if o == 0 {
+		return null
+	}
 	node := e.g.Object(o).Host
 	p := value{kind: pointer, tgt: mgpp.Points, bits: word, node: node, obj: o}
 	if e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node}) {

@@ -113,8 +113,10 @@ func (b *object) toRare() *more {
 type slot struct {
 	to  ObjID
 	pos int32
-	off uint64
+	off uint64 // to 0: holdsNull, or 0 where that is not known
 }
+
+const holdsNull = 1
 
 // ref names a pointer cell.
 type ref struct {

@@ -58,7 +58,7 @@ func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint6
 // block that lives.
 func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 	if value == 0 {
-		return 0, 0, true
+		return 0, holdsNull, true
 	}
 	o, sure := g.places.over(trace.Addr(value), 1)
 	if !sure || o == 0 || g.isNil(value) {
@@ -80,17 +80,20 @@ func (g *Graph) led(value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, 
 }
 
 // Leads returns the object to which a pointer of o leads at t, and the pointer, where that is known
-// without a look at the history: t is now, and the object is the only one of its block.
+// without a look at the history: t is now, and the object is the only one of its block. Both are 0 of NULL.
 func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
 	if t != g.now || len(g.put.waiting) > 0 || g.members.any() {
 		return 0, 0, false
 	}
 	b := g.objs.at(o)
 	i := b.lay.slotAt(int64(addr - b.Addr))
-	if i < 0 || int(i) >= len(b.slots) || b.slots[i].to == 0 {
+	if i < 0 || int(i) >= len(b.slots) {
 		return 0, 0, false
 	}
 	s := &b.slots[i]
+	if s.to == 0 {
+		return 0, 0, s.off == holdsNull
+	}
 	d := g.objs.at(s.to)
 	if !d.alone || d.Death != 0 || s.off >= d.Size || len(d.rare().resizes) > 0 {
 		return 0, 0, false
@@ -164,6 +167,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	}
 	s := &b.slots[at]
 	if s.to == to && (to == 0 || s.off == off) {
+		s.off = off
 		return
 	}
 	left := s.to
