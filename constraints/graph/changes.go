@@ -127,11 +127,17 @@ func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 	}
 }
 
+// Same reports whether Advance has noted that nothing changed since t; strays: memory that is no object counts too.
+func (g *Graph) Same(t mgpp.Timestamp, strays bool) bool {
+	p := &g.pending
+	return g.Followed(t) && len(g.put.waiting) == 0 && len(p.Dirt) == 0 && !p.All && !(strays && p.Untyped)
+}
+
 // Between adds to c what the operations in (t0, t1] changed. It costs what
 // these operations cost, unless Advance has noted it (Follow). Both times must be taken over already.
 func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
-		if len(g.pending.Dirt) == 0 { // as between most calls of a function that only looks something up
+		if len(g.pending.Dirt) == 0 {
 			c.copy(&g.pending, nil)
 			return
 		}
