@@ -52,9 +52,10 @@ type Analysis struct {
 	unsure    []*point                  // at inlined boundaries, see settle
 	elisions  elisions                  // stores that the compiler has left out
 	tails     map[tail]trace.Addr       // what jumped returned
-	known     map[eval.Instance]bool    // with All: reported at an earlier C-point already
-	healthy   mgpp.Timestamp            // the last C-point at which nothing was broken
-	sound     eval.CPoint               // that C-point, if its Kind is set
+	owns      [recentStacks]ownOf
+	known     map[eval.Instance]bool // with All: reported at an earlier C-point already
+	healthy   mgpp.Timestamp         // the last C-point at which nothing was broken
+	sound     eval.CPoint            // that C-point, if its Kind is set
 	checked   int
 	checkedAt times          // of the C-points
 	done      bool           // an inconsistent C-point was found, and All is not set
@@ -112,7 +113,7 @@ type Options struct {
 func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options) *Analysis {
 	a := &Analysis{
 		o: o, spec: spec, prog: prog, Symbols: symbols,
-		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0}),
+		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0, StacksStay: true}),
 		calls: newCalls(),
 		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
@@ -194,7 +195,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	ret := ev.PC
 	CallSite(ev)
 	if ofCall(ev.Kind) && len(ev.Stack) > 0 {
-		ev.PC, ret = a.Symbols.Own(ev.Stack), ev.Stack[0]
+		ev.PC, ret = a.own(ev.Stack), ev.Stack[0]
 	}
 	switch ev.Kind {
 	case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
@@ -298,6 +299,26 @@ func CallSite(ev *trace.Event) {
 	if ofCall(ev.Kind) && ev.PC > 0 {
 		ev.PC--
 	}
+}
+
+// ownOf is what Own says of a stack.
+type ownOf struct {
+	first *trace.Addr // of the stack, which never changes
+	depth int
+	pc    trace.Addr
+}
+
+// recentStacks is how many stacks are remembered: by the low bits of the innermost return address, a
+// call of which a program has few.
+const recentStacks = 64
+
+// own is the user's own statement on a stack: a program allocates by the same stacks again and again.
+func (a *Analysis) own(stack []trace.Addr) trace.Addr {
+	last := &a.owns[stack[0]%recentStacks]
+	if last.first != &stack[0] || last.depth != len(stack) {
+		*last = ownOf{&stack[0], len(stack), a.Symbols.Own(stack)}
+	}
+	return last.pc
 }
 
 // jumped is the statement of a call that returns to ret: of the jump that stood in its place, where

@@ -25,8 +25,19 @@ type Relevance struct {
 	types  []*types.Type
 	least  int64 // bytes of the smallest node that a call makes: where bytes are declared, it may lie; 0: none does
 	frames map[trace.Addr]matter.Frame
+	recent [recentStacks]recentStack
 	stacks map[*trace.Addr]bool // by the first word of a stack, which is interned: its blocks can not matter
 }
+
+// recentStack is what Relevance knows of a stack.
+type recentStack struct {
+	first   *trace.Addr
+	ignored bool
+}
+
+// recentStacks is how many stacks are found without a map: by the low bits of the innermost return address,
+// a call of which a program has few.
+const recentStacks = 64
 
 // filterable says whether debug information or rules for callers can decide what
 // matters: not where pointers make nodes of any memory.
@@ -303,11 +314,16 @@ func (r *Relevance) ignores(stack []trace.Addr, tell func(matter.Frame) bool) bo
 	if len(stack) == 0 {
 		return false
 	}
+	last := &r.recent[stack[0]%recentStacks]
+	if last.first == &stack[0] {
+		return last.ignored
+	}
 	ignored, ok := r.stacks[&stack[0]]
 	if !ok {
 		ignored = !slices.ContainsFunc(stack, r.named) && (r.matter.Only || r.walk(stack, tell))
 		r.stacks[&stack[0]] = ignored
 	}
+	*last = recentStack{&stack[0], ignored}
 	return ignored
 }
 
