@@ -144,6 +144,8 @@ type Trailer struct {
 	// Audit is the comparison of the history with real memory at the end.
 	Audit   *Audit   `json:"audit,omitempty"`
 	Modules []Module `json:"modules,omitempty"` // the final map, dlopen'd modules included
+	// Warnings are those that Program.Warnings does not have: of what was seen while it ran.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Coverage tells how an engine inside the process caught stores. A jump costs a few

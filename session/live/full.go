@@ -211,6 +211,14 @@ func (l *Program) limitFull() error {
 	return err
 }
 
+// unended says that the part has no end of its own, "" if it has one, or was to have none.
+func (f *full) unended() string {
+	if f == nil || !f.on || len(f.to) == 0 || f.ends != nil {
+		return ""
+	}
+	return neverEnded(f.window.To)
+}
+
 func (f *full) turn(on bool) error {
 	if f.on == on {
 		return nil

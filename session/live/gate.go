@@ -213,6 +213,19 @@ func (g *gate) close(ev *trace.Event) error {
 	return g.in.cease(ev.Thread, ev.Wall, "by request: "+g.Window.String())
 }
 
+// unended says that the history has no end of its own, "" if it has one, or was to have none.
+func (g *gate) unended() string {
+	if g == nil || g.state != gateOpen || len(g.to) == 0 || g.ends != nil {
+		return ""
+	}
+	return neverEnded(g.To)
+}
+
+// neverEnded says that the function was not called whose return was to end a part of the run.
+func neverEnded(to string) string {
+	return fmt.Sprintf("--to %s: it was not called after the beginning of what is recorded, which goes on to the end of the program", to)
+}
+
 // missed says why nothing was recorded, "" if something was.
 func (g *gate) missed() string {
 	switch {

@@ -51,6 +51,8 @@ type Program struct {
 	every    everything // eng, if it sees every instruction; else nil
 	followed string     // its name
 
+	headed int // how many of Prog.Warnings the trace begins with
+
 	// What the engine warns of that it has not told yet; nil: it never does.
 	warnings func() []string
 
@@ -529,6 +531,12 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	for _, im := range l.late {
 		l.warn("the program never loaded %s", im.Path)
 	}
+	for _, why := range []string{l.gate.unended(), l.full.unended()} {
+		if why != "" {
+			l.warn("%s", why)
+		}
+	}
+	t.Warnings = l.Prog.Warnings[l.headed:]
 	incomplete := func(format string, a ...any) {
 		if t.Complete = false; t.Why != "" {
 			t.Why += "; "

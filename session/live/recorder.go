@@ -40,6 +40,7 @@ func (l *Program) recorder(path string) (*recorder, error) {
 		return rec, nil
 	}
 	l.attachNames()
+	l.headed = len(l.Prog.Warnings)
 	if l.o.Last > 0 {
 		return rec, rec.begin(path)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"mgtrace/capture"
@@ -39,8 +40,11 @@ func Open(path string, o Files) (*Recording, error) {
 		return nil, err
 	}
 	rec := &Recording{Path: path, Reader: r, Prog: r.Program()}
-	if t, ok := r.Trailer(); ok && len(t.Modules) > 0 {
-		rec.Prog.Modules = t.Modules
+	if t, ok := r.Trailer(); ok {
+		if len(t.Modules) > 0 {
+			rec.Prog.Modules = t.Modules
+		}
+		rec.Prog.Warnings = slices.Concat(rec.Prog.Warnings, t.Warnings)
 	}
 	var images []symbol.Image
 	for _, m := range rec.Prog.Modules {
