@@ -298,20 +298,15 @@ func workDir() string {
 const standardOutput = "-"
 
 func toFile(path string, write func(io.Writer) error) error {
-	file, err := os.Stdout, error(nil)
-	if path != standardOutput {
-		file, err = os.Create(path)
+	form := func(file *os.File) error {
+		b := bufio.NewWriter(file)
+		shown := &printable{to: b}
+		return cmp.Or(write(shown), shown.Flush(), b.Flush()) // each tells the first error again
 	}
-	if err != nil {
-		return err
+	if path == standardOutput {
+		return form(os.Stdout)
 	}
-	b := bufio.NewWriter(file)
-	shown := &printable{to: b}
-	err = cmp.Or(write(shown), shown.Flush(), b.Flush()) // each tells the first error again
-	if file == os.Stdout {
-		return err
-	}
-	return errors.Join(err, file.Close())
+	return writeWhole(path, form)
 }
 
 // writable refuses a file that can not be written as things are, without making it: that is

@@ -55,6 +55,11 @@ taken from it, and what held beside its constraints is written behind its text.`
 			if err != nil {
 				return err
 			}
+			if output != "" {
+				if err := writable(output); err != nil {
+					return fmt.Errorf("write the specification: %w", err)
+				}
+			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt)
 			defer stop()
 			o := session.InitOptions{Program: args[0], Args: args[1:], Types: names, Base: merge, Dirs: an.options(), Capture: capture}
@@ -101,5 +106,8 @@ func specInit(ctx context.Context, s streams, o session.InitOptions, output stri
 		_, err = fmt.Fprint(s.out, text)
 		return err
 	}
-	return os.WriteFile(output, []byte(text), 0o666)
+	return writeWhole(output, func(f *os.File) error { // with --merge it may be the user's own text
+		_, err := f.WriteString(text)
+		return err
+	})
 }
