@@ -16,6 +16,7 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	o.Capture.Everything = true // where nothing is recorded a block of before would stay unseen
 	begin := func(ctx context.Context, o live.Options) (*live.Program, error) { return live.Seize(ctx, pid, o) }
 	if o.Last > 0 {
+		o.letGo = done
 		r, _, err := recordThen(ctx, o, begin, Locate)
 		return r, err
 	}

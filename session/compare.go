@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"mgtrace/constraints/mine"
@@ -23,13 +22,13 @@ type CompareOptions struct {
 // CompareSpecs runs a healthy program, corrupts its structures in thought, and says
 // what of that which breaks the one specification the other one sees.
 func CompareSpecs(ctx context.Context, o CompareOptions) (*mine.Comparison, error) {
-	dir, err := tempDir()
+	room, err := newScratch()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer room.remove()
 	run := RunOptions{
-		Program: o.Program, Args: o.Args, Record: filepath.Join(dir, "run.mgt"),
+		Program: o.Program, Args: o.Args, Record: filepath.Join(room.dir, "run.mgt"),
 		Analysis: AnalysisOptions{Spec: o.Reference}, Capture: live.CaptureOptions{Engine: "auto"},
 	}
 	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {

@@ -47,6 +47,7 @@ type RunOptions struct {
 	Last     int64  // bytes that the trace may take: only the newest part is kept; 0: all is
 
 	stdout *os.File // the program's; nil: mgtrace's own
+	letGo  func()   // the process that runs already has been let go: signals may end mgtrace again; nil: it was launched
 	// prepare adds to what is captured once the program's files are known; nil: nothing.
 	prepare func(*symbol.Program, *live.CaptureOptions) error
 }

@@ -2,10 +2,9 @@ package session
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"mgtrace/report"
@@ -107,30 +106,28 @@ type beginner func(context.Context, live.Options) (*live.Program, error)
 // look says what is wrong in a recording: Locate or Overflow.
 type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Report, error)
 
-// tempDir makes a folder for a recording that is not to be kept.
-func tempDir() (string, error) {
-	dir, err := os.MkdirTemp("", "mgtrace-")
-	if err != nil {
-		return "", fmt.Errorf("make room for the recording: %w; name another folder by TMPDIR", err)
-	}
-	return dir, nil
-}
-
 // recordThen records a program that begin makes ready, into o.Record or a temporary
 // file, and looks at the recording when it is over. The int is the program's own exit
 // status.
 func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r *report.Report, exit int, err error) {
+	var room *scratch
 	if o.Record == "" {
-		dir, err := tempDir()
-		if err != nil {
+		if room, err = newScratch(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP); err != nil {
 			return nil, 0, err
 		}
-		defer os.RemoveAll(dir)
-		o.Record = filepath.Join(dir, "run.mgt")
+		defer room.remove()
+		o.Record = filepath.Join(room.dir, "run.mgt")
+		if o.letGo == nil {
+			o.Capture.Running = room.while(o.Capture.Running)
+		}
 	}
 	_, status, held, err := recordBy(ctx, o, begin)
 	if err != nil {
 		return nil, 0, err
+	}
+	if o.letGo != nil {
+		o.letGo()
+		room.guard()
 	}
 	// What ended the recording, Ctrl-C most often, does not end the analysis of it.
 	if r, err = look(context.WithoutCancel(ctx), o.Record, o.Analysis); err != nil {

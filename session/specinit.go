@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/mine"
@@ -34,14 +35,15 @@ type InitOptions struct {
 // InitSpec runs a program that is taken to be healthy, and finds what holds of its
 // structures.
 func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
-	dir, err := tempDir()
+	room, err := newScratch(syscall.SIGTERM, syscall.SIGHUP) // SIGINT ends the mining of it alone
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer room.remove()
+	o.Capture.Running = room.while(o.Capture.Running)
 	o.Types = withoutKeywords(o.Types)
 	var globals []check.Variable
-	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(dir, "run.mgt"), stdout: o.Stdout}
+	run := RunOptions{Program: o.Program, Args: o.Args, Analysis: o.Dirs, Capture: o.Capture, Record: filepath.Join(room.dir, "run.mgt"), stdout: o.Stdout}
 	run.Analysis.Spec = o.Base
 	run.prepare = func(p *symbol.Program, c *live.CaptureOptions) error {
 		if !slices.ContainsFunc(p.Objs, (*objfile.File).HasDWARF) {

@@ -146,7 +146,7 @@ func (f *captureFlags) addCommon(c *cobra.Command) {
 func (f *captureFlags) options(s streams, verbose bool) (live.CaptureOptions, error) {
 	o := live.CaptureOptions{
 		Engine: f.engine, Modules: f.modules, Timeout: f.timeout, CPoints: f.cpoints, Globals: f.globals,
-		AllowUnprivileged: f.plain, Everything: f.all, Watch: f.watch, Progress: f.progressTo(s),
+		AllowUnprivileged: f.plain, Everything: f.all, Watch: f.watch, Progress: f.progressTo(s), Running: s.quits.running,
 	}
 	if verbose {
 		o.Log = func(format string, a ...any) { fmt.Fprintf(s.err, "mgtrace: "+format+"\n", a...) }

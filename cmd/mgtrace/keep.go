@@ -43,7 +43,8 @@ func inFront(ctx context.Context, s streams, pid int) error {
 	}
 	// Before the keeper exists: a signal must find it or this process.
 	signals := make(chan os.Signal, 4)
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	s.quits.running(true) // Ctrl-\ is to let the process go, too
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(sig) {
 			signal.Notify(signals, sig)
 		}
@@ -60,6 +61,9 @@ func inFront(ctx context.Context, s streams, pid int) error {
 	theirs.Close()
 	go func() {
 		for sig := range signals {
+			if sig == syscall.SIGQUIT {
+				sig = syscall.SIGTERM
+			}
 			_ = keeper.Process.Signal(sig) // it has ended: so do we
 		}
 	}()

@@ -20,6 +20,7 @@ const (
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
+	quits    *quits
 }
 
 // exitStatus is an "error" that carries an exit status of its own: the report
@@ -32,7 +33,9 @@ func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)
 func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	shown, told := &printable{to: out}, &printable{to: errw}
 	defer func() { _ = errors.Join(shown.Flush(), told.Flush()) }()
-	cmd := newRoot(streams{in, shown, told}, args)
+	quits := heedQuit()
+	defer quits.stop()
+	cmd := newRoot(streams{in, shown, told, quits}, args)
 	cmd.SetArgs(args)
 	cmd.SetIn(in)
 	cmd.SetOut(shown)

@@ -27,6 +27,7 @@ type CaptureOptions struct {
 	Timeout           time.Duration
 	AllowUnprivileged bool
 	Progress          func(Progress) // nil: none; called about once a second
+	Running           func(bool)     // nil: nobody wants to know; the program runs now, and has signals that the terminal sends
 	Log               func(format string, a ...any)
 
 	// Undo is told how to let a process go to which mgtrace has attached: for TakeBack, if
@@ -39,6 +40,12 @@ type CaptureOptions struct {
 func (o *CaptureOptions) log(format string, a ...any) {
 	if o.Log != nil {
 		o.Log(format, a...)
+	}
+}
+
+func (o *CaptureOptions) running(on bool) {
+	if o.Running != nil {
+		o.Running(on)
 	}
 }
 

@@ -424,10 +424,11 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 		}
 	}()
 	stop := l.progress()
+	l.o.Capture.running(true)
 	status, err = l.proc.Run(ctx, target.Handlers{
 		OnCrash: func(c target.Crash) { l.crash = &c; l.stopped() },
 		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
-		OnUrge:  l.onUrge,
+		OnUrge:  l.urged,
 		OnHold: func(h target.Hold) {
 			if l.before != nil {
 				if leaveErr = l.leave(h, engineDone); leaveErr != nil {
@@ -440,6 +441,7 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 		},
 		OnExec: func(exe string) { l.execed = exe },
 	})
+	l.o.Capture.running(false)
 	gone := errors.Is(err, target.ErrDetached)
 	if gone {
 		err = nil
@@ -452,6 +454,14 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 		l.refused, engineErr = engineErr.Error(), nil
 	}
 	return status, errors.Join(engineErr, leaveErr, err)
+}
+
+// urged runs when somebody wants mgtrace to end, while the process is held.
+func (l *Program) urged() {
+	l.o.Capture.running(false)
+	if l.onUrge != nil {
+		l.onUrge()
+	}
 }
 
 // stopped runs while the process is held: everything that it did is brought in
