@@ -39,6 +39,9 @@ type Result struct {
 	// Through is the address through which it would have to be read, where that is why it
 	// is Broken: nothing is known there. 0: that is not why.
 	Through trace.Addr
+	// Block is the block to which a pointer leads, and in which a node was expected, where
+	// that is why it is Broken. 0: that is not why.
+	Block mgpp.NodeID
 	// Args are the operands of the constraint as written, in order
 	// (algorithms.md: they define "contributed" and "related"). All operands
 	// are there, also those behind a decided "and" or "or".

@@ -252,6 +252,7 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 			if p.tgt == mgpp.Wild {
 				l.bad.bits = p.bits
 			}
+			l.bad.node = p.node
 		}
 		return l
 	}

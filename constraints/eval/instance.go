@@ -236,7 +236,7 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 	r.Deps = e.rec.deps
 	if r.Verdict == Broken && whole {
 		if v := e.satisfied(k); !v.defined() {
-			r.Through = trace.Addr(v.bits)
+			r.Through, r.Block = trace.Addr(v.bits), v.node
 		}
 	}
 	return r

@@ -98,11 +98,42 @@ func (a *Analysis) inconsistency(inc eval.Inconsistency, total int, v mgpp.View)
 		r.Nodes["X"] = a.Graph.Name(o)
 		nodes = []graph.ObjID{o}
 	}
+	switch res := a.Checker.Eval(inc.Instance, v); {
+	case res.Block != 0:
+		r.Reason += a.notANode(a.Hist.Node(res.Block))
+	case res.Through != 0 && a.Relevance.OnlyRuled():
+		r.Reason += "; a block that no `alloc` rule names is not recorded: --everything tells whether it leads into one, and where that was allocated"
+	}
 	slices.Sort(nodes)
 	for _, o := range slices.Compact(nodes) {
 		r.Values = append(r.Values, a.values(o, v))
 	}
 	return r
+}
+
+// notANode says of the block in which a constraint expected a node whence it comes, and why it is
+// of no declared type: its allocation may be missing in the specification. "": that is not known.
+func (a *Analysis) notANode(n mgpp.Node) string {
+	if a.Typing == nil || len(n.Stack) == 0 {
+		return ""
+	}
+	if is, _, _ := a.Typing.TypeOf(n); is != nil {
+		return "" // a node, but of another type
+	}
+	s := a.Statement(n.Stack[0]-1, n.Stack)
+	if s.File == "" {
+		return ""
+	}
+	places := append([]report.Place{{File: s.File, Line: s.Line, Function: s.Function}}, slices.Concat(s.Inlined, s.Callers)...)
+	var from []string
+	for _, p := range places[:min(len(places), 2)] {
+		from = append(from, fmt.Sprintf("%s:%d in %s", p.File, p.Line, p.Function))
+	}
+	text := fmt.Sprintf(", but into a block of %d bytes that is no node: allocated at %s", n.Size, strings.Join(from, ", called from "))
+	if nt := a.Typing.Unruled(n); nt != nil {
+		text += fmt.Sprintf(", which no `alloc %s at …;` names", nt.Name)
+	}
+	return text
 }
 
 func (a *Analysis) constraint(i eval.Instance) *check.Constraint {

@@ -138,6 +138,9 @@ func asksForBlocks(spec *check.Spec) bool {
 // Forgets says whether blocks that do not matter are missing in the history.
 func (r *Relevance) Forgets() bool { return r != nil && r.matter.Forget }
 
+// OnlyRuled says whether blocks that no rule names are missing in the history, whatever they are.
+func (r *Relevance) OnlyRuled() bool { return r != nil && r.matter.Only }
+
 // codeNamed is where the return addresses lie that an alloc rule may mean: of any call of
 // its function, or line, or of the one that it numbers. One lies behind the call. None: that
 // is not known.

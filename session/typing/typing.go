@@ -355,6 +355,21 @@ func ruled(spec *check.Spec, nt *check.NodeType) bool {
 	return slices.ContainsFunc(spec.Allocs, func(r check.AllocRule) bool { return r.Type == nt })
 }
 
+// Unruled is the declared type of which debug information takes a block, where it is none since rules
+// say which blocks are of that type, and none means this one. nil: there is no such type.
+func (t *Blocks) Unruled(n mgpp.Node) *check.NodeType {
+	if _, ok := t.ByRule(n.Stack); ok || len(n.Stack) == 0 {
+		return nil
+	}
+	e := t.Evidence(n.Alloc, n.Stack)
+	for _, nt := range t.spec.Types {
+		if e.Type != nil && !nt.Intrusive && ruled(t.spec, nt) && fits(nt, e) {
+			return nt
+		}
+	}
+	return nil
+}
+
 func fits(nt *check.NodeType, e evidence.Evidence) bool {
 	if nt.Array {
 		return nt.Elem != nil && SameType(nt.Elem, e.Type) || nt.Elem == nil && nt.Layout != nil && SameType(nt.Layout, e.Type)
