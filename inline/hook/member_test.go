@@ -29,6 +29,22 @@ func (m *machine) member(addr uint64) {
 	m.ret(fWatch, 0, sp0, 0)
 }
 
+// What lies where a node is that a call returns is told when it does; a jump to another function does
+// not know its result.
+func TestMemberReturned(t *testing.T) {
+	plan, tails := testPlan()
+	plan.Funcs[fWatch].ID = 1
+	m := newMachine(t, plan, tails, 1<<20, matter.Member{Func: 1, Arg: matter.Result, Size: 24})
+	m.call(fWatch, sp0, caller, heap+8, heap+8)
+	m.log()
+	m.poke(heap+40, 0x0203040506070809)
+	m.ret(fWatch, 0, sp0, heap+40)
+	want := "found 0 30001028+24 base 30001028 pc "
+	if got := strings.Join(m.log(), "\n"); !strings.Contains(got, want) || !strings.Contains(got, ": 0908070605040302") {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // What lies where a node is made is told, unless all stores there were recorded.
 func TestMember(t *testing.T) {
 	for _, s := range []struct {

@@ -95,16 +95,23 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 	return n
 }
 
-// member is what the entries at a site make a node of.
+// member is what the entries, or else the returns, at a site make a node of.
 func (t *Tables) member(s *capture.Site) uint32 {
-	for _, f := range s.Enter {
+	if of := t.memberOf(s.Enter, false); of != 0 || s.Tail {
+		return of
+	}
+	return t.memberOf(s.Leave, true)
+}
+
+func (t *Tables) memberOf(funcs []int, leave bool) uint32 {
+	for _, f := range funcs {
 		for _, m := range t.members {
 			fn := &t.plan.Funcs[f]
-			if fn.Role != probe.RoleWatch || fn.ID != m.Func {
+			if fn.Role != probe.RoleWatch || fn.ID != m.Func || leave != (m.Arg == matter.Result) {
 				continue
 			}
 			arg := m.Arg
-			if fn.Args != nil {
+			if fn.Args != nil && !leave {
 				if arg > len(fn.Args) {
 					return 0
 				}

@@ -16,7 +16,7 @@ type Blocks struct {
 	// matter leave no record.
 	Forget bool
 	// Members are the calls that make nodes. What they are given is told when they begin, and
-	// opened, wherever it lies.
+	// opened, wherever it lies; what they return, when they do.
 	Members []Member
 	// Least is the size of the smallest block that may matter where nothing else tells, bytes.
 	Least uint64
@@ -24,12 +24,16 @@ type Blocks struct {
 	Barren bool
 }
 
-// A Member is a call of a watched function of which an argument leads to a node.
+// A Member is a call of a watched function of which an argument, or the result, leads to a node.
 type Member struct {
 	Func trace.FuncID
-	Arg  int    // from 1
+	Arg  int    // from 1, or Result
 	Size uint64 // of the node, bytes, below MaxMember
 }
+
+// Result stands for what a call returns: behind the six arguments that registers hold the hook
+// routine's table of these has rax.
+const Result = 7
 
 // MaxMember bounds Member.Size.
 const MaxMember = 1 << 28

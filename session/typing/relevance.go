@@ -48,8 +48,9 @@ func filterable(spec *check.Spec) bool {
 	return !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return t.Layout == nil && t.Elem == nil })
 }
 
-// Entering lists the calls that make nodes, for an engine. all: it has all of them. It can not
-// tell what a function is about to return, nor several arguments.
+// Entering lists the calls that make nodes, for an engine. all: it is enough to look at these
+// for what must be recorded. It is not where a function returns a node, which was filled in before
+// that, nor for several arguments.
 func Entering(spec *check.Spec, prog *trace.Program) (list []matter.Member, all bool) {
 	if spec == nil {
 		return nil, true
@@ -64,9 +65,13 @@ func Entering(spec *check.Spec, prog *trace.Program) (list []matter.Member, all 
 		if m.Leave {
 			continue
 		}
-		if m.Return || m.Type.Layout == nil || m.Type.Layout.Size <= 0 || m.Type.Layout.Size >= matter.MaxMember {
+		if m.Type.Layout == nil || m.Type.Layout.Size <= 0 || m.Type.Layout.Size >= matter.MaxMember {
 			all = false
 			continue
+		}
+		arg := m.Arg
+		if m.Return {
+			arg, all = matter.Result, false
 		}
 		for _, f := range cxxname.Find(m.Func, names) {
 			id := trace.FuncID(f + 1)
@@ -74,7 +79,7 @@ func Entering(spec *check.Spec, prog *trace.Program) (list []matter.Member, all 
 				all = false
 				continue
 			}
-			list = append(list, matter.Member{Func: id, Arg: m.Arg, Size: uint64(m.Type.Layout.Size)})
+			list = append(list, matter.Member{Func: id, Arg: arg, Size: uint64(m.Type.Layout.Size)})
 		}
 	}
 	return list, all
