@@ -19,6 +19,7 @@ type allocCall struct {
 	known bool   // size is known
 	tail  bool   // it jumped to another allocator, which returns in its place
 	chunk uint64 // of a declared allocator's call: the most that it took from another one, bytes
+	whole bool   // of a declared free: of a piece that is all of what was taken for it
 	stack []trace.Addr
 }
 
@@ -41,6 +42,7 @@ func (a *Assembler) enterAlloc(t *thread, h *Hit, f int) {
 		return
 	}
 	c.stack = a.backtrace(t, h)
+	c.whole = fn.Role == probe.RoleFree && fn.Declared && a.live != nil && a.live.at[c.ptr].whole
 	t.allocs = append(t.allocs, c)
 	if fn.Role == probe.RoleFree && c.ptr != 0 {
 		a.freed(h, &c)
@@ -163,6 +165,9 @@ func (a *Assembler) allocated(t *thread, h *Hit, c *allocCall, block uint64, fla
 	e.Addr = trace.Addr(block)
 	if a.live != nil {
 		a.live.add(block, c.size, c.fn)
+		if c.chunk > 0 && !divides(c) {
+			a.live.whole(block)
+		}
 	}
 	a.send(e)
 	a.release(t, block, c.size)
@@ -185,12 +190,18 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 		return
 	}
 	a.releaseOthers(t, block, c.size)
-	if block != c.ptr {
-		a.endChunk(h, c)
+	kind := trace.KindRealloc
+	if block != c.ptr && a.live != nil {
+		_, piece := a.live.at[c.ptr]
+		if size := a.endChunk(h, c); size > 0 && piece {
+			kind = trace.KindAlloc // the piece has been freed, and it is not that one which moves
+		}
 	}
-	e := a.allocEvent(h, c, trace.KindRealloc)
+	e := a.allocEvent(h, c, kind)
 	e.Addr = trace.Addr(block)
-	e.Aux = c.ptr
+	if kind == trace.KindRealloc {
+		e.Aux = c.ptr
+	}
 	if a.live != nil {
 		a.live.remove(c.ptr)
 		a.live.add(block, c.size, c.fn)

@@ -369,6 +369,46 @@ free pool_put 5016 size 0 pc 9007
 free free 4000 size 0 pc 9007
 free free 5048 size 0 pc 9007
 unmap 5000 size 160`},
+		{"a chunk is not taken for one that begins in the block before it", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 16)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fGet, 900, 5000) // all of it
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160)
+			m.uret(fMalloc, 800, 5032)
+			m.ret(fGet, 900, 5032)
+			m.call(fRealloc, 900, 5000, 64) // which moves a block, and no chunk
+			m.ret(fRealloc, 900, 7000)
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 16)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fGet, 900, 5000)
+			m.call(fPut, 900, 5000)
+			m.call(fFree, 800, 5000)
+			m.uret(fFree, 800, 0)
+			m.ret(fPut, 900, 0)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 5032 size 16 pc 9007
+realloc realloc 5000 → 7000 size 64 pc 9007
+alloc pool_get 5000 size 16 pc 9007
+free pool_put 5000 size 0 pc 9007`},
+		{"a chunk that moves leaves its pieces, and is not one of them", func(m *machine) {
+			m.call(fGet, 900, 1)
+			m.call(fMalloc, 800, 160)
+			m.uret(fMalloc, 800, 5000)
+			m.ret(fGet, 900, 5000)
+			m.call(fGet, 900, 1)
+			m.ret(fGet, 900, 5016)
+			m.call(fRealloc, 900, 5000, 320)
+			m.ret(fRealloc, 900, 7000)
+		}, `
+alloc pool_get 5000 size 16 pc 9007
+alloc pool_get 5016 size 16 pc 9007
+free realloc 5000 size 0 pc 9007
+free realloc 5016 size 0 pc 9007
+alloc realloc 7000 size 320 pc 9007`},
 		{"a chunk ends whose first piece was freed before", func(m *machine) {
 			m.call(fGet, 900, 1)
 			m.call(fMalloc, 800, 160)

@@ -15,8 +15,9 @@ type blocks struct {
 }
 
 type block struct {
-	size uint64
-	by   int // what gave it out: index in Plan.Funcs
+	size  uint64
+	by    int  // what gave it out: index in Plan.Funcs
+	whole bool // a declared allocator took another one's block for it alone
 }
 
 const (
@@ -40,7 +41,7 @@ func pagesOf(addr, size uint64) (lo, hi uint64, large bool) {
 
 func (b *blocks) add(addr, size uint64, by int) {
 	b.remove(addr)
-	b.at[addr] = block{size, by}
+	b.at[addr] = block{size: size, by: by}
 	lo, hi, large := pagesOf(addr, size)
 	if large {
 		b.large = append(b.large, addr)
@@ -49,6 +50,13 @@ func (b *blocks) add(addr, size uint64, by int) {
 	for p := lo; p <= hi; p++ {
 		b.pages[p] = append(b.pages[p], addr)
 	}
+}
+
+// whole says that a block is all of what was taken for it.
+func (b *blocks) whole(addr uint64) {
+	w := b.at[addr]
+	w.whole = true
+	b.at[addr] = w
 }
 
 func (b *blocks) remove(addr uint64) {

@@ -29,6 +29,9 @@ func (a *Assembler) inside(h *Hit, outer, c *allocCall) {
 	if !a.plan.Funcs[outer.fn].Declared || a.plan.Funcs[c.fn].Declared {
 		return
 	}
+	if outer.whole && outer.ptr-c.ptr <= maxHeader {
+		return // the end of what was taken for the piece alone
+	}
 	switch a.plan.Funcs[c.fn].Role {
 	case probe.RoleFree:
 		a.endChunk(h, c)
@@ -45,7 +48,7 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 		return
 	}
 	d := &a.divided
-	if c.chunk >= 2*max(c.size, 1) {
+	if divides(c) {
 		d.largest = max(d.largest, c.chunk)
 		i, found := slices.BinarySearchFunc(d.taken, piece, byPiece)
 		if found {
@@ -64,6 +67,12 @@ func (a *Assembler) divide(h *Hit, c *allocCall, piece uint64) {
 	d.sizes[chunk] = in.size
 	a.memory(h, trace.KindUnmap, chunk, in.size) // what it holds is no block's now
 }
+
+// divides: what a call took from another allocator is more than room for what it gives out.
+func divides(c *allocCall) bool { return c.chunk >= 2*max(c.size, 1) }
+
+// maxHeader bounds what a declared allocator puts before a piece that it takes a block for, bytes.
+const maxHeader = 64
 
 func byPiece(t takenChunk, piece uint64) int { return cmp.Compare(t.piece, piece) }
 
@@ -90,7 +99,16 @@ func (a *Assembler) endChunk(h *Hit, c *allocCall) (size uint64) {
 	if b, ok := a.live.at[c.ptr]; ok && a.divided.sizes[c.ptr] == 0 && !a.plan.Funcs[b.by].Declared {
 		return 0 // a block like any other
 	}
-	size = a.divided.end(c.ptr)
+	for header := uint64(0); header <= maxHeader && size == 0; header += 8 {
+		if b := a.live.at[c.ptr+header]; b.whole && header == 0 {
+			return 0 // a block like any other, for the program
+		} else if b.whole {
+			size = header + b.size
+		}
+	}
+	if size == 0 {
+		size = a.divided.end(c.ptr)
+	}
 	for _, piece := range a.live.within(c.ptr, size) {
 		if piece == c.ptr && a.plan.Funcs[c.fn].Role == probe.RoleFree {
 			continue // the free's own
