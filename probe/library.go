@@ -73,6 +73,11 @@ var writers = []entry{
 		"__isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull __isoc23_strtoimax __isoc23_strtoumax",
 		fn: Func{Dst: 2, Fixed: 8, Extent: ExtentFixed}},
 	{names: "gethostname", fn: Func{Dst: 1, Extent: ExtentString}},
+	{names: "inet_aton", fn: Func{Dst: 2, Fixed: 4, Extent: ExtentFixed}},
+	{names: "mktime timegm timelocal", fn: Func{Dst: 1, Fixed: 56, Extent: ExtentFixed}}, // struct tm
+	{names: "strptime", fn: Func{Dst: 3, Fixed: 56, Extent: ExtentFixed}},                // the same
+	{names: "wcstombs __wcstombs_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentBounded}},
+	{names: "tcgetattr", fn: Func{Dst: 2, Fixed: 60, Extent: ExtentFixed}}, // struct termios
 
 	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
 	{names: "snprintf vsnprintf __snprintf_chk __vsnprintf_chk", fn: Func{Dst: 1, Len: 2, Extent: ExtentBounded}, unsafe: true},
@@ -81,6 +86,8 @@ var writers = []entry{
 	{names: "__fread_chk __fread_unlocked_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentResultProduct}, unsafe: true},
 	{names: "getline __getline", fn: Func{Dst: 1, Len: 2, Extent: ExtentLine}, unsafe: true},
 	{names: "getdelim __getdelim", fn: Func{Dst: 1, Len: 2, Extent: ExtentLine}, unsafe: true},
+	// As getline, but without a size beside the buffer's address.
+	{names: "asprintf vasprintf __asprintf __asprintf_chk __vasprintf_chk", fn: Func{Dst: 1, Len: 1, Extent: ExtentLine}, unsafe: true},
 	{names: "scanf __isoc99_scanf __isoc23_scanf", fn: Func{Dst: 1, Extent: ExtentFormat}, unsafe: true},
 	{names: "fscanf __isoc99_fscanf __isoc23_fscanf sscanf __isoc99_sscanf __isoc23_sscanf",
 		fn: Func{Dst: 2, Extent: ExtentFormat}, unsafe: true},
@@ -111,7 +118,7 @@ var writers = []entry{
 	{names: "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast", fn: Func{Dst: 1, Fixed: 48, Extent: ExtentFixed}},
 	{names: "sem_init sem_post sem_trywait", fn: Func{Dst: 1, Fixed: 32, Extent: ExtentFixed}},
 	{names: "clock_gettime localtime_r gmtime_r", fn: Func{Dst: 2, Extent: ExtentFixed}}, // Fixed: see fixedSizes
-	{names: "gettimeofday time sigemptyset sigfillset", fn: Func{Dst: 1, Extent: ExtentFixed}},
+	{names: "gettimeofday time sigemptyset sigfillset sigaddset sigdelset", fn: Func{Dst: 1, Extent: ExtentFixed}},
 }
 
 // waiters are the functions that wait for what another thread does, beside the
@@ -131,7 +138,7 @@ var waiters = []entry{
 // timespec, timeval, time_t, tm, sigset_t.
 var fixedSizes = map[string]uint64{
 	"clock_gettime": 16, "gettimeofday": 16, "time": 8,
-	"localtime_r": 56, "gmtime_r": 56, "sigemptyset": 128, "sigfillset": 128,
+	"localtime_r": 56, "gmtime_r": 56, "sigemptyset": 128, "sigfillset": 128, "sigaddset": 128, "sigdelset": 128,
 }
 
 // acquirers are the writers that take a lock.

@@ -955,7 +955,8 @@ static __noinline int leave_writer(struct thread *t, bool returned, __u64 result
 			s->size = n + 1 < w->len ? n + 1 : w->len;
 		break;
 	case EXTENT_LINE:
-		return leave_line(t, returned ? n : -1);
+		/* asprintf returns an int: the upper half of its -1 is not set. */
+		return leave_line(t, returned && result <= 0x7fffffff ? n : -1);
 	case EXTENT_SPLIT:
 		return leave_split(t, returned ? result : 0);
 	case EXTENT_FORMAT:

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"math"
+
 	"mgtrace/capture"
 	"mgtrace/probe"
 	"mgtrace/target/mem"
@@ -207,7 +209,7 @@ func (v *Observer) popWriter(t *thread, returned bool, result uint64) {
 		if v.word(w.len) != w.count {
 			v.putAt(t, s, w.len, 8)
 		}
-		if returned && n >= 0 {
+		if returned && result <= math.MaxInt32 { // asprintf returns an int: the upper half of its -1 is not set
 			v.putAt(t, s, v.word(w.dst), result+1)
 		}
 	case probe.ExtentSplit:

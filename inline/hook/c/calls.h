@@ -242,7 +242,8 @@ static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 r
 			s.size = (u64)n + 1 < w->len ? (u64)n + 1 : w->len;
 		break;
 	case ExtentLine:
-		return leave_line(b, w, &s, returned ? n : -1);
+		/* asprintf returns an int: the upper half of its -1 is not set. */
+		return leave_line(b, w, &s, returned && result <= 0x7fffffff ? n : -1);
 	case ExtentSplit:
 		return leave_split(b, w, &s, returned ? result : 0);
 	case ExtentFormat:
