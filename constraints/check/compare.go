@@ -30,7 +30,30 @@ func (s *scope) compare(e *syntax.Binary, src string) operand {
 		s.errorf(e.OpPos, "these cannot be compared: %s, %s", x.describe(), y.describe())
 		return operand{}
 	}
-	return condition(&Binary{Src: src, Op: e.Op, X: x.expr, Y: y.expr, Unsigned: unsigned(x, y)})
+	return condition(&Binary{Src: src, Op: e.Op, X: x.expr, Y: y.expr, Unsigned: unsigned(x, y), Alike: alike(x, y)})
+}
+
+// Alike says what two references that are compared have in common.
+type Alike uint8
+
+const (
+	Unlike     Alike = iota // nothing that is known
+	AlikeVoid               // both are void *
+	AlikeTyped              // both are pointers of one type, and not void *
+)
+
+// alike says whether two values are pointers of one C type, and that is not void *.
+func alike(x, y operand) Alike {
+	isPointer := func(o operand) bool {
+		return o.kind == kindRef && !o.isNode && !o.aggregate() && o.typ != nil && o.typ.Kind == types.Pointer
+	}
+	switch {
+	case !isPointer(x) || !isPointer(y) || !sameType(x.typ, y.typ):
+		return Unlike
+	case pointee(x.typ) == nil || pointee(x.typ).Kind == types.Void:
+		return AlikeVoid
+	}
+	return AlikeTyped
 }
 
 // sides lowers both sides; a plain name is an enumerator of the other side's

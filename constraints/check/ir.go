@@ -274,14 +274,15 @@ type (
 		X   Expr
 	}
 	// Binary: + - * / % & | << >> == != < <= > >= and or min max.
-	// Comparison of a pointer with a Node or another pointer is by identity;
-	// of anything with Null, whether it is NULL.
+	// Comparison of a pointer with a Node or another pointer is by identity, of
+	// pointers of one C type by address; of anything with Null, whether it is NULL.
 	// Unsigned: both sides compare as unsigned.
 	Binary struct {
 		Src      string
 		Op       string
 		X, Y     Expr
 		Unsigned bool
+		Alike    Alike
 	}
 	// Cond is c ? x : y.
 	Cond struct {

@@ -234,7 +234,7 @@ func (e *env) binary(x *check.Binary) value {
 	switch x.Op {
 	case "==", "!=":
 		if a.kind == pointer || b.kind == pointer {
-			return truth(e.identical(a, b) == (x.Op == "=="))
+			return truth(e.identical(a, b, x.Alike) == (x.Op == "=="))
 		}
 		return truth(holds(x.Op, compareNumbers(a, b, x.Unsigned)))
 	case "<", "<=", ">", ">=":
@@ -271,13 +271,16 @@ func (e *env) logic(x *check.Binary) value {
 }
 
 // identical compares references by what they lead to: a pointer equals a node
-// if it leads into it, and another pointer if both lead into one node.
-func (e *env) identical(a, b value) bool {
+// if it leads into it, and another pointer if both lead into one node. Pointers of
+// one type are compared as in C: to the elements of an array, or into a text.
+func (e *env) identical(a, b value, alike check.Alike) bool {
 	switch {
 	case a.kind != pointer || b.kind != pointer:
 		return a.bits == b.bits
 	case a.isNull() || b.isNull():
 		return a.isNull() && b.isNull()
+	case alike == check.AlikeTyped, alike == check.AlikeVoid && a.obj == 0 && b.obj == 0:
+		return a.bits == b.bits && a.node == b.node && a.tgt == b.tgt
 	case a.obj != 0 && a.obj == b.obj:
 		return true
 	case b.whole:

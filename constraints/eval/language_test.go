@@ -95,6 +95,13 @@ func TestLanguage(t *testing.T) {
 			a, b := w.alloc("dnode", 24, true), w.alloc("dnode", 24, true)
 			w.put8(a+8, uint64(b)+8)
 		}, []string{"c1 X=dnode#2: X.INDEGREE is 1"}},
+		{"pointers of one type are equal by address", `struct buf { char *cur, *end; int *at; void *any, *one; char own[8]; }; type buf;
+			cur: buf X; X.cur != X.end; any: buf X; X.any == X.one; other: buf X; X.cur == X.at; void: buf X; X.at == X.one;`, func(w *world) {
+			a := w.alloc("buf", 48, true)
+			for i, at := range []uint64{40, 44, 44, 16, 24} { // all into itself
+				w.put8(a+trace.Addr(8*i), uint64(a)+at)
+			}
+		}, nil},
 		{"exists", dnode + `dnode X; (X.next).EXISTS == TRUE;`, func(w *world) {
 			a := w.dlist(2)
 			w.put8(a[1]+8, 0x5000)
