@@ -133,6 +133,7 @@ func (m *mining) prepare() error {
 		}
 		m.portray(base)
 	}
+	m.head.directives = append(m.head.directives, m.ledTo(base)...)
 	return nil
 }
 
@@ -352,7 +353,7 @@ func (m *mining) sentinels(t *trial) []string {
 	var out []string
 	for _, v := range m.run.Globals {
 		for _, n := range t.spec.Types {
-			if v.Type != nil && !n.Array && !strings.Contains(m.head.given, "nil ::"+v.Name+";") && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, m.run.Bias, v) {
+			if v.Type != nil && !n.Array && !strings.Contains(m.head.given, "nil ::"+v.Name+";") && sameStruct(v.Type, n.Layout) && m.pointsTo(t, n, v, 1) {
 				out = append(out, fmt.Sprintf("nil ::%s;", v.Name))
 			}
 		}
@@ -472,8 +473,10 @@ const almost = 0.02
 func (m *mining) result() *Result {
 	r := &Result{CPoints: m.cpoints, Moments: len(m.final), Looks: len(m.looks), Skipped: m.skipped, End: m.end, Partial: m.partial, header: m.head, base: m.base, Threads: len(m.land.by)}
 	states := map[int]bool{}
+	met := false // a C-point meets a node: where none does, everything holds
 	for _, q := range m.final {
 		states[q.state] = true
+		met = met || m.land.aliveAt(q) > 0
 	}
 	r.States = len(states)
 	for i, p := range m.portraits {
@@ -500,6 +503,8 @@ func (m *mining) result() *Result {
 		}
 		ok, why := c.justified()
 		switch {
+		case c.Broken > 0 && !met:
+			continue
 		case c.CPointsBroken > 0 && (!ok || c.weak || float64(c.CPointsBroken) > almost*float64(c.CPoints)):
 			continue
 		case c.CPointsBroken > 0:

@@ -49,11 +49,28 @@ func memberOf(t, whole *types.Type, path string) string {
 	return ""
 }
 
-// pointsTo reports whether nodes of a type have pointers into a static object.
-func (m *mining) pointsTo(t *trial, n *check.NodeType, bias trace.Addr, v check.Variable) bool {
+// ledTo declares the static objects into which nodes have pointers, as the heads of rings:
+// what is read through these is known of a run that records them.
+func (m *mining) ledTo(t *trial) (out []string) {
+	for _, v := range m.run.Globals {
+		known := slices.ContainsFunc(t.spec.Globals, func(d check.Global) bool { return d.Name == v.Name })
+		declared := slices.ContainsFunc(m.head.directives, func(d string) bool { return d == fmt.Sprintf("nil ::%s;", v.Name) })
+		if v.Type == nil || v.Type.Kind != types.Struct || declared || known && !slices.Contains(m.head.globals, v.Name) {
+			continue
+		}
+		if slices.ContainsFunc(t.spec.Types, func(n *check.NodeType) bool { return !n.Array && m.pointsTo(t, n, v, max(v.Type.Size, 1)) }) {
+			m.head.globals = slices.DeleteFunc(m.head.globals, func(g string) bool { return g == v.Name })
+			out = append(out, fmt.Sprintf("global %s;", v.Name))
+		}
+	}
+	return out
+}
+
+// pointsTo reports whether nodes of a type have pointers into the first bytes of a static object.
+func (m *mining) pointsTo(t *trial, n *check.NodeType, v check.Variable, bytes int64) bool {
 	t.graph.Advance()
 	var nodes []graph.ObjID
-	lo := bias + trace.Addr(v.Addr)
+	lo := m.run.Bias + trace.Addr(v.Addr)
 	for _, at := range m.looks {
 		view := m.run.History.At(at)
 		nodes = t.graph.Live(n, at, nodes[:0])
@@ -62,7 +79,7 @@ func (m *mining) pointsTo(t *trial, n *check.NodeType, bias trace.Addr, v check.
 				c := &n.Edges[i]
 				for e := range graph.Elems(c, t.graph.Size(o, at)) {
 					tgt := view.Target(t.graph.CellAddr(o, c, e), c.Coded)
-					if tgt.State != mgpp.Null && tgt.State != mgpp.Unwritten && trace.Addr(tgt.Value) == lo {
+					if tgt.State != mgpp.Null && tgt.State != mgpp.Unwritten && lo <= trace.Addr(tgt.Value) && trace.Addr(tgt.Value) < lo+trace.Addr(bytes) {
 						return true
 					}
 				}
