@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"syscall"
@@ -77,13 +78,19 @@ func checkCore(ctx context.Context, path, program string, o AnalysisOptions) (*r
 // the program itself if it lies elsewhere now.
 func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, images []symbol.Image, err error) {
 	for _, m := range f.Maps {
-		if m.File() && (program == "" || filepath.Base(m.Path) == filepath.Base(program)) {
+		switch {
+		case !m.File():
+		case exe == "": // the kernel maps the program first
 			exe = m.Path
-			break
+		case program != "" && filepath.Base(exe) != filepath.Base(program) && filepath.Base(m.Path) == filepath.Base(program):
+			exe = m.Path
 		}
 	}
-	if exe == "" {
-		return "", nil, fmt.Errorf("the core file does not name its program: say which it was with --program FILE")
+	switch {
+	case exe == "" && program == "":
+		return "", nil, errors.New("the core file does not name its program: say which it was with --program FILE")
+	case exe == "":
+		return "", nil, errors.New("the core file does not tell where its program was mapped")
 	}
 	maps := append([]mem.Map(nil), f.Maps...)
 	for i := range maps {
@@ -97,6 +104,9 @@ func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, im
 		}
 		for i := range images {
 			if images[i].Path == exe {
+				if id := images[i].BuildID; id != "" && p.BuildID() != "" && id != p.BuildID() && filepath.Base(exe) != filepath.Base(program) {
+					return "", nil, fmt.Errorf("%s is not the program that dumped the core file: that was %s", program, exe)
+				}
 				images[i].Obj, images[i].BuildID, images[i].Err = p, p.BuildID(), nil
 			}
 		}
