@@ -50,10 +50,13 @@ func (c *cpu) address(in *inst, x x86asm.Mem) uint64 {
 	if x.Base == x86asm.RIP {
 		a += in.next
 	} else if n, _, _, ok := general(x.Base); ok {
-		a += c.reg[n]
+		a += c.reg[c.read(n)]
 	}
 	if n, _, _, ok := general(x.Index); ok {
 		a += c.reg[n] * uint64(x.Scale)
+	}
+	if c.edited(Place) {
+		a += c.call.Edit.By
 	}
 	return a
 }
@@ -95,7 +98,7 @@ func (c *cpu) get(in *inst, i int) uint64 {
 		if high {
 			return c.reg[n] >> 8 & 0xff
 		}
-		return mask(c.reg[n], size)
+		return mask(c.reg[c.read(n)], size)
 	case x86asm.Mem:
 		return c.load(c.address(in, a), in.MemBytes)
 	case x86asm.Imm:
@@ -107,6 +110,15 @@ func (c *cpu) get(in *inst, i int) uint64 {
 
 // set writes an operand.
 func (c *cpu) set(in *inst, i int, v uint64) {
+	switch {
+	case c.edited(Number):
+		v += c.call.Edit.By
+	case c.edited(Zero):
+		v = 0
+	}
+	if i == 0 && c.call.Sites {
+		c.sites[c.pc].Made = v
+	}
 	if i == 0 {
 		o := c.origin(in)
 		defer c.keep(in, o)
@@ -200,6 +212,9 @@ func (c *cpu) step(in *inst) {
 		c.library(in.name)
 		return
 	}
+	if c.call.Sites {
+		c.note(in)
+	}
 	next := in.next
 	if in.cond >= 0 {
 		rel, jumps := in.Args[0].(x86asm.Rel)
@@ -220,6 +235,9 @@ func (c *cpu) step(in *inst) {
 	}
 	switch in.Op {
 	case x86asm.CALL:
+		if c.edited(Skip) {
+			break
+		}
 		to := c.target(in)
 		c.push(next)
 		c.frames, c.calls = append(c.frames, next), nil
@@ -346,9 +364,8 @@ func (c *cpu) integer(in *inst) bool {
 		}
 		c.zf = b == 0
 		return true
-	case x86asm.BT:
-		c.cf = c.get(in, 0)>>(c.get(in, 1)&uint64(8*size-1))&1 == 1
-		return true
+	case x86asm.BT, x86asm.BTS, x86asm.BTR, x86asm.BTC:
+		return c.bit(in, size)
 	case x86asm.XCHG:
 		a, b = c.get(in, 0), c.get(in, 1)
 		c.set(in, 0, b)
@@ -396,6 +413,24 @@ func (in *inst) vectors() bool {
 		}
 	}
 	return false
+}
+
+// bit executes those that tell of a bit, and change it. In memory a number in a register may tell of one that lies elsewhere.
+func (c *cpu) bit(in *inst, size int) bool {
+	if _, far := in.Args[1].(x86asm.Reg); far && in.memory(0) {
+		return false
+	}
+	a, bit := c.get(in, 0), uint64(1)<<(c.get(in, 1)&uint64(8*size-1))
+	c.cf = a&bit != 0
+	switch in.Op {
+	case x86asm.BTS:
+		c.set(in, 0, a|bit)
+	case x86asm.BTR:
+		c.set(in, 0, a&^bit)
+	case x86asm.BTC:
+		c.set(in, 0, a^bit)
+	}
+	return true
 }
 
 // wide executes those with a result, or a dividend, in two registers.

@@ -22,13 +22,18 @@ type World interface {
 type Call struct {
 	Entry    uint64
 	Args     []uint64 // integer arguments, six at most
+	Float    uint64   // the first floating-point argument, as it lies in memory
 	MaxSteps int      // instructions
 	// Flip says that decision n, from 0, goes the other way: that of the instruction at pc. Nil: none does.
 	Flip func(n int, pc uint64) bool
 	// Alter returns what value n, from 0, is to be instead: one that the instruction at pc computed. Nil: all stay.
 	Alter func(n int, pc, value uint64) uint64
+	// Edit is an instruction that is another one.
+	Edit Edit
 	// Brief: the run need not say which decisions and values there were.
 	Brief bool
+	// Sites: the run says which instructions were executed. It is not brief then.
+	Sites bool
 	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
 	Place func(n int, size uint64) uint64
 }
@@ -84,6 +89,7 @@ type Run struct {
 	Effects   []Effect
 	Values    []Value
 	Decisions []Decision
+	Sites     []*Site // in the order in which they were executed first
 	Steps     int
 	Result    uint64 // of the call
 	// Guessed is how often a value was taken for 0 that nobody knows.
@@ -166,17 +172,19 @@ type cpu struct {
 	kept              map[uint64]*Origin // of what lies on the stack
 	frames            []uint64           // return addresses, innermost last
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
+	sites             map[uint64]*Site
 	run               Run
 }
 
 // Run executes a call.
 func (m *Machine) Run(call Call) *Run {
-	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}}
+	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}, sites: map[uint64]*Site{}}
 	for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
 		if i < len(call.Args) {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
 		}
 	}
+	c.xmm[0][0] = call.Float
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
@@ -337,6 +345,9 @@ func (c *cpu) put(addr uint64, data []byte) {
 
 // store writes bytes by an instruction.
 func (c *cpu) store(addr uint64, data []byte) {
+	if c.edited(Skip) {
+		return
+	}
 	c.put(addr, data)
 	if !stack(addr) {
 		e := Effect{Kind: Store, PC: c.pc, Addr: addr, Size: uint64(len(data)), Data: append([]byte(nil), data...)}
@@ -386,6 +397,9 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 // decide is the outcome of a condition, unless it is to go the other way.
 func (c *cpu) decide(cond, jump bool) bool {
 	if c.call.Flip != nil && c.call.Flip(c.decisions, c.pc) {
+		cond = !cond
+	}
+	if c.zf && c.edited(Equal) || c.edited(Negate) {
 		cond = !cond
 	}
 	if c.decisions++; c.call.Brief {

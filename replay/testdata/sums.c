@@ -87,6 +87,14 @@ CALL floats(num a, num b)
 CALL deep(num a, num b) { return (a & 31) == 0 ? b : deep((a & 31) - 1, b + a) + 1; }
 CALL bits(num a, num b) { return (num)__builtin_bswap64(a) + __builtin_ctzl(b | 256) + (a < 0) + (b != 0) * 2 + !a; }
 
+CALL flags(num a, num b)
+{
+    unsigned u = (unsigned)a;
+    u |= 1u << (b & 31);
+    u &= ~(1u << (a & 31));
+    return u ^ 1u << (b >> 3 & 31);
+}
+
 #define SHOW(f) printf(#f " %ld %ld %ld\n", a, b, f(a, b))
 
 int main(void)
@@ -96,7 +104,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits); SHOW(flags);
     }
     return 0;
 }
