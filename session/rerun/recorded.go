@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"bytes"
+	"slices"
 
 	"mgtrace/mgpp"
 	"mgtrace/replay"
@@ -36,8 +37,17 @@ func agrees(e, was *replay.Effect) bool {
 	if e.Kind != was.Kind || e.Addr != was.Addr || e.Kind != replay.Free && e.Size != was.Size {
 		return false
 	}
-	return e.Kind != replay.Store || e.PC == was.PC && (was.Data == nil || bytes.Equal(e.Data, was.Data))
+	return e.Kind != replay.Store || within(e, was.PC) && (was.Data == nil || bytes.Equal(e.Data, was.Data))
 }
+
+// within: an effect is of an instruction, or of a function that is called there: what the C++ library stores is recorded as
+// the statement's that calls it.
+func within(e *replay.Effect, pc uint64) bool {
+	return e.PC == pc || slices.ContainsFunc(e.Stack, func(back uint64) bool { return back > pc && back-pc <= maxInstruction })
+}
+
+// maxInstruction is how long an instruction is at most (SDM volume 2, 2.3.11).
+const maxInstruction = 15
 
 // reproduces returns which effects of a run are those that were recorded, in this order; nil if not all are there. What
 // it did besides may not have been recorded, since nothing depends on it.
