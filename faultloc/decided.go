@@ -16,6 +16,9 @@ type Rerun interface {
 	Decisions(few bool) []Experiment
 	// Values are the computed values of which that is true had they been others.
 	Values() []Experiment
+	// Edits are the instructions of which that is true had they been others each time. Those of a statement of which
+	// the worth is the greatest are tried first.
+	Edits(worth func(trace.Addr) int) []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
 	// and its function has only passed it on; not where that is an argument of this call.
 	Passed(mgpp.Timestamp) (Passing, bool)
@@ -43,9 +46,12 @@ type Experiment struct {
 	Idle  bool // the call does nothing at all
 	// Seen: in calls that left all whole it went the way that it went here.
 	Seen    bool
-	Less    bool // it does a part of what it did, and nothing else
-	Differs int  // bytes that are others at the end
-	Words   int  // in how many words
+	Less    bool   // it does a part of what it did, and nothing else
+	Differs int    // bytes that are others at the end
+	Words   int    // in how many words
+	Edit    string // what the instruction would be, in words
+	Held    int    // in so many earlier calls, which left all whole, the edit would have mattered, and all would have held
+	Refuted bool   // in one of these not all would have
 }
 
 // decided adds the decisions and values that would have left nothing broken.
@@ -80,6 +86,9 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	}
 	if len(experiments) > 0 && experiments[0].Alike && cell == 0 {
 		in.excuse(r, suspects)
+	}
+	if in.looksFor(Edited) {
+		suspects = edited(in, r, suspects, experiments)
 	}
 	return suspects
 }
@@ -205,8 +214,8 @@ func smallest(in Input, r Rerun, suspects []Suspect) (size int) {
 // alone is the size of the field with which a piece of evidence mends all.
 func (s *Suspect) alone(in Input, r Rerun, e Evidence) int {
 	switch {
-	case e.Kind == Outdated && e.explains() || e.Kind == RepairCell && e.More && e.explains() && !e.doubted():
-	case !e.settles():
+	case e.Kind == Outdated && e.explains() && !e.Refuted || e.Kind == RepairCell && e.More && e.explains() && !e.doubted() && !e.Refuted:
+	case e.Refuted || !e.settles():
 		return 0
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 // tried is a call whose experiments have been made.
 type tried struct {
 	decisions, values []Experiment
+	edits             []Experiment
 	asked             *int // for values
 	given             mgpp.Timestamp
 }
@@ -36,7 +37,7 @@ func ranks(r Result) string {
 	var out []string
 	for _, s := range r.Suspects {
 		text := fmt.Sprintf("%s %d", s.Kind, s.PC)
-		for _, k := range []EvidenceKind{Switched, Altered} {
+		for _, k := range []EvidenceKind{Switched, Edited, Altered} {
 			if s.has(k) {
 				text += " " + string(k)
 			}
@@ -103,3 +104,6 @@ func TestDecided(t *testing.T) {
 		})
 	}
 }
+
+// Edits implements Rerun.
+func (x tried) Edits(func(trace.Addr) int) []Experiment { return x.edits }

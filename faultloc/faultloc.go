@@ -212,6 +212,7 @@ const (
 	Switched       EvidenceKind = "switched"       // had its condition gone the other way, all would hold
 	Passed         EvidenceKind = "passed"         // another statement stored what it computed
 	Altered        EvidenceKind = "altered"        // had it computed another value, all would hold
+	Edited         EvidenceKind = "edited"         // with another text all would hold, in earlier calls as well
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
@@ -262,6 +263,9 @@ type Evidence struct {
 	Seen       bool   // Switched: it has gone this way before, in calls that ended well
 	Dear       bool   // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
 	Differs    int    // Switched, Altered: how many bytes would be others
+	Refuted    bool   // RepairCell, Counterfactual: were the statement such, earlier calls would not have ended well
+	Edit       string // Edited: what it would be, in words
+	Held       int    // Edited: in so many earlier calls it would have mattered, and all would have held
 	Given      bool   // RepairCell, Counterfactual: the field holds what the program was given
 	Unanswered bool   // Outdated: no change of the count answers this one, and each other has its answer
 	Born       bool   // Flip: of births only, which ask what nothing has answered yet

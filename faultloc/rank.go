@@ -154,6 +154,8 @@ const (
 	worthSwitched = 900
 	worthLess     = 160 // with which a part of the call is left out
 	worthAltered  = 400
+	worthEdited   = 900
+	worthUnsure   = 300
 	worthOther    = 150
 	worthIdleCall = 10
 	worthUnalike  = 60
@@ -203,6 +205,10 @@ func (e Evidence) worth() int {
 	if e.Copied {
 		e.Copied = false
 		return 3 * e.worth() / 4
+	}
+	if e.Refuted {
+		e.Refuted = false
+		return e.worth() / 4
 	}
 	switch e.Kind {
 	case Counterfactual:
@@ -336,6 +342,16 @@ func (e Evidence) worth() int {
 			return worthLess
 		}
 		return worthSwitched
+	case Edited:
+		switch {
+		case e.Dear, e.Held > 0, !e.Alike && e.Later:
+			return worthUnalike
+		case e.Later:
+			return worthOther
+		case !e.Alike || e.Less:
+			return worthUnsure
+		}
+		return worthEdited
 	case Altered:
 		if e.Later || e.Dear {
 			return worthUnalike
@@ -419,7 +435,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

@@ -18,6 +18,7 @@ func TestExperiments(t *testing.T) {
 	}{
 		{"sift-up", "had this condition gone the other way", []string{"-O0", "-O2"}},
 		{"sift-place", "been computed here instead of", []string{"-O0", "-O2"}},
+		{"half-moved", "with a number that is less by 1, the call would have left nothing broken", []string{"-O0", "-O2"}},
 		{"passed-depth", "it passed on what passed-depth.c", []string{"-O0"}},
 	} {
 		all := programs(t)

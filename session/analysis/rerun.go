@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 
+	"mgtrace/constraints/describe"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/replay"
@@ -16,15 +18,16 @@ import (
 type experiments struct {
 	a    *Analysis
 	call *rerun.Rerun
-	ways map[rerun.Way]bool // that decisions went in calls that ended well; nil: not asked yet
+	well []*rerun.Rerun     // the newest calls before it, which ended well
+	ways map[rerun.Way]bool // that decisions went in these; nil: not asked yet
 }
 
 // experiments returns the call that p is the end of, or else the one during which operation t was done.
 func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
 	a.again = nil
-	r, ok := a.rerun(p.time, p.time, len(p.found))
+	r, ok := a.rerun(p.time, p)
 	if !ok {
-		r, ok = a.rerun(t, p.time, len(p.found))
+		r, ok = a.rerun(t, p)
 	}
 	if !ok {
 		return nil
@@ -48,8 +51,9 @@ func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
 // Decisions implements faultloc.Rerun.
 func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
+		pc, calls := x.a.own(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(s.At()), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
@@ -76,6 +80,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 		}
 		n++
 		if r, ok := x.a.execute(&k, from, 0, x.call); ok {
+			x.well = append(x.well, r)
 			r.Went(x.ways)
 			steps += r.Steps()
 		}
@@ -86,12 +91,120 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 // Values implements faultloc.Rerun.
 func (x *experiments) Values() (out []faultloc.Experiment) {
 	for _, s := range x.call.Altered() {
+		pc, calls := x.a.own(trace.Addr(s.PC), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: trace.Addr(s.PC), Calls: addrsOf(s.Calls), After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
+			PC: pc, Calls: calls, After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
 }
+
+// Edits implements faultloc.Rerun.
+func (x *experiments) Edits(worth func(trace.Addr) int) (out []faultloc.Experiment) {
+	list := x.call.Edited(worth)
+	if len(list) > 0 {
+		x.wentBefore()
+	}
+	for _, s := range list {
+		pc, calls := x.a.own(trace.Addr(s.PC), s.Site.Calls)
+		e := faultloc.Experiment{
+			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Differs: s.Differs, Words: s.Words,
+			Edit: x.a.edit(&s),
+		}
+		x.before(&e, func(r *rerun.Rerun) (ok, matters bool) { return r.Holds(s.Edit) })
+		out = append(out, e)
+	}
+	return out
+}
+
+// before asks the earlier calls.
+func (x *experiments) before(e *faultloc.Experiment, holds func(*rerun.Rerun) (ok, matters bool)) {
+	for _, r := range x.well {
+		ok, matters := holds(r)
+		if !ok {
+			e.Refuted = true
+			return
+		}
+		if matters {
+			e.Held++
+		}
+	}
+}
+
+// own is where the program's own code calls what is executed in a library's header: that is its statement. calls are the
+// return addresses of the calls around it, innermost first.
+func (a *Analysis) own(pc trace.Addr, calls []uint64) (trace.Addr, []trace.Addr) {
+	for a.Symbols.Library(pc) && len(calls) > 0 {
+		pc, calls = trace.Addr(calls[0]-1), calls[1:]
+	}
+	return pc, addrsOf(calls)
+}
+
+// edit is an edit in words.
+func (a *Analysis) edit(s *rerun.Edited) string {
+	switch s.Kind {
+	case replay.Place:
+		if from, to := a.path(s.Was), a.path(s.Is); from != "" && to != "" {
+			return "with " + to + " in place of " + from
+		}
+		return "with another variable in place of one that it reads"
+	case replay.Number:
+		if by := int64(s.By); by < 0 {
+			return fmt.Sprintf("with a number that is less by %d", -by)
+		}
+		return fmt.Sprintf("with a number that is more by %d", s.By)
+	case replay.Zero:
+		return "with NULL in place of what it stored"
+	case replay.Skip:
+		if s.Site.Call {
+			return "without this call"
+		}
+		return "without this store"
+	case replay.Equal:
+		return "had this condition gone the other way where both sides are equal"
+	case replay.Negate:
+		return "had this condition been the other way round"
+	case replay.Swap:
+		return "with its operands the other way round"
+	}
+	return "with " + a.number(s.Is) + " in place of " + a.number(s.Was)
+}
+
+// path is the field at an address, "" if there is none.
+func (a *Analysis) path(addr uint64) string {
+	c, ok := locatorCells{a.Graph}.Cell(trace.Addr(addr), a.Hist.At(a.Hist.Now()))
+	if !ok {
+		return ""
+	}
+	return describe.Join(a.Graph.Name(c.Obj), c.Path)
+}
+
+// field is what lies at an address in a node, and what may be meant instead.
+func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok bool) {
+	cells, v := locatorCells{a.Graph}, a.Hist.At(at)
+	o := cells.At(addr, v)
+	if o == 0 {
+		return f, false
+	}
+	c, ok := cells.Cell(addr, v)
+	if !ok {
+		return f, false
+	}
+	f = rerun.Field{Node: a.Graph.Object(o).Type, Size: c.Size, Pointer: c.Pointer}
+	for _, other := range cells.Fields(o, v) {
+		if other.Addr == c.Addr || other.Size != c.Size || other.Pointer != c.Pointer {
+			continue
+		}
+		if far := max(other.Addr, c.Addr) - min(other.Addr, c.Addr); general.ReplaceAllString(other.Path, "") == general.ReplaceAllString(c.Path, "") && far > trace.Addr(c.Size) {
+			continue // of an array the neighbours
+		}
+		f.Like = append(f.Like, uint64(other.Addr)+uint64(addr-c.Addr))
+	}
+	return f, true
+}
+
+// general finds the indices in a path.
+var general = regexp.MustCompile(`\[\d+\]`)
 
 // Passed implements faultloc.Rerun.
 func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
@@ -100,7 +213,8 @@ func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 		return p, false
 	}
 	if len(e.Origin.Calls) < len(e.Stack) {
-		return faultloc.Passing{PC: trace.Addr(e.Stack[0] - 1), Calls: addrsOf(e.Stack[1:])}, true
+		pc, calls := x.a.own(trace.Addr(e.Stack[0]-1), e.Stack[1:])
+		return faultloc.Passing{PC: pc, Calls: calls}, true
 	}
 	from, _ := x.a.Symbols.Begin(trace.Addr(e.Origin.PC)) // a call that is a jump leaves no return address
 	to, _ := x.a.Symbols.Begin(trace.Addr(e.PC))
@@ -113,13 +227,16 @@ func (x *experiments) Given(t mgpp.Timestamp) bool {
 	return ok && e.Origin != nil && e.Origin.Given
 }
 
-// rerun executes the call once more during which operation t was done.
-func (a *Analysis) rerun(t, now mgpp.Timestamp, found int) (*rerun.Rerun, bool) {
+// rerun executes the call once more during which operation t was done. One in which the program died is not over.
+func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
 	k, ok := a.calls.during(t)
 	if !ok || a.Typing == nil {
 		return nil, false
 	}
-	return a.execute(&k, now, found, nil)
+	if p.Kind == "crash" && k.to == p.time {
+		k.to = 0
+	}
+	return a.execute(&k, p.time, len(p.found), nil)
 }
 
 // execute executes a call once more; like: another one, of which the code is known.
@@ -134,7 +251,7 @@ func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, like *rerun.R
 	} else if call.To == now {
 		call.Broken = found
 	}
-	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Like: like}
+	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Field: a.field, Like: like}
 	return rerun.New(p, call)
 }
 

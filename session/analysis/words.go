@@ -160,7 +160,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Switched, faultloc.Altered:
+		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -333,6 +333,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return a.switched(s, &e)
 	case faultloc.Altered:
 		return a.altered(s, &e)
+	case faultloc.Edited:
+		return edited(&e)
 	case faultloc.Habit:
 		if e.Between != 0 {
 			return a.gap(&e)
@@ -588,6 +590,15 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 // altered tells of the experiment with a value.
 func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	return fmt.Sprintf("had %s been computed here instead of %s%s, the call would have left nothing broken%s", a.number(e.Instead), a.number(e.Was), a.during(s), experiment)
+}
+
+// edited tells of the experiment with another text.
+func edited(e *faultloc.Evidence) string {
+	text := e.Edit + ", the call would have left nothing broken"
+	if e.Held > 0 {
+		text += fmt.Sprintf(", nor would %s before in which that matters", report.Plural(e.Held, "call", "calls"))
+	}
+	return text + experiment
 }
 
 // during names the call in which an experiment was made, as far as it is known.

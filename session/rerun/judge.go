@@ -28,15 +28,23 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	}
 	is := final(run)
 	other := r.differing(is)
-	o = Outcome{Differs: len(other), Words: words(other), Alike: slices.Equal(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
+	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
 	if o.Alike && r.call.Broken > 0 {
-		return o, o.Differs > 0 && r.checked < maxChecked && r.cures(is, other)
+		return o, o.Differs > 0 && r.checked < r.limit && r.cures(is, other)
 	}
 	if !r.asked {
 		r.asked = true
 		r.twin = newTwin(r.p, r.call.From)
 	}
 	return o, r.twin != nil && r.twin.healthy(run.Effects)
+}
+
+// alike: the same blocks were allocated and freed, of a call that is not over at least those that there were.
+func (r *Rerun) alike(run, was [][2]uint64) bool {
+	if !r.call.Over && len(run) > len(was) {
+		run = run[:len(was)]
+	}
+	return slices.Equal(run, was)
 }
 
 // cures: nothing would be broken at the call's end if memory were as a run left it that has allocated

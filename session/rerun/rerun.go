@@ -1,6 +1,8 @@
 package rerun
 
 import (
+	"encoding/binary"
+	"slices"
 	"sort"
 
 	"mgtrace/constraints/check"
@@ -22,7 +24,9 @@ type Program struct {
 	Bias    trace.Addr
 	// Pointers are what a pointer variable in static memory may hold at a time.
 	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
-	Like     *Rerun // another call, whose code need not be decoded again; may be nil
+	// Field is what lies at an address at a time, if it is in a node.
+	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
+	Like  *Rerun // another call, whose code need not be decoded again; may be nil
 }
 
 // Call is a call as the history has it.
@@ -47,9 +51,11 @@ type Rerun struct {
 	left    map[uint64]byte // what it left in the bytes that it wrote
 	matched []int           // the effects that were recorded, in order
 	twin    *twin           // nil: not made yet, or it can not be
+	float   uint64          // the call's first floating-point argument
 	asked   bool            // twin was asked for
 	steps   int             // instructions of experiments so far
 	checked uint64          // steps of evaluation of hypothetical views so far
+	limit   uint64          // of these
 }
 
 // Limits. An instruction takes some 60 ns, 1,000 steps of evaluation some 150 µs.
@@ -57,6 +63,7 @@ const (
 	maxCall    = 20_000  // instructions of the call as it was
 	maxChanges = 1 << 10 // operations of the call as it was
 	maxChoices = 4       // of what pointer variables may hold
+	maxFloats  = 3       // that may be an argument
 	maxTold    = 4       // runs until it does what was recorded
 	maxSteps   = 100_000 // instructions of all experiments with decisions, and of all with values
 	maxTrials  = 120     // experiments with decisions
@@ -67,7 +74,7 @@ const (
 
 // New executes a call as it was; false: it does not do what was recorded.
 func New(p Program, call Call) (*Rerun, bool) {
-	r := &Rerun{p: p, call: call}
+	r := &Rerun{p: p, call: call, limit: maxChecked}
 	if call.To-call.From > maxChanges {
 		return nil, false
 	}
@@ -89,11 +96,33 @@ func New(p Program, call Call) (*Rerun, bool) {
 			break
 		}
 	}
+	for _, v := range floats(was) {
+		if r.matched != nil {
+			break
+		}
+		r.float = v
+		r.execute(w, was)
+	}
 	r.left = final(r.was)
 	if call.Over && r.was.Err != nil || r.matched == nil {
 		return nil, false
 	}
 	return r, true
+}
+
+// floats are what may be a floating-point argument, which is not recorded: what the call stored and looks like one.
+func floats(was []replay.Effect) (out []uint64) {
+	for i := range was {
+		e := &was[i]
+		if e.Kind != replay.Store || len(e.Data) != 8 || len(out) == maxFloats {
+			continue
+		}
+		v := binary.LittleEndian.Uint64(e.Data)
+		if exp := v >> 52 & 0x7ff; exp > 0x3ff-64 && exp < 0x3ff+64 && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // execute executes the call as it was, and learns what it can of memory from what was recorded.
@@ -116,7 +145,7 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Place: r.place, Brief: true}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Float: r.float, Place: r.place, Brief: true}
 	if r.was != nil {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}

@@ -15,6 +15,8 @@ func TestReproduces(t *testing.T) {
 	}
 	was := []replay.Effect{store(1, 16, 7), {Kind: replay.Free, PC: 2, Addr: 32}, store(3, 17, 8)}
 	run := func(effects ...replay.Effect) *replay.Run { return &replay.Run{Effects: effects} }
+	called, far := store(400, 17, 8), store(400, 17, 8)
+	called.Stack, far.Stack = []uint64{500, 8}, []uint64{500, 80}
 	for _, c := range []struct {
 		name string
 		run  *replay.Run
@@ -26,6 +28,8 @@ func TestReproduces(t *testing.T) {
 		{"another order", run(was[1], was[0], was[2]), nil},
 		{"another value", run(was[0], was[1], store(3, 17, 9)), nil},
 		{"another statement", run(was[0], was[1], store(4, 17, 8)), nil},
+		{"a function that the statement calls", run(was[0], was[1], called), []int{0, 1, 2}},
+		{"one that another statement calls", run(was[0], was[1], far), nil},
 	} {
 		got := reproduces(c.run, was)
 		if len(got) != len(c.want) {
@@ -94,5 +98,24 @@ func TestTime(t *testing.T) {
 		if got := r.Time(n); got != want {
 			t.Errorf("%d effects: %d, want %d", n, got, want)
 		}
+	}
+}
+
+// TestAlike: the blocks of a call that is not over are the first of those of an experiment.
+func TestAlike(t *testing.T) {
+	one, two := [][2]uint64{{1, 16}}, [][2]uint64{{1, 16}, {2, 32}}
+	over, open := &Rerun{call: Call{Over: true}}, &Rerun{}
+	if over.alike(two, one) || !over.alike(two, two) || !open.alike(two, one) || open.alike(one, two) {
+		t.Error("a call that is over frees what it freed, and another one that at least")
+	}
+}
+
+// TestFloats: what may be a floating-point argument.
+func TestFloats(t *testing.T) {
+	word := func(b ...byte) replay.Effect { return replay.Effect{Kind: replay.Store, Size: uint64(len(b)), Data: b} }
+	half := word(0, 0, 0, 0, 0, 0, 0xe0, 0x3f)
+	got := floats([]replay.Effect{word(1, 2, 3, 4), half, word(0x10, 0, 0x55, 0x55, 0x55, 0x55, 0, 0), half})
+	if len(got) != 1 || got[0] != 0x3fe0<<48 {
+		t.Errorf("%x", got)
 	}
 }

@@ -1,0 +1,239 @@
+package rerun
+
+import (
+	"slices"
+
+	"mgtrace/mgpp"
+	"mgtrace/replay"
+	"mgtrace/trace"
+)
+
+// Edited is an instruction that was another one in an experiment, behind which nothing is broken.
+type Edited struct {
+	replay.Edit
+	Outcome
+	Site *replay.Site
+	// Was and Is are addresses: of the field, or variable, that it had to do with, and of the other one. 0: it is about none.
+	Was, Is uint64
+}
+
+// Field is what lies at an address in a node.
+type Field struct {
+	Node    any // the node's type
+	Size    int // bytes
+	Pointer bool
+	Like    []uint64 // addresses of the node's other fields of that size that hold pointers, or numbers, too
+}
+
+// Limits of experiments with edits.
+const (
+	maxEditSteps   = 300_000 // instructions
+	maxEdits       = 600
+	maxLike        = 8
+	maxEditChecked = 1 << 16 // steps of evaluation
+)
+
+// Edited makes the experiments with edits: with the instructions of a statement first of which the worth is the greatest, then
+// with the last that was executed.
+func (r *Rerun) Edited(worth func(trace.Addr) int) (out []Edited) {
+	c := r.again()
+	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
+	was := r.machine.Run(c)
+	sites := slices.Clone(was.Sites)
+	slices.Reverse(sites)
+	order := map[*replay.Site]int{}
+	for _, s := range sites {
+		order[s] = worth(trace.Addr(s.PC))
+	}
+	slices.SortStableFunc(sites, func(a, b *replay.Site) int { return order[b] - order[a] })
+	r.limit = r.checked + maxEditChecked
+	most, trials := r.steps+maxEditSteps, 0
+	for _, s := range sites {
+		for _, e := range r.edits(s, was.Sites) {
+			if trials == maxEdits || r.steps >= most {
+				return out
+			}
+			trials++
+			c := r.again()
+			c.Edit = e.Edit
+			if o, ok := r.judge(r.run(c)); ok {
+				e.Outcome = o
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// Holds: with an edit the call would have left nothing broken as well. matters: and would have done something else.
+func (r *Rerun) Holds(e replay.Edit) (ok, matters bool) {
+	c := r.again()
+	c.Edit = e
+	return r.holds(c)
+}
+
+func (r *Rerun) holds(c replay.Call) (ok, matters bool) {
+	run := r.run(c)
+	switch {
+	case r.was.Err != nil || run.Err == nil && same(run, r.was):
+		return true, false
+	case run.Err != nil:
+		return false, true
+	}
+	if !r.asked {
+		r.asked = true
+		r.twin = newTwin(r.p, r.call.From)
+	}
+	if r.twin == nil {
+		return true, false
+	}
+	return r.twin.healthy(run.Effects), true
+}
+
+// edits are what may be tried with an instruction.
+func (r *Rerun) edits(s *replay.Site, all []*replay.Site) (out []Edited) {
+	if r.handed(s.Made) && s.Stores {
+		return nil // what the call was given nobody has computed wrongly
+	}
+	like := r.copies(s)
+	add := func(e replay.Edit, was, is uint64) {
+		e.PC, e.Like = s.PC, like
+		out = append(out, Edited{Edit: e, Site: s, Was: was, Is: is})
+	}
+	switch {
+	case s.Decides:
+		add(replay.Edit{Kind: replay.Negate}, 0, 0)
+		if s.Less {
+			add(replay.Edit{Kind: replay.Equal}, 0, 0)
+		}
+	case s.Call:
+		add(replay.Edit{Kind: replay.Skip}, 0, 0)
+	case s.Frame != 0:
+		if !s.Stores {
+			for _, o := range r.variables(s, all) {
+				add(replay.Edit{Kind: replay.Place, By: o.Mem - s.Mem}, s.Mem, o.Mem)
+			}
+		}
+	case s.Mem != 0:
+		for _, at := range r.likeFields(s.Mem, s.Size) {
+			add(replay.Edit{Kind: replay.Place, By: at - s.Mem}, s.Mem, at)
+		}
+	}
+	if s.Stores && s.Frame == 0 && r.block(s.Mem) {
+		add(replay.Edit{Kind: replay.Skip}, s.Mem, 0)
+		if r.block(s.Made) {
+			add(replay.Edit{Kind: replay.Zero}, s.Mem, 0)
+		}
+	}
+	if s.Result > 0 {
+		r.numbers(s, add)
+	}
+	r.registers(s, add)
+	return out
+}
+
+// handed: a number is an argument of the call.
+func (r *Rerun) handed(v uint64) bool {
+	return !r.block(v) && r.given(replay.Value{Value: v, Size: 4})
+}
+
+func (r *Rerun) argument(v uint64) bool {
+	return slices.ContainsFunc(r.call.Args, func(a uint64) bool { return a&0xffff_ffff == v&0xffff_ffff })
+}
+
+// copies tells where else the compiler has put an instruction, as it does where it inlines a function in several places; nil
+// if it stands in no inlined function.
+func (r *Rerun) copies(s *replay.Site) func(uint64) bool {
+	at, outer, _ := r.p.Symbols.Where(trace.Addr(s.PC))
+	if len(outer) == 0 {
+		return nil
+	}
+	text, known := r.machine.Text(s.PC), map[uint64]bool{s.PC: true}
+	return func(pc uint64) bool {
+		is, ok := known[pc]
+		if !ok {
+			f, around, _ := r.p.Symbols.Where(trace.Addr(pc))
+			is = f.Line == at.Line && f.File == at.File && f.Function == at.Function && len(around) > 0 && around[0] != outer[0] && r.machine.Text(pc) == text
+			known[pc] = is
+		}
+		return is
+	}
+}
+
+// variables are other places on the stack, of the same call, that hold such a value as the one that is read.
+func (r *Rerun) variables(s *replay.Site, all []*replay.Site) (out []*replay.Site) {
+	kind := r.kind(s.Value)
+	for _, o := range all {
+		if r.handed(s.Value) && !r.argument(o.Value) {
+			continue // another argument may be meant, but no other number
+		}
+		if o.Frame != s.Frame || o.Size != s.Size || o.Mem == s.Mem || o.Value == s.Value || r.kind(o.Value) != kind && s.Value != 0 || s.Size == 8 && r.kind(o.Value) == nil {
+			continue
+		}
+		if len(out) < maxLike && !slices.ContainsFunc(out, func(x *replay.Site) bool { return x.Mem == o.Mem }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// likeFields are the fields that may be meant in place of the one at an address.
+func (r *Rerun) likeFields(addr uint64, size int) []uint64 {
+	f, ok := r.field(addr)
+	if !ok || size != 0 && f.Size != size {
+		return nil
+	}
+	return f.Like[:min(len(f.Like), maxLike)]
+}
+
+func (r *Rerun) field(addr uint64) (Field, bool) {
+	if !r.block(addr) {
+		return Field{}, false
+	}
+	for _, at := range [2]mgpp.Timestamp{r.call.To, r.call.From} {
+		if f, ok := r.p.Field(trace.Addr(addr), at); ok {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// kind is the type of the node to whose beginning an address leads, nil if it leads to none.
+func (r *Rerun) kind(addr uint64) any {
+	f, ok := r.field(addr)
+	if !ok {
+		return nil
+	}
+	return f.Node
+}
+
+// numbers are the neighbours of a number that is computed, and what it would be were it counted the other way.
+func (r *Rerun) numbers(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
+	if r.block(s.Made) || r.elsewhere(s.Made) { // an address
+		return
+	}
+	for _, by := range [2]uint64{1, ^uint64(0)} {
+		add(replay.Edit{Kind: replay.Number, By: by}, 0, 0)
+	}
+	if s.Step != 0 {
+		add(replay.Edit{Kind: replay.Number, By: -(s.Step + s.Step)}, 0, 0)
+	}
+}
+
+// registers are the others that hold an address of a node of the type to which one leads that is read.
+func (r *Rerun) registers(s *replay.Site, add func(e replay.Edit, was, is uint64)) {
+	for _, n := range s.Reads {
+		kind := r.kind(s.Regs[n])
+		if kind == nil {
+			continue
+		}
+		for o, v := range s.Regs {
+			if o != n && v != s.Regs[n] && r.kind(v) == kind {
+				add(replay.Edit{Kind: replay.Register, Was: n, Is: o}, s.Regs[n], v)
+				if s.Stores && n == s.Base && slices.Contains(s.Reads, o) {
+					add(replay.Edit{Kind: replay.Swap, Was: n, Is: o}, s.Regs[n], v)
+				}
+			}
+		}
+	}
+}
