@@ -51,7 +51,7 @@ func (a *Analysis) stackAgain(t mgpp.Timestamp) []trace.Addr {
 // Decisions implements faultloc.Rerun.
 func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
-		pc, calls := x.a.own(s.At(), s.Calls)
+		pc, calls := x.a.beyondHeaders(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
 			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
 		})
@@ -91,7 +91,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 // Values implements faultloc.Rerun.
 func (x *experiments) Values() (out []faultloc.Experiment) {
 	for _, s := range x.call.Altered() {
-		pc, calls := x.a.own(trace.Addr(s.PC), s.Calls)
+		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Calls)
 		out = append(out, faultloc.Experiment{
 			PC: pc, Calls: calls, After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
 		})
@@ -106,7 +106,7 @@ func (x *experiments) Edits(worth func(trace.Addr) int) (out []faultloc.Experime
 		x.wentBefore()
 	}
 	for _, s := range list {
-		pc, calls := x.a.own(trace.Addr(s.PC), s.Site.Calls)
+		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Site.Calls)
 		e := faultloc.Experiment{
 			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Differs: s.Differs, Words: s.Words,
 			Edit: x.a.edit(&s),
@@ -131,9 +131,9 @@ func (x *experiments) before(e *faultloc.Experiment, holds func(*rerun.Rerun) (o
 	}
 }
 
-// own is where the program's own code calls what is executed in a library's header: that is its statement. calls are the
+// beyondHeaders is where the program's own code calls what is executed in a library's header: that is its statement. calls are the
 // return addresses of the calls around it, innermost first.
-func (a *Analysis) own(pc trace.Addr, calls []uint64) (trace.Addr, []trace.Addr) {
+func (a *Analysis) beyondHeaders(pc trace.Addr, calls []uint64) (trace.Addr, []trace.Addr) {
 	for a.Symbols.Library(pc) && len(calls) > 0 {
 		pc, calls = trace.Addr(calls[0]-1), calls[1:]
 	}
@@ -213,7 +213,7 @@ func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 		return p, false
 	}
 	if len(e.Origin.Calls) < len(e.Stack) {
-		pc, calls := x.a.own(trace.Addr(e.Stack[0]-1), e.Stack[1:])
+		pc, calls := x.a.beyondHeaders(trace.Addr(e.Stack[0]-1), e.Stack[1:])
 		return faultloc.Passing{PC: pc, Calls: calls}, true
 	}
 	from, _ := x.a.Symbols.Begin(trace.Addr(e.Origin.PC)) // a call that is a jump leaves no return address
