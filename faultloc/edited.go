@@ -47,6 +47,7 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 		return cmp.Or(cmp.Compare(b2i(b.Alike), b2i(a.Alike)), cmp.Compare(b2i(a.Held > 0), b2i(b.Held > 0)), cmp.Compare(a.Differs, b.Differs))
 	})
 	cell := smallest(in, r, suspects)
+	explained := cell > 0 && slices.ContainsFunc(suspects, leftOut)
 	var seen []string
 	for _, x := range good {
 		key := in.Statement(x.PC)
@@ -64,9 +65,17 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 			suspects[i].Evidence = append(suspects[i].Evidence, e)
 			continue
 		}
+		if explained {
+			continue // another text of what nobody suspects says little then
+		}
 		suspects = append(suspects, Suspect{Kind: Decided, PC: x.PC, Calls: x.Calls, Operation: x.After, Evidence: []Evidence{e}})
 	}
 	return suspects
+}
+
+// leftOut: without one store of a suspect all would be well.
+func leftOut(s Suspect) bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Counterfactual && e.settles() && !e.Refuted })
 }
 
 // maxEdited bounds the statements that are accused by edits.

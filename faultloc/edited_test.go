@@ -55,3 +55,21 @@ func TestEdited(t *testing.T) {
 		})
 	}
 }
+
+// TestEditedLeftOut: where without one store all would be well, another text of a statement that nobody
+// suspects is not told.
+func TestEditedLeftOut(t *testing.T) {
+	for without, want := range map[EvidenceKind]bool{"": false, Counterfactual: true} {
+		w := newWorld(t, neighbours)
+		w.run(insertions(3))
+		w.run("80: n2.prev = n2")
+		in := w.input()
+		in.Without = []EvidenceKind{without}
+		in.Rerun = func(mgpp.Timestamp) Rerun {
+			return tried{asked: new(int), edits: []Experiment{{PC: 30, Times: 1, Alike: true, Differs: 16, Words: 2, After: 5, Edit: "with another text"}}}
+		}
+		if got := ranks(Locate(in)); strings.Contains(got, "decided 30") != want {
+			t.Errorf("without %q: %s, want decided 30 among them %t", without, got, want)
+		}
+	}
+}

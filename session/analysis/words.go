@@ -253,6 +253,8 @@ func (a *Analysis) implied(s *faultloc.Suspect, e, best *faultloc.Evidence) bool
 		return e.Kind == faultloc.RepairCell || e.Kind == faultloc.Missing || e.Kind == faultloc.Habit || e.Kind == faultloc.Beside || e.Kind == faultloc.Mirror || e.Kind == faultloc.Last
 	case e.Kind == faultloc.Touch || e.Kind == faultloc.Entered:
 		return true
+	case e.Kind == faultloc.Edited && (best.Kind == faultloc.Counterfactual || best.Kind == faultloc.Switched):
+		return true // mostly the same experiment in other words
 	case e.Kind == faultloc.RepairCell && (best.Kind == faultloc.Idle || best.Kind == faultloc.Vain):
 		return true
 	case e.Kind == faultloc.RepairCell && best.Kind == faultloc.Counterfactual:
