@@ -28,8 +28,7 @@ type Assembler struct {
 	sink    func(*trace.Event) error
 	runs    func(*trace.Stores) error // nil: stores of runs go to sink, one by one
 	stores  []trace.StoreSite         // what Stores.Recs name: by index in Plan.Stores
-	threads map[trace.ThreadID]*thread
-	last    *thread // the one that was asked for last
+	threads trace.Threads[thread]
 	live    *blocks // nil: no declared allocator needs it
 	divided dividedBlocks
 	ev      trace.Event
@@ -45,7 +44,6 @@ type Assembler struct {
 
 // thread is what is open in one thread.
 type thread struct {
-	id     trace.ThreadID
 	allocs []allocCall // outermost first
 	calls  []watchCall // outermost first
 	write  chunks
@@ -64,7 +62,6 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 		sites:    sites,
 		unwind:   unwind,
 		sink:     sink,
-		threads:  make(map[trace.ThreadID]*thread),
 		inlinePt: make([]bool, len(plan.Points)),
 		bodies:   make([]body, len(plan.Funcs)),
 	}
@@ -90,7 +87,7 @@ func (a *Assembler) Hit(h *Hit) error {
 		a.err = err
 		return err
 	}
-	t := a.thread(h.Thread)
+	t := a.threads.Of(h.Thread)
 	if t.inside() && h.Op != Bulk && h.Flags&Late == 0 { // those carry an earlier stack pointer
 		a.unwound(t, h)
 	}
@@ -101,7 +98,7 @@ func (a *Assembler) Hit(h *Hit) error {
 // Plain says that a call of the C library's allocator in the thread is an event, and no more: it may
 // stand in a run.
 func (a *Assembler) Plain(id trace.ThreadID) bool {
-	t := a.thread(id)
+	t := a.threads.Of(id)
 	return a.live == nil && !t.inside() && !t.write.open && len(t.held) == 0
 }
 
@@ -164,8 +161,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 	case ThreadExit:
 		a.release(t, 0, 0)
 		a.send(a.event(h, trace.KindThreadExit))
-		delete(a.threads, h.Thread)
-		a.last = nil
+		a.threads.Delete(h.Thread)
 	case Fork:
 		a.number(h, trace.KindFork)
 	case Exec:
@@ -279,19 +275,6 @@ func (a *Assembler) unwound(t *thread, h *Hit) {
 // Left says that a frame whose return address lies at frame has been left when
 // the stack pointer is sp.
 func Left(frame, sp uint64) bool { return frame < sp && sp-frame < sameStack }
-
-func (a *Assembler) thread(id trace.ThreadID) *thread {
-	if t := a.last; t != nil && t.id == id {
-		return t
-	}
-	t := a.threads[id]
-	if t == nil {
-		t = &thread{id: id}
-		a.threads[id] = t
-	}
-	a.last = t
-	return t
-}
 
 // event returns the assembler's one event, filled with what all kinds share.
 func (a *Assembler) event(h *Hit, k trace.Kind) *trace.Event {

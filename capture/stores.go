@@ -25,7 +25,7 @@ func (a *Assembler) Stores(s *trace.Stores) error {
 	if a.err != nil || len(s.Recs) == 0 {
 		return a.err
 	}
-	t := a.thread(s.Thread)
+	t := a.threads.Of(s.Thread)
 	if t.write.open {
 		a.cut(t) // the rest of a write was lost
 	}

@@ -23,7 +23,7 @@ func (a *Assembler) open(calls []probe.OpenCall) {
 	for _, c := range calls {
 		f := &a.plan.Funcs[c.Func]
 		pc := f.Entry.Addr + a.plan.Images[f.Entry.Image].Bias
-		t := a.thread(c.Thread)
+		t := a.threads.Of(c.Thread)
 		t.calls = append(t.calls, watchCall{fn: c.Func, sp: c.SP, ret: c.Ret, pc: pc})
 	}
 }

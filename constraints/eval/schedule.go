@@ -61,8 +61,7 @@ type Schedule struct {
 	prog    *trace.Program
 	funcs   [][]int // C-points of the specification, by function
 	points  map[trace.PointID]pointRule
-	threads map[trace.ThreadID]*scheduled
-	last    *scheduled   // the thread that was asked for last
+	threads trace.Threads[scheduled]
 	ending  []Activation // of threads that have ended, as long as no other has done anything since: all may be ending
 	counts  []int        // of calls, by function
 	reached []bool
@@ -78,7 +77,6 @@ type Schedule struct {
 
 // scheduled is what is known of a thread.
 type scheduled struct {
-	id    trace.ThreadID
 	stack []Activation
 	wrote bool // since it came to be inside of a C-point function
 }
@@ -96,7 +94,6 @@ func NewSchedule(spec *check.Spec, prog *trace.Program) *Schedule {
 	s := &Schedule{
 		spec: spec, prog: prog,
 		points:  map[trace.PointID]pointRule{},
-		threads: map[trace.ThreadID]*scheduled{},
 		reached: make([]bool, len(spec.CPoints)),
 	}
 	names := functionNames(prog)
@@ -139,20 +136,6 @@ func (s *Schedule) ruleOf(p *trace.Point) (pointRule, bool) {
 	return pointRule{}, false
 }
 
-// thread returns what is known of a thread.
-func (s *Schedule) thread(id trace.ThreadID) *scheduled {
-	if t := s.last; t != nil && t.id == id {
-		return t
-	}
-	t := s.threads[id]
-	if t == nil {
-		t = &scheduled{id: id}
-		s.threads[id] = t
-	}
-	s.last = t
-	return t
-}
-
 // pointsOf returns the C-points of a function.
 func (s *Schedule) pointsOf(fn trace.FuncID) []int {
 	if int(fn) >= len(s.funcs) {
@@ -173,10 +156,7 @@ func (s *Schedule) Skipped() int { return s.skipped }
 // the order in which they were called.
 func (s *Schedule) Open() []Activation {
 	var out []Activation
-	if len(s.threads) == 1 && s.last != nil { // the common case
-		return s.appendOpen(out, s.last)
-	}
-	for _, t := range s.threads {
+	for _, t := range s.threads.All() {
 		out = s.appendOpen(out, t)
 	}
 	slices.SortFunc(out, func(a, b Activation) int { return cmp.Compare(a.order, b.order) })
@@ -196,10 +176,7 @@ func (s *Schedule) appendOpen(out []Activation, t *scheduled) []Activation {
 // Outermost returns the outermost activation of a watched function that a thread is in, to be read
 // until the next event; nil if it is in none.
 func (s *Schedule) Outermost(thread trace.ThreadID) *Activation {
-	t := s.last
-	if t == nil || t.id != thread {
-		t = s.threads[thread] // none is made for one that has ended
-	}
+	t := s.threads.Find(thread) // none is made for one that has ended
 	if t == nil || len(t.stack) == 0 {
 		return nil
 	}
@@ -216,7 +193,7 @@ func (s *Schedule) Event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 			return nil
 		}
 		s.event(ev, now)
-		s.thread(ev.Thread).wrote = true // as far as is known
+		s.threads.Of(ev.Thread).wrote = true // as far as is known
 		return nil
 	}
 	return s.event(ev, now)
@@ -247,9 +224,8 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	case trace.KindLine:
 		return s.line(ev, trace.PointID(ev.Aux), now)
 	case trace.KindThreadExit:
-		s.ending = append(s.ending, s.thread(ev.Thread).stack...)
-		delete(s.threads, ev.Thread)
-		s.last = nil
+		s.ending = append(s.ending, s.threads.Of(ev.Thread).stack...)
+		s.threads.Delete(ev.Thread)
 	case trace.KindExit, trace.KindExec:
 		return s.end(ev)
 	case trace.KindTruncated:
@@ -264,7 +240,7 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 	}
 	s.crashed = true
 	for _, a := range s.ending {
-		t := s.thread(a.Thread)
+		t := s.threads.Of(a.Thread)
 		t.stack = append(t.stack, a)
 	}
 	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open(), Wall: ev.Wall}}
@@ -277,7 +253,7 @@ func (s *Schedule) GoesOn(id trace.ThreadID) {
 }
 
 // Writes notes that a thread changes memory, by a store or through an allocator.
-func (s *Schedule) Writes(id trace.ThreadID) { s.thread(id).wrote = true }
+func (s *Schedule) Writes(id trace.ThreadID) { s.threads.Of(id).wrote = true }
 
 // isExit reports whether a function is the C library's exit.
 func (s *Schedule) isExit(f uint64) bool {
@@ -312,7 +288,7 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 
 // entered begins an activation.
 func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
-	t := s.thread(ev.Thread)
+	t := s.threads.Of(ev.Thread)
 	t.unwind(ev.SP)
 	if !s.within(t) {
 		t.wrote = false
@@ -353,7 +329,7 @@ func (s *Schedule) count(fn trace.FuncID, begins bool) int {
 
 // returned ends an activation and those above it.
 func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bool) []CPoint {
-	t := s.thread(ev.Thread)
+	t := s.threads.Of(ev.Thread)
 	stack := t.stack
 	i := len(stack) - 1
 	for i >= 0 && (stack[i].fn != fn || stack[i].sp != ev.SP || stack[i].at != at) {
@@ -395,7 +371,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 	case "inline-entry":
 		return s.inlineEntered(ev, p.Func, at, now)
 	case "inline-exit":
-		s.thread(ev.Thread).unwind(ev.SP)
+		s.threads.Of(ev.Thread).unwind(ev.SP)
 		return s.returned(ev, p.Func, at, true)
 	}
 	r, ok := s.points[id]
@@ -421,7 +397,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 // head of a loop in it, so that it is met again before the exit; or the first
 // instruction outside another instance, whose exit is met at the same address.
 func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
-	t := s.thread(ev.Thread)
+	t := s.threads.Of(ev.Thread)
 	t.unwind(ev.SP)
 	stack := t.stack
 	if n := len(stack); n > 0 && stack[n-1].fn == fn && stack[n-1].sp == ev.SP && stack[n-1].at != (place{}) {
@@ -494,10 +470,10 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 // busy reports whether another thread is inside a C-point function for nodes
 // of type t and has written there; nil is for all types.
 func (s *Schedule) busy(thread trace.ThreadID, t *check.NodeType) bool {
-	if len(s.threads) == 1 {
+	if s.threads.Len() == 1 {
 		return false
 	}
-	for other, x := range s.threads {
+	for other, x := range s.threads.All() {
 		if other == thread || !x.wrote {
 			continue
 		}

@@ -14,18 +14,16 @@ import (
 // calls remembers the outermost calls of watched functions, inlined ones too, so that a
 // report can say when: "call 511 of insert".
 type calls struct {
-	open map[trace.ThreadID]*openCall
-	last *openCall // the one that was asked for last
-	log  callLog   // in order of from; but for
-	idle times     // those that are over and during which nothing was done: their times
+	open trace.Threads[openCall]
+	log  callLog // in order of from; but for
+	idle times   // those that are over and during which nothing was done: their times
 }
 
 // openCall is a call in the log that has not returned.
 type openCall struct {
-	thread trace.ThreadID
-	is     bool   // there is one
-	order  uint64 // eval.Activation.Order
-	index  int
+	is    bool   // there is one
+	order uint64 // eval.Activation.Order
+	index int
 }
 
 // callLog is calls in pieces that stay where they are: a program may make millions, and to
@@ -136,13 +134,13 @@ type call struct {
 }
 
 func newCalls() *calls {
-	return &calls{open: map[trace.ThreadID]*openCall{}, log: callLog{nameOf: map[string]uint32{}}}
+	return &calls{log: callLog{nameOf: map[string]uint32{}}}
 }
 
 // note takes note of the outermost call that a thread is in at time now; nil: it is in none. The
 // arguments are those of a call that begins now.
 func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []uint64, now mgpp.Timestamp) {
-	o := c.of(thread)
+	o := c.open.Of(thread)
 	if o.is {
 		if outermost != nil && o.order == outermost.Order() {
 			return
@@ -159,20 +157,6 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 		o.is, o.order, o.index = true, outermost.Order(), c.log.len()
 		c.log.add(outermost, now, args)
 	}
-}
-
-// of returns the open call of a thread.
-func (c *calls) of(id trace.ThreadID) *openCall {
-	if o := c.last; o != nil && o.thread == id {
-		return o
-	}
-	o := c.open[id]
-	if o == nil {
-		o = &openCall{thread: id}
-		c.open[id] = o
-	}
-	c.last = o
-	return o
 }
 
 // between returns the times at which no call was open, next to those at which one was.

@@ -17,8 +17,7 @@ import (
 
 // stacks knows, by the calls of watched functions, what of the stacks is in use.
 type stacks struct {
-	threads  map[trace.ThreadID]*stack
-	last     *stack // the one that was noted last
+	threads  trace.Threads[stack]
 	prog     *trace.Program
 	unjudged map[eval.Instance]bool
 	example  string // why, of the first of them
@@ -26,7 +25,6 @@ type stacks struct {
 
 // stack is a thread's.
 type stack struct {
-	thread    trace.ThreadID
 	now, high trace.Addr // of the latest event, and the highest
 }
 
@@ -42,40 +40,25 @@ const (
 )
 
 func newStacks(prog *trace.Program) *stacks {
-	return &stacks{threads: map[trace.ThreadID]*stack{}, prog: prog, unjudged: map[eval.Instance]bool{}}
+	return &stacks{prog: prog, unjudged: map[eval.Instance]bool{}}
 }
 
 // note takes note of where an event leaves its thread's stack.
 func (s *stacks) note(ev *trace.Event) {
 	switch {
 	case ev.Kind == trace.KindThreadExit:
-		delete(s.threads, ev.Thread)
-		s.last = nil
+		s.threads.Delete(ev.Thread)
 	case ev.SP != 0:
-		t := s.of(ev.Thread)
+		t := s.threads.Of(ev.Thread)
 		t.now, t.high = ev.SP, max(t.high, ev.SP)
 	}
-}
-
-// of returns the stack of a thread.
-func (s *stacks) of(id trace.ThreadID) *stack {
-	if t := s.last; t != nil && t.thread == id {
-		return t
-	}
-	t := s.threads[id]
-	if t == nil {
-		t = &stack{thread: id}
-		s.threads[id] = t
-	}
-	s.last = t
-	return t
 }
 
 // inUse says whether an address lies on the stack of a thread, in what is in use at a C-point:
 // of the thread that is there exactly, of others as far as is known.
 func (s *stacks) inUse(addr trace.Addr, c eval.CPoint) bool {
 	known := false // of the main thread's
-	for id, t := range s.threads {
+	for id, t := range s.threads.All() {
 		low := t.now
 		if exact := id == c.Thread && !c.Inlined && (c.Kind == "entry" || c.Kind == "return"); !exact {
 			low -= min(low, frames)
