@@ -175,7 +175,7 @@ func (r *Repair) element(in Input, tb *contributions) (last mgpp.Timestamp) {
 	size := trace.Addr(r.Cell.Size)
 	for _, addr := range [2]trace.Addr{r.Cell.Addr - size, r.Cell.Addr + size} {
 		c, ok := in.Cells.Cell(addr, in.Model.View(in.At))
-		if !ok || c.Obj != r.Cell.Obj || c.Path == r.Cell.Path || general(c.Path) != general(r.Cell.Path) {
+		if !ok || c.Obj != r.Cell.Obj || c.Path == r.Cell.Path || General(c.Path) != General(r.Cell.Path) {
 			continue
 		}
 		if t := in.History.LastWrite(addr, uint64(size), broke); t > in.Healthy && in.attributed(t) && in.wrote(t) {

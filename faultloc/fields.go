@@ -142,7 +142,7 @@ func (c *comparer) handed() (out []broken) {
 		}
 		nodes++
 		for _, cell := range c.in.Cells.Fields(o, view) {
-			if cell.Pointer || len(cell.Parts) > 0 || len(cell.Values) > 0 || !c.fields[general(cell.Path)] {
+			if cell.Pointer || len(cell.Parts) > 0 || len(cell.Values) > 0 || !c.fields[General(cell.Path)] {
 				continue
 			}
 			arg, by, of := c.handedLaw(o, cell)

@@ -421,7 +421,7 @@ func (l *lab) orphans(hypo mgpp.View, addr trace.Addr, size uint64) int {
 		switch {
 		case len(l.in.Cells.Into(o, l.view, 1)) == 0:
 		case len(l.in.Cells.Into(o, hypo, 1)) == 0,
-			ok && l.led(o, general(c.Path), l.view) && !l.led(o, general(c.Path), hypo) && !l.reaches(c.Obj, o, hypo):
+			ok && l.led(o, General(c.Path), l.view) && !l.led(o, General(c.Path), hypo) && !l.reaches(c.Obj, o, hypo):
 			n++
 		}
 	}
@@ -435,7 +435,7 @@ func (l *lab) led(o graph.ObjID, field string, v mgpp.View) bool {
 	if len(into) == maxInto {
 		return true
 	}
-	behind := l.leadsTo(o, v, func(c *Cell) bool { return general(c.Path) == field })
+	behind := l.leadsTo(o, v, func(c *Cell) bool { return General(c.Path) == field })
 	return slices.ContainsFunc(into, func(a trace.Addr) bool {
 		c, ok := l.in.Cells.Cell(a, v)
 		return !ok || !slices.Contains(behind, c.Obj)

@@ -149,7 +149,7 @@ func (c *comparer) spots(w *write) (out []origin) {
 		at := f.Addr - base
 		if f.Size == w.cell.Size && f.Pointer == w.cell.Pointer {
 			far := int(int64(f.Addr-w.cell.Addr) / int64(f.Size))
-			switch array := general(f.Path) == general(w.cell.Path); {
+			switch array := General(f.Path) == General(w.cell.Path); {
 			case f.Addr == w.cell.Addr:
 			case !array:
 				add(spot{at: at}, Origin{Field: f.Path})

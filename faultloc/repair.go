@@ -221,7 +221,7 @@ func (l *lab) findCells() []candidate {
 			if !known {
 				c, _ = l.in.Cells.Cell(addr, l.view)
 				cellOf[addr] = c
-				l.paths[general(c.Path)] = true
+				l.paths[General(c.Path)] = true
 			}
 			if c.Size == 0 || mine[c.Addr] {
 				continue

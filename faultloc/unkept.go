@@ -34,12 +34,12 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		value, known := read(in.Model.View(example), cell.Addr, cell.Size)
 		s := Suspect{Kind: Omitted, PC: op.PC, Operation: example}
 		for i := range repairs {
-			if r := &repairs[i]; general(r.Cell.Path) == general(cell.Path) && r.Orphans == 0 && r.Created == 0 && s.Repair == nil && known && (b.text && cell.Pointer || (value == 0) == (r.Value == 0)) {
+			if r := &repairs[i]; General(r.Cell.Path) == General(cell.Path) && r.Orphans == 0 && r.Created == 0 && s.Repair == nil && known && (b.text && cell.Pointer || (value == 0) == (r.Value == 0)) {
 				s.Repair, s.Contributes = r, r.mended(in)
 				s.Evidence = append(s.Evidence, r.evidence(in))
 			}
 		}
-		if s.Repair == nil && !fields[general(cell.Path)] && !concerns(in, example) {
+		if s.Repair == nil && !fields[General(cell.Path)] && !concerns(in, example) {
 			continue
 		}
 		s.Evidence = append(s.Evidence, b.evidence(s.Repair == nil || !b.text && !s.Evidence[0].settles()))
@@ -100,8 +100,8 @@ func concerns(in Input, t mgpp.Timestamp) bool {
 	})
 }
 
-// general is a field's path without its indices.
-func general(path string) string {
+// General is a field's path without its indices.
+func General(path string) string {
 	for {
 		i := strings.IndexByte(path, '[')
 		j := strings.IndexByte(path, ']')

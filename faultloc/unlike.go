@@ -266,7 +266,7 @@ func (c *comparer) write(t mgpp.Timestamp) *write {
 	w.ok = w.cell.Addr == op.Addr
 	w.obj = w.cell.Obj
 	o := c.in.Cells.Object(w.obj)
-	w.field = field{path: general(w.cell.Path)}
+	w.field = field{path: General(w.cell.Path)}
 	if o.Type != nil {
 		w.field.typ = o.Type.Name
 	}
@@ -462,7 +462,7 @@ func (l Law) ofValue() bool {
 // reads: an operation wrote such a field as the inconsistencies read. Of another one it does not matter what it holds.
 func (in *Input) reads(fields map[string]bool, t mgpp.Timestamp) bool {
 	c, ok := in.cellAt(in.History.Op(t), in.Model.View(t))
-	return !ok || fields[general(c.Path)]
+	return !ok || fields[General(c.Path)]
 }
 
 // accuseUnlike adds to the suspects what broke a law. Of several executions it is the

@@ -88,8 +88,7 @@ func (s *slot) take() (pieces [2]piece, notes []note, last bool) {
 	n := s.notice()
 	if last = s.full && !s.taken; last {
 		from := s.fullLen - (s.began - s.read)
-		b := s.mem[s.at[1-s.cur]:]
-		pieces[0] = piece{s.read, b[from:s.fullLen]}
+		pieces[0] = piece{s.read, s.fullBuffer()[from:]}
 		s.read, s.taken = s.began, true
 	}
 	b := s.mem[s.at[s.cur]:]

@@ -195,16 +195,13 @@ func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok 
 		if other.Addr == c.Addr || other.Size != c.Size || other.Pointer != c.Pointer {
 			continue
 		}
-		if far := max(other.Addr, c.Addr) - min(other.Addr, c.Addr); general.ReplaceAllString(other.Path, "") == general.ReplaceAllString(c.Path, "") && far > trace.Addr(c.Size) {
+		if far := max(other.Addr, c.Addr) - min(other.Addr, c.Addr); faultloc.General(other.Path) == faultloc.General(c.Path) && far > trace.Addr(c.Size) {
 			continue // of an array the neighbours
 		}
 		f.Like = append(f.Like, uint64(other.Addr)+uint64(addr-c.Addr))
 	}
 	return f, true
 }
-
-// general finds the indices in a path.
-var general = regexp.MustCompile(`\[\d+\]`)
 
 // Passed implements faultloc.Rerun.
 func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {

@@ -69,10 +69,6 @@ func (r *Rerun) Edited(worth func(trace.Addr) int) (out []Edited) {
 func (r *Rerun) Holds(e replay.Edit) (ok, matters bool) {
 	c := r.again()
 	c.Edit = e
-	return r.holds(c)
-}
-
-func (r *Rerun) holds(c replay.Call) (ok, matters bool) {
 	run := r.run(c)
 	switch {
 	case r.was.Err != nil || run.Err == nil && same(run, r.was):
