@@ -19,6 +19,7 @@ type image struct {
 	*probe.Image
 	bias uint64
 	code []patch.Code  // its executable mappings, by address
+	maps []mem.Map     // these mappings, as they are listed
 	data [][2]uint64   // its writable segments, with their .bss
 	kept []patch.Range // code that stays as it is: see keep
 }
@@ -45,6 +46,7 @@ func locate(im *probe.Image, maps []mem.Map, memory mem.Memory) (*image, error) 
 			}
 			c.Bytes = c.Bytes[:n]
 			out.code = append(out.code, c)
+			out.maps = append(out.maps, m)
 		}
 	}
 	if !found {

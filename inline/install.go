@@ -181,6 +181,14 @@ func (e *Engine) installWith(u *unit, syscalls func([]target.SyscallReq) error) 
 	if err := writeTrampolines(e.proc, u.plan.Trampolines); err != nil {
 		return err
 	}
+	// A forked child has no use for them, and to copy a thousand mappings takes the kernel
+	// longer than all else in a fork. Where it is not granted the child has them.
+	for i, r := range runs {
+		reqs[i] = target.SyscallReq{Nr: unix.SYS_MADVISE, Args: [6]uint64{r.Lo, r.Hi - r.Lo, unix.MADV_DONTFORK}}
+	}
+	if err := syscalls(reqs); err != nil {
+		return err
+	}
 	var err error
 	if e := e.proc.Do(func() { err = e.patch(u) }); e != nil {
 		return e
@@ -195,7 +203,14 @@ func (e *Engine) patch(u *unit) error {
 	}
 	e.units = append(e.units, u)
 	e.regions.add(u)
-	return writePatches(e.proc, u.plan.Patches, patched, false)
+	u.drops = u.untouched(e.proc)
+	if err := writePatches(e.proc, u.plan.Patches, patched, false); err != nil {
+		return err
+	}
+	for i := range u.drops {
+		u.drops[i].own = u.drops[i].count(e.proc)
+	}
+	return nil
 }
 
 // near is how far apart two pieces may be that are mapped or written at once:

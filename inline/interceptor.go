@@ -598,10 +598,8 @@ func (i *interceptor) OnForked(child *target.Stopped, parent int, shares bool) {
 		return
 	}
 	regs.GSBase = 0
-	for _, u := range e.units {
-		if err := e.unpatch(u, child); err != nil && !killed(err) {
-			e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
-		}
+	if err := e.restore(child); err != nil && !killed(err) {
+		e.fail(fmt.Errorf("child process %d: %w", child.TID(), err))
 	}
 	_ = child.SetRegs(regs) // it may have been killed meanwhile
 }

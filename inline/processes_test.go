@@ -19,6 +19,7 @@ func TestProcesses(t *testing.T) {
 		forks int
 	}{
 		{"forks", 300}, {"threads", 80}, {"orphans", 30}, {"spawns", 101}, {"sharers", 40}, {"daemon", 1}, {"untraced", 30},
+		{"code", 3}, {"changed code", 3},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			r := run{options: Options{Buffer: 64 << 10}}

@@ -25,6 +25,7 @@ type unit struct {
 	late   bool          // opened later
 	mapped []patch.Range // what was mapped for its trampolines
 	undo   uint64        // number of its entry in Options.Undo
+	drops  []droppable   // of its patches those that go with the pages they lie in, by address
 }
 
 // hookPlace is a hook site by its number.

@@ -182,6 +182,23 @@ func (t *tracer) syscall(th *thread, nr uint64, args ...uint64) (result uint64, 
 	return result, err
 }
 
+// syscalls has one stopped thread make system calls one after the other, of which each
+// fills in what came of it. The error is of the whole.
+func (t *tracer) syscalls(th *thread, reqs []SyscallReq) error {
+	restore, err := t.unfilter(th)
+	if err != nil {
+		return err
+	}
+	err = t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) error {
+		for i := range reqs {
+			r := &reqs[i]
+			r.Result, r.Err = d.syscall(call, before, r.Nr, r.Args[:]...)
+		}
+		return nil
+	})
+	return errors.Join(err, restore())
+}
+
 // away has a stopped thread make a detour by a place, from which it comes back with the
 // registers that it had before.
 func (t *tracer) away(th *thread, place func(*thread) (uint64, func(), error), f func(d *detour, at uint64, before mem.Regs) error) error {

@@ -106,12 +106,7 @@ func (t *tracer) borrow(th *thread) *Stopped {
 
 // giveBack ends what the borrower began.
 func (t *tracer) giveBack(s *Stopped) {
-	if s.d != nil {
-		d := s.d
-		s.d = nil
-		// The thread is gone, or it is as it was but for a signal mask.
-		_ = d.end()
-	}
+	_ = s.stand() // on an error the thread is gone, or it is as it was but for a signal mask
 	s.t = nil
 }
 
@@ -286,14 +281,29 @@ func entersKernel(code [2]byte) bool {
 
 // Syscall has this thread make a system call; see Process.Syscall.
 func (s *Stopped) Syscall(nr uint64, args ...uint64) (uint64, error) {
-	if s.d != nil {
-		d := s.d
-		s.d = nil
-		if err := d.end(); err != nil {
-			return 0, err
-		}
+	if err := s.stand(); err != nil {
+		return 0, err
 	}
 	return s.t.syscall(s.th, nr, args...)
+}
+
+// Syscalls has this thread make a few system calls one after the other; see
+// Process.Syscalls, which is for many.
+func (s *Stopped) Syscalls(reqs []SyscallReq) error {
+	if err := s.stand(); err != nil {
+		return err
+	}
+	return s.t.syscalls(s.th, reqs)
+}
+
+// stand ends a detour that the thread is on.
+func (s *Stopped) stand() error {
+	d := s.d
+	if d == nil {
+		return nil
+	}
+	s.d = nil
+	return d.end()
 }
 
 // InSyscall reports whether the thread is inside a system call with these
@@ -309,6 +319,12 @@ func (s *Stopped) ReadMemory(buf []byte, addr uint64) (int, error) {
 func (s *Stopped) WriteMemory(b []byte, addr uint64) error {
 	return s.memory().write(s.th.tid, addr, b)
 }
+
+// Maps lists what is mapped, also of a forked child.
+func (s *Stopped) Maps() ([]mem.Map, error) { return readMaps(s.th.tid) }
+
+// OwnPages is Process.OwnPages, also of a forked child.
+func (s *Stopped) OwnPages(lo, hi uint64) ([]uint64, error) { return ownPages(s.th.tid, lo, hi) }
 
 func (s *Stopped) memory() *memory { return s.th.memory(s.t) }
 

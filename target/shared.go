@@ -40,7 +40,6 @@ func (p *Process) Share() (*Shared, error) {
 
 // memfd has the process make a memfd, and returns its descriptor there.
 func (p *Process) memfd() (fd uint64, err error) {
-	const pageSize = 4096
 	page, err := p.Syscall(unix.SYS_MMAP, 0, pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, ^uint64(0), 0)
 	if err != nil {
 		return 0, fmt.Errorf("map memory in the process: %w", err)
