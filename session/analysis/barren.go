@@ -60,12 +60,13 @@ type extent struct{ lo, hi uint64 }
 
 // kind is blocks that are allocated with the same stack.
 type kind struct {
-	extent        // where nodes lie in those that have any
-	size   uint64 // of these; 0: there are none
-	mixed  bool   // they have other sizes too
-	hosts  int    // how many there are
-	closed bool   // those allocated later are closed but for extent
-	opened bool   // that was wrong
+	extent         // where nodes lie in those that have any
+	size    uint64 // of these; 0: there are none
+	mixed   bool   // they have other sizes too
+	hosts   int    // how many there are
+	samples int    // stores that were looked at, where no node was made
+	closed  bool   // those allocated later are closed but for extent
+	opened  bool   // that was wrong
 }
 
 // CloseWith has places closed in which no nodes are made.
@@ -111,7 +112,7 @@ func (a *Analysis) sampleAt(addr trace.Addr, wall int64) {
 		clear(b.samples)
 	}
 	b.samples[at]++
-	b.closeKind(&n, off, b.samples[at])
+	b.closeKind(&n, off)
 	if b.samples[at] >= barrenAfter && b.free() && !b.closed[at] && b.CloseBarren(uint64(n.Start), uint64(n.Start)+gap.lo, gap.hi-gap.lo, wall) {
 		b.asked = at
 		b.partly[id] = true // it may be at any time from here on
@@ -119,13 +120,15 @@ func (a *Analysis) sampleAt(addr trace.Addr, wall int64) {
 	}
 }
 
-// closeKind has blocks closed that will be allocated as this one was, which was sampled so often
-// around an offset: where such blocks have no nodes, or where many have them, all in the same place.
-func (b *barren) closeKind(n *mgpp.Node, off uint64, samples int) {
+// closeKind has blocks closed that will be allocated as this one was, of which there was a sample at
+// an offset: where such blocks have no nodes, or where many have them, all in the same place. One block
+// may be gone too soon to be sampled often, but there are many like it.
+func (b *barren) closeKind(n *mgpp.Node, off uint64) {
 	k := b.kind(n)
+	k.samples++
 	switch {
 	case k.closed || k.opened:
-	case k.size == 0 && samples >= barrenAfter:
+	case k.size == 0 && k.samples >= barrenAfter:
 		k.closed = b.CloseAlike(n.Stack, 0, 0, 0)
 	case k.hosts >= barrenAlike && !k.mixed && (off < k.lo || off >= k.hi):
 		k.closed = b.CloseAlike(n.Stack, k.size, k.lo, k.hi)
@@ -144,7 +147,7 @@ func (b *barren) kind(n *mgpp.Node) *kind {
 // noteMembers takes the nodes over that were made.
 func (a *Analysis) noteMembers() {
 	b := a.barren
-	a.Graph.Advance()
+	a.Graph.Trail() // objects are made at once, whatever is put off
 	for ; b.seen < a.Graph.Objects(); b.seen++ {
 		o := a.Graph.Object(graph.ObjID(b.seen + 1))
 		if o.Member == 0 || o.Host == 0 {

@@ -54,6 +54,20 @@ func TestBarren(t *testing.T) {
 	}{
 		{"a buffer", func(w *barrenWorld) { w.block(1, 0x900000, 256); w.store(0x900040, hot) }, false,
 			[]string{"alike 1: 0 but for 0 to 0", "900000: 900000+256"}},
+		{"many that do not live long", func(w *barrenWorld) {
+			for range barrenAfter {
+				w.block(1, 0x900000, 256)
+				w.store(0x900040, barrenSample+1)
+				w.event(trace.Event{Kind: trace.KindFree, Addr: 0x900000, Name: "free"})
+			}
+		}, false, []string{"alike 1: 0 but for 0 to 0"}},
+		{"some that do not live long", func(w *barrenWorld) {
+			for range barrenAfter / 2 {
+				w.block(1, 0x900000, 256)
+				w.store(0x900040, barrenSample+1)
+				w.event(trace.Event{Kind: trace.KindFree, Addr: 0x900000, Name: "free"})
+			}
+		}, false, nil},
 		{"seldom", func(w *barrenWorld) { w.block(1, 0x900000, 256); w.store(0x900040, hot/2) }, false, nil},
 		{"once", func(w *barrenWorld) { w.block(1, 0x900000, 256); w.store(0x900040, 3*hot) }, false,
 			[]string{"alike 1: 0 but for 0 to 0", "900000: 900000+256"}},
