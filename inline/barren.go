@@ -1,19 +1,22 @@
 package inline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"sync/atomic"
 	"unsafe"
 
+	"mgtrace/inline/hook"
 	"mgtrace/inline/layout"
+	"mgtrace/target"
 	"mgtrace/trace"
 )
 
 // CloseBarren asks that stores to a part of a block be dropped from now on, of which nothing
 // tells that it matters: as the caller has seen it at a time of the run. It is done by the program
 // itself, which knows what the block has become meanwhile (inline/hook/c/member.h), when it next
-// calls what is watched. False: an earlier request is still open. Only one goroutine asks.
+// calls what is watched, or by answerBarren. False: an earlier request is still open. Only one goroutine asks.
 func (e *Engine) CloseBarren(block, addr, size uint64, wall int64) bool {
 	if !e.opts.Matter.Barren || !e.filter.On || !e.answered() {
 		return false
@@ -25,6 +28,23 @@ func (e *Engine) CloseBarren(block, addr, size uint64, wall int64) bool {
 	}
 	atomic.StoreUint32(e.asked(), 1)
 	return true
+}
+
+// answerBarren answers a request in place of a thread that is stopped outside of the hook routine: code that
+// stores much and calls nothing would leave it open.
+func (e *Engine) answerBarren(th *target.Stopped) {
+	if e.answered() {
+		return
+	}
+	kept, answer := e.arena.mem[e.at.barren-e.arena.base:], uint32(layout.BarrenRefused)
+	if lo, hi := hook.Barren(e.arena.mem, kept); lo < hi {
+		closed := bytes.Repeat(e.arena.mem[layout.ClosedByte:][:1], int((hi-lo)>>layout.GranuleShift))
+		if th.WriteMemory(closed, e.shadow+lo>>layout.GranuleShift) == nil {
+			answer = layout.BarrenClosed
+		}
+	}
+	binary.LittleEndian.PutUint32(kept[layout.BarrenAnswer:], answer)
+	atomic.StoreUint32(e.asked(), 0)
 }
 
 // ClosedBarren says what has become of the last request. done: it is not open any more.

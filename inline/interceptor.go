@@ -302,6 +302,7 @@ func (e *Engine) reload(th *target.Stopped, s *slot, regs *mem.Regs) bool {
 			return false
 		}
 		next = r.Addr + uint64(pos.Reload)
+		e.answerBarren(th)
 	} else if regs.RIP != e.hook+hook.SwapAt {
 		return false
 	}

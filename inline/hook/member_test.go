@@ -110,11 +110,22 @@ func (m *machine) barren() {
 	m.poke(processAt+layout.Barren, barrenAt)
 }
 
-// ask asks that a part of a block be closed, as of a time, and has the routine run.
-func (m *machine) ask(block, addr, size, time uint64) (answer uint32) {
+// request writes down what is asked for.
+func (m *machine) request(block, addr, size, time uint64) {
 	for i, v := range []uint64{block, addr, size, time} {
 		m.poke(barrenAt+layout.BarrenBlock+8*uint64(i), v)
 	}
+}
+
+// wouldClose is what the tracer closes if it is the one who answers.
+func (m *machine) wouldClose(block, addr, size, time uint64) (lo, hi uint64) {
+	m.request(block, addr, size, time)
+	return hook.Barren(m.read(processAt, layout.ProcessSize), m.read(barrenAt, layout.BarrenSize))
+}
+
+// ask asks that a part of a block be closed, as of a time, and has the routine run.
+func (m *machine) ask(block, addr, size, time uint64) (answer uint32) {
+	m.request(block, addr, size, time)
 	m.poke(processAt+layout.Asked, 1)
 	m.copied(caller, heap+0x1000, 8)
 	if m.peek(processAt+layout.Asked) != 0 {
@@ -167,9 +178,18 @@ func TestBarren(t *testing.T) {
 			m.barren()
 			m.malloc(caller, heap, 64)
 			s.do(m)
+			lo, hi := m.wouldClose(heap, s.addr, s.size, s.time)
+			before := m.granules(len(s.wantGranules))
 			answer := m.ask(heap, s.addr, s.size, s.time)
 			if got := m.granules(len(s.wantGranules)); got != s.wantGranules {
 				t.Errorf("got %s, want %s (answer %d)", got, s.wantGranules, answer)
+			}
+			closed := []byte(before)
+			for a := lo; a < hi; a += layout.Granule {
+				closed[(a-heap)/layout.Granule] = '.'
+			}
+			if string(closed) != s.wantGranules || (lo < hi) != (answer == layout.BarrenClosed) {
+				t.Errorf("the tracer would close %x to %x: %s, want %s", lo, hi, closed, s.wantGranules)
 			}
 			m.log()
 		})
