@@ -52,6 +52,9 @@ type Options struct {
 func (o *Options) fill(plan *probe.Plan) {
 	if o.Buffer == 0 {
 		o.Buffer = 16 << 20
+		if o.Matter.Barren {
+			o.Buffer = 4 << 20 // what is asked of the program comes as late as buffers are large
+		}
 	}
 	o.Buffer = max(o.Buffer, minBuffer)
 	switch {
