@@ -3,8 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,9 +32,51 @@ const (
 // is free, where that is to be asked for and nothing speaks against it. Nothing is taken before it is used.
 func hugePages(n uint64) {
 	n = min(n, freeMemory("/")/2)
-	if n >= leastAhead && os.Getenv("GOMEMLIMIT") == "" && hugePagesGiven("/") && !limited(unix.RLIMIT_AS) {
-		adviseHeap(n)
+	if n < leastAhead || os.Getenv("GOMEMLIMIT") != "" || !hugePagesGiven("/") || limited(unix.RLIMIT_AS) {
+		return
 	}
+	if at, err := adviseHeap(n); err == nil && runtime.GOMAXPROCS(0) > 1 {
+		go ready(at, at+uintptr(n)-hugePage)
+	}
+}
+
+// How far before the heap its memory is made ready: as a part of what is in use, and at most. A short run is not to
+// pay for what it never uses. And how often that is looked after.
+const (
+	readyShare = 4
+	readyAhead = 32 << 20
+	readySoon  = 5 * time.Millisecond
+	readyLate  = 160 * time.Millisecond
+)
+
+// ready makes the memory in [at, end) ready, into which the heap grows from the front, a little before it does: the
+// kernel clears it then on another processor than the one that works, for which that was a tenth to a fifth of its
+// time.
+func ready(at, end uintptr) {
+	first, wait := at, readySoon
+	for at < end {
+		used := heapInUse()
+		to := min(end, first+uintptr(used+min(used/readyShare, readyAhead))&^(hugePage-1))
+		wait = min(2*wait, readyLate)
+		for ; at < to; at += hugePage {
+			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, at, hugePage, unix.MADV_POPULATE_WRITE); errno != 0 {
+				return // before Linux 5.14, or there is no memory
+			}
+			wait = readySoon
+		}
+		time.Sleep(wait)
+	}
+}
+
+// heapInUse is how many bytes of the heap are not given back to the kernel.
+func heapInUse() (n uint64) {
+	parts := [...]metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(parts[:])
+	for _, p := range parts {
+		n += p.Value.Uint64()
+	}
+	return n
 }
 
 // hugePagesGiven says, as far as the files of Linux tell that lie under a root directory, whether

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/metrics"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // The kernel has been asked for the heap's pages, and nothing of it is in use.
@@ -31,6 +35,31 @@ func TestAdviseHeap(t *testing.T) {
 	}
 	if flags := mappingFlags(t, at); !strings.Contains(" "+flags+" ", " hg ") {
 		t.Errorf("the heap's mapping has the flags %q, want hg among them", flags)
+	}
+}
+
+// Memory that is made ready is there before it is used.
+func TestReady(t *testing.T) {
+	used := make([]byte, 64<<20) // that much is more than enough for what is made ready
+	b, err := unix.Mmap(-1, 0, 4*hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(b)
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	if _, _, errno := unix.Syscall(unix.SYS_MADVISE, at, 1, unix.MADV_POPULATE_WRITE); errno == unix.EINVAL {
+		t.Skip("Linux 5.14 is the first that does it")
+	}
+	ready(at, at+3*hugePage)
+	runtime.KeepAlive(used)
+	there := make([]byte, len(b)/os.Getpagesize())
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, at, uintptr(len(b)), uintptr(unsafe.Pointer(unsafe.SliceData(there)))); errno != 0 {
+		t.Fatal(errno)
+	}
+	for i, v := range there {
+		if want := i*os.Getpagesize() < 3*hugePage; v&1 == 1 != want && i > 0 {
+			t.Fatalf("page %d of %d is there: %v", i, len(there), !want)
+		}
 	}
 }
 
