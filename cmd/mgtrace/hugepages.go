@@ -43,8 +43,8 @@ func hugePages(n uint64) {
 // How far before the heap its memory is made ready: as a part of what is in use, and at most. A short run is not to
 // pay for what it never uses. And how often that is looked after.
 const (
-	readyShare = 4
-	readyAhead = 32 << 20
+	readyShare = 8
+	readyAhead = 16 << 20
 	readySoon  = 5 * time.Millisecond
 	readyLate  = 160 * time.Millisecond
 )
