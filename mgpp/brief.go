@@ -97,15 +97,15 @@ func (h *History) Doubtful(i int) (t Timestamp, ok bool) {
 // byte now. The history must not have it yet: nodes are as the write finds them.
 // p is the page of addr, nil if there is none.
 func (h *History) within(p *page, addr, size uint64) (first, whole bool) {
-	if addr%granule+size <= granule && p.inside(addr) {
-		return true, true // in one granule, which lies in one node
+	if p.inside(addr, size) {
+		return true, true
 	}
 	id := h.inLive(p, addr)
 	if p != nil && p.shared {
 		id = h.liveAt(addr, h.ops.n)
 	}
 	if id == 0 {
-		return p.inside(addr), false
+		return p.inside(addr, 1), false
 	}
 	n := h.nodes.at(id)
 	return true, size <= n.size-(addr-n.start)

@@ -119,7 +119,7 @@ func (h *History) ownPart(p *page, id NodeID, o, n uint64, t uint32) {
 }
 
 // setAlive notes that [start, start+size) lies in a live node now, or that it
-// does no more. Granules that do so in part never count as alive.
+// does no more. Of a granule that does so in part only its first bytes ever count as alive.
 func (h *History) setAlive(start, size uint64, alive bool) {
 	if size >= h.nodes.huge.least {
 		return // nor do those of the largest
@@ -127,6 +127,13 @@ func (h *History) setAlive(start, size uint64, alive bool) {
 	lo, hi := start&^(granule-1), (start+size+granule-1)&^(granule-1)
 	if alive {
 		lo, hi = (start+granule-1)&^(granule-1), (start+size)&^(granule-1)
+	}
+	if end := start + size; alive && end%granule != 0 && end&^(granule-1) >= start {
+		if p := h.mem.lookup(end); p != nil && p.owners != nil {
+			// A node in an arena ends there: then all of the granule is alive.
+			last := &p.owners.alive[end&pageMask/granule]
+			*last = max(*last, uint8(end%granule))
+		}
 	}
 	for lo < hi {
 		o := lo & pageMask
@@ -147,9 +154,12 @@ func (p *page) setAlive(lo, hi uint64, alive bool) {
 		}
 	}
 	if p.owners != nil {
-		part := p.owners.alive[lo:hi]
+		part, bytes := p.owners.alive[lo:hi], uint8(0)
+		if alive {
+			bytes = granule
+		}
 		for i := range part {
-			part[i] = alive
+			part[i] = bytes
 		}
 	}
 }

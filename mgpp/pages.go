@@ -34,13 +34,17 @@ type page struct {
 // granules are a page's parts that can belong to different nodes.
 type granules struct {
 	owner [pageSize / granule]uint32 // owners.go
-	alive [pageSize / granule]bool   // it lies in one live node, wholly, now
+	alive [pageSize / granule]uint8  // so many bytes from its first on lie in one live node now
 }
 
-// inside reports that addr surely lies in a live node now: what the builder
-// asks of nearly every store, answered without a look at the node. p may be nil.
-func (p *page) inside(addr uint64) bool {
-	return p != nil && (p.owners != nil && p.owners.alive[addr&pageMask/granule] || p.alive)
+// inside reports that [addr, addr+size) surely lies in one granule and in one live node now: what the
+// builder asks of nearly every store, answered without a look at the node. p may be nil.
+func (p *page) inside(addr, size uint64) bool {
+	if p == nil {
+		return false
+	}
+	end := addr%granule + size
+	return p.owners != nil && end <= uint64(p.owners.alive[addr&pageMask/granule]) || p.alive && end <= granule
 }
 
 // wordNumber returns the number of the word at addr, which lies in the page.

@@ -142,7 +142,7 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
 	number := uint64(addr) >> pageBits
 	near := &h.near[number%nearPages]
-	if near.page == number && near.granules != nil && uint64(addr)%granule+width <= granule && near.granules.alive[addr&pageMask/granule] {
+	if near.page == number && near.granules != nil && uint64(addr)%granule+width <= uint64(near.granules.alive[addr&pageMask/granule]) {
 		h.ops.n++
 		return h.ops.n
 	}
