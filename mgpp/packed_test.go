@@ -22,3 +22,36 @@ func TestPacked(t *testing.T) {
 		}
 	}
 }
+
+// TestColumn: numbers are found while those before them are being packed, and when they have been.
+func TestColumn(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	var c column
+	var want []uint32
+	for i := uint32(0); i < 40*columnChunk; i += 1 + rnd.Uint32N(3)*rnd.Uint32N(3) {
+		if rnd.IntN(columnChunk) == 0 {
+			i += rnd.Uint32N(3 * columnChunk) // more than a chunk of them is 0
+		}
+		for int(i) > len(want) {
+			want = append(want, 0)
+		}
+		v := rnd.Uint32() >> (i / columnChunk % 32)
+		c.set(i, v)
+		want = append(want, v)
+		for range 4 {
+			if k := i - min(i, rnd.Uint32N(1<<rnd.IntN(20))); c.at(k) != want[k] {
+				t.Fatalf("number %d is %d when %d is set, want %d", k, c.at(k), i, want[k])
+			}
+		}
+	}
+	before := c.bytes()
+	c.collect(0)
+	if after := c.bytes(); after != before {
+		t.Errorf("%d bytes when all is packed, %d were told", after, before)
+	}
+	for i, v := range want {
+		if got := c.at(uint32(i)); got != v {
+			t.Fatalf("number %d is %d, want %d", i, got, v)
+		}
+	}
+}
