@@ -10,17 +10,14 @@ import (
 // is packed, beside what goes on: that took a twentieth of the time of whoever adds them.
 type column struct {
 	full    []packed
-	packing []*packing           // behind them
-	newest  *[columnChunk]uint32 // behind these; nil: there is none yet
+	packing *packing             // behind them; nil: none is full yet
+	newest  *[columnChunk]uint32 // behind it; nil: there is none yet
 	end     uint32               // of it: the first number that it has no room for
 }
 
-const (
-	columnChunk = 1 << 12
-	maxPacking  = 4 // of a column at once
-)
+const columnChunk = 1 << 12
 
-// packing is a chunk that is being packed.
+// packing is a chunk that is being packed, or has been.
 type packing struct {
 	numbers *[columnChunk]uint32 // which nobody changes
 	packed  packed
@@ -39,63 +36,46 @@ func (c *column) set(i, v uint32) {
 func (c *column) turn(i uint32) {
 	if c.newest == nil {
 		c.newest = new([columnChunk]uint32)
+		c.end = columnChunk
 	}
-	for int(i/columnChunk) > len(c.full)+len(c.packing) {
-		p := &packing{numbers: c.newest, done: make(chan struct{})}
-		go func() {
-			p.packed = pack(p.numbers[:])
-			close(p.done)
-		}()
-		c.packing = append(c.packing, p)
-		if c.newest = c.collect(maxPacking); c.newest == nil {
+	for ; i >= c.end; c.end += columnChunk {
+		full := &packing{numbers: c.newest, done: make(chan struct{})}
+		if before := c.packing; before != nil {
+			<-before.done
+			c.full, c.newest = append(c.full, before.packed), before.numbers
+		} else {
 			c.newest = new([columnChunk]uint32)
 		}
+		c.packing = full
+		go func() {
+			full.packed = pack(full.numbers[:])
+			close(full.done)
+		}()
 		clear(c.newest[:])
 	}
-	c.end = uint32(len(c.full)+len(c.packing)+1) * columnChunk
-}
-
-// collect takes what has been packed, and waits until less than so many chunks are left. It returns the memory of one.
-func (c *column) collect(most int) (free *[columnChunk]uint32) {
-	for len(c.packing) > 0 {
-		p := c.packing[0]
-		if len(c.packing) < most {
-			select {
-			case <-p.done:
-			default:
-				return free
-			}
-		}
-		<-p.done
-		c.full, free = append(c.full, p.packed), p.numbers
-		c.packing = append(c.packing[:0], c.packing[1:]...)
-	}
-	return free
 }
 
 func (c *column) at(i uint32) uint32 {
-	k := int(i / columnChunk)
-	if k < len(c.full) {
+	switch k := int(i / columnChunk); {
+	case k < len(c.full):
 		return c.full[k].at(i % columnChunk)
-	}
-	if k -= len(c.full); k < len(c.packing) {
-		return c.packing[k].numbers[i%columnChunk]
+	case k == len(c.full) && c.packing != nil:
+		return c.packing.numbers[i%columnChunk]
 	}
 	return c.newest[i%columnChunk]
 }
 
-// bytes is the memory that it takes when all that is full is packed.
 func (c *column) bytes() uint64 {
-	n := uint64(len(c.full)+len(c.packing)) * packedBytes
+	n := uint64(cap(c.full)) * packedBytes
 	if c.newest != nil {
 		n += 4 * columnChunk
 	}
 	for i := range c.full {
 		n += uint64(cap(c.full[i].bits))
 	}
-	for _, p := range c.packing {
+	if p := c.packing; p != nil {
 		<-p.done
-		n += uint64(cap(p.packed.bits))
+		n += 4*columnChunk + packedBytes + uint64(cap(p.packed.bits))
 	}
 	return n
 }

@@ -44,11 +44,6 @@ func TestColumn(t *testing.T) {
 			}
 		}
 	}
-	before := c.bytes()
-	c.collect(0)
-	if after := c.bytes(); after != before {
-		t.Errorf("%d bytes when all is packed, %d were told", after, before)
-	}
 	for i, v := range want {
 		if got := c.at(uint32(i)); got != v {
 			t.Fatalf("number %d is %d, want %d", i, got, v)
