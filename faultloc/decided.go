@@ -17,8 +17,9 @@ type Rerun interface {
 	// Values are the computed values of which that is true had they been others.
 	Values() []Experiment
 	// Edits are the instructions of which that is true had they been others each time. Those of a statement of which
-	// the worth is the greatest are tried first.
-	Edits(worth func(trace.Addr) int) []Experiment
+	// the worth is the greatest are tried first; suspected: and no others than those of which it is not Unsuspected. Asked
+	// again, it leaves out what it has tried.
+	Edits(worth func(trace.Addr) int, suspected bool) []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
 	// and its function has only passed it on; not where that is an argument of this call.
 	Passed(mgpp.Timestamp) (Passing, bool)
@@ -52,6 +53,19 @@ type Experiment struct {
 	Edit    string // what the instruction would be, in words
 	Held    int    // in so many earlier calls, which left all whole, the edit would have mattered, and all would have held
 	Refuted bool   // in one of these not all would have
+	// Before asks the earlier calls for Held and Refuted; nil: they were asked.
+	Before func() (held int, refuted bool)
+}
+
+// Unsuspected is the worth of a statement that is not among the suspects.
+const Unsuspected = -1
+
+// ask asks the earlier calls, if that was not done.
+func (x *Experiment) ask() {
+	if x.Before != nil {
+		x.Held, x.Refuted = x.Before()
+		x.Before = nil
+	}
 }
 
 // decided adds the decisions and values that would have left nothing broken.

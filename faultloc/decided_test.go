@@ -106,4 +106,4 @@ func TestDecided(t *testing.T) {
 }
 
 // Edits implements Rerun.
-func (x tried) Edits(func(trace.Addr) int) []Experiment { return x.edits }
+func (x tried) Edits(func(trace.Addr) int, bool) []Experiment { return x.edits }

@@ -12,6 +12,8 @@ import (
 //
 //  1. edits that an earlier call refutes are no explanation, and a statement of which that is true of all edits did well
 //  2. of the others those first with which least would have come otherwise
+//
+// Where without one store all would be well, only the suspects' own statements are edited: nobody else is accused.
 func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []Suspect {
 	worth := map[string]int{}
 	for i := range suspects {
@@ -20,43 +22,23 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 			worth[key] = max(worth[key], s.worth())
 		}
 	}
-	list := r.Edits(func(pc trace.Addr) int { return worth[in.Statement(pc)] })
-	refuted, kept := map[string]bool{}, map[string]bool{}
-	var good []Experiment
-	for _, x := range list {
-		switch key := in.Statement(x.PC); {
-		case x.Refuted:
-			refuted[key] = true
-		case !x.Idle:
-			kept[key] = true
-			good = append(good, x)
+	suspected := func(pc trace.Addr) int {
+		if n, ok := worth[in.Statement(pc)]; ok {
+			return n
 		}
+		return Unsuspected
 	}
-	for i := range suspects {
-		s := &suspects[i]
-		if key := in.Statement(s.PC); s.Kind != Wrote || !refuted[key] || kept[key] {
-			continue
-		}
-		for k := range s.Evidence {
-			if e := &s.Evidence[k]; e.Kind == RepairCell || e.Kind == Counterfactual || e.Kind == Outdated {
-				e.Refuted = true
-			}
-		}
-	}
-	slices.SortStableFunc(good, func(a, b Experiment) int {
-		return cmp.Or(cmp.Compare(b2i(b.Alike), b2i(a.Alike)), cmp.Compare(b2i(a.Held > 0), b2i(b.Held > 0)), cmp.Compare(a.Differs, b.Differs))
-	})
+	simple := slices.ContainsFunc(suspects, leftOut)
+	list := r.Edits(suspected, simple)
+	in.refute(suspects, list)
 	cell := smallest(in, r, suspects)
 	explained := cell > 0 && slices.ContainsFunc(suspects, leftOut)
+	if simple && !explained {
+		list = append(list, r.Edits(suspected, false)...)
+	}
 	var seen []string
-	for _, x := range good {
+	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
-		if slices.Contains(seen, key) {
-			continue
-		}
-		if len(seen) == maxEdited {
-			break
-		}
 		e := Evidence{
 			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || len(experiments) > 0 && experiments[0].Alike && experiments[0].Differs <= x.Differs, Dear: cell > 0,
 		}
@@ -71,6 +53,64 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 		suspects = append(suspects, Suspect{Kind: Decided, PC: x.PC, Calls: x.Calls, Operation: x.After, Evidence: []Evidence{e}})
 	}
 	return suspects
+}
+
+// refute marks what is known against statements of which earlier calls refute each edit.
+func (in *Input) refute(suspects []Suspect, list []Experiment) {
+	for i := range suspects {
+		s := &suspects[i]
+		if s.Kind != Wrote || !slices.ContainsFunc(s.Evidence, refutable) {
+			continue
+		}
+		key, refuted, kept := in.Statement(s.PC), false, false
+		for k := range list {
+			if x := &list[k]; !kept && in.Statement(x.PC) == key {
+				x.ask()
+				refuted, kept = refuted || x.Refuted, !x.Refuted && !x.Idle
+			}
+		}
+		for k := range s.Evidence {
+			if e := &s.Evidence[k]; refuted && !kept && refutable(*e) {
+				e.Refuted = true
+			}
+		}
+	}
+}
+
+func refutable(e Evidence) bool {
+	return e.Kind == RepairCell || e.Kind == Counterfactual || e.Kind == Outdated
+}
+
+// explaining are the edits, one of a statement, that explain best what is broken: with the same blocks, of no consequence in
+// earlier calls, with the fewest other bytes.
+func (in *Input) explaining(list []Experiment) (out []Experiment) {
+	list = slices.DeleteFunc(slices.Clone(list), func(x Experiment) bool { return x.Idle })
+	slices.SortStableFunc(list, func(a, b Experiment) int {
+		return cmp.Or(cmp.Compare(b2i(b.Alike), b2i(a.Alike)), cmp.Compare(a.Differs, b.Differs))
+	})
+	var held []Experiment
+	seen := map[string]bool{}
+	for i := range list {
+		x := &list[i]
+		if i > 0 && x.Alike != list[i-1].Alike {
+			out, held = append(out, held...), nil
+		}
+		if key := in.Statement(x.PC); len(out) < maxEdited && !seen[key] {
+			switch x.ask(); {
+			case x.Refuted:
+			case x.Held > 0:
+				held = append(held, *x)
+			default:
+				out, seen[key] = append(out, *x), true
+			}
+		}
+	}
+	for _, x := range held {
+		if key := in.Statement(x.PC); len(out) < maxEdited && !seen[key] {
+			out, seen[key] = append(out, x), true
+		}
+	}
+	return out[:min(len(out), maxEdited)]
 }
 
 // leftOut: without one store of a suspect all would be well.

@@ -100,35 +100,31 @@ func (x *experiments) Values() (out []faultloc.Experiment) {
 }
 
 // Edits implements faultloc.Rerun.
-func (x *experiments) Edits(worth func(trace.Addr) int) (out []faultloc.Experiment) {
-	list := x.call.Edited(worth)
-	if len(list) > 0 {
-		x.wentBefore()
-	}
-	for _, s := range list {
+func (x *experiments) Edits(worth func(trace.Addr) int, suspected bool) (out []faultloc.Experiment) {
+	for _, s := range x.call.Edited(worth, suspected) {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Site.Calls)
-		e := faultloc.Experiment{
+		out = append(out, faultloc.Experiment{
 			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Differs: s.Differs, Words: s.Words,
-			Edit: x.a.edit(&s),
-		}
-		x.before(&e, func(r *rerun.Rerun) (ok, matters bool) { return r.Holds(s.Edit) })
-		out = append(out, e)
+			Edit: x.a.edit(&s), Before: func() (int, bool) { return x.before(s.Edit) },
+		})
 	}
 	return out
 }
 
-// before asks the earlier calls.
-func (x *experiments) before(e *faultloc.Experiment, holds func(*rerun.Rerun) (ok, matters bool)) {
+// before asks the earlier calls of an edit: in how many it would have mattered, and all would have held, and whether in one of them
+// not all would have.
+func (x *experiments) before(e replay.Edit) (held int, refuted bool) {
+	x.wentBefore()
 	for _, r := range x.well {
-		ok, matters := holds(r)
+		ok, matters := r.Holds(e)
 		if !ok {
-			e.Refuted = true
-			return
+			return held, true
 		}
 		if matters {
-			e.Held++
+			held++
 		}
 	}
+	return held, false
 }
 
 // beyondHeaders is where the program's own code calls what is executed in a library's header: that is its statement. calls are the

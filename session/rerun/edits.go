@@ -34,26 +34,24 @@ const (
 )
 
 // Edited makes the experiments with edits: with the instructions of a statement first of which the worth is the greatest, then
-// with the last that was executed.
-func (r *Rerun) Edited(worth func(trace.Addr) int) (out []Edited) {
-	c := r.again()
-	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
-	was := r.machine.Run(c)
-	sites := slices.Clone(was.Sites)
-	slices.Reverse(sites)
-	order := map[*replay.Site]int{}
-	for _, s := range sites {
-		order[s] = worth(trace.Addr(s.PC))
+// with the last that was executed. Suspected: only with those of which it is not below 0; the others are left for another time.
+func (r *Rerun) Edited(worth func(trace.Addr) int, suspected bool) (out []Edited) {
+	if r.sites == nil {
+		r.noteSites(worth)
+		r.limit = r.checked + maxEditChecked
+		r.most = r.steps + maxEditSteps
 	}
-	slices.SortStableFunc(sites, func(a, b *replay.Site) int { return order[b] - order[a] })
-	r.limit = r.checked + maxEditChecked
-	most, trials := r.steps+maxEditSteps, 0
-	for _, s := range sites {
-		for _, e := range r.edits(s, was.Sites) {
-			if trials == maxEdits || r.steps >= most {
+	for r.edited < len(r.sites) {
+		s := r.sites[r.edited]
+		if suspected && worth(trace.Addr(s.PC)) < 0 {
+			break
+		}
+		r.edited++
+		for _, e := range r.edits(s) {
+			if r.trials == maxEdits || r.steps >= r.most {
 				return out
 			}
-			trials++
+			r.trials++
 			c := r.again()
 			c.Edit = e.Edit
 			if o, ok := r.judge(r.run(c)); ok {
@@ -63,6 +61,23 @@ func (r *Rerun) Edited(worth func(trace.Addr) int) (out []Edited) {
 		}
 	}
 	return out
+}
+
+// noteSites finds the instructions that the call executes, and what lies where they read on the stack.
+func (r *Rerun) noteSites(worth func(trace.Addr) int) {
+	c := r.again()
+	c.MaxSteps, c.Brief, c.Sites = maxCall, false, true
+	r.sites = r.machine.Run(c).Sites
+	r.places = map[uint64][]*replay.Site{}
+	order := map[*replay.Site]int{}
+	for _, s := range r.sites {
+		order[s] = worth(trace.Addr(s.PC))
+		if s.Frame != 0 && !slices.ContainsFunc(r.places[s.Frame], func(o *replay.Site) bool { return o.Mem == s.Mem && o.Size == s.Size && o.Value == s.Value }) {
+			r.places[s.Frame] = append(r.places[s.Frame], s)
+		}
+	}
+	slices.Reverse(r.sites)
+	slices.SortStableFunc(r.sites, func(a, b *replay.Site) int { return order[b] - order[a] })
 }
 
 // Holds: with an edit the call would have left nothing broken as well. matters: and would have done something else.
@@ -87,7 +102,7 @@ func (r *Rerun) Holds(e replay.Edit) (ok, matters bool) {
 }
 
 // edits are what may be tried with an instruction.
-func (r *Rerun) edits(s *replay.Site, all []*replay.Site) (out []Edited) {
+func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 	if r.handed(s.Made) && s.Stores {
 		return nil // what the call was given nobody has computed wrongly
 	}
@@ -106,7 +121,7 @@ func (r *Rerun) edits(s *replay.Site, all []*replay.Site) (out []Edited) {
 		add(replay.Edit{Kind: replay.Skip}, 0, 0)
 	case s.Frame != 0:
 		if !s.Stores {
-			for _, o := range r.variables(s, all) {
+			for _, o := range r.variables(s) {
 				add(replay.Edit{Kind: replay.Place, By: o.Mem - s.Mem}, s.Mem, o.Mem)
 			}
 		}
@@ -157,13 +172,13 @@ func (r *Rerun) copies(s *replay.Site) func(uint64) bool {
 }
 
 // variables are other places on the stack, of the same call, that hold such a value as the one that is read.
-func (r *Rerun) variables(s *replay.Site, all []*replay.Site) (out []*replay.Site) {
+func (r *Rerun) variables(s *replay.Site) (out []*replay.Site) {
 	kind := r.kind(s.Value)
-	for _, o := range all {
+	for _, o := range r.places[s.Frame] {
 		if r.handed(s.Value) && !r.argument(o.Value) {
 			continue // another argument may be meant, but no other number
 		}
-		if o.Frame != s.Frame || o.Size != s.Size || o.Mem == s.Mem || o.Value == s.Value || r.kind(o.Value) != kind && s.Value != 0 || s.Size == 8 && r.kind(o.Value) == nil {
+		if o.Size != s.Size || o.Mem == s.Mem || o.Value == s.Value || r.kind(o.Value) != kind && s.Value != 0 || s.Size == 8 && r.kind(o.Value) == nil {
 			continue
 		}
 		if len(out) < maxLike && !slices.ContainsFunc(out, func(x *replay.Site) bool { return x.Mem == o.Mem }) {

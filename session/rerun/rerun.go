@@ -56,6 +56,13 @@ type Rerun struct {
 	steps   int             // instructions of experiments so far
 	checked uint64          // steps of evaluation of hypothetical views so far
 	limit   uint64          // of these
+	answers map[string]bool // what cures said of bytes that are others
+
+	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
+	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
+	edited int                       // so many of the sites were
+	trials int                       // experiments with edits
+	most   int                       // steps until these end
 }
 
 // Limits. An instruction takes some 60 ns, 1,000 steps of evaluation some 150 µs.
@@ -74,7 +81,7 @@ const (
 
 // New executes a call as it was; false: it does not do what was recorded.
 func New(p Program, call Call) (*Rerun, bool) {
-	r := &Rerun{p: p, call: call, limit: maxChecked}
+	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]bool{}}
 	if call.To-call.From > maxChanges {
 		return nil, false
 	}
