@@ -271,6 +271,7 @@ type Evidence struct {
 	Born       bool   // Flip: of births only, which ask what nothing has answered yet
 	Next       bool   // Crash: it came right behind a change beside which a store is missing that would mend all
 	Filling    bool   // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
+	Sole       bool   // Crash: nothing is broken
 	Onward     bool   // RepairCell, Counterfactual: it counted on from a number that was wrong already
 	Flips      int    // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
 	Often      int    // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran

@@ -67,7 +67,7 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 	}
 	if in.Died != 0 && in.looksFor(Crash) {
-		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last()), Filling: in.filling(suspects)}}})
+		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Sole: len(in.Found) == 0, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last()), Filling: in.filling(suspects)}}})
 	}
 	return suspects
 }

@@ -147,6 +147,7 @@ const (
 	worthCrash    = 150
 	worthNext     = 600 // a crash where the store that is missing would come next, or may
 	worthAfter    = 50  // a crash when all was broken already
+	worthDied     = 200 // and when nothing was: more than an experiment that only leaves it out
 	worthVague    = 90  // a repair by a statement of which nothing firm says that it is missing
 	worthFlip     = 100
 	worthLost     = 200
@@ -319,6 +320,8 @@ func (e Evidence) worth() int {
 		return worthFreed
 	case Crash:
 		switch {
+		case e.Sole:
+			return worthDied
 		case e.Later:
 			return worthAfter
 		case e.Next, e.Filling:

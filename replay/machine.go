@@ -94,7 +94,8 @@ type Run struct {
 	Result    uint64 // of the call
 	// Guessed is how often a value was taken for 0 that nobody knows.
 	Guessed int
-	Err     error // why it ended before the call returned
+	Err     error  // why it ended before the call returned
+	PC      uint64 // the last instruction
 }
 
 // Why a run ends early.
@@ -199,6 +200,7 @@ func (m *Machine) Run(call Call) *Run {
 			c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc)
 			break
 		}
+		c.run.PC = c.pc
 		c.step(in)
 	}
 	c.run.Result = c.reg[rax]

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"slices"
 )
 
 // Version of the JSON form.
@@ -245,8 +246,13 @@ type Line struct {
 	Text string `json:"text"`
 }
 
-// Found reports whether anything is inconsistent.
-func (r *Report) Found() bool { return len(r.CPoints) > 0 }
+// Found reports whether anything is inconsistent, or a memory fault.
+func (r *Report) Found() bool {
+	return slices.ContainsFunc(r.CPoints, func(c CPoint) bool { return c.Fault != Crash })
+}
+
+// Crash is the CPoint.Fault of a crash at which nothing is inconsistent.
+const Crash = "crash"
 
 // Status is mgtrace's exit status: 1 inconsistency found, 3 the program crashed
 // and nothing was found, else 0.

@@ -266,13 +266,12 @@ func (c *campaign) analyse(ctx context.Context, m *mutant, trace, spec string) (
 	if err != nil {
 		return nil, err
 	}
-	r.Found = rep.Found()
-	if !rep.Found() {
+	if r.Found = len(rep.CPoints) > 0; !r.Found {
 		r.Miss = silent(rep)
 		return r, nil
 	}
 	p := rep.CPoints[0]
-	r.Memory = p.Fault != ""
+	r.Memory = p.Fault != "" && p.Fault != report.Crash
 	for i, x := range p.Suspects {
 		r.Suspects = append(r.Suspects, fmt.Sprintf("%s %d", x.Kind, x.Line))
 		own := m.named(x)
@@ -325,6 +324,8 @@ func silent(rep *report.Report) string {
 
 func (c *campaign) why(m *mutant, p *report.CPoint, since bool) string {
 	switch {
+	case p.Fault == report.Crash:
+		return missCrash
 	case p.Fault != "":
 		return missMemory
 	case !since && !m.Missing:

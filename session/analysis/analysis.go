@@ -55,6 +55,7 @@ type Analysis struct {
 	owns      [recentStacks]ownOf
 	known     map[eval.Instance]bool // with All: reported at an earlier C-point already
 	healthy   mgpp.Timestamp         // the last C-point at which nothing was broken
+	whole     mgpp.Timestamp         // the same, but for the crash
 	sound     eval.CPoint            // that C-point, if its Kind is set
 	checked   int
 	checkedAt times          // of the C-points
@@ -63,6 +64,7 @@ type Analysis struct {
 	signal    *report.Exit   // the last fault or fatal signal
 	died      trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
 	diedIn    trace.ThreadID // died: the thread
+	dying     call           // died: the watched function's in which it was
 	audit     *report.Audit
 	begins    *Begin // nil: with the program
 	stacks    *stacks
@@ -407,6 +409,9 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		return
 	}
 	if len(found) == 0 {
+		if c.Kind != "crash" {
+			a.whole = now
+		}
 		a.healthy, a.sound = now, c
 		if !c.Inlined || len(a.unsure) == 0 {
 			return // of most C-points nothing remains
@@ -490,6 +495,9 @@ func (a *Analysis) Finish(ctx context.Context, r *report.Report) error {
 				a.o.Pictures = ""
 			}
 		}
+		r.CPoints = append(r.CPoints, c)
+	}
+	if c, ok := a.crashed(); ok {
 		r.CPoints = append(r.CPoints, c)
 	}
 	a.summarise(r)

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"mgtrace/constraints/eval"
@@ -210,6 +211,17 @@ func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
 		}
 	}
 	return call{}, false
+}
+
+// current is a copy of the call in which a thread is; without arguments: it is in none.
+func (c *calls) current(thread trace.ThreadID) call {
+	o := c.open.Of(thread)
+	if !o.is {
+		return call{}
+	}
+	k := c.log.at(o.index)
+	k.args = slices.Clone(k.args)
+	return k
 }
 
 // ofThread returns the call during which a thread did operation t, if it was that thread's call.

@@ -31,6 +31,7 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
 			if im, ok := a.Symbols.Image(pc); ok && im.Traced {
 				a.died, a.diedIn = pc, ev.Thread
+				a.dying = a.calls.current(ev.Thread)
 			}
 		}
 	}

@@ -27,13 +27,18 @@ type Located struct {
 
 // measured locates the fault at p, watched by a.o.Locating.
 func (a *Analysis) measured(p *point, in faultloc.Input) faultloc.Result {
+	return a.watched(p, in, faultloc.Locate)
+}
+
+// watched is the same of any question.
+func (a *Analysis) watched(p *point, in faultloc.Input, locate func(faultloc.Input) faultloc.Result) faultloc.Result {
 	watch := a.o.Locating
 	if watch == nil {
-		return faultloc.Locate(in)
+		return locate(in)
 	}
 	in.Without = append(in.Without, watch.Without...)
 	took := threadClock()
-	res := faultloc.Locate(in)
+	res := locate(in)
 	l := Located{
 		Took: took(), Examined: res.Examined, Trials: res.Trials, Exhausted: res.Exhausted,
 		Ran: func(line int) bool { return a.ran(p, line) },

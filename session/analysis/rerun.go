@@ -79,7 +79,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 			continue
 		}
 		n++
-		if r, ok := x.a.execute(&k, from, 0, x.call); ok {
+		if r, ok := x.a.execute(&k, from, 0, 0, x.call); ok {
 			x.well = append(x.well, r)
 			r.Went(x.ways)
 			steps += r.Steps()
@@ -223,22 +223,29 @@ func (x *experiments) Given(t mgpp.Timestamp) bool {
 // rerun executes the call once more during which operation t was done. One in which the program died is not over.
 func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
 	k, ok := a.calls.during(t)
+	if p.sole() {
+		k, ok = a.dying, true
+	}
 	if !ok || a.Typing == nil {
 		return nil, false
 	}
 	if p.Kind == "crash" && k.to == p.time {
 		k.to = 0
 	}
-	return a.execute(&k, p.time, len(p.found), nil)
+	var died trace.Addr
+	if p.sole() {
+		died = a.died
+	}
+	return a.execute(&k, p.time, len(p.found), died, nil)
 }
 
 // execute executes a call once more; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, like *rerun.Rerun) (*rerun.Rerun, bool) {
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, bool) {
 	entry, ok := a.Symbols.Entry(k.Function)
 	if !ok || len(k.args) == 0 {
 		return nil, false
 	}
-	call := rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
+	call := rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now, Died: died}
 	if !call.Over {
 		call.To = now
 	} else if call.To == now {

@@ -123,6 +123,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 	case faultloc.Decided:
 		return a.whyDecided(s, best)
 	case faultloc.Died:
+		if best != nil && best.Sole {
+			return "The program died in this statement, and nothing was inconsistent."
+		}
 		if best != nil && best.Next {
 			return "The program died in this statement, right behind a change beside which a store is missing that would mend all."
 		}
@@ -577,9 +580,9 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	case e.Idle:
 		return text + ", the call would have done nothing, and so have left nothing broken" + experiment
 	case !e.Alike:
-		return text + ", the call would have left nothing broken, but done something else: other blocks would have been allocated or freed" + experiment
+		return text + ", " + well(e) + ", but done something else: other blocks would have been allocated or freed" + experiment
 	}
-	text += ", the call would have left nothing broken"
+	text += ", " + well(e)
 	switch {
 	case e.Less:
 		text += ", but only have left out a part of what it did"
@@ -589,14 +592,22 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	return text + experiment
 }
 
+// well is what an experiment came to. Where nothing was broken it is about a crash.
+func well(e *faultloc.Evidence) string {
+	if e.Of == 0 {
+		return "the program would not have died, and the call would have left nothing broken"
+	}
+	return "the call would have left nothing broken"
+}
+
 // altered tells of the experiment with a value.
 func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
-	return fmt.Sprintf("had %s been computed here instead of %s%s, the call would have left nothing broken%s", a.number(e.Instead), a.number(e.Was), a.during(s), experiment)
+	return fmt.Sprintf("had %s been computed here instead of %s%s, %s%s", a.number(e.Instead), a.number(e.Was), a.during(s), well(e), experiment)
 }
 
 // edited tells of the experiment with another text.
 func edited(e *faultloc.Evidence) string {
-	text := e.Edit + ", the call would have left nothing broken"
+	text := e.Edit + ", " + well(e)
 	if e.Held > 0 {
 		text += fmt.Sprintf(", nor would %s before in which that matters", report.Plural(e.Held, "call", "calls"))
 	}

@@ -30,7 +30,7 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	is := final(run)
 	other := r.differing(is)
 	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
-	if o.Alike && r.call.Broken > 0 {
+	if o.Alike && (r.call.Broken > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
 		return o, o.Differs > 0 && r.answer(is, other)
 	}
 	if !r.asked {
@@ -93,6 +93,9 @@ func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
 		i = k
 	}
 	defer r.worked(r.work())
+	if r.call.Died != 0 {
+		return len(r.p.Model.Broken(v)) == 0
+	}
 	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
 	return ok && len(cured) == r.call.Broken && len(created) == 0
 }

@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sort"
 
@@ -39,6 +40,8 @@ type Call struct {
 	Over   bool           // it has returned
 	// Broken is how many instances are inconsistent at To, if it is over; 0: that is not known.
 	Broken int
+	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
+	Died trace.Addr
 }
 
 // Rerun is a call that does again what was recorded.
@@ -111,10 +114,15 @@ func New(p Program, call Call) (*Rerun, bool) {
 		r.execute(w, was)
 	}
 	r.left = final(r.was)
-	if call.Over && r.was.Err != nil || r.matched == nil {
+	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
 		return nil, false
 	}
 	return r, true
+}
+
+// dies: the call ends where the program died, by an access to where no memory is.
+func (r *Rerun) dies() bool {
+	return errors.Is(r.was.Err, replay.ErrFault) && r.was.PC == uint64(r.call.Died)
 }
 
 // floats are what may be a floating-point argument, which is not recorded: what the call stored and looks like one.
