@@ -16,7 +16,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		h = learn(in)
 		suspects = unkept(in, tb, h, suspects, repairs, l)
 		if in.looksFor(Unlike) {
-			suspects = accuseUnlike(in, tb, h, l.fields(), suspects)
+			suspects = accuseUnlike(in, tb, h, l.fields(), mendable(in, repairs), suspects)
 		}
 	}
 	suspects = oneWay(in, suspects, repairs)
@@ -82,6 +82,19 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	yield(suspects)
 	located(in, suspects)
 	return suspects
+}
+
+// mendable are the statements of which the newest store would mend something had it stored another value, and break nothing.
+func mendable(in Input, repairs []Repair) map[string]bool {
+	out := map[string]bool{}
+	for i := range repairs {
+		if r := &repairs[i]; r.Created == 0 && r.Orphans == 0 && !r.Hides {
+			if t := in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), in.At); t > in.Healthy && in.attributed(t) {
+				out[in.Statement(in.History.Op(t).PC)] = true
+			}
+		}
+	}
+	return out
 }
 
 // located says where those statements should have run of which no habit says it: beside the

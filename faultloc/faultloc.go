@@ -280,6 +280,8 @@ type Evidence struct {
 	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the
 	// other side of the field, as near.
 	Beside mgpp.Timestamp
+	// Inside: Habit: an operation near Beside, of the function in which this statement stands; 0: Beside's is it, or there is none.
+	Inside mgpp.Timestamp
 	// Between: Habit: between that operation and Beside something has always run, this statement in
 	// Often of Of cases.
 	Between mgpp.Timestamp

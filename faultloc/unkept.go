@@ -42,10 +42,30 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 		if s.Repair == nil && !fields[General(cell.Path)] && !concerns(in, example) {
 			continue
 		}
-		s.Evidence = append(s.Evidence, b.evidence(s.Repair == nil || !b.text && !s.Evidence[0].settles()))
+		e := b.evidence(s.Repair == nil || !b.text && !s.Evidence[0].settles())
+		e.Inside = in.inside(example, b.beside)
+		s.Evidence = append(s.Evidence, e)
 		suspects = append(suspects, s)
 	}
 	return suspects
+}
+
+// inside is the operation that is nearest to one beside which a statement did not run, of those that the same function has done
+// there in which the statement stands: that was called, and went on without it. 0: the one beside it is of that function itself, or
+// there is none.
+func (in *Input) inside(example, beside mgpp.Timestamp) mgpp.Timestamp {
+	f, thread := in.function(example), in.History.Op(beside).Thread
+	if f == "" || in.function(beside) == f {
+		return 0
+	}
+	for d := mgpp.Timestamp(1); d <= habitWindow; d++ {
+		for _, t := range [2]mgpp.Timestamp{beside - d, beside + d} {
+			if t > in.Healthy && t <= in.At && in.attributed(t) && in.History.Op(t).Thread == thread && in.function(t) == f {
+				return t
+			}
+		}
+	}
+	return 0
 }
 
 // yield has habits of statements whose field would mend nothing step back where it is known beside which change a store is

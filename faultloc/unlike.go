@@ -143,7 +143,7 @@ type comparer struct {
 // their statement, the likeliest to be wrong first: those that broke a law about
 // themselves alone; then, since of a law about two either may be wrong, those that are
 // part of most laws that are broken; then the oldest.
-func unlike(in Input, h *habits, fields map[string]bool) []broken {
+func unlike(in Input, h *habits, fields, asked map[string]bool) []broken {
 	if in.Cells == nil || in.Healthy == 0 || in.At-in.Healthy > maxUnlike {
 		return nil
 	}
@@ -206,7 +206,7 @@ func unlike(in Input, h *habits, fields map[string]bool) []broken {
 			}
 		}
 	}
-	return append(byTime(out), blamed(out, pairs)...)
+	return append(byTime(out), blamed(out, pairs, func(t mgpp.Timestamp) bool { return asked[in.Statement(in.History.Op(t).PC)] })...)
 }
 
 func byTime(list []broken) []broken {
@@ -217,8 +217,9 @@ func byTime(list []broken) []broken {
 }
 
 // blamed says of each broken law about two executions which of them is blamed: none, if
-// one has broken a law alone, else the one that is part of more of them.
-func blamed(alone, pairs []broken) []broken {
+// one has broken a law alone, else the one that is part of more of them, of two that are part of as many the one that is
+// asked for.
+func blamed(alone, pairs []broken, asked func(mgpp.Timestamp) bool) []broken {
 	known := map[mgpp.Timestamp]bool{}
 	for i := range alone {
 		known[alone[i].t] = true
@@ -239,7 +240,12 @@ func blamed(alone, pairs []broken) []broken {
 		if known[p.t] || known[p.beside] {
 			continue
 		}
-		if a, b := len(part[p.t]), len(part[p.beside]); b > a || b == a && p.beside < p.t {
+		a, b := len(part[p.t]), len(part[p.beside])
+		other := p.beside < p.t
+		if is, was := asked(p.t), asked(p.beside); is != was {
+			other = was
+		}
+		if b > a || b == a && other {
 			p.t, p.beside, p.turned = p.beside, p.t, true
 		}
 		out = append(out, p)
@@ -467,8 +473,8 @@ func (in *Input) reads(fields map[string]bool, t mgpp.Timestamp) bool {
 
 // accuseUnlike adds to the suspects what broke a law. Of several executions it is the
 // first that counts.
-func accuseUnlike(in Input, tb *contributions, h *habits, fields map[string]bool, suspects []Suspect) []Suspect {
-	list := slices.DeleteFunc(unlike(in, h, fields), func(b broken) bool {
+func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[string]bool, suspects []Suspect) []Suspect {
+	list := slices.DeleteFunc(unlike(in, h, fields, asked), func(b broken) bool {
 		return b.law.ofValue() && tb.byOp[b.t] == nil && !in.reads(fields, b.t)
 	})
 	for i, b := range list {

@@ -195,7 +195,11 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; (e.Kind == faultloc.Habit || e.Kind == faultloc.Missing || e.Kind == faultloc.Outdated || e.Kind == faultloc.Beside) && e.Beside != 0 {
-			f, _, _ := a.Symbols.Where(a.Hist.Op(e.Beside).PC)
+			near := e.Beside
+			if e.Inside != 0 {
+				near = e.Inside
+			}
+			f, _, _ := a.Symbols.Where(a.Hist.Op(near).PC)
 			out.Near = &report.Place{File: symbol.Short(f.File), Line: f.Line, Function: f.Function}
 			if s.Kind == faultloc.Omitted {
 				out.Omission.Elsewhere, out.Omission.Beside = uint64(s.Operation), uint64(e.Beside)

@@ -222,6 +222,9 @@ func (a *Analysis) whyOmitted(s *faultloc.Suspect) string {
 				continue
 			}
 			text += fmt.Sprintf("; in %d of %d cases it ran next to %s, but not at %s", e.Often, e.Of, a.Symbols.Place(a.Hist.Op(e.Beside).PC), a.when(e.Beside))
+			if e.Inside != 0 {
+				text += fmt.Sprintf(" (its function ran %s there)", a.Symbols.Place(a.Hist.Op(e.Inside).PC))
+			}
 			if e.Left {
 				text += ", though a node was taken out to which nothing leads any more"
 			}
