@@ -130,11 +130,20 @@ type Input struct {
 	// Rerun is the call in which an operation was done, or which ended at At, to be executed once more; nil where that
 	// can not be done. Nil: it never can.
 	Rerun func(mgpp.Timestamp) Rerun
+	// ReadFreed is a block that the call which ended at At freed, and went on to use. Nil: that is never known.
+	ReadFreed func() (ReadFreed, bool)
 	// Died is the instruction at which the run ended, 0 if it did not.
 	Died trace.Addr
 
 	end  mgpp.Timestamp // of the history, if that is not At
 	core []bool         // by index in Found: what others may follow from; nil: all are
+}
+
+// ReadFreed is a block that was used after it was freed, by an address that the program had before that.
+type ReadFreed struct {
+	Free  mgpp.Timestamp
+	By    trace.Addr   // the instruction
+	Calls []trace.Addr // return addresses of the calls around it, innermost first
 }
 
 // last is the last operation that may be looked at.
@@ -214,6 +223,7 @@ const (
 	Altered        EvidenceKind = "altered"        // had it computed another value, all would hold
 	Edited         EvidenceKind = "edited"         // with another text all would hold, in earlier calls as well
 	Swapped        EvidenceKind = "swapped"        // with its operands the other way round, inconsistencies would be gone
+	Used           EvidenceKind = "used"           // it freed memory that the same call went on to use
 	Garbage        EvidenceKind = "garbage"        // it freed memory, and then a pointer was stored that leads nowhere
 	Early          EvidenceKind = "early"          // it freed a node that was still linked
 	Freed          EvidenceKind = "freed"          // it freed memory in the call in which the run ended
@@ -288,6 +298,7 @@ type Evidence struct {
 	Law     Law            // Unlike: what held in all of Of executions
 	Origin  Origin         // Unlike: LawOrigin's
 	At      mgpp.Timestamp // Unlike: the execution; Outdated: the change beside which the store is missing
+	By      trace.Addr     // Used: the instruction that used it
 	Turned  bool           // Unlike: the law is Beside's statement's
 	Later   bool           // Unlike: another statement broke a law before; Crash: all is broken since an earlier call
 	Times   int            // Counterfactual: of so many of its operations together; 0: of one

@@ -17,6 +17,7 @@ const maxOdd = 1 << 12
 //   - a free, behind which a pointer was stored that leads to where nothing ever was: it
 //     was read from what was freed
 //   - a free that broke something, of a node that was unlinked only after that
+//   - a free of what the same call went on to use, by an address that it had before
 //   - the statement in which the run ended
 //   - the last free before that, in the same call: what it freed may still have been used
 func odd(in Input, suspects []Suspect) []Suspect {
@@ -55,6 +56,11 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		}
 		if in.crossed(op) {
 			accuse(t, Evidence{Kind: Crossed})
+		}
+	}
+	if len(freed) > 0 && in.ReadFreed != nil && in.looksFor(Used) {
+		if x, ok := in.ReadFreed(); ok && x.Free > in.Healthy {
+			accuse(x.Free, Evidence{Kind: Used, By: x.By})
 		}
 	}
 	if in.Died != 0 {

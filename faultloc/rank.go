@@ -136,6 +136,7 @@ const (
 	worthLater    = 100 // Unlike: another statement broke a law before
 	worthLast     = 0
 	worthIdle     = 100
+	worthUsed     = 1200
 	worthGarbage  = 600
 	worthStray    = 600
 	worthBasis    = 700 // in place of what the statements lose that counted on
@@ -299,6 +300,8 @@ func (e Evidence) worth() int {
 		return worthSeldom
 	case Idle, Vain:
 		return worthIdle
+	case Used:
+		return worthUsed
 	case Garbage:
 		return worthGarbage
 	case Stray, Crossed:
@@ -438,7 +441,7 @@ func (e Evidence) firm() bool {
 }
 
 // evidenceOrder is the order in which evidence is shown.
-var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
+var evidenceOrder = [...]EvidenceKind{Counterfactual, RepairCell, Passed, Edited, Switched, Altered, Swapped, Instead, Basis, Stale, Taken, Dropped, Lost, Doomed, Used, Garbage, Early, Freed, Stray, Crossed, Crash, Habit, Missing, Unlike, Outdated, Idle, Vain, Beside, Mirror, Last, Flip, Entered, Touch}
 
 // rank sorts by suspicion. Where the first settles the matter, those that
 // merely touched, or wrote what entered, are kept apart.

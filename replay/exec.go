@@ -215,6 +215,9 @@ func (c *cpu) step(in *inst) {
 	if c.call.Sites {
 		c.note(in)
 	}
+	if len(c.freed) > 0 && c.run.Stale == nil {
+		c.stale(in)
+	}
 	next := in.next
 	if in.cond >= 0 {
 		rel, jumps := in.Args[0].(x86asm.Rel)

@@ -131,12 +131,14 @@ func (c *cpu) alloc(name string, size, ret uint64) (addr uint64) {
 	e := Effect{Kind: Alloc, PC: ret, Addr: addr, Size: size, Name: name, Zeroed: name == "calloc", Stack: c.stackOf(ret)}
 	c.run.Effects = append(c.run.Effects, e)
 	c.put(addr, make([]byte, min(size, maxData)))
+	c.reuse(addr, size)
 	return addr
 }
 
 func (c *cpu) free(name string, addr, ret uint64) {
 	if addr != 0 {
 		c.run.Effects = append(c.run.Effects, Effect{Kind: Free, PC: ret, Addr: addr, Name: name, Stack: c.stackOf(ret)})
+		c.forget(addr)
 	}
 }
 

@@ -34,6 +34,9 @@ type Call struct {
 	Brief bool
 	// Sites: the run says which instructions were executed. It is not brief then.
 	Sites bool
+	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed; it is
+	// not brief then.
+	Size func(addr uint64) uint64
 	// Place is where allocation n, from 0, of size bytes lies; 0: anywhere. Nil: all do.
 	Place func(n int, size uint64) uint64
 }
@@ -89,6 +92,7 @@ type Run struct {
 	Effects   []Effect
 	Values    []Value
 	Decisions []Decision
+	Stale     *Stale  // nil: there was none
 	Sites     []*Site // in the order in which they were executed first
 	Steps     int
 	Result    uint64 // of the call
@@ -174,6 +178,7 @@ type cpu struct {
 	frames            []uint64           // return addresses, innermost last
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
+	freed             []freed
 	run               Run
 }
 

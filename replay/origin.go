@@ -5,9 +5,10 @@ import "golang.org/x/arch/x86/x86asm"
 // Origin is where a value was computed, or read from memory, that was only copied since: between registers, and to
 // and from the stack, as an argument is that is passed on.
 type Origin struct {
-	PC    uint64
-	Calls []uint64 // return addresses of the calls around it, innermost first
-	Given bool     // it is an argument of the call that is executed
+	PC      uint64
+	Calls   []uint64 // return addresses of the calls around it, innermost first
+	Given   bool     // it is an argument of the call that is executed
+	Effects int      // how many there were before it
 }
 
 // here is the origin of what the present instruction computes.
@@ -15,7 +16,7 @@ func (c *cpu) here() *Origin {
 	if c.calls == nil {
 		c.calls = c.stackOf(0)
 	}
-	return &Origin{PC: c.pc, Calls: c.calls}
+	return &Origin{PC: c.pc, Calls: c.calls, Effects: len(c.run.Effects)}
 }
 
 // origin is that of the result of the present instruction, nil if the run need not say.

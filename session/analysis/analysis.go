@@ -574,6 +574,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
+	in.ReadFreed = func() (faultloc.ReadFreed, bool) { return a.readFreed(p) }
 	if in.Cut {
 		in.Died = a.died
 	}

@@ -241,18 +241,52 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
 
 // execute executes a call once more; like: another one, of which the code is known.
 func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, bool) {
-	entry, ok := a.Symbols.Entry(k.Function)
-	if !ok || len(k.args) == 0 {
+	call, ok := a.callOf(k, now)
+	if !ok {
 		return nil, false
 	}
-	call := rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now, Died: died}
-	if !call.Over {
-		call.To = now
-	} else if call.To == now {
+	if call.Over && call.To == now {
 		call.Broken = found
 	}
-	p := rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Field: a.field, Like: like}
-	return rerun.New(p, call)
+	call.Died = died
+	return rerun.New(a.program(like), call)
+}
+
+// callOf is a call as it can be executed again, until now.
+func (a *Analysis) callOf(k *call, now mgpp.Timestamp) (c rerun.Call, ok bool) {
+	entry, ok := a.Symbols.Entry(k.Function)
+	if !ok || len(k.args) == 0 {
+		return c, false
+	}
+	c = rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
+	if !c.Over {
+		c.To = now
+	}
+	return c, true
+}
+
+// program is what a call is executed again on.
+func (a *Analysis) program(like *rerun.Rerun) rerun.Program {
+	return rerun.Program{Spec: a.spec, History: a.Hist, Model: a.model(), Typing: a.Typing, Symbols: a.Symbols, Bias: a.Bias(), Pointers: a.pointers, Flags: a.flags, Field: a.field, Like: like}
+}
+
+// readFreed is a block that a call freed which ended at p, and went on to use.
+func (a *Analysis) readFreed(p *point) (out faultloc.ReadFreed, ok bool) {
+	k, ok := a.calls.during(p.time)
+	if !ok || a.Typing == nil {
+		return out, false
+	}
+	call, ok := a.callOf(&k, p.time)
+	if !ok {
+		return out, false
+	}
+	x, ok := rerun.FindReadFreed(a.program(nil), call)
+	if !ok {
+		return out, false
+	}
+	out.Free = x.Free
+	out.By, out.Calls = a.beyondHeaders(x.PC, x.Calls)
+	return out, true
 }
 
 func addrsOf(in []uint64) []trace.Addr {
@@ -282,6 +316,19 @@ func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// flags is the size of an integer variable of the program that begins at an address, 0 if none does.
+func (a *Analysis) flags(addr trace.Addr) int {
+	im, ok := a.Symbols.Image(addr)
+	if !ok || im.Obj == nil || !im.Traced {
+		return 0
+	}
+	v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
+	if !ok || v.Type == nil || v.Type.Kind != types.Int && v.Type.Kind != types.Uint && v.Type.Kind != types.Bool || im.Bias+trace.Addr(v.Loc.Offset) != addr || v.Type.Size < 1 || v.Type.Size > 8 {
+		return 0
+	}
+	return int(v.Type.Size)
 }
 
 // conditional finds text that decides something.

@@ -163,7 +163,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
 			return "It stored a pointer to a node that was freed after that, and the pointer is still there."
-		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
+		case faultloc.Unlike, faultloc.Dropped, faultloc.Lost, faultloc.Early, faultloc.Used, faultloc.Stale, faultloc.Taken, faultloc.Instead, faultloc.Swapped, faultloc.Edited, faultloc.Switched, faultloc.Altered:
 			return report.Sentence(a.evidence(s, *best))
 		case faultloc.Idle:
 			return "It stored what a field held already, beside one that nothing has written: with " + a.repair(s.Repair) + " it would be well."
@@ -388,6 +388,8 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "its address was computed from that of another block"
 	case faultloc.Basis:
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
+	case faultloc.Used:
+		return "it freed memory that was used after that in the same call, at " + a.Symbols.Place(e.By) + experiment
 	case faultloc.Stale:
 		return "it freed a node, and a pointer to that was stored only afterwards: something still led to it"
 	case faultloc.Taken:

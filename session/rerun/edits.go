@@ -31,6 +31,8 @@ const (
 	maxEdits       = 600
 	maxLike        = 8
 	maxEditChecked = 1 << 16 // steps of evaluation
+
+	maxBeforeChecked = 1 << 13 // steps of evaluation of what edits leave of one earlier call
 )
 
 // Edited makes the experiments with edits: with the instructions of a statement first of which the worth is the greatest, then
@@ -96,9 +98,27 @@ func (r *Rerun) Holds(e replay.Edit) (ok, matters bool) {
 		r.twin = newTwin(r.p, r.call.From)
 	}
 	if r.twin == nil {
-		return true, false
+		return r.holdsInPlace(run)
 	}
 	return r.twin.healthy(run.Effects), true
+}
+
+// holdsInPlace asks the history's own graph, where the structure is too large to be copied, and the same blocks live.
+func (r *Rerun) holdsInPlace(run *replay.Run) (ok, matters bool) {
+	is := final(run)
+	other := r.differing(is)
+	if len(other) == 0 || !slices.Equal(lives(run), lives(r.was)) || r.checked >= maxBeforeChecked {
+		return true, false
+	}
+	defer r.worked(r.work())
+	if !r.wholeAsked {
+		r.wholeAsked = true
+		r.whole = len(r.p.Model.Broken(r.p.History.At(r.call.To))) == 0
+	}
+	if !r.whole {
+		return true, false
+	}
+	return len(r.p.Model.Broken(r.with(is, other))) == 0, true
 }
 
 // edits are what may be tried with an instruction.

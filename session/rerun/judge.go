@@ -73,6 +73,17 @@ func b2i(b bool) byte {
 // cures: nothing would be broken at the call's end if memory were as a run left it that has allocated
 // and freed the same blocks. other are the bytes that differ.
 func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
+	v := r.with(is, other)
+	defer r.worked(r.work())
+	if r.call.Died != 0 {
+		return len(r.p.Model.Broken(v)) == 0
+	}
+	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
+	return ok && len(cured) == r.call.Broken && len(created) == 0
+}
+
+// with is the call's end with other bytes, as a run left them.
+func (r *Rerun) with(is map[uint64]byte, other []uint64) mgpp.View {
 	v, before := r.p.History.At(r.call.To), r.p.History.At(r.call.From)
 	for i := 0; i < len(other); {
 		k := i + 1
@@ -92,12 +103,7 @@ func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
 		v = mgpp.With(v, trace.Addr(other[i]), data)
 		i = k
 	}
-	defer r.worked(r.work())
-	if r.call.Died != 0 {
-		return len(r.p.Model.Broken(v)) == 0
-	}
-	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
-	return ok && len(cured) == r.call.Broken && len(created) == 0
+	return v
 }
 
 // work is how many steps evaluation has made so far, if the model counts them.

@@ -25,6 +25,8 @@ type Program struct {
 	Bias    trace.Addr
 	// Pointers are what a pointer variable in static memory may hold at a time.
 	Pointers func(trace.Addr, mgpp.Timestamp) []uint64
+	// Flags is the size of an integer variable in static memory that begins at an address, 0 if none does.
+	Flags func(trace.Addr) int
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
 	Like  *Rerun // another call, whose code need not be decoded again; may be nil
@@ -46,20 +48,21 @@ type Call struct {
 
 // Rerun is a call that does again what was recorded.
 type Rerun struct {
-	p       Program
-	call    Call
-	machine *replay.Machine
-	births  []mgpp.Op // during the call
-	was     *replay.Run
-	left    map[uint64]byte // what it left in the bytes that it wrote
-	matched []int           // the effects that were recorded, in order
-	twin    *twin           // nil: not made yet, or it can not be
-	float   uint64          // the call's first floating-point argument
-	asked   bool            // twin was asked for
-	steps   int             // instructions of experiments so far
-	checked uint64          // steps of evaluation of hypothetical views so far
-	limit   uint64          // of these
-	answers map[string]bool // what cures said of bytes that are others
+	p                 Program
+	call              Call
+	machine           *replay.Machine
+	births            []mgpp.Op // during the call
+	was               *replay.Run
+	left              map[uint64]byte // what it left in the bytes that it wrote
+	matched           []int           // the effects that were recorded, in order
+	twin              *twin           // nil: not made yet, or it can not be
+	float             uint64          // the call's first floating-point argument
+	asked             bool            // twin was asked for
+	whole, wholeAsked bool            // nothing was inconsistent at To, if that was asked
+	steps             int             // instructions of experiments so far
+	checked           uint64          // steps of evaluation of hypothetical views so far
+	limit             uint64          // of these
+	answers           map[string]bool // what cures said of bytes that are others
 
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
@@ -85,14 +88,40 @@ const (
 // New executes a call as it was; false: it does not do what was recorded.
 func New(p Program, call Call) (*Rerun, bool) {
 	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]bool{}}
-	if call.To-call.From > maxChanges {
+	was, ok := r.recorded()
+	if !ok {
 		return nil, false
 	}
-	var was []replay.Effect
-	for t := call.From + 1; t <= call.To; t++ {
-		op := p.History.Op(t)
-		e, ok := effect(p.History, &op)
-		if !ok || op.Thread != call.Thread {
+	r.guesses(func(w *world) bool {
+		r.execute(w, was)
+		if call.Died != 0 && r.matched != nil && !r.dies() {
+			r.matched = nil
+		}
+		return r.matched != nil
+	})
+	for _, v := range floats(was) {
+		if r.matched != nil {
+			break
+		}
+		r.float = v
+		r.execute(r.world(), was)
+	}
+	r.left = final(r.was)
+	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
+		return nil, false
+	}
+	return r, true
+}
+
+// recorded is what the call did as it was recorded; not ok: more than can be executed again.
+func (r *Rerun) recorded() (was []replay.Effect, ok bool) {
+	if r.call.To-r.call.From > maxChanges {
+		return nil, false
+	}
+	for t := r.call.From + 1; t <= r.call.To; t++ {
+		op := r.p.History.Op(t)
+		e, ok := effect(r.p.History, &op)
+		if !ok || op.Thread != r.call.Thread {
 			return nil, false
 		}
 		if e.Kind == replay.Alloc {
@@ -100,24 +129,30 @@ func New(p Program, call Call) (*Rerun, bool) {
 		}
 		was = append(was, e)
 	}
-	w := &world{view: p.History.At(call.From), symbols: p.Symbols, told: map[uint64]byte{}, pointers: func(addr trace.Addr) []uint64 { return p.Pointers(addr, call.From) }}
-	for w.choice = range maxChoices {
-		if r.execute(w, was); r.matched != nil || w.choice >= w.most {
-			break
+	return was, true
+}
+
+// world is the program as it was when the call began.
+func (r *Rerun) world() *world {
+	return &world{
+		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: map[uint64]byte{}, flags: r.p.Flags,
+		pointers: func(addr trace.Addr) []uint64 { return r.p.Pointers(addr, r.call.From) },
+	}
+}
+
+// guesses tries what may lie in static memory that was not recorded, until it fits.
+func (r *Rerun) guesses(fits func(*world) bool) {
+	w := r.world()
+	for _, w.set = range [2]bool{false, true} {
+		for w.choice = 0; w.choice < maxChoices && w.choice <= w.most; w.choice++ {
+			if fits(w) {
+				return
+			}
+		}
+		if r.p.Flags == nil {
+			return
 		}
 	}
-	for _, v := range floats(was) {
-		if r.matched != nil {
-			break
-		}
-		r.float = v
-		r.execute(w, was)
-	}
-	r.left = final(r.was)
-	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
-		return nil, false
-	}
-	return r, true
 }
 
 // dies: the call ends where the program died, by an access to where no memory is.

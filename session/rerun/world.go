@@ -19,6 +19,10 @@ type world struct {
 	// these it is taken to hold; most is how many there were for one, at most.
 	pointers     func(trace.Addr) []uint64
 	choice, most int
+	// flags is the size of an integer variable that begins at an address; 0: none does. set: those that are not recorded,
+	// and that the program began with as 0, are taken to be 1, as is what says that something was done already.
+	flags func(trace.Addr) int
+	set   bool
 }
 
 // Read implements replay.World. Of static memory that is not recorded it is what the program began with, and of
@@ -62,6 +66,11 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 	copy(data[:k], im.Obj.Code(addr-uint64(im.Bias), int(k)))
 	for i := range k {
 		known[i] = true
+	}
+	for i := uint64(0); w.set && i < k; i += 4 {
+		if n := uint64(w.flags(trace.Addr(addr + i))); n > 0 && i+n <= k && !slices.ContainsFunc(data[i:i+n], func(b byte) bool { return b != 0 }) {
+			data[i] = 1
+		}
 	}
 	if k == 8 {
 		list := w.pointers(trace.Addr(addr))
