@@ -27,9 +27,9 @@ type habits struct {
 	first []trace.Addr // the instruction that ran first
 	many  []bool       // it has several instructions that store
 	times []int        // executions
-	near  [2]map[[2]int]int
-	next  map[[2]int]int         // how often one statement ran right behind another
-	past  map[[2]int]map[int]int // and what ran between them, where there was one
+	near  [2]map[couple]int
+	next  map[couple]int         // how often one statement ran right behind another
+	past  map[couple]map[int]int // and what ran between them, where there was one
 	last  []mgpp.Timestamp       // the newest execution
 	usual map[int]bool           // statements that usually run next to some other
 
@@ -39,8 +39,16 @@ type habits struct {
 	byName   map[string]int     // plain by its name
 	beside   [2][]body          // by plain
 	border   [2]map[int]bool    // plain, next to what is of another function
-	pairs    [2]map[[2]int]bool // plain, directly next to each other
+	pairs    [2]map[couple]bool // plain, directly next to each other
 }
+
+// couple is two statements.
+type couple uint64
+
+func two(a, b int) couple { return couple(a)<<32 | couple(b) }
+
+func (c couple) first() int  { return int(c >> 32) }
+func (c couple) second() int { return int(c & (1<<32 - 1)) }
 
 // place is an instruction in calls of a function.
 type place struct {
@@ -70,10 +78,10 @@ type breach struct {
 func learn(in Input) *habits {
 	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}, byName: map[string]int{}}
 	for side := range h.pairs {
-		h.border[side], h.pairs[side] = map[int]bool{}, map[[2]int]bool{}
+		h.border[side], h.pairs[side] = map[int]bool{}, map[couple]bool{}
 	}
-	h.near[behind], h.near[before] = map[[2]int]int{}, map[[2]int]int{}
-	h.next, h.past = map[[2]int]int{}, map[[2]int]map[int]int{}
+	h.near[behind], h.near[before] = map[couple]int{}, map[couple]int{}
+	h.next, h.past = map[couple]int{}, map[couple]map[int]int{}
 	to := in.Healthy
 	if to == 0 {
 		to = in.At
@@ -83,7 +91,7 @@ func learn(in Input) *habits {
 		h.last[st] = t
 		for side := range around {
 			for _, o := range around[side] {
-				h.near[side][[2]int{st, o}]++
+				h.near[side][two(st, o)]++
 			}
 		}
 		h.follow(st, around[behind])
@@ -95,10 +103,10 @@ func learn(in Input) *habits {
 // follow learns what ran behind a statement.
 func (h *habits) follow(st int, behind []int) {
 	if len(behind) > 0 {
-		h.next[[2]int{st, behind[0]}]++
+		h.next[two(st, behind[0])]++
 	}
 	if len(behind) > 1 {
-		ends := [2]int{st, behind[1]}
+		ends := two(st, behind[1])
 		if h.past[ends] == nil {
 			h.past[ends] = map[int]int{}
 		}
@@ -109,11 +117,11 @@ func (h *habits) follow(st int, behind []int) {
 // gap tells what is missing between two statements of which one ran right behind the other, as
 // it never did before: nearly always there was one between them, though not always the same.
 func (h *habits) gap(st, next int) (between map[int]int, of int) {
-	between = h.past[[2]int{st, next}]
+	between = h.past[two(st, next)]
 	for _, n := range between {
 		of += n
 	}
-	if of < many || 10*of < 9*h.times[st] || h.next[[2]int{st, next}] > 0 {
+	if of < many || 10*of < 9*h.times[st] || h.next[two(st, next)] > 0 {
 		return nil, 0
 	}
 	return between, of
@@ -136,6 +144,9 @@ func (h *habits) skipped(found map[int]breach, st, next int, prev, t mgpp.Timest
 func (h *habits) statement(t mgpp.Timestamp) int {
 	return h.at(place{h.in.History.Op(t).PC, h.in.within(t)})
 }
+
+// statementOf is the same of an operation that is known.
+func (h *habits) statementOf(op *mgpp.Op) int { return h.at(place{op.PC, h.in.within(op.Time)}) }
 
 func (h *habits) at(p place) int {
 	if i, ok := h.byPC[p]; ok {
@@ -192,8 +203,9 @@ func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, 
 		}
 		if _, ok := threads[op.Thread]; !ok {
 			order = append(order, op.Thread)
+			threads[op.Thread] = make([]step, 0, min(h.in.last(), to+margin)+1-t)
 		}
-		threads[op.Thread] = append(threads[op.Thread], step{t, h.statement(t), interval})
+		threads[op.Thread] = append(threads[op.Thread], step{t, h.statementOf(&op), interval})
 	}
 	var buf [2][habitWindow]int
 	for _, id := range order {
@@ -235,11 +247,11 @@ func (h *habits) breaches(tb *contributions) []breach {
 	h.usual = map[int]bool{}
 	for side := range h.near {
 		for pair := range h.near[side] {
-			if h.isUsual(side, pair[0], pair[1]) {
-				u := usual[pair[0]]
-				u[side] = append(u[side], pair[1])
-				usual[pair[0]] = u
-				h.usual[pair[1]] = true
+			if h.isUsual(side, pair.first(), pair.second()) {
+				u := usual[pair.first()]
+				u[side] = append(u[side], pair.second())
+				usual[pair.first()] = u
+				h.usual[pair.second()] = true
 			}
 		}
 	}
@@ -272,10 +284,10 @@ func (h *habits) breaches(tb *contributions) []breach {
 				if elsewhere && !h.always(side, st, o) || !only && h.ranNear(t, o, side) {
 					continue // the program went another way, or a longer one
 				}
-				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][[2]int{st, o}] < 49*h.times[st]) {
+				if h.in.Healthy == 0 && (tb.byOp[t] == nil || 50*h.near[side][two(st, o)] < 49*h.times[st]) {
 					continue // in a whole run there is an exception to everything
 				}
-				b := breach{missing: o, beside: t, often: h.near[side][[2]int{st, o}], of: h.times[st], only: only}
+				b := breach{missing: o, beside: t, often: h.near[side][two(st, o)], of: h.times[st], only: only}
 				was, ok := found[o]
 				nearer := side == behind && !was.firmer(b) // of several places the last before it
 				if !ok || b.firmer(was) || nearer {
@@ -303,14 +315,14 @@ func (h *habits) breaches(tb *contributions) []breach {
 // isUsual: statement o runs on this side of st in nine of ten cases.
 func (h *habits) isUsual(side, st, o int) bool {
 	of := h.times[st]
-	return of >= minTimes && 10*h.near[side][[2]int{st, o}] >= 9*of
+	return of >= minTimes && 10*h.near[side][two(st, o)] >= 9*of
 }
 
 // excluded: something ran that has often run, and never with the statement near: the program
 // went another way.
 func (h *habits) excluded(st int, around []int) bool {
 	return slices.ContainsFunc(around, func(c int) bool {
-		return h.times[c] >= minTimes && h.near[behind][[2]int{c, st}]+h.near[before][[2]int{c, st}] == 0
+		return h.times[c] >= minTimes && h.near[behind][two(c, st)]+h.near[before][two(c, st)] == 0
 	})
 }
 
@@ -325,7 +337,7 @@ func (h *habits) ranNear(t mgpp.Timestamp, st, side int) bool {
 		if at <= h.in.Healthy || at > h.in.At {
 			return false
 		}
-		if op := h.in.History.Op(at); op.PC != 0 && h.statement(at) == st {
+		if op := h.in.History.Op(at); op.PC != 0 && h.statementOf(&op) == st {
 			return true
 		}
 	}
@@ -334,7 +346,7 @@ func (h *habits) ranNear(t mgpp.Timestamp, st, side int) bool {
 
 // always: it does so without exception, in many cases.
 func (h *habits) always(side, st, o int) bool {
-	return h.times[st] >= many && h.near[side][[2]int{st, o}] == h.times[st]
+	return h.times[st] >= many && h.near[side][two(st, o)] == h.times[st]
 }
 
 // companions looks for what usually runs on the far side of a statement that is missing
@@ -349,7 +361,7 @@ func (h *habits) companions(usual, around []int, side, st int) (only, elsewhere 
 			return !stranger, stranger
 		}
 		stranger = stranger || !h.isUsual(side, st, c)
-		unknown = unknown || h.near[side][[2]int{st, c}] == 0
+		unknown = unknown || h.near[side][two(st, c)] == 0
 	}
 	elsewhere = slices.ContainsFunc(usual, func(c int) bool { return c != st })
 	return !elsewhere && !unknown, elsewhere
@@ -389,8 +401,8 @@ func (h *habits) apart(t mgpp.Timestamp, ran map[string]bool) bool {
 	st, known := h.statement(t), false
 	for side := range h.near {
 		for pair := range h.near[side] {
-			if pair[0] == st && pair[1] != st && h.isUsual(side, st, pair[1]) {
-				if ran[h.names[pair[1]]] {
+			if pair.first() == st && pair.second() != st && h.isUsual(side, st, pair.second()) {
+				if ran[h.names[pair.second()]] {
 					return false
 				}
 				known = true
@@ -413,11 +425,11 @@ func (h *habits) belongs(t mgpp.Timestamp, ran map[string]bool) bool {
 	known := false
 	for side := range h.near {
 		for pair := range h.near[side] {
-			if pair[0] != st || pair[1] == st {
+			if pair.first() != st || pair.second() == st {
 				continue
 			}
 			known = true
-			if ran[h.names[pair[1]]] && (!habitual || h.isUsual(side, st, pair[1])) {
+			if ran[h.names[pair.second()]] && (!habitual || h.isUsual(side, st, pair.second())) {
 				return true
 			}
 		}

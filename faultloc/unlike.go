@@ -160,7 +160,7 @@ func unlike(in Input, h *habits, fields, asked map[string]bool) []broken {
 		if op.PC == 0 || op.Name == trace.UnseenWrite {
 			continue
 		}
-		st := h.statement(t)
+		st := h.statementOf(&op)
 		c.place[in.At-t] = len(c.seq[op.Thread])
 		c.seq[op.Thread] = append(c.seq[op.Thread], step{t, st, interval})
 		if op.Kind != mgpp.OpStore || op.Size > 8 {

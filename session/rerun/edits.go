@@ -27,7 +27,7 @@ type Field struct {
 
 // Limits of experiments with edits.
 const (
-	maxEditSteps   = 300_000 // instructions
+	maxEditSteps   = 150_000 // instructions
 	maxEdits       = 600
 	maxLike        = 8
 	maxEditChecked = 1 << 16 // steps of evaluation

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/replay"
 	"mgtrace/trace"
@@ -78,9 +79,40 @@ func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
 	if r.call.Died != 0 {
 		return len(r.p.Model.Broken(v)) == 0
 	}
+	if r.stillBroken(v) {
+		return false
+	}
 	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
 	return ok && len(cured) == r.call.Broken && len(created) == 0
 }
+
+// stillBroken asks of one instance, the cheapest to evaluate, whether it is broken still: after most experiments it is.
+func (r *Rerun) stillBroken(v mgpp.View) bool {
+	m := r.p.Model
+	if !r.probed {
+		r.probed = true
+		end := m.View(r.call.To)
+		for n, i := range m.Broken(end) {
+			if n == maxProbed {
+				break
+			}
+			since := r.work()
+			if m.Eval(i, end).Verdict != eval.Broken {
+				continue // a cycle, say, that is told otherwise
+			}
+			if cost := r.work() - since; r.probe == nil || cost < r.cost {
+				r.probe, r.cost = &i, cost
+			}
+		}
+	}
+	return r.probe != nil && r.cost <= maxProbe && m.Eval(*r.probe, v).Verdict == eval.Broken
+}
+
+// The instance that is asked first is one of so many, and takes so many steps of evaluation at most.
+const (
+	maxProbed = 8
+	maxProbe  = 64
+)
 
 // with is the call's end with other bytes, as a run left them.
 func (r *Rerun) with(is map[uint64]byte, other []uint64) mgpp.View {

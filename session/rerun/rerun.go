@@ -57,6 +57,9 @@ type Rerun struct {
 	matched           []int           // the effects that were recorded, in order
 	twin              *twin           // nil: not made yet, or it can not be
 	float             uint64          // the call's first floating-point argument
+	probed            bool            // stillBroken has looked for
+	probe             *eval.Instance  // the instance that is asked first, nil if there is none
+	cost              uint64          // that takes so many steps of evaluation
 	asked             bool            // twin was asked for
 	whole, wholeAsked bool            // nothing was inconsistent at To, if that was asked
 	steps             int             // instructions of experiments so far
