@@ -37,7 +37,8 @@ const (
 type Site struct {
 	PC      uint64
 	Times   int
-	Effects int      // how many there were before the last time
+	Before  int      // how many instructions there were before the first time
+	Effects int      // how many effects there were before the last time
 	Calls   []uint64 // return addresses of the calls in which it was executed first, innermost first
 	Regs    [16]uint64
 	Decides bool   // by a condition
@@ -78,7 +79,7 @@ func (c *cpu) read(n int) int {
 func (c *cpu) note(in *inst) {
 	s := c.sites[c.pc]
 	if s == nil {
-		s = &Site{PC: c.pc, Calls: c.here().Calls, Base: -1}
+		s = &Site{PC: c.pc, Calls: c.here().Calls, Before: c.run.Steps - 1, Base: -1}
 		c.sites[c.pc] = s
 		c.run.Sites = append(c.run.Sites, s)
 		in.describe(s)

@@ -30,6 +30,8 @@ type Call struct {
 	Alter func(n int, pc, value uint64) uint64
 	// Edit is an instruction that is another one.
 	Edit Edit
+	// Same is how many instructions are those of the call of which there is a trail.
+	Same int
 	// Brief: the run need not say which decisions and values there were.
 	Brief bool
 	// Sites: the run says which instructions were executed. It is not brief then.
@@ -70,6 +72,7 @@ type Effect struct {
 type Decision struct {
 	PC    uint64
 	Taken bool
+	Step  int    // how many instructions there were before it
 	Jump  bool   // by a jump
 	Flags uint64 // the instruction that compared
 	// Effects is how many there were before it.
@@ -84,6 +87,7 @@ type Value struct {
 	Value   uint64
 	Size    int // bytes
 	Effects int // how many there were before it
+	Step    int // and how many instructions
 	Calls   []uint64
 }
 
@@ -116,6 +120,7 @@ type Machine struct {
 	world World
 	code  map[uint64]*inst
 	base  map[uint64]*page // memory as it was
+	marks []*cpu           // of the trail, in order
 }
 
 // New makes one.
@@ -165,6 +170,7 @@ type cpu struct {
 	reg               [16]uint64
 	xmm               [16][2]uint64
 	pc                uint64
+	last              *inst // that was executed
 	cf, zf            bool
 	sf, of            bool
 	pf                bool
@@ -184,7 +190,20 @@ type cpu struct {
 
 // Run executes a call.
 func (m *Machine) Run(call Call) *Run {
-	c := &cpu{m: m, call: &call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}, sites: map[uint64]*Site{}}
+	c := m.resume(&call)
+	if c == nil {
+		c = m.begin(&call)
+	}
+	for c.run.Err == nil && c.pc != outside {
+		c.go1()
+	}
+	c.run.Result = c.reg[rax]
+	return &c.run
+}
+
+// begin is a call of which nothing was executed yet.
+func (m *Machine) begin(call *Call) *cpu {
+	c := &cpu{m: m, call: call, pages: map[uint64]*page{}, heap: heapBase, kept: map[uint64]*Origin{}, sites: map[uint64]*Site{}}
 	for i, r := range [...]int{rdi, rsi, rdx, rcx, r8, r9} {
 		if i < len(call.Args) {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
@@ -195,21 +214,21 @@ func (m *Machine) Run(call Call) *Run {
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)
 	c.pc = call.Entry
-	var in *inst
-	for c.run.Err == nil && c.pc != outside {
-		if c.run.Steps++; c.run.Steps > call.MaxSteps {
-			c.run.Err = ErrEndless
-			break
-		}
-		if in = m.follow(in, c.pc); in == nil {
-			c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc)
-			break
-		}
-		c.run.PC = c.pc
-		c.step(in)
+	return c
+}
+
+// go1 executes the next instruction.
+func (c *cpu) go1() {
+	if c.run.Steps++; c.run.Steps > c.call.MaxSteps {
+		c.run.Err = ErrEndless
+		return
 	}
-	c.run.Result = c.reg[rax]
-	return &c.run
+	if c.last = c.m.follow(c.last, c.pc); c.last == nil {
+		c.run.Err = fmt.Errorf("%w at %#x", ErrCode, c.pc)
+		return
+	}
+	c.run.PC = c.pc
+	c.step(c.last)
 }
 
 // follow returns the instruction at pc, behind another one: mostly the next.
@@ -397,7 +416,7 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 	if c.calls == nil {
 		c.calls = c.stackOf(0)
 	}
-	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.calls})
+	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.calls})
 	return v
 }
 
@@ -415,7 +434,7 @@ func (c *cpu) decide(cond, jump bool) bool {
 	if c.calls == nil {
 		c.calls = c.stackOf(0)
 	}
-	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.calls})
+	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Step: c.run.Steps - 1, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.calls})
 	return cond
 }
 

@@ -35,7 +35,7 @@ func (r *Rerun) Switched(few bool) (out []Switched) {
 		}
 		trials++
 		c := r.again()
-		c.Flip = flip
+		c.Flip, c.Same = flip, r.was.Decisions[i].Step
 		if o, ok := r.judge(r.run(c)); ok {
 			out = append(out, Switched{r.was.Decisions[i], o, times})
 		}

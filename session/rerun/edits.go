@@ -55,7 +55,9 @@ func (r *Rerun) Edited(worth func(trace.Addr) int, suspected bool) (out []Edited
 			}
 			r.trials++
 			c := r.again()
-			c.Edit = e.Edit
+			if c.Edit = e.Edit; e.Like == nil {
+				c.Same = s.Before
+			}
 			if o, ok := r.judge(r.run(c)); ok {
 				e.Outcome = o
 				out = append(out, e)

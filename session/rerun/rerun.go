@@ -62,6 +62,7 @@ type Rerun struct {
 	cost              uint64          // that takes so many steps of evaluation
 	asked             bool            // twin was asked for
 	whole, wholeAsked bool            // nothing was inconsistent at To, if that was asked
+	trailed           bool            // the machine keeps states in between
 	steps             int             // instructions of experiments so far
 	checked           uint64          // steps of evaluation of hypothetical views so far
 	limit             uint64          // of these
@@ -227,8 +228,12 @@ func (r *Rerun) Went(ways map[Way]bool) {
 
 // run makes an experiment.
 func (r *Rerun) run(c replay.Call) *replay.Run {
+	if c.Same > 0 && !r.trailed {
+		r.trailed = true
+		r.machine.Trail(r.again(), r.was.Steps)
+	}
 	run := r.machine.Run(c)
-	r.steps += run.Steps
+	r.steps += run.Steps - min(c.Same, run.Steps)
 	return run
 }
 

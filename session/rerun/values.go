@@ -32,6 +32,7 @@ func (r *Rerun) Altered() (out []Altered) {
 				}
 				trials++
 				c := r.again()
+				c.Same = r.was.Values[i].Step
 				c.Alter = func(n int, _, was uint64) uint64 {
 					if n == i {
 						return x
