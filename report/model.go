@@ -112,7 +112,7 @@ type Audit struct {
 // CPoint is one consistency point with what is inconsistent there.
 type CPoint struct {
 	Kind            string          `json:"kind"`            // crash, exit, entry, return, line
-	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free")
+	Fault           string          `json:"fault,omitempty"` // Kind line: a memory fault of that statement ("use after free"); Kind crash: Crash, where nothing is inconsistent
 	Core            bool            `json:"-"`               // Kind crash: as a core file has it
 	Function        string          `json:"function"`
 	File            string          `json:"file"`
