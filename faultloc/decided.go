@@ -18,7 +18,7 @@ type Rerun interface {
 	Values() []Experiment
 	// Edits are the instructions of which that is true had they been others each time. Those of a statement of which
 	// the worth is the greatest are tried first; suspected: and no others than those of which it is not Unsuspected. Asked
-	// again, it leaves out what it has tried.
+	// again, it leaves out what it has tried, and tries less.
 	Edits(worth func(trace.Addr) int, suspected bool) []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
 	// and its function has only passed it on; not where that is an argument of this call.

@@ -13,7 +13,8 @@ import (
 //  1. edits that an earlier call refutes are no explanation, and a statement of which that is true of all edits did well
 //  2. of the others those first with which least would have come otherwise
 //
-// Where without one store all would be well, only the suspects' own statements are edited: nobody else is accused.
+// Where without one store all would be well, only the suspects' own statements are edited: nobody else is accused. Where one is as
+// good as certain they are edited first, and the others for less.
 func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []Suspect {
 	worth := map[string]int{}
 	for i := range suspects {
@@ -28,12 +29,12 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 		}
 		return Unsuspected
 	}
-	simple := slices.ContainsFunc(suspects, leftOut)
-	list := r.Edits(suspected, simple)
+	first := slices.ContainsFunc(suspects, func(s Suspect) bool { return leftOut(s) || s.worth() >= worthCertain })
+	list := r.Edits(suspected, first)
 	in.refute(suspects, list)
 	cell := smallest(in, r, suspects)
 	explained := cell > 0 && slices.ContainsFunc(suspects, leftOut)
-	if simple && !explained {
+	if first && !explained {
 		list = append(list, r.Edits(suspected, false)...)
 	}
 	var seen []string

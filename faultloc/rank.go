@@ -149,7 +149,7 @@ const (
 	worthNext     = 600 // a crash where the store that is missing would come next, or may
 	worthAfter    = 50  // a crash when all was broken already
 	worthDied     = 200 // and when nothing was: more than an experiment that only leaves it out
-	worthVague    = 120 // a repair by a statement of which nothing firm says that it is missing
+	worthVague    = 90  // a repair by a statement of which nothing firm says that it is missing
 	worthFlip     = 100
 	worthLost     = 200
 	worthBorn     = 20 // of a birth
@@ -158,6 +158,7 @@ const (
 	worthAltered  = 400
 	worthEdited   = 900
 	worthUnsure   = 300
+	worthCertain  = 1100
 	worthOther    = 150
 	worthIdleCall = 10
 	worthUnalike  = 60

@@ -27,7 +27,8 @@ type Field struct {
 
 // Limits of experiments with edits.
 const (
-	maxEditSteps   = 150_000 // instructions
+	maxEditSteps   = 150_000          // instructions
+	maxMoreSteps   = maxEditSteps / 3 // with others than the suspects' statements, where these were asked first
 	maxEdits       = 600
 	maxLike        = 8
 	maxEditChecked = 1 << 16 // steps of evaluation
@@ -42,6 +43,9 @@ func (r *Rerun) Edited(worth func(trace.Addr) int, suspected bool) (out []Edited
 		r.noteSites(worth)
 		r.limit = r.checked + maxEditChecked
 		r.most = r.steps + maxEditSteps
+	}
+	if r.edited > 0 {
+		r.most = min(r.most, r.steps+maxMoreSteps)
 	}
 	for r.edited < len(r.sites) {
 		s := r.sites[r.edited]
