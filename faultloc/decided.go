@@ -201,7 +201,7 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		}
 		e := Evidence{
 			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0, Dear: cell > 0, Seen: x.Seen,
+			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0 || in.elseStrange(suspects, key), Dear: cell > 0, Seen: x.Seen,
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
@@ -211,6 +211,15 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		suspects = append(suspects, Suspect{Kind: Decided, PC: x.PC, Calls: x.Calls, Operation: x.After, Evidence: []Evidence{e}})
 	}
 	return suspects
+}
+
+// elseStrange: another statement did what it never did before, and that is a simpler explanation than an experiment with this one.
+func (in *Input) elseStrange(suspects []Suspect, key string) bool {
+	strange := func(s Suspect) bool {
+		return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Unlike && !e.Later })
+	}
+	is := slices.ContainsFunc(suspects, strange)
+	return is && !slices.ContainsFunc(suspects, func(s Suspect) bool { return strange(s) && in.Statement(s.PC) == key })
 }
 
 // smallest is the size of the smallest field that would mend all by itself; 0: none would.

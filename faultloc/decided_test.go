@@ -107,3 +107,25 @@ func TestDecided(t *testing.T) {
 
 // Edits implements Rerun.
 func (x tried) Edits(func(trace.Addr) int, bool) []Experiment { return x.edits }
+
+// TestElseStrange: a decision says less where another statement did what it never did before.
+func TestElseStrange(t *testing.T) {
+	for _, without := range []EvidenceKind{"", Unlike} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(60))
+		w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n60\n41: n60.prev = n7")
+		in := w.input()
+		in.Without = []EvidenceKind{without}
+		in.Rerun = func(mgpp.Timestamp) Rerun {
+			return tried{asked: new(int), decisions: []Experiment{{PC: 70, Times: 1, Alike: true, Differs: 16, Words: 2, After: in.At - 1}}}
+		}
+		for _, s := range Locate(in).Suspects {
+			if s.Kind == Decided && s.Evidence[0].Later != (without == "") {
+				t.Errorf("without %q: %+v", without, s.Evidence[0])
+			}
+		}
+		if got := ranks(Locate(in)); !strings.Contains(got, "decided 70") {
+			t.Errorf("without %q: %s", without, got)
+		}
+	}
+}

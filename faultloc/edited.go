@@ -41,7 +41,7 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
 		e := Evidence{
-			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || len(experiments) > 0 && experiments[0].Alike && experiments[0].Differs <= x.Differs, Dear: cell > 0,
+			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key) || len(experiments) > 0 && experiments[0].Alike && experiments[0].Differs <= x.Differs, Dear: cell > 0,
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
