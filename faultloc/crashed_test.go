@@ -88,3 +88,13 @@ func TestInside(t *testing.T) {
 		}
 	}
 }
+
+// TestAsked: of two executions that are part of as many broken laws the one is blamed that is asked for, else the first.
+func TestAsked(t *testing.T) {
+	for asked, want := range map[mgpp.Timestamp]mgpp.Timestamp{0: 4, 4: 4, 5: 5} {
+		got := blamed(nil, []broken{{t: 5, beside: 4, law: LawCopied}}, func(t mgpp.Timestamp) bool { return t == asked })
+		if len(got) != 1 || got[0].t != want || got[0].turned != (want == 4) {
+			t.Errorf("asked for %d: %+v, want %d", asked, got, want)
+		}
+	}
+}
