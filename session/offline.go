@@ -41,7 +41,13 @@ func analyseOnce(ctx context.Context, rec *recording.Recording, o AnalysisOption
 	ao := o.analysis()
 	ao.NoLocate, ao.CutsShort = noLocate, cutsShort
 	a := analysis.New(spec, &rec.Prog, rec.Symbols, ao)
-	a.Heed(ctx)
+	checks, stop := ctx, func() {}
+	if o.Timeout > 0 {
+		checks, stop = context.WithTimeout(ctx, mostChecking(o.Timeout))
+	}
+	defer stop()
+	a.Heed(checks)
+	a.JudgeLast(func() context.Context { return ctx })
 	a.Warn(rec.Warned...)
 	sink, err := rec.Completed(ctx, a)
 	if err != nil {
@@ -50,6 +56,9 @@ func analyseOnce(ctx context.Context, rec *recording.Recording, o AnalysisOption
 	t, err := rec.Feed(ctx, sink)
 	if err == nil && a.Interrupted() {
 		err = context.Cause(ctx)
+	}
+	if err == nil {
+		a.Heed(ctx)
 	}
 	if err != nil && ctx.Err() != nil && a.FoundAny() {
 		return a, &trace.Trailer{Why: "the analysis was stopped"}, nil // what was found is worth telling

@@ -36,7 +36,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.Close()
-	r, status, err := checked(ctx, l, o.Analysis, patience, nil)
+	r, status, err := checked(ctx, l, o.Analysis, limits{patience: patience, timeout: o.Capture.Timeout}, nil)
 	return r, exitCode(status), err
 }
 
@@ -47,21 +47,45 @@ const (
 	patience         = 10 * time.Second
 	patienceAttached = 2 * time.Second
 
-	// A program that mgtrace had to end may have left a structure without bounds: so long is looked
+	// The state in which a program crashes or ends is judged also where the checks were ended before;
+	// a program that mgtrace had to end may have left a structure without bounds: so long is looked
 	// for what broke it. Of a program that ended by itself that takes as long as it takes.
 	patienceLocating = 30 * time.Second
 )
 
+// limits say how long checks may take.
+type limits struct {
+	patience time.Duration
+	timeout  time.Duration // of the program's run; 0: none, or what ends then is no C-point
+}
+
+// mostChecking is how much of a timeout may be used up when C-points are still checked: the rest is for
+// coming to the end, for the state there, and for locating.
+func mostChecking(timeout time.Duration) time.Duration { return timeout / 4 * 3 }
+
 // checked lets the program run to its end, checks it meanwhile, and makes the report.
 // What it was told to record is written as well. full is called when there is no memory for
 // more history; nil: nobody needs to know.
-func checked(ctx context.Context, l *live.Program, o AnalysisOptions, patience time.Duration, full func()) (*report.Report, target.ExitStatus, error) {
+func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits limits, full func()) (*report.Report, target.ExitStatus, error) {
 	a := analysis.New(l.Spec, &l.Prog, l.Symbols, o.analysis())
 	checks, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	a.Heed(checks)
+	late, judged := context.WithCancel(context.Background())
+	defer judged()
+	a.JudgeLast(func() context.Context {
+		time.AfterFunc(patienceLocating, judged)
+		return late
+	})
+	if most := mostChecking(limits.timeout); most > 0 { // so that the program gets to where it crashes, if the checks hold it up
+		defer time.AfterFunc(most, func() {
+			if a.Checking() > most/2 {
+				stop(context.DeadlineExceeded)
+			}
+		}).Stop()
+	}
 	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
-	x.Urged = func() { time.AfterFunc(patience, func() { stop(context.DeadlineExceeded) }) }
+	x.Urged = func() { time.AfterFunc(limits.patience, func() { stop(context.DeadlineExceeded) }) }
 	if l.Filters() {
 		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
 		if l.Matter().Barren {

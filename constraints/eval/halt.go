@@ -1,5 +1,7 @@
 package eval
 
+import "mgtrace/constraints/graph"
+
 // An evaluation may take as long as the garbage is large that a broken program
 // leaves. Work counts its steps, the same on any machine; Heed lets it be stopped
 // from outside. Evaluation is recursive in many ways, so that a stop unwinds it
@@ -13,13 +15,22 @@ const pollEvery = 1 << 12
 type halt struct{}
 
 // Heed makes the checker ask, now and then, whether to stop. Once it has stopped
-// it evaluates nothing any more: what it returns then, and Stopped tells it, is
-// no answer.
+// it evaluates nothing any more, until Resume: what it returns then, and Stopped
+// tells it, is no answer.
 func (c *Checker) Heed(stop func() bool) { c.stop = stop }
 
 // Stopped reports whether an evaluation was stopped. What was returned by the
 // call that was under way, and by any since, is no answer.
 func (c *Checker) Stopped() bool { return c.ended }
+
+// Resume makes a checker that was stopped evaluate again, from scratch: what was known of the
+// state that was being evaluated is half of one time and half of another.
+func (c *Checker) Resume() {
+	c.ended = false
+	c.recent, c.guess, c.spare, c.step, c.state, c.filling = [len(c.recent)]*env{}, nil, nil, nil, nil, nil
+	c.changes, c.visits, c.depRoom = graph.Changes{}, visits{}, nil
+	c.reach = newReach(c)
+}
 
 // Work returns how many steps all evaluations have taken so far: expressions
 // evaluated, nodes visited, dependencies noted.

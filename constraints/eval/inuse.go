@@ -19,7 +19,10 @@ func (c inUse) Applies(v mgpp.View, o graph.ObjID, k *check.EdgeCell, i int64) b
 	if !k.Conditional() && k.Own == (check.Span{}) && !isArray(c.g, o) {
 		return true
 	}
-	return c.env(v).applies(o, k, i) == yes
+	stop := c.unstopped()
+	r := c.env(v).applies(o, k, i)
+	c.stop = stop
+	return r == yes
 }
 
 // Used implements graph.Uses. What it evaluates depends on no attribute, so that
@@ -30,7 +33,17 @@ func (c inUse) Used(v mgpp.View, o graph.ObjID) (lo, hi int64) {
 	} else {
 		c.filling.reset(v, graph.Changed(v))
 	}
-	return c.filling.part(o)
+	stop := c.unstopped()
+	lo, hi = c.filling.part(o)
+	c.stop = stop
+	return lo, hi
+}
+
+// unstopped has nothing stopped for now, and returns who could: the graph asks while it takes over
+// changes, and is not left in the middle of that.
+func (c *Checker) unstopped() (stop func() bool) {
+	stop, c.stop = c.stop, nil
+	return stop
 }
 
 func isArray(g *graph.Graph, o graph.ObjID) bool {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
@@ -35,7 +36,8 @@ type Analysis struct {
 	TrailerAudit *trace.Audit      // what a recording's trailer is to say of the audit
 
 	o         Options
-	ctx       context.Context // of the whole analysis
+	ctx       context.Context        // of the whole analysis
+	last      func() context.Context // of what is judged last; nil: that has no time of its own
 	spec      *check.Spec
 	prog      *trace.Program
 	event     trace.Event // of a call, being taken
@@ -59,6 +61,7 @@ type Analysis struct {
 	sound     eval.CPoint            // that C-point, if its Kind is set
 	checked   int
 	checkedAt times          // of the C-points
+	checking  stopwatch      // runs while a C-point is checked
 	done      bool           // an inconsistent C-point was found, and All is not set
 	faults    int            // memory faults seen so far
 	signal    *report.Exit   // the last fault or fatal signal
@@ -78,7 +81,8 @@ type Analysis struct {
 	forks     int
 	forked    mgpp.Timestamp // the last operation before the last of them
 	warned    []string
-	unchecked int // C-points that were left out since the analysis was to end
+	unchecked  int  // C-points that were left out since the analysis was to end
+	judgedLast bool // what came after them was checked
 
 	barren     *barren // nil: no block is closed
 	unrecorded int     // nodes of whose fields it is not known who wrote them before they entered
@@ -155,6 +159,22 @@ func (a *Analysis) begunLater() {
 func (a *Analysis) Heed(ctx context.Context) {
 	a.ctx = ctx
 	a.Checker.Heed(func() bool { return ctx.Err() != nil })
+}
+
+// JudgeLast gives the state in which the program crashed or ended a time of its own: it is judged also
+// where the context of Heed ended the checks before. last makes the context in which that is done.
+func (a *Analysis) JudgeLast(last func() context.Context) { a.last = last }
+
+// Checking is the time that C-points have taken so far. By any goroutine.
+func (a *Analysis) Checking() time.Duration { return a.checking.read() }
+
+// resume lets the last state be judged although the checks have been stopped.
+func (a *Analysis) resume(kind string) {
+	if a.last == nil || a.ctx.Err() == nil || kind != "crash" && kind != "exit" {
+		return
+	}
+	a.Checker.Resume()
+	a.Heed(a.last())
 }
 
 // Interrupted: the analysis has ended with its context.
@@ -390,7 +410,10 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 	if a.done {
 		return
 	}
+	a.resume(c.Kind)
+	done := a.checking.begin()
 	found := a.Checker.Check(now, c.For)
+	done()
 	if a.Checker.Stopped() {
 		a.unchecked++ // whoever feeds the analysis may see too that its context is over
 		return
@@ -400,6 +423,7 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 	if a.doubt != nil && len(found) > 0 {
 		found = a.doubt.certain(found, a.Checker.View(now))
 	}
+	a.judgedLast = a.unchecked > 0
 	if len(found) > 0 {
 		found = a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), c)
 	}
@@ -592,6 +616,14 @@ func (a *Analysis) model() eval.Model {
 	return a.Checker
 }
 
+// leftOut says which C-points were not checked.
+func (a *Analysis) leftOut() string {
+	if a.judgedLast {
+		return fmt.Sprintf("%s not checked, since mgtrace was to end: what broke first there and was whole again later is not known; the last state was checked", report.Plural(a.unchecked, "C-point was", "C-points were"))
+	}
+	return fmt.Sprintf("mgtrace was to end before it had checked the last %s", report.Plural(a.unchecked, "C-point", "C-points"))
+}
+
 // implausible warns of blocks whose size can not be: an allocator was declared
 // with the wrong argument.
 func (a *Analysis) implausible() []string {
@@ -690,7 +722,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	if a.unchecked > 0 {
 		r.Complete = false
-		r.Why = append(r.Why, fmt.Sprintf("mgtrace was to end before it had checked the last %s", report.Plural(a.unchecked, "C-point", "C-points")))
+		r.Why = append(r.Why, a.leftOut())
 	}
 	a.reportBegin(r)
 	a.reportStacks(r)
