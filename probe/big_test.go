@@ -50,7 +50,7 @@ func TestInstalledPrograms(t *testing.T) {
 			t.Logf("%.3f %% of %d stores; %s", share, all, plan)
 			least := 99.0
 			if path == libc { // one in twenty is a vector store, most of them refused
-				least = 93
+				least = 92
 			}
 			if share < least {
 				t.Errorf("only %.2f %% of the stores can be captured", share)

@@ -78,6 +78,21 @@ var writers = []entry{
 	{names: "strptime", fn: Func{Dst: 3, Fixed: 56, Extent: ExtentFixed}},                // the same
 	{names: "wcstombs __wcstombs_chk", fn: Func{Dst: 1, Len: 3, Extent: ExtentBounded}},
 	{names: "tcgetattr", fn: Func{Dst: 2, Fixed: 60, Extent: ExtentFixed}}, // struct termios
+	// A floating-point argument takes no register of those that are counted.
+	{names: "frexp frexpf frexpl remquo remquof remquol lgamma_r lgammaf_r lgammal_r", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "modf", fn: Func{Dst: 1, Fixed: 8, Extent: ExtentFixed}},
+	{names: "modff", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "gcvt", fn: Func{Dst: 2, Extent: ExtentString}},
+	{names: "rand_r", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "erand48 nrand48 jrand48", fn: Func{Dst: 1, Fixed: 6, Extent: ExtentFixed}},
+	{names: "srand48_r seed48_r lcong48_r", fn: Func{Dst: 2, Fixed: 24, Extent: ExtentFixed}}, // struct drand48_data
+	{names: "getaddrinfo", fn: Func{Dst: 4, Fixed: 8, Extent: ExtentFixed}, unsafe: true},
+	{names: "scandir scandir64", fn: Func{Dst: 2, Fixed: 8, Extent: ExtentFixed}, unsafe: true},
+	{names: "getifaddrs", fn: Func{Dst: 1, Fixed: 8, Extent: ExtentFixed}},
+	{names: "mbrtowc mbtowc", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "wcrtomb wctomb", fn: Func{Dst: 1, Extent: ExtentResult}},
+	{names: "mkstemp mkstemp64 mkostemp mkostemp64 mkdtemp mktemp getlogin_r", fn: Func{Dst: 1, Extent: ExtentString}},
+	{names: "fgetpos fgetpos64", fn: Func{Dst: 2, Fixed: 16, Extent: ExtentFixed}},
 
 	{names: "sprintf vsprintf __sprintf_chk __vsprintf_chk", fn: Func{Dst: 1, Extent: ExtentString}, unsafe: true},
 	{names: "snprintf vsnprintf __snprintf_chk __vsnprintf_chk", fn: Func{Dst: 1, Len: 2, Extent: ExtentBounded}, unsafe: true},
@@ -117,9 +132,17 @@ var writers = []entry{
 		"pthread_rwlock_tryrdlock pthread_rwlock_trywrlock pthread_rwlock_unlock", fn: Func{Dst: 1, Fixed: 56, Extent: ExtentFixed}},
 	{names: "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast", fn: Func{Dst: 1, Fixed: 48, Extent: ExtentFixed}},
 	{names: "sem_init sem_post sem_trywait", fn: Func{Dst: 1, Fixed: 32, Extent: ExtentFixed}},
+	{names: "pthread_attr_init", fn: Func{Dst: 1, Fixed: 56, Extent: ExtentFixed}},
+	{names: "pthread_barrier_init", fn: Func{Dst: 1, Fixed: 32, Extent: ExtentFixed}},
+	{names: "pthread_key_create pthread_spin_init pthread_mutexattr_init pthread_condattr_init", fn: Func{Dst: 1, Fixed: 4, Extent: ExtentFixed}},
+	{names: "sem_getvalue", fn: Func{Dst: 2, Fixed: 4, Extent: ExtentFixed}},
 	{names: "clock_gettime localtime_r gmtime_r", fn: Func{Dst: 2, Extent: ExtentFixed}}, // Fixed: see fixedSizes
 	{names: "gettimeofday time sigemptyset sigfillset sigaddset sigdelset", fn: Func{Dst: 1, Extent: ExtentFixed}},
 }
+
+// Scattered are functions of the C library that write several things for their caller, in its nodes or in
+// nodes that they make of its own: no entry says that. The library's stores have to be recorded.
+var Scattered = strings.Fields("insque remque tsearch tdelete lsearch hsearch_r open_memstream")
 
 // waiters are the functions that wait for what another thread does, beside the
 // writers above. The order of the kernel's probes is that of the run; only an

@@ -47,40 +47,40 @@ type Analysis struct {
 	piece     trace.Stores      // of a run, being taken
 	concerned []concerned       // scratch
 
-	points    []*point
-	around    map[trace.ThreadID]around // what the next write of a thread is part of
-	callers   *callers.Graph            // nil: not asked for yet
-	again     *rerun.Rerun              // the call in which the fault was located last; nil: none
-	unsure    []*point                  // at inlined boundaries, see settle
-	elisions  elisions                  // stores that the compiler has left out
-	tails     map[tail]trace.Addr       // what jumped returned
-	owns      [recentStacks]ownOf
-	known     map[eval.Instance]bool // with All: reported at an earlier C-point already
-	healthy   mgpp.Timestamp         // the last C-point at which nothing was broken
-	whole     mgpp.Timestamp         // the same, but for the crash
-	sound     eval.CPoint            // that C-point, if its Kind is set
-	checked   int
-	checkedAt times          // of the C-points
-	checking  stopwatch      // runs while a C-point is checked
-	done      bool           // an inconsistent C-point was found, and All is not set
-	faults    int            // memory faults seen so far
-	signal    *report.Exit   // the last fault or fatal signal
-	died      trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
-	diedIn    trace.ThreadID // died: the thread
-	dying     call           // died: the watched function's in which it was
-	audit     *report.Audit
-	begins    *Begin // nil: with the program
-	stacks    *stacks
-	pools     map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
-	unsized   map[eval.Instance]bool // not judged, see unrounded
-	doubt     *doubt                 // nil: the history begins with the program
-	ceased    string                 // why the history ends before the program; "": it does not
-	unended   *unended               // a call that seems to have no end; nil: there was none
-	auditing  *auditor               // between the KindMemory events of a recording
-	moment    bool                   // the history is of one moment: a core file
-	forks     int
-	forked    mgpp.Timestamp // the last operation before the last of them
-	warned    []string
+	points     []*point
+	around     map[trace.ThreadID]around // what the next write of a thread is part of
+	callers    *callers.Graph            // nil: not asked for yet
+	again      *rerun.Rerun              // the call in which the fault was located last; nil: none
+	unsure     []*point                  // at inlined boundaries, see settle
+	elisions   elisions                  // stores that the compiler has left out
+	tails      map[tail]trace.Addr       // what jumped returned
+	owns       [recentStacks]ownOf
+	known      map[eval.Instance]bool // with All: reported at an earlier C-point already
+	healthy    mgpp.Timestamp         // the last C-point at which nothing was broken
+	whole      mgpp.Timestamp         // the same, but for the crash
+	sound      eval.CPoint            // that C-point, if its Kind is set
+	checked    int
+	checkedAt  times          // of the C-points
+	checking   stopwatch      // runs while a C-point is checked
+	done       bool           // an inconsistent C-point was found, and All is not set
+	faults     int            // memory faults seen so far
+	signal     *report.Exit   // the last fault or fatal signal
+	died       trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
+	diedIn     trace.ThreadID // died: the thread
+	dying      call           // died: the watched function's in which it was
+	audit      *report.Audit
+	begins     *Begin // nil: with the program
+	stacks     *stacks
+	pools      map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
+	unsized    map[eval.Instance]bool // not judged, see unrounded
+	doubt      *doubt                 // nil: the history begins with the program
+	ceased     string                 // why the history ends before the program; "": it does not
+	unended    *unended               // a call that seems to have no end; nil: there was none
+	auditing   *auditor               // between the KindMemory events of a recording
+	moment     bool                   // the history is of one moment: a core file
+	forks      int
+	forked     mgpp.Timestamp // the last operation before the last of them
+	warned     []string
 	unchecked  int  // C-points that were left out since the analysis was to end
 	judgedLast bool // what came after them was checked
 

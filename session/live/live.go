@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -242,10 +244,22 @@ func (l *Program) opened() {
 	}
 }
 
-// traceStandardLibrary captures the stores of libstdc++ (or libc++) too.
-func (l *Program) traceStandardLibrary(files []*probe.Image) {
+// scattered are the functions of the C library that are called and write where only its stores tell.
+func scattered(files []*probe.Image) (called []string) {
 	for _, im := range files {
-		if !symbol.MatchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}) || im.Traced {
+		for _, name := range probe.Scattered {
+			if im.Traced && im.File.Imports(name) && !slices.Contains(called, name) {
+				called = append(called, name)
+			}
+		}
+	}
+	return called
+}
+
+// traceLibrary captures the stores of a library of one of the names too.
+func (l *Program) traceLibrary(files []*probe.Image, names ...string) {
+	for _, im := range files {
+		if !symbol.MatchesModule(im.Path, names) || im.Traced {
 			continue
 		}
 		im.Traced = true
@@ -330,7 +344,11 @@ func (l *Program) prepare(inProcess bool) (err error) {
 		return err
 	}
 	if l.o.Capture.StandardLibrary || specfile.OfStandardLibrary(l.Spec) {
-		l.traceStandardLibrary(files)
+		l.traceLibrary(files, "libstdc++.so", "libc++.so")
+	}
+	if called := scattered(files); len(l.Spec.Types) > 0 && len(called) > 0 {
+		l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("the stores of the C library are recorded, since the program calls %s", strings.Join(called, ", ")))
+		l.traceLibrary(files, "libc.so.6")
 	}
 	if err := specfile.Inlined(l.Spec, p); err != nil {
 		return err
