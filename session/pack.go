@@ -9,6 +9,7 @@ import (
 	"mgtrace/flow"
 	"mgtrace/report"
 	"mgtrace/session/recording"
+	"mgtrace/session/transient"
 	"mgtrace/trace"
 )
 
@@ -62,7 +63,7 @@ func Pack(path string, o PackOptions) (*Packed, error) {
 	for _, c := range r.Chunks() {
 		p.Changes += c.Count
 	}
-	err = recording.Replace(out, path, func(f *os.File) error {
+	err = recording.Replace(out, path, transient.Guard, func(f *os.File) error {
 		if err := trace.Pack(f, r, o.Progress); err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func packFlow(path, out string, r *trace.Reader) error {
 		return nil // who reads the trace is told
 	}
 	if err == nil {
-		err = recording.Replace(flow.Path(out), flow.Path(path), func(f *os.File) error {
+		err = recording.Replace(flow.Path(out), flow.Path(path), transient.Guard, func(f *os.File) error {
 			_, err := io.Copy(f, from)
 			return err
 		})

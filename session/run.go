@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"mgtrace/report"
@@ -136,7 +135,7 @@ type look func(ctx context.Context, path string, o AnalysisOptions) (*report.Rep
 func recordThen(ctx context.Context, o RunOptions, begin beginner, look look) (r *report.Report, exit int, err error) {
 	var room *scratch
 	if o.Record == "" {
-		if room, err = newScratch(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP); err != nil {
+		if room, err = newScratch(); err != nil {
 			return nil, 0, err
 		}
 		defer room.remove()

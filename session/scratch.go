@@ -3,58 +3,40 @@ package session
 import (
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"mgtrace/session/transient"
 )
 
 // scratch is a folder for a recording that is not to be kept. It can be large: it goes with
 // mgtrace also where a signal ends that.
 type scratch struct {
-	dir     string
-	endings []os.Signal    // those that end mgtrace
-	signals chan os.Signal // of these; nil: somebody else has them
+	dir  string
+	but  []os.Signal // that are somebody else's
+	done func()      // of transient.GuardBut; nil: somebody else has the signals
 }
 
-// newScratch makes the folder. endings are the signals that end mgtrace where nobody heeds them.
-func newScratch(endings ...os.Signal) (*scratch, error) {
+// newScratch makes the folder; but: see transient.GuardBut.
+func newScratch(but ...os.Signal) (*scratch, error) {
 	dir, err := os.MkdirTemp("", "mgtrace-")
 	if err != nil {
 		return nil, fmt.Errorf("make room for the recording: %w; name another folder by TMPDIR", err)
 	}
-	return &scratch{dir: dir, endings: endings}, nil
+	return &scratch{dir: dir, but: but}, nil
 }
 
-// guard heeds the signals from now on: they still end mgtrace, and the folder is removed before.
+// guard heeds the signals from now on.
 func (s *scratch) guard() {
-	if s == nil || s.signals != nil {
-		return
+	if s != nil && s.done == nil {
+		s.done = transient.GuardBut(s.dir, s.but...)
 	}
-	signals := make(chan os.Signal, 1)
-	s.signals = signals
-	for _, sig := range s.endings {
-		if !signal.Ignored(sig) {
-			signal.Notify(signals, sig)
-		}
-	}
-	go func() {
-		sig, ok := <-signals
-		if !ok {
-			return
-		}
-		_ = os.RemoveAll(s.dir)
-		signal.Reset(sig)
-		_ = syscall.Kill(os.Getpid(), sig.(syscall.Signal))
-	}()
 }
 
 // leave leaves the signals to somebody else.
 func (s *scratch) leave() {
-	if s == nil || s.signals == nil {
-		return
+	if s != nil && s.done != nil {
+		s.done()
+		s.done = nil
 	}
-	signal.Stop(s.signals)
-	close(s.signals)
-	s.signals = nil
 }
 
 // remove removes the folder.

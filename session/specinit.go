@@ -35,7 +35,7 @@ type InitOptions struct {
 // InitSpec runs a program that is taken to be healthy, and finds what holds of its
 // structures.
 func InitSpec(ctx context.Context, o InitOptions) (*mine.Result, error) {
-	room, err := newScratch(syscall.SIGTERM, syscall.SIGHUP) // SIGINT ends the mining of it alone
+	room, err := newScratch(syscall.SIGINT) // which ends the mining of it alone
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,9 @@ func NewBuilder(path string, mode os.FileMode, r *trace.Reader) (*Builder, error
 	return b, nil
 }
 
+// Temporary is the file that has what is written, until Finish puts it in its place.
+func (b *Builder) Temporary() string { return b.file.Name() }
+
 // Abandon removes what has been written.
 func (b *Builder) Abandon() {
 	if b.file != nil {

@@ -119,6 +119,9 @@ func (s *sorter) write(run []uint64) {
 		if s.file, s.err = os.CreateTemp(s.dir, "mgtrace-index-*"); s.err != nil {
 			return
 		}
+		if s.err = os.Remove(s.file.Name()); s.err != nil { // at once: nobody else opens it, and it is gone however mgtrace ends
+			return
+		}
 	}
 	var all row
 	for i := 0; i < len(run); i += s.cols {
@@ -488,7 +491,7 @@ func (s *sorter) close() {
 	s.wait()
 	s.cells, s.spare, s.out, s.buckets = nil, nil, nil, buckets{}
 	if s.file != nil {
-		s.err = errors.Join(s.err, s.file.Close(), os.Remove(s.file.Name()))
+		s.err = errors.Join(s.err, s.file.Close())
 		s.file = nil
 	}
 }

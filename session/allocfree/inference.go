@@ -17,6 +17,7 @@ import (
 	"mgtrace/probe"
 	"mgtrace/report"
 	"mgtrace/session/recording"
+	"mgtrace/session/transient"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
@@ -70,7 +71,7 @@ func Path(ctx context.Context, path string, files recording.Files, o *Options) (
 	if err := i.follow(ctx, o); err != nil {
 		return "", err
 	}
-	err = recording.Replace(out, rec.Path, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
+	err = recording.Replace(out, rec.Path, transient.Guard, func(file *os.File) error { return i.write(trace.NewWriter(file, i.program(want))) })
 	if err != nil {
 		return "", fmt.Errorf("write the blocks that were found: %w", err)
 	}

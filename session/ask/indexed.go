@@ -17,6 +17,7 @@ import (
 	"mgtrace/session/analysis"
 	"mgtrace/session/recording"
 	"mgtrace/session/symbol"
+	"mgtrace/session/transient"
 	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
@@ -80,6 +81,7 @@ func (q *Queries) index(path string, mode os.FileMode) error {
 		return fmt.Errorf("%w: %w", errNoPlace, err)
 	}
 	defer b.Abandon()
+	defer transient.Guard(b.Temporary())()
 	sink := &indexing{Builder: b, calls: query.NewCalls(&q.Recording.Prog), progress: q.Options.Progress, total: q.Recording.Reader.EventCount(), ceiling: ceiling{limit: q.Options.Memory}}
 	if err := q.Recording.Reader.Seek(0); err != nil {
 		return err

@@ -10,8 +10,9 @@ import (
 func IndexPath(path string) string { return path + ".idx" }
 
 // Replace writes a file beside its place and puts it there when it is on disk. A new one may
-// be read by whom the recording that it is made of may be: it has what memory held.
-func Replace(path, of string, write func(*os.File) error) (err error) {
+// be read by whom the recording that it is made of may be: it has what memory held. guard is told its name
+// before it has its place, and what it returns is called when it has, or is gone.
+func Replace(path, of string, guard func(name string) (done func()), write func(*os.File) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -19,6 +20,7 @@ func Replace(path, of string, write func(*os.File) error) (err error) {
 	if err != nil {
 		return err
 	}
+	defer guard(f.Name())()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close(), os.Remove(f.Name()))

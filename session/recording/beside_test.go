@@ -16,8 +16,13 @@ func TestReplace(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	for _, want := range []os.FileMode{0o600, 0o640} {
-		if err := Replace(out, of, func(f *os.File) error { _, err := f.WriteString("it"); return err }); err != nil {
+		var guarded, done string
+		guard := func(name string) func() { guarded = name; return func() { done = name } }
+		if err := Replace(out, of, guard, func(f *os.File) error { _, err := f.WriteString("it"); return err }); err != nil {
 			t.Fatal(err)
+		}
+		if filepath.Dir(guarded) != dir || done != guarded {
+			t.Errorf("guarded %q until %q was there", guarded, done)
 		}
 		info, err := os.Stat(out)
 		if err != nil || info.Mode().Perm() != want || info.Size() != 2 {

@@ -17,6 +17,7 @@ import (
 	"mgtrace/report"
 	"mgtrace/session/ask"
 	"mgtrace/session/recording"
+	"mgtrace/session/transient"
 	"mgtrace/slice"
 	"mgtrace/slice/native"
 	"mgtrace/slice/tell"
@@ -97,7 +98,7 @@ func (s *slicer) index(path string, progress func(done, total int64)) error {
 		o.Key = [16]byte{} // it is made again the next time, when that is to be said again
 	}
 	build := func(f *os.File) error { return slice.BuildIndex(f, p, o) }
-	if s.unkept = recording.Replace(path, s.rec.Path, build); s.unkept == nil {
+	if s.unkept = recording.Replace(path, s.rec.Path, transient.Guard, build); s.unkept == nil {
 		return s.open(path, o.Key)
 	}
 	if err := s.aside(build); err != nil {
