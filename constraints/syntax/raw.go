@@ -14,6 +14,9 @@ func (p *parser) raw(what string, words ...string) string {
 	t := p.tok()
 	if t.kind == tokString {
 		p.next()
+		if p.tok().text == "(" { // "Node::operator new"(size=1)
+			return t.text + p.raw(what, words...)
+		}
 		return t.text
 	}
 	lo := t.lo

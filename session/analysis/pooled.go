@@ -62,3 +62,18 @@ func (a *Analysis) divided(t *check.NodeType) bool {
 	}
 	return false
 }
+
+// resources warns where a declared type has no node, and the program has memory from resources of the C++ library
+// (std::pmr): what these give out is no block until an allocator is declared.
+func (a *Analysis) resources(nodes map[string]int) []string {
+	const give = "std::pmr::memory_resource::allocate"
+	if !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool { return nodes[t.Name] == 0 }) {
+		return nil
+	}
+	for _, im := range a.Symbols.Images {
+		if im.Traced && im.Obj != nil && (len(im.Obj.FuncsNamed(give)) > 0 || len(im.Obj.Inlined(give)) > 0) {
+			return []string{"the program has memory from resources of the C++ library (std::pmr): name them, as with `allocator std::pmr::unsynchronized_pool_resource::do_allocate(size=2) frees std::pmr::unsynchronized_pool_resource::do_deallocate(2);` and --module libstdc++.so"}
+		}
+	}
+	return nil
+}
