@@ -37,7 +37,7 @@ type Result struct {
 	Verdict Verdict
 	Reason  string // Broken: why, with field names and values
 	// Through is the address through which it would have to be read, where that is why it
-	// is Broken: nothing is known there. 0: that is not why.
+	// is Broken: nothing is known there, or, with Block, no node is. 0: that is not why.
 	Through trace.Addr
 	// Block is the block to which a pointer leads, and in which a node was expected, where
 	// that is why it is Broken. 0: that is not why.

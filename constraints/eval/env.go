@@ -249,10 +249,7 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 		l.obj = e.g.ObjectOf(e.t, mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}, to)
 		if l.obj == 0 {
 			l.bad = undef(notExpected, at)
-			if p.tgt == mgpp.Wild {
-				l.bad.bits = p.bits
-			}
-			l.bad.node = p.node
+			l.bad.bits, l.bad.node = p.bits, p.node
 		}
 		return l
 	}

@@ -14,7 +14,7 @@ func (p *parser) raw(what string, words ...string) string {
 	t := p.tok()
 	if t.kind == tokString {
 		p.next()
-		if p.tok().text == "(" { // "Node::operator new"(size=1)
+		if next := p.tok().text; next == "(" || next == ":" { // "Node::operator new"(size=1), "List::push":exit
 			return t.text + p.raw(what, words...)
 		}
 		return t.text

@@ -71,6 +71,7 @@ type Analysis struct {
 	audit      *report.Audit
 	begins     *Begin // nil: with the program
 	stacks     *stacks
+	undeclared undeclared
 	pools      map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
 	unsized    map[eval.Instance]bool // not judged, see unrounded
 	doubt      *doubt                 // nil: the history begins with the program
@@ -735,6 +736,7 @@ func (a *Analysis) summarise(r *report.Report) {
 		points = nil // none could be reached
 	}
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
+	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources(r.Checked.Objects)...)
 	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {

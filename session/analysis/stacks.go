@@ -84,11 +84,15 @@ func (a *Analysis) elsewhere(addr trace.Addr) bool {
 		slices.ContainsFunc(a.prog.Modules, func(m trace.Module) bool { return m.Lo <= addr && addr < m.Hi })
 }
 
-// offStack leaves inconsistencies out that may be none, could what lies on a stack be read.
+// offStack leaves inconsistencies out that may be none, could what lies on a stack be read, or what the
+// specification does not declare.
 func (a *Analysis) offStack(found []eval.Inconsistency, c eval.CPoint) []eval.Inconsistency {
 	v := a.Checker.View(a.Hist.Now())
 	return slices.DeleteFunc(found, func(inc eval.Inconsistency) bool {
 		r := a.Checker.Eval(inc.Instance, v)
+		if a.note(inc, &r) {
+			return true
+		}
 		if r.Through == 0 || !a.stacks.inUse(r.Through, c) {
 			return false
 		}

@@ -1,0 +1,137 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
+	"mgtrace/mgpp"
+	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
+	"mgtrace/trace"
+	"mgtrace/types"
+)
+
+// A pointer may lead to what has the right type, and is no node since the specification does not declare
+// it: the head of a ring in static memory, or inside of a block of another type. What is there is not recorded, or
+// not looked at. So what depends on it is not judged, and a warning says what to declare.
+type undeclared struct {
+	places []string   // at most maxUndeclared
+	labels [][]string // by place: of the constraints
+}
+
+// maxUndeclared is how many places are told.
+const maxUndeclared = 4
+
+// note says whether an instance is broken for want of a declaration only.
+func (a *Analysis) note(inc eval.Inconsistency, r *eval.Result) bool {
+	place := a.undeclaredAt(r.Through, r.Block)
+	if place == "" {
+		return false
+	}
+	u := &a.undeclared
+	i := slices.Index(u.places, place)
+	if i < 0 && len(u.places) < maxUndeclared {
+		i = len(u.places)
+		u.places, u.labels = append(u.places, place), append(u.labels, nil)
+	}
+	if l := a.Checker.Label(inc.Instance); i >= 0 && !slices.Contains(u.labels[i], l) {
+		u.labels[i] = append(u.labels[i], l)
+	}
+	return true
+}
+
+// warnings says what was not judged.
+func (u *undeclared) warnings() []string {
+	var out []string
+	for i, place := range u.places {
+		out = append(out, fmt.Sprintf("a pointer leads to %s; without that, %s can not be judged there", place, strings.Join(u.labels[i], ", ")))
+	}
+	return out
+}
+
+// undeclaredAt says what lies at an address and how that is declared; "": nothing that could be a node's.
+func (a *Analysis) undeclaredAt(addr trace.Addr, block mgpp.NodeID) string {
+	if addr == 0 || a.Typing == nil {
+		return ""
+	}
+	if im, ok := a.Symbols.Image(addr); ok && im.Obj != nil && im.Traced && block == 0 {
+		v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
+		if !ok || v.Type == nil {
+			return ""
+		}
+		if _, of := a.member(v.Type, int64(addr-im.Bias)-v.Loc.Offset); of == nil {
+			return ""
+		}
+		return fmt.Sprintf("%s in static memory (%s:%d), which `global %s;` declares", v.Name, symbol.Short(v.File), v.Line, v.Name)
+	}
+	if block == 0 {
+		return ""
+	}
+	n := a.Hist.Node(block)
+	e := a.Typing.Evidence(n.Alloc, n.Stack)
+	off := int64(addr-n.Start) - e.Offset
+	if e.Type == nil || e.Type.Size <= 0 || off < 0 {
+		return ""
+	}
+	path, of := a.member(e.Type, off%e.Type.Size)
+	if of == nil || path == "" {
+		return ""
+	}
+	owner, declare := e.Type.Name, "type "+e.Type.Name+";"
+	if strings.ContainsAny(owner, ":< (") {
+		owner = "owner"
+		declare = fmt.Sprintf("type owner = %q;", e.Type.Name)
+	}
+	for _, t := range a.spec.Types {
+		if t.Layout != nil && typing.SameType(t.Layout, of) {
+			declare += fmt.Sprintf(" embed %s in %s at %s;", t.Name, owner, path)
+		}
+	}
+	return fmt.Sprintf("%s of a block of %s, which `%s` declares", path, e.Type.Name, declare)
+}
+
+// member is what lies at an offset of a type and is of a type that nodes or their members have: its path,
+// with arrays by their names alone, and its type; nil: there is none.
+func (a *Analysis) member(t *types.Type, off int64) (path string, of *types.Type) {
+	for t.Kind == types.Array && t.Elem != nil && t.Elem.Size > 0 {
+		t, off = t.Elem, off%t.Elem.Size
+	}
+	if off == 0 && a.ofNodes(t) {
+		return "", t
+	}
+	for i := range t.Members {
+		m := &t.Members[i]
+		if m.Type == nil || m.Offset < 0 || off < m.Offset || off >= m.Offset+m.Type.Size {
+			continue
+		}
+		rest, of := a.member(m.Type, off-m.Offset)
+		switch {
+		case of == nil:
+		case m.Base || m.Name == "":
+			return rest, of
+		case rest == "":
+			return m.Name, of
+		default:
+			return m.Name + "." + rest, of
+		}
+	}
+	return "", nil
+}
+
+// ofNodes: nodes, or members of nodes that are structures, have this type.
+func (a *Analysis) ofNodes(t *types.Type) bool {
+	return t.Kind == types.Struct && slices.ContainsFunc(a.spec.Types, func(n *check.NodeType) bool { return n.Layout != nil && hasType(n.Layout, t, 0) })
+}
+
+// hasType: a type is another one, or has members of it.
+func hasType(t, u *types.Type, depth int) bool {
+	if typing.SameType(t, u) {
+		return true
+	}
+	return depth < 4 && slices.ContainsFunc(t.Members, func(m types.Member) bool {
+		return m.Type != nil && m.Type.Kind == types.Struct && hasType(m.Type, u, depth+1)
+	})
+}
