@@ -441,6 +441,7 @@ func (m *mining) settle(ctx context.Context) error {
 	if err := t.sweep(ctx, thinPlaces(m.land.moments, maxOfPlace)); err != nil {
 		return err
 	}
+	sure = m.land.meant(sure)
 	m.cpoints = m.land.choose(sure)
 	m.end = m.run.Ended
 	for id, p := range m.land.places {

@@ -288,6 +288,42 @@ func (t *terrain) choose(facts []*candidate) []CPoint {
 	return out
 }
 
+// meant leaves facts out that are likely to be accidents: where C-points at which all of them hold would
+// show the structure in few of the states that it had, being functions that run before or after all operations, those that
+// fail at more than half of all places. Where that does not help, all stay. facts have been swept over all moments.
+func (t *terrain) meant(facts []*candidate) []*candidate {
+	const every = 4 * enoughStates // of fewer states in all, few are no sign
+	if t.shownAt(facts) >= enoughStates || t.shown(func(int) bool { return true }) < every {
+		return facts
+	}
+	often := func(c *candidate) bool { return 2*len(c.fails) > len(t.places) }
+	left := slices.DeleteFunc(slices.Clone(facts), often)
+	if t.shownAt(left) < enoughStates {
+		return facts
+	}
+	for _, c := range facts {
+		c.dead = c.dead || often(c)
+	}
+	return left
+}
+
+// shownAt is in how many states the C-points show the structure at which all facts hold.
+func (t *terrain) shownAt(facts []*candidate) int {
+	picked := t.picked(t.choose(facts), false)
+	return t.shown(func(p int) bool { return picked[p] })
+}
+
+// shown is in how many states, none of them empty, places show the structure.
+func (t *terrain) shown(at func(place int) bool) int {
+	states := map[int]bool{}
+	for _, m := range t.moments {
+		if at(m.place) && t.aliveAt(m) > 0 {
+			states[m.state] = true
+		}
+	}
+	return len(states)
+}
+
 // onlyOutermost gives up functions all of whose calls lie in those of others that are
 // chosen.
 func (t *terrain) onlyOutermost(funcs map[string]*function) {
