@@ -213,6 +213,10 @@ func (a *Assembler) reallocated(t *thread, h *Hit, c *allocCall, block uint64) {
 // freed reports the end of a block, or of a chunk: where no piece lies at its beginning, one may
 // have been freed there, and it is not that one which is freed again.
 func (a *Assembler) freed(h *Hit, c *allocCall) {
+	if a.plan.Funcs[c.fn].Later && a.live != nil {
+		a.freedLater(h, c)
+		return
+	}
 	if size := a.endChunk(h, c); size > 0 {
 		if _, piece := a.live.at[c.ptr]; !piece {
 			a.memory(h, trace.KindUnmap, c.ptr, size)

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"mgtrace/probe"
@@ -119,4 +120,37 @@ func (a *Assembler) endChunk(h *Hit, c *allocCall) (size uint64) {
 		a.send(e)
 	}
 	return size
+}
+
+// freedLater reports the end of all pieces of a chunk from a mark on; where the chunk is not known, as of static
+// memory, of all that lie behind it.
+func (a *Assembler) freedLater(h *Hit, c *allocCall) {
+	for _, piece := range a.live.within(c.ptr, a.divided.behind(c.ptr)) {
+		if !a.plan.Funcs[a.live.at[piece].by].Declared {
+			continue
+		}
+		e := a.allocEvent(h, c, trace.KindFree)
+		e.Addr, e.Size = trace.Addr(piece), 0
+		a.live.remove(piece)
+		a.send(e)
+	}
+}
+
+// behind is how much of its chunk lies behind an address.
+func (d *dividedBlocks) behind(addr uint64) (size uint64) {
+	for chunk, n := range d.sizes {
+		if addr-chunk <= n {
+			return n - (addr - chunk)
+		}
+	}
+	i, found := slices.BinarySearchFunc(d.taken, addr, byPiece)
+	if !found {
+		i--
+	}
+	for ; i >= 0; i-- {
+		if t := d.taken[i]; addr-t.piece <= t.size {
+			return t.size - (addr - t.piece)
+		}
+	}
+	return math.MaxUint64 - addr
 }

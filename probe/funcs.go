@@ -53,7 +53,7 @@ func (b *builder) declared(a Allocator, taken map[Site]bool) error {
 		errs = append(errs, b.declare(a.Func, f, taken))
 	}
 	if a.Free != "" {
-		errs = append(errs, b.declare(a.Free, Func{Role: RoleFree, Ptr: max(a.FreeArg, 1), Declared: true}, taken))
+		errs = append(errs, b.declare(a.Free, Func{Role: RoleFree, Ptr: max(a.FreeArg, 1), Declared: true, Later: a.Later}, taken))
 	}
 	return errors.Join(errs...)
 }

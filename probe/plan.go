@@ -30,6 +30,7 @@ type Allocator struct {
 	Fixed   uint64 // size in bytes where Size is 0
 	Free    string // "" none
 	FreeArg int    // from 1
+	Later   bool   // Free frees what was given out behind it, too: up to a mark
 }
 
 // Line is FILE:LINE.
@@ -183,6 +184,7 @@ type Func struct {
 	// Args is where a RoleWatch has its first arguments at its entry; nil: the first six integer
 	// registers have them in order.
 	Args     []Arg
+	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
 	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent
 	File     string

@@ -462,6 +462,7 @@ type Allocator struct {
 	Bytes   int64 // Size 0 only
 	Free    string
 	FreeArg int
+	Later   bool // Free ends what lies behind it as well
 	Pos     syntax.Pos
 }
 

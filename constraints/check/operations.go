@@ -357,7 +357,7 @@ func (c *checker) allocator(s *syntax.Allocator) {
 	}
 	if ok {
 		c.spec.Allocators = append(c.spec.Allocators, Allocator{Func: s.Func, Size: s.Size, Count: s.Count, Bytes: s.Bytes,
-			Free: s.Free, FreeArg: s.FreeArg, Pos: s.Pos})
+			Free: s.Free, FreeArg: s.FreeArg, Later: s.Later, Pos: s.Pos})
 	}
 }
 

@@ -142,7 +142,7 @@ type (
 		Type  Ident
 		Sites []AllocSite
 	}
-	// Allocator is "allocator f(size=2) frees g(1);".
+	// Allocator is "allocator f(size=2) frees g(1) [and later];".
 	Allocator struct {
 		At
 		Func    string
@@ -152,6 +152,7 @@ type (
 		Free    string
 		FreePos Pos
 		FreeArg int
+		Later   bool // and what lies behind it
 	}
 	// CPoint is "cpoint f:exit:each, quad.c:24 for T;".
 	CPoint struct {

@@ -274,7 +274,7 @@ func (p *parser) allocSite() AllocSite {
 	}
 }
 
-// allocator reads "allocator f(size=2, count=1, bytes=48) [frees g(1)];".
+// allocator reads "allocator f(size=2, count=1, bytes=48) [frees g(1) [and later]];".
 func (p *parser) allocator() {
 	a := &Allocator{At: At{p.next().pos}}
 	var args string
@@ -283,8 +283,14 @@ func (p *parser) allocator() {
 	p.allocatorArgs(a, pos, args)
 	if p.acceptWord("frees") {
 		a.FreePos = p.tok().pos
-		a.Free, args = splitCall(p.raw("the function that frees, such as pool_put(1),"))
+		a.Free, args = splitCall(p.raw("the function that frees, such as pool_put(1),", "and"))
 		a.FreeArg = p.argumentText(a.FreePos, args, a.Free)
+		if p.acceptWord("and") {
+			a.Later = true
+			if !p.acceptWord("later") {
+				p.unexpected("`later`, of a function that frees what was given out behind it as well,")
+			}
+		}
 	}
 	p.end("the allocator")
 	p.add(a)

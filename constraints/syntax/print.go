@@ -238,6 +238,9 @@ func allocatorString(a *Allocator) string {
 	if a.Free != "" {
 		text += " frees " + rawString(fmt.Sprintf("%s(%d)", a.Free, a.FreeArg))
 	}
+	if a.Later {
+		text += " and later"
+	}
 	return text + ";"
 }
 
