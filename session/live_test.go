@@ -392,7 +392,7 @@ int main(void) {
 			if interned[key] == nil {
 				interned[key] = append([]trace.Addr(nil), a.stack...)
 			}
-			nt, _, why := ty.TypeOf(mgpp.Node{Size: a.size, Stack: interned[key]})
+			nt, _, why := ty.TypeOf(mgpp.Node{ID: mgpp.NodeID(i + 1), Size: a.size, Stack: interned[key]})
 			got := "-"
 			if nt != nil {
 				got = nt.Name

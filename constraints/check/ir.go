@@ -393,6 +393,9 @@ type Nil struct {
 	Pos    syntax.Pos
 }
 
+// BySize is why a block has its type that has it by its size alone.
+const BySize = "by size"
+
 // Embed: a member of Host at Offset that is a node of type Type of its own.
 type Embed struct {
 	Type   *NodeType

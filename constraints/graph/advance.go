@@ -188,13 +188,24 @@ func (g *Graph) isUntyped(o mgpp.Origin) bool { return int(o) < len(g.untyped) &
 // noType notes that a block that was born at t is of no declared type.
 func (g *Graph) noType(id mgpp.NodeID, t mgpp.Timestamp) {
 	op := g.hist.Brief(t)
-	if op.Kind != mgpp.OpBirth || op.Node != id {
+	if op.Kind != mgpp.OpBirth || op.Node != id || g.guessed[op.Origin] {
 		return
 	}
 	if n := int(op.Origin) + 1; n > len(g.untyped) {
 		g.untyped = append(g.untyped, make([]bool, n-len(g.untyped))...)
 	}
 	g.untyped[op.Origin] = true
+}
+
+// guess notes that a block that was born at t has its type by what it is alone: another one of the same origin may
+// have none.
+func (g *Graph) guess(t mgpp.Timestamp) {
+	if op := g.hist.Brief(t); op.Kind == mgpp.OpBirth {
+		if g.guessed == nil {
+			g.guessed = map[mgpp.Origin]bool{}
+		}
+		g.guessed[op.Origin] = true
+	}
 }
 
 // at returns the history's view at t.

@@ -38,12 +38,13 @@ type Graph struct {
 	places     places
 	turns      []turn // of reached nodes, by time
 	lives      func(ObjID) bool
-	fills      bool     // some object's layout does
-	reads      []Reads  // of SetReads
-	pathFields []string // likewise
-	inward     bool     // a pointer leads into the middle of an object whose layout is narrow
-	wide       bool     // see Wide
-	untyped    []bool   // by mgpp.Origin: its blocks are of no declared type
+	fills      bool                 // some object's layout does
+	reads      []Reads              // of SetReads
+	pathFields []string             // likewise
+	inward     bool                 // a pointer leads into the middle of an object whose layout is narrow
+	wide       bool                 // see Wide
+	untyped    []bool               // by mgpp.Origin: its blocks are of no declared type
+	guessed    map[mgpp.Origin]bool // origins of which a block has its type by its size
 
 	lastMoved struct { // what moved returned last
 		of   *Span
@@ -295,6 +296,9 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 			return
 		}
 		o.Type, o.Why = typ, why
+		if why == check.BySize {
+			g.guess(t)
+		}
 		carried = carried || n.Before
 		o.Addr, o.Size = n.Start+trace.Addr(off), n.Size-uint64(off)
 	}

@@ -12,17 +12,24 @@ import (
 	"mgtrace/session/typing"
 )
 
-// unpooled leaves inconsistencies out of nodes that are likely to be none: a block that
+// unpooled leaves inconsistencies out of nodes that are likely to be none: one that has its type by
+// its size alone, of a site that allocates other sizes too; a block that
 // the program divides by itself has the type of its first piece, and pointers between
 // the pieces seem to lead from the node to itself. A warning says so once.
 func (a *Analysis) unpooled(found []eval.Inconsistency, at mgpp.Timestamp) []eval.Inconsistency {
 	out := make([]eval.Inconsistency, 0, len(found))
 	for _, inc := range found {
-		if !a.pooled(inc.Instance.SCC, at) && !slices.ContainsFunc(inc.Instance.Nodes[:], func(o graph.ObjID) bool { return a.pooled(o, at) }) {
+		none := func(o graph.ObjID) bool { return a.guessed(o) || a.pooled(o, at) }
+		if !none(inc.Instance.SCC) && !slices.ContainsFunc(inc.Instance.Nodes[:], none) {
 			out = append(out, inc)
 		}
 	}
 	return out
+}
+
+// guessed: see typing.Blocks.Guessed.
+func (a *Analysis) guessed(o graph.ObjID) bool {
+	return o != 0 && a.Typing != nil && a.Graph.Object(o).Host != 0 && a.Typing.Guessed(a.Hist.Node(a.Graph.Object(o).Host))
 }
 
 // pooled: pointers to the type of a node lead into its block, behind the first object

@@ -52,7 +52,8 @@ type Verdict struct {
 type sizeSite struct {
 	typ   *check.NodeType
 	size  uint64
-	mixed bool // it allocates other sizes too
+	mixed bool        // it allocates other sizes too
+	taken mgpp.NodeID // the last block that was taken as of the type: what was said of it and those before stands, whoever asks again
 }
 
 // New types blocks for a specification.
@@ -519,10 +520,20 @@ func (t *Blocks) ofSize(n mgpp.Node) (*check.NodeType, int64, string) {
 	if site.size != n.Size {
 		site.mixed = true
 	}
-	if site.mixed || site.typ == nil {
+	if site.typ == nil || site.mixed && n.ID > site.taken {
 		return nil, 0, "nothing tells its type"
 	}
-	return site.typ, 0, "by size"
+	site.taken = max(site.taken, n.ID)
+	return site.typ, 0, check.BySize
+}
+
+// Guessed: the block has its type by its size alone, and its site has allocated blocks of other sizes since.
+func (t *Blocks) Guessed(n mgpp.Node) bool {
+	if len(n.Stack) == 0 {
+		return false
+	}
+	site := t.bySize[n.Stack[0]]
+	return site != nil && site.mixed && site.typ != nil && t.stacks[&n.Stack[0]].sized
 }
 
 // ProgramsOwn: the call that returns to pc is in traced code; where that code
@@ -603,7 +614,7 @@ func endsIn(im *symbol.Image, fn *objfile.Func) (name string, ok bool) {
 func (t *Blocks) arrays(divided func(*check.NodeType) bool) (out []string) {
 	for _, nt := range t.spec.Types {
 		if k := t.several[nt]; k > 0 && !divided(nt) {
-			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q;", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name))
+			out = append(out, fmt.Sprintf("blocks with room for several %s, up to %s, were taken for one each, the first: an array of them is declared by ARRAY NAME OF %q; and a function that gives them out one by one, from a pool, by allocator FUNCTION(bytes=%d) frees FUNCTION(1);", nt.Name, report.Thousands(uint64(k)), nt.Layout.Name, nt.Layout.Size))
 		}
 		for _, c := range slices.Sorted(maps.Keys(t.rooms)) {
 			if t.rooms[c] == nt {
@@ -638,7 +649,7 @@ func (t *Blocks) sizedSites() []string {
 			where = fmt.Sprintf("%s:%d", symbol.Short(f.File), f.Line)
 		}
 		if s.mixed {
-			out = append(out, fmt.Sprintf("%s allocates blocks of several sizes and nothing tells their type; those of %d bytes before the first other were taken as %s", where, s.size, s.typ.Name))
+			out = append(out, fmt.Sprintf("%s allocates blocks of several sizes and nothing tells their type; those of %d bytes before the first other were taken as %s, and are not judged (say so with: alloc %s at …)", where, s.size, s.typ.Name, s.typ.Name))
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s allocates %d bytes, taken as %s by size alone (say so with: alloc %s at …)", where, s.size, s.typ.Name, s.typ.Name))
