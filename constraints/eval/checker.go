@@ -68,6 +68,7 @@ type info struct {
 	acyclic     bool     // X ->> Y => Y !->> X, or X !->> X
 	fields      []string // of its paths
 	types       []*check.NodeType
+	surely      *surely // nil: it is not compiled
 }
 
 // NewChecker returns a checker of a history. The graph is the history's, and
@@ -97,6 +98,7 @@ func NewChecker(spec *check.Spec, hist graph.History, g *graph.Graph, o Options)
 		}
 		c.attrSites = append(c.attrSites, rulesSites(a))
 	}
+	c.compileAll()
 	c.reach = newReach(c)
 	c.eachSite(func(s *site) { c.strays = c.strays || s.stray })
 	g.SetReads(c.reads(), pathFields(spec))

@@ -7,3 +7,39 @@ func Scratch(c *Checker, v mgpp.View) []Inconsistency {
 	c.g.Advance()
 	return c.scratch(v).list()
 }
+
+// Unsure has a checker evaluate all instances as those that are not surely healthy.
+func Unsure(c *Checker) {
+	for i := range c.infos {
+		c.infos[i].surely = nil
+	}
+}
+
+// Sure asks of all bindings at present whether they are surely healthy. It returns how many are, and what
+// of them is broken nevertheless.
+func Sure(c *Checker) (n int, wrong string) {
+	c.g.Advance()
+	e := newEnv(c, c.hist.At(c.g.Now()))
+	for i := range c.infos {
+		k := &c.infos[i]
+		if !e.sure(k) {
+			continue
+		}
+		for _, o := range e.population(k.Vars[0].Type) {
+			e.clearFrame()
+			e.vars[0] = o
+			all := e.healthyFrom(k)
+			clear(e.vars[1:])
+			e.bind(k, k.Guard, k.Universal, func() {
+				healthy := e.healthy(k)
+				if healthy {
+					n++
+				}
+				if (healthy || all) && e.guarded(k) && e.judge(k, true) == Broken {
+					wrong = k.Label + " of " + e.g.Name(o)
+				}
+			})
+		}
+	}
+	return n, wrong
+}

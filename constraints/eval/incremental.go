@@ -74,10 +74,14 @@ func (e *env) checkTogether(t *check.NodeType, list []*info, out []Inconsistency
 			e.c.tick()
 			e.clearFrame()
 			e.vars[0] = o
+			if e.sure(k) && e.healthyFrom(k) {
+				continue
+			}
 			if k.Universal == 1 { // without a closure: the common case
 				out = e.check(k, out)
 				continue
 			}
+			clear(e.vars[1:])
 			e.bind(k, k.Guard, k.Universal, func() { out = e.check(k, out) })
 		}
 	}

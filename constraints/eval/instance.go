@@ -16,6 +16,9 @@ const NoIndex = math.MinInt64
 // check appends the inconsistencies of k under the binding of the current
 // frame, without reasons: one per combination of loop indices.
 func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
+	if e.sure(k) && e.healthy(k) {
+		return out
+	}
 	if k.guard.idx == 0 && !e.guarded(k) {
 		return out
 	}

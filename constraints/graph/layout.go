@@ -30,8 +30,10 @@ type layout struct {
 // among an object's slots.
 type cell struct {
 	*check.EdgeCell
-	edge bool // one of NodeType.Edges; else a pointer that is no edge
-	slot int  // of element 0; flexible cells: among the flexible slots, see slotOf
+	edge   bool // one of NodeType.Edges; else a pointer that is no edge
+	counts bool // it is an edge by default
+	plain  bool // it is in use whatever it, and what is around it, holds
+	slot   int  // of element 0; flexible cells: among the flexible slots, see slotOf
 }
 
 // maxHidden bounds the pointers of a type that are not edges. A type with more
@@ -104,7 +106,8 @@ func (l *layout) add(c *check.EdgeCell, edge bool) {
 	if c.Stride <= 0 && c.Count != 1 {
 		return // a malformed cell has no elements
 	}
-	k := cell{EdgeCell: c, edge: edge, slot: l.fixed}
+	k := cell{EdgeCell: c, edge: edge, slot: l.fixed, counts: edge && Counts(l.typ, c, nil)}
+	k.plain = !c.Conditional() && c.Own == (check.Span{}) && (l.typ == nil || !l.typ.Array)
 	if c.Count < 0 {
 		k.slot = 0
 		l.flex = true

@@ -101,6 +101,30 @@ func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, val
 	return s.to, uint64(d.Addr) + s.off, true
 }
 
+// Edges returns how many default edges of o's structure lead to it at t, where that is known without a look
+// at the history: t is now, and the cells are in use whatever they hold.
+func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
+	b := g.objs.at(o)
+	if t != g.now || len(g.put.waiting) > 0 || len(g.nils) > 0 || b.Type == nil {
+		return 0, false
+	}
+	for i := range b.in {
+		r := &b.in[i]
+		from := g.objs.at(r.from)
+		if from.Death != 0 {
+			return 0, false
+		}
+		switch c := &from.lay.cells[r.cell]; {
+		case !c.counts || from.Type.Group != b.Type.Group:
+		case !c.plain:
+			return 0, false
+		default:
+			n++
+		}
+	}
+	return n, true
+}
+
 // reread resolves one cell at t, which is now, and notes where it leads.
 func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	b := g.objs.at(r.from)
