@@ -100,6 +100,20 @@ box:   box B; B.first == NULL or B.first.n < 3;
 live:  page X; X.prev == NULL or (X.prev).EXISTS == TRUE;
 few:   COUNT(page X: X.key == 1) <= 2;
 `, []shape{{"box", 16, []uint64{0}, []uint64{8, 12}, false}, {"", 96, []uint64{8, 16, 32, 40, 56, 64, 80}, []uint64{0, 4, 24, 28, 48, 52, 72}, false}}},
+	"apart": {`
+struct page { int key; int n; struct page *next, *prev; struct page *spare; long unread; };
+struct box { struct page *first; int n; int most; };
+type page edges (next, prev); type box;
+enter page at push(1);
+leave page at pop(1);
+list:  page X; X.next == NULL or X.next.prev == X;
+head:  page X; X.prev == NULL or X.prev.next == X;
+keys:  page X, Y; X.next == Y => Y.key >= X.key;
+in:    page X; X.INDEGREE <= 2;
+acyc:  page X; X !->>(next) X;
+box:   box B; B.first == NULL or B.first.key < 3;
+live:  page X; X.prev == NULL or (X.prev).EXISTS == TRUE;
+`, []shape{{"box", 16, []uint64{0}, []uint64{8, 12}, false}, {"", 128, []uint64{8, 16, 24, 48, 56, 64, 88, 96, 104}, []uint64{0, 4, 32, 40, 44, 72, 80, 84, 116}, false}}},
 	"tree": {`
 struct tree { int key; int h; struct tree *left, *right; };
 type tree;
@@ -308,7 +322,8 @@ type script struct {
 	wild    int             // 1 in wild pointers leads nowhere good
 	coded   map[string]bool // shapes whose pointers are combined with their own addresses, by type
 	entries []trace.Addr    // where pointers lead; nil: to all that live
-	enters  bool            // calls make nodes in blocks of no type, and end them
+	enters  uint64          // calls make nodes in blocks of no type, and end them: their size; 0: they do not
+	over    bool            // these nodes may overlap
 }
 
 func newScript(tb testing.TB, name string, seed uint64) *script {
@@ -330,7 +345,12 @@ func newScript(tb testing.TB, name string, seed uint64) *script {
 			defined.kind[entry] = k
 		}
 	}
-	defined.enters = name == "entered"
+	switch name {
+	case "entered":
+		defined.enters, defined.over = 24, true
+	case "apart":
+		defined.enters = 40
+	}
 	if name == "unread" {
 		defined.wild = 3 // pointers into the middle read what else is unread
 	}
@@ -364,8 +384,12 @@ func (s *script) step() {
 	i := s.r.IntN(len(s.live))
 	a := s.live[i]
 	k := s.kind[a]
-	if s.enters && k.typ == "" && s.r.IntN(4) == 0 {
-		s.member(a + trace.Addr(s.r.IntN(3))*24 + trace.Addr(s.r.IntN(8)/7*8))
+	if s.enters > 0 && k.typ == "" && s.r.IntN(4) == 0 {
+		off := uint64(s.r.IntN(3)) * s.enters
+		if s.over {
+			off += uint64(s.r.IntN(8) / 7 * 8)
+		}
+		s.member(a + trace.Addr(off))
 		return
 	}
 	switch n := s.r.IntN(22); {
@@ -392,7 +416,7 @@ func (s *script) member(a trace.Addr) {
 	if s.r.IntN(3) == 0 {
 		do, mark = s.h.Leave, 1
 	}
-	if _, err := do(&ev, a, 24, mark); err != nil {
+	if _, err := do(&ev, a, s.enters, mark); err != nil {
 		s.tb.Fatal(err)
 	}
 }
@@ -463,8 +487,8 @@ func (s *script) place() trace.Addr {
 		}
 	}
 	a := to[s.r.IntN(len(to))]
-	if s.enters && s.kind[a].typ == "" {
-		a += trace.Addr(s.r.IntN(3)) * 24
+	if s.enters > 0 && s.kind[a].typ == "" {
+		a += trace.Addr(uint64(s.r.IntN(3)) * s.enters)
 	}
 	return a
 }

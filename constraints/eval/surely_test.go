@@ -37,7 +37,7 @@ func TestSurely(t *testing.T) {
 			}
 		}
 	})
-	for _, name := range []string{"list", "tree", "entered", "embed", "ways", "cells", "arrays"} {
+	for _, name := range []string{"list", "tree", "entered", "apart", "embed", "ways", "cells", "arrays"} {
 		if sure["TestSurely/"+name] == 0 {
 			t.Errorf("%s: nothing was ever sure: the test tests nothing", name)
 		}

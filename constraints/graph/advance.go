@@ -11,7 +11,7 @@ import (
 func (g *Graph) Advance() {
 	g.Trail()
 	g.settle()
-	if g.inward {
+	if g.inward || g.tangling {
 		g.widen()
 	}
 }
@@ -178,7 +178,7 @@ func (g *Graph) touched(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp)
 // concerns reports whether a block is known to the graph: it holds objects, or
 // cells lead into it.
 func (g *Graph) concerns(id mgpp.NodeID) bool {
-	return len(g.of(id)) > 0 || g.members.any() || len(g.loose) > 0 && g.loose[id] != nil
+	return len(g.of(id)) > 0 || g.members.mayHold(id) || len(g.loose) > 0 && g.loose[id] != nil
 }
 
 // isUntyped reports whether blocks from a place of the program are known to be of

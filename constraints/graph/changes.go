@@ -330,7 +330,7 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 
 // knowsIn: what leads where is decided by the cells that hold pointers alone, but for
 // conditional ones. Then point knows of all other edges.
-func (g *Graph) knowsIn() bool { return !g.members.any() && !g.fills }
+func (g *Graph) knowsIn() bool { return !g.members.tangled() && !g.fills }
 
 // refill notes the elements of arrays that are in use in one of the views only, since
 // something changed that says so.

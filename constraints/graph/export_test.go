@@ -17,3 +17,9 @@ func (g *Graph) Pending() *Changes { return &g.pending }
 
 // Past is how many edges that led to an object are known.
 func (g *Graph) Past(o ObjID) int { return len(g.objs.at(o).rare().past) }
+
+// Apart reports whether nodes that calls make have lain apart so far.
+func (g *Graph) Apart() bool { return !g.members.tangled() }
+
+// Tangle has the graph take them not to from the start.
+func (g *Graph) Tangle() { g.members.apart = false }

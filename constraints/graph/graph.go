@@ -43,6 +43,7 @@ type Graph struct {
 	pathFields []string             // likewise
 	inward     bool                 // a pointer leads into the middle of an object whose layout is narrow
 	wide       bool                 // see Wide
+	tangling   bool                 // members have just been found not to lie apart
 	untyped    []bool               // by mgpp.Origin: its blocks are of no declared type
 	guessed    map[mgpp.Origin]bool // origins of which a block has its type by its size
 
@@ -80,7 +81,7 @@ type object struct {
 	turned  bool   // it began or ended, and that has not been looked at
 	waiting bool   // it is among putOff.waiting
 	inner   bool   // a pointer has led to its inside
-	alone   bool   // no other object came with its block
+	alone   bool   // no other object came with its block; a member: it was not made by pointers
 }
 
 // more is what few objects have.
@@ -512,6 +513,9 @@ func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 	n, ok := g.at(t).Node(op.Node)
 	if !ok {
 		return
+	}
+	if g.members.some && g.members.hosts[op.Node] {
+		g.tangle()
 	}
 	end := n.Start + trace.Addr(n.Size)
 	for i, o := range g.of(op.Node) {

@@ -16,7 +16,11 @@ const granuleShift = 6
 // at which a node of a type was ever entered; its objects follow each other in
 // time.
 type members struct {
-	some     bool // there may be intrusive nodes
+	some bool // there may be intrusive nodes
+	// apart: each that there ever was lay wholly in a block that kept its size, over no other object, and what
+	// led to it was stored while the block was there: then it is as good as a block of its own.
+	apart    bool
+	hosts    map[mgpp.NodeID]bool // apart: the blocks that ever held one
 	places   map[placeKey]*place
 	granules map[trace.Addr][]*place
 	waiting  map[trace.Addr][]ref // cells that point into a granule, to no object there
@@ -36,6 +40,8 @@ type place struct {
 func newMembers(spec *check.Spec) members {
 	m := members{some: len(spec.Members)+len(spec.Reaches) > 0}
 	if m.some {
+		m.apart = len(spec.Reaches) == 0
+		m.hosts = map[mgpp.NodeID]bool{}
 		m.places = map[placeKey]*place{}
 		m.granules = map[trace.Addr][]*place{}
 		m.waiting = map[trace.Addr][]ref{}
@@ -44,6 +50,30 @@ func newMembers(spec *check.Spec) members {
 }
 
 func (m *members) any() bool { return m.some }
+
+// tangled: intrusive nodes may be anywhere.
+func (m *members) tangled() bool { return m.some && !m.apart }
+
+// liesApart reports whether an intrusive node that is about to be made lies wholly in its block and over no
+// other object.
+func (g *Graph) liesApart(o *Object) bool {
+	v := g.at(o.Birth)
+	n, ok := v.Node(o.Host)
+	end := o.Addr + trace.Addr(o.Size)
+	if !ok || end > n.Start+trace.Addr(n.Size) {
+		return false
+	}
+	apart := true
+	g.overlapping(v, o.Host, o.Addr, end, o.Birth, func(ObjID, int64, int64) { apart = false })
+	return apart
+}
+
+// tangle notes that members lie apart no more: all that was not followed is, once the graph is made anew (widen).
+func (g *Graph) tangle() {
+	if g.members.apart {
+		g.members.apart, g.tangling = false, true
+	}
+}
 
 // entered makes the node that an enter directive declares.
 func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
@@ -60,7 +90,12 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 	}
 	host, _ := g.at(t).NodeAt(op.Addr)
 	o := Object{Type: typ, Host: host, Addr: op.Addr, Size: size, Birth: t, Member: op.Mark + 1}
+	if g.members.apart && !g.liesApart(&o) {
+		g.tangle()
+	}
+	g.members.hosts[host] = true
 	id := g.add(o, nil, true)
+	g.objs.at(id).alone = true
 	g.members.add(g, id)
 	for _, r := range g.members.awaited(op.Addr, size) {
 		if g.holds(r) {
@@ -175,9 +210,12 @@ func (m *members) overlapping(g *Graph, lo, hi trace.Addr, t mgpp.Timestamp, f f
 	}
 }
 
+// mayHold reports whether intrusive objects may lie in a block.
+func (m *members) mayHold(id mgpp.NodeID) bool { return m.tangled() || m.some && m.hosts[id] }
+
 // in returns the intrusive objects that live in a block just before t.
 func (m *members) in(g *Graph, id mgpp.NodeID, t mgpp.Timestamp) []ObjID {
-	if !m.any() {
+	if !m.mayHold(id) {
 		return nil
 	}
 	n, ok := g.at(t - 1).Node(id)

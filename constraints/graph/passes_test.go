@@ -14,8 +14,9 @@ import (
 
 // What operations do to the graph that are passed by is what a look at each of them says, of nodes
 // that calls make too: anywhere in blocks, over other nodes, in blocks that are freed, moved or
-// shrunk around them.
+// shrunk around them; and, with odd seeds, apart from each other.
 func TestPasses(t *testing.T) {
+	apart := 0
 	for seed := range uint64(60) {
 		w := newMembersWorld(t, seed)
 		for range 400 {
@@ -33,6 +34,12 @@ func TestPasses(t *testing.T) {
 				t.Fatalf("seed %d, edges at %d (-slow +fast):\n%s", seed, at, d)
 			}
 		}
+		if w.fast.Apart() {
+			apart++
+		}
+	}
+	if apart < 10 || apart > 50 {
+		t.Errorf("nodes that calls make lay apart %d times: the test tests little", apart)
 	}
 }
 
@@ -45,6 +52,7 @@ type membersWorld struct {
 	sizes      [6]uint64
 	next       trace.Addr
 	entered    []trace.Addr
+	apart      bool // nodes lie apart
 }
 
 func newMembersWorld(t *testing.T, seed uint64) *membersWorld {
@@ -55,13 +63,25 @@ type node edges (next, prev); type box edges (head);
 enter node at push(1);
 leave node at pop(1);
 `
-	w := &membersWorld{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), h: mgpp.New(mgpp.Options{}), next: 0x10000}
+	w := &membersWorld{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), h: mgpp.New(mgpp.Options{}), next: 0x10000, apart: seed%2 != 0}
 	spec := graphtest.Spec(t, text, nil)
 	w.fast = graph.New(spec, w.h, typing{spec}, graph.Options{})
 	w.slow = graph.New(spec, w.h, typing{spec}, graph.Options{})
+	w.slow.Tangle()
 	w.fast.Follow()
 	w.slow.Follow()
 	return w
+}
+
+// place is where a node is to begin, 0 if that is nowhere.
+func (w *membersWorld) place() trace.Addr {
+	if !w.apart {
+		return w.somewhere()
+	}
+	if i := w.rnd.IntN(len(w.at)); w.at[i] != 0 && w.sizes[i] == 160 {
+		return w.at[i] + trace.Addr(w.rnd.IntN(6))*24
+	}
+	return 0
 }
 
 // somewhere is an address in one of the blocks, of a word or not.
@@ -109,13 +129,14 @@ func (w *membersWorld) step() {
 	case k == 0:
 		apply(w.t, w.h, trace.Event{Kind: trace.KindFree, Addr: w.at[i]})
 		w.at[i] = 0
-	case k == 1:
+	case k == 1 && !w.apart:
 		w.sizes[i] = max(16, w.sizes[i]-24)
 		apply(w.t, w.h, trace.Event{Kind: trace.KindRealloc, Aux: uint64(w.at[i]), Addr: w.at[i], Size: w.sizes[i], Name: "realloc bytes"})
 	case k < 5:
-		a := w.somewhere()
-		w.entered = append(w.entered, a)
-		w.member(w.h.Enter, a)
+		if a := w.place(); a != 0 {
+			w.entered = append(w.entered, a)
+			w.member(w.h.Enter, a)
+		}
 	case k < 7 && len(w.entered) > 0:
 		w.member(w.h.Leave, w.entered[w.rnd.IntN(len(w.entered))])
 	case k < 9:

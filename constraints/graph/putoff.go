@@ -212,6 +212,7 @@ func (g *Graph) Exact() {
 	}
 	anew := New(g.spec, g.hist, known{g}, g.opts)
 	anew.layouts, anew.reads, anew.pathFields, anew.wide = g.layouts, g.reads, g.pathFields, g.wide
+	anew.members.apart = g.members.apart
 	g.become(anew)
 }
 

@@ -41,21 +41,23 @@ func (g *Graph) restrict(wide bool) {
 	}
 }
 
-// widen has all pointers be cells that may be read Through others: one leads into the middle of an object
-// now. It happens once.
+// widen has all pointers be cells that may be read Through others, where one leads into the middle of an object
+// now, and all of members be followed, where they lie apart no more. Each happens once.
 func (g *Graph) widen() {
 	put := putOff{on: g.put.on, after: g.put.after, keep: g.put.keep, taken: g.put.taken}
 	anew := New(g.spec, g.hist, known{g}, g.opts)
-	anew.reads, anew.pathFields = g.reads, g.pathFields
-	anew.restrict(true)
+	anew.reads, anew.pathFields, anew.members.apart = g.reads, g.pathFields, g.members.apart
+	if g.reads != nil {
+		anew.restrict(g.wide || g.inward)
+	}
 	g.become(anew)
 	g.put = put
 	g.pending.All = true // what was not a cell was not followed
 }
 
-// Wide reports whether a pointer has led into the middle of an object, so that all pointers there are
-// cells: see Reads.Through.
-func (g *Graph) Wide() bool { return g.wide }
+// Wide reports whether a pointer has led into the middle of an object, or members have not lain apart, so
+// that all pointers there are cells: see Reads.Through.
+func (g *Graph) Wide() bool { return g.wide || g.members.tangled() }
 
 // become makes g a graph that is made anew from the history, of which nothing is taken over yet.
 func (g *Graph) become(anew *Graph) {
@@ -69,7 +71,7 @@ func (g *Graph) become(anew *Graph) {
 
 // nested reports whether objects of the type may overlap others.
 func (g *Graph) nested(t *check.NodeType) bool {
-	if t.Intrusive || g.members.any() {
+	if g.members.tangled() {
 		return true
 	}
 	for i := range g.spec.Embeds {

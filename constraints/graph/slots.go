@@ -29,7 +29,7 @@ func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) 
 		first, end := Overlap(c, lo, hi, size)
 		for e := first; e < end; e++ {
 			r := ref{o, int32(ci), e}
-			if b.Member == 0 && c.Coded == coded.Plain { // a member need not lie in a block as a whole
+			if (b.Member == 0 || g.members.apart) && c.Coded == coded.Plain { // a member need not lie in a block as a whole
 				if v, known := g.word(op, cellAddr(g.objs.at(o), c, e), t); known {
 					if to, off, known := g.leads(v); known {
 						g.point(r, to, off, t)
@@ -66,7 +66,7 @@ func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 	}
 	b := g.objs.at(o)
 	off = value - uint64(b.Addr)
-	return o, off, b.Death == 0 && b.Member == 0 && value >= uint64(b.Addr) && off < b.Size
+	return o, off, b.Death == 0 && (b.Member == 0 || g.members.apart) && value >= uint64(b.Addr) && off < b.Size
 }
 
 // led is leads for a pointer that has been stored at a time: by then the object was there, and it
@@ -82,7 +82,7 @@ func (g *Graph) led(value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, 
 // Leads returns the object to which a pointer of o leads at t, and the pointer, where that is known
 // without a look at the history: t is now, and the object is the only one of its block. Both are 0 of NULL.
 func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
-	if t != g.now || len(g.put.waiting) > 0 || g.members.any() {
+	if t != g.now || len(g.put.waiting) > 0 || g.members.tangled() {
 		return 0, 0, false
 	}
 	b := g.objs.at(o)
@@ -129,7 +129,7 @@ func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	b := g.objs.at(r.from)
 	c := b.lay.cells[r.cell].EdgeCell
-	if c.Coded == coded.Plain && !g.members.any() {
+	if c.Coded == coded.Plain && !g.members.tangled() {
 		if value, stored := g.hist.Word(cellAddr(b, c, r.elem), t); stored != 0 {
 			if to, off, known := g.led(value, stored); known {
 				g.point(r, to, off, t)
@@ -146,6 +146,9 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 		return
 	}
 	if to != 0 {
+		if tgt.State != mgpp.Points && g.objs.at(to).Member != 0 {
+			g.tangle() // the pointer is older than the block
+		}
 		g.point(r, to, tgt.Value-uint64(g.objs.at(to).Addr), t)
 		return
 	}
