@@ -163,6 +163,14 @@ func (s *Schedule) Open() []Activation {
 	return out
 }
 
+// openBeside is Open for the C-point of a thread, which most often is the only one.
+func (s *Schedule) openBeside(thread trace.ThreadID) []Activation {
+	if t := s.threads.Find(thread); t != nil && s.threads.Len() == 1 {
+		return s.appendOpen(nil, t)
+	}
+	return s.Open()
+}
+
 // appendOpen appends the open activations of a thread.
 func (s *Schedule) appendOpen(out []Activation, t *scheduled) []Activation {
 	for i := range t.stack {
@@ -461,7 +469,7 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 			continue
 		}
 		c.For = t
-		c.Open = s.Open()
+		c.Open = s.openBeside(c.Thread)
 		s.out = append(s.out, c)
 	}
 	return s.out[first:]
