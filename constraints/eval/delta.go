@@ -256,6 +256,10 @@ func (d *delta) bind(e *env, k, slot int, o graph.ObjID) {
 	if slot >= len(in.Vars) || !e.bindable(o, in.Vars[slot].Type) {
 		return
 	}
+	if in.Universal == 1 && slot == 0 { // the common case
+		d.add(binding{k, [4]graph.ObjID{o}})
+		return
+	}
 	e.clearFrame()
 	e.vars[slot] = o
 	cond := in.Guard

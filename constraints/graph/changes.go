@@ -76,6 +76,7 @@ type Changes struct {
 	Untyped bool
 
 	index index // of Dirt
+	one   Dirt  // scratch of copy
 }
 
 // Reset empties c for use again.
@@ -120,9 +121,10 @@ func (c *Changes) otherIn(o ObjID) {
 // says whether any is left.
 func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 	c.All, c.Untyped = c.All || from.All, c.Untyped || from.Untyped
-	for _, d := range from.Dirt {
-		if keep == nil || keep(&d) {
-			c.add(d)
+	for i := range from.Dirt {
+		c.one = from.Dirt[i]
+		if keep == nil || keep(&c.one) {
+			c.add(c.one)
 		}
 	}
 }
@@ -319,6 +321,11 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 			continue
 		}
 		addr := b.Addr + trace.Addr(8*i)
+		if w0, at0 := g.hist.Word(addr, v0.Time()); at0 != 0 {
+			if w1, at1 := g.hist.Word(addr, v1.Time()); at1 != 0 && w0 != w1 {
+				continue
+			}
+		}
 		t0, t1 := v0.Target(addr, coded.Plain), v1.Target(addr, coded.Plain)
 		if t0.State != mgpp.Unwritten && t0.State == t1.State && t0.Value == t1.Value && t0.Node == t1.Node && t0.Past == t1.Past &&
 			!slices.ContainsFunc(g.of(t0.Node), func(o ObjID) bool { return g.Alive(o, v0.Time()) != g.Alive(o, v1.Time()) }) &&
