@@ -157,7 +157,7 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 			continue
 		}
 		hit := s.typ == nil && !own || o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t))
-		if hit || len(s.chain.hops) > 0 {
+		if hit || len(s.chain.hops) > 0 && (e.changed != nil || !e.g.Whole(o.Obj)) {
 			out = e.ascend(s.chain.hops, o.Obj, hit, out)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 type Dirt struct {
 	Obj  ObjID
 	Mask uint64 // bit i: some byte of the i-th of 64 parts of the object, see Grain
+	sure uint64 // of these, those that are known to differ from what they were at Follow
 	In   bool   // edges into it
 	Life bool   // born, died or resized
 }
@@ -315,7 +316,7 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 	if Grain(b.Size) != 8 || b.Addr%8 != 0 || b.lay.conditional {
 		return
 	}
-	for rest := d.Mask; rest != 0; rest &= rest - 1 {
+	for rest := d.Mask &^ d.sure; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)
 		if b.Type != nil && b.Type.CodedAt(int64(8*i)) != coded.Plain {
 			continue

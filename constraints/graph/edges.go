@@ -137,13 +137,20 @@ func (g *Graph) Beside(o ObjID, t mgpp.Timestamp, f func(ObjID)) {
 			f(s)
 		}
 	}
-	if g.members.any() {
+	if g.members.tangled() {
 		g.members.overlapping(g, b.Addr, end, t, func(s ObjID, _, _ int64) {
 			if s != o {
 				f(s)
 			}
 		})
 	}
+}
+
+// Whole reports whether no pointer has led into the middle of o so far, and nothing else lies in its place: what
+// reads it by a pointer reads what its type has there.
+func (g *Graph) Whole(o ObjID) bool {
+	b := g.objs.at(o)
+	return b.alone && !b.inner && !g.members.tangled()
 }
 
 // Elems returns how many elements of a cell lie in an object of the size.

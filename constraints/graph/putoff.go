@@ -115,11 +115,12 @@ func (g *Graph) settle() {
 	}
 	for _, o := range list {
 		b := g.objs.at(o)
+		fresh := uint64(0) // parts that are as they were at Follow, as far as anybody has looked
 		if mark && (b.Death == 0 || b.Birth <= g.since) {
-			g.markWaiting(b)
+			fresh = g.markWaiting(b)
 		}
 		if mask := b.soiled; mask != 0 && b.Death == 0 {
-			g.eachCell(o, mask, func(r ref) { g.reread(r, g.now) })
+			g.eachCell(o, mask, func(r ref) { g.rereadNoting(r, fresh) })
 		}
 	}
 	for _, o := range list {
@@ -162,14 +163,31 @@ func (g *Graph) tooMany(list []ObjID) bool {
 	return most < 0
 }
 
-// markWaiting notes what has changed of an object.
-func (g *Graph) markWaiting(b *object) {
+// rereadNoting is reread for a cell that waits. Where it led elsewhere at Follow, the part is sure to differ.
+func (g *Graph) rereadNoting(r ref, fresh uint64) {
+	b := g.objs.at(r.from)
+	s := &b.slots[b.lay.slotOf(int(r.cell), r.elem, b.Size)]
+	was := *s
+	g.reread(r, g.now)
+	if led := was.to != 0 || was.off == holdsNull; led && (s.to != was.to || s.off != was.off) {
+		c := b.lay.cells[r.cell].EdgeCell
+		off := c.Offset + r.elem*c.Stride
+		if sure := fresh & Parts(off, off+8, b.Size); sure != 0 {
+			g.pending.Of(r.from).sure |= sure
+		}
+	}
+}
+
+// markWaiting notes what has changed of an object. It returns what of that was not dirty before.
+func (g *Graph) markWaiting(b *object) (fresh uint64) {
 	d := g.pending.Of(b.ID)
+	fresh = b.soiled &^ d.Mask
 	d.Mask |= b.soiled
 	if b.turned {
 		d.Life = true
 		g.pending.All = g.pending.All || g.sentinelCell(b, ^uint64(0))
 	}
+	return fresh
 }
 
 // markLeading notes that the cells that lead to an object which has ended read differently.
