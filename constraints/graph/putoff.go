@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"sort"
-
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -20,7 +18,6 @@ import (
 type putOff struct {
 	on      bool
 	after   int     // so many operations after Follow on
-	keep    int     // past edges into an object that are kept in any case, see forget
 	taken   int     // operations since Follow that were looked at
 	waiting []ObjID // those objects that say so
 	lost    bool    // something was put off or forgotten: past and inTimes of objects are not complete
@@ -40,23 +37,16 @@ func (g *Graph) Defer(after int) bool {
 			return false
 		}
 	}
-	g.put.on, g.put.after, g.put.keep = true, after, 16*after
+	g.put.on, g.put.after = true, after
 	return true
 }
 
-// forget gives up the edges that led to an object before the last Follow, if they are most of many: the
-// head of a list that is pushed to has had one for each of its nodes, and nobody asks for them as long as
-// nothing is broken.
+// forget gives up the edges that led to an object before the last Follow: the head of a list that is pushed to
+// has had one for each of its nodes, and nobody asks for them as long as nothing is broken.
 func (g *Graph) forget(m *more) {
-	if !g.put.on || !g.following || len(m.past) < g.put.keep {
-		return
+	if n := len(m.past); n > 0 && g.put.on && g.following && m.past[n-1].until <= g.since {
+		m.past, g.put.lost = m.past[:0], true
 	}
-	first := sort.Search(len(m.past), func(i int) bool { return m.past[i].until > g.since })
-	if first == 0 || first < len(m.past)/2 {
-		return
-	}
-	m.past = append(m.past[:0], m.past[first:]...)
-	g.put.lost = true
 }
 
 // defers reports whether the next operation is put off.

@@ -44,7 +44,7 @@ func (g *Graph) restrict(wide bool) {
 // widen has all pointers be cells that may be read Through others, where one leads into the middle of an object
 // now, and all of members be followed, where they lie apart no more. Each happens once.
 func (g *Graph) widen() {
-	put := putOff{on: g.put.on, after: g.put.after, keep: g.put.keep, taken: g.put.taken}
+	put := putOff{on: g.put.on, after: g.put.after, taken: g.put.taken}
 	anew := New(g.spec, g.hist, known{g}, g.opts)
 	anew.reads, anew.pathFields, anew.members.apart = g.reads, g.pathFields, g.members.apart
 	if g.reads != nil {

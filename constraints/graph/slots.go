@@ -243,9 +243,7 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	gone := d.in[s.pos]
 	if gone.since < t {
 		m := d.toRare()
-		if len(m.past) == cap(m.past) {
-			g.forget(m)
-		}
+		g.forget(m)
 		m.past = append(m.past, pastRef{gone, t})
 	}
 	g.inChanged(d, t)
