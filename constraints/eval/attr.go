@@ -257,18 +257,18 @@ func (e *env) rules(k attrKey) value {
 
 func (e *env) firstRule(a *check.Attribute) value {
 	for i := range a.Rules {
-		r := &a.Rules[i]
+		r, f := &a.Rules[i], &e.c.rules[a.Index][i]
 		if r.Guard == nil {
-			return e.eval(r.Value)
+			return e.quick(r.Value, f.value)
 		}
-		g := e.eval(r.Guard)
+		g := e.quick(r.Guard, f.guard)
 		switch {
 		case g.tri() == yes:
-			return e.eval(r.Value)
+			return e.quick(r.Value, f.value)
 		case g.tri() == unknown:
 			return g
 		case r.Else != nil:
-			return e.eval(r.Else)
+			return e.quick(r.Else, f.other)
 		}
 	}
 	return undef(noRule, nil)

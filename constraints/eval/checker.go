@@ -25,7 +25,8 @@ type Checker struct {
 	spec    *check.Spec
 	hist    graph.History
 	g       *graph.Graph
-	infos   []info // by constraint
+	infos   []info         // by constraint
+	rules   [][]surelyRule // by attribute
 
 	slots, indices int // largest frame
 	fieldNils      bool

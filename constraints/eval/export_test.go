@@ -13,6 +13,9 @@ func Unsure(c *Checker) {
 	for i := range c.infos {
 		c.infos[i].surely = nil
 	}
+	for i := range c.rules {
+		clear(c.rules[i])
+	}
 }
 
 // Sure asks of all bindings at present whether they are surely healthy. It returns how many are, and what

@@ -15,7 +15,8 @@ import (
 //
 // What is sure is what the slots of the graph say of pointers now (graph.Leads), the edges that it
 // counts (graph.Edges), numbers that are written and are no larger than int64, and what follows from
-// these. The functions do what eval does; TestSurely holds them to it.
+// these. The functions do what eval does, in the same order, up to where nothing is sure: which attributes ask
+// for which decides what is a cycle. TestSurely holds them to it.
 
 // fact is what is sure of an expression.
 type fact struct {
@@ -54,21 +55,37 @@ func (f fact) tri() tri {
 	return yes
 }
 
-// compiled is an expression that asks for what is sure of it in the current frame.
+// compiled is an expression that tells what is sure of it in the current frame; nil: nothing ever is.
 type compiled func(*env) fact
+
+// never is what may be asked where nothing is ever sure.
+func never(*env) fact { return fact{} }
+
+func (f compiled) orNever() compiled {
+	if f == nil {
+		return never
+	}
+	return f
+}
 
 // surely is a constraint that is compiled.
 type surely struct {
-	guard, body compiled // guard nil: true
+	guard, body compiled
 	// ties are pointers by which the guard says what the second variable is, given the first, and so on.
 	// Not all: the variables cannot be found so.
-	ties   []compiled
-	all    bool
-	memory bool // memory is read, and not the graph alone
+	ties []compiled
+	all  bool
 }
 
-// compileAll compiles the constraints of a checker.
+// surelyRule is a rule of an attribute that is compiled.
+type surelyRule struct{ guard, value, other compiled }
+
+// compileAll compiles the constraints and the rules of a checker.
 func (c *Checker) compileAll() {
+	c.rules = make([][]surelyRule, len(c.spec.Attributes))
+	for i, a := range c.spec.Attributes {
+		c.rules[i] = make([]surelyRule, len(a.Rules))
+	}
 	if len(c.spec.Nils) > 0 || len(c.spec.Roots) > 0 {
 		return // what is NULL, and what a variable, is to be found out first
 	}
@@ -82,42 +99,35 @@ func (c *Checker) compileAll() {
 	for i := range c.infos {
 		c.infos[i].surely = compileConstraint(&c.infos[i])
 	}
+	for i, a := range c.spec.Attributes {
+		for j := range a.Rules {
+			r := &a.Rules[j]
+			c.rules[i][j] = surelyRule{compile(r.Guard), compile(r.Value), compile(r.Else)}
+		}
+	}
 }
 
 func compileConstraint(k *info) *surely {
 	if k.acyclic || len(k.Loops) > 0 || k.Universal != len(k.Vars) || k.Universal == 0 {
 		return nil
 	}
-	var m compiler
-	s := &surely{body: m.compile(k.Body)}
-	if k.Guard != nil {
-		s.guard = m.compile(k.Guard)
-	}
-	if m.failed {
+	s := &surely{guard: compile(k.Guard), body: compile(k.Body), all: true}
+	if s.guard == nil && s.body == nil {
 		return nil
 	}
-	s.all = true
 	for slot := 1; slot < k.Universal; slot++ {
-		tie := m.tie(k.Guard, slot)
+		tie := compileTie(k.Guard, slot)
 		s.ties, s.all = append(s.ties, tie), s.all && tie != nil
 	}
-	s.memory = m.memory
+	s.guard, s.body = s.guard.orNever(), s.body.orNever()
 	return s
 }
 
-// compiler compiles the expressions of a constraint.
-type compiler struct {
-	failed bool // something is not compiled
-	memory bool // something reads memory
-}
-
-func (m *compiler) fail() compiled {
-	m.failed = true
-	return func(*env) fact { return fact{} }
-}
-
-func (m *compiler) compile(x check.Expr) compiled {
+// compile compiles an expression; none is true.
+func compile(x check.Expr) compiled {
 	switch x := x.(type) {
+	case nil:
+		return func(*env) fact { return truthOf(true) }
 	case *check.Const:
 		if !x.IsFloat {
 			n := numberOf(x.Int)
@@ -126,17 +136,22 @@ func (m *compiler) compile(x check.Expr) compiled {
 	case *check.Null:
 		return func(*env) fact { return fact{kind: nowhere} }
 	case *check.Node, *check.GlobalRef:
-		return m.object(x)
+		return compileObject(x)
 	case *check.Load:
-		return m.load(x)
+		return compileLoad(x)
+	case *check.Attr:
+		return compileAttr(x)
 	case *check.Degree:
-		return m.degree(x)
+		return compileDegree(x)
 	case *check.Unary:
-		return m.unary(x)
+		return compileUnary(x)
 	case *check.Binary:
-		return m.binary(x)
+		return compileBinary(x)
 	case *check.Cond:
-		c, a, b := m.compile(x.C), m.compile(x.X), m.compile(x.Y)
+		c, a, b := compile(x.C), compile(x.X).orNever(), compile(x.Y).orNever()
+		if c == nil {
+			return nil
+		}
 		return func(e *env) fact {
 			switch c(e).tri() {
 			case yes:
@@ -147,11 +162,11 @@ func (m *compiler) compile(x check.Expr) compiled {
 			return fact{}
 		}
 	}
-	return m.fail()
+	return nil
 }
 
-// object is a node that is bound, or one in static memory.
-func (m *compiler) object(x check.Expr) compiled {
+// compileObject compiles a node that is bound, or one in static memory.
+func compileObject(x check.Expr) compiled {
 	of := func(e *env, o graph.ObjID) fact {
 		if o == 0 {
 			return fact{}
@@ -166,21 +181,18 @@ func (m *compiler) object(x check.Expr) compiled {
 		i := x.Global
 		return func(e *env) fact { return of(e, e.g.Global(i)) }
 	}
-	return m.fail()
+	return nil
 }
 
-// load reads a pointer or an integer at a constant offset of an object.
-func (m *compiler) load(x *check.Load) compiled {
+// compileLoad compiles what reads a pointer or an integer at a constant offset of an object.
+func compileLoad(x *check.Load) compiled {
 	p := &x.Place
-	if len(p.Steps) > 0 || p.Cell != nil {
-		return m.fail()
+	base := compileBase(p.Base)
+	if base == nil || len(p.Steps) > 0 || p.Cell != nil || x.Coded != coded.Plain {
+		return nil
 	}
-	base := m.base(p.Base)
 	off := uint64(p.Offset)
 	if isPointer(x) {
-		if x.Coded != coded.Plain {
-			return m.fail()
-		}
 		return func(e *env) fact {
 			b := base(e)
 			if b.kind < leading {
@@ -196,7 +208,6 @@ func (m *compiler) load(x *check.Load) compiled {
 			return fact{kind: leading, obj: o, bits: word}
 		}
 	}
-	m.memory = true
 	return func(e *env) fact {
 		b := base(e)
 		if b.kind < leading {
@@ -206,16 +217,15 @@ func (m *compiler) load(x *check.Load) compiled {
 	}
 }
 
-// base is what a place hangs off: a node, or a pointer to one of the type that is expected.
-func (m *compiler) base(x check.Expr) compiled {
-	switch x.(type) {
-	case *check.Node, *check.GlobalRef:
-		return m.object(x)
-	case *check.Load:
-	default:
-		return m.fail()
+// compileBase compiles what a place hangs off: a node, or a pointer to one of the type that is expected.
+func compileBase(x check.Expr) compiled {
+	if _, ok := x.(*check.Load); !ok {
+		return compileObject(x)
 	}
-	p, want := m.compile(x), pointee(x)
+	p, want := compile(x), pointee(x)
+	if p == nil {
+		return nil
+	}
 	return func(e *env) fact {
 		f := p(e)
 		if f.kind == leading && want != nil && !e.g.Object(f.obj).Type.Is(want) {
@@ -232,12 +242,30 @@ func factOf(v value) fact {
 	return fact{kind: numeric, bits: v.bits}
 }
 
-// degree is the number of edges into a node.
-func (m *compiler) degree(x *check.Degree) compiled {
-	if _, ok := x.Base.(*check.Node); !ok || !x.In || x.Fields != nil {
-		return m.fail()
+// compileAttr compiles an attribute of a node, or of NULL.
+func compileAttr(x *check.Attr) compiled {
+	base := compile(x.Base)
+	if base == nil {
+		return nil
 	}
-	base := m.object(x.Base)
+	return func(e *env) fact {
+		b := base(e)
+		switch {
+		case b.kind == nowhere:
+			return numberOf(x.Attr.Default)
+		case b.kind < leading, e.g.Object(b.obj).Type != x.Attr.Type:
+			return fact{}
+		}
+		return factOf(e.attr(attrKey{int32(x.Attr.Index), b.obj}))
+	}
+}
+
+// compileDegree compiles the number of edges into a node.
+func compileDegree(x *check.Degree) compiled {
+	if _, ok := x.Base.(*check.Node); !ok || !x.In || x.Fields != nil {
+		return nil
+	}
+	base := compileObject(x.Base)
 	return func(e *env) fact {
 		n, known := e.g.Edges(base(e).obj, e.t)
 		if !known {
@@ -247,46 +275,53 @@ func (m *compiler) degree(x *check.Degree) compiled {
 	}
 }
 
-func (m *compiler) unary(x *check.Unary) compiled {
-	if x.Op != "not" {
-		return m.fail()
-	}
-	c := m.compile(x.X)
-	return func(e *env) fact {
-		t := c(e).tri()
-		if t == unknown {
-			return fact{}
-		}
-		return truthOf(t == no)
-	}
-}
-
-func (m *compiler) binary(x *check.Binary) compiled {
-	a, b := m.compile(x.X), m.compile(x.Y)
-	switch x.Op {
-	case "and", "or":
-		decides := no
-		if x.Op == "or" {
-			decides = yes
-		}
+func compileUnary(x *check.Unary) compiled {
+	c := compile(x.X)
+	switch {
+	case c == nil:
+		return nil
+	case x.Op == "not":
 		return func(e *env) fact {
-			switch a(e).tri() {
-			case decides:
-				return truthOf(decides == yes)
-			case unknown:
-				return fact{}
-			}
-			t := b(e).tri()
+			t := c(e).tri()
 			if t == unknown {
 				return fact{}
 			}
-			return truthOf(t == yes)
+			return truthOf(t == no)
 		}
+	case x.Op == "abs":
+		return func(e *env) fact {
+			if f := c(e); f.kind == numeric && int64(f.bits) >= 0 {
+				return f
+			} else if f.kind == numeric {
+				return factOf(arithmetic("-", number(0), number(int64(f.bits)), false, x))
+			}
+			return fact{}
+		}
+	}
+	return nil
+}
+
+func compileBinary(x *check.Binary) compiled {
+	a, b := compile(x.X), compile(x.Y)
+	switch x.Op {
+	case "and", "or":
+		if a == nil {
+			return nil
+		}
+		return compileLogic(a, b.orNever(), x.Op == "or")
+	}
+	if a == nil || b == nil {
+		return nil
+	}
+	switch x.Op {
 	case "==", "!=":
 		wanted := x.Op == "=="
 		return func(e *env) fact {
-			p, q := a(e), b(e)
-			switch equal(p, q, x.Alike) {
+			p := a(e)
+			if p.kind == ask {
+				return p
+			}
+			switch equal(p, b(e), x.Alike) {
 			case yes:
 				return truthOf(wanted)
 			case no:
@@ -295,22 +330,52 @@ func (m *compiler) binary(x *check.Binary) compiled {
 			return fact{}
 		}
 	case "<", "<=", ">", ">=":
-		return m.numbers(a, b, func(p, q value) fact {
+		return ofNumbers(a, b, func(p, q value) fact {
 			return truthOf(holds(x.Op, compareNumbers(p, q, x.Unsigned)))
 		})
 	case "min", "max":
-		return m.fail()
+		return ofNumbers(a, b, func(p, q value) fact {
+			if (compareNumbers(p, q, x.Unsigned) <= 0) == (x.Op == "min") {
+				return factOf(p)
+			}
+			return factOf(q)
+		})
 	}
-	return m.numbers(a, b, func(p, q value) fact {
+	return ofNumbers(a, b, func(p, q value) fact {
 		return factOf(arithmetic(x.Op, p, q, x.Unsigned, x))
 	})
 }
 
-// numbers is f of two numbers.
-func (m *compiler) numbers(a, b compiled, f func(p, q value) fact) compiled {
+// compileLogic compiles a and b, or a or b.
+func compileLogic(a, b compiled, or bool) compiled {
+	decides := no
+	if or {
+		decides = yes
+	}
 	return func(e *env) fact {
-		p, q := a(e), b(e)
-		if p.kind != numeric || q.kind != numeric {
+		switch a(e).tri() {
+		case decides:
+			return truthOf(or)
+		case unknown:
+			return fact{}
+		}
+		t := b(e).tri()
+		if t == unknown {
+			return fact{}
+		}
+		return truthOf(t == yes)
+	}
+}
+
+// ofNumbers is f of two numbers.
+func ofNumbers(a, b compiled, f func(p, q value) fact) compiled {
+	return func(e *env) fact {
+		p := a(e)
+		if p.kind != numeric {
+			return fact{}
+		}
+		q := b(e)
+		if q.kind != numeric {
 			return fact{}
 		}
 		return f(number(int64(p.bits)), number(int64(q.bits)))
@@ -340,48 +405,46 @@ func equal(p, q fact, alike check.Alike) tri {
 	return no // nothing else lies where a pointer leads of which it is known
 }
 
-// tie returns the pointer to which the variable in a slot is equal wherever the guard holds, if that is
+// compileTie compiles the pointer to which the variable in a slot is equal wherever the guard holds, if that is
 // known when those before it are; nil if there is none.
-func (m *compiler) tie(guard check.Expr, slot int) compiled {
+func compileTie(guard check.Expr, slot int) compiled {
 	x, ok := guard.(*check.Binary)
 	if !ok {
 		return nil
 	}
 	switch x.Op {
 	case "and":
-		if t := m.tie(x.X, slot); t != nil {
+		if t := compileTie(x.X, slot); t != nil {
 			return t
 		}
-		return m.tie(x.Y, slot)
+		return compileTie(x.Y, slot)
 	case "==":
 		for _, s := range [2][2]check.Expr{{x.X, x.Y}, {x.Y, x.X}} {
 			p, load := s[1].(*check.Load)
 			if load && isVar(s[0], slot) && isPointer(p) && usesOf(p).vars>>slot == 0 {
-				return m.compile(p)
+				return compile(p)
 			}
 		}
 	}
 	return nil
 }
 
-// sure reports whether facts may be asked for: of the present, and with nothing noted of how they are known.
-func (e *env) sure(k *info) bool {
-	return k.surely != nil && e.rec == nil && e.changed == nil && e.t == e.g.Now()
-}
+// factual reports whether facts may be asked for: of the present, and with nothing noted of how they are known.
+func (e *env) factual() bool { return e.rec == nil && e.changed == nil && e.t == e.g.Now() }
+
+// sure reports whether a constraint may be asked whether it is healthy.
+func (e *env) sure(k *info) bool { return k.surely != nil && e.factual() }
 
 // healthy reports whether the constraint surely has nothing against the binding of the current frame.
 func (e *env) healthy(k *info) bool {
-	s := k.surely
-	if s.guard != nil {
-		switch s.guard(e).tri() {
-		case unknown:
-			return false
-		case no:
-			return true
-		}
+	switch k.surely.guard(e).tri() {
+	case unknown:
+		return false
+	case no:
+		return true
 	}
 	e.c.held[k.Index] = true
-	return s.body(e).tri() == yes
+	return k.surely.body(e).tri() == yes
 }
 
 // healthyFrom is healthy for all bindings that begin with that of the first variable.
@@ -403,4 +466,15 @@ func (e *env) healthyFrom(k *info) bool {
 		e.vars[i+1] = f.obj
 	}
 	return e.healthy(k)
+}
+
+// quick evaluates an expression of a rule, which is compiled.
+func (e *env) quick(x check.Expr, f compiled) value {
+	if f != nil && e.factual() {
+		e.c.tick()
+		if v := f(e); v.kind == numeric {
+			return number(int64(v.bits))
+		}
+	}
+	return e.eval(x)
 }
