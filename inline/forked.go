@@ -91,7 +91,7 @@ func (e *Engine) restore(child *target.Stopped) error {
 	for _, u := range e.units {
 		written := 0
 		for i := range u.drops {
-			if d := &u.drops[i]; dropped[d] {
+			if d := &u.drops[i]; slices.Contains(dropped, d) {
 				if err := writePatches(child, u.plan.Patches[written:d.from], original, true); err != nil {
 					return err
 				}
@@ -105,10 +105,10 @@ func (e *Engine) restore(child *target.Stopped) error {
 	return nil
 }
 
-// drop drops what can be dropped of a child's pages. What can not, or may not because a
-// filter of the program's own forbids the call, is not in the result; nor is anything of a
-// process that outlives its tracer: its child must stay right if that is killed meanwhile.
-func (e *Engine) drop(child *target.Stopped) (map[*droppable]bool, error) {
+// drop drops what can be dropped of a child's pages, and returns it: nothing where a call failed, because a
+// filter of the program's own forbids it, say; nor of a process that outlives its tracer: its child must stay
+// right if that is killed meanwhile.
+func (e *Engine) drop(child *target.Stopped) (dropped []*droppable, err error) {
 	if e.opts.Undo != nil {
 		return nil, nil
 	}
@@ -116,12 +116,11 @@ func (e *Engine) drop(child *target.Stopped) (map[*droppable]bool, error) {
 	if err != nil {
 		return nil, nil
 	}
-	var drops []*droppable
 	var calls []target.SyscallReq
 	for _, u := range e.units {
 		for i := range u.drops {
 			if d := &u.drops[i]; d.holds(child, maps) {
-				drops = append(drops, d)
+				dropped = append(dropped, d)
 				calls = append(calls, target.SyscallReq{Nr: unix.SYS_MADVISE, Args: [6]uint64{d.pages.Lo, d.pages.Hi - d.pages.Lo, unix.MADV_DONTNEED}})
 			}
 		}
@@ -129,14 +128,11 @@ func (e *Engine) drop(child *target.Stopped) (map[*droppable]bool, error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	if err := child.Syscalls(calls); killed(err) {
+	switch err := child.Syscalls(calls); {
+	case killed(err):
 		return nil, err
-	} else if err != nil {
+	case err != nil:
 		return nil, nil
-	}
-	dropped := make(map[*droppable]bool)
-	for i, c := range calls {
-		dropped[drops[i]] = c.Err == nil
 	}
 	return dropped, nil
 }

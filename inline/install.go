@@ -386,7 +386,7 @@ func (e *Engine) unpatchAll() (away []int, err error) {
 		}
 	}
 	for _, u := range e.units {
-		if err := e.unpatch(u, e.proc); err != nil {
+		if err := writePatches(e.proc, u.plan.Patches, original, true); err != nil {
 			return nil, err
 		}
 	}
@@ -404,11 +404,6 @@ func runs(pid, tid int) bool {
 	}
 	_, state, _ := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
 	return bytes.HasPrefix(state, []byte("D"))
-}
-
-// unpatch gives a unit's code back its bytes.
-func (e *Engine) unpatch(u *unit, m code) error {
-	return writePatches(m, u.plan.Patches, original, true)
 }
 
 // regions finds what an address of the process is.

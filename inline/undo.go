@@ -300,10 +300,7 @@ func (e *Engine) disown(c *target.Process) error {
 		if err != nil || regs.GSBase-e.arena.base >= e.arena.size() {
 			return
 		}
-		failed = e.begins(th, &regs)
-		for _, u := range e.units {
-			failed = errors.Join(failed, e.unpatch(u, th))
-		}
+		failed = errors.Join(e.begins(th, &regs), e.restore(th))
 	})
 	return errors.Join(err, failed)
 }

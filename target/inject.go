@@ -170,33 +170,28 @@ func (t *tracer) entryPoint() (uint64, error) {
 
 // syscall has one stopped thread make a system call.
 func (t *tracer) syscall(th *thread, nr uint64, args ...uint64) (result uint64, err error) {
-	restore, err := t.unfilter(th)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, restore()) }()
-	err = t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) (err error) {
-		result, err = d.syscall(call, before, nr, args...)
-		return err
-	})
-	return result, err
+	one := []SyscallReq{{Nr: nr}}
+	copy(one[0].Args[:], args)
+	err = t.syscalls(th, one)
+	return one[0].Result, err
 }
 
-// syscalls has one stopped thread make system calls one after the other, of which each
-// fills in what came of it. The error is of the whole.
-func (t *tracer) syscalls(th *thread, reqs []SyscallReq) error {
+// syscalls has one stopped thread make system calls one after the other, until one fails.
+func (t *tracer) syscalls(th *thread, reqs []SyscallReq) (err error) {
 	restore, err := t.unfilter(th)
 	if err != nil {
 		return err
 	}
-	err = t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) error {
+	defer func() { err = errors.Join(err, restore()) }()
+	return t.away(th, t.callAt, func(d *detour, call uint64, before mem.Regs) error {
 		for i := range reqs {
 			r := &reqs[i]
-			r.Result, r.Err = d.syscall(call, before, r.Nr, r.Args[:]...)
+			if r.Result, r.Err = d.syscall(call, before, r.Nr, r.Args[:]...); r.Err != nil {
+				return r.Err
+			}
 		}
 		return nil
 	})
-	return errors.Join(err, restore())
 }
 
 // away has a stopped thread make a detour by a place, from which it comes back with the
@@ -283,8 +278,7 @@ func (t *tracer) unfilter(th *thread) (restore func() error, err error) {
 }
 
 const (
-	callSize  = 64 // of a call in a batch: number, six arguments, result
-	batchPage = 4096
+	callSize = 64 // of a call in a batch: number, six arguments, result
 
 	// notMade is the result of a call that has not been made: no error, and no address
 	// of the program's.
@@ -328,14 +322,14 @@ func (t *tracer) batch(th *thread, reqs []SyscallReq) (err error) {
 
 func (d *detour) batch(call uint64, before mem.Regs, reqs []SyscallReq) (err error) {
 	const private = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
-	size := uint64(len(reqs)*callSize+4095) &^ 4095
+	size := uint64(len(reqs)*callSize+pageSize-1) &^ (pageSize - 1)
 	d.t.noteBatch(batchAt, batchAt+1<<20, size)
 	defer d.t.noteBatch(0, 0, 0)
-	code, err := d.syscall(call, before, unix.SYS_MMAP, batchAt, batchPage, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
+	code, err := d.syscall(call, before, unix.SYS_MMAP, batchAt, pageSize, unix.PROT_READ|unix.PROT_EXEC, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the loop: %w", err)
 	}
-	defer func() { err = errors.Join(err, d.unmap(call, before, code, batchPage)) }()
+	defer func() { err = errors.Join(err, d.unmap(call, before, code, pageSize)) }()
 	data, err := d.syscall(call, before, unix.SYS_MMAP, batchAt+1<<20, size, unix.PROT_READ|unix.PROT_WRITE, private, noSyscall, 0)
 	if err != nil {
 		return fmt.Errorf("memory for the calls: %w", err)

@@ -287,8 +287,8 @@ func (s *Stopped) Syscall(nr uint64, args ...uint64) (uint64, error) {
 	return s.t.syscall(s.th, nr, args...)
 }
 
-// Syscalls has this thread make a few system calls one after the other; see
-// Process.Syscalls, which is for many.
+// Syscalls has this thread make a few system calls one after the other, until one fails: that
+// error is returned. Process.Syscalls is for many.
 func (s *Stopped) Syscalls(reqs []SyscallReq) error {
 	if err := s.stand(); err != nil {
 		return err

@@ -351,7 +351,7 @@ func (t *tracer) clearUp(n *Notes) error {
 		return err
 	}
 	var errs []error
-	for _, r := range [][2]uint64{{n.get(notedLoop), batchPage}, {n.get(notedCalls), n.get(notedCalls + 8)}} {
+	for _, r := range [][2]uint64{{n.get(notedLoop), pageSize}, {n.get(notedCalls), n.get(notedCalls + 8)}} {
 		m, ok := mem.FindMap(maps, r[0])
 		if !ok || m.Lo != r[0] || m.Size() != r[1] || m.Path != "" {
 			continue
