@@ -77,8 +77,9 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 		return late
 	})
 	if most := mostChecking(limits.timeout); most > 0 { // so that the program gets to where it crashes, if the checks hold it up
+		checking := a.TimeChecks()
 		defer time.AfterFunc(most, func() {
-			if a.Checking() > most/2 {
+			if checking() > most/2 {
 				stop(context.DeadlineExceeded)
 			}
 		}).Stop()

@@ -61,7 +61,7 @@ type Analysis struct {
 	sound      eval.CPoint            // that C-point, if its Kind is set
 	checked    int
 	checkedAt  times          // of the C-points
-	checking   stopwatch      // runs while a C-point is checked
+	checking   *stopwatch     // runs while a C-point is checked; nil: nobody asks
 	done       bool           // an inconsistent C-point was found, and All is not set
 	faults     int            // memory faults seen so far
 	signal     *report.Exit   // the last fault or fatal signal
@@ -166,8 +166,11 @@ func (a *Analysis) Heed(ctx context.Context) {
 // where the context of Heed ended the checks before. last makes the context in which that is done.
 func (a *Analysis) JudgeLast(last func() context.Context) { a.last = last }
 
-// Checking is the time that C-points have taken so far. By any goroutine.
-func (a *Analysis) Checking() time.Duration { return a.checking.read() }
+// TimeChecks has the time taken that C-points take, and returns what tells how much that was so far, to any goroutine.
+func (a *Analysis) TimeChecks() (checking func() time.Duration) {
+	a.checking = &stopwatch{}
+	return a.checking.read
+}
 
 // resume lets the last state be judged although the checks have been stopped.
 func (a *Analysis) resume(kind string) {
@@ -412,9 +415,9 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		return
 	}
 	a.resume(c.Kind)
-	done := a.checking.begin()
+	a.checking.begin()
 	found := a.Checker.Check(now, c.For)
-	done()
+	a.checking.end()
 	if a.Checker.Stopped() {
 		a.unchecked++ // whoever feeds the analysis may see too that its context is over
 		return

@@ -5,25 +5,26 @@ import (
 	"time"
 )
 
-// stopwatch adds up the times between begin and what that returns. It may be read meanwhile.
+// stopwatch adds up the times between begin and end. It may be read meanwhile. A nil one does nothing.
 type stopwatch struct {
 	mu    sync.Mutex
 	sum   time.Duration
 	since time.Time // zero: it stands
 }
 
-func (s *stopwatch) begin() (end func()) {
-	s.set(time.Now())
-	return s.end
-}
-
-func (s *stopwatch) set(since time.Time) {
+func (s *stopwatch) begin() {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.since = since
+	s.since = time.Now()
 }
 
 func (s *stopwatch) end() {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sum += time.Since(s.since)
