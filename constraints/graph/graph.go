@@ -514,7 +514,7 @@ func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 	if !ok {
 		return
 	}
-	if g.members.some && g.members.hosts[op.Node] {
+	if g.members.hosts[op.Node] {
 		g.tangle()
 	}
 	end := n.Start + trace.Addr(n.Size)
@@ -586,7 +586,7 @@ func (g *Graph) written(op *mgpp.Op, t mgpp.Timestamp) {
 // the touched range as offsets in the object. hint is the block that contains
 // lo, 0 if unknown.
 func (g *Graph) overlapping(v mgpp.View, hint mgpp.NodeID, lo, hi trace.Addr, t mgpp.Timestamp, f func(o ObjID, lo, hi int64)) {
-	if g.members.any() {
+	if g.members.some {
 		g.members.overlapping(g, lo, hi, t, f)
 	}
 	for a := lo; a < hi; {

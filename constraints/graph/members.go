@@ -49,8 +49,6 @@ func newMembers(spec *check.Spec) members {
 	return m
 }
 
-func (m *members) any() bool { return m.some }
-
 // tangled: intrusive nodes may be anywhere.
 func (m *members) tangled() bool { return m.some && !m.apart }
 
@@ -211,7 +209,7 @@ func (m *members) overlapping(g *Graph, lo, hi trace.Addr, t mgpp.Timestamp, f f
 }
 
 // mayHold reports whether intrusive objects may lie in a block.
-func (m *members) mayHold(id mgpp.NodeID) bool { return m.tangled() || m.some && m.hosts[id] }
+func (m *members) mayHold(id mgpp.NodeID) bool { return m.tangled() || m.hosts[id] }
 
 // in returns the intrusive objects that live in a block just before t.
 func (m *members) in(g *Graph, id mgpp.NodeID, t mgpp.Timestamp) []ObjID {

@@ -70,7 +70,7 @@ func (g *Graph) containing(tgt mgpp.Target, t mgpp.Timestamp, f func(ObjID)) {
 			}
 		}
 	}
-	if g.members.any() {
+	if g.members.some {
 		g.members.containing(g, addr, t, f)
 	}
 }

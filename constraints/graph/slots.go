@@ -159,7 +159,7 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	case tgt.State == mgpp.Wild && tgt.Past != 0:
 		g.loosen(tgt.Past, r)
 	}
-	if g.members.any() && (tgt.State == mgpp.Points || tgt.State == mgpp.Wild) {
+	if g.members.some && (tgt.State == mgpp.Points || tgt.State == mgpp.Wild) {
 		g.members.await(trace.Addr(tgt.Value), r)
 	}
 }
