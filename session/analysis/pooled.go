@@ -18,8 +18,8 @@ import (
 // the pieces seem to lead from the node to itself. A warning says so once.
 func (a *Analysis) unpooled(found []eval.Inconsistency, at mgpp.Timestamp) []eval.Inconsistency {
 	out := make([]eval.Inconsistency, 0, len(found))
+	none := func(o graph.ObjID) bool { return a.guessed(o) || a.pooled(o, at) }
 	for _, inc := range found {
-		none := func(o graph.ObjID) bool { return a.guessed(o) || a.pooled(o, at) }
 		if !none(inc.Instance.SCC) && !slices.ContainsFunc(inc.Instance.Nodes[:], none) {
 			out = append(out, inc)
 		}
@@ -29,7 +29,11 @@ func (a *Analysis) unpooled(found []eval.Inconsistency, at mgpp.Timestamp) []eva
 
 // guessed: see typing.Blocks.Guessed.
 func (a *Analysis) guessed(o graph.ObjID) bool {
-	return o != 0 && a.Typing != nil && a.Graph.Object(o).Host != 0 && a.Typing.Guessed(a.Hist.Node(a.Graph.Object(o).Host))
+	if o == 0 || a.Typing == nil {
+		return false
+	}
+	host := a.Graph.Object(o).Host
+	return host != 0 && a.Typing.Guessed(a.Hist.Node(host))
 }
 
 // pooled: pointers to the type of a node lead into its block, behind the first object

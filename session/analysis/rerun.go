@@ -299,16 +299,12 @@ func addrsOf(in []uint64) []trace.Addr {
 
 // pointers are the nodes to which a pointer variable in static memory may lead at a time, by its type.
 func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
-	im, ok := a.Symbols.Image(addr)
-	if !ok || im.Obj == nil || !im.Traced {
-		return nil
-	}
-	v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
-	if !ok || v.Type == nil || v.Type.Kind != types.Pointer || v.Type.Elem == nil || v.Type.Elem.Name == "" || im.Bias+trace.Addr(v.Loc.Offset) != addr {
+	pointer := a.variable(addr)
+	if pointer == nil || pointer.Kind != types.Pointer || pointer.Elem == nil || pointer.Elem.Name == "" {
 		return nil
 	}
 	for _, t := range a.spec.Types {
-		if t.Layout != nil && t.Layout.Name == v.Type.Elem.Name && t.Layout.Size == v.Type.Elem.Size {
+		if t.Layout != nil && t.Layout.Name == pointer.Elem.Name && t.Layout.Size == pointer.Elem.Size {
 			for _, o := range a.Graph.Live(t, at, nil) {
 				out = append(out, uint64(a.Graph.Object(o).Addr))
 			}
@@ -320,15 +316,24 @@ func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
 
 // flags is the size of an integer variable of the program that begins at an address, 0 if none does.
 func (a *Analysis) flags(addr trace.Addr) int {
+	t := a.variable(addr)
+	if t == nil || t.Kind != types.Int && t.Kind != types.Uint && t.Kind != types.Bool || t.Size < 1 || t.Size > 8 {
+		return 0
+	}
+	return int(t.Size)
+}
+
+// variable is the type of the program's variable in static memory that begins at an address, nil if none does.
+func (a *Analysis) variable(addr trace.Addr) *types.Type {
 	im, ok := a.Symbols.Image(addr)
 	if !ok || im.Obj == nil || !im.Traced {
-		return 0
+		return nil
 	}
 	v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
-	if !ok || v.Type == nil || v.Type.Kind != types.Int && v.Type.Kind != types.Uint && v.Type.Kind != types.Bool || im.Bias+trace.Addr(v.Loc.Offset) != addr || v.Type.Size < 1 || v.Type.Size > 8 {
-		return 0
+	if !ok || im.Bias+trace.Addr(v.Loc.Offset) != addr {
+		return nil
 	}
-	return int(v.Type.Size)
+	return v.Type
 }
 
 // conditional finds text that decides something.

@@ -244,8 +244,10 @@ func (l *Program) opened() {
 	}
 }
 
-// scattered are the functions of the C library that are called and write where only its stores tell.
-func scattered(files []*probe.Image) (called []string) {
+// traceScattered captures the stores of the C library too where functions of it are called that write where
+// only these tell.
+func (l *Program) traceScattered(files []*probe.Image) {
+	var called []string
 	for _, im := range files {
 		for _, name := range probe.Scattered {
 			if im.Traced && im.File.Imports(name) && !slices.Contains(called, name) {
@@ -253,7 +255,10 @@ func scattered(files []*probe.Image) (called []string) {
 			}
 		}
 	}
-	return called
+	if len(called) > 0 {
+		l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("the stores of the C library are recorded, since the program calls %s", strings.Join(called, ", ")))
+		l.traceLibrary(files, "libc.so.6")
+	}
 }
 
 // traceLibrary captures the stores of a library of one of the names too.
@@ -346,9 +351,8 @@ func (l *Program) prepare(inProcess bool) (err error) {
 	if l.o.Capture.StandardLibrary || specfile.OfStandardLibrary(l.Spec) {
 		l.traceLibrary(files, "libstdc++.so", "libc++.so")
 	}
-	if called := scattered(files); len(l.Spec.Types) > 0 && len(called) > 0 {
-		l.Prog.Notes = append(l.Prog.Notes, fmt.Sprintf("the stores of the C library are recorded, since the program calls %s", strings.Join(called, ", ")))
-		l.traceLibrary(files, "libc.so.6")
+	if len(l.Spec.Types) > 0 {
+		l.traceScattered(files)
 	}
 	if err := specfile.Inlined(l.Spec, p); err != nil {
 		return err
