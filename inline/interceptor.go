@@ -256,7 +256,7 @@ func (e *Engine) back(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 	if err := s.unchange(th, regs); err != nil {
 		return err
 	}
-	if pos.Undo == emit.UndoSize || pos.Undo == emit.UndoLast && s.get(layout.Cursor) != s.get(layout.Last) {
+	if pos.Undo == emit.UndoSize {
 		e.note(s, nil)
 	}
 	regs.RIP = pos.PC

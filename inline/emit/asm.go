@@ -167,6 +167,14 @@ func (a *asm) shrx(dst, src, count x86.Reg) {
 	a.changed(dst)
 }
 
+// shrxSlot appends shrx reg, m, reg, where m is a slot.
+func (a *asm) shrxSlot(reg x86.Reg, m mem) {
+	a.begin()
+	a.bytes(0x65, 0xc4, (^byte(reg)&8)<<4|0x62, 0x80|(^byte(reg)&15)<<3|3, 0xf7)
+	a.modRM(reg, m)
+	a.changed(reg)
+}
+
 // save keeps the program's value of reg in the thread block.
 func (a *asm) save(reg x86.Reg, s int32) {
 	a.store(slot(s), 8, reg)

@@ -36,8 +36,9 @@ func (l *link) next() uint64 { return l.pc + uint64(l.in.Len) }
 const cursorRegs = 1<<8 | 1<<9 | 1<<10 | 1<<11 | 1<<14 | 1<<15
 
 // chain returns the links of the chain that begins at a site, and a register that
-// none of them names; none if there would be only one store. The links are valid as
-// long as the generator is.
+// none of them names; none if there would be only one store. With a shadow table most
+// stores leave the cursor alone: no register has it, NoReg. The links are valid as long as
+// the generator is.
 func (g *generator) chain(m *Maker, i int) (links []link, cursor x86.Reg) {
 	if !m.chains || !m.reaches(i) || !m.mayLink(&m.sites[i]) {
 		return nil, 0
@@ -56,7 +57,7 @@ func (g *generator) chain(m *Maker, i int) (links []link, cursor x86.Reg) {
 				free &^= 1 << r
 			}
 		}
-		if free == 0 {
+		if free == 0 && !m.options.Filter.On {
 			break
 		}
 		l := link{pc, code, in, None}
@@ -81,6 +82,9 @@ func (g *generator) chain(m *Maker, i int) (links []link, cursor x86.Reg) {
 	}
 	if stores < 2 {
 		return nil, 0
+	}
+	if m.options.Filter.On {
+		return g.links[:last], x86.NoReg
 	}
 	for r := range x86.Reg(16) {
 		if lastFree&(1<<r) != 0 {
@@ -169,17 +173,17 @@ func chainable(code []byte, in *x86.Inst) bool {
 
 // chainSite makes the trampoline of a chain, which is that of site i.
 func (g *generator) chainSite(m *Maker, i int, links []link, cursor x86.Reg) error {
-	g.chained, g.cursor = true, cursor
+	g.chained, g.cursor = cursor != x86.NoReg, cursor
 	for n := range links {
 		l := &links[n]
 		g.begins(l.pc, l.in, l.site)
-		if n == 0 {
+		if n == 0 && g.chained {
 			g.save(cursor, recSlot)
 			g.load(cursor, 8, slot(layout.Cursor))
 		}
 		var err error
 		switch {
-		case l.in.Kind == x86.KindJcc:
+		case l.in.Kind == x86.KindJcc && g.chained:
 			g.leave(&l.in)
 		case l.site == None:
 			err = g.displaced(l.code)
@@ -190,7 +194,9 @@ func (g *generator) chainSite(m *Maker, i int, links []link, cursor x86.Reg) err
 			return err
 		}
 	}
-	g.restore(cursor)
+	if g.chained {
+		g.restore(cursor)
+	}
 	if err := g.goOn(m, i); err != nil {
 		return err
 	}

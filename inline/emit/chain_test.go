@@ -113,7 +113,9 @@ func randomLine(rng *rand.Rand, v *variant, mode uint64) *line {
 	l.PC = l.sites[0].PC
 	var cursor x86.Reg
 	if l.chain, cursor = new(generator).chain(l.maker, 0); l.chain != nil {
-		l.Chained = 1 + uint64(cursor)
+		if !opt.Filter.On {
+			l.Chained = 1 + uint64(cursor)
+		}
 	} else {
 		in, err := x86.Decode(l.sites[0].Code, l.PC)
 		if err != nil || l.maker.Span(0) == in.Len {
@@ -247,7 +249,7 @@ func (l *line) compare(r *result, snaps, places []snap, seen map[string]int) str
 	}
 	if last := len(places) - 1; !fault && r.Native.Exit == 2 { // a jump was taken
 		seen["exits"]++
-		if l.Chained == 0 {
+		if len(l.chain) == 1 {
 			seen["exits of tails"]++
 		}
 		end = places[last].Off + 1
@@ -286,11 +288,8 @@ func (l *line) compare(r *result, snaps, places []snap, seen map[string]int) str
 // compareCursor: a clean place has the records of the stores before it.
 func (l *line) compareCursor(k *snap, p *Position, cursors []uint64) string {
 	cursor := k.Block[layout.Cursor/8]
-	switch p.Undo {
-	case UndoSize:
+	if p.Undo == UndoSize {
 		cursor -= uint64(p.Size)
-	case UndoLast:
-		cursor = k.Block[layout.Last/8]
 	}
 	n := 0
 	for i := range l.chain {
@@ -321,7 +320,7 @@ func (l *line) records(r *result, before map[uint64]*snap, end uint64) (cursors 
 		parts := layout.PartsOf(st, false)
 		size := layout.StoreSize(st.Width, parts)
 		at := cursor
-		if at < logSecond && at+uint64(size) > logBase+logSize {
+		if l.v.kept && at < logSecond && at+uint64(size) > logBase+logSize {
 			at = logSecond
 		}
 		if off >= end { // it faulted, or the one before

@@ -62,7 +62,6 @@ func meaning(p *Position) string {
 	add(p.Partial, "partial")
 	add(p.Called, "called")
 	add(p.Undo == UndoSize, "undo %d", p.Size)
-	add(p.Undo == UndoLast, "undo to last")
 	for _, h := range p.Held {
 		if h.OnStack && len(p.Held) > 3 {
 			add(h.Reg == p.Held[0].Reg, "%d held on hook stack", len(p.Held))
@@ -79,7 +78,6 @@ func meaning(p *Position) string {
 
 func TestGolden(t *testing.T) {
 	filter := Options{Filter: Filter{On: true, Shadow: shadowAt}}
-	fixed := Options{Filter: Filter{On: true, Shadow: shadowAt, Fixed: true}}
 	for _, c := range []struct {
 		name, code string
 		opt        Options
@@ -102,7 +100,8 @@ func TestGolden(t *testing.T) {
 		{"strict", "488907", Options{Strict: true}, None, false},       // mov [rdi], rax
 		{"strict-rmw", "8343f001", Options{Strict: true}, None, false}, // add dword [rbx-16], 1
 		{"filter", "488907", filter, None, false},
-		{"filter-fixed", "4a8934e0", fixed, None, false},
+		{"filter-index", "4a8934e0", filter, None, false},
+		{"filter-rmw", "8343f001", filter, None, false},
 		{"filter-vector", "0f114708", filter, None, false},
 		{"hook", "55", Options{}, 3, false}, // push rbp
 		{"hook-store", "488907", Options{}, 3, false},
@@ -254,7 +253,7 @@ func FuzzEmit(f *testing.F) {
 		if len(code) > x86.MaxLen {
 			return
 		}
-		opt := Options{Strict: kind&1 != 0, Filter: Filter{On: kind&2 != 0, Shadow: shadowAt, Fixed: kind&4 != 0}, Relocate: relocate}
+		opt := Options{Strict: kind&1 != 0, Filter: Filter{On: kind&2 != 0, Shadow: shadowAt}, Relocate: relocate}
 		s := Site{PC: 0x400000, Code: code, Tag: int(kind) - 1, Hook: int(kind)/2 - 1, After: kind&8 != 0}
 		m := New([]Site{s}, opt)
 		out, err := m.Emit(nil, 0, 0x500000)

@@ -36,8 +36,8 @@ type trial struct {
 	CodeLen, TrampLen           uint32
 	Mem                         [128]byte
 	Code                        [64]byte
-	Tramp                       [1024]byte
-	Reload                      [1024]uint16
+	Tramp                       [2048]byte
+	Reload                      [2048]uint16
 	Shadow, Seed                uint64
 	Chained                     uint64
 	Open                        [4]uint64 // OpenCall, OpenFree, OpenWriter, AllocCall

@@ -140,7 +140,7 @@ func TestFrees(t *testing.T) {
 	var subjects []*subject
 	for i := range variants {
 		v := &variants[i]
-		if !v.opt.Filter.On || v.opt.Filter.Fixed {
+		if !v.opt.Filter.On {
 			continue
 		}
 		for round := range 16 {

@@ -33,7 +33,7 @@ type Site struct {
 	Leaves Leaving
 	// Frees: the instruction begins a function that frees the block at its first argument, and
 	// that is all. The routine is called only if stores to the block are recorded, or a call
-	// of an allocator is open. It needs a Filter that is not Fixed.
+	// of an allocator is open. It needs a Filter.
 	Frees bool
 	// Opens: the instruction begins a function, and that is all; where no other call is open
 	// the trampoline notes the call by itself, and the routine is not called.
@@ -67,12 +67,9 @@ func (s *Site) complex(in *x86.Inst) bool { return s.Tag != None && layout.Compl
 // Filter says how records are dropped where they are made.
 type Filter struct {
 	On bool
-	// Shadow is the address of the shadow table: the signed byte at Shadow +
-	// address>>4 is that of a granule of 16 bytes.
+	// Shadow is the address of the shadow table: the byte at Shadow + address>>4 is that
+	// of a granule of 16 bytes. A record is dropped where it is 0, and kept where it is 4.
 	Shadow int32
-	// Fixed: a record is kept where the byte is 0 and dropped where it is -4.
-	// Otherwise it is kept where the byte is 4 and dropped where it is 0.
-	Fixed bool
 }
 
 // Options of a Maker.
@@ -107,7 +104,7 @@ func New(sites []Site, options Options) *Maker {
 func (m *Maker) generator(buf []byte, at uint64) *generator {
 	g := m.idle.Get().(*generator)
 	*g = generator{asm: asm{buf: buf, start: len(buf)}, at: at, options: &m.options,
-		links: g.links[:0], last: g.last[:0], steps: g.steps[:0], exits: g.exits[:0], room: g.room}
+		links: g.links[:0], last: g.last[:0], steps: g.steps[:0], exits: g.exits[:0], kept: g.kept[:0], room: g.room}
 	return g
 }
 
@@ -162,6 +159,9 @@ func (m *Maker) Size(site int) (int, error) {
 	in, _ := x86.Decode(s.Code, s.PC) // trampoline has
 	if o, mem := in.Operand(); in.Direct || mem && o.RIPRelative || in.Kind == x86.KindCall {
 		n += relocationSlack
+		if m.options.Filter.On {
+			n += relocationSlack // a store is there twice
+		}
 	}
 	return n, nil
 }
@@ -267,6 +267,7 @@ type generator struct {
 	cursor  x86.Reg // chained: it holds Cursor
 	steps   []step
 	exits   []exit
+	kept    []kept
 
 	// Memory for chain, tail and Size.
 	links, last []link
@@ -287,6 +288,9 @@ func (g *generator) trampoline(m *Maker, site int) (err error) {
 		err = g.chainSite(m, site, links, cursor)
 	} else {
 		err = g.site(m, site)
+	}
+	for i := 0; i < len(g.kept) && err == nil; i++ {
+		err = g.keep(&g.kept[i])
 	}
 	if err != nil {
 		return fmt.Errorf("trampoline of %#x: %w", m.sites[site].PC, err)
@@ -359,6 +363,12 @@ func (g *generator) site(m *Maker, index int) error {
 // has executed.
 func (g *generator) displaced(code []byte) error {
 	g.steps[g.state.step].displaced = g.off()
+	return g.copied(code)
+}
+
+// copied appends the program's instruction where nobody is led who goes on without a
+// record.
+func (g *generator) copied(code []byte) error {
 	g.state.fault = FaultProgram
 	begin := len(g.buf)
 	to := g.at + uint64(g.off())
@@ -369,7 +379,7 @@ func (g *generator) displaced(code []byte) error {
 	}
 	g.buf = buf
 	if g.marks != nil {
-		g.insides(begin, to, isSyscall(code))
+		g.insides(begin, isSyscall(code))
 	}
 	g.state.executed, g.state.partial, g.state.called, g.state.busy = true, false, false, false
 	g.state.undo, g.state.size = UndoNone, 0
@@ -379,8 +389,8 @@ func (g *generator) displaced(code []byte) error {
 // insides marks the instructions after the first of those that stand for the
 // displaced one, which begin at g.buf[begin:]. What follows a system call only
 // mends RCX, which the kernel sets to the program counter behind it.
-func (g *generator) insides(begin int, to uint64, syscall bool) {
-	code := g.buf[begin:]
+func (g *generator) insides(begin int, syscall bool) {
+	code, first := g.buf[begin:], begin-g.start
 	s := g.state
 	if syscall {
 		s.executed, s.called, s.busy, s.fault = true, false, s.called, FaultNone
@@ -388,14 +398,14 @@ func (g *generator) insides(begin int, to uint64, syscall bool) {
 		s.fault, s.partial = FaultProgram, true
 	}
 	for off := 0; ; {
-		in, err := x86.Decode(code[off:], to+uint64(off))
+		in, err := x86.Decode(code[off:], g.at+uint64(first+off))
 		if err != nil {
 			return // data that a jump of the relocated code leads over
 		}
 		if off += in.Len; off >= len(code) {
 			return
 		}
-		*g.marks = append(*g.marks, mark{g.steps[s.step].displaced + off, s})
+		*g.marks = append(*g.marks, mark{first + off, s})
 	}
 }
 

@@ -47,7 +47,6 @@ type Undo uint8
 const (
 	UndoNone Undo = iota
 	UndoSize      // Cursor -= Position.Size
-	UndoLast      // Cursor = gs:[Last] (with a shadow table: it may not have moved)
 )
 
 // FlagsAt says where the program's flags are.

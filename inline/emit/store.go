@@ -26,6 +26,9 @@ type storePlan struct {
 	reg    x86.Reg
 	vector vectorMove // valueVector
 	before bool       // recorded before it executes
+	// filtered: nothing is recorded where the granule is closed. A store that orders threads
+	// always is.
+	filtered bool
 
 	keepAddr bool // what the record has as address is kept in gs:[Address] before it executes
 	keepReg  bool // register kept is kept in gs:[Value] before it executes
@@ -75,8 +78,9 @@ func (g *generator) planStore(s *Site) storePlan {
 		r = scratch(avoid | 1<<g.cursor)
 		p.rec, p.addr, p.val, p.side = g.cursor, r[0], r[1], r[2]
 	}
+	p.filtered = g.options.Filter.On && !(st.Atomic && p.parts.Stamp && !g.options.Strict)
 	// The shadow table is looked up by the address itself.
-	p.direct = !p.keepAddr && p.parts.FromBase && (st.Disp == 0 || !g.options.Filter.On)
+	p.direct = !p.keepAddr && p.parts.FromBase && (st.Disp == 0 || !g.options.Filter.On || p.filtered)
 	if p.direct {
 		p.addr = st.Base
 	}
@@ -93,7 +97,11 @@ func (g *generator) storeSite(s *Site) error {
 		return fmt.Errorf("%s: %d bytes can not be recorded", x86.Text(s.Code, s.PC), p.store.Width)
 	}
 	if p.before {
-		g.record(&p, s)
+		if p.filtered {
+			g.unlessOpenGranule(&p, s)
+		} else {
+			g.record(&p, s)
+		}
 		err := g.displaced(s.Code)
 		g.steps[g.state.step].end = g.off()
 		return err
@@ -103,7 +111,12 @@ func (g *generator) storeSite(s *Site) error {
 		return err
 	}
 	g.state.busy = true
-	g.record(&p, s)
+	if p.filtered {
+		g.unlessOpenGranule(&p, s)
+		g.state.busy = false
+	} else {
+		g.record(&p, s)
+	}
 	g.steps[g.state.step].end = g.off()
 	return nil
 }
@@ -180,7 +193,7 @@ func (g *generator) record(p *storePlan, s *Site) {
 	case early && tempUsed:
 		temp = p.side
 		g.save(temp, sideSlot)
-	case !early && (tempUsed || g.options.Filter.On):
+	case !early && (tempUsed || g.options.Filter.On && !p.filtered):
 		g.save(temp, valueSlot)
 	}
 
@@ -286,73 +299,17 @@ func (g *generator) writeParts(p *storePlan, temp x86.Reg) {
 
 // commit appends what advances the cursor.
 func (g *generator) commit(p *storePlan) {
-	if g.options.Filter.On {
-		g.advance(p)
-	} else {
-		g.op(0x0f0d, 4, 1, false, at(p.rec, layout.LogAhead)) // prefetchw
-		g.lea(p.rec, at(p.rec, p.size))
-	}
-	g.store(slot(layout.Cursor), 8, p.rec)
 	switch {
-	case g.state.executed:
-		g.state.busy = false
-	case g.options.Filter.On:
-		g.state.undo, g.state.size = UndoLast, p.size
-	default:
-		g.state.undo, g.state.size = UndoSize, p.size
-	}
-}
-
-// shadow appends to = the byte in the shadow table of the granule at an address. It leaves the
-// flags alone.
-func (g *generator) shadow(to, addr x86.Reg) {
-	g.imm(to, layout.GranuleShift)
-	g.shrx(to, addr, to)
-	g.state.fault = FaultOperand
-	g.op(0x0fbe, 8, to, false, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow}) // movsx
-}
-
-// orders appends what keeps the record of a locked store wherever it writes: another thread may
-// have waited for it. Its stamp tells whether more than that is wanted. val is the granule's
-// byte.
-func (g *generator) orders(p *storePlan) {
-	if !g.options.Filter.Fixed {
-		g.lea(p.val, at(p.val, layout.ClosedStamp))
-	}
-	stamp := layout.StoreValue + layout.PaddedWidth(p.store.Width)
-	if p.parts.Base {
-		stamp += 8
-	}
-	g.log(func() { g.store(at(p.rec, stamp+7), 1, p.val) }) // which it has reached already
-	g.lea(p.rec, at(p.rec, p.size))
-}
-
-// advance appends rec += Fixed + size/4 × the granule's byte in the shadow
-// table, by as many LEAs as that takes: they leave the flags alone. The scratch register val has been saved, and is not needed any more.
-func (g *generator) advance(p *storePlan) {
-	f := &g.options.Filter
-	if p.before { // the store may fault yet
-		g.store(slot(layout.Last), 8, p.rec)
-	}
-	if p.disp != 0 {
-		g.lea(p.addr, at(p.addr, p.disp))
-	}
-	g.shadow(p.val, p.addr)
-	g.changed(p.val)
-	if p.store.Atomic && p.parts.Stamp && !g.options.Strict {
+	case !g.options.Filter.On:
+		g.op(0x0f0d, 4, 1, false, at(p.rec, layout.LogAhead)) // prefetchw
+	case !p.filtered:
 		g.orders(p)
-		return
 	}
-	fixed := 0
-	if f.Fixed {
-		fixed = p.size
-	}
-	for n := p.size / 4; n > 0; {
-		scale := 8
-		for scale > n {
-			scale /= 2
-		}
-		g.lea(p.rec, mem{base: p.rec, index: p.val, scale: uint8(scale), disp: int32(fixed)})
-		n, fixed = n-scale, 0
+	g.lea(p.rec, at(p.rec, p.size))
+	g.store(slot(layout.Cursor), 8, p.rec)
+	if g.state.executed {
+		g.state.busy = false
+	} else {
+		g.state.undo, g.state.size = UndoSize, p.size
 	}
 }

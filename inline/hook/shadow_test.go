@@ -11,7 +11,7 @@ import (
 	"mgtrace/inline/layout"
 )
 
-// filter turns the shadow table on, as for trampolines with Fixed 0.
+// filter turns the shadow table on, as trampolines have it.
 func (m *machine) filter(lengths bool, config uint64) {
 	m.poke(processAt+layout.Config, layout.ConfigFilter|config)
 	m.poke(processAt+layout.Shadow, shadowAt)

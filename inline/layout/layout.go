@@ -20,7 +20,6 @@ const (
 	HookEntry = 0x60
 	Value     = 0x68 // a register as it was before a store that changes it
 	Stamp     = 0x70 // the stamp of the record that is being written
-	Last      = 0x78 // with a shadow table: Cursor before the last store's record
 	Hook      = 0x80 // … BlockSize: what the hook routine keeps for itself
 
 	BlockSize = 0x1000

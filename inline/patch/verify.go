@@ -169,7 +169,7 @@ func (v *verifier) expect(buf []byte, t *Trampoline) ([]byte, error) {
 		return buf, errors.New("too short")
 	}
 	next, exits, err := v.straight(t.Of, v.emit.Span(t.Site))
-	if err != nil || len(exits) > 0 || next == 0 {
+	if in.Kind == x86.KindOther || len(exits) > 0 || next == 0 {
 		return buf, errors.Join(err, leads(buf, t.Addr, append(exits, next)))
 	}
 	back, err := x86.Decode(buf[len(buf)-JumpLen:], t.Addr+uint64(len(buf)-JumpLen))
@@ -210,8 +210,7 @@ func (v *verifier) straight(addr uint64, n int) (next uint64, exits []uint64, er
 }
 
 // leads checks that the code of a trampoline at addr has jumps to just these
-// places, one each, where 0 is a return, and that its other conditional jumps stay
-// within it.
+// places, one each, where 0 is a return, and that its other jumps stay within it.
 func leads(code []byte, addr uint64, places []uint64) error {
 	for off := 0; off < len(code); {
 		in, err := x86.Decode(code[off:], addr+uint64(off))
@@ -220,7 +219,7 @@ func leads(code []byte, addr uint64, places []uint64) error {
 		}
 		off += in.Len
 		switch {
-		case in.Kind == x86.KindJmp, in.Kind == x86.KindRet, in.Kind == x86.KindJcc && in.Target-addr >= uint64(len(code)):
+		case in.Kind == x86.KindRet, (in.Kind == x86.KindJmp || in.Kind == x86.KindJcc) && in.Target-addr >= uint64(len(code)):
 			i := slices.Index(places, in.Target)
 			if i < 0 {
 				return fmt.Errorf("leads to %#x", in.Target)

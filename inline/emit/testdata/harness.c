@@ -63,8 +63,8 @@ struct test {
 	u32 code_len, tramp_len;
 	u8 mem[128];		/* at ea */
 	u8 code[64];
-	u8 tramp[1024];
-	u16 reload[1024];	/* by offset */
+	u8 tramp[2048];
+	u16 reload[2048];	/* by offset */
 	u64 shadow;		/* byte of all granules */
 	u64 seed;
 	u64 chained;		/* 1 + the register that holds the cursor at a reload; 0: none */
