@@ -162,34 +162,48 @@ var argumentRegs = [...]x86.Reg{x86.RDI, x86.RSI, x86.RDX}
 
 // opens says what a site notes that begins a call and does nothing else: of an allocator that
 // is told when it returns and takes or gives a block, or of a function that writes as many
-// bytes as an argument says. Where only some blocks matter, the routine has more to do.
+// bytes as an argument says, or as what it returns and has written tell. Where only some blocks
+// matter, the routine has more to do when a block is given back, and most that writes as an
+// argument says need not be followed to its end.
 func (e *Engine) opens(s *capture.Site) *emit.Opening {
-	if e.filter.On || len(s.Enter) != 1 || len(s.Leave) > 0 || !onlyCalls(s) {
+	if len(s.Enter) != 1 || len(s.Leave) > 0 || !onlyCalls(s) {
 		return nil
 	}
 	index := s.Enter[0]
 	f := &e.plan.Funcs[index]
-	o := &emit.Opening{Index: index, At: x86.NoReg}
+	o := &emit.Opening{Index: index, At: x86.NoReg, Bytes: x86.NoReg}
 	at, bytes := f.Ptr, f.Size
 	switch {
 	case f.Role == probe.RoleWriter:
-		if f.Extent != probe.ExtentArg || f.Acquires || e.plan.Images[f.Entry.Image].Traced {
+		if f.Acquires || e.plan.Images[f.Entry.Image].Traced {
 			return nil
 		}
 		o.Writer = true
 		at, bytes = f.Dst, f.Len
-	case !e.tables.Whole(index) || f.Role == probe.RoleFree || f.Count > 0:
+		switch f.Extent {
+		case probe.ExtentArg:
+			o.Closed = e.filter.On
+		case probe.ExtentString, probe.ExtentReturned:
+			bytes = 0
+		case probe.ExtentBounded:
+		default:
+			return nil
+		}
+	case !e.tables.Whole(index) || f.Role == probe.RoleFree || f.Count > 0 || e.filter.On && f.Ptr > 0:
 		return nil
 	default:
 		o.Func = e.at.funcs + uint64(index)*layout.FuncSize
 	}
-	if bytes < 1 || bytes > len(argumentRegs) || at > len(argumentRegs) || o.Writer && at < 1 {
+	told := o.Writer && bytes == 0 && f.Extent != probe.ExtentArg && f.Extent != probe.ExtentBounded // by the call's end
+	if bytes < 1 && !told || bytes > len(argumentRegs) || at > len(argumentRegs) || o.Writer && at < 1 {
 		return nil
 	}
 	if at > 0 {
 		o.At = argumentRegs[at-1]
 	}
-	o.Bytes = argumentRegs[bytes-1]
+	if bytes > 0 {
+		o.Bytes = argumentRegs[bytes-1]
+	}
 	return o
 }
 

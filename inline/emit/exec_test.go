@@ -149,14 +149,20 @@ func (s *subject) compareNotes(r *result, snaps []snap) string {
 	if o.At != x86.NoReg {
 		block = s.Regs[o.At]
 	}
-	want := map[int32]uint64{layout.CallSP: sp, layout.CallPC: target, layout.CallPtr: block, layout.CallBytes: s.Regs[o.Bytes], layout.CallFunc: o.Func, layout.CallIndex: uint64(o.Index)}
+	want := map[int32]uint64{layout.CallSP: sp, layout.CallPC: target, layout.CallPtr: block, layout.CallFunc: o.Func, layout.CallIndex: uint64(o.Index)}
 	at, open := int32(layout.AllocCall), r.Left[1]
 	if o.Writer {
-		want = map[int32]uint64{layout.WriterSP: sp, layout.WriterPC: target, layout.WriterDst: block, layout.WriterLen: s.Regs[o.Bytes], layout.WriterFunc: uint64(o.Index)}
+		want = map[int32]uint64{layout.WriterSP: sp, layout.WriterPC: target, layout.WriterDst: block, layout.WriterFunc: uint64(o.Index)}
 		at, open = layout.WriterAt, r.Noted[18]
 		if n := uint32(noted(writers)); n != 1 {
 			return fmt.Sprintf("%d writers are open", n)
 		}
+	}
+	if bytes := int32(layout.CallBytes); o.Bytes != x86.NoReg {
+		if o.Writer {
+			bytes = layout.WriterLen
+		}
+		want[bytes] = s.Regs[o.Bytes]
 	}
 	for off, v := range want {
 		if got := noted(at + off); got != v {

@@ -32,6 +32,14 @@ func (g *generator) shadow(to, addr x86.Reg) {
 	g.inTable(to)
 }
 
+// granules appends to = the bytes of eight granules, from that at an address on.
+func (g *generator) granules(to, addr x86.Reg) {
+	g.imm(to, layout.GranuleShift)
+	g.shrx(to, addr, to)
+	g.state.fault = FaultOperand
+	g.load(to, 8, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow})
+}
+
 // inTable appends to = the byte of the granule of that number.
 func (g *generator) inTable(to x86.Reg) {
 	g.state.fault = FaultOperand

@@ -140,6 +140,9 @@ func (g *generator) unlessClosed() (over []int) {
 // follows, unless another call is open. What says that a call is open is written last: before,
 // nothing has happened.
 func (g *generator) notes(o *Opening) (over []int) {
+	if o.Closed {
+		return g.unlessWrites(o)
+	}
 	g.save(x86.RCX, layout.Scratch0)
 	open := []int32{layout.AllocCall}
 	if o.Writer {
@@ -158,6 +161,34 @@ func (g *generator) notes(o *Opening) (over []int) {
 	} else {
 		g.noteCall(o)
 	}
+	over = append(over, g.over())
+	g.restore(x86.RCX)
+	g.here(busy)
+	return over
+}
+
+// closedShift: a writer of at most 1 << closedShift bytes reaches no further than the
+// granules whose bytes in the shadow table one load has.
+const closedShift = 6
+
+// unlessWrites appends jumps over what follows if no call of a writer is open and this one
+// writes a few bytes, to closed granules.
+func (g *generator) unlessWrites(o *Opening) (over []int) {
+	const short = 2 // jmp with a displacement of one byte
+	g.save(x86.RCX, layout.Scratch0)
+	g.load(x86.RCX, 8, slot(layout.OpenWriter))
+	g.plain(0xe3, lenMov+lenJmp) // jrcxz
+	busy := []int{g.over()}
+	g.lea(x86.RCX, at(o.Bytes, -1))
+	g.store(slot(tableSlot), 8, x86.RCX)
+	g.imm(x86.RCX, closedShift)
+	g.shrxSlot(x86.RCX, slot(tableSlot))
+	g.plain(0xe3, lenMov+lenJmp) // jrcxz
+	busy = append(busy, g.over())
+	g.granules(x86.RCX, o.At)
+	g.plain(0xe3, short) // jrcxz
+	g.begin()
+	g.bytes(0xeb, lenMov+lenJmp)
 	over = append(over, g.over())
 	g.restore(x86.RCX)
 	g.here(busy)
@@ -188,7 +219,9 @@ func (g *generator) noteWriter(o *Opening) {
 	g.store(member(layout.WriterPC), 8, x86.RCX)
 	g.store(member(layout.WriterSP), 8, x86.RSP)
 	g.store(member(layout.WriterDst), 8, o.At)
-	g.store(member(layout.WriterLen), 8, o.Bytes)
+	if o.Bytes != x86.NoReg {
+		g.store(member(layout.WriterLen), 8, o.Bytes)
+	}
 	g.storeImm(member(layout.WriterFunc), 8, uint64(o.Index))
 	g.storeImm(slot(layout.Writers), 4, 1)
 	g.negativeSP()

@@ -182,6 +182,7 @@ func TestOpens(t *testing.T) {
 		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{0, 0, 64, 0}, true},
 		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{64, 0, 0, 64}, false},
 		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{}, true},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.NoReg}, [4]uint64{}, true},
 		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{0, 0, 64, 0}, false},
 		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{64, 0, 0, 64}, false},
 	} {
@@ -200,6 +201,41 @@ func TestOpens(t *testing.T) {
 				s.hooks = 0
 			}
 			subjects = append(subjects, s)
+		}
+	}
+	judge(t, subjects)
+}
+
+// TestWrites: where a few bytes are written to closed granules the routine is not called,
+// unless a writer is open.
+func TestWrites(t *testing.T) {
+	a := &author{rng: rand.New(rand.NewPCG(13, 14))}
+	var subjects []*subject
+	for i := range variants {
+		v := &variants[i]
+		if !v.opt.Filter.On {
+			continue
+		}
+		for round, c := range []struct {
+			bytes  uint64
+			writer uint64
+			few    bool
+		}{{1, 0, true}, {64, 0, true}, {0, 0, false}, {65, 0, false}, {1 << 63, 0, false}, {8, 64, false}} {
+			for mode := range uint64(2) {
+				s := a.write("", v)
+				s.text = "push rbx"
+				s.site = Site{Tag: None, Hook: 5, Opens: &Opening{Writer: true, At: x86.RDI, Bytes: x86.RDX, Closed: true}}
+				s.Regs[x86.RDI], s.Regs[x86.RDX] = s.EA+uint64(round), c.bytes
+				s.Open = [4]uint64{0, 0, c.writer, mode}
+				s.Mode = modeStep * mode
+				if !a.finish(t, s, append([]byte{0x53}, make([]byte, 16)...)) {
+					t.Fatal("no trampoline")
+				}
+				if s.hooks = 1; c.few && v.shadow == 0 {
+					s.hooks = 0
+				}
+				subjects = append(subjects, s)
+			}
 		}
 	}
 	judge(t, subjects)

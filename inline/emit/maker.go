@@ -46,7 +46,10 @@ type Opening struct {
 	Index  int     // of the function in the plan
 	Func   uint64  // an allocator's descriptor (layout.FuncSize), in the process
 	At     x86.Reg // the argument with the block that an allocator takes, or where a writer writes; NoReg: none
-	Bytes  x86.Reg // the argument that says how much
+	Bytes  x86.Reg // the argument that says how much; NoReg: none does
+	// Closed: nothing is noted of a writer. If no other is open and it writes at most 64 bytes, to granules
+	// that are closed, the routine is not called. It needs a Filter.
+	Closed bool
 }
 
 // Leaving says what an instruction leaves.

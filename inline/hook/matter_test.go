@@ -55,9 +55,27 @@ func TestMatter(t *testing.T) {
 			if got := m.granules(1) == "o"; got != s.open {
 				t.Errorf("open: %v", got)
 			}
+			m.write(shadowAt+heap>>4, []byte{0})
+			m.noted(fMalloc, sp0, in, 16)
+			m.ret(fMalloc, 0, sp0, heap)
+			if got := m.granules(1) == "o"; got != s.open {
+				t.Errorf("noted by a trampoline, open: %v", got)
+			}
 			m.log()
 		})
 	}
+}
+
+// noted has a call of an allocator begin as a trampoline notes it.
+func (m *machine) noted(fn int, sp, ret, bytes uint64) {
+	a := uint64(blockAt + layout.AllocCall)
+	m.poke(a+layout.CallPC, ret)
+	m.poke(a+layout.CallPtr, 0)
+	m.poke(a+layout.CallBytes, bytes)
+	m.poke(a+layout.CallFunc, funcsAt+uint64(fn)*layout.FuncSize)
+	m.poke(a+layout.CallIndex, uint64(fn))
+	m.poke(blockAt+layout.OpenCall, -sp)
+	m.poke(a+layout.CallSP, sp)
 }
 
 // named says which code, ranges by beginning and length, opens what is allocated in it.

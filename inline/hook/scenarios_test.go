@@ -273,9 +273,20 @@ var scenarios = []struct {
 		}
 		m.call(fMemcpy, sp0, caller, heap, 0, 2)
 		m.ret(fMemcpy, 0, sp0, 0)
+		for _, to := range []uint64{heap, 0} { // one that writes nowhere
+			w := uint64(blockAt + layout.WriterAt)
+			m.poke(w+layout.WriterSP, sp0)
+			m.poke(w+layout.WriterPC, caller)
+			m.poke(w+layout.WriterDst, to)
+			m.poke(w+layout.WriterFunc, fStrcpy)
+			m.poke(blockAt+layout.Writers, 1)
+			m.poke(blockAt+layout.OpenWriter, 1<<64-sp0)
+			m.ret(fStrcpy, 0, sp0, heap)
+		}
 	}, `
 		bulk memcpy 30001000+4 base 30001000 pc 400500: 00000000
-		bulk memcpy 30001000+2 base 30001000 pc 400500: 0000`},
+		bulk memcpy 30001000+2 base 30001000 pc 400500: 0000
+		bulk strcpy 30001000+1 base 30001000 pc 400500: 00`},
 
 	{"a writer left by longjmp", func(m *machine) {
 		m.call(fQsort, sp0, caller, heap, 2, 2)

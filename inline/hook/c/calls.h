@@ -200,8 +200,8 @@ static bool leave_writer(struct block *b, struct writer *w, bool returned, u64 r
 	s64 n = result;
 	u64 v = 0;
 
-	if (within(f, w->pc))
-		return 0;	/* called by the library itself: a trampoline that notes a call does not look */
+	if (within(f, w->pc) || !w->dst)
+		return 0;	/* called by the library itself, or writes nowhere: a trampoline that notes a call does not look */
 	s.base = s.addr;
 	s.flags = returned ? 0 : WriteLate;
 	switch (f->extent) {
@@ -464,22 +464,31 @@ static __attribute__((noinline)) void tell_end(struct block *b, const struct reg
 	set_granules(b->process->shadow + (a->ptr >> GranuleShift), 1, b->process->closed);
 }
 
-/* Decides what becomes of the blocks of the outermost call, which has been entered. Of a
- * block that the tracer knows it must be told the end, which an open granule shows: so
- * where calls are forgotten, the others leave their blocks open. */
-static void judge_alloc(struct block *b, const struct regs *r)
+/* The outermost call, which has been entered, may end a block. Of one that the tracer knows
+ * it must be told that, which an open granule shows. */
+static void judge_old(struct block *b, const struct regs *r)
+{
+	struct process *p = b->process;
+	struct alloc *a = &b->alloc;
+
+	if (a->f->role != RoleFree && a->f->role != RoleRealloc)
+		return;
+	if (late_ends(p, a->ptr) && a->f->role == RoleRealloc)
+		tell_end(b, r);
+	a->known = is_open(p, a->ptr);
+	shadow_close(p, a);
+	note_end(b, a->ptr);
+}
+
+/* Decides whether the block matters that the outermost call is about to give, when it returns:
+ * its stack, and the registers that tell more of it, are as they were when it was entered.
+ * Where calls are forgotten, the others leave their blocks open. */
+static void judge_new(struct block *b, const struct regs *r)
 {
 	struct process *p = b->process;
 	struct alloc *a = &b->alloc;
 	enum judgement judged = MATTERS;
 
-	if (a->f->role == RoleFree || a->f->role == RoleRealloc) {
-		if (late_ends(p, a->ptr) && a->f->role == RoleRealloc)
-			tell_end(b, r);
-		a->known = is_open(p, a->ptr);
-		shadow_close(p, a);
-		note_end(b, a->ptr);
-	}
 	if (p->barren && a->f->role == RoleRealloc && a->ptr && !a->known)
 		judged = STAYS_CLOSED;	/* what lies there the tracer does not know */
 	else if (a->size && a->size < p->least && a->f->role != RoleFree)
@@ -525,7 +534,7 @@ static void enter_alloc(struct block *b, const struct regs *r, u32 func, u64 sp)
 	a->granules = 0;
 	a->closed = a->known = a->unsure = 0;
 	if (filters(p))
-		judge_alloc(b, r);
+		judge_old(b, r);
 	if (f->role == RoleFree && f->flags & FuncWhole && a->ptr)
 		tell_alloc(b, r, 0);
 	if (hidden || f->flags & FuncHides)
@@ -549,6 +558,8 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 	u64 block = result, wrote = 0, size = 0;	/* so many bytes there, beside allocating */
 	u32 stack;
 
+	if (filters(p))
+		judge_new(b, r);
 	switch (a->f->role) {
 	case RolePosix:
 		block = 0;
