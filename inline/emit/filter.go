@@ -49,7 +49,7 @@ func (g *generator) inTable(to x86.Reg) {
 // unlessOpenGranule appends what leads to a record of the store, still to be made, if its
 // granule is open. Behind it the register is the program's again.
 func (g *generator) unlessOpenGranule(p *storePlan, s *Site) {
-	g.save(x86.RCX, addrSlot)
+	g.save(x86.RCX, recSlot)
 	g.granule(p, s)
 	g.plain(0xe3, lenJmp) // jrcxz
 	g.begin()
@@ -73,7 +73,7 @@ func (g *generator) granule(p *storePlan, s *Site) {
 		g.lea(x86.RCX, at(x86.RCX, int(st.Disp)))
 		g.store(from, 8, x86.RCX)
 	case p.parts.FromBase && st.Disp == 0 && base == x86.RCX:
-		from = slot(addrSlot)
+		from = slot(recSlot)
 	case p.parts.FromBase && st.Disp == 0:
 		g.shadow(x86.RCX, base)
 		return
@@ -94,9 +94,11 @@ func (g *generator) granule(p *storePlan, s *Site) {
 func (g *generator) keep(k *kept) error {
 	binary.LittleEndian.PutUint32(g.buf[k.at:], uint32(len(g.buf)-k.at-4))
 	g.state, g.in = k.state, k.in
-	g.restore(x86.RCX)
 	p := k.plan
 	p.store = &g.in.Store
+	if p.rec != x86.RCX {
+		g.restore(x86.RCX)
+	}
 	g.record(&p, k.site)
 	if p.before {
 		if err := g.copied(k.site.Code); err != nil {

@@ -79,6 +79,10 @@ func (g *generator) planStore(s *Site) storePlan {
 		p.rec, p.addr, p.val, p.side = g.cursor, r[0], r[1], r[2]
 	}
 	p.filtered = g.options.Filter.On && !(st.Atomic && p.parts.Stamp && !g.options.Strict)
+	if p.filtered && avoid&(1<<x86.RCX) == 0 { // which is borrowed already
+		r = scratch(avoid | 1<<x86.RCX)
+		p.rec, p.addr, p.val, p.side = x86.RCX, r[0], r[1], r[2]
+	}
 	// The shadow table is looked up by the address itself.
 	p.direct = !p.keepAddr && p.parts.FromBase && (st.Disp == 0 || !g.options.Filter.On || p.filtered)
 	if p.direct {
@@ -176,7 +180,7 @@ func (g *generator) record(p *storePlan, s *Site) {
 		}
 	}
 	early := g.fetch(p)
-	if !g.chained {
+	if g.state.saved&(1<<p.rec) == 0 {
 		g.save(p.rec, recSlot)
 	}
 
@@ -299,11 +303,10 @@ func (g *generator) writeParts(p *storePlan, temp x86.Reg) {
 
 // commit appends what advances the cursor.
 func (g *generator) commit(p *storePlan) {
-	switch {
-	case !g.options.Filter.On:
-		g.op(0x0f0d, 4, 1, false, at(p.rec, layout.LogAhead)) // prefetchw
-	case !p.filtered:
+	if g.options.Filter.On && !p.filtered {
 		g.orders(p)
+	} else {
+		g.op(0x0f0d, 4, 1, false, at(p.rec, layout.LogAhead)) // prefetchw
 	}
 	g.lea(p.rec, at(p.rec, p.size))
 	g.store(slot(layout.Cursor), 8, p.rec)
