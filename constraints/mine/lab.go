@@ -70,6 +70,9 @@ type typeDecl struct {
 func (h *header) declare(source string) {
 	name := cxxname.WithoutArgs(source)
 	name = name[strings.LastIndexByte(name, ':')+1:]
+	if syntax.Begins(name) {
+		name += "_node"
+	}
 	if name == source {
 		source = ""
 	}

@@ -7,7 +7,7 @@ import (
 
 // countedType reads "f FIELD n EDGE n (list);".
 func (p *parser) countedType() {
-	t := &TypeDecl{At: At{p.tok().pos}, Name: p.ident("the name of a type").Name}
+	t := &TypeDecl{At: At{p.tok().pos}, Name: p.typeName()}
 	p.counts(t)
 	p.edgeList(t)
 	p.end("the type")
@@ -17,7 +17,7 @@ func (p *parser) countedType() {
 // typeDecl reads "type f [= "…"] [FIELD n EDGE n] [edges (list)];".
 func (p *parser) typeDecl() {
 	t := &TypeDecl{At: At{p.next().pos}, Keyword: true}
-	t.Name = p.ident("the name of a type").Name
+	t.Name = p.typeName()
 	if p.accept("=") {
 		if p.tok().kind != tokString {
 			p.unexpected(`the name of the C or C++ type in quotes, such as "std::_Rb_tree_node<int>",`)
@@ -31,6 +31,16 @@ func (p *parser) typeDecl() {
 	p.edgeList(t)
 	p.end("the type")
 	p.add(t)
+}
+
+// typeName reads the name that a type is declared with. A statement that began with it would be read as
+// what the word stands for.
+func (p *parser) typeName() string {
+	name := p.ident("the name of a type")
+	if Begins(name.Name) {
+		p.fail(name.Pos, "`%[1]s` begins statements of another kind: give the type another name, as in: type %[1]s_node = \"%[1]s\";", name.Name)
+	}
+	return name.Name
 }
 
 func (p *parser) counts(t *TypeDecl) {
@@ -64,7 +74,7 @@ func (p *parser) count64(what string) int64 {
 // arrayType reads "ARRAY f [OF c-type];".
 func (p *parser) arrayType() {
 	t := &TypeDecl{At: At{p.next().pos}, Array: true}
-	t.Name = p.ident("the name of a type").Name
+	t.Name = p.typeName()
 	if p.tok().word("OF") {
 		p.next()
 		t.OfPos = p.tok().pos

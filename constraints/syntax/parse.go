@@ -194,12 +194,12 @@ func (p *parser) statement() {
 		return
 	}
 	if t.kind == tokIdent {
-		if parse, ok := directive(t.text); ok {
-			parse(p)
-			return
-		}
 		if p.peek(1).word("FIELD") {
 			p.countedType()
+			return
+		}
+		if parse, ok := directive(t.text); ok {
+			parse(p)
 			return
 		}
 		if p.peek(1).is(".") && p.peek(2).kind == tokIdent && (p.peek(3).is(";") || p.peek(3).word("DEFAULT")) {
@@ -261,6 +261,12 @@ func directive(word string) (func(*parser), bool) {
 		return (*parser).no, true
 	}
 	return nil, false
+}
+
+// Begins reports whether a word begins a directive: it can not be the name of a type.
+func Begins(word string) bool {
+	_, ok := directive(word)
+	return ok
 }
 
 var directiveWords = [...]string{"type", "ARRAY", "struct", "union", "enum", "typedef", "const", "tag", "nil", "global",
