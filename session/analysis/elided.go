@@ -3,7 +3,6 @@ package analysis
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
@@ -67,7 +66,7 @@ func (a *Analysis) stored() map[trace.Addr][]string {
 func (a *Analysis) timely(found []eval.Inconsistency, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
 	return a.without(found, v, func(d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
-		return ok && a.elided(elision{pc, memberOf(c.Path), true}).line > 0
+		return ok && a.elided(elision{pc, symbol.MemberOf(c.Path), true}).line > 0
 	})
 }
 
@@ -89,7 +88,7 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		if !never && len(makers) > 1 {
 			return false
 		}
-		m := memberOf(c.Path)
+		m := symbol.MemberOf(c.Path)
 		for _, entry := range makers {
 			if x := a.elided(elision{entry, m, false}); x.line > 0 {
 				text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
@@ -110,7 +109,7 @@ func (a *Analysis) shared(s *faultloc.Suspect) []report.Place {
 	var out []report.Place
 	ask := func(c faultloc.Cell) {
 		_, static := a.Symbols.Image(c.Addr)
-		for _, p := range PlacesOf(a.Symbols.Shared(s.PC, memberOf(c.Path), static, a.stored())) {
+		for _, p := range PlacesOf(a.Symbols.Shared(s.PC, symbol.MemberOf(c.Path), static, a.stored())) {
 			if !slices.Contains(out, p) {
 				out = append(out, p)
 			}
@@ -120,7 +119,7 @@ func (a *Analysis) shared(s *faultloc.Suspect) []report.Place {
 		ask(s.Repair.Cell)
 	}
 	if op := a.Hist.Op(s.Operation); s.Operation > 0 && op.Kind == mgpp.OpStore {
-		if c, ok := (locatorCells{a.Graph}).Cell(op.Addr, a.Hist.At(s.Operation)); ok && (s.Repair == nil || memberOf(c.Path) != memberOf(s.Repair.Cell.Path)) {
+		if c, ok := (locatorCells{a.Graph}).Cell(op.Addr, a.Hist.At(s.Operation)); ok && (s.Repair == nil || symbol.MemberOf(c.Path) != symbol.MemberOf(s.Repair.Cell.Path)) {
 			ask(c)
 		}
 	}
@@ -132,10 +131,6 @@ func (a *Analysis) shared(s *faultloc.Suspect) []report.Place {
 
 // maxShared bounds the statements without a store of their own that are shown of one suspect.
 const maxShared = 3
-
-func memberOf(path string) symbol.Member {
-	return symbol.Member{Name: lastName(path), Element: strings.HasSuffix(path, "]")}
-}
 
 // makers are the machine functions, by their entries, that made a block or wrote to it.
 func (a *Analysis) makers(id mgpp.NodeID) (out []trace.Addr) {

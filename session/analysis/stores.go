@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"slices"
-	"strings"
 
 	"mgtrace/mgpp"
 	"mgtrace/session/symbol"
@@ -40,7 +39,7 @@ func (a *Analysis) assignStores() map[trace.Addr][]string {
 				paths = append(paths, p.Path)
 			}
 			for _, path := range paths {
-				if name := lastName(path); name != "" && !slices.Contains(x.Fields, name) {
+				if name := symbol.MemberOf(path).Name; name != "" && !slices.Contains(x.Fields, name) {
 					x.Fields = append(x.Fields, name)
 				}
 			}
@@ -58,11 +57,4 @@ func (a *Analysis) within(base, addr trace.Addr, v mgpp.View) bool {
 	cells := locatorCells{a.Graph}
 	o := cells.At(addr, v)
 	return o != 0 && cells.At(base, v) == o
-}
-
-// lastName is the name of the innermost field of a path: "next" of "link[1].next".
-func lastName(path string) string {
-	path = path[strings.LastIndexByte(path, '.')+1:]
-	name, _, _ := strings.Cut(path, "[")
-	return name
 }

@@ -19,6 +19,12 @@ type Member struct {
 	Element bool
 }
 
+// MemberOf is the member that a C path ends in.
+func MemberOf(path string) Member {
+	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '.')+1:], "[")
+	return Member{Name: name, Element: strings.HasSuffix(path, "]")}
+}
+
 // Begin is where the machine function begins that an address is in.
 func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 	im, ok := s.Image(pc)
@@ -59,7 +65,8 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 // Shared finds the statements that assign a member by their text, in the machine function with an
 // instruction or in one that is inlined there, and at which no instruction stores it: the compiler has found
 // that memory holds the value already, or has made one store of several that paths which meet have in common. A
-// store into static memory is none of a member that lies elsewhere.
+// store into static memory is one of a member that lies elsewhere only if a member of that name lies there: then
+// it is that of the static object which the text means.
 func (s *Table) Shared(pc trace.Addr, m Member, static bool, stored map[trace.Addr][]string) []objfile.Frame {
 	entry, _ := s.Begin(pc)
 	c := s.function(entry)
@@ -68,7 +75,7 @@ func (s *Table) Shared(pc trace.Addr, m Member, static bool, stored map[trace.Ad
 	}
 	does := map[statement]bool{}
 	for _, in := range c.insts {
-		if _, mine := in.stores(m, stored, c.bias); !mine || in.static && !static {
+		if _, mine := in.stores(m, stored, c.bias); !mine || in.static && !static && c.member(in.target).Name != m.Name {
 			continue
 		}
 		for _, f := range slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at))) {
@@ -185,7 +192,22 @@ type inst struct {
 	at     uint64
 	frames []objfile.Frame
 	store  bool // to other memory than the stack
-	static bool // to an address that does not depend on registers
+	static bool // to an address that does not depend on registers: target
+	target uint64
+}
+
+// member is what lies at an address in static memory, if it is a member of a variable there.
+func (c *function) member(addr uint64) Member {
+	v, ok := c.obj.GlobalAt(addr)
+	if !ok || v.Type == nil {
+		return Member{}
+	}
+	for _, f := range v.Type.Scalars() {
+		if at := addr - uint64(v.Loc.Offset); uint64(f.Offset) <= at && at < uint64(f.Offset+f.Size) {
+			return MemberOf(f.Path)
+		}
+	}
+	return Member{}
 }
 
 // stores says whether an instruction stores a member, and whether it ran: then it is known.
@@ -220,7 +242,11 @@ func (s *Table) read(entry trace.Addr) *function {
 			return nil
 		}
 		direct = direct && (in.Kind != x86.KindJmp || in.Direct)
-		c.add(inst{at, im.Obj.Frames(at), in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, in.Store.Absolute()})
+		i := inst{at: at, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
+		if i.target = uint64(in.Store.Disp); in.Store.RIPRelative {
+			i.target += at + uint64(in.Len)
+		}
+		c.add(i)
 	}
 	if direct {
 		c.flow = cfg.Explore(fn.Addr, machine{im.Obj, &fn})

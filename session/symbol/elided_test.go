@@ -54,16 +54,17 @@ int main(int argc, char **argv)
 }
 
 // TestShared: a statement whose store the compiler leaves out, since memory holds the value already, is told beside
-// the others of the member, and none that has a store.
+// the others of the member, and none that has a store, be it one of a static object's member.
 func TestShared(t *testing.T) {
 	const text = `#include <stdlib.h>
 struct item { struct item *next; };
-struct list { struct item *first; int length; } *list;
+struct list { struct item *first; int length; } *list, spare;
 static void put(struct list *l, struct item *i)
 {
 	i->next = l->first;
 	l->first = i->next;
 	l->length++;
+	spare.first = i;
 }
 int main(int argc, char **argv)
 {
