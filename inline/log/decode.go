@@ -74,7 +74,7 @@ func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st sta
 		n, st, err = m.one(t, b[off:], limit, keep)
 		off += n
 	}
-	if err != nil {
+	if err != nil && !m.refused {
 		err = fmt.Errorf("log of thread %d at offset %#x: %w", t.id, s.at+uint64(off), err)
 	}
 	s.buf, s.at = b[off:], s.at+uint64(off)
@@ -147,6 +147,12 @@ func (m *Merger) wide(f *storeForm, r []byte) (at uint64) {
 // zeroFlag in RAX as lahf left it.
 const zeroFlag = 1 << 14
 
+// given takes note of an error of the sink's, which says nothing of the log.
+func (m *Merger) given(err error) error {
+	m.refused = m.refused || err != nil
+	return err
+}
+
 // flush delivers the stores that were collected, all of thread t.
 func (m *Merger) flush(t *thread) error {
 	n := len(m.run.Recs)
@@ -159,7 +165,7 @@ func (m *Merger) flush(t *thread) error {
 	m.run.Thread, m.run.Wall = t.id, t.wall
 	m.stats.Stores += uint64(n - m.run.Calls)
 	m.stats.Hits += uint64(m.run.Calls)
-	err := m.sink.Stores(&m.run)
+	err := m.given(m.sink.Stores(&m.run))
 	m.run.Recs, m.run.Wide, m.run.Calls, m.run.Allocs = m.run.Recs[:0], m.run.Wide[:0], 0, m.run.Allocs[:0]
 	return err
 }

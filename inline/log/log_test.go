@@ -2,6 +2,7 @@ package log
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -358,6 +359,30 @@ func TestMalformed(t *testing.T) {
 		}
 		if m.Add(1, nil, false) == nil || m.Cut(0) == nil {
 			t.Errorf("%s: the error is forgotten", c.name)
+		}
+	}
+}
+
+// full is a sink that has no room for anything.
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Stores(*trace.Stores) error { return errFull }
+func (full) Hit(*capture.Hit) error     { return errFull }
+
+// What the sink says is not put down to the log.
+func TestRefused(t *testing.T) {
+	plan := testPlan()
+	store := storeRecord{index: sLong, addr: 8, value: bytesOf(1)}.bytes(plan, false)
+	for name, record := range map[string][]byte{"a run": store, "a run and a hit": join(store, note(layout.NoteQuiet, 0, 0, 0, 0)), "a hit": note(layout.NoteLost, 0, 0, 0, 0)} {
+		m := NewMerger(NewTable(plan, false), Options{}, full{})
+		m.Start(1, 0, Range{})
+		if err := m.Add(1, record, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Cut(0); err != errFull {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -54,6 +54,7 @@ type Merger struct {
 	cut     uint64  // counter of the last one
 	stats   Stats
 	err     error
+	refused bool // by the sink
 
 	run     trace.Stores // the stores that are to be delivered next
 	room    func(n int) []trace.StoreRec

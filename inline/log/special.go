@@ -114,7 +114,7 @@ func (m *Merger) special(t *thread, tag uint32, r []byte, limit uint64) (int, st
 	t.wall = h.Wall
 	if err == nil && told {
 		m.stats.Hits++
-		err = m.sink.Hit(h)
+		err = m.given(m.sink.Hit(h))
 	}
 	if err != nil {
 		return 0, empty, err
@@ -128,7 +128,7 @@ func (m *Merger) event(t *thread, h *capture.Hit) error {
 		return err
 	}
 	m.stats.Hits++
-	return m.sink.Hit(h)
+	return m.given(m.sink.Hit(h))
 }
 
 func decodeStop(h *capture.Hit, record []byte) {
