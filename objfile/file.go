@@ -47,7 +47,7 @@ type File struct {
 	names     [][]cxxname.Name // of funcs
 	globOnce  sync.Once
 	globals   []global
-	scattered []string // names of variables in static memory that lie in pieces
+	placeless []global // variables of files that lie at no one place: in pieces, or nowhere
 	conv      converter
 	universe  *types.Universe
 

@@ -206,7 +206,8 @@ func dwos(t *testing.T, dir string) []string {
 	return files
 }
 
-// A variable that an optimising compiler has taken apart is at no address, and that is told.
+// A variable that an optimising compiler has taken apart is at no address, and that is told; its type is known
+// as before.
 func TestScattered(t *testing.T) {
 	for flags, want := range map[string]bool{"-g -O0": false, "-g -O2": true} {
 		f := open(t, compile(t, config{"clang-14", flags}, t.TempDir(), "pieces.c"), Options{})
@@ -215,6 +216,11 @@ func TestScattered(t *testing.T) {
 		}
 		if f.Scattered("whole") || f.Scattered("nothing") {
 			t.Errorf("%s: what is whole or nowhere is said to be scattered", flags)
+		}
+		for _, name := range []string{"registry", "whole"} {
+			if f.GlobalType(name, "pieces.c") == nil || f.GlobalType(name, "other.c") != nil {
+				t.Errorf("%s: the type of %s: %v, in another file %v", flags, name, f.GlobalType(name, "pieces.c"), f.GlobalType(name, "other.c"))
+			}
 		}
 	}
 }

@@ -392,6 +392,7 @@ type global struct {
 	v         Variable
 	qualified string // normal
 	local     bool   // of a function
+	pieces    bool   // it is in static memory, but not in one piece
 	typ       dwarf.Ref
 }
 
@@ -439,11 +440,31 @@ func (f *File) GlobalAt(addr uint64) (Variable, bool) {
 // classes go before those of functions.
 func (f *File) Global(name, file string) (Variable, bool) {
 	f.globOnce.Do(f.readGlobals)
+	best := bestNamed(f.globals, name, file)
+	if best == nil {
+		return Variable{}, false
+	}
+	return best.variable(f), true
+}
+
+// GlobalType returns the type of a variable in static memory as Global finds it, or of one that an
+// optimising compiler has left nowhere there or that another file defines; nil if there is none.
+func (f *File) GlobalType(name, file string) *types.Type {
+	f.globOnce.Do(f.readGlobals)
+	for _, list := range [][]global{f.globals, f.placeless} {
+		if g := bestNamed(list, name, file); g != nil && g.typ.Unit != nil {
+			return f.conv.convert(g.typ)
+		}
+	}
+	return nil
+}
+
+// bestNamed is the variable that Global means, nil if there is none.
+func bestNamed(list []global, name, file string) (best *global) {
 	name = cxxname.Normal(name)
-	var best *global
 	rank := 4
-	for i := range f.globals {
-		g := &f.globals[i]
+	for i := range list {
+		g := &list[i]
 		if file != "" && !sameSource(g.v.File, file) {
 			continue
 		}
@@ -462,10 +483,7 @@ func (f *File) Global(name, file string) (Variable, bool) {
 			best, rank = g, r
 		}
 	}
-	if best == nil {
-		return Variable{}, false
-	}
-	return best.variable(f), true
+	return best
 }
 
 // Scattered reports whether a variable of that name is in static memory, but not in one piece: an
@@ -474,7 +492,9 @@ func (f *File) Global(name, file string) (Variable, bool) {
 func (f *File) Scattered(name string) bool {
 	f.globOnce.Do(f.readGlobals)
 	name = cxxname.Normal(name)
-	return slices.ContainsFunc(f.scattered, func(s string) bool { return s == name || strings.HasSuffix(s, "::"+name) })
+	return slices.ContainsFunc(f.placeless, func(g global) bool {
+		return g.pieces && (g.qualified == name || strings.HasSuffix(g.qualified, "::"+name))
+	})
 }
 
 func (f *File) readGlobals() {
@@ -520,8 +540,11 @@ func (r *globalReader) unit(u *dwarf.Unit) {
 			return dwarf.Over
 		}
 		if loc.Kind != LocStatic {
-			if !sc.inFunction() && len(where) > 0 {
-				f.scattered = append(f.scattered, cxxname.Normal(sc.short(d.name)))
+			if !sc.inFunction() {
+				f.placeless = append(f.placeless, global{
+					v:         Variable{Name: d.name, File: d.file, Line: d.line},
+					qualified: cxxname.Normal(sc.short(d.name)), typ: d.typ, pieces: len(where) > 0,
+				})
 			}
 			return dwarf.Over
 		}

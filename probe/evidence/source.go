@@ -148,10 +148,7 @@ func (f *Finder) variable(fr Frame, name string) *types.Type {
 	if frames := fr.File.Frames(fr.Addr - 1); len(frames) > 0 {
 		file = frames[0].File
 	}
-	if x, ok := fr.File.Global(name, file); ok {
-		return x.Type
-	}
-	return nil
+	return fr.File.GlobalType(name, file)
 }
 
 // lookup finds a type by a name as the function of the frame would: in the
