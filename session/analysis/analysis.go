@@ -96,7 +96,7 @@ type point struct {
 	healthy  mgpp.Timestamp // the last healthy C-point before it
 	sound    eval.CPoint    // that C-point, if its Kind is set
 	found    []eval.Inconsistency
-	late     bool              // at an inlined boundary: what is broken depends on stores that may be done later
+	lasts    int               // at an inlined boundary: at so many later ones it was broken still
 	fault    *eval.MemoryFault // a memory fault instead
 	suspects []faultloc.Suspect
 }

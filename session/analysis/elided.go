@@ -61,13 +61,72 @@ func (a *Analysis) stored() map[trace.Addr][]string {
 	return a.elisions.stored
 }
 
-// timely leaves inconsistencies out that depend on a field which the machine function that pc is
-// in may be about to store.
-func (a *Analysis) timely(found []eval.Inconsistency, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
-	return a.without(found, v, func(d eval.Dep) bool {
+// timely leaves out of what a C-point has found broken what depends on a field that the machine
+// function that pc is in may be about to store. A warning says so where that lasts.
+func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
+	again := a.allocatedAgain(p, pc)
+	return a.without(p.found, v, func(d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
-		return ok && a.elided(elision{pc, symbol.MemberOf(c.Path), true}).line > 0
+		if !ok {
+			return false
+		}
+		m := symbol.MemberOf(c.Path)
+		x := a.elided(elision{pc, m, true})
+		if id, in := v.NodeAt(d.Addr); x.line == 0 || in && again(a.Hist.Node(id).Stack) {
+			return false
+		}
+		if p.lasts > 1 {
+			a.unjudgedMember(m, x)
+		}
+		return true
 	})
+}
+
+// unjudgedMember warns, once, that what depends on the value of a statement is not judged.
+func (a *Analysis) unjudgedMember(m symbol.Member, x statement) {
+	text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
+		m.Name, symbol.Short(x.file), x.line)
+	if !slices.Contains(a.warned, text) {
+		a.warned = append(a.warned, text)
+	}
+}
+
+// allocatedAgain tells of the stack with which a block was allocated whether the call out of the machine function
+// that pc is in has allocated another one since a C-point, in its thread. Then a loop has come around in which the
+// block's address is another one each time, and no register keeps a field of it for that long.
+func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Addr) bool {
+	var since map[trace.Addr]bool // return addresses; nil: not asked yet
+	here, ok := a.Symbols.Begin(pc)
+	own := func(stack []trace.Addr) (trace.Addr, bool) {
+		for _, ret := range stack {
+			if entry, in := a.Symbols.Begin(ret - 1); in && entry == here {
+				return ret, true
+			}
+		}
+		return 0, false
+	}
+	return func(stack []trace.Addr) bool {
+		ret, in := own(stack)
+		if !ok || !in {
+			return false
+		}
+		if since == nil {
+			since = map[trace.Addr]bool{}
+			for id := mgpp.NodeID(a.Hist.NodeCount()); id > 0; id-- {
+				n := a.Hist.Node(id)
+				if n.ID == 0 {
+					continue // forgotten
+				}
+				if n.Birth <= p.time {
+					break
+				}
+				if x, in := own(n.Stack); in && a.Hist.Op(n.Birth).Thread == p.Thread {
+					since[x] = true
+				}
+			}
+		}
+		return since[ret]
+	}
 }
 
 // meant leaves inconsistencies out that depend on a field that is not stored, or not any more:
@@ -91,11 +150,7 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		m := symbol.MemberOf(c.Path)
 		for _, entry := range makers {
 			if x := a.elided(elision{entry, m, false}); x.line > 0 {
-				text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
-					m.Name, symbol.Short(x.file), x.line)
-				if !slices.Contains(a.warned, text) {
-					a.warned = append(a.warned, text)
-				}
+				a.unjudgedMember(m, x)
 				return true
 			}
 		}

@@ -25,7 +25,8 @@ func ends(k trace.Kind) bool {
 
 // suspend takes what was found broken at an inlined boundary, at an instruction. It settles
 // what was unsure of the thread if something has changed since, and the function that is
-// inlined into has no store left to do; what is new is unsure now.
+// inlined into has no store left to do, which is asked the less often the longer it lasts; what is new
+// is unsure now.
 func (a *Analysis) suspend(p *point, pc trace.Addr) {
 	p.found = slices.Clone(p.found) // the checker's own so far
 	kept := a.unsure[:0]
@@ -36,12 +37,13 @@ func (a *Analysis) suspend(p *point, pc trace.Addr) {
 		}
 		q.found = both(q.found, p.found)
 		p.found = slices.DeleteFunc(p.found, func(x eval.Inconsistency) bool { return has(q.found, x) })
-		if q.time < p.time && !q.late && !a.done {
-			sure := *q
-			sure.found = a.timely(q.found, a.Hist.At(p.time), pc)
-			q.found = slices.DeleteFunc(q.found, func(x eval.Inconsistency) bool { return has(sure.found, x) })
-			q.late = true
-			a.found(&sure)
+		if q.time < p.time && !a.done {
+			if q.lasts++; q.lasts&(q.lasts-1) == 0 {
+				sure := *q
+				sure.found = a.timely(q, a.Hist.At(p.time), pc)
+				q.found = slices.DeleteFunc(q.found, func(x eval.Inconsistency) bool { return has(sure.found, x) })
+				a.found(&sure)
+			}
 		}
 		if len(q.found) > 0 {
 			kept = append(kept, q)
