@@ -420,23 +420,10 @@ func (h *History) Versions(addr trace.Addr, size uint64) iter.Seq[Timestamp] {
 	}
 }
 
-// Track makes [addr, addr+size) a node from now on wherever it lies, so that
-// writes to it are kept and it can be read; what was written there before is
-// unknown unless it lies in a live node, which is then returned instead.
-func (h *History) Track(addr trace.Addr, size uint64) NodeID {
-	if addr == 0 || size == 0 || size > maxExtent || uint64(addr) > maxAddr-size {
-		return 0
-	}
-	if id := h.liveAt(uint64(addr), h.ops.n); id != 0 && h.holds(id, uint64(addr)+size-1, h.ops.n) {
-		return id
-	}
-	id := h.fix(uint64(addr), size)
-	h.nodes.at(id).flags |= nodeTracked
-	return id
-}
-
 // Enter records that the event (a call, for its statement, thread and clock)
-// made [addr, addr+size) a member. The range is tracked from then on.
+// made [addr, addr+size) a member. The range is tracked from then on, wherever it lies:
+// if no live node contains it, it is one by this operation, so that writes to it are kept and it
+// can be read; what was written there before is unknown.
 func (h *History) Enter(ev *trace.Event, addr trace.Addr, size uint64, mark int) (Timestamp, error) {
 	return h.member(OpEnter, ev, addr, size, mark)
 }
@@ -453,11 +440,27 @@ func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64
 	h.ops.instant = ev.Instant
 	var id NodeID
 	if k == OpEnter {
-		id = h.Track(addr, size)
+		id = h.track(uint64(addr), size)
 	} else {
 		id = h.liveAt(uint64(addr), h.ops.n)
 	}
 	w := h.ops.wides.add(wide{addr: uint64(addr), size: size, mark: mark})
 	s := h.lifeSite(ev, k)
 	return Timestamp(h.ops.addAt(&s, 0, uint32(id), uint32(w), ev.Wall)), nil
+}
+
+// track returns the node that contains a range, and makes one that begins with the next operation
+// if there is none; 0 if the range is impossible.
+func (h *History) track(addr, size uint64) NodeID {
+	if addr == 0 || size == 0 || size > maxExtent || addr > maxAddr-size {
+		return 0
+	}
+	if id := h.liveAt(addr, h.ops.n); id != 0 && h.holds(id, addr+size-1, h.ops.n) {
+		return id
+	}
+	id := h.fix(addr, size)
+	n := h.nodes.at(id)
+	n.flags |= nodeTracked
+	n.birth++
+	return id
 }

@@ -293,6 +293,29 @@ store addr=0x1008 data=0000000000000000
 	}
 }
 
+// A range is tracked from the operation on that makes it a member: the graph just before stays what it was, also
+// where that is when the memory was written.
+func TestEnterLater(t *testing.T) {
+	h := build(t, "alloc addr=0x1000 size=16")
+	feed(t, h, "store addr=0x1010 data=0010000000000000") // beside the block
+	written := h.Now()
+	look := func() (Target, NodeID) {
+		id, _ := h.At(written).NodeAt(0x1010)
+		return h.At(written).Target(0x1010, coded.Plain), id
+	}
+	before, none := look()
+	entered, err := h.Enter(&trace.Event{Kind: trace.KindCall}, 0x1008, 24, 0)
+	if err != nil || entered != written+1 {
+		t.Fatal(entered, err)
+	}
+	if x, id := look(); x != before || id != none || id != 0 {
+		t.Errorf("%+v in node %d, was %+v in %d", x, id, before, none)
+	}
+	if x := h.At(entered).Target(0x1010, coded.Plain); x.State != Unwritten {
+		t.Errorf("%+v", x)
+	}
+}
+
 func TestEnter(t *testing.T) {
 	h := build(t, "alloc addr=0x1000 size=64")
 	call := trace.Event{Kind: trace.KindCall, PC: 0x77, Thread: 3}

@@ -170,11 +170,12 @@ func (r *reference) fix(addr, size uint64, track bool) NodeID {
 }
 
 func (r *reference) enter(k OpKind, addr, size uint64) {
-	id := r.live().at(addr)
-	if k == OpEnter && (id == 0 || !r.live()[id].holds(addr+size-1)) {
+	t, g := r.op(refOp{kind: k})
+	id := g.at(addr)
+	if k == OpEnter && (id == 0 || !g[id].holds(addr+size-1)) {
 		id = r.fix(addr, size, true)
 	}
-	r.op(refOp{kind: k, node: id})
+	r.log[t].node = id
 }
 
 func (r *reference) keep(e *trace.Event, lo, hi uint64) (stray, keep bool) {

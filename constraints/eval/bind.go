@@ -220,9 +220,8 @@ func (e *env) equals(x, y check.Expr, slot int, t *check.NodeType, buf []graph.O
 	}
 	switch x := x.(type) {
 	case *check.Node:
-		p := e.eval(y)
-		if o := e.g.ObjectOf(e.t, target(p), t); o != 0 && p.kind == pointer && p.tgt != mgpp.Null {
-			buf = append(buf, o)
+		if p := e.eval(y); p.kind == pointer && p.tgt != mgpp.Null {
+			buf = e.g.ObjectsOf(e.t, target(p), t, buf)
 		}
 		return buf, true
 	case *check.Load:

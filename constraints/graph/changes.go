@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -133,7 +134,7 @@ func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 // Same reports whether Advance has noted that nothing changed since t; strays: memory that is no object counts too.
 func (g *Graph) Same(t mgpp.Timestamp, strays bool) bool {
 	p := &g.pending
-	return g.Followed(t) && len(g.put.waiting) == 0 && len(p.Dirt) == 0 && !p.All && !(strays && p.Untyped)
+	return g.Followed(t) && len(g.put.waiting) == 0 && len(p.Dirt) == 0 && !p.All && !((strays || len(g.short) > 0) && p.Untyped)
 }
 
 // Between adds to c what the operations in (t0, t1] changed. It costs what
@@ -142,6 +143,7 @@ func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 	if g.Followed(t0) && t1 == g.now && len(c.Dirt) == 0 {
 		if len(g.pending.Dirt) == 0 {
 			c.copy(&g.pending, nil)
+			g.markShort(c)
 			return
 		}
 		v0, v1 := g.hist.At(t0), g.hist.At(t1)
@@ -204,6 +206,9 @@ func (g *Graph) changedBy(op *mgpp.Op, c *Changes) {
 		}
 		c.Untyped = true
 	case mgpp.OpEnter, mgpp.OpLeave:
+		if lo, hi := g.tracked(op); hi > 0 {
+			g.wrote(g.at(t), 0, lo, hi, t, c)
+		}
 		if op.Mark >= 0 && op.Mark < len(g.spec.Members) {
 			typ := g.spec.Members[op.Mark].Type
 			for _, at := range [2]mgpp.Timestamp{t - 1, t} {
@@ -274,6 +279,7 @@ func (g *Graph) loosened(id mgpp.NodeID, t mgpp.Timestamp, c *Changes) {
 // either view, have other in-edges. followed: point has noted them already.
 func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 	g.refill(v0, v1, c)
+	g.markShort(c)
 	for i := 0; i < len(c.Dirt); i++ { // grows: the targets are appended
 		d := c.Dirt[i]
 		if d.Mask == 0 {
@@ -295,6 +301,18 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 				g.markTargets(v, d.Obj, mask, c)
 			}
 		}
+	}
+}
+
+// markShort notes that what lies behind an object may have changed, as anything has, if a pointer leads to it that may
+// be read there. Only in damaged structures there is one.
+func (g *Graph) markShort(c *Changes) {
+	if len(g.short) == 0 || len(c.Dirt) == 0 && !c.Untyped {
+		return
+	}
+	for _, o := range g.short {
+		size := g.objs.at(o).Size
+		c.Of(o).Mask |= Parts(int64(size), math.MaxInt64, size)
 	}
 }
 

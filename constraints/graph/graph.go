@@ -39,6 +39,7 @@ type Graph struct {
 	turns      []turn // of reached nodes, by time
 	lives      func(ObjID) bool
 	fills      bool                 // some object's layout does
+	short      []ObjID              // see overhangs
 	reads      []Reads              // of SetReads
 	pathFields []string             // likewise
 	inward     bool                 // a pointer leads into the middle of an object whose layout is narrow
@@ -81,6 +82,7 @@ type object struct {
 	turned  bool   // it began or ended, and that has not been looked at
 	waiting bool   // it is among putOff.waiting
 	inner   bool   // a pointer has led to its inside
+	short   bool   // it is among Graph.short
 	alone   bool   // no other object came with its block; a member: it was not made by pointers
 }
 
@@ -315,11 +317,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 func (g *Graph) awaited(id mgpp.NodeID, t mgpp.Timestamp) {
 	refs := g.loose[id]
 	delete(g.loose, id)
-	for _, r := range refs {
-		if g.holds(r) {
-			g.reread(r, t)
-		}
-	}
+	g.rereadAll(refs, t)
 }
 
 // count has the object of a block end when the count of its owners is 0, if there is one.
@@ -425,6 +423,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		}
 	}
 	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
+	g.overhangs(g.objs.at(o.ID), 0)
 	if g.defers() {
 		g.wait(o.ID).turned = true
 	}
@@ -432,6 +431,18 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		g.refresh(o.ID, 0, int64(o.Size), o.Birth)
 	}
 	return o.ID
+}
+
+// overhangs notes an object if the specification reads by a pointer to that offset of it what lies behind it:
+// whatever is there in memory.
+func (g *Graph) overhangs(b *object, off uint64) {
+	if b.short || b.Type == nil || b.Type.Layout == nil || b.Type.Array {
+		return
+	}
+	if lo, hi := int64(b.Size)-int64(off), b.Type.Layout.Size; lo < hi && b.lay.reads(lo, hi) {
+		b.short = true
+		g.short = append(g.short, b.ID)
+	}
 }
 
 // popChanged notes when a population changes.
@@ -458,8 +469,25 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 	for _, o := range g.members.in(g, id, t) {
 		if g.objs.at(o).Member != reached { // pointers made it, and they are still there
 			g.end(o, t)
+			g.rereadAll(g.besideBlock(o, id, t), t)
 		}
 	}
+}
+
+// besideBlock returns the cells that lead to what of a member lies beside a block that it overlaps.
+func (g *Graph) besideBlock(o ObjID, id mgpp.NodeID, t mgpp.Timestamp) (refs []ref) {
+	if !g.members.tangled() {
+		return nil
+	}
+	b := g.objs.at(o)
+	n, _ := g.at(t - 1).Node(id)
+	if b.Addr < n.Start {
+		refs = g.leadingTo(o, 0, uint64(n.Start-b.Addr))
+	}
+	if end := n.Start + trace.Addr(n.Size); b.Addr+trace.Addr(b.Size) > end {
+		refs = append(refs, g.leadingTo(o, uint64(end-b.Addr), b.Size)...)
+	}
+	return refs
 }
 
 // of returns the objects that came with a block.
@@ -553,6 +581,10 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 		}
 	}
 	b.Size, b.slots = size, fresh
+	g.overhangs(b, 0)
+	for i := range b.in {
+		g.overhangs(b, b.in[i].off)
+	}
 	if size > old {
 		g.places.put(o, b.Addr+trace.Addr(old), b.Addr+trace.Addr(size), g.lives)
 	}
@@ -567,11 +599,7 @@ func (g *Graph) reachedAnew(o ObjID, size uint64, t mgpp.Timestamp) {
 	host := g.objs.at(o).Host
 	refs = append(refs, g.loose[host]...)
 	g.loose[host] = compact(g.loose[host])
-	for _, r := range refs {
-		if g.holds(r) {
-			g.reread(r, t)
-		}
-	}
+	g.rereadAll(refs, t)
 }
 
 // written re-reads the cells that a write touched.

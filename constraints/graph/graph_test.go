@@ -117,6 +117,59 @@ func TestBefore(t *testing.T) {
 	expect(t, g, h.At(h.Now()), "node#1.child[0] -> node#3", "node#2.child[0] -> node#3", "node#3.child[0] -> node#1")
 }
 
+const entering = `
+struct node { long key; struct node *next, *prev; };
+type node edges (next, prev);
+enter node at push(1);
+leave node at pop(1);
+`
+
+func enter(t *testing.T, h *mgpp.History, at trace.Addr) {
+	t.Helper()
+	if _, err := h.Enter(&trace.Event{Kind: trace.KindCall, PC: 1}, at, 24, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node that begins over another one: what leads to where both are leads to the one whose head is nearer, whichever
+// began first.
+func TestEnteredOver(t *testing.T) {
+	for _, first := range []trace.Addr{0x1010, 0x1000} {
+		h, g := setup(t, entering)
+		alloc(t, h, "bytes", 0x1000, 96)
+		enter(t, h, 0x1030)
+		enter(t, h, first)
+		put(t, h, 0x1038, 0x1010)
+		g.Advance()
+		before := h.Now()
+		enter(t, h, 0x1010^0x1000^first)
+		g.Advance()
+		over := [2]string{"node#1.next -> node#2", "node#1.next -> node#3"}
+		if first == 0x1010 {
+			over[1] = over[0]
+		}
+		expect(t, g, h.At(before), over[0])
+		expect(t, g, h.At(h.Now()), over[1])
+	}
+}
+
+// Where a range is tracked anew, what another node has there is unknown from then on.
+func TestTrackedOver(t *testing.T) {
+	h, g := setup(t, entering)
+	alloc(t, h, "bytes", 0x1000, 16)
+	enter(t, h, 0x1000)
+	put(t, h, 0x1010, 0x1000) // behind the block
+	g.Advance()
+	before := h.Now()
+	enter(t, h, 0x1008)
+	g.Advance()
+	expect(t, g, h.At(before), "node#1.prev -> node#1")
+	expect(t, g, h.At(h.Now()))
+	if v := h.At(h.Now()); len(g.Out(v, 1)) > 0 {
+		t.Error("the pointer is known")
+	}
+}
+
 func TestObjectsAndEdges(t *testing.T) {
 	h, g := setup(t, nodes)
 	alloc(t, h, "node", 0x1000, 24)

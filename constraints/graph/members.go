@@ -78,6 +78,9 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 	if op.Mark < 0 || op.Mark >= len(g.spec.Members) || op.Addr == 0 {
 		return
 	}
+	if lo, hi := g.tracked(op); hi > 0 {
+		g.overlapping(g.at(t), 0, lo, hi, t, func(o ObjID, lo, hi int64) { g.refresh(o, lo, hi, t) })
+	}
 	typ := g.spec.Members[op.Mark].Type
 	size := op.Size
 	if typ.Layout != nil && typ.Layout.Size > 0 {
@@ -95,11 +98,34 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 	id := g.add(o, nil, true)
 	g.objs.at(id).alone = true
 	g.members.add(g, id)
-	for _, r := range g.members.awaited(op.Addr, size) {
+	refs := g.members.awaited(op.Addr, size)
+	if g.members.tangled() { // what led to another node there may lead to this one
+		g.overlapping(g.at(t), 0, op.Addr, op.Addr+trace.Addr(size), t, func(p ObjID, lo, hi int64) {
+			if p != id {
+				refs = append(refs, g.leadingTo(p, uint64(lo), uint64(hi))...)
+			}
+		})
+	}
+	g.rereadAll(refs, t)
+}
+
+// rereadAll rereads those of some cells that still exist.
+func (g *Graph) rereadAll(refs []ref, t mgpp.Timestamp) {
+	for _, r := range refs {
 		if g.holds(r) {
 			g.reread(r, t)
 		}
 	}
+}
+
+// tracked returns the memory that an enter directive has made known. What other nodes have there is unknown
+// since then, until it is written. The end is 0 if it was known before.
+func (g *Graph) tracked(op *mgpp.Op) (lo, hi trace.Addr) {
+	n, ok := g.hist.NodeThen(op.Node, op.Time)
+	if !ok || n.Birth != op.Time {
+		return 0, 0
+	}
+	return n.Start, n.Start + trace.Addr(n.Size)
 }
 
 // holds reports whether the cell still exists.
@@ -119,9 +145,7 @@ func (g *Graph) left(op *mgpp.Op, t mgpp.Timestamp) {
 		return
 	}
 	g.end(o, t)
-	for _, r := range g.leadingTo(o, 0, math.MaxUint64) {
-		g.reread(r, t)
-	}
+	g.rereadAll(g.leadingTo(o, 0, math.MaxUint64), t)
 }
 
 // add makes an intrusive object known by its address.

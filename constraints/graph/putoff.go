@@ -79,17 +79,25 @@ func (g *Graph) putsOff(op *mgpp.Op) bool {
 	case mgpp.OpBirth:
 		g.born(op.Node, t, false)
 	case mgpp.OpDeath:
+		if g.members.tangled() && len(g.members.in(g, op.Node, t)) > 0 {
+			return g.lookFirst()
+		}
 		g.died(op.Node, t)
 		if g.following {
 			g.loosened(op.Node, t, &g.pending)
 		}
 	default: // these read cells and edges as they are
-		g.now--
-		g.settle()
-		g.now++
-		return false
+		return g.lookFirst()
 	}
 	return true
+}
+
+// lookFirst looks at what waits before an operation is taken over that can not.
+func (g *Graph) lookFirst() (putOff bool) {
+	g.now--
+	g.settle()
+	g.now++
+	return false
 }
 
 // settle looks at what waits.

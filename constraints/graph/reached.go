@@ -66,11 +66,7 @@ func (g *Graph) begun(o ObjID, t mgpp.Timestamp) {
 			refs = append(refs, g.leadingTo(p, uint64(lo), uint64(hi))...)
 		}
 	})
-	for _, r := range refs {
-		if g.holds(r) {
-			g.reread(r, t)
-		}
-	}
+	g.rereadAll(refs, t)
 }
 
 // leadingTo returns the cells that lead to offsets [lo, hi) of an object.

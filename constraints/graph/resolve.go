@@ -49,12 +49,25 @@ func (g *Graph) ObjectOf(t mgpp.Timestamp, tgt mgpp.Target, want *check.NodeType
 	return best
 }
 
+// ObjectsOf appends all objects of a type that a pointer leads into: several where nodes that calls made overlap.
+func (g *Graph) ObjectsOf(t mgpp.Timestamp, tgt mgpp.Target, want *check.NodeType, buf []ObjID) []ObjID {
+	if tgt.State != mgpp.Points && tgt.State != mgpp.Wild {
+		return buf
+	}
+	g.containing(tgt, t, func(o ObjID) {
+		if g.objs.at(o).Type == want {
+			buf = append(buf, o)
+		}
+	})
+	return buf
+}
+
 // fitsBetter reports whether a pointer into both o and p is rather one to o: of nodes that
-// pointers made, which may overlap (a chunk of malloc's may be smaller than its structure), to
-// the one with the nearer head, else to the outer one.
+// pointers made, which may overlap (a chunk of malloc's may be smaller than its structure), and of
+// those of one size, to the one with the nearer head, else to the outer one.
 func (g *Graph) fitsBetter(o, p ObjID) bool {
 	a, b := g.objs.at(o), g.objs.at(p)
-	if a.Member == reached && b.Member == reached {
+	if a.Member == reached && b.Member == reached || a.Size == b.Size {
 		return a.Addr > b.Addr
 	}
 	return a.Size > b.Size

@@ -210,6 +210,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		d := g.objs.at(to)
 		if off != 0 {
 			d.inner = true
+			g.overhangs(d, off)
 			g.inward = g.inward || d.lay.narrow
 		}
 		s.pos = int32(len(d.in))
