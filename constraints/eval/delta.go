@@ -25,8 +25,8 @@ type binding struct {
 type delta struct {
 	c     *Checker
 	ch    *graph.Changes
-	all   []bool // by constraint: every binding
-	seen  map[binding]bool
+	all   []bool           // by constraint: every binding
+	seen  map[binding]bool // of list, where that is long
 	list  []binding
 	flips []flips // by set of Checker.reach
 	roots []graph.ObjID
@@ -278,15 +278,34 @@ func (d *delta) bind(e *env, k, slot int, o graph.ObjID) {
 
 // add adds a binding.
 func (d *delta) add(b binding) {
-	if !d.seen[b] {
+	if d.listed(b) {
+		return
+	}
+	d.list = append(d.list, b)
+	switch n := len(d.list); {
+	case n == fewConcerned+1:
+		for _, b := range d.list {
+			d.seen[b] = true
+		}
+	case n > fewConcerned:
 		d.seen[b] = true
-		d.list = append(d.list, b)
 	}
 }
 
+// listed reports whether a binding is in the list: most lists are short.
+func (d *delta) listed(b binding) bool {
+	if len(d.list) <= fewConcerned {
+		return slices.Contains(d.list, b)
+	}
+	return d.seen[b]
+}
+
+// fewConcerned is how many bindings are looked through.
+const fewConcerned = 16
+
 // has reports whether a binding is concerned.
 func (d *delta) has(b binding) bool {
-	return d.seen[b] || b.constraint >= 0 && b.constraint < len(d.all) && d.all[b.constraint]
+	return d.listed(b) || b.constraint >= 0 && b.constraint < len(d.all) && d.all[b.constraint]
 }
 
 // attrSeeds adds the attributes that e's view shows to read what changed.

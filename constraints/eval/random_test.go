@@ -497,7 +497,7 @@ func each(t *testing.T, seeds int, f func(t *testing.T, s *script)) {
 	for name := range randomSpecs {
 		seeds := seeds
 		if name == "entered" {
-			seeds *= 10 // nodes that lie over each other, in many ways
+			seeds *= 6 // nodes that lie over each other, in many ways
 		}
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {

@@ -341,7 +341,12 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 		}
 		addr := b.Addr + trace.Addr(8*i)
 		if w0, at0 := g.hist.Word(addr, v0.Time()); at0 != 0 {
-			if w1, at1 := g.hist.Word(addr, v1.Time()); at1 != 0 && w0 != w1 {
+			switch w1, at1 := g.hist.Word(addr, v1.Time()); {
+			case at1 == 0:
+			case w0 != w1:
+				continue
+			case v1.Time() == g.now && g.ledAlways(w0, min(at0, at1)):
+				d.Mask &^= 1 << i
 				continue
 			}
 		}
@@ -352,6 +357,13 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 			d.Mask &^= 1 << i
 		}
 	}
+}
+
+// ledAlways reports that a pointer of this value leads to NULL or to the same object now as at any time since it was first
+// stored; it may do so if it says no.
+func (g *Graph) ledAlways(value uint64, stored mgpp.Timestamp) bool {
+	to, _, known := g.led(value, stored)
+	return known && (to == 0 || g.objs.at(to).alone)
 }
 
 // knowsIn: what leads where is decided by the cells that hold pointers alone, but for

@@ -82,12 +82,12 @@ type object struct {
 	turned  bool   // it began or ended, and that has not been looked at
 	waiting bool   // it is among putOff.waiting
 	inner   bool   // a pointer has led to its inside
-	short   bool   // it is among Graph.short
 	alone   bool   // no other object came with its block; a member: it was not made by pointers
 }
 
 // more is what few objects have.
 type more struct {
+	short   bool       // it is among Graph.short
 	owners  trace.Addr // of the count of its owners, see Counting; 0: the object ends with its block
 	past    []pastRef  // by until
 	resizes []resize
@@ -436,11 +436,11 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 // overhangs notes an object if the specification reads by a pointer to that offset of it what lies behind it:
 // whatever is there in memory.
 func (g *Graph) overhangs(b *object, off uint64) {
-	if b.short || b.Type == nil || b.Type.Layout == nil || b.Type.Array {
+	if b.Type == nil || b.Type.Layout == nil || b.Type.Array || b.rare().short {
 		return
 	}
 	if lo, hi := int64(b.Size)-int64(off), b.Type.Layout.Size; lo < hi && b.lay.reads(lo, hi) {
-		b.short = true
+		b.toRare().short = true
 		g.short = append(g.short, b.ID)
 	}
 }

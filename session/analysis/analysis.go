@@ -334,17 +334,25 @@ type ownOf struct {
 	pc    trace.Addr
 }
 
-// recentStacks is how many stacks are remembered: by the low bits of the innermost return address, a
-// call of which a program has few.
-const recentStacks = 64
+// recentStacks is how many stacks are remembered. A program may allocate by one call of malloc, and by
+// hundreds of calls of the function around it.
+const recentStacks = 1 << 10
 
 // own is the user's own statement on a stack: a program allocates by the same stacks again and again.
 func (a *Analysis) own(stack []trace.Addr) trace.Addr {
-	last := &a.owns[stack[0]%recentStacks]
+	last := &a.owns[slotOfStack(stack)]
 	if last.first != &stack[0] || last.depth != len(stack) {
 		*last = ownOf{&stack[0], len(stack), a.Symbols.Own(stack)}
 	}
 	return last.pc
+}
+
+// slotOfStack says where a stack is remembered, by its innermost calls.
+func slotOfStack(stack []trace.Addr) (slot uint64) {
+	for _, pc := range stack[:min(len(stack), 8)] {
+		slot = (slot ^ uint64(pc)) * 0x9e3779b97f4a7c15
+	}
+	return slot >> 32 % recentStacks
 }
 
 // jumped is the statement of a call that returns to ret: of the jump that stood in its place, where
