@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 
@@ -301,18 +300,6 @@ func (g *Graph) spread(v0, v1 mgpp.View, c *Changes, followed bool) {
 				g.markTargets(v, d.Obj, mask, c)
 			}
 		}
-	}
-}
-
-// markShort notes that what lies behind an object may have changed, as anything has, if a pointer leads to it that may
-// be read there. Only in damaged structures there is one.
-func (g *Graph) markShort(c *Changes) {
-	if len(g.short) == 0 || len(c.Dirt) == 0 && !c.Untyped {
-		return
-	}
-	for _, o := range g.short {
-		size := g.objs.at(o).Size
-		c.Of(o).Mask |= Parts(int64(size), math.MaxInt64, size)
 	}
 }
 

@@ -433,18 +433,6 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 	return o.ID
 }
 
-// overhangs notes an object if the specification reads by a pointer to that offset of it what lies behind it:
-// whatever is there in memory.
-func (g *Graph) overhangs(b *object, off uint64) {
-	if b.Type == nil || b.Type.Layout == nil || b.Type.Array || b.rare().short {
-		return
-	}
-	if lo, hi := int64(b.Size)-int64(off), b.Type.Layout.Size; lo < hi && b.lay.reads(lo, hi) {
-		b.toRare().short = true
-		g.short = append(g.short, b.ID)
-	}
-}
-
 // popChanged notes when a population changes.
 func (g *Graph) popChanged(p *population, t mgpp.Timestamp) {
 	if g.put.on {
@@ -472,22 +460,6 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 			g.rereadAll(g.besideBlock(o, id, t), t)
 		}
 	}
-}
-
-// besideBlock returns the cells that lead to what of a member lies beside a block that it overlaps.
-func (g *Graph) besideBlock(o ObjID, id mgpp.NodeID, t mgpp.Timestamp) (refs []ref) {
-	if !g.members.tangled() {
-		return nil
-	}
-	b := g.objs.at(o)
-	n, _ := g.at(t - 1).Node(id)
-	if b.Addr < n.Start {
-		refs = g.leadingTo(o, 0, uint64(n.Start-b.Addr))
-	}
-	if end := n.Start + trace.Addr(n.Size); b.Addr+trace.Addr(b.Size) > end {
-		refs = append(refs, g.leadingTo(o, uint64(end-b.Addr), b.Size)...)
-	}
-	return refs
 }
 
 // of returns the objects that came with a block.

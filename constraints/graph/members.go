@@ -148,6 +148,22 @@ func (g *Graph) left(op *mgpp.Op, t mgpp.Timestamp) {
 	g.rereadAll(g.leadingTo(o, 0, math.MaxUint64), t)
 }
 
+// besideBlock returns the cells that lead to what of a member lies beside a block that it overlaps.
+func (g *Graph) besideBlock(o ObjID, id mgpp.NodeID, t mgpp.Timestamp) (refs []ref) {
+	if !g.members.tangled() {
+		return nil
+	}
+	b := g.objs.at(o)
+	n, _ := g.at(t - 1).Node(id)
+	if b.Addr < n.Start {
+		refs = g.leadingTo(o, 0, uint64(n.Start-b.Addr))
+	}
+	if end := n.Start + trace.Addr(n.Size); b.Addr+trace.Addr(b.Size) > end {
+		refs = append(refs, g.leadingTo(o, uint64(end-b.Addr), b.Size)...)
+	}
+	return refs
+}
+
 // add makes an intrusive object known by its address.
 func (m *members) add(g *Graph, id ObjID) {
 	o := g.objs.at(id)
