@@ -93,6 +93,19 @@ func (s *scope) degreeFields(x operand, e *syntax.Select) ([]string, bool) {
 	return fields, true
 }
 
+// rowOf is the ARRAY to whose first element a pointer may lead, where nodes are of the elements' type too; nil if there is none.
+func (s *scope) rowOf(x operand) *NodeType {
+	if x.kind != kindRef || x.isNode || x.aggregate() || x.node == nil || x.node.Array {
+		return nil
+	}
+	for _, t := range s.spec.Types {
+		if t.RowOf(x.node) {
+			return t
+		}
+	}
+	return nil
+}
+
 // objectAttr lowers SIZE, COUNT, DANGLING, EXISTS and TAG.
 func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 	b := &Builtin{Src: src, Base: x.expr}
@@ -100,6 +113,12 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 	case "SIZE":
 		b.Kind = BuiltinSize
 	case "COUNT":
+		if ld, ok := x.expr.(*Load); ok {
+			if row := s.rowOf(x); row != nil {
+				down := *ld
+				down.To, x.node, b.Base = row, row, &down
+			}
+		}
 		if x.node == nil || !x.node.Array {
 			more := "COUNT(T) counts nodes"
 			if x.cell != nil && x.cell.Fills != nil && x.cell.Elem != nil && x.cell.Elem.Name != "" {

@@ -46,6 +46,8 @@ type Verdict struct {
 	Why    string
 	sized  bool // nothing told: size decides
 	many   bool // the code allocates many of the type, as far as is seen
+	// row is the ARRAY whose elements are of this type as well: a block of two or more is one. nil: there is none.
+	row *check.NodeType
 }
 
 // sizeSite is an allocation site that is typed by size.
@@ -89,6 +91,11 @@ func (t *Blocks) TypeOf(n mgpp.Node) (*check.NodeType, int64, string) {
 	if s.sized {
 		return t.ofSize(n)
 	}
+	if s.row != nil {
+		if k := int64(n.Size) - s.Offset; k >= 2*s.Type.Layout.Size && k%s.Type.Layout.Size == 0 {
+			return s.row, s.Offset, s.Why
+		}
+	}
 	if s.many {
 		if k := (int64(n.Size) - s.Offset) / s.Type.Layout.Size; k > 1 {
 			t.several[s.Type] = max(t.several[s.Type], k)
@@ -118,7 +125,9 @@ func (t *Blocks) decide(alloc string, stack []trace.Addr) Verdict {
 		}
 	}
 	if ok {
-		s.many = e.Array && !s.Type.Array && s.Type.Layout.Size > 0
+		if !s.Type.Array && s.Type.Layout.Size > 0 {
+			s.many, s.row = e.Array, t.row(s.Type)
+		}
 		return s
 	}
 	if nt, off := t.held(e.Type); nt != nil {
@@ -344,6 +353,16 @@ func (t *Blocks) ByEvidence(e evidence.Evidence) (v Verdict, ok bool) {
 		}
 	}
 	return v, ok
+}
+
+// row is the declared ARRAY of what a type's nodes are, nil if there is none: its blocks may be told by their size alone.
+func (t *Blocks) row(of *check.NodeType) *check.NodeType {
+	for _, nt := range t.spec.Types {
+		if t.eligible(nt) && nt.Array && nt.Elem != nil && SameType(nt.Elem, of.Layout) {
+			return nt
+		}
+	}
+	return nil
 }
 
 // eligible: the type's blocks are found by evidence, not by rule or membership.
