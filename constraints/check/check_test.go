@@ -66,6 +66,7 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "list", File: "/src/a.c", Type: d.Lookup("list"), Addr: 0x4020, Size: 32},
 			{Name: "tasks", File: "/src/a.c", Type: d.Lookup("list_head"), Addr: 0x4040, Size: 16},
 			{Name: "rb_nil", File: "/src/a.c", Type: d.Lookup("rb"), Addr: 0x4050, Size: 32},
+			{Name: "rows", File: "/src/b.c", Type: &types.Type{Kind: types.Array, Size: 32, Count: 4, Elem: ptr(d.Lookup("node"))}, Addr: 0x4078, Size: 32},
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 		},
 		libraries: map[string]string{"g_slice_alloc": "libglib-2.0.so"},

@@ -183,6 +183,7 @@ func (o operand) reference() bool {
 // relation lowers "x -> y" and its kin.
 func (s *scope) relation(e *syntax.Relation) operand {
 	x, ok := s.end(e.X, e)
+	ok = ok && s.leads(x)
 	y, ok2 := s.relationTarget(e)
 	if !ok || !ok2 {
 		return operand{}
@@ -192,6 +193,26 @@ func (s *scope) relation(e *syntax.Relation) operand {
 		r.Fields = append(r.Fields, s.cellNames(x.node, e.Path, f)...)
 	}
 	return condition(r)
+}
+
+// leads refuses an object in static memory whose type is no declared one: it has no edges.
+func (s *scope) leads(x operand) bool {
+	if !x.aggregate() || x.node != nil {
+		return true
+	}
+	if _, static := x.place.Base.(*GlobalRef); !static {
+		return true
+	}
+	switch {
+	case x.typ.Kind == types.Array && x.typ.Elem != nil && x.typ.Elem.Kind == types.Pointer:
+		s.errorf(x.pos, "`%s` is an array in static memory, and no node; its pointers are: %s[I] ->> X, or, for all of them, SUM(I in 0 to %d: %s[I] == X or %s[I] ->> X ? 1 : 0) == 1",
+			x.src, x.src, max(x.typ.Count-1, 0), x.src, x.src)
+	case x.typ.Kind != types.Array && x.typ.Name != "":
+		s.errorf(x.pos, "`%s` is in static memory, and no node: edges lead from there if its type is declared: type %s;", x.src, x.typ.Name)
+	default:
+		s.errorf(x.pos, "`%s` is in static memory, and no node: name the pointer in it", x.src)
+	}
+	return false
 }
 
 // relationTarget lowers the right side; a field's name there is C's "->".
