@@ -53,6 +53,9 @@ type File struct {
 
 	importsOnce sync.Once
 	imports     map[uint64]string
+
+	slotsOnce sync.Once
+	slots     map[uint64]Slot
 }
 
 // Open opens the executable or shared object at path.

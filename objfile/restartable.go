@@ -42,19 +42,9 @@ func (f *File) Restartable() (list []Restartable) {
 // relocate writes the virtual addresses that the dynamic linker will write into a part of the
 // file, less where that is loaded.
 func (f *File) relocate(b []byte, addr uint64) {
-	s := f.main.elf.Section(".rela.dyn")
-	if s == nil || s.Type != elf.SHT_RELA {
-		return
-	}
-	relas, err := s.Data()
-	if err != nil {
-		return
-	}
-	for ; len(relas) >= relaSize; relas = relas[relaSize:] {
-		word := func(i int) uint64 { return binary.LittleEndian.Uint64(relas[8*i:]) }
-		off := word(0) - addr
-		if off < uint64(len(b)) && uint64(len(b))-off >= 8 && elf.R_X86_64(word(1)&0xffffffff) == elf.R_X86_64_RELATIVE {
-			binary.LittleEndian.PutUint64(b[off:], word(2))
+	for i := 0; i+8 <= len(b); i += 8 {
+		if s, ok := f.Slot(addr + uint64(i)); ok && s.Symbol == "" {
+			binary.LittleEndian.PutUint64(b[i:], s.To)
 		}
 	}
 }

@@ -14,7 +14,7 @@ type World interface {
 	Read(addr uint64, data []byte, known []bool)
 	// Code returns the bytes of the instruction at an address, and of what follows; nil if there are none.
 	Code(pc uint64) []byte
-	// Import names the library function to which the stub at an address leads, "" if there is none.
+	// Import names the library function that an address leads to, its own or that of a stub; "" if there is none.
 	Import(pc uint64) string
 }
 
@@ -254,6 +254,12 @@ func (m *Machine) decode(pc uint64) *inst {
 
 func (m *Machine) read(pc uint64) *inst {
 	text := m.world.Code(pc)
+	if text == nil {
+		if name := m.world.Import(pc); name != "" {
+			return &inst{cond: -1, name: name}
+		}
+		return nil
+	}
 	if len(text) >= 4 && text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && (text[3] == 0xfa || text[3] == 0xfb) { // endbr
 		return &inst{Inst: x86asm.Inst{Op: x86asm.NOP, Len: 4}, next: pc + 4, cond: -1, name: m.world.Import(pc)}
 	}

@@ -194,6 +194,32 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// shared is a program beside a library, of which no code is executed.
+type shared struct{ *file }
+
+const labs = 0x7000_0000_1000
+
+func (s shared) Import(pc uint64) string {
+	if pc == labs {
+		return "labs"
+	}
+	return s.file.Import(pc)
+}
+
+// TestThrough: a call by an address of the library is one of the function that begins there.
+func TestThrough(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "through.c", level)
+		m := New(shared{f})
+		if run := m.Run(Call{Entry: f.funcs["through"], Args: []uint64{labs, ^uint64(6)}, MaxSteps: 100}); run.Err != nil || run.Result != 8 {
+			t.Errorf("%s: %d, %v; want 8", level, run.Result, run.Err)
+		}
+		if run := m.Run(Call{Entry: f.funcs["through"], Args: []uint64{labs + 16, 7}, MaxSteps: 100}); !errors.Is(run.Err, ErrCode) {
+			t.Errorf("%s: %v where no function begins", level, run.Err)
+		}
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	f, _ := compile(b, "sums.c", "-O0")
 	m := New(f)

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"mgtrace/report"
 )
 
 // TestExperiments: where no store is wrong in itself, the condition, the value or the argument is named first that an
@@ -35,6 +38,35 @@ func TestExperiments(t *testing.T) {
 				if !slices.Contains(truth, first.Line) || first.File != filepath.Base(p.source) || first.Kind != "decided" ||
 					!slices.ContainsFunc(first.Evidence, func(e string) bool { return strings.Contains(e, c.why) }) {
 					t.Errorf("first is %s:%d, %s, %q; want line %v because %s", first.File, first.Line, first.Kind, first.Evidence, truth, c.why)
+				}
+			})
+		}
+	}
+}
+
+// TestExperimentsThroughTables: a call is executed again where it calls what the dynamic linker has put into a table,
+// functions of the program and of the library; and the call that is named is the one that broke the structure.
+func TestExperimentsThroughTables(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	for _, name := range []string{"method-table", "inline-buckets"} {
+		all := programs(t)
+		p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == name })]
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(name+level, func(t *testing.T) {
+				t.Parallel()
+				r := p.run(t, "inline", p.compile(t, level, "-DFAULT"))
+				if r.status != 1 || len(r.report.CPoints) == 0 {
+					t.Fatalf("status %d\n%s", r.status, r.stderr)
+				}
+				at := &r.report.CPoints[0]
+				want := fmt.Sprintf("had this condition gone the other way in call %d of %s,", at.Call, at.Function)
+				truth := faults(t, p.source)
+				if !slices.ContainsFunc(at.Suspects, func(s report.Suspect) bool {
+					return s.Kind == "decided" && slices.Contains(truth, s.Line) &&
+						slices.ContainsFunc(s.Evidence, func(e string) bool { return strings.Contains(e, want) })
+				}) {
+					t.Errorf("no suspect is line %v since %s: %+v", truth, want, at.Suspects)
 				}
 			})
 		}

@@ -68,6 +68,7 @@ type Analysis struct {
 	died       trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
 	diedIn     trace.ThreadID // died: the thread
 	dying      call           // died: the watched function's in which it was
+	tried      call           // that experiments were made with last
 	audit      *report.Audit
 	begins     *Begin // nil: with the program
 	stacks     *stacks

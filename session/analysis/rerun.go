@@ -236,6 +236,7 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
 	if p.sole() {
 		died = a.died
 	}
+	a.tried = k
 	return a.execute(&k, p.time, len(p.found), died, nil)
 }
 

@@ -622,8 +622,8 @@ func edited(e *faultloc.Evidence) string {
 // during names the call in which an experiment was made, as far as it is known.
 func (a *Analysis) during(s *faultloc.Suspect) string {
 	t := s.Operation
-	if s.Kind == faultloc.Decided {
-		t++ // the suspect's is the last before it
+	if k := &a.tried; s.Kind == faultloc.Decided && k.from <= t && (k.to == 0 || t <= k.to) {
+		t = max(t, k.from+1) // the suspect's is the last before it, which may be one before the call
 	}
 	if in := a.calls.at(t); in != "" {
 		return " in " + in

@@ -3,6 +3,7 @@ package rerun
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"mgtrace/mgpp"
 	"mgtrace/replay"
@@ -73,12 +74,28 @@ func (w *world) readImage(addr uint64, data []byte, known []bool) int {
 		}
 	}
 	if k == 8 {
+		w.link(im, addr, data)
 		list := w.pointers(trace.Addr(addr))
 		if w.most = max(w.most, len(list)); w.choice < len(list) {
 			binary.LittleEndian.PutUint64(data, list[w.choice])
 		}
 	}
 	return int(k)
+}
+
+// link writes to a word what the dynamic linker wrote there: tables of functions have such.
+func (w *world) link(im *symbol.Image, addr uint64, data []byte) {
+	s, ok := im.Obj.Slot(addr - uint64(im.Bias))
+	if !ok {
+		return
+	}
+	to := trace.Addr(s.To) + im.Bias
+	if s.Symbol != "" {
+		if to, ok = w.symbols.Exported(s.Symbol); !ok {
+			return
+		}
+	}
+	binary.LittleEndian.PutUint64(data, uint64(to))
 }
 
 // Code implements replay.World: of the program's own code.
@@ -96,7 +113,19 @@ func (w *world) Import(pc uint64) string {
 	if !ok || im.Obj == nil {
 		return ""
 	}
-	return im.Obj.Import(pc - uint64(im.Bias))
+	at := pc - uint64(im.Bias)
+	if im.Traced {
+		return im.Obj.Import(at)
+	}
+	fn, ok := im.Obj.FuncAt(at)
+	if !ok || fn.Addr != at {
+		return ""
+	}
+	names := append([]string{fn.Linkage}, fn.Aliases...)
+	if i := slices.IndexFunc(names, func(name string) bool { return !strings.HasPrefix(name, "__") }); i >= 0 {
+		return names[i] // the others are for the library itself
+	}
+	return fn.Linkage
 }
 
 // learn takes from what was recorded what lay in memory that nobody had recorded, as a caller's

@@ -247,6 +247,21 @@ func (s *Table) Entry(name string) (entry trace.Addr, ok bool) {
 	return entry, ok
 }
 
+// Exported is where the function begins that the symbol tables define under a name, in the first
+// file that has it, as the dynamic linker takes it.
+func (s *Table) Exported(linkage string) (entry trace.Addr, ok bool) {
+	for i := range s.Images {
+		im := &s.Images[i]
+		if im.Obj == nil {
+			continue
+		}
+		for _, fn := range im.Obj.FuncsLinked(func(name string) bool { return name == linkage }) {
+			return im.Bias + trace.Addr(fn.Addr), true
+		}
+	}
+	return 0, false
+}
+
 // TypeNamed finds a type of the program by its name in C, a pointer too.
 func (s *Table) TypeNamed(name string) *types.Type {
 	if to, ok := strings.CutSuffix(name, "*"); ok {
