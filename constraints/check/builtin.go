@@ -93,17 +93,20 @@ func (s *scope) degreeFields(x operand, e *syntax.Select) ([]string, bool) {
 	return fields, true
 }
 
-// rowOf is the ARRAY to whose first element a pointer may lead, where nodes are of the elements' type too; nil if there is none.
-func (s *scope) rowOf(x operand) *NodeType {
-	if x.kind != kindRef || x.isNode || x.aggregate() || x.node == nil || x.node.Array {
-		return nil
+// row takes a pointer to what nodes and the elements of an ARRAY are alike to lead to the ARRAY: it is counted or indexed.
+func (s *scope) row(x operand) operand {
+	ld, ok := x.expr.(*Load)
+	if !ok || x.node == nil || x.kind != kindRef {
+		return x
 	}
 	for _, t := range s.spec.Types {
-		if t.RowOf(x.node) {
-			return t
+		if t.rowOf(x.node) {
+			down := *ld
+			down.To, x.node, x.expr = t, t, &down
+			return x
 		}
 	}
-	return nil
+	return x
 }
 
 // objectAttr lowers SIZE, COUNT, DANGLING, EXISTS and TAG.
@@ -113,12 +116,8 @@ func (s *scope) objectAttr(x operand, e *syntax.Select, src string) operand {
 	case "SIZE":
 		b.Kind = BuiltinSize
 	case "COUNT":
-		if ld, ok := x.expr.(*Load); ok {
-			if row := s.rowOf(x); row != nil {
-				down := *ld
-				down.To, x.node, b.Base = row, row, &down
-			}
-		}
+		x = s.row(x)
+		b.Base = x.expr
 		if x.node == nil || !x.node.Array {
 			more := "COUNT(T) counts nodes"
 			if x.cell != nil && x.cell.Fills != nil && x.cell.Elem != nil && x.cell.Elem.Name != "" {

@@ -332,7 +332,7 @@ func (c *checker) nodeOf(t *types.Type, prefer *NodeType) *NodeType {
 	if t == nil {
 		return nil
 	}
-	if prefer != nil && isNode(prefer, t) {
+	if prefer != nil && isNode(prefer, t) && !(prefer.Array && slices.ContainsFunc(c.spec.Types, prefer.rowOf)) {
 		return prefer
 	}
 	for _, array := range [2]bool{false, true} {

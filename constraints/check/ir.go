@@ -49,9 +49,9 @@ type NodeType struct {
 // Is reports whether nodes of type t are objects of u's class.
 func (t *NodeType) Is(u *NodeType) bool { return t == u || t != nil && slices.Contains(t.Bases, u) }
 
-// RowOf reports whether t is an ARRAY whose elements are what nodes of type u are: a pointer to such may lead to either.
-func (t *NodeType) RowOf(u *NodeType) bool {
-	return t != nil && t.Array && t.Elem != nil && u.Layout != nil && !u.Array && sameType(t.Elem, u.Layout)
+// rowOf reports whether t is an ARRAY whose elements are what nodes of type u are.
+func (t *NodeType) rowOf(u *NodeType) bool {
+	return t.Array && t.Elem != nil && u.Layout != nil && !u.Array && sameType(t.Elem, u.Layout)
 }
 
 // EdgeCell is a pointer cell, or an array of them, of a NodeType.

@@ -294,7 +294,7 @@ func (s *scope) behindPointer(x operand, i Expr, e *syntax.Index) operand {
 		s.errorf(e.Pos, "`%s` is %s: the size of its elements is not known", x.src, x.typ)
 		return operand{}
 	}
-	p := Place{Base: x.expr, Type: elem}
+	p := Place{Base: s.row(x).expr, Type: elem}
 	if k, ok := fold(i); ok && !k.IsFloat {
 		p.Offset = k.Int * elem.Size
 	} else {

@@ -246,9 +246,6 @@ func (e *env) follow(p value, to *check.NodeType, at check.Expr) location {
 	}
 	l := location{addr: trace.Addr(p.bits), obj: p.obj}
 	if to != nil && (p.obj == 0 || !e.g.Object(p.obj).Type.Is(to)) {
-		if p.obj != 0 && e.g.Object(p.obj).Type.RowOf(to) {
-			return l // an element is what a node of the type is
-		}
 		l.obj = e.g.ObjectOf(e.t, mgpp.Target{State: p.tgt, Value: p.bits, Node: p.node}, to)
 		if l.obj == 0 {
 			l.bad = undef(notExpected, at)

@@ -156,15 +156,15 @@ func TestLanguage(t *testing.T) {
 			w.put4(a[0], 1)
 			w.put4(a[1], 3)
 		}, []string{"c1 A=refs#1: A[I].key is 3"}},
-		{"a pointer to a node may lead to an array of such", dnode + rows + `dnode X; X.next == NULL or X.next.key == 7; dnode X; X.next[1].n == 2; dnode X; X.next.COUNT == 3;`, func(w *world) {
+		{"an array of what nodes are, by an index", dnode + rows + `dnode X; X.next == NULL or X.next[0].key == 7; dnode X; X.next[1].n == 2; dnode X; X.next.COUNT == 3;`, func(w *world) {
 			r := w.alloc("rows", 48, true)
 			w.put4(r, 7)
 			w.put4(r+28, 2)
 			w.put8(w.alloc("dnode", 24, true)+8, uint64(r))
 		}, []string{"c3 X=dnode#1: X.next.COUNT is 2"}},
-		{"and an array of others is none", dnode + `struct big { int a; long b[5]; }; ARRAY rows OF struct big; dnode X; X.next.key == 7;`, func(w *world) {
-			w.put8(w.alloc("dnode", 24, true)+8, uint64(w.alloc("rows", 48, true)))
-		}, []string{"c1 X=dnode#1: X.next.key is undefined: X.next does not lead to a node of that type"}},
+		{"and a node without", dnode + rows + `dnode X; X.next == NULL or X.next.key == 7; dnode X; X.next == NULL or X.next[0].key == 7;`, func(w *world) {
+			w.put4(w.dlist(2)[1], 7)
+		}, []string{"c2 X=dnode#1: X.next[0].key is undefined: X.next does not lead to a node of that type"}},
 		{"corrupt bound ends", `struct v { int n; int a[2]; }; type v; v X; for I in 0 to X.n - 1, X.a[I] == 0;`, func(w *world) {
 			a := w.alloc("v", 12, true)
 			w.put4(a, 3)

@@ -154,6 +154,27 @@ in:    entry X; X.INDEGREE == 1;
 		{"buckets", 24, []uint64{0, 8, 16}, nil, true},
 		{"nums", 20, nil, []uint64{0, 4, 8, 12, 16}, true},
 	}},
+	"rows": {`
+struct entry { int key; int used; struct entry *next; };
+struct table { int n; int count; struct entry *slots; };
+type entry; type table;
+ARRAY slots OF struct entry;
+together table, slots, entry;
+place: table T; for I in 0 to T.n - 1, T.slots[I].used == 1 => T.slots[I].key == I;
+chain: table T; for I in 0 to T.n - 1, T.slots[I].next != NULL => T.slots[I].next.key == T.slots[I].key;
+count: table T; T.count == SUM(I in 0 to T.n - 1: T.slots[I].used);
+size:  table T; T.slots.COUNT == T.n;
+next:  entry X; X.next == NULL or X.next.key <= X.key;
+twice: entry X; X.next == NULL or X.next.next == NULL or X.next.next.used < 2;
+in:    entry X; X.INDEGREE <= 1;
+entry.LEN; entry X; X.LEN = (X.next).LEN + 1;
+len:   entry X; X.LEN < 4;
+reach: entry X; table T; T ->> X or X.used == 0;
+`, []shape{
+		{"entry", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"table", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"slots", 48, []uint64{8, 24, 40}, []uint64{0, 4, 16, 20, 32, 36}, true},
+	}},
 	"cells": {`
 struct btnode { int leaf; int n; int key[2]; struct btnode *child[3]; };
 type btnode;
