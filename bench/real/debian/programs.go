@@ -122,4 +122,22 @@ var Programs = []Program{
 		Binary:    "timers",
 		CPoints:   800,
 	},
+	{
+		Name:      "dict",
+		Package:   "redis",
+		Structure: "two hash tables of chains, one growing out of the other",
+		Source:    "src/dict.c",
+		Make:      `gcc $CFLAGS -w -Isrc -o keys "$HERE/driver.c" src/dict.c src/mt19937-64.c`,
+		Binary:    "keys",
+		CPoints:   1200,
+	},
+	{
+		Name:      "rbtree",
+		Package:   "nginx",
+		Structure: "red-black tree with a sentinel, and a ring, in the same nodes",
+		Source:    "src/core/ngx_rbtree.c",
+		Make:      `gcc $CFLAGS -w -I"$HERE" -Isrc/core -o timers "$HERE/driver.c" src/core/ngx_rbtree.c src/core/ngx_queue.c`,
+		Binary:    "timers",
+		CPoints:   500,
+	},
 }

@@ -1,0 +1,3 @@
+#pragma once
+#include <ngx_rbtree.h>
+#include <ngx_queue.h>
