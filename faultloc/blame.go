@@ -79,6 +79,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.looksFor(Matched) && in.Cells != nil {
 		suspects = matched(in, suspects, repairs)
 	}
+	if in.Cells != nil {
+		carried(in, suspects)
+	}
 	yield(suspects)
 	located(in, suspects)
 	return suspects
@@ -98,16 +101,30 @@ func mendable(in Input, repairs []Repair) map[string]bool {
 }
 
 // located says where those statements should have run of which no habit says it: beside the
-// last change that concerned the field's node.
+// last change that concerned the field's node, or that after which a number was not the right one any more.
 func located(in Input, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		for k := range s.Evidence {
 			if e := &s.Evidence[k]; e.Kind == Missing {
-				e.Beside = s.Repair.nearest(in)
+				if e.Beside = s.Repair.outdatedAt(suspects); e.Beside == 0 {
+					e.Beside = s.Repair.nearest(in)
+				}
 			}
 		}
 	}
+}
+
+// outdatedAt is the change after which a number of a repair should have been stored again; 0: it is not known.
+func (r *Repair) outdatedAt(suspects []Suspect) mgpp.Timestamp {
+	for i := range suspects {
+		for _, e := range suspects[i].Evidence {
+			if e.Kind == Outdated && e.Named && suspects[i].Repair == r && !r.Cell.Pointer {
+				return e.At
+			}
+		}
+	}
+	return 0
 }
 
 // nearest is the last operation since the last healthy C-point that concerned the node of a

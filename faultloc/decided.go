@@ -213,10 +213,12 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 	return suspects
 }
 
-// elseStrange: another statement did what it never did before, and that is a simpler explanation than an experiment with this one.
+// elseStrange: another statement did what it never did before, or wrote where it must not, and that is a simpler explanation than an experiment with this one.
 func (in *Input) elseStrange(suspects []Suspect, key string) bool {
 	strange := func(s Suspect) bool {
-		return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Unlike && !e.Later })
+		return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
+			return e.Kind == Unlike && !e.Later || e.Kind == Stray || e.Kind == Crossed
+		})
 	}
 	is := slices.ContainsFunc(suspects, strange)
 	return is && !slices.ContainsFunc(suspects, func(s Suspect) bool { return strange(s) && in.Statement(s.PC) == key })

@@ -263,6 +263,7 @@ type Evidence struct {
 	Elsewhere  bool   // Instead: the same field of another node
 	Unread     bool   // Instead: it wrote what nothing that is broken reads
 	Element    bool   // Last: it wrote the element next to the field, of an array
+	Lacks      bool   // Stray, Crossed: a field of the node that it missed would mend all
 	Named      bool   // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Was        uint64 // Altered: the value
 	Instead    uint64 // Altered: the one with which all would hold

@@ -48,6 +48,7 @@ func (c *comparer) ofField(t mgpp.Timestamp, earlier []mgpp.Timestamp) (broken, 
 		b.law = LawNegative
 	case u.far(number):
 		b.law = LawFar
+	case changed && c.exchanged(t):
 	case changed && u.kept && (u.lo != 0 || u.hi != 0) && !slices.ContainsFunc(earlier, func(t mgpp.Timestamp) bool { return c.write(t).field == w.field && c.replaced(t) }) && c.called(t):
 		b.law = LawKept
 	}
@@ -59,6 +60,27 @@ func (c *comparer) replaced(t mgpp.Timestamp) bool {
 	w := c.write(t)
 	return w.ok && c.in.changed(t) && c.in.History.LastWrite(w.cell.Addr, uint64(w.cell.Size), t-1) > c.in.Cells.Object(w.obj).Birth
 }
+
+// exchanged: what an execution replaced in a node by what another one held went to that one: two nodes have exchanged
+// their numbers, and neither has got a wrong one.
+func (c *comparer) exchanged(t mgpp.Timestamp) bool {
+	w := c.write(t)
+	if !w.ok || !w.hasValue || !w.hadValue || w.value == w.was {
+		return false
+	}
+	for e := max(c.in.Healthy, t-min(t, maxExchanged)) + 1; e <= min(c.in.At, t+maxExchanged); e++ {
+		if op := c.in.History.Op(e); op.Kind != mgpp.OpStore || int(op.Size) != w.cell.Size {
+			continue
+		}
+		if o := c.write(e); o.ok && o.obj != w.obj && o.field == w.field && o.hasValue && o.hadValue && o.value == w.was && o.was == w.value {
+			return true
+		}
+	}
+	return false
+}
+
+// maxExchanged is within how many operations two nodes exchange their numbers.
+const maxExchanged = 8
 
 // called: up to the last healthy C-point the function in whose call an operation ran had been called. What the
 // first call of all does, as the first deletion, nobody has done before.
@@ -151,7 +173,7 @@ func (c *comparer) handed() (out []broken) {
 			if arg == 0 || arg > len(args) || !ok || signed(v-args[arg-1], cell.Size) == by {
 				continue
 			}
-			if w := c.in.History.LastWrite(cell.Addr, uint64(cell.Size), c.in.At); w > c.in.Healthy && c.in.attributed(w) {
+			if w := c.in.History.LastWrite(cell.Addr, uint64(cell.Size), c.in.At); w > c.in.Healthy && c.in.attributed(w) && !c.exchanged(w) {
 				out = append(out, broken{t: w, law: LawHanded, of: of, origin: Origin{Arg: arg, By: by}})
 			}
 		}

@@ -52,10 +52,10 @@ func odd(in Input, suspects []Suspect) []Suspect {
 			}
 		}
 		if in.Stray != nil && in.wrote(t) && in.Stray(op) {
-			accuse(t, Evidence{Kind: Stray})
+			accuse(t, Evidence{Kind: Stray, Lacks: in.lacks(suspects, op)})
 		}
 		if in.crossed(op) {
-			accuse(t, Evidence{Kind: Crossed})
+			accuse(t, Evidence{Kind: Crossed, Lacks: in.lacks(suspects, op)})
 		}
 	}
 	if len(freed) > 0 && in.ReadFreed != nil && in.looksFor(Used) {
@@ -76,6 +76,20 @@ func odd(in Input, suspects []Suspect) []Suspect {
 		suspects = append(suspects, Suspect{Kind: Died, PC: in.Died, Evidence: []Evidence{{Kind: Crash, Sole: len(in.Found) == 0, Later: in.last() > in.At, Next: in.History.Op(in.last()).Kind == mgpp.OpStore && lacking(suspects, in.last()), Filling: in.filling(suspects)}}})
 	}
 	return suspects
+}
+
+// lacks: a field would mend all, of the node that a write missed whose address was computed from it, and that
+// write is as wide: it may have been meant for the field.
+func (in *Input) lacks(suspects []Suspect, op mgpp.Op) bool {
+	return op.Kind == mgpp.OpStore && slices.ContainsFunc(suspects, func(s Suspect) bool {
+		r := s.Repair
+		if r == nil || !r.evidence(*in).explains() || r.Cell.Size != int(op.Size) {
+			return false
+		}
+		node := in.Cells.Object(r.Cell.Obj)
+		reach := node.Size + maxBehind
+		return uint64(op.Base-node.Addr)+reach <= 2*reach
+	})
 }
 
 // filling: the program died in the function that was filling in a node from which a suspect's store is missing, before

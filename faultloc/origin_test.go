@@ -66,6 +66,22 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+// made tells what was passed to the call in which each node of steps was made.
+func (w *world) made() func(mgpp.Timestamp) []uint64 {
+	made := map[mgpp.Timestamp]int{} // the number of a node, by its birth
+	var births []mgpp.Timestamp
+	for at := mgpp.Timestamp(1); at <= w.hist.Now(); at++ {
+		if op := w.hist.Op(at); op.Kind == mgpp.OpBirth {
+			made[at] = len(births) - 1 // the chain is the first
+			births = append(births, at)
+		}
+	}
+	return func(at mgpp.Timestamp) []uint64 {
+		i, _ := slices.BinarySearch(births, at+1)
+		return []uint64{17, uint64(5007 - 10*made[births[max(i, 1)-1]])}
+	}
+}
+
 // TestHanded: a new node has what the call was given, whichever statement stores it.
 func TestHanded(t *testing.T) {
 	for program, want := range map[string]Law{
@@ -76,18 +92,7 @@ func TestHanded(t *testing.T) {
 		w.run(steps(30))
 		w.run(program)
 		in := w.input()
-		made := map[mgpp.Timestamp]int{} // the number of a node, by its birth
-		var births []mgpp.Timestamp
-		for at := mgpp.Timestamp(1); at <= in.At; at++ {
-			if op := in.History.Op(at); op.Kind == mgpp.OpBirth {
-				made[at] = len(births) - 1 // the chain is the first
-				births = append(births, at)
-			}
-		}
-		in.Args = func(at mgpp.Timestamp) []uint64 {
-			i, _ := slices.BinarySearch(births, at+1)
-			return []uint64{17, uint64(5007 - 10*made[births[max(i, 1)-1]])}
-		}
+		in.Args = w.made()
 		if got := lawOf(in, 80); got != want || len(in.Found) == 0 {
 			t.Errorf("%q: law %q, want %q; found %v", program, got, want, in.Found)
 		}

@@ -31,6 +31,8 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 			t = back // the one way was stored, and not the other
 		} else if out := r.takenOut(in, t); out != 0 {
 			t = out
+		} else if out := r.uncounted(in, t); out != 0 {
+			t = out
 		} else if link := in.linking(t); link != t && in.History.Op(t).Kind == mgpp.OpDeath && !r.Cell.Pointer {
 			e.Beside = link // what is freed is not there any more, and taken out after that
 		} else if link != t {
@@ -87,11 +89,22 @@ func (r *Repair) until(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
 		case in.History.Op(at).Thread != op.Thread || !in.attributed(at) || in.function(at) != f:
 		case in.History.Op(at).PC == op.PC: // it is called again, or goes round
 			return last
-		case r.near(in, at):
+		case r.near(in, at) || r.sister(in, at):
 			last = at
 		}
 	}
 	return last
+}
+
+// sister: an operation changed the field of a repair in another node by as much as the repair would.
+func (r *Repair) sister(in Input, t mgpp.Timestamp) bool {
+	if r.Cell.Pointer {
+		return false
+	}
+	c, ok := in.cellAt(in.History.Op(t), in.Model.View(t))
+	by, counts := in.step(t)
+	now, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	return ok && counts && known && c.Path == r.Cell.Path && c.Size == r.Cell.Size && c.Obj != r.Cell.Obj && in.Cells.Object(c.Obj).Type == in.Cells.Object(r.Cell.Obj).Type && signed(by-(r.Value-now), c.Size) == 0
 }
 
 // everywhere: in all like nodes the statement has stored the field.
@@ -115,6 +128,9 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 	if in.Cells.Object(r.Cell.Obj).Birth > since || last > in.Healthy && !in.changed(last) && !in.again(last) {
 		return false // what is stored again is meant
 	}
+	if last > in.Healthy && r.halfLink(in, tb, last) {
+		return false
+	}
 	if last > in.Healthy && in.unlinks(last) {
 		return false // as long as the node lived, it may have stood in for what is missing
 	}
@@ -135,6 +151,22 @@ func (r *Repair) fitted(in Input, tb *contributions, last mgpp.Timestamp) bool {
 		}
 	}
 	return false
+}
+
+// halfLink: a node was put between a cell and what that led to, and the node should lead there, but the same function had given
+// it another pointer right before: of the two halves of the link that one is wrong, though nothing asked for it yet.
+func (r *Repair) halfLink(in Input, tb *contributions, last mgpp.Timestamp) bool {
+	if !r.Cell.Pointer || r.Value == 0 {
+		return false
+	}
+	t := r.broke(in, tb, last)
+	op := in.History.Op(t)
+	if t == 0 || t-last > maxVain || op.Kind != mgpp.OpStore || op.Size != 8 || in.function(t) != in.function(last) {
+		return false
+	}
+	was, ok := read(in.Model.View(t-1), op.Addr, 8)
+	is, ok2 := read(in.Model.View(t), op.Addr, 8)
+	return ok && ok2 && was == r.Value && in.Cells.At(trace.Addr(is), in.Model.View(t)) == r.Cell.Obj
 }
 
 // maxSoon is how many operations after a number was stored are asked whether it was right then: what is to
@@ -383,6 +415,54 @@ func (in *Input) linking(t mgpp.Timestamp) mgpp.Timestamp {
 		}
 	}
 	return t
+}
+
+// uncounted is, of a count that a free made wrong, the store that took the node out before that, where those that changed
+// the count before did so in functions that link nodes, and make none: what is missing belongs to taking the node out. 0: the
+// operation is no such free, or they did not, or there was no such store.
+func (r *Repair) uncounted(in Input, t mgpp.Timestamp) (last mgpp.Timestamp) {
+	op := in.History.Op(t)
+	if op.Kind != mgpp.OpDeath || r.Cell.Pointer {
+		return 0
+	}
+	linked, n := 0, 0
+	for at := in.At; n < maxVersions; n++ {
+		if at = in.History.LastWrite(r.Cell.Addr, uint64(r.Cell.Size), at-min(at, 1)); at == 0 || !in.attributed(at) {
+			break
+		}
+		if in.links(at) {
+			linked++
+		}
+	}
+	if n == 0 || 2*linked <= n {
+		return 0
+	}
+	for at := t - 1; at > in.Healthy && t-at < maxUnlinked; at-- {
+		o := in.History.Op(at)
+		if o.Thread == op.Thread && uint64(o.Addr-op.Addr) >= op.Size && in.attributed(at) && in.tookOut(at, op.Addr) && in.function(at) != in.function(t) {
+			return at
+		}
+	}
+	return 0
+}
+
+// links: near an operation its function stored pointers to nodes, and neither made nor freed any.
+func (in *Input) links(t mgpp.Timestamp) (links bool) {
+	f := in.function(t)
+	for at := t - min(t-1, maxUnlinked/4); f != "" && at <= min(in.At, t+maxUnlinked/4); at++ {
+		op := in.History.Op(at)
+		if op.Thread != in.History.Op(t).Thread || !in.attributed(at) || in.function(at) != f {
+			continue
+		}
+		switch op.Kind {
+		case mgpp.OpBirth, mgpp.OpDeath:
+			return false
+		case mgpp.OpStore:
+			v, ok := read(in.Model.View(at), op.Addr, 8)
+			links = links || ok && op.Size == 8 && in.Cells.At(trace.Addr(v), in.Model.View(at)) != 0
+		}
+	}
+	return links
 }
 
 // takenOut is where a pointer was left behind to a node that an operation freed: the last store before that, since the

@@ -83,11 +83,31 @@ func (s *Suspect) gather(in Input, t mgpp.Timestamp, c *contribution) {
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; e.Kind == kind {
 			e.Flips += flips
-			e.Born = e.Born && in.History.Op(t).Kind == mgpp.OpBirth
+			e.Born = e.Born && born(in, t, c)
 			return
 		}
 	}
-	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: in.History.Op(t).Kind == mgpp.OpBirth})
+	s.Evidence = append(s.Evidence, Evidence{Kind: kind, Flips: flips, Born: born(in, t, c)})
+}
+
+// born: an operation made a node, or gave a new one the first value of a field, by which constraints began to ask for it
+// what nothing can have stored yet.
+func born(in Input, t mgpp.Timestamp, c *contribution) bool {
+	op := in.History.Op(t)
+	if op.Kind == mgpp.OpBirth {
+		return true
+	}
+	for i := range c.flipped {
+		if f := &c.flipped[i]; f.lasting && !f.slept {
+			return false
+		}
+	}
+	cell, ok := in.cellAt(op, in.Model.View(t))
+	if !ok || len(c.flipped) == 0 {
+		return false
+	}
+	birth := in.Cells.Object(cell.Obj).Birth
+	return birth > in.Healthy && firstWrite(in, cell, birth) == t
 }
 
 func (s *Suspect) flips() int {
@@ -139,6 +159,7 @@ const (
 	worthUsed     = 1200
 	worthGarbage  = 600
 	worthStray    = 600
+	worthStrayed  = 1000
 	worthBasis    = 700 // in place of what the statements lose that counted on
 	worthDoomed   = 150
 	worthEarly    = 350 // Early: as it never did before
@@ -306,6 +327,9 @@ func (e Evidence) worth() int {
 	case Garbage:
 		return worthGarbage
 	case Stray, Crossed:
+		if e.Lacks {
+			return worthStrayed
+		}
 		return worthStray
 	case Dropped:
 		return e.part(worthRepair)

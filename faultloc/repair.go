@@ -139,9 +139,9 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 }
 
 // ownLoop: a pointer would lead to its own node, to which nothing else leads: that does not make it a part of
-// anything.
+// anything. The only node there is may be all of a ring.
 func (l *lab) ownLoop(c Cell, value uint64) bool {
-	return value != 0 && l.in.Cells.At(trace.Addr(value), l.view) == c.Obj && len(l.in.Cells.Into(c.Obj, l.view, 1)) == 0
+	return value != 0 && l.in.Cells.At(trace.Addr(value), l.view) == c.Obj && len(l.in.Cells.Into(c.Obj, l.view, 1)) == 0 && len(l.alike(c.Obj)) > 0
 }
 
 // alike returns live objects of an object's type, nearest in time first.

@@ -43,11 +43,30 @@ func unkept(in Input, tb *contributions, h *habits, suspects []Suspect, repairs 
 			continue
 		}
 		e := b.evidence(s.Repair == nil || !b.text && !s.Evidence[0].settles())
+		if s.Repair != nil && h.replaced(s.Repair, b) {
+			e.Alone, e.Only = true, false
+		}
 		e.Inside = in.inside(example, b.beside)
 		s.Evidence = append(s.Evidence, e)
 		suspects = append(suspects, s)
 	}
 	return suspects
+}
+
+// replaced: where a statement did not run, another one has written the cell of a repair that never ran there before: it is
+// that one which left the wrong value, and nothing is missing.
+func (h *habits) replaced(r *Repair, b breach) bool {
+	for t := b.beside - min(b.beside, habitWindow); t <= min(h.in.At, b.beside+habitWindow); t++ {
+		op := h.in.History.Op(t)
+		if t <= h.in.Healthy || op.Kind != mgpp.OpStore || op.Addr != r.Cell.Addr || op.Thread != h.in.History.Op(b.beside).Thread {
+			continue
+		}
+		st, beside := h.statementOf(&op), h.statement(b.beside)
+		if st != b.missing && st != beside && h.near[behind][two(beside, st)]+h.near[before][two(beside, st)] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // inside is the operation that is nearest to one beside which a statement did not run, of those that the same function has done

@@ -42,6 +42,7 @@ const (
 	LawOutside Law = "outside" // it wrote where no field is
 	LawNull    Law = "null"    // it stored NULL, or did not, unlike before
 	LawZero    Law = "zero"    // it stored 0, where it had stored many numbers and never that
+	LawChange  Law = "change"  // it changed nothing, where it always had
 	LawStep    Law = "step"    // it counted by another number
 	LawSame    Law = "same"    // it stored another value than ever before
 	LawMoved   Law = "moved"   // the value was the one that Beside's statement overwrote
@@ -108,6 +109,7 @@ type stored struct {
 	steps  bool // all counted by step
 	value  uint64
 	values bool // all stored value
+	idle   int  // so many changed nothing
 	many   int  // so many times the value was another one than the time before
 }
 
@@ -327,6 +329,9 @@ func (f *stored) add(w *write) {
 		f.nulls++
 	}
 	d := w.value - w.was
+	if !w.hadValue || d == 0 {
+		f.idle++
+	}
 	f.steps = f.steps && w.hadValue && w.hasValue && (f.n == 0 || d == f.step)
 	f.values = f.values && w.hasValue && (f.n == 0 || w.value == f.value)
 	if f.n > 0 && w.value != f.value {
@@ -409,6 +414,8 @@ func (c *comparer) alone(p *profile, t mgpp.Timestamp) (broken, bool) {
 		b.law = LawSame
 	case !w.cell.Pointer && w.value == 0 && f.nulls == 0 && 2*f.many > f.n && f.n >= minRelated:
 		b.law = LawZero
+	case w.cell.Pointer && f.idle == 0 && f.n >= minRelated && w.hadValue && w.value == w.was:
+		b.law = LawChange
 	case !w.cell.Pointer && f.steps && f.step != 0 && !f.values && w.hadValue && w.value-w.was != f.step:
 		b.law = LawStep
 	}
@@ -459,7 +466,7 @@ func (c *comparer) pairs(p *profile, t mgpp.Timestamp, out []broken) []broken {
 // ofValue: the law is about what was stored, not about where.
 func (l Law) ofValue() bool {
 	switch l {
-	case LawNull, LawZero, LawStep, LawSame, LawMoved, LawCopied, LawOrigin:
+	case LawNull, LawZero, LawChange, LawStep, LawSame, LawMoved, LawCopied, LawOrigin:
 		return true
 	}
 	return false
@@ -496,4 +503,36 @@ func accuseUnlike(in Input, tb *contributions, h *habits, fields, asked map[stri
 		s.Evidence = append(s.Evidence, Evidence{Kind: Unlike, Law: b.law, Of: b.of, Beside: b.beside, Turned: b.turned, At: b.t, Later: i > 0, Origin: b.origin})
 	}
 	return suspects
+}
+
+// carried excuses who stored a pointer that was read from where a statement had left it that did what it never did before: the
+// wrong value came from there.
+func carried(in Input, suspects []Suspect) {
+	for i := range suspects {
+		k := slices.IndexFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Unlike && !e.Later && e.Law.ofValue() })
+		if k < 0 {
+			continue
+		}
+		from := suspects[i].Evidence[k].At
+		op := in.History.Op(from)
+		v, ok := read(in.Model.View(from), op.Addr, 8)
+		if !ok || op.Size != 8 || v == 0 || in.Cells.At(trace.Addr(v), in.Model.View(from)) == 0 {
+			continue
+		}
+		for j := range suspects {
+			s := &suspects[j]
+			o := in.History.Op(s.Operation)
+			if j == i || s.Kind != Wrote || o.Time <= from || o.Kind != mgpp.OpStore || o.Size != 8 || o.Addr == op.Addr || in.History.LastWrite(op.Addr, 8, o.Time) != from {
+				continue
+			}
+			if is, ok := read(in.Model.View(o.Time), o.Addr, 8); !ok || is != v {
+				continue
+			}
+			for k := range s.Evidence {
+				if e := &s.Evidence[k]; e.Kind == Counterfactual || e.Kind == RepairCell {
+					e.Onward = true
+				}
+			}
+		}
+	}
 }

@@ -156,9 +156,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.Freed:
 			return "It freed memory in the call in which the program died: what it freed may still have been used."
 		case faultloc.Stray:
-			return "It wrote near a block, to memory that belongs to none."
+			return "It wrote near a block, to memory that belongs to none" + missed(best) + "."
 		case faultloc.Crossed:
-			return "It wrote into a block by an address of another one."
+			return "It wrote into a block by an address of another one" + missed(best) + "."
 		case faultloc.Basis:
 			return "What it stored was wrong, and was counted on from: by as much it is wrong now, " + a.repair(s.Repair) + " would be right."
 		case faultloc.Doomed:
@@ -383,9 +383,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Freed:
 		return "it freed memory in the call in which the program died"
 	case faultloc.Stray:
-		return "it wrote to memory that belongs to no block"
+		return "it wrote to memory that belongs to no block" + missed(&e)
 	case faultloc.Crossed:
-		return "its address was computed from that of another block"
+		return "its address was computed from that of another block" + missed(&e)
 	case faultloc.Basis:
 		return "it stored a number that was wrong by as much as it is now, and was counted on from"
 	case faultloc.Used:
@@ -457,6 +457,8 @@ func (a *Analysis) unlike(e *faultloc.Evidence) string {
 		return before + " it stored NULL; here it stored a pointer"
 	case faultloc.LawStep:
 		return before + " it counted by another number"
+	case faultloc.LawChange:
+		return before + " it stored another value than there was; here it changed nothing"
 	case faultloc.LawZero:
 		return before + " it stored another number each time or two, and never 0"
 	case faultloc.LawSame:
@@ -523,6 +525,14 @@ func early(e *faultloc.Evidence) string {
 	return text
 }
 
+// missed tells that a node lacks what a write that went astray may have been meant for.
+func missed(e *faultloc.Evidence) string {
+	if !e.Lacks {
+		return ""
+	}
+	return ", and a field of that would mend all"
+}
+
 // excuse is why an experiment says less against a statement than it seems to.
 func excuse(e *faultloc.Evidence) string {
 	switch {
@@ -533,7 +543,7 @@ func excuse(e *faultloc.Evidence) string {
 	case e.Usual:
 		return "; but it has stored the same, or counted by the same, each time"
 	case e.Onward:
-		return "; but it only counted on from what was wrong already"
+		return "; but it only went on from what was wrong already"
 	case e.Given:
 		return "; but such fields hold what the program was given, and another value fits anywhere"
 	case e.Cores > 0 && e.Core == e.Cores && e.Cured < e.Of:

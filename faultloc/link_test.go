@@ -1,0 +1,260 @@
+package faultloc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mgtrace/mgpp"
+	"mgtrace/trace"
+)
+
+// pushSpec is a stack: each of its nodes is led to once.
+const pushSpec = `
+struct link { struct link *next; long key; };
+struct head { struct link *first; };
+type link;
+type head;
+together head, link;
+once: link X; X.INDEGREE == 1;
+`
+
+// pushed puts n nodes onto a stack, one behind the other.
+func pushed(n int) string {
+	var b strings.Builder
+	b.WriteString("20: h = calloc head\ncpoint\n")
+	before := "NULL"
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "30: n%[1]d = malloc link\n31: n%[1]d.key = %[1]d\n33: n%[1]d.next = %[2]s\n34: h.first = n%[1]d\ncpoint\n", i, before)
+		before = fmt.Sprintf("n%d", i)
+	}
+	return b.String()
+}
+
+// TestHalfLink: who puts a node in gives it what it is put before. If the same function gave it something else right before,
+// that is wrong, though nothing asked for it yet; a new node's first value from elsewhere is there to be replaced.
+func TestHalfLink(t *testing.T) {
+	for _, c := range []struct {
+		next     string
+		function map[string][]int
+		want     string
+	}{
+		{"NULL", map[string][]int{"push": {30, 31, 33, 34}}, "wrote 33"},
+		{"NULL", map[string][]int{"make": {30, 31, 33}, "push": {34}}, "wrote 34"},
+		{"n2", map[string][]int{"push": {30, 31, 33, 34}}, "none"}, // correct
+	} {
+		w := newWorld(t, pushSpec)
+		w.run(pushed(2))
+		w.run("30: x = malloc link\n31: x.key = 9\n33: x.next = " + c.next + "\n34: h.first = x")
+		in := w.input()
+		in.Function = inFunctions(c.function)
+		if got := first(Locate(in), Flip); strings.TrimSuffix(got, " flip") != c.want {
+			t.Errorf("%s in %v: %s, want %s", c.next, c.function, got, c.want)
+		}
+	}
+}
+
+// TestOnlyNode: the only node there is may be all of a ring.
+func TestOnlyNode(t *testing.T) {
+	for program, want := range map[string]string{
+		"20: a = malloc cnode\n22: a.key = 1":                 "omitted 22 beside",
+		"20: a = malloc cnode\n22: a.key = 1\n23: a.next = a": "none",
+	} {
+		w := newWorld(t, ringSpec)
+		w.run(program)
+		if got := first(Locate(w.input()), Beside); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestLacks: a write that missed a node by an address that was computed from it may have been meant for the field that
+// the node lacks.
+func TestLacks(t *testing.T) {
+	for base, want := range map[string]bool{"n3": true, "n1": false} {
+		w := newWorld(t, listSpecDL)
+		w.run(insertions(3))
+		w.run("30: x = malloc dnode\n31: x.key = 1\n32: x.prev = NULL\n40: x.next = n3")
+		w.apply(&trace.Event{Kind: trace.KindStore, PC: 90, Addr: w.block("n3").addr + 24, Size: 8, Data: make([]byte, 8), Base: w.block(base).addr + 24})
+		in := w.input()
+		in.Stray = w.checker.Stray
+		r := Locate(in)
+		lacks := slices.ContainsFunc(r.Suspects, func(s Suspect) bool {
+			return s.PC == 90 && slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Stray && e.Lacks })
+		})
+		if lacks != want || want && r.Suspects[0].PC != 90 {
+			t.Errorf("by an address of %s: lacks %t; %s", base, lacks, summary(r))
+		}
+	}
+	if (Evidence{Kind: Stray, Lacks: true}).worth() <= (Evidence{Kind: Stray}).worth() {
+		t.Error("that a field lacks what was written elsewhere says nothing")
+	}
+	in := Input{Statement: func(pc trace.Addr) string { return fmt.Sprint(pc) }}
+	astray := []Suspect{{Kind: Wrote, PC: 1, Evidence: []Evidence{{Kind: Stray}}}}
+	if !in.elseStrange(astray, "2") || in.elseStrange(astray, "1") {
+		t.Error("a decision is the simpler explanation than a write to where no memory is")
+	}
+}
+
+// TestExchanged: two nodes that exchange their numbers have no other numbers than before.
+func TestExchanged(t *testing.T) {
+	for program, want := range map[string]Law{
+		"60: x.key = 4700":                       LawHanded,
+		"60: x.key = 4700\n61: s30.key = 4690":   "",
+		"60: x.key = 4700\n61: s30.prev = x":     LawHanded,
+		"60: x.key = 4700\n61: s30.key = 123456": LawHanded,
+	} {
+		w := newWorld(t, stepSpec)
+		w.run(steps(30))
+		w.run("1: x = calloc step\n80: x.key = 4690\n3: x.next = s30\n9: c.first = x\n" + program)
+		in := w.input()
+		in.Args = w.made()
+		if got := lawOf(in, 60); got != want || len(in.Found) == 0 {
+			t.Errorf("%q: law %q, want %q; found %v", program, got, want, in.Found)
+		}
+	}
+}
+
+// TestExchangedKept: nor have two that have kept their numbers till then.
+func TestExchangedKept(t *testing.T) {
+	for program, want := range map[string]Law{"60: s5.key = 4940": LawKept, "60: s5.key = 4940\n61: s6.key = 4950": ""} {
+		w := newWorld(t, stepSpec)
+		w.run(steps(30))
+		w.run(program)
+		if in := w.input(); lawOf(in, 60) != want || len(in.Found) == 0 {
+			t.Errorf("%q: law %q, want %q; found %v", program, lawOf(in, 60), want, in.Found)
+		}
+	}
+}
+
+// listed is an ordered list of n items, whose length 64 counts in the function that links them.
+func listed(n int) string {
+	var b strings.Builder
+	b.WriteString("20: l = calloc list\ncpoint\n")
+	before := "NULL"
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "30: e%[1]d = malloc item\n31: e%[1]d.key = %[2]d\n60: e%[1]d.next = %[3]s\n62: l.first = e%[1]d\n63: l.lowest = %[2]d\n64: l.length = %[1]d\ncpoint\n", i, 1000-i, before)
+		before = fmt.Sprintf("e%d", i)
+	}
+	return b.String()
+}
+
+// TestReplacedHabit: where a statement did not run another one has stored the field: it left the wrong value.
+func TestReplacedHabit(t *testing.T) {
+	for program, want := range map[string]string{"71: l.length = 32": "wrote 71", "": "omitted 64", "64: l.length = 31": "none"} {
+		w := newWorld(t, countedSpec)
+		points := w.rounds(strings.SplitAfter(listed(30), "cpoint\n")...)
+		w.run("30: x = malloc item\n31: x.key = 5\n60: x.next = e30\n62: l.first = x\n63: l.lowest = 5\n" + program)
+		in := w.input()
+		in.Points = points
+		if got := first(Locate(in), Stray); got != want {
+			t.Errorf("%q: %s, want %s", program, got, want)
+		}
+	}
+}
+
+// TestUncounted: what is counted where nodes are linked is missing where they are taken out, and not beside the free.
+func TestUncounted(t *testing.T) {
+	for _, c := range []struct {
+		function map[string][]int
+		count    string
+		want     string
+	}{
+		{map[string][]int{"make": {30, 31}, "link": {60, 62, 63, 64}, "unlink": {65, 66}, "remove": {69}}, "", "wrote 65"},
+		{map[string][]int{"insert": {30, 31, 60, 62, 63, 64}, "unlink": {65, 66}, "remove": {69}}, "", "wrote 69"},
+		{map[string][]int{"make": {30, 31}, "link": {60, 62, 63, 64}, "unlink": {65, 66}, "remove": {69}}, "67: l.length = 7", "none"},
+	} {
+		w := newWorld(t, countedSpec)
+		w.run(listed(8))
+		w.run("65: l.first = e7\n66: l.lowest = 993\n" + c.count + "\n69: free e8")
+		in := w.input()
+		in.Function = inFunctions(c.function)
+		if got := first(Locate(in), Stray); got != c.want {
+			t.Errorf("%v: %s, want %s", c.function, got, c.want)
+		}
+	}
+}
+
+// TestChange: a store that always changed something, and now nothing, is suspicious, and who read from there what it had
+// left there went on from that.
+func TestChange(t *testing.T) {
+	for to, want := range map[string]Law{"n20": LawChange, "n19": ""} {
+		w := newWorld(t, pushSpec)
+		w.run(pushed(40))
+		for i := 40; i > 20; i-- {
+			w.run(fmt.Sprintf("80: h.first = n%d\n81: free n%d\ncpoint", i-1, i))
+		}
+		w.run("80: h.first = " + to + "\n61: n20.next = " + to + "\n62: h.first = n20")
+		in := w.input()
+		if got := lawOf(in, 80); got != want {
+			t.Errorf("to %s: law %q, want %q", to, got, want)
+		}
+		for _, s := range Locate(in).Suspects {
+			onward := slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Onward })
+			if s.PC == 61 && onward != (want != "") {
+				t.Errorf("to %s: who read it went on from there: %t", to, onward)
+			}
+		}
+	}
+}
+
+// TestUntilSister: a count may also be missing up to where its function has counted another node's.
+func TestUntilSister(t *testing.T) {
+	const spec = "struct end { struct arc *arcs; long n, m; };\nstruct arc { struct arc *next, *back; };\ntype end;\ntype arc;\ntogether end, arc;\narc.OUT;\narc A; A.OUT = 1 + (A.next).OUT;\nout: end E; E.n == (E.arcs).OUT;\n"
+	for count, want := range map[int]trace.Addr{53: 53, 54: 0} { // 54 is another function's
+		w := newWorld(t, spec)
+		w.run(fmt.Sprintf("1: a = calloc end\n1: b = calloc end\ncpoint\n30: x = calloc arc\n30: y = calloc arc\n51: a.arcs = x\n52: b.arcs = y\n%d: b.n = 1", count))
+		in := w.input()
+		in.Function = inFunctions(map[string][]int{"make": {30}, "add": {51, 52, 53}, "count": {54}})
+		s := Locate(in).Suspects[0]
+		i := slices.IndexFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated })
+		if s.PC != 51 || i < 0 || in.History.Op(s.Evidence[i].Beside).PC != want {
+			t.Errorf("%d: %s; %+v", count, summary(Locate(in)), s.Evidence)
+		}
+	}
+}
+
+// TestSister: the same field of another node was changed by as much.
+func TestSister(t *testing.T) {
+	for program, want := range map[string]bool{"50: b.rank = 1": true, "50: b.rank = 5": false, "50: b.key = 1": false, "50: a.rank = 1": false} {
+		w := newWorld(t, kindSpec)
+		w.run("1: a = calloc item\n1: b = calloc item")
+		addr, _ := w.cell("a.rank")
+		in := w.input()
+		cell, _ := in.Cells.Cell(addr, in.Model.View(in.At))
+		w.run(program)
+		in.At = w.hist.Now()
+		now, _ := read(in.Model.View(in.At), addr, cell.Size)
+		r := Repair{Cell: cell, Value: now + 1}
+		if got := r.sister(in, in.At); got != want {
+			t.Errorf("%q: %t", program, got)
+		}
+	}
+}
+
+// TestOutdatedAt: a number is missing beside the change after which it was not the right one any more.
+func TestOutdatedAt(t *testing.T) {
+	r := &Repair{}
+	for named, want := range map[bool]mgpp.Timestamp{true: 7, false: 0} {
+		list := []Suspect{{Kind: Wrote, Repair: r, Evidence: []Evidence{{Kind: Outdated, Named: named, At: 7}}}}
+		if got := r.outdatedAt(list); got != want {
+			t.Errorf("named %t: %d, want %d", named, got, want)
+		}
+	}
+}
+
+// TestBornFirst: with the first value of a field a new node asks for what nothing can have stored yet, an older one does not.
+func TestBornFirst(t *testing.T) {
+	for node, want := range map[string]bool{"b": true, "a": false} {
+		w := newWorld(t, kindSpec+"ranked: item X; X.key == 5 => X.rank == 1;\n")
+		w.run("1: a = malloc item\n2: a.rank = 2\n2: a.kind = 1\ncpoint\n1: b = malloc item\n2: b.rank = 2\n2: b.kind = 1\n3: " + node + ".key = 5")
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				if s.PC == 3 && e.Kind == Flip && e.Born != want {
+					t.Errorf("node %s: born %t", node, e.Born)
+				}
+			}
+		}
+	}
+}
