@@ -317,6 +317,20 @@ func WithoutArgs(name string) string {
 	return b.String()
 }
 
+// WithoutEnumerators drops the last template arguments that are numbers of enumeration types, which gcc and
+// function names have as "(Policy)2" and clang's type names as an enumerator: "Counted<int>" of
+// "Counted<int, (Policy)2>".
+func WithoutEnumerators(name string) string {
+	for strings.HasSuffix(name, ">") {
+		template, args, rest, ok := cutTemplate(name)
+		if !ok || rest != "" || len(args) < 2 || !strings.HasPrefix(args[len(args)-1], "(") {
+			break
+		}
+		name = template + "<" + strings.Join(args[:len(args)-1], ", ") + ">"
+	}
+	return name
+}
+
 // Inner is a qualified name without its first scope: "Lru<int>::Entry" of
 // "cache::Lru<int>::Entry". ok is false if it has none.
 func Inner(name string) (inner string, ok bool) {

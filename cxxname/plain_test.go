@@ -83,6 +83,11 @@ func TestInner(t *testing.T) {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
+	for name, want := range map[string]string{"a::b<c, d<e>, (f::g)2>": "a::b<c, d<e>>", "a<(f)1>": "a<(f)1>", "a<b, (f)1>::c": "a<b, (f)1>::c", "a": "a", ">": ">"} {
+		if got := WithoutEnumerators(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
 }
 
 func TestBegins(t *testing.T) {
@@ -111,6 +116,7 @@ func FuzzPlain(f *testing.F) {
 		Plain(s)
 		Short(s)
 		WithoutArgs(s)
+		WithoutEnumerators(s)
 		Begins(WithoutArgs(s), s)
 		for ok := true; ok; s, ok = Inner(s) {
 		}

@@ -36,7 +36,7 @@ var imports = []struct {
 	{"flow", true, "trace x86"},
 	// Capture.
 	{"probe", true, "cxxname objfile parallel trace x86"},
-	{"probe/evidence", true, "objfile types"},
+	{"probe/evidence", true, "cxxname objfile types"},
 	{"capture", true, "objfile probe trace"},
 	{"capture/syscalls", true, ""},
 	{"target/mem", true, ""},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mgtrace/cxxname"
 	"mgtrace/objfile"
 	"mgtrace/types"
 )
@@ -402,6 +403,9 @@ func allocatorType(f *objfile.File, pc uint64) (name string, t *types.Type) {
 			continue
 		}
 		found := f.Universe().Lookup(arg)
+		if len(found) == 0 {
+			found = f.Universe().Lookup(cxxname.WithoutEnumerators(arg))
+		}
 		if len(found) == 1 && found[0] != nil && found[0].Size > 0 {
 			return "std::allocator<" + arg + ">", found[0]
 		}

@@ -6,10 +6,12 @@ import (
 
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/eval"
+	"mgtrace/constraints/graph"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/trace"
 )
 
@@ -24,13 +26,21 @@ type elisions struct {
 	asked  map[elision]statement
 }
 
-// elision asks for a member in the machine function with this entry, or at this instruction of
-// it if it is pending there: see symbol.Table.Elided and Pending.
+// elision asks for a member in the machine function with this entry, or at this instruction of it.
 type elision struct {
 	pc trace.Addr
 	symbol.Member
-	pending bool
+	how how
 }
+
+// how a store is left out; see the methods of symbol.Table.
+type how uint8
+
+const (
+	elided  how = iota // of all of a machine function
+	pending            // so far, when control has come to an instruction
+	overdue            // since an instruction has stored the member
+)
 
 // statement is a line; 0 where there is none.
 type statement struct {
@@ -44,8 +54,11 @@ func (a *Analysis) elided(k elision) statement {
 	if !known {
 		stored := a.stored()
 		ask := a.Symbols.Elided
-		if k.pending {
+		switch k.how {
+		case pending:
 			ask = a.Symbols.Pending
+		case overdue:
+			ask = a.Symbols.Overdue
 		}
 		x.file, x.line, _ = ask(k.pc, k.Member, stored)
 		a.elisions.asked[k] = x
@@ -71,7 +84,7 @@ func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsist
 			return false
 		}
 		m := symbol.MemberOf(c.Path)
-		x := a.elided(elision{pc, m, true})
+		x := a.elided(elision{pc, m, pending})
 		if id, in := v.NodeAt(d.Addr); x.line == 0 || in && again(a.Hist.Node(id).Stack) {
 			return false
 		}
@@ -139,7 +152,8 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		if !ok || !in {
 			return false
 		}
-		never := a.Hist.LastWrite(d.Addr, d.Size, v.Time()) == 0
+		last := a.Hist.LastWrite(d.Addr, d.Size, v.Time())
+		never := last == 0
 		if !never && len(a.Graph.In(v, c.Obj)) > 0 {
 			return false
 		}
@@ -148,13 +162,19 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 			return false
 		}
 		m := symbol.MemberOf(c.Path)
-		for _, entry := range makers {
-			if x := a.elided(elision{entry, m, false}); x.line > 0 {
-				a.unjudgedMember(m, x)
-				return true
-			}
+		x := statement{}
+		for i := 0; i < len(makers) && x.line == 0; i++ {
+			x = a.elided(elision{makers[i], m, elided})
 		}
-		return false
+		if x.line == 0 && !never {
+			_, pc := a.Hist.Statement(last)
+			x = a.elided(elision{pc, m, overdue})
+		}
+		if x.line == 0 {
+			return false
+		}
+		a.unjudgedMember(m, x)
+		return true
 	})
 }
 
@@ -233,7 +253,7 @@ func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eva
 	return out
 }
 
-// counted leaves inconsistencies out that ask for edges by a field of which no node was
+// counted leaves inconsistencies out that ask for edges from where no node was
 // there yet: what compilers know to be made once they put into static memory, and a node
 // may be declared that lies on a stack. (Checker.Warnings tells of types never allocated.)
 func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
@@ -245,7 +265,7 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 		asks := false
 		a.spec.Constraints[k].Walk(func(e check.Expr) {
 			d, ok := e.(*check.Degree)
-			asks = asks || ok && d.In && slices.ContainsFunc(d.Fields, a.ownerless)
+			asks = asks || ok && d.In && (slices.ContainsFunc(d.Fields, a.ownerless) || len(d.Fields) == 0 && a.fromOwnerless(inc))
 		})
 		return asks
 	})
@@ -255,5 +275,18 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 func (a *Analysis) ownerless(field string) bool {
 	return !slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
 		return a.Graph.EverBorn(t) && slices.ContainsFunc(t.Edges, func(c check.EdgeCell) bool { return c.Name == field })
+	})
+}
+
+// fromOwnerless: a pointer that leads to one of an instance's nodes is declared of a type of which there was
+// no node ever.
+func (a *Analysis) fromOwnerless(inc eval.Inconsistency) bool {
+	return slices.ContainsFunc(a.spec.Types, func(t *check.NodeType) bool {
+		return !a.Graph.EverBorn(t) && slices.ContainsFunc(t.Edges[:t.Default], func(c check.EdgeCell) bool {
+			return slices.ContainsFunc(inc.Instance.Nodes[:], func(id graph.ObjID) bool {
+				to := a.Graph.Object(id).Type
+				return id != 0 && to != nil && typing.SameType(c.Elem, to.Layout)
+			})
+		})
 	})
 }

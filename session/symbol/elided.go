@@ -46,6 +46,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		return "", 0, false
 	}
 	does := map[statement]bool{}
+	var any []uint64 // stores that may be those of any statement
 	for _, in := range c.insts {
 		ran, mine := in.stores(m, stored, c.bias)
 		if !mine {
@@ -53,13 +54,15 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 		frames := slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at)))
 		if ran && (len(frames) == 0 || frames[0].Line == 0) {
-			return "", 0, false // it may be that of any statement
+			any = append(any, in.at)
 		}
 		for _, f := range frames {
 			does[statement{file: f.File, line: f.Line}] = true
 		}
 	}
-	return first(s.meaning(c, m, func(k statement, _ *part) bool { return !does[statement{file: k.file, line: k.line}] }))
+	return first(s.meaning(c, m, func(k statement, p *part) bool {
+		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, any)
+	}))
 }
 
 // Shared finds the statements that assign a member by their text, in the machine function with an
@@ -104,7 +107,8 @@ func first(list []meant) (file string, line int, ok bool) {
 // stored at an instruction of the machine function: a way leads there from the statement, and no
 // store of it lies on that way. In each place where a function is inlined its statements have
 // stores of their own; one behind the loop that this place is in comes late, as the compiler
-// keeps the value in a register until then.
+// keeps the value in a register until then, and so does one that lies behind the instruction with others of the
+// function before it.
 func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
 	entry, _ := s.Begin(pc)
 	c := s.function(entry)
@@ -123,11 +127,40 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string)
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
 		stores, from := does[k], p.code
 		if len(stores) > 0 {
-			if from = p.looped(c.loops, stores); k.calls == "" || from == nil {
+			if k.calls == "" {
 				return false
+			}
+			if from = p.looped(c.loops, stores); from == nil {
+				return c.behind(uint64(pc-c.bias), p, stores)
 			}
 		}
 		return c.flow == nil || c.flow.Reached(from, func(at uint64) bool { return slices.Contains(stores, at) })[uint64(pc-c.bias)]
+	}))
+}
+
+// Overdue finds a statement of an inlined function that assigns a member by its text, that may have been executed
+// since an instruction of the machine function stored the member, and that has no store where it stands: nothing
+// reads what it would store.
+func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+	entry, _ := s.Begin(last)
+	c := s.function(entry)
+	if c == nil || c.flow == nil {
+		return "", 0, false
+	}
+	does := map[statement]bool{}
+	stores := map[uint64]bool{}
+	for _, in := range c.insts {
+		if _, mine := in.stores(m, stored, c.bias); mine {
+			stores[in.at] = true
+			for i, f := range in.frames {
+				does[statement{f.File, f.Line, place(in.frames[i+1:])}] = true
+			}
+		}
+	}
+	at := uint64(last - c.bias)
+	since := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && stores[pc] })
+	return first(s.meaning(c, m, func(k statement, p *part) bool {
+		return k.calls != "" && !does[k] && slices.ContainsFunc(p.code, func(at uint64) bool { return since[at] })
 	}))
 }
 
@@ -150,10 +183,17 @@ func (s *Table) meaning(c *function, m Member, ask func(statement, *part) bool) 
 			continue
 		}
 		first, body := s.expanded(p.frame, c)
+		choices := 0 // of the preprocessor that are open
 		for i, text := range body {
 			k := statement{in.file, first + i, in.calls}
-			// What the preprocessor leaves out has no instructions at all.
-			if assigns.MatchString(text) && len(c.obj.LineAddrs(k.file, k.line)) > 0 && ask(k, p) {
+			if d := directive().FindStringSubmatch(text); d != nil && d[1] == "if" {
+				choices++
+			} else if d != nil && d[1] == "endif" {
+				choices--
+			}
+			// What the preprocessor leaves out has no instructions at all. What the compiler leaves out may have none, but
+			// neither has a loop over elements of which it has made a call of memmove.
+			if assigns.MatchString(text) && (choices <= 0 && !m.Element || len(c.obj.LineAddrs(k.file, k.line)) > 0) && ask(k, p) {
 				out = append(out, meant{k.file, k.line, p.frame.Function})
 			}
 		}
@@ -318,6 +358,28 @@ func (p *part) looped(loops []cfg.Loop, stores []uint64) (in []uint64) {
 		}
 	}
 	return nil
+}
+
+// leads says whether a way may lead from one of some instructions to one of others.
+func (c *function) leads(from, to []uint64) bool {
+	if len(to) == 0 || c.flow == nil {
+		return len(to) > 0
+	}
+	reached := c.flow.Reached(from, func(uint64) bool { return false })
+	return slices.ContainsFunc(to, func(at uint64) bool { return reached[at] })
+}
+
+// behind says whether all of some stores lie behind an instruction, on every way to them, and some of the
+// part that they are of before it: the compiler has moved them there.
+func (c *function) behind(pc uint64, p *part, stores []uint64) bool {
+	if c.flow == nil {
+		return false
+	}
+	entry := c.insts[0].at
+	before := c.flow.Reached([]uint64{entry}, func(at uint64) bool { return at == pc })
+	before[entry], before[pc] = true, false
+	in := func(at uint64) bool { return before[at] }
+	return !slices.ContainsFunc(stores, in) && slices.ContainsFunc(p.code, in)
 }
 
 // machine is the code of a function, for its loops.

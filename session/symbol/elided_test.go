@@ -144,6 +144,44 @@ int main(int argc, char **argv)
 	}
 }
 
+// TestOverdue: what a function that is inlined twice stores last is read by nobody, and not stored: overdue from
+// the first time on. Built without optimisation nothing is.
+func TestOverdue(t *testing.T) {
+	const text = `#include <stdlib.h>
+struct item { struct item *next; } items[2];
+struct list { struct item *first; int count; };
+static inline __attribute__((always_inline)) void put(struct list *l, struct item *i)
+{
+	i->next = l->first;
+	l->first = i;
+	l->count++;
+}
+__attribute__((noinline)) int show(struct list *l) { return l->first->next == l->first; }
+int main(int argc, char **argv)
+{
+	struct list *l = malloc(sizeof *l);
+	l->first = NULL;
+	l->count = argc;
+	put(l, items);
+	int n = show(l);
+	put(l, items + 1);
+	n += l->count;
+	free(l);
+	return n;
+}
+`
+	for flag, want := range map[string]int{"-O0": 0, "-O2": 7} {
+		s, main := built(t, text, "gcc", flag, "-g")
+		c := s.function(main)
+		i := slices.IndexFunc(c.insts, func(in inst) bool {
+			return in.store && len(in.frames) > 0 && in.frames[0].Line == 7
+		})
+		if _, got, _ := s.Overdue(c.bias+trace.Addr(c.insts[i].at), Member{"first", false}, nil); got != want {
+			t.Errorf("%s: line %d is overdue, want %d", flag, got, want)
+		}
+	}
+}
+
 // built is a program of one file with the entry of its main.
 func built(t *testing.T, text, cc string, flags ...string) (*Table, trace.Addr) {
 	t.Helper()
