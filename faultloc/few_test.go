@@ -13,6 +13,7 @@ import (
 const (
 	scopeSpec = "struct sym { struct sym *shadow; };\nstruct table { struct sym *slot; };\ntype sym;\ntype table;\ntogether sym, table;\nhashed: sym Y; Y.INDEGREE == 1;\n"
 	twinSpec  = "struct arc { struct arc *twin; long weight; };\ntype arc;\ntwin: arc A; A.twin != A and A.twin.twin == A;\n"
+	listsSpec = "struct item { struct item *next; };\nstruct dict { struct item *a, *b; long na, nb; };\ntype item;\ntype dict;\nitem.N;\nitem X; X.N = 1 + (X.next).N;\na: dict D; D.na == (D.a).N;\nb: dict D; D.nb == (D.b).N;\n"
 	wordsSpec = "struct node { struct node *kid, *up; long words, word; };\ntype node edges (kid);\nnode.WORDS;\nnode X; X.WORDS = X.word + (X.kid).WORDS;\nwords: node X; X.words == X.WORDS;\nup: node X; X.kid == NULL or X.kid.up == X;\n"
 	slabSpec  = "struct obj { struct obj *next; };\nstruct slab { struct obj *free; long inuse, state; };\ntype obj;\ntype slab;\nobj.FREE;\nobj X; X.FREE = 1 + (X.next).FREE;\n" +
 		"inuse: slab S; S.inuse == 2 - (S.free).FREE;\nstate: slab S; S.state == (S.inuse == 2 ? 2 : S.inuse == 0 ? 0 : 1);\n"
@@ -39,6 +40,10 @@ func TestFew(t *testing.T) {
 		{"the field of another node", twinSpec, "", Instead, map[string]string{
 			"38: a = malloc arc\n38: b = malloc arc\n54: a.twin = b\n56: a.twin = a": "wrote 56 instead",
 			"38: a = malloc arc\n38: b = malloc arc\n54: a.twin = b\n56: b.twin = a": "healthy",
+		}},
+		{"the count of another list", listsSpec, "1: d = calloc dict\n2: i = calloc item\n3: d.a = i\n4: d.na = 1\ncpoint\n", Instead, map[string]string{
+			"32: j = calloc item\n33: d.b = j\n35: d.na = 2": "wrote 35 instead",
+			"32: j = calloc item\n33: d.b = j\n35: d.nb = 1": "healthy",
 		}},
 		{"a count that was not taken over", wordsSpec, word, Outdated, map[string]string{
 			"45: m = malloc node\n44: m.word = 0\n44: m.kid = NULL\n46: m.words = 0\n47: m.up = r\n50: m.kid = a\n51: a.up = m\n53: r.kid = m\n60: m.word = 1\n61: m.words = 1\n61: r.words = 2":                  "wrote 50 outdated",

@@ -179,7 +179,8 @@ func (in *Input) practised(t mgpp.Timestamp) bool {
 }
 
 // instead makes experiments with other fields of the node that a store wrote to, with p->right = q
-// for p->left = q, and with the same field of other nodes, with r->left = q. They are made where no repair mends all.
+// for p->left = q, and with the same field of other nodes, with r->left = q. A number that it changed is tried as
+// what is counted on from there, too: p->ins++ for p->outs++. They are made where no repair mends all.
 func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 	if slices.ContainsFunc(repairs, func(r Repair) bool { return r.evidence(l.in).settles() }) {
 		return
@@ -206,13 +207,27 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			if l.exhausted() {
 				return
 			}
-			hypo := with(without, c, v)
-			if o, ok := l.try(hypo, all); ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 {
-				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: o.n, Of: o.n, Elsewhere: c.Obj != cell.Obj})
+			if slices.ContainsFunc(l.insteadOf(op, c, v), func(v uint64) bool {
+				hypo := with(without, c, v)
+				o, ok := l.try(hypo, all)
+				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0
+			}) {
+				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Elsewhere: c.Obj != cell.Obj})
 				break
 			}
 		}
 	}
+}
+
+// insteadOf are the values that a store would have left in another field than its own: the one that it stored, and a
+// number that differs from what is there by as much as it changed its own.
+func (l *lab) insteadOf(op mgpp.Op, c Cell, v uint64) []uint64 {
+	was, known := read(l.in.Model.View(op.Time-1), op.Addr, int(op.Size))
+	now, held := read(l.view, c.Addr, c.Size)
+	if counted := now + v - was; !c.Pointer && known && held && was != v && signed(counted-v, c.Size) != 0 {
+		return []uint64{v, counted}
+	}
+	return []uint64{v}
 }
 
 // meant finds stores that may have been meant for the field of a repair that mends all, and went to another one of
