@@ -125,6 +125,7 @@ func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Ad
 		}
 		if since == nil {
 			since = map[trace.Addr]bool{}
+			seen := map[*trace.Addr]bool{} // stacks are shared
 			for id := mgpp.NodeID(a.Hist.NodeCount()); id > 0; id-- {
 				n := a.Hist.Node(id)
 				if n.ID == 0 {
@@ -133,7 +134,11 @@ func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Ad
 				if n.Birth <= p.time {
 					break
 				}
-				if x, in := own(n.Stack); in && a.Hist.Op(n.Birth).Thread == p.Thread {
+				if len(n.Stack) == 0 || seen[&n.Stack[0]] || a.Hist.Op(n.Birth).Thread != p.Thread {
+					continue
+				}
+				seen[&n.Stack[0]] = true
+				if x, in := own(n.Stack); in {
 					since[x] = true
 				}
 			}
