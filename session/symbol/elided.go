@@ -46,7 +46,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		return "", 0, false
 	}
 	does := map[statement]bool{}
-	var any []uint64 // stores that may be those of any statement
+	var lineless []uint64 // stores that may be those of any statement
 	for _, in := range c.insts {
 		ran, mine := in.stores(m, stored, c.bias)
 		if !mine {
@@ -54,14 +54,14 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 		frames := slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at)))
 		if ran && (len(frames) == 0 || frames[0].Line == 0) {
-			any = append(any, in.at)
+			lineless = append(lineless, in.at)
 		}
 		for _, f := range frames {
 			does[statement{file: f.File, line: f.Line}] = true
 		}
 	}
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, any)
+		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless)
 	}))
 }
 
@@ -115,15 +115,7 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string)
 	if c == nil {
 		return "", 0, false
 	}
-	does := map[statement][]uint64{} // the instructions that store the member
-	for _, in := range c.insts {
-		if _, mine := in.stores(m, stored, c.bias); mine {
-			for i, f := range in.frames {
-				k := statement{f.File, f.Line, place(in.frames[i+1:])}
-				does[k] = append(does[k], in.at)
-			}
-		}
-	}
+	_, does := c.assigning(m, stored)
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
 		stores, from := does[k], p.code
 		if len(stores) > 0 {
@@ -147,21 +139,29 @@ func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]strin
 	if c == nil || c.flow == nil {
 		return "", 0, false
 	}
-	does := map[statement]bool{}
-	stores := map[uint64]bool{}
+	stores, does := c.assigning(m, stored)
+	at := uint64(last - c.bias)
+	since := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && slices.Contains(stores, pc) })
+	return first(s.meaning(c, m, func(k statement, p *part) bool {
+		return k.calls != "" && len(does[k]) == 0 && slices.ContainsFunc(p.code, func(at uint64) bool { return since[at] })
+	}))
+}
+
+// assigning finds the instructions that store a member, and of each statement, in the place where it is inlined,
+// those that are its own.
+func (c *function) assigning(m Member, stored map[trace.Addr][]string) (all []uint64, of map[statement][]uint64) {
+	of = map[statement][]uint64{}
 	for _, in := range c.insts {
-		if _, mine := in.stores(m, stored, c.bias); mine {
-			stores[in.at] = true
-			for i, f := range in.frames {
-				does[statement{f.File, f.Line, place(in.frames[i+1:])}] = true
-			}
+		if _, mine := in.stores(m, stored, c.bias); !mine {
+			continue
+		}
+		all = append(all, in.at)
+		for i, f := range in.frames {
+			k := statement{f.File, f.Line, place(in.frames[i+1:])}
+			of[k] = append(of[k], in.at)
 		}
 	}
-	at := uint64(last - c.bias)
-	since := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && stores[pc] })
-	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return k.calls != "" && !does[k] && slices.ContainsFunc(p.code, func(at uint64) bool { return since[at] })
-	}))
+	return all, of
 }
 
 // meant is a statement with the name of its function.
