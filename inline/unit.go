@@ -173,6 +173,7 @@ func (e *Engine) opens(s *capture.Site) *emit.Opening {
 	f := &e.plan.Funcs[index]
 	o := &emit.Opening{Index: index, At: x86.NoReg, Bytes: x86.NoReg}
 	at, bytes := f.Ptr, f.Size
+	atEnd := false // how much is written is only known when it returns
 	switch {
 	case f.Role == probe.RoleWriter:
 		if f.Acquires || e.plan.Images[f.Entry.Image].Traced {
@@ -184,7 +185,7 @@ func (e *Engine) opens(s *capture.Site) *emit.Opening {
 		case probe.ExtentArg:
 			o.Closed = e.filter.On
 		case probe.ExtentString, probe.ExtentReturned:
-			bytes = 0
+			atEnd = true
 		case probe.ExtentBounded:
 		default:
 			return nil
@@ -194,14 +195,13 @@ func (e *Engine) opens(s *capture.Site) *emit.Opening {
 	default:
 		o.Func = e.at.funcs + uint64(index)*layout.FuncSize
 	}
-	told := o.Writer && bytes == 0 && f.Extent != probe.ExtentArg && f.Extent != probe.ExtentBounded // by the call's end
-	if bytes < 1 && !told || bytes > len(argumentRegs) || at > len(argumentRegs) || o.Writer && at < 1 {
+	if !atEnd && (bytes < 1 || bytes > len(argumentRegs)) || at > len(argumentRegs) || o.Writer && at < 1 {
 		return nil
 	}
 	if at > 0 {
 		o.At = argumentRegs[at-1]
 	}
-	if bytes > 0 {
+	if !atEnd {
 		o.Bytes = argumentRegs[bytes-1]
 	}
 	return o

@@ -24,26 +24,18 @@ type kept struct {
 	state
 }
 
-// shadow appends to = the byte in the shadow table of the granule at an address. It leaves the
-// flags alone.
-func (g *generator) shadow(to, addr x86.Reg) {
+// shadow appends to = the bytes in the shadow table of so many granules, from that at an address on. It
+// leaves the flags alone.
+func (g *generator) shadow(to, addr x86.Reg, granules int) {
 	g.imm(to, layout.GranuleShift)
 	g.shrx(to, addr, to)
-	g.inTable(to)
+	g.inTable(to, granules)
 }
 
-// granules appends to = the bytes of eight granules, from that at an address on.
-func (g *generator) granules(to, addr x86.Reg) {
-	g.imm(to, layout.GranuleShift)
-	g.shrx(to, addr, to)
+// inTable appends to = the bytes of so many granules, from that of this number on.
+func (g *generator) inTable(to x86.Reg, granules int) {
 	g.state.fault = FaultOperand
-	g.load(to, 8, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow})
-}
-
-// inTable appends to = the byte of the granule of that number.
-func (g *generator) inTable(to x86.Reg) {
-	g.state.fault = FaultOperand
-	g.load(to, 1, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow})
+	g.load(to, granules, mem{base: to, index: x86.NoReg, disp: g.options.Filter.Shadow})
 }
 
 // unlessOpenGranule appends what leads to a record of the store, still to be made, if its
@@ -75,7 +67,7 @@ func (g *generator) granule(p *storePlan, s *Site) {
 	case p.parts.FromBase && st.Disp == 0 && base == x86.RCX:
 		from = slot(recSlot)
 	case p.parts.FromBase && st.Disp == 0:
-		g.shadow(x86.RCX, base)
+		g.shadow(x86.RCX, base, 1)
 		return
 	default:
 		to := *p
@@ -85,7 +77,7 @@ func (g *generator) granule(p *storePlan, s *Site) {
 	}
 	g.imm(x86.RCX, layout.GranuleShift)
 	g.shrxSlot(x86.RCX, from)
-	g.inTable(x86.RCX)
+	g.inTable(x86.RCX, 1)
 }
 
 // keep makes the record of a store whose granule is open, and what leads back: before the
@@ -116,7 +108,7 @@ func (g *generator) orders(p *storePlan) {
 	if p.disp != 0 {
 		g.lea(p.addr, at(p.addr, p.disp))
 	}
-	g.shadow(p.val, p.addr)
+	g.shadow(p.val, p.addr, 1)
 	g.lea(p.val, at(p.val, layout.ClosedStamp))
 	stamp := layout.StoreValue + layout.PaddedWidth(p.store.Width)
 	if p.parts.Base {

@@ -126,7 +126,7 @@ func (g *generator) unlessClosed() (over []int) {
 	g.begin()
 	g.bytes(0xeb, 0)
 	open := g.off()
-	g.shadow(x86.RCX, x86.RDI)
+	g.shadow(x86.RCX, x86.RDI, 1)
 	g.plain(0xe3, short) // jrcxz
 	g.begin()
 	g.bytes(0xeb, lenMov+lenJmp)
@@ -185,7 +185,7 @@ func (g *generator) unlessWrites(o *Opening) (over []int) {
 	g.shrxSlot(x86.RCX, slot(tableSlot))
 	g.plain(0xe3, lenMov+lenJmp) // jrcxz
 	busy = append(busy, g.over())
-	g.granules(x86.RCX, o.At)
+	g.shadow(x86.RCX, o.At, 8)
 	g.plain(0xe3, short) // jrcxz
 	g.begin()
 	g.bytes(0xeb, lenMov+lenJmp)
