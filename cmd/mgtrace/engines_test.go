@@ -87,6 +87,12 @@ func (p program) events(t *testing.T, engine, bin string) recorded {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", engine, err, out)
 	}
+	return eventsOf(t, file)
+}
+
+// eventsOf reads what events returns from a complete recording.
+func eventsOf(t *testing.T, file string) recorded {
+	t.Helper()
 	r, err := trace.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +100,7 @@ func (p program) events(t *testing.T, engine, bin string) recorded {
 	defer r.Close()
 	end, ok := r.Trailer()
 	if !ok || !end.Complete {
-		t.Errorf("%s: incomplete: %s", engine, end.Why)
+		t.Errorf("%s: incomplete: %s", filepath.Base(file), end.Why)
 	}
 	var evs []trace.Event
 	for {

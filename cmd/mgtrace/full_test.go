@@ -32,6 +32,9 @@ func (e executed) String() string { return fmt.Sprintf("%#x %#x", uint64(e.pc), 
 func (p program) recording(t *testing.T, engine, bin string) (file string) {
 	t.Helper()
 	words := append([]string{"record", "--full", "--engine", engine, bin}, p.flags...)
+	if p.spec != "" {
+		words = append(words, "--spec", p.spec)
+	}
 	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // step by step, on a busy machine
 		defer cancel()
