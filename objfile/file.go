@@ -56,6 +56,9 @@ type File struct {
 
 	slotsOnce sync.Once
 	slots     map[uint64]Slot
+
+	exportsOnce sync.Once
+	exports     map[string]uint64
 }
 
 // Open opens the executable or shared object at path.

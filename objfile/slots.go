@@ -18,6 +18,32 @@ func (f *File) Slot(addr uint64) (Slot, bool) {
 	return s, ok
 }
 
+// Exported returns what the dynamic linker binds a name to that is defined here: the address of a
+// function or an object, of an indirect function that of its resolver.
+func (f *File) Exported(name string) (addr uint64, ok bool) {
+	f.exportsOnce.Do(f.readExports)
+	addr, ok = f.exports[name]
+	return addr, ok
+}
+
+// readExports reads the dynamic symbols alone: those of the debug information can be many times
+// as many, and the dynamic linker sees none of them.
+func (f *File) readExports() {
+	f.exports = map[string]uint64{}
+	defer func() { _ = recover() }() // debug/elf on corrupted tables
+	syms, err := f.main.elf.DynamicSymbols()
+	if err != nil {
+		return
+	}
+	for _, s := range syms {
+		if s.Section == elf.SHN_UNDEF || s.Section >= elf.SHN_LORESERVE || elf.ST_BIND(s.Info) == elf.STB_LOCAL ||
+			s.HasVersion && s.VersionIndex.IsHidden() { // an old version, for old programs
+			continue
+		}
+		f.exports[s.Name] = s.Value
+	}
+}
+
 // readSlots reads the relocations (x86-64 psABI, 4.4.1) that make a word an address.
 func (f *File) readSlots() {
 	f.slots = map[uint64]Slot{}

@@ -12,7 +12,8 @@ func TestSlot(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "a.c")
 	const text = `#include <stdlib.h>
 int twice(int x) { return 2 * x; }
-int (*table[])(int) = {twice, abs, 0};
+static int apart(int x) { return x / 2; }
+int (*table[])(int) = {twice, abs, 0, apart};
 int main(void) { return table[0](0); }
 `
 	if err := os.WriteFile(source, []byte(text), 0o666); err != nil {
@@ -45,6 +46,15 @@ int main(void) { return table[0](0); }
 		}
 		if none, ok := f.Slot(at["table"] + 16); ok {
 			t.Errorf("%v: %+v where nothing is written", flags, none)
+		}
+		exported := flags[0] == "-shared" // what no other file asks for a program keeps to itself
+		if addr, ok := f.Exported("twice"); ok != exported || ok && addr != at["twice"] {
+			t.Errorf("%v: twice is exported at %#x, %v; want %#x, %v", flags, addr, ok, at["twice"], exported)
+		}
+		for _, name := range []string{"apart", "abs"} {
+			if addr, ok := f.Exported(name); ok {
+				t.Errorf("%v: %s, which is static or another file's, is exported at %#x", flags, name, addr)
+			}
 		}
 	}
 }

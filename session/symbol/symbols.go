@@ -247,16 +247,13 @@ func (s *Table) Entry(name string) (entry trace.Addr, ok bool) {
 	return entry, ok
 }
 
-// Exported is where the function begins that the symbol tables define under a name, in the first
-// file that has it, as the dynamic linker takes it.
-func (s *Table) Exported(linkage string) (entry trace.Addr, ok bool) {
+// Exported is where the dynamic linker finds a name: in the first file that defines it for others.
+func (s *Table) Exported(name string) (at trace.Addr, ok bool) {
 	for i := range s.Images {
-		im := &s.Images[i]
-		if im.Obj == nil {
-			continue
-		}
-		for _, fn := range im.Obj.FuncsLinked(func(name string) bool { return name == linkage }) {
-			return im.Bias + trace.Addr(fn.Addr), true
+		if im := &s.Images[i]; im.Obj != nil {
+			if addr, ok := im.Obj.Exported(name); ok {
+				return im.Bias + trace.Addr(addr), true
+			}
 		}
 	}
 	return 0, false
