@@ -26,8 +26,10 @@ type Structure interface {
 	Cell(addr trace.Addr, v mgpp.View) (Cell, bool)
 	// At returns the object that lies at addr, 0 if none does.
 	At(addr trace.Addr, v mgpp.View) graph.ObjID
-	// Into returns up to limit pointer cells that lead to o.
+	// Into returns up to limit pointer cells that lead to o by default edges.
 	Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr
+	// Led reports whether any pointer cell leads to o, an edge or not.
+	Led(o graph.ObjID, v mgpp.View) bool
 	// Alike returns up to limit live objects of the same type as o, for
 	// comparison, nearest in time first.
 	Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID

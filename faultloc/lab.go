@@ -434,7 +434,10 @@ func (l *lab) orphans(hypo mgpp.View, addr trace.Addr, size uint64) int {
 		seen = append(seen, o)
 		c, ok := l.in.Cells.Cell(a, l.view)
 		switch {
-		case len(l.in.Cells.Into(o, l.view, 1)) == 0:
+		case len(l.in.Cells.Into(o, l.view, 1)) == 0: // by other pointers than edges it may be
+			if l.in.Cells.Led(o, l.view) && !l.in.Cells.Led(o, hypo) {
+				n++
+			}
 		case len(l.in.Cells.Into(o, hypo, 1)) == 0,
 			ok && l.led(o, General(c.Path), l.view) && !l.led(o, General(c.Path), hypo) && !l.reaches(c.Obj, o, hypo):
 			n++

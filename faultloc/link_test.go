@@ -258,3 +258,33 @@ func TestBornFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestLedByNoEdge: what a pointer leads to that is no edge is cut off without it as well, unless another one leads there.
+func TestLedByNoEdge(t *testing.T) {
+	const spec = `
+struct item { long key; };
+struct box { struct box *next; struct item *item; long items; };
+type box %s;
+type item;
+together box, item;
+count: box X; X.items == (X.item == NULL ? 0 : 1);
+`
+	for edges, spec := range map[string]string{"next": fmt.Sprintf(spec, "edges (next)"), "all": fmt.Sprintf(spec, "")} {
+		for also, want := range map[string]int{"": 1, "\n43: c.item = i": 0} {
+			w := newWorld(t, spec)
+			w.run("20: c = calloc box\n21: c.items = 1\n22: j = malloc item\n23: c.item = j\n24: b = calloc box\ncpoint")
+			w.run("40: i = malloc item\n41: b.item = i" + also)
+			got := -1
+			for _, s := range Locate(w.input()).Suspects {
+				for _, e := range s.Evidence {
+					if s.PC == 41 && e.Kind == Counterfactual {
+						got = e.Orphans
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("edges %s, also %q: %d nodes are cut off without the pointer, want %d", edges, also, got, want)
+			}
+		}
+	}
+}

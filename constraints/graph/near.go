@@ -19,6 +19,14 @@ func (g *Graph) Into(o ObjID, v mgpp.View, limit int) []trace.Addr {
 	return out
 }
 
+// Led reports whether a pointer leads to o, one by a default edge or another one: of a type that no
+// default edge leads to, as `edges` may say, only such others tell that a node is in use.
+func (g *Graph) Led(o ObjID, v mgpp.View) bool {
+	return slices.ContainsFunc(g.AppendRefs(v, Changed(v), o, nil), func(r Ref) bool {
+		return g.Alive(r.From, v.Time()) && g.applies(v, r)
+	})
+}
+
 // Alike returns up to limit other objects of o's type, those born nearest to o
 // first.
 func (g *Graph) Alike(o ObjID, v mgpp.View, limit int) []ObjID {
