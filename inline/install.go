@@ -112,7 +112,7 @@ func (e *Engine) tableSizes() (t tableAddrs) {
 	t.syscalls = t.funcs + align(len(e.tables.Funcs))
 	t.verdicts = t.syscalls + align(len(hook.Syscalls()))
 	t.late = t.verdicts + verdicts*layout.VerdictSize
-	t.paths = t.late + layout.LateEntries*layout.LateSize
+	t.paths = t.late + layout.LateTable
 	t.barren = t.paths
 	if e.opts.Stack > 0 {
 		t.barren += hook.PathsSize

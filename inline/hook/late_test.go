@@ -59,7 +59,7 @@ func TestLate(t *testing.T) {
 			plan, tails := testPlan()
 			m = newMachine(t, plan, tails, 1<<20)
 			m.filter(false, layout.ConfigForget)
-			m.mmap(lateAt, layout.LateEntries*layout.LateSize, 3)
+			m.mmap(lateAt, layout.LateTable, 3)
 			m.poke(processAt+layout.Late, lateAt)
 			m.verdicts(64, open)
 			m.poke(sp0, caller)
@@ -83,7 +83,7 @@ func TestLate(t *testing.T) {
 			}
 			waiting, entries := m.peek(processAt+layout.LateNext)>>32, 0
 			for i := range uint64(layout.LateEntries) {
-				if m.peek(lateAt+i*layout.LateSize) != 0 {
+				if m.peek(lateAt+8*i) != 0 {
 					entries++
 				}
 			}
@@ -91,5 +91,46 @@ func TestLate(t *testing.T) {
 				t.Error(fmt.Sprint(waiting, " blocks wait in ", entries, " entries"))
 			}
 		})
+	}
+}
+
+// Blocks that would have the same entry are all closed late, and one that has ended is not.
+func TestLateBeside(t *testing.T) {
+	const lateAt = 0x6000_0000
+	home := func(addr uint64) uint64 {
+		return addr >> layout.GranuleShift * layout.VerdictHash >> layout.VerdictShift % layout.LateEntries
+	}
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<20)
+	m.filter(false, layout.ConfigForget)
+	m.mmap(lateAt, layout.LateTable, 3)
+	m.poke(processAt+layout.Late, lateAt)
+	m.verdicts(64)
+	m.poke(sp0, caller)
+	var blocks []uint64
+	for addr := uint64(heap); len(blocks) < 6; addr += layout.Granule {
+		if home(addr) == home(heap) {
+			blocks = append(blocks, addr)
+		}
+	}
+	granules := func(addr uint64) string {
+		return m.granules(int(addr-heap)/layout.Granule + 4)[(addr-heap)/layout.Granule:]
+	}
+	for _, addr := range blocks {
+		m.malloc(caller, addr, 64)
+	}
+	m.free(caller, blocks[3])
+	m.verdicts(64, verdict{ret: caller, says: layout.SaysClosed})
+	for range 1200 {
+		m.copied(caller, heap+0x800, 8)
+	}
+	for i, addr := range blocks {
+		want := "o..." // its first granule shows that its end must be told
+		if i == 3 {    // stores to freed blocks are recorded, until the memory is allocated again
+			want = "oooo"
+		}
+		if got := granules(addr); got != want {
+			t.Errorf("block %d: got %s, want %s", i, got, want)
+		}
 	}
 }

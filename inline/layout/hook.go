@@ -107,8 +107,9 @@ const (
 	NamedSpan   = 0xb8 // u64
 	Named       = 0xc0 // address of ranges of code, two u64 each: where one begins, and its length
 
-	// Blocks of whose allocation no frame was known yet that decides (late.h), LateEntries
-	// of them; 0: none are kept. The routine's own, as are the two numbers behind it.
+	// Address of what is kept of blocks of whose allocation no frame was known yet that decides
+	// (late.h): LateEntries addresses (u64, 0: none), and as many of LateSize bytes; 0: none are kept. The
+	// routine's own, as are the two numbers behind it.
 	Late        = 0xc8
 	LateNext    = 0xd0 // u32: where it looks next
 	LateWaiting = 0xd4 // u32: how many are undecided
@@ -144,9 +145,11 @@ const (
 	BarrenClosed  = 1
 	BarrenRefused = 2
 
-	LateEntries = 512
-	LateStack   = 976 // bytes of the stack that each has
+	LateEntries = 2048 // a program allocates hundreds of blocks before the first are looked at
+	LateProbes  = 8    // of them that one block may have
+	LateStack   = 984  // bytes of the stack that each has
 	LateSize    = 1024
+	LateTable   = LateEntries * (8 + LateSize)
 
 	SyscallCount = 512
 )

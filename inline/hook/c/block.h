@@ -99,7 +99,7 @@ struct range {
 
 /* A block of whose allocation no frame was known yet that decides: see late.h. */
 struct late {
-	u64 addr, size;	/* addr 0: none */
+	u64 size;
 	u64 sp, bp;	/* at its allocation */
 	u64 window;	/* as much of the stack counts */
 	u32 looks;
@@ -108,6 +108,13 @@ struct late {
 	u64 stack[LateStack / 8];
 };
 SIZE(late, LateSize);
+
+/* All of them. Their addresses lie together: they are looked through wherever a block ends. */
+struct late_table {
+	u64 addr[LateEntries];	/* 0: none */
+	struct late entries[LateEntries];
+};
+SIZE(late_table, LateTable);
 
 /* A stack that the tracer knows, but for where it begins: see paths.h. */
 struct path {
@@ -186,7 +193,7 @@ struct process {
 	u32 named_count;
 	u64 named_lo, named_span;
 	const struct range *named;
-	struct late *late;
+	struct late_table *late;
 	u32 late_next, late_waiting;
 	const struct path_set *paths;
 	struct barren *barren;

@@ -12,25 +12,39 @@
 #include "shadow.h"
 
 #define LOOK_EVERY 16		/* calls of the routine */
-#define LOOK_AT 8		/* entries at a time */
+#define LOOK_AT 32		/* entries at a time */
 #define LOOKS (1 << 14)		/* at an entry; then it is given up */
 
-/* The entry of the block at addr, or of another one. */
-static inline struct late *late_entry(struct process *p, u64 addr)
+/* The entry among those that the block at addr may have which has an address: its own, or 0 for one that
+ * is free. LateEntries: none has. Blocks that lie beside each other in one run do so in every run: with one
+ * entry for each address, those of which two have the same would be open always. */
+static inline u32 late_entry(const struct late_table *t, u64 addr, u64 has)
 {
-	return &p->late[(addr >> GranuleShift) * VerdictHash >> VerdictShift & (LateEntries - 1)];
+	u64 home = (addr >> GranuleShift) * VerdictHash >> VerdictShift;
+	u32 k;
+
+	for (k = 0; k < LateProbes; k++) {
+		u32 i = (home + k) & (LateEntries - 1);
+
+		if (t->addr[i] == has)
+			return i;
+	}
+	return LateEntries;
 }
 
 /* Keeps the stack of an allocation of which not all is known. */
 static __attribute__((noinline)) void late_note(struct process *p, u64 addr, u64 size, u64 sp, u64 bp, u64 window)
 {
+	struct late_table *t = p->late;
 	struct late *l;
+	u32 i;
 
-	if (!p->late || p->many || size <= Granule || addr & (Granule - 1) || addr >= USER || size > USER - addr)
+	if (!t || p->many || size <= Granule || addr & (Granule - 1) || addr >= USER || size > USER - addr)
 		return;
-	l = late_entry(p, addr);
-	if (l->addr)
+	i = late_entry(t, addr, 0);
+	if (i == LateEntries || late_entry(t, addr, addr) != LateEntries)
 		return;		/* and the block stays open */
+	l = &t->entries[i];
 	l->cut = window > LateStack;
 	l->window = l->cut ? LateStack : window;
 	if (l->window < 8 || fetch(l->stack, sp, l->window))
@@ -40,40 +54,43 @@ static __attribute__((noinline)) void late_note(struct process *p, u64 addr, u64
 	l->bp = bp;
 	l->looks = 0;
 	l->decided = 0;
-	l->addr = addr;
+	t->addr[i] = addr;
 	p->late_waiting++;
 }
 
 /* The block at addr ends, or changes. Says whether it was closed late. */
 static inline bool late_ends(struct process *p, u64 addr)
 {
-	struct late *l;
+	struct late_table *t = p->late;
+	u32 i;
 
-	if (!p->late || !addr)
+	if (!t || !addr)
 		return 0;
-	l = late_entry(p, addr);
-	if (l->addr != addr)
+	i = late_entry(t, addr, addr);
+	if (i == LateEntries)
 		return 0;
-	l->addr = 0;
-	if (!l->decided)
+	t->addr[i] = 0;
+	if (!t->entries[i].decided)
 		p->late_waiting--;
-	return l->decided;
+	return t->entries[i].decided;
 }
 
-/* Judges an undecided block again. */
-static void late_judge(struct process *p, struct late *l)
+/* Judges the undecided block of an entry again. */
+static void late_judge(struct process *p, u32 i)
 {
+	u64 *addr = &p->late->addr[i];
+	struct late *l = &p->late->entries[i];
 	struct frames f = { .sp = l->sp, .window = l->window, .copy = (const u8 *)l->stack, .cut = l->cut };
-	u64 lo = l->addr >> GranuleShift, hi = (l->addr + l->size + Granule - 1) >> GranuleShift;
+	u64 lo = *addr >> GranuleShift, hi = (*addr + l->size + Granule - 1) >> GranuleShift;
 
 	switch (walk(p, &f, l->bp)) {
 	case NOT_KNOWN:
 		if (++l->looks < LOOKS)
 			return;
-		l->addr = 0;
+		*addr = 0;
 		break;
 	case MATTERS:
-		l->addr = 0;
+		*addr = 0;
 		break;
 	case STAYS_CLOSED:
 		l->decided = 1;
@@ -91,10 +108,10 @@ static __attribute__((noinline)) void late_look(struct process *p)
 	if (at % LOOK_EVERY || p->many)
 		return;
 	for (k = 0; k < LOOK_AT; k++) {
-		struct late *l = &p->late[(at / LOOK_EVERY * LOOK_AT + k) & (LateEntries - 1)];
+		u32 i = (at / LOOK_EVERY * LOOK_AT + k) & (LateEntries - 1);
 
-		if (l->addr && !l->decided)
-			late_judge(p, l);
+		if (p->late->addr[i] && !p->late->entries[i].decided)
+			late_judge(p, i);
 	}
 }
 

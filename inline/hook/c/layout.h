@@ -127,9 +127,11 @@
 #define PathWant 8
 #define PathWhere 392
 #define PathWords 48
-#define LateEntries 512
-#define LateStack 976
+#define LateEntries 2048
+#define LateProbes 8
+#define LateStack 984
 #define LateSize 1024
+#define LateTable 2113536
 #define ConfigSettled 2
 #define ConfigForget 4
 #define ConfigBehind 8
