@@ -96,6 +96,30 @@ func (m *machine) named(list ...[2]uint64) {
 	m.write(processAt+layout.NamedCount, []byte{byte(len(list)), 0, 0, 0})
 }
 
+// Code that is named is found wherever its address lies in what is looked at of the stack, also behind addresses that lie
+// between the first code that is named and the last.
+func TestNamedBehindOthers(t *testing.T) {
+	const mine = caller + 0x100
+	plan, tails := testPlan()
+	m := newMachine(t, plan, tails, 1<<16)
+	m.filter(false, layout.ConfigSettled|layout.ConfigForget)
+	m.named([2]uint64{mine, 1}, [2]uint64{mine + 0x80, 1})
+	const words = 8 // machine: StackBytes
+	for at := uint64(0); at <= words; at++ {
+		for k := range uint64(words) {
+			m.poke(sp0+8*k, mine+0x40+k)
+		}
+		m.poke(sp0+8*at, mine+0x80)
+		m.call(fMalloc, sp0, m.peek(sp0), 16)
+		m.ret(fMalloc, 0, sp0, heap)
+		if got := m.granules(1) == "o"; got != (at < words) {
+			t.Errorf("word %d: open: %v", at, got)
+		}
+		m.free(caller, heap)
+		m.log()
+	}
+}
+
 // Calls that concern only blocks which do not matter leave no record, and neither do
 // writes to such blocks.
 func TestForget(t *testing.T) {

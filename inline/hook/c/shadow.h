@@ -99,12 +99,18 @@ static bool named(struct process *p, u64 sp, u64 window, bool safe)
 	u64 lo = p->named_lo, span = p->named_span;
 	u64 end = sp + (window & ~7ul), address;
 
-	/* Four at a time without a jump: mostly there is none. */
+	/* Four at a time without a jump: mostly there is none between the first such code and the last. */
 	for (; safe && end - sp >= 32; sp += 32) {
 		const volatile u64 *w = (const u64 *)sp;
+		u32 k;
 
-		if ((w[0] - lo < span) + (w[1] - lo < span) + (w[2] - lo < span) + (w[3] - lo < span))
-			break;
+		if (!((w[0] - lo < span) + (w[1] - lo < span) + (w[2] - lo < span) + (w[3] - lo < span)))
+			continue;
+		for (k = 0; k < 4; k++) {
+			address = w[k];
+			if (address - lo < span && is_named(p, address))
+				return 1;
+		}
 	}
 	for (; sp < end && load(sp, &address); sp += 8)
 		if (address - lo < span && is_named(p, address))
