@@ -144,7 +144,7 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 	for i := range d.ch.Dirt {
 		o := &d.ch.Dirt[i]
 		own := s.chain.global != 0 && len(s.chain.hops) == 0 // it lies in the declared object itself
-		if s.typ != nil && !e.g.Object(o.Obj).Type.Is(s.typ) || own && e.g.Object(o.Obj).Global != s.chain.global {
+		if s.typ != nil && !e.g.Object(o.Obj).Type.Is(s.typ) || own && int(e.g.Object(o.Obj).Global) != s.chain.global {
 			continue
 		}
 		if s.kind == readsIn {
@@ -167,7 +167,7 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 // dirty reports whether a pin was written to.
 func (d *delta) dirty(e *env, s *site) bool {
 	for i := range d.ch.Dirt {
-		if o := &d.ch.Dirt[i]; e.g.Object(o.Obj).Global == s.chain.global && o.Mask != 0 && o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t)) {
+		if o := &d.ch.Dirt[i]; int(e.g.Object(o.Obj).Global) == s.chain.global && o.Mask != 0 && o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t)) {
 			return true
 		}
 	}
@@ -240,7 +240,7 @@ func (d *delta) bindRoots(e *env, k int, s *site) {
 	}
 	if s.every {
 		d.all[k] = d.all[k] || s.chain.global == 0 || slices.ContainsFunc(d.roots, func(o graph.ObjID) bool {
-			return e.g.Object(o).Global == s.chain.global
+			return int(e.g.Object(o).Global) == s.chain.global
 		})
 		return
 	}

@@ -252,7 +252,7 @@ func (h hop) matches(g *graph.Graph, r *graph.Ref) bool {
 	case *check.Load:
 		return b.To == nil || g.Object(r.From).Type.Is(b.To)
 	case *check.GlobalRef:
-		return g.Object(r.From).Global == b.Global+1
+		return int(g.Object(r.From).Global) == b.Global+1
 	}
 	return true
 }

@@ -19,10 +19,10 @@ type Object struct { // what checks ask for is in front: there are as many as th
 	Size    uint64 // at the end of what was taken over; see Graph.Size
 	Birth   mgpp.Timestamp
 	Death   mgpp.Timestamp // 0: alive
-	Global  int            // index in Spec.Globals plus 1; 0: no global
-	Member  int            // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches)
-	Ordinal int            // "qdtree#3" is the third object of its type
-	Why     string         // how the type is known, see Typing
+	Global  int32          // index in Spec.Globals plus 1; 0: no global
+	Member  int32          // index in Spec.Members plus 1 of the directive that entered it; 0: not intrusive; below 0: pointers made it (Spec.Reaches)
+	Ordinal int32          // "qdtree#3" is the third object of its type
+	Guessed bool           // its type is known by its size alone
 }
 
 // Typing assigns types to allocations.

@@ -42,7 +42,7 @@ func (g *Graph) AppendRefs(v mgpp.View, changed []Span, o ObjID, buf []Ref) []Re
 func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref) []Ref {
 	b := g.objs.at(o)
 	for i := range b.in {
-		if r := &b.in[i]; r.since <= t && !g.over(r.from, t) {
+		if r := &b.in[i]; mgpp.Timestamp(r.since) <= t && !g.over(r.from, t) {
 			buf = g.appendRef(buf, r, changed)
 		}
 	}
@@ -52,7 +52,7 @@ func (g *Graph) appendRefs(t mgpp.Timestamp, changed []Span, o ObjID, buf []Ref)
 			first = sort.Search(len(past), func(i int) bool { return past[i].until > t })
 		}
 		for i := first; i < len(past); i++ {
-			if p := &past[i]; p.since <= t {
+			if p := &past[i]; mgpp.Timestamp(p.since) <= t {
 				buf = g.appendRef(buf, &p.inRef, changed)
 			}
 		}
@@ -81,7 +81,7 @@ func (g *Graph) appendRef(buf []Ref, r *inRef, changed []Span) []Ref {
 func (g *Graph) ref(r ref) Ref {
 	b := g.objs.at(r.from)
 	c := &b.lay.cells[r.cell]
-	return Ref{From: r.from, Cell: c.EdgeCell, Edge: c.edge, Elem: r.elem, Addr: cellAddr(b, c.EdgeCell, r.elem)}
+	return Ref{From: r.from, Cell: c.EdgeCell, Edge: c.edge, Elem: int64(r.elem), Addr: cellAddr(b, c.EdgeCell, int64(r.elem))}
 }
 
 // movedRef is a cell in a changed range, with the object to which it leads now.
@@ -113,7 +113,7 @@ func (g *Graph) resolveIn(v mgpp.View, s Span, refs *[]movedRef) {
 			c := src.lay.cells[ci].EdgeCell
 			first, end := Overlap(c, lo, hi, g.Size(from, t))
 			for e := first; e < end; e++ {
-				k := g.ref(ref{from, int32(ci), e})
+				k := g.ref(ref{from, int32(ci), int32(e)})
 				if slices.ContainsFunc(*refs, func(r movedRef) bool { return r.Addr == k.Addr && r.Cell == k.Cell }) {
 					continue
 				}

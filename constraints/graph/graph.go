@@ -126,14 +126,14 @@ const holdsNull = 1
 type ref struct {
 	from ObjID
 	cell int32
-	elem int64
+	elem int32 // see elems
 }
 
 // inRef is a pointer cell that leads to an object now.
 type inRef struct {
 	ref
+	since uint32 // of times there are no more in a history
 	off   uint64 // into the object
-	since mgpp.Timestamp
 }
 
 // pastRef is a pointer cell that led to an object in [since, until).
@@ -282,7 +282,7 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		if i < 0 || i >= len(g.spec.Globals) {
 			return
 		}
-		o.Global, o.Addr, o.Size = i+1, n.Start, n.Size
+		o.Global, o.Addr, o.Size = int32(i+1), n.Start, n.Size
 		if o.Type = g.typeOfGlobal(i); o.Type == nil {
 			lay = untyped(g.spec.Globals[i].Layout)
 		}
@@ -298,8 +298,8 @@ func (g *Graph) born(id mgpp.NodeID, t mgpp.Timestamp, carried bool) {
 		if typ.Intrusive || off < 0 || uint64(off) >= n.Size {
 			return
 		}
-		o.Type, o.Why = typ, why
-		if why == check.BySize {
+		o.Type, o.Guessed = typ, why == check.BySize
+		if o.Guessed {
 			g.guess(t)
 		}
 		carried = carried || n.Before
@@ -403,17 +403,18 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		g.globals[o.Global-1] = o.ID
 	} else if p := &g.pops[o.Type.Index]; true {
 		p.count++
-		b.Ordinal = p.count
+		b.Ordinal = int32(p.count)
 		b.pos = int32(len(p.live))
-		p.all = append(p.all, o.ID)
-		p.live = append(p.live, o.ID)
+		p.all = append(doubled(p.all, 1), o.ID)
+		p.live = append(doubled(p.live, 1), o.ID)
 		g.popChanged(p, o.Birth)
 	}
 	g.objs.add(b)
-	g.ids = append(g.ids, o.ID)
+	g.ids = append(doubled(g.ids, 1), o.ID)
 	if o.Host != 0 && o.Member == 0 {
 		if n := int(o.Host) + 1; n > len(g.hosts) {
-			g.hosts = append(g.hosts, make([]ObjID, n-len(g.hosts))...)
+			more := n - len(g.hosts)
+			g.hosts = append(doubled(g.hosts, more), make([]ObjID, more)...)
 		}
 		if first := g.hosts[o.Host]; first == 0 {
 			g.hosts[o.Host] = o.ID
@@ -502,7 +503,7 @@ func (g *Graph) letGo(o ObjID, t mgpp.Timestamp) {
 	b := g.objs.at(o)
 	for ci := range b.lay.cells {
 		for e := int64(0); e < elems(b.lay.cells[ci].EdgeCell, b.Size); e++ {
-			g.point(ref{o, int32(ci), e}, 0, 0, t)
+			g.point(ref{o, int32(ci), int32(e)}, 0, 0, t)
 		}
 	}
 	b.slots = nil
@@ -546,7 +547,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 		c := b.lay.cells[ci].EdgeCell
 		was, is := elems(c, old), elems(c, size)
 		for e := is; e < was; e++ {
-			g.point(ref{o, int32(ci), e}, 0, 0, t)
+			g.point(ref{o, int32(ci), int32(e)}, 0, 0, t)
 		}
 		for e := int64(0); e < min(was, is); e++ {
 			fresh[b.lay.slotOf(ci, e, size)] = oldSlots[b.lay.slotOf(ci, e, old)]

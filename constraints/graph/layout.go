@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"math"
 	"strings"
 
 	"mgtrace/constraints/check"
@@ -141,7 +142,7 @@ func (l *layout) addHidden(t *types.Type) {
 }
 
 // elems returns the number of elements of a cell that lie in an object of the
-// given size.
+// given size: as many as an int32 counts, for each has a slot.
 func elems(c *check.EdgeCell, size uint64) int64 {
 	room := int64(size) - c.Offset - 8
 	if room < 0 {
@@ -154,7 +155,7 @@ func elems(c *check.EdgeCell, size uint64) int64 {
 	if c.Count >= 0 {
 		n = min(n, c.Count)
 	}
-	return n
+	return min(n, math.MaxInt32)
 }
 
 // slots returns how many slots an object of the size has.

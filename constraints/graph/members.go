@@ -90,7 +90,7 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 		return // entered twice: it is a node already
 	}
 	host, _ := g.at(t).NodeAt(op.Addr)
-	o := Object{Type: typ, Host: host, Addr: op.Addr, Size: size, Birth: t, Member: op.Mark + 1}
+	o := Object{Type: typ, Host: host, Addr: op.Addr, Size: size, Birth: t, Member: int32(op.Mark + 1)}
 	if g.members.apart && !g.liesApart(&o) {
 		g.tangle()
 	}
@@ -131,7 +131,7 @@ func (g *Graph) tracked(op *mgpp.Op) (lo, hi trace.Addr) {
 // holds reports whether the cell still exists.
 func (g *Graph) holds(r ref) bool {
 	b := g.objs.at(r.from)
-	return b.Death == 0 && r.elem < elems(b.lay.cells[r.cell].EdgeCell, b.Size)
+	return b.Death == 0 && int64(r.elem) < elems(b.lay.cells[r.cell].EdgeCell, b.Size)
 }
 
 // left ends the node that a leave directive names, and lets the cells that

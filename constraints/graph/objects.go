@@ -1,5 +1,7 @@
 package graph
 
+import "slices"
+
 // objects is all that there ever were, by ObjID; 0 is unused. They stay where they are, however
 // many come: there are as many as the program makes nodes.
 type objects struct {
@@ -24,6 +26,15 @@ func (x *objects) add(b object) {
 	}
 	*x.at(ObjID(x.n)) = b
 	x.n++
+}
+
+// doubled is a list with room for n more, twice as long where it had none: one that grows by a quarter at a time, as append
+// has long ones do, leaves four times its own length behind, in memory that nothing else has used.
+func doubled(list []ObjID, n int) []ObjID {
+	if len(list)+n > cap(list) {
+		list = slices.Grow(list, max(n, len(list)))
+	}
+	return list
 }
 
 // room is where the slots, and the in-edges, of objects come from, many at a time: most have few.

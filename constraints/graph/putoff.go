@@ -164,12 +164,12 @@ func (g *Graph) tooMany(list []ObjID) bool {
 // rereadNoting is reread for a cell that waits. Where it led elsewhere at Follow, the part is sure to differ.
 func (g *Graph) rereadNoting(r ref, fresh uint64) {
 	b := g.objs.at(r.from)
-	s := &b.slots[b.lay.slotOf(int(r.cell), r.elem, b.Size)]
+	s := &b.slots[b.lay.slotOf(int(r.cell), int64(r.elem), b.Size)]
 	was := *s
 	g.reread(r, g.now)
 	if led := was.to != 0 || was.off == holdsNull; led && (s.to != was.to || s.off != was.off) {
 		c := b.lay.cells[r.cell].EdgeCell
-		off := c.Offset + r.elem*c.Stride
+		off := c.Offset + int64(r.elem)*c.Stride
 		if sure := fresh & Parts(off, off+8, b.Size); sure != 0 {
 			g.pending.Of(r.from).sure |= sure
 		}
@@ -208,7 +208,7 @@ func (g *Graph) eachCell(o ObjID, mask uint64, f func(ref)) {
 		c := b.lay.cells[ci].EdgeCell
 		for e, n := int64(0), elems(c, b.Size); e < n; e++ {
 			if off := c.Offset + e*c.Stride; mask&Parts(off, off+8, b.Size) != 0 {
-				f(ref{o, int32(ci), e})
+				f(ref{o, int32(ci), int32(e)})
 			}
 		}
 	}
@@ -248,7 +248,10 @@ func (k known) TypeOf(n mgpp.Node) (t *check.NodeType, offset int64, why string)
 		return nil, 0, ""
 	}
 	o := k.g.Object(objs[0])
-	return o.Type, int64(o.Addr - n.Start), o.Why
+	if o.Guessed {
+		why = check.BySize
+	}
+	return o.Type, int64(o.Addr - n.Start), why
 }
 
 // Owners implements Counting.

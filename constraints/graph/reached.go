@@ -19,7 +19,7 @@ import (
 func (g *Graph) reaches(b *object, c *cell) *check.NodeType {
 	for i := range g.spec.Reaches {
 		r := &g.spec.Reaches[i]
-		in := b.Global == r.Global+1
+		in := int(b.Global) == r.Global+1
 		if r.Of != nil {
 			in = b.Type == r.Of
 		}
@@ -47,7 +47,7 @@ func (g *Graph) reach(r ref, tgt mgpp.Target, at ObjID, t mgpp.Timestamp) ObjID 
 	if typ == nil || typ.Layout == nil || at != 0 && (g.objs.at(at).Member != reached || g.objs.at(at).Type != typ || g.objs.at(at).Addr == trace.Addr(tgt.Value)) {
 		return 0
 	}
-	o := Object{Type: typ, Addr: trace.Addr(tgt.Value), Size: uint64(typ.Layout.Size), Birth: t, Member: reached, Why: "a pointer leads to it"}
+	o := Object{Type: typ, Addr: trace.Addr(tgt.Value), Size: uint64(typ.Layout.Size), Birth: t, Member: reached}
 	id := g.add(o, nil, false)
 	g.members.add(g, id)
 	g.turns = append(g.turns, turn{t, id})

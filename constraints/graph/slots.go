@@ -28,7 +28,7 @@ func (g *Graph) stored(o ObjID, lo, hi int64, op *mgpp.Brief, t mgpp.Timestamp) 
 		c := lay.cells[ci].EdgeCell
 		first, end := Overlap(c, lo, hi, size)
 		for e := first; e < end; e++ {
-			r := ref{o, int32(ci), e}
+			r := ref{o, int32(ci), int32(e)}
 			if (b.Member == 0 || g.members.apart) && c.Coded == coded.Plain { // a member need not lie in a block as a whole
 				if v, known := g.word(op, cellAddr(g.objs.at(o), c, e), t); known {
 					if to, off, known := g.leads(v); known {
@@ -130,7 +130,7 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 	b := g.objs.at(r.from)
 	c := b.lay.cells[r.cell].EdgeCell
 	if c.Coded == coded.Plain && !g.members.tangled() {
-		if value, stored := g.hist.Word(cellAddr(b, c, r.elem), t); stored != 0 {
+		if value, stored := g.hist.Word(cellAddr(b, c, int64(r.elem)), t); stored != 0 {
 			if to, off, known := g.led(value, stored); known {
 				g.point(r, to, off, t)
 				return
@@ -138,7 +138,7 @@ func (g *Graph) reread(r ref, t mgpp.Timestamp) {
 		}
 	}
 	v := g.at(t)
-	tgt := v.Target(cellAddr(b, c, r.elem), c.Coded)
+	tgt := v.Target(cellAddr(b, c, int64(r.elem)), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
 	if made := g.reach(r, tgt, to, t); made != 0 {
 		g.point(r, made, 0, t)
@@ -188,7 +188,7 @@ func cellAddr(b *object, c *check.EdgeCell, elem int64) trace.Addr {
 // point notes that cell r leads to the object from t on.
 func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 	b := g.objs.at(r.from)
-	at := b.lay.slotOf(int(r.cell), r.elem, b.Size)
+	at := b.lay.slotOf(int(r.cell), int64(r.elem), b.Size)
 	if at >= len(b.slots) {
 		return
 	}
@@ -217,7 +217,7 @@ func (g *Graph) point(r ref, to ObjID, off uint64, t mgpp.Timestamp) {
 		if d.in == nil {
 			d.in = g.ins.take(fewIn)[:0]
 		}
-		d.in = append(d.in, inRef{ref: r, off: off, since: t})
+		d.in = append(d.in, inRef{ref: r, off: off, since: uint32(t)})
 		g.inChanged(d, t)
 	}
 	if left != 0 {
@@ -242,7 +242,7 @@ func (g *Graph) inChanged(b *object, t mgpp.Timestamp) {
 func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 	d := g.objs.at(s.to)
 	gone := d.in[s.pos]
-	if gone.since < t {
+	if mgpp.Timestamp(gone.since) < t {
 		m := d.toRare()
 		g.forget(m)
 		m.past = append(m.past, pastRef{gone, t})
@@ -254,7 +254,7 @@ func (g *Graph) unlink(s *slot, t mgpp.Timestamp) {
 		d.in[s.pos] = moved
 		m := g.objs.at(moved.from)
 		if m.slots != nil { // it has not ended
-			m.slots[m.lay.slotOf(int(moved.cell), moved.elem, m.Size)].pos = s.pos
+			m.slots[m.lay.slotOf(int(moved.cell), int64(moved.elem), m.Size)].pos = s.pos
 		}
 	}
 	d.in = d.in[:last]
