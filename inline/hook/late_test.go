@@ -90,6 +90,9 @@ func TestLate(t *testing.T) {
 			if waiting > uint64(entries) {
 				t.Error(fmt.Sprint(waiting, " blocks wait in ", entries, " entries"))
 			}
+			if taken := m.peek(processAt+layout.LateTaken) & 0xffff_ffff; taken != uint64(entries) {
+				t.Error(fmt.Sprint(taken, " entries are said to be taken, ", entries, " are"))
+			}
 		})
 	}
 }

@@ -54,7 +54,7 @@ var numbers = map[string]uint64{
 	"BarrenNext": layout.BarrenNext, "BarrenEnds": layout.BarrenEnds, "BarrenMade": layout.BarrenMade,
 	"BarrenAlike": layout.BarrenAlike, "BarrenKind": layout.BarrenKind, "BarrenKinds": layout.BarrenKinds, "BarrenSize": layout.BarrenSize, "BarrenEnded": layout.BarrenEnded, "BarrenMembers": layout.BarrenMembers,
 	"BarrenClosed": layout.BarrenClosed, "BarrenRefused": layout.BarrenRefused,
-	"Late": layout.Late, "LateNext": layout.LateNext, "LateWaiting": layout.LateWaiting,
+	"Late": layout.Late, "LateNext": layout.LateNext, "LateWaiting": layout.LateWaiting, "LateTaken": layout.LateTaken,
 	"LateEntries": layout.LateEntries, "LateProbes": layout.LateProbes, "LateTable": layout.LateTable, "LateStack": layout.LateStack, "LateSize": layout.LateSize,
 	"ConfigSettled": layout.ConfigSettled, "ConfigForget": layout.ConfigForget, "ConfigBehind": layout.ConfigBehind,
 	"VerdictAddr": layout.VerdictAddr, "VerdictOffset": layout.VerdictOffset, "VerdictBP": layout.VerdictBP,

@@ -109,10 +109,11 @@ const (
 
 	// Address of what is kept of blocks of whose allocation no frame was known yet that decides
 	// (late.h): LateEntries addresses (u64, 0: none), and as many of LateSize bytes; 0: none are kept. The
-	// routine's own, as are the two numbers behind it.
+	// routine's own, as are the numbers.
 	Late        = 0xc8
 	LateNext    = 0xd0 // u32: where it looks next
 	LateWaiting = 0xd4 // u32: how many are undecided
+	LateTaken   = 0xf4 // u32: how many there are
 
 	Paths = 0xd8 // address of the sets of known stacks, 1 << capture.PathBits; 0: none
 

@@ -198,7 +198,8 @@ struct process {
 	const struct path_set *paths;
 	struct barren *barren;
 	u64 least;
-	u32 asked, unused2;
+	u32 asked;
+	u32 late_taken;	/* entries of late */
 };
 AT(process, order, Order);
 AT(process, many, Many);
@@ -223,6 +224,7 @@ AT(process, named, Named);
 AT(process, late, Late);
 AT(process, late_next, LateNext);
 AT(process, late_waiting, LateWaiting);
+AT(process, late_taken, LateTaken);
 AT(process, paths, Paths);
 AT(process, barren, Barren);
 AT(process, least, LeastBlock);

@@ -55,6 +55,7 @@ static __attribute__((noinline)) void late_note(struct process *p, u64 addr, u64
 	l->looks = 0;
 	l->decided = 0;
 	t->addr[i] = addr;
+	p->late_taken++;
 	p->late_waiting++;
 }
 
@@ -64,12 +65,13 @@ static inline bool late_ends(struct process *p, u64 addr)
 	struct late_table *t = p->late;
 	u32 i;
 
-	if (!t || !addr)
+	if (!p->late_taken || !addr)
 		return 0;
 	i = late_entry(t, addr, addr);
 	if (i == LateEntries)
 		return 0;
 	t->addr[i] = 0;
+	p->late_taken--;
 	if (!t->entries[i].decided)
 		p->late_waiting--;
 	return t->entries[i].decided;
@@ -88,9 +90,11 @@ static void late_judge(struct process *p, u32 i)
 		if (++l->looks < LOOKS)
 			return;
 		*addr = 0;
+		p->late_taken--;
 		break;
 	case MATTERS:
 		*addr = 0;
+		p->late_taken--;
 		break;
 	case STAYS_CLOSED:
 		l->decided = 1;

@@ -92,6 +92,7 @@
 #define Late 0xc8
 #define LateNext 0xd0
 #define LateWaiting 0xd4
+#define LateTaken 0xf4
 #define Paths 0xd8
 #define Barren 0xe0
 #define LeastBlock 0xe8

@@ -92,6 +92,12 @@ static bool is_named(struct process *p, u64 address)
 	return 0;
 }
 
+/* is_named of any of four words, apart from the loop that asks it seldom. */
+static __attribute__((noinline)) bool any_named(struct process *p, const u64 *w)
+{
+	return is_named(p, w[0]) || is_named(p, w[1]) || is_named(p, w[2]) || is_named(p, w[3]);
+}
+
 /* Says whether such code may have called: whether a word of [sp, sp + window) lies there.
  * safe: all of it can be read. */
 static bool named(struct process *p, u64 sp, u64 window, bool safe)
@@ -102,15 +108,9 @@ static bool named(struct process *p, u64 sp, u64 window, bool safe)
 	/* Four at a time without a jump: mostly there is none between the first such code and the last. */
 	for (; safe && end - sp >= 32; sp += 32) {
 		const volatile u64 *w = (const u64 *)sp;
-		u32 k;
 
-		if (!((w[0] - lo < span) + (w[1] - lo < span) + (w[2] - lo < span) + (w[3] - lo < span)))
-			continue;
-		for (k = 0; k < 4; k++) {
-			address = w[k];
-			if (address - lo < span && is_named(p, address))
-				return 1;
-		}
+		if ((w[0] - lo < span) + (w[1] - lo < span) + (w[2] - lo < span) + (w[3] - lo < span) && any_named(p, (const u64 *)sp))
+			return 1;
 	}
 	for (; sp < end && load(sp, &address); sp += 8)
 		if (address - lo < span && is_named(p, address))
