@@ -175,6 +175,23 @@ reach: entry X; table T; T ->> X or X.used == 0;
 		{"table", 16, []uint64{8}, []uint64{0, 4}, false},
 		{"slots", 48, []uint64{8, 24, 40}, []uint64{0, 4, 16, 20, 32, 36}, true},
 	}},
+	"elements": {`
+struct base { int active; int at; };
+struct timer { int active; int at; struct timer *next; };
+struct slot { int at; int pad; struct base *w; };
+struct loop { int n; int count; struct slot *timers; };
+type timer; type loop;
+ARRAY heap OF struct slot;
+together loop, heap;
+place: loop L; for I in 0 to L.n - 1, L.timers[I].w == NULL or L.timers[I].w.active == I;
+cache: loop L; for I in 0 to L.n - 1, L.timers[I].w != NULL => L.timers[I].w.at == L.timers[I].at;
+first: loop L; L.timers == NULL or L.timers.w == NULL or L.timers.w.at <= L.count;
+next:  timer X; X.next == NULL or X.next.at >= X.at;
+`, []shape{
+		{"timer", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"loop", 16, []uint64{8}, []uint64{0, 4}, false},
+		{"heap", 48, []uint64{8, 24, 40}, []uint64{0, 16, 32}, true},
+	}},
 	"cells": {`
 struct btnode { int leaf; int n; int key[2]; struct btnode *child[3]; };
 type btnode;

@@ -46,11 +46,36 @@ func newLayout(t *check.NodeType) *layout {
 	for i := range t.Edges {
 		l.add(&t.Edges[i], true)
 	}
-	if t.Layout != nil && !t.Array {
+	switch {
+	case t.Array && t.Elem != nil:
+		l.addHiddenOf(t.Elem)
+	case t.Layout != nil && !t.Array:
 		l.addHidden(t.Layout)
 	}
 	l.lay()
 	return l
+}
+
+// addHiddenOf adds the pointers of an array's elements that are not among the edges: what is read through them is found
+// by them as well.
+func (l *layout) addHiddenOf(elem *types.Type) {
+	if elem.Size <= 0 {
+		return
+	}
+	covered := map[int64]bool{}
+	for i := range l.cells {
+		for off := l.cells[i].Offset; off < elem.Size; off += l.cells[i].Stride {
+			covered[off] = true
+		}
+	}
+	for _, s := range elem.PointerFields() {
+		if !covered[s.Offset] && len(l.cells) < maxHidden {
+			covered[s.Offset] = true
+			c := check.HiddenCell(s)
+			c.Count, c.Stride = -1, elem.Size
+			l.add(c, false)
+		}
+	}
 }
 
 // maxAt bounds the words of a type whose slots are found by where they lie.

@@ -106,7 +106,8 @@ func (l *layout) restrict(r *Reads, fields []string) {
 	*l = layout{typ: l.typ, some: true, bytes: l.bytes}
 	for i := range cells {
 		c := cells[i].EdgeCell
-		if r.Pointers || cells[i].edge && (Counts(l.typ, c, nil) || Counts(l.typ, c, fields)) || c.Count < 0 || l.readsCell(c) {
+		flexible := c.Count < 0 && (cells[i].edge || l.typ == nil || !l.typ.Array || r.Through || r.All)
+		if r.Pointers || cells[i].edge && (Counts(l.typ, c, nil) || Counts(l.typ, c, fields)) || flexible || l.readsCell(c) {
 			l.add(c, cells[i].edge)
 			l.markCell(c)
 		}
