@@ -47,6 +47,9 @@ func (c *cpu) address(in *inst, x x86asm.Mem) uint64 {
 		return stackTop - 512
 	}
 	a := uint64(x.Disp)
+	if a>>32 == 0 {
+		a = uint64(int64(int32(a))) // 32 bits are signed (SDM volume 2, 2.2.1.3), which x86asm does not heed
+	}
 	if x.Base == x86asm.RIP {
 		a += in.next
 	} else if n, _, _, ok := general(x.Base); ok {

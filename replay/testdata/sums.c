@@ -95,6 +95,19 @@ CALL flags(num a, num b)
     return u ^ 1u << (b >> 3 & 31);
 }
 
+static num twice(num n) { return 2 * n; }
+
+/* Its variables lie more than 128 bytes below the frame's end, and the function that it calls before it. */
+CALL room(num a, num b)
+{
+    volatile num v[40];
+    num (*volatile f)(num) = twice;
+    for (int i = 0; i < 40; i++)
+        v[i] = a + i;
+    v[3] += b;
+    return f(v[0] + v[3]) + v[39];
+}
+
 #define SHOW(f) printf(#f " %ld %ld %ld\n", a, b, f(a, b))
 
 int main(void)
@@ -104,7 +117,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits); SHOW(flags);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
     }
     return 0;
 }
