@@ -225,7 +225,7 @@ func statementsSince(in Input) map[string]bool {
 }
 
 func (r *Repair) evidence(in Input) Evidence {
-	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Given: r.Given}
+	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given}
 	in.cures(&e, r.cured)
 	return e
 }

@@ -48,6 +48,7 @@ type Experiment struct {
 	// Seen: in calls that left all whole it went the way that it went here.
 	Seen    bool
 	Less    bool   // it does a part of what it did, and nothing else
+	Hides   bool   // a constraint looks at less, and not any more where it was broken
 	Differs int    // bytes that are others at the end
 	Words   int    // in how many words
 	Edit    string // what the instruction would be, in words
@@ -59,6 +60,9 @@ type Experiment struct {
 
 // Unsuspected is the worth of a statement that is not among the suspects.
 const Unsuspected = -1
+
+// tells: it leaves the structure whole, with the same blocks, and all that was broken is asked still.
+func (x *Experiment) tells() bool { return x.Alike && !x.Hides }
 
 // ask asks the earlier calls, if that was not done.
 func (x *Experiment) ask() {
@@ -94,17 +98,36 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	cell := smallest(in, r, suspects)
 	experiments := simplest(r.Decisions(cell > 0))
 	suspects = accuseDecided(in, suspects, experiments, Switched, cell)
-	if cell == 0 && (len(experiments) == 0 || !experiments[0].Alike) && in.looksFor(Altered) {
+	if cell == 0 && (len(experiments) == 0 || !experiments[0].tells()) && in.looksFor(Altered) {
 		experiments = simplest(r.Values())
 		suspects = accuseDecided(in, suspects, experiments, Altered, cell)
 	}
-	if len(experiments) > 0 && experiments[0].Alike && cell == 0 {
+	if len(experiments) > 0 && experiments[0].tells() && cell == 0 {
 		in.excuse(r, suspects)
 	}
 	if in.looksFor(Edited) {
 		suspects = edited(in, r, suspects, experiments)
 	}
+	in.indexed(suspects)
 	return suspects
+}
+
+// indexed: a store that should have gone to another element of an array was led to where it went by an index. If an experiment
+// says that another statement has computed something else before, that is why.
+func (in *Input) indexed(suspects []Suspect) {
+	for i := range suspects {
+		s := &suspects[i]
+		computed := func(d Suspect) bool {
+			return d.Kind == Decided && d.Operation < s.Operation && slices.ContainsFunc(d.Evidence, func(e Evidence) bool {
+				return (e.Kind == Altered || e.Kind == Edited) && e.Alike && !e.Hides && !e.Dear
+			})
+		}
+		for k := range s.Evidence {
+			if e := &s.Evidence[k]; e.Kind == Instead && e.Element && !e.Unread {
+				e.Copied = slices.ContainsFunc(suspects, computed)
+			}
+		}
+	}
 }
 
 // passed looks for where values come from that settle the matter: who only stores what was passed to it did so as it
@@ -167,6 +190,9 @@ func simplest(list []Experiment) []Experiment {
 		if a.Alike != b.Alike {
 			return cmp.Compare(b2i(b.Alike), b2i(a.Alike))
 		}
+		if a.Hides != b.Hides {
+			return cmp.Compare(b2i(a.Hides), b2i(b.Hides))
+		}
 		if a.Idle != b.Idle {
 			return cmp.Compare(b2i(a.Idle), b2i(b.Idle))
 		}
@@ -192,7 +218,7 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 			continue // what changes one word only is a repair, and was judged as such
 		}
 		if x.Idle {
-			if idle++; idle > maxIdle || cell > 0 || list[0].Alike {
+			if idle++; idle > maxIdle || cell > 0 || list[0].tells() {
 				continue // where something else explains it
 			}
 		}
@@ -200,7 +226,7 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 			break
 		}
 		e := Evidence{
-			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Differs: x.Differs,
+			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Hides: x.Hides, Differs: x.Differs,
 			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0 || in.elseStrange(suspects, key), Dear: cell > 0, Seen: x.Seen,
 		}
 		seen = append(seen, key)

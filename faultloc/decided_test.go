@@ -63,8 +63,8 @@ func TestDecided(t *testing.T) {
 	}
 	other := at(50, 4)
 	other.Alike = false
-	seen, less := at(30, 16), at(30, 16)
-	seen.Seen, less.Less = true, true
+	seen, less, hides := at(30, 16), at(30, 16), at(30, 16)
+	seen.Seen, less.Less, hides.Hides = true, true, true
 	value := at(45, 16)
 	value.Was, value.Instead = 1, 0
 	for _, c := range []struct {
@@ -80,8 +80,10 @@ func TestDecided(t *testing.T) {
 		{"one that does something else", given, tried{decisions: []Experiment{other, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
 		{"one that has gone this way in calls that ended well", given, tried{decisions: []Experiment{seen}}, "wrote 21, ", "decided 30 switched", 0},
 		{"one with which a part is left out", given, tried{decisions: []Experiment{less}}, "wrote 21, ", "decided 30 switched", 0},
+		{"one with which a constraint looks at less", given, tried{decisions: []Experiment{hides}}, "wrote 20, wrote 21, ", "decided 30 switched", 1},
+		{"one with which it does not, though that changes more", given, tried{decisions: []Experiment{hides, at(31, 40)}}, "decided 31 switched, ", "decided 30 switched", 0},
 		{"a field that would mend all, and one that changes less", 0, tried{decisions: []Experiment{at(30, 4), at(31, 8)}}, "wrote 20, wrote 21, ", "decided 30 switched", 0},
-		{"a value", given, tried{values: []Experiment{value}}, "wrote 21, decided 45 altered, ", "wrote 20", 1},
+		{"a value", given, tried{values: []Experiment{value}}, "decided 45 altered, wrote 21, ", "wrote 20", 1},
 		{"no value where a decision explains it", given, tried{decisions: []Experiment{at(30, 16)}, values: []Experiment{value}}, "decided 30 switched, ", "", 0},
 		{"a statement that stores too", given, tried{decisions: []Experiment{at(21, 16)}}, "wrote 21 switched", "", 0},
 		{"a field that would mend all", 0, tried{decisions: []Experiment{at(30, 16)}}, "wrote 20, ", "decided 30 switched", 0},
@@ -102,6 +104,55 @@ func TestDecided(t *testing.T) {
 				t.Errorf("without the evidence: %s", got)
 			}
 		})
+	}
+}
+
+// TestSayTheSame: experiments of a kind that say the same count once.
+func TestSayTheSame(t *testing.T) {
+	hides := Evidence{Kind: Counterfactual, Cured: 1, Of: 1, Hides: true}
+	repair := Evidence{Kind: RepairCell, Cured: 1, Of: 1, Hides: true}
+	vague := Evidence{Kind: Switched, Cured: 1, Of: 1}
+	edit := Evidence{Kind: Edited, Cured: 1, Of: 1, Held: 1}
+	flip := Evidence{Kind: Flip}
+	for _, c := range []struct {
+		evidence []Evidence
+		want     int
+	}{
+		{[]Evidence{hides, repair}, worthHide},
+		{[]Evidence{vague, edit}, worthUnalike},
+		{[]Evidence{vague, edit, flip}, worthUnalike + worthFlip},
+		{[]Evidence{{Kind: Switched, Alike: true}, {Kind: Edited, Alike: true}}, worthSwitched + worthEdited},
+		{[]Evidence{{Kind: Edited, Alike: true, Hides: true}, {Kind: Altered, Alike: true, Hides: true}}, worthIdleCall},
+	} {
+		s := Suspect{Evidence: c.evidence}
+		if got := s.worth(); got != c.want {
+			t.Errorf("%v: %d, want %d", c.evidence, got, c.want)
+		}
+	}
+}
+
+// TestIndexed: which element of an array is written is told by what computed the index, if an experiment says that it is another one.
+func TestIndexed(t *testing.T) {
+	value := func(alike bool) Suspect {
+		return Suspect{Kind: Decided, Operation: 4, Evidence: []Evidence{{Kind: Altered, Alike: alike}}}
+	}
+	for _, c := range []struct {
+		name    string
+		element bool
+		other   Suspect
+		want    bool
+	}{
+		{"an index", true, value(true), true},
+		{"of another call", true, value(false), false},
+		{"another field", false, value(true), false},
+		{"a store", true, Suspect{Kind: Wrote, Operation: 4, Evidence: []Evidence{{Kind: Altered, Alike: true}}}, false},
+		{"behind it", true, Suspect{Kind: Decided, Operation: 5, Evidence: []Evidence{{Kind: Edited, Alike: true}}}, false},
+	} {
+		store := Suspect{Kind: Wrote, Operation: 5, Evidence: []Evidence{{Kind: Instead, Element: c.element}}}
+		(&Input{}).indexed([]Suspect{store, c.other})
+		if got := store.Evidence[0].Copied; got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
 	}
 }
 

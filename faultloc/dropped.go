@@ -9,8 +9,10 @@ import (
 // broken then is no fault of the free.
 
 // dropped accuses the stores that took nodes out that were freed after that, if what the free broke for good would hold with what
-// the node led to in its place. The free's flips count no more.
-func dropped(in Input, tb *contributions, suspects []Suspect) []Suspect {
+// the node led to in its place. The free's flips count no more. What the node led to may be what it was taken out of, as after a
+// rotation: that would only lead to itself, and belongs elsewhere.
+func (l *lab) dropped(tb *contributions, suspects []Suspect) []Suspect {
+	in := l.in
 	whole := in.Model.View(in.At)
 	for i := range suspects {
 		free := &suspects[i]
@@ -33,6 +35,9 @@ func dropped(in Input, tb *contributions, suspects []Suspect) []Suspect {
 					continue
 				}
 				for _, next := range v {
+					if l.ownLoop(cell, next) {
+						continue
+					}
 					if in.Model.Eval(f.instance, with(whole, cell, next)).Verdict != eval.Broken {
 						by, cured[f.instance] = t, true
 						break

@@ -41,10 +41,11 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
 		e := Evidence{
-			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key) || len(experiments) > 0 && experiments[0].Alike && experiments[0].Differs <= x.Differs, Dear: cell > 0,
+			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key) || len(experiments) > 0 && experiments[0].tells() && experiments[0].Differs <= x.Differs, Dear: cell > 0,
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
+			e.Dangles = x.Less && slices.ContainsFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Counterfactual && e.Dangles })
 			suspects[i].Evidence = append(suspects[i].Evidence, e)
 			continue
 		}
@@ -87,13 +88,13 @@ func refutable(e Evidence) bool {
 func (in *Input) explaining(list []Experiment) (out []Experiment) {
 	list = slices.DeleteFunc(slices.Clone(list), func(x Experiment) bool { return x.Idle })
 	slices.SortStableFunc(list, func(a, b Experiment) int {
-		return cmp.Or(cmp.Compare(b2i(b.Alike), b2i(a.Alike)), cmp.Compare(a.Differs, b.Differs))
+		return cmp.Or(cmp.Compare(b2i(b.tells()), b2i(a.tells())), cmp.Compare(b2i(b.Alike), b2i(a.Alike)), cmp.Compare(a.Differs, b.Differs))
 	})
 	var held []Experiment
 	seen := map[string]bool{}
 	for i := range list {
 		x := &list[i]
-		if i > 0 && x.Alike != list[i-1].Alike {
+		if i > 0 && (x.Alike != list[i-1].Alike || x.Hides != list[i-1].Hides) {
 			out, held = append(out, held...), nil
 		}
 		if key := in.Statement(x.PC); len(out) < maxEdited && !seen[key] {

@@ -257,14 +257,15 @@ type Evidence struct {
 	Of         int    // of how many; Missing: see Often
 	Created    int    // and how many new ones there would be; -1: not counted
 	Orphans    int    // and how many nodes nothing would lead to any more
-	Hides      bool   // only because a constraint would look at less
+	Hides      bool   // an experiment, only because a constraint would look at less
 	Apart      bool   // Missing: nothing ran here of what usually runs next to it
 	Fitted     bool   // RepairCell, Counterfactual: what it stored was right at that time
+	Dangles    bool   // RepairCell, Counterfactual: it would lead to a node again that leads to what was freed
 	Again      bool   // RepairCell: another statement has stored the same since
 	Usual      bool   // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Elsewhere  bool   // Instead: the same field of another node
 	Unread     bool   // Instead: it wrote what nothing that is broken reads
-	Element    bool   // Last: it wrote the element next to the field, of an array
+	Element    bool   // Last: it wrote the element next to the field, of an array; Instead: another element of the same array
 	Lacks      bool   // Stray, Crossed: a field of the node that it missed would mend all
 	Named      bool   // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Was        uint64 // Altered: the value
@@ -319,6 +320,7 @@ type Repair struct {
 	Cured   int         // of Input.Found
 	Created int         // new ones that there would be: fewer
 	Hides   bool        // a constraint would look at less
+	Dangles bool        // the node that it would lead to leads to what was freed
 	Orphans int         // nodes that nothing would lead to any more
 	Given   bool        // the cell holds what the program was given
 	cured   []bool      // by index in Input.Found
@@ -347,6 +349,9 @@ type Result struct {
 	Narrowed  *Narrowed // the part of the history in which it was located; nil: all of it
 	Stopped   bool      // Input.Stopped ended the search: there would be more to say
 }
+
+// Settled: the first suspect accounts for all that is broken, and no experiment would say more.
+func (r *Result) Settled() bool { return len(r.Suspects) > 0 && settled(r.Suspects[0]) }
 
 // Locate answers the question. If it is stopped it answers with what it knows.
 func Locate(in Input) Result {
@@ -384,7 +389,7 @@ func locate(in Input) Result {
 		markWhole(in, suspects)
 		suspects = odd(in, suspects)
 		if in.Cells != nil && in.looksFor(Dropped) {
-			suspects = dropped(in, tb, suspects)
+			suspects = lab.dropped(tb, suspects)
 		}
 		if in.Cells != nil && in.looksFor(Doomed) {
 			suspects = doomed(in, suspects)

@@ -200,6 +200,9 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			continue
 		}
 		without := l.in.History.Without(l.view, op.Time)
+		if was, ok := read(without, cell.Addr, cell.Size); ok && cell.Pointer && l.dangles(l.in.Cells.At(trace.Addr(was), l.view)) {
+			continue
+		}
 		for _, c := range append(l.in.Cells.Fields(cell.Obj, l.view), l.sameField(cell)...) {
 			if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
 				continue
@@ -212,7 +215,7 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 				o, ok := l.try(hypo, all)
 				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0
 			}) {
-				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Elsewhere: c.Obj != cell.Obj})
+				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Elsewhere: c.Obj != cell.Obj, Element: c.Obj == cell.Obj && c.Path != cell.Path && General(c.Path) == General(cell.Path)})
 				break
 			}
 		}
@@ -364,6 +367,9 @@ func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 	}
 	if c, ok := l.in.cellAt(op, l.view); ok {
 		e.Given = !c.Pointer && l.given(c)
+		if was, ok := read(hypo, c.Addr, c.Size); ok && c.Pointer {
+			e.Dangles = l.dangles(l.in.Cells.At(trace.Addr(was), l.view))
+		}
 	}
 	_, counted := l.in.step(t)
 	e.Usual = counted && l.in.looksFor(Outdated) && l.in.usual(t)

@@ -288,3 +288,45 @@ count: box X; X.items == (X.item == NULL ? 0 : 1);
 		}
 	}
 }
+
+// TestDangles: to lead to a chain again mends nothing where its last node leads to what was freed meanwhile.
+func TestDangles(t *testing.T) {
+	for program, want := range map[string]bool{
+		"65: t.slot = NULL\n66: free a": true, // for b.shadow = NULL
+		"65: t.slot = NULL":             false,
+	} {
+		w := newWorld(t, scopeSpec)
+		w.run(chain3)
+		w.run(program)
+		got := false
+		for _, s := range Locate(w.input()).Suspects {
+			for _, e := range s.Evidence {
+				got = got || (e.Kind == RepairCell || e.Kind == Counterfactual) && s.PC == 65 && e.Dangles
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %t", program, got)
+		}
+	}
+}
+
+// TestDroppedLoop: what a freed node led to may be what it was taken out of; that is not to lead to itself.
+func TestDroppedLoop(t *testing.T) {
+	for program, want := range map[string]string{
+		"60: c.shadow = NULL\n61: b.shadow = c\n62: t.slot = b\n66: free b\n67: t.slot = a": "wrote 66",
+		"65: c.shadow = NULL\n66: free b": "wrote 65 dropped", // a is lost
+	} {
+		w := newWorld(t, scopeSpec)
+		w.run(chain3)
+		w.run(program)
+		r := Locate(w.input())
+		s := r.Suspects[0]
+		got := fmt.Sprintf("%s %d", s.Kind, s.PC)
+		if s.has(Dropped) {
+			got += " dropped"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", program, got, want)
+		}
+	}
+}

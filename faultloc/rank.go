@@ -181,7 +181,7 @@ const (
 	worthUnsure   = 300
 	worthCertain  = 1100
 	worthOther    = 150
-	worthIdleCall = 10
+	worthIdleCall = 10 // also of an experiment that hides
 	worthUnalike  = 60
 	worthNothing  = 0
 )
@@ -363,7 +363,7 @@ func (e Evidence) worth() int {
 		return worthAll
 	case Switched:
 		switch {
-		case e.Idle:
+		case e.Idle, e.Hides:
 			return worthIdleCall
 		case !e.Alike:
 			return worthUnalike
@@ -375,7 +375,9 @@ func (e Evidence) worth() int {
 		return worthSwitched
 	case Edited:
 		switch {
-		case e.Dear, e.Held > 0, !e.Alike && e.Later:
+		case e.Hides:
+			return worthIdleCall
+		case e.Dear, e.Dangles, e.Held > 0, !e.Alike && e.Later:
 			return worthUnalike
 		case e.Later:
 			return worthOther
@@ -384,6 +386,9 @@ func (e Evidence) worth() int {
 		}
 		return worthEdited
 	case Altered:
+		if e.Hides {
+			return worthIdleCall
+		}
 		if e.Later || e.Dear {
 			return worthUnalike
 		}
@@ -403,7 +408,7 @@ func (e Evidence) settles() bool {
 }
 
 // doubted: something says that what the experiment is about was right.
-func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.Again }
+func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.Again || e.Dangles }
 
 // settled: some evidence against it settles the matter.
 func settled(s Suspect) bool {
@@ -423,7 +428,7 @@ func (s *Suspect) Best() *Evidence {
 }
 
 func (s *Suspect) worth() int {
-	n, given := 0, 0 // given: of the experiments with a given value, which say the same
+	n, given, hides, vague := 0, 0, 0, 0 // of the experiments with a given value, of those that hide, and of the vague ones, which say the same
 	for _, e := range s.Evidence {
 		w := e.worth()
 		if e.Kind == Missing {
@@ -435,12 +440,23 @@ func (s *Suspect) worth() int {
 		if e.Given {
 			w, given = max(0, w-given), max(w, given)
 		}
+		if e.Hides {
+			w, hides = max(0, w-hides), max(w, hides)
+		}
+		if e.vague() {
+			w, vague = max(0, w-vague), max(w, vague)
+		}
 		n += w
 	}
 	if s.Whole > 0 {
 		n /= wholeShare
 	}
 	return n
+}
+
+// vague: an experiment with the call in which it would have done something else. Conditions are tried twice, by themselves and each time.
+func (e Evidence) vague() bool {
+	return (e.Kind == Switched || e.Kind == Edited) && !e.Alike
 }
 
 // share is the part of a worth that a repair cures of what is broken; of one that

@@ -23,6 +23,7 @@ func TestExperiments(t *testing.T) {
 		{"sift-place", "been computed here instead of", []string{"-O0", "-O2"}},
 		{"loaded-heap", "had this condition gone the other way", []string{"-O0"}},      // a flag in static memory decides, which is guessed
 		{"long-roll", "had this condition gone the other way", []string{"-O0", "-O2"}}, // else who counts is first: earlier calls refute that in place
+		{"called-seats", "had this condition gone the other way", []string{"-O0", "-O2"}},
 		{"half-moved", "with a number that is less by 1, the call would have left nothing broken", []string{"-O0", "-O2"}},
 		{"passed-depth", "it passed on what passed-depth.c", []string{"-O0"}},
 	} {

@@ -51,6 +51,7 @@ type Analysis struct {
 	around     map[trace.ThreadID]around // what the next write of a thread is part of
 	callers    *callers.Graph            // nil: not asked for yet
 	again      *rerun.Rerun              // the call in which the fault was located last; nil: none
+	refused    error                     // why it was not executed again
 	unsure     []*point                  // at inlined boundaries, see settle
 	elisions   elisions                  // stores that the compiler has left out
 	tails      map[tail]trace.Addr       // what jumped returned
@@ -592,7 +593,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 			c.Suspects = append(c.Suspects, out)
 		}
 	}
-	c.Notes = append(c.Notes, a.locationNotes(&res)...)
+	c.Notes = append(append(c.Notes, a.locationNotes(&res)...), a.untriedNote(&res)...)
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}

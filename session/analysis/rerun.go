@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,16 +25,34 @@ type experiments struct {
 
 // experiments returns the call that p is the end of, or else the one during which operation t was done.
 func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
-	a.again = nil
-	r, ok := a.rerun(p.time, p)
-	if !ok {
-		r, ok = a.rerun(t, p)
+	a.again, a.refused = nil, nil
+	r, err := a.rerun(p.time, p)
+	if err != nil {
+		a.refused = err
+		r, err = a.rerun(t, p)
 	}
-	if !ok {
+	if err != nil {
+		if errors.Is(a.refused, errNoCall) {
+			a.refused = err
+		}
 		return nil
 	}
-	a.again = r
+	a.again, a.refused = r, nil
 	return &experiments{a: a, call: r}
+}
+
+// Why there is no call to execute again.
+var (
+	errNoCall = errors.New("it was not in a call of a watched function")
+	errNoArgs = errors.New("its arguments are not known, as of one that was inlined")
+)
+
+// untriedNote says that no experiments were made, where these might have told more, and why.
+func (a *Analysis) untriedNote(r *faultloc.Result) (out []string) {
+	if a.refused == nil || errors.Is(a.refused, errNoCall) || r.Settled() {
+		return nil
+	}
+	return []string{fmt.Sprintf("conditions and values were not tried, since the call could not be executed again: %v", a.refused)}
 }
 
 // stackAgain is the stack of calls from which an operation was done, if it is one of the call that was executed again last.
@@ -53,7 +72,7 @@ func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
 		pc, calls := x.a.beyondHeaders(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
@@ -79,7 +98,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 			continue
 		}
 		n++
-		if r, ok := x.a.execute(&k, from, 0, 0, x.call); ok {
+		if r, err := x.a.execute(&k, from, 0, 0, x.call); err == nil {
 			x.well = append(x.well, r)
 			r.Went(x.ways)
 			steps += r.Steps()
@@ -93,7 +112,7 @@ func (x *experiments) Values() (out []faultloc.Experiment) {
 	for _, s := range x.call.Altered() {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: pc, Calls: calls, After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Differs: s.Differs, Words: s.Words,
+			PC: pc, Calls: calls, After: x.call.Time(s.Effects), Was: s.Value.Value, Instead: s.Instead, Alike: s.Alike, Idle: s.Idle, Hides: s.Hides, Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
@@ -104,7 +123,7 @@ func (x *experiments) Edits(worth func(trace.Addr) int, suspected bool) (out []f
 	for _, s := range x.call.Edited(worth, suspected) {
 		pc, calls := x.a.beyondHeaders(trace.Addr(s.PC), s.Site.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Differs: s.Differs, Words: s.Words,
+			PC: pc, Calls: calls, After: x.call.Time(s.Site.Effects), Times: s.Site.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Differs: s.Differs, Words: s.Words,
 			Edit: x.a.edit(&s), Before: func() (int, bool) { return x.before(s.Edit) },
 		})
 	}
@@ -221,13 +240,13 @@ func (x *experiments) Given(t mgpp.Timestamp) bool {
 }
 
 // rerun executes the call once more during which operation t was done. One in which the program died is not over.
-func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
+func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 	k, ok := a.calls.during(t)
 	if p.sole() {
 		k, ok = a.dying, true
 	}
 	if !ok || a.Typing == nil {
-		return nil, false
+		return nil, errNoCall
 	}
 	if p.Kind == "crash" && k.to == p.time {
 		k.to = 0
@@ -241,10 +260,10 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, bool) {
 }
 
 // execute executes a call once more; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, bool) {
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
 	call, ok := a.callOf(k, now)
 	if !ok {
-		return nil, false
+		return nil, errNoArgs
 	}
 	if call.Over && call.To == now {
 		call.Broken = found
@@ -298,9 +317,15 @@ func addrsOf(in []uint64) []trace.Addr {
 	return out
 }
 
-// pointers are the nodes to which a pointer variable in static memory may lead at a time, by its type.
+// pointers are the nodes to which a pointer in static memory, a variable or an element of an array, may lead at a time, by its type.
 func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
-	pointer := a.variable(addr)
+	pointer, off := a.static(addr)
+	for pointer != nil && pointer.Kind == types.Array && pointer.Elem != nil && pointer.Elem.Size > 0 {
+		pointer, off = pointer.Elem, off%pointer.Elem.Size
+	}
+	if off != 0 {
+		return nil
+	}
 	if pointer == nil || pointer.Kind != types.Pointer || pointer.Elem == nil || pointer.Elem.Name == "" {
 		return nil
 	}
@@ -326,15 +351,25 @@ func (a *Analysis) flags(addr trace.Addr) int {
 
 // variable is the type of the program's variable in static memory that begins at an address, nil if none does.
 func (a *Analysis) variable(addr trace.Addr) *types.Type {
+	t, off := a.static(addr)
+	if off != 0 {
+		return nil
+	}
+	return t
+}
+
+// static is the type of the program's variable in static memory at an address, and how far that is from its beginning; nil: there
+// is none.
+func (a *Analysis) static(addr trace.Addr) (t *types.Type, off int64) {
 	im, ok := a.Symbols.Image(addr)
 	if !ok || im.Obj == nil || !im.Traced {
-		return nil
+		return nil, 0
 	}
 	v, ok := im.Obj.GlobalAt(uint64(addr - im.Bias))
-	if !ok || im.Bias+trace.Addr(v.Loc.Offset) != addr {
-		return nil
+	if !ok {
+		return nil, 0
 	}
-	return v.Type
+	return v.Type, int64(addr - im.Bias - trace.Addr(v.Loc.Offset))
 }
 
 // conditional finds text that decides something.

@@ -509,7 +509,9 @@ func harm(e *faultloc.Evidence) string {
 	case e.Created > 0:
 		return fmt.Sprintf(", but %s would break", report.Plural(e.Created, "other", "others"))
 	case e.Hides:
-		return ", but only because a constraint would look at less"
+		return hidden
+	case e.Dangles:
+		return ", but what it would lead to again leads to what was freed"
 	case e.Created < 0:
 		return ""
 	}
@@ -599,6 +601,8 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	}
 	text += ", " + well(e)
 	switch {
+	case e.Hides:
+		text += hidden
 	case e.Less:
 		text += ", but only have left out a part of what it did"
 	case e.Seen:
@@ -606,6 +610,9 @@ func (a *Analysis) switched(s *faultloc.Suspect, e *faultloc.Evidence) string {
 	}
 	return text + experiment
 }
+
+// hidden is what is to be said against an experiment.
+const hidden = ", but only because a constraint would look at less"
 
 // well is what an experiment came to. Where nothing was broken it is about a crash.
 func well(e *faultloc.Evidence) string {
@@ -617,7 +624,11 @@ func well(e *faultloc.Evidence) string {
 
 // altered tells of the experiment with a value.
 func (a *Analysis) altered(s *faultloc.Suspect, e *faultloc.Evidence) string {
-	return fmt.Sprintf("had %s been computed here instead of %s%s, %s%s", a.number(e.Instead), a.number(e.Was), a.during(s), well(e), experiment)
+	text := fmt.Sprintf("had %s been computed here instead of %s%s, %s", a.number(e.Instead), a.number(e.Was), a.during(s), well(e))
+	if e.Hides {
+		text += hidden
+	}
+	return text + experiment
 }
 
 // edited tells of the experiment with another text.
@@ -625,6 +636,9 @@ func edited(e *faultloc.Evidence) string {
 	text := e.Edit + ", " + well(e)
 	if e.Held > 0 {
 		text += fmt.Sprintf(", nor would %s before in which that matters", report.Plural(e.Held, "call", "calls"))
+	}
+	if e.Hides {
+		text += hidden
 	}
 	return text + experiment
 }

@@ -143,7 +143,7 @@ func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 		if s.Less {
 			add(replay.Edit{Kind: replay.Equal}, 0, 0)
 		}
-	case s.Call:
+	case s.Call && r.does(s):
 		add(replay.Edit{Kind: replay.Skip}, 0, 0)
 	case s.Frame != 0:
 		if !s.Stores {
@@ -167,6 +167,12 @@ func (r *Rerun) edits(s *replay.Site) (out []Edited) {
 	}
 	r.registers(s, add)
 	return out
+}
+
+// does: what an instruction calls does something to memory. Else it is called for what it returns, and what its caller would do
+// without that is not known.
+func (r *Rerun) does(s *replay.Site) bool {
+	return slices.ContainsFunc(r.was.Effects, func(e replay.Effect) bool { return within(&e, s.PC) })
 }
 
 // handed: a number is an argument of the call.

@@ -18,7 +18,11 @@ type Outcome struct {
 	Alike   bool // the same blocks were allocated and freed
 	Less    bool // it did a part of what the call did, in the same order, and nothing else
 	Idle    bool // it did nothing at all: that nothing is broken by what is left out says little
+	Hides   bool // of something that was broken it is not asked any more, as where the number of elements is less
 }
+
+// answer is what is said of bytes that are others.
+type answer struct{ cures, hides bool }
 
 // judge checks the specification behind a run. One that depends on memory of which nothing is known is not looked at.
 func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
@@ -32,7 +36,9 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	other := r.differing(is)
 	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
 	if o.Alike && (r.call.Broken > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
-		return o, o.Differs > 0 && r.answer(is, other)
+		a := r.answer(is, other)
+		o.Hides = a.hides
+		return o, o.Differs > 0 && a.cures
 	}
 	if !r.asked {
 		r.asked = true
@@ -50,18 +56,18 @@ func (r *Rerun) alike(run, was [][2]uint64) bool {
 }
 
 // answer is what cures says, which is asked once of the same bytes.
-func (r *Rerun) answer(is map[uint64]byte, other []uint64) bool {
+func (r *Rerun) answer(is map[uint64]byte, other []uint64) answer {
 	key := make([]byte, 0, 10*len(other))
 	for _, at := range other {
 		b, wrote := is[at]
 		key = append(binary.LittleEndian.AppendUint64(key, at), b, b2i(wrote))
 	}
-	ok, known := r.answers[string(key)]
+	a, known := r.answers[string(key)]
 	if !known && r.checked < r.limit {
-		ok = r.cures(is, other)
-		r.answers[string(key)] = ok
+		a = r.cures(is, other)
+		r.answers[string(key)] = a
 	}
-	return ok
+	return a
 }
 
 func b2i(b bool) byte {
@@ -73,17 +79,50 @@ func b2i(b bool) byte {
 
 // cures: nothing would be broken at the call's end if memory were as a run left it that has allocated
 // and freed the same blocks. other are the bytes that differ.
-func (r *Rerun) cures(is map[uint64]byte, other []uint64) bool {
+func (r *Rerun) cures(is map[uint64]byte, other []uint64) (a answer) {
 	v := r.with(is, other)
 	defer r.worked(r.work())
 	if r.call.Died != 0 {
-		return len(r.p.Model.Broken(v)) == 0
+		a.cures = len(r.p.Model.Broken(v)) == 0
+		return a
 	}
 	if r.stillBroken(v) {
-		return false
+		return a
 	}
 	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
-	return ok && len(cured) == r.call.Broken && len(created) == 0
+	a.cures = ok && len(cured) == r.call.Broken && len(created) == 0
+	a.hides = a.cures && r.hides(v)
+	return a
+}
+
+// hides: a constraint that was broken does not look there any more, or not as far as it did.
+func (r *Rerun) hides(v mgpp.View) bool {
+	m := r.p.Model
+	end := m.View(r.call.To)
+	for n, i := range m.Broken(end) {
+		if n == maxProbed {
+			break
+		}
+		is := func(i eval.Instance, v mgpp.View) bool { return m.Eval(i, v).Verdict != eval.Absent }
+		if !is(i, v) {
+			return true
+		}
+		if k := i.Constraint; k < 0 || k >= len(r.p.Spec.Constraints) || len(r.p.Spec.Constraints[k].Loops) != 1 {
+			continue
+		}
+		for by := int64(1); by > 0; { // to the last index that there was: in steps that grow, and then by halves
+			far := i
+			if far.Index[0] += by; is(far, end) {
+				i, by = far, 2*by
+			} else {
+				by /= 2
+			}
+		}
+		if !is(i, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // stillBroken asks of one instance, the cheapest to evaluate, whether it is broken still: after most experiments it is.

@@ -3,6 +3,7 @@ package rerun
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -51,22 +52,23 @@ type Rerun struct {
 	p                 Program
 	call              Call
 	machine           *replay.Machine
-	births            []mgpp.Op // during the call
+	births            []mgpp.Op           // during the call
+	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
 	was               *replay.Run
-	left              map[uint64]byte // what it left in the bytes that it wrote
-	matched           []int           // the effects that were recorded, in order
-	twin              *twin           // nil: not made yet, or it can not be
-	float             uint64          // the call's first floating-point argument
-	probed            bool            // stillBroken has looked for
-	probe             *eval.Instance  // the instance that is asked first, nil if there is none
-	cost              uint64          // that takes so many steps of evaluation
-	asked             bool            // twin was asked for
-	whole, wholeAsked bool            // nothing was inconsistent at To, if that was asked
-	trailed           bool            // the machine keeps states in between
-	steps             int             // instructions of experiments so far
-	checked           uint64          // steps of evaluation of hypothetical views so far
-	limit             uint64          // of these
-	answers           map[string]bool // what cures said of bytes that are others
+	left              map[uint64]byte   // what it left in the bytes that it wrote
+	matched           []int             // the effects that were recorded, in order
+	twin              *twin             // nil: not made yet, or it can not be
+	float             uint64            // the call's first floating-point argument
+	probed            bool              // stillBroken has looked for
+	probe             *eval.Instance    // the instance that is asked first, nil if there is none
+	cost              uint64            // that takes so many steps of evaluation
+	asked             bool              // twin was asked for
+	whole, wholeAsked bool              // nothing was inconsistent at To, if that was asked
+	trailed           bool              // the machine keeps states in between
+	steps             int               // instructions of experiments so far
+	checked           uint64            // steps of evaluation of hypothetical views so far
+	limit             uint64            // of these
+	answers           map[string]answer // what cures said of bytes that are others
 
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
@@ -89,12 +91,12 @@ const (
 	maxChecked = 1 << 15 // steps of evaluation of hypothetical views
 )
 
-// New executes a call as it was; false: it does not do what was recorded.
-func New(p Program, call Call) (*Rerun, bool) {
-	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]bool{}}
-	was, ok := r.recorded()
-	if !ok {
-		return nil, false
+// New executes a call as it was. The error says why it could not be, or what of it may be why it did not do what was recorded.
+func New(p Program, call Call) (*Rerun, error) {
+	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]answer{}}
+	was, err := r.recorded()
+	if err != nil {
+		return nil, err
 	}
 	r.guesses(func(w *world) bool {
 		r.execute(w, was)
@@ -112,36 +114,79 @@ func New(p Program, call Call) (*Rerun, bool) {
 	}
 	r.left = final(r.was)
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
-		return nil, false
+		return nil, r.unlike()
 	}
-	return r, true
+	return r, nil
 }
 
-// recorded is what the call did as it was recorded; not ok: more than can be executed again.
-func (r *Rerun) recorded() (was []replay.Effect, ok bool) {
-	if r.call.To-r.call.From > maxChanges {
-		return nil, false
+// Why a call can not be executed again.
+var (
+	errLong    = fmt.Errorf("it made more than %d changes", maxChanges)
+	errThreads = errors.New("another thread made changes meanwhile")
+	errUnread  = errors.New("what it made of some memory is not known")
+	errUnknown = errors.New("what it does depends on memory that is not recorded: more is with --everything")
+	errOther   = errors.New("executed on what was recorded it does something else: it depends on static memory, on a stack, or on what the kernel told")
+)
+
+// unlike is why a call that was executed did not do what was recorded.
+func (r *Rerun) unlike() error {
+	switch {
+	case errors.Is(r.was.Err, replay.ErrLibrary), errors.Is(r.was.Err, replay.ErrCode), errors.Is(r.was.Err, replay.ErrEndless):
+		return r.was.Err
+	case r.was.Guessed > 0:
+		return errUnknown
 	}
+	return errOther
+}
+
+// recorded is what the call did as it was recorded; the error says why that is more than can be executed again.
+func (r *Rerun) recorded() (was []replay.Effect, err error) {
+	if r.call.To-r.call.From > maxChanges {
+		return nil, errLong
+	}
+	r.did = map[mgpp.NodeID]int{}
 	for t := r.call.From + 1; t <= r.call.To; t++ {
 		op := r.p.History.Op(t)
 		e, ok := effect(r.p.History, &op)
-		if !ok || op.Thread != r.call.Thread {
-			return nil, false
+		switch {
+		case op.Thread != r.call.Thread:
+			return nil, errThreads
+		case !ok:
+			return nil, errUnread
 		}
-		if e.Kind == replay.Alloc {
+		switch id, ok := r.p.History.NodeAtTime(op.Addr, r.call.From); {
+		case e.Kind == replay.Alloc:
 			r.births = append(r.births, op)
+		case !ok:
+		case e.Kind == replay.Free:
+			r.did[id] += maxChanges
+		default:
+			r.did[id]++
 		}
 		was = append(was, e)
 	}
-	return was, true
+	return was, nil
 }
 
 // world is the program as it was when the call began.
 func (r *Rerun) world() *world {
 	return &world{
 		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: map[uint64]byte{}, flags: r.p.Flags,
-		pointers: func(addr trace.Addr) []uint64 { return r.p.Pointers(addr, r.call.From) },
+		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
+}
+
+// likely orders nodes to which a pointer may lead: those that the call freed, then those to which it wrote most often.
+func (r *Rerun) likely(list []uint64) []uint64 {
+	did := func(addr uint64) int {
+		id, ok := r.p.History.NodeAtTime(trace.Addr(addr), r.call.From)
+		if !ok {
+			return 0
+		}
+		return r.did[id]
+	}
+	slices.SortStableFunc(list, func(a, b uint64) int { return did(b) - did(a) })
+	return list
 }
 
 // guesses tries what may lie in static memory that was not recorded, until it fits.

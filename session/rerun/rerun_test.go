@@ -2,10 +2,14 @@ package rerun
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
+	"mgtrace/constraints/check"
+	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/replay"
+	"mgtrace/trace"
 )
 
 // TestReproduces: what was recorded must all be there, in this order and with these values; there may be more.
@@ -107,6 +111,76 @@ func TestAlike(t *testing.T) {
 	over, open := &Rerun{call: Call{Over: true}}, &Rerun{}
 	if over.alike(two, one) || !over.alike(two, two) || !open.alike(two, one) || open.alike(one, two) {
 		t.Error("a call that is over frees what it freed, and another one that at least")
+	}
+}
+
+// TestLikely: a pointer that nobody has recorded leads first to what the call freed, then to where it wrote most.
+func TestLikely(t *testing.T) {
+	h := mgpp.New(mgpp.Options{})
+	r := &Rerun{p: Program{History: h}, did: map[mgpp.NodeID]int{}}
+	var list []uint64
+	for i, did := range []int{0, 1, 3, maxChanges} {
+		addr := uint64(0x1000 * (i + 1))
+		if _, err := h.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: trace.Addr(addr), Size: 16, Name: "malloc"}); err != nil {
+			t.Fatal(err)
+		}
+		r.call.From = h.Now()
+		id, _ := h.NodeAtTime(trace.Addr(addr), h.Now())
+		r.did[id] = did
+		list = append(list, addr)
+	}
+	if got := r.likely(list); !slices.Equal(got, []uint64{0x4000, 0x3000, 0x2000, 0x1000}) {
+		t.Errorf("%#x", got)
+	}
+}
+
+// TestDoes: a call that changes no memory is made for what it returns.
+func TestDoes(t *testing.T) {
+	r := &Rerun{was: &replay.Run{Effects: []replay.Effect{{Kind: replay.Store, PC: 900, Stack: []uint64{105, 40}}}}}
+	if !r.does(&replay.Site{PC: 100}) || r.does(&replay.Site{PC: 200}) {
+		t.Error("the call at 100 stores, the one at 200 does not")
+	}
+}
+
+// counted is a model of which an array's elements below a number are asked, and of which the broken ones are.
+type counted struct {
+	eval.Model
+	broken []eval.Instance
+	end    mgpp.View
+	n      map[mgpp.View]int64 // by view
+}
+
+func (m counted) View(mgpp.Timestamp) mgpp.View    { return m.end }
+func (m counted) Broken(mgpp.View) []eval.Instance { return m.broken }
+func (m counted) Eval(i eval.Instance, v mgpp.View) (r eval.Result) {
+	if i.Index[0] >= m.n[v] {
+		r.Verdict = eval.Absent
+	}
+	return r
+}
+
+// TestHides: an experiment with which a constraint looks at less than it did.
+func TestHides(t *testing.T) {
+	h := mgpp.New(mgpp.Options{})
+	end, other := h.At(0), mgpp.With(h.At(0), 16, []byte{1})
+	spec := &check.Spec{Constraints: []*check.Constraint{{Loops: make([]check.Loop, 1)}, {}}}
+	for _, c := range []struct {
+		constraint int
+		n          int64 // in the experiment, of 100
+		want       bool
+	}{
+		{0, 100, false}, {0, 120, false},
+		{0, 5, true},  // what was broken is not asked any more
+		{0, 99, true}, // it is, but not all that was
+		{1, 99, false},
+	} {
+		i := eval.Instance{Constraint: c.constraint}
+		i.Index[0] = 17
+		m := counted{broken: []eval.Instance{i}, end: end, n: map[mgpp.View]int64{end: 100, other: c.n}}
+		r := &Rerun{p: Program{Spec: spec, Model: m}}
+		if got := r.hides(other); got != c.want {
+			t.Errorf("constraint %d, %d elements of 100: %t", c.constraint, c.n, got)
+		}
 	}
 }
 

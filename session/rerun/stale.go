@@ -17,8 +17,8 @@ type ReadFreed struct {
 // from there on than it did: until the free it does what was recorded.
 func FindReadFreed(p Program, call Call) (out ReadFreed, ok bool) {
 	r := &Rerun{p: p, call: call}
-	was, ok := r.recorded()
-	if !ok {
+	was, err := r.recorded()
+	if err != nil {
 		return out, false
 	}
 	size := func(addr uint64) uint64 {
