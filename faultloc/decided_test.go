@@ -114,6 +114,9 @@ func TestSayTheSame(t *testing.T) {
 	vague := Evidence{Kind: Switched, Cured: 1, Of: 1}
 	edit := Evidence{Kind: Edited, Cured: 1, Of: 1, Held: 1}
 	flip := Evidence{Kind: Flip}
+	if worthSeen >= worthFlip {
+		t.Error("what goes as it always has is not less than what broke something")
+	}
 	for _, c := range []struct {
 		evidence []Evidence
 		want     int
@@ -121,6 +124,7 @@ func TestSayTheSame(t *testing.T) {
 		{[]Evidence{hides, repair}, worthHide},
 		{[]Evidence{vague, edit}, worthUnalike},
 		{[]Evidence{vague, edit, flip}, worthUnalike + worthFlip},
+		{[]Evidence{{Kind: Switched, Alike: true, Seen: true}, {Kind: Edited, Alike: true, Held: 4}}, worthSeen}, // earlier calls say so twice
 		{[]Evidence{{Kind: Switched, Alike: true}, {Kind: Edited, Alike: true}}, worthSwitched + worthEdited},
 		{[]Evidence{{Kind: Edited, Alike: true, Hides: true}, {Kind: Altered, Alike: true, Hides: true}}, worthIdleCall},
 	} {

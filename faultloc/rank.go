@@ -176,6 +176,7 @@ const (
 	worthBorn     = 20 // of a birth
 	worthSwitched = 900
 	worthLess     = 160 // with which a part of the call is left out
+	worthSeen     = 90  // where it goes as it went in calls that ended well: less than a flip
 	worthAltered  = 400
 	worthEdited   = 900
 	worthUnsure   = 300
@@ -369,7 +370,9 @@ func (e Evidence) worth() int {
 			return worthUnalike
 		case e.Later, e.Dear:
 			return worthOther
-		case e.Less, e.Seen:
+		case e.Seen:
+			return worthSeen
+		case e.Less:
 			return worthLess
 		}
 		return worthSwitched
@@ -454,9 +457,10 @@ func (s *Suspect) worth() int {
 	return n
 }
 
-// vague: an experiment with the call in which it would have done something else. Conditions are tried twice, by themselves and each time.
+// vague: an experiment with the call in which it would have done something else, or of which earlier calls say that it is as well as what
+// was done. Conditions are tried twice, by themselves and each time.
 func (e Evidence) vague() bool {
-	return (e.Kind == Switched || e.Kind == Edited) && !e.Alike
+	return e.Kind == Switched && (!e.Alike || e.Seen) || e.Kind == Edited && (!e.Alike || e.Held > 0)
 }
 
 // share is the part of a worth that a repair cures of what is broken; of one that
