@@ -97,6 +97,7 @@ func (c *checker) constraint(s *syntax.Constraint, label string) {
 	if sc.clash {
 		return
 	}
+	c.everyPair(s, vars)
 	k.Body = sc.condition(s.Body)
 	k.Slots, k.IndexSlots = sc.slots, sc.indexSlots
 	if good && k.Body != nil && !sc.dropped {
