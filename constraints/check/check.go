@@ -149,7 +149,7 @@ func (c *checker) typeOf(id syntax.Ident) *NodeType {
 	}
 	names := c.typeNames()
 	what := didYouMeanOrList(id.Name, append(names, directiveLike(id.Name)...))
-	if what == "" {
+	if what == "" || c.prog != nil && len(c.prog.LookupType(cxxname.Normal(id.Name))) > 0 {
 		what = fmt.Sprintf("; declare it first: type %s;", id.Name)
 	}
 	c.errorf(id.Pos, "no type `%s` is declared%s", id.Name, what)

@@ -286,6 +286,12 @@ func (s *scope) cellNames(t *NodeType, any bool, f syntax.Path) []string {
 				return nil
 			}
 		}
+		for _, m := range s.spec.Embeds {
+			if m.Host == t && names(f.Name, m.Member) {
+				s.errorf(f.Pos, "`%s` is no pointer of %s: it is a node of its own (embed), at which a path may begin: X.%s ->> Y", f.Name, t.Name, f.Name)
+				return nil
+			}
+		}
 		s.errorf(f.Pos, "%s has no pointer field `%s` that can be an edge%s", t.Name, f.Name, didYouMeanOrList(f.Name, all))
 	default:
 		s.errorf(f.Pos, "no type has a pointer field `%s` that can be an edge%s", f.Name, didYouMeanOrList(f.Name, all))

@@ -408,14 +408,8 @@ func (c *checker) points() {
 		case *syntax.NoEnd:
 			c.spec.NoEnd = true
 		case *syntax.CPoint:
-			var t *NodeType
-			if s.For.Name != "" {
-				if t = c.typeOf(s.For); t == nil {
-					continue
-				}
-			}
 			for _, p := range s.Points {
-				c.point(p, t)
+				c.pointOf(p, s.For)
 			}
 		}
 	}
@@ -434,15 +428,24 @@ func (c *checker) points() {
 	}
 }
 
-func (c *checker) point(p syntax.Point, t *NodeType) {
+// pointOf resolves one C-point: of several types it is one of each.
+func (c *checker) pointOf(p syntax.Point, types []syntax.Ident) {
 	ok := false
 	if p.Func != "" {
 		ok = c.hasFunc(p.Func, p.Pos)
 	} else {
 		ok = c.hasLine(p.File, p.Line, p.Pos)
 	}
-	if ok {
-		c.spec.CPoints = append(c.spec.CPoints, CPoint{Func: p.Func, Entry: p.Entry, Exit: p.Exit, Each: p.Each,
-			File: p.File, Line: p.Line, For: t, Pos: p.Pos})
+	if !ok {
+		return
+	}
+	point := CPoint{Func: p.Func, Entry: p.Entry, Exit: p.Exit, Each: p.Each, File: p.File, Line: p.Line, Pos: p.Pos}
+	if types == nil {
+		c.spec.CPoints = append(c.spec.CPoints, point)
+	}
+	for _, id := range types {
+		if point.For = c.typeOf(id); point.For != nil {
+			c.spec.CPoints = append(c.spec.CPoints, point)
+		}
 	}
 }

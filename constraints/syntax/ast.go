@@ -158,7 +158,7 @@ type (
 	CPoint struct {
 		At
 		Points []Point
-		For    Ident // Name "": all constraints
+		For    []Ident // nil: all constraints
 	}
 	// NoEnd is "no cpoint end;".
 	NoEnd struct{ At }

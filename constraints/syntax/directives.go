@@ -339,7 +339,7 @@ func (p *parser) cpoint() {
 		}
 	}
 	if p.acceptWord("for") {
-		c.For = p.ident("a type")
+		c.For = p.types()
 	}
 	p.end("the C-points")
 	p.add(c)

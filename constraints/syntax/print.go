@@ -88,8 +88,8 @@ func directiveString(s Stmt) string {
 			points[i] = pointString(p)
 		}
 		text := "cpoint " + strings.Join(points, ", ")
-		if s.For.Name != "" {
-			text += " for " + s.For.Name
+		if s.For != nil {
+			text += " for " + idents(s.For)
 		}
 		return text + ";"
 	case *Cells:
