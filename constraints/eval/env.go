@@ -136,6 +136,10 @@ type location struct {
 	addr trace.Addr
 	obj  graph.ObjID // the object that its base is, 0 if unknown
 	bad  value       // not 0: why there is no place
+
+	// An index that nothing but the end of the block bounds led here from the element 0 at from.
+	open bool
+	from trace.Addr
 }
 
 func (l *location) ok() bool { return l.bad.why == 0 }
@@ -152,6 +156,9 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 		return l
 	}
 	start := l.addr
+	if !l.open {
+		l.from = l.addr
+	}
 	l.addr += trace.Addr(p.Offset)
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -165,6 +172,7 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 			return l
 		}
 		l.addr += trace.Addr(n.int() * s.Stride)
+		l.open = l.open || s.Count < 0
 		if s.Count < 0 && n.int() < 0 {
 			e.leads(outsideBlock, s.I)
 			l.bad = undef(outsideBlock, at)
@@ -184,6 +192,23 @@ func (e *env) place(p *check.Place, at check.Expr) location {
 		}
 	}
 	return l
+}
+
+// leaves reports whether an index has led out of the block in which it began: into another one, where
+// something can be read that is no element.
+func (e *env) leaves(l *location) bool {
+	if !l.open {
+		return false
+	}
+	if o := l.obj; o != 0 && uint64(l.addr-e.g.Object(o).Addr) < e.g.Size(o, e.t) {
+		return false
+	}
+	begin, ok := e.v.NodeAt(l.from)
+	if !ok {
+		return false // on a stack, say: Read knows
+	}
+	at, ok := e.v.NodeAt(l.addr)
+	return ok && at != begin
 }
 
 // leads notes that an index of a loop led outside the allocation.

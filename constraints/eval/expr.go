@@ -80,9 +80,15 @@ func (e *env) load(x *check.Load) value {
 		return l.bad
 	}
 	var v value
-	if isPointer(x) {
+	switch {
+	case e.leaves(&l):
+		if e.rec != nil {
+			e.rec.dep(Dep{Kind: DepBytes, Addr: l.addr, Size: 1}) // its own block may grow to there
+		}
+		v = undef(outsideBlock, x)
+	case isPointer(x):
 		v = e.loadPointer(l.obj, l.addr, x.Coded, x.Weak, x.To, elemOf(x.Type), x)
-	} else {
+	default:
 		v = e.scalar(l.addr, x.Type, x.BitOffset, x.BitSize, x)
 	}
 	if v.why == outsideBlock {

@@ -169,6 +169,24 @@ func TestLanguage(t *testing.T) {
 			a := w.alloc("v", 12, true)
 			w.put4(a, 3)
 		}, []string{"c1 X=v#1: X.a[I] is undefined: X.a[I]: the index is outside the array"}},
+		{"an index beyond the block, in the next one", `struct tower { long key; struct { long span; struct tower *up; } level[]; }; type tower;
+			tower X; for I in 0 to 7, X.level[I].span == 1;
+			tower X; for I in 0 to 7, X.level[I].up != NULL => X.level[I].up == X;`, func(w *world) {
+			a, b := w.alloc("tower", 24, true), w.alloc("tower", 24, true)
+			w.put8(a+8, 1)
+			w.put8(a+16, uint64(a))
+			w.put8(b+8, 2)
+			w.put8(b+16, uint64(a))
+		}, []string{"c1 X=tower#2: X.level[I].span is 2", "c2 X=tower#2: X.level[I].up is tower#1"}},
+		{"of an array", `ARRAY nums OF long; nums X; for I in 1 to 20, X[I] == 0;`, func(w *world) {
+			w.alloc("nums", 16, true)
+			w.put8(w.alloc("nums", 16, true)+8, 5)
+		}, []string{"c1 X=nums#2: X[I] is 5"}},
+		{"behind a pointer to what is no node", `struct v { long n; long *a; }; type v; v X; for I in 0 to 20, X.a[I] == 0;`, func(w *world) {
+			v, a := w.alloc("v", 16, true), w.alloc("", 16, true)
+			w.put8(v+8, uint64(a))
+			w.put8(w.alloc("", 16, true)+8, 5)
+		}, nil},
 		{"a range too large is undefined", `struct v { int n; int a; }; type v; v X; for I in 1 to X.n, X.a == 0;`, func(w *world) {
 			a := w.alloc("v", 8, true)
 			w.put4(a, 1_000_000_000)
