@@ -143,11 +143,10 @@ func (l *Program) attach(name string) (engine, error) {
 		return nil, err
 	}
 	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts, Undo: l.o.Capture.Undo}
-	if !l.o.Capture.Everything && table {
+	// What a declared allocator fills in before it gives a block out lies in no block yet that matters.
+	declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
+	if !l.o.Capture.Everything && table && !declared {
 		o.Matter, o.Filter = typing.MatterTo(l.Spec, &l.Prog, l.Symbols, len(l.late) > 0)
-		// The blocks of declared allocators lie in others.
-		declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
-		o.Matter.Forget, o.Matter.Barren = o.Matter.Forget && !declared, o.Matter.Barren && !declared
 	}
 	if !o.Filter {
 		o.Matter = matter.Blocks{}
