@@ -65,6 +65,7 @@ const (
 	fnPlain = iota
 	fnPosix
 	fnStrdup
+	fnGives
 )
 
 const noReg = 0xff
@@ -161,6 +162,10 @@ func encodeFunc(f *probe.Func, skip addrRange, traced bool) funcDesc {
 		d.Role = fnPosix
 	case probe.RoleStrdup:
 		d.Role = fnStrdup
+	case probe.RoleMalloc:
+		if f.Declared {
+			d.Role, d.Len = fnGives, uint8(f.Size)
+		}
 	}
 	if f.Role != probe.RoleWriter {
 		d.Dst = 0 // on_uret tells writers by it

@@ -24,7 +24,7 @@ const (
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
 	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop, or Calls. free: when it is entered
-	Found                    // as Store, without Index: the bytes lay there when they became part of a node
+	Found                    // as Store, without Index: the bytes lay there when they became part of a node, or of a block that a declared allocator gave
 )
 
 // writes says whether a hit has written bytes, which may come in several.

@@ -250,6 +250,12 @@ func (a *Assembler) release(t *thread, addr, size uint64) {
 	t.held = t.held[:0]
 }
 
+// endAt ends a write at an address in it.
+func endAt(e *trace.Event, end uint64) {
+	e.Size = end - uint64(e.Addr)
+	e.Data = e.Data[:min(e.Size, uint64(len(e.Data)))]
+}
+
 // sendHeld sends those of some writes held back that release sends.
 func (a *Assembler) sendHeld(t *thread, held []trace.Event, addr, size uint64) {
 	moves := a.moves(t)
@@ -262,6 +268,11 @@ func (a *Assembler) sendHeld(t *thread, held []trace.Event, addr, size uint64) {
 		}
 		if moves || at-addr < size || a.live.contains(at) {
 			a.ev = held[i]
+			// An allocator that clears its chunk writes beyond the first piece of it; where another one lies there already
+			// it has overrun this one.
+			if end := at + a.ev.Size; at-addr < size && end > addr+size && len(a.live.within(addr+size, end-addr-size)) == 0 {
+				endAt(&a.ev, addr+size)
+			}
 			a.send(&a.ev)
 		}
 	}

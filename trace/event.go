@@ -22,7 +22,7 @@ const (
 	KindBulk    // a library function (Name) wrote Data at Addr; Base: its destination argument
 	KindSyscall // a system call (Aux: its number) wrote Data at Addr
 	KindUnread  // a write of Size bytes at Addr whose value could not be read (Name: why, or the writer)
-	KindImage   // Data is what memory at Addr held when recording began or when it was first touched (attach), or when it was about to be part of a node: stores to it may not have been recorded
+	KindImage   // Data is what memory at Addr held when recording began or when it was first touched (attach), when it was about to be part of a node, or when an allocator of the program's own gave it out: stores to it may not have been recorded
 
 	KindAlloc   // an allocator (Name) returned Size bytes at Addr. FlagZeroed as by calloc. Stack: return addresses, innermost first
 	KindFree    // Addr was freed (Name: by what). Stack as for KindAlloc

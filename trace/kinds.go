@@ -88,7 +88,7 @@ var kindSpecs = [NumKinds]kindSpec{
 	KindBulk:        {"bulk", "a library function (name) wrote data at addr", set(fieldAddr, fieldSize, fieldBase, fieldName, fieldData)},
 	KindSyscall:     {"syscall", "a system call (aux: its number) wrote data at addr", set(fieldAddr, fieldSize, fieldBase, fieldAux, fieldName, fieldData)},
 	KindUnread:      {"unread", "size bytes at addr were written, with what could not be read (name: why, or the writer)", set(fieldAddr, fieldSize, fieldBase, fieldName)},
-	KindImage:       {"image", "memory at addr held data when recording began, when it was first touched, or when it was about to be part of a node", set(fieldAddr, fieldSize, fieldData)},
+	KindImage:       {"image", "memory at addr held data when recording began, when it was first touched, when it was about to be part of a node, or when an allocator of the program's own gave it out", set(fieldAddr, fieldSize, fieldData)},
 	KindAlloc:       {"alloc", "an allocator (name) returned size bytes at addr", set(fieldAddr, fieldSize, fieldName, fieldStack)},
 	KindFree:        {"free", "addr was freed (name: by what)", set(fieldAddr, fieldName, fieldStack)},
 	KindRealloc:     {"realloc", "the block at aux became size bytes at addr", set(fieldAddr, fieldSize, fieldAux, fieldName, fieldStack)},

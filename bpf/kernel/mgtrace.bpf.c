@@ -132,6 +132,7 @@ struct thread {
 	__u32 records;
 	__u64 stack_lo, stack_hi;	/* own stack, if known */
 	__u64 alloc_sp, alloc_pc, alloc_ptr;	/* outermost allocator call */
+	__u64 alloc_size;	/* of FR_GIVES, bytes */
 	__u32 alloc_func;
 	__u8 alloc_hides, alloc_uret, unused[2];
 	struct pending p;
@@ -966,7 +967,8 @@ static __noinline int leave_writer(struct thread *t, bool returned, __u64 result
 	return 0;
 }
 
-/* Sends what posix_memalign and strdup wrote beside allocating. */
+/* Sends what posix_memalign and strdup wrote beside allocating, and what lies in a piece that a
+ * declared allocator gives. */
 static __always_inline void leave_alloc(struct thread *t, __u64 result)
 {
 	__u32 func = t->alloc_func;
@@ -982,6 +984,10 @@ static __always_inline void leave_alloc(struct thread *t, __u64 result)
 	} else if (f->role == FR_STRDUP && result) {
 		s->addr = result;
 		s->size = string_length(result) + 1;
+	} else if (f->role == FR_GIVES && result && t->alloc_size) {
+		s->kind = R_FOUND;
+		s->addr = result;
+		s->size = t->alloc_size;
 	} else {
 		return;
 	}
@@ -1136,6 +1142,9 @@ static __always_inline void enter_alloc(struct thread *t, struct pt_regs *ctx, _
 	t->alloc_sp = ctx->sp;
 	t->alloc_pc = word(ctx->sp);
 	t->alloc_ptr = argument(ctx, f->ptr);
+	t->alloc_size = f->len ? argument(ctx, f->len) : f->fixed;
+	if (f->count)
+		t->alloc_size *= argument(ctx, f->count);
 	t->alloc_func = func;
 	t->alloc_hides = f->hides;
 	t->alloc_uret = f->uret;

@@ -19,6 +19,7 @@ enum record_kind {
 	R_EXEC,
 	R_SIGNAL,	/* site: number; addr: fault address; base: 1 if the program handles it */
 	R_EXIT,		/* site: wait status */
+	R_FOUND,	/* bytes that lay in what a declared allocator gave */
 };
 
 /* Flags of a record. */
@@ -90,7 +91,7 @@ struct store {
 };
 
 /* probe.Role of an allocator where the program needs to know it. */
-enum { FR_PLAIN, FR_POSIX, FR_STRDUP };
+enum { FR_PLAIN, FR_POSIX, FR_STRDUP, FR_GIVES };
 
 enum { EXTENT_ARG, EXTENT_PRODUCT, EXTENT_STRING, EXTENT_APPEND, EXTENT_RESULT,
        EXTENT_RESULT_PRODUCT, EXTENT_MIN_ARG, EXTENT_RETURNED, EXTENT_BOUNDED, EXTENT_FIXED,
@@ -98,7 +99,7 @@ enum { EXTENT_ARG, EXTENT_PRODUCT, EXTENT_STRING, EXTENT_APPEND, EXTENT_RESULT,
 
 struct fn {
 	__u64 skip_lo, skip_hi;	/* writer: calls from this code are not reported */
-	__u64 fixed;	/* bytes, EXTENT_FIXED */
+	__u64 fixed;	/* bytes, EXTENT_FIXED, or FR_GIVES without len */
 	__u8 role, extent;
 	__u8 hides;	/* stores and writers inside this allocator, a writer's to its destination are not reported */
 	__u8 ptr, dst, len, count;	/* arguments, from 1 */

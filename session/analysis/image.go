@@ -8,8 +8,8 @@ import (
 	"mgtrace/trace"
 )
 
-// image takes over what memory held when recording began, or when it was about to be part of
-// a node. Then a block may lie there of which the stores did not matter so far: what the history
+// image takes over what memory held when recording began, when it was about to be part of a node, or when an
+// allocator of the program's own gave it out. Then a block may lie there of which the stores did not matter so far: what the history
 // does not know of it was written by somebody of whom nothing is known.
 func (a *Analysis) image(ev *trace.Event) error {
 	now := a.Hist.Now()
@@ -52,6 +52,10 @@ func (a *Analysis) unrecordedNote() []string {
 	if a.unrecorded == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s entered memory of which the stores had not been recorded: who wrote the fields before that is not known (--everything records all)",
-		report.Plural(a.unrecorded, "node", "nodes"))}
+	everything := ""
+	if a.Relevance != nil {
+		everything = " (--everything records all)"
+	}
+	return []string{fmt.Sprintf("%s held something already when it was given out or entered: who wrote that is not known%s",
+		report.Plural(a.unrecorded, "block or node", "blocks or nodes"), everything)}
 }

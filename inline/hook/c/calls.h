@@ -550,6 +550,17 @@ static __attribute__((noinline)) void put_beside(struct block *b, u64 addr, u64 
 	put_at(b, &s, addr, size);
 }
 
+/* Records what lies in a piece that a declared allocator gives out. Its chunk may be zeroed, or have
+ * been filled in when it was no block that anybody knew. */
+static __attribute__((noinline)) void put_given(struct block *b, u64 addr)
+{
+	const struct alloc *a = &b->alloc;
+	struct span s = { .pc = a->pc, .sp = a->sp, .op = WriteFound };
+
+	if (a->size && addr < USER && a->size <= USER - addr)
+		put_at(b, &s, addr, a->size);
+}
+
 /* The outermost allocator call returns. */
 static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 {
@@ -600,6 +611,8 @@ static void leave_alloc(struct block *b, const struct regs *r, u64 result)
 	}
 	if (size)
 		put_beside(b, wrote, size);
+	if (block && a->f->flags & FuncDeclared)
+		put_given(b, block);
 	drop_alloc(b);
 }
 
