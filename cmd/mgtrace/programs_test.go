@@ -349,6 +349,37 @@ func TestOptimised(t *testing.T) {
 	}
 }
 
+// The correct twin of every program stays silent at what clang makes of it too: at -O2 and -O3 by turns,
+// once, for each costs a second.
+func TestTwinsOfClang(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	gone := []string{"static-list", "vector-tree"} // what the specification declares has no place in memory any more: that is said
+	for i, p := range slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t)) {
+		if p.engine == "ebpf" {
+			continue
+		}
+		level := []string{"-O2", "-O3"}[i%2]
+		p.build = slices.Clone(p.build)
+		switch p.build[0] {
+		case "gcc":
+			p.build[0] = "clang-14"
+		case "g++":
+			p.build[0] = "clang++-14"
+		}
+		t.Run(p.name()+level, func(t *testing.T) {
+			t.Parallel()
+			want := 0
+			if slices.Contains(gone, p.name()) {
+				want = 2
+			}
+			if r := p.run(t, "inline", p.compile(t, level)); r.status != want {
+				t.Errorf("status %d, want %d\n%s%s", r.status, want, r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
 // Calls are the same in number wherever the compiler has inlined them: into loops, with what is
 // around in between, with parts of them elsewhere.
 func TestInlinedCalls(t *testing.T) {
