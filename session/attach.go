@@ -27,6 +27,6 @@ func Attach(ctx context.Context, pid int, o RunOptions) (*report.Report, error) 
 	defer l.Close()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	r, _, err := checked(ctx, l, o.Analysis, limits{patience: patienceAttached}, func() { leave(errFull) })
+	r, _, err := checked(ctx, l, o.Analysis, limits{patience: patienceAttached, locating: patienceLocating}, func() { leave(errFull) })
 	return r, err
 }

@@ -35,7 +35,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 		return nil, 0, err
 	}
 	defer l.Close()
-	r, status, err := checked(ctx, l, o.Analysis, limits{patience: patience, timeout: o.Capture.Timeout}, nil)
+	r, status, err := checked(ctx, l, o.Analysis, limits{patience: patience, locating: patienceLocating, timeout: o.Capture.Timeout}, nil)
 	return r, exitCode(status), err
 }
 
@@ -47,14 +47,16 @@ const (
 	patienceAttached = 2 * time.Second
 
 	// The state in which a program crashes or ends is judged also where the checks were ended before;
-	// a program that mgtrace had to end may have left a structure without bounds: so long is looked
-	// for what broke it. Of a program that ended by itself that takes as long as it takes.
+	// a program that mgtrace had to end may have left a structure without bounds: so long after mgtrace was to
+	// end, all in all, that state is judged, and what broke it looked for. Of a program that ended by
+	// itself that takes as long as it takes.
 	patienceLocating = 30 * time.Second
 )
 
 // limits say how long checks may take.
 type limits struct {
 	patience time.Duration
+	locating time.Duration
 	timeout  time.Duration // of the program's run; 0: none, or what ends then is no C-point
 }
 
@@ -70,10 +72,11 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	checks, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	a.Heed(checks)
-	late, judged := context.WithCancel(context.Background())
-	defer judged()
+	late, over := context.WithCancelCause(context.Background())
+	defer over(nil)
+	judged := func() { over(context.DeadlineExceeded) }
 	a.JudgeLast(func() context.Context {
-		time.AfterFunc(patienceLocating, judged)
+		time.AfterFunc(limits.locating, judged)
 		return late
 	})
 	if most := mostChecking(limits.timeout); most > 0 { // so that the program gets to where it crashes, if the checks hold it up
@@ -85,7 +88,10 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 		}).Stop()
 	}
 	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
-	x.Urged = func() { time.AfterFunc(limits.patience, func() { stop(context.DeadlineExceeded) }) }
+	x.Urged = func() {
+		time.AfterFunc(limits.patience, func() { stop(context.DeadlineExceeded) })
+		time.AfterFunc(limits.locating, judged)
+	}
 	if l.Filters() {
 		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
 		if l.Matter().Barren {
@@ -108,11 +114,10 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 		a.HeldExit(why)
 	}
 	if !a.Interrupted() {
-		locating, done := context.Background(), func() {}
+		locating := context.Background()
 		if l.HeldBy() != "" {
-			locating, done = context.WithTimeout(locating, patienceLocating)
+			locating = late
 		}
-		defer done()
 		a.Heed(locating)
 	}
 	r := analysis.NewReport(&l.Prog, &t)
