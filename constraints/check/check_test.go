@@ -301,3 +301,16 @@ func TestOnlyDeclared(t *testing.T) {
 		t.Errorf("got %v", errs)
 	}
 }
+
+// What nobody wrote is no help to who misspelt an object.
+func TestGlobalHint(t *testing.T) {
+	made := []string{"__abi_tag", "completed.0", "_head"}
+	for name, want := range map[string]string{"at": "", "_hed": "; did you mean `_head`?"} {
+		if got := globalHint(name, made); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got, want := globalHint("at", append(made, "list")), "; there is list"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

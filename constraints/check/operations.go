@@ -84,7 +84,7 @@ func (c *checker) findGlobal(file, name string, pos syntax.Pos) (v Variable, ok 
 	case c.prog.Scattered(name):
 		c.errorf(pos, "the compiler has taken `%s` apart, and keeps its members in different places, or in none: compile with -O0, or let another file see it (not static)", name)
 	default:
-		c.errorf(pos, "the program has no object `%s` in static memory%s", name, didYouMeanOrList(name, c.prog.GlobalNames()))
+		c.errorf(pos, "the program has no object `%s` in static memory%s", name, globalHint(name, c.prog.GlobalNames()))
 	}
 	return Variable{}, false
 }
@@ -399,6 +399,14 @@ func (c *checker) check(s *syntax.Check) {
 	} else {
 		f.NoUseAfterFree = s.No
 	}
+}
+
+// globalHint says which objects there are. Those that compilers, linkers and the C library make are listed to nobody.
+func globalHint(name string, among []string) string {
+	if hint := didYouMean(name, among); hint != "" {
+		return hint
+	}
+	return didYouMeanOrList(name, slices.DeleteFunc(slices.Clone(among), func(n string) bool { return strings.HasPrefix(n, "_") || strings.Contains(n, ".") }))
 }
 
 // points resolves C-points, and adds the marks in the program's sources.

@@ -368,6 +368,9 @@ func (s *scope) unknownName(e *syntax.Name) {
 	if _, ok := s.globals[e.Name]; ok && hint == "" {
 		hint = fmt.Sprintf("; an object in static memory is written ::%s", e.Name)
 	}
+	if hint == "" && (e.Name == "nullptr" || e.Name == "nil" || e.Name == "None") {
+		hint = "; write NULL"
+	}
 	if hint == "" {
 		hint = fmt.Sprintf("; a macro or constant is declared by const %s = …;", e.Name)
 	}

@@ -28,6 +28,9 @@ func (p *parser) typeDecl() {
 	if p.tok().word("FIELD") {
 		p.counts(t)
 	}
+	if p.tok().is("*") {
+		p.fail(p.tok().pos, "nodes are of the type itself, not pointers to it: type %s;", t.Name)
+	}
 	p.edgeList(t)
 	p.end("the type")
 	p.add(t)
@@ -36,6 +39,9 @@ func (p *parser) typeDecl() {
 // typeName reads the name that a type is declared with. A statement that began with it would be read as
 // what the word stands for.
 func (p *parser) typeName() string {
+	if t := p.tok(); t.kind == tokString {
+		p.fail(t.pos, "the specification needs a name for this type: type node = %q;", t.text)
+	}
 	name := p.ident("the name of a type")
 	if Begins(name.Name) {
 		p.fail(name.Pos, "`%[1]s` begins statements of another kind: give the type another name, as in: type %[1]s_node = \"%[1]s\";", name.Name)

@@ -122,6 +122,9 @@ func (p *parser) more(x Expr, min int) Expr {
 				p.fail(t.pos, "`->` is the relation \"has an edge to\"; a field is selected by a dot, through a pointer too: %s.%s",
 					ExprString(r.X), ExprString(r.Y))
 			}
+			if _, ok := x.(*Relation); !ok && after.is("->") {
+				p.fail(after.pos, "`->` is the relation \"has an edge to\": if what stands before it is a condition for what follows, write `=>`")
+			}
 			p.fail(after.pos, "comparisons and relations cannot be chained: join two of them with `and`")
 		}
 	}
@@ -359,8 +362,7 @@ func (p *parser) word() Expr {
 		case "MIN", "MAX":
 			return p.minMax()
 		}
-		p.fail(t.pos, "`%s` is no function of the language: there are COUNT, SUM, MIN and MAX%s", t.text,
-			didYouMean(t.text, []string{"COUNT", "SUM", "MIN", "MAX"}))
+		p.fail(t.pos, "`%s` is no function of the language: there are COUNT, SUM, MIN and MAX%s", t.text, instead(t.text))
 	}
 	if reserved(t.text) {
 		p.unexpected(aValue)
@@ -406,4 +408,17 @@ func (p *parser) minMax() Expr {
 	}
 	p.expect(")", "to close "+t.text)
 	return m
+}
+
+// instead says what to write for a function that the language does not have.
+func instead(name string) string {
+	switch name {
+	case "abs", "labs", "fabs":
+		return "; the absolute value of x is |x|"
+	case "if":
+		return "; the condition stands before `=>`: guard => body;"
+	case "sizeof":
+		return "; the bytes that a node X has are X.SIZE"
+	}
+	return didYouMean(name, []string{"COUNT", "SUM", "MIN", "MAX"})
 }

@@ -456,7 +456,7 @@ func (p *parser) assign(target Expr) Assign {
 		p.fail(target.Where(), "only an attribute is assigned to, such as X.HEIGHT; if a comparison is meant, write `==`")
 	}
 	if _, ok := sel.X.(*Name); !ok {
-		p.fail(target.Where(), "a rule assigns to the attribute of its variable, such as X.HEIGHT, not of what a field points to")
+		p.fail(target.Where(), "a rule assigns to the attribute of its variable, such as X.HEIGHT, not of what a field points to; if a comparison is meant, write `==`")
 	}
 	if !eq.is("=") {
 		p.unexpected("`=`")
