@@ -472,10 +472,11 @@ func (a *Analysis) found(p *point) {
 			a.known[inc.Instance] = true
 		}
 	}
+	p.found = fresh
 	if p.Kind != "crash" {
-		fresh = a.meant(fresh, a.Hist.At(p.time))
+		p.found = a.meant(p, a.Hist.At(p.time))
 	}
-	if p.found = fresh; len(fresh) == 0 {
+	if len(p.found) == 0 {
 		return
 	}
 	a.points = append(a.points, p)

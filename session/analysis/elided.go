@@ -147,11 +147,11 @@ func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Ad
 	}
 }
 
-// meant leaves inconsistencies out that depend on a field that is not stored, or not any more:
+// meant leaves inconsistencies of a C-point out that depend on a field that is not stored, or not any more:
 // it was never written, or what writes to its block is one function that leads nobody to it. A
 // warning says so once of each statement.
-func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsistency {
-	return a.without(found, v, func(d eval.Dep) bool {
+func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
+	return a.without(p.found, v, func(d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
 		id, in := v.NodeAt(d.Addr)
 		if !ok || !in {
@@ -159,12 +159,17 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		}
 		last := a.Hist.LastWrite(d.Addr, d.Size, v.Time())
 		never := last == 0
-		if !never && len(a.Graph.In(v, c.Obj)) > 0 {
+		led := len(a.Graph.In(v, c.Obj)) > 0
+		if !never && led {
 			return false
 		}
 		makers := a.makers(id)
 		if !never && len(makers) > 1 {
 			return false
+		}
+		if led && zeroed(d, v) {
+			left := a.left(p, a.Hist.Node(id))
+			makers = slices.DeleteFunc(makers, func(entry trace.Addr) bool { return slices.Contains(left, entry) })
 		}
 		m := symbol.MemberOf(c.Path)
 		x := statement{}
@@ -181,6 +186,33 @@ func (a *Analysis) meant(found []eval.Inconsistency, v mgpp.View) []eval.Inconsi
 		a.unjudgedMember(m, x)
 		return true
 	})
+}
+
+// zeroed: nobody has written bytes that are known all the same, as those of calloc.
+func zeroed(d eval.Dep, v mgpp.View) bool {
+	b := mgpp.Bytes{Data: make([]byte, d.Size), Written: make([]bool, d.Size)}
+	return v.Read(d.Addr, &b) && !slices.Contains(b.Written, false)
+}
+
+// left are the machine functions, by their entries, that were called by that of a C-point, or are it, when they allocated a
+// block, and have returned since. What one has left out of a zeroed block to which others lead, when it returned,
+// it left out because the zeros are what it means.
+func (a *Analysis) left(p *point, n mgpp.Node) []trace.Addr {
+	if p.Kind != "entry" && p.Kind != "return" || p.Inlined || slices.ContainsFunc(a.spec.CPoints, func(c check.CPoint) bool { return c.Each }) {
+		return nil
+	}
+	var entries []trace.Addr
+	for _, ret := range n.Stack {
+		entry, ok := a.Symbols.Begin(ret - 1)
+		if !ok {
+			return nil
+		}
+		entries = append(entries, entry)
+		if f, _, _ := a.Symbols.Where(entry); f.Function == p.Function {
+			return entries
+		}
+	}
+	return nil
 }
 
 // shared are the statements of which the compiler made no store of their own, near a suspect's: they assign, by
