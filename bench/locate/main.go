@@ -92,6 +92,14 @@ func command() error {
 	if c.binary, err = filepath.Abs(c.binary); err != nil {
 		return err
 	}
+	for _, dir := range []*string{&c.keep, &c.from} { // compilers and mgtrace run elsewhere
+		if *dir == "" {
+			continue
+		}
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return err
+		}
+	}
 	names := programs
 	if *beyond {
 		names = others
