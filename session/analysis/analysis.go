@@ -594,7 +594,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 			c.Suspects = append(c.Suspects, out)
 		}
 	}
-	c.Notes = append(append(c.Notes, a.locationNotes(&res)...), a.untriedNote(&res)...)
+	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res))
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
