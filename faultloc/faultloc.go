@@ -250,45 +250,46 @@ const (
 // Evidence is one reason for suspicion. The counts' meaning depends on Kind.
 type Evidence struct {
 	Kind       EvidenceKind
-	Cured      int    // Counterfactual, RepairCell: inconsistencies that would be gone
-	Core       int    // and how many of those from which the others may follow
-	Cores      int    // of how many; 0: all of Of
-	More       bool   // RepairCell: with the repairs of further cells that the statement wrote
-	Of         int    // of how many; Missing: see Often
-	Created    int    // and how many new ones there would be; -1: not counted
-	Orphans    int    // and how many nodes nothing would lead to any more
-	Hides      bool   // an experiment, only because a constraint would look at less
-	Apart      bool   // Missing: nothing ran here of what usually runs next to it
-	Fitted     bool   // RepairCell, Counterfactual: what it stored was right at that time
-	Dangles    bool   // RepairCell, Counterfactual: it would lead to a node again that leads to what was freed
-	Again      bool   // RepairCell: another statement has stored the same since
-	Usual      bool   // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
-	Elsewhere  bool   // Instead: the same field of another node
-	Unread     bool   // Instead: it wrote what nothing that is broken reads
-	Element    bool   // Last: it wrote the element next to the field, of an array; Instead: another element of the same array
-	Lacks      bool   // Stray, Crossed: a field of the node that it missed would mend all
-	Named      bool   // Outdated: a statement that stores the field in all like nodes is a suspect itself
-	Was        uint64 // Altered: the value
-	Instead    uint64 // Altered: the one with which all would hold
-	Alike      bool   // Switched, Altered: the same blocks would have been allocated and freed
-	Copied     bool   // RepairCell, Counterfactual: another statement may as well be meant, of which one passed on what the other stored
-	Idle       bool   // Switched: the call would have done nothing at all
-	Less       bool   // Switched: the call would only have left out a part of what it did
-	Seen       bool   // Switched: it has gone this way before, in calls that ended well
-	Dear       bool   // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
-	Differs    int    // Switched, Altered: how many bytes would be others
-	Refuted    bool   // RepairCell, Counterfactual: were the statement such, earlier calls would not have ended well
-	Edit       string // Edited: what it would be, in words
-	Held       int    // Edited: in so many earlier calls it would have mattered, and all would have held
-	Given      bool   // RepairCell, Counterfactual: the field holds what the program was given
-	Unanswered bool   // Outdated: no change of the count answers this one, and each other has its answer
-	Born       bool   // Flip: of births only, which ask what nothing has answered yet
-	Next       bool   // Crash: it came right behind a change beside which a store is missing that would mend all
-	Filling    bool   // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
-	Sole       bool   // Crash: nothing is broken
-	Onward     bool   // RepairCell, Counterfactual: it counted on from a number that was wrong already
-	Flips      int    // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
-	Often      int    // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
+	Cured      int     // Counterfactual, RepairCell: inconsistencies that would be gone
+	Core       int     // and how many of those from which the others may follow
+	Cores      int     // of how many; 0: all of Of
+	More       bool    // RepairCell: with the repairs of further cells that the statement wrote
+	Of         int     // of how many; Missing: see Often
+	Created    int     // and how many new ones there would be; -1: not counted
+	Orphans    int     // and how many nodes nothing would lead to any more
+	Hides      bool    // an experiment, only because a constraint would look at less
+	Apart      bool    // Missing: nothing ran here of what usually runs next to it
+	Fitted     bool    // RepairCell, Counterfactual: what it stored was right at that time
+	Dangles    bool    // RepairCell, Counterfactual: it would lead to a node again that leads to what was freed
+	Again      bool    // RepairCell: another statement has stored the same since
+	Usual      bool    // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
+	Elsewhere  bool    // Instead: the same field of another node
+	Unread     bool    // Instead: it wrote what nothing that is broken reads
+	Element    bool    // Last: it wrote the element next to the field, of an array; Instead: another element of the same array
+	Lacks      bool    // Stray, Crossed: a field of the node that it missed would mend all
+	Mends      *Repair // Outdated, Mirror: what should have been stored beside it; the suspect's own may be another one
+	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself
+	Was        uint64  // Altered: the value
+	Instead    uint64  // Altered: the one with which all would hold
+	Alike      bool    // Switched, Altered: the same blocks would have been allocated and freed
+	Copied     bool    // RepairCell, Counterfactual: another statement may as well be meant, of which one passed on what the other stored
+	Idle       bool    // Switched: the call would have done nothing at all
+	Less       bool    // Switched: the call would only have left out a part of what it did
+	Seen       bool    // Switched: it has gone this way before, in calls that ended well
+	Dear       bool    // Switched, Altered: a field that another one wrote would mend all by itself, with fewer other bytes
+	Differs    int     // Switched, Altered: how many bytes would be others
+	Refuted    bool    // RepairCell, Counterfactual: were the statement such, earlier calls would not have ended well
+	Edit       string  // Edited: what it would be, in words
+	Held       int     // Edited: in so many earlier calls it would have mattered, and all would have held
+	Given      bool    // RepairCell, Counterfactual: the field holds what the program was given
+	Unanswered bool    // Outdated: no change of the count answers this one, and each other has its answer
+	Born       bool    // Flip: of births only, which ask what nothing has answered yet
+	Next       bool    // Crash: it came right behind a change beside which a store is missing that would mend all
+	Filling    bool    // Crash: it came while a node was filled in to which nothing leads yet, and which lacks a field
+	Sole       bool    // Crash: nothing is broken
+	Onward     bool    // RepairCell, Counterfactual: it counted on from a number that was wrong already
+	Flips      int     // Flip: inconsistencies that it turned from holding to broken; Outdated: it leads to a node whose birth did, or did until its death
+	Often      int     // Missing: in how many of Of like nodes the statement wrote the field; Habit: in how many of Of cases it ran
 	// Beside is Habit's other statement, or what concerned the node last (Missing): where this
 	// one should have run; Outdated: what the function did last for the node, if more than the
 	// change; Unlike: the operation that is otherwise related to it; Beside: the one that wrote on the

@@ -330,3 +330,31 @@ func TestDroppedLoop(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnRepair: what should have been stored beside a statement is not what the statement itself should have stored.
+func TestOwnRepair(t *testing.T) {
+	w := newWorld(t, `
+struct item { long key; };
+struct box { struct box *next; struct item *item; long items; };
+type box;
+type item;
+together box, item;
+count: box X; X.items == (X.item == NULL ? 0 : 1);
+`)
+	w.run("cpoint\n20: b = malloc box\n21: b.next = NULL\n22: b.item = NULL\n23: b.items = 0\n30: i = malloc item\n41: b.item = i")
+	said := false
+	for _, s := range Locate(w.input()).Suspects {
+		for _, e := range s.Evidence {
+			if e.Kind != Outdated {
+				continue
+			}
+			said = true
+			if s.PC != 41 || s.Repair == nil || s.Repair.Cell.Path != "item" || e.Mends.Cell.Path != "items" {
+				t.Errorf("%s %d: its own repair is of %+v, the other of %s", s.Kind, s.PC, s.Repair, e.Mends.Cell.Path)
+			}
+		}
+	}
+	if !said {
+		t.Error("nothing is said to be missing beside the statement")
+	}
+}

@@ -21,7 +21,7 @@ func mirror(in Input, r *Repair) (Suspect, bool) {
 	}
 	return Suspect{
 		Kind: Omitted, PC: in.History.Op(t).PC, Operation: t, Repair: r, Contributes: r.mended(in),
-		Evidence: []Evidence{r.evidence(in), {Kind: Mirror}},
+		Evidence: []Evidence{r.evidence(in), {Kind: Mirror, Mends: r}},
 	}, true
 }
 
@@ -91,7 +91,7 @@ func oneWay(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		}
 		if !s.has(Mirror) {
 			e := r.evidence(in)
-			e.Kind = Mirror
+			e.Kind, e.Mends = Mirror, r
 			s.Evidence = append(s.Evidence, e)
 		}
 	}

@@ -145,7 +145,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.RepairCell:
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Outdated:
-			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(s.Repair), a.until(best), ofAll(best.Cured, best.Of))
+			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of))
 		case faultloc.Flip:
 			if len(out.Contributes) == 1 {
 				return fmt.Sprintf("This change broke %s, which held before.", out.Contributes[0])
@@ -170,7 +170,7 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 		case faultloc.Vain:
 			return "What it stored was replaced while the node was still being filled in; in the field that nothing has written it would do: " + a.repair(s.Repair) + "."
 		case faultloc.Mirror:
-			return "It stored a pointer of which the way back is missing: with " + a.repair(s.Repair) + fmt.Sprintf(", %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
+			return "It stored a pointer of which the way back is missing: with " + a.repair(best.Mends) + fmt.Sprintf(", %s would be gone%s.", ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Entered:
 			return "It wrote what a later change made part of a broken constraint."
 		}
@@ -355,7 +355,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 	case faultloc.Unlike:
 		return a.unlike(&e)
 	case faultloc.Outdated:
-		return fmt.Sprintf("with %s stored beside it%s, %s would be gone and nothing else would break: it was right before", a.repair(s.Repair), a.until(&e), ofAll(e.Cured, e.Of))
+		return fmt.Sprintf("with %s stored beside it%s, %s would be gone and nothing else would break: it was right before", a.repair(e.Mends), a.until(&e), ofAll(e.Cured, e.Of))
 	case faultloc.Last:
 		if e.Element {
 			return "it wrote the next element of the array"
