@@ -34,7 +34,8 @@ func (v *Observer) functions(t *thread, r *mem.Regs, p *place) {
 		v.popWriter(t, true, r.RAX)
 	}
 	if p.flags&entersAlloc != 0 && !nested {
-		t.alloc = allocCall{sp: sp, pc: v.word(sp), ptr: argument(r, v.funcs[p.alloc].Ptr), fn: p.alloc}
+		f := &v.funcs[p.alloc]
+		t.alloc = allocCall{sp: sp, pc: v.word(sp), ptr: argument(r, f.Ptr), size: f.gives(r), fn: p.alloc}
 	}
 	if p.flags&(leavesAlloc|returns) != 0 {
 		v.leaveSite(t, r, p)
@@ -85,7 +86,23 @@ func (v *Observer) leaveSite(t *thread, r *mem.Regs, p *place) {
 	}
 }
 
-// leaveAlloc reports what posix_memalign and strdup wrote beside allocating.
+// gives is how many bytes a declared allocator is asked for; of others it does not matter.
+func (f *function) gives(r *mem.Regs) uint64 {
+	if !f.Declared || f.Role != probe.RoleMalloc {
+		return 0
+	}
+	size := f.Fixed
+	if f.Size > 0 {
+		size = argument(r, f.Size)
+	}
+	if f.Count > 0 {
+		size *= argument(r, f.Count)
+	}
+	return size
+}
+
+// leaveAlloc reports what posix_memalign and strdup wrote beside allocating, and what lies in a piece
+// that a declared allocator gives out: its chunk may have been filled in when it was no block yet.
 func (v *Observer) leaveAlloc(t *thread, result uint64) {
 	a := t.alloc
 	t.alloc.sp = 0
@@ -98,6 +115,10 @@ func (v *Observer) leaveAlloc(t *thread, result uint64) {
 	case probe.RoleStrdup:
 		if result != 0 {
 			s.addr, s.size = result, v.length(result)+1
+		}
+	case probe.RoleMalloc:
+		if result != 0 && result < userEnd && a.size <= userEnd-result {
+			s.op, s.index, s.addr, s.size = capture.Found, 0, result, a.size
 		}
 	}
 	s.base = s.addr

@@ -117,6 +117,7 @@ type thread struct {
 
 type allocCall struct {
 	sp, pc, ptr uint64
+	size        uint64 // bytes asked of a declared allocator, else 0
 	fn          int
 	tail        bool // it jumped to what is to return in its place
 }

@@ -116,6 +116,7 @@ var (
 	strcat = probe.Func{Name: "strcat", Role: probe.RoleWriter, Dst: 1, Extent: probe.ExtentAppend}
 	strdup = probe.Func{Name: "strdup", Role: probe.RoleStrdup}
 	malloc = probe.Func{Name: "malloc", Role: probe.RoleMalloc, Size: 1}
+	pieces = probe.Func{Name: "pieces", Role: probe.RoleMalloc, Size: 1, Count: 2, Declared: true}
 )
 
 func TestWriters(t *testing.T) {
@@ -167,6 +168,25 @@ func TestWriters(t *testing.T) {
 			t.Errorf("%d hits, the inner malloc's flags %d", n, w.hits[1].Flags)
 		}
 	})
+}
+
+// TestGiven: what lies in a piece that a declared allocator gives out is told when it does, and of no other one.
+func TestGiven(t *testing.T) {
+	for _, c := range []struct {
+		f      probe.Func
+		result uint64
+		want   []brief
+	}{
+		{pieces, 0x1010, []brief{{capture.Found, 0, 0x1010, 4, "ab\x00\x00"}}},
+		{pieces, 0, nil}, // it refuses
+		{malloc, 0x1010, nil},
+	} {
+		w := newWorld(t, []probe.Func{c.f})
+		w.put(0x1010, []byte("ab")...)
+		w.entered(0, 0x7f00, 0x40050, 2, 2)
+		w.returns(0, 0x7f00, c.result)
+		w.check(t, c.want...)
+	}
 }
 
 func TestStores(t *testing.T) {
