@@ -220,6 +220,10 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		return p.Line == out.Line && p.File == out.File || slices.Contains(out.Merged, p)
 	})
 	a.reasons(s, &out, at)
+	if a.lineBefore(s.PC) > 0 {
+		out.Also = append(out.Also, "the compiler has given this instruction no line: the one shown is of the code before it")
+		out.Evidence = append(out.Evidence, out.Also[len(out.Also)-1])
+	}
 	if out.File == "" && s.Kind == faultloc.Wrote {
 		if from := a.askedBy(a.Hist.Op(s.Operation).Thread, s.Operation, s.PC); from != "" {
 			out.Also = append(out.Also, from)
@@ -361,6 +365,11 @@ func (a *Analysis) lastOf(pc trace.Addr, behind, to mgpp.Timestamp) mgpp.Timesta
 // it is known.
 func (a *Analysis) Statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 	f, outer, source := a.Symbols.Where(pc)
+	if line := a.lineBefore(pc); line > 0 {
+		f.Line = line
+		source, _ = a.Symbols.Sources.Line(f.File, line)
+		source = strings.TrimSpace(source)
+	}
 	s := report.Suspect{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Column: f.Column, Function: f.Function, Source: source, Address: a.Symbols.Address(pc)}
 	within, around := a.Symbols.Within(pc, stack)
 	s.Within, s.Inlined, s.Callers, s.Merged = PlacesOf(within), PlacesOf(outer), a.calledFrom(around), PlacesOf(a.Symbols.Merged(pc))
@@ -370,6 +379,20 @@ func (a *Analysis) Statement(pc trace.Addr, stack []trace.Addr) report.Suspect {
 		}
 	}
 	return s
+}
+
+// lineBefore is the line that is shown of an instruction which has a file and no line: that of the code before it.
+// 0: it has one, or nothing is near.
+func (a *Analysis) lineBefore(pc trace.Addr) int {
+	f, _, _ := a.Symbols.Where(pc)
+	if f.File == "" || f.Line > 0 {
+		return 0
+	}
+	file, line := a.Symbols.LineBefore(pc)
+	if file != f.File {
+		return 0
+	}
+	return line
 }
 
 // maxCallers bounds the calls that are shown of those that led to an allocation or a

@@ -62,8 +62,8 @@ func (n names) Place(pc uint64) tell.Place {
 	p := tell.Place{File: symbol.Short(f.File), Path: f.File, Line: f.Line, Function: f.Function, Source: source, Address: n.s.Address(at), Module: "code in no file"}
 	if im, ok := n.s.Image(at); ok {
 		p.Module, p.Own, p.Linker = filepath.Base(im.Path), im.Traced, linker(im)
-		if p.File != "" && p.Line == 0 && im.Obj != nil {
-			n.near(&p, im, pc)
+		if p.File != "" && p.Line == 0 {
+			n.near(&p, at)
 		}
 		if p.Function == "" && im.Obj != nil {
 			if fn, ok := im.Obj.FuncAt(pc - uint64(im.Bias)); ok {
@@ -75,8 +75,8 @@ func (n names) Place(pc uint64) tell.Place {
 }
 
 // near gives an instruction that is of no line the one before.
-func (n names) near(p *tell.Place, im *symbol.Image, pc uint64) {
-	file, line := im.Obj.LineBefore(pc - uint64(im.Bias))
+func (n names) near(p *tell.Place, pc trace.Addr) {
+	file, line := n.s.LineBefore(pc)
 	if line == 0 {
 		return
 	}

@@ -128,6 +128,16 @@ func (s *Table) Where(pc trace.Addr) (f objfile.Frame, outer []objfile.Frame, so
 	return f, frames[i+1:], strings.TrimSpace(source)
 }
 
+// LineBefore is the line of the code before an instruction that has none, as of what a compiler has moved or merged,
+// in the same function: 0 if there is none.
+func (s *Table) LineBefore(pc trace.Addr) (file string, line int) {
+	im, ok := s.Image(pc)
+	if !ok || im.Obj == nil {
+		return "", 0
+	}
+	return im.Obj.LineBefore(uint64(pc - im.Bias))
+}
+
 // own is the index of the innermost frame in the user's own code, -1 if there is none.
 func own(frames []objfile.Frame) int {
 	return slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File != "" && !objfile.SystemHeader(f.File) })
