@@ -331,6 +331,8 @@ func TestOptimised(t *testing.T) {
 		{"vector-erase", "clang++-14", "-O2", true},
 		{"point-trie", "gcc", "-O2", true}, // a zeroed field of which the store of 0 is left out
 		{"point-trie", "clang-14", "-O2", true},
+		{"two-ways", "gcc", "-O2", true}, // one store of two, at the line of one of them
+		{"two-ways", "clang-14", "-O2", true},
 	} {
 		t.Run(c.name+"/"+c.compiler, func(t *testing.T) {
 			t.Parallel()
@@ -356,7 +358,7 @@ func TestOptimised(t *testing.T) {
 func TestTwinsOfClang(t *testing.T) {
 	t.Parallel()
 	needTracing(t)
-	gone := []string{"static-list", "vector-tree"} // what the specification declares has no place in memory any more: that is said
+	gone := []string{"called-seats", "static-list", "vector-tree"} // what the specification declares may have no place in memory any more: that is said
 	for i, p := range slices.Concat(programsIn(t, "../../testdata/optimised"), programs(t)) {
 		if p.engine == "ebpf" {
 			continue
@@ -371,12 +373,8 @@ func TestTwinsOfClang(t *testing.T) {
 		}
 		t.Run(p.name()+level, func(t *testing.T) {
 			t.Parallel()
-			want := 0
-			if slices.Contains(gone, p.name()) {
-				want = 2
-			}
-			if r := p.run(t, "inline", p.compile(t, level)); r.status != want {
-				t.Errorf("status %d, want %d\n%s%s", r.status, want, r.stdout, r.stderr)
+			if r := p.run(t, "inline", p.compile(t, level)); r.status != 0 && !(r.status == 2 && slices.Contains(gone, p.name())) {
+				t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
 			}
 		})
 	}

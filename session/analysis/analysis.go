@@ -467,14 +467,23 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 func (a *Analysis) found(p *point) {
 	var fresh []eval.Inconsistency
 	for _, inc := range p.found {
-		if !a.known[inc.Instance] {
+		if !a.known[inc.Instance] && !a.elisions.waits(inc.Instance, a.checked, p.Kind) {
 			fresh = append(fresh, inc)
-			a.known[inc.Instance] = true
 		}
 	}
 	p.found = fresh
 	if p.Kind != "crash" {
 		p.found = a.meant(p, a.Hist.At(p.time))
+	}
+	for _, inc := range p.found {
+		a.known[inc.Instance] = true
+	}
+	if len(p.found) < len(fresh) {
+		for _, inc := range fresh {
+			if !a.known[inc.Instance] {
+				a.elisions.wait(inc.Instance, a.checked)
+			}
+		}
 	}
 	if len(p.found) == 0 {
 		return
@@ -755,6 +764,9 @@ func (a *Analysis) summarise(r *report.Report) {
 	r.Warnings = append(r.Warnings, a.undescribed()...)
 	if a.Typing != nil {
 		r.Warnings = append(r.Warnings, a.Typing.Warnings(a.divided)...)
+	}
+	for _, text := range a.elisions.unjudged(a.known) {
+		a.warnOnce(text)
 	}
 	r.Warnings = append(r.Warnings, a.warned...)
 	r.Warnings = append(r.Warnings, a.implausible()...)

@@ -24,6 +24,35 @@ type elisions struct {
 	stored map[trace.Addr][]string // the fields that instructions have stored
 	at     mgpp.Timestamp          // by then
 	asked  map[elision]statement
+	later  map[eval.Instance]wait // what was broken and left out, as it may be stored still
+	why    string                 // of what was left out last
+}
+
+// wait says at which C-point something was left out first, and at which it is asked again, in C-points checked: each
+// time after twice as many, so that it costs little where that is never stored.
+type wait struct {
+	first, next int
+	why         string
+}
+
+// waits says whether an inconsistency was left out, and is not to be asked again yet: the node that it is about may have
+// come to be led to meanwhile. At the end all are; a crash tells nothing of them.
+func (e *elisions) waits(i eval.Instance, checked int, kind string) bool {
+	w, ok := e.later[i]
+	return ok && kind != "exit" && (kind == "crash" || checked < w.next)
+}
+
+// wait notes that an inconsistency was left out.
+func (e *elisions) wait(i eval.Instance, checked int) {
+	w, ok := e.later[i]
+	if !ok {
+		w.first = checked
+	}
+	w.next, w.why = checked+max(1, checked-w.first), e.why
+	if e.later == nil {
+		e.later = map[eval.Instance]wait{}
+	}
+	e.later[i] = w
 }
 
 // elision asks for a member in the machine function with this entry, or at this instruction of it.
@@ -74,6 +103,17 @@ func (a *Analysis) stored() map[trace.Addr][]string {
 	return a.elisions.stored
 }
 
+// unjudged says, once of each statement, of what was left out and never judged after that why it was.
+func (e *elisions) unjudged(judged map[eval.Instance]bool) (out []string) {
+	for i, w := range e.later {
+		if !judged[i] && !slices.Contains(out, w.why) {
+			out = append(out, w.why)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // timely leaves out of what a C-point has found broken what depends on a field that the machine
 // function that pc is in may be about to store. A warning says so where that lasts.
 func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
@@ -89,16 +129,19 @@ func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsist
 			return false
 		}
 		if p.lasts > 1 {
-			a.unjudgedMember(m, x)
+			a.warnOnce(unjudgedMember(m, x))
 		}
 		return true
 	})
 }
 
-// unjudgedMember warns, once, that what depends on the value of a statement is not judged.
-func (a *Analysis) unjudgedMember(m symbol.Member, x statement) {
-	text := fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
+// unjudgedMember says that what depends on the value of a statement is not judged.
+func unjudgedMember(m symbol.Member, x statement) string {
+	return fmt.Sprintf("the compiler has left out the store to %s that %s:%d means, or does it later: what depends on it is not judged; -O0 helps, or __attribute__((noinline)) on the functions of the structure",
 		m.Name, symbol.Short(x.file), x.line)
+}
+
+func (a *Analysis) warnOnce(text string) {
 	if !slices.Contains(a.warned, text) {
 		a.warned = append(a.warned, text)
 	}
@@ -148,8 +191,7 @@ func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Ad
 }
 
 // meant leaves inconsistencies of a C-point out that depend on a field that is not stored, or not any more:
-// it was never written, or what writes to its block is one function that leads nobody to it. A
-// warning says so once of each statement.
+// it was never written, or what writes to its block is one function that leads nobody to it.
 func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
 	return a.without(p.found, v, func(d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
@@ -183,7 +225,7 @@ func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
 		if x.line == 0 {
 			return false
 		}
-		a.unjudgedMember(m, x)
+		a.elisions.why = unjudgedMember(m, x)
 		return true
 	})
 }

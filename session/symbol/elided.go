@@ -61,7 +61,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 	}
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless)
+		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
 	}))
 }
 
@@ -380,6 +380,52 @@ func (c *function) behind(pc uint64, p *part, stores []uint64) bool {
 	before[entry], before[pc] = true, false
 	in := func(at uint64) bool { return before[at] }
 	return !slices.ContainsFunc(stores, in) && slices.ContainsFunc(p.code, in)
+}
+
+// joined says whether a statement has its store of a member in common with another one, at whose line it stands: ways
+// from code of the one and of the other lead to it, and neither passes through code of the other statement.
+//
+//	17	n->kind = odd(key);     jmp  1:                    line 17
+//	19	n->kind = even(key);    1: mov %rax,0x10(%rbx)     line 19
+func (c *function) joined(k statement, m Member, stored map[trace.Addr][]string) bool {
+	mine := c.code(k)
+	if c.flow == nil || len(mine) == 0 {
+		return false
+	}
+	for _, in := range c.insts {
+		if ran, stores := in.stores(m, stored, c.bias); !ran || !stores {
+			continue
+		}
+		at := func(pc uint64) bool { return pc == in.at }
+		apart := func(code, others []uint64) []uint64 { // what leads to the store past the others; compilers move code of both to where they part
+			return slices.DeleteFunc(slices.Clone(code), func(pc uint64) bool {
+				ways := c.flow.Reached([]uint64{pc}, at)
+				return pc == in.at || !ways[in.at] || slices.ContainsFunc(others, func(other uint64) bool { return ways[other] })
+			})
+		}
+		for i, f := range in.frames {
+			if f.File != k.file || f.Line == k.line || f.Line == 0 || place(in.frames[i+1:]) != k.calls {
+				continue
+			}
+			theirs := apart(c.code(statement{f.File, f.Line, k.calls}), mine)
+			if len(theirs) > 0 && len(apart(mine, theirs)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// code is what there is of a statement, in the place where it is inlined.
+func (c *function) code(k statement) (out []uint64) {
+	for _, in := range c.insts {
+		for i, f := range in.frames {
+			if f.File == k.file && f.Line == k.line && place(in.frames[i+1:]) == k.calls {
+				out = append(out, in.at)
+			}
+		}
+	}
+	return out
 }
 
 // machine is the code of a function, for its loops.
