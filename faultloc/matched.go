@@ -45,7 +45,7 @@ func matched(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 		s := r.accused(in, &suspects, t)
 		k := slices.IndexFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Outdated })
 		if k < 0 {
-			e := Evidence{Kind: Outdated, At: t, Beside: r.until(in, t), Flips: 1}
+			e := Evidence{Kind: Outdated, Mends: r, At: t, Beside: r.until(in, t), Flips: 1}
 			in.cures(&e, r.cured)
 			s.Evidence, k = append(s.Evidence, e), len(s.Evidence)
 		}

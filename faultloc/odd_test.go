@@ -17,6 +17,11 @@ func first(r Result, k EvidenceKind) string {
 	if len(r.Suspects) == 0 {
 		return "none"
 	}
+	for _, s := range r.Suspects {
+		if slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return (e.Kind == Outdated || e.Kind == Mirror) && e.Mends == nil }) {
+			return "evidence that does not say what is missing"
+		}
+	}
 	s := r.Suspects[0]
 	text := string(s.Kind) + " " + strconv.Itoa(int(s.PC))
 	if s.has(k) {
