@@ -1,9 +1,6 @@
 package capture
 
 import (
-	"math"
-	"math/bits"
-
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/trace"
@@ -78,21 +75,7 @@ func (a *Assembler) replacedAllocs(t *thread, h *Hit) {
 
 // requested computes the size that a call asks for.
 func requested(fn *probe.Func, h *Hit) (uint64, bool) {
-	switch {
-	case fn.Role == probe.RoleFree, fn.Role == probe.RoleStrdup:
-		return 0, false
-	case fn.Size == 0:
-		return fn.Fixed, true
-	}
-	size := argument(h, fn.Size)
-	if fn.Count == 0 {
-		return size, true
-	}
-	hi, lo := bits.Mul64(size, argument(h, fn.Count))
-	if hi != 0 {
-		lo = math.MaxUint64 // refused by every allocator
-	}
-	return lo, true
+	return fn.Requested(func(n int) uint64 { return argument(h, n) })
 }
 
 func argument(h *Hit, n int) uint64 {

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"math"
+	"math/bits"
 	"slices"
 
 	"mgtrace/objfile"
@@ -189,6 +191,26 @@ type Func struct {
 	Extent   Extent
 	File     string
 	Line     int
+}
+
+// Requested computes the size that a call of an allocator asks for, in bytes, of its arguments from 1; not ok: it
+// asks for none.
+func (f *Func) Requested(argument func(n int) uint64) (size uint64, ok bool) {
+	switch {
+	case f.Role == RoleFree, f.Role == RoleStrdup:
+		return 0, false
+	case f.Size == 0:
+		return f.Fixed, true
+	}
+	size = argument(f.Size)
+	if f.Count == 0 {
+		return size, true
+	}
+	hi, lo := bits.Mul64(size, argument(f.Count))
+	if hi != 0 {
+		lo = math.MaxUint64 // refused by every allocator
+	}
+	return lo, true
 }
 
 // Arg is where an argument is: in an integer register, by its number among those that pass

@@ -91,13 +91,7 @@ func (f *function) gives(r *mem.Regs) uint64 {
 	if !f.Declared || f.Role != probe.RoleMalloc {
 		return 0
 	}
-	size := f.Fixed
-	if f.Size > 0 {
-		size = argument(r, f.Size)
-	}
-	if f.Count > 0 {
-		size *= argument(r, f.Count)
-	}
+	size, _ := f.Requested(func(n int) uint64 { return argument(r, n) })
 	return size
 }
 
