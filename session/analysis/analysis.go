@@ -472,17 +472,16 @@ func (a *Analysis) found(p *point) {
 		}
 	}
 	p.found = fresh
-	if p.Kind != "crash" {
-		p.found = a.meant(p, a.Hist.At(p.time))
+	var why map[eval.Instance]string
+	if p.Kind != "crash" && len(fresh) > 0 {
+		p.found, why = a.meant(p, a.Hist.At(p.time))
 	}
 	for _, inc := range p.found {
 		a.known[inc.Instance] = true
 	}
-	if len(p.found) < len(fresh) {
-		for _, inc := range fresh {
-			if !a.known[inc.Instance] {
-				a.elisions.wait(inc.Instance, a.checked)
-			}
+	for _, inc := range fresh {
+		if !a.known[inc.Instance] {
+			a.elisions.wait(inc.Instance, a.checked, why[inc.Instance])
 		}
 	}
 	if len(p.found) == 0 {

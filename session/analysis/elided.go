@@ -25,14 +25,13 @@ type elisions struct {
 	at     mgpp.Timestamp          // by then
 	asked  map[elision]statement
 	later  map[eval.Instance]wait // what was broken and left out, as it may be stored still
-	why    string                 // of what was left out last
 }
 
 // wait says at which C-point something was left out first, and at which it is asked again, in C-points checked: each
 // time after twice as many, so that it costs little where that is never stored.
 type wait struct {
 	first, next int
-	why         string
+	why         string // "": there was no time to ask
 }
 
 // waits says whether an inconsistency was left out, and is not to be asked again yet: the node that it is about may have
@@ -42,13 +41,13 @@ func (e *elisions) waits(i eval.Instance, checked int, kind string) bool {
 	return ok && kind != "exit" && (kind == "crash" || checked < w.next)
 }
 
-// wait notes that an inconsistency was left out.
-func (e *elisions) wait(i eval.Instance, checked int) {
+// wait notes that an inconsistency was left out, and why.
+func (e *elisions) wait(i eval.Instance, checked int, why string) {
 	w, ok := e.later[i]
 	if !ok {
 		w.first = checked
 	}
-	w.next, w.why = checked+max(1, checked-w.first), e.why
+	w.next, w.why = checked+max(1, checked-w.first), why
 	if e.later == nil {
 		e.later = map[eval.Instance]wait{}
 	}
@@ -106,7 +105,7 @@ func (a *Analysis) stored() map[trace.Addr][]string {
 // unjudged says, once of each statement, of what was left out and never judged after that why it was.
 func (e *elisions) unjudged(judged map[eval.Instance]bool) (out []string) {
 	for i, w := range e.later {
-		if !judged[i] && !slices.Contains(out, w.why) {
+		if w.why != "" && !judged[i] && !slices.Contains(out, w.why) {
 			out = append(out, w.why)
 		}
 	}
@@ -118,7 +117,7 @@ func (e *elisions) unjudged(judged map[eval.Instance]bool) (out []string) {
 // function that pc is in may be about to store. A warning says so where that lasts.
 func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsistency {
 	again := a.allocatedAgain(p, pc)
-	return a.without(p.found, v, func(d eval.Dep) bool {
+	return a.without(p.found, v, func(_ eval.Instance, d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
 		if !ok {
 			return false
@@ -192,8 +191,10 @@ func (a *Analysis) allocatedAgain(p *point, pc trace.Addr) func(stack []trace.Ad
 
 // meant leaves inconsistencies of a C-point out that depend on a field that is not stored, or not any more:
 // it was never written, or what writes to its block is one function that leads nobody to it.
-func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
-	return a.without(p.found, v, func(d eval.Dep) bool {
+// why says of those that were asked which statement it is.
+func (a *Analysis) meant(p *point, v mgpp.View) (kept []eval.Inconsistency, why map[eval.Instance]string) {
+	why = map[eval.Instance]string{}
+	kept = a.without(p.found, v, func(i eval.Instance, d eval.Dep) bool {
 		c, ok := locatorCells{a.Graph}.Cell(d.Addr, v)
 		id, in := v.NodeAt(d.Addr)
 		if !ok || !in {
@@ -215,8 +216,8 @@ func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
 		}
 		m := symbol.MemberOf(c.Path)
 		x := statement{}
-		for i := 0; i < len(makers) && x.line == 0; i++ {
-			x = a.elided(elision{makers[i], m, elided})
+		for k := 0; k < len(makers) && x.line == 0; k++ {
+			x = a.elided(elision{makers[k], m, elided})
 		}
 		if x.line == 0 && !never {
 			_, pc := a.Hist.Statement(last)
@@ -225,9 +226,10 @@ func (a *Analysis) meant(p *point, v mgpp.View) []eval.Inconsistency {
 		if x.line == 0 {
 			return false
 		}
-		a.elisions.why = unjudgedMember(m, x)
+		why[i] = unjudgedMember(m, x)
 		return true
 	})
+	return kept, why
 }
 
 // zeroed: nobody has written bytes that are known all the same, as those of calloc.
@@ -310,7 +312,7 @@ const (
 
 // without leaves inconsistencies out that depend on certain bytes. Those that there is no time to
 // ask are as the others of their constraint.
-func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eval.Dep) bool) (out []eval.Inconsistency) {
+func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eval.Instance, eval.Dep) bool) (out []eval.Inconsistency) {
 	leaves := 0
 	left := map[int]bool{} // constraints of which some were left out
 	for i, inc := range found {
@@ -319,7 +321,7 @@ func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eva
 			some = false
 			eval.Leaves(a.Checker, a.Checker.Eval(inc.Instance, v).Deps, v, func(d eval.Dep) bool {
 				leaves++
-				some = d.Kind == eval.DepBytes && bad(d)
+				some = d.Kind == eval.DepBytes && bad(inc.Instance, d)
 				return !some && leaves < maxLeaves
 			})
 		}

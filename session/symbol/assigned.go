@@ -64,7 +64,7 @@ func (s *Table) Assign(stores []Store) {
 		for i := range frames {
 			f := frames[i]
 			if f.Line == 0 {
-				f.Line = s.lineBefore(x.PC, &f)
+				f.Line = s.nearLine(x.PC, &f)
 			}
 			busy := func(n int) bool { return taken[place{f.File, n}] }
 			if line, field := s.assigning(&f, x.Fields, busy); line > 0 {
@@ -85,9 +85,9 @@ func (s *Table) Assign(stores []Store) {
 	}
 }
 
-// lineBefore is the line of the instruction before one in the same function that has a line; that
+// nearLine is the line of the instruction before one in the same function that has a line; that
 // at which the function is declared if there is none near.
-func (s *Table) lineBefore(pc trace.Addr, of *objfile.Frame) int {
+func (s *Table) nearLine(pc trace.Addr, of *objfile.Frame) int {
 	for at := pc; at > pc-maxBefore; at-- {
 		frames := s.Frames(at)
 		if i := slices.IndexFunc(frames, func(f objfile.Frame) bool { return f.File == of.File && f.Declared == of.Declared && f.Line > 0 }); i >= 0 {
