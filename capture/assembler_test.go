@@ -59,7 +59,7 @@ func testPlan() *probe.Plan {
 	}
 	p.Stores = []probe.Store{
 		{Site: probe.Site{Addr: 0x600, Offset: 0x600}, Effect: x86.Store{Width: 8}},
-		{Site: probe.Site{Addr: 0x608, Offset: 0x608}, Effect: x86.Store{Width: 8, Atomic: true, RMW: true}},
+		{Site: probe.Site{Addr: 0x608, Offset: 0x608}, Effect: x86.Store{Width: 8, Atomic: true, RMW: true, Old: x86.NoReg}},
 	}
 	return p
 }

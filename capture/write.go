@@ -145,13 +145,7 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 	}
 	switch h.Op {
 	case Store:
-		s := &a.plan.Stores[h.Index].Effect
-		if s.Atomic {
-			e.Flags |= trace.FlagAtomic
-		}
-		if s.RMW {
-			e.Flags |= trace.FlagRMW
-		}
+		e.Flags |= a.plan.Stores[h.Index].Flags()
 	case Bulk:
 		e.Kind = trace.KindBulk
 		e.Name = a.plan.Funcs[h.Index].Name

@@ -259,6 +259,7 @@ func (e *Engine) back(th *target.Stopped, s *slot, regs *mem.Regs, pos *emit.Pos
 	if pos.Undo == emit.UndoSize {
 		e.note(s, nil)
 	}
+	s.set(layout.Since, 0) // of an exchange: it begins anew, or its record is there
 	regs.RIP = pos.PC
 	return th.SetRegs(*regs)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mgtrace/capture"
+	"mgtrace/inline/layout"
 	"mgtrace/inline/log"
 	"mgtrace/trace"
 )
@@ -125,7 +126,7 @@ func (r *reader) round(all bool) (over bool, err error) {
 	}
 	n := 0
 	for _, s := range r.slots {
-		k, err := r.take(s, all || over)
+		k, err := r.take(s, all || over, &order)
 		if err != nil {
 			return false, err
 		}
@@ -174,8 +175,9 @@ func (r *reader) pass(wait bool) error {
 }
 
 // take gives what a thread has written to the merger, and returns how much. all: its last
-// store is no longer to be waited for.
-func (r *reader) take(s *slot, all bool) (n int, err error) {
+// store is no longer to be waited for. order is where the cut will be: a thread at an exchange
+// has a record to come that may have to be the first of what others have done since.
+func (r *reader) take(s *slot, all bool, order *uint64) (n int, err error) {
 	e := r.e
 	e.streams.Lock()
 	if s.tid == 0 {
@@ -184,6 +186,9 @@ func (r *reader) take(s *slot, all bool) (n int, err error) {
 	}
 	known := s.known
 	s.known = true
+	if since := s.get(layout.Since); since != 0 { // before the cursor
+		*order = min(*order, since-1)
+	}
 	pieces, notes, full := s.take()
 	tid, stamp, stack := trace.ThreadID(s.tid), s.stamp, s.stack
 	var bias []uint64

@@ -1,6 +1,8 @@
 package inline
 
 import (
+	"encoding/binary"
+	"slices"
 	"testing"
 
 	"mgtrace/trace"
@@ -38,6 +40,41 @@ func TestThreads(t *testing.T) {
 				t.Errorf("only %d bytes are known", r.known)
 			}
 		})
+	}
+}
+
+// What locked instructions did comes in the order in which they did it, though their stamps are taken some
+// instructions later, and what is seen by a plain load comes before what is stored after it: of a counter each
+// store has one more than the one before, of a stack's top each the node whose next is the one before.
+func TestExchangeOrder(t *testing.T) {
+	path := build(t, "threads.c")
+	for _, o := range []Options{{}, {Strict: true}} {
+		var counter, top, pushed uint64
+		r := run{options: o}
+		r.event = func(ev *trace.Event) error {
+			if ev.Kind != trace.KindStore || ev.Flags&trace.FlagExchange == 0 {
+				return nil
+			}
+			v := binary.LittleEndian.Uint64(ev.Data)
+			if v < 1<<32 {
+				if v != counter+1 {
+					t.Errorf("strict %v: the counter goes from %d to %d", o.Strict, counter, v)
+				}
+				counter = v
+				return nil
+			}
+			data, known := r.memory.read(trace.Addr(v), 8)
+			if next := binary.LittleEndian.Uint64(data); slices.Contains(known, false) || next != top {
+				t.Errorf("strict %v: %#x was pushed on %#x, its next is %#x (known %v)", o.Strict, v, top, next, known)
+			}
+			top = v
+			pushed++
+			return nil
+		}
+		r.same(t, path, "atomics", "8", "1000")
+		if counter != 8*10*1000 || pushed != 8*10*1000/16 {
+			t.Errorf("strict %v: counted to %d, pushed %d", o.Strict, counter, pushed)
+		}
 	}
 }
 

@@ -126,6 +126,21 @@ type Store struct {
 	AfterOnly bool
 }
 
+// Flags are those of each event of the store, which say what its instruction is.
+func (s *Store) Flags() (flags trace.Flags) {
+	e := &s.Effect
+	if e.RMW {
+		flags |= trace.FlagRMW
+	}
+	if e.Atomic {
+		flags |= trace.FlagAtomic
+		if e.Old != x86.NoReg {
+			flags |= trace.FlagExchange
+		}
+	}
+	return flags
+}
+
 // Role says what a function is to the capture.
 type Role uint8
 

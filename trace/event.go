@@ -71,15 +71,16 @@ const MemoryChunk = 64 << 10
 type Flags uint16
 
 const (
-	FlagZeroed  Flags = 1 << iota // Alloc: the block is zero (calloc, fresh mmap)
-	FlagAtomic                    // Store: a locked instruction or exchange
-	FlagPartial                   // Bulk, Syscall: Data is only the first bytes of Size
-	FlagRMW                       // Store: read-modify-write
-	FlagLate                      // Store: value was read at the thread's next stop, not at the instruction itself
-	FlagInline                    // Line: belongs to an inlined instance. Call: made in an inlined instance of the function itself
-	FlagUnwound                   // Return: the frame was left by an exception or longjmp; Ret is not valid
-	FlagHandled                   // Signal: the program has a handler, and may go on
-	FlagBefore                    // Alloc, Call: it was there when recording began
+	FlagZeroed   Flags = 1 << iota // Alloc: the block is zero (calloc, fresh mmap)
+	FlagAtomic                     // Store: a locked instruction or exchange
+	FlagPartial                    // Bulk, Syscall: Data is only the first bytes of Size
+	FlagRMW                        // Store: read-modify-write
+	FlagLate                       // Store: value was read at the thread's next stop, not at the instruction itself
+	FlagInline                     // Line: belongs to an inlined instance. Call: made in an inlined instance of the function itself
+	FlagUnwound                    // Return: the frame was left by an exception or longjmp; Ret is not valid
+	FlagHandled                    // Signal: the program has a handler, and may go on
+	FlagBefore                     // Alloc, Call: it was there when recording began
+	FlagExchange                   // Store: atomic, by an instruction that tells what was there before
 )
 
 // Event is one thing that happened in the traced process. Data, Stack and Args

@@ -117,7 +117,7 @@ var kindSpecs = [NumKinds]kindSpec{
 const common = fieldSet(1<<fieldThread | 1<<fieldWall | 1<<fieldInstant | 1<<fieldFlags | 1<<fieldPC)
 
 // flagNames are the names of the flags by bit. Read-only.
-var flagNames = [...]string{"zeroed", "atomic", "partial", "rmw", "late", "inline", "unwound", "handled", "before"}
+var flagNames = [...]string{"zeroed", "atomic", "partial", "rmw", "late", "inline", "unwound", "handled", "before", "exchange"}
 
 // String returns the kind's name in the text form.
 func (k Kind) String() string {

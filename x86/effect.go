@@ -54,7 +54,7 @@ func (e *enc) prefix() byte {
 // store makes the instruction a store of width bytes to its memory operand.
 func (in *Inst) store(width int) *Store {
 	in.Effect = EffectStore
-	in.Store = Store{Operand: in.operand(), Width: width, Value: NoReg, Lock: in.lock, Atomic: in.lock}
+	in.Store = Store{Operand: in.operand(), Width: width, Value: NoReg, Old: NoReg, Lock: in.lock, Atomic: in.lock}
 	return &in.Store
 }
 
@@ -120,6 +120,9 @@ func (in *Inst) oneByteStore() {
 		s := in.rmw(in.sizeByte())
 		in.fromReg(s)
 		s.Atomic = true
+		if s.Shift == 0 {
+			s.Old = s.Value
+		}
 	case op == 0x88 || op == 0x89:
 		in.fromReg(in.store(in.sizeByte()))
 	case op == 0x8c:
@@ -229,9 +232,12 @@ func (in *Inst) twoByteStore() {
 	case op == 0xae:
 		in.stateStore()
 	case op == 0xb0, op == 0xb1: // cmpxchg
-		in.rmw(in.sizeByte()).Shape = ShapeCond
+		s := in.rmw(in.sizeByte())
+		s.Shape, s.Old = ShapeCond, RAX
 	case op == 0xc0, op == 0xc1: // xadd
-		in.rmw(in.sizeByte())
+		if s := in.rmw(in.sizeByte()); s.Width > 1 || in.rex != 0 || in.reg < 4 {
+			s.Old = Reg(in.reg | in.r)
+		}
 	case op == 0xc3: // movnti
 		in.fromReg(in.store(in.size()))
 	case op == 0xc7:
@@ -276,11 +282,12 @@ func (in *Inst) stateStore() {
 func (in *Inst) group9Store() {
 	switch in.reg {
 	case 1: // cmpxchg8b, cmpxchg16b
-		width := 8
-		if in.w {
-			width = 16
+		if !in.w {
+			in.rmw(8).Shape = ShapeCond // whose old value is in two registers
+			break
 		}
-		in.rmw(width).Shape = ShapeCond
+		s := in.rmw(16)
+		s.Shape, s.Old = ShapeCond, RAX
 	case 4, 5: // xsavec, xsaves
 		in.shape(0, ShapeUnsupported)
 	case 7: // vmptrst

@@ -57,6 +57,7 @@ type Store struct {
 	RMW    bool   // reads the operand too
 	Atomic bool   // locked, or xchg
 	Lock   bool   // has a LOCK prefix
+	Old    Reg    // behind the instruction its low Width bytes, at most 8, are what was there before (xchg, xadd, cmpxchg); NoReg: none has it
 	Len    int    // bytes of the instruction
 	Text   string // Intel syntax, for reports; Decode leaves it empty, see Text
 }

@@ -136,6 +136,9 @@ func (s *subject) compare(r *result, snaps []snap) string {
 	if msg := s.compareRecord(r); msg != "" {
 		return msg
 	}
+	if since := r.End.Block[layout.Since/8]; since != 0 {
+		return fmt.Sprintf("a record is to come since %d", since)
+	}
 	return s.compareSnaps(r, snaps)
 }
 
@@ -255,7 +258,11 @@ func (s *subject) compareRecord(r *result) string {
 	}
 	if parts.Stamp {
 		stamp, wanted := layout.Stamped(u64(off))
-		if stamp != stampBase+1 || r.Order != stampBase+1 {
+		last := uint64(stampBase + 1)
+		if parts.Old {
+			last++
+		}
+		if stamp != last || r.Order != last {
 			return fmt.Sprintf("stamp is %d, counter %d", stamp, r.Order)
 		}
 		if wanted != (s.v.kept || s.v.opt.Strict) {
@@ -271,6 +278,16 @@ func (s *subject) compareRecord(r *result) string {
 		}
 		if zero := u64(off)>>14&1 != 0; zero != wrote {
 			return fmt.Sprintf("zero flag in the record is %v", zero)
+		}
+		off += 8
+	}
+	if parts.Old {
+		if since := u64(off); since != stampBase+1 {
+			return fmt.Sprintf("the stamp of before is %d", since)
+		}
+		n := min(st.Width, 8)
+		if old := rec[off+8:][:n]; !bytes.Equal(old, r.Before[:n]) {
+			return fmt.Sprintf("what was there before is %x, not %x", old, r.Before[:n])
 		}
 	}
 	return ""
@@ -299,6 +316,16 @@ func (s *subject) at(k *snap) (Position, Registers, error) {
 	return p, regs, err
 }
 
+// raced: a locked store whose record has the old value has executed, the record is not there
+// yet, and layout.Since does not say so.
+func (s *subject) raced(p *Position, k *snap) bool {
+	st := &s.in.Store
+	if s.site.Tag == None || layout.Complex(st) || !layout.PartsOf(st, s.v.opt.Strict).Old {
+		return false
+	}
+	return p.Executed && !p.Clean && k.Block[layout.Since/8] == 0
+}
+
 // compareSnaps: wherever the thread was stopped, the program's registers can be
 // had, and the position says truly what has happened.
 func (s *subject) compareSnaps(r *result, snaps []snap) string {
@@ -316,6 +343,9 @@ func (s *subject) compareSnaps(r *result, snaps []snap) string {
 		p, regs, err := s.at(k)
 		if err != nil {
 			return err.Error()
+		}
+		if s.raced(&p, k) {
+			return fmt.Sprintf("offset %d: the reader is not told that a record is to come", k.Off)
 		}
 		if p.Partial {
 			continue

@@ -356,6 +356,9 @@ func (g *generator) site(m *Maker, index int) error {
 		g.hook(uint32(s.Hook), layout.PhaseAfter, s.complex(&in))
 	}
 	g.steps[0].end = g.off()
+	if plain && layout.PartsOf(&in.Store, g.options.Strict).Old {
+		g.storeImm(slot(layout.Since), 8, 0)
+	}
 	if leaves {
 		return nil
 	}

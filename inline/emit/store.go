@@ -127,7 +127,9 @@ func (g *generator) storeSite(s *Site) error {
 
 // prepare keeps what is lost when the store executes. In strict order a store
 // that is neither locked nor exchanging takes its stamp here: it may be a
-// release, and what another thread does after having seen it comes later.
+// release, and what another thread does after having seen it comes later. One
+// whose record has the old value takes a first one, and until the record is
+// whole that is where the reader stops.
 func (g *generator) prepare(p *storePlan, s *Site) {
 	switch {
 	case p.keepAddr && p.parts.FromBase:
@@ -141,9 +143,16 @@ func (g *generator) prepare(p *storePlan, s *Site) {
 	if p.keepReg {
 		g.store(slot(layout.Value), 8, p.kept)
 	}
-	if p.parts.Stamp && !p.store.Atomic {
+	since := int32(0)
+	switch {
+	case p.parts.Old:
+		since = layout.Since
+	case p.parts.Stamp && !p.store.Atomic:
+		since = layout.Stamp
+	}
+	if since != 0 {
 		g.save(p.rec, recSlot)
-		g.flags(p, true)
+		g.flags(p, since)
 		g.restore(p.rec)
 	}
 }
@@ -185,8 +194,11 @@ func (g *generator) record(p *storePlan, s *Site) {
 	}
 
 	// 2. Stamp and flags. RAX is used and given back.
-	stamp := p.parts.Stamp && (p.before || p.store.Atomic)
-	if stamp || p.parts.Flags {
+	stamp := int32(0)
+	if p.parts.Stamp && (p.before || p.store.Atomic) {
+		stamp = layout.Stamp
+	}
+	if stamp != 0 || p.parts.Flags {
 		g.flags(p, stamp)
 	}
 	// temp is free to be changed until the record is committed; fetched
@@ -232,12 +244,12 @@ func (g *generator) log(f func()) {
 	f()
 }
 
-// flags appends what keeps the status flags in gs:[Flags] and, if stamp, takes
-// a stamp to gs:[Stamp] and puts the flags back. rec must have been saved.
-func (g *generator) flags(p *storePlan, stamp bool) {
+// flags appends what keeps the status flags in gs:[Flags] and, if stamp is not 0, takes
+// a stamp to gs:[stamp] and puts the flags back. rec must have been saved.
+func (g *generator) flags(p *storePlan, stamp int32) {
 	g.save(x86.RAX, sideSlot)
 	g.keepFlags()
-	if stamp {
+	if stamp != 0 {
 		g.load(p.rec, 8, slot(layout.Process))
 		g.imm(x86.RAX, 1)
 		g.begin()
@@ -245,7 +257,7 @@ func (g *generator) flags(p *storePlan, stamp bool) {
 		g.lockXadd(p.rec)
 		g.state.flags = FlagsSlot
 		g.lea(x86.RAX, at(x86.RAX, 1))
-		g.store(slot(layout.Stamp), 8, x86.RAX)
+		g.store(slot(stamp), 8, x86.RAX)
 		g.load(x86.RAX, 8, slot(layout.Flags))
 		g.putFlags()
 	}
@@ -298,6 +310,11 @@ func (g *generator) writeParts(p *storePlan, temp x86.Reg) {
 	if p.parts.Flags {
 		g.load(temp, 8, slot(layout.Flags))
 		put(temp)
+	}
+	if p.parts.Old {
+		g.load(temp, 8, slot(layout.Since))
+		put(temp)
+		put(p.store.Old)
 	}
 }
 

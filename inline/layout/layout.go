@@ -20,7 +20,10 @@ const (
 	HookEntry = 0x60
 	Value     = 0x68 // a register as it was before a store that changes it
 	Stamp     = 0x70 // the stamp of the record that is being written
-	Hook      = 0x80 // … BlockSize: what the hook routine keeps for itself
+	// Since (u64) is not 0 from before an instruction whose record has the old value until that
+	// record is whole: a stamp taken before it.
+	Since = 0x78
+	Hook  = 0x80 // … BlockSize: what the hook routine keeps for itself
 
 	BlockSize = 0x1000
 	HookStack = 0x4000 // bytes of hook stack, right behind the block
@@ -79,6 +82,8 @@ func Tag(index, size int) uint32 { return uint32(index)<<WordsBits | uint32(size
 //	or exchanges: taken behind it; or always in strict order: before it. Its
 //	highest byte is ClosedStamp if the store itself is not wanted, else 0
 //	then u64 RAX as lahf; seto al left it, only for ShapeCond (zero flag: bit 14)
+//	then u64 stamp taken before the store, and u64 register whose low bytes are what was
+//	there before, only if it is locked or exchanges and leaves that in a register
 //
 // The padded width is 4 for 1, 2 and 4 bytes, 8 for 8, 12 for 10, else the width.
 // So every part has a multiple of four bytes, and so has every record.
@@ -108,13 +113,14 @@ func PaddedWidth(width int) int {
 // StoreParts says what a store's record holds beside address and value.
 type StoreParts struct {
 	Base, Stamp, Flags bool
+	Old                bool // what was there before, and a stamp of before
 	FromBase           bool // the address is told by the base register: nothing is computed for it
 }
 
 // StoreSize is the size of a store's record.
 func StoreSize(width int, p StoreParts) int {
 	n := StoreValue + PaddedWidth(width)
-	for _, part := range []bool{p.Base, p.Stamp, p.Flags} {
+	for _, part := range []bool{p.Base, p.Stamp, p.Flags, p.Old, p.Old} {
 		if part {
 			n += 8
 		}

@@ -29,5 +29,6 @@ func PartsOf(s *x86.Store, strict bool) StoreParts {
 		Base:     s.Base != x86.NoReg && (s.Index != x86.NoReg || s.Addr32),
 		Stamp:    strict || s.Atomic,
 		Flags:    s.Shape == x86.ShapeCond,
+		Old:      s.Atomic && s.Old != x86.NoReg,
 	}
 }

@@ -16,6 +16,8 @@ const (
 	empty   state = iota // everything was delivered
 	beyond               // the next record has a place beyond the limit: thread.next
 	waiting              // the last record, at place thread.next, may be taken back
+	unclear              // whether the next record, at place thread.next, is, the next cut will tell
+	moved                // what others wait for has come
 )
 
 // deliver delivers the records of a thread with places up to limit. Stores of
@@ -55,7 +57,7 @@ func (m *Merger) deliver(t *thread, limit uint64) (state, error) {
 func (m *Merger) segment(t *thread, s *segment, limit uint64, keep bool) (st state, err error) {
 	b, off := s.buf, 0
 	for off < len(b) && st == empty && err == nil {
-		if len(b)-off >= shortest && binary.LittleEndian.Uint32(b[off:]) < layout.Special {
+		if t.place <= limit && len(b)-off >= shortest && binary.LittleEndian.Uint32(b[off:]) < layout.Special {
 			if len(m.run.Recs) == 0 {
 				m.run.Recs = m.room(batch)
 			}
@@ -104,6 +106,27 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		stamp, open = layout.Stamped(binary.LittleEndian.Uint64(r[f.stamp:]))
 		place = max(place, stamp)
 	}
+	st, behind := empty, place // where the thread is then
+	var x exchange
+	exchanged := f.form&formOld != 0 && len(m.threads) > 1
+	if exchanged {
+		var wrote bool
+		x, wrote = t.exchangeOf(f, r, t.place)
+		switch {
+		case !wrote && place > limit:
+			st = beyond
+		case wrote && x.since > limit:
+			st, place = beyond, x.since
+		case wrote:
+			place, st = m.turn(t, &x)
+		}
+		if st != empty {
+			m.retain(t, &x)
+			t.next = place
+			return 0, st, nil
+		}
+		exchanged = wrote
+	}
 	switch {
 	case place > limit:
 		t.next = place
@@ -112,15 +135,23 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		t.next = place
 		return 0, waiting, nil
 	}
-	t.place = place
+	if len(t.private) > 0 {
+		if err := m.publish(t); err != nil {
+			return 0, empty, err
+		}
+	}
+	t.place = behind
+	if exchanged && m.left(&x, place) {
+		t.next, st = behind, moved
+	}
 	addr := binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp
 	switch {
 	case !open, !t.Wanted(addr, uint64(f.width)):
 		m.stats.Filtered++
-		return n, empty, nil
+		return n, st, nil
 	case f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0:
 		m.stats.Failed++
-		return n, empty, nil
+		return n, st, nil
 	}
 	rec := trace.StoreRec{Site: tag >> layout.WordsBits, Addr: addr}
 	if f.form&formBase != 0 {
@@ -134,7 +165,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 		rec.Value = binary.LittleEndian.Uint64(word[:])
 	}
 	m.run.Recs = append(m.run.Recs, rec)
-	return n, empty, nil
+	return n, st, nil
 }
 
 // wide keeps the value of a record, of more than 8 bytes, for the run.

@@ -19,6 +19,10 @@
 //  2. A record without one has the place of the record before it.
 //  3. What a thread's cursor passed only after a cut was read is placed at least
 //     at the cut's counter, for that was read before.
+//  4. An exchange, whose record says what it found, is placed between the stamp
+//     of before and the one behind it, where its value belongs (turn). What comes
+//     after it in its thread is placed at the second one at least. A cut goes no
+//     further than the first stamp of an exchange whose record is to come.
 //
 // Records are delivered by place; within a thread as they were written; between
 // threads at the same place in any order. A cut at c delivers what has a place up
@@ -27,7 +31,12 @@
 // Rule 3 keeps places from lagging behind: a store that waits (Add's keepLast)
 // holds back only what is newer than the cut before it.
 //
-// Why it is right: let X happen before Y of another thread, by an acquisition
+// Why 4 is right where no value comes twice: an exchange X is placed at the latest
+// of the first stamps of X and of those that exchanged its word before it, and
+// all those were taken before X executed. Who has seen X has later stamps, and is
+// placed behind it; its own word's are in order by their values.
+//
+// Why the others are right: let X happen before Y of another thread, by an acquisition
 // with stamp s in Y's thread that took place after X's thread had released.
 // Stamps are taken by one counter and X's record was whole before the release,
 // so any stamp of X's thread up to X is below s. If a cut at c was read before X

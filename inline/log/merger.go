@@ -50,8 +50,13 @@ type Merger struct {
 	static  []Range
 	sink    Sink
 	threads map[trace.ThreadID]*thread
-	queue   byPlace // of one cut
-	cut     uint64  // counter of the last one
+	queue   byPlace   // of one cut
+	written []*thread // those that have written something in it, also where they are out of the queue
+	order   uint64    // so far everything is there, in one cut
+	words   words
+	rivals  []exchange
+	waiters int    // threads with a word
+	cut     uint64 // counter of the last one
 	stats   Stats
 	err     error
 	refused bool // by the sink
@@ -72,12 +77,14 @@ type thread struct {
 	id       trace.ThreadID
 	place    uint64 // of the record delivered last
 	next     uint64 // of the next one, at least
+	word     uint64 // for which the next one, an exchange, waits, up to next; 0: it does not
 	wall     int64  // of the last record with a time
 	segments []segment
 	keep     bool // the last record, if it is a store's, waits for another
 	waits    bool // it did at the last cut
 	ended    bool
-	own      []byte // what segments hold that outlived a cut
+	private  []trace.StoreRec // see retain
+	own      []byte           // what segments hold that outlived a cut
 	spare    []byte
 }
 
@@ -86,6 +93,7 @@ type segment struct {
 	buf   []byte
 	at    uint64       // offset of buf in all that was added at once
 	floor uint64       // no record of it has a place before this one
+	own   bool         // buf is in thread.own
 	hit   *capture.Hit // with the stamp floor
 }
 
@@ -226,7 +234,8 @@ func (m *Merger) Waiting(ids []trace.ThreadID) []trace.ThreadID {
 }
 
 // Cut delivers what is certain. order is the value of the counter, read before
-// the cursors of all threads were; what lay below those has been added.
+// the cursors of all threads were; what lay below those has been added. It is less than the
+// first stamp of each exchange whose record is not there yet (layout.Since, read in between).
 func (m *Merger) Cut(order uint64) error {
 	if m.err != nil {
 		return m.err
@@ -270,26 +279,32 @@ func (m *Merger) Finish() error {
 //  3. If it is empty it drops out. If its last record waits, nothing beyond the
 //     place of that can be delivered either.
 func (m *Merger) merge(order uint64) error {
-	m.queue = m.queue[:0]
+	m.queue, m.written, m.order, m.waiters = m.queue[:0], m.written[:0], order, 0
 	for _, t := range m.threads {
-		t.waits = false
+		t.waits, t.word = false, 0
 		if len(t.segments) > 0 {
 			t.next = max(t.place, t.segments[0].floor)
-			m.queue = append(m.queue, t)
+			m.queue, m.written = append(m.queue, t), append(m.written, t)
 		}
 	}
 	heap.Init(&m.queue)
 	for len(m.queue) > 0 && m.queue[0].next <= order {
 		t := m.queue[0]
+		if t.word != 0 {
+			t.word = 0
+			m.waiters--
+		}
 		state, err := m.deliver(t, min(order, m.queue.second()))
 		if err := cmp.Or(err, m.flush(t)); err != nil {
 			return err
 		}
 		switch state {
-		case waiting:
-			t.waits = true
+		case waiting, unclear:
+			t.waits = state == waiting
 			order = min(order, t.next)
 			heap.Pop(&m.queue)
+		case moved:
+			heap.Init(&m.queue)
 		case empty:
 			heap.Pop(&m.queue)
 		case beyond:
@@ -299,29 +314,50 @@ func (m *Merger) merge(order uint64) error {
 	return nil
 }
 
-// preserve copies what is left of a thread: the buffers will be used again.
+// preserve copies what is left of a thread: the buffers will be used again. What has been copied
+// stays where it is, for it may be left again and again, unless most of what was copied with it is gone.
 func (t *thread) preserve() {
-	n := 0
-	for i := range t.segments {
-		n += len(t.segments[i].buf)
-	}
-	buf := slices.Grow(t.spare[:0], n)
+	n, fresh := 0, 0
 	for i := range t.segments {
 		s := &t.segments[i]
-		at := len(buf)
-		buf = append(buf, s.buf...)
-		s.buf = buf[at:len(buf):len(buf)]
+		n += len(s.buf)
+		if !s.own {
+			fresh += len(s.buf)
+		}
 	}
-	t.own, t.spare = buf, t.own
+	if fresh == n {
+		t.own = t.own[:0]
+	}
+	all := len(t.own)+fresh > 2*n+preserved
+	if all {
+		t.own, t.spare = slices.Grow(t.spare[:0], n), t.own
+	}
+	for i := range t.segments {
+		s := &t.segments[i]
+		if s.own && !all {
+			continue
+		}
+		at := len(t.own)
+		t.own = append(t.own, s.buf...)
+		s.buf, s.own = t.own[at:len(t.own):len(t.own)], true
+	}
 }
+
+// preserved is how many bytes a thread may hold beyond twice what is left of it.
+const preserved = 64 << 10
 
 // byPlace is a heap of threads.
 type byPlace []*thread
 
-func (q byPlace) Len() int           { return len(q) }
-func (q byPlace) Less(i, j int) bool { return q[i].next < q[j].next }
-func (q byPlace) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *byPlace) Push(x any)        { *q = append(*q, x.(*thread)) }
+func (q byPlace) Len() int { return len(q) }
+func (q byPlace) Less(i, j int) bool {
+	if q[i].next == q[j].next {
+		return q[i].word == 0 && q[j].word != 0 // who waits lets others go first
+	}
+	return q[i].next < q[j].next
+}
+func (q byPlace) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *byPlace) Push(x any)   { *q = append(*q, x.(*thread)) }
 func (q *byPlace) Pop() any {
 	n := len(*q) - 1
 	t := (*q)[n]

@@ -76,7 +76,7 @@ func (w *world) stamped(t *simThread) {
 	t.script = append(t.script, func() {
 		switch w.rng.IntN(3) {
 		case 0:
-			w.commit(t, storeRecord{index: sXchg, addr: t.name(), value: make([]byte, 8), stamp: stamp}.bytes(w.plan, false))
+			w.commit(t, storeRecord{index: sXchg, addr: t.name(), value: make([]byte, 8), since: stamp, stamp: stamp}.bytes(w.plan, false))
 		case 1:
 			w.commit(t, note(layout.NoteMap, 0, t.name(), 0, stamp))
 		default:

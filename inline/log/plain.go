@@ -21,7 +21,7 @@ func (m *Merger) plain(t *thread, b []byte, anyPlace, keep bool) (off int) {
 	forms, zones := m.table.plain, t.known()
 	easy := uint8(formBase | formWide)
 	if anyPlace {
-		easy |= formStamp
+		easy |= formStamp | formOld
 	}
 	for n < batch && off <= end {
 		m.run.Wide = slices.Grow(m.run.Wide, pair*(batch-n))

@@ -59,6 +59,7 @@ type storeRecord struct {
 	value       []byte
 	base, stamp uint64
 	wrote       bool // conditional: the zero flag
+	since, old  uint64
 }
 
 func (r storeRecord) bytes(plan *probe.Plan, strict bool) []byte {
@@ -86,6 +87,10 @@ func (r storeRecord) bytes(plan *probe.Plan, strict bool) []byte {
 			flags |= 1 << 14
 		}
 		b = binary.LittleEndian.AppendUint64(b, flags)
+	}
+	if parts.Old {
+		b = binary.LittleEndian.AppendUint64(b, r.since)
+		b = binary.LittleEndian.AppendUint64(b, r.old)
 	}
 	return b
 }

@@ -27,7 +27,7 @@ type storeForm struct {
 	width uint8  // of the value, bytes
 	form  uint8
 	// Offsets in the record.
-	base, stamp, flags uint8
+	base, stamp, flags, old uint8 // old: the stamp of before, and what was there
 }
 
 // plainForm is the form of a record that has an address, and a value of at most 8 bytes and
@@ -44,7 +44,7 @@ const plainSize = layout.StoreValue + pair
 // Sizes of a store's record, bytes.
 const (
 	shortest = layout.StoreValue + 4
-	longest  = layout.StoreValue + layout.MaxValue + 3*8
+	longest  = layout.StoreValue + layout.MaxValue + 5*8
 )
 
 // Bits of storeForm.form. 0: address and a value of at most 8 bytes, no more.
@@ -53,6 +53,7 @@ const (
 	formBase              // a base
 	formStamp             // a stamp
 	formFlags             // conditional: flags
+	formOld               // a stamp of before, and what was there before
 	formHook              // no such record
 )
 
@@ -105,6 +106,7 @@ func newForm(width int, p layout.StoreParts) storeForm {
 		{p.Base, formBase, &f.base},
 		{p.Stamp, formStamp, &f.stamp},
 		{p.Flags, formFlags, &f.flags},
+		{p.Old, formOld, &f.old},
 	} {
 		if part.has {
 			f.form |= part.form
@@ -158,12 +160,7 @@ func storeSite(s *probe.Store, bias uint64) trace.StoreSite {
 		PC:    trace.Addr(bias + s.Addr),
 		Width: uint8(max(1, min(e.Width, trace.MaxStoreWidth))), // wider ones come as hits
 		Disp:  e.Disp,
-	}
-	if e.Atomic {
-		site.Flags |= trace.FlagAtomic
-	}
-	if e.RMW {
-		site.Flags |= trace.FlagRMW
+		Flags: s.Flags(),
 	}
 	switch {
 	case layout.PartsOf(e, false).Base:

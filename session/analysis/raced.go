@@ -32,7 +32,7 @@ func (a *Analysis) racedNote(r *faultloc.Result) []string {
 				continue
 			}
 			before := a.Hist.LastWrite(op.Addr, op.Size, t-1)
-			if was := a.Hist.Op(before); before == 0 || was.Thread == op.Thread || !locked(was) || a.certain(before, t) {
+			if was := a.Hist.Op(before); before == 0 || was.Thread == op.Thread || !locked(was) || a.ordered(op) && a.ordered(was) || a.certain(before, t) {
 				continue
 			}
 			word := a.path(uint64(op.Addr))
@@ -46,6 +46,11 @@ func (a *Analysis) racedNote(r *faultloc.Result) []string {
 }
 
 func locked(op mgpp.Op) bool { return op.Kind == mgpp.OpStore && op.Flags&trace.FlagAtomic != 0 }
+
+// ordered: the engine has put the operation where the value belongs that it found.
+func (a *Analysis) ordered(op mgpp.Op) bool {
+	return a.prog.Engine == trace.EngineInline && op.Flags&trace.FlagExchange != 0
+}
 
 // certain: what one thread did before is before what another one did then, since that one did something between
 // whose own place in the order is certain too, an allocation or a locked instruction.

@@ -21,7 +21,7 @@ func TestRaced(t *testing.T) {
 	alloc := func(thread trace.ThreadID) trace.Event {
 		return trace.Event{Kind: trace.KindAlloc, Addr: heap, Size: 16, Name: "malloc", Thread: thread}
 	}
-	const cas = trace.FlagAtomic
+	const cas, tells = trace.FlagAtomic, trace.FlagAtomic | trace.FlagExchange
 	for _, c := range []struct {
 		name   string
 		engine string
@@ -29,6 +29,9 @@ func TestRaced(t *testing.T) {
 		want   int
 	}{
 		{"two threads", trace.EngineInline, []trace.Event{alloc(2), store(1, cas), store(2, cas)}, 1},
+		{"what they found tells", trace.EngineInline, []trace.Event{alloc(2), store(1, tells), store(2, tells)}, 0},
+		{"what one found", trace.EngineInline, []trace.Event{alloc(2), store(1, tells), store(2, cas)}, 1},
+		{"the kernel's probes do not ask", trace.EngineKernel, []trace.Event{alloc(2), store(1, tells), store(2, tells)}, 1},
 		{"one thread", trace.EngineInline, []trace.Event{alloc(2), store(2, cas), store(2, cas)}, 0},
 		{"an allocation between", trace.EngineInline, []trace.Event{store(1, cas), alloc(2), store(2, cas)}, 0},
 		{"one of the other thread", trace.EngineInline, []trace.Event{store(1, cas), alloc(1), store(2, cas)}, 1},

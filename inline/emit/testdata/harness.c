@@ -322,6 +322,7 @@ static void one(void)
 	b[6] = LOG + 4096;
 	b[7] = PROCESS;
 	b[9] = BLOCK + BLOCK_SIZE;
+	b[15] = 0; /* Since */
 	b[12] = (u64)hook_entry;
 	memcpy(b + OPEN_CALL / 8, t->open, 2 * sizeof(u64));
 	b[OPEN_WRITER / 8] = t->open[2];
