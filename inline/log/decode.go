@@ -131,7 +131,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	case place > limit:
 		t.next = place
 		return 0, beyond, nil
-	case keep && n == len(r):
+	case keep && n == len(r) && f.form&formOld == 0: // the record of an exchange is written behind it
 		t.next = place
 		return 0, waiting, nil
 	}
