@@ -4,8 +4,9 @@ package mgpp
 // the one before it. The versions of a program are nearly all plain stores,
 // which write one cell each, so a version is the timestamp of its operation and
 // its link lies in a column beside the other columns of operations: some two bytes
-// a change, written once, in order. An operation that writes
-// more than one cell links the others through `extras`.
+// a change, written once, in order. Cells that an operation writes, and to which the same
+// came before, share a version: where nothing was written yet, a memset has one for all of its words.
+// An operation that writes cells with different pasts links those behind the first through `extras`.
 //
 // A version, and a head, is one uint32:
 //
@@ -56,10 +57,11 @@ const longBytes = 40
 // chains holds the links of all cells. A version that a link leads to is kept as how near
 // it is.
 type chains struct {
-	links  column // by time: the version before, in the first cell that the operation wrote
-	linked uint32 // the newest operation whose own link is taken
+	links column // by time: the version before, in the first cell that the operation wrote
+	// The newest operation that has a version, with the versions before its first one and before its last one.
+	linked struct{ t, first, prev, version uint32 }
 
-	// Versions of cells that are not the first that their operations wrote.
+	// Versions of cells with another past than the first that their operations wrote.
 	extras     uint32 // how many there are
 	extraTimes column
 	extraLinks column
@@ -136,14 +138,22 @@ func (c *chains) push(h *head, t uint32) {
 
 // link makes a version at time t whose predecessor is prev.
 func (c *chains) link(t, prev uint32) uint32 {
-	if t == c.linked {
+	l := &c.linked
+	if t == l.t {
+		switch prev {
+		case l.first:
+			return t
+		case l.prev:
+			return l.version
+		}
 		x := c.extras
 		c.extraTimes.set(x, t)
 		c.extraLinks.set(x, near(prev, t, x))
 		c.extras++
-		return extraBit | x
+		l.prev, l.version = prev, extraBit|x
+		return l.version
 	}
-	c.linked = t
+	l.t, l.first, l.prev, l.version = t, prev, prev, t
 	for int(t/columnChunk) >= len(c.extrasAt) {
 		c.extrasAt = append(c.extrasAt, c.extras)
 	}

@@ -51,6 +51,40 @@ func TestChains(t *testing.T) {
 	}
 }
 
+// TestSharedVersions: cells with the same past share the version of what writes them all, and only those.
+func TestSharedVersions(t *testing.T) {
+	var c chains
+	var heads [16]head
+	write := func(at uint32, cells ...int) {
+		for _, i := range cells {
+			c.push(&heads[i], at)
+		}
+	}
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	write(1, all...)
+	if c.extras != 0 {
+		t.Errorf("a first write of all cells has %d extra versions", c.extras)
+	}
+	write(2, 3)
+	write(3, 8, 9)
+	write(4, all...)
+	if c.extras != 2 {
+		t.Errorf("a write of cells with three pasts has %d extra versions", c.extras)
+	}
+	for i, h := range heads {
+		want := uint32(1)
+		switch i {
+		case 3:
+			want = 2
+		case 8, 9:
+			want = 3
+		}
+		if now, before := c.find(h, 4), c.find(h, 3); now != 4 || before != want {
+			t.Errorf("cell %d was written at %d, and at %d before; want 4 and %d", i, now, before, want)
+		}
+	}
+}
+
 // TestChainSteps: no question about a hot cell takes long, at any time.
 func TestChainSteps(t *testing.T) {
 	var c chains
