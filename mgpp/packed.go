@@ -91,10 +91,7 @@ type packed struct {
 const packedBytes = 32 // of a packed without its bits
 
 func pack(list []uint32) packed {
-	least, most := list[0], list[0]
-	for _, v := range list {
-		least, most = min(least, v), max(most, v)
-	}
+	least, most := extremes(list)
 	p := packed{least: least, width: uint8(bits.Len32(most - least))}
 	if p.width == 0 {
 		return p
@@ -104,7 +101,7 @@ func pack(list []uint32) packed {
 	p.bits = slices.Grow([]byte(nil), n)[:n]
 	out, word, filled := p.bits, uint64(0), uint(0)
 	for _, v := range list {
-		word |= uint64(v-least) << filled
+		word |= uint64(v-least) << (filled & 63) // which it is; so the compiler need not ask
 		if filled += uint(p.width); filled >= 32 {
 			binary.LittleEndian.PutUint32(out, uint32(word))
 			out, word, filled = out[4:], word>>32, filled-32
@@ -114,6 +111,22 @@ func pack(list []uint32) packed {
 		binary.LittleEndian.PutUint32(out, uint32(word))
 	}
 	return p
+}
+
+// extremes returns the least and the largest of the numbers, of which there is one at least. Two of each are looked
+// for side by side: each step waits for the one before.
+func extremes(list []uint32) (least, most uint32) {
+	least, most = list[0], list[0]
+	if len(list)%2 != 0 {
+		list = list[1:]
+	}
+	least2, most2 := least, most
+	for ; len(list) >= 2; list = list[2:] {
+		v, w := list[0], list[1]
+		least, most = min(least, v), max(most, v)
+		least2, most2 = min(least2, w), max(most2, w)
+	}
+	return min(least, least2), max(most, most2)
 }
 
 func (p *packed) at(i uint32) uint32 {
