@@ -110,7 +110,10 @@ func (p *Pipe) Stores(s *trace.Stores) error {
 	l.wide = append(l.wide, s.Wide...)
 	l.instants = append(l.instants, s.Instants...)
 	l.allocs = append(l.allocs, s.Allocs...)
-	l.items = append(l.items, item{s.Wall, s.Thread, int32(n), int32(len(s.Wide)), int32(len(s.Instants)), int32(s.Calls), int32(len(s.Allocs))})
+	l.items = append(l.items, item{})
+	x := &l.items[len(l.items)-1] // filled where it lies: a copy of what has just been written takes longer
+	x.wall, x.thread, x.recs, x.wide = s.Wall, s.Thread, int32(n), int32(len(s.Wide))
+	x.instants, x.calls, x.allocs = int32(len(s.Instants)), int32(s.Calls), int32(len(s.Allocs))
 	if len(l.recs) >= loadRecs {
 		return p.send()
 	}

@@ -124,13 +124,15 @@ func (h *History) anomaly(k AnomalyKind, ev *trace.Event, addr trace.Addr, id No
 	})
 }
 
-func (h *History) lifeSite(ev *trace.Event, k OpKind) site {
-	return site{pc: uint64(ev.PC), thread: ev.Thread, flags: ev.Flags, kind: k, name: h.ops.name(ev.Name)}
+// lifeSite makes s, which is empty, the site of the event.
+func (h *History) lifeSite(s *site, ev *trace.Event, k OpKind) {
+	s.pc, s.thread, s.flags, s.kind, s.name = uint64(ev.PC), ev.Thread, ev.Flags, k, h.ops.name(ev.Name)
 }
 
 // die ends a node with an operation of its own.
 func (h *History) die(ev *trace.Event, id NodeID) uint32 {
-	s := h.lifeSite(ev, OpDeath)
+	var s site
+	h.lifeSite(&s, ev, OpDeath)
 	if !h.ops.none {
 		s.high = h.nodes.intern(0, ev.Stack)
 	}
@@ -196,7 +198,8 @@ func (h *History) found(ev *trace.Event) {
 // birth appends the birth of the event's block.
 func (h *History) birth(ev *trace.Event) NodeID {
 	id := h.newNode(ev)
-	s := h.lifeSite(ev, OpBirth)
+	var s site
+	h.lifeSite(&s, ev, OpBirth)
 	s.high = h.nodes.at(id).origin
 	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	h.nodes.at(id).birth = t
@@ -295,7 +298,8 @@ func (h *History) applyRealloc(ev *trace.Event) {
 }
 
 func (h *History) resize(ev *trace.Event, id NodeID) {
-	s := h.lifeSite(ev, OpResize)
+	var s site
+	h.lifeSite(&s, ev, OpResize)
 	t := h.ops.addAt(&s, 0, uint32(id), 0, ev.Wall)
 	n := h.nodes.at(id)
 	had := n.size
@@ -322,7 +326,8 @@ func (h *History) move(ev *trace.Event, old NodeID) {
 		m = h.carry(old, size)
 	}
 	id := h.newNode(ev)
-	s := h.lifeSite(ev, OpMove)
+	var s site
+	h.lifeSite(&s, ev, OpMove)
 	s.shape = shapeMove
 	t := h.ops.addAt(&s, 0, uint32(id), uint32(len(h.ops.moves)), ev.Wall)
 	if !h.ops.none {

@@ -19,14 +19,15 @@ type Brief struct {
 // from one place of the program.
 type Origin uint32
 
-// Brief returns the operation at t in short; its Kind is OpNone if there is none.
-func (h *History) Brief(t Timestamp) Brief {
+// Brief makes b the operation at t in short; its Kind is OpNone if there is none.
+func (h *History) Brief(t Timestamp, b *Brief) {
+	*b = Brief{}
 	if t == 0 || t > Timestamp(h.ops.n) {
-		return Brief{}
+		return
 	}
 	u := uint32(t)
 	s := h.ops.site(u)
-	b := Brief{Kind: s.kind}
+	b.Kind = s.kind
 	switch s.kind {
 	case OpStore, OpBulk, OpUnread:
 		addr, size := h.extent(u)
@@ -43,7 +44,6 @@ func (h *History) Brief(t Timestamp) Brief {
 	case OpDeath, OpResize:
 		b.Node = h.maker(u)
 	}
-	return b
 }
 
 // Wrote returns the word that the write at t put at an address, if it wrote all of it and its

@@ -62,7 +62,8 @@ func TestBrief(t *testing.T) {
 	var word [8]byte
 	var known [8]bool
 	for op := range h.Ops(1, h.Now()) {
-		b := h.Brief(op.Time)
+		var b Brief
+		h.Brief(op.Time, &b)
 		if kind, pc := h.Statement(op.Time); kind != op.Kind || pc != op.PC {
 			t.Fatalf("operation %d: %v at %#x, by Op %v at %#x", op.Time, kind, uint64(pc), op.Kind, uint64(op.PC))
 		}

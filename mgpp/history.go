@@ -291,17 +291,16 @@ func (h *History) Node(id NodeID) Node {
 	return h.nodeAt(id, h.ops.n)
 }
 
-func (h *History) nodeAt(id NodeID, t uint32) Node {
+func (h *History) nodeAt(id NodeID, t uint32) (v Node) {
 	if !h.has(id) {
-		return Node{}
+		return v
 	}
 	n := h.nodes.at(id)
 	from := &h.nodes.origins[n.origin]
-	v := Node{
-		ID: id, Start: trace.Addr(n.start), Size: h.nodes.sizeAt(id, t),
-		Birth: Timestamp(n.birth), Death: Timestamp(n.death), Tracked: n.is(nodeTracked), Arena: n.is(nodeArena), Before: n.is(nodeBefore),
-		Alloc: h.ops.names[from.alloc], Stack: from.stack,
-	}
+	v.ID, v.Start, v.Size = id, trace.Addr(n.start), h.nodes.sizeAt(id, t)
+	v.Birth, v.Death = Timestamp(n.birth), Timestamp(n.death)
+	v.Tracked, v.Arena, v.Before = n.is(nodeTracked), n.is(nodeArena), n.is(nodeBefore)
+	v.Alloc, v.Stack = h.ops.names[from.alloc], from.stack
 	if n.is(nodeRare) {
 		r := h.nodes.rare[id]
 		v.Global, v.Moved = r.global, r.moved
@@ -445,7 +444,8 @@ func (h *History) member(k OpKind, ev *trace.Event, addr trace.Addr, size uint64
 		id = h.liveAt(uint64(addr), h.ops.n)
 	}
 	w := h.ops.wides.add(wide{addr: uint64(addr), size: size, mark: mark})
-	s := h.lifeSite(ev, k)
+	var s site
+	h.lifeSite(&s, ev, k)
 	return Timestamp(h.ops.addAt(&s, 0, uint32(id), uint32(w), ev.Wall)), nil
 }
 

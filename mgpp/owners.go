@@ -47,12 +47,13 @@ func (o *owners) push(head uint32, id NodeID, t uint32) uint32 {
 	if head != 0 && below.time == t && below.node == id {
 		return head
 	}
-	r := owner{time: t, node: id, prev: head, jump: head, depth: below.depth + 1}
+	i, r := o.all.next()
+	r.time, r.node, r.prev, r.jump, r.depth = t, id, head, head, below.depth+1
 	// Two jumps of one length below make one of twice the length.
 	if j := o.at(below.jump); below.depth-j.depth == j.depth-o.at(j.jump).depth {
 		r.jump = j.jump
 	}
-	o.under, o.last = head, uint32(o.all.add(r))
+	o.under, o.last = head, uint32(i)
 	return o.last
 }
 

@@ -21,13 +21,22 @@ func (s *slab[T]) at(i int) *T {
 
 // add appends v and returns its index.
 func (s *slab[T]) add(v T) int {
+	i, p := s.next()
+	*p = v
+	return i
+}
+
+// next appends an element that is zero, to be filled where it lies, and returns its index. One that is
+// made elsewhere field by field and copied at once, many bytes at a time, waits until all its fields have been
+// written (Intel's optimization manual, "store forwarding": a load that spans several stores): that
+// took longer than to make it.
+func (s *slab[T]) next() (int, *T) {
 	i := s.n
 	if i/slabChunk == len(s.chunks) {
 		s.chunks = append(s.chunks, new([slabChunk]T))
 	}
-	*s.at(i) = v
 	s.n++
-	return i
+	return i, s.at(i)
 }
 
 // words keeps what stores of more than 4 bytes do not share with others: runs of

@@ -175,11 +175,12 @@ func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint3
 		t = h.ops.addAt(&s, uint32(addr&7), h.mem.touch(addr).wordNumber(addr), h.ops.words.addBytes(data), ev.Wall)
 	} else {
 		s.shape = shapeWide
-		w := wide{addr: addr, size: size, known: uint64(len(data))}
+		i, w := h.ops.wides.next()
+		w.addr, w.size, w.known = addr, size, uint64(len(data))
 		if len(data) > 0 {
 			w.data = h.ops.arena.add(data)
 		}
-		t = h.ops.addAt(&s, 0, uint32(h.ops.wides.add(w)), 0, ev.Wall)
+		t = h.ops.addAt(&s, 0, uint32(i), 0, ev.Wall)
 	}
 	if s.base == baseFar {
 		h.ops.bases.add(t, uint64(ev.Base))

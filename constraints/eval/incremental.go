@@ -322,8 +322,8 @@ func (s *state) again(d *delta, e *env) (out []Inconsistency) {
 			out = d.c.allOf(e, k, out)
 		}
 	}
-	for _, b := range d.list {
-		if !d.all[b.constraint] {
+	for i := range d.list {
+		if b := &d.list[i]; !d.all[b.constraint] {
 			out = append(out, e.checkBinding(&d.c.infos[b.constraint], b)...)
 		}
 	}
@@ -347,7 +347,7 @@ func (s *state) addAnew(d *delta) {
 }
 
 // checkBinding evaluates one binding, for all indices.
-func (e *env) checkBinding(k *info, b binding) []Inconsistency {
+func (e *env) checkBinding(k *info, b *binding) []Inconsistency {
 	e.clearFrame()
 	for i := 0; i < k.Universal && i < len(b.nodes); i++ {
 		if !e.bindable(b.nodes[i], k.Vars[i].Type) {

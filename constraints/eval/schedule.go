@@ -397,8 +397,12 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 		s.reached[i] = true
 		types = append(types, s.spec.CPoints[i].For)
 	}
-	c := CPoint{Kind: "line", Function: p.Function, File: p.File, Line: p.Line, Thread: ev.Thread}
-	return s.each(c, types)
+	out := s.each(ev.Thread, types)
+	for i := range out {
+		c := &out[i]
+		c.Kind, c.Function, c.File, c.Line = "line", p.Function, p.File, p.Line
+	}
+	return out
 }
 
 // inlineEntered begins an inlined instance. Its first instruction may be the
@@ -450,12 +454,18 @@ func (s *Schedule) emit(thread trace.ThreadID, fn trace.FuncID, at place, kind s
 		return nil
 	}
 	f := &s.prog.Funcs[fn-1]
-	return s.each(CPoint{Kind: kind, Function: f.Name, File: f.File, Line: f.Line, Call: call, Thread: thread, Inlined: at != place{}}, types)
+	out := s.each(thread, types)
+	for i := range out {
+		c := &out[i]
+		c.Kind, c.Function, c.File, c.Line, c.Call, c.Inlined = kind, f.Name, f.File, f.Line, call, at != place{}
+	}
+	return out
 }
 
-// each makes one C-point per type, leaving out those in which another thread
-// is at work. A C-point for everything makes the others superfluous.
-func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
+// each makes one C-point of a thread per type, leaving out those in which another thread
+// is at work. A C-point for everything makes the others superfluous. The rest of them is the caller's
+// to fill where they lie: there may be millions.
+func (s *Schedule) each(thread trace.ThreadID, types []*check.NodeType) []CPoint {
 	if slices.Contains(types, nil) {
 		types = append(types[:0], nil)
 	}
@@ -464,13 +474,13 @@ func (s *Schedule) each(c CPoint, types []*check.NodeType) []CPoint {
 		if slices.Contains(types[:i], t) {
 			continue
 		}
-		if !s.busyToo && s.busy(c.Thread, t) {
+		if !s.busyToo && s.busy(thread, t) {
 			s.skipped++
 			continue
 		}
-		c.For = t
-		c.Open = s.openBeside(c.Thread)
-		s.out = append(s.out, c)
+		s.out = append(s.out, CPoint{})
+		c := &s.out[len(s.out)-1]
+		c.Thread, c.For, c.Open = thread, t, s.openBeside(thread)
 	}
 	return s.out[first:]
 }

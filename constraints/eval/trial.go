@@ -41,7 +41,7 @@ func (t *trial) run(base *state, after *env, d *delta) {
 	base.addAnew(d)
 	for _, b := range d.list {
 		if old := base.broken[b]; old != nil && !d.all[b.constraint] {
-			t.differ(old, after.checkBinding(&d.c.infos[b.constraint], b))
+			t.differ(old, after.checkBinding(&d.c.infos[b.constraint], &b))
 		}
 	}
 	for _, b := range danglingBindings(d) {
@@ -59,7 +59,7 @@ func (t *trial) run(base *state, after *env, d *delta) {
 			return
 		}
 		if base.broken[b] == nil && !d.all[b.constraint] {
-			t.differ(nil, after.checkBinding(&d.c.infos[b.constraint], b))
+			t.differ(nil, after.checkBinding(&d.c.infos[b.constraint], &b))
 		}
 	}
 }

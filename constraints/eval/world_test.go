@@ -113,7 +113,8 @@ func (w *world) apply(ev trace.Event) mgpp.Timestamp {
 	}
 	switch {
 	case sure && obj != 0 && t == before+1:
-		op := w.h.Brief(t)
+		var op mgpp.Brief
+		w.h.Brief(t, &op)
 		w.g.Wrote(obj, t, &op)
 	case sure && obj == 0:
 		w.g.Passed()

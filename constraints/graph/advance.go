@@ -36,8 +36,8 @@ func (g *Graph) trailTo(end mgpp.Timestamp) {
 			return
 		}
 		g.now++
-		brief := g.hist.Brief(g.now)
-		if g.passes(&brief, g.now) {
+		brief := g.briefOf(g.now)
+		if g.passes(brief, g.now) {
 			continue
 		}
 		switch brief.Kind {
@@ -181,13 +181,19 @@ func (g *Graph) concerns(id mgpp.NodeID) bool {
 	return len(g.of(id)) > 0 || g.members.mayHold(id) || len(g.loose) > 0 && g.loose[id] != nil
 }
 
+// briefOf is History.Brief, until the next call.
+func (g *Graph) briefOf(t mgpp.Timestamp) *mgpp.Brief {
+	g.hist.Brief(t, &g.brief)
+	return &g.brief
+}
+
 // isUntyped reports whether blocks from a place of the program are known to be of
 // no declared type.
 func (g *Graph) isUntyped(o mgpp.Origin) bool { return int(o) < len(g.untyped) && g.untyped[o] }
 
 // noType notes that a block that was born at t is of no declared type.
 func (g *Graph) noType(id mgpp.NodeID, t mgpp.Timestamp) {
-	op := g.hist.Brief(t)
+	op := g.briefOf(t)
 	if op.Kind != mgpp.OpBirth || op.Node != id || g.guessed[op.Origin] {
 		return
 	}
@@ -200,7 +206,7 @@ func (g *Graph) noType(id mgpp.NodeID, t mgpp.Timestamp) {
 // guess notes that a block that was born at t has its type by what it is alone: another one of the same origin may
 // have none.
 func (g *Graph) guess(t mgpp.Timestamp) {
-	if op := g.hist.Brief(t); op.Kind == mgpp.OpBirth {
+	if op := g.briefOf(t); op.Kind == mgpp.OpBirth {
 		if g.guessed == nil {
 			g.guessed = map[mgpp.Origin]bool{}
 		}

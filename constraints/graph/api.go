@@ -49,7 +49,7 @@ type History interface {
 	// Now is the time of the newest operation, 0 if there is none.
 	Now() mgpp.Timestamp
 	Op(mgpp.Timestamp) mgpp.Op
-	Brief(mgpp.Timestamp) mgpp.Brief
+	Brief(mgpp.Timestamp, *mgpp.Brief)
 	// Wrote is the word that the write at t put at an address, if that is known.
 	Wrote(t mgpp.Timestamp, addr trace.Addr) (v uint64, known bool)
 	// Word is the word at an address at t and when it was stored, 0 if that takes a longer look.

@@ -21,12 +21,16 @@ type Dirt struct {
 
 // Grain is the size of the parts that Dirt.Mask tells apart: an object of the
 // size has 64 of them, of at least 8 bytes each.
-func Grain(size uint64) uint64 {
-	g := uint64(8)
-	for g*64 < size {
-		g *= 2
+func Grain(size uint64) uint64 { return 1 << grainBits(size) }
+
+// grainBits is the logarithm of Grain: each store to an object asks for it, and a division takes longer than
+// all else there.
+func grainBits(size uint64) int {
+	const least = 3 // 8 bytes
+	if size <= 64<<least {
+		return least
 	}
-	return g
+	return bits.Len64((size - 1) / 64)
 }
 
 // Parts returns the mask of the bytes [lo, hi) of an object of the size.
@@ -37,8 +41,8 @@ func Parts(lo, hi int64, size uint64) uint64 {
 	if hi <= lo {
 		return 0
 	}
-	g := int64(Grain(size))
-	a, b := lo/g, (hi-1)/g
+	g := grainBits(size)
+	a, b := lo>>g, (hi-1)>>g
 	if a > 63 {
 		a = 63
 	}
@@ -99,7 +103,10 @@ func (c *Changes) Find(o ObjID) *Dirt {
 func (c *Changes) Of(o ObjID) *Dirt {
 	i := c.index.find(c.Dirt, o)
 	if i < 0 {
-		i = c.add(Dirt{Obj: o})
+		c.Dirt = append(c.Dirt, Dirt{})
+		i = len(c.Dirt) - 1
+		c.Dirt[i].Obj = o
+		c.index.add(c.Dirt)
 	}
 	return &c.Dirt[i]
 }
@@ -158,7 +165,7 @@ func (g *Graph) Between(t0, t1 mgpp.Timestamp, c *Changes) {
 		g.Exact()
 	}
 	for t := t0 + 1; t <= t1; t++ {
-		if b := g.hist.Brief(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
+		if b := g.briefOf(t); b.Kind != mgpp.OpBirth || len(g.of(b.Node)) > 0 {
 			op := g.hist.Op(t)
 			g.changedBy(&op, c)
 		}

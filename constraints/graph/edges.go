@@ -68,14 +68,18 @@ func (g *Graph) over(o ObjID, t mgpp.Timestamp) bool {
 
 // appendRef appends r unless it lies in a changed range: those are asked anew.
 func (g *Graph) appendRef(buf []Ref, r *inRef, changed []Span) []Ref {
-	k := g.ref(r.ref)
-	k.Off = r.off
+	b := g.objs.at(r.from)
+	c := &b.lay.cells[r.cell]
+	addr := cellAddr(b, c.EdgeCell, int64(r.elem))
 	for _, s := range changed {
-		if k.Addr+8 > s.Lo && k.Addr < s.Hi {
+		if addr+8 > s.Lo && addr < s.Hi {
 			return buf
 		}
 	}
-	return append(buf, k)
+	buf = append(buf, Ref{})
+	k := &buf[len(buf)-1] // filled where it lies: a copy of what has just been written takes longer
+	k.From, k.Cell, k.Edge, k.Elem, k.Addr, k.Off = r.from, c.EdgeCell, c.edge, int64(r.elem), addr, r.off
+	return buf
 }
 
 func (g *Graph) ref(r ref) Ref {

@@ -1,10 +1,10 @@
 package graph
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
@@ -23,10 +23,11 @@ type Graph struct {
 	seen       int         // nodes of the history looked at
 	fixed      []mgpp.Node // globals that are still to appear
 	refs       []Ref       // scratch
+	brief      mgpp.Brief  // likewise
 	view       mgpp.View   // the history at the last time asked for
 	objs       objects
-	ids        []ObjID // ids[i] is i
-	hosts      []ObjID // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
+	ids        list // number i is i
+	hosts      list // by NodeID: the first of the objects that came with the block, which follow each other; 0: none
 	slots      room[slot]
 	ins        room[inRef]
 	layouts    []*layout // by NodeType.Index
@@ -63,8 +64,8 @@ type Graph struct {
 
 // population is the objects of one type.
 type population struct {
-	all     []ObjID // by birth
-	live    []ObjID // now, in no order
+	all     list // by birth
+	live    list // now, in no order
 	changes []mgpp.Timestamp
 	count   int // ordinals given
 }
@@ -152,7 +153,6 @@ type resize struct {
 func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 	g := &Graph{
 		spec: spec, hist: hist, typing: typing, opts: opts,
-		ids:     make([]ObjID, 1),
 		layouts: make([]*layout, len(spec.Types)),
 		pops:    make([]population, len(spec.Types)),
 		globals: make([]ObjID, len(spec.Globals)),
@@ -163,7 +163,8 @@ func New(spec *check.Spec, hist History, typing Typing, opts Options) *Graph {
 		g.layouts[i] = newLayout(t)
 	}
 	g.lives = g.living
-	g.objs.add(object{})
+	g.objs.next() // 0
+	g.ids.add(0)
 	g.pending.Reset()
 	for _, n := range spec.Nils {
 		if n.Global != "" && n.Addr != 0 {
@@ -252,12 +253,11 @@ func (g *Graph) Name(o ObjID) string {
 func (g *Graph) Live(t *check.NodeType, at mgpp.Timestamp, buf []ObjID) []ObjID {
 	p := &g.pops[t.Index]
 	if at >= g.now {
-		return append(buf, p.live...)
+		return p.live.appendTo(buf, p.live.n)
 	}
-	n, _ := slices.BinarySearchFunc(p.all, at+1, func(o ObjID, t mgpp.Timestamp) int {
-		return cmp.Compare(g.objs.at(o).Birth, t)
-	})
-	for _, o := range p.all[:n] {
+	n := sort.Search(p.all.n, func(i int) bool { return g.objs.at(*p.all.at(i)).Birth > at })
+	for i := range n {
+		o := *p.all.at(i)
 		if d := g.objs.at(o).Death; d == 0 || at < d {
 			buf = append(buf, o)
 		}
@@ -398,29 +398,26 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 		lay = g.layouts[o.Type.Index]
 	}
 	g.fills = g.fills || lay.fills
-	b := object{Object: o, lay: lay, slots: g.slots.take(lay.slots(o.Size)), pos: -1}
+	b := g.objs.next() // filled where it lies: see mgpp's slab
+	b.Object, b.lay, b.slots, b.pos = o, lay, g.slots.take(lay.slots(o.Size)), -1
 	if o.Global > 0 {
 		g.globals[o.Global-1] = o.ID
 	} else if p := &g.pops[o.Type.Index]; true {
 		p.count++
 		b.Ordinal = int32(p.count)
-		b.pos = int32(len(p.live))
-		p.all = append(doubled(p.all, 1), o.ID)
-		p.live = append(doubled(p.live, 1), o.ID)
+		b.pos = int32(p.live.n)
+		p.all.add(o.ID)
+		p.live.add(o.ID)
 		g.popChanged(p, o.Birth)
 	}
-	g.objs.add(b)
-	g.ids = append(doubled(g.ids, 1), o.ID)
+	g.ids.add(o.ID)
 	if o.Host != 0 && o.Member == 0 {
-		if n := int(o.Host) + 1; n > len(g.hosts) {
-			more := n - len(g.hosts)
-			g.hosts = append(doubled(g.hosts, more), make([]ObjID, more)...)
-		}
-		if first := g.hosts[o.Host]; first == 0 {
-			g.hosts[o.Host] = o.ID
+		g.hosts.extend(int(o.Host) + 1)
+		if first := g.hosts.at(int(o.Host)); *first == 0 {
+			*first = o.ID
 			g.objs.at(o.ID).alone = true
 		} else {
-			g.objs.at(first).alone = false
+			g.objs.at(*first).alone = false
 		}
 	}
 	g.places.put(o.ID, o.Addr, o.Addr+trace.Addr(o.Size), g.lives)
@@ -465,15 +462,18 @@ func (g *Graph) died(id mgpp.NodeID, t mgpp.Timestamp) {
 
 // of returns the objects that came with a block.
 func (g *Graph) of(id mgpp.NodeID) []ObjID {
-	if int(id) >= len(g.hosts) || g.hosts[id] == 0 {
+	if int(id) >= g.hosts.n {
 		return nil
 	}
-	first := g.hosts[id]
+	first := *g.hosts.at(int(id))
+	if first == 0 {
+		return nil
+	}
 	end := first + 1
 	for int(end) < g.objs.len() && g.objs.at(end).Host == id && g.objs.at(end).Member == 0 {
 		end++
 	}
-	return g.ids[first:end]
+	return g.ids.cut(int(first), int(end))
 }
 
 // end ends one object: it leaves its population, and its cells lead nowhere.
@@ -490,10 +490,10 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 	}
 	if b.pos >= 0 {
 		p := &g.pops[b.Type.Index]
-		last := p.live[len(p.live)-1]
-		p.live[b.pos] = last
+		last := *p.live.at(p.live.n - 1)
+		*p.live.at(int(b.pos)) = last
 		g.objs.at(last).pos = b.pos
-		p.live = p.live[:len(p.live)-1]
+		p.live.pop()
 		g.popChanged(p, t)
 	}
 }

@@ -20,21 +20,68 @@ func (x *objects) at(o ObjID) *object {
 
 func (x *objects) len() int { return x.n }
 
-func (x *objects) add(b object) {
+// next appends one, which is empty.
+func (x *objects) next() *object {
 	if x.n%objectChunk == 0 {
 		x.chunks = append(x.chunks, new([objectChunk]object))
 	}
-	*x.at(ObjID(x.n)) = b
 	x.n++
+	return x.at(ObjID(x.n - 1))
 }
 
-// doubled is a list with room for n more, twice as long where it had none: one that grows by a quarter at a time, as append
-// has long ones do, leaves four times its own length behind, in memory that nothing else has used.
-func doubled(list []ObjID, n int) []ObjID {
-	if len(list)+n > cap(list) {
-		list = slices.Grow(list, max(n, len(list)))
+// list is objects by number, as many as the program makes nodes. It grows where it lies: a slice leaves its own
+// length behind each time that it doubles, in memory that nothing else has used, and half of it is empty.
+type list struct {
+	chunks []*[listChunk]ObjID
+	n      int
+}
+
+const listChunk = 1 << 12
+
+func (l *list) at(i int) *ObjID { return &l.chunks[uint(i)/listChunk][uint(i)%listChunk] }
+
+// add appends o.
+func (l *list) add(o ObjID) {
+	l.extend(l.n + 1)
+	*l.at(l.n - 1) = o
+}
+
+// extend makes the list n long at least. What is new is 0.
+func (l *list) extend(n int) {
+	for len(l.chunks)*listChunk < n {
+		l.chunks = append(l.chunks, new([listChunk]ObjID))
 	}
-	return list
+	l.n = max(l.n, n)
+}
+
+// pop takes the last one off.
+func (l *list) pop() ObjID {
+	l.n--
+	o := *l.at(l.n)
+	*l.at(l.n) = 0
+	return o
+}
+
+// appendTo appends the first n to buf.
+func (l *list) appendTo(buf []ObjID, n int) []ObjID {
+	buf = slices.Grow(buf, n)
+	for i := 0; n > 0; i++ {
+		k := min(n, listChunk)
+		buf, n = append(buf, l.chunks[i][:k]...), n-k
+	}
+	return buf
+}
+
+// cut returns those in [from, to), to be read.
+func (l *list) cut(from, to int) []ObjID {
+	if from/listChunk == (to-1)/listChunk {
+		return l.chunks[from/listChunk][from%listChunk : (to-1)%listChunk+1]
+	}
+	out := make([]ObjID, 0, to-from) // of two chunks
+	for ; from < to; from++ {
+		out = append(out, *l.at(from))
+	}
+	return out
 }
 
 // room is where the slots, and the in-edges, of objects come from, many at a time: most have few.

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"mgtrace/constraints/check"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -57,6 +59,9 @@ func (g *Graph) wait(o ObjID) *object {
 	b := g.objs.at(o)
 	if !b.waiting {
 		b.waiting = true
+		if w := g.put.waiting; len(w) == cap(w) {
+			g.put.waiting = slices.Grow(w, max(1, len(w))) // twice as long: append leaves much more behind
+		}
 		g.put.waiting = append(g.put.waiting, o)
 	}
 	return b
@@ -148,7 +153,7 @@ func (g *Graph) settle() {
 func (g *Graph) tooMany(list []ObjID) bool {
 	most := 64
 	for i := range g.pops {
-		most += len(g.pops[i].live)
+		most += g.pops[i].live.n
 	}
 	if len(list) <= most {
 		return false

@@ -48,7 +48,8 @@ func survey(r *Run, g *graph.Graph) *terrain {
 	funcs := map[trace.Addr]string{}
 	alive := 0
 	for at := mgpp.Timestamp(1); at <= r.History.Now(); at++ {
-		b := r.History.Brief(at)
+		var b mgpp.Brief
+		r.History.Brief(at, &b)
 		op := mgpp.Op{}
 		node := b.Node
 		if b.Kind == mgpp.OpStore || b.Kind == mgpp.OpBulk {

@@ -274,11 +274,12 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.Ended(ev)
 	}
 	a.stacks.note(ev)
-	for _, c := range a.Schedule.Event(ev, a.Hist.Now()) {
+	points := a.Schedule.Event(ev, a.Hist.Now())
+	for i := range points { // there may be millions: they are not copied
 		if a.o.Observe != nil {
-			a.o.Observe(c)
+			a.o.Observe(points[i])
 		} else {
-			a.checkAt(c, ev.PC)
+			a.checkAt(&points[i], ev.PC)
 		}
 	}
 	switch ev.Kind {
@@ -415,7 +416,7 @@ func (a *Analysis) cacheFlush(ev *trace.Event) bool {
 }
 
 // checkAt checks the specification at a C-point.
-func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
+func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	if a.done {
 		return
 	}
@@ -439,7 +440,7 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 	}
 	a.judgedLast = a.unchecked > 0
 	if len(found) > 0 {
-		found = a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), c)
+		found = a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), *c)
 	}
 	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
 		a.checked--
@@ -450,12 +451,12 @@ func (a *Analysis) checkAt(c eval.CPoint, pc trace.Addr) {
 		if c.Kind != "crash" {
 			a.whole = now
 		}
-		a.healthy, a.sound = now, c
+		a.healthy, a.sound = now, *c
 		if !c.Inlined || len(a.unsure) == 0 {
 			return // of most C-points nothing remains
 		}
 	}
-	p := &point{CPoint: c, time: now, healthy: a.healthy, sound: a.sound, found: found}
+	p := &point{CPoint: *c, time: now, healthy: a.healthy, sound: a.sound, found: found}
 	if c.Inlined {
 		a.suspend(p, pc)
 		return

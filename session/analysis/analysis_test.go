@@ -85,12 +85,12 @@ func TestUnchecked(t *testing.T) {
 		a := New(&check.Spec{}, &trace.Program{}, symbol.New(nil, &symbol.Sources{}), Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		a.Heed(ctx)
-		a.checkAt(eval.CPoint{}, 0)
+		a.checkAt(&eval.CPoint{}, 0)
 		if hasty {
 			cancel()
 		}
-		a.checkAt(eval.CPoint{}, 0)
-		a.checkAt(eval.CPoint{}, 0)
+		a.checkAt(&eval.CPoint{}, 0)
+		a.checkAt(&eval.CPoint{}, 0)
 		r := &report.Report{Complete: true}
 		if err := a.Finish(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -80,10 +80,11 @@ func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64) {
 		l.pieces = append(l.pieces, make([]logged, 0, callPiece))
 	}
 	last := &l.pieces[len(l.pieces)-1]
-	*last = append(*last, logged{
-		wall: a.Wall, since: uint32(a.Since), from: uint32(from), args: l.keep(args), name: l.name(a.Function),
-		call: uint32(a.Call), thread: a.Thread, n: uint8(len(args)),
-	})
+	at, name := l.keep(args), l.name(a.Function)
+	*last = append(*last, logged{})
+	x := &(*last)[len(*last)-1] // filled where it lies: a copy of what has just been written takes longer
+	x.wall, x.since, x.from, x.args, x.name = a.Wall, uint32(a.Since), uint32(from), at, name
+	x.call, x.thread, x.n = uint32(a.Call), a.Thread, uint8(len(args))
 }
 
 // keep copies arguments, of which a call has a few, and returns where they are.

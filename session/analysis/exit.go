@@ -67,7 +67,7 @@ func (a *Analysis) Crashed(signal syscall.Signal) {
 	if signal != 0 {
 		a.Exit = &report.Exit{Signal: unix.SignalName(signal)}
 	}
-	a.checkAt(eval.CPoint{Kind: "crash"}, 0)
+	a.checkAt(&eval.CPoint{Kind: "crash"}, 0)
 }
 
 // ListUnprobed names the stores that were not captured.

@@ -81,10 +81,11 @@ func (a *Analysis) takePiece(run *trace.Stores, from, to int, surely bool) error
 		a.Graph.Trail()
 		return nil
 	}
+	op := mgpp.Brief{Kind: mgpp.OpStore} // filled where it lies: see mgpp's slab
 	for _, c := range a.concerned {
 		r := &run.Recs[c.index]
 		width := a.stores[r.Site].Width
-		op := mgpp.Brief{Kind: mgpp.OpStore, Addr: trace.Addr(r.Addr), Size: uint64(width), Value: r.Value, Valued: width <= 8}
+		op.Addr, op.Size, op.Value, op.Valued = trace.Addr(r.Addr), uint64(width), r.Value, width <= 8
 		a.Graph.Wrote(c.obj, before+mgpp.Timestamp(c.index-from+1), &op)
 	}
 	a.Graph.Passed()

@@ -77,7 +77,7 @@ func (a *Analysis) beyond(ev *trace.Event) error {
 		if c.Kind != "crash" {
 			return ErrEnded
 		}
-		a.checkAt(c, ev.PC)
+		a.checkAt(&c, ev.PC)
 		if !a.done {
 			return ErrEnded
 		}
