@@ -332,6 +332,31 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// Ahead of main's loop gcc computes what the call that is inlined there needs. A store of main
+// that lies among that is nothing that the call does: it is entered in the loop.
+func TestHoisted(t *testing.T) {
+	im := compile(t, "hoisted.c", "-g", "-O2")
+	p := build(t, Request{Watch: []string{"insert"}}, Options{InProcess: true}, im)
+	var store uint64 // of main, ahead of the loop
+	for _, st := range p.Stores {
+		if fn, _ := im.File.FuncAt(st.Addr); fn.Base == "main" && len(im.File.Frames(st.Addr)) == 1 && store == 0 {
+			store = st.Addr
+		}
+	}
+	early := false
+	for _, in := range im.File.Inlined("insert") {
+		early = early || slices.ContainsFunc(in.Ranges, func(r [2]uint64) bool { return r[0] < store })
+	}
+	if !early {
+		t.Skip("gcc computes nothing ahead of the store")
+	}
+	for _, q := range p.Points {
+		if q.Point.Kind == "inline-entry" && q.Addr < store {
+			t.Errorf("it is entered at %#x, ahead of main's store at %#x", q.Addr, store)
+		}
+	}
+}
+
 // Turns of a loop that are unrolled one behind the other are told of.
 func TestUnrolled(t *testing.T) {
 	for flag, want := range map[string]bool{"-UUNROLL": false, "-DUNROLL": true} {

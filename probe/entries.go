@@ -17,37 +17,39 @@ import (
 // inlineEntries finds the instructions by which control comes into an instance. Where it only
 // comes back to one, the instance was not left: a call begins with what the fullest of the calls
 // from elsewhere begins with. A part that neither writes nor calls, from which no other is
-// reached, is no call of the function: the compiler has put it elsewhere.
+// reached, is no call of the function: the compiler has put it elsewhere. What the caller's own
+// instructions do that lie among those of such a part is not what the function does.
 func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 	fn, ok := s.file.FuncAt(at.Entry)
 	if !ok {
 		return nil
 	}
 	own, _, _ := s.extent(at, []uint64{at.Entry})
-	g := s.around(fn, own)
+	among := s.among(at)
+	g := s.around(fn, own, among)
 	var first, again []uint64 // come to by who was not in the instance yet, by who was
 	for _, to := range g.into {
 		switch {
-		case !s.acts(s.reach(own, []uint64{to})):
+		case !s.acts(s.reach(own, []uint64{to}), among):
 		case g.fresh[to]:
 			first = append(first, to)
 		default:
 			again = append(again, to)
 		}
 	}
-	if len(first) == 0 && s.acts(s.reach(own, []uint64{at.Entry})) { // by a jump table, or there is no other
+	if len(first) == 0 && s.acts(s.reach(own, []uint64{at.Entry}), among) { // by a jump table, or there is no other
 		first, again = []uint64{at.Entry}, slices.DeleteFunc(again, func(to uint64) bool { return to == at.Entry })
 	}
 	var fullest uint64
 	most := 0
 	for _, to := range first {
-		if n := len(s.deeds(own, to, false)); n > most {
+		if n := len(s.deeds(own, among, to, false)); n > most {
 			fullest, most = to, n
 		}
 	}
-	begins := s.deeds(own, fullest, true)
+	begins := s.deeds(own, among, fullest, true)
 	alike := func(to uint64) bool {
-		for d := range s.deeds(own, to, false) {
+		for d := range s.deeds(own, among, to, false) {
 			if begins[d] {
 				return true
 			}
@@ -57,7 +59,7 @@ func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 	// Of two that reach each other, the fullest is one. One that is come to again may be the head
 	// of a loop that what is ahead of it does nothing to, or the copy of a turn that was taken out.
 	add := func(to uint64) {
-		if to == fullest || s.idly(own, fullest)[to] || alike(to) && !s.reach(own, append(slices.Clone(entries), fullest))[to] {
+		if to == fullest || s.idly(own, among, fullest)[to] || alike(to) && !s.reach(own, append(slices.Clone(entries), fullest))[to] {
 			entries = append(entries, to)
 		}
 	}
@@ -67,11 +69,11 @@ func (s *sweep) inlineEntries(at objfile.Inlined) (entries []uint64) {
 	// What lies ahead of a loop, and does nothing without going into it, is not of the call: the
 	// rest is asked again.
 	own, _, _ = s.extent(at, entries)
-	idle := func(to uint64) bool { return !s.acts(s.reach(own, []uint64{to})) }
+	idle := func(to uint64) bool { return !s.acts(s.reach(own, []uint64{to}), among) }
 	rest := at
 	rest.Ranges = slices.DeleteFunc(slices.Clone(at.Ranges), func(r [2]uint64) bool {
 		return slices.ContainsFunc(entries, func(to uint64) bool { return within([][2]uint64{r}, to) && idle(to) }) &&
-			!s.acts(s.reach([][2]uint64{r}, []uint64{r[0]}))
+			!s.acts(s.reach([][2]uint64{r}, []uint64{r[0]}), among)
 	})
 	if n := len(rest.Ranges); n > 0 && n < len(at.Ranges) {
 		if !within(rest.Ranges, rest.Entry) {
@@ -134,7 +136,7 @@ type surroundings struct {
 
 // around follows the control flow of a function about the ranges of an instance. It takes a few
 // passes over the function's instructions: there may be hundreds of instances in one of thousands.
-func (s *sweep) around(fn objfile.Func, own [][2]uint64) surroundings {
+func (s *sweep) around(fn objfile.Func, own, among [][2]uint64) surroundings {
 	g := s.flow(fn)
 	inside := make([]bool, len(g.at))
 	for _, r := range own {
@@ -146,7 +148,7 @@ func (s *sweep) around(fn objfile.Func, own [][2]uint64) surroundings {
 	for changed := true; changed; {
 		changed = false
 		for i := len(g.at) - 1; i >= 0; i-- {
-			if inside[i] && !does[i] && (g.acts[i] || slices.ContainsFunc(g.next[i][:], func(to int32) bool { return to >= 0 && inside[to] && does[to] })) {
+			if inside[i] && !does[i] && (g.acts[i] && !within(among, g.at[i]) || slices.ContainsFunc(g.next[i][:], func(to int32) bool { return to >= 0 && inside[to] && does[to] })) {
 				does[i], changed = true, true
 			}
 		}
@@ -228,14 +230,14 @@ type deed struct {
 
 // deeds are those of an instance from an instruction on; with begin, those only that nothing
 // is done before.
-func (s *sweep) deeds(own [][2]uint64, from uint64, begin bool) map[deed]bool {
+func (s *sweep) deeds(own, among [][2]uint64, from uint64, begin bool) map[deed]bool {
 	code := s.reach(own, []uint64{from})
 	if begin {
-		code = s.idly(own, from)
+		code = s.idly(own, among, from)
 	}
 	deeds := map[deed]bool{}
 	for pc := range code {
-		if d, ok := s.deedAt(pc); ok {
+		if d, ok := s.deedAt(pc); ok && !within(among, pc) {
 			deeds[d] = true
 		}
 	}
@@ -256,7 +258,7 @@ func (s *sweep) deedAt(pc uint64) (_ deed, ok bool) {
 
 // idly are the instructions that control gets to from one without leaving the ranges, up to the
 // first that writes or calls.
-func (s *sweep) idly(ranges [][2]uint64, from uint64) map[uint64]bool {
+func (s *sweep) idly(ranges, among [][2]uint64, from uint64) map[uint64]bool {
 	reached := map[uint64]bool{}
 	for work := []uint64{from}; len(work) > 0; {
 		pc := work[len(work)-1]
@@ -266,7 +268,7 @@ func (s *sweep) idly(ranges [][2]uint64, from uint64) map[uint64]bool {
 		}
 		if in, ok := s.inst(pc); ok {
 			reached[pc] = true
-			if !acts(&in) {
+			if !acts(&in) || within(among, pc) {
 				work = append(work, successors(pc, &in)...)
 			}
 		}
@@ -316,11 +318,11 @@ func (s *sweep) reach(ranges [][2]uint64, from []uint64) map[uint64]bool {
 	return reached
 }
 
-// acts reports whether one of these instructions calls, or writes elsewhere than to its
-// frame by the stack pointer.
-func (s *sweep) acts(code map[uint64]bool) bool {
+// acts reports whether one of these instructions, but for those of the caller among them, calls,
+// or writes elsewhere than to its frame by the stack pointer.
+func (s *sweep) acts(code map[uint64]bool, among [][2]uint64) bool {
 	for pc := range code {
-		if in, ok := s.inst(pc); ok && acts(&in) {
+		if in, ok := s.inst(pc); ok && acts(&in) && !within(among, pc) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -428,6 +429,24 @@ func (s *sweep) bridge(at objfile.Inlined) [][2]uint64 {
 		out = append(out, r)
 	}
 	return out
+}
+
+// among are the instructions of the caller that lie between the ranges of an instance, and do
+// not leave it.
+func (s *sweep) among(at objfile.Inlined) (gaps [][2]uint64) {
+	for _, whole := range s.bridge(at) {
+		lo := whole[0]
+		for _, r := range slices.SortedFunc(slices.Values(at.Ranges), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) }) {
+			if r[0] < whole[0] || r[0] >= whole[1] {
+				continue
+			}
+			if lo < r[0] {
+				gaps = append(gaps, [2]uint64{lo, r[0]})
+			}
+			lo = max(lo, r[1])
+		}
+	}
+	return gaps
 }
 
 // straight says that control runs from lo to hi without branches, and comes there only
