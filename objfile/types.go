@@ -394,6 +394,9 @@ func (c *converter) structure(e *dwarf.Entry, depth int) *types.Type {
 	if t := c.stored(e, name.full, depth); t != nil && t.Size == int64(size) {
 		return t
 	}
+	if t := c.stdArray(e, name, depth); t != nil && t.Size == int64(size) {
+		return t
+	}
 	r := e.Ref()
 	return c.canonical(c.signature(r, 0), func() *types.Type {
 		t := &types.Type{Kind: types.Struct, Name: name.short, Size: int64(size)}
@@ -426,6 +429,36 @@ func (c *converter) stored(e *dwarf.Entry, name string, depth int) *types.Type {
 		return dwarf.Over
 	})
 	return t
+}
+
+// stdArray returns a std::array as the array that it is, under its own name; nil for any
+// other type. That the array has a class around it, and a member's name that differs by
+// library, is nothing that a program means.
+func (c *converter) stdArray(e *dwarf.Entry, name typeName, depth int) *types.Type {
+	if !strings.HasPrefix(name.full, "std::array<") && !strings.HasPrefix(name.full, "std::__1::array<") {
+		return nil
+	}
+	var elem *types.Type
+	count := int64(-1)
+	e.Unit.Walk(e.Off, func(p *dwarf.Entry, level int) dwarf.Action {
+		switch {
+		case level == 0:
+			return dwarf.Into
+		case p.Tag == dwarf.TagTemplateTypeParam && elem == nil:
+			elem = c.typ(p.Target(dwarf.AttrType), depth+1)
+		case p.Tag == dwarf.TagTemplateValueParam && count < 0:
+			if n, ok := p.Int(dwarf.AttrConstValue); ok {
+				count = n
+			}
+		}
+		return dwarf.Over
+	})
+	if elem == nil || elem.Size <= 0 || count <= 0 || count > (1<<46)/elem.Size {
+		return nil
+	}
+	return c.canonical(fmt.Sprintf("array %s %p", name.full, elem), func() *types.Type {
+		return &types.Type{Kind: types.Array, Name: name.short, Size: count * elem.Size, Elem: elem, Count: count}
+	})
 }
 
 // fill adds the members of a structure.

@@ -191,6 +191,9 @@ func (s *scope) memberType(x operand, name string, pos syntax.Pos) *types.Type {
 		s.unknownWithout(pos, "`%s`", x.src)
 	case t == nil:
 		s.errorf(pos, "the layout of what `%s` points to is not known, so it has no `%s`", x.src, name)
+	case t.Kind == types.Array:
+		s.errorf(pos, "`%s` is %s, an array: it has no `%s`; its elements are %s[I]", x.src, t, name, x.src)
+		return nil
 	case t.Kind != types.Struct && t.Kind != types.Union:
 		s.errorf(pos, "`%s` is %s, which has no fields, so no `%s`", x.src, t, name)
 		return nil
