@@ -517,6 +517,8 @@ func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
 	switch {
 	case c.prog != nil && c.onlyDeclared(t):
 		how = "the program only declares it; if a library of yours defines it, name that with --module LIBRARY"
+	case c.prog != nil && len(c.prog.TypeNames()) == 0:
+		how = "the program has no debug information about types: compile it with -g, or declare it here: " + fmt.Sprintf("struct %s { … };", t.Name)
 	case c.prog != nil:
 		how = "declare it here: " + fmt.Sprintf("struct %s { … };", t.Name)
 	}

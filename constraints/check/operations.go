@@ -255,6 +255,11 @@ func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
 		c.errorf(pos, "the program has no debug information, and no symbol `%s`: compile it with -g, or name with --debug-dir where its debug file is", pattern)
 		return false
 	}
+	if name, _, hasParams := strings.Cut(pattern, "("); hasParams && name != "" && len(c.prog.LookupFunc(name)) > 0 {
+		// of a static function that is inlined everywhere, debug information has the bare name
+		c.errorf(pos, "the program has no function `%s`; of that name it has `%s`", pattern, c.prog.LookupFunc(name)[0])
+		return false
+	}
 	c.errorf(pos, "the program has no function `%s`%s", pattern, didYouMeanOrList(pattern, c.prog.FuncNames()))
 	return false
 }
