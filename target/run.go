@@ -302,16 +302,16 @@ func (t *tracer) noteStop(signal int, info Siginfo, ours bool) {
 // when the job goes on. SIGTSTP would not do: once os/signal has watched it, the
 // Go runtime ignores it.
 func (r *run) stopSelf() {
-	if orphaned() {
+	if Orphaned() {
 		return // nobody could let us go on; the kernel ignores Ctrl-Z there
 	}
 	// To this thread, so that it takes effect before the call returns.
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP)
 }
 
-// orphaned reports whether our process group has no shell that watches it: an
+// Orphaned reports whether our process group has no shell that watches it: an
 // ancestor of ours, outside of the group, in the same session (setpgid(2)).
-func orphaned() bool {
+func Orphaned() bool {
 	group := unix.Getpgrp()
 	session, err := unix.Getsid(0)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/report"
+	"mgtrace/target"
 )
 
 // errFound ends a recording whose first inconsistent C-point was reached while
@@ -30,7 +31,7 @@ func (l *Program) freeze() error {
 	if err := l.eng.Close(); err != nil {
 		return fmt.Errorf("take the engine out of the program: %w", err)
 	}
-	if l.before == nil && inJob() && !atTerminal() {
+	if l.before == nil && !target.Orphaned() && !atTerminal() {
 		// It fails if the program leads a group or session of its own already.
 		_, _ = l.proc.Syscall(unix.SYS_SETSID)
 	}
@@ -53,16 +54,11 @@ func (l *Program) IsStopped() *report.Stopped {
 }
 
 // When mgtrace has ended, the kernel sends SIGHUP and SIGCONT to its process
-// group if that is a job of its own and a member is stopped: nobody is left who
+// group if that is a job and a member is stopped, as soon as the shell's child in it (mgtrace,
+// or what started it, as timeout(1) does) has ended: nobody is left who
 // could continue it (setpgid(2), kill_orphaned_pgrp in kernel/exit.c). So at a
 // terminal mgtrace waits; elsewhere the program gets a session of its own, unless it
 // was attached to and is no job of ours.
-
-// inJob says whether this process was started as a job of its own.
-func inJob() bool {
-	parent, err := unix.Getpgid(unix.Getppid())
-	return err == nil && parent != unix.Getpgrp()
-}
 
 // atTerminal says whether it is the job in the foreground of a terminal.
 func atTerminal() bool {
@@ -78,7 +74,7 @@ func atTerminal() bool {
 // AwaitStopped waits at a terminal until the program has ended that a report
 // says is stopped. Elsewhere it returns at once.
 func AwaitStopped(ctx context.Context, r *report.Report) {
-	if r.Stopped == nil || !inJob() || !atTerminal() {
+	if r.Stopped == nil || target.Orphaned() || !atTerminal() {
 		return
 	}
 	done := make(chan struct{})
