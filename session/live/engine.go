@@ -102,6 +102,7 @@ func (l *Program) capture() error {
 		began := time.Now()
 		if l.eng, err = l.attach(name); err == nil {
 			l.unprobed(l.eng.Unprobed())
+			l.unheld(name)
 			l.o.Capture.log("engine %s: %s; ready in %s", name, l.reasonFor(name, len(names) > 1), time.Since(began).Round(time.Millisecond))
 			l.logTactics()
 			return nil
@@ -111,6 +112,17 @@ func (l *Program) capture() error {
 		l.o.Capture.log("engine %s can not serve: %v", name, err)
 	}
 	return errors.Join(errs...)
+}
+
+// unheld warns of libraries that the program opens where the engine does not hold it meanwhile:
+// the address is looked up while the program runs on, and may be known late, or not at all.
+func (l *Program) unheld(engine string) {
+	if engine != trace.EngineKernel {
+		return
+	}
+	for _, im := range l.late {
+		l.warn("%s is opened while the program runs, which the kernel's probes do not hold meanwhile: what it does at first may have no names and its blocks no types, so that a report may be wrong; use --engine inline", im.Path)
+	}
 }
 
 func (l *Program) reasonFor(name string, auto bool) string {

@@ -561,7 +561,11 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 		l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
 	}
 	for _, im := range l.late {
-		l.warn("the program never loaded %s", im.Path)
+		if l.Prog.Engine == trace.EngineKernel {
+			l.warn("the program never loaded %s, or closed it again before it could be looked up", im.Path)
+		} else {
+			l.warn("the program never loaded %s", im.Path)
+		}
 	}
 	for _, why := range []string{l.gate.unended(), l.full.unended()} {
 		if why != "" {
