@@ -18,6 +18,7 @@ import (
 	"mgtrace/inline/patch"
 	"mgtrace/probe"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
@@ -45,6 +46,9 @@ type Options struct {
 	// Undo is told how to take the engine out before it is put in, for TakeBack, if
 	// this process may be killed and the other one is to live; nil: it dies as well.
 	Undo *undo.Writer
+	// Opened, if not nil, is told the mappings when a library of the plan is there that was not
+	// before. The thread that opens it waits meanwhile. It is called by the tracer.
+	Opened func([]mem.Map)
 
 	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }

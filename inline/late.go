@@ -124,6 +124,9 @@ func (e *Engine) placeLibraries(th *target.Stopped) error {
 			old = nil
 		}
 		if old == nil && mapped {
+			if e.opts.Opened != nil {
+				e.opts.Opened(maps)
+			}
 			if err := e.add(th, i, maps); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
+	"mgtrace/target/mem"
 	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
@@ -155,6 +156,7 @@ func (l *Program) attach(name string) (engine, error) {
 		return nil, err
 	}
 	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts, Undo: l.o.Capture.Undo}
+	o.Opened = func(maps []mem.Map) { l.appeared.Store(&maps) }
 	// What a declared allocator fills in before it gives a block out lies in no block yet that matters.
 	declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
 	if !l.o.Capture.Everything && table && !declared {

@@ -21,6 +21,7 @@ import (
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
 )
@@ -68,6 +69,9 @@ type Program struct {
 	full *full // of Capture.Full; nil: instructions are not recorded
 
 	late []symbol.Image // modules that the program may dlopen: not mapped yet
+	// appeared are the mappings when the engine last saw one of them appear: the program may have
+	// closed it again when its events are read.
+	appeared atomic.Pointer[[]mem.Map]
 
 	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
 	sites    []trace.StoreSite
@@ -199,9 +203,13 @@ func (l *Program) mapped() {
 	if err != nil {
 		return // it is ending
 	}
+	var seen []mem.Map
+	if at := l.appeared.Load(); at != nil {
+		seen = *at
+	}
 	var still []symbol.Image
 	for _, im := range l.late {
-		if !im.Locate(maps) {
+		if !im.Locate(maps) && !im.Locate(seen) {
 			still = append(still, im)
 			continue
 		}
