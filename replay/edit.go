@@ -56,21 +56,23 @@ type Site struct {
 	Base    int    // the one of these by which memory is found; -1: none
 }
 
-// edited is the edit of an instruction, if it is of a kind.
-func (c *cpu) edited(k EditKind) bool {
-	e := &c.call.Edit
-	return e.Kind == k && (e.PC == c.pc || e.Like != nil && e.Like(c.pc))
+// edited is how the instruction at pc is edited.
+func (e *Edit) edited(pc uint64) EditKind {
+	if e.Kind != NoEdit && (e.PC == pc || e.Like != nil && e.Like(pc)) {
+		return e.Kind
+	}
+	return NoEdit
 }
 
 // read is the number of the register that is read for one.
-func (c *cpu) read(n int) int {
-	e := &c.call.Edit
-	switch {
-	case e.Kind < Register || !c.edited(e.Kind) || e.Kind == Negate:
-	case n == e.Was:
-		return e.Is
-	case n == e.Is && e.Kind == Swap:
-		return e.Was
+func (c *cpu) read(n int8) int8 {
+	if c.editing == Register || c.editing == Swap {
+		switch e := &c.call.Edit; {
+		case int(n) == e.Was:
+			return int8(e.Is)
+		case int(n) == e.Is && e.Kind == Swap:
+			return int8(e.Was)
+		}
 	}
 	return n
 }
@@ -79,7 +81,7 @@ func (c *cpu) read(n int) int {
 func (c *cpu) note(in *inst) {
 	s := c.sites[c.pc]
 	if s == nil {
-		s = &Site{PC: c.pc, Calls: c.here().Calls, Before: c.run.Steps - 1, Base: -1}
+		s = &Site{PC: c.pc, Calls: c.around(), Before: c.run.Steps - 1, Base: -1}
 		c.sites[c.pc] = s
 		c.run.Sites = append(c.run.Sites, s)
 		in.describe(s)
@@ -87,35 +89,23 @@ func (c *cpu) note(in *inst) {
 	s.Times++
 	s.Effects = len(c.run.Effects)
 	s.Regs = c.reg
-	for _, a := range in.Args {
-		x, ok := a.(x86asm.Mem)
-		if !ok || in.Op == x86asm.NOP || x.Segment == x86asm.FS || x.Segment == x86asm.GS {
+	for i := range in.ops {
+		p := &in.ops[i]
+		if !in.memory(i) || in.Op == x86asm.NOP || p.fixed {
 			continue
 		}
-		s.Mem, s.Size = c.address(in, x), in.MemBytes
+		s.Mem, s.Size = c.address(p), in.MemBytes
 		if in.Op == x86asm.LEA {
 			s.Size = 0
 			continue
 		}
-		if n, _, _, ok := general(x.Base); ok && (n == rsp || n == rbp && stack(c.reg[n])) && stack(s.Mem) {
+		if n := p.base; (n == rsp || n == rbp && stack(c.reg[n])) && stack(s.Mem) {
 			s.Frame = c.reg[n]
 		}
 		if v := c.peek(s.Mem, s.Size); v != 0 {
 			s.Value = v
 		}
 	}
-}
-
-// peek reads up to eight bytes of which nothing need be known.
-func (c *cpu) peek(addr uint64, size int) (v uint64) {
-	if nowhere(addr) {
-		return 0
-	}
-	for i := range min(size, 8) {
-		p := c.page(addr+uint64(i), false)
-		v |= uint64(p.data[(addr+uint64(i))&(pageSize-1)]) << (8 * i)
-	}
-	return v
 }
 
 // describe tells what an instruction does whatever it is executed on.

@@ -1,8 +1,8 @@
 package replay
 
 import (
-	"fmt"
 	"math/bits"
+	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -21,49 +21,6 @@ const (
 	r9
 )
 
-// place of a general register: its number, its width in bytes, and whether it is bits 8 to 15.
-func general(r x86asm.Reg) (n, size int, high, ok bool) {
-	switch {
-	case r >= x86asm.AL && r <= x86asm.BL:
-		return int(r - x86asm.AL), 1, false, true
-	case r >= x86asm.AH && r <= x86asm.BH:
-		return int(r - x86asm.AH), 1, true, true
-	case r >= x86asm.SPB && r <= x86asm.R15B:
-		return int(r-x86asm.SPB) + rsp, 1, false, true
-	case r >= x86asm.AX && r <= x86asm.R15W:
-		return int(r - x86asm.AX), 2, false, true
-	case r >= x86asm.EAX && r <= x86asm.R15L:
-		return int(r - x86asm.EAX), 4, false, true
-	case r >= x86asm.RAX && r <= x86asm.R15:
-		return int(r - x86asm.RAX), 8, false, true
-	}
-	return 0, 0, false, false
-}
-
-// address of a memory operand.
-func (c *cpu) address(in *inst, x x86asm.Mem) uint64 {
-	if x.Segment == x86asm.FS || x.Segment == x86asm.GS {
-		// The canary of the stack protector lies there (x86-64 psABI, glibc tls.h): any number will do.
-		return stackTop - 512
-	}
-	a := uint64(x.Disp)
-	if a>>32 == 0 {
-		a = uint64(int64(int32(a))) // 32 bits are signed (SDM volume 2, 2.2.1.3), which x86asm does not heed
-	}
-	if x.Base == x86asm.RIP {
-		a += in.next
-	} else if n, _, _, ok := general(x.Base); ok {
-		a += c.reg[c.read(n)]
-	}
-	if n, _, _, ok := general(x.Index); ok {
-		a += c.reg[n] * uint64(x.Scale)
-	}
-	if c.edited(Place) {
-		a += c.call.Edit.By
-	}
-	return a
-}
-
 func mask(v uint64, size int) uint64 {
 	if size >= 8 {
 		return v
@@ -73,69 +30,35 @@ func mask(v uint64, size int) uint64 {
 
 func signed(v uint64, size int) int64 { return int64(v<<(64-8*size)) >> (64 - 8*size) }
 
-// width of an operand in bytes.
-func (in *inst) width(i int) int {
-	switch a := in.Args[i].(type) {
-	case x86asm.Reg:
-		if _, n, _, ok := general(a); ok {
-			return n
-		}
-		return 16
-	case x86asm.Mem:
-		return in.MemBytes
-	}
-	if i > 0 {
-		return in.width(0)
-	}
-	return 8
-}
-
-// get reads an operand; numbers that the instruction holds are as wide as its first one.
-func (c *cpu) get(in *inst, i int) uint64 {
-	switch a := in.Args[i].(type) {
-	case x86asm.Reg:
-		n, size, high, ok := general(a)
-		if !ok {
-			c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
-		}
-		if high {
-			return c.reg[n] >> 8 & 0xff
-		}
-		return mask(c.reg[c.read(n)], size)
-	case x86asm.Mem:
-		return c.load(c.address(in, a), in.MemBytes)
-	case x86asm.Imm:
-		return mask(uint64(a), in.width(0))
-	}
-	c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
-	return 0
-}
-
 // set writes an operand.
 func (c *cpu) set(in *inst, i int, v uint64) {
-	switch {
-	case c.edited(Number):
+	switch c.editing {
+	case Number:
 		v += c.call.Edit.By
-	case c.edited(Zero):
+	case Zero:
 		v = 0
 	}
 	if i == 0 && c.call.Sites {
 		c.sites[c.pc].Made = v
 	}
-	if i == 0 {
-		o := c.origin(in)
-		defer c.keep(in, o)
+	if i > 0 || c.call.Brief {
+		c.write(in, i, v)
+		return
 	}
-	switch a := in.Args[i].(type) {
-	case x86asm.Reg:
-		n, size, high, ok := general(a)
-		if ok && !high && size >= 4 && n != rsp && n != rbp && in.Op != x86asm.POP {
+	o := c.origin(in)
+	c.write(in, i, v)
+	c.keep(in, o)
+}
+
+func (c *cpu) write(in *inst, i int, v uint64) {
+	switch o := &in.ops[i]; o.kind {
+	case opReg:
+		n, size := o.n&15, int(o.size)
+		if !o.high && size >= 4 && n != rsp && n != rbp && in.Op != x86asm.POP {
 			v = c.alter(mask(v, size), size)
 		}
 		switch {
-		case !ok:
-			c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
-		case high:
+		case o.high:
 			c.reg[n] = c.reg[n]&^0xff00 | v&0xff<<8
 		case size == 8:
 			c.reg[n] = v
@@ -144,10 +67,10 @@ func (c *cpu) set(in *inst, i int, v uint64) {
 		default:
 			c.reg[n] = c.reg[n]&^(1<<(8*size)-1) | mask(v, size)
 		}
-	case x86asm.Mem:
-		c.storeInt(c.address(in, a), in.MemBytes, v)
+	case opMem:
+		c.storeInt(c.address(o), in.MemBytes, v)
 	default:
-		c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
+		c.unknown(in)
 	}
 }
 
@@ -223,13 +146,13 @@ func (c *cpu) step(in *inst) {
 	}
 	next := in.next
 	if in.cond >= 0 {
-		rel, jumps := in.Args[0].(x86asm.Rel)
+		jumps := in.ops[0].kind == opRel
 		yes := c.decide(c.holds(in.cond), jumps)
 		switch {
 		case jumps && yes:
-			next += uint64(rel)
+			next += in.ops[0].number
 		case jumps:
-		case in.Args[1] == nil:
+		case in.ops[1].kind == opNone:
 			c.set(in, 0, flag(yes))
 		case yes:
 			c.set(in, 0, c.get(in, 1))
@@ -241,7 +164,7 @@ func (c *cpu) step(in *inst) {
 	}
 	switch in.Op {
 	case x86asm.CALL:
-		if c.edited(Skip) {
+		if c.editing == Skip {
 			break
 		}
 		to := c.target(in)
@@ -268,8 +191,8 @@ func (c *cpu) step(in *inst) {
 
 // target is where a call or a jump leads.
 func (c *cpu) target(in *inst) uint64 {
-	if rel, ok := in.Args[0].(x86asm.Rel); ok {
-		return in.next + uint64(rel)
+	if o := &in.ops[0]; o.kind == opRel {
+		return in.next + o.number
 	}
 	return c.get(in, 0)
 }
@@ -277,7 +200,7 @@ func (c *cpu) target(in *inst) uint64 {
 // integer executes an instruction of general registers; false: it is none.
 func (c *cpu) integer(in *inst) bool {
 	var a, b uint64
-	size := in.width(0)
+	size := int(in.ops[0].size)
 	switch in.Op {
 	case x86asm.NOP, x86asm.PAUSE, x86asm.PREFETCHT0, x86asm.PREFETCHNTA, x86asm.PREFETCHW:
 		return true
@@ -285,10 +208,10 @@ func (c *cpu) integer(in *inst) bool {
 		c.set(in, 0, c.get(in, 1))
 		return true
 	case x86asm.MOVSX, x86asm.MOVSXD:
-		c.set(in, 0, uint64(signed(c.get(in, 1), in.width(1))))
+		c.set(in, 0, uint64(signed(c.get(in, 1), int(in.ops[1].size))))
 		return true
 	case x86asm.LEA:
-		c.set(in, 0, c.address(in, in.Args[1].(x86asm.Mem)))
+		c.set(in, 0, c.address(&in.ops[1]))
 		return true
 	case x86asm.PUSH:
 		v := uint64(0)
@@ -298,15 +221,16 @@ func (c *cpu) integer(in *inst) bool {
 			v = c.get(in, 0)
 		}
 		c.push(v)
-		if r, ok := in.Args[0].(x86asm.Reg); ok && !c.call.Brief {
-			n, _, _, _ := general(r)
-			c.kept[c.reg[rsp]] = c.from[n]
+		if in.ops[0].kind == opReg && !c.call.Brief {
+			c.kept[c.reg[rsp]] = c.from[in.ops[0].n]
 		}
 		return true
 	case x86asm.POP:
 		o := c.kept[c.reg[rsp]]
 		c.set(in, 0, c.pop())
-		c.keep(in, o)
+		if !c.call.Brief {
+			c.keep(in, o)
+		}
 		return true
 	case x86asm.LEAVE:
 		c.reg[rsp] = c.reg[rbp]
@@ -413,17 +337,12 @@ func (c *cpu) integer(in *inst) bool {
 
 // vectors says that an instruction has a vector register among its operands.
 func (in *inst) vectors() bool {
-	for _, a := range in.Args {
-		if r, ok := a.(x86asm.Reg); ok && r >= x86asm.X0 && r <= x86asm.X15 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.ops[:], func(o operand) bool { return o.kind == opVector })
 }
 
 // bit executes those that tell of a bit, and change it. In memory a number in a register may tell of one that lies elsewhere.
 func (c *cpu) bit(in *inst, size int) bool {
-	if _, far := in.Args[1].(x86asm.Reg); far && in.memory(0) {
+	if in.ops[1].kind == opReg && in.memory(0) {
 		return false
 	}
 	a, bit := c.get(in, 0), uint64(1)<<(c.get(in, 1)&uint64(8*size-1))
@@ -443,7 +362,7 @@ func (c *cpu) bit(in *inst, size int) bool {
 func (c *cpu) wide(in *inst, size int) {
 	b := c.get(in, 0)
 	if size != 4 && size != 8 {
-		c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
+		c.unknown(in)
 		return
 	}
 	lo, hi := mask(c.reg[rax], size), mask(c.reg[rdx], size)
@@ -477,7 +396,7 @@ func (c *cpu) wide(in *inst, size int) {
 
 func (c *cpu) multiply(in *inst, size int) {
 	switch {
-	case in.Args[1] == nil:
+	case in.ops[1].kind == opNone:
 		b := c.get(in, 0)
 		hi, lo := bits.Mul64(c.reg[rax], b)
 		if size != 8 {
@@ -487,7 +406,7 @@ func (c *cpu) multiply(in *inst, size int) {
 		}
 		hi -= uint64(int64(c.reg[rax])>>63)&b + uint64(int64(b)>>63)&c.reg[rax]
 		c.reg[rax], c.reg[rdx] = lo, hi
-	case in.Args[2] == nil:
+	case in.ops[2].kind == opNone:
 		c.set(in, 0, c.get(in, 0)*c.get(in, 1))
 	default:
 		c.set(in, 0, c.get(in, 1)*c.get(in, 2))
@@ -496,10 +415,10 @@ func (c *cpu) multiply(in *inst, size int) {
 
 func (c *cpu) shift(in *inst, size int) {
 	a, n := c.get(in, 0), uint64(1)
-	if in.Args[1] != nil {
+	if in.ops[1].kind != opNone {
 		n = c.get(in, 1)
 	}
-	if n &= 31; size == 8 && in.Args[1] != nil {
+	if n &= 31; size == 8 && in.ops[1].kind != opNone {
 		n = c.get(in, 1) & 63
 	}
 	if n == 0 {

@@ -134,15 +134,16 @@ func (m *Machine) Knows(other *Machine) { m.code = other.code }
 // inst is a decoded instruction.
 type inst struct {
 	x86asm.Inst
-	next uint64
-	then *inst  // the instruction at next, once it was looked up
-	cond int8   // its condition, as in the opcode; -1: none
-	name string // the import that a jump leads to
+	next  uint64
+	then  *inst      // the instruction at next, once it was looked up
+	to    uint64     // where it has led to, if not there
+	there *inst      // the instruction at that
+	cond  int8       // its condition, as in the opcode; -1: none
+	name  string     // the import that a jump leads to
+	ops   [4]operand // as in Args
 }
 
 const (
-	pageBits = 8
-	pageSize = 1 << pageBits
 	stackTop = 0x7ffe_f000_0000 // of the run's own stack
 	stackLen = 1 << 20
 	outside  = stackTop - 64    // a return address: of the call that is executed
@@ -151,33 +152,24 @@ const (
 	maxDepth = 1 << 10
 )
 
-type page struct {
-	data  [pageSize]byte
-	known [pageSize]bool
-}
-
-// page0 is a page with its number.
-type page0 struct {
-	n uint64
-	p *page
-}
-
 // cpu is one run.
 type cpu struct {
 	m                 *Machine
 	call              *Call
-	pages             map[uint64]*page
+	pages             map[uint64]*page // that it has written
+	under             map[uint64]*page // and those of the run from which it goes on
+	near              [nearPages]nearPage
 	reg               [16]uint64
 	xmm               [16][2]uint64
 	pc                uint64
-	last              *inst // that was executed
+	last              *inst    // that was executed
+	editing           EditKind // of the present instruction
 	cf, zf            bool
 	sf, of            bool
 	pf                bool
 	flags             uint64 // the instruction that set them
 	allocs            int
-	values, decisions int   // how many there were
-	recent, written   page0 // the pages that were used last
+	values, decisions int // how many there were
 	heap              uint64
 	from              [16]*Origin        // of what registers hold
 	kept              map[uint64]*Origin // of what lies on the stack
@@ -185,6 +177,8 @@ type cpu struct {
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
 	freed             []freed
+	bytesLeft         []byte   // of a piece for effects
+	originsLeft       []Origin // and of one for origins
 	run               Run
 }
 
@@ -228,15 +222,21 @@ func (c *cpu) go1() {
 		return
 	}
 	c.run.PC = c.pc
+	c.editing = c.call.Edit.edited(c.pc)
 	c.step(c.last)
 }
 
-// follow returns the instruction at pc, behind another one: mostly the next.
+// follow returns the instruction at pc, behind another one: mostly the next, or that to which it has led before.
 func (m *Machine) follow(in *inst, pc uint64) *inst {
-	if in == nil || in.next != pc {
+	switch {
+	case in == nil:
 		return m.decode(pc)
-	}
-	if in.then == nil {
+	case in.next != pc:
+		if in.there == nil || in.to != pc {
+			in.to, in.there = pc, m.decode(pc)
+		}
+		return in.there
+	case in.then == nil:
 		in.then = m.decode(pc)
 	}
 	return in.then
@@ -274,6 +274,7 @@ func (m *Machine) read(pc uint64) *inst {
 	case first == 0x0f && (second&0xf0 == 0x40 || second&0xf0 == 0x80 || second&0xf0 == 0x90):
 		in.cond = int8(second & 15)
 	}
+	in.describeOperands()
 	return in
 }
 
@@ -284,110 +285,30 @@ func (c *cpu) fail(err error) {
 	}
 }
 
-// stack says that an address is of the run's own stack.
-func stack(addr uint64) bool { return addr-(stackTop-stackLen) < stackLen }
-
-// nowhere says that no program has memory at an address: at the bottom, or above what a process may map.
-func nowhere(addr uint64) bool { return addr < 4096 || addr >= 1<<47-4096 }
-
-// page returns the page of an address, to write to if that is wanted.
-func (c *cpu) page(addr uint64, write bool) *page {
-	n := addr >> pageBits
-	if p := c.pages[n]; p != nil {
-		return p
-	}
-	if stack(addr) {
-		p := &page{}
-		for i := range p.known {
-			p.known[i] = true
-		}
-		c.pages[n] = p
-		return p
-	}
-	p := c.m.base[n]
-	if p == nil {
-		p = &page{}
-		c.m.world.Read(n<<pageBits, p.data[:], p.known[:])
-		c.m.base[n] = p
-	}
-	if write {
-		q := *p
-		p = &q
-		c.pages[n] = p
-	}
-	return p
-}
-
-// load reads up to eight bytes.
-func (c *cpu) load(addr uint64, size int) (v uint64) {
-	if nowhere(addr) {
-		c.fail(ErrFault)
-		return 0
-	}
-	off := int(addr & (pageSize - 1))
-	if off+size > pageSize {
-		for i := range size {
-			v |= c.load(addr+uint64(i), 1) << (8 * i)
-		}
-		return v
-	}
-	p := c.recent.p
-	if n := addr >> pageBits; p == nil || c.recent.n != n {
-		p = c.page(addr, false)
-		c.recent = page0{n, p}
-	}
-	for i := range size {
-		if !p.known[off+i] {
-			c.run.Guessed++
-			break
-		}
-	}
-	if size == 8 {
-		return binary.LittleEndian.Uint64(p.data[off:])
-	}
-	for i := range size {
-		v |= uint64(p.data[off+i]) << (8 * i)
-	}
-	return v
-}
-
-// put writes bytes, and notes nothing.
-func (c *cpu) put(addr uint64, data []byte) {
-	if nowhere(addr) {
-		c.fail(ErrFault)
-		return
-	}
-	for len(data) > 0 {
-		p := c.written.p
-		if n := addr >> pageBits; p == nil || c.written.n != n {
-			p = c.page(addr, true)
-			c.written = page0{n, p}
-			if c.recent.n == n {
-				c.recent.p = p
-			}
-		}
-		off := addr & (pageSize - 1)
-		k := copy(p.data[off:], data)
-		for i := range k {
-			p.known[int(off)+i] = true
-		}
-		data, addr = data[k:], addr+uint64(k)
-	}
-}
-
 // store writes bytes by an instruction.
 func (c *cpu) store(addr uint64, data []byte) {
-	if c.edited(Skip) {
+	if c.editing == Skip {
 		return
 	}
 	c.put(addr, data)
 	if !stack(addr) {
-		e := Effect{Kind: Store, PC: c.pc, Addr: addr, Size: uint64(len(data)), Data: append([]byte(nil), data...)}
+		e := Effect{Kind: Store, PC: c.pc, Addr: addr, Size: uint64(len(data)), Data: c.dup(data)}
 		if !c.call.Brief {
-			e.Stack = c.here().Calls
+			e.Stack = c.around()
 		}
 		c.run.Effects = append(c.run.Effects, e)
 	}
+}
+
+// dup is a copy of some bytes. Many are taken from one piece.
+func (c *cpu) dup(data []byte) []byte {
+	if len(c.bytesLeft) < len(data) {
+		c.bytesLeft = make([]byte, max(512, len(data)))
+	}
+	n := copy(c.bytesLeft, data)
+	out := c.bytesLeft[:n:n]
+	c.bytesLeft = c.bytesLeft[n:]
+	return out
 }
 
 func (c *cpu) storeInt(addr uint64, size int, v uint64) {
@@ -419,10 +340,7 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 	if c.values++; c.call.Brief {
 		return v
 	}
-	if c.calls == nil {
-		c.calls = c.stackOf(0)
-	}
-	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.calls})
+	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.around()})
 	return v
 }
 
@@ -431,17 +349,22 @@ func (c *cpu) decide(cond, jump bool) bool {
 	if c.call.Flip != nil && c.call.Flip(c.decisions, c.pc) {
 		cond = !cond
 	}
-	if c.zf && c.edited(Equal) || c.edited(Negate) {
+	if c.zf && c.editing == Equal || c.editing == Negate {
 		cond = !cond
 	}
 	if c.decisions++; c.call.Brief {
 		return cond
 	}
+	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Step: c.run.Steps - 1, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.around()})
+	return cond
+}
+
+// around are the return addresses of the calls around the present instruction, innermost first: shared, read-only.
+func (c *cpu) around() []uint64 {
 	if c.calls == nil {
 		c.calls = c.stackOf(0)
 	}
-	c.run.Decisions = append(c.run.Decisions, Decision{PC: c.pc, Taken: cond, Step: c.run.Steps - 1, Jump: jump, Flags: c.flags, Effects: len(c.run.Effects), Calls: c.calls})
-	return cond
+	return c.calls
 }
 
 // stackOf lists return addresses, innermost first, behind one more if that is not 0.

@@ -13,26 +13,26 @@ type Origin struct {
 
 // here is the origin of what the present instruction computes.
 func (c *cpu) here() *Origin {
-	if c.calls == nil {
-		c.calls = c.stackOf(0)
+	if len(c.originsLeft) == 0 {
+		c.originsLeft = make([]Origin, 64)
 	}
-	return &Origin{PC: c.pc, Calls: c.calls, Effects: len(c.run.Effects)}
+	o := &c.originsLeft[0]
+	c.originsLeft = c.originsLeft[1:]
+	*o = Origin{PC: c.pc, Calls: c.around(), Effects: len(c.run.Effects)}
+	return o
 }
 
-// origin is that of the result of the present instruction, nil if the run need not say.
+// origin is that of the result of the present instruction.
 func (c *cpu) origin(in *inst) *Origin {
-	if c.call.Brief {
-		return nil
-	}
 	switch in.Op {
 	case x86asm.MOV, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD:
-		switch a := in.Args[1].(type) {
-		case x86asm.Reg:
-			if n, _, _, ok := general(a); ok && c.from[n] != nil {
-				return c.from[n]
+		switch a := &in.ops[1]; a.kind {
+		case opReg:
+			if c.from[a.n] != nil {
+				return c.from[a.n]
 			}
-		case x86asm.Mem:
-			if o := c.kept[c.address(in, a)]; o != nil {
+		case opMem:
+			if o := c.kept[c.address(a)]; o != nil {
 				return o
 			}
 		}
@@ -40,18 +40,13 @@ func (c *cpu) origin(in *inst) *Origin {
 	return c.here()
 }
 
-// keep notes where a result comes from: in a register, on the stack, or in the effect that it has just had.
+// keep notes where a result comes from, in a run that is not brief: in a register, on the stack, or in the effect that it has just had.
 func (c *cpu) keep(in *inst, o *Origin) {
-	if c.call.Brief {
-		return
-	}
-	switch a := in.Args[0].(type) {
-	case x86asm.Reg:
-		if n, _, _, ok := general(a); ok {
-			c.from[n] = o
-		}
-	case x86asm.Mem:
-		addr := c.address(in, a)
+	switch a := &in.ops[0]; a.kind {
+	case opReg:
+		c.from[a.n] = o
+	case opMem:
+		addr := c.address(a)
 		if stack(addr) {
 			c.kept[addr] = o
 		} else if n := len(c.run.Effects); n > 0 && c.run.Effects[n-1].Addr == addr {

@@ -44,18 +44,14 @@ func (c *cpu) reuse(addr, size uint64) {
 // stale notes the first access to what was freed. Where the address was read from memory only after that, something still leads
 // there: that is no fault of the free.
 func (c *cpu) stale(in *inst) {
-	for _, a := range in.Args {
-		x, ok := a.(x86asm.Mem)
-		if !ok || in.Op == x86asm.LEA || in.Op == x86asm.NOP || x.Segment == x86asm.FS || x.Segment == x86asm.GS {
+	for i := range in.ops {
+		p := &in.ops[i]
+		if !in.memory(i) || in.Op == x86asm.LEA || in.Op == x86asm.NOP || p.base < 0 || c.from[p.base] == nil {
 			continue
 		}
-		n, _, _, ok := general(x.Base)
-		if !ok || c.from[n] == nil {
-			continue
-		}
-		at := c.address(in, x)
+		at := c.address(p)
 		for _, f := range c.freed {
-			if at-f.addr < f.size && c.from[n].Effects <= f.effect {
+			if at-f.addr < f.size && c.from[p.base].Effects <= f.effect {
 				c.run.Stale = &Stale{PC: c.pc, Calls: c.stackOf(0), Freed: f.effect}
 			}
 		}

@@ -20,24 +20,39 @@ func (m *Machine) Trail(call Call, steps int) {
 	for next := max(minTrail, steps/maxMarks); c.run.Err == nil && c.pc != outside && len(c.pages) <= maxOfMark; {
 		c.go1()
 		if c.run.Steps >= next && c.run.Err == nil && c.pc != outside {
-			m.marks = append(m.marks, c.clone())
+			m.marks = append(m.marks, c.mark())
 			next = c.run.Steps + max(minTrail, steps/maxMarks)
 		}
 	}
 }
 
-// clone is a run that goes on from here by itself.
-func (c *cpu) clone() *cpu {
-	d := *c
-	d.pages = make(map[uint64]*page, len(c.pages))
-	pages := make([]page, 0, len(c.pages))
-	for n, p := range c.pages {
-		pages = append(pages, *p)
-		d.pages[n] = &pages[len(pages)-1]
+// mark is the state as it is now, which stays while the run goes on.
+func (c *cpu) mark() *cpu {
+	d := c.copied()
+	d.pages, d.under = make(map[uint64]*page, len(c.pages)), nil
+	for _, all := range [2]map[uint64]*page{c.under, c.pages} {
+		for n, p := range all {
+			q := *p
+			d.pages[n] = &q
+		}
 	}
-	d.recent, d.written = page0{}, page0{}
+	return d
+}
+
+// onward is a run that goes on from a mark by itself, and leaves its pages as they are.
+func (c *cpu) onward() *cpu {
+	d := c.copied()
+	d.pages, d.under = map[uint64]*page{}, c.pages
+	return d
+}
+
+// copied is a run with all that this one has but memory.
+func (c *cpu) copied() *cpu {
+	d := *c
+	d.near = [nearPages]nearPage{}
 	d.frames, d.calls = slices.Clone(c.frames), nil
 	d.kept, d.sites = map[uint64]*Origin{}, map[uint64]*Site{}
+	d.bytesLeft, d.originsLeft = nil, nil
 	d.run.Effects = slices.Clip(c.run.Effects)
 	return &d
 }
@@ -47,7 +62,7 @@ func (c *cpu) clone() *cpu {
 func (m *Machine) resume(call *Call) *cpu {
 	for _, k := range slices.Backward(m.marks) {
 		if call.Brief && k.run.Steps <= call.Same {
-			c := k.clone()
+			c := k.onward()
 			c.call = call
 			return c
 		}

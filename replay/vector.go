@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"golang.org/x/arch/x86/x86asm"
@@ -13,14 +12,13 @@ import (
 
 // vec reads an operand as 16 bytes; of memory as many as there are.
 func (c *cpu) vec(in *inst, i int) (v [2]uint64) {
-	switch a := in.Args[i].(type) {
-	case x86asm.Reg:
-		if a >= x86asm.X0 && a <= x86asm.X15 {
-			return c.xmm[a-x86asm.X0]
-		}
+	switch o := &in.ops[i]; o.kind {
+	case opVector:
+		return c.xmm[o.n]
+	case opReg, opOther:
 		return [2]uint64{c.get(in, i)}
-	case x86asm.Mem:
-		at := c.address(in, a)
+	case opMem:
+		at := c.address(o)
 		v[0] = c.load(at, min(in.MemBytes, 8))
 		if in.MemBytes == 16 {
 			v[1] = c.load(at+8, 8)
@@ -31,22 +29,20 @@ func (c *cpu) vec(in *inst, i int) (v [2]uint64) {
 
 // setVec writes an operand: of memory as many bytes as it has.
 func (c *cpu) setVec(in *inst, v [2]uint64) {
-	switch a := in.Args[0].(type) {
-	case x86asm.Reg:
-		if a >= x86asm.X0 && a <= x86asm.X15 {
-			c.xmm[a-x86asm.X0] = v
-			return
-		}
-		c.set(in, 0, v[0])
-	case x86asm.Mem:
+	switch o := &in.ops[0]; o.kind {
+	case opVector:
+		c.xmm[o.n] = v
+	case opMem:
 		var b [16]byte
 		binary.LittleEndian.PutUint64(b[:], v[0])
 		binary.LittleEndian.PutUint64(b[8:], v[1])
-		c.store(c.address(in, a), b[:in.MemBytes])
+		c.store(c.address(o), b[:in.MemBytes])
+	case opReg, opOther:
+		c.set(in, 0, v[0])
 	}
 }
 
-func (in *inst) memory(i int) bool { _, ok := in.Args[i].(x86asm.Mem); return ok }
+func (in *inst) memory(i int) bool { return in.ops[i].kind == opMem }
 
 // lanes applies a function to each of the 32-bit numbers of two vectors.
 func lanes(a, b [2]uint64, f func(x, y uint32) uint32) (v [2]uint64) {
@@ -61,22 +57,22 @@ func pick(v [2]uint64, n uint64) uint64 { return v[n>>1&1] >> (32 * (n & 1)) & 0
 
 func (c *cpu) vector(in *inst) {
 	a, b := [2]uint64{}, [2]uint64{}
-	if in.Args[0] != nil && !in.memory(0) {
+	if in.ops[0].kind != opNone && !in.memory(0) {
 		a = c.vec(in, 0)
 	}
-	if in.Args[1] != nil {
+	if in.ops[1].kind != opNone {
 		b = c.vec(in, 1)
 	}
 	imm := uint64(0)
-	if i, ok := in.Args[2].(x86asm.Imm); ok {
-		imm = uint64(i)
+	if o := &in.ops[2]; o.kind == opImm {
+		imm = o.number
 	}
 	switch in.Op {
 	case x86asm.MOVUPS, x86asm.MOVAPS, x86asm.MOVUPD, x86asm.MOVAPD, x86asm.MOVDQA, x86asm.MOVDQU:
 		c.setVec(in, b)
 	case x86asm.MOVQ, x86asm.MOVD:
 		c.setVec(in, [2]uint64{b[0]})
-		if in.Op == x86asm.MOVD && !in.memory(0) && in.width(0) != 8 && in.width(1) != 8 {
+		if in.Op == x86asm.MOVD && !in.memory(0) && in.ops[0].size != 8 && in.ops[1].size != 8 {
 			c.setVec(in, [2]uint64{b[0] & 0xffff_ffff})
 		}
 	case x86asm.MOVHPS, x86asm.MOVHPD:
@@ -149,10 +145,10 @@ func (c *cpu) float(in *inst, a, b [2]uint64) {
 		c.zf, c.pf, c.cf = unordered || x == y, unordered, unordered || x < y
 		c.of, c.sf = false, false
 	case x86asm.CVTSI2SD:
-		double(float64(signed(b[0], in.width(1))))
+		double(float64(signed(b[0], int(in.ops[1].size))))
 	case x86asm.CVTTSD2SI:
 		c.set(in, 0, uint64(int64(y)))
 	default:
-		c.fail(fmt.Errorf("%w: %v", ErrCode, in.Inst))
+		c.unknown(in)
 	}
 }
