@@ -111,8 +111,7 @@ func (r *Rerun) Holds(e replay.Edit) (ok, matters bool) {
 
 // holdsInPlace asks the history's own graph, where the structure is too large to be copied, and the same blocks live.
 func (r *Rerun) holdsInPlace(run *replay.Run) (ok, matters bool) {
-	is := final(run)
-	other := r.differing(is)
+	other := r.differing(run)
 	if len(other) == 0 || !slices.Equal(lives(run), lives(r.was)) || r.checked >= maxBeforeChecked {
 		return true, false
 	}
@@ -124,7 +123,7 @@ func (r *Rerun) holdsInPlace(run *replay.Run) (ok, matters bool) {
 	if !r.whole {
 		return true, false
 	}
-	return len(r.p.Model.Broken(r.with(is, other))) == 0, true
+	return len(r.p.Model.Broken(r.with(other))) == 0, true
 }
 
 // edits are what may be tried with an instruction.
@@ -229,16 +228,26 @@ func (r *Rerun) likeFields(addr uint64, size int) []uint64 {
 	return f.Like[:min(len(f.Like), maxLike)]
 }
 
-func (r *Rerun) field(addr uint64) (Field, bool) {
-	if !r.block(addr) {
-		return Field{}, false
+// field is what lies at an address, before the call or behind it. The same few addresses are asked for again and again.
+func (r *Rerun) field(addr uint64) (f Field, ok bool) {
+	if known, asked := r.fields[addr]; asked {
+		return known.Field, known.is
 	}
-	for _, at := range [2]mgpp.Timestamp{r.call.To, r.call.From} {
-		if f, ok := r.p.Field(trace.Addr(addr), at); ok {
-			return f, true
+	if r.block(addr) {
+		for _, at := range [2]mgpp.Timestamp{r.call.To, r.call.From} {
+			if f, ok = r.p.Field(trace.Addr(addr), at); ok {
+				break
+			}
 		}
 	}
-	return Field{}, false
+	r.fields[addr] = knownField{f, ok}
+	return f, ok
+}
+
+// knownField is what was found at an address, if anything was.
+type knownField struct {
+	Field
+	is bool
 }
 
 // kind is the type of the node to whose beginning an address leads, nil if it leads to none.

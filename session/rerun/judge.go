@@ -32,11 +32,10 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	if run.Err != nil || same(run, r.was) || run.Guessed > 0 && r.was.Guessed == 0 {
 		return o, false
 	}
-	is := final(run)
-	other := r.differing(is)
+	other := r.differing(run)
 	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
 	if o.Alike && (r.call.Broken > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
-		a := r.answer(is, other)
+		a := r.answer(other)
 		o.Hides = a.hides
 		return o, o.Differs > 0 && a.cures
 	}
@@ -56,15 +55,14 @@ func (r *Rerun) alike(run, was [][2]uint64) bool {
 }
 
 // answer is what cures says, which is asked once of the same bytes.
-func (r *Rerun) answer(is map[uint64]byte, other []uint64) answer {
+func (r *Rerun) answer(other []other) answer {
 	key := make([]byte, 0, 10*len(other))
-	for _, at := range other {
-		b, wrote := is[at]
-		key = append(binary.LittleEndian.AppendUint64(key, at), b, b2i(wrote))
+	for _, o := range other {
+		key = append(binary.LittleEndian.AppendUint64(key, o.addr), o.is, b2i(o.wrote))
 	}
 	a, known := r.answers[string(key)]
 	if !known && r.checked < r.limit {
-		a = r.cures(is, other)
+		a = r.cures(other)
 		r.answers[string(key)] = a
 	}
 	return a
@@ -79,8 +77,8 @@ func b2i(b bool) byte {
 
 // cures: nothing would be broken at the call's end if memory were as a run left it that has allocated
 // and freed the same blocks. other are the bytes that differ.
-func (r *Rerun) cures(is map[uint64]byte, other []uint64) (a answer) {
-	v := r.with(is, other)
+func (r *Rerun) cures(other []other) (a answer) {
+	v := r.with(other)
 	defer r.worked(r.work())
 	if r.call.Died != 0 {
 		a.cures = len(r.p.Model.Broken(v)) == 0
@@ -154,24 +152,23 @@ const (
 )
 
 // with is the call's end with other bytes, as a run left them.
-func (r *Rerun) with(is map[uint64]byte, other []uint64) mgpp.View {
+func (r *Rerun) with(other []other) mgpp.View {
 	v, before := r.p.History.At(r.call.To), r.p.History.At(r.call.From)
 	for i := 0; i < len(other); {
 		k := i + 1
-		for k < len(other) && other[k] == other[i]+uint64(k-i) {
+		for k < len(other) && other[k].addr == other[i].addr+uint64(k-i) {
 			k++
 		}
 		data := make([]byte, k-i)
 		for j := range data {
-			b, wrote := is[other[i+j]]
-			if !wrote {
+			o := &other[i+j]
+			if data[j] = o.is; !o.wrote {
 				old := mgpp.Bytes{Data: make([]byte, 1)}
-				before.Read(trace.Addr(other[i+j]), &old)
-				b = old.Data[0]
+				before.Read(trace.Addr(o.addr), &old)
+				data[j] = old.Data[0]
 			}
-			data[j] = b
 		}
-		v = mgpp.With(v, trace.Addr(other[i]), data)
+		v = mgpp.With(v, trace.Addr(other[i].addr), data)
 		i = k
 	}
 	return v
@@ -209,42 +206,70 @@ func part(some, all []replay.Effect) bool {
 	return true
 }
 
-// differing are the bytes that a run left with other values than the call, or that one of them alone wrote, in order.
-func (r *Rerun) differing(is map[uint64]byte) (out []uint64) {
-	for addr, b := range is {
-		if w, ok := r.left[addr]; !ok || w != b {
-			out = append(out, addr)
+// other is a byte that a run left with another value than the call, or that one of them alone wrote.
+type other struct {
+	addr  uint64
+	is    byte
+	wrote bool // by the run
+}
+
+// differing are the bytes that are others behind a run, in order. What a run did like the call until they part makes no difference,
+// and that is most of it.
+func (r *Rerun) differing(run *replay.Run) (out []other) {
+	parts := 0
+	for parts < min(len(run.Effects), len(r.was.Effects)) && sameEffect(run.Effects[parts], r.was.Effects[parts]) {
+		parts++
+	}
+	addrs := written(r.was.Effects[parts:], written(run.Effects[parts:], nil))
+	slices.Sort(addrs)
+	addrs = slices.Compact(addrs)
+	is, was := values(run.Effects, addrs), values(r.was.Effects, addrs)
+	for i, addr := range addrs {
+		if is[i] != was[i] {
+			out = append(out, other{addr, is[i].b, is[i].wrote})
 		}
 	}
-	for addr := range r.left {
-		if _, ok := is[addr]; !ok {
-			out = append(out, addr)
-		}
-	}
-	slices.Sort(out)
 	return out
 }
 
-// words counts those that some addresses, in order, lie in.
-func words(addrs []uint64) (n int) {
-	for i, a := range addrs {
-		if i == 0 || a>>3 != addrs[i-1]>>3 {
+// written appends where some effects wrote.
+func written(effects []replay.Effect, addrs []uint64) []uint64 {
+	for i := range effects {
+		e := &effects[i]
+		for k := range e.Data {
+			addrs = append(addrs, e.Addr+uint64(k))
+		}
+	}
+	return addrs
+}
+
+// value is what effects left at an address.
+type value struct {
+	b     byte
+	wrote bool
+}
+
+// values are what effects left at addresses, which are in order.
+func values(effects []replay.Effect, addrs []uint64) []value {
+	out := make([]value, len(addrs))
+	for i := range effects {
+		e := &effects[i]
+		at, _ := slices.BinarySearch(addrs, e.Addr)
+		for ; at < len(addrs) && addrs[at]-e.Addr < uint64(len(e.Data)); at++ {
+			out[at] = value{e.Data[addrs[at]-e.Addr], true}
+		}
+	}
+	return out
+}
+
+// words counts those that some bytes, in order, lie in.
+func words(list []other) (n int) {
+	for i := range list {
+		if i == 0 || list[i].addr>>3 != list[i-1].addr>>3 {
 			n++
 		}
 	}
 	return n
-}
-
-// final is what a run left in the bytes that it wrote.
-func final(run *replay.Run) map[uint64]byte {
-	out := map[uint64]byte{}
-	for i := range run.Effects {
-		e := &run.Effects[i]
-		for k, b := range e.Data {
-			out[e.Addr+uint64(k)] = b
-		}
-	}
-	return out
 }
 
 // lives are the blocks that a run allocated and freed.

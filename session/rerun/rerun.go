@@ -55,7 +55,6 @@ type Rerun struct {
 	births            []mgpp.Op           // during the call
 	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
 	was               *replay.Run
-	left              map[uint64]byte   // what it left in the bytes that it wrote
 	matched           []int             // the effects that were recorded, in order
 	twin              *twin             // nil: not made yet, or it can not be
 	float             uint64            // the call's first floating-point argument
@@ -73,6 +72,7 @@ type Rerun struct {
 	sites  []*replay.Site            // the instructions that were executed, in the order in which they are edited; nil: not asked yet
 	places map[uint64][]*replay.Site // by the frame: what was read or written on the stack
 	edited int                       // so many of the sites were
+	fields map[uint64]knownField     // what field said
 	trials int                       // experiments with edits
 	most   int                       // steps until these end
 }
@@ -93,7 +93,7 @@ const (
 
 // New executes a call as it was. The error says why it could not be, or what of it may be why it did not do what was recorded.
 func New(p Program, call Call) (*Rerun, error) {
-	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]answer{}}
+	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]answer{}, fields: map[uint64]knownField{}}
 	was, err := r.recorded()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,6 @@ func New(p Program, call Call) (*Rerun, error) {
 		r.float = v
 		r.execute(r.world(), was)
 	}
-	r.left = final(r.was)
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
 		return nil, r.unlike()
 	}

@@ -2,6 +2,7 @@ package rerun
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -87,11 +88,60 @@ func TestWent(t *testing.T) {
 
 // TestDiffering: the bytes that an experiment left otherwise, and in how many words they lie.
 func TestDiffering(t *testing.T) {
-	r := &Rerun{left: map[uint64]byte{16: 1, 17: 2, 40: 3}}
-	is := map[uint64]byte{16: 1, 17: 9, 48: 3} // 17 is another one, 40 was not written, and 48 was
-	got := r.differing(is)
-	if len(got) != 3 || got[0] != 17 || got[1] != 40 || got[2] != 48 || words(got) != 3 {
-		t.Errorf("%v in %d words, want 17, 40 and 48 in 3", got, words(got))
+	store := func(addr uint64, data ...byte) replay.Effect {
+		return replay.Effect{Kind: replay.Store, Addr: addr, Size: uint64(len(data)), Data: data}
+	}
+	begin := store(8, 7, 7)
+	r := &Rerun{was: &replay.Run{Effects: []replay.Effect{begin, store(16, 1, 2), store(40, 3)}}}
+	run := &replay.Run{Effects: []replay.Effect{begin, store(16, 1, 9), store(48, 3)}} // 17 is another one, 40 was not written, and 48 was
+	got := r.differing(run)
+	if want := []other{{17, 9, true}, {40, 0, false}, {48, 3, true}}; !slices.Equal(got, want) || words(got) != 3 {
+		t.Errorf("%v in %d words, want %v in 3", got, words(got), want)
+	}
+}
+
+// TestDifferingWhole: what is compared from where two runs part is what they left altogether.
+func TestDifferingWhole(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	effects := func(n int) (out []replay.Effect) {
+		for range n {
+			data := make([]byte, 1+rnd.IntN(12))
+			for i := range data {
+				data[i] = byte(rnd.IntN(2))
+			}
+			out = append(out, replay.Effect{Kind: replay.Store, Addr: 100 + uint64(rnd.IntN(40)), Size: uint64(len(data)), Data: data})
+		}
+		return out
+	}
+	final := func(effects []replay.Effect) map[uint64]byte {
+		out := map[uint64]byte{}
+		for _, e := range effects {
+			for k, b := range e.Data {
+				out[e.Addr+uint64(k)] = b
+			}
+		}
+		return out
+	}
+	some := 0
+	for range 2000 {
+		begin := effects(rnd.IntN(4))
+		r := &Rerun{was: &replay.Run{Effects: slices.Concat(begin, effects(rnd.IntN(4)))}}
+		run := &replay.Run{Effects: slices.Concat(begin, effects(rnd.IntN(4)))}
+		is, was := final(run.Effects), final(r.was.Effects)
+		var want []other
+		for addr := uint64(100); addr < 160; addr++ {
+			b, wrote := is[addr]
+			if o, did := was[addr]; b != o || wrote != did {
+				want = append(want, other{addr, b, wrote})
+			}
+		}
+		some += len(want)
+		if got := r.differing(run); !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+	if some == 0 {
+		t.Error("nothing differed")
 	}
 }
 
