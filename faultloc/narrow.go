@@ -41,6 +41,7 @@ const (
 	minWhole   = 3       // times that a statement must have run on a whole structure
 	maxDated   = 16      // inconsistencies that are asked since when
 	maxEasy    = 128     // what an inconsistency depends on that is evaluated with little effort
+	maxTries   = 4       // moments that are checked whole because what is easily asked holds there
 	maxSampled = 16      // inconsistencies of a constraint that are asked how much they depend on
 	maxSteps   = 64      // changes of one of them that are looked through
 	// maxDatedDeps bounds what these may depend on, in total.
@@ -96,32 +97,47 @@ func (m *moments) found(n Narrowed) (_ Narrowed, found []eval.Inconsistency, ok 
 }
 
 // betweenCalls finds two moments between calls one after the other, of which the first is
-// whole and the second is not: they are as good as C-points. It looks back in steps that
-// grow, and then halves.
+// whole and the second is not: they are as good as C-points. What is broken for long, and easily
+// asked, tells nearly always which two; that the first is whole takes a check of all that there is.
 func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	lo, _ := slices.BinarySearch(m.in.Moments, m.in.Healthy)
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
-	whole, broken := len(list)-1, len(list)
 	m.easy = m.oldest(eval.Instances(m.in.Found, nil), m.in.At)
-	for step := 1; whole >= 0 && !m.whole(list[whole]) && !m.in.stopped(); step *= 2 {
-		whole, broken = max(whole-step, min(whole-1, 0)), whole
-	}
-	if whole < 0 || m.in.stopped() {
-		return n, false
-	}
-	for broken-whole > 1 && !m.in.stopped() {
-		if at := (whole + broken) / 2; m.whole(list[at]) {
-			whole = at
-		} else {
-			broken = at
+	whole, is := len(list), m.quiet
+	for tries := 1; ; tries++ {
+		if whole = m.newest(list[:whole], is); whole < 0 || m.in.stopped() {
+			return n, false
+		}
+		if m.whole(list[whole]) {
+			break
+		}
+		if tries == maxTries {
+			is = m.whole
 		}
 	}
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
-	if broken < len(list) {
-		n.To = list[broken]
+	if whole+1 < len(list) {
+		n.To = list[whole+1]
 	}
-	return n, true
+	return n, !m.in.stopped()
+}
+
+// newest is the index of a moment of which that is true, and of the next one, if there is one, not; -1: there is none. It
+// looks back in steps that grow, and then halves.
+func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) int {
+	yes, no := len(list)-1, len(list)
+	for step := 1; yes >= 0 && !is(list[yes]) && !m.in.stopped(); step *= 2 {
+		yes, no = max(yes-step, min(yes-1, 0)), yes
+	}
+	for yes >= 0 && no-yes > 1 && !m.in.stopped() {
+		if at := (yes + no) / 2; is(list[at]) {
+			yes = at
+		} else {
+			no = at
+		}
+	}
+	return yes
 }
 
 // moments remembers how much is broken when.
@@ -135,19 +151,22 @@ type moments struct {
 	ran map[string]*[2]int
 }
 
+// quiet: nothing is broken at t of what is easily asked.
+func (m *moments) quiet(t mgpp.Timestamp) bool {
+	view := m.in.Model.View(t)
+	return !slices.ContainsFunc(m.easy, func(i eval.Instance) bool { return m.in.Model.Eval(i, view).Verdict == eval.Broken })
+}
+
 // whole: nothing is broken at t. What may be broken for long is asked first.
 func (m *moments) whole(t mgpp.Timestamp) bool {
-	view := m.in.Model.View(t)
-	for _, i := range m.easy {
-		if m.in.Model.Eval(i, view).Verdict == eval.Broken {
-			return false
-		}
+	if !m.quiet(t) {
+		return false
 	}
 	if m.at(t) == 0 {
 		return true
 	}
 	if len(m.easy) < maxDated {
-		m.easy = append(m.easy, m.oldest(m.in.Model.Broken(view), t)...)
+		m.easy = append(m.easy, m.oldest(m.in.Model.Broken(m.in.Model.View(t)), t)...)
 	}
 	return false
 }

@@ -2,6 +2,8 @@ package faultloc
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,8 +61,17 @@ func TestNarrowBetweenCalls(t *testing.T) {
 			}
 		}
 		in := w.input()
-		in.Healthy, in.Broken, in.Moments = 0, w.checker.CountBroken, between
+		checks := map[mgpp.Timestamp]bool{}
+		in.Healthy, in.Moments = 0, between
+		in.Broken = func(t mgpp.Timestamp) int {
+			checks[t] = slices.Contains(between, t)
+			return w.checker.CountBroken(t)
+		}
 		r := Locate(in)
+		maps.DeleteFunc(checks, func(_ mgpp.Timestamp, is bool) bool { return !is })
+		if len(checks) > 1 { // what is broken for good tells which moment is to be looked at
+			t.Errorf("the fault is in call %d: all was checked at %d moments between calls", at, len(checks))
+		}
 		if at == len(lines) {
 			if r.Narrowed != nil || len(r.Suspects) > 0 {
 				t.Errorf("nothing is wrong, and %s", summary(r))
@@ -73,6 +84,31 @@ func TestNarrowBetweenCalls(t *testing.T) {
 		if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
 			t.Errorf("the fault is in call %d: %s", at, summary(r))
 		}
+	}
+}
+
+// TestNarrowAmid: what is broken for good began while something else was broken that has been mended since: that is asked at the
+// moment before, which is not whole, and then the fault is where that began.
+func TestNarrowAmid(t *testing.T) {
+	lines := strings.Split(insertions(400), "cpoint\n")
+	w := newWorld(t, listSpecDL)
+	var between []mgpp.Timestamp
+	for i, op := range lines {
+		between = append(between, w.hist.Now())
+		w.run(op)
+		switch i {
+		case 100:
+			w.run("50: n20.prev = n9")
+		case 140:
+			w.run("51: n30.prev = n9")
+		case 180:
+			w.run("52: n20.prev = n19")
+		}
+	}
+	in := w.input()
+	in.Healthy, in.Broken, in.Moments = 0, w.checker.CountBroken, between
+	if n := Locate(in).Narrowed; n == nil || n.From != between[100] || n.To != between[101] {
+		t.Errorf("narrowed to %+v, want %d to %d", n, between[100], between[101])
 	}
 }
 

@@ -16,7 +16,7 @@ func markWhole(in Input, suspects []Suspect) {
 		return
 	}
 	whole := mgpp.Timestamp(0)
-	for t := in.Healthy + 1; t < in.At && !in.stopped(); t++ {
+	for t := in.At - 1; t > in.Healthy && whole == 0 && !in.stopped(); t-- {
 		if in.Broken(t) == 0 {
 			whole = t
 		}

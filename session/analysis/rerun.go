@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mgtrace/constraints/describe"
+	"mgtrace/constraints/eval"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
 	"mgtrace/replay"
@@ -98,7 +99,7 @@ func (x *experiments) wentBefore() map[rerun.Way]bool {
 			continue
 		}
 		n++
-		if r, err := x.a.execute(&k, from, 0, 0, x.call); err == nil {
+		if r, err := x.a.execute(&k, from, nil, 0, x.call); err == nil {
 			x.well = append(x.well, r)
 			r.Went(x.ways)
 			steps += r.Steps()
@@ -256,11 +257,11 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 		died = a.died
 	}
 	a.tried = k
-	return a.execute(&k, p.time, len(p.found), died, nil)
+	return a.execute(&k, p.time, eval.Instances(p.found, nil), died, nil)
 }
 
 // execute executes a call once more; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found int, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Instance, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
 	call, ok := a.callOf(k, now)
 	if !ok {
 		return nil, errNoArgs

@@ -34,7 +34,7 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	}
 	other := r.differing(run)
 	o = Outcome{Differs: len(other), Words: words(other), Alike: r.alike(lives(run), lives(r.was)), Less: part(run.Effects, r.was.Effects)}
-	if o.Alike && (r.call.Broken > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
+	if o.Alike && (len(r.call.Broken) > 0 || r.call.Died != 0 && len(lives(run)) == len(lives(r.was))) {
 		a := r.answer(other)
 		o.Hides = a.hides
 		return o, o.Differs > 0 && a.cures
@@ -87,8 +87,9 @@ func (r *Rerun) cures(other []other) (a answer) {
 	if r.stillBroken(v) {
 		return a
 	}
-	cured, created, ok := r.p.Model.Cures(v, r.call.Broken)
-	a.cures = ok && len(cured) == r.call.Broken && len(created) == 0
+	broken := len(r.call.Broken)
+	cured, created, ok := r.p.Model.Cures(v, broken)
+	a.cures = ok && len(cured) == broken && len(created) == 0
 	a.hides = a.cures && r.hides(v)
 	return a
 }
@@ -123,16 +124,14 @@ func (r *Rerun) hides(v mgpp.View) bool {
 	return false
 }
 
-// stillBroken asks of one instance, the cheapest to evaluate, whether it is broken still: after most experiments it is.
+// stillBroken asks of one instance, the cheapest to evaluate, whether it is broken still: after most experiments it is, and then
+// nobody need check all that there was at the call's end.
 func (r *Rerun) stillBroken(v mgpp.View) bool {
 	m := r.p.Model
 	if !r.probed {
 		r.probed = true
 		end := m.View(r.call.To)
-		for n, i := range m.Broken(end) {
-			if n == maxProbed {
-				break
-			}
+		for _, i := range r.call.Broken[:min(len(r.call.Broken), maxProbed)] {
 			since := r.work()
 			if m.Eval(i, end).Verdict != eval.Broken {
 				continue // a cycle, say, that is told otherwise

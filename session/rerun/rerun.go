@@ -41,8 +41,8 @@ type Call struct {
 	From   mgpp.Timestamp // the last operation before it
 	To     mgpp.Timestamp // the last one during it
 	Over   bool           // it has returned
-	// Broken is how many instances are inconsistent at To, if it is over; 0: that is not known.
-	Broken int
+	// Broken is what is inconsistent at To, if it is over; none: that is not known.
+	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
 	Died trace.Addr
 }

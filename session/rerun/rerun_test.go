@@ -234,6 +234,36 @@ func TestHides(t *testing.T) {
 	}
 }
 
+// asked is a model that has one instance evaluated, and never all.
+type asked struct {
+	eval.Model
+	t      *testing.T
+	mended bool
+}
+
+func (m asked) View(mgpp.Timestamp) mgpp.View { return nil }
+func (m asked) Broken(mgpp.View) []eval.Instance {
+	m.t.Error("all was checked")
+	return nil
+}
+func (m asked) Eval(i eval.Instance, v mgpp.View) (r eval.Result) {
+	if v == nil || !m.mended {
+		r.Verdict = eval.Broken
+	}
+	return r
+}
+
+// TestStillBroken: of an experiment that mends nothing one instance tells so, of those that were found.
+func TestStillBroken(t *testing.T) {
+	v := mgpp.New(mgpp.Options{}).At(0)
+	for _, mended := range []bool{false, true} {
+		r := &Rerun{p: Program{Model: asked{t: t, mended: mended}}, call: Call{Broken: make([]eval.Instance, 3)}}
+		if r.stillBroken(v) == mended {
+			t.Errorf("mended %t", mended)
+		}
+	}
+}
+
 // TestFloats: what may be a floating-point argument.
 func TestFloats(t *testing.T) {
 	word := func(b ...byte) replay.Effect { return replay.Effect{Kind: replay.Store, Size: uint64(len(b)), Data: b} }
