@@ -16,8 +16,8 @@ func markWhole(in Input, suspects []Suspect) {
 		return
 	}
 	whole := mgpp.Timestamp(0)
-	for t := in.At - 1; t > in.Healthy && whole == 0 && !in.stopped(); t-- {
-		if in.Broken(t) == 0 {
+	for t := in.At; t > in.Healthy+1 && whole == 0 && !in.stopped(); {
+		if t--; in.Broken(t) == 0 {
 			whole = t
 		}
 	}
