@@ -45,6 +45,7 @@ type Checker struct {
 	spare   *env    // that nobody uses, see nextEnv
 	step    *delta  // of the last step from one state to the next, see stepDelta
 	state   *state  // of the view of the history's own that was checked last
+	aside   *state  // and of the one before that, which was far from it; nil: there is none
 	filling *env    // of inUse.Used
 	changes graph.Changes
 	visits  visits

@@ -177,9 +177,10 @@ func (c *Checker) unchanged(t mgpp.Timestamp) bool {
 // at brings the state to the history's view at t.
 func (c *Checker) at(t mgpp.Timestamp) *state {
 	c.g.Advance()
+	c.turn(t)
 	switch s := c.state; {
 	case s == nil || !c.near(s, t):
-		c.state = c.scratch(c.hist.At(t))
+		c.aside, c.state = s, c.scratch(c.hist.At(t))
 	case s.env.t != t || s.env.now != c.g.Now():
 		c.advance(s, t)
 	}
@@ -189,10 +190,25 @@ func (c *Checker) at(t mgpp.Timestamp) *state {
 	return c.state
 }
 
+// turn takes the state that was left for one of another time, if that is nearer to t: fault location asks about the C-point and
+// about where it began in turn.
+func (c *Checker) turn(t mgpp.Timestamp) {
+	s, o := c.state, c.aside
+	if s == nil || o == nil || s.env.t == t || o.env.now != c.g.Now() {
+		return
+	}
+	if apart(o.env.t, t) < apart(s.env.t, t) {
+		c.state, c.aside = o, s
+		c.reach.forget()
+	}
+}
+
+func apart(a, b mgpp.Timestamp) mgpp.Timestamp { return max(a, b) - min(a, b) }
+
 // near: to go to t operation by operation is cheaper than to evaluate everything anew.
 // From one check of the present to the next it always is: what changed has been noted.
 func (c *Checker) near(s *state, t mgpp.Timestamp) bool {
-	return t == c.g.Now() && c.g.Followed(s.env.t) || max(s.env.t, t)-min(s.env.t, t) <= mgpp.Timestamp(64+3*s.size)
+	return t == c.g.Now() && c.g.Followed(s.env.t) || apart(s.env.t, t) <= mgpp.Timestamp(64+3*s.size)
 }
 
 // advance brings a state to another time, later or earlier.
