@@ -32,6 +32,8 @@ type habits struct {
 	past  map[couple]map[int]int // and what ran between them, where there was one
 	last  []mgpp.Timestamp       // the newest execution
 	usual map[int]bool           // statements that usually run next to some other
+	deeds []deed                 // of the operations from since on
+	since mgpp.Timestamp
 
 	// Of statements in calls of any function:
 	plain    []int              // the statement as such, by statement in calls of a function
@@ -86,33 +88,110 @@ func learn(in Input) *habits {
 	if to == 0 {
 		to = in.At
 	}
-	h.walk(mgpp.Timestamp(max(1, int64(to)-maxLearnt)), to, func(t mgpp.Timestamp, st int, around [2][]int, _ [2]bool) {
+	from := mgpp.Timestamp(max(1, int64(to)-maxLearnt))
+	h.remember(from, to)
+	var near [2]tally
+	var next, pairs tally // of pairs: what ran behind a statement, as the couple of it with what ran behind that
+	ends := map[couple]int{}
+	var endsOf []couple
+	h.walk(from, to, func(t mgpp.Timestamp, st int, around [2][]int, _ [2]bool) {
 		h.times[st]++
 		h.last[st] = t
 		for side := range around {
 			for _, o := range around[side] {
-				h.near[side][two(st, o)]++
+				near[side].add(st, o)
 			}
 		}
-		h.follow(st, around[behind])
+		if a := around[behind]; len(a) > 0 {
+			next.add(st, a[0])
+			if len(a) > 1 {
+				end := two(st, a[1])
+				i, known := ends[end]
+				if !known {
+					i = len(endsOf)
+					ends[end] = i
+					endsOf = append(endsOf, end)
+				}
+				pairs.add(i, a[0])
+			}
+		}
 		h.adjoin(st, around)
+	})
+	for side := range near {
+		near[side].each(func(st, o, n int) { h.near[side][two(st, o)] = n })
+	}
+	next.each(func(st, o, n int) { h.next[two(st, o)] = n })
+	pairs.each(func(i, o, n int) {
+		if h.past[endsOf[i]] == nil {
+			h.past[endsOf[i]] = map[int]int{}
+		}
+		h.past[endsOf[i]][o] = n
 	})
 	return h
 }
 
-// follow learns what ran behind a statement.
-func (h *habits) follow(st int, behind []int) {
-	if len(behind) > 0 {
-		h.next[two(st, behind[0])]++
+// tally counts couples, by the first: each has few others, which are found sooner than in a map.
+type tally [][]times
+
+type times struct{ of, n int }
+
+func (t *tally) add(a, b int) {
+	for len(*t) <= a {
+		*t = append(*t, nil)
 	}
-	if len(behind) > 1 {
-		ends := two(st, behind[1])
-		if h.past[ends] == nil {
-			h.past[ends] = map[int]int{}
+	list := (*t)[a]
+	for i := range list {
+		if list[i].of == b {
+			list[i].n++
+			return
 		}
-		h.past[ends][behind[0]]++
+	}
+	(*t)[a] = append(list, times{b, 1})
+}
+
+func (t tally) each(f func(a, b, n int)) {
+	for a := range t {
+		for _, c := range t[a] {
+			f(a, c.of, c.n)
+		}
 	}
 }
+
+// deed is what is asked of an operation more than once.
+type deed struct {
+	st     int32 // its statement, plus one; 0: it was not asked for
+	thread trace.ThreadID
+	none   bool // it is of no statement
+	stored bool // up to eight bytes, by a store
+}
+
+// remember makes room for what is asked of the operations from one on, up to the end or as many again.
+func (h *habits) remember(from, to mgpp.Timestamp) {
+	h.since = from - min(from, margin)
+	h.deeds = make([]deed, min(h.in.last(), to+maxLearnt)+1-h.since)
+}
+
+// deed tells of an operation.
+func (h *habits) deed(t mgpp.Timestamp) deed {
+	if i := t - h.since; t >= h.since && i < mgpp.Timestamp(len(h.deeds)) {
+		if h.deeds[i].st == 0 && !h.deeds[i].none {
+			h.deeds[i] = h.ask(t)
+		}
+		return h.deeds[i]
+	}
+	return h.ask(t)
+}
+
+func (h *habits) ask(t mgpp.Timestamp) deed {
+	op := h.in.History.Op(t)
+	if op.PC == 0 || op.Name == trace.UnseenWrite {
+		return deed{none: true, thread: op.Thread}
+	}
+	return deed{st: int32(h.statementOf(&op)) + 1, thread: op.Thread, stored: op.Kind == mgpp.OpStore && op.Size <= 8}
+}
+
+// statement is the index of the statement.
+func (d deed) statement() int { return int(d.st) - 1 }
 
 // gap tells what is missing between two statements of which one ran right behind the other, as
 // it never did before: nearly always there was one between them, though not always the same.
@@ -190,26 +269,31 @@ type step struct {
 // it in its thread, each once, the nearest first, and whether they may not be all: the
 // run was cut off. What lies beyond a C-point is not next to it.
 func (h *habits) walk(from, to mgpp.Timestamp, f func(t mgpp.Timestamp, st int, around [2][]int, cut [2]bool)) {
-	threads := map[trace.ThreadID][]step{}
+	threads := map[trace.ThreadID]*[]step{}
 	var order []trace.ThreadID
+	var last *[]step // of the thread that ran last
 	interval := 0
 	for t := max(1, from-min(from, margin)); t <= min(h.in.last(), to+margin); t++ {
 		for interval < len(h.in.Points) && h.in.Points[interval] < t {
 			interval++
 		}
-		op := h.in.History.Op(t)
-		if op.PC == 0 || op.Name == trace.UnseenWrite {
+		d := h.deed(t)
+		if d.none {
 			continue
 		}
-		if _, ok := threads[op.Thread]; !ok {
-			order = append(order, op.Thread)
-			threads[op.Thread] = make([]step, 0, min(h.in.last(), to+margin)+1-t)
+		if n := len(order); n == 0 || order[n-1] != d.thread || len(threads) > 1 {
+			if last = threads[d.thread]; last == nil {
+				order = append(order, d.thread)
+				run := make([]step, 0, min(h.in.last(), to+margin)+1-t)
+				last = &run
+				threads[d.thread] = last
+			}
 		}
-		threads[op.Thread] = append(threads[op.Thread], step{t, h.statementOf(&op), interval})
+		*last = append(*last, step{t, d.statement(), interval})
 	}
 	var buf [2][habitWindow]int
 	for _, id := range order {
-		run := threads[id]
+		run := *threads[id]
 		for i := range run {
 			if run[i].t < from || run[i].t > to {
 				continue

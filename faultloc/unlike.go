@@ -150,53 +150,58 @@ func unlike(in Input, h *habits, fields, asked map[string]bool) []broken {
 		return nil
 	}
 	c := &comparer{in: in, h: h, seq: map[trace.ThreadID][]step{}, place: make([]int, min(in.At, maxLearnt)), writes: map[mgpp.Timestamp]*write{}, customs: map[field]*custom{}, fields: fields}
-	since := map[int][]mgpp.Timestamp{}
-	earlier := map[int][]mgpp.Timestamp{}
-	anywhere := map[int][]mgpp.Timestamp{} // earlier, in calls of any function: by habits.plain
+	var stores []executions   // by statement
+	var anywhere []executions // by habits.plain: in calls of any function
 	interval := len(in.Points)
 	for t := in.At; t > 0 && in.At-t < maxLearnt; t-- {
 		for interval > 0 && in.Points[interval-1] >= t {
 			interval--
 		}
-		op := in.History.Op(t)
-		if op.PC == 0 || op.Name == trace.UnseenWrite {
+		d := h.deed(t)
+		if d.none {
 			continue
 		}
-		st := h.statementOf(&op)
-		c.place[in.At-t] = len(c.seq[op.Thread])
-		c.seq[op.Thread] = append(c.seq[op.Thread], step{t, st, interval})
-		if op.Kind != mgpp.OpStore || op.Size > 8 {
+		st := d.statement()
+		run, known := c.seq[d.thread]
+		if !known {
+			run = make([]step, 0, min(t, maxLearnt))
+		}
+		c.place[in.At-t] = len(run)
+		c.seq[d.thread] = append(run, step{t, st, interval})
+		if !d.stored {
 			continue
 		}
-		if t > in.Healthy {
-			since[st] = append(since[st], t)
-			anywhere[h.plain[st]] = nil
+		mine, all := of(&stores, st), of(&anywhere, h.plain[st])
+		switch {
+		case t > in.Healthy:
+			mine.since = append(mine.since, t)
+			all.since = mine.since
 			continue
+		case len(mine.since) > 0 && len(mine.earlier) < maxLike:
+			mine.earlier = append(mine.earlier, t)
 		}
-		if len(since[st]) > 0 && len(earlier[st]) < maxLike {
-			earlier[st] = append(earlier[st], t)
-		}
-		if list, ran := anywhere[h.plain[st]]; ran && len(list) < maxLike {
-			anywhere[h.plain[st]] = append(list, t)
+		if len(all.since) > 0 && len(all.earlier) < maxLike {
+			all.earlier = append(all.earlier, t)
 		}
 	}
 	out := c.handed()
 	var pairs []broken
-	for st, list := range since {
+	for st := range stores {
+		list, earlier := stores[st].since, stores[st].earlier
 		if in.stopped() {
 			break
 		}
-		if h.alien[st] {
+		if len(list) == 0 || h.alien[st] {
 			continue // it does what it is called for
 		}
 		var p *profile
-		if len(earlier[st]) >= minLike {
-			p = c.profile(earlier[st])
-		} else if list := anywhere[h.plain[st]]; in.looksFor(OfReach) && len(list) >= minRelated {
+		if len(earlier) >= minLike {
+			p = c.profile(earlier)
+		} else if list := anywhere[h.plain[st]].earlier; in.looksFor(OfReach) && len(list) >= minRelated {
 			p = &profile{reaches: c.reaches(list)}
 		}
 		for _, t := range list {
-			b, ok := c.ofField(t, earlier[st])
+			b, ok := c.ofField(t, earlier)
 			if !ok && p != nil {
 				b, ok = c.alone(p, t)
 			}
@@ -209,6 +214,20 @@ func unlike(in Input, h *habits, fields, asked map[string]bool) []broken {
 		}
 	}
 	return append(byTime(out), blamed(out, pairs, func(t mgpp.Timestamp) bool { return asked[in.Statement(in.History.Op(t).PC)] })...)
+}
+
+// executions are when stores ran, the newest first.
+type executions struct {
+	since   []mgpp.Timestamp // the last healthy C-point
+	earlier []mgpp.Timestamp // of those that have run since; maxLike at most
+}
+
+// of is an element of a list that grows to it.
+func of(list *[]executions, i int) *executions {
+	for len(*list) <= i {
+		*list = append(*list, executions{})
+	}
+	return &(*list)[i]
 }
 
 func byTime(list []broken) []broken {
