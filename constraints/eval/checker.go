@@ -50,8 +50,8 @@ type Checker struct {
 	changes graph.Changes
 	visits  visits
 	cost    uint64
-	records uint64          // recorders there were
-	depRoom map[depKey]bool // see record
+	records uint64  // recorders there were
+	depRoom *depSet // see record
 
 	work  uint64      // steps of all evaluations
 	stop  func() bool // nil: nobody stops an evaluation

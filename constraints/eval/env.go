@@ -566,9 +566,9 @@ func (e *env) done() { e.depth-- }
 type recorder struct {
 	deps   []Dep
 	id     uint64                    // of this recorder, see trail.told; 0: it follows no trail
-	seen   map[depKey]bool           // nil as long as there are few
-	whole  map[depKey]bool           // those of a whole trail, which are not in seen; nil: there is none
-	room   map[depKey]bool           // empty, for seen; nil: it is made
+	seen   *depSet                   // nil as long as there are few
+	whole  *depSet                   // those of a whole trail, which are not in seen; nil: there is none
+	room   *depSet                   // empty, for seen; nil: it is made
 	counts map[*check.Aggregate]bool // walked
 }
 
@@ -577,21 +577,18 @@ func newRecorder() *recorder { return &recorder{} }
 // record returns the recorder of an evaluation, which is over before the next one begins.
 func (c *Checker) record() *recorder {
 	c.records++
-	if len(c.depRoom) > manyDeps { // clearing it costs what it ever held
-		c.depRoom = nil
+	if c.depRoom == nil || len(c.depRoom.slots) > manyDeps {
+		c.depRoom = &depSet{}
 	}
-	if c.depRoom == nil {
-		c.depRoom = map[depKey]bool{}
-	}
-	clear(c.depRoom)
+	c.depRoom.empty()
 	return &recorder{id: c.records, room: c.depRoom}
 }
 
 const (
 	// fewDeps is how many dependencies are looked through one by one.
 	fewDeps = 16
-	// manyDeps is how many a map may hold to be used again.
-	manyDeps = 1 << 14
+	// manyDeps is for how many a set may have room that is used again.
+	manyDeps = 1 << 16
 )
 
 // depKey is what a Dep is, in two words.
@@ -605,7 +602,7 @@ func (d *Dep) key() depKey {
 }
 
 func (r *recorder) dep(d Dep) {
-	if r.whole[d.key()] {
+	if r.whole.has(d.key()) {
 		return
 	}
 	if r.seen == nil {
@@ -618,8 +615,7 @@ func (r *recorder) dep(d Dep) {
 		}
 		return
 	}
-	n := len(r.seen)
-	if r.seen[d.key()] = true; len(r.seen) > n {
+	if r.seen.add(d.key()) {
 		r.deps = append(r.deps, d)
 	}
 }
@@ -627,10 +623,11 @@ func (r *recorder) dep(d Dep) {
 // index has seen know the dependencies that there are.
 func (r *recorder) index() {
 	if r.seen = r.room; r.seen == nil {
-		r.seen = make(map[depKey]bool, 4*fewDeps)
+		r.seen = &depSet{}
+		r.seen.empty()
 	}
 	for i := range r.deps {
-		r.seen[r.deps[i].key()] = true
+		r.seen.add(r.deps[i].key())
 	}
 }
 
@@ -641,7 +638,7 @@ func (r *recorder) all(deps []Dep) {
 }
 
 // trail is all for what a whole trail read, with the keys of that.
-func (r *recorder) trail(deps []Dep, keys map[depKey]bool) {
+func (r *recorder) trail(deps []Dep, keys *depSet) {
 	if r.whole != nil || len(r.deps) > fewDeps || len(deps) <= fewDeps {
 		r.all(deps)
 		return
@@ -650,7 +647,7 @@ func (r *recorder) trail(deps []Dep, keys map[depKey]bool) {
 	if r.seen == nil {
 		r.index()
 	}
-	common := slices.ContainsFunc(r.deps, func(d Dep) bool { return keys[d.key()] })
+	common := slices.ContainsFunc(r.deps, func(d Dep) bool { return keys.has(d.key()) })
 	r.whole = keys
 	r.deps = slices.Grow(r.deps, len(deps)+fewDeps)
 	if !common {

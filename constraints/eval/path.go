@@ -226,7 +226,7 @@ type trail struct {
 	// Of a trail that is at its end: what all its steps read, and the recorder that was told
 	// of that last.
 	all     []Dep
-	keys    map[depKey]bool // of all
+	keys    *depSet // of all
 	allTold uint64
 }
 
