@@ -77,7 +77,7 @@ type Rerun struct {
 	most   int                       // steps until these end
 }
 
-// Limits. An instruction takes some 60 ns, 1,000 steps of evaluation some 150 µs.
+// Limits. An instruction takes some 30 ns, 1,000 steps of evaluation some 150 µs.
 const (
 	maxCall    = 20_000  // instructions of the call as it was
 	maxChanges = 1 << 10 // operations of the call as it was
