@@ -54,29 +54,62 @@ func (c *Checker) Wants(i Instance, v mgpp.View) (out []uint64) {
 	return out
 }
 
-// Says returns what the equations of an instance say that single cells hold: of "X.a == X.b + 1"
-// the address of X.a, and the value of the other side, as Wants gives it. Bit-fields are left out.
+// Says returns what the equations of an instance say that single cells hold, if all else in them is right: of "X.a == X.b + 1"
+// the address of X.a, and the value of the other side, as Wants gives it, and that of X.b, and what is left for it; of
+// "2 * X.a == X.b" half of X.b, if that is a number. Bit-fields are left out.
 func (c *Checker) Says(i Instance, v mgpp.View, yield func(addr trace.Addr, bits uint64)) {
 	defer c.halted()
 	k, e := c.bound(i, v)
 	if k == nil {
 		return
 	}
-	say := func(cell, other check.Expr) {
-		x, ok := cell.(*check.Load)
-		if !ok || x.BitSize > 0 {
-			return
-		}
-		if l, w := e.place(&x.Place, x), e.eval(other); l.ok() && w.defined() && w.kind == integer {
-			yield(l.addr, w.bits)
-		}
-	}
 	walk(k.Body, func(x check.Expr) {
 		if b, ok := x.(*check.Binary); ok && b.Op == "==" {
-			say(b.X, b.Y)
-			say(b.Y, b.X)
+			e.solve(b.X, e.eval(b.Y), yield)
+			e.solve(b.Y, e.eval(b.X), yield)
 		}
 	})
+}
+
+// solve tells what each cell in an expression holds where that is a value, and all else in it is right.
+func (e *env) solve(x check.Expr, is value, yield func(addr trace.Addr, bits uint64)) {
+	if !is.defined() || is.kind != integer {
+		return
+	}
+	switch x := x.(type) {
+	case *check.Load:
+		if l := e.place(&x.Place, x); l.ok() && x.BitSize == 0 {
+			yield(l.addr, is.bits)
+		}
+	case *check.Binary:
+		l, r := e.eval(x.X), e.eval(x.Y)
+		if is.wide || l.wide || r.wide {
+			return
+		}
+		n := int64(is.bits)
+		if r.defined() && r.kind == integer {
+			e.solveFor(x.X, x.Op, n, int64(r.bits), yield)
+		}
+		switch {
+		case !l.defined() || l.kind != integer:
+		case x.Op == "-":
+			e.solve(x.Y, number(int64(l.bits)-n), yield)
+		default:
+			e.solveFor(x.Y, x.Op, n, int64(l.bits), yield)
+		}
+	}
+}
+
+// solveFor solves x + by = n, x - by = n or x * by = n.
+func (e *env) solveFor(x check.Expr, op string, n, by int64, yield func(addr trace.Addr, bits uint64)) {
+	switch {
+	case op == "+":
+		e.solve(x, number(n-by), yield)
+	case op == "-":
+		e.solve(x, number(n+by), yield)
+	case op == "*" && by != 0 && n%by == 0:
+		e.solve(x, number(n/by), yield)
+	}
 }
 
 // Lacks returns by how much the sides of the equations of an instance differ: of "X.n ==
