@@ -30,6 +30,8 @@ type Structure interface {
 	Into(o graph.ObjID, v mgpp.View, limit int) []trace.Addr
 	// Led reports whether any pointer cell leads to o, an edge or not.
 	Led(o graph.ObjID, v mgpp.View) bool
+	// Rooted reports whether a pointer in static memory leads to o.
+	Rooted(o graph.ObjID, v mgpp.View) bool
 	// Alike returns up to limit live objects of the same type as o, for
 	// comparison, nearest in time first.
 	Alike(o graph.ObjID, v mgpp.View, limit int) []graph.ObjID

@@ -39,7 +39,7 @@ func lost(in Input, tb *contributions, suspects []Suspect) []Suspect {
 		if obj.Death != 0 && obj.Death <= in.At || obj.Birth > in.Healthy || len(in.Cells.Into(o, view, 1)) > 0 || len(in.Cells.Into(o, in.Model.View(in.Healthy), 1)) == 0 {
 			continue
 		}
-		if tb.byOp[t] == nil {
+		if tb.byOp[t] == nil || in.Cells.Rooted(o, view) {
 			continue
 		}
 		s := statement(in, &suspects, t)

@@ -27,6 +27,13 @@ func (g *Graph) Led(o ObjID, v mgpp.View) bool {
 	})
 }
 
+// Rooted reports whether a pointer in static memory leads to o: such a node is in use, though no edge may lead to it.
+func (g *Graph) Rooted(o ObjID, v mgpp.View) bool {
+	return slices.ContainsFunc(g.AppendRefs(v, Changed(v), o, nil), func(r Ref) bool {
+		return g.Object(r.From).Global != 0 && g.applies(v, r)
+	})
+}
+
 // Alike returns up to limit other objects of o's type, those born nearest to o
 // first.
 func (g *Graph) Alike(o ObjID, v mgpp.View, limit int) []ObjID {
