@@ -603,7 +603,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 			c.Suspects = append(c.Suspects, out)
 		}
 	}
-	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res))
+	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res), a.outsideNote(p))
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
