@@ -394,7 +394,7 @@ func (c *campaign) healthy(ctx context.Context, subjects []*subject, engines []s
 			return 0, nil, err
 		}
 		for _, level := range c.Levels {
-			bin, err := s.compile(ctx, dir, "healthy"+level, level)
+			bin, err := s.compile(ctx, dir, "healthy"+level, level, "-DPATIENCE=60")
 			if err != nil {
 				return 0, nil, err
 			}

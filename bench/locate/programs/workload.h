@@ -61,6 +61,11 @@ static void workload_judge(void)
 #define workload_judge() ((void)0)
 #endif
 
+/* Seconds of processor time: some mutants never end. With the kernel's probes a right program may take more. */
+#ifndef PATIENCE
+#define PATIENCE 2
+#endif
+
 #ifdef COVERAGE
 void __gcov_dump(void);
 
@@ -76,7 +81,7 @@ int main(int argc, char **argv)
 {
 	int base = argc > 2 ? atoi(argv[2]) : 1000;
 	int operations = argc > 3 ? atoi(argv[3]) : 500;
-	struct rlimit limit = { 2, 2 }; /* seconds of processor time: some mutants never end */
+	struct rlimit limit = { PATIENCE, PATIENCE };
 	setrlimit(RLIMIT_CPU, &limit);
 	workload_state = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 #ifdef COVERAGE
