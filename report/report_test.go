@@ -47,6 +47,7 @@ func faulty() *Report {
 					Why: "It should have set qdtree#2.prev = qdtree#1 here."},
 				{Rank: 4, File: "quad.c", Line: 50, Column: 3, Function: "link", Source: "q->next = n;", Kind: "wrote", Why: "It changed what c3 depends on.",
 					Change: "qdtree#4.next: qdtree#5 → qdtree#6, " + strings.Repeat("and so on ", 8), When: "change 7, in call 2 of link",
+					Callers: []Place{{File: "quad.c", Line: 90, Function: "fill"}, {File: "quad.c", Function: "main"}}, // of no line
 					Context: []Line{{49, "{"}, {50, "\tq->next = n;"}, {51, "}"}}},
 			},
 			Pictures: []string{"cpoint.svg"},

@@ -272,13 +272,13 @@ func (p *printer) suspect(s *Suspect, change bool) {
 	}
 	p.f("\n  %d. %s: in %s%s\n", s.Rank, p.paint(bold, s.Place()), orUnknown(s.Function), verb)
 	if l := s.Outermost(); l != nil {
-		p.f("       through %s at %s:%d\n", l.Function, l.File, l.Line)
+		p.f("       through %s at %s\n", l.Function, position(l.File, l.Line, 0))
 	}
 	for _, l := range s.Inlined {
-		p.f("       inlined into %s at %s:%d\n", l.Function, l.File, l.Line)
+		p.f("       inlined into %s at %s\n", l.Function, position(l.File, l.Line, 0))
 	}
 	for _, l := range s.Callers {
-		p.f("       called from %s at %s:%d\n", l.Function, l.File, l.Line)
+		p.f("       called from %s at %s\n", l.Function, position(l.File, l.Line, 0))
 	}
 	if len(s.Context) > 0 && (s.Rank <= fully || p.o.Verbose) {
 		for _, l := range s.Context {
