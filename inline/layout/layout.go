@@ -120,7 +120,7 @@ type StoreParts struct {
 // StoreSize is the size of a store's record.
 func StoreSize(width int, p StoreParts) int {
 	n := StoreValue + PaddedWidth(width)
-	for _, part := range []bool{p.Base, p.Stamp, p.Flags, p.Old, p.Old} {
+	for _, part := range []bool{p.Base, p.Stamp, p.Flags, p.Old, p.Old} { // the last are two
 		if part {
 			n += 8
 		}

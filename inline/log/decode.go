@@ -108,16 +108,16 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	}
 	st, behind := empty, place // where the thread is then
 	var x exchange
-	exchanged := f.form&formOld != 0 && len(m.threads) > 1
-	if exchanged {
-		var wrote bool
-		x, wrote = t.exchangeOf(f, r, t.place)
+	exchanged := false
+	if f.form&formOld != 0 && len(m.threads) > 1 {
+		x, exchanged = t.exchangeOf(f, r, t.place), f.wrote(r)
+		if exchanged {
+			place = x.since
+		}
 		switch {
-		case !wrote && place > limit:
+		case place > limit:
 			st = beyond
-		case wrote && x.since > limit:
-			st, place = beyond, x.since
-		case wrote:
+		case exchanged:
 			place, st = m.turn(t, &x)
 		}
 		if st != empty {
@@ -125,7 +125,6 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 			t.next = place
 			return 0, st, nil
 		}
-		exchanged = wrote
 	}
 	switch {
 	case place > limit:
@@ -149,7 +148,7 @@ func (m *Merger) one(t *thread, r []byte, limit uint64, keep bool) (int, state, 
 	case !open, !t.Wanted(addr, uint64(f.width)):
 		m.stats.Filtered++
 		return n, st, nil
-	case f.form&formFlags != 0 && binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag == 0:
+	case !f.wrote(r):
 		m.stats.Failed++
 		return n, st, nil
 	}
@@ -201,21 +200,25 @@ func (m *Merger) flush(t *thread) error {
 	return err
 }
 
-// record returns the size of the record at the start of b and whether it is a
-// store's; 0 if it is malformed.
-func (t *Table) record(b []byte) (size int, store bool) {
+// record returns the size of the record at the start of b, 0 if it is malformed, and its form if
+// it is a store's, else nil.
+func (t *Table) record(b []byte) (size int, f *storeForm) {
 	if len(b) < shortest {
-		return 0, false
+		return 0, nil
 	}
 	tag := binary.LittleEndian.Uint32(b)
 	if tag < layout.Special {
-		_, size = t.store(tag)
-		store = true
+		f, size = t.store(tag)
 	} else {
 		size, _ = specialSize(tag, b)
 	}
 	if size > len(b) {
-		return 0, false
+		return 0, nil
 	}
-	return size, store
+	return size, f
+}
+
+// wrote says whether a store of which this is the record has written: a conditional one may not have.
+func (f *storeForm) wrote(r []byte) bool {
+	return f.form&formFlags == 0 || binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag != 0
 }

@@ -46,10 +46,10 @@ func (w *words) value(x *exchange) (value uint64, known bool) {
 	return e.value, e.word == x.word && e.width == x.width
 }
 
-// exchangeOf decodes a record whose form has formOld or only formStamp. It is false if nothing was
-// written. place is that of the record before it.
-func (t *thread) exchangeOf(f *storeForm, r []byte, place uint64) (x exchange, wrote bool) {
-	x = exchange{thread: t, word: binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp, width: min(f.width, 8)}
+// exchangeOf decodes a record whose form has formOld or only formStamp. place is that of the record
+// before it.
+func (t *thread) exchangeOf(f *storeForm, r []byte, place uint64) exchange {
+	x := exchange{thread: t, word: binary.LittleEndian.Uint64(r[layout.StoreAddr:]) + f.disp, width: min(f.width, 8)}
 	var value, old [8]byte
 	copy(value[:], r[layout.StoreValue:][:x.width])
 	x.new = binary.LittleEndian.Uint64(value[:])
@@ -62,7 +62,7 @@ func (t *thread) exchangeOf(f *storeForm, r []byte, place uint64) (x exchange, w
 		since := binary.LittleEndian.Uint64(r[f.old:])
 		x.since, x.brief = max(place, since), since+1 == stamp
 	}
-	return x, f.form&formFlags == 0 || binary.LittleEndian.Uint64(r[f.flags:])&zeroFlag != 0
+	return x
 }
 
 // turn says where the exchange that is next in its thread is placed, and whether it is delivered now
@@ -105,30 +105,20 @@ func (m *Merger) overlapping(t *thread, x *exchange) {
 	for i := range t.segments {
 		s := &t.segments[i]
 		place = max(place, s.floor)
-		for b := s.buf; len(b) >= shortest; {
-			if place > x.stamp || n == maxRivals {
-				return
+		for b := s.buf; len(b) > 0; {
+			size, f := m.table.record(b)
+			if size == 0 || place > x.stamp || n == maxRivals {
+				return // of what is malformed deliver will say why
 			}
-			tag := binary.LittleEndian.Uint32(b)
-			if tag >= layout.Special {
-				n, _ := specialSize(tag, b)
-				if n == 0 {
-					return // deliver will say why
-				}
+			switch {
+			case f == nil:
 				place = max(place, binary.LittleEndian.Uint64(b[layout.SpecialStamp:]))
-				b = b[n:]
-				continue
-			}
-			f, size := m.table.store(tag)
-			if size == 0 || size > len(b) {
-				return
-			}
-			if f.form&formStamp != 0 {
-				y, wrote := t.exchangeOf(f, b, place)
+			case f.form&formStamp != 0:
+				y := t.exchangeOf(f, b, place)
 				if y.since > x.stamp {
 					return
 				}
-				if wrote && y.word == x.word && y.width == x.width && y.stamp >= x.since {
+				if f.wrote(b) && y.word == x.word && y.width == x.width && y.stamp >= x.since {
 					m.rivals = append(m.rivals, y)
 					n++
 				}

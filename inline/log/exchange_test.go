@@ -42,7 +42,7 @@ type contestant struct {
 	log    []byte
 	known  []int // records of all threads
 	strong []int // when the last stamp was taken
-	script []func()
+	script script
 }
 
 func (t *contestant) name() uint64 { return uint64(t.id)<<32 | uint64(t.n) }
@@ -61,10 +61,7 @@ func (c *contest) step() {
 	if t.id == c.slow && c.rng.IntN(60) > 0 {
 		return
 	}
-	if len(t.script) > 0 {
-		next := t.script[0]
-		t.script = t.script[1:]
-		next()
+	if t.script.step() {
 		return
 	}
 	i := c.rng.IntN(len(c.words))
@@ -259,9 +256,7 @@ func contend(seed uint64, values int) error {
 		}
 	}
 	for _, t := range c.threads {
-		for len(t.script) > 0 { // nobody ends within an exchange
-			t.script[0]()
-			t.script = t.script[1:]
+		for t.script.step() { // nobody ends within an exchange
 		}
 		if err := m.Add(trace.ThreadID(t.id), t.take(new(uint64)), false); err != nil {
 			return err

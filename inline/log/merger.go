@@ -197,11 +197,11 @@ func (m *Merger) Retract(id trace.ThreadID) bool {
 	s := &t.segments[len(t.segments)-1]
 	last := -1
 	for off := 0; off < len(s.buf); {
-		n, store := m.table.record(s.buf[off:])
+		n, form := m.table.record(s.buf[off:])
 		if n == 0 {
 			return false // Cut will say why
 		}
-		if store && off+n == len(s.buf) {
+		if form != nil && off+n == len(s.buf) {
 			last = off
 		}
 		off += n

@@ -36,8 +36,8 @@ type simThread struct {
 	log     []byte // not yet read
 	n       int    // records written
 	known   []int
-	holds   int      // lock, -1: none
-	script  []func() // steps that must come next
+	holds   int // lock, -1: none
+	script  script
 	started bool
 }
 
@@ -50,6 +50,20 @@ func newWorld(rng *rand.Rand, threads int) *world {
 		w.locks[i].known = make([]int, threads)
 	}
 	return w
+}
+
+// script is the steps that a thread must do next, one by one.
+type script []func()
+
+// step does the next, if there is one.
+func (s *script) step() bool {
+	if len(*s) == 0 {
+		return false
+	}
+	next := (*s)[0]
+	*s = (*s)[1:]
+	next()
+	return true
 }
 
 // commit ends a record: it becomes visible.
@@ -91,10 +105,7 @@ func (w *world) step() {
 	if !t.started {
 		return
 	}
-	if len(t.script) > 0 {
-		next := t.script[0]
-		t.script = t.script[1:]
-		next()
+	if t.script.step() {
 		return
 	}
 	l := w.rng.IntN(len(w.locks))
