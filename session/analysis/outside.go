@@ -41,7 +41,7 @@ func (a *Analysis) outside(inc *eval.Inconsistency, p *point, view mgpp.View) gr
 			return false
 		}
 		b := a.Graph.Object(o)
-		return b.Type != nil && b.Global == 0 && b.Member == 0 && b.Birth > p.healthy && !a.Graph.Led(o, view) && !a.Graph.Rooted(o, view)
+		return b.Type != nil && b.Global == 0 && b.Member == 0 && b.Birth > p.healthy && !a.Graph.Led(o, view)
 	})
 	if i < 0 {
 		return 0
