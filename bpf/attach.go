@@ -27,8 +27,9 @@ type Options struct {
 	// Freeze holds the target by a cgroup of its own instead of SIGSTOP
 	// where cgroup v2 can be written: its sleeps and waits are then not
 	// interrupted.
-	Freeze bool
-	Unwind capture.Unwinder
+	Freeze    bool
+	Unwind    capture.Unwinder
+	Libraries capture.Libraries // nil: nobody wants to know
 }
 
 const (
@@ -70,6 +71,10 @@ type Engine struct {
 	freezer  *freezer // nil: hold by signal
 	start    uint64   // CLOCK_MONOTONIC at attach, ns
 	unprobed []probe.Unprobed
+
+	// Only the goroutine of Run uses these.
+	late     []library
+	warnings []string
 
 	syncs     chan chan struct{}
 	done      chan struct{} // closed when Run has returned
@@ -121,6 +126,9 @@ func (e *Engine) attach() error {
 		if images[i], err = findImage(e.pid, im.Path, maps); err != nil {
 			return err
 		}
+	}
+	if e.late, err = awaited(images); err != nil {
+		return err
 	}
 	if e.opts.Freeze {
 		if e.freezer, err = newFreezer(e.pid); err != nil {

@@ -24,6 +24,9 @@ var recordOps = [...]capture.Op{
 	15: capture.Found,
 }
 
+// recordCode is the kind of a record that is no hit: R_CODE.
+const recordCode = 16
+
 // decode fills h from a record of the ring. h's slices point into b. start is
 // the time of the recording's beginning, CLOCK_MONOTONIC.
 func decode(b []byte, start uint64, h *capture.Hit) error {

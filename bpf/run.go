@@ -81,13 +81,25 @@ func (r *run) drain() (ended bool, err error) {
 
 func (r *run) record() error {
 	r.e.delivered.Add(1)
+	if len(r.rec.RawSample) > 0 && r.rec.RawSample[0] == recordCode {
+		return r.e.mapped(r.rec.RawSample)
+	}
 	if err := decode(r.rec.RawSample, r.e.start, &r.hit); err != nil {
 		return err
 	}
 	if r.hit.Op == capture.Exit || r.hit.Op == capture.Exec {
 		r.over = true
 	}
-	return r.asm.Hit(&r.hit)
+	if len(r.e.late) == 0 {
+		return r.asm.Hit(&r.hit)
+	}
+	r.e.found(&r.hit)
+	unmaps, addr, size := r.hit.Op == capture.Unmap, r.hit.Addr, r.hit.Size
+	err := r.asm.Hit(&r.hit)
+	if err == nil && unmaps {
+		r.e.unmapped(addr, size)
+	}
+	return err
 }
 
 // ended says whether nothing more will come. The last thread's records may come

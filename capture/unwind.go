@@ -76,6 +76,9 @@ func (u *CallFrames) Unwinder() Unwinder {
 	return u.Unwind
 }
 
+// Forget forgets the paths that were learned: code has gone, and other code may come to lie there.
+func (u *CallFrames) Forget() { u.paths = new(pathTable) }
+
 // Unwind is an Unwinder.
 func (u *CallFrames) Unwind(regs *objfile.Regs, stack *Window) []trace.Addr {
 	key := PathKey{regs.PC(), regs.SP()}

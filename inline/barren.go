@@ -93,6 +93,11 @@ func (e *Engine) alike(stack []trace.Addr) (word func(off uint64) *uint32, numbe
 		return nil, 0
 	}
 	number = e.known.number(stack)
-	at := e.at.barren - e.arena.base + layout.BarrenAlike + uint64(number)%layout.BarrenKinds*layout.BarrenKind
-	return func(off uint64) *uint32 { return (*uint32)(unsafe.Pointer(&e.arena.mem[at+off])) }, number
+	return e.kind(uint64(number) % layout.BarrenKinds), number
+}
+
+// kind is an entry for a stack, by its words.
+func (e *Engine) kind(i uint64) (word func(off uint64) *uint32) {
+	at := e.at.barren - e.arena.base + layout.BarrenAlike + i*layout.BarrenKind
+	return func(off uint64) *uint32 { return (*uint32)(unsafe.Pointer(&e.arena.mem[at+off])) }
 }

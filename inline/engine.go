@@ -18,7 +18,6 @@ import (
 	"mgtrace/inline/patch"
 	"mgtrace/probe"
 	"mgtrace/target"
-	"mgtrace/target/mem"
 	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
@@ -45,10 +44,8 @@ type Options struct {
 	Matter matter.Blocks // with Filter
 	// Undo is told how to take the engine out before it is put in, for TakeBack, if
 	// this process may be killed and the other one is to live; nil: it dies as well.
-	Undo *undo.Writer
-	// Opened, if not nil, is told the mappings when a library of the plan is there that was not
-	// before. The thread that opens it waits meanwhile. It is called by the tracer.
-	Opened func([]mem.Map)
+	Undo      *undo.Writer
+	Libraries capture.Libraries // nil: nobody wants to know
 
 	sigsegv bool // guard pages raise SIGSEGV, as without userfaultfd
 }
@@ -104,7 +101,7 @@ type Engine struct {
 	streams sync.Mutex // guards the slots' streams, and arena.slots
 	wake    chan struct{}
 	freed   chan struct{} // a buffer was read
-	syncs   chan chan error
+	syncs   chan request
 	done    chan struct{} // Run has returned
 	over    bool          // the process is gone or has replaced itself (under streams)
 
@@ -118,7 +115,6 @@ type Engine struct {
 	failure  error        // of the tracer's side (under streams)
 	exit     *capture.Hit // the last event (under streams)
 	closed   bool
-	extended bool     // the reader does not know yet of a library (under streams)
 	removed  bool     // everything is out of the process
 	undo     []uint64 // entries in Options.Undo
 }
@@ -134,7 +130,7 @@ func Attach(plan *probe.Plan, p *target.Process, o Options) (e *Engine, err erro
 	e = &Engine{
 		plan: plan, sites: capture.Sites(plan), proc: p, opts: o, began: target.Now(),
 		of: map[int]*slot{}, numbers: map[placeKey]int{},
-		wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), syncs: make(chan chan error), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), freed: make(chan struct{}, 1), syncs: make(chan request), done: make(chan struct{}),
 	}
 	defer func() {
 		if err != nil {
@@ -296,16 +292,28 @@ func (e *Engine) Sync(ctx context.Context) error {
 		return err
 	}
 	e.noticeLimit()
-	answer := make(chan error, 1)
+	return e.ask(ctx, request{all: true})
+}
+
+// request is made of the reader: to bring what there is to the sink.
+type request struct {
+	all    bool                // the process is held: no last store is to be waited for
+	then   func(*reader) error // is done behind that, while the sink is at rest; nil: nothing
+	answer chan error
+}
+
+// ask waits until the reader has done as it is told, or reads no more.
+func (e *Engine) ask(ctx context.Context, req request) error {
+	req.answer = make(chan error, 1)
 	select {
-	case e.syncs <- answer:
+	case e.syncs <- req:
 	case <-e.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	select {
-	case err := <-answer:
+	case err := <-req.answer:
 		return err
 	case <-e.done:
 		return nil

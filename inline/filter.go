@@ -177,6 +177,26 @@ func (e *Engine) openGlobals(globals []probe.Global) error {
 	return nil
 }
 
+// unsay takes back what return addresses from lo to hi say: blocks that are allocated there are recorded. Their
+// entries stay, since others may lie behind them. What concerns stacks may concern such that lead there.
+func (e *Engine) unsay(lo, hi uint64) {
+	if !e.filter.On {
+		return
+	}
+	open := matter.Frame{Says: matter.Open, Step: matter.NoStep}
+	table := e.arena.mem[e.at.verdicts-e.arena.base:][:verdicts*layout.VerdictSize]
+	for at := 0; at < len(table); at += layout.VerdictSize {
+		if ret := *word(table, uint64(at)); lo <= ret && ret < hi {
+			open.Put(table[at:])
+		}
+	}
+	if e.at.barren != 0 {
+		for i := range uint64(layout.BarrenKinds) {
+			atomic.StoreUint32(e.kind(i)(0), 0)
+		}
+	}
+}
+
 // Filtering says whether stores outside of blocks that matter are dropped.
 func (e *Engine) Filtering() bool { return e.filter.On }
 

@@ -42,6 +42,9 @@ func (k *knownStacks) learned(key capture.PathKey, way int, p *capture.Path) {
 	hook.PutPath(k.table, key, way, p, number)
 }
 
+// forget has the routine told of stacks anew, which keep their numbers.
+func (k *knownStacks) forget() { hook.ForgetPaths(k.table) }
+
 // number is that of a stack; 0: it has none. Any goroutine may ask.
 func (k *knownStacks) number(stack []trace.Addr) uint32 {
 	k.mu.Lock()

@@ -1,6 +1,7 @@
 package inline
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -124,9 +125,6 @@ func (e *Engine) placeLibraries(th *target.Stopped) error {
 			old = nil
 		}
 		if old == nil && mapped {
-			if e.opts.Opened != nil {
-				e.opts.Opened(maps)
-			}
 			if err := e.add(th, i, maps); err != nil {
 				return err
 			}
@@ -156,7 +154,9 @@ func (e *Engine) add(th *target.Stopped, i int, maps []mem.Map) error {
 		return err
 	}
 	u.late = true
-	e.extend()
+	if err := e.ask(context.Background(), request{then: func(r *reader) error { return r.extend(i, im) }}); err != nil {
+		return err
+	}
 	return e.installWith(u, func(reqs []target.SyscallReq) error {
 		for k := range reqs {
 			reqs[k].Result, reqs[k].Err = th.Syscall(reqs[k].Nr, reqs[k].Args[:]...)
@@ -165,8 +165,25 @@ func (e *Engine) add(th *target.Stopped, i int, maps []mem.Map) error {
 	})
 }
 
-// forget takes the unit of an image away whose code is not mapped any more.
+// forget takes the unit of an image away whose code is not mapped any more. What is known by addresses of it is
+// forgotten too: another library may come to lie there.
 func (e *Engine) forget(th *target.Stopped, i int) error {
+	lo, hi := e.plan.Images[i].File.LoadRange()
+	bias := e.images[i].bias
+	err := e.ask(context.Background(), request{then: func(*reader) error {
+		if e.known != nil {
+			e.opts.Unwind.Forget()
+			e.known.forget()
+		}
+		e.unsay(bias+lo, bias+hi)
+		if e.opts.Libraries != nil {
+			e.opts.Libraries.Closed(i)
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
 	k := slices.IndexFunc(e.units, func(u *unit) bool { return u.late && slices.Contains(u.images, e.images[i]) })
 	u := e.units[k]
 	e.units = slices.Delete(e.units, k, k+1)
@@ -190,27 +207,6 @@ func (e *Engine) setImage(i int, im *image) {
 	e.streams.Lock()
 	e.images[i] = im
 	e.streams.Unlock()
-}
-
-// extend tells the reader that stores have got other addresses, before any of
-// them is recorded.
-func (e *Engine) extend() {
-	e.streams.Lock()
-	e.extended = true
-	e.streams.Unlock()
-}
-
-// extension is what the reader needs to go on after extend. It has the lock.
-func (e *Engine) extension() (bias []uint64, static []log.Range) {
-	e.extended = false
-	bias = make([]uint64, len(e.images))
-	for i, im := range e.images {
-		bias[i] = e.plan.Images[i].Bias
-		if im != nil {
-			bias[i] = im.bias
-		}
-	}
-	return bias, e.static()
 }
 
 // static is the static data whose stores are not wanted.

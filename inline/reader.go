@@ -90,17 +90,22 @@ func (r *reader) run(ctx context.Context) error {
 	defer timer.Stop()
 	r.quiet = shortest
 	for {
-		var answer chan error
+		var req request
 		select {
 		case <-r.e.wake:
 		case <-timer.C:
-		case answer = <-r.e.syncs:
+		case req = <-r.e.syncs:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		over, err := r.round(answer != nil)
-		if answer != nil {
-			answer <- err
+		over, err := r.round(req.all)
+		if err == nil && req.then != nil {
+			if err = r.pass(true); err == nil {
+				err = req.then(r)
+			}
+		}
+		if req.answer != nil {
+			req.answer <- err
 		}
 		if err != nil || over {
 			return err
@@ -191,17 +196,7 @@ func (r *reader) take(s *slot, all bool, order *uint64) (n int, err error) {
 	}
 	pieces, notes, full := s.take()
 	tid, stamp, stack := trace.ThreadID(s.tid), s.stamp, s.stack
-	var bias []uint64
-	var static []log.Range
-	if e.extended {
-		bias, static = e.extension()
-	}
 	e.streams.Unlock()
-	if bias != nil {
-		if err := r.extend(bias, static); err != nil {
-			return 0, err
-		}
-	}
 	if full {
 		r.took = append(r.took, s)
 	}
@@ -248,13 +243,15 @@ func (r *reader) later(s *slot, n note) {
 	r.e.streams.Unlock()
 }
 
-// extend goes on with stores at other addresses.
-func (r *reader) extend(bias []uint64, static []log.Range) error {
-	for i := range bias {
-		r.e.plan.Images[i].Bias = bias[i]
+// extend goes on with a file that has been mapped, before anything of it is recorded.
+func (r *reader) extend(i int, im *image) error {
+	in := r.e.plan.Images[i]
+	in.Bias = im.bias
+	if r.e.opts.Libraries != nil {
+		in.Moved = r.e.opts.Libraries.Opened(i, im.bias)
 	}
 	table := log.NewTable(r.e.plan, r.e.opts.Strict)
-	r.merger.Extend(table, static)
+	r.merger.Extend(table, r.e.static())
 	r.out.Runs(table.Sites(), r.sink.Stores)
 	return r.sink.Sites(table.Sites())
 }

@@ -100,6 +100,9 @@ type Image struct {
 	File   *objfile.File
 	Traced bool   // stores are captured, not only functions
 	Bias   uint64 // virtual address v of the file lies at Bias + v in the process
+	// Moved is added to addresses of code where others see them. A library that the program opens again lies
+	// elsewhere, or where another one was, and an address is to mean one place in one file.
+	Moved uint64
 
 	// Followed are ranges of code outside of the known functions to which functions of the
 	// library lead: musl's malloc is a jump to one that no symbol and no unwinding information tells.

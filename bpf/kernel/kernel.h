@@ -56,11 +56,34 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+struct super_block {
+	unsigned int s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
 	int exit_code;
 	struct mm_struct *mm;
+	struct files_struct *files;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;

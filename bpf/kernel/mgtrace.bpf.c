@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define SIGSTOP_NR 19
 #define MAIN_STACK_MAX (64ull << 20)
 #define WAKE_EVERY 256
+#define MMAP_EXEC 4		/* PROT_EXEC */
+#define MMAP_ANONYMOUS 0x20	/* MAP_ANONYMOUS */
 
 /* Set by the Go side before loading. */
 const volatile __u32 target = 0;	/* pid, in our pid namespace */
@@ -1478,6 +1480,39 @@ static __always_inline __u64 caller(struct thread *t, struct pt_regs *regs)
 	return pc;
 }
 
+/* The file of a descriptor of the current process; NULL: it has no such one any more. */
+static __always_inline struct file *file_of(__u64 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(bpf_get_current_task_btf(), files, fdt);
+	struct file **files = BPF_CORE_READ(fdt, fd), *file = NULL;
+
+	if (fd < BPF_CORE_READ(fdt, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
+	return file;
+}
+
+/* Code of a file was mapped: which one tells where a library lies that the program opens. */
+static __always_inline void code(struct thread *t, struct pt_regs *regs, __u64 ret)
+{
+	struct file *file = file_of(regs->r8);
+	struct record *r;
+
+	if (!file)
+		return;
+	COUNT(hits);
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		dropped();
+		return;
+	}
+	fill(r, t, R_CODE, BPF_CORE_READ(file, f_inode, i_sb, s_dev), regs->ip, regs->sp);
+	r->offset = regs->r9 / PAGE;
+	r->addr = ret;
+	r->size = regs->si;
+	r->base = BPF_CORE_READ(file, f_inode, i_ino);
+	submit(t, r, false);
+}
+
 static __always_inline void mapping(struct thread *t, struct pt_regs *regs, __u8 rule, __u64 ret)
 {
 	__u64 pc = regs->ip, sp = regs->sp, was;
@@ -1485,6 +1520,8 @@ static __always_inline void mapping(struct thread *t, struct pt_regs *regs, __u8
 	switch (rule) {
 	case SY_MMAP:
 		note(t, R_MAP, 0, pc, sp, ret, regs->si, 0);
+		if ((regs->dx & MMAP_EXEC) && !(regs->r10 & MMAP_ANONYMOUS))
+			code(t, regs, ret);
 		break;
 	case SY_MUNMAP:
 		note(t, R_UNMAP, 0, pc, sp, regs->di, regs->si, 0);

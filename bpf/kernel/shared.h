@@ -20,6 +20,7 @@ enum record_kind {
 	R_SIGNAL,	/* site: number; addr: fault address; base: 1 if the program handles it */
 	R_EXIT,		/* site: wait status */
 	R_FOUND,	/* bytes that lay in what a declared allocator gave */
+	R_CODE,		/* addr, size were mapped of a file, executable: site: its device as the kernel has it; base: inode; offset: pages */
 };
 
 /* Flags of a record. */

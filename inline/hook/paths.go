@@ -60,3 +60,13 @@ func PutPath(table []byte, key capture.PathKey, way int, p *capture.Path, stack 
 	binary.LittleEndian.PutUint16(b[layout.PathEnd:], uint16(p.End))
 	atomic.StoreUint32(seq, n+2)
 }
+
+// ForgetPaths has the routine recognise no stack until paths are put in again.
+func ForgetPaths(table []byte) {
+	for set := 0; set < 1<<capture.PathBits; set++ {
+		for way := range capture.PathWays {
+			k := table[set*layout.PathSet+layout.PathKeys+way*layout.PathKey:]
+			atomic.StoreUint32((*uint32)(unsafe.Pointer(&k[layout.KeyStack])), 0)
+		}
+	}
+}

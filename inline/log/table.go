@@ -72,7 +72,7 @@ func NewTable(plan *probe.Plan, strict bool) *Table {
 	}
 	for i := range plan.Stores {
 		s := &plan.Stores[i]
-		t.sites[i] = storeSite(s, plan.Images[s.Image].Bias)
+		t.sites[i] = storeSite(s, plan.Images[s.Image].Bias+plan.Images[s.Image].Moved)
 		t.stores[i].form = formHook
 		if !layout.Complex(&s.Effect) && s.Effect.Width >= 1 {
 			p := layout.PartsOf(&s.Effect, strict)

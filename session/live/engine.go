@@ -13,7 +13,6 @@ import (
 	"mgtrace/inline/matter"
 	"mgtrace/probe"
 	"mgtrace/session/typing"
-	"mgtrace/target/mem"
 	"mgtrace/target/undo"
 	"mgtrace/trace"
 )
@@ -103,7 +102,6 @@ func (l *Program) capture() error {
 		began := time.Now()
 		if l.eng, err = l.attach(name); err == nil {
 			l.unprobed(l.eng.Unprobed())
-			l.unheld(name)
 			l.o.Capture.log("engine %s: %s; ready in %s", name, l.reasonFor(name, len(names) > 1), time.Since(began).Round(time.Millisecond))
 			l.logTactics()
 			return nil
@@ -113,17 +111,6 @@ func (l *Program) capture() error {
 		l.o.Capture.log("engine %s can not serve: %v", name, err)
 	}
 	return errors.Join(errs...)
-}
-
-// unheld warns of libraries that the program opens where the engine does not hold it meanwhile:
-// the address is looked up while the program runs on, and may be known late, or not at all.
-func (l *Program) unheld(engine string) {
-	if engine != trace.EngineKernel {
-		return
-	}
-	for _, im := range l.late {
-		l.warn("%s is opened while the program runs, which the kernel's probes do not hold meanwhile: what it does at first may have no names and its blocks no types, so that a report may be wrong; use --engine inline", im.Path)
-	}
 }
 
 func (l *Program) reasonFor(name string, auto bool) string {
@@ -149,14 +136,14 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	unwind, static := l.unwinder(), l.wantsStatic()
 	if name == trace.EngineKernel {
-		return l.attachKernel(bpf.Options{Unwind: unwind.Unwinder(), Static: static})
+		return l.attachKernel(bpf.Options{Unwind: unwind.Unwinder(), Static: static, Libraries: (*opening)(l)})
 	}
 	table, err := l.besideSanitizer()
 	if err != nil {
 		return nil, err
 	}
 	o := inline.Options{Unwind: unwind, Static: static, Strict: l.o.Capture.Strict, Hold: l.o.Capture.Watch, Apart: !l.o.Capture.Counts, Undo: l.o.Capture.Undo}
-	o.Opened = func(maps []mem.Map) { l.appeared.Store(&maps) }
+	o.Libraries = (*opening)(l)
 	// What a declared allocator fills in before it gives a block out lies in no block yet that matters.
 	declared := slices.ContainsFunc(l.plan.Funcs, func(f probe.Func) bool { return f.Declared })
 	if !l.o.Capture.Everything && table && !declared {
@@ -171,7 +158,7 @@ func (l *Program) attach(name string) (engine, error) {
 		return nil, err
 	}
 	if e.Filtering() {
-		l.filter, l.tell, l.matter = e, e.Tell, o.Matter
+		l.filter, l.matter = plainly{e, &l.libs}, o.Matter
 	}
 	l.warnings = e.Warnings
 	l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
@@ -188,7 +175,7 @@ func (l *Program) unwinder() *capture.CallFrames {
 	if l.o.Capture.Counts {
 		return nil
 	}
-	return capture.CFI(l.Symbols.File, unwindDepth)
+	return capture.CFI(l.file, unwindDepth)
 }
 
 // logTactics says how the sites are probed.
@@ -219,6 +206,7 @@ func (l *Program) attachKernel(o bpf.Options) (engine, error) {
 	if k.Engine, err = bpf.Attach(l.plan, l.proc.PID(), o); err != nil {
 		return nil, errors.Join(err, k.undo.Drop(k.heldBack))
 	}
+	l.warnings = k.Warnings
 	k.detached, k.detach = context.WithCancel(context.Background())
 	return k, nil
 }

@@ -76,6 +76,7 @@ func (in *intake) Sites(sites []trace.StoreSite) error {
 
 // Calls implements capture.Mixed. Sinks that are not mixed never see them.
 func (in *intake) Calls(fresh []trace.StoreSite) error {
+	fresh = in.libs.sites(fresh)
 	in.know(append(in.sites, fresh...))
 	in.lock()
 	defer in.unlock()
@@ -146,13 +147,16 @@ func (in *intake) Event(ev *trace.Event) error {
 	if over, err := in.ceased(ev.Thread, ev.Wall); err != nil || over && !aboutTheEnd(ev.Kind) {
 		return err
 	}
-	if ev.Kind == trace.KindMap && len(in.late) > 0 {
+	if in.every != nil && ev.Kind == trace.KindMap && len(in.late) > 0 {
 		in.lock()
 		(*Program)(in).mapped()
 		in.unlock()
 	}
+	if len(in.libs.shifts) > 0 {
+		ev.PC, ev.Stack = in.libs.told(ev.PC), in.libs.stack(ev.Stack)
+	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
-		in.heed(ev.Stack, in.tell)
+		in.heed(ev.Stack, in.filter.Tell)
 	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {

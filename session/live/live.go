@@ -21,7 +21,6 @@ import (
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/target"
-	"mgtrace/target/mem"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
 )
@@ -61,7 +60,6 @@ type Program struct {
 
 	// Where the engine drops stores that can not matter; else nil.
 	filter filter
-	tell   func(matter.Frame) bool // filter.Tell
 	matter matter.Blocks
 	heed   func(stack []trace.Addr, tell func(matter.Frame) bool) // Observer.Heed
 
@@ -69,9 +67,7 @@ type Program struct {
 	full *full // of Capture.Full; nil: instructions are not recorded
 
 	late []symbol.Image // modules that the program may dlopen: not mapped yet
-	// appeared are the mappings when the engine last saw one of them appear: the program may have
-	// closed it again when its events are read.
-	appeared atomic.Pointer[[]mem.Map]
+	libs libraries      // those of them that have been mapped
 
 	// Of the goroutine that runs the sinks: what the records of runs are, calls among them.
 	sites    []trace.StoreSite
@@ -197,30 +193,17 @@ func (l *Program) load() error {
 }
 
 // mapped looks for the modules that were not there at the start, when the
-// program has mapped something: their addresses have names from then on.
+// program has mapped something: a full recording is delivered while it waits.
 func (l *Program) mapped() {
 	maps, err := l.proc.Maps()
 	if err != nil {
 		return // it is ending
 	}
-	var seen []mem.Map
-	if at := l.appeared.Load(); at != nil {
-		seen = *at
-	}
-	var still []symbol.Image
-	for _, im := range l.late {
-		if !im.Locate(maps) && !im.Locate(seen) {
-			still = append(still, im)
-			continue
-		}
-		l.Symbols.Add(im)
-		for i := range l.Prog.Modules {
-			if l.Prog.Modules[i].Path == im.Path {
-				l.Prog.Modules[i] = im.Module
-			}
+	for _, im := range slices.Clone(l.late) {
+		if im.Locate(maps) {
+			l.loaded(im.Path, uint64(im.Bias))
 		}
 	}
-	l.late = still
 }
 
 // opened adds the libraries that the program has opened while it ran, and that are mapped
@@ -569,11 +552,7 @@ func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 		l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)
 	}
 	for _, im := range l.late {
-		if l.Prog.Engine == trace.EngineKernel {
-			l.warn("the program never loaded %s, or closed it again before it could be looked up", im.Path)
-		} else {
-			l.warn("the program never loaded %s", im.Path)
-		}
+		l.warn("the program never loaded %s", im.Path)
 	}
 	for _, why := range []string{l.gate.unended(), l.full.unended()} {
 		if why != "" {

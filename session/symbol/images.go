@@ -79,12 +79,16 @@ func (im *Image) Locate(maps []mem.Map) bool {
 		if m.Path != im.Path {
 			continue
 		}
-		im.Bias = bias(im.Obj, m)
-		lo, hi := im.Obj.LoadRange()
-		im.Lo, im.Hi = im.Bias+trace.Addr(lo), im.Bias+trace.Addr(hi)
+		im.Place(bias(im.Obj, m))
 		return true
 	}
 	return false
+}
+
+// Place fills in where an image is mapped.
+func (im *Image) Place(bias trace.Addr) {
+	lo, hi := im.Obj.LoadRange()
+	im.Bias, im.Lo, im.Hi = bias, bias+trace.Addr(lo), bias+trace.Addr(hi)
 }
 
 // bias is where the file is mapped: the virtual address that the mapping's

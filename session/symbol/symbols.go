@@ -74,6 +74,11 @@ func (s *Table) Add(im Image) {
 	clear(s.frames)
 }
 
+// Overlaps says whether a file has some of the addresses from lo to hi.
+func (s *Table) Overlaps(lo, hi trace.Addr) bool {
+	return slices.ContainsFunc(s.Images, func(im Image) bool { return im.Lo < hi && lo < im.Hi })
+}
+
 // Image returns the image that contains pc.
 func (s *Table) Image(pc trace.Addr) (*Image, bool) {
 	if i := int(s.last.Load()); i < len(s.Images) && s.Images[i].Lo <= pc && pc < s.Images[i].Hi {
