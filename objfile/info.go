@@ -79,6 +79,10 @@ type funcDesc struct {
 // HasDWARF says whether there is debug information.
 func (f *File) HasDWARF() bool { return f.info().data != nil }
 
+// OwnDWARF says whether there is debug information in the file itself: who built it has its source, mostly, where
+// distributions keep that of theirs in files apart.
+func (f *File) OwnDWARF() bool { return hasInfo(f.main) }
+
 // Prepare reads what questions for names wait for when the first of them is asked: the
 // table of the debug information and the variables in static memory. For a goroutine beside
 // other work.

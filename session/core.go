@@ -111,6 +111,7 @@ func coreImages(f *core.File, program string, o AnalysisOptions) (exe string, im
 			}
 		}
 	}
+	symbol.Own(images)
 	return exe, images, nil
 }
 
@@ -118,5 +119,11 @@ func coreProgram(main *symbol.Image, symbols *symbol.Table) check.Program {
 	if main == nil || main.Obj == nil {
 		return nil
 	}
-	return &symbol.Program{Objs: []*objfile.File{main.Obj}, Sources: symbols.Sources}
+	p := &symbol.Program{Objs: []*objfile.File{main.Obj}, Paths: []string{main.Path}, Sources: symbols.Sources}
+	for i := range symbols.Images {
+		if im := &symbols.Images[i]; im.Traced && im != main {
+			p.Objs, p.Paths = append(p.Objs, im.Obj), append(p.Paths, im.Path)
+		}
+	}
+	return p
 }

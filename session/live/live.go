@@ -21,6 +21,7 @@ import (
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
 	"mgtrace/target"
+	"mgtrace/target/mem"
 	"mgtrace/trace"
 	translated "mgtrace/translate/engine"
 )
@@ -155,16 +156,22 @@ func (l *Program) load() error {
 		return err
 	}
 	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
-	images := symbol.Load(maps, exe, root, l.o.Capture.Modules, objfile.Options{DebugDirs: l.o.DebugDirs})
+	modules := slices.DeleteFunc(slices.Clone(l.o.Capture.Modules), func(m string) bool { return m == symbol.Untraced })
+	images := symbol.Load(maps, exe, root, modules, objfile.Options{DebugDirs: l.o.DebugDirs})
 	if len(images) == 0 || images[0].Path != exe {
 		return fmt.Errorf("%s: its file is not among what is mapped", exe)
+	}
+	if len(modules) == len(l.o.Capture.Modules) {
+		for _, im := range symbol.Own(images) {
+			l.o.Capture.log("%s has debug information of its own: its stores are recorded as the program's are (--module none leaves it out)", im.Path)
+		}
 	}
 	for _, im := range images {
 		if im.Traced && im.Err != nil {
 			return fmt.Errorf("%s can not be recorded: %w", im.Path, im.Err)
 		}
 	}
-	for _, m := range l.o.Capture.Modules {
+	for _, m := range modules {
 		if anyTraced(images[1:], m) {
 			continue
 		}
@@ -231,6 +238,31 @@ func (l *Program) opened() {
 		if im.Locate(maps) {
 			l.Symbols.Add(im)
 			l.Prog.Modules = append(l.Prog.Modules, im.Module)
+		}
+	}
+}
+
+// missed warns of libraries that the program has opened and that are recorded only if somebody names them, where
+// they are of the program's own making. Those that it has closed again are not seen.
+func (l *Program) missed() {
+	if slices.Contains(l.o.Capture.Modules, symbol.Untraced) {
+		return
+	}
+	maps, err := l.proc.Maps()
+	if err != nil {
+		return // it is ending
+	}
+	known := func(path string) bool {
+		return slices.ContainsFunc(l.Prog.Modules, func(m trace.Module) bool { return m.Path == path })
+	}
+	images := symbol.Load(slices.DeleteFunc(maps, func(m mem.Map) bool { return known(m.Path) }), "",
+		fmt.Sprintf("/proc/%d/root", l.proc.PID()), nil, objfile.Options{NoSeparate: true})
+	for _, im := range symbol.Own(images) {
+		l.warn("%s was opened by the program and has debug information of its own: what it writes was not recorded, and a report may be wrong; --module %[1]s records it", im.Path)
+	}
+	for _, im := range images {
+		if im.Obj != nil {
+			_ = im.Obj.Close()
 		}
 	}
 }
@@ -487,6 +519,8 @@ func (l *Program) stopped() {
 	defer l.mu.Unlock()
 	if l.full != nil {
 		l.opened()
+	} else {
+		l.missed()
 	}
 	if err != nil {
 		l.warn("memory was not compared with the history: %v", err)

@@ -67,12 +67,18 @@ func Read(file string, p check.Program) (*check.Spec, *syntax.File, string, erro
 func Describe(file, prog string, debugDirs []string) (string, error) {
 	var p check.Program
 	if prog != "" {
-		f, err := objfile.Open(prog, objfile.Options{DebugDirs: debugDirs})
+		o := objfile.Options{DebugDirs: debugDirs}
+		f, err := objfile.Open(prog, o)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", prog, err)
 		}
 		defer f.Close()
-		p = &symbol.Program{Objs: []*objfile.File{f}, Sources: &symbol.Sources{}}
+		files := []*objfile.File{f}
+		for _, im := range symbol.Needed(prog, o) {
+			defer im.Obj.Close()
+			files = append(files, im.Obj)
+		}
+		p = &symbol.Program{Objs: files, Sources: &symbol.Sources{}}
 	}
 	spec, tree, text, err := Read(file, p)
 	if err != nil {

@@ -3,6 +3,7 @@ package symbol
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mgtrace/objfile"
@@ -38,6 +39,35 @@ func Load(maps []mem.Map, exe, root string, traced []string, o objfile.Options) 
 		}
 	}
 	return images
+}
+
+// Untraced, as the name of a module, has no library recorded that nobody has named.
+const Untraced = "none"
+
+// Own marks the libraries among mapped files that whoever built the program has built as well, and returns them: they
+// write to its structures as its own code does.
+func Own(images []Image) (own []Image) {
+	for i := range images {
+		im := &images[i]
+		if im.Traced || im.Obj == nil || runtimeLibrary(im.Path) || !im.Obj.OwnDWARF() {
+			continue
+		}
+		im.Traced = true
+		own = append(own, *im)
+	}
+	return own
+}
+
+// runtimeLibrary: the file is a part of the C or C++ implementation, or of a sanitizer.
+func runtimeLibrary(path string) bool {
+	if IsLibC(path) {
+		return true
+	}
+	base := filepath.Base(path)
+	return slices.ContainsFunc([]string{
+		"ld-", "ld.so", "libc++", "libstdc++", "libgcc", "libunwind", "libm.so", "libpthread", "libdl.so", "librt.so",
+		"libasan", "libtsan", "libmsan", "libubsan", "liblsan", "libclang_rt", "libgomp", "libomp", "libatomic",
+	}, func(name string) bool { return strings.HasPrefix(base, name) })
 }
 
 // unnamed says that memory, which /proc/PID/maps shows as a deleted file, never had a name:

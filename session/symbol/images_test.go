@@ -28,3 +28,21 @@ func TestMatchesModule(t *testing.T) {
 		t.Error("no name matches")
 	}
 }
+
+// What belongs to the implementation of a language is nobody's own, however it was built.
+func TestRuntimeLibrary(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/lib/x86_64-linux-gnu/libc.so.6":             true,
+		"/lib64/ld-linux-x86-64.so.2":                 true,
+		"/opt/gcc/lib64/libstdc++.so.6.0.32":          true,
+		"/usr/lib/llvm-14/lib/libc++abi.so.1":         true,
+		"/usr/lib/gcc/x86_64-linux-gnu/12/libasan.so": true,
+		"/home/user/build/libcurses.so":               false,
+		"/home/user/build/libmath.so":                 false,
+		"/home/user/build/libtree.so.2":               false,
+	} {
+		if got := runtimeLibrary(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
