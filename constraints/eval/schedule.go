@@ -77,8 +77,10 @@ type Schedule struct {
 
 // scheduled is what is known of a thread.
 type scheduled struct {
-	stack []Activation
-	wrote bool // since it came to be inside of a C-point function
+	stack  []Activation // open, outermost first: changed by push and cut alone
+	open   []int        // how many of them, by function: a recursion without end has more than can be looked through
+	points int          // how many are of C-point functions
+	wrote  bool         // since it came to be inside of one
 }
 
 // pointRule is what a watched line or mark is a C-point for.
@@ -249,7 +251,7 @@ func (s *Schedule) crash(ev *trace.Event) []CPoint {
 	s.crashed = true
 	for _, a := range s.ending {
 		t := s.threads.Of(a.Thread)
-		t.stack = append(t.stack, a)
+		*s.push(t, a.fn) = a
 	}
 	return []CPoint{{Kind: "crash", Thread: ev.Thread, Open: s.Open(), Wall: ev.Wall}}
 }
@@ -297,8 +299,8 @@ func (s *Schedule) end(ev *trace.Event) []CPoint {
 // entered begins an activation.
 func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
 	t := s.threads.Of(ev.Thread)
-	t.unwind(ev.SP)
-	if !s.within(t) {
+	s.unwind(t, ev.SP)
+	if t.points == 0 {
 		t.wrote = false
 	}
 	inner := ev.Kind == trace.KindCall && ev.Flags&trace.FlagInline != 0
@@ -307,21 +309,37 @@ func (s *Schedule) entered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.
 	outermost = outermost && !inner
 	out := s.emit(ev.Thread, fn, at, "entry", call, outermost)
 	s.order++
-	t.stack = append(t.stack, Activation{})
-	a := &t.stack[len(t.stack)-1] // and no literal: it would be made elsewhere and copied
+	a := s.push(t, fn)
 	a.Function, a.Thread, a.Since, a.Call, a.Wall = s.name(fn), ev.Thread, now, call, ev.Wall
-	a.fn, a.sp, a.at, a.order, a.inner = fn, ev.SP, at, s.order, inner
+	a.sp, a.at, a.order, a.inner = ev.SP, at, s.order, inner
 	return out
 }
 
-// within: a thread is inside of a C-point function.
-func (s *Schedule) within(t *scheduled) bool {
-	for i := range t.stack {
-		if len(s.pointsOf(t.stack[i].fn)) > 0 {
-			return true
+// push opens an activation of a function, which the caller fills in.
+func (s *Schedule) push(t *scheduled, fn trace.FuncID) *Activation {
+	for int(fn) >= len(t.open) {
+		t.open = append(t.open, 0)
+	}
+	t.open[fn]++
+	if len(s.pointsOf(fn)) > 0 {
+		t.points++
+	}
+	t.stack = append(t.stack, Activation{})
+	a := &t.stack[len(t.stack)-1] // and no literal: it would be made elsewhere and copied
+	a.fn = fn
+	return a
+}
+
+// cut ends all activations but the outermost n.
+func (s *Schedule) cut(t *scheduled, n int) {
+	for i := n; i < len(t.stack); i++ {
+		fn := t.stack[i].fn
+		t.open[fn]--
+		if len(s.pointsOf(fn)) > 0 {
+			t.points--
 		}
 	}
-	return false
+	t.stack = t.stack[:n]
 }
 
 // count is which call of a function it is; begins: it is a new one.
@@ -351,7 +369,7 @@ func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bo
 		return nil
 	}
 	call, inner := stack[i].Call, stack[i].inner
-	t.stack = stack[:i]
+	s.cut(t, i)
 	if !whole {
 		return nil
 	}
@@ -360,12 +378,12 @@ func (s *Schedule) returned(ev *trace.Event, fn trace.FuncID, at place, whole bo
 
 // unwind drops the inlined activations whose frame is gone: a frame lies above
 // the stack pointer of what it calls. (Calls have a return of their own.)
-func (t *scheduled) unwind(sp trace.Addr) {
+func (s *Schedule) unwind(t *scheduled, sp trace.Addr) {
 	n := len(t.stack)
 	for n > 0 && t.stack[n-1].at != (place{}) && sp != 0 && t.stack[n-1].sp < sp {
 		n--
 	}
-	t.stack = t.stack[:n]
+	s.cut(t, n)
 }
 
 // line is a watched line, a mark, or the boundary of an inlined instance.
@@ -379,7 +397,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 	case "inline-entry":
 		return s.inlineEntered(ev, p.Func, at, now)
 	case "inline-exit":
-		s.threads.Of(ev.Thread).unwind(ev.SP)
+		s.unwind(s.threads.Of(ev.Thread), ev.SP)
 		return s.returned(ev, p.Func, at, true)
 	}
 	r, ok := s.points[id]
@@ -410,7 +428,7 @@ func (s *Schedule) line(ev *trace.Event, id trace.PointID, now mgpp.Timestamp) [
 // instruction outside another instance, whose exit is met at the same address.
 func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now mgpp.Timestamp) []CPoint {
 	t := s.threads.Of(ev.Thread)
-	t.unwind(ev.SP)
+	s.unwind(t, ev.SP)
 	stack := t.stack
 	if n := len(stack); n > 0 && stack[n-1].fn == fn && stack[n-1].sp == ev.SP && stack[n-1].at != (place{}) {
 		if stack[n-1].at == at {
@@ -424,12 +442,7 @@ func (s *Schedule) inlineEntered(ev *trace.Event, fn trace.FuncID, at place, now
 
 // inside reports whether a thread is inside a function.
 func (t *scheduled) inside(fn trace.FuncID) bool {
-	for i := range t.stack {
-		if t.stack[i].fn == fn {
-			return true
-		}
-	}
-	return false
+	return int(fn) < len(t.open) && t.open[fn] > 0
 }
 
 func (s *Schedule) name(fn trace.FuncID) string {
