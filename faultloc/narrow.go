@@ -31,7 +31,8 @@ import (
 
 // Limits of the search for moments.
 const (
-	farAway    = 256     // operations between C-points from which on it is worth the search
+	farAway    = 8       // operations between C-points from which on it is worth the search
+	patient    = 256     // operations for which a call that does not end must have something broken, at least
 	neverEnds  = 1 << 12 // operations of a call that was not over from which on it is
 	lookBack   = 192     // operations before the break that are looked at for whole moments, at first
 	lookBefore = 512     // operations before a call that does not end that are
@@ -269,7 +270,7 @@ func (m *moments) lastWhole(t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 // began at a whole one and did not end. How long it usually takes the operations before that call tell.
 func (m *moments) firstBroken(from mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 	m.scan(from-min(from, lookBefore), from, lookBefore)
-	patience, to := max(farAway, 4*m.longest), min(m.in.At, from+maxScanned)
+	patience, to := max(patient, 4*m.longest), min(m.in.At, from+maxScanned)
 	last, ok = m.scan(from, to, patience)
 	return last, ok && to-last > patience
 }
