@@ -334,8 +334,8 @@ func (a *Analysis) without(found []eval.Inconsistency, v mgpp.View, bad func(eva
 	return out
 }
 
-// counted leaves inconsistencies out that ask for edges from where no node was
-// there yet: what compilers know to be made once they put into static memory, and a node
+// counted leaves inconsistencies out that ask for nodes of which there was none yet, or for edges from where there
+// was none: what compilers know to be made once they put into static memory or registers, and a node
 // may be declared that lies on a stack. (Checker.Warnings tells of types never allocated.)
 func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 	return slices.DeleteFunc(slices.Clone(found), func(inc eval.Inconsistency) bool {
@@ -343,10 +343,15 @@ func (a *Analysis) counted(found []eval.Inconsistency) []eval.Inconsistency {
 		if k < 0 || k >= len(a.spec.Constraints) {
 			return false
 		}
-		asks := false
-		a.spec.Constraints[k].Walk(func(e check.Expr) {
-			d, ok := e.(*check.Degree)
-			asks = asks || ok && d.In && (slices.ContainsFunc(d.Fields, a.ownerless) || len(d.Fields) == 0 && a.fromOwnerless(inc))
+		c := a.spec.Constraints[k]
+		asks := slices.ContainsFunc(c.Vars[c.Universal:], func(v check.Var) bool { return !a.Graph.EverBorn(v.Type) })
+		c.Walk(func(e check.Expr) {
+			switch e := e.(type) {
+			case *check.Degree:
+				asks = asks || e.In && (slices.ContainsFunc(e.Fields, a.ownerless) || len(e.Fields) == 0 && a.fromOwnerless(inc))
+			case *check.Aggregate:
+				asks = asks || !e.Sum && !a.Graph.EverBorn(e.Type)
+			}
 		})
 		return asks
 	})
