@@ -497,6 +497,23 @@ func (f *File) Scattered(name string) bool {
 	})
 }
 
+// ObjectAt returns the symbol of the object in static memory that addr lies in, and how far. With several
+// symbols there it is the best one.
+func (f *File) ObjectAt(addr uint64) (linkage string, off uint64, ok bool) {
+	list := f.symbolTable().objects
+	i, found := slices.BinarySearchFunc(list, addr, func(s symbol, addr uint64) int { return cmp.Compare(s.addr, addr) })
+	if !found {
+		if i--; i < 0 {
+			return "", 0, false
+		}
+		for i > 0 && list[i-1].addr == list[i].addr {
+			i--
+		}
+	}
+	s := &list[i]
+	return s.name, addr - s.addr, addr-s.addr < s.size
+}
+
 func (f *File) readGlobals() {
 	r := globalReader{file: f, seen: map[uint64]bool{}, declared: map[*dwarf.Unit]map[uint64]string{}}
 	for _, u := range f.info().units {

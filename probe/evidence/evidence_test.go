@@ -32,6 +32,7 @@ func TestSites(t *testing.T) {
 		{"clang", "sites.c", "-O0|-O1|-O2|-O3|-O2 -no-pie"},
 		{"g++", "sites.cc", "-O0|-O1|-O3|-O2 -no-pie"},
 		{"clang++", "sites.cc", "-O0|-O1|-O2 -fno-plt -fno-omit-frame-pointer"},
+		{"clang++", "tables.cc", "-O2|-O3|-O2 -no-pie"},
 	} {
 		if c.cc = compilertest.Newest(c.cc); c.cc == "" {
 			continue

@@ -402,15 +402,34 @@ func allocatorType(f *objfile.File, pc uint64) (name string, t *types.Type) {
 		if arg == "" {
 			continue
 		}
-		found := f.Universe().Lookup(arg)
-		if len(found) == 0 {
-			found = f.Universe().Lookup(cxxname.WithoutEnumerators(arg))
-		}
-		if len(found) == 1 && found[0] != nil && found[0].Size > 0 {
-			return "std::allocator<" + arg + ">", found[0]
+		if t := classNamed(f, arg); t != nil {
+			return "std::allocator<" + arg + ">", t
 		}
 	}
 	return "", nil
+}
+
+// classNamed returns the one type with a name that a function or an object has in its own.
+func classNamed(f *objfile.File, name string) *types.Type {
+	found := f.Universe().Lookup(name)
+	if len(found) == 0 {
+		found = f.Universe().Lookup(cxxname.WithoutEnumerators(name))
+	}
+	if len(found) == 1 && found[0] != nil && found[0].Size > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// classOfTable returns the class to whose objects a pointer to a virtual table belongs, which leads behind the
+// offset to the top and the type information (Itanium C++ ABI, 2.5.2).
+func classOfTable(f *objfile.File, addr uint64) (name string, t *types.Type) {
+	linkage, off, ok := f.ObjectAt(addr)
+	if !ok || off != 16 || !strings.HasPrefix(linkage, "_ZTV") {
+		return "", nil
+	}
+	name = strings.TrimPrefix(cxxname.Demangle(linkage), "vtable for ")
+	return name, classNamed(f, name)
 }
 
 // allocatorArgument returns T of "std::__new_allocator<T>::allocate(unsigned

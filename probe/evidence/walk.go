@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -92,6 +93,7 @@ func (w *walk) follow(p path, todo []path) []path {
 			return todo
 		}
 		w.note(&p, w.atStore(p.pc, in, &p.st))
+		w.note(&p, w.atVTable(p.pc, in, &p.st))
 		if len(p.found) > 0 {
 			if p.left--; p.left < 0 {
 				return todo
@@ -251,6 +253,25 @@ func (w *walk) atStore(pc uint64, in x86asm.Inst, st *state) []finding {
 		return w.found(t, st.reg[r], "stored in %s%s", name, w.where(pc))
 	}
 	return nil
+}
+
+// atVTable asks of which class the virtual table is that is stored at the beginning of the new block. It may be
+// that of a first member, which has less than the block was to have: that is no evidence.
+func (w *walk) atVTable(pc uint64, in x86asm.Inst, st *state) []finding {
+	m, isMem := in.Args[0].(x86asm.Mem)
+	if in.Op != x86asm.MOV || !isMem || in.MemBytes != 8 || m.Segment != 0 {
+		return nil
+	}
+	table, ok := w.operand(pc, in, in.Args[1], st).exact()
+	at := w.address(pc, in, m, st)
+	if !ok || !at.isFresh() || at.off != 0 {
+		return nil
+	}
+	class, t := classOfTable(w.file, uint64(table))
+	if t == nil || !slices.ContainsFunc(w.args[:], func(v value) bool { n, ok := v.exact(); return ok && n == t.Size }) {
+		return nil
+	}
+	return w.found(t, at, "given the virtual table of %s%s", class, w.where(pc))
 }
 
 // pointerStoredAt returns what the pointer at an address points to.
