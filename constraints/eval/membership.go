@@ -16,16 +16,25 @@ type MemberHistory interface {
 }
 
 // Members turns calls of the functions that "enter" and "leave" directives name
-// into operations of the history. An object is a node from just after the
-// entry C-point of the function that enters it, or just before its exit C-point
+// into operations of the history. An object is a node from the first write on of
+// the call that enters it, or just before its exit C-point if there is none or
 // where only the result tells, until just before the exit C-point of the one
 // that it leaves by: so for each event call Before, then let the history and
-// the schedule have it, then After.
+// the schedule have it, then After; and Writes before a write of a thread. While
+// a call has written nothing, as one that waits for a lock, other threads have C-points.
 type Members struct {
 	spec  *check.Spec
 	hist  MemberHistory
 	rules map[trace.FuncID][]int // indices in spec.Members
 	open  map[trace.ThreadID][]memberCall
+	due   []due // what enters with the next write of its thread
+}
+
+// due is what a call enters.
+type due struct {
+	call trace.Event
+	rule int
+	addr trace.Addr
 }
 
 // memberCall is a call in progress of a function that directives name.
@@ -54,9 +63,13 @@ func (m *Members) Before(ev *trace.Event) error {
 	fn := trace.FuncID(ev.Aux)
 	if ev.Kind == trace.KindThreadExit {
 		delete(m.open, ev.Thread)
+		return m.Writes(ev.Thread)
 	}
 	if ev.Kind != trace.KindReturn || len(m.rules[fn]) == 0 {
 		return nil
+	}
+	if err := m.Writes(ev.Thread); err != nil {
+		return err
 	}
 	stack := m.open[ev.Thread]
 	i := len(stack) - 1
@@ -106,12 +119,28 @@ func (m *Members) After(ev *trace.Event) error {
 	for _, r := range m.rules[fn] {
 		d := &m.spec.Members[r]
 		if !d.Leave && !d.Return && d.Cond == nil {
-			if err := m.record(ev, r, c.arg(d.Arg)); err != nil {
-				return err
-			}
+			x := due{*ev, r, c.arg(d.Arg)}
+			x.call.Stack, x.call.Args = slices.Clone(ev.Stack), slices.Clone(ev.Args)
+			m.due = append(m.due, x)
 		}
 	}
 	return nil
+}
+
+// Writes notes that a thread is about to change memory: what its call enters is a node now.
+func (m *Members) Writes(id trace.ThreadID) error {
+	if len(m.due) == 0 {
+		return nil
+	}
+	var err error
+	m.due = slices.DeleteFunc(m.due, func(x due) bool {
+		if x.call.Thread != id || err != nil {
+			return false
+		}
+		err = m.record(&x.call, x.rule, x.addr)
+		return true
+	})
+	return err
 }
 
 func (c *memberCall) arg(n int) trace.Addr {

@@ -224,7 +224,7 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 	}
 	switch ev.Kind {
 	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
-		if !trace.Locks(ev.Name) {
+		if IsWrite(ev) {
 			s.Writes(ev.Thread)
 		}
 	case trace.KindCall:
@@ -242,6 +242,18 @@ func (s *Schedule) event(ev *trace.Event, now mgpp.Timestamp) []CPoint {
 		return s.crash(ev)
 	}
 	return nil
+}
+
+// IsWrite says whether a thread changes by an event what a structure may be made of, its memory or its blocks: to
+// wait for a lock does not.
+func IsWrite(ev *trace.Event) bool {
+	switch ev.Kind {
+	case trace.KindStore, trace.KindBulk, trace.KindSyscall, trace.KindUnread:
+		return !trace.Locks(ev.Name)
+	case trace.KindAlloc, trace.KindFree, trace.KindRealloc:
+		return true
+	}
+	return false
 }
 
 func (s *Schedule) crash(ev *trace.Event) []CPoint {

@@ -179,8 +179,9 @@ enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_de
 		t.Errorf("unmatched %v", u)
 	}
 	var got []string
+	thread := trace.ThreadID(1)
 	do := func(k trace.Kind, fn uint64, flags trace.Flags, ret uint64, args ...uint64) {
-		ev := &trace.Event{Kind: k, Aux: fn, SP: 100, Thread: 1, Flags: flags, Ret: ret, Args: args}
+		ev := &trace.Event{Kind: k, Aux: fn, SP: 100, Thread: thread, Flags: flags, Ret: ret, Args: args}
 		now := h.Now()
 		note := func(when string) {
 			for ; now < h.Now(); now++ {
@@ -192,6 +193,11 @@ enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_de
 				got = append(got, fmt.Sprintf("%s %s: %#x %s", k, when, uint64(op.Addr), verb))
 			}
 		}
+		if k == trace.KindStore {
+			if err := m.Writes(thread); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := m.Before(ev); err != nil {
 			t.Fatal(err)
 		}
@@ -201,8 +207,13 @@ enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_de
 		}
 		note("after")
 	}
-	call, ret := trace.KindCall, trace.KindReturn
+	call, ret, store := trace.KindCall, trace.KindReturn, trace.KindStore
 	do(call, 1, 0, 0, 1, 0x100)
+	thread = 2
+	do(store, 0, 0, 0) // the other one may be waiting for what this one does
+	thread = 1
+	do(store, 0, 0, 0)
+	do(store, 0, 0, 0)
 	do(ret, 1, 0, 0)
 	do(call, 3, 0, 0)
 	do(ret, 3, 0, 0x200)
@@ -221,11 +232,11 @@ enter n at add(2); leave n at del(1); enter n at make(return); leave n at try_de
 	do(call, 5, 0, 0)
 	do(ret, 5, 0, 0) // NULL: it was empty
 	want := []string{
-		"call after: 0x100 enters",
+		"store before: 0x100 enters",
 		"return before: 0x200 enters",
 		"return before: 0x100 leaves",
 		"return before: 0x200 leaves",
-		"call after: 0x300 enters",
+		"return before: 0x300 enters", // it wrote nothing
 		"return before: 0x300 leaves",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -73,6 +73,7 @@ type Analysis struct {
 	audit      *report.Audit
 	begins     *Begin // nil: with the program
 	stacks     *stacks
+	foretold   *foretold
 	undeclared undeclared
 	pools      map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
 	unsized    map[eval.Instance]bool // not judged, see unrounded
@@ -124,7 +125,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0, StacksStay: true}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -232,6 +233,11 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	if len(a.unsure) > 0 && settles(ev.Kind) {
 		a.settle(ev)
 	}
+	if eval.IsWrite(ev) {
+		if err := a.members.Writes(ev.Thread); err != nil {
+			return err
+		}
+	}
 	switch ev.Kind {
 	case trace.KindMemory:
 		return a.recorded(ev)
@@ -274,6 +280,7 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.Ended(ev)
 	}
 	a.stacks.note(ev)
+	a.foretold.note(ev, a.Hist.Now())
 	points := a.Schedule.Event(ev, a.Hist.Now())
 	for i := range points { // there may be millions: they are not copied
 		if a.o.Observe != nil {
@@ -295,14 +302,17 @@ func (a *Analysis) Sites(sites []trace.StoreSite) error {
 	return nil
 }
 
-// Stores implements capture.Sink: what Event does with each of them. C-points depend on
-// no more than that the thread writes, and members of structures on no store alone.
+// Stores implements capture.Sink: what Event does with each of them. C-points and members of
+// structures depend on no more than that the thread writes.
 func (a *Analysis) Stores(run *trace.Stores) error {
 	a.Schedule.GoesOn(run.Thread)
 	a.Schedule.Writes(run.Thread)
 	if a.unended != nil {
 		a.unended.left += uint64(len(run.Recs))
 		return nil
+	}
+	if err := a.members.Writes(run.Thread); err != nil {
+		return err
 	}
 	if _, ok := a.around[run.Thread]; ok && len(run.Recs) > 0 {
 		run.Event(0, a.stores, &a.event)
@@ -440,7 +450,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	}
 	a.judgedLast = a.unchecked > 0
 	if len(found) > 0 {
-		found = a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), *c)
+		found = a.inOrder(a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), *c), now)
 	}
 	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
 		a.checked--
@@ -750,6 +760,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	}
 	a.reportBegin(r)
 	a.reportStacks(r)
+	a.reportForetold(r)
 	a.reportSizes(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)

@@ -55,7 +55,11 @@ func (a *Analysis) ordered(op mgpp.Op) bool {
 // certain: what one thread did before is before what another one did then, since that one did something between
 // whose own place in the order is certain too, an allocation or a locked instruction.
 func (a *Analysis) certain(before, then mgpp.Timestamp) bool {
-	thread := a.Hist.Op(then).Thread
+	return a.placed(a.Hist.Op(then).Thread, before, then)
+}
+
+// placed: between two changes a thread did something whose own place in the order is certain.
+func (a *Analysis) placed(thread trace.ThreadID, before, then mgpp.Timestamp) bool {
 	for t := then - 1; t > before; t-- {
 		if then-t > maxBetween {
 			return true // so long no race lasts
