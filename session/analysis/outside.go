@@ -1,9 +1,7 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/constraints/graph"
@@ -18,33 +16,40 @@ func (a *Analysis) outsideNote(p *point) []string {
 		return nil // the end: it is not to be linked any more
 	}
 	view := a.Hist.At(p.time)
-	var first graph.ObjID
+	var newest graph.ObjID // at the first C-point the root of the structure is such a node too
 	for i := range p.found {
 		o := a.outside(&p.found[i], p, view)
 		if o == 0 {
 			return nil
 		}
-		first = cmp.Or(first, o)
+		newest = a.newer(newest, o)
 	}
-	if first == 0 {
+	if newest == 0 {
 		return nil
 	}
-	t := a.Graph.Object(first).Type.Name
+	t := a.Graph.Object(newest).Type.Name
 	return []string{fmt.Sprintf("%s was allocated since, and nothing leads to it: a constraint is of each %s, from its allocation on. If it is meant of those in the structure only, say which these are: `root %s from ::head via FIELDS;`, or `enter %s at F(N);` where the N-th argument of F becomes one",
-		a.Graph.Name(first), t, t, t)}
+		a.Graph.Name(newest), t, t, t)}
 }
 
-// outside returns the node of an instance of which that is true; 0: there is none.
-func (a *Analysis) outside(inc *eval.Inconsistency, p *point, view mgpp.View) graph.ObjID {
-	i := slices.IndexFunc(inc.Instance.Nodes[:], func(o graph.ObjID) bool {
+// outside returns the newest node of an instance of which that is true; 0: there is none.
+func (a *Analysis) outside(inc *eval.Inconsistency, p *point, view mgpp.View) (newest graph.ObjID) {
+	for _, o := range inc.Instance.Nodes {
 		if o == 0 {
-			return false
+			continue
 		}
 		b := a.Graph.Object(o)
-		return b.Type != nil && b.Global == 0 && b.Member == 0 && b.Birth > p.healthy && !a.Graph.Led(o, view)
-	})
-	if i < 0 {
-		return 0
+		if b.Type != nil && b.Global == 0 && b.Member == 0 && b.Birth > p.healthy && !a.Graph.Led(o, view) {
+			newest = a.newer(newest, o)
+		}
 	}
-	return inc.Instance.Nodes[i]
+	return newest
+}
+
+// newer is the one of two nodes that was made later; the first may be none.
+func (a *Analysis) newer(x, y graph.ObjID) graph.ObjID {
+	if x == 0 || a.Graph.Object(x).Birth < a.Graph.Object(y).Birth {
+		return y
+	}
+	return x
 }
