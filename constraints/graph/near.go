@@ -34,6 +34,25 @@ func (g *Graph) Rooted(o ObjID, v mgpp.View) bool {
 	})
 }
 
+// LedApart returns an edge of another structure that leads to o, where none of its own does: the in-degree is 0 then.
+func (g *Graph) LedApart(o ObjID, v mgpp.View) (apart Ref, ok bool) {
+	t := g.Object(o).Type
+	if t == nil {
+		return Ref{}, false
+	}
+	for _, r := range g.AppendRefs(v, Changed(v), o, nil) {
+		from := g.Object(r.From)
+		switch {
+		case !r.Edge || from.Type == nil || from.Global != 0 || !g.Alive(r.From, v.Time()) || !g.applies(v, r):
+		case from.Type.Group == t.Group:
+			return Ref{}, false
+		case !ok:
+			apart, ok = r, true
+		}
+	}
+	return apart, ok
+}
+
 // Alike returns up to limit other objects of o's type, those born nearest to o
 // first.
 func (g *Graph) Alike(o ObjID, v mgpp.View, limit int) []ObjID {

@@ -613,7 +613,7 @@ func (a *Analysis) locate(c *report.CPoint, p *point) {
 			c.Suspects = append(c.Suspects, out)
 		}
 	}
-	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res), a.outsideNote(p))
+	c.Notes = slices.Concat(c.Notes, a.locationNotes(&res), a.untriedNote(&res), a.racedNote(&res), a.outsideNote(p), a.apartNote(p))
 	if len(p.Open) > 0 && p.Kind == "crash" {
 		c.Temporary = a.temporary(p)
 	}
