@@ -21,7 +21,7 @@ const (
 // objects in static memory are taken as given.
 func Check(file *syntax.File, prog Program) (*Spec, []syntax.Error) {
 	c := &checker{file: file, prog: prog, spec: &Spec{File: file.Name}, types: map[string]*NodeType{},
-		attrs: map[attrKey]*Attribute{}, consts: map[string]*Const{}, globals: map[string]int{}, told: map[string]bool{},
+		attrs: map[attrKey]*Attribute{}, consts: map[string]*Const{}, globals: map[string]int{}, refused: map[string]bool{}, told: map[string]bool{},
 		tagged: map[tagKey]bool{}}
 	c.universe = types.NewUniverse(nil)
 	if prog != nil {
@@ -61,6 +61,7 @@ type checker struct {
 	attrs    map[attrKey]*Attribute
 	consts   map[string]*Const
 	globals  map[string]int  // "head", "file.c:head" → index in Spec.Globals
+	refused  map[string]bool // "::head", of which an error says that the program has it not: it says no more
 	told     map[string]bool // what is said once only
 	tagged   map[tagKey]bool // integers that hold pointers
 }

@@ -59,6 +59,8 @@ func (c *checker) addGlobal(file, name string, pos syntax.Pos) {
 		if t := c.nodeOf(g.Layout, nil); t != nil && !t.Array {
 			g.Layout = t.Layout // the file's declaration, if there is one
 		}
+	} else if c.prog != nil {
+		c.refused["::"+name] = true
 	}
 	c.globals[name] = len(c.spec.Globals)
 	c.spec.Globals = append(c.spec.Globals, g)

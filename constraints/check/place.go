@@ -189,6 +189,7 @@ func (s *scope) memberType(x operand, name string, pos syntax.Pos) *types.Type {
 		s.errorf(pos, "`%s` is a void pointer: it is not known what it points to, so it has no `%s`; name the node it leads to: T Y;  %s == Y => … Y.%s", x.src, name, x.src, name)
 	case t == nil && s.prog == nil:
 		s.unknownWithout(pos, "`%s`", x.src)
+	case t == nil && s.refused[x.src]:
 	case t == nil:
 		s.errorf(pos, "the layout of what `%s` points to is not known, so it has no `%s`", x.src, name)
 	case t.Kind == types.Array:
