@@ -77,6 +77,7 @@ type Analysis struct {
 	undeclared undeclared
 	pools      map[graph.ObjID]bool   // blocks that were taken for nodes, and are likely to be pools
 	unsized    map[eval.Instance]bool // not judged, see unrounded
+	strange    map[eval.Instance]bool // not judged, see unentered
 	doubt      *doubt                 // nil: the history begins with the program
 	ceased     string                 // why the history ends before the program; "": it does not
 	unended    *unended               // a call that seems to have no end; nil: there was none
@@ -125,7 +126,7 @@ func New(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, o Options
 		o: o, spec: spec, prog: prog, Symbols: symbols,
 		Hist:  mgpp.New(mgpp.Options{Arenas: len(spec.Reaches) > 0, StacksStay: true}),
 		calls: newCalls(),
-		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, done: o.NoCheck,
+		known: map[eval.Instance]bool{}, elisions: elisions{asked: map[elision]statement{}}, tails: map[tail]trace.Addr{}, stacks: newStacks(prog), foretold: newForetold(), pools: map[graph.ObjID]bool{}, unsized: map[eval.Instance]bool{}, strange: map[eval.Instance]bool{}, done: o.NoCheck,
 	}
 	types := o.Typing
 	if types == nil {
@@ -450,7 +451,7 @@ func (a *Analysis) checkAt(c *eval.CPoint, pc trace.Addr) {
 	}
 	a.judgedLast = a.unchecked > 0
 	if len(found) > 0 {
-		found = a.inOrder(a.offStack(a.unrounded(a.counted(a.unpooled(found, now)), now), *c), now)
+		found = a.inOrder(a.offStack(a.unentered(a.unrounded(a.counted(a.unpooled(found, now)), now), now), *c), now)
 	}
 	if a.Checker.Stopped() { // meanwhile: what excuses them may not have been seen
 		a.checked--
@@ -761,6 +762,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	a.reportBegin(r)
 	a.reportStacks(r)
 	a.reportForetold(r)
+	a.reportUnentered(r)
 	a.reportSizes(r)
 	r.Warnings = append(r.Warnings, a.prog.Warnings...)
 	r.Notes = append(r.Notes, a.prog.Notes...)
