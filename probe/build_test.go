@@ -357,6 +357,38 @@ func TestHoisted(t *testing.T) {
 	}
 }
 
+// What gcc computes ahead of main's loop for a call that is inlined there has no tail in common with the constructor
+// behind it: nothing else leads there. The call is entered in the loop, and each turn is one.
+func TestAhead(t *testing.T) {
+	im := compile(t, "constructed.cc", "-g", "-O2")
+	var made uint64 // where main calls operator new for the map
+	for _, r := range im.File.FuncsNamed("main")[0].Ranges {
+		for pc := r[0]; pc < r[1] && made == 0; {
+			in, err := x86.Decode(im.File.Code(pc, x86.MaxLen), pc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if frames := im.File.Frames(pc); in.Kind == x86.KindCall && len(frames) > 0 && frames[0].Function == "main" {
+				made = pc
+			}
+			pc += uint64(in.Len)
+		}
+	}
+	p := build(t, Request{Watch: []string{"Map<int, int>::insert"}}, Options{InProcess: true}, im)
+	entries := 0
+	for _, q := range p.Points {
+		if q.Point.Kind == "inline-entry" {
+			entries++
+			if q.Addr < made {
+				t.Errorf("it is entered at %#x, before main makes the map at %#x", q.Addr, made)
+			}
+		}
+	}
+	if made == 0 || entries == 0 {
+		t.Skipf("the map is made at %#x, %d entries: %+v", made, entries, p.Points)
+	}
+}
+
 // Turns of a loop that are unrolled one behind the other are told of.
 func TestUnrolled(t *testing.T) {
 	for flag, want := range map[string]bool{"-UUNROLL": false, "-DUNROLL": true} {

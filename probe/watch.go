@@ -366,10 +366,12 @@ func (s *sweep) extent(at objfile.Inlined, entries []uint64) (ranges [][2]uint64
 // without a branch, back into itself, but not to an entry, or into the middle of another one beside it,
 // and where that ends. A compiler merges what two instances have in common at
 // their ends (gcc's cross-jumping), and debug information says of the code that is
-// left that it is one's of them: to the other it belongs as well.
+// left that it is one's of them: to the other it belongs as well. To code in common
+// both come, so at one of them by a jump.
 func (s *sweep) sharedTail(at objfile.Inlined, entries []uint64, own [][2]uint64, addr uint64) (end uint64, shared bool) {
-	on := true
+	on, joined := true, false
 	s.each(coderange{lo: addr, hi: addr + shortGap}, func(pc uint64, in *x86.Inst) {
+		joined = joined || s.targets.has(pc)
 		switch {
 		case !on:
 		case slices.Contains(entries, pc): // it is left, and entered again
@@ -380,7 +382,7 @@ func (s *sweep) sharedTail(at objfile.Inlined, entries []uint64, own [][2]uint64
 			end, shared, on = pc+uint64(in.Len), true, false
 		default:
 			for _, other := range s.file.InlinedAt(pc) {
-				if on && !within(other.Ranges, at.Entry) { // not around the instance
+				if on && joined && !within(other.Ranges, at.Entry) { // not around the instance
 					end, shared = restOf(other, pc)
 					on = false
 				}
