@@ -171,6 +171,9 @@ func (w *flattener) nameSmart(t *Type, path string, offset int64, fields []Scala
 	_, end, _ := t.Vector()
 	for i := range fields {
 		if fields[i].Offset == offset+p.Offset {
+			if fields[i].Member == "" {
+				fields[i].Member = fields[i].Path[strings.LastIndexByte(fields[i].Path, '.')+1:]
+			}
 			fields[i].Path = path
 			if end.Type != nil {
 				fields[i].End = end.Offset - p.Offset

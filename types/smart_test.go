@@ -55,6 +55,9 @@ func TestSmart(t *testing.T) {
 		if s.Path != want {
 			t.Errorf("field %d is called %s, want %s", i, s.Path, want)
 		}
+		if own := s.Member; (own == "_M_head_impl") != (i > 0) {
+			t.Errorf("%s is %q to its own class", want, own)
+		}
 		if p, err := tree.Find(want); err != nil || p.Offset != s.Offset || p.Type != s.Type {
 			t.Errorf("%s leads to %+v (%v), want %+v", want, p, err, s)
 		}

@@ -73,7 +73,8 @@ type Scalar struct {
 	BitSize   int   // 0: not a bit-field
 	Type      *Type // the scalar's own type (for a union: the union)
 	VTable    bool
-	Union     bool // PointerFields only: lies in a union, so that other members may use its bytes
+	Union     bool   // PointerFields only: lies in a union, so that other members may use its bytes
+	Member    string // of a smart pointer, that has the name of the whole: what its own class calls the pointer
 	// End: this pointer leads to the first element of a std::vector, that which lies End
 	// bytes further behind the last; 0 elsewhere.
 	End int64

@@ -335,6 +335,9 @@ func TestOptimised(t *testing.T) {
 		{"leaf-chain", "clang-14", "-O2", true}, // the tree is gone, and what leads from it to the leaves
 		{"two-ways", "gcc", "-O2", true},        // one store of two, at the line of one of them
 		{"two-ways", "clang-14", "-O2", true},
+		{"two-queues", "gcc", "-O2", true},
+		{"two-queues", "clang-14", "-O2", true}, // what was left out, or merged, and is not executed again
+		{"job-vector", "g++", "-O2", true},      // the same of a library's header
 	} {
 		t.Run(c.name+"/"+c.compiler, func(t *testing.T) {
 			t.Parallel()

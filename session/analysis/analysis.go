@@ -282,6 +282,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 	}
 	a.stacks.note(ev)
 	a.foretold.note(ev, a.Hist.Now())
+	if ev.Kind == trace.KindLine {
+		a.elisions.points.pass(ev.PC, a.Hist.Now())
+	}
 	points := a.Schedule.Event(ev, a.Hist.Now())
 	for i := range points { // there may be millions: they are not copied
 		if a.o.Observe != nil {
@@ -486,7 +489,7 @@ func (a *Analysis) found(p *point) {
 	p.found = fresh
 	var why map[eval.Instance]string
 	if p.Kind != "crash" && len(fresh) > 0 {
-		p.found, why = a.meant(p, a.Hist.At(p.time))
+		p.found, why = a.meant(p, a.Hist.At(a.Hist.Now())) // what was unsure is still broken
 	}
 	for _, inc := range p.found {
 		a.known[inc.Instance] = true

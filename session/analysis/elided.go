@@ -21,10 +21,10 @@ import (
 
 // elisions is what is known of stores that the compiler has left out.
 type elisions struct {
-	stored map[trace.Addr][]string // the fields that instructions have stored
-	at     mgpp.Timestamp          // by then
-	asked  map[elision]statement
-	later  map[eval.Instance]wait // what was broken and left out, as it may be stored still
+	written written
+	points  points
+	asked   map[elision]statement
+	later   map[eval.Instance]wait // what was broken and left out, as it may be stored still
 }
 
 // wait says at which C-point something was left out first, and at which it is asked again, in C-points checked: each
@@ -59,6 +59,65 @@ type elision struct {
 	pc trace.Addr
 	symbol.Member
 	how how
+	since
+}
+
+// since is what is known of the way that control has come since a field was stored last, see symbol.Since.
+type since struct {
+	store  trace.Addr
+	passed string // which points control has come past, see points.since
+}
+
+// points are the instructions at which inlined functions begin and end, each with the time when control last came there.
+type points struct {
+	number map[trace.Addr]int
+	last   []mgpp.Timestamp
+}
+
+// pass notes that control has come to one.
+func (p *points) pass(pc trace.Addr, now mgpp.Timestamp) {
+	n, known := p.number[pc]
+	if !known {
+		if p.number == nil {
+			p.number = map[trace.Addr]int{}
+		}
+		n = len(p.last)
+		p.number[pc], p.last = n, append(p.last, 0)
+	}
+	p.last[n] = now
+}
+
+// since says of each point whether control has come there since a time, a byte for each.
+func (p *points) since(t mgpp.Timestamp) string {
+	b := make([]byte, len(p.last))
+	for i, last := range p.last {
+		if last >= t {
+			b[i] = 1
+		}
+	}
+	return string(b)
+}
+
+// passed says whether control may have come to an instruction, where it has come past these points.
+func (p *points) passed(which string) func(pc trace.Addr) bool {
+	return func(pc trace.Addr) bool {
+		n, known := p.number[pc]
+		return !known || n >= len(which) || which[n] == 1
+	}
+}
+
+// since is what is known since a field was stored last, or its block was allocated.
+func (a *Analysis) since(d eval.Dep, v mgpp.View) since {
+	last := a.Hist.LastWrite(d.Addr, d.Size, v.Time())
+	if last == 0 {
+		id, ok := v.NodeAt(d.Addr)
+		if !ok {
+			return since{passed: a.elisions.points.since(0)}
+		}
+		last = a.Hist.Node(id).Birth
+	}
+	_, pc := a.Hist.Statement(last)
+	return since{pc, a.elisions.points.since(last)}
 }
 
 // how a store is left out; see the methods of symbol.Table.
@@ -78,9 +137,9 @@ type statement struct {
 
 // elided is a statement that assigns a member by its text and not by its instructions.
 func (a *Analysis) elided(k elision) statement {
+	stored := a.stored()
 	x, known := a.elisions.asked[k]
 	if !known {
-		stored := a.stored()
 		ask := a.Symbols.Elided
 		switch k.how {
 		case pending:
@@ -88,18 +147,21 @@ func (a *Analysis) elided(k elision) statement {
 		case overdue:
 			ask = a.Symbols.Overdue
 		}
-		x.file, x.line, _ = ask(k.pc, k.Member, stored)
+		x.file, x.line, _ = ask(k.pc, k.Member, stored, symbol.Since{Store: k.store, Passed: a.elisions.points.passed(k.passed)})
 		a.elisions.asked[k] = x
 	}
 	return x
 }
 
-// stored are the fields that instructions have stored by now.
+// stored are the fields that instructions have stored by now. Where that tells more than before, what was asked of
+// it is asked anew, and the statements of stores are found again that the line table has elsewhere.
 func (a *Analysis) stored() map[trace.Addr][]string {
-	if now := a.Hist.Now(); a.elisions.stored == nil || a.elisions.at < now {
-		a.elisions.stored, a.elisions.at = a.assignStores(), now
+	w := &a.elisions.written
+	if w.take(a) {
+		a.Symbols.Assign(w.stores())
+		clear(a.elisions.asked)
 	}
-	return a.elisions.stored
+	return w.fields
 }
 
 // unjudged says, once of each statement, of what was left out and never judged after that why it was.
@@ -123,7 +185,7 @@ func (a *Analysis) timely(p *point, v mgpp.View, pc trace.Addr) []eval.Inconsist
 			return false
 		}
 		m := symbol.MemberOf(c.Path)
-		x := a.elided(elision{pc, m, pending})
+		x := a.elided(elision{pc, m, pending, a.since(d, v)})
 		if id, in := v.NodeAt(d.Addr); x.line == 0 || in && again(a.Hist.Node(id).Stack) {
 			return false
 		}
@@ -217,11 +279,11 @@ func (a *Analysis) meant(p *point, v mgpp.View) (kept []eval.Inconsistency, why 
 		m := symbol.MemberOf(c.Path)
 		x := statement{}
 		for k := 0; k < len(makers) && x.line == 0; k++ {
-			x = a.elided(elision{makers[k], m, elided})
+			x = a.elided(elision{makers[k], m, elided, a.since(d, v)})
 		}
 		if x.line == 0 && !never {
 			_, pc := a.Hist.Statement(last)
-			x = a.elided(elision{pc, m, overdue})
+			x = a.elided(elision{pc, m, overdue, a.since(d, v)})
 		}
 		if x.line == 0 {
 			return false

@@ -125,31 +125,59 @@ func (s *Table) others(frames []objfile.Frame, fields []string, taken func(line 
 // the nearest lines that do so, in its function or in one that this is inlined into.
 func (s *Table) merge(x Store) {
 	frames := s.Frames(x.PC)
-	if len(x.Fields) < 2 || len(x.Fields) > maxMerged || own(frames) != 0 {
-		return
-	}
-	text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
-	here := func(field string) bool { return assignment(field, true).MatchString(code(text)) }
-	if !ok || !slices.ContainsFunc(x.Fields, here) {
+	if own(frames) != 0 {
 		return
 	}
 	var out []objfile.Frame
 	for _, field := range x.Fields {
-		if here(field) {
-			continue
-		}
-		for i := range frames {
-			if line, _ := s.assigning(&frames[i], []string{field}, func(int) bool { return false }); line > 0 {
-				f := frames[i]
-				f.Line, f.Column = line, 0
-				if !slices.Contains(out, f) {
-					out = append(out, f)
-				}
-				break
-			}
+		if also := s.beside(frames, x.Fields, field); also != nil && !slices.Contains(out, also[0]) {
+			out = append(out, also[0])
 		}
 	}
 	s.merged[x.PC] = out
+}
+
+// beside finds the statement of a field that a store writes with others, and stands at the line of one of those: its
+// frame, and those around it; nil if there is none.
+func (s *Table) beside(frames []objfile.Frame, fields []string, field string) []objfile.Frame {
+	if len(fields) < 2 || len(fields) > maxMerged || len(frames) == 0 {
+		return nil
+	}
+	text, ok := s.Sources.Line(frames[0].File, frames[0].Line)
+	text = code(text)
+	here := func(field string) bool { return assignment(field, true).MatchString(text) }
+	if !ok || here(field) || !slices.ContainsFunc(fields, here) {
+		return nil
+	}
+	return s.nearest(frames, field)
+}
+
+// meantBy finds the statement of a field that a store has written at a line whose text can not have done it: the
+// nearest that assigns the field, and the frames around it. nil if the line may have, or if there is none.
+//
+//	7	q->head = q->tail = NULL;    movups %xmm0,(%rax)       line 7
+//	8	q->len = 0;                  movl   $0x0,0x10(%rax)
+func (s *Table) meantBy(frames []objfile.Frame, fields []string, field string) []objfile.Frame {
+	if also := s.beside(frames, fields, field); also != nil || len(frames) == 0 || !slices.Contains(fields, field) {
+		return also
+	}
+	if text, ok := s.Sources.Line(frames[0].File, frames[0].Line); !ok || mayStore(text, fields) {
+		return nil
+	}
+	return s.nearest(frames, field)
+}
+
+// nearest is the statement that assigns a field and is nearest to a place, in the innermost of the functions there that
+// has one: its frame, and those around it.
+func (s *Table) nearest(frames []objfile.Frame, field string) []objfile.Frame {
+	for i := range frames {
+		if line, _ := s.assigning(&frames[i], []string{field}, func(int) bool { return false }); line > 0 {
+			at := slices.Clone(frames[i:])
+			at[0].Line, at[0].Column = line, 0
+			return at
+		}
+	}
+	return nil
 }
 
 // maxMerged bounds the fields of one store that are looked for.

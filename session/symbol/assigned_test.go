@@ -193,3 +193,43 @@ func TestMayStore(t *testing.T) {
 		}
 	}
 }
+
+// TestMeantBy: a store at a line that can not have done it is that of the nearest statement of the field.
+func TestMeantBy(t *testing.T) {
+	const text = `static void start(struct q *q, struct q **at)
+{
+	q->head = q->tail = 0;
+	q->len = 0;
+	q->sum = 0;
+	*at = q;
+	RESET(q);
+	q->len = 1;
+}
+`
+	s := New(nil, &Sources{Attached: func(string) ([]byte, bool) { return []byte(text), true }})
+	for _, c := range []struct {
+		line   int
+		fields []string
+		field  string
+		want   int // 0: the line itself, or nobody knows
+	}{
+		{3, []string{"len"}, "len", 4},
+		{5, []string{"len"}, "len", 4},
+		{3, []string{"head", "tail"}, "tail", 0},
+		{3, []string{"head", "len"}, "len", 4}, // one store of several
+		{4, []string{"len"}, "len", 0},
+		{6, []string{"sum"}, "sum", 0}, // it may be any field
+		{7, []string{"sum"}, "sum", 0}, // by a macro
+		{3, []string{"len"}, "sum", 0}, // the store does not write it
+		{3, []string{"cap"}, "cap", 0}, // nobody does
+	} {
+		frames := []objfile.Frame{{Function: "start", File: "q.c", Line: c.line, Declared: 1}}
+		got := 0
+		if at := s.meantBy(frames, c.fields, c.field); at != nil {
+			got = at[0].Line
+		}
+		if got != c.want {
+			t.Errorf("%s stored at line %d with %v: of line %d, want %d", c.field, c.line, c.fields, got, c.want)
+		}
+	}
+}

@@ -39,12 +39,13 @@ func (s *Table) Begin(pc trace.Addr) (trace.Addr, bool) {
 // entry or in one that is inlined there, though no instruction there stores it: the compiler
 // keeps the value in a register, or has found that nothing reads it. stored tells the fields
 // of the stores that ran, by instruction; any other may store the member. A store counts that
-// stands at another line (Assign).
-func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+// stands at another line (Assign). Statements to which control can not have come since do not count.
+func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]string, since Since) (file string, line int, ok bool) {
 	c := s.function(entry)
 	if c == nil {
 		return "", 0, false
 	}
+	came := s.came(c, since)
 	does := map[statement]bool{}
 	var lineless []uint64 // stores that may be those of any statement
 	for _, in := range c.insts {
@@ -52,7 +53,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		if !mine {
 			continue
 		}
-		frames := slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at)))
+		frames := s.storing(c.bias+trace.Addr(in.at), m, stored)
 		if ran && (len(frames) == 0 || frames[0].Line == 0) {
 			lineless = append(lineless, in.at)
 		}
@@ -61,7 +62,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 	}
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
+		return came(p) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
 	}))
 }
 
@@ -81,7 +82,7 @@ func (s *Table) Shared(pc trace.Addr, m Member, static bool, stored map[trace.Ad
 		if _, mine := in.stores(m, stored, c.bias); !mine || in.static && !static && c.member(in.target).Name != m.Name {
 			continue
 		}
-		for _, f := range slices.Concat(s.Frames(c.bias+trace.Addr(in.at)), s.Merged(c.bias+trace.Addr(in.at))) {
+		for _, f := range s.storing(c.bias+trace.Addr(in.at), m, stored) {
 			does[statement{file: f.File, line: f.Line}] = true
 		}
 	}
@@ -108,15 +109,19 @@ func first(list []meant) (file string, line int, ok bool) {
 // store of it lies on that way. In each place where a function is inlined its statements have
 // stores of their own; one behind the loop that this place is in comes late, as the compiler
 // keeps the value in a register until then, and so does one that lies behind the instruction with others of the
-// function before it.
-func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+// function before it. Statements to which control can not have come since do not count.
+func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string, since Since) (file string, line int, ok bool) {
 	entry, _ := s.Begin(pc)
 	c := s.function(entry)
 	if c == nil {
 		return "", 0, false
 	}
-	_, does := c.assigning(m, stored)
+	_, does := s.assigners(c, m, stored)
+	came := s.came(c, since)
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
+		if !came(p) {
+			return false
+		}
 		stores, from := does[k], p.code
 		if len(stores) > 0 {
 			if k.calls == "" {
@@ -132,36 +137,110 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string)
 
 // Overdue finds a statement of an inlined function that assigns a member by its text, that may have been executed
 // since an instruction of the machine function stored the member, and that has no store where it stands: nothing
-// reads what it would store.
-func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]string) (file string, line int, ok bool) {
+// reads what it would store. Statements to which control can not have come since do not count.
+func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]string, since Since) (file string, line int, ok bool) {
 	entry, _ := s.Begin(last)
 	c := s.function(entry)
 	if c == nil || c.flow == nil {
 		return "", 0, false
 	}
-	stores, does := c.assigning(m, stored)
+	stores, does := s.assigners(c, m, stored)
 	at := uint64(last - c.bias)
-	since := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && slices.Contains(stores, pc) })
+	came := s.came(c, since)
+	unstored := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && slices.Contains(stores, pc) })
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return k.calls != "" && len(does[k]) == 0 && slices.ContainsFunc(p.code, func(at uint64) bool { return since[at] })
+		return k.calls != "" && len(does[k]) == 0 && came(p) && slices.ContainsFunc(p.code, func(at uint64) bool { return unstored[at] })
 	}))
 }
 
-// assigning finds the instructions that store a member, and of each statement, in the place where it is inlined,
-// those that are its own.
-func (c *function) assigning(m Member, stored map[trace.Addr][]string) (all []uint64, of map[statement][]uint64) {
+// storing are the places of the statements of which an instruction may be the store of a member.
+func (s *Table) storing(pc trace.Addr, m Member, stored map[trace.Addr][]string) []objfile.Frame {
+	frames := s.Frames(pc)
+	out := slices.Concat(frames, s.Merged(pc))
+	if also := s.meantBy(frames, stored[pc], m.Name); also != nil {
+		out = append(out, also[0])
+	}
+	return out
+}
+
+// assigners finds the instructions that store a member, and of each statement, in the place where it is inlined,
+// those that are its own: at its line, by the line table or by what they assign (Assign), and those that
+// stand at another line of its function, though that does not assign the member (meantBy).
+func (s *Table) assigners(c *function, m Member, stored map[trace.Addr][]string) (all []uint64, of map[statement][]uint64) {
 	of = map[statement][]uint64{}
 	for _, in := range c.insts {
 		if _, mine := in.stores(m, stored, c.bias); !mine {
 			continue
 		}
 		all = append(all, in.at)
-		for i, f := range in.frames {
-			k := statement{f.File, f.Line, place(in.frames[i+1:])}
+		frames := s.Frames(c.bias + trace.Addr(in.at))
+		for i, f := range frames {
+			k := statement{f.File, f.Line, place(frames[i+1:])}
+			of[k] = append(of[k], in.at)
+		}
+		if also := s.meantBy(frames, stored[c.bias+trace.Addr(in.at)], m.Name); also != nil {
+			k := statement{also[0].File, also[0].Line, place(also[1:])}
 			of[k] = append(of[k], in.at)
 		}
 	}
 	return all, of
+}
+
+// Since is what is known of the way that control has come since a member was last stored: what memory holds
+// is what the store means, but for a statement that has been executed after it.
+type Since struct {
+	// Store is the instruction that stored it, or that has the block allocated of which nobody has written the member.
+	Store trace.Addr
+	// Passed says that control may have come to an instruction since. nil: to all.
+	Passed func(pc trace.Addr) bool
+}
+
+// came says of the parts of a machine function whether control may have come to one since a store. A function
+// may have been entered anew since, but for main.
+func (s *Table) came(c *function, since Since) func(*part) bool {
+	if c.flow == nil || since.Passed == nil {
+		return func(*part) bool { return true }
+	}
+	entry := c.insts[0].at
+	from := []uint64{entry}
+	reached := map[uint64]bool{}
+	i, here := c.inst(uint64(since.Store - c.bias))
+	if here {
+		at := c.insts[i].at
+		if fn, ok := c.obj.FuncAt(entry); ok && fn.Base == "main" {
+			from = nil
+		}
+		from = append(from, at)
+		for ; i >= 0 && c.runs(i); i-- { // what stands before it may be of a statement behind it
+			reached[c.insts[i].at] = true
+		}
+	}
+	for _, at := range from {
+		reached[at] = true
+	}
+	unpassed := func(at uint64) bool { return !slices.Contains(from, at) && !since.Passed(c.bias+trace.Addr(at)) }
+	for at := range c.flow.Reached(from, unpassed) {
+		reached[at] = reached[at] || !unpassed(at)
+	}
+	return func(p *part) bool { return slices.ContainsFunc(p.code, func(at uint64) bool { return reached[at] }) }
+}
+
+// inst finds the instruction that an address is in.
+func (c *function) inst(at uint64) (i int, ok bool) {
+	i, ok = slices.BinarySearchFunc(c.insts, at, func(in inst, at uint64) int { return cmp.Compare(in.at, at) })
+	if !ok {
+		i--
+	}
+	return i, i >= 0 && at < c.insts[i].at+uint64(c.insts[i].len)
+}
+
+// runs says that control comes to an instruction by the one before it alone.
+func (c *function) runs(i int) bool {
+	if i == 0 {
+		return false
+	}
+	before := &c.insts[i-1]
+	return before.at+uint64(before.len) == c.insts[i].at && !before.branches && !c.targets[c.insts[i].at]
 }
 
 // meant is a statement with the name of its function.
@@ -226,14 +305,19 @@ type function struct {
 	parts map[inlined]*part
 	flow  *cfg.Graph // nil where it is not known where all jumps lead
 	loops []cfg.Loop
+	// targets are those of its jumps.
+	targets map[uint64]bool
 }
 
 type inst struct {
 	at     uint64
+	len    int
 	frames []objfile.Frame
-	store  bool // to other memory than the stack
-	static bool // to an address that does not depend on registers: target
-	target uint64
+	// branches: control may go on elsewhere than behind it, calls left aside.
+	branches bool
+	store    bool // to other memory than the stack
+	static   bool // to an address that does not depend on registers: target
+	target   uint64
 }
 
 // member is what lies at an address in static memory, if it is a member of a variable there.
@@ -275,14 +359,18 @@ func (s *Table) read(entry trace.Addr) *function {
 	if !ok {
 		return nil
 	}
-	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}}
+	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}}
 	direct := true
 	for at, in := range im.Insts(&fn) {
 		if in == nil {
 			return nil
 		}
 		direct = direct && (in.Kind != x86.KindJmp || in.Direct)
-		i := inst{at: at, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
+		jumps := in.Kind == x86.KindJmp || in.Kind == x86.KindJcc
+		if jumps && in.Direct {
+			c.targets[in.Target] = true
+		}
+		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
 		if i.target = uint64(in.Store.Disp); in.Store.RIPRelative {
 			i.target += at + uint64(in.Len)
 		}

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	} {
 		s, main := built(t, text, "gcc", flag, "-g")
 		for m, line := range want {
-			_, got, ok := s.Elided(main, m, nil)
+			_, got, ok := s.Elided(main, m, nil, Since{})
 			if got != line || ok != (line > 0) {
 				t.Errorf("%s: %+v is elided at line %d, want %d", flag, m, got, line)
 			}
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 		{"key", false}:   {22: 0, 23: 0, 24: 0},
 	} {
 		for line, want := range want {
-			if _, got, _ := s.Pending(at(line), m, nil); got != want {
+			if _, got, _ := s.Pending(at(line), m, nil, Since{}); got != want {
 				t.Errorf("%+v is pending at line %d: of %d, want %d", m, line, got, want)
 			}
 		}
@@ -176,8 +176,87 @@ int main(int argc, char **argv)
 		i := slices.IndexFunc(c.insts, func(in inst) bool {
 			return in.store && len(in.frames) > 0 && in.frames[0].Line == 7
 		})
-		if _, got, _ := s.Overdue(c.bias+trace.Addr(c.insts[i].at), Member{"first", false}, nil); got != want {
-			t.Errorf("%s: line %d is overdue, want %d", flag, got, want)
+		store := c.bias + trace.Addr(c.insts[i].at)
+		second := func(pc trace.Addr) bool { // of the second instance
+			return slices.ContainsFunc(s.Frames(pc), func(f objfile.Frame) bool { return f.Line == 18 })
+		}
+		for name, since := range map[string]Since{
+			"nothing known": {},
+			"all passed":    {Store: store, Passed: func(trace.Addr) bool { return true }},
+			"passed once":   {Store: store, Passed: func(pc trace.Addr) bool { return !second(pc) }},
+		} {
+			want := want
+			if name == "passed once" {
+				want = 0
+			}
+			if _, got, _ := s.Overdue(store, Member{"first", false}, nil, since); got != want {
+				t.Errorf("%s, %s: line %d is overdue, want %d", flag, name, got, want)
+			}
+		}
+	}
+}
+
+// TestCame: what was left out ahead of a loop does not count once a store in the loop has run, and it does where nobody
+// has written the member since, or where the function that it is in may have been entered anew.
+func TestCame(t *testing.T) {
+	const text = `#include <stdlib.h>
+struct list { long count; struct list *next; };
+__attribute__((noinline)) void show(struct list *l) { __asm__ volatile("" : : "r"(l) : "memory"); }
+static inline void begin(struct list *l, long n)
+{
+	l->count = 0;
+	l->next = NULL;
+	l->count = n;
+}
+__attribute__((noinline)) static long fill(long n, struct list *l)
+{
+	begin(l, n);
+	for (long i = 0; i < n; i++) {
+		l->count += i & 7;
+		show(l);
+	}
+	return l->count;
+}
+int main(int argc, char **argv)
+{
+	struct list *l = malloc(sizeof *l);
+	begin(l, argc);
+	for (int i = 0; i < argc; i++) {
+		show(l);
+		l->count += i & 7;
+	}
+	return l->count + fill(argc, l);
+}
+`
+	s, main := built(t, text, "gcc", "-O2", "-g")
+	fill := main - trace.Addr(s.function(main).insts[0].at)
+	for _, im := range s.Images {
+		fill += trace.Addr(im.Obj.FuncsNamed("fill")[0].Addr)
+	}
+	all := func(trace.Addr) bool { return true }
+	for _, c := range []struct {
+		name  string
+		entry trace.Addr
+		line  int // of the store
+		want  int
+	}{
+		{"main, in the loop", main, 25, 0},
+		{"main, in the call ahead of it", main, 7, 6},
+		{"main, elsewhere", main, 0, 6},
+		{"fill, in the loop", fill, 14, 6},
+	} {
+		fn := s.function(c.entry)
+		since := Since{Passed: all}
+		for _, in := range fn.insts {
+			if in.store && len(in.frames) > 0 && in.frames[0].Line == c.line {
+				since.Store = fn.bias + trace.Addr(in.at)
+			}
+		}
+		if c.line > 0 && since.Store == 0 {
+			t.Fatalf("%s: no store at line %d", c.name, c.line)
+		}
+		if _, got, _ := s.Elided(c.entry, Member{"count", false}, nil, since); got != c.want {
+			t.Errorf("%s: line %d was left out, want %d", c.name, got, c.want)
 		}
 	}
 }
