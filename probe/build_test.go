@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mgtrace/objfile"
+	"mgtrace/objfile/compilertest"
 	"mgtrace/trace"
 	"mgtrace/x86"
 
@@ -397,6 +398,36 @@ func TestUnrolled(t *testing.T) {
 		got := slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "several times in a row") })
 		if got != want {
 			t.Errorf("%s: %q, %+v", flag, p.Warnings, p.Points)
+		}
+	}
+}
+
+// TestPeeled: of a loop whose first turn lies ahead of the others, without anything between, only that turn is known for
+// a call that is inlined there. It is told; where each turn is met nothing is.
+func TestPeeled(t *testing.T) {
+	clang := compilertest.Newest("clang")
+	if clang == "" {
+		t.Skip("no clang")
+	}
+	for level, want := range map[string]bool{"-O2": true, "-O1": false} {
+		out := filepath.Join(t.TempDir(), "prog")
+		if msg, err := exec.Command(clang, "-g", level, "-o", out, "testdata/peeled.c").CombinedOutput(); err != nil {
+			t.Skipf("%v\n%s", err, msg)
+		}
+		f, err := objfile.Open(out, objfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		s := newSweep(f, func(uint64, *x86.Inst) bool { return false })
+		found := f.Inlined("push")
+		if level == "-O2" && (len(found) != 1 || len(s.inlineEntries(found[0])) != 1) {
+			t.Skip("the loop is not one of the kind")
+		}
+		for _, at := range found {
+			if got := s.comesBack(at, s.inlineEntries(at)); got != want {
+				t.Errorf("%s: %v, want %v: %+v", level, got, want, at)
+			}
 		}
 	}
 }

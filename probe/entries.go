@@ -2,6 +2,7 @@ package probe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"mgtrace/objfile"
@@ -117,6 +118,33 @@ func (s *sweep) unrolled(at objfile.Inlined, entries []uint64) bool {
 		}
 	}
 	return len(twice) > 0 && len(all) == 1
+}
+
+// comesBack reports whether control comes from the caller's instructions, as by a jump back of its loop, to where the
+// same is done first as at an entry, though the entries lead there too: the first turn of the loop may lie ahead of the others
+// without anything between.
+func (s *sweep) comesBack(at objfile.Inlined, entries []uint64) bool {
+	fn, ok := s.file.FuncAt(at.Entry)
+	if !ok {
+		return false
+	}
+	own, _, _ := s.extent(at, entries)
+	among := s.among(at)
+	begins := map[deed]bool{}
+	for _, to := range entries {
+		maps.Copy(begins, s.deeds(own, among, to, true))
+	}
+	return slices.ContainsFunc(s.around(fn, own, among).into, func(to uint64) bool {
+		if slices.Contains(entries, to) || s.idly(own, among, to)[at.Entry] {
+			return false
+		}
+		for d := range s.deeds(own, among, to, true) {
+			if begins[d] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // runs reports whether control runs from lo to hi, not far, without branches.

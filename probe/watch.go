@@ -233,6 +233,8 @@ func (b *builder) watchInlined(l instance) {
 		b.warn("the entry of %s is not among its instructions: calls of it may be missed", where)
 	} else if s.unrolled(l.at, entries) {
 		b.warn("%s is there several times in a row, as its loop was unrolled: calls of it may be missed", where)
+	} else if s.comesBack(l.at, entries) {
+		b.warn("%s is come back to in the middle, where it may begin anew: calls of it may be missed", where)
 	}
 	exits, certain := s.inlineExits(l.at, entries)
 	point.Kind = "inline-exit"

@@ -338,6 +338,8 @@ func TestOptimised(t *testing.T) {
 		{"two-queues", "gcc", "-O2", true},
 		{"two-queues", "clang-14", "-O2", true}, // what was left out, or merged, and is not executed again
 		{"job-vector", "g++", "-O2", true},      // the same of a library's header
+		{"left-nothing", "gcc", "-O2", true},
+		{"left-nothing", "clang-14", "-O2", true},
 	} {
 		t.Run(c.name+"/"+c.compiler, func(t *testing.T) {
 			t.Parallel()
@@ -355,6 +357,24 @@ func TestOptimised(t *testing.T) {
 				t.Errorf("with its fault: status %d, want %d\n%s", r.status, want, r.stderr)
 			}
 		})
+	}
+}
+
+// A function of which the compiler leaves nothing is no C-point, and that is said; a name that the sources do not define
+// is an error.
+func TestLeftNothing(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	all := programsIn(t, "../../testdata/optimised")
+	p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == "left-nothing" })]
+	for _, compiler := range []string{"gcc", "clang-14"} {
+		p.build = []string{compiler}
+		for flags, want := range map[string]bool{"-O0": false, "-O2": true, "-O2 -DVERIFY": false} {
+			r := p.run(t, "inline", p.compile(t, strings.Fields(flags)...))
+			if got := slices.ContainsFunc(r.report.Warnings, func(w string) bool { return strings.Contains(w, "left no code of `verify`") }); r.status != 0 || got != want {
+				t.Errorf("%s %s: status %d, %q", compiler, flags, r.status, r.report.Warnings)
+			}
+		}
 	}
 }
 

@@ -34,6 +34,7 @@ type fakeProgram struct {
 	lines     map[string]int // files with their number of lines, all with code but line 1
 	marks     []Mark
 	libraries map[string]string // of functions that no traced file has
+	removed   map[string]int    // functions without code, by the line that defines each
 }
 
 const programTypes = `
@@ -70,6 +71,7 @@ func newProgram(t *testing.T) *fakeProgram {
 			{Name: "start", File: "/src/b.c", Type: ptr(&types.Type{Kind: types.Void}), Addr: 0x4070, Size: 8},
 		},
 		libraries: map[string]string{"g_slice_alloc": "libglib-2.0.so"},
+		removed:   map[string]int{"verify": 12, "Tree::verify": 12},
 		lines:     map[string]int{"/src/a.c": 50, "/src/b.c": 10},
 		marks:     []Mark{{"/src/a.c", 24, "node"}, {"/src/a.c", 30, ""}, {"/src/b.c", 3, "nod"}},
 	}
@@ -81,6 +83,9 @@ func (p *fakeProgram) Const(name string) (int64, bool)      { return p.u.Const(n
 func (p *fakeProgram) FuncNames() []string                  { return p.funcs }
 func (p *fakeProgram) Marks() []Mark                        { return p.marks }
 func (p *fakeProgram) LibraryOf(name string) string         { return p.libraries[name] }
+func (p *fakeProgram) Defined(name string) (string, int, bool) {
+	return "list.c", p.removed[name], p.removed[name] > 0
+}
 
 func (p *fakeProgram) LookupFunc(pattern string) (found []string) {
 	for _, f := range p.funcs {

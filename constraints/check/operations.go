@@ -266,6 +266,21 @@ func (c *checker) hasFunc(pattern string, pos syntax.Pos) bool {
 	return false
 }
 
+// leftNothing asks whether the compiler has left nothing of a function that the program's sources define: then there are no
+// C-points at it, which is told, and the others are as good as without it.
+func (c *checker) leftNothing(pattern string, pos syntax.Pos) bool {
+	if c.prog == nil || strings.HasPrefix(pattern, "0x") || len(c.prog.LookupFunc(pattern)) > 0 || len(sameInner(pattern, c.prog.FuncNames())) > 0 {
+		return false
+	}
+	file, line, ok := c.prog.Defined(pattern)
+	if ok {
+		absent := fmt.Sprintf("the compiler has left no code of `%s` (%s:%d): there are no C-points at it; -O0 helps, or __attribute__((noinline)) on it", pattern, baseName(file), line)
+		c.warnf(pos, "%s", absent)
+		c.spec.Absent = append(c.spec.Absent, absent)
+	}
+	return ok
+}
+
 // hasLine asks whether a source line has code.
 func (c *checker) hasLine(file string, line int, pos syntax.Pos) bool {
 	if c.prog == nil {
@@ -447,7 +462,7 @@ func (c *checker) points() {
 func (c *checker) pointOf(p syntax.Point, types []syntax.Ident) {
 	ok := false
 	if p.Func != "" {
-		ok = c.hasFunc(p.Func, p.Pos)
+		ok = !c.leftNothing(p.Func, p.Pos) && c.hasFunc(p.Func, p.Pos)
 	} else {
 		ok = c.hasLine(p.File, p.Line, p.Pos)
 	}

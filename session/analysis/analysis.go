@@ -774,6 +774,7 @@ func (a *Analysis) summarise(r *report.Report) {
 	if a.moment {
 		points = nil // none could be reached
 	}
+	r.Warnings = append(r.Warnings, a.spec.Absent...)
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
 	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources(r.Checked.Objects)...)

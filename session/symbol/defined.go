@@ -1,0 +1,85 @@
+package symbol
+
+import (
+	"regexp"
+	"strings"
+
+	"mgtrace/cxxname"
+	"mgtrace/objfile"
+)
+
+// Defined implements check.Program: the compiler has removed a function, or inlined it and then left nothing of it, and
+// some (clang) tell of none of these in the debug information. So the text is asked.
+func (p *Program) Defined(pattern string) (file string, line int, ok bool) {
+	name, _, _ := strings.Cut(cxxname.WithoutArgs(pattern), "(")
+	if i := strings.LastIndex(name, "::"); i >= 0 {
+		name = name[i+2:]
+	}
+	if !identifier.MatchString(name) {
+		return "", 0, false
+	}
+	for _, file := range p.Files() {
+		if objfile.SystemHeader(file) {
+			continue
+		}
+		lines := p.Sources.Lines(file)
+		text := make([]string, len(lines))
+		for i, l := range lines {
+			text[i] = code(l)
+		}
+		if at := definedAt(strings.Join(text, "\n"), name); at > 0 {
+			return file, at, true
+		}
+	}
+	return "", 0, false
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// definedAt finds the line at which a text defines a function of a name, 0 if it does not: its parameters stand behind
+// something that may be a type or a scope, and a body behind them.
+func definedAt(text, name string) int {
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return 0
+		}
+		i += at
+		at = i + len(name)
+		before := strings.TrimRight(text[:i], " \t\n")
+		open := strings.TrimLeft(text[at:], " \t\n")
+		if before == "" || !strings.ContainsAny(before[len(before)-1:], typeEnds) || len(before) == i && wordEnds(before) || !strings.HasPrefix(open, "(") {
+			continue
+		}
+		if hasBody(open) {
+			return 1 + strings.Count(text[:i], "\n")
+		}
+	}
+}
+
+// typeEnds may end what stands before the name of a function that is defined.
+const typeEnds = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*&>:"
+
+// wordEnds says that a name goes on before.
+func wordEnds(s string) bool { return strings.ContainsAny(s[len(s)-1:], typeEnds[:63]) }
+
+// hasBody says that parameters are followed by the body of their function.
+func hasBody(text string) bool {
+	depth := 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return followed.MatchString(text[i+1:])
+			}
+		case ';', '{', '}':
+			return false
+		}
+	}
+	return false
+}
+
+// followed is the body of a function, behind what may stand before it.
+var followed = regexp.MustCompile(`^\s*(const\b|noexcept\b|override\b|final\b|->[\w\s:<>*&,]*|\s)*\{`)
