@@ -117,6 +117,9 @@ func (a *Analysis) since(d eval.Dep, v mgpp.View) since {
 		last = a.Hist.Node(id).Birth
 	}
 	_, pc := a.Hist.Statement(last)
+	if len(a.Hist.Gaps()) > 0 {
+		return since{store: pc} // what was passed is not known
+	}
 	return since{pc, a.elisions.points.since(last)}
 }
 

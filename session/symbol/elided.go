@@ -62,7 +62,7 @@ func (s *Table) Elided(entry trace.Addr, m Member, stored map[trace.Addr][]strin
 		}
 	}
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return came(p) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
+		return came(k, nil) && !does[statement{file: k.file, line: k.line}] && !c.leads(p.code, lineless) && !c.joined(k, m, stored)
 	}))
 }
 
@@ -119,10 +119,10 @@ func (s *Table) Pending(pc trace.Addr, m Member, stored map[trace.Addr][]string,
 	_, does := s.assigners(c, m, stored)
 	came := s.came(c, since)
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		if !came(p) {
+		stores, from := does[k], p.code
+		if !came(k, stores) {
 			return false
 		}
-		stores, from := does[k], p.code
 		if len(stores) > 0 {
 			if k.calls == "" {
 				return false
@@ -149,7 +149,7 @@ func (s *Table) Overdue(last trace.Addr, m Member, stored map[trace.Addr][]strin
 	came := s.came(c, since)
 	unstored := c.flow.Reached([]uint64{at}, func(pc uint64) bool { return pc != at && slices.Contains(stores, pc) })
 	return first(s.meaning(c, m, func(k statement, p *part) bool {
-		return k.calls != "" && len(does[k]) == 0 && came(p) && slices.ContainsFunc(p.code, func(at uint64) bool { return unstored[at] })
+		return k.calls != "" && len(does[k]) == 0 && came(k, nil) && slices.ContainsFunc(p.code, func(at uint64) bool { return unstored[at] })
 	}))
 }
 
@@ -195,34 +195,58 @@ type Since struct {
 	Passed func(pc trace.Addr) bool
 }
 
-// came says of the parts of a machine function whether control may have come to one since a store. A function
-// may have been entered anew since, but for main.
-func (s *Table) came(c *function, since Since) func(*part) bool {
+// came says of statements of a machine function, each in the place where it is inlined, whether control may have come to
+// one since a store. Ways begin at the store; in a function that may have been entered anew since, or that was waiting for a call
+// which did the store, there too. What is asked is the code of the outermost call around a statement. Some of it has to have
+// a place of its own: compilers put elsewhere what neither writes, calls nor branches, and the statement's own store.
+func (s *Table) came(c *function, since Since) func(k statement, stores []uint64) bool {
 	if c.flow == nil || since.Passed == nil {
-		return func(*part) bool { return true }
+		return func(statement, []uint64) bool { return true }
 	}
-	entry := c.insts[0].at
-	from := []uint64{entry}
 	reached := map[uint64]bool{}
+	entry := c.insts[0].at
+	var from []uint64
 	i, here := c.inst(uint64(since.Store - c.bias))
+	if fn, ok := c.obj.FuncAt(entry); !here || !ok || fn.Base != "main" {
+		from = append(c.calls(), entry)
+	}
 	if here {
-		at := c.insts[i].at
-		if fn, ok := c.obj.FuncAt(entry); ok && fn.Base == "main" {
-			from = nil
-		}
-		from = append(from, at)
+		from = append(from, c.insts[i].at)
 		for ; i >= 0 && c.runs(i); i-- { // what stands before it may be of a statement behind it
 			reached[c.insts[i].at] = true
 		}
 	}
+	begins := map[uint64]bool{}
 	for _, at := range from {
-		reached[at] = true
+		begins[at], reached[at] = true, true
 	}
-	unpassed := func(at uint64) bool { return !slices.Contains(from, at) && !since.Passed(c.bias+trace.Addr(at)) }
+	unpassed := func(at uint64) bool { return !begins[at] && !since.Passed(c.bias+trace.Addr(at)) }
 	for at := range c.flow.Reached(from, unpassed) {
 		reached[at] = reached[at] || !unpassed(at)
 	}
-	return func(p *part) bool { return slices.ContainsFunc(p.code, func(at uint64) bool { return reached[at] }) }
+	known := c.flow.Reached([]uint64{entry}, func(uint64) bool { return false }) // but for what exceptions lead to
+	known[entry] = true
+	return func(k statement, stores []uint64) bool {
+		placed := false
+		for _, i := range c.outer[outermost(k.calls)] {
+			in := &c.insts[i]
+			if reached[in.at] || !known[in.at] {
+				return true
+			}
+			placed = placed || (in.store || in.branches || in.calls) && !slices.Contains(stores, in.at)
+		}
+		return !placed
+	}
+}
+
+// calls are the instructions of a machine function that call another.
+func (c *function) calls() (at []uint64) {
+	for _, in := range c.insts {
+		if in.calls {
+			at = append(at, in.at)
+		}
+	}
+	return at
 }
 
 // inst finds the instruction that an address is in.
@@ -305,6 +329,7 @@ type function struct {
 	parts map[inlined]*part
 	flow  *cfg.Graph // nil where it is not known where all jumps lead
 	loops []cfg.Loop
+	outer map[string][]int // the instructions of the outermost calls that are inlined, by where these are, as of insts; of "" all
 	// targets are those of its jumps.
 	targets map[uint64]bool
 }
@@ -314,10 +339,10 @@ type inst struct {
 	len    int
 	frames []objfile.Frame
 	// branches: control may go on elsewhere than behind it, calls left aside.
-	branches bool
-	store    bool // to other memory than the stack
-	static   bool // to an address that does not depend on registers: target
-	target   uint64
+	branches, calls bool
+	store           bool // to other memory than the stack
+	static          bool // to an address that does not depend on registers: target
+	target          uint64
 }
 
 // member is what lies at an address in static memory, if it is a member of a variable there.
@@ -359,7 +384,7 @@ func (s *Table) read(entry trace.Addr) *function {
 	if !ok {
 		return nil
 	}
-	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}}
+	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}, outer: map[string][]int{}}
 	direct := true
 	for at, in := range im.Insts(&fn) {
 		if in == nil {
@@ -370,7 +395,7 @@ func (s *Table) read(entry trace.Addr) *function {
 		if jumps && in.Direct {
 			c.targets[in.Target] = true
 		}
-		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
+		i := inst{at: at, len: int(in.Len), branches: jumps || in.Kind == x86.KindRet || in.Kind == x86.KindStop, calls: in.Kind == x86.KindCall, frames: im.Obj.Frames(at), store: in.Effect == x86.EffectStore && in.Store.Base != x86.RSP, static: in.Store.Absolute()}
 		if i.target = uint64(in.Store.Disp); in.Store.RIPRelative {
 			i.target += at + uint64(in.Len)
 		}
@@ -385,6 +410,11 @@ func (s *Table) read(entry trace.Addr) *function {
 
 // add takes the next instruction.
 func (c *function) add(in inst) {
+	c.outer[""] = append(c.outer[""], len(c.insts))
+	if n := len(in.frames); n > 1 {
+		at := place(in.frames[n-1:])
+		c.outer[at] = append(c.outer[at], len(c.insts))
+	}
 	c.insts = append(c.insts, in)
 	for i := range in.frames {
 		f := &in.frames[i]
@@ -426,6 +456,18 @@ func place(around []objfile.Frame) string {
 		fmt.Fprintf(&b, "%s:%d:%d ", f.File, f.Line, f.Column)
 	}
 	return b.String()
+}
+
+// outermost is the last of the places that place has named: that in the machine function itself.
+func outermost(calls string) string {
+	calls = strings.TrimSuffix(calls, " ")
+	if i := strings.LastIndexByte(calls, ' '); i >= 0 {
+		calls = calls[i+1:]
+	}
+	if calls != "" {
+		calls += " "
+	}
+	return calls
 }
 
 // looped returns what is of the function in the loop into which it is inlined, if the stores

@@ -197,7 +197,8 @@ int main(int argc, char **argv)
 }
 
 // TestCame: what was left out ahead of a loop does not count once a store in the loop has run, and it does where nobody
-// has written the member since, or where the function that it is in may have been entered anew.
+// has written the member since, or where the function that it is in may have been entered anew, or have waited for a call
+// that did the store; and of a statement of which there is nothing that has a place, it may always have been executed.
 func TestCame(t *testing.T) {
 	const text = `#include <stdlib.h>
 struct list { long count; struct list *next; };
@@ -244,8 +245,12 @@ int main(int argc, char **argv)
 		{"main, in the call ahead of it", main, 7, 6},
 		{"main, elsewhere", main, 0, 6},
 		{"fill, in the loop", fill, 14, 6},
+		{"fill, called by main since", main, -14, 6},
 	} {
 		fn := s.function(c.entry)
+		if c.line < 0 {
+			fn, c.line = s.function(fill), -c.line
+		}
 		since := Since{Passed: all}
 		for _, in := range fn.insts {
 			if in.store && len(in.frames) > 0 && in.frames[0].Line == c.line {
@@ -257,6 +262,32 @@ int main(int argc, char **argv)
 		}
 		if _, got, _ := s.Elided(c.entry, Member{"count", false}, nil, since); got != c.want {
 			t.Errorf("%s: line %d was left out, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPlaced: a call ahead of a loop has a place if it stores there, but for what the statement in question stores: then
+// control can not have come to it since it was in the loop.
+func TestPlaced(t *testing.T) {
+	frame := func(line int) []objfile.Frame {
+		return []objfile.Frame{{Function: "reset", File: "l.c", Line: 3, Declared: 1, Inlined: true}, {Function: "main", File: "l.c", Line: line, Declared: 9}}
+	}
+	for _, store := range []bool{false, true} {
+		s, main := built(t, "int g; int main(void) { g = 1; for (;;) __asm__ volatile(\"nop\"); }", "gcc", "-O2", "-g")
+		real := s.function(main)
+		c := &function{obj: real.obj, flow: real.flow, parts: map[inlined]*part{}, outer: map[string][]int{}, targets: real.targets}
+		first := real.insts[0].at
+		c.add(inst{at: first, len: 1, frames: frame(11), store: store})
+		for _, in := range real.insts[1:] {
+			c.add(inst{at: in.at, len: in.len, frames: frame(12)[1:], branches: in.branches})
+		}
+		last := real.insts[len(real.insts)-1].at
+		came := s.came(c, Since{Store: trace.Addr(last), Passed: func(trace.Addr) bool { return true }})
+		if got := came(statement{"l.c", 3, "l.c:11:0 "}, nil); got == store {
+			t.Errorf("a store there: %v; control may have come to it: %v", store, got)
+		}
+		if !came(statement{"l.c", 3, "l.c:11:0 "}, []uint64{first}) {
+			t.Error("the statement's own store is no place of it")
 		}
 	}
 }
