@@ -204,7 +204,7 @@ func (s *Table) came(c *function, since Since) func(k statement, stores []uint64
 		return func(statement, []uint64) bool { return true }
 	}
 	reached := map[uint64]bool{}
-	entry := c.insts[0].at
+	entry := c.entry
 	var from []uint64
 	i, here := c.inst(uint64(since.Store - c.bias))
 	if fn, ok := c.obj.FuncAt(entry); !here || !ok || fn.Base != "main" {
@@ -322,10 +322,11 @@ func (s *Table) expanded(f *objfile.Frame, c *function) (first int, lines []stri
 
 // function is a machine function.
 type function struct {
+	entry uint64
 	files []string // of the program's sources
 	obj   *objfile.File
 	bias  trace.Addr
-	insts []inst
+	insts []inst // by address
 	parts map[inlined]*part
 	flow  *cfg.Graph // nil where it is not known where all jumps lead
 	loops []cfg.Loop
@@ -384,7 +385,8 @@ func (s *Table) read(entry trace.Addr) *function {
 	if !ok {
 		return nil
 	}
-	c := &function{files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}, outer: map[string][]int{}}
+	fn.Ranges = slices.SortedFunc(slices.Values(fn.Ranges), func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) }) // a cold part may lie ahead
+	c := &function{entry: fn.Addr, files: im.Obj.SourceFiles(), obj: im.Obj, bias: im.Bias, parts: map[inlined]*part{}, targets: map[uint64]bool{}, outer: map[string][]int{}}
 	direct := true
 	for at, in := range im.Insts(&fn) {
 		if in == nil {
@@ -505,7 +507,7 @@ func (c *function) behind(pc uint64, p *part, stores []uint64) bool {
 	if c.flow == nil {
 		return false
 	}
-	entry := c.insts[0].at
+	entry := c.entry
 	before := c.flow.Reached([]uint64{entry}, func(at uint64) bool { return at == pc })
 	before[entry], before[pc] = true, false
 	in := func(at uint64) bool { return before[at] }

@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	at := func(line int) trace.Addr {
 		for _, in := range slices.Backward(s.function(main).insts) {
 			if len(in.frames) > 0 && in.frames[0].Line == line {
-				return main - trace.Addr(s.function(main).insts[0].at) + trace.Addr(in.at)
+				return s.function(main).bias + trace.Addr(in.at)
 			}
 		}
 		t.Fatalf("line %d has no code", line)
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 }
 `
 	s, main := built(t, text, "gcc", "-O2", "-g")
-	fill := main - trace.Addr(s.function(main).insts[0].at)
+	fill := s.function(main).bias
 	for _, im := range s.Images {
 		fill += trace.Addr(im.Obj.FuncsNamed("fill")[0].Addr)
 	}
@@ -275,7 +275,7 @@ func TestPlaced(t *testing.T) {
 	for _, store := range []bool{false, true} {
 		s, main := built(t, "int g; int main(void) { g = 1; for (;;) __asm__ volatile(\"nop\"); }", "gcc", "-O2", "-g")
 		real := s.function(main)
-		c := &function{obj: real.obj, flow: real.flow, parts: map[inlined]*part{}, outer: map[string][]int{}, targets: real.targets}
+		c := &function{entry: real.entry, obj: real.obj, flow: real.flow, parts: map[inlined]*part{}, outer: map[string][]int{}, targets: real.targets}
 		first := real.insts[0].at
 		c.add(inst{at: first, len: 1, frames: frame(11), store: store})
 		for _, in := range real.insts[1:] {

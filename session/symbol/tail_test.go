@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		s, main := built(t, text, "gcc", flag, "-fno-ipa-cp", "-fno-ipa-icf", "-fno-crossjumping", "-g")
 		var got []int
 		for _, in := range s.function(main).insts {
-			if jump, ok := s.Tail(main-trace.Addr(s.function(main).insts[0].at)+trace.Addr(in.at), "free"); ok {
+			if jump, ok := s.Tail(s.function(main).bias+trace.Addr(in.at), "free"); ok {
 				f, _, _ := s.Where(jump)
 				got = append(got, f.Line)
 			}
