@@ -87,7 +87,7 @@ var imports = []struct {
 	{"slice/native", true, "flow slice slice/cfg x86"},
 	{"report/page/browsertest", false, ""},
 	// Edges.
-	{"session/symbol", true, "constraints/check objfile slice/cfg target/mem trace types x86"},
+	{"session/symbol", true, "constraints/check cxxname objfile slice/cfg target/mem trace types x86"},
 	{"session/callers", true, "objfile session/symbol trace x86"},
 	{"session/specfile", true, "constraints/check constraints/syntax cxxname objfile probe report session/symbol types"},
 	{"session/typing", true, "constraints/check cxxname inline/matter mgpp objfile probe/evidence report session/symbol target/core target/mem trace types x86"},
