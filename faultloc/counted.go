@@ -165,7 +165,7 @@ func (r *Repair) wrongBy(in Input, t, next mgpp.Timestamp) bool {
 				continue
 			}
 			n++
-			real, fixed := in.Model.Eval(inc.Instance, view).Verdict == eval.Broken, in.Model.Eval(inc.Instance, other).Verdict == eval.Broken
+			real, fixed := in.Model.Verdict(inc.Instance, view) == eval.Broken, in.Model.Verdict(inc.Instance, other) == eval.Broken
 			if real != fixed {
 				return real
 			}

@@ -38,7 +38,7 @@ func (l *lab) dropped(tb *contributions, suspects []Suspect) []Suspect {
 					if l.ownLoop(cell, next) {
 						continue
 					}
-					if in.Model.Eval(f.instance, with(whole, cell, next)).Verdict != eval.Broken {
+					if in.Model.Verdict(f.instance, with(whole, cell, next)) != eval.Broken {
 						by, cured[f.instance] = t, true
 						break
 					}

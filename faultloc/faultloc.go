@@ -90,7 +90,7 @@ type Input struct {
 	History History
 	Cells   Structure // nil: no repair search
 	At      mgpp.Timestamp
-	Found   []eval.Inconsistency
+	Found   []eval.Inconsistency // in order, as Model.All lists them
 	// Healthy is the last C-point before At where the constraints held; 0 if
 	// there was none.
 	Healthy mgpp.Timestamp

@@ -410,7 +410,7 @@ func (l *lab) hides(hypo mgpp.View, cured []bool) bool {
 		if n++; n > maxHidden {
 			break
 		}
-		if l.in.Model.Eval(inc.Instance, hypo).Verdict == eval.Absent {
+		if l.in.Model.Verdict(inc.Instance, hypo) == eval.Absent {
 			return true
 		}
 	}

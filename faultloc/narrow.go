@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"slices"
+	"sort"
 
 	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
@@ -64,7 +65,7 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	if in.Broken == nil || len(in.Found) == 0 || in.At-in.Healthy <= farAway {
 		return n, nil, false
 	}
-	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, ran: map[string]*[2]int{}}
+	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, heavy: map[eval.Instance]bool{}, ran: map[string]*[2]int{}}
 	last := mgpp.Timestamp(0)
 	if n, ok = m.betweenCalls(); ok {
 		if n.To < in.At || n.To-n.From <= neverEnds {
@@ -104,7 +105,7 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	lo, _ := slices.BinarySearch(m.in.Moments, m.in.Healthy)
 	hi, _ := slices.BinarySearch(m.in.Moments, m.in.At)
 	list := m.in.Moments[lo:hi]
-	m.easy = m.oldest(eval.Instances(m.in.Found, nil), m.in.At)
+	m.easy = m.oldest(len(m.in.Found), func(i int) eval.Instance { return m.in.Found[i].Instance }, m.in.At)
 	whole, is := len(list), m.quiet
 	for tries := 1; ; tries++ {
 		if whole = m.newest(list[:whole], is); whole < 0 || m.in.stopped() {
@@ -145,9 +146,10 @@ func (m *moments) newest(list []mgpp.Timestamp, is func(mgpp.Timestamp) bool) in
 type moments struct {
 	in      *Input
 	broken  map[mgpp.Timestamp]int
-	deps    int             // of the instances that were asked since when
-	longest mgpp.Timestamp  // the longest time between two whole moments
-	easy    []eval.Instance // what was broken at some moment, and is evaluated with little effort
+	deps    int                    // of the instances that were asked since when
+	longest mgpp.Timestamp         // the longest time between two whole moments
+	easy    []eval.Instance        // what was broken at some moment, and is evaluated with little effort
+	heavy   map[eval.Instance]bool // what depended on much, and is not asked again
 	// Statements, and how often something was broken, and nothing, when one ran.
 	ran map[string]*[2]int
 }
@@ -155,7 +157,7 @@ type moments struct {
 // quiet: nothing is broken at t of what is easily asked.
 func (m *moments) quiet(t mgpp.Timestamp) bool {
 	view := m.in.Model.View(t)
-	return !slices.ContainsFunc(m.easy, func(i eval.Instance) bool { return m.in.Model.Eval(i, view).Verdict == eval.Broken })
+	return !slices.ContainsFunc(m.easy, func(i eval.Instance) bool { return m.in.Model.Verdict(i, view) == eval.Broken })
 }
 
 // whole: nothing is broken at t. What may be broken for long is asked first.
@@ -167,39 +169,42 @@ func (m *moments) whole(t mgpp.Timestamp) bool {
 		return true
 	}
 	if len(m.easy) < maxDated {
-		m.easy = append(m.easy, m.oldest(m.in.Model.Broken(m.in.Model.View(t)), t)...)
+		broken := m.in.Model.Broken(m.in.Model.View(t))
+		slices.SortFunc(broken, eval.Instance.Compare)
+		m.easy = append(m.easy, m.oldest(len(broken), func(i int) eval.Instance { return broken[i] }, t)...)
 	}
 	return false
 }
 
-// oldest returns of the instances that are broken at t, and depend on little, of each
-// constraint the one that has been what it is for longest. Few are asked.
-func (m *moments) oldest(broken []eval.Instance, t mgpp.Timestamp) (out []eval.Instance) {
-	slices.SortFunc(broken, eval.Instance.Compare)
-	for len(broken) > 0 {
-		n := 1
-		for n < len(broken) && broken[n].Constraint == broken[0].Constraint {
-			n++
-		}
+// oldest returns of n instances in order that are broken at t, and depend on little, of each constraint the one that has been what it
+// is for longest. Few are asked: of a list that a program has led astray there may be hundreds of thousands.
+func (m *moments) oldest(n int, broken func(int) eval.Instance, t mgpp.Timestamp) (out []eval.Instance) {
+	for from := 0; from < n; {
+		k := broken(from).Constraint
+		same := sort.Search(n-from, func(i int) bool { return broken(from+i).Constraint > k })
 		var best eval.Instance
 		since := t + 1
-		for k := 0; k < n; k += 1 + n/maxSampled {
-			if last, ok := m.changed(broken[k], t); ok && last < since {
-				best, since = broken[k], last
+		for i := 0; i < same; i += 1 + same/maxSampled {
+			if last, ok := m.changed(broken(from+i), t); ok && last < since {
+				best, since = broken(from+i), last
 			}
 		}
 		if since <= t {
 			out = append(out, best)
 		}
-		broken = broken[n:]
+		from += same
 	}
 	return out
 }
 
 // changed is when an instance was last affected before t; it is not ok if it depends on much.
 func (m *moments) changed(i eval.Instance, t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
+	if m.heavy[i] {
+		return 0, false
+	}
 	deps := m.in.Model.Eval(i, m.in.Model.View(t)).Deps
 	if m.in.Model.Weight(deps, t, maxEasy) > maxEasy {
+		m.heavy[i] = true
 		return 0, false
 	}
 	return eval.LastChange(m.in.Model, deps, t), true

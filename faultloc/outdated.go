@@ -306,7 +306,7 @@ const maxAsked = 16
 // verdicts tells of what is inconsistent whether it is so on a view.
 func (in *Input) verdicts(v mgpp.View) func(eval.Instance) bool {
 	if len(in.Found) <= maxAsked {
-		return func(i eval.Instance) bool { return in.Model.Eval(i, v).Verdict == eval.Broken }
+		return func(i eval.Instance) bool { return in.Model.Verdict(i, v) == eval.Broken }
 	}
 	var broken map[eval.Instance]bool
 	return func(i eval.Instance) bool {

@@ -201,7 +201,7 @@ func (l *lab) applies(r Repair) bool {
 	}
 	hypo := l.with(r.Cell, r.Value)
 	for i, inc := range l.in.Found {
-		if r.cured[i] && l.in.Model.Eval(inc.Instance, hypo).Verdict == eval.NotApplicable {
+		if r.cured[i] && l.in.Model.Verdict(inc.Instance, hypo) == eval.NotApplicable {
 			return false
 		}
 	}

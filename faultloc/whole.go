@@ -43,7 +43,7 @@ func (s *Suspect) idleAt(in Input, whole mgpp.Timestamp) bool {
 	view, least := in.Model.View(whole), uint64(1)<<(8*r.Cell.Size-1)
 	for _, v := range [2]uint64{least, least - 1} {
 		for _, i := range r.mended(in) {
-			if in.Model.Eval(i, with(view, r.Cell, v)).Verdict == eval.Broken {
+			if in.Model.Verdict(i, with(view, r.Cell, v)) == eval.Broken {
 				return false
 			}
 		}

@@ -101,6 +101,8 @@ type Model interface {
 	Cures(v mgpp.View, lead int) (cured, created []Instance, ok bool)
 	// Eval evaluates one instance.
 	Eval(i Instance, v mgpp.View) Result
+	// Verdict is that of Eval, for callers that ask for nothing else.
+	Verdict(i Instance, v mgpp.View) Verdict
 	// Touched returns a superset of the instances some argument of which
 	// differs between t-1 and t, binding objects alive at either.
 	Touched(t mgpp.Timestamp) []Instance

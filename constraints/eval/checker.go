@@ -42,6 +42,7 @@ type Checker struct {
 	reach   *reach
 	recent  [4]*env // of real views, newest use first
 	guess   *env    // of the last hypothetical view
+	passed  *env    // of the last view of the history's own that nothing but verdicts was asked of
 	spare   *env    // that nobody uses, see nextEnv
 	step    *delta  // of the last step from one state to the next, see stepDelta
 	state   *state  // of the view of the history's own that was checked last

@@ -27,7 +27,7 @@ func (c *Checker) Stopped() bool { return c.ended }
 // state that was being evaluated is half of one time and half of another.
 func (c *Checker) Resume() {
 	c.ended = false
-	c.recent, c.guess, c.spare, c.step, c.filling = [len(c.recent)]*env{}, nil, nil, nil, nil
+	c.recent, c.guess, c.passed, c.spare, c.step, c.filling = [len(c.recent)]*env{}, nil, nil, nil, nil, nil
 	c.state, c.aside = nil, nil
 	c.changes, c.visits, c.depRoom = graph.Changes{}, visits{}, nil
 	c.reach = newReach(c)

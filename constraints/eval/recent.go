@@ -41,10 +41,11 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 	if len(c.spec.Attributes) == 0 {
 		return fresh
 	}
+	here := c.state != nil && c.state.env.t == fresh.t && c.state.env.now == fresh.now
 	var ch graph.Changes
-	if e == nil || !c.between(e, fresh, &ch) {
-		if s := c.state; s != nil && s.env.t == fresh.t {
-			s.env.attrs.copyTo(&fresh.attrs) // it knows those of all nodes
+	if e == nil || here && apart(e.t, fresh.t) > farFromHere || !c.between(e, fresh, &ch) {
+		if here {
+			c.state.env.attrs.copyTo(&fresh.attrs) // it knows those of all nodes
 		}
 		return fresh
 	}
@@ -60,6 +61,9 @@ func (c *Checker) moved(e *env, v mgpp.View) *env {
 	}
 	return fresh
 }
+
+// farFromHere is how many operations away an evaluator is that to bring here costs more than to copy what the state knows that is here.
+const farFromHere = 256
 
 // between finds what changed between the views of two evaluators. It is false where
 // evaluating anew is cheaper than looking through these operations for what a knows.

@@ -244,6 +244,11 @@ func (m doubtingModel) Cures(v mgpp.View, lead int) (cured, created []eval.Insta
 	return cured, created, eval.Worth(cured, created, lead)
 }
 
+// Verdict implements eval.Model.
+func (m doubtingModel) Verdict(i eval.Instance, v mgpp.View) eval.Verdict {
+	return m.Eval(i, v).Verdict
+}
+
 // Eval implements eval.Model.
 func (m doubtingModel) Eval(i eval.Instance, v mgpp.View) eval.Result {
 	r := m.Model.Eval(i, v)

@@ -257,17 +257,17 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 		died = a.died
 	}
 	a.tried = k
-	return a.execute(&k, p.time, eval.Instances(p.found, nil), died, nil)
+	return a.execute(&k, p.time, p.found, died, nil)
 }
 
 // execute executes a call once more; like: another one, of which the code is known.
-func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Instance, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
+func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsistency, died trace.Addr, like *rerun.Rerun) (*rerun.Rerun, error) {
 	call, ok := a.callOf(k, now)
 	if !ok {
 		return nil, errNoArgs
 	}
 	if call.Over && call.To == now {
-		call.Broken = found
+		call.Broken = eval.Instances(found, nil)
 	}
 	call.Died = died
 	return rerun.New(a.program(like), call)

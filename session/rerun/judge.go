@@ -102,7 +102,7 @@ func (r *Rerun) hides(v mgpp.View) bool {
 		if n == maxProbed {
 			break
 		}
-		is := func(i eval.Instance, v mgpp.View) bool { return m.Eval(i, v).Verdict != eval.Absent }
+		is := func(i eval.Instance, v mgpp.View) bool { return m.Verdict(i, v) != eval.Absent }
 		if !is(i, v) {
 			return true
 		}
@@ -133,7 +133,7 @@ func (r *Rerun) stillBroken(v mgpp.View) bool {
 		end := m.View(r.call.To)
 		for _, i := range r.call.Broken[:min(len(r.call.Broken), maxProbed)] {
 			since := r.work()
-			if m.Eval(i, end).Verdict != eval.Broken {
+			if m.Verdict(i, end) != eval.Broken {
 				continue // a cycle, say, that is told otherwise
 			}
 			if cost := r.work() - since; r.probe == nil || cost < r.cost {
@@ -141,7 +141,7 @@ func (r *Rerun) stillBroken(v mgpp.View) bool {
 			}
 		}
 	}
-	return r.probe != nil && r.cost <= maxProbe && m.Eval(*r.probe, v).Verdict == eval.Broken
+	return r.probe != nil && r.cost <= maxProbe && m.Verdict(*r.probe, v) == eval.Broken
 }
 
 // The instance that is asked first is one of so many, and takes so many steps of evaluation at most.

@@ -202,9 +202,9 @@ type counted struct {
 
 func (m counted) View(mgpp.Timestamp) mgpp.View    { return m.end }
 func (m counted) Broken(mgpp.View) []eval.Instance { return m.broken }
-func (m counted) Eval(i eval.Instance, v mgpp.View) (r eval.Result) {
+func (m counted) Verdict(i eval.Instance, v mgpp.View) (r eval.Verdict) {
 	if i.Index[0] >= m.n[v] {
-		r.Verdict = eval.Absent
+		r = eval.Absent
 	}
 	return r
 }
@@ -246,9 +246,9 @@ func (m asked) Broken(mgpp.View) []eval.Instance {
 	m.t.Error("all was checked")
 	return nil
 }
-func (m asked) Eval(i eval.Instance, v mgpp.View) (r eval.Result) {
+func (m asked) Verdict(i eval.Instance, v mgpp.View) (r eval.Verdict) {
 	if v == nil || !m.mended {
-		r.Verdict = eval.Broken
+		r = eval.Broken
 	}
 	return r
 }
