@@ -45,8 +45,8 @@ type Experiment struct {
 	// does that finds no such key.
 	Alike bool
 	Idle  bool // the call does nothing at all
-	// Seen: in calls that left all whole it went the way that it went here.
-	Seen    bool
+	// Went: in calls that left all whole a decision went the way that it went here. Nil: it did not.
+	Went    func() bool
 	Less    bool   // it does a part of what it did, and nothing else
 	Hides   bool   // a constraint looks at less, and not any more where it was broken
 	Differs int    // bytes that are others at the end
@@ -227,7 +227,8 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		}
 		e := Evidence{
 			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Hides: x.Hides, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0 || in.elseStrange(suspects, key), Dear: cell > 0, Seen: x.Seen,
+			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0 || in.elseStrange(suspects, key), Dear: cell > 0,
+			Seen: x.Alike && x.Went != nil && x.Went(), // of one that does something else altogether it makes no difference
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {

@@ -64,7 +64,9 @@ func TestDecided(t *testing.T) {
 	other := at(50, 4)
 	other.Alike = false
 	seen, less, hides := at(30, 16), at(30, 16), at(30, 16)
-	seen.Seen, less.Less, hides.Hides = true, true, true
+	seen.Went, less.Less, hides.Hides = func() bool { return true }, true, true
+	elsewhere := other // nobody executes calls again for what does something else altogether
+	elsewhere.Went = func() bool { t.Error("earlier calls were asked"); return true }
 	value := at(45, 16)
 	value.Was, value.Instead = 1, 0
 	for _, c := range []struct {
@@ -77,7 +79,7 @@ func TestDecided(t *testing.T) {
 	}{
 		{"a decision", given, tried{decisions: []Experiment{at(30, 16)}}, "decided 30 switched, ", "wrote 20", 0},
 		{"the one that changes least", given, tried{decisions: []Experiment{at(30, 40), at(31, 16), at(30, 48)}}, "decided 31 switched, ", "decided 30 switched", 0},
-		{"one that does something else", given, tried{decisions: []Experiment{other, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
+		{"one that does something else", given, tried{decisions: []Experiment{elsewhere, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
 		{"one that has gone this way in calls that ended well", given, tried{decisions: []Experiment{seen}}, "wrote 21, ", "decided 30 switched", 0},
 		{"one with which a part is left out", given, tried{decisions: []Experiment{less}}, "wrote 21, ", "decided 30 switched", 0},
 		{"one with which a constraint looks at less", given, tried{decisions: []Experiment{hides}}, "wrote 20, wrote 21, ", "decided 30 switched", 1},

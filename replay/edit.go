@@ -10,7 +10,7 @@ import (
 // another field, variable or number in its text, or if it were not there.
 type Edit struct {
 	PC   uint64
-	Like func(pc uint64) bool // tells where else the compiler has put it; may be nil
+	Like func(pc uint64) bool // tells where else the compiler has put it, the same of each edit of that instruction; may be nil
 	Kind EditKind
 	By   uint64 // Place, Number: what is added
 	Was  int    // Register: the number of the one that it reads,
@@ -56,9 +56,19 @@ type Site struct {
 	Base    int    // the one of these by which memory is found; -1: none
 }
 
-// edited is how the instruction at pc is edited.
-func (e *Edit) edited(pc uint64) EditKind {
-	if e.Kind != NoEdit && (e.PC == pc || e.Like != nil && e.Like(pc)) {
+// edited is how an instruction, at pc, is edited.
+func (e *Edit) edited(in *inst, pc uint64) EditKind {
+	switch {
+	case e.Kind == NoEdit:
+		return NoEdit
+	case e.PC == pc:
+		return e.Kind
+	case e.Like == nil:
+		return NoEdit
+	case in.liked != e.PC: // it is executed time and again
+		in.liked, in.like = e.PC, e.Like(pc)
+	}
+	if in.like {
 		return e.Kind
 	}
 	return NoEdit

@@ -41,7 +41,7 @@ func (c *cpu) set(in *inst, i int, v uint64) {
 	if i == 0 && c.call.Sites {
 		c.sites[c.pc].Made = v
 	}
-	if i > 0 || c.call.Brief {
+	if i > 0 || c.call.Brief || c.call.Valueless {
 		c.write(in, i, v)
 		return
 	}

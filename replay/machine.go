@@ -34,6 +34,8 @@ type Call struct {
 	Same int
 	// Brief: the run need not say which decisions and values there were.
 	Brief bool
+	// Valueless: nor which values there were, and where those come from that it stored.
+	Valueless bool
 	// Sites: the run says which instructions were executed. It is not brief then.
 	Sites bool
 	// Size is that of a block that there was before the call. Not nil: the run says what it accesses of what it has freed; it is
@@ -141,6 +143,9 @@ type inst struct {
 	cond  int8       // its condition, as in the opcode; -1: none
 	name  string     // the import that a jump leads to
 	ops   [4]operand // as in Args
+	// liked is the instruction, 0: none, of which an edit was asked last whether this one is such a one elsewhere, and like what it said.
+	liked uint64
+	like  bool
 }
 
 const (
@@ -222,7 +227,7 @@ func (c *cpu) go1() {
 		return
 	}
 	c.run.PC = c.pc
-	c.editing = c.call.Edit.edited(c.pc)
+	c.editing = c.call.Edit.edited(c.last, c.pc)
 	c.step(c.last)
 }
 
@@ -337,7 +342,7 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 	if c.call.Alter != nil {
 		v = mask(c.call.Alter(c.values, c.pc, v), size)
 	}
-	if c.values++; c.call.Brief {
+	if c.values++; c.call.Brief || c.call.Valueless {
 		return v
 	}
 	c.run.Values = append(c.run.Values, Value{c.pc, v, size, len(c.run.Effects), c.run.Steps - 1, c.around()})

@@ -20,8 +20,9 @@ import (
 type experiments struct {
 	a    *Analysis
 	call *rerun.Rerun
-	well []*rerun.Rerun     // the newest calls before it, which ended well
-	ways map[rerun.Way]bool // that decisions went in these; nil: not asked yet
+	well []*rerun.Rerun // the newest calls before it, which ended well, as far as they were asked for
+	// The call of the log that is executed next for that, and how many were, of so many instructions.
+	next, tried, steps int
 }
 
 // experiments returns the call that p is the end of, or else the one during which operation t was done.
@@ -39,7 +40,7 @@ func (a *Analysis) experiments(p *point, t mgpp.Timestamp) faultloc.Rerun {
 		return nil
 	}
 	a.again, a.refused = r, nil
-	return &experiments{a: a, call: r}
+	return &experiments{a: a, call: r, next: a.calls.log.len() - 1}
 }
 
 // Why there is no call to execute again.
@@ -73,7 +74,7 @@ func (x *experiments) Decisions(few bool) (out []faultloc.Experiment) {
 	for _, s := range x.call.Switched(few) {
 		pc, calls := x.a.beyondHeaders(s.At(), s.Calls)
 		out = append(out, faultloc.Experiment{
-			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Seen: x.wentBefore()[rerun.Way{PC: s.PC, Taken: s.Taken}], Differs: s.Differs, Words: s.Words,
+			PC: x.a.condition(pc), Calls: calls, After: x.call.Time(s.Effects), Times: s.Times, Alike: s.Alike, Idle: s.Idle, Less: s.Less, Hides: s.Hides, Went: func() bool { return x.wentBefore(rerun.Way{PC: s.PC, Taken: s.Taken}) }, Differs: s.Differs, Words: s.Words,
 		})
 	}
 	return out
@@ -85,27 +86,34 @@ const (
 	maxWellSteps = 20_000
 )
 
-// wentBefore tells which ways decisions went in the newest calls before this one.
-func (x *experiments) wentBefore() map[rerun.Way]bool {
-	if x.ways != nil {
-		return x.ways
-	}
-	x.ways = map[rerun.Way]bool{}
-	steps := 0
+// earlier is the n-th newest, from 0, of the calls before this one that ended well; nil: there is none, or it is not asked. They are
+// executed again when they are asked for.
+func (x *experiments) earlier(n int) *rerun.Rerun {
 	log, from := &x.a.calls.log, x.call.From()
-	for i, n := log.len()-1, 0; i >= 0 && n < maxWell && steps < maxWellSteps; i-- {
-		k := log.at(i)
+	for ; n >= len(x.well) && x.next >= 0 && x.tried < maxWell && x.steps < maxWellSteps; x.next-- {
+		k := log.at(x.next)
 		if k.to == 0 || k.to > from {
 			continue
 		}
-		n++
+		x.tried++
 		if r, err := x.a.execute(&k, from, nil, 0, x.call); err == nil {
 			x.well = append(x.well, r)
-			r.Went(x.ways)
-			steps += r.Steps()
+			x.steps += r.Steps()
 		}
 	}
-	return x.ways
+	if n >= len(x.well) {
+		return nil
+	}
+	return x.well[n]
+}
+
+// wentBefore: in one of the newest calls before this one a decision went that way.
+func (x *experiments) wentBefore(way rerun.Way) bool {
+	for n := 0; ; n++ {
+		if r := x.earlier(n); r == nil || r.Went(way) {
+			return r != nil
+		}
+	}
 }
 
 // Values implements faultloc.Rerun.
@@ -134,8 +142,11 @@ func (x *experiments) Edits(worth func(trace.Addr) int, suspected bool) (out []f
 // before asks the earlier calls of an edit: in how many it would have mattered, and all would have held, and whether in one of them
 // not all would have.
 func (x *experiments) before(e replay.Edit) (held int, refuted bool) {
-	x.wentBefore()
-	for _, r := range x.well {
+	for n := 0; ; n++ {
+		r := x.earlier(n)
+		if r == nil {
+			return held, false
+		}
 		ok, matters := r.Holds(e)
 		if !ok {
 			return held, true
@@ -144,7 +155,6 @@ func (x *experiments) before(e replay.Edit) (held int, refuted bool) {
 			held++
 		}
 	}
-	return held, false
 }
 
 // beyondHeaders is where the program's own code calls what is executed in a library's header: that is its statement. calls are the

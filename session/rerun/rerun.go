@@ -30,7 +30,8 @@ type Program struct {
 	Flags func(trace.Addr) int
 	// Field is what lies at an address at a time, if it is in a node.
 	Field func(trace.Addr, mgpp.Timestamp) (Field, bool)
-	Like  *Rerun // another call, whose code need not be decoded again; may be nil
+	// Like is another call, whose code need not be decoded again; may be nil. Of one that has another no experiments are made but Holds.
+	Like *Rerun
 }
 
 // Call is a call as the history has it.
@@ -55,6 +56,7 @@ type Rerun struct {
 	births            []mgpp.Op           // during the call
 	did               map[mgpp.NodeID]int // with each of the blocks that there were before it: how often it wrote there; as much as can be: freed it
 	was               *replay.Run
+	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
 	matched           []int             // the effects that were recorded, in order
 	twin              *twin             // nil: not made yet, or it can not be
 	float             uint64            // the call's first floating-point argument
@@ -232,7 +234,7 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 		}
 		r.was = nil
 		again := r.again()
-		again.MaxSteps, again.Brief = maxCall, false
+		again.MaxSteps, again.Brief, again.Valueless = maxCall, false, r.p.Like != nil
 		r.was = r.machine.Run(again)
 		if r.was.Guessed == 0 || !w.learn(r.was, was) {
 			break
@@ -262,12 +264,16 @@ type Way struct {
 	Taken bool
 }
 
-// Went notes which ways the decisions of the call as it was went.
-func (r *Rerun) Went(ways map[Way]bool) {
-	for i := range r.was.Decisions {
-		d := &r.was.Decisions[i]
-		ways[Way{d.PC, d.Taken}] = true
+// Went: a decision of the call as it was went that way.
+func (r *Rerun) Went(way Way) bool {
+	if r.ways == nil {
+		r.ways = map[Way]bool{}
+		for i := range r.was.Decisions {
+			d := &r.was.Decisions[i]
+			r.ways[Way{d.PC, d.Taken}] = true
+		}
 	}
+	return r.ways[way]
 }
 
 // run makes an experiment.

@@ -1,7 +1,6 @@
 package rerun
 
 import (
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -74,15 +73,13 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestWent: which ways the decisions of calls went, each by itself.
+// TestWent: which ways the decisions of a call went.
 func TestWent(t *testing.T) {
-	ways := map[Way]bool{}
-	for _, d := range [][]replay.Decision{{{PC: 1, Taken: true}, {PC: 2}}, {{PC: 1, Taken: true}, {PC: 2, Taken: true}}} {
-		r := &Rerun{was: &replay.Run{Decisions: d}}
-		r.Went(ways)
-	}
-	if want := (map[Way]bool{{1, true}: true, {2, false}: true, {2, true}: true}); !maps.Equal(ways, want) {
-		t.Errorf("%v", ways)
+	r := &Rerun{was: &replay.Run{Decisions: []replay.Decision{{PC: 1, Taken: true}, {PC: 2}, {PC: 2}}}}
+	for way, want := range map[Way]bool{{1, true}: true, {1, false}: false, {2, false}: true, {2, true}: false, {3, true}: false} {
+		if got := r.Went(way); got != want {
+			t.Errorf("%v: %t", way, got)
+		}
 	}
 }
 
