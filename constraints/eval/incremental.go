@@ -208,7 +208,7 @@ func apart(a, b mgpp.Timestamp) mgpp.Timestamp { return max(a, b) - min(a, b) }
 // near: to go to t operation by operation is cheaper than to evaluate everything anew.
 // From one check of the present to the next it always is: what changed has been noted.
 func (c *Checker) near(s *state, t mgpp.Timestamp) bool {
-	return t == c.g.Now() && c.g.Followed(s.env.t) || apart(s.env.t, t) <= mgpp.Timestamp(64+3*s.size)
+	return t == c.g.Now() && c.g.Followed(s.env.t) || apart(s.env.t, t) <= mgpp.Timestamp(64+2*s.size)
 }
 
 // advance brings a state to another time, later or earlier.

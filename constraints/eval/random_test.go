@@ -642,8 +642,12 @@ func TestCures(t *testing.T) {
 		now := s.h.Now()
 		for range 20 {
 			v, lead := s.hypothesis(now), s.r.IntN(5)-2
+			broken := instances(eval.Scratch(s.c, s.h.At(now)))
+			if s.r.IntN(4) == 0 {
+				lead = len(broken) - s.r.IntN(2) // as where all are to be cured
+			}
 			cured, created, ok := s.c.Cures(v, lead)
-			wantCured, wantCreated := eval.Differ(instances(eval.Scratch(s.c, s.h.At(now))), instances(eval.Scratch(s.c, v)))
+			wantCured, wantCreated := eval.Differ(broken, instances(eval.Scratch(s.c, v)))
 			if want := len(wantCured) > 0 && len(wantCured)-len(wantCreated) >= lead; ok != want {
 				t.Fatalf("worth it: %t, want %t", ok, want)
 			}

@@ -71,7 +71,11 @@ func (e *env) tallyCycles(k *info) Tally {
 func (c *Checker) CountBroken(t mgpp.Timestamp) (n int) {
 	defer c.halted()
 	c.begin()
-	s := c.at(t)
+	return c.at(t).count()
+}
+
+// count is how much is broken.
+func (s *state) count() (n int) {
 	for _, l := range s.broken {
 		n += len(l)
 	}
