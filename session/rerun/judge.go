@@ -133,7 +133,7 @@ func (r *Rerun) stillBroken(v mgpp.View) bool {
 		end := m.View(r.call.To)
 		for _, i := range r.call.Broken[:min(len(r.call.Broken), maxProbed)] {
 			since := r.work()
-			if m.Verdict(i, end) != eval.Broken {
+			if m.Eval(i, end).Verdict != eval.Broken { // that counts what it depends on as well: on much most changes have some effect
 				continue // a cycle, say, that is told otherwise
 			}
 			if cost := r.work() - since; r.probe == nil || cost < r.cost {

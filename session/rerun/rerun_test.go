@@ -243,6 +243,9 @@ func (m asked) Broken(mgpp.View) []eval.Instance {
 	m.t.Error("all was checked")
 	return nil
 }
+func (m asked) Eval(i eval.Instance, v mgpp.View) eval.Result {
+	return eval.Result{Verdict: m.Verdict(i, v)}
+}
 func (m asked) Verdict(i eval.Instance, v mgpp.View) (r eval.Verdict) {
 	if v == nil || !m.mended {
 		r = eval.Broken
