@@ -74,9 +74,12 @@ func (g *Graph) Follow() {
 func (g *Graph) Followed(t mgpp.Timestamp) bool { return g.following && g.since == t }
 
 // Aside reports whether a write of size bytes at addr, the next thing to happen, concerns no
-// object. It is for who is about to put it into the history, of which everything else must be
+// object, or need not be looked at. It is for who is about to put it into the history, of which everything else must be
 // taken over already, and calls Passed then: that is cheaper than to look at the operation again.
 func (g *Graph) Aside(addr trace.Addr, size uint64) bool {
+	if g.put.blind {
+		return true
+	}
 	o, sure := g.Concerned(addr, size)
 	return sure && o == 0
 }
@@ -127,6 +130,10 @@ func (g *Graph) Wrote(o ObjID, t mgpp.Timestamp, op *mgpp.Brief) {
 func (g *Graph) passes(op *mgpp.Brief, t mgpp.Timestamp) bool {
 	switch op.Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
+		if g.put.blind {
+			g.pending.Untyped = true
+			return true
+		}
 		o, sure := g.Concerned(op.Addr, op.Size)
 		if sure {
 			g.wroteTo(o, op, t)
@@ -154,6 +161,9 @@ func (g *Graph) wroteTo(o ObjID, op *mgpp.Brief, t mgpp.Timestamp) {
 	if o == 0 {
 		g.pending.Untyped = true
 		return
+	}
+	if g.put.looked++; g.put.looked > g.put.enough {
+		g.overlook()
 	}
 	b := g.objs.at(o)
 	if lo := int64(op.Addr - b.Addr); b.matters(lo, lo+int64(op.Size)) {

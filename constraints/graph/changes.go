@@ -140,7 +140,7 @@ func (c *Changes) copy(from *Changes, keep func(*Dirt) bool) {
 // Same reports whether Advance has noted that nothing changed since t; strays: memory that is no object counts too.
 func (g *Graph) Same(t mgpp.Timestamp, strays bool) bool {
 	p := &g.pending
-	return g.Followed(t) && len(g.put.waiting) == 0 && len(p.Dirt) == 0 && !p.All && !((strays || len(g.short) > 0) && p.Untyped)
+	return g.Followed(t) && !g.unsettled() && len(p.Dirt) == 0 && !p.All && !((strays || len(g.short) > 0) && p.Untyped)
 }
 
 // Between adds to c what the operations in (t0, t1] changed. It costs what

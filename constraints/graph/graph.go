@@ -39,6 +39,8 @@ type Graph struct {
 	places     places
 	turns      []turn // of reached nodes, by time
 	lives      func(ObjID) bool
+	cells      int                  // slots of the objects that live
+	counting   bool                 // some object ends with the count of its owners
 	fills      bool                 // some object's layout does
 	short      []ObjID              // see overhangs
 	reads      []Reads              // of SetReads
@@ -330,6 +332,7 @@ func (g *Graph) count(o ObjID, n mgpp.Node) {
 		b := g.objs.at(o)
 		at := n.Start + trace.Addr(off)
 		b.toRare().owners = at
+		g.counting = true
 		g.places.put(o, at, at+ownersSize, g.lives)
 	}
 }
@@ -400,6 +403,7 @@ func (g *Graph) add(o Object, lay *layout, carried bool) ObjID {
 	g.fills = g.fills || lay.fills
 	b := g.objs.next() // filled where it lies: see mgpp's slab
 	b.Object, b.lay, b.slots, b.pos = o, lay, g.slots.take(lay.slots(o.Size)), -1
+	g.cells += len(b.slots)
 	if o.Global > 0 {
 		g.globals[o.Global-1] = o.ID
 	} else if p := &g.pops[o.Type.Index]; true {
@@ -483,6 +487,7 @@ func (g *Graph) end(o ObjID, t mgpp.Timestamp) {
 		return
 	}
 	b.Death = t
+	g.cells -= len(b.slots)
 	if g.defers() {
 		g.wait(o).turned = true
 	} else {
@@ -553,6 +558,7 @@ func (g *Graph) resizeObject(o ObjID, size uint64, t mgpp.Timestamp) {
 			fresh[b.lay.slotOf(ci, e, size)] = oldSlots[b.lay.slotOf(ci, e, old)]
 		}
 	}
+	g.cells += len(fresh) - len(oldSlots)
 	b.Size, b.slots = size, fresh
 	g.overhangs(b, 0)
 	for i := range b.in {

@@ -23,6 +23,10 @@ type putOff struct {
 	taken   int     // operations since Follow that were looked at
 	waiting []ObjID // those objects that say so
 	lost    bool    // something was put off or forgotten: past and inTimes of objects are not complete
+
+	looked int  // writes since settle whose object was looked for
+	enough int  // of them, before overlook is worth a thought
+	blind  bool // see overlook
 }
 
 // Defer has Trail put off what the operations of the history do to edges, from the one on that
@@ -48,6 +52,55 @@ func (g *Graph) Defer(after int) bool {
 func (g *Graph) forget(m *more) {
 	if n := len(m.past); n > 0 && g.put.on && g.following && m.past[n-1].until <= g.since {
 		m.past, g.put.lost = m.past[:0], true
+	}
+}
+
+// What a program writes between two checks may be more than what it has written to: one that is checked once, or when
+// it has crashed, has all of its writes taken down to say of nearly each cell that it is to be looked at. So as
+// soon as the writes that were looked for are so many that it takes less to look at all cells there are, nobody looks
+// for the object of a write any more, and settle looks at all.
+const (
+	leastLooked = 16 // times as many as are not put off at all
+	// looksPerCell is how many writes are looked for in the time in which a cell is looked at and all that is said of
+	// it evaluated anew, where not all is anyway.
+	looksPerCell = 32
+)
+
+// overlook has writes not looked at from now on, if that is worth it and writes do nothing but what can wait.
+func (g *Graph) overlook() {
+	need := g.cells
+	if g.following && !g.pending.All {
+		need *= looksPerCell
+	}
+	need += leastLooked * (1 + g.put.after)
+	switch {
+	case g.put.looked < need:
+		g.put.enough = need
+	case g.defers() && !g.counting:
+		g.put.blind, g.put.lost = true, true
+	default:
+		g.put.enough = 2 * g.put.looked
+	}
+}
+
+// Overlooks reports whether no write needs to be looked at (Concerned): it is for who is about to put some into the
+// history, of which everything else must be taken over already, and calls Passed then.
+func (g *Graph) Overlooks() bool { return g.put.blind }
+
+// soilAll has all cells looked at that there are: what was written while nobody looked is not known.
+func (g *Graph) soilAll() {
+	g.put.blind = false
+	g.pending.All = g.pending.All || g.following
+	soil := func(o ObjID) { g.wait(o).soiled = ^uint64(0) }
+	for i := range g.pops {
+		for k, live := 0, &g.pops[i].live; k < live.n; k++ {
+			soil(*live.at(k))
+		}
+	}
+	for _, o := range g.globals {
+		if o != 0 && g.living(o) {
+			soil(o)
+		}
 	}
 }
 
@@ -105,8 +158,15 @@ func (g *Graph) lookFirst() (putOff bool) {
 	return false
 }
 
+// unsettled: something waits to be looked at.
+func (g *Graph) unsettled() bool { return g.put.blind || len(g.put.waiting) > 0 }
+
 // settle looks at what waits.
 func (g *Graph) settle() {
+	if g.put.blind {
+		g.soilAll()
+	}
+	g.put.looked = 0
 	list := g.put.waiting
 	if len(list) == 0 {
 		return

@@ -82,7 +82,7 @@ func (g *Graph) led(value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, 
 // Leads returns the object to which a pointer of o leads at t, and the pointer, where that is known
 // without a look at the history: t is now, and the object is the only one of its block. Both are 0 of NULL.
 func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
-	if t != g.now || len(g.put.waiting) > 0 || g.members.tangled() {
+	if t != g.now || g.unsettled() || g.members.tangled() {
 		return 0, 0, false
 	}
 	b := g.objs.at(o)
@@ -105,7 +105,7 @@ func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, val
 // at the history: t is now, and the cells are in use whatever they hold.
 func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 	b := g.objs.at(o)
-	if t != g.now || len(g.put.waiting) > 0 || len(g.nils) > 0 || b.Type == nil {
+	if t != g.now || g.unsettled() || len(g.nils) > 0 || b.Type == nil {
 		return 0, false
 	}
 	for i := range b.in {
