@@ -205,6 +205,7 @@ func (h *History) birth(ev *trace.Event) NodeID {
 	h.nodes.at(id).birth = t
 	h.own(id, uint64(ev.Addr), ev.Size, t)
 	h.setAlive(uint64(ev.Addr), ev.Size, true)
+	h.recent[uint64(ev.Addr)/granule%recentNodes] = id // it is filled in next
 	return id
 }
 

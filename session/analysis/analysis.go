@@ -55,6 +55,7 @@ type Analysis struct {
 	unsure     []*point                  // at inlined boundaries, see settle
 	elisions   elisions                  // stores that the compiler has left out
 	tails      map[tail]trace.Addr       // what jumped returned
+	lastTails  [recentTails]jumpOf       // and lately
 	owns       [recentStacks]ownOf
 	known      map[eval.Instance]bool // with All: reported at an earlier C-point already
 	healthy    mgpp.Timestamp         // the last C-point at which nothing was broken
@@ -379,6 +380,10 @@ func (a *Analysis) jumped(pc, ret trace.Addr, callee string) trace.Addr {
 		return pc
 	}
 	k := tail{ret, callee}
+	last := &a.lastTails[uint64(ret)*0x9e3779b97f4a7c15>>32%recentTails]
+	if last.of == k && ret != 0 {
+		return last.at
+	}
 	at, known := a.tails[k]
 	if !known {
 		at = pc
@@ -387,7 +392,18 @@ func (a *Analysis) jumped(pc, ret trace.Addr, callee string) trace.Addr {
 		}
 		a.tails[k] = at
 	}
+	*last = jumpOf{k, at}
 	return at
+}
+
+// recentTails is how many answers of jumped are at hand: to look one up among all takes longer than the rest of
+// what is done for a call of free.
+const recentTails = 1 << 8
+
+// jumpOf is an answer of jumped.
+type jumpOf struct {
+	of tail
+	at trace.Addr
 }
 
 // tail asks by which jump a call has come to another function, see symbol.Table.Tail.

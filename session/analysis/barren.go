@@ -234,7 +234,10 @@ func (a *Analysis) allocated(ev *trace.Event) error {
 		closed = ok && a.closedLate(old)
 	}
 	_, err := a.Hist.Apply(ev)
-	if id, ok := a.Hist.NodeAtTime(ev.Addr, a.Hist.Now()); closed && ok {
+	if !closed {
+		return err
+	}
+	if id, ok := a.Hist.NodeAtTime(ev.Addr, a.Hist.Now()); ok {
 		a.barren.partly[id] = true
 	}
 	return err
