@@ -84,6 +84,9 @@ func (g *generator) size() uint64 {
 
 func (g *generator) data(n int) []byte {
 	d := make([]byte, n)
+	if g.rnd.IntN(6) == 0 {
+		return d // as of memory that is cleared
+	}
 	for i := 0; i < n; i += 8 {
 		v := uint64(g.rnd.IntN(3))
 		if g.rnd.IntN(2) == 0 {

@@ -168,7 +168,7 @@ func (h *History) strayOf(addr, size, base uint64, t uint32) NodeID {
 func (h *History) extent(t uint32) (addr, size uint64) {
 	s := h.ops.site(t)
 	switch s.shape {
-	case shapeInline, shapeWords:
+	case shapeInline, shapeWords, shapeZeros:
 		w := h.ops.word(t)
 		number := h.mem.pages.at(int(w >> wordBits)).number
 		return number<<pageBits | uint64(w&(pageWords-1))<<3 | h.ops.low3(t), uint64(s.size)
@@ -196,6 +196,9 @@ func (h *History) fetch(t uint32, addr uint64, b *Bytes, i, n int) {
 		}
 	case shapeWords:
 		h.ops.words.copy(dst, h.ops.value(t), off)
+		setAll(ok, true)
+	case shapeZeros:
+		clear(dst)
 		setAll(ok, true)
 	case shapeWide:
 		w := h.ops.wides.at(int(h.ops.word(t)))

@@ -10,6 +10,7 @@ import "mgtrace/trace"
 //	kind, shape          word             low 3 bits of site   value
 //	store ≤ 8 bytes      word number      byte in the word     the low 4 bytes; site.high has the rest
 //	store ≤ 64 bytes     word number      byte in the word     index in words
+//	zeros ≤ 4,096 bytes  word number      byte in the word     –
 //	other write          index in wides   –                    –
 //	birth, resize        node             –                    –
 //	death                node             –                    –
@@ -22,6 +23,7 @@ const (
 	shapeNone   shape = iota // no bytes
 	shapeInline              // up to 8 bytes, in the value column and the site
 	shapeWords               // up to maxWords bytes, all known, in ops.words
+	shapeZeros               // up to len(zeros) bytes, all 0, as of most memory that is cleared
 	shapeWide                // a wide
 	shapeMove
 )

@@ -190,3 +190,47 @@ func TestClocks(t *testing.T) {
 		t.Errorf("clocks of ten runs take %d bytes", n)
 	}
 }
+
+// Memory that is cleared takes no more than any store, wherever it lies; what is written so and is not all zeros, or
+// not all known, is kept as it is.
+func TestZeros(t *testing.T) {
+	h := New(Options{})
+	write := func(addr trace.Addr, size int, data []byte) {
+		t.Helper()
+		if _, err := h.Apply(&trace.Event{Kind: trace.KindBulk, Addr: addr, Size: uint64(size), Data: data, Wall: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const start, size = 0x10000 - 100, 10_000
+	if _, err := h.Apply(&trace.Event{Kind: trace.KindAlloc, Addr: start, Size: size, Wall: -1}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range trace.Addr(60) { // over the end of a page, too
+		write(start+i*3, 120, make([]byte, 120))
+	}
+	write(start+400, len(zeros), make([]byte, len(zeros)))
+	write(start+400, 40, make([]byte, 40))
+	if n, words := h.ops.wides.len(), h.ops.words.n; n != 0 || words != 0 {
+		t.Errorf("%d long writes and %d words are kept, want none", n, words)
+	}
+	ends := append(make([]byte, 119), 7)
+	write(start+5004, 120, ends)
+	write(start+5200, 120, make([]byte, 60))
+	write(start+6000, 4000, make([]byte, 4000))
+	b := Bytes{Data: make([]byte, size), Written: make([]bool, size)}
+	if !h.At(h.Now()).Read(start, &b) {
+		t.Fatal("the block can not be read")
+	}
+	for i := range b.Data {
+		written := i < 297 || i >= 400 && i < 400+len(zeros) || i >= 5004 && i < 5124 || i >= 5200 && i < 5260 || i >= 6000
+		if b.Written[i] != written || b.Data[i] != map[bool]byte{true: 7}[i == 5123] {
+			t.Fatalf("byte %d is %d, written %v", i, b.Data[i], b.Written[i])
+		}
+	}
+	if v, at := h.Word(start+404, h.Now()); v != 0 || at != 63 {
+		t.Errorf("the word of the last zeros is %d, stored at %d", v, at)
+	}
+	if v, _ := h.Word(start+5116, h.Now()); v != 7<<56 {
+		t.Errorf("the word of what is not all zeros is %#x", v)
+	}
+}

@@ -213,8 +213,11 @@ func (h *History) plainWord(addr uint64, t uint32) (value uint64, stored uint32)
 // known.
 func (h *History) wordOf(t uint32, addr uint64) (value uint64, known bool) {
 	s := h.ops.site(t)
-	if s.shape == shapeInline {
+	switch s.shape {
+	case shapeInline:
 		return uint64(s.high)<<32 | uint64(h.ops.value(t)), true
+	case shapeZeros:
+		return 0, true
 	}
 	start, _ := h.extent(t)
 	off := addr - start

@@ -1,6 +1,7 @@
 package mgpp
 
 import (
+	"bytes"
 	"slices"
 
 	"mgtrace/trace"
@@ -170,10 +171,15 @@ func (h *History) addWrite(ev *trace.Event, addr, size uint64, stray bool) uint3
 		data = nil
 	}
 	var t uint32
-	if s.kind != OpUnread && size <= maxWords && uint64(len(data)) == size {
+	known := s.kind != OpUnread && uint64(len(data)) == size
+	switch {
+	case known && size <= uint64(len(zeros)) && bytes.Equal(data, zeros[:size]):
+		s.size, s.shape = uint16(size), shapeZeros
+		t = h.ops.addAt(&s, uint32(addr&7), h.mem.touch(addr).wordNumber(addr), 0, ev.Wall)
+	case known && size <= maxWords:
 		s.size, s.shape = uint16(size), shapeWords
 		t = h.ops.addAt(&s, uint32(addr&7), h.mem.touch(addr).wordNumber(addr), h.ops.words.addBytes(data), ev.Wall)
-	} else {
+	default:
 		s.shape = shapeWide
 		i, w := h.ops.wides.next()
 		w.addr, w.size, w.known = addr, size, uint64(len(data))
