@@ -32,6 +32,7 @@ type env struct {
 	bytes mgpp.Bytes // scratch over data and flags
 
 	rec     *recorder // nil: dependencies are not wanted
+	held    []bool    // the checker's: see GuardHeld
 	outside bool      // an index of a loop led outside the allocation
 	cost    uint64    // nodes visited by path searches
 
@@ -59,7 +60,7 @@ type nilNode struct {
 }
 
 func newEnv(c *Checker, v mgpp.View) *env {
-	e := &env{c: c, g: c.g}
+	e := &env{c: c, g: c.g, held: c.held}
 	e.attrs.init(len(c.spec.Attributes))
 	e.push()
 	e.reset(v, graph.Changed(v))

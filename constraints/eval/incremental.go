@@ -66,12 +66,20 @@ func (e *env) checkTogether(t *check.NodeType, list []*info, out []Inconsistency
 	if len(list) == 0 {
 		return out
 	}
-	for _, o := range e.population(t) {
+	var known well
+	for i, all := 0, e.population(t); i < len(all); i++ {
+		if i%besideSlab == 0 {
+			known = e.wellBeside(all[i:min(i+besideSlab, len(all))], list)
+		}
+		o := all[i]
 		if !e.bindable(o, t) {
 			continue
 		}
-		for _, k := range list {
+		for j, k := range list {
 			e.c.tick()
+			if known.has(i%besideSlab*len(list) + j) {
+				continue
+			}
 			e.clearFrame()
 			e.vars[0] = o
 			if e.sure(k) && e.healthyFrom(k) {

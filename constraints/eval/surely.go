@@ -443,7 +443,7 @@ func (e *env) healthy(k *info) bool {
 	case no:
 		return true
 	}
-	e.c.held[k.Index] = true
+	e.held[k.Index] = true
 	return k.surely.body(e).tri() == yes
 }
 

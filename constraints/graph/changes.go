@@ -356,7 +356,7 @@ func (g *Graph) differing(v0, v1 mgpp.View, d *Dirt) {
 // ledAlways reports that a pointer of this value leads to NULL or to the same object now as at any time since it was first
 // stored; it may do so if it says no.
 func (g *Graph) ledAlways(value uint64, stored mgpp.Timestamp) bool {
-	to, _, known := g.led(value, stored)
+	to, _, known := g.led(&g.places, value, stored)
 	return known && (to == 0 || g.objs.at(to).alone)
 }
 

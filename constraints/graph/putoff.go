@@ -176,14 +176,18 @@ func (g *Graph) settle() {
 	if mark && g.tooMany(list) {
 		g.pending.All, mark = true, false
 	}
-	for _, o := range list {
+	var resolved resolved
+	for k, o := range list {
+		if k%resolveSlab == 0 {
+			g.resolveBeside(list[k:min(k+resolveSlab, len(list))], &resolved)
+		}
 		b := g.objs.at(o)
 		fresh := uint64(0) // parts that are as they were at Follow, as far as anybody has looked
 		if mark && (b.Death == 0 || b.Birth <= g.since) {
 			fresh = g.markWaiting(b)
 		}
 		if mask := b.soiled; mask != 0 && b.Death == 0 {
-			g.eachCell(o, mask, func(r ref) { g.rereadNoting(r, fresh) })
+			g.eachCell(o, mask, func(r ref) { g.rereadNoting(r, fresh, resolved.next(r)) })
 		}
 	}
 	for _, o := range list {
@@ -226,12 +230,17 @@ func (g *Graph) tooMany(list []ObjID) bool {
 	return most < 0
 }
 
-// rereadNoting is reread for a cell that waits. Where it led elsewhere at Follow, the part is sure to differ.
-func (g *Graph) rereadNoting(r ref, fresh uint64) {
+// rereadNoting is reread for a cell that waits, of which may be known where it leads. Where it led elsewhere at
+// Follow, the part is sure to differ.
+func (g *Graph) rereadNoting(r ref, fresh uint64, known *resolvedCell) {
 	b := g.objs.at(r.from)
 	s := &b.slots[b.lay.slotOf(int(r.cell), int64(r.elem), b.Size)]
 	was := *s
-	g.reread(r, g.now)
+	if known != nil && known.known && !g.members.tangled() {
+		g.point(r, known.to, known.off, g.now)
+	} else {
+		g.reread(r, g.now)
+	}
 	if led := was.to != 0 || was.off == holdsNull; led && (s.to != was.to || s.off != was.off) {
 		c := b.lay.cells[r.cell].EdgeCell
 		off := c.Offset + int64(r.elem)*c.Stride

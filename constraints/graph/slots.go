@@ -57,10 +57,15 @@ func (g *Graph) word(op *mgpp.Brief, addr trace.Addr, t mgpp.Timestamp) (v uint6
 // known is where there may be several, or a block without objects, or what need not lie in a
 // block that lives.
 func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
+	return g.leadsBy(&g.places, value)
+}
+
+// leadsBy is leads by a copy of the places, which remember what they were asked last.
+func (g *Graph) leadsBy(p *places, value uint64) (to ObjID, off uint64, known bool) {
 	if value == 0 {
 		return 0, holdsNull, true
 	}
-	o, sure := g.places.over(trace.Addr(value), 1)
+	o, sure := p.over(trace.Addr(value), 1)
 	if !sure || o == 0 || g.isNil(value) {
 		return 0, 0, false
 	}
@@ -71,8 +76,8 @@ func (g *Graph) leads(value uint64) (to ObjID, off uint64, known bool) {
 
 // led is leads for a pointer that has been stored at a time: by then the object was there, and it
 // was no smaller or larger.
-func (g *Graph) led(value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, known bool) {
-	to, off, known = g.leads(value)
+func (g *Graph) led(p *places, value uint64, stored mgpp.Timestamp) (to ObjID, off uint64, known bool) {
+	to, off, known = g.leadsBy(p, value)
 	if b := g.objs.at(to); known && to != 0 {
 		known = b.Birth <= stored && len(b.rare().resizes) == 0
 	}
@@ -125,18 +130,29 @@ func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 	return n, true
 }
 
-// reread resolves one cell at t, which is now, and notes where it leads.
-func (g *Graph) reread(r ref, t mgpp.Timestamp) {
+// quick resolves one cell at t, which is now, where that takes no view of the history. It changes nothing but p, a
+// copy of the places.
+func (g *Graph) quick(p *places, r ref, t mgpp.Timestamp) (to ObjID, off uint64, known bool) {
 	b := g.objs.at(r.from)
 	c := b.lay.cells[r.cell].EdgeCell
-	if c.Coded == coded.Plain && !g.members.tangled() {
-		if value, stored := g.hist.Word(cellAddr(b, c, int64(r.elem)), t); stored != 0 {
-			if to, off, known := g.led(value, stored); known {
-				g.point(r, to, off, t)
-				return
-			}
-		}
+	if c.Coded != coded.Plain || g.members.tangled() {
+		return 0, 0, false
 	}
+	value, stored := g.hist.Word(cellAddr(b, c, int64(r.elem)), t)
+	if stored == 0 {
+		return 0, 0, false
+	}
+	return g.led(p, value, stored)
+}
+
+// reread resolves one cell at t, which is now, and notes where it leads.
+func (g *Graph) reread(r ref, t mgpp.Timestamp) {
+	if to, off, known := g.quick(&g.places, r, t); known {
+		g.point(r, to, off, t)
+		return
+	}
+	b := g.objs.at(r.from)
+	c := b.lay.cells[r.cell].EdgeCell
 	v := g.at(t)
 	tgt := v.Target(cellAddr(b, c, int64(r.elem)), c.Coded)
 	to := g.resolve(tgt, c.Elem, b.Type, t)
