@@ -27,6 +27,7 @@ type putOff struct {
 	looked int  // writes since settle whose object was looked for
 	enough int  // of them, before overlook is worth a thought
 	blind  bool // see overlook
+	broke  int  // how often that ended before anybody asked for the graph
 }
 
 // Defer has Trail put off what the operations of the history do to edges, from the one on that
@@ -64,6 +65,9 @@ const (
 	// looksPerCell is how many writes are looked for in the time in which a cell is looked at and all that is said of
 	// it evaluated anew, where not all is anyway.
 	looksPerCell = 32
+	// mostBroke bounds how often it takes twice as many: where operations come again and again that read the graph as
+	// it is, all cells would be looked at for each.
+	mostBroke = 20
 )
 
 // overlook has writes not looked at from now on, if that is worth it and writes do nothing but what can wait.
@@ -72,7 +76,7 @@ func (g *Graph) overlook() {
 	if g.following && !g.pending.All {
 		need *= looksPerCell
 	}
-	need += leastLooked * (1 + g.put.after)
+	need = (need + leastLooked*(1+g.put.after)) << min(g.put.broke, mostBroke)
 	switch {
 	case g.put.looked < need:
 		g.put.enough = need
@@ -152,6 +156,9 @@ func (g *Graph) putsOff(op *mgpp.Op) bool {
 
 // lookFirst looks at what waits before an operation is taken over that can not.
 func (g *Graph) lookFirst() (putOff bool) {
+	if g.put.blind {
+		g.put.broke++
+	}
 	g.now--
 	g.settle()
 	g.now++

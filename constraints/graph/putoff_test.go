@@ -107,7 +107,7 @@ func TestOverlook(t *testing.T) {
 				case k == 0:
 					apply(trace.Event{Kind: trace.KindFree, Name: "free", Addr: live[i]})
 					live[i] = 0
-				case k == 1:
+				case k == 1 && r.IntN(8) == 0:
 					apply(trace.Event{Kind: trace.KindRealloc, Name: "realloc node", Aux: uint64(live[i]), Addr: live[i], Size: 24 + 8*uint64(r.IntN(4))})
 				case k < 4:
 					apply(trace.Event{Kind: trace.KindBulk, Name: "memset", Addr: live[i], Size: 24, Data: make([]byte, 24)})
@@ -148,6 +148,30 @@ func TestOverlook(t *testing.T) {
 	}
 	if min(overlooked[0], overlooked[1], looked) < 10 {
 		t.Errorf("writes were overlooked %d times, and looked at %d times: the test tests little", overlooked, looked)
+	}
+}
+
+// Where a block is resized again and again, for which the graph must be as it is, more and more writes are looked at
+// before none is.
+func TestOverlookBroken(t *testing.T) {
+	h, g := setup(t, nodes)
+	if !g.Defer(0) {
+		t.Fatal("nothing is put off")
+	}
+	alloc(t, h, "node", 0x2000, 24)
+	var looked []int
+	for i := range 8 {
+		n := 0
+		for ; !g.Overlooks() && n < 100_000; n++ {
+			put(t, h, 0x2008, trace.Addr(n))
+			g.Trail()
+		}
+		looked = append(looked, n)
+		apply(t, h, trace.Event{Kind: trace.KindRealloc, Name: "realloc node", Aux: 0x2000, Addr: 0x2000, Size: uint64(32 + 8*(i%2))})
+		g.Trail()
+	}
+	if first, last := looked[0], looked[len(looked)-1]; first < 10 || last < 64*first || last >= 100_000 {
+		t.Errorf("so many writes were looked at before none was: %d", looked)
 	}
 }
 
