@@ -364,7 +364,25 @@ func Locate(in Input) Result {
 	}
 	r := locate(n.within(in, found))
 	r.Narrowed = &n
+	if n.Unsure && !r.Stopped {
+		r.add(in, locate(in))
+	}
 	return r
+}
+
+// add puts the suspects of all of a short run beside those of the part in which the fault was located, by what they are
+// worth: where no calls are known it may lie before that. The program may have been at making a part of the structure when it
+// was whole for the last time, and what was wrong already broke nothing yet.
+func (r *Result) add(in Input, all Result) {
+	part := r.Suspects
+	for _, s := range all.Suspects {
+		if !slices.ContainsFunc(part, func(o Suspect) bool { return o.Kind == s.Kind && in.Statement(o.PC) == in.Statement(s.PC) }) {
+			r.Suspects = append(r.Suspects, s)
+			r.Narrowed.Added++
+		}
+	}
+	r.Suspects, _ = rank(r.Suspects)
+	r.Stopped = all.Stopped
 }
 
 // locate answers it for all that lies between the two C-points.

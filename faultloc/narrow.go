@@ -32,8 +32,8 @@ import (
 
 // Limits of the search for moments.
 const (
-	farAway    = 8       // operations between C-points from which on it is worth the search
-	patient    = 256     // operations for which a call that does not end must have something broken, at least
+	farAway    = 256     // operations between C-points from which on it is worth the search
+	fewest     = 8       // and where the end is the only one
 	neverEnds  = 1 << 12 // operations of a call that was not over from which on it is
 	lookBack   = 192     // operations before the break that are looked at for whole moments, at first
 	lookBefore = 512     // operations before a call that does not end that are
@@ -57,12 +57,15 @@ type Narrowed struct {
 	Broke mgpp.Timestamp // the operation since which something always was
 	To    mgpp.Timestamp // where the suspects were judged
 	Found int            // inconsistencies there
+	// Unsure: nobody knows of calls, and the run is short.
+	Unsure bool
+	Added  int // suspects of all of the run
 }
 
 // narrow finds such a part; it is not ok where the C-points are near, or no moment was
 // whole.
 func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
-	if in.Broken == nil || len(in.Found) == 0 || in.At-in.Healthy <= farAway {
+	if in.Broken == nil || len(in.Found) == 0 || in.At-in.Healthy <= farAway && (in.Healthy > 0 || in.At <= fewest) {
 		return n, nil, false
 	}
 	m := &moments{in: in, broken: map[mgpp.Timestamp]int{}, heavy: map[eval.Instance]bool{}, ran: map[string]*[2]int{}}
@@ -80,7 +83,7 @@ func narrow(in *Input) (n Narrowed, found []eval.Inconsistency, ok bool) {
 	if !ok || m.empty(last) || in.stopped() {
 		return n, nil, false
 	}
-	n = Narrowed{From: m.beginning(last), Broke: last + 1}
+	n = Narrowed{From: m.beginning(last), Broke: last + 1, Unsure: in.At-in.Healthy <= farAway}
 	m.learn(last)
 	n.To = m.calm(last + 1)
 	return m.found(n)
@@ -275,7 +278,7 @@ func (m *moments) lastWhole(t mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 // began at a whole one and did not end. How long it usually takes the operations before that call tell.
 func (m *moments) firstBroken(from mgpp.Timestamp) (last mgpp.Timestamp, ok bool) {
 	m.scan(from-min(from, lookBefore), from, lookBefore)
-	patience, to := max(patient, 4*m.longest), min(m.in.At, from+maxScanned)
+	patience, to := max(farAway, 4*m.longest), min(m.in.At, from+maxScanned)
 	last, ok = m.scan(from, to, patience)
 	return last, ok && to-last > patience
 }

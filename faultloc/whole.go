@@ -12,7 +12,7 @@ import (
 // number: something else may have made it right for a while. Nor what a statement never did
 // before. Nor what did not matter yet, since nothing asked for it then.
 func markWhole(in Input, suspects []Suspect) {
-	if in.Broken == nil || in.At-in.Healthy > patient {
+	if in.Broken == nil || in.At-in.Healthy > farAway {
 		return
 	}
 	whole := mgpp.Timestamp(0)

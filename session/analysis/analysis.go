@@ -722,8 +722,12 @@ func (a *Analysis) locationNotes(r *faultloc.Result) []string {
 		out = append(out, "the search for a single field that would mend everything was cut short")
 	}
 	if n := r.Narrowed; n != nil {
-		out = append(out, fmt.Sprintf("the structure was whole for the last time at change %s; the suspects are those of change %s, where %s",
-			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), report.Plural(n.Found, "constraint instance was broken", "constraint instances were broken")))
+		note := fmt.Sprintf("the structure was whole for the last time at change %s; the suspects are those of change %s, where %s",
+			report.Thousands(uint64(n.Broke-1)), report.Thousands(uint64(n.To)), report.Plural(n.Found, "constraint instance was broken", "constraint instances were broken"))
+		if n.Added > 0 {
+			note += fmt.Sprintf(", and %s of all of the run: what broke nothing for a while may lie before that", report.Thousands(uint64(n.Added)))
+		}
+		out = append(out, note)
 	}
 	if r.Seeds < r.Of && !r.Stopped {
 		out = append(out, fmt.Sprintf("%s of %s inconsistencies were traced back", report.Thousands(uint64(r.Seeds)), report.Thousands(uint64(r.Of))))
