@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -19,7 +18,7 @@ type library struct {
 	image int    // in the plan
 	ino   uint64 // of its file
 	dev   uint32 // as the kernel writes a device, not as stat(2) does
-	lo    uint64 // of its code in the process; 0: it is not mapped
+	lo    uint64 // of its addresses in the process, and their end; both 0: it is not mapped
 	hi    uint64
 }
 
@@ -41,23 +40,15 @@ func awaited(images []*image) (late []library, err error) {
 // minorBits: dev_t inside the kernel (include/linux/kdev_t.h, MINORBITS).
 const minorBits = 20
 
-// mapped takes an R_CODE record.
-func (e *Engine) mapped(b []byte) error {
-	if len(b) < recordSize {
-		return errRecord
-	}
-	u64 := func(i int) uint64 { return binary.LittleEndian.Uint64(b[i:]) }
-	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(b[i:]) }
-	dev, offset := u32(4), uint64(u32(12))*pageSize
-	at, size, ino := u64(40), u64(48), u64(56)
+// mapped notes that code of a file is mapped: codeMapped.
+func (e *Engine) mapped(h *capture.Hit) {
 	for i := range e.late {
-		if l := &e.late[i]; l.ino == ino && l.dev == dev {
-			if bias, ok := e.plan.Images[l.image].File.Bias(at, offset, size); ok {
+		if l := &e.late[i]; l.ino == h.Base && l.dev == uint32(h.Index) {
+			if bias, ok := e.plan.Images[l.image].File.Bias(h.Addr, h.Offset*pageSize, h.Size); ok {
 				e.lies(l, bias)
 			}
 		}
 	}
-	return nil
 }
 
 const pageSize = 4096
@@ -77,7 +68,7 @@ func (e *Engine) lies(l *library, bias uint64) {
 func (e *Engine) unmapped(addr, size uint64) {
 	for i := range e.late {
 		l := &e.late[i]
-		if l.hi == 0 || addr+size <= l.lo || l.hi <= addr {
+		if addr+size <= l.lo || l.hi <= addr {
 			continue
 		}
 		l.lo, l.hi = 0, 0
@@ -92,6 +83,8 @@ func (e *Engine) unmapped(addr, size uint64) {
 func (e *Engine) found(h *capture.Hit) {
 	var s probe.Site
 	switch {
+	case len(e.late) == 0:
+		return
 	case h.Op == capture.Store && uint(h.Index) < uint(len(e.plan.Stores)):
 		s = e.plan.Stores[h.Index].Site
 	case h.Op == capture.Stop && uint(h.Index) < uint(len(e.sites)):

@@ -81,23 +81,20 @@ func (r *run) drain() (ended bool, err error) {
 
 func (r *run) record() error {
 	r.e.delivered.Add(1)
-	if len(r.rec.RawSample) > 0 && r.rec.RawSample[0] == recordCode {
-		return r.e.mapped(r.rec.RawSample)
-	}
 	if err := decode(r.rec.RawSample, r.e.start, &r.hit); err != nil {
 		return err
 	}
-	if r.hit.Op == capture.Exit || r.hit.Op == capture.Exec {
+	switch r.hit.Op {
+	case codeMapped:
+		r.e.mapped(&r.hit)
+		return nil
+	case capture.Exit, capture.Exec:
 		r.over = true
 	}
-	if len(r.e.late) == 0 {
-		return r.asm.Hit(&r.hit)
-	}
 	r.e.found(&r.hit)
-	unmaps, addr, size := r.hit.Op == capture.Unmap, r.hit.Addr, r.hit.Size
 	err := r.asm.Hit(&r.hit)
-	if err == nil && unmaps {
-		r.e.unmapped(addr, size)
+	if err == nil && r.hit.Op == capture.Unmap {
+		r.e.unmapped(r.hit.Addr, r.hit.Size)
 	}
 	return err
 }

@@ -3,6 +3,10 @@ package trace
 // Addr is a virtual address in the traced process.
 type Addr uint64
 
+// UserEnd is where the addresses end that a process can have (x86-64 with four levels of page
+// tables, Linux Documentation/arch/x86/x86_64/mm.rst).
+const UserEnd = 1 << 47
+
 // ThreadID is the kernel's thread id. 0 means "no thread" (the initial image).
 type ThreadID uint32
 

@@ -223,16 +223,10 @@ func (c *Checker) Eval(i Instance, v mgpp.View) (result Result) {
 		return e.evalCycle(k, i)
 	}
 	ok, whole := e.bindInstance(k, i)
-	if !ok {
+	if !ok || !e.within(k, whole) {
 		return Result{Verdict: Absent, Deps: e.rec.deps}
 	}
-	if !e.within(k, whole) {
-		return Result{Verdict: Absent, Deps: e.rec.deps}
-	}
-	r := Result{Args: e.args(k), Verdict: NotApplicable}
-	if k.guard.idx != 0 || e.guarded(k) { // judge leaves a guard without indices to its caller
-		r.Verdict = e.judge(k, whole)
-	}
+	r := Result{Args: e.args(k), Verdict: e.verdict(k, whole)}
 	if r.Verdict == Broken {
 		r.Reason = e.reason(k, whole)
 	}

@@ -16,10 +16,15 @@ func (c *Checker) Verdict(i Instance, v mgpp.View) Verdict {
 	defer c.spend(e)
 	k := &c.infos[i.Constraint]
 	ok, whole := e.bindInstance(k, i)
-	switch {
-	case !ok || !e.within(k, whole):
+	if !ok || !e.within(k, whole) {
 		return Absent
-	case k.guard.idx != 0 || e.guarded(k): // judge leaves a guard without indices to its caller
+	}
+	return e.verdict(k, whole)
+}
+
+// verdict judges the binding that the frame holds, and its guard.
+func (e *env) verdict(k *info, whole bool) Verdict {
+	if k.guard.idx != 0 || e.guarded(k) { // judge leaves a guard without indices to its caller
 		return e.judge(k, whole)
 	}
 	return NotApplicable

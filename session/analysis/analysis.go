@@ -657,7 +657,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		in.Died = a.died
 	}
 	if a.Relevance.Forgets() { // what is nowhere may be in such a block
-		in.Elsewhere = func(addr trace.Addr) bool { return addr < userEnd || a.elsewhere(addr) }
+		in.Elsewhere = func(addr trace.Addr) bool { return addr < trace.UserEnd || a.elsewhere(addr) }
 	}
 	return in
 }

@@ -279,14 +279,14 @@ func (a *Analysis) meant(p *point, v mgpp.View) (kept []eval.Inconsistency, why 
 			left := a.left(p, a.Hist.Node(id))
 			makers = slices.DeleteFunc(makers, func(entry trace.Addr) bool { return slices.Contains(left, entry) })
 		}
-		m := symbol.MemberOf(c.Path)
+		m, way := symbol.MemberOf(c.Path), a.since(d, v)
 		x := statement{}
 		for k := 0; k < len(makers) && x.line == 0; k++ {
-			x = a.elided(elision{makers[k], m, elided, a.since(d, v)})
+			x = a.elided(elision{makers[k], m, elided, way})
 		}
 		if x.line == 0 && !never {
 			_, pc := a.Hist.Statement(last)
-			x = a.elided(elision{pc, m, overdue, a.since(d, v)})
+			x = a.elided(elision{pc, m, overdue, way})
 		}
 		if x.line == 0 {
 			return false

@@ -34,9 +34,6 @@ const (
 	// mainStack is below the lowest address of the main thread's stack, and above what is
 	// mapped, images apart (Linux, mmap_base and arch_align_stack of x86).
 	mainStack = 0x7ffb_f000_0000
-	// userEnd is where the addresses end that a process can have (x86-64 with four levels of page
-	// tables, Linux Documentation/arch/x86/x86_64/mm.rst).
-	userEnd = 1 << 47
 )
 
 func newStacks(prog *trace.Program) *stacks {
@@ -74,7 +71,7 @@ func (s *stacks) inUse(addr trace.Addr, c eval.CPoint) bool {
 // main says whether an address is one of the main thread's stack, or nearly so high. Without
 // randomisation files are mapped as high.
 func (s *stacks) main(addr trace.Addr) bool {
-	return addr >= mainStack && addr < userEnd && !slices.ContainsFunc(s.prog.Modules, func(m trace.Module) bool { return filepath.IsAbs(m.Path) && addr < m.Hi })
+	return addr >= mainStack && addr < trace.UserEnd && !slices.ContainsFunc(s.prog.Modules, func(m trace.Module) bool { return filepath.IsAbs(m.Path) && addr < m.Hi })
 }
 
 // elsewhere says whether at an address there may be what is not recorded: in static memory,

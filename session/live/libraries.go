@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -25,9 +26,6 @@ type libraries struct {
 // shift says how addresses from lo to hi are told: with by added.
 type shift struct{ lo, hi, by uint64 }
 
-// userEnd is where user space ends (arch/x86, TASK_SIZE_MAX of four levels of page tables).
-const userEnd = 1 << 47
-
 // cover has the addresses from lo to hi told with by added.
 func (s *libraries) cover(lo, hi, by uint64) {
 	var kept []shift
@@ -42,7 +40,7 @@ func (s *libraries) cover(lo, hi, by uint64) {
 	if by != 0 {
 		kept = append(kept, shift{lo, hi, by})
 	}
-	slices.SortFunc(kept, func(a, b shift) int { return int(int64(a.lo - b.lo)) })
+	slices.SortFunc(kept, func(a, b shift) int { return cmp.Compare(a.lo, b.lo) })
 	s.shifts = slices.DeleteFunc(kept, func(x shift) bool { return x.lo >= x.hi })
 	s.stacks = nil
 }
@@ -69,6 +67,9 @@ func (s *libraries) plain(pc trace.Addr) bool {
 // told is by which address an address is told.
 func (s *libraries) told(pc trace.Addr) trace.Addr { return pc + trace.Addr(s.by(uint64(pc))) }
 
+// back is by which address a return address is told: code may end there.
+func (s *libraries) back(ret trace.Addr) trace.Addr { return s.told(ret-1) + 1 }
+
 // stack is a stack as it is told. It never changes, as the one given.
 func (s *libraries) stack(stack []trace.Addr) []trace.Addr {
 	if len(s.shifts) == 0 || len(stack) == 0 {
@@ -78,10 +79,10 @@ func (s *libraries) stack(stack []trace.Addr) []trace.Addr {
 		return out
 	}
 	out := stack
-	if slices.ContainsFunc(stack, func(ret trace.Addr) bool { return s.by(uint64(ret-1)) != 0 }) {
+	if slices.ContainsFunc(stack, func(ret trace.Addr) bool { return s.back(ret) != ret }) {
 		out = make([]trace.Addr, len(stack))
 		for i, ret := range stack {
-			out[i] = ret + trace.Addr(s.by(uint64(ret-1)))
+			out[i] = s.back(ret)
 		}
 	}
 	if s.stacks == nil {
@@ -98,8 +99,7 @@ func (s *libraries) sites(sites []trace.StoreSite) []trace.StoreSite {
 	}
 	sites = slices.Clone(sites)
 	for i := range sites {
-		sites[i].PC = sites[i].PC + trace.Addr(s.by(uint64(sites[i].PC-1)))
-		sites[i].Stack = s.stack(sites[i].Stack)
+		sites[i].PC, sites[i].Stack = s.back(sites[i].PC), s.stack(sites[i].Stack)
 	}
 	return sites
 }
@@ -119,7 +119,7 @@ func (o *opening) Opened(image int, bias uint64) (moved uint64) {
 	if !known {
 		home = bias
 		if l.Symbols.Overlaps(trace.Addr(bias+lo), trace.Addr(bias+hi)) {
-			home = max(s.beyond, userEnd) - lo
+			home = max(s.beyond, trace.UserEnd) - lo
 			s.beyond = home + (hi+0xffff)&^0xffff
 		}
 		if s.homes == nil {

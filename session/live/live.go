@@ -213,57 +213,43 @@ func (l *Program) mapped() {
 	}
 }
 
-// opened adds the libraries that the program has opened while it ran, and that are mapped
-// still: a full recording has their code.
-func (l *Program) opened() {
+// fresh are the files that the program has opened while it ran, that nobody has named, and that are mapped still.
+func (l *Program) fresh(o objfile.Options) []symbol.Image {
 	maps, err := l.proc.Maps()
 	if err != nil {
-		return // it is ending
+		return nil // it is ending
 	}
 	known := map[string]bool{}
 	for i := range l.Prog.Modules {
 		known[l.Prog.Modules[i].Path] = true
 	}
-	root := fmt.Sprintf("/proc/%d/root", l.proc.PID())
-	for _, m := range maps {
-		if !m.File() || m.Offset != 0 || m.Deleted || known[m.Path] {
-			continue
-		}
-		known[m.Path] = true
-		f, err := objfile.Open(filepath.Join(root, m.Path), objfile.Options{DebugDirs: l.o.DebugDirs})
-		if err != nil {
-			continue // no library
-		}
-		im := symbol.Image{Module: trace.Module{Path: m.Path, BuildID: f.BuildID()}, Obj: f}
-		if im.Locate(maps) {
-			l.Symbols.Add(im)
-			l.Prog.Modules = append(l.Prog.Modules, im.Module)
-		}
+	maps = slices.DeleteFunc(maps, func(m mem.Map) bool { return known[m.Path] })
+	for i := range maps {
+		maps[i].Exec = maps[i].File() // of which translations are executed instead can not be
+	}
+	images := symbol.Load(maps, "", fmt.Sprintf("/proc/%d/root", l.proc.PID()), nil, o)
+	return slices.DeleteFunc(images, func(im symbol.Image) bool { return im.Obj == nil }) // no library, or gone
+}
+
+// opened adds these: a full recording has their code.
+func (l *Program) opened() {
+	for _, im := range l.fresh(objfile.Options{DebugDirs: l.o.DebugDirs}) {
+		l.Symbols.Add(im)
+		l.Prog.Modules = append(l.Prog.Modules, im.Module)
 	}
 }
 
-// missed warns of libraries that the program has opened and that are recorded only if somebody names them, where
-// they are of the program's own making. Those that it has closed again are not seen.
+// missed warns of those that are of the program's own making: they are recorded only if somebody names them.
 func (l *Program) missed() {
 	if slices.Contains(l.o.Capture.Modules, symbol.Untraced) {
 		return
 	}
-	maps, err := l.proc.Maps()
-	if err != nil {
-		return // it is ending
-	}
-	known := func(path string) bool {
-		return slices.ContainsFunc(l.Prog.Modules, func(m trace.Module) bool { return m.Path == path })
-	}
-	images := symbol.Load(slices.DeleteFunc(maps, func(m mem.Map) bool { return known(m.Path) }), "",
-		fmt.Sprintf("/proc/%d/root", l.proc.PID()), nil, objfile.Options{NoSeparate: true})
+	images := l.fresh(objfile.Options{NoSeparate: true})
 	for _, im := range symbol.Own(images) {
 		l.warn("%s was opened by the program and has debug information of its own: what it writes was not recorded, and a report may be wrong; --module %[1]s records it", im.Path)
 	}
 	for _, im := range images {
-		if im.Obj != nil {
-			_ = im.Obj.Close()
-		}
+		_ = im.Obj.Close()
 	}
 }
 
