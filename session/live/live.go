@@ -246,7 +246,10 @@ func (l *Program) missed() {
 	}
 	images := l.fresh(objfile.Options{NoSeparate: true})
 	for _, im := range symbol.Own(images) {
-		l.warn("%s was opened by the program and has debug information of its own: what it writes was not recorded, and a report may be wrong; --module %[1]s records it", im.Path)
+		w := fmt.Sprintf("%s was opened by the program and has debug information of its own: what it writes was not recorded, and a report may be wrong; --module %[1]s records it", im.Path)
+		if !slices.Contains(l.Prog.Warnings, w) { // at its crash already
+			l.Prog.Warnings = append(l.Prog.Warnings, w)
+		}
 	}
 	for _, im := range images {
 		_ = im.Obj.Close()
