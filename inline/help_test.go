@@ -224,6 +224,7 @@ func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 		if err != nil {
 			return nil
 		}
+		t.Cleanup(func() { f.Close() })
 		im := &probe.Image{Path: path, File: f, Traced: slices.ContainsFunc(r.modules, func(m string) bool { return strings.HasPrefix(filepath.Base(path), m) })}
 		images = append(images, im)
 		return im
