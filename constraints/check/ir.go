@@ -27,8 +27,6 @@ type Spec struct {
 	Roots        []Root
 	MemoryFaults MemoryFaults
 	Warnings     []syntax.Error
-	// Absent says of functions that are named as C-points that the compiler has left nothing of them.
-	Absent []string
 }
 
 // NodeType is a declared type of nodes.

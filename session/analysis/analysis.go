@@ -794,7 +794,9 @@ func (a *Analysis) summarise(r *report.Report) {
 	if a.moment {
 		points = nil // none could be reached
 	}
-	r.Warnings = append(r.Warnings, a.spec.Absent...)
+	for _, w := range a.spec.Warnings {
+		r.Warnings = append(r.Warnings, w.Error())
+	}
 	r.Warnings = append(r.Warnings, a.Checker.Warnings(points)...)
 	r.Warnings = append(r.Warnings, a.undeclared.warnings()...)
 	r.Warnings = append(r.Warnings, a.resources(r.Checked.Objects)...)
