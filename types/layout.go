@@ -244,6 +244,15 @@ func (t *Type) alternatives() string {
 	return strings.Join(names, "|")
 }
 
+// Within names a member of a union that Scalars lists by a path: of an anonymous one, which is listed by its members' names,
+// as C names it.
+func (t *Type) Within(path, member string) string {
+	if rest, ok := strings.CutSuffix(path, t.alternatives()); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+		return dot(strings.TrimSuffix(rest, "."), member)
+	}
+	return dot(path, member)
+}
+
 // qualifyHidden writes "Base::x" for fields of bases whose plain name means
 // another field of t.
 func (t *Type) qualifyHidden(fields []Scalar) {

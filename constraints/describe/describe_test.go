@@ -185,7 +185,7 @@ func TestLargeArray(t *testing.T) {
 }
 
 // TestUnion: a union is shown word by word: a pointer to a node by its member's name, what
-// else there is as a number, with the bytes that were never written.
+// else there is as a number, with the bytes that were never written; where only one member reaches, by its fields.
 func TestUnion(t *testing.T) {
 	w := graphtest.New(t, `
 struct v { int kind; union { long num; char *text; struct v *arg; struct { struct v *left; char op; struct v *right; } two; } u; };
@@ -198,8 +198,8 @@ type v;
 	w.Put(0x1018, 8, 0)
 	last := w.Put(0x2008, 8, 42)
 	for o, want := range map[graph.ObjID]string{
-		1: "kind never written; u.arg v#2; u+8 0x??????????????2b; u+16 0x0",
-		2: "kind never written; u 0x2a; u+8 never written; u+16 never written",
+		1: "kind never written; u.arg v#2; u.two.op 43 '+'; u.two.right NULL",
+		2: "kind never written; u 0x2a; u.two.op never written; u.two.right never written",
 	} {
 		if got := strings.Join(texts(w, w.Now(), o), "; "); got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -207,6 +207,22 @@ type v;
 	}
 	if got, want := describe.Change(w.G, w.H, last), "v#2.u: never written → 0x2a"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestAnonymousUnion: a field where only one member of an anonymous union reaches has the name that C gives it; where
+// two do, or an array does, there are words.
+func TestAnonymousUnion(t *testing.T) {
+	w := graphtest.New(t, `
+struct v { union { long num; struct { struct v *left; short op; }; }; union { struct { long a; short b; } p; struct { long c; int d; } q; } u; union { long n; char raw[16]; } r; struct { union { char one; struct { long x, y; }; }; } s; };
+type v;
+`)
+	w.Alloc("v", 0x1000, 64)
+	w.Put(0x1008, 2, '+')
+	w.Put(0x1018, 4, 7)
+	want := "num never written; op 43; u never written; u+8 0x????????00000007; r never written; r+8 never written; s.one never written; s.y never written"
+	if got := strings.Join(texts(w, w.Now(), 1), "; "); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

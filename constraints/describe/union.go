@@ -9,18 +9,26 @@ import (
 )
 
 // What lies in a union is shown word by word: as the pointer that is in use there, else as
-// the bare number, since which member was meant is not known.
+// the bare number, since which member was meant is not known. Behind the end of all members but
+// one it is known: there the fields of that one are shown.
 
 // bareWord is the type of a word of a union of which no more is known; read-only.
 var bareWord = &types.Type{Kind: types.Uint, Name: "unsigned long", Size: 8}
 
 // intoUnions visits the words of a union instead of the whole.
 func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) visit {
-	return func(s types.Scalar, at int64, path string) bool {
+	var into visit
+	into = func(s types.Scalar, at int64, path string) bool {
 		if s.Type == nil || s.Type.Kind != types.Union {
 			return f(s, at, path)
 		}
+		longest, alone := longestMember(s.Type)
 		for lo := at; lo < at+s.Size; lo += 8 {
+			if lo-at >= alone && longest.Type.Kind == types.Struct {
+				return scalars(longest.Type, at, at+s.Size, s.Type.Within(path, longest.Name), extent{max(lo, in.lo), in.hi}, func(m types.Scalar, off int64, path string) bool {
+					return off < lo || into(m, off, path) // one that begins before belongs to a word
+				})
+			}
 			word := types.Scalar{Path: path, Offset: lo, Size: min(8, at+s.Size-lo), Type: bareWord}
 			if lo >= in.hi || lo+word.Size <= in.lo {
 				continue
@@ -40,6 +48,25 @@ func intoUnions(g *graph.Graph, v mgpp.View, o graph.ObjID, in extent, f visit) 
 		}
 		return true
 	}
+	return into
+}
+
+// longestMember returns the member of a union that reaches furthest, and from which word on it lies there alone.
+func longestMember(union *types.Type) (longest types.Member, alone int64) {
+	var second int64
+	for _, m := range union.Members {
+		switch {
+		case m.Type == nil:
+		case longest.Type == nil || m.Type.Size > longest.Type.Size:
+			if longest.Type != nil {
+				second = longest.Type.Size
+			}
+			longest = m
+		default:
+			second = max(second, m.Type.Size)
+		}
+	}
+	return longest, max(8, (second+7)&^7)
 }
 
 // bareText writes a word, with ?? for bytes that were never written.
