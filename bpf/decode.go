@@ -21,7 +21,7 @@ var recordOps = [...]capture.Op{
 	1: capture.Store, 2: capture.Bulk, 3: capture.Syscall, 4: capture.Stop, 5: capture.Return,
 	6: capture.Map, 7: capture.Unmap, 8: capture.Break, 9: capture.Thread, 10: capture.ThreadExit,
 	11: capture.Fork, 12: capture.Exec, 13: capture.Signal, 14: capture.Exit,
-	15: capture.Found, 16: codeMapped,
+	15: capture.Found, 16: codeMapped, 17: capture.Passed,
 }
 
 // codeMapped is of a record that is no hit, R_CODE: Addr, Size; Index: the file's device; Base: its inode; Offset: pages.

@@ -15,6 +15,8 @@ type (
 		Locked uint32 // index + 1
 		Alloc  uint32 // index + 1
 		Writer uint32 // index + 1
+		Passed [6]uint8
+		_      uint16
 	}
 	storeDesc struct { // struct store
 		Disp                       int64
@@ -50,6 +52,7 @@ const (
 	siteWriterEnter
 	siteWriterLeave
 	siteTail
+	sitePassed
 )
 
 // Flags of a store.
@@ -84,6 +87,10 @@ func encodeSite(plan *probe.Plan, s *capture.Site) siteDesc {
 		switch plan.Funcs[f].Role {
 		case probe.RoleWatch:
 			d.Flags |= siteEmit
+			d.Passed = plan.Funcs[f].Passed
+			if d.Passed != [6]uint8{} {
+				d.Flags |= sitePassed
+			}
 		case probe.RoleWriter:
 			d.Flags |= siteWriterEnter
 			d.Writer = uint32(f + 1)

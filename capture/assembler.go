@@ -138,7 +138,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		a.cut(t) // the rest of a write was lost
 	}
 	switch h.Op {
-	case Store, Bulk, Syscall, Found:
+	case Store, Bulk, Syscall, Found, Passed:
 		a.write(t, h)
 	case Stop:
 		a.stop(t, h)

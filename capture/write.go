@@ -154,6 +154,8 @@ func (a *Assembler) writeEvent(h *Hit, off uint64) *trace.Event {
 		e.Aux = uint64(h.Index)
 	case Found:
 		e.Kind, e.PC = trace.KindImage, 0
+	case Passed:
+		e.Kind = trace.KindPassed
 	}
 	return e
 }

@@ -155,6 +155,27 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestPassed: how many words of what its arguments lead to are told of a watched function.
+func TestPassed(t *testing.T) {
+	for _, o := range levels {
+		im := compile(t, "passed.cc", "-g", o, "-shared", "-fPIC")
+		p := build(t, Request{Watch: []string{"List::push", "fill", "plain"}}, Options{}, im)
+		for name, want := range map[string][6]uint8{
+			"List::push(Node*)": {2, 1},
+			"fill(Big&, int, char const*, void (*)(), Node**)": {maxPassed / 8, 0, unsized / 8, 0, 1},
+			"plain(int, double)": {},
+		} {
+			f := funcNamed(p, name, RoleWatch)
+			if f == nil {
+				t.Fatalf("%s: %s is not planned", o, name)
+			}
+			if f.Passed != want {
+				t.Errorf("%s: %s: %v, want %v", o, name, f.Passed, want)
+			}
+		}
+	}
+}
+
 // checkExits: all RET instructions of the function are exits, and every exit
 // is a RET or a jump that leaves it.
 func checkExits(t *testing.T, im *Image, f *Func) {

@@ -203,7 +203,10 @@ type Func struct {
 	Fixed                      uint64 // RoleMalloc without Size, ExtentFixed: bytes
 	// Args is where a RoleWatch has its first arguments at its entry; nil: the first six integer
 	// registers have them in order.
-	Args     []Arg
+	Args []Arg
+	// Passed says how much of what a RoleWatch's integer arguments lead to is told, if it lies on the thread's stack: in
+	// words, for each register that passes one, in order.
+	Passed   [len(objfile.ArgRegs)]uint8
 	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
 	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent

@@ -10,6 +10,7 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/trace"
+	"mgtrace/types"
 	"mgtrace/x86"
 )
 
@@ -81,6 +82,30 @@ func argsOf(file *objfile.File, entry uint64) []Arg {
 	return args
 }
 
+// Limits of what is told of the stack when a function is entered, bytes.
+const (
+	maxPassed = 256 // of one object
+	unsized   = 64  // where it is not known how much lies there: a string, void
+)
+
+// passedOf says how much a function's pointers are given to work on: Func.Passed.
+func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uint8) {
+	for _, p := range file.Params(entry) {
+		reg := slices.Index(objfile.ArgRegs[:], p.Loc.Reg)
+		if p.Loc.Kind != objfile.LocReg || reg < 0 || p.Type == nil || p.Type.Kind != types.Pointer {
+			continue
+		}
+		size := int64(unsized)
+		if to := p.Type.Elem; to != nil && to.Kind == types.Func {
+			size = 0
+		} else if to != nil && to.Size > 1 {
+			size = min(to.Size, maxPassed)
+		}
+		words[reg] = uint8((size + 7) / 8)
+	}
+	return words
+}
+
 func (b *builder) watch(l located) {
 	name := l.fn.Base
 	if name == "" {
@@ -100,6 +125,7 @@ func (b *builder) watch(l located) {
 		}
 	}
 	f.Args = argsOf(b.plan.Images[l.image].File, l.fn.Addr)
+	f.Passed = passedOf(b.plan.Images[l.image].File, l.fn.Addr)
 	f.Returns = b.returns(l)
 	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {

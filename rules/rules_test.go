@@ -37,7 +37,7 @@ var imports = []struct {
 	{"trace", true, ""},
 	{"flow", true, "trace x86"},
 	// Capture.
-	{"probe", true, "cxxname objfile parallel trace x86"},
+	{"probe", true, "cxxname objfile parallel trace types x86"},
 	{"probe/evidence", true, "cxxname objfile types"},
 	{"capture", true, "objfile probe trace"},
 	{"capture/syscalls", true, ""},

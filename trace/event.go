@@ -56,6 +56,8 @@ const (
 	KindCease // the history ends here by request (Name: why): what follows only says how the program ended
 
 	KindAround // the instruction at PC is about to write, or to call what writes. Stack: the address behind its first byte, then the return addresses of the calls around it, innermost first
+
+	KindPassed // memory on Thread's stack at Addr held Data when the watched function of its next KindCall was entered: an argument leads there
 	kindEnd
 )
 

@@ -1077,6 +1077,28 @@ static __noinline int stack_hit(struct thread *t, struct pt_regs *ctx, __u32 sit
 	return 0;
 }
 
+/* Tells what the arguments of a watched function lead to on the thread's stack: stores there are
+ * not recorded, and who called may keep there what the function works on. */
+static __noinline int tell_passed(struct thread *t, struct pt_regs *ctx, struct site *d)
+{
+	__u64 addr, size;
+	int i;
+
+	if (!t || !d || t->stack_lo > ctx->sp || ctx->sp >= t->stack_hi)
+		return 0;
+	for (i = 0; i < 6; i++) {
+		addr = argument(ctx, i + 1);
+		size = d->passed[i] * 8;
+		if (!size || addr <= ctx->sp || addr >= t->stack_hi)
+			continue;
+		if (size > t->stack_hi - addr)
+			size = t->stack_hi - addr;
+		span(t, R_PASSED, 0, ctx->ip, ctx->sp, addr, size);
+		emit_sleepable(t);
+	}
+	return 0;
+}
+
 /* ---- threads ---- */
 
 /* The number of a task in our pid namespace; its global one if it has none. */
@@ -1165,6 +1187,8 @@ static __always_inline void functions(struct thread *t, struct pt_regs *ctx, str
 		flags &= ~SF_ALLOC_LEAVE;
 	if (flags & SF_WRITER_ENTER)
 		enter_writer(t, ctx, s->writer - 1);
+	if (flags & SF_PASSED)
+		tell_passed(t, ctx, s);
 	if (flags & SF_STACK && !nested)
 		stack_hit(t, ctx, cookie);
 	else if (flags & SF_EMIT)

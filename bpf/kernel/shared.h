@@ -21,6 +21,7 @@ enum record_kind {
 	R_EXIT,		/* site: wait status */
 	R_FOUND,	/* bytes that lay in what a declared allocator gave */
 	R_CODE,		/* addr, size were mapped of a file, executable: site: its device as the kernel has it; base: inode; offset: pages */
+	R_PASSED,	/* bytes on the thread's stack: an argument leads there of the watched function that is entered */
 };
 
 /* Flags of a record. */
@@ -63,6 +64,7 @@ enum {
 	SF_WRITER_ENTER = 16,
 	SF_WRITER_LEAVE = 32,
 	SF_TAIL = 64,		/* the return is a tail jump: the result is not there yet */
+	SF_PASSED = 128,	/* what arguments lead to on the stack is told */
 };
 
 struct site {
@@ -71,6 +73,8 @@ struct site {
 	__u32 locked;	/* same, for a store just executed that could not be probed itself */
 	__u32 alloc;	/* index in funcs + 1 */
 	__u32 writer;	/* index in funcs + 1 */
+	__u8 passed[6];	/* by argument: so many words of what it leads to on the stack are told */
+	__u16 unused;
 };
 
 enum { SHAPE_FIXED, SHAPE_STRING, SHAPE_MASKED, SHAPE_COND, SHAPE_BIT };	/* x86.Shape */

@@ -68,6 +68,7 @@ var numbers = map[string]uint64{
 
 	"SitePC": layout.SitePC, "SiteFlags": layout.SiteFlags, "SiteIndex": layout.SiteIndex,
 	"SiteStore": layout.SiteStore, "SiteAlloc": layout.SiteAlloc, "SiteWriter": layout.SiteWriter, "SiteMember": layout.SiteMember,
+	"SitePassed": layout.SitePassed,
 	"SiteSize": layout.SiteSize, "SiteStop": layout.SiteStop, "SiteStack": layout.SiteStack,
 	"SiteAllocEnter": layout.SiteAllocEnter, "SiteAllocLeave": layout.SiteAllocLeave,
 	"SiteWriterEnter": layout.SiteWriterEnter, "SiteWriterLeave": layout.SiteWriterLeave,
@@ -104,7 +105,7 @@ var numbers = map[string]uint64{
 	"WriteBytes": layout.WriteBytes, "WritePC": layout.WritePC, "WriteSP": layout.WriteSP,
 	"WriteAddr": layout.WriteAddr, "WriteLen": layout.WriteLen, "WriteBase": layout.WriteBase,
 	"WriteOff": layout.WriteOff, "WriteSize": layout.WriteSize, "WriteStore": layout.WriteStore,
-	"WriteBulk": layout.WriteBulk, "WriteSyscall": layout.WriteSyscall, "WriteFound": layout.WriteFound, "WriteLate": layout.WriteLate,
+	"WriteBulk": layout.WriteBulk, "WriteSyscall": layout.WriteSyscall, "WriteFound": layout.WriteFound, "WritePassed": layout.WritePassed, "WriteLate": layout.WriteLate,
 	"WriteMore": layout.WriteMore, "WriteUnread": layout.WriteUnread, "WriteMasked": layout.WriteMasked,
 	"WritePartial": layout.WritePartial,
 	"NoteOp":       layout.NoteOp, "NoteIndex": layout.NoteIndex, "NotePC": layout.NotePC, "NoteSP": layout.NoteSP,

@@ -224,7 +224,10 @@ const (
 	SiteAlloc  = 20 // u32: index of the allocator that is entered + 1
 	SiteWriter = 24 // u32: index of the writer that is entered + 1
 	SiteMember = 28 // u32: the argument that becomes a node (4 bits, from 1; 0: none), and its size in bytes
-	SiteSize   = 32
+	// u8 × 8: of each register that passes an integer argument, in order, how many words are told of what it leads to, if that
+	// lies on the thread's stack. 0: none.
+	SitePassed = 32
+	SiteSize   = 40
 )
 
 // Flags of a hook site, in the order in which they are acted on.
@@ -392,6 +395,8 @@ const (
 	// WriteFound: these bytes lay there when they became part of a node, and what had
 	// stored them was not recorded.
 	WriteFound
+	// WritePassed: these bytes lay on the thread's stack when a watched function was entered with a pointer to them.
+	WritePassed
 )
 
 // Flags of a KindWrite, as capture.HitFlags means them.

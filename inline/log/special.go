@@ -187,6 +187,7 @@ func (d *Decoder) decodeAlloc(h *capture.Hit, record []byte) error {
 // writeOps translates the operations of a KindWrite.
 var writeOps = [...]capture.Op{
 	layout.WriteStore: capture.Store, layout.WriteBulk: capture.Bulk, layout.WriteSyscall: capture.Syscall, layout.WriteFound: capture.Found,
+	layout.WritePassed: capture.Passed,
 }
 
 // writeFlags translates the flags of a KindWrite, all of them at once.

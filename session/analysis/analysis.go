@@ -250,6 +250,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		return nil
 	case trace.KindImage:
 		return a.image(ev)
+	case trace.KindPassed:
+		a.calls.passed.note(ev)
+		return nil
 	case trace.KindStore, trace.KindBulk:
 		a.attribute(ev)
 	case trace.KindCease:

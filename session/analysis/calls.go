@@ -15,9 +15,10 @@ import (
 // calls remembers the outermost calls of watched functions, inlined ones too, so that a
 // report can say when: "call 511 of insert".
 type calls struct {
-	open trace.Threads[openCall]
-	log  callLog // in order of from; but for
-	idle times   // those that are over and during which nothing was done: their times
+	open   trace.Threads[openCall]
+	log    callLog // in order of from; but for
+	passed passed
+	idle   times // those that are over and during which nothing was done: their times
 }
 
 // openCall is a call in the log that has not returned.
@@ -44,6 +45,7 @@ type logged struct {
 	args            uint32 // where they are
 	name            uint32
 	call            uint32
+	passed          uint32 // what its arguments lead to on the stack: passed.record
 	thread          trace.ThreadID
 	n               uint8 // of args
 }
@@ -66,7 +68,7 @@ func (l *callLog) logged(i int) *logged { return &l.pieces[i/callPiece][i%callPi
 func (l *callLog) at(i int) (c call) {
 	k := l.logged(i)
 	c.Activation = eval.Activation{Function: l.names[k.name], Thread: k.thread, Since: mgpp.Timestamp(k.since), Call: int(k.call), Wall: k.wall}
-	c.from, c.to = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to)
+	c.from, c.to, c.passed = mgpp.Timestamp(k.from), mgpp.Timestamp(k.to), k.passed
 	if k.n > 0 {
 		at := k.args % argsPiece
 		c.args = l.args[k.args/argsPiece][at : at+uint32(k.n) : at+uint32(k.n)]
@@ -75,7 +77,7 @@ func (l *callLog) at(i int) (c call) {
 }
 
 // add appends a call that begins.
-func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64) {
+func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64, passed uint32) {
 	if l.len()%callPiece == 0 {
 		l.pieces = append(l.pieces, make([]logged, 0, callPiece))
 	}
@@ -84,7 +86,7 @@ func (l *callLog) add(a *eval.Activation, from mgpp.Timestamp, args []uint64) {
 	*last = append(*last, logged{})
 	x := &(*last)[len(*last)-1] // filled where it lies: a copy of what has just been written takes longer
 	x.wall, x.since, x.from, x.args, x.name = a.Wall, uint32(a.Since), uint32(from), at, name
-	x.call, x.thread, x.n = uint32(a.Call), a.Thread, uint8(len(args))
+	x.call, x.passed, x.thread, x.n = uint32(a.Call), passed, a.Thread, uint8(len(args))
 }
 
 // keep copies arguments, of which a call has a few, and returns where they are.
@@ -133,6 +135,7 @@ type call struct {
 	eval.Activation
 	from, to mgpp.Timestamp // operations in (from, to]; to 0: still open
 	args     []uint64       // its integer arguments; nil: not known
+	passed   uint32         // what they lead to on the stack: passed.objects
 }
 
 func newCalls() *calls {
@@ -145,6 +148,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 	o := c.open.Of(thread)
 	if o.is {
 		if outermost != nil && o.order == outermost.Order() {
+			c.passed.drop(thread)
 			return
 		}
 		o.is = false
@@ -157,7 +161,7 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 	}
 	if outermost != nil {
 		o.is, o.order, o.index = true, outermost.Order(), c.log.len()
-		c.log.add(outermost, now, args)
+		c.log.add(outermost, now, args, c.passed.take(thread))
 	}
 }
 

@@ -38,6 +38,7 @@ type Program struct {
 type Call struct {
 	Entry  trace.Addr
 	Args   []uint64 // its integer arguments
+	Passed []Object // what they lead to on the thread's stack
 	Thread trace.ThreadID
 	From   mgpp.Timestamp // the last operation before it
 	To     mgpp.Timestamp // the last one during it
@@ -46,6 +47,12 @@ type Call struct {
 	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
 	Died trace.Addr
+}
+
+// Object is memory as it was when a call began.
+type Object struct {
+	Addr  uint64
+	Words []uint64
 }
 
 // Rerun is a call that does again what was recorded.
@@ -171,8 +178,16 @@ func (r *Rerun) recorded() (was []replay.Effect, err error) {
 
 // world is the program as it was when the call began.
 func (r *Rerun) world() *world {
+	told := map[uint64]byte{}
+	for _, o := range r.call.Passed {
+		for i, w := range o.Words {
+			for k := range 8 {
+				told[o.Addr+uint64(8*i+k)] = byte(w >> (8 * k))
+			}
+		}
+	}
 	return &world{
-		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: map[uint64]byte{}, flags: r.p.Flags,
+		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
 }

@@ -66,6 +66,7 @@ SIZE(func, FuncSize);
 struct site {
 	u64 pc;
 	u32 flags, index, store, alloc, writer, member;
+	u64 passed;
 };
 AT(site, flags, SiteFlags);
 AT(site, index, SiteIndex);
@@ -73,6 +74,7 @@ AT(site, store, SiteStore);
 AT(site, alloc, SiteAlloc);
 AT(site, writer, SiteWriter);
 AT(site, member, SiteMember);
+AT(site, passed, SitePassed);
 SIZE(site, SiteSize);
 
 struct sysdesc {

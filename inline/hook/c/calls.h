@@ -102,6 +102,26 @@ static __attribute__((noinline)) void stop(struct block *b, const struct regs *r
 	commit(b, sizeof(*t) + n);
 }
 
+/* Tells what the arguments of a watched function lead to on the thread's stack: stores there are
+ * not recorded, and who called may keep there what the function works on. */
+static __attribute__((noinline)) void tell_passed(struct block *b, const struct regs *r, const struct site *s, u64 sp)
+{
+	struct span p = { .pc = s->pc, .sp = sp, .op = WritePassed };
+	u64 words = s->passed;
+	u8 n;
+
+	for (n = 1; words; n++, words >>= 8) {
+		p.addr = p.base = argument(r, n);
+		p.size = (words & 0xff) * 8;
+		if (!p.size || p.addr <= sp || p.addr >= b->stack_hi || b->stack_lo > sp)
+			continue;
+		if (p.size > b->stack_hi - p.addr)
+			p.size = b->stack_hi - p.addr;
+		if (!put_whole(b, &p))
+			put_chunks(b, &p);
+	}
+}
+
 /* ---- writers ---- */
 
 /* Notes where the pointers behind a format are: in registers and on the stack, or in a
@@ -670,6 +690,8 @@ static inline void functions(struct block *b, const struct regs *r, const struct
 	/* One that an allocator jumped to is inside it too. */
 	bool nested = a->sp > sp || (a->sp == sp && a->tail);
 
+	if (s->passed)
+		tell_passed(b, r, s, sp);
 	if (s->member)
 		tell_member(b, argument(r, s->member & 15), s->member >> 4, s->pc, sp);
 	if (flags & SiteWriterEnter)

@@ -166,7 +166,8 @@
 #define SiteAlloc 20
 #define SiteWriter 24
 #define SiteMember 28
-#define SiteSize 32
+#define SitePassed 32
+#define SiteSize 40
 #define SiteStop 1
 #define SiteStack 2
 #define SiteAllocEnter 4
@@ -268,6 +269,7 @@
 #define WriteBulk 2
 #define WriteSyscall 3
 #define WriteFound 4
+#define WritePassed 5
 #define WriteLate 1
 #define WriteMore 2
 #define WriteUnread 4

@@ -1,0 +1,97 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"mgtrace/session/rerun"
+	"mgtrace/trace"
+)
+
+// passed keeps what the arguments of calls lead to on their thread's stack (trace.KindPassed). Mostly the call before had the
+// same there, and both have one record.
+type passed struct {
+	waits  trace.Threads[passing]
+	pieces [][]uint64 // of passedPiece words each; nil: forgotten
+	used   uint64     // words, from 1: 0 is the number of no record
+	last   uint32     // the newest record
+}
+
+// passing is what a thread has told of its next call: a record, which is its length, and for each object its address, how many
+// words it has, and these.
+type passing struct{ words []uint64 }
+
+const (
+	passedPiece = 1 << 12
+	maxPassed   = 1 << 11 // pieces that are kept, the newest: 64 MB
+	maxWords    = passedPiece - 1
+)
+
+// note takes note of an object.
+func (p *passed) note(ev *trace.Event) {
+	w := p.waits.Of(ev.Thread)
+	n := len(ev.Data) / 8
+	if len(w.words)+2+n > maxWords {
+		return
+	}
+	w.words = append(w.words, uint64(ev.Addr), uint64(n))
+	for ; n > 0; n-- {
+		w.words = append(w.words, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
+	}
+}
+
+// drop forgets what a thread has told: its call is not one that is logged.
+func (p *passed) drop(thread trace.ThreadID) {
+	w := p.waits.Of(thread)
+	w.words = w.words[:0]
+}
+
+// take gives what a thread has told a number, 0 if that is nothing.
+func (p *passed) take(thread trace.ThreadID) uint32 {
+	w := p.waits.Of(thread)
+	if len(w.words) == 0 {
+		return 0
+	}
+	defer p.drop(thread)
+	if slices.Equal(p.record(p.last), w.words) {
+		return p.last
+	}
+	n := uint64(len(w.words)) + 1
+	at := max(p.used, 1)
+	if at%passedPiece+n > passedPiece {
+		at = (at/passedPiece + 1) * passedPiece
+	}
+	if at+n > 1<<32 {
+		return 0
+	}
+	for at/passedPiece >= uint64(len(p.pieces)) {
+		p.pieces = append(p.pieces, make([]uint64, passedPiece))
+		if k := len(p.pieces) - 1 - maxPassed; k >= 0 {
+			p.pieces[k] = nil
+		}
+	}
+	piece := p.pieces[at/passedPiece]
+	piece[at%passedPiece] = n - 1
+	copy(piece[at%passedPiece+1:], w.words)
+	p.used, p.last = at+n, uint32(at)
+	return p.last
+}
+
+// record returns what has a number, nil if it is forgotten.
+func (p *passed) record(number uint32) []uint64 {
+	if number == 0 || p.pieces[number/passedPiece] == nil {
+		return nil
+	}
+	from := p.pieces[number/passedPiece][number%passedPiece:]
+	return from[1 : 1+from[0]]
+}
+
+// objects returns what lies in a record.
+func (p *passed) objects(number uint32) (out []rerun.Object) {
+	for r := p.record(number); len(r) > 0; {
+		end := 2 + r[1]
+		out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
+		r = r[end:]
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package analysis
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mgtrace/session/rerun"
+	"mgtrace/trace"
+)
+
+// TestPassed: what a thread tells before its call is that call's; what is the same as of the call before is kept once, and of
+// what is no call's nothing is.
+func TestPassed(t *testing.T) {
+	var p passed
+	tell := func(thread trace.ThreadID, addr trace.Addr, words ...uint64) {
+		var data []byte
+		for _, w := range words {
+			data = binary.LittleEndian.AppendUint64(data, w)
+		}
+		p.note(&trace.Event{Kind: trace.KindPassed, Thread: thread, Addr: addr, Data: data})
+	}
+	if n := p.take(1); n != 0 {
+		t.Errorf("nothing was told, and has number %d", n)
+	}
+	tell(1, 0x7000, 1, 2)
+	tell(2, 0x9000, 9)
+	tell(1, 0x7100, 3)
+	first, other := p.take(1), p.take(2)
+	for n, want := range map[uint32][]rerun.Object{
+		0:     nil,
+		first: {{Addr: 0x7000, Words: []uint64{1, 2}}, {Addr: 0x7100, Words: []uint64{3}}},
+		other: {{Addr: 0x9000, Words: []uint64{9}}},
+	} {
+		if diff := cmp.Diff(want, p.objects(n)); diff != "" {
+			t.Errorf("%d: %s", n, diff)
+		}
+	}
+	tell(2, 0x9000, 9)
+	if again := p.take(2); again != other {
+		t.Errorf("the same is kept twice: %d, %d", other, again)
+	}
+	tell(2, 0x9000, 8)
+	p.drop(2)
+	if n := p.take(2); n != 0 {
+		t.Errorf("what was no call's is that of another one: %v", p.objects(n))
+	}
+	used := p.used
+	for i := range uint64(passedPiece) * 3 { // each in a record of its own, some of which would lie across two pieces
+		tell(1, 0x7000, i, i, i)
+		if got := p.objects(p.take(1)); len(got) != 1 || got[0].Words[2] != i {
+			t.Fatalf("%d: %v", i, got)
+		}
+	}
+	if p.used < used+6*3*passedPiece {
+		t.Errorf("only %d words are kept", p.used-used)
+	}
+	if got := p.objects(first); len(got) != 2 {
+		t.Errorf("the first is %v", got)
+	}
+}
+
+// TestPassedForgotten: the oldest are forgotten, and then are not known.
+func TestPassedForgotten(t *testing.T) {
+	var p passed
+	var numbers []uint32
+	data := make([]byte, 8*(passedPiece-8))
+	for i := range maxPassed + 2 {
+		binary.LittleEndian.PutUint64(data, uint64(i))
+		p.note(&trace.Event{Kind: trace.KindPassed, Thread: 1, Addr: 0x7000, Data: data})
+		numbers = append(numbers, p.take(1))
+	}
+	for i, n := range numbers {
+		if got, kept := len(p.objects(n)), i >= 2; (got == 1) != kept {
+			t.Errorf("%d of %d: %d objects", i, len(numbers), got)
+		}
+	}
+}
