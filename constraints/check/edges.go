@@ -511,6 +511,9 @@ func (c *checker) withoutEmbedded(t *NodeType, cells []EdgeCell) []EdgeCell {
 	return out
 }
 
+// noLayoutOf is by what it is known that noLayout has spoken of a type, or need not.
+func noLayoutOf(t *NodeType) string { return "layout " + t.Name }
+
 // noLayout says, once for each type, that its fields are not known.
 func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
 	how := "declare it here (" + fmt.Sprintf("struct %s { … };", t.Name) + ") or check together with the program"
@@ -522,7 +525,7 @@ func (c *checker) noLayout(t *NodeType, pos syntax.Pos) {
 	case c.prog != nil:
 		how = "declare it here: " + fmt.Sprintf("struct %s { … };", t.Name)
 	}
-	c.once("layout "+t.Name, pos, "the layout of %s is not known: %s", t.Name, how)
+	c.once(noLayoutOf(t), pos, "the layout of %s is not known: %s", t.Name, how)
 }
 
 // conditionalCells resolves "cells T: f[lo..hi] if e;".

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"mgtrace/constraints/syntax"
@@ -84,6 +85,15 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 			c.hasType(name, pos)
 			return
 		}
+		switch meant := c.instances(name); len(meant) {
+		case 0:
+		case 1:
+			name, t.Source = meant[0], cxxname.Normal(meant[0])
+		default:
+			c.errorf(pos, "`%s` are %d types of the program; name the one that is meant, or each by a statement of its own: %s", name, len(meant), strings.Join(meant[:min(len(meant), maxInstances)], ", "))
+			c.told[noLayoutOf(t)] = true
+			return
+		}
 	}
 	var found []*types.Type
 	var other *types.Type
@@ -110,11 +120,34 @@ func (c *checker) structLayout(t *NodeType, d *syntax.TypeDecl) {
 	case other != nil:
 		c.errorf(pos, "`%s` is %s, which has no fields; an array of it is declared by ARRAY %s OF %s;", name, other, d.Name, name)
 	case !c.hasType(name, pos):
+		c.told[noLayoutOf(t)] = true // it is no wonder
 	case c.prog != nil && c.onlyDeclared(t):
 		c.warnf(pos, "the program only declares `%s`: if a library of yours defines it, name that with --module; else every word of its nodes may be an edge, and its fields have no names", name)
 	case c.prog != nil:
 		c.warnf(pos, "the program has no debug information and the file declares no layout of `%s`: every word of its nodes may be an edge, and its fields have no names", name)
 	}
+}
+
+// maxInstances bounds the types that an error lists.
+const maxInstances = 5
+
+// instances are the types of the program that a pattern means, "List<*>"; none if name is the name of one.
+func (c *checker) instances(name string) (meant []string) {
+	if c.prog == nil || !strings.Contains(name, "*") || len(c.universe.Lookup(name)) > 0 {
+		return nil
+	}
+	all := c.prog.TypeNames()
+	names := make([]cxxname.Name, len(all))
+	for i := range all {
+		names[i] = cxxname.Of(all[i])
+	}
+	for _, i := range cxxname.Find(name, names) {
+		if slices.ContainsFunc(c.universe.Lookup(all[i]), func(t *types.Type) bool { return t.Kind == types.Struct && t.Size > 0 }) && !slices.Contains(meant, all[i]) {
+			meant = append(meant, all[i])
+		}
+	}
+	slices.Sort(meant)
+	return meant
 }
 
 // onlyDeclared reports whether the program has a type's name, but no definition of it.
