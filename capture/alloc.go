@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"encoding/binary"
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/trace"
@@ -245,6 +246,21 @@ func (a *Assembler) around(t *thread, h *Hit) {
 	e := a.event(h, trace.KindAround)
 	e.Stack = stack
 	a.send(e)
+}
+
+// interrupted returns the return addresses of the calls around an instruction that a signal has met, innermost first. Where no
+// code is, as behind a call by a pointer that is NULL, the innermost lies where the stack pointer points.
+func (a *Assembler) interrupted(t *thread, h *Hit) []trace.Addr {
+	if a.unwind == nil || len(h.Stack) < 8 {
+		return nil
+	}
+	if stack := a.walk(t, h, h.PC+1, h.SP); len(stack) > 1 {
+		return stack[1:]
+	}
+	if stack := a.walk(t, h, binary.LittleEndian.Uint64(h.Stack), h.SP+8); len(stack) > 1 {
+		return stack
+	}
+	return nil
 }
 
 // walk unwinds the captured stack from a return address and the stack pointer there.

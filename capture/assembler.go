@@ -173,6 +173,7 @@ func (a *Assembler) dispatch(t *thread, h *Hit) {
 		if h.Base != 0 {
 			e.Flags = trace.FlagHandled
 		}
+		e.Stack = a.interrupted(t, h)
 		a.send(e)
 	case Exit:
 		a.number(h, trace.KindExit)

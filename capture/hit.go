@@ -20,7 +20,7 @@ const (
 	ThreadExit               // it ended
 	Fork                     // Index: pid of the child
 	Exec                     // the program replaced itself
-	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it
+	Signal                   // Index: number; Addr: fault address; Base: not 0 if the program handles it; Regs, Stack: of what it interrupts, if known
 	Exit                     // Index: wait status
 	Lost                     // Size hits were lost
 	Alloc                    // Index in Plan.Funcs: an outermost call of it, whole: Regs.Ret; Addr: the block that it takes; Size: requested; Result: the block, 0 if refused; Stack, Regs as for Stop, or Calls. free: when it is entered

@@ -533,6 +533,12 @@ func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info
 		return
 	}
 	h.Thread, h.Wall, h.PC, h.SP = trace.ThreadID(s.tid), e.wall(), regs.RIP, regs.RSP
+	if ends {
+		h.Regs = capture.Regs{BX: regs.RBX, BP: regs.RBP, R12: regs.R12, R13: regs.R13, R14: regs.R14, R15: regs.R15}
+		h.Stack = make([]byte, capture.SignalStack)
+		n, _ := th.ReadMemory(h.Stack, regs.RSP) // n tells
+		h.Stack = h.Stack[:n]
+	}
 	e.note(s, &h)
 }
 

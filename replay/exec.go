@@ -38,7 +38,7 @@ func (c *cpu) set(in *inst, i int, v uint64) {
 	case Zero:
 		v = 0
 	}
-	if i == 0 && c.call.Sites {
+	if i == 0 && c.call.Sites && c.foreign == 0 {
 		c.sites[c.pc].Made = v
 	}
 	if i > 0 || c.call.Brief || c.call.Valueless {
@@ -138,7 +138,7 @@ func (c *cpu) step(in *inst) {
 		c.library(in.name)
 		return
 	}
-	if c.call.Sites {
+	if c.call.Sites && c.foreign == 0 {
 		c.note(in)
 	}
 	if len(c.freed) > 0 && c.run.Stale == nil {
@@ -178,6 +178,9 @@ func (c *cpu) step(in *inst) {
 		next = c.pop()
 		if n := len(c.frames); n > 0 {
 			c.frames, c.calls = c.frames[:n-1], nil
+			if n == c.foreign {
+				c.foreign = 0
+			}
 		}
 	case x86asm.JMP:
 		next = c.target(in)

@@ -35,6 +35,8 @@ func (w bytesWorld) Import(pc uint64) string {
 	return ""
 }
 
+func (w bytesWorld) Function(string) (uint64, bool) { return 0, false }
+
 // FuzzRun: whatever the bytes are, a run ends, and says why. With the same decisions and values it does the same again.
 func FuzzRun(f *testing.F) {
 	for _, text := range []string{

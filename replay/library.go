@@ -3,12 +3,14 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 )
 
-// library does what a function of the library does, and returns to its caller.
+// library does what a function of the library does, and returns to its caller. One that is not known is executed, if
+// it can be. The decisions and values there are its own business: no experiments are made with them.
 func (c *cpu) library(name string) {
-	ret := c.pop()
+	frames, ret := len(c.frames), c.pop()
 	if n := len(c.frames); n > 0 && c.frames[n-1] == ret {
 		c.frames, c.calls = c.frames[:n-1], nil
 	}
@@ -66,7 +68,18 @@ func (c *cpu) library(name string) {
 	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
 		c.fail(ErrEnded)
 	default:
+		if at, ok := c.m.world.Function(name); ok {
+			c.frames, c.calls, c.pc = c.frames[:frames], nil, at
+			c.reg[rsp] -= 8
+			if c.foreign == 0 {
+				c.foreign = max(frames, 1)
+			}
+			return
+		}
 		c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+	}
+	if errors.Is(c.run.Err, ErrFault) || errors.Is(c.run.Err, ErrEnded) {
+		c.run.PC = ret - 1 // it died in the call
 	}
 	c.pc = ret
 	c.reg[rax], c.from[rax] = result, nil

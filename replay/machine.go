@@ -16,6 +16,8 @@ type World interface {
 	Code(pc uint64) []byte
 	// Import names the library function that an address leads to, its own or that of a stub; "" if there is none.
 	Import(pc uint64) string
+	// Function is where the code of a library function lies that may be executed. It is asked for what is not known here.
+	Function(name string) (pc uint64, ok bool)
 }
 
 // Call is what is executed.
@@ -105,7 +107,7 @@ type Run struct {
 	// Guessed is how often a value was taken for 0 that nobody knows.
 	Guessed int
 	Err     error  // why it ended before the call returned
-	PC      uint64 // the last instruction
+	PC      uint64 // the last instruction; of one that was a library function, before the return address of its call
 }
 
 // Why a run ends early.
@@ -179,6 +181,7 @@ type cpu struct {
 	from              [16]*Origin        // of what registers hold
 	kept              map[uint64]*Origin // of what lies on the stack
 	frames            []uint64           // return addresses, innermost last
+	foreign           int                // so many frames there are at least in a library function that is executed; 0: none is
 	calls             []uint64           // frames, innermost first, for decisions: made anew when these change
 	sites             map[uint64]*Site
 	freed             []freed
@@ -339,6 +342,9 @@ func (c *cpu) pop() uint64 {
 
 // alter is a value that the present instruction has computed, or what it is to be instead.
 func (c *cpu) alter(v uint64, size int) uint64 {
+	if c.foreign > 0 {
+		return v
+	}
 	if c.call.Alter != nil {
 		v = mask(c.call.Alter(c.values, c.pc, v), size)
 	}
@@ -351,6 +357,9 @@ func (c *cpu) alter(v uint64, size int) uint64 {
 
 // decide is the outcome of a condition, unless it is to go the other way.
 func (c *cpu) decide(cond, jump bool) bool {
+	if c.foreign > 0 {
+		return cond
+	}
 	if c.call.Flip != nil && c.call.Flip(c.decisions, c.pc) {
 		cond = !cond
 	}

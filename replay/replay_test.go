@@ -45,6 +45,9 @@ func (f *file) Code(pc uint64) []byte {
 // Import implements World.
 func (f *file) Import(pc uint64) string { return f.stubs[pc] }
 
+// Function implements World.
+func (f *file) Function(string) (uint64, bool) { return 0, false }
+
 // compile builds a program of testdata with stubs of the plain kind.
 func compile(t testing.TB, name string, flags ...string) (*file, string) {
 	t.Helper()
@@ -217,6 +220,98 @@ func TestThrough(t *testing.T) {
 		if run := m.Run(Call{Entry: f.funcs["through"], Args: []uint64{labs + 16, 7}, MaxSteps: 100}); !errors.Is(run.Err, ErrCode) {
 			t.Errorf("%s: %v where no function begins", level, run.Err)
 		}
+	}
+}
+
+// beside is a program beside a library whose code is executed, where executes: its function "sum", at another address.
+type beside struct {
+	*file
+	executes bool
+}
+
+func (b beside) Import(pc uint64) string {
+	if pc == b.funcs["sum"] {
+		return "sum"
+	}
+	return b.file.Import(pc)
+}
+
+// Code implements World: that of "sum" lies in the library alone.
+func (b beside) Code(pc uint64) []byte {
+	if pc == b.funcs["sum"] {
+		return nil
+	}
+	if pc >= aside {
+		return b.file.Code(pc - aside)
+	}
+	return b.file.Code(pc)
+}
+
+const aside = 0x7100_0000_0000
+
+func (b beside) Function(name string) (uint64, bool) {
+	return b.funcs["sum"] + aside, b.executes && name == "sum"
+}
+
+// TestForeign: a library function that is not known is executed where its code is there. No experiments are to be made
+// with its decisions and values, as with none of what it does not say.
+func TestForeign(t *testing.T) {
+	for _, level := range []string{"-O0", "-O1"} {
+		f, _ := compile(t, "foreign.c", level, "-fno-inline")
+		numbers := []uint64{3, ^uint64(0), 4}
+		data := make([]byte, 0, 24)
+		for _, n := range numbers {
+			data = binary.LittleEndian.AppendUint64(data, n)
+		}
+		const at = 0x6500_0000_0000
+		call := Call{Entry: f.funcs["foreign"], Args: []uint64{at, 3}, MaxSteps: 1000, Sites: true}
+		known := memory{World: beside{f, true}, at: at, data: data}
+		run := New(known).Run(call)
+		if run.Err != nil || run.Result != 8 {
+			t.Errorf("%s: %d, %v; want 8", level, run.Result, run.Err)
+		}
+		if n := len(run.Decisions); n != 1 {
+			t.Errorf("%s: %d decisions, want that of the program alone", level, n)
+		}
+		for _, v := range run.Values {
+			if v.PC >= aside {
+				t.Errorf("%s: a value of the library: %+v", level, v)
+			}
+		}
+		for _, s := range run.Sites {
+			if s.PC >= aside {
+				t.Errorf("%s: an instruction of the library: %+v", level, s)
+			}
+		}
+		known.World = beside{f, false}
+		if run := New(known).Run(call); !errors.Is(run.Err, ErrLibrary) {
+			t.Errorf("%s: %v where there is no code", level, run.Err)
+		}
+	}
+}
+
+// memory is a world with some bytes at an address.
+type memory struct {
+	World
+	at   uint64
+	data []byte
+}
+
+func (m memory) Read(addr uint64, data []byte, known []bool) {
+	m.World.Read(addr, data, known)
+	for i := range data {
+		if off := addr + uint64(i) - m.at; off < uint64(len(m.data)) {
+			data[i], known[i] = m.data[off], true
+		}
+	}
+}
+
+// TestFaultInLibrary: a call in which a library function reads where no memory is ends at the call.
+func TestFaultInLibrary(t *testing.T) {
+	f, _ := compile(t, "foreign.c", "-O0")
+	run := New(f).Run(Call{Entry: f.funcs["faulty"], Args: []uint64{8}, MaxSteps: 100})
+	if begin := f.funcs["faulty"]; !errors.Is(run.Err, ErrFault) || run.PC < begin || run.PC > begin+64 {
+		t.Errorf("%v at %#x, want a fault in the function at %#x", run.Err, run.PC, begin)
 	}
 }
 

@@ -67,8 +67,11 @@ type Analysis struct {
 	done       bool           // an inconsistent C-point was found, and All is not set
 	faults     int            // memory faults seen so far
 	signal     *report.Exit   // the last fault or fatal signal
-	died       trace.Addr     // the program's instruction, or call, that faulted; 0: it was another signal
+	died       trace.Addr     // the program's instruction that faulted, or the call of a library in which one did; 0: it was another signal
+	diedAt     trace.Addr     // died: the statement of the program's own in which that was
 	diedIn     trace.ThreadID // died: the thread
+	diedCalls  []trace.Addr   // died: the return addresses of the calls around diedAt; nil: not known
+	aborted    bool           // died: it did so of itself (assert, abort)
 	dying      call           // died: the watched function's in which it was
 	tried      call           // that experiments were made with last
 	audit      *report.Audit
@@ -656,8 +659,8 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	in.ReadFreed = func() (faultloc.ReadFreed, bool) { return a.readFreed(p) }
-	if in.Cut {
-		in.Died = a.died
+	if in.Cut && (!a.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
+		in.Died = a.diedAt
 	}
 	if a.Relevance.Forgets() { // what is nowhere may be in such a block
 		in.Elsewhere = func(addr trace.Addr) bool { return addr < trace.UserEnd || a.elsewhere(addr) }

@@ -1,8 +1,11 @@
 package analysis
 
 import (
+	"slices"
+
 	"mgtrace/constraints/eval"
 	"mgtrace/faultloc"
+	"mgtrace/mgpp"
 	"mgtrace/report"
 )
 
@@ -17,16 +20,31 @@ func (a *Analysis) crashed() (c report.CPoint, ok bool) {
 	if a.died == 0 || a.Exit == nil || a.Exit != a.signal || a.checked == 0 || a.o.NoLocate || len(a.points) > 0 {
 		return c, false
 	}
-	p := &point{CPoint: eval.CPoint{Kind: "crash"}, time: a.Hist.Now(), healthy: a.whole}
+	p := &point{CPoint: eval.CPoint{Kind: "crash"}, time: a.beforeAbort(), healthy: a.whole}
 	a.Graph.Exact()
 	in := a.question(p)
 	res := a.watched(p, in, faultloc.Crashed)
 	c = report.CPoint{Kind: p.Kind, File: a.signal.File, Path: a.signal.Path, Line: a.signal.Line, Timestamp: uint64(p.time), Fault: report.Crash}
 	c.Inconsistencies = []report.Inconsistency{{Constraint: report.Crash, Reason: "the program died of " + a.signal.Signal + ", and nothing was inconsistent", Total: 1}}
+	if a.aborted && !slices.ContainsFunc(res.Suspects, func(s faultloc.Suspect) bool { return s.Kind != faultloc.Died }) {
+		return c, false // where it aborted is told in any case
+	}
 	for i := range res.Suspects {
 		s := a.suspect(i+1, &res.Suspects[i], p.time)
 		s.Contributes = []string{report.Crash}
 		c.Suspects = append(c.Suspects, s)
 	}
 	return c, len(c.Suspects) > 0
+}
+
+// beforeAbort is the last operation that the program did before it ended itself: assert and its kin allocate for what they say.
+func (a *Analysis) beforeAbort() mgpp.Timestamp {
+	t := a.Hist.Now()
+	for ; a.aborted && t > 0; t-- {
+		pc := a.Hist.Op(t).PC
+		if im, ok := a.Symbols.Image(pc); pc != a.died && (!ok || im.Traced) {
+			break
+		}
+	}
+	return t
 }

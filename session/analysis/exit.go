@@ -1,11 +1,13 @@
 package analysis
 
 import (
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"mgtrace/constraints/eval"
+	"mgtrace/objfile"
 	"mgtrace/report"
 	"mgtrace/session/symbol"
 	"mgtrace/trace"
@@ -14,23 +16,17 @@ import (
 // Signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) Signalled(ev *trace.Event) {
 	e := &report.Exit{Signal: unix.SignalName(syscall.Signal(ev.Aux))}
-	a.died = 0
-	pc := ev.PC
-	f, _, _ := a.Symbols.Where(ev.PC)
-	if f.File == "" && len(ev.Stack) > 0 {
-		for _, ret := range ev.Stack {
-			if f, _, _ = a.Symbols.Where(ret - 1); f.File != "" {
-				pc = ret - 1
-				break
-			}
-		}
-	}
-	if f.File != "" {
+	a.died, a.diedAt = 0, 0
+	if f, at, calls := a.whereDied(ev); f.File != "" {
 		e.File, e.Path, e.Line = symbol.Short(f.File), f.File, f.Line
 		switch syscall.Signal(ev.Aux) {
-		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL:
-			if im, ok := a.Symbols.Image(pc); ok && im.Traced {
-				a.died, a.diedIn = pc, ev.Thread
+		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT:
+			if im, ok := a.Symbols.Image(at); ok && im.Traced {
+				a.died, a.diedAt, a.diedIn, a.diedCalls = at, at, ev.Thread, slices.Clone(calls)
+				if im, ok := a.Symbols.Image(ev.PC); ok && im.Traced {
+					a.died = ev.PC
+				}
+				a.aborted = syscall.Signal(ev.Aux) == unix.SIGABRT
 				a.dying = a.calls.current(ev.Thread)
 			}
 		}
@@ -40,6 +36,40 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 	if ev.Flags&trace.FlagHandled == 0 {
 		a.Exit = e
 	}
+}
+
+// whereDied is the statement of the program's own in which a signal met it, the innermost, and the return addresses of the calls
+// around that: mostly it is the instruction's, but a function of a library may have been called there. Without one it is the
+// innermost of which a line is known.
+func (a *Analysis) whereDied(ev *trace.Event) (f objfile.Frame, at trace.Addr, calls []trace.Addr) {
+	stack := append([]trace.Addr{ev.PC + 1}, ev.Stack...)
+	own := a.Symbols.Own(stack)
+	named := func(ret trace.Addr) bool {
+		f, _, _ = a.Symbols.Where(ret - 1)
+		return f.File != ""
+	}
+	i := slices.IndexFunc(stack, func(ret trace.Addr) bool { return ret-1 == own && !a.Symbols.Library(own) && named(ret) })
+	if i < 0 {
+		i = slices.IndexFunc(stack, named)
+	}
+	if i < 0 {
+		return objfile.Frame{}, 0, nil
+	}
+	return f, stack[i] - 1, stack[i+1:]
+}
+
+// calledIn cuts the calls around a statement off behind that of a function in which it is.
+func (a *Analysis) calledIn(function string, at trace.Addr, calls []trace.Addr) []trace.Addr {
+	entry, _ := a.Symbols.Entry(function)
+	for n := 0; n <= len(calls); n++ {
+		if begin, ok := a.Symbols.Begin(at); ok && begin == entry {
+			return calls[:n]
+		}
+		if n < len(calls) {
+			at = calls[n] - 1
+		}
+	}
+	return calls
 }
 
 // Ended notes the exit status.

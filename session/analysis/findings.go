@@ -169,7 +169,9 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		stack = append([]trace.Addr{s.PC + 1}, s.Calls...)
 	}
 	if s.Kind == faultloc.Died {
-		stack = a.ledTo(a.diedIn, a.Hist.Now(), s.PC)
+		if stack = a.ledTo(a.diedIn, a.Hist.Now(), s.PC); a.diedCalls != nil {
+			stack = append([]trace.Addr{s.PC + 1}, a.calledIn(a.dying.Function, s.PC, a.diedCalls)...)
+		}
 	}
 	out := a.Statement(s.PC, stack)
 	out.Rank, out.Kind, out.Operations = rank, string(s.Kind), len(s.Operations)

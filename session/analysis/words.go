@@ -59,9 +59,14 @@ func (a *Analysis) reasons(s *faultloc.Suspect, out *report.Suspect, at mgpp.Tim
 }
 
 // headline is the best evidence; where that is a repair of another field than the statement
-// wrote, the evidence that says so.
+// wrote, the evidence that says so; of a statement in which the program died, that it did.
 func headline(s *faultloc.Suspect) *faultloc.Evidence {
 	best := s.Best()
+	if s.Kind == faultloc.Died {
+		if i := slices.IndexFunc(s.Evidence, func(e faultloc.Evidence) bool { return e.Kind == faultloc.Crash }); i >= 0 {
+			return &s.Evidence[i]
+		}
+	}
 	if best == nil || best.Kind != faultloc.RepairCell {
 		return best
 	}
@@ -123,13 +128,13 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 	case faultloc.Decided:
 		return a.whyDecided(s, best)
 	case faultloc.Died:
-		if best != nil && best.Sole {
+		switch {
+		case best == nil:
+		case best.Sole:
 			return "The program died in this statement, and nothing was inconsistent."
-		}
-		if best != nil && best.Next {
+		case best.Next:
 			return "The program died in this statement, right behind a change beside which a store is missing that would mend all."
-		}
-		if best != nil && best.Filling {
+		case best.Filling:
 			return "The program died in this statement, while a new node was being filled in: what that lacks may have been still to come."
 		}
 		return "The program died in this statement, before the call was over: what is inconsistent may just have been on its way."

@@ -20,6 +20,7 @@ import (
 	"mgtrace/report"
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
+	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -98,6 +99,8 @@ type Program struct {
 	execed  string
 	exited  bool // OnExit ran: the end was seen with memory still there
 	crash   *target.Crash
+	// crashStack has the calls around it. The kernel's engine tells of a signal when the program goes on with it.
+	crashStack []trace.Addr
 }
 
 // Launch starts the program, plans, and attaches. The process is stopped when
@@ -460,7 +463,7 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 	stop := l.progress()
 	l.o.Capture.running(true)
 	status, err = l.proc.Run(ctx, target.Handlers{
-		OnCrash: func(c target.Crash) { l.crash = &c; l.stopped() },
+		OnCrash: l.crashed,
 		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
 		OnUrge:  l.urged,
 		OnHold: func(h target.Hold) {
@@ -496,6 +499,40 @@ func (l *Program) urged() {
 	if l.onUrge != nil {
 		l.onUrge()
 	}
+}
+
+// crashed runs while the process is held at its crash.
+func (l *Program) crashed(c target.Crash) {
+	stack := l.around(&c.Regs)
+	l.mu.Lock()
+	l.crash, l.crashStack = &c, stack
+	l.mu.Unlock()
+	l.stopped()
+}
+
+// maxAround bounds the calls around the instruction at which a program crashed.
+const maxAround = 256
+
+// around are the return addresses of the calls around an instruction, innermost first. Where no code is, as behind a call by a
+// pointer that is NULL, the innermost lies where the stack pointer points.
+func (l *Program) around(regs *mem.Regs) (stack []trace.Addr) {
+	at := *regs
+	if _, _, ok := l.file(regs.RIP); !ok {
+		ret, err := mem.ReadUint64(l.proc, regs.RSP)
+		if err != nil {
+			return nil
+		}
+		stack = append(stack, trace.Addr(ret))
+		at.RIP, at.RSP = ret-1, regs.RSP+8
+	}
+	levels := objfile.Unwind(typing.UnwindRegs(&at), maxAround, l.file, func(addr uint64, b []byte) bool {
+		n, _ := l.proc.ReadMemory(b, addr) // n tells
+		return n == len(b)
+	})
+	for i := range levels[1:] {
+		stack = append(stack, trace.Addr(levels[i+1].Regs.PC()))
+	}
+	return stack
 }
 
 // stopped runs while the process is held: everything that it did is brought in

@@ -220,9 +220,9 @@ func (r *Rerun) guesses(fits func(*world) bool) {
 	}
 }
 
-// dies: the call ends where the program died, by an access to where no memory is.
+// dies: the call ends where the program died, by an access to where no memory is, or of itself.
 func (r *Rerun) dies() bool {
-	return errors.Is(r.was.Err, replay.ErrFault) && r.was.PC == uint64(r.call.Died)
+	return (errors.Is(r.was.Err, replay.ErrFault) || errors.Is(r.was.Err, replay.ErrEnded)) && r.was.PC == uint64(r.call.Died)
 }
 
 // floats are what may be a floating-point argument, which is not recorded: what the call stored and looks like one.

@@ -101,10 +101,26 @@ func (w *world) link(im *symbol.Image, addr uint64, data []byte) {
 // Code implements replay.World: of the program's own code.
 func (w *world) Code(pc uint64) []byte {
 	im, ok := w.symbols.Image(trace.Addr(pc))
-	if !ok || im.Obj == nil || !im.Traced {
+	if !ok || !executes(im) {
 		return nil
 	}
 	return im.Obj.Code(pc-uint64(im.Bias), 16)
+}
+
+// executes: the code of a file is executed: what is traced, and the C++ library, of which programs call what has no name among
+// the functions that replay knows (std::string's).
+func executes(im *symbol.Image) bool {
+	return im.Obj != nil && (im.Traced || symbol.MatchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}))
+}
+
+// Function implements replay.World.
+func (w *world) Function(name string) (pc uint64, ok bool) {
+	at, ok := w.symbols.Exported(name)
+	if !ok {
+		return 0, false
+	}
+	im, ok := w.symbols.Image(at)
+	return uint64(at), ok && executes(im)
 }
 
 // Import implements replay.World.
@@ -114,7 +130,7 @@ func (w *world) Import(pc uint64) string {
 		return ""
 	}
 	at := pc - uint64(im.Bias)
-	if im.Traced {
+	if executes(im) {
 		return im.Obj.Import(at)
 	}
 	fn, ok := im.Obj.FuncAt(at)
