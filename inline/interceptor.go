@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/inline/emit"
 	"mgtrace/inline/hook"
 	"mgtrace/inline/layout"
@@ -534,10 +535,7 @@ func (e *Engine) signalled(th *target.Stopped, s *slot, sig syscall.Signal, info
 	}
 	h.Thread, h.Wall, h.PC, h.SP = trace.ThreadID(s.tid), e.wall(), regs.RIP, regs.RSP
 	if ends {
-		h.Regs = capture.Regs{BX: regs.RBX, BP: regs.RBP, R12: regs.R12, R13: regs.R13, R14: regs.R14, R15: regs.R15}
-		h.Stack = make([]byte, capture.SignalStack)
-		n, _ := th.ReadMemory(h.Stack, regs.RSP) // n tells
-		h.Stack = h.Stack[:n]
+		observe.Interrupted(&h, &regs, th)
 	}
 	e.note(s, &h)
 }

@@ -54,7 +54,7 @@ var imports = []struct {
 	{"inline/emit", true, "inline/layout inline/patch x86"},
 	{"inline/hook", true, "capture capture/syscalls inline/layout inline/matter probe x86"},
 	{"inline/log", true, "capture inline/layout probe trace x86"},
-	{"inline", false, "capture inline/emit inline/hook inline/layout inline/log inline/matter inline/patch probe target target/mem target/undo trace x86"},
+	{"inline", false, "capture capture/observe inline/emit inline/hook inline/layout inline/log inline/matter inline/patch probe target target/mem target/undo trace x86"},
 	{"translate", true, "flow inline/layout trace x86"},
 	{"translate/engine", false, "capture capture/observe capture/syscalls flow inline/hook inline/layout inline/log probe target target/mem trace translate x86"},
 	{"step", false, "capture capture/observe flow probe target target/mem trace x86"},

@@ -27,6 +27,7 @@ func (v *Observer) functions(t *thread, r *mem.Regs, p *place) {
 	if p.writer >= 0 {
 		v.enterWriter(t, r, p.writer)
 	}
+	v.tellPassed(t, r, p)
 	if p.flags&stops != 0 {
 		v.stop(t, r, p, nested)
 	}
@@ -62,6 +63,19 @@ func (v *Observer) stop(t *thread, r *mem.Regs, p *place, nested bool) {
 		h.Stack = stack[:n&^7]
 	}
 	v.send()
+}
+
+// tellPassed reports what the arguments of a watched function lead to on the thread's stack.
+func (v *Observer) tellPassed(t *thread, r *mem.Regs, p *place) {
+	for _, f := range p.site.Enter {
+		for i, words := range v.funcs[f].Passed {
+			addr := argument(r, i+1)
+			if words == 0 || r.RSP < t.stack[0] || addr <= r.RSP || addr >= t.stack[1] {
+				continue
+			}
+			v.put(t, &span{op: capture.Passed, pc: r.RIP, sp: r.RSP, addr: addr, base: addr, size: min(uint64(words)*8, t.stack[1]-addr)})
+		}
+	}
 }
 
 // leaveSite ends the open allocator call where it returns.
