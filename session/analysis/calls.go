@@ -162,7 +162,9 @@ func (c *calls) note(thread trace.ThreadID, outermost *eval.Activation, args []u
 	if outermost != nil {
 		o.is, o.order, o.index = true, outermost.Order(), c.log.len()
 		c.log.add(outermost, now, args, c.passed.take(thread))
+		return
 	}
+	c.passed.drop(thread)
 }
 
 // between returns the times at which no call was open, next to those at which one was.
