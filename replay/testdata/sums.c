@@ -84,6 +84,42 @@ CALL floats(num a, num b)
     double x = (double)(a % 1000), y = (double)(b % 1000 + 2000);
     return (num)(x * 1.5 + y / 3 - (x < y ? 10.25 : 0.5));
 }
+/* Numbers of four bytes, roots, the lesser and the greater one, and none at all. */
+CALL singles(num a, num b)
+{
+    volatile float zero = 0;
+    float x = (float)(a % 5000) / 7, y = (float)(int)b * 0.25f, z = x * y - y / (x + 1);
+    double wide = z, nan = zero / zero;
+    float low = x < y ? x : y, high = x > y ? x : y;
+    num s = (num)(low * 8) + (num)(high / 1000) * 3 + (z > x) + 2 * (nan == nan) + 4 * (zero / zero < x) + 8 * (z != y);
+    return s + (int)(wide / 1e6) + (num)__builtin_sqrt((double)(a & 0xffff)) + (num)(__builtin_sqrtf((float)(b & 0xff)) * 100);
+}
+/* What is vectorized, where that is done. */
+CALL arrays(num a, num b)
+{
+    int v[16], w[16];
+    double d[8];
+    float f[8];
+    unsigned char c[32];
+    num s = 0;
+    for (int i = 0; i < 16; i++) {
+        v[i] = (int)a * i ^ (int)b;
+        w[i] = (int)b + i * 77;
+    }
+    for (int i = 0; i < 16; i++)
+        v[i] = v[i] > w[i] ? v[i] - w[i] : w[i] == 5 ? 9 : v[i] >> 3;
+    for (int i = 0; i < 8; i++) {
+        d[i] = (double)v[i] * 0.5 - w[i];
+        f[i] = (float)v[i] / 3 + (float)w[i];
+    }
+    for (int i = 0; i < 32; i++)
+        c[i] = (unsigned char)(a >> (i & 15)) < 99 ? (unsigned char)b + i : 7;
+    for (int i = 0; i < 16; i++)
+        s += v[i] * 3L + c[i] - c[31 - i] * 2;
+    for (int i = 0; i < 8; i++)
+        s = s * 5 + (num)d[i] - (num)f[i];
+    return s;
+}
 CALL deep(num a, num b) { return (a & 31) == 0 ? b : deep((a & 31) - 1, b + a) + 1; }
 CALL bits(num a, num b) { return (num)__builtin_bswap64(a) + __builtin_ctzl(b | 256) + (a < 0) + (b != 0) * 2 + !a; }
 
@@ -117,7 +153,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
     }
     return 0;
 }
