@@ -169,6 +169,9 @@ func TestPassed(t *testing.T) {
 			if f == nil {
 				t.Fatalf("%s: %s is not planned", o, name)
 			}
+			if f.Floats != (name == "plain(int, double)") {
+				t.Errorf("%s: %s: floats %v", o, name, f.Floats)
+			}
 			if f.Passed != want {
 				t.Errorf("%s: %s: %v, want %v", o, name, f.Passed, want)
 			}

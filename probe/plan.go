@@ -207,6 +207,7 @@ type Func struct {
 	// Passed says how much of what a RoleWatch's integer arguments lead to is told, if it lies on the thread's stack: in
 	// words, for each register that passes one, in order.
 	Passed   [len(objfile.ArgRegs)]uint8
+	Floats   bool // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
 	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
 	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent

@@ -88,9 +88,11 @@ const (
 	unsized   = 64  // where it is not known how much lies there: a string, void
 )
 
-// passedOf says how much a function's pointers are given to work on: Func.Passed.
-func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uint8) {
+// passedOf says how much a function's pointers are given to work on, and whether it is given floating-point numbers:
+// Func.Passed, Func.Floats.
+func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uint8, floats bool) {
 	for _, p := range file.Params(entry) {
+		floats = floats || p.Type != nil && p.Type.Size <= 16 && holdsFloat(p.Type)
 		reg := slices.Index(objfile.ArgRegs[:], p.Loc.Reg)
 		if p.Loc.Kind != objfile.LocReg || reg < 0 || p.Type == nil || p.Type.Kind != types.Pointer {
 			continue
@@ -103,7 +105,16 @@ func passedOf(file *objfile.File, entry uint64) (words [len(objfile.ArgRegs)]uin
 		}
 		words[reg] = uint8((size + 7) / 8)
 	}
-	return words
+	return words, floats
+}
+
+// holdsFloat: a type is a floating-point number, or has one inside.
+func holdsFloat(t *types.Type) bool {
+	switch t.Kind {
+	case types.Struct, types.Union, types.Array:
+		return slices.ContainsFunc(t.Scalars(), func(s types.Scalar) bool { return s.Type.Kind == types.Float })
+	}
+	return t.Kind == types.Float
 }
 
 func (b *builder) watch(l located) {
@@ -125,7 +136,7 @@ func (b *builder) watch(l located) {
 		}
 	}
 	f.Args = argsOf(b.plan.Images[l.image].File, l.fn.Addr)
-	f.Passed = passedOf(b.plan.Images[l.image].File, l.fn.Addr)
+	f.Passed, f.Floats = passedOf(b.plan.Images[l.image].File, l.fn.Addr)
 	f.Returns = b.returns(l)
 	b.land(l, f.Returns)
 	if len(f.Returns) == 0 {

@@ -24,7 +24,7 @@ type World interface {
 type Call struct {
 	Entry    uint64
 	Args     []uint64 // integer arguments, six at most
-	Float    uint64   // the first floating-point argument, as it lies in memory
+	Floats   []uint64 // floating-point arguments as they lie in memory, eight at most
 	MaxSteps int      // instructions
 	// Flip says that decision n, from 0, goes the other way: that of the instruction at pc. Nil: none does.
 	Flip func(n int, pc uint64) bool
@@ -211,7 +211,9 @@ func (m *Machine) begin(call *Call) *cpu {
 			c.reg[r], c.from[r] = call.Args[i], &Origin{Given: true}
 		}
 	}
-	c.xmm[0][0] = call.Float
+	for i, v := range call.Floats[:min(len(call.Floats), 8)] {
+		c.xmm[i][0] = v
+	}
 	c.reg[rsp] = stackTop - 4096
 	c.reg[rbp] = stackTop - 2048
 	c.push(outside)

@@ -215,6 +215,18 @@ func (c *cpu) float(in *inst, a, b [2]uint64) {
 			a = [2]uint64{}
 		}
 		c.setVec(in, [2]uint64{a[0]&^0xffff_ffff | b[0]&0xffff_ffff, a[1]})
+	case x86asm.CMPSD_XMM:
+		c.setVec(in, [2]uint64{-flag(holds(x, y, in.ops[2].number)), a[1]})
+	case x86asm.CMPSS:
+		c.setVec(in, [2]uint64{a[0]&^0xffff_ffff | -flag(holds(float64(u), float64(v), in.ops[2].number))&0xffff_ffff, a[1]})
+	case x86asm.CMPPD:
+		c.setVec(in, lanes(a, b, 64, func(x, y uint64) uint64 {
+			return -flag(holds(math.Float64frombits(x), math.Float64frombits(y), in.ops[2].number))
+		}))
+	case x86asm.CMPPS:
+		c.setVec(in, lanes(a, b, 32, func(x, y uint64) uint64 {
+			return -flag(holds(float64(single(x)), float64(single(y)), in.ops[2].number))
+		}))
 	case x86asm.SQRTSD:
 		double(math.Sqrt(y))
 	case x86asm.SQRTSS:
@@ -316,6 +328,21 @@ func (c *cpu) compare(x, y float64) {
 	unordered := math.IsNaN(x) || math.IsNaN(y)
 	c.zf, c.pf, c.cf = unordered || x == y, unordered, unordered || x < y
 	c.of, c.sf = false, false
+}
+
+// holds is what a comparison says by its number (SDM volume 2, CMPPD, table 3-1).
+func holds(x, y float64, predicate uint64) (yes bool) {
+	switch predicate & 3 {
+	case 0:
+		yes = x == y
+	case 1:
+		yes = x < y
+	case 2:
+		yes = x <= y
+	case 3:
+		yes = math.IsNaN(x) || math.IsNaN(y)
+	}
+	return yes != (predicate&4 != 0)
 }
 
 // truncated is a number as an integer of a size in bytes; where it has none, the least one (SDM volume 2, CVTTSD2SI).

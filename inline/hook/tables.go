@@ -93,7 +93,10 @@ func (t *Tables) add(sites []capture.Site, i int, pc uint64, more uint32, e *x86
 	n := t.site(pc, flags, i, store, alloc, writer)
 	put32(t.Sites[n*layout.SiteSize:], layout.SiteMember, t.member(s))
 	for _, f := range s.Enter {
-		copy(t.Sites[n*layout.SiteSize+layout.SitePassed:], t.plan.Funcs[f].Passed[:])
+		passed := t.Sites[n*layout.SiteSize+layout.SitePassed:]
+		if copy(passed, t.plan.Funcs[f].Passed[:]); t.plan.Funcs[f].Floats {
+			passed[len(t.plan.Funcs[f].Passed)] = 1
+		}
 	}
 	return n
 }

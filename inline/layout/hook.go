@@ -225,7 +225,7 @@ const (
 	SiteWriter = 24 // u32: index of the writer that is entered + 1
 	SiteMember = 28 // u32: the argument that becomes a node (4 bits, from 1; 0: none), and its size in bytes
 	// u8 × 8: of each register that passes an integer argument, in order, how many words are told of what it leads to, if that
-	// lies on the thread's stack. 0: none.
+	// lies on the thread's stack. 0: none. The seventh: not 0 where what the registers of floating-point arguments hold is told.
 	SitePassed = 32
 	SiteSize   = 40
 )

@@ -94,6 +94,21 @@ CALL singles(num a, num b)
     num s = (num)(low * 8) + (num)(high / 1000) * 3 + (z > x) + 2 * (nan == nan) + 4 * (zero / zero < x) + 8 * (z != y);
     return s + (int)(wide / 1e6) + (num)__builtin_sqrt((double)(a & 0xffff)) + (num)(__builtin_sqrtf((float)(b & 0xff)) * 100);
 }
+/* Comparisons that choose without a jump. */
+CALL chosen(num a, num b)
+{
+    double x = (double)(a % 700), y = (double)(b % 900), low[4], high[4];
+    float f[4];
+    for (int i = 0; i < 4; i++) {
+        low[i] = x * i < y ? x + i : y - i;
+        high[i] = x <= y * i ? -x : y;
+        f[i] = (float)x > (float)y + i ? 2.5f : (float)i != (float)x ? 1.5f : 0;
+    }
+    num s = x < y ? (y > 3) : (x != 7);
+    for (int i = 0; i < 4; i++)
+        s = s * 3 + (num)low[i] + (num)high[i] * 2 + (num)(f[i] * 2);
+    return s;
+}
 /* What is vectorized, where that is done. */
 CALL arrays(num a, num b)
 {
@@ -153,7 +168,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
     }
     return 0;
 }

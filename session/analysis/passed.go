@@ -86,12 +86,16 @@ func (p *passed) record(number uint32) []uint64 {
 	return from[1 : 1+from[0]]
 }
 
-// objects returns what lies in a record.
-func (p *passed) objects(number uint32) (out []rerun.Object) {
+// objects returns what lies in a record, and what the registers of floating-point arguments held (address 0); nil: that is not known.
+func (p *passed) objects(number uint32) (out []rerun.Object, floats []uint64) {
 	for r := p.record(number); len(r) > 0; {
 		end := 2 + r[1]
-		out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
+		if r[0] == 0 {
+			floats = r[2:end]
+		} else {
+			out = append(out, rerun.Object{Addr: r[0], Words: r[2:end]})
+		}
 		r = r[end:]
 	}
-	return out
+	return out, floats
 }

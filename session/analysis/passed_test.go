@@ -33,10 +33,18 @@ func TestPassed(t *testing.T) {
 		first: {{Addr: 0x7000, Words: []uint64{1, 2}}, {Addr: 0x7100, Words: []uint64{3}}},
 		other: {{Addr: 0x9000, Words: []uint64{9}}},
 	} {
-		if diff := cmp.Diff(want, p.objects(n)); diff != "" {
-			t.Errorf("%d: %s", n, diff)
+		objects, floats := p.objects(n)
+		if diff := cmp.Diff(want, objects); diff != "" || floats != nil {
+			t.Errorf("%d: %s, %v", n, diff, floats)
 		}
 	}
+	tell(2, 0, 7, 8)
+	tell(2, 0x9000, 9)
+	if objects, floats := p.objects(p.take(2)); len(objects) != 1 || !cmp.Equal(floats, []uint64{7, 8}) {
+		t.Errorf("with floating-point arguments: %v, %v", objects, floats)
+	}
+	tell(2, 0x9000, 9)
+	other = p.take(2)
 	tell(2, 0x9000, 9)
 	if again := p.take(2); again != other {
 		t.Errorf("the same is kept twice: %d, %d", other, again)
@@ -44,19 +52,19 @@ func TestPassed(t *testing.T) {
 	tell(2, 0x9000, 8)
 	p.drop(2)
 	if n := p.take(2); n != 0 {
-		t.Errorf("what was no call's is that of another one: %v", p.objects(n))
+		t.Errorf("what was no call's is that of another one: %v", p.record(n))
 	}
 	used := p.used
 	for i := range uint64(passedPiece) * 3 { // each in a record of its own, some of which would lie across two pieces
 		tell(1, 0x7000, i, i, i)
-		if got := p.objects(p.take(1)); len(got) != 1 || got[0].Words[2] != i {
+		if got, _ := p.objects(p.take(1)); len(got) != 1 || got[0].Words[2] != i {
 			t.Fatalf("%d: %v", i, got)
 		}
 	}
 	if p.used < used+6*3*passedPiece {
 		t.Errorf("only %d words are kept", p.used-used)
 	}
-	if got := p.objects(first); len(got) != 2 {
+	if got, _ := p.objects(first); len(got) != 2 {
 		t.Errorf("the first is %v", got)
 	}
 }
@@ -72,8 +80,8 @@ func TestPassedForgotten(t *testing.T) {
 		numbers = append(numbers, p.take(1))
 	}
 	for i, n := range numbers {
-		if got, kept := len(p.objects(n)), i >= 2; (got == 1) != kept {
-			t.Errorf("%d of %d: %d objects", i, len(numbers), got)
+		if got, kept := p.record(n), i >= 2; (got != nil) != kept {
+			t.Errorf("%d of %d: %d words", i, len(numbers), len(got))
 		}
 	}
 }

@@ -289,7 +289,8 @@ func (a *Analysis) callOf(k *call, now mgpp.Timestamp) (c rerun.Call, ok bool) {
 	if !ok || len(k.args) == 0 {
 		return c, false
 	}
-	c = rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now, Passed: a.calls.passed.objects(k.passed)}
+	c = rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
+	c.Passed, c.Floats = a.calls.passed.objects(k.passed)
 	if !c.Over {
 		c.To = now
 	}

@@ -39,6 +39,7 @@ type Call struct {
 	Entry  trace.Addr
 	Args   []uint64 // its integer arguments
 	Passed []Object // what they lead to on the thread's stack
+	Floats []uint64 // its floating-point arguments; nil: not known
 	Thread trace.ThreadID
 	From   mgpp.Timestamp // the last operation before it
 	To     mgpp.Timestamp // the last one during it
@@ -66,7 +67,7 @@ type Rerun struct {
 	ways              map[Way]bool      // what Went knows; nil: it was not asked yet
 	matched           []int             // the effects that were recorded, in order
 	twin              *twin             // nil: not made yet, or it can not be
-	float             uint64            // the call's first floating-point argument
+	floats            []uint64          // the call's floating-point arguments
 	probed            bool              // stillBroken has looked for
 	probe             *eval.Instance    // the instance that is asked first, nil if there is none
 	cost              uint64            // that takes so many steps of evaluation
@@ -102,7 +103,7 @@ const (
 
 // New executes a call as it was. The error says why it could not be, or what of it may be why it did not do what was recorded.
 func New(p Program, call Call) (*Rerun, error) {
-	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]answer{}, fields: map[uint64]knownField{}}
+	r := &Rerun{p: p, call: call, floats: call.Floats, limit: maxChecked, answers: map[string]answer{}, fields: map[uint64]knownField{}}
 	was, err := r.recorded()
 	if err != nil {
 		return nil, err
@@ -115,10 +116,10 @@ func New(p Program, call Call) (*Rerun, error) {
 		return r.matched != nil
 	})
 	for _, v := range floats(was) {
-		if r.matched != nil {
+		if r.matched != nil || call.Floats != nil {
 			break
 		}
-		r.float = v
+		r.floats = []uint64{v}
 		r.execute(r.world(), was)
 	}
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
@@ -260,7 +261,7 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Float: r.float, Place: r.place, Brief: true}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Brief: true}
 	if r.was != nil {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}

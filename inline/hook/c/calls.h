@@ -102,6 +102,26 @@ static __attribute__((noinline)) void stop(struct block *b, const struct regs *r
 	commit(b, sizeof(*t) + n);
 }
 
+/* Tells what the registers of floating-point arguments hold, of each the lower eight bytes. The
+ * routine does not change them. */
+static void tell_floats(struct block *b, struct span *p)
+{
+	struct written *w;
+	u64 *to;
+
+	p->addr = p->base = 0;
+	p->size = 64;
+	if (!reserve(b, sizeof(*w) + p->size))
+		return;
+	w = start_write(b, p, stamp(b), 0, p->size);
+	to = (u64 *)(w + 1);
+	asm volatile("movq %%xmm0, %0\n\tmovq %%xmm1, %1\n\tmovq %%xmm2, %2\n\tmovq %%xmm3, %3"
+		     : "=m"(to[0]), "=m"(to[1]), "=m"(to[2]), "=m"(to[3]));
+	asm volatile("movq %%xmm4, %0\n\tmovq %%xmm5, %1\n\tmovq %%xmm6, %2\n\tmovq %%xmm7, %3"
+		     : "=m"(to[4]), "=m"(to[5]), "=m"(to[6]), "=m"(to[7]));
+	commit(b, sizeof(*w) + p->size);
+}
+
 /* Tells what the arguments of a watched function lead to on the thread's stack: stores there are
  * not recorded, and who called may keep there what the function works on. */
 static __attribute__((noinline)) void tell_passed(struct block *b, const struct regs *r, const struct site *s, u64 sp)
@@ -110,6 +130,9 @@ static __attribute__((noinline)) void tell_passed(struct block *b, const struct 
 	u64 words = s->passed;
 	u8 n;
 
+	if (words >> 48)
+		tell_floats(b, &p);
+	words = words << 16 >> 16;
 	for (n = 1; words; n++, words >>= 8) {
 		p.addr = p.base = argument(r, n);
 		p.size = (words & 0xff) * 8;
