@@ -28,7 +28,8 @@ type calls struct {
 	allocs int               // sites of allocators
 	known  map[callKey]uint32
 	near   [1 << nearCalls]nearCall // some of those that came last
-	// stacks are those of allocators that came last by each stack, by its number.
+	// stacks are those of allocators that came last by each stack, by its number. Those without one,
+	// as all calls of free, are among near.
 	stacks []nearCall
 }
 
@@ -64,11 +65,27 @@ func (c *calls) begin(table *Table) {
 	c.stacks = c.stacks[:0]
 }
 
+// last is where the call that came last of those with this key is to be found, or of others.
+func (c *calls) last(key callKey) *nearCall {
+	return &c.near[(key.pc^key.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
+}
+
+// lastBy is where the call of an allocator with this key and stack is, likewise.
+func (c *calls) lastBy(key callKey, number uint32) *nearCall {
+	if number == 0 || number >= maxAllocs {
+		return c.last(key)
+	}
+	for uint32(len(c.stacks)) <= number {
+		c.stacks = append(c.stacks, nearCall{})
+	}
+	return &c.stacks[number]
+}
+
 // site is the number of a call's site. It is false if there is no such function, or no room
 // for one more.
 func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 	key := callKey{pc, uint64(index)<<8 | uint64(bytes)}
-	near := &c.near[(pc^key.of<<3)*0x9e3779b97f4a7c15>>(64-nearCalls)]
+	near := c.last(key)
 	if near.key == key {
 		return near.site, true
 	}
@@ -89,8 +106,9 @@ func (c *calls) site(index uint32, pc uint64, bytes int) (uint32, bool) {
 // 0: it is the return address alone. It is false if there is none, or no room for one more.
 func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32) []trace.Addr) (uint32, bool) {
 	key := callKey{pc, ofAlloc | uint64(index)<<32 | uint64(number)}
-	if uint64(number) < uint64(len(c.stacks)) && c.stacks[number].key == key {
-		return c.stacks[number].site, true
+	near := c.lastBy(key, number)
+	if near.key == key {
+		return near.site, true
 	}
 	site, ok := c.known[key]
 	if !ok {
@@ -110,12 +128,7 @@ func (c *calls) alloc(index uint32, pc uint64, number uint32, known func(uint32)
 		c.allocs++
 		c.known[key] = site
 	}
-	if number < maxAllocs {
-		for uint32(len(c.stacks)) <= number {
-			c.stacks = append(c.stacks, nearCall{})
-		}
-		c.stacks[number] = nearCall{key, site}
-	}
+	*near = nearCall{key, site}
 	return site, true
 }
 
