@@ -159,6 +159,7 @@ func (l *Program) attach(name string) (engine, error) {
 	}
 	if e.Filtering() {
 		l.filter, l.matter = plainly{e, &l.libs}, o.Matter
+		l.tell = l.filter.Tell
 	}
 	l.warnings = e.Warnings
 	l.Prog.Warnings = append(l.Prog.Warnings, l.warnings()...)

@@ -163,7 +163,7 @@ func (in *intake) Event(ev *trace.Event) error {
 		ev.PC, ev.Stack = in.libs.told(ev.PC), in.libs.stack(ev.Stack)
 	}
 	if in.heed != nil && (ev.Kind == trace.KindAlloc || ev.Kind == trace.KindRealloc) {
-		in.heed(ev.Stack, in.filter.Tell)
+		in.heed(ev.Stack, in.tell)
 	}
 	if in.full != nil {
 		if err := in.full.event(ev); err != nil {

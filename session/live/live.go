@@ -62,6 +62,7 @@ type Program struct {
 
 	// Where the engine drops stores that can not matter; else nil.
 	filter filter
+	tell   func(matter.Frame) bool // filter.Tell, made once: there may be millions of allocations
 	matter matter.Blocks
 	heed   func(stack []trace.Addr, tell func(matter.Frame) bool) // Observer.Heed
 
