@@ -121,9 +121,9 @@ type lyingOrigin struct {
 	origin uint32
 }
 
-// recentOrigins is how many there are of them: by the low bits of a stack's innermost address, a
-// call of an allocator, of which a program has few.
-const recentOrigins = 64
+// recentOrigins is how many there are of them, by a stack's innermost calls: a program may have one call of malloc,
+// and hundreds of calls of the function around it.
+const recentOrigins = 512
 
 // lyingStack is the name of an allocator, and where a stack lies that is never changed.
 type lyingStack struct {
@@ -228,7 +228,7 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 		return ns.internAny(alloc, stack)
 	}
 	k := lyingStack{alloc, len(stack), &stack[0]}
-	last := &ns.recent[stack[0]%recentOrigins]
+	last := &ns.recent[slotOfStack(stack)]
 	if last.lyingStack == k {
 		return last.origin
 	}
@@ -239,6 +239,15 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 	}
 	*last = lyingOrigin{k, i}
 	return i
+}
+
+// slotOfStack says where the origin of a stack is remembered.
+func slotOfStack(stack []trace.Addr) uint64 {
+	x := uint64(0)
+	for _, pc := range stack[:min(len(stack), 4)] {
+		x = (x ^ uint64(pc)) * 0x9e3779b97f4a7c15
+	}
+	return x >> 32 % recentOrigins
 }
 
 // internAny is intern for a stack that may lie anywhere.
