@@ -520,7 +520,7 @@ func (g *Graph) resized(op *mgpp.Op, t mgpp.Timestamp) {
 	if !ok {
 		return
 	}
-	if g.members.hosts[op.Node] {
+	if g.members.hosts.has(op.Node) {
 		g.tangle()
 	}
 	end := n.Start + trace.Addr(n.Size)

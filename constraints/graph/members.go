@@ -20,7 +20,7 @@ type members struct {
 	// apart: each that there ever was lay wholly in a block that kept its size, over no other object, and what
 	// led to it was stored while the block was there: then it is as good as a block of its own.
 	apart    bool
-	hosts    map[mgpp.NodeID]bool // apart: the blocks that ever held one
+	hosts    blocks // apart: those that ever held one
 	places   map[placeKey]*place
 	granules map[trace.Addr][]*place
 	waiting  map[trace.Addr][]ref // cells that point into a granule, to no object there
@@ -41,7 +41,6 @@ func newMembers(spec *check.Spec) members {
 	m := members{some: len(spec.Members)+len(spec.Reaches) > 0}
 	if m.some {
 		m.apart = len(spec.Reaches) == 0
-		m.hosts = map[mgpp.NodeID]bool{}
 		m.places = map[placeKey]*place{}
 		m.granules = map[trace.Addr][]*place{}
 		m.waiting = map[trace.Addr][]ref{}
@@ -94,7 +93,7 @@ func (g *Graph) entered(op *mgpp.Op, t mgpp.Timestamp) {
 	if g.members.apart && !g.liesApart(&o) {
 		g.tangle()
 	}
-	g.members.hosts[host] = true
+	g.members.hosts.add(host)
 	id := g.add(o, nil, true)
 	g.objs.at(id).alone = true
 	g.members.add(g, id)
@@ -249,7 +248,21 @@ func (m *members) overlapping(g *Graph, lo, hi trace.Addr, t mgpp.Timestamp, f f
 }
 
 // mayHold reports whether intrusive objects may lie in a block.
-func (m *members) mayHold(id mgpp.NodeID) bool { return m.tangled() || m.hosts[id] }
+func (m *members) mayHold(id mgpp.NodeID) bool { return m.tangled() || m.hosts.has(id) }
+
+// blocks is a set of blocks, of which it is asked wherever one is born or dies.
+type blocks []uint64
+
+func (b blocks) has(id mgpp.NodeID) bool {
+	return int(id/64) < len(b) && b[id/64]>>(id%64)&1 != 0
+}
+
+func (b *blocks) add(id mgpp.NodeID) {
+	if n := int(id/64) + 1; n > len(*b) {
+		*b = append(*b, make([]uint64, n-len(*b))...)
+	}
+	(*b)[id/64] |= 1 << (id % 64)
+}
 
 // in returns the intrusive objects that live in a block just before t.
 func (m *members) in(g *Graph, id mgpp.NodeID, t mgpp.Timestamp) []ObjID {

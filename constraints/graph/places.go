@@ -7,9 +7,14 @@ import "mgtrace/trace"
 // live objects share a granule, only the history knows: see several.
 type places struct {
 	leaves map[trace.Addr]*placeLeaf // by address >> leafShift
-	last   *placeLeaf                // the leaf that was looked at last,
-	key    trace.Addr                // and its number
+	recent [recentLeaves]struct {    // those that were looked at last, by the low bits of their numbers
+		leaf *placeLeaf
+		key  trace.Addr
+	}
 }
+
+// recentLeaves is a power of two: what a program works on may lie in so many pieces of 4 MB.
+const recentLeaves = 32
 
 type placeLeaf [1 << (leafShift - placePageShift)]placePage
 
@@ -29,14 +34,15 @@ const (
 
 func (p *places) leaf(addr trace.Addr) *placeLeaf {
 	key := addr >> leafShift
-	if p.last == nil || key != p.key {
+	last := &p.recent[key%recentLeaves]
+	if last.leaf == nil || key != last.key {
 		l := p.leaves[key]
 		if l == nil {
 			return nil
 		}
-		p.last, p.key = l, key
+		last.leaf, last.key = l, key
 	}
-	return p.last
+	return last.leaf
 }
 
 // page returns the page of addr, nil if no object was ever there.
@@ -60,6 +66,16 @@ func (p *placePage) at(addr trace.Addr) ObjID {
 // over returns the object, perhaps dead, that alone has a claim to [addr,
 // addr+size); 0 if none has. It is not sure where there may be several.
 func (p *places) over(addr trace.Addr, size uint64) (o ObjID, sure bool) {
+	if size-1 < uint64(1<<placeShift-addr&(1<<placeShift-1)) { // in one granule, as most that is stored
+		pg := p.page(addr)
+		if pg == nil {
+			return 0, true
+		}
+		if o = pg.at(addr); o == several {
+			return 0, false
+		}
+		return o, true
+	}
 	if size > 1<<placePageShift {
 		return 0, false
 	}
