@@ -25,9 +25,9 @@ type binding struct {
 type delta struct {
 	c     *Checker
 	ch    *graph.Changes
-	all   []bool           // by constraint: every binding
-	seen  map[binding]bool // of list, where that is long
+	all   []bool // by constraint: every binding
 	list  []binding
+	in    listed  // of list, where that is long
 	flips []flips // by set of Checker.reach
 	roots []graph.ObjID
 	loose bool // rootsOf: what the pin leads to is not known, so that any node is a root
@@ -36,10 +36,11 @@ type delta struct {
 	args  bool
 	anew  []bool           // by constraint: a pin that it reads changed
 	stale map[attrKey]bool // scratch of a step
+	step  bool             // all of the list is evaluated, in any order
 }
 
 func (c *Checker) newDelta(ch *graph.Changes) *delta {
-	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), anew: make([]bool, len(c.infos)), seen: map[binding]bool{}}
+	return &delta{c: c, ch: ch, all: make([]bool, len(c.infos)), anew: make([]bool, len(c.infos))}
 }
 
 // stepDelta returns an empty delta for a step from one state to the next: that of the last
@@ -48,13 +49,12 @@ func (c *Checker) stepDelta(ch *graph.Changes) *delta {
 	d := c.step
 	if d == nil || len(d.list)+len(d.stale) > manyConcerned { // clearing a map costs what it ever held
 		d = c.newDelta(ch)
-		d.stale = map[attrKey]bool{}
+		d.stale, d.step = map[attrKey]bool{}, true
 		c.step = d
 		return d
 	}
 	clear(d.all)
 	clear(d.anew)
-	clear(d.seen)
 	clear(d.stale)
 	d.list, d.flips = d.list[:0], nil
 	return d
@@ -244,8 +244,12 @@ func (d *delta) bindRoots(e *env, k int, s *site) {
 		})
 		return
 	}
-	slices.Sort(d.roots)
-	for _, o := range slices.Compact(d.roots) {
+	roots := d.roots
+	if !d.step || s.chain.slot > 0 || d.c.infos[k].Universal > 1 { // else each is a binding, and add sees what comes twice
+		slices.Sort(roots)
+		roots = slices.Compact(roots)
+	}
+	for _, o := range roots {
 		d.bind(e, k, s.chain.slot, o)
 	}
 }
@@ -278,26 +282,24 @@ func (d *delta) bind(e *env, k, slot int, o graph.ObjID) {
 
 // add adds a binding.
 func (d *delta) add(b binding) {
-	if d.listed(b) {
+	if d.listed(&b) {
 		return
 	}
 	d.list = append(d.list, b)
 	switch n := len(d.list); {
 	case n == fewConcerned+1:
-		for _, b := range d.list {
-			d.seen[b] = true
-		}
+		d.in.fill(d.list)
 	case n > fewConcerned:
-		d.seen[b] = true
+		d.in.add(d.list)
 	}
 }
 
 // listed reports whether a binding is in the list: most lists are short.
-func (d *delta) listed(b binding) bool {
+func (d *delta) listed(b *binding) bool {
 	if len(d.list) <= fewConcerned {
-		return slices.Contains(d.list, b)
+		return slices.Contains(d.list, *b)
 	}
-	return d.seen[b]
+	return d.in.find(d.list, b)
 }
 
 // fewConcerned is how many bindings are looked through.
@@ -305,7 +307,7 @@ const fewConcerned = 16
 
 // has reports whether a binding is concerned.
 func (d *delta) has(b binding) bool {
-	return d.listed(b) || b.constraint >= 0 && b.constraint < len(d.all) && d.all[b.constraint]
+	return d.listed(&b) || b.constraint >= 0 && b.constraint < len(d.all) && d.all[b.constraint]
 }
 
 // attrSeeds adds the attributes that e's view shows to read what changed.
