@@ -37,6 +37,9 @@ type delta struct {
 	anew  []bool           // by constraint: a pin that it reads changed
 	stale map[attrKey]bool // scratch of a step
 	step  bool             // all of the list is evaluated, in any order
+
+	objects []dirtyObject // see objectsOf
+	of      *env          // whose view they are of
 }
 
 func (c *Checker) newDelta(ch *graph.Changes) *delta {
@@ -56,7 +59,7 @@ func (c *Checker) stepDelta(ch *graph.Changes) *delta {
 	clear(d.all)
 	clear(d.anew)
 	clear(d.stale)
-	d.list, d.flips = d.list[:0], nil
+	d.list, d.flips, d.of = d.list[:0], nil, nil
 	return d
 }
 
@@ -141,10 +144,10 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 		}
 		return out
 	}
-	for i := range d.ch.Dirt {
+	own := s.chain.global != 0 && len(s.chain.hops) == 0 // it lies in the declared object itself
+	for i, x := range d.objectsOf(e) {
 		o := &d.ch.Dirt[i]
-		own := s.chain.global != 0 && len(s.chain.hops) == 0 // it lies in the declared object itself
-		if s.typ != nil && !e.g.Object(o.Obj).Type.Is(s.typ) || own && int(e.g.Object(o.Obj).Global) != s.chain.global {
+		if s.typ != nil && !x.typ.Is(s.typ) || own && x.global != s.chain.global {
 			continue
 		}
 		if s.kind == readsIn {
@@ -156,12 +159,34 @@ func (d *delta) rootsOf(e *env, s *site, out []graph.ObjID) []graph.ObjID {
 		if o.Mask == 0 {
 			continue
 		}
-		hit := s.typ == nil && !own || o.Touches(s.lo, s.hi, e.g.Size(o.Obj, e.t))
+		hit := s.typ == nil && !own || o.Touches(s.lo, s.hi, x.size)
 		if hit || len(s.chain.hops) > 0 && (e.changed != nil || !e.g.Whole(o.Obj)) {
 			out = e.ascend(s.chain.hops, o.Obj, hit, out)
 		}
 	}
 	return out
+}
+
+// dirtyObject is what sites ask of an object that has dirt.
+type dirtyObject struct {
+	typ    *check.NodeType
+	global int
+	size   uint64 // in a view
+}
+
+// objectsOf returns what is asked of the objects with dirt, in its order. There are many sites: they are looked up once
+// for each view.
+func (d *delta) objectsOf(e *env) []dirtyObject {
+	if d.of == e && len(d.objects) == len(d.ch.Dirt) {
+		return d.objects
+	}
+	d.of, d.objects = e, d.objects[:0]
+	for i := range d.ch.Dirt {
+		id := d.ch.Dirt[i].Obj
+		o := e.g.Object(id)
+		d.objects = append(d.objects, dirtyObject{o.Type, int(o.Global), e.g.Size(id, e.t)})
+	}
+	return d.objects
 }
 
 // dirty reports whether a pin was written to.

@@ -107,7 +107,7 @@ func (g *Graph) Concerned(addr trace.Addr, size uint64) (o ObjID, sure bool) {
 	b := g.objs.at(o)
 	end, hi := b.Addr+trace.Addr(b.Size), addr+trace.Addr(size)
 	switch {
-	case b.Death == 0 && b.counts(addr, hi):
+	case g.counting && b.Death == 0 && b.counts(addr, hi):
 		return 0, false
 	case b.Death != 0 || hi <= b.Addr || addr >= end:
 		return 0, true
