@@ -33,6 +33,9 @@ type Assembler struct {
 	divided dividedBlocks
 	ev      trace.Event
 	err     error
+	beside  bool // functions are watched that nobody named, and no others
+	told    int  // calls of these
+	quiet   bool // no more are told
 
 	args     []uint64     // of the call that is told
 	window   Window       // what unwinding reads
@@ -64,6 +67,7 @@ func New(plan *probe.Plan, sites []Site, unwind Unwinder, sink func(*trace.Event
 		sink:     sink,
 		inlinePt: make([]bool, len(plan.Points)),
 		bodies:   make([]body, len(plan.Funcs)),
+		beside:   len(plan.Operations) > 0,
 	}
 	for i := range plan.Funcs {
 		if plan.Funcs[i].Declared {
@@ -99,7 +103,11 @@ func (a *Assembler) Hit(h *Hit) error {
 // stand in a run.
 func (a *Assembler) Plain(id trace.ThreadID) bool {
 	t := a.threads.Of(id)
-	return a.live == nil && !t.inside() && !t.write.open && len(t.held) == 0
+	inside := t.inside()
+	if a.beside { // that such a call was left by an exception may be told a little later
+		inside = len(t.allocs) > 0
+	}
+	return a.live == nil && !inside && !t.write.open && len(t.held) == 0
 }
 
 // AllocOf is the event that an outermost call of a function is, and its flags: KindAlloc or KindFree;

@@ -734,3 +734,37 @@ func TestOpen(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestBeside: calls of functions that nobody named are told so many times. Then those that are open end, and no more are told.
+func TestBeside(t *testing.T) {
+	m := newMachine(nil)
+	m.plan.Operations = []string{"insert", "balance"}
+	for i := range m.plan.Funcs {
+		m.plan.Funcs[i].Beside = m.plan.Funcs[i].Role == probe.RoleWatch
+	}
+	m.asm = New(m.plan, m.sites, nil, func(e *trace.Event) error {
+		m.got = append(m.got, show(e))
+		return nil
+	})
+	m.h.Thread = 2
+	m.call(fInsert, 500, 1)
+	m.h.Thread = 1
+	for i := range probe.MaxCalls - 2 {
+		m.call(fInsert, 600, uint64(i))
+		m.ret(fInsert, 600, 0)
+	}
+	m.call(fInsert, 600, 7)
+	if m.asm.Quiet() {
+		t.Error("quiet too early")
+	}
+	m.got = nil
+	m.call(fBalance, 500, 8)
+	m.ret(fBalance, 500, 0)
+	m.ret(fInsert, 600, 0)
+	m.h.Thread = 2
+	m.ret(fInsert, 500, 0)
+	want := []string{"return 1 = 0 sp 600 unwound", "[2] return 1 = 0 sp 500 unwound", "quiet"}
+	if d := cmp.Diff(want, m.got); d != "" || !m.asm.Quiet() {
+		t.Error(d)
+	}
+}

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"maps"
 	"slices"
 
 	"mgtrace/objfile"
@@ -28,7 +29,35 @@ func (a *Assembler) open(calls []probe.OpenCall) {
 	}
 }
 
+// Quiet says that calls of functions that nobody named are not told any more.
+func (a *Assembler) Quiet() bool { return a.quiet }
+
+// silence ends the calls that are open of functions that nobody named: when they really end is not known.
+func (a *Assembler) silence(h *Hit) {
+	a.quiet = true
+	for _, id := range slices.Sorted(maps.Keys(maps.Collect(a.threads.All()))) {
+		t := a.threads.Of(id)
+		for n := len(t.calls); n > 0 && a.plan.Funcs[t.calls[n-1].fn].Beside; n-- {
+			e := a.event(h, trace.KindReturn)
+			c := &t.calls[n-1]
+			e.Thread, e.Flags, e.Aux, e.SP = id, trace.FlagUnwound, uint64(a.plan.Funcs[c.fn].ID), trace.Addr(c.sp)
+			a.send(e)
+			t.calls = t.calls[:n-1]
+		}
+	}
+	a.send(a.event(h, trace.KindQuiet))
+}
+
 func (a *Assembler) enterWatched(t *thread, h *Hit, f int) {
+	if a.plan.Funcs[f].Beside {
+		if a.quiet {
+			return
+		}
+		if a.told++; a.told > probe.MaxCalls {
+			a.silence(h)
+			return
+		}
+	}
 	t.calls = append(t.calls, watchCall{fn: f, sp: h.SP, ret: h.Regs.Ret, pc: h.PC})
 	e := a.event(h, trace.KindCall)
 	if a.fromInstance(h.Regs.Ret, a.plan.Funcs[f].ID) {

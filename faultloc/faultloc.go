@@ -100,6 +100,8 @@ type Input struct {
 	// Moments are times at which the program was in no call of a function that was watched,
 	// ascending: the structure may have been whole then, though nobody has declared them.
 	Moments []mgpp.Timestamp
+	// Quiet: from then on calls are not known; 0: they are, or never were.
+	Quiet mgpp.Timestamp
 	// Within names the call during which an operation ran: what a statement does in calls
 	// of one function says nothing of what it does in those of another. Nil: not known.
 	Within func(mgpp.Timestamp) string

@@ -124,8 +124,19 @@ func (m *moments) betweenCalls() (n Narrowed, ok bool) {
 	n = Narrowed{From: list[whole], Broke: list[whole] + 1, To: m.in.At}
 	if whole+1 < len(list) {
 		n.To = list[whole+1]
+		n.Unsure = m.in.At-m.in.Healthy <= farAway && !m.lasts(n.To)
+	} else if m.in.Quiet > 0 && m.in.Quiet < m.in.At {
+		return n, false // which calls came after that is not known
 	}
 	return n, !m.in.stopped()
+}
+
+// lasts: something is broken at a moment that still is at the end. What is not may be an operation of the program on its way, of
+// which the calls that are known are parts: nobody has declared them.
+func (m *moments) lasts(t mgpp.Timestamp) bool {
+	end := m.in.Model.View(m.in.At)
+	broken := m.in.Model.Broken(m.in.Model.View(t))
+	return slices.ContainsFunc(broken[:min(len(broken), maxEasy)], func(i eval.Instance) bool { return m.in.Model.Verdict(i, end) == eval.Broken })
 }
 
 // newest is the index of a moment of which that is true, and of the next one, if there is one, not; -1: there is none. It

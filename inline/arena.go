@@ -28,6 +28,7 @@ type arena struct {
 	guards *guards
 	slots  []*slot
 	unused []*slot // that had a thread which ended
+	quiet  bool    // no thread is to tell calls of functions that nobody named
 }
 
 // Where the arena is put: far from what programs, their loaders and sanitizers
@@ -172,7 +173,23 @@ func (s *slot) begin(tid int, hook uint64, stack [2]uint64) {
 	s.set(layout.StackHi, stack[1])
 	binary.LittleEndian.PutUint32(s.mem[layout.Thread:], uint32(tid))
 	s.use(0)
+	if s.arena.quiet {
+		s.silence()
+	}
 	s.offer()
+}
+
+// silence has the thread tell no more calls of functions that nobody named.
+func (s *slot) silence() { atomic.StoreUint32((*uint32)(unsafe.Pointer(&s.mem[layout.Quiet])), 1) }
+
+// silence has no thread tell calls of functions that nobody named any more, be it one that is yet to come.
+func (e *Engine) silence() {
+	e.streams.Lock()
+	defer e.streams.Unlock()
+	e.arena.quiet = true
+	for _, s := range e.arena.slots {
+		s.silence()
+	}
 }
 
 // use makes buffer i, which is empty, the one that is written to. The thread is stopped.

@@ -83,6 +83,7 @@ type reader struct {
 	ended  []*slot // whose thread ended in it
 	held   []*slot // whose thread waited when it began
 	quiet  time.Duration
+	silent bool // no more calls of functions that nobody named are wanted
 }
 
 func (r *reader) run(ctx context.Context) error {
@@ -153,6 +154,10 @@ func (r *reader) round(all bool) (over bool, err error) {
 	}
 	if err == nil {
 		err = r.pass(all)
+	}
+	if !r.silent && r.out.Quiet() {
+		r.silent = true
+		e.silence()
 	}
 	switch {
 	case n >= e.opts.Buffer/turnAt: // as much or more has come meanwhile

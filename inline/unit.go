@@ -119,6 +119,7 @@ func (e *Engine) addSite(u *unit, i int, s *capture.Site) error {
 			e.numbers[key] = n
 		}
 		site.Hook = n
+		site.Beside = e.beside(s)
 		site.Leaves, site.Frees, site.Opens = e.leaves(s), e.frees(s), e.opens(s)
 	}
 	u.sites = append(u.sites, site)
@@ -145,6 +146,15 @@ func (e *Engine) leaves(s *capture.Site) emit.Leaving {
 		return emit.Writers
 	}
 	return emit.Anything
+}
+
+// beside: a site begins or leaves functions that nobody named, and does nothing else.
+func (e *Engine) beside(s *capture.Site) bool {
+	named := func(f int) bool { return !e.plan.Funcs[f].Beside }
+	if s.Landing && !slices.Contains(e.plan.Behind, s.Site) {
+		return false
+	}
+	return (s.Landing || len(s.Enter)+len(s.Leave) > 0) && len(s.Points) == 0 && s.Store < 0 && !s.Stack && !slices.ContainsFunc(s.Enter, named) && !slices.ContainsFunc(s.Leave, named)
 }
 
 // frees says whether a site begins a free of a block of which the tracer need not be told if
@@ -214,7 +224,7 @@ func onlyCalls(s *capture.Site) bool {
 
 // holds says whether a C-point may be at a site.
 func holds(plan *probe.Plan, s *capture.Site) bool {
-	watched := func(f int) bool { return plan.Funcs[f].Role == probe.RoleWatch }
+	watched := func(f int) bool { return plan.Funcs[f].Role == probe.RoleWatch && !plan.Funcs[f].Beside }
 	return len(s.Points) > 0 || slices.ContainsFunc(s.Enter, watched) || slices.ContainsFunc(s.Leave, watched)
 }
 

@@ -61,6 +61,7 @@ func Build(req Request, images []*Image, o Options) (*Plan, error) {
 			b.planStacks(i)
 		}
 	}
+	b.planOperations()
 	b.plan.Globals, b.plan.Inside = slices.Clone(req.Globals), req.Inside
 	b.sort()
 	b.markPlain()

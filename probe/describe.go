@@ -32,6 +32,9 @@ func (p *Plan) String() string {
 	}
 	fmt.Fprintf(&b, "\n%d allocator functions, %d writers, %d watched functions, %d points\n",
 		roles["allocator"], roles["writer"], roles["watched"], len(p.Points))
+	if len(p.Operations) > 0 {
+		fmt.Fprintf(&b, "no C-point is a function: calls of %s are followed, which change nodes\n", strings.Join(p.Operations, ", "))
+	}
 	return b.String()
 }
 

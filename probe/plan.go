@@ -20,6 +20,7 @@ type Request struct {
 	Globals    []Global    // objects in static memory that are nodes: their stores are captured
 	Inside     bool        // what the C library's allocator writes into its own memory is wanted, where its file is traced
 	Stacks     []string    // types (cxxname.Plain): of stores that library headers' functions do for them, the calls around are wanted
+	Operations []string    // types (cxxname.Plain): where no function and no line is watched, calls of what changes their nodes are wanted
 	End        bool        // the call of exit is wanted: what follows (atexit, destructors of static objects) is no normal use
 }
 
@@ -61,18 +62,20 @@ type Plan struct {
 	// Landings are where control comes back to from watched functions that
 	// leave by a jump, an exception or longjmp: a hit there tells that they have
 	// been left.
-	Landings []Site
-	Stacks   []Site // stores, and calls of writers, before which the stack is wanted
-	Globals  []Global
-	Inlined  map[trace.FuncID][]Instance // of watched functions
-	Open     []OpenCall                  // calls of watched functions that recording finds open, each thread's outermost first
-	Watched  []trace.Func                // what FuncID stands for: Watched[id-1]
-	Unprobed []Unprobed
-	Warnings []string
-	Notes    []string // what is not captured for a reason that is no cause for concern
-	Filtered int      // stores left out by rule: to the stack, to thread-local or other static data
-	Inside   bool     // stores inside the C library's allocator are captured
-	Library  int      // stores left out because they belong to the C library inside a static program
+	Landings   []Site
+	Behind     []Site // those of them that only calls of functions want that are Beside
+	Stacks     []Site // stores, and calls of writers, before which the stack is wanted
+	Globals    []Global
+	Inlined    map[trace.FuncID][]Instance // of watched functions
+	Open       []OpenCall                  // calls of watched functions that recording finds open, each thread's outermost first
+	Operations []string                    // names of functions that are watched since nothing else is: Request.Operations
+	Watched    []trace.Func                // what FuncID stands for: Watched[id-1]
+	Unprobed   []Unprobed
+	Warnings   []string
+	Notes      []string // what is not captured for a reason that is no cause for concern
+	Filtered   int      // stores left out by rule: to the stack, to thread-local or other static data
+	Inside     bool     // stores inside the C library's allocator are captured
+	Library    int      // stores left out because they belong to the C library inside a static program
 }
 
 // Instance is where an inlined instance of a function lies.
@@ -208,6 +211,7 @@ type Func struct {
 	// words, for each register that passes one, in order.
 	Passed   [len(objfile.ArgRegs)]uint8
 	Floats   bool // RoleWatch: registers for floating-point numbers may pass arguments, and what these hold is told
+	Beside   bool // RoleWatch: nobody asked for it by name (Request.Operations); MaxCalls of all such functions are told
 	Later    bool // RoleFree: and what a declared allocator gave out behind it in its chunk
 	Acquires bool // RoleWriter: what follows its return happens after what another thread did, as for RoleWait
 	Extent   Extent

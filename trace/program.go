@@ -101,6 +101,7 @@ type Func struct {
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	NoReturn bool   `json:"no_return,omitempty"` // its exit could not be probed (reason in Program.Warnings)
+	Beside   bool   `json:"beside,omitempty"`    // nobody named it: watched because its calls help to locate a fault, up to KindQuiet
 	End      bool   `json:"end,omitempty"`       // the C library's exit: with its call the program's normal end begins
 }
 

@@ -46,6 +46,7 @@ begin wall=77 size=1234567 aux=3 name="the rest was dropped"
 cease wall=78 name="--to insert"
 around thread=7 pc=0x4011e0 stack=0x4011e1,0x401000
 passed thread=7 pc=0x4011b0 addr=0x7ffe0040 data=00500000000000000200000000000000
+quiet thread=7 wall=79 pc=0x4011b0
 truncated name="killed"
 exit thread=7 aux=139
 `

@@ -380,7 +380,7 @@ func (s *subject) compareHistory(k *snap, p *Position) string {
 		if p.Clean {
 			return "clean inside the hook routine"
 		}
-	case (s.site.Leaves != Anything || s.site.Frees || s.site.Opens != nil) && s.hooks == 0:
+	case (s.site.Leaves != Anything || s.site.Frees || s.site.Opens != nil || s.site.Beside) && s.hooks == 0:
 		return "" // behind a call that was left out nobody can tell
 	case !p.Executed && (p.Called != (calls > 0) || p.Clean != (calls == 0)):
 		return fmt.Sprintf("%d calls of the hook routine, position %+v", calls, p)

@@ -40,7 +40,7 @@ type trial struct {
 	Reload                      [2048]uint16
 	Shadow, Seed                uint64
 	Chained                     uint64
-	Open                        [4]uint64 // OpenCall, OpenFree, OpenWriter, AllocCall
+	Open                        [5]uint64 // OpenCall, OpenFree, OpenWriter, AllocCall; Quiet
 }
 
 type outcome struct {
@@ -87,7 +87,7 @@ func harness(t *testing.T) string {
 	}
 	path := filepath.Join(t.TempDir(), "harness")
 	out, err := exec.Command("gcc", "-O1", "-Wall", "-Werror", "-mgeneral-regs-only",
-		fmt.Sprintf("-DALLOC_CALL=%d", layout.AllocCall), fmt.Sprintf("-DOPEN_CALL=%d", layout.OpenCall), fmt.Sprintf("-DOPEN_WRITER=%d", layout.OpenWriter),
+		fmt.Sprintf("-DALLOC_CALL=%d", layout.AllocCall), fmt.Sprintf("-DOPEN_CALL=%d", layout.OpenCall), fmt.Sprintf("-DOPEN_WRITER=%d", layout.OpenWriter), fmt.Sprintf("-DQUIET=%d", layout.Quiet),
 		"-o", path, "testdata/harness.c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

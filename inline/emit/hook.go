@@ -116,6 +116,16 @@ func (g *generator) unlessOpen(from Leaving) (over []int) {
 	return over
 }
 
+// unlessQuiet appends a jump over what follows if calls of functions that nobody named are not told any more.
+func (g *generator) unlessQuiet() (over []int) {
+	g.save(x86.RCX, layout.Scratch0)
+	g.load(x86.RCX, 4, slot(layout.Quiet))
+	g.plain(0xe3, lenMov+lenJmp) // jrcxz
+	over = append(over, g.over())
+	g.restore(x86.RCX)
+	return over
+}
+
 // unlessClosed appends a jump over what follows if no call of an allocator is open and
 // the granule at which the first argument points is closed.
 func (g *generator) unlessClosed() (over []int) {

@@ -94,26 +94,26 @@ func TestLeaves(t *testing.T) {
 	var subjects []*subject
 	for _, c := range []struct {
 		from    Leaving
-		open    func(sp uint64) [4]uint64
+		open    func(sp uint64) [5]uint64
 		hooks   int
 		forgets bool
 	}{
-		{Allocators, func(uint64) [4]uint64 { return [4]uint64{0, 0, 0, 1} }, 0, false},
-		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
-		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, 0, 1} }, 0, false},
-		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 0, true},
-		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp - 8, 0, 1} }, 0, false},
-		{Allocators, func(sp uint64) [4]uint64 { return [4]uint64{0, 0, -sp, 1} }, 0, false},
-		{Writers, func(uint64) [4]uint64 { return [4]uint64{} }, 0, false},
-		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{0, 0, -sp, 0} }, 1, false},
-		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, -sp - 8, 1} }, 0, false},
-		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
-		{Writers, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 1, false},
-		{Tails, func(uint64) [4]uint64 { return [4]uint64{} }, 0, false},
-		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{-sp, 0, 0, 1} }, 1, false},
-		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp, 0, 1} }, 1, false},
-		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{-sp - 8, 0, 0, 1} }, 0, false},
-		{Tails, func(sp uint64) [4]uint64 { return [4]uint64{0, -sp - 8, -sp, 1} }, 0, false},
+		{Allocators, func(uint64) [5]uint64 { return [5]uint64{0, 0, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [5]uint64 { return [5]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Allocators, func(sp uint64) [5]uint64 { return [5]uint64{-sp - 8, 0, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [5]uint64 { return [5]uint64{0, -sp, 0, 1} }, 0, true},
+		{Allocators, func(sp uint64) [5]uint64 { return [5]uint64{0, -sp - 8, 0, 1} }, 0, false},
+		{Allocators, func(sp uint64) [5]uint64 { return [5]uint64{0, 0, -sp, 1} }, 0, false},
+		{Writers, func(uint64) [5]uint64 { return [5]uint64{} }, 0, false},
+		{Writers, func(sp uint64) [5]uint64 { return [5]uint64{0, 0, -sp, 0} }, 1, false},
+		{Writers, func(sp uint64) [5]uint64 { return [5]uint64{-sp - 8, 0, -sp - 8, 1} }, 0, false},
+		{Writers, func(sp uint64) [5]uint64 { return [5]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Writers, func(sp uint64) [5]uint64 { return [5]uint64{0, -sp, 0, 1} }, 1, false},
+		{Tails, func(uint64) [5]uint64 { return [5]uint64{} }, 0, false},
+		{Tails, func(sp uint64) [5]uint64 { return [5]uint64{-sp, 0, 0, 1} }, 1, false},
+		{Tails, func(sp uint64) [5]uint64 { return [5]uint64{0, -sp, 0, 1} }, 1, false},
+		{Tails, func(sp uint64) [5]uint64 { return [5]uint64{-sp - 8, 0, 0, 1} }, 0, false},
+		{Tails, func(sp uint64) [5]uint64 { return [5]uint64{0, -sp - 8, -sp, 1} }, 0, false},
 	} {
 		for round := range 12 {
 			s := a.write("", &variants[0])
@@ -127,6 +127,32 @@ func TestLeaves(t *testing.T) {
 				t.Fatal("no trampoline")
 			}
 			s.hooks, s.forgets = c.hooks, c.forgets
+			subjects = append(subjects, s)
+		}
+	}
+	judge(t, subjects)
+}
+
+// TestBeside: the routine is not called where functions begin and end that nobody named, once their calls are not told any more.
+func TestBeside(t *testing.T) {
+	a := &author{rng: rand.New(rand.NewPCG(15, 16))}
+	var subjects []*subject
+	for i := range variants {
+		for round := range 8 {
+			s := a.write("", &variants[i])
+			code := []byte{0x53} // push rbx
+			if s.text = "push rbx"; round/2%2 == 0 {
+				s.text, code = "ret", []byte{0xc3}
+			}
+			s.site = Site{Tag: None, Hook: 5, Beside: true}
+			s.Open[4] = uint64(round / 4)
+			if round%2 == 0 {
+				s.Mode = modeStep
+			}
+			if !a.finish(t, s, append(code, make([]byte, 16)...)) {
+				t.Fatal("no trampoline")
+			}
+			s.hooks = 1 - round/4
 			subjects = append(subjects, s)
 		}
 	}
@@ -175,16 +201,16 @@ func TestOpens(t *testing.T) {
 	var subjects []*subject
 	for _, c := range []struct {
 		opens Opening
-		open  [4]uint64
+		open  [5]uint64
 		notes bool
 	}{
-		{Opening{Index: 3, Func: descriptor, At: x86.NoReg, Bytes: x86.RDI}, [4]uint64{}, true},
-		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{0, 0, 64, 0}, true},
-		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [4]uint64{64, 0, 0, 64}, false},
-		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{}, true},
-		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.NoReg}, [4]uint64{}, true},
-		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{0, 0, 64, 0}, false},
-		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [4]uint64{64, 0, 0, 64}, false},
+		{Opening{Index: 3, Func: descriptor, At: x86.NoReg, Bytes: x86.RDI}, [5]uint64{}, true},
+		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [5]uint64{0, 0, 64, 0}, true},
+		{Opening{Index: 3, Func: descriptor, At: x86.RDI, Bytes: x86.RSI}, [5]uint64{64, 0, 0, 64}, false},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [5]uint64{}, true},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.NoReg}, [5]uint64{}, true},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [5]uint64{0, 0, 64, 0}, false},
+		{Opening{Writer: true, Index: 70000, At: x86.RDI, Bytes: x86.RDX}, [5]uint64{64, 0, 0, 64}, false},
 	} {
 		for round := range 8 {
 			s := a.write("", &variants[0])
@@ -226,7 +252,7 @@ func TestWrites(t *testing.T) {
 				s.text = "push rbx"
 				s.site = Site{Tag: None, Hook: 5, Opens: &Opening{Writer: true, At: x86.RDI, Bytes: x86.RDX, Closed: true}}
 				s.Regs[x86.RDI], s.Regs[x86.RDX] = s.EA+uint64(round), c.bytes
-				s.Open = [4]uint64{0, 0, c.writer, mode}
+				s.Open = [5]uint64{0, 0, c.writer, mode}
 				s.Mode = modeStep * mode
 				if !a.finish(t, s, append([]byte{0x53}, make([]byte, 16)...)) {
 					t.Fatal("no trampoline")

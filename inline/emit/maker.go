@@ -35,6 +35,9 @@ type Site struct {
 	// that is all. The routine is called only if stores to the block are recorded, or a call
 	// of an allocator is open. It needs a Filter.
 	Frees bool
+	// Beside: the instruction begins or leaves functions that nobody named, and that is all. The routine is not
+	// called once their calls are not told any more (layout.Quiet).
+	Beside bool
 	// Opens: the instruction begins a function, and that is all; where no other call is open
 	// the trampoline notes the call by itself, and the routine is not called.
 	Opens *Opening
@@ -335,6 +338,8 @@ func (g *generator) site(m *Maker, index int) error {
 		switch {
 		case s.Leaves != Anything:
 			over = g.unlessOpen(s.Leaves)
+		case s.Beside:
+			over = g.unlessQuiet()
 		case s.Frees:
 			over = g.unlessClosed()
 		case s.Opens != nil:

@@ -13,6 +13,7 @@ const (
 	End      = 0x30 // first byte behind the current buffer: the guard page
 	Process  = 0x38 // address of the process block
 	Thread   = 0x40 // u32: thread id as the kernel knows it
+	Quiet    = 0x44 // u32: not 0 once calls of functions that nobody named are not told any more; the tracer writes it at any time
 	HookSP   = 0x48 // top of the thread's hook stack, 16-byte aligned
 	SavedSP  = 0x50 // the program's stack pointer while a hook runs
 	Flags    = 0x58 // RAX as lahf; seto al left it

@@ -262,6 +262,9 @@ func (a *Analysis) Event(ev *trace.Event) error {
 		a.memoryFaults()
 		a.ceased, a.done = ev.Name, true
 		return nil
+	case trace.KindQuiet:
+		a.calls.quiet = a.Hist.Now()
+		return nil
 	case trace.KindFree:
 		a.Schedule.Writes(ev.Thread)
 		if !a.Hist.Freeable(ev.Addr) && a.cacheFlush(ev) {
@@ -652,7 +655,7 @@ func (a *Analysis) question(p *point) faultloc.Input {
 		Model: a.model(), History: a.Hist, Cells: locatorCells{a.Graph},
 		At: p.time, Found: p.found, Healthy: p.healthy, Statement: a.Symbols.Statement, Function: a.Symbols.Function, Library: a.Symbols.Library,
 		Elsewhere: a.elsewhere,
-		Points:    a.checkedAt.all(), Moments: a.calls.between(), Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
+		Points:    a.checkedAt.all(), Moments: a.calls.between(), Quiet: a.calls.quiet, Within: a.calls.function, Args: a.calls.argsOf, Cut: p.Kind == "crash", Stopped: a.Checker.Stopped,
 	}
 	if a.doubt == nil {
 		in.Broken, in.Stray = a.Checker.CountBroken, a.Checker.Stray

@@ -18,7 +18,9 @@ type calls struct {
 	open   trace.Threads[openCall]
 	log    callLog // in order of from; but for
 	passed passed
-	idle   times // those that are over and during which nothing was done: their times
+	// quiet: calls are not known from then on; 0: they all are.
+	quiet mgpp.Timestamp
+	idle  times // those that are over and during which nothing was done: their times
 }
 
 // openCall is a call in the log that has not returned.

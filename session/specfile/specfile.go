@@ -212,6 +212,7 @@ func Request(spec *check.Spec, p *symbol.Program, o Wants) (probe.Request, error
 		r.Globals = append(r.Globals, arenas(p, r.Globals)...)
 	}
 	r.Stacks = typeNames(spec)
+	r.Operations = r.Stacks
 	r.Inside = len(spec.Reaches) > 0
 	for _, name := range o.Globals {
 		g, err := global(p, name)

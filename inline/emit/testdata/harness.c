@@ -68,7 +68,7 @@ struct test {
 	u64 shadow;		/* byte of all granules */
 	u64 seed;
 	u64 chained;		/* 1 + the register that holds the cursor at a reload; 0: none */
-	u64 open[4];		/* what the thread block says of open calls: OPEN_CALL, OPEN_FREE, OPEN_WRITER, ALLOC_CALL */
+	u64 open[5];		/* what the thread block says of open calls: OPEN_CALL, OPEN_FREE, OPEN_WRITER, ALLOC_CALL; and QUIET */
 };
 
 /* ALLOC_CALL, OPEN_CALL (and OPEN_FREE behind it) and OPEN_WRITER are given to the compiler: where
@@ -327,6 +327,7 @@ static void one(void)
 	memcpy(b + OPEN_CALL / 8, t->open, 2 * sizeof(u64));
 	b[OPEN_WRITER / 8] = t->open[2];
 	b[ALLOC_CALL / 8] = t->open[3];
+	((unsigned *)b)[QUIET / 4] = (unsigned)t->open[4];
 	*(u64 *)PROCESS = 1000;
 	data();
 	moved = 1;
