@@ -178,3 +178,50 @@ func TestPlausibleRepairs(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowQuiet: where calls are not known to the end, the last that are tell nothing of where it broke after them.
+func TestNarrowQuiet(t *testing.T) {
+	lines := strings.Split(insertions(400), "cpoint\n")
+	w := newWorld(t, listSpecDL)
+	var known []mgpp.Timestamp
+	for i, op := range lines {
+		if i <= 100 {
+			known = append(known, w.hist.Now())
+		}
+		w.run(op)
+		if i == 390 {
+			w.run("50: n389.prev = n388")
+		}
+	}
+	in := w.input()
+	in.Healthy, in.Moments, in.Quiet = 0, known, known[100]
+	in.Broken = w.checker.CountBroken
+	r := Locate(in)
+	if n := r.Narrowed; n == nil || n.From <= known[100] {
+		t.Errorf("narrowed to %+v, and calls are known up to %d", n, known[100])
+	}
+	if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+		t.Error(summary(r))
+	}
+}
+
+// TestNarrowOnTheWay: a call that is known may be a part of an operation, behind which the structure is rightly half-way: what
+// was done later is suspected too.
+func TestNarrowOnTheWay(t *testing.T) {
+	w := newWorld(t, listSpecDL)
+	w.run(insertions(8))
+	before := w.hist.Now()
+	w.run("60: n4.prev = n1")
+	amid := w.hist.Now()
+	w.run("61: n4.prev = n5\n50: n6.prev = n2")
+	in := w.input()
+	in.Healthy, in.Moments = 0, []mgpp.Timestamp{before, amid}
+	in.Broken = w.checker.CountBroken
+	r := Locate(in)
+	if n := r.Narrowed; n == nil || n.From != before || n.To != amid || !n.Unsure {
+		t.Errorf("narrowed to %+v", n)
+	}
+	if len(r.Suspects) == 0 || r.Suspects[0].PC != 50 {
+		t.Error(summary(r))
+	}
+}
