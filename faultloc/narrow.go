@@ -57,7 +57,7 @@ type Narrowed struct {
 	Broke mgpp.Timestamp // the operation since which something always was
 	To    mgpp.Timestamp // where the suspects were judged
 	Found int            // inconsistencies there
-	// Unsure: nobody knows of calls, and the run is short.
+	// Unsure: the run is short, and nobody knows of calls, or nothing that is broken at To is broken at the end.
 	Unsure bool
 	Added  int // suspects of all of the run
 }

@@ -24,7 +24,7 @@ import (
 //
 // Nobody has declared these calls' ends to be C-points, and they are none.
 
-// MaxCalls is how many calls of such functions are told. A call takes some 0.3 µs to record, far more than a store, and of
+// MaxCalls is how many calls of such functions are told. A call takes some 0.5 µs to record, far more than a store, and of
 // a program that makes millions nobody has asked for them: from there on none is known.
 const MaxCalls = 1 << 16
 
