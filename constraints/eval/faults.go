@@ -114,6 +114,7 @@ func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
 		n, end, dead = before, before.Start+trace.Addr(before.Size), false
 	}
 	switch {
+	case dead && c.options.Granted && c.givenSince(op, v, n.Death):
 	case dead && op.Addr >= n.Start && op.Addr < end:
 		if !c.spec.MemoryFaults.NoUseAfterFree {
 			c.fault(op, "use after free", n, fmt.Sprintf("%s writes %s into %s, which is freed", writer(op), bytesText(op.Size), c.blockName(n.ID, op.Addr)))
@@ -134,6 +135,42 @@ func (c *Checker) rightBehind(op mgpp.Op, v mgpp.View) (mgpp.Node, bool) {
 		if id, ok := v.NodeAt(op.Addr - d); ok {
 			n, ok := v.Node(id)
 			return n, ok && n.Global == 0 && !n.Tracked && standard(n.Alloc)
+		}
+	}
+	return mgpp.Node{}, false
+}
+
+// givenSince: what a write hit may have been granted to the live block in front of it, beyond what was
+// asked for, since what lay there died.
+func (c *Checker) givenSince(op mgpp.Op, v mgpp.View, death mgpp.Timestamp) bool {
+	n, ok := inFront(op, v)
+	end := n.Start + trace.Addr(n.Size)
+	if !ok || n.Global != 0 || n.Tracked || !standard(n.Alloc) || uint64(op.Addr)+op.Size > uint64(end)+rounded(n.Size) {
+		return false
+	}
+	was, lived := c.hist.At(death).Node(n.ID)
+	return !lived || was.Size != n.Size
+}
+
+// rounded is how many bytes beyond those asked for are a block's own, where nothing else tells: glibc rounds up to
+// 16 bytes less the 8 of the header, and leaves a rest of 16 to it that is too small for a chunk (malloc.c,
+// "request2size", MINSIZE); others have classes of sizes, each larger by a fourth at most.
+func rounded(asked uint64) uint64 {
+	own := max(24, (asked+8+15)&^15-8) + 16
+	return max(own-asked, asked/4)
+}
+
+// inFront returns the live block that ends nearest in front of a write, as far away as a block may be rounded. Each block
+// has an address that 8 divides; one that is rounded by more than a page is larger than four of these.
+func inFront(op mgpp.Op, v mgpp.View) (mgpp.Node, bool) {
+	const page, most = 4096, 1 << 20
+	at, step := op.Addr&^7, trace.Addr(8)
+	for d := trace.Addr(0); d < most && d <= at; d += step {
+		if id, ok := v.NodeAt(at - d); ok {
+			return v.Node(id)
+		}
+		if d == page {
+			step = page
 		}
 	}
 	return mgpp.Node{}, false
