@@ -110,7 +110,8 @@ func MatterTo(spec *check.Spec, prog *trace.Program, symbols *symbol.Table, late
 	r.ofReads(spec)
 	m.Only = len(r.types) == declared && !slices.ContainsFunc(spec.Types, func(t *check.NodeType) bool { return !ruled(spec, t) })
 	// The blocks in which nodes lie have an end, whatever they are.
-	m.Forget = !asksForBlocks(spec) && len(spec.Members) == 0
+	// Where blocks reach further than was asked for, all must be known: what was a node may have gone to one in front.
+	m.Forget = !asksForBlocks(spec) && len(spec.Members) == 0 && prog.Granted == ""
 	if len(spec.Members) > 0 && len(r.types) == declared {
 		m.Least, m.Barren = leastBlock(spec), !asksForBlocks(spec)
 	}
