@@ -340,6 +340,8 @@ func TestOptimised(t *testing.T) {
 		{"job-vector", "g++", "-O2", true},      // the same of a library's header
 		{"left-nothing", "gcc", "-O2", true},
 		{"left-nothing", "clang-14", "-O2", true},
+		{"index-pool", "gcc", "-O2", true},
+		{"index-pool", "clang-14", "-O2", true},
 	} {
 		t.Run(c.name+"/"+c.compiler, func(t *testing.T) {
 			t.Parallel()
@@ -357,6 +359,21 @@ func TestOptimised(t *testing.T) {
 				t.Errorf("with its fault: status %d, want %d\n%s", r.status, want, r.stderr)
 			}
 		})
+	}
+}
+
+// What a compiler keeps in registers is not broken before a memory fault: its statement is the first suspect.
+func TestKeptInRegisters(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	all := programsIn(t, "../../testdata/optimised")
+	p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == "index-pool" })]
+	for _, flags := range []string{"-O1", "-O2", "-O3"} {
+		p.build = []string{"clang-14"}
+		r := p.run(t, "inline", p.compile(t, flags, "-DFAULT"))
+		if r.status != 1 || !slices.Contains(faults(t, p.source), r.report.CPoints[0].Suspects[0].Line) {
+			t.Errorf("%s: status %d\n%s%s", flags, r.status, r.stdout, r.stderr)
+		}
 	}
 }
 

@@ -87,8 +87,7 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 	if p.healthy >= q.time || a.o.All {
 		return
 	}
-	q.found = a.Checker.All(a.Checker.View(q.time))
-	if len(q.found) == 0 {
+	if q.found = a.brokenAt(&q); len(q.found) == 0 {
 		return
 	}
 	in := a.question(&q)
@@ -97,6 +96,11 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 		began = k.from
 	}
 	before := began > p.healthy && in.Broken != nil && in.Broken(began) > 0
+	if before {
+		then := q
+		then.time = began
+		before = len(a.brokenAt(&then)) > 0
+	}
 	res := a.measured(&q, in)
 	var more []report.Suspect
 	for i := range res.Suspects {
@@ -121,6 +125,19 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 		}
 		c.Notes = append(c.Notes, fmt.Sprintf("%s (%s): who broke it is among the suspects", note, report.Plural(len(q.found), "constraint instance", "constraint instances")))
 	}
+}
+
+// brokenAt is what is broken at a time in front of a memory fault, but for what depends on fields that the
+// compiler keeps elsewhere.
+func (a *Analysis) brokenAt(p *point) []eval.Inconsistency {
+	p.found = a.Checker.All(a.Checker.View(p.time))
+	if len(p.found) > 0 {
+		p.found = a.timely(p, a.Hist.At(p.time), p.fault.PC)
+	}
+	if len(p.found) > 0 {
+		p.found, _ = a.meant(p, a.Hist.At(p.time))
+	}
+	return p.found
 }
 
 // maxBefore bounds the suspects that are added to those of a memory fault.
