@@ -49,6 +49,8 @@ type Cell struct {
 	Addr    trace.Addr
 	Size    int // bytes, at most 8
 	Pointer bool
+	// Unsigned: that is how its number reads.
+	Unsigned bool
 	// Parts are the bit-fields that share the bytes, nil where they are one number:
 	// a repair changes one of them.
 	Parts []Part

@@ -362,6 +362,22 @@ func TestOptimised(t *testing.T) {
 	}
 }
 
+// An index that leads out of an array is not what a statement should have stored, and is told as the type has it.
+func TestIndexLeadsOut(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	all := programs(t)
+	p := all[slices.IndexFunc(all, func(p program) bool { return p.name() == "index-list" })]
+	r := p.run(t, "inline", p.compile(t, "-O0", "-DFAULT"))
+	if r.status != 1 {
+		t.Fatalf("status %d\n%s", r.status, r.stderr)
+	}
+	s := r.report.CPoints[0].Suspects[0]
+	if why := strings.Join(s.Evidence, "; "); !strings.Contains(s.Why, "pool#1.tail = 1") || !strings.Contains(why, "slots#1[1].next = 65534 would mend the inconsistency, but only because a constraint would look at less") {
+		t.Errorf("%s\n%s", s.Why, why)
+	}
+}
+
 // What a compiler keeps in registers is not broken before a memory fault: its statement is the first suspect.
 func TestKeptInRegisters(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ const (
 	Holds         Verdict = iota
 	NotApplicable         // guard false or undefined
 	Broken
-	Absent // a bound object is not alive: there is no such instance
+	Absent // a bound object is not alive, or a loop's index leads out of one: there is no such instance
 )
 
 // Result of evaluating an instance on a view.

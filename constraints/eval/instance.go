@@ -123,7 +123,7 @@ func (e *env) judge(k *info, whole bool) Verdict {
 	case v.tri() == yes:
 		return Holds
 	case e.outside && len(k.Loops) > 0:
-		return NotApplicable
+		return Absent
 	}
 	return Broken
 }

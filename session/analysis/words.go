@@ -320,6 +320,8 @@ func (a *Analysis) repair(r *faultloc.Repair) string {
 		value = "NULL"
 	case r.Cell.Pointer:
 		value = fmt.Sprintf("%#x", r.Value)
+	case r.Cell.Unsigned:
+		value = fmt.Sprint(r.Value << (64 - 8*r.Cell.Size) >> (64 - 8*r.Cell.Size))
 	case r.Cell.Size < 8:
 		value = fmt.Sprint(int64(r.Value<<(64-8*r.Cell.Size)) >> (64 - 8*r.Cell.Size))
 	}
