@@ -275,6 +275,10 @@ func (c *checker) cType(text string, pos syntax.Pos) *types.Type {
 	if t == nil && pointers > 0 && (c.prog == nil || len(c.prog.TypeNames()) == 0) {
 		t = &types.Type{Kind: types.Opaque, Name: cxxname.Normal(base), Size: -1}
 	}
+	if t == nil && c.prog != nil && len(c.prog.TypeNames()) == 0 {
+		c.errorf(pos, "no type `%s` is known: the program has no debug information about types: compile it with -g, or declare it here: struct %s { … };", base, strings.TrimPrefix(base, "struct "))
+		return nil
+	}
 	if t == nil {
 		names := c.typeNames()
 		if c.prog != nil {
