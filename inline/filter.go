@@ -88,7 +88,7 @@ func (e *Engine) filterStores() error {
 // block behind each. The symbol tables tell, as they tell of malloc: the debug information of
 // the whole C library takes longer to read than many a program runs.
 func (e *Engine) chunks() bool {
-	glibcs := func(linkage string) bool { return linkage == "__libc_malloc" }
+	glibcs := func(linkage string) bool { return linkage == "__libc_mallopt" } // others define __libc_malloc too: musl, mimalloc, tcmalloc
 	found := false
 	for i := range e.plan.Funcs {
 		f := &e.plan.Funcs[i]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -42,4 +43,40 @@ func TestPreloadedAllocators(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNeighbours: what is stored right behind a node is a fault with glibc's malloc, which keeps something of its own there,
+// and with others mostly another block's, of which nothing is recorded.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	needTracing(t)
+	p := program{source: "testdata/neighbours.c", spec: "testdata/neighbours.cons", build: []string{"gcc"}}
+	silent := func(name string, p program, flags ...string) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if r := p.run(t, "inline", p.compile(t, append(flags, "-O0")...)); r.status != 0 {
+				t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+			}
+		})
+	}
+	silent("glibc", p)
+	for _, name := range preloaded {
+		if paths, err := filepath.Glob("/usr/lib/*/" + name); err == nil && len(paths) > 0 {
+			with := p
+			with.env = []string{"LD_PRELOAD=" + paths[0]}
+			silent(name, with)
+		}
+	}
+	if _, err := exec.LookPath("musl-gcc"); err == nil {
+		static := p
+		static.build = []string{"musl-gcc"}
+		silent("musl", static, "-static")
+	}
+	t.Run("fault", func(t *testing.T) {
+		t.Parallel()
+		r := p.run(t, "inline", p.compile(t, "-O0", "-DFAULT"))
+		if r.status != 1 || !slices.Contains(faults(t, p.source), r.report.CPoints[0].Suspects[0].Line) {
+			t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+		}
+	})
 }
