@@ -66,6 +66,8 @@ func (e *Engine) filterStores() error {
 	}
 	if e.chunks() {
 		config |= layout.ConfigBehind
+	} else { // another block may begin right behind one that matters, or share its granule: it has to be known
+		e.opts.Matter.Forget = false
 	}
 	e.fillNamed(e.opts.Matter.Named)
 	if e.opts.Matter.Forget {

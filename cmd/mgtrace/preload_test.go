@@ -54,8 +54,10 @@ func TestNeighbours(t *testing.T) {
 	silent := func(name string, p program, flags ...string) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if r := p.run(t, "inline", p.compile(t, append(flags, "-O0")...)); r.status != 0 {
-				t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+			for _, size := range []string{"-O0", "-DSMALL"} {
+				if r := p.run(t, "inline", p.compile(t, append(flags, size)...)); r.status != 0 {
+					t.Errorf("%s: status %d\n%s%s", size, r.status, r.stdout, r.stderr)
+				}
 			}
 		})
 	}

@@ -1,17 +1,22 @@
 /*
  * Nodes of 12 bytes beside other blocks of 12 bytes. With some allocators these begin 4 bytes behind the nodes; glibc keeps
- * something of its own there. -DFAULT: one node is written to right behind its end.
+ * something of its own there. -DSMALL: of 8 bytes, and then right behind. -DFAULT: one node is written to right behind its end.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MANY 4000
+#ifdef SMALL
+#define MORE
+#else
+#define MORE , b
+#endif
 
 struct node {
-	int a, b, c;
+	int a MORE, c;
 };
 struct other {
-	int x, y, z;
+	int x MORE, z;
 };
 
 static struct node *nodes[MANY];
@@ -21,7 +26,7 @@ static struct node *new_node(int i)
 {
 	struct node *n = malloc(sizeof *n);
 
-	n->a = n->b = n->c = i;
+	n->a = n->c = i;
 	return n;
 }
 
@@ -29,7 +34,7 @@ static struct other *new_other(int i)
 {
 	struct other *o = malloc(sizeof *o);
 
-	o->x = o->y = o->z = i;
+	o->x = o->z = i;
 	return o;
 }
 
