@@ -110,7 +110,7 @@ func (w *world) Code(pc uint64) []byte {
 // executes: the code of a file is executed: what is traced, and the C++ library, of which programs call what has no name among
 // the functions that replay knows (std::string's).
 func executes(im *symbol.Image) bool {
-	return im.Obj != nil && (im.Traced || symbol.MatchesModule(im.Path, []string{"libstdc++.so", "libc++.so"}))
+	return im.Obj != nil && (im.Traced || symbol.IsLibCXX(im.Path))
 }
 
 // Function implements replay.World.

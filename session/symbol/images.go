@@ -137,6 +137,12 @@ func IsLibC(path string) bool {
 	return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 }
 
+// IsLibCXX: it is a C++ library, GCC's or LLVM's.
+func IsLibCXX(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++.so")
+}
+
 // MatchesModule: a module is named by its path, its file name, or its name
 // without version ("libfoo.so" for libfoo.so.1.2).
 func MatchesModule(path string, names []string) bool {
