@@ -172,8 +172,13 @@ func (s *scope) compareNull(e *syntax.Binary, x, y operand, src string) operand 
 	return operand{}
 }
 
-// sameObjects warns where two references can never be the same.
+// sameObjects warns where two nodes can never be the same. Of a pointer that is read nobody knows to what it leads, whatever its type.
 func (s *scope) sameObjects(e *syntax.Binary, x, y operand) {
+	for _, o := range [2]operand{x, y} {
+		if _, read := o.expr.(*Load); read {
+			return
+		}
+	}
 	if x.node == nil || y.node == nil || x.node == y.node || x.kind == kindAny || y.kind == kindAny {
 		return
 	}
