@@ -35,7 +35,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 		if t := r.taker(in, tb, last); t != 0 && in.looksFor(Taken) {
 			suspects = passOn(in, suspects, r, last, t, Taken)
 		}
-		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) {
+		if destroyed || r.Orphans > 0 || r.Created > 0 || !in.looksFor(Missing) || r.strayed(suspects) {
 			continue
 		}
 		s, ok := missing(in, tb, r, last, ran)
@@ -75,6 +75,7 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	if in.looksFor(Outdated) && in.Cells != nil {
 		suspects = outdated(in, tb, suspects, repairs)
+		suspects = l.behindCleared(suspects, repairs)
 	}
 	if in.looksFor(Matched) && in.Cells != nil {
 		suspects = matched(in, suspects, repairs)
@@ -85,6 +86,13 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	yield(suspects)
 	located(in, suspects)
 	return suspects
+}
+
+// strayed: a suspect has stored it in another field, where it is of no use. Then its store is not missing.
+func (r *Repair) strayed(suspects []Suspect) bool {
+	return slices.ContainsFunc(suspects, func(s Suspect) bool {
+		return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.Kind == Instead && e.Unread && e.Mends == r })
+	})
 }
 
 // mendable are the statements of which the newest store would mend something had it stored another value, and break nothing.
@@ -172,7 +180,7 @@ func accuse(in Input, tb *contributions, suspects []Suspect, r *Repair, t mgpp.T
 		e := r.evidence(in)
 		e.Again = again || r.initial(in, t) || r.reset(in, t)
 		e.Fitted = in.looksFor(Outdated) && e.explains() && !s.has(Unlike) && r.fitted(in, tb, t)
-		e.Usual = in.looksFor(Outdated) && in.usual(t)
+		e.Usual = in.looksFor(Outdated) && (in.usual(t) || in.oneOf(t, r.differs(in)))
 		s.Evidence = append(s.Evidence, e)
 	case s.Repair.Cell.Addr != r.Cell.Addr && r.Orphans == 0 && r.Created == 0 && !(in.looksFor(Outdated) && r.evidence(in).explains() && r.fitted(in, tb, t)):
 		s.also(in, r)
@@ -228,6 +236,15 @@ func (r *Repair) evidence(in Input) Evidence {
 	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given}
 	in.cures(&e, r.cured)
 	return e
+}
+
+// differs is by how much a number would be another one.
+func (r *Repair) differs(in Input) int64 {
+	now, ok := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+	if !ok || r.Cell.Pointer {
+		return 0
+	}
+	return signed(r.Value-now, r.Cell.Size)
 }
 
 // maxRewrites bounds the stores of a value that is there already.

@@ -24,6 +24,9 @@ func counted(in Input, suspects []Suspect, repairs []Repair) []Suspect {
 			continue
 		}
 		last := r.lastChange(in)
+		if _, told := r.says(in); !told && !in.counts(last) {
+			continue // by how much it is wrong, only an equation says
+		}
 		first := r.countedFrom(in)
 		if first == 0 {
 			first = r.aside(in, last)

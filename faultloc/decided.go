@@ -98,15 +98,16 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	cell := smallest(in, r, suspects)
 	experiments := simplest(r.Decisions(cell > 0))
 	suspects = accuseDecided(in, suspects, experiments, Switched, cell)
+	decisions := len(experiments) > 0
 	if cell == 0 && (len(experiments) == 0 || !experiments[0].tells()) && in.looksFor(Altered) {
-		experiments = simplest(r.Values())
+		experiments, decisions = simplest(r.Values()), false
 		suspects = accuseDecided(in, suspects, experiments, Altered, cell)
 	}
 	if len(experiments) > 0 && experiments[0].tells() && cell == 0 {
 		in.excuse(r, suspects)
 	}
 	if in.looksFor(Edited) {
-		suspects = edited(in, r, suspects, experiments)
+		suspects = edited(in, r, suspects, experiments, decisions)
 	}
 	in.indexed(suspects)
 	return suspects
@@ -212,6 +213,7 @@ func b2i(b bool) int {
 func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind EvidenceKind, cell int) []Suspect {
 	var seen []string // statements
 	idle := 0
+	later := false
 	for _, x := range list {
 		key := in.Statement(x.PC)
 		if slices.Contains(seen, key) || kind == Altered && (!x.Alike || x.Words < 2) {
@@ -227,9 +229,10 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 		}
 		e := Evidence{
 			Kind: kind, Cured: len(in.Found), Of: len(in.Found), Times: x.Times, Alike: x.Alike, Idle: x.Idle, Less: x.Less, Hides: x.Hides, Differs: x.Differs,
-			Was: x.Was, Instead: x.Instead, Later: len(seen) > 0 || in.elseStrange(suspects, key), Dear: cell > 0,
+			Was: x.Was, Instead: x.Instead, Later: later || in.elseStrange(suspects, key, x.PC), Dear: cell > 0,
 			Seen: x.Alike && x.Went != nil && x.Went(), // of one that does something else altogether it makes no difference
 		}
+		later = later || !e.Seen
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
 			suspects[i].Evidence = append(suspects[i].Evidence, e)
@@ -240,14 +243,18 @@ func accuseDecided(in Input, suspects []Suspect, list []Experiment, kind Evidenc
 	return suspects
 }
 
-// elseStrange: another statement did what it never did before, or wrote where it must not, and that is a simpler explanation than an experiment with this one.
-func (in *Input) elseStrange(suspects []Suspect, key string) bool {
+// elseStrange: another statement did what it never did before, or wrote where it must not, or did not run where it always has, and
+// that is a simpler explanation than an experiment with this one. A decision of the same function may be what left it out.
+func (in *Input) elseStrange(suspects []Suspect, key string, pc trace.Addr) bool {
 	strange := func(s Suspect) bool {
 		return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
 			return e.Kind == Unlike && !e.Later || e.Kind == Stray || e.Kind == Crossed
 		})
 	}
-	is := slices.ContainsFunc(suspects, strange)
+	silent := func(s Suspect) bool {
+		return s.Kind == Omitted && in.Function != nil && in.Function(s.PC) != in.Function(pc) && slices.ContainsFunc(s.Evidence, Evidence.always)
+	}
+	is := slices.ContainsFunc(suspects, strange) || slices.ContainsFunc(suspects, silent)
 	return is && !slices.ContainsFunc(suspects, func(s Suspect) bool { return strange(s) && in.Statement(s.PC) == key })
 }
 

@@ -81,6 +81,8 @@ func TestDecided(t *testing.T) {
 		{"the one that changes least", given, tried{decisions: []Experiment{at(30, 40), at(31, 16), at(30, 48)}}, "decided 31 switched, ", "decided 30 switched", 0},
 		{"one that does something else", given, tried{decisions: []Experiment{elsewhere, at(31, 16)}}, "decided 31 switched, ", "decided 50 switched", 0},
 		{"one that has gone this way in calls that ended well", given, tried{decisions: []Experiment{seen}}, "wrote 21, ", "decided 30 switched", 0},
+		{"one behind it is the first then", given, tried{decisions: []Experiment{seen, at(31, 20)}}, "decided 31 switched, ", "decided 30 switched", 0},
+		{"one behind another that explains it", given, tried{decisions: []Experiment{at(31, 16), at(30, 20)}}, "decided 31 switched, ", "decided 30 switched", 0},
 		{"one with which a part is left out", given, tried{decisions: []Experiment{less}}, "wrote 21, ", "decided 30 switched", 0},
 		{"one with which a constraint looks at less", given, tried{decisions: []Experiment{hides}}, "wrote 20, wrote 21, ", "decided 30 switched", 1},
 		{"one with which it does not, though that changes more", given, tried{decisions: []Experiment{hides, at(31, 40)}}, "decided 31 switched, ", "decided 30 switched", 0},

@@ -11,7 +11,7 @@
 //	statements   operations become statements
 //	weigh        counterfactual: what holds without this one operation's bytes, or with
 //	             the operands of its store the other way round?
-//	repair       the one cell that would make all well
+//	repair       the one cell that would make all well, or the numbers that one statement left wrong
 //	blame        its writer, or the statement whose store is missing, and beside what:
 //	             habits of the run, and like nodes, tell which
 //	counted      a number was wrong already where others only counted on from it

@@ -13,9 +13,11 @@ import (
 //  1. edits that an earlier call refutes are no explanation, and a statement of which that is true of all edits did well
 //  2. of the others those first with which least would have come otherwise
 //
+// Before an edit goes an experiment, made before, in which fewer bytes would be others.
+//
 // Where without one store all would be well, only the suspects' own statements are edited: nobody else is accused. Where one is as
 // good as certain they are edited first, and the others for less.
-func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []Suspect {
+func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment, decisions bool) []Suspect {
 	worth := map[string]int{}
 	for i := range suspects {
 		if s := &suspects[i]; s.Kind != Omitted {
@@ -37,11 +39,22 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment) []S
 	if first && !explained {
 		list = append(list, r.Edits(suspected, false)...)
 	}
+	simpler := func(x Experiment) bool {
+		if len(experiments) == 0 || !experiments[0].tells() {
+			return false
+		}
+		by := experiments[0].Differs - x.Differs
+		broke := func(s Suspect) bool {
+			return s.Kind == Wrote && s.flips() > 0 && in.Statement(s.PC) == in.Statement(x.PC) && in.Statement(s.PC) != in.Statement(experiments[0].PC)
+		}
+		// With a decision the other way the call goes another way as well; with another text of what broke something it does not.
+		return by < 0 || by == 0 && !(decisions && slices.ContainsFunc(suspects, broke))
+	}
 	var seen []string
 	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
 		e := Evidence{
-			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key) || len(experiments) > 0 && experiments[0].tells() && experiments[0].Differs <= x.Differs, Dear: cell > 0,
+			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key, x.PC) || simpler(x), Dear: cell > 0,
 		}
 		seen = append(seen, key)
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {

@@ -34,6 +34,8 @@ func TestEdited(t *testing.T) {
 		{"one with which the call does nothing", given, tried{edits: []Experiment{but(at(30, 16), func(x *Experiment) { x.Idle = true })}}, "wrote 20, ", "decided 30"},
 		{"one with which earlier calls would have done something else", given, tried{edits: []Experiment{but(at(30, 16), func(x *Experiment) { x.Held = 3 })}}, "wrote 20, ", "none"},
 		{"another one that changes more than a decision", given, tried{decisions: []Experiment{at(32, 8)}, edits: []Experiment{at(30, 16)}}, "decided 32 switched, ", "none"},
+		{"one of what broke something, which changes as much as a decision", given, tried{decisions: []Experiment{at(32, 16)}, edits: []Experiment{at(21, 16)}}, "wrote 21 edited, ", "none"},
+		{"one of what broke nothing", given, tried{decisions: []Experiment{at(32, 16)}, edits: []Experiment{at(20, 16)}}, "decided 32 switched, ", "none"},
 		{"a store that would mend all", 0, tried{edits: []Experiment{at(30, 16)}}, "wrote 20, ", "none"},
 		{"a store of which earlier calls say that it is right", 0, tried{edits: []Experiment{but(at(20, 8), refuted), at(30, 16)}}, "decided 30 edited, ", "none"},
 		{"one of which another edit would do", 0, tried{edits: []Experiment{but(at(20, 8), refuted), at(20, 8), at(30, 16)}}, "wrote 20 edited, ", "none"},

@@ -273,7 +273,7 @@ type Evidence struct {
 	Unread     bool    // Instead: it wrote what nothing that is broken reads
 	Element    bool    // Last: it wrote the element next to the field, of an array; Instead: another element of the same array
 	Lacks      bool    // Stray, Crossed: a field of the node that it missed would mend all
-	Mends      *Repair // Outdated, Mirror: what should have been stored beside it; the suspect's own may be another one
+	Mends      *Repair // Outdated, Mirror: what should have been stored beside it, Instead: and not where it was; the suspect's own may be another one
 	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself
 	Was        uint64  // Altered: the value
 	Instead    uint64  // Altered: the one with which all would hold
@@ -403,7 +403,9 @@ func locate(in Input) Result {
 	}
 	var repairs []Repair
 	if in.looksFor(RepairCell) {
+		told := lab.toldTogether()
 		repairs = lab.repair(tb)
+		suspects = lab.accuseTold(suspects, told, repairs)
 	}
 	if in.looksFor(Instead) && in.Cells != nil {
 		lab.instead(suspects, repairs)

@@ -181,6 +181,10 @@ func (c *comparer) handed() (out []broken) {
 	return out
 }
 
+// fewHanded is how many nodes tell, if they have just what they were given, all other numbers than each other, and large ones. A
+// quarter of all may have another one: what is wrong may have been so in nodes before, and broken nothing there.
+const fewHanded = 4
+
 // handedLaw is the argument of the calls in which like nodes were made that they all hold in a field, and by how
 // much more that is; arg 0: there is none.
 func (c *comparer) handedLaw(o graph.ObjID, cell Cell) (arg int, by int64, of int) {
@@ -188,6 +192,7 @@ func (c *comparer) handedLaw(o graph.ObjID, cell Cell) (arg int, by int64, of in
 	view := c.in.Model.View(c.in.Healthy)
 	var diff [maxArgs]int64
 	alive := [maxArgs]bool{}
+	var given [maxArgs]map[uint64]bool // large numbers that were the argument: nobody can have counted so far
 	values := map[uint64]bool{}
 	for _, like := range c.in.Cells.Alike(o, view, maxFieldNodes) {
 		n := c.in.Cells.Object(like)
@@ -197,22 +202,24 @@ func (c *comparer) handedLaw(o graph.ObjID, cell Cell) (arg int, by int64, of in
 			continue
 		}
 		values[v] = true
-		some := false
 		for k := range min(len(args), maxArgs) {
 			d := signed(v-args[k], cell.Size)
 			if of == 0 {
-				diff[k], alive[k] = d, true
+				diff[k], alive[k], given[k] = d, true, map[uint64]bool{}
 			}
 			alive[k] = alive[k] && d == diff[k]
-			some = some || alive[k]
+			if d == 0 && v > uint64(c.in.At) && given[k] != nil {
+				given[k][v] = true
+			}
 		}
-		if of++; !some {
-			return 0, 0, 0
-		}
+		of++
 	}
 	for k := range alive {
-		if alive[k] && of >= minRelated && len(values) >= minLike {
+		switch n := len(given[k]); {
+		case alive[k] && of >= minRelated && len(values) >= minLike:
 			return k + 1, diff[k], of
+		case n >= fewHanded && 4*n >= 3*of:
+			return k + 1, 0, n
 		}
 	}
 	return 0, 0, 0

@@ -200,8 +200,9 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			continue
 		}
 		without := l.in.History.Without(l.view, op.Time)
-		if was, ok := read(without, cell.Addr, cell.Size); ok && cell.Pointer && l.dangles(l.in.Cells.At(trace.Addr(was), l.view)) {
-			continue
+		was, held := read(without, cell.Addr, cell.Size)
+		dangles := func(hypo mgpp.View) bool {
+			return held && cell.Pointer && l.dangles(l.in.Cells.At(trace.Addr(was), l.view), hypo)
 		}
 		for _, c := range append(l.in.Cells.Fields(cell.Obj, l.view), l.sameField(cell)...) {
 			if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
@@ -213,7 +214,7 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 			if slices.ContainsFunc(l.insteadOf(op, c, v), func(v uint64) bool {
 				hypo := with(without, c, v)
 				o, ok := l.try(hypo, all)
-				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0
+				return ok && o.n == all && o.created == 0 && l.orphans(hypo, op.Addr, op.Size)+l.orphans(hypo, c.Addr, uint64(c.Size)) == 0 && !dangles(hypo)
 			}) {
 				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Elsewhere: c.Obj != cell.Obj, Element: c.Obj == cell.Obj && c.Path != cell.Path && General(c.Path) == General(cell.Path)})
 				break
@@ -256,10 +257,14 @@ func (l *lab) meant(suspects []Suspect, repairs []Repair) []Suspect {
 				continue
 			}
 			known := len(suspects)
-			if s := statement(l.in, &suspects, t); known < len(suspects) {
+			s := statement(l.in, &suspects, t)
+			switch {
+			case known < len(suspects):
 				s.Operations, s.Contributes, s.Repair = []mgpp.Timestamp{t}, r.mended(l.in), r
-				s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Unread: true})
+			case s.has(Instead):
+				continue
 			}
+			s.Evidence = append(s.Evidence, Evidence{Kind: Instead, Cured: all, Of: all, Unread: true, Mends: r})
 		}
 	}
 	return suspects
@@ -322,11 +327,16 @@ func (l *lab) together(s *Suspect) Evidence {
 	if !ok {
 		return Evidence{}
 	}
+	usual := l.in.looksFor(Outdated)
 	for _, t := range s.Operations[:min(len(s.Operations), n)] {
 		op := l.in.History.Op(t)
 		orphans += l.orphans(hypo, op.Addr, op.Size)
+		if usual {
+			_, counted := l.in.step(t)
+			usual = counted && l.in.usual(t)
+		}
 	}
-	e := Evidence{Kind: Counterfactual, Created: o.created, Orphans: orphans, Times: n}
+	e := Evidence{Kind: Counterfactual, Created: o.created, Orphans: orphans, Times: n, Usual: usual}
 	l.in.cures(&e, o.cured)
 	return e
 }
@@ -368,11 +378,11 @@ func (l *lab) counterfactual(tb *contributions, t mgpp.Timestamp) Evidence {
 	if c, ok := l.in.cellAt(op, l.view); ok {
 		e.Given = !c.Pointer && l.given(c)
 		if was, ok := read(hypo, c.Addr, c.Size); ok && c.Pointer {
-			e.Dangles = l.dangles(l.in.Cells.At(trace.Addr(was), l.view))
+			e.Dangles = l.dangles(l.in.Cells.At(trace.Addr(was), l.view), l.view)
 		}
 	}
-	_, counted := l.in.step(t)
-	e.Usual = counted && l.in.looksFor(Outdated) && l.in.usual(t)
+	step, counted := l.in.step(t)
+	e.Usual = counted && l.in.looksFor(Outdated) && (l.in.usual(t) || l.in.oneOf(t, signed(step, int(op.Size))))
 	l.in.cures(&e, o.cured)
 	return e
 }
@@ -410,11 +420,65 @@ func (l *lab) hides(hypo mgpp.View, cured []bool) bool {
 		if n++; n > maxHidden {
 			break
 		}
-		if l.in.Model.Verdict(inc.Instance, hypo) == eval.Absent {
+		if l.in.Model.Verdict(inc.Instance, hypo) == eval.Absent && !l.cleared(inc.Instance) {
 			return true
 		}
 	}
 	return false
+}
+
+// cleared: an instance reads an element of an array that was set to 0, or NULL, since the last healthy C-point, as are all behind it:
+// what takes elements away leaves them so, and nothing is hidden by a number with which they are not asked for.
+func (l *lab) cleared(i eval.Instance) bool { return l.clearing(i) != 0 }
+
+// clearing is when that was done, of several elements for the last time; 0: it was not.
+func (l *lab) clearing(i eval.Instance) (last mgpp.Timestamp) {
+	if l.in.Cells == nil || l.in.Healthy == 0 {
+		return 0
+	}
+	healthy := l.in.Model.View(l.in.Healthy)
+	for _, addr := range l.reads(i) {
+		c, ok := l.in.Cells.Cell(addr, l.view)
+		if !ok || General(c.Path) == c.Path {
+			continue
+		}
+		now, is := read(l.view, c.Addr, c.Size)
+		was, had := read(healthy, c.Addr, c.Size)
+		if is && now == 0 && had && was != 0 && !slices.ContainsFunc(l.in.Cells.Fields(c.Obj, l.view), func(o Cell) bool {
+			v, ok := read(l.view, o.Addr, o.Size)
+			return o.Addr > c.Addr && General(o.Path) == General(c.Path) && (!ok || v != 0)
+		}) {
+			last = max(last, l.in.History.LastWrite(c.Addr, uint64(c.Size), l.in.At))
+		}
+	}
+	return last
+}
+
+// behindCleared accuses the statement that cleared elements which a number still counts that would mend all: what stores
+// the number is missing beside it.
+func (l *lab) behindCleared(suspects []Suspect, repairs []Repair) []Suspect {
+	for i := range repairs {
+		r := &repairs[i]
+		if !r.ofNumber() || !r.evidence(l.in).explains() || l.in.fresh(r.Cell) {
+			continue
+		}
+		last, hypo := mgpp.Timestamp(0), l.with(r.Cell, r.Value)
+		for i, inc := range l.in.Found {
+			if r.cured[i] && l.in.Model.Verdict(inc.Instance, hypo) == eval.Absent {
+				last = max(last, l.clearing(inc.Instance))
+			}
+		}
+		if last == 0 || !l.in.attributed(last) {
+			continue
+		}
+		s := r.accused(l.in, &suspects, last)
+		if !s.has(Outdated) {
+			e := Evidence{Kind: Outdated, Mends: r, At: last, Beside: r.until(l.in, last), Flips: 1}
+			l.in.cures(&e, r.cured)
+			s.Evidence = append(s.Evidence, e)
+		}
+	}
+	return suspects
 }
 
 // orphans counts the nodes that something leads to at the C-point, but nothing

@@ -92,7 +92,7 @@ func TestLacks(t *testing.T) {
 	}
 	in := Input{Statement: func(pc trace.Addr) string { return fmt.Sprint(pc) }}
 	astray := []Suspect{{Kind: Wrote, PC: 1, Evidence: []Evidence{{Kind: Stray}}}}
-	if !in.elseStrange(astray, "2") || in.elseStrange(astray, "1") {
+	if !in.elseStrange(astray, "2", 2) || in.elseStrange(astray, "1", 1) {
 		t.Error("a decision is the simpler explanation than a write to where no memory is")
 	}
 }

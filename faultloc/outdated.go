@@ -14,7 +14,7 @@ import (
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		now := &repairs[i]
-		if !now.evidence(in).explains() {
+		if !now.evidence(in).explains() || now.strayed(suspects) {
 			continue
 		}
 		r, last := now.counted(in)
@@ -203,7 +203,7 @@ func (in *Input) again(last mgpp.Timestamp) bool {
 }
 
 // usual: an operation stored the constant that its statement has stored each time up to the
-// last healthy C-point, or counted by the step by which it has always counted. Then it is not
+// last healthy C-point, or counted by the step by which it has always counted, in calls of the same function. Then it is not
 // that one which is wrong.
 func (in *Input) usual(t mgpp.Timestamp) bool {
 	op := in.History.Op(t)
@@ -212,8 +212,11 @@ func (in *Input) usual(t mgpp.Timestamp) bool {
 	}
 	value, known := read(in.Model.View(t), op.Addr, int(op.Size))
 	step, counts := in.step(t)
-	n := 0
+	n, within := 0, in.within(t)
 	in.earlier(t, in.Healthy, func(t mgpp.Timestamp) bool {
+		if in.within(t) != within {
+			return true
+		}
 		o := in.History.Op(t)
 		v, ok := read(in.Model.View(t), o.Addr, int(op.Size))
 		known = known && ok && v == value
@@ -223,6 +226,28 @@ func (in *Input) usual(t mgpp.Timestamp) bool {
 		return (known || counts) && n < maxLike
 	})
 	return (known || counts) && n >= minLike
+}
+
+// oneOf: an operation counted a number on as the same instruction did other times since the last healthy C-point. Another step, the
+// same each time, would not make up for what the number is wrong by: the text is right.
+func (in *Input) oneOf(t mgpp.Timestamp, wrong int64) bool {
+	op := in.History.Op(t)
+	step, ok := in.step(t)
+	times := int64(0)
+	for at := t; ok && times < maxRewrites && at > in.Healthy; times++ {
+		at = in.History.LastWrite(op.Addr, op.Size, at)
+		for at > in.Healthy && in.History.Op(at).PC != op.PC {
+			at = in.History.LastWrite(op.Addr, op.Size, at-1)
+		}
+		if at <= in.Healthy {
+			break
+		}
+		if by, counts := in.step(at); !counts || by != step {
+			return false
+		}
+		at--
+	}
+	return times > 1 && wrong%times != 0
 }
 
 // step is by how much an operation changed the number that it wrote; not ok, if not at all.

@@ -418,6 +418,13 @@ func settled(s Suspect) bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead && !e.Unread })
 }
 
+// Sure: it did something, and an experiment with its text, or its condition, explains all, and nothing is simpler.
+func (s *Suspect) Sure() bool {
+	return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
+		return (e.Kind == Swapped || e.Kind == Instead || e.Kind == Switched || e.Kind == Edited) && e.worth() >= worthAll
+	})
+}
+
 // Best returns the piece of evidence that is worth most, of several the first;
 // nil if there is none.
 func (s *Suspect) Best() *Evidence {
@@ -483,6 +490,11 @@ const wholeShare = 4
 // firm: it says which statement is missing.
 func (e Evidence) firm() bool {
 	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften
+}
+
+// always: a statement ran next to another one without exception, in many cases, and as did what runs on its other side.
+func (e Evidence) always() bool {
+	return e.Kind == Habit && e.Between == 0 && (e.Only || !e.Alone) && e.Of >= many && e.Often == e.Of
 }
 
 // evidenceOrder is the order in which evidence is shown.

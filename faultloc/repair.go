@@ -132,7 +132,7 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	}
 	if ok && c.Pointer {
 		best.Target = l.in.Cells.At(trace.Addr(best.Value), l.view)
-		best.Dangles = l.dangles(best.Target)
+		best.Dangles = l.dangles(best.Target, l.view)
 	}
 	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
 	best.Given = ok && !c.Pointer && l.given(c.Cell)
@@ -145,9 +145,9 @@ func (l *lab) ownLoop(c Cell, value uint64) bool {
 	return value != 0 && l.in.Cells.At(trace.Addr(value), l.view) == c.Obj && len(l.in.Cells.Into(c.Obj, l.view, 1)) == 0 && len(l.alike(c.Obj)) > 0
 }
 
-// dangles: a node, or the last of a chain that begins with it, leads to what was freed since the last healthy C-point. Were the
+// dangles: a node, or the last of a chain that begins with it, leads to what was freed since the last healthy C-point, on a view. Were the
 // node led to again, so would that be.
-func (l *lab) dangles(o graph.ObjID) bool {
+func (l *lab) dangles(o graph.ObjID, v mgpp.View) bool {
 	if o == 0 {
 		return false
 	}
@@ -155,14 +155,14 @@ func (l *lab) dangles(o graph.ObjID) bool {
 	return slices.ContainsFunc(l.in.Cells.Fields(o, l.view), func(c Cell) bool {
 		offset := c.Addr - l.in.Cells.Object(o).Addr
 		for at, n := o, 0; c.Pointer && at != 0 && n < maxChain; n++ {
-			v, ok := read(l.view, l.in.Cells.Object(at).Addr+offset, c.Size)
-			if !ok || v == 0 {
+			to, ok := read(v, l.in.Cells.Object(at).Addr+offset, c.Size)
+			if !ok || to == 0 {
 				return false
 			}
-			if at = l.in.Cells.At(trace.Addr(v), l.view); at != 0 {
+			if at = l.in.Cells.At(trace.Addr(to), l.view); at != 0 {
 				continue
 			}
-			was := l.in.Cells.At(trace.Addr(v), healthy)
+			was := l.in.Cells.At(trace.Addr(to), healthy)
 			return was != 0 && l.in.Cells.Object(was).Death > l.in.Healthy
 		}
 		return false

@@ -148,6 +148,9 @@ func (a *Analysis) why(s *faultloc.Suspect, best *faultloc.Evidence, out *report
 			}
 			return fmt.Sprintf("Without %s, %s would be gone%s.", change, ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.RepairCell:
+			if best.More {
+				return fmt.Sprintf("It left wrong values: with %s, and others in further fields that it wrote, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
+			}
 			return fmt.Sprintf("It left the wrong value: with %s, %s would be gone%s.", a.repair(s.Repair), ofAll(best.Cured, best.Of), harm(best))
 		case faultloc.Outdated:
 			return fmt.Sprintf("A field that was right until this change is not any more: had %s been stored beside it%s, %s would be gone and nothing else would break.", a.repair(best.Mends), a.until(best), ofAll(best.Cured, best.Of))
@@ -410,7 +413,7 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		return "the program died in it"
 	case faultloc.Instead:
 		if e.Unread {
-			return fmt.Sprintf("had it set %s and not this field, %s would be gone%s", a.repair(s.Repair), ofAll(e.Cured, e.Of), harm(&e))
+			return fmt.Sprintf("had it set %s and not this field, %s would be gone%s", a.repair(e.Mends), ofAll(e.Cured, e.Of), harm(&e))
 		}
 		if e.Elsewhere {
 			return fmt.Sprintf("had it written the field of another node, %s would be gone%s", ofAll(e.Cured, e.Of), harm(&e))
