@@ -418,13 +418,6 @@ func settled(s Suspect) bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.settles() || e.Kind == Swapped || e.Kind == Instead && !e.Unread })
 }
 
-// Sure: it did something, and an experiment with its text, or its condition, explains all, and nothing is simpler.
-func (s *Suspect) Sure() bool {
-	return s.Kind == Wrote && slices.ContainsFunc(s.Evidence, func(e Evidence) bool {
-		return (e.Kind == Swapped || e.Kind == Instead || e.Kind == Switched || e.Kind == Edited) && e.worth() >= worthAll
-	})
-}
-
 // Best returns the piece of evidence that is worth most, of several the first;
 // nil if there is none.
 func (s *Suspect) Best() *Evidence {

@@ -188,19 +188,3 @@ func TestStrayed(t *testing.T) {
 		t.Error("something else was stored")
 	}
 }
-
-// TestSure: an experiment with the text of a store that explains all; not one that a decision, or something simpler, makes less likely.
-func TestSure(t *testing.T) {
-	edit := Evidence{Kind: Edited, Cured: 1, Of: 1, Alike: true}
-	later, other := edit, Evidence{Kind: Counterfactual, Cured: 1, Of: 1}
-	later.Later = true
-	for _, c := range []struct {
-		kind Kind
-		e    Evidence
-		want bool
-	}{{Wrote, edit, true}, {Wrote, Evidence{Kind: Instead, Cured: 1, Of: 1}, true}, {Wrote, later, false}, {Wrote, other, false}, {Decided, edit, false}, {Wrote, Evidence{Kind: Instead, Unread: true}, false}} {
-		if s := (Suspect{Kind: c.kind, Evidence: []Evidence{c.e}}); s.Sure() != c.want {
-			t.Errorf("%s %s, later %t: sure %t", c.kind, c.e.Kind, c.e.Later, !c.want)
-		}
-	}
-}

@@ -80,7 +80,7 @@ func (a *Analysis) freedBy(f *eval.MemoryFault) (s report.Suspect, first, ok boo
 
 // brokenBefore adds to the suspects of a memory fault who had broken the structure before it: an index, or a
 // pointer, that leads out of a block often comes of that. These go first where the structure was broken already
-// when the call began in which the fault is, and the first of them where an experiment says that with another text all would have been well.
+// when the call began in which the fault is.
 func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 	q := *p
 	q.time = p.fault.Time - 1
@@ -103,21 +103,16 @@ func (a *Analysis) brokenBefore(c *report.CPoint, p *point) {
 	}
 	res := a.measured(&q, in)
 	var more []report.Suspect
-	sure := false
 	for i := range res.Suspects {
 		s := a.suspect(0, &res.Suspects[i], q.time)
 		same := func(o report.Suspect) bool { return o.Path == s.Path && o.Line == s.Line }
 		if len(more) < maxBefore && !slices.ContainsFunc(c.Suspects, same) && !slices.ContainsFunc(more, same) {
 			more = append(more, s)
-			sure = sure || i == 0 && res.Suspects[i].Sure()
 		}
 	}
-	switch {
-	case before:
+	if before {
 		c.Suspects = append(more, c.Suspects...)
-	case sure:
-		c.Suspects = slices.Concat(more[:1], c.Suspects, more[1:])
-	default:
+	} else {
 		c.Suspects = append(c.Suspects, more...)
 	}
 	for i := range c.Suspects {
