@@ -27,7 +27,7 @@ func TestAttachMembers(t *testing.T) {
 			if err := jobs.Process.Signal(syscall.SIGUSR1); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(300 * time.Millisecond)
+			jobs.says(t, "turned")
 		}
 		r := a.ends(t, syscall.SIGINT)
 		if !faulty && (r.status != 0 || r.report.Checked.CPoints == 0) {

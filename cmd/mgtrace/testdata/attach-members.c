@@ -1,5 +1,5 @@
 /* Jobs that a queue links to each other: ten are in it before anybody comes, and ten are put in and taken
- * out again and again. On SIGUSR1 the next one is linked to itself. */
+ * out again and again. On SIGUSR1 the next one is linked to itself, and it says so then. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +45,7 @@ int main(void)
 {
 	struct queue *q = calloc(1, sizeof *q);
 	struct job *job[20];
+	int told = 0;
 
 	signal(SIGUSR1, on_signal);
 	signal(SIGTERM, on_signal);
@@ -57,8 +58,14 @@ int main(void)
 	puts("ready");
 	fflush(stdout);
 	for (int round = 0; !over; round++) {
+		int wrong = turned;
 		for (int i = 10; i < 20; i++)
 			put(q, job[i]);
+		if (wrong && !told) {
+			puts("turned");
+			fflush(stdout);
+			told = 1;
+		}
 		usleep(1000);
 		for (int i = 10; i < 20 && !turned; i++)
 			drop(q, job[i]);
