@@ -30,6 +30,9 @@ type Options struct {
 	Freeze    bool
 	Unwind    capture.Unwinder
 	Libraries capture.Libraries // nil: nobody wants to know
+	// Interrupted gives a signal's hit the registers and the stack of its thread, if they are known: the kernel
+	// tells of a signal when it is delivered, behind the tracer's stop. nil: they are not.
+	Interrupted func(h *capture.Hit)
 }
 
 const (

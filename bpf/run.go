@@ -90,6 +90,10 @@ func (r *run) record() error {
 		return nil
 	case capture.Exit, capture.Exec:
 		r.over = true
+	case capture.Signal:
+		if r.e.opts.Interrupted != nil {
+			r.e.opts.Interrupted(&r.hit)
+		}
 	}
 	r.e.found(&r.hit)
 	err := r.asm.Hit(&r.hit)

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/binary"
+
 	"mgtrace/objfile"
 	"mgtrace/probe"
 	"mgtrace/trace"

@@ -152,13 +152,6 @@ func (in *intake) Event(ev *trace.Event) error {
 		(*Program)(in).mapped()
 		in.unlock()
 	}
-	if ev.Kind == trace.KindSignal && ev.Stack == nil {
-		in.lock()
-		if in.crash != nil && trace.ThreadID(in.crash.TID) == ev.Thread && trace.Addr(in.crash.Regs.RIP) == ev.PC {
-			ev.Stack = in.crashStack
-		}
-		in.unlock()
-	}
 	if len(in.libs.shifts) > 0 {
 		ev.PC, ev.Stack = in.libs.told(ev.PC), in.libs.stack(ev.Stack)
 	}

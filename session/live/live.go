@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mgtrace/capture"
+	"mgtrace/capture/observe"
 	"mgtrace/constraints/check"
 	"mgtrace/inline/matter"
 	"mgtrace/objfile"
@@ -20,7 +21,6 @@ import (
 	"mgtrace/report"
 	"mgtrace/session/specfile"
 	"mgtrace/session/symbol"
-	"mgtrace/session/typing"
 	"mgtrace/target"
 	"mgtrace/target/mem"
 	"mgtrace/trace"
@@ -98,10 +98,8 @@ type Program struct {
 	// refused: why the engine can not go on; it has ended the program. "": it can.
 	refused string
 	execed  string
-	exited  bool // OnExit ran: the end was seen with memory still there
-	crash   *target.Crash
-	// crashStack has the calls around it. The kernel's engine tells of a signal when the program goes on with it.
-	crashStack []trace.Addr
+	exited  bool         // OnExit ran: the end was seen with memory still there
+	crash   *capture.Hit // where the program crashed, with its stack; nil: it did not
 }
 
 // Launch starts the program, plans, and attaches. The process is stopped when
@@ -504,36 +502,21 @@ func (l *Program) urged() {
 
 // crashed runs while the process is held at its crash.
 func (l *Program) crashed(c target.Crash) {
-	stack := l.around(&c.Regs)
+	h := &capture.Hit{Thread: trace.ThreadID(c.TID)}
+	observe.Interrupted(h, &c.Regs, l.proc)
 	l.mu.Lock()
-	l.crash, l.crashStack = &c, stack
+	l.crash = h
 	l.mu.Unlock()
 	l.stopped()
 }
 
-// maxAround bounds the calls around the instruction at which a program crashed.
-const maxAround = 256
-
-// around are the return addresses of the calls around an instruction, innermost first. Where no code is, as behind a call by a
-// pointer that is NULL, the innermost lies where the stack pointer points.
-func (l *Program) around(regs *mem.Regs) (stack []trace.Addr) {
-	at := *regs
-	if _, _, ok := l.file(regs.RIP); !ok {
-		ret, err := mem.ReadUint64(l.proc, regs.RSP)
-		if err != nil {
-			return nil
-		}
-		stack = append(stack, trace.Addr(ret))
-		at.RIP, at.RSP = ret-1, regs.RSP+8
+// interrupted is bpf.Options.Interrupted.
+func (l *Program) interrupted(h *capture.Hit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.crash != nil && l.crash.Thread == h.Thread && l.crash.PC == h.PC {
+		h.Regs, h.Stack = l.crash.Regs, l.crash.Stack
 	}
-	levels := objfile.Unwind(typing.UnwindRegs(&at), maxAround, l.file, func(addr uint64, b []byte) bool {
-		n, _ := l.proc.ReadMemory(b, addr) // n tells
-		return n == len(b)
-	})
-	for i := range levels[1:] {
-		stack = append(stack, trace.Addr(levels[i+1].Regs.PC()))
-	}
-	return stack
 }
 
 // stopped runs while the process is held: everything that it did is brought in

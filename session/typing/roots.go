@@ -16,14 +16,13 @@ const maxLevels = 4096
 
 // Activations are those of a thread, innermost first.
 func Activations(regs *mem.Regs, symbols *symbol.Table, m mem.Memory) []objfile.Level {
-	return objfile.Unwind(UnwindRegs(regs), maxLevels, symbols.File, func(addr uint64, b []byte) bool {
+	return objfile.Unwind(unwindRegs(regs), maxLevels, symbols.File, func(addr uint64, b []byte) bool {
 		n, _ := m.ReadMemory(b, addr) // n tells
 		return n == len(b)
 	})
 }
 
-// UnwindRegs are the registers from which a stack is unwound.
-func UnwindRegs(r *mem.Regs) (out objfile.Regs) {
+func unwindRegs(r *mem.Regs) (out objfile.Regs) {
 	for i := range out.R {
 		if v, ok := r.DWARF(i); ok {
 			out.Set(i, v)
