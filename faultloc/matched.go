@@ -111,11 +111,14 @@ func settledJumps(list []jump) (out []jump) {
 	return out
 }
 
+// sayer tells what equations of an instance say that cells hold, on a view.
+type sayer interface {
+	Says(i eval.Instance, v mgpp.View, tell func(addr trace.Addr, bits uint64))
+}
+
 // says asks an equation that the repair cures what the repair's number is at a time.
 func (r *Repair) says(in Input) (func(mgpp.Timestamp) (int64, bool), bool) {
-	m, ok := in.Model.(interface {
-		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
-	})
+	m, ok := in.Model.(sayer)
 	if !ok {
 		return nil, false
 	}

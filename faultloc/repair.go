@@ -507,7 +507,7 @@ func (l *lab) ask() {
 	m, ok := l.in.Model.(interface {
 		Wants(eval.Instance, mgpp.View) []uint64
 		Lacks(eval.Instance, mgpp.View) []int64
-		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
+		sayer
 	})
 	if !ok {
 		return

@@ -3,7 +3,6 @@ package faultloc
 import (
 	"slices"
 
-	"mgtrace/constraints/eval"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
 )
@@ -23,17 +22,6 @@ type told struct {
 	best      outcome
 }
 
-// says asks the equations of inconsistencies; nil: the model does not know.
-func (l *lab) says() func(eval.Instance, mgpp.View, func(trace.Addr, uint64)) {
-	m, ok := l.in.Model.(interface {
-		Says(eval.Instance, mgpp.View, func(trace.Addr, uint64))
-	})
-	if !ok {
-		return nil
-	}
-	return m.Says
-}
-
 // toldTogether finds the statement that left several numbers wrong, where equations say what they are: one that computes wrongly does so
 // in each node.
 //
@@ -42,19 +30,19 @@ func (l *lab) says() func(eval.Instance, mgpp.View, func(trace.Addr, uint64)) {
 //  2. if that does not mend all: one after the other, each that mends something more and breaks nothing, and the
 //     equations are asked again, as one may say the next number only then
 func (l *lab) toldTogether() (best *told) {
-	says := l.says()
-	if says == nil || l.in.Cells == nil || len(l.in.Found) < 2 {
+	m, ok := l.in.Model.(sayer)
+	if !ok || l.in.Cells == nil || len(l.in.Found) < 2 {
 		return nil
 	}
 	began := l.trials
 	l.limit = began + maxToldTrials
 	defer func() { l.limit, l.trials = maxTrials, began }()
-	for _, s := range l.tellers(says) {
-		if l.tellAll(s, says) {
+	for _, s := range l.tellers(m) {
+		if l.tellAll(s) {
 			return s
 		}
 		s.hypo, s.best, s.cells = l.view, outcome{}, nil
-		for n := 0; n < maxToldRounds && l.tell(s, says); n++ {
+		for n := 0; n < maxToldRounds && l.tell(s, m); n++ {
 		}
 		if len(s.cells) > 1 && (best == nil || s.best.n > best.best.n) {
 			best = s
@@ -64,9 +52,9 @@ func (l *lab) toldTogether() (best *told) {
 }
 
 // tellers are the statements that wrote two such numbers at least.
-func (l *lab) tellers(says func(eval.Instance, mgpp.View, func(trace.Addr, uint64))) (list []*told) {
+func (l *lab) tellers(m sayer) (list []*told) {
 	for _, inc := range l.in.Found[:min(len(l.in.Found), maxTold)] {
-		says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
+		m.Says(inc.Instance, l.view, func(addr trace.Addr, v uint64) {
 			c, st, ok := l.toldCell(addr, v)
 			if !ok {
 				return
@@ -102,7 +90,7 @@ func (l *lab) toldCell(addr trace.Addr, v uint64) (c Cell, statement string, ok 
 }
 
 // tellAll: all that equations say of the statement's numbers mends all, and breaks nothing.
-func (l *lab) tellAll(s *told, says func(eval.Instance, mgpp.View, func(trace.Addr, uint64))) bool {
+func (l *lab) tellAll(s *told) bool {
 	if l.exhausted() {
 		return false
 	}
@@ -112,7 +100,7 @@ func (l *lab) tellAll(s *told, says func(eval.Instance, mgpp.View, func(trace.Ad
 }
 
 // tell sets what equations say of a statement's numbers, as far as each cures something more and breaks nothing.
-func (l *lab) tell(s *told, says func(eval.Instance, mgpp.View, func(trace.Addr, uint64))) (more bool) {
+func (l *lab) tell(s *told, m sayer) (more bool) {
 	type number struct {
 		c Cell
 		v uint64
@@ -122,7 +110,7 @@ func (l *lab) tell(s *told, says func(eval.Instance, mgpp.View, func(trace.Addr,
 			continue
 		}
 		var list []number
-		says(inc.Instance, s.hypo, func(addr trace.Addr, v uint64) {
+		m.Says(inc.Instance, s.hypo, func(addr trace.Addr, v uint64) {
 			if c, st, ok := l.toldCell(addr, v); ok && st == s.statement && !s.has(c) {
 				list = append(list, number{c, v})
 			}

@@ -83,7 +83,6 @@ type reader struct {
 	ended  []*slot // whose thread ended in it
 	held   []*slot // whose thread waited when it began
 	quiet  time.Duration
-	silent bool // no more calls of functions that nobody named are wanted
 }
 
 func (r *reader) run(ctx context.Context) error {
@@ -155,8 +154,7 @@ func (r *reader) round(all bool) (over bool, err error) {
 	if err == nil {
 		err = r.pass(all)
 	}
-	if !r.silent && r.out.Quiet() {
-		r.silent = true
+	if !e.arena.quiet && r.out.Quiet() {
 		e.silence()
 	}
 	switch {

@@ -228,7 +228,7 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 		return ns.internAny(alloc, stack)
 	}
 	k := lyingStack{alloc, len(stack), &stack[0]}
-	last := &ns.recent[slotOfStack(stack)]
+	last := &ns.recent[trace.MixStack(stack, 4)%recentOrigins]
 	if last.lyingStack == k {
 		return last.origin
 	}
@@ -239,15 +239,6 @@ func (ns *nodes) intern(alloc uint32, stack []trace.Addr) uint32 {
 	}
 	*last = lyingOrigin{k, i}
 	return i
-}
-
-// slotOfStack says where the origin of a stack is remembered.
-func slotOfStack(stack []trace.Addr) uint64 {
-	x := uint64(0)
-	for _, pc := range stack[:min(len(stack), 4)] {
-		x = (x ^ uint64(pc)) * 0x9e3779b97f4a7c15
-	}
-	return x >> 32 % recentOrigins
 }
 
 // internAny is intern for a stack that may lie anywhere.

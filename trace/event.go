@@ -7,6 +7,15 @@ type Addr uint64
 // tables, Linux Documentation/arch/x86/x86_64/mm.rst).
 const UserEnd = 1 << 47
 
+// MixStack makes a number of a stack's innermost addresses, to remember by it what is known of the stack: others may have it, too.
+func MixStack(stack []Addr, innermost int) uint32 {
+	x := uint64(0)
+	for _, pc := range stack[:min(len(stack), innermost)] {
+		x = (x ^ uint64(pc)) * 0x9e3779b97f4a7c15
+	}
+	return uint32(x >> 32)
+}
+
 // ThreadID is the kernel's thread id. 0 means "no thread" (the initial image).
 type ThreadID uint32
 

@@ -27,8 +27,8 @@ func (v *Observer) functions(t *thread, r *mem.Regs, p *place) {
 	if p.writer >= 0 {
 		v.enterWriter(t, r, p.writer)
 	}
-	v.tellPassed(t, r, p)
 	if p.flags&stops != 0 {
+		v.tellPassed(t, r, p)
 		v.stop(t, r, p, nested)
 	}
 	if p.flags&leavesWriter != 0 && !p.site.Tail && len(t.writers) > 0 && t.writers[len(t.writers)-1].sp == sp {

@@ -62,18 +62,13 @@ type Analysis struct {
 	whole      mgpp.Timestamp         // the same, but for the crash
 	sound      eval.CPoint            // that C-point, if its Kind is set
 	checked    int
-	checkedAt  times          // of the C-points
-	checking   *stopwatch     // runs while a C-point is checked; nil: nobody asks
-	done       bool           // an inconsistent C-point was found, and All is not set
-	faults     int            // memory faults seen so far
-	signal     *report.Exit   // the last fault or fatal signal
-	died       trace.Addr     // the program's instruction that faulted, or the call of a library in which one did; 0: it was another signal
-	diedAt     trace.Addr     // died: the statement of the program's own in which that was
-	diedIn     trace.ThreadID // died: the thread
-	diedCalls  []trace.Addr   // died: the return addresses of the calls around diedAt; nil: not known
-	aborted    bool           // died: it did so of itself (assert, abort)
-	dying      call           // died: the watched function's in which it was
-	tried      call           // that experiments were made with last
+	checkedAt  times        // of the C-points
+	checking   *stopwatch   // runs while a C-point is checked; nil: nobody asks
+	done       bool         // an inconsistent C-point was found, and All is not set
+	faults     int          // memory faults seen so far
+	signal     *report.Exit // the last fault or fatal signal
+	died       death        // how the program died, as far as that is its own doing
+	tried      call         // that experiments were made with last
 	audit      *report.Audit
 	begins     *Begin // nil: with the program
 	stacks     *stacks
@@ -367,19 +362,11 @@ const recentStacks = 1 << 10
 
 // own is the user's own statement on a stack: a program allocates by the same stacks again and again.
 func (a *Analysis) own(stack []trace.Addr) trace.Addr {
-	last := &a.owns[slotOfStack(stack)]
+	last := &a.owns[trace.MixStack(stack, 8)%recentStacks]
 	if last.first != &stack[0] || last.depth != len(stack) {
 		*last = ownOf{&stack[0], len(stack), a.Symbols.Own(stack)}
 	}
 	return last.pc
-}
-
-// slotOfStack says where a stack is remembered, by its innermost calls.
-func slotOfStack(stack []trace.Addr) (slot uint64) {
-	for _, pc := range stack[:min(len(stack), 8)] {
-		slot = (slot ^ uint64(pc)) * 0x9e3779b97f4a7c15
-	}
-	return slot >> 32 % recentStacks
 }
 
 // jumped is the statement of a call that returns to ret: of the jump that stood in its place, where
@@ -662,8 +649,8 @@ func (a *Analysis) question(p *point) faultloc.Input {
 	}
 	in.Rerun = func(t mgpp.Timestamp) faultloc.Rerun { return a.experiments(p, t) }
 	in.ReadFreed = func() (faultloc.ReadFreed, bool) { return a.readFreed(p) }
-	if in.Cut && (!a.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
-		in.Died = a.diedAt
+	if in.Cut && (!a.died.aborted || p.sole()) { // who finds something broken, and says so, has not broken it
+		in.Died = a.died.at
 	}
 	if a.Relevance.Forgets() { // what is nowhere may be in such a block
 		in.Elsewhere = func(addr trace.Addr) bool { return addr < trace.UserEnd || a.elsewhere(addr) }

@@ -17,7 +17,7 @@ func (p *point) sole() bool { return p.Kind == "crash" && len(p.found) == 0 && p
 
 // crashed locates such a crash, if the program died in its own code.
 func (a *Analysis) crashed() (c report.CPoint, ok bool) {
-	if a.died == 0 || a.Exit == nil || a.Exit != a.signal || a.checked == 0 || a.o.NoLocate || len(a.points) > 0 {
+	if a.died.pc == 0 || a.Exit == nil || a.Exit != a.signal || a.checked == 0 || a.o.NoLocate || len(a.points) > 0 {
 		return c, false
 	}
 	p := &point{CPoint: eval.CPoint{Kind: "crash"}, time: a.beforeAbort(), healthy: a.whole}
@@ -26,7 +26,7 @@ func (a *Analysis) crashed() (c report.CPoint, ok bool) {
 	res := a.watched(p, in, faultloc.Crashed)
 	c = report.CPoint{Kind: p.Kind, File: a.signal.File, Path: a.signal.Path, Line: a.signal.Line, Timestamp: uint64(p.time), Fault: report.Crash}
 	c.Inconsistencies = []report.Inconsistency{{Constraint: report.Crash, Reason: "the program died of " + a.signal.Signal + ", and nothing was inconsistent", Total: 1}}
-	if a.aborted && !slices.ContainsFunc(res.Suspects, func(s faultloc.Suspect) bool { return s.Kind != faultloc.Died }) {
+	if a.died.aborted && !slices.ContainsFunc(res.Suspects, func(s faultloc.Suspect) bool { return s.Kind != faultloc.Died }) {
 		return c, false // where it aborted is told in any case
 	}
 	for i := range res.Suspects {
@@ -40,9 +40,9 @@ func (a *Analysis) crashed() (c report.CPoint, ok bool) {
 // beforeAbort is the last operation that the program did before it ended itself: assert and its kin allocate for what they say.
 func (a *Analysis) beforeAbort() mgpp.Timestamp {
 	t := a.Hist.Now()
-	for ; a.aborted && t > 0; t-- {
+	for ; a.died.aborted && t > 0; t-- {
 		pc := a.Hist.Op(t).PC
-		if im, ok := a.Symbols.Image(pc); pc != a.died && (!ok || im.Traced) {
+		if im, ok := a.Symbols.Image(pc); pc != a.died.pc && (!ok || im.Traced) {
 			break
 		}
 	}

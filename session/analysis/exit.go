@@ -13,21 +13,30 @@ import (
 	"mgtrace/trace"
 )
 
+// death is how a program died that brought it about itself.
+type death struct {
+	pc      trace.Addr     // the program's instruction that faulted, or the call of a library in which one did; 0: it did not die so
+	at      trace.Addr     // the statement of the program's own in which that was
+	calls   []trace.Addr   // the return addresses of the calls around that, innermost first; none: they are not known
+	thread  trace.ThreadID // whose it was
+	during  call           // the watched function's
+	aborted bool           // it ended itself (assert, abort)
+}
+
 // Signalled notes a signal that ends the program, or that it handles, with its place.
 func (a *Analysis) Signalled(ev *trace.Event) {
-	e := &report.Exit{Signal: unix.SignalName(syscall.Signal(ev.Aux))}
-	a.died, a.diedAt = 0, 0
+	signal := syscall.Signal(ev.Aux)
+	e := &report.Exit{Signal: unix.SignalName(signal)}
+	a.died = death{}
 	if f, at, calls := a.whereDied(ev); f.File != "" {
 		e.File, e.Path, e.Line = symbol.Short(f.File), f.File, f.Line
-		switch syscall.Signal(ev.Aux) {
+		switch signal {
 		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT:
-			if im, ok := a.Symbols.Image(at); ok && im.Traced {
-				a.died, a.diedAt, a.diedIn, a.diedCalls = at, at, ev.Thread, slices.Clone(calls)
-				if im, ok := a.Symbols.Image(ev.PC); ok && im.Traced {
-					a.died = ev.PC
+			if a.traced(at) {
+				a.died = death{pc: at, at: at, calls: calls, thread: ev.Thread, during: a.calls.current(ev.Thread), aborted: signal == unix.SIGABRT}
+				if a.traced(ev.PC) {
+					a.died.pc = ev.PC
 				}
-				a.aborted = syscall.Signal(ev.Aux) == unix.SIGABRT
-				a.dying = a.calls.current(ev.Thread)
 			}
 		}
 	}
@@ -38,6 +47,12 @@ func (a *Analysis) Signalled(ev *trace.Event) {
 	}
 }
 
+// traced: an address is one of a file whose stores are recorded.
+func (a *Analysis) traced(pc trace.Addr) bool {
+	im, ok := a.Symbols.Image(pc)
+	return ok && im.Traced
+}
+
 // whereDied is the statement of the program's own in which a signal met it, the innermost, and the return addresses of the calls
 // around that: mostly it is the instruction's, but a function of a library may have been called there. Without one it is the
 // innermost of which a line is known.
@@ -45,16 +60,17 @@ func (a *Analysis) whereDied(ev *trace.Event) (f objfile.Frame, at trace.Addr, c
 	stack := append([]trace.Addr{ev.PC + 1}, ev.Stack...)
 	own := a.Symbols.Own(stack)
 	named := func(ret trace.Addr) bool {
-		f, _, _ = a.Symbols.Where(ret - 1)
+		f, _, _ := a.Symbols.Where(ret - 1)
 		return f.File != ""
 	}
-	i := slices.IndexFunc(stack, func(ret trace.Addr) bool { return ret-1 == own && !a.Symbols.Library(own) && named(ret) })
-	if i < 0 {
+	i := slices.Index(stack, own+1)
+	if i < 0 || a.Symbols.Library(own) || !named(own+1) {
 		i = slices.IndexFunc(stack, named)
 	}
 	if i < 0 {
-		return objfile.Frame{}, 0, nil
+		return f, 0, nil
 	}
+	f, _, _ = a.Symbols.Where(stack[i] - 1)
 	return f, stack[i] - 1, stack[i+1:]
 }
 

@@ -169,8 +169,10 @@ func (a *Analysis) suspect(rank int, s *faultloc.Suspect, at mgpp.Timestamp) rep
 		stack = append([]trace.Addr{s.PC + 1}, s.Calls...)
 	}
 	if s.Kind == faultloc.Died {
-		if stack = a.ledTo(a.diedIn, a.Hist.Now(), s.PC); a.diedCalls != nil {
-			stack = append([]trace.Addr{s.PC + 1}, a.calledIn(a.dying.Function, s.PC, a.diedCalls)...)
+		if len(a.died.calls) > 0 {
+			stack = append([]trace.Addr{s.PC + 1}, a.calledIn(a.died.during.Function, s.PC, a.died.calls)...)
+		} else {
+			stack = a.ledTo(a.died.thread, a.Hist.Now(), s.PC)
 		}
 	}
 	out := a.Statement(s.PC, stack)

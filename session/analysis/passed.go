@@ -11,15 +11,13 @@ import (
 // passed keeps what the arguments of calls lead to on their thread's stack (trace.KindPassed). Mostly the call before had the
 // same there, and both have one record.
 type passed struct {
-	waits  trace.Threads[passing]
+	// waits is what each thread has told of its next call: a record, which is its length, and for each object its address, how
+	// many words it has, and these.
+	waits  trace.Threads[[]uint64]
 	pieces [][]uint64 // of passedPiece words each; nil: forgotten
 	used   uint64     // words, from 1: 0 is the number of no record
 	last   uint32     // the newest record
 }
-
-// passing is what a thread has told of its next call: a record, which is its length, and for each object its address, how many
-// words it has, and these.
-type passing struct{ words []uint64 }
 
 const (
 	passedPiece = 1 << 12
@@ -31,32 +29,32 @@ const (
 func (p *passed) note(ev *trace.Event) {
 	w := p.waits.Of(ev.Thread)
 	n := len(ev.Data) / 8
-	if len(w.words)+2+n > maxWords {
+	if len(*w)+2+n > maxWords {
 		return
 	}
-	w.words = append(w.words, uint64(ev.Addr), uint64(n))
+	*w = append(*w, uint64(ev.Addr), uint64(n))
 	for ; n > 0; n-- {
-		w.words = append(w.words, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
+		*w = append(*w, binary.LittleEndian.Uint64(ev.Data[len(ev.Data)&^7-8*n:]))
 	}
 }
 
 // drop forgets what a thread has told: its call is not one that is logged.
 func (p *passed) drop(thread trace.ThreadID) {
 	w := p.waits.Of(thread)
-	w.words = w.words[:0]
+	*w = (*w)[:0]
 }
 
 // take gives what a thread has told a number, 0 if that is nothing.
 func (p *passed) take(thread trace.ThreadID) uint32 {
 	w := p.waits.Of(thread)
-	if len(w.words) == 0 {
+	if len(*w) == 0 {
 		return 0
 	}
 	defer p.drop(thread)
-	if slices.Equal(p.record(p.last), w.words) {
+	if slices.Equal(p.record(p.last), *w) {
 		return p.last
 	}
-	n := uint64(len(w.words)) + 1
+	n := uint64(len(*w)) + 1
 	at := max(p.used, 1)
 	if at%passedPiece+n > passedPiece {
 		at = (at/passedPiece + 1) * passedPiece
@@ -72,7 +70,7 @@ func (p *passed) take(thread trace.ThreadID) uint32 {
 	}
 	piece := p.pieces[at/passedPiece]
 	piece[at%passedPiece] = n - 1
-	copy(piece[at%passedPiece+1:], w.words)
+	copy(piece[at%passedPiece+1:], *w)
 	p.used, p.last = at+n, uint32(at)
 	return p.last
 }

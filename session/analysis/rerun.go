@@ -254,7 +254,7 @@ func (x *experiments) Given(t mgpp.Timestamp) bool {
 func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 	k, ok := a.calls.during(t)
 	if p.sole() {
-		k, ok = a.dying, true
+		k, ok = a.died.during, true
 	}
 	if !ok || a.Typing == nil {
 		return nil, errNoCall
@@ -264,7 +264,7 @@ func (a *Analysis) rerun(t mgpp.Timestamp, p *point) (*rerun.Rerun, error) {
 	}
 	var died trace.Addr
 	if p.sole() {
-		died = a.died
+		died = a.died.pc
 	}
 	a.tried = k
 	return a.execute(&k, p.time, p.found, died, nil)

@@ -140,8 +140,7 @@ static __attribute__((noinline)) void tell_passed(struct block *b, const struct 
 			continue;
 		if (p.size > b->stack_hi - p.addr)
 			p.size = b->stack_hi - p.addr;
-		if (!put_whole(b, &p))
-			put_chunks(b, &p);
+		put_any(b, &p);
 	}
 }
 

@@ -233,13 +233,19 @@ static inline bool put_whole(struct block *b, const struct span *s)
 	return 1;
 }
 
+/* Records the bytes of s, wherever they lie. */
+static inline void put_any(struct block *b, const struct span *s)
+{
+	if (s->size && !put_whole(b, s))
+		put_chunks(b, s);
+}
+
 /* Records the bytes of s. It is false if none of them is to be recorded. */
 static bool put(struct block *b, const struct span *s)
 {
 	if (filters(b->process) && !any_open(b->process, s->addr, s->size))
 		return 0;
-	if (s->size && !put_whole(b, s))
-		put_chunks(b, s);
+	put_any(b, s);
 	return 1;
 }
 
