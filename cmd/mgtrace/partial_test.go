@@ -108,6 +108,29 @@ func diskUse(t *testing.T, file string) (bytes int64, files int) {
 	return bytes, files
 }
 
+// untilWritten waits until the recorder of a program that does nothing any more has written all: a writer writes what it has
+// within a second, so what has not changed for three is all of it, on a busy machine too.
+func untilWritten(t *testing.T, file string) {
+	t.Helper()
+	state := func() (s string) {
+		files, err := filepath.Glob(file + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if info, err := os.Stat(f); err == nil {
+				s += fmt.Sprintln(f, info.Size(), info.ModTime())
+			}
+		}
+		return s
+	}
+	for now, since := state(), time.Now(); time.Since(since) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
+		if s := state(); s != now {
+			now, since = s, time.Now()
+		}
+	}
+}
+
 // TestLastOnDisk records a program whose whole trace would take fifteen times the
 // limit. At no time the files take more; a recorder that is killed leaves what it
 // had, which can be analysed.
@@ -123,7 +146,7 @@ func TestLastOnDisk(t *testing.T) {
 		}
 		args := []string{"record", "--engine", "inline", "--last", fmt.Sprint(limit), "-o", file, bin, "--spec", spec, "--", nodes, nodes}
 		if kill {
-			args = append(args, "60")
+			args = append(args, "150")
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
@@ -148,7 +171,7 @@ func TestLastOnDisk(t *testing.T) {
 				}
 			case <-out.seen:
 				if out.seen = nil; kill {
-					time.Sleep(1500 * time.Millisecond) // a writer writes what it has within a second
+					untilWritten(t, file)
 					if err := cmd.Process.Kill(); err != nil {
 						t.Fatal(err)
 					}

@@ -502,7 +502,7 @@ func (l *Program) urged() {
 
 // crashed runs while the process is held at its crash.
 func (l *Program) crashed(c target.Crash) {
-	h := &capture.Hit{Thread: trace.ThreadID(c.TID)}
+	h := &capture.Hit{Thread: trace.ThreadID(c.TID), Index: int(c.Signal)}
 	observe.Interrupted(h, &c.Regs, l.proc)
 	l.mu.Lock()
 	l.crash = h
@@ -510,11 +510,12 @@ func (l *Program) crashed(c target.Crash) {
 	l.stopped()
 }
 
-// interrupted is bpf.Options.Interrupted.
+// interrupted is bpf.Options.Interrupted. A signal that a handler took may have come at the crash's instruction before,
+// as abort's does.
 func (l *Program) interrupted(h *capture.Hit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.crash != nil && l.crash.Thread == h.Thread && l.crash.PC == h.PC {
+	if l.crash != nil && h.Base == 0 && l.crash.Index == h.Index && l.crash.Thread == h.Thread && l.crash.PC == h.PC {
 		h.Regs, h.Stack = l.crash.Regs, l.crash.Stack
 	}
 }
