@@ -79,7 +79,7 @@ func (b *builder) units() []unit {
 			units = append(units, unit{image: i, fn: fn})
 		}
 	}
-	allocators := b.allocators()
+	memory := b.memoryFuncs()
 	for _, i := range b.traced() {
 		s := b.sweeps[i]
 		of := make([]int, len(s.ranges)) // units, by range
@@ -110,7 +110,7 @@ func (b *builder) units() []unit {
 					to = u
 				}
 			}
-			if from >= 0 && (allocators[name] || allocators[at{i, e.to}]) {
+			if from >= 0 && (memory.names[name] || memory.entries[at{i, e.to}]) {
 				units[from].changes = append(units[from].changes, e.from)
 				continue
 			}
@@ -144,14 +144,19 @@ type at struct {
 	addr  uint64
 }
 
-// allocators are the entries of the functions that allocate and free, and the names of those that other files define.
-func (b *builder) allocators() map[any]bool {
-	out := map[any]bool{}
+// memoryFuncs are the functions that allocate and free: their entries, and the names by which other files call them.
+type memoryFuncs struct {
+	entries map[at]bool
+	names   map[string]bool
+}
+
+func (b *builder) memoryFuncs() memoryFuncs {
+	out := memoryFuncs{map[at]bool{}, map[string]bool{}}
 	for i := range b.plan.Funcs {
 		if f := &b.plan.Funcs[i]; f.Role >= RoleMalloc && f.Role <= RoleFree {
-			out[at{f.Entry.Image, f.Entry.Addr}] = true
+			out.entries[at{f.Entry.Image, f.Entry.Addr}] = true
 			for _, name := range strings.Split(f.Name, "/") {
-				out[name] = true
+				out.names[name] = true
 			}
 		}
 	}
