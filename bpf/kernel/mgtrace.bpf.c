@@ -202,9 +202,19 @@ static __always_inline void hold(struct thread *t)
 		__sync_fetch_and_add(&held, 1);
 }
 
-static __always_inline void fill(struct record *r, struct thread *t, __u8 kind,
-				 __u32 site, __u64 pc, __u64 sp)
+/* Begins a record with room for payload bytes, which the verifier must know to be constant. NULL: the ring
+ * is full, and what would have been sent is counted as dropped. */
+static __always_inline struct record *begin(__u64 payload, struct thread *t, __u8 kind, __u32 site,
+					    __u64 pc, __u64 sp)
 {
+	struct record *r;
+
+	COUNT(hits);
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + payload, 0);
+	if (!r) {
+		dropped();
+		return NULL;
+	}
 	r->kind = kind;
 	r->flags = 0;
 	r->n = 0;
@@ -217,21 +227,16 @@ static __always_inline void fill(struct record *r, struct thread *t, __u8 kind,
 	r->addr = 0;
 	r->size = 0;
 	r->base = 0;
+	return r;
 }
 
 /* Sends a record without payload. */
 static __always_inline void note(struct thread *t, __u8 kind, __u32 site, __u64 pc, __u64 sp,
 				 __u64 addr, __u64 size, __u64 base)
 {
-	struct record *r;
-
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		dropped();
+	struct record *r = begin(0, t, kind, site, pc, sp);
+	if (!r)
 		return;
-	}
-	fill(r, t, kind, site, pc, sp);
 	r->addr = addr;
 	r->size = size;
 	r->base = base;
@@ -256,13 +261,9 @@ static __always_inline long put(struct thread *t, const __u32 cap, bool sleepabl
 	__u64 left = s->limit - s->off;
 	__u64 n = left < cap ? left : cap;
 
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + cap, 0);
-	if (!r) {
-		dropped();
+	r = begin(cap, t, s->kind, s->site, s->pc, s->sp);
+	if (!r)
 		return 1;
-	}
-	fill(r, t, s->kind, s->site, s->pc, s->sp);
 	r->flags = s->flags;
 	r->addr = s->addr;
 	r->size = s->size;
@@ -351,15 +352,9 @@ static __always_inline void send_masked(struct thread *t, bool late, bool sleepa
 {
 	struct pending *p = &t->p;
 	__u64 n = p->size;
-	struct record *r;
-
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + 128, 0);
-	if (!r) {
-		dropped();
+	struct record *r = begin(128, t, R_STORE, p->site, p->pc, p->sp);
+	if (!r)
 		return;
-	}
-	fill(r, t, R_STORE, p->site, p->pc, p->sp);
 	r->flags = RF_MASKED | (late ? RF_LATE : 0);
 	r->addr = p->addr;
 	r->size = p->size;
@@ -524,15 +519,9 @@ static __always_inline __u64 swapped(__u64 v, __u16 width)
 static __always_inline void send_value(struct thread *t, const struct store *d, __u64 pc, __u64 sp,
 				       __u64 addr, __u64 base, __u64 value)
 {
-	struct record *r;
-
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + 8, 0);
-	if (!r) {
-		dropped();
+	struct record *r = begin(8, t, R_STORE, d->site, pc, sp);
+	if (!r)
 		return;
-	}
-	fill(r, t, R_STORE, d->site, pc, sp);
 	r->n = d->width < 8 ? d->width : 8;
 	r->addr = addr;
 	r->size = d->width;
@@ -1038,13 +1027,9 @@ static __noinline int stop_hit(struct thread *t, struct pt_regs *ctx, __u32 site
 
 	if (!t)
 		return 0;
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + sizeof(struct stop), 0);
-	if (!r) {
-		dropped();
+	r = begin(sizeof(struct stop), t, R_STOP, site, ctx->ip, ctx->sp);
+	if (!r)
 		return 0;
-	}
-	fill(r, t, R_STOP, site, ctx->ip, ctx->sp);
 	r->addr = ctx->ax;
 	if (mode & SF_ALLOC_LEAVE)
 		r->base = word(t->alloc_ptr);
@@ -1062,13 +1047,9 @@ static __noinline int stack_hit(struct thread *t, struct pt_regs *ctx, __u32 sit
 
 	if (!t)
 		return 0;
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r) + sizeof(struct stop) + stack_bytes, 0);
-	if (!r) {
-		dropped();
+	r = begin(sizeof(struct stop) + stack_bytes, t, R_STOP, site, ctx->ip, ctx->sp);
+	if (!r)
 		return 0;
-	}
-	fill(r, t, R_STOP, site, ctx->ip, ctx->sp);
 	r->addr = ctx->ax;
 	r->size = t->w.sp;	/* a uretprobe may have replaced what lies there */
 	r->base = t->w.pc;
@@ -1523,13 +1504,9 @@ static __always_inline void code(struct thread *t, struct pt_regs *regs, __u64 r
 
 	if (!file)
 		return;
-	COUNT(hits);
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		dropped();
+	r = begin(0, t, R_CODE, BPF_CORE_READ(file, f_inode, i_sb, s_dev), regs->ip, regs->sp);
+	if (!r)
 		return;
-	}
-	fill(r, t, R_CODE, BPF_CORE_READ(file, f_inode, i_sb, s_dev), regs->ip, regs->sp);
 	r->offset = regs->r9 / PAGE;
 	r->addr = ret;
 	r->size = regs->si;
