@@ -10,7 +10,12 @@ import (
 
 // Macros expands the macros of a source file as far as it takes to see what a line assigns. It knows
 // no conditions: of several definitions of a name all are meant.
-type Macros map[string][]definition
+type Macros struct {
+	// text has the directives that define a name. Headers define thousands that no line of interest uses: a directive is
+	// read when its name is asked for.
+	text map[string][]string
+	read map[string][]definition
+}
 
 // definition is one of a macro.
 type definition struct {
@@ -28,8 +33,9 @@ const (
 )
 
 var (
-	defined  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*define\s+(\w+)(\(([^)]*)\))?(.*)$`) })
-	included = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*#\s*include\s*["<]([^">]+)[">]`) })
+	// defined and included are what stands behind "define" and "include".
+	defined  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\w+)(\(([^)]*)\))?(.*)$`) })
+	included = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^["<]([^">]+)[">]`) })
 	word     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_]\w*`) })
 	pasted   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*##\s*`) })
 )
@@ -40,25 +46,27 @@ func (s *Sources) Macros(file string, known []string) Macros {
 	if m, ok := s.macros[file]; ok {
 		return m
 	}
-	m := Macros{}
+	m := Macros{map[string][]string{}, map[string][]definition{}}
 	files := []string{file}
 	for i := 0; i < len(files); i++ {
 		lines := s.Lines(files[i])
 		for n := 0; n < len(lines); n++ {
-			if in := included().FindStringSubmatch(lines[n]); in != nil && len(files) < maxIncluded {
-				if f := s.find(filepath.Dir(files[i]), in[1], known); f != "" && !slices.Contains(files, f) {
-					files = append(files, f)
+			switch kind, rest := preprocessed(lines[n]); kind {
+			case "include":
+				if in := included().FindStringSubmatch(rest); in != nil && len(files) < maxIncluded {
+					if f := s.find(filepath.Dir(files[i]), in[1], known); f != "" && !slices.Contains(files, f) {
+						files = append(files, f)
+					}
+				}
+			case "define":
+				for strings.HasSuffix(rest, `\`) && n+1 < len(lines) {
+					n++
+					rest = strings.TrimSuffix(rest, `\`) + " " + lines[n]
+				}
+				if name := rest[:wordLength(rest)]; name != "" {
+					m.text[name] = append(m.text[name], rest)
 				}
 			}
-			if !defined().MatchString(lines[n]) {
-				continue
-			}
-			text := lines[n]
-			for strings.HasSuffix(text, `\`) && n+1 < len(lines) {
-				n++
-				text = strings.TrimSuffix(text, `\`) + " " + lines[n]
-			}
-			m.define(code(text))
 		}
 	}
 	if s.macros == nil {
@@ -68,21 +76,51 @@ func (s *Sources) Macros(file string, known []string) Macros {
 	return m
 }
 
-func (m Macros) define(text string) {
-	d := defined().FindStringSubmatch(text)
-	if d == nil {
-		return
+// preprocessed is what a line tells the preprocessor; "" if nothing.
+func preprocessed(line string) (kind, rest string) {
+	hash, is := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#")
+	if !is {
+		return "", ""
 	}
-	x := definition{function: d[2] != "", body: strings.TrimSpace(d[4])}
-	for _, p := range strings.Split(d[3], ",") {
-		if p = strings.TrimSpace(p); p == "..." {
-			p = "__VA_ARGS__"
+	hash = strings.TrimLeft(hash, " \t")
+	n := wordLength(hash)
+	return hash[:n], strings.TrimLeft(hash[n:], " \t")
+}
+
+// wordLength is how many letters, digits and underscores a text begins with.
+func wordLength(text string) int {
+	n := strings.IndexFunc(text, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
+	if n < 0 {
+		return len(text)
+	}
+	return n
+}
+
+// of are the definitions of a name.
+func (m Macros) of(name string) []definition {
+	if text := m.text[name]; text != nil && m.read[name] == nil {
+		read := []definition{}
+		for _, t := range text {
+			d := defined().FindStringSubmatch(code(t))
+			if d == nil {
+				continue
+			}
+			x := definition{function: d[2] != "", body: strings.TrimSpace(d[4])}
+			for _, p := range strings.Split(d[3], ",") {
+				if p = strings.TrimSpace(p); p == "..." {
+					p = "__VA_ARGS__"
+				}
+				x.params = append(x.params, p)
+			}
+			if x.body != "" && x.body != name {
+				read = append(read, x)
+			}
 		}
-		x.params = append(x.params, p)
+		m.read[name] = read
 	}
-	if x.body != "" && x.body != d[1] {
-		m[d[1]] = append(m[d[1]], x)
-	}
+	return m.read[name]
 }
 
 // find is the path of an included file, "" if it is not at hand.
@@ -104,7 +142,7 @@ func (s *Sources) find(dir, name string, known []string) string {
 // macro may be used over several lines: what it does is at the first.
 func (m Macros) Expand(lines []string) string {
 	text := lines[0]
-	if len(m) == 0 || defined().MatchString(text) || !slices.ContainsFunc(word().FindAllString(text, -1), func(w string) bool { return m[w] != nil }) {
+	if kind, _ := preprocessed(text); kind == "define" || !slices.ContainsFunc(word().FindAllString(text, -1), func(w string) bool { return len(m.of(w)) > 0 }) {
 		return ""
 	}
 	for _, more := range lines[1:min(len(lines), maxUse)] {
@@ -126,13 +164,14 @@ func (m Macros) expand(text string, within []string) string {
 		name := text[at[0]:at[1]]
 		out.WriteString(text[:at[0]])
 		text = text[at[1]:]
-		if m[name] == nil || slices.Contains(within, name) || len(within) == maxNested {
+		of := m.of(name)
+		if len(of) == 0 || slices.Contains(within, name) || len(within) == maxNested {
 			out.WriteString(name)
 			continue
 		}
 		args, rest, ok := arguments(text)
-		for i := range m[name] {
-			d := &m[name][i]
+		for i := range of {
+			d := &of[i]
 			switch {
 			case d.function && !ok:
 				out.WriteString(name)
@@ -141,11 +180,11 @@ func (m Macros) expand(text string, within []string) string {
 			default:
 				out.WriteString(m.expand(d.body, append(within, name)))
 			}
-			if i+1 < len(m[name]) {
+			if i+1 < len(of) {
 				out.WriteString(" ; ")
 			}
 		}
-		if ok && m[name][0].function {
+		if ok && of[0].function {
 			text = rest
 		}
 	}
