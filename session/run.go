@@ -41,7 +41,7 @@ func Run(ctx context.Context, o RunOptions) (*report.Report, int, error) {
 
 // How long C-points are still checked when mgtrace is to end (Ctrl-C, SIGTERM, a timeout):
 // a slow specification may be far behind the program. A process that is attached to stands
-// still meanwhile.
+// still meanwhile. It is what mgtrace works in that time on a machine that has nothing else to do: see afterWork.
 const (
 	patience         = 10 * time.Second
 	patienceAttached = 2 * time.Second
@@ -76,7 +76,7 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	defer over(nil)
 	judged := func() { over(context.DeadlineExceeded) }
 	a.JudgeLast(func() context.Context {
-		time.AfterFunc(limits.locating, judged)
+		afterWork(limits.locating, judged)
 		return late
 	})
 	if most := mostChecking(limits.timeout); most > 0 { // so that the program gets to where it crashes, if the checks hold it up
@@ -89,8 +89,8 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	}
 	x := live.Observer{Sink: a, Stopped: a.RunAudit, Audit: func() *trace.Audit { return a.TrailerAudit }, Found: a.BrokenMidway}
 	x.Urged = func() {
-		time.AfterFunc(limits.patience, func() { stop(context.DeadlineExceeded) })
-		time.AfterFunc(limits.locating, judged)
+		afterWork(limits.patience, func() { stop(context.DeadlineExceeded) })
+		afterWork(limits.locating, judged)
 	}
 	if l.Filters() {
 		a.Relevance = typing.NewRelevance(l.Spec, l.Matter(), a.Typing)
@@ -113,13 +113,14 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	if why := l.HeldBy(); why != "" {
 		a.HeldExit(why)
 	}
-	if !a.Interrupted() {
-		locating := context.Background()
-		if l.HeldBy() != "" {
-			locating = late
-		}
-		a.Heed(locating)
+	locating := context.Background()
+	if l.HeldBy() != "" || a.Interrupted() {
+		locating = late
 	}
+	if a.Interrupted() && late.Err() == nil { // a process that was let go does not wait for this
+		a.Resume()
+	}
+	a.Heed(locating)
 	r := analysis.NewReport(&l.Prog, &t)
 	if err := a.Finish(ctx, r); err != nil {
 		return nil, status, err

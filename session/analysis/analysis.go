@@ -175,12 +175,15 @@ func (a *Analysis) TimeChecks() (checking func() time.Duration) {
 	return a.checking.read
 }
 
+// Resume lets what was found be located although the checks have been stopped; Heed says how long.
+func (a *Analysis) Resume() { a.Checker.Resume() }
+
 // resume lets the last state be judged although the checks have been stopped.
 func (a *Analysis) resume(kind string) {
 	if a.last == nil || a.ctx.Err() == nil || kind != "crash" && kind != "exit" {
 		return
 	}
-	a.Checker.Resume()
+	a.Resume()
 	a.Heed(a.last())
 }
 
