@@ -31,7 +31,7 @@ func AttachNoted(ctx context.Context, pid int, n *Notes) (*Process, error) {
 		t.thread = unix.Gettid()
 		var err error
 		if n != nil {
-			err = t.keepNotes(n)
+			err = t.keepNotes(ctx, n)
 		}
 		if err == nil {
 			err = t.attach(ctx)
@@ -118,7 +118,7 @@ func (t *tracer) attach(ctx context.Context) error {
 
 // sharingLimit is how long a process may be in the middle of a vfork when we
 // attach.
-const sharingLimit = 5 * time.Second
+const sharingLimit = 20 * time.Second
 
 // awaitSharing lets the process go on until no thread of it waits for a child that
 // shares its memory (vfork): nobody traces such a child, and it would execute

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	callLimit = 5 * time.Second
+	callLimit = 20 * time.Second
 	redZone   = 128     // bytes below RSP that a leaf function may use (System V ABI 3.2.2)
 	flagDF    = 1 << 10 // direction flag, clear on function entry
 	flagTF    = 1 << 8  // single-step
@@ -24,7 +24,7 @@ const faultSignals = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGILL-
 // Call runs the function at addr, which takes no parameters, in the stopped
 // process, and returns its result; all registers and the signal mask are put
 // back. It is meant for IFUNC resolvers: anything that waits for another
-// thread will not return, and is given up after five seconds. A static program
+// thread will not return, and is given up after twenty seconds. A static program
 // that is stopped at its exec has no thread pointer yet and no CPU features: a
 // resolver may then fault (an error) or choose the baseline.
 func (p *Process) Call(addr uint64) (result uint64, err error) {

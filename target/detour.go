@@ -14,7 +14,7 @@ import (
 
 const (
 	stepLimit    = 2 * time.Millisecond  // for one instruction, of a thread that sleeps
-	syscallLimit = 5 * time.Second       // for an injected system call
+	syscallLimit = 10 * time.Second      // for an injected system call
 	spinLimit    = 30 * time.Microsecond // waiting without sleeping
 )
 

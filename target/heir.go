@@ -73,7 +73,7 @@ func (h *Heir) await() {
 }
 
 // inheritLimit is how long it may take to stop all.
-const inheritLimit = 5 * time.Second
+const inheritLimit = 20 * time.Second
 
 // stopTracees sends SIGSTOP to all that a thread which does not run traces, but to processes
 // that share the memory of pid, until all stand still.

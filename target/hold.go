@@ -13,7 +13,7 @@ import (
 
 const (
 	stopGrace = 100 * time.Millisecond // after which a sleeping thread counts as stopped
-	stopLimit = 5 * time.Second
+	stopLimit = 20 * time.Second
 )
 
 // stopAll stops every thread and waits until none runs code of the program. The

@@ -369,7 +369,7 @@ func TestPoke(t *testing.T) {
 			if answer != tid {
 				t.Errorf("%d answered for %d", answer, tid)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(patienceOfTests / 4):
 			t.Fatalf("no answer to the poke of %d, round %d", tid, i)
 		}
 	}
@@ -386,7 +386,7 @@ func TestPoke(t *testing.T) {
 // on a machine with much to do a few hundred mappings take seconds.
 func TestSlowSyscalls(t *testing.T) {
 	s := launch(t, Command{Path: build(t, "loaded")})
-	reqs := make([]SyscallReq, 4)
+	reqs := make([]SyscallReq, 3)
 	for i := range reqs {
 		reqs[i] = SyscallReq{Nr: unix.SYS_POLL, Args: [6]uint64{0, 0, uint64(syscallLimit.Milliseconds()) * 2 / 5}}
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -98,21 +99,20 @@ func (n *Notes) get(at int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&n.mem[at])))
 }
 
-// heirPatience is how long it may take until the one who has the notes and the tracer have
-// found each other.
-const heirPatience = 2 * time.Second
+// heirPatience is how long the tracer waits for its heir, before it attaches: nobody stands still meanwhile.
+const heirPatience = 10 * time.Second
 
-// await waits for a word to be set.
-func (n *Notes) await(at int) uint64 {
-	for end := time.Now().Add(heirPatience); ; time.Sleep(time.Millisecond) {
-		if v := n.get(at); v != 0 || time.Now().After(end) {
+// await waits for a word to be set; 0: the context was over before.
+func (n *Notes) await(ctx context.Context, at int) uint64 {
+	for ; ; time.Sleep(time.Millisecond) {
+		if v := n.get(at); v != 0 || ctx.Err() != nil {
 			return v
 		}
 	}
 }
 
 // keepNotes has the tracer note what it does, and waits for its heir, if there can be one.
-func (t *tracer) keepNotes(n *Notes) error {
+func (t *tracer) keepNotes(ctx context.Context, n *Notes) error {
 	// An heir would be told of each signal, most of which say that the program has stopped.
 	// A fault that is blocked would end this process without a word.
 	var mask unix.Sigset_t
@@ -122,14 +122,16 @@ func (t *tracer) keepNotes(n *Notes) error {
 	}
 	t.notes = n
 	n.set(notedBy, uint64(t.thread))
-	n.await(notedHeir)
+	ctx, cancel := context.WithTimeout(ctx, heirPatience)
+	defer cancel()
+	n.await(ctx, notedHeir)
 	return nil
 }
 
 // Inherit makes this process the heir of the tracer of process pid that keeps the notes, or
-// soon will. It is nil if the kernel does not permit that.
-func (n *Notes) Inherit(pid int) *Heir {
-	h, err := inherit(int(n.await(notedBy)), pid)
+// soon will: it waits for that until the context is over. It is nil then, and if the kernel does not permit it.
+func (n *Notes) Inherit(ctx context.Context, pid int) *Heir {
+	h, err := inherit(int(n.await(ctx, notedBy)), pid)
 	if err != nil {
 		n.set(notedHeir, heirNot)
 		return nil
@@ -241,7 +243,7 @@ func (t *tracer) noteBatch(code, calls, size uint64) {
 }
 
 // callGrace is how long a function may take that a tracer which was killed has called.
-const callGrace = 100 * time.Millisecond
+const callGrace = 2 * time.Second
 
 // PutRight ends the detours that a tracer of this process, which is held, had begun
 // when it was killed. Signals that it had taken from threads are sent to them again.

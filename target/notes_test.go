@@ -213,7 +213,7 @@ func testKilled(t *testing.T, inherits bool, steps int) {
 		}
 		var stopped []int
 		if inherits {
-			heir := notes.Inherit(r.pid())
+			heir := notes.Inherit(t.Context(), r.pid())
 			if heir == nil {
 				t.Fatal("the tracer can not be traced")
 			}

@@ -21,7 +21,7 @@ func (p *Process) TellParked() error {
 }
 
 // offspringLimit is how long a child's first stop may take.
-const offspringLimit = time.Second
+const offspringLimit = 5 * time.Second
 
 func (t *tracer) tellParked() error {
 	faults := make(map[*thread]bool) // of those it was told already

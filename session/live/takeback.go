@@ -15,19 +15,21 @@ import (
 )
 
 // dyingLimit is how long a tracer that has been killed may take to let its process go.
-const dyingLimit = 10 * time.Second
+const dyingLimit = time.Minute
 
 // Heir puts a process right which was attached to by an mgtrace that has been killed.
 type Heir struct {
 	pid   int
 	notes *target.Notes
-	heir  *target.Heir // nil: what the tracer leaves runs on
+	heir  chan *target.Heir // gets one, nil: what the tracer leaves runs on; nil: there are no notes
+	leave context.CancelFunc
 }
 
 // NewHeir makes the heir of the one that attaches to a process.
 func NewHeir(pid int) *Heir { return &Heir{pid: pid} }
 
-// Begin is told of the first entry of Capture.Undo.
+// Begin is told of the first entry of Capture.Undo. It does not wait for the tracer, which may be slow to come, or be
+// killed before.
 func (h *Heir) Begin(e undo.Entry) {
 	if len(e.Files) == 0 || string(e.Description) != detours {
 		return
@@ -37,7 +39,9 @@ func (h *Heir) Begin(e undo.Entry) {
 		h.notes = nil // TakeBack says so
 		return
 	}
-	h.heir = h.notes.Inherit(h.pid)
+	ctx, leave := context.WithCancel(context.Background())
+	h.heir, h.leave = make(chan *target.Heir, 1), leave
+	go func() { h.heir <- h.notes.Inherit(ctx, h.pid) }()
 }
 
 // TakeBack puts the process right: entries are what is left of Capture.Undo.
@@ -102,7 +106,11 @@ func (h *Heir) stopped() []int {
 	if h.heir == nil {
 		return nil
 	}
-	return h.heir.Stopped()
+	h.leave()
+	if heir := <-h.heir; heir != nil {
+		return heir.Stopped()
+	}
+	return nil
 }
 
 func goOn(stopped []int) {
