@@ -26,7 +26,7 @@ demo: setup-demo build
 
 # The tests are not vetted again: lint does, and more of it.
 test: setup-test build lint
-	$(GO) test -vet=off -timeout 45m -parallel 6 ./...
+	$(GO) test -vet=off -timeout 3h -parallel 6 ./...
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -96,11 +96,10 @@ func TestTracerKilled(t *testing.T) {
 	if err != nil || perr != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	for range 500 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err != nil || strings.Contains(string(b), ") Z") {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	_ = unix.Kill(pid, unix.SIGKILL)
 	t.Errorf("the program runs on")

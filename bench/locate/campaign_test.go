@@ -185,7 +185,7 @@ func TestCampaign(t *testing.T) {
 	if text, err := exec.Command("go", "build", "-o", bin, "mgtrace/cmd/mgtrace").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	c := &campaign{
 		Seed: 3, Mutants: 1, Base: 40, Operations: 30, Levels: []string{"-O0"},

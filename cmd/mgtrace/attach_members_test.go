@@ -5,7 +5,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Nodes that entered before mgtrace came are not known: a correct program is not accused of what depends on them, and
@@ -22,7 +21,7 @@ func TestAttachMembers(t *testing.T) {
 		jobs.says(t, "ready")
 		a := attach(t, jobs, "--engine", "inline", "--spec", "testdata/attach-members.cons")
 		a.recording(t)
-		time.Sleep(300 * time.Millisecond)
+		jobs.goesOn(t)
 		if faulty {
 			if err := jobs.Process.Signal(syscall.SIGUSR1); err != nil {
 				t.Fatal(err)
@@ -36,7 +35,7 @@ func TestAttachMembers(t *testing.T) {
 		if !faulty && !strings.Contains(strings.Join(r.report.Warnings, "\n"), "which nodes had entered before mgtrace came is not known") {
 			t.Errorf("nothing is said of what was not judged: %q", r.report.Warnings)
 		}
-		if lines := suspects(&r.report); faulty && (r.status != 1 || !slices.Contains(lines, 30)) {
+		if lines := suspects(&r.report); faulty && (r.status != 1 || !slices.Contains(lines, bugLine(t, "testdata/attach-members.c"))) {
 			t.Errorf("the fault: status %d, suspects at %v\n%s", r.status, lines, r.stderr)
 		}
 		jobs.finishes(t)

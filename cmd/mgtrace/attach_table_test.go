@@ -1,12 +1,10 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const tableSpec = "testdata/table.cons"
@@ -30,11 +28,11 @@ func TestAttachTable(t *testing.T) {
 			table.says(t, "ready")
 			a := attach(t, table, "--engine", engine, "--spec", tableSpec)
 			a.recording(t)
-			time.Sleep(300 * time.Millisecond)
+			table.goesOn(t)
 			if err := table.Process.Signal(syscall.SIGUSR1); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(700 * time.Millisecond)
+			table.goesOn(t)
 			r := a.ends(t, syscall.SIGINT)
 			if n := r.report.Checked.Objects["slots"]; n != 2 {
 				t.Errorf("%s: %d slots, want 2", how, n)
@@ -46,12 +44,7 @@ func TestAttachTable(t *testing.T) {
 				table.finishes(t)
 				continue
 			}
-			text, err := os.ReadFile("testdata/table.c")
-			if err != nil {
-				t.Fatal(err)
-			}
-			before, _, _ := strings.Cut(string(text), "/* BUG */")
-			if got, want := suspects(&r.report), strings.Count(before, "\n")+1; r.status != 1 || !slices.Contains(got, want) {
+			if got, want := suspects(&r.report), bugLine(t, "testdata/table.c"); r.status != 1 || !slices.Contains(got, want) {
 				t.Errorf("status %d, suspects in lines %v, want %d\n%s", r.status, got, want, r.stderr)
 			}
 		}

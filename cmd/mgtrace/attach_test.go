@@ -70,6 +70,15 @@ func (r *running) says(t *testing.T, want string) {
 	}
 }
 
+// goesOn waits until the program has done once more what it does again and again.
+func (r *running) goesOn(t *testing.T) {
+	t.Helper()
+	if err := r.Process.Signal(syscall.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	r.says(t, "goes on")
+}
+
 // finishes ends the program, which must have the right result.
 func (r *running) finishes(t *testing.T) {
 	t.Helper()
@@ -147,7 +156,7 @@ func (a *attachment) recording(t *testing.T) {
 	t.Helper()
 	select {
 	case <-a.seized:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		_ = a.cmd.Process.Kill()
 		t.Fatalf("not attached: %s", a.errs.String())
 	}
@@ -162,7 +171,7 @@ func (a *attachment) ends(t *testing.T, s os.Signal) result {
 	return a.wait(t)
 }
 
-// suspects lists the lines of attach.c under suspicion.
+// suspects lists the lines under suspicion.
 func suspects(r *report.Report) (lines []int) {
 	for _, c := range r.CPoints {
 		for _, s := range c.Suspects {
@@ -172,10 +181,10 @@ func suspects(r *report.Report) (lines []int) {
 	return lines
 }
 
-// bugLine is the line of attach.c that is marked.
-func bugLine(t *testing.T) int {
+// bugLine is the line of a program that is marked.
+func bugLine(t *testing.T, source string) int {
 	t.Helper()
-	b, err := os.ReadFile("testdata/attach.c")
+	b, err := os.ReadFile(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,14 +204,14 @@ func TestAttachFault(t *testing.T) {
 		trace := filepath.Join(t.TempDir(), "t.mgt")
 		a := attach(t, list, "--engine", engine, "--spec", attachSpec, "-o", trace)
 		a.recording(t)
-		time.Sleep(100 * time.Millisecond) // healthy C-points first
+		list.goesOn(t) // healthy C-points first
 		if err := list.Process.Signal(syscall.SIGUSR1); err != nil {
 			t.Fatal(err)
 		}
 		list.says(t, "turned")
 		r := a.ends(t, syscall.SIGINT)
 		list.finishes(t)
-		want := bugLine(t)
+		want := bugLine(t, "testdata/attach.c")
 		if got := suspects(&r.report); r.status != 1 || len(got) == 0 || got[0] != want {
 			t.Errorf("status %d, suspects in lines %v, want %d first\n%s", r.status, got, want, r.stderr)
 		}
@@ -239,9 +248,18 @@ func TestAttachParts(t *testing.T) {
 				list := startList(t, how)
 				a := attach(t, list, append([]string{"--engine", engine, "--spec", attachSpec}, part...)...)
 				a.recording(t)
-				// Until the part has begun, or the beginning been dropped: a busy
-				// machine may be too slow for that.
-				time.Sleep(2 * time.Second)
+				switch part[0] { // until the part has begun
+				case "--from":
+					for range 25 {
+						list.goesOn(t)
+					}
+				case "--after":
+					list.goesOn(t) // its time begins before that
+					time.Sleep(100 * time.Millisecond)
+					list.goesOn(t)
+				default:
+					time.Sleep(2 * time.Second) // the beginning has been dropped; a busy machine may be too slow for that
+				}
 				if err := list.Process.Signal(syscall.SIGUSR1); err != nil {
 					t.Fatal(err)
 				}
@@ -255,7 +273,7 @@ func TestAttachParts(t *testing.T) {
 				if how == "healthy" && (r.status != 0 || len(r.report.CPoints) > 0) {
 					t.Errorf("%v: status %d, %+v\n%s", part, r.status, r.report.CPoints, r.stderr)
 				}
-				if want := bugLine(t); how == "broken" && (r.status != 1 || len(got) == 0 || got[0] != want) {
+				if want := bugLine(t, "testdata/attach.c"); how == "broken" && (r.status != 1 || len(got) == 0 || got[0] != want) {
 					t.Errorf("%v: status %d, suspects in lines %v, want %d first\n%s", part, r.status, got, want, r.stderr)
 				}
 			}
@@ -272,7 +290,6 @@ func TestAttachTwin(t *testing.T) {
 			"terminated by SIGTERM": func(a *attachment, _ *running) result { return a.ends(t, syscall.SIGTERM) },
 			"timeout":               func(a *attachment, _ *running) result { return a.wait(t) },
 			"": func(a *attachment, list *running) result { // the program ends
-				time.Sleep(100 * time.Millisecond)
 				list.finishes(t)
 				return a.wait(t)
 			},
@@ -280,11 +297,11 @@ func TestAttachTwin(t *testing.T) {
 			list := startList(t)
 			args := []string{"--engine", engine, "--spec", attachSpec}
 			if why == "timeout" {
-				args = append(args, "--timeout", "2s")
+				args = append(args, "--timeout", "5s")
 			}
 			a := attach(t, list, args...)
 			a.recording(t)
-			time.Sleep(300 * time.Millisecond) // some C-points, on a busy machine too
+			list.goesOn(t)
 			r := end(a, list)
 			if r.status != 0 || len(r.report.CPoints) > 0 || r.report.Checked.CPoints == 0 {
 				t.Errorf("%s: status %d, %d C-points, found %+v\n%s", why, r.status, r.report.Checked.CPoints, r.report.CPoints, r.stderr)

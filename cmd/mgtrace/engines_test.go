@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -80,7 +79,7 @@ func (p program) events(t *testing.T, engine, bin string) recorded {
 	if p.spec != "" {
 		args = append(args, "--spec", p.spec)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // step by step, on a busy machine
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "setarch", args...)
 	cmd.Env = append(cmd.Environ(), asMain+"=1")

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -36,7 +35,7 @@ func (p program) recording(t *testing.T, engine, bin string) (file string) {
 		words = append(words, "--spec", p.spec)
 	}
 	file, err := builds.once("t.mgt", strings.Join(words, " "), func(file string) ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // step by step, on a busy machine
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "setarch", append([]string{"--addr-no-randomize", os.Args[0]}, append(words, "-o", file)...)...)
 		cmd.Env = append(cmd.Environ(), asMain+"=1")

@@ -23,7 +23,7 @@ func TestCollectLate(t *testing.T) {
 		t.Errorf("with little in use: %d %%", got)
 	}
 	kept := make([]byte, 128<<20)
-	for end := time.Now().Add(10 * time.Second); percent() != usualPercent; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); percent() != usualPercent; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("with much in use: %d %%", percent())
 		}

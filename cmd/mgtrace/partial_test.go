@@ -109,9 +109,23 @@ func diskUse(t *testing.T, file string) (bytes int64, files int) {
 }
 
 // untilWritten waits until the recorder of a program that does nothing any more has written all: a writer writes what it has
-// within a second, so what has not changed for three is all of it, on a busy machine too.
-func untilWritten(t *testing.T, file string) {
+// within a second. Only looks count at which no thread of the recorder wants a processor: on a busy machine it may be that none
+// has had one for long.
+func untilWritten(t *testing.T, file string, recorder int) {
 	t.Helper()
+	idle := func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", recorder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range threads {
+			stat, _ := os.ReadFile(f) // one that has ended is idle
+			if _, state, _ := strings.Cut(string(stat), ") "); strings.HasPrefix(state, "R") || strings.HasPrefix(state, "D") {
+				return false
+			}
+		}
+		return true
+	}
 	state := func() (s string) {
 		files, err := filepath.Glob(file + "*")
 		if err != nil {
@@ -124,9 +138,11 @@ func untilWritten(t *testing.T, file string) {
 		}
 		return s
 	}
-	for now, since := state(), time.Now(); time.Since(since) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
+	for now, same := state(), 0; same < 30; time.Sleep(100 * time.Millisecond) {
 		if s := state(); s != now {
-			now, since = s, time.Now()
+			now, same = s, 0
+		} else if idle() {
+			same++
 		}
 	}
 }
@@ -146,9 +162,9 @@ func TestLastOnDisk(t *testing.T) {
 		}
 		args := []string{"record", "--engine", "inline", "--last", fmt.Sprint(limit), "-o", file, bin, "--spec", spec, "--", nodes, nodes}
 		if kill {
-			args = append(args, "150")
+			args = append(args, fmt.Sprint(patience.Seconds()))
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0], args...)
 		cmd.Env = append(os.Environ(), asMain+"=1")
@@ -171,7 +187,7 @@ func TestLastOnDisk(t *testing.T) {
 				}
 			case <-out.seen:
 				if out.seen = nil; kill {
-					untilWritten(t, file)
+					untilWritten(t, file, cmd.Process.Pid)
 					if err := cmd.Process.Kill(); err != nil {
 						t.Fatal(err)
 					}

@@ -58,6 +58,9 @@ func needTracing(t *testing.T) {
 	}
 }
 
+// patience bounds what may hang: a test that needs it fails. It is far more than anything takes on a busy machine.
+const patience = 10 * time.Minute
+
 // result of one run of mgtrace.
 type result struct {
 	status         int
@@ -92,7 +95,7 @@ func mgtraceIn(t *testing.T, stdin string, args ...string) result {
 
 func execute(t *testing.T, dir string, env []string, stdin string, args ...string) result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Dir = dir

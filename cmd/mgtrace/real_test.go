@@ -69,7 +69,7 @@ func readyAll(w *debian.Workshop) {
 // runReal runs it on its input in a directory of its own.
 func runReal(t *testing.T, w *debian.Workshop, p debian.Program, binary string, flags ...string) result {
 	t.Helper()
-	args := append([]string{"run", "--timeout", "60s", "--spec", w.Spec(p)}, flags...)
+	args := append([]string{"run", "--spec", w.Spec(p)}, flags...)
 	args = append(args, p.Flags...)
 	args = append(args, binary, "--")
 	return mgtraceWith(t, realInput(t, w, p), nil, "", append(args, w.Args(p)...)...)
@@ -141,8 +141,17 @@ func testRealHealthy(t *testing.T, w *debian.Workshop, p debian.Program, optimis
 
 func testRealFault(t *testing.T, w *debian.Workshop, p debian.Program, optimise string, f *debian.Fault) {
 	b := buildReal(t, w, p, optimise, f)
-	// Some faults make it run for ever.
-	named(t, "run", runReal(t, w, p, b.Binary, "--timeout", "5s"), b)
+	// Some faults make it run for ever. A machine may be too busy to come to the others in a few seconds.
+	var r result
+	for _, limit := range []string{"5s", "25s", "120s"} {
+		if r = runReal(t, w, p, b.Binary, "--timeout", limit); r.report.Exit == nil || r.report.Exit.Held == "" {
+			break
+		}
+		if rank, err := b.Rank(&r.report); err != nil || rank > 0 {
+			break
+		}
+	}
+	named(t, "run", r, b)
 }
 
 // TestRealAway: a recording that is analysed where there is neither the program nor its
@@ -255,7 +264,7 @@ func testStrangers(t *testing.T, engine string) {
 			if err := native.Run(); native.ProcessState == nil {
 				t.Fatal(err)
 			}
-			r := mgtraceWith(t, dir, nil, "", append([]string{"run", "--engine", engine, "--timeout", "60s", s.name, "--"}, s.args...)...)
+			r := mgtraceWith(t, dir, nil, "", append([]string{"run", "--engine", engine, s.name, "--"}, s.args...)...)
 			if r.status != 0 || len(r.report.CPoints) > 0 || !r.report.Complete || len(r.report.Warnings) > 0 {
 				t.Errorf("status %d, complete %v, warnings %q:\n%+v", r.status, r.report.Complete, r.report.Warnings, r.report.CPoints)
 			}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -177,7 +176,7 @@ func (w *workload) run(t *testing.T, dir string, mgtrace ...string) ran {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cache := os.Getenv("GOCACHE") // where Go's library is compiled already
 	if user, err := os.UserCacheDir(); cache == "" && err == nil {

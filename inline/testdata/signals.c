@@ -1,6 +1,7 @@
 /* Signals at any point. Handlers look at where they came, and store. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -195,10 +196,11 @@ static void value(int sig, siginfo_t *si, void *c)
 
 static void calls(void)
 {
-	int fd[2], pid, n;
+	int fd[2], met[2], pid, n;
 	char *b = malloc(100);
 
 	pipe(fd);
+	pipe(met);
 	on(SIGUSR1, look, SA_RESTART);
 	on(SIGUSR2, look, 0);
 	on(SIGRTMIN, value, SA_RESTART);
@@ -218,9 +220,12 @@ static void calls(void)
 		}
 		usleep(10000);
 		write(fd[1], "restarted", 9);
-		usleep(200000);
-		kill(parent, SIGUSR2);
-		usleep(200000);
+		/* Until it says that a read was interrupted: it may not have begun to read yet. */
+		fcntl(met[0], F_SETFL, O_NONBLOCK);
+		do {
+			usleep(10000);
+			kill(parent, SIGUSR2);
+		} while (read(met[0], &n, 1) != 1);
 		write(fd[1], "end", 3);
 		_exit(0);
 	}
@@ -228,14 +233,18 @@ static void calls(void)
 	printf("%d %.*s %d\n", n, n, b, values);
 	n = read(fd[0], b, 50);
 	printf("%d %s\n", n, n < 0 && errno == EINTR ? "EINTR" : "no EINTR");
+	signal(SIGUSR2, SIG_IGN);
+	write(met[1], "x", 1);
 	n = read(fd[0], b, 50);
 	printf("%d %.*s bad %ld\n", n, n, b, bad);
 	waitpid(pid, 0, 0);
-	struct timespec ts = { 0, 30000000 };
-	struct itimerval v = { { 0, 0 }, { 0, 5000 } };
+	struct timespec ts = { 100, 0 };
+	struct itimerval v = { { 0, 20000 }, { 0, 5000 } }, none = { 0 };
 	on(SIGALRM, look, SA_RESTART);
 	setitimer(ITIMER_REAL, &v, 0);
-	printf("sleep %d\n", nanosleep(&ts, &ts));
+	n = nanosleep(&ts, &ts);
+	setitimer(ITIMER_REAL, &none, 0);
+	printf("sleep %d\n", n);
 }
 
 /* ---- faults ---- */

@@ -1,5 +1,6 @@
 /* Jobs that a queue links to each other: ten are in it before anybody comes, and ten are put in and taken
- * out again and again. On SIGUSR1 the next one is linked to itself, and it says so then. */
+ * out again and again. On SIGUSR1 the next one is linked to itself, and it says so then; on SIGUSR2 it says so when
+ * it has put in and taken out once more. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ struct queue {
 	int length;
 };
 
-static volatile sig_atomic_t turned, over;
-static void on_signal(int sig) { if (sig == SIGUSR1) turned = 1; else over = 1; }
+static volatile sig_atomic_t turned, asked, over;
+static void on_signal(int sig) { if (sig == SIGUSR1) turned = 1; else if (sig == SIGUSR2) asked = 1; else over = 1; }
 
 __attribute__((noinline)) void put(struct queue *q, struct job *j)
 {
@@ -48,6 +49,7 @@ int main(void)
 	int told = 0;
 
 	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
 	signal(SIGTERM, on_signal);
 	for (int i = 0; i < 20; i++) {
 		job[i] = calloc(1, sizeof *job[i]);
@@ -58,7 +60,7 @@ int main(void)
 	puts("ready");
 	fflush(stdout);
 	for (int round = 0; !over; round++) {
-		int wrong = turned;
+		int wrong = turned, ask = asked;
 		for (int i = 10; i < 20; i++)
 			put(q, job[i]);
 		if (wrong && !told) {
@@ -69,6 +71,11 @@ int main(void)
 		usleep(1000);
 		for (int i = 10; i < 20 && !turned; i++)
 			drop(q, job[i]);
+		if (ask) {
+			asked = 0;
+			puts("goes on");
+			fflush(stdout);
+		}
 	}
 	puts("ok: 1");
 	return 0;

@@ -1,6 +1,6 @@
 /* A doubly linked list that grows for as long as the program runs. On SIGUSR1 the
- * next node is linked wrongly if the program was started as "broken"; on SIGTERM it
- * counts its nodes and ends. A second thread allocates and frees meanwhile, a thousand
+ * next node is linked wrongly if the program was started as "broken"; on SIGUSR2 it
+ * says so when it has appended another one; on SIGTERM it counts its nodes and ends. A second thread allocates and frees meanwhile, a thousand
  * blocks at a time: it need not keep a processor. */
 #include <pthread.h>
 #include <signal.h>
@@ -19,8 +19,8 @@ struct list {
 	long count;
 };
 
-static volatile sig_atomic_t turned, over;
-static void on_signal(int sig) { if (sig == SIGUSR1) turned = 1; else over = 1; }
+static volatile sig_atomic_t turned, asked, over;
+static void on_signal(int sig) { if (sig == SIGUSR1) turned = 1; else if (sig == SIGUSR2) asked = 1; else over = 1; }
 
 __attribute__((noinline)) static void append(struct list *l, long key, int wrong)
 {
@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 	long n = 0, seen = 0;
 	pthread_t t;
 	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
 	signal(SIGTERM, on_signal);
 	pthread_create(&t, NULL, other, &sum);
 	for (; n < 1000; n++)
@@ -67,11 +68,16 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	while (!over) {
-		int turn = turned; /* the signal may come within append */
+		int turn = turned, ask = asked; /* the signals may come within append */
 		append(l, n++, broken && turn);
 		if (turn) {
 			turned = 0;
 			puts("turned");
+			fflush(stdout);
+		}
+		if (ask) {
+			asked = 0;
+			puts("goes on");
 			fflush(stdout);
 		}
 		usleep(500);

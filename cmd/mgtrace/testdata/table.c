@@ -1,5 +1,5 @@
 /* A table of chains that grows and shrinks until it is told to end (SIGTERM). With an argument, SIGUSR1
- * has it forget an item. */
+ * has it forget items. On SIGUSR2 it says so when it has put a hundred in and taken as many out. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,11 @@ struct table { struct item **slots; int size, used; };
 
 static struct table *table;
 static struct item **recent; /* no structure leads to this array */
-static volatile sig_atomic_t ends, turned;
+static volatile sig_atomic_t ends, turned, asked;
 
 static void on_end(int sig) { ends = 1; }
 static void on_turn(int sig) { turned = 1; }
+static void on_ask(int sig) { asked = 100; }
 
 __attribute__((noinline)) static void insert(struct table *t, int key)
 {
@@ -51,12 +52,17 @@ int main(int argc, char **argv)
 		insert(table, i);
 	signal(SIGTERM, on_end);
 	signal(SIGUSR1, on_turn);
+	signal(SIGUSR2, on_ask);
 	puts("ready");
 	fflush(stdout);
 	for (int i = 40; !ends; i++) {
 		drop(table, i - 20, turned && argc > 1);
 		insert(table, i);
-		usleep(5000);
+		usleep(1000);
+		if (asked && !--asked) {
+			puts("goes on");
+			fflush(stdout);
+		}
 	}
 	printf("ok: %d\n", table->used > 0);
 	return 0;
