@@ -82,7 +82,7 @@ func TestFollowFailures(t *testing.T) {
 			ctx := t.Context()
 			if name == "forever" {
 				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+				ctx, cancel = context.WithTimeout(t.Context(), 2*time.Second) // it must have begun by then
 				defer cancel()
 			}
 			p, err := Launch(ctx, Command{Path: "sh", Args: []string{"-c", c.script}, Follow: "other", Stdout: out})

@@ -203,15 +203,20 @@ func TestCtrlC(t *testing.T) {
 // A second Ctrl-C, a while after the first, holds a program that handles it and
 // goes on; its terminal modes are put back.
 func TestSecondCtrlC(t *testing.T) {
-	j := startJob(t, self(t), build(t, "screen"))
-	j.event("pid")
-	j.expect("ready")
-	if j.modes() == j.before {
-		t.Fatal("the program did not change the terminal")
+	var j *job
+	for quick := false; !quick; {
+		j = startJob(t, self(t), build(t, "screen"))
+		j.event("pid")
+		j.expect("ready")
+		if j.modes() == j.before {
+			t.Fatal("the program did not change the terminal")
+		}
+		began := time.Now()
+		j.keys("\x03")
+		j.expect("handled 1")
+		j.keys("\x03")
+		quick = time.Since(began) < patience/4 // else this machine is too busy just now for a second one that comes soon
 	}
-	j.keys("\x03")
-	j.expect("handled 1")
-	j.keys("\x03")
 	j.expect("handled 2")
 	time.Sleep(patience)
 	j.keys("\x03")

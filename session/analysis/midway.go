@@ -18,8 +18,9 @@ import (
 // which is rightly half-way then. One that hangs since its structure is broken is killed, too. The
 // two differ by how long the operation has lasted.
 
-// longOperation is more than an operation takes of a program that goes on: also of a recorded one on a busy machine.
-const longOperation = 500 * time.Millisecond
+// longOperation is more than an operation takes of a program that goes on: also of a recorded one on a busy machine, where
+// it may be that its thread has no processor for most of a second.
+const longOperation = 1500 * time.Millisecond
 
 // temporary: all that contributed lies in calls that were still open at the
 // crash, so the structure may just have been on its way.
@@ -75,6 +76,6 @@ func outside(signal string) bool {
 // unjudged says what is not told, and what to do if the program hung.
 func (a *Analysis) unjudged(p *point) string {
 	call := p.Open[len(p.Open)-1]
-	return fmt.Sprintf("%s ended the program in call %d of %s, which had just begun: what it had changed breaks %s, as it may half-way, and is not judged; if the program hung, let it hang for a second before you end it, or use --timeout",
+	return fmt.Sprintf("%s ended the program in call %d of %s, which had just begun: what it had changed breaks %s, as it may half-way, and is not judged; if the program hung, let it hang for two seconds before you end it, or use --timeout",
 		a.Exit.Signal, call.Call, call.Function, report.Plural(len(p.found), "constraint instance", "constraint instances"))
 }
