@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -71,8 +72,9 @@ type Engine struct {
 	links    []link.Link
 	reader   *ringbuf.Reader
 	pidfd    int
-	freezer  *freezer // nil: hold by signal
-	start    uint64   // CLOCK_MONOTONIC at attach, ns
+	freezer  *freezer  // nil: hold by signal
+	start    uint64    // CLOCK_MONOTONIC at attach, ns
+	began    time.Time // then
 	unprobed []probe.Unprobed
 
 	// Only the goroutine of Run uses these.
@@ -152,7 +154,7 @@ func (e *Engine) attach() error {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
 		return err
 	}
-	e.start = uint64(ts.Nano())
+	e.start, e.began = uint64(ts.Nano()), time.Now()
 	if err := e.follow(); err != nil {
 		return err
 	}

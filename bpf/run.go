@@ -253,3 +253,6 @@ func (e *Engine) close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Began is when the events' time begins.
+func (e *Engine) Began() time.Time { return e.began }

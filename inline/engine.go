@@ -248,6 +248,9 @@ func (e *Engine) give(th *target.Stopped, tid int, stack [2]uint64, fresh bool) 
 	return s, nil
 }
 
+// Began is when the events' time begins.
+func (e *Engine) Began() time.Time { return e.began.At }
+
 // wall is the time since recording began, ns.
 func (e *Engine) wall() int64 { return int64(time.Since(e.began.At)) }
 

@@ -122,6 +122,7 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	}
 	a.Heed(locating)
 	r := analysis.NewReport(&l.Prog, &t)
+	a.Own = t.Own
 	if err := a.Finish(ctx, r); err != nil {
 		return nil, status, err
 	}

@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // The engines that record, by the names that they have everywhere.
 const (
 	EngineInline = "inline" // inside the process
@@ -147,6 +149,17 @@ type Trailer struct {
 	Modules []Module `json:"modules,omitempty"` // the final map, dlopen'd modules included
 	// Warnings are those that Program.Warnings does not have: of what was seen while it ran.
 	Warnings []string `json:"warnings,omitempty"`
+	// Own tells of the threads' last time; nil: it was not looked at.
+	Own *Own `json:"own,omitempty"`
+}
+
+// OwnTime is more than an operation takes that nothing keeps from going on.
+const OwnTime = 500 * time.Millisecond
+
+// Own says for each thread that was there at the end when the last time began in which it had OwnTime for itself, as
+// Event.Wall: it waited neither for a processor nor for mgtrace. One that is missing had not as much.
+type Own struct {
+	Since map[ThreadID]int64 `json:"since"`
 }
 
 // Coverage tells how an engine inside the process caught stores. A jump costs a few

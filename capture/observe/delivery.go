@@ -231,3 +231,6 @@ func (d *Delivery) Stats() capture.Stats {
 
 // Unprobed returns nothing: every instruction is seen.
 func (d *Delivery) Unprobed() []probe.Unprobed { return nil }
+
+// Began is when the events' time begins.
+func (d *Delivery) Began() time.Time { return d.began }

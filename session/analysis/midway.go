@@ -18,8 +18,8 @@ import (
 // which is rightly half-way then. One that hangs since its structure is broken is killed, too. The
 // two differ by how long the operation has lasted.
 
-// longOperation is more than an operation takes of a program that goes on: also of a recorded one on a busy machine, where
-// it may be that its thread has no processor for most of a second.
+// longOperation is more than an operation takes of a program that goes on, where it is not known what the program had of that
+// time for itself (trace.Own): it may have waited for a processor, or for mgtrace.
 const longOperation = 1500 * time.Millisecond
 
 // temporary: all that contributed lies in calls that were still open at the
@@ -38,7 +38,14 @@ func (a *Analysis) midway(p *point) bool {
 		return false
 	}
 	short := func(call eval.Activation) bool {
-		return call.Wall >= 0 && p.Wall > 0 && p.Wall-call.Wall <= longOperation.Nanoseconds()
+		if call.Wall < 0 || p.Wall <= 0 {
+			return false
+		}
+		if a.Own != nil {
+			since, ok := a.Own.Since[call.Thread]
+			return !ok || call.Wall > since
+		}
+		return p.Wall-call.Wall <= longOperation.Nanoseconds()
 	}
 	if slices.ContainsFunc(p.Open, func(o eval.Activation) bool { return o.Since <= p.healthy && short(o) }) {
 		return true

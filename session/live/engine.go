@@ -31,6 +31,7 @@ type engine interface {
 	// Ended tells that the process has ended, with a status as of wait(2).
 	Ended(status uint64)
 	Stats() capture.Stats
+	Began() time.Time // of the events' time
 	Unprobed() []probe.Unprobed
 	Close() error
 }

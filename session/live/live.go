@@ -100,6 +100,7 @@ type Program struct {
 	execed  string
 	exited  bool         // OnExit ran: the end was seen with memory still there
 	crash   *capture.Hit // where the program crashed, with its stack; nil: it did not
+	own     ownTime
 }
 
 // Launch starts the program, plans, and attaches. The process is stopped when
@@ -460,12 +461,15 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 		}
 	}()
 	stop := l.progress()
+	l.own.pid = l.proc.PID()
+	unwatch := l.own.watch()
 	l.o.Capture.running(true)
 	status, err = l.proc.Run(ctx, target.Handlers{
 		OnCrash: l.crashed,
-		OnExit:  func(target.Exit) { l.exited = true; l.stopped() },
+		OnExit:  func(target.Exit) { l.own.end(); l.exited = true; l.stopped() },
 		OnUrge:  l.urged,
 		OnHold: func(h target.Hold) {
+			l.own.end()
 			if l.before != nil {
 				if leaveErr = l.leave(h, engineDone); leaveErr != nil {
 					give(leaveErr) // nobody ends the recording otherwise
@@ -486,6 +490,7 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 	}
 	<-engineDone
 	stop()
+	unwatch()
 	if errors.Is(engineErr, translated.ErrRefused) {
 		l.refused, engineErr = engineErr.Error(), nil
 	}
@@ -502,6 +507,7 @@ func (l *Program) urged() {
 
 // crashed runs while the process is held at its crash.
 func (l *Program) crashed(c target.Crash) {
+	l.own.end()
 	h := &capture.Hit{Thread: trace.ThreadID(c.TID), Index: int(c.Signal)}
 	observe.Interrupted(h, &c.Regs, l.proc)
 	l.mu.Lock()
@@ -589,7 +595,7 @@ func (l *Program) progress() (stop func()) {
 // trailer is what is known at the end.
 func (l *Program) trailer(status target.ExitStatus) trace.Trailer {
 	s := l.eng.Stats()
-	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.Prog.Modules}
+	t := trace.Trailer{Hits: s.Hits, Delivered: s.Delivered, Dropped: s.Dropped, Stops: s.Stops, Complete: true, Modules: l.Prog.Modules, Own: l.own.since(l.eng.Began())}
 	if len(s.Tactics) > 0 {
 		t.Coverage = &trace.Coverage{Stores: l.stores, Traps: s.Traps, Tactics: s.Tactics}
 	}

@@ -471,3 +471,6 @@ func (r *Recorder) Close() error {
 	r.Finish(nil)
 	return r.Engine.Close()
 }
+
+// Began is when the events' time begins.
+func (r *Recorder) Began() time.Time { return r.began.At }
