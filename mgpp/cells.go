@@ -43,12 +43,30 @@ func (m *memory) write(addr, n uint64, t uint32) {
 }
 
 func (m *memory) writePage(p *page, o, n uint64, t uint32) {
-	for n > 0 {
-		b := o & 7
+	if b := o & 7; b != 0 {
 		k := min(n, 8-b)
 		m.writeWord(p.word(o), uint32(b), uint32(k), t)
-		o += k
-		n -= k
+		o, n = o+k, n-k
+	}
+	if n >= 8 {
+		p.word(o)
+		m.writeWords(p.words[o>>3:][:n>>3], t)
+	}
+	if k := n & 7; k != 0 {
+		m.writeWord(p.word(o+n-k), 0, uint32(k), t)
+	}
+}
+
+// writeWords records a write of whole words. To those that the same was written to before, as to most of what is cleared at
+// once, the same is written now.
+func (m *memory) writeWords(words []head, t uint32) {
+	for i := 0; i < len(words); {
+		before := words[i]
+		m.writeWord(&words[i], 0, 8, t)
+		now := words[i]
+		for i++; now < splitTag && i < len(words) && words[i] == before; i++ {
+			words[i] = now
+		}
 	}
 }
 

@@ -42,9 +42,10 @@ type History struct {
 	stacks   []stackOf // of writes, ascending
 	doubtful []uint32  // operations that may have written beyond a live node; see Doubtful
 
-	recent [recentNodes]NodeID  // the builder's last hits, by granule
-	near   *[nearPages]nearPage // the pages of the stores that were numbered last; nil: none are
-	freed  start                // what Freeable was asked last
+	recent [recentNodes]NodeID // the builder's last hits, by granule
+	late   [latePages]*page    // the pages that stores hit last
+	usual  []uint32            // by site of a run: that of its last store here
+	freed  start               // what Freeable was asked last
 	// unmapped are the operations by which each thread's last unmap ended nodes.
 	unmapped map[trace.ThreadID]span
 	hits     []NodeID // the builder's scratch
@@ -85,9 +86,6 @@ func New(o Options) *History {
 		owners:  newOwners(),
 
 		unmapped: map[trace.ThreadID]span{},
-	}
-	if o.NodesOnly {
-		h.near = new([nearPages]nearPage)
 	}
 	return h
 }

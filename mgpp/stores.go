@@ -49,6 +49,7 @@ func (h *History) ApplyStores(stores []Store) (int, error) {
 // is ErrFull, wrapped, or the run names a site that there is not.
 func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, error) {
 	x := Store{Thread: run.Thread}
+	usual := h.usualOf(len(sites))
 	for i := range run.Recs {
 		if i%storeBatch == 0 {
 			if err := h.roomForStores(min(storeBatch, len(run.Recs)-i)); err != nil {
@@ -60,7 +61,10 @@ func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, err
 		if int(r.Site) >= len(sites) {
 			return i, fmt.Errorf("run of stores: no site %d in %d", r.Site, len(sites))
 		}
-		s := &sites[r.Site]
+		s, u := &sites[r.Site], &usual[r.Site]
+		if h.applyUsual(*u, run, r, s) {
+			continue
+		}
 		if s.Width > maxInline {
 			var ev trace.Event
 			run.Event(i, sites, &ev)
@@ -68,10 +72,66 @@ func (h *History) ApplyRun(run *trace.Stores, sites []trace.StoreSite) (int, err
 			continue
 		}
 		x.PC, x.Addr, x.Base, x.Value, x.Flags, x.Width = s.PC, trace.Addr(r.Addr), s.BaseOf(r), r.Value, s.Flags, s.Width
-		h.applyStore(&x, run.Wall)
+		if t := h.applyStore(&x, run.Wall); t != 0 && !h.ops.none {
+			*u = h.ops.columns.site.at(t) >> lowBits
+		}
 	}
 	return len(run.Recs), nil
 }
+
+// usualOf returns, for each of n sites of runs, the number of the site that its last store had here.
+func (h *History) usualOf(n int) []uint32 {
+	if n > len(h.usual) {
+		h.usual = append(h.usual, make([]uint32, n-len(h.usual))...)
+	}
+	return h.usual
+}
+
+// applyUsual takes a store of a run as applyStore does, if it is one of those that are most: within a granule and a word
+// of a live node in a page of late, and with a site of its own that is the usual one. Else it does nothing.
+func (h *History) applyUsual(usual uint32, run *trace.Stores, r *trace.StoreRec, s *trace.StoreSite) bool {
+	addr, width := r.Addr, uint64(s.Width)
+	b := addr & 7
+	p := h.pageOf(addr)
+	if b+width > 8 || !p.inside(addr, width) || int(usual) >= len(h.ops.all) {
+		return false
+	}
+	value := r.Value & (1<<(8*width) - 1)
+	x := h.ops.at(usual)
+	if x.pc != uint64(s.PC) || x.high != uint32(value>>32) || x.thread != run.Thread || x.size != uint16(width) || x.flags != s.Flags ||
+		x.kind != OpStore || x.shape != shapeInline || x.stray || !x.basedAs(r, s) {
+		return false
+	}
+	t := h.ops.add(usual, uint32(b), p.wordNumber(addr), uint32(value))
+	h.ops.clock(t, run.Wall)
+	h.mem.writeWord(p.word(addr&pageMask), uint32(b), uint32(width), t)
+	return true
+}
+
+// basedAs reports whether the store has its base as those of x have theirs, as far as no node needs to be looked at.
+func (x *site) basedAs(r *trace.StoreRec, s *trace.StoreSite) bool {
+	base := s.BaseOf(r)
+	if base == 0 || x.base == baseNone {
+		return base == 0 && x.base == baseNone
+	}
+	return x.base == baseDelta && uint64(base) == r.Addr-uint64(int64(x.delta))
+}
+
+// pageOf is lookup for a store: most hit a page that was hit shortly before.
+func (h *History) pageOf(addr uint64) *page {
+	late := &h.late[addr>>pageBits%latePages]
+	if p := *late; p != nil && p.number == addr>>pageBits {
+		return p
+	}
+	p := h.mem.lookup(addr)
+	if p != nil {
+		*late = p
+	}
+	return p
+}
+
+// latePages is how many of the pages are at hand that stores hit last.
+const latePages = 1 << 10
 
 // roomForStores reports whether n stores fit, each of up to 64 bytes.
 func (h *History) roomForStores(n int) error {
@@ -98,7 +158,7 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 	if h.ops.none {
 		return h.Number(x.Addr, x.Base, width)
 	}
-	p := h.mem.lookup(addr)
+	p := h.pageOf(addr)
 	stray := false
 	first, whole := h.within(p, addr, width)
 	if !first {
@@ -140,18 +200,13 @@ func (h *History) applyStore(x *Store, wall int64) uint32 {
 // Number gives a store the timestamp that it has in any history, 0 if it concerns
 // no node, and keeps nothing of it: of a history of nodes only.
 func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
-	number := uint64(addr) >> pageBits
-	near := &h.near[number%nearPages]
-	if near.page == number && near.granules != nil && uint64(addr)%granule+width <= uint64(near.granules.alive[addr&pageMask/granule]) {
+	p := h.pageOf(uint64(addr))
+	if p.inside(uint64(addr), width) {
 		h.ops.n++
 		return h.ops.n
 	}
 	if uint64(addr) > maxAddr-width {
 		return 0
-	}
-	p := h.mem.lookup(uint64(addr))
-	if p != nil && p.owners != nil {
-		near.page, near.granules = number, p.owners
 	}
 	if first, _ := h.within(p, uint64(addr), width); !first {
 		if _, keep := h.judge(uint64(base), uint64(addr), width); !keep {
@@ -162,15 +217,6 @@ func (h *History) Number(addr, base trace.Addr, width uint64) uint32 {
 	h.ops.n++
 	return h.ops.n
 }
-
-// nearPage is one whose granules belong to nodes: most stores hit a page that was hit
-// shortly before, in a granule that lies in one node.
-type nearPage struct {
-	page     uint64 // its number
-	granules *granules
-}
-
-const nearPages = 1 << 10
 
 // Room reports whether there is room to number n stores.
 func (h *History) Room(n int) error { return h.roomForStores(n) }

@@ -127,15 +127,25 @@ func TestApplyRun(t *testing.T) {
 		{PC: 0x42, Width: 16},
 		{PC: 0x43, Width: 1, Base: trace.BaseNone},
 	}
+	moved := slices.Clone(sites) // of another recording
+	for i := range moved {
+		moved[i].PC += 0x100
+	}
 	rnd := rand.New(rand.NewPCG(8, 9))
 	x, y := New(Options{}), New(Options{})
-	for range 300 {
+	for i := range 300 {
+		if i%7 == 6 {
+			sites, moved = moved, sites
+		}
 		run := trace.Stores{Thread: trace.ThreadID(1 + rnd.IntN(2)), Wall: rnd.Int64N(4) - 1, Wide: make([]byte, 64)}
 		for i := range run.Wide {
 			run.Wide[i] = byte(rnd.Uint32())
 		}
 		for range rnd.IntN(20) {
 			r := trace.StoreRec{Site: rnd.Uint32N(uint32(len(sites))), Addr: 0x10000 + rnd.Uint64N(0x3000), Base: 0x10000, Value: rnd.Uint64N(48)}
+			if sites[r.Site].Width <= 8 { // else it is an offset
+				r.Value |= rnd.Uint64N(3) << 32
+			}
 			run.Recs = append(run.Recs, r)
 		}
 		if n, err := x.ApplyRun(&run, sites); n != len(run.Recs) || err != nil {
@@ -157,6 +167,14 @@ func TestApplyRun(t *testing.T) {
 	}
 	if d := cmp.Diff(slices.Collect(y.Ops(1, y.Now())), slices.Collect(x.Ops(1, x.Now()))); d != "" || x.Stats() != y.Stats() {
 		t.Errorf("(-events +runs)\n%s", d)
+	}
+	for addr := trace.Addr(0x10000); addr < 0x13000; addr += 8 {
+		for _, at := range []Timestamp{x.Now() / 2, x.Now()} {
+			v, since := x.Word(addr, at)
+			if w, also := y.Word(addr, at); v != w || since != also {
+				t.Errorf("at %d, %#x holds %#x since %d, not %#x since %d", at, uint64(addr), v, since, w, also)
+			}
+		}
 	}
 	bad := trace.Stores{Recs: []trace.StoreRec{{Site: 4}}}
 	if n, err := x.ApplyRun(&bad, sites); n != 0 || err == nil || errors.Is(err, ErrFull) {
