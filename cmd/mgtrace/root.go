@@ -36,13 +36,15 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	quits := heedQuit()
 	defer quits.stop()
 	cmd := newRoot(streams{in, shown, told, quits}, args)
+	var profile profile
+	profile.addTo(cmd)
 	cmd.SetArgs(args)
 	cmd.SetIn(in)
 	cmd.SetOut(shown)
 	cmd.SetErr(told)
 	err := misnamed(cmd, args)
 	if err == nil {
-		err = cmd.ExecuteContext(context.Background())
+		err = errors.Join(cmd.ExecuteContext(context.Background()), profile.stop())
 	}
 	var status exitStatus
 	switch {
