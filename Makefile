@@ -10,8 +10,8 @@ all: build
 # Without cgo, which only Go's net package would use: no dynamic linker at each start, and
 # one file that runs on any distribution. It begins at an entry of its own, which notes what
 # Go's runtime hides: target/standard.go.
-# The compiler is told by a profile what mgtrace spends its time with: a tenth to a sixth of the processor time of a run
-# with a specification. PGO=off compiles sooner, and shares what it has compiled with the tests.
+# The compiler is told by a profile what mgtrace spends its time with: docs/design/inline.md. PGO=off compiles sooner, and
+# shares what it has compiled with the tests.
 PGO ?= cmd/mgtrace/mgtrace.pgo
 build:
 	CGO_ENABLED=0 $(GO) build -pgo=$(PGO) -ldflags=-E=mgtrace/target.entry -o mgtrace ./cmd/mgtrace
