@@ -18,6 +18,14 @@ func decode(f *objfile.File, pc uint64) (x86asm.Inst, bool) {
 		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
 	}
 	in, err := x86asm.Decode(b, 64)
+	for i, a := range in.Args {
+		// A displacement of 32 bits is signed (SDM volume 2, 2.2.1.3), which x86asm does not heed: variables that
+		// lie more than 128 bytes below the frame pointer.
+		if m, ok := a.(x86asm.Mem); ok && m.Disp>>32 == 0 {
+			m.Disp = int64(int32(m.Disp))
+			in.Args[i] = m
+		}
+	}
 	return in, err == nil && in.Len > 0
 }
 

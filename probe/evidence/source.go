@@ -24,7 +24,7 @@ func (f *Finder) fromSource(fr Frame, callee string) (t *types.Type, why string,
 		return nil, "", true
 	}
 	at := frames[0]
-	names := typesInStatement(callOf(callee, f.statement(at.File, at.Line)))
+	names := typesInStatement(callOf(callee, statementAt(f.statement(at.File, at.Line), at.Column)))
 	var name string
 	for _, n := range names {
 		found := f.resolve(fr, n)
@@ -60,6 +60,20 @@ func (f *Finder) statement(file string, line int) string {
 		}
 	}
 	return b.String()
+}
+
+// statementAt is the one of several statements of a text that the column (in bytes, from 1, of the text's first line)
+// is in: on a line may stand two that allocate, of which one does it by a macro. All are, if the column is not known.
+func statementAt(text string, column int) string {
+	at := column - 1
+	if first := strings.IndexByte(text, '\n'); column <= 0 || at >= len(text) || first >= 0 && at > first {
+		return text
+	}
+	from := strings.LastIndexAny(text[:at], ";{}") + 1
+	if end := strings.IndexByte(text[at:], ';'); end >= 0 {
+		return text[from : at+end]
+	}
+	return text[from:]
 }
 
 // callOf returns those statements of a text that call a function; all if none does, as

@@ -62,6 +62,22 @@ func TestCallOf(t *testing.T) {
 	}
 }
 
+func TestStatementAt(t *testing.T) {
+	const line = "if (n) { e = malloc(sizeof *e); ADD(table, e); } else f(\"\",\n\te);\n"
+	for column, want := range map[int]string{
+		0:   line,
+		1:   "if (n) { e = malloc(sizeof *e)", // the condition's: what it stands before is no harm
+		14:  " e = malloc(sizeof *e)",
+		33:  " ADD(table, e)",
+		54:  " else f(\"\",\n\te)",
+		999: line,
+	} {
+		if got := statementAt(line, column); got != want {
+			t.Errorf("%d: %q, want %q", column, got, want)
+		}
+	}
+}
+
 func TestEnclosing(t *testing.T) {
 	for function, want := range map[string]string{
 		"ns::Tree<a::b>::insert(c::d const&)": "ns::Tree<a::b>|ns",

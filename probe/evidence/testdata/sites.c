@@ -59,6 +59,20 @@ __attribute__((noinline)) static void *need(void *p)
 	return p;
 }
 
+/* Its variables lie far below the frame pointer, and one line of it allocates twice, the second time in a macro. */
+#define ADD_TABLE(holder, m) do { (holder)->root = malloc(m); if (!(holder)->root) abort(); memset((holder)->root, 0, m); } while (0)
+struct rooted { struct tree *root; };
+__attribute__((noinline)) static int far_below(struct rooted *r, size_t n)
+{
+	char room[300];
+	struct list *l;
+	memset(room, 1, sizeof room);
+	l = malloc(sizeof *l); l->next = NULL; ADD_TABLE(r, n); // =list|tree for sure
+	r->root->left = zalloc(n); // =tree for sure
+	l->value = room[n];
+	return l->value + (r->root->left == NULL);
+}
+
 /* It keeps what it is given, and returns something else. */
 static void *last;
 __attribute__((noinline)) static void *swap(void *p)
@@ -463,6 +477,8 @@ int main(int argc, char **argv)
 	graph *g = make_graph(argc + 2), needs;
 	needed(&needs, argc + 2);
 	anonymous(argc);
+	struct rooted rooted;
+	sink += far_below(&rooted, sizeof(struct tree));
 	struct list *first;
 	tail(tail(&first));
 	struct tree *c = copy(chain(argc + 4));
