@@ -44,7 +44,7 @@ const minorBits = 20
 func (e *Engine) mapped(h *capture.Hit) {
 	for i := range e.late {
 		if l := &e.late[i]; l.ino == h.Base && l.dev == uint32(h.Index) {
-			if bias, ok := e.plan.Images[l.image].File.Bias(h.Addr, h.Offset*pageSize, h.Size); ok {
+			if bias, ok := e.plan.Images[l.image].File.Bias(h.Addr, h.Offset*pageSize, h.Size, true); ok {
 				e.lies(l, bias)
 			}
 		}

@@ -232,7 +232,7 @@ func (r *run) prepare(t testing.TB, ctx context.Context, p *target.Process) {
 	place := func(im *probe.Image) {
 		for _, m := range maps {
 			if m.Path == im.Path {
-				if b, ok := im.File.Bias(m.Lo, m.Offset, m.Size()); ok {
+				if b, ok := im.File.Bias(m.Lo, m.Offset, m.Size(), m.Exec); ok {
 					im.Bias = b
 					return
 				}

@@ -34,7 +34,7 @@ func locate(im *probe.Image, maps []mem.Map, memory mem.Memory) (*image, error) 
 			continue
 		}
 		if !found {
-			if out.bias, found = im.File.Bias(m.Lo, m.Offset, m.Size()); !found {
+			if out.bias, found = im.File.Bias(m.Lo, m.Offset, m.Size(), m.Exec); !found {
 				continue
 			}
 		}
@@ -93,7 +93,7 @@ func withFollowed(ranges, followed [][2]uint64) [][2]uint64 {
 func imageAt(im *probe.Image, maps []mem.Map) (bias uint64, ok bool) {
 	for _, m := range maps {
 		if m.Exec && m.Path == im.Path {
-			return im.File.Bias(m.Lo, m.Offset, m.Size())
+			return im.File.Bias(m.Lo, m.Offset, m.Size(), m.Exec)
 		}
 	}
 	return 0, false

@@ -391,13 +391,24 @@ func (f *File) WritableSegments() (ranges [][2]uint64) {
 }
 
 // Bias returns what is added to virtual addresses where size bytes of the file,
-// from offset, are mapped at an address; not ok if they belong to no segment.
-func (f *File) Bias(at, offset, size uint64) (uint64, bool) {
-	for _, p := range f.main.elf.Progs {
-		if p.Type == elf.PT_LOAD && offset <= p.Off && p.Off < offset+size {
-			return at - offset + p.Off - p.Vaddr, true
+// from offset, are mapped at an address, to be executed or not; not ok if they belong to no segment.
+func (f *File) Bias(at, offset, size uint64, exec bool) (bias uint64, ok bool) {
+	// Of a small file, lld (LLVM's linker) has several segments in one page, which is mapped for each of them.
+	for _, alike := range [2]bool{true, false} {
+		for _, p := range f.main.elf.Progs {
+			if p.Type != elf.PT_LOAD || alike && p.Flags&elf.PF_X != 0 != exec {
+				continue
+			}
+			if offset <= p.Off && p.Off < offset+size {
+				return at - offset + p.Off - p.Vaddr, true
+			}
+			if p.Off <= offset && offset < p.Off+p.Filesz { // a later part of a segment
+				bias, ok = at-offset+p.Off-p.Vaddr, true
+			}
+		}
+		if ok {
+			return bias, true
 		}
 	}
-	v, ok := f.Vaddr(offset) // a later part of a segment
-	return at - v, ok
+	return 0, false
 }

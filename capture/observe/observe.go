@@ -27,7 +27,7 @@ func Images(plan *probe.Plan, maps []mem.Map) []Image {
 				continue
 			}
 			if !out.Mapped {
-				if out.Bias, out.Mapped = im.File.Bias(m.Lo, m.Offset, m.Size()); !out.Mapped {
+				if out.Bias, out.Mapped = im.File.Bias(m.Lo, m.Offset, m.Size(), m.Exec); !out.Mapped {
 					continue
 				}
 			}

@@ -124,7 +124,7 @@ func (im *Image) Place(bias trace.Addr) {
 // bias is where the file is mapped: the virtual address that the mapping's
 // first byte has in the file lies at m.Lo.
 func bias(f *objfile.File, m mem.Map) trace.Addr {
-	if b, ok := f.Bias(m.Lo, m.Offset, m.Size()); ok {
+	if b, ok := f.Bias(m.Lo, m.Offset, m.Size(), m.Exec); ok {
 		return trace.Addr(b)
 	}
 	lo, _ := f.LoadRange()
