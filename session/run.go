@@ -113,9 +113,15 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 	if why := l.HeldBy(); why != "" {
 		a.HeldExit(why)
 	}
-	locating := context.Background()
-	if l.HeldBy() != "" || a.Interrupted() {
-		locating = late
+	locating := late
+	if !a.Interrupted() {
+		if l.HeldBy() == "" {
+			locating = context.Background()
+		}
+		patient, cut := context.WithCancelCause(locating)
+		defer cut(nil)
+		defer l.Impatient(func() { afterWork(limits.patience, func() { cut(context.DeadlineExceeded) }) })()
+		locating = patient
 	}
 	if a.Interrupted() && late.Err() == nil { // a process that was let go does not wait for this
 		a.Resume()

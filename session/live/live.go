@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
 	"mgtrace/capture/observe"
@@ -90,6 +93,7 @@ type Program struct {
 	sinks  []capture.Sink
 	onStop func(audit func([]byte, trace.Addr) int) // the process is held and every event is there
 	onUrge func()                                   // somebody wants mgtrace to end
+	urges  bool                                     // somebody did
 	held   string                                   // why mgtrace ended the run; "" if it did not
 	denote func()                                   // of noteDetours; nil: launched
 	before *found                                   // what a process that we have attached to had already; nil: launched
@@ -488,7 +492,9 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 	} else {
 		l.eng.Ended(status.Wait())
 	}
+	heeded := l.Impatient(l.urged) // checks may be far behind a program that has ended
 	<-engineDone
+	heeded()
 	stop()
 	unwatch()
 	if errors.Is(engineErr, translated.ErrRefused) {
@@ -497,8 +503,39 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 	return status, errors.Join(engineErr, leaveErr, err)
 }
 
-// urged runs when somebody wants mgtrace to end, while the process is held.
+// Impatient calls urge at the first signal that asks mgtrace to end while the program is not there any more, which such
+// signals were for until then. That one alone: mgtrace dies of another, or if it was asked before. done ends that.
+func (l *Program) Impatient(urge func()) (done func()) {
+	if l.urges {
+		return func() {}
+	}
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	over := make(chan struct{})
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			urge()
+		case <-over:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		<-heard
+	}
+}
+
+// urged runs when somebody wants mgtrace to end, while the process is held or when it has ended.
 func (l *Program) urged() {
+	l.urges = true
 	l.o.Capture.running(false)
 	if l.onUrge != nil {
 		l.onUrge()
