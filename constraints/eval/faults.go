@@ -99,12 +99,12 @@ func (c *Checker) judge(op mgpp.Op, v mgpp.View) {
 	if c.options.Granted && into == "" && over <= max(granted, n.Size/4) {
 		return
 	}
-	c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s past the end of %s%s", writer(op), bytesText(over), c.blockName(n.ID, op.Addr), into))
+	c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s past the end of %s%s", writer(op), bytesText(over), c.blockName(n, op.Addr), into))
 }
 
 // strayWrite judges a write that hits no live block.
 func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
-	n := c.hist.Node(op.Other)
+	n := c.then(v, op.Other)
 	if n.ID == 0 || n.Global != 0 || n.Tracked || !standard(n.Alloc) {
 		return
 	}
@@ -117,14 +117,14 @@ func (c *Checker) strayWrite(op mgpp.Op, v mgpp.View) {
 	case dead && c.options.Granted && c.givenSince(op, v, n.Death):
 	case dead && op.Addr >= n.Start && op.Addr < end:
 		if !c.spec.MemoryFaults.NoUseAfterFree {
-			c.fault(op, "use after free", n, fmt.Sprintf("%s writes %s into %s, which is freed", writer(op), bytesText(op.Size), c.blockName(n.ID, op.Addr)))
+			c.fault(op, "use after free", n, fmt.Sprintf("%s writes %s into %s, which is freed", writer(op), bytesText(op.Size), c.blockName(n, op.Addr)))
 		}
 	case dead || c.spec.MemoryFaults.NoBounds || c.options.Granted:
 	case op.Addr >= end && op.Addr < end+behind:
-		c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s right behind %s", writer(op), bytesText(op.Size), c.blockName(n.ID, n.Start)))
+		c.fault(op, "bounds", n, fmt.Sprintf("%s writes %s right behind %s", writer(op), bytesText(op.Size), c.blockName(n, n.Start)))
 	default:
 		if next, ok := c.header(op, v); ok {
-			c.fault(op, "bounds", next, fmt.Sprintf("%s writes %s right before %s", writer(op), bytesText(op.Size), c.blockName(next.ID, next.Start)))
+			c.fault(op, "bounds", next, fmt.Sprintf("%s writes %s right before %s", writer(op), bytesText(op.Size), c.blockName(next, next.Start)))
 		}
 	}
 }
@@ -213,12 +213,12 @@ func (c *Checker) badFree(a *mgpp.Anomaly) {
 	}
 	switch a.Kind {
 	case mgpp.FreeTwice:
-		c.fault(op, "double free", n, fmt.Sprintf("%s of %s, which is freed already", how, c.blockName(a.Node, a.Addr)))
+		c.fault(op, "double free", n, fmt.Sprintf("%s of %s, which is freed already", how, c.blockName(n, a.Addr)))
 	case mgpp.FreeInside:
 		if !standardFree(a.Name) && (n.Global != 0 || standard(n.Alloc)) {
 			return // so a pool of the program's own is filled, out of its array or chunk
 		}
-		c.fault(op, "invalid free", n, fmt.Sprintf("%s of an address inside %s", how, c.blockName(a.Node, a.Addr)))
+		c.fault(op, "invalid free", n, fmt.Sprintf("%s of an address inside %s", how, c.blockName(n, a.Addr)))
 	}
 }
 
@@ -239,17 +239,24 @@ func (c *Checker) fault(op mgpp.Op, kind string, n mgpp.Node, reason string) {
 func (c *Checker) into(v mgpp.View, end trace.Addr, over uint64) string {
 	for a := end; a < end+trace.Addr(min(over, 64)); a++ {
 		if id, ok := v.NodeAt(a); ok {
-			return ", into " + c.blockName(id, a)
+			return ", into " + c.blockName(c.then(v, id), a)
 		}
 	}
 	return ""
 }
 
-func (c *Checker) blockName(id mgpp.NodeID, addr trace.Addr) string {
-	if o := c.g.FormerAt(id, uint64(addr)); o != 0 {
+// then is a block as it was in a view, where it was alive: realloc may have made it larger or smaller since.
+func (c *Checker) then(v mgpp.View, id mgpp.NodeID) mgpp.Node {
+	if n, ok := v.Node(id); ok {
+		return n
+	}
+	return c.hist.Node(id)
+}
+
+func (c *Checker) blockName(n mgpp.Node, addr trace.Addr) string {
+	if o := c.g.FormerAt(n.ID, uint64(addr)); o != 0 {
 		return c.g.Name(o)
 	}
-	n := c.hist.Node(id)
 	return fmt.Sprintf("the block of %s at %#x", bytesText(n.Size), uint64(n.Start))
 }
 

@@ -292,6 +292,24 @@ func TestMemoryFaults(t *testing.T) {
 			w.alloc("", 8, false)
 			store(w, a+8, "12345678", a)
 		}, []string{"bounds NULL: a store writes 8 bytes right behind the block of 8 bytes at 0x10000"}},
+		{"store right behind a block that realloc made larger later", func(w *world) {
+			a := w.alloc("", 8, false)
+			store(w, a+8, "1", a)
+			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: a, Aux: uint64(a), Size: 200, Name: "realloc", Thread: 1})
+		}, []string{"bounds NULL: a store writes 1 byte right behind the block of 8 bytes at 0x10000"}},
+		{"memcpy over the end of a block that realloc made larger later", func(w *world) {
+			a := w.alloc("", 8, false)
+			bulk(w, a, "123456789")
+			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: a, Aux: uint64(a), Size: 200, Name: "realloc", Thread: 1})
+		}, []string{"bounds NULL: memcpy writes 1 byte past the end of the block of 8 bytes at 0x10000"}},
+		{"writes up to the end that realloc gave a block", func(w *world) {
+			a := w.alloc("", 8, false)
+			store(w, a, "12345678", a)
+			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: a, Aux: uint64(a), Size: 200, Name: "realloc", Thread: 1})
+			store(w, a+8, "1", a)
+			bulk(w, a+8, strings.Repeat("x", 192))
+			w.apply(trace.Event{Kind: trace.KindRealloc, Addr: a, Aux: uint64(a), Size: 8, Name: "realloc", Thread: 1})
+		}, nil},
 		{"a base that is an index says nothing", func(w *world) {
 			a := w.alloc("", 24, false)
 			store(w, a+4096, "1", a)
