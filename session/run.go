@@ -114,7 +114,8 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 		a.HeldExit(why)
 	}
 	locating := late
-	if !a.Interrupted() {
+	switch {
+	case !a.Interrupted():
 		if l.HeldBy() == "" {
 			locating = context.Background()
 		}
@@ -122,8 +123,7 @@ func checked(ctx context.Context, l *live.Program, o AnalysisOptions, limits lim
 		defer cut(nil)
 		defer l.Impatient(func() { afterWork(limits.patience, func() { cut(context.DeadlineExceeded) }) })()
 		locating = patient
-	}
-	if a.Interrupted() && late.Err() == nil { // a process that was let go does not wait for this
+	case late.Err() == nil: // a process that was let go does not wait for this
 		a.Resume()
 	}
 	a.Heed(locating)
