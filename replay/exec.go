@@ -304,6 +304,21 @@ func (c *cpu) integer(in *inst) bool {
 		c.set(in, 0, b)
 		c.set(in, 1, a)
 		return true
+	case x86asm.XADD:
+		a, b = c.get(in, 0), c.get(in, 1)
+		b = c.add(a, b, 0, size)
+		c.set(in, 1, a)
+		c.set(in, 0, b)
+		return true
+	case x86asm.CMPXCHG:
+		if a, b = c.get(in, 0), mask(c.reg[rax], size); c.sub(b, a, 0, size) == 0 {
+			c.set(in, 0, c.get(in, 1))
+		} else if size < 4 {
+			c.reg[rax] = c.reg[rax]&^(1<<(8*size)-1) | a
+		} else {
+			c.reg[rax] = a
+		}
+		return true
 	case x86asm.ADD, x86asm.ADC, x86asm.SUB, x86asm.SBB, x86asm.CMP, x86asm.TEST, x86asm.AND, x86asm.OR, x86asm.XOR:
 		a, b = c.get(in, 0), c.get(in, 1)
 	default:

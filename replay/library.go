@@ -65,6 +65,13 @@ func (c *cpu) library(name string) {
 		if result = uint64(signed(a(0), 4)); int64(result) < 0 {
 			result = -result
 		}
+	case "rand", "random", "lrand48":
+		if c.call.Results == nil {
+			c.fail(fmt.Errorf("%w: %s", ErrLibrary, name))
+			break
+		}
+		result = c.call.Results(c.run.Results)
+		c.run.Results++
 	case "exit", "abort", "_exit", "__assert_fail", "__stack_chk_fail":
 		c.fail(ErrEnded)
 	default:

@@ -30,6 +30,10 @@ type Call struct {
 	Flip func(n int, pc uint64) bool
 	// Alter returns what value n, from 0, is to be instead: one that the instruction at pc computed. Nil: all stay.
 	Alter func(n int, pc, value uint64) uint64
+	// Results is what a library function returns, the n-th time from 0, of which no memory tells, as rand. Nil: such a call ends the run.
+	Results func(n int) uint64
+	// Stored is what the store that is effect n is to write instead; none: nothing. Nil, or not ok: what it writes.
+	Stored func(n int) (instead []byte, ok bool)
 	// Edit is an instruction that is another one.
 	Edit Edit
 	// Same is how many instructions are those of the call of which there is a trail.
@@ -104,6 +108,7 @@ type Run struct {
 	Sites     []*Site // in the order in which they were executed first
 	Steps     int
 	Result    uint64 // of the call
+	Results   int    // of library functions of which no memory tells, as many
 	// Guessed is how often a value was taken for 0 that nobody knows.
 	Guessed int
 	Err     error  // why it ended before the call returned
@@ -300,6 +305,27 @@ func (c *cpu) store(addr uint64, data []byte) {
 	if c.editing == Skip {
 		return
 	}
+	if c.call.Stored != nil && !stack(addr) {
+		if instead, ok := c.call.Stored(len(c.run.Effects)); ok {
+			c.instead(addr, data, instead)
+			return
+		}
+	}
+	c.wrote(addr, data)
+}
+
+// instead has a store write other bytes, or none: what there was stays there, and is an effect all the same, so that those
+// behind it have their numbers.
+func (c *cpu) instead(addr uint64, data, instead []byte) {
+	is := make([]byte, len(data))
+	for i := range is {
+		is[i] = byte(c.peek(addr+uint64(i), 1))
+	}
+	copy(is, instead)
+	c.wrote(addr, is)
+}
+
+func (c *cpu) wrote(addr uint64, data []byte) {
 	c.put(addr, data)
 	if !stack(addr) {
 		e := Effect{Kind: Store, PC: c.pc, Addr: addr, Size: uint64(len(data)), Data: c.dup(data)}

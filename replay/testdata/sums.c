@@ -138,6 +138,18 @@ CALL arrays(num a, num b)
 CALL deep(num a, num b) { return (a & 31) == 0 ? b : deep((a & 31) - 1, b + a) + 1; }
 CALL bits(num a, num b) { return (num)__builtin_bswap64(a) + __builtin_ctzl(b | 256) + (a < 0) + (b != 0) * 2 + !a; }
 
+CALL locked(num a, num b)
+{
+    num x = a, want = b & 3;
+    short h = a;
+    num was = __atomic_fetch_add(&x, b, __ATOMIC_SEQ_CST);
+    int swapped = __atomic_compare_exchange_n(&x, &want, b * 3, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    num then = x;
+    swapped += 2 * __atomic_compare_exchange_n(&x, &then, a - b, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    short seen = b;
+    swapped += 4 * __atomic_compare_exchange_n(&h, &seen, 7, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return was * 31 + x * 7 + want + swapped + then + __atomic_sub_fetch(&h, 2, __ATOMIC_SEQ_CST) + seen;
+}
 CALL flags(num a, num b)
 {
     unsigned u = (unsigned)a;
@@ -168,7 +180,7 @@ int main(void)
         num a = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 59);
         num b = (num)(s = s * 6364136223846793005ul + 1442695040888963407ul) >> (s >> 58);
         SHOW(arith); SHOW(divide); SHOW(narrow); SHOW(bigger); SHOW(choose); SHOW(loops);
-        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(room);
+        SHOW(structs); SHOW(chain); SHOW(sorted); SHOW(floats); SHOW(singles); SHOW(chosen); SHOW(arrays); SHOW(deep); SHOW(bits); SHOW(flags); SHOW(locked); SHOW(room);
     }
     return 0;
 }

@@ -1,0 +1,47 @@
+package replay
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+)
+
+// TestStored: a store writes something else, or nothing, and what comes after it goes on from there.
+func TestStored(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		f, _ := compile(t, "stored.c", level)
+		m := New(f)
+		for _, c := range []struct {
+			at      int // the effect
+			instead []byte
+			want    uint64
+		}{
+			{-1, nil, 5 + 30},
+			{0, binary.LittleEndian.AppendUint64(nil, 50), 50 + 30},
+			{0, nil, 30},
+			{1, binary.LittleEndian.AppendUint64(nil, 1), 1},
+		} {
+			run := m.Run(Call{
+				Entry: f.funcs["stored"], Args: []uint64{5, 30}, MaxSteps: 1000, Results: func(int) uint64 { return 0 },
+				Stored: func(n int) ([]byte, bool) { return c.instead, n == c.at },
+			})
+			if run.Err != nil || run.Result != c.want || len(run.Effects) != 2 {
+				t.Errorf("%s, effect %d is %v: %d, %v, %d effects; want %d and 2", level, c.at, c.instead, run.Result, run.Err, len(run.Effects), c.want)
+			}
+		}
+	}
+}
+
+// TestResults: what rand returns is asked for, one after the other; if it can not be, the call ends there.
+func TestResults(t *testing.T) {
+	f, _ := compile(t, "stored.c", "-O0")
+	m := New(f)
+	call := Call{Entry: f.funcs["stored"], Args: []uint64{0, 0}, MaxSteps: 1000, Results: func(n int) uint64 { return uint64(13 + 4*n) }}
+	if run := m.Run(call); run.Err != nil || run.Result != 3+700 && run.Result != 7+300 || run.Results != 2 {
+		t.Errorf("%d, %v, %d results", run.Result, run.Err, run.Results)
+	}
+	call.Results = nil
+	if run := m.Run(call); !errors.Is(run.Err, ErrLibrary) {
+		t.Errorf("%v where nobody knows", run.Err)
+	}
+}
