@@ -1,6 +1,8 @@
 package faultloc
 
 import (
+	"slices"
+
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/trace"
@@ -36,7 +38,8 @@ func beside(in Input, r *Repair) (Suspect, bool) {
 		if len(near) == 0 {
 			continue
 		}
-		e := Evidence{Kind: Beside}
+		_, known := read(in.Model.View(in.At), r.Cell.Addr, r.Cell.Size)
+		e := Evidence{Kind: Beside, Unset: !known}
 		if len(near) > 1 { // either side is as near
 			e.Beside = near[1]
 		}
@@ -46,6 +49,33 @@ func beside(in Input, r *Repair) (Suspect, bool) {
 		}, true
 	}
 	return Suspect{}, false
+}
+
+// unready: where a field that was never written would mend all, who linked its node did well: what the field should hold is asked
+// for since then, and would be whoever links it.
+func unready(in Input, suspects []Suspect) {
+	for i := range suspects {
+		r := suspects[i].Repair
+		if r == nil || !r.evidence(in).settles() || !slices.ContainsFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Beside && e.Unset }) {
+			continue
+		}
+		for k := range suspects {
+			s := &suspects[k]
+			op := in.History.Op(s.Operation)
+			if s.Kind != Wrote || op.Kind != mgpp.OpStore || op.Size != 8 {
+				continue
+			}
+			v, ok := read(in.Model.View(s.Operation), op.Addr, 8)
+			if !ok || in.Cells.At(trace.Addr(v), in.Model.View(s.Operation)) != r.Cell.Obj {
+				continue
+			}
+			for n := range s.Evidence {
+				if e := &s.Evidence[n]; e.Kind == Counterfactual || e.Kind == RepairCell {
+					e.Unready = true
+				}
+			}
+		}
+	}
 }
 
 // idle finds a store of the repair's value into another field of the node that held it

@@ -83,6 +83,9 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	if in.Cells != nil {
 		carried(in, suspects)
 	}
+	if in.Cells != nil {
+		unready(in, suspects)
+	}
 	yield(suspects)
 	located(in, suspects)
 	return suspects
@@ -233,7 +236,7 @@ func statementsSince(in Input) map[string]bool {
 }
 
 func (r *Repair) evidence(in Input) Evidence {
-	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given}
+	e := Evidence{Kind: RepairCell, Created: r.Created, Orphans: r.Orphans, Hides: r.Hides, Dangles: r.Dangles, Given: r.Given, Flag: r.Flag}
 	in.cures(&e, r.cured)
 	return e
 }

@@ -2,6 +2,7 @@ package faultloc
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"mgtrace/mgpp"
@@ -21,8 +22,11 @@ type Rerun interface {
 	// again, it leaves out what it has tried, and tries less.
 	Edits(worth func(trace.Addr) int, suspected bool) []Experiment
 	// Passed is the call by which an operation of this call was handed what it stored, as an argument, if it was
-	// and its function has only passed it on; not where that is an argument of this call.
+	// and its function has only passed it on; not where that is an argument of this call. Or what it stored was returned to it.
 	Passed(mgpp.Timestamp) (Passing, bool)
+	// Stored: had some operations of this call stored other bytes, or none, the call would have come to its end and left nothing
+	// broken. Not ok where that is not known, or the call is over: what an experiment leaves there is what there would be.
+	Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool)
 	// Given: what an operation of this call stored is an argument of it, as it was.
 	Given(mgpp.Timestamp) bool
 }
@@ -31,6 +35,9 @@ type Rerun interface {
 type Passing struct {
 	PC    trace.Addr   // of the call
 	Calls []trace.Addr // return addresses of the calls around it, innermost first
+	// Returned: the value came back from a call instead, in which that instruction computed it, or read it from memory. That call has changed
+	// something: what only looks for a node is not meant.
+	Returned bool
 }
 
 // Experiment is one after which nothing is broken.
@@ -89,6 +96,9 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	if r == nil {
 		return suspects
 	}
+	if in.Cut {
+		in.unfinished(r, suspects)
+	}
 	if in.looksFor(Passed) {
 		suspects = passed(in, r, suspects)
 	}
@@ -113,6 +123,36 @@ func decided(in Input, suspects []Suspect) []Suspect {
 	return suspects
 }
 
+// unfinished: where the run ended in the middle of a call, what that had stored by then was on its way. That less is broken without one
+// of its stores, or with another value, is no evidence if the call would not have ended well all the same.
+func (in *Input) unfinished(r Rerun, suspects []Suspect) {
+	for i := range suspects {
+		s := &suspects[i]
+		for k := range s.Evidence {
+			e := &s.Evidence[k]
+			var well, ok bool
+			switch {
+			case e.Kind == Counterfactual && s.Kind == Wrote:
+				ops := []mgpp.Timestamp{s.Operation}
+				if e.Times > 0 {
+					ops = s.Operations[:min(e.Times, len(s.Operations))]
+				}
+				well, ok = r.Stored(ops, nil)
+			case e.Kind == RepairCell && s.Kind == Wrote && s.Repair != nil && !e.More:
+				c := s.Repair.Cell
+				if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > 0 {
+					if op := in.History.Op(t); op.Addr == c.Addr && int(op.Size) == c.Size {
+						var b [8]byte
+						binary.LittleEndian.PutUint64(b[:], s.Repair.Value)
+						well, ok = r.Stored([]mgpp.Timestamp{t}, b[:c.Size])
+					}
+				}
+			}
+			e.Unfinished = ok && !well
+		}
+	}
+}
+
 // indexed: a store that should have gone to another element of an array was led to where it went by an index. If an experiment
 // says that another statement has computed something else before, that is why.
 func (in *Input) indexed(suspects []Suspect) {
@@ -133,7 +173,8 @@ func (in *Input) indexed(suspects []Suspect) {
 
 // passed looks for where values come from that settle the matter: who only stores what was passed to it did so as it
 // was told, and the call that passed it is accused as well. It goes before it with a number, which is computed for one
-// use; with a pointer behind it: of the nodes that a function is passed it may have stored the wrong one.
+// use; with a pointer behind it: of the nodes that a function is passed it may have stored the wrong one. So is the statement from
+// which a pointer was returned to it, before it; a number that was returned may well be what such a function is there for.
 func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
 	for i := range suspects {
 		s := suspects[i]
@@ -144,15 +185,15 @@ func passed(in Input, r Rerun, suspects []Suspect) []Suspect {
 		same := func(x Suspect) bool {
 			return (x.Kind == Decided || x.Operation == s.Operation) && in.Statement(x.PC) == in.Statement(o.PC)
 		}
-		if !ok || slices.ContainsFunc(suspects, same) {
+		if !ok || o.Returned && !in.pointerAt(s.Operation) || slices.ContainsFunc(suspects, same) {
 			continue
 		}
 		from := Suspect{Kind: Decided, PC: o.PC, Calls: o.Calls, Operation: s.Operation, Repair: s.Repair, Contributes: s.Contributes}
-		from.Evidence = append(from.Evidence, Evidence{Kind: Passed, At: s.Operation})
+		from.Evidence = append(from.Evidence, Evidence{Kind: Passed, At: s.Operation, Returned: o.Returned})
 		for k := range s.Evidence {
 			if e := &suspects[i].Evidence[k]; e.Kind == RepairCell || e.Kind == Counterfactual {
 				from.Evidence = append(from.Evidence, *e)
-				if other := &from.Evidence[len(from.Evidence)-1]; in.pointerAt(s.Operation) {
+				if other := &from.Evidence[len(from.Evidence)-1]; in.pointerAt(s.Operation) && !o.Returned {
 					other.Copied = true
 				} else {
 					e.Copied = true

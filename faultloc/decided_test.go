@@ -32,6 +32,9 @@ func (x tried) Passed(mgpp.Timestamp) (Passing, bool) { return Passing{}, false 
 // Given implements Rerun.
 func (x tried) Given(t mgpp.Timestamp) bool { return t == x.given }
 
+// Stored: the call is over.
+func (x tried) Stored([]mgpp.Timestamp, []byte) (well, ok bool) { return false, false }
+
 // ranks says which suspects there are, in order: kind and line, and whether an experiment is behind it.
 func ranks(r Result) string {
 	var out []string

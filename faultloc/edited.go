@@ -50,13 +50,13 @@ func edited(in Input, r Rerun, suspects []Suspect, experiments []Experiment, dec
 		// With a decision the other way the call goes another way as well; with another text of what broke something it does not.
 		return by < 0 || by == 0 && !(decisions && slices.ContainsFunc(suspects, broke))
 	}
-	var seen []string
+	later := false
 	for _, x := range in.explaining(list) {
 		key := in.Statement(x.PC)
 		e := Evidence{
-			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: len(seen) > 0 || in.elseStrange(suspects, key, x.PC) || simpler(x), Dear: cell > 0,
+			Kind: Edited, Cured: len(in.Found), Of: len(in.Found), Alike: x.Alike, Less: x.Less, Hides: x.Hides, Differs: x.Differs, Edit: x.Edit, Held: x.Held, Later: later || in.elseStrange(suspects, key, x.PC) || simpler(x), Dear: cell > 0,
 		}
-		seen = append(seen, key)
+		later = later || x.Held == 0 // of what would have been as well in earlier calls that says nothing
 		if i := slices.IndexFunc(suspects, func(s Suspect) bool { return s.Kind != Omitted && in.Statement(s.PC) == key }); i >= 0 {
 			e.Dangles = x.Less && slices.ContainsFunc(suspects[i].Evidence, func(e Evidence) bool { return e.Kind == Counterfactual && e.Dangles })
 			suspects[i].Evidence = append(suspects[i].Evidence, e)

@@ -268,10 +268,15 @@ type Evidence struct {
 	Fitted     bool    // RepairCell, Counterfactual: what it stored was right at that time
 	Dangles    bool    // RepairCell, Counterfactual: it would lead to a node again that leads to what was freed
 	Again      bool    // RepairCell: another statement has stored the same since
+	Unready    bool    // RepairCell, Counterfactual: it linked a node in which a field was never written that is asked for
+	Unfinished bool    // RepairCell, Counterfactual: the call, which was not over, would not have ended well with it
+	Flag       bool    // RepairCell: with a number in a field in which all like nodes hold 0 or 1
 	Usual      bool    // RepairCell, Counterfactual: it has stored the same each time, or counted by the same
 	Elsewhere  bool    // Instead: the same field of another node
 	Unread     bool    // Instead: it wrote what nothing that is broken reads
 	Element    bool    // Last: it wrote the element next to the field, of an array; Instead: another element of the same array
+	Returned   bool    // Passed: it was called for it
+	Unset      bool    // Beside: nothing has written the field at all, nor cleared it
 	Lacks      bool    // Stray, Crossed: a field of the node that it missed would mend all
 	Mends      *Repair // Outdated, Mirror: what should have been stored beside it, Instead: and not where it was; the suspect's own may be another one
 	Named      bool    // Outdated: a statement that stores the field in all like nodes is a suspect itself
@@ -330,6 +335,7 @@ type Repair struct {
 	Dangles bool        // the node that it would lead to leads to what was freed
 	Orphans int         // nodes that nothing would lead to any more
 	Given   bool        // the cell holds what the program was given
+	Flag    bool        // all like cells hold 0 or 1, and this one would not
 	cured   []bool      // by index in Input.Found
 }
 

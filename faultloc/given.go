@@ -5,6 +5,7 @@ import (
 
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/trace"
 )
 
 // given: like nodes get a field with their birth and keep it, or have it from an argument of a call of the watched
@@ -15,6 +16,9 @@ func (l *lab) given(c Cell) bool {
 	offset, size := c.Addr-l.in.Cells.Object(c.Obj).Addr, uint64(c.Size)
 	if l.overwritten(c) {
 		return false
+	}
+	if General(c.Path) != c.Path && l.givenElement(c) {
+		return true
 	}
 	like := l.alike(c.Obj)
 	values := map[uint64]bool{}
@@ -41,6 +45,62 @@ func (l *lab) given(c Cell) bool {
 		}
 	}
 	return (len(values) >= minLike || len(values) > 1 && (handed == len(like) || large == len(like))) && 4*len(values) >= len(like)
+}
+
+// givenElement is the same of an element of an array: each that was written in a call of a watched function, and then not cleared,
+// holds what was an argument of that call.
+func (l *lab) givenElement(c Cell) bool {
+	values := map[uint64]bool{}
+	for _, o := range append(l.in.Cells.Fields(c.Obj, l.view), c) {
+		if o.Size != c.Size || General(o.Path) != General(c.Path) {
+			continue
+		}
+		last := l.in.History.LastWrite(o.Addr, uint64(o.Size), l.in.At)
+		v, ok := read(l.view, o.Addr, o.Size)
+		switch {
+		case !ok || v == 0 && o.Addr != c.Addr:
+		case !l.in.argument(last, v, o.Size):
+			return false
+		default:
+			values[v] = true
+		}
+	}
+	return len(values) >= minGiven
+}
+
+// minGiven is how many different values tell of elements.
+const minGiven = 4
+
+// flag: all like cells, eight at least, hold 0 or 1, and there are both. Another number is none of theirs.
+func (l *lab) flag(c Cell) bool {
+	var n [2]int
+	for _, addr := range l.likeCells(c) {
+		if v, ok := read(l.view, addr, c.Size); ok {
+			if v > 1 {
+				return false
+			}
+			n[v]++
+		}
+	}
+	return n[0] > 1 && n[1] > 1 && n[0]+n[1] >= minLike
+}
+
+// likeCells are where like nodes have a field, and of an element of an array the others.
+func (l *lab) likeCells(c Cell) (out []trace.Addr) {
+	obj := l.in.Cells.Object(c.Obj)
+	for _, o := range l.alike(c.Obj) {
+		if n := l.in.Cells.Object(o); uint64(c.Addr-obj.Addr)+uint64(c.Size) <= n.Size {
+			out = append(out, n.Addr+(c.Addr-obj.Addr))
+		}
+	}
+	if path := General(c.Path); path != c.Path {
+		for _, o := range l.in.Cells.Fields(c.Obj, l.view) {
+			if o.Addr != c.Addr && o.Size == c.Size && General(o.Path) == path {
+				out = append(out, o.Addr)
+			}
+		}
+	}
+	return out
 }
 
 // overwritten: what a field holds was stored over what the same call had stored before, and it is not what

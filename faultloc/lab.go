@@ -204,8 +204,9 @@ func (l *lab) instead(suspects []Suspect, repairs []Repair) {
 		dangles := func(hypo mgpp.View) bool {
 			return held && cell.Pointer && l.dangles(l.in.Cells.At(trace.Addr(was), l.view), hypo)
 		}
+		given := !cell.Pointer && l.given(cell) // it would be as well in another element
 		for _, c := range append(l.in.Cells.Fields(cell.Obj, l.view), l.sameField(cell)...) {
-			if c.Addr == cell.Addr || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
+			if c.Addr == cell.Addr || given && c.Obj == cell.Obj && General(c.Path) == General(cell.Path) || c.Size != cell.Size || c.Pointer != cell.Pointer || c.Pointer && v != 0 && !l.fits(c, v) {
 				continue
 			}
 			if l.exhausted() {

@@ -14,10 +14,13 @@ import (
 func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair) []Suspect {
 	for i := range repairs {
 		now := &repairs[i]
-		if !now.evidence(in).explains() || now.strayed(suspects) {
+		if !now.evidence(in).explains() || now.strayed(suspects) || now.Given {
 			continue
 		}
 		r, last := now.counted(in)
+		if in.settledNumber(r.Cell) {
+			continue
+		}
 		if !r.fitted(in, tb, last) || last > in.Healthy && strange(in, suspects, last) {
 			continue
 		}
@@ -54,6 +57,30 @@ func outdated(in Input, tb *contributions, suspects []Suspect, repairs []Repair)
 		})
 	}
 	return suspects
+}
+
+// settledNumber: of eight like nodes, with several numbers, each still has the number that it got first, as a level or a key.
+// Nobody would store that again.
+func (in *Input) settledNumber(c Cell) bool {
+	if c.Pointer || len(c.Parts) > 0 {
+		return false
+	}
+	view, obj := in.Model.View(in.At), in.Cells.Object(c.Obj)
+	values, n := map[uint64]bool{}, 0
+	for _, o := range in.Cells.Alike(c.Obj, view, maxRange) {
+		like := in.Cells.Object(o)
+		at := Cell{Addr: like.Addr + (c.Addr - obj.Addr), Size: c.Size}
+		v, ok := read(view, at.Addr, c.Size)
+		if !ok {
+			continue
+		}
+		if in.History.LastWrite(at.Addr, uint64(c.Size), in.At) != firstWrite(*in, at, like.Birth) {
+			return false
+		}
+		values[v] = true
+		n++
+	}
+	return n >= minLike && len(values) > 1
 }
 
 // accused returns the suspect for the statement of operation t, which is why the repair would help;

@@ -235,6 +235,9 @@ func (e Evidence) worth() int {
 		e.Refuted = false
 		return e.worth() / 4
 	}
+	if e.Unfinished {
+		return worthNothing
+	}
 	switch e.Kind {
 	case Counterfactual:
 		switch {
@@ -411,7 +414,9 @@ func (e Evidence) settles() bool {
 }
 
 // doubted: something says that what the experiment is about was right.
-func (e Evidence) doubted() bool { return e.Fitted || e.Onward || e.Usual || e.Again || e.Dangles }
+func (e Evidence) doubted() bool {
+	return e.Fitted || e.Onward || e.Usual || e.Again || e.Dangles || e.Unready || e.Flag || e.Unfinished
+}
 
 // settled: some evidence against it settles the matter.
 func settled(s Suspect) bool {
@@ -482,7 +487,7 @@ const wholeShare = 4
 
 // firm: it says which statement is missing.
 func (e Evidence) firm() bool {
-	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften
+	return e.Kind == Habit && !e.Alone || e.Kind == Missing && e.worth() == worthOften || e.Kind == Beside && e.Unset
 }
 
 // always: a statement ran next to another one without exception, in many cases, and as did what runs on its other side.

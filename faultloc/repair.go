@@ -136,6 +136,7 @@ func (l *lab) mend(c candidate, moved []uint64) (best Repair, ok bool) {
 	}
 	best.Hides = ok && !c.Pointer && l.hides(l.with(c.Cell, best.Value), best.cured)
 	best.Given = ok && !c.Pointer && l.given(c.Cell)
+	best.Flag = ok && !c.Pointer && signed(best.Value, c.Size)>>1 != 0 && l.flag(c.Cell)
 	return best, ok
 }
 

@@ -25,6 +25,8 @@ func TestExperiments(t *testing.T) {
 		{"long-roll", "had this condition gone the other way", []string{"-O0", "-O2"}}, // else who counts is first: earlier calls refute that in place
 		{"called-seats", "had this condition gone the other way", []string{"-O0", "-O2"}},
 		{"half-moved", "with a number that is less by 1, the call would have left nothing broken", []string{"-O0", "-O2"}},
+		{"keyed-heap", "had this condition been the other way round", []string{"-O2"}},          // inlined, whose arguments are found
+		{"shared-treap", "had this condition been the other way round", []string{"-O0", "-O2"}}, // rand, and shared pointers
 		{"passed-depth", "it passed on what passed-depth.c", []string{"-O0"}},
 	} {
 		all := programs(t)

@@ -10,6 +10,7 @@ import (
 	"mgtrace/constraints/eval"
 	"mgtrace/faultloc"
 	"mgtrace/mgpp"
+	"mgtrace/objfile"
 	"mgtrace/replay"
 	"mgtrace/session/rerun"
 	"mgtrace/trace"
@@ -232,8 +233,13 @@ func (a *Analysis) field(addr trace.Addr, at mgpp.Timestamp) (f rerun.Field, ok 
 // Passed implements faultloc.Rerun.
 func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 	e, ok := x.call.Effect(t)
-	if !ok || e.Origin == nil || e.Origin.Given || len(e.Origin.Calls) > len(e.Stack) {
+	if !ok || e.Origin == nil || e.Origin.Given {
 		return p, false
+	}
+	if back := len(e.Origin.Calls) - len(e.Stack); back > 0 {
+		pc, calls := x.a.beyondHeaders(trace.Addr(e.Origin.PC), e.Origin.Calls)
+		ok = slices.Equal(e.Origin.Calls[back:], e.Stack) && len(calls) > len(e.Stack) && x.call.Changed(e.Origin.Calls)
+		return faultloc.Passing{PC: pc, Calls: calls, Returned: true}, ok
 	}
 	if len(e.Origin.Calls) < len(e.Stack) {
 		pc, calls := x.a.beyondHeaders(trace.Addr(e.Stack[0]-1), e.Stack[1:])
@@ -242,6 +248,11 @@ func (x *experiments) Passed(t mgpp.Timestamp) (p faultloc.Passing, ok bool) {
 	from, _ := x.a.Symbols.Begin(trace.Addr(e.Origin.PC)) // a call that is a jump leaves no return address
 	to, _ := x.a.Symbols.Begin(trace.Addr(e.PC))
 	return faultloc.Passing{PC: trace.Addr(e.Origin.PC), Calls: addrsOf(e.Origin.Calls)}, from != to
+}
+
+// Stored implements faultloc.Rerun.
+func (x *experiments) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool) {
+	return x.call.Stored(ops, instead)
 }
 
 // Given implements faultloc.Rerun.
@@ -286,15 +297,43 @@ func (a *Analysis) execute(k *call, now mgpp.Timestamp, found []eval.Inconsisten
 // callOf is a call as it can be executed again, until now.
 func (a *Analysis) callOf(k *call, now mgpp.Timestamp) (c rerun.Call, ok bool) {
 	entry, ok := a.Symbols.Entry(k.Function)
-	if !ok || len(k.args) == 0 {
+	if !ok {
 		return c, false
 	}
-	c = rerun.Call{Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
+	var unknown []rerun.Parameter
+	if len(k.args) == 0 {
+		if unknown, ok = a.parameters(entry, k.from); !ok {
+			return c, false
+		}
+	}
+	c = rerun.Call{Unknown: unknown, Entry: entry, Args: k.args, Thread: k.Thread, From: k.from, To: k.to, Over: k.to != 0 && k.to <= now}
 	c.Passed, c.Floats = a.calls.passed.objects(k.passed)
 	if !c.Over {
 		c.To = now
 	}
 	return c, true
+}
+
+// parameters are those of a function, where all are passed in registers, and what they may be at a time.
+func (a *Analysis) parameters(entry trace.Addr, at mgpp.Timestamp) ([]rerun.Parameter, bool) {
+	im, ok := a.Symbols.Image(entry)
+	if !ok || im.Obj == nil {
+		return nil, false
+	}
+	out := []rerun.Parameter{}
+	for _, v := range im.Obj.Params(uint64(entry - im.Bias)) {
+		switch t := v.Type; {
+		case t == nil || v.Loc.Kind != objfile.LocReg || len(out) == len(objfile.ArgRegs) || v.Loc.Reg != objfile.ArgRegs[len(out)]:
+			return nil, false
+		case t.Kind == types.Pointer:
+			out = append(out, rerun.Parameter{Pointers: a.nodesOf(t, at)})
+		case t.Kind == types.Int, t.Kind == types.Uint, t.Kind == types.Bool, t.Kind == types.Enum:
+			out = append(out, rerun.Parameter{Size: int(t.Size)})
+		default:
+			return nil, false
+		}
+	}
+	return out, true
 }
 
 // program is what a call is executed again on.
@@ -309,7 +348,7 @@ func (a *Analysis) readFreed(p *point) (out faultloc.ReadFreed, ok bool) {
 		return out, false
 	}
 	call, ok := a.callOf(&k, p.time)
-	if !ok {
+	if !ok || call.Unknown != nil {
 		return out, false
 	}
 	x, ok := rerun.FindReadFreed(a.program(nil), call)
@@ -338,6 +377,11 @@ func (a *Analysis) pointers(addr trace.Addr, at mgpp.Timestamp) (out []uint64) {
 	if off != 0 {
 		return nil
 	}
+	return a.nodesOf(pointer, at)
+}
+
+// nodesOf are those to which a pointer of a type may lead at a time.
+func (a *Analysis) nodesOf(pointer *types.Type, at mgpp.Timestamp) (out []uint64) {
 	if pointer == nil || pointer.Kind != types.Pointer || pointer.Elem == nil || pointer.Elem.Name == "" {
 		return nil
 	}

@@ -346,6 +346,9 @@ func (a *Analysis) evidence(s *faultloc.Suspect, e faultloc.Evidence) string {
 		}
 		return fmt.Sprintf("setting %s%s would mend %s%s%s", a.repair(s.Repair), with, ofAll(e.Cured, e.Of), harm(&e), excuse(&e))
 	case faultloc.Passed:
+		if e.Returned {
+			return "what it came to is what " + a.Symbols.Place(a.Hist.Op(e.At).PC) + " was returned, and stored as it was"
+		}
 		return "it passed on what " + a.Symbols.Place(a.Hist.Op(e.At).PC) + " stored as it was"
 	case faultloc.Switched:
 		return a.switched(s, &e)
@@ -550,6 +553,12 @@ func excuse(e *faultloc.Evidence) string {
 	switch {
 	case e.Fitted:
 		return "; but what it stored was right at that time"
+	case e.Unfinished:
+		return "; but the call would not have ended well with it (it was executed on)"
+	case e.Unready:
+		return "; but a field of the node was never written, and is asked for whoever links it"
+	case e.Flag:
+		return "; but such fields hold 0 or 1"
 	case e.Again:
 		return "; but another statement has stored the same since"
 	case e.Usual:

@@ -46,6 +46,69 @@ func (r *Rerun) judge(run *replay.Run) (o Outcome, ok bool) {
 	return o, r.twin != nil && r.twin.healthy(run.Effects)
 }
 
+// Stored: had some operations of this call, which is not over, stored other bytes, or none, the call would have come to its end, and left
+// nothing broken. It is not ok where that is not known.
+func (r *Rerun) Stored(ops []mgpp.Timestamp, instead []byte) (well, ok bool) {
+	if r.call.Over || r.steps >= 2*maxSteps {
+		return false, false
+	}
+	of := map[int]bool{}
+	for _, t := range ops {
+		if t <= r.call.From || t > r.call.To || r.was.Effects[r.matched[t-r.call.From-1]].Kind != replay.Store {
+			return false, false
+		}
+		of[r.matched[t-r.call.From-1]] = true
+	}
+	c := r.again()
+	c.Stored = func(n int) ([]byte, bool) { return instead, of[n] }
+	if well, ok = r.endsWell(c); well || !ok || len(instead) == 0 {
+		return well, ok
+	}
+	// What was stored may be in a register as well, and be used from there: had it been computed so.
+	var b [8]byte
+	copy(b[:], instead)
+	value := r.computed(r.matched[ops[0]-r.call.From-1])
+	if value < 0 {
+		return false, false
+	}
+	c = r.again()
+	c.Alter = func(n int, _, was uint64) uint64 {
+		if n == value {
+			return binary.LittleEndian.Uint64(b[:])
+		}
+		return was
+	}
+	return r.endsWell(c)
+}
+
+// endsWell: an experiment comes to the call's end, and leaves nothing broken. It is not ok if it depends on what is not known, or
+// the structure is too large for a second history.
+func (r *Rerun) endsWell(c replay.Call) (well, ok bool) {
+	run := r.run(c)
+	switch {
+	case run.Guessed > 0 && r.was.Guessed == 0:
+		return false, false
+	case run.Err != nil:
+		return false, true
+	}
+	_, well = r.judge(run)
+	return well, r.twin != nil
+}
+
+// computed is the number of the value that an effect stored, where it was computed; -1: it is not known.
+func (r *Rerun) computed(effect int) int {
+	o := r.was.Effects[effect].Origin
+	if o == nil || o.Given {
+		return -1
+	}
+	for i := len(r.was.Values) - 1; i >= 0; i-- {
+		if v := &r.was.Values[i]; v.PC == o.PC && v.Effects <= effect {
+			return i
+		}
+	}
+	return -1
+}
+
 // alike: the same blocks were allocated and freed, of a call that is not over at least those that there were.
 func (r *Rerun) alike(run, was [][2]uint64) bool {
 	if !r.call.Over && len(run) > len(was) {

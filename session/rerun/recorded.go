@@ -33,11 +33,12 @@ func effect(h *mgpp.History, op *mgpp.Op) (e replay.Effect, ok bool) {
 }
 
 // agrees: an effect is the one that was recorded. What a library function wrote may depend on what is not known yet.
-func agrees(e, was *replay.Effect) bool {
+// elsewhere: another copy of the code was executed.
+func agrees(e, was *replay.Effect, elsewhere bool) bool {
 	if e.Kind != was.Kind || e.Addr != was.Addr || e.Kind != replay.Free && e.Size != was.Size {
 		return false
 	}
-	return e.Kind != replay.Store || within(e, was.PC) && (was.Data == nil || bytes.Equal(e.Data, was.Data))
+	return e.Kind != replay.Store || (elsewhere || within(e, was.PC)) && (was.Data == nil || bytes.Equal(e.Data, was.Data))
 }
 
 // within: an effect is of an instruction, or of a function that is called there: what the C++ library stores is recorded as
@@ -51,10 +52,10 @@ const maxInstruction = 15
 
 // reproduces returns which effects of a run are those that were recorded, in this order; nil if not all are there. What
 // it did besides may not have been recorded, since nothing depends on it.
-func reproduces(run *replay.Run, was []replay.Effect) []int {
+func reproduces(run *replay.Run, was []replay.Effect, elsewhere bool) []int {
 	matched := make([]int, 0, len(was))
 	for k := range run.Effects {
-		if i := len(matched); i < len(was) && agrees(&run.Effects[k], &was[i]) {
+		if i := len(matched); i < len(was) && agrees(&run.Effects[k], &was[i], elsewhere) {
 			matched = append(matched, k)
 		}
 	}

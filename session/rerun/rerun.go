@@ -40,10 +40,13 @@ type Call struct {
 	Args   []uint64 // its integer arguments
 	Passed []Object // what they lead to on the thread's stack
 	Floats []uint64 // its floating-point arguments; nil: not known
-	Thread trace.ThreadID
-	From   mgpp.Timestamp // the last operation before it
-	To     mgpp.Timestamp // the last one during it
-	Over   bool           // it has returned
+	// Unknown are the parameters of a call that was inlined: what was executed then is another copy of the function, and Args is not known.
+	// Nil: it was not.
+	Unknown []Parameter
+	Thread  trace.ThreadID
+	From    mgpp.Timestamp // the last operation before it
+	To      mgpp.Timestamp // the last one during it
+	Over    bool           // it has returned
 	// Broken is what is inconsistent at To, if it is over; none: that is not known.
 	Broken []eval.Instance
 	// Died is the instruction in which the program died, in this call, while nothing was inconsistent; 0: it is not about that.
@@ -68,6 +71,8 @@ type Rerun struct {
 	matched           []int             // the effects that were recorded, in order
 	twin              *twin             // nil: not made yet, or it can not be
 	floats            []uint64          // the call's floating-point arguments
+	single            uint64            // world.single
+	results           []uint64          // what library functions returned of which nothing tells, the last ever after
 	probed            bool              // stillBroken has looked for
 	probe             *eval.Instance    // the instance that is asked first, nil if there is none
 	cost              uint64            // that takes so many steps of evaluation
@@ -108,13 +113,37 @@ func New(p Program, call Call) (*Rerun, error) {
 	if err != nil {
 		return nil, err
 	}
+	at, _ := p.Symbols.Exported(singleThreaded)
+	for _, r.single = range [2]uint64{uint64(at), 0} {
+		if err = r.reproduce(was); err == nil || r.single == 0 {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// reproduce executes the call as it was, with what may be guessed, until it does what was recorded.
+func (r *Rerun) reproduce(was []replay.Effect) error {
+	call := r.call
+	if call.Unknown != nil && (call.Died != 0 || !r.unknown(was)) {
+		return errArgs
+	}
 	r.guesses(func(w *world) bool {
+		if r.matched != nil {
+			return true
+		}
 		r.execute(w, was)
 		if call.Died != 0 && r.matched != nil && !r.dies() {
 			r.matched = nil
 		}
 		return r.matched != nil
 	})
+	if r.matched == nil && r.was.Results > 0 {
+		r.unknown(was)
+	}
 	for _, v := range floats(was) {
 		if r.matched != nil || call.Floats != nil {
 			break
@@ -123,13 +152,14 @@ func New(p Program, call Call) (*Rerun, error) {
 		r.execute(r.world(), was)
 	}
 	if call.Over && r.was.Err != nil || r.matched == nil || call.Died != 0 && !r.dies() {
-		return nil, r.unlike()
+		return r.unlike()
 	}
-	return r, nil
+	return nil
 }
 
 // Why a call can not be executed again.
 var (
+	errArgs    = errors.New("its arguments are not known, as of one that was inlined")
 	errLong    = fmt.Errorf("it made more than %d changes", maxChanges)
 	errThreads = errors.New("another thread made changes meanwhile")
 	errUnread  = errors.New("what it made of some memory is not known")
@@ -188,7 +218,8 @@ func (r *Rerun) world() *world {
 		}
 	}
 	return &world{
-		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
+		single: r.single,
+		view:   r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
 }
@@ -256,16 +287,27 @@ func (r *Rerun) execute(w *world, was []replay.Effect) {
 			break
 		}
 	}
-	r.matched = reproduces(r.was, was)
+	r.matched = reproduces(r.was, was, r.call.Unknown != nil)
 }
 
 // again is the call, for an experiment.
 func (r *Rerun) again() replay.Call {
-	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Brief: true}
+	c := replay.Call{Entry: uint64(r.call.Entry), Args: r.call.Args, Floats: r.floats, Place: r.place, Brief: true, Results: r.result}
 	if r.was != nil {
 		c.MaxSteps = 2*min(r.was.Steps, maxCall/4) + 2000
 	}
 	return c
+}
+
+// Changed: in the calls with these return addresses, innermost first, something was done to memory.
+func (r *Rerun) Changed(calls []uint64) bool {
+	return slices.ContainsFunc(r.was.Effects, func(e replay.Effect) bool {
+		stack := e.Stack
+		if e.Kind != replay.Store && len(stack) > 0 {
+			stack = stack[1:] // the first is that of the library function
+		}
+		return len(stack) >= len(calls) && slices.Equal(stack[len(stack)-len(calls):], calls)
+	})
 }
 
 // From is the last operation before the call.

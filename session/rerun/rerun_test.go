@@ -35,7 +35,7 @@ func TestReproduces(t *testing.T) {
 		{"a function that the statement calls", run(was[0], was[1], called), []int{0, 1, 2}},
 		{"one that another statement calls", run(was[0], was[1], far), nil},
 	} {
-		got := reproduces(c.run, was)
+		got := reproduces(c.run, was, false)
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 			continue

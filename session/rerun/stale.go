@@ -39,7 +39,7 @@ func FindReadFreed(p Program, call Call) (out ReadFreed, ok bool) {
 		}
 		n, last := 0, -1
 		for k := range run.Effects[:run.Stale.Freed+1] {
-			if n < len(was) && agrees(&run.Effects[k], &was[n]) {
+			if n < len(was) && agrees(&run.Effects[k], &was[n], false) {
 				n, last = n+1, k
 			}
 		}

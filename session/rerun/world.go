@@ -24,7 +24,13 @@ type world struct {
 	// and that the program began with as 0, are taken to be 1, as is what says that something was done already.
 	flags func(trace.Addr) int
 	set   bool
+	// single is where the C library notes, in a byte, that there is one thread; 0: nowhere, or there are more. By it the C++ library's
+	// shared pointers count with locked instructions or without.
+	single uint64
 }
+
+// singleThreaded is the name of that byte (glibc manual, 36.2.1.1).
+const singleThreaded = "__libc_single_threaded"
 
 // Read implements replay.World. Of static memory that is not recorded it is what the program began with, and of
 // pointers, since most are the root of something, to one of the nodes to which they may lead.
@@ -35,6 +41,9 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 			n = w.readImage(addr+uint64(i), data[i:], known[i:])
 		}
 		i += max(n, 1)
+	}
+	if i := w.single - addr; w.single != 0 && i < uint64(len(data)) {
+		data[i], known[i] = 1, true
 	}
 	for i := range data {
 		if b, ok := w.told[addr+uint64(i)]; ok && !known[i] {
@@ -152,7 +161,7 @@ func (w *world) learn(run *replay.Run, was []replay.Effect) (any bool) {
 		if e.Kind != replay.Bulk || e.From == 0 {
 			continue
 		}
-		k := slices.IndexFunc(was, func(r replay.Effect) bool { return agrees(e, &r) })
+		k := slices.IndexFunc(was, func(r replay.Effect) bool { return agrees(e, &r, false) })
 		if k < 0 {
 			continue
 		}
