@@ -56,6 +56,6 @@ func (a *Analysis) unrecordedNote() []string {
 	if a.Relevance != nil {
 		everything = " (--everything records all)"
 	}
-	return []string{fmt.Sprintf("%s held something already when it was given out or entered: who wrote that is not known%s",
+	return []string{fmt.Sprintf("%s held something already when given out or entered: who wrote that is not known%s",
 		report.Plural(a.unrecorded, "block or node", "blocks or nodes"), everything)}
 }
