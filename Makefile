@@ -3,25 +3,15 @@ GO    ?= go
 CLANG ?= clang-14
 STRIP ?= llvm-strip-14
 
-.PHONY: all build profile demo test lint generate bench bench-capture bench-mgpp bench-slice bench-locate bench-real bench-spec soak fuzz setup-demo setup-test setup-bench clean
+.PHONY: all build demo test lint generate bench bench-capture bench-mgpp bench-slice bench-locate bench-real bench-spec soak fuzz setup-demo setup-test setup-bench clean
 
 all: build
 
 # Without cgo, which only Go's net package would use: no dynamic linker at each start, and
 # one file that runs on any distribution. It begins at an entry of its own, which notes what
 # Go's runtime hides: target/standard.go.
-# The compiler is told by a profile what mgtrace spends its time with: docs/design/inline.md. PGO=off compiles sooner, and
-# shares what it has compiled with the tests.
-PGO ?= cmd/mgtrace/mgtrace.pgo
 build:
-	CGO_ENABLED=0 $(GO) build -pgo=$(PGO) -ldflags=-E=mgtrace/target.entry -o mgtrace ./cmd/mgtrace
-
-# Makes the profile anew, of the programs of bench/capture: some minutes. The old one stays good enough while functions
-# keep their names.
-profile: setup-bench build
-	mkdir -p out/profiles && rm -f out/profiles/*
-	$(GO) run ./bench/capture -mgtrace ./mgtrace -divide 4 -n 1 -skip full,none,memcheck,lackey,ebpf,rr,dynamorio -profiles out/profiles
-	$(GO) tool pprof -proto out/profiles/*.pprof > cmd/mgtrace/mgtrace.pgo
+	CGO_ENABLED=0 $(GO) build -ldflags=-E=mgtrace/target.entry -o mgtrace ./cmd/mgtrace
 
 # What a fresh Debian needs, installed if it is missing.
 setup-demo:

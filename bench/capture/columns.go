@@ -57,10 +57,6 @@ func (b *bench) mgtrace(c command, args ...string) []string {
 	if args[0] == "record" && b.recordJSON {
 		args = append(args, "--json")
 	}
-	if b.profiles != "" {
-		b.profiled++
-		args = append(args, "--cpuprofile", filepath.Join(b.profiles, fmt.Sprintf("%d.pprof", b.profiled)))
-	}
 	argv := append([]string{b.binary}, args...)
 	return append(append(argv, c.argv[0], "--"), c.argv[1:]...)
 }
@@ -90,8 +86,6 @@ type bench struct {
 	binary     string // mgtrace
 	engine     string
 	recordJSON bool   // record knows --json
-	profiles   string // a directory for profiles of mgtrace; "": none are made
-	profiled   int    // how many
 	dir        string // temporary
 	trace      string // where traces are written, in dir
 	rounds     int

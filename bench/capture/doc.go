@@ -45,7 +45,5 @@
 // structure. How often it is checked decides what that costs: index, ledger and xmllint are
 // checked now and then, bash and sqlite3 at each insertion, m4 before and after each lookup.
 //
-// With -profiles mgtrace writes a profile of itself in each of its runs, for `make profile`.
-//
 // Start-up is the time of a bash that does nothing under mgtrace, minus native.
 package main

@@ -37,7 +37,6 @@ func run() error {
 	quick := flag.Bool("quick", false, "-divide 20 -n 1 -limit 10s: does everything run?")
 	jsonFile := flag.String("json", "", "write the numbers to this `file` too")
 	work := flag.String("work", "bench/capture/work", "the `directory` with the programs' sources")
-	flag.StringVar(&b.profiles, "profiles", "", "have mgtrace write a profile of each of its runs to this `directory`")
 	tmp := flag.String("tmp", "", "make the temporary directory in this one; the traces need some gigabytes")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -67,11 +66,6 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	if b.profiles != "" { // runs have directories of their own
-		if b.profiles, err = filepath.Abs(b.profiles); err != nil {
-			return err
-		}
-	}
 	b.trace = filepath.Join(b.dir, "trace.mgt")
 	version, err := exec.Command(b.binary, "--version").Output()
 	if err != nil {

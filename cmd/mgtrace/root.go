@@ -36,15 +36,13 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	quits := heedQuit()
 	defer quits.stop()
 	cmd := newRoot(streams{in, shown, told, quits}, args)
-	var profile profile
-	profile.addTo(cmd)
 	cmd.SetArgs(args)
 	cmd.SetIn(in)
 	cmd.SetOut(shown)
 	cmd.SetErr(told)
 	err := misnamed(cmd, args)
 	if err == nil {
-		err = errors.Join(cmd.ExecuteContext(context.Background()), profile.stop())
+		err = cmd.ExecuteContext(context.Background())
 	}
 	var status exitStatus
 	switch {
