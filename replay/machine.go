@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"mgtrace/x86"
 )
 
 // World is the program as it was when the call began.
@@ -275,10 +277,7 @@ func (m *Machine) read(pc uint64) *inst {
 		}
 		return nil
 	}
-	if len(text) >= 4 && text[0] == 0xf3 && text[1] == 0x0f && text[2] == 0x1e && (text[3] == 0xfa || text[3] == 0xfb) { // endbr
-		return &inst{Inst: x86asm.Inst{Op: x86asm.NOP, Len: 4}, next: pc + 4, cond: -1, name: m.world.Import(pc)}
-	}
-	x, err := x86asm.Decode(text, 64)
+	x, err := x86.Disassembled(text)
 	if err != nil {
 		return nil
 	}

@@ -66,9 +66,6 @@ func (in *inst) place(x x86asm.Mem) operand {
 		o.fixed, o.number = true, stackTop-512
 		return o
 	}
-	if o.number>>32 == 0 {
-		o.number = uint64(int64(int32(o.number))) // 32 bits are signed (SDM volume 2, 2.2.1.3), which x86asm does not heed
-	}
 	if x.Base == x86asm.RIP {
 		o.number += in.next
 	} else if n, _, _, ok := general(x.Base); ok {

@@ -38,7 +38,7 @@ var imports = []struct {
 	{"flow", true, "trace x86"},
 	// Capture.
 	{"probe", true, "cxxname objfile parallel trace types x86"},
-	{"probe/evidence", true, "cxxname objfile types"},
+	{"probe/evidence", true, "cxxname objfile types x86"},
 	{"capture", true, "objfile probe trace"},
 	{"capture/syscalls", true, ""},
 	{"target/mem", true, ""},
@@ -80,7 +80,7 @@ var imports = []struct {
 	{"report/sarif", true, "report"},
 	{"query", true, "cxxname mgpp mgpp/coded render report trace types"},
 	{"provenance", true, "flow trace x86"},
-	{"replay", true, ""},
+	{"replay", true, "x86"},
 	{"slice/cfg", true, ""},
 	{"slice", true, "slice/cfg"},
 	{"slice/tell", true, "report slice"},

@@ -8,24 +8,12 @@ import (
 
 	"mgtrace/objfile"
 	"mgtrace/types"
+	"mgtrace/x86"
 )
 
-// decode reads the instruction at pc. endbr64 and endbr32, which x86asm takes
-// for shorter ones, are nops of 4 bytes.
+// decode reads the instruction at pc.
 func decode(f *objfile.File, pc uint64) (x86asm.Inst, bool) {
-	b := f.Code(pc, 15)
-	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && (b[3] == 0xfa || b[3] == 0xfb) {
-		return x86asm.Inst{Op: x86asm.NOP, Len: 4}, true
-	}
-	in, err := x86asm.Decode(b, 64)
-	for i, a := range in.Args {
-		// A displacement of 32 bits is signed (SDM volume 2, 2.2.1.3), which x86asm does not heed: variables that
-		// lie more than 128 bytes below the frame pointer.
-		if m, ok := a.(x86asm.Mem); ok && m.Disp>>32 == 0 {
-			m.Disp = int64(int32(m.Disp))
-			in.Args[i] = m
-		}
-	}
+	in, err := x86.Disassembled(f.Code(pc, 15))
 	return in, err == nil && in.Len > 0
 }
 
