@@ -1,11 +1,9 @@
 package inline
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sort"
 	"time"
@@ -364,7 +362,7 @@ func (e *Engine) unpatchAll() (away []int, err error) {
 	for tid, s := range e.of {
 		th, err := e.proc.Thread(tid)
 		if err != nil {
-			if runs(e.proc.PID(), tid) {
+			if target.RunState(tid) == 'D' { // uninterruptible: it will execute another instruction of the program
 				away = append(away, tid)
 			}
 			continue
@@ -393,17 +391,6 @@ func (e *Engine) unpatchAll() (away []int, err error) {
 	e.units = nil
 	clear(e.of) // their memory goes
 	return away, nil
-}
-
-// runs reports whether a thread will execute another instruction of the program:
-// it is in an uninterruptible sleep, not at its end.
-func runs(pid, tid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
-	if err != nil {
-		return false
-	}
-	_, state, _ := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
-	return bytes.HasPrefix(state, []byte("D"))
 }
 
 // regions finds what an address of the process is.

@@ -417,7 +417,7 @@ const saRestorer = 0x0400_0000
 func (t *tracer) waitThread(th *thread, limit time.Duration) (unix.WaitStatus, error) {
 	start := time.Now()
 	ws, err := t.waitOne(th.tid, limit)
-	for errors.Is(err, context.DeadlineExceeded) && runState(th.tid) != 'S' && time.Since(start) < limit+stopLimit {
+	for errors.Is(err, context.DeadlineExceeded) && RunState(th.tid) != 'S' && time.Since(start) < limit+stopLimit {
 		ws, err = t.waitOne(th.tid, limit) // it waits for a processor or a disk, not for us
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {

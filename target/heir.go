@@ -94,7 +94,7 @@ func stopTracees(tracer, pid int) (pids []int) {
 					_ = unix.Tgkill(p, tid, unix.SIGSTOP) // ESRCH: it has ended
 					moves = true
 				}
-				if s := runState(tid); s == 'R' || s == 'S' {
+				if s := RunState(tid); s == 'R' || s == 'S' {
 					moves = true // it may make another thread
 				}
 			}

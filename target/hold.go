@@ -63,22 +63,22 @@ func (t *tracer) allQuiet() bool {
 
 // asleep reports whether a thread is gone or in an uninterruptible sleep.
 func asleep(tid int) bool {
-	return runState(tid) == 'D' || ended(tid)
+	return RunState(tid) == 'D' || ended(tid)
 }
 
 // ended reports whether a thread runs no more. That of the process's first may not be
 // reported for long.
 func ended(tid int) bool {
-	switch runState(tid) {
+	switch RunState(tid) {
 	case 0, 'Z', 'X', 'x':
 		return true
 	}
 	return false
 }
 
-// runState reads the state of a thread, the field after its name in
-// parentheses; 0: it is gone.
-func runState(tid int) byte {
+// RunState reads the state of a thread, the letter after its name in
+// parentheses (proc_pid_stat(5)); 0: it is gone.
+func RunState(tid int) byte {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", tid))
 	if err != nil {
 		return 0

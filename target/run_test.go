@@ -455,7 +455,7 @@ func TestLateLookAtInterrupt(t *testing.T) {
 		err := s.p.Do(func() { // the tracer takes no report meanwhile
 			if met {
 				unix.Kill(s.p.PID(), unix.SIGINT)
-				for end := time.Now().Add(patienceOfTests / 4); runState(s.p.PID()) != 't'; time.Sleep(time.Millisecond) {
+				for end := time.Now().Add(patienceOfTests / 4); RunState(s.p.PID()) != 't'; time.Sleep(time.Millisecond) {
 					if time.Now().After(end) {
 						t.Error("the signal is not being delivered")
 						return

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mgtrace/target"
 	"mgtrace/trace"
 )
 
@@ -93,7 +94,7 @@ func (o *ownTime) look() (before map[int]*ownThread) {
 		if t == nil {
 			t = &ownThread{}
 		}
-		if t.sample(fmt.Sprintf("/proc/%d/task/%d/", o.pid, tid)) {
+		if t.sample(tid, fmt.Sprintf("/proc/%d/task/%d/", o.pid, tid)) {
 			there[tid] = t
 		}
 	}
@@ -102,7 +103,7 @@ func (o *ownTime) look() (before map[int]*ownThread) {
 }
 
 // sample notes what a thread had since it was looked at last.
-func (t *ownThread) sample(dir string) bool {
+func (t *ownThread) sample(tid int, dir string) bool {
 	var run, delay uint64
 	stat, err := os.ReadFile(dir + "schedstat")
 	if err != nil {
@@ -116,7 +117,7 @@ func (t *ownThread) sample(dir string) bool {
 		last := t.samples[n-1]
 		most := now.at.Sub(last.at)
 		own := most - time.Duration(delay-t.delay)
-		if waitsForUs(dir) {
+		if waitsForUs(tid, dir) {
 			own = time.Duration(run - t.run)
 		}
 		now.own = last.own + min(max(own, 0), most)
@@ -129,10 +130,9 @@ func (t *ownThread) sample(dir string) bool {
 }
 
 // waitsForUs says whether a thread is stopped, or has ended, or waits for room.
-func waitsForUs(dir string) bool {
-	stat, _ := os.ReadFile(dir + "stat") // it has ended
-	_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	if len(state) == 0 || bytes.IndexByte([]byte("tTZX"), state[0]) >= 0 {
+func waitsForUs(tid int, dir string) bool {
+	switch target.RunState(tid) {
+	case 0, 't', 'T', 'Z', 'X':
 		return true
 	}
 	where, _ := os.ReadFile(dir + "wchan") // a kernel that does not tell
