@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"mgtrace/capture"
 	"mgtrace/capture/observe"
@@ -501,36 +498,6 @@ func (l *Program) run(ctx context.Context) (status target.ExitStatus, err error)
 		l.refused, engineErr = engineErr.Error(), nil
 	}
 	return status, errors.Join(engineErr, leaveErr, err)
-}
-
-// Impatient calls urge at the first signal that asks mgtrace to end while the program is not there any more, which such
-// signals were for until then. That one alone: mgtrace dies of another, or if it was asked before. done ends that.
-func (l *Program) Impatient(urge func()) (done func()) {
-	if l.urges {
-		return func() {}
-	}
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
-	over := make(chan struct{})
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		select {
-		case <-signals:
-			signal.Stop(signals)
-			urge()
-		case <-over:
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(over)
-		<-heard
-	}
 }
 
 // urged runs when somebody wants mgtrace to end, while the process is held or when it has ended.

@@ -203,12 +203,7 @@ func (i interrupted) Error() string { return i.String() }
 // them back their effect.
 func Interruptible(parent context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
-	}
+	signals := asked()
 	go func() {
 		select {
 		case s := <-signals:
