@@ -72,6 +72,7 @@ type Rerun struct {
 	twin              *twin             // nil: not made yet, or it can not be
 	floats            []uint64          // the call's floating-point arguments
 	single            uint64            // world.single
+	depends           bool              // that byte was read: what the call does depends on it
 	results           []uint64          // what library functions returned of which nothing tells, the last ever after
 	probed            bool              // stillBroken has looked for
 	probe             *eval.Instance    // the instance that is asked first, nil if there is none
@@ -108,14 +109,14 @@ const (
 
 // New executes a call as it was. The error says why it could not be, or what of it may be why it did not do what was recorded.
 func New(p Program, call Call) (*Rerun, error) {
-	r := &Rerun{p: p, call: call, floats: call.Floats, limit: maxChecked, answers: map[string]answer{}, fields: map[uint64]knownField{}}
+	r := &Rerun{p: p, call: call, limit: maxChecked, answers: map[string]answer{}, fields: map[uint64]knownField{}}
 	was, err := r.recorded()
 	if err != nil {
 		return nil, err
 	}
 	at, _ := p.Symbols.Exported(singleThreaded)
 	for _, r.single = range [2]uint64{uint64(at), 0} {
-		if err = r.reproduce(was); err == nil || r.single == 0 {
+		if err = r.reproduce(was); err == nil || !r.depends {
 			break
 		}
 	}
@@ -128,6 +129,7 @@ func New(p Program, call Call) (*Rerun, error) {
 // reproduce executes the call as it was, with what may be guessed, until it does what was recorded.
 func (r *Rerun) reproduce(was []replay.Effect) error {
 	call := r.call
+	r.floats = call.Floats
 	if call.Unknown != nil && (call.Died != 0 || !r.unknown(was)) {
 		return errArgs
 	}
@@ -218,8 +220,8 @@ func (r *Rerun) world() *world {
 		}
 	}
 	return &world{
-		single: r.single,
-		view:   r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
+		single: r.single, asked: &r.depends,
+		view: r.p.History.At(r.call.From), symbols: r.p.Symbols, told: told, flags: r.p.Flags,
 		pointers: func(addr trace.Addr) []uint64 { return r.likely(r.p.Pointers(addr, r.call.From)) },
 	}
 }

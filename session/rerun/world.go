@@ -25,8 +25,9 @@ type world struct {
 	flags func(trace.Addr) int
 	set   bool
 	// single is where the C library notes, in a byte, that there is one thread; 0: nowhere, or there are more. By it the C++ library's
-	// shared pointers count with locked instructions or without.
+	// shared pointers count with locked instructions or without. asked is set where it is read.
 	single uint64
+	asked  *bool
 }
 
 // singleThreaded is the name of that byte (glibc manual, 36.2.1.1).
@@ -43,7 +44,7 @@ func (w *world) Read(addr uint64, data []byte, known []bool) {
 		i += max(n, 1)
 	}
 	if i := w.single - addr; w.single != 0 && i < uint64(len(data)) {
-		data[i], known[i] = 1, true
+		data[i], known[i], *w.asked = 1, true, true
 	}
 	for i := range data {
 		if b, ok := w.told[addr+uint64(i)]; ok && !known[i] {
