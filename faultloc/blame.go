@@ -82,8 +82,6 @@ func blame(in Input, tb *contributions, suspects []Suspect, repairs []Repair, l 
 	}
 	if in.Cells != nil {
 		carried(in, suspects)
-	}
-	if in.Cells != nil {
 		unready(in, suspects)
 	}
 	yield(suspects)

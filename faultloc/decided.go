@@ -129,28 +129,30 @@ func (in *Input) unfinished(r Rerun, suspects []Suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		for k := range s.Evidence {
-			e := &s.Evidence[k]
-			var well, ok bool
-			switch {
-			case e.Kind == Counterfactual && s.Kind == Wrote:
-				ops := []mgpp.Timestamp{s.Operation}
-				if e.Times > 0 {
-					ops = s.Operations[:min(e.Times, len(s.Operations))]
-				}
-				well, ok = r.Stored(ops, nil)
-			case e.Kind == RepairCell && s.Kind == Wrote && s.Repair != nil && !e.More:
-				c := s.Repair.Cell
-				if t := in.History.LastWrite(c.Addr, uint64(c.Size), in.At); t > 0 {
-					if op := in.History.Op(t); op.Addr == c.Addr && int(op.Size) == c.Size {
-						var b [8]byte
-						binary.LittleEndian.PutUint64(b[:], s.Repair.Value)
-						well, ok = r.Stored([]mgpp.Timestamp{t}, b[:c.Size])
-					}
-				}
+			if ops, instead := in.storesOf(s, &s.Evidence[k]); len(ops) > 0 {
+				well, ok := r.Stored(ops, instead)
+				s.Evidence[k].Unfinished = ok && !well
 			}
-			e.Unfinished = ok && !well
 		}
 	}
+}
+
+// storesOf are the operations that an experiment with a statement's stores is about, and what they would have stored; none: nothing. There
+// are no operations if it is another experiment.
+func (in *Input) storesOf(s *Suspect, e *Evidence) (ops []mgpp.Timestamp, instead []byte) {
+	switch {
+	case s.Kind != Wrote:
+	case e.Kind == Counterfactual && e.Times > 0:
+		return s.Operations[:min(e.Times, len(s.Operations))], nil
+	case e.Kind == Counterfactual:
+		return []mgpp.Timestamp{s.Operation}, nil
+	case e.Kind == RepairCell && s.Repair != nil && !e.More:
+		c := s.Repair.Cell
+		if op := in.History.Op(in.History.LastWrite(c.Addr, uint64(c.Size), in.At)); op.Addr == c.Addr && int(op.Size) == c.Size {
+			return []mgpp.Timestamp{op.Time}, binary.LittleEndian.AppendUint64(nil, s.Repair.Value)[:c.Size]
+		}
+	}
+	return nil, nil
 }
 
 // indexed: a store that should have gone to another element of an array was led to where it went by an index. If an experiment

@@ -51,10 +51,7 @@ func (l *lab) given(c Cell) bool {
 // holds what was an argument of that call.
 func (l *lab) givenElement(c Cell) bool {
 	values := map[uint64]bool{}
-	for _, o := range append(l.in.Cells.Fields(c.Obj, l.view), c) {
-		if o.Size != c.Size || General(o.Path) != General(c.Path) {
-			continue
-		}
+	for _, o := range append(l.besides(c), c) {
 		last := l.in.History.LastWrite(o.Addr, uint64(o.Size), l.in.At)
 		v, ok := read(l.view, o.Addr, o.Size)
 		switch {
@@ -93,14 +90,19 @@ func (l *lab) likeCells(c Cell) (out []trace.Addr) {
 			out = append(out, n.Addr+(c.Addr-obj.Addr))
 		}
 	}
-	if path := General(c.Path); path != c.Path {
-		for _, o := range l.in.Cells.Fields(c.Obj, l.view) {
-			if o.Addr != c.Addr && o.Size == c.Size && General(o.Path) == path {
-				out = append(out, o.Addr)
-			}
+	if General(c.Path) != c.Path {
+		for _, o := range l.besides(c) {
+			out = append(out, o.Addr)
 		}
 	}
 	return out
+}
+
+// besides are the other elements of the array that an element is of.
+func (l *lab) besides(c Cell) []Cell {
+	return slices.DeleteFunc(l.in.Cells.Fields(c.Obj, l.view), func(o Cell) bool {
+		return o.Addr == c.Addr || o.Size != c.Size || General(o.Path) != General(c.Path)
+	})
 }
 
 // overwritten: what a field holds was stored over what the same call had stored before, and it is not what
