@@ -1,6 +1,7 @@
 package objfile
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -206,21 +207,41 @@ func dwos(t *testing.T, dir string) []string {
 	return files
 }
 
-// A variable that an optimising compiler has taken apart is at no address, and that is told; its type is known
-// as before.
+// A variable that clang has taken apart is what lies from its first piece to its last, with the members that there are;
+// with something else between them it is at no address, and that is told. Its type is known as before.
 func TestScattered(t *testing.T) {
-	for flags, want := range map[string]bool{"-g -O0": false, "-g -O2": true} {
+	for _, flags := range []string{"-g -O0", "-g -O2"} {
 		f := open(t, compile(t, config{"clang-14", flags}, t.TempDir(), "pieces.c"), Options{})
-		if _, found := f.Global("registry", ""); found == want || f.Scattered("registry") != want {
-			t.Errorf("%s: found %v, scattered %v, want %v", flags, found, f.Scattered("registry"), want)
+		whole := flags == "-g -O0"
+		want := map[string]string{"registry": "live 0, last 8", "nested": "near.b 0, far 8", "whole_in_pieces": "first 0, count 8"}
+		if whole {
+			want["registry"], want["nested"] = "used 0, live 4, last 8, never 16", "near.a 0, near.b 4, far 8"
+		}
+		for name, members := range want {
+			v, found := f.Global(name, "pieces.c")
+			if !found || v.Type == nil || f.Scattered(name) {
+				t.Errorf("%s: %s: found %v, scattered %v", flags, name, found, f.Scattered(name))
+				continue
+			}
+			var got []string
+			for _, s := range v.Type.Scalars() {
+				got = append(got, fmt.Sprint(s.Path, " ", s.Offset))
+			}
+			if diff := cmp.Diff(members, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", flags, name, diff)
+			}
+			if at, ok := f.GlobalAt(uint64(v.Loc.Offset) + 8); !ok || at.Name != name {
+				t.Errorf("%s: behind the beginning of %s is %q", flags, name, at.Name)
+			}
+			if full := f.GlobalType(name, "pieces.c"); full == nil || f.GlobalType(name, "other.c") != nil || full == v.Type != (whole || name == "whole_in_pieces") {
+				t.Errorf("%s: the type of %s: %v, in another file %v", flags, name, full, f.GlobalType(name, "other.c"))
+			}
+		}
+		if _, found := f.Global("between", ""); found != whole || f.Scattered("between") == whole {
+			t.Errorf("%s: what something else lies between: found %v, scattered %v", flags, found, f.Scattered("between"))
 		}
 		if f.Scattered("whole") || f.Scattered("nothing") {
 			t.Errorf("%s: what is whole or nowhere is said to be scattered", flags)
-		}
-		for _, name := range []string{"registry", "whole"} {
-			if f.GlobalType(name, "pieces.c") == nil || f.GlobalType(name, "other.c") != nil {
-				t.Errorf("%s: the type of %s: %v, in another file %v", flags, name, f.GlobalType(name, "pieces.c"), f.GlobalType(name, "other.c"))
-			}
 		}
 	}
 }

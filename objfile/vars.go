@@ -390,10 +390,12 @@ func (f *File) ReturnType(fn uint64) *types.Type {
 // global is a variable with static storage, its type not yet converted.
 type global struct {
 	v         Variable
-	qualified string // normal
-	local     bool   // of a function
-	pieces    bool   // it is in static memory, but not in one piece
+	qualified string  // normal
+	local     bool    // of a function
+	pieces    bool    // it is in static memory, but not in one piece
+	parts     []piece // these, where they could be read
 	typ       dwarf.Ref
+	laid      *types.Type // of one in pieces: the type with its members where they lie; nil: typ
 }
 
 // Globals returns the variables in static memory: those of files, namespaces,
@@ -411,7 +413,10 @@ func (f *File) Globals() []Variable {
 func (g *global) variable(f *File) Variable {
 	v := g.v
 	if g.typ.Unit != nil {
-		v.Type = f.conv.convert(g.typ)
+		v.Type = g.laid
+		if v.Type == nil {
+			v.Type = f.conv.convert(g.typ)
+		}
 		v.Size = uint64(max(v.Type.Size, 0))
 	}
 	return v
@@ -486,9 +491,8 @@ func bestNamed(list []global, name, file string) (best *global) {
 	return best
 }
 
-// Scattered reports whether a variable of that name is in static memory, but not in one piece: an
-// optimising compiler may keep the members of a structure that only one file knows apart, and only
-// those that are used.
+// Scattered reports whether a variable of that name is in static memory, in pieces with something else
+// between them (gather).
 func (f *File) Scattered(name string) bool {
 	f.globOnce.Do(f.readGlobals)
 	name = cxxname.Normal(name)
@@ -519,6 +523,7 @@ func (f *File) readGlobals() {
 	for _, u := range f.info().units {
 		r.unit(u.Full())
 	}
+	r.gather()
 	for _, s := range f.symbolTable().objects {
 		if !r.seen[s.addr] {
 			r.seen[s.addr] = true
@@ -558,9 +563,10 @@ func (r *globalReader) unit(u *dwarf.Unit) {
 		}
 		if loc.Kind != LocStatic {
 			if !sc.inFunction() {
+				parts, _ := ev.pieces(where)
 				f.placeless = append(f.placeless, global{
 					v:         Variable{Name: d.name, File: d.file, Line: d.line},
-					qualified: cxxname.Normal(sc.short(d.name)), typ: d.typ, pieces: len(where) > 0,
+					qualified: cxxname.Normal(sc.short(d.name)), typ: d.typ, pieces: len(where) > 0, parts: parts,
 				})
 			}
 			return dwarf.Over
