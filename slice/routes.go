@@ -91,65 +91,82 @@ func (p *routes) by(e *exit, far *[maxStepOps]reached) reached {
 //     ways lead past an op.
 //  3. The ways out.
 func (p *routes) work() {
-	within := p.uses
 	n := bits.OnesCount64(p.mask)
 	p.wanted, p.least = make([]uint8, 0, n), make([]uint32, 0, n)
 	for op := range bitsOf(p.mask) {
 		p.wanted, p.least = append(p.wanted, uint8(op)), append(p.least, ^uint32(0))
 	}
-	var users [maxStepOps]uint64
-	for op := range bitsOf(p.all) {
-		for use := range bitsOf(within[op]) {
-			users[use] |= 1 << op
+	s := routing{routes: p}
+	s.need()
+	s.inside()
+	s.outside()
+}
+
+// routing is what working out routes needs. Sets of ops are bits.
+type routing struct {
+	*routes
+	usedBy    [maxStepOps]uint64 // by op: those that use it
+	ends      []uint64           // by edge: the ops at which the ways to it end
+	needed    uint64             // ops that ways pass or end at
+	consumers [maxStepOps]int    // by op: how many ask for it
+	from      [maxStepOps]uint64 // by op: those by which it is reached
+	begins    [maxStepOps]uint64 // by op: those at which a way to it begins,
+	far       [maxStepOps][maxStepOps]uint8
+	reach     [maxStepOps]uint64 // of ops at which ways begin: from which of them others are reached
+}
+
+// nearest are those of users that are nearer than all others of them.
+func (s *routing) nearest(of uint64) (ops uint64) {
+	for u := range bitsOf(of) {
+		if s.mask&(1<<u) != 0 || s.usedBy[u]&^of != 0 {
+			ops |= 1 << u
 		}
 	}
-	// Those of users that are nearer than all others of them.
-	nearest := func(of uint64) (ops uint64) {
-		for u := range bitsOf(of) {
-			if p.mask&(1<<u) != 0 || users[u]&^of != 0 {
-				ops |= 1 << u
-			}
+	return ops
+}
+
+// need finds which ops edges and needed ops are reached by.
+func (s *routing) need() {
+	for op := range bitsOf(s.all) {
+		for use := range bitsOf(s.uses[op]) {
+			s.usedBy[use] |= 1 << op
 		}
-		return ops
 	}
-	var needed uint64
-	var consumers [maxStepOps]int
 	need := func(ops uint64) {
-		needed |= ops
+		s.needed |= ops
 		for op := range bitsOf(ops) {
-			consumers[op]++
+			s.consumers[op]++
 		}
 	}
-	ends := make([]uint64, len(p.edges)) // the ops at which the ways to edges end
-	for i := range p.edges {
-		e := &p.edges[i]
+	s.ends = make([]uint64, len(s.edges))
+	for i := range s.edges {
+		e := &s.edges[i]
 		var ops uint64
-		for _, by := range p.users[e.by:][:e.n] {
+		for _, by := range s.users[e.by:][:e.n] {
 			ops |= by.ops
 		}
-		ends[i] = nearest(ops)
-		need(ends[i])
+		s.ends[i] = s.nearest(ops)
+		need(s.ends[i])
 	}
-	var from [maxStepOps]uint64
-	for op := range within {
-		if needed&(1<<op) != 0 {
-			from[op] = nearest(users[op])
-			need(from[op])
+	for op := range s.uses {
+		if s.needed&(1<<op) != 0 {
+			s.from[op] = s.nearest(s.usedBy[op])
+			need(s.from[op])
 		}
 	}
-	// How an op is reached from ops at which ways begin: which, and how far.
-	var begins [maxStepOps]uint64
-	var far [maxStepOps][maxStepOps]uint8
-	var reach [maxStepOps]uint64 // of ops at which ways begin: from which of them others are reached
-	for op := len(within) - 1; op >= 0; op-- {
-		if needed&(1<<op) == 0 {
+}
+
+// inside makes the ways within the step.
+func (s *routing) inside() {
+	for op := len(s.uses) - 1; op >= 0; op-- {
+		if s.needed&(1<<op) == 0 {
 			continue
 		}
 		var in uint64
-		to := &far[op]
-		for u := range bitsOf(from[op]) {
-			for b := range bitsOf(begins[u]) {
-				if d := far[u][b] + 1; in&(1<<b) == 0 || d < to[b] {
+		to := &s.far[op]
+		for u := range bitsOf(s.from[op]) {
+			for b := range bitsOf(s.begins[u]) {
+				if d := s.far[u][b] + 1; in&(1<<b) == 0 || d < to[b] {
 					to[b] = d
 				}
 				in |= 1 << b
@@ -157,36 +174,40 @@ func (p *routes) work() {
 		}
 		// What another one is reached from, and is no nearer than by that one.
 		for b := range bitsOf(in) {
-			for a := range bitsOf(reach[b] & in) {
-				if to[a] >= far[b][a]+to[b] {
+			for a := range bitsOf(s.reach[b] & in) {
+				if to[a] >= s.far[b][a]+to[b] {
 					in &^= 1 << a
 				}
 			}
 		}
-		wanted := p.mask&(1<<op) != 0
+		wanted := s.mask&(1<<op) != 0
 		n := bits.OnesCount64(in)
-		if begins[op] = in; wanted || (n-1)*(consumers[op]-1) > 2 {
+		if s.begins[op] = in; wanted || (n-1)*(s.consumers[op]-1) > 2 {
 			first := int8(-1)
 			if wanted {
 				first = 0
 			}
 			for b := range bitsOf(in) {
-				p.within = append(p.within, stretchedWay{uint8(b), uint8(op), to[b], first})
+				s.within = append(s.within, stretchedWay{uint8(b), uint8(op), to[b], first})
 				first = 0
 			}
-			reach[op] = in
-			begins[op], to[op] = 1<<op, 0
+			s.reach[op] = in
+			s.begins[op], to[op] = 1<<op, 0
 		}
 	}
-	p.out = make([]exit, 0, len(p.edges))
-	for i := range p.edges {
-		uses := &p.edges[i]
+}
+
+// outside makes the ways out.
+func (s *routing) outside() {
+	s.out = make([]exit, 0, len(s.edges))
+	for i := range s.edges {
+		uses := &s.edges[i]
 		var best [maxStepOps]reached
 		var in uint64
-		for _, by := range p.users[uses.by:][:uses.n] {
-			for op := range bitsOf(by.ops & ends[i]) {
-				for b := range bitsOf(begins[op]) {
-					r := reachedBy(Node(op), by.kind, uint32(far[op][b])+1)
+		for _, by := range s.users[uses.by:][:uses.n] {
+			for op := range bitsOf(by.ops & s.ends[i]) {
+				for b := range bitsOf(s.begins[op]) {
+					r := reachedBy(Node(op), by.kind, uint32(s.far[op][b])+1)
 					if in&(1<<b) == 0 || r < best[b] {
 						best[b] = r
 					}
@@ -195,19 +216,19 @@ func (p *routes) work() {
 			}
 		}
 		for b := range bitsOf(in) {
-			for a := range bitsOf(reach[b] & in) {
-				if best[a].dist() >= uint32(far[b][a])+best[b].dist() {
+			for a := range bitsOf(s.reach[b] & in) {
+				if best[a].dist() >= uint32(s.far[b][a])+best[b].dist() {
 					in &^= 1 << a
 				}
 			}
 		}
 		first := bits.TrailingZeros64(in)
-		e := exit{exitBy(best[first], first), uint32(len(p.more)), 0, uses.ref, uses.units}
+		e := exit{exitBy(best[first], first), uint32(len(s.more)), 0, uses.ref, uses.units}
 		for b := range bitsOf(in & (in - 1)) {
-			p.more = append(p.more, exitBy(best[b], b))
+			s.more = append(s.more, exitBy(best[b], b))
 			e.count++
 		}
-		p.out = append(p.out, e)
+		s.out = append(s.out, e)
 	}
 }
 
