@@ -35,69 +35,18 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 	if t == nil || e.over || err != nil {
 		return true
 	}
-	if sig == unix.SIGTRAP && info.Code == siKernel && e.region(regs.RIP-1) != nil {
-		if err := e.trapped(th, t, &regs); err != nil {
-			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
-		}
-		return false
-	}
-	inside := e.region(regs.RIP) != nil
-	synchronous := info.Synchronous()
-	if !inside && (sig == unix.SIGTRAP && synchronous || sig == unix.SIGSEGV && synchronous && info.Addr == regs.RIP) &&
-		e.space.execFrom(regs.RIP, 1) > 0 {
-		// The first instruction of a handler, or code that was reached in a way
-		// that nobody thought of.
-		if sig == unix.SIGTRAP {
-			e.frame(th, t, &regs)
-		} else {
-			e.stats.Fetches++
-		}
-		if err := e.enter(th, &regs, regs.RIP); err != nil {
-			e.fail(err)
-		}
-		return false
-	}
-	if sig == unix.SIGTRAP && info.Code != siKernel && synchronous {
-		return false // of StopInHandler, and there was no handler
-	}
-	r := e.region(regs.RIP)
-	if synchronous && r != nil && r.inHook(regs.RIP) {
-		if err := e.hookFault(th, t, &regs, r, info); err != nil {
-			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
-		}
-		return false
-	}
-	if sig == unix.SIGBUS && info.Code == busAlign && r != nil && e.own(r, regs.RIP) {
-		if err := unaligned(th, &regs); err != nil {
-			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
-		}
+	if e.ours(th, t, &regs, sig, info) {
 		return false
 	}
 	handled, ends := th.Action(sig)
-	if !synchronous && (handled || ends) && r != nil && (r.inRoutine(regs.RIP) || e.noting(r, regs.RIP)) {
-		// It is about to get the baton, or has given it away and is about to enter
-		// the kernel; or something is being noted.
-		t.later = append(t.later, info)
-		t.set(translate.Pending, 1)
+	if e.waits(t, &regs, info, handled || ends) {
 		return false
 	}
-	if synchronous && inside && sig == unix.SIGSEGV && t.guarded(info.Addr) {
-		// Room for its record has run out.
-		e.stats.Drains++
-		err := e.leave(th, t, &regs, true)
-		if err == nil {
-			err = e.enter(th, &regs, regs.RIP)
-		}
-		e.letOthers(t, &regs)
-		if err = errors.Join(err, th.SetRegs(regs)); err != nil {
-			e.fail(err)
-		}
-		return false
-	}
+	synchronous := info.Synchronous()
 	if !synchronous && !handled && !ends {
 		return true // it makes no difference where the thread is
 	}
-	if inside {
+	if e.region(regs.RIP) != nil {
 		e.stats.Signals++
 		fault := regs.RIP
 		e.afterCall(th, t, &regs)
@@ -130,6 +79,66 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		}
 		e.other(t, &rec)
 	}
+	return true
+}
+
+// ours takes the signals that come of being translated: the program is not to see them.
+func (e *Engine) ours(th *target.Stopped, t *thread, regs *mem.Regs, sig syscall.Signal, info target.Siginfo) bool {
+	if sig == unix.SIGTRAP && info.Code == siKernel && e.region(regs.RIP-1) != nil {
+		if err := e.trapped(th, t, regs); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+		return true
+	}
+	synchronous, r := info.Synchronous(), e.region(regs.RIP)
+	switch {
+	case r == nil && (sig == unix.SIGTRAP && synchronous || sig == unix.SIGSEGV && synchronous && info.Addr == regs.RIP) && e.space.execFrom(regs.RIP, 1) > 0:
+		// The first instruction of a handler, or code that was reached in a way
+		// that nobody thought of.
+		if sig == unix.SIGTRAP {
+			e.frame(th, t, regs)
+		} else {
+			e.stats.Fetches++
+		}
+		if err := e.enter(th, regs, regs.RIP); err != nil {
+			e.fail(err)
+		}
+	case sig == unix.SIGTRAP && info.Code != siKernel && synchronous:
+		// of StopInHandler, and there was no handler
+	case synchronous && r != nil && r.inHook(regs.RIP):
+		if err := e.hookFault(th, t, regs, r, info); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+	case sig == unix.SIGBUS && info.Code == busAlign && r != nil && e.own(r, regs.RIP):
+		if err := unaligned(th, regs); err != nil {
+			e.fail(fmt.Errorf("thread %d: %w", t.tid, err))
+		}
+	case synchronous && r != nil && sig == unix.SIGSEGV && t.guarded(info.Addr):
+		// Room for its record has run out.
+		e.stats.Drains++
+		err := e.leave(th, t, regs, true)
+		if err == nil {
+			err = e.enter(th, regs, regs.RIP)
+		}
+		e.letOthers(t, regs)
+		if err = errors.Join(err, th.SetRegs(*regs)); err != nil {
+			e.fail(err)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// waits puts a signal that matters off where the thread is about to get the baton, or has given it away and is about to
+// enter the kernel, or where something is being noted.
+func (e *Engine) waits(t *thread, regs *mem.Regs, info target.Siginfo, matters bool) bool {
+	r := e.region(regs.RIP)
+	if info.Synchronous() || !matters || r == nil || !r.inRoutine(regs.RIP) && !e.noting(r, regs.RIP) {
+		return false
+	}
+	t.later = append(t.later, info)
+	t.set(translate.Pending, 1)
 	return true
 }
 
