@@ -557,7 +557,9 @@ func (i *interceptor) OnThread(th *target.Stopped, from int) {
 func (e *Engine) begin(th *target.Stopped, regs *mem.Regs, stack [2]uint64) bool {
 	s, err := e.give(th, th.TID(), stack, true)
 	if err != nil {
-		e.fail(err)
+		if !killed(err) { // as all threads are by one that executes another program
+			e.fail(err)
+		}
 		return false
 	}
 	regs.GSBase = s.base

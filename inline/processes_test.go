@@ -47,5 +47,17 @@ func TestProcesses(t *testing.T) {
 		if last := r.events[len(r.events)-1]; last.Kind != trace.KindExec {
 			t.Errorf("the last event is %+v", last)
 		}
+	})	// A thread is new, and its memory gone: another one executes a program. Slots are taken for the
+	// first time, or there is nothing to be registered.
+	t.Run("exec among threads", func(t *testing.T) {
+		for range 5 {
+			r := run{keep: true}
+			if err := r.try(t, path, "exec among threads"); err != nil {
+				t.Fatal(err)
+			}
+			if last := r.events[len(r.events)-1]; last.Kind != trace.KindExec {
+				t.Fatalf("the last event is %+v", last)
+			}
+		}
 	})
 }

@@ -17,6 +17,7 @@ const (
 	uffdFeatureThreadID = 1 << 8
 	uffdioAPI           = 0xc018aa3f
 	uffdioRegister      = 0xc020aa00
+	uffdioZeropage      = 0xc020aa04
 	uffdioWake          = 0x8010aa02
 	uffdRegisterMissing = 1
 	uffdEventPagefault  = 0x12
@@ -85,7 +86,8 @@ func (t *tracer) userfault(ranges []Range) (u *Userfault, err error) {
 // File is its descriptor. While any process has it, threads wait at missing pages.
 func (u *Userfault) File() *os.File { return u.file }
 
-// Register adds a range, of anonymous or shared memory. The process may run.
+// Register adds a range, of anonymous or shared memory. The process may run. ErrExited: the
+// memory is gone, since the process has ended or is about to execute another program.
 func (u *Userfault) Register(r Range) error {
 	return u.control(func(fd int) error { return register(fd, r) })
 }
@@ -93,9 +95,20 @@ func (u *Userfault) Register(r Range) error {
 func register(fd int, r Range) error {
 	arg := [4]uint64{r.Lo, r.Hi - r.Lo, uffdRegisterMissing, 0}
 	if err := ioctl(fd, uffdioRegister, unsafe.Pointer(&arg)); err != nil {
+		if errors.Is(err, unix.ENOMEM) && memoryGone(fd) {
+			return fmt.Errorf("%w: its memory is gone", ErrExited)
+		}
 		return fmt.Errorf("%w: for [%#x, %#x): %w", ErrUserfault, r.Lo, r.Hi, err)
 	}
 	return nil
+}
+
+// memoryGone says why there was no memory to register a range: nobody has the memory any more to
+// which fd belongs. Registering tells ENOMEM then, as it does where there may be no more mappings; to fill
+// a page tells them apart (userfaultfd_zeropage in fs/userfaultfd.c). No page at 4096 is ours to fill.
+func memoryGone(fd int) bool {
+	arg := [4]uint64{4096, 4096, 0, 0}
+	return errors.Is(ioctl(fd, uffdioZeropage, unsafe.Pointer(&arg)), unix.ESRCH)
 }
 
 func (u *Userfault) control(f func(fd int) error) error {

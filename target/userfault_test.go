@@ -110,6 +110,44 @@ func TestUserfault(t *testing.T) {
 	}
 }
 
+// What can not be registered because the memory is gone is told from what there is no room for.
+func TestUserfaultGone(t *testing.T) {
+	s := launch(t, Command{Path: build(t, "guard"), Args: []string{"1", "1"}})
+	if _, err := s.p.RunTo(t.Context(), symbol(t, s.p, "ready")); err != nil {
+		t.Fatal(err)
+	}
+	r := guardRanges(t, s.p, symbol(t, s.p, "pages"))[0]
+	u, err := s.p.Userfault(nil)
+	if errors.Is(err, ErrUserfault) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close()
+	if err := u.Register(Range{4096, 8192}); !errors.Is(err, ErrUserfault) || errors.Is(err, ErrExited) {
+		t.Errorf("where nothing is mapped: %v", err)
+	}
+	if err := u.Register(r); err != nil {
+		t.Error(err)
+	}
+	if err := u.control(func(fd int) error {
+		if memoryGone(fd) {
+			t.Error("the memory of a process that stands is gone")
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := unix.Kill(s.p.PID(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t.Context(), Handlers{})
+	if err := u.Register(r); !errors.Is(err, ErrExited) {
+		t.Errorf("of a process that has ended: %v", err)
+	}
+}
+
 func openFiles(t *testing.T, pid int) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/fd")

@@ -225,6 +225,23 @@ static void spawns(void)
 	printf("good %ld\n", good);
 }
 
+static void *empty(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Without end. */
+static void *makes_threads(void *arg)
+{
+	for (;;) {
+		pthread_t t;
+
+		if (!pthread_create(&t, 0, empty, arg))
+			pthread_detach(t);
+	}
+}
+
 static char stack[4][64 << 10];
 
 static int sharing(void *arg)
@@ -406,6 +423,13 @@ int main(int argc, char **argv)
 		code(1);
 	else if (!strcmp(m, "exec")) {
 		printf("now\n");
+		execl("/bin/echo", "echo", "after", (char *)0);
+	} else if (!strcmp(m, "exec among threads")) {
+		pthread_t t;
+
+		for (int i = 0; i < 4; i++)
+			pthread_create(&t, 0, makes_threads, 0);
+		usleep(5000);
 		execl("/bin/echo", "echo", "after", (char *)0);
 	} else if (!strcmp(m, "daemon")) {
 		if (!fork()) {
