@@ -217,7 +217,8 @@ func (l *Program) mapped() {
 	}
 }
 
-// fresh are the files that the program has opened while it ran, that nobody has named, and that are mapped still.
+// fresh are the files of which the program has mapped code while it ran, that nobody has named, and that are mapped
+// still. A file that it only reads (debug information, for a backtrace) is none.
 func (l *Program) fresh(o objfile.Options) []symbol.Image {
 	maps, err := l.proc.Maps()
 	if err != nil {
@@ -228,8 +229,14 @@ func (l *Program) fresh(o objfile.Options) []symbol.Image {
 		known[l.Prog.Modules[i].Path] = true
 	}
 	maps = slices.DeleteFunc(maps, func(m mem.Map) bool { return known[m.Path] })
-	for i := range maps {
-		maps[i].Exec = maps[i].File() // of which translations are executed instead can not be
+	if l.full != nil { // what translations are executed of is not executable: a library has several mappings, what is read one
+		parts := map[string]int{}
+		for _, m := range maps {
+			parts[m.Path]++
+		}
+		for i := range maps {
+			maps[i].Exec = maps[i].Exec || maps[i].File() && parts[maps[i].Path] > 1
+		}
 	}
 	images := symbol.Load(maps, "", fmt.Sprintf("/proc/%d/root", l.proc.PID()), nil, o)
 	return slices.DeleteFunc(images, func(im symbol.Image) bool { return im.Obj == nil }) // no library, or gone
