@@ -15,7 +15,11 @@ import (
 // the command has found free). The rest is for what is wrong in it to be located.
 const (
 	historyShare = 0.8
-	memoryTick   = 200 * time.Millisecond // how often that is looked at; a history grows by less than 1 GB in it
+	// How often that is looked at, at least; and by how many bytes a history grows in that time, at most: where less is left,
+	// more often.
+	memoryTick   = 200 * time.Millisecond
+	growsIn      = 1 << 30
+	shortestTick = 2 * time.Millisecond
 )
 
 // errFull is why a process that we have attached to is let go.
@@ -31,7 +35,8 @@ func beforeMemoryIsFull(full func(why string)) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(memoryTick)
+		left := (1 - historyShare) * float64(limit)
+		tick := time.NewTicker(max(shortestTick, min(memoryTick, time.Duration(left/growsIn*float64(memoryTick)))))
 		defer tick.Stop()
 		for {
 			select {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +10,8 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // A history only grows: collecting garbage finds little, and costs as much as there is
@@ -26,15 +29,21 @@ const (
 )
 
 // collectLate has the garbage collector wait longer than usual, as long as what is in use is
-// little for this machine, and limits what is. It holds for the whole process: a program calls
+// little for this machine and the limits of this process, and limits what is. It holds for the whole process: a program calls
 // it once. GOGC and GOMEMLIMIT, if the user has set them, are left as they are.
 func collectLate() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	free := freeMemory("/")
+	free, most := freeMemory("/"), uint64(math.MaxInt64)
 	if free > 0 {
-		debug.SetMemoryLimit(int64(max(free/100*limitPercent, leastLimit)))
+		most = max(free/100*limitPercent, leastLimit)
+	}
+	if room := roomOf("/"); room < most {
+		free, most = room, room
+	}
+	if most < math.MaxInt64 {
+		debug.SetMemoryLimit(int64(most))
 	}
 	if os.Getenv("GOGC") != "" {
 		return
@@ -93,6 +102,40 @@ func freeMemory(root string) uint64 {
 		}
 	}
 	return free
+}
+
+// heapStep is what the heap grows by: that much is mapped at once, and counts for limits (heapArenaBytes in
+// runtime/malloc.go).
+const heapStep = 64 << 20
+
+// roomOf is by how many bytes the heap of this process may grow, as far as its own limits go (RLIMIT_AS, RLIMIT_DATA).
+func roomOf(root string) uint64 {
+	status, _ := os.ReadFile(filepath.Join(root, "proc/self/status"))
+	room := uint64(math.MaxUint64)
+	for _, of := range []struct {
+		resource int
+		mapped   string // what counts for it already
+		others   uint64 // which part of the rest is not the heap's: of addresses, the log takes a quarter (inline.Options)
+	}{{unix.RLIMIT_AS, "VmSize:", 4}, {unix.RLIMIT_DATA, "VmData:", math.MaxUint64}} {
+		var l unix.Rlimit
+		if unix.Getrlimit(of.resource, &l) == nil && l.Cur != unix.RLIM_INFINITY {
+			left := l.Cur - min(l.Cur, kilobytes(string(status), of.mapped))
+			room = min(room, heapRoom(left-left/of.others))
+		}
+	}
+	return room
+}
+
+// heapRoom is what the heap can hold where n bytes more may be mapped, a few of them for what the runtime keeps of it. Of
+// what is mapped for it already half is taken to be in use.
+func heapRoom(n uint64) uint64 { return (n-min(n, heapStep/2))&^(heapStep-1) + heapStep/2 }
+
+// kilobytes is the value of a line of /proc/PID/status, in bytes.
+func kilobytes(status, name string) uint64 {
+	_, rest, _ := strings.Cut(status, "\n"+name)
+	rest, _, _ = strings.Cut(rest, " kB")
+	n, _ := strconv.ParseUint(strings.TrimSpace(rest), 10, 54)
+	return n << 10
 }
 
 func number(file string) (uint64, error) {

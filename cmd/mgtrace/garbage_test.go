@@ -50,6 +50,19 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
+// The limits of this process count as far as the heap, which grows by 64 MB, can make use of them.
+func TestHeapRoom(t *testing.T) {
+	for n, want := range map[uint64]uint64{0: 32 << 20, 80 << 20: 32 << 20, 96 << 20: 96 << 20, 1 << 30: 992 << 20} {
+		if got := heapRoom(n); got != want {
+			t.Errorf("of %d MB: %d MB, want %d", n>>20, got>>20, want>>20)
+		}
+	}
+	status := "Name:\ta\nVmPeak:\t    9000 kB\nVmSize:\t    8000 kB\nVmData:\t     300 kB\n"
+	if a, d, none := kilobytes(status, "VmSize:"), kilobytes(status, "VmData:"), kilobytes(status, "VmLck:"); a != 8000<<10 || d != 300<<10 || none != 0 {
+		t.Errorf("mapped: %d, %d, %d", a, d, none)
+	}
+}
+
 // What a control group allows counts, or one that it lies in, of either version.
 func TestFreeMemory(t *testing.T) {
 	const meminfo = "MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n"

@@ -32,7 +32,7 @@ const (
 // is free, where that is to be asked for and nothing speaks against it. Nothing is taken before it is used.
 func hugePages(n uint64) {
 	n = min(n, freeMemory("/")/2)
-	if n < leastAhead || os.Getenv("GOMEMLIMIT") != "" || !hugePagesGiven("/") || limited(unix.RLIMIT_AS) {
+	if n < leastAhead || os.Getenv("GOMEMLIMIT") != "" || !hugePagesGiven("/") || limited(unix.RLIMIT_AS) || limited(unix.RLIMIT_DATA) {
 		return
 	}
 	if at, err := adviseHeap(n); err == nil && runtime.GOMAXPROCS(0) > 1 {
