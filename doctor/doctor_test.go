@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+
+	"mgtrace/target"
 )
 
 // What is here must be told whole: a name, a detail, and a way out of what is
@@ -76,6 +78,7 @@ func TestFindings(t *testing.T) {
 		"yama 2, capable":    {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "2"}, change: caps(ptrace), check: (*system).yama, ok: true},
 		"yama 3":             {files: map[string]string{"/proc/sys/kernel/yama/ptrace_scope": "3"}, change: caps(ptrace), check: (*system).yama, fix: "reboot"},
 		"not traced":         {change: func(s *system) { s.trace = func() error { return errors.New("no") } }, check: (*system).tracing, detail: "no", fix: "SYS_PTRACE"},
+		"no /proc":           {change: func(s *system) { s.trace = func() error { return target.ErrNoProc } }, check: (*system).tracing, detail: "/proc", fix: "mount"},
 		"traced":             {check: (*system).tracing, ok: true},
 		"memfd":              {check: (*system).sharedMemory, ok: true},
 		"no memfd":           {change: func(s *system) { s.memfd = func() error { return os.ErrPermission } }, check: (*system).sharedMemory, detail: "memfd_create", fix: "seccomp"},

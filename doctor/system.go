@@ -195,10 +195,12 @@ func (s *system) tracing() Finding {
 	if err := s.trace(); err != nil {
 		f.OK, f.Detail = false, err.Error()
 		f.Fix = s.yama().Fix
-		if errors.Is(err, target.ErrTraced) {
+		switch {
+		case errors.Is(err, target.ErrTraced):
 			f.Fix = "run mgtrace outside of that tracer"
-		}
-		if f.Fix == "" {
+		case errors.Is(err, target.ErrNoProc):
+			f.Fix = "mount -t proc proc /proc"
+		case f.Fix == "":
 			f.Fix = "in a container: --cap-add SYS_PTRACE --security-opt seccomp=unconfined"
 		}
 	}

@@ -49,6 +49,9 @@ func AttachNoted(ctx context.Context, pid int, n *Notes) (*Process, error) {
 
 // attachable says why a process can not be traced, as far as /proc tells.
 func attachable(pid int) error {
+	if err := checkProc(); err != nil {
+		return err
+	}
 	who := fmt.Sprintf("process %d", pid)
 	st := procStatus(strconv.Itoa(pid))
 	if pid <= 0 || len(st) == 0 {

@@ -24,6 +24,7 @@ var (
 	ErrTraced        = errors.New("another tracer is present")
 	ErrDenied        = errors.New("tracing is not permitted")
 	ErrNotFollowed   = errors.New("was never executed")
+	ErrNoProc        = errors.New("/proc does not show the processes that are seen from here")
 
 	ErrExited   = errors.New("the process has ended")
 	ErrNoThread = errors.New("no such thread")
@@ -83,6 +84,14 @@ type status map[string]string
 func (s status) tracer() string {
 	pid := procStatus(s["TracerPid"])["Tgid"]
 	return fmt.Sprintf("%s (process %s)", procStatus(pid)["Name"], pid)
+}
+
+// checkProc says why nothing can be learnt from /proc of a process: it is not mounted, or another pid namespace's.
+func checkProc() error {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return fmt.Errorf("%w: mount -t proc proc /proc (unshare does it with --mount-proc)", ErrNoProc)
+	}
+	return nil
 }
 
 // procStatus reads /proc/who/status; it is empty if that is gone.

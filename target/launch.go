@@ -39,6 +39,9 @@ type Command struct {
 // everything has ended by itself.
 func Launch(ctx context.Context, c Command) (*Process, error) {
 	exe, err := resolve(&c)
+	if err == nil {
+		err = checkProc()
+	}
 	if err != nil {
 		return nil, err
 	}
