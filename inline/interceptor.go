@@ -46,7 +46,7 @@ func (i *interceptor) OnSignal(th *target.Stopped, sig syscall.Signal, info targ
 		if inside && sig == unix.SIGSYS {
 			_ = th.SetSiginfo(info.WithAddr(regs.RIP)) // si_call_addr; ESRCH: killed meanwhile
 		}
-		e.blame(&regs, s, inside, info)
+		e.blame(th, &regs, s, inside, info)
 	} else {
 		e.settle(th, s)
 	}
@@ -116,7 +116,7 @@ func (e *Engine) fault(th *target.Stopped, s *slot, regs *mem.Regs, sig syscall.
 
 // blame fails if a fault that the program gets may be the engine's: what it needs is gone, or
 // code of ours may not do what the program's own may. inside: the thread was in such code.
-func (e *Engine) blame(regs *mem.Regs, s *slot, inside bool, info target.Siginfo) {
+func (e *Engine) blame(th *target.Stopped, regs *mem.Regs, s *slot, inside bool, info target.Siginfo) {
 	const (
 		userDispatch = 2       // SYS_USER_DISPATCH
 		misaligned   = 1       // BUS_ADRALN
@@ -134,10 +134,22 @@ func (e *Engine) blame(regs *mem.Regs, s *slot, inside bool, info target.Siginfo
 		why = "the program has the processor check alignment (EFLAGS.AC), which the records of this engine do not have"
 	case info.Addr-a.base < uint64(len(a.mem)):
 		why = "the program has unmapped or protected memory of this engine, and met a fault that it may not meet alone"
+	case s.displaced(th):
+		why = "the program has mapped memory of its own where this engine has its log, and met a fault that it may not meet alone"
 	default:
 		return
 	}
 	e.fail(fmt.Errorf("%s: record it with --engine %s", why, engine))
+}
+
+// displaced says that a thread has other memory where its thread block was: what nobody changes there differs.
+func (s *slot) displaced(th *target.Stopped) bool {
+	for _, off := range []uint64{layout.HookSP, layout.HookEntry} {
+		if now, err := mem.ReadUint64(th, s.base+off); err != nil && !killed(err) || err == nil && now != s.get(off) {
+			return true
+		}
+	}
+	return false
 }
 
 // where tells what a thread's program counter means, if it is in a trampoline

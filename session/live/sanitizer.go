@@ -10,9 +10,11 @@ import (
 // their libraries' names and by a function that these define. They end a program that has
 // memory where they expect none.
 var sanitizers = map[string]struct{ library, entry string }{
-	"AddressSanitizer": {"asan", "__asan_init"},
-	"ThreadSanitizer":  {"tsan", "__tsan_init"},
-	"MemorySanitizer":  {"msan", "__msan_init"},
+	"AddressSanitizer":   {"asan", "__asan_init"},
+	"ThreadSanitizer":    {"tsan", "__tsan_init"},
+	"MemorySanitizer":    {"msan", "__msan_init"},
+	"DataFlowSanitizer":  {"dfsan", "_ZN7__dfsan10dfsan_initEv"},
+	"HWAddressSanitizer": {"hwasan", "__hwasan_init"},
 }
 
 // sanitizer returns the one that the program was built with, "" if there is none. within:
