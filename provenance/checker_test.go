@@ -125,3 +125,33 @@ func TestChecker(t *testing.T) {
 		}
 	}
 }
+
+// A recording may count accesses otherwise than the table of effects does: what is not told is not known, and not
+// accused. A tag that was there is gone.
+func TestOtherAccesses(t *testing.T) {
+	for _, text := range []string{"48894720", "488b4720", "48a5", "c4e2719214c7", "c3", "ff17"} { // mov, mov, movsq, vgatherdps, ret, call
+		code, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := flow.Piece(0x400000, code)
+		if err != nil || len(whole.Insts) != 1 {
+			t.Fatalf("%s: %v, %d instructions", text, err, len(whole.Insts))
+		}
+		for n := range whole.Insts[0].NMem {
+			b := flow.Block{Start: 0x400000, Code: code, Insts: []flow.Inst{{Len: uint8(len(code)), NMem: n}}, Accesses: whole.Accesses[:n]}
+			c := New(Options{})
+			c.Heap(&trace.Event{Kind: trace.KindAlloc, Thread: 1, Addr: 0x1000, Size: 32, PC: 1})
+			th := c.threadOf(1)
+			th.general[7] = address(1, atStart)
+			c.Block(1, &b)
+			c.Record(&flow.Record{Kind: flow.Exec, Thread: 1, Block: 1, N: 1, Instant: 1, Mem: []flow.Mem{{Addr: 0x1020, Size: 8}, {Addr: 0x1020, Size: 8}, {Addr: 0x1020, Size: 8}, {Addr: 0x1020, Size: 8}}[:n:n]})
+			if f := c.Faults(); len(f) > 0 {
+				t.Errorf("%s with %d accesses: %+v", text, n, f)
+			}
+			if got := th.general[7]; got != Unknown && got != None {
+				t.Errorf("%s with %d accesses: rdi is still %v", text, n, got)
+			}
+		}
+	}
+}

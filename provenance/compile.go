@@ -75,7 +75,10 @@ func (c *Checker) compile(b *flow.Block) *block {
 		case x86.KindRet:
 			o.control = returns
 		}
-		o.take(&in)
+		if o.take(&in); o.accesses() != int(b.Insts[i].NMem) && len(o.mems) > 0 { // recorded with another table of effects
+			*o = op{pc: o.pc, next: o.next, library: o.library, first: o.first, control: o.control}
+			o.unknown(b, i)
+		}
 	}
 	return out
 }
@@ -142,6 +145,15 @@ func (o *op) take(in *x86.Inst) {
 		o.writes = o.writes || m.Write
 		o.mems = append(o.mems, p)
 	}
+}
+
+// accesses is how many a record has of an execution.
+func (o *op) accesses() int {
+	if len(o.mems) == 0 {
+		return 0
+	}
+	last := &o.mems[len(o.mems)-1]
+	return last.at + last.n
 }
 
 // vectorUnit is a unit of a vector register: bytes 0-7, 8-15, 16-31, 32-63.
