@@ -140,7 +140,7 @@ func quote(s string) string {
 // rawString prints what raw read: quoted if it would be read differently else.
 func rawString(s string) string {
 	if s != "" && rawLen(s, []string{"if", "for", "call", "offset", "frees"}) == len(s) && s[0] != '"' &&
-		s == strings.Join(strings.Fields(s), " ") && !strings.HasPrefix(s, "::") {
+		s == strings.Join(strings.Fields(s), " ") && !strings.HasPrefix(s, ":") { // behind a word it would make that a label
 		return s
 	}
 	return quote(s)
