@@ -47,7 +47,7 @@ func TestProcesses(t *testing.T) {
 		if last := r.events[len(r.events)-1]; last.Kind != trace.KindExec {
 			t.Errorf("the last event is %+v", last)
 		}
-	})	// A thread is new, and its memory gone: another one executes a program. Slots are taken for the
+	}) // A thread is new, and its memory gone: another one executes a program. Slots are taken for the
 	// first time, or there is nothing to be registered.
 	t.Run("exec among threads", func(t *testing.T) {
 		for range 5 {

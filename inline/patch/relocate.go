@@ -19,6 +19,7 @@ var (
 	ErrFarCall   = errors.New("far call: pushes its own address")
 	ErrTrap      = errors.New("breakpoint: whoever handles it sees its address")
 	ErrSysenter  = errors.New("sysenter: the kernel returns elsewhere")
+	ErrLong      = errors.New("the copy would be longer than an instruction may be")
 	ErrCallStack = errors.New("call through the stack slot that it overwrites")
 )
 
@@ -123,6 +124,9 @@ func Relocatable(in *x86.Inst) error {
 	if in.Branch() == x86.BranchCallIndirect && mem && op.Base == x86.RSP && op.Index == x86.NoReg &&
 		op.Disp > -16 && op.Disp < 0 {
 		return ErrCallStack
+	}
+	if in.Branch() == x86.BranchCallIndirect && mem && op.Base == x86.RSP && in.OpcodeAt()+3+4 > x86.MaxLen {
+		return ErrLong
 	}
 	if r, ok := in.CallsThrough(); ok && r == x86.RSP {
 		return ErrCallStack

@@ -136,6 +136,7 @@ func TestRelocate(t *testing.T) {
 		{"ff d4", from + 1, "", ErrCallStack},
 		{"41 ff d4", from + 0x10, "68 03 10 00 00 c7 44 24 04 55 55 00 00 41 ff e4", nil},
 		{"ff 54 24 f8", from + 1, "", ErrCallStack},
+		{"41 41 41 41 41 41 41 41 42 ff 54 24 30", from + 1, "", ErrLong},
 		{"ff 94 24 fc ff ff 7f", from + 1, "", ErrFar},
 		{"67 8b 05 00 00 00 00", from + 1, "", ErrAddr32},
 		{"8b 05 00 00 00 00", from + 1<<31 + 8, "", ErrFar},
