@@ -305,8 +305,12 @@ func (s *shape) add(p *Piece, uses []origin, lists bool) {
 	}
 }
 
-// uses adds a use of an op of the step by the next op.
+// uses adds a use of an op of the step by the next op. That what is used comes before is not seen when a damaged index is
+// opened.
 func (s *shape) uses(def uint8, kind EdgeKind) {
+	if int(def) >= len(s.ops) {
+		return
+	}
 	if u := (stepUse{def, kind}); !slices.Contains(s.locals[s.ends(len(s.ops)).local:], u) {
 		s.locals = append(s.locals, u)
 	}
