@@ -39,7 +39,7 @@ func (h *habits) adjoin(st int, around [2][]int) {
 		if len(around[side]) == 0 || h.function[around[side][0]] != h.function[st] {
 			h.border[side][p] = true
 		} else {
-			h.pairs[side][two(p, h.plain[around[side][0]])] = true
+			h.pairs[side].add(p, h.plain[around[side][0]])
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (h *habits) torn(side, st int, around []int) (missing, of int, ok bool) {
 	case len(around) == 0, h.function[around[0]] != h.function[st]:
 		ok = h.border[side][missed]
 	default:
-		ok = h.plain[around[0]] != missed && h.pairs[side][two(missed, h.plain[around[0]])]
+		ok = h.plain[around[0]] != missed && h.pairs[side].has(missed, h.plain[around[0]])
 	}
 	return b.st, b.n, ok && !slices.ContainsFunc(around, func(o int) bool { return h.plain[o] == missed })
 }

@@ -12,6 +12,8 @@ import (
 // History is what fault location asks of the history.
 type History interface {
 	Op(mgpp.Timestamp) mgpp.Op
+	// Deed is what of an operation takes no search.
+	Deed(mgpp.Timestamp) mgpp.Deed
 	// LastWrite is the newest operation at or before t that wrote into
 	// [addr, addr+size), 0 if none.
 	LastWrite(addr trace.Addr, size uint64, t mgpp.Timestamp) mgpp.Timestamp
@@ -170,7 +172,7 @@ func (in *Input) function(t mgpp.Timestamp) string {
 	if in.Function == nil {
 		return ""
 	}
-	return in.Function(in.History.Op(t).PC)
+	return in.Function(in.History.Deed(t).PC)
 }
 
 func (in *Input) stopped() bool { return in.Stopped != nil && in.Stopped() }

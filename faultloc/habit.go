@@ -21,7 +21,7 @@ const (
 type habits struct {
 	in    Input
 	index map[string]int
-	byPC  map[place]int
+	byPC  map[trace.Addr][]placed
 	names []string     // of its statement
 	alien []bool       // it is a library's
 	first []trace.Addr // the instruction that ran first
@@ -36,12 +36,12 @@ type habits struct {
 	since mgpp.Timestamp
 
 	// Of statements in calls of any function:
-	plain    []int              // the statement as such, by statement in calls of a function
-	function []string           // the function in whose text it stands
-	byName   map[string]int     // plain by its name
-	beside   [2][]body          // by plain
-	border   [2]map[int]bool    // plain, next to what is of another function
-	pairs    [2]map[couple]bool // plain, directly next to each other
+	plain    []int           // the statement as such, by statement in calls of a function
+	function []string        // the function in whose text it stands
+	byName   map[string]int  // plain by its name
+	beside   [2][]body       // by plain
+	border   [2]map[int]bool // plain, next to what is of another function
+	pairs    [2]tally        // plain, directly next to each other
 }
 
 // couple is two statements.
@@ -56,6 +56,12 @@ func (c couple) second() int { return int(c & (1<<32 - 1)) }
 type place struct {
 	pc     trace.Addr
 	within string
+}
+
+// placed is a statement in calls of a function.
+type placed struct {
+	within string
+	st     int
 }
 
 // The two sides of an operation.
@@ -78,9 +84,9 @@ type breach struct {
 // learn reads habits off the run up to the last healthy C-point; where there is none,
 // off the whole run, since what is wrong for long is rare for all that.
 func learn(in Input) *habits {
-	h := &habits{in: in, index: map[string]int{}, byPC: map[place]int{}, byName: map[string]int{}}
-	for side := range h.pairs {
-		h.border[side], h.pairs[side] = map[int]bool{}, map[couple]bool{}
+	h := &habits{in: in, index: map[string]int{}, byPC: map[trace.Addr][]placed{}, byName: map[string]int{}}
+	for side := range h.border {
+		h.border[side] = map[int]bool{}
 	}
 	h.near[behind], h.near[before] = map[couple]int{}, map[couple]int{}
 	h.next, h.past = map[couple]int{}, map[couple]map[int]int{}
@@ -92,7 +98,7 @@ func learn(in Input) *habits {
 	h.remember(from, to)
 	var near [2]tally
 	var next, pairs tally // of pairs: what ran behind a statement, as the couple of it with what ran behind that
-	ends := map[couple]int{}
+	var ends tally        // the number of a couple, by its statements
 	var endsOf []couple
 	h.walk(from, to, func(t mgpp.Timestamp, st int, around [2][]int, _ [2]bool) {
 		h.times[st]++
@@ -105,14 +111,12 @@ func learn(in Input) *habits {
 		if a := around[behind]; len(a) > 0 {
 			next.add(st, a[0])
 			if len(a) > 1 {
-				end := two(st, a[1])
-				i, known := ends[end]
-				if !known {
-					i = len(endsOf)
-					ends[end] = i
-					endsOf = append(endsOf, end)
+				end := ends.of(st, a[1])
+				if end.n == 0 {
+					endsOf = append(endsOf, two(st, a[1]))
+					end.n = len(endsOf)
 				}
-				pairs.add(i, a[0])
+				pairs.add(end.n-1, a[0])
 			}
 		}
 		h.adjoin(st, around)
@@ -135,18 +139,26 @@ type tally [][]times
 
 type times struct{ of, n int }
 
-func (t *tally) add(a, b int) {
+func (t *tally) add(a, b int) { t.of(a, b).n++ }
+
+// of is what is counted of a couple.
+func (t *tally) of(a, b int) *times {
 	for len(*t) <= a {
 		*t = append(*t, nil)
 	}
 	list := (*t)[a]
 	for i := range list {
 		if list[i].of == b {
-			list[i].n++
-			return
+			return &list[i]
 		}
 	}
-	(*t)[a] = append(list, times{b, 1})
+	(*t)[a] = append(list, times{of: b})
+	return &(*t)[a][len(list)]
+}
+
+// has reports whether a couple was ever counted.
+func (t tally) has(a, b int) bool {
+	return a < len(t) && slices.ContainsFunc(t[a], func(x times) bool { return x.of == b })
 }
 
 func (t tally) each(f func(a, b, n int)) {
@@ -183,11 +195,11 @@ func (h *habits) deed(t mgpp.Timestamp) deed {
 }
 
 func (h *habits) ask(t mgpp.Timestamp) deed {
-	op := h.in.History.Op(t)
-	if op.PC == 0 || op.Name == trace.UnseenWrite {
-		return deed{none: true, thread: op.Thread}
+	d := h.in.History.Deed(t)
+	if d.PC == 0 || d.Name == trace.UnseenWrite {
+		return deed{none: true, thread: d.Thread}
 	}
-	return deed{st: int32(h.statementOf(&op)) + 1, thread: op.Thread, stored: op.Kind == mgpp.OpStore && op.Size <= 8}
+	return deed{st: int32(h.at(place{d.PC, h.in.within(t)})) + 1, thread: d.Thread, stored: d.Kind == mgpp.OpStore && d.Size <= 8}
 }
 
 // statement is the index of the statement.
@@ -221,15 +233,14 @@ func (h *habits) skipped(found map[int]breach, st, next int, prev, t mgpp.Timest
 
 // statement is the index of an operation's statement.
 func (h *habits) statement(t mgpp.Timestamp) int {
-	return h.at(place{h.in.History.Op(t).PC, h.in.within(t)})
+	return h.at(place{h.in.History.Deed(t).PC, h.in.within(t)})
 }
 
-// statementOf is the same of an operation that is known.
-func (h *habits) statementOf(op *mgpp.Op) int { return h.at(place{op.PC, h.in.within(op.Time)}) }
-
 func (h *habits) at(p place) int {
-	if i, ok := h.byPC[p]; ok {
-		return i
+	for _, k := range h.byPC[p.pc] {
+		if k.within == p.within {
+			return k.st
+		}
 	}
 	name := h.in.Statement(p.pc) + "\x00" + p.within
 	i, ok := h.index[name]
@@ -254,7 +265,7 @@ func (h *habits) at(p place) int {
 		h.function = append(h.function, f)
 	}
 	h.many[i] = h.many[i] || h.first[i] != p.pc
-	h.byPC[p] = i
+	h.byPC[p.pc] = append(h.byPC[p.pc], placed{p.within, i})
 	return i
 }
 
@@ -343,7 +354,7 @@ func (h *habits) breaches(tb *contributions) []breach {
 	from := max(int64(h.in.Healthy)+1, int64(h.in.At)-maxLearnt)
 	last := map[trace.ThreadID]mgpp.Timestamp{}
 	h.walk(mgpp.Timestamp(from), h.in.At, func(t mgpp.Timestamp, st int, around [2][]int, cut [2]bool) {
-		thread := h.in.History.Op(t).Thread
+		thread := h.in.History.Deed(t).Thread
 		if prev := last[thread]; prev > 0 && len(around[before]) > 0 && h.in.Healthy > 0 && h.in.looksFor(Gap) {
 			h.skipped(found, around[before][0], st, prev, t)
 		}
@@ -421,7 +432,7 @@ func (h *habits) ranNear(t mgpp.Timestamp, st, side int) bool {
 		if at <= h.in.Healthy || at > h.in.At {
 			return false
 		}
-		if op := h.in.History.Op(at); op.PC != 0 && h.statementOf(&op) == st {
+		if h.in.History.Deed(at).PC != 0 && h.statement(at) == st {
 			return true
 		}
 	}

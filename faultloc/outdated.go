@@ -294,9 +294,9 @@ func (in *Input) step(t mgpp.Timestamp) (by uint64, ok bool) {
 // earlier calls f for the executions up to a time of an operation's instruction before it,
 // the newest first, until f does not want more.
 func (in *Input) earlier(of, to mgpp.Timestamp, f func(mgpp.Timestamp) bool) {
-	pc := in.History.Op(of).PC
+	pc := in.History.Deed(of).PC
 	for t := min(of-1, to); t > 0 && to-t < maxEarlier; t-- {
-		if op := in.History.Op(t); op.PC == pc && in.attributed(t) && !f(t) {
+		if in.History.Deed(t).PC == pc && in.attributed(t) && !f(t) {
 			return
 		}
 	}

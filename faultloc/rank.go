@@ -41,12 +41,12 @@ func statements(in Input, tb *contributions) (out []Suspect, unseen []mgpp.Times
 
 // attributed reports whether the statement of an operation is known.
 func (in *Input) attributed(t mgpp.Timestamp) bool {
-	op := in.History.Op(t)
-	return op.PC != 0 && op.Name != trace.UnseenWrite
+	d := in.History.Deed(t)
+	return d.PC != 0 && d.Name != trace.UnseenWrite
 }
 
 func (in *Input) wrote(t mgpp.Timestamp) bool {
-	switch in.History.Op(t).Kind {
+	switch in.History.Deed(t).Kind {
 	case mgpp.OpStore, mgpp.OpBulk, mgpp.OpUnread:
 		return true
 	}

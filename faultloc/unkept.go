@@ -61,7 +61,7 @@ func (h *habits) replaced(r *Repair, b breach) bool {
 		if t <= h.in.Healthy || op.Kind != mgpp.OpStore || op.Addr != r.Cell.Addr || op.Thread != h.in.History.Op(b.beside).Thread {
 			continue
 		}
-		st, beside := h.statementOf(&op), h.statement(b.beside)
+		st, beside := h.statement(op.Time), h.statement(b.beside)
 		if st != b.missing && st != beside && h.near[behind][two(beside, st)]+h.near[before][two(beside, st)] == 0 {
 			return true
 		}

@@ -46,6 +46,29 @@ func (h *History) Brief(t Timestamp, b *Brief) {
 	}
 }
 
+// Deed is who did an operation.
+type Deed struct {
+	Kind   OpKind
+	Thread trace.ThreadID
+	PC     trace.Addr
+	Name   string // as Op's
+	Size   uint64 // of a write, bytes
+}
+
+// Deed returns who did the operation at t, without a search; its Kind is OpNone if there is none.
+func (h *History) Deed(t Timestamp) (d Deed) {
+	if t == 0 || t > Timestamp(h.ops.n) {
+		return d
+	}
+	s := h.ops.site(uint32(t))
+	d = Deed{Kind: s.kind, Thread: s.thread, PC: trace.Addr(s.pc), Name: h.ops.names[s.name]}
+	switch s.kind {
+	case OpStore, OpBulk, OpUnread:
+		_, d.Size = h.extent(uint32(t))
+	}
+	return d
+}
+
 // Wrote returns the word that the write at t put at an address, if it wrote all of it and its
 // bytes are known.
 func (h *History) Wrote(t Timestamp, addr trace.Addr) (v uint64, known bool) {

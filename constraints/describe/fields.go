@@ -130,6 +130,44 @@ func Join(prefix, path string) string {
 	return prefix + "." + path
 }
 
+// BareFields is Fields without what they hold: nothing of that is put in words.
+func BareFields(g *graph.Graph, v mgpp.View, o graph.ObjID) []Field {
+	var out []Field
+	each(g, v, o, extent{0, math.MaxInt64}, func(s types.Scalar, at int64, path string) bool {
+		out = append(out, bare(g, v, o, s, at, path))
+		return len(out) < maxFields
+	})
+	return out
+}
+
+// BareFieldAt is FieldAt without what it holds.
+func BareFieldAt(g *graph.Graph, v mgpp.View, o graph.ObjID, addr trace.Addr) (f Field, ok bool) {
+	off := int64(addr - g.Object(o).Addr)
+	each(g, v, o, extent{off, off + 1}, func(s types.Scalar, at int64, path string) bool {
+		f, ok = bare(g, v, o, s, at, path), true
+		return false
+	})
+	return f, ok
+}
+
+// bare is a field without what it holds: what has no bytes holds no pointer.
+func bare(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64, path string) Field {
+	obj := g.Object(o)
+	f := Field{Path: path, Addr: obj.Addr + trace.Addr(at), Size: s.Size, Type: s.Type, Bits: Bits{s.BitOffset, s.BitSize}}
+	if as := CodedAs(g, o, f.Addr); holdsPointer(&s, as) {
+		var data [8]byte
+		var written [8]bool
+		if v.Read(f.Addr, &mgpp.Bytes{Data: data[:], Written: written[:]}) {
+			f.Pointer, f.Coded = true, as
+		}
+	}
+	return f
+}
+
+func holdsPointer(s *types.Scalar, as coded.Pointer) bool {
+	return s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || as != coded.Plain)
+}
+
 func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64, path string) Field {
 	obj := g.Object(o)
 	f := Field{Path: path, Addr: obj.Addr + trace.Addr(at), Size: s.Size, Type: s.Type, Bits: Bits{s.BitOffset, s.BitSize}}
@@ -155,7 +193,7 @@ func field(g *graph.Graph, v mgpp.View, o graph.ObjID, s types.Scalar, at int64,
 		f.Text = "partly written"
 	}
 	as := CodedAs(g, o, f.Addr)
-	if s.Size == 8 && s.Type != nil && (s.Type.Kind == types.Pointer || as != coded.Plain) {
+	if holdsPointer(&s, as) {
 		f.Pointer, f.Coded = true, as
 		pointer(g, v, o, &f)
 		if bits := as.Tag(binary.LittleEndian.Uint64(b.Data), uint64(f.Addr)); bits != 0 && f.Known {

@@ -18,7 +18,7 @@ type attrKey struct {
 // in their evaluation (Tarjan's strongly connected components, SIAM J. Comput.
 // 1(2), 1972, on the graph "evaluating a asks for b").
 type attributes struct {
-	memo   []map[graph.ObjID]entry
+	memo   []memo
 	loopOf map[attrKey]*loop
 
 	// A hypothetical view takes from the real one's what is not hidden.
@@ -55,10 +55,13 @@ type loop struct{ keys []attrKey }
 // no stack of a million frames.
 const maxChain = 4096
 
-func (a *attributes) init(n int) {
-	a.memo = make([]map[graph.ObjID]entry, n)
+// init has nothing known of n attributes; few: not of many nodes.
+func (a *attributes) init(n int, few bool) {
+	a.memo = make([]memo, n)
 	for i := range a.memo {
-		a.memo[i] = map[graph.ObjID]entry{}
+		if few {
+			a.memo[i].few = map[graph.ObjID]entry{}
+		}
 	}
 	a.loopOf = map[attrKey]*loop{}
 	a.pending = map[attrKey]int{}
@@ -67,7 +70,7 @@ func (a *attributes) init(n int) {
 // empty makes a as init has left it.
 func (a *attributes) empty() {
 	for i := range a.memo {
-		clear(a.memo[i])
+		a.memo[i].empty()
 	}
 	clear(a.loopOf)
 	clear(a.pending)
@@ -77,7 +80,7 @@ func (a *attributes) empty() {
 // copyTo gives another what a knows.
 func (a *attributes) copyTo(b *attributes) {
 	for i := range a.memo {
-		maps.Copy(b.memo[i], a.memo[i])
+		a.memo[i].copyTo(&b.memo[i])
 	}
 	maps.Copy(b.loopOf, a.loopOf)
 }
@@ -133,7 +136,7 @@ func (e *env) attrWithin(k attrKey) value {
 	s := &e.attrs
 	s.index++
 	at, d := len(s.stack), len(s.running)
-	s.memo[k.attr][k.obj] = entry{index: s.index}
+	s.memo[k.attr].set(k.obj, entry{index: s.index})
 	s.stack = append(s.stack, k)
 	s.running = append(s.running, progress{key: k, index: s.index, low: s.index})
 	v := e.rules(k)
@@ -149,7 +152,7 @@ func (e *env) attrWithin(k attrKey) value {
 		e.closeLoop(slices.Clone(s.stack[at:]))
 		v = undef(inCycle, nil)
 	default:
-		s.memo[k.attr][k.obj] = entry{val: v}
+		s.memo[k.attr].set(k.obj, entry{val: v})
 	}
 	s.stack = s.stack[:at]
 	return v
@@ -159,7 +162,7 @@ func (e *env) attrWithin(k attrKey) value {
 func (e *env) closeLoop(keys []attrKey) {
 	l := &loop{keys}
 	for _, k := range keys {
-		e.attrs.memo[k.attr][k.obj] = entry{val: undef(inCycle, nil)}
+		e.attrs.memo[k.attr].set(k.obj, entry{val: undef(inCycle, nil)})
 		e.attrs.loopOf[k] = l
 	}
 }
@@ -187,7 +190,7 @@ func (e *env) attrFromTop(k attrKey) value {
 			continue
 		}
 		for _, b := range s.stack {
-			delete(s.memo[b.attr], b.obj)
+			s.memo[b.attr].forget(b.obj)
 		}
 		s.stack, s.running, s.suspend, s.index = s.stack[:0], s.running[:0], false, 0
 		top.chain = slices.Clone(s.chain)
@@ -210,9 +213,9 @@ func (e *env) attrFromTop(k attrKey) value {
 
 // get returns what is known of an attribute.
 func (a *attributes) get(k attrKey) (entry, bool) {
-	en, ok := a.memo[k.attr][k.obj]
+	en, ok := a.memo[k.attr].get(k.obj)
 	if !ok && a.under != nil && !a.hidden[k] {
-		en, ok = a.under.memo[k.attr][k.obj]
+		en, ok = a.under.memo[k.attr].get(k.obj)
 	}
 	return en, ok
 }
@@ -276,8 +279,8 @@ func (e *env) firstRule(a *check.Attribute) value {
 
 // forget drops an attribute's value, and the cycle that it was part of.
 func (a *attributes) forget(k attrKey) (old value, was bool) {
-	en, ok := a.memo[k.attr][k.obj]
-	delete(a.memo[k.attr], k.obj)
+	en, ok := a.memo[k.attr].get(k.obj)
+	a.memo[k.attr].forget(k.obj)
 	if l := a.loopOf[k]; l != nil {
 		for _, m := range l.keys {
 			delete(a.loopOf, m)

@@ -21,6 +21,7 @@ type env struct {
 	v       mgpp.View
 	t       mgpp.Timestamp
 	changed []graph.Span // nil: v is the history's own
+	own     mgpp.View    // the history's own view at t
 
 	vars   []graph.ObjID // the current frame's variables, by slot; 0: not bound
 	idx    []int64       // its indices; unbound: not bound
@@ -61,16 +62,20 @@ type nilNode struct {
 
 func newEnv(c *Checker, v mgpp.View) *env {
 	e := &env{c: c, g: c.g, held: c.held}
-	e.attrs.init(len(c.spec.Attributes))
+	changed := graph.Changed(v)
+	e.attrs.init(len(c.spec.Attributes), changed != nil)
 	e.push()
-	e.reset(v, graph.Changed(v))
+	e.reset(v, changed)
 	return e
 }
 
 // reset moves e to another view, which differs from the history's in some places (nil: it is that),
 // and forgets everything but attributes.
 func (e *env) reset(v mgpp.View, changed []graph.Span) {
-	e.v, e.t, e.changed = v, v.Time(), changed
+	e.v, e.t, e.changed, e.own = v, v.Time(), changed, v
+	if changed != nil {
+		e.own = e.c.hist.At(e.t)
+	}
 	e.now = e.g.Now()
 	e.nils, e.pops = nil, nil
 	clear(e.sums)
@@ -121,7 +126,11 @@ func (e *env) read(addr trace.Addr, n int64, at check.Expr) why {
 	}
 	e.bytes.Data = e.data[:n]
 	e.bytes.Written = e.flags[:n]
-	if !e.v.Read(addr, &e.bytes) {
+	v := e.v
+	if !e.differs(addr, n) {
+		v = e.own
+	}
+	if !v.Read(addr, &e.bytes) {
 		return outsideBlock
 	}
 	for _, w := range e.bytes.Written {
@@ -130,6 +139,17 @@ func (e *env) read(addr trace.Addr, n int64, at check.Expr) why {
 		}
 	}
 	return 0
+}
+
+// differs reports whether the view may have other bytes at an address than the history had: nothing else need be asked of
+// a hypothetical view, which looks through all that it changes.
+func (e *env) differs(addr trace.Addr, n int64) bool {
+	for i := range e.changed {
+		if s := &e.changed[i]; addr+trace.Addr(n) > s.Lo && addr < s.Hi {
+			return true
+		}
+	}
+	return false
 }
 
 // location is where a place lies.
@@ -319,12 +339,15 @@ func (e *env) loadPointer(in graph.ObjID, addr trace.Addr, as coded.Pointer, wea
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
 	}
-	if in != 0 && e.changed == nil && as == coded.Plain {
-		if o, word, known := e.g.Leads(in, addr, e.t); known {
-			return e.led(o, word)
+	v := e.v
+	if !e.differs(addr, 8) {
+		if v = e.own; in != 0 && as == coded.Plain {
+			if o, word, known := e.g.Leads(in, addr, e.t); known {
+				return e.led(o, word)
+			}
 		}
 	}
-	tgt := e.v.Target(addr, as)
+	tgt := v.Target(addr, as)
 	if tgt.State == mgpp.Unwritten {
 		e.bytes.Data, e.bytes.Written = e.data[:8], e.flags[:8]
 		if !e.v.Read(addr, &e.bytes) {

@@ -70,8 +70,8 @@ const farFromHere = 256
 func (c *Checker) between(a, b *env, ch *graph.Changes) bool {
 	from, to := min(a.t, b.t), max(a.t, b.t)
 	known := 0
-	for _, m := range a.attrs.memo {
-		known += len(m)
+	for i := range a.attrs.memo {
+		known += a.attrs.memo[i].known
 	}
 	if known == 0 || to-from > mgpp.Timestamp(64+4*known) {
 		return false

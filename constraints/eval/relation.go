@@ -6,6 +6,8 @@ import (
 	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
+	"mgtrace/mgpp/coded"
+	"mgtrace/trace"
 )
 
 // relation evaluates X -> Y and its kin. "No edge" and "no path" from NULL are
@@ -79,22 +81,37 @@ func (e *env) cell(from graph.ObjID, c *check.EdgeCell, k int64) (graph.ObjID, v
 	if e.rec != nil {
 		e.rec.dep(Dep{Kind: DepBytes, Addr: addr, Size: 8})
 	}
-	tgt := e.v.Target(addr, c.Coded)
-	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten {
+	p, ok := e.ledBy(from, c, addr)
+	if !ok {
 		return 0, value{}
 	}
-	if e.isNil(tgt) {
-		return 0, value{}
-	}
-	o := e.g.Resolve(e.t, tgt, c.Elem, e.g.Object(from).Type)
-	p := value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node, obj: o}
 	if e.rec != nil {
 		e.recordTarget(p)
 	}
-	if o != 0 && e.g.Object(o).Type == nil {
-		o = 0 // a global of no declared type is no node of a structure
+	if p.obj != 0 && e.g.Object(p.obj).Type == nil {
+		return 0, p // a global of no declared type is no node of a structure
 	}
-	return o, p
+	return p.obj, p
+}
+
+// ledBy is the pointer in an edge cell; it is not ok if that is NULL, or stands for it.
+func (e *env) ledBy(from graph.ObjID, c *check.EdgeCell, addr trace.Addr) (p value, ok bool) {
+	v := e.v
+	if !e.differs(addr, 8) {
+		if v = e.own; c.Coded == coded.Plain {
+			if o, word, known := e.g.Leads(from, addr, e.t); known {
+				node := e.g.Object(o).Host
+				p = value{kind: pointer, tgt: mgpp.Points, bits: word, node: node, obj: o}
+				return p, o != 0 && !e.isNil(mgpp.Target{State: mgpp.Points, Value: word, Node: node})
+			}
+		}
+	}
+	tgt := v.Target(addr, c.Coded)
+	if tgt.State == mgpp.Null || tgt.State == mgpp.Unwritten || e.isNil(tgt) {
+		return p, false
+	}
+	o := e.g.Resolve(e.t, tgt, c.Elem, e.g.Object(from).Type)
+	return value{kind: pointer, tgt: tgt.State, bits: tgt.Value, node: tgt.Node, obj: o}, true
 }
 
 // leadsTo reports whether an element of a cell leads into an object.

@@ -429,8 +429,8 @@ func compileTie(guard check.Expr, slot int) compiled {
 	return nil
 }
 
-// factual reports whether facts may be asked for: of the present, and with nothing noted of how they are known.
-func (e *env) factual() bool { return e.rec == nil && e.changed == nil && e.t == e.g.Now() }
+// factual reports whether facts may be asked for: of the history's own view, and with nothing noted of how they are known.
+func (e *env) factual() bool { return e.rec == nil && e.changed == nil }
 
 // sure reports whether a constraint may be asked whether it is healthy.
 func (e *env) sure(k *info) bool { return k.surely != nil && e.factual() }

@@ -63,6 +63,15 @@ func (p *placePage) at(addr trace.Addr) ObjID {
 	return p.whole
 }
 
+// peek returns the object of addr's granule, and remembers nothing of that: any number may ask at once.
+func (p *places) peek(addr trace.Addr) ObjID {
+	l := p.leaves[addr>>leafShift]
+	if l == nil {
+		return 0
+	}
+	return l[addr&(1<<leafShift-1)>>placePageShift].at(addr)
+}
+
 // over returns the object, perhaps dead, that alone has a claim to [addr,
 // addr+size); 0 if none has. It is not sure where there may be several.
 func (p *places) over(addr trace.Addr, size uint64) (o ObjID, sure bool) {

@@ -85,49 +85,126 @@ func (g *Graph) led(p *places, value uint64, stored mgpp.Timestamp) (to ObjID, o
 }
 
 // Leads returns the object to which a pointer of o leads at t, and the pointer, where that is known
-// without a look at the history: t is now, and the object is the only one of its block. Both are 0 of NULL.
+// without a long look at the history: the object is the only one of its block. Both are 0 of NULL.
 func (g *Graph) Leads(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
-	if t != g.now || g.unsettled() || g.members.tangled() {
+	if g.unsettled() || g.members.tangled() {
 		return 0, 0, false
 	}
-	b := g.objs.at(o)
-	i := b.lay.slotAt(int64(addr - b.Addr))
-	if i < 0 || int(i) >= len(b.slots) {
+	if t != g.now {
+		return g.ledThen(o, addr, t)
+	}
+	s := g.objs.at(o).slotAt(addr)
+	if s == nil {
 		return 0, 0, false
 	}
-	s := &b.slots[i]
 	if s.to == 0 {
 		return 0, 0, s.off == holdsNull
 	}
 	d := g.objs.at(s.to)
-	if !d.alone || d.Death != 0 || s.off >= d.Size || len(d.rare().resizes) > 0 {
+	if d.Death != 0 || !d.holds(s.off) {
 		return 0, 0, false
 	}
 	return s.to, uint64(d.Addr) + s.off, true
 }
 
+// ledThen is Leads of a time that is over: a pointer that is there still has led where it leads since it was noted, and
+// of another one, or of NULL, the history has the word.
+func (g *Graph) ledThen(o ObjID, addr trace.Addr, t mgpp.Timestamp) (to ObjID, value uint64, known bool) {
+	if g.put.on || g.members.some {
+		return 0, 0, false
+	}
+	s := g.objs.at(o).slotAt(addr)
+	if s != nil && s.to != 0 {
+		d := g.objs.at(s.to)
+		if mgpp.Timestamp(d.in[s.pos].since) <= t && !g.over(s.to, t) && d.holds(s.off) {
+			return s.to, uint64(d.Addr) + s.off, true
+		}
+	}
+	value, stored := g.hist.Word(addr, t)
+	if stored == 0 || value == 0 {
+		return 0, 0, stored != 0
+	}
+	to = g.places.peek(trace.Addr(value))
+	if to == 0 || to == several || g.isNil(value) {
+		return 0, 0, false
+	}
+	d := g.objs.at(to)
+	if d.Birth > stored || g.over(to, t) || !d.holds(value-uint64(d.Addr)) {
+		return 0, 0, false
+	}
+	return to, value, true
+}
+
+// slotAt is the slot of the pointer at an address, nil if there is none, or the object has ended.
+func (b *object) slotAt(addr trace.Addr) *slot {
+	if i := b.lay.slotAt(int64(addr - b.Addr)); i >= 0 && int(i) < len(b.slots) {
+		return &b.slots[i]
+	}
+	return nil
+}
+
+// holds reports whether an offset lies in an object that is the only one of its block and has always had its size.
+func (b *object) holds(off uint64) bool {
+	return b.alone && off < b.Size && len(b.rare().resizes) == 0
+}
+
 // Edges returns how many default edges of o's structure lead to it at t, where that is known without a look
-// at the history: t is now, and the cells are in use whatever they hold.
+// at the history: the cells are in use whatever they hold.
 func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 	b := g.objs.at(o)
-	if t != g.now || g.unsettled() || len(g.nils) > 0 || b.Type == nil {
+	if g.unsettled() || len(g.nils) > 0 || b.Type == nil || t != g.now && g.put.on {
 		return 0, false
 	}
 	for i := range b.in {
 		r := &b.in[i]
-		from := g.objs.at(r.from)
-		if from.Death != 0 {
+		if t != g.now && mgpp.Timestamp(r.since) > t {
+			continue
+		}
+		if d := g.objs.at(r.from).Death; d != 0 {
+			if t == g.now {
+				return 0, false
+			}
+			if d <= t {
+				continue
+			}
+		}
+		k, plain := g.edges(b, r)
+		if !plain {
 			return 0, false
 		}
-		switch c := &from.lay.cells[r.cell]; {
-		case !c.counts || from.Type.Group != b.Type.Group:
-		case !c.plain:
-			return 0, false
-		default:
-			n++
+		n += k
+	}
+	if t == g.now {
+		return n, true
+	}
+	for past := b.rare().past; len(past) > 0; past = past[:len(past)-1] {
+		r := &past[len(past)-1]
+		if r.until <= t {
+			break
 		}
+		if mgpp.Timestamp(r.since) > t {
+			continue
+		}
+		k, plain := g.edges(b, &r.inRef)
+		if !plain {
+			return 0, false
+		}
+		n += k
 	}
 	return n, true
+}
+
+// edges is 1 if a pointer that leads to b is a default edge of its structure, 0 if not. It is not plain where that
+// depends on what else there is.
+func (g *Graph) edges(b *object, r *inRef) (n int64, plain bool) {
+	from := g.objs.at(r.from)
+	switch c := &from.lay.cells[r.cell]; {
+	case !c.counts || from.Type.Group != b.Type.Group:
+		return 0, true
+	case !c.plain:
+		return 0, false
+	}
+	return 1, true
 }
 
 // quick resolves one cell at t, which is now, where that takes no view of the history. It changes nothing but p, a

@@ -21,6 +21,7 @@ type calls struct {
 	// quiet: calls are not known from then on; 0: they all are.
 	quiet mgpp.Timestamp
 	idle  times // those that are over and during which nothing was done: their times
+	asked int   // where in log find was last: most that is asked next is near
 }
 
 // openCall is a call in the log that has not returned.
@@ -212,14 +213,32 @@ func (c *calls) between() (out []mgpp.Timestamp) {
 
 // during returns the call during which operation t was done; it is not ok if there is none.
 func (c *calls) during(t mgpp.Timestamp) (_ call, ok bool) {
-	i := sort.Search(c.log.len(), func(i int) bool { return mgpp.Timestamp(c.log.logged(i).from) >= t })
-	for n := 0; i > 0 && n < 64; n++ {
-		i--
-		if k := c.log.logged(i); k.to == 0 || t <= mgpp.Timestamp(k.to) {
-			return c.log.at(i), true
-		}
+	if i := c.find(t); i >= 0 {
+		return c.log.at(i), true
 	}
 	return call{}, false
+}
+
+// find is where in the log that call is, -1 if there is none.
+func (c *calls) find(t mgpp.Timestamp) int {
+	i, n := c.asked, c.log.len()
+	from := func(i int) mgpp.Timestamp { return mgpp.Timestamp(c.log.logged(i).from) }
+	first := func(i int) bool { return i <= n && (i == n || from(i) >= t) && (i == 0 || from(i-1) < t) }
+	switch {
+	case first(i):
+	case first(i + 1):
+		i++
+	default:
+		i = sort.Search(n, func(i int) bool { return from(i) >= t })
+	}
+	c.asked = i
+	for tries := 0; i > 0 && tries < 64; tries++ {
+		i--
+		if k := c.log.logged(i); k.to == 0 || t <= mgpp.Timestamp(k.to) {
+			return i
+		}
+	}
+	return -1
 }
 
 // current is a copy of the call in which a thread is; without arguments: it is in none.
@@ -256,8 +275,8 @@ func (c *calls) argsOf(t mgpp.Timestamp) []uint64 {
 
 // function names the watched function during whose call operation t was done, "" if none.
 func (c *calls) function(t mgpp.Timestamp) string {
-	if k, ok := c.during(t); ok {
-		return k.Function
+	if i := c.find(t); i >= 0 {
+		return c.log.names[c.log.logged(i).name]
 	}
 	return ""
 }

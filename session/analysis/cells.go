@@ -19,7 +19,7 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 		if b := c.Object(o); b.Type == nil && b.Global == 0 {
 			continue
 		}
-		if f, ok := describe.FieldAt(c.Graph, v, o, addr); ok && tryable(&f) {
+		if f, ok := describe.BareFieldAt(c.Graph, v, o, addr); ok && tryable(&f) {
 			return c.cell(o, &f, v), true
 		}
 	}
@@ -28,7 +28,7 @@ func (c locatorCells) Cell(addr trace.Addr, v mgpp.View) (faultloc.Cell, bool) {
 
 func (c locatorCells) Fields(o graph.ObjID, v mgpp.View) []faultloc.Cell {
 	var out []faultloc.Cell
-	for _, f := range describe.Fields(c.Graph, v, o) {
+	for _, f := range describe.BareFields(c.Graph, v, o) {
 		if tryable(&f) {
 			out = append(out, c.cell(o, &f, v))
 		}
@@ -61,7 +61,7 @@ func (c locatorCells) cell(o graph.ObjID, f *describe.Field, v mgpp.View) faultl
 // parts are the bit-fields that lie in the bytes of one.
 func (c locatorCells) parts(o graph.ObjID, f *describe.Field, v mgpp.View) []faultloc.Part {
 	var out []faultloc.Part
-	for _, x := range describe.Fields(c.Graph, v, o) {
+	for _, x := range describe.BareFields(c.Graph, v, o) {
 		at := int(x.Addr) - int(f.Addr)
 		if x.Bits.Count > 0 && at >= 0 && at < int(f.Size) && at*8+x.Bits.Offset+x.Bits.Count <= int(f.Size)*8 {
 			out = append(out, faultloc.Part{Path: x.Path, Offset: at*8 + x.Bits.Offset, Count: x.Bits.Count, Signed: x.Type != nil && x.Type.Signed})
