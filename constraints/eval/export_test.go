@@ -18,11 +18,11 @@ func Unsure(c *Checker) {
 	}
 }
 
-// Sure asks of all bindings at present whether they are surely healthy. It returns how many are, and what
+// Sure asks of all bindings at a time whether they are surely healthy. It returns how many are, and what
 // of them is broken nevertheless.
-func Sure(c *Checker) (n int, wrong string) {
+func Sure(c *Checker, t mgpp.Timestamp) (n int, wrong string) {
 	c.g.Advance()
-	e := newEnv(c, c.hist.At(c.g.Now()))
+	e := newEnv(c, c.hist.At(t))
 	for i := range c.infos {
 		k := &c.infos[i]
 		if !e.sure(k) {
@@ -34,13 +34,15 @@ func Sure(c *Checker) (n int, wrong string) {
 			all := e.healthyFrom(k)
 			clear(e.vars[1:])
 			e.bind(k, k.Guard, k.Universal, func() {
-				healthy := e.healthy(k)
-				if healthy {
-					n++
-				}
-				if (healthy || all) && e.guarded(k) && e.judge(k, true) == Broken {
-					wrong = k.Label + " of " + e.g.Name(o)
-				}
+				e.loops(k, 0, maxTerms, func(whole bool) {
+					healthy := e.healthy(k)
+					if healthy {
+						n++
+					}
+					if (healthy || all) && e.guarded(k) && e.judge(k, whole) == Broken {
+						wrong = k.Label + " of " + e.g.Name(o)
+					}
+				})
 			})
 		}
 	}

@@ -16,7 +16,8 @@ const NoIndex = math.MinInt64
 // check appends the inconsistencies of k under the binding of the current
 // frame, without reasons: one per combination of loop indices.
 func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
-	if e.sure(k) && e.healthy(k) {
+	sure := e.sure(k)
+	if sure && len(k.Loops) == 0 && e.healthy(k) {
 		return out
 	}
 	if k.guard.idx == 0 && !e.guarded(k) {
@@ -29,6 +30,11 @@ func (e *env) check(k *info, out []Inconsistency) []Inconsistency {
 		return out
 	}
 	e.loops(k, 0, maxTerms, func(whole bool) {
+		if sure && whole {
+			if e.c.tick(); e.healthy(k) {
+				return
+			}
+		}
 		if e.judge(k, whole) == Broken {
 			out = append(out, Inconsistency{Instance: e.instance(k), Total: 1})
 		}

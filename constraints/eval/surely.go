@@ -10,10 +10,10 @@ import (
 // Nearly all instances of a program that works are healthy, and of a healthy one nobody asks why. So
 // each constraint that can be is compiled, once, to a chain of functions that answer "it surely holds,
 // or its guard surely does not" or "ask": then it is evaluated as everything is (instance.go), which alone
-// knows of undefined values and what they are undefined by, of dependencies, indices, aggregates,
-// hypothetical views and times that are over.
+// knows of undefined values and what they are undefined by, of dependencies, aggregates and
+// hypothetical views. Of a constraint with indices that is done for each of them.
 //
-// What is sure is what the slots of the graph say of pointers now (graph.Leads), the edges that it
+// What is sure is what the graph says of pointers (graph.Leads), the edges that it
 // counts (graph.Edges), numbers that are written and are no larger than int64, and what follows from
 // these. The functions do what eval does, in the same order, up to where nothing is sure: which attributes ask
 // for which decides what is a cycle. TestSurely holds them to it.
@@ -75,6 +75,8 @@ type surely struct {
 	// Not all: the variables cannot be found so.
 	ties []compiled
 	all  bool
+	// edge is what the guard of two variables says besides, if not that: an edge leads from the first to the second. Nil: it does not.
+	edge *check.Relation
 }
 
 // surelyRule is a rule of an attribute that is compiled.
@@ -108,16 +110,19 @@ func (c *Checker) compileAll() {
 }
 
 func compileConstraint(k *info) *surely {
-	if k.acyclic || len(k.Loops) > 0 || k.Universal != len(k.Vars) || k.Universal == 0 {
+	if k.acyclic || k.Universal != len(k.Vars) || k.Universal == 0 {
 		return nil
 	}
-	s := &surely{guard: compile(k.Guard), body: compile(k.Body), all: true}
+	s := &surely{guard: compile(k.Guard), body: compile(k.Body), all: len(k.Loops) == 0}
 	if s.guard == nil && s.body == nil {
 		return nil
 	}
 	for slot := 1; slot < k.Universal; slot++ {
 		tie := compileTie(k.Guard, slot)
 		s.ties, s.all = append(s.ties, tie), s.all && tie != nil
+	}
+	if !s.all && len(k.Loops) == 0 && k.Universal == 2 {
+		s.edge = edgeOf(k.Guard)
 	}
 	s.guard, s.body = s.guard.orNever(), s.body.orNever()
 	return s
@@ -135,6 +140,16 @@ func compile(x check.Expr) compiled {
 		}
 	case *check.Null:
 		return func(*env) fact { return fact{kind: nowhere} }
+	case *check.Index:
+		slot := x.Slot
+		return func(e *env) fact {
+			if slot >= len(e.idx) || e.idx[slot] == unbound {
+				return fact{}
+			}
+			return numberOf(e.idx[slot])
+		}
+	case *check.Relation:
+		return compileRelation(x)
 	case *check.Node, *check.GlobalRef:
 		return compileObject(x)
 	case *check.Load:
@@ -188,8 +203,13 @@ func compileObject(x check.Expr) compiled {
 func compileLoad(x *check.Load) compiled {
 	p := &x.Place
 	base := compileBase(p.Base)
-	if base == nil || len(p.Steps) > 0 || p.Cell != nil || x.Coded != coded.Plain {
+	if base == nil || p.Cell != nil || x.Coded != coded.Plain {
 		return nil
+	}
+	if len(p.Steps) > 0 {
+		if base = compileSteps(base, p.Steps); base == nil {
+			return nil
+		}
 	}
 	off := uint64(p.Offset)
 	if isPointer(x) {
@@ -214,6 +234,30 @@ func compileLoad(x *check.Load) compiled {
 			return fact{}
 		}
 		return factOf(e.scalar(trace.Addr(b.bits+off), x.Type, x.BitOffset, x.BitSize, x))
+	}
+}
+
+// compileSteps compiles what a place hangs off, and so many bytes behind it as the indices say: in arrays of which the length is known.
+func compileSteps(base compiled, steps []check.Step) compiled {
+	index := make([]compiled, len(steps))
+	for i := range steps {
+		if index[i] = compile(steps[i].I); index[i] == nil || steps[i].Count < 0 {
+			return nil
+		}
+	}
+	return func(e *env) fact {
+		b := base(e)
+		if b.kind < leading {
+			return fact{}
+		}
+		for i := range steps {
+			n := index[i](e)
+			if n.kind != numeric || int64(n.bits) < 0 || int64(n.bits) >= steps[i].Count {
+				return fact{}
+			}
+			b.bits += n.bits * uint64(steps[i].Stride)
+		}
+		return b
 	}
 }
 
@@ -260,19 +304,88 @@ func compileAttr(x *check.Attr) compiled {
 	}
 }
 
-// compileDegree compiles the number of edges into a node.
+// compileDegree compiles the number of edges into a node, or out of it.
 func compileDegree(x *check.Degree) compiled {
-	if _, ok := x.Base.(*check.Node); !ok || !x.In || x.Fields != nil {
+	if _, ok := x.Base.(*check.Node); !ok {
 		return nil
 	}
 	base := compileObject(x.Base)
+	if x.In {
+		return func(e *env) fact {
+			n, known := e.g.Edges(base(e).obj, x.Fields, e.t)
+			if !known {
+				return fact{}
+			}
+			return numberOf(n)
+		}
+	}
 	return func(e *env) fact {
-		n, known := e.g.Edges(base(e).obj, e.t)
+		o, n := base(e).obj, int64(0)
+		known := e.eachLed(o, x.Fields, func(to graph.ObjID) bool {
+			if t := e.g.Object(to).Type; t != nil && t.Group == e.g.Object(o).Type.Group {
+				n++
+			}
+			return true
+		})
 		if !known {
 			return fact{}
 		}
 		return numberOf(n)
 	}
+}
+
+// compileRelation compiles an edge from one node to another.
+func compileRelation(x *check.Relation) compiled {
+	if x.Path {
+		return nil
+	}
+	from, to := compile(x.From), compile(x.To)
+	if from == nil || to == nil {
+		return nil
+	}
+	return func(e *env) fact {
+		a, b := from(e), to(e)
+		if a.kind < leading || b.kind < leading || e.g.Object(b.obj).Type == nil {
+			return fact{}
+		}
+		found := false
+		if !e.eachLed(a.obj, x.Fields, func(o graph.ObjID) bool {
+			found = o == b.obj
+			return !found
+		}) {
+			return fact{}
+		}
+		return truthOf(found != x.Not)
+	}
+}
+
+// eachLed calls f for what the pointers of a node lead to by some fields, nil: those that count by default, until it returns false. It
+// returns false where of one of those before that it is not known.
+func (e *env) eachLed(from graph.ObjID, fields []string, f func(graph.ObjID) bool) bool {
+	typ := e.g.Object(from).Type
+	if typ == nil || typ.Array {
+		return false
+	}
+	size := e.g.Size(from, e.t)
+	for i := range typ.Edges {
+		c := &typ.Edges[i]
+		if !counts(typ, i, fields) {
+			continue
+		}
+		if c.Conditional() || c.Own != (check.Span{}) || c.Coded != coded.Plain {
+			return false
+		}
+		for k, n := int64(0), graph.Elems(c, size); k < n; k++ {
+			to, _, known := e.g.Leads(from, e.g.CellAddr(from, c, k), e.t)
+			if !known {
+				return false
+			}
+			if to != 0 && !f(to) {
+				return true
+			}
+		}
+	}
+	return true
 }
 
 func compileUnary(x *check.Unary) compiled {
@@ -429,6 +542,24 @@ func compileTie(guard check.Expr, slot int) compiled {
 	return nil
 }
 
+// edgeOf is what a guard says of an edge from the first variable to the second, without which it does not hold; nil: nothing.
+func edgeOf(guard check.Expr) *check.Relation {
+	switch x := guard.(type) {
+	case *check.Binary:
+		if x.Op == "and" {
+			if r := edgeOf(x.X); r != nil {
+				return r
+			}
+			return edgeOf(x.Y)
+		}
+	case *check.Relation:
+		if !x.Not && !x.Path && isVar(x.From, 0) && isVar(x.To, 1) {
+			return x
+		}
+	}
+	return nil
+}
+
 // factual reports whether facts may be asked for: of the history's own view, and with nothing noted of how they are known.
 func (e *env) factual() bool { return e.rec == nil && e.changed == nil }
 
@@ -449,6 +580,9 @@ func (e *env) healthy(k *info) bool {
 
 // healthyFrom is healthy for all bindings that begin with that of the first variable.
 func (e *env) healthyFrom(k *info) bool {
+	if k.surely.edge != nil {
+		return e.healthyEdges(k)
+	}
 	if !k.surely.all {
 		return false
 	}
@@ -466,6 +600,19 @@ func (e *env) healthyFrom(k *info) bool {
 		e.vars[i+1] = f.obj
 	}
 	return e.healthy(k)
+}
+
+// healthyEdges is healthyFrom where the guard says that an edge leads to the second variable.
+func (e *env) healthyEdges(k *info) bool {
+	healthy := true
+	known := e.eachLed(e.vars[0], k.surely.edge.Fields, func(to graph.ObjID) bool {
+		if b := e.g.Object(to); b.Type == k.Vars[1].Type && b.Global == 0 {
+			e.vars[1] = to
+			healthy = e.healthy(k)
+		}
+		return healthy
+	})
+	return known && healthy
 }
 
 // quick evaluates an expression of a rule, which is compiled.

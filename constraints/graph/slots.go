@@ -148,9 +148,9 @@ func (b *object) holds(off uint64) bool {
 	return b.alone && off < b.Size && len(b.rare().resizes) == 0
 }
 
-// Edges returns how many default edges of o's structure lead to it at t, where that is known without a look
-// at the history: the cells are in use whatever they hold.
-func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
+// Edges returns how many edges of o's structure lead to it at t, by some fields, nil: those that count by default, where that is
+// known without a look at the history: the cells are in use whatever they hold.
+func (g *Graph) Edges(o ObjID, fields []string, t mgpp.Timestamp) (n int64, known bool) {
 	b := g.objs.at(o)
 	if g.unsettled() || len(g.nils) > 0 || b.Type == nil || t != g.now && g.put.on {
 		return 0, false
@@ -168,7 +168,7 @@ func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 				continue
 			}
 		}
-		k, plain := g.edges(b, r)
+		k, plain := g.edges(b, r, fields)
 		if !plain {
 			return 0, false
 		}
@@ -185,7 +185,7 @@ func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 		if mgpp.Timestamp(r.since) > t {
 			continue
 		}
-		k, plain := g.edges(b, &r.inRef)
+		k, plain := g.edges(b, &r.inRef, fields)
 		if !plain {
 			return 0, false
 		}
@@ -194,12 +194,13 @@ func (g *Graph) Edges(o ObjID, t mgpp.Timestamp) (n int64, known bool) {
 	return n, true
 }
 
-// edges is 1 if a pointer that leads to b is a default edge of its structure, 0 if not. It is not plain where that
+// edges is 1 if a pointer that leads to b is such an edge of its structure, 0 if not. It is not plain where that
 // depends on what else there is.
-func (g *Graph) edges(b *object, r *inRef) (n int64, plain bool) {
+func (g *Graph) edges(b *object, r *inRef, fields []string) (n int64, plain bool) {
 	from := g.objs.at(r.from)
 	switch c := &from.lay.cells[r.cell]; {
-	case !c.counts || from.Type.Group != b.Type.Group:
+	case fields == nil && !c.counts, !c.edge || from.Type == nil || from.Type.Group != b.Type.Group,
+		fields != nil && !Counts(from.Type, c.EdgeCell, fields):
 		return 0, true
 	case !c.plain:
 		return 0, false
