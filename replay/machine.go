@@ -132,6 +132,8 @@ type Machine struct {
 	code  map[uint64]*inst
 	base  map[uint64]*page // memory as it was
 	marks []*cpu           // of the trail, in order
+
+	effects []Effect // of the last brief run
 }
 
 // New makes one.
@@ -197,16 +199,22 @@ type cpu struct {
 	run               Run
 }
 
-// Run executes a call.
+// Run executes a call. The effects of a brief run are there until the next one.
 func (m *Machine) Run(call Call) *Run {
 	c := m.resume(&call)
 	if c == nil {
 		c = m.begin(&call)
 	}
+	if call.Brief {
+		c.run.Effects = append(m.effects[:0], c.run.Effects...)
+	}
 	for c.run.Err == nil && c.pc != outside {
 		c.go1()
 	}
 	c.run.Result = c.reg[rax]
+	if call.Brief {
+		m.effects = c.run.Effects
+	}
 	return &c.run
 }
 

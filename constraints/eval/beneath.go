@@ -25,10 +25,14 @@ func (b *beneath) add(c beneath) {
 	b.last, b.weight = max(b.last, c.last), min(b.weight+c.weight, maxWeight)
 }
 
-// reads returns what the rules of an attribute read.
-func (e *env) reads(k attrKey) []Dep {
-	outer := e.rec
-	e.rec = newRecorder()
+// reads returns what the rules of an attribute read, in place of what is in buf.
+func (e *env) reads(k attrKey, buf []Dep) []Dep {
+	c, outer := e.c, e.rec
+	if c.readRoom == nil || len(c.readRoom.slots) > manyDeps {
+		c.readRoom = &depSet{}
+	}
+	c.readRoom.empty()
+	e.rec = &recorder{deps: buf[:0], room: c.readRoom}
 	e.rec.dep(Dep{Kind: DepLife, Obj: k.obj})
 	e.rules(k)
 	deps := e.rec.deps
@@ -54,10 +58,12 @@ func (e *env) beneathAttr(k attrKey, most int) (_ beneath, ok bool) {
 	own := map[attrKey]beneath{} // by attribute of the stack: without incomplete ones
 	index := map[attrKey]int{}
 	found := 0 // what was entered comes to
+	var deps []Dep
 	enter := func(k attrKey) {
 		c := call{key: k, index: len(index) + 1, low: len(index) + 1}
 		var sum beneath
-		for _, d := range e.reads(k) {
+		deps = e.reads(k, deps)
+		for _, d := range deps {
 			if d.Kind == DepAttr {
 				c.next = append(c.next, attrKey{int32(d.Type), d.Obj})
 			} else {
@@ -122,7 +128,7 @@ func (c *Checker) Beneath(d Dep, v mgpp.View) (deps []Dep) {
 	}
 	defer c.halted()
 	c.begin()
-	return c.env(v).reads(attrOfDep(d))
+	return c.env(v).reads(attrOfDep(d), nil)
 }
 
 // Weight implements Model.

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"mgtrace/constraints/check"
 	"mgtrace/constraints/graph"
 	"mgtrace/mgpp"
 	"mgtrace/parallel"
@@ -23,19 +22,6 @@ type well []uint64
 
 func (w well) has(i int) bool { return w != nil && w[i>>6]>>(i&63)&1 != 0 }
 
-// alone: asking whether the constraint is healthy changes nothing that others look at, as what is remembered of
-// attributes does.
-func (k *info) alone() bool {
-	found := false
-	for _, x := range [2]check.Expr{k.Guard, k.Body} {
-		walk(x, func(y check.Expr) {
-			_, attr := y.(*check.Attr)
-			found = found || attr
-		})
-	}
-	return !found
-}
-
 // wellBeside asks the constraints that can be of the nodes, as many at once as there are processors. nil: nothing is
 // known.
 func (e *env) wellBeside(nodes []graph.ObjID, list []*info) well {
@@ -45,7 +31,7 @@ func (e *env) wellBeside(nodes []graph.ObjID, list []*info) well {
 	ask := make([]bool, len(list))
 	some := false
 	for j, k := range list {
-		ask[j] = k.surely != nil && k.alone()
+		ask[j] = k.surely != nil && !k.attrs // what is remembered of these is looked at by all
 		some = some || ask[j]
 	}
 	if !some {

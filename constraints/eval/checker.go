@@ -39,20 +39,21 @@ type Checker struct {
 	sites     [][]site // by constraint
 	attrSites [][]site // by attribute
 
-	reach   *reach
-	recent  [4]*env // of real views, newest use first
-	guess   *env    // of the last hypothetical view
-	passed  *env    // of the last view of the history's own that nothing but verdicts was asked of
-	spare   *env    // that nobody uses, see nextEnv
-	step    *delta  // of the last step from one state to the next, see stepDelta
-	state   *state  // of the view of the history's own that was checked last
-	aside   *state  // and of the one before that, which was far from it; nil: there is none
-	filling *env    // of inUse.Used
-	changes graph.Changes
-	visits  visits
-	cost    uint64
-	records uint64  // recorders there were
-	depRoom *depSet // see record
+	reach    *reach
+	recent   [4]*env // of real views, newest use first
+	guess    *env    // of the last hypothetical view
+	passed   *env    // of the last view of the history's own that nothing but verdicts was asked of
+	spare    *env    // that nobody uses, see nextEnv
+	step     *delta  // of the last step from one state to the next, see stepDelta
+	state    *state  // of the view of the history's own that was checked last
+	aside    *state  // and of the one before that, which was far from it; nil: there is none
+	filling  *env    // of inUse.Used
+	changes  graph.Changes
+	visits   visits
+	cost     uint64
+	records  uint64  // recorders there were
+	depRoom  *depSet // see record
+	readRoom *depSet // the same of env.reads
 
 	work  uint64      // steps of all evaluations
 	stop  func() bool // nil: nobody stops an evaluation
@@ -72,6 +73,7 @@ type info struct {
 	fields      []string // of its paths
 	types       []*check.NodeType
 	surely      *surely // nil: it is not compiled
+	attrs       bool    // it reads attributes
 }
 
 // NewChecker returns a checker of a history. The graph is the history's, and
@@ -125,6 +127,10 @@ func (c *Checker) study(k *check.Constraint) info {
 	}
 	c.sites = append(c.sites, sitesOf(k.Body, 0, c.countSite, sitesOf(k.Guard, 0, c.countSite, sites)))
 	in := info{Constraint: k, guard: usesOf(k.Guard), body: usesOf(k.Body)}
+	k.Walk(func(x check.Expr) {
+		_, attr := x.(*check.Attr)
+		in.attrs = in.attrs || attr
+	})
 	in.recognise()
 	return in
 }

@@ -12,9 +12,9 @@ func (c *Checker) Verdict(i Instance, v mgpp.View) Verdict {
 	}
 	defer c.halted()
 	c.begin()
-	e := c.passing(v)
-	defer c.spend(e)
 	k := &c.infos[i.Constraint]
+	e := c.passing(v, k)
+	defer c.spend(e)
 	ok, whole := e.bindInstance(k, i)
 	if !ok || !e.within(k, whole) {
 		return Absent
@@ -30,12 +30,16 @@ func (e *env) verdict(k *info, whole bool) Verdict {
 	return NotApplicable
 }
 
-// passing returns an evaluator for a verdict or two: where none has worked on a view of the history's own, nothing is taken over
+// passing returns an evaluator for a verdict or two on a constraint. Which attributes a hypothetical view concerns is not found out for
+// one that reads none. Where none has worked on a view of the history's own, nothing is taken over
 // from another time, since to find out what holds still costs more, and those that have stay where they are.
-func (c *Checker) passing(v mgpp.View) *env {
+func (c *Checker) passing(v mgpp.View, k *info) *env {
 	c.g.Advance()
 	t := v.Time()
 	known := func(e *env) bool { return e != nil && e.t == t && e.now == c.g.Now() }
+	if graph.Changed(v) != nil && !k.attrs && (c.guess == nil || !same(c.guess.v, v)) {
+		return newEnv(c, v)
+	}
 	if graph.Changed(v) != nil || c.state != nil && known(c.state.env) {
 		return c.env(v)
 	}
